@@ -1,0 +1,43 @@
+/* The loom dialect as C sees it. Sections by file: verify.c, fold.c, import.c, ir.c are declared in ir.h. */
+#ifndef LOOM_DIALECT_H
+#define LOOM_DIALECT_H
+
+#include <mlir-c/IR.h>
+#include <mlir-c/Pass.h>
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+MLIR_DECLARE_CAPI_DIALECT_REGISTRATION(Loom, loom);
+
+/* ---- glue.cpp ---- */
+
+/* Registers a pass made by `make` under its own argument, for --pass-pipeline and every mlir-opt flag. */
+void loom_register_pass(MlirPass (*make)(void));
+
+/* MlirOptMain, the language server's main and the reducer's main: only in the tools. */
+int loom_opt_main(int argc, char **argv, MlirDialectRegistry registry);
+int loom_lsp_main(int argc, char **argv, MlirDialectRegistry registry);
+
+/* ---- verify.c ---- */
+
+/* Checks an op of the table by the shape rules of graph/infer.c; emits a diagnostic on failure. */
+MlirLogicalResult loom_verify_op(MlirOperation op);
+
+/* ---- fold.c ---- */
+
+typedef struct loom_folded {
+  MlirValue value;         /* an existing value, or null */
+  MlirAttribute attribute; /* a constant, or null; both null: no fold */
+} loom_folded;
+
+/* Folds one op. `constants` holds, for each operand, the attribute of the loom.constant that defines it, or null. */
+loom_folded loom_fold_op(MlirOperation op, intptr_t count, const MlirAttribute *constants);
+bool loom_can_materialize(MlirAttribute value, MlirType type);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,85 @@
+// All the C++ there is: what MLIR offers no C entry point for. Every function here forwards to C; logic never goes
+// in this file.
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/CAPI/IR.h"
+#include "mlir/CAPI/Pass.h"
+#include "mlir/CAPI/Registration.h"
+#include "mlir/CAPI/Support.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Pass/PassRegistry.h"
+
+#include "dialects/dialect.h"
+
+#ifndef LOOM_GLUE_TOOLS // ---- the dialect, in the compiler library ----
+
+#include "LoomDialect.h.inc"
+#define GET_OP_CLASSES
+#include "LoomOps.h.inc"
+
+#include "LoomDialect.cpp.inc"
+#define GET_OP_CLASSES
+#include "LoomOps.cpp.inc"
+
+void loom::LoomDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "LoomOps.cpp.inc"
+      >();
+}
+
+MLIR_DEFINE_CAPI_DIALECT_REGISTRATION(Loom, loom, loom::LoomDialect)
+
+// ---- fold and constant materialisation ----------------------------------------------------------------------------
+
+namespace {
+mlir::OpFoldResult fold(mlir::Operation *op, llvm::ArrayRef<mlir::Attribute> operands) {
+  llvm::SmallVector<MlirAttribute, 4> constants;
+  for (mlir::Attribute attribute : operands)
+    constants.push_back(wrap(attribute));
+  loom_folded folded = loom_fold_op(wrap(op), constants.size(), constants.data());
+  if (folded.value.ptr)
+    return unwrap(folded.value);
+  return unwrap(folded.attribute);
+}
+} // namespace
+
+mlir::Operation *loom::LoomDialect::materializeConstant(mlir::OpBuilder &builder, mlir::Attribute value,
+                                                        mlir::Type type, mlir::Location loc) {
+  if (!loom_can_materialize(wrap(value), wrap(type)))
+    return nullptr;
+  return loom::ConstantOp::create(builder, loc, type, value);
+}
+
+#define LOOM_FOLD(CLASS)                                                                                             \
+  mlir::OpFoldResult loom::CLASS::fold(FoldAdaptor adaptor) { return ::fold(getOperation(), adaptor.getOperands()); }
+#include "loom_folds.inc"
+#undef LOOM_FOLD
+
+// ---- passes in C ----------------------------------------------------------------------------------------------------
+
+extern "C" void loom_register_pass(MlirPass (*make)(void)) {
+  mlir::registerPass([make] { return std::unique_ptr<mlir::Pass>(unwrap(make())); });
+}
+
+#else // ---- mains of the tools, compiled once more for them ----
+
+#include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+
+extern "C" int loom_opt_main(int argc, char **argv, MlirDialectRegistry registry) {
+  return mlir::failed(mlir::MlirOptMain(argc, argv, "loom optimizer\n", *unwrap(registry)));
+}
+
+extern "C" int loom_lsp_main(int argc, char **argv, MlirDialectRegistry registry) {
+  return mlir::failed(mlir::MlirLspServerMain(argc, argv, *unwrap(registry)));
+}
+
+#endif

@@ -1,0 +1,257 @@
+/* The thin layer of ir.h. */
+#include "dialects/ir.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- building ---- */
+
+loom_builder loom_builder_before(MlirOperation op) {
+  loom_builder b = {mlirOperationGetContext(op), mlirOperationGetLocation(op),
+                    mlirOperationGetBlock(op), op};
+  return b;
+}
+
+loom_builder loom_builder_at_end(MlirBlock block, MlirLocation loc) {
+  loom_builder b = {mlirLocationGetContext(loc), loc, block, {NULL}};
+  return b;
+}
+
+MlirOperation loom_build_regions(loom_builder *b, const char *name, intptr_t operand_count,
+                                 const MlirValue *operands, intptr_t type_count,
+                                 const MlirType *types, intptr_t attr_count,
+                                 const loom_named *attrs, intptr_t region_count,
+                                 MlirRegion *regions) {
+  MlirOperationState state = mlirOperationStateGet(loom_str(name), b->loc);
+  mlirOperationStateAddOperands(&state, operand_count, operands);
+  if (type_count >= 0)
+    mlirOperationStateAddResults(&state, type_count, types);
+  else
+    mlirOperationStateEnableResultTypeInference(&state);
+  for (intptr_t i = 0; i < attr_count; i++) {
+    MlirNamedAttribute named = mlirNamedAttributeGet(
+        mlirIdentifierGet(b->ctx, loom_str(attrs[i].name)), attrs[i].value);
+    mlirOperationStateAddAttributes(&state, 1, &named);
+  }
+  mlirOperationStateAddOwnedRegions(&state, region_count, regions);
+  MlirOperation op = mlirOperationCreate(&state);
+  if (op.ptr && b->before.ptr)
+    mlirBlockInsertOwnedOperationBefore(b->block, b->before, op);
+  else if (op.ptr)
+    mlirBlockAppendOwnedOperation(b->block, op);
+  return op;
+}
+
+MlirOperation loom_build(loom_builder *b, const char *name, intptr_t operand_count,
+                         const MlirValue *operands, intptr_t type_count, const MlirType *types,
+                         intptr_t attr_count, const loom_named *attrs) {
+  return loom_build_regions(b, name, operand_count, operands, type_count, types, attr_count, attrs,
+                            0, NULL);
+}
+
+MlirValue loom_build0(loom_builder *b, const char *name, MlirType type) {
+  return loom_result(loom_build(b, name, 0, NULL, 1, &type, 0, NULL), 0);
+}
+MlirValue loom_build1(loom_builder *b, const char *name, MlirValue a, MlirType type) {
+  return loom_result(loom_build(b, name, 1, &a, 1, &type, 0, NULL), 0);
+}
+MlirValue loom_build2(loom_builder *b, const char *name, MlirValue a, MlirValue c, MlirType type) {
+  MlirValue operands[] = {a, c};
+  return loom_result(loom_build(b, name, 2, operands, 1, &type, 0, NULL), 0);
+}
+MlirValue loom_build3(loom_builder *b, const char *name, MlirValue a, MlirValue c, MlirValue d,
+                      MlirType type) {
+  MlirValue operands[] = {a, c, d};
+  return loom_result(loom_build(b, name, 3, operands, 1, &type, 0, NULL), 0);
+}
+
+static MlirValue ir_constant(loom_builder *b, MlirType type, MlirAttribute value) {
+  loom_named attr = {"value", value};
+  return loom_result(loom_build(b, "arith.constant", 0, NULL, 1, &type, 1, &attr), 0);
+}
+MlirValue loom_build_int(loom_builder *b, MlirType type, int64_t value) {
+  return ir_constant(b, type, mlirIntegerAttrGet(type, value));
+}
+MlirValue loom_build_float(loom_builder *b, MlirType type, double value) {
+  return ir_constant(b, type, mlirFloatAttrDoubleGet(b->ctx, type, value));
+}
+
+/* ---- attributes ---- */
+
+MlirAttribute loom_attr_i64(MlirContext ctx, int64_t value) {
+  return mlirIntegerAttrGet(mlirIntegerTypeGet(ctx, 64), value);
+}
+MlirAttribute loom_attr_i64s(MlirContext ctx, intptr_t count, const int64_t *values) {
+  return mlirDenseI64ArrayGet(ctx, count, values);
+}
+MlirAttribute loom_attr_str(MlirContext ctx, const char *text) {
+  return mlirStringAttrGet(ctx, loom_str(text));
+}
+
+MlirAttribute loom_get_attr(MlirOperation op, const char *name) {
+  return mlirOperationGetAttributeByName(op, loom_str(name));
+}
+int64_t loom_get_i64(MlirOperation op, const char *name, int64_t otherwise) {
+  MlirAttribute attr = loom_get_attr(op, name);
+  return attr.ptr && mlirAttributeIsAInteger(attr) ? mlirIntegerAttrGetValueInt(attr) : otherwise;
+}
+intptr_t loom_attr_read_i64s(MlirAttribute attr, int64_t *out, intptr_t capacity) {
+  if (!attr.ptr || !mlirAttributeIsADenseI64Array(attr)) return -1;
+  intptr_t count = mlirDenseArrayGetNumElements(attr);
+  for (intptr_t i = 0; i < count && i < capacity; i++)
+    out[i] = mlirDenseI64ArrayGetElement(attr, i);
+  return count;
+}
+intptr_t loom_get_i64s(MlirOperation op, const char *name, int64_t *out, intptr_t capacity) {
+  return loom_attr_read_i64s(loom_get_attr(op, name), out, capacity);
+}
+MlirStringRef loom_get_str(MlirOperation op, const char *name) {
+  MlirAttribute attr = loom_get_attr(op, name);
+  return attr.ptr && mlirAttributeIsAString(attr) ? mlirStringAttrGetValue(attr)
+                                                  : mlirStringRefCreate("", 0);
+}
+void loom_set_attr(MlirOperation op, const char *name, MlirAttribute value) {
+  mlirOperationSetAttributeByName(op, loom_str(name), value);
+}
+
+/* ---- ops, types ---- */
+
+bool loom_str_is(MlirStringRef a, const char *b) {
+  return a.length == strlen(b) && memcmp(a.data, b, a.length) == 0;
+}
+bool loom_is(MlirOperation op, const char *name) {
+  return loom_str_is(mlirIdentifierStr(mlirOperationGetName(op)), name);
+}
+
+bool loom_opcode_of(MlirOperation op, loom_opcode *out) {
+  MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
+  char text[64];
+  if (name.length < 6 || name.length - 5 >= sizeof text || memcmp(name.data, "loom.", 5) != 0)
+    return false;
+  memcpy(text, name.data + 5, name.length - 5);
+  text[name.length - 5] = 0;
+  return loom_op_from_name(text, out);
+}
+
+MlirOperation loom_def(MlirValue value) {
+  if (mlirValueIsAOpResult(value)) return mlirOpResultGetOwner(value);
+  return (MlirOperation){NULL};
+}
+
+MlirType loom_dtype_to_mlir(MlirContext ctx, loom_dtype dtype) {
+  switch (dtype) {
+  case LOOM_BOOL: return mlirIntegerTypeGet(ctx, 1);
+  case LOOM_I8: return mlirIntegerTypeGet(ctx, 8);
+  case LOOM_I16: return mlirIntegerTypeGet(ctx, 16);
+  case LOOM_I32: return mlirIntegerTypeGet(ctx, 32);
+  case LOOM_I64: return mlirIntegerTypeGet(ctx, 64);
+  case LOOM_U8: return mlirIntegerTypeUnsignedGet(ctx, 8);
+  case LOOM_U16: return mlirIntegerTypeUnsignedGet(ctx, 16);
+  case LOOM_U32: return mlirIntegerTypeUnsignedGet(ctx, 32);
+  case LOOM_U64: return mlirIntegerTypeUnsignedGet(ctx, 64);
+  case LOOM_F16: return mlirF16TypeGet(ctx);
+  case LOOM_BF16: return mlirBF16TypeGet(ctx);
+  case LOOM_F32: return mlirF32TypeGet(ctx);
+  case LOOM_F64: return mlirF64TypeGet(ctx);
+  case LOOM_C64: return mlirComplexTypeGet(mlirF32TypeGet(ctx));
+  case LOOM_C128: return mlirComplexTypeGet(mlirF64TypeGet(ctx));
+  default: return (MlirType){NULL};
+  }
+}
+
+bool loom_dtype_from_mlir(MlirType element, loom_dtype *out) {
+  MlirContext ctx = mlirTypeGetContext(element);
+  for (int d = 0; d < LOOM_DTYPE_COUNT; d++)
+    if (mlirTypeEqual(element, loom_dtype_to_mlir(ctx, (loom_dtype)d))) {
+      *out = (loom_dtype)d;
+      return true;
+    }
+  return false;
+}
+
+bool loom_type_from_mlir(MlirType type, loom_type *out) {
+  if (!mlirTypeIsARankedTensor(type) && !mlirTypeIsAMemRef(type)) return false;
+  memset(out, 0, sizeof *out);
+  int64_t rank = mlirShapedTypeGetRank(type);
+  if (rank > LOOM_MAX_RANK) return false;
+  out->rank = (int32_t)rank;
+  for (int64_t i = 0; i < rank; i++)
+    out->dims[i] = mlirShapedTypeIsDynamicDim(type, i) ? -1 : mlirShapedTypeGetDimSize(type, i);
+  return loom_dtype_from_mlir(mlirShapedTypeGetElementType(type), &out->dtype);
+}
+
+MlirType loom_type_to_mlir(MlirContext ctx, const loom_type *type) {
+  int64_t dims[LOOM_MAX_RANK];
+  for (int i = 0; i < type->rank; i++)
+    dims[i] = LOOM_DIM_IS_SYM(type->dims[i]) ? mlirShapedTypeGetDynamicSize() : type->dims[i];
+  return mlirRankedTensorTypeGet(type->rank, dims, loom_dtype_to_mlir(ctx, type->dtype),
+                                 mlirAttributeGetNull());
+}
+
+bool loom_walk_block(MlirBlock block, bool (*visit)(MlirOperation op, void *user), void *user) {
+  MlirOperation op = mlirBlockGetFirstOperation(block);
+  while (op.ptr) {
+    MlirOperation next = mlirOperationGetNextInBlock(op);
+    if (!visit(op, user)) return false;
+    op = next;
+  }
+  return true;
+}
+
+/* ---- errors ---- */
+
+bool loom_emit_error(MlirLocation loc, const char *format, ...) {
+  char text[1024];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  mlirEmitError(loc, text);
+  return false;
+}
+
+/* ---- passes ---- */
+
+static void ir_pass_nothing(void *user) { (void)user; }
+static void *ir_pass_clone(void *user) { return user; }
+static void ir_pass_run(MlirOperation op, MlirExternalPass pass, void *user) {
+  loom_pass_fn run;
+  memcpy(&run, &user, sizeof run);
+  if (!run(op)) mlirExternalPassSignalFailure(pass);
+}
+
+/* Every pass needs a TypeID of its own that lives as long as the process. */
+static MlirTypeID ir_pass_id(loom_pass_fn run) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  static MlirTypeIDAllocator allocator;
+  static struct {
+    loom_pass_fn run;
+    MlirTypeID id;
+  } known[64];
+  static int count;
+  pthread_mutex_lock(&lock);
+  if (!allocator.ptr) allocator = mlirTypeIDAllocatorCreate();
+  int i = 0;
+  while (i < count && known[i].run != run) i++;
+  if (i == count && count < 64) {
+    known[i].run = run;
+    known[i].id = mlirTypeIDAllocatorAllocateTypeID(allocator);
+    count++;
+  }
+  MlirTypeID id = known[i].id;
+  pthread_mutex_unlock(&lock);
+  return id;
+}
+
+MlirPass loom_pass_create(const char *name, const char *flag, const char *summary, const char *root,
+                          loom_pass_fn run) {
+  MlirExternalPassCallbacks callbacks = {ir_pass_nothing, ir_pass_nothing, NULL, ir_pass_clone,
+                                         ir_pass_run};
+  void *user;
+  memcpy(&user, &run, sizeof user);
+  return mlirCreateExternalPass(ir_pass_id(run), loom_str(name), loom_str(flag), loom_str(summary),
+                                loom_str(root), 0, NULL, callbacks, user);
+}

@@ -1,0 +1,14 @@
+/* loom-opt: mlir-opt with the loom dialect and its passes. */
+#include <mlir-c/RegisterEverything.h>
+
+#include "dialects/dialect.h"
+#include "passes/passes.h"
+
+int main(int argc, char **argv) {
+  MlirDialectRegistry registry = mlirDialectRegistryCreate();
+  mlirRegisterAllDialects(registry);
+  mlirDialectHandleInsertDialect(mlirGetDialectHandle__loom__(), registry);
+  mlirRegisterAllPasses();
+  loom_register_passes();
+  return loom_opt_main(argc, argv, registry);
+}

@@ -1,0 +1,515 @@
+// The one table of ops. mlir-tblgen makes the dialect from it; gen_ops.py makes the plain-C table and the reference
+// page. A pointwise op is one entry; a structured op is one entry, one shape function (graph/infer.c), one lowering
+// function and one interpreter function.
+//
+// Every op also says, for the C table:
+//   shape   the rule in graph/infer.c
+//   lower   the lowering class ("unary", "binary", "view", ...)
+//   fp      which floating-point exceptions NumPy may report for it
+include "mlir/IR/OpBase.td"
+include "mlir/IR/DialectBase.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+
+def Loom_Dialect : Dialect {
+  let name = "loom";
+  let summary = "Array programs as NumPy and torch mean them, on value-semantics tensors";
+  let cppNamespace = "::loom";
+  let hasConstantMaterializer = 1;
+}
+
+defvar Loom_Tensor = AnyRankedTensor;
+
+class Loom_Fp<int m> { int mask = m; }
+def FpNone : Loom_Fp<0>;
+def FpDivide : Loom_Fp<1>;
+def FpOverflow : Loom_Fp<2>;
+def FpInvalid : Loom_Fp<8>;
+def FpOverflowInvalid : Loom_Fp<14>;  // overflow, underflow, invalid: arithmetic
+def FpDivideOverflowInvalid : Loom_Fp<15>;
+def FpUnderflow : Loom_Fp<4>;
+def FpOverflowUnderflow : Loom_Fp<6>;
+
+// The base of every op: the verifier calls C (loom_verify_op in verify.c).
+class Loom_Op<string mnemonic, list<Trait> traits = []> : Op<Loom_Dialect, mnemonic, traits> {
+  string shape = "none";
+  string lower = "none";
+  Loom_Fp fp = FpNone;
+  let hasVerifier = 1;
+  let extraClassDefinition = [{
+    ::llvm::LogicalResult $cppClass::verify() { return unwrap(loom_verify_op(wrap(getOperation()))); }
+  }];
+}
+
+class Loom_PureOp<string mnemonic, list<Trait> traits = []> : Loom_Op<mnemonic, !listconcat([Pure], traits)>;
+
+// ---- elementwise --------------------------------------------------------------------------------------------------
+
+class Loom_Unary<string mnemonic, string text, Loom_Fp flags = FpNone, list<Trait> traits = []>
+    : Loom_PureOp<mnemonic, !listconcat([SameOperandsAndResultType, Elementwise], traits)> {
+  let summary = text;
+  let arguments = (ins Loom_Tensor:$operand);
+  let results = (outs Loom_Tensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($result)";
+  let shape = "same";
+  let lower = "unary";
+  let fp = flags;
+  let hasFolder = 1;
+}
+
+// elementwise, result bool
+class Loom_Predicate<string mnemonic, string text> : Loom_PureOp<mnemonic, [Elementwise]> {
+  let summary = text;
+  let arguments = (ins Loom_Tensor:$operand);
+  let results = (outs Loom_Tensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` functional-type(operands, results)";
+  let shape = "predicate";
+  let lower = "predicate";
+}
+
+class Loom_Binary<string mnemonic, string text, Loom_Fp flags = FpNone, list<Trait> traits = []>
+    : Loom_PureOp<mnemonic, !listconcat([SameOperandsAndResultType, Elementwise], traits)> {
+  let summary = text;
+  let arguments = (ins Loom_Tensor:$lhs, Loom_Tensor:$rhs);
+  let results = (outs Loom_Tensor:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($result)";
+  let shape = "same";
+  let lower = "binary";
+  let fp = flags;
+  let hasFolder = 1;
+}
+
+def AbsOp : Loom_Unary<"abs", "Absolute value; integers wrap", FpNone, [Idempotent]>;
+def NegOp : Loom_Unary<"neg", "Negation; integers wrap", FpNone, [Involution]>;
+def SignOp : Loom_Unary<"sign", "-1, 0 or 1; NaN stays NaN">;
+def NotOp : Loom_Unary<"not", "Bitwise not; logical not on bool", FpNone, [Involution]>;
+def CeilOp : Loom_Unary<"ceil", "Round towards plus infinity", FpNone, [Idempotent]>;
+def FloorOp : Loom_Unary<"floor", "Round towards minus infinity", FpNone, [Idempotent]>;
+def TruncOp : Loom_Unary<"trunc", "Round towards zero", FpNone, [Idempotent]>;
+def RoundEvenOp : Loom_Unary<"round_even", "Round to nearest, ties to even (rint)", FpNone, [Idempotent]>;
+def SqrtOp : Loom_Unary<"sqrt", "Square root, correctly rounded", FpInvalid>;
+def RsqrtOp : Loom_Unary<"rsqrt", "1 / sqrt(x)", FpDivideOverflowInvalid>;
+def CbrtOp : Loom_Unary<"cbrt", "Cube root">;
+def ExpOp : Loom_Unary<"exp", "e to the x", FpOverflowUnderflow>;
+def Exp2Op : Loom_Unary<"exp2", "2 to the x", FpOverflowUnderflow>;
+def Expm1Op : Loom_Unary<"expm1", "exp(x) - 1, accurate near 0", FpOverflowInvalid>;
+def LogOp : Loom_Unary<"log", "Natural logarithm", FpDivideOverflowInvalid>;
+def Log2Op : Loom_Unary<"log2", "Logarithm to base 2", FpDivideOverflowInvalid>;
+def Log10Op : Loom_Unary<"log10", "Logarithm to base 10", FpDivideOverflowInvalid>;
+def Log1pOp : Loom_Unary<"log1p", "log(1 + x), accurate near 0", FpDivideOverflowInvalid>;
+def SinOp : Loom_Unary<"sin", "Sine of radians", FpInvalid>;
+def CosOp : Loom_Unary<"cos", "Cosine of radians", FpInvalid>;
+def TanOp : Loom_Unary<"tan", "Tangent of radians", FpOverflowInvalid>;
+def AsinOp : Loom_Unary<"asin", "Inverse sine", FpInvalid>;
+def AcosOp : Loom_Unary<"acos", "Inverse cosine", FpInvalid>;
+def AtanOp : Loom_Unary<"atan", "Inverse tangent">;
+def SinhOp : Loom_Unary<"sinh", "Hyperbolic sine", FpOverflowUnderflow>;
+def CoshOp : Loom_Unary<"cosh", "Hyperbolic cosine", FpOverflowUnderflow>;
+def TanhOp : Loom_Unary<"tanh", "Hyperbolic tangent">;
+def AsinhOp : Loom_Unary<"asinh", "Inverse hyperbolic sine">;
+def AcoshOp : Loom_Unary<"acosh", "Inverse hyperbolic cosine", FpInvalid>;
+def AtanhOp : Loom_Unary<"atanh", "Inverse hyperbolic tangent", FpDivideOverflowInvalid>;
+def ErfOp : Loom_Unary<"erf", "Error function">;
+def LogisticOp : Loom_Unary<"logistic", "1 / (1 + exp(-x))", FpOverflowUnderflow>;
+def PopcountOp : Loom_Unary<"popcount", "Number of one bits of the absolute value (bitwise_count)">;
+
+def IsNanOp : Loom_Predicate<"is_nan", "Is it NaN">;
+def IsInfOp : Loom_Predicate<"is_inf", "Is it an infinity">;
+def IsFiniteOp : Loom_Predicate<"is_finite", "Is it neither NaN nor an infinity">;
+def SignbitOp : Loom_Predicate<"signbit", "Is the sign bit set (-0.0 and negative NaN included)">;
+
+def AddOp : Loom_Binary<"add", "Sum; integers wrap; logical or on bool", FpOverflowInvalid, [Commutative]>;
+def SubOp : Loom_Binary<"sub", "Difference; integers wrap", FpOverflowInvalid>;
+def MulOp : Loom_Binary<"mul", "Product; integers wrap; logical and on bool", FpOverflowInvalid, [Commutative]>;
+def DivOp : Loom_Binary<"div", "True division of floats", FpDivideOverflowInvalid>;
+def FloorDivOp : Loom_Binary<"floor_div",
+    "Division rounded to minus infinity as NumPy's floor_divide; an integer by zero is 0 and raises the divide flag",
+    FpDivideOverflowInvalid>;
+def RemOp : Loom_Binary<"rem",
+    "Remainder with the sign of the divisor as NumPy's remainder; an integer by zero is 0 and raises the divide flag",
+    FpDivideOverflowInvalid>;
+def FmodOp : Loom_Binary<"fmod", "Remainder with the sign of the dividend (C's fmod, %)", FpDivideOverflowInvalid>;
+def PowOp : Loom_Binary<"pow", "Power; integers wrap (exponent not negative)", FpDivideOverflowInvalid>;
+def Atan2Op : Loom_Binary<"atan2", "Angle of (rhs, lhs) in radians">;
+def HypotOp : Loom_Binary<"hypot", "sqrt(x*x + y*y) without needless overflow", FpOverflowUnderflow, [Commutative]>;
+def MaxOp : Loom_Binary<"max", "Maximum; NaN if either is NaN (np.maximum)">;
+def MinOp : Loom_Binary<"min", "Minimum; NaN if either is NaN (np.minimum)">;
+def FmaxOp : Loom_Binary<"fmax", "Maximum; the other where one is NaN">;
+def FminOp : Loom_Binary<"fmin", "Minimum; the other where one is NaN">;
+def AndOp : Loom_Binary<"and", "Bitwise and; logical on bool", FpNone, [Commutative, Idempotent]>;
+def OrOp : Loom_Binary<"or", "Bitwise or; logical on bool", FpNone, [Commutative, Idempotent]>;
+def XorOp : Loom_Binary<"xor", "Bitwise exclusive or; logical on bool", FpNone, [Commutative]>;
+def ShlOp : Loom_Binary<"shl", "Shift left; 0 when the count reaches the width or is negative">;
+def ShrOp : Loom_Binary<"shr", "Shift right, arithmetic when signed; the sign (or 0) when the count reaches the width">;
+def CopysignOp : Loom_Binary<"copysign", "Magnitude of lhs, sign of rhs">;
+def NextafterOp : Loom_Binary<"nextafter", "The next float after lhs towards rhs", FpOverflowUnderflow>;
+def GcdOp : Loom_Binary<"gcd", "Greatest common divisor of integers, not negative", FpNone, [Commutative]>;
+
+def CompareOp : Loom_PureOp<"compare", [Elementwise, SameTypeOperands]> {
+  let summary = "Comparison eq, ne, lt, le, gt or ge; unordered is false but for ne";
+  let arguments = (ins Loom_Tensor:$lhs, Loom_Tensor:$rhs, StrAttr:$direction);
+  let results = (outs Loom_Tensor:$result);
+  let assemblyFormat = "$direction $lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
+  let shape = "compare";
+  let lower = "compare";
+  let hasFolder = 1;
+}
+
+def SelectOp : Loom_PureOp<"select", [Elementwise]> {
+  let summary = "on_true where the bool condition holds, else on_false; all of one shape";
+  let arguments = (ins Loom_Tensor:$condition, Loom_Tensor:$on_true, Loom_Tensor:$on_false);
+  let results = (outs Loom_Tensor:$result);
+  let assemblyFormat = "$condition `,` $on_true `,` $on_false attr-dict `:` functional-type(operands, results)";
+  let shape = "select";
+  let lower = "select";
+  let hasFolder = 1;
+}
+
+def ConvertOp : Loom_PureOp<"convert", [Elementwise]> {
+  let summary = "Element type conversion as NumPy's astype (C conversion; to bool: is it not zero)";
+  let arguments = (ins Loom_Tensor:$operand);
+  let results = (outs Loom_Tensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` functional-type(operands, results)";
+  let shape = "convert";
+  let lower = "convert";
+  let fp = FpOverflowInvalid;
+  let hasFolder = 1;
+}
+
+def BitcastOp : Loom_PureOp<"bitcast", [Elementwise]> {
+  let summary = "The same bits as another element type of the same width";
+  let arguments = (ins Loom_Tensor:$operand);
+  let results = (outs Loom_Tensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` functional-type(operands, results)";
+  let shape = "bitcast";
+  let lower = "bitcast";
+}
+
+// ---- creation -------------------------------------------------------------------------------------------------------
+
+def ConstantOp : Loom_PureOp<"constant", [ConstantLike]> {
+  let summary = "A tensor filled with one value; larger constants are inputs";
+  let arguments = (ins AnyAttr:$value);
+  let results = (outs Loom_Tensor:$result);
+  let assemblyFormat = "`(` $value `)` attr-dict `:` type($result)";
+  let shape = "declared";
+  let lower = "constant";
+  let hasFolder = 1;
+}
+
+def IotaOp : Loom_PureOp<"iota"> {
+  let summary = "The index along dimension `axis`, converted to the element type";
+  let arguments = (ins I64Attr:$axis);
+  let results = (outs Loom_Tensor:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+  let shape = "iota";
+  let lower = "iota";
+}
+
+def RandomOp : Loom_Op<"random"> {
+  let summary = "Philox 4x32-10 bits of (key, counter), each a tensor<2xui64>; `kind` bits, uniform or normal";
+  let arguments = (ins Loom_Tensor:$key, Loom_Tensor:$counter, StrAttr:$kind);
+  let results = (outs Loom_Tensor:$result);
+  let assemblyFormat = "$kind $key `,` $counter attr-dict `:` functional-type(operands, results)";
+  let shape = "declared";
+  let lower = "random";
+}
+
+// ---- views: no arithmetic, an index map ------------------------------------------------------------------------------
+
+class Loom_View<string mnemonic, string text, string rule> : Loom_PureOp<mnemonic> {
+  let summary = text;
+  let results = (outs Loom_Tensor:$result);
+  let shape = rule;
+  let lower = "view";
+  let hasFolder = 1;
+}
+
+def BroadcastOp : Loom_View<"broadcast",
+    "Operand dimension i becomes result dimension dims[i]; sizes are equal or the operand's is 1", "broadcast"> {
+  let arguments = (ins Loom_Tensor:$operand, DenseI64ArrayAttr:$dims);
+  let assemblyFormat = "$operand `dims` `=` $dims attr-dict `:` functional-type(operands, results)";
+}
+def ReshapeOp : Loom_View<"reshape", "The same elements in C order with other sizes", "reshape"> {
+  let arguments = (ins Loom_Tensor:$operand);
+  let assemblyFormat = "$operand attr-dict `:` functional-type(operands, results)";
+}
+def TransposeOp : Loom_View<"transpose", "Result dimension i is operand dimension perm[i]", "transpose"> {
+  let arguments = (ins Loom_Tensor:$operand, DenseI64ArrayAttr:$perm);
+  let assemblyFormat = "$operand `perm` `=` $perm attr-dict `:` functional-type(operands, results)";
+}
+def SliceOp : Loom_View<"slice",
+    "Element i of dimension d is operand element starts[d] + i * steps[d], for i < sizes[d]; steps may be negative",
+    "slice"> {
+  let arguments = (ins Loom_Tensor:$operand, DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$sizes,
+                       DenseI64ArrayAttr:$steps);
+  let assemblyFormat = [{
+    $operand `starts` `=` $starts `sizes` `=` $sizes `steps` `=` $steps attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+// ---- data movement ---------------------------------------------------------------------------------------------------
+
+def CopyOp : Loom_PureOp<"copy", [SameOperandsAndResultType]> {
+  let summary = "The same value in storage of its own";
+  let arguments = (ins Loom_Tensor:$operand);
+  let results = (outs Loom_Tensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($result)";
+  let shape = "same";
+  let lower = "unary";
+}
+def UpdateSliceOp : Loom_PureOp<"update_slice"> {
+  let summary = "`operand` with the elements a slice op of the same starts and steps would take replaced by `update`";
+  let arguments = (ins Loom_Tensor:$operand, Loom_Tensor:$update, DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$steps);
+  let results = (outs Loom_Tensor:$result);
+  let assemblyFormat = [{
+    $operand `,` $update `starts` `=` $starts `steps` `=` $steps attr-dict `:` functional-type(operands, results)
+  }];
+  let shape = "update_slice";
+  let lower = "update_slice";
+}
+def ConcatenateOp : Loom_PureOp<"concatenate"> {
+  let summary = "The operands one after another along `axis`";
+  let arguments = (ins Variadic<Loom_Tensor>:$operands, I64Attr:$axis);
+  let results = (outs Loom_Tensor:$result);
+  let assemblyFormat = "$operands `axis` `=` $axis attr-dict `:` functional-type(operands, results)";
+  let shape = "concatenate";
+  let lower = "concatenate";
+}
+def PadOp : Loom_PureOp<"pad"> {
+  let summary = "low[d] elements of the 0-d `value` before and high[d] after dimension d";
+  let arguments = (ins Loom_Tensor:$operand, Loom_Tensor:$value, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high);
+  let results = (outs Loom_Tensor:$result);
+  let assemblyFormat = [{
+    $operand `,` $value `low` `=` $low `high` `=` $high attr-dict `:` functional-type(operands, results)
+  }];
+  let shape = "pad";
+  let lower = "pad";
+}
+def GatherOp : Loom_Op<"gather"> {
+  let summary = "np.take: the slices of `operand` at the integer `indices` along `axis`";
+  let description = [{
+    The result has the sizes of `operand` with dimension `axis` replaced by the dimensions of `indices`. `mode` is
+    "raise" (an index outside [-n, n) makes the kernel report an error), "wrap" or "clip", as in np.take.
+  }];
+  let arguments = (ins Loom_Tensor:$operand, Loom_Tensor:$indices, I64Attr:$axis, StrAttr:$mode);
+  let results = (outs Loom_Tensor:$result);
+  let assemblyFormat = [{
+    $mode $operand `,` $indices `axis` `=` $axis attr-dict `:` functional-type(operands, results)
+  }];
+  let shape = "gather";
+  let lower = "gather";
+}
+def ScatterOp : Loom_Op<"scatter"> {
+  let summary = "`operand` with slices along `axis` at `indices` set to (or combined with) `updates`, in order";
+  let arguments = (ins Loom_Tensor:$operand, Loom_Tensor:$indices, Loom_Tensor:$updates, I64Attr:$axis,
+                       StrAttr:$combine);
+  let results = (outs Loom_Tensor:$result);
+  let assemblyFormat = [{
+    $combine $operand `,` $indices `,` $updates `axis` `=` $axis attr-dict `:` functional-type(operands, results)
+  }];
+  let shape = "scatter";
+  let lower = "scatter";
+}
+def SortOp : Loom_PureOp<"sort"> {
+  let summary = "Sorted along `axis`, NaN last; with `indices`, the int64 permutation (stable) instead of the values";
+  let arguments = (ins Loom_Tensor:$operand, I64Attr:$axis, BoolAttr:$indices);
+  let results = (outs Loom_Tensor:$result);
+  let assemblyFormat = "$operand `axis` `=` $axis attr-dict `:` functional-type(operands, results)";
+  let shape = "sort";
+  let lower = "sort";
+}
+
+// ---- reductions and scans --------------------------------------------------------------------------------------------
+
+def ReduceOp : Loom_PureOp<"reduce"> {
+  let summary = "sum, prod, min, max, and, or, argmin or argmax over `axes`, which the result lacks";
+  let description = [{
+    min and max give NaN when an element is NaN. argmin and argmax take one axis, give int64, the first of equal
+    elements, and the first NaN when there is one. min, max, argmin and argmax of no element are refused by the
+    verifier when the size is static. `and`/`or` are bitwise, logical on bool.
+  }];
+  let arguments = (ins Loom_Tensor:$operand, StrAttr:$kind, DenseI64ArrayAttr:$axes);
+  let results = (outs Loom_Tensor:$result);
+  let assemblyFormat = "$kind $operand `axes` `=` $axes attr-dict `:` functional-type(operands, results)";
+  let shape = "reduce";
+  let lower = "reduce";
+  let fp = FpOverflowInvalid;
+}
+def ScanOp : Loom_PureOp<"scan", [SameOperandsAndResultType]> {
+  let summary = "Running sum, prod, min or max along `axis`, in order";
+  let arguments = (ins Loom_Tensor:$operand, StrAttr:$kind, I64Attr:$axis);
+  let results = (outs Loom_Tensor:$result);
+  let assemblyFormat = "$kind $operand `axis` `=` $axis attr-dict `:` type($result)";
+  let shape = "scan";
+  let lower = "scan";
+  let fp = FpOverflowInvalid;
+}
+
+// ---- contractions ----------------------------------------------------------------------------------------------------
+
+def DotGeneralOp : Loom_PureOp<"dot_general"> {
+  let summary = "Batched contraction: result dimensions are batch, free of lhs, free of rhs";
+  let arguments = (ins Loom_Tensor:$lhs, Loom_Tensor:$rhs, DenseI64ArrayAttr:$lhs_batch, DenseI64ArrayAttr:$rhs_batch,
+                       DenseI64ArrayAttr:$lhs_contract, DenseI64ArrayAttr:$rhs_contract);
+  let results = (outs Loom_Tensor:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs `batch` `=` $lhs_batch `x` $rhs_batch `contract` `=` $lhs_contract `x` $rhs_contract attr-dict
+    `:` functional-type(operands, results)
+  }];
+  let shape = "dot_general";
+  let lower = "dot";
+  let fp = FpOverflowInvalid;
+}
+def ConvolutionOp : Loom_PureOp<"convolution"> {
+  let summary = "Cross-correlation of NC(spatial) with OI(spatial); strides, low/high padding pairs, dilation, groups";
+  let arguments = (ins Loom_Tensor:$lhs, Loom_Tensor:$rhs, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding,
+                       DenseI64ArrayAttr:$dilation, I64Attr:$groups);
+  let results = (outs Loom_Tensor:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs `strides` `=` $strides `padding` `=` $padding `dilation` `=` $dilation `groups` `=` $groups attr-dict
+    `:` functional-type(operands, results)
+  }];
+  let shape = "convolution";
+  let lower = "convolution";
+  let fp = FpOverflowInvalid;
+}
+
+// ---- sizes, calls of the host ------------------------------------------------------------------------------------------
+
+def AssumeShapeOp : Loom_Op<"assume_shape"> {
+  let summary = "The operand with the (more precise) sizes of the result type, checked when run";
+  let arguments = (ins Loom_Tensor:$operand);
+  let results = (outs Loom_Tensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` functional-type(operands, results)";
+  let shape = "assume_shape";
+  let lower = "view";
+}
+def SizeOp : Loom_PureOp<"size"> {
+  let summary = "The size of dimension `axis` as a 0-d int64";
+  let arguments = (ins Loom_Tensor:$operand, I64Attr:$axis);
+  let results = (outs Loom_Tensor:$result);
+  let assemblyFormat = "$operand `axis` `=` $axis attr-dict `:` functional-type(operands, results)";
+  let shape = "size";
+  let lower = "size";
+}
+def HostCallOp : Loom_Op<"host_call"> {
+  let summary = "A call of a library function by its stable name, run by the plan through the frontend";
+  let description = [{
+    `effects` is a list of words: "pure" (may be merged and dropped), "reads", "writes", "random", "raises", "warns",
+    "alias". Without "pure" the call stays ordered. `slot` names the callable and the recipe for its arguments in the
+    frontend's table of the plan.
+  }];
+  let arguments = (ins Variadic<Loom_Tensor>:$operands, StrAttr:$name, StrAttr:$effects, I64Attr:$slot);
+  let results = (outs Variadic<Loom_Tensor>:$results);
+  let assemblyFormat = "$name `(` $operands `)` `effects` `=` $effects `slot` `=` $slot attr-dict `:` functional-type(operands, results)";
+  let shape = "declared";
+  let lower = "host_call";
+}
+
+// ---- control flow ----------------------------------------------------------------------------------------------------
+
+def ForOp : Loom_Op<"for", [SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {
+  let summary = "`count` iterations with carried arrays; the body takes the int64 index and the carried values";
+  let arguments = (ins Loom_Tensor:$count, Variadic<Loom_Tensor>:$inits);
+  let results = (outs Variadic<Loom_Tensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$count `init` `(` $inits `)` $body attr-dict `:` functional-type(operands, results)";
+  let shape = "region";
+  let lower = "region";
+}
+def WhileOp : Loom_Op<"while", [RecursiveMemoryEffects]> {
+  let summary = "Carried arrays while the condition region yields a true 0-d bool";
+  let arguments = (ins Variadic<Loom_Tensor>:$inits);
+  let results = (outs Variadic<Loom_Tensor>:$results);
+  let regions = (region SizedRegion<1>:$condition, SizedRegion<1>:$body);
+  let assemblyFormat = "`init` `(` $inits `)` $condition `do` $body attr-dict `:` functional-type(operands, results)";
+  let shape = "region";
+  let lower = "region";
+}
+def IfOp : Loom_Op<"if", [RecursiveMemoryEffects]> {
+  let summary = "One of two regions by a 0-d bool";
+  let arguments = (ins Loom_Tensor:$condition, Variadic<Loom_Tensor>:$inputs);
+  let results = (outs Variadic<Loom_Tensor>:$results);
+  let regions = (region SizedRegion<1>:$then, SizedRegion<1>:$else);
+  let assemblyFormat = "$condition `(` $inputs `)` $then `else` $else attr-dict `:` functional-type(operands, results)";
+  let shape = "region";
+  let lower = "region";
+}
+
+// ---- structure: fusion groups, kernels, plans ----------------------------------------------------------------------------
+
+def YieldOp : Loom_Op<"yield", [Pure, Terminator, ReturnLike]> {
+  let summary = "The results of a loom region";
+  let arguments = (ins Variadic<Loom_Tensor>:$operands);
+  let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange{}); }]>];
+  let assemblyFormat = "($operands^ `:` type($operands))? attr-dict";
+}
+
+def FusionOp : Loom_PureOp<"fusion", [IsolatedFromAbove, SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "A group of ops that becomes one kernel; the block takes the operands";
+  let arguments = (ins Variadic<Loom_Tensor>:$operands);
+  let results = (outs Variadic<Loom_Tensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "`(` $operands `)` $body attr-dict `:` functional-type(operands, results)";
+}
+
+def KernelOp : Loom_Op<"kernel", [IsolatedFromAbove, Symbol, SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "An outlined fusion group: what one kernel computes and where its buffers lie";
+  let description = [{
+    The block takes one tensor for each operand and yields one for each result. `strides` holds an array of i64 for
+    each operand, then for each result: the distance in elements between neighbours of each dimension (0: broadcast;
+    negative: reversed). `scalars` lists the operands (0-d) that arrive as bits in the launch's parameters instead of
+    a buffer. `inplace` gives for each result the operand whose buffer it overwrites, or -1.
+
+    The schedule pass adds: `stages`, the number of chunks of each stage (stage s is entry function `<name>_s<s>`, run
+    after stage s-1 has finished on all threads); `scratch`, bytes of scratch memory private to a thread; `slots`,
+    bytes shared by all chunks and stages (when not 0, one more buffer after the results); and `schedule`, a
+    dictionary for the lowering. `fp` is the mask of floating-point exceptions that matter.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, ArrayAttr:$strides, DenseI64ArrayAttr:$scalars,
+                       DenseI64ArrayAttr:$inplace,
+                       DefaultValuedAttr<I64Attr, "15">:$fp,
+                       OptionalAttr<DenseI64ArrayAttr>:$stages, OptionalAttr<I64Attr>:$scratch,
+                       OptionalAttr<I64Attr>:$slots, OptionalAttr<DictionaryAttr>:$schedule);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name $body attr-dict";
+}
+
+def PlanOp : Loom_Op<"plan", [IsolatedFromAbove, Symbol, NoTerminator]> {
+  let summary = "What the runtime does for one call: a list of instructions over buffers";
+  let description = [{
+    The block takes a memref for each array or constant input (with its strides), a 0-d tensor for each scalar input,
+    then a memref for each output. `consts` lists the inputs that are constants.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$inputs, DenseI64ArrayAttr:$consts, I64Attr:$arena);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name $body attr-dict";
+}
+def BufferOp : Loom_Op<"buffer"> {
+  let summary = "Bytes [offset, offset + size) of the plan's arena";
+  let arguments = (ins I64Attr:$offset);
+  let results = (outs AnyMemRef:$result);
+  let assemblyFormat = "`offset` `=` $offset attr-dict `:` type($result)";
+}
+def LaunchOp : Loom_Op<"launch", [AttrSizedOperandSegments]> {
+  let summary = "Runs one stage of a kernel over its chunks; buffers in the kernel's order, then scalars";
+  let arguments = (ins FlatSymbolRefAttr:$kernel, I64Attr:$stage, I64Attr:$chunks, I64Attr:$scratch, I64Attr:$fp,
+                       Variadic<AnyMemRef>:$buffers, Variadic<Loom_Tensor>:$scalars);
+  let assemblyFormat = [{
+    $kernel `stage` `=` $stage `chunks` `=` $chunks `(` $buffers `)` `scalars` `(` $scalars `)` attr-dict `:` type($buffers) `and` type($scalars)
+  }];
+}
+def CallOp : Loom_Op<"call_host"> {
+  let summary = "Runs a host call: buffers read, then buffers written";
+  let arguments = (ins StrAttr:$name, I64Attr:$slot, I64Attr:$reads, Variadic<AnyMemRef>:$buffers);
+  let assemblyFormat = "$name `slot` `=` $slot `reads` `=` $reads `(` $buffers `)` attr-dict `:` type($buffers)";
+}
+def CopyBufferOp : Loom_Op<"copy_buffer"> {
+  let summary = "Copies one buffer to another of the same type";
+  let arguments = (ins AnyMemRef:$source, AnyMemRef:$target);
+  let assemblyFormat = "$source `to` $target attr-dict `:` type($source) `,` type($target)";
+}

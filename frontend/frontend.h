@@ -1,0 +1,273 @@
+/* The frontend: from a call of a compiled callable to a captured graph, guards and a recipe for the results.
+ *
+ * Knows Python and the captured graph (graph/), calls the runtime, never MLIR or LLVM. NumPy and torch live behind
+ * the adapter table: nothing here but numpy/ includes their headers.
+ *
+ * Sections by file: source.c, guard.c, capture results (capture.c), value/ and trace.c (the evaluator), the adapter
+ * table, recipe.c (results and effects), callable.c.
+ */
+#ifndef LOOM_FRONTEND_H
+#define LOOM_FRONTEND_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "graph/graph.h"
+#include "runtime/runtime.h"
+
+typedef struct tracer tracer;
+typedef struct value value;
+
+/* ==== sources: where a live object comes from; hash-consed, the only key for guards, rebuilding and aliasing ========= */
+
+typedef enum source_kind {
+  SOURCE_ARG,     /* index: argument slot (positional, then keyword-only, then *args tuple, then **kwargs dict) */
+  SOURCE_GLOBAL,  /* key in the globals (then builtins) of `object` (a function's globals dict) */
+  SOURCE_CELL,    /* index: closure cell of the function `base` */
+  SOURCE_ATTR,    /* key: attribute of base, found in the instance dictionary, the type's dictionary or a module */
+  SOURCE_ITEM,    /* key: constant item of base (tuple, list, dict) */
+  SOURCE_DEFAULT, /* index: positional default of the function `base` */
+  SOURCE_KWDEFAULT,
+  SOURCE_FUNCTION, /* the compiled function itself */
+  SOURCE_SELF,     /* __self__ of a bound method `base` */
+  SOURCE_FUNC,     /* __func__ of a bound method `base` */
+  SOURCE_DERIVED   /* key: name of a pure C accessor (for example an array's dtype); made by adapters */
+} source_kind;
+
+typedef struct source {
+  source_kind kind;
+  const struct source *base; /* or NULL */
+  PyObject *object, *key;    /* owned by the source table of the capture */
+  Py_ssize_t index;
+} source;
+
+/* "a.b[0]" as a user would write it; a new string. */
+PyObject *source_name(const source *s);
+/* Reads the source again on this call's arguments: a new reference, NULL without an exception when it is gone. Runs
+ * no Python code. */
+PyObject *source_read(const source *s, PyObject *const *args);
+
+/* ==== guards ============================================================================================================ */
+
+typedef enum guard_kind {
+  GUARD_TYPE,      /* exact type is `object` */
+  GUARD_IDENTITY,  /* is `object` */
+  GUARD_NUMBER,    /* exact type and bits of an int, float, complex, bool, str, bytes or None equal `object`'s */
+  GUARD_LENGTH,    /* len() of an exact list, tuple, dict or set is `number` */
+  GUARD_DICT_KEYS, /* keys of an exact dict, in order, are the tuple `object` */
+  GUARD_DICT_VERSION, /* fast path: ma_version_tag of a module's dictionary is `number`, else `sub` guards by name */
+  GUARD_MISSING,   /* the source cannot be read */
+  GUARD_ARRAY,     /* adapter->guard_array(object read, payload) */
+  GUARD_DISJOINT,  /* extents of two arrays (source and source2) do not overlap */
+  GUARD_CUSTOM     /* adapter->guard(...) with payload: process state and the like */
+} guard_kind;
+
+typedef struct loom_adapter loom_adapter;
+
+typedef struct guard {
+  guard_kind kind;
+  const source *source, *source2;
+  PyObject *object; /* owned */
+  int64_t number;
+  const loom_adapter *adapter;
+  void *payload; /* malloc'ed, owned, flat */
+  size_t payload_size;
+  loom_location location; /* the user's line that caused it */
+} guard;
+
+/* ==== what capture gives back ============================================================================================= */
+
+typedef struct recipe recipe; /* how one Python object is rebuilt after a run (recipe.c) */
+typedef enum recipe_kind {
+  RECIPE_CONST,    /* object */
+  RECIPE_SOURCE,   /* source: the live object itself (an argument returned as it is) */
+  RECIPE_OUTPUT,   /* number: output of the graph as a new array (payload: the adapter's description) */
+  RECIPE_SCALAR,   /* number: output of the graph (0-d) as a NumPy scalar or Python number */
+  RECIPE_VIEW,     /* a view of items[0] with payload (shape, strides, offset) */
+  RECIPE_TUPLE,    /* items */
+  RECIPE_LIST,
+  RECIPE_SET,
+  RECIPE_FROZENSET,
+  RECIPE_DICT,     /* items: key, value, key, value, ... */
+  RECIPE_SLICE,
+  RECIPE_CALL,     /* items[0](*items[1:]): only for exact, pure constructors */
+  RECIPE_SHARED    /* number: an earlier recipe of this capture: the same object (identity, cycles) */
+} recipe_kind;
+struct recipe {
+  recipe_kind kind;
+  const source *source;
+  PyObject *object;
+  int64_t number;
+  uint32_t count;
+  recipe **items;
+  void *payload;
+  size_t payload_size;
+};
+
+/* Done in order after a run whose status is good, before the result is handed over. */
+typedef struct effect {
+  enum { EFFECT_WRITE_ARRAY /* copy output `number` into the array `target` (source or view) */ } kind;
+  recipe *target;
+  int64_t number;
+} effect;
+
+typedef struct break_info {
+  int reason; /* row of breaks.def; 0: none */
+  char detail[256];
+  loom_location location;
+} break_info;
+
+typedef struct capture {
+  loom_graph graph;
+  /* For each graph input: where its array or number comes from. */
+  struct capture_input {
+    const source *source;
+    PyObject *constant; /* LOOM_INPUT_CONST, or a constant array: owned */
+  } *inputs;
+  uint32_t input_count;
+  guard *guards;
+  uint32_t guard_count;
+  effect *effects;
+  uint32_t effect_count;
+  recipe *result;
+  recipe **shared; /* RECIPE_SHARED targets */
+  uint32_t shared_count;
+  break_info broke; /* reason != 0: nothing else is valid */
+  uint32_t fp_ops;  /* union of loom_op_info.fp of the graph: 0 means flags never matter */
+  void *tables;     /* sources and other owned storage */
+} capture;
+
+/* Captures one call of `function` (a plain Python function) with bound arguments. Argument slots are those of
+ * SOURCE_ARG. Never runs user code; a Python exception is set (and NULL returned) only for MemoryError and
+ * KeyboardInterrupt. */
+capture *capture_function(PyFunctionObject *function, PyObject *const *args, Py_ssize_t count);
+void capture_free(capture *c);
+
+/* ==== values: what the evaluator computes with ============================================================================ */
+
+/* Type-driven slots that mirror CPython's, so that generic protocols are written once. A slot that is NULL means
+ * "this type has no such slot" (a TypeError, as Python would raise); "not supported yet" is trace_break(). Slots
+ * return NULL after trace_raise() or trace_break(). */
+typedef struct value_type {
+  const char *name;
+  value *(*unary)(tracer *t, int op, value *v);
+  value *(*binary)(tracer *t, int op, value *l, value *r, bool inplace); /* trace_not_implemented(t) to try the other */
+  value *(*compare)(tracer *t, int op, value *l, value *r);
+  int (*truth)(tracer *t, value *v); /* -1: raise or break */
+  value *(*length)(tracer *t, value *v);
+  value *(*get_item)(tracer *t, value *v, value *key);
+  bool (*set_item)(tracer *t, value *v, value *key, value *item); /* item NULL: delete */
+  int (*contains)(tracer *t, value *v, value *item);
+  value *(*get_attr)(tracer *t, value *v, PyObject *name);
+  bool (*set_attr)(tracer *t, value *v, PyObject *name, value *item);
+  value *(*call)(tracer *t, value *v, value *const *args, Py_ssize_t count, PyObject *kwnames);
+  value *(*iter)(tracer *t, value *v);
+  value *(*next)(tracer *t, value *v); /* NULL with nothing pending: exhausted */
+  PyObject *(*python_type)(tracer *t, value *v); /* borrowed: what type(v) is */
+  recipe *(*rebuild)(tracer *t, value *v);       /* how to make it again as a result */
+} value_type;
+
+struct value {
+  const value_type *type;
+  const source *source; /* where it was read from, or NULL when made here */
+  PyObject *object;     /* the live object of a constant (borrowed from the tracer's keep-alive list), or NULL */
+  union {
+    struct { value **items; Py_ssize_t count, capacity; } seq;       /* tuple, list; dict: key, value, ...; set */
+    struct { loom_value node; void *layout; } array;                 /* adapters: see numpy/numpy.h */
+    struct { loom_value node; } number;                              /* symbolic Python int, float or bool */
+    struct { value *function, *self; } method;
+    struct { value *content; } cell;
+    struct { void *a, *b; Py_ssize_t i, n; } any;                    /* the value type's own */
+  };
+};
+
+extern const value_type value_const_type, value_tuple_type, value_list_type, value_dict_type, value_set_type,
+    value_slice_type, value_function_type, value_method_type, value_cell_type, value_iterator_type,
+    value_number_type, value_exception_type, value_null_type;
+
+value *value_new(tracer *t, const value_type *type);
+value *value_const(tracer *t, PyObject *object);                     /* no source: made here or immortal */
+value *value_wrap(tracer *t, PyObject *object, const source *s);     /* a live object: guarded when used */
+value *value_tuple(tracer *t, value *const *items, Py_ssize_t count);
+value *value_list(tracer *t, value *const *items, Py_ssize_t count);
+/* The live object when the value is wholly known (constants, tuples and lists of them): a new reference, NULL
+ * without an exception when some part is not known. Adds the guards that knowing it needs. */
+PyObject *value_known(tracer *t, value *v);
+bool value_known_int(tracer *t, value *v, int64_t *out); /* by __index__ of exact types; false: not known */
+PyObject *value_type_of(tracer *t, value *v);            /* borrowed */
+
+/* Generic protocols with Python's own dispatch order. */
+value *trace_unary(tracer *t, int op, value *v);
+value *trace_binary(tracer *t, int op, value *l, value *r, bool inplace);
+value *trace_compare(tracer *t, int op, value *l, value *r);
+int trace_truth(tracer *t, value *v);
+value *trace_get_item(tracer *t, value *v, value *key);
+value *trace_get_attr(tracer *t, value *v, PyObject *name);
+value *trace_call(tracer *t, value *callee, value *const *args, Py_ssize_t count, PyObject *kwnames);
+value *trace_iter(tracer *t, value *v);
+value *trace_next(tracer *t, value *v);
+/* Unpacks any iterable of known length into a tuple value. */
+value *trace_to_tuple(tracer *t, value *v);
+
+/* Operators, as the BINARY_OP of CPython 3.11 numbers them (NB_ADD ...). Unary: */
+enum { UNARY_NEG, UNARY_POS, UNARY_INVERT, UNARY_NOT, UNARY_ABS };
+
+/* ==== the tracer =========================================================================================================== */
+
+/* The three ways in which a step can end besides well: */
+void *trace_raise(tracer *t, PyObject *exception_type, const char *format, ...); /* as the user's code would raise */
+void *trace_raise_live(tracer *t);            /* turns the pending Python exception into a traced one */
+void *trace_break(tracer *t, int reason, const char *format, ...); /* reasons: breaks.def */
+value *trace_not_implemented(tracer *t);      /* a marker value for binary and compare slots */
+
+loom_graph *trace_graph(tracer *t);
+loom_location trace_location(tracer *t);      /* of the user's instruction now being evaluated */
+/* Appends a node with the current location; NULL attrs when the op has none. LOOM_NO_VALUE after trace_break(). */
+loom_value trace_node(tracer *t, loom_opcode op, const loom_value *operands, uint32_t count, const loom_attr *attrs,
+                      uint32_t attr_count, const loom_type *type);
+void trace_guard(tracer *t, guard g);         /* takes over g's object and payload */
+const source *trace_source(tracer *t, source_kind kind, const source *base, PyObject *object, PyObject *key,
+                           Py_ssize_t index); /* hash-consed */
+void *trace_alloc(tracer *t, size_t bytes);   /* zeroed, lives as long as the capture is being made */
+PyObject *trace_keep(tracer *t, PyObject *object); /* takes the reference, returns it borrowed */
+
+#define LOOM_BREAK(CODE, NAME, TEXT, HINT) BREAK_##NAME = CODE,
+enum break_reason {
+  BREAK_NONE = 0,
+#include "frontend/breaks.def"
+};
+#undef LOOM_BREAK
+
+/* ==== adapters: NumPy, later torch ============================================================================================ */
+
+struct loom_adapter {
+  const char *name;
+  bool (*init)(void); /* at import; false with an exception set */
+  /* Makes a value of a live object of this library (arrays, scalars, dtypes, ufuncs, functions); NULL without a raise
+   * or break when the object is not this library's. */
+  value *(*wrap)(tracer *t, PyObject *object, const source *s);
+  /* A call of one of the library's C callables (or of a function with a row in names.def) that reached the generic
+   * call of a constant. Sets *mine to false when it is not this library's. */
+  value *(*call)(tracer *t, PyObject *callee, value *self, value *const *args, Py_ssize_t count, PyObject *kwnames,
+                 bool *mine);
+  /* Checks a live array against the payload of GUARD_ARRAY: flat C, no Python. */
+  bool (*guard_array)(PyObject *object, const void *payload);
+  bool (*guard)(const void *payload, PyObject *object);
+  /* Data pointer of element [0, ..., 0] of a live array whose guard held. */
+  void *(*data)(PyObject *array);
+  /* A new array for an output: allocates from the runtime's blocks, sets *data. */
+  PyObject *(*new_output)(const void *payload, void **data);
+  /* RECIPE_SCALAR, RECIPE_VIEW, EFFECT_WRITE_ARRAY. */
+  PyObject *(*scalar)(const void *payload, const void *data);
+  PyObject *(*view)(PyObject *base, const void *payload);
+  bool (*write)(PyObject *target, PyObject *data_array);
+  /* Would the library's state report one of these floating-point flags (loom_fp_flag bits)? 1, 0, or -1 on error. */
+  int (*flags_matter)(uint32_t flags);
+  /* Host calls: runs the function in the slot on buffers (see numpy/host.c). */
+  int (*host_call)(void *context, const char *name, uint32_t slot, void *const *buffers, uint32_t reads, uint32_t count);
+};
+
+extern const loom_adapter loom_numpy_adapter;
+const loom_adapter *const *loom_adapters(void); /* NULL-terminated */
+
+#endif

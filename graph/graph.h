@@ -1,0 +1,298 @@
+/* The captured graph: plain C structs that know neither Python nor MLIR.
+ *
+ * Both binaries link this folder: capture builds a graph, the cache hashes it, the interpreter runs it, the
+ * compiler library imports it into the `loom` dialect. Shape and dtype rules live here once, and the dialect's
+ * verifiers call them.
+ *
+ * Sections by file: dtype.c, expr.c (symbolic sizes), graph.c, infer.c (shape rules), print.c, serial.c, interp.c.
+ */
+#ifndef LOOM_GRAPH_H
+#define LOOM_GRAPH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- errors --------------------------------------------------------------------------------------------------- */
+
+/* A message filled by whoever fails; the caller decides how to report it. */
+typedef struct loom_error {
+  char message[512];
+} loom_error;
+
+/* Formats into `err` (may be NULL) and returns false, so that a failing function can `return loom_fail(...)`. */
+bool loom_fail(loom_error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* ---- arena: one for each compilation, freed at its end (arena.c) ------------------------------------------------ */
+
+typedef struct loom_arena {
+  struct loom_arena_block *head;
+} loom_arena;
+
+void *loom_arena_alloc(loom_arena *arena, size_t bytes); /* zeroed, 16-byte aligned; NULL when out of memory */
+void *loom_arena_copy(loom_arena *arena, const void *data, size_t bytes);
+char *loom_arena_strdup(loom_arena *arena, const char *text);
+void loom_arena_fini(loom_arena *arena);
+
+/* ---- dtype.c --------------------------------------------------------------------------------------------------- */
+
+typedef enum loom_dtype {
+  LOOM_BOOL, /* one byte, 0 or 1 */
+  LOOM_I8,
+  LOOM_I16,
+  LOOM_I32,
+  LOOM_I64,
+  LOOM_U8,
+  LOOM_U16,
+  LOOM_U32,
+  LOOM_U64,
+  LOOM_F16,
+  LOOM_BF16,
+  LOOM_F32,
+  LOOM_F64,
+  LOOM_C64,
+  LOOM_C128,
+  LOOM_DTYPE_COUNT
+} loom_dtype;
+
+/* Bytes of one element. */
+size_t loom_dtype_size(loom_dtype dtype);
+/* NumPy's name: "bool", "int8", "float32", ... */
+const char *loom_dtype_name(loom_dtype dtype);
+bool loom_dtype_from_name(const char *name, loom_dtype *out);
+bool loom_dtype_is_float(loom_dtype dtype);   /* f16, bf16, f32, f64 */
+bool loom_dtype_is_signed(loom_dtype dtype);  /* i8 to i64 */
+bool loom_dtype_is_unsigned(loom_dtype dtype);/* u8 to u64 */
+bool loom_dtype_is_integer(loom_dtype dtype); /* signed or unsigned, not bool */
+bool loom_dtype_is_complex(loom_dtype dtype);
+
+/* ---- expr.c: symbolic sizes ------------------------------------------------------------------------------------- */
+
+/* A size in a type: a static value >= 0, or ~index of an expression in the graph's table (so < 0). Expressions
+ * are canonical and hash-consed: two equal sizes have equal codes. */
+typedef int64_t loom_dim;
+#define LOOM_DIM_IS_SYM(d) ((d) < 0)
+#define LOOM_DIM_EXPR(d) ((uint32_t)(~(d)))
+
+typedef enum loom_expr_kind {
+  LOOM_EXPR_CONST,
+  LOOM_EXPR_SYMBOL, /* value = symbol number */
+  LOOM_EXPR_ADD,
+  LOOM_EXPR_MUL,
+  LOOM_EXPR_FLOORDIV,
+  LOOM_EXPR_MOD,
+  LOOM_EXPR_MIN,
+  LOOM_EXPR_MAX
+} loom_expr_kind;
+
+typedef struct loom_expr {
+  loom_expr_kind kind;
+  int64_t value; /* CONST, SYMBOL */
+  uint32_t lhs, rhs;
+} loom_expr;
+
+/* What is known of a symbol. */
+typedef struct loom_symbol {
+  int64_t min, max, divisor, hint;
+} loom_symbol;
+
+/* ---- types, attributes, ops -------------------------------------------------------------------------------------- */
+
+#define LOOM_MAX_RANK 16
+
+typedef struct loom_type {
+  loom_dtype dtype;
+  int32_t rank;
+  loom_dim dims[LOOM_MAX_RANK]; /* entries past rank are 0 */
+} loom_type;
+
+bool loom_type_equal(const loom_type *a, const loom_type *b);
+/* Number of elements, or -1 when a size is symbolic or the product overflows. */
+int64_t loom_type_elements(const loom_type *type);
+
+/* Opcodes, generated from dialects/loom.td: LOOM_OP_ADD, ... */
+typedef enum loom_opcode {
+#define LOOM_OP(ENUM, NAME, ...) LOOM_OP_##ENUM,
+#include "loom_ops.inc"
+#undef LOOM_OP
+  LOOM_OP_COUNT
+} loom_opcode;
+
+typedef enum loom_attr_kind {
+  LOOM_ATTR_NONE,
+  LOOM_ATTR_I64,    /* i */
+  LOOM_ATTR_I64S,   /* ints, count */
+  LOOM_ATTR_BOOL,   /* i */
+  LOOM_ATTR_STR,    /* str */
+  LOOM_ATTR_SCALAR, /* bits: an element of the result's dtype, bit-cast (complex128: bits and bits_hi) */
+  LOOM_ATTR_DTYPE   /* i */
+} loom_attr_kind;
+
+typedef struct loom_attr {
+  loom_attr_kind kind;
+  int32_t count;
+  union {
+    int64_t i;
+    const int64_t *ints;
+    const char *str; /* interned by the graph's arena */
+    uint64_t bits;
+  };
+  uint64_t bits_hi;
+} loom_attr;
+
+#define LOOM_MAX_ATTRS 6
+
+typedef enum loom_fp_flag { /* floating-point (and integer) exceptions as NumPy's errstate names them */
+  LOOM_FP_DIVIDE = 1,
+  LOOM_FP_OVERFLOW = 2,
+  LOOM_FP_UNDERFLOW = 4,
+  LOOM_FP_INVALID = 8
+} loom_fp_flag;
+
+/* One row of the op table, generated from loom.td. */
+typedef struct loom_op_info {
+  const char *name;    /* without "loom." */
+  int8_t operands;     /* -1: variadic */
+  int8_t results;      /* -1: variadic */
+  const char *shape;   /* the rule in infer.c */
+  const char *lower;   /* the lowering class: "unary", "binary", "view", "reduce", "dot", "none", ... */
+  uint32_t fp;         /* loom_fp_flag bits that the op may raise in the library it stands for */
+  struct {
+    const char *name;
+    loom_attr_kind kind;
+  } attrs[LOOM_MAX_ATTRS]; /* in the order of loom_node.attrs */
+} loom_op_info;
+
+extern const loom_op_info loom_op_table[LOOM_OP_COUNT];
+bool loom_op_from_name(const char *name, loom_opcode *out);
+
+/* The user's place in the source, or all zero. */
+typedef struct loom_location {
+  const char *file, *function;
+  int32_t line, column; /* from 1 */
+} loom_location;
+
+typedef uint32_t loom_value; /* index into loom_graph.values */
+#define LOOM_NO_VALUE UINT32_MAX
+
+typedef struct loom_node {
+  loom_opcode op;
+  uint32_t operand_count, result_count;
+  const loom_value *operands;
+  loom_value first_result; /* results are consecutive values */
+  loom_attr attrs[LOOM_MAX_ATTRS];
+  loom_location location;
+} loom_node;
+
+typedef struct loom_value_info {
+  loom_type type;
+  int32_t node;  /* defining node, or -1 for a graph input */
+  int32_t index; /* result number of the node, or input number */
+} loom_value_info;
+
+typedef enum loom_input_kind {
+  LOOM_INPUT_ARRAY,  /* a buffer with strides */
+  LOOM_INPUT_SCALAR, /* a 0-d value passed as bits in a launch's parameters */
+  LOOM_INPUT_CONST   /* a contiguous buffer known when the plan is loaded (large constants) */
+} loom_input_kind;
+
+typedef struct loom_input {
+  loom_value value;
+  loom_input_kind kind;
+  int64_t strides[LOOM_MAX_RANK]; /* ARRAY: in elements (0 broadcast, negative reversed); the buffer points at
+                                     element [0, ..., 0] */
+} loom_input;
+
+/* Each output is a buffer of its own; views and aliases of results are the frontend's affair. */
+typedef struct loom_output {
+  loom_value value;
+  int64_t strides[LOOM_MAX_RANK]; /* in elements; a permutation of a contiguous layout */
+} loom_output;
+
+typedef struct loom_graph {
+  loom_arena arena;
+  loom_node *nodes;
+  uint32_t node_count, node_capacity;
+  loom_value_info *values;
+  uint32_t value_count, value_capacity;
+  loom_input *inputs;
+  uint32_t input_count, input_capacity;
+  loom_output *outputs;
+  uint32_t output_count, output_capacity;
+  loom_expr *exprs;
+  uint32_t expr_count, expr_capacity;
+  loom_symbol *symbols;
+  uint32_t symbol_count, symbol_capacity;
+} loom_graph;
+
+/* ---- graph.c ----------------------------------------------------------------------------------------------------- */
+
+void loom_graph_init(loom_graph *graph);
+void loom_graph_fini(loom_graph *graph);
+
+loom_value loom_graph_input(loom_graph *graph, loom_input_kind kind, const loom_type *type, const int64_t *strides);
+bool loom_graph_output(loom_graph *graph, loom_value value, const int64_t *strides); /* NULL: C order */
+
+/* Appends a node. `types` gives the result types, or NULL to have them inferred (infer.c). Attributes are copied
+ * into the graph's arena, in the table's order. Returns the first result, LOOM_NO_VALUE with `err` set on failure. */
+loom_value loom_graph_node(loom_graph *graph, loom_opcode op, const loom_value *operands, uint32_t operand_count,
+                           const loom_attr *attrs, uint32_t attr_count, const loom_type *types, uint32_t type_count,
+                           const loom_location *location, loom_error *err);
+
+const loom_type *loom_graph_type(const loom_graph *graph, loom_value value);
+
+/* Strides of a C-contiguous array of this (static) type, in elements. */
+void loom_contiguous_strides(const loom_type *type, int64_t *out);
+
+/* Drops nodes that no output needs and that have no effect. */
+void loom_graph_prune(loom_graph *graph);
+
+/* ---- infer.c: shape and dtype rules --------------------------------------------------------------------------------- */
+
+/* What infer.c and interp.c need to know of one op, free of any graph. */
+typedef struct loom_op_view {
+  loom_opcode op;
+  const loom_attr *attrs;
+  const loom_type *operands;
+  uint32_t operand_count;
+} loom_op_view;
+
+/* Result types from operand types and attributes. For ops whose result type is not determined by these (convert,
+ * constant, iota, reshape, broadcast, host_call) `out` holds the declared types and is checked instead. */
+bool loom_infer(loom_graph *graph, const loom_op_view *view, loom_type *out, uint32_t *out_count, loom_error *err);
+
+/* ---- print.c, serial.c ------------------------------------------------------------------------------------------------ */
+
+void loom_graph_print(const loom_graph *graph, FILE *out); /* as loom-dialect MLIR text that loom-opt reads */
+
+typedef struct loom_bytes {
+  uint8_t *data; /* malloc'ed; the owner frees it */
+  size_t size;
+} loom_bytes;
+
+/* Canonical bytes of a graph without locations: the key of the cache. */
+bool loom_graph_serialize(const loom_graph *graph, loom_bytes *out);
+
+/* ---- interp.c: the reference interpreter --------------------------------------------------------------------------------- */
+
+typedef struct loom_buffer {
+  void *data;                     /* element [0, ..., 0] */
+  loom_type type;                 /* static */
+  int64_t strides[LOOM_MAX_RANK]; /* in elements */
+} loom_buffer;
+
+/* Runs one op on contiguous or strided operands into allocated results. */
+bool loom_interpret_op(const loom_op_view *view, const loom_buffer *operands, loom_buffer *results,
+                       uint32_t result_count, loom_error *err);
+/* Runs a whole graph: slow and obvious, the oracle for the compiler. */
+bool loom_interpret(const loom_graph *graph, const loom_buffer *inputs, loom_buffer *outputs, loom_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,215 @@
+/* The runtime: plans, kernels' images, threads, memory, the disk cache. Knows neither MLIR, LLVM nor Python.
+ *
+ * Sections by file: image.c, plan.c, threads.c, blocks.c (result blocks and arenas), cache.c, support.c (loom_rt_*).
+ */
+#ifndef LOOM_RUNTIME_H
+#define LOOM_RUNTIME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Errors are texts filled by whoever fails, as in graph/graph.h. */
+#include "graph/graph.h"
+
+/* ---- the kernel ABI --------------------------------------------------------------------------------------------- */
+
+/* One stage of a kernel over chunks [begin, end). `buffers`: operands, results, then the slots buffer if there is
+ * one. `params`: 8 bytes for each scalar operand (bit-cast, zero-extended), then symbolic sizes. `scratch`: memory
+ * private to the calling thread. Returns status bits. The bits of the results never depend on how chunks are divided
+ * among threads. */
+typedef uint32_t (*loom_kernel_fn)(void *const *buffers, const uint64_t *params, void *scratch, int64_t begin,
+                                   int64_t end);
+
+/* Status bits of a kernel: loom_fp_flag (graph.h) raised by integer arithmetic (the runtime adds those of the
+ * floating-point unit itself, from MXCSR), and: */
+#define LOOM_STATUS_INDEX 0x100u /* an index out of bounds: results are not valid */
+#define LOOM_STATUS_HOST 0x200u  /* a host call failed: the caller has the exception */
+#define LOOM_STATUS_MEMORY 0x400u
+#define LOOM_STATUS_INTERRUPTED 0x800u
+
+/* ---- the plan's binary form --------------------------------------------------------------------------------------
+ *
+ * Little-endian, position-independent, all offsets from the start and 8-byte aligned: header, then the sections that
+ * it names. Versioned and bounds-checked when loaded; kernels' code is checksummed.
+ */
+#define LOOM_PLAN_MAGIC 0x314d4f4f4c4e4c50ull
+#define LOOM_PLAN_VERSION 1u
+
+typedef struct loom_plan_section {
+  uint32_t offset, count; /* bytes from the start; entries */
+} loom_plan_section;
+
+typedef struct loom_plan_header {
+  uint64_t magic;
+  uint32_t version, total_size;
+  uint64_t checksum;        /* XXH3 of all bytes after this field */
+  uint64_t cpu_features;    /* what the code needs: loom_cpu_features() must include these bits */
+  uint64_t arena_size;      /* bytes of scratch arena for one call */
+  uint32_t input_count, output_count, scalar_count, size_count; /* size_count: registers for symbolic sizes */
+  loom_plan_section inputs;  /* loom_plan_input, for each graph input */
+  loom_plan_section buffers; /* loom_plan_buffer */
+  loom_plan_section instrs;  /* loom_plan_instr */
+  loom_plan_section indices; /* uint32_t: buffer and parameter lists of the instructions */
+  loom_plan_section kernels; /* loom_plan_kernel: one for each stage's entry point */
+  loom_plan_section names;   /* bytes: NUL-terminated names */
+  loom_plan_section image;   /* bytes: one loom_image (image.c) with the code of all kernels; count 0: no code */
+} loom_plan_header;
+
+typedef enum loom_plan_input_kind { LOOM_PLAN_ARRAY, LOOM_PLAN_SCALAR, LOOM_PLAN_CONST } loom_plan_input_kind;
+
+typedef struct loom_plan_input {
+  uint32_t kind;   /* loom_plan_input_kind */
+  uint32_t buffer; /* ARRAY, CONST: its buffer; SCALAR: its number among the scalars */
+} loom_plan_input;
+
+typedef enum loom_plan_buffer_kind {
+  LOOM_PLAN_BUFFER_INPUT,  /* index: which input */
+  LOOM_PLAN_BUFFER_OUTPUT, /* index: which output */
+  LOOM_PLAN_BUFFER_ARENA   /* index: unused; offset into the arena */
+} loom_plan_buffer_kind;
+
+typedef struct loom_plan_buffer {
+  uint32_t kind, index;
+  uint64_t offset, size; /* bytes; size of an output: what the caller allocates */
+} loom_plan_buffer;
+
+typedef enum loom_plan_opcode {
+  LOOM_PLAN_LAUNCH,    /* kernel `a` over `chunks`; lists: buffers, then params */
+  LOOM_PLAN_HOST_CALL, /* name `a`, slot `b`; buffers list: `c` read, the rest written */
+  LOOM_PLAN_COPY,      /* buffer `a` to buffer `b` */
+  LOOM_PLAN_SIZE,      /* register a = b (op c) ... ; reserved until sizes are symbolic in plans */
+  LOOM_PLAN_CHECK,
+  LOOM_PLAN_ALLOC,
+  LOOM_PLAN_SWAP,
+  LOOM_PLAN_BRANCH,
+  LOOM_PLAN_LOOP,
+  LOOM_PLAN_SYNC,
+  LOOM_PLAN_OPCODE_COUNT
+} loom_plan_opcode;
+
+typedef struct loom_plan_instr {
+  uint16_t opcode;
+  uint8_t device, stream; /* 0: the host */
+  uint32_t a, b, c;
+  uint32_t fp_mask;                     /* LAUNCH: which floating-point flags matter */
+  uint32_t buffers, buffer_count;       /* in `indices` */
+  uint32_t params, param_count;         /* in `indices`: scalar numbers */
+  uint32_t scratch;                     /* bytes private to a thread */
+  uint32_t chunks;
+} loom_plan_instr;
+
+typedef struct loom_plan_kernel {
+  uint32_t entry; /* bytes from the start of the image's code */
+  uint32_t name;  /* in `names`: for profiles and logs */
+} loom_plan_kernel;
+
+/* ---- image.c: position-independent code -------------------------------------------------------------------------- */
+
+/* The bytes of an image: this header, code (with its constants, PC-relative), then for each import a word
+ * {support function, offset of its 8-byte slot in the code}. */
+typedef struct loom_image_header {
+  uint64_t magic, checksum; /* checksum: of all that follows the header */
+  uint32_t code_size;       /* page-aligned parts: [0, text_size) is mapped r-x, the rest r-- after slots are filled */
+  uint32_t text_size;
+  uint32_t import_count, reserved;
+} loom_image_header;
+#define LOOM_IMAGE_MAGIC 0x31474d494d4f4f4cull
+#define LOOM_IMAGE_PAGE 4096u
+
+typedef struct loom_image_import {
+  uint32_t function; /* row of support.def */
+  uint32_t slot;     /* offset in the image's read-only part, 8-byte aligned */
+} loom_image_import;
+
+typedef struct loom_image {
+  uint8_t *base;
+  size_t size;
+} loom_image;
+
+/* Checks and maps an image; never a page both writable and executable. */
+bool loom_image_map(const void *bytes, size_t size, loom_image *out, loom_error *err);
+void loom_image_unmap(loom_image *image);
+
+/* ---- support.c: what compiled code may call (support.def) ----------------------------------------------------------- */
+
+typedef enum loom_support_function {
+#define LOOM_SUPPORT(ENUM, SYMBOL, FUNCTION) LOOM_SUPPORT_##ENUM,
+#include "runtime/support.def"
+#undef LOOM_SUPPORT
+  LOOM_SUPPORT_COUNT
+} loom_support_function;
+
+/* Row of the helper that LLVM knows as `symbol`, or -1. */
+int loom_support_find(const char *symbol);
+void *loom_support_address(loom_support_function function);
+
+/* CPU features that compiled code may need, as bits; and the name for LLVM. */
+#define LOOM_CPU_AVX2 1u   /* with FMA, BMI2, F16C */
+#define LOOM_CPU_AVX512 2u /* F, BW, DQ, VL */
+uint64_t loom_cpu_features(void);
+
+/* ---- threads.c -------------------------------------------------------------------------------------------------------- */
+
+/* Threads used by launches: OMP_NUM_THREADS, else the CPUs this process may use. */
+int loom_threads_count(void);
+void loom_threads_set_count(int count); /* >= 1; takes effect with the next launch */
+
+/* Runs a kernel stage over [0, chunks), the caller taking part; returns the union of status bits, those of the
+ * floating-point unit included. `scratch` bytes are given to each thread. Callable from several threads at once
+ * (a busy pool makes the caller run alone); safe in a forked child. */
+uint32_t loom_threads_launch(loom_kernel_fn kernel, void *const *buffers, const uint64_t *params, size_t scratch,
+                             int64_t chunks);
+
+/* ---- blocks.c: a caching allocator for results and arenas -------------------------------------------------------------- */
+
+/* 64-byte aligned. Freed blocks are kept for reuse, bounded (LOOM_BLOCKS_LIMIT bytes, given back when idle); huge
+ * pages are asked for on large ones. Thread-safe; usable after fork. NULL when out of memory. */
+void *loom_block_alloc(size_t size);
+void loom_block_free(void *block, size_t size);
+void *loom_block_realloc(void *block, size_t old_size, size_t new_size);
+typedef struct loom_block_stats {
+  size_t live_bytes, cached_bytes;
+  uint64_t allocations, reuses;
+} loom_block_stats;
+void loom_block_get_stats(loom_block_stats *out);
+void loom_block_trim(void); /* gives all cached blocks back */
+
+/* ---- plan.c ---------------------------------------------------------------------------------------------------------------- */
+
+typedef struct loom_plan loom_plan; /* loaded: immutable but for its constants, shared, reference-counted */
+
+/* Loads a plan from its bytes (copied). Every offset is checked; fails on a version, feature or checksum mismatch. */
+loom_plan *loom_plan_load(const void *bytes, size_t size, loom_error *err);
+loom_plan *loom_plan_ref(loom_plan *plan);
+void loom_plan_unref(loom_plan *plan);
+const loom_plan_header *loom_plan_header_of(const loom_plan *plan);
+/* Bytes of output number `index`. */
+size_t loom_plan_output_size(const loom_plan *plan, uint32_t index);
+/* Binds the data of constant input number `input`; the caller keeps it alive as long as the plan. */
+void loom_plan_set_const(loom_plan *plan, uint32_t input, const void *data);
+
+/* The frontend's side of host calls: returns 0, or not 0 with the exception kept by the frontend. */
+typedef int (*loom_host_fn)(void *context, const char *name, uint32_t slot, void *const *buffers, uint32_t reads,
+                            uint32_t count);
+
+typedef struct loom_call {
+  void *const *inputs;     /* for each graph input of kind ARRAY its data; other entries are ignored */
+  const uint64_t *scalars; /* in the order of the scalar inputs */
+  void *const *outputs;
+  loom_host_fn host;
+  void *host_context;
+} loom_call;
+
+/* Runs a plan: status bits (0: all well). Callable from many threads at once; takes no lock of Python's. */
+uint32_t loom_plan_run(const loom_plan *plan, const loom_call *call);
+
+/* ---- cache.c: the disk cache ------------------------------------------------------------------------------------------------- */
+
+/* One cached object by content: `key` bytes in full are stored and compared, so that a hash collision cannot give a
+ * wrong plan. The folder is FRAMELOOM_CACHE_DIR, else XDG_CACHE_HOME/frameloom, else ~/.cache/frameloom, mode 0700
+ * and owned by this user, else the cache is off; FRAMELOOM_CACHE=0 turns it off. */
+bool loom_cache_read(const void *key, size_t key_size, loom_bytes *out); /* false: a miss (damaged entries too) */
+bool loom_cache_write(const void *key, size_t key_size, const void *data, size_t size);
+
+#endif

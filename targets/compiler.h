@@ -1,0 +1,35 @@
+/* The compiler library's only entry points: what the Python extension finds with dlsym after opening the library. */
+#ifndef LOOM_COMPILER_H
+#define LOOM_COMPILER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "graph/graph.h"
+
+#define LOOM_COMPILER_ABI 1
+
+typedef struct loom_compile_options {
+  const char *cpu;       /* "native", "x86-64-v3", "x86-64-v4"; NULL: native */
+  const char *trace_dir; /* where every stage's IR is written, or NULL */
+  bool fastmath;         /* contraction and reassociation allowed */
+} loom_compile_options;
+
+/* What a compilation cost and made, for logs and reports. */
+typedef struct loom_compile_info {
+  uint32_t ops, fusions, kernels;
+  double import_ms, passes_ms, lower_ms, emit_ms, total_ms;
+} loom_compile_info;
+
+/* Returns LOOM_COMPILER_ABI of this library. */
+typedef int (*loom_compiler_abi_fn)(void);
+/* Compiles a graph to the bytes of a plan (runtime/runtime.h). Thread-safe. `info` may be NULL. */
+typedef bool (*loom_compiler_compile_fn)(const loom_graph *graph, const loom_compile_options *options,
+                                         loom_bytes *out, loom_compile_info *info, loom_error *err);
+
+/* Exported names. */
+int loom_compiler_abi(void);
+bool loom_compiler_compile(const loom_graph *graph, const loom_compile_options *options, loom_bytes *out,
+                           loom_compile_info *info, loom_error *err);
+
+#endif
