@@ -1,0 +1,24 @@
+"""lit configuration: FileCheck tests for the dialect, the passes and the targets."""
+
+import os
+
+import lit.formats
+
+config.name = "frameloom"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["build", "python", "runtime", ".venv", "bench", "inputs"]
+config.test_source_root = os.path.join(os.path.dirname(__file__), "test")
+build = os.environ.get("LOOM_BUILD", os.path.join(os.path.dirname(__file__), "build", "dev"))
+config.test_exec_root = os.path.join(build, "test")
+llvm = os.environ.get("LLVM_ROOT", "/usr/lib/llvm-22")
+config.environment["PATH"] = os.pathsep.join(
+    [os.path.join(build, "bin"), os.path.join(llvm, "bin"), os.environ["PATH"]])
+config.substitutions += [
+    ("%loom-opt", os.path.join(build, "bin", "loom-opt")),
+    ("%loom-compile", os.path.join(build, "bin", "loom-compile")),
+    ("%build", build),
+    ("%llvm", llvm),
+]
+if any(os.access(os.path.join(p, "ptxas"), os.X_OK) for p in os.environ["PATH"].split(os.pathsep)):
+    config.available_features.add("ptxas")
