@@ -231,6 +231,16 @@ const source *trace_source(tracer *t, source_kind kind, const source *base, PyOb
 void *trace_alloc(tracer *t, size_t bytes);   /* zeroed, lives as long as the capture is being made */
 PyObject *trace_keep(tracer *t, PyObject *object); /* takes the reference, returns it borrowed */
 
+/* For adapters. A new graph input read from `s` on each call (or the constant `constant`, whose reference it takes). */
+loom_value trace_input(tracer *t, loom_input_kind kind, const loom_type *type, const int64_t *strides, const source *s,
+                       PyObject *constant);
+/* A new graph output; its number. */
+int64_t trace_output(tracer *t, loom_value v, const int64_t *strides);
+void **trace_state(tracer *t, const loom_adapter *adapter); /* a pointer of the adapter's own, NULL at first */
+recipe *trace_recipe(tracer *t, recipe_kind kind); /* zeroed, owned by the capture; its payload is malloc'ed */
+recipe *trace_rebuild(tracer *t, value *v);        /* RECIPE_SHARED when the value was asked for before */
+void trace_effect(tracer *t, effect e);
+
 #define LOOM_BREAK(CODE, NAME, TEXT, HINT) BREAK_##NAME = CODE,
 enum break_reason {
   BREAK_NONE = 0,
@@ -250,6 +260,9 @@ struct loom_adapter {
    * call of a constant. Sets *mine to false when it is not this library's. */
   value *(*call)(tracer *t, PyObject *callee, value *self, value *const *args, Py_ssize_t count, PyObject *kwnames,
                  bool *mine);
+  /* The function has returned: adds the effects on arrays that were written. Called before the result is rebuilt;
+   * false after a raise or break. */
+  bool (*finish)(tracer *t);
   /* Checks a live array against the payload of GUARD_ARRAY: flat C, no Python. */
   bool (*guard_array)(PyObject *object, const void *payload);
   bool (*guard)(const void *payload, PyObject *object);
