@@ -31,7 +31,7 @@ typedef enum source_kind {
   SOURCE_FUNCTION, /* the compiled function itself */
   SOURCE_SELF,     /* __self__ of a bound method `base` */
   SOURCE_FUNC,     /* __func__ of a bound method `base` */
-  SOURCE_DERIVED   /* key: name of a pure C accessor (for example an array's dtype); made by adapters */
+  SOURCE_DERIVED   /* key: name of a pure C accessor: "__class__" is the type, others are the adapters' (derived) */
 } source_kind;
 
 typedef struct source {
@@ -58,6 +58,7 @@ typedef enum guard_kind {
   GUARD_DICT_VERSION, /* fast path: ma_version_tag of a module's dictionary is `number`, else `sub` guards by name */
   GUARD_MISSING,   /* the source cannot be read */
   GUARD_ARRAY,     /* adapter->guard_array(object read, payload) */
+  GUARD_SAME,      /* source and source2 read one object (number 1) or two different ones (number 0) */
   GUARD_DISJOINT,  /* extents of two arrays (source and source2) do not overlap */
   GUARD_CUSTOM     /* adapter->guard(...) with payload: process state and the like */
 } guard_kind;
@@ -138,10 +139,17 @@ typedef struct capture {
 } capture;
 
 /* Captures one call of `function` (a plain Python function) with bound arguments. Argument slots are those of
- * SOURCE_ARG. Never runs user code; a Python exception is set (and NULL returned) only for MemoryError and
- * KeyboardInterrupt. */
-capture *capture_function(PyFunctionObject *function, PyObject *const *args, Py_ssize_t count);
+ * SOURCE_ARG. `symbolic_args` (NULL: none) marks the slots whose exact int or float is to become a graph input
+ * instead of being guarded by value; one whose value capture has to know is guarded by value all the same. Never runs
+ * user code; a Python exception is set (and NULL returned) only for MemoryError and KeyboardInterrupt. */
+capture *capture_function(PyFunctionObject *function, PyObject *const *args, Py_ssize_t count,
+                          const bool *symbolic_args);
 void capture_free(capture *c);
+/* For tests: (function, args) -> {'graph': str, 'guards': [str], 'known': bool, 'result': object or str,
+ * 'break': None or (code, name, detail, file, line, column)}. METH_VARARGS. */
+PyObject *loom_debug_capture(PyObject *self, PyObject *args);
+/* The plain function (borrowed) behind a compiled callable, NULL when the object is none; set by callable.c. */
+extern PyObject *(*loom_callable_unwrap)(PyObject *object);
 
 /* ==== values: what the evaluator computes with ============================================================================ */
 
@@ -188,11 +196,18 @@ extern const value_type value_const_type, value_tuple_type, value_list_type, val
 value *value_new(tracer *t, const value_type *type);
 value *value_const(tracer *t, PyObject *object);                     /* no source: made here or immortal */
 value *value_wrap(tracer *t, PyObject *object, const source *s);     /* a live object: guarded when used */
+/* An object that a pure call has just made: tuples, lists, dicts and sets of builtin objects become local values.
+ * Takes over the reference. */
+value *value_made(tracer *t, PyObject *object);
 value *value_tuple(tracer *t, value *const *items, Py_ssize_t count);
 value *value_list(tracer *t, value *const *items, Py_ssize_t count);
+value *value_method(tracer *t, value *function, value *self);
 /* The live object when the value is wholly known (constants, tuples and lists of them): a new reference, NULL
  * without an exception when some part is not known. Adds the guards that knowing it needs. */
 PyObject *value_known(tracer *t, value *v);
+/* The same, but only when it is made of nothing but exact builtin types (numbers, str, bytes, None, Ellipsis, slices,
+ * ranges, tuples, lists, dicts, sets): calling pure C functions with it runs no user code. */
+PyObject *value_plain(tracer *t, value *v);
 bool value_known_int(tracer *t, value *v, int64_t *out); /* by __index__ of exact types; false: not known */
 PyObject *value_type_of(tracer *t, value *v);            /* borrowed */
 
@@ -228,6 +243,16 @@ loom_value trace_node(tracer *t, loom_opcode op, const loom_value *operands, uin
 void trace_guard(tracer *t, guard g);         /* takes over g's object and payload */
 const source *trace_source(tracer *t, source_kind kind, const source *base, PyObject *object, PyObject *key,
                            Py_ssize_t index); /* hash-consed */
+/* A new graph input and where it comes from: `constant` (borrowed) for LOOM_INPUT_CONST or an array constant. */
+loom_value trace_input(tracer *t, loom_input_kind kind, const loom_type *type, const int64_t *strides,
+                       const source *s, PyObject *constant);
+void trace_effect(tracer *t, effect e);
+/* Recipe of a value as (part of) the result; the same value twice gives RECIPE_SHARED. NULL after trace_break(). */
+recipe *trace_rebuild(tracer *t, value *v);
+recipe *trace_recipe(tracer *t, recipe_kind kind, uint32_t item_count); /* zeroed; freed with the capture */
+/* The adapter's own state for this capture: zeroed when first asked for. */
+void *trace_adapter_state(tracer *t, const loom_adapter *adapter, size_t bytes);
+bool trace_pending(const tracer *t); /* an exception is being raised, or capture has broken off */
 void *trace_alloc(tracer *t, size_t bytes);   /* zeroed, lives as long as the capture is being made */
 PyObject *trace_keep(tracer *t, PyObject *object); /* takes the reference, returns it borrowed */
 
@@ -263,6 +288,10 @@ struct loom_adapter {
   /* The function has returned: adds the effects on arrays that were written. Called before the result is rebuilt;
    * false after a raise or break. */
   bool (*finish)(tracer *t);
+  /* Called once after the function has been evaluated, before the result is rebuilt: appends effects. May break. */
+  void (*finish)(tracer *t);
+  /* Reads a SOURCE_DERIVED of a live object: a new reference; NULL without an exception when it has none. */
+  PyObject *(*derived)(PyObject *base, PyObject *key);
   /* Checks a live array against the payload of GUARD_ARRAY: flat C, no Python. */
   bool (*guard_array)(PyObject *object, const void *payload);
   bool (*guard)(const void *payload, PyObject *object);
