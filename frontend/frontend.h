@@ -243,15 +243,6 @@ loom_value trace_node(tracer *t, loom_opcode op, const loom_value *operands, uin
 void trace_guard(tracer *t, guard g);         /* takes over g's object and payload */
 const source *trace_source(tracer *t, source_kind kind, const source *base, PyObject *object, PyObject *key,
                            Py_ssize_t index); /* hash-consed */
-/* A new graph input and where it comes from: `constant` (borrowed) for LOOM_INPUT_CONST or an array constant. */
-loom_value trace_input(tracer *t, loom_input_kind kind, const loom_type *type, const int64_t *strides,
-                       const source *s, PyObject *constant);
-void trace_effect(tracer *t, effect e);
-/* Recipe of a value as (part of) the result; the same value twice gives RECIPE_SHARED. NULL after trace_break(). */
-recipe *trace_rebuild(tracer *t, value *v);
-recipe *trace_recipe(tracer *t, recipe_kind kind, uint32_t item_count); /* zeroed; freed with the capture */
-/* The adapter's own state for this capture: zeroed when first asked for. */
-void *trace_adapter_state(tracer *t, const loom_adapter *adapter, size_t bytes);
 bool trace_pending(const tracer *t); /* an exception is being raised, or capture has broken off */
 void *trace_alloc(tracer *t, size_t bytes);   /* zeroed, lives as long as the capture is being made */
 PyObject *trace_keep(tracer *t, PyObject *object); /* takes the reference, returns it borrowed */
@@ -262,7 +253,7 @@ loom_value trace_input(tracer *t, loom_input_kind kind, const loom_type *type, c
 /* A new graph output; its number. */
 int64_t trace_output(tracer *t, loom_value v, const int64_t *strides);
 void **trace_state(tracer *t, const loom_adapter *adapter); /* a pointer of the adapter's own, NULL at first */
-recipe *trace_recipe(tracer *t, recipe_kind kind); /* zeroed, owned by the capture; its payload is malloc'ed */
+recipe *trace_recipe(tracer *t, recipe_kind kind); /* zeroed, owned by the capture; its payload and items are malloc'ed */
 recipe *trace_rebuild(tracer *t, value *v);        /* RECIPE_SHARED when the value was asked for before */
 void trace_effect(tracer *t, effect e);
 
@@ -288,8 +279,6 @@ struct loom_adapter {
   /* The function has returned: adds the effects on arrays that were written. Called before the result is rebuilt;
    * false after a raise or break. */
   bool (*finish)(tracer *t);
-  /* Called once after the function has been evaluated, before the result is rebuilt: appends effects. May break. */
-  void (*finish)(tracer *t);
   /* Reads a SOURCE_DERIVED of a live object: a new reference; NULL without an exception when it has none. */
   PyObject *(*derived)(PyObject *base, PyObject *key);
   /* Checks a live array against the payload of GUARD_ARRAY: flat C, no Python. */
