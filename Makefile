@@ -1,0 +1,32 @@
+# make demo and make test do everything on a fresh Debian 12.
+.PHONY: help setup demo test bench format docs clean
+
+help:
+	@echo "make demo    install what is missing, build, and run four NumPy programs compiled"
+	@echo "make test    install what is missing, build, and run every test"
+	@echo "make bench   measure against NumPy, numexpr, Numba, JAX and torch.compile (installs them)"
+	@echo "make docs    regenerate the dialect's reference page"
+	@echo "make format  clang-format the C code"
+
+setup:
+	@scripts/setup.sh
+
+demo: setup
+	@.venv/bin/python examples/demo.py
+
+test:
+	@scripts/test.sh
+
+bench:
+	@scripts/setup.sh bench
+	@.venv/bin/python bench/bench.py
+	@.venv/bin/python bench/overhead.py
+
+docs: setup
+	@cmake --build build/wheel --target docs
+
+format:
+	@git ls-files '*.c' '*.h' 'dialects/glue.cpp' | xargs clang-format-22 -i
+
+clean:
+	@rm -rf build .venv

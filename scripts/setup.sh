@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Installs what is missing: Debian packages (as root or through sudo), a virtual environment, the build itself.
+# usage: scripts/setup.sh [test] [bench]   (extra groups of Python packages)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+packages=(
+  build-essential ccache cmake ninja-build git ca-certificates
+  python3-dev python3-venv
+  clang-22 lld-22 llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools
+  libcmocka-dev libxxhash-dev libzstd-dev zlib1g-dev
+)
+missing=()
+for package in "${packages[@]}"; do
+  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+done
+if ((${#missing[@]})); then
+  echo "installing Debian packages: ${missing[*]}"
+  sudo=""
+  if [ "$(id -u)" != 0 ]; then sudo=sudo; fi
+  $sudo apt-get update -qq
+  DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+fi
+
+# A Python of 3.11 or newer that has its headers: the one on PATH, else Debian's.
+usable() {
+  "$1" - <<'PY' >/dev/null 2>&1
+import os, sys, sysconfig, venv
+assert sys.version_info >= (3, 11)
+assert os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h"))
+PY
+}
+python=""
+for candidate in ${FRAMELOOM_PYTHON:-} python3 /usr/bin/python3; do
+  if usable "$candidate"; then python=$candidate; break; fi
+done
+if [ -z "$python" ]; then echo "no Python of 3.11 or newer with headers found" >&2; exit 1; fi
+if [ ! -x .venv/bin/python ]; then "$python" -m venv .venv; fi
+
+want=("scikit-build-core>=0.10" "numpy>=2")
+for group in "$@"; do
+  case $group in
+    test) want+=("pytest>=8" "pytest-timeout" "hypothesis>=6" "lit") ;;
+    bench) want+=(-r bench/requirements.txt) ;;
+  esac
+done
+.venv/bin/python -m pip install --quiet --disable-pip-version-check "${want[@]}"
+
+# The build is incremental: build/wheel is kept.
+.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps \
+  --force-reinstall -C cmake.define.LOOM_TESTS=OFF .

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Every test: C unit tests under ASan and UBSan, lit for dialect, passes and targets, pytest for Python behaviour.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+scripts/setup.sh test
+
+echo "== C unit tests (ASan, UBSan)"
+cmake --preset asan >/dev/null
+cmake --build --preset asan
+ctest --test-dir build/asan --output-on-failure
+
+echo "== lit"
+LOOM_BUILD="$PWD/build/wheel" .venv/bin/lit -q test
+
+echo "== pytest"
+export FRAMELOOM_CACHE_DIR="$PWD/build/test-cache"
+# From another folder, so that the installed package is tested and not the source tree.
+cd build && ../.venv/bin/python -m pytest -c ../pyproject.toml --rootdir .. ../test/python "$@"
