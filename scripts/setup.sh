@@ -48,4 +48,4 @@ done
 
 # The build is incremental: build/wheel is kept.
 .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps \
-  --force-reinstall -C cmake.define.LOOM_TESTS=OFF .
+  --force-reinstall .
