@@ -283,6 +283,8 @@ struct loom_adapter {
   PyObject *(*derived)(PyObject *base, PyObject *key);
   /* Checks a live array against the payload of GUARD_ARRAY: flat C, no Python. */
   bool (*guard_array)(PyObject *object, const void *payload);
+  /* GUARD_DISJOINT: the memory extents of two live arrays do not overlap. */
+  bool (*disjoint)(PyObject *a, PyObject *b);
   bool (*guard)(const void *payload, PyObject *object);
   /* Data pointer of element [0, ..., 0] of a live array whose guard held. */
   void *(*data)(PyObject *array);
@@ -291,7 +293,7 @@ struct loom_adapter {
   /* RECIPE_SCALAR, RECIPE_VIEW, EFFECT_WRITE_ARRAY. */
   PyObject *(*scalar)(const void *payload, const void *data);
   PyObject *(*view)(PyObject *base, const void *payload);
-  bool (*write)(PyObject *target, PyObject *data_array);
+  bool (*write)(PyObject *target, const loom_type *type, const int64_t *strides, const void *data);
   /* Would the library's state report one of these floating-point flags (loom_fp_flag bits)? 1, 0, or -1 on error. */
   int (*flags_matter)(uint32_t flags);
   /* Host calls: runs the function in the slot on buffers (see numpy/host.c). */

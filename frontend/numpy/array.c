@@ -1,0 +1,212 @@
+/* Live NumPy arrays: what guards compare, where data lies, how results are made and written back,
+ * and whether the error state of the calling context cares about a floating-point flag. */
+#define LOOM_NUMPY_IMPORTS
+#include "frontend/numpy/numpy.h"
+
+#define FIELDS(array) ((PyArrayObject_fields *)(array))
+
+static const struct {
+  int typenum;
+  loom_dtype dtype;
+} array_dtypes[] = {
+    {NPY_BOOL, LOOM_BOOL},     {NPY_BYTE, LOOM_I8},    {NPY_SHORT, LOOM_I16},
+    {NPY_INT, LOOM_I32},       {NPY_LONG, LOOM_I64},   {NPY_UBYTE, LOOM_U8},
+    {NPY_USHORT, LOOM_U16},    {NPY_UINT, LOOM_U32},   {NPY_ULONG, LOOM_U64},
+    {NPY_HALF, LOOM_F16},      {NPY_FLOAT, LOOM_F32},  {NPY_DOUBLE, LOOM_F64},
+    {NPY_LONGLONG, LOOM_I64},  {NPY_CFLOAT, LOOM_C64}, {NPY_CDOUBLE, LOOM_C128},
+    {NPY_ULONGLONG, LOOM_U64},
+};
+_Static_assert(sizeof(npy_long) == 8, "long is taken for int64");
+
+/* NumPy's own descriptor of each type number: immortal, so that an identity check is a dtype check.
+ */
+static PyArray_Descr *array_descrs[NPY_NTYPES_LEGACY];
+static PyObject *array_errstate; /* returns the error state of this context as a dict of names */
+
+bool numpy_dtype_from_typenum(int typenum, loom_dtype *out) {
+  for (size_t i = 0; i < sizeof array_dtypes / sizeof *array_dtypes; i++)
+    if (array_dtypes[i].typenum == typenum) {
+      *out = array_dtypes[i].dtype;
+      return true;
+    }
+  return false;
+}
+
+int numpy_typenum_from_dtype(loom_dtype dtype) {
+  for (size_t i = 0; i < sizeof array_dtypes / sizeof *array_dtypes; i++)
+    if (array_dtypes[i].dtype == dtype) return array_dtypes[i].typenum;
+  return -1;
+}
+
+bool numpy_array_init(void) {
+  if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0) return false;
+  for (size_t i = 0; i < sizeof array_dtypes / sizeof *array_dtypes; i++) {
+    int typenum = array_dtypes[i].typenum;
+    if (!array_descrs[typenum]) array_descrs[typenum] = PyArray_DescrFromType(typenum);
+    if (!array_descrs[typenum]) return false;
+  }
+  if (array_errstate) return true;
+  PyObject *numpy = PyImport_ImportModule("numpy");
+  if (!numpy) return false;
+  array_errstate = PyObject_GetAttrString(numpy, "geterr");
+  Py_DECREF(numpy);
+  return array_errstate != NULL;
+}
+
+/* ---- guards
+ * ------------------------------------------------------------------------------------------------------
+ */
+
+/* A descriptor means the same as NumPy's own one of its type number (unpickled arrays have copies
+ * of it). */
+static bool array_descr_plain(const PyArray_Descr *descr) {
+  int typenum = descr->type_num;
+  if (typenum < 0 || typenum >= NPY_NTYPES_LEGACY) return false;
+  if (descr == array_descrs[typenum]) return true;
+  return array_descrs[typenum] && PyArray_ISNBO(descr->byteorder) &&
+         PyDataType_METADATA((PyArray_Descr *)descr) == NULL;
+}
+
+static uint32_t array_flags(const PyArrayObject_fields *a) {
+  uint32_t flags = 0;
+  if (a->flags & NPY_ARRAY_ALIGNED) flags |= NUMPY_ALIGNED;
+  if (a->flags & NPY_ARRAY_WRITEABLE) flags |= NUMPY_WRITEABLE;
+  return flags;
+}
+
+bool numpy_array_describe(PyObject *object, numpy_array_payload *out) {
+  if (Py_TYPE(object) != &PyArray_Type) return false;
+  const PyArrayObject_fields *a = FIELDS(object);
+  memset(out, 0, sizeof *out);
+  if (a->nd > LOOM_MAX_RANK || !array_descr_plain(a->descr)) return false;
+  if (!numpy_dtype_from_typenum(a->descr->type_num, &out->dtype)) return false;
+  npy_intp size = (npy_intp)loom_dtype_size(out->dtype);
+  out->typenum = a->descr->type_num;
+  out->nd = a->nd;
+  out->flags = array_flags(a);
+  out->flags_mask = NUMPY_ALIGNED;
+  for (int i = 0; i < a->nd; i++) {
+    out->dims[i] = a->dimensions[i];
+    out->strides[i] = a->strides[i];
+    if (a->strides[i] % size) return false;
+  }
+  return true;
+}
+
+bool numpy_array_guard(PyObject *object, const void *payload) {
+  const numpy_array_payload *p = payload;
+  if (Py_TYPE(object) != &PyArray_Type) return false;
+  const PyArrayObject_fields *a = FIELDS(object);
+  if (a->nd != p->nd || ((array_flags(a) ^ p->flags) & p->flags_mask)) return false;
+  if (a->descr != array_descrs[p->typenum] &&
+      (a->descr->type_num != p->typenum || !array_descr_plain(a->descr)))
+    return false;
+  for (int i = 0; i < p->nd; i++)
+    if (a->dimensions[i] != p->dims[i] || a->strides[i] != p->strides[i]) return false;
+  return true;
+}
+
+/* The bytes [*low, *high) that an array may touch; empty arrays touch none. */
+static void array_extent(const PyArrayObject_fields *a, const char **low, const char **high) {
+  *low = *high = a->data;
+  for (int i = 0; i < a->nd; i++)
+    if (a->dimensions[i] == 0) return;
+  for (int i = 0; i < a->nd; i++) {
+    npy_intp reach = (a->dimensions[i] - 1) * a->strides[i];
+    *(reach < 0 ? low : high) += reach;
+  }
+  *high += PyDataType_ELSIZE(a->descr);
+}
+
+bool numpy_array_disjoint(PyObject *a, PyObject *b) {
+  if (!PyArray_Check(a) || !PyArray_Check(b)) return false;
+  const char *a_low, *a_high, *b_low, *b_high;
+  array_extent(FIELDS(a), &a_low, &a_high);
+  array_extent(FIELDS(b), &b_low, &b_high);
+  return a_low == a_high || b_low == b_high || a_high <= b_low || b_high <= a_low;
+}
+
+/* ---- results
+ * ------------------------------------------------------------------------------------------------------
+ */
+
+void *numpy_array_data(PyObject *array) { return FIELDS(array)->data; }
+
+PyObject *numpy_array_new_output(const void *payload, void **data) {
+  const numpy_array_payload *p = payload;
+  PyArray_Descr *descr = (PyArray_Descr *)Py_NewRef((PyObject *)array_descrs[p->typenum]);
+  PyObject *array = PyArray_NewFromDescr(&PyArray_Type, descr, p->nd, (npy_intp *)p->dims,
+                                         (npy_intp *)p->strides, NULL, 0, NULL);
+  if (array) *data = FIELDS(array)->data;
+  return array;
+}
+
+PyObject *numpy_array_scalar(const void *payload, const void *data) {
+  const numpy_array_payload *p = payload;
+  if (p->flags & NUMPY_PYTHON) {
+    if (p->dtype == LOOM_F64) return PyFloat_FromDouble(*(const double *)data);
+    if (p->dtype == LOOM_BOOL) return PyBool_FromLong(*(const uint8_t *)data);
+    if (p->dtype == LOOM_I64) return PyLong_FromLongLong(*(const int64_t *)data);
+  }
+  PyObject *scalar = PyArray_Scalar((void *)data, array_descrs[p->typenum], NULL);
+  if (!scalar || !(p->flags & NUMPY_PYTHON)) return scalar;
+  PyObject *number = PyObject_CallMethod(scalar, "item", NULL);
+  Py_DECREF(scalar);
+  return number;
+}
+
+PyObject *numpy_array_view(PyObject *base, const void *payload) {
+  const numpy_array_payload *p = payload;
+  PyArray_Descr *descr = (PyArray_Descr *)Py_NewRef((PyObject *)array_descrs[p->typenum]);
+  int flags = p->flags & NUMPY_WRITEABLE ? FIELDS(base)->flags & NPY_ARRAY_WRITEABLE : 0;
+  PyObject *array =
+      PyArray_NewFromDescr(&PyArray_Type, descr, p->nd, (npy_intp *)p->dims, (npy_intp *)p->strides,
+                           FIELDS(base)->data + p->offset, flags, NULL);
+  if (!array) return NULL;
+  if (PyArray_SetBaseObject((PyArrayObject *)array, Py_NewRef(base)) < 0) {
+    Py_DECREF(array);
+    return NULL;
+  }
+  return array;
+}
+
+bool numpy_array_write(PyObject *target, const loom_type *type, const int64_t *strides,
+                       const void *data) {
+  int typenum = numpy_typenum_from_dtype(type->dtype);
+  npy_intp dims[LOOM_MAX_RANK], bytes[LOOM_MAX_RANK];
+  for (int i = 0; i < type->rank; i++) {
+    dims[i] = type->dims[i];
+    bytes[i] = strides[i] * (npy_intp)loom_dtype_size(type->dtype);
+  }
+  PyArray_Descr *descr = (PyArray_Descr *)Py_NewRef((PyObject *)array_descrs[typenum]);
+  PyObject *from =
+      PyArray_NewFromDescr(&PyArray_Type, descr, type->rank, dims, bytes, (void *)data, 0, NULL);
+  if (!from) return false;
+  bool good = PyArray_CopyInto((PyArrayObject *)target, (PyArrayObject *)from) == 0;
+  Py_DECREF(from);
+  return good;
+}
+
+/* ---- error state
+ * ---------------------------------------------------------------------------------------------------
+ */
+
+int numpy_flags_matter(uint32_t flags) {
+  static const struct {
+    uint32_t flag;
+    const char *name;
+  } names[] = {{LOOM_FP_DIVIDE, "divide"},
+               {LOOM_FP_OVERFLOW, "over"},
+               {LOOM_FP_UNDERFLOW, "under"},
+               {LOOM_FP_INVALID, "invalid"}};
+  PyObject *state = PyObject_CallNoArgs(array_errstate);
+  if (!state) return -1;
+  int matters = 0;
+  for (size_t i = 0; i < sizeof names / sizeof *names && !matters; i++) {
+    if (!(flags & names[i].flag)) continue;
+    PyObject *how = PyDict_GetItemString(state, names[i].name);
+    matters = !how || !PyUnicode_Check(how) || PyUnicode_CompareWithASCIIString(how, "ignore") != 0;
+  }
+  Py_DECREF(state);
+  return matters;
+}

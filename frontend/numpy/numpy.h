@@ -1,0 +1,73 @@
+/* The NumPy adapter: the only place that includes NumPy's headers.
+ *
+ * Sections by file: array.c (live arrays: guards, data, results, write-back, errstate); the other
+ * files hold what NumPy's operations mean at capture.
+ */
+#ifndef LOOM_FRONTEND_NUMPY_H
+#define LOOM_FRONTEND_NUMPY_H
+
+#include "frontend/frontend.h"
+
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL loom_numpy_array_api
+#define PY_UFUNC_UNIQUE_SYMBOL loom_numpy_ufunc_api
+#ifndef LOOM_NUMPY_IMPORTS /* array.c imports the tables, all other files use them */
+#define NO_IMPORT_ARRAY
+#define NO_IMPORT_UFUNC
+#endif
+#include <numpy/arrayobject.h>
+#include <numpy/arrayscalars.h>
+#include <numpy/ufuncobject.h>
+
+/* ---- array.c
+ * ----------------------------------------------------------------------------------------------------
+ */
+
+/* Flags of a payload. The guard demands each bit as it is: set or clear. */
+enum {
+  NUMPY_ALIGNED = 1,   /* aligned for its dtype; always in native byte order */
+  NUMPY_WRITEABLE = 2, /* guards: see flags_mask; results and views: writeable */
+  NUMPY_PYTHON = 4     /* RECIPE_SCALAR: a Python bool, int or float, not a NumPy scalar */
+};
+
+/* The one flat description of an array, payload of:
+ *   GUARD_ARRAY     exact ndarray of this type number, native byte order, no metadata, dims,
+ * strides, flags RECIPE_OUTPUT   the new array (strides: any permutation of a contiguous layout,
+ * those of the graph's output) RECIPE_SCALAR   typenum and flags only RECIPE_VIEW     a view of
+ * items[0]: element [0, ...] lies `offset` bytes after the base's Strides are compared exactly,
+ * also where a dimension has one element, since results show them. */
+typedef struct numpy_array_payload {
+  loom_dtype dtype;
+  int typenum; /* NPY_LONG and NPY_LONGLONG differ, though both are LOOM_I64 */
+  int nd;
+  uint32_t flags, flags_mask; /* NUMPY_...; mask: bits of `flags` that a guard compares */
+  npy_intp offset;            /* bytes; RECIPE_VIEW */
+  npy_intp dims[LOOM_MAX_RANK];
+  npy_intp strides[LOOM_MAX_RANK]; /* bytes */
+} numpy_array_payload;
+
+/* Imports NumPy's tables; false with an exception set. The adapter's init calls it. */
+bool numpy_array_init(void);
+
+/* Type number to dtype and back; false when the graph has no such type. */
+bool numpy_dtype_from_typenum(int typenum, loom_dtype *out);
+int numpy_typenum_from_dtype(loom_dtype dtype); /* -1 */
+
+/* Describes a live object. False when it is not an exact ndarray of a supported dtype, in native
+ * byte order, without metadata, at most LOOM_MAX_RANK dimensions and strides that are multiples of
+ * the item size. */
+bool numpy_array_describe(PyObject *object, numpy_array_payload *out);
+
+/* Entries of the adapter's table (frontend.h). */
+bool numpy_array_guard(PyObject *object, const void *payload);
+void *numpy_array_data(PyObject *array);
+PyObject *numpy_array_new_output(const void *payload, void **data);
+PyObject *numpy_array_scalar(const void *payload, const void *data);
+PyObject *numpy_array_view(PyObject *base, const void *payload);
+bool numpy_array_write(PyObject *target, const loom_type *type, const int64_t *strides,
+                       const void *data);
+bool numpy_array_disjoint(PyObject *a, PyObject *b);
+int numpy_flags_matter(uint32_t flags);
+
+#endif
