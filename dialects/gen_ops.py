@@ -17,7 +17,7 @@ KINDS = {
 
 
 def rows(records):
-    """Yields (enum, name, operands, results, shape, lower, fp, attrs) for each op of the graph."""
+    """Yields (enum, name, operands, results, shape, lower, fp, dtypes, attrs) for each op of the graph."""
     for name in sorted(records["!instanceof"]["Loom_Op"], key=lambda n: (n.startswith("!"), n)):
         record = records[name]
         if record["regions"]["args"] or record["shape"] == "none":
@@ -35,7 +35,7 @@ def rows(records):
                     arity[group] += 1
         fp = records[record["fp"]["def"]]["mask"]
         yield (record["opName"].upper(), record["opName"], arity["arguments"], arity["results"], record["shape"],
-               record["lower"], fp, attrs)
+               record["lower"], fp, record["dtypes"], attrs)
 
 
 def folds(records):
@@ -53,10 +53,10 @@ def main():
             print(f"LOOM_FOLD({name})")
         return
     print("/* Generated from dialects/loom.td by dialects/gen_ops.py. LOOM_OP(ENUM, name, operands, results, shape,")
-    print(" * lower, fp, {attribute name, kind}...) */")
-    for enum, name, operands, results, shape, lower, fp, attrs in rows(records):
+    print(" * lower, fp, dtypes, {attribute name, kind}...) */")
+    for enum, name, operands, results, shape, lower, fp, dtypes, attrs in rows(records):
         listed = "".join(f', {{"{label}", LOOM_ATTR_{kind}}}' for label, kind in attrs)
-        print(f'LOOM_OP({enum}, "{name}", {operands}, {results}, "{shape}", "{lower}", {fp}{listed})')
+        print(f'LOOM_OP({enum}, "{name}", {operands}, {results}, "{shape}", "{lower}", {fp}, "{dtypes}"{listed})')
 
 
 if __name__ == "__main__":

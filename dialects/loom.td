@@ -6,6 +6,7 @@
 //   shape   the rule in graph/infer.c
 //   lower   the lowering class ("unary", "binary", "view", ...)
 //   fp      which floating-point exceptions NumPy may report for it
+//   dtypes  classes of element types it computes on: b bool, i signed, u unsigned, f float, c complex
 include "mlir/IR/OpBase.td"
 include "mlir/IR/DialectBase.td"
 include "mlir/IR/OpAsmInterface.td"
@@ -38,6 +39,7 @@ class Loom_Op<string mnemonic, list<Trait> traits = []> : Op<Loom_Dialect, mnemo
   string shape = "none";
   string lower = "none";
   Loom_Fp fp = FpNone;
+  string dtypes = "biufc";
   let hasVerifier = 1;
   let extraClassDefinition = [{
     ::llvm::LogicalResult $cppClass::verify() { return unwrap(loom_verify_op(wrap(getOperation()))); }
@@ -48,7 +50,7 @@ class Loom_PureOp<string mnemonic, list<Trait> traits = []> : Loom_Op<mnemonic, 
 
 // ---- elementwise --------------------------------------------------------------------------------------------------
 
-class Loom_Unary<string mnemonic, string text, Loom_Fp flags = FpNone, list<Trait> traits = []>
+class Loom_Unary<string mnemonic, string text, string classes, Loom_Fp flags = FpNone, list<Trait> traits = []>
     : Loom_PureOp<mnemonic, !listconcat([SameOperandsAndResultType, Elementwise], traits)> {
   let summary = text;
   let arguments = (ins Loom_Tensor:$operand);
@@ -57,20 +59,22 @@ class Loom_Unary<string mnemonic, string text, Loom_Fp flags = FpNone, list<Trai
   let shape = "same";
   let lower = "unary";
   let fp = flags;
+  let dtypes = classes;
   let hasFolder = 1;
 }
 
 // elementwise, result bool
-class Loom_Predicate<string mnemonic, string text> : Loom_PureOp<mnemonic, [Elementwise]> {
+class Loom_Predicate<string mnemonic, string text, string classes> : Loom_PureOp<mnemonic, [Elementwise]> {
   let summary = text;
   let arguments = (ins Loom_Tensor:$operand);
   let results = (outs Loom_Tensor:$result);
   let assemblyFormat = "$operand attr-dict `:` functional-type(operands, results)";
   let shape = "predicate";
   let lower = "predicate";
+  let dtypes = classes;
 }
 
-class Loom_Binary<string mnemonic, string text, Loom_Fp flags = FpNone, list<Trait> traits = []>
+class Loom_Binary<string mnemonic, string text, string classes, Loom_Fp flags = FpNone, list<Trait> traits = []>
     : Loom_PureOp<mnemonic, !listconcat([SameOperandsAndResultType, Elementwise], traits)> {
   let summary = text;
   let arguments = (ins Loom_Tensor:$lhs, Loom_Tensor:$rhs);
@@ -79,74 +83,75 @@ class Loom_Binary<string mnemonic, string text, Loom_Fp flags = FpNone, list<Tra
   let shape = "same";
   let lower = "binary";
   let fp = flags;
+  let dtypes = classes;
   let hasFolder = 1;
 }
 
-def AbsOp : Loom_Unary<"abs", "Absolute value; integers wrap", FpNone, [Idempotent]>;
-def NegOp : Loom_Unary<"neg", "Negation; integers wrap", FpNone, [Involution]>;
-def SignOp : Loom_Unary<"sign", "-1, 0 or 1; NaN stays NaN">;
-def NotOp : Loom_Unary<"not", "Bitwise not; logical not on bool", FpNone, [Involution]>;
-def CeilOp : Loom_Unary<"ceil", "Round towards plus infinity", FpNone, [Idempotent]>;
-def FloorOp : Loom_Unary<"floor", "Round towards minus infinity", FpNone, [Idempotent]>;
-def TruncOp : Loom_Unary<"trunc", "Round towards zero", FpNone, [Idempotent]>;
-def RoundEvenOp : Loom_Unary<"round_even", "Round to nearest, ties to even (rint)", FpNone, [Idempotent]>;
-def SqrtOp : Loom_Unary<"sqrt", "Square root, correctly rounded", FpInvalid>;
-def RsqrtOp : Loom_Unary<"rsqrt", "1 / sqrt(x)", FpDivideOverflowInvalid>;
-def CbrtOp : Loom_Unary<"cbrt", "Cube root">;
-def ExpOp : Loom_Unary<"exp", "e to the x", FpOverflowUnderflow>;
-def Exp2Op : Loom_Unary<"exp2", "2 to the x", FpOverflowUnderflow>;
-def Expm1Op : Loom_Unary<"expm1", "exp(x) - 1, accurate near 0", FpOverflowInvalid>;
-def LogOp : Loom_Unary<"log", "Natural logarithm", FpDivideOverflowInvalid>;
-def Log2Op : Loom_Unary<"log2", "Logarithm to base 2", FpDivideOverflowInvalid>;
-def Log10Op : Loom_Unary<"log10", "Logarithm to base 10", FpDivideOverflowInvalid>;
-def Log1pOp : Loom_Unary<"log1p", "log(1 + x), accurate near 0", FpDivideOverflowInvalid>;
-def SinOp : Loom_Unary<"sin", "Sine of radians", FpInvalid>;
-def CosOp : Loom_Unary<"cos", "Cosine of radians", FpInvalid>;
-def TanOp : Loom_Unary<"tan", "Tangent of radians", FpOverflowInvalid>;
-def AsinOp : Loom_Unary<"asin", "Inverse sine", FpInvalid>;
-def AcosOp : Loom_Unary<"acos", "Inverse cosine", FpInvalid>;
-def AtanOp : Loom_Unary<"atan", "Inverse tangent">;
-def SinhOp : Loom_Unary<"sinh", "Hyperbolic sine", FpOverflowUnderflow>;
-def CoshOp : Loom_Unary<"cosh", "Hyperbolic cosine", FpOverflowUnderflow>;
-def TanhOp : Loom_Unary<"tanh", "Hyperbolic tangent">;
-def AsinhOp : Loom_Unary<"asinh", "Inverse hyperbolic sine">;
-def AcoshOp : Loom_Unary<"acosh", "Inverse hyperbolic cosine", FpInvalid>;
-def AtanhOp : Loom_Unary<"atanh", "Inverse hyperbolic tangent", FpDivideOverflowInvalid>;
-def ErfOp : Loom_Unary<"erf", "Error function">;
-def LogisticOp : Loom_Unary<"logistic", "1 / (1 + exp(-x))", FpOverflowUnderflow>;
-def PopcountOp : Loom_Unary<"popcount", "Number of one bits of the absolute value (bitwise_count)">;
+def AbsOp : Loom_Unary<"abs", "Absolute value; integers wrap", "biuf", FpNone, [Idempotent]>;
+def NegOp : Loom_Unary<"neg", "Negation; integers wrap", "iufc", FpNone, [Involution]>;
+def SignOp : Loom_Unary<"sign", "-1, 0 or 1; NaN stays NaN", "iufc">;
+def NotOp : Loom_Unary<"not", "Bitwise not; logical not on bool", "biu", FpNone, [Involution]>;
+def CeilOp : Loom_Unary<"ceil", "Round towards plus infinity", "biuf", FpNone, [Idempotent]>;
+def FloorOp : Loom_Unary<"floor", "Round towards minus infinity", "biuf", FpNone, [Idempotent]>;
+def TruncOp : Loom_Unary<"trunc", "Round towards zero", "biuf", FpNone, [Idempotent]>;
+def RoundEvenOp : Loom_Unary<"round_even", "Round to nearest, ties to even (rint)", "biuf", FpNone, [Idempotent]>;
+def SqrtOp : Loom_Unary<"sqrt", "Square root, correctly rounded", "fc", FpInvalid>;
+def RsqrtOp : Loom_Unary<"rsqrt", "1 / sqrt(x)", "f", FpDivideOverflowInvalid>;
+def CbrtOp : Loom_Unary<"cbrt", "Cube root", "f">;
+def ExpOp : Loom_Unary<"exp", "e to the x", "fc", FpOverflowUnderflow>;
+def Exp2Op : Loom_Unary<"exp2", "2 to the x", "f", FpOverflowUnderflow>;
+def Expm1Op : Loom_Unary<"expm1", "exp(x) - 1, accurate near 0", "f", FpOverflowInvalid>;
+def LogOp : Loom_Unary<"log", "Natural logarithm", "fc", FpDivideOverflowInvalid>;
+def Log2Op : Loom_Unary<"log2", "Logarithm to base 2", "f", FpDivideOverflowInvalid>;
+def Log10Op : Loom_Unary<"log10", "Logarithm to base 10", "f", FpDivideOverflowInvalid>;
+def Log1pOp : Loom_Unary<"log1p", "log(1 + x), accurate near 0", "f", FpDivideOverflowInvalid>;
+def SinOp : Loom_Unary<"sin", "Sine of radians", "fc", FpInvalid>;
+def CosOp : Loom_Unary<"cos", "Cosine of radians", "fc", FpInvalid>;
+def TanOp : Loom_Unary<"tan", "Tangent of radians", "fc", FpOverflowInvalid>;
+def AsinOp : Loom_Unary<"asin", "Inverse sine", "fc", FpInvalid>;
+def AcosOp : Loom_Unary<"acos", "Inverse cosine", "fc", FpInvalid>;
+def AtanOp : Loom_Unary<"atan", "Inverse tangent", "fc">;
+def SinhOp : Loom_Unary<"sinh", "Hyperbolic sine", "fc", FpOverflowUnderflow>;
+def CoshOp : Loom_Unary<"cosh", "Hyperbolic cosine", "fc", FpOverflowUnderflow>;
+def TanhOp : Loom_Unary<"tanh", "Hyperbolic tangent", "fc">;
+def AsinhOp : Loom_Unary<"asinh", "Inverse hyperbolic sine", "fc">;
+def AcoshOp : Loom_Unary<"acosh", "Inverse hyperbolic cosine", "fc", FpInvalid>;
+def AtanhOp : Loom_Unary<"atanh", "Inverse hyperbolic tangent", "fc", FpDivideOverflowInvalid>;
+def ErfOp : Loom_Unary<"erf", "Error function", "f">;
+def LogisticOp : Loom_Unary<"logistic", "1 / (1 + exp(-x))", "f", FpOverflowUnderflow>;
+def PopcountOp : Loom_Unary<"popcount", "Number of one bits of the absolute value (bitwise_count)", "iu">;
 
-def IsNanOp : Loom_Predicate<"is_nan", "Is it NaN">;
-def IsInfOp : Loom_Predicate<"is_inf", "Is it an infinity">;
-def IsFiniteOp : Loom_Predicate<"is_finite", "Is it neither NaN nor an infinity">;
-def SignbitOp : Loom_Predicate<"signbit", "Is the sign bit set (-0.0 and negative NaN included)">;
+def IsNanOp : Loom_Predicate<"is_nan", "Is it NaN", "biufc">;
+def IsInfOp : Loom_Predicate<"is_inf", "Is it an infinity", "biufc">;
+def IsFiniteOp : Loom_Predicate<"is_finite", "Is it neither NaN nor an infinity", "biufc">;
+def SignbitOp : Loom_Predicate<"signbit", "Is the sign bit set (-0.0 and negative NaN included)", "biuf">;
 
-def AddOp : Loom_Binary<"add", "Sum; integers wrap; logical or on bool", FpOverflowInvalid, [Commutative]>;
-def SubOp : Loom_Binary<"sub", "Difference; integers wrap", FpOverflowInvalid>;
-def MulOp : Loom_Binary<"mul", "Product; integers wrap; logical and on bool", FpOverflowInvalid, [Commutative]>;
-def DivOp : Loom_Binary<"div", "True division of floats", FpDivideOverflowInvalid>;
+def AddOp : Loom_Binary<"add", "Sum; integers wrap; logical or on bool", "biufc", FpOverflowInvalid, [Commutative]>;
+def SubOp : Loom_Binary<"sub", "Difference; integers wrap", "iufc", FpOverflowInvalid>;
+def MulOp : Loom_Binary<"mul", "Product; integers wrap; logical and on bool", "biufc", FpOverflowInvalid, [Commutative]>;
+def DivOp : Loom_Binary<"div", "True division of floats", "fc", FpDivideOverflowInvalid>;
 def FloorDivOp : Loom_Binary<"floor_div",
-    "Division rounded to minus infinity as NumPy's floor_divide; an integer by zero is 0 and raises the divide flag",
+    "Division rounded to minus infinity as NumPy's floor_divide; an integer by zero is 0 and raises the divide flag", "iuf",
     FpDivideOverflowInvalid>;
 def RemOp : Loom_Binary<"rem",
-    "Remainder with the sign of the divisor as NumPy's remainder; an integer by zero is 0 and raises the divide flag",
+    "Remainder with the sign of the divisor as NumPy's remainder; an integer by zero is 0 and raises the divide flag", "iuf",
     FpDivideOverflowInvalid>;
-def FmodOp : Loom_Binary<"fmod", "Remainder with the sign of the dividend (C's fmod, %)", FpDivideOverflowInvalid>;
-def PowOp : Loom_Binary<"pow", "Power; integers wrap (exponent not negative)", FpDivideOverflowInvalid>;
-def Atan2Op : Loom_Binary<"atan2", "Angle of (rhs, lhs) in radians">;
-def HypotOp : Loom_Binary<"hypot", "sqrt(x*x + y*y) without needless overflow", FpOverflowUnderflow, [Commutative]>;
-def MaxOp : Loom_Binary<"max", "Maximum; NaN if either is NaN (np.maximum)">;
-def MinOp : Loom_Binary<"min", "Minimum; NaN if either is NaN (np.minimum)">;
-def FmaxOp : Loom_Binary<"fmax", "Maximum; the other where one is NaN">;
-def FminOp : Loom_Binary<"fmin", "Minimum; the other where one is NaN">;
-def AndOp : Loom_Binary<"and", "Bitwise and; logical on bool", FpNone, [Commutative, Idempotent]>;
-def OrOp : Loom_Binary<"or", "Bitwise or; logical on bool", FpNone, [Commutative, Idempotent]>;
-def XorOp : Loom_Binary<"xor", "Bitwise exclusive or; logical on bool", FpNone, [Commutative]>;
-def ShlOp : Loom_Binary<"shl", "Shift left; 0 when the count reaches the width or is negative">;
-def ShrOp : Loom_Binary<"shr", "Shift right, arithmetic when signed; the sign (or 0) when the count reaches the width">;
-def CopysignOp : Loom_Binary<"copysign", "Magnitude of lhs, sign of rhs">;
-def NextafterOp : Loom_Binary<"nextafter", "The next float after lhs towards rhs", FpOverflowUnderflow>;
-def GcdOp : Loom_Binary<"gcd", "Greatest common divisor of integers, not negative", FpNone, [Commutative]>;
+def FmodOp : Loom_Binary<"fmod", "Remainder with the sign of the dividend (C's fmod, %)", "iuf", FpDivideOverflowInvalid>;
+def PowOp : Loom_Binary<"pow", "Power; integers wrap (exponent not negative)", "iufc", FpDivideOverflowInvalid>;
+def Atan2Op : Loom_Binary<"atan2", "Angle of (rhs, lhs) in radians", "f">;
+def HypotOp : Loom_Binary<"hypot", "sqrt(x*x + y*y) without needless overflow", "f", FpOverflowUnderflow, [Commutative]>;
+def MaxOp : Loom_Binary<"max", "Maximum; NaN if either is NaN (np.maximum)", "biuf">;
+def MinOp : Loom_Binary<"min", "Minimum; NaN if either is NaN (np.minimum)", "biuf">;
+def FmaxOp : Loom_Binary<"fmax", "Maximum; the other where one is NaN", "biuf">;
+def FminOp : Loom_Binary<"fmin", "Minimum; the other where one is NaN", "biuf">;
+def AndOp : Loom_Binary<"and", "Bitwise and; logical on bool", "biu", FpNone, [Commutative, Idempotent]>;
+def OrOp : Loom_Binary<"or", "Bitwise or; logical on bool", "biu", FpNone, [Commutative, Idempotent]>;
+def XorOp : Loom_Binary<"xor", "Bitwise exclusive or; logical on bool", "biu", FpNone, [Commutative]>;
+def ShlOp : Loom_Binary<"shl", "Shift left; 0 when the count reaches the width or is negative", "iu">;
+def ShrOp : Loom_Binary<"shr", "Shift right, arithmetic when signed; the sign (or 0) when the count reaches the width", "iu">;
+def CopysignOp : Loom_Binary<"copysign", "Magnitude of lhs, sign of rhs", "f">;
+def NextafterOp : Loom_Binary<"nextafter", "The next float after lhs towards rhs", "f", FpOverflowUnderflow>;
+def GcdOp : Loom_Binary<"gcd", "Greatest common divisor of integers, not negative", "iu", FpNone, [Commutative]>;
 
 def CompareOp : Loom_PureOp<"compare", [Elementwise, SameTypeOperands]> {
   let summary = "Comparison eq, ne, lt, le, gt or ge; unordered is false but for ne";
@@ -205,6 +210,7 @@ def IotaOp : Loom_PureOp<"iota"> {
   let arguments = (ins I64Attr:$axis);
   let results = (outs Loom_Tensor:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
+  let dtypes = "iufc";
   let shape = "iota";
   let lower = "iota";
 }
@@ -214,7 +220,8 @@ def RandomOp : Loom_Op<"random"> {
   let arguments = (ins Loom_Tensor:$key, Loom_Tensor:$counter, StrAttr:$kind);
   let results = (outs Loom_Tensor:$result);
   let assemblyFormat = "$kind $key `,` $counter attr-dict `:` functional-type(operands, results)";
-  let shape = "declared";
+  let dtypes = "uf";
+  let shape = "random";
   let lower = "random";
 }
 
@@ -319,6 +326,7 @@ def SortOp : Loom_PureOp<"sort"> {
   let arguments = (ins Loom_Tensor:$operand, I64Attr:$axis, BoolAttr:$indices);
   let results = (outs Loom_Tensor:$result);
   let assemblyFormat = "$operand `axis` `=` $axis attr-dict `:` functional-type(operands, results)";
+  let dtypes = "biuf";
   let shape = "sort";
   let lower = "sort";
 }
@@ -373,6 +381,7 @@ def ConvolutionOp : Loom_PureOp<"convolution"> {
     $lhs `,` $rhs `strides` `=` $strides `padding` `=` $padding `dilation` `=` $dilation `groups` `=` $groups attr-dict
     `:` functional-type(operands, results)
   }];
+  let dtypes = "iufc";
   let shape = "convolution";
   let lower = "convolution";
   let fp = FpOverflowInvalid;

@@ -70,6 +70,8 @@ bool loom_dtype_is_signed(loom_dtype dtype);  /* i8 to i64 */
 bool loom_dtype_is_unsigned(loom_dtype dtype);/* u8 to u64 */
 bool loom_dtype_is_integer(loom_dtype dtype); /* signed or unsigned, not bool */
 bool loom_dtype_is_complex(loom_dtype dtype);
+/* 'b' bool, 'i' signed, 'u' unsigned, 'f' float, 'c' complex: the letters of loom_op_info.dtypes. */
+char loom_dtype_class(loom_dtype dtype);
 
 /* ---- expr.c: symbolic sizes ------------------------------------------------------------------------------------- */
 
@@ -100,6 +102,17 @@ typedef struct loom_expr {
 typedef struct loom_symbol {
   int64_t min, max, divisor, hint;
 } loom_symbol;
+
+struct loom_graph;
+/* A new symbol as a size; `known` may be NULL. The functions of expr.c return false when out of memory, on
+ * overflow, or when an expression grows beyond what is kept canonical. */
+bool loom_dim_symbol(struct loom_graph *graph, const loom_symbol *known, loom_dim *out);
+/* a KIND b in canonical form; `graph` may be NULL when both are static. */
+bool loom_dim_combine(struct loom_graph *graph, loom_expr_kind kind, loom_dim a, loom_dim b, loom_dim *out);
+/* a + offset, where the offset may be negative (the sum of a static size may not). */
+bool loom_dim_offset(struct loom_graph *graph, loom_dim a, int64_t offset, loom_dim *out);
+/* The size when symbol i has the value symbols[i]. */
+bool loom_dim_eval(const struct loom_graph *graph, loom_dim dim, const int64_t *symbols, int64_t *out);
 
 /* ---- types, attributes, ops -------------------------------------------------------------------------------------- */
 
@@ -162,6 +175,7 @@ typedef struct loom_op_info {
   const char *shape;   /* the rule in infer.c */
   const char *lower;   /* the lowering class: "unary", "binary", "view", "reduce", "dot", "none", ... */
   uint32_t fp;         /* loom_fp_flag bits that the op may raise in the library it stands for */
+  const char *dtypes;  /* classes of element types that the computing operands may have (loom_dtype_class) */
   struct {
     const char *name;
     loom_attr_kind kind;
@@ -249,7 +263,10 @@ const loom_type *loom_graph_type(const loom_graph *graph, loom_value value);
 /* Strides of a C-contiguous array of this (static) type, in elements. */
 void loom_contiguous_strides(const loom_type *type, int64_t *out);
 
-/* Drops nodes that no output needs and that have no effect. */
+/* Makes room for `more` entries behind `count` in one of the graph's arrays; NULL when out of memory. */
+void *loom_graph_grow(loom_graph *graph, void *array, uint32_t count, uint32_t more, uint32_t *capacity, size_t size);
+
+/* Drops nodes that no output needs and that have no effect. Values are renumbered; inputs and outputs stay. */
 void loom_graph_prune(loom_graph *graph);
 
 /* ---- infer.c: shape and dtype rules --------------------------------------------------------------------------------- */
@@ -263,7 +280,10 @@ typedef struct loom_op_view {
 } loom_op_view;
 
 /* Result types from operand types and attributes. For ops whose result type is not determined by these (convert,
- * constant, iota, reshape, broadcast, host_call) `out` holds the declared types and is checked instead. */
+ * constant, iota, reshape, broadcast, host_call, ...: loom_op_declares_type) `out` holds the `*out_count` declared
+ * types and is checked instead. `out` has room for at least one type; `*out_count` is 0 when none is declared.
+ * `graph` holds the symbolic sizes and may be NULL when all are static. */
+bool loom_op_declares_type(loom_opcode op);
 bool loom_infer(loom_graph *graph, const loom_op_view *view, loom_type *out, uint32_t *out_count, loom_error *err);
 
 /* ---- print.c, serial.c ------------------------------------------------------------------------------------------------ */

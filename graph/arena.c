@@ -1,0 +1,67 @@
+/* The arena of a compilation, and the error message. */
+#include "graph/graph.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool loom_fail(loom_error *err, const char *format, ...) {
+  if (!err) return false;
+  va_list args;
+  va_start(args, format);
+  vsnprintf(err->message, sizeof err->message, format, args);
+  va_end(args);
+  return false;
+}
+
+struct loom_arena_block {
+  struct loom_arena_block *next;
+  size_t used, size;
+  _Alignas(16) unsigned char data[];
+};
+
+#define ARENA_BLOCK_BYTES (64 * 1024)
+
+void *loom_arena_alloc(loom_arena *arena, size_t bytes) {
+  if (bytes > SIZE_MAX / 2) return NULL;
+  size_t rounded = (bytes + 15) & ~(size_t)15;
+  struct loom_arena_block *block = arena->head;
+  if (!block || block->size - block->used < rounded) {
+    size_t size = rounded > ARENA_BLOCK_BYTES / 4 ? rounded : ARENA_BLOCK_BYTES;
+    block = calloc(1, sizeof *block + size);
+    if (!block) return NULL;
+    block->size = size;
+    /* A large request gets a block of its own behind the head, so that the head's rest is not lost.
+     */
+    if (arena->head && size == rounded) {
+      block->next = arena->head->next;
+      arena->head->next = block;
+    } else {
+      block->next = arena->head;
+      arena->head = block;
+    }
+  }
+  void *result = block->data + block->used;
+  block->used += rounded;
+  return result;
+}
+
+void *loom_arena_copy(loom_arena *arena, const void *data, size_t bytes) {
+  void *copy = loom_arena_alloc(arena, bytes);
+  if (copy && bytes) memcpy(copy, data, bytes);
+  return copy;
+}
+
+char *loom_arena_strdup(loom_arena *arena, const char *text) {
+  return loom_arena_copy(arena, text, strlen(text) + 1);
+}
+
+void loom_arena_fini(loom_arena *arena) {
+  struct loom_arena_block *block = arena->head;
+  while (block) {
+    struct loom_arena_block *next = block->next;
+    free(block);
+    block = next;
+  }
+  arena->head = NULL;
+}

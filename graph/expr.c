@@ -1,0 +1,316 @@
+/* Symbolic sizes, kept canonical.
+ *
+ * An expression is stored as a sum of products over atoms (symbols, floordiv, mod, min, max) and
+ * every node is hash-consed, so that two sizes are equal as polynomials exactly when their codes
+ * are equal. `combine` takes both sides apart into a list of terms, computes on the lists, sorts,
+ * and builds the one form there is: products with factors by rising index and the coefficient last,
+ * sums with terms by rising factors and the constant last. */
+#include "graph/graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPR_MAX_FACTORS 6
+#define EXPR_MAX_TERMS 16
+
+typedef struct expr_term {
+  int64_t coefficient;
+  int count;
+  uint32_t factors[EXPR_MAX_FACTORS]; /* rising */
+} expr_term;
+
+typedef struct expr_sum {
+  int count;
+  expr_term terms[EXPR_MAX_TERMS];
+} expr_sum;
+
+/* ---- the table ---- */
+
+static bool expr_intern(loom_graph *graph, loom_expr expr, uint32_t *out) {
+  for (uint32_t i = 0; i < graph->expr_count; i++) {
+    const loom_expr *known = &graph->exprs[i];
+    if (known->kind == expr.kind && known->value == expr.value && known->lhs == expr.lhs &&
+        known->rhs == expr.rhs) {
+      *out = i;
+      return true;
+    }
+  }
+  loom_expr *grown = loom_graph_grow(graph, graph->exprs, graph->expr_count, 1,
+                                     &graph->expr_capacity, sizeof *grown);
+  if (!grown) return false;
+  graph->exprs = grown;
+  *out = graph->expr_count++;
+  graph->exprs[*out] = expr;
+  return true;
+}
+
+static bool expr_constant(loom_graph *graph, int64_t value, uint32_t *out) {
+  return expr_intern(graph, (loom_expr){LOOM_EXPR_CONST, value, 0, 0}, out);
+}
+
+bool loom_dim_symbol(loom_graph *graph, const loom_symbol *known, loom_dim *out) {
+  loom_symbol *grown = loom_graph_grow(graph, graph->symbols, graph->symbol_count, 1,
+                                       &graph->symbol_capacity, sizeof *grown);
+  if (!grown) return false;
+  graph->symbols = grown;
+  graph->symbols[graph->symbol_count] =
+      known ? *known : (loom_symbol){.min = 0, .max = INT64_MAX, .divisor = 1};
+  uint32_t index;
+  if (!expr_intern(graph, (loom_expr){LOOM_EXPR_SYMBOL, graph->symbol_count, 0, 0}, &index))
+    return false;
+  graph->symbol_count++;
+  *out = ~(loom_dim)index;
+  return true;
+}
+
+/* ---- sums of products ---- */
+
+static int expr_compare_terms(const void *a, const void *b) {
+  const expr_term *l = a, *r = b;
+  if (l->count != r->count) return l->count < r->count ? 1 : -1; /* the constant comes last */
+  for (int i = 0; i < l->count; i++)
+    if (l->factors[i] != r->factors[i]) return l->factors[i] < r->factors[i] ? -1 : 1;
+  return 0;
+}
+
+/* Sorts, joins terms of equal factors, drops those whose coefficients cancel. */
+static bool expr_normalize(expr_sum *sum) {
+  qsort(sum->terms, (size_t)sum->count, sizeof sum->terms[0], expr_compare_terms);
+  int kept = 0;
+  for (int i = 0; i < sum->count; i++) {
+    expr_term *last = kept ? &sum->terms[kept - 1] : NULL;
+    if (last && expr_compare_terms(last, &sum->terms[i]) == 0) {
+      if (__builtin_add_overflow(last->coefficient, sum->terms[i].coefficient, &last->coefficient))
+        return false;
+      if (last->coefficient == 0) kept--;
+    } else if (sum->terms[i].coefficient != 0) {
+      sum->terms[kept++] = sum->terms[i];
+    }
+  }
+  sum->count = kept;
+  return true;
+}
+
+static bool expr_add(const expr_sum *a, const expr_sum *b, expr_sum *out) {
+  if (a->count + b->count > EXPR_MAX_TERMS) return false;
+  memcpy(out->terms, a->terms, sizeof a->terms[0] * (size_t)a->count);
+  memcpy(out->terms + a->count, b->terms, sizeof b->terms[0] * (size_t)b->count);
+  out->count = a->count + b->count;
+  return expr_normalize(out);
+}
+
+static bool expr_mul_terms(const expr_term *a, const expr_term *b, expr_term *out) {
+  if (a->count + b->count > EXPR_MAX_FACTORS ||
+      __builtin_mul_overflow(a->coefficient, b->coefficient, &out->coefficient))
+    return false;
+  int i = 0, j = 0;
+  for (out->count = 0; i < a->count || j < b->count; out->count++) {
+    bool left = j == b->count || (i < a->count && a->factors[i] <= b->factors[j]);
+    out->factors[out->count] = left ? a->factors[i++] : b->factors[j++];
+  }
+  return true;
+}
+
+static bool expr_mul(const expr_sum *a, const expr_sum *b, expr_sum *out) {
+  out->count = 0;
+  if (a->count * b->count > EXPR_MAX_TERMS) return false;
+  for (int i = 0; i < a->count; i++)
+    for (int j = 0; j < b->count; j++)
+      if (!expr_mul_terms(&a->terms[i], &b->terms[j], &out->terms[out->count++])) return false;
+  return expr_normalize(out);
+}
+
+/* Takes an expression apart. Canonical nodes hold products below sums, so the recursion is as deep
+ * as the form. */
+static bool expr_open(const loom_graph *graph, uint32_t index, expr_sum *out) {
+  const loom_expr *expr = &graph->exprs[index];
+  if (expr->kind == LOOM_EXPR_ADD || expr->kind == LOOM_EXPR_MUL) {
+    expr_sum lhs, rhs;
+    if (!expr_open(graph, expr->lhs, &lhs) || !expr_open(graph, expr->rhs, &rhs)) return false;
+    return expr->kind == LOOM_EXPR_ADD ? expr_add(&lhs, &rhs, out) : expr_mul(&lhs, &rhs, out);
+  }
+  out->count = 1;
+  out->terms[0] = (expr_term){.coefficient = 1, .count = 1, .factors = {index}};
+  if (expr->kind == LOOM_EXPR_CONST)
+    out->terms[0] = (expr_term){.coefficient = expr->value, .count = 0};
+  return expr_normalize(out);
+}
+
+static bool expr_open_dim(const loom_graph *graph, loom_dim dim, expr_sum *out) {
+  if (LOOM_DIM_IS_SYM(dim)) return expr_open(graph, LOOM_DIM_EXPR(dim), out);
+  out->count = dim != 0;
+  out->terms[0] = (expr_term){.coefficient = dim, .count = 0};
+  return true;
+}
+
+static bool expr_binary(loom_graph *graph, loom_expr_kind kind, uint32_t a, uint32_t b,
+                        uint32_t *out) {
+  return expr_intern(graph, (loom_expr){kind, 0, a, b}, out);
+}
+
+static bool expr_build_term(loom_graph *graph, const expr_term *term, uint32_t *out) {
+  if (term->count == 0) return expr_constant(graph, term->coefficient, out);
+  *out = term->factors[0];
+  for (int i = 1; i < term->count; i++)
+    if (!expr_binary(graph, LOOM_EXPR_MUL, *out, term->factors[i], out)) return false;
+  uint32_t coefficient;
+  return term->coefficient == 1 || (expr_constant(graph, term->coefficient, &coefficient) &&
+                                    expr_binary(graph, LOOM_EXPR_MUL, *out, coefficient, out));
+}
+
+static bool expr_is_constant(const expr_sum *sum, int64_t *out) {
+  *out = sum->count ? sum->terms[0].coefficient : 0;
+  return sum->count == 0 || (sum->count == 1 && sum->terms[0].count == 0);
+}
+
+static bool expr_build_index(loom_graph *graph, const expr_sum *sum, uint32_t *out) {
+  int64_t value;
+  if (expr_is_constant(sum, &value)) return expr_constant(graph, value, out);
+  for (int i = 0; i < sum->count; i++) {
+    uint32_t term;
+    if (!expr_build_term(graph, &sum->terms[i], &term)) return false;
+    if (i == 0)
+      *out = term;
+    else if (!expr_binary(graph, LOOM_EXPR_ADD, *out, term, out))
+      return false;
+  }
+  return true;
+}
+
+static bool expr_build(loom_graph *graph, const expr_sum *sum, loom_dim *out) {
+  if (expr_is_constant(sum, out) && *out >= 0) return true;
+  uint32_t index;
+  if (!expr_build_index(graph, sum, &index)) return false;
+  *out = ~(loom_dim)index;
+  return true;
+}
+
+/* ---- floordiv, mod, min, max ---- */
+
+static int64_t expr_floordiv(int64_t a, int64_t b) {
+  return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+/* a = c*q + r for a positive constant c: splits the terms whose coefficients c divides from the
+ * rest. */
+static void expr_split(const expr_sum *a, int64_t c, expr_sum *quotient, expr_sum *rest) {
+  quotient->count = rest->count = 0;
+  for (int i = 0; i < a->count; i++) {
+    expr_term term = a->terms[i];
+    if (term.coefficient % c != 0) {
+      rest->terms[rest->count++] = term;
+      continue;
+    }
+    term.coefficient /= c;
+    quotient->terms[quotient->count++] = term;
+  }
+}
+
+static bool expr_atom(loom_graph *graph, loom_expr_kind kind, const expr_sum *a, const expr_sum *b,
+                      expr_sum *out) {
+  uint32_t lhs, rhs, index;
+  if (!expr_build_index(graph, a, &lhs) || !expr_build_index(graph, b, &rhs)) return false;
+  bool symmetric = kind == LOOM_EXPR_MIN || kind == LOOM_EXPR_MAX;
+  bool swap = symmetric && lhs > rhs;
+  if (!expr_binary(graph, kind, swap ? rhs : lhs, swap ? lhs : rhs, &index)) return false;
+  out->count = 1;
+  out->terms[0] = (expr_term){.coefficient = 1, .count = 1, .factors = {index}};
+  return true;
+}
+
+static bool expr_divide(loom_graph *graph, loom_expr_kind kind, const expr_sum *a,
+                        const expr_sum *b, expr_sum *out) {
+  int64_t divisor, dividend;
+  if (!expr_is_constant(b, &divisor) || divisor <= 0)
+    return divisor != 0 && expr_atom(graph, kind, a, b, out);
+  bool mod = kind == LOOM_EXPR_MOD;
+  expr_sum quotient, rest, atom = {0};
+  expr_split(a, divisor, &quotient, &rest);
+  if (expr_is_constant(&rest, &dividend)) {
+    int64_t q = expr_floordiv(dividend, divisor);
+    int64_t value = mod ? dividend - q * divisor : q;
+    atom.count = value != 0;
+    atom.terms[0] = (expr_term){.coefficient = value, .count = 0};
+  } else if (!expr_atom(graph, kind, &rest, b, &atom)) {
+    return false;
+  }
+  if (!mod) return expr_add(&quotient, &atom, out);
+  *out = atom;
+  return true;
+}
+
+static bool expr_extreme(loom_graph *graph, loom_expr_kind kind, const expr_sum *a,
+                         const expr_sum *b, expr_sum *out) {
+  int64_t l, r;
+  uint32_t lhs, rhs;
+  if (expr_is_constant(a, &l) && expr_is_constant(b, &r)) {
+    *out = (l < r) == (kind == LOOM_EXPR_MIN) ? *a : *b;
+    return true;
+  }
+  if (!expr_build_index(graph, a, &lhs) || !expr_build_index(graph, b, &rhs)) return false;
+  if (lhs != rhs) return expr_atom(graph, kind, a, b, out);
+  *out = *a;
+  return true;
+}
+
+bool loom_dim_combine(loom_graph *graph, loom_expr_kind kind, loom_dim a, loom_dim b,
+                      loom_dim *out) {
+  if (!LOOM_DIM_IS_SYM(a) && !LOOM_DIM_IS_SYM(b)) {
+    switch (kind) {
+    case LOOM_EXPR_ADD: return !__builtin_add_overflow(a, b, out);
+    case LOOM_EXPR_MUL: return !__builtin_mul_overflow(a, b, out);
+    case LOOM_EXPR_FLOORDIV: return b != 0 && (*out = a / b, true);
+    case LOOM_EXPR_MOD: return b != 0 && (*out = a % b, true);
+    case LOOM_EXPR_MIN: return *out = a < b ? a : b, true;
+    case LOOM_EXPR_MAX: return *out = a > b ? a : b, true;
+    default: return false;
+    }
+  }
+  if (!graph) return false;
+  expr_sum lhs, rhs, sum;
+  if (!expr_open_dim(graph, a, &lhs) || !expr_open_dim(graph, b, &rhs)) return false;
+  bool good;
+  switch (kind) {
+  case LOOM_EXPR_ADD: good = expr_add(&lhs, &rhs, &sum); break;
+  case LOOM_EXPR_MUL: good = expr_mul(&lhs, &rhs, &sum); break;
+  case LOOM_EXPR_FLOORDIV:
+  case LOOM_EXPR_MOD: good = expr_divide(graph, kind, &lhs, &rhs, &sum); break;
+  case LOOM_EXPR_MIN:
+  case LOOM_EXPR_MAX: good = expr_extreme(graph, kind, &lhs, &rhs, &sum); break;
+  default: return false;
+  }
+  return good && expr_build(graph, &sum, out);
+}
+
+bool loom_dim_offset(loom_graph *graph, loom_dim a, int64_t offset, loom_dim *out) {
+  if (!LOOM_DIM_IS_SYM(a)) return !__builtin_add_overflow(a, offset, out) && *out >= 0;
+  if (!graph) return false;
+  expr_sum sum, constant = {.count = offset != 0, .terms = {{.coefficient = offset}}}, result;
+  return expr_open_dim(graph, a, &sum) && expr_add(&sum, &constant, &result) &&
+         expr_build(graph, &result, out);
+}
+
+/* ---- evaluation ---- */
+
+static bool expr_eval(const loom_graph *graph, uint32_t index, const int64_t *symbols,
+                      int64_t *out) {
+  const loom_expr *expr = &graph->exprs[index];
+  int64_t a, b;
+  if (expr->kind == LOOM_EXPR_CONST) return *out = expr->value, true;
+  if (expr->kind == LOOM_EXPR_SYMBOL) return *out = symbols[expr->value], true;
+  if (!expr_eval(graph, expr->lhs, symbols, &a) || !expr_eval(graph, expr->rhs, symbols, &b))
+    return false;
+  switch (expr->kind) {
+  case LOOM_EXPR_ADD: return !__builtin_add_overflow(a, b, out);
+  case LOOM_EXPR_MUL: return !__builtin_mul_overflow(a, b, out);
+  case LOOM_EXPR_FLOORDIV: return b > 0 && (*out = expr_floordiv(a, b), true);
+  case LOOM_EXPR_MOD: return b > 0 && (*out = a - b * expr_floordiv(a, b), true);
+  case LOOM_EXPR_MIN: return *out = a < b ? a : b, true;
+  default: return *out = a > b ? a : b, true;
+  }
+}
+
+bool loom_dim_eval(const loom_graph *graph, loom_dim dim, const int64_t *symbols, int64_t *out) {
+  if (!LOOM_DIM_IS_SYM(dim)) return *out = dim, true;
+  return expr_eval(graph, LOOM_DIM_EXPR(dim), symbols, out);
+}

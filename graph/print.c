@@ -1,0 +1,246 @@
+/* The graph as MLIR text in the loom dialect: generic op syntax, so that every row of the table
+ * prints alike, with locations; loom-opt reads it and writes the readable form. */
+#include "graph/graph.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+static const char *print_element(loom_dtype dtype) {
+  static const char *const names[LOOM_DTYPE_COUNT] = {
+      "i1",   "i8",  "i16",  "i32", "i64", "ui8",          "ui16",        "ui32",
+      "ui64", "f16", "bf16", "f32", "f64", "complex<f32>", "complex<f64>"};
+  return names[dtype];
+}
+
+/* Parenthesised affine expression; min and max, which affine expressions lack, become a symbol
+ * beyond all others. */
+static void print_expr(const loom_graph *graph, uint32_t index, FILE *out) {
+  const loom_expr *expr = &graph->exprs[index];
+  static const char *const words[] = {[LOOM_EXPR_ADD] = "+",
+                                      [LOOM_EXPR_MUL] = "*",
+                                      [LOOM_EXPR_FLOORDIV] = "floordiv",
+                                      [LOOM_EXPR_MOD] = "mod"};
+  switch (expr->kind) {
+  case LOOM_EXPR_CONST: fprintf(out, "%" PRId64, expr->value); return;
+  case LOOM_EXPR_SYMBOL: fprintf(out, "s%" PRId64, expr->value); return;
+  case LOOM_EXPR_MIN:
+  case LOOM_EXPR_MAX: fprintf(out, "s%u", graph->symbol_count + index); return;
+  default:
+    fputc('(', out);
+    print_expr(graph, expr->lhs, out);
+    fprintf(out, " %s ", words[expr->kind]);
+    print_expr(graph, expr->rhs, out);
+    fputc(')', out);
+  }
+}
+
+/* Extremes are numbered by their expression, so a graph that has one lists as many symbols as it
+ * has expressions. */
+static uint32_t print_symbol_count(const loom_graph *graph) {
+  for (uint32_t i = 0; i < graph->expr_count; i++)
+    if (graph->exprs[i].kind == LOOM_EXPR_MIN || graph->exprs[i].kind == LOOM_EXPR_MAX)
+      return graph->symbol_count + graph->expr_count;
+  return graph->symbol_count;
+}
+
+static void print_type(const loom_graph *graph, const loom_type *type, FILE *out) {
+  bool symbolic = false;
+  fputs("tensor<", out);
+  for (int i = 0; i < type->rank; i++) {
+    symbolic |= LOOM_DIM_IS_SYM(type->dims[i]);
+    if (LOOM_DIM_IS_SYM(type->dims[i]))
+      fputs("?x", out);
+    else
+      fprintf(out, "%" PRId64 "x", type->dims[i]);
+  }
+  fputs(print_element(type->dtype), out);
+  if (symbolic) {
+    uint32_t symbols = print_symbol_count(graph);
+    fputs(", affine_map<()[", out);
+    for (uint32_t i = 0; i < symbols; i++)
+      fprintf(out, "%ss%u", i ? ", " : "", i);
+    fputs("] -> (", out);
+    for (int i = 0; i < type->rank; i++) {
+      if (i) fputs(", ", out);
+      if (LOOM_DIM_IS_SYM(type->dims[i]))
+        print_expr(graph, LOOM_DIM_EXPR(type->dims[i]), out);
+      else
+        fprintf(out, "%" PRId64, type->dims[i]);
+    }
+    fputs(")>", out);
+  }
+  fputc('>', out);
+}
+
+static void print_string(const char *text, FILE *out) {
+  fputc('"', out);
+  for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+    if (*c < 32 || *c > 126 || *c == '"' || *c == '\\')
+      fprintf(out, "\\%02X", *c);
+    else
+      fputc(*c, out);
+  }
+  fputc('"', out);
+}
+
+static void print_float(uint64_t bits, loom_dtype dtype, FILE *out) {
+  float narrow;
+  double value;
+  uint32_t low = (uint32_t)bits;
+  if (dtype == LOOM_F64) {
+    memcpy(&value, &bits, sizeof value);
+  } else if (dtype == LOOM_F32) {
+    memcpy(&narrow, &low, sizeof narrow);
+    value = narrow;
+  } else {
+    value = NAN; /* half types are written as their bits */
+  }
+  if (isfinite(value))
+    fprintf(out, "%.*e", dtype == LOOM_F64 ? 16 : 8, value);
+  else
+    fprintf(out, "0x%0*" PRIX64, (int)(2 * loom_dtype_size(dtype)), bits);
+  fprintf(out, " : %s", print_element(dtype));
+}
+
+static void print_scalar(const loom_attr *attr, loom_dtype dtype, FILE *out) {
+  int shift = 64 - 8 * (int)loom_dtype_size(dtype);
+  switch (loom_dtype_class(dtype)) {
+  case 'b': fputs(attr->bits & 1 ? "true" : "false", out); break;
+  case 'i':
+    fprintf(out, "%" PRId64 " : %s", (int64_t)(attr->bits << shift) >> shift, print_element(dtype));
+    break;
+  case 'u':
+    fprintf(out, "%" PRIu64 " : %s", attr->bits << shift >> shift, print_element(dtype));
+    break;
+  case 'f': print_float(attr->bits, dtype, out); break;
+  default:
+    fputc('[', out);
+    print_float(dtype == LOOM_C64 ? (uint32_t)attr->bits : attr->bits,
+                dtype == LOOM_C64 ? LOOM_F32 : LOOM_F64, out);
+    fputs(", ", out);
+    print_float(dtype == LOOM_C64 ? attr->bits >> 32 : attr->bits_hi,
+                dtype == LOOM_C64 ? LOOM_F32 : LOOM_F64, out);
+    fputc(']', out);
+  }
+}
+
+static void print_ints(const int64_t *ints, int count, FILE *out) {
+  fputs("array<i64", out);
+  for (int i = 0; i < count; i++)
+    fprintf(out, "%s%" PRId64, i ? ", " : ": ", ints[i]);
+  fputc('>', out);
+}
+
+static void print_attr(const loom_attr *attr, loom_dtype result, FILE *out) {
+  switch (attr->kind) {
+  case LOOM_ATTR_I64: fprintf(out, "%" PRId64 " : i64", attr->i); break;
+  case LOOM_ATTR_I64S: print_ints(attr->ints, attr->count, out); break;
+  case LOOM_ATTR_BOOL: fputs(attr->i ? "true" : "false", out); break;
+  case LOOM_ATTR_STR: print_string(attr->str, out); break;
+  case LOOM_ATTR_SCALAR: print_scalar(attr, result, out); break;
+  case LOOM_ATTR_DTYPE: fputs(print_element((loom_dtype)attr->i), out); break;
+  case LOOM_ATTR_NONE: fputs("unit", out); break;
+  }
+}
+
+static void print_value(const loom_graph *graph, loom_value value, FILE *out) {
+  const loom_value_info *info = &graph->values[value];
+  if (info->node < 0) {
+    fprintf(out, "%%arg%d", info->index);
+    return;
+  }
+  const loom_node *node = &graph->nodes[info->node];
+  fprintf(out, "%%%u", node->first_result);
+  if (node->result_count > 1) fprintf(out, "#%d", info->index);
+}
+
+static void print_types(const loom_graph *graph, const loom_value *values, uint32_t count,
+                        FILE *out) {
+  fputc('(', out);
+  for (uint32_t i = 0; i < count; i++) {
+    if (i) fputs(", ", out);
+    print_type(graph, &graph->values[values[i]].type, out);
+  }
+  fputc(')', out);
+}
+
+static void print_node(const loom_graph *graph, const loom_node *node, FILE *out) {
+  const loom_op_info *info = &loom_op_table[node->op];
+  fputs("  ", out);
+  if (node->result_count == 1) fprintf(out, "%%%u = ", node->first_result);
+  if (node->result_count > 1) fprintf(out, "%%%u:%u = ", node->first_result, node->result_count);
+  fprintf(out, "\"loom.%s\"(", info->name);
+  for (uint32_t i = 0; i < node->operand_count; i++) {
+    if (i) fputs(", ", out);
+    print_value(graph, node->operands[i], out);
+  }
+  fputc(')', out);
+  loom_dtype dtype =
+      node->result_count ? graph->values[node->first_result].type.dtype : LOOM_DTYPE_COUNT;
+  for (int i = 0; i < LOOM_MAX_ATTRS && info->attrs[i].name; i++) {
+    fprintf(out, "%s%s = ", i ? ", " : " <{", info->attrs[i].name);
+    print_attr(&node->attrs[i], dtype, out);
+  }
+  fputs(info->attrs[0].name ? "}> : " : " : ", out);
+  print_types(graph, node->operands, node->operand_count, out);
+  fputs(" -> (", out);
+  for (uint32_t i = 0; i < node->result_count; i++) {
+    if (i) fputs(", ", out);
+    print_type(graph, &graph->values[node->first_result + i].type, out);
+  }
+  fputc(')', out);
+  if (node->location.file) {
+    fputs(" loc(", out);
+    print_string(node->location.file, out);
+    fprintf(out, ":%d:%d)", node->location.line, node->location.column);
+  }
+  fputc('\n', out);
+}
+
+static void print_inputs(const loom_graph *graph, FILE *out) {
+  for (uint32_t i = 0; i < graph->input_count; i++) {
+    const loom_input *input = &graph->inputs[i];
+    const loom_type *type = &graph->values[input->value].type;
+    fprintf(out, "%s%%arg%u: ", i ? ", " : "", i);
+    print_type(graph, type, out);
+    fputs(" {", out);
+    if (input->kind == LOOM_INPUT_CONST) fputs("loom.const, ", out);
+    if (input->kind == LOOM_INPUT_SCALAR) {
+      fputs("loom.scalar}", out);
+      continue;
+    }
+    fputs("loom.strides = ", out);
+    print_ints(input->strides, type->rank, out);
+    fputc('}', out);
+  }
+}
+
+void loom_graph_print(const loom_graph *graph, FILE *out) {
+  fputs("func.func @main(", out);
+  print_inputs(graph, out);
+  fputs(") -> (", out);
+  for (uint32_t i = 0; i < graph->output_count; i++) {
+    const loom_output *output = &graph->outputs[i];
+    const loom_type *type = &graph->values[output->value].type;
+    if (i) fputs(", ", out);
+    print_type(graph, type, out);
+    fputs(" {loom.strides = ", out);
+    print_ints(output->strides, type->rank, out);
+    fputc('}', out);
+  }
+  fputs(") {\n", out);
+  for (uint32_t i = 0; i < graph->node_count; i++)
+    print_node(graph, &graph->nodes[i], out);
+  fputs("  \"func.return\"(", out);
+  for (uint32_t i = 0; i < graph->output_count; i++) {
+    if (i) fputs(", ", out);
+    print_value(graph, graph->outputs[i].value, out);
+  }
+  fputs(") : (", out);
+  for (uint32_t i = 0; i < graph->output_count; i++) {
+    if (i) fputs(", ", out);
+    print_type(graph, &graph->values[graph->outputs[i].value].type, out);
+  }
+  fputs(") -> ()\n}\n", out);
+}
