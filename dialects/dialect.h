@@ -6,6 +6,8 @@
 #include <mlir-c/Pass.h>
 #include <stdbool.h>
 
+#include "graph/graph.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -20,6 +22,26 @@ void loom_register_pass(MlirPass (*make)(void));
 /* MlirOptMain, the language server's main and the reducer's main: only in the tools. */
 int loom_opt_main(int argc, char **argv, MlirDialectRegistry registry);
 int loom_lsp_main(int argc, char **argv, MlirDialectRegistry registry);
+
+/* ---- import.c ---- */
+
+/* A module with `func.func @main` that computes the graph. Arguments are the inputs, with `loom.strides` (arrays),
+ * `loom.scalar` or `loom.const`; results the outputs, with `loom.strides`. The module is the caller's. */
+bool loom_import(MlirContext ctx, const loom_graph *graph, MlirModule *out, loom_error *err);
+
+/* ---- export.c ---- */
+
+/* One op of the table as plain C. Storage is in the arena of the graph whose table holds the symbolic sizes. */
+typedef struct loom_exported {
+  loom_op_view view;
+  loom_attr attrs[LOOM_MAX_ATTRS];
+  uint32_t attr_count, result_count;
+  loom_type *results;
+} loom_exported;
+bool loom_export_op(MlirOperation op, loom_graph *graph, loom_exported *out, loom_error *err);
+
+/* A function of one block of loom ops as a graph, which the caller frees in any case. */
+bool loom_export(MlirOperation func, loom_graph *graph, loom_error *err);
 
 /* ---- verify.c ---- */
 

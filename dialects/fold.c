@@ -8,5 +8,6 @@ loom_folded loom_fold_op(MlirOperation op, intptr_t count, const MlirAttribute *
   return none;
 }
 bool loom_can_materialize(MlirAttribute value, MlirType type) {
-  return mlirTypeIsAShaped(type) && (mlirAttributeIsAInteger(value) || mlirAttributeIsAFloat(value));
+  return mlirTypeIsAShaped(type) &&
+         (mlirAttributeIsAInteger(value) || mlirAttributeIsAFloat(value));
 }

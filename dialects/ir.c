@@ -32,8 +32,8 @@ MlirOperation loom_build_regions(loom_builder *b, const char *name, intptr_t ope
   else
     mlirOperationStateEnableResultTypeInference(&state);
   for (intptr_t i = 0; i < attr_count; i++) {
-    MlirNamedAttribute named = mlirNamedAttributeGet(
-        mlirIdentifierGet(b->ctx, loom_str(attrs[i].name)), attrs[i].value);
+    MlirNamedAttribute named =
+        mlirNamedAttributeGet(mlirIdentifierGet(b->ctx, loom_str(attrs[i].name)), attrs[i].value);
     mlirOperationStateAddAttributes(&state, 1, &named);
   }
   mlirOperationStateAddOwnedRegions(&state, region_count, regions);
@@ -162,14 +162,38 @@ MlirType loom_dtype_to_mlir(MlirContext ctx, loom_dtype dtype) {
   }
 }
 
+static bool ir_integer_dtype(MlirType type, loom_dtype *out) {
+  unsigned width = mlirIntegerTypeGetWidth(type);
+  bool is_unsigned = mlirIntegerTypeIsUnsigned(type);
+  if (mlirIntegerTypeIsSigned(type)) return false;
+  switch (width) {
+  case 1: *out = LOOM_BOOL; return !is_unsigned;
+  case 8: *out = is_unsigned ? LOOM_U8 : LOOM_I8; return true;
+  case 16: *out = is_unsigned ? LOOM_U16 : LOOM_I16; return true;
+  case 32: *out = is_unsigned ? LOOM_U32 : LOOM_I32; return true;
+  case 64: *out = is_unsigned ? LOOM_U64 : LOOM_I64; return true;
+  default: return false;
+  }
+}
+
 bool loom_dtype_from_mlir(MlirType element, loom_dtype *out) {
-  MlirContext ctx = mlirTypeGetContext(element);
-  for (int d = 0; d < LOOM_DTYPE_COUNT; d++)
-    if (mlirTypeEqual(element, loom_dtype_to_mlir(ctx, (loom_dtype)d))) {
-      *out = (loom_dtype)d;
-      return true;
-    }
-  return false;
+  if (mlirTypeIsAInteger(element)) return ir_integer_dtype(element, out);
+  bool known = true;
+  if (mlirTypeIsAF32(element))
+    *out = LOOM_F32;
+  else if (mlirTypeIsAF64(element))
+    *out = LOOM_F64;
+  else if (mlirTypeIsAF16(element))
+    *out = LOOM_F16;
+  else if (mlirTypeIsABF16(element))
+    *out = LOOM_BF16;
+  else if (mlirTypeIsAComplex(element) && mlirTypeIsAF32(mlirComplexTypeGetElementType(element)))
+    *out = LOOM_C64;
+  else if (mlirTypeIsAComplex(element) && mlirTypeIsAF64(mlirComplexTypeGetElementType(element)))
+    *out = LOOM_C128;
+  else
+    known = false;
+  return known;
 }
 
 bool loom_type_from_mlir(MlirType type, loom_type *out) {
@@ -235,7 +259,8 @@ static MlirTypeID ir_pass_id(loom_pass_fn run) {
   pthread_mutex_lock(&lock);
   if (!allocator.ptr) allocator = mlirTypeIDAllocatorCreate();
   int i = 0;
-  while (i < count && known[i].run != run) i++;
+  while (i < count && known[i].run != run)
+    i++;
   if (i == count && count < 64) {
     known[i].run = run;
     known[i].id = mlirTypeIDAllocatorAllocateTypeID(allocator);

@@ -75,12 +75,20 @@ bool loom_opcode_of(MlirOperation op, loom_opcode *out);
 MlirOperation loom_def(MlirValue value);
 static inline MlirValue loom_operand(MlirOperation op, intptr_t i) { return mlirOperationGetOperand(op, i); }
 static inline MlirValue loom_result(MlirOperation op, intptr_t i) { return mlirOperationGetResult(op, i); }
-/* A plain type from a ranked tensor or memref type: element type and sizes (symbolic ones become -1). False with no
+/* A plain type from a ranked tensor or memref type: element type and sizes (dynamic ones become -1). False with no
  * diagnostic for anything else or a rank over LOOM_MAX_RANK. */
 bool loom_type_from_mlir(MlirType type, loom_type *out);
 MlirType loom_type_to_mlir(MlirContext ctx, const loom_type *type); /* tensor; static sizes */
-MlirType loom_dtype_to_mlir(MlirContext ctx, loom_dtype dtype);     /* i1, i8, ui8, f32, complex<f32>, ... */
+/* The same with symbolic sizes: a dynamic size is a result of the affine map that the tensor type carries as its
+ * encoding, `tensor<?x4xf32, affine_map<()[s0] -> (s0, 4)>>`, over symbols unique in the module. The expressions go
+ * to and come from the graph's table; a dynamic size without an expression is refused. */
+bool loom_type_from_mlir_in(loom_graph *graph, MlirType type, loom_type *out);
+MlirType loom_type_to_mlir_in(MlirContext ctx, const loom_graph *graph, const loom_type *type);
+MlirType loom_dtype_to_mlir(MlirContext ctx, loom_dtype dtype); /* i1, i8, ui8, f32, complex<f32>, ... */
 bool loom_dtype_from_mlir(MlirType element, loom_dtype *out);
+/* A scalar of a dtype as an attribute: integer, float, or an array of two floats for complex. */
+MlirAttribute loom_scalar_to_mlir(MlirContext ctx, loom_dtype dtype, const loom_attr *scalar);
+bool loom_scalar_from_mlir(MlirAttribute attr, loom_dtype dtype, loom_attr *out);
 
 /* Calls `visit` on each op of a block in order; `visit` may erase the op it is given. Stops and returns false when
  * `visit` does. */

@@ -1,3 +1,51 @@
-#include "dialects/dialect.h"
+/* Verifiers: the shape rules of graph/infer.c for every op of the table, and the structure ops' own
+ * checks. */
+#include <string.h>
 
-MlirLogicalResult loom_verify_op(MlirOperation op) { return mlirLogicalResultSuccess(); }
+#include "dialects/dialect.h"
+#include "dialects/ir.h"
+
+/* Ends the message of the error under way, as MLIR writes op errors. */
+static MlirLogicalResult verify_fail(MlirOperation op, const char *text) {
+  MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
+  loom_emit_error(mlirOperationGetLocation(op), "'%.*s' op %s", (int)name.length, name.data, text);
+  return mlirLogicalResultFailure();
+}
+
+/* The rule's message starts with the op's name in quotes, which the location's own prefix repeats.
+ */
+static const char *verify_strip(const char *message) {
+  const char *colon = message[0] == '\'' ? strstr(message, "': ") : NULL;
+  if (colon) return colon + 3;
+  const char *quote = message[0] == '\'' ? strstr(message + 1, "' ") : NULL;
+  return quote ? quote + 2 : message;
+}
+
+static bool verify_types(loom_graph *graph, const loom_exported *e, loom_error *err) {
+  uint32_t count = e->result_count;
+  loom_type *types = loom_arena_alloc(&graph->arena, sizeof *types * (count + 1));
+  if (!types) return loom_fail(err, "out of memory");
+  memcpy(types, e->results, sizeof *types * count);
+  if (!loom_infer(graph, &e->view, types, &count, err)) return false;
+  if (count != e->result_count) return loom_fail(err, "has the wrong number of results");
+  for (uint32_t i = 0; i < count; i++)
+    if (!loom_type_equal(&types[i], &e->results[i]))
+      return loom_fail(err, "result %u differs from the inferred type", i);
+  return true;
+}
+
+static MlirLogicalResult verify_computation(MlirOperation op) {
+  loom_graph graph;
+  loom_exported exported;
+  loom_error err = {{0}};
+  loom_graph_init(&graph);
+  bool good = loom_export_op(op, &graph, &exported, &err) && verify_types(&graph, &exported, &err);
+  loom_graph_fini(&graph);
+  return good ? mlirLogicalResultSuccess() : verify_fail(op, verify_strip(err.message));
+}
+
+MlirLogicalResult loom_verify_op(MlirOperation op) {
+  loom_opcode opcode;
+  if (loom_opcode_of(op, &opcode)) return verify_computation(op);
+  return mlirLogicalResultSuccess();
+}

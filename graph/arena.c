@@ -20,14 +20,18 @@ struct loom_arena_block {
   _Alignas(16) unsigned char data[];
 };
 
-#define ARENA_BLOCK_BYTES (64 * 1024)
+/* Blocks grow from the first size to the last: a verifier's arena holds one op, a capture's thousands. */
+#define ARENA_FIRST_BYTES 2048
+#define ARENA_LAST_BYTES (64 * 1024)
 
 void *loom_arena_alloc(loom_arena *arena, size_t bytes) {
   if (bytes > SIZE_MAX / 2) return NULL;
   size_t rounded = (bytes + 15) & ~(size_t)15;
   struct loom_arena_block *block = arena->head;
   if (!block || block->size - block->used < rounded) {
-    size_t size = rounded > ARENA_BLOCK_BYTES / 4 ? rounded : ARENA_BLOCK_BYTES;
+    size_t size = block ? block->size * 2 : ARENA_FIRST_BYTES;
+    if (size > ARENA_LAST_BYTES) size = ARENA_LAST_BYTES;
+    if (rounded > size / 4) size = rounded;
     block = calloc(1, sizeof *block + size);
     if (!block) return NULL;
     block->size = size;

@@ -41,3 +41,63 @@ bool loom_dtype_is_integer(loom_dtype dtype) {
   return loom_dtype_is_signed(dtype) || loom_dtype_is_unsigned(dtype);
 }
 bool loom_dtype_is_complex(loom_dtype dtype) { return dtype_rows[dtype].class == 'c'; }
+
+/* ---- float16 and bfloat16 ---- */
+
+/* A float of `fraction` stored bits and `exponent` exponent bits from a double, rounded once to
+ * nearest even. */
+static uint16_t dtype_narrow(double value, int fraction, int exponent) {
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  const int drop = 52 - fraction, bias = (1 << (exponent - 1)) - 1;
+  const uint16_t sign = (uint16_t)(bits >> 48 & 0x8000);
+  const uint16_t infinity = (uint16_t)(((1 << exponent) - 1) << fraction);
+  uint64_t mantissa = bits & ((UINT64_C(1) << 52) - 1);
+  int power = (int)(bits >> 52 & 0x7FF);
+  if (power == 0x7FF) {
+    if (mantissa == 0) return sign | infinity;
+    uint16_t payload = (uint16_t)(mantissa >> drop);
+    return (uint16_t)(sign | infinity | payload | 1 << (fraction - 1));
+  }
+  if (power == 0) return sign; /* a double that is zero or subnormal is far below half an ulp */
+  power += bias - 1023;
+  if (power >= (1 << exponent) - 1) return sign | infinity;
+  mantissa |= UINT64_C(1) << 52;
+  int shift = drop;
+  if (power <= 0) { /* subnormal result */
+    shift += 1 - power;
+    power = 0;
+    if (shift > 63) return sign;
+  }
+  uint64_t kept = mantissa >> shift, rest = mantissa & ((UINT64_C(1) << shift) - 1);
+  uint64_t half = UINT64_C(1) << (shift - 1);
+  kept += rest > half || (rest == half && (kept & 1));
+  if (power > 0)
+    kept += (uint64_t)(power - 1) << fraction; /* the leading one adds 1 to the exponent */
+  return (uint16_t)(sign |
+                    kept); /* a carry out of the fraction reaches the exponent, then infinity */
+}
+
+uint16_t loom_half_from_double(double value) { return dtype_narrow(value, 10, 5); }
+uint16_t loom_bfloat_from_double(double value) { return dtype_narrow(value, 7, 8); }
+
+double loom_half_to_double(uint16_t bits) {
+  int power = bits >> 10 & 31, fraction = bits & 1023;
+  uint64_t sign = (uint64_t)(bits & 0x8000) << 48, wide;
+  if (power == 0) {
+    double value = fraction * 0x1p-24;
+    return sign ? -value : value;
+  }
+  wide =
+      sign | (uint64_t)(power == 31 ? 0x7FF : power - 15 + 1023) << 52 | (uint64_t)fraction << 42;
+  double value;
+  memcpy(&value, &wide, sizeof value);
+  return value;
+}
+
+double loom_bfloat_to_double(uint16_t bits) {
+  uint32_t wide = (uint32_t)bits << 16;
+  float value;
+  memcpy(&value, &wide, sizeof value);
+  return value;
+}

@@ -63,6 +63,23 @@ bool loom_dim_symbol(loom_graph *graph, const loom_symbol *known, loom_dim *out)
   return true;
 }
 
+bool loom_dim_of_symbol(loom_graph *graph, uint32_t symbol, loom_dim *out) {
+  uint32_t index;
+  if (symbol >= graph->symbol_count ||
+      !expr_intern(graph, (loom_expr){LOOM_EXPR_SYMBOL, symbol, 0, 0}, &index))
+    return false;
+  *out = ~(loom_dim)index;
+  return true;
+}
+
+bool loom_dim_constant(loom_graph *graph, int64_t value, loom_dim *out) {
+  uint32_t index = 0;
+  if (value >= 0) return *out = value, true;
+  if (!expr_constant(graph, value, &index)) return false;
+  *out = ~(loom_dim)index;
+  return true;
+}
+
 /* ---- sums of products ---- */
 
 static int expr_compare_terms(const void *a, const void *b) {

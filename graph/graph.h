@@ -72,6 +72,11 @@ bool loom_dtype_is_integer(loom_dtype dtype); /* signed or unsigned, not bool */
 bool loom_dtype_is_complex(loom_dtype dtype);
 /* 'b' bool, 'i' signed, 'u' unsigned, 'f' float, 'c' complex: the letters of loom_op_info.dtypes. */
 char loom_dtype_class(loom_dtype dtype);
+/* float16 and bfloat16 as bits; the conversion to bits rounds once, to nearest even. */
+double loom_half_to_double(uint16_t bits);
+uint16_t loom_half_from_double(double value);
+double loom_bfloat_to_double(uint16_t bits);
+uint16_t loom_bfloat_from_double(double value);
 
 /* ---- expr.c: symbolic sizes ------------------------------------------------------------------------------------- */
 
@@ -107,6 +112,9 @@ struct loom_graph;
 /* A new symbol as a size; `known` may be NULL. The functions of expr.c return false when out of memory, on
  * overflow, or when an expression grows beyond what is kept canonical. */
 bool loom_dim_symbol(struct loom_graph *graph, const loom_symbol *known, loom_dim *out);
+bool loom_dim_of_symbol(struct loom_graph *graph, uint32_t symbol, loom_dim *out);
+/* A negative constant as part of an expression. */
+bool loom_dim_constant(struct loom_graph *graph, int64_t value, loom_dim *out);
 /* a KIND b in canonical form; `graph` may be NULL when both are static. */
 bool loom_dim_combine(struct loom_graph *graph, loom_expr_kind kind, loom_dim a, loom_dim b, loom_dim *out);
 /* a + offset, where the offset may be negative (the sum of a static size may not). */

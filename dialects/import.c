@@ -1,0 +1,149 @@
+/* The captured graph as a module: `func.func @main` with one loom op a node, by the op table alone.
+ */
+#include <mlir-c/Dialect/Func.h>
+
+#include "dialects/dialect.h"
+#include "dialects/ir.h"
+
+typedef struct import_state {
+  MlirContext ctx;
+  const loom_graph *graph;
+  MlirValue *values; /* by loom_value */
+  loom_arena arena;
+} import_state;
+
+static MlirLocation import_location(import_state *s, const loom_location *location) {
+  if (!location->file || location->line <= 0) return mlirLocationUnknownGet(s->ctx);
+  return mlirLocationFileLineColGet(s->ctx, loom_str(location->file), (unsigned)location->line,
+                                    location->column > 0 ? (unsigned)location->column : 0);
+}
+
+static MlirType import_type(import_state *s, loom_value value) {
+  return loom_type_to_mlir_in(s->ctx, s->graph, &s->graph->values[value].type);
+}
+
+static MlirAttribute import_attr(import_state *s, const loom_attr *attr, loom_dtype dtype) {
+  switch (attr->kind) {
+  case LOOM_ATTR_I64: return loom_attr_i64(s->ctx, attr->i);
+  case LOOM_ATTR_I64S: return loom_attr_i64s(s->ctx, attr->count, attr->ints);
+  case LOOM_ATTR_BOOL: return mlirBoolAttrGet(s->ctx, attr->i != 0);
+  case LOOM_ATTR_STR: return loom_attr_str(s->ctx, attr->str);
+  case LOOM_ATTR_SCALAR: return loom_scalar_to_mlir(s->ctx, dtype, attr);
+  case LOOM_ATTR_DTYPE: return mlirTypeAttrGet(loom_dtype_to_mlir(s->ctx, (loom_dtype)attr->i));
+  case LOOM_ATTR_NONE: break;
+  }
+  return mlirUnitAttrGet(s->ctx);
+}
+
+static bool import_node(import_state *s, MlirBlock block, const loom_node *node, loom_error *err) {
+  const loom_op_info *info = &loom_op_table[node->op];
+  MlirValue *operands = loom_arena_alloc(&s->arena, sizeof *operands * node->operand_count);
+  MlirType *types = loom_arena_alloc(&s->arena, sizeof *types * node->result_count);
+  if (!operands || !types) return loom_fail(err, "out of memory");
+  for (uint32_t i = 0; i < node->operand_count; i++)
+    operands[i] = s->values[node->operands[i]];
+  for (uint32_t i = 0; i < node->result_count; i++)
+    types[i] = import_type(s, node->first_result + i);
+  loom_dtype dtype =
+      node->result_count ? s->graph->values[node->first_result].type.dtype : LOOM_BOOL;
+  loom_named attrs[LOOM_MAX_ATTRS];
+  int count = 0;
+  for (; count < LOOM_MAX_ATTRS && info->attrs[count].name; count++)
+    attrs[count] =
+        (loom_named){info->attrs[count].name, import_attr(s, &node->attrs[count], dtype)};
+  char name[72];
+  snprintf(name, sizeof name, "loom.%s", info->name);
+  loom_builder builder = loom_builder_at_end(block, import_location(s, &node->location));
+  MlirOperation op = loom_build(&builder, name, node->operand_count, operands, node->result_count,
+                                types, count, attrs);
+  if (!op.ptr) return loom_fail(err, "'%s' could not be built", info->name);
+  for (uint32_t i = 0; i < node->result_count; i++)
+    s->values[node->first_result + i] = loom_result(op, i);
+  return true;
+}
+
+static MlirAttribute import_dict(import_state *s, intptr_t count, const loom_named *attrs) {
+  MlirNamedAttribute named[2];
+  for (intptr_t i = 0; i < count; i++)
+    named[i] =
+        mlirNamedAttributeGet(mlirIdentifierGet(s->ctx, loom_str(attrs[i].name)), attrs[i].value);
+  return mlirDictionaryAttrGet(s->ctx, count, named);
+}
+
+static MlirAttribute import_input_attrs(import_state *s, const loom_input *input) {
+  int rank = s->graph->values[input->value].type.rank;
+  loom_named scalar = {"loom.scalar", mlirUnitAttrGet(s->ctx)};
+  loom_named array[2] = {{"loom.strides", loom_attr_i64s(s->ctx, rank, input->strides)},
+                         {"loom.const", mlirUnitAttrGet(s->ctx)}};
+  if (input->kind == LOOM_INPUT_SCALAR) return import_dict(s, 1, &scalar);
+  return import_dict(s, input->kind == LOOM_INPUT_CONST ? 2 : 1, array);
+}
+
+/* Builds the func.func with an empty entry block, which is returned. */
+static MlirBlock import_function(import_state *s, MlirBlock body, loom_error *err) {
+  const loom_graph *graph = s->graph;
+  uint32_t ins = graph->input_count, outs = graph->output_count;
+  MlirType *types = loom_arena_alloc(&s->arena, sizeof *types * (ins + outs));
+  MlirAttribute *attrs = loom_arena_alloc(&s->arena, sizeof *attrs * (ins + outs));
+  MlirLocation *locations = loom_arena_alloc(&s->arena, sizeof *locations * ins);
+  if (!types || !attrs || !locations) return loom_fail(err, "out of memory"), (MlirBlock){NULL};
+  for (uint32_t i = 0; i < ins; i++) {
+    types[i] = import_type(s, graph->inputs[i].value);
+    attrs[i] = import_input_attrs(s, &graph->inputs[i]);
+    locations[i] = mlirLocationUnknownGet(s->ctx);
+  }
+  for (uint32_t i = 0; i < outs; i++) {
+    const loom_output *output = &graph->outputs[i];
+    loom_named strides = {
+        "loom.strides",
+        loom_attr_i64s(s->ctx, graph->values[output->value].type.rank, output->strides)};
+    types[ins + i] = import_type(s, output->value);
+    attrs[ins + i] = import_dict(s, 1, &strides);
+  }
+  MlirBlock entry = mlirBlockCreate(ins, types, locations);
+  for (uint32_t i = 0; i < ins; i++)
+    s->values[graph->inputs[i].value] = mlirBlockGetArgument(entry, i);
+  MlirRegion region = mlirRegionCreate();
+  mlirRegionAppendOwnedBlock(region, entry);
+  loom_named named[] = {{"sym_name", loom_attr_str(s->ctx, "main")},
+                        {"function_type", mlirTypeAttrGet(mlirFunctionTypeGet(s->ctx, ins, types,
+                                                                              outs, types + ins))},
+                        {"arg_attrs", mlirArrayAttrGet(s->ctx, ins, attrs)},
+                        {"res_attrs", mlirArrayAttrGet(s->ctx, outs, attrs + ins)}};
+  loom_builder builder = loom_builder_at_end(body, mlirLocationUnknownGet(s->ctx));
+  loom_build_regions(&builder, "func.func", 0, NULL, 0, NULL, 4, named, 1, &region);
+  return entry;
+}
+
+static bool import_body(import_state *s, MlirBlock entry, loom_error *err) {
+  const loom_graph *graph = s->graph;
+  for (uint32_t n = 0; n < graph->node_count; n++)
+    if (!import_node(s, entry, &graph->nodes[n], err)) return false;
+  MlirValue *results = loom_arena_alloc(&s->arena, sizeof *results * graph->output_count);
+  if (!results) return loom_fail(err, "out of memory");
+  for (uint32_t i = 0; i < graph->output_count; i++)
+    results[i] = s->values[graph->outputs[i].value];
+  loom_builder builder = loom_builder_at_end(entry, mlirLocationUnknownGet(s->ctx));
+  loom_build(&builder, "func.return", graph->output_count, results, 0, NULL, 0, NULL);
+  return true;
+}
+
+bool loom_import(MlirContext ctx, const loom_graph *graph, MlirModule *out, loom_error *err) {
+  mlirDialectHandleLoadDialect(mlirGetDialectHandle__func__(), ctx);
+  mlirDialectHandleLoadDialect(mlirGetDialectHandle__loom__(), ctx);
+  import_state s = {.ctx = ctx, .graph = graph};
+  MlirModule module = mlirModuleCreateEmpty(mlirLocationUnknownGet(ctx));
+  s.values = loom_arena_alloc(&s.arena, sizeof *s.values * graph->value_count);
+  MlirBlock entry = {NULL};
+  if (s.values)
+    entry = import_function(&s, mlirModuleGetBody(module), err);
+  else
+    loom_fail(err, "out of memory");
+  bool good = entry.ptr && import_body(&s, entry, err);
+  loom_arena_fini(&s.arena);
+  if (good)
+    *out = module;
+  else
+    mlirModuleDestroy(module);
+  return good;
+}
