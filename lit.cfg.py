@@ -8,9 +8,9 @@ config.name = "frameloom"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
 config.excludes = ["build", "python", "runtime", ".venv", "bench", "inputs"]
-config.test_source_root = os.path.join(os.path.dirname(__file__), "test")
+config.test_source_root = os.path.dirname(__file__)
 build = os.environ.get("LOOM_BUILD", os.path.join(os.path.dirname(__file__), "build", "dev"))
-config.test_exec_root = os.path.join(build, "test")
+config.test_exec_root = build
 llvm = os.environ.get("LLVM_ROOT", "/usr/lib/llvm-22")
 config.environment["PATH"] = os.pathsep.join(
     [os.path.join(build, "bin"), os.path.join(llvm, "bin"), os.environ["PATH"]])
