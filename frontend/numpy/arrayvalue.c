@@ -1,0 +1,236 @@
+/* The value type of arrays and NumPy scalars: operators, comparison, truth, length, attributes,
+ * methods, iteration. */
+#include "frontend/numpy/capture.h"
+
+#include <opcode.h>
+#include <string.h>
+
+static value *array_unary(tracer *t, int op, value *v) {
+  switch (op) {
+  case UNARY_NEG: return np_ufunc_apply(t, "negative", &v, 1, NULL);
+  case UNARY_POS: return np_ufunc_apply(t, "positive", &v, 1, NULL);
+  case UNARY_INVERT: return np_ufunc_apply(t, "invert", &v, 1, NULL);
+  case UNARY_ABS: return np_ufunc_apply(t, "absolute", &v, 1, NULL);
+  default: return trace_not_implemented(t);
+  }
+}
+
+static const char *array_operator(int op) {
+  switch (op) {
+  case NB_ADD: return "add";
+  case NB_AND: return "bitwise_and";
+  case NB_FLOOR_DIVIDE: return "floor_divide";
+  case NB_LSHIFT: return "left_shift";
+  case NB_MULTIPLY: return "multiply";
+  case NB_REMAINDER: return "remainder";
+  case NB_OR: return "bitwise_or";
+  case NB_POWER: return "power";
+  case NB_RSHIFT: return "right_shift";
+  case NB_SUBTRACT: return "subtract";
+  case NB_TRUE_DIVIDE: return "divide";
+  case NB_XOR: return "bitwise_xor";
+  default: return NULL;
+  }
+}
+
+static value *array_binary(tracer *t, int op, value *l, value *r, bool inplace) {
+  value *args[2] = {l, r};
+  bool write = inplace && np_is_array(l) && !np_array_of(l)->scalar;
+  if (op == NB_MATRIX_MULTIPLY) {
+    if (!write) return np_matmul(t, l, r);
+    value *product = np_matmul(t, l, r);
+    np_array *p = np_array_of(product), *a = np_array_of(l);
+    if (!p) return NULL;
+    if (!loom_type_equal(&p->type, &a->type))
+      return trace_break(t, BREAK_NUMPY_FUNCTION, "@= that changes the sizes or the dtype");
+    return np_write(t, a, np_read(t, p)) ? l : NULL;
+  }
+  const char *name = array_operator(op);
+  if (!name) return trace_not_implemented(t);
+  return np_ufunc_apply(t, name, args, 2, write ? l : NULL);
+}
+
+static value *array_compare(tracer *t, int op, value *l, value *r) {
+  static const char *const names[] = {[Py_LT] = "less",    [Py_LE] = "less_equal",
+                                      [Py_EQ] = "equal",   [Py_NE] = "not_equal",
+                                      [Py_GT] = "greater", [Py_GE] = "greater_equal"};
+  if (op < Py_LT || op > Py_GE) return trace_not_implemented(t);
+  value *args[2] = {l, r};
+  return np_ufunc_apply(t, names[op], args, 2, NULL);
+}
+
+static int array_truth(tracer *t, value *v) {
+  np_array *a = np_array_of(v);
+  PyObject *known = np_known(t, v);
+  int64_t n = np_elements(&a->type);
+  if (known) {
+    int truth = PyObject_IsTrue(known);
+    if (truth < 0) trace_raise_live(t);
+    return truth;
+  }
+  if (n == 1) {
+    trace_break(t, BREAK_DATA_DEPENDENT, "the truth of an array");
+  } else if (n == 0) {
+    trace_break(t, BREAK_NUMPY_FUNCTION, "the truth of an empty array");
+  } else {
+    trace_raise(t, PyExc_ValueError,
+                "The truth value of an array with more than one element is ambiguous. Use a.any() "
+                "or a.all()");
+  }
+  return -1;
+}
+
+static value *array_length(tracer *t, value *v) {
+  np_array *a = np_array_of(v);
+  if (a->scalar)
+    return trace_raise(t, PyExc_TypeError, "object of type 'numpy.%s' has no len()",
+                       loom_dtype_name(a->type.dtype));
+  if (a->type.rank == 0) return trace_raise(t, PyExc_TypeError, "len() of unsized object");
+  return np_int(t, a->type.dims[0]);
+}
+
+static PyObject *array_python_type(tracer *t, value *v) {
+  np_array *a = np_array_of(v);
+  if (!a->scalar) return (PyObject *)&PyArray_Type;
+  if (a->known) return (PyObject *)Py_TYPE(a->known);
+  return (PyObject *)PyArray_TypeObjectFromType(numpy_typenum_from_dtype(a->type.dtype));
+}
+
+/* ---- attributes
+ * ---------------------------------------------------------------------------------------------------
+ */
+
+static value *array_ints(tracer *t, const int64_t *ints, int count) {
+  PyObject *tuple = PyTuple_New(count);
+  for (int i = 0; tuple && i < count; i++) {
+    PyObject *o = PyLong_FromLongLong(ints[i]);
+    if (!o) Py_CLEAR(tuple);
+    if (tuple) PyTuple_SET_ITEM(tuple, i, o);
+  }
+  if (!tuple) return trace_raise_live(t);
+  return value_const(t, trace_keep(t, tuple));
+}
+
+static value *array_transposed(tracer *t, value *v, bool matrix) {
+  np_array *a = np_array_of(v);
+  int64_t perm[LOOM_MAX_RANK];
+  int n = a->type.rank;
+  if (a->scalar) return v;
+  if (matrix && n < 2)
+    return trace_raise(t, PyExc_ValueError, "matrix transpose with ndim < 2 is undefined");
+  for (int i = 0; i < n; i++)
+    perm[i] = matrix ? i : n - 1 - i;
+  if (matrix) {
+    perm[n - 2] = n - 1;
+    perm[n - 1] = n - 2;
+  }
+  return np_view_transpose(t, a, perm);
+}
+
+static value *array_imag(tracer *t, np_array *a) {
+  loom_value zero = emit_constant(t, &a->type, 0);
+  int64_t strides[LOOM_MAX_RANK];
+  np_layout_copy(a, &a->type, 'K', strides);
+  value *v = a->scalar ? np_result(t, zero, NULL) : np_fresh(t, zero, strides);
+  if (v) np_array_of(v)->writeable = false;
+  return v;
+}
+
+/* The attributes that are not methods; *found false when `name` is none of them. */
+static value *array_own_attr(tracer *t, value *v, const char *name, bool *found) {
+  np_array *a = np_array_of(v);
+  const loom_type *type = &a->type;
+  int64_t size = (int64_t)loom_dtype_size(type->dtype);
+  *found = true;
+  if (strcmp(name, "shape") == 0) return array_ints(t, type->dims, type->rank);
+  if (strcmp(name, "ndim") == 0) return np_int(t, type->rank);
+  if (strcmp(name, "size") == 0) return np_int(t, np_elements(type));
+  if (strcmp(name, "itemsize") == 0) return np_int(t, size);
+  if (strcmp(name, "nbytes") == 0) return np_int(t, size * np_elements(type));
+  if (strcmp(name, "strides") == 0) return array_ints(t, a->strides, type->rank);
+  if (strcmp(name, "dtype") == 0)
+    return value_const(t, trace_keep(t, (PyObject *)np_descr(type->dtype)));
+  if (strcmp(name, "T") == 0) return array_transposed(t, v, false);
+  if (strcmp(name, "mT") == 0) return array_transposed(t, v, true);
+  if (strcmp(name, "real") == 0) return v;
+  if (strcmp(name, "imag") == 0) return array_imag(t, a);
+  *found = false;
+  return NULL;
+}
+
+static value *array_get_attr(tracer *t, value *v, PyObject *name) {
+  bool found;
+  const char *text = PyUnicode_AsUTF8(name);
+  value *own = text ? array_own_attr(t, v, text, &found) : trace_raise_live(t);
+  if (!text || found) return own;
+  PyTypeObject *type = (PyTypeObject *)array_python_type(t, v);
+  PyObject *descriptor = _PyType_Lookup(type, name);
+  if (!descriptor)
+    return trace_raise(t, PyExc_AttributeError, "'%s' object has no attribute '%s'", type->tp_name,
+                       text);
+  if (!Py_IS_TYPE(descriptor, &PyMethodDescr_Type))
+    return trace_break(t, BREAK_NUMPY_FUNCTION, "the attribute %s of an array", text);
+  value *function = value_const(t, descriptor);
+  return function ? value_method(t, function, v) : NULL;
+}
+
+static bool array_set_attr(tracer *t, value *v, PyObject *name, value *item) {
+  trace_break(t, BREAK_NUMPY_FUNCTION, "setting an attribute of an array");
+  return false;
+}
+
+/* ---- iteration
+ * ------------------------------------------------------------------------------------------------------
+ */
+
+static value *array_next(tracer *t, value *v) {
+  value *over = v->any.a;
+  if (v->any.i >= np_array_of(over)->type.dims[0]) return NULL;
+  value *index = np_int(t, v->any.i++);
+  return index ? np_get_item(t, over, index) : NULL;
+}
+
+static value *array_iter_self(tracer *t, value *v) { return v; }
+
+static PyObject *array_iter_type(tracer *t, value *v) { return (PyObject *)&PySeqIter_Type; }
+
+static recipe *array_iter_rebuild(tracer *t, value *v) {
+  return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an iterator over an array as a result");
+}
+
+static const value_type array_iterator_value_type = {.name = "iterator",
+                                                     .iter = array_iter_self,
+                                                     .next = array_next,
+                                                     .python_type = array_iter_type,
+                                                     .rebuild = array_iter_rebuild};
+
+static value *array_iter(tracer *t, value *v) {
+  np_array *a = np_array_of(v);
+  if (a->scalar)
+    return trace_raise(t, PyExc_TypeError, "'numpy.%s' object is not iterable",
+                       loom_dtype_name(a->type.dtype));
+  if (a->type.rank == 0) return trace_raise(t, PyExc_TypeError, "iteration over a 0-d array");
+  value *iterator = value_new(t, &array_iterator_value_type);
+  if (iterator) iterator->any.a = v;
+  return iterator;
+}
+
+static int array_contains(tracer *t, value *v, value *item) {
+  trace_break(t, BREAK_DATA_DEPENDENT, "`in` an array");
+  return -1;
+}
+
+const value_type np_array_value_type = {.name = "ndarray",
+                                        .unary = array_unary,
+                                        .binary = array_binary,
+                                        .compare = array_compare,
+                                        .truth = array_truth,
+                                        .length = array_length,
+                                        .get_item = np_get_item,
+                                        .set_item = np_set_item,
+                                        .contains = array_contains,
+                                        .get_attr = array_get_attr,
+                                        .set_attr = array_set_attr,
+                                        .iter = array_iter,
+                                        .python_type = array_python_type,
+                                        .rebuild = np_rebuild};

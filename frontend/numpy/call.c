@@ -1,0 +1,403 @@
+/* Calls of NumPy's functions and methods: rows of names.def give the handler; ufuncs go to ufunc.c;
+ * functions that NumPy wrote in Python are inlined through the dispatcher's _implementation; what
+ * is pure and wholly known is called at capture. */
+#include "frontend/numpy/capture.h"
+
+#include <string.h>
+
+/* ---- arguments
+ * ------------------------------------------------------------------------------------------------------
+ */
+
+bool np_is_none(tracer *t, value *v) {
+  return !v || (!np_is_array(v) && v->type == &value_const_type && np_known(t, v) == Py_None);
+}
+
+PyObject *np_known(tracer *t, value *v) {
+  np_array *a = np_array_of(v);
+  if (a) return a->storage->version == 0 ? a->known : NULL;
+  PyObject *o = value_known(t, v);
+  return o ? trace_keep(t, o) : NULL;
+}
+
+value *np_int(tracer *t, int64_t i) {
+  PyObject *o = PyLong_FromLongLong(i);
+  return o ? value_const(t, trace_keep(t, o)) : trace_raise_live(t);
+}
+
+const char *np_str_arg(tracer *t, value *v) {
+  PyObject *o = v && !np_is_array(v) ? np_known(t, v) : NULL;
+  return o && PyUnicode_CheckExact(o) ? PyUnicode_AsUTF8(o) : NULL;
+}
+
+bool np_bool_arg(tracer *t, value *v, bool missing, bool *out) {
+  *out = missing;
+  if (np_is_none(t, v)) return true;
+  PyObject *o = np_known(t, v);
+  if (o && (PyBool_Check(o) || PyLong_CheckExact(o) || PyArray_IsScalar(o, Bool))) {
+    *out = PyObject_IsTrue(o) == 1;
+    return true;
+  }
+  trace_break(t, BREAK_NUMPY_FUNCTION, "a flag that is not known");
+  return false;
+}
+
+static bool call_object_int(PyObject *o, int64_t *out) {
+  if (!o || !(PyLong_Check(o) || PyArray_IsScalar(o, Integer))) return false;
+  PyObject *index = PyNumber_Index(o);
+  *out = index ? PyLong_AsLongLong(index) : -1;
+  Py_XDECREF(index);
+  if (!PyErr_Occurred()) return true;
+  PyErr_Clear();
+  return false;
+}
+
+bool np_int_arg(tracer *t, value *v, int64_t *out) {
+  if (np_is_array(v) ? call_object_int(np_known(t, v), out) : value_known_int(t, v, out))
+    return true;
+  if (!trace_pending(t))
+    trace_break(t, BREAK_NUMPY_FUNCTION, "an integer argument that is not known");
+  return false;
+}
+
+bool np_ints_arg(tracer *t, value *v, int *count, int64_t *out) {
+  if (v->type != &value_tuple_type && v->type != &value_list_type &&
+      !(np_known(t, v) && PySequence_Check(np_known(t, v)))) {
+    *count = 1;
+    return np_int_arg(t, v, out);
+  }
+  value *tuple = np_is_array(v) ? trace_to_tuple(t, trace_iter(t, v)) : trace_to_tuple(t, v);
+  if (!tuple) return false;
+  if (tuple->seq.count > LOOM_MAX_RANK) {
+    trace_break(t, BREAK_NUMPY_FUNCTION, "more than %d dimensions", LOOM_MAX_RANK);
+    return false;
+  }
+  *count = (int)tuple->seq.count;
+  for (int i = 0; i < *count; i++)
+    if (!np_int_arg(t, tuple->seq.items[i], &out[i])) return false;
+  return true;
+}
+
+static PyObject *call_axis_error(void) {
+  static PyObject *type;
+  if (!type) {
+    PyObject *module = PyImport_ImportModule("numpy.exceptions");
+    type = module ? PyObject_GetAttrString(module, "AxisError") : NULL;
+    Py_XDECREF(module);
+    PyErr_Clear();
+  }
+  return type ? type : PyExc_ValueError;
+}
+
+bool np_axis(tracer *t, int64_t axis, int rank, int *out) {
+  if (axis < -rank || axis >= rank) {
+    trace_raise(t, call_axis_error(), "axis %lld is out of bounds for array of dimension %d",
+                (long long)axis, rank);
+    return false;
+  }
+  *out = (int)(axis < 0 ? axis + rank : axis);
+  return true;
+}
+
+bool np_axes_arg(tracer *t, value *v, int rank, uint32_t *mask) {
+  int64_t axes[LOOM_MAX_RANK];
+  int n, axis;
+  *mask = 0;
+  if (np_is_none(t, v)) {
+    *mask = (1u << rank) - 1;
+    return true;
+  }
+  if (!np_ints_arg(t, v, &n, axes)) return false;
+  for (int i = 0; i < n; i++) {
+    if (rank == 0 && n == 1 && v->type != &value_tuple_type && (axes[i] == 0 || axes[i] == -1))
+      return true;
+    if (!np_axis(t, axes[i], rank, &axis)) return false;
+    if (*mask >> axis & 1) {
+      trace_raise(t, PyExc_ValueError, "duplicate value in 'axis'");
+      return false;
+    }
+    *mask |= 1u << axis;
+  }
+  return true;
+}
+
+value *np_unsupported(tracer *t, const np_call *c, const char *what) {
+  return trace_break(t, BREAK_NUMPY_FUNCTION, "%s%s%s", c->name, *what ? ": " : "", what);
+}
+
+/* Number of the parameter called `name`, or -1; the bar and what follows it are optional
+ * parameters. */
+static int call_parameter(const char *names, const char *name, size_t length) {
+  int i = 0;
+  for (const char *p = names; *p;) {
+    size_t n = strcspn(p, " ");
+    if (*p != '|') {
+      if (n == length && strncmp(p, name, n) == 0) return i;
+      i++;
+    }
+    p += n + strspn(p + n, " ");
+  }
+  return -1;
+}
+
+bool np_parse(tracer *t, const np_call *c, const char *names, value **out) {
+  int total = 0, required = -1;
+  for (const char *p = names; *p;) {
+    if (*p == '|')
+      required = total;
+    else
+      out[total++] = NULL;
+    p += strcspn(p, " ");
+    p += strspn(p, " ");
+  }
+  if (required < 0) required = total;
+  if (c->count > total) {
+    trace_raise(t, PyExc_TypeError, "%s() takes at most %d arguments (%d given)", c->name, total,
+                (int)c->count);
+    return false;
+  }
+  for (Py_ssize_t i = 0; i < c->count; i++)
+    out[i] = c->args[i];
+  for (Py_ssize_t i = 0; c->kwnames && i < PyTuple_GET_SIZE(c->kwnames); i++) {
+    Py_ssize_t length;
+    const char *name = PyUnicode_AsUTF8AndSize(PyTuple_GET_ITEM(c->kwnames, i), &length);
+    int k = call_parameter(names, name, (size_t)length);
+    if (k < 0 || out[k]) {
+      trace_raise(t, PyExc_TypeError, "%s() got an unexpected keyword argument '%s'", c->name,
+                  name);
+      return false;
+    }
+    out[k] = c->args[c->count + i];
+  }
+  for (int i = 0; i < required; i++)
+    if (!out[i]) {
+      trace_raise(t, PyExc_TypeError, "%s() missing required argument (pos %d)", c->name, i + 1);
+      return false;
+    }
+  return true;
+}
+
+/* ---- calls at capture
+ * -------------------------------------------------------------------------------------------------
+ */
+
+value *np_made(tracer *t, PyObject *o) {
+  if (!o) return trace_raise_live(t);
+  if (PyArray_CheckExact(o) || PyArray_IsScalar(o, Generic))
+    return loom_numpy_adapter.wrap(t, trace_keep(t, o), NULL);
+  if (!PyTuple_CheckExact(o) && !PyList_CheckExact(o))
+    return PyArray_DescrCheck(o) || PyType_Check(o) ? value_const(t, trace_keep(t, o))
+                                                    : value_made(t, o);
+  trace_keep(t, o);
+  Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+  value **items = trace_alloc(t, sizeof *items * (size_t)(n + 1));
+  for (Py_ssize_t i = 0; i < n; i++)
+    if (!(items[i] = np_made(t, Py_NewRef(PySequence_Fast_GET_ITEM(o, i))))) return NULL;
+  return PyTuple_CheckExact(o) ? value_tuple(t, items, n) : value_list(t, items, n);
+}
+
+/* An argument that NumPy may look at without running anyone's code: borrowed, or NULL. */
+static PyObject *call_fold_arg(tracer *t, value *v) {
+  if (np_is_array(v)) return np_known(t, v);
+  PyObject *o = value_plain(t, v);
+  if (o) return trace_keep(t, o);
+  if (v->type != &value_const_type || !v->object) return NULL;
+  if (PyArray_DescrCheck(v->object) || PyArray_IsScalar(v->object, Generic) ||
+      Py_IS_TYPE(v->object, &PyUFunc_Type) ||
+      (PyType_Check(v->object) &&
+       (PyType_IsSubtype((PyTypeObject *)v->object, &PyGenericArrType_Type) ||
+        v->object == (PyObject *)&PyFloat_Type || v->object == (PyObject *)&PyLong_Type ||
+        v->object == (PyObject *)&PyBool_Type)))
+    return np_known(t, v);
+  return NULL;
+}
+
+static PyObject *call_folder; /* calls f(*args, **kwargs) with floating-point errors raised */
+
+value *np_fold(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count, PyObject *kwnames,
+               bool *done) {
+  *done = false;
+  PyObject *tuple = PyTuple_New(count), *kwargs = PyDict_New();
+  Py_ssize_t total = count + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+  bool good = tuple && kwargs;
+  for (Py_ssize_t i = 0; i < total && good; i++) {
+    PyObject *o = call_fold_arg(t, args[i]);
+    good = o != NULL;
+    if (good && i < count)
+      PyTuple_SET_ITEM(tuple, i, Py_NewRef(o));
+    else if (good)
+      good = PyDict_SetItem(kwargs, PyTuple_GET_ITEM(kwnames, i - count), o) == 0;
+  }
+  PyObject *result =
+      good ? PyObject_CallFunctionObjArgs(call_folder, callee, tuple, kwargs, NULL) : NULL;
+  Py_XDECREF(tuple);
+  Py_XDECREF(kwargs);
+  if (!good || (!result && PyErr_ExceptionMatches(PyExc_FloatingPointError))) {
+    PyErr_Clear();
+    return NULL;
+  }
+  *done = true;
+  return np_made(t, result);
+}
+
+/* ---- rows
+ * -----------------------------------------------------------------------------------------------------------------
+ */
+
+#define NP_FUNCTION(MODULE, NAME, HANDLER) value *HANDLER(tracer *t, const np_call *c);
+#define NP_METHOD(NAME, HANDLER) value *HANDLER(tracer *t, const np_call *c);
+#define NP_FOLD(MODULE, NAME)
+#include "frontend/numpy/names.def"
+#undef NP_FUNCTION
+#undef NP_METHOD
+#undef NP_FOLD
+
+typedef struct call_row {
+  const char *module, *name;
+  np_handler handler; /* NULL: only called at capture */
+  PyObject *object;
+} call_row;
+
+static call_row call_functions[] = {
+#define NP_FUNCTION(MODULE, NAME, HANDLER) {MODULE, NAME, HANDLER, NULL},
+#define NP_METHOD(NAME, HANDLER)
+#define NP_FOLD(MODULE, NAME) {MODULE, NAME, NULL, NULL},
+#include "frontend/numpy/names.def"
+#undef NP_FUNCTION
+#undef NP_METHOD
+#undef NP_FOLD
+};
+
+static const call_row call_methods[] = {
+#define NP_FUNCTION(MODULE, NAME, HANDLER)
+#define NP_METHOD(NAME, HANDLER) {"", NAME, HANDLER, NULL},
+#define NP_FOLD(MODULE, NAME)
+#include "frontend/numpy/names.def"
+#undef NP_FUNCTION
+#undef NP_METHOD
+#undef NP_FOLD
+    {NULL, NULL, NULL, NULL}};
+
+static PyTypeObject *call_dispatcher_type;
+
+static PyObject *call_lookup(const char *module, const char *name) {
+  PyObject *m = PyImport_ImportModule(module);
+  PyObject *o = m ? PyObject_GetAttrString(m, name) : NULL;
+  Py_XDECREF(m);
+  return o;
+}
+
+bool np_call_init(void) {
+  if (call_dispatcher_type) return true;
+  for (size_t i = 0; i < sizeof call_functions / sizeof *call_functions; i++)
+    if (!(call_functions[i].object = call_lookup(call_functions[i].module, call_functions[i].name)))
+      return false;
+  PyObject *globals = PyDict_New();
+  PyObject *code = globals ? PyRun_String("import numpy\n"
+                                          "def fold(function, args, kwargs):\n"
+                                          "    with numpy.errstate(all='raise'):\n"
+                                          "        return function(*args, **kwargs)\n",
+                                          Py_file_input, globals, globals)
+                           : NULL;
+  if (!code) return false;
+  Py_DECREF(code);
+  call_folder = PyDict_GetItemString(globals, "fold");
+  PyObject *any = call_lookup("numpy", "concatenate");
+  if (!any || !call_folder) return false;
+  call_dispatcher_type = Py_TYPE(any);
+  Py_DECREF(any);
+  return true;
+}
+
+static const call_row *call_find_function(PyObject *callee) {
+  for (size_t i = 0; i < sizeof call_functions / sizeof *call_functions; i++)
+    if (call_functions[i].object == callee) return &call_functions[i];
+  return NULL;
+}
+
+static const call_row *call_find_method(const char *name) {
+  for (const call_row *row = call_methods; row->name; row++)
+    if (strcmp(row->name, name) == 0) return row;
+  return NULL;
+}
+
+static value *call_row_run(tracer *t, const call_row *row, PyObject *callee, value *const *args,
+                           Py_ssize_t count, PyObject *kwnames, bool method) {
+  if (row->handler) {
+    np_call c = {row->name, args, count, kwnames, method};
+    return row->handler(t, &c);
+  }
+  bool done;
+  value *v = np_fold(t, callee, args, count, kwnames, &done);
+  return done || trace_pending(t)
+             ? v
+             : trace_break(t, BREAK_NUMPY_FUNCTION, "%s of arguments not known", row->name);
+}
+
+/* Methods of ndarray, of NumPy scalars and of ufuncs. */
+static value *call_method(tracer *t, PyMethodDescrObject *descriptor, value *const *args,
+                          Py_ssize_t count, PyObject *kwnames, bool *mine) {
+  PyTypeObject *type = PyDescr_TYPE(descriptor);
+  const char *name = descriptor->d_method->ml_name;
+  *mine = true;
+  if (type == &PyUFunc_Type) return np_ufunc_method(t, name, args, count, kwnames);
+  if (type != &PyArray_Type && !PyType_IsSubtype(type, &PyGenericArrType_Type)) {
+    *mine = false;
+    return NULL;
+  }
+  const call_row *row = call_find_method(name);
+  if (count > 0 && row && np_is_array(args[0]))
+    return call_row_run(t, row, NULL, args, count, kwnames, true);
+  return trace_break(t, BREAK_NUMPY_FUNCTION, "the method %s", name);
+}
+
+static value *call_dispatcher(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
+                              PyObject *kwnames) {
+  PyObject *own = PyObject_GetAttrString(callee, "_implementation");
+  if (!own) return trace_raise_live(t);
+  trace_keep(t, own);
+  const call_row *row = call_find_function(own);
+  if (row) return call_row_run(t, row, callee, args, count, kwnames, false);
+  if (PyFunction_Check(own)) return trace_call(t, value_const(t, own), args, count, kwnames);
+  return trace_break(t, BREAK_NUMPY_FUNCTION, "np.%s", ((PyCFunctionObject *)own)->m_ml->ml_name);
+}
+
+/* A builtin of one of NumPy's extension modules. */
+static bool call_is_numpy_builtin(PyObject *callee) {
+  if (!PyCFunction_Check(callee)) return false;
+  PyObject *module = ((PyCFunctionObject *)callee)->m_module;
+  const char *name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
+  return name && strncmp(name, "numpy", 5) == 0;
+}
+
+static value *call_any(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
+                       PyObject *kwnames, bool *mine) {
+  *mine = true;
+  if (Py_IS_TYPE(callee, &PyUFunc_Type)) {
+    bool done = false;
+    value *v = np_fold(t, callee, args, count, kwnames, &done);
+    return done || trace_pending(t) ? v : np_ufunc_call(t, callee, args, count, kwnames);
+  }
+  const call_row *row = call_find_function(callee);
+  if (row) return call_row_run(t, row, callee, args, count, kwnames, false);
+  if (Py_IS_TYPE(callee, call_dispatcher_type))
+    return call_dispatcher(t, callee, args, count, kwnames);
+  if (Py_IS_TYPE(callee, &PyMethodDescr_Type))
+    return call_method(t, (PyMethodDescrObject *)callee, args, count, kwnames, mine);
+  if (call_is_numpy_builtin(callee))
+    return trace_break(t, BREAK_NUMPY_FUNCTION, "np.%s",
+                       ((PyCFunctionObject *)callee)->m_ml->ml_name);
+  *mine = false;
+  return NULL;
+}
+
+value *np_call_object(tracer *t, PyObject *callee, value *self, value *const *args,
+                      Py_ssize_t count, PyObject *kwnames, bool *mine) {
+  if (!self) return call_any(t, callee, args, count, kwnames, mine);
+  Py_ssize_t total = count + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+  value **all = trace_alloc(t, sizeof *all * (size_t)(total + 1));
+  if (!all) return NULL;
+  all[0] = self;
+  memcpy(all + 1, args, sizeof *all * (size_t)total);
+  return call_any(t, callee, all, count + 1, kwnames, mine);
+}

@@ -1,0 +1,244 @@
+/* What NumPy's operations mean at capture: array values, their storage and views, and the ops they
+ * become.
+ *
+ * Sections by file: emit.c (nodes), view.c (storage and views), layout.c (memory order of results),
+ * promote.c (operands and dtypes), ufunc.c, arrayvalue.c (the value type), wrap.c (live objects,
+ * the adapter), index.c, call.c (library functions and methods), reduce.c, shape.c, create.c,
+ * linalg.c.
+ */
+#ifndef LOOM_FRONTEND_NUMPY_CAPTURE_H
+#define LOOM_FRONTEND_NUMPY_CAPTURE_H
+
+#include "frontend/numpy/numpy.h"
+
+/* ---- emit.c: nodes. Each takes LOOM_NO_VALUE among its operands and hands it on, so that calls
+ * compose. ---------- */
+
+loom_attr attr_int(int64_t i);
+loom_attr attr_ints(const int64_t *ints, int32_t count);
+loom_attr attr_str(const char *text);
+
+/* A type with static sizes. */
+loom_type type_make(loom_dtype dtype, int rank, const int64_t *dims);
+const loom_type *emit_type(tracer *t, loom_value v);
+loom_value emit_constant(tracer *t, const loom_type *type, uint64_t bits);
+loom_value emit_float(tracer *t, const loom_type *type, double x); /* of a float or integer type */
+bool emit_is_constant(tracer *t, loom_value v, uint64_t *bits);
+loom_value emit1(tracer *t, loom_opcode op, loom_value a);
+loom_value emit2(tracer *t, loom_opcode op, loom_value a, loom_value b);
+loom_value emit_predicate(tracer *t, loom_opcode op, loom_value a);
+loom_value emit_compare(tracer *t, const char *direction, loom_value a, loom_value b);
+loom_value emit_select(tracer *t, loom_value condition, loom_value a, loom_value b);
+loom_value emit_convert(tracer *t, loom_value v, loom_dtype dtype);
+loom_value emit_broadcast(tracer *t, loom_value v, const loom_type *type, const int64_t *dims);
+loom_value emit_broadcast_to(tracer *t, loom_value v, int rank,
+                             const int64_t *dims); /* NumPy's rule */
+loom_value emit_reshape(tracer *t, loom_value v, int rank, const int64_t *dims);
+loom_value emit_transpose(tracer *t, loom_value v, const int64_t *perm);
+loom_value emit_slice(tracer *t, loom_value v, const int64_t *starts, const int64_t *sizes,
+                      const int64_t *steps);
+loom_value emit_update(tracer *t, loom_value v, loom_value update, const int64_t *starts,
+                       const int64_t *steps);
+loom_value emit_reduce(tracer *t, const char *kind, loom_value v, const int64_t *axes, int count);
+loom_value emit_scan(tracer *t, const char *kind, loom_value v, int64_t axis);
+loom_value emit_concatenate(tracer *t, const loom_value *v, int count, int64_t axis);
+loom_value emit_iota(tracer *t, const loom_type *type, int64_t axis);
+
+/* ---- view.c: storage and views
+ * ------------------------------------------------------------------------------------- */
+
+typedef struct np_array np_array;
+
+/* One block of memory as capture sees it. Writing replaces `current`: nothing is ever updated in
+ * place. */
+typedef struct np_storage {
+  struct np_storage *next;
+  const source *source; /* an array that existed before the call, or NULL: made here */
+  PyObject *live;       /* that array (borrowed) */
+  value *root;          /* the array value that owns the block */
+  loom_value current;   /* all elements, with the sizes of the root */
+  uint32_t version;     /* counts writes: keys the views' cached reads */
+  np_array *written;    /* the view of the root that covers all writes so far; NULL: none */
+} np_storage;
+
+typedef enum view_kind {
+  VIEW_ROOT,
+  VIEW_SLICE,
+  VIEW_TRANSPOSE,
+  VIEW_RESHAPE,
+  VIEW_BROADCAST
+} view_kind;
+
+/* An array: a block and how to see it. A view is its parent seen through one op. */
+struct np_array {
+  np_storage *storage;
+  np_array *parent;
+  view_kind kind;
+  int64_t a[LOOM_MAX_RANK]; /* SLICE: starts; TRANSPOSE: perm; BROADCAST: dims */
+  int64_t b[LOOM_MAX_RANK]; /* SLICE: steps */
+  loom_type type;
+  int64_t strides[LOOM_MAX_RANK]; /* bytes, as NumPy has them */
+  int64_t offset;                 /* bytes from the root's first element */
+  bool scalar;                    /* a NumPy scalar, not an array */
+  bool writeable;
+  loom_value node; /* cached read, valid while version is the storage's */
+  uint32_t version;
+  PyObject
+      *known; /* the live object when the content is known (borrowed from the tracer), or NULL */
+};
+
+extern const value_type np_array_value_type;
+
+bool np_is_array(const value *v);      /* an array or a NumPy scalar */
+np_array *np_array_of(const value *v); /* NULL when it is none */
+/* A new array with storage of its own. `strides` in bytes, NULL: C order. NULL when `node` is
+ * LOOM_NO_VALUE. */
+value *np_fresh(tracer *t, loom_value node, const int64_t *strides);
+/* The same, a NumPy scalar when it has no dimensions: what ufuncs and reductions return. */
+value *np_result(tracer *t, loom_value node, const int64_t *strides);
+value *np_constant_scalar(tracer *t, loom_dtype dtype, uint64_t bits);
+loom_value np_read(tracer *t, np_array *a);
+/* Replaces the elements; `node` has a's dtype and sizes. False after a raise or break. */
+bool np_write(tracer *t, np_array *a, loom_value node);
+value *np_view_slice(tracer *t, np_array *a, const int64_t *starts, const int64_t *sizes,
+                     const int64_t *steps);
+value *np_view_transpose(tracer *t, np_array *a, const int64_t *perm);
+/* With given strides: NumPy decided that the view exists. */
+value *np_view_reshape(tracer *t, np_array *a, int rank, const int64_t *dims,
+                       const int64_t *strides);
+value *np_view_broadcast(tracer *t, np_array *a, int rank, const int64_t *dims);
+/* A view with the same sizes: a[...] */
+value *np_view_same(tracer *t, np_array *a);
+/* What finish and rebuild of the adapter and the value type do. */
+bool np_finish(tracer *t);
+recipe *np_rebuild(tracer *t, value *v);
+void np_add_storage(tracer *t, np_storage *s);
+
+/* ---- layout.c
+ * ---------------------------------------------------------------------------------------------------------
+ */
+
+int64_t np_elements(const loom_type *type);
+void np_c_strides(const loom_type *type, int64_t *out); /* bytes */
+void np_f_strides(const loom_type *type, int64_t *out);
+bool np_is_c(const np_array *a); /* NumPy's C_CONTIGUOUS */
+bool np_is_f(const np_array *a);
+/* Strides that NumPy gives a new result of an elementwise operation over these operands ('K'
+ * order). */
+void np_layout_elementwise(np_array *const *operands, int count, const loom_type *result,
+                           char order, int64_t *out);
+/* Strides of a copy (order 'K', 'A', 'C' or 'F') with the dtype of `type`. */
+void np_layout_copy(const np_array *a, const loom_type *type, char order, int64_t *out);
+/* Strides of the result of ufunc.reduce of `a` over the axes in `mask`; `result` has no kept
+ * dimensions. */
+void np_layout_reduce(const np_array *a, uint32_t mask, const loom_type *result, int64_t *out);
+/* Strides of a view with other sizes, or false when only a copy can have them (order 'C', 'F'). */
+bool np_reshape_strides(const np_array *a, int rank, const int64_t *dims, char order, int64_t *out);
+
+/* ---- promote.c: operands and dtypes
+ * ------------------------------------------------------------------------------------- */
+
+typedef struct np_operand {
+  np_array *array;  /* or NULL: a Python number */
+  PyObject *number; /* a known Python int or float (weak in promotion) */
+  loom_value node;  /* a Python number known only when run */
+  PyTypeObject *weak;
+  loom_dtype dtype; /* of an array */
+  value *from;
+} np_operand;
+
+/* Any value as an operand: arrays, numbers, nested lists. False after a raise or break. */
+bool np_operand_from(tracer *t, value *v, np_operand *out);
+/* np.asarray(v): weak numbers get their default dtype. NULL after a raise or break. */
+np_array *np_as_array(tracer *t, value *v);
+/* The operand as elements of `dtype`, not broadcast. */
+loom_value np_operand_load(tracer *t, const np_operand *o, loom_dtype dtype);
+/* Sizes of all operands together, or a ValueError. */
+bool np_broadcast(tracer *t, const np_operand *o, int count, int *rank, int64_t *dims);
+PyArray_Descr *np_descr(loom_dtype dtype);                          /* new reference */
+bool np_dtype_of(tracer *t, PyArray_Descr *descr, loom_dtype *out); /* breaks on others */
+/* np.dtype(v) of a known value. */
+bool np_dtype_arg(tracer *t, value *v, loom_dtype *out);
+/* Dtypes of inputs and outputs as ufunc.resolve_dtypes gives them. `dtype` (or NULL) is the
+ * keyword's live value. */
+bool np_resolve(tracer *t, PyObject *ufunc, const np_operand *o, int nin, np_array *const *outs,
+                int nout, PyObject *dtype, PyObject *casting, loom_dtype *types);
+/* np.result_type of operands. */
+bool np_result_type(tracer *t, const np_operand *o, int count, loom_dtype *out);
+/* The bits of a Python or NumPy number stored as NumPy's item assignment does; raises or breaks. */
+bool np_pack(tracer *t, PyObject *number, loom_dtype dtype, uint64_t *bits);
+bool np_can_cast(loom_dtype from, loom_dtype to, NPY_CASTING casting);
+const char *np_shape_text(const loom_type *type, char *buffer, size_t size);
+
+/* ---- ufunc.c
+ * ---------------------------------------------------------------------------------------------------------------
+ */
+
+bool np_ufunc_init(void);
+value *np_ufunc_call(tracer *t, PyObject *ufunc, value *const *args, Py_ssize_t count,
+                     PyObject *kwnames);
+/* A ufunc by name on given operands, `out` may be NULL. */
+value *np_ufunc_apply(tracer *t, const char *name, value *const *args, int count, value *out);
+/* One ufunc loop on loaded operands of one shape. */
+loom_value np_ufunc_loop(tracer *t, PyObject *ufunc, const loom_value *in, loom_dtype out_dtype);
+PyObject *np_ufunc_object(const char *name); /* borrowed, immortal */
+
+/* ---- index.c
+ * -----------------------------------------------------------------------------------------------------------------
+ */
+
+value *np_get_item(tracer *t, value *v, value *key);
+bool np_set_item(tracer *t, value *v, value *key, value *item);
+/* a[...] = item */
+bool np_assign(tracer *t, np_array *a, value *item);
+
+/* ---- call.c: functions and methods by row of names.def
+ * ------------------------------------------------------------------------ */
+
+#define NP_MAX_ARGS 16
+typedef struct np_call {
+  const char *name;
+  value *const *args; /* a method's self first */
+  Py_ssize_t count;
+  PyObject *kwnames;
+  bool method;
+} np_call;
+typedef value *(*np_handler)(tracer *t, const np_call *c);
+
+bool np_call_init(void);
+value *np_call_object(tracer *t, PyObject *callee, value *self, value *const *args,
+                      Py_ssize_t count, PyObject *kwnames, bool *mine);
+/* Binds arguments to names ("a | axis dtype out": required before the bar); missing ones are NULL.
+ * False after a raise. */
+bool np_parse(tracer *t, const np_call *c, const char *names, value **out);
+bool np_is_none(tracer *t, value *v); /* NULL or None */
+/* The live object of a value, borrowed, or NULL when it is not known; guards. */
+PyObject *np_known(tracer *t, value *v);
+/* A known bool argument; `missing` when NULL or None. False after a break. */
+bool np_bool_arg(tracer *t, value *v, bool missing, bool *out);
+bool np_int_arg(tracer *t, value *v, int64_t *out);
+/* A known int or tuple of ints. */
+bool np_ints_arg(tracer *t, value *v, int *count, int64_t *out);
+/* Normalised axes as a mask and in order; None: all. AxisError or ValueError. */
+bool np_axes_arg(tracer *t, value *v, int rank, uint32_t *mask);
+bool np_axis(tracer *t, int64_t axis, int rank, int *out);
+value *np_unsupported(tracer *t, const np_call *c, const char *what);
+/* Calls a pure function of NumPy's on known arguments; *done false when some are not known (or it
+ * would warn). */
+value *np_fold(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count, PyObject *kwnames,
+               bool *done);
+value *np_made(tracer *t, PyObject *object); /* takes over the reference */
+/* An int as a constant value. */
+value *np_int(tracer *t, int64_t i);
+const char *np_str_arg(tracer *t, value *v); /* a known str; NULL: none (not a failure) */
+
+/* ---- linalg.c
+ * -------------------------------------------------------------------------------------------------------
+ */
+
+/* reduce.c */
+value *np_ufunc_method(tracer *t, const char *name, value *const *args, Py_ssize_t count,
+                       PyObject *kwnames);
+value *np_matmul(tracer *t, value *l, value *r);
+
+#endif

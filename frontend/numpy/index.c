@@ -1,0 +1,291 @@
+/* Basic indexing and item assignment: integers, slices, None, Ellipsis give a slice and a reshape
+ * of the array (a view); assignment writes through it. Boolean masks of the array's own shape are
+ * assigned with a select; integer arrays along one axis become a gather. */
+#include "frontend/numpy/capture.h"
+
+#include <string.h>
+
+typedef struct index_plan {
+  int64_t starts[LOOM_MAX_RANK], sizes[LOOM_MAX_RANK], steps[LOOM_MAX_RANK];
+  int64_t dims[LOOM_MAX_RANK], strides[LOOM_MAX_RANK]; /* of the result */
+  int rank, axis;                                      /* of the result; of the array */
+  bool all_ints;   /* every item an integer, no Ellipsis: the result is one element */
+  value *advanced; /* one array among the items */
+  int advanced_axis, advanced_at; /* of the array; of the result */
+} index_plan;
+
+static bool index_is_int(PyObject *o) {
+  return o && !PyBool_Check(o) && (PyLong_Check(o) || PyArray_IsScalar(o, Integer));
+}
+
+static bool index_error(tracer *t, const char *text) {
+  trace_raise(t, PyExc_IndexError, "%s", text);
+  return false;
+}
+
+static bool index_int(tracer *t, const np_array *a, index_plan *p, PyObject *o) {
+  int64_t n = a->type.dims[p->axis];
+  PyObject *number = PyNumber_Index(o);
+  Py_ssize_t i = number ? PyLong_AsSsize_t(number) : -1;
+  Py_XDECREF(number);
+  if (i == -1 && PyErr_Occurred()) {
+    trace_raise_live(t);
+    return false;
+  }
+  if (i < -n || i >= n) {
+    trace_raise(t, PyExc_IndexError, "index %zd is out of bounds for axis %d with size %lld", i,
+                p->axis, (long long)n);
+    return false;
+  }
+  p->starts[p->axis] = i < 0 ? i + n : i;
+  p->sizes[p->axis] = p->steps[p->axis] = 1;
+  p->axis++;
+  return true;
+}
+
+static void index_keep(const np_array *a, index_plan *p) {
+  p->dims[p->rank] = p->sizes[p->axis];
+  p->strides[p->rank++] = a->strides[p->axis] * p->steps[p->axis];
+  p->axis++;
+}
+
+static void index_whole(const np_array *a, index_plan *p) {
+  p->starts[p->axis] = 0;
+  p->steps[p->axis] = 1;
+  p->sizes[p->axis] = a->type.dims[p->axis];
+  index_keep(a, p);
+}
+
+static bool index_slice(tracer *t, const np_array *a, index_plan *p, PyObject *o) {
+  Py_ssize_t start, stop, step;
+  if (PySlice_Unpack(o, &start, &stop, &step) < 0) {
+    trace_raise_live(t);
+    return false;
+  }
+  Py_ssize_t n = PySlice_AdjustIndices(a->type.dims[p->axis], &start, &stop, step);
+  p->starts[p->axis] = n > 0 ? start : 0;
+  p->steps[p->axis] = n > 0 ? step : 1;
+  p->sizes[p->axis] = n > 0 ? n : 0;
+  index_keep(a, p);
+  return true;
+}
+
+static bool index_new_axis(tracer *t, index_plan *p) {
+  if (p->rank >= LOOM_MAX_RANK)
+    return index_error(t, "number of dimensions must be within [0, 64]");
+  p->dims[p->rank] = 1;
+  p->strides[p->rank++] = 0;
+  return true;
+}
+
+/* An item that is not an integer, slice, None or Ellipsis: an array of integers along this axis, at
+ * most one. */
+static bool index_advanced(tracer *t, const np_array *a, index_plan *p, value *item) {
+  np_array *index = np_as_array(t, item);
+  if (!index) return false;
+  if (p->advanced || !loom_dtype_is_integer(index->type.dtype)) {
+    trace_break(t, BREAK_NUMPY_FUNCTION, "indexing with boolean or several arrays");
+    return false;
+  }
+  p->advanced = item;
+  p->advanced_axis = p->axis;
+  p->advanced_at = p->rank;
+  index_whole(a, p);
+  p->rank--; /* replaced by the dimensions of the index */
+  return true;
+}
+
+static bool index_item(tracer *t, const np_array *a, index_plan *p, value *item, int left) {
+  PyObject *o = np_known(t, item);
+  if (o == Py_None) return index_new_axis(t, p);
+  if (o == Py_Ellipsis) {
+    p->all_ints = false;
+    for (int i = 0; i < left; i++)
+      index_whole(a, p);
+    return true;
+  }
+  if (p->axis >= a->type.rank) {
+    trace_raise(t, PyExc_IndexError, "too many indices for array: array is %d-dimensional",
+                a->type.rank);
+    return false;
+  }
+  if (index_is_int(o)) return index_int(t, a, p, o);
+  p->all_ints = false;
+  if (o && PySlice_Check(o)) return index_slice(t, a, p, o);
+  if (trace_pending(t)) return false;
+  if (item->type == &value_slice_type || item->type == &value_number_type) {
+    trace_break(t, BREAK_DATA_DEPENDENT, "an index that is not known");
+    return false;
+  }
+  return index_advanced(t, a, p, item);
+}
+
+/* How many dimensions of the array an item takes. */
+static int index_takes(tracer *t, value *item) {
+  PyObject *o = np_is_array(item) ? NULL : np_known(t, item);
+  return o == Py_None || o == Py_Ellipsis ? 0 : 1;
+}
+
+static bool index_plan_make(tracer *t, const np_array *a, value *key, index_plan *p) {
+  *p = (index_plan){.all_ints = true};
+  value *one[1] = {key}, **items = one;
+  Py_ssize_t count = 1;
+  PyObject *known = np_is_array(key) ? NULL : np_known(t, key);
+  if (key->type == &value_tuple_type || (known && PyTuple_CheckExact(known))) {
+    value *tuple = trace_to_tuple(t, key);
+    if (!tuple) return false;
+    items = tuple->seq.items;
+    count = tuple->seq.count;
+  }
+  int taken = 0, dots = 0;
+  for (Py_ssize_t i = 0; i < count; i++) {
+    taken += index_takes(t, items[i]);
+    dots += !np_is_array(items[i]) && np_known(t, items[i]) == Py_Ellipsis;
+  }
+  if (trace_pending(t)) return false;
+  if (dots > 1) return index_error(t, "an index can only have a single ellipsis ('...')");
+  if (taken > a->type.rank) {
+    trace_raise(t, PyExc_IndexError,
+                "too many indices for array: array is %d-dimensional, but %d were indexed",
+                a->type.rank, taken);
+    return false;
+  }
+  for (Py_ssize_t i = 0; i < count; i++)
+    if (!index_item(t, a, p, items[i], a->type.rank - taken)) return false;
+  p->all_ints &= p->axis == a->type.rank && p->rank == 0;
+  while (p->axis < a->type.rank)
+    index_whole(a, p);
+  return true;
+}
+
+static bool index_same_shape(const np_array *a, const index_plan *p) {
+  if (p->rank != a->type.rank) return false;
+  for (int i = 0; i < p->rank; i++)
+    if (p->dims[i] != p->sizes[i]) return false;
+  return true;
+}
+
+/* The view that a plan without arrays describes. */
+static value *index_view(tracer *t, np_array *a, const index_plan *p) {
+  value *v = np_view_slice(t, a, p->starts, p->sizes, p->steps);
+  if (!v || index_same_shape(a, p)) return v;
+  return np_view_reshape(t, np_array_of(v), p->rank, p->dims, p->strides);
+}
+
+/* One array of integers among basic items: a gather from the view. NumPy puts its dimensions where
+ * the array stood (next to integers too, which count as arrays: those are left to NumPy). */
+static value *index_gather(tracer *t, np_array *a, const index_plan *p) {
+  np_array *index = np_as_array(t, p->advanced);
+  loom_value v = emit_slice(t, np_read(t, a), p->starts, p->sizes, p->steps);
+  if (p->rank + 1 != a->type.rank)
+    return trace_break(t, BREAK_NUMPY_FUNCTION,
+                       "indexing with an array, and with integers or None");
+  loom_attr attrs[2] = {attr_int(p->advanced_axis), attr_str("raise")};
+  loom_value operands[2] = {v, emit_convert(t, np_read(t, index), LOOM_I64)};
+  if (operands[0] == LOOM_NO_VALUE || operands[1] == LOOM_NO_VALUE) return NULL;
+  if (a->type.rank > 1) return trace_break(t, BREAK_NUMPY_FUNCTION, "indexing with an array");
+  int64_t strides[LOOM_MAX_RANK];
+  loom_type type = index->type;
+  type.dtype = a->type.dtype;
+  np_layout_copy(index, &type, 'K', strides);
+  return np_fresh(t, trace_node(t, LOOM_OP_GATHER, operands, 2, attrs, 2, NULL), strides);
+}
+
+/* An index known to be a scalar array: array[()] of 0-d. */
+static value *index_element(tracer *t, np_array *a, const index_plan *p) {
+  loom_value v = emit_slice(t, np_read(t, a), p->starts, p->sizes, p->steps);
+  return np_result(t, emit_reshape(t, v, 0, NULL), NULL);
+}
+
+value *np_get_item(tracer *t, value *v, value *key) {
+  np_array *a = np_array_of(v);
+  index_plan p;
+  if (a->scalar) {
+    PyObject *known = np_known(t, key);
+    if (known && PyTuple_CheckExact(known) && PyTuple_GET_SIZE(known) == 0) return v;
+    return trace_raise(t, PyExc_IndexError, "invalid index to scalar variable.");
+  }
+  if (!index_plan_make(t, a, key, &p)) return NULL;
+  if (p.advanced) return index_gather(t, a, &p);
+  if (p.all_ints) return index_element(t, a, &p);
+  return index_view(t, a, &p);
+}
+
+/* ---- assignment
+ * ----------------------------------------------------------------------------------------------------
+ */
+
+static bool index_same_memory(const np_array *a, const np_array *b) {
+  if (a->storage != b->storage || a->offset != b->offset || !loom_type_equal(&a->type, &b->type))
+    return false;
+  return memcmp(a->strides, b->strides, sizeof(int64_t) * (size_t)a->type.rank) == 0;
+}
+
+/* The value of an assignment with the target's dtype and sizes; leading sizes of 1 are dropped, as
+ * NumPy does. */
+static loom_value index_value(tracer *t, const loom_type *target, const np_operand *o) {
+  loom_value node = np_operand_load(t, o, target->dtype);
+  if (node == LOOM_NO_VALUE) return node;
+  loom_type type = *emit_type(t, node);
+  char text[2][128];
+  int drop = 0;
+  while (type.rank - drop > target->rank && type.dims[drop] == 1)
+    drop++;
+  bool fits = type.rank - drop <= target->rank;
+  for (int i = drop; fits && i < type.rank; i++) {
+    int64_t want = target->dims[target->rank - type.rank + i];
+    fits = type.dims[i] == want || type.dims[i] == 1;
+  }
+  if (!fits) {
+    trace_raise(t, PyExc_ValueError, "could not broadcast input array from shape %s into shape %s",
+                np_shape_text(&type, text[0], 128), np_shape_text(target, text[1], 128));
+    return LOOM_NO_VALUE;
+  }
+  node = emit_reshape(t, node, type.rank - drop, type.dims + drop);
+  return emit_broadcast_to(t, node, target->rank, target->dims);
+}
+
+bool np_assign(tracer *t, np_array *a, value *item) {
+  np_operand o;
+  if (!np_operand_from(t, item, &o)) return false;
+  if (o.array && index_same_memory(o.array, a))
+    return true; /* a[i] += x assigns what is there already */
+  return np_write(t, a, index_value(t, &a->type, &o));
+}
+
+/* array[mask] = one value, with a mask of the array's own sizes. */
+static bool index_assign_mask(tracer *t, np_array *a, np_array *mask, value *item) {
+  np_operand o;
+  loom_type like = mask->type;
+  like.dtype = a->type.dtype;
+  if (!np_operand_from(t, item, &o)) return false;
+  if (!loom_type_equal(&like, &a->type) || (o.array && np_elements(&o.array->type) != 1)) {
+    trace_break(t, BREAK_NUMPY_FUNCTION, "assignment through a boolean index");
+    return false;
+  }
+  loom_value v = np_operand_load(t, &o, a->type.dtype);
+  v = emit_broadcast_to(t, emit_reshape(t, v, 0, NULL), a->type.rank, a->type.dims);
+  return np_write(t, a, emit_select(t, np_read(t, mask), v, np_read(t, a)));
+}
+
+bool np_set_item(tracer *t, value *v, value *key, value *item) {
+  np_array *a = np_array_of(v), *mask = np_array_of(key);
+  index_plan p;
+  if (!item) {
+    trace_raise(t, PyExc_ValueError, "cannot delete array elements");
+    return false;
+  }
+  if (a->scalar) {
+    trace_raise(t, PyExc_TypeError, "'numpy.%s' object does not support item assignment",
+                loom_dtype_name(a->type.dtype));
+    return false;
+  }
+  if (mask && mask->type.dtype == LOOM_BOOL) return index_assign_mask(t, a, mask, item);
+  if (!index_plan_make(t, a, key, &p)) return false;
+  if (p.advanced) {
+    trace_break(t, BREAK_NUMPY_FUNCTION, "assignment through an array of indices");
+    return false;
+  }
+  value *view = index_view(t, a, &p);
+  return view && np_assign(t, np_array_of(view), item);
+}

@@ -1,0 +1,305 @@
+/* Operands and dtypes. NEP 50 promotion is NumPy's own: ufunc.resolve_dtypes and PyArray_ResultType
+ * are asked at capture (on dtypes only: no user code runs). */
+#include "frontend/numpy/capture.h"
+
+#include <math.h>
+#include <string.h>
+
+PyArray_Descr *np_descr(loom_dtype dtype) {
+  return PyArray_DescrFromType(numpy_typenum_from_dtype(dtype));
+}
+
+static bool promote_supported(loom_dtype d) {
+  return d == LOOM_BOOL || loom_dtype_is_integer(d) || d == LOOM_F32 || d == LOOM_F64;
+}
+
+bool np_dtype_of(tracer *t, PyArray_Descr *descr, loom_dtype *out) {
+  if (PyArray_ISNBO(descr->byteorder) && numpy_dtype_from_typenum(descr->type_num, out) &&
+      promote_supported(*out))
+    return true;
+  trace_break(t, BREAK_UNSUPPORTED_DTYPE, "dtype of kind '%c' and %d bytes", descr->kind,
+              (int)PyDataType_ELSIZE(descr));
+  return false;
+}
+
+bool np_dtype_arg(tracer *t, value *v, loom_dtype *out) {
+  PyObject *o = np_known(t, v);
+  PyArray_Descr *descr = NULL;
+  /* Only what runs no code of the user's: dtypes, types, strings. */
+  if (!o || !(PyArray_DescrCheck(o) || PyType_Check(o) || PyUnicode_Check(o))) {
+    trace_break(t, BREAK_NUMPY_FUNCTION,
+                "a dtype argument that is not a dtype, a type or a string");
+    return false;
+  }
+  if (!PyArray_DescrConverter(o, &descr)) {
+    trace_raise_live(t);
+    return false;
+  }
+  trace_keep(t, (PyObject *)descr);
+  return np_dtype_of(t, descr, out);
+}
+
+const char *np_shape_text(const loom_type *type, char *buffer, size_t size) {
+  size_t n = (size_t)snprintf(buffer, size, "(");
+  for (int i = 0; i < type->rank && n < size; i++)
+    n += (size_t)snprintf(buffer + n, size - n, i ? ",%lld" : "%lld", (long long)type->dims[i]);
+  if (n < size) snprintf(buffer + n, size - n, type->rank == 1 ? ",)" : ")");
+  return buffer;
+}
+
+/* ---- operands
+ * ------------------------------------------------------------------------------------------------------
+ */
+
+static bool promote_from_live(tracer *t, PyObject *o, np_operand *out) {
+  if (PyArray_IsScalar(o, Generic) || PyArray_CheckExact(o)) {
+    value *v = loom_numpy_adapter.wrap(t, o, NULL);
+    out->array = np_array_of(v);
+    if (!out->array) return false;
+    out->dtype = out->array->type.dtype;
+    return true;
+  }
+  if (PyBool_Check(o)) {
+    value *v = np_constant_scalar(t, LOOM_BOOL, o == Py_True);
+    if (!v) return false;
+    out->array = np_array_of(v);
+    out->array->known = o;
+    out->dtype = LOOM_BOOL;
+    return true;
+  }
+  if (PyLong_CheckExact(o) || PyFloat_CheckExact(o)) {
+    out->number = o;
+    out->weak = Py_TYPE(o);
+    return true;
+  }
+  trace_break(t, PyComplex_Check(o) ? BREAK_UNSUPPORTED_DTYPE : BREAK_UNSUPPORTED_TYPE,
+              "an operand of type %.100s", Py_TYPE(o)->tp_name);
+  return false;
+}
+
+static value *promote_stack(tracer *t, value *v);
+
+bool np_operand_from(tracer *t, value *v, np_operand *out) {
+  *out = (np_operand){.node = LOOM_NO_VALUE, .from = v};
+  if (np_is_array(v)) {
+    out->array = v->array.layout;
+    out->dtype = out->array->type.dtype;
+    return true;
+  }
+  if (v->type == &value_number_type) {
+    out->node = v->number.node;
+    out->weak = (PyTypeObject *)value_type_of(t, v);
+    if (out->weak != &PyBool_Type) return true;
+    value *b = np_result(t, v->number.node, NULL);
+    out->array = np_array_of(b);
+    out->dtype = LOOM_BOOL;
+    return b != NULL;
+  }
+  if (v->type == &value_tuple_type || v->type == &value_list_type) {
+    value *array = promote_stack(t, v);
+    out->array = np_array_of(array);
+    if (out->array) out->dtype = out->array->type.dtype;
+    return out->array != NULL;
+  }
+  PyObject *o = np_known(t, v);
+  if (!o) {
+    trace_break(t, BREAK_UNSUPPORTED_TYPE, "an operand of type %.100s", v->type->name);
+    return false;
+  }
+  return promote_from_live(t, o, out);
+}
+
+/* A nested list or tuple as an array: NumPy makes one of known numbers, else the items are stacked.
+ */
+static value *promote_stack(tracer *t, value *v) {
+  PyObject *known = value_known(t, v);
+  if (known) {
+    PyObject *array = PyArray_FROM_O(trace_keep(t, known));
+    if (!array) return trace_raise_live(t);
+    return loom_numpy_adapter.wrap(t, trace_keep(t, array), NULL);
+  }
+  v = trace_to_tuple(t, v);
+  if (!v) return NULL;
+  Py_ssize_t n = v->seq.count;
+  np_operand *items = trace_alloc(t, sizeof *items * (size_t)(n + 1));
+  loom_value *nodes = trace_alloc(t, sizeof *nodes * (size_t)(n + 1));
+  loom_dtype dtype;
+  if (!items || !nodes) return NULL;
+  for (Py_ssize_t i = 0; i < n; i++)
+    if (!np_operand_from(t, v->seq.items[i], &items[i])) return NULL;
+  if (n == 0 || !np_result_type(t, items, (int)n, &dtype)) return NULL;
+  loom_type part = {0}, first = items[0].array ? items[0].array->type : (loom_type){0};
+  part = type_make(dtype, 1, (int64_t[]){1});
+  part.rank = first.rank + 1;
+  memcpy(part.dims + 1, first.dims, sizeof(int64_t) * (size_t)first.rank);
+  for (Py_ssize_t i = 0; i < n; i++) {
+    loom_type own = items[i].array ? items[i].array->type : (loom_type){0};
+    own.dtype = first.dtype;
+    if (!loom_type_equal(&own, &first))
+      return trace_break(t, BREAK_RAISES, "a list of arrays of several shapes");
+    nodes[i] = emit_reshape(t, np_operand_load(t, &items[i], dtype), part.rank, part.dims);
+    if (nodes[i] == LOOM_NO_VALUE) return NULL;
+  }
+  return np_fresh(t, emit_concatenate(t, nodes, (int)n, 0), NULL);
+}
+
+np_array *np_as_array(tracer *t, value *v) {
+  np_operand o;
+  if (!np_operand_from(t, v, &o)) return NULL;
+  if (o.array) return o.array;
+  loom_dtype dtype = o.weak == &PyFloat_Type ? LOOM_F64 : LOOM_I64;
+  return np_array_of(np_fresh(t, np_operand_load(t, &o, dtype), NULL));
+}
+
+bool np_pack(tracer *t, PyObject *number, loom_dtype dtype, uint64_t *bits) {
+  *bits = 0;
+  if (dtype == LOOM_F32 && PyFloat_Check(number)) {
+    double x = PyFloat_AS_DOUBLE(number);
+    if (isfinite(x) && !isfinite((float)x)) {
+      trace_break(t, BREAK_NUMPY_FUNCTION, "a number that overflows float32");
+      return false;
+    }
+  }
+  PyArray_Descr *descr = np_descr(dtype);
+  int bad = descr ? PyArray_Pack(descr, (char *)bits, number) : -1;
+  Py_XDECREF(descr);
+  if (bad < 0) trace_raise_live(t);
+  return bad == 0;
+}
+
+loom_value np_operand_load(tracer *t, const np_operand *o, loom_dtype dtype) {
+  if (o->array) return emit_convert(t, np_read(t, o->array), dtype);
+  if (o->node != LOOM_NO_VALUE) {
+    if (loom_dtype_is_integer(dtype) && dtype != LOOM_I64) {
+      trace_break(t, BREAK_NUMPY_FUNCTION, "a Python int whose range is not known as %s",
+                  loom_dtype_name(dtype));
+      return LOOM_NO_VALUE;
+    }
+    return emit_convert(t, o->node, dtype);
+  }
+  loom_type type = type_make(dtype, 0, NULL);
+  uint64_t bits;
+  return np_pack(t, o->number, dtype, &bits) ? emit_constant(t, &type, bits) : LOOM_NO_VALUE;
+}
+
+/* ---- shapes and dtypes
+ * -----------------------------------------------------------------------------------------------
+ */
+
+static bool promote_mismatch(tracer *t, const np_operand *o, int count) {
+  char text[512] = "", shape[128];
+  for (int i = 0; i < count; i++) {
+    const loom_type none = {0};
+    np_shape_text(o[i].array ? &o[i].array->type : &none, shape, sizeof shape);
+    strncat(text, shape, sizeof text - strlen(text) - 2);
+    strncat(text, " ", sizeof text - strlen(text) - 1);
+  }
+  trace_raise(t, PyExc_ValueError, "operands could not be broadcast together with shapes %s", text);
+  return false;
+}
+
+bool np_broadcast(tracer *t, const np_operand *o, int count, int *rank, int64_t *dims) {
+  *rank = 0;
+  for (int i = 0; i < count; i++)
+    if (o[i].array && o[i].array->type.rank > *rank) *rank = o[i].array->type.rank;
+  for (int d = 0; d < *rank; d++)
+    dims[d] = 1;
+  for (int i = 0; i < count; i++) {
+    if (!o[i].array) continue;
+    const loom_type *type = &o[i].array->type;
+    for (int d = 0; d < type->rank; d++) {
+      int64_t *out = &dims[*rank - type->rank + d];
+      if (type->dims[d] == *out || type->dims[d] == 1) continue;
+      if (*out != 1) return promote_mismatch(t, o, count);
+      *out = type->dims[d];
+    }
+  }
+  return true;
+}
+
+/* What resolve_dtypes wants for an operand: a dtype, or the type of a weak number. New reference.
+ */
+static PyObject *promote_key(const np_operand *o) {
+  if (o->array) return (PyObject *)np_descr(o->array->type.dtype);
+  return Py_NewRef((PyObject *)o->weak);
+}
+
+static PyObject *promote_ask(PyObject *ufunc, const np_operand *o, int nin, np_array *const *outs,
+                             int nout, PyObject *dtype, PyObject *casting) {
+  static PyObject *method;
+  if (!method && !(method = PyUnicode_InternFromString("resolve_dtypes"))) return NULL;
+  PyObject *types = PyTuple_New(nin + nout), *kwargs = PyDict_New(), *result = NULL;
+  PyObject *function = PyObject_GetAttr(ufunc, method), *args = NULL;
+  if (!types || !kwargs || !function) goto done;
+  for (int i = 0; i < nin + nout; i++) {
+    PyObject *key = i < nin                 ? promote_key(&o[i])
+                    : outs && outs[i - nin] ? (PyObject *)np_descr(outs[i - nin]->type.dtype)
+                                            : Py_NewRef(Py_None);
+    if (!key) goto done;
+    PyTuple_SET_ITEM(types, i, key);
+  }
+  if (casting && PyDict_SetItemString(kwargs, "casting", casting) < 0) goto done;
+  if (dtype) { /* the keyword dtype= is a signature of outputs only */
+    PyObject *signature = PyTuple_New(nin + nout);
+    for (int i = 0; signature && i < nin + nout; i++)
+      PyTuple_SET_ITEM(signature, i, Py_NewRef(i < nin ? Py_None : dtype));
+    int bad = signature ? PyDict_SetItemString(kwargs, "signature", signature) : -1;
+    Py_XDECREF(signature);
+    if (bad < 0) goto done;
+  }
+  args = PyTuple_Pack(1, types);
+  if (args) result = PyObject_Call(function, args, kwargs);
+done:
+  Py_XDECREF(types);
+  Py_XDECREF(kwargs);
+  Py_XDECREF(function);
+  Py_XDECREF(args);
+  return result;
+}
+
+bool np_resolve(tracer *t, PyObject *ufunc, const np_operand *o, int nin, np_array *const *outs,
+                int nout, PyObject *dtype, PyObject *casting, loom_dtype *types) {
+  PyObject *resolved = promote_ask(ufunc, o, nin, outs, nout, dtype, casting);
+  if (!resolved) {
+    trace_raise_live(t);
+    return false;
+  }
+  trace_keep(t, resolved);
+  for (int i = 0; i < nin + nout; i++)
+    if (!np_dtype_of(t, (PyArray_Descr *)PyTuple_GET_ITEM(resolved, i), &types[i])) return false;
+  return true;
+}
+
+/* np.result_type itself, which treats Python numbers as weak; of a weak number only the type
+ * counts. */
+bool np_result_type(tracer *t, const np_operand *o, int count, loom_dtype *out) {
+  static PyObject *function;
+  if (!function) {
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    function = numpy ? PyObject_GetAttrString(numpy, "result_type") : NULL;
+    Py_XDECREF(numpy);
+  }
+  PyObject *args = PyTuple_New(count), *result = NULL;
+  for (int i = 0; args && i < count; i++) {
+    PyObject *item = o[i].array                   ? (PyObject *)np_descr(o[i].array->type.dtype)
+                     : o[i].weak == &PyFloat_Type ? PyFloat_FromDouble(0)
+                                                  : PyLong_FromLong(0);
+    PyTuple_SET_ITEM(args, i, item);
+  }
+  if (args && function) result = PyObject_CallObject(function, args);
+  Py_XDECREF(args);
+  if (!result) {
+    trace_raise_live(t);
+    return false;
+  }
+  trace_keep(t, result);
+  return np_dtype_of(t, (PyArray_Descr *)result, out);
+}
+
+bool np_can_cast(loom_dtype from, loom_dtype to, NPY_CASTING casting) {
+  PyArray_Descr *a = np_descr(from), *b = np_descr(to);
+  bool can = PyArray_CanCastTypeTo(a, b, casting);
+  Py_DECREF(a);
+  Py_DECREF(b);
+  return can;
+}

@@ -1,0 +1,463 @@
+/* Ufuncs: arguments and keywords, the loop's dtypes (NumPy's own resolution), broadcasting, the
+ * ops, memory order. */
+#include "frontend/numpy/capture.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- loops that are not one op. Inputs have the loop's dtypes and one shape.
+ * ----------------------------------------- */
+
+static loom_value ufunc_number(tracer *t, loom_value like, double x) {
+  loom_type type = *emit_type(t, like);
+  return emit_float(t, &type, x);
+}
+
+static loom_value ufunc_identity(tracer *t, const loom_value *in, loom_dtype out) { return in[0]; }
+
+static loom_value ufunc_popcount(tracer *t, const loom_value *in, loom_dtype out) {
+  return emit_convert(t, emit1(t, LOOM_OP_POPCOUNT, in[0]), out);
+}
+
+static loom_value ufunc_square(tracer *t, const loom_value *in, loom_dtype out) {
+  return emit2(t, LOOM_OP_MUL, in[0], in[0]);
+}
+
+static loom_value ufunc_radians(tracer *t, const loom_value *in, loom_dtype out) {
+  return emit2(t, LOOM_OP_MUL, in[0], ufunc_number(t, in[0], M_PI / 180.0));
+}
+
+static loom_value ufunc_degrees(tracer *t, const loom_value *in, loom_dtype out) {
+  return emit2(t, LOOM_OP_MUL, in[0], ufunc_number(t, in[0], 180.0 / M_PI));
+}
+
+static bool ufunc_is_float(tracer *t, loom_value v) {
+  return loom_dtype_is_float(emit_type(t, v)->dtype);
+}
+
+static loom_value ufunc_fmax(tracer *t, const loom_value *in, loom_dtype out) {
+  return emit2(t, ufunc_is_float(t, in[0]) ? LOOM_OP_FMAX : LOOM_OP_MAX, in[0], in[1]);
+}
+
+static loom_value ufunc_fmin(tracer *t, const loom_value *in, loom_dtype out) {
+  return emit2(t, ufunc_is_float(t, in[0]) ? LOOM_OP_FMIN : LOOM_OP_MIN, in[0], in[1]);
+}
+
+static loom_value ufunc_reciprocal(tracer *t, const loom_value *in, loom_dtype out) {
+  if (ufunc_is_float(t, in[0])) return emit2(t, LOOM_OP_DIV, ufunc_number(t, in[0], 1), in[0]);
+  trace_break(t, BREAK_NUMPY_FUNCTION, "np.reciprocal of integers");
+  return LOOM_NO_VALUE;
+}
+
+static loom_value ufunc_heaviside(tracer *t, const loom_value *in, loom_dtype out) {
+  loom_value zero = ufunc_number(t, in[0], 0), one = ufunc_number(t, in[0], 1);
+  loom_value r = emit_select(t, emit_compare(t, "lt", in[0], zero), zero, one);
+  r = emit_select(t, emit_compare(t, "eq", in[0], zero), in[1], r);
+  return emit_select(t, emit_predicate(t, LOOM_OP_IS_NAN, in[0]), in[0], r);
+}
+
+static loom_value ufunc_lcm(tracer *t, const loom_value *in, loom_dtype out) {
+  loom_value zero = ufunc_number(t, in[0], 0), one = ufunc_number(t, in[0], 1);
+  loom_value g = emit2(t, LOOM_OP_GCD, in[0], in[1]), none = emit_compare(t, "eq", g, zero);
+  /* |a| / gcd * |b|, as NumPy; 0 where both are 0. */
+  loom_value a = emit1(t, LOOM_OP_ABS, in[0]), b = emit1(t, LOOM_OP_ABS, in[1]);
+  loom_value q = emit2(t, LOOM_OP_FLOOR_DIV, a, emit_select(t, none, one, g));
+  return emit2(t, LOOM_OP_MUL, q, b);
+}
+
+/* max(x, y) + log1p(exp(-|x - y|)), and x + log(2) where they are equal (infinities). exp of what
+ * is not positive raises no overflow, so that lanes not chosen raise no flag. */
+static loom_value ufunc_logaddexp_base(tracer *t, const loom_value *in, bool two) {
+  loom_value d = emit1(t, LOOM_OP_NEG, emit1(t, LOOM_OP_ABS, emit2(t, LOOM_OP_SUB, in[0], in[1])));
+  loom_value r = emit1(t, LOOM_OP_LOG1P, emit1(t, two ? LOOM_OP_EXP2 : LOOM_OP_EXP, d));
+  if (two) r = emit2(t, LOOM_OP_MUL, r, ufunc_number(t, in[0], M_LOG2E));
+  r = emit2(t, LOOM_OP_ADD, emit2(t, LOOM_OP_MAX, in[0], in[1]), r);
+  loom_value same = emit2(t, LOOM_OP_ADD, in[0], ufunc_number(t, in[0], two ? 1.0 : M_LN2));
+  return emit_select(t, emit_compare(t, "eq", in[0], in[1]), same, r);
+}
+
+static loom_value ufunc_logaddexp(tracer *t, const loom_value *in, loom_dtype out) {
+  return ufunc_logaddexp_base(t, in, false);
+}
+
+static loom_value ufunc_logaddexp2(tracer *t, const loom_value *in, loom_dtype out) {
+  return ufunc_logaddexp_base(t, in, true);
+}
+
+/* NumPy raises for integers to negative powers, so that a signed exponent has to be known. */
+static loom_value ufunc_power(tracer *t, const loom_value *in, loom_dtype out) {
+  loom_dtype dtype = emit_type(t, in[1])->dtype;
+  uint64_t bits;
+  bool known = emit_is_constant(t, in[1], &bits);
+  if (loom_dtype_is_signed(dtype)) {
+    int shift = 64 - 8 * (int)loom_dtype_size(dtype);
+    if (!known) {
+      trace_break(t, BREAK_NUMPY_FUNCTION, "an integer power whose exponent is not known");
+      return LOOM_NO_VALUE;
+    }
+    if ((int64_t)(bits << shift) < 0) {
+      trace_raise(t, PyExc_ValueError, "Integers to negative integer powers are not allowed.");
+      return LOOM_NO_VALUE;
+    }
+    if (bits == 2) return emit2(t, LOOM_OP_MUL, in[0], in[0]);
+  }
+  return emit2(t, LOOM_OP_POW, in[0], in[1]);
+}
+
+static bool ufunc_divmod(tracer *t, const loom_value *in, loom_value *out) {
+  out[0] = emit2(t, LOOM_OP_FLOOR_DIV, in[0], in[1]);
+  out[1] = emit2(t, LOOM_OP_REM, in[0], in[1]);
+  return out[1] != LOOM_NO_VALUE;
+}
+
+/* The fraction has the sign of x, also for infinities and integers. */
+static bool ufunc_modf(tracer *t, const loom_value *in, loom_value *out) {
+  out[1] = emit1(t, LOOM_OP_TRUNC, in[0]);
+  loom_value inf = emit_predicate(t, LOOM_OP_IS_INF, in[0]), zero = ufunc_number(t, in[0], 0);
+  loom_value whole = emit_select(t, inf, zero, out[1]), x = emit_select(t, inf, zero, in[0]);
+  out[0] = emit2(t, LOOM_OP_COPYSIGN, emit2(t, LOOM_OP_SUB, x, whole), in[0]);
+  return out[0] != LOOM_NO_VALUE;
+}
+
+/* ---- the table
+ * ----------------------------------------------------------------------------------------------------------
+ */
+
+typedef enum ufunc_kind {
+  UFUNC_SAME1,
+  UFUNC_SAME2,
+  UFUNC_PREDICATE,
+  UFUNC_COMPARE,
+  UFUNC_ROUND,
+  UFUNC_CUSTOM,
+  UFUNC_PAIR
+} ufunc_kind;
+
+typedef struct ufunc_row {
+  const char *name;
+  ufunc_kind kind;
+  loom_opcode op;
+  const void *extra; /* a direction, or a function */
+  PyObject *object;
+} ufunc_row;
+
+typedef loom_value (*ufunc_function)(tracer *t, const loom_value *in, loom_dtype out);
+typedef bool (*ufunc_pair)(tracer *t, const loom_value *in, loom_value *out);
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"
+static ufunc_row ufunc_rows[] = {
+#define LOOM_UFUNC(NAME, KIND, OP, EXTRA) {#NAME, UFUNC_##KIND, LOOM_OP_##OP, EXTRA, NULL},
+#include "frontend/numpy/ufuncs.def"
+#undef LOOM_UFUNC
+};
+#pragma GCC diagnostic pop
+
+bool np_ufunc_init(void) {
+  PyObject *numpy = PyImport_ImportModule("numpy");
+  if (!numpy) return false;
+  size_t n = sizeof ufunc_rows / sizeof *ufunc_rows;
+  bool good = true;
+  for (size_t i = 0; i < n && good; i++)
+    if (!ufunc_rows[i].object)
+      good = (ufunc_rows[i].object = PyObject_GetAttrString(numpy, ufunc_rows[i].name));
+  Py_DECREF(numpy);
+  return good;
+}
+
+static const ufunc_row *ufunc_find(PyObject *ufunc) {
+  for (size_t i = 0; i < sizeof ufunc_rows / sizeof *ufunc_rows; i++)
+    if (ufunc_rows[i].object == ufunc) return &ufunc_rows[i];
+  return NULL;
+}
+
+PyObject *np_ufunc_object(const char *name) {
+  for (size_t i = 0; i < sizeof ufunc_rows / sizeof *ufunc_rows; i++)
+    if (strcmp(ufunc_rows[i].name, name) == 0) return ufunc_rows[i].object;
+  return NULL;
+}
+
+/* ---- one loop
+ * --------------------------------------------------------------------------------------------------------------
+ */
+
+/* int64 against uint64: NumPy compares exactly. */
+static loom_value ufunc_compare_mixed(tracer *t, const char *direction, const loom_value *in) {
+  bool left = loom_dtype_is_signed(emit_type(t, in[0])->dtype);
+  loom_value s = left ? in[0] : in[1];
+  loom_value negative = emit_compare(t, "lt", s, ufunc_number(t, s, 0));
+  loom_value u = emit_convert(t, s, LOOM_U64);
+  loom_value r = emit_compare(t, direction, left ? u : in[0], left ? in[1] : u);
+  /* A negative number is less than any unsigned one: the answer is known. */
+  bool less = direction[0] == 'l', greater = direction[0] == 'g';
+  bool answer = strcmp(direction, "ne") == 0 || (left ? less : greater);
+  return answer ? emit2(t, LOOM_OP_OR, r, negative)
+                : emit2(t, LOOM_OP_AND, r, emit1(t, LOOM_OP_NOT, negative));
+}
+
+static loom_value ufunc_predicate(tracer *t, const ufunc_row *row, loom_value in) {
+  if (ufunc_is_float(t, in)) return emit_predicate(t, row->op, in);
+  loom_type type = *emit_type(t, in);
+  type.dtype = LOOM_BOOL;
+  return emit_constant(t, &type, row->op == LOOM_OP_IS_FINITE);
+}
+
+/* On bool, maximum is or, minimum and multiply are and. */
+static loom_opcode ufunc_bool_op(loom_opcode op) {
+  switch (op) {
+  case LOOM_OP_ADD:
+  case LOOM_OP_MAX: return LOOM_OP_OR;
+  case LOOM_OP_MUL:
+  case LOOM_OP_MIN: return LOOM_OP_AND;
+  default: return op;
+  }
+}
+
+static loom_value ufunc_row_loop(tracer *t, const ufunc_row *row, const loom_value *in,
+                                 loom_dtype out) {
+  loom_dtype dtype = emit_type(t, in[0])->dtype;
+  switch (row->kind) {
+  case UFUNC_SAME1: return emit1(t, row->op, in[0]);
+  case UFUNC_SAME2:
+    return emit2(t, dtype == LOOM_BOOL ? ufunc_bool_op(row->op) : row->op, in[0], in[1]);
+  case UFUNC_PREDICATE: return ufunc_predicate(t, row, in[0]);
+  case UFUNC_COMPARE:
+    if (dtype != emit_type(t, in[1])->dtype) return ufunc_compare_mixed(t, row->extra, in);
+    return emit_compare(t, row->extra, in[0], in[1]);
+  case UFUNC_ROUND:
+    if (loom_dtype_is_float(dtype)) return emit1(t, row->op, in[0]);
+    return row->op == LOOM_OP_ABS && loom_dtype_is_signed(dtype) ? emit1(t, row->op, in[0]) : in[0];
+  default: return ((ufunc_function)(uintptr_t)row->extra)(t, in, out);
+  }
+}
+
+loom_value np_ufunc_loop(tracer *t, PyObject *ufunc, const loom_value *in, loom_dtype out_dtype) {
+  const ufunc_row *row = ufunc_find(ufunc);
+  return row && row->kind != UFUNC_PAIR ? ufunc_row_loop(t, row, in, out_dtype) : LOOM_NO_VALUE;
+}
+
+/* ---- calls
+ * -------------------------------------------------------------------------------------------------------------------
+ */
+
+typedef struct ufunc_args {
+  PyObject *ufunc;
+  const ufunc_row *row;
+  int nin, nout;
+  np_operand in[3]; /* inputs, then where= */
+  value *out[2];
+  bool masked;
+  PyObject *dtype, *casting;
+  char order;
+} ufunc_args;
+
+/* A Python int outside the range of the array's integers: NumPy compares it exactly, without
+ * converting it. */
+static bool ufunc_out_of_range(const np_operand *number, const np_operand *array, int *sign) {
+  if (!number->number || !PyLong_Check(number->number) || !array->array ||
+      !loom_dtype_is_integer(array->dtype))
+    return false;
+  int overflow;
+  int64_t x = PyLong_AsLongLongAndOverflow(number->number, &overflow);
+  int bits = 8 * (int)loom_dtype_size(array->dtype);
+  *sign = overflow ? overflow : x < 0 ? -1 : 1;
+  if (loom_dtype_is_unsigned(array->dtype)) {
+    if (overflow < 0 || (!overflow && x < 0)) return true;
+    if (overflow > 0) {
+      PyLong_AsUnsignedLongLong(number->number);
+      bool too_large = bits < 64 || PyErr_Occurred() != NULL;
+      PyErr_Clear();
+      return too_large;
+    }
+    return bits < 64 && x >> bits != 0;
+  }
+  return overflow ||
+         (bits < 64 && (x >= (int64_t)1 << (bits - 1) || x < -((int64_t)1 << (bits - 1))));
+}
+
+/* Such a comparison has one answer for all elements. */
+static bool ufunc_known_comparison(const ufunc_args *a, bool *answer) {
+  int sign, which = -1;
+  if (a->row->kind != UFUNC_COMPARE) return false;
+  if (ufunc_out_of_range(&a->in[1], &a->in[0], &sign))
+    which = 1;
+  else if (ufunc_out_of_range(&a->in[0], &a->in[1], &sign))
+    which = 0;
+  if (which < 0) return false;
+  const char *d = a->row->extra;
+  bool number_greater = sign > 0;
+  bool left_less = which == 1 ? number_greater : !number_greater;
+  *answer = strcmp(d, "ne") == 0 || (d[0] == 'l' && left_less) || (d[0] == 'g' && !left_less);
+  return true;
+}
+
+static bool ufunc_out_arg(tracer *t, ufunc_args *a, int i, value *v) {
+  if (np_is_none(t, v)) return true;
+  if (!np_is_array(v) || np_array_of(v)->scalar) {
+    trace_raise(t, PyExc_TypeError, "return arrays must be of ArrayType");
+    return false;
+  }
+  a->out[i] = v;
+  return true;
+}
+
+static bool ufunc_keyword(tracer *t, ufunc_args *a, const char *name, value *v) {
+  if (strcmp(name, "out") == 0) {
+    if (v->type != &value_tuple_type) return ufunc_out_arg(t, a, 0, v);
+    v = trace_to_tuple(t, v);
+    for (int i = 0; v && i < a->nout && i < v->seq.count; i++)
+      if (!ufunc_out_arg(t, a, i, v->seq.items[i])) return false;
+    return v != NULL;
+  }
+  if (strcmp(name, "where") == 0) {
+    PyObject *known = np_is_array(v) ? NULL : np_known(t, v);
+    if (known == Py_True) return true;
+    a->masked = true;
+    return np_operand_from(t, v, &a->in[a->nin]);
+  }
+  if (np_is_none(t, v)) return true;
+  PyObject *known = np_known(t, v);
+  if (!known) {
+    trace_break(t, BREAK_NUMPY_FUNCTION, "a ufunc keyword that is not known");
+    return false;
+  }
+  if (strcmp(name, "dtype") == 0) {
+    loom_dtype dtype;
+    if (!np_dtype_arg(t, v, &dtype)) return false;
+    a->dtype = trace_keep(t, (PyObject *)np_descr(dtype));
+    return true;
+  }
+  if (strcmp(name, "casting") == 0) {
+    a->casting = known;
+    return true;
+  }
+  if (strcmp(name, "order") == 0 && PyUnicode_Check(known) && PyUnicode_GetLength(known) == 1) {
+    a->order = (char)Py_TOUPPER(PyUnicode_READ_CHAR(known, 0));
+    return true;
+  }
+  if (strcmp(name, "subok") == 0) return true;
+  trace_break(t, BREAK_NUMPY_FUNCTION, "the ufunc keyword %s", name);
+  return false;
+}
+
+static bool ufunc_parse(tracer *t, ufunc_args *a, value *const *args, Py_ssize_t count,
+                        PyObject *kwnames) {
+  if (count < a->nin || count > a->nin + a->nout) {
+    trace_raise(t, PyExc_TypeError,
+                "%s() takes from %d to %d positional arguments but %d were given", a->row->name,
+                a->nin, a->nin + a->nout, (int)count);
+    return false;
+  }
+  for (int i = 0; i < a->nin; i++)
+    if (!np_operand_from(t, args[i], &a->in[i])) return false;
+  for (int i = 0; i < count - a->nin; i++)
+    if (!ufunc_out_arg(t, a, i, args[a->nin + i])) return false;
+  for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); i++)
+    if (!ufunc_keyword(t, a, PyUnicode_AsUTF8(PyTuple_GET_ITEM(kwnames, i)), args[count + i]))
+      return false;
+  return true;
+}
+
+/* The sizes of the result: of the inputs (and the mask), or of out=, to which the inputs must
+ * broadcast. */
+static bool ufunc_shape(tracer *t, const ufunc_args *a, int *rank, int64_t *dims) {
+  np_operand all[5];
+  int n = 0;
+  for (int i = 0; i < a->nin + a->masked; i++)
+    all[n++] = a->in[i];
+  for (int i = 0; i < a->nout; i++)
+    if (a->out[i]) all[n++] = (np_operand){.array = np_array_of(a->out[i])};
+  if (!np_broadcast(t, all, n, rank, dims)) return false;
+  for (int i = 0; i < a->nout; i++) {
+    if (!a->out[i]) continue;
+    loom_type have = np_array_of(a->out[i])->type, want = type_make(have.dtype, *rank, dims);
+    char text[2][128];
+    if (loom_type_equal(&have, &want)) continue;
+    trace_raise(
+        t, PyExc_ValueError,
+        "non-broadcastable output operand with shape %s doesn't match the broadcast shape %s",
+        np_shape_text(&have, text[0], 128), np_shape_text(&want, text[1], 128));
+    return false;
+  }
+  return true;
+}
+
+/* One result: written into out=, or a new array in NumPy's memory order. */
+static value *ufunc_finish(tracer *t, const ufunc_args *a, int i, loom_value node,
+                           loom_dtype dtype) {
+  if (node == LOOM_NO_VALUE) return NULL;
+  if (a->out[i]) {
+    np_array *out = np_array_of(a->out[i]);
+    node = emit_convert(t, node, out->type.dtype);
+    if (a->masked) {
+      loom_value mask = emit_convert(t, np_operand_load(t, &a->in[a->nin], LOOM_BOOL), LOOM_BOOL);
+      mask = emit_broadcast_to(t, mask, out->type.rank, out->type.dims);
+      node = emit_select(t, mask, node, np_read(t, out));
+    }
+    return np_write(t, out, node) ? a->out[i] : NULL;
+  }
+  node = emit_convert(t, node, dtype);
+  if (node == LOOM_NO_VALUE) return NULL;
+  np_array *arrays[3];
+  for (int k = 0; k < a->nin; k++)
+    arrays[k] = a->in[k].array;
+  int64_t strides[LOOM_MAX_RANK];
+  np_layout_elementwise(arrays, a->nin, emit_type(t, node), a->order, strides);
+  return np_result(t, node, strides);
+}
+
+static bool ufunc_load(tracer *t, const ufunc_args *a, const loom_dtype *types, int rank,
+                       const int64_t *dims, loom_value *in) {
+  for (int i = 0; i < a->nin; i++) {
+    in[i] = emit_broadcast_to(t, np_operand_load(t, &a->in[i], types[i]), rank, dims);
+    if (in[i] == LOOM_NO_VALUE) return false;
+  }
+  return true;
+}
+
+static value *ufunc_run(tracer *t, ufunc_args *a) {
+  int rank;
+  int64_t dims[LOOM_MAX_RANK];
+  loom_dtype types[4];
+  loom_value in[3], out[2] = {LOOM_NO_VALUE, LOOM_NO_VALUE};
+  bool answer;
+  if (a->masked && !(a->out[0] && (a->nout == 1 || a->out[1])))
+    return trace_break(t, BREAK_NUMPY_FUNCTION,
+                       "where= without out=: the result is not initialised");
+  if (!ufunc_shape(t, a, &rank, dims)) return NULL;
+  if (ufunc_known_comparison(a, &answer)) {
+    loom_type type = type_make(LOOM_BOOL, rank, dims);
+    return ufunc_finish(t, a, 0, emit_constant(t, &type, answer), LOOM_BOOL);
+  }
+  np_array *outs[2] = {np_array_of(a->out[0]), np_array_of(a->out[1])};
+  if (!np_resolve(t, a->ufunc, a->in, a->nin, outs, a->nout, a->dtype, a->casting, types) ||
+      !ufunc_load(t, a, types, rank, dims, in))
+    return NULL;
+  if (a->row->kind != UFUNC_PAIR)
+    return ufunc_finish(t, a, 0, ufunc_row_loop(t, a->row, in, types[a->nin]), types[a->nin]);
+  if (!((ufunc_pair)(uintptr_t)a->row->extra)(t, in, out)) return NULL;
+  value *pair[2];
+  for (int i = 0; i < 2; i++)
+    if (!(pair[i] = ufunc_finish(t, a, i, out[i], types[a->nin + i]))) return NULL;
+  return value_tuple(t, pair, 2);
+}
+
+value *np_ufunc_call(tracer *t, PyObject *ufunc, value *const *args, Py_ssize_t count,
+                     PyObject *kwnames) {
+  const PyUFuncObject *u = (const PyUFuncObject *)ufunc;
+  ufunc_args a = {
+      .ufunc = ufunc, .row = ufunc_find(ufunc), .nin = u->nin, .nout = u->nout, .order = 'K'};
+  if (!a.row) return trace_break(t, BREAK_NUMPY_FUNCTION, "the ufunc %s", u->name);
+  if (!ufunc_parse(t, &a, args, count, kwnames)) return NULL;
+  return ufunc_run(t, &a);
+}
+
+value *np_ufunc_apply(tracer *t, const char *name, value *const *args, int count, value *out) {
+  ufunc_args a = {.ufunc = np_ufunc_object(name), .order = 'K', .nin = count, .nout = 1};
+  a.row = ufunc_find(a.ufunc);
+  a.nout = ((PyUFuncObject *)a.ufunc)->nout;
+  a.out[0] = out;
+  for (int i = 0; i < count; i++)
+    if (!np_operand_from(t, args[i], &a.in[i])) return NULL;
+  return ufunc_run(t, &a);
+}

@@ -1,0 +1,312 @@
+/* Storage and views, made functional. An array value is a view of a block; a write through a view
+ * becomes a new value of its parent (update_slice, the inverse transpose or reshape), up to the
+ * block, whose current value is replaced. All views of the block read through it, so they see the
+ * write, as in NumPy. What was written into a block that existed before the call is copied back by
+ * one effect at the end. */
+#include "frontend/numpy/capture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool np_is_array(const value *v) { return v->type == &np_array_value_type; }
+
+np_array *np_array_of(const value *v) { return v && np_is_array(v) ? v->array.layout : NULL; }
+
+static np_storage **view_storages(tracer *t) {
+  return (np_storage **)trace_state(t, &loom_numpy_adapter);
+}
+
+void np_add_storage(tracer *t, np_storage *s) {
+  np_storage **head = view_storages(t);
+  s->next = *head;
+  *head = s;
+}
+
+static value *view_value(tracer *t, np_array *a) {
+  value *v = value_new(t, &np_array_value_type);
+  if (!v) return NULL;
+  v->array.node = LOOM_NO_VALUE;
+  v->array.layout = a;
+  return v;
+}
+
+value *np_fresh(tracer *t, loom_value node, const int64_t *strides) {
+  if (node == LOOM_NO_VALUE) return NULL;
+  np_array *a = trace_alloc(t, sizeof *a);
+  np_storage *s = trace_alloc(t, sizeof *s);
+  value *v = a && s ? view_value(t, a) : NULL;
+  if (!v) return NULL;
+  a->storage = s;
+  a->type = *emit_type(t, node);
+  a->writeable = true;
+  a->node = LOOM_NO_VALUE;
+  if (strides)
+    memcpy(a->strides, strides, sizeof(int64_t) * (size_t)a->type.rank);
+  else
+    np_c_strides(&a->type, a->strides);
+  s->root = v;
+  s->current = node;
+  np_add_storage(t, s);
+  return v;
+}
+
+value *np_result(tracer *t, loom_value node, const int64_t *strides) {
+  value *v = np_fresh(t, node, strides);
+  if (v && np_array_of(v)->type.rank == 0) {
+    np_array_of(v)->scalar = true;
+    np_array_of(v)->writeable = false;
+  }
+  return v;
+}
+
+value *np_constant_scalar(tracer *t, loom_dtype dtype, uint64_t bits) {
+  loom_type type = type_make(dtype, 0, NULL);
+  return np_result(t, emit_constant(t, &type, bits), NULL);
+}
+
+loom_value np_read(tracer *t, np_array *a) {
+  np_storage *s = a->storage;
+  if (a->kind == VIEW_ROOT) return s->current;
+  if (a->node != LOOM_NO_VALUE && a->version == s->version) return a->node;
+  loom_value p = np_read(t, a->parent);
+  switch (a->kind) {
+  case VIEW_SLICE: p = emit_slice(t, p, a->a, a->type.dims, a->b); break;
+  case VIEW_TRANSPOSE: p = emit_transpose(t, p, a->a); break;
+  case VIEW_RESHAPE: p = emit_reshape(t, p, a->type.rank, a->type.dims); break;
+  default: p = emit_broadcast_to(t, p, a->type.rank, a->type.dims); break;
+  }
+  a->node = p;
+  a->version = s->version;
+  return p;
+}
+
+static bool view_same_slice(const np_array *a, const np_array *b) {
+  size_t bytes = sizeof(int64_t) * (size_t)a->type.rank;
+  return memcmp(a->type.dims, b->type.dims, bytes) == 0 && memcmp(a->a, b->a, bytes) == 0 &&
+         memcmp(a->b, b->b, bytes) == 0;
+}
+
+/* Remembers which part of the block all writes stay in: a slice of the root, or the whole. */
+static void view_mark_written(np_array *a) {
+  np_storage *s = a->storage;
+  np_array *root = np_array_of(s->root), *top = a;
+  while (top->parent && top->parent != root)
+    top = top->parent;
+  if (top->kind != VIEW_SLICE) top = root;
+  if (!s->written)
+    s->written = top;
+  else if (s->written != top &&
+           (s->written == root || top == root || !view_same_slice(s->written, top)))
+    s->written = root;
+}
+
+bool np_write(tracer *t, np_array *a, loom_value node) {
+  if (node == LOOM_NO_VALUE) return false;
+  if (!a->writeable) {
+    trace_raise(t, PyExc_ValueError, "assignment destination is read-only");
+    return false;
+  }
+  view_mark_written(a);
+  for (np_array *v = a; v->parent; v = v->parent) {
+    np_array *p = v->parent;
+    if (v->kind == VIEW_SLICE) {
+      node = emit_update(t, np_read(t, p), node, v->a, v->b);
+    } else if (v->kind == VIEW_RESHAPE) {
+      node = emit_reshape(t, node, p->type.rank, p->type.dims);
+    } else if (v->kind == VIEW_TRANSPOSE) {
+      int64_t inverse[LOOM_MAX_RANK];
+      for (int i = 0; i < v->type.rank; i++)
+        inverse[v->a[i]] = i;
+      node = emit_transpose(t, node, inverse);
+    } else {
+      trace_break(t, BREAK_ALIASING, "a write through a broadcast view");
+      return false;
+    }
+    if (node == LOOM_NO_VALUE) return false;
+  }
+  a->storage->current = node;
+  a->storage->version++;
+  return true;
+}
+
+static value *view_new(tracer *t, np_array *parent, view_kind kind, np_array **out) {
+  np_array *a = trace_alloc(t, sizeof *a);
+  value *v = a ? view_value(t, a) : NULL;
+  if (!v) return NULL;
+  a->storage = parent->storage;
+  a->parent = parent;
+  a->kind = kind;
+  a->type.dtype = parent->type.dtype;
+  a->offset = parent->offset;
+  a->writeable = parent->writeable;
+  a->node = LOOM_NO_VALUE;
+  *out = a;
+  return v;
+}
+
+value *np_view_slice(tracer *t, np_array *p, const int64_t *starts, const int64_t *sizes,
+                     const int64_t *steps) {
+  np_array *a;
+  value *v = view_new(t, p, VIEW_SLICE, &a);
+  if (!v) return NULL;
+  a->type.rank = p->type.rank;
+  for (int i = 0; i < p->type.rank; i++) {
+    a->type.dims[i] = sizes[i];
+    /* Starts and steps that no element depends on take one form, so that equal slices compare
+     * equal. */
+    a->a[i] = sizes[i] ? starts[i] : 0;
+    a->b[i] = sizes[i] > 1 ? steps[i] : 1;
+    a->strides[i] = p->strides[i] * steps[i];
+    a->offset += p->strides[i] * starts[i];
+  }
+  return v;
+}
+
+value *np_view_transpose(tracer *t, np_array *p, const int64_t *perm) {
+  np_array *a;
+  value *v = view_new(t, p, VIEW_TRANSPOSE, &a);
+  if (!v) return NULL;
+  a->type.rank = p->type.rank;
+  for (int i = 0; i < p->type.rank; i++) {
+    a->a[i] = perm[i];
+    a->type.dims[i] = p->type.dims[perm[i]];
+    a->strides[i] = p->strides[perm[i]];
+  }
+  return v;
+}
+
+value *np_view_reshape(tracer *t, np_array *p, int rank, const int64_t *dims,
+                       const int64_t *strides) {
+  np_array *a;
+  value *v = view_new(t, p, VIEW_RESHAPE, &a);
+  if (!v) return NULL;
+  a->type = type_make(p->type.dtype, rank, dims);
+  memcpy(a->strides, strides, sizeof(int64_t) * (size_t)rank);
+  return v;
+}
+
+value *np_view_same(tracer *t, np_array *p) {
+  return np_view_reshape(t, p, p->type.rank, p->type.dims, p->strides);
+}
+
+value *np_view_broadcast(tracer *t, np_array *p, int rank, const int64_t *dims) {
+  np_array *a;
+  value *v = view_new(t, p, VIEW_BROADCAST, &a);
+  if (!v) return NULL;
+  a->type = type_make(p->type.dtype, rank, dims);
+  a->writeable = false;
+  for (int i = 0; i < rank; i++) {
+    int j = i - (rank - p->type.rank);
+    bool repeated = j < 0 || (p->type.dims[j] == 1 && dims[i] != 1);
+    a->strides[i] = repeated ? 0 : p->strides[j];
+  }
+  return v;
+}
+
+/* ---- recipes and effects
+ * ------------------------------------------------------------------------------------------ */
+
+static bool view_payload(tracer *t, recipe *r, const np_array *a) {
+  numpy_array_payload *p = calloc(1, sizeof *p);
+  if (!p) {
+    PyErr_NoMemory();
+    return trace_raise_live(t) != NULL;
+  }
+  p->dtype = a->type.dtype;
+  p->typenum = numpy_typenum_from_dtype(a->type.dtype);
+  p->nd = a->type.rank;
+  p->flags = NUMPY_ALIGNED | (a->writeable ? NUMPY_WRITEABLE : 0);
+  p->offset = a->offset;
+  for (int i = 0; i < a->type.rank; i++) {
+    p->dims[i] = a->type.dims[i];
+    p->strides[i] = a->strides[i];
+  }
+  r->payload = p;
+  r->payload_size = sizeof *p;
+  return true;
+}
+
+static recipe *view_recipe(tracer *t, recipe_kind kind, const np_array *a) {
+  recipe *r = trace_recipe(t, kind);
+  return r && view_payload(t, r, a) ? r : NULL;
+}
+
+static int64_t view_output(tracer *t, loom_value node, const loom_type *type,
+                           const int64_t *strides) {
+  int64_t elements[LOOM_MAX_RANK];
+  for (int i = 0; i < type->rank; i++)
+    elements[i] = strides[i] / (int64_t)loom_dtype_size(type->dtype);
+  return trace_output(t, node, elements);
+}
+
+static recipe *view_rebuild_root(tracer *t, value *v, np_array *a) {
+  recipe *r;
+  if (a->storage->source) {
+    r = trace_recipe(t, RECIPE_SOURCE);
+    if (r) r->source = a->storage->source;
+    return r;
+  }
+  if (a->scalar && v->source) {
+    r = trace_recipe(t, RECIPE_SOURCE);
+    if (r) r->source = v->source;
+    return r;
+  }
+  r = view_recipe(t, a->scalar ? RECIPE_SCALAR : RECIPE_OUTPUT, a);
+  if (r) r->number = view_output(t, a->storage->current, &a->type, a->strides);
+  return r;
+}
+
+static recipe *view_rebuild_view(tracer *t, recipe *base, np_array *a) {
+  recipe *r = base ? view_recipe(t, RECIPE_VIEW, a) : NULL;
+  recipe **items = r ? malloc(sizeof *items) : NULL;
+  if (!items) return NULL;
+  items[0] = base;
+  r->items = items;
+  r->count = 1;
+  return r;
+}
+
+recipe *np_rebuild(tracer *t, value *v) {
+  np_array *a = np_array_of(v);
+  if (a->kind == VIEW_ROOT) return view_rebuild_root(t, v, a);
+  return view_rebuild_view(t, trace_rebuild(t, a->storage->root), a);
+}
+
+/* Written arrays must not overlap others that the call reads or writes: the copies back would not
+ * be seen by them. */
+static bool view_check_aliases(tracer *t, np_storage *s) {
+  for (np_storage *o = *view_storages(t); o; o = o->next) {
+    if (o == s || !o->source) continue;
+    if (!numpy_array_disjoint(s->live, o->live)) {
+      trace_break(t, BREAK_ALIASING, "%s", "a written array shares memory with another array");
+      return false;
+    }
+    trace_guard(t, (guard){.kind = GUARD_DISJOINT,
+                           .source = s->source,
+                           .source2 = o->source,
+                           .adapter = &loom_numpy_adapter,
+                           .location = trace_location(t)});
+  }
+  return true;
+}
+
+static bool view_write_back(tracer *t, np_storage *s) {
+  np_array *root = np_array_of(s->root), *a = s->written;
+  recipe *target = trace_recipe(t, RECIPE_SOURCE);
+  if (!target) return false;
+  target->source = s->source;
+  int64_t strides[LOOM_MAX_RANK];
+  np_layout_copy(a, &a->type, 'K', strides);
+  int64_t number = view_output(t, np_read(t, a), &a->type, strides);
+  if (a != root) target = view_rebuild_view(t, target, a);
+  if (!target || number < 0) return false;
+  trace_effect(t, (effect){.kind = EFFECT_WRITE_ARRAY, .target = target, .number = number});
+  return true;
+}
+
+bool np_finish(tracer *t) {
+  for (np_storage *s = *view_storages(t); s; s = s->next)
+    if (s->written && s->source && (!view_check_aliases(t, s) || !view_write_back(t, s)))
+      return false;
+  return true;
+}

@@ -1,0 +1,176 @@
+/* Live NumPy objects become values: arrays are graph inputs with a guard on dtype, sizes and
+ * strides; NumPy scalars are known constants with a guard on type and bits. The adapter's table
+ * stands here. */
+#include "frontend/numpy/capture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Payload of the guard of a NumPy scalar. */
+typedef struct wrap_scalar {
+  int typenum;
+  uint64_t bits;
+} wrap_scalar;
+
+static PyTypeObject *wrap_scalar_types[NPY_NTYPES_LEGACY];
+
+/* The bits of an exact NumPy scalar; false for other objects. Flat C: guards call it. */
+static bool wrap_scalar_bits(PyObject *object, wrap_scalar *out) {
+  loom_dtype dtype;
+  for (int i = 0; i < NPY_NTYPES_LEGACY; i++) {
+    if (!wrap_scalar_types[i] || Py_TYPE(object) != wrap_scalar_types[i]) continue;
+    if (!numpy_dtype_from_typenum(i, &dtype) || loom_dtype_size(dtype) > 8) return false;
+    out->typenum = i;
+    out->bits = 0;
+    PyArray_ScalarAsCtype(object, &out->bits);
+    return true;
+  }
+  return false;
+}
+
+static bool wrap_guard(const void *payload, PyObject *object) {
+  const wrap_scalar *want = payload;
+  wrap_scalar have;
+  return wrap_scalar_bits(object, &have) && have.typenum == want->typenum &&
+         have.bits == want->bits;
+}
+
+static bool wrap_add_guard(tracer *t, guard_kind kind, const source *s, const void *payload,
+                           size_t size) {
+  void *copy = malloc(size);
+  if (!copy) {
+    PyErr_NoMemory();
+    trace_raise_live(t);
+    return false;
+  }
+  memcpy(copy, payload, size);
+  trace_guard(t, (guard){.kind = kind,
+                         .source = s,
+                         .adapter = &loom_numpy_adapter,
+                         .payload = copy,
+                         .payload_size = size,
+                         .location = trace_location(t)});
+  return true;
+}
+
+static value *wrap_scalar_value(tracer *t, PyObject *object, const source *s) {
+  wrap_scalar scalar;
+  loom_dtype dtype;
+  if (!wrap_scalar_bits(object, &scalar) || scalar.typenum == NPY_HALF ||
+      !numpy_dtype_from_typenum(scalar.typenum, &dtype) || loom_dtype_is_complex(dtype))
+    return trace_break(t, BREAK_UNSUPPORTED_DTYPE, "a scalar of type %.100s",
+                       Py_TYPE(object)->tp_name);
+  if (s && !wrap_add_guard(t, GUARD_CUSTOM, s, &scalar, sizeof scalar)) return NULL;
+  value *v = np_constant_scalar(t, dtype, scalar.bits);
+  if (!v) return NULL;
+  v->source = s;
+  v->object = object;
+  np_array_of(v)->known = object;
+  return v;
+}
+
+/* An array made at capture: data of the graph. Small uniform ones are constants. */
+static value *wrap_constant(tracer *t, PyObject *object, const numpy_array_payload *p) {
+  loom_type type = type_make(p->dtype, p->nd, NULL);
+  int64_t strides[LOOM_MAX_RANK];
+  for (int i = 0; i < p->nd; i++)
+    type.dims[i] = p->dims[i];
+  PyArrayObject *data = (PyArrayObject *)PyArray_NewCopy((PyArrayObject *)object, NPY_CORDER);
+  if (!data) return trace_raise_live(t);
+  size_t size = loom_dtype_size(p->dtype), bytes = (size_t)PyArray_NBYTES(data);
+  const char *start = PyArray_BYTES(data);
+  loom_value node;
+  if (bytes == 0 || memcmp(start, start + size, bytes - size) == 0) {
+    uint64_t bits = 0;
+    if (bytes) memcpy(&bits, start, size);
+    Py_DECREF(data);
+    node = emit_constant(t, &type, bits);
+  } else {
+    loom_contiguous_strides(&type, strides);
+    node = trace_input(t, LOOM_INPUT_CONST, &type, strides, NULL, (PyObject *)data);
+  }
+  for (int i = 0; i < p->nd; i++)
+    strides[i] = p->strides[i];
+  value *v = np_fresh(t, node, strides);
+  if (v) np_array_of(v)->known = object;
+  return v;
+}
+
+static value *wrap_argument(tracer *t, PyObject *object, const source *s,
+                            const numpy_array_payload *p) {
+  loom_type type = type_make(p->dtype, 0, NULL);
+  int64_t elements[LOOM_MAX_RANK], strides[LOOM_MAX_RANK];
+  type.rank = p->nd;
+  for (int i = 0; i < p->nd; i++) {
+    type.dims[i] = p->dims[i];
+    strides[i] = p->strides[i];
+    elements[i] = p->strides[i] / (int64_t)loom_dtype_size(p->dtype);
+  }
+  numpy_array_payload guarded = *p;
+  guarded.flags_mask = NUMPY_ALIGNED | NUMPY_WRITEABLE;
+  if (!wrap_add_guard(t, GUARD_ARRAY, s, &guarded, sizeof guarded)) return NULL;
+  value *v = np_fresh(t, trace_input(t, LOOM_INPUT_ARRAY, &type, elements, s, NULL), strides);
+  if (!v) return NULL;
+  np_array *a = np_array_of(v);
+  a->writeable = p->flags & NUMPY_WRITEABLE;
+  a->storage->source = s;
+  a->storage->live = object;
+  v->source = s;
+  return v;
+}
+
+static value *wrap_array(tracer *t, PyObject *object, const source *s) {
+  numpy_array_payload p;
+  PyArrayObject *array = (PyArrayObject *)object;
+  if (!numpy_array_describe(object, &p) || !(p.flags & NUMPY_ALIGNED) ||
+      PyArray_NDIM(array) > LOOM_MAX_RANK)
+    return trace_break(t, BREAK_UNSUPPORTED_DTYPE,
+                       "an array of dtype '%c%d', byte order '%c', misaligned or with odd strides",
+                       PyArray_DESCR(array)->kind, (int)PyArray_ITEMSIZE(array),
+                       PyArray_DESCR(array)->byteorder);
+  loom_dtype dtype;
+  if (!np_dtype_of(t, PyArray_DESCR(array), &dtype)) return NULL;
+  return s ? wrap_argument(t, object, s, &p) : wrap_constant(t, object, &p);
+}
+
+/* An object whose class overrides NumPy's functions. Looks only at types: runs no code. */
+static bool wrap_overrides(PyObject *object) {
+  static PyObject *names[2];
+  if (!names[0]) {
+    names[0] = PyUnicode_InternFromString("__array_ufunc__");
+    names[1] = PyUnicode_InternFromString("__array_function__");
+  }
+  if (PyType_Check(object) || PyArray_IsScalar(object, Generic)) return false;
+  return _PyType_Lookup(Py_TYPE(object), names[0]) || _PyType_Lookup(Py_TYPE(object), names[1]);
+}
+
+static value *wrap(tracer *t, PyObject *object, const source *s) {
+  if (PyArray_CheckExact(object)) return wrap_array(t, object, s);
+  if (PyArray_IsScalar(object, Generic)) return wrap_scalar_value(t, object, s);
+  if (wrap_overrides(object))
+    return trace_break(t, BREAK_OVERRIDE, "an object of type %.100s", Py_TYPE(object)->tp_name);
+  return NULL;
+}
+
+static bool wrap_init(void) {
+  if (!numpy_array_init() || !np_ufunc_init() || !np_call_init()) return false;
+  for (int i = 0; i < NPY_NTYPES_LEGACY; i++)
+    if (i != NPY_OBJECT && i != NPY_STRING && i != NPY_UNICODE && i != NPY_VOID)
+      wrap_scalar_types[i] = (PyTypeObject *)PyArray_TypeObjectFromType(i);
+  return true;
+}
+
+const loom_adapter loom_numpy_adapter = {.name = "numpy",
+                                         .init = wrap_init,
+                                         .wrap = wrap,
+                                         .call = np_call_object,
+                                         .finish = np_finish,
+                                         .guard_array = numpy_array_guard,
+                                         .guard = wrap_guard,
+                                         .data = numpy_array_data,
+                                         .new_output = numpy_array_new_output,
+                                         .scalar = numpy_array_scalar,
+                                         .view = numpy_array_view,
+                                         .write = numpy_array_write,
+                                         .disjoint = numpy_array_disjoint,
+                                         .flags_matter = numpy_flags_matter};
