@@ -104,6 +104,25 @@ typedef struct loom_plan_kernel {
   uint32_t name;  /* in `names`: for profiles and logs */
 } loom_plan_kernel;
 
+/* ---- checksum.c, env.c ---------------------------------------------------------------------------------------------- */
+
+/* XXH3 with 64 bits: what every `checksum` here is. */
+uint64_t loom_checksum(const void *data, size_t size);
+/* XXH3 with 128 bits, high word first. */
+void loom_hash128(const void *data, size_t size, uint64_t out[2]);
+
+/* Environment variables (env.def). */
+typedef enum loom_env_variable {
+#define LOOM_ENV(ENUM, NAME, DEFAULT, TEXT) LOOM_ENV_##ENUM,
+#include "runtime/env.def"
+#undef LOOM_ENV
+  LOOM_ENV_COUNT
+} loom_env_variable;
+
+const char *loom_env(loom_env_variable variable); /* NULL when unset or empty */
+/* A number of bytes with an optional K, M or G; false when unset or not a number. */
+bool loom_env_bytes(loom_env_variable variable, uint64_t *out);
+
 /* ---- image.c: position-independent code -------------------------------------------------------------------------- */
 
 /* The bytes of an image: this header, code (with its constants, PC-relative), then for each import a word
@@ -193,15 +212,20 @@ void loom_plan_set_const(loom_plan *plan, uint32_t input, const void *data);
 typedef int (*loom_host_fn)(void *context, const char *name, uint32_t slot, void *const *buffers, uint32_t reads,
                             uint32_t count);
 
+/* Asked between instructions of a long run, about every 50 ms: not 0 stops it (LOOM_STATUS_INTERRUPTED). */
+typedef int (*loom_poll_fn)(void *context);
+
 typedef struct loom_call {
   void *const *inputs;     /* for each graph input of kind ARRAY its data; other entries are ignored */
   const uint64_t *scalars; /* in the order of the scalar inputs */
   void *const *outputs;
   loom_host_fn host;
   void *host_context;
+  loom_poll_fn poll; /* may be NULL; gets host_context */
 } loom_call;
 
-/* Runs a plan: status bits (0: all well). Callable from many threads at once; takes no lock of Python's. */
+/* Runs a plan: status bits (0: all well); of the floating-point flags those that the launches' masks name. Ends at
+ * the first status that is none of these flags. Callable from many threads at once; takes no lock of Python's. */
 uint32_t loom_plan_run(const loom_plan *plan, const loom_call *call);
 
 /* ---- cache.c: the disk cache ------------------------------------------------------------------------------------------------- */

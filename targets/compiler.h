@@ -1,4 +1,5 @@
-/* The compiler library's only entry points: what the Python extension finds with dlsym after opening the library. */
+/* The compiler library's only entry points: what the Python extension finds with dlsym after
+ * opening the library. */
 #ifndef LOOM_COMPILER_H
 #define LOOM_COMPILER_H
 
@@ -24,12 +25,14 @@ typedef struct loom_compile_info {
 /* Returns LOOM_COMPILER_ABI of this library. */
 typedef int (*loom_compiler_abi_fn)(void);
 /* Compiles a graph to the bytes of a plan (runtime/runtime.h). Thread-safe. `info` may be NULL. */
-typedef bool (*loom_compiler_compile_fn)(const loom_graph *graph, const loom_compile_options *options,
-                                         loom_bytes *out, loom_compile_info *info, loom_error *err);
+typedef bool (*loom_compiler_compile_fn)(const loom_graph *graph,
+                                         const loom_compile_options *options, loom_bytes *out,
+                                         loom_compile_info *info, loom_error *err);
 
-/* Exported names. */
-int loom_compiler_abi(void);
-bool loom_compiler_compile(const loom_graph *graph, const loom_compile_options *options, loom_bytes *out,
-                           loom_compile_info *info, loom_error *err);
+/* Exported names: all else of the library is hidden (exports.map). */
+#define LOOM_EXPORT __attribute__((visibility("default")))
+LOOM_EXPORT int loom_compiler_abi(void);
+LOOM_EXPORT bool loom_compiler_compile(const loom_graph *graph, const loom_compile_options *options,
+                                       loom_bytes *out, loom_compile_info *info, loom_error *err);
 
 #endif

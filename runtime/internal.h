@@ -1,0 +1,58 @@
+/* Shared by the files of this folder only. */
+#ifndef LOOM_RUNTIME_INTERNAL_H
+#define LOOM_RUNTIME_INTERNAL_H
+
+#include <time.h>
+#include <xmmintrin.h>
+
+#include "runtime/runtime.h"
+
+/* ---- MXCSR: the floating-point unit's flags around a kernel
+ * ------------------------------------------------------ */
+
+#define FP_STICKY                                                                                  \
+  0x1du /* invalid, divide, overflow, underflow; inexact and denormal matter to nobody */
+#define FP_MASKS 0x1f80u
+
+/* Clears the sticky flags and masks traps, when that changes anything: writing MXCSR costs more
+ * than reading it. Returns the caller's state for fp_end(). */
+static inline uint32_t fp_begin(void) {
+  uint32_t saved = _mm_getcsr();
+  if ((saved & (FP_STICKY | FP_MASKS)) != FP_MASKS) _mm_setcsr((saved & ~0x3fu) | FP_MASKS);
+  return saved;
+}
+
+/* The loom_fp_flag bits raised since fp_begin(); puts the caller's state back (inexact and denormal
+ * may stay set). */
+static inline uint32_t fp_end(uint32_t saved) {
+  uint32_t now = _mm_getcsr();
+  if ((now ^ saved) & (FP_STICKY | FP_MASKS)) _mm_setcsr(saved);
+  return ((now >> 2) & 7u) |
+         ((now & 1u) << 3); /* MXCSR's order is that of loom_fp_flag but for invalid */
+}
+
+/* ---- threads.c
+ * ------------------------------------------------------------------------------------------------------
+ */
+
+/* Makes spinning workers park at once: other code's threads are about to want the CPUs. */
+void loom_threads_park(void);
+
+/* ---- blocks.c
+ * -------------------------------------------------------------------------------------------------------
+ */
+
+/* Memory private to the calling thread, kept until the thread ends; what it held is lost when it
+ * grows. */
+void *loom_scratch(size_t size);
+/* Gives back blocks that nobody has asked for in a while; true when some are still kept. */
+bool loom_block_trim_idle(void);
+
+/* Milliseconds of a coarse monotonic clock: costs a few nanoseconds. */
+static inline uint64_t coarse_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return (uint64_t)now.tv_sec * 1000u + (uint64_t)now.tv_nsec / 1000000u;
+}
+
+#endif

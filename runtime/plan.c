@@ -1,0 +1,373 @@
+/* Plans: the binary form is checked when loaded, so that running it needs no checks.
+ *
+ * Loading resolves what it can: kernel entries to addresses, each launch's buffer list to places
+ * (which array of pointers, which entry, what offset). A plan of one launch of one chunk, the
+ * common small case, takes a path without allocation, lock or loop over instructions.
+ */
+#include "runtime/internal.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PLAN_STACK 32 /* buffers or parameters kept on the stack; more take a block */
+#define PLAN_ARENA_LARGEST ((uint64_t)1 << 46)
+#define PLAN_STOPS                                                                                 \
+  (~(uint32_t)(LOOM_FP_DIVIDE | LOOM_FP_OVERFLOW | LOOM_FP_UNDERFLOW | LOOM_FP_INVALID))
+#define POLL_MS 50u
+
+/* Where a buffer is found in one call: entry `index` of the inputs, outputs or constants, or in the
+ * arena. */
+typedef enum place_kind { PLACE_INPUT, PLACE_OUTPUT, PLACE_CONST, PLACE_ARENA } place_kind;
+typedef struct place {
+  uint32_t kind, index;
+  uint64_t offset;
+} place;
+
+struct loom_plan {
+  _Atomic uint32_t references;
+  loom_image image;
+  const loom_plan_instr *instrs;
+  const uint32_t *indices;
+  const char *names;
+  loom_kernel_fn *kernels;
+  void **consts;     /* for each input */
+  uint32_t *outputs; /* for each output: its buffer */
+  place *places;     /* for each buffer */
+  const loom_plan_buffer *buffers;
+  bool direct;         /* one launch of one chunk, no arena, lists that fit the stack */
+  uint32_t list_limit; /* the longest buffer or parameter list */
+  _Alignas(8) uint8_t bytes[];
+};
+
+const loom_plan_header *loom_plan_header_of(const loom_plan *plan) {
+  return (const loom_plan_header *)plan->bytes;
+}
+
+/* ---- checks
+ * ---------------------------------------------------------------------------------------------------------
+ */
+
+static bool check_section(const loom_plan_header *h, const loom_plan_section *s, size_t entry,
+                          const char *what, loom_error *err) {
+  if (s->offset % 8 || s->offset < sizeof *h ||
+      (uint64_t)s->offset + (uint64_t)s->count * entry > h->total_size)
+    return loom_fail(err, "plan: the %s (%u at %u) lie outside", what, s->count, s->offset);
+  return true;
+}
+
+static bool check_header(const void *bytes, size_t size, loom_plan_header *h, loom_error *err) {
+  if (size < sizeof *h) return loom_fail(err, "plan: truncated header (%zu bytes)", size);
+  memcpy(h, bytes, sizeof *h);
+  if (h->magic != LOOM_PLAN_MAGIC) return loom_fail(err, "plan: wrong magic number");
+  if (h->version != LOOM_PLAN_VERSION)
+    return loom_fail(err, "plan: version %u where %u is needed", h->version, LOOM_PLAN_VERSION);
+  if (h->total_size != size)
+    return loom_fail(err, "plan: %zu bytes where the header says %u", size, h->total_size);
+  size_t skipped = offsetof(loom_plan_header, checksum) + sizeof h->checksum;
+  if (h->checksum != loom_checksum((const uint8_t *)bytes + skipped, size - skipped))
+    return loom_fail(err, "plan: wrong checksum");
+  if (h->cpu_features & ~loom_cpu_features())
+    return loom_fail(err, "plan: made for another CPU (features 0x%llx)",
+                     (unsigned long long)h->cpu_features);
+  if (h->arena_size > PLAN_ARENA_LARGEST)
+    return loom_fail(err, "plan: an arena of %llu bytes", (unsigned long long)h->arena_size);
+  if (h->input_count != h->inputs.count || h->size_count)
+    return loom_fail(err, "plan: inputs or sizes that the header does not count");
+  /* Each needs a buffer or an input of its own, so larger numbers are nonsense and not worth their
+   * memory. */
+  if (h->output_count > h->buffers.count || h->scalar_count > h->inputs.count)
+    return loom_fail(err, "plan: %u outputs, %u scalars", h->output_count, h->scalar_count);
+  return check_section(h, &h->inputs, sizeof(loom_plan_input), "inputs", err) &&
+         check_section(h, &h->buffers, sizeof(loom_plan_buffer), "buffers", err) &&
+         check_section(h, &h->instrs, sizeof(loom_plan_instr), "instructions", err) &&
+         check_section(h, &h->indices, sizeof(uint32_t), "indices", err) &&
+         check_section(h, &h->kernels, sizeof(loom_plan_kernel), "kernels", err) &&
+         check_section(h, &h->names, 1, "names", err) &&
+         check_section(h, &h->image, 1, "image", err);
+}
+
+static bool check_inputs(const loom_plan_header *h, const uint8_t *bytes, loom_error *err) {
+  const loom_plan_input *inputs = (const void *)(bytes + h->inputs.offset);
+  const loom_plan_buffer *buffers = (const void *)(bytes + h->buffers.offset);
+  for (uint32_t i = 0; i < h->inputs.count; i++) {
+    const loom_plan_input *input = &inputs[i];
+    bool good = false;
+    if (input->kind == LOOM_PLAN_SCALAR)
+      good = input->buffer < h->scalar_count;
+    else if (input->kind == LOOM_PLAN_ARRAY || input->kind == LOOM_PLAN_CONST)
+      good = input->buffer < h->buffers.count &&
+             buffers[input->buffer].kind == LOOM_PLAN_BUFFER_INPUT &&
+             buffers[input->buffer].index == i;
+    if (!good) return loom_fail(err, "plan: input %u is not consistent", i);
+  }
+  return true;
+}
+
+static bool check_buffer(const loom_plan_header *h, const uint8_t *bytes,
+                         const loom_plan_buffer *b) {
+  const loom_plan_input *inputs = (const void *)(bytes + h->inputs.offset);
+  switch (b->kind) {
+  case LOOM_PLAN_BUFFER_INPUT:
+    return b->offset == 0 && b->index < h->inputs.count &&
+           inputs[b->index].kind != LOOM_PLAN_SCALAR;
+  case LOOM_PLAN_BUFFER_OUTPUT:
+    return b->offset == 0 && b->index < h->output_count && b->size <= PLAN_ARENA_LARGEST;
+  case LOOM_PLAN_BUFFER_ARENA:
+    return b->offset <= h->arena_size && b->size <= h->arena_size - b->offset;
+  default: return false;
+  }
+}
+
+static bool check_name(const loom_plan_header *h, const uint8_t *bytes, uint32_t name) {
+  return name < h->names.count &&
+         memchr(bytes + h->names.offset + name, 0, h->names.count - name) != NULL;
+}
+
+/* A list in `indices` whose entries are below `limit`. */
+static bool check_list(const loom_plan_header *h, const uint8_t *bytes, uint32_t first,
+                       uint32_t count, uint32_t limit) {
+  const uint32_t *indices = (const void *)(bytes + h->indices.offset);
+  if ((uint64_t)first + count > h->indices.count) return false;
+  for (uint32_t i = 0; i < count; i++)
+    if (indices[first + i] >= limit) return false;
+  return true;
+}
+
+static bool check_instr(const loom_plan_header *h, const uint8_t *bytes,
+                        const loom_plan_instr *in) {
+  const loom_plan_buffer *buffers = (const void *)(bytes + h->buffers.offset);
+  if (in->device || in->stream) return false;
+  switch (in->opcode) {
+  case LOOM_PLAN_LAUNCH:
+    return in->a < h->kernels.count &&
+           check_list(h, bytes, in->buffers, in->buffer_count, h->buffers.count) &&
+           check_list(h, bytes, in->params, in->param_count, h->scalar_count);
+  case LOOM_PLAN_HOST_CALL:
+    return check_name(h, bytes, in->a) && in->c <= in->buffer_count &&
+           check_list(h, bytes, in->buffers, in->buffer_count, h->buffers.count);
+  case LOOM_PLAN_COPY:
+    return in->a < h->buffers.count && in->b < h->buffers.count &&
+           buffers[in->a].size == buffers[in->b].size &&
+           buffers[in->a].size <= PLAN_ARENA_LARGEST &&
+           buffers[in->b].kind != LOOM_PLAN_BUFFER_INPUT;
+  default: return false;
+  }
+}
+
+static bool check_plan(const loom_plan_header *h, const uint8_t *bytes, loom_error *err) {
+  if (!check_inputs(h, bytes, err)) return false;
+  const loom_plan_buffer *buffers = (const void *)(bytes + h->buffers.offset);
+  for (uint32_t i = 0; i < h->buffers.count; i++)
+    if (!check_buffer(h, bytes, &buffers[i]))
+      return loom_fail(err, "plan: buffer %u is not valid", i);
+  const loom_plan_instr *instrs = (const void *)(bytes + h->instrs.offset);
+  for (uint32_t i = 0; i < h->instrs.count; i++)
+    if (!check_instr(h, bytes, &instrs[i]))
+      return loom_fail(err, "plan: instruction %u (opcode %u) is not valid", i, instrs[i].opcode);
+  return true;
+}
+
+/* ---- loading
+ * -----------------------------------------------------------------------------------------------------------
+ */
+
+static bool resolve_outputs(loom_plan *plan, const loom_plan_header *h, loom_error *err) {
+  memset(plan->outputs, 0xff, h->output_count * sizeof *plan->outputs);
+  for (uint32_t i = 0; i < h->buffers.count; i++) {
+    const loom_plan_buffer *b = &plan->buffers[i];
+    if (b->kind != LOOM_PLAN_BUFFER_OUTPUT) continue;
+    if (plan->outputs[b->index] != UINT32_MAX)
+      return loom_fail(err, "plan: two buffers for output %u", b->index);
+    plan->outputs[b->index] = i;
+  }
+  for (uint32_t i = 0; i < h->output_count; i++)
+    if (plan->outputs[i] == UINT32_MAX) return loom_fail(err, "plan: no buffer for output %u", i);
+  return true;
+}
+
+static void resolve_places(loom_plan *plan, const loom_plan_header *h) {
+  const loom_plan_input *inputs = (const void *)(plan->bytes + h->inputs.offset);
+  for (uint32_t i = 0; i < h->buffers.count; i++) {
+    const loom_plan_buffer *b = &plan->buffers[i];
+    place *p = &plan->places[i];
+    *p = (place){PLACE_ARENA, 0, b->offset};
+    if (b->kind == LOOM_PLAN_BUFFER_ARENA) continue;
+    bool constant = b->kind == LOOM_PLAN_BUFFER_INPUT && inputs[b->index].kind == LOOM_PLAN_CONST;
+    p->kind = b->kind == LOOM_PLAN_BUFFER_OUTPUT ? PLACE_OUTPUT
+              : constant                         ? PLACE_CONST
+                                                 : PLACE_INPUT;
+    p->index = b->index;
+    p->offset = 0;
+  }
+}
+
+static bool resolve_kernels(loom_plan *plan, const loom_plan_header *h, loom_error *err) {
+  if (!h->kernels.count) return true;
+  const uint8_t *image = plan->bytes + h->image.offset;
+  if (!loom_image_map(image, h->image.count, &plan->image, err)) return false;
+  const loom_image_header *code = (const void *)image;
+  const loom_plan_kernel *kernels = (const void *)(plan->bytes + h->kernels.offset);
+  for (uint32_t i = 0; i < h->kernels.count; i++) {
+    if (kernels[i].entry >= code->text_size || !check_name(h, plan->bytes, kernels[i].name))
+      return loom_fail(err, "plan: kernel %u has no entry or no name", i);
+    plan->kernels[i] = (loom_kernel_fn)(uintptr_t)(plan->image.base + kernels[i].entry);
+  }
+  return true;
+}
+
+static bool resolve_instrs(loom_plan *plan, const loom_plan_header *h, loom_error *err) {
+  for (uint32_t i = 0; i < h->instrs.count; i++) {
+    const loom_plan_instr *in = &plan->instrs[i];
+    uint32_t params = in->opcode == LOOM_PLAN_LAUNCH ? in->param_count : 0;
+    uint32_t longest = in->opcode == LOOM_PLAN_COPY ? 0
+                       : in->buffer_count > params  ? in->buffer_count
+                                                    : params;
+    if (longest > plan->list_limit) plan->list_limit = longest;
+  }
+  plan->direct = h->instrs.count == 1 && plan->instrs[0].opcode == LOOM_PLAN_LAUNCH &&
+                 plan->instrs[0].chunks == 1 && !plan->instrs[0].scratch && !h->arena_size &&
+                 plan->list_limit <= PLAN_STACK;
+  return resolve_places(plan, h), resolve_outputs(plan, h, err) && resolve_kernels(plan, h, err);
+}
+
+loom_plan *loom_plan_load(const void *bytes, size_t size, loom_error *err) {
+  loom_plan_header h;
+  if (!check_header(bytes, size, &h, err)) return NULL;
+  loom_plan *plan = calloc(1, sizeof *plan + size);
+  if (!plan) return loom_fail(err, "plan: out of memory"), NULL;
+  atomic_init(&plan->references, 1);
+  memcpy(plan->bytes, bytes, size);
+  plan->instrs = (const void *)(plan->bytes + h.instrs.offset);
+  plan->indices = (const void *)(plan->bytes + h.indices.offset);
+  plan->names = (const char *)plan->bytes + h.names.offset;
+  plan->buffers = (const void *)(plan->bytes + h.buffers.offset);
+  if (!check_plan(&h, plan->bytes, err)) goto fail;
+  plan->kernels = calloc(h.kernels.count + 1u, sizeof *plan->kernels);
+  plan->consts = calloc(h.inputs.count + 1u, sizeof *plan->consts);
+  plan->outputs = calloc(h.output_count + 1u, sizeof *plan->outputs);
+  plan->places = calloc(h.buffers.count + 1u, sizeof *plan->places);
+  if (!plan->kernels || !plan->consts || !plan->outputs || !plan->places) {
+    loom_fail(err, "plan: out of memory");
+    goto fail;
+  }
+  if (resolve_instrs(plan, &h, err)) return plan;
+fail:
+  loom_plan_unref(plan);
+  return NULL;
+}
+
+loom_plan *loom_plan_ref(loom_plan *plan) {
+  atomic_fetch_add_explicit(&plan->references, 1, memory_order_relaxed);
+  return plan;
+}
+
+void loom_plan_unref(loom_plan *plan) {
+  if (!plan || atomic_fetch_sub_explicit(&plan->references, 1, memory_order_acq_rel) != 1) return;
+  loom_image_unmap(&plan->image);
+  free(plan->kernels);
+  free(plan->consts);
+  free(plan->outputs);
+  free(plan->places);
+  free(plan);
+}
+
+size_t loom_plan_output_size(const loom_plan *plan, uint32_t index) {
+  if (index >= loom_plan_header_of(plan)->output_count) return 0;
+  return plan->buffers[plan->outputs[index]].size;
+}
+
+void loom_plan_set_const(loom_plan *plan, uint32_t input, const void *data) {
+  if (input < loom_plan_header_of(plan)->input_count) plan->consts[input] = (void *)(uintptr_t)data;
+}
+
+/* ---- running
+ * ----------------------------------------------------------------------------------------------------------------
+ */
+
+/* The arrays of pointers in the order of place_kind. */
+typedef struct bases {
+  void *const *array[3];
+  uint8_t *arena;
+} bases;
+
+static inline void *place_find(const place *p, const bases *b) {
+  return p->kind == PLACE_ARENA ? b->arena + p->offset : b->array[p->kind][p->index];
+}
+
+static void gather(const loom_plan *plan, const loom_plan_instr *in, const bases *b,
+                   void **buffers) {
+  const uint32_t *list = plan->indices + in->buffers;
+  for (uint32_t i = 0; i < in->buffer_count; i++)
+    buffers[i] = place_find(&plan->places[list[i]], b);
+}
+
+static void gather_params(const loom_plan *plan, const loom_plan_instr *in, const uint64_t *scalars,
+                          uint64_t *params) {
+  const uint32_t *list = plan->indices + in->params;
+  for (uint32_t i = 0; i < in->param_count; i++)
+    params[i] = scalars[list[i]];
+}
+
+static uint32_t run_instr(const loom_plan *plan, const loom_plan_instr *in, const loom_call *call,
+                          const bases *b, void **buffers, uint64_t *params) {
+  if (in->opcode == LOOM_PLAN_COPY) {
+    memmove(place_find(&plan->places[in->b], b), place_find(&plan->places[in->a], b),
+            plan->buffers[in->a].size);
+    return 0;
+  }
+  gather(plan, in, b, buffers);
+  if (in->opcode == LOOM_PLAN_LAUNCH) {
+    gather_params(plan, in, call->scalars, params);
+    uint32_t status =
+        loom_threads_launch(plan->kernels[in->a], buffers, params, in->scratch, in->chunks);
+    return status & (in->fp_mask | PLAN_STOPS);
+  }
+  loom_threads_park();
+  if (!call->host) return LOOM_STATUS_HOST;
+  int failed =
+      call->host(call->host_context, plan->names + in->a, in->b, buffers, in->c, in->buffer_count);
+  return failed ? LOOM_STATUS_HOST : 0;
+}
+
+static uint32_t run_all(const loom_plan *plan, const loom_call *call, const bases *b,
+                        void **buffers, uint64_t *params) {
+  uint32_t count = loom_plan_header_of(plan)->instrs.count, status = 0;
+  uint64_t polled = call->poll ? coarse_ms() : 0;
+  for (uint32_t i = 0; i < count && !(status & PLAN_STOPS); i++) {
+    if (call->poll && coarse_ms() - polled >= POLL_MS) {
+      if (call->poll(call->host_context)) return status | LOOM_STATUS_INTERRUPTED;
+      polled = coarse_ms();
+    }
+    status |= run_instr(plan, &plan->instrs[i], call, b, buffers, params);
+  }
+  return status;
+}
+
+static uint32_t run_direct(const loom_plan *plan, const loom_call *call, const bases *b) {
+  void *buffers[PLAN_STACK];
+  uint64_t params[PLAN_STACK];
+  const loom_plan_instr *in = plan->instrs;
+  gather(plan, in, b, buffers);
+  gather_params(plan, in, call->scalars, params);
+  uint32_t saved = fp_begin();
+  uint32_t status = plan->kernels[in->a](buffers, params, NULL, 0, 1);
+  status |= fp_end(saved);
+  return status & (in->fp_mask | PLAN_STOPS);
+}
+
+uint32_t loom_plan_run(const loom_plan *plan, const loom_call *call) {
+  bases b = {{call->inputs, call->outputs, plan->consts}, NULL};
+  if (plan->direct) return run_direct(plan, call, &b);
+  uint64_t arena_size = loom_plan_header_of(plan)->arena_size;
+  size_t lists_size = (size_t)plan->list_limit * (sizeof(void *) + sizeof(uint64_t));
+  void *stack[2 * PLAN_STACK];
+  void **lists = plan->list_limit > PLAN_STACK ? loom_block_alloc(lists_size) : stack;
+  b.arena = arena_size ? loom_block_alloc(arena_size) : NULL;
+  uint32_t status = LOOM_STATUS_MEMORY;
+  if (lists && (b.arena || !arena_size))
+    status = run_all(plan, call, &b, lists, (uint64_t *)(lists + plan->list_limit));
+  loom_block_free(b.arena, arena_size);
+  if (lists != stack) loom_block_free(lists, lists_size);
+  return status;
+}

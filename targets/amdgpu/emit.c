@@ -1,0 +1,51 @@
+/* The AMDGPU target: ELF objects, which ld.lld -shared turns into a code object. */
+#include <llvm-c/Core.h>
+#include <llvm-c/Target.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "targets/target.h"
+
+#define AMDGPU_KERNEL_CALLING_CONVENTION 91 /* llvm::CallingConv::AMDGPU_KERNEL */
+
+static pthread_once_t amdgpu_once = PTHREAD_ONCE_INIT;
+static void amdgpu_register(void) {
+  LLVMInitializeAMDGPUTargetInfo();
+  LLVMInitializeAMDGPUTarget();
+  LLVMInitializeAMDGPUTargetMC();
+  LLVMInitializeAMDGPUAsmPrinter();
+}
+static void amdgpu_init(void) { pthread_once(&amdgpu_once, amdgpu_register); }
+
+static const char *const amdgpu_cpus[] = {"gfx90a", "gfx942", "gfx1100"};
+
+static bool amdgpu_resolve(const loom_target_options *options, loom_target_cpu *out,
+                           loom_error *err) {
+  const char *name = options && options->cpu ? options->cpu : "native";
+  if (strcmp(name, "native") == 0) name = "gfx942";
+  for (size_t i = 0; i < sizeof amdgpu_cpus / sizeof *amdgpu_cpus; i++) {
+    if (strcmp(name, amdgpu_cpus[i]) != 0) continue;
+    snprintf(out->name, sizeof out->name, "%s", name);
+    out->features = "";
+    return true;
+  }
+  return loom_fail(err, "unknown AMDGPU architecture '%s': gfx90a, gfx942 or gfx1100", name);
+}
+
+static void amdgpu_prepare(LLVMModuleRef module, const loom_target_cpu *cpu) {
+  (void)cpu;
+  for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+    if (!LLVMIsDeclaration(f) && LLVMGetLinkage(f) == LLVMExternalLinkage)
+      LLVMSetFunctionCallConv(f, AMDGPU_KERNEL_CALLING_CONVENTION);
+}
+
+const loom_target loom_target_amdgpu = {
+    .name = "amdgpu",
+    .triple = "amdgcn-amd-amdhsa",
+    .summary = "AMD GPUs, as a code object",
+    .bit = 4,
+    .init = amdgpu_init,
+    .resolve = amdgpu_resolve,
+    .prepare = amdgpu_prepare,
+};

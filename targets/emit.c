@@ -1,0 +1,181 @@
+/* From the LLVM dialect to bytes, for every target: translate, a light pass pipeline, code
+ * generation.
+ *
+ * LLVM calls exit() on a fatal error. The legality check keeps known causes away; for the rest a
+ * fatal-error handler jumps out of the emission of this thread (as LLVM's own crash recovery does),
+ * gives up what LLVM held, and reports.
+ */
+#include <llvm-c/Analysis.h>
+#include <llvm-c/Core.h>
+#include <llvm-c/ErrorHandling.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+#include <mlir-c/RegisterEverything.h>
+#include <mlir-c/Target/LLVMIR.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "targets/target.h"
+
+/* ---- fatal errors ---- */
+
+typedef struct emit_guard {
+  jmp_buf jump;
+  char message[256];
+} emit_guard;
+
+static _Thread_local emit_guard *emit_current;
+
+static void emit_fatal(const char *reason) {
+  emit_guard *guard = emit_current;
+  if (!guard) {
+    fprintf(stderr, "frameloom: LLVM: %s\n", reason);
+    return;
+  }
+  snprintf(guard->message, sizeof guard->message, "%s", reason);
+  emit_current = NULL;
+  longjmp(guard->jump, 1);
+}
+
+static pthread_once_t emit_once = PTHREAD_ONCE_INIT;
+static void emit_init(void) { LLVMInstallFatalErrorHandler(emit_fatal); }
+
+/* ---- one emission ---- */
+
+typedef struct emit_job {
+  const loom_target *target;
+  MlirModule module;
+  loom_target_cpu cpu;
+  loom_emit_kind kind;
+  LLVMContextRef context;
+  LLVMModuleRef ir;
+  LLVMTargetMachineRef machine;
+  LLVMMemoryBufferRef buffer;
+  loom_bytes *out;
+  loom_error *err;
+} emit_job;
+
+/* Inlining of bodies, scalar replacement, CSE and hoisting: no vectoriser, the lowering wrote
+ * vectors itself. */
+static const char emit_passes[] =
+    "always-inline,function(sroa,early-cse,instcombine,simplifycfg,loop-mssa(licm))";
+
+static void emit_diagnostic(LLVMDiagnosticInfoRef info, void *user) {
+  if (LLVMGetDiagInfoSeverity(info) != LLVMDSError) return;
+  char *text = LLVMGetDiagInfoDescription(info);
+  loom_fail(user, "LLVM: %s", text);
+  LLVMDisposeMessage(text);
+}
+
+static bool emit_machine(emit_job *job) {
+  LLVMTargetRef target;
+  char *message = NULL;
+  if (LLVMGetTargetFromTriple(job->target->triple, &target, &message)) {
+    loom_fail(job->err, "LLVM has no target %s: %s", job->target->triple, message ? message : "");
+    LLVMDisposeMessage(message);
+    return false;
+  }
+  job->machine =
+      LLVMCreateTargetMachine(target, job->target->triple, job->cpu.name, job->cpu.features,
+                              LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelDefault);
+  return job->machine != NULL || loom_fail(job->err, "no machine for %s", job->target->triple);
+}
+
+static bool emit_translate(emit_job *job) {
+  MlirOperation op = mlirModuleGetOperation(job->module);
+  mlirRegisterAllLLVMTranslations(mlirOperationGetContext(op));
+  job->ir = mlirTranslateModuleToLLVMIR(op, job->context);
+  if (!job->ir) return loom_fail(job->err, "the module cannot be translated to LLVM IR");
+  LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(job->machine);
+  LLVMSetModuleDataLayout(job->ir, layout);
+  LLVMDisposeTargetData(layout);
+  LLVMSetTarget(job->ir, job->target->triple);
+  for (LLVMValueRef f = LLVMGetFirstFunction(job->ir); f; f = LLVMGetNextFunction(f)) {
+    if (LLVMIsDeclaration(f)) continue;
+    LLVMAddTargetDependentFunctionAttr(f, "target-cpu", job->cpu.name);
+    LLVMAddTargetDependentFunctionAttr(f, "target-features", job->cpu.features);
+  }
+  job->target->prepare(job->ir, &job->cpu);
+  return true;
+}
+
+static bool emit_optimise(emit_job *job) {
+  char *message = NULL;
+  if (LLVMVerifyModule(job->ir, LLVMReturnStatusAction, &message)) {
+    loom_fail(job->err, "invalid LLVM IR: %.300s", message);
+    LLVMDisposeMessage(message);
+    return false;
+  }
+  LLVMDisposeMessage(message);
+  LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+  LLVMErrorRef error = LLVMRunPasses(job->ir, emit_passes, job->machine, options);
+  LLVMDisposePassBuilderOptions(options);
+  if (!error) return true;
+  char *text = LLVMGetErrorMessage(error);
+  loom_fail(job->err, "LLVM: %s", text);
+  LLVMDisposeErrorMessage(text);
+  return false;
+}
+
+static bool emit_copy(emit_job *job, const char *data, size_t size) {
+  job->out->data = malloc(size ? size : 1);
+  if (!job->out->data) return loom_fail(job->err, "out of memory");
+  memcpy(job->out->data, data, size);
+  job->out->size = size;
+  return true;
+}
+
+static bool emit_generate(emit_job *job) {
+  if (job->kind == LOOM_EMIT_LLVM) {
+    char *text = LLVMPrintModuleToString(job->ir);
+    bool ok = emit_copy(job, text, strlen(text));
+    LLVMDisposeMessage(text);
+    return ok;
+  }
+  char *message = NULL;
+  LLVMCodeGenFileType type = job->kind == LOOM_EMIT_OBJECT ? LLVMObjectFile : LLVMAssemblyFile;
+  if (LLVMTargetMachineEmitToMemoryBuffer(job->machine, job->ir, type, &message, &job->buffer)) {
+    loom_fail(job->err, "LLVM: %s", message ? message : "emission failed");
+    LLVMDisposeMessage(message);
+    return false;
+  }
+  if (job->err->message[0]) return false; /* a diagnostic that LLVM went on after */
+  return emit_copy(job, LLVMGetBufferStart(job->buffer), LLVMGetBufferSize(job->buffer));
+}
+
+static void emit_dispose(emit_job *job) {
+  if (job->buffer) LLVMDisposeMemoryBuffer(job->buffer);
+  if (job->ir) LLVMDisposeModule(job->ir);
+  if (job->machine) LLVMDisposeTargetMachine(job->machine);
+  if (job->context) LLVMContextDispose(job->context);
+}
+
+static bool emit_guarded(emit_job *job) {
+  emit_guard guard;
+  if (setjmp(guard.jump)) /* what LLVM held is lost: its state may be half-made */
+    return loom_fail(job->err, "LLVM: %s", guard.message);
+  emit_current = &guard;
+  job->context = LLVMContextCreate();
+  LLVMContextSetDiagnosticHandler(job->context, emit_diagnostic, job->err);
+  bool ok = emit_machine(job) && emit_translate(job) && emit_optimise(job) && emit_generate(job);
+  emit_dispose(job);
+  emit_current = NULL;
+  return ok;
+}
+
+bool loom_target_emit(const loom_target *target, MlirModule module,
+                      const loom_target_options *options, loom_emit_kind kind, loom_bytes *out,
+                      loom_error *err) {
+  loom_error own;
+  emit_job job = {.target = target, .module = module, .kind = kind, .out = out};
+  job.err = err ? err : &own;
+  job.err->message[0] = 0;
+  *out = (loom_bytes){NULL, 0};
+  if (!loom_target_resolve(target, options, &job.cpu, job.err)) return false;
+  if (!loom_legal_check(target, module, job.err)) return false;
+  pthread_once(&emit_once, emit_init);
+  target->init();
+  return emit_guarded(&job);
+}

@@ -1,0 +1,94 @@
+/* The targets: from a module in the LLVM dialect to objects, assembly and mapped code. Knows MLIR
+ * and LLVM-C, never Python. Sections by file: target.c, legal.c, emit.c, x86/image.c.
+ */
+#ifndef LOOM_TARGET_H
+#define LOOM_TARGET_H
+
+#include <llvm-c/TargetMachine.h>
+#include <mlir-c/IR.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "graph/graph.h"
+
+/* ---- target.c: one row of targets.def each
+ * ------------------------------------------------------------------------ */
+
+typedef struct loom_target_options {
+  const char
+      *cpu; /* "native" (or NULL) for this machine, else a name that LLVM knows for the target */
+} loom_target_options;
+
+/* What a CPU name means for LLVM. */
+typedef struct loom_target_cpu {
+  char name[64];
+  const char *features; /* static storage */
+  uint64_t needs;       /* LOOM_CPU_* bits that running the code needs (x86) */
+  uint32_t vector_bits; /* width of the vector unit; 0: one lane is one thread */
+} loom_target_cpu;
+
+typedef struct loom_target {
+  const char *name, *triple, *summary;
+  uint32_t bit; /* in legal.def */
+  void (*init)(void);
+  bool (*resolve)(const loom_target_options *options, loom_target_cpu *out, loom_error *err);
+  /* Marks entry points and globals once the module is LLVM IR. */
+  void (*prepare)(LLVMModuleRef module, const loom_target_cpu *cpu);
+} loom_target;
+
+/* NULL for a name that is in no row. */
+const loom_target *loom_target_find(const char *name);
+/* What `options` resolves to on the x86 target: never fails for "native". */
+bool loom_target_resolve(const loom_target *target, const loom_target_options *options,
+                         loom_target_cpu *out, loom_error *err);
+
+extern const loom_target loom_target_x86, loom_target_nvptx, loom_target_amdgpu;
+
+/* ---- legal.c
+ * --------------------------------------------------------------------------------------------------------
+ */
+
+/* Only ops, types and intrinsics of legal.def may reach LLVM, which aborts the process on some that
+ * it cannot select. Emits a diagnostic at each op that is not allowed; `err` gets the first. */
+bool loom_legal_check(const loom_target *target, MlirModule module, loom_error *err);
+
+/* ---- emit.c
+ * ---------------------------------------------------------------------------------------------------------
+ */
+
+typedef enum loom_emit_kind { LOOM_EMIT_OBJECT, LOOM_EMIT_ASSEMBLY, LOOM_EMIT_LLVM } loom_emit_kind;
+
+/* Translates a module of the LLVM dialect, optimises it lightly and emits it. The module is left as
+ * it was. `out` is malloc'ed; text has no NUL at its end. A fatal error of LLVM becomes `err`.
+ * Thread-safe. */
+bool loom_target_emit(const loom_target *target, MlirModule module,
+                      const loom_target_options *options, loom_emit_kind kind, loom_bytes *out,
+                      loom_error *err);
+
+/* ---- x86/image.c: from an object to position-independent code
+ * ---------------------------------------------------------- */
+
+typedef struct loom_entry {
+  char *name;
+  uint32_t offset; /* from the start of the image's code */
+} loom_entry;
+
+typedef struct loom_entries {
+  loom_entry *items;
+  size_t count;
+} loom_entries;
+
+void loom_entries_fini(loom_entries *entries);
+/* Offset of an entry by name, or -1. */
+int64_t loom_entries_find(const loom_entries *entries, const char *name);
+
+/* Lays out an x86-64 ELF object as one image (runtime.h: loom_image_header). Functions that are
+ * global in the object become entries. Undefined symbols must be rows of runtime/support.def. */
+bool loom_x86_link(const loom_bytes *object, loom_bytes *image, loom_entries *entries,
+                   loom_error *err);
+
+/* loom_target_emit and loom_x86_link in one: what the compiler library does. */
+bool loom_x86_emit(MlirModule module, const loom_target_options *options, loom_bytes *image,
+                   loom_entries *entries, loom_error *err);
+
+#endif

@@ -1,0 +1,86 @@
+/* The x86-64 target: which CPU, and what its modules need. */
+#include <llvm-c/Core.h>
+#include <llvm-c/Target.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/runtime.h"
+#include "targets/target.h"
+
+static pthread_once_t x86_once = PTHREAD_ONCE_INIT;
+static void x86_register(void) {
+  LLVMInitializeX86TargetInfo();
+  LLVMInitializeX86Target();
+  LLVMInitializeX86TargetMC();
+  LLVMInitializeX86AsmPrinter();
+}
+static void x86_init(void) { pthread_once(&x86_once, x86_register); }
+
+/* Kernels are written for a vector width of their own, so a CPU is one of two levels (or the plain
+ * one, which loom-compile accepts for objects); the name of a model would make the cache's key
+ * finer without making code better. */
+static const struct {
+  const char *name, *features;
+  uint64_t needs;
+  uint32_t vector_bits;
+} x86_cpus[] = {
+    {"x86-64", "", 0, 128},
+    {"x86-64-v3", "", LOOM_CPU_AVX2, 256},
+    {"x86-64-v4", "-prefer-256-bit", LOOM_CPU_AVX2 | LOOM_CPU_AVX512, 512},
+};
+
+static const char *x86_native(void) {
+  uint64_t have = loom_cpu_features();
+  if (have & LOOM_CPU_AVX512) return "x86-64-v4";
+  return have & LOOM_CPU_AVX2 ? "x86-64-v3" : "x86-64";
+}
+
+static bool x86_resolve(const loom_target_options *options, loom_target_cpu *out, loom_error *err) {
+  const char *name = options && options->cpu ? options->cpu : "native";
+  if (strcmp(name, "native") == 0) name = x86_native();
+  for (size_t i = 0; i < sizeof x86_cpus / sizeof *x86_cpus; i++) {
+    if (strcmp(name, x86_cpus[i].name) != 0) continue;
+    snprintf(out->name, sizeof out->name, "%s", name);
+    out->features = x86_cpus[i].features;
+    out->needs = x86_cpus[i].needs;
+    out->vector_bits = x86_cpus[i].vector_bits;
+    return true;
+  }
+  return loom_fail(err, "unknown x86 CPU '%s': native, x86-64, x86-64-v3 or x86-64-v4", name);
+}
+
+static void x86_attribute(LLVMValueRef function, const char *name) {
+  unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+  LLVMContextRef context = LLVMGetModuleContext(LLVMGetGlobalParent(function));
+  LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex,
+                          LLVMCreateEnumAttribute(context, kind, 0));
+}
+
+/* No unwinding through kernels: no unwind tables, no landing pads. */
+static void x86_prepare(LLVMModuleRef module, const loom_target_cpu *cpu) {
+  (void)cpu;
+  for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+    if (!LLVMIsDeclaration(f)) x86_attribute(f, "nounwind");
+}
+
+const loom_target loom_target_x86 = {
+    .name = "x86",
+    .triple = "x86_64-unknown-linux-gnu",
+    .summary = "x86-64 with AVX2 or AVX-512",
+    .bit = 1,
+    .init = x86_init,
+    .resolve = x86_resolve,
+    .prepare = x86_prepare,
+};
+
+bool loom_x86_emit(MlirModule module, const loom_target_options *options, loom_bytes *image,
+                   loom_entries *entries, loom_error *err) {
+  loom_bytes object;
+  if (!loom_target_emit(&loom_target_x86, module, options, LOOM_EMIT_OBJECT, &object, err))
+    return false;
+  bool ok = loom_x86_link(&object, image, entries, err);
+  free(object.data);
+  return ok;
+}

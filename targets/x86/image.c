@@ -1,0 +1,292 @@
+/* From an ELF object to position-independent code that can be mapped anywhere.
+ *
+ * Layout of the code part: every executable section, then a stub of 8 bytes for each import, up to
+ * a page boundary; then a slot of 8 bytes for each import and every read-only section. All
+ * references are relative to the instruction pointer and stay inside, so that nothing is patched
+ * when the image is mapped but the import slots. An object with writable data, an absolute address
+ * or a symbol that is not in runtime/support.def is refused.
+ */
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/runtime.h"
+#include "targets/target.h"
+
+#define LINK_STUB 8u /* ff 25 disp32: jmp *slot(%rip), padded */
+
+typedef struct link_job {
+  const uint8_t *bytes;
+  size_t size;
+  const Elf64_Shdr *sections;
+  uint32_t section_count;
+  const Elf64_Sym *symbols;
+  uint32_t symbol_count;
+  const char *names; /* of symbols */
+  size_t names_size;
+  const char *section_names;
+  size_t section_names_size;
+  uint32_t *offsets; /* of each section in the code; UINT32_MAX: not loaded */
+  int32_t import_of[LOOM_SUPPORT_COUNT];
+  loom_image_import imports[LOOM_SUPPORT_COUNT];
+  uint32_t import_count, stubs, slots, text_size, code_size;
+  uint8_t *code;
+  loom_error *err;
+} link_job;
+
+/* ---- reading the object ---- */
+
+static bool link_range(const link_job *job, uint64_t offset, uint64_t size) {
+  return offset <= job->size && size <= job->size - offset;
+}
+
+static bool link_section(const link_job *job, uint32_t index, uint32_t entry, const void **out,
+                         size_t *count) {
+  if (index >= job->section_count) return false;
+  const Elf64_Shdr *s = &job->sections[index];
+  if (!link_range(job, s->sh_offset, s->sh_size)) return false;
+  if (entry > 1 && (s->sh_offset % 8 || s->sh_size % entry)) return false;
+  *out = job->bytes + s->sh_offset;
+  *count = s->sh_size / entry;
+  return true;
+}
+
+static const char *link_string(const char *table, size_t size, uint32_t offset) {
+  if (offset >= size || !memchr(table + offset, 0, size - offset)) return "";
+  return table + offset;
+}
+
+static bool link_open(link_job *job) {
+  const Elf64_Ehdr *header = (const Elf64_Ehdr *)job->bytes;
+  if (job->size < sizeof *header || memcmp(header->e_ident, ELFMAG, SELFMAG) ||
+      header->e_type != ET_REL || header->e_machine != EM_X86_64)
+    return loom_fail(job->err, "not an x86-64 object");
+  job->section_count = header->e_shnum;
+  if (!link_range(job, header->e_shoff, (uint64_t)header->e_shnum * sizeof(Elf64_Shdr)))
+    return loom_fail(job->err, "damaged object: sections");
+  job->sections = (const Elf64_Shdr *)(job->bytes + header->e_shoff);
+  const void *data;
+  size_t count;
+  if (!link_section(job, header->e_shstrndx, 1, &data, &job->section_names_size))
+    return loom_fail(job->err, "damaged object: section names");
+  job->section_names = data;
+  for (uint32_t i = 0; i < job->section_count; i++) {
+    if (job->sections[i].sh_type != SHT_SYMTAB) continue;
+    if (!link_section(job, i, sizeof(Elf64_Sym), &data, &count))
+      return loom_fail(job->err, "damaged object: symbols");
+    job->symbols = data;
+    job->symbol_count = (uint32_t)count;
+    if (!link_section(job, job->sections[i].sh_link, 1, &data, &job->names_size))
+      return loom_fail(job->err, "damaged object: symbol names");
+    job->names = data;
+  }
+  return true;
+}
+
+static const char *link_symbol_name(const link_job *job, const Elf64_Sym *symbol) {
+  return link_string(job->names, job->names_size, symbol->st_name);
+}
+
+/* ---- laying out ---- */
+
+/* Unwind tables and notes: loaded by linkers, of no use here. */
+static bool link_skipped(const link_job *job, const Elf64_Shdr *s) {
+  const char *name = link_string(job->section_names, job->section_names_size, s->sh_name);
+  return !(s->sh_flags & SHF_ALLOC) || s->sh_size == 0 || s->sh_type == SHT_NOTE ||
+         strcmp(name, ".eh_frame") == 0 || s->sh_type == SHT_X86_64_UNWIND;
+}
+
+static bool link_place(link_job *job, bool text, uint32_t *at) {
+  for (uint32_t i = 0; i < job->section_count; i++) {
+    const Elf64_Shdr *s = &job->sections[i];
+    if (link_skipped(job, s) || !!(s->sh_flags & SHF_EXECINSTR) != text) continue;
+    const char *name = link_string(job->section_names, job->section_names_size, s->sh_name);
+    if (s->sh_flags & SHF_WRITE || s->sh_type != SHT_PROGBITS)
+      return loom_fail(job->err, "section %s is writable: kernels have no state", name);
+    uint64_t align = s->sh_addralign ? s->sh_addralign : 1;
+    uint64_t place = (*at + align - 1) / align * align;
+    if (align > LOOM_IMAGE_PAGE || place + s->sh_size > INT32_MAX ||
+        !link_range(job, s->sh_offset, s->sh_size))
+      return loom_fail(job->err, "section %s does not fit an image", name);
+    job->offsets[i] = (uint32_t)place;
+    *at = (uint32_t)(place + s->sh_size);
+  }
+  return true;
+}
+
+static bool link_import(link_job *job) {
+  memset(job->import_of, 0xff, sizeof job->import_of);
+  for (uint32_t i = 1; i < job->symbol_count; i++) {
+    const Elf64_Sym *symbol = &job->symbols[i];
+    if (symbol->st_shndx != SHN_UNDEF) continue;
+    const char *name = link_symbol_name(job, symbol);
+    int function = loom_support_find(name);
+    if (function < 0)
+      return loom_fail(job->err, "code needs '%s', which is not in the support table", name);
+    if (job->import_of[function] >= 0) continue;
+    job->import_of[function] = (int32_t)job->import_count;
+    job->imports[job->import_count++].function = (uint32_t)function;
+  }
+  return true;
+}
+
+static uint32_t link_round(uint32_t value, uint32_t to) { return (value + to - 1) / to * to; }
+
+static bool link_layout(link_job *job) {
+  job->offsets = malloc(sizeof *job->offsets * (job->section_count + 1));
+  if (!job->offsets) return loom_fail(job->err, "out of memory");
+  for (uint32_t i = 0; i < job->section_count; i++)
+    job->offsets[i] = UINT32_MAX;
+  uint32_t at = 0;
+  if (!link_import(job) || !link_place(job, true, &at)) return false;
+  job->stubs = link_round(at, LINK_STUB);
+  job->text_size = link_round(job->stubs + job->import_count * LINK_STUB, LOOM_IMAGE_PAGE);
+  if (at == 0) return loom_fail(job->err, "the object has no code");
+  job->slots = at = job->text_size;
+  at += job->import_count * 8;
+  if (!link_place(job, false, &at)) return false;
+  job->code_size = link_round(at, 8);
+  job->code = calloc(1, job->code_size);
+  if (!job->code) return loom_fail(job->err, "out of memory");
+  memset(job->code, 0xcc, job->text_size); /* int3 between functions */
+  for (uint32_t i = 0; i < job->section_count; i++)
+    if (job->offsets[i] != UINT32_MAX)
+      memcpy(job->code + job->offsets[i], job->bytes + job->sections[i].sh_offset,
+             job->sections[i].sh_size);
+  return true;
+}
+
+static void link_stubs(link_job *job) {
+  for (uint32_t i = 0; i < job->import_count; i++) {
+    uint32_t stub = job->stubs + i * LINK_STUB;
+    job->imports[i].slot = job->slots + i * 8;
+    int32_t displacement = (int32_t)(job->imports[i].slot - (stub + 6));
+    job->code[stub] = 0xff;
+    job->code[stub + 1] = 0x25;
+    memcpy(job->code + stub + 2, &displacement, 4);
+  }
+}
+
+/* ---- relocations ---- */
+
+/* Where a symbol lies in the code; of an import its stub, or with `slot` its slot. */
+static bool link_address(link_job *job, uint32_t index, bool slot, int64_t *out) {
+  if (index >= job->symbol_count) return loom_fail(job->err, "damaged object: relocation");
+  const Elf64_Sym *symbol = &job->symbols[index];
+  const char *name = link_symbol_name(job, symbol);
+  if (symbol->st_shndx == SHN_UNDEF) {
+    int function = loom_support_find(name);
+    if (function < 0 || job->import_of[function] < 0)
+      return loom_fail(job->err, "code needs '%s', which is not in the support table", name);
+    uint32_t import = (uint32_t)job->import_of[function];
+    *out = slot ? job->slots + import * 8 : job->stubs + import * LINK_STUB;
+    return true;
+  }
+  if (slot) return loom_fail(job->err, "'%s' is reached by its absolute address", name);
+  if (symbol->st_shndx >= job->section_count || job->offsets[symbol->st_shndx] == UINT32_MAX)
+    return loom_fail(job->err, "'%s' is in a section that an image does not have", name);
+  *out = (int64_t)job->offsets[symbol->st_shndx] + (int64_t)symbol->st_value;
+  return true;
+}
+
+static bool link_relocate(link_job *job, uint32_t section, const Elf64_Rela *rela) {
+  uint32_t type = ELF64_R_TYPE(rela->r_info), index = ELF64_R_SYM(rela->r_info);
+  uint32_t width = type == R_X86_64_PC64 ? 8 : 4;
+  bool slot =
+      type == R_X86_64_GOTPCREL || type == R_X86_64_GOTPCRELX || type == R_X86_64_REX_GOTPCRELX;
+  if (type == R_X86_64_NONE) return true;
+  if (!slot && type != R_X86_64_PC32 && type != R_X86_64_PLT32 && type != R_X86_64_PC64)
+    return loom_fail(job->err, "relocation of type %u against '%s' is not relative to the code",
+                     type,
+                     index < job->symbol_count ? link_symbol_name(job, &job->symbols[index]) : "");
+  uint64_t size = job->sections[section].sh_size;
+  if (rela->r_offset > size || size - rela->r_offset < width)
+    return loom_fail(job->err, "damaged object: relocation outside its section");
+  int64_t target, place = (int64_t)job->offsets[section] + (int64_t)rela->r_offset;
+  if (!link_address(job, index, slot, &target)) return false;
+  int64_t value = target + rela->r_addend - place;
+  if (width == 4 && (value < INT32_MIN || value > INT32_MAX))
+    return loom_fail(job->err, "relocation out of range");
+  memcpy(job->code + place, &value, width);
+  return true;
+}
+
+static bool link_relocations(link_job *job) {
+  for (uint32_t i = 0; i < job->section_count; i++) {
+    const Elf64_Shdr *s = &job->sections[i];
+    uint32_t section = s->sh_info;
+    if (s->sh_type == SHT_REL) return loom_fail(job->err, "damaged object: REL section");
+    if (s->sh_type != SHT_RELA) continue;
+    if (section >= job->section_count) return loom_fail(job->err, "damaged object: RELA section");
+    if (job->offsets[section] == UINT32_MAX) continue;
+    const void *data;
+    size_t count;
+    if (!link_section(job, i, sizeof(Elf64_Rela), &data, &count))
+      return loom_fail(job->err, "damaged object: relocations");
+    for (size_t r = 0; r < count; r++)
+      if (!link_relocate(job, section, (const Elf64_Rela *)data + r)) return false;
+  }
+  return true;
+}
+
+/* ---- what comes out ---- */
+
+static bool link_entries(link_job *job, loom_entries *out) {
+  out->items = calloc(job->symbol_count + 1, sizeof *out->items);
+  if (!out->items) return loom_fail(job->err, "out of memory");
+  for (uint32_t i = 1; i < job->symbol_count; i++) {
+    const Elf64_Sym *symbol = &job->symbols[i];
+    int64_t address;
+    if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || symbol->st_shndx == SHN_UNDEF ||
+        ELF64_ST_BIND(symbol->st_info) != STB_GLOBAL)
+      continue;
+    if (!link_address(job, i, false, &address)) return false;
+    char *name = strdup(link_symbol_name(job, symbol));
+    if (!name) return loom_fail(job->err, "out of memory");
+    out->items[out->count++] = (loom_entry){name, (uint32_t)address};
+  }
+  return true;
+}
+
+static bool link_write(link_job *job, loom_bytes *out) {
+  size_t imports = job->import_count * sizeof *job->imports;
+  loom_image_header header = {.magic = LOOM_IMAGE_MAGIC,
+                              .code_size = job->code_size,
+                              .text_size = job->text_size,
+                              .import_count = job->import_count};
+  out->size = sizeof header + job->code_size + imports;
+  out->data = malloc(out->size);
+  if (!out->data) return loom_fail(job->err, "out of memory");
+  memcpy(out->data + sizeof header, job->code, job->code_size);
+  memcpy(out->data + sizeof header + job->code_size, job->imports, imports);
+  header.checksum = loom_checksum(out->data + sizeof header, out->size - sizeof header);
+  memcpy(out->data, &header, sizeof header);
+  return true;
+}
+
+bool loom_x86_link(const loom_bytes *object, loom_bytes *image, loom_entries *entries,
+                   loom_error *err) {
+  link_job job = {.bytes = object->data, .size = object->size, .err = err};
+  *image = (loom_bytes){NULL, 0};
+  *entries = (loom_entries){NULL, 0};
+  bool ok = link_open(&job) && link_layout(&job);
+  if (ok) link_stubs(&job);
+  ok = ok && link_relocations(&job) && link_entries(&job, entries) && link_write(&job, image);
+  free(job.offsets);
+  free(job.code);
+  if (!ok) loom_entries_fini(entries);
+  return ok;
+}
+
+void loom_entries_fini(loom_entries *entries) {
+  for (size_t i = 0; i < entries->count; i++)
+    free(entries->items[i].name);
+  free(entries->items);
+  *entries = (loom_entries){NULL, 0};
+}
+
+int64_t loom_entries_find(const loom_entries *entries, const char *name) {
+  for (size_t i = 0; i < entries->count; i++)
+    if (strcmp(entries->items[i].name, name) == 0) return entries->items[i].offset;
+  return -1;
+}

@@ -1,0 +1,96 @@
+#include "build.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const uint8_t test_text[] = {
+    /* 00 */ 0x48, 0x8b, 0x07,                         /* mov rax, [rdi] */
+    /* 03 */ 0x4c, 0x8b, 0x4f, 0x08,                   /* mov r9, [rdi + 8] */
+    /* 07 */ 0x4c, 0x8b, 0x57, 0x10,                   /* mov r10, [rdi + 16] */
+    /* 0b */ 0x4c, 0x39, 0xc1,                         /* cmp rcx, r8 */
+    /* 0e */ 0x7d, 0x16,                               /* jge 26 */
+    /* 10 */ 0xf3, 0x0f, 0x10, 0x04, 0x88,             /* movss xmm0, [rax + rcx * 4] */
+    /* 15 */ 0xf3, 0x41, 0x0f, 0x58, 0x04, 0x89,       /* addss xmm0, [r9 + rcx * 4] */
+    /* 1b */ 0xf3, 0x41, 0x0f, 0x11, 0x04, 0x8a,       /* movss [r10 + rcx * 4], xmm0 */
+    /* 21 */ 0x48, 0xff, 0xc1,                         /* inc rcx */
+    /* 24 */ 0xeb, 0xe5,                               /* jmp 0b */
+    /* 26 */ 0x31, 0xc0,                               /* xor eax, eax */
+    /* 28 */ 0xc3,                                     /* ret */
+    /* 29 */ 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, /* nop */
+    /* 30 */ 0x48, 0x8b, 0x06,                         /* mov rax, [rsi] */
+    /* 33 */ 0xff, 0xe0,                               /* jmp rax */
+    /* 35 */ 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, /* nop */
+    /* 40 */ 0x48, 0x83, 0xec, 0x08,                                           /* sub rsp, 8 */
+    /* 44 */ 0x48, 0x8b, 0x3f,                                                 /* mov rdi, [rdi] */
+    /* 47 */ 0xbe, 0x07, 0x00, 0x00, 0x00,                                     /* mov esi, 7 */
+    /* 4c */ 0xba, 0x10, 0x00, 0x00, 0x00,                                     /* mov edx, 16 */
+    /* 51 */ 0xff, 0x15, 0xa9, 0x0f, 0x00, 0x00, /* call [rip + 0xfa9]: the slot at 0x1000 */
+    /* 57 */ 0x31, 0xc0,                         /* xor eax, eax */
+    /* 59 */ 0x48, 0x83, 0xc4, 0x08,             /* add rsp, 8 */
+    /* 5d */ 0xc3,                               /* ret */
+};
+
+void build_seal_image(uint8_t *image, size_t size) {
+  uint64_t checksum =
+      loom_checksum(image + sizeof(loom_image_header), size - sizeof(loom_image_header));
+  memcpy(image + offsetof(loom_image_header, checksum), &checksum, sizeof checksum);
+}
+
+void build_image(uint8_t *out) {
+  loom_image_header header = {
+      .magic = LOOM_IMAGE_MAGIC, .code_size = TEST_CODE, .text_size = TEST_TEXT, .import_count = 1};
+  loom_image_import import = {LOOM_SUPPORT_MEMSET, TEST_SLOT};
+  memset(out, 0, TEST_IMAGE_SIZE);
+  memcpy(out, &header, sizeof header);
+  memcpy(out + sizeof header, test_text, sizeof test_text);
+  memcpy(out + sizeof header + TEST_CODE, &import, sizeof import);
+  build_seal_image(out, TEST_IMAGE_SIZE);
+}
+
+static loom_plan_section put(uint8_t *plan, uint32_t *at, const void *data, uint32_t count,
+                             size_t entry) {
+  loom_plan_section section = {*at, count};
+  if (count) memcpy(plan + *at, data, count * entry);
+  *at = (uint32_t)((*at + count * entry + 7) & ~(size_t)7);
+  return section;
+}
+
+void build_seal_plan(uint8_t *plan, size_t size) {
+  size_t skipped = offsetof(loom_plan_header, checksum) + 8;
+  uint64_t checksum = loom_checksum(plan + skipped, size - skipped);
+  memcpy(plan + offsetof(loom_plan_header, checksum), &checksum, sizeof checksum);
+}
+
+loom_bytes build_plan(const plan_parts *parts) {
+  static const char names[] = "add\0call\0fill";
+  const loom_plan_kernel kernels[] = {{ENTRY_ADD, 0}, {ENTRY_CALL, 4}, {ENTRY_FILL, 9}};
+  uint8_t image[TEST_IMAGE_SIZE];
+  build_image(image);
+  uint8_t *plan = calloc(1, 1 << 16);
+  loom_plan_header h = {.magic = LOOM_PLAN_MAGIC,
+                        .version = LOOM_PLAN_VERSION,
+                        .arena_size = parts->arena_size,
+                        .input_count = parts->input_count,
+                        .output_count = parts->output_count,
+                        .scalar_count = parts->scalar_count};
+  uint32_t at = (sizeof h + 7) & ~7u;
+  h.inputs = put(plan, &at, parts->inputs, parts->input_count, sizeof *parts->inputs);
+  h.buffers = put(plan, &at, parts->buffers, parts->buffer_count, sizeof *parts->buffers);
+  h.instrs = put(plan, &at, parts->instrs, parts->instr_count, sizeof *parts->instrs);
+  h.indices = put(plan, &at, parts->indices, parts->index_count, sizeof *parts->indices);
+  h.kernels = put(plan, &at, kernels, 3, sizeof *kernels);
+  h.names = put(plan, &at, names, sizeof names, 1);
+  h.image = put(plan, &at, image, sizeof image, 1);
+  h.total_size = at;
+  memcpy(plan, &h, sizeof h);
+  build_seal_plan(plan, at);
+  return (loom_bytes){plan, at};
+}
+
+uint64_t build_random(uint64_t *state) {
+  uint64_t x = *state;
+  x ^= x << 13;
+  x ^= x >> 7;
+  x ^= x << 17;
+  return *state = x;
+}

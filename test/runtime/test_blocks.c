@@ -1,0 +1,184 @@
+/* blocks.c: alignment, reuse, bounds, threads, fork. */
+#include "build.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static size_t live(void) {
+  loom_block_stats stats;
+  loom_block_get_stats(&stats);
+  return stats.live_bytes;
+}
+
+static size_t cached(void) {
+  loom_block_stats stats;
+  loom_block_get_stats(&stats);
+  return stats.cached_bytes;
+}
+
+static void is_aligned_and_large_enough(void **state) {
+  size_t before = live();
+  for (size_t size = 0; size < (8u << 20); size = size * 5 / 4 + 1) {
+    for (size_t n = size; n <= size + 1; n++) {
+      uint8_t *block = loom_block_alloc(n);
+      assert_non_null(block);
+      assert_int_equal((uintptr_t)block % 64, 0);
+      memset(block, 0xa5, n); /* ASan and the mapping's end watch */
+      assert_true(live() - before >= n);
+      assert_true(live() - before <= n + n / 4 + 64);
+      loom_block_free(block, n);
+      assert_int_equal(live(), before);
+    }
+  }
+  uint8_t *large = loom_block_alloc(5 << 20);
+  assert_int_equal((uintptr_t)large % (2 << 20), 0);
+  loom_block_free(large, 5 << 20);
+  loom_block_free(NULL, 0);
+}
+
+static void refuses_absurd_sizes(void **state) {
+  assert_null(loom_block_alloc(SIZE_MAX));
+  assert_null(loom_block_alloc((size_t)1 << 47));
+}
+
+static void reuses_blocks(void **state) {
+  static const size_t sizes[] = {1, 64, 1000, 65536, 100000, 300000, 3 << 20};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    void *first = loom_block_alloc(sizes[i]);
+    loom_block_free(first, sizes[i]);
+    loom_block_stats before, after;
+    loom_block_get_stats(&before);
+    void *second = loom_block_alloc(sizes[i]);
+    loom_block_get_stats(&after);
+    assert_ptr_equal(first, second);
+    assert_int_equal(after.reuses, before.reuses + 1);
+    assert_int_equal(after.allocations, before.allocations + 1);
+    loom_block_free(second, 0); /* what the owner believes does not matter */
+  }
+  assert_true(cached() >= 3 << 20);
+  loom_block_trim();
+  assert_int_equal(cached(), 0);
+}
+
+static void keeps_within_its_limit(void **state) { /* 16 MiB, by the environment (main) */
+  void *blocks[40];
+  for (int i = 0; i < 40; i++)
+    blocks[i] = loom_block_alloc((1 << 20) + (size_t)(i % 5) * 100000);
+  for (int i = 0; i < 40; i++) {
+    loom_block_free(blocks[i], 0);
+    assert_true(cached() <= 16 << 20);
+  }
+  assert_true(cached() > 12 << 20);
+  void *large = loom_block_alloc(20 << 20);
+  loom_block_free(large, 20 << 20);
+  assert_true(cached() <= 16 << 20);
+  loom_block_trim();
+}
+
+static void reallocates(void **state) {
+  uint8_t *block = loom_block_realloc(NULL, 0, 100);
+  for (int i = 0; i < 100; i++)
+    block[i] = (uint8_t)i;
+  size_t size = 100;
+  for (size_t next = 120; next < 4 << 20; next = next * 3) {
+    block = loom_block_realloc(block, size, next);
+    for (int i = 0; i < 100; i++)
+      assert_int_equal(block[i], i);
+    memset(block + 100, 1, next - 100);
+    size = next;
+  }
+  block = loom_block_realloc(block, size, 100);
+  for (int i = 0; i < 100; i++)
+    assert_int_equal(block[i], i);
+  assert_null(loom_block_realloc(block, 100, SIZE_MAX));
+  loom_block_free(block, 100);
+}
+
+/* ---- threads: blocks are allocated here, freed there
+ * ----------------------------------------------------------------- */
+
+#define EXCHANGE 64
+static _Atomic(uint64_t *) exchange[EXCHANGE];
+
+static void *churn(void *argument) {
+  uint64_t seed = (uint64_t)(uintptr_t)argument * 7919 + 1;
+  for (int i = 0; i < 20000; i++) {
+    uint64_t r = build_random(&seed);
+    size_t size = 16 + (r >> 8) % (r % 16 ? 4096 : 600000);
+    uint64_t *block = loom_block_alloc(size);
+    block[0] = (uint64_t)(uintptr_t)block;
+    block[1] = size;
+    block[size / 8 - 1] = size / 8 == 2 ? size : 42;
+    uint64_t *other = __atomic_exchange_n((uint64_t **)&exchange[r >> 32 & (EXCHANGE - 1)], block,
+                                          __ATOMIC_ACQ_REL);
+    if (!other) continue;
+    if (other[0] != (uint64_t)(uintptr_t)other) return "a block was given out twice";
+    loom_block_free(other, other[1]);
+  }
+  return NULL;
+}
+
+static void serves_eight_threads(void **state) {
+  size_t before = live();
+  pthread_t threads[8];
+  for (intptr_t i = 0; i < 8; i++)
+    pthread_create(&threads[i], NULL, churn, (void *)i);
+  for (int i = 0; i < 8; i++) {
+    void *message;
+    pthread_join(threads[i], &message);
+    if (message) fail_msg("%s", (char *)message);
+  }
+  for (int i = 0; i < EXCHANGE; i++) {
+    uint64_t *block = exchange[i];
+    if (block) loom_block_free(block, block[1]);
+    exchange[i] = NULL;
+  }
+  assert_int_equal(live(), before);
+}
+
+static volatile bool stop;
+static void *churn_until_told(void *argument) {
+  while (!stop)
+    loom_block_free(loom_block_alloc(300000), 300000);
+  return NULL;
+}
+
+static void survives_fork(void **state) {
+  pthread_t thread;
+  void *mine = loom_block_alloc(1 << 20);
+  pthread_create(&thread, NULL, churn_until_told, NULL);
+  for (int i = 0; i < 20; i++) {
+    pid_t child = fork();
+    if (!child) {
+      alarm(20);
+      loom_block_free(mine, 1 << 20);
+      for (int j = 0; j < 100; j++)
+        loom_block_free(loom_block_alloc((size_t)j * 5000), 0);
+      loom_block_trim();
+      _exit(0);
+    }
+    int status = 1;
+    waitpid(child, &status, 0);
+    assert_int_equal(status, 0);
+  }
+  stop = true;
+  pthread_join(thread, NULL);
+  loom_block_free(mine, 1 << 20);
+}
+
+int main(void) {
+  setenv("FRAMELOOM_BLOCKS_LIMIT", "16M", 1);
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(is_aligned_and_large_enough),
+      cmocka_unit_test(refuses_absurd_sizes),
+      cmocka_unit_test(reuses_blocks),
+      cmocka_unit_test(keeps_within_its_limit),
+      cmocka_unit_test(reallocates),
+      cmocka_unit_test(serves_eight_threads),
+      cmocka_unit_test(survives_fork),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

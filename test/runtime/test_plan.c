@@ -1,0 +1,350 @@
+/* plan.c: running, status bits, host calls, and refusing every damaged plan. */
+#include "build.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* c = a + b over 8 floats: `chunks` 1 takes the direct path. */
+static loom_bytes add_plan(uint32_t chunks, uint32_t scratch) {
+  const loom_plan_input inputs[] = {{LOOM_PLAN_ARRAY, 0}, {LOOM_PLAN_CONST, 1}};
+  const loom_plan_buffer buffers[] = {{LOOM_PLAN_BUFFER_INPUT, 0, 0, 32},
+                                      {LOOM_PLAN_BUFFER_INPUT, 1, 0, 32},
+                                      {LOOM_PLAN_BUFFER_OUTPUT, 0, 0, 32}};
+  const uint32_t indices[] = {0, 1, 2};
+  const loom_plan_instr instrs[] = {{.opcode = LOOM_PLAN_LAUNCH,
+                                     .fp_mask = 15,
+                                     .buffer_count = 3,
+                                     .scratch = scratch,
+                                     .chunks = chunks}};
+  return build_plan(&(plan_parts){.inputs = inputs,
+                                  .input_count = 2,
+                                  .buffers = buffers,
+                                  .buffer_count = 3,
+                                  .instrs = instrs,
+                                  .instr_count = 1,
+                                  .indices = indices,
+                                  .index_count = 3,
+                                  .output_count = 1});
+}
+
+static loom_plan *load(loom_bytes bytes) {
+  loom_error err = {""};
+  loom_plan *plan = loom_plan_load(bytes.data, bytes.size, &err);
+  if (!plan) fail_msg("%s", err.message);
+  free(bytes.data);
+  return plan;
+}
+
+static void adds(uint32_t chunks, uint32_t scratch) {
+  loom_plan *plan = load(add_plan(chunks, scratch));
+  assert_int_equal(loom_plan_output_size(plan, 0), 32);
+  assert_int_equal(loom_plan_output_size(plan, 1), 0);
+  float a[8], b[8], out[8] = {0};
+  for (int i = 0; i < 8; i++)
+    a[i] = (float)i, b[i] = 0.5f;
+  loom_plan_set_const(plan, 1, b);
+  void *inputs[] = {a, NULL}, *outputs[] = {out};
+  assert_int_equal(loom_plan_run(plan, &(loom_call){.inputs = inputs, .outputs = outputs}), 0);
+  for (uint32_t i = 0; i < 8; i++)
+    assert_true(out[i] == (i < chunks ? (float)i + 0.5f : 0.0f));
+  loom_plan_unref(loom_plan_ref(plan));
+  loom_plan_unref(plan);
+}
+
+static void runs_one_chunk(void **state) { adds(1, 0); }
+static void runs_many_chunks(void **state) { adds(8, 0); }
+static void runs_with_scratch(void **state) { adds(1, 100), adds(8, 100000); }
+static void runs_no_chunk(void **state) { adds(0, 0); }
+
+/* ---- kernels in C, through ENTRY_CALL
+ * ----------------------------------------------------------------------------- */
+
+static volatile double zero = 0.0, one = 1.0, huge = 1e308, tiny = 1e-308, sink;
+
+static uint32_t raise_divide(void *const *b, const uint64_t *p, void *s, int64_t begin,
+                             int64_t end) {
+  if (begin == 0) sink = one / zero;
+  return 0;
+}
+static uint32_t raise_overflow(void *const *b, const uint64_t *p, void *s, int64_t begin,
+                               int64_t end) {
+  if (end > 40) sink = huge * huge;
+  return 0;
+}
+static uint32_t raise_underflow(void *const *b, const uint64_t *p, void *s, int64_t begin,
+                                int64_t end) {
+  sink = tiny * tiny;
+  return 0;
+}
+static uint32_t raise_invalid(void *const *b, const uint64_t *p, void *s, int64_t begin,
+                              int64_t end) {
+  sink = zero / zero;
+  return LOOM_FP_DIVIDE; /* and an integer division by zero */
+}
+static uint32_t raise_index(void *const *b, const uint64_t *p, void *s, int64_t begin,
+                            int64_t end) {
+  return begin == 0 ? LOOM_STATUS_INDEX : 0;
+}
+static uint32_t count_runs(void *const *b, const uint64_t *p, void *s, int64_t begin, int64_t end) {
+  __atomic_fetch_add((int64_t *)p[1], end - begin, __ATOMIC_RELAXED);
+  return 0;
+}
+
+/* Kernel `scalars[0]`, then kernel `scalars[1]`, each with (itself, the last scalar) as parameters.
+ */
+static loom_plan *two_kernels(uint32_t chunks, uint32_t fp_mask) {
+  const loom_plan_input inputs[] = {
+      {LOOM_PLAN_SCALAR, 0}, {LOOM_PLAN_SCALAR, 1}, {LOOM_PLAN_SCALAR, 2}};
+  const uint32_t indices[] = {0, 2, 1, 2};
+  const loom_plan_instr instrs[] = {{.opcode = LOOM_PLAN_LAUNCH,
+                                     .a = 1,
+                                     .fp_mask = fp_mask,
+                                     .params = 0,
+                                     .param_count = 2,
+                                     .chunks = chunks},
+                                    {.opcode = LOOM_PLAN_LAUNCH,
+                                     .a = 1,
+                                     .fp_mask = fp_mask,
+                                     .params = 2,
+                                     .param_count = 2,
+                                     .chunks = chunks}};
+  return load(build_plan(&(plan_parts){.inputs = inputs,
+                                       .input_count = 3,
+                                       .instrs = instrs,
+                                       .instr_count = 2,
+                                       .indices = indices,
+                                       .index_count = 4,
+                                       .scalar_count = 3}));
+}
+
+static uint32_t run_two(loom_kernel_fn first, loom_kernel_fn second, uint32_t chunks, uint32_t mask,
+                        int64_t *runs) {
+  loom_plan *plan = two_kernels(chunks, mask);
+  uint64_t scalars[] = {(uint64_t)(uintptr_t)first, (uint64_t)(uintptr_t)second,
+                        (uint64_t)(uintptr_t)runs};
+  uint32_t status = loom_plan_run(plan, &(loom_call){.scalars = scalars});
+  loom_plan_unref(plan);
+  return status;
+}
+
+static void reports_flags(void **state) {
+  int64_t runs = 0;
+  for (uint32_t chunks = 1; chunks <= 64; chunks += 63) {
+    assert_int_equal(run_two(raise_divide, count_runs, chunks, 15, &runs), LOOM_FP_DIVIDE);
+    assert_int_equal(run_two(count_runs, raise_underflow, chunks, 15, &runs), LOOM_FP_UNDERFLOW);
+    assert_int_equal(run_two(raise_invalid, count_runs, chunks, 15, &runs),
+                     LOOM_FP_INVALID | LOOM_FP_DIVIDE);
+    assert_int_equal(run_two(raise_invalid, raise_divide, chunks, LOOM_FP_INVALID, &runs),
+                     LOOM_FP_INVALID);
+    assert_int_equal(run_two(raise_divide, raise_invalid, chunks, 0, &runs), 0);
+  }
+  assert_int_equal(run_two(raise_overflow, count_runs, 64, 15, &runs), LOOM_FP_OVERFLOW);
+  assert_int_equal(runs, 1 + 1 + 1 + 64 * 4);
+}
+
+static void keeps_the_callers_flags(void **state) {
+  int64_t runs = 0;
+  uint32_t before = __builtin_ia32_stmxcsr() & ~0x3fu;
+  __builtin_ia32_ldmxcsr(before | 0x8u); /* overflow is set, and stays set; nothing is added */
+  assert_int_equal(run_two(raise_divide, count_runs, 64, 15, &runs), LOOM_FP_DIVIDE);
+  assert_int_equal(__builtin_ia32_stmxcsr() & 0x1fu, 0x8u);
+  assert_int_equal(run_two(count_runs, count_runs, 64, 15, &runs), 0);
+  assert_int_equal(__builtin_ia32_stmxcsr() & 0x1fu, 0x8u);
+  __builtin_ia32_ldmxcsr(before);
+}
+
+static void stops_at_an_index_error(void **state) {
+  int64_t runs = 0;
+  assert_int_equal(run_two(raise_index, count_runs, 5, 15, &runs), LOOM_STATUS_INDEX);
+  assert_int_equal(runs, 0);
+}
+
+static int poll_count;
+static int poll_stop(void *context) { return ++poll_count; }
+static uint32_t take_long(void *const *b, const uint64_t *p, void *s, int64_t begin, int64_t end) {
+  struct timespec wait = {.tv_nsec = 70000000};
+  nanosleep(&wait, NULL);
+  return 0;
+}
+
+static void can_be_interrupted(void **state) {
+  int64_t runs = 0;
+  loom_plan *plan = two_kernels(1, 15);
+  uint64_t scalars[] = {(uint64_t)(uintptr_t)take_long, (uint64_t)(uintptr_t)count_runs,
+                        (uint64_t)(uintptr_t)&runs};
+  uint32_t status = loom_plan_run(plan, &(loom_call){.scalars = scalars, .poll = poll_stop});
+  assert_int_equal(status, LOOM_STATUS_INTERRUPTED);
+  assert_int_equal(poll_count, 1);
+  assert_int_equal(runs, 0);
+  loom_plan_unref(plan);
+}
+
+/* ---- host calls, copies, the arena
+ * --------------------------------------------------------------------------------- */
+
+static int host_negate(void *context, const char *name, uint32_t slot, void *const *buffers,
+                       uint32_t reads, uint32_t count) {
+  assert_string_equal(name, "call"); /* names[4] */
+  assert_int_equal(slot, 9);
+  assert_int_equal(reads, 1);
+  assert_int_equal(count, 2);
+  for (int i = 0; i < 4; i++)
+    ((float *)buffers[1])[i] = -((const float *)buffers[0])[i];
+  return *(int *)context;
+}
+
+/* out = -(a + a), by an arena buffer at offset 64, a host call and a copy. */
+static loom_plan *host_plan(void) {
+  const loom_plan_input inputs[] = {{LOOM_PLAN_ARRAY, 0}};
+  const loom_plan_buffer buffers[] = {{LOOM_PLAN_BUFFER_INPUT, 0, 0, 16},
+                                      {LOOM_PLAN_BUFFER_ARENA, 0, 64, 16},
+                                      {LOOM_PLAN_BUFFER_ARENA, 0, 128, 16},
+                                      {LOOM_PLAN_BUFFER_OUTPUT, 0, 0, 16}};
+  const uint32_t indices[] = {0, 0, 1, 1, 2};
+  const loom_plan_instr instrs[] = {
+      {.opcode = LOOM_PLAN_LAUNCH, .buffers = 0, .buffer_count = 3, .chunks = 4},
+      {.opcode = LOOM_PLAN_HOST_CALL, .a = 4, .b = 9, .c = 1, .buffers = 3, .buffer_count = 2},
+      {.opcode = LOOM_PLAN_COPY, .a = 2, .b = 3}};
+  return load(build_plan(&(plan_parts){.inputs = inputs,
+                                       .input_count = 1,
+                                       .buffers = buffers,
+                                       .buffer_count = 4,
+                                       .instrs = instrs,
+                                       .instr_count = 3,
+                                       .indices = indices,
+                                       .index_count = 5,
+                                       .output_count = 1,
+                                       .arena_size = 192}));
+}
+
+static void calls_the_host(void **state) {
+  loom_plan *plan = host_plan();
+  float a[4] = {1, 2, 3, 4}, out[4] = {0};
+  void *inputs[] = {a}, *outputs[] = {out};
+  int result = 0;
+  loom_call call = {
+      .inputs = inputs, .outputs = outputs, .host = host_negate, .host_context = &result};
+  assert_int_equal(loom_plan_run(plan, &call), 0);
+  for (int i = 0; i < 4; i++)
+    assert_true(out[i] == -2 * a[i]);
+  memset(out, 0, sizeof out);
+  result = -1;
+  assert_int_equal(loom_plan_run(plan, &call), LOOM_STATUS_HOST);
+  assert_true(out[0] == 0);
+  call.host = NULL;
+  assert_int_equal(loom_plan_run(plan, &call), LOOM_STATUS_HOST);
+  loom_plan_unref(plan);
+}
+
+/* ---- refusals
+ * -------------------------------------------------------------------------------------------------------
+ */
+
+static void try_load(uint8_t *bytes, size_t size) {
+  loom_error err = {""};
+  loom_plan *plan = loom_plan_load(bytes, size, &err);
+  if (plan) /* whatever was changed did not matter: the sizes must make sense */
+    for (uint32_t i = 0; i < loom_plan_header_of(plan)->output_count; i++)
+      assert_true(loom_plan_output_size(plan, i) < (1ull << 47));
+  else
+    assert_true(err.message[0]);
+  loom_plan_unref(plan);
+}
+
+/* Flips, words and cuts at random places, with the checksum made right again, so that the checks
+ * behind it are reached too. */
+static void survives_random_damage(void **state) {
+  uint64_t seed = 88172645463325252ull;
+  loom_bytes good = add_plan(8, 64);
+  uint8_t *bytes = malloc(good.size);
+  size_t tables = good.size - TEST_IMAGE_SIZE; /* damage there is what matters */
+  for (int round = 0; round < 30000; round++) {
+    memcpy(bytes, good.data, good.size);
+    int changes = 1 + (int)(build_random(&seed) % 3);
+    for (int i = 0; i < changes; i++) {
+      uint64_t r = build_random(&seed);
+      size_t at = r % (round % 4 ? tables : good.size - 4);
+      static const uint32_t words[] = {0, 1, 7, 0x7fffffff, 0x80000000, 0xfffffff8, 0xffffffff};
+      if (r >> 60 < 8)
+        bytes[at] ^= (uint8_t)(1u << (r >> 40 & 7));
+      else
+        memcpy(bytes + (at & ~(size_t)3), &words[(r >> 32) % 7], 4);
+    }
+    size_t size = good.size;
+    if (round % 16 == 0) { /* cut, and say so in the header */
+      size =
+          sizeof(loom_plan_header) + build_random(&seed) % (good.size - sizeof(loom_plan_header));
+      uint32_t total = (uint32_t)size;
+      memcpy(bytes + offsetof(loom_plan_header, total_size), &total, 4);
+    }
+    build_seal_plan(bytes, size);
+    try_load(bytes, size);
+  }
+  free(bytes);
+  free(good.data);
+}
+
+static void survives_truncation_and_noise(void **state) {
+  uint64_t seed = 42;
+  loom_bytes good = add_plan(8, 64);
+  for (size_t size = 0; size < good.size; size++) {
+    uint8_t *exact = malloc(size + !size); /* so that ASan sees a byte read too far */
+    memcpy(exact, good.data, size);
+    assert_null(loom_plan_load(exact, size, NULL));
+    free(exact);
+  }
+  uint8_t noise[512];
+  for (int round = 0; round < 10000; round++) {
+    for (size_t i = 0; i < sizeof noise; i++)
+      noise[i] = (uint8_t)build_random(&seed);
+    size_t size = build_random(&seed) % sizeof noise;
+    uint64_t magic = LOOM_PLAN_MAGIC;
+    uint32_t version[2] = {LOOM_PLAN_VERSION, (uint32_t)size};
+    memcpy(noise, &magic, 8);
+    memcpy(noise + 8, version, 8);
+    if (size >= sizeof(loom_plan_header)) build_seal_plan(noise, size);
+    try_load(noise, size);
+  }
+  free(good.data);
+}
+
+static void refuses_what_it_cannot_run(void **state) {
+  loom_bytes good = add_plan(8, 64);
+  loom_plan_header *h = (loom_plan_header *)good.data;
+  loom_error err;
+  h->version++;
+  build_seal_plan(good.data, good.size);
+  assert_null(loom_plan_load(good.data, good.size, &err));
+  assert_non_null(strstr(err.message, "version"));
+  h->version--;
+  h->cpu_features = 1ull << 40;
+  build_seal_plan(good.data, good.size);
+  assert_null(loom_plan_load(good.data, good.size, &err));
+  assert_non_null(strstr(err.message, "CPU"));
+  h->cpu_features = 0;
+  ((loom_plan_instr *)(good.data + h->instrs.offset))->opcode = LOOM_PLAN_BRANCH;
+  build_seal_plan(good.data, good.size);
+  assert_null(loom_plan_load(good.data, good.size, &err));
+  assert_non_null(strstr(err.message, "instruction 0"));
+  free(good.data);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(runs_one_chunk),
+      cmocka_unit_test(runs_many_chunks),
+      cmocka_unit_test(runs_with_scratch),
+      cmocka_unit_test(runs_no_chunk),
+      cmocka_unit_test(reports_flags),
+      cmocka_unit_test(keeps_the_callers_flags),
+      cmocka_unit_test(stops_at_an_index_error),
+      cmocka_unit_test(can_be_interrupted),
+      cmocka_unit_test(calls_the_host),
+      cmocka_unit_test(survives_random_damage),
+      cmocka_unit_test(survives_truncation_and_noise),
+      cmocka_unit_test(refuses_what_it_cannot_run),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
