@@ -1,0 +1,41 @@
+"""Random programs (expressions, shapes, dtypes, strides) compared with plain NumPy."""
+
+import os
+
+import numpy as np
+from compare import check
+from hypothesis import HealthCheck, given, settings
+from programs import programs
+
+import frameloom
+
+COUNT = int(os.environ.get("FRAMELOOM_PROGRAMS", "1000"))
+COMMON = dict(deadline=None, derandomize=True, database=None,
+              suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+
+
+def run(program, backend, fullgraph=False):
+    plain = program.function()
+    compiled = frameloom.compile(program.function(), backend=backend, fullgraph=fullgraph)
+    # Cancellation in a later step scales an earlier rounding error: compare with the largest magnitude in play.
+    scale = max([1.0] + [float(np.max(np.abs(a[np.isfinite(a)].astype(np.float64)), initial=0)) ** 2
+                         for a in program.arrays if a.size])
+    check(compiled, plain, program.arrays, ulps=64, scale=scale)
+
+
+@given(programs(shape_ops=False, reductions=False))
+@settings(max_examples=COUNT, **COMMON)
+def test_elementwise_programs(program):
+    run(program, "loom")
+
+
+@given(programs())
+@settings(max_examples=COUNT, **COMMON)
+def test_programs(program):
+    run(program, "loom")
+
+
+@given(programs())
+@settings(max_examples=COUNT // 4, **COMMON)
+def test_programs_interpreted(program):
+    run(program, "interpret")
