@@ -20,7 +20,8 @@ struct loom_arena_block {
   _Alignas(16) unsigned char data[];
 };
 
-/* Blocks grow from the first size to the last: a verifier's arena holds one op, a capture's thousands. */
+/* Blocks grow from the first size to the last: a verifier's arena holds one op, a capture's
+ * thousands. */
 #define ARENA_FIRST_BYTES 2048
 #define ARENA_LAST_BYTES (64 * 1024)
 

@@ -306,6 +306,28 @@ typedef struct loom_bytes {
 /* Canonical bytes of a graph without locations: the key of the cache. */
 bool loom_graph_serialize(const loom_graph *graph, loom_bytes *out);
 
+/* ---- cell.c: one element ----------------------------------------------------------------------------------------------- */
+
+/* Any element: bool and integers in `i` (extended to 64 bits), floats in `re`, complex in `re` and `im`. */
+typedef struct loom_cell {
+  int64_t i;
+  double re, im;
+} loom_cell;
+
+loom_cell loom_cell_load(loom_dtype dtype, const void *at);
+void loom_cell_store(loom_dtype dtype, void *at, loom_cell cell); /* rounds, wraps */
+loom_cell loom_cell_round(loom_dtype dtype, loom_cell cell);      /* as storing and loading would */
+loom_cell loom_cell_from_attr(loom_dtype dtype, const loom_attr *attr);
+void loom_cell_to_attr(loom_dtype dtype, loom_cell cell, loom_attr *out);
+/* False when the op is not of this kind or not for this dtype. Results are rounded to the dtype. */
+bool loom_cell_unary(loom_opcode op, loom_dtype dtype, loom_cell a, loom_cell *out);
+bool loom_cell_binary(loom_opcode op, loom_dtype dtype, loom_cell a, loom_cell b, loom_cell *out);
+bool loom_cell_predicate(loom_opcode op, loom_dtype dtype, loom_cell a, bool *out);
+#define LOOM_CELL_UNORDERED 2
+int loom_cell_order(loom_dtype dtype, loom_cell a, loom_cell b); /* -1, 0, 1 or LOOM_CELL_UNORDERED */
+bool loom_cell_compare(const char *direction, loom_dtype dtype, loom_cell a, loom_cell b);
+loom_cell loom_cell_convert(loom_dtype from, loom_dtype to, loom_cell a);
+
 /* ---- interp.c: the reference interpreter --------------------------------------------------------------------------------- */
 
 typedef struct loom_buffer {

@@ -1,0 +1,457 @@
+/* The reference interpreter: every op of the table, one element at a time. Slow and obvious, it is
+ * the oracle for the compiler and a backend of its own. Reductions, contractions and random numbers
+ * are in interp_reduce.c. */
+#include "graph/interp.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- elements of buffers ---- */
+
+bool interp_next(const loom_type *type, int64_t *index) {
+  for (int i = type->rank - 1; i >= 0; i--) {
+    if (++index[i] < type->dims[i]) return true;
+    index[i] = 0;
+  }
+  return false;
+}
+
+bool interp_empty(const loom_type *type) {
+  for (int i = 0; i < type->rank; i++)
+    if (type->dims[i] == 0) return true;
+  return false;
+}
+
+char *interp_at(const loom_buffer *buffer, const int64_t *index) {
+  int64_t offset = 0;
+  for (int i = 0; i < buffer->type.rank; i++)
+    offset += index[i] * buffer->strides[i];
+  return (char *)buffer->data + offset * (int64_t)loom_dtype_size(buffer->type.dtype);
+}
+
+loom_cell interp_load(const loom_buffer *buffer, const int64_t *index) {
+  return loom_cell_load(buffer->type.dtype, interp_at(buffer, index));
+}
+
+void interp_store(const loom_buffer *buffer, const int64_t *index, loom_cell cell) {
+  loom_cell_store(buffer->type.dtype, interp_at(buffer, index), cell);
+}
+
+/* Bool bytes are read as truth, so that a copy stores 0 or 1 as every kernel does. */
+static void interp_copy_element(const loom_buffer *to, const int64_t *to_index,
+                                const loom_buffer *from, const int64_t *from_index) {
+  char *target = interp_at(to, to_index);
+  const char *source = interp_at(from, from_index);
+  if (to->type.dtype == LOOM_BOOL)
+    *target = *source != 0;
+  else
+    memcpy(target, source, loom_dtype_size(to->type.dtype));
+}
+
+static void interp_copy(const loom_buffer *to, const loom_buffer *from) {
+  int64_t index[LOOM_MAX_RANK] = {0};
+  if (interp_empty(&to->type)) return;
+  do
+    interp_copy_element(to, index, from, index);
+  while (interp_next(&to->type, index));
+}
+
+/* ---- elementwise ---- */
+
+static bool interp_element(const interp_call *c, const int64_t *index, loom_cell *out) {
+  loom_opcode op = c->view->op;
+  const loom_buffer *in = c->operands;
+  loom_dtype dtype = c->view->operand_count ? in[0].type.dtype : LOOM_BOOL;
+  loom_cell a = interp_load(&in[0], index), b;
+  bool truth;
+  switch (op) {
+  case LOOM_OP_SELECT: *out = interp_load(&in[a.i ? 1 : 2], index); return true;
+  case LOOM_OP_CONVERT: *out = loom_cell_convert(dtype, c->results[0].type.dtype, a); return true;
+  case LOOM_OP_COMPARE:
+    b = interp_load(&in[1], index);
+    *out = (loom_cell){.i = loom_cell_compare(c->view->attrs[0].str, dtype, a, b)};
+    return true;
+  default: break;
+  }
+  if (c->view->operand_count == 2)
+    return loom_cell_binary(op, dtype, a, interp_load(&in[1], index), out);
+  if (loom_cell_predicate(op, dtype, a, &truth)) return *out = (loom_cell){.i = truth}, true;
+  return loom_cell_unary(op, dtype, a, out);
+}
+
+static bool interp_elementwise(const interp_call *c) {
+  int64_t index[LOOM_MAX_RANK] = {0};
+  loom_cell cell;
+  if (interp_empty(&c->results[0].type)) return true;
+  do {
+    if (!interp_element(c, index, &cell))
+      return loom_fail(c->err, "'%s' of %s has no interpreter", loom_op_table[c->view->op].name,
+                       loom_dtype_name(c->operands[0].type.dtype));
+    interp_store(&c->results[0], index, cell);
+  } while (interp_next(&c->results[0].type, index));
+  return true;
+}
+
+static bool interp_bitcast(const interp_call *c) {
+  loom_buffer as_result = c->operands[0];
+  as_result.type.dtype = c->results[0].type.dtype;
+  interp_copy(&c->results[0], &as_result);
+  return true;
+}
+
+/* ---- creation ---- */
+
+static bool interp_constant(const interp_call *c) {
+  int64_t index[LOOM_MAX_RANK] = {0};
+  const loom_buffer *out = &c->results[0];
+  loom_cell cell = loom_cell_from_attr(out->type.dtype, &c->view->attrs[0]);
+  if (interp_empty(&out->type)) return true;
+  do
+    interp_store(out, index, cell);
+  while (interp_next(&out->type, index));
+  return true;
+}
+
+static bool interp_iota(const interp_call *c) {
+  int64_t index[LOOM_MAX_RANK] = {0}, axis = c->view->attrs[0].i;
+  const loom_buffer *out = &c->results[0];
+  if (interp_empty(&out->type)) return true;
+  do
+    interp_store(out, index,
+                 loom_cell_convert(LOOM_I64, out->type.dtype, (loom_cell){.i = index[axis]}));
+  while (interp_next(&out->type, index));
+  return true;
+}
+
+/* ---- views and data movement: where does each result element come from? ---- */
+
+/* Fills `in` with the index in the returned operand. */
+typedef const loom_buffer *(*interp_map)(const interp_call *c, const int64_t *out, int64_t *in);
+
+static const loom_buffer *interp_map_broadcast(const interp_call *c, const int64_t *out,
+                                               int64_t *in) {
+  const loom_buffer *from = &c->operands[0];
+  for (int i = 0; i < from->type.rank; i++)
+    in[i] = from->type.dims[i] == 1 ? 0 : out[c->view->attrs[0].ints[i]];
+  return from;
+}
+
+static const loom_buffer *interp_map_reshape(const interp_call *c, const int64_t *out,
+                                             int64_t *in) {
+  const loom_type *from = &c->operands[0].type, *to = &c->results[0].type;
+  int64_t linear = 0;
+  for (int i = 0; i < to->rank; i++)
+    linear = linear * to->dims[i] + out[i];
+  for (int i = from->rank - 1; i >= 0; i--) {
+    in[i] = linear % from->dims[i];
+    linear /= from->dims[i];
+  }
+  return &c->operands[0];
+}
+
+static const loom_buffer *interp_map_transpose(const interp_call *c, const int64_t *out,
+                                               int64_t *in) {
+  for (int i = 0; i < c->operands[0].type.rank; i++)
+    in[c->view->attrs[0].ints[i]] = out[i];
+  return &c->operands[0];
+}
+
+static const loom_buffer *interp_map_slice(const interp_call *c, const int64_t *out, int64_t *in) {
+  for (int i = 0; i < c->operands[0].type.rank; i++)
+    in[i] = c->view->attrs[0].ints[i] + out[i] * c->view->attrs[2].ints[i];
+  return &c->operands[0];
+}
+
+static const loom_buffer *interp_map_same(const interp_call *c, const int64_t *out, int64_t *in) {
+  memcpy(in, out, sizeof *in * LOOM_MAX_RANK);
+  return &c->operands[0];
+}
+
+static const loom_buffer *interp_map_concatenate(const interp_call *c, const int64_t *out,
+                                                 int64_t *in) {
+  int64_t axis = c->view->attrs[0].i;
+  const loom_buffer *from = c->operands;
+  memcpy(in, out, sizeof *in * LOOM_MAX_RANK);
+  for (; in[axis] >= from->type.dims[axis]; from++)
+    in[axis] -= from->type.dims[axis];
+  return from;
+}
+
+static const loom_buffer *interp_map_pad(const interp_call *c, const int64_t *out, int64_t *in) {
+  const loom_buffer *from = &c->operands[0];
+  for (int i = 0; i < from->type.rank; i++) {
+    in[i] = out[i] - c->view->attrs[0].ints[i];
+    if (in[i] < 0 || in[i] >= from->type.dims[i]) return &c->operands[1];
+  }
+  return from;
+}
+
+static bool interp_move(const interp_call *c, interp_map map) {
+  int64_t out[LOOM_MAX_RANK] = {0}, in[LOOM_MAX_RANK] = {0};
+  if (interp_empty(&c->results[0].type)) return true;
+  do {
+    const loom_buffer *from = map(c, out, in);
+    interp_copy_element(&c->results[0], out, from, in);
+  } while (interp_next(&c->results[0].type, out));
+  return true;
+}
+
+static bool interp_update_slice(const interp_call *c) {
+  const loom_buffer *update = &c->operands[1];
+  int64_t from[LOOM_MAX_RANK] = {0}, to[LOOM_MAX_RANK];
+  interp_copy(&c->results[0], &c->operands[0]);
+  if (interp_empty(&update->type)) return true;
+  do {
+    for (int i = 0; i < update->type.rank; i++)
+      to[i] = c->view->attrs[0].ints[i] + from[i] * c->view->attrs[1].ints[i];
+    interp_copy_element(&c->results[0], to, update, from);
+  } while (interp_next(&update->type, from));
+  return true;
+}
+
+/* Brings an index into [0, n) by the mode, or fails. */
+static bool interp_index(const interp_call *c, const char *mode, const loom_buffer *indices,
+                         const int64_t *at, int64_t n, int64_t *out) {
+  loom_cell cell = interp_load(indices, at);
+  bool huge = indices->type.dtype == LOOM_U64 && cell.i < 0;
+  int64_t i = huge ? INT64_MAX : cell.i;
+  if (strcmp(mode, "wrap") == 0) {
+    *out = huge ? (int64_t)((uint64_t)cell.i % (uint64_t)n) : (i % n + n) % n;
+  } else if (strcmp(mode, "clip") == 0) {
+    *out = i < 0 ? 0 : i >= n ? n - 1 : i;
+  } else {
+    *out = i < 0 ? i + n : i;
+    if (i < -n || i >= n)
+      return loom_fail(c->err, "index %lld is out of bounds for an axis of size %lld", (long long)i,
+                       (long long)n);
+  }
+  return true;
+}
+
+/* Splits an index of np.take's result into the index of the operand and the one of the indices. */
+static bool interp_take(const interp_call *c, const char *mode, const int64_t *out, int64_t *in) {
+  const loom_buffer *from = &c->operands[0], *indices = &c->operands[1];
+  int axis = (int)c->view->attrs[0].i, many = indices->type.rank;
+  for (int i = 0; i < from->type.rank; i++)
+    in[i] = i < axis ? out[i] : i > axis ? out[i + many - 1] : 0;
+  return interp_index(c, mode, indices, out + axis, from->type.dims[axis], &in[axis]);
+}
+
+static bool interp_gather(const interp_call *c) {
+  int64_t out[LOOM_MAX_RANK] = {0}, in[LOOM_MAX_RANK];
+  if (interp_empty(&c->results[0].type)) return true;
+  do {
+    if (!interp_take(c, c->view->attrs[1].str, out, in)) return false;
+    interp_copy_element(&c->results[0], out, &c->operands[0], in);
+  } while (interp_next(&c->results[0].type, out));
+  return true;
+}
+
+static bool interp_combine(const char *kind, loom_dtype dtype, loom_cell a, loom_cell b,
+                           loom_cell *out) {
+  static const struct {
+    const char *kind;
+    loom_opcode op;
+  } rows[] = {
+      {"add", LOOM_OP_ADD}, {"mul", LOOM_OP_MUL}, {"min", LOOM_OP_MIN}, {"max", LOOM_OP_MAX}};
+  *out = b;
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    if (strcmp(rows[i].kind, kind) == 0) return loom_cell_binary(rows[i].op, dtype, a, b, out);
+  return true;
+}
+
+static bool interp_scatter(const interp_call *c) {
+  const loom_buffer *updates = &c->operands[2], *to = &c->results[0];
+  int64_t at[LOOM_MAX_RANK] = {0}, in[LOOM_MAX_RANK];
+  loom_cell cell;
+  interp_copy(to, &c->operands[0]);
+  if (interp_empty(&updates->type)) return true;
+  do {
+    if (!interp_take(c, "raise", at, in)) return false;
+    if (!interp_combine(c->view->attrs[1].str, to->type.dtype, interp_load(to, in),
+                        interp_load(updates, at), &cell))
+      return loom_fail(c->err, "'scatter' cannot combine %s", loom_dtype_name(to->type.dtype));
+    interp_store(to, in, cell);
+  } while (interp_next(&updates->type, at));
+  return true;
+}
+
+/* ---- sizes ---- */
+
+static bool interp_assume_shape(const interp_call *c) {
+  const loom_type *from = &c->operands[0].type, *to = &c->results[0].type;
+  for (int i = 0; i < from->rank; i++)
+    if (from->dims[i] != to->dims[i])
+      return loom_fail(c->err, "dimension %d has size %lld, not %lld", i, (long long)from->dims[i],
+                       (long long)to->dims[i]);
+  return interp_move(c, interp_map_same);
+}
+
+static bool interp_size(const interp_call *c) {
+  loom_cell cell = {.i = c->operands[0].type.dims[c->view->attrs[0].i]};
+  interp_store(&c->results[0], NULL, cell);
+  return true;
+}
+
+/* ---- dispatch ---- */
+
+static bool interp_dispatch(const interp_call *c) {
+  switch (c->view->op) {
+  case LOOM_OP_BITCAST: return interp_bitcast(c);
+  case LOOM_OP_CONSTANT: return interp_constant(c);
+  case LOOM_OP_IOTA: return interp_iota(c);
+  case LOOM_OP_RANDOM: return interp_random(c);
+  case LOOM_OP_BROADCAST: return interp_move(c, interp_map_broadcast);
+  case LOOM_OP_RESHAPE: return interp_move(c, interp_map_reshape);
+  case LOOM_OP_TRANSPOSE: return interp_move(c, interp_map_transpose);
+  case LOOM_OP_SLICE: return interp_move(c, interp_map_slice);
+  case LOOM_OP_COPY: return interp_move(c, interp_map_same);
+  case LOOM_OP_CONCATENATE: return interp_move(c, interp_map_concatenate);
+  case LOOM_OP_PAD: return interp_move(c, interp_map_pad);
+  case LOOM_OP_UPDATE_SLICE: return interp_update_slice(c);
+  case LOOM_OP_GATHER: return interp_gather(c);
+  case LOOM_OP_SCATTER: return interp_scatter(c);
+  case LOOM_OP_SORT: return interp_sort(c);
+  case LOOM_OP_REDUCE: return interp_reduce(c);
+  case LOOM_OP_SCAN: return interp_scan(c);
+  case LOOM_OP_DOT_GENERAL: return interp_dot_general(c);
+  case LOOM_OP_CONVOLUTION: return interp_convolution(c);
+  case LOOM_OP_ASSUME_SHAPE: return interp_assume_shape(c);
+  case LOOM_OP_SIZE: return interp_size(c);
+  case LOOM_OP_HOST_CALL:
+    return loom_fail(c->err, "a call of \"%s\" needs its library", c->view->attrs[0].str);
+  default: return interp_elementwise(c);
+  }
+}
+
+bool loom_interpret_op(const loom_op_view *view, const loom_buffer *operands, loom_buffer *results,
+                       uint32_t result_count, loom_error *err) {
+  interp_call call = {view, operands, results, err};
+  for (uint32_t i = 0; i < view->operand_count; i++)
+    if (!interp_empty(&operands[i].type) && loom_type_elements(&operands[i].type) < 0)
+      return loom_fail(err, "'%s' has operands of unknown size", loom_op_table[view->op].name);
+  if (result_count != 1 && view->op != LOOM_OP_HOST_CALL)
+    return loom_fail(err, "'%s' has one result", loom_op_table[view->op].name);
+  return interp_dispatch(&call);
+}
+
+/* ---- whole graphs ---- */
+
+typedef struct interp_state {
+  const loom_graph *graph;
+  loom_buffer *values; /* by loom_value; `data` of a node's result is malloc'ed */
+  uint32_t *last_use;  /* the node after which a value is dead; outputs outlive all */
+  int64_t *symbols;
+  loom_error *err;
+} interp_state;
+
+static bool interp_static_type(const interp_state *s, const loom_type *type, loom_type *out) {
+  *out = *type;
+  for (int i = 0; i < type->rank; i++)
+    if (!loom_dim_eval(s->graph, type->dims[i], s->symbols, &out->dims[i]) || out->dims[i] < 0)
+      return loom_fail(s->err, "a symbolic size has no valid value");
+  return true;
+}
+
+/* Symbols get their values from the inputs whose sizes they are; every other size is checked. */
+static bool interp_bind(interp_state *s, const loom_buffer *inputs) {
+  const loom_graph *graph = s->graph;
+  for (uint32_t i = 0; i < graph->input_count; i++) {
+    const loom_type *type = &graph->values[graph->inputs[i].value].type;
+    if (inputs[i].type.rank != type->rank || inputs[i].type.dtype != type->dtype)
+      return loom_fail(s->err, "input %u has another type", i);
+    for (int d = 0; d < type->rank; d++) {
+      const loom_expr *expr =
+          LOOM_DIM_IS_SYM(type->dims[d]) ? &graph->exprs[LOOM_DIM_EXPR(type->dims[d])] : NULL;
+      if (expr && expr->kind == LOOM_EXPR_SYMBOL) s->symbols[expr->value] = inputs[i].type.dims[d];
+    }
+  }
+  for (uint32_t i = 0; i < graph->input_count; i++) {
+    loom_buffer *value = &s->values[graph->inputs[i].value];
+    *value = inputs[i];
+    if (!interp_static_type(s, &graph->values[graph->inputs[i].value].type, &value->type))
+      return false;
+    if (!loom_type_equal(&value->type, &inputs[i].type))
+      return loom_fail(s->err, "input %u has another size", i);
+  }
+  return true;
+}
+
+static bool interp_allocate(interp_state *s, loom_value value) {
+  loom_buffer *buffer = &s->values[value];
+  if (!interp_static_type(s, &s->graph->values[value].type, &buffer->type)) return false;
+  int64_t count = loom_type_elements(&buffer->type);
+  if (count < 0) return loom_fail(s->err, "a size overflows");
+  buffer->data = calloc(count ? (size_t)count : 1, loom_dtype_size(buffer->type.dtype));
+  if (!buffer->data) return loom_fail(s->err, "out of memory");
+  loom_contiguous_strides(&buffer->type, buffer->strides);
+  return true;
+}
+
+static void interp_release(interp_state *s, loom_value value) {
+  if (s->graph->values[value].node < 0) return;
+  free(s->values[value].data);
+  s->values[value].data = NULL;
+}
+
+static bool interp_node(interp_state *s, uint32_t n) {
+  const loom_node *node = &s->graph->nodes[n];
+  loom_buffer *operands = calloc(node->operand_count + 1, sizeof *operands);
+  loom_type *types = calloc(node->operand_count + 1, sizeof *types);
+  bool good = operands && types;
+  if (!good) loom_fail(s->err, "out of memory");
+  for (uint32_t i = 0; good && i < node->operand_count; i++) {
+    operands[i] = s->values[node->operands[i]];
+    types[i] = operands[i].type;
+  }
+  for (uint32_t i = 0; good && i < node->result_count; i++)
+    good = interp_allocate(s, node->first_result + i);
+  loom_op_view view = {node->op, node->attrs, types, node->operand_count};
+  good = good && loom_interpret_op(&view, operands, &s->values[node->first_result],
+                                   node->result_count, s->err);
+  for (uint32_t i = 0; good && i < node->operand_count; i++)
+    if (s->last_use[node->operands[i]] == n) interp_release(s, node->operands[i]);
+  free(operands);
+  free(types);
+  return good;
+}
+
+static void interp_find_last_uses(interp_state *s) {
+  const loom_graph *graph = s->graph;
+  for (uint32_t n = 0; n < graph->node_count; n++)
+    for (uint32_t i = 0; i < graph->nodes[n].operand_count; i++)
+      s->last_use[graph->nodes[n].operands[i]] = n;
+  for (uint32_t i = 0; i < graph->output_count; i++)
+    s->last_use[graph->outputs[i].value] = UINT32_MAX;
+}
+
+static bool interp_outputs(interp_state *s, const loom_buffer *outputs) {
+  for (uint32_t i = 0; i < s->graph->output_count; i++) {
+    const loom_buffer *value = &s->values[s->graph->outputs[i].value];
+    if (!loom_type_equal(&value->type, &outputs[i].type))
+      return loom_fail(s->err, "output %u has another type", i);
+    interp_copy(&outputs[i], value);
+  }
+  return true;
+}
+
+bool loom_interpret(const loom_graph *graph, const loom_buffer *inputs, loom_buffer *outputs,
+                    loom_error *err) {
+  interp_state s = {.graph = graph, .err = err};
+  s.values = calloc(graph->value_count + 1, sizeof *s.values);
+  s.last_use = calloc(graph->value_count + 1, sizeof *s.last_use);
+  s.symbols = calloc(graph->symbol_count + 1, sizeof *s.symbols);
+  bool good = s.values && s.last_use && s.symbols;
+  if (!good) loom_fail(err, "out of memory");
+  if (good) interp_find_last_uses(&s);
+  good = good && interp_bind(&s, inputs);
+  for (uint32_t n = 0; good && n < graph->node_count; n++)
+    good = interp_node(&s, n);
+  good = good && interp_outputs(&s, outputs);
+  for (uint32_t v = 0; s.values && v < graph->value_count; v++)
+    interp_release(&s, v);
+  free(s.values);
+  free(s.last_use);
+  free(s.symbols);
+  return good;
+}
