@@ -14,6 +14,7 @@
 
 #include "graph/graph.h"
 #include "runtime/runtime.h"
+#include "targets/compiler.h"
 
 typedef struct tracer tracer;
 typedef struct value value;
@@ -283,11 +284,15 @@ struct loom_adapter {
   PyObject *(*derived)(PyObject *base, PyObject *key);
   /* Checks a live array against the payload of GUARD_ARRAY: flat C, no Python. */
   bool (*guard_array)(PyObject *object, const void *payload);
+  /* A GUARD_ARRAY in words: "a: float32[16, 4]"; a new string. */
+  PyObject *(*describe)(PyObject *name, const void *payload);
   /* GUARD_DISJOINT: the memory extents of two live arrays do not overlap. */
   bool (*disjoint)(PyObject *a, PyObject *b);
   bool (*guard)(const void *payload, PyObject *object);
   /* Data pointer of element [0, ..., 0] of a live array whose guard held. */
   void *(*data)(PyObject *array);
+  /* Bits of a number of the library for a LOOM_INPUT_SCALAR of `dtype`; false when it is none. */
+  bool (*scalar_bits)(PyObject *number, loom_dtype dtype, uint64_t *out);
   /* A new array for an output: allocates from the runtime's blocks, sets *data. */
   PyObject *(*new_output)(const void *payload, void **data);
   /* RECIPE_SCALAR, RECIPE_VIEW, EFFECT_WRITE_ARRAY. */
@@ -302,5 +307,85 @@ struct loom_adapter {
 
 extern const loom_adapter loom_numpy_adapter;
 const loom_adapter *const *loom_adapters(void); /* NULL-terminated */
+
+/* ==== settings and logs (config.def, log.c) ================================================================================== */
+
+typedef struct loom_settings {
+  const char *logs, *trace, *backend, *cpu; /* never NULL; owned */
+  int64_t disable, recompile_limit, cache, fastmath;
+} loom_settings;
+extern loom_settings loom_config;
+bool loom_config_init(void); /* reads the environment */
+
+enum {
+  LOOM_LOG_BREAKS = 1,
+  LOOM_LOG_GUARDS = 2,
+  LOOM_LOG_GRAPH = 4,
+  LOOM_LOG_RECOMPILES = 8,
+  LOOM_LOG_CACHE = 16,
+  LOOM_LOG_TIME = 32,
+  LOOM_LOG_KERNELS = 64,
+  LOOM_LOG_BYTECODE = 128
+};
+extern uint32_t loom_log_mask;
+/* Writes "[frameloom breaks] ..." to sys.stderr when the category is on; PyUnicode_FromFormat's formats. */
+void loom_log(uint32_t category, const char *format, ...);
+/* For the module's table: names, types, defaults and docs of all settings; reading and writing one. */
+PyObject *loom_py_settings(PyObject *module, PyObject *unused);
+PyObject *loom_py_get_setting(PyObject *module, PyObject *name);
+PyObject *loom_py_set_setting(PyObject *module, PyObject *args);
+
+/* ==== guards, compiled (guard.c) ================================================================================================ */
+
+typedef struct guard_program guard_program;
+/* Orders and flattens the guards of a capture, which must outlive the program. NULL with MemoryError. */
+guard_program *guard_program_new(const capture *c);
+void guard_program_free(guard_program *p);
+int guard_program_traverse(guard_program *p, visitproc visit, void *arg);
+/* Do all guards hold? Runs no Python code, sets no exception. */
+bool guard_program_check(guard_program *p, PyObject *const *args);
+/* The first guard that fails (one pass in the order of capture), or NULL. */
+const guard *guard_first_failure(const capture *c, PyObject *const *args);
+PyObject *guard_describe(const guard *g); /* a new string: "a: float32[16]" */
+
+/* ==== results and effects of one run (recipe.c, effects.c) ========================================================================= */
+
+typedef struct loom_run {
+  const capture *captured;
+  const loom_adapter *adapter;
+  PyObject *const *args;
+  PyObject **arrays; /* for each output: its array, or NULL for a temporary block */
+  void **data;       /* for each output */
+  PyObject **shared; /* for each shared recipe: the object once it exists */
+} loom_run;
+
+PyObject *recipe_build(loom_run *run, const recipe *r); /* new reference */
+/* The OUTPUT recipe of output `number` anywhere below `r`, or NULL. */
+const recipe *recipe_find_output(const recipe *r, int64_t number);
+bool effects_apply(loom_run *run);
+
+/* ==== compiling a graph (compile.c) ================================================================================================ */
+
+typedef struct loom_compile_report {
+  bool cached;              /* from the disk */
+  double load_ms, total_ms; /* opening the compiler library (0: it was open); everything */
+  loom_compile_info info;   /* zero when cached */
+} loom_compile_report;
+
+/* A loaded plan for the graph, from the disk cache or the compiler library. Called without the GIL. */
+bool loom_compile_plan(const loom_graph *graph, const loom_compile_options *options, bool cache, loom_plan **out,
+                       loom_compile_report *report, loom_error *err);
+
+/* ==== the callable (callable.c, entry.c) ============================================================================================ */
+
+extern PyTypeObject loom_callable_type;
+bool loom_callable_init(PyObject *module);
+PyObject *loom_py_reset(PyObject *module, PyObject *unused);
+/* What capture recognises by address: frameloom.graph_break() and frameloom.is_compiling(). */
+PyObject *loom_py_graph_break(PyObject *module, PyObject *unused);
+PyObject *loom_py_is_compiling(PyObject *module, PyObject *unused);
+
+/* Code, text, hint of a reason in breaks.def. */
+const char *loom_break_text(int reason, const char **name_out, const char **hint_out);
 
 #endif

@@ -130,7 +130,25 @@ bool numpy_array_disjoint(PyObject *a, PyObject *b) {
  * ------------------------------------------------------------------------------------------------------
  */
 
-void *numpy_array_data(PyObject *array) { return FIELDS(array)->data; }
+/* NumPy's number types keep their value right behind the object's head. */
+_Static_assert(offsetof(PyDoubleScalarObject, obval) == sizeof(PyObject), "layout of NumPy scalars");
+_Static_assert(offsetof(PyByteScalarObject, obval) == sizeof(PyObject), "layout of NumPy scalars");
+_Static_assert(offsetof(PyCDoubleScalarObject, obval) == sizeof(PyObject), "layout of NumPy scalars");
+
+void *numpy_array_data(PyObject *array) {
+  if (Py_TYPE(array) == &PyArray_Type) return FIELDS(array)->data;
+  if (PyArray_IsScalar(array, Number) || PyArray_IsScalar(array, Bool)) return (char *)array + sizeof(PyObject);
+  return FIELDS(array)->data;
+}
+
+bool numpy_scalar_bits(PyObject *number, loom_dtype dtype, uint64_t *out) {
+  if (!PyArray_IsScalar(number, Number) && !PyArray_IsScalar(number, Bool)) return false;
+  *out = 0;
+  PyArray_Descr *descr = array_descrs[numpy_typenum_from_dtype(dtype)];
+  if (loom_dtype_size(dtype) <= sizeof *out && PyArray_CastScalarToCtype(number, out, descr) == 0) return true;
+  PyErr_Clear();
+  return false;
+}
 
 PyObject *numpy_array_new_output(const void *payload, void **data) {
   const numpy_array_payload *p = payload;

@@ -1,0 +1,178 @@
+/* From a captured graph to a loaded plan: the disk cache first, then the compiler library, which is opened once, on
+ * the first miss. Nothing here touches Python, so that it runs without the GIL. */
+#include "frontend/frontend.h"
+
+#include <cpuid.h>
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <time.h>
+
+static double compile_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+/* ---- fork ----------------------------------------------------------------------------------------------------------
+ *
+ * A process that is forked while another of its threads compiles would inherit the compiler's locks as they are. So
+ * compilations hold this lock for reading, and fork() waits for them (milliseconds). */
+static pthread_rwlock_t compile_lock = PTHREAD_RWLOCK_INITIALIZER;
+
+static void compile_before_fork(void) { pthread_rwlock_wrlock(&compile_lock); }
+static void compile_after_fork(void) { pthread_rwlock_unlock(&compile_lock); }
+static void compile_after_fork_child(void) { compile_lock = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER; }
+
+/* ---- the compiler library -------------------------------------------------------------------------------------------- */
+
+static struct {
+  pthread_once_t once;
+  char path[PATH_MAX];
+  uint64_t identity[4]; /* size, time of change and inode of the library: part of every key */
+  bool found;
+} library = {.once = PTHREAD_ONCE_INIT};
+
+static pthread_mutex_t library_lock = PTHREAD_MUTEX_INITIALIZER;
+static loom_compiler_compile_fn library_compile;
+
+static void library_find(void) {
+  pthread_atfork(compile_before_fork, compile_after_fork, compile_after_fork_child);
+  static const char name[] = "libloom_compiler.so";
+  Dl_info info;
+  const char *slash = dladdr((void *)library_find, &info) && info.dli_fname ? strrchr(info.dli_fname, '/') : NULL;
+  if (!slash || (size_t)(slash - info.dli_fname) + 1 + sizeof name > sizeof library.path) return;
+  size_t folder = (size_t)(slash - info.dli_fname) + 1;
+  memcpy(library.path, info.dli_fname, folder);
+  memcpy(library.path + folder, name, sizeof name);
+  struct stat st;
+  if (stat(library.path, &st) != 0) return;
+  library.identity[0] = (uint64_t)st.st_size;
+  library.identity[1] = (uint64_t)st.st_mtim.tv_sec;
+  library.identity[2] = (uint64_t)st.st_mtim.tv_nsec;
+  library.found = true;
+}
+
+static bool library_open_locked(loom_error *err) {
+  if (library_compile) return true;
+  if (!library.found) return loom_fail(err, "the compiler library is not installed at %s", library.path);
+  void *handle = dlopen(library.path, RTLD_NOW | RTLD_LOCAL);
+  if (!handle) return loom_fail(err, "the compiler library cannot be loaded: %s", dlerror());
+  loom_compiler_abi_fn abi = (loom_compiler_abi_fn)dlsym(handle, "loom_compiler_abi");
+  loom_compiler_compile_fn compile = (loom_compiler_compile_fn)dlsym(handle, "loom_compiler_compile");
+  if (!abi || !compile || abi() != LOOM_COMPILER_ABI) {
+    dlclose(handle);
+    return loom_fail(err, "the compiler library at %s is of another version", library.path);
+  }
+  library_compile = compile; /* never closed: LLVM does not like to be unloaded */
+  return true;
+}
+
+static bool library_open(double *load_ms, loom_error *err) {
+  double start = compile_now();
+  pthread_mutex_lock(&library_lock);
+  bool was_open = library_compile != NULL;
+  bool good = library_open_locked(err);
+  pthread_mutex_unlock(&library_lock);
+  *load_ms = was_open ? 0 : compile_now() - start;
+  return good;
+}
+
+/* ---- the key ------------------------------------------------------------------------------------------------------------ */
+
+/* What precedes the graph in a key: all else that the code depends on. */
+typedef struct compile_key {
+  char magic[16];
+  uint32_t plan_version, fastmath;
+  char cpu[16];
+  uint64_t library[4];
+  uint32_t cpuid[16]; /* of "native": brand-independent feature words and the model */
+} compile_key;
+
+static void compile_cpuid(uint32_t *out) {
+  uint32_t a, b, c, d;
+  if (__get_cpuid(1, &a, &b, &c, &d)) { /* b holds the core's number, which is no feature */
+    out[0] = a;
+    out[1] = c;
+    out[2] = d;
+  }
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d)) {
+    out[3] = b;
+    out[4] = c;
+    out[5] = d;
+  }
+  if (__get_cpuid_count(7, 1, &a, &b, &c, &d)) {
+    out[6] = a;
+    out[7] = d;
+  }
+  if (__get_cpuid(0, &a, &b, &c, &d)) {
+    out[8] = b;
+    out[9] = c;
+    out[10] = d;
+  }
+  if (__get_cpuid(0x80000001, &a, &b, &c, &d)) {
+    out[11] = c;
+    out[12] = d;
+  }
+  out[13] = (uint32_t)loom_cpu_features();
+}
+
+static bool compile_make_key(const loom_graph *graph, const loom_compile_options *options, loom_bytes *out) {
+  compile_key head;
+  memset(&head, 0, sizeof head);
+  memcpy(head.magic, "frameloom plan", 15);
+  head.plan_version = LOOM_PLAN_VERSION;
+  head.fastmath = options->fastmath;
+  const char *cpu = options->cpu ? options->cpu : "native";
+  memcpy(head.cpu, cpu, strnlen(cpu, sizeof head.cpu - 1));
+  memcpy(head.library, library.identity, sizeof head.library);
+  if (!strcmp(head.cpu, "native")) compile_cpuid(head.cpuid);
+  loom_bytes body;
+  if (!loom_graph_serialize(graph, &body)) return false;
+  out->size = sizeof head + body.size;
+  out->data = malloc(out->size);
+  if (out->data) {
+    memcpy(out->data, &head, sizeof head);
+    memcpy(out->data + sizeof head, body.data, body.size);
+  }
+  free(body.data);
+  return out->data != NULL;
+}
+
+/* ---- compiling ------------------------------------------------------------------------------------------------------------ */
+
+static bool compile_from_cache(const loom_bytes *key, loom_plan **out) {
+  loom_bytes bytes;
+  if (!loom_cache_read(key->data, key->size, &bytes)) return false;
+  *out = loom_plan_load(bytes.data, bytes.size, NULL);
+  free(bytes.data);
+  return *out != NULL;
+}
+
+static bool compile_new(const loom_graph *graph, const loom_compile_options *options, const loom_bytes *key,
+                        loom_plan **out, loom_compile_report *report, loom_error *err) {
+  if (!library_open(&report->load_ms, err)) return false;
+  loom_bytes bytes = {NULL, 0};
+  if (!library_compile(graph, options, &bytes, &report->info, err)) return false;
+  *out = loom_plan_load(bytes.data, bytes.size, err);
+  if (*out && key) loom_cache_write(key->data, key->size, bytes.data, bytes.size);
+  free(bytes.data);
+  return *out != NULL;
+}
+
+bool loom_compile_plan(const loom_graph *graph, const loom_compile_options *options, bool cache, loom_plan **out,
+                       loom_compile_report *report, loom_error *err) {
+  double start = compile_now();
+  memset(report, 0, sizeof *report);
+  pthread_once(&library.once, library_find);
+  loom_bytes key = {NULL, 0};
+  if (cache && !compile_make_key(graph, options, &key)) return loom_fail(err, "out of memory");
+  pthread_rwlock_rdlock(&compile_lock);
+  report->cached = cache && compile_from_cache(&key, out);
+  bool good = report->cached || compile_new(graph, options, cache ? &key : NULL, out, report, err);
+  pthread_rwlock_unlock(&compile_lock);
+  free(key.data);
+  report->total_ms = compile_now() - start;
+  return good;
+}

@@ -1,0 +1,350 @@
+/* One compiled version of a function: runs its plan on live arguments and builds the result. */
+#include "frontend/callable.h"
+
+#include <fenv.h>
+
+/* Results of ops below which a run keeps the GIL: giving it up and taking it back costs more than such a kernel. */
+#define ENTRY_GIL_WORK 65536
+
+bool backend_from_name(const char *name, backend *out) {
+  static const char *const names[] = {"loom", "interpret", "eager"};
+  for (int i = 0; i < 3; i++)
+    if (!strcmp(name, names[i])) return *out = (backend)i, true;
+  return false;
+}
+
+/* ---- making one ------------------------------------------------------------------------------------------------------ */
+
+static bool entry_has_work(const loom_graph *graph) {
+  int64_t work = 0;
+  for (uint32_t i = 0; i < graph->value_count && work < ENTRY_GIL_WORK; i++) {
+    int64_t elements = loom_type_elements(&graph->values[i].type);
+    if (elements < 0) return true;
+    work += elements;
+  }
+  for (uint32_t i = 0; i < graph->node_count; i++)
+    if (graph->nodes[i].op == LOOM_OP_HOST_CALL) return true;
+  return work >= ENTRY_GIL_WORK;
+}
+
+static const recipe *entry_output_recipe(const capture *c, int64_t number) {
+  const recipe *found = recipe_find_output(c->result, number);
+  for (uint32_t i = 0; i < c->shared_count && !found; i++) found = recipe_find_output(c->shared[i], number);
+  for (uint32_t i = 0; i < c->effect_count && !found; i++)
+    found = recipe_find_output(c->effects[i].target, number);
+  return found;
+}
+
+static bool entry_is_simple(const entry *e) {
+  const capture *c = e->captured;
+  if (e->kind != BACKEND_LOOM || c->effect_count || c->shared_count) return false;
+  if (c->graph.output_count != 1 || c->result->kind != RECIPE_OUTPUT) return false;
+  if (c->input_count > ENTRY_SIMPLE_INPUTS) return false;
+  for (uint32_t i = 0; i < c->input_count; i++) {
+    if (c->graph.inputs[i].kind != LOOM_INPUT_ARRAY || c->inputs[i].constant) return false;
+    if (!c->inputs[i].source || c->inputs[i].source->kind != SOURCE_ARG) return false;
+  }
+  return true;
+}
+
+/* Sizes of outputs, and whether plan and capture agree on them. */
+static bool entry_measure(entry *e, loom_error *err) {
+  const capture *c = e->captured;
+  if (e->plan && loom_plan_header_of(e->plan)->output_count != c->graph.output_count)
+    return loom_fail(err, "the plan has another number of outputs than the graph");
+  if (e->plan && loom_plan_header_of(e->plan)->input_count != c->graph.input_count)
+    return loom_fail(err, "the plan has another number of inputs than the graph");
+  for (uint32_t i = 0; i < c->graph.output_count; i++) {
+    const loom_type *type = loom_graph_type(&c->graph, c->graph.outputs[i].value);
+    int64_t elements = loom_type_elements(type);
+    if (elements < 0) return loom_fail(err, "a result has a size that is not known");
+    e->sizes[i] = (size_t)elements * loom_dtype_size(type->dtype);
+    e->outputs[i] = entry_output_recipe(c, i);
+    if (e->plan && loom_plan_output_size(e->plan, i) > e->sizes[i])
+      return loom_fail(err, "the plan has a larger output than the graph");
+  }
+  return true;
+}
+
+static void entry_bind_constants(entry *e) {
+  const capture *c = e->captured;
+  for (uint32_t i = 0; i < c->input_count; i++) {
+    if (c->graph.inputs[i].kind == LOOM_INPUT_SCALAR) continue;
+    if (i < e->captured->input_count && c->inputs[i].source && c->inputs[i].source->kind == SOURCE_ARG)
+      e->slots[i < ENTRY_SIMPLE_INPUTS ? i : 0] = (uint32_t)c->inputs[i].source->index;
+    if (c->graph.inputs[i].kind == LOOM_INPUT_CONST && e->plan)
+      loom_plan_set_const(e->plan, i, e->adapter->data(c->inputs[i].constant));
+  }
+}
+
+entry *entry_new(capture *captured, loom_plan *plan, backend kind, PyObject *code, loom_error *err) {
+  entry *e = calloc(1, sizeof *e);
+  if (!e) {
+    capture_free(captured);
+    if (plan) loom_plan_unref(plan);
+    return (entry *)PyErr_NoMemory();
+  }
+  uint32_t outputs = captured->graph.output_count;
+  e->refs = 1;
+  e->kind = kind;
+  e->captured = captured;
+  e->plan = plan;
+  e->code = Py_NewRef(code);
+  e->adapter = loom_adapters()[0];
+  e->outputs = calloc((size_t)outputs + 1, sizeof *e->outputs);
+  e->sizes = calloc((size_t)outputs + 1, sizeof *e->sizes);
+  e->guards = guard_program_new(captured);
+  if (!e->outputs || !e->sizes || !e->guards || !entry_measure(e, err)) {
+    if (!e->outputs || !e->sizes) PyErr_NoMemory();
+    entry_unref(e);
+    return NULL;
+  }
+  e->simple = entry_is_simple(e);
+  if (captured->input_count <= ENTRY_SIMPLE_INPUTS || e->plan) entry_bind_constants(e);
+  e->release_gil = entry_has_work(&captured->graph);
+  return e;
+}
+
+void entry_unref(entry *e) {
+  if (!e || --e->refs) return;
+  guard_program_free(e->guards);
+  if (e->plan) loom_plan_unref(e->plan);
+  capture_free(e->captured);
+  free(e->outputs);
+  free(e->sizes);
+  Py_XDECREF(e->code);
+  free(e);
+}
+
+/* An entry that a running call shares has more references than the collector can see: it is left alone. */
+int entry_traverse(entry *e, visitproc visit, void *arg) {
+  if (e->refs != 1) return 0;
+  Py_VISIT(e->code);
+  int stopped = guard_program_traverse(e->guards, visit, arg);
+  return stopped ? stopped : capture_traverse(e->captured, visit, arg);
+}
+
+/* ---- running ------------------------------------------------------------------------------------------------------------ */
+
+static int entry_host(void *context, const char *name, uint32_t slot, void *const *buffers, uint32_t reads,
+                      uint32_t count) {
+  const entry *e = context;
+  PyGILState_STATE state = PyGILState_Ensure();
+  int failed = e->adapter->host_call ? e->adapter->host_call(e->captured, name, slot, buffers, reads, count) : 1;
+  PyGILState_Release(state);
+  return failed;
+}
+
+static uint32_t entry_launch(const entry *e, const loom_call *call) {
+  if (!e->release_gil) return loom_plan_run(e->plan, call);
+  uint32_t status;
+  Py_BEGIN_ALLOW_THREADS
+  status = loom_plan_run(e->plan, call);
+  Py_END_ALLOW_THREADS
+  return status;
+}
+
+/* Are the results good? Else the plain function has to run (*fallback), or an exception is set. */
+static bool entry_accept(const entry *e, uint32_t status, bool *fallback) {
+  if (!status) return true;
+  if (status & LOOM_STATUS_MEMORY) return PyErr_NoMemory(), false;
+  if (status & LOOM_STATUS_INTERRUPTED) {
+    *fallback = PyErr_CheckSignals() == 0;
+    return false;
+  }
+  if (status & (LOOM_STATUS_INDEX | LOOM_STATUS_HOST)) {
+    PyErr_Clear(); /* the plain function raises it, with the user's own lines in the traceback */
+    *fallback = true;
+    return false;
+  }
+  uint32_t flags = status & e->captured->fp_ops & 15u;
+  if (!flags) return true;
+  int matters = e->adapter->flags_matter(flags);
+  if (matters < 0) return false;
+  *fallback = matters != 0;
+  return !matters;
+}
+
+static PyObject *entry_run_simple(const entry *e, PyObject *const *args, bool *fallback) {
+  void *inputs[ENTRY_SIMPLE_INPUTS], *data;
+  uint32_t count = e->captured->input_count;
+  for (uint32_t i = 0; i < count; i++) inputs[i] = e->adapter->data(args[e->slots[i]]);
+  PyObject *result = e->adapter->new_output(e->captured->result->payload, &data);
+  if (!result) return NULL;
+  loom_call call = {.inputs = inputs, .outputs = &data, .host = entry_host, .host_context = (void *)e};
+  uint32_t status = entry_launch(e, &call);
+  if (!status || entry_accept(e, status, fallback)) return result;
+  Py_DECREF(result);
+  return NULL;
+}
+
+/* ---- running, the general way --------------------------------------------------------------------------------------------- */
+
+#define RUN_SMALL 64 /* bytes of a temporary output that need no block */
+
+/* Everything that one run owns, in one piece of memory. */
+typedef struct run_state {
+  loom_run run;
+  PyObject **live; /* for each input: the object that holds its data */
+  void **inputs;
+  uint64_t *scalars;
+  uint8_t *small;
+  void *memory;
+} run_state;
+
+static bool run_init(run_state *s, const entry *e, PyObject *const *args) {
+  const capture *c = e->captured;
+  size_t in = c->input_count, out = c->graph.output_count, shared = c->shared_count;
+  size_t words = 3 * in + 2 * out + shared;
+  s->memory = calloc(1, words * 8 + out * RUN_SMALL + RUN_SMALL);
+  if (!s->memory) return PyErr_NoMemory(), false;
+  uint8_t *small = (uint8_t *)(((uintptr_t)s->memory + RUN_SMALL - 1) / RUN_SMALL * RUN_SMALL);
+  void **at = (void **)(small + out * RUN_SMALL);
+  s->small = small;
+  s->live = (PyObject **)at;
+  s->inputs = at + in;
+  s->scalars = (uint64_t *)(at + 2 * in);
+  s->run = (loom_run){.captured = c,
+                      .adapter = e->adapter,
+                      .args = args,
+                      .arrays = (PyObject **)(at + 3 * in),
+                      .data = at + 3 * in + out,
+                      .shared = (PyObject **)(at + 3 * in + 2 * out)};
+  return true;
+}
+
+static void run_fini(run_state *s, const entry *e) {
+  const capture *c = e->captured;
+  if (!s->memory) return;
+  for (uint32_t i = 0; i < c->input_count; i++) Py_XDECREF(s->live[i]);
+  for (uint32_t i = 0; i < c->shared_count; i++) Py_XDECREF(s->run.shared[i]);
+  for (uint32_t i = 0; i < c->graph.output_count; i++) {
+    if (s->run.arrays[i])
+      Py_DECREF(s->run.arrays[i]);
+    else if (s->run.data[i] && e->sizes[i] > RUN_SMALL)
+      loom_block_free(s->run.data[i], e->sizes[i]);
+  }
+  free(s->memory);
+}
+
+/* The bits of a live number for an input of `dtype`; false when it does not fit. */
+static bool run_scalar(const entry *e, PyObject *number, loom_dtype dtype, uint64_t *out) {
+  double real;
+  *out = 0;
+  if (PyFloat_CheckExact(number)) {
+    real = PyFloat_AS_DOUBLE(number);
+  } else if (PyLong_CheckExact(number) || PyBool_Check(number)) {
+    if (!loom_dtype_is_float(dtype)) {
+      if (loom_dtype_is_unsigned(dtype)) {
+        *out = PyLong_AsUnsignedLongLong(number);
+      } else {
+        int64_t integer = PyLong_AsLongLong(number);
+        memcpy(out, &integer, sizeof integer);
+      }
+      if (PyErr_Occurred()) return PyErr_Clear(), false;
+      size_t size = loom_dtype_size(dtype);
+      if (size < 8) *out &= ((uint64_t)1 << (8 * size)) - 1;
+      return true;
+    }
+    real = PyLong_AsDouble(number);
+    if (PyErr_Occurred()) return PyErr_Clear(), false;
+  } else {
+    return e->adapter->scalar_bits && e->adapter->scalar_bits(number, dtype, out);
+  }
+  float single = (float)real;
+  if (dtype == LOOM_F64) return memcpy(out, &real, sizeof real), true;
+  if (dtype == LOOM_F32) return memcpy(out, &single, sizeof single), true;
+  return false;
+}
+
+static bool run_gather(run_state *s, const entry *e, PyObject *const *args) {
+  const capture *c = e->captured;
+  uint32_t scalars = 0;
+  for (uint32_t i = 0; i < c->input_count; i++) {
+    const loom_input *input = &c->graph.inputs[i];
+    s->live[i] = c->inputs[i].constant ? Py_NewRef(c->inputs[i].constant) : source_read(c->inputs[i].source, args);
+    if (!s->live[i]) return false;
+    if (input->kind != LOOM_INPUT_SCALAR) {
+      s->inputs[i] = e->adapter->data(s->live[i]);
+      continue;
+    }
+    loom_dtype dtype = loom_graph_type(&c->graph, input->value)->dtype;
+    if (!run_scalar(e, s->live[i], dtype, &s->scalars[scalars])) return false;
+    s->inputs[i] = &s->scalars[scalars++];
+  }
+  return true;
+}
+
+static bool run_allocate(run_state *s, const entry *e) {
+  for (uint32_t i = 0; i < e->captured->graph.output_count; i++) {
+    if (e->outputs[i]) {
+      s->run.arrays[i] = e->adapter->new_output(e->outputs[i]->payload, &s->run.data[i]);
+      if (!s->run.arrays[i]) return false;
+    } else {
+      s->run.data[i] = e->sizes[i] > RUN_SMALL ? loom_block_alloc(e->sizes[i]) : s->small + i * RUN_SMALL;
+      if (!s->run.data[i]) return PyErr_NoMemory(), false;
+    }
+  }
+  return true;
+}
+
+/* Runs the graph with the reference interpreter; status bits like those of a plan. */
+static uint32_t run_interpret(run_state *s, const entry *e) {
+  const loom_graph *graph = &e->captured->graph;
+  loom_buffer *buffers = calloc((size_t)graph->input_count + graph->output_count + 1, sizeof *buffers);
+  if (!buffers) return LOOM_STATUS_MEMORY;
+  loom_buffer *outputs = buffers + graph->input_count;
+  for (uint32_t i = 0; i < graph->input_count; i++) {
+    buffers[i].data = s->inputs[i];
+    buffers[i].type = *loom_graph_type(graph, graph->inputs[i].value);
+    memcpy(buffers[i].strides, graph->inputs[i].strides, sizeof buffers[i].strides);
+  }
+  for (uint32_t i = 0; i < graph->output_count; i++) {
+    outputs[i].data = s->run.data[i];
+    outputs[i].type = *loom_graph_type(graph, graph->outputs[i].value);
+    memcpy(outputs[i].strides, graph->outputs[i].strides, sizeof outputs[i].strides);
+  }
+  loom_error err;
+  feclearexcept(FE_ALL_EXCEPT);
+  bool good = loom_interpret(graph, buffers, outputs, &err);
+  int raised = fetestexcept(FE_ALL_EXCEPT);
+  feclearexcept(FE_ALL_EXCEPT);
+  free(buffers);
+  if (!good) {
+    loom_log(LOOM_LOG_BREAKS, "the interpreter failed: %s", err.message);
+    return LOOM_STATUS_INDEX;
+  }
+  return (raised & FE_DIVBYZERO ? LOOM_FP_DIVIDE : 0) | (raised & FE_OVERFLOW ? LOOM_FP_OVERFLOW : 0) |
+         (raised & FE_UNDERFLOW ? LOOM_FP_UNDERFLOW : 0) | (raised & FE_INVALID ? LOOM_FP_INVALID : 0);
+}
+
+static PyObject *entry_run_general(const entry *e, PyObject *const *args, bool *fallback) {
+  run_state s = {.memory = NULL};
+  PyObject *result = NULL;
+  if (!run_init(&s, e, args)) return NULL;
+  if (!run_gather(&s, e, args)) {
+    *fallback = !PyErr_Occurred();
+  } else if (run_allocate(&s, e)) {
+    loom_call call = {.inputs = s.inputs,
+                      .scalars = s.scalars,
+                      .outputs = s.run.data,
+                      .host = entry_host,
+                      .host_context = (void *)e};
+    uint32_t status = e->kind == BACKEND_INTERPRET ? run_interpret(&s, e) : entry_launch(e, &call);
+    if (entry_accept(e, status, fallback) && effects_apply(&s.run)) result = recipe_build(&s.run, e->captured->result);
+  }
+  run_fini(&s, e);
+  return result;
+}
+
+PyObject *entry_run(entry *e, PyObject *const *args, bool *fallback) {
+  if (e->kind == BACKEND_EAGER) {
+    *fallback = true;
+    return NULL;
+  }
+  e->refs++; /* reset() may drop it while the GIL is away */
+  e->hits++;
+  PyObject *result = e->simple ? entry_run_simple(e, args, fallback) : entry_run_general(e, args, fallback);
+  entry_unref(e);
+  return result;
+}

@@ -1,0 +1,201 @@
+/* Settings and logs. The settings' table is config.def; the environment is read once. */
+#include "frontend/frontend.h"
+
+loom_settings loom_config;
+uint32_t loom_log_mask;
+
+static const struct {
+  const char *name;
+  uint32_t bit;
+} log_categories[] = {
+    {"breaks", LOOM_LOG_BREAKS},   {"guards", LOOM_LOG_GUARDS},   {"graph", LOOM_LOG_GRAPH},
+    {"cache", LOOM_LOG_CACHE},     {"time", LOOM_LOG_TIME},       {"recompiles", LOOM_LOG_RECOMPILES},
+    {"kernels", LOOM_LOG_KERNELS}, {"bytecode", LOOM_LOG_BYTECODE}};
+enum { LOG_COUNT = sizeof log_categories / sizeof *log_categories };
+
+typedef enum setting_type { SETTING_STR, SETTING_INT, SETTING_BOOL } setting_type;
+
+static const struct setting {
+  setting_type type;
+  const char *name, *missing, *env, *doc;
+  void *place;
+} settings_table[] = {
+#define LOOM_SETTING(TYPE, NAME, DEFAULT, ENV, DOC)                                                                 \
+  {SETTING_##TYPE, #NAME, DEFAULT, ENV, DOC, (void *)&loom_config.NAME},
+#include "frontend/config.def"
+#undef LOOM_SETTING
+#define LOOM_ENV(ENUM, ENV, DEFAULT, DOC) {SETTING_STR, NULL, DEFAULT, ENV, DOC, NULL},
+#include "runtime/env.def"
+#undef LOOM_ENV
+};
+enum { SETTING_COUNT = sizeof settings_table / sizeof *settings_table };
+
+/* ---- logs ------------------------------------------------------------------------------------------------------ */
+
+/* The bits of "a,b"; on an unknown name false with `*bad` at it. */
+static bool log_parse(const char *text, uint32_t *out, const char **bad) {
+  uint32_t mask = 0;
+  while (*text) {
+    size_t length = strcspn(text, ", ");
+    uint32_t bit = length == 3 && !strncmp(text, "all", 3) ? UINT32_MAX : 0;
+    for (int i = 0; i < LOG_COUNT && !bit; i++)
+      if (strlen(log_categories[i].name) == length && !strncmp(text, log_categories[i].name, length))
+        bit = log_categories[i].bit;
+    if (!bit && length) return *bad = text, false;
+    mask |= bit;
+    text += length;
+    text += strspn(text, ", ");
+  }
+  *out = mask;
+  return true;
+}
+
+void loom_log(uint32_t category, const char *format, ...) {
+  if (!(loom_log_mask & category)) return;
+  PyObject *type, *value, *traceback; /* a log line must not disturb a pending exception */
+  PyErr_Fetch(&type, &value, &traceback);
+  const char *name = "log";
+  for (int i = 0; i < LOG_COUNT; i++)
+    if (log_categories[i].bit == category) name = log_categories[i].name;
+  va_list arguments;
+  va_start(arguments, format);
+  PyObject *text = PyUnicode_FromFormatV(format, arguments);
+  va_end(arguments);
+  if (text) PySys_FormatStderr("[frameloom %s] %U\n", name, text);
+  Py_XDECREF(text);
+  PyErr_Clear();
+  PyErr_Restore(type, value, traceback);
+}
+
+/* ---- settings ------------------------------------------------------------------------------------------------------- */
+
+static bool setting_check_word(const char *text, const char *const *words) {
+  for (; *words; words++)
+    if (!strcmp(text, *words)) return true;
+  return false;
+}
+
+/* Checks strings of which only some are good; sets a ValueError. */
+static bool setting_valid(const struct setting *s, const char *text) {
+  static const char *const backends[] = {"loom", "interpret", "eager", NULL};
+  static const char *const cpus[] = {"native", "x86-64-v3", "x86-64-v4", NULL};
+  const char *bad = text;
+  uint32_t mask;
+  if (s->place == &loom_config.logs && !log_parse(text, &mask, &bad)) {
+    PyErr_Format(PyExc_ValueError,
+                 "unknown log '%.40s': use breaks, guards, graph, recompiles, cache, time, kernels, bytecode or all",
+                 bad);
+    return false;
+  }
+  if (s->place == &loom_config.backend && !setting_check_word(text, backends)) {
+    PyErr_Format(PyExc_ValueError, "unknown backend '%.40s': use 'loom', 'interpret' or 'eager'", text);
+    return false;
+  }
+  if (s->place == &loom_config.cpu && !setting_check_word(text, cpus)) {
+    PyErr_Format(PyExc_ValueError, "unknown cpu '%.40s': use 'native', 'x86-64-v3' or 'x86-64-v4'", text);
+    return false;
+  }
+  return true;
+}
+
+static bool setting_store_text(const struct setting *s, const char *text) {
+  if (!setting_valid(s, text)) return false;
+  char *copy = strdup(text);
+  if (!copy) return PyErr_NoMemory(), false;
+  free(*(char **)s->place);
+  *(char **)s->place = copy;
+  const char *bad;
+  if (s->place == &loom_config.logs) log_parse(copy, &loom_log_mask, &bad);
+  return true;
+}
+
+static bool setting_store_number(const struct setting *s, int64_t number) {
+  if (number < 0) {
+    PyErr_Format(PyExc_ValueError, "%s must not be negative", s->name);
+    return false;
+  }
+  *(int64_t *)s->place = s->type == SETTING_BOOL ? number != 0 : number;
+  return true;
+}
+
+static bool setting_store_env(const struct setting *s, const char *text) {
+  if (s->type == SETTING_STR) return setting_store_text(s, text);
+  if (s->type == SETTING_BOOL) {
+    static const char *const no[] = {"0", "", "false", "no", "off", NULL};
+    return setting_store_number(s, !setting_check_word(text, no));
+  }
+  char *end;
+  long long number = strtoll(text, &end, 10);
+  if (*end || end == text) {
+    PyErr_Format(PyExc_ValueError, "%s is not a number", s->env);
+    return false;
+  }
+  return setting_store_number(s, number);
+}
+
+bool loom_config_init(void) {
+  for (int i = 0; i < SETTING_COUNT; i++) {
+    const struct setting *s = &settings_table[i];
+    if (!s->place) continue;
+    const char *text = *s->env ? getenv(s->env) : NULL;
+    if (!setting_store_env(s, s->missing)) return false;
+    if (!text || setting_store_env(s, text)) continue;
+    /* A bad environment variable must not make the import fail. */
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    int failed = PyErr_WarnFormat(PyExc_RuntimeWarning, 1, "%s is ignored: %S", s->env, value);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+    if (failed) return false;
+  }
+  return true;
+}
+
+static const struct setting *setting_find(PyObject *name) {
+  for (int i = 0; i < SETTING_COUNT && PyUnicode_Check(name); i++)
+    if (settings_table[i].place && PyUnicode_CompareWithASCIIString(name, settings_table[i].name) == 0)
+      return &settings_table[i];
+  PyErr_Format(PyExc_AttributeError, "frameloom.config has no setting %R", name);
+  return NULL;
+}
+
+PyObject *loom_py_settings(PyObject *module, PyObject *unused) {
+  static const char *const types[] = {"str", "int", "bool"};
+  PyObject *list = PyList_New(0);
+  for (int i = 0; list && i < SETTING_COUNT; i++) {
+    const struct setting *s = &settings_table[i];
+    PyObject *row = Py_BuildValue("(zssss)", s->name, types[s->type], s->missing, s->env, s->doc);
+    if (!row || PyList_Append(list, row) < 0) Py_CLEAR(list);
+    Py_XDECREF(row);
+  }
+  return list;
+}
+
+PyObject *loom_py_get_setting(PyObject *module, PyObject *name) {
+  const struct setting *s = setting_find(name);
+  if (!s) return NULL;
+  if (s->type == SETTING_STR) return PyUnicode_FromString(*(const char **)s->place);
+  int64_t number = *(int64_t *)s->place;
+  return s->type == SETTING_BOOL ? PyBool_FromLong(number != 0) : PyLong_FromLongLong(number);
+}
+
+PyObject *loom_py_set_setting(PyObject *module, PyObject *args) {
+  PyObject *name, *item;
+  if (!PyArg_ParseTuple(args, "OO", &name, &item)) return NULL;
+  const struct setting *s = setting_find(name);
+  if (!s) return NULL;
+  bool good = false;
+  if (s->type == SETTING_STR && PyUnicode_Check(item)) {
+    const char *text = PyUnicode_AsUTF8(item);
+    good = text && setting_store_text(s, text);
+  } else if (s->type == SETTING_BOOL ? PyBool_Check(item) : s->type == SETTING_INT && PyLong_CheckExact(item)) {
+    long long number = PyLong_AsLongLong(item);
+    good = !(number == -1 && PyErr_Occurred()) && setting_store_number(s, number);
+  } else {
+    static const char *const types[] = {"a str", "an int", "a bool"};
+    PyErr_Format(PyExc_TypeError, "%s must be %s, not %.100s", s->name, types[s->type], Py_TYPE(item)->tp_name);
+  }
+  if (!good) return NULL;
+  Py_RETURN_NONE;
+}

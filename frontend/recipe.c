@@ -1,0 +1,140 @@
+/* Rebuilds the Python result of a run from its recipe. */
+#include "frontend/frontend.h"
+
+static bool recipe_fill(loom_run *run, const recipe *r, PyObject *into) {
+  for (uint32_t i = 0; i < r->count; i++) {
+    PyObject *item = recipe_build(run, r->items[i]);
+    if (!item) return false;
+    if (r->kind == RECIPE_TUPLE) {
+      PyTuple_SET_ITEM(into, i, item);
+    } else if (r->kind == RECIPE_LIST) {
+      PyList_SET_ITEM(into, i, item);
+    } else {
+      int failed = PySet_Add(into, item);
+      Py_DECREF(item);
+      if (failed) return false;
+    }
+  }
+  return true;
+}
+
+static bool recipe_fill_dict(loom_run *run, const recipe *r, PyObject *into) {
+  for (uint32_t i = 0; i + 1 < r->count; i += 2) {
+    PyObject *key = recipe_build(run, r->items[i]);
+    PyObject *item = key ? recipe_build(run, r->items[i + 1]) : NULL;
+    bool good = item && PyDict_SetItem(into, key, item) == 0;
+    Py_XDECREF(key);
+    Py_XDECREF(item);
+    if (!good) return false;
+  }
+  return true;
+}
+
+static PyObject *recipe_container(const recipe *r) {
+  switch (r->kind) {
+  case RECIPE_TUPLE: return PyTuple_New(r->count);
+  case RECIPE_LIST: return PyList_New(r->count);
+  case RECIPE_SET: return PySet_New(NULL);
+  case RECIPE_FROZENSET: return PyFrozenSet_New(NULL);
+  default: return PyDict_New();
+  }
+}
+
+/* A mutable container goes into `shared` before it is filled, so that one that contains itself comes out right. */
+static PyObject *recipe_build_container(loom_run *run, const recipe *r, PyObject **shared) {
+  PyObject *made = recipe_container(r);
+  if (!made) return NULL;
+  if (shared) *shared = Py_NewRef(made);
+  if (r->kind == RECIPE_DICT ? recipe_fill_dict(run, r, made) : recipe_fill(run, r, made)) return made;
+  Py_DECREF(made);
+  return NULL;
+}
+
+static PyObject *recipe_build_items(loom_run *run, const recipe *r) {
+  PyObject *items = PyTuple_New(r->count);
+  for (uint32_t i = 0; items && i < r->count; i++) {
+    PyObject *item = recipe_build(run, r->items[i]);
+    if (item)
+      PyTuple_SET_ITEM(items, i, item);
+    else
+      Py_CLEAR(items);
+  }
+  return items;
+}
+
+static PyObject *recipe_build_slice(loom_run *run, const recipe *r) {
+  PyObject *items = recipe_build_items(run, r);
+  if (!items) return NULL;
+  PyObject *made =
+      PySlice_New(PyTuple_GET_ITEM(items, 0), PyTuple_GET_ITEM(items, 1), PyTuple_GET_ITEM(items, 2));
+  Py_DECREF(items);
+  return made;
+}
+
+static PyObject *recipe_build_call(loom_run *run, const recipe *r) {
+  PyObject *items = recipe_build_items(run, r);
+  if (!items) return NULL;
+  PyObject *made = PyObject_Vectorcall(PyTuple_GET_ITEM(items, 0), &PyTuple_GET_ITEM(items, 1), r->count - 1, NULL);
+  Py_DECREF(items);
+  return made;
+}
+
+static PyObject *recipe_build_view(loom_run *run, const recipe *r) {
+  PyObject *base = recipe_build(run, r->items[0]);
+  if (!base) return NULL;
+  PyObject *made = run->adapter->view(base, r->payload);
+  Py_DECREF(base);
+  return made;
+}
+
+static PyObject *recipe_build_source(loom_run *run, const source *s) {
+  PyObject *object = source_read(s, run->args);
+  if (!object && !PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "frameloom: an object of a result is gone");
+  return object;
+}
+
+static PyObject *recipe_build_output(loom_run *run, const recipe *r) {
+  if (run->arrays[r->number]) return Py_NewRef(run->arrays[r->number]);
+  PyErr_SetString(PyExc_SystemError, "frameloom: an output has no array");
+  return NULL;
+}
+
+static PyObject *recipe_build_new(loom_run *run, const recipe *r, PyObject **shared) {
+  switch (r->kind) {
+  case RECIPE_CONST: return Py_NewRef(r->object);
+  case RECIPE_SOURCE: return recipe_build_source(run, r->source);
+  case RECIPE_OUTPUT: return recipe_build_output(run, r);
+  case RECIPE_SCALAR: return run->adapter->scalar(r->payload, run->data[r->number]);
+  case RECIPE_VIEW: return recipe_build_view(run, r);
+  case RECIPE_SLICE: return recipe_build_slice(run, r);
+  case RECIPE_CALL: return recipe_build_call(run, r);
+  case RECIPE_SHARED: return recipe_build(run, r);
+  default: return recipe_build_container(run, r, shared);
+  }
+}
+
+PyObject *recipe_build(loom_run *run, const recipe *r) {
+  const capture *c = run->captured;
+  if (!c->shared_count) return recipe_build_new(run, r, NULL);
+  uint32_t number = c->shared_count;
+  if (r->kind == RECIPE_SHARED) {
+    number = (uint32_t)r->number;
+  } else {
+    for (number = 0; number < c->shared_count && c->shared[number] != r;) number++;
+  }
+  if (number == c->shared_count) return recipe_build_new(run, r, NULL);
+  if (run->shared[number]) return Py_NewRef(run->shared[number]);
+  PyObject *made = recipe_build_new(run, c->shared[number], &run->shared[number]);
+  if (made && !run->shared[number]) run->shared[number] = Py_NewRef(made);
+  return made;
+}
+
+const recipe *recipe_find_output(const recipe *r, int64_t number) {
+  if (!r) return NULL;
+  if (r->kind == RECIPE_OUTPUT) return r->number == number ? r : NULL;
+  for (uint32_t i = 0; i < r->count; i++) {
+    const recipe *found = recipe_find_output(r->items[i], number);
+    if (found) return found;
+  }
+  return NULL;
+}
