@@ -88,8 +88,9 @@ typedef struct callable {
 /* ---- bind.c: arguments to slots --------------------------------------------------------------------------------------- */
 
 typedef struct binding {
-  PyObject *slots[CALLABLE_MAX_SLOTS]; /* borrowed, but for: */
-  PyObject *varargs, *varkw;           /* owned or NULL */
+  PyObject *slots[CALLABLE_MAX_SLOTS]; /* `count` of them owned */
+  Py_ssize_t count;
+  PyObject *varargs, *varkw; /* owned or NULL */
 } binding;
 
 /* Positional, keyword, default and variadic arguments as Python binds them. False without an exception when they do
@@ -110,7 +111,7 @@ void callable_forget(callable *c);            /* all that was compiled or learnt
 /* Remembers and logs a break; (code, name, text, hint, detail, file, line, column). False with an exception. */
 bool callable_record_break(callable *c, const break_info *info);
 void callable_raise_break(const break_info *info); /* sets GraphBreak */
-PyObject *callable_report(PyObject *self, PyObject *unused);
+PyObject *callable_report(PyObject *self, PyObject *unused); /* what `frameloom.explain` shows, as a dict */
 void entry_log(const entry *e, const callable *c);
 
 #endif

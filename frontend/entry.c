@@ -35,7 +35,7 @@ static const recipe *entry_output_recipe(const capture *c, int64_t number) {
   return found;
 }
 
-static bool entry_is_simple(const entry *e) {
+static bool entry_is_simple(entry *e) {
   const capture *c = e->captured;
   if (e->kind != BACKEND_LOOM || c->effect_count || c->shared_count) return false;
   if (c->graph.output_count != 1 || c->result->kind != RECIPE_OUTPUT) return false;
@@ -43,6 +43,7 @@ static bool entry_is_simple(const entry *e) {
   for (uint32_t i = 0; i < c->input_count; i++) {
     if (c->graph.inputs[i].kind != LOOM_INPUT_ARRAY || c->inputs[i].constant) return false;
     if (!c->inputs[i].source || c->inputs[i].source->kind != SOURCE_ARG) return false;
+    e->slots[i] = (uint32_t)c->inputs[i].source->index;
   }
   return true;
 }
@@ -66,15 +67,11 @@ static bool entry_measure(entry *e, loom_error *err) {
   return true;
 }
 
-static void entry_bind_constants(entry *e) {
+static void entry_bind_constants(const entry *e) {
   const capture *c = e->captured;
-  for (uint32_t i = 0; i < c->input_count; i++) {
-    if (c->graph.inputs[i].kind == LOOM_INPUT_SCALAR) continue;
-    if (i < e->captured->input_count && c->inputs[i].source && c->inputs[i].source->kind == SOURCE_ARG)
-      e->slots[i < ENTRY_SIMPLE_INPUTS ? i : 0] = (uint32_t)c->inputs[i].source->index;
-    if (c->graph.inputs[i].kind == LOOM_INPUT_CONST && e->plan)
+  for (uint32_t i = 0; i < c->input_count && e->plan; i++)
+    if (c->graph.inputs[i].kind == LOOM_INPUT_CONST)
       loom_plan_set_const(e->plan, i, e->adapter->data(c->inputs[i].constant));
-  }
 }
 
 entry *entry_new(capture *captured, loom_plan *plan, backend kind, PyObject *code, loom_error *err) {
@@ -100,7 +97,7 @@ entry *entry_new(capture *captured, loom_plan *plan, backend kind, PyObject *cod
     return NULL;
   }
   e->simple = entry_is_simple(e);
-  if (captured->input_count <= ENTRY_SIMPLE_INPUTS || e->plan) entry_bind_constants(e);
+  entry_bind_constants(e);
   e->release_gil = entry_has_work(&captured->graph);
   return e;
 }
@@ -114,6 +111,13 @@ void entry_unref(entry *e) {
   free(e->sizes);
   Py_XDECREF(e->code);
   free(e);
+}
+
+/* What a capture is known to own one reference to; the rest only delays the collection of cycles through it. */
+static int capture_traverse(const capture *c, visitproc visit, void *arg) {
+  for (uint32_t i = 0; i < c->guard_count; i++) Py_VISIT(c->guards[i].object);
+  for (uint32_t i = 0; i < c->input_count; i++) Py_VISIT(c->inputs[i].constant);
+  return 0;
 }
 
 /* An entry that a running call shares has more references than the collector can see: it is left alone. */

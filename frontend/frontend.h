@@ -286,6 +286,8 @@ struct loom_adapter {
   bool (*guard_array)(PyObject *object, const void *payload);
   /* A GUARD_ARRAY in words: "a: float32[16, 4]"; a new string. */
   PyObject *(*describe)(PyObject *name, const void *payload);
+  /* A hash of what matters to capture in an object of this library; 0 when it is not one. */
+  Py_hash_t (*fingerprint)(PyObject *object);
   /* GUARD_DISJOINT: the memory extents of two live arrays do not overlap. */
   bool (*disjoint)(PyObject *a, PyObject *b);
   bool (*guard)(const void *payload, PyObject *object);

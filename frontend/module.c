@@ -1,7 +1,41 @@
 /* The module definition of frameloom._native. */
 #include "frontend/frontend.h"
 
-static struct PyModuleDef module_def = {
-    PyModuleDef_HEAD_INIT, .m_name = "frameloom._native", .m_size = -1};
+static PyMethodDef module_methods[] = {
+    {"reset", loom_py_reset, METH_NOARGS,
+     PyDoc_STR("reset()\n--\n\nForgets everything that was compiled, and gives cached memory back.")},
+    {"graph_break", loom_py_graph_break, METH_NOARGS,
+     PyDoc_STR("graph_break()\n--\n\nEnds capture here: a compiled function that calls it runs as plain Python.")},
+    {"is_compiling", loom_py_is_compiling, METH_NOARGS,
+     PyDoc_STR("is_compiling()\n--\n\nTrue while a function is being captured, False in plain Python.")},
+    {"settings", loom_py_settings, METH_NOARGS, PyDoc_STR("Rows of the table of settings.")},
+    {"get_setting", loom_py_get_setting, METH_O, NULL},
+    {"set_setting", loom_py_set_setting, METH_VARARGS, NULL},
+    {"_capture", loom_debug_capture, METH_VARARGS, PyDoc_STR("Captures one call, for tests.")},
+    {NULL, NULL, 0, NULL}};
 
-PyMODINIT_FUNC PyInit__native(void) { return PyModule_Create(&module_def); }
+static bool module_in_main_interpreter(void) {
+  if (PyInterpreterState_Get() == PyInterpreterState_Main()) return true;
+  PyErr_SetString(PyExc_ImportError, "frameloom cannot be imported in a sub-interpreter");
+  return false;
+}
+
+static int module_exec(PyObject *module) {
+  if (!module_in_main_interpreter() || !loom_config_init()) return -1;
+  for (const loom_adapter *const *a = loom_adapters(); *a; a++)
+    if ((*a)->init && !(*a)->init()) return -1;
+  return loom_callable_init(module) ? 0 : -1;
+}
+
+static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, module_exec},
+#if PY_VERSION_HEX >= 0x030c0000
+                                          {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+                                          {0, NULL}};
+
+static struct PyModuleDef module_def = {PyModuleDef_HEAD_INIT,
+                                        .m_name = "frameloom._native",
+                                        .m_methods = module_methods,
+                                        .m_slots = module_slots};
+
+PyMODINIT_FUNC PyInit__native(void) { return PyModuleDef_Init(&module_def); }

@@ -67,6 +67,7 @@ PyObject *numpy_array_scalar(const void *payload, const void *data);
 PyObject *numpy_array_view(PyObject *base, const void *payload);
 bool numpy_array_write(PyObject *target, const loom_type *type, const int64_t *strides,
                        const void *data);
+Py_hash_t numpy_array_fingerprint(PyObject *object);
 PyObject *numpy_array_words(PyObject *name, const void *payload);
 bool numpy_scalar_bits(PyObject *number, loom_dtype dtype, uint64_t *out);
 bool numpy_array_disjoint(PyObject *a, PyObject *b);

@@ -1,0 +1,308 @@
+/* The callable that stands in for a Python function.
+ *
+ * A call that an entry's guards accept runs its plan; all other calls end in the plain function, called with the very
+ * arguments that came in. The object behaves like the function in all else: attributes are read from it and written to it,
+ * it binds as a method, copies as itself and pickles by name.
+ */
+#include "frontend/callable.h"
+
+#include <structmember.h>
+
+/* Functions that this thread is running as plain Python inside a compiled call: a recursive call among them that no
+ * entry fits is not captured again. */
+typedef struct plain_frame {
+  const callable *who;
+  struct plain_frame *outer;
+} plain_frame;
+static _Thread_local plain_frame *plain_frames __attribute__((tls_model("initial-exec")));
+/* Depth of functions made by frameloom.disable() in this thread: nothing below them is compiled. */
+static _Thread_local int disabled_depth __attribute__((tls_model("initial-exec")));
+
+static callable *all_callables; /* doubly linked, under the GIL */
+
+/* ---- calls -------------------------------------------------------------------------------------------------------- */
+
+static inline bool thread_is_traced(void) {
+  PyThreadState *state = _PyThreadState_UncheckedGet();
+  return state->c_tracefunc || state->c_profilefunc;
+}
+
+static inline PyObject *call_plain(const callable *c, PyObject *const *args, size_t flags, PyObject *kwnames) {
+  return PyObject_Vectorcall((PyObject *)c->function, args, flags, kwnames);
+}
+
+/* The plain function on behalf of a call that was not compiled. */
+static PyObject *call_uncompiled(callable *c, PyObject *const *args, size_t flags, PyObject *kwnames) {
+  plain_frame frame = {c, plain_frames};
+  Py_INCREF(c);
+  plain_frames = &frame;
+  PyObject *result = call_plain(c, args, flags, kwnames);
+  plain_frames = frame.outer;
+  Py_DECREF(c);
+  return result;
+}
+
+static bool call_is_nested(const callable *c) {
+  for (const plain_frame *f = plain_frames; f; f = f->outer)
+    if (f->who == c) return true;
+  return false;
+}
+
+static inline entry *call_find(const callable *c, PyObject *const *slots) {
+  entry_list *list = c->entries;
+  for (uint32_t i = 0; list && i < list->count; i++) {
+    entry *e = list->items[i];
+    if (e->code == c->function->func_code && guard_program_check(e->guards, slots)) return e;
+  }
+  return NULL;
+}
+
+/* Runs a fitting entry, or builds one. NULL with *plain set: the plain function has to run. */
+static PyObject *call_slots(callable *c, PyObject *const *slots, bool *plain) {
+  entry *e = call_find(c, slots);
+  if (e) {
+    c->hits++;
+    return entry_run(e, slots, plain);
+  }
+  c->misses++;
+  e = call_is_nested(c) ? NULL : callable_build(c, slots);
+  if (!e) {
+    *plain = !PyErr_Occurred();
+    return NULL;
+  }
+  PyObject *result = entry_run(e, slots, plain);
+  entry_unref(e);
+  return result;
+}
+
+static bool callable_refresh(callable *c);
+
+static PyObject *call_bound(callable *c, PyObject *const *args, Py_ssize_t count, PyObject *kwnames, bool *plain) {
+  binding bound;
+  PyObject *result = NULL;
+  if (bind_arguments(c, args, count, kwnames, &bound))
+    result = call_slots(c, bound.slots, plain);
+  else
+    *plain = !PyErr_Occurred();
+  binding_fini(&bound);
+  return result;
+}
+
+static PyObject *callable_vectorcall(PyObject *self, PyObject *const *args, size_t flags, PyObject *kwnames) {
+  callable *c = (callable *)self;
+  if (disabled_depth || loom_config.disable || thread_is_traced()) return call_plain(c, args, flags, kwnames);
+  if (c->code != c->function->func_code && !callable_refresh(c)) return NULL;
+  Py_ssize_t count = PyVectorcall_NARGS(flags);
+  bool plain = false;
+  PyObject *result;
+  if (count == c->simple && (!kwnames || !PyTuple_GET_SIZE(kwnames)))
+    result = call_slots(c, args, &plain);
+  else
+    result = call_bound(c, args, count, kwnames, &plain);
+  return plain ? call_uncompiled(c, args, flags, kwnames) : result;
+}
+
+static PyObject *disabled_vectorcall(PyObject *self, PyObject *const *args, size_t flags, PyObject *kwnames) {
+  disabled_depth++;
+  PyObject *result = call_plain((callable *)self, args, flags, kwnames);
+  disabled_depth--;
+  return result;
+}
+
+/* ---- making one ---------------------------------------------------------------------------------------------------------- */
+
+/* Counts that follow from the function's code, which the user may replace at any time. */
+static bool callable_refresh(callable *c) {
+  PyCodeObject *code = (PyCodeObject *)c->function->func_code;
+  bool variadic = code->co_flags & (CO_VARARGS | CO_VARKEYWORDS);
+  callable_forget(c);
+  Py_XSETREF(c->code, Py_NewRef((PyObject *)code));
+  c->slots = code->co_argcount + code->co_kwonlyargcount + !!(code->co_flags & CO_VARARGS) +
+             !!(code->co_flags & CO_VARKEYWORDS);
+  c->simple = variadic || code->co_kwonlyargcount || c->slots > CALLABLE_MAX_SLOTS ? -1 : code->co_argcount;
+  return true;
+}
+
+static bool callable_options(callable *c, const char *backend_name, PyObject *dynamic_object, const char *cpu) {
+  if (!backend_from_name(backend_name, &c->kind)) {
+    PyErr_Format(PyExc_ValueError, "unknown backend '%.40s': use 'loom', 'interpret' or 'eager'", backend_name);
+    return false;
+  }
+  c->dynamic = dynamic_object == Py_None   ? DYNAMIC_AUTO
+               : dynamic_object == Py_True ? DYNAMIC_ALWAYS
+                                           : DYNAMIC_NEVER;
+  if (strlen(cpu) >= sizeof c->cpu) {
+    PyErr_SetString(PyExc_ValueError, "the name of the cpu is too long");
+    return false;
+  }
+  strcpy(c->cpu, cpu);
+  return true;
+}
+
+static PyObject *callable_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  static char *names[] = {"function", "backend", "fullgraph", "dynamic", "fastmath", "cpu", "disabled", NULL};
+  PyObject *function, *dynamic_object = Py_None;
+  const char *backend_name = "loom", *cpu = "native";
+  int fullgraph = 0, fastmath = 0, disabled = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|spOpsp:Callable", names, &PyFunction_Type, &function,
+                                   &backend_name, &fullgraph, &dynamic_object, &fastmath, &cpu, &disabled))
+    return NULL;
+  callable *c = (callable *)type->tp_alloc(type, 0);
+  if (!c) return NULL;
+  c->function = (PyFunctionObject *)Py_NewRef(function);
+  c->fullgraph = fullgraph;
+  c->fastmath = fastmath;
+  c->disabled = disabled;
+  c->vectorcall = disabled ? disabled_vectorcall : callable_vectorcall;
+  c->next = all_callables;
+  if (all_callables) all_callables->previous = c;
+  all_callables = c;
+  if (callable_refresh(c) && callable_options(c, backend_name, dynamic_object, cpu)) return (PyObject *)c;
+  Py_DECREF(c);
+  return NULL;
+}
+
+static int callable_traverse(PyObject *self, visitproc visit, void *arg) {
+  callable *c = (callable *)self;
+  Py_VISIT(c->function);
+  Py_VISIT(c->code);
+  Py_VISIT(c->breaks);
+  Py_VISIT(c->last_args);
+  for (uint32_t i = 0; c->entries && c->entries->refs == 1 && i < c->entries->count; i++) {
+    int stopped = entry_traverse(c->entries->items[i], visit, arg);
+    if (stopped) return stopped;
+  }
+  return 0;
+}
+
+/* The function stays: a callable that the collector has found may still be called by a finalizer. */
+static int callable_clear(PyObject *self) {
+  callable_forget((callable *)self);
+  return 0;
+}
+
+static void callable_dealloc(PyObject *self) {
+  callable *c = (callable *)self;
+  PyObject_GC_UnTrack(self);
+  if (c->weakrefs) PyObject_ClearWeakRefs(self);
+  if (c->previous) c->previous->next = c->next;
+  if (c->next) c->next->previous = c->previous;
+  if (all_callables == c) all_callables = c->next;
+  callable_forget(c);
+  Py_CLEAR(c->function);
+  Py_CLEAR(c->code);
+  Py_TYPE(self)->tp_free(self);
+}
+
+/* ---- behaving like the function ------------------------------------------------------------------------------------------------ */
+
+static PyObject *callable_get(PyObject *self, PyObject *object, PyObject *type) {
+  if (!object || object == Py_None) return Py_NewRef(self);
+  return PyMethod_New(self, object);
+}
+
+/* Attributes that every type has, and that are the function's here. */
+static PyObject *forward_get(PyObject *self, void *name) {
+  return PyObject_GetAttrString((PyObject *)((callable *)self)->function, name);
+}
+
+static int forward_set(PyObject *self, PyObject *item, void *name) {
+  return PyObject_SetAttrString((PyObject *)((callable *)self)->function, name, item);
+}
+
+static PyObject *callable_getattr(PyObject *self, PyObject *name) {
+  PyObject *found = PyObject_GenericGetAttr(self, name);
+  if (found || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
+  PyErr_Clear();
+  return PyObject_GetAttr((PyObject *)((callable *)self)->function, name);
+}
+
+static int callable_setattr(PyObject *self, PyObject *name, PyObject *item) {
+  if (PyUnicode_Check(name) && _PyType_Lookup(Py_TYPE(self), name)) return PyObject_GenericSetAttr(self, name, item);
+  return PyObject_SetAttr((PyObject *)((callable *)self)->function, name, item);
+}
+
+static PyObject *callable_repr(PyObject *self) {
+  callable *c = (callable *)self;
+  return PyUnicode_FromFormat("<%s function %U>", c->disabled ? "disabled" : "compiled", c->function->func_qualname);
+}
+
+static PyObject *callable_itself(PyObject *self, PyObject *unused) { return Py_NewRef(self); }
+
+static PyObject *callable_reduce(PyObject *self, PyObject *unused) {
+  return Py_NewRef(((callable *)self)->function->func_qualname);
+}
+
+static PyObject *callable_reset(PyObject *self, PyObject *unused) {
+  callable_forget((callable *)self);
+  Py_RETURN_NONE;
+}
+
+static PyMethodDef callable_methods[] = {
+    {"__copy__", callable_itself, METH_NOARGS, NULL},
+    {"__deepcopy__", callable_itself, METH_O, NULL},
+    {"__reduce__", callable_reduce, METH_NOARGS, NULL},
+    {"_report", callable_report, METH_NOARGS, "What was compiled and what was not, as a dict."},
+    {"_reset", callable_reset, METH_NOARGS, "Forgets everything that was compiled."},
+    {NULL, NULL, 0, NULL}};
+
+static PyMemberDef callable_members[] = {
+    {"__wrapped__", T_OBJECT, offsetof(callable, function), READONLY, "The plain function."},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(callable, weakrefs), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL}};
+
+#define FORWARD(NAME) {NAME, forward_get, forward_set, NULL, NAME}
+static PyGetSetDef callable_getset[] = {FORWARD("__name__"),   FORWARD("__qualname__"), FORWARD("__doc__"),
+                                        FORWARD("__module__"), FORWARD("__dict__"),     {NULL, NULL, NULL, NULL, NULL}};
+
+PyTypeObject loom_callable_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "frameloom._native.Callable",
+    .tp_doc = PyDoc_STR("A compiled function. Made by frameloom.compile()."),
+    .tp_basicsize = sizeof(callable),
+    .tp_flags =
+        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
+    .tp_new = callable_new,
+    .tp_dealloc = callable_dealloc,
+    .tp_traverse = callable_traverse,
+    .tp_clear = callable_clear,
+    .tp_repr = callable_repr,
+    .tp_call = PyVectorcall_Call,
+    .tp_vectorcall_offset = offsetof(callable, vectorcall),
+    .tp_weaklistoffset = offsetof(callable, weakrefs),
+    .tp_descr_get = callable_get,
+    .tp_getattro = callable_getattr,
+    .tp_setattro = callable_setattr,
+    .tp_methods = callable_methods,
+    .tp_members = callable_members,
+    .tp_getset = callable_getset,
+};
+
+/* ---- the module's part --------------------------------------------------------------------------------------------------------------- */
+
+static PyObject *callable_unwrap(PyObject *object) {
+  if (!Py_IS_TYPE(object, &loom_callable_type) || ((callable *)object)->disabled) return NULL;
+  return (PyObject *)((callable *)object)->function;
+}
+
+bool loom_callable_init(PyObject *module) {
+  loom_callable_unwrap = callable_unwrap;
+  return PyType_Ready(&loom_callable_type) == 0 &&
+         PyModule_AddObjectRef(module, "Callable", (PyObject *)&loom_callable_type) == 0;
+}
+
+/* Forgetting one may free others, so the list is walked anew after each that had something to forget. */
+PyObject *loom_py_reset(PyObject *module, PyObject *unused) {
+  for (callable *c = all_callables; c;) {
+    bool busy = c->entries || c->breaks || c->last_args;
+    Py_INCREF(c);
+    callable_forget(c);
+    callable *next = busy ? all_callables : c->next;
+    Py_DECREF(c);
+    c = next;
+  }
+  loom_block_trim();
+  Py_RETURN_NONE;
+}
+
+PyObject *loom_py_graph_break(PyObject *module, PyObject *unused) { Py_RETURN_NONE; }
+PyObject *loom_py_is_compiling(PyObject *module, PyObject *unused) { Py_RETURN_FALSE; }

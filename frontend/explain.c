@@ -1,0 +1,155 @@
+/* What was compiled and what was not, for people: break records, logs, and the dict behind frameloom.explain(). */
+#include "frontend/callable.h"
+
+#define EXPLAIN_MAX_BREAKS 64
+
+static const struct {
+  int code;
+  const char *name, *text, *hint;
+} explain_reasons[] = {
+#define LOOM_BREAK(CODE, NAME, TEXT, HINT) {CODE, #NAME, TEXT, HINT},
+#include "frontend/breaks.def"
+#undef LOOM_BREAK
+};
+
+const char *loom_break_text(int reason, const char **name_out, const char **hint_out) {
+  for (size_t i = 0; i < sizeof explain_reasons / sizeof *explain_reasons; i++)
+    if (explain_reasons[i].code == reason) {
+      *name_out = explain_reasons[i].name;
+      *hint_out = explain_reasons[i].hint;
+      return explain_reasons[i].text;
+    }
+  *name_out = "UNKNOWN";
+  *hint_out = "";
+  return "unknown reason";
+}
+
+/* ---- breaks -------------------------------------------------------------------------------------------------------- */
+
+/* (code, name, text, hint, detail, file, function, line, column) */
+static PyObject *break_tuple(const break_info *info) {
+  const char *name, *hint, *text = loom_break_text(info->reason, &name, &hint);
+  PyObject *detail = PyUnicode_DecodeUTF8(info->detail, (Py_ssize_t)strlen(info->detail), "replace");
+  if (!detail) return NULL;
+  return Py_BuildValue("(isssNzzii)", info->reason, name, text, hint, detail, info->location.file,
+                       info->location.function, info->location.line, info->location.column);
+}
+
+bool callable_record_break(callable *c, const break_info *info) {
+  const char *name, *hint, *text = loom_break_text(info->reason, &name, &hint);
+  loom_log(LOOM_LOG_BREAKS, "%s:%d:%d: %U: FL%04d %s: %s", info->location.file ? info->location.file : "?",
+           info->location.line, info->location.column, c->function->func_qualname, info->reason, text, info->detail);
+  PyObject *row = break_tuple(info);
+  if (row && !c->breaks) c->breaks = PyList_New(0);
+  int known = row && c->breaks ? PySequence_Contains(c->breaks, row) : -1;
+  if (known == 0 && PyList_GET_SIZE(c->breaks) < EXPLAIN_MAX_BREAKS) known = PyList_Append(c->breaks, row);
+  Py_XDECREF(row);
+  return known >= 0;
+}
+
+void callable_raise_break(const break_info *info) {
+  PyObject *report = PyImport_ImportModule("frameloom._report");
+  PyObject *row = report ? break_tuple(info) : NULL;
+  PyObject *made = row ? PyObject_CallMethod(report, "graph_break_error", "O", row) : NULL;
+  if (made) PyErr_SetObject((PyObject *)Py_TYPE(made), made);
+  Py_XDECREF(made);
+  Py_XDECREF(row);
+  Py_XDECREF(report);
+}
+
+/* ---- entries -------------------------------------------------------------------------------------------------------- */
+
+static PyObject *entry_graph_text(const entry *e) {
+  char *text = NULL;
+  size_t size = 0;
+  FILE *stream = open_memstream(&text, &size);
+  if (!stream) return PyErr_NoMemory();
+  loom_graph_print(&e->captured->graph, stream);
+  fclose(stream);
+  PyObject *made = PyUnicode_DecodeUTF8(text, (Py_ssize_t)size, "replace");
+  free(text);
+  return made;
+}
+
+static PyObject *entry_ops(const entry *e) {
+  const loom_graph *graph = &e->captured->graph;
+  PyObject *list = PyList_New(graph->node_count);
+  for (uint32_t i = 0; list && i < graph->node_count; i++) {
+    PyObject *name = PyUnicode_FromString(loom_op_table[graph->nodes[i].op].name);
+    if (!name) Py_CLEAR(list);
+    if (name) PyList_SET_ITEM(list, i, name);
+  }
+  return list;
+}
+
+static PyObject *entry_guards(const entry *e) {
+  PyObject *list = PyList_New(e->captured->guard_count);
+  for (uint32_t i = 0; list && i < e->captured->guard_count; i++) {
+    PyObject *words = guard_describe(&e->captured->guards[i]);
+    if (!words) Py_CLEAR(list);
+    if (words) PyList_SET_ITEM(list, i, words);
+  }
+  return list;
+}
+
+static PyObject *entry_report(const entry *e) {
+  static const char *const kinds[] = {"loom", "interpret", "eager"};
+  const loom_compile_info *info = &e->report.info;
+  PyObject *graph = entry_graph_text(e), *ops = entry_ops(e), *guards = entry_guards(e), *made = NULL;
+  if (graph && ops && guards)
+    made = Py_BuildValue(
+        "{sssOsOsOsKsOsIsIs{sdsdsdsdsdsdsd}}", "backend", kinds[e->kind], "graph", graph, "ops", ops, "guards", guards,
+        "hits", (unsigned long long)e->hits, "cached", e->report.cached ? Py_True : Py_False, "fusions", info->fusions,
+        "kernels", info->kernels, "times", "capture_ms", e->capture_ms, "load_ms", e->report.load_ms, "import_ms",
+        info->import_ms, "passes_ms", info->passes_ms, "lower_ms", info->lower_ms, "emit_ms", info->emit_ms,
+        "total_ms", e->report.total_ms);
+  Py_XDECREF(graph);
+  Py_XDECREF(ops);
+  Py_XDECREF(guards);
+  return made;
+}
+
+PyObject *callable_report(PyObject *self, PyObject *unused) {
+  callable *c = (callable *)self;
+  PyObject *entries = PyList_New(0);
+  entry_list *list = c->entries;
+  for (uint32_t i = list ? list->count : 0; entries && i-- > 0;) {
+    PyObject *row = entry_report(list->items[i]);
+    if (!row || PyList_Append(entries, row) < 0) Py_CLEAR(entries);
+    Py_XDECREF(row);
+  }
+  if (!entries) return NULL;
+  return Py_BuildValue("{sNsOsKsKsI}", "entries", entries, "breaks", c->breaks ? c->breaks : Py_None, "hits",
+                       (unsigned long long)c->hits, "misses", (unsigned long long)c->misses, "captures", c->captures);
+}
+
+/* ---- logs of a new entry ------------------------------------------------------------------------------------------------ */
+
+static void entry_log_time(const entry *e, PyObject *name) {
+  char line[200];
+  const loom_compile_info *i = &e->report.info;
+  snprintf(line, sizeof line,
+           "capture %.2f ms, compile %.2f ms (load %.2f, import %.2f, passes %.2f, lower %.2f, emit %.2f)",
+           e->capture_ms, e->report.total_ms, e->report.load_ms, i->import_ms, i->passes_ms, i->lower_ms, i->emit_ms);
+  loom_log(LOOM_LOG_TIME, "%U: %s", name, line);
+}
+
+void entry_log(const entry *e, const callable *c) {
+  if (!loom_log_mask) return;
+  PyObject *name = c->function->func_qualname;
+  PyObject *text = loom_log_mask & LOOM_LOG_GRAPH ? entry_graph_text(e) : NULL;
+  if (text) loom_log(LOOM_LOG_GRAPH, "%U\n%U", name, text);
+  Py_XDECREF(text);
+  for (uint32_t i = 0; loom_log_mask & LOOM_LOG_GUARDS && i < e->captured->guard_count; i++) {
+    PyObject *words = guard_describe(&e->captured->guards[i]);
+    if (words) loom_log(LOOM_LOG_GUARDS, "%U: %U", name, words);
+    Py_XDECREF(words);
+  }
+  PyErr_Clear();
+  if (e->kind != BACKEND_LOOM) return;
+  loom_log(LOOM_LOG_CACHE, "%U: %s", name, e->report.cached ? "from the disk cache" : "compiled");
+  if (!e->report.cached)
+    loom_log(LOOM_LOG_KERNELS, "%U: %u ops, %u fusions, %u kernels", name, e->report.info.ops, e->report.info.fusions,
+             e->report.info.kernels);
+  entry_log_time(e, name);
+}

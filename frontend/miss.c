@@ -1,0 +1,254 @@
+/* A call that no compiled version fits: captures it, compiles it, and keeps the result, or remembers why not. */
+#include "frontend/callable.h"
+
+#include <unistd.h>
+
+/* ---- signatures that were not captured -----------------------------------------------------------------------------
+ *
+ * A break is remembered by what the arguments look like, so that the function is not captured again on every call,
+ * and is when it is called with other types, sizes or numbers. State that a signature does not show may have changed
+ * as well: so the same one is tried a few times more, ever more rarely. */
+
+static Py_hash_t signature_mix(Py_hash_t h, Py_hash_t next) {
+  return (Py_hash_t)(((uint64_t)h ^ (uint64_t)next) * 0x9e3779b97f4a7c15u + 0x7f4a7c15u);
+}
+
+static Py_hash_t signature_of(PyObject *object, int depth);
+
+static Py_hash_t signature_items(PyObject *const *items, Py_ssize_t count, int depth) {
+  Py_hash_t h = count;
+  for (Py_ssize_t i = 0; i < count && i < 16; i++) h = signature_mix(h, signature_of(items[i], depth - 1));
+  return h;
+}
+
+static Py_hash_t signature_dict(PyObject *dict, int depth) {
+  Py_ssize_t position = 0, i = 0;
+  PyObject *key, *item;
+  Py_hash_t h = PyDict_GET_SIZE(dict);
+  while (PyDict_Next(dict, &position, &key, &item) && i++ < 16)
+    h = signature_mix(signature_mix(h, signature_of(key, depth - 1)), signature_of(item, depth - 1));
+  return h;
+}
+
+static Py_hash_t signature_of(PyObject *object, int depth) {
+  PyTypeObject *type = Py_TYPE(object);
+  Py_hash_t h = (Py_hash_t)((uintptr_t)type >> 4), own = 0;
+  if (type == &PyLong_Type || type == &PyFloat_Type || type == &PyUnicode_Type || type == &PyBool_Type ||
+      type == &PyBytes_Type || type == &PyComplex_Type)
+    own = PyObject_Hash(object);
+  else if (PyFunction_Check(object))
+    own = (Py_hash_t)((uintptr_t)((PyFunctionObject *)object)->func_code >> 4);
+  else if (depth && type == &PyTuple_Type)
+    own = signature_items(((PyTupleObject *)object)->ob_item, PyTuple_GET_SIZE(object), depth);
+  else if (depth && type == &PyList_Type)
+    own = signature_items(((PyListObject *)object)->ob_item, PyList_GET_SIZE(object), depth);
+  else if (depth && type == &PyDict_Type)
+    own = signature_dict(object, depth);
+  for (const loom_adapter *const *a = loom_adapters(); *a && !own; a++)
+    own = (*a)->fingerprint ? (*a)->fingerprint(object) : 0;
+  return signature_mix(h, own);
+}
+
+static negative *negative_find(callable *c, Py_hash_t signature) {
+  for (uint32_t i = 0; i < c->negative_count; i++)
+    if (c->negatives[i].signature == signature) return &c->negatives[i];
+  return NULL;
+}
+
+static void negative_add(callable *c, Py_hash_t signature) {
+  c->failures++;
+  negative *n = negative_find(c, signature);
+  if (!n) n = &c->negatives[c->negative_count < CALLABLE_NEGATIVES ? c->negative_count++ : c->failures % CALLABLE_NEGATIVES];
+  if (n->signature != signature) *n = (negative){.signature = signature};
+  n->attempts++;
+}
+
+/* Has this signature been tried often enough for now? */
+static bool negative_holds(negative *n) {
+  n->calls++;
+  return n->calls < (1u << 3 * n->attempts) || n->attempts > 4;
+}
+
+/* ---- numbers that change ------------------------------------------------------------------------------------------------- */
+
+static bool number_is_plain(PyObject *object) { return PyLong_CheckExact(object) || PyFloat_CheckExact(object); }
+
+/* Which slots' numbers are to be captured as inputs: those that differ from the last capture's. */
+static bool numbers_choose(callable *c, PyObject *const *slots, bool *symbolic) {
+  PyObject *now = PyTuple_New(c->slots);
+  if (!now) return false;
+  for (Py_ssize_t i = 0; i < c->slots; i++) {
+    bool plain = number_is_plain(slots[i]);
+    PyTuple_SET_ITEM(now, i, Py_NewRef(plain ? slots[i] : Py_None));
+    PyObject *last = c->last_args && PyTuple_GET_SIZE(c->last_args) == c->slots ? PyTuple_GET_ITEM(c->last_args, i)
+                                                                                 : NULL;
+    if (plain && last && Py_TYPE(last) == Py_TYPE(slots[i]) && PyObject_RichCompareBool(last, slots[i], Py_NE) == 1)
+      c->symbolic |= (uint64_t)1 << i;
+    symbolic[i] = plain && c->dynamic != DYNAMIC_NEVER &&
+                  (c->dynamic == DYNAMIC_ALWAYS || (c->symbolic >> i & 1));
+  }
+  Py_XSETREF(c->last_args, now);
+  return true;
+}
+
+/* ---- building -------------------------------------------------------------------------------------------------------------- */
+
+/* Compiles a capture. False with `err` filled; *out stays NULL for backends without a plan. */
+static bool build_plan(const callable *c, const capture *captured, loom_plan **out, loom_compile_report *report,
+                       loom_error *err) {
+  char *trace = *loom_config.trace ? strdup(loom_config.trace) : NULL; /* may be set anew while we compile */
+  loom_compile_options options = {.cpu = c->cpu, .trace_dir = trace, .fastmath = c->fastmath};
+  bool cache = loom_config.cache && !trace, good;
+  Py_BEGIN_ALLOW_THREADS
+  good = loom_compile_plan(&captured->graph, &options, cache, out, report, err);
+  Py_END_ALLOW_THREADS
+  free(trace);
+  return good;
+}
+
+/* Takes over `captured`. NULL with `why` filled, or with an exception. */
+static entry *build_entry(callable *c, capture *captured, break_info *why) {
+  loom_plan *plan = NULL;
+  loom_error err = {""};
+  loom_compile_report report;
+  memset(&report, 0, sizeof report);
+  if (c->kind == BACKEND_LOOM && !build_plan(c, captured, &plan, &report, &err)) {
+    capture_free(captured);
+  } else {
+    entry *e = entry_new(captured, plan, c->kind, c->code, &err);
+    if (e) e->report = report;
+    if (e || PyErr_Occurred()) return e;
+  }
+  why->reason = BREAK_COMPILER;
+  snprintf(why->detail, sizeof why->detail, "%s", err.message);
+  why->location = (loom_location){.file = NULL};
+  return NULL;
+}
+
+static void build_log_bytecode(const callable *c) {
+  if (!(loom_log_mask & LOOM_LOG_BYTECODE)) return;
+  PyObject *dis = PyImport_ImportModule("dis"), *bytecode = NULL, *text = NULL;
+  if (dis) bytecode = PyObject_CallMethod(dis, "Bytecode", "O", c->code);
+  if (bytecode) text = PyObject_CallMethod(bytecode, "dis", NULL);
+  if (text) loom_log(LOOM_LOG_BYTECODE, "%U\n%U", c->function->func_qualname, text);
+  PyErr_Clear();
+  Py_XDECREF(dis);
+  Py_XDECREF(bytecode);
+  Py_XDECREF(text);
+}
+
+static void build_report(callable *c, const break_info *why) {
+  if (callable_record_break(c, why) && c->fullgraph) callable_raise_break(why);
+}
+
+static entry *build_now(callable *c, PyObject *const *slots) {
+  bool symbolic[CALLABLE_MAX_SLOTS];
+  if (!numbers_choose(c, slots, symbolic)) return NULL;
+  build_log_bytecode(c);
+  c->captures++;
+  capture *captured = capture_function(c->function, slots, c->slots, symbolic);
+  if (!captured) return NULL;
+  if (captured->broke.reason) {
+    build_report(c, &captured->broke);
+    capture_free(captured);
+    return NULL;
+  }
+  break_info why = {.reason = 0};
+  entry *e = build_entry(c, captured, &why);
+  if (!e) {
+    if (why.reason) build_report(c, &why);
+    return NULL;
+  }
+  const guard *failed = guard_first_failure(e->captured, slots);
+  if (!failed) return e;
+  PyObject *words = guard_describe(failed);
+  if (words) loom_log(LOOM_LOG_GUARDS, "%U: a new guard does not hold: %U", c->function->func_qualname, words);
+  Py_XDECREF(words);
+  PyErr_Clear();
+  entry_unref(e);
+  return NULL;
+}
+
+static void build_log_recompile(const callable *c, PyObject *const *slots) {
+  if (!(loom_log_mask & LOOM_LOG_RECOMPILES) || !c->entries) return;
+  const guard *failed = guard_first_failure(c->entries->items[0]->captured, slots);
+  PyObject *words = failed ? guard_describe(failed) : PyUnicode_FromString("its code");
+  if (words) loom_log(LOOM_LOG_RECOMPILES, "%U: changed: %U", c->function->func_qualname, words);
+  Py_XDECREF(words);
+  PyErr_Clear();
+}
+
+/* Warns once; -1 when the warning is an exception. */
+static int build_warn_limit(callable *c) {
+  if (c->warned) return 0;
+  c->warned = true;
+  return PyErr_WarnFormat(PyExc_RuntimeWarning, 2,
+                          "frameloom: %U was compiled for %lld kinds of arguments (frameloom.config.recompile_limit); "
+                          "others run as plain Python. FRAMELOOM_LOGS=recompiles shows what changes",
+                          c->function->func_qualname, (long long)loom_config.recompile_limit);
+}
+
+entry *callable_build(callable *c, PyObject *const *slots) {
+  if (c->building && c->building_pid == (long)getpid()) return NULL;
+  if (c->entries && c->entries->count >= (uint64_t)loom_config.recompile_limit) return build_warn_limit(c), NULL;
+  if (c->failures >= CALLABLE_MAX_FAILURES && !c->fullgraph) return NULL;
+  Py_hash_t signature = 0;
+  for (Py_ssize_t i = 0; i < c->slots; i++) signature = signature_mix(signature, signature_of(slots[i], 3));
+  negative *known = negative_find(c, signature);
+  if (known && !c->fullgraph && negative_holds(known)) return NULL;
+  build_log_recompile(c, slots);
+  c->building = PyThread_get_thread_ident();
+  c->building_pid = (long)getpid();
+  entry *e = build_now(c, slots);
+  c->building = 0;
+  if (e) {
+    entry_log(e, c);
+    e->refs++;
+    callable_publish(c, e);
+    if (PyErr_CheckSignals() == 0) return e;
+    entry_unref(e);
+    return NULL;
+  }
+  if (PyErr_Occurred()) return NULL;
+  negative_add(c, signature);
+  return NULL;
+}
+
+/* ---- publishing ------------------------------------------------------------------------------------------------------------- */
+
+static void entries_unref(entry_list *list) {
+  if (!list || --list->refs) return;
+  for (uint32_t i = 0; i < list->count; i++) entry_unref(list->items[i]);
+  free(list);
+}
+
+void callable_publish(callable *c, entry *e) {
+  uint32_t count = c->entries ? c->entries->count : 0;
+  entry_list *list = malloc(sizeof *list + ((size_t)count + 1) * sizeof(entry *));
+  if (!list) {
+    entry_unref(e);
+    return;
+  }
+  list->refs = 1;
+  list->count = count + 1;
+  list->items[0] = e;
+  for (uint32_t i = 0; i < count; i++) {
+    list->items[i + 1] = c->entries->items[i];
+    list->items[i + 1]->refs++;
+  }
+  entry_list *old = c->entries;
+  c->entries = list;
+  entries_unref(old);
+}
+
+void callable_forget(callable *c) {
+  entry_list *old = c->entries;
+  c->entries = NULL;
+  c->failures = c->negative_count = c->captures = 0;
+  c->symbolic = 0;
+  c->warned = false;
+  c->hits = c->misses = 0;
+  Py_CLEAR(c->breaks);
+  Py_CLEAR(c->last_args);
+  entries_unref(old);
+}
