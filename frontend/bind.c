@@ -1,5 +1,5 @@
-/* Binds the arguments of a call to slots, as Python does when it enters a function. What does not fit is left to the
- * plain function, whose own error message is the right one. */
+/* Binds the arguments of a call to slots, as Python does when it enters a function. What does not
+ * fit is left to the plain function, whose own error message is the right one. */
 #include "frontend/callable.h"
 
 typedef struct bind_shape {
@@ -25,11 +25,13 @@ static Py_ssize_t bind_find(const bind_shape *shape, PyObject *name) {
   for (Py_ssize_t i = shape->posonly; i < count; i++)
     if (PyTuple_GET_ITEM(names, i) == name) return i;
   for (Py_ssize_t i = shape->posonly; i < count; i++)
-    if (PyUnicode_CheckExact(name) && PyUnicode_Compare(PyTuple_GET_ITEM(names, i), name) == 0) return i;
+    if (PyUnicode_CheckExact(name) && PyUnicode_Compare(PyTuple_GET_ITEM(names, i), name) == 0)
+      return i;
   return -1;
 }
 
-static bool bind_keywords(const bind_shape *shape, PyObject *const *values, PyObject *kwnames, binding *out) {
+static bool bind_keywords(const bind_shape *shape, PyObject *const *values, PyObject *kwnames,
+                          binding *out) {
   for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); k++) {
     PyObject *name = PyTuple_GET_ITEM(kwnames, k);
     Py_ssize_t slot = bind_find(shape, name);
@@ -62,7 +64,8 @@ static bool bind_defaults(const callable *c, const bind_shape *shape, binding *o
   return true;
 }
 
-static bool bind_variadic(const bind_shape *shape, PyObject *const *args, Py_ssize_t count, binding *out) {
+static bool bind_variadic(const bind_shape *shape, PyObject *const *args, Py_ssize_t count,
+                          binding *out) {
   Py_ssize_t slot = shape->positional + shape->keyword_only;
   if (!shape->varargs && count > shape->positional) return false;
   if (shape->varargs) {
@@ -81,24 +84,29 @@ static bool bind_variadic(const bind_shape *shape, PyObject *const *args, Py_ssi
   return true;
 }
 
-bool bind_arguments(const callable *c, PyObject *const *args, Py_ssize_t count, PyObject *kwnames, binding *out) {
+bool bind_arguments(const callable *c, PyObject *const *args, Py_ssize_t count, PyObject *kwnames,
+                    binding *out) {
   bind_shape shape = bind_shape_of(c);
   out->varargs = out->varkw = NULL;
   out->count = 0;
   if (c->slots > CALLABLE_MAX_SLOTS) return false;
   memset(out->slots, 0, (size_t)c->slots * sizeof *out->slots);
-  for (Py_ssize_t i = 0; i < count && i < shape.positional; i++) out->slots[i] = args[i];
-  if (!bind_variadic(&shape, args, count, out) || (kwnames && !bind_keywords(&shape, args + count, kwnames, out)) ||
+  for (Py_ssize_t i = 0; i < count && i < shape.positional; i++)
+    out->slots[i] = args[i];
+  if (!bind_variadic(&shape, args, count, out) ||
+      (kwnames && !bind_keywords(&shape, args + count, kwnames, out)) ||
       !bind_defaults(c, &shape, out))
     return false;
   /* Defaults may be replaced while the call runs without the GIL. */
   out->count = c->slots;
-  for (Py_ssize_t i = 0; i < out->count; i++) Py_INCREF(out->slots[i]);
+  for (Py_ssize_t i = 0; i < out->count; i++)
+    Py_INCREF(out->slots[i]);
   return true;
 }
 
 void binding_fini(binding *b) {
-  for (Py_ssize_t i = 0; i < b->count; i++) Py_DECREF(b->slots[i]);
+  for (Py_ssize_t i = 0; i < b->count; i++)
+    Py_DECREF(b->slots[i]);
   Py_XDECREF(b->varargs);
   Py_XDECREF(b->varkw);
 }

@@ -1,15 +1,16 @@
 /* The callable that stands in for a Python function.
  *
- * A call that an entry's guards accept runs its plan; all other calls end in the plain function, called with the very
- * arguments that came in. The object behaves like the function in all else: attributes are read from it and written to it,
- * it binds as a method, copies as itself and pickles by name.
+ * A call that an entry's guards accept runs its plan; all other calls end in the plain function,
+ * called with the very arguments that came in. The object behaves like the function in all else:
+ * attributes are read from it and written to it, it binds as a method, copies as itself and pickles
+ * by name.
  */
 #include "frontend/callable.h"
 
 #include <structmember.h>
 
-/* Functions that this thread is running as plain Python inside a compiled call: a recursive call among them that no
- * entry fits is not captured again. */
+/* Functions that this thread is running as plain Python inside a compiled call: a recursive call
+ * among them that no entry fits is not captured again. */
 typedef struct plain_frame {
   const callable *who;
   struct plain_frame *outer;
@@ -20,19 +21,21 @@ static _Thread_local int disabled_depth __attribute__((tls_model("initial-exec")
 
 static callable *all_callables; /* doubly linked, under the GIL */
 
-/* ---- calls -------------------------------------------------------------------------------------------------------- */
+/* ---- calls ---------------------------------------------------------------------------------- */
 
 static inline bool thread_is_traced(void) {
   PyThreadState *state = _PyThreadState_UncheckedGet();
   return state->c_tracefunc || state->c_profilefunc;
 }
 
-static inline PyObject *call_plain(const callable *c, PyObject *const *args, size_t flags, PyObject *kwnames) {
+static inline PyObject *call_plain(const callable *c, PyObject *const *args, size_t flags,
+                                   PyObject *kwnames) {
   return PyObject_Vectorcall((PyObject *)c->function, args, flags, kwnames);
 }
 
 /* The plain function on behalf of a call that was not compiled. */
-static PyObject *call_uncompiled(callable *c, PyObject *const *args, size_t flags, PyObject *kwnames) {
+static PyObject *call_uncompiled(callable *c, PyObject *const *args, size_t flags,
+                                 PyObject *kwnames) {
   plain_frame frame = {c, plain_frames};
   Py_INCREF(c);
   plain_frames = &frame;
@@ -77,7 +80,8 @@ static PyObject *call_slots(callable *c, PyObject *const *slots, bool *plain) {
 
 static bool callable_refresh(callable *c);
 
-static PyObject *call_bound(callable *c, PyObject *const *args, Py_ssize_t count, PyObject *kwnames, bool *plain) {
+static PyObject *call_bound(callable *c, PyObject *const *args, Py_ssize_t count, PyObject *kwnames,
+                            bool *plain) {
   binding bound;
   PyObject *result = NULL;
   if (bind_arguments(c, args, count, kwnames, &bound))
@@ -88,9 +92,11 @@ static PyObject *call_bound(callable *c, PyObject *const *args, Py_ssize_t count
   return result;
 }
 
-static PyObject *callable_vectorcall(PyObject *self, PyObject *const *args, size_t flags, PyObject *kwnames) {
+static PyObject *callable_vectorcall(PyObject *self, PyObject *const *args, size_t flags,
+                                     PyObject *kwnames) {
   callable *c = (callable *)self;
-  if (disabled_depth || loom_config.disable || thread_is_traced()) return call_plain(c, args, flags, kwnames);
+  if (disabled_depth || loom_config.disable || thread_is_traced())
+    return call_plain(c, args, flags, kwnames);
   if (c->code != c->function->func_code && !callable_refresh(c)) return NULL;
   Py_ssize_t count = PyVectorcall_NARGS(flags);
   bool plain = false;
@@ -102,14 +108,15 @@ static PyObject *callable_vectorcall(PyObject *self, PyObject *const *args, size
   return plain ? call_uncompiled(c, args, flags, kwnames) : result;
 }
 
-static PyObject *disabled_vectorcall(PyObject *self, PyObject *const *args, size_t flags, PyObject *kwnames) {
+static PyObject *disabled_vectorcall(PyObject *self, PyObject *const *args, size_t flags,
+                                     PyObject *kwnames) {
   disabled_depth++;
   PyObject *result = call_plain((callable *)self, args, flags, kwnames);
   disabled_depth--;
   return result;
 }
 
-/* ---- making one ---------------------------------------------------------------------------------------------------------- */
+/* ---- making one ----------------------------------------------------------------------------- */
 
 /* Counts that follow from the function's code, which the user may replace at any time. */
 static bool callable_refresh(callable *c) {
@@ -119,13 +126,16 @@ static bool callable_refresh(callable *c) {
   Py_XSETREF(c->code, Py_NewRef((PyObject *)code));
   c->slots = code->co_argcount + code->co_kwonlyargcount + !!(code->co_flags & CO_VARARGS) +
              !!(code->co_flags & CO_VARKEYWORDS);
-  c->simple = variadic || code->co_kwonlyargcount || c->slots > CALLABLE_MAX_SLOTS ? -1 : code->co_argcount;
+  c->simple =
+      variadic || code->co_kwonlyargcount || c->slots > CALLABLE_MAX_SLOTS ? -1 : code->co_argcount;
   return true;
 }
 
-static bool callable_options(callable *c, const char *backend_name, PyObject *dynamic_object, const char *cpu) {
+static bool callable_options(callable *c, const char *backend_name, PyObject *dynamic_object,
+                             const char *cpu) {
   if (!backend_from_name(backend_name, &c->kind)) {
-    PyErr_Format(PyExc_ValueError, "unknown backend '%.40s': use 'loom', 'interpret' or 'eager'", backend_name);
+    PyErr_Format(PyExc_ValueError, "unknown backend '%.40s': use 'loom', 'interpret' or 'eager'",
+                 backend_name);
     return false;
   }
   c->dynamic = dynamic_object == Py_None   ? DYNAMIC_AUTO
@@ -140,12 +150,14 @@ static bool callable_options(callable *c, const char *backend_name, PyObject *dy
 }
 
 static PyObject *callable_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-  static char *names[] = {"function", "backend", "fullgraph", "dynamic", "fastmath", "cpu", "disabled", NULL};
+  static char *names[] = {"function", "backend", "fullgraph", "dynamic",
+                          "fastmath", "cpu",     "disabled",  NULL};
   PyObject *function, *dynamic_object = Py_None;
   const char *backend_name = "loom", *cpu = "native";
   int fullgraph = 0, fastmath = 0, disabled = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|spOpsp:Callable", names, &PyFunction_Type, &function,
-                                   &backend_name, &fullgraph, &dynamic_object, &fastmath, &cpu, &disabled))
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|spOpsp:Callable", names, &PyFunction_Type,
+                                   &function, &backend_name, &fullgraph, &dynamic_object, &fastmath,
+                                   &cpu, &disabled))
     return NULL;
   callable *c = (callable *)type->tp_alloc(type, 0);
   if (!c) return NULL;
@@ -157,7 +169,8 @@ static PyObject *callable_new(PyTypeObject *type, PyObject *args, PyObject *kwar
   c->next = all_callables;
   if (all_callables) all_callables->previous = c;
   all_callables = c;
-  if (callable_refresh(c) && callable_options(c, backend_name, dynamic_object, cpu)) return (PyObject *)c;
+  if (callable_refresh(c) && callable_options(c, backend_name, dynamic_object, cpu))
+    return (PyObject *)c;
   Py_DECREF(c);
   return NULL;
 }
@@ -175,7 +188,8 @@ static int callable_traverse(PyObject *self, visitproc visit, void *arg) {
   return 0;
 }
 
-/* The function stays: a callable that the collector has found may still be called by a finalizer. */
+/* The function stays: a callable that the collector has found may still be called by a finalizer.
+ */
 static int callable_clear(PyObject *self) {
   callable_forget((callable *)self);
   return 0;
@@ -194,7 +208,7 @@ static void callable_dealloc(PyObject *self) {
   Py_TYPE(self)->tp_free(self);
 }
 
-/* ---- behaving like the function ------------------------------------------------------------------------------------------------ */
+/* ---- behaving like the function ------------------------------------------------------------- */
 
 static PyObject *callable_get(PyObject *self, PyObject *object, PyObject *type) {
   if (!object || object == Py_None) return Py_NewRef(self);
@@ -218,13 +232,15 @@ static PyObject *callable_getattr(PyObject *self, PyObject *name) {
 }
 
 static int callable_setattr(PyObject *self, PyObject *name, PyObject *item) {
-  if (PyUnicode_Check(name) && _PyType_Lookup(Py_TYPE(self), name)) return PyObject_GenericSetAttr(self, name, item);
+  if (PyUnicode_Check(name) && _PyType_Lookup(Py_TYPE(self), name))
+    return PyObject_GenericSetAttr(self, name, item);
   return PyObject_SetAttr((PyObject *)((callable *)self)->function, name, item);
 }
 
 static PyObject *callable_repr(PyObject *self) {
   callable *c = (callable *)self;
-  return PyUnicode_FromFormat("<%s function %U>", c->disabled ? "disabled" : "compiled", c->function->func_qualname);
+  return PyUnicode_FromFormat("<%s function %U>", c->disabled ? "disabled" : "compiled",
+                              c->function->func_qualname);
 }
 
 static PyObject *callable_itself(PyObject *self, PyObject *unused) { return Py_NewRef(self); }
@@ -252,15 +268,16 @@ static PyMemberDef callable_members[] = {
     {NULL, 0, 0, 0, NULL}};
 
 #define FORWARD(NAME) {NAME, forward_get, forward_set, NULL, NAME}
-static PyGetSetDef callable_getset[] = {FORWARD("__name__"),   FORWARD("__qualname__"), FORWARD("__doc__"),
-                                        FORWARD("__module__"), FORWARD("__dict__"),     {NULL, NULL, NULL, NULL, NULL}};
+static PyGetSetDef callable_getset[] = {FORWARD("__name__"), FORWARD("__qualname__"),
+                                        FORWARD("__doc__"),  FORWARD("__module__"),
+                                        FORWARD("__dict__"), {NULL, NULL, NULL, NULL, NULL}};
 
 PyTypeObject loom_callable_type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "frameloom._native.Callable",
     .tp_doc = PyDoc_STR("A compiled function. Made by frameloom.compile()."),
     .tp_basicsize = sizeof(callable),
-    .tp_flags =
-        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+                Py_TPFLAGS_METHOD_DESCRIPTOR,
     .tp_new = callable_new,
     .tp_dealloc = callable_dealloc,
     .tp_traverse = callable_traverse,
@@ -277,7 +294,7 @@ PyTypeObject loom_callable_type = {
     .tp_getset = callable_getset,
 };
 
-/* ---- the module's part --------------------------------------------------------------------------------------------------------------- */
+/* ---- the module's part ---------------------------------------------------------------------- */
 
 static PyObject *callable_unwrap(PyObject *object) {
   if (!Py_IS_TYPE(object, &loom_callable_type) || ((callable *)object)->disabled) return NULL;
@@ -290,7 +307,8 @@ bool loom_callable_init(PyObject *module) {
          PyModule_AddObjectRef(module, "Callable", (PyObject *)&loom_callable_type) == 0;
 }
 
-/* Forgetting one may free others, so the list is walked anew after each that had something to forget. */
+/* Forgetting one may free others, so the list is walked anew after each that had something to
+ * forget. */
 PyObject *loom_py_reset(PyObject *module, PyObject *unused) {
   for (callable *c = all_callables; c;) {
     bool busy = c->entries || c->breaks || c->last_args;

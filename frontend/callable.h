@@ -7,7 +7,7 @@
 
 #include "frontend/frontend.h"
 
-/* ---- entry.c: one compiled version --------------------------------------------------------------------------------- */
+/* ---- entry.c: one compiled version ---------------------------------------------------------- */
 
 typedef enum backend { BACKEND_LOOM, BACKEND_INTERPRET, BACKEND_EAGER } backend;
 bool backend_from_name(const char *name, backend *out);
@@ -18,7 +18,8 @@ bool backend_from_name(const char *name, backend *out);
 typedef struct entry {
   uint32_t refs;
   backend kind;
-  bool simple;      /* only arrays among the arguments in, one new array out, no effects: entry_run's short way */
+  bool simple; /* only arrays among the arguments in, one new array out, no effects: entry_run's
+                  short way */
   bool release_gil; /* enough work for it to be worth while */
   PyObject *code;   /* of the function when it was captured (owned) */
   capture *captured;
@@ -26,19 +27,20 @@ typedef struct entry {
   const loom_adapter *adapter;
   loom_plan *plan;
   uint32_t slots[ENTRY_SIMPLE_INPUTS]; /* simple: the argument of each input */
-  const recipe **outputs;              /* for each output its OUTPUT recipe, or NULL: a temporary block */
-  size_t *sizes;                       /* for each output its bytes */
+  const recipe **outputs; /* for each output its OUTPUT recipe, or NULL: a temporary block */
+  size_t *sizes;          /* for each output its bytes */
   double capture_ms;
   loom_compile_report report;
   uint64_t hits;
 } entry;
 
-/* Takes over `captured` and `plan` also when it fails (NULL with MemoryError, or with `err` set and no exception). */
+/* Takes over `captured` and `plan` also when it fails (NULL with MemoryError, or with `err` set and
+ * no exception). */
 entry *entry_new(capture *captured, loom_plan *plan, backend kind, PyObject *code, loom_error *err);
 void entry_unref(entry *e);
 int entry_traverse(entry *e, visitproc visit, void *arg);
-/* Runs a version whose guards hold. NULL with an exception, or with *fallback set and none: the plain function has to
- * run (nothing has been changed yet). */
+/* Runs a version whose guards hold. NULL with an exception, or with *fallback set and none: the
+ * plain function has to run (nothing has been changed yet). */
 PyObject *entry_run(entry *e, PyObject *const *args, bool *fallback);
 
 /* A list of entries as calls see it: never changed once published, newest first. */
@@ -47,7 +49,7 @@ typedef struct entry_list {
   entry *items[];
 } entry_list;
 
-/* ---- the callable --------------------------------------------------------------------------------------------------- */
+/* ---- the callable --------------------------------------------------------------------------- */
 
 /* A signature that was not captured: not tried again on every call. */
 typedef struct negative {
@@ -57,16 +59,17 @@ typedef struct negative {
 
 #define CALLABLE_NEGATIVES 32
 #define CALLABLE_MAX_SLOTS 64
-#define CALLABLE_MAX_FAILURES 64 /* captures that broke, after which the plain function is always used */
+#define CALLABLE_MAX_FAILURES                                                                      \
+  64 /* captures that broke, after which the plain function is always used */
 
 typedef enum dynamic { DYNAMIC_AUTO, DYNAMIC_ALWAYS, DYNAMIC_NEVER } dynamic;
 
 typedef struct callable {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   PyFunctionObject *function;
-  PyObject *code;     /* owned: that of `function` for which the counts below hold */
-  Py_ssize_t simple;  /* positional arguments when a call may pass them straight on; -1: always bind */
+  PyObject *code; /* owned: that of `function` for which the counts below hold */
+  Py_ssize_t
+      simple; /* positional arguments when a call may pass them straight on; -1: always bind */
   Py_ssize_t slots;
   entry_list *entries; /* owned; NULL: none */
   PyObject *weakrefs;
@@ -75,17 +78,17 @@ typedef struct callable {
   dynamic dynamic;
   bool fullgraph, fastmath, disabled, warned;
   char cpu[16];
-  PyObject *breaks;     /* list of tuples, see explain.c; or NULL */
-  PyObject *last_args;  /* tuple of the numbers of the last capture, to see which change; or NULL */
-  uint64_t symbolic;    /* bit for each slot whose number is captured as an input */
-  long building_pid;    /* process and */
+  PyObject *breaks;    /* list of tuples, see explain.c; or NULL */
+  PyObject *last_args; /* tuple of the numbers of the last capture, to see which change; or NULL */
+  uint64_t symbolic;   /* bit for each slot whose number is captured as an input */
+  long building_pid;   /* process and */
   unsigned long building; /* thread that is compiling a new version; 0: none */
   uint64_t hits, misses;
   uint32_t failures, captures, negative_count;
   negative negatives[CALLABLE_NEGATIVES];
 } callable;
 
-/* ---- bind.c: arguments to slots --------------------------------------------------------------------------------------- */
+/* ---- bind.c: arguments to slots ------------------------------------------------------------- */
 
 typedef struct binding {
   PyObject *slots[CALLABLE_MAX_SLOTS]; /* `count` of them owned */
@@ -93,25 +96,29 @@ typedef struct binding {
   PyObject *varargs, *varkw; /* owned or NULL */
 } binding;
 
-/* Positional, keyword, default and variadic arguments as Python binds them. False without an exception when they do
- * not fit (the plain function then says why), or with one (MemoryError). */
-bool bind_arguments(const callable *c, PyObject *const *args, Py_ssize_t count, PyObject *kwnames, binding *out);
+/* Positional, keyword, default and variadic arguments as Python binds them. False without an
+ * exception when they do not fit (the plain function then says why), or with one (MemoryError). */
+bool bind_arguments(const callable *c, PyObject *const *args, Py_ssize_t count, PyObject *kwnames,
+                    binding *out);
 void binding_fini(binding *b);
 
-/* ---- miss.c: a call that no entry fits ----------------------------------------------------------------------------------- */
+/* ---- miss.c: a call that no entry fits ------------------------------------------------------ */
 
-/* Captures and compiles; the new entry (new reference) fits these arguments. NULL without an exception: run the plain
- * function; with one: GraphBreak under fullgraph, MemoryError, KeyboardInterrupt. */
+/* Captures and compiles; the new entry (new reference) fits these arguments. NULL without an
+ * exception: run the plain function; with one: GraphBreak under fullgraph, MemoryError,
+ * KeyboardInterrupt. */
 entry *callable_build(callable *c, PyObject *const *slots);
 void callable_publish(callable *c, entry *e); /* takes over the reference */
 void callable_forget(callable *c);            /* all that was compiled or learnt */
 
-/* ---- explain.c -------------------------------------------------------------------------------------------------------------- */
+/* ---- explain.c ------------------------------------------------------------------------------ */
 
-/* Remembers and logs a break; (code, name, text, hint, detail, file, line, column). False with an exception. */
+/* Remembers and logs a break; (code, name, text, hint, detail, file, line, column). False with an
+ * exception. */
 bool callable_record_break(callable *c, const break_info *info);
 void callable_raise_break(const break_info *info); /* sets GraphBreak */
-PyObject *callable_report(PyObject *self, PyObject *unused); /* what `frameloom.explain` shows, as a dict */
+PyObject *callable_report(PyObject *self,
+                          PyObject *unused); /* what `frameloom.explain` shows, as a dict */
 void entry_log(const entry *e, const callable *c);
 
 #endif

@@ -1,5 +1,5 @@
-/* From a captured graph to a loaded plan: the disk cache first, then the compiler library, which is opened once, on
- * the first miss. Nothing here touches Python, so that it runs without the GIL. */
+/* From a captured graph to a loaded plan: the disk cache first, then the compiler library, which is
+ * opened once, on the first miss. Nothing here touches Python, so that it runs without the GIL. */
 #include "frontend/frontend.h"
 
 #include <cpuid.h>
@@ -15,17 +15,21 @@ static double compile_now(void) {
   return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-/* ---- fork ----------------------------------------------------------------------------------------------------------
+/* ---- fork
+ * ----------------------------------------------------------------------------------------------------------
  *
- * A process that is forked while another of its threads compiles would inherit the compiler's locks as they are. So
- * compilations hold this lock for reading, and fork() waits for them (milliseconds). */
+ * A process that is forked while another of its threads compiles would inherit the compiler's locks
+ * as they are. So compilations hold this lock for reading, and fork() waits for them
+ * (milliseconds). */
 static pthread_rwlock_t compile_lock = PTHREAD_RWLOCK_INITIALIZER;
 
 static void compile_before_fork(void) { pthread_rwlock_wrlock(&compile_lock); }
 static void compile_after_fork(void) { pthread_rwlock_unlock(&compile_lock); }
-static void compile_after_fork_child(void) { compile_lock = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER; }
+static void compile_after_fork_child(void) {
+  compile_lock = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;
+}
 
-/* ---- the compiler library -------------------------------------------------------------------------------------------- */
+/* ---- the compiler library ------------------------------------------------------------------- */
 
 static struct {
   pthread_once_t once;
@@ -41,7 +45,8 @@ static void library_find(void) {
   pthread_atfork(compile_before_fork, compile_after_fork, compile_after_fork_child);
   static const char name[] = "libloom_compiler.so";
   Dl_info info;
-  const char *slash = dladdr((void *)library_find, &info) && info.dli_fname ? strrchr(info.dli_fname, '/') : NULL;
+  const char *slash =
+      dladdr((void *)library_find, &info) && info.dli_fname ? strrchr(info.dli_fname, '/') : NULL;
   if (!slash || (size_t)(slash - info.dli_fname) + 1 + sizeof name > sizeof library.path) return;
   size_t folder = (size_t)(slash - info.dli_fname) + 1;
   memcpy(library.path, info.dli_fname, folder);
@@ -56,11 +61,13 @@ static void library_find(void) {
 
 static bool library_open_locked(loom_error *err) {
   if (library_compile) return true;
-  if (!library.found) return loom_fail(err, "the compiler library is not installed at %s", library.path);
+  if (!library.found)
+    return loom_fail(err, "the compiler library is not installed at %s", library.path);
   void *handle = dlopen(library.path, RTLD_NOW | RTLD_LOCAL);
   if (!handle) return loom_fail(err, "the compiler library cannot be loaded: %s", dlerror());
   loom_compiler_abi_fn abi = (loom_compiler_abi_fn)dlsym(handle, "loom_compiler_abi");
-  loom_compiler_compile_fn compile = (loom_compiler_compile_fn)dlsym(handle, "loom_compiler_compile");
+  loom_compiler_compile_fn compile =
+      (loom_compiler_compile_fn)dlsym(handle, "loom_compiler_compile");
   if (!abi || !compile || abi() != LOOM_COMPILER_ABI) {
     dlclose(handle);
     return loom_fail(err, "the compiler library at %s is of another version", library.path);
@@ -79,7 +86,7 @@ static bool library_open(double *load_ms, loom_error *err) {
   return good;
 }
 
-/* ---- the key ------------------------------------------------------------------------------------------------------------ */
+/* ---- the key -------------------------------------------------------------------------------- */
 
 /* What precedes the graph in a key: all else that the code depends on. */
 typedef struct compile_key {
@@ -118,7 +125,8 @@ static void compile_cpuid(uint32_t *out) {
   out[13] = (uint32_t)loom_cpu_features();
 }
 
-static bool compile_make_key(const loom_graph *graph, const loom_compile_options *options, loom_bytes *out) {
+static bool compile_make_key(const loom_graph *graph, const loom_compile_options *options,
+                             loom_bytes *out) {
   compile_key head;
   memset(&head, 0, sizeof head);
   memcpy(head.magic, "frameloom plan", 15);
@@ -140,7 +148,7 @@ static bool compile_make_key(const loom_graph *graph, const loom_compile_options
   return out->data != NULL;
 }
 
-/* ---- compiling ------------------------------------------------------------------------------------------------------------ */
+/* ---- compiling ------------------------------------------------------------------------------ */
 
 static bool compile_from_cache(const loom_bytes *key, loom_plan **out) {
   loom_bytes bytes;
@@ -150,8 +158,9 @@ static bool compile_from_cache(const loom_bytes *key, loom_plan **out) {
   return *out != NULL;
 }
 
-static bool compile_new(const loom_graph *graph, const loom_compile_options *options, const loom_bytes *key,
-                        loom_plan **out, loom_compile_report *report, loom_error *err) {
+static bool compile_new(const loom_graph *graph, const loom_compile_options *options,
+                        const loom_bytes *key, loom_plan **out, loom_compile_report *report,
+                        loom_error *err) {
   if (!library_open(&report->load_ms, err)) return false;
   loom_bytes bytes = {NULL, 0};
   if (!library_compile(graph, options, &bytes, &report->info, err)) return false;
@@ -161,8 +170,8 @@ static bool compile_new(const loom_graph *graph, const loom_compile_options *opt
   return *out != NULL;
 }
 
-bool loom_compile_plan(const loom_graph *graph, const loom_compile_options *options, bool cache, loom_plan **out,
-                       loom_compile_report *report, loom_error *err) {
+bool loom_compile_plan(const loom_graph *graph, const loom_compile_options *options, bool cache,
+                       loom_plan **out, loom_compile_report *report, loom_error *err) {
   double start = compile_now();
   memset(report, 0, sizeof *report);
   pthread_once(&library.once, library_find);

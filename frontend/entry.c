@@ -3,7 +3,8 @@
 
 #include <fenv.h>
 
-/* Results of ops below which a run keeps the GIL: giving it up and taking it back costs more than such a kernel. */
+/* Results of ops below which a run keeps the GIL: giving it up and taking it back costs more than
+ * such a kernel. */
 #define ENTRY_GIL_WORK 65536
 
 bool backend_from_name(const char *name, backend *out) {
@@ -13,7 +14,7 @@ bool backend_from_name(const char *name, backend *out) {
   return false;
 }
 
-/* ---- making one ------------------------------------------------------------------------------------------------------ */
+/* ---- making one ----------------------------------------------------------------------------- */
 
 static bool entry_has_work(const loom_graph *graph) {
   int64_t work = 0;
@@ -29,7 +30,8 @@ static bool entry_has_work(const loom_graph *graph) {
 
 static const recipe *entry_output_recipe(const capture *c, int64_t number) {
   const recipe *found = recipe_find_output(c->result, number);
-  for (uint32_t i = 0; i < c->shared_count && !found; i++) found = recipe_find_output(c->shared[i], number);
+  for (uint32_t i = 0; i < c->shared_count && !found; i++)
+    found = recipe_find_output(c->shared[i], number);
   for (uint32_t i = 0; i < c->effect_count && !found; i++)
     found = recipe_find_output(c->effects[i].target, number);
   return found;
@@ -74,7 +76,8 @@ static void entry_bind_constants(const entry *e) {
       loom_plan_set_const(e->plan, i, e->adapter->data(c->inputs[i].constant));
 }
 
-entry *entry_new(capture *captured, loom_plan *plan, backend kind, PyObject *code, loom_error *err) {
+entry *entry_new(capture *captured, loom_plan *plan, backend kind, PyObject *code,
+                 loom_error *err) {
   entry *e = calloc(1, sizeof *e);
   if (!e) {
     capture_free(captured);
@@ -113,14 +116,18 @@ void entry_unref(entry *e) {
   free(e);
 }
 
-/* What a capture is known to own one reference to; the rest only delays the collection of cycles through it. */
+/* What a capture is known to own one reference to; the rest only delays the collection of cycles
+ * through it. */
 static int capture_traverse(const capture *c, visitproc visit, void *arg) {
-  for (uint32_t i = 0; i < c->guard_count; i++) Py_VISIT(c->guards[i].object);
-  for (uint32_t i = 0; i < c->input_count; i++) Py_VISIT(c->inputs[i].constant);
+  for (uint32_t i = 0; i < c->guard_count; i++)
+    Py_VISIT(c->guards[i].object);
+  for (uint32_t i = 0; i < c->input_count; i++)
+    Py_VISIT(c->inputs[i].constant);
   return 0;
 }
 
-/* An entry that a running call shares has more references than the collector can see: it is left alone. */
+/* An entry that a running call shares has more references than the collector can see: it is left
+ * alone. */
 int entry_traverse(entry *e, visitproc visit, void *arg) {
   if (e->refs != 1) return 0;
   Py_VISIT(e->code);
@@ -128,13 +135,15 @@ int entry_traverse(entry *e, visitproc visit, void *arg) {
   return stopped ? stopped : capture_traverse(e->captured, visit, arg);
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------------ */
+/* ---- running -------------------------------------------------------------------------------- */
 
-static int entry_host(void *context, const char *name, uint32_t slot, void *const *buffers, uint32_t reads,
-                      uint32_t count) {
+static int entry_host(void *context, const char *name, uint32_t slot, void *const *buffers,
+                      uint32_t reads, uint32_t count) {
   const entry *e = context;
   PyGILState_STATE state = PyGILState_Ensure();
-  int failed = e->adapter->host_call ? e->adapter->host_call(e->captured, name, slot, buffers, reads, count) : 1;
+  int failed = e->adapter->host_call
+                   ? e->adapter->host_call(e->captured, name, slot, buffers, reads, count)
+                   : 1;
   PyGILState_Release(state);
   return failed;
 }
@@ -142,10 +151,8 @@ static int entry_host(void *context, const char *name, uint32_t slot, void *cons
 static uint32_t entry_launch(const entry *e, const loom_call *call) {
   if (!e->release_gil) return loom_plan_run(e->plan, call);
   uint32_t status;
-  Py_BEGIN_ALLOW_THREADS
-  status = loom_plan_run(e->plan, call);
-  Py_END_ALLOW_THREADS
-  return status;
+  Py_BEGIN_ALLOW_THREADS status = loom_plan_run(e->plan, call);
+  Py_END_ALLOW_THREADS return status;
 }
 
 /* Are the results good? Else the plain function has to run (*fallback), or an exception is set. */
@@ -172,17 +179,19 @@ static bool entry_accept(const entry *e, uint32_t status, bool *fallback) {
 static PyObject *entry_run_simple(const entry *e, PyObject *const *args, bool *fallback) {
   void *inputs[ENTRY_SIMPLE_INPUTS], *data;
   uint32_t count = e->captured->input_count;
-  for (uint32_t i = 0; i < count; i++) inputs[i] = e->adapter->data(args[e->slots[i]]);
+  for (uint32_t i = 0; i < count; i++)
+    inputs[i] = e->adapter->data(args[e->slots[i]]);
   PyObject *result = e->adapter->new_output(e->captured->result->payload, &data);
   if (!result) return NULL;
-  loom_call call = {.inputs = inputs, .outputs = &data, .host = entry_host, .host_context = (void *)e};
+  loom_call call = {
+      .inputs = inputs, .outputs = &data, .host = entry_host, .host_context = (void *)e};
   uint32_t status = entry_launch(e, &call);
   if (!status || entry_accept(e, status, fallback)) return result;
   Py_DECREF(result);
   return NULL;
 }
 
-/* ---- running, the general way --------------------------------------------------------------------------------------------- */
+/* ---- running, the general way --------------------------------------------------------------- */
 
 #define RUN_SMALL 64 /* bytes of a temporary output that need no block */
 
@@ -220,8 +229,10 @@ static bool run_init(run_state *s, const entry *e, PyObject *const *args) {
 static void run_fini(run_state *s, const entry *e) {
   const capture *c = e->captured;
   if (!s->memory) return;
-  for (uint32_t i = 0; i < c->input_count; i++) Py_XDECREF(s->live[i]);
-  for (uint32_t i = 0; i < c->shared_count; i++) Py_XDECREF(s->run.shared[i]);
+  for (uint32_t i = 0; i < c->input_count; i++)
+    Py_XDECREF(s->live[i]);
+  for (uint32_t i = 0; i < c->shared_count; i++)
+    Py_XDECREF(s->run.shared[i]);
   for (uint32_t i = 0; i < c->graph.output_count; i++) {
     if (s->run.arrays[i])
       Py_DECREF(s->run.arrays[i]);
@@ -266,7 +277,8 @@ static bool run_gather(run_state *s, const entry *e, PyObject *const *args) {
   uint32_t scalars = 0;
   for (uint32_t i = 0; i < c->input_count; i++) {
     const loom_input *input = &c->graph.inputs[i];
-    s->live[i] = c->inputs[i].constant ? Py_NewRef(c->inputs[i].constant) : source_read(c->inputs[i].source, args);
+    s->live[i] = c->inputs[i].constant ? Py_NewRef(c->inputs[i].constant)
+                                       : source_read(c->inputs[i].source, args);
     if (!s->live[i]) return false;
     if (input->kind != LOOM_INPUT_SCALAR) {
       s->inputs[i] = e->adapter->data(s->live[i]);
@@ -285,7 +297,8 @@ static bool run_allocate(run_state *s, const entry *e) {
       s->run.arrays[i] = e->adapter->new_output(e->outputs[i]->payload, &s->run.data[i]);
       if (!s->run.arrays[i]) return false;
     } else {
-      s->run.data[i] = e->sizes[i] > RUN_SMALL ? loom_block_alloc(e->sizes[i]) : s->small + i * RUN_SMALL;
+      s->run.data[i] =
+          e->sizes[i] > RUN_SMALL ? loom_block_alloc(e->sizes[i]) : s->small + i * RUN_SMALL;
       if (!s->run.data[i]) return PyErr_NoMemory(), false;
     }
   }
@@ -295,7 +308,8 @@ static bool run_allocate(run_state *s, const entry *e) {
 /* Runs the graph with the reference interpreter; status bits like those of a plan. */
 static uint32_t run_interpret(run_state *s, const entry *e) {
   const loom_graph *graph = &e->captured->graph;
-  loom_buffer *buffers = calloc((size_t)graph->input_count + graph->output_count + 1, sizeof *buffers);
+  loom_buffer *buffers =
+      calloc((size_t)graph->input_count + graph->output_count + 1, sizeof *buffers);
   if (!buffers) return LOOM_STATUS_MEMORY;
   loom_buffer *outputs = buffers + graph->input_count;
   for (uint32_t i = 0; i < graph->input_count; i++) {
@@ -318,8 +332,10 @@ static uint32_t run_interpret(run_state *s, const entry *e) {
     loom_log(LOOM_LOG_BREAKS, "the interpreter failed: %s", err.message);
     return LOOM_STATUS_INDEX;
   }
-  return (raised & FE_DIVBYZERO ? LOOM_FP_DIVIDE : 0) | (raised & FE_OVERFLOW ? LOOM_FP_OVERFLOW : 0) |
-         (raised & FE_UNDERFLOW ? LOOM_FP_UNDERFLOW : 0) | (raised & FE_INVALID ? LOOM_FP_INVALID : 0);
+  return (raised & FE_DIVBYZERO ? LOOM_FP_DIVIDE : 0) |
+         (raised & FE_OVERFLOW ? LOOM_FP_OVERFLOW : 0) |
+         (raised & FE_UNDERFLOW ? LOOM_FP_UNDERFLOW : 0) |
+         (raised & FE_INVALID ? LOOM_FP_INVALID : 0);
 }
 
 static PyObject *entry_run_general(const entry *e, PyObject *const *args, bool *fallback) {
@@ -335,7 +351,8 @@ static PyObject *entry_run_general(const entry *e, PyObject *const *args, bool *
                       .host = entry_host,
                       .host_context = (void *)e};
     uint32_t status = e->kind == BACKEND_INTERPRET ? run_interpret(&s, e) : entry_launch(e, &call);
-    if (entry_accept(e, status, fallback) && effects_apply(&s.run)) result = recipe_build(&s.run, e->captured->result);
+    if (entry_accept(e, status, fallback) && effects_apply(&s.run))
+      result = recipe_build(&s.run, e->captured->result);
   }
   run_fini(&s, e);
   return result;
@@ -348,7 +365,8 @@ PyObject *entry_run(entry *e, PyObject *const *args, bool *fallback) {
   }
   e->refs++; /* reset() may drop it while the GIL is away */
   e->hits++;
-  PyObject *result = e->simple ? entry_run_simple(e, args, fallback) : entry_run_general(e, args, fallback);
+  PyObject *result =
+      e->simple ? entry_run_simple(e, args, fallback) : entry_run_general(e, args, fallback);
   entry_unref(e);
   return result;
 }

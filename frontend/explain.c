@@ -1,4 +1,5 @@
-/* What was compiled and what was not, for people: break records, logs, and the dict behind frameloom.explain(). */
+/* What was compiled and what was not, for people: break records, logs, and the dict behind
+ * frameloom.explain(). */
 #include "frontend/callable.h"
 
 #define EXPLAIN_MAX_BREAKS 64
@@ -24,12 +25,13 @@ const char *loom_break_text(int reason, const char **name_out, const char **hint
   return "unknown reason";
 }
 
-/* ---- breaks -------------------------------------------------------------------------------------------------------- */
+/* ---- breaks --------------------------------------------------------------------------------- */
 
 /* (code, name, text, hint, detail, file, function, line, column) */
 static PyObject *break_tuple(const break_info *info) {
   const char *name, *hint, *text = loom_break_text(info->reason, &name, &hint);
-  PyObject *detail = PyUnicode_DecodeUTF8(info->detail, (Py_ssize_t)strlen(info->detail), "replace");
+  PyObject *detail =
+      PyUnicode_DecodeUTF8(info->detail, (Py_ssize_t)strlen(info->detail), "replace");
   if (!detail) return NULL;
   return Py_BuildValue("(isssNzzii)", info->reason, name, text, hint, detail, info->location.file,
                        info->location.function, info->location.line, info->location.column);
@@ -37,12 +39,14 @@ static PyObject *break_tuple(const break_info *info) {
 
 bool callable_record_break(callable *c, const break_info *info) {
   const char *name, *hint, *text = loom_break_text(info->reason, &name, &hint);
-  loom_log(LOOM_LOG_BREAKS, "%s:%d:%d: %U: FL%04d %s: %s", info->location.file ? info->location.file : "?",
-           info->location.line, info->location.column, c->function->func_qualname, info->reason, text, info->detail);
+  loom_log(LOOM_LOG_BREAKS, "%s:%d:%d: %U: FL%04d %s: %s",
+           info->location.file ? info->location.file : "?", info->location.line,
+           info->location.column, c->function->func_qualname, info->reason, text, info->detail);
   PyObject *row = break_tuple(info);
   if (row && !c->breaks) c->breaks = PyList_New(0);
   int known = row && c->breaks ? PySequence_Contains(c->breaks, row) : -1;
-  if (known == 0 && PyList_GET_SIZE(c->breaks) < EXPLAIN_MAX_BREAKS) known = PyList_Append(c->breaks, row);
+  if (known == 0 && PyList_GET_SIZE(c->breaks) < EXPLAIN_MAX_BREAKS)
+    known = PyList_Append(c->breaks, row);
   Py_XDECREF(row);
   return known >= 0;
 }
@@ -57,7 +61,7 @@ void callable_raise_break(const break_info *info) {
   Py_XDECREF(report);
 }
 
-/* ---- entries -------------------------------------------------------------------------------------------------------- */
+/* ---- entries -------------------------------------------------------------------------------- */
 
 static PyObject *entry_graph_text(const entry *e) {
   char *text = NULL;
@@ -95,14 +99,16 @@ static PyObject *entry_guards(const entry *e) {
 static PyObject *entry_report(const entry *e) {
   static const char *const kinds[] = {"loom", "interpret", "eager"};
   const loom_compile_info *info = &e->report.info;
-  PyObject *graph = entry_graph_text(e), *ops = entry_ops(e), *guards = entry_guards(e), *made = NULL;
+  PyObject *graph = entry_graph_text(e), *ops = entry_ops(e), *guards = entry_guards(e),
+           *made = NULL;
   if (graph && ops && guards)
-    made = Py_BuildValue(
-        "{sssOsOsOsKsOsIsIs{sdsdsdsdsdsdsd}}", "backend", kinds[e->kind], "graph", graph, "ops", ops, "guards", guards,
-        "hits", (unsigned long long)e->hits, "cached", e->report.cached ? Py_True : Py_False, "fusions", info->fusions,
-        "kernels", info->kernels, "times", "capture_ms", e->capture_ms, "load_ms", e->report.load_ms, "import_ms",
-        info->import_ms, "passes_ms", info->passes_ms, "lower_ms", info->lower_ms, "emit_ms", info->emit_ms,
-        "total_ms", e->report.total_ms);
+    made = Py_BuildValue("{sssOsOsOsKsOsIsIs{sdsdsdsdsdsdsd}}", "backend", kinds[e->kind], "graph",
+                         graph, "ops", ops, "guards", guards, "hits", (unsigned long long)e->hits,
+                         "cached", e->report.cached ? Py_True : Py_False, "fusions", info->fusions,
+                         "kernels", info->kernels, "times", "capture_ms", e->capture_ms, "load_ms",
+                         e->report.load_ms, "import_ms", info->import_ms, "passes_ms",
+                         info->passes_ms, "lower_ms", info->lower_ms, "emit_ms", info->emit_ms,
+                         "total_ms", e->report.total_ms);
   Py_XDECREF(graph);
   Py_XDECREF(ops);
   Py_XDECREF(guards);
@@ -119,18 +125,21 @@ PyObject *callable_report(PyObject *self, PyObject *unused) {
     Py_XDECREF(row);
   }
   if (!entries) return NULL;
-  return Py_BuildValue("{sNsOsKsKsI}", "entries", entries, "breaks", c->breaks ? c->breaks : Py_None, "hits",
-                       (unsigned long long)c->hits, "misses", (unsigned long long)c->misses, "captures", c->captures);
+  return Py_BuildValue("{sNsOsKsKsI}", "entries", entries, "breaks",
+                       c->breaks ? c->breaks : Py_None, "hits", (unsigned long long)c->hits,
+                       "misses", (unsigned long long)c->misses, "captures", c->captures);
 }
 
-/* ---- logs of a new entry ------------------------------------------------------------------------------------------------ */
+/* ---- logs of a new entry -------------------------------------------------------------------- */
 
 static void entry_log_time(const entry *e, PyObject *name) {
   char line[200];
   const loom_compile_info *i = &e->report.info;
   snprintf(line, sizeof line,
-           "capture %.2f ms, compile %.2f ms (load %.2f, import %.2f, passes %.2f, lower %.2f, emit %.2f)",
-           e->capture_ms, e->report.total_ms, e->report.load_ms, i->import_ms, i->passes_ms, i->lower_ms, i->emit_ms);
+           "capture %.2f ms, compile %.2f ms (load %.2f, import %.2f, passes %.2f, lower %.2f, "
+           "emit %.2f)",
+           e->capture_ms, e->report.total_ms, e->report.load_ms, i->import_ms, i->passes_ms,
+           i->lower_ms, i->emit_ms);
   loom_log(LOOM_LOG_TIME, "%U: %s", name, line);
 }
 
@@ -149,7 +158,7 @@ void entry_log(const entry *e, const callable *c) {
   if (e->kind != BACKEND_LOOM) return;
   loom_log(LOOM_LOG_CACHE, "%U: %s", name, e->report.cached ? "from the disk cache" : "compiled");
   if (!e->report.cached)
-    loom_log(LOOM_LOG_KERNELS, "%U: %u ops, %u fusions, %u kernels", name, e->report.info.ops, e->report.info.fusions,
-             e->report.info.kernels);
+    loom_log(LOOM_LOG_KERNELS, "%U: %u ops, %u fusions, %u kernels", name, e->report.info.ops,
+             e->report.info.fusions, e->report.info.kernels);
   entry_log_time(e, name);
 }

@@ -1,10 +1,12 @@
-/* Guards as a flat program: which of a callable's compiled versions fits this call. No Python code runs.
+/* Guards as a flat program: which of a callable's compiled versions fits this call. No Python code
+ * runs.
  *
- * Order: guards on arguments first (no reading, most discriminating), then those that depend on nothing but the contents of a
- * few dictionaries (globals, builtins, modules), then the rest as capture found them. The middle group is
- * skipped while the version tags of its dictionaries are those of the last time when all of it held: a
- * dictionary's tag changes with every write to it, and what the group compares (identity, or the bits of an
- * immutable object) cannot change in any other way. When a tag did change, the group is checked by name again.
+ * Order: guards on arguments first (no reading, most discriminating), then those that depend on
+ * nothing but the contents of a few dictionaries (globals, builtins, modules), then the rest as
+ * capture found them. The middle group is skipped while the version tags of its dictionaries are
+ * those of the last time when all of it held: a dictionary's tag changes with every write to it,
+ * and what the group compares (identity, or the bits of an immutable object) cannot change in any
+ * other way. When a tag did change, the group is checked by name again.
  */
 #include "frontend/frontend.h"
 
@@ -13,7 +15,7 @@
 struct guard_program {
   const guard **args, **named, **rest; /* point into the capture's guards */
   uint32_t arg_count, named_count, rest_count, dict_count;
-  PyObject *dicts[GUARD_MAX_DICTS];    /* owned */
+  PyObject *dicts[GUARD_MAX_DICTS]; /* owned */
   uint64_t versions[GUARD_MAX_DICTS];
   bool versions_known;
 };
@@ -29,15 +31,18 @@ static uint64_t guard_dict_version(PyObject *dict) {
 #endif
 }
 
-/* ---- one guard -------------------------------------------------------------------------------------------------- */
+/* ---- one guard ------------------------------------------------------------------------------ */
 
-/* Same exact type and bits; both are known to be of one immutable builtin type, so that comparing runs no user code. */
+/* Same exact type and bits; both are known to be of one immutable builtin type, so that comparing
+ * runs no user code. */
 static bool guard_number_equal(PyObject *a, PyObject *b) {
   if (a == b) return true;
   PyTypeObject *type = Py_TYPE(a);
   if (type != Py_TYPE(b)) return false;
-  if (type == &PyFloat_Type) return !memcmp(&((PyFloatObject *)a)->ob_fval, &((PyFloatObject *)b)->ob_fval, 8);
-  if (type == &PyComplex_Type) return !memcmp(&((PyComplexObject *)a)->cval, &((PyComplexObject *)b)->cval, 16);
+  if (type == &PyFloat_Type)
+    return !memcmp(&((PyFloatObject *)a)->ob_fval, &((PyFloatObject *)b)->ob_fval, 8);
+  if (type == &PyComplex_Type)
+    return !memcmp(&((PyComplexObject *)a)->cval, &((PyComplexObject *)b)->cval, 16);
   if (type != &PyLong_Type && type != &PyUnicode_Type && type != &PyBytes_Type) return false;
   int equal = PyObject_RichCompareBool(a, b, Py_EQ);
   if (equal < 0) PyErr_Clear();
@@ -64,7 +69,8 @@ static bool guard_dict_keys(PyObject *object, PyObject *keys) {
 /* `object` is what the guard's source reads, NULL when it is gone. */
 static inline bool guard_holds_on(const guard *g, PyObject *object, PyObject *const *args) {
   if (g->kind == GUARD_MISSING) return !object;
-  if (g->kind == GUARD_CUSTOM) return (object || !g->source) && g->adapter->guard(g->payload, object);
+  if (g->kind == GUARD_CUSTOM)
+    return (object || !g->source) && g->adapter->guard(g->payload, object);
   if (!object) return false;
   switch (g->kind) {
   case GUARD_TYPE: return (PyObject *)Py_TYPE(object) == g->object;
@@ -94,7 +100,7 @@ static bool guard_holds(const guard *g, PyObject *const *args) {
   return holds;
 }
 
-/* ---- building --------------------------------------------------------------------------------------------------------- */
+/* ---- building ------------------------------------------------------------------------------- */
 
 static bool guard_add_dict(guard_program *p, PyObject *dict) {
   if (!dict || !PyDict_CheckExact(dict)) return false;
@@ -111,7 +117,8 @@ static PyObject *guard_builtins(PyObject *globals) {
   return builtins && PyModule_CheckExact(builtins) ? PyModule_GetDict(builtins) : builtins;
 }
 
-/* Does reading this source depend on nothing but dictionaries that the program watches? Adds them. */
+/* Does reading this source depend on nothing but dictionaries that the program watches? Adds them.
+ */
 static bool guard_watch_source(guard_program *p, const source *s) {
   if (s->kind == SOURCE_GLOBAL) {
     if (!guard_add_dict(p, s->object)) return false;
@@ -157,17 +164,19 @@ guard_program *guard_program_new(const capture *c) {
 
 void guard_program_free(guard_program *p) {
   if (!p) return;
-  for (uint32_t i = 0; i < p->dict_count; i++) Py_DECREF(p->dicts[i]);
+  for (uint32_t i = 0; i < p->dict_count; i++)
+    Py_DECREF(p->dicts[i]);
   free(p->args);
   free(p);
 }
 
 int guard_program_traverse(guard_program *p, visitproc visit, void *arg) {
-  for (uint32_t i = 0; p && i < p->dict_count; i++) Py_VISIT(p->dicts[i]);
+  for (uint32_t i = 0; p && i < p->dict_count; i++)
+    Py_VISIT(p->dicts[i]);
   return 0;
 }
 
-/* ---- checking ------------------------------------------------------------------------------------------------------------ */
+/* ---- checking ------------------------------------------------------------------------------- */
 
 static bool guard_versions_hold(const guard_program *p) {
   if (!p->versions_known) return false;
@@ -179,7 +188,8 @@ static bool guard_versions_hold(const guard_program *p) {
 static bool guard_check_named(guard_program *p, PyObject *const *args) {
   for (uint32_t i = 0; i < p->named_count; i++)
     if (!guard_holds(p->named[i], args)) return false;
-  for (uint32_t i = 0; i < p->dict_count; i++) p->versions[i] = guard_dict_version(p->dicts[i]);
+  for (uint32_t i = 0; i < p->dict_count; i++)
+    p->versions[i] = guard_dict_version(p->dicts[i]);
   p->versions_known = true;
   return true;
 }
@@ -199,11 +209,12 @@ const guard *guard_first_failure(const capture *c, PyObject *const *args) {
   return NULL;
 }
 
-/* ---- words ----------------------------------------------------------------------------------------------------------------- */
+/* ---- words ---------------------------------------------------------------------------------- */
 
 static PyObject *guard_describe_on(const guard *g, PyObject *name, PyObject *other) {
   switch (g->kind) {
-  case GUARD_TYPE: return PyUnicode_FromFormat("type(%U) is %s", name, ((PyTypeObject *)g->object)->tp_name);
+  case GUARD_TYPE:
+    return PyUnicode_FromFormat("type(%U) is %s", name, ((PyTypeObject *)g->object)->tp_name);
   case GUARD_IDENTITY:
     return PyUnicode_FromFormat("%U is <%s at %p>", name, Py_TYPE(g->object)->tp_name, g->object);
   case GUARD_NUMBER: return PyUnicode_FromFormat("%U is exactly %R", name, g->object);
@@ -214,9 +225,11 @@ static PyObject *guard_describe_on(const guard *g, PyObject *name, PyObject *oth
   case GUARD_ARRAY:
     return g->adapter->describe ? g->adapter->describe(name, g->payload)
                                 : PyUnicode_FromFormat("%U is an array of the same kind", name);
-  case GUARD_SAME: return PyUnicode_FromFormat("%U %s %U", name, g->number ? "is" : "is not", other);
+  case GUARD_SAME:
+    return PyUnicode_FromFormat("%U %s %U", name, g->number ? "is" : "is not", other);
   case GUARD_DISJOINT: return PyUnicode_FromFormat("%U and %U do not overlap", name, other);
-  case GUARD_CUSTOM: return PyUnicode_FromFormat("%s: %U is in the same state", g->adapter->name, name);
+  case GUARD_CUSTOM:
+    return PyUnicode_FromFormat("%s: %U is in the same state", g->adapter->name, name);
   }
   return PyUnicode_FromString("?");
 }

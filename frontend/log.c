@@ -7,10 +7,10 @@ uint32_t loom_log_mask;
 static const struct {
   const char *name;
   uint32_t bit;
-} log_categories[] = {
-    {"breaks", LOOM_LOG_BREAKS},   {"guards", LOOM_LOG_GUARDS},   {"graph", LOOM_LOG_GRAPH},
-    {"cache", LOOM_LOG_CACHE},     {"time", LOOM_LOG_TIME},       {"recompiles", LOOM_LOG_RECOMPILES},
-    {"kernels", LOOM_LOG_KERNELS}, {"bytecode", LOOM_LOG_BYTECODE}};
+} log_categories[] = {{"breaks", LOOM_LOG_BREAKS},   {"guards", LOOM_LOG_GUARDS},
+                      {"graph", LOOM_LOG_GRAPH},     {"cache", LOOM_LOG_CACHE},
+                      {"time", LOOM_LOG_TIME},       {"recompiles", LOOM_LOG_RECOMPILES},
+                      {"kernels", LOOM_LOG_KERNELS}, {"bytecode", LOOM_LOG_BYTECODE}};
 enum { LOG_COUNT = sizeof log_categories / sizeof *log_categories };
 
 typedef enum setting_type { SETTING_STR, SETTING_INT, SETTING_BOOL } setting_type;
@@ -20,7 +20,7 @@ static const struct setting {
   const char *name, *missing, *env, *doc;
   void *place;
 } settings_table[] = {
-#define LOOM_SETTING(TYPE, NAME, DEFAULT, ENV, DOC)                                                                 \
+#define LOOM_SETTING(TYPE, NAME, DEFAULT, ENV, DOC)                                                \
   {SETTING_##TYPE, #NAME, DEFAULT, ENV, DOC, (void *)&loom_config.NAME},
 #include "frontend/config.def"
 #undef LOOM_SETTING
@@ -30,7 +30,7 @@ static const struct setting {
 };
 enum { SETTING_COUNT = sizeof settings_table / sizeof *settings_table };
 
-/* ---- logs ------------------------------------------------------------------------------------------------------ */
+/* ---- logs ----------------------------------------------------------------------------------- */
 
 /* The bits of "a,b"; on an unknown name false with `*bad` at it. */
 static bool log_parse(const char *text, uint32_t *out, const char **bad) {
@@ -39,7 +39,8 @@ static bool log_parse(const char *text, uint32_t *out, const char **bad) {
     size_t length = strcspn(text, ", ");
     uint32_t bit = length == 3 && !strncmp(text, "all", 3) ? UINT32_MAX : 0;
     for (int i = 0; i < LOG_COUNT && !bit; i++)
-      if (strlen(log_categories[i].name) == length && !strncmp(text, log_categories[i].name, length))
+      if (strlen(log_categories[i].name) == length &&
+          !strncmp(text, log_categories[i].name, length))
         bit = log_categories[i].bit;
     if (!bit && length) return *bad = text, false;
     mask |= bit;
@@ -67,7 +68,7 @@ void loom_log(uint32_t category, const char *format, ...) {
   PyErr_Restore(type, value, traceback);
 }
 
-/* ---- settings ------------------------------------------------------------------------------------------------------- */
+/* ---- settings ------------------------------------------------------------------------------- */
 
 static bool setting_check_word(const char *text, const char *const *words) {
   for (; *words; words++)
@@ -83,16 +84,19 @@ static bool setting_valid(const struct setting *s, const char *text) {
   uint32_t mask;
   if (s->place == &loom_config.logs && !log_parse(text, &mask, &bad)) {
     PyErr_Format(PyExc_ValueError,
-                 "unknown log '%.40s': use breaks, guards, graph, recompiles, cache, time, kernels, bytecode or all",
+                 "unknown log '%.40s': use breaks, guards, graph, recompiles, cache, time, "
+                 "kernels, bytecode or all",
                  bad);
     return false;
   }
   if (s->place == &loom_config.backend && !setting_check_word(text, backends)) {
-    PyErr_Format(PyExc_ValueError, "unknown backend '%.40s': use 'loom', 'interpret' or 'eager'", text);
+    PyErr_Format(PyExc_ValueError, "unknown backend '%.40s': use 'loom', 'interpret' or 'eager'",
+                 text);
     return false;
   }
   if (s->place == &loom_config.cpu && !setting_check_word(text, cpus)) {
-    PyErr_Format(PyExc_ValueError, "unknown cpu '%.40s': use 'native', 'x86-64-v3' or 'x86-64-v4'", text);
+    PyErr_Format(PyExc_ValueError, "unknown cpu '%.40s': use 'native', 'x86-64-v3' or 'x86-64-v4'",
+                 text);
     return false;
   }
   return true;
@@ -154,7 +158,8 @@ bool loom_config_init(void) {
 
 static const struct setting *setting_find(PyObject *name) {
   for (int i = 0; i < SETTING_COUNT && PyUnicode_Check(name); i++)
-    if (settings_table[i].place && PyUnicode_CompareWithASCIIString(name, settings_table[i].name) == 0)
+    if (settings_table[i].place &&
+        PyUnicode_CompareWithASCIIString(name, settings_table[i].name) == 0)
       return &settings_table[i];
   PyErr_Format(PyExc_AttributeError, "frameloom.config has no setting %R", name);
   return NULL;
@@ -189,12 +194,14 @@ PyObject *loom_py_set_setting(PyObject *module, PyObject *args) {
   if (s->type == SETTING_STR && PyUnicode_Check(item)) {
     const char *text = PyUnicode_AsUTF8(item);
     good = text && setting_store_text(s, text);
-  } else if (s->type == SETTING_BOOL ? PyBool_Check(item) : s->type == SETTING_INT && PyLong_CheckExact(item)) {
+  } else if (s->type == SETTING_BOOL ? PyBool_Check(item)
+                                     : s->type == SETTING_INT && PyLong_CheckExact(item)) {
     long long number = PyLong_AsLongLong(item);
     good = !(number == -1 && PyErr_Occurred()) && setting_store_number(s, number);
   } else {
     static const char *const types[] = {"a str", "an int", "a bool"};
-    PyErr_Format(PyExc_TypeError, "%s must be %s, not %.100s", s->name, types[s->type], Py_TYPE(item)->tp_name);
+    PyErr_Format(PyExc_TypeError, "%s must be %s, not %.100s", s->name, types[s->type],
+                 Py_TYPE(item)->tp_name);
   }
   if (!good) return NULL;
   Py_RETURN_NONE;

@@ -1,13 +1,16 @@
-/* A call that no compiled version fits: captures it, compiles it, and keeps the result, or remembers why not. */
+/* A call that no compiled version fits: captures it, compiles it, and keeps the result, or
+ * remembers why not. */
 #include "frontend/callable.h"
 
 #include <unistd.h>
 
-/* ---- signatures that were not captured -----------------------------------------------------------------------------
+/* ---- signatures that were not captured
+ * -----------------------------------------------------------------------------
  *
- * A break is remembered by what the arguments look like, so that the function is not captured again on every call,
- * and is when it is called with other types, sizes or numbers. State that a signature does not show may have changed
- * as well: so the same one is tried a few times more, ever more rarely. */
+ * A break is remembered by what the arguments look like, so that the function is not captured again
+ * on every call, and is when it is called with other types, sizes or numbers. State that a
+ * signature does not show may have changed as well: so the same one is tried a few times more, ever
+ * more rarely. */
 
 static Py_hash_t signature_mix(Py_hash_t h, Py_hash_t next) {
   return (Py_hash_t)(((uint64_t)h ^ (uint64_t)next) * 0x9e3779b97f4a7c15u + 0x7f4a7c15u);
@@ -17,7 +20,8 @@ static Py_hash_t signature_of(PyObject *object, int depth);
 
 static Py_hash_t signature_items(PyObject *const *items, Py_ssize_t count, int depth) {
   Py_hash_t h = count;
-  for (Py_ssize_t i = 0; i < count && i < 16; i++) h = signature_mix(h, signature_of(items[i], depth - 1));
+  for (Py_ssize_t i = 0; i < count && i < 16; i++)
+    h = signature_mix(h, signature_of(items[i], depth - 1));
   return h;
 }
 
@@ -26,15 +30,16 @@ static Py_hash_t signature_dict(PyObject *dict, int depth) {
   PyObject *key, *item;
   Py_hash_t h = PyDict_GET_SIZE(dict);
   while (PyDict_Next(dict, &position, &key, &item) && i++ < 16)
-    h = signature_mix(signature_mix(h, signature_of(key, depth - 1)), signature_of(item, depth - 1));
+    h = signature_mix(signature_mix(h, signature_of(key, depth - 1)),
+                      signature_of(item, depth - 1));
   return h;
 }
 
 static Py_hash_t signature_of(PyObject *object, int depth) {
   PyTypeObject *type = Py_TYPE(object);
   Py_hash_t h = (Py_hash_t)((uintptr_t)type >> 4), own = 0;
-  if (type == &PyLong_Type || type == &PyFloat_Type || type == &PyUnicode_Type || type == &PyBool_Type ||
-      type == &PyBytes_Type || type == &PyComplex_Type)
+  if (type == &PyLong_Type || type == &PyFloat_Type || type == &PyUnicode_Type ||
+      type == &PyBool_Type || type == &PyBytes_Type || type == &PyComplex_Type)
     own = PyObject_Hash(object);
   else if (PyFunction_Check(object))
     own = (Py_hash_t)((uintptr_t)((PyFunctionObject *)object)->func_code >> 4);
@@ -58,7 +63,9 @@ static negative *negative_find(callable *c, Py_hash_t signature) {
 static void negative_add(callable *c, Py_hash_t signature) {
   c->failures++;
   negative *n = negative_find(c, signature);
-  if (!n) n = &c->negatives[c->negative_count < CALLABLE_NEGATIVES ? c->negative_count++ : c->failures % CALLABLE_NEGATIVES];
+  if (!n)
+    n = &c->negatives[c->negative_count < CALLABLE_NEGATIVES ? c->negative_count++
+                                                             : c->failures % CALLABLE_NEGATIVES];
   if (n->signature != signature) *n = (negative){.signature = signature};
   n->attempts++;
 }
@@ -69,9 +76,11 @@ static bool negative_holds(negative *n) {
   return n->calls < (1u << 3 * n->attempts) || n->attempts > 4;
 }
 
-/* ---- numbers that change ------------------------------------------------------------------------------------------------- */
+/* ---- numbers that change -------------------------------------------------------------------- */
 
-static bool number_is_plain(PyObject *object) { return PyLong_CheckExact(object) || PyFloat_CheckExact(object); }
+static bool number_is_plain(PyObject *object) {
+  return PyLong_CheckExact(object) || PyFloat_CheckExact(object);
+}
 
 /* Which slots' numbers are to be captured as inputs: those that differ from the last capture's. */
 static bool numbers_choose(callable *c, PyObject *const *slots, bool *symbolic) {
@@ -80,9 +89,11 @@ static bool numbers_choose(callable *c, PyObject *const *slots, bool *symbolic) 
   for (Py_ssize_t i = 0; i < c->slots; i++) {
     bool plain = number_is_plain(slots[i]);
     PyTuple_SET_ITEM(now, i, Py_NewRef(plain ? slots[i] : Py_None));
-    PyObject *last = c->last_args && PyTuple_GET_SIZE(c->last_args) == c->slots ? PyTuple_GET_ITEM(c->last_args, i)
-                                                                                 : NULL;
-    if (plain && last && Py_TYPE(last) == Py_TYPE(slots[i]) && PyObject_RichCompareBool(last, slots[i], Py_NE) == 1)
+    PyObject *last = c->last_args && PyTuple_GET_SIZE(c->last_args) == c->slots
+                         ? PyTuple_GET_ITEM(c->last_args, i)
+                         : NULL;
+    if (plain && last && Py_TYPE(last) == Py_TYPE(slots[i]) &&
+        PyObject_RichCompareBool(last, slots[i], Py_NE) == 1)
       c->symbolic |= (uint64_t)1 << i;
     symbolic[i] = plain && c->dynamic != DYNAMIC_NEVER &&
                   (c->dynamic == DYNAMIC_ALWAYS || (c->symbolic >> i & 1));
@@ -91,18 +102,18 @@ static bool numbers_choose(callable *c, PyObject *const *slots, bool *symbolic) 
   return true;
 }
 
-/* ---- building -------------------------------------------------------------------------------------------------------------- */
+/* ---- building ------------------------------------------------------------------------------- */
 
 /* Compiles a capture. False with `err` filled; *out stays NULL for backends without a plan. */
-static bool build_plan(const callable *c, const capture *captured, loom_plan **out, loom_compile_report *report,
-                       loom_error *err) {
-  char *trace = *loom_config.trace ? strdup(loom_config.trace) : NULL; /* may be set anew while we compile */
+static bool build_plan(const callable *c, const capture *captured, loom_plan **out,
+                       loom_compile_report *report, loom_error *err) {
+  char *trace =
+      *loom_config.trace ? strdup(loom_config.trace) : NULL; /* may be set anew while we compile */
   loom_compile_options options = {.cpu = c->cpu, .trace_dir = trace, .fastmath = c->fastmath};
   bool cache = loom_config.cache && !trace, good;
-  Py_BEGIN_ALLOW_THREADS
-  good = loom_compile_plan(&captured->graph, &options, cache, out, report, err);
-  Py_END_ALLOW_THREADS
-  free(trace);
+  Py_BEGIN_ALLOW_THREADS good =
+      loom_compile_plan(&captured->graph, &options, cache, out, report, err);
+  Py_END_ALLOW_THREADS free(trace);
   return good;
 }
 
@@ -162,7 +173,9 @@ static entry *build_now(callable *c, PyObject *const *slots) {
   const guard *failed = guard_first_failure(e->captured, slots);
   if (!failed) return e;
   PyObject *words = guard_describe(failed);
-  if (words) loom_log(LOOM_LOG_GUARDS, "%U: a new guard does not hold: %U", c->function->func_qualname, words);
+  if (words)
+    loom_log(LOOM_LOG_GUARDS, "%U: a new guard does not hold: %U", c->function->func_qualname,
+             words);
   Py_XDECREF(words);
   PyErr_Clear();
   entry_unref(e);
@@ -182,18 +195,21 @@ static void build_log_recompile(const callable *c, PyObject *const *slots) {
 static int build_warn_limit(callable *c) {
   if (c->warned) return 0;
   c->warned = true;
-  return PyErr_WarnFormat(PyExc_RuntimeWarning, 2,
-                          "frameloom: %U was compiled for %lld kinds of arguments (frameloom.config.recompile_limit); "
-                          "others run as plain Python. FRAMELOOM_LOGS=recompiles shows what changes",
-                          c->function->func_qualname, (long long)loom_config.recompile_limit);
+  return PyErr_WarnFormat(
+      PyExc_RuntimeWarning, 2,
+      "frameloom: %U was compiled for %lld kinds of arguments (frameloom.config.recompile_limit); "
+      "others run as plain Python. FRAMELOOM_LOGS=recompiles shows what changes",
+      c->function->func_qualname, (long long)loom_config.recompile_limit);
 }
 
 entry *callable_build(callable *c, PyObject *const *slots) {
   if (c->building && c->building_pid == (long)getpid()) return NULL;
-  if (c->entries && c->entries->count >= (uint64_t)loom_config.recompile_limit) return build_warn_limit(c), NULL;
+  if (c->entries && c->entries->count >= (uint64_t)loom_config.recompile_limit)
+    return build_warn_limit(c), NULL;
   if (c->failures >= CALLABLE_MAX_FAILURES && !c->fullgraph) return NULL;
   Py_hash_t signature = 0;
-  for (Py_ssize_t i = 0; i < c->slots; i++) signature = signature_mix(signature, signature_of(slots[i], 3));
+  for (Py_ssize_t i = 0; i < c->slots; i++)
+    signature = signature_mix(signature, signature_of(slots[i], 3));
   negative *known = negative_find(c, signature);
   if (known && !c->fullgraph && negative_holds(known)) return NULL;
   build_log_recompile(c, slots);
@@ -214,11 +230,12 @@ entry *callable_build(callable *c, PyObject *const *slots) {
   return NULL;
 }
 
-/* ---- publishing ------------------------------------------------------------------------------------------------------------- */
+/* ---- publishing ----------------------------------------------------------------------------- */
 
 static void entries_unref(entry_list *list) {
   if (!list || --list->refs) return;
-  for (uint32_t i = 0; i < list->count; i++) entry_unref(list->items[i]);
+  for (uint32_t i = 0; i < list->count; i++)
+    entry_unref(list->items[i]);
   free(list);
 }
 

@@ -3,11 +3,14 @@
 
 static PyMethodDef module_methods[] = {
     {"reset", loom_py_reset, METH_NOARGS,
-     PyDoc_STR("reset()\n--\n\nForgets everything that was compiled, and gives cached memory back.")},
+     PyDoc_STR(
+         "reset()\n--\n\nForgets everything that was compiled, and gives cached memory back.")},
     {"graph_break", loom_py_graph_break, METH_NOARGS,
-     PyDoc_STR("graph_break()\n--\n\nEnds capture here: a compiled function that calls it runs as plain Python.")},
+     PyDoc_STR("graph_break()\n--\n\nEnds capture here: a compiled function that calls it runs as "
+               "plain Python.")},
     {"is_compiling", loom_py_is_compiling, METH_NOARGS,
-     PyDoc_STR("is_compiling()\n--\n\nTrue while a function is being captured, False in plain Python.")},
+     PyDoc_STR(
+         "is_compiling()\n--\n\nTrue while a function is being captured, False in plain Python.")},
     {"settings", loom_py_settings, METH_NOARGS, PyDoc_STR("Rows of the table of settings.")},
     {"get_setting", loom_py_get_setting, METH_O, NULL},
     {"set_setting", loom_py_set_setting, METH_VARARGS, NULL},
@@ -27,15 +30,14 @@ static int module_exec(PyObject *module) {
   return loom_callable_init(module) ? 0 : -1;
 }
 
-static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, module_exec},
+static PyModuleDef_Slot module_slots[] = {
+    {Py_mod_exec, module_exec},
 #if PY_VERSION_HEX >= 0x030c0000
-                                          {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
 #endif
-                                          {0, NULL}};
+    {0, NULL}};
 
-static struct PyModuleDef module_def = {PyModuleDef_HEAD_INIT,
-                                        .m_name = "frameloom._native",
-                                        .m_methods = module_methods,
-                                        .m_slots = module_slots};
+static struct PyModuleDef module_def = {PyModuleDef_HEAD_INIT, .m_name = "frameloom._native",
+                                        .m_methods = module_methods, .m_slots = module_slots};
 
 PyMODINIT_FUNC PyInit__native(void) { return PyModuleDef_Init(&module_def); }

@@ -40,12 +40,14 @@ static PyObject *recipe_container(const recipe *r) {
   }
 }
 
-/* A mutable container goes into `shared` before it is filled, so that one that contains itself comes out right. */
+/* A mutable container goes into `shared` before it is filled, so that one that contains itself
+ * comes out right. */
 static PyObject *recipe_build_container(loom_run *run, const recipe *r, PyObject **shared) {
   PyObject *made = recipe_container(r);
   if (!made) return NULL;
   if (shared) *shared = Py_NewRef(made);
-  if (r->kind == RECIPE_DICT ? recipe_fill_dict(run, r, made) : recipe_fill(run, r, made)) return made;
+  if (r->kind == RECIPE_DICT ? recipe_fill_dict(run, r, made) : recipe_fill(run, r, made))
+    return made;
   Py_DECREF(made);
   return NULL;
 }
@@ -65,8 +67,8 @@ static PyObject *recipe_build_items(loom_run *run, const recipe *r) {
 static PyObject *recipe_build_slice(loom_run *run, const recipe *r) {
   PyObject *items = recipe_build_items(run, r);
   if (!items) return NULL;
-  PyObject *made =
-      PySlice_New(PyTuple_GET_ITEM(items, 0), PyTuple_GET_ITEM(items, 1), PyTuple_GET_ITEM(items, 2));
+  PyObject *made = PySlice_New(PyTuple_GET_ITEM(items, 0), PyTuple_GET_ITEM(items, 1),
+                               PyTuple_GET_ITEM(items, 2));
   Py_DECREF(items);
   return made;
 }
@@ -74,7 +76,8 @@ static PyObject *recipe_build_slice(loom_run *run, const recipe *r) {
 static PyObject *recipe_build_call(loom_run *run, const recipe *r) {
   PyObject *items = recipe_build_items(run, r);
   if (!items) return NULL;
-  PyObject *made = PyObject_Vectorcall(PyTuple_GET_ITEM(items, 0), &PyTuple_GET_ITEM(items, 1), r->count - 1, NULL);
+  PyObject *made = PyObject_Vectorcall(PyTuple_GET_ITEM(items, 0), &PyTuple_GET_ITEM(items, 1),
+                                       r->count - 1, NULL);
   Py_DECREF(items);
   return made;
 }
@@ -89,7 +92,8 @@ static PyObject *recipe_build_view(loom_run *run, const recipe *r) {
 
 static PyObject *recipe_build_source(loom_run *run, const source *s) {
   PyObject *object = source_read(s, run->args);
-  if (!object && !PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "frameloom: an object of a result is gone");
+  if (!object && !PyErr_Occurred())
+    PyErr_SetString(PyExc_SystemError, "frameloom: an object of a result is gone");
   return object;
 }
 
@@ -120,7 +124,8 @@ PyObject *recipe_build(loom_run *run, const recipe *r) {
   if (r->kind == RECIPE_SHARED) {
     number = (uint32_t)r->number;
   } else {
-    for (number = 0; number < c->shared_count && c->shared[number] != r;) number++;
+    for (number = 0; number < c->shared_count && c->shared[number] != r;)
+      number++;
   }
   if (number == c->shared_count) return recipe_build_new(run, r, NULL);
   if (run->shared[number]) return Py_NewRef(run->shared[number]);

@@ -21,6 +21,8 @@ _Static_assert(sizeof(npy_long) == 8, "long is taken for int64");
 /* NumPy's own descriptor of each type number: immortal, so that an identity check is a dtype check.
  */
 static PyArray_Descr *array_descrs[NPY_NTYPES_LEGACY];
+static PyDataMem_Handler array_handler;
+static PyObject *array_handler_capsule; /* owner of every block of a result */
 static PyObject *array_errstate; /* returns the error state of this context as a dict of names */
 
 bool numpy_dtype_from_typenum(int typenum, loom_dtype *out) {
@@ -38,14 +40,13 @@ int numpy_typenum_from_dtype(loom_dtype dtype) {
   return -1;
 }
 
-bool numpy_array_init(void) {
-  if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0) return false;
-  for (size_t i = 0; i < sizeof array_dtypes / sizeof *array_dtypes; i++) {
-    int typenum = array_dtypes[i].typenum;
-    if (!array_descrs[typenum]) array_descrs[typenum] = PyArray_DescrFromType(typenum);
-    if (!array_descrs[typenum]) return false;
-  }
+static bool array_find_errstate(void) {
+  PyObject *umath = PyImport_ImportModule("numpy._core.umath");
+  if (umath)
+    array_errstate = PyObject_GetAttrString(umath, "_get_extobj_dict"); /* what np.geterr() calls */
+  Py_XDECREF(umath);
   if (array_errstate) return true;
+  PyErr_Clear();
   PyObject *numpy = PyImport_ImportModule("numpy");
   if (!numpy) return false;
   array_errstate = PyObject_GetAttrString(numpy, "geterr");
@@ -53,9 +54,21 @@ bool numpy_array_init(void) {
   return array_errstate != NULL;
 }
 
-/* ---- guards
- * ------------------------------------------------------------------------------------------------------
- */
+bool numpy_array_init(void) {
+  if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0) return false;
+  for (size_t i = 0; i < sizeof array_dtypes / sizeof *array_dtypes; i++) {
+    int typenum = array_dtypes[i].typenum;
+    if (!array_descrs[typenum]) array_descrs[typenum] = PyArray_DescrFromType(typenum);
+    if (!array_descrs[typenum]) return false;
+  }
+  if (!array_handler_capsule)
+    array_handler_capsule = PyCapsule_New(&array_handler, "mem_handler", NULL);
+  if (!array_handler_capsule) return false;
+  if (array_errstate) return true;
+  return array_find_errstate();
+}
+
+/* ---- guards --------------------------------------------------------------------------------- */
 
 /* A descriptor means the same as NumPy's own one of its type number (unpickled arrays have copies
  * of it). */
@@ -126,18 +139,51 @@ bool numpy_array_disjoint(PyObject *a, PyObject *b) {
   return a_low == a_high || b_low == b_high || a_high <= b_low || b_high <= a_low;
 }
 
-/* ---- results
- * ------------------------------------------------------------------------------------------------------
- */
+Py_hash_t numpy_array_fingerprint(PyObject *object) {
+  if (!PyArray_Check(object)) return 0;
+  const PyArrayObject_fields *a = FIELDS(object);
+  uint64_t h = (uint64_t)a->descr->type_num * 131u + (uint64_t)a->nd + array_flags(a);
+  h += (uint8_t)a->descr->byteorder;
+  for (int i = 0; i < a->nd; i++) {
+    h = (h ^ (uint64_t)a->dimensions[i]) * 0x9e3779b97f4a7c15u;
+    h = (h ^ (uint64_t)a->strides[i]) * 0x9e3779b97f4a7c15u;
+  }
+  return (Py_hash_t)(h | 1);
+}
+
+PyObject *numpy_array_words(PyObject *name, const void *payload) {
+  const numpy_array_payload *p = payload;
+  char sizes[LOOM_MAX_RANK * 24] = "", strides[LOOM_MAX_RANK * 24] = "";
+  bool contiguous = true;
+  npy_intp expected = (npy_intp)loom_dtype_size(p->dtype);
+  for (int i = 0, at = 0, to = 0; i < p->nd; i++) {
+    at += snprintf(sizes + at, sizeof sizes - (size_t)at, "%s%lld", i ? ", " : "",
+                   (long long)p->dims[i]);
+    to += snprintf(strides + to, sizeof strides - (size_t)to, "%s%lld", i ? ", " : "",
+                   (long long)p->strides[i]);
+  }
+  for (int i = p->nd - 1; i >= 0; i--) {
+    contiguous = contiguous && p->strides[i] == expected;
+    expected *= p->dims[i];
+  }
+  const char *dtype = loom_dtype_name(p->dtype);
+  if (contiguous) return PyUnicode_FromFormat("%U: %s[%s]", name, dtype, sizes);
+  return PyUnicode_FromFormat("%U: %s[%s] strides (%s)", name, dtype, sizes, strides);
+}
+
+/* ---- results -------------------------------------------------------------------------------- */
 
 /* NumPy's number types keep their value right behind the object's head. */
-_Static_assert(offsetof(PyDoubleScalarObject, obval) == sizeof(PyObject), "layout of NumPy scalars");
+_Static_assert(offsetof(PyDoubleScalarObject, obval) == sizeof(PyObject),
+               "layout of NumPy scalars");
 _Static_assert(offsetof(PyByteScalarObject, obval) == sizeof(PyObject), "layout of NumPy scalars");
-_Static_assert(offsetof(PyCDoubleScalarObject, obval) == sizeof(PyObject), "layout of NumPy scalars");
+_Static_assert(offsetof(PyCDoubleScalarObject, obval) == sizeof(PyObject),
+               "layout of NumPy scalars");
 
 void *numpy_array_data(PyObject *array) {
   if (Py_TYPE(array) == &PyArray_Type) return FIELDS(array)->data;
-  if (PyArray_IsScalar(array, Number) || PyArray_IsScalar(array, Bool)) return (char *)array + sizeof(PyObject);
+  if (PyArray_IsScalar(array, Number) || PyArray_IsScalar(array, Bool))
+    return (char *)array + sizeof(PyObject);
   return FIELDS(array)->data;
 }
 
@@ -145,13 +191,59 @@ bool numpy_scalar_bits(PyObject *number, loom_dtype dtype, uint64_t *out) {
   if (!PyArray_IsScalar(number, Number) && !PyArray_IsScalar(number, Bool)) return false;
   *out = 0;
   PyArray_Descr *descr = array_descrs[numpy_typenum_from_dtype(dtype)];
-  if (loom_dtype_size(dtype) <= sizeof *out && PyArray_CastScalarToCtype(number, out, descr) == 0) return true;
+  if (loom_dtype_size(dtype) <= sizeof *out && PyArray_CastScalarToCtype(number, out, descr) == 0)
+    return true;
   PyErr_Clear();
   return false;
 }
 
+/* The data of larger results comes from the runtime's blocks and goes back there when the user's
+ * array dies, by way of a memory handler (NEP 49): page faults on fresh memory cost more than most
+ * kernels. A block knows its own size. */
+#define ARRAY_BLOCK_MIN 1024 /* NumPy keeps smaller ones in a cache of its own */
+
+static void *handler_malloc(void *context, size_t size) { return loom_block_alloc(size); }
+
+static void *handler_calloc(void *context, size_t count, size_t size) {
+  size_t bytes;
+  if (__builtin_mul_overflow(count, size, &bytes)) return NULL;
+  void *block = loom_block_alloc(bytes);
+  return block ? memset(block, 0, bytes) : NULL;
+}
+
+static void *handler_realloc(void *context, void *block, size_t size) {
+  return block ? loom_block_realloc(block, 0, size) : loom_block_alloc(size);
+}
+
+static void handler_free(void *context, void *block, size_t size) {
+  if (block) loom_block_free(block, size);
+}
+
+static PyDataMem_Handler array_handler = {
+    "frameloom", 1, {NULL, handler_malloc, handler_calloc, handler_realloc, handler_free}};
+
+static PyObject *array_new_block(const numpy_array_payload *p, size_t bytes, void **data) {
+  void *block = loom_block_alloc(bytes);
+  if (!block) return PyErr_NoMemory();
+  PyArray_Descr *descr = (PyArray_Descr *)Py_NewRef((PyObject *)array_descrs[p->typenum]);
+  PyObject *array = PyArray_NewFromDescr(&PyArray_Type, descr, p->nd, (npy_intp *)p->dims,
+                                         (npy_intp *)p->strides, block, NPY_ARRAY_WRITEABLE, NULL);
+  if (!array) {
+    loom_block_free(block, bytes);
+    return NULL;
+  }
+  FIELDS(array)->mem_handler = Py_NewRef(array_handler_capsule);
+  PyArray_ENABLEFLAGS((PyArrayObject *)array, NPY_ARRAY_OWNDATA);
+  *data = block;
+  return array;
+}
+
 PyObject *numpy_array_new_output(const void *payload, void **data) {
   const numpy_array_payload *p = payload;
+  size_t bytes = loom_dtype_size(p->dtype);
+  for (int i = 0; i < p->nd; i++)
+    bytes *= (size_t)p->dims[i];
+  if (bytes >= ARRAY_BLOCK_MIN) return array_new_block(p, bytes, data);
   PyArray_Descr *descr = (PyArray_Descr *)Py_NewRef((PyObject *)array_descrs[p->typenum]);
   PyObject *array = PyArray_NewFromDescr(&PyArray_Type, descr, p->nd, (npy_intp *)p->dims,
                                          (npy_intp *)p->strides, NULL, 0, NULL);
@@ -205,9 +297,7 @@ bool numpy_array_write(PyObject *target, const loom_type *type, const int64_t *s
   return good;
 }
 
-/* ---- error state
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- error state ---------------------------------------------------------------------------- */
 
 int numpy_flags_matter(uint32_t flags) {
   static const struct {

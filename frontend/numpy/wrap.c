@@ -173,4 +173,7 @@ const loom_adapter loom_numpy_adapter = {.name = "numpy",
                                          .view = numpy_array_view,
                                          .write = numpy_array_write,
                                          .disjoint = numpy_array_disjoint,
+                                         .describe = numpy_array_words,
+                                         .fingerprint = numpy_array_fingerprint,
+                                         .scalar_bits = numpy_scalar_bits,
                                          .flags_matter = numpy_flags_matter};
