@@ -254,11 +254,24 @@ static PyObject *callable_reset(PyObject *self, PyObject *unused) {
   Py_RETURN_NONE;
 }
 
+/* The arguments that make another one like this. */
+static PyObject *callable_get_options(PyObject *self, PyObject *unused) {
+  static const char *const kinds[] = {"loom", "interpret", "eager"};
+  const callable *c = (callable *)self;
+  PyObject *numbers = c->dynamic == DYNAMIC_AUTO     ? Py_None
+                      : c->dynamic == DYNAMIC_ALWAYS ? Py_True
+                                                     : Py_False;
+  return Py_BuildValue("{sssOsOsOss}", "backend", kinds[c->kind], "fullgraph",
+                       c->fullgraph ? Py_True : Py_False, "dynamic", numbers, "fastmath",
+                       c->fastmath ? Py_True : Py_False, "cpu", c->cpu);
+}
+
 static PyMethodDef callable_methods[] = {
     {"__copy__", callable_itself, METH_NOARGS, NULL},
     {"__deepcopy__", callable_itself, METH_O, NULL},
     {"__reduce__", callable_reduce, METH_NOARGS, NULL},
     {"_report", callable_report, METH_NOARGS, "What was compiled and what was not, as a dict."},
+    {"_options", callable_get_options, METH_NOARGS, "The arguments that make another one like it."},
     {"_reset", callable_reset, METH_NOARGS, "Forgets everything that was compiled."},
     {NULL, NULL, 0, NULL}};
 

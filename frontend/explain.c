@@ -25,6 +25,17 @@ const char *loom_break_text(int reason, const char **name_out, const char **hint
   return "unknown reason";
 }
 
+PyObject *loom_py_reasons(PyObject *module, PyObject *unused) {
+  PyObject *list = PyList_New(0);
+  for (size_t i = 0; list && i < sizeof explain_reasons / sizeof *explain_reasons; i++) {
+    PyObject *row = Py_BuildValue("(isss)", explain_reasons[i].code, explain_reasons[i].name,
+                                  explain_reasons[i].text, explain_reasons[i].hint);
+    if (!row || PyList_Append(list, row) < 0) Py_CLEAR(list);
+    Py_XDECREF(row);
+  }
+  return list;
+}
+
 /* ---- breaks --------------------------------------------------------------------------------- */
 
 /* (code, name, text, hint, detail, file, function, line, column) */
@@ -54,7 +65,7 @@ bool callable_record_break(callable *c, const break_info *info) {
 void callable_raise_break(const break_info *info) {
   PyObject *report = PyImport_ImportModule("frameloom._report");
   PyObject *row = report ? break_tuple(info) : NULL;
-  PyObject *made = row ? PyObject_CallMethod(report, "graph_break_error", "O", row) : NULL;
+  PyObject *made = row ? PyObject_CallMethod(report, "graph_break_error", "(O)", row) : NULL;
   if (made) PyErr_SetObject((PyObject *)Py_TYPE(made), made);
   Py_XDECREF(made);
   Py_XDECREF(row);

@@ -382,6 +382,8 @@ bool loom_compile_plan(const loom_graph *graph, const loom_compile_options *opti
 
 extern PyTypeObject loom_callable_type;
 bool loom_callable_init(PyObject *module);
+/* Rows of breaks.def: (code, name, text, hint). */
+PyObject *loom_py_reasons(PyObject *module, PyObject *unused);
 PyObject *loom_py_reset(PyObject *module, PyObject *unused);
 /* What capture recognises by address: frameloom.graph_break() and frameloom.is_compiling(). */
 PyObject *loom_py_graph_break(PyObject *module, PyObject *unused);

@@ -11,6 +11,7 @@ static PyMethodDef module_methods[] = {
     {"is_compiling", loom_py_is_compiling, METH_NOARGS,
      PyDoc_STR(
          "is_compiling()\n--\n\nTrue while a function is being captured, False in plain Python.")},
+    {"reasons", loom_py_reasons, METH_NOARGS, PyDoc_STR("Rows of the table of graph breaks.")},
     {"settings", loom_py_settings, METH_NOARGS, PyDoc_STR("Rows of the table of settings.")},
     {"get_setting", loom_py_get_setting, METH_O, NULL},
     {"set_setting", loom_py_set_setting, METH_VARARGS, NULL},

@@ -1,0 +1,25 @@
+"""Frameloom compiles Python functions over NumPy arrays to machine code.
+
+    import frameloom
+
+    @frameloom.compile
+    def gelu(x):
+        return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+
+The first call with new types and sizes of arguments compiles; what cannot be compiled runs as plain Python, with the
+reason on record (`frameloom.explain`, `FRAMELOOM_LOGS=breaks`).
+"""
+
+import sys as _sys
+
+from ._errors import GraphBreak
+
+if getattr(_sys, "_is_gil_enabled", lambda: True)():
+    from ._api import compile, config, disable, explain, graph_break, is_compiling, reset, set_logs
+else:
+    from ._eager import compile, config, disable, explain, graph_break, is_compiling, reset, set_logs
+
+__version__ = "0.1.0"
+__all__ = [
+    "GraphBreak", "compile", "config", "disable", "explain", "graph_break", "is_compiling", "reset", "set_logs",
+]

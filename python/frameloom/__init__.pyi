@@ -1,0 +1,48 @@
+from collections.abc import Callable as _AnyCallable
+from contextlib import AbstractContextManager as _Manager
+from typing import Any, ParamSpec, TypeVar, overload
+
+from ._native import Callable as _Compiled
+from ._report import Explanation as _Explanation
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+__version__: str
+
+class GraphBreak(RuntimeError):
+    code: str
+    reason: str
+    detail: str
+    hint: str
+    filename: str | None
+    function: str | None
+    lineno: int
+    column: int
+
+class _Config:
+    logs: str
+    trace: str
+    backend: str
+    disable: bool
+    recompile_limit: int
+    cache: bool
+    fastmath: bool
+    cpu: str
+    def patch(self, **settings: str | int | bool) -> _Manager[_Config]: ...
+
+config: _Config
+
+@overload
+def compile(fn: _AnyCallable[_P, _R], *, fullgraph: bool = False, dynamic: bool | None = None,
+            backend: str | None = None, options: dict[str, Any] | None = None,
+            disable: bool = False) -> _Compiled[_P, _R]: ...
+@overload
+def compile(fn: None = None, *, fullgraph: bool = False, dynamic: bool | None = None, backend: str | None = None,
+            options: dict[str, Any] | None = None,
+            disable: bool = False) -> _AnyCallable[[_AnyCallable[_P, _R]], _Compiled[_P, _R]]: ...
+def disable(fn: _AnyCallable[_P, _R]) -> _Compiled[_P, _R]: ...
+def explain(fn: _AnyCallable[..., Any], /, *args: Any, **kwargs: Any) -> _Explanation: ...
+def graph_break() -> None: ...
+def is_compiling() -> bool: ...
+def reset() -> None: ...
+def set_logs(*names: str, **flags: bool) -> None: ...

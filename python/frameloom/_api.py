@@ -1,0 +1,113 @@
+"""The public functions."""
+
+import types as _types
+
+from . import _native
+from ._config import config
+
+_OPTIONS = {"fastmath": bool, "cpu": str}
+_CPUS = ("native", "x86-64-v3", "x86-64-v4")
+
+graph_break = _native.graph_break
+is_compiling = _native.is_compiling
+reset = _native.reset
+
+
+def compile(fn=None, *, fullgraph=False, dynamic=None, backend=None, options=None, disable=False):
+    """Compile a Python function over NumPy arrays; a decorator with and without arguments.
+
+    fn         a function or a method
+    fullgraph  raise `frameloom.GraphBreak` where the function cannot be captured whole, instead of running it as
+               plain Python
+    dynamic    Python int and float arguments: None compiles for the value and, once it changes, for all values;
+               True for all values at once; False always for the value
+    backend    "loom" (the compiler), "interpret" (the reference interpreter) or "eager" (captures, checks guards,
+               runs plain Python); None: `frameloom.config.backend`
+    options    a dict: "fastmath" (bool: contraction and reassociation allowed), "cpu" ("native", "x86-64-v3",
+               "x86-64-v4")
+    disable    give `fn` back as it is
+
+    Returns a callable that stands in for the function: same attributes, binds as a method, pickles by name.
+    Raises TypeError for what is not a Python function, ValueError for an unknown backend or option.
+    """
+    settings = _settings(fullgraph, dynamic, backend, options, disable)
+    if fn is None:
+        return lambda f: _compile(f, disable, settings)
+    return _compile(fn, disable, settings)
+
+
+def _settings(fullgraph, dynamic, backend, options, disable):
+    for name, value in (("fullgraph", fullgraph), ("disable", disable)):
+        if not isinstance(value, bool):
+            raise TypeError(f"{name} must be a bool, not {type(value).__name__}")
+    if dynamic is not None and not isinstance(dynamic, bool):
+        raise TypeError(f"dynamic must be None or a bool, not {type(dynamic).__name__}")
+    if backend is None:
+        backend = config.backend
+    if not isinstance(backend, str):
+        raise TypeError(f"backend must be a str, not {type(backend).__name__}")
+    if backend not in ("loom", "interpret", "eager"):
+        raise ValueError(f"unknown backend {backend!r}: use 'loom', 'interpret' or 'eager'")
+    settings = {"backend": backend, "fullgraph": fullgraph, "dynamic": dynamic,
+                "fastmath": config.fastmath, "cpu": config.cpu}
+    if options is not None and not isinstance(options, dict):
+        raise TypeError(f"options must be a dict, not {type(options).__name__}")
+    for name, value in (options or {}).items():
+        if name not in _OPTIONS:
+            raise ValueError(f"unknown option {name!r}: known are {', '.join(_OPTIONS)}")
+        if not isinstance(value, _OPTIONS[name]):
+            raise TypeError(f"option {name!r} must be a {_OPTIONS[name].__name__}, not {type(value).__name__}")
+        settings[name] = value
+    if settings["cpu"] not in _CPUS:
+        raise ValueError(f"unknown cpu {settings['cpu']!r}: use {', '.join(_CPUS)}")
+    return settings
+
+
+def _function(fn, what):
+    """The plain function in `fn`, and how to wrap what is made of it."""
+    if isinstance(fn, _native.Callable):
+        return fn.__wrapped__, lambda made: made
+    if isinstance(fn, _types.FunctionType):
+        return fn, lambda made: made
+    if isinstance(fn, _types.MethodType):
+        function, wrap = _function(fn.__func__, what)
+        return function, lambda made: _types.MethodType(wrap(made), fn.__self__)
+    if isinstance(fn, (staticmethod, classmethod)):
+        function, wrap = _function(fn.__func__, what)
+        return function, lambda made: type(fn)(wrap(made))
+    kind = f"class {fn.__name__}" if isinstance(fn, type) else type(fn).__name__
+    raise TypeError(f"frameloom.{what} expects a Python function, not {kind}")
+
+
+def _compile(fn, disable, settings):
+    function, wrap = _function(fn, "compile")
+    return fn if disable else wrap(_native.Callable(function, **settings))
+
+
+def disable(fn):
+    """A function that always runs as plain Python, together with all compiled functions that it calls."""
+    function, wrap = _function(fn, "disable")
+    return wrap(_native.Callable(function, disabled=True))
+
+
+def set_logs(*names, **flags):
+    """Choose what is logged to stderr: `set_logs("breaks", "guards")` or `set_logs(breaks=True)`; nothing: no logs.
+
+    Known: breaks, guards, graph, recompiles, cache, time, kernels, bytecode, all. The environment variable
+    FRAMELOOM_LOGS does the same.
+    """
+    names = list(names) + [name for name, on in flags.items() if on]
+    config.logs = ",".join(names)
+
+
+def explain(fn, /, *args, **kwargs):
+    """Run `fn(*args, **kwargs)` once and report how it was compiled: graphs, breaks, guards and times."""
+    from ._report import explain_call
+
+    function, _ = _function(fn, "explain")
+    if isinstance(fn, _types.MethodType):
+        args = (fn.__self__, *args)
+    compiled = fn if isinstance(fn, _native.Callable) else getattr(fn, "__func__", None)
+    settings = compiled._options() if isinstance(compiled, _native.Callable) else _settings(False, None, None, None, False)
+    settings["fullgraph"] = False
+    return explain_call(_native.Callable(function, **settings), args, kwargs)

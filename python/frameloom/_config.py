@@ -1,0 +1,57 @@
+"""`frameloom.config`: the settings of the process. Their table is in C (`config.def`); the environment is read once."""
+
+import contextlib as _contextlib
+
+from . import _native
+
+
+class Config:
+    """Settings by name: `config.recompile_limit = 4`, `with config.patch(backend="interpret"): ...`.
+
+    logs              what to log, separated by commas
+    trace             a folder in which every stage of each compilation is written, or ""
+    backend           for functions whose `compile()` names none: "loom", "interpret" or "eager"
+    disable           run every function as plain Python
+    recompile_limit   kinds of arguments for which one function is compiled
+    cache             keep compiled code on disk
+    fastmath          allow contraction and reassociation, for functions compiled from now on
+    cpu               "native", "x86-64-v3" or "x86-64-v4", for functions compiled from now on
+    """
+
+    __slots__ = ()
+    logs: str
+    trace: str
+    backend: str
+    disable: bool
+    recompile_limit: int
+    cache: bool
+    fastmath: bool
+    cpu: str
+
+    def __getattr__(self, name):
+        return _native.get_setting(name)
+
+    def __setattr__(self, name, value):
+        _native.set_setting(name, value)
+
+    def __dir__(self):
+        return sorted([row[0] for row in _native.settings() if row[0]] + ["patch"])
+
+    def __repr__(self):
+        rows = [row[0] for row in _native.settings() if row[0]]
+        return "frameloom.config(" + ", ".join(f"{name}={getattr(self, name)!r}" for name in rows) + ")"
+
+    @_contextlib.contextmanager
+    def patch(self, **settings):
+        """Set some settings for the length of a `with` block (or of a function, as a decorator)."""
+        before = {name: getattr(self, name) for name in settings}
+        try:
+            for name, value in settings.items():
+                setattr(self, name, value)
+            yield self
+        finally:
+            for name, value in before.items():
+                setattr(self, name, value)
+
+
+config = Config()
