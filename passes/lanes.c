@@ -1,0 +1,248 @@
+/* Lane primitives over the arith, vector and llvm dialects (lanes.h). */
+#include "passes/lanes.h"
+
+#include <string.h>
+
+/* ---- types and constants ---- */
+
+MlirType lane_int(MlirContext ctx, unsigned bits, int width) {
+  MlirType element = mlirIntegerTypeGet(ctx, bits);
+  int64_t size = width;
+  return width == 1 ? element : mlirVectorTypeGet(1, &size, element);
+}
+
+MlirType lane_type(MlirContext ctx, loom_dtype dtype, int width) {
+  if (dtype == LOOM_BOOL) return lane_int(ctx, 1, width);
+  if (loom_dtype_is_integer(dtype))
+    return lane_int(ctx, (unsigned)loom_dtype_size(dtype) * 8, width);
+  MlirType element = loom_dtype_to_mlir(ctx, dtype);
+  int64_t size = width;
+  return width == 1 ? element : mlirVectorTypeGet(1, &size, element);
+}
+
+MlirType lane_memory_type(MlirContext ctx, loom_dtype dtype, int width) {
+  return lane_type(ctx, dtype == LOOM_BOOL ? LOOM_I8 : dtype, width);
+}
+
+int lane_width(MlirType type) {
+  return mlirTypeIsAVector(type) ? (int)mlirShapedTypeGetDimSize(type, 0) : 1;
+}
+
+MlirType lane_element(MlirType type) {
+  return mlirTypeIsAVector(type) ? mlirShapedTypeGetElementType(type) : type;
+}
+
+MlirType lane_like(MlirType shape, MlirType element) {
+  int64_t size = lane_width(shape);
+  return size == 1 ? element : mlirVectorTypeGet(1, &size, element);
+}
+
+static MlirValue lanes_constant(loom_builder *b, MlirType type, MlirAttribute element) {
+  MlirAttribute value = mlirTypeIsAVector(type) ? mlirDenseElementsAttrSplatGet(type, element)
+                                                : element;
+  loom_named attr = {"value", value};
+  return loom_result(loom_build(b, "arith.constant", 0, NULL, 1, &type, 1, &attr), 0);
+}
+
+MlirValue lane_const_int(loom_builder *b, MlirType type, int64_t value) {
+  return lanes_constant(b, type, mlirIntegerAttrGet(lane_element(type), value));
+}
+
+MlirValue lane_const_float(loom_builder *b, MlirType type, double value) {
+  return lanes_constant(b, type, mlirFloatAttrDoubleGet(b->ctx, lane_element(type), value));
+}
+
+MlirValue lane_id(loom_builder *b, MlirType type) {
+  int width = lane_width(type);
+  if (width == 1) return lane_const_int(b, type, 0);
+  MlirAttribute elements[256];
+  for (int i = 0; i < width && i < 256; i++)
+    elements[i] = mlirIntegerAttrGet(lane_element(type), i);
+  loom_named attr = {"value", mlirDenseElementsAttrGet(type, width, elements)};
+  return loom_result(loom_build(b, "arith.constant", 0, NULL, 1, &type, 1, &attr), 0);
+}
+
+MlirValue lane_splat(loom_builder *b, MlirValue scalar, int width) {
+  MlirType type = mlirValueGetType(scalar);
+  if (width == 1 || mlirTypeIsAVector(type)) return scalar;
+  int64_t size = width;
+  return loom_build1(b, "vector.broadcast", scalar, mlirVectorTypeGet(1, &size, type));
+}
+
+MlirValue lane_extract(loom_builder *b, MlirValue vector, int lane) {
+  MlirType type = mlirValueGetType(vector);
+  if (!mlirTypeIsAVector(type)) return vector;
+  MlirValue position = loom_build_int(b, mlirIntegerTypeGet(b->ctx, 32), lane);
+  return loom_build2(b, "llvm.extractelement", vector, position, lane_element(type));
+}
+
+static MlirValue lanes_shuffle(loom_builder *b, MlirValue vector, int count, int first, int step) {
+  int64_t mask[256], size = count;
+  for (int i = 0; i < count; i++)
+    mask[i] = first + (int64_t)i * step;
+  MlirType type = mlirVectorTypeGet(1, &size, lane_element(mlirValueGetType(vector)));
+  MlirValue operands[] = {vector, vector};
+  loom_named attr = {"mask", loom_attr_i64s(b->ctx, count, mask)};
+  return loom_result(loom_build(b, "vector.shuffle", 2, operands, 1, &type, 1, &attr), 0);
+}
+
+MlirValue lane_reverse(loom_builder *b, MlirValue vector) {
+  int width = lane_width(mlirValueGetType(vector));
+  return width == 1 ? vector : lanes_shuffle(b, vector, width, width - 1, -1);
+}
+
+/* ---- memory ---- */
+
+static MlirType lanes_ptr(MlirContext ctx) {
+  return mlirTypeParseGet(ctx, loom_str("!llvm.ptr"));
+}
+
+MlirValue lane_address(loom_builder *b, MlirValue ptr, MlirValue offset, loom_dtype dtype) {
+  MlirType offset_type = mlirValueGetType(offset), type = mlirValueGetType(ptr);
+  if (mlirTypeIsAVector(offset_type)) type = lane_like(offset_type, lanes_ptr(b->ctx));
+  int32_t dynamic = INT32_MIN;
+  MlirValue operands[] = {ptr, offset};
+  loom_named attrs[] = {
+      {"rawConstantIndices", mlirDenseI32ArrayGet(b->ctx, 1, &dynamic)},
+      {"elem_type", mlirTypeAttrGet(lane_memory_type(b->ctx, dtype, 1))},
+  };
+  return loom_result(loom_build(b, "llvm.getelementptr", 2, operands, 1, &type, 2, attrs), 0);
+}
+
+/* A bool is one byte in memory and an i1 in a register. */
+static MlirValue lanes_from_memory(loom_builder *b, MlirValue value, loom_dtype dtype) {
+  if (dtype != LOOM_BOOL) return value;
+  return lane_cmpi(b, "ne", value, lane_const_int(b, mlirValueGetType(value), 0));
+}
+static MlirValue lanes_to_memory(loom_builder *b, MlirValue value, loom_dtype dtype) {
+  if (dtype != LOOM_BOOL) return value;
+  MlirType type = lane_like(mlirValueGetType(value), mlirIntegerTypeGet(b->ctx, 8));
+  return loom_build1(b, "arith.extui", value, type);
+}
+
+static loom_named lanes_alignment(loom_builder *b, loom_dtype dtype, unsigned bits) {
+  loom_named attr = {"alignment", mlirIntegerAttrGet(mlirIntegerTypeGet(b->ctx, bits),
+                                                     (int64_t)loom_dtype_size(dtype))};
+  return attr;
+}
+
+static MlirValue lanes_zero(loom_builder *b, MlirType type) {
+  return mlirTypeIsAInteger(lane_element(type)) ? lane_const_int(b, type, 0)
+                                                : lane_const_float(b, type, 0);
+}
+
+MlirValue lane_load(loom_builder *b, MlirValue ptr, loom_dtype dtype, int width, MlirValue mask) {
+  MlirType type = lane_memory_type(b->ctx, dtype, width);
+  MlirOperation op;
+  if (!mask.ptr || width == 1) {
+    loom_named attr = lanes_alignment(b, dtype, 64);
+    op = loom_build(b, "llvm.load", 1, &ptr, 1, &type, 1, &attr);
+  } else {
+    loom_named attr = lanes_alignment(b, dtype, 32);
+    MlirValue operands[] = {ptr, mask, lanes_zero(b, type)};
+    op = loom_build(b, "llvm.intr.masked.load", 3, operands, 1, &type, 1, &attr);
+  }
+  return lanes_from_memory(b, loom_result(op, 0), dtype);
+}
+
+void lane_store(loom_builder *b, MlirValue value, MlirValue ptr, loom_dtype dtype, MlirValue mask) {
+  value = lanes_to_memory(b, value, dtype);
+  if (!mask.ptr || lane_width(mlirValueGetType(value)) == 1) {
+    loom_named attr = lanes_alignment(b, dtype, 64);
+    MlirValue operands[] = {value, ptr};
+    loom_build(b, "llvm.store", 2, operands, 0, NULL, 1, &attr);
+    return;
+  }
+  loom_named attr = lanes_alignment(b, dtype, 32);
+  MlirValue operands[] = {value, ptr, mask};
+  loom_build(b, "llvm.intr.masked.store", 3, operands, 0, NULL, 1, &attr);
+}
+
+static MlirValue lanes_all(loom_builder *b, int width) {
+  return lane_const_int(b, lane_int(b->ctx, 1, width), -1);
+}
+
+MlirValue lane_gather(loom_builder *b, MlirValue ptr, MlirValue offsets, loom_dtype dtype,
+                      MlirValue mask) {
+  MlirValue address = lane_address(b, ptr, offsets, dtype);
+  int width = lane_width(mlirValueGetType(offsets));
+  if (width == 1) return lane_load(b, address, dtype, 1, mask);
+  MlirType type = lane_memory_type(b->ctx, dtype, width);
+  loom_named attr = lanes_alignment(b, dtype, 32);
+  MlirValue operands[] = {address, mask.ptr ? mask : lanes_all(b, width), lanes_zero(b, type)};
+  MlirOperation op = loom_build(b, "llvm.intr.masked.gather", 3, operands, 1, &type, 1, &attr);
+  return lanes_from_memory(b, loom_result(op, 0), dtype);
+}
+
+void lane_scatter(loom_builder *b, MlirValue value, MlirValue ptr, MlirValue offsets,
+                  loom_dtype dtype, MlirValue mask) {
+  MlirValue address = lane_address(b, ptr, offsets, dtype);
+  int width = lane_width(mlirValueGetType(offsets));
+  if (width == 1) {
+    lane_store(b, value, address, dtype, mask);
+    return;
+  }
+  loom_named attr = lanes_alignment(b, dtype, 32);
+  MlirValue operands[] = {lanes_to_memory(b, value, dtype), address,
+                          mask.ptr ? mask : lanes_all(b, width)};
+  loom_build(b, "llvm.intr.masked.scatter", 3, operands, 0, NULL, 1, &attr);
+}
+
+/* ---- arithmetic ---- */
+
+static const char *const lanes_int_predicates[] = {"eq",  "ne",  "slt", "sle", "sgt",
+                                                   "sge", "ult", "ule", "ugt", "uge"};
+static const char *const lanes_float_predicates[] = {"false", "oeq", "ogt", "oge", "olt", "ole",
+                                                     "one",   "ord", "ueq", "ugt", "uge", "ult",
+                                                     "ule",   "une", "uno", "true"};
+
+static MlirValue lanes_compare(loom_builder *b, const char *name, int64_t predicate, MlirValue x,
+                               MlirValue y) {
+  MlirType type = lane_like(mlirValueGetType(x), mlirIntegerTypeGet(b->ctx, 1));
+  loom_named attr = {"predicate", loom_attr_i64(b->ctx, predicate)};
+  MlirValue operands[] = {x, y};
+  return loom_result(loom_build(b, name, 2, operands, 1, &type, 1, &attr), 0);
+}
+
+MlirValue lane_cmpi(loom_builder *b, const char *predicate, MlirValue x, MlirValue y) {
+  int64_t i = 0;
+  while (i < 9 && strcmp(lanes_int_predicates[i], predicate) != 0) i++;
+  return lanes_compare(b, "arith.cmpi", i, x, y);
+}
+
+MlirValue lane_cmpf(loom_builder *b, const char *predicate, MlirValue x, MlirValue y) {
+  int64_t i = 0;
+  while (i < 15 && strcmp(lanes_float_predicates[i], predicate) != 0) i++;
+  return lanes_compare(b, "arith.cmpf", i, x, y);
+}
+
+MlirValue lane_select(loom_builder *b, MlirValue condition, MlirValue x, MlirValue y) {
+  return loom_build3(b, "arith.select", condition, x, y, mlirValueGetType(x));
+}
+MlirValue lane_op1(loom_builder *b, const char *name, MlirValue x) {
+  return loom_build1(b, name, x, mlirValueGetType(x));
+}
+MlirValue lane_op2(loom_builder *b, const char *name, MlirValue x, MlirValue y) {
+  return loom_build2(b, name, x, y, mlirValueGetType(x));
+}
+MlirValue lane_fma(loom_builder *b, MlirValue x, MlirValue y, MlirValue z) {
+  return loom_build3(b, "llvm.intr.fma", x, y, z, mlirValueGetType(x));
+}
+
+MlirValue lane_reduce(loom_builder *b, MlirValue vector, lane_combine combine, void *user) {
+  int width = lane_width(mlirValueGetType(vector));
+  if (width == 1) return vector;
+  while (width > 1) {
+    width /= 2;
+    MlirValue low = lanes_shuffle(b, vector, width, 0, 1);
+    MlirValue high = lanes_shuffle(b, vector, width, width, 1);
+    vector = combine(b, low, high, user);
+  }
+  return lane_extract(b, vector, 0);
+}
+
+MlirValue lane_any(loom_builder *b, MlirValue condition) {
+  MlirType type = mlirValueGetType(condition);
+  if (!mlirTypeIsAVector(type)) return condition;
+  return loom_build1(b, "llvm.intr.vector.reduce.or", condition, lane_element(type));
+}

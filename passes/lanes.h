@@ -1,0 +1,62 @@
+/* Lane primitives: what a group's lowering is written against. A lane is an element of a vector on a CPU and a thread
+ * on a GPU, where every lane value is a scalar (width 1).
+ *
+ * Sections by file: lanes.c (types, constants, memory, reductions), math.c (polynomials, math.h).
+ */
+#ifndef LOOM_LANES_H
+#define LOOM_LANES_H
+
+#include "dialects/ir.h"
+
+typedef enum lanes_target { LANES_CPU, LANES_GPU } lanes_target;
+
+/* ---- types and constants ---------------------------------------------------------------------------------------- */
+
+/* The register type of one element (signless integers, i1 for bool) or, for width > 1, of a vector of them. */
+MlirType lane_type(MlirContext ctx, loom_dtype dtype, int width);
+/* The type of one element in memory: lane_type but i8 for bool. */
+MlirType lane_memory_type(MlirContext ctx, loom_dtype dtype, int width);
+/* 1 for a scalar. */
+int lane_width(MlirType type);
+MlirType lane_element(MlirType type);
+/* The same shape of lanes with another element type. */
+MlirType lane_like(MlirType shape, MlirType element);
+MlirType lane_int(MlirContext ctx, unsigned bits, int width);
+
+/* A constant in every lane, of an integer or float type, scalar or vector. */
+MlirValue lane_const_int(loom_builder *b, MlirType type, int64_t value);
+MlirValue lane_const_float(loom_builder *b, MlirType type, double value);
+/* lane_id: 0, 1, ... width - 1 as integers of this type. */
+MlirValue lane_id(loom_builder *b, MlirType type);
+/* A scalar in every lane; the value itself for width 1. */
+MlirValue lane_splat(loom_builder *b, MlirValue scalar, int width);
+MlirValue lane_extract(loom_builder *b, MlirValue vector, int lane);
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+/* ptr + offset elements of this dtype. */
+MlirValue lane_address(loom_builder *b, MlirValue ptr, MlirValue offset, loom_dtype dtype);
+/* Consecutive elements; `mask` may be null (all lanes). Lanes that are off read 0. */
+MlirValue lane_load(loom_builder *b, MlirValue ptr, loom_dtype dtype, int width, MlirValue mask);
+void lane_store(loom_builder *b, MlirValue value, MlirValue ptr, loom_dtype dtype, MlirValue mask);
+/* Elements at ptr + offsets (a vector of i64). */
+MlirValue lane_gather(loom_builder *b, MlirValue ptr, MlirValue offsets, loom_dtype dtype, MlirValue mask);
+void lane_scatter(loom_builder *b, MlirValue value, MlirValue ptr, MlirValue offsets, loom_dtype dtype, MlirValue mask);
+MlirValue lane_reverse(loom_builder *b, MlirValue vector);
+
+/* ---- arithmetic --------------------------------------------------------------------------------------------------- */
+
+MlirValue lane_cmpi(loom_builder *b, const char *predicate, MlirValue x, MlirValue y);
+MlirValue lane_cmpf(loom_builder *b, const char *predicate, MlirValue x, MlirValue y);
+MlirValue lane_select(loom_builder *b, MlirValue condition, MlirValue x, MlirValue y);
+MlirValue lane_op1(loom_builder *b, const char *name, MlirValue x);
+MlirValue lane_op2(loom_builder *b, const char *name, MlirValue x, MlirValue y);
+MlirValue lane_fma(loom_builder *b, MlirValue x, MlirValue y, MlirValue z);
+
+/* lane_reduce: a tree over the lanes with `combine`, always in the same order. */
+typedef MlirValue (*lane_combine)(loom_builder *b, MlirValue x, MlirValue y, void *user);
+MlirValue lane_reduce(loom_builder *b, MlirValue vector, lane_combine combine, void *user);
+/* Is the i1 true in any lane: a scalar i1. */
+MlirValue lane_any(loom_builder *b, MlirValue condition);
+
+#endif

@@ -1,0 +1,263 @@
+/* loom-lower: kernels to functions over bare pointers.
+ *
+ * Before: `loom.kernel @k` with a schedule. After: for each stage s a `func.func @k_s<s>` of the kernel ABI (buffers,
+ * params, scratch, begin, end) -> status, in scf, arith, vector and llvm ops, and a private body function whose pointers
+ * are noalias parameters, which pointers loaded from the array of buffers could not be. A pair that shares one
+ * buffer is one parameter.
+ *
+ * requires: loom-schedule. keeps: all but kernels. breaks: `loom.kernel` (erased).
+ */
+#include "passes/lower.h"
+#include "passes/passes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool lower_analyze(lower *l, lower_nest *nest) {
+  const lower_kernel *k = l->kernel;
+  if (k->result_count == 0) return lower_fail(l, k->op, "a kernel without results");
+  const loom_type *domain = &k->results[0].type;
+  l->var_count = domain->rank;
+  for (int d = 0; d < domain->rank; d++)
+    l->vars[d].extent = domain->dims[d];
+  const lower_at *at = lower_at_identity(l, domain->rank, 0);
+  for (int i = 0; i < k->result_count; i++) {
+    if (!(k->results[i].type.rank == domain->rank &&
+          memcmp(k->results[i].type.dims, domain->dims, sizeof domain->dims) == 0))
+      return lower_fail(l, k->op, "results differ in shape");
+    lower_store(l, i, at, lower_emit(l, k->results[i].value, at));
+  }
+  lower_nest_build(l, 0, domain->rank, nest);
+  return !l->failed;
+}
+
+/* ---- functions ---- */
+
+static MlirAttribute lower_unit(MlirContext ctx) { return mlirUnitAttrGet(ctx); }
+
+/* Appends func.func @name(types) -> i32 to `into` before the kernel; returns its entry block. */
+static MlirBlock lower_function(const lower_kernel *k, const char *name, intptr_t count, const MlirType *types,
+                                bool internal) {
+  loom_builder b = loom_builder_before(k->op);
+  MlirType i32 = mlirIntegerTypeGet(b.ctx, 32);
+  MlirLocation locs[72];
+  MlirAttribute arg_attrs[72];
+  MlirNamedAttribute noalias = mlirNamedAttributeGet(mlirIdentifierGet(b.ctx, loom_str("llvm.noalias")),
+                                                     lower_unit(b.ctx));
+  for (intptr_t i = 0; i < count; i++) {
+    bool pointer = internal && i < count - 3;
+    locs[i] = b.loc;
+    arg_attrs[i] = mlirDictionaryAttrGet(b.ctx, pointer ? 1 : 0, &noalias);
+  }
+  MlirBlock block = mlirBlockCreate(count, types, locs);
+  MlirRegion region = mlirRegionCreate();
+  mlirRegionAppendOwnedBlock(region, block);
+  MlirAttribute inlined = loom_attr_str(b.ctx, "alwaysinline");
+  loom_named attrs[] = {
+      {"sym_name", loom_attr_str(b.ctx, name)},
+      {"function_type", mlirTypeAttrGet(mlirFunctionTypeGet(b.ctx, count, types, 1, &i32))},
+      {"arg_attrs", mlirArrayAttrGet(b.ctx, count, arg_attrs)},
+      {"sym_visibility", loom_attr_str(b.ctx, "private")},
+      {"passthrough", mlirArrayAttrGet(b.ctx, 1, &inlined)},
+      {"llvm.linkage", mlirAttributeParseGet(b.ctx, loom_str("#llvm.linkage<internal>"))},
+  };
+  loom_build_regions(&b, "func.func", 0, NULL, 0, NULL, internal ? 6 : 3, attrs, 1, &region);
+  return block;
+}
+
+static void lower_kernel_types(MlirContext ctx, MlirType *out) {
+  MlirType ptr = mlirTypeParseGet(ctx, loom_str("!llvm.ptr")), i64 = mlirIntegerTypeGet(ctx, 64);
+  out[0] = out[1] = out[2] = ptr;
+  out[3] = out[4] = i64;
+}
+
+/* The entry function: loads the pointers and calls the body. */
+static void lower_entry(const lower_kernel *k, const char *name, const char *body, bool slots) {
+  MlirType types[5];
+  lower_kernel_types(k->ctx, types);
+  MlirBlock block = lower_function(k, name, 5, types, false);
+  loom_builder b = loom_builder_at_end(block, mlirOperationGetLocation(k->op));
+  MlirValue buffers = mlirBlockGetArgument(block, 0), args[72];
+  int shared[64], count = 0;
+  memset(shared, 0, sizeof shared);
+  for (int i = 0; i < k->result_count; i++)
+    if (k->results[i].shares >= 0) shared[k->results[i].slot] = 1;
+  for (int i = 0; i < k->buffer_count + slots; i++) {
+    if (shared[i]) continue;
+    MlirValue index = loom_build_int(&b, types[3], i);
+    MlirValue place = lane_address(&b, buffers, index, LOOM_I64);
+    args[count++] = loom_build1(&b, "llvm.load", place, types[0]);
+  }
+  for (int i = 1; i < 5; i++)
+    args[count++] = mlirBlockGetArgument(block, i);
+  MlirType i32 = mlirIntegerTypeGet(b.ctx, 32);
+  loom_named callee = {"callee", mlirFlatSymbolRefAttrGet(b.ctx, loom_str(body))};
+  MlirValue status = loom_result(loom_build(&b, "func.call", count, args, 1, &i32, 1, &callee), 0);
+  loom_build(&b, "func.return", 1, &status, 0, NULL, 0, NULL);
+}
+
+/* The body function's block becomes the outermost scope. */
+static void lower_open(lower *l, const char *name, bool slots) {
+  const lower_kernel *k = l->kernel;
+  MlirType abi[5], types[72];
+  int place[64], count = 0;
+  lower_kernel_types(k->ctx, abi);
+  for (int i = 0; i < k->operand_count; i++)
+    if (k->operands[i].slot >= 0) place[k->operands[i].slot] = count++;
+  for (int i = 0; i < k->result_count; i++) {
+    int shares = k->results[i].shares;
+    place[k->results[i].slot] = shares < 0 ? count++ : place[k->operands[shares].slot];
+  }
+  if (slots) place[k->buffer_count] = count++;
+  for (int i = 0; i < count; i++)
+    types[i] = abi[0];
+  for (int i = 1; i < 5; i++)
+    types[count + i - 1] = abi[i];
+  MlirBlock block = lower_function(k, name, count + 4, types, true);
+  for (int i = 0; i < k->buffer_count + slots; i++)
+    l->pointers[i] = mlirBlockGetArgument(block, place[i]);
+  l->params = mlirBlockGetArgument(block, count);
+  l->scratch = mlirBlockGetArgument(block, count + 1);
+  l->begin = mlirBlockGetArgument(block, count + 2);
+  l->end = mlirBlockGetArgument(block, count + 3);
+  lower_push(l, block);
+  loom_builder b = lower_at_level(l, 0);
+  MlirType i32 = mlirIntegerTypeGet(b.ctx, 32);
+  loom_named elem = {"elem_type", mlirTypeAttrGet(i32)};
+  MlirValue one = loom_build_int(&b, i32, 1);
+  l->status = loom_result(loom_build(&b, "llvm.alloca", 1, &one, 1, abi, 1, &elem), 0);
+  lane_store(&b, loom_build_int(&b, i32, 0), l->status, LOOM_I32, (MlirValue){NULL});
+}
+
+static void lower_close(lower *l) {
+  loom_builder b = lower_at_level(l, 0);
+  MlirValue status = lane_load(&b, l->status, LOOM_I32, 1, (MlirValue){NULL});
+  loom_build(&b, "func.return", 1, &status, 0, NULL, 0, NULL);
+  lower_pop(l);
+}
+
+/* ---- elementwise kernels ---- */
+
+typedef struct lower_map {
+  const lower_nest *nest;
+  lower_schedule schedule;
+  lower_lanes lanes;
+} lower_map;
+
+static MlirValue lower_min(loom_builder *b, MlirValue x, MlirValue y) {
+  return lane_select(b, lane_cmpi(b, "slt", x, y), x, y);
+}
+
+/* One vector: all results are made before any is stored, since a result may overwrite an operand. */
+static void lower_map_body(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  const lower_kernel *k = l->kernel;
+  lower_value values[64];
+  const lower_at *at = lower_at_identity(l, k->results[0].type.rank, 0);
+  for (int i = 0; i < k->result_count && !l->failed; i++)
+    values[i] = lower_emit(l, k->results[i].value, at);
+  for (int i = 0; i < k->result_count && !l->failed; i++)
+    lower_store(l, i, at, values[i]);
+}
+
+static void lower_map_lanes(lower *l, const lower_map *map, MlirValue low, MlirValue high) {
+  if (map->lanes.var < 0) { /* a single element */
+    lower_map_body(l, NULL, NULL, NULL);
+    return;
+  }
+  MlirValue split = lower_lane_split(l, &map->lanes, high);
+  lower_lane_main(l, &map->lanes, low, split, 0, NULL, lower_map_body, NULL, NULL);
+  lower_lane_tail(l, &map->lanes, split, high, 0, NULL, lower_map_body, NULL, NULL);
+}
+
+static void lower_map_unit(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  lower_map *map = user;
+  const lower_nest *nest = map->nest;
+  MlirBlock block = l->scopes[l->depth].block;
+  MlirValue unit = mlirBlockGetArgument(block, 0), row = unit;
+  loom_builder b = lower_at_level(l, l->depth);
+  int64_t extent = nest->loops[nest->count - 1].extent;
+  MlirValue low = lower_int(l, 0).v, high = lower_int(l, extent).v;
+  if (map->schedule.blocks > 1) {
+    MlirValue blocks = lower_int(l, map->schedule.blocks).v, size = lower_int(l, map->schedule.block).v;
+    row = lane_op2(&b, "arith.divui", unit, blocks);
+    low = lane_op2(&b, "arith.muli", lane_op2(&b, "arith.remui", unit, blocks), size);
+    high = lower_min(&b, lane_op2(&b, "arith.addi", low, size), high);
+  }
+  lower_row_vars(l, nest, nest->count - 1, row);
+  lower_map_lanes(l, map, low, high);
+  for (int i = 0; i + 1 < nest->count; i++)
+    l->vars[nest->loops[i].var].iv.ptr = NULL;
+}
+
+static void lower_map_kernel(lower *l, const lower_nest *nest) {
+  lower_map map = {nest, {0}, {0}};
+  if (!lower_schedule_read(l->kernel, &map.schedule)) {
+    l->failed = true;
+    return;
+  }
+  lower_loop last = nest->loops[nest->count - 1];
+  map.lanes = (lower_lanes){last.var, map.schedule.width, map.schedule.tail};
+  loom_builder b = lower_at_level(l, 0);
+  int64_t per_chunk = nest->rows == 1 ? map.schedule.block : map.schedule.units;
+  int64_t total = nest->rows == 1 ? last.extent : nest->rows * map.schedule.blocks;
+  MlirValue scale = lower_int(l, per_chunk).v;
+  MlirValue low = lane_op2(&b, "arith.muli", l->begin, scale);
+  MlirValue high = lower_min(&b, lane_op2(&b, "arith.muli", l->end, scale), lower_int(l, total).v);
+  if (nest->rows == 1)
+    lower_map_lanes(l, &map, low, high);
+  else
+    lower_for(l, low, high, lower_int(l, 1).v, -1, 0, NULL, lower_map_unit, &map, NULL);
+}
+
+/* ---- the pass ---- */
+
+static bool lower_stage(const lower_kernel *kernel, loom_arena *arena, lower *analysis, const lower_nest *nest) {
+  MlirStringRef symbol = loom_get_str(kernel->op, "sym_name");
+  char name[256], body[256];
+  snprintf(name, sizeof name, "%.*s_s0", (int)(symbol.length < 200 ? symbol.length : 200), symbol.data);
+  snprintf(body, sizeof body, "%s_body", name);
+  lower l;
+  lower_init(&l, kernel, arena, false);
+  l.var_count = analysis->var_count;
+  memcpy(l.vars, analysis->vars, sizeof l.vars);
+  lower_open(&l, body, false);
+  int64_t elements = loom_type_elements(&kernel->results[0].type);
+  if (elements > 0) lower_map_kernel(&l, nest);
+  lower_close(&l);
+  lower_entry(kernel, name, body, false);
+  return !l.failed;
+}
+
+static bool lower_one(MlirOperation op, void *user) {
+  if (!loom_is(op, "loom.kernel")) return true;
+  loom_arena arena = {0};
+  lower_kernel kernel;
+  lower analysis;
+  lower_nest nest;
+  bool ok = lower_kernel_parse(op, &arena, &kernel);
+  if (ok) {
+    lower_init(&analysis, &kernel, &arena, true);
+    ok = lower_analyze(&analysis, &nest) && lower_stage(&kernel, &arena, &analysis, &nest);
+  }
+  loom_arena_fini(&arena);
+  if (ok) mlirOperationDestroy(op);
+  return ok;
+}
+
+/* The C API loads a dialect when an op of it is first parsed; building needs it before. */
+static void lower_load_dialects(MlirContext ctx) {
+  static const char *const names[] = {"arith", "func", "llvm", "scf", "vector"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    mlirContextGetOrLoadDialect(ctx, loom_str(names[i]));
+}
+
+static bool lower_run(MlirOperation root) {
+  lower_load_dialects(mlirOperationGetContext(root));
+  MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(root, 0));
+  return !block.ptr || loom_walk_block(block, lower_one, NULL);
+}
+
+MlirPass loom_make_lower_pass(void) {
+  return loom_pass_create("loom-lower", "loom-lower", "Lower kernels to functions over bare pointers",
+                          "builtin.module", lower_run);
+}

@@ -1,0 +1,441 @@
+/* Values on demand (lower.h): each is made once for an index, in the outermost scope that knows all it needs. */
+#include "passes/lower.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define EMIT_BUCKETS 512
+
+struct lower_memo {
+  lower_memo *next;
+  MlirValue value;
+  const lower_at *at;
+  lower_value is;
+  uint32_t serial; /* of the scope it lives in */
+};
+
+typedef struct lower_bound {
+  struct lower_bound *next;
+  MlirValue value;
+  const lower_at *at;
+  lower_value is;
+} lower_bound;
+
+void lower_init(lower *l, const lower_kernel *kernel, loom_arena *arena, bool dry) {
+  memset(l, 0, sizeof *l);
+  l->kernel = kernel;
+  l->arena = arena;
+  l->loc = mlirOperationGetLocation(kernel->op);
+  l->dry = dry;
+  l->lane_var = -1;
+  l->width = 1;
+  l->depth = -1;
+  l->memo = loom_arena_alloc(arena, sizeof *l->memo * EMIT_BUCKETS);
+  if (!l->memo) l->failed = true;
+}
+
+bool lower_fail(lower *l, MlirOperation op, const char *text) {
+  if (!l->failed)
+    loom_emit_error(mlirOperationGetLocation(op), "cannot lower '%.*s': %s",
+                    (int)mlirIdentifierStr(mlirOperationGetName(op)).length,
+                    mlirIdentifierStr(mlirOperationGetName(op)).data, text);
+  l->failed = true;
+  return false;
+}
+
+loom_builder lower_at_level(const lower *l, int level) {
+  return loom_builder_at_end(l->scopes[level < 0 ? 0 : level].block, l->loc);
+}
+
+lower_value lower_int(lower *l, int64_t value) {
+  loom_builder b = lower_at_level(l, 0);
+  lower_value out = {loom_build_int(&b, mlirIntegerTypeGet(b.ctx, 64), value), 0, false, LOOM_I64};
+  return out;
+}
+
+void lower_push(lower *l, MlirBlock block) {
+  if (l->depth + 1 >= LOWER_SCOPES) {
+    lower_fail(l, l->kernel->op, "loops nest too deeply");
+    return;
+  }
+  l->scopes[++l->depth] = (lower_scope){block, ++l->serial};
+}
+
+void lower_pop(lower *l) {
+  l->scopes[l->depth].serial = 0;
+  l->depth--;
+}
+
+/* ---- memo ---- */
+
+static size_t emit_bucket(MlirValue value, const lower_at *at) {
+  uintptr_t h = (uintptr_t)value.ptr * 31 + (uintptr_t)at;
+  return (h ^ (h >> 9) ^ (h >> 18)) % EMIT_BUCKETS;
+}
+
+static bool emit_known(const lower *l, MlirValue value, const lower_at *at, lower_value *out) {
+  for (const lower_bound *n = l->bound; n; n = n->next)
+    if (mlirValueEqual(n->value, value) && (!n->at || n->at == at)) {
+      *out = n->is;
+      return true;
+    }
+  for (const lower_memo *m = l->memo[emit_bucket(value, at)]; m; m = m->next)
+    if (mlirValueEqual(m->value, value) && m->at == at && m->is.level <= l->depth &&
+        l->scopes[m->is.level].serial == m->serial) {
+      *out = m->is;
+      return true;
+    }
+  return false;
+}
+
+static void emit_remember(lower *l, MlirValue value, const lower_at *at, lower_value is) {
+  lower_memo *m = loom_arena_alloc(l->arena, sizeof *m);
+  if (!m) {
+    l->failed = true;
+    return;
+  }
+  size_t bucket = emit_bucket(value, at);
+  uint32_t serial = l->depth >= 0 ? l->scopes[is.level].serial : 0;
+  *m = (lower_memo){l->memo[bucket], value, at, is, serial};
+  l->memo[bucket] = m;
+}
+
+void lower_bind(lower *l, MlirValue value, const lower_at *at, lower_value is) {
+  lower_bound *n = loom_arena_alloc(l->arena, sizeof *n);
+  if (!n) {
+    l->failed = true;
+    return;
+  }
+  *n = (lower_bound){l->bound, value, at, is};
+  l->bound = n;
+}
+
+void lower_unbind_all(lower *l) { l->bound = NULL; }
+
+/* ---- lanes ---- */
+
+MlirValue lower_wide(lower *l, lower_value value) {
+  if (value.lanes || l->width == 1) return value.v;
+  loom_builder b = lower_at_level(l, value.level);
+  return lane_splat(&b, value.v, l->width);
+}
+
+static int emit_guard_level(const lower_at *at) { return at->guard.ptr ? at->guard_level : 0; }
+
+/* The lanes a load touches: those of the tail and those the guard lets through. */
+static MlirValue emit_mask(lower *l, loom_builder *b, const lower_at *at, bool wide) {
+  MlirValue guard = at->guard, none = {NULL};
+  if (!guard.ptr) return wide ? l->mask : none;
+  if (!wide) return guard;
+  guard = lane_splat(b, guard, l->width);
+  return l->mask.ptr ? lane_op2(b, "arith.andi", guard, l->mask) : guard;
+}
+
+/* Lanes that are off repeat lane 0, so that nothing computed from them raises a flag of its own. */
+static MlirValue emit_repeat_first(lower *l, loom_builder *b, MlirValue value) {
+  if (!l->mask.ptr || l->width == 1) return value;
+  MlirValue first = lane_splat(b, lane_extract(b, value, 0), l->width);
+  return lane_select(b, l->mask, value, first);
+}
+
+/* ---- loads and stores ---- */
+
+/* The offset in elements of an index into a buffer. */
+static void emit_offset(lower *l, const lower_buffer *buffer, const lower_at *at, lower_index *out) {
+  memset(out, 0, sizeof *out);
+  lower_at *linear = lower_at_new(l, buffer->type.rank);
+  if (!linear) return;
+  for (int d = 0; d < buffer->type.rank; d++) {
+    const lower_index *index = &at->dims[d];
+    for (int v = 0; v < l->var_count; v++)
+      out->coef[v] += buffer->strides[d] * index->coef[v];
+    out->constant += buffer->strides[d] * index->constant;
+    if (!index->opaque.ptr || !buffer->strides[d]) continue;
+    out->opaque_vars |= index->opaque_vars;
+    lower_value part = {index->opaque, index->opaque_level, false, LOOM_I64}, sum = part;
+    if (!l->dry) {
+      lower_index alone = {0};
+      alone.opaque = index->opaque, alone.opaque_level = index->opaque_level;
+      part = lower_index_value(l, &alone);
+      sum = part;
+      if (out->opaque.ptr && out->opaque_level > sum.level) sum.level = out->opaque_level;
+      loom_builder b = lower_at_level(l, sum.level);
+      MlirType type = mlirValueGetType(part.v);
+      sum.v = lane_op2(&b, "arith.muli", part.v, lane_const_int(&b, type, buffer->strides[d]));
+      if (out->opaque.ptr) {
+        bool wide = mlirTypeIsAVector(mlirValueGetType(out->opaque)) || mlirTypeIsAVector(type);
+        int width = wide ? l->width : 1;
+        sum.v = lane_op2(&b, "arith.addi", lane_splat(&b, sum.v, width),
+                         lane_splat(&b, out->opaque, width));
+      }
+    }
+    out->opaque = sum.v;
+    out->opaque_level = sum.level;
+  }
+}
+
+static void emit_record(lower *l, const lower_index *offset, loom_dtype dtype, bool store, int operand) {
+  if (l->access_count == l->access_capacity) {
+    int capacity = l->access_capacity ? 2 * l->access_capacity : 16;
+    lower_access *grown = loom_arena_alloc(l->arena, sizeof *grown * (size_t)capacity);
+    if (!grown) {
+      l->failed = true;
+      return;
+    }
+    if (l->access_count)
+      memcpy(grown, l->accesses, sizeof *grown * (size_t)l->access_count);
+    l->accesses = grown;
+    l->access_capacity = capacity;
+  }
+  lower_access *access = &l->accesses[l->access_count++];
+  memcpy(access->coef, offset->coef, sizeof access->coef);
+  access->dtype = dtype;
+  access->store = store;
+  access->opaque = offset->opaque.ptr != NULL;
+  access->operand = operand;
+}
+
+/* ptr + the offset of lane 0; what outer scopes know is added there. */
+static MlirValue emit_address(lower *l, MlirValue ptr, const lower_index *offset, loom_dtype dtype,
+                              int *level_out) {
+  int level = lower_index_level(l, offset);
+  lower_index outer = *offset, inner = {0};
+  for (int v = 0; v < l->var_count; v++)
+    if (l->vars[v].iv.ptr && l->vars[v].level == level && level > 0) {
+      inner.coef[v] = outer.coef[v];
+      outer.coef[v] = 0;
+    }
+  if (outer.opaque.ptr && outer.opaque_level == level) {
+    inner.opaque = outer.opaque;
+    inner.opaque_level = outer.opaque_level;
+    outer.opaque.ptr = NULL;
+  }
+  lower_value sum;
+  if (lower_index_base(l, &outer, &sum)) {
+    loom_builder b = lower_at_level(l, sum.level);
+    ptr = lane_address(&b, ptr, sum.v, dtype);
+  }
+  if (lower_index_base(l, &inner, &sum)) {
+    loom_builder b = lower_at_level(l, sum.level);
+    ptr = lane_address(&b, ptr, sum.v, dtype);
+  }
+  *level_out = level;
+  return ptr;
+}
+
+typedef struct emit_place {
+  MlirValue address; /* of lane 0 */
+  MlirValue offsets; /* of each lane from `address`; null when consecutive or reversed */
+  int level;
+  bool wide, reversed;
+} emit_place;
+
+static emit_place emit_locate(lower *l, MlirValue ptr, lower_index *offset, loom_dtype dtype) {
+  emit_place place = {{NULL}, {NULL}, 0, false, false};
+  int64_t lane_coef = l->lane_var >= 0 && l->vars[l->lane_var].iv.ptr ? offset->coef[l->lane_var] : 0;
+  bool vector = offset->opaque.ptr && mlirTypeIsAVector(mlirValueGetType(offset->opaque));
+  place.wide = lower_index_lanes(l, offset);
+  place.reversed = lane_coef == -1 && !vector && l->width > 1;
+  if (place.reversed) offset->constant -= l->width - 1;
+  place.address = emit_address(l, ptr, offset, dtype, &place.level);
+  if (l->width == 1 || (!vector && (lane_coef == 0 || lane_coef == 1 || lane_coef == -1)))
+    return place;
+  loom_builder b = lower_at_level(l, place.level);
+  MlirType type = lane_int(b.ctx, 64, l->width);
+  if (lane_coef)
+    place.offsets = lane_op2(&b, "arith.muli", lane_id(&b, type), lane_const_int(&b, type, lane_coef));
+  if (vector)
+    place.offsets = place.offsets.ptr ? lane_op2(&b, "arith.addi", place.offsets, offset->opaque)
+                                      : offset->opaque;
+  return place;
+}
+
+/* A guarded scalar load reads element 0 instead, whose place exists. */
+static lower_value emit_load_one(lower *l, MlirValue ptr, const emit_place *place, const lower_at *at,
+                                 loom_dtype dtype) {
+  int level = place->level > emit_guard_level(at) ? place->level : emit_guard_level(at);
+  loom_builder b = lower_at_level(l, level);
+  MlirValue address = place->address;
+  if (at->guard.ptr) address = lane_select(&b, at->guard, address, ptr);
+  lower_value out = {lane_load(&b, address, dtype, 1, (MlirValue){NULL}), level, place->wide, dtype};
+  return out;
+}
+
+static lower_value emit_load(lower *l, const lower_buffer *buffer, int operand, const lower_at *at) {
+  lower_index offset;
+  loom_dtype dtype = buffer->type.dtype;
+  lower_value out = {{NULL}, 0, false, dtype};
+  emit_offset(l, buffer, at, &offset);
+  if (l->dry) {
+    emit_record(l, &offset, dtype, false, operand);
+    l->guards |= at->guard.ptr != NULL;
+    return out;
+  }
+  MlirValue ptr = l->pointers[buffer->slot];
+  emit_place place = emit_locate(l, ptr, &offset, dtype);
+  bool guard_wide = at->guard.ptr && mlirTypeIsAVector(mlirValueGetType(at->guard));
+  if (!place.wide && !guard_wide) return emit_load_one(l, ptr, &place, at, dtype);
+  if (l->width == 1) return emit_load_one(l, ptr, &place, at, dtype);
+  int level = place.level > emit_guard_level(at) ? place.level : emit_guard_level(at);
+  loom_builder b = lower_at_level(l, level);
+  MlirValue mask = emit_mask(l, &b, at, true);
+  if (!place.wide) { /* one place for all lanes: a gather of it under the mask */
+    MlirType type = lane_int(b.ctx, 64, l->width);
+    out.v = lane_gather(&b, place.address, lane_const_int(&b, type, 0), dtype, mask);
+  } else if (place.offsets.ptr) {
+    out.v = lane_gather(&b, place.address, place.offsets, dtype, mask);
+  } else {
+    if (place.reversed && mask.ptr) mask = lane_reverse(&b, mask);
+    out.v = lane_load(&b, place.address, dtype, l->width, mask);
+    if (place.reversed) out.v = lane_reverse(&b, out.v);
+  }
+  out.v = emit_repeat_first(l, &b, out.v);
+  out.level = level;
+  out.lanes = true;
+  return out;
+}
+
+void lower_store(lower *l, int result, const lower_at *at, lower_value value) {
+  const lower_buffer *buffer = &l->kernel->results[result];
+  lower_index offset;
+  emit_offset(l, buffer, at, &offset);
+  if (l->dry) {
+    emit_record(l, &offset, buffer->type.dtype, true, result);
+    return;
+  }
+  if (l->failed) return;
+  MlirValue ptr = l->pointers[buffer->slot];
+  emit_place place = emit_locate(l, ptr, &offset, buffer->type.dtype);
+  loom_builder b = lower_at_level(l, l->depth);
+  if (!place.wide || l->width == 1) {
+    lane_store(&b, value.v, place.address, buffer->type.dtype, (MlirValue){NULL});
+    return;
+  }
+  MlirValue mask = l->mask, v = lower_wide(l, value);
+  if (place.offsets.ptr) {
+    lane_scatter(&b, v, place.address, place.offsets, buffer->type.dtype, mask);
+    return;
+  }
+  if (place.reversed) {
+    v = lane_reverse(&b, v);
+    if (mask.ptr) mask = lane_reverse(&b, mask);
+  }
+  lane_store(&b, v, place.address, buffer->type.dtype, mask);
+}
+
+/* A scalar operand comes as 8 bytes among the launch's parameters. */
+static lower_value emit_parameter(lower *l, const lower_buffer *buffer) {
+  loom_dtype dtype = buffer->type.dtype;
+  lower_value out = {{NULL}, 0, false, dtype};
+  if (l->dry) return out;
+  loom_builder b = lower_at_level(l, 0);
+  MlirValue index = loom_build_int(&b, mlirIntegerTypeGet(b.ctx, 64), buffer->scalar);
+  MlirValue address = lane_address(&b, l->params, index, LOOM_I64);
+  out.v = lane_load(&b, address, dtype, 1, (MlirValue){NULL});
+  return out;
+}
+
+/* ---- ops ---- */
+
+static lower_value emit_constant(lower *l, MlirOperation op, loom_dtype dtype) {
+  lower_value out = {{NULL}, 0, false, dtype};
+  if (l->dry) return out;
+  loom_builder b = lower_at_level(l, 0);
+  MlirAttribute value = loom_get_attr(op, "value");
+  MlirType type = lane_type(b.ctx, dtype, 1);
+  if (value.ptr && mlirAttributeIsADenseElements(value) && mlirDenseElementsAttrIsSplat(value))
+    value = mlirDenseElementsAttrGetSplatValue(value);
+  if (value.ptr && mlirAttributeIsAFloat(value) && loom_dtype_is_float(dtype)) {
+    /* The attribute itself keeps every bit, NaNs included, when its type is the element's. */
+    loom_named attr = {"value", value};
+    if (!mlirTypeEqual(mlirAttributeGetType(value), type))
+      attr.value = mlirFloatAttrDoubleGet(b.ctx, type, mlirFloatAttrGetValueDouble(value));
+    out.v = loom_result(loom_build(&b, "arith.constant", 0, NULL, 1, &type, 1, &attr), 0);
+  } else if (value.ptr && mlirAttributeIsABool(value)) {
+    out.v = loom_build_int(&b, type, mlirBoolAttrGetValue(value));
+  } else if (value.ptr && mlirAttributeIsAInteger(value)) {
+    MlirType from = mlirAttributeGetType(value);
+    int64_t bits = mlirTypeIsAInteger(from) && mlirIntegerTypeIsUnsigned(from)
+                       ? (int64_t)mlirIntegerAttrGetValueUInt(value)
+                   : mlirTypeIsAInteger(from) && mlirIntegerTypeIsSigned(from)
+                       ? mlirIntegerAttrGetValueSInt(value)
+                       : mlirIntegerAttrGetValueInt(value);
+    if (loom_dtype_is_float(dtype))
+      out.v = loom_build_float(&b, type, (double)bits);
+    else
+      out.v = loom_build_int(&b, type, dtype == LOOM_BOOL ? bits != 0 : bits);
+  } else {
+    lower_fail(l, op, "a constant that is no single number");
+  }
+  return out;
+}
+
+void lower_flag(lower *l, lower_value condition, uint32_t flag) {
+  if (l->dry) return;
+  loom_builder b = lower_at_level(l, condition.level);
+  MlirType i32 = mlirIntegerTypeGet(b.ctx, 32);
+  MlirValue any = lane_any(&b, condition.v);
+  MlirValue bits = lane_select(&b, any, loom_build_int(&b, i32, flag), loom_build_int(&b, i32, 0));
+  MlirValue old = lane_load(&b, l->status, LOOM_I32, 1, (MlirValue){NULL});
+  lane_store(&b, lane_op2(&b, "arith.ori", old, bits), l->status, LOOM_I32, (MlirValue){NULL});
+}
+
+static lower_value emit_elementwise(lower *l, MlirOperation op, loom_opcode code, const lower_at *at,
+                                    loom_dtype dtype) {
+  lower_value args[3], out = {{NULL}, 0, false, dtype};
+  intptr_t count = mlirOperationGetNumOperands(op);
+  if (count > 3) lower_fail(l, op, "too many operands");
+  for (intptr_t i = 0; i < count && i < 3 && !l->failed; i++) {
+    args[i] = lower_emit(l, loom_operand(op, i), at);
+    if (args[i].level > out.level) out.level = args[i].level;
+    out.lanes |= args[i].lanes;
+  }
+  if (l->failed) return out;
+  loom_dtype from = count > 0 ? args[code == LOOM_OP_SELECT ? 1 : 0].dtype : dtype;
+  l->cost += lower_cost(code, from);
+  if (l->dry) return out;
+  MlirValue registers[3];
+  for (intptr_t i = 0; i < count; i++)
+    registers[i] = out.lanes ? lower_wide(l, args[i]) : args[i].v;
+  l->loc = mlirOperationGetLocation(op);
+  loom_builder b = lower_at_level(l, out.level);
+  out.v = lower_scalar(l, &b, op, code, from, registers);
+  if (!out.v.ptr) lower_fail(l, op, "not supported for this element type");
+  return out;
+}
+
+static lower_value emit_op(lower *l, MlirOperation op, const lower_at *at) {
+  lower_value none = {{NULL}, 0, false, LOOM_I64};
+  loom_opcode code;
+  loom_type type;
+  if (!loom_opcode_of(op, &code) || !loom_type_from_mlir(mlirValueGetType(loom_result(op, 0)), &type)) {
+    lower_fail(l, op, "not an op of a group");
+    return none;
+  }
+  const char *lowering = loom_op_table[code].lower;
+  if (code == LOOM_OP_CONSTANT) return emit_constant(l, op, type.dtype);
+  if (strcmp(lowering, "view") == 0 && code != LOOM_OP_ASSUME_SHAPE)
+    return lower_emit(l, loom_operand(op, 0), lower_at_operand(l, op, code, at));
+  if (code == LOOM_OP_COPY) return lower_emit(l, loom_operand(op, 0), at);
+  if (strcmp(lowering, "unary") == 0 || strcmp(lowering, "binary") == 0 ||
+      strcmp(lowering, "predicate") == 0 || strcmp(lowering, "compare") == 0 ||
+      strcmp(lowering, "select") == 0 || strcmp(lowering, "convert") == 0 ||
+      strcmp(lowering, "bitcast") == 0)
+    return emit_elementwise(l, op, code, at, type.dtype);
+  return lower_emit_move(l, op, code, at);
+}
+
+lower_value lower_emit(lower *l, MlirValue value, const lower_at *at) {
+  lower_value out = {{NULL}, 0, false, LOOM_I64};
+  if (l->failed || !at) return out;
+  if (emit_known(l, value, at, &out)) return out;
+  if (mlirValueIsABlockArgument(value)) {
+    int number = (int)mlirBlockArgumentGetArgNumber(value);
+    const lower_buffer *buffer = &l->kernel->operands[number];
+    out = buffer->scalar >= 0 ? emit_parameter(l, buffer) : emit_load(l, buffer, number, at);
+  } else {
+    out = emit_op(l, loom_def(value), at);
+  }
+  if (!l->failed) emit_remember(l, value, at, out);
+  return out;
+}

@@ -1,0 +1,293 @@
+/* Index forms and how views change them (lower.h).
+ *
+ * A reshape keeps an index affine where it can: dimensions are taken in groups of equal products, as NumPy does; within a
+ * group the linear index is divided by each size, and a division whose terms split into multiples of the divisor and a
+ * rest that stays below it needs no instruction.
+ */
+#include "passes/lower.h"
+
+#include <string.h>
+
+lower_at *lower_at_new(lower *l, int64_t rank) {
+  static lower_at spare; /* only read, after out-of-memory has set `failed` */
+  lower_at *at = loom_arena_alloc(l->arena, sizeof *at + (size_t)rank * sizeof at->dims[0]);
+  if (!at) {
+    l->failed = true;
+    return rank == 0 ? &spare : NULL;
+  }
+  at->rank = rank;
+  return at;
+}
+
+const lower_at *lower_at_intern(lower *l, lower_at *at) {
+  size_t size = sizeof *at + (size_t)at->rank * sizeof at->dims[0];
+  for (int i = l->interned_count - 1; i >= 0; i--)
+    if (l->interned[i]->rank == at->rank && memcmp(l->interned[i], at, size) == 0)
+      return l->interned[i];
+  if (l->interned_count == l->interned_capacity) {
+    int capacity = l->interned_capacity ? 2 * l->interned_capacity : 32;
+    const lower_at **grown = loom_arena_alloc(l->arena, sizeof *grown * (size_t)capacity);
+    if (!grown) {
+      l->failed = true;
+      return at;
+    }
+    if (l->interned_count)
+      memcpy(grown, l->interned, sizeof *grown * (size_t)l->interned_count);
+    l->interned = grown;
+    l->interned_capacity = capacity;
+  }
+  l->interned[l->interned_count++] = at;
+  return at;
+}
+
+const lower_at *lower_at_identity(lower *l, int64_t rank, int first) {
+  lower_at *at = lower_at_new(l, rank);
+  for (int64_t d = 0; at && d < rank; d++)
+    if (l->vars[first + d].extent != 1) at->dims[d].coef[first + d] = 1;
+  return at ? lower_at_intern(l, at) : NULL;
+}
+
+bool lower_index_equal(const lower_index *a, const lower_index *b) {
+  return memcmp(a, b, sizeof *a) == 0;
+}
+
+bool lower_index_range(const lower *l, const lower_index *index, int64_t *low, int64_t *high) {
+  *low = *high = index->constant;
+  if (index->opaque.ptr) return false;
+  for (int v = 0; v < l->var_count; v++) {
+    int64_t span = index->coef[v] * (l->vars[v].extent - 1);
+    *(span < 0 ? low : high) += span;
+  }
+  return true;
+}
+
+uint32_t lower_index_vars(const lower_index *index) {
+  uint32_t vars = index->opaque_vars;
+  for (int v = 0; v < LOWER_VARS; v++)
+    if (index->coef[v]) vars |= 1u << v;
+  return vars;
+}
+
+int lower_index_level(const lower *l, const lower_index *index) {
+  int level = index->opaque.ptr ? index->opaque_level : 0;
+  for (int v = 0; v < l->var_count; v++)
+    if (index->coef[v] && l->vars[v].iv.ptr && l->vars[v].level > level) level = l->vars[v].level;
+  return level;
+}
+
+bool lower_index_lanes(const lower *l, const lower_index *index) {
+  if (l->lane_var >= 0 && index->coef[l->lane_var] && l->vars[l->lane_var].iv.ptr) return true;
+  return index->opaque.ptr && !l->dry && mlirTypeIsAVector(mlirValueGetType(index->opaque));
+}
+
+/* ---- an index as a value ---- */
+
+static MlirValue index_term(loom_builder *b, MlirValue sum, MlirValue iv, int64_t coef) {
+  MlirType type = mlirValueGetType(iv);
+  if (coef != 1) iv = lane_op2(b, "arith.muli", iv, lane_const_int(b, type, coef));
+  return sum.ptr ? lane_op2(b, "arith.addi", sum, iv) : iv;
+}
+
+/* Terms are added from the outermost scope inwards, so that each partial sum is made where it is known. */
+bool lower_index_base(lower *l, const lower_index *index, lower_value *out) {
+  lower_value sum = {{NULL}, 0, false, LOOM_I64};
+  if (index->constant) sum = lower_int(l, index->constant);
+  for (int level = 0; level <= l->depth; level++) {
+    loom_builder b = lower_at_level(l, level);
+    for (int v = 0; v < l->var_count; v++) {
+      const lower_var *var = &l->vars[v];
+      if (!index->coef[v] || !var->iv.ptr || var->level != level) continue;
+      sum.v = index_term(&b, sum.v, var->iv, index->coef[v]);
+      sum.level = level;
+    }
+    if (index->opaque.ptr && index->opaque_level == level &&
+        !mlirTypeIsAVector(mlirValueGetType(index->opaque))) {
+      sum.v = index_term(&b, sum.v, index->opaque, 1);
+      sum.level = level;
+    }
+  }
+  *out = sum;
+  return sum.v.ptr != NULL;
+}
+
+lower_value lower_index_value(lower *l, const lower_index *index) {
+  lower_value base;
+  if (!lower_index_base(l, index, &base)) base = lower_int(l, 0);
+  base.lanes = lower_index_lanes(l, index);
+  if (!base.lanes || l->width == 1) return base;
+  int level = lower_index_level(l, index);
+  loom_builder b = lower_at_level(l, level > base.level ? level : base.level);
+  MlirType type = lane_int(b.ctx, 64, l->width);
+  MlirValue sum = lane_splat(&b, base.v, l->width);
+  int64_t coef = l->lane_var >= 0 ? index->coef[l->lane_var] : 0;
+  if (coef) {
+    MlirValue step = lane_id(&b, type);
+    if (coef != 1) step = lane_op2(&b, "arith.muli", step, lane_const_int(&b, type, coef));
+    /* Lanes that are off repeat lane 0, so that they raise nothing of their own. */
+    if (l->mask.ptr) step = lane_select(&b, l->mask, step, lane_const_int(&b, type, 0));
+    sum = lane_op2(&b, "arith.addi", sum, step);
+  }
+  if (index->opaque.ptr && mlirTypeIsAVector(mlirValueGetType(index->opaque)))
+    sum = lane_op2(&b, "arith.addi", sum, index->opaque);
+  base.v = sum;
+  if (level > base.level) base.level = level;
+  return base;
+}
+
+void lower_index_opaque(lower *l, lower_value value, uint32_t vars, lower_index *out) {
+  memset(out, 0, sizeof *out);
+  out->opaque = value.v;
+  out->opaque_level = value.level;
+  out->opaque_vars = vars;
+  if (!l->dry) return;
+  l->individual |= vars;
+  out->opaque.ptr = (void *)(uintptr_t)(8 * (1 + l->serial++)); /* only told apart, never read */
+}
+
+/* ---- views ---- */
+
+static void index_scale_add(lower_index *sum, const lower_index *index, int64_t scale) {
+  for (int v = 0; v < LOWER_VARS; v++)
+    sum->coef[v] += scale * index->coef[v];
+  sum->constant += scale * index->constant;
+}
+
+void lower_index_divmod(lower *l, const lower_index *index, int64_t divisor, lower_index *quotient,
+                        lower_index *remainder) {
+  lower_index multiple = {0}, rest = {0};
+  int64_t low, high;
+  multiple.constant = index->constant / divisor;
+  rest.constant = index->constant % divisor;
+  if (rest.constant < 0) rest.constant += divisor, multiple.constant -= 1;
+  for (int v = 0; v < l->var_count; v++) {
+    if (index->coef[v] % divisor == 0)
+      multiple.coef[v] = index->coef[v] / divisor;
+    else
+      rest.coef[v] = index->coef[v];
+  }
+  if (!index->opaque.ptr && lower_index_range(l, &rest, &low, &high) && low >= 0 && high < divisor) {
+    *quotient = multiple;
+    *remainder = rest;
+    return;
+  }
+  uint32_t vars = lower_index_vars(index);
+  lower_value value = {{NULL}, 0, false, LOOM_I64}, part = value;
+  if (!l->dry) value = lower_index_value(l, index);
+  for (int i = 0; i < 2; i++) {
+    part = value;
+    if (!l->dry) {
+      loom_builder b = lower_at_level(l, value.level);
+      MlirValue by = lane_const_int(&b, mlirValueGetType(value.v), divisor);
+      part.v = lane_op2(&b, i ? "arith.remui" : "arith.divui", value.v, by);
+    }
+    lower_index_opaque(l, part, vars, i ? remainder : quotient);
+  }
+}
+
+/* The sum of two opaque parts, or of one scaled. */
+static void index_add_opaque(lower *l, lower_index *sum, const lower_index *index, int64_t scale) {
+  uint32_t vars = sum->opaque_vars | index->opaque_vars;
+  lower_value total = {{NULL}, 0, false, LOOM_I64};
+  if (!l->dry) {
+    lower_index a = {0}, c = {0};
+    a.opaque = sum->opaque, a.opaque_level = sum->opaque_level;
+    c.opaque = index->opaque, c.opaque_level = index->opaque_level;
+    lower_value x = lower_index_value(l, &c), y = {{NULL}, 0, false, LOOM_I64};
+    if (sum->opaque.ptr) y = lower_index_value(l, &a);
+    total.level = x.level > y.level ? x.level : y.level;
+    loom_builder b = lower_at_level(l, total.level);
+    int width = x.lanes || y.lanes ? l->width : 1;
+    total.v = index_term(&b, y.v.ptr ? lane_splat(&b, y.v, width) : y.v,
+                         lane_splat(&b, x.v, width), scale);
+  }
+  lower_index opaque;
+  lower_index_opaque(l, total, vars, &opaque);
+  sum->opaque = opaque.opaque;
+  sum->opaque_level = opaque.opaque_level;
+  sum->opaque_vars = vars;
+}
+
+static void index_accumulate(lower *l, lower_index *sum, const lower_index *index, int64_t scale) {
+  index_scale_add(sum, index, scale);
+  if (index->opaque.ptr && (scale != 1 || sum->opaque.ptr)) {
+    index_add_opaque(l, sum, index, scale);
+  } else if (index->opaque.ptr) {
+    sum->opaque = index->opaque;
+    sum->opaque_level = index->opaque_level;
+    sum->opaque_vars = index->opaque_vars;
+  }
+}
+
+/* Result index (type `to`) to operand index (type `from`), both of the same number of elements. */
+static void index_reshape(lower *l, const loom_type *from, const loom_type *to, const lower_at *at,
+                          lower_at *out) {
+  int i = 0, j = 0;
+  while (i < from->rank) {
+    int first_i = i, first_j = j;
+    int64_t have_i = from->dims[i++], have_j = j < to->rank ? to->dims[j++] : 1;
+    while (have_i != have_j) {
+      if (have_i < have_j && i < from->rank)
+        have_i *= from->dims[i++];
+      else if (j < to->rank)
+        have_j *= to->dims[j++];
+      else
+        break;
+    }
+    lower_index linear = {0};
+    int64_t stride = 1;
+    for (int d = j - 1; d >= first_j; d--) {
+      index_accumulate(l, &linear, &at->dims[d], stride);
+      stride *= to->dims[d];
+    }
+    int last = first_i; /* the outermost dimension that is not 1 takes what is left */
+    while (last < i - 1 && from->dims[last] == 1) last++;
+    for (int d = i - 1; d > last; d--) {
+      if (from->dims[d] == 1) continue;
+      lower_index quotient;
+      lower_index_divmod(l, &linear, from->dims[d], &quotient, &out->dims[d]);
+      linear = quotient;
+    }
+    if (from->dims[last] != 1) out->dims[last] = linear;
+  }
+}
+
+static void index_slice(lower *l, MlirOperation op, const lower_at *at, lower_at *out) {
+  int64_t starts[LOOM_MAX_RANK], steps[LOOM_MAX_RANK];
+  loom_get_i64s(op, "starts", starts, LOOM_MAX_RANK);
+  loom_get_i64s(op, "steps", steps, LOOM_MAX_RANK);
+  for (int64_t d = 0; d < at->rank; d++) {
+    index_accumulate(l, &out->dims[d], &at->dims[d], steps[d]);
+    out->dims[d].constant += starts[d];
+  }
+}
+
+const lower_at *lower_at_operand(lower *l, MlirOperation op, loom_opcode code, const lower_at *at) {
+  if (code != LOOM_OP_BROADCAST && code != LOOM_OP_RESHAPE && code != LOOM_OP_TRANSPOSE &&
+      code != LOOM_OP_SLICE)
+    return at;
+  loom_type from, to;
+  int64_t dims[LOOM_MAX_RANK];
+  if (!loom_type_from_mlir(mlirValueGetType(loom_operand(op, 0)), &from) ||
+      !loom_type_from_mlir(mlirValueGetType(loom_result(op, 0)), &to)) {
+    lower_fail(l, op, "a view of an unknown type");
+    return at;
+  }
+  lower_at *out = lower_at_new(l, from.rank);
+  if (!out) return at;
+  out->guard = at->guard;
+  out->guard_level = at->guard_level;
+  if (code == LOOM_OP_BROADCAST) {
+    loom_get_i64s(op, "dims", dims, LOOM_MAX_RANK);
+    for (int d = 0; d < from.rank; d++)
+      if (from.dims[d] != 1) out->dims[d] = at->dims[dims[d]];
+  } else if (code == LOOM_OP_TRANSPOSE) {
+    loom_get_i64s(op, "perm", dims, LOOM_MAX_RANK);
+    for (int d = 0; d < from.rank; d++)
+      out->dims[dims[d]] = at->dims[d];
+  } else if (code == LOOM_OP_SLICE) {
+    index_slice(l, op, at, out);
+  } else {
+    index_reshape(l, &from, &to, at, out);
+  }
+  return lower_at_intern(l, out);
+}

@@ -1,0 +1,166 @@
+/* Loops (lower.h): their order, folding neighbours into one, and building them. */
+#include "passes/lower.h"
+
+#include <string.h>
+
+/* ---- order and folding ---- */
+
+static int64_t nest_abs(int64_t x) { return x < 0 ? -x : x; }
+
+/* Is variable x to run outside of y? By the first access (stores first) that tells them apart. */
+static bool nest_outside(const lower *l, int x, int y) {
+  for (int pass = 0; pass < 2; pass++)
+    for (int i = 0; i < l->access_count; i++) {
+      const lower_access *a = &l->accesses[i];
+      int64_t cx = nest_abs(a->coef[x]), cy = nest_abs(a->coef[y]);
+      if (a->store != (pass == 0) || !cx || !cy || cx == cy) continue;
+      return cx > cy;
+    }
+  return x < y;
+}
+
+static bool nest_can_fold(const lower *l, int outer, int inner) {
+  if (l->individual & (1u << outer | 1u << inner)) return false;
+  for (int i = 0; i < l->access_count; i++) {
+    const int64_t *coef = l->accesses[i].coef;
+    if (coef[outer] != coef[inner] * l->vars[inner].extent) return false;
+  }
+  return true;
+}
+
+void lower_nest_build(const lower *l, int first, int count, lower_nest *out) {
+  memset(out, 0, sizeof *out);
+  int order[LOWER_VARS], n = 0;
+  for (int v = first; v < first + count; v++) {
+    if (l->vars[v].extent == 1) continue;
+    int at = n++;
+    while (at > 0 && nest_outside(l, v, order[at - 1])) {
+      order[at] = order[at - 1];
+      at--;
+    }
+    order[at] = v;
+  }
+  for (int i = 0; i < n; i++) {
+    lower_loop *last = out->count ? &out->loops[out->count - 1] : NULL;
+    if (last && nest_can_fold(l, last->var, order[i]) &&
+        last->extent == l->vars[last->var].extent) {
+      last->var = order[i];
+      last->extent *= l->vars[order[i]].extent;
+    } else if (last && last->extent != l->vars[last->var].extent &&
+               nest_can_fold(l, last->var, order[i])) {
+      last->var = order[i];
+      last->extent *= l->vars[order[i]].extent;
+    } else {
+      out->loops[out->count++] = (lower_loop){order[i], l->vars[order[i]].extent};
+    }
+  }
+  if (!out->count) out->loops[out->count++] = (lower_loop){-1, 1};
+  out->rows = 1;
+  for (int i = 0; i + 1 < out->count; i++)
+    out->rows *= out->loops[i].extent;
+}
+
+/* ---- building ---- */
+
+void lower_for(lower *l, MlirValue low, MlirValue high, MlirValue step, int var, int carried,
+               const MlirValue *inits, lower_body body, void *user, MlirValue *out) {
+  MlirType types[17];
+  MlirLocation locs[17];
+  MlirValue args[16], next[16], operands[19] = {low, high, step};
+  if (carried > 16 || l->failed) {
+    lower_fail(l, l->kernel->op, "a loop carries too many values");
+    return;
+  }
+  types[0] = mlirIntegerTypeGet(l->kernel->ctx, 64);
+  locs[0] = l->loc;
+  for (int i = 0; i < carried; i++) {
+    operands[3 + i] = inits[i];
+    types[1 + i] = mlirValueGetType(inits[i]);
+    locs[1 + i] = l->loc;
+  }
+  MlirBlock block = mlirBlockCreate(carried + 1, types, locs);
+  for (int i = 0; i < carried; i++)
+    args[i] = next[i] = mlirBlockGetArgument(block, i + 1);
+  lower_push(l, block);
+  lower_var saved = {0};
+  if (var >= 0) {
+    saved = l->vars[var];
+    l->vars[var].iv = mlirBlockGetArgument(block, 0);
+    l->vars[var].level = l->depth;
+  }
+  body(l, user, args, next);
+  loom_builder inner = lower_at_level(l, l->depth);
+  loom_build(&inner, "scf.yield", carried, next, 0, NULL, 0, NULL);
+  if (var >= 0) l->vars[var] = saved;
+  lower_pop(l);
+  MlirRegion region = mlirRegionCreate();
+  mlirRegionAppendOwnedBlock(region, block);
+  loom_builder b = lower_at_level(l, l->depth);
+  MlirOperation op = loom_build_regions(&b, "scf.for", 3 + carried, operands, carried, types + 1, 0,
+                                        NULL, 1, &region);
+  for (int i = 0; i < carried; i++)
+    out[i] = loom_result(op, i);
+}
+
+void lower_row_vars(lower *l, const lower_nest *nest, int loops, MlirValue row) {
+  loom_builder b = lower_at_level(l, l->depth);
+  MlirType i64 = mlirIntegerTypeGet(b.ctx, 64);
+  for (int i = loops - 1; i >= 0; i--) {
+    lower_var *var = &l->vars[nest->loops[i].var];
+    MlirValue extent = loom_build_int(&b, i64, nest->loops[i].extent);
+    var->level = l->depth;
+    var->iv = i ? lane_op2(&b, "arith.remui", row, extent) : row;
+    if (i) row = lane_op2(&b, "arith.divui", row, extent);
+  }
+}
+
+MlirValue lower_lane_split(lower *l, const lower_lanes *lanes, MlirValue high) {
+  if (lanes->width == 1 || lanes->tail == LOWER_TAIL_NONE) return high;
+  loom_builder b = lower_at_level(l, l->depth);
+  MlirValue mask = loom_build_int(&b, mlirValueGetType(high), -(int64_t)lanes->width);
+  return lane_op2(&b, "arith.andi", high, mask);
+}
+
+void lower_lane_main(lower *l, const lower_lanes *lanes, MlirValue low, MlirValue split, int carried,
+                     const MlirValue *inits, lower_body body, void *user, MlirValue *out) {
+  l->lane_var = lanes->var;
+  l->width = lanes->width;
+  MlirValue step = lower_int(l, lanes->width).v;
+  lower_for(l, low, split, step, lanes->var, carried, inits, body, user, out);
+  l->lane_var = -1;
+  l->width = 1;
+}
+
+typedef struct nest_tail {
+  const lower_lanes *lanes;
+  MlirValue high;
+  lower_body body;
+  void *user;
+} nest_tail;
+
+static void nest_masked(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  nest_tail *tail = user;
+  loom_builder b = lower_at_level(l, l->depth);
+  MlirType i32 = mlirIntegerTypeGet(b.ctx, 32), type = lane_int(b.ctx, 32, tail->lanes->width);
+  MlirValue left = lane_op2(&b, "arith.subi", tail->high, l->vars[tail->lanes->var].iv);
+  left = lane_splat(&b, loom_build1(&b, "arith.trunci", left, i32), tail->lanes->width);
+  l->mask = lane_cmpi(&b, "ult", lane_id(&b, type), left);
+  tail->body(l, tail->user, carried, next);
+  l->mask.ptr = NULL;
+}
+
+void lower_lane_tail(lower *l, const lower_lanes *lanes, MlirValue split, MlirValue high, int carried,
+                     const MlirValue *inits, lower_body body, void *user, MlirValue *out) {
+  nest_tail tail = {lanes, high, body, user};
+  bool masked = lanes->tail == LOWER_TAIL_MASK;
+  for (int i = 0; i < carried; i++)
+    out[i] = inits[i];
+  if (lanes->tail == LOWER_TAIL_NONE || lanes->width == 1) return;
+  l->lane_var = lanes->var;
+  l->width = masked ? lanes->width : 1;
+  MlirValue step = lower_int(l, l->width).v;
+  lower_for(l, split, high, step, lanes->var, carried, inits, masked ? nest_masked : body,
+            masked ? &tail : user, out);
+  l->lane_var = -1;
+  l->width = 1;
+}
