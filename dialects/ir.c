@@ -273,10 +273,16 @@ static MlirTypeID ir_pass_id(loom_pass_fn run) {
 
 MlirPass loom_pass_create(const char *name, const char *flag, const char *summary, const char *root,
                           loom_pass_fn run) {
+  return loom_pass_create_with(name, flag, summary, root, run, 0, NULL);
+}
+
+MlirPass loom_pass_create_with(const char *name, const char *flag, const char *summary,
+                               const char *root, loom_pass_fn run, intptr_t dialect_count,
+                               MlirDialectHandle *dialects) {
   MlirExternalPassCallbacks callbacks = {ir_pass_nothing, ir_pass_nothing, NULL, ir_pass_clone,
                                          ir_pass_run};
   void *user;
   memcpy(&user, &run, sizeof user);
   return mlirCreateExternalPass(ir_pass_id(run), loom_str(name), loom_str(flag), loom_str(summary),
-                                loom_str(root), 0, NULL, callbacks, user);
+                                loom_str(root), dialect_count, dialects, callbacks, user);
 }

@@ -105,5 +105,8 @@ bool loom_emit_error(MlirLocation loc, const char *format, ...) __attribute__((f
  * "builtin.module" for modules. One static MlirTypeID a pass is kept inside. */
 typedef bool (*loom_pass_fn)(MlirOperation root);
 MlirPass loom_pass_create(const char *name, const char *flag, const char *summary, const char *root, loom_pass_fn run);
+/* The same for a pass that makes ops of other dialects: they are loaded before it runs. */
+MlirPass loom_pass_create_with(const char *name, const char *flag, const char *summary, const char *root,
+                               loom_pass_fn run, intptr_t dialect_count, MlirDialectHandle *dialects);
 
 #endif

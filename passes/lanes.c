@@ -38,8 +38,8 @@ MlirType lane_like(MlirType shape, MlirType element) {
 }
 
 static MlirValue lanes_constant(loom_builder *b, MlirType type, MlirAttribute element) {
-  MlirAttribute value = mlirTypeIsAVector(type) ? mlirDenseElementsAttrSplatGet(type, element)
-                                                : element;
+  MlirAttribute value =
+      mlirTypeIsAVector(type) ? mlirDenseElementsAttrSplatGet(type, element) : element;
   loom_named attr = {"value", value};
   return loom_result(loom_build(b, "arith.constant", 0, NULL, 1, &type, 1, &attr), 0);
 }
@@ -93,9 +93,7 @@ MlirValue lane_reverse(loom_builder *b, MlirValue vector) {
 
 /* ---- memory ---- */
 
-static MlirType lanes_ptr(MlirContext ctx) {
-  return mlirTypeParseGet(ctx, loom_str("!llvm.ptr"));
-}
+static MlirType lanes_ptr(MlirContext ctx) { return mlirTypeParseGet(ctx, loom_str("!llvm.ptr")); }
 
 MlirValue lane_address(loom_builder *b, MlirValue ptr, MlirValue offset, loom_dtype dtype) {
   MlirType offset_type = mlirValueGetType(offset), type = mlirValueGetType(ptr);
@@ -206,13 +204,15 @@ static MlirValue lanes_compare(loom_builder *b, const char *name, int64_t predic
 
 MlirValue lane_cmpi(loom_builder *b, const char *predicate, MlirValue x, MlirValue y) {
   int64_t i = 0;
-  while (i < 9 && strcmp(lanes_int_predicates[i], predicate) != 0) i++;
+  while (i < 9 && strcmp(lanes_int_predicates[i], predicate) != 0)
+    i++;
   return lanes_compare(b, "arith.cmpi", i, x, y);
 }
 
 MlirValue lane_cmpf(loom_builder *b, const char *predicate, MlirValue x, MlirValue y) {
   int64_t i = 0;
-  while (i < 15 && strcmp(lanes_float_predicates[i], predicate) != 0) i++;
+  while (i < 15 && strcmp(lanes_float_predicates[i], predicate) != 0)
+    i++;
   return lanes_compare(b, "arith.cmpf", i, x, y);
 }
 

@@ -1,5 +1,5 @@
-/* Lane primitives: what a group's lowering is written against. A lane is an element of a vector on a CPU and a thread
- * on a GPU, where every lane value is a scalar (width 1).
+/* Lane primitives: what a group's lowering is written against. A lane is an element of a vector on
+ * a CPU and a thread on a GPU, where every lane value is a scalar (width 1).
  *
  * Sections by file: lanes.c (types, constants, memory, reductions), math.c (polynomials, math.h).
  */
@@ -10,9 +10,11 @@
 
 typedef enum lanes_target { LANES_CPU, LANES_GPU } lanes_target;
 
-/* ---- types and constants ---------------------------------------------------------------------------------------- */
+/* ---- types and constants
+ * ---------------------------------------------------------------------------------------- */
 
-/* The register type of one element (signless integers, i1 for bool) or, for width > 1, of a vector of them. */
+/* The register type of one element (signless integers, i1 for bool) or, for width > 1, of a vector
+ * of them. */
 MlirType lane_type(MlirContext ctx, loom_dtype dtype, int width);
 /* The type of one element in memory: lane_type but i8 for bool. */
 MlirType lane_memory_type(MlirContext ctx, loom_dtype dtype, int width);
@@ -32,7 +34,9 @@ MlirValue lane_id(loom_builder *b, MlirType type);
 MlirValue lane_splat(loom_builder *b, MlirValue scalar, int width);
 MlirValue lane_extract(loom_builder *b, MlirValue vector, int lane);
 
-/* ---- memory ------------------------------------------------------------------------------------------------------ */
+/* ---- memory
+ * ------------------------------------------------------------------------------------------------------
+ */
 
 /* ptr + offset elements of this dtype. */
 MlirValue lane_address(loom_builder *b, MlirValue ptr, MlirValue offset, loom_dtype dtype);
@@ -40,11 +44,15 @@ MlirValue lane_address(loom_builder *b, MlirValue ptr, MlirValue offset, loom_dt
 MlirValue lane_load(loom_builder *b, MlirValue ptr, loom_dtype dtype, int width, MlirValue mask);
 void lane_store(loom_builder *b, MlirValue value, MlirValue ptr, loom_dtype dtype, MlirValue mask);
 /* Elements at ptr + offsets (a vector of i64). */
-MlirValue lane_gather(loom_builder *b, MlirValue ptr, MlirValue offsets, loom_dtype dtype, MlirValue mask);
-void lane_scatter(loom_builder *b, MlirValue value, MlirValue ptr, MlirValue offsets, loom_dtype dtype, MlirValue mask);
+MlirValue lane_gather(loom_builder *b, MlirValue ptr, MlirValue offsets, loom_dtype dtype,
+                      MlirValue mask);
+void lane_scatter(loom_builder *b, MlirValue value, MlirValue ptr, MlirValue offsets,
+                  loom_dtype dtype, MlirValue mask);
 MlirValue lane_reverse(loom_builder *b, MlirValue vector);
 
-/* ---- arithmetic --------------------------------------------------------------------------------------------------- */
+/* ---- arithmetic
+ * ---------------------------------------------------------------------------------------------------
+ */
 
 MlirValue lane_cmpi(loom_builder *b, const char *predicate, MlirValue x, MlirValue y);
 MlirValue lane_cmpf(loom_builder *b, const char *predicate, MlirValue x, MlirValue y);

@@ -1,12 +1,18 @@
 /* loom-lower: kernels to functions over bare pointers.
  *
- * Before: `loom.kernel @k` with a schedule. After: for each stage s a `func.func @k_s<s>` of the kernel ABI (buffers,
- * params, scratch, begin, end) -> status, in scf, arith, vector and llvm ops, and a private body function whose pointers
- * are noalias parameters, which pointers loaded from the array of buffers could not be. A pair that shares one
- * buffer is one parameter.
+ * Before: `loom.kernel @k` with a schedule. After: for each stage s a `func.func @k_s<s>` of the
+ * kernel ABI (buffers, params, scratch, begin, end) -> status, in scf, arith, vector and llvm ops,
+ * and a private body function whose pointers are noalias parameters, which pointers loaded from the
+ * array of buffers could not be. A pair that shares one buffer is one parameter.
  *
  * requires: loom-schedule. keeps: all but kernels. breaks: `loom.kernel` (erased).
  */
+#include <mlir-c/Dialect/Arith.h>
+#include <mlir-c/Dialect/Func.h>
+#include <mlir-c/Dialect/LLVM.h>
+#include <mlir-c/Dialect/SCF.h>
+#include <mlir-c/Dialect/Vector.h>
+
 #include "passes/lower.h"
 #include "passes/passes.h"
 
@@ -36,14 +42,14 @@ bool lower_analyze(lower *l, lower_nest *nest) {
 static MlirAttribute lower_unit(MlirContext ctx) { return mlirUnitAttrGet(ctx); }
 
 /* Appends func.func @name(types) -> i32 to `into` before the kernel; returns its entry block. */
-static MlirBlock lower_function(const lower_kernel *k, const char *name, intptr_t count, const MlirType *types,
-                                bool internal) {
+static MlirBlock lower_function(const lower_kernel *k, const char *name, intptr_t count,
+                                const MlirType *types, bool internal) {
   loom_builder b = loom_builder_before(k->op);
   MlirType i32 = mlirIntegerTypeGet(b.ctx, 32);
   MlirLocation locs[72];
   MlirAttribute arg_attrs[72];
-  MlirNamedAttribute noalias = mlirNamedAttributeGet(mlirIdentifierGet(b.ctx, loom_str("llvm.noalias")),
-                                                     lower_unit(b.ctx));
+  MlirNamedAttribute noalias =
+      mlirNamedAttributeGet(mlirIdentifierGet(b.ctx, loom_str("llvm.noalias")), lower_unit(b.ctx));
   for (intptr_t i = 0; i < count; i++) {
     bool pointer = internal && i < count - 3;
     locs[i] = b.loc;
@@ -148,7 +154,8 @@ static MlirValue lower_min(loom_builder *b, MlirValue x, MlirValue y) {
   return lane_select(b, lane_cmpi(b, "slt", x, y), x, y);
 }
 
-/* One vector: all results are made before any is stored, since a result may overwrite an operand. */
+/* One vector: all results are made before any is stored, since a result may overwrite an operand.
+ */
 static void lower_map_body(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   const lower_kernel *k = l->kernel;
   lower_value values[64];
@@ -178,7 +185,8 @@ static void lower_map_unit(lower *l, void *user, const MlirValue *carried, MlirV
   int64_t extent = nest->loops[nest->count - 1].extent;
   MlirValue low = lower_int(l, 0).v, high = lower_int(l, extent).v;
   if (map->schedule.blocks > 1) {
-    MlirValue blocks = lower_int(l, map->schedule.blocks).v, size = lower_int(l, map->schedule.block).v;
+    MlirValue blocks = lower_int(l, map->schedule.blocks).v,
+              size = lower_int(l, map->schedule.block).v;
     row = lane_op2(&b, "arith.divui", unit, blocks);
     low = lane_op2(&b, "arith.muli", lane_op2(&b, "arith.remui", unit, blocks), size);
     high = lower_min(&b, lane_op2(&b, "arith.addi", low, size), high);
@@ -211,10 +219,12 @@ static void lower_map_kernel(lower *l, const lower_nest *nest) {
 
 /* ---- the pass ---- */
 
-static bool lower_stage(const lower_kernel *kernel, loom_arena *arena, lower *analysis, const lower_nest *nest) {
+static bool lower_stage(const lower_kernel *kernel, loom_arena *arena, lower *analysis,
+                        const lower_nest *nest) {
   MlirStringRef symbol = loom_get_str(kernel->op, "sym_name");
-  char name[256], body[256];
-  snprintf(name, sizeof name, "%.*s_s0", (int)(symbol.length < 200 ? symbol.length : 200), symbol.data);
+  char name[256], body[272];
+  snprintf(name, sizeof name, "%.*s_s0", (int)(symbol.length < 200 ? symbol.length : 200),
+           symbol.data);
   snprintf(body, sizeof body, "%s_body", name);
   lower l;
   lower_init(&l, kernel, arena, false);
@@ -244,20 +254,16 @@ static bool lower_one(MlirOperation op, void *user) {
   return ok;
 }
 
-/* The C API loads a dialect when an op of it is first parsed; building needs it before. */
-static void lower_load_dialects(MlirContext ctx) {
-  static const char *const names[] = {"arith", "func", "llvm", "scf", "vector"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    mlirContextGetOrLoadDialect(ctx, loom_str(names[i]));
-}
-
 static bool lower_run(MlirOperation root) {
-  lower_load_dialects(mlirOperationGetContext(root));
   MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(root, 0));
   return !block.ptr || loom_walk_block(block, lower_one, NULL);
 }
 
 MlirPass loom_make_lower_pass(void) {
-  return loom_pass_create("loom-lower", "loom-lower", "Lower kernels to functions over bare pointers",
-                          "builtin.module", lower_run);
+  MlirDialectHandle dialects[] = {mlirGetDialectHandle__arith__(), mlirGetDialectHandle__func__(),
+                                  mlirGetDialectHandle__llvm__(), mlirGetDialectHandle__scf__(),
+                                  mlirGetDialectHandle__vector__()};
+  return loom_pass_create_with("loom-lower", "loom-lower",
+                               "Lower kernels to functions over bare pointers", "builtin.module",
+                               lower_run, 5, dialects);
 }

@@ -1,12 +1,14 @@
 /* Lowering of kernels: shared between loom-schedule and loom-lower.
  *
- * A kernel computes its results over a domain, a box of loop variables. Every value inside is a function of an index,
- * one affine form of the variables for each dimension (or an opaque value where it is not affine), so that views cost
- * nothing: they only change the index on the way to the loads. Values are made on demand, from the yields backwards,
- * each at the outermost loop at which all that it depends on is known, as a scalar where no lane differs.
+ * A kernel computes its results over a domain, a box of loop variables. Every value inside is a
+ * function of an index, one affine form of the variables for each dimension (or an opaque value
+ * where it is not affine), so that views cost nothing: they only change the index on the way to the
+ * loads. Values are made on demand, from the yields backwards, each at the outermost loop at which
+ * all that it depends on is known, as a scalar where no lane differs.
  *
- * Sections by file: lower_kernel.c (parsing), lower_index.c (index forms, views), lower_emit.c (values on demand),
- * lower_scalar.c (arithmetic of one op), lower_nest.c (loops), lower_reduce.c, lower_scan.c, lower_move.c, lower.c.
+ * Sections by file: lower_kernel.c (parsing), lower_index.c (index forms, views), lower_emit.c
+ * (values on demand), lower_scalar.c (arithmetic of one op), lower_nest.c (loops), lower_reduce.c,
+ * lower_scan.c, lower_move.c, lower.c.
  */
 #ifndef LOOM_LOWER_H
 #define LOOM_LOWER_H
@@ -16,7 +18,8 @@
 #define LOWER_VARS 20
 #define LOWER_SCOPES 24
 
-/* ---- lower_kernel.c: a loom.kernel as plain C ------------------------------------------------------------------- */
+/* ---- lower_kernel.c: a loom.kernel as plain C
+ * ------------------------------------------------------------------- */
 
 typedef struct lower_buffer {
   MlirValue value; /* block argument, or the yielded value */
@@ -38,10 +41,13 @@ typedef struct lower_kernel {
   int vector_bytes;
 } lower_kernel;
 
-/* False after a diagnostic. Reads `loom.target` and `loom.vector` (bytes) of the enclosing module. */
+/* False after a diagnostic. Reads `loom.target` and `loom.vector` (bytes) of the enclosing module.
+ */
 bool lower_kernel_parse(MlirOperation op, loom_arena *arena, lower_kernel *out);
 
-/* ---- lower_index.c ------------------------------------------------------------------------------------------------- */
+/* ---- lower_index.c
+ * -------------------------------------------------------------------------------------------------
+ */
 
 /* constant + sum of coef[v] * variable v + opaque, for one dimension. */
 typedef struct lower_index {
@@ -52,7 +58,8 @@ typedef struct lower_index {
   uint32_t opaque_vars; /* what `opaque` depends on, as a bit set */
 } lower_index;
 
-/* An index of a value, interned: equal indices are one pointer. `guard`: loads happen only where it is true. */
+/* An index of a value, interned: equal indices are one pointer. `guard`: loads happen only where it
+ * is true. */
 typedef struct lower_at {
   int64_t rank;
   MlirValue guard;
@@ -63,7 +70,8 @@ typedef struct lower_at {
 
 typedef struct lower_var {
   int64_t extent;
-  MlirValue iv; /* i64 (of lane 0 for the lane variable); null: always 0, or folded into an inner variable */
+  MlirValue iv; /* i64 (of lane 0 for the lane variable); null: always 0, or folded into an inner
+                   variable */
   int level;
 } lower_var;
 
@@ -121,7 +129,8 @@ lower_at *lower_at_new(lower *l, int64_t rank);
 const lower_at *lower_at_intern(lower *l, lower_at *at);
 /* dims[d] is variable first + d. */
 const lower_at *lower_at_identity(lower *l, int64_t rank, int first);
-/* The index of operand `i` of a view (broadcast, reshape, transpose, slice) or of an elementwise op. */
+/* The index of operand `i` of a view (broadcast, reshape, transpose, slice) or of an elementwise
+ * op. */
 const lower_at *lower_at_operand(lower *l, MlirOperation op, loom_opcode code, const lower_at *at);
 /* Smallest and largest value of an affine form; false when it has an opaque part. */
 bool lower_index_range(const lower *l, const lower_index *index, int64_t *low, int64_t *high);
@@ -130,7 +139,8 @@ uint32_t lower_index_vars(const lower_index *index);
 /* Scope in which the index is known. */
 int lower_index_level(const lower *l, const lower_index *index);
 bool lower_index_lanes(const lower *l, const lower_index *index);
-/* The index of lane 0 as a scalar; false when it is 0 (parts that differ between lanes are left out). */
+/* The index of lane 0 as a scalar; false when it is 0 (parts that differ between lanes are left
+ * out). */
 bool lower_index_base(lower *l, const lower_index *index, lower_value *out);
 /* The index as a value: of lane 0, or of every lane when it differs (or `lanes` asks). */
 lower_value lower_index_value(lower *l, const lower_index *index);
@@ -139,14 +149,17 @@ void lower_index_opaque(lower *l, lower_value value, uint32_t vars, lower_index 
 void lower_index_divmod(lower *l, const lower_index *index, int64_t divisor, lower_index *quotient,
                         lower_index *remainder);
 
-/* ---- lower_emit.c ---------------------------------------------------------------------------------------------------- */
+/* ---- lower_emit.c
+ * ----------------------------------------------------------------------------------------------------
+ */
 
 void lower_init(lower *l, const lower_kernel *kernel, loom_arena *arena, bool dry);
 bool lower_fail(lower *l, MlirOperation op, const char *text);
 loom_builder lower_at_level(const lower *l, int level);
 /* The value of a tensor at an index. Null after a failure. */
 lower_value lower_emit(lower *l, MlirValue value, const lower_at *at);
-/* Fixes the value of a tensor at an index (null: at any index), for what a reduction or an earlier loop has made. */
+/* Fixes the value of a tensor at an index (null: at any index), for what a reduction or an earlier
+ * loop has made. */
 void lower_bind(lower *l, MlirValue value, const lower_at *at, lower_value is);
 void lower_unbind_all(lower *l);
 /* Every lane of a value as the current width wants it. */
@@ -157,22 +170,28 @@ void lower_store(lower *l, int result, const lower_at *at, lower_value value);
 void lower_flag(lower *l, lower_value condition, uint32_t flag);
 lower_value lower_int(lower *l, int64_t value); /* i64 at the outermost scope */
 
-/* ---- lower_move.c: pad, concatenate, update_slice, gather, iota --------------------------------------------------------- */
+/* ---- lower_move.c: pad, concatenate, update_slice, gather, iota
+ * --------------------------------------------------------- */
 
 lower_value lower_emit_move(lower *l, MlirOperation op, loom_opcode code, const lower_at *at);
 
-/* ---- lower_scalar.c: arithmetic of one op on registers --------------------------------------------------------------------- */
+/* ---- lower_scalar.c: arithmetic of one op on registers
+ * --------------------------------------------------------------------- */
 
-/* `dtype`: of the operands; `args` have one shape of lanes. Null when there is none for this dtype. */
+/* `dtype`: of the operands; `args` have one shape of lanes. Null when there is none for this dtype.
+ */
 MlirValue lower_scalar(lower *l, loom_builder *b, MlirOperation op, loom_opcode code,
                        loom_dtype dtype, MlirValue *args);
 /* `l` takes the invalid flag of a float that fits no integer. */
 MlirValue lower_convert(lower *l, loom_builder *b, MlirValue value, loom_dtype from, loom_dtype to);
 /* sum, prod, min, max, and, or of two registers. */
-MlirValue lower_combine(loom_builder *b, const char *kind, loom_dtype dtype, MlirValue x, MlirValue y);
+MlirValue lower_combine(loom_builder *b, const char *kind, loom_dtype dtype, MlirValue x,
+                        MlirValue y);
 int lower_cost(loom_opcode code, loom_dtype dtype);
 
-/* ---- lower_nest.c: loops ------------------------------------------------------------------------------------------------------- */
+/* ---- lower_nest.c: loops
+ * -------------------------------------------------------------------------------------------------------
+ */
 
 typedef struct lower_loop {
   int var; /* innermost variable of those folded into it */
@@ -191,10 +210,10 @@ void lower_nest_build(const lower *l, int first, int count, lower_nest *out);
 
 typedef void (*lower_body)(lower *l, void *user, const MlirValue *carried, MlirValue *next);
 
-/* scf.for over [low, high) by `step` (i64 values) around a scope; `var` (or -1) takes the induction variable.
- * Carried values start as `inits`; their last values go to `out`. */
-void lower_for(lower *l, MlirValue low, MlirValue high, MlirValue step, int var, int carried, const MlirValue *inits,
-               lower_body body, void *user, MlirValue *out);
+/* scf.for over [low, high) by `step` (i64 values) around a scope; `var` (or -1) takes the induction
+ * variable. Carried values start as `inits`; their last values go to `out`. */
+void lower_for(lower *l, MlirValue low, MlirValue high, MlirValue step, int var, int carried,
+               const MlirValue *inits, lower_body body, void *user, MlirValue *out);
 void lower_push(lower *l, MlirBlock block);
 void lower_pop(lower *l);
 
@@ -206,18 +225,22 @@ typedef struct lower_lanes {
   lower_tail tail;
 } lower_lanes;
 
-/* The lane loop over [low, high): its whole vectors, then the rest. `low` is a multiple of the width. In a masked tail
- * carried values have full width and `mask` is set; in a scalar tail the width is 1, and carried values are scalars. */
+/* The lane loop over [low, high): its whole vectors, then the rest. `low` is a multiple of the
+ * width. In a masked tail carried values have full width and `mask` is set; in a scalar tail the
+ * width is 1, and carried values are scalars. */
 MlirValue lower_lane_split(lower *l, const lower_lanes *lanes, MlirValue high);
-void lower_lane_main(lower *l, const lower_lanes *lanes, MlirValue low, MlirValue split, int carried,
-                     const MlirValue *inits, lower_body body, void *user, MlirValue *out);
-void lower_lane_tail(lower *l, const lower_lanes *lanes, MlirValue split, MlirValue high, int carried,
-                     const MlirValue *inits, lower_body body, void *user, MlirValue *out);
+void lower_lane_main(lower *l, const lower_lanes *lanes, MlirValue low, MlirValue split,
+                     int carried, const MlirValue *inits, lower_body body, void *user,
+                     MlirValue *out);
+void lower_lane_tail(lower *l, const lower_lanes *lanes, MlirValue split, MlirValue high,
+                     int carried, const MlirValue *inits, lower_body body, void *user,
+                     MlirValue *out);
 
 /* Gives the variables of all loops but the last their values for one row, counted in C order. */
 void lower_row_vars(lower *l, const lower_nest *nest, int loops, MlirValue row);
 
-/* ---- the schedule (schedule.c makes it, lower.c follows it) ------------------------------------------------------------------------ */
+/* ---- the schedule (schedule.c makes it, lower.c follows it)
+ * ------------------------------------------------------------------------ */
 
 /* A unit is `block` lanes of one row; a chunk is `units` units. */
 typedef struct lower_schedule {

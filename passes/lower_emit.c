@@ -1,4 +1,5 @@
-/* Values on demand (lower.h): each is made once for an index, in the outermost scope that knows all it needs. */
+/* Values on demand (lower.h): each is made once for an index, in the outermost scope that knows all
+ * it needs. */
 #include "passes/lower.h"
 
 #include <stdio.h>
@@ -141,7 +142,8 @@ static MlirValue emit_repeat_first(lower *l, loom_builder *b, MlirValue value) {
 /* ---- loads and stores ---- */
 
 /* The offset in elements of an index into a buffer. */
-static void emit_offset(lower *l, const lower_buffer *buffer, const lower_at *at, lower_index *out) {
+static void emit_offset(lower *l, const lower_buffer *buffer, const lower_at *at,
+                        lower_index *out) {
   memset(out, 0, sizeof *out);
   lower_at *linear = lower_at_new(l, buffer->type.rank);
   if (!linear) return;
@@ -174,7 +176,8 @@ static void emit_offset(lower *l, const lower_buffer *buffer, const lower_at *at
   }
 }
 
-static void emit_record(lower *l, const lower_index *offset, loom_dtype dtype, bool store, int operand) {
+static void emit_record(lower *l, const lower_index *offset, loom_dtype dtype, bool store,
+                        int operand) {
   if (l->access_count == l->access_capacity) {
     int capacity = l->access_capacity ? 2 * l->access_capacity : 16;
     lower_access *grown = loom_arena_alloc(l->arena, sizeof *grown * (size_t)capacity);
@@ -182,8 +185,7 @@ static void emit_record(lower *l, const lower_index *offset, loom_dtype dtype, b
       l->failed = true;
       return;
     }
-    if (l->access_count)
-      memcpy(grown, l->accesses, sizeof *grown * (size_t)l->access_count);
+    if (l->access_count) memcpy(grown, l->accesses, sizeof *grown * (size_t)l->access_count);
     l->accesses = grown;
     l->access_capacity = capacity;
   }
@@ -232,7 +234,8 @@ typedef struct emit_place {
 
 static emit_place emit_locate(lower *l, MlirValue ptr, lower_index *offset, loom_dtype dtype) {
   emit_place place = {{NULL}, {NULL}, 0, false, false};
-  int64_t lane_coef = l->lane_var >= 0 && l->vars[l->lane_var].iv.ptr ? offset->coef[l->lane_var] : 0;
+  int64_t lane_coef =
+      l->lane_var >= 0 && l->vars[l->lane_var].iv.ptr ? offset->coef[l->lane_var] : 0;
   bool vector = offset->opaque.ptr && mlirTypeIsAVector(mlirValueGetType(offset->opaque));
   place.wide = lower_index_lanes(l, offset);
   place.reversed = lane_coef == -1 && !vector && l->width > 1;
@@ -243,7 +246,8 @@ static emit_place emit_locate(lower *l, MlirValue ptr, lower_index *offset, loom
   loom_builder b = lower_at_level(l, place.level);
   MlirType type = lane_int(b.ctx, 64, l->width);
   if (lane_coef)
-    place.offsets = lane_op2(&b, "arith.muli", lane_id(&b, type), lane_const_int(&b, type, lane_coef));
+    place.offsets =
+        lane_op2(&b, "arith.muli", lane_id(&b, type), lane_const_int(&b, type, lane_coef));
   if (vector)
     place.offsets = place.offsets.ptr ? lane_op2(&b, "arith.addi", place.offsets, offset->opaque)
                                       : offset->opaque;
@@ -251,17 +255,19 @@ static emit_place emit_locate(lower *l, MlirValue ptr, lower_index *offset, loom
 }
 
 /* A guarded scalar load reads element 0 instead, whose place exists. */
-static lower_value emit_load_one(lower *l, MlirValue ptr, const emit_place *place, const lower_at *at,
-                                 loom_dtype dtype) {
+static lower_value emit_load_one(lower *l, MlirValue ptr, const emit_place *place,
+                                 const lower_at *at, loom_dtype dtype) {
   int level = place->level > emit_guard_level(at) ? place->level : emit_guard_level(at);
   loom_builder b = lower_at_level(l, level);
   MlirValue address = place->address;
   if (at->guard.ptr) address = lane_select(&b, at->guard, address, ptr);
-  lower_value out = {lane_load(&b, address, dtype, 1, (MlirValue){NULL}), level, place->wide, dtype};
+  lower_value out = {lane_load(&b, address, dtype, 1, (MlirValue){NULL}), level, place->wide,
+                     dtype};
   return out;
 }
 
-static lower_value emit_load(lower *l, const lower_buffer *buffer, int operand, const lower_at *at) {
+static lower_value emit_load(lower *l, const lower_buffer *buffer, int operand,
+                             const lower_at *at) {
   lower_index offset;
   loom_dtype dtype = buffer->type.dtype;
   lower_value out = {{NULL}, 0, false, dtype};
@@ -380,8 +386,8 @@ void lower_flag(lower *l, lower_value condition, uint32_t flag) {
   lane_store(&b, lane_op2(&b, "arith.ori", old, bits), l->status, LOOM_I32, (MlirValue){NULL});
 }
 
-static lower_value emit_elementwise(lower *l, MlirOperation op, loom_opcode code, const lower_at *at,
-                                    loom_dtype dtype) {
+static lower_value emit_elementwise(lower *l, MlirOperation op, loom_opcode code,
+                                    const lower_at *at, loom_dtype dtype) {
   lower_value args[3], out = {{NULL}, 0, false, dtype};
   intptr_t count = mlirOperationGetNumOperands(op);
   if (count > 3) lower_fail(l, op, "too many operands");
@@ -408,7 +414,8 @@ static lower_value emit_op(lower *l, MlirOperation op, const lower_at *at) {
   lower_value none = {{NULL}, 0, false, LOOM_I64};
   loom_opcode code;
   loom_type type;
-  if (!loom_opcode_of(op, &code) || !loom_type_from_mlir(mlirValueGetType(loom_result(op, 0)), &type)) {
+  if (!loom_opcode_of(op, &code) ||
+      !loom_type_from_mlir(mlirValueGetType(loom_result(op, 0)), &type)) {
     lower_fail(l, op, "not an op of a group");
     return none;
   }

@@ -1,8 +1,8 @@
 /* Index forms and how views change them (lower.h).
  *
- * A reshape keeps an index affine where it can: dimensions are taken in groups of equal products, as NumPy does; within a
- * group the linear index is divided by each size, and a division whose terms split into multiples of the divisor and a
- * rest that stays below it needs no instruction.
+ * A reshape keeps an index affine where it can: dimensions are taken in groups of equal products,
+ * as NumPy does; within a group the linear index is divided by each size, and a division whose
+ * terms split into multiples of the divisor and a rest that stays below it needs no instruction.
  */
 #include "passes/lower.h"
 
@@ -31,8 +31,7 @@ const lower_at *lower_at_intern(lower *l, lower_at *at) {
       l->failed = true;
       return at;
     }
-    if (l->interned_count)
-      memcpy(grown, l->interned, sizeof *grown * (size_t)l->interned_count);
+    if (l->interned_count) memcpy(grown, l->interned, sizeof *grown * (size_t)l->interned_count);
     l->interned = grown;
     l->interned_capacity = capacity;
   }
@@ -88,7 +87,8 @@ static MlirValue index_term(loom_builder *b, MlirValue sum, MlirValue iv, int64_
   return sum.ptr ? lane_op2(b, "arith.addi", sum, iv) : iv;
 }
 
-/* Terms are added from the outermost scope inwards, so that each partial sum is made where it is known. */
+/* Terms are added from the outermost scope inwards, so that each partial sum is made where it is
+ * known. */
 bool lower_index_base(lower *l, const lower_index *index, lower_value *out) {
   lower_value sum = {{NULL}, 0, false, LOOM_I64};
   if (index->constant) sum = lower_int(l, index->constant);
@@ -165,7 +165,8 @@ void lower_index_divmod(lower *l, const lower_index *index, int64_t divisor, low
     else
       rest.coef[v] = index->coef[v];
   }
-  if (!index->opaque.ptr && lower_index_range(l, &rest, &low, &high) && low >= 0 && high < divisor) {
+  if (!index->opaque.ptr && lower_index_range(l, &rest, &low, &high) && low >= 0 &&
+      high < divisor) {
     *quotient = multiple;
     *remainder = rest;
     return;
@@ -197,8 +198,8 @@ static void index_add_opaque(lower *l, lower_index *sum, const lower_index *inde
     total.level = x.level > y.level ? x.level : y.level;
     loom_builder b = lower_at_level(l, total.level);
     int width = x.lanes || y.lanes ? l->width : 1;
-    total.v = index_term(&b, y.v.ptr ? lane_splat(&b, y.v, width) : y.v,
-                         lane_splat(&b, x.v, width), scale);
+    total.v = index_term(&b, y.v.ptr ? lane_splat(&b, y.v, width) : y.v, lane_splat(&b, x.v, width),
+                         scale);
   }
   lower_index opaque;
   lower_index_opaque(l, total, vars, &opaque);
@@ -240,7 +241,8 @@ static void index_reshape(lower *l, const loom_type *from, const loom_type *to, 
       stride *= to->dims[d];
     }
     int last = first_i; /* the outermost dimension that is not 1 takes what is left */
-    while (last < i - 1 && from->dims[last] == 1) last++;
+    while (last < i - 1 && from->dims[last] == 1)
+      last++;
     for (int d = i - 1; d > last; d--) {
       if (from->dims[d] == 1) continue;
       lower_index quotient;

@@ -6,10 +6,12 @@
 static bool kernel_strides(MlirOperation op, MlirAttribute all, int index, lower_buffer *out) {
   if (index >= mlirArrayAttrGetNumElements(all))
     return loom_emit_error(mlirOperationGetLocation(op), "kernel lacks strides of value %d", index);
-  intptr_t count = loom_attr_read_i64s(mlirArrayAttrGetElement(all, index), out->strides, LOOM_MAX_RANK);
+  intptr_t count =
+      loom_attr_read_i64s(mlirArrayAttrGetElement(all, index), out->strides, LOOM_MAX_RANK);
   if (count != out->type.rank)
-    return loom_emit_error(mlirOperationGetLocation(op), "kernel has %d strides for a value of rank %d",
-                           (int)count, (int)out->type.rank);
+    return loom_emit_error(mlirOperationGetLocation(op),
+                           "kernel has %d strides for a value of rank %d", (int)count,
+                           (int)out->type.rank);
   return true;
 }
 
@@ -58,7 +60,8 @@ static bool kernel_slots(MlirOperation op, lower_kernel *out) {
   if (scalar_count > 64 || out->result_count > 64 || out->operand_count > 64)
     return loom_emit_error(loc, "kernel has too many operands");
   for (intptr_t i = 0; i < scalar_count; i++) {
-    if (scalars[i] < 0 || scalars[i] >= out->operand_count || out->operands[scalars[i]].type.rank != 0)
+    if (scalars[i] < 0 || scalars[i] >= out->operand_count ||
+        out->operands[scalars[i]].type.rank != 0)
       return loom_emit_error(loc, "kernel scalar %d is no 0-d operand", (int)i);
     out->operands[scalars[i]].scalar = (int)i;
   }
@@ -83,21 +86,24 @@ bool lower_kernel_parse(MlirOperation op, loom_arena *arena, lower_kernel *out) 
   out->arena = arena;
   out->block = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
   MlirOperation yield = mlirBlockGetTerminator(out->block);
-  if (!yield.ptr || !loom_is(yield, "loom.yield")) return loom_emit_error(loc, "kernel has no yield");
+  if (!yield.ptr || !loom_is(yield, "loom.yield"))
+    return loom_emit_error(loc, "kernel has no yield");
   MlirAttribute strides = loom_get_attr(op, "strides");
   if (!strides.ptr || !mlirAttributeIsAArray(strides))
     return loom_emit_error(loc, "kernel has no strides");
   out->operand_count = (int)mlirBlockGetNumArguments(out->block);
   out->result_count = (int)mlirOperationGetNumOperands(yield);
   size_t bytes = sizeof *out->operands;
-  out->operands = loom_arena_alloc(arena, bytes * (size_t)(out->operand_count + out->result_count + 1));
+  out->operands =
+      loom_arena_alloc(arena, bytes * (size_t)(out->operand_count + out->result_count + 1));
   if (!out->operands) return loom_emit_error(loc, "out of memory");
   out->results = out->operands + out->operand_count;
   for (int i = 0; i < out->operand_count; i++)
     if (!kernel_buffer(op, strides, i, mlirBlockGetArgument(out->block, i), &out->operands[i]))
       return false;
   for (int i = 0; i < out->result_count; i++)
-    if (!kernel_buffer(op, strides, out->operand_count + i, loom_operand(yield, i), &out->results[i]))
+    if (!kernel_buffer(op, strides, out->operand_count + i, loom_operand(yield, i),
+                       &out->results[i]))
       return false;
   kernel_options(op, out);
   return kernel_slots(op, out);

@@ -5,7 +5,8 @@ static lower_value move_iota(lower *l, MlirOperation op, const lower_at *at) {
   loom_type type;
   lower_value out = {{NULL}, 0, false, LOOM_I64};
   int64_t axis = loom_get_i64(op, "axis", 0);
-  if (!loom_type_from_mlir(mlirValueGetType(loom_result(op, 0)), &type) || axis < 0 || axis >= at->rank) {
+  if (!loom_type_from_mlir(mlirValueGetType(loom_result(op, 0)), &type) || axis < 0 ||
+      axis >= at->rank) {
     lower_fail(l, op, "a bad axis");
     return out;
   }

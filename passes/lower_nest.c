@@ -121,8 +121,9 @@ MlirValue lower_lane_split(lower *l, const lower_lanes *lanes, MlirValue high) {
   return lane_op2(&b, "arith.andi", high, mask);
 }
 
-void lower_lane_main(lower *l, const lower_lanes *lanes, MlirValue low, MlirValue split, int carried,
-                     const MlirValue *inits, lower_body body, void *user, MlirValue *out) {
+void lower_lane_main(lower *l, const lower_lanes *lanes, MlirValue low, MlirValue split,
+                     int carried, const MlirValue *inits, lower_body body, void *user,
+                     MlirValue *out) {
   l->lane_var = lanes->var;
   l->width = lanes->width;
   MlirValue step = lower_int(l, lanes->width).v;
@@ -149,8 +150,9 @@ static void nest_masked(lower *l, void *user, const MlirValue *carried, MlirValu
   l->mask.ptr = NULL;
 }
 
-void lower_lane_tail(lower *l, const lower_lanes *lanes, MlirValue split, MlirValue high, int carried,
-                     const MlirValue *inits, lower_body body, void *user, MlirValue *out) {
+void lower_lane_tail(lower *l, const lower_lanes *lanes, MlirValue split, MlirValue high,
+                     int carried, const MlirValue *inits, lower_body body, void *user,
+                     MlirValue *out) {
   nest_tail tail = {lanes, high, body, user};
   bool masked = lanes->tail == LOWER_TAIL_MASK;
   for (int i = 0; i < carried; i++)

@@ -69,8 +69,9 @@ static MlirValue scalar_shift(const scalar_args *a, bool left) {
 }
 
 /* A loop of a fixed number of iterations over registers, built in the current block. */
-static MlirOperation scalar_loop(const scalar_args *a, int64_t count, int carried, const MlirValue *inits,
-                                 MlirValue (*step)(const scalar_args *, loom_builder *, MlirValue *)) {
+static MlirOperation
+scalar_loop(const scalar_args *a, int64_t count, int carried, const MlirValue *inits,
+            MlirValue (*step)(const scalar_args *, loom_builder *, MlirValue *)) {
   MlirType i64 = mlirIntegerTypeGet(a->b->ctx, 64), types[5] = {i64};
   MlirLocation locs[5];
   MlirValue args[4], operands[7];
@@ -110,7 +111,8 @@ static MlirValue scalar_int_pow(const scalar_args *a) {
   return loom_result(scalar_loop(a, scalar_bits(a), 3, inits, scalar_pow_step), 0);
 }
 
-/* Binary gcd would need a data-dependent count; Euclid's takes at most 1.44 steps a bit, and stands still at (x, 0). */
+/* Binary gcd would need a data-dependent count; Euclid's takes at most 1.44 steps a bit, and stands
+ * still at (x, 0). */
 static MlirValue scalar_gcd_step(const scalar_args *a, loom_builder *b, MlirValue *v) {
   MlirValue zero = lane_const_int(b, a->type, 0), one = lane_const_int(b, a->type, 1);
   MlirValue done = lane_cmpi(b, "eq", v[1], zero);
@@ -124,7 +126,8 @@ static MlirValue scalar_gcd_step(const scalar_args *a, loom_builder *b, MlirValu
 static MlirValue scalar_int_abs(const scalar_args *a, MlirValue x) {
   if (!loom_dtype_is_signed(a->dtype)) return x;
   MlirValue zero = scalar_int(a, 0);
-  return lane_select(a->b, lane_cmpi(a->b, "slt", x, zero), lane_op2(a->b, "arith.subi", zero, x), x);
+  return lane_select(a->b, lane_cmpi(a->b, "slt", x, zero), lane_op2(a->b, "arith.subi", zero, x),
+                     x);
 }
 
 static MlirValue scalar_gcd(const scalar_args *a) {
@@ -205,7 +208,8 @@ static MlirValue scalar_bool(const scalar_args *a) {
 
 /* ---- floats ---- */
 
-/* np.maximum: NaN if either is. One ordered comparison is x86's max; the other operand's NaN is put back. */
+/* np.maximum: NaN if either is. One ordered comparison is x86's max; the other operand's NaN is put
+ * back. */
 static MlirValue scalar_float_extreme(const scalar_args *a, bool max) {
   const char *predicate = max ? "ogt" : "olt";
   MlirValue r = lane_select(a->b, lane_cmpf(a->b, predicate, a->x, a->y), a->x, a->y);
@@ -220,9 +224,9 @@ static MlirValue scalar_float_fextreme(const scalar_args *a, bool max) {
 
 static MlirValue scalar_float_sign(const scalar_args *a) {
   MlirValue zero = scalar_float(a, 0);
-  MlirValue unit = lane_select(a->b, lane_cmpf(a->b, "ogt", a->x, zero), scalar_float(a, 1),
-                               lane_select(a->b, lane_cmpf(a->b, "olt", a->x, zero),
-                                           scalar_float(a, -1), zero));
+  MlirValue unit =
+      lane_select(a->b, lane_cmpf(a->b, "ogt", a->x, zero), scalar_float(a, 1),
+                  lane_select(a->b, lane_cmpf(a->b, "olt", a->x, zero), scalar_float(a, -1), zero));
   return lane_select(a->b, lane_cmpf(a->b, "uno", a->x, a->x), a->x, unit);
 }
 
@@ -239,11 +243,15 @@ static MlirValue scalar_predicate(const scalar_args *a) {
   MlirValue raw = loom_build1(b, "arith.bitcast", a->x, ints);
   if (a->code == LOOM_OP_SIGNBIT) return lane_cmpi(b, "slt", raw, lane_const_int(b, ints, 0));
   /* By the exponent's bits, so that a signalling NaN raises nothing. */
-  int64_t infinity = bits == 64 ? 0x7ff0000000000000 : bits == 32 ? 0x7f800000
-                                                   : a->dtype == LOOM_F16 ? 0x7c00 : 0x7f80;
+  int64_t infinity = bits == 64             ? 0x7ff0000000000000
+                     : bits == 32           ? 0x7f800000
+                     : a->dtype == LOOM_F16 ? 0x7c00
+                                            : 0x7f80;
   int64_t magnitude = bits == 64 ? INT64_MAX : (int64_t)((1ull << (bits - 1)) - 1);
   raw = lane_op2(b, "arith.andi", raw, lane_const_int(b, ints, magnitude));
-  const char *predicate = a->code == LOOM_OP_IS_NAN ? "sgt" : a->code == LOOM_OP_IS_INF ? "eq" : "slt";
+  const char *predicate = a->code == LOOM_OP_IS_NAN   ? "sgt"
+                          : a->code == LOOM_OP_IS_INF ? "eq"
+                                                      : "slt";
   return lane_cmpi(b, predicate, raw, lane_const_int(b, ints, infinity));
 }
 
@@ -290,7 +298,8 @@ static MlirValue scalar_compare(const scalar_args *a, MlirStringRef direction) {
   return (MlirValue){NULL};
 }
 
-MlirValue lower_combine(loom_builder *b, const char *kind, loom_dtype dtype, MlirValue x, MlirValue y) {
+MlirValue lower_combine(loom_builder *b, const char *kind, loom_dtype dtype, MlirValue x,
+                        MlirValue y) {
   static const struct {
     const char *kind;
     loom_opcode code;
@@ -306,9 +315,9 @@ MlirValue lower_combine(loom_builder *b, const char *kind, loom_dtype dtype, Mli
   return (MlirValue){NULL};
 }
 
-/* Float to integer as C compiled for x86-64 does it: 32 and 64 bits signed by cvttss2si, which gives the lowest
- * value out of range; narrower types by way of 32 bits, and uint32 by way of 64. The conversion itself is poison out of
- * range in LLVM, so the operand is replaced there first. */
+/* Float to integer as C compiled for x86-64 does it: 32 and 64 bits signed by cvttss2si, which
+ * gives the lowest value out of range; narrower types by way of 32 bits, and uint32 by way of 64.
+ * The conversion itself is poison out of range in LLVM, so the operand is replaced there first. */
 static MlirValue scalar_to_int(lower *l, loom_builder *b, MlirValue value, loom_dtype from,
                                loom_dtype to) {
   MlirType shape = mlirValueGetType(value);
@@ -324,22 +333,27 @@ static MlirValue scalar_to_int(lower *l, loom_builder *b, MlirValue value, loom_
   MlirValue fits = lane_op2(b, "arith.andi", lane_cmpf(b, "oge", source, low),
                             lane_cmpf(b, "olt", source, high));
   if (from == LOOM_F64 && bits == 32) /* -2147483648.5 truncates into range */
-    fits = lane_op2(b, "arith.andi", lane_cmpf(b, "ogt", source, lane_const_float(b, shape, -limit - 1)),
+    fits = lane_op2(b, "arith.andi",
+                    lane_cmpf(b, "ogt", source, lane_const_float(b, shape, -limit - 1)),
                     lane_cmpf(b, "olt", source, high));
   MlirType i1 = lane_like(shape, mlirIntegerTypeGet(b->ctx, 1));
   scalar_args a = {l, b, LOOM_OP_CONVERT, from, shape, value, {NULL}};
-  if (l) scalar_flag(&a, lane_op2(b, "arith.xori", fits, lane_const_int(b, i1, -1)), LOOM_FP_INVALID);
+  if (l)
+    scalar_flag(&a, lane_op2(b, "arith.xori", fits, lane_const_int(b, i1, -1)), LOOM_FP_INVALID);
   MlirValue safe = lane_select(b, fits, source, lane_const_float(b, shape, 0));
   MlirValue out = loom_build1(b, "arith.fptosi", safe, wide);
   MlirValue lowest = lane_const_int(b, wide, bits == 64 ? INT64_MIN : INT32_MIN);
   out = lane_select(b, fits, out, lowest);
-  if (top.ptr) out = lane_op2(b, "arith.xori", out, lane_select(b, top, lowest, lane_const_int(b, wide, 0)));
+  if (top.ptr)
+    out = lane_op2(b, "arith.xori", out, lane_select(b, top, lowest, lane_const_int(b, wide, 0)));
   unsigned want = (unsigned)loom_dtype_size(to) * 8;
-  if (want < bits) out = loom_build1(b, "arith.trunci", out, lane_like(shape, mlirIntegerTypeGet(b->ctx, want)));
+  if (want < bits)
+    out = loom_build1(b, "arith.trunci", out, lane_like(shape, mlirIntegerTypeGet(b->ctx, want)));
   return out;
 }
 
-MlirValue lower_convert(lower *l, loom_builder *b, MlirValue value, loom_dtype from, loom_dtype to) {
+MlirValue lower_convert(lower *l, loom_builder *b, MlirValue value, loom_dtype from,
+                        loom_dtype to) {
   MlirType shape = mlirValueGetType(value), type = lane_like(shape, lane_type(b->ctx, to, 1));
   if (from == to) return value;
   bool float_from = loom_dtype_is_float(from), float_to = loom_dtype_is_float(to);
@@ -361,11 +375,12 @@ MlirValue lower_convert(lower *l, loom_builder *b, MlirValue value, loom_dtype f
 }
 
 static bool scalar_known_dtype(loom_dtype dtype) {
-  return dtype == LOOM_BOOL || loom_dtype_is_integer(dtype) || dtype == LOOM_F32 || dtype == LOOM_F64;
+  return dtype == LOOM_BOOL || loom_dtype_is_integer(dtype) || dtype == LOOM_F32 ||
+         dtype == LOOM_F64;
 }
 
-MlirValue lower_scalar(lower *l, loom_builder *b, MlirOperation op, loom_opcode code, loom_dtype dtype,
-                       MlirValue *args) {
+MlirValue lower_scalar(lower *l, loom_builder *b, MlirOperation op, loom_opcode code,
+                       loom_dtype dtype, MlirValue *args) {
   MlirValue none = {NULL};
   if (!scalar_known_dtype(dtype)) return none;
   bool binary = mlirOperationGetNumOperands(op) > 1;
@@ -375,9 +390,11 @@ MlirValue lower_scalar(lower *l, loom_builder *b, MlirOperation op, loom_opcode 
   switch (code) {
   case LOOM_OP_SELECT: return lane_select(b, args[0], args[1], args[2]);
   case LOOM_OP_COMPARE: return scalar_compare(&a, loom_get_str(op, "direction"));
-  case LOOM_OP_CONVERT: return scalar_known_dtype(type.dtype) ? lower_convert(l, b, a.x, dtype, type.dtype) : none;
+  case LOOM_OP_CONVERT:
+    return scalar_known_dtype(type.dtype) ? lower_convert(l, b, a.x, dtype, type.dtype) : none;
   case LOOM_OP_BITCAST:
-    return loom_build1(b, "arith.bitcast", a.x, lane_like(a.type, lane_type(b->ctx, type.dtype, 1)));
+    return loom_build1(b, "arith.bitcast", a.x,
+                       lane_like(a.type, lane_type(b->ctx, type.dtype, 1)));
   case LOOM_OP_IS_NAN:
   case LOOM_OP_IS_INF:
   case LOOM_OP_IS_FINITE:

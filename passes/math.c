@@ -1,7 +1,8 @@
 /* The table of functions (math.h). */
 #include "passes/math.h"
 
-MlirValue lower_math(loom_builder *b, loom_opcode code, loom_dtype dtype, MlirValue x, MlirValue y) {
+MlirValue lower_math(loom_builder *b, loom_opcode code, loom_dtype dtype, MlirValue x,
+                     MlirValue y) {
   return (MlirValue){NULL};
 }
 

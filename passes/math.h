@@ -1,5 +1,5 @@
-/* Transcendental functions as polynomials of our own, on scalars or vectors of f32 and f64 (math.c and math_*.c).
- * Each states its bound in ulp in the table of math.c. */
+/* Transcendental functions as polynomials of our own, on scalars or vectors of f32 and f64 (math.c
+ * and math_*.c). Each states its bound in ulp in the table of math.c. */
 #ifndef LOOM_MATH_H
 #define LOOM_MATH_H
 

@@ -1,7 +1,8 @@
 /* loom-schedule: how each kernel is divided.
  *
- * Before: `loom.kernel` with a body. After: the same with `stages` (chunks of each), `scratch`, `slots` and `schedule`.
- * Chunks depend on sizes only, so that results never depend on the number of threads.
+ * Before: `loom.kernel` with a body. After: the same with `stages` (chunks of each), `scratch`,
+ * `slots` and `schedule`. Chunks depend on sizes only, so that results never depend on the number
+ * of threads.
  *
  * requires: static sizes. keeps: the body. breaks: nothing.
  */
@@ -15,7 +16,8 @@ static int64_t schedule_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t schedule_max(int64_t a, int64_t b) { return a > b ? a : b; }
 static int64_t schedule_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/* Lanes: as many as fill two registers of the widest type, one when the body is long and registers are few. */
+/* Lanes: as many as fill two registers of the widest type, one when the body is long and registers
+ * are few. */
 static int schedule_width(const lower *l, int64_t extent) {
   if (l->kernel->target == LANES_GPU) return 1;
   size_t widest = 1;
@@ -26,7 +28,8 @@ static int schedule_width(const lower *l, int64_t extent) {
   int width = l->kernel->vector_bytes / (int)widest;
   width *= l->cost > 24 ? 1 : 2;
   if (width > 64) width = 64;
-  while (width > 1 && width > extent) width /= 2;
+  while (width > 1 && width > extent)
+    width /= 2;
   return width;
 }
 
@@ -63,8 +66,11 @@ static void schedule_write(const lower_kernel *kernel, const lower_schedule *s) 
   const struct {
     const char *name;
     int64_t value;
-  } entries[] = {{"block", s->block}, {"blocks", s->blocks}, {"tail", s->tail},
-                 {"units", s->units}, {"width", s->width}};
+  } entries[] = {{"block", s->block},
+                 {"blocks", s->blocks},
+                 {"tail", s->tail},
+                 {"units", s->units},
+                 {"width", s->width}};
   MlirNamedAttribute named[5];
   for (int i = 0; i < 5; i++)
     named[i] = mlirNamedAttributeGet(mlirIdentifierGet(ctx, loom_str(entries[i].name)),

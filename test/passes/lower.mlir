@@ -1,0 +1,49 @@
+// RUN: %loom-opt %s --loom-schedule --loom-lower | FileCheck %s
+// RUN: %loom-opt %s --loom-schedule | FileCheck %s --check-prefix=SCHEDULE
+
+module {
+  // One dimension: one lane loop over the chunks, a masked tail that repeats lane 0 where it is off.
+  // SCHEDULE: loom.kernel @add
+  // SCHEDULE: schedule = {block = 1000 : i64, blocks = 1 : i64, tail = 1 : i64, units = 1 : i64, width = 16 : i64}
+  // SCHEDULE-SAME: stages = array<i64: 1>
+  // CHECK-LABEL: func.func private @add_s0_body
+  // CHECK-SAME: llvm.noalias
+  // CHECK: scf.for
+  // CHECK: %[[A:.*]] = llvm.load {{.*}} -> vector<16xf32>
+  // CHECK: %[[B:.*]] = llvm.load {{.*}} -> vector<16xf32>
+  // CHECK: %[[S:.*]] = arith.addf %[[A]], %[[B]]
+  // CHECK: %[[P:.*]] = arith.mulf %[[S]], %[[B]]
+  // CHECK: llvm.store %[[P]]
+  // CHECK: scf.for
+  // CHECK: llvm.intr.masked.load
+  // CHECK: llvm.intr.masked.store
+  // CHECK-LABEL: func.func @add_s0(
+  // CHECK-SAME: !llvm.ptr, %{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64) -> i32
+  loom.kernel @add {
+  ^bb0(%a: tensor<1000xf32>, %b: tensor<1000xf32>):
+    %0 = loom.add %a, %b : tensor<1000xf32>
+    %1 = loom.mul %0, %b : tensor<1000xf32>
+    loom.yield %1 : tensor<1000xf32>
+  } {strides = [array<i64: 1>, array<i64: 1>, array<i64: 1>], scalars = array<i64>, inplace = array<i64: -1>}
+
+  // A reversed row, a scalar and a column: the scalar is read outside of all loops, the column's element outside
+  // of the lane loop. The result overwrites operand 0, so that both are one parameter.
+  // CHECK-LABEL: func.func private @mixed_s0_body
+  // CHECK: llvm.load {{.*}} -> f32
+  // CHECK: scf.for
+  // CHECK: llvm.load {{.*}} -> f32
+  // CHECK: scf.for
+  // CHECK-NOT: vector.broadcast
+  // CHECK: vector.shuffle {{.*}} [15, 14, 13
+  loom.kernel @mixed {
+  ^bb0(%a: tensor<37x1024xf32>, %b: tensor<1024xf32>, %s: tensor<f32>, %c: tensor<37xf32>):
+    %3 = loom.broadcast %b dims = [1] : (tensor<1024xf32>) -> tensor<37x1024xf32>
+    %4 = loom.broadcast %s dims = [] : (tensor<f32>) -> tensor<37x1024xf32>
+    %5 = loom.broadcast %c dims = [0] : (tensor<37xf32>) -> tensor<37x1024xf32>
+    %0 = loom.add %a, %3 : tensor<37x1024xf32>
+    %1 = loom.mul %0, %4 : tensor<37x1024xf32>
+    %2 = loom.max %1, %5 : tensor<37x1024xf32>
+    loom.yield %2 : tensor<37x1024xf32>
+  } {strides = [array<i64: 1024, 1>, array<i64: -1>, array<i64>, array<i64: 1>, array<i64: 1024, 1>],
+     scalars = array<i64: 2>, inplace = array<i64: 0>}
+}
