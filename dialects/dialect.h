@@ -19,6 +19,10 @@ MLIR_DECLARE_CAPI_DIALECT_REGISTRATION(Loom, loom);
 /* Registers a pass made by `make` under its own argument, for --pass-pipeline and every mlir-opt flag. */
 void loom_register_pass(MlirPass (*make)(void));
 
+/* Registers a pipeline: `build` adds its passes to the manager when the flag is given. */
+void loom_register_pipeline(const char *flag, const char *summary,
+                            void (*build)(MlirOpPassManager manager));
+
 /* MlirOptMain, the language server's main and the reducer's main: only in the tools. */
 int loom_opt_main(int argc, char **argv, MlirDialectRegistry registry);
 int loom_lsp_main(int argc, char **argv, MlirDialectRegistry registry);

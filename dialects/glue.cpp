@@ -69,6 +69,10 @@ extern "C" void loom_register_pass(MlirPass (*make)(void)) {
   mlir::registerPass([make] { return std::unique_ptr<mlir::Pass>(unwrap(make())); });
 }
 
+extern "C" void loom_register_pipeline(const char *flag, const char *summary, void (*build)(MlirOpPassManager)) {
+  mlir::PassPipelineRegistration<>(flag, summary, [build](mlir::OpPassManager &manager) { build(wrap(&manager)); });
+}
+
 #else // ---- mains of the tools, compiled once more for them ----
 
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"

@@ -488,6 +488,13 @@ def KernelOp : Loom_Op<"kernel", [IsolatedFromAbove, Symbol, SingleBlockImplicit
   let assemblyFormat = "$sym_name $body attr-dict";
 }
 
+def ApplyOp : Loom_Op<"apply"> {
+  let summary = "A use of an outlined kernel: the graph between loom-outline and loom-plan";
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Loom_Tensor>:$operands);
+  let results = (outs Variadic<Loom_Tensor>:$results);
+  let assemblyFormat = "$kernel `(` $operands `)` attr-dict `:` functional-type(operands, results)";
+}
+
 def PlanOp : Loom_Op<"plan", [IsolatedFromAbove, Symbol, NoTerminator]> {
   let summary = "What the runtime does for one call: a list of instructions over buffers";
   let description = [{

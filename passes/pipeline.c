@@ -1,10 +1,33 @@
 /* Registration of the passes and the visible list of pipelines. */
-#include "passes/passes.h"
+#include <mlir-c/Transforms.h>
 
 #include "dialects/dialect.h"
+#include "dialects/ir.h"
+#include "passes/passes.h"
+
+void loom_add_front_pipeline(MlirOpPassManager manager) {
+  MlirOpPassManager function = mlirOpPassManagerGetNestedUnder(manager, loom_str("func.func"));
+  mlirOpPassManagerAddOwnedPass(function, mlirCreateTransformsCanonicalizer());
+  mlirOpPassManagerAddOwnedPass(function, loom_make_simplify_pass());
+  mlirOpPassManagerAddOwnedPass(function, mlirCreateTransformsCSE());
+  mlirOpPassManagerAddOwnedPass(function, loom_make_fuse_pass());
+}
+
+void loom_add_kernel_pipeline(MlirOpPassManager manager) {
+  loom_add_front_pipeline(manager);
+  mlirOpPassManagerAddOwnedPass(manager, loom_make_outline_pass());
+}
+
+void loom_add_plan_pipeline(MlirOpPassManager manager) {
+  loom_add_kernel_pipeline(manager);
+  mlirOpPassManagerAddOwnedPass(manager, loom_make_plan_pass());
+}
 
 void loom_register_passes(void) {
 #define LOOM_PASS(STEM, FLAG, SUMMARY) loom_register_pass(loom_make_##STEM##_pass);
 #include "passes/passes.def"
 #undef LOOM_PASS
+  loom_register_pipeline("loom-front", "Graph to loom.fusion groups", loom_add_front_pipeline);
+  loom_register_pipeline("loom-kernels", "Graph to scheduled kernels", loom_add_kernel_pipeline);
+  loom_register_pipeline("loom-plans", "Graph to a plan and its kernels", loom_add_plan_pipeline);
 }

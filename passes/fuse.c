@@ -1,0 +1,859 @@
+/* loom-fuse: groups tensor ops into loom.fusion, one kernel each.
+ *
+ *   %0 = loom.mul %a, %b          %1 = loom.fusion(%a, %b) {
+ *   %1 = loom.add %0, %c    ->    ^bb0(%x: ..., %y: ...):
+ *   return %1                       ... loom.mul, loom.constant, loom.add; loom.yield
+ *                                 }
+ *
+ * requires: one block of table ops (others stay in place, in order), as loom-simplify leaves them.
+ * keeps: values, order of host calls. breaks: nothing; every op that computes is inside a group afterwards, and what
+ * stays outside is host calls and reshapes of whole C-ordered buffers in front of `return` and host calls.
+ *
+ * A group has one iteration space: sizes, and for a reduction the set of reduced axes. Its kinds:
+ *   pointwise  all values that leave it have these sizes;
+ *   reduce     every reduce op takes operands of these sizes over the same axes; pointwise ops work at full size or
+ *              at the reduced size; a reduced value comes back to full size through one broadcast only;
+ *   scan       pointwise ops before one scan;
+ *   dot        one dot_general and pointwise ops of its result's size after it;
+ *   alone      one op.
+ * Constants, iotas and views cost nothing and are made anew in each group that uses them. Cheap pointwise ops whose
+ * users end in different groups are "dissolved": computed again where they are used. Values at other sizes can
+ * therefore appear inside a group, read through views; they depend on no reduction of it.
+ *
+ * Why merging is safe: the graph of groups stays acyclic, because two groups are merged only when no path leaves one
+ * and enters the other through a third. It ends, because each merge or dissolution removes a group.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dialects/ir.h"
+#include "passes/passes.h"
+
+typedef enum fuse_kind {
+  FUSE_POINTWISE,
+  FUSE_REDUCE,
+  FUSE_SCAN,
+  FUSE_DOT,
+  FUSE_ALONE,
+  FUSE_STAYS /* host calls and unknown ops: not fused, kept in order */
+} fuse_kind;
+
+typedef enum fuse_via { /* how a value reaches its user */
+  FUSE_DIRECT,
+  FUSE_BROADCAST, /* through one broadcast */
+  FUSE_VIEWED,    /* through views that repeat no element */
+  FUSE_EXPANDED,  /* through views that repeat elements */
+  FUSE_BUFFER     /* must lie in memory */
+} fuse_via;
+
+typedef struct fuse_edge {
+  int producer, user;
+  fuse_via via;
+  MlirOperation broadcast;
+} fuse_edge;
+
+typedef struct fuse_node {
+  MlirOperation op;
+  loom_class class;
+  loom_type type; /* of result 0 */
+  bool free;      /* made anew in each group that uses it */
+  bool returned;  /* leaves the function, or is read by something that stays */
+  bool full;      /* in a reduce group: at full size */
+  int cost, group, next;
+  int first_edge, edge_count; /* towards producers */
+  MlirOperation copy;         /* its clone in the group now being built */
+  int stamp;
+} fuse_node;
+
+typedef struct fuse_group {
+  fuse_kind kind;
+  loom_type space;
+  uint32_t axes;
+  int head, tail, count;
+  int min, max; /* smallest and largest node number */
+  int mark;
+} fuse_group;
+
+typedef struct fuse_state {
+  MlirBlock block;
+  fuse_node *nodes;
+  fuse_group *groups;
+  int count;
+  fuse_edge *edges;
+  int edge_count, edge_capacity;
+  int *stack;
+  int mark;
+  loom_map index; /* operation -> node */
+  bool out_of_memory;
+} fuse_state;
+
+#define FUSE_MAX_OPS 192      /* of one group: what a register file and a compile-time budget can bear */
+#define FUSE_MAX_DISSOLVED 12 /* cost of what is computed again */
+#define FUSE_CHEAP 1
+#define FUSE_COSTLY 100
+#define FUSE_SMALL 65536 /* elements that one thread handles well alone */
+
+/* ---- what a node is ---- */
+
+static bool fuse_is_costly(MlirOperation op) {
+  static const char *const costly[] = {
+      "loom.exp",   "loom.exp2",  "loom.expm1", "loom.log",   "loom.log2",      "loom.log10",
+      "loom.log1p", "loom.sin",   "loom.cos",   "loom.tan",   "loom.asin",      "loom.acos",
+      "loom.atan",  "loom.sinh",  "loom.cosh",  "loom.tanh",  "loom.asinh",     "loom.acosh",
+      "loom.atanh", "loom.erf",   "loom.pow",   "loom.atan2", "loom.logistic",  "loom.hypot",
+      "loom.cbrt",  "loom.fmod",  "loom.rem",   "loom.div",   "loom.floor_div", "loom.sqrt",
+      "loom.rsqrt", "loom.gather"};
+  for (size_t i = 0; i < sizeof costly / sizeof *costly; i++)
+    if (loom_is(op, costly[i])) return true;
+  return false;
+}
+
+static fuse_kind fuse_kind_of(loom_class class) {
+  switch (class) {
+  case LOOM_CLASS_POINTWISE:
+  case LOOM_CLASS_MOVE:
+  case LOOM_CLASS_VIEW:
+  case LOOM_CLASS_CONSTANT: return FUSE_POINTWISE;
+  case LOOM_CLASS_REDUCE: return FUSE_REDUCE;
+  case LOOM_CLASS_SCAN: return FUSE_SCAN;
+  case LOOM_CLASS_DOT: return FUSE_DOT;
+  case LOOM_CLASS_ALONE: return FUSE_ALONE;
+  default: return FUSE_STAYS;
+  }
+}
+
+static bool fuse_same_sizes(const loom_type *a, const loom_type *b) {
+  if (a->rank != b->rank) return false;
+  for (int i = 0; i < a->rank; i++)
+    if (a->dims[i] != b->dims[i] || a->dims[i] < 0) return false;
+  return true;
+}
+
+/* Sizes of `space` without `axes`. */
+static loom_type fuse_reduced(const loom_type *space, uint32_t axes) {
+  loom_type out = {.dtype = space->dtype};
+  for (int i = 0; i < space->rank; i++)
+    if (!(axes >> i & 1)) out.dims[out.rank++] = space->dims[i];
+  return out;
+}
+
+/* Are the reduced axes the last ones, with rows enough for the threads or so little work that it does not matter?
+ * Then a row can be visited again while it is in the cache. */
+static bool fuse_rows(const loom_type *space, uint32_t axes) {
+  int64_t rows = 1, total = 1;
+  bool inner = false;
+  for (int i = 0; i < space->rank; i++) {
+    if (axes >> i & 1)
+      inner = true;
+    else if (inner)
+      return false;
+    else
+      rows *= space->dims[i];
+    total *= space->dims[i];
+  }
+  return total <= FUSE_SMALL || rows >= 8;
+}
+
+/* Does a reshape only add or drop dimensions of size 1? */
+static bool fuse_is_unit_reshape(MlirOperation op) {
+  loom_type in, out;
+  if (!loom_type_from_mlir(mlirValueGetType(loom_operand(op, 0)), &in) ||
+      !loom_type_from_mlir(mlirValueGetType(loom_result(op, 0)), &out))
+    return false;
+  int i = 0, o = 0;
+  for (;;) {
+    while (i < in.rank && in.dims[i] == 1)
+      i++;
+    while (o < out.rank && out.dims[o] == 1)
+      o++;
+    if (i == in.rank || o == out.rank) return i == in.rank && o == out.rank;
+    if (in.dims[i++] != out.dims[o++]) return false;
+  }
+}
+
+static int fuse_node_of(const fuse_state *s, MlirValue value) {
+  MlirOperation def = loom_def(value);
+  return def.ptr ? (int)loom_map_get(&s->index, def.ptr, -1) : -1;
+}
+
+/* ---- preparation: everything that leaves lies in memory of its own ---- */
+
+static MlirValue fuse_insert_copy(MlirOperation before, MlirValue value) {
+  loom_builder b = loom_builder_before(before);
+  return loom_build1(&b, "loom.copy", value, mlirValueGetType(value));
+}
+
+static bool fuse_contiguous(const loom_type *type, const int64_t *strides) {
+  int64_t plain[LOOM_MAX_RANK];
+  loom_contiguous_strides(type, plain);
+  for (int i = 0; i < type->rank; i++)
+    if (type->dims[i] > 1 && strides[i] != plain[i]) return false;
+  return true;
+}
+
+/* Follows reshapes of a whole buffer up to the value that lies in it. */
+static MlirValue fuse_root(MlirValue value) {
+  for (MlirOperation def = loom_def(value); def.ptr && loom_is(def, "loom.reshape");
+       def = loom_def(value))
+    value = loom_operand(def, 0);
+  return value;
+}
+
+static bool fuse_is_free_class(loom_class class) {
+  return class == LOOM_CLASS_CONSTANT || class == LOOM_CLASS_VIEW;
+}
+
+/* Is the value computed into a buffer of the plan's own by some group or host call? */
+static bool fuse_is_computed(MlirValue value) {
+  MlirOperation def = loom_def(value);
+  return def.ptr && !fuse_is_free_class(loom_class_of(def));
+}
+
+static bool fuse_argument_is_plain(MlirOperation function, MlirValue value) {
+  loom_type type;
+  int64_t strides[LOOM_MAX_RANK];
+  intptr_t number = mlirBlockArgumentGetArgNumber(value);
+  if (loom_argument_has(function, number, "loom.scalar") ||
+      !loom_type_from_mlir(mlirValueGetType(value), &type))
+    return false;
+  loom_argument_strides(function, number, &type, strides);
+  return fuse_contiguous(&type, strides);
+}
+
+static void fuse_prepare_return(MlirOperation function, MlirOperation op) {
+  intptr_t count = mlirOperationGetNumOperands(op);
+  for (intptr_t i = 0; i < count; i++) {
+    MlirValue value = loom_operand(op, i), root = fuse_root(value);
+    loom_type type;
+    int64_t strides[LOOM_MAX_RANK];
+    bool taken = !fuse_is_computed(root) || !loom_type_from_mlir(mlirValueGetType(value), &type);
+    if (!taken && root.ptr != value.ptr) {
+      loom_result_strides(function, i, &type, strides);
+      taken = !fuse_contiguous(&type, strides);
+    }
+    for (intptr_t k = 0; k < i && !taken; k++)
+      taken = fuse_root(loom_operand(op, k)).ptr == root.ptr;
+    if (taken) mlirOperationSetOperand(op, i, fuse_insert_copy(op, value));
+  }
+}
+
+/* Operands of a host call: C-ordered buffers. */
+static void fuse_prepare_host(MlirOperation function, MlirOperation op) {
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); i++) {
+    MlirValue value = loom_operand(op, i), root = fuse_root(value);
+    if (fuse_is_computed(root)) continue;
+    if (root.ptr == value.ptr && mlirValueIsABlockArgument(root) &&
+        fuse_argument_is_plain(function, root))
+      continue;
+    mlirOperationSetOperand(op, i, fuse_insert_copy(op, value));
+  }
+}
+
+/* Operands that the lowering reads as strided buffers: transposes of (reshapes of whole C-ordered) buffers. */
+static void fuse_prepare_strided(MlirOperation function, MlirOperation op) {
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); i++) {
+    MlirValue value = loom_operand(op, i);
+    if (mlirShapedTypeGetRank(mlirValueGetType(value)) == 0) continue;
+    MlirValue under = value;
+    for (MlirOperation def = loom_def(under); def.ptr && loom_is(def, "loom.transpose");
+         def = loom_def(under))
+      under = loom_operand(def, 0);
+    MlirValue root = fuse_root(under);
+    bool good = fuse_is_computed(root) ||
+                (mlirValueIsABlockArgument(root) &&
+                 (root.ptr == under.ptr || fuse_argument_is_plain(function, root)));
+    if (!good) mlirOperationSetOperand(op, i, fuse_insert_copy(op, value));
+  }
+}
+
+static void fuse_prepare(MlirOperation function, MlirBlock block) {
+  for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
+       op = mlirOperationGetNextInBlock(op)) {
+    loom_class class = loom_class_of(op);
+    if (loom_is(op, "func.return"))
+      fuse_prepare_return(function, op);
+    else if (class == LOOM_CLASS_HOST || class == LOOM_CLASS_OTHER)
+      fuse_prepare_host(function, op);
+    else if (class == LOOM_CLASS_DOT || class == LOOM_CLASS_ALONE)
+      fuse_prepare_strided(function, op);
+  }
+}
+
+/* ---- edges ---- */
+
+static void fuse_add_edge(fuse_state *s, fuse_edge edge) {
+  if (s->edge_count == s->edge_capacity) {
+    int capacity = s->edge_capacity ? s->edge_capacity * 2 : 256;
+    fuse_edge *grown = realloc(s->edges, sizeof *grown * (size_t)capacity);
+    if (!grown) {
+      s->out_of_memory = true;
+      return;
+    }
+    s->edges = grown;
+    s->edge_capacity = capacity;
+  }
+  s->edges[s->edge_count++] = edge;
+}
+
+/* How reading through view `op` changes the way a value is reached. */
+static fuse_via fuse_through(fuse_via via, MlirOperation op, MlirOperation *broadcast) {
+  if (via == FUSE_BUFFER) return via;
+  if (loom_is(op, "loom.broadcast")) {
+    *broadcast = op;
+    return via == FUSE_DIRECT ? FUSE_BROADCAST : FUSE_EXPANDED;
+  }
+  if (loom_is(op, "loom.reshape") && !fuse_is_unit_reshape(op)) return FUSE_BUFFER;
+  return via == FUSE_DIRECT || via == FUSE_VIEWED ? FUSE_VIEWED : FUSE_EXPANDED;
+}
+
+static void fuse_trace(fuse_state *s, int user, MlirValue value, fuse_via via,
+                       MlirOperation broadcast) {
+  for (;;) {
+    int n = fuse_node_of(s, value);
+    if (n < 0) return;
+    fuse_node *node = &s->nodes[n];
+    if (!node->free) {
+      fuse_add_edge(s, (fuse_edge){n, user, via, broadcast});
+      return;
+    }
+    if (node->class != LOOM_CLASS_VIEW) { /* dissolved: its cost bounds the depth */
+      for (intptr_t i = 0; i < mlirOperationGetNumOperands(node->op); i++)
+        fuse_trace(s, user, loom_operand(node->op, i), via, broadcast);
+      return;
+    }
+    via = fuse_through(via, node->op, &broadcast);
+    value = loom_operand(node->op, 0);
+  }
+}
+
+/* Does operand `i` have to be a buffer? */
+static bool fuse_needs_buffer(const fuse_node *node, intptr_t i) {
+  switch (node->class) {
+  case LOOM_CLASS_POINTWISE:
+  case LOOM_CLASS_REDUCE:
+  case LOOM_CLASS_SCAN: return false;
+  default: return true;
+  }
+}
+
+static void fuse_find_edges(fuse_state *s) {
+  s->edge_count = 0;
+  int last_stays = -1;
+  for (int n = 0; n < s->count; n++) {
+    fuse_node *node = &s->nodes[n];
+    node->first_edge = s->edge_count;
+    node->edge_count = 0;
+    if (node->free) continue;
+    for (intptr_t i = 0; i < mlirOperationGetNumOperands(node->op); i++)
+      fuse_trace(s, n, loom_operand(node->op, i),
+                 fuse_needs_buffer(node, i) ? FUSE_BUFFER : FUSE_DIRECT, (MlirOperation){NULL});
+    if (s->groups[node->group].kind == FUSE_STAYS) {
+      if (last_stays >= 0)
+        fuse_add_edge(s, (fuse_edge){last_stays, n, FUSE_BUFFER, {NULL}});
+      last_stays = n;
+    }
+    node->edge_count = s->edge_count - node->first_edge;
+  }
+}
+
+/* ---- legality ---- */
+
+/* Is there a path from group `from` to group `to` through a third? Walks backwards from `to`; groups that end before
+ * `from` begins cannot depend on it. */
+static bool fuse_path_between(fuse_state *s, int from, int to) {
+  int top = 0, mark = ++s->mark;
+  s->stack[top++] = to;
+  s->groups[to].mark = mark;
+  while (top) {
+    int g = s->stack[--top];
+    for (int n = s->groups[g].head; n >= 0; n = s->nodes[n].next)
+      for (int e = 0; e < s->nodes[n].edge_count; e++) {
+        int p = s->nodes[s->edges[s->nodes[n].first_edge + e].producer].group;
+        if (p == from && g != to) return true;
+        if (p == from || s->groups[p].mark == mark || s->groups[p].max < s->groups[from].min)
+          continue;
+        s->groups[p].mark = mark;
+        s->stack[top++] = p;
+      }
+  }
+  return false;
+}
+
+static bool fuse_direct_path(fuse_state *s, int from, int to) {
+  for (int n = s->groups[to].head; n >= 0; n = s->nodes[n].next)
+    for (int e = 0; e < s->nodes[n].edge_count; e++)
+      if (s->nodes[s->edges[s->nodes[n].first_edge + e].producer].group == from) return true;
+  return false;
+}
+
+/* What two groups would be together. Node levels follow from the sizes. */
+static bool fuse_join(const fuse_group *a, const fuse_group *b, fuse_group *out) {
+  *out = *a;
+  if (a->kind == FUSE_POINTWISE && b->kind == FUSE_POINTWISE)
+    return fuse_same_sizes(&a->space, &b->space);
+  if (a->kind == FUSE_REDUCE && b->kind == FUSE_REDUCE)
+    return a->axes == b->axes && fuse_same_sizes(&a->space, &b->space);
+  if (a->kind == FUSE_REDUCE && b->kind == FUSE_POINTWISE) {
+    loom_type reduced = fuse_reduced(&a->space, a->axes);
+    return fuse_same_sizes(&reduced, &b->space) || fuse_same_sizes(&a->space, &b->space);
+  }
+  if (a->kind == FUSE_DOT && b->kind == FUSE_POINTWISE)
+    return fuse_same_sizes(&a->space, &b->space);
+  *out = *b;
+  if (a->kind == FUSE_POINTWISE && (b->kind == FUSE_REDUCE || b->kind == FUSE_SCAN))
+    return fuse_same_sizes(&a->space, &b->space);
+  return false;
+}
+
+static bool fuse_node_is_full(const fuse_group *g, const fuse_node *node) {
+  return node->class != LOOM_CLASS_REDUCE && fuse_same_sizes(&g->space, &node->type);
+}
+
+/* Does the broadcast bring a reduced value back over the reduced axes? */
+static bool fuse_is_back_broadcast(const fuse_group *g, MlirOperation op) {
+  int64_t dims[LOOM_MAX_RANK];
+  loom_type type;
+  if (!op.ptr || !loom_type_from_mlir(mlirValueGetType(loom_result(op, 0)), &type) ||
+      !fuse_same_sizes(&type, &g->space))
+    return false;
+  intptr_t count = loom_get_i64s(op, "dims", dims, LOOM_MAX_RANK);
+  intptr_t at = 0;
+  for (int i = 0; i < g->space.rank; i++)
+    if (!(g->axes >> i & 1) && (at >= count || dims[at++] != i)) return false;
+  return at == count;
+}
+
+static bool fuse_edge_fits(const fuse_state *s, const fuse_group *g, const fuse_edge *edge) {
+  const fuse_node *producer = &s->nodes[edge->producer], *user = &s->nodes[edge->user];
+  if (edge->via == FUSE_BUFFER) return false;
+  if (g->kind != FUSE_REDUCE) return edge->via == FUSE_DIRECT;
+  bool from_full = fuse_node_is_full(g, producer);
+  bool to_full = user->class == LOOM_CLASS_REDUCE || fuse_node_is_full(g, user);
+  if (edge->via == FUSE_DIRECT) return from_full == to_full;
+  return !from_full && to_full && edge->via == FUSE_BROADCAST && fuse_rows(&g->space, g->axes) &&
+         fuse_is_back_broadcast(g, edge->broadcast);
+}
+
+/* Every edge between the two groups must fit the joint group. */
+static bool fuse_edges_fit(const fuse_state *s, int a, int b, const fuse_group *g) {
+  for (int n = s->groups[b].head; n >= 0; n = s->nodes[n].next)
+    for (int e = 0; e < s->nodes[n].edge_count; e++) {
+      const fuse_edge *edge = &s->edges[s->nodes[n].first_edge + e];
+      if (s->nodes[edge->producer].group == a && !fuse_edge_fits(s, g, edge)) return false;
+    }
+  return true;
+}
+
+/* Does a value of this node leave groups `a` and `b`? */
+static bool fuse_leaves(const fuse_state *s, int n, int a, int b) {
+  if (s->nodes[n].returned) return true;
+  for (int e = 0; e < s->edge_count; e++)
+    if (s->edges[e].producer == n) {
+      int user = s->nodes[s->edges[e].user].group;
+      if (user != a && user != b) return true;
+    }
+  return false;
+}
+
+/* A full-size value may leave a reduce group only when it goes by rows, a scan group or not at all. */
+static bool fuse_yields_fit(const fuse_state *s, int a, int b, const fuse_group *g) {
+  if (g->kind == FUSE_REDUCE ? fuse_rows(&g->space, g->axes) : g->kind != FUSE_SCAN) return true;
+  int both[] = {a, b};
+  for (int k = 0; k < 2; k++)
+    for (int n = s->groups[both[k]].head; n >= 0; n = s->nodes[n].next)
+      if (s->nodes[n].class != LOOM_CLASS_SCAN && fuse_node_is_full(g, &s->nodes[n]) &&
+          fuse_leaves(s, n, a, b))
+        return false;
+  return true;
+}
+
+static void fuse_merge(fuse_state *s, int a, int b, const fuse_group *joint) {
+  fuse_group *into = &s->groups[a], *from = &s->groups[b];
+  for (int n = from->head; n >= 0; n = s->nodes[n].next)
+    s->nodes[n].group = a;
+  s->nodes[into->tail].next = from->head;
+  into->tail = from->tail;
+  into->count += from->count;
+  into->min = from->min < into->min ? from->min : into->min;
+  into->max = from->max > into->max ? from->max : into->max;
+  into->kind = joint->kind;
+  into->space = joint->space;
+  into->axes = joint->axes;
+  from->head = -1;
+  from->count = 0;
+}
+
+static bool fuse_try_merge(fuse_state *s, int a, int b, bool related) {
+  fuse_group *ga = &s->groups[a], *gb = &s->groups[b], joint;
+  if (a == b || !ga->count || !gb->count || ga->count + gb->count > FUSE_MAX_OPS) return false;
+  if (!fuse_join(ga, gb, &joint) && (related || !fuse_join(gb, ga, &joint))) return false;
+  if (!fuse_edges_fit(s, a, b, &joint) || !fuse_yields_fit(s, a, b, &joint)) return false;
+  if (fuse_path_between(s, a, b) || (!related && fuse_path_between(s, b, a))) return false;
+  fuse_merge(s, a, b, &joint);
+  return true;
+}
+
+/* ---- the three moves ---- */
+
+static bool fuse_vertically(fuse_state *s) {
+  bool changed = false;
+  for (int n = 0; n < s->count; n++) {
+    const fuse_node *node = &s->nodes[n];
+    if (node->free || s->groups[node->group].kind == FUSE_STAYS) continue;
+    for (int e = 0; e < node->edge_count; e++) {
+      int producer = s->nodes[s->edges[node->first_edge + e].producer].group;
+      changed |= fuse_try_merge(s, producer, node->group, true);
+    }
+  }
+  return changed;
+}
+
+/* Do two groups read a common value? */
+static bool fuse_share_input(const fuse_state *s, int a, int b) {
+  for (int n = s->groups[a].head; n >= 0; n = s->nodes[n].next)
+    for (intptr_t i = 0; i < mlirOperationGetNumOperands(s->nodes[n].op); i++) {
+      MlirValue value = loom_operand(s->nodes[n].op, i);
+      for (MlirOpOperand use = mlirValueGetFirstUse(value); !mlirOpOperandIsNull(use);
+           use = mlirOpOperandGetNextUse(use)) {
+        int user = (int)loom_map_get(&s->index, mlirOpOperandGetOwner(use).ptr, -1);
+        if (user >= 0 && !s->nodes[user].free && s->nodes[user].group == b) return true;
+      }
+    }
+  return false;
+}
+
+/* Siblings: groups of one space that share an input, or are so small that a launch costs more than the work. */
+static bool fuse_horizontally(fuse_state *s) {
+  const int window = 16;
+  bool changed = false;
+  for (int a = 0; a < s->count; a++) {
+    if (!s->groups[a].count || s->groups[a].kind > FUSE_REDUCE) continue;
+    for (int b = a + 1, seen = 0; b < s->count && seen < window; b++) {
+      if (!s->groups[b].count || s->groups[b].kind > FUSE_REDUCE) continue;
+      seen++;
+      if (fuse_direct_path(s, a, b) || fuse_direct_path(s, b, a)) continue;
+      int64_t elements = loom_type_elements(&s->groups[a].space);
+      if (!fuse_share_input(s, a, b) && (elements < 0 || elements > FUSE_SMALL)) continue;
+      changed |= fuse_try_merge(s, a, b, false);
+    }
+  }
+  return changed;
+}
+
+/* May the group be computed again inside each of its users? */
+static bool fuse_can_dissolve(const fuse_state *s, int g) {
+  const fuse_group *group = &s->groups[g];
+  int cost = 0, uses = 0, inputs = 0;
+  bool viewed = false;
+  if (group->kind != FUSE_POINTWISE || !group->count) return false;
+  for (int n = group->head; n >= 0; n = s->nodes[n].next) {
+    const fuse_node *node = &s->nodes[n];
+    if (node->returned || node->class != LOOM_CLASS_POINTWISE) return false;
+    cost += node->cost;
+    for (int e = 0; e < node->edge_count; e++)
+      inputs += s->nodes[s->edges[node->first_edge + e].producer].group != g;
+    for (intptr_t i = 0; i < mlirOperationGetNumOperands(node->op); i++)
+      inputs += mlirValueIsABlockArgument(loom_operand(node->op, i)) &&
+                mlirShapedTypeGetRank(mlirValueGetType(loom_operand(node->op, i))) > 0;
+  }
+  for (int e = 0; e < s->edge_count; e++) {
+    const fuse_edge *edge = &s->edges[e];
+    if (s->nodes[edge->producer].group != g || s->nodes[edge->user].group == g) continue;
+    fuse_kind user = s->groups[s->nodes[edge->user].group].kind;
+    if (edge->via == FUSE_BUFFER || user > FUSE_SCAN) return false;
+    viewed |= edge->via == FUSE_VIEWED;
+    uses++;
+  }
+  if (!uses) return false;
+  return (uses == 1 && viewed) || (inputs <= 2 && cost * uses <= FUSE_MAX_DISSOLVED);
+}
+
+static bool fuse_dissolve(fuse_state *s) {
+  bool changed = false;
+  for (int g = 0; g < s->count; g++) {
+    if (!fuse_can_dissolve(s, g)) continue;
+    int cost = 0;
+    for (int n = s->groups[g].head; n >= 0; n = s->nodes[n].next)
+      cost += s->nodes[n].cost;
+    for (int e = 0; e < s->edge_count; e++)
+      if (s->nodes[s->edges[e].producer].group == g) s->nodes[s->edges[e].user].cost += cost;
+    for (int n = s->groups[g].head; n >= 0; n = s->nodes[n].next)
+      s->nodes[n].free = true;
+    s->groups[g].count = 0;
+    s->groups[g].head = -1;
+    fuse_find_edges(s);
+    changed = true;
+  }
+  return changed;
+}
+
+/* ---- emission ---- */
+
+typedef struct fuse_emit {
+  fuse_state *s;
+  MlirOperation terminator;
+  loom_map outer;        /* old value -> index in `values` */
+  MlirValue *values;     /* new values outside of groups */
+  int value_count;
+  MlirValue *inputs;     /* of the group being built */
+  int input_count, input_capacity;
+  int *needed;           /* node numbers, sorted */
+  int needed_count;
+  int stamp;
+} fuse_emit;
+
+/* The new value outside of groups for an old one: reshapes of whole buffers are made again on demand. */
+static MlirValue fuse_outer(fuse_emit *e, MlirValue value) {
+  MlirValue root = fuse_root(value);
+  int64_t at = loom_map_get(&e->outer, root.ptr, -1);
+  MlirValue mapped = at >= 0 ? e->values[at] : root;
+  if (root.ptr == value.ptr) return mapped;
+  loom_builder b = loom_builder_before(e->terminator);
+  return loom_build1(&b, "loom.reshape", mapped, mlirValueGetType(value));
+}
+
+static int fuse_compare_ints(const void *a, const void *b) {
+  return *(const int *)a - *(const int *)b;
+}
+
+/* The members of a group and all free nodes that they read, in the order of the program. */
+static void fuse_collect(fuse_emit *e, const fuse_group *group) {
+  fuse_state *s = e->s;
+  int top = 0;
+  e->needed_count = 0;
+  e->stamp++;
+  for (int n = group->head; n >= 0; n = s->nodes[n].next) {
+    s->nodes[n].stamp = e->stamp;
+    s->stack[top++] = n;
+  }
+  while (top) {
+    int n = s->stack[--top];
+    e->needed[e->needed_count++] = n;
+    for (intptr_t i = 0; i < mlirOperationGetNumOperands(s->nodes[n].op); i++) {
+      int p = fuse_node_of(s, loom_operand(s->nodes[n].op, i));
+      if (p < 0 || s->nodes[p].stamp == e->stamp || !s->nodes[p].free) continue;
+      s->nodes[p].stamp = e->stamp;
+      s->stack[top++] = p;
+    }
+  }
+  qsort(e->needed, (size_t)e->needed_count, sizeof *e->needed, fuse_compare_ints);
+}
+
+static MlirValue fuse_inner(fuse_emit *e, MlirBlock block, loom_map *arguments, MlirValue value) {
+  int n = fuse_node_of(e->s, value);
+  if (n >= 0 && e->s->nodes[n].stamp == e->stamp)
+    return loom_result(e->s->nodes[n].copy, mlirOpResultGetResultNumber(value));
+  int64_t at = loom_map_get(arguments, value.ptr, -1);
+  if (at >= 0) return mlirBlockGetArgument(block, at);
+  if (e->input_count == e->input_capacity) {
+    int capacity = e->input_capacity ? e->input_capacity * 2 : 32;
+    MlirValue *grown = realloc(e->inputs, sizeof *grown * (size_t)capacity);
+    if (!grown) e->s->out_of_memory = true;
+    if (!grown) return value;
+    e->inputs = grown;
+    e->input_capacity = capacity;
+  }
+  if (!loom_map_put(arguments, value.ptr, e->input_count)) e->s->out_of_memory = true;
+  e->inputs[e->input_count++] = fuse_outer(e, value);
+  return mlirBlockAddArgument(block, mlirValueGetType(value), mlirOperationGetLocation(e->terminator));
+}
+
+/* Is the node's value read outside of its group, or must it be computed although nobody reads it? */
+static bool fuse_is_yielded(const fuse_state *s, int n) {
+  bool read = false;
+  for (int e = 0; e < s->edge_count; e++)
+    if (s->edges[e].producer == n) {
+      read = true;
+      if (s->nodes[s->edges[e].user].group != s->nodes[n].group) return true;
+    }
+  return s->nodes[n].returned || (!read && loom_is(s->nodes[n].op, "loom.gather"));
+}
+
+static void fuse_clone_body(fuse_emit *e, MlirBlock block) {
+  loom_map arguments = {0};
+  for (int i = 0; i < e->needed_count; i++) {
+    fuse_node *node = &e->s->nodes[e->needed[i]];
+    MlirOperation copy = mlirOperationClone(node->op);
+    for (intptr_t k = 0; k < mlirOperationGetNumOperands(copy); k++)
+      mlirOperationSetOperand(copy, k,
+                              fuse_inner(e, block, &arguments, loom_operand(node->op, k)));
+    mlirBlockAppendOwnedOperation(block, copy);
+    node->copy = copy;
+  }
+  loom_map_fini(&arguments);
+}
+
+static void fuse_emit_group(fuse_emit *e, const fuse_group *group) {
+  fuse_state *s = e->s;
+  fuse_collect(e, group);
+  MlirValue *yields = malloc(sizeof *yields * 2 * (size_t)group->count);
+  MlirType *types = malloc(sizeof *types * (size_t)group->count);
+  if (!yields || !types) s->out_of_memory = true;
+  MlirValue *old = yields ? yields + group->count : NULL;
+  intptr_t count = 0;
+  for (int i = 0; i < e->needed_count && !s->out_of_memory; i++)
+    if (!s->nodes[e->needed[i]].free && fuse_is_yielded(s, e->needed[i]))
+      old[count++] = loom_result(s->nodes[e->needed[i]].op, 0);
+  if (count && !s->out_of_memory) {
+    e->input_count = 0;
+    MlirBlock block = mlirBlockCreate(0, NULL, NULL);
+    fuse_clone_body(e, block);
+    for (intptr_t i = 0; i < count; i++) {
+      yields[i] = loom_result(s->nodes[fuse_node_of(s, old[i])].copy, 0);
+      types[i] = mlirValueGetType(yields[i]);
+    }
+    loom_builder inside = loom_builder_at_end(block, mlirOperationGetLocation(e->terminator));
+    loom_build(&inside, "loom.yield", count, yields, 0, NULL, 0, NULL);
+    MlirRegion region = mlirRegionCreate();
+    mlirRegionAppendOwnedBlock(region, block);
+    loom_builder b = loom_builder_before(e->terminator);
+    b.loc = mlirOperationGetLocation(s->nodes[e->needed[e->needed_count - 1]].op);
+    MlirOperation fusion = loom_build_regions(&b, "loom.fusion", e->input_count, e->inputs, count,
+                                              types, 0, NULL, 1, &region);
+    for (intptr_t i = 0; i < count; i++) {
+      if (!loom_map_put(&e->outer, old[i].ptr, e->value_count)) s->out_of_memory = true;
+      e->values[e->value_count++] = loom_result(fusion, i);
+    }
+  }
+  free(yields);
+  free(types);
+}
+
+/* An op that stays: moved behind the groups it reads. */
+static void fuse_emit_stays(fuse_emit *e, int n) {
+  MlirOperation op = e->s->nodes[n].op;
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); i++)
+    mlirOperationSetOperand(op, i, fuse_outer(e, loom_operand(op, i)));
+  mlirOperationMoveBefore(op, e->terminator);
+}
+
+/* Emits groups so that each comes after those that it reads; else in the order of the program. */
+static void fuse_emit_all(fuse_emit *e) {
+  fuse_state *s = e->s;
+  int mark = ++s->mark; /* groups marked are done or on the way */
+  for (int first = 0; first < s->count; first++) {
+    int top = 0, root = s->nodes[first].group;
+    if (s->nodes[first].free || s->groups[root].mark == mark) continue;
+    /* A second stack lives behind the needed list: fuse_collect uses s->stack. */
+    int *path = e->needed + s->count;
+    path[top++] = root;
+    while (top) {
+      int g = path[top - 1], deeper = -1;
+      for (int n = s->groups[g].head; n >= 0 && deeper < 0; n = s->nodes[n].next)
+        for (int k = 0; k < s->nodes[n].edge_count && deeper < 0; k++) {
+          int p = s->nodes[s->edges[s->nodes[n].first_edge + k].producer].group;
+          if (p != g && s->groups[p].mark != mark) deeper = p;
+        }
+      if (deeper >= 0) {
+        path[top++] = deeper;
+        continue;
+      }
+      top--;
+      s->groups[g].mark = mark;
+      if (s->groups[g].kind == FUSE_STAYS)
+        fuse_emit_stays(e, s->groups[g].head);
+      else
+        fuse_emit_group(e, &s->groups[g]);
+    }
+  }
+}
+
+/* Replaces the block's ops by the groups. */
+static void fuse_rewrite(fuse_state *s, MlirOperation terminator) {
+  fuse_emit e = {.s = s, .terminator = terminator};
+  e.values = malloc(sizeof *e.values * (size_t)(s->count + 1));
+  e.needed = malloc(sizeof *e.needed * 2 * (size_t)(s->count + 1));
+  if (!e.values || !e.needed) s->out_of_memory = true;
+  if (!s->out_of_memory) fuse_emit_all(&e);
+  if (!s->out_of_memory)
+    for (intptr_t i = 0; i < mlirOperationGetNumOperands(terminator); i++)
+      mlirOperationSetOperand(terminator, i, fuse_outer(&e, loom_operand(terminator, i)));
+  for (int n = s->count - 1; n >= 0 && !s->out_of_memory; n--)
+    if (s->groups[s->nodes[n].group].kind != FUSE_STAYS || s->nodes[n].free)
+      mlirOperationDestroy(s->nodes[n].op);
+  loom_map_fini(&e.outer);
+  free(e.values);
+  free(e.inputs);
+  free(e.needed);
+}
+
+/* ---- the pass ---- */
+
+static bool fuse_add_node(MlirOperation op, void *user) {
+  fuse_state *s = user;
+  if (mlirOperationEqual(op, mlirBlockGetTerminator(s->block))) return true;
+  int n = s->count++;
+  fuse_node *node = &s->nodes[n];
+  *node = (fuse_node){.op = op, .class = loom_class_of(op), .group = n, .next = -1, .stamp = -1};
+  fuse_group *group = &s->groups[n];
+  *group = (fuse_group){.kind = fuse_kind_of(node->class), .head = n, .tail = n, .count = 1};
+  group->min = group->max = n;
+  node->free = fuse_is_free_class(node->class);
+  node->cost = fuse_is_costly(op) ? FUSE_COSTLY : FUSE_CHEAP;
+  if (mlirOperationGetNumResults(op) >= 1)
+    loom_type_from_mlir(mlirValueGetType(loom_result(op, 0)), &node->type);
+  group->space = node->type;
+  if (group->kind == FUSE_REDUCE) {
+    int64_t axes[LOOM_MAX_RANK];
+    intptr_t count = loom_get_i64s(op, "axes", axes, LOOM_MAX_RANK);
+    for (intptr_t i = 0; i < count && i < LOOM_MAX_RANK; i++)
+      group->axes |= 1u << axes[i];
+    loom_type_from_mlir(mlirValueGetType(loom_operand(op, 0)), &group->space);
+  }
+  if (node->free) group->count = 0;
+  return loom_map_put(&s->index, op.ptr, n);
+}
+
+static int fuse_count_ops(MlirBlock block) {
+  int count = 0;
+  for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
+       op = mlirOperationGetNextInBlock(op))
+    count++;
+  return count;
+}
+
+/* Nothing to do for grouped functions; functions with nested regions are left to whoever flattens them. */
+static bool fuse_is_excluded(MlirBlock block) {
+  for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
+       op = mlirOperationGetNextInBlock(op))
+    if (mlirOperationGetNumRegions(op) > 0 || loom_is(op, "loom.apply")) return true;
+  return false;
+}
+
+static bool fuse_run(MlirOperation function) {
+  MlirRegion region = mlirOperationGetRegion(function, 0);
+  MlirBlock block = mlirRegionGetFirstBlock(region);
+  if (mlirBlockIsNull(block) || !mlirBlockIsNull(mlirBlockGetNextInRegion(block))) return true;
+  MlirOperation terminator = mlirBlockGetTerminator(block);
+  if (!terminator.ptr || !loom_is(terminator, "func.return") || fuse_is_excluded(block)) return true;
+  fuse_prepare(function, block);
+  int count = fuse_count_ops(block);
+  fuse_state s = {.block = block};
+  s.nodes = calloc((size_t)count, sizeof *s.nodes);
+  s.groups = calloc((size_t)count, sizeof *s.groups);
+  s.stack = calloc((size_t)count + 1, sizeof *s.stack);
+  s.out_of_memory = !s.nodes || !s.groups || !s.stack || !loom_walk_block(block, fuse_add_node, &s);
+  if (!s.out_of_memory) {
+    for (intptr_t i = 0; i < mlirOperationGetNumOperands(terminator); i++) {
+      int n = fuse_node_of(&s, fuse_root(loom_operand(terminator, i)));
+      if (n >= 0) s.nodes[n].returned = true;
+    }
+    fuse_find_edges(&s);
+    fuse_vertically(&s);
+    if (fuse_dissolve(&s)) fuse_vertically(&s);
+    if (fuse_horizontally(&s)) fuse_vertically(&s);
+    fuse_rewrite(&s, terminator);
+  }
+  bool good = !s.out_of_memory;
+  loom_map_fini(&s.index);
+  free(s.nodes);
+  free(s.groups);
+  free(s.stack);
+  free(s.edges);
+  return good || loom_emit_error(mlirOperationGetLocation(function), "out of memory");
+}
+
+MlirPass loom_make_fuse_pass(void) {
+  return loom_pass_create("LoomFuse", "loom-fuse", "Group tensor ops into loom.fusion, one kernel each",
+                          "func.func", fuse_run);
+}

@@ -1,0 +1,174 @@
+/* What several passes ask of the IR: op classes, layouts of arguments and results, a pointer map. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dialects/ir.h"
+#include "passes/passes.h"
+
+MlirOperation loom_main_function(MlirOperation module) {
+  MlirOperation first = {NULL};
+  if (mlirOperationGetNumRegions(module) != 1) return first;
+  MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(module, 0));
+  if (mlirBlockIsNull(block)) return first;
+  for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
+       op = mlirOperationGetNextInBlock(op)) {
+    if (!loom_is(op, "func.func")) continue;
+    if (mlirBlockIsNull(mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0)))) continue;
+    if (loom_str_is(loom_get_str(op, "sym_name"), "main")) return op;
+    if (!first.ptr) first = op;
+  }
+  return first;
+}
+
+/* ---- classes ---- */
+
+static const struct {
+  const char *lower;
+  loom_class class;
+} util_classes[] = {
+    {"unary", LOOM_CLASS_POINTWISE},   {"predicate", LOOM_CLASS_POINTWISE},
+    {"binary", LOOM_CLASS_POINTWISE},  {"compare", LOOM_CLASS_POINTWISE},
+    {"select", LOOM_CLASS_POINTWISE},  {"convert", LOOM_CLASS_POINTWISE},
+    {"bitcast", LOOM_CLASS_POINTWISE}, {"constant", LOOM_CLASS_CONSTANT},
+    {"iota", LOOM_CLASS_CONSTANT},     {"view", LOOM_CLASS_VIEW},
+    {"update_slice", LOOM_CLASS_MOVE}, {"concatenate", LOOM_CLASS_MOVE},
+    {"pad", LOOM_CLASS_MOVE},          {"gather", LOOM_CLASS_MOVE},
+    {"reduce", LOOM_CLASS_REDUCE},     {"scan", LOOM_CLASS_SCAN},
+    {"dot", LOOM_CLASS_DOT},           {"sort", LOOM_CLASS_ALONE},
+    {"scatter", LOOM_CLASS_ALONE},     {"convolution", LOOM_CLASS_ALONE},
+    {"random", LOOM_CLASS_ALONE},      {"host_call", LOOM_CLASS_HOST},
+};
+
+loom_class loom_class_of(MlirOperation op) {
+  static signed char known[LOOM_OP_COUNT]; /* class + 1; every thread writes the same bytes */
+  loom_opcode code;
+  if (!loom_opcode_of(op, &code)) return LOOM_CLASS_OTHER;
+  if (known[code]) return (loom_class)(known[code] - 1);
+  loom_class found = LOOM_CLASS_OTHER;
+  for (size_t i = 0; i < sizeof util_classes / sizeof *util_classes; i++)
+    if (!strcmp(loom_op_table[code].lower, util_classes[i].lower)) found = util_classes[i].class;
+  if (code == LOOM_OP_ASSUME_SHAPE) found = LOOM_CLASS_OTHER;
+  known[code] = (signed char)(found + 1);
+  return found;
+}
+
+static bool util_dtype(MlirValue value, loom_dtype *out) {
+  MlirType type = mlirValueGetType(value);
+  return mlirTypeIsAShaped(type) && loom_dtype_from_mlir(mlirShapedTypeGetElementType(type), out);
+}
+
+static bool util_is_inexact(loom_dtype dtype) {
+  return loom_dtype_is_float(dtype) || loom_dtype_is_complex(dtype);
+}
+
+uint32_t loom_fp_of(MlirOperation op) {
+  loom_opcode code;
+  loom_dtype in, out;
+  if (!loom_opcode_of(op, &code) || mlirOperationGetNumResults(op) != 1 ||
+      mlirOperationGetNumOperands(op) < 1)
+    return 0;
+  uint32_t mask = loom_op_table[code].fp;
+  if (!mask || !util_dtype(loom_result(op, 0), &out) || !util_dtype(loom_operand(op, 0), &in))
+    return mask;
+  switch (code) {
+  case LOOM_OP_FLOOR_DIV:
+  case LOOM_OP_REM:
+  case LOOM_OP_FMOD:
+    return util_is_inexact(in) ? mask : LOOM_FP_DIVIDE | LOOM_FP_OVERFLOW;
+  case LOOM_OP_CONVERT:
+    if (!util_is_inexact(in)) return 0;
+    if (out == LOOM_BOOL || loom_dtype_size(out) > loom_dtype_size(in)) mask &= LOOM_FP_INVALID;
+    return out == LOOM_BOOL || (util_is_inexact(out) && out >= in) ? 0 : mask;
+  case LOOM_OP_REDUCE:
+  case LOOM_OP_SCAN: {
+    MlirStringRef kind = loom_get_str(op, "kind");
+    bool arithmetic = loom_str_is(kind, "sum") || loom_str_is(kind, "prod");
+    return arithmetic && util_is_inexact(in) ? mask : 0;
+  }
+  default: return util_is_inexact(in) ? mask : 0;
+  }
+}
+
+/* ---- layouts ---- */
+
+static MlirAttribute util_argument_attr(MlirOperation function, const char *list, intptr_t index,
+                                        const char *name) {
+  MlirAttribute attrs = loom_get_attr(function, list);
+  if (!attrs.ptr || !mlirAttributeIsAArray(attrs) || index >= mlirArrayAttrGetNumElements(attrs))
+    return mlirAttributeGetNull();
+  MlirAttribute dictionary = mlirArrayAttrGetElement(attrs, index);
+  if (!mlirAttributeIsADictionary(dictionary)) return mlirAttributeGetNull();
+  return mlirDictionaryAttrGetElementByName(dictionary, loom_str(name));
+}
+
+static void util_strides(MlirAttribute attr, const loom_type *type, int64_t *out) {
+  loom_contiguous_strides(type, out);
+  int64_t given[LOOM_MAX_RANK];
+  if (loom_attr_read_i64s(attr, given, LOOM_MAX_RANK) == type->rank)
+    memcpy(out, given, sizeof given[0] * (size_t)type->rank);
+}
+
+void loom_argument_strides(MlirOperation function, intptr_t index, const loom_type *type,
+                           int64_t *out) {
+  util_strides(util_argument_attr(function, "arg_attrs", index, "loom.strides"), type, out);
+}
+
+void loom_result_strides(MlirOperation function, intptr_t index, const loom_type *type,
+                         int64_t *out) {
+  util_strides(util_argument_attr(function, "res_attrs", index, "loom.strides"), type, out);
+}
+
+bool loom_argument_has(MlirOperation function, intptr_t index, const char *name) {
+  MlirAttribute attr = util_argument_attr(function, "arg_attrs", index, name);
+  return attr.ptr && !(mlirAttributeIsABool(attr) && !mlirBoolAttrGetValue(attr));
+}
+
+/* ---- a pointer map: open addressing, at most half full ---- */
+
+static size_t util_slot(const loom_map *map, const void *key) {
+  size_t mask = map->capacity - 1;
+  size_t slot = (size_t)(((uintptr_t)key >> 4) * 0x9e3779b97f4a7c15ull >> 32) & mask;
+  while (map->keys[slot] && map->keys[slot] != key)
+    slot = (slot + 1) & mask;
+  return slot;
+}
+
+static bool util_grow(loom_map *map) {
+  loom_map larger = {.capacity = map->capacity ? map->capacity * 2 : 64, .count = map->count};
+  larger.keys = calloc(larger.capacity, sizeof *larger.keys);
+  larger.values = calloc(larger.capacity, sizeof *larger.values);
+  if (!larger.keys || !larger.values) {
+    loom_map_fini(&larger);
+    return false;
+  }
+  for (size_t i = 0; i < map->capacity; i++) {
+    if (!map->keys[i]) continue;
+    size_t slot = util_slot(&larger, map->keys[i]);
+    larger.keys[slot] = map->keys[i];
+    larger.values[slot] = map->values[i];
+  }
+  loom_map_fini(map);
+  *map = larger;
+  return true;
+}
+
+bool loom_map_put(loom_map *map, const void *key, int64_t value) {
+  if (map->count * 2 >= map->capacity && !util_grow(map)) return false;
+  size_t slot = util_slot(map, key);
+  map->count += !map->keys[slot];
+  map->keys[slot] = key;
+  map->values[slot] = value;
+  return true;
+}
+
+int64_t loom_map_get(const loom_map *map, const void *key, int64_t otherwise) {
+  if (!map->capacity) return otherwise;
+  size_t slot = util_slot(map, key);
+  return map->keys[slot] ? map->values[slot] : otherwise;
+}
+
+void loom_map_fini(loom_map *map) {
+  free(map->keys);
+  free(map->values);
+  *map = (loom_map){0};
+}
