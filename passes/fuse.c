@@ -6,22 +6,23 @@
  *                                 }
  *
  * requires: one block of table ops (others stay in place, in order), as loom-simplify leaves them.
- * keeps: values, order of host calls. breaks: nothing; every op that computes is inside a group afterwards, and what
- * stays outside is host calls and reshapes of whole C-ordered buffers in front of `return` and host calls.
+ * keeps: values, order of host calls. breaks: nothing; every op that computes is inside a group
+ * afterwards, and what stays outside is host calls and reshapes of whole C-ordered buffers in front
+ * of `return` and host calls.
  *
  * A group has one iteration space: sizes, and for a reduction the set of reduced axes. Its kinds:
  *   pointwise  all values that leave it have these sizes;
- *   reduce     every reduce op takes operands of these sizes over the same axes; pointwise ops work at full size or
- *              at the reduced size; a reduced value comes back to full size through one broadcast only;
- *   scan       pointwise ops before one scan;
- *   dot        one dot_general and pointwise ops of its result's size after it;
- *   alone      one op.
- * Constants, iotas and views cost nothing and are made anew in each group that uses them. Cheap pointwise ops whose
- * users end in different groups are "dissolved": computed again where they are used. Values at other sizes can
+ *   reduce     every reduce op takes operands of these sizes over the same axes; pointwise ops work
+ * at full size or at the reduced size; a reduced value comes back to full size through one
+ * broadcast only; scan       pointwise ops before one scan; dot        one dot_general and
+ * pointwise ops of its result's size after it; alone      one op. Constants, iotas and views cost
+ * nothing and are made anew in each group that uses them. Cheap pointwise ops whose users end in
+ * different groups are "dissolved": computed again where they are used. Values at other sizes can
  * therefore appear inside a group, read through views; they depend on no reduction of it.
  *
- * Why merging is safe: the graph of groups stays acyclic, because two groups are merged only when no path leaves one
- * and enters the other through a third. It ends, because each merge or dissolution removes a group.
+ * Why merging is safe: the graph of groups stays acyclic, because two groups are merged only when
+ * no path leaves one and enters the other through a third. It ends, because each merge or
+ * dissolution removes a group.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -39,11 +40,11 @@ typedef enum fuse_kind {
 } fuse_kind;
 
 typedef enum fuse_via { /* how a value reaches its user */
-  FUSE_DIRECT,
-  FUSE_BROADCAST, /* through one broadcast */
-  FUSE_VIEWED,    /* through views that repeat no element */
-  FUSE_EXPANDED,  /* through views that repeat elements */
-  FUSE_BUFFER     /* must lie in memory */
+                        FUSE_DIRECT,
+                        FUSE_BROADCAST, /* through one broadcast */
+                        FUSE_VIEWED,    /* through views that repeat no element */
+                        FUSE_EXPANDED,  /* through views that repeat elements */
+                        FUSE_BUFFER     /* must lie in memory */
 } fuse_via;
 
 typedef struct fuse_edge {
@@ -87,7 +88,8 @@ typedef struct fuse_state {
   bool out_of_memory;
 } fuse_state;
 
-#define FUSE_MAX_OPS 192      /* of one group: what a register file and a compile-time budget can bear */
+#define FUSE_MAX_OPS 192 /* of one group: what a register file and a compile-time budget can bear  \
+                          */
 #define FUSE_MAX_DISSOLVED 12 /* cost of what is computed again */
 #define FUSE_CHEAP 1
 #define FUSE_COSTLY 100
@@ -137,8 +139,8 @@ static loom_type fuse_reduced(const loom_type *space, uint32_t axes) {
   return out;
 }
 
-/* Are the reduced axes the last ones, with rows enough for the threads or so little work that it does not matter?
- * Then a row can be visited again while it is in the cache. */
+/* Are the reduced axes the last ones, with rows enough for the threads or so little work that it
+ * does not matter? Then a row can be visited again while it is in the cache. */
 static bool fuse_rows(const loom_type *space, uint32_t axes) {
   int64_t rows = 1, total = 1;
   bool inner = false;
@@ -249,7 +251,8 @@ static void fuse_prepare_host(MlirOperation function, MlirOperation op) {
   }
 }
 
-/* Operands that the lowering reads as strided buffers: transposes of (reshapes of whole C-ordered) buffers. */
+/* Operands that the lowering reads as strided buffers: transposes of (reshapes of whole C-ordered)
+ * buffers. */
 static void fuse_prepare_strided(MlirOperation function, MlirOperation op) {
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); i++) {
     MlirValue value = loom_operand(op, i);
@@ -266,11 +269,29 @@ static void fuse_prepare_strided(MlirOperation function, MlirOperation op) {
   }
 }
 
+/* A reshape that moves elements between dimensions reads a buffer whose layout allows it. */
+static void fuse_prepare_reshape(MlirOperation function, MlirOperation op) {
+  MlirValue value = loom_operand(op, 0), root = fuse_root(value);
+  loom_type in, out;
+  int64_t strides[LOOM_MAX_RANK], ignored[LOOM_MAX_RANK];
+  if (fuse_is_computed(root) || fuse_is_unit_reshape(op)) return;
+  if (root.ptr == value.ptr && mlirValueIsABlockArgument(root) &&
+      loom_type_from_mlir(mlirValueGetType(root), &in) && loom_type_elements(&in) >= 0 &&
+      loom_type_from_mlir(mlirValueGetType(loom_result(op, 0)), &out) &&
+      loom_type_elements(&out) >= 0) {
+    loom_argument_strides(function, mlirBlockArgumentGetArgNumber(root), &in, strides);
+    if (loom_reshape_strides(&in, strides, &out, ignored)) return;
+  }
+  mlirOperationSetOperand(op, 0, fuse_insert_copy(op, value));
+}
+
 static void fuse_prepare(MlirOperation function, MlirBlock block) {
   for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
        op = mlirOperationGetNextInBlock(op)) {
     loom_class class = loom_class_of(op);
-    if (loom_is(op, "func.return"))
+    if (loom_is(op, "loom.reshape"))
+      fuse_prepare_reshape(function, op);
+    else if (loom_is(op, "func.return"))
       fuse_prepare_return(function, op);
     else if (class == LOOM_CLASS_HOST || class == LOOM_CLASS_OTHER)
       fuse_prepare_host(function, op);
@@ -348,8 +369,7 @@ static void fuse_find_edges(fuse_state *s) {
       fuse_trace(s, n, loom_operand(node->op, i),
                  fuse_needs_buffer(node, i) ? FUSE_BUFFER : FUSE_DIRECT, (MlirOperation){NULL});
     if (s->groups[node->group].kind == FUSE_STAYS) {
-      if (last_stays >= 0)
-        fuse_add_edge(s, (fuse_edge){last_stays, n, FUSE_BUFFER, {NULL}});
+      if (last_stays >= 0) fuse_add_edge(s, (fuse_edge){last_stays, n, FUSE_BUFFER, {NULL}});
       last_stays = n;
     }
     node->edge_count = s->edge_count - node->first_edge;
@@ -358,8 +378,8 @@ static void fuse_find_edges(fuse_state *s) {
 
 /* ---- legality ---- */
 
-/* Is there a path from group `from` to group `to` through a third? Walks backwards from `to`; groups that end before
- * `from` begins cannot depend on it. */
+/* Is there a path from group `from` to group `to` through a third? Walks backwards from `to`;
+ * groups that end before `from` begins cannot depend on it. */
 static bool fuse_path_between(fuse_state *s, int from, int to) {
   int top = 0, mark = ++s->mark;
   s->stack[top++] = to;
@@ -455,7 +475,8 @@ static bool fuse_leaves(const fuse_state *s, int n, int a, int b) {
   return false;
 }
 
-/* A full-size value may leave a reduce group only when it goes by rows, a scan group or not at all. */
+/* A full-size value may leave a reduce group only when it goes by rows, a scan group or not at all.
+ */
 static bool fuse_yields_fit(const fuse_state *s, int a, int b, const fuse_group *g) {
   if (g->kind == FUSE_REDUCE ? fuse_rows(&g->space, g->axes) : g->kind != FUSE_SCAN) return true;
   int both[] = {a, b};
@@ -522,7 +543,8 @@ static bool fuse_share_input(const fuse_state *s, int a, int b) {
   return false;
 }
 
-/* Siblings: groups of one space that share an input, or are so small that a launch costs more than the work. */
+/* Siblings: groups of one space that share an input, or are so small that a launch costs more than
+ * the work. */
 static bool fuse_horizontally(fuse_state *s) {
   const int window = 16;
   bool changed = false;
@@ -592,17 +614,18 @@ static bool fuse_dissolve(fuse_state *s) {
 typedef struct fuse_emit {
   fuse_state *s;
   MlirOperation terminator;
-  loom_map outer;        /* old value -> index in `values` */
-  MlirValue *values;     /* new values outside of groups */
+  loom_map outer;    /* old value -> index in `values` */
+  MlirValue *values; /* new values outside of groups */
   int value_count;
-  MlirValue *inputs;     /* of the group being built */
+  MlirValue *inputs; /* of the group being built */
   int input_count, input_capacity;
-  int *needed;           /* node numbers, sorted */
+  int *needed; /* node numbers, sorted */
   int needed_count;
   int stamp;
 } fuse_emit;
 
-/* The new value outside of groups for an old one: reshapes of whole buffers are made again on demand. */
+/* The new value outside of groups for an old one: reshapes of whole buffers are made again on
+ * demand. */
 static MlirValue fuse_outer(fuse_emit *e, MlirValue value) {
   MlirValue root = fuse_root(value);
   int64_t at = loom_map_get(&e->outer, root.ptr, -1);
@@ -655,10 +678,12 @@ static MlirValue fuse_inner(fuse_emit *e, MlirBlock block, loom_map *arguments, 
   }
   if (!loom_map_put(arguments, value.ptr, e->input_count)) e->s->out_of_memory = true;
   e->inputs[e->input_count++] = fuse_outer(e, value);
-  return mlirBlockAddArgument(block, mlirValueGetType(value), mlirOperationGetLocation(e->terminator));
+  return mlirBlockAddArgument(block, mlirValueGetType(value),
+                              mlirOperationGetLocation(e->terminator));
 }
 
-/* Is the node's value read outside of its group, or must it be computed although nobody reads it? */
+/* Is the node's value read outside of its group, or must it be computed although nobody reads it?
+ */
 static bool fuse_is_yielded(const fuse_state *s, int n) {
   bool read = false;
   for (int e = 0; e < s->edge_count; e++)
@@ -675,8 +700,7 @@ static void fuse_clone_body(fuse_emit *e, MlirBlock block) {
     fuse_node *node = &e->s->nodes[e->needed[i]];
     MlirOperation copy = mlirOperationClone(node->op);
     for (intptr_t k = 0; k < mlirOperationGetNumOperands(copy); k++)
-      mlirOperationSetOperand(copy, k,
-                              fuse_inner(e, block, &arguments, loom_operand(node->op, k)));
+      mlirOperationSetOperand(copy, k, fuse_inner(e, block, &arguments, loom_operand(node->op, k)));
     mlirBlockAppendOwnedOperation(block, copy);
     node->copy = copy;
   }
@@ -812,7 +836,8 @@ static int fuse_count_ops(MlirBlock block) {
   return count;
 }
 
-/* Nothing to do for grouped functions; functions with nested regions are left to whoever flattens them. */
+/* Nothing to do for grouped functions; functions with nested regions are left to whoever flattens
+ * them. */
 static bool fuse_is_excluded(MlirBlock block) {
   for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
        op = mlirOperationGetNextInBlock(op))
@@ -825,7 +850,8 @@ static bool fuse_run(MlirOperation function) {
   MlirBlock block = mlirRegionGetFirstBlock(region);
   if (mlirBlockIsNull(block) || !mlirBlockIsNull(mlirBlockGetNextInRegion(block))) return true;
   MlirOperation terminator = mlirBlockGetTerminator(block);
-  if (!terminator.ptr || !loom_is(terminator, "func.return") || fuse_is_excluded(block)) return true;
+  if (!terminator.ptr || !loom_is(terminator, "func.return") || fuse_is_excluded(block))
+    return true;
   fuse_prepare(function, block);
   int count = fuse_count_ops(block);
   fuse_state s = {.block = block};
@@ -854,6 +880,7 @@ static bool fuse_run(MlirOperation function) {
 }
 
 MlirPass loom_make_fuse_pass(void) {
-  return loom_pass_create("LoomFuse", "loom-fuse", "Group tensor ops into loom.fusion, one kernel each",
-                          "func.func", fuse_run);
+  return loom_pass_create("LoomFuse", "loom-fuse",
+                          "Group tensor ops into loom.fusion, one kernel each", "func.func",
+                          fuse_run);
 }

@@ -12,28 +12,32 @@
 
 #include "graph/graph.h"
 
-/* ---- pipeline.c ------------------------------------------------------------------------------------------------- */
+/* ---- pipeline.c
+ * -------------------------------------------------------------------------------------------------
+ */
 
-/* Registers every pass of passes.def and the pipelines with MLIR's registry. Called once by each tool. */
+/* Registers every pass of passes.def and the pipelines with MLIR's registry. Called once by each
+ * tool. */
 void loom_register_passes(void);
 
 /* The pipelines, each from the graph on; every one starts with all passes of the one before. */
-void loom_add_front_pipeline(MlirOpPassManager manager);  /* canonical graph in loom.fusion groups */
+void loom_add_front_pipeline(MlirOpPassManager manager); /* canonical graph in loom.fusion groups */
 void loom_add_kernel_pipeline(MlirOpPassManager manager); /* ... outlined and scheduled */
 void loom_add_plan_pipeline(MlirOpPassManager manager);   /* ... with a loom.plan */
 
-/* ---- util.c: what several passes ask of the IR ------------------------------------------------------------------ */
+/* ---- util.c: what several passes ask of the IR
+ * ------------------------------------------------------------------ */
 
 /* The function named @main of a module, else the first function; null when there is none. */
 MlirOperation loom_main_function(MlirOperation module);
 
 /* How an op takes part in fusion, from the lowering class in the op table. */
 typedef enum loom_class {
-  LOOM_CLASS_OTHER,    /* not an op of the table, or one with regions */
-  LOOM_CLASS_CONSTANT, /* constant, iota: made anew in each kernel that uses it */
-  LOOM_CLASS_VIEW,     /* an index map */
-  LOOM_CLASS_POINTWISE,/* one element of each operand gives one element of the result */
-  LOOM_CLASS_MOVE,     /* pad, concatenate, update_slice, gather: indices and selects, no arithmetic */
+  LOOM_CLASS_OTHER,     /* not an op of the table, or one with regions */
+  LOOM_CLASS_CONSTANT,  /* constant, iota: made anew in each kernel that uses it */
+  LOOM_CLASS_VIEW,      /* an index map */
+  LOOM_CLASS_POINTWISE, /* one element of each operand gives one element of the result */
+  LOOM_CLASS_MOVE, /* pad, concatenate, update_slice, gather: indices and selects, no arithmetic */
   LOOM_CLASS_REDUCE,
   LOOM_CLASS_SCAN,
   LOOM_CLASS_DOT,
@@ -46,12 +50,19 @@ loom_class loom_class_of(MlirOperation op);
 /* Which floating-point exceptions an op can raise on its element types (loom_fp_flag bits). */
 uint32_t loom_fp_of(MlirOperation op);
 
-/* Strides in elements of a value of this static type: of a function argument or result from the attribute
- * `loom.strides` (absent: C order). */
-void loom_argument_strides(MlirOperation function, intptr_t index, const loom_type *type, int64_t *out);
-void loom_result_strides(MlirOperation function, intptr_t index, const loom_type *type, int64_t *out);
+/* Strides in elements of a value of this static type: of a function argument or result from the
+ * attribute `loom.strides` (absent: C order). */
+void loom_argument_strides(MlirOperation function, intptr_t index, const loom_type *type,
+                           int64_t *out);
+void loom_result_strides(MlirOperation function, intptr_t index, const loom_type *type,
+                         int64_t *out);
 /* Whether argument `index` of a function has the unit or boolean attribute `name`. */
 bool loom_argument_has(MlirOperation function, intptr_t index, const char *name);
+
+/* Strides that make `out` a view of `in` (types of as many elements, static sizes); false when only
+ * a copy can. */
+bool loom_reshape_strides(const loom_type *in, const int64_t *in_strides, const loom_type *out,
+                          int64_t *out_strides);
 
 /* A map from a pointer (operation, value) to an integer. */
 typedef struct loom_map {

@@ -1,4 +1,5 @@
-/* What several passes ask of the IR: op classes, layouts of arguments and results, a pointer map. */
+/* What several passes ask of the IR: op classes, layouts of arguments and results, a pointer map.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,8 +74,7 @@ uint32_t loom_fp_of(MlirOperation op) {
   switch (code) {
   case LOOM_OP_FLOOR_DIV:
   case LOOM_OP_REM:
-  case LOOM_OP_FMOD:
-    return util_is_inexact(in) ? mask : LOOM_FP_DIVIDE | LOOM_FP_OVERFLOW;
+  case LOOM_OP_FMOD: return util_is_inexact(in) ? mask : LOOM_FP_DIVIDE | LOOM_FP_OVERFLOW;
   case LOOM_OP_CONVERT:
     if (!util_is_inexact(in)) return 0;
     if (out == LOOM_BOOL || loom_dtype_size(out) > loom_dtype_size(in)) mask &= LOOM_FP_INVALID;
@@ -121,6 +121,45 @@ void loom_result_strides(MlirOperation function, intptr_t index, const loom_type
 bool loom_argument_has(MlirOperation function, intptr_t index, const char *name) {
   MlirAttribute attr = util_argument_attr(function, "arg_attrs", index, name);
   return attr.ptr && !(mlirAttributeIsABool(attr) && !mlirBoolAttrGetValue(attr));
+}
+
+/* Cuts both lists of sizes into runs of equal products; a run works when its input dimensions are
+ * contiguous among themselves. */
+bool loom_reshape_strides(const loom_type *in, const int64_t *in_strides, const loom_type *out,
+                          int64_t *out_strides) {
+  if (loom_type_elements(in) == 0) {
+    loom_contiguous_strides(out, out_strides);
+    return true;
+  }
+  int i = 0, o = 0;
+  while (i < in->rank || o < out->rank) {
+    int first = i, start = o;
+    int64_t pi = i < in->rank ? in->dims[i++] : 1;
+    int64_t po = o < out->rank ? out->dims[o++] : 1;
+    while (pi != po) {
+      if (pi < po) {
+        if (i == in->rank) return false;
+        pi *= in->dims[i++];
+      } else {
+        if (o == out->rank) return false;
+        po *= out->dims[o++];
+      }
+    }
+    int64_t stride = 1, next = 0;
+    bool known = false;
+    for (int k = i - 1; k >= first; k--) {
+      if (in->dims[k] == 1) continue;
+      if (known && in_strides[k] != next) return false;
+      if (!known) stride = in_strides[k];
+      known = true;
+      next = in_strides[k] * in->dims[k];
+    }
+    for (int k = o - 1; k >= start; k--) {
+      out_strides[k] = stride;
+      stride *= out->dims[k];
+    }
+  }
+  return true;
 }
 
 /* ---- a pointer map: open addressing, at most half full ---- */

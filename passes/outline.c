@@ -1,0 +1,424 @@
+/* loom-outline: each loom.fusion becomes a loom.kernel symbol and a loom.apply.
+ *
+ *   %0 = loom.fusion(%a, %b) {...}   ->   loom.kernel @k0 {...} {strides = ..., scalars = ...,
+ * inplace = ..., fp = ...} %0 = loom.apply @k0(%a, %b)
+ *
+ * requires: loom-fuse. keeps: values. breaks: there is no loom.fusion afterwards.
+ *
+ * A kernel also says where its buffers lie. Strides come from the function's arguments
+ * (`loom.strides`) and results; what lies between kernels is C-ordered. Views of an operand that
+ * are nothing but other strides (transpose, broadcast, a slice from 0 upwards, a reshape that cuts
+ * no dimension badly) go into the operand's strides, so that what is left of views inside a body
+ * needs index arithmetic. Identical kernels are made one.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dialects/ir.h"
+#include "passes/passes.h"
+
+typedef struct outline_operand {
+  MlirValue outer; /* what the apply passes */
+  loom_type type;
+  int64_t strides[LOOM_MAX_RANK];
+  bool scalar;
+} outline_operand;
+
+typedef struct outline_kernel { /* what was made before, to find the same again */
+  uint64_t *words;
+  size_t count;
+  char name[24];
+} outline_kernel;
+
+typedef struct outline_state {
+  MlirOperation function;
+  MlirContext ctx;
+  outline_operand *operands;
+  intptr_t operand_count, operand_capacity;
+  outline_kernel *kernels;
+  size_t kernel_count, kernel_capacity;
+  uint64_t *words;
+  size_t word_count, word_capacity;
+  bool out_of_memory;
+} outline_state;
+
+/* ---- where values lie ---- */
+
+/* Strides of a value outside of kernels. */
+static void outline_value_strides(const outline_state *s, MlirValue value, const loom_type *type,
+                                  int64_t *out) {
+  if (mlirValueIsABlockArgument(value)) {
+    loom_argument_strides(s->function, mlirBlockArgumentGetArgNumber(value), type, out);
+    return;
+  }
+  loom_contiguous_strides(type, out);
+}
+
+static bool outline_is_scalar(const outline_state *s, MlirValue value) {
+  return mlirValueIsABlockArgument(value) &&
+         loom_argument_has(s->function, mlirBlockArgumentGetArgNumber(value), "loom.scalar");
+}
+
+static outline_operand *outline_add_operand(outline_state *s) {
+  if (s->operand_count == s->operand_capacity) {
+    intptr_t capacity = s->operand_capacity ? s->operand_capacity * 2 : 16;
+    outline_operand *grown = realloc(s->operands, sizeof *grown * (size_t)capacity);
+    if (!grown) {
+      s->out_of_memory = true;
+      return NULL;
+    }
+    s->operands = grown;
+    s->operand_capacity = capacity;
+  }
+  outline_operand *operand = &s->operands[s->operand_count++];
+  memset(operand, 0, sizeof *operand);
+  return operand;
+}
+
+/* ---- views that are only other strides ---- */
+
+static bool outline_broadcast(MlirOperation op, const outline_operand *in, outline_operand *out) {
+  int64_t dims[LOOM_MAX_RANK];
+  if (loom_get_i64s(op, "dims", dims, LOOM_MAX_RANK) != in->type.rank) return false;
+  for (int i = 0; i < in->type.rank; i++)
+    if (in->type.dims[i] == out->type.dims[dims[i]]) out->strides[dims[i]] = in->strides[i];
+  return true;
+}
+
+static bool outline_transpose(MlirOperation op, const outline_operand *in, outline_operand *out) {
+  int64_t perm[LOOM_MAX_RANK];
+  if (loom_get_i64s(op, "perm", perm, LOOM_MAX_RANK) != in->type.rank) return false;
+  for (int i = 0; i < in->type.rank; i++)
+    out->strides[i] = in->strides[perm[i]];
+  return true;
+}
+
+static bool outline_slice(MlirOperation op, const outline_operand *in, outline_operand *out) {
+  int64_t starts[LOOM_MAX_RANK], steps[LOOM_MAX_RANK];
+  if (loom_get_i64s(op, "starts", starts, LOOM_MAX_RANK) != in->type.rank ||
+      loom_get_i64s(op, "steps", steps, LOOM_MAX_RANK) != in->type.rank)
+    return false;
+  for (int i = 0; i < in->type.rank; i++) {
+    if (starts[i] != 0) return false;
+    out->strides[i] = in->strides[i] * steps[i];
+  }
+  return true;
+}
+
+static bool outline_view(MlirOperation op, const outline_operand *in, outline_operand *out) {
+  *out = (outline_operand){.outer = in->outer};
+  if (!loom_type_from_mlir(mlirValueGetType(loom_result(op, 0)), &out->type)) return false;
+  if (loom_is(op, "loom.broadcast")) return outline_broadcast(op, in, out);
+  if (loom_is(op, "loom.transpose")) return outline_transpose(op, in, out);
+  if (loom_is(op, "loom.slice")) return outline_slice(op, in, out);
+  if (loom_is(op, "loom.reshape"))
+    return loom_reshape_strides(&in->type, in->strides, &out->type, out->strides);
+  return false;
+}
+
+/* An operand of this layout for the same outer value: an existing argument or a new one. */
+static MlirValue outline_argument_for(outline_state *s, MlirBlock block, MlirLocation loc,
+                                      const outline_operand *wanted) {
+  for (intptr_t i = 0; i < s->operand_count; i++) {
+    const outline_operand *have = &s->operands[i];
+    if (have->outer.ptr == wanted->outer.ptr && loom_type_equal(&have->type, &wanted->type) &&
+        !memcmp(have->strides, wanted->strides, sizeof have->strides))
+      return mlirBlockGetArgument(block, i);
+  }
+  outline_operand *operand = outline_add_operand(s);
+  if (!operand) return (MlirValue){NULL};
+  *operand = *wanted;
+  return mlirBlockAddArgument(block, loom_type_to_mlir(s->ctx, &wanted->type), loc);
+}
+
+/* Moves views of arguments into strides, then drops arguments that nobody reads. */
+static void outline_absorb_views(outline_state *s, MlirBlock block) {
+  for (MlirOperation op = mlirBlockGetFirstOperation(block), next; op.ptr; op = next) {
+    next = mlirOperationGetNextInBlock(op);
+    if (loom_class_of(op) != LOOM_CLASS_VIEW || mlirOperationGetNumOperands(op) != 1) continue;
+    MlirValue source = loom_operand(op, 0);
+    outline_operand out;
+    if (!mlirValueIsABlockArgument(source)) continue;
+    outline_operand in = s->operands[mlirBlockArgumentGetArgNumber(source)];
+    if (in.scalar || !outline_view(op, &in, &out)) continue;
+    MlirValue made = outline_argument_for(s, block, mlirOperationGetLocation(op), &out);
+    if (!made.ptr) return;
+    mlirValueReplaceAllUsesOfWith(loom_result(op, 0), made);
+    mlirOperationDestroy(op);
+  }
+  for (intptr_t i = s->operand_count - 1; i >= 0; i--) {
+    if (!mlirOpOperandIsNull(mlirValueGetFirstUse(mlirBlockGetArgument(block, i)))) continue;
+    mlirBlockEraseArgument(block, (unsigned)i);
+    s->operand_count--;
+    memmove(&s->operands[i], &s->operands[i + 1],
+            sizeof *s->operands * (size_t)(s->operand_count - i));
+  }
+}
+
+/* ---- what a kernel's buffers are ---- */
+
+/* Strides that the function's caller asks of result `value`, when it is returned; else C order. */
+static void outline_result_strides(const outline_state *s, MlirValue value, const loom_type *type,
+                                   int64_t *out) {
+  loom_contiguous_strides(type, out);
+  for (MlirOpOperand use = mlirValueGetFirstUse(value); !mlirOpOperandIsNull(use);
+       use = mlirOpOperandGetNextUse(use))
+    if (loom_is(mlirOpOperandGetOwner(use), "func.return"))
+      loom_result_strides(s->function, mlirOpOperandGetOperandNumber(use), type, out);
+}
+
+static bool outline_is_pointwise_body(MlirBlock block) {
+  for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
+       op = mlirOperationGetNextInBlock(op)) {
+    loom_class class = loom_class_of(op);
+    if (class != LOOM_CLASS_POINTWISE && class != LOOM_CLASS_CONSTANT && !loom_is(op, "loom.yield"))
+      return false;
+  }
+  return true;
+}
+
+/* Is this apply or fusion the last op that reads `value`, and is it only read once? */
+static bool outline_dies_here(MlirValue value, MlirOperation here) {
+  MlirOpOperand use = mlirValueGetFirstUse(value);
+  return !mlirOpOperandIsNull(use) && mlirOpOperandIsNull(mlirOpOperandGetNextUse(use)) &&
+         mlirOperationEqual(mlirOpOperandGetOwner(use), here);
+}
+
+static bool outline_is_returned(MlirValue value) {
+  for (MlirOpOperand use = mlirValueGetFirstUse(value); !mlirOpOperandIsNull(use);
+       use = mlirOpOperandGetNextUse(use)) {
+    MlirOperation user = mlirOpOperandGetOwner(use);
+    if (loom_is(user, "func.return") || loom_is(user, "loom.reshape")) return true;
+  }
+  return false;
+}
+
+/* Which dying operand a result may overwrite: a pointwise body, no view of it, the same layout and
+ * element size, and the value is not returned (outputs have buffers of their own). -1: none. */
+static int64_t outline_inplace(const outline_state *s, MlirOperation fusion, MlirBlock block,
+                               intptr_t result, const int64_t *strides, uint64_t *taken) {
+  loom_type type;
+  MlirValue value = loom_result(fusion, result);
+  if (outline_is_returned(value) || !outline_is_pointwise_body(block) ||
+      !loom_type_from_mlir(mlirValueGetType(value), &type))
+    return -1;
+  for (intptr_t i = 0; i < s->operand_count && i < 64; i++) {
+    const outline_operand *operand = &s->operands[i];
+    MlirOperation def = loom_def(operand->outer);
+    if (!def.ptr || !loom_is(def, "loom.apply") || *taken >> i & 1 ||
+        !outline_dies_here(operand->outer, fusion) || operand->type.rank != type.rank ||
+        loom_dtype_size(operand->type.dtype) != loom_dtype_size(type.dtype) ||
+        memcmp(operand->type.dims, type.dims, sizeof type.dims) ||
+        memcmp(operand->strides, strides, sizeof *strides * (size_t)type.rank))
+      continue;
+    bool twice = false;
+    for (intptr_t k = 0; k < s->operand_count; k++)
+      twice |= k != i && s->operands[k].outer.ptr == operand->outer.ptr;
+    if (twice) continue;
+    *taken |= (uint64_t)1 << i;
+    return i;
+  }
+  return -1;
+}
+
+static uint32_t outline_fp(MlirBlock block) {
+  uint32_t fp = 0;
+  for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
+       op = mlirOperationGetNextInBlock(op))
+    fp |= loom_fp_of(op);
+  return fp;
+}
+
+/* ---- identical kernels ---- */
+
+static void outline_word(outline_state *s, uint64_t word) {
+  if (s->word_count == s->word_capacity) {
+    size_t capacity = s->word_capacity ? s->word_capacity * 2 : 256;
+    uint64_t *grown = realloc(s->words, sizeof *grown * capacity);
+    if (!grown) {
+      s->out_of_memory = true;
+      return;
+    }
+    s->words = grown;
+    s->word_capacity = capacity;
+  }
+  s->words[s->word_count++] = word;
+}
+
+/* Names, attributes and types are unique in a context, so their addresses stand for them. */
+static void outline_describe(outline_state *s, MlirBlock block, intptr_t attr_count,
+                             const loom_named *attrs) {
+  loom_map numbers = {0};
+  int64_t next = 0;
+  s->word_count = 0;
+  for (intptr_t i = 0; i < mlirBlockGetNumArguments(block); i++) {
+    MlirValue argument = mlirBlockGetArgument(block, i);
+    outline_word(s, (uintptr_t)mlirValueGetType(argument).ptr);
+    if (!loom_map_put(&numbers, argument.ptr, next++)) s->out_of_memory = true;
+  }
+  for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
+       op = mlirOperationGetNextInBlock(op)) {
+    outline_word(s, (uintptr_t)mlirOperationGetName(op).ptr);
+    outline_word(s, (uintptr_t)mlirOperationGetNumOperands(op));
+    for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); i++)
+      outline_word(s, (uint64_t)loom_map_get(&numbers, loom_operand(op, i).ptr, -1));
+    for (intptr_t i = 0; i < mlirOperationGetNumAttributes(op); i++) {
+      outline_word(s, (uintptr_t)mlirOperationGetAttribute(op, i).name.ptr);
+      outline_word(s, (uintptr_t)mlirOperationGetAttribute(op, i).attribute.ptr);
+    }
+    for (intptr_t i = 0; i < mlirOperationGetNumResults(op); i++) {
+      outline_word(s, (uintptr_t)mlirValueGetType(loom_result(op, i)).ptr);
+      if (!loom_map_put(&numbers, loom_result(op, i).ptr, next++)) s->out_of_memory = true;
+    }
+  }
+  for (intptr_t i = 0; i < attr_count; i++)
+    outline_word(s, (uintptr_t)attrs[i].value.ptr);
+  loom_map_fini(&numbers);
+}
+
+/* The kernel that has the words now described, or a new entry with a fresh name. */
+static outline_kernel *outline_find_kernel(outline_state *s, bool *is_new) {
+  *is_new = false;
+  for (size_t i = 0; i < s->kernel_count; i++)
+    if (s->kernels[i].count == s->word_count &&
+        !memcmp(s->kernels[i].words, s->words, sizeof *s->words * s->word_count))
+      return &s->kernels[i];
+  if (s->kernel_count == s->kernel_capacity) {
+    size_t capacity = s->kernel_capacity ? s->kernel_capacity * 2 : 16;
+    outline_kernel *grown = realloc(s->kernels, sizeof *grown * capacity);
+    if (!grown) return NULL;
+    s->kernels = grown;
+    s->kernel_capacity = capacity;
+  }
+  outline_kernel *kernel = &s->kernels[s->kernel_count];
+  kernel->words = malloc(sizeof *s->words * s->word_count);
+  if (!kernel->words) return NULL;
+  memcpy(kernel->words, s->words, sizeof *s->words * s->word_count);
+  kernel->count = s->word_count;
+  snprintf(kernel->name, sizeof kernel->name, "k%zu", s->kernel_count++);
+  *is_new = true;
+  return kernel;
+}
+
+/* ---- one fusion ---- */
+
+static bool outline_read_operands(outline_state *s, MlirOperation fusion) {
+  s->operand_count = 0;
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(fusion); i++) {
+    outline_operand *operand = outline_add_operand(s);
+    if (!operand) return false;
+    operand->outer = loom_operand(fusion, i);
+    if (!loom_type_from_mlir(mlirValueGetType(operand->outer), &operand->type) ||
+        loom_type_elements(&operand->type) < 0)
+      return loom_emit_error(mlirOperationGetLocation(fusion),
+                             "a kernel needs operands of static size");
+    operand->scalar = outline_is_scalar(s, operand->outer);
+    outline_value_strides(s, operand->outer, &operand->type, operand->strides);
+  }
+  return true;
+}
+
+static bool outline_attributes(outline_state *s, MlirOperation fusion, MlirBlock block,
+                               loom_named out[4]) {
+  intptr_t results = mlirOperationGetNumResults(fusion), total = s->operand_count + results;
+  MlirAttribute *strides = malloc(sizeof *strides * (size_t)(total + 1));
+  int64_t *numbers = malloc(sizeof *numbers * (size_t)(total + 1));
+  bool good = strides && numbers;
+  intptr_t scalars = 0;
+  uint64_t taken = 0;
+  for (intptr_t i = 0; good && i < s->operand_count; i++) {
+    const outline_operand *operand = &s->operands[i];
+    strides[i] = loom_attr_i64s(s->ctx, operand->type.rank, operand->strides);
+    if (operand->scalar) numbers[scalars++] = i;
+  }
+  if (good) out[1] = (loom_named){"scalars", loom_attr_i64s(s->ctx, scalars, numbers)};
+  for (intptr_t i = 0; good && i < results; i++) {
+    loom_type type;
+    int64_t layout[LOOM_MAX_RANK];
+    good = loom_type_from_mlir(mlirValueGetType(loom_result(fusion, i)), &type) &&
+           loom_type_elements(&type) >= 0;
+    if (!good) {
+      loom_emit_error(mlirOperationGetLocation(fusion), "a kernel needs results of static size");
+      break;
+    }
+    outline_result_strides(s, loom_result(fusion, i), &type, layout);
+    strides[s->operand_count + i] = loom_attr_i64s(s->ctx, type.rank, layout);
+    numbers[i] = outline_inplace(s, fusion, block, i, layout, &taken);
+  }
+  if (good) {
+    out[0] = (loom_named){"strides", mlirArrayAttrGet(s->ctx, total, strides)};
+    out[2] = (loom_named){"inplace", loom_attr_i64s(s->ctx, results, numbers)};
+    out[3] = (loom_named){"fp", loom_attr_i64(s->ctx, outline_fp(block))};
+  }
+  free(strides);
+  free(numbers);
+  return good;
+}
+
+static void outline_make_kernel(outline_state *s, MlirOperation fusion, const char *name,
+                                const loom_named attrs[4]) {
+  loom_builder b = loom_builder_before(s->function);
+  b.loc = mlirOperationGetLocation(fusion);
+  MlirRegion region = mlirRegionCreate();
+  mlirRegionTakeBody(region, mlirOperationGetRegion(fusion, 0));
+  loom_named all[] = {
+      {"sym_name", loom_attr_str(s->ctx, name)}, attrs[0], attrs[1], attrs[2], attrs[3]};
+  loom_build_regions(&b, "loom.kernel", 0, NULL, 0, NULL, 5, all, 1, &region);
+}
+
+static bool outline_fusion(MlirOperation fusion, void *user) {
+  outline_state *s = user;
+  if (!loom_is(fusion, "loom.fusion")) return true;
+  MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(fusion, 0));
+  loom_named attrs[4];
+  bool is_new;
+  if (!outline_read_operands(s, fusion)) return false;
+  outline_absorb_views(s, block);
+  if (!outline_attributes(s, fusion, block, attrs)) return false;
+  outline_describe(s, block, 4, attrs);
+  outline_kernel *kernel = s->out_of_memory ? NULL : outline_find_kernel(s, &is_new);
+  if (!kernel) return loom_emit_error(mlirOperationGetLocation(fusion), "out of memory");
+  if (is_new) outline_make_kernel(s, fusion, kernel->name, attrs);
+
+  intptr_t results = mlirOperationGetNumResults(fusion);
+  MlirValue *operands = malloc(sizeof *operands * (size_t)(s->operand_count + 1));
+  MlirType *types = malloc(sizeof *types * (size_t)(results + 1));
+  if (operands && types) {
+    for (intptr_t i = 0; i < s->operand_count; i++)
+      operands[i] = s->operands[i].outer;
+    for (intptr_t i = 0; i < results; i++)
+      types[i] = mlirValueGetType(loom_result(fusion, i));
+    loom_builder b = loom_builder_before(fusion);
+    loom_named name = {"kernel", mlirFlatSymbolRefAttrGet(s->ctx, loom_str(kernel->name))};
+    MlirOperation apply =
+        loom_build(&b, "loom.apply", s->operand_count, operands, results, types, 1, &name);
+    for (intptr_t i = 0; i < results; i++)
+      mlirValueReplaceAllUsesOfWith(loom_result(fusion, i), loom_result(apply, i));
+    mlirOperationDestroy(fusion);
+  }
+  bool good = operands && types;
+  free(operands);
+  free(types);
+  return good || loom_emit_error(mlirOperationGetLocation(s->function), "out of memory");
+}
+
+static bool outline_run(MlirOperation module) {
+  MlirOperation function = loom_main_function(module);
+  if (!function.ptr) return true;
+  MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(function, 0));
+  outline_state s = {.function = function, .ctx = mlirOperationGetContext(module)};
+  bool good = loom_walk_block(block, outline_fusion, &s);
+  for (size_t i = 0; i < s.kernel_count; i++)
+    free(s.kernels[i].words);
+  free(s.kernels);
+  free(s.operands);
+  free(s.words);
+  return good;
+}
+
+MlirPass loom_make_outline_pass(void) {
+  return loom_pass_create("LoomOutline", "loom-outline",
+                          "Turn each loom.fusion into a loom.kernel symbol and a loom.apply",
+                          "builtin.module", outline_run);
+}

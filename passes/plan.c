@@ -1,0 +1,437 @@
+/* loom-plan: gives buffers to values and writes the list of launches.
+ *
+ *   func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {      loom.plan @main {
+ *     %0 = loom.apply @k0(%a) : ...                            ^bb0(%a: memref<8xf32>, %out:
+ * memref<8xf32>): %1 = loom.apply @k1(%0) : ...                       ->     %t = loom.buffer
+ * offset = 0 : memref<8xf32> return %1                                                  loom.launch
+ * @k0 ... (%a, %t) }                                                            loom.launch @k1 ...
+ * (%t, %out) } {inputs = 1, consts = [], arena = 64}
+ *
+ * requires: loom-outline, and loom-schedule for `stages`, `scratch` and `slots` of the kernels.
+ * keeps: order. breaks: the function is gone; its meaning is the plan's.
+ *
+ * A returned value is written straight into its output buffer by the kernel that computes it;
+ * reshapes of whole buffers are the buffer itself. All else lives in one arena. Offsets: buffers
+ * are placed from the largest to the smallest, each into the tightest gap left by those already
+ * placed that live at the same time; 64-byte aligned. (Placing by size needs no more than a few
+ * percent over the peak of live bytes in practice, where placing in the order of time leaves holes
+ * that nothing fits.)
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dialects/ir.h"
+#include "passes/passes.h"
+
+typedef struct plan_storage { /* bytes that one or several values (in-place, reshaped) live in */
+  int64_t size, offset;
+  int first, last; /* steps between which it is live */
+  int output;      /* output number, or -1: arena */
+} plan_storage;
+
+typedef struct plan_state {
+  MlirOperation module, function, plan;
+  MlirContext ctx;
+  MlirBlock block, body; /* of the function, of the plan */
+  loom_map storage_of;   /* value -> storage */
+  loom_map kernels;      /* interned symbol attribute -> kernel operation */
+  plan_storage *storages;
+  int storage_count, storage_capacity;
+  int64_t arena;
+  intptr_t inputs;
+} plan_state;
+
+#define PLAN_ALIGN 64
+
+static bool plan_memory(plan_state *s) {
+  return loom_emit_error(mlirOperationGetLocation(s->function), "out of memory");
+}
+
+/* ---- types ---- */
+
+static MlirType plan_memref(MlirContext ctx, MlirType tensor, const int64_t *strides) {
+  loom_type type;
+  if (!loom_type_from_mlir(tensor, &type)) return (MlirType){NULL};
+  int64_t plain[LOOM_MAX_RANK];
+  loom_contiguous_strides(&type, plain);
+  MlirType element = mlirShapedTypeGetElementType(tensor);
+  if (!strides || !memcmp(plain, strides, sizeof *plain * (size_t)type.rank))
+    return mlirMemRefTypeContiguousGet(element, type.rank, type.dims, mlirAttributeGetNull());
+  return mlirMemRefTypeGet(element, type.rank, type.dims,
+                           mlirStridedLayoutAttrGet(ctx, 0, type.rank, strides),
+                           mlirAttributeGetNull());
+}
+
+/* Bytes of a value, or -1 when they are not known. */
+static int64_t plan_bytes(MlirValue value) {
+  loom_type type;
+  if (!loom_type_from_mlir(mlirValueGetType(value), &type)) return -1;
+  int64_t elements = loom_type_elements(&type);
+  int64_t size = (int64_t)loom_dtype_size(type.dtype);
+  return elements < 0 || elements > INT64_MAX / 16 / size ? -1 : elements * size;
+}
+
+/* ---- storages ---- */
+
+static int plan_add_storage(plan_state *s, int64_t size, int step) {
+  if (s->storage_count == s->storage_capacity) {
+    int capacity = s->storage_capacity ? s->storage_capacity * 2 : 64;
+    plan_storage *grown = realloc(s->storages, sizeof *grown * (size_t)capacity);
+    if (!grown) return -1;
+    s->storages = grown;
+    s->storage_capacity = capacity;
+  }
+  s->storages[s->storage_count] = (plan_storage){size, 0, step, step, -1};
+  return s->storage_count++;
+}
+
+static MlirValue plan_root(MlirValue value) {
+  for (MlirOperation def = loom_def(value); def.ptr && loom_is(def, "loom.reshape");
+       def = loom_def(value))
+    value = loom_operand(def, 0);
+  return value;
+}
+
+static int plan_storage_of(const plan_state *s, MlirValue value) {
+  return (int)loom_map_get(&s->storage_of, plan_root(value).ptr, -1);
+}
+
+static MlirOperation plan_kernel(const plan_state *s, MlirOperation apply) {
+  MlirAttribute name = loom_get_attr(apply, "kernel");
+  if (!name.ptr || !mlirAttributeIsAFlatSymbolRef(name)) return (MlirOperation){NULL};
+  MlirAttribute text = mlirStringAttrGet(s->ctx, mlirFlatSymbolRefAttrGetValue(name));
+  return (MlirOperation){(void *)(intptr_t)loom_map_get(&s->kernels, text.ptr, 0)};
+}
+
+static bool plan_find_kernels(plan_state *s) {
+  MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(s->module, 0));
+  for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
+       op = mlirOperationGetNextInBlock(op)) {
+    if (!loom_is(op, "loom.kernel")) continue;
+    if (!loom_map_put(&s->kernels, loom_get_attr(op, "sym_name").ptr, (intptr_t)op.ptr))
+      return plan_memory(s);
+  }
+  return true;
+}
+
+/* The storage of one result of an apply: that of the operand it overwrites, or a new one. */
+static int plan_result_storage(plan_state *s, MlirOperation op, MlirOperation kernel,
+                               intptr_t result, int step) {
+  int64_t inplace[LOOM_MAX_RANK * 4];
+  intptr_t count = kernel.ptr ? loom_get_i64s(kernel, "inplace", inplace, LOOM_MAX_RANK * 4) : 0;
+  if (result < count && result < LOOM_MAX_RANK * 4 && inplace[result] >= 0 &&
+      inplace[result] < mlirOperationGetNumOperands(op)) {
+    int taken = plan_storage_of(s, loom_operand(op, inplace[result]));
+    if (taken >= 0) return taken;
+  }
+  int64_t bytes = plan_bytes(loom_result(op, result));
+  if (bytes < 0) {
+    loom_emit_error(mlirOperationGetLocation(op), "a plan needs values of static size");
+    return -1;
+  }
+  return plan_add_storage(s, bytes, step);
+}
+
+static bool plan_check_op(const plan_state *s, MlirOperation op, MlirOperation *kernel) {
+  *kernel = (MlirOperation){NULL};
+  if (loom_is(op, "loom.host_call") || loom_is(op, "loom.reshape")) return true;
+  if (!loom_is(op, "loom.apply")) {
+    MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
+    return loom_emit_error(mlirOperationGetLocation(op), "'%.*s' has no place in a plan",
+                           (int)name.length, name.data);
+  }
+  *kernel = plan_kernel(s, op);
+  if (!kernel->ptr)
+    return loom_emit_error(mlirOperationGetLocation(op), "the kernel does not exist");
+  return loom_get_attr(*kernel, "stages").ptr ||
+         loom_emit_error(mlirOperationGetLocation(op),
+                         "the kernel has no schedule: run loom-schedule first");
+}
+
+/* One step for each op: where each value lives, and from when to when. */
+static bool plan_find_storages(plan_state *s) {
+  int step = 0;
+  for (MlirOperation op = mlirBlockGetFirstOperation(s->block); op.ptr;
+       op = mlirOperationGetNextInBlock(op), step++) {
+    for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); i++) {
+      int used = plan_storage_of(s, loom_operand(op, i));
+      if (used >= 0) s->storages[used].last = step;
+    }
+    MlirOperation kernel;
+    if (mlirOperationEqual(op, mlirBlockGetTerminator(s->block))) break;
+    if (!plan_check_op(s, op, &kernel)) return false;
+    if (loom_is(op, "loom.reshape")) continue;
+    for (intptr_t i = 0; i < mlirOperationGetNumResults(op); i++) {
+      int storage = plan_result_storage(s, op, kernel, i, step);
+      if (storage < 0) return false;
+      s->storages[storage].last = step;
+      if (!loom_map_put(&s->storage_of, loom_result(op, i).ptr, storage)) return plan_memory(s);
+    }
+    int64_t slots = kernel.ptr ? loom_get_i64(kernel, "slots", 0) : 0;
+    if (slots > 0) {
+      int storage = plan_add_storage(s, slots, step);
+      if (storage < 0 || !loom_map_put(&s->storage_of, op.ptr, storage)) return plan_memory(s);
+    }
+  }
+  return true;
+}
+
+/* ---- the arena ---- */
+
+static _Thread_local const plan_storage *plan_sort_base; /* qsort passes no context */
+
+static int plan_larger_first(const void *a, const void *b) {
+  const plan_storage *x = &plan_sort_base[*(const int *)a], *y = &plan_sort_base[*(const int *)b];
+  if (x->size != y->size) return x->size < y->size ? 1 : -1;
+  return *(const int *)a - *(const int *)b;
+}
+
+static int64_t plan_aligned(int64_t size) {
+  return (size + PLAN_ALIGN - 1) / PLAN_ALIGN * PLAN_ALIGN;
+}
+
+/* The tightest gap for storage `n` among the `placed` first entries of `order`, which is sorted by
+ * offset. */
+static int64_t plan_gap(const plan_state *s, int n, const int *placed, int count) {
+  const plan_storage *want = &s->storages[n];
+  int64_t size = plan_aligned(want->size), end = 0, best = -1, best_size = INT64_MAX;
+  for (int i = 0; i < count; i++) {
+    const plan_storage *other = &s->storages[placed[i]];
+    if (other->last < want->first || want->last < other->first) continue;
+    int64_t gap = other->offset - end;
+    if (gap >= size && gap < best_size) {
+      best = end;
+      best_size = gap;
+    }
+    int64_t other_end = other->offset + plan_aligned(other->size);
+    if (other_end > end) end = other_end;
+  }
+  return best >= 0 ? best : end;
+}
+
+static bool plan_place(plan_state *s) {
+  int *order = malloc(sizeof *order * 2 * (size_t)(s->storage_count + 1));
+  if (!order) return plan_memory(s);
+  int *placed = order + s->storage_count, count = 0, placed_count = 0;
+  for (int n = 0; n < s->storage_count; n++)
+    if (s->storages[n].output < 0) order[count++] = n;
+  plan_sort_base = s->storages;
+  qsort(order, (size_t)count, sizeof *order, plan_larger_first);
+  for (int i = 0; i < count; i++) {
+    plan_storage *storage = &s->storages[order[i]];
+    storage->offset = plan_gap(s, order[i], placed, placed_count);
+    int64_t end = storage->offset + plan_aligned(storage->size);
+    if (end > s->arena) s->arena = end;
+    int at = placed_count++;
+    for (; at > 0 && s->storages[placed[at - 1]].offset > storage->offset; at--)
+      placed[at] = placed[at - 1];
+    placed[at] = order[i];
+  }
+  free(order);
+  return true;
+}
+
+/* ---- the plan op ---- */
+
+/* A returned value that is computed here lives in its output from the start. Outputs are never
+ * overwritten in place (loom-outline), so that one storage is one output. */
+static void plan_bind_outputs(plan_state *s, MlirOperation terminator) {
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(terminator); i++) {
+    int storage = plan_storage_of(s, loom_operand(terminator, i));
+    if (storage >= 0 && s->storages[storage].output < 0) s->storages[storage].output = (int)i;
+  }
+}
+
+static MlirType plan_argument_type(plan_state *s, intptr_t i) {
+  loom_type type;
+  int64_t strides[LOOM_MAX_RANK];
+  MlirType tensor = mlirValueGetType(mlirBlockGetArgument(s->block, i));
+  if (!loom_type_from_mlir(tensor, &type)) return (MlirType){NULL};
+  if (loom_argument_has(s->function, i, "loom.scalar")) return tensor;
+  loom_argument_strides(s->function, i, &type, strides);
+  return plan_memref(s->ctx, tensor, strides);
+}
+
+static bool plan_make(plan_state *s, MlirOperation terminator) {
+  MlirLocation loc = mlirOperationGetLocation(s->function);
+  s->inputs = mlirBlockGetNumArguments(s->block);
+  int64_t *consts = malloc(sizeof *consts * (size_t)(s->inputs + 1)), const_count = 0;
+  if (!consts) return plan_memory(s);
+  s->body = mlirBlockCreate(0, NULL, NULL);
+  bool good = true;
+  for (intptr_t i = 0; i < s->inputs && good; i++) {
+    MlirType type = plan_argument_type(s, i);
+    good = type.ptr != NULL;
+    if (!good) break;
+    mlirBlockAddArgument(s->body, type, loc);
+    if (loom_argument_has(s->function, i, "loom.const")) consts[const_count++] = i;
+  }
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(terminator) && good; i++) {
+    loom_type type;
+    int64_t strides[LOOM_MAX_RANK];
+    MlirType tensor = mlirValueGetType(loom_operand(terminator, i));
+    good = loom_type_from_mlir(tensor, &type) && loom_type_elements(&type) >= 0;
+    if (!good) break;
+    loom_result_strides(s->function, i, &type, strides);
+    mlirBlockAddArgument(s->body, plan_memref(s->ctx, tensor, strides), loc);
+  }
+  MlirRegion region = mlirRegionCreate();
+  mlirRegionAppendOwnedBlock(region, s->body);
+  loom_builder b = loom_builder_before(s->function);
+  loom_named attrs[] = {{"sym_name", loom_get_attr(s->function, "sym_name")},
+                        {"inputs", loom_attr_i64(s->ctx, s->inputs)},
+                        {"consts", loom_attr_i64s(s->ctx, const_count, consts)},
+                        {"arena", loom_attr_i64(s->ctx, s->arena)}};
+  s->plan = loom_build_regions(&b, "loom.plan", 0, NULL, 0, NULL, 4, attrs, 1, &region);
+  free(consts);
+  return good || loom_emit_error(loc, "a plan needs array types of static size");
+}
+
+/* ---- instructions ---- */
+
+static MlirValue plan_output(const plan_state *s, intptr_t i) {
+  return mlirBlockGetArgument(s->body, s->inputs + i);
+}
+
+static MlirValue plan_arena_buffer(plan_state *s, loom_builder *b, int storage, MlirType type) {
+  loom_named offset = {"offset", loom_attr_i64(s->ctx, s->storages[storage].offset)};
+  return loom_result(loom_build(b, "loom.buffer", 0, NULL, 1, &type, 1, &offset), 0);
+}
+
+/* The buffer of a value, made at the end of the plan when it lies in the arena. */
+static MlirValue plan_buffer(plan_state *s, loom_builder *b, MlirValue value) {
+  MlirValue root = plan_root(value);
+  if (mlirValueIsABlockArgument(root))
+    return mlirBlockGetArgument(s->body, mlirBlockArgumentGetArgNumber(root));
+  int storage = plan_storage_of(s, root);
+  if (s->storages[storage].output >= 0) return plan_output(s, s->storages[storage].output);
+  return plan_arena_buffer(s, b, storage, plan_memref(s->ctx, mlirValueGetType(value), NULL));
+}
+
+/* Buffers of an op's operands and results, scalars apart. */
+typedef struct plan_lists {
+  MlirValue *values; /* buffers, then scalars */
+  intptr_t buffers, scalars;
+} plan_lists;
+
+static bool plan_gather(plan_state *s, loom_builder *b, MlirOperation op, plan_lists *out) {
+  intptr_t operands = mlirOperationGetNumOperands(op), results = mlirOperationGetNumResults(op);
+  MlirValue *scalars = malloc(sizeof *scalars * (size_t)(operands + 1));
+  out->values = malloc(sizeof *out->values * (size_t)(operands + results + 2));
+  out->buffers = out->scalars = 0;
+  if (!scalars || !out->values) {
+    free(scalars);
+    return plan_memory(s);
+  }
+  for (intptr_t i = 0; i < operands; i++) {
+    MlirValue buffer = plan_buffer(s, b, loom_operand(op, i));
+    if (mlirTypeIsAMemRef(mlirValueGetType(buffer)))
+      out->values[out->buffers++] = buffer;
+    else
+      scalars[out->scalars++] = buffer;
+  }
+  for (intptr_t i = 0; i < results; i++)
+    out->values[out->buffers++] = plan_buffer(s, b, loom_result(op, i));
+  int slots = (int)loom_map_get(&s->storage_of, op.ptr, -1);
+  if (slots >= 0) {
+    int64_t size = s->storages[slots].size;
+    MlirType bytes = mlirMemRefTypeContiguousGet(mlirIntegerTypeGet(s->ctx, 8), 1, &size,
+                                                 mlirAttributeGetNull());
+    out->values[out->buffers++] = plan_arena_buffer(s, b, slots, bytes);
+  }
+  memcpy(out->values + out->buffers, scalars, sizeof *scalars * (size_t)out->scalars);
+  free(scalars);
+  return true;
+}
+
+static bool plan_launches(plan_state *s, loom_builder *b, MlirOperation op, plan_lists *lists) {
+  MlirOperation kernel = plan_kernel(s, op);
+  int64_t stages[64];
+  intptr_t count = loom_get_i64s(kernel, "stages", stages, 64);
+  if (count < 1 || count > 64)
+    return loom_emit_error(mlirOperationGetLocation(kernel), "a kernel has 1 to 64 stages");
+  int32_t segments[] = {(int32_t)lists->buffers, (int32_t)lists->scalars};
+  for (intptr_t i = 0; i < count; i++) {
+    loom_named attrs[] = {
+        {"kernel", loom_get_attr(op, "kernel")},
+        {"stage", loom_attr_i64(s->ctx, i)},
+        {"chunks", loom_attr_i64(s->ctx, stages[i])},
+        {"scratch", loom_attr_i64(s->ctx, loom_get_i64(kernel, "scratch", 0))},
+        {"fp", loom_attr_i64(s->ctx, loom_get_i64(kernel, "fp", 15))},
+        {"operandSegmentSizes", mlirDenseI32ArrayGet(s->ctx, 2, segments)},
+    };
+    loom_build(b, "loom.launch", lists->buffers + lists->scalars, lists->values, 0, NULL, 6, attrs);
+  }
+  return true;
+}
+
+static bool plan_host_call(plan_state *s, loom_builder *b, MlirOperation op, plan_lists *lists) {
+  if (lists->scalars)
+    return loom_emit_error(mlirOperationGetLocation(op), "a host call takes no scalar inputs");
+  loom_named attrs[] = {
+      {"name", loom_get_attr(op, "name")},
+      {"slot", loom_get_attr(op, "slot")},
+      {"reads", loom_attr_i64(s->ctx, mlirOperationGetNumOperands(op))},
+  };
+  loom_build(b, "loom.call_host", lists->buffers, lists->values, 0, NULL, 3, attrs);
+  return true;
+}
+
+/* A value returned a second time, or an input returned as it is. */
+static bool plan_copy_outputs(plan_state *s, loom_builder *b, MlirOperation terminator) {
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(terminator); i++) {
+    MlirValue source = plan_buffer(s, b, loom_operand(terminator, i)), target = plan_output(s, i);
+    if (mlirValueEqual(source, target)) continue;
+    int storage = plan_storage_of(s, loom_operand(terminator, i));
+    if (storage >= 0 && s->storages[storage].output == i) continue;
+    if (!mlirTypeEqual(mlirValueGetType(source), mlirValueGetType(target)))
+      return loom_emit_error(mlirOperationGetLocation(terminator),
+                             "result %d is another value in another layout: run loom-fuse first",
+                             (int)i);
+    MlirValue both[] = {source, target};
+    loom_build(b, "loom.copy_buffer", 2, both, 0, NULL, 0, NULL);
+  }
+  return true;
+}
+
+static bool plan_write(plan_state *s, MlirOperation terminator) {
+  for (MlirOperation op = mlirBlockGetFirstOperation(s->block);
+       op.ptr && !mlirOperationEqual(op, terminator); op = mlirOperationGetNextInBlock(op)) {
+    if (loom_is(op, "loom.reshape")) continue;
+    loom_builder b = loom_builder_at_end(s->body, mlirOperationGetLocation(op));
+    plan_lists lists;
+    bool good = plan_gather(s, &b, op, &lists) &&
+                (loom_is(op, "loom.apply") ? plan_launches(s, &b, op, &lists)
+                                           : plan_host_call(s, &b, op, &lists));
+    free(lists.values);
+    if (!good) return false;
+  }
+  loom_builder b = loom_builder_at_end(s->body, mlirOperationGetLocation(terminator));
+  return plan_copy_outputs(s, &b, terminator);
+}
+
+static bool plan_run(MlirOperation module) {
+  plan_state s = {.module = module, .function = loom_main_function(module)};
+  if (!s.function.ptr) return true;
+  s.ctx = mlirOperationGetContext(module);
+  s.block = mlirRegionGetFirstBlock(mlirOperationGetRegion(s.function, 0));
+  MlirOperation terminator = mlirBlockGetTerminator(s.block);
+  bool good = terminator.ptr && loom_is(terminator, "func.return") &&
+              mlirBlockIsNull(mlirBlockGetNextInRegion(s.block));
+  if (!good)
+    loom_emit_error(mlirOperationGetLocation(s.function), "a plan needs a function of one block");
+  good = good && plan_find_kernels(&s) && plan_find_storages(&s);
+  if (good) plan_bind_outputs(&s, terminator);
+  good = good && plan_place(&s) && plan_make(&s, terminator) && plan_write(&s, terminator);
+  if (good) mlirOperationDestroy(s.function);
+  loom_map_fini(&s.storage_of);
+  loom_map_fini(&s.kernels);
+  free(s.storages);
+  return good;
+}
+
+MlirPass loom_make_plan_pass(void) {
+  return loom_pass_create("LoomPlan", "loom-plan",
+                          "Give buffers to values: a loom.plan of launches", "builtin.module",
+                          plan_run);
+}

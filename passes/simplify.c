@@ -1,0 +1,470 @@
+/* loom-simplify: brings tensor ops to a canonical form that fuses well.
+ *
+ *   %1 = loom.reshape %0 : 8 -> 8x1                     %1 = loom.broadcast %0 dims = [0] : 8 ->
+ * 8x4 %2 = loom.broadcast %1 dims = [0, 1] : 8x1 -> 8x4 ->
+ *
+ * requires: nothing. keeps: values bit for bit, floating-point exceptions of values that are used.
+ * breaks: nothing.
+ *
+ * Upstream canonicalize and cse run beside it and fold constants. Here:
+ *   views      chains compose to one; views of constants are constants; a broadcast reads no
+ * dimension of size 1 that a reshape put there; reshapes   ones that only add dimensions of size 1
+ * sink below pointwise ops towards their users, so that what follows a reduction works at the
+ * reduced size; all others rise above pointwise ops towards operands, where they become strides;
+ *   arithmetic copies go, exact chains of conversions become one, x ** 2 is x * x (x ** 1 is x, as
+ * in NumPy's fast paths), division by a power of two is a product. Each rewrite removes an op,
+ * moves a reshape in one direction only, or replaces an op by a cheaper one: it ends.
+ *
+ * An op that nobody reads is dead even if it could have raised a floating-point exception: whoever
+ * builds the graph keeps such ops alive when the exception matters.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dialects/ir.h"
+#include "passes/passes.h"
+
+static bool simplify_replace(MlirOperation op, MlirValue value) {
+  mlirValueReplaceAllUsesOfWith(loom_result(op, 0), value);
+  mlirOperationDestroy(op);
+  return true;
+}
+
+static bool simplify_types(MlirOperation op, loom_type *in, loom_type *out) {
+  return loom_type_from_mlir(mlirValueGetType(loom_operand(op, 0)), in) &&
+         loom_type_from_mlir(mlirValueGetType(loom_result(op, 0)), out);
+}
+
+static bool simplify_static(const loom_type *type) { return loom_type_elements(type) >= 0; }
+
+static bool simplify_same_type(MlirOperation op) {
+  return mlirTypeEqual(mlirValueGetType(loom_operand(op, 0)), mlirValueGetType(loom_result(op, 0)));
+}
+
+static MlirOperation simplify_def_is(MlirValue value, const char *name) {
+  MlirOperation def = loom_def(value);
+  return def.ptr && loom_is(def, name) ? def : (MlirOperation){NULL};
+}
+
+static bool simplify_used_once(MlirValue value) {
+  MlirOpOperand use = mlirValueGetFirstUse(value);
+  return !mlirOpOperandIsNull(use) && mlirOpOperandIsNull(mlirOpOperandGetNextUse(use));
+}
+
+/* ---- views ---- */
+
+static MlirValue simplify_build_view(MlirOperation at, const char *name, MlirValue operand,
+                                     MlirType type, const char *attr, intptr_t count,
+                                     const int64_t *values) {
+  loom_builder b = loom_builder_before(at);
+  loom_named named = {attr, {NULL}};
+  if (attr) named.value = loom_attr_i64s(b.ctx, count, values);
+  return loom_result(loom_build(&b, name, 1, &operand, 1, &type, attr ? 1 : 0, &named), 0);
+}
+
+/* A view of a constant is the constant at the view's type. */
+static bool simplify_view_of_constant(MlirOperation op) {
+  MlirOperation def = simplify_def_is(loom_operand(op, 0), "loom.constant");
+  if (!def.ptr) return false;
+  loom_builder b = loom_builder_before(op);
+  MlirType type = mlirValueGetType(loom_result(op, 0));
+  loom_named value = {"value", loom_get_attr(def, "value")};
+  return simplify_replace(
+      op, loom_result(loom_build(&b, "loom.constant", 0, NULL, 1, &type, 1, &value), 0));
+}
+
+static bool simplify_reshape(MlirOperation op) {
+  MlirOperation inner = simplify_def_is(loom_operand(op, 0), "loom.reshape");
+  loom_type in, out;
+  if (!simplify_types(op, &in, &out) || !simplify_static(&in) || !simplify_static(&out))
+    return false;
+  if (simplify_same_type(op)) return simplify_replace(op, loom_operand(op, 0));
+  if (!inner.ptr) return false;
+  return simplify_replace(op,
+                          simplify_build_view(op, "loom.reshape", loom_operand(inner, 0),
+                                              mlirValueGetType(loom_result(op, 0)), NULL, 0, NULL));
+}
+
+static bool simplify_transpose(MlirOperation op) {
+  int64_t outer[LOOM_MAX_RANK], perm[LOOM_MAX_RANK];
+  intptr_t rank = loom_get_i64s(op, "perm", outer, LOOM_MAX_RANK);
+  if (rank < 0 || rank > LOOM_MAX_RANK) return false;
+  bool identity = true;
+  for (intptr_t i = 0; i < rank; i++)
+    identity &= outer[i] == i;
+  if (identity && simplify_same_type(op)) return simplify_replace(op, loom_operand(op, 0));
+  MlirType type = mlirValueGetType(loom_result(op, 0));
+  MlirOperation inner = simplify_def_is(loom_operand(op, 0), "loom.transpose");
+  if (inner.ptr && loom_get_i64s(inner, "perm", perm, LOOM_MAX_RANK) == rank) {
+    int64_t both[LOOM_MAX_RANK];
+    for (intptr_t i = 0; i < rank; i++)
+      both[i] = perm[outer[i]];
+    return simplify_replace(op, simplify_build_view(op, "loom.transpose", loom_operand(inner, 0),
+                                                    type, "perm", rank, both));
+  }
+  inner = simplify_def_is(loom_operand(op, 0), "loom.broadcast");
+  intptr_t count = inner.ptr ? loom_get_i64s(inner, "dims", perm, LOOM_MAX_RANK) : -1;
+  if (count < 0) return false;
+  int64_t dims[LOOM_MAX_RANK];
+  for (intptr_t i = 0; i < count; i++)
+    for (intptr_t k = 0; k < rank; k++)
+      if (outer[k] == perm[i]) dims[i] = k;
+  for (intptr_t i = 1; i < count; i++)
+    if (dims[i] <= dims[i - 1]) return false; /* broadcasts keep the order of dimensions */
+  return simplify_replace(op, simplify_build_view(op, "loom.broadcast", loom_operand(inner, 0),
+                                                  type, "dims", count, dims));
+}
+
+static bool simplify_slice(MlirOperation op) {
+  int64_t starts[LOOM_MAX_RANK], steps[LOOM_MAX_RANK], a[LOOM_MAX_RANK], b[LOOM_MAX_RANK];
+  intptr_t rank = loom_get_i64s(op, "starts", starts, LOOM_MAX_RANK);
+  if (rank < 0 || loom_get_i64s(op, "steps", steps, LOOM_MAX_RANK) != rank) return false;
+  bool identity = simplify_same_type(op);
+  loom_type in, out;
+  if (!simplify_types(op, &in, &out) || !simplify_static(&in)) return false;
+  for (intptr_t i = 0; i < rank; i++)
+    identity &= starts[i] == 0 && steps[i] == 1;
+  if (identity) return simplify_replace(op, loom_operand(op, 0));
+  MlirOperation inner = simplify_def_is(loom_operand(op, 0), "loom.slice");
+  if (!inner.ptr || loom_get_i64s(inner, "starts", a, LOOM_MAX_RANK) != rank ||
+      loom_get_i64s(inner, "steps", b, LOOM_MAX_RANK) != rank)
+    return false;
+  for (intptr_t i = 0; i < rank; i++) {
+    a[i] += starts[i] * b[i];
+    b[i] *= steps[i];
+  }
+  loom_builder at = loom_builder_before(op);
+  MlirValue source = loom_operand(inner, 0);
+  MlirType type = mlirValueGetType(loom_result(op, 0));
+  loom_named attrs[] = {{"starts", loom_attr_i64s(at.ctx, rank, a)},
+                        {"sizes", loom_get_attr(op, "sizes")},
+                        {"steps", loom_attr_i64s(at.ctx, rank, b)}};
+  return simplify_replace(
+      op, loom_result(loom_build(&at, "loom.slice", 1, &source, 1, &type, 3, attrs), 0));
+}
+
+/* Where the dimensions of `small` are in `large` when a reshape between them only adds dimensions
+ * of size 1. Dimensions of size 1 are matched from the left. */
+static bool simplify_unit_map(const loom_type *small, const loom_type *large, int64_t *where) {
+  int at = 0;
+  for (int i = 0; i < small->rank; i++, at++) {
+    while (at < large->rank && large->dims[at] != small->dims[i]) {
+      if (large->dims[at] != 1) return false;
+      at++;
+    }
+    if (at == large->rank) return false;
+    where[i] = at;
+  }
+  for (; at < large->rank; at++)
+    if (large->dims[at] != 1) return false;
+  return small->rank < large->rank;
+}
+
+static bool simplify_broadcast(MlirOperation op) {
+  int64_t outer[LOOM_MAX_RANK], inner_dims[LOOM_MAX_RANK], dims[LOOM_MAX_RANK];
+  intptr_t count = loom_get_i64s(op, "dims", outer, LOOM_MAX_RANK);
+  if (count < 0 || count > LOOM_MAX_RANK) return false;
+  if (simplify_same_type(op)) return simplify_replace(op, loom_operand(op, 0));
+  MlirType type = mlirValueGetType(loom_result(op, 0));
+  MlirOperation inner = simplify_def_is(loom_operand(op, 0), "loom.broadcast");
+  intptr_t small = inner.ptr ? loom_get_i64s(inner, "dims", inner_dims, LOOM_MAX_RANK) : -1;
+  if (!inner.ptr) {
+    inner = simplify_def_is(loom_operand(op, 0), "loom.reshape");
+    loom_type in, out;
+    if (!inner.ptr || !simplify_types(inner, &in, &out) || !simplify_static(&in) ||
+        !simplify_unit_map(&in, &out, inner_dims))
+      return false;
+    small = in.rank;
+  }
+  for (intptr_t i = 0; i < small; i++) {
+    if (inner_dims[i] >= count) return false;
+    dims[i] = outer[inner_dims[i]];
+  }
+  return simplify_replace(op, simplify_build_view(op, "loom.broadcast", loom_operand(inner, 0),
+                                                  type, "dims", small < 0 ? 0 : small, dims));
+}
+
+/* ---- reshapes and pointwise ops ---- */
+
+static bool simplify_is_pointwise(MlirOperation op) {
+  return loom_class_of(op) == LOOM_CLASS_POINTWISE && mlirOperationGetNumResults(op) == 1 &&
+         mlirOperationGetNumOperands(op) <= 3 && mlirOperationGetNumOperands(op) > 0;
+}
+
+/* A constant, or a broadcast of a single element: it can be made at any size. */
+static bool simplify_is_splat(MlirValue value) {
+  MlirOperation def = loom_def(value);
+  if (!def.ptr) return false;
+  if (loom_is(def, "loom.constant")) return true;
+  return loom_is(def, "loom.broadcast") &&
+         mlirShapedTypeGetRank(mlirValueGetType(loom_operand(def, 0))) == 0;
+}
+
+static MlirType simplify_resized(MlirType like, const loom_type *sizes) {
+  loom_type type;
+  if (!loom_type_from_mlir(like, &type)) return (MlirType){NULL};
+  loom_dtype dtype = type.dtype;
+  type = *sizes;
+  type.dtype = dtype;
+  return loom_type_to_mlir(mlirTypeGetContext(like), &type);
+}
+
+/* The value at other sizes of as many elements, by a reshape or made anew when it is a splat. */
+static MlirValue simplify_at_sizes(MlirOperation at, MlirValue value, const loom_type *sizes) {
+  MlirType type = simplify_resized(mlirValueGetType(value), sizes);
+  MlirOperation def = loom_def(value);
+  if (!simplify_is_splat(value))
+    return simplify_build_view(at, "loom.reshape", value, type, NULL, 0, NULL);
+  if (loom_is(def, "loom.broadcast"))
+    return simplify_build_view(at, "loom.broadcast", loom_operand(def, 0), type, "dims", 0, NULL);
+  loom_builder b = loom_builder_before(at);
+  loom_named attr = {"value", loom_get_attr(def, "value")};
+  return loom_result(loom_build(&b, "loom.constant", 0, NULL, 1, &type, 1, &attr), 0);
+}
+
+/* A clone of pointwise `op` on operands of `sizes`, before `at`. */
+static MlirValue simplify_clone_at_sizes(MlirOperation at, MlirOperation op,
+                                         const loom_type *sizes) {
+  MlirValue operands[3];
+  loom_named attrs[8];
+  intptr_t count = mlirOperationGetNumOperands(op);
+  intptr_t attr_count = mlirOperationGetNumAttributes(op);
+  for (intptr_t i = 0; i < count; i++)
+    operands[i] = simplify_at_sizes(at, loom_operand(op, i), sizes);
+  char names[8][32];
+  for (intptr_t i = 0; i < attr_count; i++) {
+    MlirNamedAttribute named = mlirOperationGetAttribute(op, i);
+    MlirStringRef text = mlirIdentifierStr(named.name);
+    memcpy(names[i], text.data, text.length);
+    names[i][text.length] = 0;
+    attrs[i] = (loom_named){names[i], named.attribute};
+  }
+  loom_builder b = loom_builder_before(at);
+  b.loc = mlirOperationGetLocation(op);
+  MlirType type = simplify_resized(mlirValueGetType(loom_result(op, 0)), sizes);
+  MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
+  char text[64];
+  memcpy(text, name.data, name.length);
+  text[name.length] = 0;
+  return loom_result(loom_build(&b, text, count, operands, 1, &type, attr_count, attrs), 0);
+}
+
+static bool simplify_is_plain_op(MlirOperation op) {
+  if (mlirIdentifierStr(mlirOperationGetName(op)).length > 48) return false;
+  intptr_t count = mlirOperationGetNumAttributes(op);
+  if (count > 8) return false;
+  for (intptr_t i = 0; i < count; i++)
+    if (mlirIdentifierStr(mlirOperationGetAttribute(op, i).name).length > 30) return false;
+  return true;
+}
+
+/* op(reshape(x), y) -> reshape(op(x, reshape'(y))) when the reshape only adds dimensions of size 1
+ * to a computed value. */
+static bool simplify_sink_reshape(MlirOperation op) {
+  if (!simplify_is_pointwise(op) || !simplify_is_plain_op(op)) return false;
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); i++) {
+    MlirOperation reshape = simplify_def_is(loom_operand(op, i), "loom.reshape");
+    loom_type in, out;
+    int64_t where[LOOM_MAX_RANK];
+    if (!reshape.ptr || !loom_def(loom_operand(reshape, 0)).ptr ||
+        !simplify_types(reshape, &in, &out) || !simplify_static(&in) ||
+        !simplify_unit_map(&in, &out, where))
+      continue;
+    MlirValue small = simplify_clone_at_sizes(op, op, &in);
+    return simplify_replace(op, simplify_build_view(op, "loom.reshape", small,
+                                                    mlirValueGetType(loom_result(op, 0)), NULL, 0,
+                                                    NULL));
+  }
+  return false;
+}
+
+static bool simplify_is_unit_only(const loom_type *in, const loom_type *out) {
+  int64_t where[LOOM_MAX_RANK];
+  return simplify_unit_map(in, out, where) || simplify_unit_map(out, in, where);
+}
+
+/* reshape(op(x, y)) -> op(reshape(x), reshape(y)) when nobody else reads the op and no operand is a
+ * broadcast. */
+static bool simplify_raise_reshape(MlirOperation op) {
+  MlirOperation def = loom_def(loom_operand(op, 0));
+  loom_type in, out;
+  if (!def.ptr || !simplify_is_pointwise(def) || !simplify_is_plain_op(def) ||
+      !simplify_used_once(loom_operand(op, 0)) || !simplify_types(op, &in, &out) ||
+      !simplify_static(&in) || !simplify_static(&out) || simplify_is_unit_only(&in, &out))
+    return false;
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(def); i++) {
+    MlirValue operand = loom_operand(def, i);
+    MlirOperation source = loom_def(operand);
+    if (simplify_is_splat(operand) || !source.ptr) continue;
+    if (loom_class_of(source) == LOOM_CLASS_VIEW && !loom_is(source, "loom.reshape")) return false;
+  }
+  MlirValue made = simplify_clone_at_sizes(op, def, &out);
+  simplify_replace(op, made);
+  mlirOperationDestroy(def);
+  return true;
+}
+
+/* ---- arithmetic ---- */
+
+/* Does every value of `from` have the same value in `to`? */
+static bool simplify_is_exact(loom_dtype from, loom_dtype to) {
+  int bits = (int)loom_dtype_size(from) * 8, room = (int)loom_dtype_size(to) * 8;
+  if (from == LOOM_BOOL) return loom_dtype_is_integer(to) || loom_dtype_is_float(to);
+  if (loom_dtype_is_signed(from) && loom_dtype_is_signed(to)) return bits <= room;
+  if (loom_dtype_is_unsigned(from) && loom_dtype_is_unsigned(to)) return bits <= room;
+  if (loom_dtype_is_unsigned(from) && loom_dtype_is_signed(to)) return bits < room;
+  if (loom_dtype_is_integer(from) && to == LOOM_F64) return bits <= 32;
+  if (loom_dtype_is_integer(from) && to == LOOM_F32) return bits <= 16;
+  if (from == LOOM_F32) return to == LOOM_F64;
+  if (from == LOOM_F16 || from == LOOM_BF16) return to == LOOM_F32 || to == LOOM_F64;
+  return false;
+}
+
+static bool simplify_convert(MlirOperation op) {
+  if (simplify_same_type(op)) return simplify_replace(op, loom_operand(op, 0));
+  MlirOperation inner = simplify_def_is(loom_operand(op, 0), "loom.convert");
+  loom_type first, middle, last;
+  if (!inner.ptr || !simplify_types(inner, &first, &middle) || !simplify_types(op, &middle, &last))
+    return false;
+  if (!simplify_is_exact(first.dtype, middle.dtype)) return false;
+  /* int to float to int saturates or wraps differently from int to int, and bool asks for exactness
+   * only. */
+  bool through_float = loom_dtype_is_float(middle.dtype) && !loom_dtype_is_float(first.dtype);
+  if (through_float && !loom_dtype_is_float(last.dtype) && last.dtype != LOOM_BOOL &&
+      !simplify_is_exact(first.dtype, last.dtype))
+    return false;
+  return simplify_replace(op,
+                          simplify_build_view(op, "loom.convert", loom_operand(inner, 0),
+                                              mlirValueGetType(loom_result(op, 0)), NULL, 0, NULL));
+}
+
+/* The value that fills operand `i` when it is a constant (or a broadcast of one). */
+static bool simplify_constant(MlirOperation op, intptr_t i, double *out) {
+  MlirOperation def = simplify_def_is(loom_operand(op, i), "loom.constant");
+  if (!def.ptr) return false;
+  MlirAttribute value = loom_get_attr(def, "value");
+  if (value.ptr && mlirAttributeIsAFloat(value)) {
+    *out = mlirFloatAttrGetValueDouble(value);
+    return true;
+  }
+  if (!value.ptr || !mlirAttributeIsAInteger(value)) return false;
+  MlirType type = mlirAttributeGetType(value);
+  if (!mlirTypeIsAInteger(type)) return false;
+  int64_t integer = mlirIntegerTypeIsUnsigned(type) ? (int64_t)mlirIntegerAttrGetValueUInt(value)
+                    : mlirIntegerTypeIsSigned(type) ? mlirIntegerAttrGetValueSInt(value)
+                                                    : mlirIntegerAttrGetValueInt(value);
+  *out = (double)integer;
+  return fabs(*out) < 0x1p53;
+}
+
+static bool simplify_pow(MlirOperation op) {
+  double exponent;
+  if (!simplify_constant(op, 1, &exponent)) return false;
+  if (exponent == 1) return simplify_replace(op, loom_operand(op, 0));
+  if (exponent != 2) return false;
+  loom_builder b = loom_builder_before(op);
+  MlirValue x = loom_operand(op, 0);
+  return simplify_replace(op, loom_build2(&b, "loom.mul", x, x, mlirValueGetType(x)));
+}
+
+/* x / 2^n -> x * 2^-n: both are exact or round the same real number once. */
+static bool simplify_div(MlirOperation op) {
+  double divisor;
+  loom_type type, out;
+  if (!simplify_constant(op, 1, &divisor) || !simplify_types(op, &type, &out)) return false;
+  int exponent, limit = type.dtype == LOOM_F64 ? 1000 : type.dtype == LOOM_F32 ? 120 : 0;
+  if (fabs(frexp(divisor, &exponent)) != 0.5 || exponent > limit || exponent < -limit || !limit)
+    return false;
+  if (divisor == 1) return simplify_replace(op, loom_operand(op, 0));
+  loom_builder b = loom_builder_before(op);
+  MlirType result = mlirValueGetType(loom_result(op, 0));
+  loom_named value = {
+      "value", mlirFloatAttrDoubleGet(b.ctx, mlirShapedTypeGetElementType(result), 1 / divisor)};
+  MlirValue factor =
+      loom_result(loom_build(&b, "loom.constant", 0, NULL, 1, &result, 1, &value), 0);
+  return simplify_replace(op, loom_build2(&b, "loom.mul", loom_operand(op, 0), factor, result));
+}
+
+/* ---- the pass ---- */
+
+static const struct {
+  const char *name;
+  bool (*rule)(MlirOperation op); /* true: the op was replaced and is gone */
+} simplify_rules[] = {
+    {"loom.reshape", simplify_view_of_constant},
+    {"loom.reshape", simplify_reshape},
+    {"loom.reshape", simplify_raise_reshape},
+    {"loom.transpose", simplify_view_of_constant},
+    {"loom.transpose", simplify_transpose},
+    {"loom.slice", simplify_view_of_constant},
+    {"loom.slice", simplify_slice},
+    {"loom.broadcast", simplify_view_of_constant},
+    {"loom.broadcast", simplify_broadcast},
+    {"loom.convert", simplify_convert},
+    {"loom.pow", simplify_pow},
+    {"loom.div", simplify_div},
+};
+
+static bool simplify_op(MlirOperation op) {
+  if (mlirOperationGetNumResults(op) != 1 || mlirOperationGetNumOperands(op) < 1) return false;
+  if (loom_is(op, "loom.copy")) return simplify_replace(op, loom_operand(op, 0));
+  for (size_t i = 0; i < sizeof simplify_rules / sizeof *simplify_rules; i++)
+    if (loom_is(op, simplify_rules[i].name) && simplify_rules[i].rule(op)) return true;
+  return simplify_sink_reshape(op);
+}
+
+static bool simplify_is_dead(MlirOperation op) {
+  switch (loom_class_of(op)) {
+  case LOOM_CLASS_OTHER:
+  case LOOM_CLASS_HOST:
+  case LOOM_CLASS_ALONE: return false;
+  default:
+    return !loom_is(op, "loom.gather") && mlirOperationGetNumResults(op) == 1 &&
+           mlirOpOperandIsNull(mlirValueGetFirstUse(loom_result(op, 0)));
+  }
+}
+
+static bool simplify_block(MlirBlock block) {
+  bool changed = false;
+  for (MlirOperation op = mlirBlockGetFirstOperation(block), next; op.ptr; op = next) {
+    next = mlirOperationGetNextInBlock(op);
+    changed |= simplify_op(op);
+  }
+  return changed;
+}
+
+/* Erases dead ops, backwards, so that chains die at once. */
+static void simplify_sweep(MlirBlock block) {
+  size_t count = 0;
+  for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
+       op = mlirOperationGetNextInBlock(op))
+    count++;
+  MlirOperation *ops = malloc(sizeof *ops * (count + 1));
+  if (!ops) return; /* nothing depends on it */
+  count = 0;
+  for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
+       op = mlirOperationGetNextInBlock(op))
+    ops[count++] = op;
+  while (count--)
+    if (simplify_is_dead(ops[count])) mlirOperationDestroy(ops[count]);
+  free(ops);
+}
+
+static bool simplify_run(MlirOperation function) {
+  const int limit = 32; /* rounds: chains of views are composed pair by pair */
+  MlirRegion region = mlirOperationGetRegion(function, 0);
+  for (MlirBlock block = mlirRegionGetFirstBlock(region); !mlirBlockIsNull(block);
+       block = mlirBlockGetNextInRegion(block)) {
+    for (int round = 0; round < limit && simplify_block(block); round++)
+      simplify_sweep(block);
+    simplify_sweep(block);
+  }
+  return true;
+}
+
+MlirPass loom_make_simplify_pass(void) {
+  return loom_pass_create("LoomSimplify", "loom-simplify",
+                          "Bring tensor ops to a canonical form that fuses well", "func.func",
+                          simplify_run);
+}
