@@ -1,0 +1,361 @@
+"""Frameloom against NumPy, numexpr, Numba, JAX and torch.compile, in one process, on the same number of threads.
+
+usage: bench.py [--only PATTERN] [--threads N] [--seconds S] [--no-peers] [--out FOLDER]
+
+Every result is compared with NumPy's before it is timed; a wrong one is shown as such and takes no part. A time is the
+best of many calls within `--seconds` for each program and implementation. Columns:
+
+- one time for each implementation;
+- `ratio`: the best other implementation's time over Frameloom's, so that above 1 is faster;
+- `of bound`: the time that memory (a triad of the same footprint) or the FMA units (both measured in this run) would
+  need for the least work the program can do, over Frameloom's time; left out where a call takes less than 2 us;
+- `cold`, `cached`: the first call in a new process, less the kernel's time: with an empty disk cache and the compiler
+  library already loaded (its loading is shown once, apart), and from the disk cache;
+- `memory`: how much one process's memory rises above what it held before, at most, Frameloom's and NumPy's.
+"""
+
+import argparse
+import fnmatch
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS",
+                    "NUMEXPR_MAX_THREADS", "NUMEXPR_NUM_THREADS")
+
+
+def limit_threads(count):
+    """Before any library is imported: all of them then see `count` CPUs."""
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:count])
+    os.environ.update({name: str(count) for name in THREAD_VARIABLES})
+    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", tempfile.mkdtemp(prefix="bench-inductor-"))
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+
+# ---- measuring --------------------------------------------------------------------------------------------------------
+
+
+def best_time(function, arguments, seconds):
+    """Shortest call in seconds; calls that take less than 20 us are timed in groups."""
+    clock = time.perf_counter
+    start = clock()
+    function(*arguments)
+    once = max(clock() - start, 1e-9)
+    group = max(1, int(2e-5 / once)) if once < 2e-5 else 1
+    if group > 1:
+        group *= 10
+    best, end, rounds = float("inf"), clock() + seconds, 0
+    while rounds < 3 or clock() < end:
+        start = clock()
+        for _ in range(group):
+            function(*arguments)
+        best = min(best, (clock() - start) / group)
+        rounds += 1
+        if once > seconds and rounds >= 2:
+            break
+    return best
+
+
+def difference(got, want):
+    """Largest difference relative to the largest magnitude of NumPy's result; 1 where shapes differ."""
+    import numpy as np
+    got, want = (r if isinstance(r, (tuple, list)) else (r,) for r in (got, want))
+    if len(got) != len(want):
+        return 1.0
+    worst = 0.0
+    for g, w in zip(got, want):
+        g, w = np.asarray(g), np.asarray(w)
+        if g.shape != w.shape:
+            return 1.0
+        scale = float(np.max(np.abs(w))) or 1.0
+        gap = float(np.max(np.abs(g.astype(np.float64) - w.astype(np.float64)))) / scale
+        worst = max(worst, gap if gap == gap else 1.0)
+    return worst
+
+
+def measure_peak(threads):
+    """The machine's bounds, by bench/peak.c."""
+    with tempfile.TemporaryDirectory() as folder:
+        binary = os.path.join(folder, "peak")
+        subprocess.run([os.environ.get("CC", "cc"), "-O3", "-march=native", "-ffp-contract=fast", "-pthread",
+                        str(HERE / "peak.c"), "-o", binary], check=True)
+        return json.loads(subprocess.run([binary, str(threads)], check=True, capture_output=True, text=True).stdout)
+
+
+def bound(program, peak):
+    """Seconds that the least work of a program takes at the machine's limits."""
+    sizes = sorted((int(size), rate) for size, rate in peak["bandwidth"].items())
+    rate = next((rate for size, rate in sizes if size >= program.bytes), sizes[-1][1])
+    return max(program.bytes / rate, program.flops / peak[program.dtype])
+
+
+# ---- one program in a process of its own ----------------------------------------------------------------------------------
+
+
+def resident(field):
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith(field)) * 1024
+
+
+def worker(name, which, load_compiler):
+    """Prints the first call's time and the memory that the calls need, as JSON."""
+    import numpy as np
+    from programs import PROGRAMS
+    program = next(p for p in PROGRAMS if p.name == name)
+    arguments, function, load_ms = program.make(np.random.default_rng(0)), program.function, None
+    if which == "frameloom":
+        import frameloom
+        if load_compiler:
+            load_ms = load_library(frameloom)
+        function = frameloom.compile(function)
+    with open("/proc/self/clear_refs", "w") as clear:
+        clear.write("5")  # the peak starts again from here
+    before, start = resident("VmRSS:"), time.perf_counter()
+    function(*arguments)
+    first = time.perf_counter() - start
+    best = best_time(function, arguments, 0.2)
+    with open("/proc/self/maps") as maps:
+        loaded = "libLLVM" in maps.read()
+    print(json.dumps({"first": first, "best": best, "memory": resident("VmHWM:") - before, "load_ms": load_ms,
+                      "compiler_loaded": loaded}))
+
+
+def load_library(frameloom):
+    """Opens the compiler library, as the first miss of the cache does; ms, or None where it lies elsewhere."""
+    import ctypes
+    paths = list(Path(frameloom.__file__).parent.glob("libloom_compiler*.so"))
+    if not paths:
+        return None
+    start = time.perf_counter()
+    ctypes.CDLL(str(paths[0]), mode=os.RTLD_NOW | os.RTLD_LOCAL)
+    return (time.perf_counter() - start) * 1e3
+
+
+def run_worker(name, which, folder, load_compiler=False):
+    command = [sys.executable, str(HERE / "bench.py"), "--worker", name, which]
+    environment = dict(os.environ, FRAMELOOM_CACHE_DIR=folder, FRAMELOOM_CACHE="1")
+    done = subprocess.run(command + ["--load-compiler"] * load_compiler, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        return None
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def first_calls(program):
+    """Cold and cached first calls and memory, each in new processes; the best of three for times."""
+    row = {}
+    with tempfile.TemporaryDirectory() as root:
+        cold, cached = [], []
+        for i in range(3):
+            folder = os.path.join(root, str(i))
+            os.mkdir(folder, 0o700)
+            cold.append(run_worker(program.name, "frameloom", folder, load_compiler=True))
+            cached.append(run_worker(program.name, "frameloom", folder))
+        plain = run_worker(program.name, "numpy", root)
+    if all(cold):
+        row["cold"] = max(0.0, min(r["first"] - r["best"] for r in cold))
+        loads = [r["load_ms"] for r in cold if r["load_ms"]]
+        row["load_ms"] = min(loads) if loads else None
+    if all(cached):
+        row["cached"] = max(0.0, min(r["first"] - r["best"] for r in cached))
+        row["compiler_loaded_from_cache"] = cached[-1]["compiler_loaded"]
+        row["memory"] = min(r["memory"] for r in cached)
+    if plain:
+        row["memory_numpy"] = plain["memory"]
+    return row
+
+
+# ---- all implementations of one program ----------------------------------------------------------------------------------------
+
+
+class NumPy:
+    name = "NumPy"
+
+    def __init__(self, threads):
+        import numpy
+        self.version = numpy.__version__
+
+    def arrays(self, arguments):
+        return arguments
+
+    def build(self, program):
+        return program.function
+
+
+class Frameloom(NumPy):
+    name = "frameloom"
+
+    def __init__(self, threads):
+        import frameloom
+        self.module, self.version = frameloom, getattr(frameloom, "__version__", "")
+
+    def build(self, program):
+        return self.module.compile(program.function)
+
+    def why_not(self, program, arguments):
+        """Why the program runs as plain Python, or None."""
+        report = self.module.explain(program.function, *arguments)
+        return str(report.break_reasons[0]) if report.graph_break_count else None
+
+
+def measure(implementation, program, arguments, want, seconds):
+    """{time, first, difference}, or {note} where there is nothing to time."""
+    try:
+        function = implementation.build(program)
+        if function is None:
+            return {"note": "-"}
+        mine = implementation.arrays(arguments)
+        start = time.perf_counter()
+        got = function(*mine)
+        first = time.perf_counter() - start
+        gap = difference(got, want)
+        if gap > program.tolerance:
+            return {"note": "wrong", "difference": gap}
+        del got
+        best = best_time(function, mine, seconds)
+        time.sleep(0.1)  # its threads stop spinning
+        return {"time": best, "first": first, "difference": gap}
+    except Exception as error:  # a peer that fails must not end the run; its message is kept
+        return {"note": "failed", "error": f"{type(error).__name__}: {error}"[:500]}
+
+
+def run_program(program, implementations, peak, seconds):
+    import numpy as np
+    arguments = program.make(np.random.default_rng(0))
+    want = program.function(*arguments)
+    row = {"name": program.name, "title": program.title, "results": {}}
+    for implementation in implementations:
+        row["results"][implementation.name] = measure(implementation, program, arguments, want, seconds)
+    ours = row["results"].get("frameloom", {})
+    others = {n: r["time"] for n, r in row["results"].items() if "time" in r and n != "frameloom"}
+    row["bound"] = bound(program, peak)
+    if "time" in ours:
+        frameloom = next(i for i in implementations if i.name == "frameloom")
+        row["plain_python"] = frameloom.why_not(program, arguments)
+        row["best_peer"] = min(others, key=others.get)
+        row["ratio"] = others[row["best_peer"]] / ours["time"]
+        row["of_bound"] = row["bound"] / ours["time"] if ours["time"] > 2e-6 else None
+        row.update(first_calls(program))
+    return row
+
+
+# ---- output ---------------------------------------------------------------------------------------------------------------------
+
+
+def show_time(seconds):
+    if seconds is None:
+        return "-"
+    for unit, scale in (("s", 1), ("ms", 1e3), ("us", 1e6)):
+        if seconds * scale >= 1:
+            return f"{seconds * scale:.3g} {unit}" if seconds * scale < 1000 else f"{seconds * scale:.0f} {unit}"
+    return f"{seconds * 1e9:.0f} ns"
+
+
+def show_bytes(count):
+    return "-" if count is None else f"{count / (1 << 20):.1f}M"
+
+
+def cells(row, names):
+    for name in names:
+        result = row["results"].get(name, {"note": "absent"})
+        yield show_time(result["time"]) if "time" in result else result["note"]
+    yield f"{row['ratio']:.2f}" if "ratio" in row else "-"
+    yield f"{100 * row['of_bound']:.0f}%" if row.get("of_bound") else "-"
+    yield show_time(row.get("cold"))
+    yield show_time(row.get("cached"))
+    yield f"{show_bytes(row.get('memory'))} / {show_bytes(row.get('memory_numpy'))}" if "memory" in row else "-"
+    yield "plain Python" if row.get("plain_python") else ""
+
+
+def table(rows, names):
+    heading = ["program", *names, "ratio", "of bound", "cold", "cached", "memory", ""]
+    body = [[row["title"], *cells(row, names)] for row in rows]
+    widths = [max(len(line[i]) for line in [heading, *body]) for i in range(len(heading))]
+    for line in [heading, ["-" * width for width in widths], *body]:
+        yield "| " + " | ".join(text.ljust(width) if i == 0 else text.rjust(width)
+                                for i, (text, width) in enumerate(zip(line, widths))) + " |"
+
+
+def describe(facts):
+    peak = facts["peak"]
+    yield f"{facts['cpu']}, {facts['threads']} threads, Python {facts['python']}; " + ", ".join(
+        f"{name} {version}" for name, version in facts["versions"].items())
+    rates = ", ".join(f"{rate / 1e9:.0f} GB/s in {show_bytes(int(size))}" for size, rate in peak["bandwidth"].items())
+    yield (f"Peaks: {peak['float32'] / 1e9:.0f} GFLOP/s float32, {peak['float64'] / 1e9:.0f} GFLOP/s float64; "
+           f"memory {rates}.")
+    loads = [row["load_ms"] for row in facts["rows"] if row.get("load_ms")]
+    if loads:
+        yield f"Loading the compiler library: {min(loads):.0f} ms, once in a process, only on a miss of the disk cache."
+    for row in facts["rows"]:
+        if row.get("plain_python"):
+            yield f"{row['title']}: runs as plain Python: {row['plain_python']}"
+        for name, result in row["results"].items():
+            if result.get("note") in ("wrong", "failed"):
+                why = result.get("error") or f"differs from NumPy's result by {result['difference']:.1e}"
+                yield f"{row['title']}: {name}: {why.splitlines()[0]}"
+
+
+def cpu_name():
+    with open("/proc/cpuinfo") as info:
+        return next((line.split(":", 1)[1].strip() for line in info if line.startswith("model name")),
+                    platform.machine())
+
+
+def start_implementations(threads, with_peers):
+    from peers import PEERS
+    started, versions = [], {}
+    for kind in [NumPy, *(PEERS if with_peers else []), Frameloom]:
+        try:
+            implementation = kind(threads)
+        except ImportError as error:
+            print(f"{kind.name} is not installed: {error}", file=sys.stderr)
+            versions[kind.name] = "not installed"
+            continue
+        started.append(implementation)
+        versions[kind.name] = implementation.version
+    return started, versions
+
+
+def write(facts, names, folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "bench.json").write_text(json.dumps(facts, indent=1) + "\n")
+    lines = ["# Measured by `make bench`", "", *(f"- {line}" for line in describe(facts)), "", *table(facts["rows"], names)]
+    (folder / "bench.md").write_text("\n".join(lines) + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default="*", help="names of programs, with wildcards, separated by commas")
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--seconds", type=float, default=0.4, help="for each program and implementation")
+    parser.add_argument("--no-peers", action="store_true", help="NumPy and frameloom only")
+    parser.add_argument("--out", type=Path, default=HERE / "results")
+    parser.add_argument("--worker", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--load-compiler", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    limit_threads(options.threads)
+    sys.path.insert(0, str(HERE))
+    if options.worker:
+        return worker(*options.worker, options.load_compiler)
+    from programs import PROGRAMS
+    peak = measure_peak(options.threads)
+    implementations, versions = start_implementations(options.threads, not options.no_peers)
+    patterns = options.only.split(",")
+    facts = {"cpu": cpu_name(), "threads": options.threads, "python": platform.python_version(), "versions": versions,
+             "peak": peak, "rows": []}
+    for program in PROGRAMS:
+        if any(fnmatch.fnmatch(program.name, pattern) for pattern in patterns):
+            print(f"{program.title} ...", file=sys.stderr, flush=True)
+            facts["rows"].append(run_program(program, implementations, peak, options.seconds))
+    names = list(versions)
+    print("\n".join([*describe(facts), "", *table(facts["rows"], names)]))
+    write(facts, names, options.out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""What a call costs beyond its kernel, and what starting costs.
+
+usage: overhead.py [--out FOLDER]
+
+- call: the time of a compiled call on arrays of 16 floats, results allocated, less an empty Python call of as many
+  arguments (a kernel of 16 elements takes a few ns, which are not subtracted), beside NumPy's own time;
+- import: `import frameloom` in a new process after NumPy's import;
+- cold: the first call with an empty disk cache, the compiler library's loading apart;
+- cached: the first call in a new process from the disk cache, and whether MLIR or LLVM were loaded.
+
+Each figure is the best of several, with what was to be reached beside.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import bench  # noqa: E402
+
+
+def one(a):
+    return a + 1
+
+
+def four(a, b, c, d):
+    return a * b + c * d
+
+
+def nothing_of_one(a):
+    return a
+
+
+def nothing_of_four(a, b, c, d):
+    return a
+
+
+def per_call(function, arguments, seconds=0.5):
+    """Best time of one call in ns, called as user code calls it; the loop's own cost is in it."""
+    namespace = {"function": function, "arguments": arguments, "clock": time.perf_counter}
+    names = ", ".join(f"a{i}" for i in range(len(arguments)))
+    exec(f"""def loop(count):
+    {names}, = arguments
+    start = clock()
+    for _ in range(count):
+        function({names})
+    return (clock() - start) / count
+""", namespace)
+    loop = namespace["loop"]
+    loop(100)
+    best, end = float("inf"), time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        best = min(best, loop(5000))
+    return best * 1e9
+
+
+def measure_calls():
+    import frameloom
+    import numpy as np
+    arrays = [np.full(16, i + 1, np.float32) for i in range(4)]
+    rows = {}
+    for name, function, empty, count in (("one array", one, nothing_of_one, 1), ("four arrays", four, nothing_of_four, 4)):
+        compiled, arguments = frameloom.compile(function), arrays[:count]
+        assert np.array_equal(compiled(*arguments), function(*arguments))
+        report = frameloom.explain(function, *arguments)
+        rows[name] = {"call": per_call(compiled, arguments) - per_call(empty, arguments),
+                      "numpy": per_call(function, arguments) - per_call(empty, arguments),
+                      "plain_python": bool(report.graph_break_count)}
+    return rows
+
+
+def in_new_process(code):
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def measure_import():
+    code = ("import time, json; import numpy; s = time.perf_counter(); import frameloom; "
+            "print(json.dumps(time.perf_counter() - s))")
+    return min(in_new_process(code) for _ in range(7)) * 1e3
+
+
+def measure_first_calls(names):
+    from programs import PROGRAMS
+    return {p.title: bench.first_calls(p) for p in PROGRAMS if p.name in names}
+
+
+def show(value, limit, unit):
+    if value is None:
+        return "-"
+    return f"{value:8.1f} {unit}" + (f"   (to reach: at most {limit:g})" if limit else "")
+
+
+def report(facts):
+    for (name, row), limit in zip(facts["calls"].items(), (150, 250)):
+        note = "   runs as plain Python" if row["plain_python"] else ""
+        yield f"call, {name:30} {show(row['call'], limit, 'ns')}{note}"
+        yield f"  NumPy {'':29} {show(row['numpy'], None, 'ns')}"
+    yield f"import, beyond NumPy's {'':13} {show(facts['import_ms'], 50, 'ms')}"
+    loads = [row["load_ms"] for row in facts["first"].values() if row.get("load_ms")]
+    yield f"loading the compiler library {'':7} {show(min(loads) if loads else None, 60, 'ms')}"
+    for title, limit in (("GELU, 1M", 15), ("softmax, 2048x1024", 20), ("MLP 256x768x3072", 40)):
+        row = facts["first"][title]
+        cold, cached = row.get("cold"), row.get("cached")
+        yield f"cold compile, {title:22} {show(cold and cold * 1e3, limit, 'ms')}"
+        note = ", MLIR and LLVM LOADED" if row.get("compiler_loaded_from_cache") else ""
+        yield f"from the disk cache, {title:15} {show(cached and cached * 1e3, 3, 'ms')}{note}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, default=HERE / "results")
+    options = parser.parse_args()
+    facts = {"calls": measure_calls(), "import_ms": measure_import(),
+             "first": measure_first_calls(("gelu", "softmax", "mlp"))}
+    lines = list(report(facts))
+    print("\n".join(lines))
+    options.out.mkdir(parents=True, exist_ok=True)
+    (options.out / "overhead.json").write_text(json.dumps(facts, indent=1) + "\n")
+    (options.out / "overhead.md").write_text("# Costs of calls and starts\n\n```\n" + "\n".join(lines) + "\n```\n")
+
+
+if __name__ == "__main__":
+    main()
