@@ -375,7 +375,8 @@ static value *call_any(tracer *t, PyObject *callee, value *const *args, Py_ssize
   *mine = true;
   if (Py_IS_TYPE(callee, &PyUFunc_Type)) {
     bool done = false;
-    value *v = np_fold(t, callee, args, count, kwnames, &done);
+    bool plain = !kwnames && count == ((PyUFuncObject *)callee)->nin; /* no out= */
+    value *v = plain ? np_fold(t, callee, args, count, NULL, &done) : NULL;
     return done || trace_pending(t) ? v : np_ufunc_call(t, callee, args, count, kwnames);
   }
   const call_row *row = call_find_function(callee);

@@ -129,9 +129,8 @@ void np_layout_elementwise(np_array *const *operands, int count, const loom_type
                            char order, int64_t *out);
 /* Strides of a copy (order 'K', 'A', 'C' or 'F') with the dtype of `type`. */
 void np_layout_copy(const np_array *a, const loom_type *type, char order, int64_t *out);
-/* Strides of the result of ufunc.reduce of `a` over the axes in `mask`; `result` has no kept
- * dimensions. */
-void np_layout_reduce(const np_array *a, uint32_t mask, const loom_type *result, int64_t *out);
+/* Strides of the result of ufunc.reduce of `a` over the axes in `mask`. */
+void np_layout_reduce(const np_array *a, uint32_t mask, bool keepdims, const loom_type *result, int64_t *out);
 /* Strides of a view with other sizes, or false when only a copy can have them (order 'C', 'F'). */
 bool np_reshape_strides(const np_array *a, int rank, const int64_t *dims, char order, int64_t *out);
 
@@ -236,7 +235,19 @@ const char *np_str_arg(tracer *t, value *v); /* a known str; NULL: none (not a f
  * -------------------------------------------------------------------------------------------------------
  */
 
-/* reduce.c */
+/* ---- reduce.c ------------------------------------------------------------------------------------------------------- */
+
+/* One reduction as NumPy's ufunc.reduce does it. */
+typedef struct np_reduction {
+  const char *kind;       /* of the reduce op: sum, prod, min, max, and, or */
+  np_array *a;
+  uint32_t mask;          /* the axes */
+  bool keepdims;
+  bool typed;             /* dtype is given */
+  loom_dtype dtype;
+  value *initial, *where, *out; /* or NULL */
+} np_reduction;
+value *np_reduce(tracer *t, np_reduction *r);
 value *np_ufunc_method(tracer *t, const char *name, value *const *args, Py_ssize_t count,
                        PyObject *kwnames);
 value *np_matmul(tracer *t, value *l, value *r);

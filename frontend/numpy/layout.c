@@ -162,22 +162,28 @@ void np_layout_copy(const np_array *a, const loom_type *type, char order, int64_
   }
 }
 
-void np_layout_reduce(const np_array *a, uint32_t mask, const loom_type *result, int64_t *out) {
+/* How NumPy's reductions mark an axis of the output that is kept with one element. */
+#define LAYOUT_KEPT_AXIS(axis) ((axis) + (1 << 30))
+
+void np_layout_reduce(const np_array *a, uint32_t mask, bool keepdims, const loom_type *result,
+                      int64_t *out) {
   np_c_strides(result, out);
-  if (result->rank < 2) return;
+  if (result->rank == 0) return;
   PyArrayObject *ops[2] = {(PyArrayObject *)layout_shadow(a), NULL};
   PyArray_Descr *dtypes[2] = {NULL, np_descr(result->dtype)};
   npy_uint32 flags[2] = {NPY_ITER_READONLY,
                          NPY_ITER_READWRITE | NPY_ITER_ALLOCATE | NPY_ITER_NO_SUBTYPE};
   int axes[2][LOOM_MAX_RANK], *op_axes[2] = {axes[0], axes[1]};
   for (int i = 0, k = 0; i < a->type.rank; i++) {
+    bool reduced = mask >> i & 1;
     axes[0][i] = i;
-    axes[1][i] = mask >> i & 1 ? -1 : k++;
+    axes[1][i] = reduced ? LAYOUT_KEPT_AXIS(keepdims ? k : -1) : k;
+    k += keepdims || !reduced;
   }
-  NpyIter *iter = ops[0] ? NpyIter_AdvancedNew(2, ops, NPY_ITER_ZEROSIZE_OK | NPY_ITER_REDUCE_OK,
-                                               NPY_KEEPORDER, NPY_UNSAFE_CASTING, flags, dtypes,
-                                               a->type.rank, op_axes, NULL, 0)
-                         : NULL;
+  NpyIter *iter =
+      ops[0] ? NpyIter_AdvancedNew(2, ops, NPY_ITER_ZEROSIZE_OK | NPY_ITER_REDUCE_OK, NPY_KEEPORDER,
+                                   NPY_UNSAFE_CASTING, flags, dtypes, a->type.rank, op_axes, NULL, -1)
+             : NULL;
   if (iter) {
     layout_from_array(NpyIter_GetOperandArray(iter)[1], out);
     NpyIter_Deallocate(iter);

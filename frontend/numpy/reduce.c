@@ -1,5 +1,422 @@
+/* Reductions and scans: sum, prod, min, max, any, all, mean, var, std, argmin, argmax, ptp, cumsum, cumprod, and the
+ * methods reduce, accumulate and outer of ufuncs. Dtype rules and errors are those of ufunc.reduce and of NumPy's
+ * _methods.py. */
 #include "frontend/numpy/capture.h"
-value *np_ufunc_method(tracer *t, const char *name, value *const *args, Py_ssize_t count,
-                       PyObject *kwnames) {
-  return trace_break(t, BREAK_NUMPY_FUNCTION, "the ufunc method %s", name);
+
+#include <math.h>
+#include <string.h>
+
+/* add and multiply reduce small integers in the machine's integer. */
+static loom_dtype reduce_widened(loom_dtype d) {
+  if (d == LOOM_BOOL || loom_dtype_is_signed(d)) return LOOM_I64;
+  return loom_dtype_is_unsigned(d) ? LOOM_U64 : d;
+}
+
+static bool reduce_is(const np_reduction *r, const char *kind) { return strcmp(r->kind, kind) == 0; }
+
+static loom_dtype reduce_loop_dtype(const np_reduction *r) {
+  if (reduce_is(r, "and") || reduce_is(r, "or")) return LOOM_BOOL;
+  if (r->typed) return r->dtype;
+  bool sums = reduce_is(r, "sum") || reduce_is(r, "prod");
+  if (r->out && sums) return np_array_of(r->out)->type.dtype;
+  return sums ? reduce_widened(r->a->type.dtype) : r->a->type.dtype;
+}
+
+/* The value that changes nothing; false for min and max, which have none. */
+static bool reduce_identity(const char *kind, loom_dtype dtype, uint64_t *bits) {
+  bool one = strcmp(kind, "prod") == 0 || strcmp(kind, "and") == 0;
+  if (strcmp(kind, "min") == 0 || strcmp(kind, "max") == 0) return false;
+  double d = 1;
+  float f = 1;
+  *bits = one;
+  if (one && dtype == LOOM_F64) memcpy(bits, &d, 8);
+  if (one && dtype == LOOM_F32) {
+    *bits = 0;
+    memcpy(bits, &f, 4);
+  }
+  return true;
+}
+
+static const char *reduce_ufunc_name(const char *kind) {
+  static const char *const names[][2] = {{"sum", "add"},     {"prod", "multiply"},  {"min", "minimum"},
+                                         {"max", "maximum"}, {"and", "logical_and"}, {"or", "logical_or"}};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(names[i][0], kind) == 0) return names[i][1];
+  return kind;
+}
+
+/* The operand as the loop's dtype, with what where= leaves out replaced by something neutral. */
+static loom_value reduce_load(tracer *t, np_reduction *r, loom_dtype dtype) {
+  loom_value v = emit_convert(t, np_read(t, r->a), dtype), neutral;
+  if (!r->where || v == LOOM_NO_VALUE) return v;
+  np_operand mask;
+  uint64_t bits;
+  loom_type type = *emit_type(t, v);
+  if (!np_operand_from(t, r->where, &mask)) return LOOM_NO_VALUE;
+  if (reduce_identity(r->kind, dtype, &bits)) {
+    neutral = emit_constant(t, &type, bits);
+  } else if (!r->initial) {
+    trace_raise(t, PyExc_ValueError,
+                "reduction operation '%s' does not have an identity, so to use a where mask one has to specify 'initial'",
+                reduce_ufunc_name(r->kind));
+    return LOOM_NO_VALUE;
+  } else {
+    np_operand initial;
+    if (!np_operand_from(t, r->initial, &initial)) return LOOM_NO_VALUE;
+    neutral = emit_broadcast_to(t, np_operand_load(t, &initial, dtype), type.rank, type.dims);
+  }
+  loom_value m = np_operand_load(t, &mask, LOOM_BOOL);
+  if (m == LOOM_NO_VALUE) return m;
+  if (mask.array && mask.array->type.rank > type.rank) {
+    trace_break(t, BREAK_NUMPY_FUNCTION, "where= with more dimensions than the array");
+    return LOOM_NO_VALUE;
+  }
+  return emit_select(t, emit_broadcast_to(t, m, type.rank, type.dims), v, neutral);
+}
+
+static bool reduce_empty_error(tracer *t, const np_reduction *r) {
+  int64_t reduced = 1, kept = 1;
+  for (int i = 0; i < r->a->type.rank; i++)
+    *(r->mask >> i & 1 ? &reduced : &kept) *= r->a->type.dims[i];
+  uint64_t bits;
+  if (reduced != 0 || kept == 0 || r->initial || reduce_identity(r->kind, r->a->type.dtype, &bits)) return false;
+  trace_raise(t, PyExc_ValueError, "zero-size array to reduction operation %s which has no identity",
+              reduce_ufunc_name(r->kind));
+  return true;
+}
+
+/* Sizes with kept dimensions of one element. */
+static int reduce_kept(const np_reduction *r, int64_t *dims) {
+  for (int i = 0; i < r->a->type.rank; i++) dims[i] = r->mask >> i & 1 ? 1 : r->a->type.dims[i];
+  return r->a->type.rank;
+}
+
+static value *reduce_out(tracer *t, value *out, loom_value node) {
+  np_array *o = np_array_of(out);
+  if (node == LOOM_NO_VALUE) return NULL;
+  if (!o || o->scalar) return trace_raise(t, PyExc_TypeError, "output must be an array");
+  loom_type type = *emit_type(t, node);
+  type.dtype = o->type.dtype;
+  if (!loom_type_equal(&type, &o->type))
+    return trace_raise(t, PyExc_ValueError, "output parameter for reduction operation has the wrong shape");
+  return np_write(t, o, emit_convert(t, node, o->type.dtype)) ? out : NULL;
+}
+
+static loom_value reduce_initial(tracer *t, const np_reduction *r, loom_value v) {
+  np_operand initial;
+  if (v == LOOM_NO_VALUE || !r->initial) return v;
+  if (!np_operand_from(t, r->initial, &initial)) return LOOM_NO_VALUE;
+  loom_type type = *emit_type(t, v);
+  loom_value start = emit_broadcast_to(t, np_operand_load(t, &initial, type.dtype), type.rank, type.dims);
+  if (start == LOOM_NO_VALUE) return start;
+  loom_value in[2] = {start, v};
+  return np_ufunc_loop(t, np_ufunc_object(reduce_ufunc_name(r->kind)), in, type.dtype);
+}
+
+/* NumPy's arithmetic on bool: the op table's sum of bool is not needed, but min and max are and and or. */
+static const char *reduce_op_kind(const np_reduction *r, loom_dtype dtype) {
+  if (dtype != LOOM_BOOL) return r->kind;
+  if (reduce_is(r, "sum") || reduce_is(r, "max")) return "or";
+  return reduce_is(r, "prod") || reduce_is(r, "min") ? "and" : r->kind;
+}
+
+value *np_reduce(tracer *t, np_reduction *r) {
+  loom_dtype dtype = reduce_loop_dtype(r);
+  int64_t axes[LOOM_MAX_RANK], dims[LOOM_MAX_RANK], strides[LOOM_MAX_RANK];
+  int n = 0;
+  if (r->initial && np_is_none(t, r->initial)) r->initial = NULL;
+  if (trace_pending(t) || reduce_empty_error(t, r)) return NULL;
+  for (int i = 0; i < r->a->type.rank; i++)
+    if (r->mask >> i & 1) axes[n++] = i;
+  loom_value v = reduce_load(t, r, dtype);
+  if (v == LOOM_NO_VALUE) return NULL;
+  if (n > 0) v = emit_reduce(t, reduce_op_kind(r, dtype), v, axes, n);
+  v = reduce_initial(t, r, v);
+  if (r->keepdims) v = emit_reshape(t, v, reduce_kept(r, dims), dims);
+  if (r->out) return reduce_out(t, r->out, v);
+  if (v == LOOM_NO_VALUE) return NULL;
+  np_layout_reduce(r->a, r->mask, r->keepdims, emit_type(t, v), strides);
+  return np_result(t, v, strides);
+}
+
+/* ---- functions ------------------------------------------------------------------------------------------------------------ */
+
+/* np.sum(a, axis, dtype, out, keepdims, initial, where) and its like. */
+static value *reduce_call(tracer *t, const np_call *c, const char *kind, const char *names) {
+  value *p[8];
+  np_reduction r = {.kind = kind};
+  if (!np_parse(t, c, names, p)) return NULL;
+  bool typed = strstr(names, "dtype") != NULL;
+  value **q = p + 2 + typed;
+  if (!(r.a = np_as_array(t, p[0])) || !np_axes_arg(t, p[1], r.a->type.rank, &r.mask)) return NULL;
+  if (typed && !np_is_none(t, p[2])) {
+    r.typed = true;
+    if (!np_dtype_arg(t, p[2], &r.dtype)) return NULL;
+  }
+  r.out = np_is_none(t, q[0]) ? NULL : q[0];
+  if (!np_bool_arg(t, q[1], false, &r.keepdims)) return NULL;
+  bool anything = strstr(names, "initial") == NULL;
+  r.initial = anything ? NULL : q[2];
+  r.where = q[anything ? 2 : 3];
+  if (r.where && !np_is_array(r.where) && np_known(t, r.where) == Py_True) r.where = NULL;
+  return trace_pending(t) ? NULL : np_reduce(t, &r);
+}
+
+#define REDUCE_TYPED "a | axis dtype out keepdims initial where"
+#define REDUCE_UNTYPED "a | axis out keepdims initial where"
+#define REDUCE_TRUTH "a | axis out keepdims where"
+
+value *np_sum(tracer *t, const np_call *c) { return reduce_call(t, c, "sum", REDUCE_TYPED); }
+value *np_prod(tracer *t, const np_call *c) { return reduce_call(t, c, "prod", REDUCE_TYPED); }
+value *np_min(tracer *t, const np_call *c) { return reduce_call(t, c, "min", REDUCE_UNTYPED); }
+value *np_max(tracer *t, const np_call *c) { return reduce_call(t, c, "max", REDUCE_UNTYPED); }
+value *np_all(tracer *t, const np_call *c) { return reduce_call(t, c, "and", REDUCE_TRUTH); }
+value *np_any(tracer *t, const np_call *c) { return reduce_call(t, c, "or", REDUCE_TRUTH); }
+
+value *np_ptp(tracer *t, const np_call *c) {
+  value *p[4], *ends[2];
+  np_reduction r = {.kind = "max"};
+  if (!np_parse(t, c, "a | axis out keepdims", p) || !(r.a = np_as_array(t, p[0])) ||
+      !np_axes_arg(t, p[1], r.a->type.rank, &r.mask) || !np_bool_arg(t, p[3], false, &r.keepdims))
+    return NULL;
+  if (!(ends[0] = np_reduce(t, &r))) return NULL;
+  r.kind = "min";
+  if (!(ends[1] = np_reduce(t, &r))) return NULL;
+  return np_ufunc_apply(t, "subtract", ends, 2, np_is_none(t, p[2]) ? NULL : p[2]);
+}
+
+/* Elements that a reduction takes together. */
+static int64_t reduce_count(const np_array *a, uint32_t mask) {
+  int64_t n = 1;
+  for (int i = 0; i < a->type.rank; i++)
+    if (mask >> i & 1) n *= a->type.dims[i];
+  return n;
+}
+
+/* v / count as NumPy's _mean and _var divide: in float64 where float32 cannot hold the count. */
+static loom_value reduce_divide(tracer *t, loom_value v, int64_t count) {
+  if (v == LOOM_NO_VALUE) return v;
+  loom_dtype dtype = emit_type(t, v)->dtype;
+  bool wide = dtype == LOOM_F32 && count > 1 << 24;
+  if (wide) v = emit_convert(t, v, LOOM_F64);
+  if (v == LOOM_NO_VALUE) return v;
+  loom_type type = *emit_type(t, v);
+  return emit_convert(t, emit2(t, LOOM_OP_DIV, v, emit_float(t, &type, (double)count)), dtype);
+}
+
+/* The dtype that mean and var compute in; false after a break. */
+static bool reduce_float_dtype(tracer *t, const np_call *c, const np_array *a, value *v, loom_dtype *out) {
+  *out = loom_dtype_is_float(a->type.dtype) ? a->type.dtype : LOOM_F64;
+  if (np_is_none(t, v)) return !trace_pending(t);
+  if (!np_dtype_arg(t, v, out)) return false;
+  if (loom_dtype_is_float(*out)) return true;
+  np_unsupported(t, c, "dtype= that is not a float");
+  return false;
+}
+
+/* The same array value with other elements: a fresh result with the strides of `like`. */
+static value *reduce_same(tracer *t, value *like, loom_value node) {
+  np_array *a = np_array_of(like);
+  return a->scalar ? np_result(t, node, NULL) : np_fresh(t, node, a->strides);
+}
+
+value *np_mean(tracer *t, const np_call *c) {
+  value *p[6];
+  np_reduction r = {.kind = "sum", .typed = true};
+  if (!np_parse(t, c, "a | axis dtype out keepdims where", p) || !(r.a = np_as_array(t, p[0])) ||
+      !np_axes_arg(t, p[1], r.a->type.rank, &r.mask) || !reduce_float_dtype(t, c, r.a, p[2], &r.dtype) ||
+      !np_bool_arg(t, p[4], false, &r.keepdims))
+    return NULL;
+  if (p[5] && (np_is_array(p[5]) || np_known(t, p[5]) != Py_True)) return np_unsupported(t, c, "where=");
+  int64_t n = reduce_count(r.a, r.mask);
+  if (n == 0) return np_unsupported(t, c, "of an empty slice");
+  value *sum = np_reduce(t, &r);
+  if (!sum) return NULL;
+  loom_value v = reduce_divide(t, np_read(t, np_array_of(sum)), n);
+  if (!np_is_none(t, p[3])) return reduce_out(t, p[3], v);
+  return reduce_same(t, sum, v);
+}
+
+static value *reduce_var(tracer *t, const np_call *c, bool root) {
+  value *p[9], *pair[2];
+  np_reduction r = {.kind = "sum", .typed = true, .keepdims = true};
+  bool keepdims;
+  int64_t ddof = 0;
+  if (!np_parse(t, c, "a | axis dtype out ddof keepdims where mean correction", p) || !(r.a = np_as_array(t, p[0])) ||
+      !np_axes_arg(t, p[1], r.a->type.rank, &r.mask) || !reduce_float_dtype(t, c, r.a, p[2], &r.dtype) ||
+      !np_bool_arg(t, p[5], false, &keepdims))
+    return NULL;
+  if ((p[6] && (np_is_array(p[6]) || np_known(t, p[6]) != Py_True)) || p[7] || p[8])
+    return np_unsupported(t, c, "where=, mean= or correction=");
+  if (p[4] && !np_int_arg(t, p[4], &ddof)) return NULL;
+  int64_t n = reduce_count(r.a, r.mask);
+  if (n - ddof <= 0) return np_unsupported(t, c, "with no degrees of freedom");
+  value *sum = np_reduce(t, &r);
+  if (!sum) return NULL;
+  pair[0] = p[0];
+  if (!np_is_array(p[0]) && !(pair[0] = np_fresh(t, np_read(t, r.a), NULL))) return NULL;
+  pair[1] = np_fresh(t, reduce_divide(t, np_read(t, np_array_of(sum)), n), np_array_of(sum)->strides);
+  value *x = pair[1] ? np_ufunc_apply(t, "subtract", pair, 2, NULL) : NULL;
+  value *square = x ? np_ufunc_apply(t, "square", &x, 1, NULL) : NULL;
+  if (!square) return NULL;
+  r.a = np_array_of(square);
+  r.keepdims = keepdims;
+  if (!(sum = np_reduce(t, &r))) return NULL;
+  loom_value v = reduce_divide(t, np_read(t, np_array_of(sum)), n - ddof);
+  if (root) v = emit1(t, LOOM_OP_SQRT, v);
+  if (!np_is_none(t, p[3])) return reduce_out(t, p[3], v);
+  return reduce_same(t, sum, v);
+}
+
+value *np_var(tracer *t, const np_call *c) { return reduce_var(t, c, false); }
+value *np_std(tracer *t, const np_call *c) { return reduce_var(t, c, true); }
+
+static value *reduce_arg(tracer *t, const np_call *c, const char *kind) {
+  value *p[4];
+  bool keepdims;
+  int64_t axis = 0, dims[LOOM_MAX_RANK];
+  if (!np_parse(t, c, "a | axis out keepdims", p) || !np_bool_arg(t, p[3], false, &keepdims)) return NULL;
+  np_array *a = np_as_array(t, p[0]);
+  if (!a) return NULL;
+  loom_value v = np_read(t, a);
+  bool flat = np_is_none(t, p[1]);
+  int rank = a->type.rank, k = 0;
+  if (flat) {
+    int64_t n = np_elements(&a->type);
+    v = emit_reshape(t, v, 1, &n);
+  } else if (!np_int_arg(t, p[1], &axis) || !np_axis(t, axis, rank ? rank : 1, &k)) {
+    return NULL;
+  } else if (rank == 0) {
+    v = emit_reshape(t, v, 1, (int64_t[]){1});
+  }
+  if (v == LOOM_NO_VALUE) return NULL;
+  if (emit_type(t, v)->dims[k] == 0)
+    return trace_raise(t, PyExc_ValueError, "attempt to get %s of an empty sequence", kind);
+  if (emit_type(t, v)->dtype == LOOM_BOOL) v = emit_convert(t, v, LOOM_U8);
+  v = emit_reduce(t, kind, v, (int64_t[]){k}, 1);
+  if (keepdims) {
+    for (int i = 0; i < rank; i++) dims[i] = flat || i == k ? 1 : a->type.dims[i];
+    v = emit_reshape(t, v, rank, dims);
+  }
+  return np_is_none(t, p[2]) ? np_result(t, v, NULL) : reduce_out(t, p[2], v);
+}
+
+value *np_argmax(tracer *t, const np_call *c) { return reduce_arg(t, c, "argmax"); }
+value *np_argmin(tracer *t, const np_call *c) { return reduce_arg(t, c, "argmin"); }
+
+/* ---- scans ------------------------------------------------------------------------------------------------------------------ */
+
+static value *reduce_scan(tracer *t, np_array *a, const char *kind, int axis, loom_dtype dtype, value *out) {
+  int64_t strides[LOOM_MAX_RANK];
+  loom_value v = emit_convert(t, np_read(t, a), dtype);
+  if (dtype == LOOM_BOOL) {
+    trace_break(t, BREAK_NUMPY_FUNCTION, "a running sum of bool");
+    return NULL;
+  }
+  v = emit_scan(t, kind, v, axis);
+  if (v == LOOM_NO_VALUE) return NULL;
+  if (out) return reduce_out(t, out, v);
+  np_layout_copy(a, emit_type(t, v), 'K', strides);
+  return np_fresh(t, v, strides);
+}
+
+static value *reduce_running(tracer *t, const np_call *c, const char *kind) {
+  value *p[4];
+  int64_t axis = 0;
+  int k = 0;
+  if (!np_parse(t, c, "a | axis dtype out", p)) return NULL;
+  np_array *a = np_as_array(t, p[0]);
+  if (!a) return NULL;
+  loom_dtype dtype = reduce_widened(a->type.dtype);
+  value *out = np_is_none(t, p[3]) ? NULL : p[3];
+  if (out && np_array_of(out)) dtype = np_array_of(out)->type.dtype;
+  if (!np_is_none(t, p[2]) && !np_dtype_arg(t, p[2], &dtype)) return NULL;
+  if (np_is_none(t, p[1])) {
+    int64_t n = np_elements(&a->type);
+    value *flat = np_fresh(t, emit_reshape(t, np_read(t, a), 1, &n), NULL);
+    if (!flat) return NULL;
+    a = np_array_of(flat);
+  } else if (!np_int_arg(t, p[1], &axis) || !np_axis(t, axis, a->type.rank, &k)) {
+    return NULL;
+  }
+  return reduce_scan(t, a, kind, k, dtype, out);
+}
+
+value *np_cumsum(tracer *t, const np_call *c) { return reduce_running(t, c, "sum"); }
+value *np_cumprod(tracer *t, const np_call *c) { return reduce_running(t, c, "prod"); }
+
+/* ---- methods of ufuncs -------------------------------------------------------------------------------------------------------- */
+
+static const char *reduce_kind_of(PyObject *ufunc) {
+  static const char *const names[][2] = {{"add", "sum"},     {"multiply", "prod"},   {"minimum", "min"},
+                                         {"maximum", "max"}, {"logical_and", "and"}, {"logical_or", "or"}};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (np_ufunc_object(names[i][0]) == ufunc) return names[i][1];
+  return NULL;
+}
+
+static value *reduce_method(tracer *t, PyObject *ufunc, const np_call *c) {
+  value *p[7];
+  np_reduction r = {.kind = reduce_kind_of(ufunc)};
+  if (!r.kind) return np_unsupported(t, c, "of this ufunc");
+  if (!np_parse(t, c, "array | axis dtype out keepdims initial where", p) || !(r.a = np_as_array(t, p[0]))) return NULL;
+  if (p[1] ? !np_axes_arg(t, p[1], r.a->type.rank, &r.mask) : r.a->type.rank == 0) {
+    if (!trace_pending(t)) trace_raise(t, PyExc_TypeError, "cannot reduce on a scalar");
+    return NULL;
+  }
+  if (!p[1]) r.mask = 1;
+  r.typed = !np_is_none(t, p[2]);
+  if (r.typed && !np_dtype_arg(t, p[2], &r.dtype)) return NULL;
+  if (p[3] && p[3]->type == &value_tuple_type) {
+    value *outs = trace_to_tuple(t, p[3]);
+    if (!outs || outs->seq.count != 1) return np_unsupported(t, c, "out= of several");
+    p[3] = outs->seq.items[0];
+  }
+  r.out = np_is_none(t, p[3]) ? NULL : p[3];
+  r.initial = p[5];
+  r.where = p[6] && !np_is_array(p[6]) && np_known(t, p[6]) == Py_True ? NULL : p[6];
+  return np_bool_arg(t, p[4], false, &r.keepdims) ? np_reduce(t, &r) : NULL;
+}
+
+static value *accumulate_method(tracer *t, PyObject *ufunc, const np_call *c) {
+  value *p[4];
+  int64_t axis = 0;
+  int k;
+  const char *kind = reduce_kind_of(ufunc);
+  if (!kind || *kind == 'a' || *kind == 'o') return np_unsupported(t, c, "of this ufunc");
+  if (!np_parse(t, c, "array | axis dtype out", p)) return NULL;
+  np_array *a = np_as_array(t, p[0]);
+  if (!a || (p[1] && !np_int_arg(t, p[1], &axis)) || !np_axis(t, axis, a->type.rank, &k)) return NULL;
+  loom_dtype dtype = *kind == 'm' ? a->type.dtype : reduce_widened(a->type.dtype);
+  if (!np_is_none(t, p[2]) && !np_dtype_arg(t, p[2], &dtype)) return NULL;
+  return reduce_scan(t, a, kind, k, dtype, np_is_none(t, p[3]) ? NULL : p[3]);
+}
+
+/* ufunc.outer(a, b): a with as many dimensions of one element appended as b has. */
+static value *outer_method(tracer *t, PyObject *ufunc, const np_call *c) {
+  if (c->count != 2) return np_unsupported(t, c, "with other than two arguments");
+  np_array *a = np_as_array(t, c->args[0]), *b = a ? np_as_array(t, c->args[1]) : NULL;
+  int64_t dims[LOOM_MAX_RANK], strides[LOOM_MAX_RANK];
+  if (!b) return NULL;
+  int rank = a->type.rank + b->type.rank;
+  if (rank > LOOM_MAX_RANK) return np_unsupported(t, c, "of too many dimensions");
+  for (int i = 0; i < rank; i++) {
+    dims[i] = i < a->type.rank ? a->type.dims[i] : 1;
+    strides[i] = i < a->type.rank ? a->strides[i] : 0;
+  }
+  Py_ssize_t total = 2 + (c->kwnames ? PyTuple_GET_SIZE(c->kwnames) : 0);
+  value **args = trace_alloc(t, sizeof *args * (size_t)total);
+  memcpy(args, c->args, sizeof *args * (size_t)total);
+  args[0] = np_view_reshape(t, a, rank, dims, strides);
+  return args[0] ? np_ufunc_call(t, ufunc, args, 2, c->kwnames) : NULL;
+}
+
+value *np_ufunc_method(tracer *t, const char *name, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+  PyObject *ufunc = count > 0 ? np_known(t, args[0]) : NULL;
+  np_call c = {name, args + 1, count - 1, kwnames, true};
+  if (!ufunc || !Py_IS_TYPE(ufunc, &PyUFunc_Type)) return np_unsupported(t, &c, "of a ufunc that is not known");
+  if (strcmp(name, "reduce") == 0) return reduce_method(t, ufunc, &c);
+  if (strcmp(name, "accumulate") == 0) return accumulate_method(t, ufunc, &c);
+  if (strcmp(name, "outer") == 0) return outer_method(t, ufunc, &c);
+  return np_unsupported(t, &c, "");
 }
