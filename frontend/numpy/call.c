@@ -324,7 +324,7 @@ static const call_row *call_find_method(const char *name) {
 static value *call_row_run(tracer *t, const call_row *row, PyObject *callee, value *const *args,
                            Py_ssize_t count, PyObject *kwnames, bool method) {
   if (row->handler) {
-    np_call c = {row->name, args, count, kwnames, method};
+    np_call c = {row->name, args, count, kwnames, method, callee};
     return row->handler(t, &c);
   }
   bool done;
@@ -373,7 +373,7 @@ static bool call_is_numpy_builtin(PyObject *callee) {
 static value *call_any(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
                        PyObject *kwnames, bool *mine) {
   *mine = true;
-  if (Py_IS_TYPE(callee, &PyUFunc_Type)) {
+  if (Py_IS_TYPE(callee, &PyUFunc_Type) && !call_find_function(callee)) {
     bool done = false;
     bool plain = !kwnames && count == ((PyUFuncObject *)callee)->nin; /* no out= */
     value *v = plain ? np_fold(t, callee, args, count, NULL, &done) : NULL;

@@ -12,7 +12,7 @@
 #include "frontend/numpy/numpy.h"
 
 /* ---- emit.c: nodes. Each takes LOOM_NO_VALUE among its operands and hands it on, so that calls
- * compose. ---------- */
+ * compose. ---- */
 
 loom_attr attr_int(int64_t i);
 loom_attr attr_ints(const int64_t *ints, int32_t count);
@@ -44,8 +44,7 @@ loom_value emit_scan(tracer *t, const char *kind, loom_value v, int64_t axis);
 loom_value emit_concatenate(tracer *t, const loom_value *v, int count, int64_t axis);
 loom_value emit_iota(tracer *t, const loom_type *type, int64_t axis);
 
-/* ---- view.c: storage and views
- * ------------------------------------------------------------------------------------- */
+/* ---- view.c: storage and views ---- */
 
 typedef struct np_array np_array;
 
@@ -114,9 +113,7 @@ bool np_finish(tracer *t);
 recipe *np_rebuild(tracer *t, value *v);
 void np_add_storage(tracer *t, np_storage *s);
 
-/* ---- layout.c
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- layout.c ---- */
 
 int64_t np_elements(const loom_type *type);
 void np_c_strides(const loom_type *type, int64_t *out); /* bytes */
@@ -131,11 +128,11 @@ void np_layout_elementwise(np_array *const *operands, int count, const loom_type
 void np_layout_copy(const np_array *a, const loom_type *type, char order, int64_t *out);
 /* Strides of the result of ufunc.reduce of `a` over the axes in `mask`. */
 void np_layout_reduce(const np_array *a, uint32_t mask, bool keepdims, const loom_type *result, int64_t *out);
+void np_layout_concatenate(np_array *const *arrays, int count, const loom_type *result, int64_t *out);
 /* Strides of a view with other sizes, or false when only a copy can have them (order 'C', 'F'). */
 bool np_reshape_strides(const np_array *a, int rank, const int64_t *dims, char order, int64_t *out);
 
-/* ---- promote.c: operands and dtypes
- * ------------------------------------------------------------------------------------- */
+/* ---- promote.c: operands and dtypes ---- */
 
 typedef struct np_operand {
   np_array *array;  /* or NULL: a Python number */
@@ -169,9 +166,7 @@ bool np_pack(tracer *t, PyObject *number, loom_dtype dtype, uint64_t *bits);
 bool np_can_cast(loom_dtype from, loom_dtype to, NPY_CASTING casting);
 const char *np_shape_text(const loom_type *type, char *buffer, size_t size);
 
-/* ---- ufunc.c
- * ---------------------------------------------------------------------------------------------------------------
- */
+/* ---- ufunc.c ---- */
 
 bool np_ufunc_init(void);
 value *np_ufunc_call(tracer *t, PyObject *ufunc, value *const *args, Py_ssize_t count,
@@ -182,17 +177,14 @@ value *np_ufunc_apply(tracer *t, const char *name, value *const *args, int count
 loom_value np_ufunc_loop(tracer *t, PyObject *ufunc, const loom_value *in, loom_dtype out_dtype);
 PyObject *np_ufunc_object(const char *name); /* borrowed, immortal */
 
-/* ---- index.c
- * -----------------------------------------------------------------------------------------------------------------
- */
+/* ---- index.c ---- */
 
 value *np_get_item(tracer *t, value *v, value *key);
 bool np_set_item(tracer *t, value *v, value *key, value *item);
 /* a[...] = item */
 bool np_assign(tracer *t, np_array *a, value *item);
 
-/* ---- call.c: functions and methods by row of names.def
- * ------------------------------------------------------------------------ */
+/* ---- call.c: functions and methods by row of names.def ---- */
 
 #define NP_MAX_ARGS 16
 typedef struct np_call {
@@ -201,6 +193,7 @@ typedef struct np_call {
   Py_ssize_t count;
   PyObject *kwnames;
   bool method;
+  PyObject *callee; /* NULL: a method */
 } np_call;
 typedef value *(*np_handler)(tracer *t, const np_call *c);
 
@@ -231,11 +224,20 @@ value *np_made(tracer *t, PyObject *object); /* takes over the reference */
 value *np_int(tracer *t, int64_t i);
 const char *np_str_arg(tracer *t, value *v); /* a known str; NULL: none (not a failure) */
 
-/* ---- linalg.c
- * -------------------------------------------------------------------------------------------------------
- */
+/* ---- shape.c, create.c ---- */
 
-/* ---- reduce.c ------------------------------------------------------------------------------------------------------- */
+/* A copy in the given order ('K', 'A', 'C', 'F') with another dtype; a NumPy scalar when `a` is one. */
+value *np_copy(tracer *t, np_array *a, loom_dtype dtype, char order);
+/* a.reshape(dims): a view where NumPy can make one. One size may be -1. */
+value *np_reshape_to(tracer *t, np_array *a, int rank, int64_t *dims, char order);
+/* np.array and its like: the value itself, or a copy. */
+value *np_to_array(tracer *t, value *v, bool typed, loom_dtype dtype, bool copy, char order);
+/* order=: 'K', 'A', 'C' or 'F'; 0 after a break. */
+char np_order_arg(tracer *t, value *v, char missing);
+
+/* ---- linalg.c ---- */
+
+/* ---- reduce.c ---- */
 
 /* One reduction as NumPy's ufunc.reduce does it. */
 typedef struct np_reduction {

@@ -191,8 +191,11 @@ static value *index_gather(tracer *t, np_array *a, const index_plan *p) {
   return np_fresh(t, trace_node(t, LOOM_OP_GATHER, operands, 2, attrs, 2, NULL), strides);
 }
 
-/* An index known to be a scalar array: array[()] of 0-d. */
-static value *index_element(tracer *t, np_array *a, const index_plan *p) {
+/* One element, as a NumPy scalar; of an array that is known, a known one. */
+static value *index_element(tracer *t, value *from, value *key, const index_plan *p) {
+  np_array *a = np_array_of(from);
+  PyObject *known = np_known(t, from), *item = known ? np_known(t, key) : NULL;
+  if (item) return np_made(t, PyObject_GetItem(known, item));
   loom_value v = emit_slice(t, np_read(t, a), p->starts, p->sizes, p->steps);
   return np_result(t, emit_reshape(t, v, 0, NULL), NULL);
 }
@@ -207,7 +210,7 @@ value *np_get_item(tracer *t, value *v, value *key) {
   }
   if (!index_plan_make(t, a, key, &p)) return NULL;
   if (p.advanced) return index_gather(t, a, &p);
-  if (p.all_ints) return index_element(t, a, &p);
+  if (p.all_ints) return index_element(t, v, key, &p);
   return index_view(t, a, &p);
 }
 

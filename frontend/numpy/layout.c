@@ -162,6 +162,43 @@ void np_layout_copy(const np_array *a, const loom_type *type, char order, int64_
   }
 }
 
+/* PyArray_CreateMultiSortedStridePerm: axes by stride over several arrays, where C order wins
+ * conflicts. */
+static void layout_sort_axes(np_array *const *arrays, int count, int rank, int *perm) {
+  for (int i = 0; i < rank; i++)
+    perm[i] = i;
+  for (int i = 1; i < rank; i++) {
+    int at = i, axis = perm[i];
+    for (int j = i - 1; j >= 0; j--) {
+      bool ambiguous = true, swap = false;
+      for (int k = 0; k < count; k++) {
+        if (arrays[k]->type.dims[axis] == 1 || arrays[k]->type.dims[perm[j]] == 1) continue;
+        if (llabs(arrays[k]->strides[axis]) <= llabs(arrays[k]->strides[perm[j]]))
+          swap = false;
+        else if (ambiguous)
+          swap = true;
+        ambiguous = false;
+      }
+      if (ambiguous) continue;
+      if (!swap) break;
+      at = j;
+    }
+    memmove(perm + at + 1, perm + at, sizeof *perm * (size_t)(i - at));
+    perm[at] = axis;
+  }
+}
+
+void np_layout_concatenate(np_array *const *arrays, int count, const loom_type *result,
+                           int64_t *out) {
+  int perm[LOOM_MAX_RANK];
+  int64_t s = (int64_t)loom_dtype_size(result->dtype);
+  layout_sort_axes(arrays, count, result->rank, perm);
+  for (int i = result->rank - 1; i >= 0; i--) {
+    out[perm[i]] = s;
+    s *= result->dims[perm[i]];
+  }
+}
+
 /* How NumPy's reductions mark an axis of the output that is kept with one element. */
 #define LAYOUT_KEPT_AXIS(axis) ((axis) + (1 << 30))
 
@@ -180,10 +217,10 @@ void np_layout_reduce(const np_array *a, uint32_t mask, bool keepdims, const loo
     axes[1][i] = reduced ? LAYOUT_KEPT_AXIS(keepdims ? k : -1) : k;
     k += keepdims || !reduced;
   }
-  NpyIter *iter =
-      ops[0] ? NpyIter_AdvancedNew(2, ops, NPY_ITER_ZEROSIZE_OK | NPY_ITER_REDUCE_OK, NPY_KEEPORDER,
-                                   NPY_UNSAFE_CASTING, flags, dtypes, a->type.rank, op_axes, NULL, -1)
-             : NULL;
+  NpyIter *iter = ops[0] ? NpyIter_AdvancedNew(2, ops, NPY_ITER_ZEROSIZE_OK | NPY_ITER_REDUCE_OK,
+                                               NPY_KEEPORDER, NPY_UNSAFE_CASTING, flags, dtypes,
+                                               a->type.rank, op_axes, NULL, -1)
+                         : NULL;
   if (iter) {
     layout_from_array(NpyIter_GetOperandArray(iter)[1], out);
     NpyIter_Deallocate(iter);

@@ -1,4 +1,247 @@
+/* Products: matmul, dot, vdot, inner, outer, tensordot and einsum become dot_general with NumPy's
+ * shape rules; results are in C order, as NumPy's are. */
 #include "frontend/numpy/capture.h"
-value *np_matmul(tracer *t, value *l, value *r) {
-  return trace_break(t, BREAK_NUMPY_FUNCTION, "matmul");
+
+#include <string.h>
+
+/* lhs and rhs with batch and contracted axes; the result has batch, free of lhs, free of rhs. */
+static loom_value linalg_dot(tracer *t, loom_value l, loom_value r, const int64_t *lb,
+                             const int64_t *rb, int batch, const int64_t *lc, const int64_t *rc,
+                             int contract) {
+  if (l == LOOM_NO_VALUE || r == LOOM_NO_VALUE) return LOOM_NO_VALUE;
+  loom_attr attrs[4] = {attr_ints(lb, batch), attr_ints(rb, batch), attr_ints(lc, contract),
+                        attr_ints(rc, contract)};
+  loom_value in[2] = {l, r};
+  return trace_node(t, LOOM_OP_DOT_GENERAL, in, 2, attrs, 4, NULL);
+}
+
+static bool linalg_pair(tracer *t, value *l, value *r, np_array **a, np_array **b,
+                        loom_dtype *dtype) {
+  np_operand o[2];
+  if (!(*a = np_as_array(t, l)) || !(*b = np_as_array(t, r))) return false;
+  o[0] = (np_operand){.array = *a};
+  o[1] = (np_operand){.array = *b};
+  return np_result_type(t, o, 2, dtype);
+}
+
+static value *linalg_mismatch(tracer *t, const np_array *a, const np_array *b, int64_t n,
+                              int64_t k) {
+  return trace_raise(
+      t, PyExc_ValueError,
+      "matmul: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature "
+      "(n?,k),(k,m?)->(n?,m?) (size %lld is different from %lld)",
+      (long long)n, (long long)k);
+}
+
+/* Leading (batch) sizes of both, broadcast; false after a ValueError. */
+static bool linalg_batch(tracer *t, const np_array *a, const np_array *b, int *rank,
+                         int64_t *dims) {
+  np_array heads[2] = {*a, *b};
+  np_operand o[2] = {{.array = &heads[0]}, {.array = &heads[1]}};
+  for (int i = 0; i < 2; i++)
+    heads[i].type.rank = heads[i].type.rank > 2 ? heads[i].type.rank - 2 : 0;
+  return np_broadcast(t, o, 2, rank, dims);
+}
+
+/* The elements with batch dimensions of its own broadcast to `batch`, and two (or one) core
+ * dimensions. */
+static loom_value linalg_load(tracer *t, np_array *a, loom_dtype dtype, int batch,
+                              const int64_t *batch_dims) {
+  int core = a->type.rank < 2 ? a->type.rank : 2;
+  int64_t dims[LOOM_MAX_RANK];
+  if (a->type.rank - core == 0) return emit_convert(t, np_read(t, a), dtype);
+  for (int i = 0; i < batch; i++)
+    dims[i] = batch_dims[i];
+  for (int i = 0; i < core; i++)
+    dims[batch + i] = a->type.dims[a->type.rank - core + i];
+  return emit_broadcast_to(t, emit_convert(t, np_read(t, a), dtype), batch + core, dims);
+}
+
+/* Only one of the two has batch dimensions, or both: those of dot_general must be on both sides, so
+ * that the other one's elements become free dimensions, in the right order when it is the right
+ * operand. */
+static loom_value matmul_nodes(tracer *t, np_array *a, np_array *b, loom_dtype dtype, int batch,
+                               const int64_t *dims) {
+  static const int64_t count[LOOM_MAX_RANK] = {0, 1, 2,  3,  4,  5,  6,  7,
+                                               8, 9, 10, 11, 12, 13, 14, 15};
+  loom_value l = linalg_load(t, a, dtype, batch, dims), r = linalg_load(t, b, dtype, batch, dims);
+  if (l == LOOM_NO_VALUE || r == LOOM_NO_VALUE) return LOOM_NO_VALUE;
+  int ln = emit_type(t, l)->rank, rn = emit_type(t, r)->rank;
+  bool left = a->type.rank > 2, right = b->type.rank > 2;
+  int64_t lc[1] = {ln - 1}, rc[1] = {rn >= 2 ? rn - 2 : 0};
+  if (left && right) return linalg_dot(t, l, r, count, count, batch, lc, rc, 1);
+  loom_value v = linalg_dot(t, l, r, NULL, NULL, 0, lc, rc, 1);
+  if (!right || a->type.rank < 2 || v == LOOM_NO_VALUE) return v;
+  /* [m][batch...][n] to [batch...][m][n] */
+  int64_t perm[LOOM_MAX_RANK];
+  int rank = emit_type(t, v)->rank;
+  for (int i = 0; i < rank; i++)
+    perm[i] = i < rank - 2 ? i + 1 : i == rank - 2 ? 0 : i;
+  return emit_transpose(t, v, perm);
+}
+
+static value *linalg_result(tracer *t, loom_value v, value *out) {
+  if (v == LOOM_NO_VALUE) return NULL;
+  if (!out) return np_result(t, v, NULL);
+  np_array *o = np_array_of(out);
+  loom_type type = *emit_type(t, v);
+  if (!o || o->scalar) return trace_raise(t, PyExc_TypeError, "return arrays must be of ArrayType");
+  if (!np_can_cast(type.dtype, o->type.dtype, NPY_SAME_KIND_CASTING))
+    return trace_break(t, BREAK_NUMPY_FUNCTION, "a product into an array of another kind");
+  type.dtype = o->type.dtype;
+  if (!loom_type_equal(&type, &o->type))
+    return trace_break(t, BREAK_NUMPY_FUNCTION, "a product into other sizes");
+  return np_write(t, o, emit_convert(t, v, type.dtype)) ? out : NULL;
+}
+
+static value *linalg_matmul(tracer *t, value *l, value *r, value *out) {
+  np_array *a, *b;
+  loom_dtype dtype;
+  int batch;
+  int64_t dims[LOOM_MAX_RANK];
+  if (!linalg_pair(t, l, r, &a, &b, &dtype)) return NULL;
+  if (a->type.rank == 0 || b->type.rank == 0)
+    return trace_raise(t, PyExc_ValueError,
+                       "matmul: Input operand %d does not have enough dimensions (has 0, gufunc "
+                       "core with signature "
+                       "(n?,k),(k,m?)->(n?,m?) requires 1)",
+                       a->type.rank == 0 ? 0 : 1);
+  int64_t k = a->type.dims[a->type.rank - 1],
+          n = b->type.dims[b->type.rank >= 2 ? b->type.rank - 2 : 0];
+  if (k != n) return linalg_mismatch(t, a, b, n, k);
+  if (!linalg_batch(t, a, b, &batch, dims)) return NULL;
+  loom_value v = matmul_nodes(t, a, b, dtype, batch, dims);
+  if (v == LOOM_NO_VALUE || emit_type(t, v)->rank < 2 || out) return linalg_result(t, v, out);
+  /* Small or strided operands go through loops whose result NumPy orders like an elementwise one: C
+   * order. */
+  return np_result(t, v, NULL);
+}
+
+value *np_matmul(tracer *t, value *l, value *r) { return linalg_matmul(t, l, r, NULL); }
+
+value *np_matmul_call(tracer *t, const np_call *c) {
+  value *p[3];
+  if (!np_parse(t, c, "x1 x2 | out", p)) return NULL;
+  value *out = np_is_none(t, p[2]) ? NULL : p[2];
+  if (out && out->type == &value_tuple_type) {
+    value *tuple = trace_to_tuple(t, out);
+    if (!tuple || tuple->seq.count != 1) return np_unsupported(t, c, "out=");
+    out = tuple->seq.items[0];
+  }
+  return linalg_matmul(t, p[0], p[1], out);
+}
+
+/* np.dot: the last axis of a with the last but one of b. */
+static value *linalg_inner(tracer *t, value *l, value *r, value *out, bool last) {
+  np_array *a, *b;
+  loom_dtype dtype;
+  if (!linalg_pair(t, l, r, &a, &b, &dtype)) return NULL;
+  if (a->type.rank == 0 || b->type.rank == 0) {
+    value *pair[2] = {l, r};
+    return np_ufunc_apply(t, "multiply", pair, 2, out);
+  }
+  int64_t lc[1] = {a->type.rank - 1},
+          rc[1] = {b->type.rank >= 2 && !last ? b->type.rank - 2 : b->type.rank - 1};
+  if (a->type.dims[lc[0]] != b->type.dims[rc[0]]) {
+    char text[2][128];
+    return trace_raise(
+        t, PyExc_ValueError, "shapes %s and %s not aligned: %lld (dim %d) != %lld (dim %d)",
+        np_shape_text(&a->type, text[0], 128), np_shape_text(&b->type, text[1], 128),
+        (long long)a->type.dims[lc[0]], (int)lc[0], (long long)b->type.dims[rc[0]], (int)rc[0]);
+  }
+  if (a->type.rank + b->type.rank - 2 > LOOM_MAX_RANK)
+    return trace_break(t, BREAK_LIMIT, "a product of more than %d dimensions", LOOM_MAX_RANK);
+  loom_value v = linalg_dot(t, emit_convert(t, np_read(t, a), dtype),
+                            emit_convert(t, np_read(t, b), dtype), NULL, NULL, 0, lc, rc, 1);
+  return linalg_result(t, v, out);
+}
+
+value *np_dot(tracer *t, const np_call *c) {
+  value *p[3];
+  if (!np_parse(t, c, "a b | out", p)) return NULL;
+  return linalg_inner(t, p[0], p[1], np_is_none(t, p[2]) ? NULL : p[2], false);
+}
+
+value *np_inner(tracer *t, const np_call *c) {
+  value *p[2];
+  return np_parse(t, c, "a b", p) ? linalg_inner(t, p[0], p[1], NULL, true) : NULL;
+}
+
+static value *linalg_flat(tracer *t, value *v) {
+  np_array *a = np_as_array(t, v);
+  int64_t n = a ? np_elements(&a->type) : 0;
+  return a ? np_reshape_to(t, a, 1, &n, 'C') : NULL;
+}
+
+value *np_vdot(tracer *t, const np_call *c) {
+  value *p[2], *l, *r;
+  if (!np_parse(t, c, "a b", p) || !(l = linalg_flat(t, p[0])) || !(r = linalg_flat(t, p[1])))
+    return NULL;
+  return linalg_inner(t, l, r, NULL, false);
+}
+
+value *np_outer(tracer *t, const np_call *c) {
+  value *p[3], *l, *r;
+  if (!np_parse(t, c, "a b | out", p) || !(l = linalg_flat(t, p[0])) || !(r = linalg_flat(t, p[1])))
+    return NULL;
+  np_array *a = np_array_of(l);
+  int64_t dims[2] = {a->type.dims[0], 1}, strides[2] = {a->strides[0], 0};
+  value *pair[2] = {np_view_reshape(t, a, 2, dims, strides), r};
+  return pair[0] ? np_ufunc_apply(t, "multiply", pair, 2, np_is_none(t, p[2]) ? NULL : p[2]) : NULL;
+}
+
+/* ---- tensordot
+ * ---------------------------------------------------------------------------------------------------
+ */
+
+static bool tensordot_axes(tracer *t, const np_call *c, value *axes, np_array *a, np_array *b,
+                           int *count, int64_t *la, int64_t *rb) {
+  int64_t n = 2;
+  int other, axis;
+  bool pair = axes && (axes->type == &value_tuple_type || axes->type == &value_list_type ||
+                       (np_known(t, axes) && PySequence_Check(np_known(t, axes))));
+  if (!pair) {
+    if (axes && !np_int_arg(t, axes, &n)) return false;
+    if (n > a->type.rank || n > b->type.rank || n < 0) return np_unsupported(t, c, "axes") != NULL;
+    *count = (int)n;
+    for (int i = 0; i < n; i++)
+      la[i] = a->type.rank - n + i, rb[i] = i;
+    return true;
+  }
+  value *two = trace_to_tuple(t, axes);
+  if (!two) return false;
+  if (two->seq.count != 2) return np_unsupported(t, c, "axes") != NULL;
+  if (!np_ints_arg(t, two->seq.items[0], count, la) ||
+      !np_ints_arg(t, two->seq.items[1], &other, rb))
+    return false;
+  if (*count != other) {
+    trace_raise(t, PyExc_ValueError, "shape-mismatch for sum");
+    return false;
+  }
+  for (int i = 0; i < other; i++) {
+    if (!np_axis(t, la[i], a->type.rank, &axis)) return false;
+    la[i] = axis;
+    if (!np_axis(t, rb[i], b->type.rank, &axis)) return false;
+    rb[i] = axis;
+  }
+  return true;
+}
+
+value *np_tensordot(tracer *t, const np_call *c) {
+  value *p[3];
+  np_array *a, *b;
+  loom_dtype dtype;
+  int64_t la[LOOM_MAX_RANK], rb[LOOM_MAX_RANK];
+  int n;
+  if (!np_parse(t, c, "a b | axes", p) || !linalg_pair(t, p[0], p[1], &a, &b, &dtype) ||
+      !tensordot_axes(t, c, p[2], a, b, &n, la, rb))
+    return NULL;
+  for (int i = 0; i < n; i++)
+    if (a->type.dims[la[i]] != b->type.dims[rb[i]])
+      return trace_raise(t, PyExc_ValueError, "shape-mismatch for sum");
+  if (a->type.rank + b->type.rank - 2 * n > LOOM_MAX_RANK)
+    return np_unsupported(t, c, "of too many dimensions");
+  loom_value l = emit_convert(t, np_read(t, a), dtype), r = emit_convert(t, np_read(t, b), dtype);
+  /* NumPy reshapes the product: the result is always an array. */
+  return np_fresh(t, linalg_dot(t, l, r, NULL, NULL, 0, la, rb, n), NULL);
 }

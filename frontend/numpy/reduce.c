@@ -1,6 +1,6 @@
-/* Reductions and scans: sum, prod, min, max, any, all, mean, var, std, argmin, argmax, ptp, cumsum, cumprod, and the
- * methods reduce, accumulate and outer of ufuncs. Dtype rules and errors are those of ufunc.reduce and of NumPy's
- * _methods.py. */
+/* Reductions and scans: sum, prod, min, max, any, all, mean, var, std, argmin, argmax, ptp, cumsum,
+ * cumprod, and the methods reduce, accumulate and outer of ufuncs. Dtype rules and errors are those
+ * of ufunc.reduce and of NumPy's _methods.py. */
 #include "frontend/numpy/capture.h"
 
 #include <math.h>
@@ -12,7 +12,9 @@ static loom_dtype reduce_widened(loom_dtype d) {
   return loom_dtype_is_unsigned(d) ? LOOM_U64 : d;
 }
 
-static bool reduce_is(const np_reduction *r, const char *kind) { return strcmp(r->kind, kind) == 0; }
+static bool reduce_is(const np_reduction *r, const char *kind) {
+  return strcmp(r->kind, kind) == 0;
+}
 
 static loom_dtype reduce_loop_dtype(const np_reduction *r) {
   if (reduce_is(r, "and") || reduce_is(r, "or")) return LOOM_BOOL;
@@ -38,8 +40,9 @@ static bool reduce_identity(const char *kind, loom_dtype dtype, uint64_t *bits) 
 }
 
 static const char *reduce_ufunc_name(const char *kind) {
-  static const char *const names[][2] = {{"sum", "add"},     {"prod", "multiply"},  {"min", "minimum"},
-                                         {"max", "maximum"}, {"and", "logical_and"}, {"or", "logical_or"}};
+  static const char *const names[][2] = {{"sum", "add"},         {"prod", "multiply"},
+                                         {"min", "minimum"},     {"max", "maximum"},
+                                         {"and", "logical_and"}, {"or", "logical_or"}};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (strcmp(names[i][0], kind) == 0) return names[i][1];
   return kind;
@@ -57,7 +60,8 @@ static loom_value reduce_load(tracer *t, np_reduction *r, loom_dtype dtype) {
     neutral = emit_constant(t, &type, bits);
   } else if (!r->initial) {
     trace_raise(t, PyExc_ValueError,
-                "reduction operation '%s' does not have an identity, so to use a where mask one has to specify 'initial'",
+                "reduction operation '%s' does not have an identity, so to use a where mask one "
+                "has to specify 'initial'",
                 reduce_ufunc_name(r->kind));
     return LOOM_NO_VALUE;
   } else {
@@ -79,15 +83,18 @@ static bool reduce_empty_error(tracer *t, const np_reduction *r) {
   for (int i = 0; i < r->a->type.rank; i++)
     *(r->mask >> i & 1 ? &reduced : &kept) *= r->a->type.dims[i];
   uint64_t bits;
-  if (reduced != 0 || kept == 0 || r->initial || reduce_identity(r->kind, r->a->type.dtype, &bits)) return false;
-  trace_raise(t, PyExc_ValueError, "zero-size array to reduction operation %s which has no identity",
+  if (reduced != 0 || kept == 0 || r->initial || reduce_identity(r->kind, r->a->type.dtype, &bits))
+    return false;
+  trace_raise(t, PyExc_ValueError,
+              "zero-size array to reduction operation %s which has no identity",
               reduce_ufunc_name(r->kind));
   return true;
 }
 
 /* Sizes with kept dimensions of one element. */
 static int reduce_kept(const np_reduction *r, int64_t *dims) {
-  for (int i = 0; i < r->a->type.rank; i++) dims[i] = r->mask >> i & 1 ? 1 : r->a->type.dims[i];
+  for (int i = 0; i < r->a->type.rank; i++)
+    dims[i] = r->mask >> i & 1 ? 1 : r->a->type.dims[i];
   return r->a->type.rank;
 }
 
@@ -98,7 +105,8 @@ static value *reduce_out(tracer *t, value *out, loom_value node) {
   loom_type type = *emit_type(t, node);
   type.dtype = o->type.dtype;
   if (!loom_type_equal(&type, &o->type))
-    return trace_raise(t, PyExc_ValueError, "output parameter for reduction operation has the wrong shape");
+    return trace_raise(t, PyExc_ValueError,
+                       "output parameter for reduction operation has the wrong shape");
   return np_write(t, o, emit_convert(t, node, o->type.dtype)) ? out : NULL;
 }
 
@@ -107,17 +115,38 @@ static loom_value reduce_initial(tracer *t, const np_reduction *r, loom_value v)
   if (v == LOOM_NO_VALUE || !r->initial) return v;
   if (!np_operand_from(t, r->initial, &initial)) return LOOM_NO_VALUE;
   loom_type type = *emit_type(t, v);
-  loom_value start = emit_broadcast_to(t, np_operand_load(t, &initial, type.dtype), type.rank, type.dims);
+  loom_value start =
+      emit_broadcast_to(t, np_operand_load(t, &initial, type.dtype), type.rank, type.dims);
   if (start == LOOM_NO_VALUE) return start;
   loom_value in[2] = {start, v};
   return np_ufunc_loop(t, np_ufunc_object(reduce_ufunc_name(r->kind)), in, type.dtype);
 }
 
-/* NumPy's arithmetic on bool: the op table's sum of bool is not needed, but min and max are and and or. */
+/* NumPy's arithmetic on bool: the op table's sum of bool is not needed, but min and max are and and
+ * or. */
 static const char *reduce_op_kind(const np_reduction *r, loom_dtype dtype) {
   if (dtype != LOOM_BOOL) return r->kind;
   if (reduce_is(r, "sum") || reduce_is(r, "max")) return "or";
   return reduce_is(r, "prod") || reduce_is(r, "min") ? "and" : r->kind;
+}
+
+/* The reduction itself; min and max of no element start from `initial`, which reduce_initial()
+ * brings in. */
+static loom_value reduce_nodes(tracer *t, const np_reduction *r, loom_value v, const int64_t *axes,
+                               int n) {
+  loom_dtype dtype = emit_type(t, v)->dtype;
+  uint64_t bits;
+  int64_t dims[LOOM_MAX_RANK];
+  int rank = 0;
+  if (np_elements(emit_type(t, v)) != 0 || reduce_identity(r->kind, dtype, &bits))
+    return emit_reduce(t, reduce_op_kind(r, dtype), v, axes, n);
+  for (int i = 0; i < r->a->type.rank; i++)
+    if (!(r->mask >> i & 1)) dims[rank++] = r->a->type.dims[i];
+  loom_type type = type_make(dtype, rank, dims);
+  np_operand initial;
+  if (np_elements(&type) == 0) return emit_constant(t, &type, 0);
+  if (!np_operand_from(t, r->initial, &initial)) return LOOM_NO_VALUE;
+  return emit_broadcast_to(t, np_operand_load(t, &initial, dtype), rank, dims);
 }
 
 value *np_reduce(tracer *t, np_reduction *r) {
@@ -130,7 +159,7 @@ value *np_reduce(tracer *t, np_reduction *r) {
     if (r->mask >> i & 1) axes[n++] = i;
   loom_value v = reduce_load(t, r, dtype);
   if (v == LOOM_NO_VALUE) return NULL;
-  if (n > 0) v = emit_reduce(t, reduce_op_kind(r, dtype), v, axes, n);
+  if (n > 0) v = reduce_nodes(t, r, v, axes, n);
   v = reduce_initial(t, r, v);
   if (r->keepdims) v = emit_reshape(t, v, reduce_kept(r, dims), dims);
   if (r->out) return reduce_out(t, r->out, v);
@@ -139,7 +168,9 @@ value *np_reduce(tracer *t, np_reduction *r) {
   return np_result(t, v, strides);
 }
 
-/* ---- functions ------------------------------------------------------------------------------------------------------------ */
+/* ---- functions
+ * ------------------------------------------------------------------------------------------------------------
+ */
 
 /* np.sum(a, axis, dtype, out, keepdims, initial, where) and its like. */
 static value *reduce_call(tracer *t, const np_call *c, const char *kind, const char *names) {
@@ -205,7 +236,8 @@ static loom_value reduce_divide(tracer *t, loom_value v, int64_t count) {
 }
 
 /* The dtype that mean and var compute in; false after a break. */
-static bool reduce_float_dtype(tracer *t, const np_call *c, const np_array *a, value *v, loom_dtype *out) {
+static bool reduce_float_dtype(tracer *t, const np_call *c, const np_array *a, value *v,
+                               loom_dtype *out) {
   *out = loom_dtype_is_float(a->type.dtype) ? a->type.dtype : LOOM_F64;
   if (np_is_none(t, v)) return !trace_pending(t);
   if (!np_dtype_arg(t, v, out)) return false;
@@ -224,10 +256,11 @@ value *np_mean(tracer *t, const np_call *c) {
   value *p[6];
   np_reduction r = {.kind = "sum", .typed = true};
   if (!np_parse(t, c, "a | axis dtype out keepdims where", p) || !(r.a = np_as_array(t, p[0])) ||
-      !np_axes_arg(t, p[1], r.a->type.rank, &r.mask) || !reduce_float_dtype(t, c, r.a, p[2], &r.dtype) ||
-      !np_bool_arg(t, p[4], false, &r.keepdims))
+      !np_axes_arg(t, p[1], r.a->type.rank, &r.mask) ||
+      !reduce_float_dtype(t, c, r.a, p[2], &r.dtype) || !np_bool_arg(t, p[4], false, &r.keepdims))
     return NULL;
-  if (p[5] && (np_is_array(p[5]) || np_known(t, p[5]) != Py_True)) return np_unsupported(t, c, "where=");
+  if (p[5] && (np_is_array(p[5]) || np_known(t, p[5]) != Py_True))
+    return np_unsupported(t, c, "where=");
   int64_t n = reduce_count(r.a, r.mask);
   if (n == 0) return np_unsupported(t, c, "of an empty slice");
   value *sum = np_reduce(t, &r);
@@ -242,9 +275,9 @@ static value *reduce_var(tracer *t, const np_call *c, bool root) {
   np_reduction r = {.kind = "sum", .typed = true, .keepdims = true};
   bool keepdims;
   int64_t ddof = 0;
-  if (!np_parse(t, c, "a | axis dtype out ddof keepdims where mean correction", p) || !(r.a = np_as_array(t, p[0])) ||
-      !np_axes_arg(t, p[1], r.a->type.rank, &r.mask) || !reduce_float_dtype(t, c, r.a, p[2], &r.dtype) ||
-      !np_bool_arg(t, p[5], false, &keepdims))
+  if (!np_parse(t, c, "a | axis dtype out ddof keepdims where mean correction", p) ||
+      !(r.a = np_as_array(t, p[0])) || !np_axes_arg(t, p[1], r.a->type.rank, &r.mask) ||
+      !reduce_float_dtype(t, c, r.a, p[2], &r.dtype) || !np_bool_arg(t, p[5], false, &keepdims))
     return NULL;
   if ((p[6] && (np_is_array(p[6]) || np_known(t, p[6]) != Py_True)) || p[7] || p[8])
     return np_unsupported(t, c, "where=, mean= or correction=");
@@ -255,7 +288,8 @@ static value *reduce_var(tracer *t, const np_call *c, bool root) {
   if (!sum) return NULL;
   pair[0] = p[0];
   if (!np_is_array(p[0]) && !(pair[0] = np_fresh(t, np_read(t, r.a), NULL))) return NULL;
-  pair[1] = np_fresh(t, reduce_divide(t, np_read(t, np_array_of(sum)), n), np_array_of(sum)->strides);
+  pair[1] =
+      np_fresh(t, reduce_divide(t, np_read(t, np_array_of(sum)), n), np_array_of(sum)->strides);
   value *x = pair[1] ? np_ufunc_apply(t, "subtract", pair, 2, NULL) : NULL;
   value *square = x ? np_ufunc_apply(t, "square", &x, 1, NULL) : NULL;
   if (!square) return NULL;
@@ -275,7 +309,8 @@ static value *reduce_arg(tracer *t, const np_call *c, const char *kind) {
   value *p[4];
   bool keepdims;
   int64_t axis = 0, dims[LOOM_MAX_RANK];
-  if (!np_parse(t, c, "a | axis out keepdims", p) || !np_bool_arg(t, p[3], false, &keepdims)) return NULL;
+  if (!np_parse(t, c, "a | axis out keepdims", p) || !np_bool_arg(t, p[3], false, &keepdims))
+    return NULL;
   np_array *a = np_as_array(t, p[0]);
   if (!a) return NULL;
   loom_value v = np_read(t, a);
@@ -295,7 +330,8 @@ static value *reduce_arg(tracer *t, const np_call *c, const char *kind) {
   if (emit_type(t, v)->dtype == LOOM_BOOL) v = emit_convert(t, v, LOOM_U8);
   v = emit_reduce(t, kind, v, (int64_t[]){k}, 1);
   if (keepdims) {
-    for (int i = 0; i < rank; i++) dims[i] = flat || i == k ? 1 : a->type.dims[i];
+    for (int i = 0; i < rank; i++)
+      dims[i] = flat || i == k ? 1 : a->type.dims[i];
     v = emit_reshape(t, v, rank, dims);
   }
   return np_is_none(t, p[2]) ? np_result(t, v, NULL) : reduce_out(t, p[2], v);
@@ -304,9 +340,12 @@ static value *reduce_arg(tracer *t, const np_call *c, const char *kind) {
 value *np_argmax(tracer *t, const np_call *c) { return reduce_arg(t, c, "argmax"); }
 value *np_argmin(tracer *t, const np_call *c) { return reduce_arg(t, c, "argmin"); }
 
-/* ---- scans ------------------------------------------------------------------------------------------------------------------ */
+/* ---- scans
+ * ------------------------------------------------------------------------------------------------------------------
+ */
 
-static value *reduce_scan(tracer *t, np_array *a, const char *kind, int axis, loom_dtype dtype, value *out) {
+static value *reduce_scan(tracer *t, np_array *a, const char *kind, int axis, loom_dtype dtype,
+                          value *out) {
   int64_t strides[LOOM_MAX_RANK];
   loom_value v = emit_convert(t, np_read(t, a), dtype);
   if (dtype == LOOM_BOOL) {
@@ -345,11 +384,14 @@ static value *reduce_running(tracer *t, const np_call *c, const char *kind) {
 value *np_cumsum(tracer *t, const np_call *c) { return reduce_running(t, c, "sum"); }
 value *np_cumprod(tracer *t, const np_call *c) { return reduce_running(t, c, "prod"); }
 
-/* ---- methods of ufuncs -------------------------------------------------------------------------------------------------------- */
+/* ---- methods of ufuncs
+ * --------------------------------------------------------------------------------------------------------
+ */
 
 static const char *reduce_kind_of(PyObject *ufunc) {
-  static const char *const names[][2] = {{"add", "sum"},     {"multiply", "prod"},   {"minimum", "min"},
-                                         {"maximum", "max"}, {"logical_and", "and"}, {"logical_or", "or"}};
+  static const char *const names[][2] = {{"add", "sum"},         {"multiply", "prod"},
+                                         {"minimum", "min"},     {"maximum", "max"},
+                                         {"logical_and", "and"}, {"logical_or", "or"}};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (np_ufunc_object(names[i][0]) == ufunc) return names[i][1];
   return NULL;
@@ -359,7 +401,9 @@ static value *reduce_method(tracer *t, PyObject *ufunc, const np_call *c) {
   value *p[7];
   np_reduction r = {.kind = reduce_kind_of(ufunc)};
   if (!r.kind) return np_unsupported(t, c, "of this ufunc");
-  if (!np_parse(t, c, "array | axis dtype out keepdims initial where", p) || !(r.a = np_as_array(t, p[0]))) return NULL;
+  if (!np_parse(t, c, "array | axis dtype out keepdims initial where", p) ||
+      !(r.a = np_as_array(t, p[0])))
+    return NULL;
   if (p[1] ? !np_axes_arg(t, p[1], r.a->type.rank, &r.mask) : r.a->type.rank == 0) {
     if (!trace_pending(t)) trace_raise(t, PyExc_TypeError, "cannot reduce on a scalar");
     return NULL;
@@ -386,7 +430,8 @@ static value *accumulate_method(tracer *t, PyObject *ufunc, const np_call *c) {
   if (!kind || *kind == 'a' || *kind == 'o') return np_unsupported(t, c, "of this ufunc");
   if (!np_parse(t, c, "array | axis dtype out", p)) return NULL;
   np_array *a = np_as_array(t, p[0]);
-  if (!a || (p[1] && !np_int_arg(t, p[1], &axis)) || !np_axis(t, axis, a->type.rank, &k)) return NULL;
+  if (!a || (p[1] && !np_int_arg(t, p[1], &axis)) || !np_axis(t, axis, a->type.rank, &k))
+    return NULL;
   loom_dtype dtype = *kind == 'm' ? a->type.dtype : reduce_widened(a->type.dtype);
   if (!np_is_none(t, p[2]) && !np_dtype_arg(t, p[2], &dtype)) return NULL;
   return reduce_scan(t, a, kind, k, dtype, np_is_none(t, p[3]) ? NULL : p[3]);
@@ -411,10 +456,12 @@ static value *outer_method(tracer *t, PyObject *ufunc, const np_call *c) {
   return args[0] ? np_ufunc_call(t, ufunc, args, 2, c->kwnames) : NULL;
 }
 
-value *np_ufunc_method(tracer *t, const char *name, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+value *np_ufunc_method(tracer *t, const char *name, value *const *args, Py_ssize_t count,
+                       PyObject *kwnames) {
   PyObject *ufunc = count > 0 ? np_known(t, args[0]) : NULL;
-  np_call c = {name, args + 1, count - 1, kwnames, true};
-  if (!ufunc || !Py_IS_TYPE(ufunc, &PyUFunc_Type)) return np_unsupported(t, &c, "of a ufunc that is not known");
+  np_call c = {name, args + 1, count - 1, kwnames, true, NULL};
+  if (!ufunc || !Py_IS_TYPE(ufunc, &PyUFunc_Type))
+    return np_unsupported(t, &c, "of a ufunc that is not known");
   if (strcmp(name, "reduce") == 0) return reduce_method(t, ufunc, &c);
   if (strcmp(name, "accumulate") == 0) return accumulate_method(t, ufunc, &c);
   if (strcmp(name, "outer") == 0) return outer_method(t, ufunc, &c);

@@ -456,6 +456,9 @@ value *np_ufunc_apply(tracer *t, const char *name, value *const *args, int count
   ufunc_args a = {.ufunc = np_ufunc_object(name), .order = 'K', .nin = count, .nout = 1};
   a.row = ufunc_find(a.ufunc);
   a.nout = ((PyUFuncObject *)a.ufunc)->nout;
+  bool done = false;
+  value *known = out ? NULL : np_fold(t, a.ufunc, args, count, NULL, &done);
+  if (done || trace_pending(t)) return known;
   a.out[0] = out;
   for (int i = 0; i < count; i++)
     if (!np_operand_from(t, args[i], &a.in[i])) return NULL;

@@ -1,0 +1,559 @@
+/* Making, converting and choosing: zeros, arange, eye, array, astype, copyto, where, clip, take and
+ * their like. */
+#include "frontend/numpy/capture.h"
+
+#include <math.h>
+#include <string.h>
+
+#define CREATE_KNOWN_BYTES 65536 /* larger aranges are not kept as known arrays */
+
+/* The bits of 1 in a dtype. */
+static uint64_t create_one(loom_dtype dtype) {
+  uint64_t bits = 1;
+  double d = 1;
+  float f = 1;
+  if (dtype == LOOM_F64) memcpy(&bits, &d, 8);
+  if (dtype == LOOM_F32) {
+    bits = 0;
+    memcpy(&bits, &f, 4);
+  }
+  return bits;
+}
+
+static bool create_sizes(tracer *t, value *v, loom_dtype dtype, loom_type *out) {
+  int64_t dims[LOOM_MAX_RANK];
+  int rank;
+  if (!np_ints_arg(t, v, &rank, dims)) return false;
+  for (int i = 0; i < rank; i++)
+    if (dims[i] < 0) {
+      trace_raise(t, PyExc_ValueError, "negative dimensions are not allowed");
+      return false;
+    }
+  *out = type_make(dtype, rank, dims);
+  return true;
+}
+
+static value *create_filled(tracer *t, const loom_type *type, char order, uint64_t bits) {
+  int64_t strides[LOOM_MAX_RANK];
+  if (order == 'F')
+    np_f_strides(type, strides);
+  else
+    np_c_strides(type, strides);
+  return np_fresh(t, emit_constant(t, type, bits), strides);
+}
+
+static value *create_call(tracer *t, const np_call *c, bool ones) {
+  value *p[5];
+  loom_dtype dtype = LOOM_F64;
+  loom_type type;
+  char order;
+  if (!np_parse(t, c, "shape | dtype order device like", p)) return NULL;
+  if (!np_is_none(t, p[3]) || !np_is_none(t, p[4])) return np_unsupported(t, c, "device= or like=");
+  if ((!np_is_none(t, p[1]) && !np_dtype_arg(t, p[1], &dtype)) ||
+      !(order = np_order_arg(t, p[2], 'C')) || !create_sizes(t, p[0], dtype, &type))
+    return NULL;
+  return create_filled(t, &type, order, ones ? create_one(dtype) : 0);
+}
+
+/* The content of np.empty is anyone's choice: zeros. */
+value *np_zeros(tracer *t, const np_call *c) { return create_call(t, c, false); }
+value *np_ones(tracer *t, const np_call *c) { return create_call(t, c, true); }
+
+static value *create_like(tracer *t, const np_call *c, value *const *p,
+                          uint64_t (*bits)(loom_dtype)) {
+  np_array *a = np_as_array(t, p[0]);
+  char order = a ? np_order_arg(t, p[2], 'K') : 0;
+  int64_t strides[LOOM_MAX_RANK];
+  loom_type type;
+  if (!order) return NULL;
+  type = a->type;
+  if (!np_is_none(t, p[1]) && !np_dtype_arg(t, p[1], &type.dtype)) return NULL;
+  if (!np_is_none(t, p[4])) {
+    if (order == 'K' || order == 'A') order = 'C';
+    if (!create_sizes(t, p[4], type.dtype, &type)) return NULL;
+    return create_filled(t, &type, order, bits ? bits(type.dtype) : 0);
+  }
+  np_layout_copy(a, &type, order, strides);
+  return np_fresh(t, emit_constant(t, &type, bits ? bits(type.dtype) : 0), strides);
+}
+
+value *np_zeros_like(tracer *t, const np_call *c) {
+  value *p[6];
+  return np_parse(t, c, "a | dtype order subok shape device", p) ? create_like(t, c, p, NULL)
+                                                                 : NULL;
+}
+
+value *np_ones_like(tracer *t, const np_call *c) {
+  value *p[6];
+  return np_parse(t, c, "a | dtype order subok shape device", p) ? create_like(t, c, p, create_one)
+                                                                 : NULL;
+}
+
+value *np_full_like(tracer *t, const np_call *c) {
+  value *p[7];
+  if (!np_parse(t, c, "a fill_value | dtype order subok shape device", p)) return NULL;
+  value *like[5] = {p[0], p[2], p[3], p[4], p[5]};
+  value *v = create_like(t, c, like, NULL);
+  return v && np_assign(t, np_array_of(v), p[1]) ? v : NULL;
+}
+
+value *np_full(tracer *t, const np_call *c) {
+  value *p[6];
+  loom_type type;
+  if (!np_parse(t, c, "shape fill_value | dtype order device like", p)) return NULL;
+  if (!np_is_none(t, p[4]) || !np_is_none(t, p[5])) return np_unsupported(t, c, "device= or like=");
+  np_operand fill;
+  if (!np_operand_from(t, p[1], &fill)) return NULL;
+  loom_dtype dtype = fill.array                   ? fill.array->type.dtype
+                     : fill.weak == &PyFloat_Type ? LOOM_F64
+                                                  : LOOM_I64;
+  char order = np_order_arg(t, p[3], 'C');
+  if (!order || (!np_is_none(t, p[2]) && !np_dtype_arg(t, p[2], &dtype)) ||
+      !create_sizes(t, p[0], dtype, &type))
+    return NULL;
+  value *v = create_filled(t, &type, order, 0);
+  return v && np_assign(t, np_array_of(v), p[1]) ? v : NULL;
+}
+
+value *np_eye(tracer *t, const np_call *c) {
+  value *p[7];
+  int64_t dims[2], k = 0;
+  loom_dtype dtype = LOOM_F64;
+  bool square = strcmp(c->name, "identity") == 0;
+  if (!np_parse(t, c, square ? "n | dtype like" : "N | M k dtype order device like", p))
+    return NULL;
+  value *typed = square ? p[1] : p[3];
+  if (!np_int_arg(t, p[0], &dims[0])) return NULL;
+  dims[1] = dims[0];
+  if (!square && ((!np_is_none(t, p[1]) && !np_int_arg(t, p[1], &dims[1])) ||
+                  (p[2] && !np_int_arg(t, p[2], &k))))
+    return NULL;
+  char order = square ? 'C' : np_order_arg(t, p[4], 'C');
+  if (!order || (!np_is_none(t, typed) && !np_dtype_arg(t, typed, &dtype))) return NULL;
+  loom_type type = type_make(dtype, 2, dims), index = type_make(LOOM_I64, 2, dims);
+  loom_value row = emit2(t, LOOM_OP_ADD, emit_iota(t, &index, 0), emit_float(t, &index, (double)k));
+  loom_value on = emit_compare(t, "eq", row, emit_iota(t, &index, 1));
+  loom_value v =
+      emit_select(t, on, emit_constant(t, &type, create_one(dtype)), emit_constant(t, &type, 0));
+  int64_t strides[2];
+  if (order == 'F')
+    np_f_strides(&type, strides);
+  else
+    np_c_strides(&type, strides);
+  return np_fresh(t, v, strides);
+}
+
+/* ---- arange
+ * ---------------------------------------------------------------------------------------------------------
+ */
+
+/* start + i * step, as NumPy fills: the step of floats is the difference of the first two elements.
+ */
+static loom_value arange_nodes(tracer *t, const loom_type *type, double start, double step,
+                               int64_t first, int64_t delta) {
+  loom_value i = emit_iota(t, type, 0);
+  if (loom_dtype_is_float(type->dtype)) {
+    double second = type->dtype == LOOM_F32 ? (double)(float)(start + step) : start + step;
+    double base = type->dtype == LOOM_F32 ? (double)(float)start : start;
+    double by = type->dtype == LOOM_F32 ? (double)((float)second - (float)base) : second - base;
+    return emit2(t, LOOM_OP_ADD, emit_float(t, type, base),
+                 emit2(t, LOOM_OP_MUL, i, emit_float(t, type, by)));
+  }
+  uint64_t mask =
+      loom_dtype_size(type->dtype) == 8 ? ~0ull : (1ull << (8 * loom_dtype_size(type->dtype))) - 1;
+  if (delta != 1) i = emit2(t, LOOM_OP_MUL, i, emit_constant(t, type, (uint64_t)delta & mask));
+  return first ? emit2(t, LOOM_OP_ADD, i, emit_constant(t, type, (uint64_t)first & mask)) : i;
+}
+
+value *np_arange(tracer *t, const np_call *c) {
+  value *p[6];
+  double ends[3] = {0, 0, 1};
+  int64_t ints[3] = {0, 0, 1};
+  bool whole = true, done;
+  loom_dtype dtype = LOOM_I64;
+  if (!np_parse(t, c, "start | stop step dtype device like", p)) return NULL;
+  value *three[3] = {p[1] ? p[0] : NULL, p[1] ? p[1] : p[0], p[2]};
+  if (p[1] && np_is_none(t, p[1])) three[0] = NULL, three[1] = p[0];
+  for (int i = 0; i < 3; i++) {
+    if (np_is_none(t, three[i])) continue;
+    PyObject *o = np_known(t, three[i]);
+    if (!o || !(PyLong_Check(o) || PyFloat_Check(o) || PyArray_IsScalar(o, Number)))
+      return trace_pending(t) ? NULL : np_unsupported(t, c, "with bounds that are not known");
+    bool integer = PyLong_Check(o) || PyArray_IsScalar(o, Integer);
+    whole &= integer;
+    ends[i] = PyFloat_AsDouble(o);
+    if (integer && !np_int_arg(t, three[i], &ints[i])) return NULL;
+    if (PyErr_Occurred()) return trace_raise_live(t);
+  }
+  if (!np_is_none(t, p[3])) {
+    if (!np_dtype_arg(t, p[3], &dtype)) return NULL;
+  } else if (!whole) {
+    dtype = LOOM_F64;
+  }
+  double length = ends[2] != 0 ? ceil((ends[1] - ends[0]) / ends[2]) : 0;
+  size_t size = loom_dtype_size(dtype);
+  bool small = !(length > 0) || length * (double)size <= CREATE_KNOWN_BYTES;
+  value *known = small ? np_fold(t, c->callee, c->args, c->count, c->kwnames, &done) : NULL;
+  if (small && (trace_pending(t) || !done)) return known;
+  if (small && (np_elements(&np_array_of(known)->type) < 2 || dtype == LOOM_BOOL)) return known;
+  if ((!whole && loom_dtype_is_integer(dtype)) || !(length < 9e15))
+    return known ? known : np_unsupported(t, c, "of floats as integers");
+  int64_t n = known ? np_array_of(known)->type.dims[0] : (int64_t)length;
+  loom_type type = type_make(dtype, 1, &n);
+  value *v = np_fresh(t, arange_nodes(t, &type, ends[0], ends[2], ints[0], ints[2]), NULL);
+  if (v && known) np_array_of(v)->known = np_array_of(known)->known;
+  return v;
+}
+
+/* ---- array, astype
+ * ----------------------------------------------------------------------------------------------------
+ */
+
+static bool create_has_order(const np_array *a, char order) {
+  return order == 'C' ? np_is_c(a) : order == 'F' ? np_is_f(a) : true;
+}
+
+value *np_to_array(tracer *t, value *v, bool typed, loom_dtype dtype, bool copy, char order) {
+  np_operand o;
+  if (!np_operand_from(t, v, &o)) return NULL;
+  np_array *a = o.array ? o.array : np_as_array(t, v);
+  if (!a) return NULL;
+  if (!typed) dtype = a->type.dtype;
+  if (!np_is_array(v) && dtype == a->type.dtype && !a->scalar && create_has_order(a, order))
+    return a->storage->root;
+  if (a->scalar || a->type.rank == 0) {
+    if (np_is_array(v) && !a->scalar && !copy && dtype == a->type.dtype) return v;
+    return np_fresh(t, emit_convert(t, np_read(t, a), dtype), NULL);
+  }
+  if (!copy && dtype == a->type.dtype && create_has_order(a, order)) return v;
+  return np_copy(t, a, dtype, order);
+}
+
+static value *create_array(tracer *t, const np_call *c, value *object, value *type,
+                           value *order_arg, bool copy, char order) {
+  loom_dtype dtype = LOOM_F64;
+  bool typed = !np_is_none(t, type), done;
+  if (!np_is_array(object) && c->callee) {
+    value *v = np_fold(t, c->callee, c->args, c->count, c->kwnames, &done);
+    if (done || trace_pending(t)) return v;
+  }
+  if ((typed && !np_dtype_arg(t, type, &dtype)) || !(order = np_order_arg(t, order_arg, order)))
+    return NULL;
+  return np_to_array(t, object, typed, dtype, copy, order);
+}
+
+/* np.array(object, dtype, *, copy, order, subok, ndmin, like) */
+value *np_array_call(tracer *t, const np_call *c) {
+  value *p[7];
+  bool copy;
+  int64_t ndmin = 0;
+  if (!np_parse(t, c, "object | dtype copy order subok ndmin like", p)) return NULL;
+  if (!np_is_none(t, p[6])) return np_unsupported(t, c, "like=");
+  if (!np_bool_arg(t, p[2], p[2] == NULL, &copy) || (p[5] && !np_int_arg(t, p[5], &ndmin)))
+    return NULL;
+  value *v = create_array(t, c, p[0], p[1], p[3], copy, 'K');
+  if (!v || !np_array_of(v) || ndmin <= np_array_of(v)->type.rank) return v;
+  np_array *a = np_array_of(v);
+  int64_t dims[LOOM_MAX_RANK], strides[LOOM_MAX_RANK];
+  if (ndmin > LOOM_MAX_RANK) return np_unsupported(t, c, "ndmin=");
+  int more = (int)ndmin - a->type.rank;
+  for (int i = 0; i < ndmin; i++) {
+    dims[i] = i < more ? 1 : a->type.dims[i - more];
+    strides[i] = i < more ? 0 : a->strides[i - more];
+  }
+  return np_view_reshape(t, a, (int)ndmin, dims, strides);
+}
+
+value *np_asarray(tracer *t, const np_call *c) {
+  value *p[6];
+  bool copy;
+  if (!np_parse(t, c, "a | dtype order device copy like", p)) return NULL;
+  if (!np_is_none(t, p[3]) || !np_is_none(t, p[5])) return np_unsupported(t, c, "device= or like=");
+  if (!np_bool_arg(t, p[4], false, &copy)) return NULL;
+  return create_array(t, c, p[0], p[1], p[2], copy, 'K');
+}
+
+value *np_ascontiguousarray(tracer *t, const np_call *c) {
+  value *p[3];
+  if (!np_parse(t, c, "a | dtype like", p)) return NULL;
+  value *v = create_array(t, c, p[0], p[1], NULL, false, 'C');
+  if (!v || np_array_of(v)->type.rank > 0) return v;
+  return np_view_reshape(t, np_array_of(v), 1, (int64_t[]){1},
+                         (int64_t[]){(int64_t)loom_dtype_size(np_array_of(v)->type.dtype)});
+}
+
+value *np_copy_call(tracer *t, const np_call *c) {
+  value *p[3];
+  if (!np_parse(t, c, "a | order subok", p)) return NULL;
+  char order = np_order_arg(t, p[1], c->method ? 'C' : 'K');
+  np_array *a = order ? np_as_array(t, p[0]) : NULL;
+  if (!a) return NULL;
+  if (!c->method && a->scalar) return np_fresh(t, np_read(t, a), NULL);
+  return np_copy(t, a, a->type.dtype, order);
+}
+
+static bool create_casting(tracer *t, value *v, NPY_CASTING missing, NPY_CASTING *out) {
+  *out = missing;
+  if (np_is_none(t, v)) return !trace_pending(t);
+  PyObject *o = np_known(t, v);
+  if (o && PyArray_CastingConverter(o, out)) return true;
+  if (o)
+    trace_raise_live(t);
+  else if (!trace_pending(t))
+    trace_break(t, BREAK_NUMPY_FUNCTION, "a casting rule that is not known");
+  return false;
+}
+
+static bool create_check_cast(tracer *t, loom_dtype from, loom_dtype to, NPY_CASTING casting) {
+  static const char *const names[] = {"no", "equiv", "safe", "same_kind", "unsafe"};
+  if (np_can_cast(from, to, casting)) return true;
+  trace_raise(t, PyExc_TypeError,
+              "Cannot cast array data from dtype('%s') to dtype('%s') according to the rule '%s'",
+              loom_dtype_name(from), loom_dtype_name(to),
+              names[casting <= NPY_UNSAFE_CASTING ? casting : 4]);
+  return false;
+}
+
+value *np_astype(tracer *t, const np_call *c) {
+  value *p[6];
+  loom_dtype dtype;
+  bool copy;
+  NPY_CASTING casting;
+  if (!np_parse(t, c, c->method ? "a dtype | order casting subok copy" : "a dtype | copy device",
+                p))
+    return NULL;
+  if (!c->method) p[5] = p[2], p[2] = NULL, p[4] = p[3], p[3] = NULL;
+  char order = np_order_arg(t, p[2], 'K');
+  np_array *a = order ? np_as_array(t, p[0]) : NULL;
+  if (!a || !np_dtype_arg(t, p[1], &dtype) || !np_bool_arg(t, p[5], true, &copy) ||
+      !create_casting(t, p[3], NPY_UNSAFE_CASTING, &casting) ||
+      !create_check_cast(t, a->type.dtype, dtype, casting))
+    return NULL;
+  if (!copy && dtype == a->type.dtype && create_has_order(a, order)) return p[0];
+  return np_copy(t, a, dtype, order);
+}
+
+value *np_fill(tracer *t, const np_call *c) {
+  value *p[2];
+  if (!np_parse(t, c, "a value", p)) return NULL;
+  return np_assign(t, np_array_of(p[0]), p[1]) ? value_const(t, Py_None) : NULL;
+}
+
+/* np.copyto(dst, src, casting='same_kind', where=True) */
+value *np_copyto(tracer *t, const np_call *c) {
+  value *p[4];
+  NPY_CASTING casting;
+  np_operand mask, src;
+  if (!np_parse(t, c, "dst src | casting where", p)) return NULL;
+  np_array *dst = np_array_of(p[0]);
+  if (!dst || dst->scalar) return np_unsupported(t, c, "to something other than an array");
+  if (!create_casting(t, p[2], NPY_SAME_KIND_CASTING, &casting) || !np_operand_from(t, p[1], &src))
+    return NULL;
+  if (src.array && !create_check_cast(t, src.array->type.dtype, dst->type.dtype, casting))
+    return NULL;
+  if (src.weak == &PyFloat_Type && !loom_dtype_is_float(dst->type.dtype) &&
+      casting != NPY_UNSAFE_CASTING)
+    return np_unsupported(t, c, "of a float to integers");
+  if (!p[3] || (!np_is_array(p[3]) && np_known(t, p[3]) == Py_True))
+    return np_assign(t, dst, p[1]) ? value_const(t, Py_None) : NULL;
+  if (trace_pending(t) || !np_operand_from(t, p[3], &mask)) return NULL;
+  if (mask.array && mask.array->type.dtype != LOOM_BOOL)
+    return np_unsupported(t, c, "a mask that is not bool");
+  int64_t dims[LOOM_MAX_RANK];
+  int rank;
+  np_operand all[3] = {{.array = dst}, src, mask};
+  if (!np_broadcast(t, all, 3, &rank, dims)) return NULL;
+  loom_type want = type_make(dst->type.dtype, rank, dims);
+  if (!loom_type_equal(&want, &dst->type)) return np_unsupported(t, c, "of larger arrays");
+  loom_value m = emit_broadcast_to(t, np_operand_load(t, &mask, LOOM_BOOL), rank, dims);
+  loom_value s = emit_broadcast_to(t, np_operand_load(t, &src, dst->type.dtype), rank, dims);
+  return np_write(t, dst, emit_select(t, m, s, np_read(t, dst))) ? value_const(t, Py_None) : NULL;
+}
+
+/* ---- choosing
+ * ------------------------------------------------------------------------------------------------------------
+ */
+
+value *np_where(tracer *t, const np_call *c) {
+  value *p[3];
+  np_operand o[3];
+  int rank;
+  int64_t dims[LOOM_MAX_RANK], strides[LOOM_MAX_RANK];
+  loom_dtype dtype;
+  if (!np_parse(t, c, "condition | x y", p)) return NULL;
+  if (!p[1] || !p[2]) return np_unsupported(t, c, "with a condition only");
+  for (int i = 0; i < 3; i++)
+    if (!np_operand_from(t, p[i], &o[i])) return NULL;
+  if (!np_broadcast(t, o, 3, &rank, dims) || !np_result_type(t, o + 1, 2, &dtype)) return NULL;
+  loom_value v[3];
+  for (int i = 0; i < 3; i++)
+    v[i] = emit_broadcast_to(t, np_operand_load(t, &o[i], i ? dtype : LOOM_BOOL), rank, dims);
+  loom_value r = emit_select(t, v[0], v[1], v[2]);
+  if (r == LOOM_NO_VALUE) return NULL;
+  np_array *arrays[3] = {o[0].array, o[1].array, o[2].array};
+  np_layout_elementwise(arrays, 3, emit_type(t, r), 'K', strides);
+  return np_fresh(t, r, strides);
+}
+
+/* np.clip: minimum(maximum(a, low), high), with the dtypes of the ufunc `clip`. */
+value *np_clip(tracer *t, const np_call *c) {
+  static PyObject *ufunc;
+  value *p[9];
+  np_operand o[3];
+  loom_dtype types[4];
+  int rank;
+  int64_t dims[LOOM_MAX_RANK], strides[LOOM_MAX_RANK];
+  if (!np_parse(t, c,
+                c->method ? "a | min max out dtype casting"
+                          : "a | a_min a_max out min max dtype casting",
+                p))
+    return NULL;
+  value *low = p[1], *high = p[2], *out = np_is_none(t, p[3]) ? NULL : p[3];
+  if (c->method ? p[4] || p[5] : p[6] || p[7]) return np_unsupported(t, c, "dtype= or casting=");
+  if (!c->method && (p[4] || p[5])) low = p[4], high = p[5];
+  bool no_low = np_is_none(t, low), no_high = np_is_none(t, high);
+  if (no_low && no_high) return np_unsupported(t, c, "without bounds");
+  if (no_low) return np_ufunc_apply(t, "minimum", (value *[]){p[0], high}, 2, out);
+  if (no_high) return np_ufunc_apply(t, "maximum", (value *[]){p[0], low}, 2, out);
+  if (!ufunc) {
+    PyObject *module = PyImport_ImportModule("numpy._core.umath");
+    ufunc = module ? PyObject_GetAttrString(module, "clip") : NULL;
+    Py_XDECREF(module);
+    if (!ufunc) return trace_raise_live(t);
+  }
+  value *in[3] = {p[0], low, high};
+  np_array *arrays[3], *outs[1] = {np_array_of(out)};
+  for (int i = 0; i < 3; i++) {
+    if (!np_operand_from(t, in[i], &o[i])) return NULL;
+    arrays[i] = o[i].array;
+  }
+  if (!np_broadcast(t, o, 3, &rank, dims) ||
+      !np_resolve(t, ufunc, o, 3, outs, 1, NULL, NULL, types))
+    return NULL;
+  loom_value v[3];
+  for (int i = 0; i < 3; i++)
+    v[i] = emit_broadcast_to(t, np_operand_load(t, &o[i], types[i]), rank, dims);
+  loom_value r = emit2(t, LOOM_OP_MIN, emit2(t, LOOM_OP_MAX, v[0], v[1]), v[2]);
+  if (r == LOOM_NO_VALUE) return NULL;
+  if (out) {
+    loom_type type = type_make(outs[0]->type.dtype, rank, dims);
+    if (!loom_type_equal(&type, &outs[0]->type)) return np_unsupported(t, c, "out= of other sizes");
+    return np_write(t, outs[0], emit_convert(t, r, type.dtype)) ? out : NULL;
+  }
+  np_layout_elementwise(arrays, 3, emit_type(t, r), 'K', strides);
+  return np_result(t, r, strides);
+}
+
+/* np.take(a, indices, axis, out, mode) */
+value *np_take(tracer *t, const np_call *c) {
+  value *p[5];
+  int64_t axis = 0;
+  int k = 0;
+  if (!np_parse(t, c, "a indices | axis out mode", p)) return NULL;
+  np_array *a = np_as_array(t, p[0]), *i = a ? np_as_array(t, p[1]) : NULL;
+  if (!i) return NULL;
+  if (!np_is_none(t, p[3])) return np_unsupported(t, c, "out=");
+  const char *mode = np_is_none(t, p[4]) ? "raise" : np_str_arg(t, p[4]);
+  if (!mode || !loom_dtype_is_integer(i->type.dtype) || i->type.dtype == LOOM_U64)
+    return np_unsupported(t, c, "with indices that are not integers");
+  loom_value v[2] = {np_read(t, a), emit_convert(t, np_read(t, i), LOOM_I64)};
+  if (np_is_none(t, p[2])) {
+    int64_t n = np_elements(&a->type);
+    v[0] = emit_reshape(t, v[0], 1, &n);
+  } else if (!np_int_arg(t, p[2], &axis) || !np_axis(t, axis, a->type.rank, &k)) {
+    return NULL;
+  }
+  if (v[0] == LOOM_NO_VALUE || v[1] == LOOM_NO_VALUE) return NULL;
+  if (emit_type(t, v[0])->dims[k] == 0) return np_unsupported(t, c, "from nothing");
+  loom_attr attrs[2] = {attr_int(k), attr_str(mode)};
+  return np_result(t, trace_node(t, LOOM_OP_GATHER, v, 2, attrs, 2, NULL), NULL);
+}
+
+/* np.round: rint, for floats with no decimals; integers are copied. */
+value *np_round(tracer *t, const np_call *c) {
+  value *p[3];
+  int64_t decimals = 0;
+  if (!np_parse(t, c, "a | decimals out", p)) return NULL;
+  np_array *a = np_as_array(t, p[0]);
+  if (!a || (p[1] && !np_int_arg(t, p[1], &decimals))) return NULL;
+  value *out = np_is_none(t, p[2]) ? NULL : p[2];
+  if (loom_dtype_is_float(a->type.dtype)) {
+    if (decimals == 0) return np_ufunc_apply(t, "rint", p, 1, out);
+    /* NumPy scales by a power of ten, rounds, and scales back. */
+    double power = pow(10, (double)llabs(decimals));
+    if (out || llabs(decimals) > 22) return np_unsupported(t, c, "with out= or many decimals");
+    PyObject *number = PyFloat_FromDouble(power);
+    value *pair[2] = {p[0], value_const(t, trace_keep(t, number))};
+    const char *first = decimals > 0 ? "multiply" : "divide",
+               *last = decimals > 0 ? "divide" : "multiply";
+    pair[0] = np_ufunc_apply(t, first, pair, 2, NULL);
+    pair[0] = pair[0] ? np_ufunc_apply(t, "rint", pair, 1, NULL) : NULL;
+    return pair[0] ? np_ufunc_apply(t, last, pair, 2, NULL) : NULL;
+  }
+  if (decimals < 0 || out || a->type.dtype == LOOM_BOOL) return np_unsupported(t, c, "of integers");
+  return np_copy(t, a, a->type.dtype, 'K');
+}
+
+value *np_result_type_call(tracer *t, const np_call *c) {
+  np_operand o[32];
+  loom_dtype dtype;
+  bool done;
+  value *v = np_fold(t, c->callee, c->args, c->count, c->kwnames, &done);
+  if (done || trace_pending(t)) return v;
+  if (c->count > 32 || c->kwnames || c->count == 0) return np_unsupported(t, c, "");
+  for (Py_ssize_t i = 0; i < c->count; i++) {
+    PyObject *known = np_is_array(c->args[i]) ? NULL : np_known(t, c->args[i]);
+    if (known && (PyArray_DescrCheck(known) || PyType_Check(known) || PyUnicode_Check(known))) {
+      np_array *a = trace_alloc(t, sizeof *a);
+      o[i] = (np_operand){.array = a};
+      if (!a || !np_dtype_arg(t, c->args[i], &a->type.dtype)) return NULL;
+    } else if (!np_operand_from(t, c->args[i], &o[i])) {
+      return NULL;
+    }
+  }
+  if (!np_result_type(t, o, (int)c->count, &dtype)) return NULL;
+  return value_const(t, trace_keep(t, (PyObject *)np_descr(dtype)));
+}
+
+/* np.broadcast_arrays: a tuple of views. */
+value *np_broadcast_arrays(tracer *t, const np_call *c) {
+  np_operand o[32];
+  value *out[32];
+  int rank;
+  int64_t dims[LOOM_MAX_RANK];
+  if (c->kwnames || c->count > 32) return np_unsupported(t, c, "");
+  for (Py_ssize_t i = 0; i < c->count; i++) {
+    o[i] = (np_operand){.array = np_as_array(t, c->args[i])};
+    if (!o[i].array) return NULL;
+  }
+  if (!np_broadcast(t, o, (int)c->count, &rank, dims)) return NULL;
+  for (Py_ssize_t i = 0; i < c->count; i++) {
+    loom_type type = type_make(o[i].array->type.dtype, rank, dims);
+    bool same =
+        loom_type_equal(&type, &o[i].array->type) && np_is_array(c->args[i]) && !o[i].array->scalar;
+    out[i] = same ? c->args[i] : np_view_broadcast(t, o[i].array, rank, dims);
+    if (!out[i]) return NULL;
+  }
+  return value_tuple(t, out, c->count);
+}
+
+/* np.float32(x) and the other scalar types. */
+value *np_scalar_type(tracer *t, const np_call *c) {
+  bool done;
+  value *v = np_fold(t, c->callee, c->args, c->count, c->kwnames, &done);
+  if (done || trace_pending(t)) return v;
+  if (c->count != 1 || c->kwnames) return np_unsupported(t, c, "");
+  PyArray_Descr *descr = PyArray_DescrFromTypeObject(c->callee);
+  loom_dtype dtype;
+  if (!descr) return trace_raise_live(t);
+  trace_keep(t, (PyObject *)descr);
+  if (!np_dtype_of(t, descr, &dtype)) return NULL;
+  np_operand o;
+  if (!np_operand_from(t, c->args[0], &o)) return NULL;
+  loom_value node = np_operand_load(t, &o, dtype);
+  int64_t strides[LOOM_MAX_RANK];
+  if (node == LOOM_NO_VALUE) return NULL;
+  if (!o.array) return np_result(t, node, NULL);
+  np_layout_copy(o.array, emit_type(t, node), 'K', strides);
+  return np_result(t, node, strides);
+}

@@ -1,0 +1,481 @@
+/* Functions that move elements without computing: reshape, transposes, joins, repeats, diagonals. A
+ * view comes back wherever NumPy gives one. */
+#include "frontend/numpy/capture.h"
+
+#include <string.h>
+
+char np_order_arg(tracer *t, value *v, char missing) {
+  if (np_is_none(t, v)) return trace_pending(t) ? 0 : missing;
+  const char *text = np_str_arg(t, v);
+  char order = text && strlen(text) == 1 ? (char)Py_TOUPPER(*text) : 0;
+  if (order && strchr("KACF", order)) return order;
+  trace_break(t, BREAK_NUMPY_FUNCTION, "an order that is not known");
+  return 0;
+}
+
+value *np_copy(tracer *t, np_array *a, loom_dtype dtype, char order) {
+  loom_value v = emit_convert(t, np_read(t, a), dtype);
+  int64_t strides[LOOM_MAX_RANK];
+  if (v == LOOM_NO_VALUE) return NULL;
+  if (a->scalar) return np_result(t, v, NULL);
+  np_layout_copy(a, emit_type(t, v), order, strides);
+  return np_fresh(t, v, strides);
+}
+
+/* ---- reshape
+ * ------------------------------------------------------------------------------------------------------
+ */
+
+/* Replaces the one size of -1; ValueError where the sizes do not fit. */
+static bool shape_complete(tracer *t, const np_array *a, int rank, int64_t *dims) {
+  int64_t product = 1, n = np_elements(&a->type);
+  int unknown = -1;
+  char text[128];
+  for (int i = 0; i < rank; i++) {
+    if (dims[i] >= 0) {
+      product *= dims[i];
+    } else if (unknown >= 0) {
+      trace_raise(t, PyExc_ValueError, "can only specify one unknown dimension");
+      return false;
+    } else {
+      unknown = i;
+    }
+  }
+  loom_type asked = type_make(a->type.dtype, rank, dims);
+  if (unknown >= 0 && product > 0 && n % product == 0) {
+    dims[unknown] = n / product;
+    return true;
+  }
+  if (unknown < 0 && product == n) return true;
+  trace_raise(t, PyExc_ValueError, "cannot reshape array of size %lld into shape %s", (long long)n,
+              np_shape_text(&asked, text, sizeof text));
+  return false;
+}
+
+/* The elements in the given order with other sizes; Fortran order is C order of the transposes. */
+static loom_value shape_values(tracer *t, loom_value v, int rank, const int64_t *dims,
+                               bool fortran) {
+  if (!fortran || v == LOOM_NO_VALUE) return emit_reshape(t, v, rank, dims);
+  int64_t perm[LOOM_MAX_RANK], reversed[LOOM_MAX_RANK];
+  int n = emit_type(t, v)->rank;
+  for (int i = 0; i < n; i++)
+    perm[i] = n - 1 - i;
+  v = emit_transpose(t, v, perm);
+  for (int i = 0; i < rank; i++)
+    reversed[i] = dims[rank - 1 - i];
+  v = emit_reshape(t, v, rank, reversed);
+  for (int i = 0; i < rank; i++)
+    perm[i] = rank - 1 - i;
+  return emit_transpose(t, v, perm);
+}
+
+static value *shape_fortran_view(tracer *t, np_array *a, int rank, const int64_t *dims,
+                                 const int64_t *strides) {
+  int64_t perm[LOOM_MAX_RANK], reversed[LOOM_MAX_RANK], back[LOOM_MAX_RANK];
+  for (int i = 0; i < a->type.rank; i++)
+    perm[i] = a->type.rank - 1 - i;
+  value *v = np_view_transpose(t, a, perm);
+  for (int i = 0; i < rank; i++) {
+    reversed[i] = dims[rank - 1 - i];
+    back[i] = strides[rank - 1 - i];
+    perm[i] = rank - 1 - i;
+  }
+  v = v ? np_view_reshape(t, np_array_of(v), rank, reversed, back) : NULL;
+  return v ? np_view_transpose(t, np_array_of(v), perm) : NULL;
+}
+
+value *np_reshape_to(tracer *t, np_array *a, int rank, int64_t *dims, char order) {
+  int64_t strides[LOOM_MAX_RANK];
+  if (order == 'A') order = np_is_f(a) && !np_is_c(a) ? 'F' : 'C';
+  bool fortran = order == 'F';
+  if (!shape_complete(t, a, rank, dims)) return NULL;
+  if (np_reshape_strides(a, rank, dims, order, strides))
+    return fortran ? shape_fortran_view(t, a, rank, dims, strides)
+                   : np_view_reshape(t, a, rank, dims, strides);
+  /* NumPy copies, and gives a view of the copy. */
+  value *copy = np_copy(t, a, a->type.dtype, order);
+  if (!copy || !np_reshape_strides(np_array_of(copy), rank, dims, order, strides)) return NULL;
+  a = np_array_of(copy);
+  return fortran ? shape_fortran_view(t, a, rank, dims, strides)
+                 : np_view_reshape(t, a, rank, dims, strides);
+}
+
+/* Sizes given one by one (method) or as one tuple, and the keywords after them. */
+static bool shape_sizes(tracer *t, const np_call *c, int *rank, int64_t *dims) {
+  if (c->count == 2) return np_ints_arg(t, c->args[1], rank, dims);
+  *rank = (int)c->count - 1;
+  if (*rank > LOOM_MAX_RANK || *rank < 0)
+    return np_unsupported(t, c, "of too many dimensions") != NULL;
+  for (int i = 0; i < *rank; i++)
+    if (!np_int_arg(t, c->args[1 + i], &dims[i])) return false;
+  return true;
+}
+
+static value *shape_keyword(const np_call *c, const char *name) {
+  for (Py_ssize_t i = 0; c->kwnames && i < PyTuple_GET_SIZE(c->kwnames); i++)
+    if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(c->kwnames, i), name) == 0)
+      return c->args[c->count + i];
+  return NULL;
+}
+
+value *np_reshape(tracer *t, const np_call *c) {
+  int64_t dims[LOOM_MAX_RANK];
+  int rank;
+  char order;
+  if (c->method) {
+    np_array *a = np_as_array(t, c->args[0]);
+    if (shape_keyword(c, "copy")) return np_unsupported(t, c, "copy=");
+    if (!a || !shape_sizes(t, c, &rank, dims) ||
+        !(order = np_order_arg(t, shape_keyword(c, "order"), 'C')))
+      return NULL;
+    return np_reshape_to(t, a, rank, dims, order);
+  }
+  value *p[4];
+  if (!np_parse(t, c, "a | shape order copy", p)) return NULL;
+  np_array *a = np_as_array(t, p[0]);
+  if (!np_is_none(t, p[3]) || !p[1]) return np_unsupported(t, c, "copy=");
+  if (!a || !np_ints_arg(t, p[1], &rank, dims) || !(order = np_order_arg(t, p[2], 'C')))
+    return NULL;
+  return np_reshape_to(t, a, rank, dims, order);
+}
+
+static value *shape_flat(tracer *t, np_array *a, char order) {
+  int64_t n = np_elements(&a->type);
+  return np_fresh(t, shape_values(t, np_read(t, a), 1, &n, order == 'F'), NULL);
+}
+
+/* A copy always. 'K' reads in memory order: the axes sorted by stride. */
+value *np_flatten(tracer *t, const np_call *c) {
+  value *p[2];
+  if (!np_parse(t, c, "a | order", p)) return NULL;
+  char order = np_order_arg(t, p[1], 'C');
+  np_array *a = order ? np_as_array(t, p[0]) : NULL;
+  if (!a) return NULL;
+  if (order == 'K' && !np_is_c(a)) return np_unsupported(t, c, "order K");
+  if (order == 'A') order = np_is_f(a) && !np_is_c(a) ? 'F' : 'C';
+  return shape_flat(t, a, order);
+}
+
+value *np_ravel(tracer *t, const np_call *c) {
+  value *p[2];
+  int64_t n;
+  if (!np_parse(t, c, "a | order", p)) return NULL;
+  char order = np_order_arg(t, p[1], 'C');
+  np_array *a = order ? np_as_array(t, p[0]) : NULL;
+  if (!a) return NULL;
+  if (order == 'K' && !np_is_c(a)) return np_unsupported(t, c, "order K");
+  if (order == 'A') order = np_is_f(a) && !np_is_c(a) ? 'F' : 'C';
+  n = np_elements(&a->type);
+  if (order == 'F' ? np_is_f(a) : np_is_c(a)) return np_reshape_to(t, a, 1, &n, order);
+  return shape_flat(t, a, order);
+}
+
+/* ---- axes
+ * ----------------------------------------------------------------------------------------------------------
+ */
+
+/* Sizes or axes of a method: all arguments after self, or one tuple. None and nothing: count 0. */
+static bool shape_axes(tracer *t, const np_call *c, int rank, int *count, int64_t *perm) {
+  uint32_t seen = 0;
+  *count = 0;
+  if (c->count == 1 || (c->count == 2 && np_is_none(t, c->args[1]))) return true;
+  if (!shape_sizes(t, c, count, perm)) return false;
+  if (*count != rank) {
+    trace_raise(t, PyExc_ValueError, "axes don't match array");
+    return false;
+  }
+  for (int i = 0; i < rank; i++) {
+    int axis;
+    if (!np_axis(t, perm[i], rank, &axis)) return false;
+    if (seen >> axis & 1) {
+      trace_raise(t, PyExc_ValueError, "repeated axis in transpose");
+      return false;
+    }
+    seen |= 1u << axis;
+    perm[i] = axis;
+  }
+  return true;
+}
+
+value *np_transpose(tracer *t, const np_call *c) {
+  int64_t perm[LOOM_MAX_RANK];
+  int count;
+  value *axes = shape_keyword(c, "axes"), *both[2] = {c->count ? c->args[0] : NULL, axes};
+  np_call own = {c->name, axes ? both : c->args, axes ? 2 : c->count, NULL, c->method, NULL};
+  if (c->count < 1 || (c->kwnames && !axes)) return np_unsupported(t, c, "");
+  np_array *a = np_as_array(t, c->args[0]);
+  if (!a || !shape_axes(t, &own, a->type.rank, &count, perm)) return NULL;
+  if (a->scalar) return c->args[0];
+  if (count == 0)
+    for (int i = 0; i < a->type.rank; i++)
+      perm[i] = a->type.rank - 1 - i;
+  return np_view_transpose(t, a, perm);
+}
+
+value *np_swapaxes(tracer *t, const np_call *c) {
+  value *p[3];
+  int64_t ends[2], perm[LOOM_MAX_RANK];
+  int x, y;
+  if (!np_parse(t, c, "a axis1 axis2", p)) return NULL;
+  np_array *a = np_as_array(t, p[0]);
+  if (!a || !np_int_arg(t, p[1], &ends[0]) || !np_int_arg(t, p[2], &ends[1]) ||
+      !np_axis(t, ends[0], a->type.rank, &x) || !np_axis(t, ends[1], a->type.rank, &y))
+    return NULL;
+  for (int i = 0; i < a->type.rank; i++)
+    perm[i] = i == x ? y : i == y ? x : i;
+  return np_view_transpose(t, a, perm);
+}
+
+value *np_squeeze(tracer *t, const np_call *c) {
+  value *p[2];
+  uint32_t mask = 0;
+  int64_t dims[LOOM_MAX_RANK], strides[LOOM_MAX_RANK];
+  int rank = 0;
+  if (!np_parse(t, c, "a | axis", p)) return NULL;
+  np_array *a = np_as_array(t, p[0]);
+  if (!a) return NULL;
+  bool all = np_is_none(t, p[1]);
+  if (!all && !np_axes_arg(t, p[1], a->type.rank, &mask)) return NULL;
+  for (int i = 0; i < a->type.rank; i++) {
+    bool drop = all ? a->type.dims[i] == 1 : mask >> i & 1;
+    if (drop && a->type.dims[i] != 1)
+      return trace_raise(t, PyExc_ValueError,
+                         "cannot select an axis to squeeze out which has size not equal to one");
+    if (drop) continue;
+    dims[rank] = a->type.dims[i];
+    strides[rank++] = a->strides[i];
+  }
+  if (all && rank == a->type.rank) return np_is_array(p[0]) ? p[0] : np_view_same(t, a);
+  return np_view_reshape(t, a, rank, dims, strides);
+}
+
+value *np_broadcast_to(tracer *t, const np_call *c) {
+  value *p[3];
+  int64_t dims[LOOM_MAX_RANK];
+  int rank;
+  char text[2][128];
+  if (!np_parse(t, c, "array shape | subok", p)) return NULL;
+  np_array *a = np_as_array(t, p[0]);
+  if (!a || !np_ints_arg(t, p[1], &rank, dims)) return NULL;
+  bool fits = rank >= a->type.rank;
+  for (int i = 0; fits && i < a->type.rank; i++)
+    fits = a->type.dims[i] == 1 || a->type.dims[i] == dims[rank - a->type.rank + i];
+  loom_type asked = type_make(a->type.dtype, rank, dims);
+  if (!fits)
+    return trace_raise(t, PyExc_ValueError,
+                       "operands could not be broadcast together with remapped shapes "
+                       "[original->remapped]: %s and "
+                       "requested shape %s",
+                       np_shape_text(&a->type, text[0], 128), np_shape_text(&asked, text[1], 128));
+  return np_view_broadcast(t, a, rank, dims);
+}
+
+/* ---- joins
+ * --------------------------------------------------------------------------------------------------------------
+ */
+
+static value *concatenate_flat(tracer *t, value **items, Py_ssize_t n) {
+  for (Py_ssize_t i = 0; i < n; i++) {
+    np_array *a = np_as_array(t, items[i]);
+    if (!a || !(items[i] = shape_flat(t, a, 'C'))) return NULL;
+  }
+  return items[0];
+}
+
+/* Checks ranks and sizes of arrays that are to be joined along `axis`. */
+static bool concatenate_fits(tracer *t, np_array *const *arrays, int n, int axis) {
+  for (int i = 1; i < n; i++) {
+    if (arrays[i]->type.rank != arrays[0]->type.rank) {
+      trace_raise(t, PyExc_ValueError,
+                  "all the input arrays must have same number of dimensions, but the array at "
+                  "index 0 has %d "
+                  "dimension(s) and the array at index %d has %d dimension(s)",
+                  arrays[0]->type.rank, i, arrays[i]->type.rank);
+      return false;
+    }
+    for (int d = 0; d < arrays[0]->type.rank; d++)
+      if (d != axis && arrays[i]->type.dims[d] != arrays[0]->type.dims[d]) {
+        trace_raise(t, PyExc_ValueError,
+                    "all the input array dimensions except for the concatenation axis must match "
+                    "exactly, but along "
+                    "dimension %d, the array at index 0 has size %lld and the array at index %d "
+                    "has size %lld",
+                    d, (long long)arrays[0]->type.dims[d], i, (long long)arrays[i]->type.dims[d]);
+        return false;
+      }
+  }
+  return true;
+}
+
+value *np_concatenate(tracer *t, const np_call *c) {
+  value *p[5];
+  int64_t axis = 0, strides[LOOM_MAX_RANK];
+  int k = 0;
+  loom_dtype dtype;
+  if (!np_parse(t, c, "arrays | axis out dtype casting", p)) return NULL;
+  value *tuple = trace_to_tuple(t, p[0]);
+  if (!tuple) return NULL;
+  int n = (int)tuple->seq.count;
+  if (n == 0) return trace_raise(t, PyExc_ValueError, "need at least one array to concatenate");
+  value **items = trace_alloc(t, sizeof *items * (size_t)n);
+  np_array **arrays = trace_alloc(t, sizeof *arrays * (size_t)n);
+  np_operand *operands = trace_alloc(t, sizeof *operands * (size_t)n);
+  loom_value *nodes = trace_alloc(t, sizeof *nodes * (size_t)n);
+  if (!items || !arrays || !operands || !nodes) return NULL;
+  memcpy(items, tuple->seq.items, sizeof *items * (size_t)n);
+  bool flat = p[1] && np_is_none(t, p[1]);
+  if (flat && !concatenate_flat(t, items, n)) return NULL;
+  for (int i = 0; i < n; i++) {
+    if (!(arrays[i] = np_as_array(t, items[i]))) return NULL;
+    operands[i] =
+        (np_operand){.array = arrays[i], .node = LOOM_NO_VALUE, .dtype = arrays[i]->type.dtype};
+  }
+  if (arrays[0]->type.rank == 0)
+    return trace_raise(t, PyExc_ValueError, "zero-dimensional arrays cannot be concatenated");
+  if ((p[1] && !flat && !np_int_arg(t, p[1], &axis)) ||
+      !np_axis(t, axis, arrays[0]->type.rank, &k) || !concatenate_fits(t, arrays, n, k) ||
+      !np_result_type(t, operands, n, &dtype))
+    return NULL;
+  value *out = np_is_none(t, p[2]) ? NULL : p[2];
+  if (p[4] && !np_is_none(t, p[4])) return np_unsupported(t, c, "casting=");
+  if (out && np_array_of(out)) dtype = np_array_of(out)->type.dtype;
+  if (!np_is_none(t, p[3]) && !np_dtype_arg(t, p[3], &dtype)) return NULL;
+  for (int i = 0; i < n; i++)
+    if ((nodes[i] = emit_convert(t, np_read(t, arrays[i]), dtype)) == LOOM_NO_VALUE) return NULL;
+  loom_value v = emit_concatenate(t, nodes, n, k);
+  if (v == LOOM_NO_VALUE) return NULL;
+  if (out) {
+    np_array *o = np_array_of(out);
+    if (!o || !loom_type_equal(&o->type, emit_type(t, v)))
+      return np_unsupported(t, c, "out= of other sizes");
+    return np_write(t, o, v) ? out : NULL;
+  }
+  np_layout_concatenate(arrays, n, emit_type(t, v), strides);
+  return np_fresh(t, v, strides);
+}
+
+/* a.repeat(n, axis): each element n times in a row. */
+value *np_repeat(tracer *t, const np_call *c) {
+  value *p[3];
+  int64_t axis = 0, times, dims[LOOM_MAX_RANK], map[LOOM_MAX_RANK];
+  int k = 0;
+  if (!np_parse(t, c, "a repeats | axis", p)) return NULL;
+  np_array *a = np_as_array(t, p[0]);
+  if (!a) return NULL;
+  if (p[1]->type == &value_list_type || p[1]->type == &value_tuple_type || np_is_array(p[1])) {
+    int n;
+    if (np_is_array(p[1]) && !np_known(t, p[1]))
+      return np_unsupported(t, c, "counts that are not known");
+    if (!np_ints_arg(t, p[1], &n, dims)) return NULL;
+    if (n != 1) return np_unsupported(t, c, "several counts");
+    times = dims[0];
+  } else if (!np_int_arg(t, p[1], &times)) {
+    return NULL;
+  }
+  if (times < 0)
+    return trace_raise(t, PyExc_ValueError, "repeats may not contain negative values.");
+  loom_value v = np_read(t, a);
+  if (np_is_none(t, p[2])) {
+    int64_t n = np_elements(&a->type);
+    v = emit_reshape(t, v, 1, &n);
+  } else if (!np_int_arg(t, p[2], &axis) || !np_axis(t, axis, a->type.rank, &k)) {
+    return NULL;
+  }
+  if (v == LOOM_NO_VALUE) return NULL;
+  loom_type from = *emit_type(t, v), wide = {.dtype = from.dtype, .rank = from.rank + 1};
+  if (wide.rank > LOOM_MAX_RANK) return np_unsupported(t, c, "too many dimensions");
+  for (int i = 0; i < from.rank; i++) {
+    map[i] = i + (i > k);
+    wide.dims[map[i]] = dims[i] = from.dims[i];
+  }
+  wide.dims[k + 1] = times;
+  dims[k] *= times;
+  return np_fresh(t, emit_reshape(t, emit_broadcast(t, v, &wide, map), from.rank, dims), NULL);
+}
+
+/* ---- diagonals
+ * ------------------------------------------------------------------------------------------------------------
+ */
+
+/* The elements (i, i + offset) of the last two dimensions: every (n + 1)th of the two taken as one.
+ */
+static value *diagonal_view(tracer *t, np_array *a, int64_t offset) {
+  int rank = a->type.rank;
+  int64_t m = a->type.dims[rank - 2], n = a->type.dims[rank - 1];
+  int64_t down = offset < 0 ? -offset : 0, right = offset > 0 ? offset : 0;
+  int64_t length = m - down < n - right ? m - down : n - right;
+  if (length < 0) length = 0;
+  int64_t dims[LOOM_MAX_RANK], strides[LOOM_MAX_RANK], starts[LOOM_MAX_RANK] = {0},
+                                                       steps[LOOM_MAX_RANK];
+  for (int i = 0; i < rank; i++) {
+    dims[i] = a->type.dims[i];
+    strides[i] = a->strides[i];
+    steps[i] = 1;
+  }
+  int64_t stride = strides[rank - 2] + strides[rank - 1];
+  int64_t start = length ? down * strides[rank - 2] + right * strides[rank - 1] : 0;
+  dims[rank - 2] = m * n;
+  value *flat = np_view_reshape(t, a, rank - 1, dims, strides);
+  if (!flat) return NULL;
+  dims[rank - 2] = length;
+  starts[rank - 2] = length ? down * n + right : 0;
+  steps[rank - 2] = n + 1;
+  value *v = np_view_slice(t, np_array_of(flat), starts, dims, steps);
+  if (!v) return NULL;
+  np_array *d = np_array_of(v);
+  d->offset = a->offset + start;
+  d->strides[rank - 2] = stride;
+  d->writeable = false;
+  return v;
+}
+
+value *np_diagonal(tracer *t, const np_call *c) {
+  value *p[4];
+  int64_t offset = 0, axes[2] = {0, 1}, perm[LOOM_MAX_RANK];
+  int x, y, n = 0;
+  if (!np_parse(t, c, "a | offset axis1 axis2", p)) return NULL;
+  np_array *a = np_as_array(t, p[0]);
+  if (!a || (p[1] && !np_int_arg(t, p[1], &offset)) || (p[2] && !np_int_arg(t, p[2], &axes[0])) ||
+      (p[3] && !np_int_arg(t, p[3], &axes[1])))
+    return NULL;
+  if (a->type.rank < 2)
+    return trace_raise(t, PyExc_ValueError, "diag requires an array of at least two dimensions");
+  if (!np_axis(t, axes[0], a->type.rank, &x) || !np_axis(t, axes[1], a->type.rank, &y)) return NULL;
+  if (x == y) return trace_raise(t, PyExc_ValueError, "axis1 and axis2 cannot be the same");
+  for (int i = 0; i < a->type.rank; i++)
+    if (i != x && i != y) perm[n++] = i;
+  perm[n++] = x;
+  perm[n] = y;
+  value *v = np_view_transpose(t, a, perm);
+  return v ? diagonal_view(t, np_array_of(v), offset) : NULL;
+}
+
+/* np.diag of a vector: the vector spread over columns, kept where row and column agree. */
+static value *diag_matrix(tracer *t, np_array *a, int64_t k) {
+  int64_t size = a->type.dims[0] + (k < 0 ? -k : k), low[1] = {k > 0 ? k : 0};
+  loom_type square = type_make(a->type.dtype, 2, (int64_t[]){size, size}), index = square;
+  loom_type zero = type_make(a->type.dtype, 0, NULL);
+  index.dtype = LOOM_I64;
+  loom_attr attrs[2] = {attr_ints(low, 1),
+                        attr_ints((int64_t[]){size - a->type.dims[0] - low[0]}, 1)};
+  loom_value in[2] = {np_read(t, a), emit_constant(t, &zero, 0)};
+  if (in[0] == LOOM_NO_VALUE || in[1] == LOOM_NO_VALUE) return NULL;
+  loom_value padded = trace_node(t, LOOM_OP_PAD, in, 2, attrs, 2, NULL);
+  loom_value spread = emit_broadcast_to(t, padded, 2, square.dims);
+  loom_value row = emit_iota(t, &index, 0), column = emit_iota(t, &index, 1);
+  if (row == LOOM_NO_VALUE || column == LOOM_NO_VALUE) return NULL;
+  row = emit2(t, LOOM_OP_ADD, row, emit_float(t, &index, (double)k));
+  loom_value on = emit_compare(t, "eq", row, column);
+  return np_fresh(t, emit_select(t, on, spread, emit_constant(t, &square, 0)), NULL);
+}
+
+value *np_diag(tracer *t, const np_call *c) {
+  value *p[2];
+  int64_t k = 0;
+  if (!np_parse(t, c, "v | k", p)) return NULL;
+  np_array *a = np_as_array(t, p[0]);
+  if (!a || (p[1] && !np_int_arg(t, p[1], &k))) return NULL;
+  if (a->type.rank == 2) return diagonal_view(t, a, k);
+  if (a->type.rank == 1) return diag_matrix(t, a, k);
+  return trace_raise(t, PyExc_ValueError, "Input must be 1- or 2-d.");
+}
