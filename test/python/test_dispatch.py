@@ -1,0 +1,386 @@
+"""Calls of compiled functions: arguments, recompiles, breaks, threads, fork, tracing."""
+
+import gc
+import os
+import sys
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+import frameloom
+
+
+@pytest.fixture(params=["interpret", "loom", "eager"])
+def compiled(request):
+    def wrap(fn=None, **kwargs):
+        return frameloom.compile(fn, backend=request.param, **kwargs)
+
+    wrap.backend = request.param
+    return wrap
+
+
+def entries(f):
+    return f._report()["entries"]
+
+
+def test_arguments_bind_as_python_binds_them(compiled):
+    @compiled
+    def f(a, b=2.0, /, c=3.0, *rest, d, e=5.0, **more):
+        total = a * b + c * d + e
+        for r in rest:
+            total = total + r
+        for key in more:
+            total = total + more[key]
+        return total
+
+    plain, x = f.__wrapped__, np.arange(4.0)
+    for args, kwargs in [((x,), {"d": 1.0}), ((x, 3.0), {"d": x}), ((x, 3.0, 4.0), {"d": 1.0, "e": x}),
+                         ((x, 3.0, 4.0, x, x), {"d": 1.0}), ((x,), {"d": 1.0, "c": x, "z": x, "y": 2.0})]:
+        np.testing.assert_array_equal(f(*args, **kwargs), plain(*args, **kwargs))
+        np.testing.assert_array_equal(f(*args, **kwargs), plain(*args, **kwargs))
+
+
+@pytest.mark.parametrize("args,kwargs", [((), {}), ((1, 2, 3), {}), ((1,), {"z": 3}), ((1, 2), {"a": 3})])
+def test_wrong_arguments_raise_pythons_error(compiled, args, kwargs):
+    def f(a, b=1):
+        return a
+
+    with pytest.raises(TypeError) as expected:
+        f(*args, **kwargs)
+    with pytest.raises(TypeError) as got:
+        compiled(f)(*args, **kwargs)
+    assert str(got.value) == str(expected.value)
+
+
+def test_defaults_may_be_replaced(compiled):
+    def g(a, b=np.ones(3), *, c=1.0):
+        return a + b + c
+
+    f = compiled(g)
+    x = np.arange(3.0)
+    np.testing.assert_array_equal(f(x), x + 2)
+    g.__defaults__ = (np.full(3, 5.0),)
+    np.testing.assert_array_equal(f(x), x + 6)
+    g.__kwdefaults__ = {"c": 2.0}
+    np.testing.assert_array_equal(f(x), x + 7)
+    g.__code__ = (lambda a, b, *, c=1.0: a - b).__code__
+    np.testing.assert_array_equal(f(x), x - 5)
+
+
+def test_new_shapes_and_dtypes_are_compiled_anew(compiled):
+    f = compiled(lambda a: a + a)
+    for x in (np.ones(3), np.ones(4), np.ones(3, np.float32), np.ones((2, 2)), np.ones((4, 4))[::2, 1:]):
+        for _ in range(2):
+            result = f(x)
+            assert result.dtype == x.dtype and result.shape == x.shape
+            np.testing.assert_array_equal(result, x + x)
+    assert len(entries(f)) == 5 and f._report()["hits"] == 5
+
+
+def test_recompile_limit_warns_once(compiled):
+    f = compiled(lambda a: a + 1)
+    with frameloom.config.patch(recompile_limit=3), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for n in range(1, 8):
+            np.testing.assert_array_equal(f(np.ones(n)), np.full(n, 2.0))
+    assert len(caught) == 1 and "recompile_limit" in str(caught[0].message)
+    assert len(entries(f)) == 3
+    with frameloom.config.patch(recompile_limit=1), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        g = compiled(lambda a: a + 1)
+        g(np.ones(1))
+        with pytest.raises(RuntimeWarning):
+            g(np.ones(2))
+
+
+def test_changing_number_becomes_an_input(compiled):
+    f = compiled(lambda a, n: a * n)
+    x = np.arange(4.0)
+    for n in (1.5, 2.5, 3.5, 4.5, -0.0, 1e300):
+        np.testing.assert_array_equal(f(x, n), x * n)
+    assert len(entries(f)) == 2
+    g = compiled(lambda a, n: a * n, dynamic=False)
+    for n in (1.5, 2.5, 3.5):
+        np.testing.assert_array_equal(g(x, n), x * n)
+    assert len(entries(g)) == 3
+    h = compiled(lambda a, n: a * n, dynamic=True)
+    for n in (1.5, 2.5, 3.5):
+        np.testing.assert_array_equal(h(x, n), x * n)
+    assert len(entries(h)) == 1
+
+
+def test_exact_number_types(compiled):
+    f = compiled(lambda a, n: a + n)
+    x = np.zeros(3, np.int64)
+    for n in (1, True, 1.0, np.float32(1), np.int8(1), 0.0, -0.0, float("nan"), 2**70):
+        expected = outcome(lambda: f.__wrapped__(x, n))
+        assert outcome(lambda: f(x, n)) == expected
+        assert outcome(lambda: f(x, n)) == expected
+
+
+def outcome(call):
+    try:
+        r = call()
+        return (type(r), getattr(r, "dtype", None), repr(r))
+    except Exception as e:
+        return (type(e), str(e))
+
+
+def test_a_break_is_not_captured_on_every_call(compiled):
+    calls = []
+
+    def g(a):
+        calls.append(1)
+        return a + 1
+
+    f = compiled(g)
+    x = np.ones(3)
+    for _ in range(7):
+        np.testing.assert_array_equal(f(x), x + 1)
+    assert len(calls) == 7 and f._report()["captures"] == 1
+    f(np.ones(4))
+    assert f._report()["captures"] == 2
+    f(np.ones(3, np.float32))
+    assert f._report()["captures"] == 3
+
+
+def test_captures_that_break_are_bounded(compiled):
+    def g(a, i):
+        print(end="")
+        return a + i
+
+    f = compiled(g)
+    for i in range(500):
+        f(1.0, i)
+    assert f._report()["captures"] <= 64
+
+
+def test_exceptions_are_the_functions_own(compiled):
+    @compiled
+    def f(a, b):
+        if a.shape != b.shape:
+            raise ValueError("shapes differ")
+        return a @ b
+
+    with pytest.raises(ValueError, match="shapes differ") as info:
+        f(np.ones(3), np.ones(4))
+    assert info.traceback[-1].name == "f"
+    with pytest.raises(ValueError, match="matmul"):
+        f(np.ones((2, 3)), np.ones((2, 3)))
+    assert f(np.ones(3), np.ones(3)) == 3.0
+
+
+def test_recursion_and_nested_calls(compiled):
+    @compiled
+    def fact(x, n):
+        return x if n == 0 else fact(x * n, n - 1)
+
+    np.testing.assert_array_equal(fact(np.ones(2), 5), np.full(2, 120.0))
+
+    @compiled
+    def down(x, n):
+        print(end="")
+        return x if n == 0 else down(x + 1, n - 1)
+
+    np.testing.assert_array_equal(down(np.zeros(2), 50), np.full(2, 50.0))
+    assert down._report()["captures"] <= 4
+    outer = compiled(lambda x: fact(x, 3) + 1)
+    np.testing.assert_array_equal(outer(np.ones(2)), np.full(2, 7.0))
+
+
+def test_traced_and_profiled_calls_run_plainly(compiled):
+    def g(a):
+        return a + 1
+
+    f, seen, x = compiled(g), [], np.ones(2)
+    f(x)
+
+    def tracer(frame, event, arg):
+        seen.append(frame.f_code)
+        return None
+
+    old = sys.gettrace()
+    sys.settrace(tracer)
+    try:
+        f(x)
+    finally:
+        sys.settrace(old)
+    assert g.__code__ in seen
+    seen.clear()
+    old = sys.getprofile()
+    sys.setprofile(tracer)
+    try:
+        f(x)
+    finally:
+        sys.setprofile(old)
+    assert g.__code__ in seen
+
+
+def test_unsupported_objects_fall_back(compiled):
+    class Sub(np.ndarray):
+        pass
+
+    f = compiled(lambda a: a * 2)
+    rec = np.zeros(2, dtype=[("x", "f8")])
+    for x in (np.array([1, "a", None], object), np.ones(3).view(Sub), np.ma.array([1.0, 2.0], mask=[0, 1]),
+              np.array(["a"], "U1").astype(object), [1, 2], "ab", 3, np.ones(3, ">f8"), np.matrix([[1.0]])):
+        expected = outcome(lambda: f.__wrapped__(x))
+        for _ in range(2):
+            got = outcome(lambda: f(x))
+            assert got == expected
+    with pytest.raises(TypeError):
+        f(rec)
+    with pytest.raises(TypeError):
+        f(None)
+
+
+def test_array_that_changes_dtype_between_calls(compiled):
+    f = compiled(lambda a: a + 1)
+    x = np.arange(6, dtype=np.float64)
+    f(x)
+    f(x)
+    y = x.view(np.int64)
+    np.testing.assert_array_equal(f(y), y + 1)
+    assert f(y).dtype == np.int64
+    x.shape = (2, 3)
+    assert f(x).shape == (2, 3)
+
+
+def test_unpickled_and_metadata_dtypes(compiled):
+    import pickle
+
+    f = compiled(lambda a: a + 1)
+    x = np.arange(3.0)
+    for y in (x, pickle.loads(pickle.dumps(x)), x.astype(np.dtype("f8", metadata={"a": 1}))):
+        assert f(y).dtype == (y + 1).dtype
+        np.testing.assert_array_equal(f(y), y + 1)
+    assert len(entries(f)) in (1, 2)
+
+
+def test_threads_call_and_compile_at_once(compiled):
+    f = compiled(lambda a, b: np.sqrt(a * a + b * b) + a)
+    failures = []
+
+    def work(seed):
+        rng = np.random.default_rng(seed)
+        try:
+            for n in rng.integers(1, 6, 60):
+                a, b = rng.random(n * 1000), rng.random(n * 1000)
+                np.testing.assert_allclose(f(a, b), np.sqrt(a * a + b * b) + a, rtol=1e-14)
+        except BaseException as e:
+            failures.append(e)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(6)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not failures, failures[0]
+
+
+def test_reset_while_threads_call(compiled):
+    f = compiled(lambda a: a * 2 + 1)
+    stop, failures = threading.Event(), []
+
+    def work():
+        x = np.ones(200_000)
+        while not stop.is_set():
+            if f(x)[-1] != 3.0:
+                failures.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for t in threads:
+        t.start()
+    for _ in range(20):
+        frameloom.reset()
+        time.sleep(0.01)
+    stop.set()
+    for t in threads:
+        t.join()
+    assert not failures
+
+
+def test_fork(compiled):
+    f = compiled(lambda a: a * 2 + 1)
+    x = np.ones(100_000)
+    f(x)
+    pid = os.fork()
+    if pid == 0:
+        good = bool((f(x) == 3).all() and (f(x[:77]) == 3).all())
+        os._exit(0 if good else 1)
+    assert os.waitpid(pid, 0)[1] == 0
+    assert (f(x) == 3).all()
+
+
+def test_generator_and_coroutine_functions(compiled):
+    @compiled
+    def g(a):
+        yield a + 1
+        yield a + 2
+
+    x = np.ones(2)
+    assert [float(y[0]) for y in g(x)] == [2.0, 3.0]
+
+    @compiled
+    async def c(a):
+        return a + 1
+
+    coroutine = c(x)
+    with pytest.raises(StopIteration) as info:
+        coroutine.send(None)
+    np.testing.assert_array_equal(info.value.value, x + 1)
+
+
+def test_keyboard_interrupt_while_compiling(compiled):
+    import _thread
+
+    def chain(a):
+        for i in range(300):
+            a = a * 1.0001 + i
+        return a
+
+    f, x = compiled(chain), np.ones(8)
+    for _ in range(3):
+        timer = threading.Timer(0.002, _thread.interrupt_main)
+        timer.start()
+        try:
+            f(x)
+            time.sleep(0.05)
+        except KeyboardInterrupt:
+            pass
+        timer.join()
+    np.testing.assert_allclose(f(x), chain(x), rtol=1e-12)
+
+
+def test_nothing_leaks_over_many_calls(compiled):
+    f = compiled(lambda a, b: a * b + 1)
+    g = compiled(lambda a: (a + 1, [a * 2], {"k": a}))
+    broken = compiled(lambda a: (print(end=""), a)[1])
+    x = np.ones(16, np.float32)
+    for h, args in ((f, (x, x)), (g, (x,)), (broken, (x,))):
+        for _ in range(50):
+            h(*args)
+        gc.collect()
+        before, references = sys.getallocatedblocks(), sys.getrefcount(x)
+        for _ in range(30_000):
+            h(*args)
+        gc.collect()
+        assert sys.getallocatedblocks() - before < 200
+        assert sys.getrefcount(x) == references
+
+
+def test_entries_are_freed():
+    import resource
+
+    x = np.ones(4)
+    for warm in range(2):
+        for i in range(300):
+            frameloom.compile(lambda a: a * 2 + 1, backend="interpret")(x)
+        gc.collect()
+        if not warm:
+            before, peak = sys.getallocatedblocks(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert sys.getallocatedblocks() - before < 500
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak < 16_000

@@ -1,0 +1,203 @@
+"""Guards: what has to hold for a compiled version to be used again."""
+
+import math
+import types
+
+import numpy as np
+import pytest
+
+import frameloom
+
+SCALE = 2.0
+LIMITS = [1.0, 3.0]
+TABLE = {"a": 1.0, "b": 2.0}
+
+
+class Config:
+    offset = 1.0
+
+
+def helper(x):
+    return x + 1
+
+
+@pytest.fixture(params=["interpret", "loom"])
+def compiled(request):
+    return lambda fn, **kwargs: frameloom.compile(fn, backend=request.param, **kwargs)
+
+
+def same(f, *args):
+    for _ in range(2):
+        np.testing.assert_array_equal(f(*args), f.__wrapped__(*args))
+
+
+def test_global_number(compiled, monkeypatch):
+    f = compiled(lambda a: a * SCALE)
+    x = np.arange(3.0)
+    same(f, x)
+    monkeypatch.setitem(globals(), "SCALE", 3.0)
+    same(f, x)
+    monkeypatch.setitem(globals(), "SCALE", 3)
+    same(f, x)
+    monkeypatch.setitem(globals(), "UNRELATED", 1)
+    same(f, x)
+    assert len(f._report()["entries"]) == 3
+
+
+def test_global_function_and_builtin(compiled, monkeypatch):
+    f = compiled(lambda a: helper(a) * len(a))
+    x = np.arange(3.0)
+    same(f, x)
+    monkeypatch.setitem(globals(), "helper", lambda x: x - 1)
+    same(f, x)
+    monkeypatch.setitem(globals(), "len", lambda x: 10)
+    same(f, x)
+
+
+def test_code_of_an_inlined_function(compiled, monkeypatch):
+    f = compiled(lambda a: helper(a) * 2)
+    x = np.arange(3.0)
+    same(f, x)
+    monkeypatch.setattr(helper, "__code__", (lambda x: x - 5).__code__)
+    same(f, x)
+
+
+def test_module_attribute(compiled):
+    module = types.ModuleType("settings")
+    module.k = 2.0
+    f = compiled(lambda a: a * module.k)
+    x = np.arange(3.0)
+    same(f, x)
+    module.k = 5.0
+    same(f, x)
+    module.other = 1
+    same(f, x)
+    assert len(f._report()["entries"]) == 2
+
+
+def test_list_and_dict_contents(compiled, monkeypatch):
+    f = compiled(lambda a: a * LIMITS[0] + LIMITS[-1] + TABLE["a"])
+    x = np.arange(3.0)
+    same(f, x)
+    monkeypatch.setitem(LIMITS, 0, 7.0)
+    same(f, x)
+    monkeypatch.setitem(TABLE, "a", 9.0)
+    same(f, x)
+    LIMITS.append(11.0)
+    same(f, x)
+    LIMITS.pop()
+    same(f, x)
+
+
+def test_closure_cell_and_attributes(compiled):
+    config = Config()
+    k = 2.0
+
+    def g(a):
+        return a * k + config.offset
+
+    f = compiled(g)
+    x = np.arange(3.0)
+    same(f, x)
+    k = 3.0
+    same(f, x)
+    config.offset = 4.0
+    same(f, x)
+    del config.offset
+    same(f, x)
+    Config.offset = 8.0
+    try:
+        same(f, x)
+    finally:
+        Config.offset = 1.0
+
+
+def test_numbers_by_type_and_bits(compiled):
+    f = compiled(lambda a, n: a * n, dynamic=False)
+    x = np.array([1.0, -1.0])
+    for n in (0.0, -0.0, 1, True, 1.0, math.nan):
+        for _ in range(2):
+            got, want = f(x, n), x * n
+            assert got.dtype == want.dtype and got.tobytes() == want.tobytes()
+    assert len(f._report()["entries"]) == 6
+
+
+def test_strings_and_none(compiled):
+    def g(a, mode, axis=None):
+        return a.sum(axis) if mode == "sum" else a.max(axis)
+
+    f = compiled(g)
+    x = np.arange(6.0).reshape(2, 3)
+    same(f, x, "sum")
+    same(f, x, "max")
+    same(f, x, "su" + "m"[:1], 0)
+    same(f, x, "max", 1)
+
+
+def test_containers_as_arguments(compiled):
+    f = compiled(lambda items, table: items[0] * len(items) + table["x"])
+    x = np.arange(3.0)
+    same(f, [x, 1], {"x": 1.0})
+    same(f, [x, 1, 2], {"x": 1.0})
+    same(f, (x, 1), {"x": x})
+    same(f, [x, 1], {"x": 1.0, "y": 2})
+
+
+def test_same_array_twice(compiled):
+    def g(a, b):
+        a += 1
+        return a + b
+
+    f = compiled(g)
+    for shared in (False, True, False):
+        a = np.arange(3.0)
+        b = a if shared else np.arange(3.0)
+        c = a.copy()
+        d = c if shared else b.copy()
+        np.testing.assert_array_equal(f(a, b), g(c, d))
+        np.testing.assert_array_equal(a, c)
+        np.testing.assert_array_equal(b, d)
+
+
+def test_overlap_of_written_arguments(compiled):
+    def g(a, b):
+        a[...] = a + b
+        return b * 2
+
+    f = compiled(g)
+    for offset in (4, 1, 0, 2, 4):
+        one, two = np.arange(8.0), np.arange(8.0)
+        np.testing.assert_array_equal(f(one[:4], one[offset:offset + 4]), g(two[:4], two[offset:offset + 4]))
+        np.testing.assert_array_equal(one, two)
+
+
+def test_read_only_and_misaligned(compiled):
+    def g(a):
+        a[0] = 5.0
+        return a + 1
+
+    f = compiled(g)
+    x = np.zeros(3)
+    f(x)
+    x = np.zeros(3)
+    x.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        f(x)
+    raw = np.zeros(25, np.uint8)[1:].view(np.float64)
+    assert not raw.flags.aligned
+    np.testing.assert_array_equal(f(raw), [6.0, 1.0, 1.0])
+    assert raw[0] == 5.0
+
+
+def test_strides_are_part_of_the_guard(compiled):
+    f = compiled(lambda a: a * 2 + 1)
+    base = np.arange(24.0).reshape(4, 6)
+    for x in (base, base.T, base[::2], base[:, ::-1], base[1:3, 2:], np.broadcast_to(base[0], (4, 6)), base[:0]):
+        same(f, x)
+        assert f(x).strides == (x * 2 + 1).strides
+
+
+def test_guards_in_words():
+    report = frameloom.explain(lambda a, n: a * n * SCALE, np.ones((2, 3), np.float32)[:, ::2], 2.0)
+    text = "\n".join(report.out_guards)
+    assert "float32[2, 2] strides (12, 8)" in text and "SCALE" in text and "2.0" in text
