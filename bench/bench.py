@@ -200,7 +200,7 @@ class Frameloom(NumPy):
     def why_not(self, program, arguments):
         """Why the program runs as plain Python, or None."""
         report = self.module.explain(program.function, *arguments)
-        return str(report.break_reasons[0]) if report.graph_break_count else None
+        return str(report.break_reasons[0]).splitlines()[0] if report.graph_break_count else None
 
 
 def measure(implementation, program, arguments, want, seconds):
