@@ -2,6 +2,7 @@
  * remembers why not. */
 #include "frontend/callable.h"
 
+#include <time.h>
 #include <unistd.h>
 
 /* ---- signatures that were not captured
@@ -118,7 +119,7 @@ static bool build_plan(const callable *c, const capture *captured, loom_plan **o
 }
 
 /* Takes over `captured`. NULL with `why` filled, or with an exception. */
-static entry *build_entry(callable *c, capture *captured, break_info *why) {
+static entry *build_entry(const callable *c, capture *captured, PyObject *code, break_info *why) {
   loom_plan *plan = NULL;
   loom_error err = {""};
   loom_compile_report report;
@@ -126,7 +127,7 @@ static entry *build_entry(callable *c, capture *captured, break_info *why) {
   if (c->kind == BACKEND_LOOM && !build_plan(c, captured, &plan, &report, &err)) {
     capture_free(captured);
   } else {
-    entry *e = entry_new(captured, plan, c->kind, c->code, &err);
+    entry *e = entry_new(captured, plan, c->kind, code, &err);
     if (e) e->report = report;
     if (e || PyErr_Occurred()) return e;
   }
@@ -152,12 +153,19 @@ static void build_report(callable *c, const break_info *why) {
   if (callable_record_break(c, why) && c->fullgraph) callable_raise_break(why);
 }
 
-static entry *build_now(callable *c, PyObject *const *slots) {
-  bool symbolic[CALLABLE_MAX_SLOTS];
-  if (!numbers_choose(c, slots, symbolic)) return NULL;
-  build_log_bytecode(c);
-  c->captures++;
+static double build_clock(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+/* Captures and compiles `code`, that of the function now: another thread may replace it while the
+ * GIL is away. */
+static entry *build_from(callable *c, PyObject *const *slots, const bool *symbolic,
+                         PyObject *code) {
+  double start = build_clock();
   capture *captured = capture_function(c->function, slots, c->slots, symbolic);
+  double capture_ms = build_clock() - start;
   if (!captured) return NULL;
   if (captured->broke.reason) {
     build_report(c, &captured->broke);
@@ -165,12 +173,21 @@ static entry *build_now(callable *c, PyObject *const *slots) {
     return NULL;
   }
   break_info why = {.reason = 0};
-  entry *e = build_entry(c, captured, &why);
-  if (!e) {
-    if (why.reason) build_report(c, &why);
-    return NULL;
-  }
-  const guard *failed = guard_first_failure(e->captured, slots);
+  entry *e = build_entry(c, captured, code, &why);
+  if (!e && why.reason) build_report(c, &why);
+  if (e) e->capture_ms = capture_ms;
+  return e;
+}
+
+static entry *build_now(callable *c, PyObject *const *slots) {
+  bool symbolic[CALLABLE_MAX_SLOTS];
+  if (!numbers_choose(c, slots, symbolic)) return NULL;
+  build_log_bytecode(c);
+  c->captures++;
+  PyObject *code = Py_NewRef(c->code);
+  entry *e = build_from(c, slots, symbolic, code);
+  Py_DECREF(code);
+  const guard *failed = e ? guard_first_failure(e->captured, slots) : NULL;
   if (!failed) return e;
   PyObject *words = guard_describe(failed);
   if (words)
