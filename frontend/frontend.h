@@ -23,13 +23,15 @@ typedef struct value value;
 
 typedef enum source_kind {
   SOURCE_ARG,     /* index: argument slot (positional, then keyword-only, then *args tuple, then **kwargs dict) */
-  SOURCE_GLOBAL,  /* key in the globals (then builtins) of `object` (a function's globals dict) */
+  SOURCE_GLOBAL,  /* key (a str) in the globals (then builtins) of `object` (a function's globals dict) */
   SOURCE_CELL,    /* index: closure cell of the function `base` */
-  SOURCE_ATTR,    /* key: attribute of base, found in the instance dictionary, the type's dictionary or a module */
+  SOURCE_ATTR,    /* key: attribute of base: of a type, looked up along its MRO; of a module, in its dictionary; of a
+                     function, its own (__code__, ...); else in the instance dictionary or a slot, never the type */
   SOURCE_ITEM,    /* key: constant item of base (tuple, list, dict) */
   SOURCE_DEFAULT, /* index: positional default of the function `base` */
   SOURCE_KWDEFAULT,
   SOURCE_FUNCTION, /* the compiled function itself */
+  SOURCE_CONST,    /* `object` itself, owned: a root for attributes of types and modules that no source names */
   SOURCE_SELF,     /* __self__ of a bound method `base` */
   SOURCE_FUNC,     /* __func__ of a bound method `base` */
   SOURCE_DERIVED   /* key: name of a pure C accessor: "__class__" is the type, others are the adapters' (derived) */

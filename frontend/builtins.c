@@ -1,0 +1,204 @@
+/* Calls of builtin callables: the table of those that capture knows, and the real ones called on known arguments. */
+#include "frontend/builtins.h"
+
+typedef struct builtin_row {
+  const char *module, *name;
+  value *(*call)(tracer *t, const builtin_args *a);
+  int op;
+} builtin_row;
+
+static value *builtin_pure(tracer *t, const builtin_args *a) { return call_real(t, a->callee, a->args, a->count, a->kwnames); }
+
+static const builtin_row builtin_rows[] = {
+#define LOOM_BUILTIN(MODULE, NAME, FUNCTION) {MODULE, NAME, builtin_##FUNCTION, 0},
+#define LOOM_OPERATOR(NAME, FUNCTION, OP) {"operator", NAME, builtin_##FUNCTION, OP},
+#define LOOM_PURE(MODULE, NAME) {MODULE, NAME, builtin_pure, 0},
+#define LOOM_PURE_MODULE(MODULE) {MODULE, NULL, builtin_pure, 0},
+#include "frontend/builtins.def"
+#undef LOOM_BUILTIN
+#undef LOOM_OPERATOR
+#undef LOOM_PURE
+#undef LOOM_PURE_MODULE
+};
+
+/* Object -> row; filled once, the objects are kept for ever. */
+enum { BUILTIN_SLOTS = 1024 };
+static struct {
+  PyObject *object;
+  const builtin_row *row;
+} builtin_slots[BUILTIN_SLOTS];
+static bool builtin_ready;
+
+static size_t builtin_slot(PyObject *object) {
+  size_t slot = ((size_t)object >> 4) * 0x9e3779b97f4a7c15u >> 40 & (BUILTIN_SLOTS - 1);
+  while (builtin_slots[slot].object && builtin_slots[slot].object != object) slot = (slot + 1) & (BUILTIN_SLOTS - 1);
+  return slot;
+}
+
+static void builtin_add(PyObject *object, const builtin_row *row) {
+  size_t slot = builtin_slot(object);
+  if (builtin_slots[slot].object) return;
+  builtin_slots[slot].object = Py_NewRef(object);
+  builtin_slots[slot].row = row;
+}
+
+static bool builtin_add_module(PyObject *module, const builtin_row *row) {
+  PyObject *key, *item, *dict = PyModule_GetDict(module);
+  for (Py_ssize_t pos = 0; PyDict_Next(dict, &pos, &key, &item);)
+    if (PyCFunction_CheckExact(item)) builtin_add(item, row);
+  return true;
+}
+
+bool builtins_init(void) {
+  if (builtin_ready) return true;
+  for (size_t i = 0; i < sizeof builtin_rows / sizeof *builtin_rows; i++) {
+    const builtin_row *row = &builtin_rows[i];
+    PyObject *module = PyImport_ImportModule(row->module);
+    if (!module) return false;
+    PyObject *object = row->name ? PyObject_GetAttrString(module, row->name) : NULL;
+    if (!row->name) builtin_add_module(module, row);
+    if (object) builtin_add(object, row);
+    Py_XDECREF(object);
+    Py_DECREF(module);
+    if (PyErr_Occurred()) return false;
+  }
+  return builtin_ready = true;
+}
+
+/* ---- the real function ------------------------------------------------------------------------------------------------------ */
+
+value *call_real(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+  PyObject *stack[16] = {NULL}, *result = NULL;
+  Py_ssize_t all = count + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0), have = 0;
+  if (all > 16) return trace_break(t, BREAK_UNKNOWN_CALL, "a call with more than 16 arguments");
+  for (; have < all; have++)
+    if (!(stack[have] = value_plain(t, args[have]))) break;
+  bool called = have == all && !trace_pending(t);
+  if (called) result = PyObject_Vectorcall(callee, stack, (size_t)count, kwnames);
+  for (Py_ssize_t i = 0; i < have; i++) Py_DECREF(stack[i]);
+  if (called) return value_made(t, result);
+  return trace_pending(t) ? NULL : t->not_implemented;
+}
+
+/* ---- methods of builtin types ------------------------------------------------------------------------------------------------- */
+
+static PyTypeObject *descriptor_type(PyObject *o) {
+  if (Py_IS_TYPE(o, &PyMethodDescr_Type) || Py_IS_TYPE(o, &PyWrapperDescr_Type) || Py_IS_TYPE(o, &PyClassMethodDescr_Type))
+    return ((PyDescrObject *)o)->d_type;
+  return NULL;
+}
+
+static bool pure_type(PyTypeObject *type) {
+  return type == &PyUnicode_Type || type == &PyLong_Type || type == &PyFloat_Type || type == &PyComplex_Type ||
+         type == &PyBytes_Type || type == &PyBool_Type || type == &PyRange_Type || type == &PySlice_Type ||
+         type == &PyTuple_Type || type == &PyFrozenSet_Type;
+}
+
+/* object.__setattr__(self, name, value) and its like, called by classes that override them. */
+static value *call_object_method(tracer *t, const char *name, value *const *args, Py_ssize_t count) {
+  value *self = count ? args[0] : NULL;
+  PyObject *text = count > 1 ? value_str_object(args[1]) : NULL;
+  if (!self) return t->not_implemented;
+  if (!strcmp(name, "__init__")) {
+    if (self->type == &value_exception_type) return exception_init(t, self, args + 1, count - 1) ? t->none : NULL;
+    return count == 1 ? t->none : t->not_implemented;
+  }
+  if (self->type != &value_object_type) return t->not_implemented;
+  if (!strcmp(name, "__getattribute__") && text) {
+    value *item = object_attr(t, self, text);
+    return item || trace_pending(t) ? item : trace_raise(t, PyExc_AttributeError, "no attribute '%s'", PyUnicode_AsUTF8(text));
+  }
+  if (!object_is_virtual(self)) return t->not_implemented;
+  if (!strcmp(name, "__setattr__") && text && count == 3) return object_store(t, self, text, args[2]) ? t->none : NULL;
+  if (!strcmp(name, "__delattr__") && text) return object_store(t, self, text, NULL) ? t->none : NULL;
+  return t->not_implemented;
+}
+
+/* list.append(x, 1): the method of the value that stands for the list. */
+static value *call_value_method(tracer *t, PyObject *descr, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+  value *method = trace_get_attr(t, args[0], PyDescr_NAME(descr));
+  return method ? trace_call(t, method, args + 1, count - 1, kwnames) : NULL;
+}
+
+/* int.from_bytes, chain.from_iterable: self is the class. */
+static value *call_class_method(tracer *t, PyObject *o, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+  PyObject *cls = count && value_is_const(args[0]) && PyType_Check(args[0]->object) ? args[0]->object : NULL;
+  PyTypeObject *type = PyDescr_TYPE(o);
+  if (!cls || (type != (PyTypeObject *)cls && !pure_type(type))) return t->not_implemented;
+  PyObject *bound = trace_keep(t, PyObject_GetAttr((PyObject *)type, PyDescr_NAME(o)));
+  if (!bound) return PyErr_Occurred() ? trace_fail(t) : NULL;
+  builtin_args a = {.callee = bound, .args = args + 1, .count = count - 1, .kwnames = kwnames};
+  value *result = builtin_bound_call(t, bound, &a);
+  if (result != t->not_implemented || !pure_type(type)) return result;
+  return call_real(t, bound, args + 1, count - 1, kwnames);
+}
+
+static value *call_descriptor(tracer *t, PyObject *o, PyTypeObject *type, value *const *args, Py_ssize_t count,
+                              PyObject *kwnames) {
+  const char *name = PyUnicode_AsUTF8(PyDescr_NAME(o));
+  if (type == &PyBaseObject_Type || type == (PyTypeObject *)PyExc_BaseException ||
+      (PyType_IsSubtype(type, (PyTypeObject *)PyExc_BaseException) && !strcmp(name, "__init__")))
+    return call_object_method(t, name, args, count);
+  if (Py_IS_TYPE(o, &PyClassMethodDescr_Type)) return call_class_method(t, o, args, count, kwnames);
+  if (!count) return t->not_implemented;
+  const value_type *own = args[0]->type;
+  if ((type == &PyList_Type && own == &value_list_type) || (type == &PyDict_Type && own == &value_dict_type) ||
+      (type == &PySet_Type && own == &value_set_type) || (type == &PyTuple_Type && own == &value_tuple_type))
+    return call_value_method(t, o, args, count, kwnames);
+  if (type == &PyDict_Type && value_is_const(args[0]) && PyDict_CheckExact(args[0]->object))
+    return dict_live_method(t, args[0], name, args + 1, count - 1, kwnames);
+  if (!pure_type(type)) return t->not_implemented;
+  if (type == &PyUnicode_Type && !strcmp(name, "join") && count == 2) {
+    value *pair[2] = {args[0], trace_to_tuple(t, args[1])};
+    return pair[1] ? call_real(t, o, pair, 2, NULL) : NULL;
+  }
+  return call_real(t, o, args, count, kwnames);
+}
+
+/* ---- the call -------------------------------------------------------------------------------------------------------------------- */
+
+/* partial objects that existed before the call: what they hold is read through their members. */
+static value *call_partial(tracer *t, PyObject *o, value *const *args, Py_ssize_t count, PyObject *kwnames, const source *s) {
+  static const char *const names[3] = {"func", "args", "keywords"};
+  value *parts[3];
+  for (int i = 0; i < 3; i++) {
+    PyObject *name = trace_keep(t, PyUnicode_InternFromString(names[i]));
+    PyObject *item = name ? trace_keep(t, PyObject_GenericGetAttr(o, name)) : NULL;
+    const source *at = item ? trace_source(t, SOURCE_ATTR, s, NULL, name, 0) : NULL;
+    if (!at || !(parts[i] = value_wrap(t, item, at))) return NULL;
+  }
+  return partial_call(t, parts[0], parts[1], parts[2], args, count, kwnames);
+}
+
+static value *call_class(tracer *t, PyObject *o, const builtin_args *a) {
+  PyTypeObject *type = (PyTypeObject *)o;
+  if (PyType_IsSubtype(type, (PyTypeObject *)PyExc_BaseException))
+    return exception_make(t, o, a->args, a->count, a->kwnames);
+  if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && type->tp_new && Py_TYPE(type) == &PyType_Type && loom_class_is_python(type))
+    return object_make(t, o, a->args, a->count, a->kwnames);
+  return t->not_implemented;
+}
+
+value *builtin_call(tracer *t, PyObject *o, value *const *args, Py_ssize_t count, PyObject *kwnames, bool *mine) {
+  builtin_args a = {.callee = o, .args = args, .count = count, .kwnames = kwnames};
+  value *result = t->not_implemented;
+  size_t slot = builtin_slot(o);
+  *mine = false;
+  if (builtin_slots[slot].object) {
+    a.op = builtin_slots[slot].row->op;
+    a.name = builtin_slots[slot].row->name;
+    result = builtin_slots[slot].row->call(t, &a);
+  } else if (descriptor_type(o)) {
+    result = call_descriptor(t, o, descriptor_type(o), args, count, kwnames);
+  } else if (PyType_Check(o)) {
+    result = call_class(t, o, &a);
+  } else if (is_partial(o)) {
+    value *v = pointer_map_get(&t->wrapped, o);
+    const source *s = v && v->source ? v->source : trace_source(t, SOURCE_CONST, NULL, o, NULL, 0);
+    result = s ? call_partial(t, o, args, count, kwnames, s) : NULL;
+  } else if (PyCFunction_CheckExact(o)) {
+    result = builtin_bound_call(t, o, &a);
+  }
+  *mine = result != t->not_implemented;
+  return *mine ? result : NULL;
+}

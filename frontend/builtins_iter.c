@@ -1,0 +1,406 @@
+/* Builtin functions over iterables; functools and itertools. */
+#include "frontend/builtins.h"
+
+#define CHECK(LEAST, MOST)                                                                         \
+  if (!builtin_check(t, a, LEAST, MOST, NULL)) return NULL
+
+/* Items in an order that does not matter to the caller: a set's need not be known. */
+static value *items_unordered(tracer *t, value *v) {
+  if (v->type != &value_set_type) return trace_to_tuple(t, v);
+  return value_tuple(t, v->seq.items, v->seq.count);
+}
+
+value *builtin_len(tracer *t, const builtin_args *a) {
+  CHECK(1, 1);
+  return trace_length(t, a->args[0]);
+}
+
+value *builtin_iter(tracer *t, const builtin_args *a) {
+  CHECK(1, 2);
+  return a->count == 2 ? iter_call(t, a->args[0], a->args[1]) : trace_iter(t, a->args[0]);
+}
+
+value *builtin_next(tracer *t, const builtin_args *a) {
+  CHECK(1, 2);
+  value *item = trace_next(t, a->args[0]);
+  if (item || trace_pending(t)) return item;
+  return a->count == 2 ? a->args[1] : trace_raise(t, PyExc_StopIteration, "exhausted");
+}
+
+value *builtin_enumerate(tracer *t, const builtin_args *a) {
+  static const char *const keywords[] = {"start", NULL};
+  if (!builtin_check(t, a, 1, 2, keywords)) return NULL;
+  value *start = a->count == 2 ? a->args[1] : builtin_keyword(a, "start");
+  value *iterator = trace_iter(t, a->args[0]);
+  if (!start) start = value_int(t, 0);
+  return iterator && start ? iter_enumerate(t, iterator, start) : NULL;
+}
+
+static value *iterators_of(tracer *t, value *const *args, Py_ssize_t count) {
+  value *all = value_tuple(t, args, count);
+  for (Py_ssize_t i = 0; all && i < count; i++)
+    if (!(all->seq.items[i] = trace_iter(t, args[i]))) return NULL;
+  return all;
+}
+
+value *builtin_zip(tracer *t, const builtin_args *a) {
+  static const char *const keywords[] = {"strict", NULL};
+  if (!builtin_check(t, a, 0, -1, keywords)) return NULL;
+  value *strict = builtin_keyword(a, "strict"), *all = iterators_of(t, a->args, a->count);
+  int truth = strict ? trace_truth(t, strict) : 0;
+  return all && truth >= 0 ? iter_zip(t, all->seq.items, a->count, truth) : NULL;
+}
+
+value *builtin_map(tracer *t, const builtin_args *a) {
+  CHECK(2, -1);
+  value *all = iterators_of(t, a->args + 1, a->count - 1);
+  return all ? iter_map(t, a->args[0], all->seq.items, a->count - 1) : NULL;
+}
+
+value *builtin_filter(tracer *t, const builtin_args *a) {
+  CHECK(2, 2);
+  value *iterator = trace_iter(t, a->args[1]);
+  return iterator ? iter_filter(t, a->args[0], iterator) : NULL;
+}
+
+value *builtin_reversed(tracer *t, const builtin_args *a) {
+  CHECK(1, 1);
+  value *v = a->args[0];
+  if (v->type == &value_tuple_type || v->type == &value_list_type) return iter_reversed(t, v);
+  if (v->type == &value_object_type) {
+    value *result = trace_method(t, v, "__reversed__", NULL, 0);
+    return result || trace_pending(t) ? result : t->not_implemented;
+  }
+  if (v->type == &value_iterator_type || v->type == &value_generator_type || v->type == &value_set_type)
+    return trace_raise(t, PyExc_TypeError, "'%s' object is not reversible", v->type->name);
+  value *items = trace_to_tuple(t, v);
+  return items ? iter_reversed(t, items) : NULL;
+}
+
+/* any and all stop as soon as they know. */
+static value *any_or_all(tracer *t, const builtin_args *a, bool stop) {
+  CHECK(1, 1);
+  value *source = a->args[0]->type == &value_set_type ? items_unordered(t, a->args[0]) : a->args[0];
+  value *iterator = source ? trace_iter(t, source) : NULL, *item;
+  while (iterator && (item = trace_next(t, iterator))) {
+    int truth = trace_truth(t, item);
+    if (truth < 0) return NULL;
+    if (truth == stop) return value_bool(t, stop);
+  }
+  return trace_pending(t) ? NULL : value_bool(t, !stop);
+}
+
+value *builtin_any(tracer *t, const builtin_args *a) { return any_or_all(t, a, true); }
+value *builtin_all(tracer *t, const builtin_args *a) { return any_or_all(t, a, false); }
+
+value *builtin_sum(tracer *t, const builtin_args *a) {
+  static const char *const keywords[] = {"start", NULL};
+  if (!builtin_check(t, a, 1, 2, keywords)) return NULL;
+  value *total = a->count == 2 ? a->args[1] : builtin_keyword(a, "start"), *items = trace_to_tuple(t, a->args[0]);
+  if (!items) return NULL;
+  PyObject *plain = items->seq.count ? value_plain(t, items) : NULL;
+  if (plain) { /* the real one: its rounding is its own */
+    value *args[2] = {items, total};
+    Py_DECREF(plain);
+    value *result = call_real(t, a->callee, args, total ? 2 : 1, NULL);
+    if (result != t->not_implemented) return result;
+  }
+  if (trace_pending(t) || (!total && !(total = value_int(t, 0)))) return NULL;
+  for (Py_ssize_t i = 0; i < items->seq.count; i++)
+    if (!(total = trace_binary(t, 0, total, items->seq.items[i], false))) return NULL;
+  return total;
+}
+
+static value *min_or_max(tracer *t, const builtin_args *a, int op) {
+  static const char *const keywords[] = {"key", "default", NULL};
+  if (!builtin_check(t, a, 1, -1, keywords)) return NULL;
+  value *key = builtin_keyword(a, "key"), *fallback = builtin_keyword(a, "default"), *best = NULL, *best_key = NULL;
+  value *items = a->count > 1 ? value_tuple(t, a->args, a->count) : key ? trace_to_tuple(t, a->args[0]) : items_unordered(t, a->args[0]);
+  if (!items) return NULL;
+  for (Py_ssize_t i = 0; i < items->seq.count; i++) {
+    value *item = items->seq.items[i], *rank = key && !value_is_none(key) ? trace_call1(t, key, item) : item;
+    value *better = rank && best ? trace_compare(t, op, rank, best_key) : NULL;
+    int truth = best ? (better ? trace_truth(t, better) : -1) : rank ? 1 : -1;
+    if (truth < 0) return NULL;
+    if (!truth) continue;
+    best = item;
+    best_key = rank;
+  }
+  if (best) return best;
+  return fallback ? fallback : trace_raise(t, PyExc_ValueError, "%s() arg is an empty sequence", a->name);
+}
+
+value *builtin_min(tracer *t, const builtin_args *a) { return min_or_max(t, a, Py_LT); }
+value *builtin_max(tracer *t, const builtin_args *a) { return min_or_max(t, a, Py_GT); }
+
+/* Stable insertion by bisection: where `rank` goes among keys[0, count). */
+static Py_ssize_t sort_place(tracer *t, value **keys, Py_ssize_t count, value *rank, bool reverse) {
+  Py_ssize_t low = 0, high = count;
+  while (low < high) {
+    Py_ssize_t middle = (low + high) / 2;
+    value *less = reverse ? trace_compare(t, Py_LT, keys[middle], rank) : trace_compare(t, Py_LT, rank, keys[middle]);
+    int truth = less ? trace_truth(t, less) : -1;
+    if (truth < 0) return -1;
+    if (truth)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
+value *builtin_sorted(tracer *t, const builtin_args *a) {
+  static const char *const keywords[] = {"key", "reverse", NULL};
+  if (!builtin_check(t, a, 1, 1, keywords)) return NULL;
+  value *key = builtin_keyword(a, "key"), *flag = builtin_keyword(a, "reverse");
+  int reverse = flag ? trace_truth(t, flag) : 0;
+  value *items = key ? trace_to_tuple(t, a->args[0]) : items_unordered(t, a->args[0]);
+  if (!items || reverse < 0) return NULL;
+  Py_ssize_t count = items->seq.count;
+  value *result = value_list(t, items->seq.items, count), *keys = value_list(t, items->seq.items, count);
+  if (!result || !keys) return NULL;
+  for (Py_ssize_t i = 0; i < count; i++) {
+    value *item = items->seq.items[i], *rank = key && !value_is_none(key) ? trace_call1(t, key, item) : item;
+    Py_ssize_t at = rank ? sort_place(t, keys->seq.items, i, rank, reverse) : -1;
+    if (at < 0) return NULL;
+    memmove(result->seq.items + at + 1, result->seq.items + at, (size_t)(i - at) * sizeof(value *));
+    memmove(keys->seq.items + at + 1, keys->seq.items + at, (size_t)(i - at) * sizeof(value *));
+    result->seq.items[at] = item;
+    keys->seq.items[at] = rank;
+  }
+  return result;
+}
+
+/* ---- functools ----------------------------------------------------------------------------------------------------------------- */
+
+value *builtin_reduce(tracer *t, const builtin_args *a) {
+  CHECK(2, 3);
+  value *items = trace_to_tuple(t, a->args[1]), *total = a->count == 3 ? a->args[2] : NULL;
+  Py_ssize_t i = 0;
+  if (!items) return NULL;
+  if (!total && items->seq.count == 0) return trace_raise(t, PyExc_TypeError, "reduce() of empty iterable");
+  if (!total) total = items->seq.items[i++];
+  for (; total && i < items->seq.count; i++) {
+    value *pair[2] = {total, items->seq.items[i]};
+    total = trace_call(t, a->args[0], pair, 2, NULL);
+  }
+  return total;
+}
+
+typedef struct partial_data {
+  value *function, *args, *keywords;
+} partial_data;
+
+bool is_partial(PyObject *o) { return !strcmp(Py_TYPE(o)->tp_name, "functools.partial") && !PyType_Check(o); }
+
+value *partial_call(tracer *t, value *function, value *args, value *keywords, value *const *more, Py_ssize_t count,
+                    PyObject *kwnames) {
+  value *positional = trace_to_tuple(t, args), *named = value_dict(t);
+  positional = positional ? value_list(t, positional->seq.items, positional->seq.count) : NULL;
+  if (!positional || !named || !dict_update(t, named, keywords, false)) return NULL;
+  for (Py_ssize_t i = 0; i < count; i++)
+    if (!seq_append(t, positional, more[i])) return NULL;
+  for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); i++) {
+    value *key = value_const(t, PyTuple_GET_ITEM(kwnames, i));
+    if (!key || !dict_put(t, named, key, more[count + i])) return NULL;
+  }
+  return trace_call_list(t, function, positional, named);
+}
+
+static value *partial_call_value(tracer *t, value *v, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+  partial_data *d = v->any.a;
+  return partial_call(t, d->function, d->args, d->keywords, args, count, kwnames);
+}
+
+static value *partial_get_attr(tracer *t, value *v, PyObject *name) {
+  partial_data *d = v->any.a;
+  if (!PyUnicode_CompareWithASCIIString(name, "func")) return d->function;
+  if (!PyUnicode_CompareWithASCIIString(name, "args")) return d->args;
+  if (!PyUnicode_CompareWithASCIIString(name, "keywords")) return d->keywords;
+  return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a partial", PyUnicode_AsUTF8(name));
+}
+
+static int partial_truth(tracer *t, value *v) { return 1; }
+
+const value_type value_partial_type = {
+    .name = "partial", .truth = partial_truth, .get_attr = partial_get_attr, .call = partial_call_value};
+
+value *builtin_partial(tracer *t, const builtin_args *a) {
+  if (a->count < 1) return trace_raise(t, PyExc_TypeError, "partial() needs a callable");
+  value *v = value_new(t, &value_partial_type);
+  partial_data *d = v ? trace_alloc(t, sizeof *d) : NULL;
+  if (!d) return NULL;
+  d->function = a->args[0];
+  d->args = value_tuple(t, a->args + 1, a->count - 1);
+  d->keywords = value_dict(t);
+  for (Py_ssize_t i = 0; d->keywords && a->kwnames && i < PyTuple_GET_SIZE(a->kwnames); i++) {
+    value *key = value_const(t, PyTuple_GET_ITEM(a->kwnames, i));
+    if (!key || !dict_put(t, d->keywords, key, a->args[a->count + i])) return NULL;
+  }
+  v->any.a = d;
+  return d->args && d->keywords ? v : NULL;
+}
+
+/* ---- itertools ------------------------------------------------------------------------------------------------------------------ */
+
+value *builtin_chain(tracer *t, const builtin_args *a) {
+  CHECK(0, -1);
+  value *all = iter_known(t, a->args, a->count);
+  return all ? iter_chain(t, all) : NULL;
+}
+
+value *builtin_starmap(tracer *t, const builtin_args *a) {
+  CHECK(2, 2);
+  value *items = trace_to_tuple(t, a->args[1]), *list = value_list(t, NULL, 0);
+  for (Py_ssize_t i = 0; items && list && i < items->seq.count; i++) {
+    value *result = trace_call_list(t, a->args[0], items->seq.items[i], NULL);
+    if (!result || !seq_append(t, list, result)) return NULL;
+  }
+  return items && list ? iter_over(t, list) : NULL;
+}
+
+/* From a real iterator over tuples of indices back to values; -1 stands for zip_longest's fill. */
+static value *combine_pick(tracer *t, PyObject *indices, value *pools, bool one_pool, value *fill) {
+  Py_ssize_t count = PyTuple_GET_SIZE(indices);
+  value *tuple = value_list(t, NULL, 0);
+  for (Py_ssize_t i = 0; tuple && i < count; i++) {
+    Py_ssize_t at = PyLong_AsSsize_t(PyTuple_GET_ITEM(indices, i));
+    value *pool = pools->seq.items[one_pool ? 0 : i % pools->seq.count];
+    if (!seq_append(t, tuple, at < 0 ? fill : pool->seq.items[at])) return NULL;
+  }
+  return tuple ? value_tuple(t, tuple->seq.items, count) : NULL;
+}
+
+static PyObject *combine_call(tracer *t, const builtin_args *a, value *pools, PyObject *extra, bool longest) {
+  PyObject *args = PyTuple_New(pools->seq.count + (extra ? 1 : 0)), *keywords = PyDict_New(), *result = NULL;
+  for (Py_ssize_t i = 0; args && i < pools->seq.count; i++) {
+    PyObject *range = PyObject_CallFunction((PyObject *)&PyRange_Type, "n", pools->seq.items[i]->seq.count);
+    if (!range) break;
+    PyTuple_SET_ITEM(args, i, range);
+  }
+  if (args && extra) PyTuple_SET_ITEM(args, pools->seq.count, Py_NewRef(extra));
+  value *repeat = builtin_keyword(a, "repeat");
+  PyObject *times = repeat ? value_plain(t, repeat) : NULL, *minus = PyLong_FromLong(-1);
+  if (keywords && times) PyDict_SetItemString(keywords, "repeat", times);
+  if (keywords && longest && minus) PyDict_SetItemString(keywords, "fillvalue", minus);
+  if (args && keywords && !PyErr_Occurred()) result = PyObject_Call(a->callee, args, keywords);
+  Py_XDECREF(args);
+  Py_XDECREF(keywords);
+  Py_XDECREF(times);
+  Py_XDECREF(minus);
+  return result;
+}
+
+/* product, permutations, ...: the real one is run over indices, so that its order is its own. */
+value *builtin_combine(tracer *t, const builtin_args *a) {
+  static const char *const keywords[] = {"repeat", "fillvalue", NULL};
+  if (!builtin_check(t, a, 0, -1, keywords)) return NULL;
+  bool many = !strcmp(a->name, "product") || !strcmp(a->name, "zip_longest");
+  Py_ssize_t pool_count = many ? a->count : 1;
+  PyObject *extra = !many && a->count > 1 ? value_plain(t, a->args[1]) : NULL;
+  if (trace_pending(t) || a->count < pool_count || (!many && a->count > 1 && !extra)) return t->not_implemented;
+  value *pools = value_tuple(t, a->args, pool_count), *fill = builtin_keyword(a, "fillvalue"), *list = value_list(t, NULL, 0);
+  for (Py_ssize_t i = 0; pools && i < pool_count; i++)
+    if (!(pools->seq.items[i] = trace_to_tuple(t, a->args[i]))) return NULL;
+  if (!pools || !list) return NULL;
+  PyObject *real = combine_call(t, a, pools, extra, !strcmp(a->name, "zip_longest")), *item;
+  Py_XDECREF(extra);
+  if (!real) return trace_raise_live(t);
+  while ((item = PyIter_Next(real))) {
+    value *tuple = combine_pick(t, item, pools, !many, fill ? fill : t->none);
+    Py_DECREF(item);
+    if (!tuple || !seq_append(t, list, tuple)) break;
+    if (list->seq.count > 1000000) trace_break(t, BREAK_LIMIT, "%s() of too many items", a->name);
+    if (trace_pending(t)) break;
+  }
+  Py_DECREF(real);
+  if (PyErr_Occurred()) return trace_raise_live(t);
+  return trace_pending(t) ? NULL : iter_over(t, list);
+}
+
+value *builtin_islice(tracer *t, const builtin_args *a) {
+  CHECK(2, 4);
+  int64_t parts[3] = {0, -1, 1};
+  for (Py_ssize_t i = 1; i < a->count; i++) {
+    int64_t *part = a->count == 2 ? &parts[1] : &parts[i - 1];
+    if (value_is_none(a->args[i])) continue;
+    if (!value_known_int(t, a->args[i], part) || *part < 0 || (i == 3 && *part < 1)) return t->not_implemented;
+  }
+  value *iterator = trace_iter(t, a->args[0]), *list = value_list(t, NULL, 0), *item = NULL;
+  for (int64_t i = 0; iterator && list && (parts[1] < 0 || i < parts[1]); i++) {
+    if (!(item = trace_next(t, iterator))) break;
+    if (i >= parts[0] && (i - parts[0]) % parts[2] == 0 && !seq_append(t, list, item)) return NULL;
+  }
+  return iterator && list && !trace_pending(t) ? iter_over(t, list) : NULL;
+}
+
+value *builtin_repeat(tracer *t, const builtin_args *a) {
+  static const char *const keywords[] = {"times", NULL};
+  if (!builtin_check(t, a, 1, 2, keywords)) return NULL;
+  value *times = a->count == 2 ? a->args[1] : builtin_keyword(a, "times"), *list = value_list(t, NULL, 0);
+  int64_t count;
+  if (!times || !value_known_int(t, times, &count)) return t->not_implemented;
+  if (count > 1000000) return trace_break(t, BREAK_LIMIT, "repeat() of too many items");
+  for (int64_t i = 0; list && i < count; i++)
+    if (!seq_append(t, list, a->args[0])) return NULL;
+  return list ? iter_over(t, list) : NULL;
+}
+
+value *builtin_accumulate(tracer *t, const builtin_args *a) {
+  static const char *const keywords[] = {"func", "initial", NULL};
+  if (!builtin_check(t, a, 1, 2, keywords)) return NULL;
+  value *function = a->count == 2 ? a->args[1] : builtin_keyword(a, "func"), *total = builtin_keyword(a, "initial");
+  value *items = trace_to_tuple(t, a->args[0]), *list = value_list(t, NULL, 0);
+  if (!items || !list) return NULL;
+  if (total && value_is_none(total)) total = NULL;
+  if (total && !seq_append(t, list, total)) return NULL;
+  for (Py_ssize_t i = 0; i < items->seq.count; i++) {
+    value *pair[2] = {total, items->seq.items[i]};
+    if (!total)
+      total = pair[1];
+    else
+      total = function && !value_is_none(function) ? trace_call(t, function, pair, 2, NULL)
+                                                   : trace_binary(t, 0, pair[0], pair[1], false);
+    if (!total || !seq_append(t, list, total)) return NULL;
+  }
+  return iter_over(t, list);
+}
+
+/* ---- bound C methods: itertools.chain.from_iterable, dict.fromkeys, live dictionaries' methods ---------------------------------- */
+
+static value *dict_fromkeys(tracer *t, const builtin_args *a) {
+  CHECK(1, 2);
+  value *keys = trace_to_tuple(t, a->args[0]), *dict = value_dict(t);
+  for (Py_ssize_t i = 0; keys && dict && i < keys->seq.count; i++)
+    if (!dict_put(t, dict, keys->seq.items[i], a->count == 2 ? a->args[1] : t->none)) return NULL;
+  return keys ? dict : NULL;
+}
+
+value *builtin_bound_call(tracer *t, PyObject *o, const builtin_args *a) {
+  PyObject *self = PyCFunction_GET_SELF(o);
+  const char *name = ((PyCFunctionObject *)o)->m_ml->ml_name;
+  if (!self || !PyType_Check(self)) return t->not_implemented;
+  if (self == (PyObject *)&PyDict_Type && !strcmp(name, "fromkeys")) return dict_fromkeys(t, a);
+  if (!strcmp(((PyTypeObject *)self)->tp_name, "itertools.chain") && !strcmp(name, "from_iterable") && a->count == 1) {
+    value *iterables = trace_iter(t, a->args[0]);
+    return iterables ? iter_chain(t, iterables) : NULL;
+  }
+  return t->not_implemented;
+}
+
+/* Methods of a large live dictionary, read through its slots. */
+value *dict_live_method(tracer *t, value *v, const char *name, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+  if (!strcmp(name, "get") && count >= 1 && count <= 2 && !kwnames) {
+    int found = trace_contains(t, v, args[0]);
+    if (found < 0) return NULL;
+    return found ? trace_get_item(t, v, args[0]) : count == 2 ? args[1] : t->none;
+  }
+  if (!strcmp(name, "keys") || !strcmp(name, "values") || !strcmp(name, "items") || !strcmp(name, "copy")) {
+    value *copy = value_dict(t);
+    if (!copy || !dict_update(t, copy, v, false)) return NULL;
+    PyObject *text = trace_keep(t, PyUnicode_InternFromString(name));
+    value *method = text ? trace_get_attr(t, copy, text) : NULL;
+    return method ? trace_call(t, method, args, count, kwnames) : NULL;
+  }
+  return trace_break(t, BREAK_SIDE_EFFECT, "%s() of a dictionary that existed before the call", name);
+}

@@ -1,0 +1,351 @@
+/* Constructors (int, str, list, ...), attributes and classes, operators as functions. */
+#include "frontend/builtins.h"
+
+value *builtin_keyword(const builtin_args *a, const char *name) {
+  for (Py_ssize_t i = 0; a->kwnames && i < PyTuple_GET_SIZE(a->kwnames); i++)
+    if (!PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(a->kwnames, i), name)) return a->args[a->count + i];
+  return NULL;
+}
+
+bool builtin_check(tracer *t, const builtin_args *a, Py_ssize_t least, Py_ssize_t most, const char *const *keywords) {
+  Py_ssize_t known = 0;
+  for (; keywords && *keywords; keywords++) known += builtin_keyword(a, *keywords) != NULL;
+  Py_ssize_t named = a->kwnames ? PyTuple_GET_SIZE(a->kwnames) : 0;
+  if (a->count >= least && (most < 0 || a->count <= most) && named == known) return true;
+  trace_raise(t, PyExc_TypeError, "%s() takes other arguments", a->name ? a->name : "function");
+  return false;
+}
+
+#define CHECK(LEAST, MOST)                                                                         \
+  if (!builtin_check(t, a, LEAST, MOST, NULL)) return NULL
+
+/* ---- numbers ---------------------------------------------------------------------------------------------------------------- */
+
+value *builtin_number(tracer *t, const builtin_args *a) { return call_real(t, a->callee, a->args, a->count, a->kwnames); }
+
+static value *special_or_pass(tracer *t, value *v, const char *name) {
+  if (v->type != &value_object_type) return t->not_implemented;
+  value *result = trace_method(t, v, name, NULL, 0);
+  return result || trace_pending(t) ? result : t->not_implemented;
+}
+
+value *builtin_int(tracer *t, const builtin_args *a) {
+  if (a->count == 1 && !a->kwnames) {
+    value *v = a->args[0];
+    if (v->type == &value_number_type && value_type_of(t, v) == (PyObject *)&PyLong_Type) return v;
+    value *result = special_or_pass(t, v, "__int__");
+    if (result == t->not_implemented) result = special_or_pass(t, v, "__index__");
+    if (result != t->not_implemented) return result;
+  }
+  return builtin_number(t, a);
+}
+
+value *builtin_float(tracer *t, const builtin_args *a) {
+  if (a->count == 1 && !a->kwnames) {
+    if (a->args[0]->type == &value_number_type) return number_to_float(t, a->args[0]);
+    value *result = special_or_pass(t, a->args[0], "__float__");
+    if (result != t->not_implemented) return result;
+  }
+  return builtin_number(t, a);
+}
+
+value *builtin_bool(tracer *t, const builtin_args *a) {
+  CHECK(0, 1);
+  int truth = a->count ? trace_truth(t, a->args[0]) : 0;
+  return truth < 0 ? NULL : value_bool(t, truth);
+}
+
+value *builtin_abs(tracer *t, const builtin_args *a) {
+  CHECK(1, 1);
+  return trace_unary(t, UNARY_ABS, a->args[0]);
+}
+
+value *builtin_divmod(tracer *t, const builtin_args *a) {
+  CHECK(2, 2);
+  value *result = builtin_number(t, a);
+  return result;
+}
+
+value *builtin_pow(tracer *t, const builtin_args *a) {
+  if (a->count == 2 && !a->kwnames) return trace_binary(t, 8, a->args[0], a->args[1], false);
+  return builtin_number(t, a);
+}
+
+/* ---- text -------------------------------------------------------------------------------------------------------------------- */
+
+static value *text_of(tracer *t, value *v, bool repr) {
+  const char *name = repr ? "__repr__" : "__str__";
+  PyObject *plain = value_plain(t, v);
+  if (plain) {
+    PyObject *text = repr ? PyObject_Repr(plain) : PyObject_Str(plain);
+    Py_DECREF(plain);
+    return value_made(t, text);
+  }
+  if (trace_pending(t)) return NULL;
+  if (v->type == &value_exception_type && !repr) return exception_str(t, v);
+  if (v->type == &value_object_type) {
+    PyTypeObject *type = (PyTypeObject *)object_class(v);
+    if (type_runs_python(type, name)) return trace_method(t, v, name, NULL, 0);
+    if (!repr && type_runs_python(type, "__repr__")) return trace_method(t, v, "__repr__", NULL, 0);
+  }
+  if (value_is_const(v) && PyType_Check(v->object) && Py_TYPE(v->object) == &PyType_Type)
+    return value_made(t, PyObject_Repr(v->object));
+  return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the text of a %s", v->type->name);
+}
+
+value *trace_repr(tracer *t, value *v) { return text_of(t, v, true); }
+value *trace_str(tracer *t, value *v) { return value_str_object(v) ? v : text_of(t, v, false); }
+
+value *builtin_str(tracer *t, const builtin_args *a) {
+  if (a->kwnames || a->count > 1) return builtin_number(t, a);
+  return a->count ? trace_str(t, a->args[0]) : value_str(t, "");
+}
+
+value *builtin_repr(tracer *t, const builtin_args *a) {
+  CHECK(1, 1);
+  return trace_repr(t, a->args[0]);
+}
+
+value *builtin_print(tracer *t, const builtin_args *a) { return trace_break(t, BREAK_SIDE_EFFECT, "print()"); }
+
+/* ---- containers ---------------------------------------------------------------------------------------------------------------- */
+
+value *builtin_tuple(tracer *t, const builtin_args *a) {
+  CHECK(0, 1);
+  return a->count ? trace_to_tuple(t, a->args[0]) : value_tuple(t, NULL, 0);
+}
+
+value *builtin_list(tracer *t, const builtin_args *a) {
+  CHECK(0, 1);
+  value *items = a->count ? trace_to_tuple(t, a->args[0]) : value_tuple(t, NULL, 0);
+  return items ? value_list(t, items->seq.items, items->seq.count) : NULL;
+}
+
+value *builtin_dict(tracer *t, const builtin_args *a) {
+  value *dict = value_dict(t);
+  if (!dict) return NULL;
+  if (a->count > 1) return trace_raise(t, PyExc_TypeError, "dict expected at most 1 argument");
+  if (a->count && !dict_update(t, dict, a->args[0], false)) return NULL;
+  for (Py_ssize_t i = 0; a->kwnames && i < PyTuple_GET_SIZE(a->kwnames); i++) {
+    value *key = value_const(t, PyTuple_GET_ITEM(a->kwnames, i));
+    if (!key || !dict_put(t, dict, key, a->args[a->count + i])) return NULL;
+  }
+  return dict;
+}
+
+static value *make_set(tracer *t, const builtin_args *a, bool frozen) {
+  CHECK(0, 1);
+  return a->count ? set_from(t, a->args[0], frozen) : value_set(t, frozen);
+}
+
+value *builtin_set(tracer *t, const builtin_args *a) { return make_set(t, a, false); }
+value *builtin_frozenset(tracer *t, const builtin_args *a) { return make_set(t, a, true); }
+
+value *builtin_slice(tracer *t, const builtin_args *a) {
+  CHECK(1, 3);
+  value *parts[3] = {t->none, t->none, t->none};
+  for (Py_ssize_t i = 0; i < a->count; i++) parts[a->count == 1 ? 1 : i] = a->args[i];
+  value *v = value_tuple(t, parts, 3);
+  if (v) v->type = &value_slice_type;
+  return v;
+}
+
+/* An argument of range(): a known int, or what has a known __index__. */
+value *builtin_range(tracer *t, const builtin_args *a) {
+  value *result = builtin_number(t, a);
+  if (result != t->not_implemented) return result;
+  return trace_break(t, BREAK_DATA_DEPENDENT, "a range of numbers that are not known");
+}
+
+value *builtin_object(tracer *t, const builtin_args *a) {
+  CHECK(0, 0);
+  return value_object_new(t, (PyObject *)&PyBaseObject_Type);
+}
+
+/* ---- attributes ------------------------------------------------------------------------------------------------------------------ */
+
+static bool caught(tracer *t, PyObject *type) {
+  if (t->state != TRACE_RAISING || !exception_matches(t, t->raised, type)) return false;
+  t->state = TRACE_GOING;
+  t->raised = NULL;
+  return true;
+}
+
+value *builtin_getattr(tracer *t, const builtin_args *a) {
+  CHECK(2, 3);
+  PyObject *name = value_str_object(a->args[1]);
+  if (!name) return trace_raise(t, PyExc_TypeError, "attribute name must be string");
+  value *item = trace_get_attr(t, a->args[0], name);
+  return !item && a->count == 3 && caught(t, PyExc_AttributeError) ? a->args[2] : item;
+}
+
+value *builtin_hasattr(tracer *t, const builtin_args *a) {
+  CHECK(2, 2);
+  PyObject *name = value_str_object(a->args[1]);
+  if (!name) return trace_raise(t, PyExc_TypeError, "attribute name must be string");
+  if (trace_get_attr(t, a->args[0], name)) return t->true_value;
+  return caught(t, PyExc_AttributeError) ? t->false_value : NULL;
+}
+
+value *builtin_setattr(tracer *t, const builtin_args *a) {
+  CHECK(3, 3);
+  PyObject *name = value_str_object(a->args[1]);
+  if (!name) return trace_raise(t, PyExc_TypeError, "attribute name must be string");
+  return trace_set_attr(t, a->args[0], name, a->args[2]) ? t->none : NULL;
+}
+
+value *builtin_callable(tracer *t, const builtin_args *a) {
+  CHECK(1, 1);
+  value *v = a->args[0];
+  PyObject *type = value_type_of(t, v);
+  if (!type) return NULL;
+  return value_bool(t, v->type == &value_object_type || value_is_const(v) ? ((PyTypeObject *)type)->tp_call != NULL
+                                                                         : v->type->call != NULL);
+}
+
+/* ---- classes --------------------------------------------------------------------------------------------------------------------- */
+
+value *builtin_type(tracer *t, const builtin_args *a) {
+  if (a->count != 1 || a->kwnames) return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a class made inside");
+  PyObject *type = value_type_of(t, a->args[0]);
+  return type ? value_const(t, type) : NULL;
+}
+
+/* abc's own checks run Python of the class; those of the standard library's abstract classes may be asked. */
+static bool known_abstract(PyTypeObject *cls) {
+  PyObject *module = PyDict_GetItemString(cls->tp_dict, "__module__");
+  return module && PyUnicode_CheckExact(module) &&
+         (!PyUnicode_CompareWithASCIIString(module, "numbers") || !PyUnicode_CompareWithASCIIString(module, "collections.abc") ||
+          !PyUnicode_CompareWithASCIIString(module, "os"));
+}
+
+static int is_subclass(tracer *t, PyObject *type, PyObject *cls) {
+  PyTypeObject *meta = Py_TYPE(cls);
+  if (PyType_IsSubtype((PyTypeObject *)type, (PyTypeObject *)cls)) return 1;
+  if (!type_runs_python(meta, "__subclasscheck__") && !type_runs_python(meta, "__instancecheck__")) return 0;
+  if (known_abstract((PyTypeObject *)cls)) {
+    int result = PyObject_IsSubclass(type, cls);
+    if (result < 0) trace_raise_live(t);
+    return result;
+  }
+  trace_break(t, BREAK_UNSUPPORTED_TYPE, "a check against the abstract class %s", ((PyTypeObject *)cls)->tp_name);
+  return -1;
+}
+
+static int check_classes(tracer *t, PyObject *type, value *classes) {
+  if (classes->type == &value_tuple_type) {
+    for (Py_ssize_t i = 0; i < classes->seq.count; i++) {
+      int result = check_classes(t, type, classes->seq.items[i]);
+      if (result) return result;
+    }
+    return 0;
+  }
+  PyObject *cls = value_known(t, classes);
+  if (!cls || !PyType_Check(cls)) {
+    Py_XDECREF(cls);
+    if (!trace_pending(t)) trace_break(t, BREAK_UNSUPPORTED_TYPE, "a check against a %s", classes->type->name);
+    return -1;
+  }
+  int result = is_subclass(t, type, cls);
+  Py_DECREF(cls);
+  return result;
+}
+
+int trace_isinstance(tracer *t, value *v, value *types) {
+  PyObject *type = value_type_of(t, v);
+  return type ? check_classes(t, type, types) : -1;
+}
+
+value *builtin_isinstance(tracer *t, const builtin_args *a) {
+  CHECK(2, 2);
+  int result = trace_isinstance(t, a->args[0], a->args[1]);
+  return result < 0 ? NULL : value_bool(t, result);
+}
+
+value *builtin_issubclass(tracer *t, const builtin_args *a) {
+  CHECK(2, 2);
+  PyObject *type = value_known(t, a->args[0]);
+  if (!type || !PyType_Check(type)) {
+    Py_XDECREF(type);
+    return trace_pending(t) ? NULL : trace_raise(t, PyExc_TypeError, "issubclass() arg 1 must be a class");
+  }
+  trace_keep(t, type);
+  int result = check_classes(t, type, a->args[1]);
+  return result < 0 ? NULL : value_bool(t, result);
+}
+
+value *builtin_super(tracer *t, const builtin_args *a) {
+  if (a->count != 2 || !value_is_const(a->args[0]) || !PyType_Check(a->args[0]->object))
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "super() with these arguments");
+  value *v = value_new(t, &value_super_type);
+  if (!v) return NULL;
+  v->any.a = a->args[0];
+  v->any.b = a->args[1];
+  return v;
+}
+
+bool loom_class_is_python(PyTypeObject *type) {
+  for (PyTypeObject *base = type; base && base != &PyBaseObject_Type; base = base->tp_base)
+    if (!PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) || !PyDict_GetItemString(base->tp_dict, "__module__")) return false;
+  return true;
+}
+
+/* ---- operator ---------------------------------------------------------------------------------------------------------------------- */
+
+value *builtin_binary(tracer *t, const builtin_args *a) {
+  CHECK(2, 2);
+  return trace_binary(t, a->op, a->args[0], a->args[1], false);
+}
+
+value *builtin_inplace(tracer *t, const builtin_args *a) {
+  CHECK(2, 2);
+  return trace_binary(t, a->op, a->args[0], a->args[1], true);
+}
+
+value *builtin_compare(tracer *t, const builtin_args *a) {
+  CHECK(2, 2);
+  return trace_compare(t, a->op, a->args[0], a->args[1]);
+}
+
+value *builtin_unary(tracer *t, const builtin_args *a) {
+  CHECK(1, 1);
+  return trace_unary(t, a->op, a->args[0]);
+}
+
+value *builtin_truth(tracer *t, const builtin_args *a) {
+  CHECK(1, 1);
+  int truth = trace_truth(t, a->args[0]);
+  return truth < 0 ? NULL : value_bool(t, truth == a->op);
+}
+
+value *builtin_is(tracer *t, const builtin_args *a) {
+  bool same;
+  CHECK(2, 2);
+  return value_same(t, a->args[0], a->args[1], &same) ? value_bool(t, same == a->op) : NULL;
+}
+
+value *builtin_contains(tracer *t, const builtin_args *a) {
+  CHECK(2, 2);
+  int found = trace_contains(t, a->args[0], a->args[1]);
+  return found < 0 ? NULL : value_bool(t, found);
+}
+
+value *builtin_getitem(tracer *t, const builtin_args *a) {
+  CHECK(2, 2);
+  return trace_get_item(t, a->args[0], a->args[1]);
+}
+
+value *builtin_setitem(tracer *t, const builtin_args *a) {
+  CHECK(3, 3);
+  return trace_set_item(t, a->args[0], a->args[1], a->args[2]) ? t->none : NULL;
+}
+
+value *builtin_index(tracer *t, const builtin_args *a) {
+  CHECK(1, 1);
+  if (value_is_const(a->args[0]) && PyLong_CheckExact(a->args[0]->object)) return a->args[0];
+  value *result = special_or_pass(t, a->args[0], "__index__");
+  if (result != t->not_implemented) return result;
+  if (a->args[0]->type == &value_tuple_type || a->args[0]->type == &value_list_type)
+    return trace_raise(t, PyExc_TypeError, "the object cannot be interpreted as an integer");
+  return builtin_number(t, a);
+}

@@ -1,0 +1,350 @@
+/* From a function and its arguments to a capture: sets the tracer up, runs the function's frame, and writes down how
+ * the result is rebuilt. */
+#include "frontend/value/value.h"
+
+#include <inttypes.h>
+
+PyObject *(*loom_callable_unwrap)(PyObject *object);
+
+/* ---- results --------------------------------------------------------------------------------------------------------------- */
+
+/* The recipe of a value that is being rebuilt right now: it holds itself. */
+static const char rebuild_busy;
+
+static recipe *rebuild_shared(tracer *t, recipe *r) {
+  capture *c = t->capture;
+  uint32_t i = 0;
+  while (i < c->shared_count && c->shared[i] != r) i++;
+  if (i == c->shared_count) {
+    if (!trace_grow(t, &c->shared, c->shared_count, &t->tables->shared_capacity, sizeof *c->shared)) return NULL;
+    c->shared[c->shared_count++] = r;
+  }
+  recipe *again = trace_recipe(t, RECIPE_SHARED);
+  if (again) again->number = i;
+  return again;
+}
+
+recipe *trace_rebuild(tracer *t, value *v) {
+  if (trace_pending(t)) return NULL;
+  if (v->type == &value_lazy_type && !(v = value_wrap(t, v->object, v->source))) return NULL;
+  recipe *r = pointer_map_get(&t->rebuilt, v);
+  if (r == (const void *)&rebuild_busy) return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a result that holds itself");
+  if (r && (r->kind == RECIPE_CONST || r->kind == RECIPE_SOURCE)) return r;
+  if (r) return rebuild_shared(t, r);
+  if (!v->type->rebuild) return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a %s is returned", v->type->name);
+  if (!pointer_map_set(t, &t->rebuilt, v, (void *)&rebuild_busy)) return NULL;
+  r = v->type->rebuild(t, v);
+  if (!r && !trace_pending(t)) trace_break(t, BREAK_UNSUPPORTED_TYPE, "a %s is returned", v->type->name);
+  return r && pointer_map_set(t, &t->rebuilt, v, r) && !trace_pending(t) ? r : NULL;
+}
+
+/* ---- one capture ------------------------------------------------------------------------------------------------------------ */
+
+static bool capture_init(tracer *t) {
+  capture *c = calloc(1, sizeof *c);
+  capture_tables *tables = calloc(1, sizeof *tables);
+  t->capture = c;
+  t->tables = tables;
+  if (!c || !tables) {
+    free(c);
+    free(tables);
+    t->capture = NULL;
+    return PyErr_NoMemory(), false;
+  }
+  c->tables = tables;
+  loom_graph_init(&c->graph);
+  tables->sources = source_table_new();
+  tables->keep = PyList_New(0);
+  if (!tables->sources || !tables->keep) return PyErr_NoMemory(), false;
+  value *none = value_const(t, Py_None), *yes = value_const(t, Py_True), *no = value_const(t, Py_False);
+  t->none = none;
+  t->true_value = yes;
+  t->false_value = no;
+  t->null = value_new(t, &value_null_type);
+  t->not_implemented = value_new(t, &value_null_type);
+  return none && yes && no && t->null && t->not_implemented;
+}
+
+void capture_free(capture *c) {
+  if (!c) return;
+  capture_tables *tables = c->tables;
+  for (uint32_t i = 0; i < c->guard_count; i++) {
+    Py_XDECREF(c->guards[i].object);
+    free(c->guards[i].payload);
+  }
+  for (uint32_t i = 0; i < c->input_count; i++) Py_XDECREF(c->inputs[i].constant);
+  for (uint32_t i = 0; i < tables->recipe_count; i++) {
+    Py_XDECREF(tables->recipes[i]->object);
+    free(tables->recipes[i]->items);
+    free(tables->recipes[i]->payload);
+    free(tables->recipes[i]);
+  }
+  free(tables->recipes);
+  free(c->guards);
+  free(c->inputs);
+  free(c->effects);
+  free(c->shared);
+  loom_graph_fini(&c->graph);
+  source_table_free(tables->sources);
+  Py_XDECREF(tables->keep);
+  free(tables);
+  free(c);
+}
+
+static frame *capture_root(tracer *t, PyFunctionObject *function) {
+  const source *s = trace_source(t, SOURCE_FUNCTION, NULL, (PyObject *)function, NULL, 0);
+  value *v = s ? value_wrap(t, (PyObject *)function, s) : NULL;
+  function_data *data = v ? function_get(t, v) : NULL;
+  frame *f = data ? frame_new(t, data) : NULL;
+  if (!f) return NULL;
+  if (t->arg_count > f->code->locals) return trace_break(t, BREAK_OPCODE, "more arguments than locals");
+  for (Py_ssize_t i = 0; i < t->arg_count; i++) {
+    if (!t->args[i]) continue;
+    PyObject *name = PyTuple_GET_ITEM(data->code->co_localsplusnames, i);
+    value *lazy = value_new(t, &value_lazy_type);
+    if (!lazy) return NULL;
+    lazy->source = trace_source(t, SOURCE_ARG, NULL, NULL, name, i);
+    lazy->object = t->args[i];
+    f->locals[i] = lazy;
+  }
+  return f;
+}
+
+static void capture_finish(tracer *t, value *result) {
+  for (const loom_adapter *const *a = loom_adapters(); *a && !trace_pending(t); a++)
+    if ((*a)->finish && !(*a)->finish(t) && !trace_pending(t)) trace_break(t, BREAK_COMPILER, "%s", (*a)->name);
+  if (!trace_pending(t)) t->capture->result = trace_rebuild(t, result);
+}
+
+/* An exception that leaves the function: the original function raises it itself. */
+static void capture_raises(tracer *t) {
+  value *exception = t->raised;
+  PyTypeObject *type = (PyTypeObject *)exception_class(exception);
+  t->state = TRACE_GOING;
+  trace_break(t, BREAK_RAISES, "%s: %s", type->tp_name, exception_message(exception));
+}
+
+static void capture_run(tracer *t, PyFunctionObject *function) {
+  int flags = ((PyCodeObject *)function->func_code)->co_flags;
+  bool yielded = false;
+  frame *f = capture_root(t, function);
+  if (f && flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) {
+    f->pc = 1;
+    t->frame = f;
+    trace_break(t, BREAK_GENERATOR, "%s", PyUnicode_AsUTF8(function->func_name));
+    return;
+  }
+  value *result = f ? frame_run(t, f, &yielded) : NULL;
+  t->frame = f;
+  if (result) capture_finish(t, result);
+  if (t->state == TRACE_RAISING) capture_raises(t);
+  if (!t->capture->result && t->state == TRACE_GOING) trace_break(t, BREAK_OPCODE, "capture failed silently");
+}
+
+capture *capture_function(PyFunctionObject *function, PyObject *const *args, Py_ssize_t count,
+                          const bool *symbolic_args) {
+  bool *symbolic = calloc((size_t)count + 1, sizeof *symbolic);
+  capture *c = NULL;
+  if (!symbolic) return (capture *)PyErr_NoMemory();
+  if (symbolic_args) memcpy(symbolic, symbolic_args, (size_t)count * sizeof *symbolic);
+  if (!builtins_init()) goto done;
+  /* Each restart makes at least one argument known, so this ends. */
+  for (Py_ssize_t attempt = 0; attempt <= count + 1; attempt++) {
+    tracer t = {.args = args, .arg_count = count, .symbolic = symbolic};
+    if (capture_init(&t)) capture_run(&t, function);
+    trace_status state = PyErr_Occurred() ? TRACE_ERROR : t.state;
+    loom_arena_fini(&t.arena);
+    c = t.capture;
+    if (state != TRACE_RESTART && state != TRACE_ERROR) break;
+    capture_free(c);
+    c = NULL;
+    if (state == TRACE_ERROR) break;
+  }
+done:
+  free(symbolic);
+  return c;
+}
+
+/* ---- for tests ------------------------------------------------------------------------------------------------------------------ */
+
+static const char *const guard_names[] = {
+    [GUARD_TYPE] = "type",           [GUARD_IDENTITY] = "is",
+    [GUARD_NUMBER] = "equals",       [GUARD_LENGTH] = "length",
+    [GUARD_DICT_KEYS] = "keys",      [GUARD_DICT_VERSION] = "version",
+    [GUARD_MISSING] = "missing",     [GUARD_ARRAY] = "array",
+    [GUARD_SAME] = "same",           [GUARD_DISJOINT] = "disjoint",
+    [GUARD_CUSTOM] = "custom"};
+
+static PyObject *debug_guard(const guard *g) {
+  PyObject *name = g->source ? source_name(g->source) : PyUnicode_FromString(""), *text = NULL;
+  if (!name) return NULL;
+  if (g->kind == GUARD_NUMBER)
+    text = PyUnicode_FromFormat("%U equals %R", name, g->object);
+  else if (g->kind == GUARD_TYPE)
+    text = PyUnicode_FromFormat("%U type %s", name, ((PyTypeObject *)g->object)->tp_name);
+  else if (g->kind == GUARD_IDENTITY)
+    text = PyUnicode_FromFormat("%U is <%s>", name, Py_TYPE(g->object)->tp_name);
+  else
+    text = PyUnicode_FromFormat("%U %s %lld", name, guard_names[g->kind], (long long)g->number);
+  Py_DECREF(name);
+  return text;
+}
+
+static PyObject *debug_guards(const capture *c) {
+  PyObject *list = PyList_New(0);
+  for (uint32_t i = 0; list && i < c->guard_count; i++) {
+    PyObject *text = debug_guard(&c->guards[i]);
+    if (!text || PyList_Append(list, text)) Py_CLEAR(list);
+    Py_XDECREF(text);
+  }
+  return list;
+}
+
+static PyObject *debug_recipe(const capture *c, const recipe *r, PyObject *const *args, PyObject *memo);
+
+static PyObject *debug_items(const capture *c, const recipe *r, PyObject *const *args, PyObject *memo) {
+  PyObject *list = PyList_New(0);
+  for (uint32_t i = 0; list && i < r->count; i++) {
+    PyObject *item = debug_recipe(c, r->items[i], args, memo);
+    if (!item || PyList_Append(list, item)) Py_CLEAR(list);
+    Py_XDECREF(item);
+  }
+  return list;
+}
+
+static PyObject *debug_dict(PyObject *list) {
+  PyObject *dict = PyDict_New();
+  for (Py_ssize_t i = 0; dict && i < PyList_GET_SIZE(list); i += 2)
+    if (PyDict_SetItem(dict, PyList_GET_ITEM(list, i), PyList_GET_ITEM(list, i + 1))) Py_CLEAR(dict);
+  return dict;
+}
+
+static PyObject *debug_container(const recipe *r, PyObject *list) {
+  PyObject *result;
+  switch (r->kind) {
+  case RECIPE_TUPLE: result = PyList_AsTuple(list); break;
+  case RECIPE_SET: result = PySet_New(list); break;
+  case RECIPE_FROZENSET: result = PyFrozenSet_New(list); break;
+  case RECIPE_DICT: result = debug_dict(list); break;
+  case RECIPE_SLICE:
+    result = PySlice_New(PyList_GET_ITEM(list, 0), PyList_GET_ITEM(list, 1), PyList_GET_ITEM(list, 2));
+    break;
+  default: return list;
+  }
+  Py_DECREF(list);
+  return result;
+}
+
+/* The object that a recipe without arrays stands for; NULL without an exception when it needs the graph. */
+static PyObject *debug_recipe(const capture *c, const recipe *r, PyObject *const *args, PyObject *memo) {
+  if (r->kind == RECIPE_CONST) return Py_NewRef(r->object);
+  if (r->kind == RECIPE_SOURCE) return source_read(r->source, args);
+  if (r->kind == RECIPE_SHARED) r = c->shared[r->number];
+  PyObject *key = PyLong_FromVoidPtr((void *)r), *known = key ? PyDict_GetItemWithError(memo, key) : NULL;
+  if (known || !key) return Py_XDECREF(key), Py_XNewRef(known);
+  bool container = r->kind >= RECIPE_TUPLE && r->kind <= RECIPE_SLICE;
+  PyObject *list = container ? debug_items(c, r, args, memo) : NULL;
+  PyObject *result = list ? debug_container(r, list) : NULL;
+  if (result && PyDict_SetItem(memo, key, result)) Py_CLEAR(result);
+  Py_DECREF(key);
+  return result;
+}
+
+static PyObject *debug_graph(const capture *c) {
+  char *text = NULL;
+  size_t size = 0;
+  FILE *file = open_memstream(&text, &size);
+  if (!file) return PyErr_NoMemory();
+  loom_graph_print(&c->graph, file);
+  fclose(file);
+  PyObject *result = PyUnicode_DecodeUTF8(text, (Py_ssize_t)size, "replace");
+  free(text);
+  return result;
+}
+
+static PyObject *debug_break(const break_info *info) {
+  static const char *const names[] = {
+#define LOOM_BREAK(CODE, NAME, TEXT, HINT) [CODE] = #NAME,
+#include "frontend/breaks.def"
+#undef LOOM_BREAK
+  };
+  if (!info->reason) Py_RETURN_NONE;
+  return Py_BuildValue("(isssii)", info->reason, names[info->reason], info->detail,
+                       info->location.file ? info->location.file : "", (int)info->location.line,
+                       (int)info->location.column);
+}
+
+static PyObject *debug_report(const capture *c, PyObject *const *args) {
+  PyObject *memo = PyDict_New(), *result = NULL, *known = Py_False;
+  if (!memo) return NULL;
+  if (!c->broke.reason) result = debug_recipe(c, c->result, args, memo);
+  Py_DECREF(memo);
+  if (PyErr_Occurred()) return NULL;
+  if (result) known = Py_True;
+  if (!result) result = Py_NewRef(Py_None);
+  return Py_BuildValue("{s:N,s:N,s:O,s:N,s:N}", "graph", debug_graph(c), "guards", debug_guards(c), "known", known,
+                       "result", result, "break", debug_break(&c->broke));
+}
+
+/* (code,) -> how many instructions it decodes to. */
+static PyObject *debug_decode(PyObject *code) {
+  loom_arena arena = {0};
+  loom_error err = {{0}};
+  loom_code *decoded = loom_decode((PyCodeObject *)code, &arena, &err);
+  PyObject *result = decoded ? PyLong_FromLong(decoded->count) : NULL;
+  if (!decoded) PyErr_SetString(PyExc_ValueError, err.message);
+  loom_arena_fini(&arena);
+  return result;
+}
+
+/* Slots in the order of SOURCE_ARG, bound as a plain positional call with defaults. */
+static bool debug_bind(PyFunctionObject *f, PyObject *tuple, PyObject **slots, Py_ssize_t *count_out) {
+  PyCodeObject *code = (PyCodeObject *)f->func_code;
+  Py_ssize_t given = PyTuple_GET_SIZE(tuple), named = code->co_argcount;
+  Py_ssize_t defaults = f->func_defaults ? PyTuple_GET_SIZE(f->func_defaults) : 0;
+  if (named + code->co_kwonlyargcount + 2 > 64) return false;
+  for (Py_ssize_t i = 0; i < named; i++) {
+    if (i < given)
+      slots[i] = PyTuple_GET_ITEM(tuple, i);
+    else if (i >= named - defaults)
+      slots[i] = PyTuple_GET_ITEM(f->func_defaults, i - (named - defaults));
+    else
+      return false;
+  }
+  Py_ssize_t slot = named;
+  for (Py_ssize_t i = 0; i < code->co_kwonlyargcount; i++) {
+    PyObject *name = PyTuple_GET_ITEM(code->co_localsplusnames, slot);
+    PyObject *item = f->func_kwdefaults ? PyDict_GetItemWithError(f->func_kwdefaults, name) : NULL;
+    if (!item) return false;
+    slots[slot++] = item;
+  }
+  if (code->co_flags & CO_VARARGS)
+    slots[slot++] = PyTuple_GetSlice(tuple, given < named ? given : named, given); /* kept alive by the test */
+  else if (given > named)
+    return false;
+  if (code->co_flags & CO_VARKEYWORDS) slots[slot++] = PyDict_New();
+  *count_out = slot;
+  return true;
+}
+
+PyObject *loom_debug_capture(PyObject *self, PyObject *args) {
+  PyObject *function, *tuple = NULL, *slots[64] = {NULL};
+  int symbolic = 0;
+  bool flags[64];
+  Py_ssize_t count;
+  if (!PyArg_ParseTuple(args, "O|O!p", &function, &PyTuple_Type, &tuple, &symbolic)) return NULL;
+  if (PyCode_Check(function)) return debug_decode(function);
+  if (!PyFunction_Check(function) || !tuple || !debug_bind((PyFunctionObject *)function, tuple, slots, &count)) {
+    PyErr_SetString(PyExc_TypeError, "a Python function and a tuple of its arguments are needed");
+    return NULL;
+  }
+  for (int i = 0; i < 64; i++) flags[i] = symbolic;
+  capture *c = capture_function((PyFunctionObject *)function, slots, count, flags);
+  PyObject *report = c ? debug_report(c, slots) : NULL;
+  capture_free(c);
+  PyCodeObject *code = (PyCodeObject *)((PyFunctionObject *)function)->func_code;
+  Py_ssize_t slot = code->co_argcount + code->co_kwonlyargcount;
+  if (code->co_flags & CO_VARARGS) Py_XDECREF(slots[slot++]);
+  if (code->co_flags & CO_VARKEYWORDS) Py_XDECREF(slots[slot]);
+  return report;
+}

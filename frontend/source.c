@@ -1,0 +1,243 @@
+/* Sources: where a live object comes from. Hash-consed in the capture's table, so that equal sources are one pointer. */
+#include "frontend/value/value.h"
+
+#include <structmember.h>
+
+typedef struct source_entry {
+  source s;
+  size_t hash;
+  struct source_entry *next;
+} source_entry;
+
+typedef struct source_table {
+  source_entry **buckets;
+  size_t capacity, count;
+} source_table;
+
+source_table *source_table_new(void) {
+  source_table *table = calloc(1, sizeof *table);
+  if (!table) return NULL;
+  table->capacity = 64;
+  table->buckets = calloc(table->capacity, sizeof *table->buckets);
+  if (table->buckets) return table;
+  free(table);
+  return NULL;
+}
+
+void source_table_free(source_table *table) {
+  if (!table) return;
+  for (size_t i = 0; i < table->capacity; i++) {
+    for (source_entry *e = table->buckets[i], *next; e; e = next) {
+      next = e->next;
+      Py_XDECREF(e->s.object);
+      Py_XDECREF(e->s.key);
+      free(e);
+    }
+  }
+  free(table->buckets);
+  free(table);
+}
+
+/* Keys are exact builtin objects (names, indices, constants of dictionaries): hashing them runs no user code. */
+static size_t source_hash(const source *s) {
+  size_t h = (size_t)s->kind * 1000003u ^ (size_t)s->index * 0x9e3779b97f4a7c15u;
+  h = (h ^ (size_t)s->base >> 4) * 0x9e3779b97f4a7c15u;
+  h = (h ^ (size_t)s->object >> 4) * 0x9e3779b97f4a7c15u;
+  if (s->key) {
+    Py_hash_t key = PyObject_Hash(s->key);
+    if (key == -1) PyErr_Clear();
+    h = (h ^ (size_t)key) * 0x9e3779b97f4a7c15u;
+  }
+  return h;
+}
+
+static bool source_key_equal(PyObject *a, PyObject *b) {
+  if (a == b) return true;
+  if (!a || !b || Py_TYPE(a) != Py_TYPE(b)) return false;
+  int equal = PyObject_RichCompareBool(a, b, Py_EQ);
+  if (equal < 0) PyErr_Clear();
+  return equal == 1;
+}
+
+static bool source_equal(const source *a, const source *b) {
+  return a->kind == b->kind && a->base == b->base && a->object == b->object &&
+         a->index == b->index && source_key_equal(a->key, b->key);
+}
+
+static bool source_grow(source_table *table) {
+  size_t capacity = table->capacity * 2;
+  source_entry **buckets = calloc(capacity, sizeof *buckets);
+  if (!buckets) return false;
+  for (size_t i = 0; i < table->capacity; i++) {
+    for (source_entry *e = table->buckets[i], *next; e; e = next) {
+      next = e->next;
+      e->next = buckets[e->hash % capacity];
+      buckets[e->hash % capacity] = e;
+    }
+  }
+  free(table->buckets);
+  table->buckets = buckets;
+  table->capacity = capacity;
+  return true;
+}
+
+const source *source_table_get(source_table *table, const source *like) {
+  size_t hash = source_hash(like);
+  for (source_entry *e = table->buckets[hash % table->capacity]; e; e = e->next)
+    if (e->hash == hash && source_equal(&e->s, like)) return &e->s;
+  if (table->count >= 2 * table->capacity && !source_grow(table)) return NULL;
+  source_entry *e = calloc(1, sizeof *e);
+  if (!e) return NULL;
+  e->s = *like;
+  e->hash = hash;
+  Py_XINCREF(e->s.object);
+  Py_XINCREF(e->s.key);
+  e->next = table->buckets[hash % table->capacity];
+  table->buckets[hash % table->capacity] = e;
+  table->count++;
+  return &e->s;
+}
+
+/* ---- names ---------------------------------------------------------------------------------------------------------- */
+
+static PyObject *source_name_of(const source *s, const char *format) {
+  PyObject *base = s->base ? source_name(s->base) : PyUnicode_FromString("?");
+  if (!base) return NULL;
+  PyObject *name = PyUnicode_FromFormat(format, base, s->key);
+  Py_DECREF(base);
+  return name;
+}
+
+static PyObject *source_name_indexed(const source *s, const char *format) {
+  PyObject *base = s->base ? source_name(s->base) : PyUnicode_FromString("?");
+  if (!base) return NULL;
+  PyObject *name = PyUnicode_FromFormat(format, base, s->index);
+  Py_DECREF(base);
+  return name;
+}
+
+PyObject *source_name(const source *s) {
+  switch (s->kind) {
+  case SOURCE_ARG: return s->key ? Py_NewRef(s->key) : PyUnicode_FromFormat("arg%zd", s->index);
+  case SOURCE_GLOBAL: return Py_NewRef(s->key);
+  case SOURCE_CELL: return source_name_indexed(s, "%U.__closure__[%zd]");
+  case SOURCE_ATTR: return source_name_of(s, "%U.%U");
+  case SOURCE_ITEM: return source_name_of(s, "%U[%R]");
+  case SOURCE_DEFAULT: return source_name_indexed(s, "%U.__defaults__[%zd]");
+  case SOURCE_KWDEFAULT: return source_name_of(s, "%U.__kwdefaults__[%R]");
+  case SOURCE_FUNCTION: return PyUnicode_FromString("<function>");
+  case SOURCE_CONST:
+    if (PyType_Check(s->object)) return PyUnicode_FromString(((PyTypeObject *)s->object)->tp_name);
+    return PyUnicode_FromFormat("<%s>", Py_TYPE(s->object)->tp_name);
+  case SOURCE_SELF: return source_name_of(s, "%U.__self__");
+  case SOURCE_FUNC: return source_name_of(s, "%U.__func__");
+  case SOURCE_DERIVED: return source_name_of(s, "%U.%U");
+  }
+  return PyUnicode_FromString("?");
+}
+
+/* ---- reading -------------------------------------------------------------------------------------------------------- */
+
+static PyObject *read_dict(PyObject *dict, PyObject *key) {
+  if (!dict || !PyDict_CheckExact(dict)) return NULL;
+  PyObject *item = PyDict_GetItemWithError(dict, key);
+  if (!item) PyErr_Clear();
+  return Py_XNewRef(item);
+}
+
+static PyObject *read_global(const source *s) {
+  PyObject *item = read_dict(s->object, s->key);
+  if (item) return item;
+  PyObject *builtins = PyDict_GetItemString(s->object, "__builtins__");
+  if (!builtins) builtins = PyEval_GetBuiltins();
+  if (builtins && PyModule_CheckExact(builtins)) builtins = PyModule_GetDict(builtins);
+  return read_dict(builtins, s->key);
+}
+
+static PyObject *read_function(PyObject *base, const char *name) {
+  PyFunctionObject *f = (PyFunctionObject *)base;
+  if (!strcmp(name, "__code__")) return Py_NewRef(f->func_code);
+  if (!strcmp(name, "__globals__")) return Py_NewRef(f->func_globals);
+  if (!strcmp(name, "__defaults__")) return Py_NewRef(f->func_defaults ? f->func_defaults : Py_None);
+  if (!strcmp(name, "__kwdefaults__"))
+    return Py_NewRef(f->func_kwdefaults ? f->func_kwdefaults : Py_None);
+  if (!strcmp(name, "__name__")) return Py_NewRef(f->func_name);
+  return NULL;
+}
+
+static PyObject *read_member(PyObject *base, PyObject *name) {
+  PyObject *descr = _PyType_Lookup(Py_TYPE(base), name);
+  if (!descr || !Py_IS_TYPE(descr, &PyMemberDescr_Type)) return NULL;
+  PyObject *item = PyMember_GetOne((char *)base, ((PyMemberDescrObject *)descr)->d_member);
+  if (!item) PyErr_Clear();
+  return item;
+}
+
+static PyObject *read_attr(PyObject *base, PyObject *name) {
+  if (PyType_Check(base)) return Py_XNewRef(_PyType_Lookup((PyTypeObject *)base, name));
+  if (PyModule_Check(base)) return read_dict(PyModule_GetDict(base), name);
+  if (PyFunction_Check(base)) {
+    PyObject *item = read_function(base, PyUnicode_AsUTF8(name));
+    if (item) return item;
+  }
+  PyObject **dict = _PyObject_GetDictPtr(base);
+  PyObject *item = dict ? read_dict(*dict, name) : NULL;
+  return item ? item : read_member(base, name);
+}
+
+static PyObject *read_item(PyObject *base, PyObject *key) {
+  if (PyDict_CheckExact(base)) return read_dict(base, key);
+  if (!PyTuple_Check(base) && !PyList_CheckExact(base)) return NULL;
+  Py_ssize_t i = PyLong_AsSsize_t(key);
+  if (i < 0 || i >= Py_SIZE(base)) return PyErr_Clear(), NULL;
+  return Py_NewRef(PyTuple_Check(base) ? PyTuple_GET_ITEM(base, i) : PyList_GET_ITEM(base, i));
+}
+
+static PyObject *read_cell(PyObject *base, Py_ssize_t index) {
+  PyObject *closure = PyFunction_Check(base) ? ((PyFunctionObject *)base)->func_closure : NULL;
+  if (!closure || index >= PyTuple_GET_SIZE(closure)) return NULL;
+  return Py_XNewRef(PyCell_GET(PyTuple_GET_ITEM(closure, index)));
+}
+
+static PyObject *read_derived(PyObject *base, PyObject *key) {
+  if (PyUnicode_CompareWithASCIIString(key, "__class__") == 0)
+    return Py_NewRef((PyObject *)Py_TYPE(base));
+  for (const loom_adapter *const *a = loom_adapters(); *a; a++) {
+    PyObject *item = (*a)->derived ? (*a)->derived(base, key) : NULL;
+    if (item) return item;
+  }
+  return NULL;
+}
+
+static PyObject *read_default(PyObject *base, Py_ssize_t index) {
+  PyObject *defaults = PyFunction_Check(base) ? ((PyFunctionObject *)base)->func_defaults : NULL;
+  if (!defaults || index >= PyTuple_GET_SIZE(defaults)) return NULL;
+  return Py_NewRef(PyTuple_GET_ITEM(defaults, index));
+}
+
+static PyObject *read_from(const source *s, PyObject *base) {
+  switch (s->kind) {
+  case SOURCE_CELL: return read_cell(base, s->index);
+  case SOURCE_ATTR: return read_attr(base, s->key);
+  case SOURCE_ITEM: return read_item(base, s->key);
+  case SOURCE_DEFAULT: return read_default(base, s->index);
+  case SOURCE_KWDEFAULT:
+    return PyFunction_Check(base) ? read_dict(((PyFunctionObject *)base)->func_kwdefaults, s->key)
+                                  : NULL;
+  case SOURCE_SELF: return PyMethod_Check(base) ? Py_NewRef(PyMethod_GET_SELF(base)) : NULL;
+  case SOURCE_FUNC: return PyMethod_Check(base) ? Py_NewRef(PyMethod_GET_FUNCTION(base)) : NULL;
+  case SOURCE_DERIVED: return read_derived(base, s->key);
+  default: return NULL;
+  }
+}
+
+PyObject *source_read(const source *s, PyObject *const *args) {
+  if (s->kind == SOURCE_ARG) return Py_XNewRef(args[s->index]);
+  if (s->kind == SOURCE_GLOBAL) return read_global(s);
+  if (s->kind == SOURCE_FUNCTION || s->kind == SOURCE_CONST) return Py_XNewRef(s->object);
+  PyObject *base = source_read(s->base, args);
+  if (!base) return NULL;
+  PyObject *item = read_from(s, base);
+  Py_DECREF(base);
+  return item;
+}

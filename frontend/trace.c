@@ -1,0 +1,427 @@
+/* The evaluator's loop, and the instructions that only move values between stack, locals and names.
+ *
+ * A frame lives in the tracer's arena, so that a generator's can stay suspended; a call of a Python function runs its
+ * frame by recursion, to a limited depth.
+ */
+#include "frontend/value/value.h"
+
+#define TRACE_MAX_STEPS 2000000u
+
+typedef step (*step_fn)(tracer *t, frame *f, const loom_instr *in);
+
+static const step_fn step_table[BC_COUNT] = {
+#define LOOM_BYTECODE(NAME) step_##NAME,
+#include "frontend/bytecode.def"
+#undef LOOM_BYTECODE
+};
+
+/* The innermost row of the exception table that covers the failed instruction; unwinds the stack to it. */
+static bool frame_unwind(tracer *t, frame *f) {
+  int32_t at = f->pc - 1;
+  for (int32_t i = 0; i < f->code->handler_count; i++) {
+    const loom_handler *h = &f->code->handlers[i];
+    if (at < h->begin || at >= h->end) continue;
+    if (h->depth > f->sp) return false;
+    f->sp = h->depth;
+    if (h->lasti) frame_push(f, value_int(t, f->code->instrs[at].unit));
+    frame_push(f, t->raised);
+    f->pc = h->target;
+    return true;
+  }
+  return false;
+}
+
+static bool frame_tick(tracer *t) {
+  if ((++t->steps & 4095) == 0 && PyErr_CheckSignals()) return trace_fail(t), false;
+  if (t->steps <= TRACE_MAX_STEPS) return true;
+  trace_break(t, BREAK_LIMIT, "more than %u instructions were evaluated", TRACE_MAX_STEPS);
+  return false;
+}
+
+static step frame_step(tracer *t, frame *f) {
+  if (f->pc < 0 || f->pc >= f->code->count) {
+    trace_break(t, BREAK_OPCODE, "execution runs past the end of the bytecode");
+    return STEP_FAIL;
+  }
+  const loom_instr *in = &f->code->instrs[f->pc++];
+  if (!frame_tick(t)) return STEP_FAIL;
+  if (f->sp + 4 > f->code->stack + 2) {
+    trace_break(t, BREAK_OPCODE, "the bytecode overflows its stack");
+    return STEP_FAIL;
+  }
+  return step_table[in->op](t, f, in);
+}
+
+static value *frame_loop(tracer *t, frame *f, bool *yielded) {
+  for (;;) {
+    step s = frame_step(t, f);
+    /* A step that reports success has nothing pending; this catches one that forgot a failure below it. */
+    if (s == STEP_NEXT && t->state == TRACE_GOING) continue;
+    if (t->state == TRACE_GOING && s != STEP_FAIL) {
+      *yielded = s == STEP_YIELD;
+      return frame_pop(f);
+    }
+    if (t->state != TRACE_RAISING) {
+      if (t->state == TRACE_GOING) trace_break(t, BREAK_OPCODE, "an instruction failed silently");
+      return NULL;
+    }
+    t->state = TRACE_GOING;
+    if (!frame_unwind(t, f)) {
+      t->state = TRACE_RAISING;
+      return NULL;
+    }
+    t->raised = NULL;
+  }
+}
+
+value *frame_run(tracer *t, frame *f, bool *yielded) {
+  frame *back = t->frame;
+  value *handled = t->handled;
+  if (t->depth >= 200) return trace_break(t, BREAK_RECURSION, "more than 200 calls deep");
+  t->depth++;
+  f->back = back;
+  f->running = true;
+  t->frame = f;
+  if (f->generator && f->handled) t->handled = f->handled;
+  value *result = frame_loop(t, f, yielded);
+  if (f->generator) f->handled = *yielded && t->handled != handled ? t->handled : NULL;
+  t->handled = handled;
+  f->running = false;
+  /* A break keeps the frame for its location, which has been taken already. */
+  t->frame = back;
+  t->depth--;
+  return result;
+}
+
+/* ---- stack ---------------------------------------------------------------------------------------------------------- */
+
+static step step_bad(tracer *t, const char *what) {
+  trace_break(t, BREAK_OPCODE, "%s", what);
+  return STEP_FAIL;
+}
+
+#define NEED(N)                                                                                    \
+  if (f->sp < (N)) return step_bad(t, "the bytecode pops an empty stack")
+
+step step_POP(tracer *t, frame *f, const loom_instr *in) {
+  NEED(1);
+  f->sp--;
+  return STEP_NEXT;
+}
+
+step step_PUSH_NULL(tracer *t, frame *f, const loom_instr *in) {
+  frame_push(f, t->null);
+  return STEP_NEXT;
+}
+
+step step_NULL_UNDER(tracer *t, frame *f, const loom_instr *in) {
+  NEED(1);
+  value *top = frame_pop(f);
+  frame_push(f, t->null);
+  frame_push(f, top);
+  return STEP_NEXT;
+}
+
+step step_SWAP(tracer *t, frame *f, const loom_instr *in) {
+  if (in->arg < 1 || in->arg > f->sp) return step_bad(t, "SWAP reaches below the stack");
+  value *top = f->stack[f->sp - 1];
+  f->stack[f->sp - 1] = f->stack[f->sp - in->arg];
+  f->stack[f->sp - in->arg] = top;
+  return STEP_NEXT;
+}
+
+step step_COPY(tracer *t, frame *f, const loom_instr *in) {
+  if (in->arg < 1 || in->arg > f->sp) return step_bad(t, "COPY reaches below the stack");
+  frame_push(f, f->stack[f->sp - in->arg]);
+  return STEP_NEXT;
+}
+
+/* ---- constants and locals -------------------------------------------------------------------------------------------- */
+
+static PyObject *step_item(PyObject *tuple, int32_t index) {
+  return index >= 0 && index < PyTuple_GET_SIZE(tuple) ? PyTuple_GET_ITEM(tuple, index) : NULL;
+}
+
+step step_LOAD_CONST(tracer *t, frame *f, const loom_instr *in) {
+  PyObject *object = step_item(f->code->object->co_consts, in->arg);
+  if (!object) return step_bad(t, "a constant's index is out of range");
+  return frame_result(f, value_const(t, object));
+}
+
+static value *local_realise(tracer *t, value **slot) {
+  if (*slot && (*slot)->type == &value_lazy_type)
+    *slot = value_wrap(t, (*slot)->object, (*slot)->source);
+  return *slot;
+}
+
+static step local_unbound(tracer *t, frame *f, int32_t index) {
+  PyObject *name = step_item(f->code->object->co_localsplusnames, index);
+  trace_raise(t, PyExc_UnboundLocalError, "local variable '%s' is not assigned",
+              name ? PyUnicode_AsUTF8(name) : "?");
+  return STEP_FAIL;
+}
+
+#define LOCAL(INDEX)                                                                               \
+  if ((INDEX) < 0 || (INDEX) >= f->code->locals) return step_bad(t, "a local is out of range")
+
+step step_LOAD_FAST(tracer *t, frame *f, const loom_instr *in) {
+  LOCAL(in->arg);
+  if (!f->locals[in->arg]) return local_unbound(t, f, in->arg);
+  return frame_result(f, local_realise(t, &f->locals[in->arg]));
+}
+
+step step_STORE_FAST(tracer *t, frame *f, const loom_instr *in) {
+  LOCAL(in->arg);
+  NEED(1);
+  f->locals[in->arg] = frame_pop(f);
+  return STEP_NEXT;
+}
+
+step step_DELETE_FAST(tracer *t, frame *f, const loom_instr *in) {
+  LOCAL(in->arg);
+  if (!f->locals[in->arg]) return local_unbound(t, f, in->arg);
+  f->locals[in->arg] = NULL;
+  return STEP_NEXT;
+}
+
+/* ---- cells ------------------------------------------------------------------------------------------------------------ */
+
+step step_MAKE_CELL(tracer *t, frame *f, const loom_instr *in) {
+  LOCAL(in->arg);
+  value *cell = value_new(t, &value_cell_type);
+  if (!cell) return STEP_FAIL;
+  cell->cell.content = f->locals[in->arg];
+  f->locals[in->arg] = cell;
+  return STEP_NEXT;
+}
+
+step step_COPY_FREE(tracer *t, frame *f, const loom_instr *in) {
+  value *closure = f->function->closure;
+  int32_t first = f->code->locals - in->arg;
+  if (!closure || closure->seq.count != in->arg || first < 0)
+    return step_bad(t, "a closure does not fit its code");
+  memcpy(f->locals + first, closure->seq.items, (size_t)in->arg * sizeof(value *));
+  return STEP_NEXT;
+}
+
+static value *local_cell(tracer *t, frame *f, int32_t index) {
+  value *cell = index >= 0 && index < f->code->locals ? f->locals[index] : NULL;
+  if (cell && cell->type == &value_cell_type) return cell;
+  return trace_break(t, BREAK_OPCODE, "a cell is out of range");
+}
+
+step step_LOAD_CLOSURE(tracer *t, frame *f, const loom_instr *in) {
+  return frame_result(f, local_cell(t, f, in->arg));
+}
+
+step step_LOAD_DEREF(tracer *t, frame *f, const loom_instr *in) {
+  value *cell = local_cell(t, f, in->arg);
+  if (!cell) return STEP_FAIL;
+  if (!cell->cell.content) {
+    trace_raise(t, PyExc_NameError, "a free variable is not assigned");
+    return STEP_FAIL;
+  }
+  return frame_result(f, local_realise(t, &cell->cell.content));
+}
+
+static step cell_store(tracer *t, frame *f, const loom_instr *in, value *content) {
+  value *cell = local_cell(t, f, in->arg);
+  if (!cell) return STEP_FAIL;
+  if (cell->object) {
+    trace_break(t, BREAK_SIDE_EFFECT, "assignment to a variable of an enclosing function");
+    return STEP_FAIL;
+  }
+  cell->cell.content = content;
+  return STEP_NEXT;
+}
+
+step step_STORE_DEREF(tracer *t, frame *f, const loom_instr *in) {
+  NEED(1);
+  return cell_store(t, f, in, frame_pop(f));
+}
+
+step step_DELETE_DEREF(tracer *t, frame *f, const loom_instr *in) {
+  return cell_store(t, f, in, NULL);
+}
+
+/* ---- globals ------------------------------------------------------------------------------------------------------------ */
+
+static PyObject *globals_builtins(PyObject *globals) {
+  PyObject *builtins = PyDict_GetItemString(globals, "__builtins__");
+  if (!builtins) builtins = PyEval_GetBuiltins();
+  if (builtins && PyModule_CheckExact(builtins)) builtins = PyModule_GetDict(builtins);
+  return builtins && PyDict_CheckExact(builtins) ? builtins : NULL;
+}
+
+step step_LOAD_GLOBAL(tracer *t, frame *f, const loom_instr *in) {
+  PyObject *name = step_item(f->code->object->co_names, in->arg), *globals = f->function->globals;
+  if (!name || !PyDict_CheckExact(globals)) return step_bad(t, "globals are not a dict");
+  PyObject *object = PyDict_GetItemWithError(globals, name);
+  PyObject *builtins = object ? NULL : globals_builtins(globals);
+  if (!object && builtins) object = PyDict_GetItemWithError(builtins, name);
+  PyErr_Clear();
+  const source *s = trace_source(t, SOURCE_GLOBAL, NULL, globals, name, 0);
+  if (!s) return STEP_FAIL;
+  if (!object) {
+    guard_simple(t, GUARD_MISSING, s, NULL, 0);
+    trace_raise(t, PyExc_NameError, "name '%s' is not defined", PyUnicode_AsUTF8(name));
+    return STEP_FAIL;
+  }
+  return frame_result(f, value_wrap(t, object, s));
+}
+
+step step_STORE_GLOBAL(tracer *t, frame *f, const loom_instr *in) {
+  PyObject *name = step_item(f->code->object->co_names, in->arg);
+  trace_break(t, BREAK_SIDE_EFFECT, "assignment to the global '%s'",
+              name ? PyUnicode_AsUTF8(name) : "?");
+  return STEP_FAIL;
+}
+
+/* ---- operators ---------------------------------------------------------------------------------------------------------- */
+
+step step_UNARY(tracer *t, frame *f, const loom_instr *in) {
+  NEED(1);
+  value *v = frame_pop(f);
+  if (in->arg != UNARY_NOT) return frame_result(f, trace_unary(t, in->arg, v));
+  int truth = trace_truth(t, v);
+  return truth < 0 ? STEP_FAIL : frame_result(f, value_bool(t, !truth));
+}
+
+step step_BINARY(tracer *t, frame *f, const loom_instr *in) {
+  NEED(2);
+  value *r = frame_pop(f), *l = frame_pop(f);
+  bool inplace = in->arg >= 13; /* NB_INPLACE_ADD */
+  return frame_result(f, trace_binary(t, inplace ? in->arg - 13 : in->arg, l, r, inplace));
+}
+
+step step_COMPARE(tracer *t, frame *f, const loom_instr *in) {
+  NEED(2);
+  value *r = frame_pop(f), *l = frame_pop(f);
+  return frame_result(f, trace_compare(t, in->arg, l, r));
+}
+
+step step_IS(tracer *t, frame *f, const loom_instr *in) {
+  NEED(2);
+  value *r = frame_pop(f), *l = frame_pop(f);
+  bool same;
+  if (!value_same(t, l, r, &same)) return STEP_FAIL;
+  return frame_result(f, value_bool(t, same != (in->arg != 0)));
+}
+
+step step_CONTAINS(tracer *t, frame *f, const loom_instr *in) {
+  NEED(2);
+  value *container = frame_pop(f), *item = frame_pop(f);
+  int found = trace_contains(t, container, item);
+  return found < 0 ? STEP_FAIL : frame_result(f, value_bool(t, found != in->arg));
+}
+
+step step_SUBSCR(tracer *t, frame *f, const loom_instr *in) {
+  NEED(2);
+  value *key = frame_pop(f), *v = frame_pop(f);
+  return frame_result(f, trace_get_item(t, v, key));
+}
+
+step step_STORE_SUBSCR(tracer *t, frame *f, const loom_instr *in) {
+  NEED(3);
+  value *key = frame_pop(f), *v = frame_pop(f), *item = frame_pop(f);
+  return trace_set_item(t, v, key, item) ? STEP_NEXT : STEP_FAIL;
+}
+
+step step_DELETE_SUBSCR(tracer *t, frame *f, const loom_instr *in) {
+  NEED(2);
+  value *key = frame_pop(f), *v = frame_pop(f);
+  return trace_set_item(t, v, key, NULL) ? STEP_NEXT : STEP_FAIL;
+}
+
+/* ---- attributes --------------------------------------------------------------------------------------------------------- */
+
+step step_LOAD_ATTR(tracer *t, frame *f, const loom_instr *in) {
+  NEED(1);
+  PyObject *name = step_item(f->code->object->co_names, in->arg);
+  if (!name) return step_bad(t, "a name is out of range");
+  return frame_result(f, trace_get_attr(t, frame_pop(f), name));
+}
+
+step step_STORE_ATTR(tracer *t, frame *f, const loom_instr *in) {
+  NEED(2);
+  PyObject *name = step_item(f->code->object->co_names, in->arg);
+  if (!name) return step_bad(t, "a name is out of range");
+  value *v = frame_pop(f), *item = frame_pop(f);
+  return trace_set_attr(t, v, name, item) ? STEP_NEXT : STEP_FAIL;
+}
+
+step step_DELETE_ATTR(tracer *t, frame *f, const loom_instr *in) {
+  NEED(1);
+  PyObject *name = step_item(f->code->object->co_names, in->arg);
+  if (!name) return step_bad(t, "a name is out of range");
+  return trace_set_attr(t, frame_pop(f), name, NULL) ? STEP_NEXT : STEP_FAIL;
+}
+
+/* ---- jumps ---------------------------------------------------------------------------------------------------------------- */
+
+step step_JUMP(tracer *t, frame *f, const loom_instr *in) {
+  f->pc = in->target;
+  return STEP_NEXT;
+}
+
+static step jump_truth(tracer *t, frame *f, const loom_instr *in, bool when, bool keep) {
+  NEED(1);
+  int truth = trace_truth(t, f->stack[f->sp - 1]);
+  if (truth < 0) return STEP_FAIL;
+  bool jump = (truth != 0) == when;
+  if (!(jump && keep)) f->sp--;
+  if (jump) f->pc = in->target;
+  return STEP_NEXT;
+}
+
+step step_POP_JUMP_IF_FALSE(tracer *t, frame *f, const loom_instr *in) {
+  return jump_truth(t, f, in, false, false);
+}
+
+step step_POP_JUMP_IF_TRUE(tracer *t, frame *f, const loom_instr *in) {
+  return jump_truth(t, f, in, true, false);
+}
+
+step step_JUMP_IF_FALSE_OR_POP(tracer *t, frame *f, const loom_instr *in) {
+  return jump_truth(t, f, in, false, true);
+}
+
+step step_JUMP_IF_TRUE_OR_POP(tracer *t, frame *f, const loom_instr *in) {
+  return jump_truth(t, f, in, true, true);
+}
+
+static step jump_none(tracer *t, frame *f, const loom_instr *in, bool when) {
+  NEED(1);
+  if (value_is_none(frame_pop(f)) == when) f->pc = in->target;
+  return STEP_NEXT;
+}
+
+step step_POP_JUMP_IF_NONE(tracer *t, frame *f, const loom_instr *in) {
+  return jump_none(t, f, in, true);
+}
+
+step step_POP_JUMP_IF_NOT_NONE(tracer *t, frame *f, const loom_instr *in) {
+  return jump_none(t, f, in, false);
+}
+
+/* ---- iteration ------------------------------------------------------------------------------------------------------------ */
+
+step step_GET_ITER(tracer *t, frame *f, const loom_instr *in) {
+  NEED(1);
+  return frame_result(f, trace_iter(t, frame_pop(f)));
+}
+
+step step_FOR_ITER(tracer *t, frame *f, const loom_instr *in) {
+  NEED(1);
+  value *item = trace_next(t, f->stack[f->sp - 1]);
+  if (item) return frame_result(f, item);
+  if (trace_pending(t)) return STEP_FAIL;
+  f->sp--;
+  f->pc = in->target;
+  return STEP_NEXT;
+}
+
+step step_UNSUPPORTED(tracer *t, frame *f, const loom_instr *in) {
+  trace_break(t, BREAK_OPCODE, "CPython instruction %d", in->arg);
+  return STEP_FAIL;
+}

@@ -1,0 +1,209 @@
+/* Instructions that build and take apart tuples, lists, dictionaries, sets, strings and slices; `match` on them. */
+#include "frontend/value/value.h"
+
+static value **build_pop(tracer *t, frame *f, int32_t count) {
+  if (count < 0 || f->sp < count) return trace_break(t, BREAK_OPCODE, "the bytecode pops an empty stack");
+  f->sp -= count;
+  return f->stack + f->sp;
+}
+
+/* The container `depth` below the top, after the top was popped. */
+static value *build_peek(tracer *t, frame *f, int32_t depth, const value_type *type) {
+  value *v = depth >= 1 && f->sp >= depth ? f->stack[f->sp - depth] : NULL;
+  if (v && v->type == type) return v;
+  return trace_break(t, BREAK_OPCODE, "a container is not where the bytecode says");
+}
+
+static step build_result(bool good) { return good ? STEP_NEXT : STEP_FAIL; }
+
+step step_BUILD_TUPLE(tracer *t, frame *f, const loom_instr *in) {
+  value **items = build_pop(t, f, in->arg);
+  return items ? frame_result(f, value_tuple(t, items, in->arg)) : STEP_FAIL;
+}
+
+step step_BUILD_LIST(tracer *t, frame *f, const loom_instr *in) {
+  value **items = build_pop(t, f, in->arg);
+  return items ? frame_result(f, value_list(t, items, in->arg)) : STEP_FAIL;
+}
+
+step step_BUILD_SET(tracer *t, frame *f, const loom_instr *in) {
+  value **items = build_pop(t, f, in->arg), *set = items ? value_set(t, false) : NULL;
+  for (int32_t i = 0; set && i < in->arg; i++)
+    if (!set_add(t, set, items[i])) return STEP_FAIL;
+  return frame_result(f, set);
+}
+
+step step_BUILD_MAP(tracer *t, frame *f, const loom_instr *in) {
+  value **items = build_pop(t, f, 2 * in->arg), *dict = items ? value_dict(t) : NULL;
+  for (int32_t i = 0; dict && i < in->arg; i++)
+    if (!dict_put(t, dict, items[2 * i], items[2 * i + 1])) return STEP_FAIL;
+  return frame_result(f, dict);
+}
+
+step step_BUILD_CONST_KEY_MAP(tracer *t, frame *f, const loom_instr *in) {
+  value *keys = frame_pop(f), **items = build_pop(t, f, in->arg), *dict = items ? value_dict(t) : NULL;
+  keys = keys ? trace_to_tuple(t, keys) : NULL;
+  if (!keys || keys->seq.count != in->arg) return STEP_FAIL;
+  for (int32_t i = 0; dict && i < in->arg; i++)
+    if (!dict_put(t, dict, keys->seq.items[i], items[i])) return STEP_FAIL;
+  return frame_result(f, dict);
+}
+
+step step_BUILD_SLICE(tracer *t, frame *f, const loom_instr *in) {
+  value **items = build_pop(t, f, in->arg);
+  value *parts[3] = {items ? items[0] : NULL, items ? items[1] : NULL, items && in->arg == 3 ? items[2] : t->none};
+  value *v = items ? value_tuple(t, parts, 3) : NULL;
+  if (v) v->type = &value_slice_type;
+  return frame_result(f, v);
+}
+
+step step_LIST_TO_TUPLE(tracer *t, frame *f, const loom_instr *in) {
+  return frame_result(f, trace_to_tuple(t, frame_pop(f)));
+}
+
+step step_LIST_APPEND(tracer *t, frame *f, const loom_instr *in) {
+  value *item = frame_pop(f), *list = build_peek(t, f, in->arg, &value_list_type);
+  return build_result(list && seq_append(t, list, item));
+}
+
+step step_LIST_EXTEND(tracer *t, frame *f, const loom_instr *in) {
+  value *items = frame_pop(f), *list = build_peek(t, f, in->arg, &value_list_type);
+  return build_result(list && list_extend(t, list, items));
+}
+
+step step_SET_ADD(tracer *t, frame *f, const loom_instr *in) {
+  value *item = frame_pop(f), *set = build_peek(t, f, in->arg, &value_set_type);
+  return build_result(set && set_add(t, set, item));
+}
+
+step step_SET_UPDATE(tracer *t, frame *f, const loom_instr *in) {
+  value *items = frame_pop(f), *set = build_peek(t, f, in->arg, &value_set_type);
+  value *all = set ? set_from(t, items, false) : NULL;
+  if (!all) return STEP_FAIL;
+  if (set->seq.count || all->any.n) set->any.n |= 2; /* no longer made by adding one by one */
+  for (Py_ssize_t i = 0; i < all->seq.count; i++)
+    if (!set_add(t, set, all->seq.items[i])) return STEP_FAIL;
+  return STEP_NEXT;
+}
+
+step step_MAP_ADD(tracer *t, frame *f, const loom_instr *in) {
+  value *item = frame_pop(f), *key = frame_pop(f), *dict = build_peek(t, f, in->arg, &value_dict_type);
+  return build_result(dict && dict_put(t, dict, key, item));
+}
+
+step step_DICT_UPDATE(tracer *t, frame *f, const loom_instr *in) {
+  value *other = frame_pop(f), *dict = build_peek(t, f, in->arg, &value_dict_type);
+  return build_result(dict && dict_update(t, dict, other, false));
+}
+
+step step_DICT_MERGE(tracer *t, frame *f, const loom_instr *in) {
+  value *other = frame_pop(f), *dict = build_peek(t, f, in->arg, &value_dict_type);
+  return build_result(dict && dict_update(t, dict, other, true));
+}
+
+/* ---- strings ------------------------------------------------------------------------------------------------------------- */
+
+step step_FORMAT_VALUE(tracer *t, frame *f, const loom_instr *in) {
+  value *spec = in->arg & 4 ? frame_pop(f) : NULL, *v = frame_pop(f);
+  int conversion = in->arg & 3;
+  if (conversion == 1) v = trace_str(t, v);
+  if (conversion >= 2 && v) v = trace_repr(t, v);
+  if (!v) return STEP_FAIL;
+  PyObject *text = spec ? value_str_object(spec) : NULL;
+  PyObject *plain = value_plain(t, v);
+  if (conversion == 3 && plain) Py_SETREF(plain, PyObject_ASCII(plain));
+  if (!plain && !trace_pending(t) && (!text || !PyUnicode_GET_LENGTH(text))) return frame_result(f, trace_str(t, v));
+  if (!plain) {
+    trace_break(t, BREAK_UNSUPPORTED_TYPE, "a %s is formatted", v->type->name);
+    return STEP_FAIL;
+  }
+  PyObject *result = PyObject_Format(plain, text);
+  Py_DECREF(plain);
+  return frame_result(f, value_made(t, result));
+}
+
+step step_BUILD_STRING(tracer *t, frame *f, const loom_instr *in) {
+  value **items = build_pop(t, f, in->arg);
+  PyObject *text = items ? PyUnicode_New(0, 0) : NULL;
+  for (int32_t i = 0; text && i < in->arg; i++) {
+    PyObject *piece = value_str_object(items[i]);
+    if (!piece) {
+      Py_DECREF(text);
+      trace_break(t, BREAK_OPCODE, "a piece of a string is not a string");
+      return STEP_FAIL;
+    }
+    PyUnicode_Append(&text, piece);
+  }
+  return items ? frame_result(f, value_made(t, text)) : STEP_FAIL;
+}
+
+/* ---- taking apart ---------------------------------------------------------------------------------------------------------- */
+
+step step_UNPACK_SEQUENCE(tracer *t, frame *f, const loom_instr *in) {
+  value *v = frame_pop(f), *items = NULL;
+  if (v->type == &value_tuple_type || v->type == &value_list_type) {
+    items = v;
+  } else { /* one item more than needed is asked for, as CPython does */
+    value *iterator = trace_iter(t, v), *item = NULL;
+    items = iterator ? value_tuple(t, NULL, 0) : NULL;
+    while (items && items->seq.count <= in->arg && (item = trace_next(t, iterator)))
+      if (!seq_append(t, items, item)) return STEP_FAIL;
+  }
+  if (!items || trace_pending(t)) return STEP_FAIL;
+  if (items->seq.count != in->arg) {
+    trace_raise(t, PyExc_ValueError, "expected %d values to unpack", in->arg);
+    return STEP_FAIL;
+  }
+  if (f->sp + in->arg > f->code->stack + 2) return STEP_FAIL;
+  for (Py_ssize_t i = in->arg; i-- > 0;) frame_push(f, items->seq.items[i]);
+  return STEP_NEXT;
+}
+
+step step_UNPACK_EX(tracer *t, frame *f, const loom_instr *in) {
+  Py_ssize_t before = in->arg & 0xff, after = in->arg >> 8;
+  value *items = trace_to_tuple(t, frame_pop(f));
+  if (!items) return STEP_FAIL;
+  Py_ssize_t middle = items->seq.count - before - after;
+  if (middle < 0) {
+    trace_raise(t, PyExc_ValueError, "not enough values to unpack");
+    return STEP_FAIL;
+  }
+  if (f->sp + before + after + 1 > f->code->stack + 2) return STEP_FAIL;
+  value *rest = value_list(t, items->seq.items + before, middle);
+  for (Py_ssize_t i = items->seq.count; i-- > before + middle;) frame_push(f, items->seq.items[i]);
+  frame_push(f, rest);
+  for (Py_ssize_t i = before; i-- > 0;) frame_push(f, items->seq.items[i]);
+  return rest ? STEP_NEXT : STEP_FAIL;
+}
+
+/* ---- match ------------------------------------------------------------------------------------------------------------------- */
+
+step step_GET_LEN(tracer *t, frame *f, const loom_instr *in) {
+  return frame_result(f, trace_length(t, f->stack[f->sp - 1]));
+}
+
+static step match_flag(tracer *t, frame *f, unsigned long flag) {
+  PyObject *type = value_type_of(t, f->stack[f->sp - 1]);
+  return type ? frame_result(f, value_bool(t, PyType_HasFeature((PyTypeObject *)type, flag))) : STEP_FAIL;
+}
+
+step step_MATCH_SEQUENCE(tracer *t, frame *f, const loom_instr *in) { return match_flag(t, f, Py_TPFLAGS_SEQUENCE); }
+
+step step_MATCH_MAPPING(tracer *t, frame *f, const loom_instr *in) { return match_flag(t, f, Py_TPFLAGS_MAPPING); }
+
+step step_MATCH_KEYS(tracer *t, frame *f, const loom_instr *in) {
+  value *keys = trace_to_tuple(t, f->stack[f->sp - 1]), *dict = f->stack[f->sp - 2];
+  if (!keys) return STEP_FAIL;
+  if (dict->type != &value_dict_type) {
+    trace_break(t, BREAK_OPCODE, "match on a mapping that is not a dict");
+    return STEP_FAIL;
+  }
+  value *found = value_tuple(t, NULL, 0);
+  for (Py_ssize_t i = 0; found && i < keys->seq.count; i++) {
+    value *item = dict_get(t, dict, keys->seq.items[i]);
+    if (trace_pending(t)) return STEP_FAIL;
+    if (!item) return frame_result(f, t->none);
+    if (!seq_append(t, found, item)) return STEP_FAIL;
+  }
+  return frame_result(f, found);
+}

@@ -1,0 +1,248 @@
+/* Calls: binding arguments as CPython does, inlining Python functions, making functions and generators. */
+#include "frontend/value/value.h"
+
+frame *frame_new(tracer *t, function_data *function) {
+  loom_code *code = pointer_map_get(&t->codes, function->code);
+  if (!code) {
+    loom_error err = {{0}};
+    code = loom_decode(function->code, &t->arena, &err);
+    if (!code) return trace_break(t, BREAK_OPCODE, "%s", err.message);
+    if (!trace_keep(t, Py_NewRef(function->code))) return NULL;
+    if (!pointer_map_set(t, &t->codes, function->code, code)) return NULL;
+  }
+  frame *f = trace_alloc(t, sizeof *f);
+  if (!f) return NULL;
+  f->code = code;
+  f->function = function;
+  f->locals = trace_alloc(t, (size_t)(code->locals + code->stack + 4) * sizeof(value *));
+  if (!f->locals) return NULL;
+  f->stack = f->locals + code->locals;
+  const char *file = PyUnicode_AsUTF8(function->code->co_filename);
+  PyErr_Clear();
+  f->library = file && (strstr(file, "/site-packages/") || strstr(file, "/lib/python3.") ||
+                        strncmp(file, "<frozen", 7) == 0);
+  return f;
+}
+
+/* ---- binding ------------------------------------------------------------------------------------------------------------- */
+
+typedef struct binding {
+  function_data *function;
+  value **locals;
+  int positional, keyword_only; /* counts of named parameters */
+  value *extra;                 /* **kwargs, or NULL */
+} binding;
+
+static const char *binding_name(const binding *b) { return PyUnicode_AsUTF8(b->function->code->co_qualname); }
+
+static bool bind_keyword(tracer *t, binding *b, PyObject *name, value *item) {
+  PyObject *names = b->function->code->co_localsplusnames;
+  for (int i = b->function->code->co_posonlyargcount; i < b->positional + b->keyword_only; i++) {
+    PyObject *parameter = PyTuple_GET_ITEM(names, i);
+    if (parameter != name && PyUnicode_Compare(parameter, name)) continue;
+    if (b->locals[i]) {
+      trace_raise(t, PyExc_TypeError, "%s() got multiple values for argument '%s'", binding_name(b),
+                  PyUnicode_AsUTF8(name));
+      return false;
+    }
+    b->locals[i] = item;
+    return true;
+  }
+  if (!b->extra) {
+    trace_raise(t, PyExc_TypeError, "%s() got an unexpected keyword argument '%s'", binding_name(b),
+                PyUnicode_AsUTF8(name));
+    return false;
+  }
+  value *key = value_const(t, name);
+  return key && dict_put(t, b->extra, key, item);
+}
+
+static bool bind_missing(tracer *t, binding *b, int i) {
+  PyObject *name = PyTuple_GET_ITEM(b->function->code->co_localsplusnames, i);
+  trace_raise(t, PyExc_TypeError, "%s() missing required argument: '%s'", binding_name(b),
+              PyUnicode_AsUTF8(name));
+  return false;
+}
+
+static bool bind_defaults(tracer *t, binding *b) {
+  value *defaults = b->function->defaults;
+  Py_ssize_t have = defaults ? defaults->seq.count : 0;
+  for (int i = 0; i < b->positional; i++) {
+    if (b->locals[i]) continue;
+    if (i < b->positional - have) return bind_missing(t, b, i);
+    b->locals[i] = defaults->seq.items[i - (b->positional - have)];
+  }
+  for (int i = b->positional; i < b->positional + b->keyword_only; i++) {
+    if (b->locals[i]) continue;
+    value *name = value_const(t, PyTuple_GET_ITEM(b->function->code->co_localsplusnames, i));
+    if (b->function->kwdefaults && name) b->locals[i] = dict_get(t, b->function->kwdefaults, name);
+    if (trace_pending(t)) return false;
+    if (!b->locals[i]) return bind_missing(t, b, i);
+  }
+  return true;
+}
+
+/* CPython's initialize_locals(). */
+static bool bind_arguments(tracer *t, binding *b, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+  PyCodeObject *code = b->function->code;
+  int slot = b->positional + b->keyword_only;
+  Py_ssize_t taken = count < b->positional ? count : b->positional;
+  value *rest = NULL;
+  if (code->co_flags & CO_VARARGS) rest = value_tuple(t, args + taken, count - taken);
+  if (code->co_flags & CO_VARKEYWORDS) b->extra = value_dict(t);
+  for (Py_ssize_t i = 0; i < taken; i++) b->locals[i] = args[i];
+  for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); i++)
+    if (!bind_keyword(t, b, PyTuple_GET_ITEM(kwnames, i), args[count + i])) return false;
+  if (count > b->positional && !(code->co_flags & CO_VARARGS)) {
+    trace_raise(t, PyExc_TypeError, "%s() takes %d positional arguments but %zd were given", binding_name(b),
+                b->positional, count);
+    return false;
+  }
+  if (rest) b->locals[slot++] = rest;
+  if (b->extra) b->locals[slot] = b->extra;
+  return !trace_pending(t) && bind_defaults(t, b);
+}
+
+value *trace_inline(tracer *t, function_data *function, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+  if (function->code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE))
+    return trace_break(t, BREAK_GENERATOR, "a call of a coroutine");
+  frame *f = frame_new(t, function);
+  if (!f) return NULL;
+  binding b = {.function = function,
+               .locals = f->locals,
+               .positional = function->code->co_argcount,
+               .keyword_only = function->code->co_kwonlyargcount};
+  if (!bind_arguments(t, &b, args, count, kwnames)) return NULL;
+  bool yielded = false;
+  return frame_run(t, f, &yielded);
+}
+
+value *trace_call1(tracer *t, value *callee, value *arg) { return trace_call(t, callee, &arg, 1, NULL); }
+
+value *trace_call_list(tracer *t, value *callee, value *args, value *kwargs) {
+  value *positional = trace_to_tuple(t, args);
+  if (!positional) return NULL;
+  if (!kwargs || kwargs->seq.count == 0) return trace_call(t, callee, positional->seq.items, positional->seq.count, NULL);
+  Py_ssize_t named = kwargs->seq.count / 2;
+  value *all = value_list(t, positional->seq.items, positional->seq.count);
+  PyObject *names = PyTuple_New(named);
+  if (!trace_keep(t, names)) return trace_fail(t);
+  for (Py_ssize_t i = 0; i < named; i++) {
+    PyObject *name = value_str_object(kwargs->seq.items[2 * i]);
+    if (!name) return trace_raise(t, PyExc_TypeError, "keywords must be strings");
+    PyTuple_SET_ITEM(names, i, Py_NewRef(name));
+    if (!all || !seq_append(t, all, kwargs->seq.items[2 * i + 1])) return NULL;
+  }
+  return trace_call(t, callee, all->seq.items, positional->seq.count, names);
+}
+
+/* ---- instructions --------------------------------------------------------------------------------------------------------- */
+
+step step_KW_NAMES(tracer *t, frame *f, const loom_instr *in) {
+  PyObject *consts = f->code->object->co_consts;
+  if (in->arg >= PyTuple_GET_SIZE(consts)) return STEP_FAIL;
+  f->kwnames = value_const(t, PyTuple_GET_ITEM(consts, in->arg));
+  return f->kwnames ? STEP_NEXT : STEP_FAIL;
+}
+
+/* super() without arguments means the __class__ cell and the first argument of the calling frame. */
+static value *call_super(tracer *t, frame *f) {
+  PyCodeObject *code = f->code->object;
+  for (int i = code->co_nlocalsplus - code->co_nfreevars; i < code->co_nlocalsplus; i++) {
+    if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(code->co_localsplusnames, i), "__class__")) continue;
+    value *cell = f->locals[i], *self = code->co_argcount ? f->locals[0] : NULL;
+    if (self && self->type == &value_cell_type) self = self->cell.content;
+    value *type = cell && cell->type == &value_cell_type ? cell->cell.content : NULL;
+    if (type && type->type == &value_lazy_type) type = value_wrap(t, type->object, type->source);
+    if (self && self->type == &value_lazy_type) self = value_wrap(t, self->object, self->source);
+    if (!type || !self || !value_is_const(type) || !PyType_Check(type->object)) break;
+    value *v = value_new(t, &value_super_type);
+    if (!v) return NULL;
+    v->any.a = type;
+    v->any.b = self;
+    return v;
+  }
+  return trace_break(t, BREAK_UNSUPPORTED_TYPE, "super() in this place");
+}
+
+step step_CALL(tracer *t, frame *f, const loom_instr *in) {
+  Py_ssize_t count = in->arg;
+  PyObject *kwnames = f->kwnames ? f->kwnames->object : NULL;
+  f->kwnames = NULL;
+  if (f->sp < count + 2) return trace_break(t, BREAK_OPCODE, "a call pops an empty stack"), STEP_FAIL;
+  f->sp -= (int32_t)count + 2;
+  value **at = f->stack + f->sp, *callee = at[1], **args = at + 2;
+  if (at[0] != t->null) { /* a method and its self, or a function and its first argument */
+    callee = at[0];
+    args = at + 1;
+    count++;
+  }
+  if (count == 0 && value_is_const(callee) && callee->object == (PyObject *)&PySuper_Type)
+    return frame_result(f, call_super(t, f));
+  Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+  /* The arguments are copied: what the callee does to this stack must not change them. */
+  value *copy = value_tuple(t, args, count);
+  return copy ? frame_result(f, trace_call(t, callee, copy->seq.items, count - named, kwnames)) : STEP_FAIL;
+}
+
+step step_CALL_EX(tracer *t, frame *f, const loom_instr *in) {
+  value *kwargs = in->arg & 1 ? frame_pop(f) : NULL, *args = frame_pop(f), *callee = frame_pop(f);
+  if (f->sp > 0 && f->stack[f->sp - 1] == t->null) f->sp--;
+  if (kwargs && kwargs->type != &value_dict_type) {
+    value *copy = value_dict(t);
+    if (!copy || !dict_update(t, copy, kwargs, true)) return STEP_FAIL;
+    kwargs = copy;
+  }
+  return frame_result(f, trace_call_list(t, callee, args, kwargs));
+}
+
+step step_MAKE_FUNCTION(tracer *t, frame *f, const loom_instr *in) {
+  value *code = frame_pop(f);
+  function_data *data = trace_alloc(t, sizeof *data);
+  if (!data || !value_is_const(code) || !PyCode_Check(code->object)) return STEP_FAIL;
+  data->code = (PyCodeObject *)code->object;
+  data->globals = f->function->globals;
+  if (in->arg & 8) data->closure = frame_pop(f);
+  if (in->arg & 4) frame_pop(f); /* annotations */
+  if (in->arg & 2) data->kwdefaults = frame_pop(f);
+  if (in->arg & 1) data->defaults = trace_to_tuple(t, frame_pop(f));
+  return trace_pending(t) ? STEP_FAIL : frame_result(f, function_new(t, data, NULL));
+}
+
+step step_RETURN(tracer *t, frame *f, const loom_instr *in) { return STEP_RETURN; }
+
+step step_RETURN_GENERATOR(tracer *t, frame *f, const loom_instr *in) {
+  value *generator = value_generator(t, f);
+  if (!generator) return STEP_FAIL;
+  f->generator = true;
+  frame_push(f, generator);
+  return STEP_RETURN;
+}
+
+step step_YIELD(tracer *t, frame *f, const loom_instr *in) {
+  if (f->generator) return STEP_YIELD;
+  trace_break(t, BREAK_GENERATOR, "a yield outside a generator");
+  return STEP_FAIL;
+}
+
+step step_YIELD_FROM_ITER(tracer *t, frame *f, const loom_instr *in) {
+  return frame_result(f, trace_iter(t, frame_pop(f)));
+}
+
+step step_SEND(tracer *t, frame *f, const loom_instr *in) {
+  value *sent = frame_pop(f), *receiver = f->stack[f->sp - 1], *item;
+  if (receiver->type == &value_generator_type) {
+    item = generator_send(t, receiver, sent);
+  } else if (value_is_none(sent)) {
+    t->returned = t->none;
+    item = trace_next(t, receiver);
+    if (!item) t->returned = t->none;
+  } else {
+    item = trace_break(t, BREAK_GENERATOR, "send() through a yield from");
+  }
+  if (item) return frame_result(f, item);
+  if (trace_pending(t)) return STEP_FAIL;
+  f->stack[f->sp - 1] = t->returned;
+  f->pc = in->target;
+  return STEP_NEXT;
+}

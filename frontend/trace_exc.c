@@ -1,0 +1,161 @@
+/* Instructions for exceptions, `with` and imports. */
+#include "frontend/value/value.h"
+
+/* ---- raising ---------------------------------------------------------------------------------------------------------------- */
+
+static bool is_exception_class(value *v) {
+  return value_is_const(v) && PyType_Check(v->object) &&
+         PyType_IsSubtype((PyTypeObject *)v->object, (PyTypeObject *)PyExc_BaseException);
+}
+
+static value *raise_instance(tracer *t, value *v) {
+  if (v->type == &value_exception_type) return v;
+  if (is_exception_class(v)) {
+    value *made = trace_call(t, v, NULL, 0, NULL);
+    return made && made->type == &value_exception_type ? made : NULL;
+  }
+  if (value_is_const(v) && PyExceptionInstance_Check(v->object))
+    return trace_break(t, BREAK_RAISES, "a %s that existed before the call", Py_TYPE(v->object)->tp_name);
+  return trace_raise(t, PyExc_TypeError, "exceptions must derive from BaseException");
+}
+
+step step_RAISE(tracer *t, frame *f, const loom_instr *in) {
+  value *cause = in->arg == 2 ? frame_pop(f) : NULL;
+  value *v = in->arg >= 1 ? raise_instance(t, frame_pop(f)) : t->handled;
+  if (trace_pending(t)) return STEP_FAIL;
+  if (!v)
+    trace_raise(t, PyExc_RuntimeError, "No active exception to reraise");
+  else if (cause && !value_is_none(cause) && !(cause = raise_instance(t, cause)))
+    return STEP_FAIL;
+  else {
+    if (cause) exception_set_cause(v, cause);
+    trace_raise_value(t, v);
+  }
+  return STEP_FAIL;
+}
+
+step step_RERAISE(tracer *t, frame *f, const loom_instr *in) {
+  value *v = frame_pop(f);
+  if (v->type != &value_exception_type) trace_break(t, BREAK_OPCODE, "what is raised again is no exception");
+  trace_raise_value(t, v);
+  return STEP_FAIL;
+}
+
+step step_LOAD_ASSERTION_ERROR(tracer *t, frame *f, const loom_instr *in) {
+  return frame_result(f, value_const(t, PyExc_AssertionError));
+}
+
+/* ---- handling --------------------------------------------------------------------------------------------------------------- */
+
+step step_PUSH_EXC(tracer *t, frame *f, const loom_instr *in) {
+  value *exception = frame_pop(f);
+  frame_push(f, t->handled ? t->handled : t->none);
+  frame_push(f, exception);
+  t->handled = exception;
+  return STEP_NEXT;
+}
+
+step step_POP_EXC(tracer *t, frame *f, const loom_instr *in) {
+  value *before = frame_pop(f);
+  t->handled = value_is_none(before) ? NULL : before;
+  return STEP_NEXT;
+}
+
+/* 1 matches, 0 does not, -1 failed. */
+static int exc_match(tracer *t, value *exception, value *types) {
+  if (types->type == &value_tuple_type) {
+    for (Py_ssize_t i = 0; i < types->seq.count; i++) {
+      int match = exc_match(t, exception, types->seq.items[i]);
+      if (match) return match;
+    }
+    return 0;
+  }
+  if (is_exception_class(types)) return exception_matches(t, exception, types->object);
+  trace_raise(t, PyExc_TypeError, "catching classes that do not inherit from BaseException is not allowed");
+  return -1;
+}
+
+step step_EXC_MATCH(tracer *t, frame *f, const loom_instr *in) {
+  value *types = frame_pop(f), *exception = f->stack[f->sp - 1];
+  if (exception->type != &value_exception_type) return STEP_FAIL;
+  int match = exc_match(t, exception, types);
+  return match < 0 ? STEP_FAIL : frame_result(f, value_bool(t, match));
+}
+
+/* ---- with --------------------------------------------------------------------------------------------------------------------- */
+
+step step_BEFORE_WITH(tracer *t, frame *f, const loom_instr *in) {
+  value *manager = frame_pop(f);
+  value *enter = trace_special(t, manager, "__enter__");
+  value *leave = enter ? trace_special(t, manager, "__exit__") : NULL;
+  if (!leave) {
+    if (!trace_pending(t)) trace_raise(t, PyExc_TypeError, "the object does not support the context manager protocol");
+    return STEP_FAIL;
+  }
+  frame_push(f, leave);
+  return frame_result(f, trace_call(t, enter, NULL, 0, NULL));
+}
+
+static int traceback_truth(tracer *t, value *v) { return 1; }
+static PyObject *traceback_python_type(tracer *t, value *v) { return (PyObject *)&PyTraceBack_Type; }
+static const value_type value_traceback_type = {
+    .name = "traceback", .truth = traceback_truth, .python_type = traceback_python_type};
+
+step step_WITH_EXCEPT_START(tracer *t, frame *f, const loom_instr *in) {
+  if (f->sp < 4) return STEP_FAIL;
+  value *exception = f->stack[f->sp - 1], *leave = f->stack[f->sp - 4];
+  if (exception->type != &value_exception_type) return STEP_FAIL;
+  value *args[3] = {value_const(t, exception_class(exception)), exception, value_new(t, &value_traceback_type)};
+  if (!args[0] || !args[2]) return STEP_FAIL;
+  return frame_result(f, trace_call(t, leave, args, 3, NULL));
+}
+
+/* ---- imports: only of modules that are loaded ---------------------------------------------------------------------------------- */
+
+static value *import_loaded(tracer *t, PyObject *name) {
+  PyObject *modules = PyImport_GetModuleDict();
+  PyObject *module = modules && PyDict_CheckExact(modules) ? PyDict_GetItemWithError(modules, name) : NULL;
+  PyErr_Clear();
+  if (!module || !PyModule_Check(module))
+    return trace_break(t, BREAK_SIDE_EFFECT, "an import of '%s', which is not loaded", PyUnicode_AsUTF8(name));
+  const source *s = trace_source(t, SOURCE_GLOBAL, NULL, modules, name, 0);
+  return s ? value_wrap(t, module, s) : NULL;
+}
+
+/* The absolute name of a relative import, or NULL. */
+static PyObject *import_absolute(tracer *t, frame *f, PyObject *name, int64_t level) {
+  PyObject *package = PyDict_GetItemString(f->function->globals, "__package__");
+  if (!package || !PyUnicode_CheckExact(package)) return NULL;
+  Py_ssize_t end = PyUnicode_GET_LENGTH(package);
+  for (int64_t up = 1; up < level && end > 0; up++)
+    end = PyUnicode_FindChar(package, '.', 0, end, -1);
+  PyObject *base = end > 0 ? PyUnicode_Substring(package, 0, end) : NULL;
+  if (!base || PyUnicode_GET_LENGTH(name) == 0) return trace_keep(t, base);
+  PyObject *full = PyUnicode_FromFormat("%U.%U", base, name);
+  Py_DECREF(base);
+  return trace_keep(t, full);
+}
+
+step step_IMPORT_NAME(tracer *t, frame *f, const loom_instr *in) {
+  value *from = frame_pop(f), *level = frame_pop(f);
+  PyObject *names = f->code->object->co_names, *name = in->arg < PyTuple_GET_SIZE(names) ? PyTuple_GET_ITEM(names, in->arg) : NULL;
+  int64_t up = 0;
+  if (!name || !value_known_int(t, level, &up)) return STEP_FAIL;
+  if (up > 0) name = import_absolute(t, f, name, up);
+  if (!name) {
+    trace_break(t, BREAK_SIDE_EFFECT, "a relative import");
+    return STEP_FAIL;
+  }
+  value *module = import_loaded(t, name);
+  Py_ssize_t dot = PyUnicode_FindChar(name, '.', 0, PyUnicode_GET_LENGTH(name), 1);
+  if (!module || dot < 0 || trace_truth(t, from) || up > 0) return frame_result(f, module);
+  PyObject *first = trace_keep(t, PyUnicode_Substring(name, 0, dot));
+  return first ? frame_result(f, import_loaded(t, first)) : STEP_FAIL;
+}
+
+step step_IMPORT_FROM(tracer *t, frame *f, const loom_instr *in) {
+  PyObject *names = f->code->object->co_names, *name = in->arg < PyTuple_GET_SIZE(names) ? PyTuple_GET_ITEM(names, in->arg) : NULL;
+  value *module = f->stack[f->sp - 1];
+  if (!name) return STEP_FAIL;
+  return frame_result(f, trace_get_attr(t, module, name));
+}

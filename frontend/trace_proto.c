@@ -1,0 +1,143 @@
+/* Generic protocols over values, with Python's own order of dispatch. */
+#include "frontend/value/value.h"
+
+#define TRACE_MAX_ITEMS 1000000
+
+static const char *value_type_name(tracer *t, value *v) {
+  PyObject *type = v->type->python_type ? v->type->python_type(t, v) : NULL;
+  return type ? ((PyTypeObject *)type)->tp_name : v->type->name;
+}
+
+value *trace_not_implemented(tracer *t) { return t->not_implemented; }
+
+value *trace_unary(tracer *t, int op, value *v) {
+  if (v->type->unary) return v->type->unary(t, op, v);
+  return trace_raise(t, PyExc_TypeError, "bad operand type for a unary operator: '%s'", value_type_name(t, v));
+}
+
+value *trace_binary(tracer *t, int op, value *l, value *r, bool inplace) {
+  value *result = t->not_implemented;
+  if (trace_pending(t)) return NULL;
+  if (l->type->binary) result = l->type->binary(t, op, l, r, inplace);
+  if (result != t->not_implemented) return result;
+  if (r->type->binary && r->type != l->type) result = r->type->binary(t, op, l, r, false);
+  if (result != t->not_implemented) return result;
+  return trace_raise(t, PyExc_TypeError, "unsupported operand types: '%s' and '%s'", value_type_name(t, l),
+                     value_type_name(t, r));
+}
+
+value *trace_compare(tracer *t, int op, value *l, value *r) {
+  static const int swapped[6] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
+  value *result = t->not_implemented;
+  if (trace_pending(t)) return NULL;
+  /* A subclass on the right goes first; here that can only be an instance of a Python class. */
+  bool right = r->type == &value_object_type && l->type == r->type && object_class(l) != object_class(r) &&
+               PyType_IsSubtype((PyTypeObject *)object_class(r), (PyTypeObject *)object_class(l));
+  if (right) result = r->type->compare(t, swapped[op], r, l);
+  if (result != t->not_implemented) return result;
+  if (l->type->compare) result = l->type->compare(t, op, l, r);
+  if (result != t->not_implemented) return result;
+  if (r->type->compare && !right) result = r->type->compare(t, swapped[op], r, l);
+  if (result != t->not_implemented) return result;
+  if (op == Py_EQ || op == Py_NE) {
+    bool same;
+    return value_same(t, l, r, &same) ? value_bool(t, same == (op == Py_EQ)) : NULL;
+  }
+  return trace_raise(t, PyExc_TypeError, "no order between '%s' and '%s'", value_type_name(t, l), value_type_name(t, r));
+}
+
+int trace_truth(tracer *t, value *v) {
+  if (trace_pending(t)) return -1;
+  if (v == t->true_value) return 1;
+  if (v == t->false_value || v == t->none) return 0;
+  if (v->type->truth) return v->type->truth(t, v);
+  if (!v->type->length) return 1;
+  value *length = v->type->length(t, v);
+  return length ? trace_truth(t, length) : -1;
+}
+
+value *trace_length(tracer *t, value *v) {
+  if (v->type->length) return v->type->length(t, v);
+  return trace_raise(t, PyExc_TypeError, "object of type '%s' has no len()", value_type_name(t, v));
+}
+
+value *trace_get_item(tracer *t, value *v, value *key) {
+  if (v->type->get_item) return v->type->get_item(t, v, key);
+  return trace_raise(t, PyExc_TypeError, "'%s' object is not subscriptable", value_type_name(t, v));
+}
+
+bool trace_set_item(tracer *t, value *v, value *key, value *item) {
+  if (v->type->set_item) return v->type->set_item(t, v, key, item);
+  trace_raise(t, PyExc_TypeError, "'%s' object does not support item assignment", value_type_name(t, v));
+  return false;
+}
+
+value *trace_get_attr(tracer *t, value *v, PyObject *name) {
+  if (trace_pending(t)) return NULL;
+  if (!PyUnicode_CompareWithASCIIString(name, "__class__") && v->type != &value_object_type) {
+    PyObject *type = value_type_of(t, v);
+    return type ? value_const(t, type) : NULL;
+  }
+  if (v->type->get_attr) return v->type->get_attr(t, v, name);
+  return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a %s", PyUnicode_AsUTF8(name), v->type->name);
+}
+
+bool trace_set_attr(tracer *t, value *v, PyObject *name, value *item) {
+  if (v->type->set_attr) return v->type->set_attr(t, v, name, item);
+  if (value_is_const(v) || v->type == &value_tuple_type || v->type == &value_list_type || v->type == &value_dict_type)
+    trace_raise(t, PyExc_AttributeError, "'%s' object has no attribute '%s'", value_type_name(t, v), PyUnicode_AsUTF8(name));
+  else
+    trace_break(t, BREAK_ATTRIBUTE, "assignment to '%s' of a %s", PyUnicode_AsUTF8(name), v->type->name);
+  return false;
+}
+
+value *trace_call(tracer *t, value *callee, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+  if (trace_pending(t)) return NULL;
+  if (callee->type->call) return callee->type->call(t, callee, args, count, kwnames);
+  return trace_raise(t, PyExc_TypeError, "'%s' object is not callable", value_type_name(t, callee));
+}
+
+value *trace_iter(tracer *t, value *v) {
+  if (trace_pending(t)) return NULL;
+  if (v->type->iter) return v->type->iter(t, v);
+  if (v->type->get_item && v->type->length) {
+    int64_t count;
+    value *length = v->type->length(t, v);
+    if (!length) return NULL;
+    if (!value_known_int(t, length, &count)) return trace_break(t, BREAK_DATA_DEPENDENT, "a length that is not known");
+    return iter_indexed(t, v, (Py_ssize_t)count);
+  }
+  return trace_raise(t, PyExc_TypeError, "'%s' object is not iterable", value_type_name(t, v));
+}
+
+value *trace_next(tracer *t, value *v) {
+  if (trace_pending(t)) return NULL;
+  if (v->type->next) return v->type->next(t, v);
+  return trace_raise(t, PyExc_TypeError, "'%s' object is not an iterator", value_type_name(t, v));
+}
+
+value *trace_to_tuple(tracer *t, value *v) {
+  if (trace_pending(t)) return NULL;
+  if (v->type == &value_tuple_type) return v;
+  if (v->type == &value_list_type) return value_tuple(t, v->seq.items, v->seq.count);
+  value *iterator = trace_iter(t, v), *tuple = iterator ? value_tuple(t, NULL, 0) : NULL, *item;
+  if (!tuple) return NULL;
+  while ((item = trace_next(t, iterator))) {
+    if (tuple->seq.count >= TRACE_MAX_ITEMS) return trace_break(t, BREAK_LIMIT, "a sequence of more than a million items");
+    if (!seq_append(t, tuple, item)) return NULL;
+  }
+  return trace_pending(t) ? NULL : tuple;
+}
+
+int trace_contains(tracer *t, value *v, value *item) {
+  if (trace_pending(t)) return -1;
+  if (v->type->contains) return v->type->contains(t, v, item);
+  value *iterator = trace_iter(t, v), *next;
+  while (iterator && (next = trace_next(t, iterator))) {
+    if (next == item) return 1;
+    value *equal = trace_compare(t, Py_EQ, next, item);
+    int truth = equal ? trace_truth(t, equal) : -1;
+    if (truth) return truth;
+  }
+  return trace_pending(t) ? -1 : 0;
+}

@@ -1,0 +1,253 @@
+/* The tracer's own services: how a step fails, what it appends to the capture, where it stands. */
+#include "frontend/value/value.h"
+
+#include <stdarg.h>
+
+#define TRACE_MAX_NODES 20000u
+
+/* ---- pointer maps ----------------------------------------------------------------------------------------------------- */
+
+static size_t pointer_slot(const pointer_map *map, const void *key) {
+  size_t slot = ((size_t)key >> 3) * 0x9e3779b97f4a7c15u >> 20;
+  for (slot &= map->capacity - 1; map->keys[slot] && map->keys[slot] != key;)
+    slot = (slot + 1) & (map->capacity - 1);
+  return slot;
+}
+
+void *pointer_map_get(const pointer_map *map, const void *key) {
+  if (!map->count) return NULL;
+  size_t slot = pointer_slot(map, key);
+  return map->keys[slot] ? map->values[slot] : NULL;
+}
+
+static bool pointer_map_grow(tracer *t, pointer_map *map) {
+  pointer_map bigger = {.capacity = map->capacity ? map->capacity * 2 : 64};
+  bigger.keys = trace_alloc(t, bigger.capacity * sizeof *bigger.keys);
+  bigger.values = trace_alloc(t, bigger.capacity * sizeof *bigger.values);
+  if (!bigger.keys || !bigger.values) return false;
+  for (size_t i = 0; i < map->capacity; i++) {
+    if (!map->keys[i]) continue;
+    size_t slot = pointer_slot(&bigger, map->keys[i]);
+    bigger.keys[slot] = map->keys[i];
+    bigger.values[slot] = map->values[i];
+  }
+  bigger.count = map->count;
+  *map = bigger;
+  return true;
+}
+
+bool pointer_map_set(tracer *t, pointer_map *map, const void *key, void *item) {
+  if (2 * map->count >= map->capacity && !pointer_map_grow(t, map)) return false;
+  size_t slot = pointer_slot(map, key);
+  if (!map->keys[slot]) map->count++;
+  map->keys[slot] = key;
+  map->values[slot] = item;
+  return true;
+}
+
+/* ---- the ways in which a step fails --------------------------------------------------------------------------------- */
+
+bool trace_pending(const tracer *t) { return t->state != TRACE_GOING; }
+
+void *trace_fail(tracer *t) {
+  if (!PyErr_Occurred()) PyErr_NoMemory();
+  t->state = TRACE_ERROR;
+  return NULL;
+}
+
+static void trace_set_break(tracer *t, int reason, const char *format, va_list list) {
+  if (t->state == TRACE_BROKEN || t->state == TRACE_ERROR || t->state == TRACE_RESTART) return;
+  break_info *info = &t->capture->broke;
+  info->reason = reason;
+  vsnprintf(info->detail, sizeof info->detail, format, list);
+  info->location = trace_location(t);
+  t->state = TRACE_BROKEN;
+  t->raised = NULL;
+}
+
+void *trace_break(tracer *t, int reason, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  trace_set_break(t, reason, format, list);
+  va_end(list);
+  return NULL;
+}
+
+void *trace_raise_value(tracer *t, value *exception) {
+  if (!exception || t->state != TRACE_GOING) return NULL;
+  t->raised = exception;
+  t->state = TRACE_RAISING;
+  return NULL;
+}
+
+void trace_restart(tracer *t, Py_ssize_t arg) {
+  if (t->state == TRACE_ERROR || t->state == TRACE_BROKEN) return;
+  t->symbolic[arg] = false;
+  t->state = TRACE_RESTART;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------------ */
+
+void *trace_alloc(tracer *t, size_t bytes) {
+  void *p = loom_arena_alloc(&t->arena, bytes);
+  if (!p) trace_fail(t);
+  return p;
+}
+
+PyObject *trace_keep(tracer *t, PyObject *object) {
+  if (!object) return NULL;
+  int failed = PyList_Append(t->tables->keep, object);
+  Py_DECREF(object);
+  return failed ? trace_fail(t) : object;
+}
+
+/* Makes room for one more in a malloc'ed array of the capture. `array` is the address of the array's pointer. */
+bool trace_grow(tracer *t, void *array, uint32_t count, uint32_t *capacity, size_t size) {
+  if (count < *capacity) return true;
+  uint32_t bigger = *capacity ? *capacity * 2 : 16;
+  void *old;
+  memcpy(&old, array, sizeof old);
+  void *grown = realloc(old, bigger * size);
+  if (!grown) return trace_fail(t), false;
+  memcpy(array, &grown, sizeof grown);
+  *capacity = bigger;
+  return true;
+}
+
+/* ---- places ------------------------------------------------------------------------------------------------------------- */
+
+static void frame_location(const frame *f, loom_location *out) {
+  PyCodeObject *code = f->code->object;
+  int line = 0, column = -1, end_line, end_column;
+  int unit = f->pc > 0 && f->pc <= f->code->count ? f->code->instrs[f->pc - 1].unit : 0;
+  if (!PyCode_Addr2Location(code, unit * 2, &line, &column, &end_line, &end_column)) line = 0;
+  out->file = PyUnicode_AsUTF8(code->co_filename);
+  out->function = PyUnicode_AsUTF8(code->co_qualname);
+  PyErr_Clear();
+  out->line = line > 0 ? line : code->co_firstlineno;
+  out->column = column + 1;
+}
+
+/* The innermost frame of the user's own code; that of the compiled function when there is none. */
+loom_location trace_location(tracer *t) {
+  loom_location location = {0};
+  const frame *chosen = NULL;
+  for (const frame *f = t->frame; f; f = f->back) {
+    chosen = f;
+    if (!f->library) break;
+  }
+  if (chosen) frame_location(chosen, &location);
+  return location;
+}
+
+/* ---- what is appended to the capture -------------------------------------------------------------------------------- */
+
+loom_graph *trace_graph(tracer *t) { return &t->capture->graph; }
+
+loom_value trace_node(tracer *t, loom_opcode op, const loom_value *operands, uint32_t count,
+                      const loom_attr *attrs, uint32_t attr_count, const loom_type *type) {
+  loom_graph *graph = trace_graph(t);
+  if (trace_pending(t)) return LOOM_NO_VALUE;
+  if (graph->node_count >= TRACE_MAX_NODES) {
+    trace_break(t, BREAK_LIMIT, "more than %u array operations", TRACE_MAX_NODES);
+    return LOOM_NO_VALUE;
+  }
+  loom_location location = trace_location(t);
+  loom_error err = {{0}};
+  loom_value v = loom_graph_node(graph, op, operands, count, attrs, attr_count, type, type ? 1 : 0,
+                                 &location, &err);
+  if (v == LOOM_NO_VALUE)
+    trace_break(t, BREAK_COMPILER, "%s: %s", loom_op_table[op].name, err.message);
+  else
+    t->capture->fp_ops |= loom_op_table[op].fp;
+  return v;
+}
+
+static bool guard_equal(const guard *a, const guard *b) {
+  return a->kind == b->kind && a->source == b->source && a->source2 == b->source2 &&
+         a->object == b->object && a->number == b->number && !a->payload && !b->payload;
+}
+
+static const void *guard_key(const guard *g) {
+  size_t h = (size_t)g->source * 31 + (size_t)g->kind * 0x9e3779b97f4a7c15u;
+  h = (h ^ (size_t)g->object) * 0x9e3779b97f4a7c15u + (size_t)g->number;
+  return (const void *)((h ^ (size_t)g->source2) | 1);
+}
+
+static void guard_drop(guard *g) {
+  Py_XDECREF(g->object);
+  free(g->payload);
+}
+
+void trace_guard(tracer *t, guard g) {
+  const void *key = guard_key(&g);
+  capture *c = t->capture;
+  size_t known = (size_t)pointer_map_get(&t->guarded, key);
+  if ((known && guard_equal(&c->guards[known - 1], &g)) || trace_pending(t)) return guard_drop(&g);
+  if (!trace_grow(t, &c->guards, c->guard_count, &t->tables->guard_capacity, sizeof g))
+    return guard_drop(&g);
+  g.location = trace_location(t);
+  c->guards[c->guard_count++] = g;
+  if (!g.payload) pointer_map_set(t, &t->guarded, key, (void *)(size_t)c->guard_count);
+}
+
+void guard_simple(tracer *t, guard_kind kind, const source *s, PyObject *object, int64_t number) {
+  if (!s) return;
+  trace_guard(t, (guard){.kind = kind, .source = s, .object = Py_XNewRef(object), .number = number});
+}
+
+const source *trace_source(tracer *t, source_kind kind, const source *base, PyObject *object,
+                           PyObject *key, Py_ssize_t index) {
+  source like = {.kind = kind, .base = base, .object = object, .key = key, .index = index};
+  const source *s = source_table_get(t->tables->sources, &like);
+  if (!s) trace_fail(t);
+  return s;
+}
+
+loom_value trace_input(tracer *t, loom_input_kind kind, const loom_type *type,
+                       const int64_t *strides, const source *s, PyObject *constant) {
+  capture *c = t->capture;
+  if (trace_pending(t) ||
+      !trace_grow(t, &c->inputs, c->input_count, &t->tables->input_capacity, sizeof *c->inputs)) {
+    Py_XDECREF(constant);
+    return LOOM_NO_VALUE;
+  }
+  c->inputs[c->input_count].source = s;
+  c->inputs[c->input_count++].constant = constant;
+  loom_value v = loom_graph_input(&c->graph, kind, type, strides);
+  if (v == LOOM_NO_VALUE) trace_fail(t);
+  return v;
+}
+
+int64_t trace_output(tracer *t, loom_value v, const int64_t *strides) {
+  if (trace_pending(t)) return -1;
+  if (!loom_graph_output(trace_graph(t), v, strides)) return trace_fail(t), -1;
+  return trace_graph(t)->output_count - 1;
+}
+
+void **trace_state(tracer *t, const loom_adapter *adapter) {
+  for (int i = 0; i < LOOM_MAX_ADAPTERS - 1; i++) {
+    if (!t->state_owners[i]) t->state_owners[i] = adapter;
+    if (t->state_owners[i] == adapter) return &t->states[i];
+  }
+  return &t->states[LOOM_MAX_ADAPTERS - 1];
+}
+
+void trace_effect(tracer *t, effect e) {
+  capture *c = t->capture;
+  if (trace_pending(t)) return;
+  if (trace_grow(t, &c->effects, c->effect_count, &t->tables->effect_capacity, sizeof e))
+    c->effects[c->effect_count++] = e;
+}
+
+recipe *trace_recipe(tracer *t, recipe_kind kind) {
+  capture_tables *tables = t->tables;
+  if (trace_pending(t) || !trace_grow(t, &tables->recipes, tables->recipe_count,
+                                      &tables->recipe_capacity, sizeof *tables->recipes))
+    return NULL;
+  recipe *r = calloc(1, sizeof *r);
+  if (!r) return trace_fail(t);
+  r->kind = kind;
+  tables->recipes[tables->recipe_count++] = r;
+  return r;
+}

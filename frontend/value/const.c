@@ -1,0 +1,364 @@
+/* Constants: Python objects that are known, by value (numbers, strings) or by identity (modules, types, functions of C).
+ * Also the values that stand for no object at all: NULL on the stack, an argument that has not been looked at. */
+#include "frontend/value/value.h"
+
+/* ---- operators ------------------------------------------------------------------------------------------------------------ */
+
+static bool const_plain(value *v) { return object_is_plain(v->object); }
+
+/* Results that would take the machine's memory or minutes. */
+static bool const_too_large(int op, PyObject *l, PyObject *r) {
+  if (op == 3 /* << */) return PyLong_Check(r) && (Py_SIZE(r) > 1 || PyLong_AsLong(r) > 100000);
+  if (op == 8 /* ** */ && PyLong_Check(l) && PyLong_Check(r))
+    return Py_SIZE(r) > 1 || (Py_SIZE(r) == 1 && (double)_PyLong_NumBits(l) * PyLong_AsDouble(r) > 1e6);
+  if (op == 5 /* * */ && PyLong_Check(l) != PyLong_Check(r)) {
+    PyObject *number = PyLong_Check(l) ? l : r, *other = number == l ? r : l;
+    if (!PyUnicode_Check(other) && !PyBytes_Check(other)) return false;
+    return Py_SIZE(number) > 1 || (Py_SIZE(number) == 1 && PyLong_AsDouble(number) * (double)PyObject_Size(other) > 1e7);
+  }
+  return false;
+}
+
+static const binaryfunc const_operators[13] = {
+    PyNumber_Add,      PyNumber_And,       PyNumber_FloorDivide,
+    PyNumber_Lshift,   PyNumber_MatrixMultiply, PyNumber_Multiply,
+    PyNumber_Remainder, PyNumber_Or,       NULL,
+    PyNumber_Rshift,   PyNumber_Subtract,  PyNumber_TrueDivide,
+    PyNumber_Xor};
+
+static value *const_percent(tracer *t, value *l, value *r) {
+  PyObject *args = value_plain(t, r);
+  if (!args) return trace_pending(t) ? NULL : trace_break(t, BREAK_UNSUPPORTED_TYPE, "%% of a value that is not known");
+  PyObject *result = PyNumber_Remainder(l->object, args);
+  Py_DECREF(args);
+  return value_made(t, result);
+}
+
+static value *const_binary(tracer *t, int op, value *l, value *r, bool inplace) {
+  if (value_is_const(l) && op == 6 && PyUnicode_CheckExact(l->object)) return const_percent(t, l, r);
+  if (!value_is_const(l) || !value_is_const(r)) return trace_not_implemented(t);
+  if (!const_plain(l) || !const_plain(r)) {
+    if (PyType_Check(l->object) && (PyType_Check(r->object) || r->object == Py_None) && op == 7)
+      return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a union of types");
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an operator of %s and %s",
+                       Py_TYPE(l->object)->tp_name, Py_TYPE(r->object)->tp_name);
+  }
+  if (const_too_large(op, l->object, r->object))
+    return trace_break(t, BREAK_LIMIT, "the result of an operator is too large");
+  PyObject *result = op == 8 ? PyNumber_Power(l->object, r->object, Py_None)
+                             : const_operators[op](l->object, r->object);
+  return value_made(t, result);
+}
+
+static value *const_unary(tracer *t, int op, value *v) {
+  if (!const_plain(v))
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an operator of a %s", Py_TYPE(v->object)->tp_name);
+  switch (op) {
+  case UNARY_NEG: return value_made(t, PyNumber_Negative(v->object));
+  case UNARY_POS: return value_made(t, PyNumber_Positive(v->object));
+  case UNARY_INVERT: return value_made(t, PyNumber_Invert(v->object));
+  default: return value_made(t, PyNumber_Absolute(v->object));
+  }
+}
+
+static bool const_compares_in_c(value *v) {
+  return !type_runs_python(Py_TYPE(v->object), "__eq__") && Py_TYPE(v->object)->tp_richcompare == PyBaseObject_Type.tp_richcompare;
+}
+
+static value *const_compare(tracer *t, int op, value *l, value *r) {
+  if (!value_is_const(l) || !value_is_const(r)) return trace_not_implemented(t);
+  bool plain = const_plain(l) && const_plain(r);
+  if (!plain && op != Py_EQ && op != Py_NE)
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an order of %s", Py_TYPE(l->object)->tp_name);
+  if (plain) return value_made(t, PyObject_RichCompare(l->object, r->object, op));
+  if ((!const_plain(l) && !const_compares_in_c(l)) || (!const_plain(r) && !const_compares_in_c(r))) {
+    bool by_identity = (PyType_Check(l->object) || PyModule_Check(l->object) || const_plain(l) || const_compares_in_c(l)) &&
+                       (PyType_Check(r->object) || PyModule_Check(r->object) || const_plain(r) || const_compares_in_c(r));
+    bool functions = PyCFunction_CheckExact(l->object) && PyCFunction_CheckExact(r->object);
+    bool meta = (PyType_Check(l->object) && Py_TYPE(l->object)->tp_richcompare != PyType_Type.tp_richcompare) ||
+                (PyType_Check(r->object) && Py_TYPE(r->object)->tp_richcompare != PyType_Type.tp_richcompare);
+    if ((!by_identity && !functions) || meta)
+      return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a comparison of %s", Py_TYPE(l->object)->tp_name);
+  }
+  bool same;
+  if (!value_same(t, l, r, &same)) return NULL;
+  return value_bool(t, same == (op == Py_EQ));
+}
+
+/* ---- truth, length, items --------------------------------------------------------------------------------------------------- */
+
+static int const_truth(tracer *t, value *v) {
+  PyObject *o = v->object;
+  if (const_plain(v)) return PyObject_IsTrue(o);
+  if (PyDict_CheckExact(o)) {
+    guard_simple(t, GUARD_LENGTH, v->source, NULL, PyDict_GET_SIZE(o));
+    return PyDict_GET_SIZE(o) != 0;
+  }
+  PyTypeObject *type = Py_TYPE(o);
+  bool has = (type->tp_as_number && type->tp_as_number->nb_bool) ||
+             (type->tp_as_mapping && type->tp_as_mapping->mp_length) ||
+             (type->tp_as_sequence && type->tp_as_sequence->sq_length);
+  if (!has) return 1;
+  if (PyFrozenSet_CheckExact(o)) return PySet_GET_SIZE(o) != 0;
+  trace_break(t, BREAK_UNSUPPORTED_TYPE, "the truth of a %s", type->tp_name);
+  return -1;
+}
+
+static value *const_raise_no(tracer *t, value *v, const char *what) {
+  return trace_raise(t, PyExc_TypeError, "'%s' object %s", Py_TYPE(v->object)->tp_name, what);
+}
+
+static value *const_length(tracer *t, value *v) {
+  PyObject *o = v->object;
+  if (PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || PyRange_Check(o) || PyFrozenSet_CheckExact(o)) {
+    Py_ssize_t length = PyObject_Size(o);
+    return length < 0 ? trace_raise_live(t) : value_int(t, length);
+  }
+  if (PyDict_CheckExact(o) || PySet_CheckExact(o)) {
+    guard_simple(t, GUARD_LENGTH, v->source, NULL, PyObject_Size(o));
+    return value_int(t, PyObject_Size(o));
+  }
+  if (const_plain(v)) return const_raise_no(t, v, "has no len()");
+  return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the length of a %s", Py_TYPE(o)->tp_name);
+}
+
+/* Item of a large live dictionary: guarded by key. */
+static value *const_dict_item(tracer *t, value *v, value *key, bool *missing) {
+  *missing = false;
+  PyObject *k = key_check(t, key) ? value_plain(t, key) : NULL;
+  if (!k) {
+    if (!trace_pending(t)) trace_break(t, BREAK_UNSUPPORTED_TYPE, "a key that is not plain");
+    return NULL;
+  }
+  trace_keep(t, k);
+  const source *s = value_source(t, v), *at = s ? trace_source(t, SOURCE_ITEM, s, NULL, k, 0) : NULL;
+  PyObject *item = PyDict_GetItemWithError(v->object, k);
+  PyErr_Clear();
+  if (item && at) return value_wrap(t, item, at);
+  if (at) guard_simple(t, GUARD_MISSING, at, NULL, 0);
+  *missing = at != NULL;
+  return NULL;
+}
+
+static value *const_get_item(tracer *t, value *v, value *key) {
+  PyObject *o = v->object;
+  bool missing;
+  if (PyDict_CheckExact(o)) {
+    value *item = const_dict_item(t, v, key, &missing);
+    return missing ? trace_raise_key(t, key) : item;
+  }
+  if (PyType_Check(o) && !(PyUnicode_CheckExact(o)))
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a subscript of a type");
+  if (!const_plain(v))
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an item of a %s", Py_TYPE(o)->tp_name);
+  PyObject *k = value_plain(t, key);
+  if (!k) return trace_pending(t) ? NULL : trace_break(t, BREAK_DATA_DEPENDENT, "an index that is not known");
+  PyObject *item = PyObject_GetItem(o, k);
+  Py_DECREF(k);
+  return value_made(t, item);
+}
+
+static int const_contains(tracer *t, value *v, value *item) {
+  PyObject *o = v->object;
+  bool missing;
+  if (PyDict_CheckExact(o)) {
+    value *found = const_dict_item(t, v, item, &missing);
+    return missing ? 0 : found ? 1 : -1;
+  }
+  PyObject *k = const_plain(v) ? value_plain(t, item) : NULL;
+  if (!k) {
+    if (!trace_pending(t))
+      trace_break(t, BREAK_UNSUPPORTED_TYPE, "a search in a %s", Py_TYPE(o)->tp_name);
+    return -1;
+  }
+  int found = PySequence_Contains(o, k);
+  Py_DECREF(k);
+  if (found < 0) trace_raise_live(t);
+  return found;
+}
+
+static value *const_iter(tracer *t, value *v) {
+  PyObject *o = v->object;
+  if (PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || PyFrozenSet_CheckExact(o)) {
+    PyObject *list = PySequence_List(o);
+    value *items = value_made(t, list);
+    return items ? iter_known(t, items->seq.items, items->seq.count) : NULL;
+  }
+  if (PyRange_Check(o)) {
+    value *iterator = value_new(t, &value_range_type);
+    if (iterator) iterator->object = o;
+    return iterator;
+  }
+  if (const_plain(v)) return const_raise_no(t, v, "is not iterable");
+  return trace_break(t, BREAK_UNSUPPORTED_TYPE, "iteration over a %s", Py_TYPE(o)->tp_name);
+}
+
+/* ---- attributes ---------------------------------------------------------------------------------------------------------------- */
+
+static value *const_raise_attr(tracer *t, value *v, PyObject *name) {
+  return trace_raise(t, PyExc_AttributeError, "'%s' object has no attribute '%s'",
+                     Py_TYPE(v->object)->tp_name, PyUnicode_AsUTF8(name));
+}
+
+static value *module_attr(tracer *t, value *v, PyObject *name) {
+  PyObject *dict = PyModule_GetDict(v->object);
+  PyObject *item = PyDict_GetItemWithError(dict, name);
+  const source *base = value_source(t, v);
+  const source *s = base ? trace_source(t, SOURCE_ATTR, base, NULL, name, 0) : NULL;
+  PyErr_Clear();
+  if (!s) return NULL;
+  if (item) return value_wrap(t, item, s);
+  if (PyDict_GetItemString(dict, "__getattr__") || !PyModule_CheckExact(v->object))
+    return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a module with its own lookup", PyUnicode_AsUTF8(name));
+  guard_simple(t, GUARD_MISSING, s, NULL, 0);
+  return trace_raise(t, PyExc_AttributeError, "module has no attribute '%s'", PyUnicode_AsUTF8(name));
+}
+
+/* Attributes of a class that `type` itself makes. */
+static value *type_own_attr(tracer *t, PyTypeObject *type, PyObject *name) {
+  const char *text = PyUnicode_AsUTF8(name);
+  if (!strcmp(text, "__name__") || !strcmp(text, "__qualname__") || !strcmp(text, "__mro__") ||
+      !strcmp(text, "__bases__") || !strcmp(text, "__base__") || !strcmp(text, "__module__")) {
+    PyObject *item = PyType_Type.tp_getattro((PyObject *)type, name);
+    if (item && PyTuple_CheckExact(item)) {
+      value **items = trace_alloc(t, sizeof *items * (size_t)PyTuple_GET_SIZE(item));
+      if (!items) return NULL;
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(item); i++)
+        if (!(items[i] = value_const(t, PyTuple_GET_ITEM(item, i)))) return NULL;
+      value *tuple = value_tuple(t, items, PyTuple_GET_SIZE(item));
+      Py_DECREF(item);
+      return tuple;
+    }
+    return value_made(t, item);
+  }
+  return NULL;
+}
+
+static value *class_attr(tracer *t, value *v, PyObject *name) {
+  PyTypeObject *type = (PyTypeObject *)v->object;
+  if (Py_TYPE(type)->tp_getattro != PyType_Type.tp_getattro)
+    return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a class with a metaclass", PyUnicode_AsUTF8(name));
+  value *own = type_own_attr(t, type, name);
+  if (own || trace_pending(t)) return own;
+  value *item = type_attr(t, v->object, name, NULL, NULL);
+  if (item || trace_pending(t)) return item;
+  PyObject *meta = _PyType_Lookup(Py_TYPE(type), name);
+  if (meta) {
+    if (PyFunction_Check(meta)) {
+      value *f = type_attr(t, (PyObject *)Py_TYPE(type), name, v, NULL);
+      return f;
+    }
+    return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a metaclass", PyUnicode_AsUTF8(name));
+  }
+  return trace_raise(t, PyExc_AttributeError, "type object '%s' has no attribute '%s'", type->tp_name,
+                     PyUnicode_AsUTF8(name));
+}
+
+static bool const_reads_in_c(PyObject *descr) {
+  return Py_IS_TYPE(descr, &PyGetSetDescr_Type) || Py_IS_TYPE(descr, &PyMemberDescr_Type);
+}
+
+/* Attributes of objects of builtin types: methods are bound, data is read when the object is wholly known. */
+static value *builtin_attr(tracer *t, value *v, PyObject *name) {
+  PyObject *descr = _PyType_Lookup(Py_TYPE(v->object), name);
+  if (!descr) {
+    if (Py_TYPE(v->object)->tp_getattro == PyObject_GenericGetAttr && !Py_TYPE(v->object)->tp_dictoffset)
+      return const_raise_attr(t, v, name);
+    return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a %s", PyUnicode_AsUTF8(name), Py_TYPE(v->object)->tp_name);
+  }
+  if (Py_IS_TYPE(descr, &PyMethodDescr_Type) || Py_IS_TYPE(descr, &PyWrapperDescr_Type) ||
+      Py_IS_TYPE(descr, &PyClassMethodDescr_Type) || Py_IS_TYPE(descr, &PyStaticMethod_Type)) {
+    value *function = value_const(t, descr);
+    return function ? value_method(t, function, v) : NULL;
+  }
+  if (const_plain(v) && const_reads_in_c(descr))
+    return value_made(t, PyObject_GenericGetAttr(v->object, name));
+  return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a %s", PyUnicode_AsUTF8(name), Py_TYPE(v->object)->tp_name);
+}
+
+static value *property_attr(tracer *t, value *v, PyObject *name) {
+  const char *text = PyUnicode_AsUTF8(name);
+  if (PyCFunction_Check(v->object) && !strcmp(text, "__name__"))
+    return value_str(t, ((PyCFunctionObject *)v->object)->m_ml->ml_name);
+  if (PyCFunction_Check(v->object) && !PyCFunction_CheckExact(v->object))
+    return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a %s", text, Py_TYPE(v->object)->tp_name);
+  return builtin_attr(t, v, name);
+}
+
+static value *const_get_attr(tracer *t, value *v, PyObject *name) {
+  if (PyModule_Check(v->object)) return module_attr(t, v, name);
+  if (PyType_Check(v->object)) return class_attr(t, v, name);
+  return property_attr(t, v, name);
+}
+
+static bool const_set_attr(tracer *t, value *v, PyObject *name, value *item) {
+  trace_break(t, BREAK_SIDE_EFFECT, "assignment to '%s' of a %s", PyUnicode_AsUTF8(name), Py_TYPE(v->object)->tp_name);
+  return false;
+}
+
+static bool const_set_item(tracer *t, value *v, value *key, value *item) {
+  trace_break(t, BREAK_SIDE_EFFECT, "assignment to an item of a %s", Py_TYPE(v->object)->tp_name);
+  return false;
+}
+
+/* ---- calls ----------------------------------------------------------------------------------------------------------------------- */
+
+static value *const_call(tracer *t, value *v, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+  PyObject *o = v->object;
+  bool mine = false;
+  PyObject *plain = loom_callable_unwrap ? loom_callable_unwrap(o) : NULL;
+  if (plain) {
+    const source *base = value_source(t, v);
+    PyObject *name = trace_keep(t, PyUnicode_InternFromString("__wrapped__"));
+    const source *s = base && name ? trace_source(t, SOURCE_CONST, NULL, plain, NULL, 0) : NULL;
+    value *f = s ? value_wrap(t, plain, s) : NULL;
+    return f ? trace_call(t, f, args, count, kwnames) : NULL;
+  }
+  value *result = builtin_call(t, o, args, count, kwnames, &mine);
+  if (mine || result || trace_pending(t)) return result;
+  for (const loom_adapter *const *a = loom_adapters(); *a; a++) {
+    if (!(*a)->call) continue;
+    mine = true;
+    result = (*a)->call(t, o, NULL, args, count, kwnames, &mine);
+    if (result || trace_pending(t)) return result;
+    if (mine) return trace_break(t, BREAK_UNKNOWN_CALL, "%s failed silently", (*a)->name);
+  }
+  if (!Py_TYPE(o)->tp_call) return const_raise_no(t, v, "is not callable");
+  const char *name = PyType_Check(o)         ? ((PyTypeObject *)o)->tp_name
+                     : PyCFunction_Check(o)  ? ((PyCFunctionObject *)o)->m_ml->ml_name
+                     : Py_IS_TYPE(o, &PyMethodDescr_Type) ? ((PyMethodDescrObject *)o)->d_method->ml_name
+                                             : Py_TYPE(o)->tp_name;
+  return trace_break(t, BREAK_UNKNOWN_CALL, "%s()", name);
+}
+
+static PyObject *const_python_type(tracer *t, value *v) { return (PyObject *)Py_TYPE(v->object); }
+
+static recipe *const_rebuild(tracer *t, value *v) {
+  if (v->source) {
+    recipe *r = trace_recipe(t, RECIPE_SOURCE);
+    if (r) r->source = v->source;
+    return r;
+  }
+  recipe *r = trace_recipe(t, RECIPE_CONST);
+  if (r) r->object = Py_NewRef(v->object);
+  return r;
+}
+
+const value_type value_const_type = {.name = "constant",
+                                     .unary = const_unary,
+                                     .binary = const_binary,
+                                     .compare = const_compare,
+                                     .truth = const_truth,
+                                     .length = const_length,
+                                     .get_item = const_get_item,
+                                     .set_item = const_set_item,
+                                     .contains = const_contains,
+                                     .get_attr = const_get_attr,
+                                     .set_attr = const_set_attr,
+                                     .call = const_call,
+                                     .iter = const_iter,
+                                     .python_type = const_python_type,
+                                     .rebuild = const_rebuild};
+
+const value_type value_null_type = {.name = "NULL"};
+const value_type value_lazy_type = {.name = "argument"};

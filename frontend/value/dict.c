@@ -1,0 +1,428 @@
+/* Dictionaries: pairs in order, keys compared as Python compares them when that runs no user code. */
+#include "frontend/value/value.h"
+
+bool type_runs_python(PyTypeObject *type, const char *name) {
+  PyObject *text = PyUnicode_InternFromString(name);
+  PyObject *method = text ? _PyType_Lookup(type, text) : NULL;
+  Py_XDECREF(text);
+  return method && PyFunction_Check(method);
+}
+
+/* ---- keys -------------------------------------------------------------------------------------------------------------------- */
+
+static bool key_by_identity(value *v) {
+  return v->type == &value_function_type || (value_is_const(v) && !object_is_plain(v->object));
+}
+
+bool key_check(tracer *t, value *key) {
+  if (value_is_const(key)) {
+    PyTypeObject *type = Py_TYPE(key->object);
+    if (type_runs_python(type, "__hash__") || type_runs_python(type, "__eq__"))
+      return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a key of type %s", type->tp_name), false;
+    if (type->tp_hash == PyObject_HashNotImplemented)
+      return trace_raise(t, PyExc_TypeError, "unhashable type: '%s'", type->tp_name), false;
+    return true;
+  }
+  if (key->type == &value_tuple_type) {
+    for (Py_ssize_t i = 0; i < key->seq.count; i++)
+      if (!key_check(t, key->seq.items[i])) return false;
+    return true;
+  }
+  if (key->type == &value_list_type || key->type == &value_dict_type ||
+      (key->type == &value_set_type && !set_is_frozen(key)))
+    return trace_raise(t, PyExc_TypeError, "unhashable type: '%s'", key->type->name), false;
+  if (key->type == &value_function_type) return true;
+  if (key->type == &value_object_type && !type_runs_python((PyTypeObject *)object_class(key), "__hash__") &&
+      !type_runs_python((PyTypeObject *)object_class(key), "__eq__"))
+    return true;
+  if (key->object && !type_runs_python(Py_TYPE(key->object), "__hash__") && value_identity(t, key)) return true;
+  if (!trace_pending(t)) trace_break(t, BREAK_UNSUPPORTED_TYPE, "a %s as a key", key->type->name);
+  return false;
+}
+
+static int key_equal_tuples(tracer *t, value *l, value *r) {
+  if (l->seq.count != r->seq.count) return 0;
+  for (Py_ssize_t i = 0; i < l->seq.count; i++) {
+    int equal = key_equal(t, l->seq.items[i], r->seq.items[i]);
+    if (equal != 1) return equal;
+  }
+  return 1;
+}
+
+int key_equal(tracer *t, value *l, value *r) {
+  if (l == r) return 1;
+  if (l->type == &value_tuple_type && r->type == &value_tuple_type) return key_equal_tuples(t, l, r);
+  if (l->type != r->type && !(l->object && r->object)) return 0;
+  if (value_is_const(l) && value_is_const(r)) {
+    if (l->object == r->object) return 1;
+    if (!object_is_plain(l->object) || !object_is_plain(r->object)) {
+      if (key_by_identity(l) || key_by_identity(r)) {
+        bool same;
+        return value_same(t, l, r, &same) ? same : -1;
+      }
+      return 0;
+    }
+    int equal = PyObject_RichCompareBool(l->object, r->object, Py_EQ);
+    return equal < 0 ? (trace_raise_live(t), -1) : equal;
+  }
+  if (l->type == r->type && l->type == &value_object_type) {
+    bool same;
+    return value_same(t, l, r, &same) ? same : -1;
+  }
+  value *equal = trace_compare(t, Py_EQ, l, r);
+  return equal ? trace_truth(t, equal) : -1;
+}
+
+/* ---- operations ------------------------------------------------------------------------------------------------------------------ */
+
+value *value_dict(tracer *t) { return value_new(t, &value_dict_type); }
+
+int dict_find(tracer *t, value *dict, value *key, Py_ssize_t *index_out) {
+  if (!key_check(t, key)) return -1;
+  for (Py_ssize_t i = 0; i < dict->seq.count; i += 2) {
+    int equal = key_equal(t, dict->seq.items[i], key);
+    *index_out = i;
+    if (equal) return equal;
+  }
+  return 0;
+}
+
+value *dict_get(tracer *t, value *dict, value *key) {
+  Py_ssize_t i;
+  return dict_find(t, dict, key, &i) == 1 ? dict->seq.items[i + 1] : NULL;
+}
+
+bool dict_put(tracer *t, value *dict, value *key, value *item) {
+  Py_ssize_t i;
+  int found = dict_find(t, dict, key, &i);
+  if (found < 0) return false;
+  if (found) return dict->seq.items[i + 1] = item, true;
+  return seq_append(t, dict, key) && seq_append(t, dict, item);
+}
+
+static void dict_remove_at(value *dict, Py_ssize_t i) {
+  value **items = dict->seq.items;
+  memmove(items + i, items + i + 2, (size_t)(dict->seq.count - i - 2) * sizeof *items);
+  dict->seq.count -= 2;
+}
+
+bool dict_remove(tracer *t, value *dict, value *key) {
+  Py_ssize_t i;
+  int found = dict_find(t, dict, key, &i);
+  if (found == 0) trace_raise_key(t, key);
+  if (found == 1) dict_remove_at(dict, i);
+  return found == 1;
+}
+
+static bool dict_put_merge(tracer *t, value *dict, value *key, value *item, bool merge) {
+  Py_ssize_t i;
+  if (merge) {
+    int found = dict_find(t, dict, key, &i);
+    if (found) {
+      if (found == 1) trace_raise(t, PyExc_TypeError, "got multiple values for a keyword argument");
+      return false;
+    }
+  }
+  return dict_put(t, dict, key, item);
+}
+
+/* An iterable of pairs. */
+static bool dict_update_pairs(tracer *t, value *dict, value *other) {
+  value *pairs = trace_to_tuple(t, other);
+  for (Py_ssize_t i = 0; pairs && i < pairs->seq.count; i++) {
+    value *pair = trace_to_tuple(t, pairs->seq.items[i]);
+    if (!pair) return false;
+    if (pair->seq.count != 2)
+      return trace_raise(t, PyExc_ValueError, "a dictionary is made from pairs"), false;
+    if (!dict_put(t, dict, pair->seq.items[0], pair->seq.items[1])) return false;
+  }
+  return pairs != NULL;
+}
+
+/* A large live dictionary: its keys are guarded, then each item. */
+static value *dict_of_live(tracer *t, value *v) {
+  if (PyDict_GET_SIZE(v->object) > 4096) return trace_break(t, BREAK_LIMIT, "a dictionary of many items");
+  PyObject *keys = PyDict_Keys(v->object), *tuple = keys ? PyList_AsTuple(keys) : NULL;
+  Py_XDECREF(keys);
+  if (!trace_keep(t, tuple)) return trace_fail(t);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++)
+    if (!object_is_scalar(PyTuple_GET_ITEM(tuple, i)))
+      return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a dictionary with keys that are not plain");
+  const source *s = value_source(t, v);
+  guard_simple(t, GUARD_DICT_KEYS, s, tuple, 0);
+  value *dict = value_dict(t);
+  for (Py_ssize_t i = 0; s && dict && i < PyTuple_GET_SIZE(tuple); i++) {
+    PyObject *key = PyTuple_GET_ITEM(tuple, i), *item = PyDict_GetItemWithError(v->object, key);
+    const source *at = trace_source(t, SOURCE_ITEM, s, NULL, key, 0);
+    value *wrapped = at && item ? value_wrap(t, item, at) : NULL;
+    value *name = wrapped ? value_const(t, key) : NULL;
+    if (!name || !seq_append(t, dict, name) || !seq_append(t, dict, wrapped)) return NULL;
+  }
+  return dict;
+}
+
+bool dict_update(tracer *t, value *dict, value *other, bool merge) {
+  if (value_is_const(other) && PyDict_CheckExact(other->object)) other = dict_of_live(t, other);
+  if (!other) return false;
+  if (other->type != &value_dict_type) {
+    if (!merge && (other->type == &value_list_type || other->type == &value_tuple_type ||
+                   other->type == &value_iterator_type || other->type == &value_generator_type))
+      return dict_update_pairs(t, dict, other);
+    trace_break(t, BREAK_UNSUPPORTED_TYPE, "a dictionary made from a %s", other->type->name);
+    return false;
+  }
+  for (Py_ssize_t i = 0; i < other->seq.count; i += 2)
+    if (!dict_put_merge(t, dict, other->seq.items[i], other->seq.items[i + 1], merge)) return false;
+  return true;
+}
+
+/* ---- slots -------------------------------------------------------------------------------------------------------------------------- */
+
+static value *dict_copy_value(tracer *t, value *v) {
+  value *copy = value_list(t, v->seq.items, v->seq.count);
+  if (copy) copy->type = &value_dict_type;
+  return copy;
+}
+
+static value *dict_binary(tracer *t, int op, value *l, value *r, bool inplace) {
+  if (op != 7 || l->type != r->type) return trace_not_implemented(t);
+  if (inplace && !value_mutable(t, l)) return NULL;
+  value *v = inplace ? l : dict_copy_value(t, l);
+  return v && dict_update(t, v, r, false) ? v : NULL;
+}
+
+static value *dict_compare(tracer *t, int op, value *l, value *r) {
+  if (l->type != r->type || (op != Py_EQ && op != Py_NE)) return trace_not_implemented(t);
+  bool equal = l->seq.count == r->seq.count;
+  for (Py_ssize_t i = 0; equal && i < l->seq.count; i += 2) {
+    value *other = dict_get(t, r, l->seq.items[i]);
+    if (trace_pending(t)) return NULL;
+    if (!other) {
+      equal = false;
+      break;
+    }
+    if (other == l->seq.items[i + 1]) continue;
+    value *same = trace_compare(t, Py_EQ, l->seq.items[i + 1], other);
+    int truth = same ? trace_truth(t, same) : -1;
+    if (truth < 0) return NULL;
+    equal = truth;
+  }
+  return value_bool(t, equal == (op == Py_EQ));
+}
+
+static int dict_truth(tracer *t, value *v) { return v->seq.count != 0; }
+
+static value *dict_length(tracer *t, value *v) { return value_int(t, v->seq.count / 2); }
+
+static value *dict_get_item(tracer *t, value *v, value *key) {
+  value *item = dict_get(t, v, key);
+  return item || trace_pending(t) ? item : trace_raise_key(t, key);
+}
+
+static bool dict_set_item(tracer *t, value *v, value *key, value *item) {
+  if (!value_mutable(t, v)) return false;
+  return item ? dict_put(t, v, key, item) : dict_remove(t, v, key);
+}
+
+static int dict_contains(tracer *t, value *v, value *item) {
+  Py_ssize_t i;
+  return dict_find(t, v, item, &i);
+}
+
+/* 0 keys, 1 values, 2 items: a snapshot, in order. */
+static value *dict_list(tracer *t, value *v, int what) {
+  value *list = value_list(t, NULL, 0);
+  for (Py_ssize_t i = 0; list && i < v->seq.count; i += 2) {
+    value *item = what == 2 ? value_tuple(t, v->seq.items + i, 2) : v->seq.items[i + (what == 1)];
+    if (!item || !seq_append(t, list, item)) return NULL;
+  }
+  return list;
+}
+
+static value *dict_iter(tracer *t, value *v) {
+  value *keys = dict_list(t, v, 0);
+  return keys ? iter_known(t, keys->seq.items, keys->seq.count) : NULL;
+}
+
+/* ---- views: keys(), values(), items() are live ---------------------------------------------------------------------------------- */
+
+static value *view_items(tracer *t, value *view) { return dict_list(t, view->any.a, (int)view->any.i); }
+
+static value *view_iter(tracer *t, value *view) {
+  value *items = view_items(t, view);
+  return items ? iter_known(t, items->seq.items, items->seq.count) : NULL;
+}
+
+static value *view_length(tracer *t, value *view) { return dict_length(t, view->any.a); }
+
+static int view_truth(tracer *t, value *view) { return dict_truth(t, view->any.a); }
+
+static int view_contains(tracer *t, value *view, value *item) {
+  if (view->any.i == 0) return dict_contains(t, view->any.a, item);
+  value *items = view_items(t, view);
+  return items ? trace_contains(t, items, item) : -1;
+}
+
+static value *view_as_set(tracer *t, value *v) {
+  if (v->type == &value_set_type) return v;
+  value *items = trace_to_tuple(t, v), *set = items ? value_set(t, false) : NULL;
+  for (Py_ssize_t i = 0; set && i < items->seq.count; i++)
+    if (!set_add(t, set, items->seq.items[i])) return NULL;
+  return set;
+}
+
+static value *view_binary(tracer *t, int op, value *l, value *r, bool inplace) {
+  value *a = view_as_set(t, l), *b = a ? view_as_set(t, r) : NULL;
+  return b ? trace_binary(t, op, a, b, false) : NULL;
+}
+
+static value *view_compare(tracer *t, int op, value *l, value *r) {
+  value *a = view_as_set(t, l), *b = a ? view_as_set(t, r) : NULL;
+  return b ? trace_compare(t, op, a, b) : NULL;
+}
+
+static PyObject *view_python_type(tracer *t, value *view) {
+  static PyTypeObject *const types[3] = {&PyDictKeys_Type, &PyDictValues_Type, &PyDictItems_Type};
+  return (PyObject *)types[view->any.i];
+}
+
+static const value_type value_view_type = {.name = "dictionary view",
+                                           .binary = view_binary,
+                                           .compare = view_compare,
+                                           .truth = view_truth,
+                                           .length = view_length,
+                                           .contains = view_contains,
+                                           .iter = view_iter,
+                                           .python_type = view_python_type};
+
+static value *dict_view(tracer *t, value *dict, int what) {
+  value *view = value_new(t, &value_view_type);
+  if (!view) return NULL;
+  view->any.a = dict;
+  view->any.i = what;
+  return view;
+}
+
+/* ---- methods ------------------------------------------------------------------------------------------------------------------------- */
+
+#define METHOD(NAME)                                                                               \
+  static value *NAME(tracer *t, value *v, value *const *args, Py_ssize_t count, PyObject *kwnames)
+#define ARGS(NAME, LEAST, MOST)                                                                    \
+  if (!args_check(t, NAME, count, LEAST, MOST, kwnames)) return NULL
+#define MUTABLE                                                                                    \
+  if (!value_mutable(t, v)) return NULL
+
+METHOD(dict_keys) {
+  ARGS("keys", 0, 0);
+  return dict_view(t, v, 0);
+}
+
+METHOD(dict_values) {
+  ARGS("values", 0, 0);
+  return dict_view(t, v, 1);
+}
+
+METHOD(dict_items) {
+  ARGS("items", 0, 0);
+  return dict_view(t, v, 2);
+}
+
+METHOD(dict_get_method) {
+  ARGS("get", 1, 2);
+  value *item = dict_get(t, v, args[0]);
+  if (item || trace_pending(t)) return item;
+  return count > 1 ? args[1] : t->none;
+}
+
+METHOD(dict_setdefault) {
+  ARGS("setdefault", 1, 2);
+  value *item = dict_get(t, v, args[0]);
+  if (item || trace_pending(t)) return item;
+  MUTABLE;
+  item = count > 1 ? args[1] : t->none;
+  return dict_put(t, v, args[0], item) ? item : NULL;
+}
+
+METHOD(dict_pop) {
+  ARGS("pop", 1, 2);
+  value *item = dict_get(t, v, args[0]);
+  if (trace_pending(t)) return NULL;
+  if (!item) return count > 1 ? args[1] : trace_raise_key(t, args[0]);
+  MUTABLE;
+  return dict_remove(t, v, args[0]) ? item : NULL;
+}
+
+METHOD(dict_popitem) {
+  ARGS("popitem", 0, 0);
+  MUTABLE;
+  if (!v->seq.count) return trace_raise(t, PyExc_KeyError, "popitem(): dictionary is empty");
+  v->seq.count -= 2;
+  return value_tuple(t, v->seq.items + v->seq.count, 2);
+}
+
+METHOD(dict_update_method) {
+  MUTABLE;
+  Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+  if (count > 1) return trace_raise(t, PyExc_TypeError, "update() takes at most one argument");
+  if (count == 1 && !dict_update(t, v, args[0], false)) return NULL;
+  for (Py_ssize_t i = 0; i < named; i++) {
+    value *key = value_const(t, PyTuple_GET_ITEM(kwnames, i));
+    if (!key || !dict_put(t, v, key, args[count + i])) return NULL;
+  }
+  return t->none;
+}
+
+METHOD(dict_copy) {
+  ARGS("copy", 0, 0);
+  return dict_copy_value(t, v);
+}
+
+METHOD(dict_clear) {
+  ARGS("clear", 0, 0);
+  MUTABLE;
+  v->seq.count = 0;
+  return t->none;
+}
+
+static const builtin_method dict_methods[] = {{"keys", dict_keys},
+                                              {"values", dict_values},
+                                              {"items", dict_items},
+                                              {"get", dict_get_method},
+                                              {"setdefault", dict_setdefault},
+                                              {"pop", dict_pop},
+                                              {"popitem", dict_popitem},
+                                              {"update", dict_update_method},
+                                              {"copy", dict_copy},
+                                              {"clear", dict_clear},
+                                              {NULL, NULL}};
+
+static value *dict_get_attr(tracer *t, value *v, PyObject *name) {
+  return builtin_method_find(t, dict_methods, v, name);
+}
+
+static PyObject *dict_python_type(tracer *t, value *v) { return (PyObject *)&PyDict_Type; }
+
+static recipe *dict_rebuild(tracer *t, value *v) {
+  recipe *r = trace_recipe(t, v->source ? RECIPE_SOURCE : RECIPE_DICT);
+  if (!r || v->source) return r ? (r->source = v->source, r) : NULL;
+  r->items = calloc((size_t)v->seq.count + 1, sizeof *r->items);
+  if (!r->items) return trace_fail(t);
+  for (Py_ssize_t i = 0; i < v->seq.count; i++) {
+    if (!(r->items[i] = trace_rebuild(t, v->seq.items[i]))) return NULL;
+    r->count++;
+  }
+  return r;
+}
+
+const value_type value_dict_type = {.name = "dict",
+                                    .binary = dict_binary,
+                                    .compare = dict_compare,
+                                    .truth = dict_truth,
+                                    .length = dict_length,
+                                    .get_item = dict_get_item,
+                                    .set_item = dict_set_item,
+                                    .contains = dict_contains,
+                                    .get_attr = dict_get_attr,
+                                    .iter = dict_iter,
+                                    .python_type = dict_python_type,
+                                    .rebuild = dict_rebuild};

@@ -1,0 +1,264 @@
+/* Functions, bound methods, cells, super(): values that calls go through. */
+#include "frontend/value/value.h"
+
+static value *value_lazy(tracer *t, PyObject *object, const source *s) {
+  value *v = s ? value_new(t, &value_lazy_type) : NULL;
+  if (!v) return NULL;
+  v->source = s;
+  v->object = trace_keep(t, Py_NewRef(object));
+  return v;
+}
+
+static const source *function_own(tracer *t, const source *s, const char *name) {
+  PyObject *key = trace_keep(t, PyUnicode_InternFromString(name));
+  return key && s ? trace_source(t, SOURCE_ATTR, s, NULL, key, 0) : NULL;
+}
+
+static value *function_cell(tracer *t, const source *s, PyObject *cell, Py_ssize_t i) {
+  value *v = pointer_map_get(&t->wrapped, cell);
+  if (v) return v;
+  const source *at = trace_source(t, SOURCE_CELL, s, NULL, NULL, i);
+  if (!at || !(v = value_new(t, &value_cell_type))) return NULL;
+  v->object = trace_keep(t, Py_NewRef(cell));
+  if (!pointer_map_set(t, &t->wrapped, cell, v)) return NULL;
+  if (PyCell_GET(cell))
+    v->cell.content = value_lazy(t, PyCell_GET(cell), at);
+  else
+    guard_simple(t, GUARD_MISSING, at, NULL, 0);
+  return v;
+}
+
+static bool function_closure(tracer *t, function_data *data, PyFunctionObject *f, const source *s) {
+  if (!f->func_closure) return true;
+  Py_ssize_t count = PyTuple_GET_SIZE(f->func_closure);
+  data->closure = value_list(t, NULL, 0);
+  for (Py_ssize_t i = 0; data->closure && i < count; i++) {
+    value *cell = function_cell(t, s, PyTuple_GET_ITEM(f->func_closure, i), i);
+    if (!cell || !seq_append(t, data->closure, cell)) return false;
+  }
+  return data->closure != NULL;
+}
+
+/* Defaults stay lazy: one that a call does not use is not guarded. Their number is, since it says which is whose. */
+static bool function_defaults(tracer *t, function_data *data, PyFunctionObject *f, const source *s) {
+  const source *all = function_own(t, s, "__defaults__");
+  if (!all) return false;
+  if (!f->func_defaults || !PyTuple_CheckExact(f->func_defaults)) {
+    if (f->func_code && ((PyCodeObject *)f->func_code)->co_argcount) guard_simple(t, GUARD_IDENTITY, all, Py_None, 0);
+    return true;
+  }
+  guard_simple(t, GUARD_LENGTH, all, NULL, PyTuple_GET_SIZE(f->func_defaults));
+  data->defaults = value_list(t, NULL, 0);
+  for (Py_ssize_t i = 0; data->defaults && i < PyTuple_GET_SIZE(f->func_defaults); i++) {
+    value *item = value_lazy(t, PyTuple_GET_ITEM(f->func_defaults, i), trace_source(t, SOURCE_DEFAULT, s, NULL, NULL, i));
+    if (!item || !seq_append(t, data->defaults, item)) return false;
+  }
+  return data->defaults != NULL;
+}
+
+static bool function_kwdefaults(tracer *t, function_data *data, PyFunctionObject *f, const source *s) {
+  PyObject *key, *item;
+  if (!f->func_kwdefaults || !PyDict_CheckExact(f->func_kwdefaults)) return true;
+  if (!(data->kwdefaults = value_dict(t))) return false;
+  for (Py_ssize_t pos = 0; PyDict_Next(f->func_kwdefaults, &pos, &key, &item);) {
+    if (!PyUnicode_CheckExact(key)) continue;
+    value *name = value_const(t, key);
+    value *lazy = name ? value_lazy(t, item, trace_source(t, SOURCE_KWDEFAULT, s, NULL, key, 0)) : NULL;
+    if (!lazy || !seq_append(t, data->kwdefaults, name) || !seq_append(t, data->kwdefaults, lazy)) return false;
+  }
+  return true;
+}
+
+function_data *function_get(tracer *t, value *v) {
+  if (v->any.a) return v->any.a;
+  PyFunctionObject *f = (PyFunctionObject *)v->object;
+  const source *s = value_source(t, v);
+  function_data *data = trace_alloc(t, sizeof *data);
+  if (!s || !data) return NULL;
+  data->code = (PyCodeObject *)f->func_code;
+  data->globals = f->func_globals;
+  bool fresh = s->kind == SOURCE_ARG || s->kind == SOURCE_ITEM || s->kind == SOURCE_CELL;
+  guard_simple(t, GUARD_IDENTITY, function_own(t, s, "__code__"), f->func_code, 0);
+  if (fresh) /* likely to be made anew for each call */
+    guard_simple(t, GUARD_IDENTITY, function_own(t, s, "__globals__"), f->func_globals, 0);
+  else if (s->kind != SOURCE_FUNCTION && s->kind != SOURCE_CONST)
+    guard_simple(t, GUARD_IDENTITY, s, v->object, 0);
+  if (!function_closure(t, data, f, s) || !function_defaults(t, data, f, s) || !function_kwdefaults(t, data, f, s))
+    return trace_pending(t) ? NULL : trace_break(t, BREAK_UNSUPPORTED_TYPE, "a function that cannot be read");
+  return v->any.a = data;
+}
+
+value *function_new(tracer *t, function_data *data, value *name) {
+  value *v = value_new(t, &value_function_type);
+  if (!v) return NULL;
+  v->any.a = data;
+  v->any.b = name;
+  return v;
+}
+
+static value *function_call(tracer *t, value *v, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+  function_data *data = function_get(t, v);
+  return data ? trace_inline(t, data, args, count, kwnames) : NULL;
+}
+
+static value *function_live_attr(tracer *t, value *v, PyObject *name) {
+  PyObject *dict = ((PyFunctionObject *)v->object)->func_dict;
+  PyObject *item = dict ? PyDict_GetItemWithError(dict, name) : NULL;
+  const source *s = item ? value_source(t, v) : NULL;
+  const source *at = s ? trace_source(t, SOURCE_ATTR, s, NULL, name, 0) : NULL;
+  PyErr_Clear();
+  if (at) return value_wrap(t, item, at);
+  if (_PyType_Lookup(&PyFunction_Type, name))
+    return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a function", PyUnicode_AsUTF8(name));
+  s = value_source(t, v);
+  at = s ? trace_source(t, SOURCE_ATTR, s, NULL, name, 0) : NULL;
+  if (at) guard_simple(t, GUARD_MISSING, at, NULL, 0);
+  return trace_raise(t, PyExc_AttributeError, "'function' object has no attribute '%s'", PyUnicode_AsUTF8(name));
+}
+
+static value *function_get_attr(tracer *t, value *v, PyObject *name) {
+  function_data *data = function_get(t, v);
+  if (!data) return NULL;
+  if (!PyUnicode_CompareWithASCIIString(name, "__name__")) {
+    if (v->object) value_identity(t, v);
+    return value_const(t, v->object ? ((PyFunctionObject *)v->object)->func_name : data->code->co_name);
+  }
+  if (!PyUnicode_CompareWithASCIIString(name, "__qualname__") && !v->object) return value_const(t, data->code->co_qualname);
+  if (!PyUnicode_CompareWithASCIIString(name, "__code__")) return value_const(t, (PyObject *)data->code);
+  if (v->object) return function_live_attr(t, v, name);
+  if (_PyType_Lookup(&PyFunction_Type, name))
+    return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a function", PyUnicode_AsUTF8(name));
+  return trace_raise(t, PyExc_AttributeError, "'function' object has no attribute '%s'", PyUnicode_AsUTF8(name));
+}
+
+static bool function_set_attr(tracer *t, value *v, PyObject *name, value *item) {
+  trace_break(t, BREAK_SIDE_EFFECT, "assignment to '%s' of a function", PyUnicode_AsUTF8(name));
+  return false;
+}
+
+static PyObject *function_python_type(tracer *t, value *v) { return (PyObject *)&PyFunction_Type; }
+
+static recipe *function_rebuild(tracer *t, value *v) {
+  if (!v->source) return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a function made inside is returned");
+  recipe *r = trace_recipe(t, RECIPE_SOURCE);
+  if (r) r->source = v->source;
+  return r;
+}
+
+static value *function_compare(tracer *t, int op, value *l, value *r) {
+  bool same;
+  if (op != Py_EQ && op != Py_NE) return trace_not_implemented(t);
+  if (l->type != r->type) return trace_not_implemented(t);
+  return value_same(t, l, r, &same) ? value_bool(t, same == (op == Py_EQ)) : NULL;
+}
+
+static int always_true(tracer *t, value *v) { return 1; }
+
+const value_type value_function_type = {.name = "function",
+                                        .compare = function_compare,
+                                        .truth = always_true,
+                                        .get_attr = function_get_attr,
+                                        .set_attr = function_set_attr,
+                                        .call = function_call,
+                                        .python_type = function_python_type,
+                                        .rebuild = function_rebuild};
+
+/* ---- bound methods ----------------------------------------------------------------------------------------------------------- */
+
+value *value_method(tracer *t, value *function, value *self) {
+  value *v = value_new(t, &value_method_type);
+  if (!v) return NULL;
+  v->method.function = function;
+  v->method.self = self;
+  return v;
+}
+
+static value *method_call(tracer *t, value *v, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+  Py_ssize_t all = count + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+  value **with_self = trace_alloc(t, (size_t)(all + 1) * sizeof *with_self);
+  if (!with_self) return NULL;
+  with_self[0] = v->method.self;
+  if (all) memcpy(with_self + 1, args, (size_t)all * sizeof *args);
+  return trace_call(t, v->method.function, with_self, count + 1, kwnames);
+}
+
+static value *method_get_attr(tracer *t, value *v, PyObject *name) {
+  if (!PyUnicode_CompareWithASCIIString(name, "__self__")) return v->method.self;
+  if (!PyUnicode_CompareWithASCIIString(name, "__func__")) return v->method.function;
+  return trace_get_attr(t, v->method.function, name);
+}
+
+static PyObject *method_python_type(tracer *t, value *v) {
+  bool python = v->method.function->type == &value_function_type;
+  return (PyObject *)(python ? &PyMethod_Type : &PyCFunction_Type);
+}
+
+static recipe *method_rebuild(tracer *t, value *v) {
+  if (!v->source) return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a bound method is returned");
+  recipe *r = trace_recipe(t, RECIPE_SOURCE);
+  if (r) r->source = v->source;
+  return r;
+}
+
+const value_type value_method_type = {.name = "method",
+                                      .truth = always_true,
+                                      .get_attr = method_get_attr,
+                                      .call = method_call,
+                                      .python_type = method_python_type,
+                                      .rebuild = method_rebuild};
+
+const value_type value_cell_type = {.name = "cell"};
+
+/* ---- methods of our own values -------------------------------------------------------------------------------------------------- */
+
+value *builtin_method_find(tracer *t, const builtin_method *table, value *self, PyObject *name) {
+  for (const builtin_method *m = table; m->name; m++) {
+    if (PyUnicode_CompareWithASCIIString(name, m->name)) continue;
+    value *v = value_new(t, &value_builtin_method_type);
+    if (!v) return NULL;
+    v->any.a = (void *)m;
+    v->any.b = self;
+    return v;
+  }
+  PyObject *type = value_type_of(t, self);
+  if (!type) return NULL;
+  if (_PyType_Lookup((PyTypeObject *)type, name))
+    return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a %s", PyUnicode_AsUTF8(name), self->type->name);
+  return trace_raise(t, PyExc_AttributeError, "'%s' object has no attribute '%s'", ((PyTypeObject *)type)->tp_name,
+                     PyUnicode_AsUTF8(name));
+}
+
+static value *builtin_method_call(tracer *t, value *v, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+  const builtin_method *m = v->any.a;
+  return m->call(t, v->any.b, args, count, kwnames);
+}
+
+static PyObject *builtin_method_python_type(tracer *t, value *v) { return (PyObject *)&PyCFunction_Type; }
+
+static value *builtin_method_get_attr(tracer *t, value *v, PyObject *name) {
+  if (!PyUnicode_CompareWithASCIIString(name, "__self__")) return v->any.b;
+  if (!PyUnicode_CompareWithASCIIString(name, "__name__")) return value_str(t, ((const builtin_method *)v->any.a)->name);
+  return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a method", PyUnicode_AsUTF8(name));
+}
+
+const value_type value_builtin_method_type = {.name = "builtin method",
+                                              .truth = always_true,
+                                              .get_attr = builtin_method_get_attr,
+                                              .call = builtin_method_call,
+                                              .python_type = builtin_method_python_type};
+
+/* ---- super() ------------------------------------------------------------------------------------------------------------------------ */
+
+static value *super_get_attr(tracer *t, value *v, PyObject *name) {
+  value *after = v->any.a, *self = v->any.b;
+  bool of_class = value_is_const(self) && PyType_Check(self->object);
+  PyObject *type = of_class ? self->object : value_type_of(t, self);
+  if (!type) return NULL;
+  value *item = type_attr(t, type, name, self, after->object);
+  if (item || trace_pending(t)) return item;
+  return trace_raise(t, PyExc_AttributeError, "'super' object has no attribute '%s'", PyUnicode_AsUTF8(name));
+}
+
+static PyObject *super_python_type(tracer *t, value *v) { return (PyObject *)&PySuper_Type; }
+
+const value_type value_super_type = {.name = "super", .get_attr = super_get_attr, .python_type = super_python_type};

@@ -1,0 +1,305 @@
+/* Iterators of our own: over sequences, and enumerate, zip, map, filter on top of others; generators' frames. */
+#include "frontend/value/value.h"
+
+typedef enum iter_kind {
+  ITER_SEQUENCE, /* a tuple or list value, read as it is when the item is asked for */
+  ITER_REVERSED,
+  ITER_ENUMERATE,
+  ITER_ZIP,
+  ITER_MAP,
+  ITER_FILTER,
+  ITER_CALL,
+  ITER_CHAIN,
+  ITER_INDEX /* any value with __getitem__ and a known length */
+} iter_kind;
+
+typedef struct iter_data {
+  iter_kind kind;
+  value *base, *function, *counter;
+  value **inner;
+  Py_ssize_t count, at;
+  bool strict, done;
+} iter_data;
+
+static value *iter_new(tracer *t, iter_kind kind, value *base, value *const *inner, Py_ssize_t count) {
+  value *v = value_new(t, &value_iterator_type);
+  iter_data *data = v ? trace_alloc(t, sizeof *data) : NULL;
+  if (!data) return NULL;
+  value *copy = value_tuple(t, inner, count);
+  if (!copy) return NULL;
+  *data = (iter_data){.kind = kind, .base = base, .inner = copy->seq.items, .count = count};
+  v->any.a = data;
+  return v;
+}
+
+value *iter_over(tracer *t, value *sequence) { return iter_new(t, ITER_SEQUENCE, sequence, NULL, 0); }
+
+value *iter_known(tracer *t, value *const *items, Py_ssize_t count) {
+  value *tuple = value_tuple(t, items, count);
+  return tuple ? iter_over(t, tuple) : NULL;
+}
+
+value *iter_reversed(tracer *t, value *sequence) {
+  value *v = iter_new(t, ITER_REVERSED, sequence, NULL, 0);
+  if (v) ((iter_data *)v->any.a)->at = sequence->seq.count;
+  return v;
+}
+
+value *iter_indexed(tracer *t, value *v, Py_ssize_t count) {
+  value *iterator = iter_new(t, ITER_INDEX, v, NULL, 0);
+  if (iterator) ((iter_data *)iterator->any.a)->count = count;
+  return iterator;
+}
+
+value *iter_enumerate(tracer *t, value *iterator, value *start) {
+  value *v = iter_new(t, ITER_ENUMERATE, iterator, NULL, 0);
+  if (v) ((iter_data *)v->any.a)->counter = start;
+  return v;
+}
+
+value *iter_zip(tracer *t, value *const *iterators, Py_ssize_t count, bool strict) {
+  value *v = iter_new(t, ITER_ZIP, NULL, iterators, count);
+  if (v) ((iter_data *)v->any.a)->strict = strict;
+  return v;
+}
+
+value *iter_map(tracer *t, value *function, value *const *iterators, Py_ssize_t count) {
+  value *v = iter_new(t, ITER_MAP, NULL, iterators, count);
+  if (v) ((iter_data *)v->any.a)->function = function;
+  return v;
+}
+
+value *iter_filter(tracer *t, value *function, value *iterator) {
+  value *v = iter_new(t, ITER_FILTER, iterator, NULL, 0);
+  if (v) ((iter_data *)v->any.a)->function = function;
+  return v;
+}
+
+value *iter_call(tracer *t, value *function, value *sentinel) {
+  value *v = iter_new(t, ITER_CALL, sentinel, NULL, 0);
+  if (v) ((iter_data *)v->any.a)->function = function;
+  return v;
+}
+
+value *iter_chain(tracer *t, value *iterables) { return iter_new(t, ITER_CHAIN, iterables, NULL, 0); }
+
+/* ---- the next item of each ------------------------------------------------------------------------------------------------ */
+
+static value *next_sequence(iter_data *d) {
+  if (d->done || d->at >= d->base->seq.count) return d->done = true, NULL;
+  return d->base->seq.items[d->at++];
+}
+
+static value *next_reversed(iter_data *d) {
+  if (d->done || d->at <= 0 || d->at > d->base->seq.count) return d->done = true, NULL;
+  return d->base->seq.items[--d->at];
+}
+
+static value *next_enumerate(tracer *t, iter_data *d) {
+  value *item = trace_next(t, d->base), *one = item ? value_int(t, 1) : NULL;
+  if (!one) return NULL;
+  value *pair[2] = {d->counter, item};
+  d->counter = trace_binary(t, 0, d->counter, one, false);
+  return d->counter ? value_tuple(t, pair, 2) : NULL;
+}
+
+static value *next_zip(tracer *t, iter_data *d) {
+  value *items = value_tuple(t, d->inner, d->count);
+  if (!items || d->count == 0) return NULL;
+  for (Py_ssize_t i = 0; i < d->count; i++) {
+    if ((items->seq.items[i] = trace_next(t, d->inner[i]))) continue;
+    if (trace_pending(t) || !d->strict) return NULL;
+    if (i > 0) return trace_raise(t, PyExc_ValueError, "zip() argument %zd is shorter", i + 1);
+    for (Py_ssize_t j = 1; j < d->count; j++) {
+      if (trace_next(t, d->inner[j])) return trace_raise(t, PyExc_ValueError, "zip() argument %zd is longer", j + 1);
+      if (trace_pending(t)) return NULL;
+    }
+    return NULL;
+  }
+  return items;
+}
+
+static value *next_map(tracer *t, iter_data *d) {
+  value *args = value_tuple(t, d->inner, d->count);
+  if (!args) return NULL;
+  for (Py_ssize_t i = 0; i < d->count; i++)
+    if (!(args->seq.items[i] = trace_next(t, d->inner[i]))) return NULL;
+  return trace_call(t, d->function, args->seq.items, d->count, NULL);
+}
+
+static value *next_filter(tracer *t, iter_data *d) {
+  for (;;) {
+    value *item = trace_next(t, d->base);
+    if (!item) return NULL;
+    value *kept = value_is_none(d->function) ? item : trace_call1(t, d->function, item);
+    int truth = kept ? trace_truth(t, kept) : -1;
+    if (truth < 0) return NULL;
+    if (truth) return item;
+  }
+}
+
+static value *next_call(tracer *t, iter_data *d) {
+  if (d->done) return NULL;
+  value *item = trace_call(t, d->function, NULL, 0, NULL);
+  value *equal = item ? trace_compare(t, Py_EQ, item, d->base) : NULL;
+  int truth = equal ? trace_truth(t, equal) : -1;
+  if (truth > 0) d->done = true;
+  return truth == 0 ? item : NULL;
+}
+
+static value *next_chain(tracer *t, iter_data *d) {
+  for (;;) {
+    if (!d->function) {
+      value *iterable = trace_next(t, d->base);
+      if (!iterable || !(d->function = trace_iter(t, iterable))) return NULL;
+    }
+    value *item = trace_next(t, d->function);
+    if (item || trace_pending(t)) return item;
+    d->function = NULL;
+  }
+}
+
+static value *next_index(tracer *t, iter_data *d) {
+  if (d->at >= d->count) return NULL;
+  value *key = value_int(t, d->at++);
+  return key ? trace_get_item(t, d->base, key) : NULL;
+}
+
+static value *iterator_next(tracer *t, value *v) {
+  iter_data *d = v->any.a;
+  switch (d->kind) {
+  case ITER_SEQUENCE: return next_sequence(d);
+  case ITER_REVERSED: return next_reversed(d);
+  case ITER_ENUMERATE: return next_enumerate(t, d);
+  case ITER_ZIP: return next_zip(t, d);
+  case ITER_MAP: return next_map(t, d);
+  case ITER_FILTER: return next_filter(t, d);
+  case ITER_CALL: return next_call(t, d);
+  case ITER_CHAIN: return next_chain(t, d);
+  case ITER_INDEX: return next_index(t, d);
+  }
+  return NULL;
+}
+
+static value *iter_self(tracer *t, value *v) { return v; }
+
+static PyObject *iterator_python_type(tracer *t, value *v) {
+  iter_data *d = v->any.a;
+  switch (d->kind) {
+  case ITER_ENUMERATE: return (PyObject *)&PyEnum_Type;
+  case ITER_ZIP: return (PyObject *)&PyZip_Type;
+  case ITER_MAP: return (PyObject *)&PyMap_Type;
+  case ITER_FILTER: return (PyObject *)&PyFilter_Type;
+  case ITER_SEQUENCE:
+    return (PyObject *)(d->base->type == &value_list_type ? &PyListIter_Type : &PyTupleIter_Type);
+  default: return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the type of an iterator");
+  }
+}
+
+static value *iterator_next_method(tracer *t, value *v, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+  if (!args_check(t, "__next__", count, 0, 0, kwnames)) return NULL;
+  value *item = trace_next(t, v);
+  return item || trace_pending(t) ? item : trace_raise(t, PyExc_StopIteration, "exhausted");
+}
+
+static const builtin_method iterator_methods[] = {{"__next__", iterator_next_method}, {NULL, NULL}};
+
+static value *iterator_get_attr(tracer *t, value *v, PyObject *name) {
+  return builtin_method_find(t, iterator_methods, v, name);
+}
+
+const value_type value_iterator_type = {.name = "iterator",
+                                        .iter = iter_self,
+                                        .next = iterator_next,
+                                        .get_attr = iterator_get_attr,
+                                        .python_type = iterator_python_type};
+
+/* ---- range: a constant range's iterator; any.i is the next index ----------------------------------------------------------- */
+
+static value *range_next(tracer *t, value *v) {
+  Py_ssize_t length = PyObject_Size(v->object);
+  if (length < 0) return PyErr_Clear(), trace_break(t, BREAK_LIMIT, "a range of too many numbers");
+  if (v->any.i >= length) return NULL;
+  PyObject *item = PySequence_GetItem(v->object, v->any.i++);
+  return item ? value_made(t, item) : trace_raise_live(t);
+}
+
+static PyObject *range_python_type(tracer *t, value *v) { return (PyObject *)&PyRangeIter_Type; }
+
+const value_type value_range_type = {.name = "range iterator",
+                                     .iter = iter_self,
+                                     .next = range_next,
+                                     .get_attr = iterator_get_attr,
+                                     .python_type = range_python_type};
+
+/* ---- generators -------------------------------------------------------------------------------------------------------------- */
+
+value *value_generator(tracer *t, frame *f) {
+  value *v = value_new(t, &value_generator_type);
+  if (v) v->any.a = f;
+  return v;
+}
+
+/* What escapes a generator as StopIteration becomes a RuntimeError. */
+static value *generator_failed(tracer *t, frame *f) {
+  f->finished = true;
+  if (t->state == TRACE_RAISING && exception_matches(t, t->raised, PyExc_StopIteration)) {
+    t->state = TRACE_GOING;
+    return trace_raise(t, PyExc_RuntimeError, "generator raised StopIteration");
+  }
+  return NULL;
+}
+
+value *generator_send(tracer *t, value *v, value *sent) {
+  frame *f = v->any.a;
+  bool yielded = false;
+  t->returned = t->none;
+  if (f->finished) return NULL;
+  if (f->running) return trace_raise(t, PyExc_ValueError, "generator already executing");
+  frame_push(f, sent); /* the value of the yield expression; RETURN_GENERATOR's is popped at once */
+  value *result = frame_run(t, f, &yielded);
+  if (!result) return generator_failed(t, f);
+  if (yielded) return result;
+  f->finished = true;
+  t->returned = result;
+  return NULL;
+}
+
+static value *generator_next(tracer *t, value *v) { return generator_send(t, v, t->none); }
+
+static value *generator_send_method(tracer *t, value *v, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+  if (!args_check(t, "send", count, 1, 1, kwnames)) return NULL;
+  value *item = generator_send(t, v, args[0]);
+  return item || trace_pending(t) ? item : trace_raise(t, PyExc_StopIteration, "exhausted");
+}
+
+/* Closing a generator that has not started, or has ended, runs none of its code. */
+static value *generator_close(tracer *t, value *v, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+  frame *f = v->any.a;
+  if (!args_check(t, "close", count, 0, 0, kwnames)) return NULL;
+  bool protected = false;
+  for (int32_t i = 0; i < f->code->handler_count; i++)
+    protected |= f->pc > f->code->handlers[i].begin && f->pc <= f->code->handlers[i].end;
+  if (!f->finished && protected) return trace_break(t, BREAK_GENERATOR, "close() inside a try");
+  f->finished = true;
+  return t->none;
+}
+
+static const builtin_method generator_methods[] = {{"__next__", iterator_next_method},
+                                                   {"send", generator_send_method},
+                                                   {"close", generator_close},
+                                                   {NULL, NULL}};
+
+static value *generator_get_attr(tracer *t, value *v, PyObject *name) {
+  if (!PyUnicode_CompareWithASCIIString(name, "throw"))
+    return trace_break(t, BREAK_GENERATOR, "throw() into a generator");
+  return builtin_method_find(t, generator_methods, v, name);
+}
+
+static PyObject *generator_python_type(tracer *t, value *v) { return (PyObject *)&PyGen_Type; }
+
+const value_type value_generator_type = {.name = "generator",
+                                         .iter = iter_self,
+                                         .next = generator_next,
+                                         .get_attr = generator_get_attr,
+                                         .python_type = generator_python_type};

@@ -1,0 +1,358 @@
+/* Instances of Python classes: live ones, read attribute by attribute, and those made inside, which are only a class and
+ * a dictionary. Their operators are their special methods, inlined. */
+#include "frontend/value/value.h"
+
+#include <structmember.h>
+
+/* any.a: the class; any.b: a dict value with the attributes of one made inside; NULL for a live one. */
+value *value_object_new(tracer *t, PyObject *cls) {
+  value *v = value_new(t, &value_object_type);
+  if (!v || !trace_keep(t, Py_NewRef(cls))) return NULL;
+  v->any.a = cls;
+  return v;
+}
+
+PyObject *object_class(value *v) { return v->any.a; }
+bool object_is_virtual(value *v) { return v->any.b != NULL; }
+
+/* ---- attributes found on a class ---------------------------------------------------------------------------------------- */
+
+static PyObject *type_find(PyObject *type, PyObject *name, PyObject *after, PyObject **where_out) {
+  *where_out = type;
+  if (!after) return _PyType_Lookup((PyTypeObject *)type, name);
+  PyObject *mro = ((PyTypeObject *)type)->tp_mro;
+  bool passed = false;
+  for (Py_ssize_t i = 0; mro && i < PyTuple_GET_SIZE(mro); i++) {
+    PyObject *cls = PyTuple_GET_ITEM(mro, i);
+    if (passed && PyType_Check(cls)) {
+      PyObject *item = PyDict_GetItemWithError(((PyTypeObject *)cls)->tp_dict, name);
+      PyErr_Clear();
+      *where_out = cls;
+      if (item) return item;
+    }
+    passed |= cls == after;
+  }
+  return NULL;
+}
+
+static value *wrap_constant(tracer *t, PyObject *object) {
+  const source *s = trace_source(t, SOURCE_CONST, NULL, object, NULL, 0);
+  return s ? value_wrap(t, object, s) : NULL;
+}
+
+/* What `descriptor.__get__(self, type)` gives, for the descriptors that are known. */
+static value *type_bind(tracer *t, PyObject *item, const source *s, PyObject *type, PyObject *name, value *self) {
+  value *v = value_wrap(t, item, s);
+  if (!v) return NULL;
+  PyTypeObject *kind = Py_TYPE(item);
+  if (kind == &PyFunction_Type) return self ? value_method(t, v, self) : v;
+  if (kind == &PyMethodDescr_Type || kind == &PyWrapperDescr_Type) return self ? value_method(t, v, self) : v;
+  if (kind == &PyStaticMethod_Type || kind == &PyClassMethod_Type) {
+    PyObject *function = trace_keep(t, PyObject_GetAttrString(item, "__func__"));
+    value *f = function ? wrap_constant(t, function) : NULL;
+    if (!f || kind == &PyStaticMethod_Type) return f;
+    value *cls = value_const(t, type);
+    return cls ? value_method(t, f, cls) : NULL;
+  }
+  if (kind == &PyProperty_Type && self) {
+    PyObject *getter = trace_keep(t, PyObject_GetAttrString(item, "fget"));
+    value *f = getter ? wrap_constant(t, getter) : NULL;
+    return f ? trace_call1(t, f, self) : NULL;
+  }
+  if (kind == &PyClassMethodDescr_Type) {
+    value *cls = value_const(t, type);
+    return cls ? value_method(t, v, cls) : NULL;
+  }
+  if (!kind->tp_descr_get) return v;
+  if (loom_callable_unwrap && loom_callable_unwrap(item)) return self ? value_method(t, v, self) : v;
+  if (!self && (kind == &PyProperty_Type || kind == &PyGetSetDescr_Type || kind == &PyMemberDescr_Type)) return v;
+  return trace_break(t, BREAK_ATTRIBUTE, "'%s' is a %s", PyUnicode_AsUTF8(name), kind->tp_name);
+}
+
+value *type_attr(tracer *t, PyObject *type, PyObject *name, value *self, PyObject *after) {
+  PyObject *where, *item = type_find(type, name, after, &where);
+  if (!item) return NULL;
+  const source *base = trace_source(t, SOURCE_CONST, NULL, where, NULL, 0);
+  const source *s = base ? trace_source(t, SOURCE_ATTR, base, NULL, name, 0) : NULL;
+  return s ? type_bind(t, item, s, type, name, self) : NULL;
+}
+
+/* ---- attributes of instances --------------------------------------------------------------------------------------------- */
+
+static bool is_data_descriptor(PyObject *item) { return item && Py_TYPE(item)->tp_descr_set != NULL; }
+
+static value *live_attr(tracer *t, value *v, PyObject *name) {
+  PyObject **dict = _PyObject_GetDictPtr(v->object);
+  PyObject *item = dict && *dict ? PyDict_GetItemWithError(*dict, name) : NULL;
+  const source *s = trace_source(t, SOURCE_ATTR, v->source, NULL, name, 0);
+  PyErr_Clear();
+  if (!s) return NULL;
+  if (item) return value_wrap(t, item, s);
+  if (dict) guard_simple(t, GUARD_MISSING, s, NULL, 0);
+  return NULL;
+}
+
+static value *slot_attr(tracer *t, value *v, PyObject *name, PyObject *descr) {
+  if (!v->object) {
+    value *key = value_const(t, name);
+    return key && v->any.b ? dict_get(t, v->any.b, key) : NULL;
+  }
+  PyObject *item = PyMember_GetOne((char *)v->object, ((PyMemberDescrObject *)descr)->d_member);
+  PyErr_Clear();
+  const source *s = trace_source(t, SOURCE_ATTR, v->source, NULL, name, 0);
+  if (!s || !item) return Py_XDECREF(item), NULL;
+  return value_wrap(t, trace_keep(t, item), s);
+}
+
+/* As object.__getattribute__; NULL with nothing pending: missing. */
+value *object_attr(tracer *t, value *v, PyObject *name) {
+  PyTypeObject *type = (PyTypeObject *)object_class(v);
+  PyObject *descr = _PyType_Lookup(type, name);
+  if (descr && Py_IS_TYPE(descr, &PyMemberDescr_Type)) return slot_attr(t, v, name, descr);
+  if (is_data_descriptor(descr)) {
+    if (Py_IS_TYPE(descr, &PyProperty_Type)) return type_attr(t, (PyObject *)type, name, v, NULL);
+    if (!PyUnicode_CompareWithASCIIString(name, "__class__")) return value_const(t, (PyObject *)type);
+    return trace_break(t, BREAK_ATTRIBUTE, "'%s' is a %s", PyUnicode_AsUTF8(name), Py_TYPE(descr)->tp_name);
+  }
+  value *item = NULL;
+  if (v->object) {
+    item = live_attr(t, v, name);
+  } else if (v->any.b) {
+    value *key = value_const(t, name);
+    item = key ? dict_get(t, v->any.b, key) : NULL;
+  }
+  if (item || trace_pending(t) || !descr) return item;
+  return type_attr(t, (PyObject *)type, name, v, NULL);
+}
+
+static PyObject *interned(tracer *t, const char *name) { return trace_keep(t, PyUnicode_InternFromString(name)); }
+
+/* Which of a type's own lookup methods are Python: __getattribute__ cannot be followed, __getattr__ is inlined. */
+static value *object_get_attr(tracer *t, value *v, PyObject *name) {
+  PyTypeObject *type = (PyTypeObject *)object_class(v);
+  PyObject *hook = interned(t, "__getattr__"), *attribute = interned(t, "__getattribute__");
+  if (!hook || !attribute) return NULL;
+  PyObject *standard = _PyType_Lookup(&PyBaseObject_Type, attribute);
+  if (_PyType_Lookup(type, attribute) != standard)
+    return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a class with __getattribute__", PyUnicode_AsUTF8(name));
+  value *item = object_attr(t, v, name);
+  if (item || trace_pending(t)) return item;
+  if (_PyType_Lookup(type, hook)) {
+    value *method = type_attr(t, (PyObject *)type, hook, v, NULL), *key = method ? value_const(t, name) : NULL;
+    return key ? trace_call1(t, method, key) : NULL;
+  }
+  if (!PyUnicode_CompareWithASCIIString(name, "__dict__") && v->any.b) return v->any.b;
+  return trace_raise(t, PyExc_AttributeError, "'%s' object has no attribute '%s'", type->tp_name, PyUnicode_AsUTF8(name));
+}
+
+static bool object_set_attr(tracer *t, value *v, PyObject *name, value *item) {
+  PyTypeObject *type = (PyTypeObject *)object_class(v);
+  PyObject *hook = interned(t, item ? "__setattr__" : "__delattr__");
+  if (!hook || !object_is_virtual(v)) {
+    trace_break(t, BREAK_SIDE_EFFECT, "assignment to '%s' of a %s that existed before the call", PyUnicode_AsUTF8(name),
+                type->tp_name);
+    return false;
+  }
+  if (_PyType_Lookup(type, hook) != _PyType_Lookup(&PyBaseObject_Type, hook)) {
+    value *method = type_attr(t, (PyObject *)type, hook, v, NULL), *key = method ? value_const(t, name) : NULL;
+    value *args[2] = {key, item};
+    return key && trace_call(t, method, args, item ? 2 : 1, NULL) != NULL;
+  }
+  return object_store(t, v, name, item);
+}
+
+/* As object.__setattr__. */
+bool object_store(tracer *t, value *v, PyObject *name, value *item) {
+  PyTypeObject *type = (PyTypeObject *)object_class(v);
+  PyObject *descr = _PyType_Lookup(type, name);
+  if (is_data_descriptor(descr) && !Py_IS_TYPE(descr, &PyMemberDescr_Type)) {
+    PyObject *setter = Py_IS_TYPE(descr, &PyProperty_Type) ? PyObject_GetAttrString(descr, item ? "fset" : "fdel") : NULL;
+    if (!trace_keep(t, setter) || setter == Py_None) {
+      if (setter) return trace_raise(t, PyExc_AttributeError, "can't set attribute"), false;
+      return trace_break(t, BREAK_ATTRIBUTE, "assignment to '%s'", PyUnicode_AsUTF8(name)), false;
+    }
+    value *args[2] = {v, item}, *f = wrap_constant(t, setter);
+    return f && trace_call(t, f, args, item ? 2 : 1, NULL) != NULL;
+  }
+  value *key = value_const(t, name);
+  if (!key) return false;
+  if (item) return dict_put(t, v->any.b, key, item);
+  if (dict_get(t, v->any.b, key)) return dict_remove(t, v->any.b, key);
+  trace_raise(t, PyExc_AttributeError, "%s", PyUnicode_AsUTF8(name));
+  return false;
+}
+
+/* ---- special methods ----------------------------------------------------------------------------------------------------------- */
+
+value *trace_special(tracer *t, value *v, const char *name) {
+  PyObject *text = interned(t, name);
+  PyObject *type = text ? value_type_of(t, v) : NULL;
+  if (!type) return NULL;
+  if (v->type == &value_object_type || v->type == &value_exception_type) return type_attr(t, type, text, v, NULL);
+  return _PyType_Lookup((PyTypeObject *)type, text) ? trace_get_attr(t, v, text) : NULL;
+}
+
+value *trace_method(tracer *t, value *v, const char *name, value *const *args, Py_ssize_t count) {
+  value *method = trace_special(t, v, name);
+  return method ? trace_call(t, method, args, count, NULL) : NULL;
+}
+
+static value *object_no(tracer *t, value *v, const char *what) {
+  if (trace_pending(t)) return NULL;
+  return trace_raise(t, PyExc_TypeError, "'%s' object %s", ((PyTypeObject *)object_class(v))->tp_name, what);
+}
+
+static const char *const operator_names[13] = {"add", "and", "floordiv", "lshift", "matmul", "mul", "mod",
+                                               "or",  "pow", "rshift",   "sub",    "truediv", "xor"};
+
+static value *object_operator(tracer *t, int op, const char *prefix, value *self, value *other) {
+  char name[24];
+  snprintf(name, sizeof name, "__%s%s__", prefix, operator_names[op]);
+  value *method = trace_special(t, self, name);
+  if (!method) return trace_pending(t) ? NULL : trace_not_implemented(t);
+  value *result = trace_call1(t, method, other);
+  if (result && value_is_const(result) && result->object == Py_NotImplemented) return trace_not_implemented(t);
+  return result;
+}
+
+static value *object_binary(tracer *t, int op, value *l, value *r, bool inplace) {
+  bool left = l->type == &value_object_type;
+  value *result = trace_not_implemented(t);
+  if (left && inplace) result = object_operator(t, op, "i", l, r);
+  if (result != t->not_implemented) return result;
+  bool sub = r->type == &value_object_type && left && object_class(l) != object_class(r) &&
+             PyType_IsSubtype((PyTypeObject *)object_class(r), (PyTypeObject *)object_class(l));
+  if (sub) result = object_operator(t, op, "r", r, l);
+  if (result != t->not_implemented) return result;
+  if (left) result = object_operator(t, op, "", l, r);
+  if (result != t->not_implemented || sub) return result;
+  if (r->type == &value_object_type && (!left || object_class(l) != object_class(r)))
+    return object_operator(t, op, "r", r, l);
+  return result;
+}
+
+static value *object_unary(tracer *t, int op, value *v) {
+  static const char *const names[] = {
+      [UNARY_NEG] = "__neg__", [UNARY_POS] = "__pos__", [UNARY_INVERT] = "__invert__", [UNARY_ABS] = "__abs__"};
+  value *result = trace_method(t, v, names[op], NULL, 0);
+  return result ? result : object_no(t, v, "has no such operator");
+}
+
+static value *object_compare(tracer *t, int op, value *l, value *r) {
+  static const char *const names[6] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
+  if (l->type != &value_object_type) return trace_not_implemented(t);
+  bool plain_ne = op == Py_NE && !type_runs_python((PyTypeObject *)object_class(l), "__ne__");
+  const char *name = names[plain_ne ? Py_EQ : op];
+  if (!type_runs_python((PyTypeObject *)object_class(l), name)) return trace_not_implemented(t);
+  value *result = trace_method(t, l, name, &r, 1);
+  if (!result) return NULL;
+  if (value_is_const(result) && result->object == Py_NotImplemented) return trace_not_implemented(t);
+  if (!plain_ne) return result;
+  int truth = trace_truth(t, result);
+  return truth < 0 ? NULL : value_bool(t, !truth);
+}
+
+static value *object_length(tracer *t, value *v) {
+  value *result = trace_method(t, v, "__len__", NULL, 0);
+  return result ? result : object_no(t, v, "has no len()");
+}
+
+static int object_truth(tracer *t, value *v) {
+  value *result = trace_method(t, v, "__bool__", NULL, 0);
+  if (!result && !trace_pending(t)) result = trace_method(t, v, "__len__", NULL, 0);
+  if (!result) return trace_pending(t) ? -1 : 1;
+  return trace_truth(t, result);
+}
+
+static value *object_get_item(tracer *t, value *v, value *key) {
+  value *result = trace_method(t, v, "__getitem__", &key, 1);
+  return result ? result : object_no(t, v, "is not subscriptable");
+}
+
+static bool object_set_item(tracer *t, value *v, value *key, value *item) {
+  value *args[2] = {key, item};
+  value *result = trace_method(t, v, item ? "__setitem__" : "__delitem__", args, item ? 2 : 1);
+  return result || object_no(t, v, "does not support item assignment");
+}
+
+static int object_contains(tracer *t, value *v, value *item) {
+  value *result = trace_method(t, v, "__contains__", &item, 1);
+  if (result) return trace_truth(t, result);
+  value *all = trace_pending(t) ? NULL : trace_to_tuple(t, v);
+  return all ? trace_contains(t, all, item) : -1;
+}
+
+static value *object_iter(tracer *t, value *v) {
+  value *result = trace_method(t, v, "__iter__", NULL, 0);
+  if (result || trace_pending(t)) return result;
+  if (trace_special(t, v, "__getitem__")) return iter_indexed(t, v, -1);
+  return object_no(t, v, "is not iterable");
+}
+
+static value *object_next(tracer *t, value *v) {
+  value *result = trace_method(t, v, "__next__", NULL, 0);
+  if (result) return result;
+  if (t->state == TRACE_RAISING && exception_matches(t, t->raised, PyExc_StopIteration)) {
+    t->state = TRACE_GOING;
+    t->raised = NULL;
+    return NULL;
+  }
+  return object_no(t, v, "is not an iterator");
+}
+
+static value *object_call(tracer *t, value *v, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+  value *method = trace_special(t, v, "__call__");
+  return method ? trace_call(t, method, args, count, kwnames) : object_no(t, v, "is not callable");
+}
+
+static PyObject *object_python_type(tracer *t, value *v) { return object_class(v); }
+
+static recipe *object_rebuild(tracer *t, value *v) {
+  if (!v->source)
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a new %s is returned", ((PyTypeObject *)object_class(v))->tp_name);
+  recipe *r = trace_recipe(t, RECIPE_SOURCE);
+  if (r) r->source = v->source;
+  return r;
+}
+
+const value_type value_object_type = {.name = "object",
+                                      .unary = object_unary,
+                                      .binary = object_binary,
+                                      .compare = object_compare,
+                                      .truth = object_truth,
+                                      .length = object_length,
+                                      .get_item = object_get_item,
+                                      .set_item = object_set_item,
+                                      .contains = object_contains,
+                                      .get_attr = object_get_attr,
+                                      .set_attr = object_set_attr,
+                                      .call = object_call,
+                                      .iter = object_iter,
+                                      .next = object_next,
+                                      .python_type = object_python_type,
+                                      .rebuild = object_rebuild};
+
+/* ---- making instances ------------------------------------------------------------------------------------------------------------ */
+
+static bool same_as_object(PyTypeObject *type, PyObject *name) {
+  return _PyType_Lookup(type, name) == _PyType_Lookup(&PyBaseObject_Type, name);
+}
+
+/* Calling a class written in Python: object.__new__, then __init__ inlined. */
+value *object_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+  PyTypeObject *type = (PyTypeObject *)cls;
+  PyObject *make = interned(t, "__new__"), *init = interned(t, "__init__");
+  if (!make || !init) return NULL;
+  if (Py_TYPE(type)->tp_call != PyType_Type.tp_call || !same_as_object(type, make) ||
+      type->tp_basicsize > PyBaseObject_Type.tp_basicsize + 64 * (Py_ssize_t)sizeof(PyObject *) ||
+      type->tp_flags & Py_TPFLAGS_IS_ABSTRACT)
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a new %s", type->tp_name);
+  value *v = value_object_new(t, cls);
+  if (!v || !(v->any.b = value_dict(t))) return NULL;
+  if (same_as_object(type, init)) {
+    if (count || kwnames) return trace_raise(t, PyExc_TypeError, "%s() takes no arguments", type->tp_name);
+    return v;
+  }
+  value *method = type_attr(t, cls, init, v, NULL);
+  return method && trace_call(t, method, args, count, kwnames) ? v : NULL;
+}

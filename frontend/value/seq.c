@@ -1,0 +1,449 @@
+/* Tuples, lists and slices. */
+#include "frontend/value/value.h"
+
+value *value_tuple(tracer *t, value *const *items, Py_ssize_t count) {
+  value *v = value_new(t, &value_tuple_type);
+  value **copy = v ? trace_alloc(t, (size_t)(count ? count : 1) * sizeof *copy) : NULL;
+  if (!copy) return NULL;
+  if (count) memcpy(copy, items, (size_t)count * sizeof *copy);
+  v->seq.items = copy;
+  v->seq.count = v->seq.capacity = count;
+  return v;
+}
+
+value *value_list(tracer *t, value *const *items, Py_ssize_t count) {
+  value *v = value_tuple(t, items, count);
+  if (v) v->type = &value_list_type;
+  return v;
+}
+
+bool value_mutable(tracer *t, value *v) {
+  if (!v->source) return true;
+  trace_break(t, BREAK_SIDE_EFFECT, "a %s that existed before the call is changed", v->type->name);
+  return false;
+}
+
+bool seq_append(tracer *t, value *v, value *item) {
+  if (v->seq.count == v->seq.capacity) {
+    Py_ssize_t capacity = v->seq.capacity ? v->seq.capacity * 2 : 8;
+    value **items = trace_alloc(t, (size_t)capacity * sizeof *items);
+    if (!items) return false;
+    if (v->seq.count) memcpy(items, v->seq.items, (size_t)v->seq.count * sizeof *items);
+    v->seq.items = items;
+    v->seq.capacity = capacity;
+  }
+  v->seq.items[v->seq.count++] = item;
+  return true;
+}
+
+bool list_extend(tracer *t, value *list, value *iterable) {
+  value *items = trace_to_tuple(t, iterable);
+  for (Py_ssize_t i = 0; items && i < items->seq.count; i++)
+    if (!seq_append(t, list, items->seq.items[i])) return false;
+  return items != NULL;
+}
+
+value *seq_concat(tracer *t, const value_type *type, value *l, value *r) {
+  value *v = value_tuple(t, l->seq.items, l->seq.count);
+  if (!v) return NULL;
+  v->type = type;
+  for (Py_ssize_t i = 0; i < r->seq.count; i++)
+    if (!seq_append(t, v, r->seq.items[i])) return NULL;
+  return v;
+}
+
+static bool seq_repeat_into(tracer *t, value *v, Py_ssize_t count, int64_t times) {
+  if (times > 0 && count > 0 && times > 1000000 / count) {
+    trace_break(t, BREAK_LIMIT, "a sequence of more than a million items");
+    return false;
+  }
+  value **items = v->seq.items;
+  v->seq.count = v->seq.capacity = 0;
+  v->seq.items = NULL;
+  for (int64_t n = 0; n < times; n++)
+    for (Py_ssize_t i = 0; i < count; i++)
+      if (!seq_append(t, v, items[i])) return false;
+  return true;
+}
+
+static value *seq_repeat(tracer *t, value *seq, value *times, bool inplace) {
+  int64_t n;
+  if (!value_known_int(t, times, &n))
+    return trace_pending(t) ? NULL : trace_not_implemented(t);
+  if (inplace && seq->type == &value_list_type) {
+    if (!value_mutable(t, seq)) return NULL;
+    return seq_repeat_into(t, seq, seq->seq.count, n) ? seq : NULL;
+  }
+  value *v = value_tuple(t, seq->seq.items, seq->seq.count);
+  if (!v || !seq_repeat_into(t, v, v->seq.count, n)) return NULL;
+  v->type = seq->type;
+  return v;
+}
+
+static bool is_seq(const value *v) {
+  return v->type == &value_tuple_type || v->type == &value_list_type;
+}
+
+/* + and * of tuples and lists; the other operand's type has had, or will have, its turn as for numbers. */
+static value *seq_binary(tracer *t, int op, value *l, value *r, bool inplace) {
+  if (op == 5 && is_seq(l)) return is_seq(r) ? trace_not_implemented(t) : seq_repeat(t, l, r, inplace);
+  if (op == 5) return seq_repeat(t, r, l, false);
+  if (op != 0 || !is_seq(l)) return trace_not_implemented(t);
+  if (inplace && l->type == &value_list_type && (is_seq(r) || r->type == &value_iterator_type)) {
+    if (!value_mutable(t, l)) return NULL;
+    return list_extend(t, l, r) ? l : NULL;
+  }
+  if (l->type != r->type) return trace_not_implemented(t);
+  return seq_concat(t, l->type, l, r);
+}
+
+static value *seq_compare(tracer *t, int op, value *l, value *r) {
+  if (l->type != r->type) return trace_not_implemented(t);
+  if ((op == Py_EQ || op == Py_NE) && l->seq.count != r->seq.count)
+    return value_bool(t, op == Py_NE);
+  for (Py_ssize_t i = 0; i < l->seq.count && i < r->seq.count; i++) {
+    value *a = l->seq.items[i], *b = r->seq.items[i];
+    if (a == b) continue;
+    value *equal = trace_compare(t, Py_EQ, a, b);
+    int truth = equal ? trace_truth(t, equal) : -1;
+    if (truth < 0) return NULL;
+    if (truth) continue;
+    if (op == Py_EQ || op == Py_NE) return value_bool(t, op == Py_NE);
+    return trace_compare(t, op, a, b);
+  }
+  Py_ssize_t a = l->seq.count, b = r->seq.count;
+  bool results[6] = {a < b, a <= b, a == b, a != b, a > b, a >= b};
+  return value_bool(t, results[op]);
+}
+
+static int seq_truth(tracer *t, value *v) { return v->seq.count != 0; }
+
+static value *seq_length(tracer *t, value *v) { return value_int(t, v->seq.count); }
+
+static bool seq_index(tracer *t, value *v, value *key, Py_ssize_t *out) {
+  int64_t i;
+  if (!value_known_int(t, key, &i)) {
+    if (trace_pending(t)) return false;
+    if (value_is_const(key) && object_is_plain(key->object))
+      trace_raise(t, PyExc_TypeError, "%s indices must be integers or slices", v->type->name);
+    else
+      trace_break(t, BREAK_DATA_DEPENDENT, "an index of a %s that is not known", v->type->name);
+    return false;
+  }
+  if (i < 0) i += v->seq.count;
+  if (i < 0 || i >= v->seq.count) {
+    trace_raise(t, PyExc_IndexError, "%s index out of range", v->type->name);
+    return false;
+  }
+  *out = (Py_ssize_t)i;
+  return true;
+}
+
+static bool seq_slice_indices(tracer *t, value *v, value *slice, Py_ssize_t *start, Py_ssize_t *step,
+                              Py_ssize_t *count) {
+  PyObject *known = value_plain(t, slice);
+  Py_ssize_t stop;
+  if (!known) {
+    if (!trace_pending(t)) trace_break(t, BREAK_DATA_DEPENDENT, "a slice that is not known");
+    return false;
+  }
+  int failed = PySlice_Unpack(known, start, &stop, step);
+  Py_DECREF(known);
+  if (failed) return trace_raise_live(t), false;
+  *count = PySlice_AdjustIndices(v->seq.count, start, &stop, *step);
+  return true;
+}
+
+static value *seq_get_item(tracer *t, value *v, value *key) {
+  Py_ssize_t i, step, count;
+  if (key->type != &value_slice_type)
+    return seq_index(t, v, key, &i) ? v->seq.items[i] : NULL;
+  if (!seq_slice_indices(t, v, key, &i, &step, &count)) return NULL;
+  value **items = trace_alloc(t, (size_t)(count ? count : 1) * sizeof *items);
+  if (!items) return NULL;
+  for (Py_ssize_t n = 0; n < count; n++) items[n] = v->seq.items[i + n * step];
+  if (v->type == &value_list_type) return value_list(t, items, count);
+  if (count == v->seq.count && step == 1) return v; /* t[:] is t */
+  return value_tuple(t, items, count);
+}
+
+/* Replaces [start, start + count) by items. */
+static bool list_splice(tracer *t, value *v, Py_ssize_t start, Py_ssize_t count, value *const *items,
+                        Py_ssize_t added) {
+  value *tail = value_tuple(t, v->seq.items + start + count, v->seq.count - start - count);
+  value *middle = tail ? value_tuple(t, items, added) : NULL;
+  if (!middle) return false;
+  v->seq.count = start;
+  for (Py_ssize_t i = 0; i < added; i++)
+    if (!seq_append(t, v, middle->seq.items[i])) return false;
+  for (Py_ssize_t i = 0; i < tail->seq.count; i++)
+    if (!seq_append(t, v, tail->seq.items[i])) return false;
+  return true;
+}
+
+static bool list_set_slice(tracer *t, value *v, value *key, value *item) {
+  Py_ssize_t start, step, count;
+  value *items = item ? trace_to_tuple(t, item) : value_tuple(t, NULL, 0);
+  if (!items || !seq_slice_indices(t, v, key, &start, &step, &count)) return false;
+  if (step == 1) return list_splice(t, v, start, count, items->seq.items, items->seq.count);
+  if (!item) {
+    for (Py_ssize_t n = count; n-- > 0;) {
+      Py_ssize_t at = start + (step > 0 ? n : count - 1 - n) * step;
+      if (!list_splice(t, v, at, 1, NULL, 0)) return false;
+    }
+    return true;
+  }
+  if (items->seq.count != count) {
+    trace_raise(t, PyExc_ValueError, "the sizes of an extended slice differ");
+    return false;
+  }
+  for (Py_ssize_t n = 0; n < count; n++) v->seq.items[start + n * step] = items->seq.items[n];
+  return true;
+}
+
+static bool list_set_item(tracer *t, value *v, value *key, value *item) {
+  Py_ssize_t i;
+  if (!value_mutable(t, v)) return false;
+  if (key->type == &value_slice_type) return list_set_slice(t, v, key, item);
+  if (!seq_index(t, v, key, &i)) return false;
+  if (!item) return list_splice(t, v, i, 1, NULL, 0);
+  v->seq.items[i] = item;
+  return true;
+}
+
+static int seq_find(tracer *t, value *v, value *item, Py_ssize_t from, Py_ssize_t to) {
+  for (Py_ssize_t i = from; i < to && i < v->seq.count; i++) {
+    if (v->seq.items[i] == item) return (int)i;
+    value *equal = trace_compare(t, Py_EQ, v->seq.items[i], item);
+    int truth = equal ? trace_truth(t, equal) : -1;
+    if (truth < 0) return -2;
+    if (truth) return (int)i;
+  }
+  return -1;
+}
+
+static int seq_contains(tracer *t, value *v, value *item) {
+  int at = seq_find(t, v, item, 0, v->seq.count);
+  return at == -2 ? -1 : at >= 0;
+}
+
+/* ---- methods ---------------------------------------------------------------------------------------------------------------- */
+
+bool args_check(tracer *t, const char *name, Py_ssize_t count, Py_ssize_t least, Py_ssize_t most,
+                PyObject *kwnames) {
+  if (!kwnames && count >= least && (most < 0 || count <= most)) return true;
+  trace_raise(t, PyExc_TypeError, "%s() takes other arguments", name);
+  return false;
+}
+
+#define METHOD(NAME)                                                                               \
+  static value *NAME(tracer *t, value *v, value *const *args, Py_ssize_t count, PyObject *kwnames)
+#define ARGS(NAME, LEAST, MOST)                                                                    \
+  if (!args_check(t, NAME, count, LEAST, MOST, kwnames)) return NULL
+#define MUTABLE                                                                                    \
+  if (!value_mutable(t, v)) return NULL
+
+METHOD(list_append) {
+  ARGS("append", 1, 1);
+  MUTABLE;
+  return seq_append(t, v, args[0]) ? t->none : NULL;
+}
+
+METHOD(list_extend_method) {
+  ARGS("extend", 1, 1);
+  MUTABLE;
+  return list_extend(t, v, args[0]) ? t->none : NULL;
+}
+
+METHOD(list_insert) {
+  int64_t i;
+  ARGS("insert", 2, 2);
+  MUTABLE;
+  if (!value_known_int(t, args[0], &i)) return trace_break(t, BREAK_DATA_DEPENDENT, "an index that is not known");
+  if (i < 0) i += v->seq.count;
+  if (i < 0) i = 0;
+  if (i > v->seq.count) i = v->seq.count;
+  return list_splice(t, v, (Py_ssize_t)i, 0, &args[1], 1) ? t->none : NULL;
+}
+
+METHOD(list_pop) {
+  Py_ssize_t i = v->seq.count - 1;
+  ARGS("pop", 0, 1);
+  MUTABLE;
+  if (v->seq.count == 0) return trace_raise(t, PyExc_IndexError, "pop from empty list");
+  if (count && !seq_index(t, v, args[0], &i)) return NULL;
+  value *item = v->seq.items[i];
+  return list_splice(t, v, i, 1, NULL, 0) ? item : NULL;
+}
+
+METHOD(list_remove) {
+  ARGS("remove", 1, 1);
+  MUTABLE;
+  int at = seq_find(t, v, args[0], 0, v->seq.count);
+  if (at == -2) return NULL;
+  if (at < 0) return trace_raise(t, PyExc_ValueError, "list.remove(x): x not in list");
+  return list_splice(t, v, at, 1, NULL, 0) ? t->none : NULL;
+}
+
+METHOD(seq_index_method) {
+  int64_t from = 0, to = v->seq.count;
+  ARGS("index", 1, 3);
+  if (count > 1 && !value_known_int(t, args[1], &from)) return trace_break(t, BREAK_DATA_DEPENDENT, "an index that is not known");
+  if (count > 2 && !value_known_int(t, args[2], &to)) return trace_break(t, BREAK_DATA_DEPENDENT, "an index that is not known");
+  if (from < 0) from = from + v->seq.count < 0 ? 0 : from + v->seq.count;
+  if (to < 0) to += v->seq.count;
+  int at = seq_find(t, v, args[0], (Py_ssize_t)from, (Py_ssize_t)to);
+  if (at == -2) return NULL;
+  return at >= 0 ? value_int(t, at) : trace_raise(t, PyExc_ValueError, "the item is not in the list");
+}
+
+METHOD(seq_count) {
+  int64_t found = 0;
+  ARGS("count", 1, 1);
+  for (Py_ssize_t i = 0; i < v->seq.count; i++) {
+    int at = seq_find(t, v, args[0], i, i + 1);
+    if (at == -2) return NULL;
+    found += at >= 0;
+  }
+  return value_int(t, found);
+}
+
+METHOD(list_reverse) {
+  ARGS("reverse", 0, 0);
+  MUTABLE;
+  for (Py_ssize_t i = 0, j = v->seq.count - 1; i < j; i++, j--) {
+    value *item = v->seq.items[i];
+    v->seq.items[i] = v->seq.items[j];
+    v->seq.items[j] = item;
+  }
+  return t->none;
+}
+
+METHOD(list_copy) {
+  ARGS("copy", 0, 0);
+  return value_list(t, v->seq.items, v->seq.count);
+}
+
+METHOD(list_clear) {
+  ARGS("clear", 0, 0);
+  MUTABLE;
+  v->seq.count = 0;
+  return t->none;
+}
+
+METHOD(list_sort) {
+  bool mine;
+  MUTABLE;
+  ARGS("sort", 0, kwnames ? 0 : 0);
+  PyObject *sorted = PyDict_GetItemString(PyEval_GetBuiltins(), "sorted");
+  value *result = sorted ? builtin_call(t, sorted, &v, 1, NULL, &mine) : NULL;
+  if (!result) return NULL;
+  v->seq = result->seq;
+  return t->none;
+}
+
+/* sort(key=, reverse=): as sorted() with the same keywords, in place. */
+static value *list_sort_keywords(tracer *t, value *v, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+  if (!kwnames || count) return list_sort(t, v, args, count, kwnames);
+  MUTABLE;
+  bool mine;
+  value *all[3] = {v, args[0], PyTuple_GET_SIZE(kwnames) > 1 ? args[1] : NULL};
+  PyObject *sorted = PyDict_GetItemString(PyEval_GetBuiltins(), "sorted");
+  if (PyTuple_GET_SIZE(kwnames) > 2) return trace_raise(t, PyExc_TypeError, "sort() takes other arguments");
+  value *result = sorted ? builtin_call(t, sorted, all, 1, kwnames, &mine) : NULL;
+  if (!result) return NULL;
+  v->seq = result->seq;
+  return t->none;
+}
+
+static const builtin_method tuple_methods[] = {
+    {"index", seq_index_method}, {"count", seq_count}, {NULL, NULL}};
+
+static const builtin_method list_methods[] = {{"append", list_append},
+                                              {"extend", list_extend_method},
+                                              {"insert", list_insert},
+                                              {"pop", list_pop},
+                                              {"remove", list_remove},
+                                              {"index", seq_index_method},
+                                              {"count", seq_count},
+                                              {"reverse", list_reverse},
+                                              {"copy", list_copy},
+                                              {"clear", list_clear},
+                                              {"sort", list_sort_keywords},
+                                              {NULL, NULL}};
+
+static value *tuple_get_attr(tracer *t, value *v, PyObject *name) {
+  return builtin_method_find(t, tuple_methods, v, name);
+}
+
+static value *list_get_attr(tracer *t, value *v, PyObject *name) {
+  return builtin_method_find(t, list_methods, v, name);
+}
+
+static value *seq_iter(tracer *t, value *v) { return iter_over(t, v); }
+
+static PyObject *tuple_python_type(tracer *t, value *v) { return (PyObject *)&PyTuple_Type; }
+static PyObject *list_python_type(tracer *t, value *v) { return (PyObject *)&PyList_Type; }
+static PyObject *slice_python_type(tracer *t, value *v) { return (PyObject *)&PySlice_Type; }
+
+static recipe *seq_rebuild_as(tracer *t, value *v, recipe_kind kind) {
+  recipe *r = trace_recipe(t, v->source ? RECIPE_SOURCE : kind);
+  if (!r) return NULL;
+  r->source = v->source;
+  if (v->source) return r;
+  r->items = calloc((size_t)v->seq.count + 1, sizeof *r->items);
+  if (!r->items) return trace_fail(t);
+  for (Py_ssize_t i = 0; i < v->seq.count; i++) {
+    if (!(r->items[i] = trace_rebuild(t, v->seq.items[i]))) return NULL;
+    r->count++;
+  }
+  return r;
+}
+
+static recipe *tuple_rebuild(tracer *t, value *v) { return seq_rebuild_as(t, v, RECIPE_TUPLE); }
+static recipe *list_rebuild(tracer *t, value *v) { return seq_rebuild_as(t, v, RECIPE_LIST); }
+static recipe *slice_rebuild(tracer *t, value *v) { return seq_rebuild_as(t, v, RECIPE_SLICE); }
+
+const value_type value_tuple_type = {.name = "tuple",
+                                     .binary = seq_binary,
+                                     .compare = seq_compare,
+                                     .truth = seq_truth,
+                                     .length = seq_length,
+                                     .get_item = seq_get_item,
+                                     .contains = seq_contains,
+                                     .get_attr = tuple_get_attr,
+                                     .iter = seq_iter,
+                                     .python_type = tuple_python_type,
+                                     .rebuild = tuple_rebuild};
+
+const value_type value_list_type = {.name = "list",
+                                    .binary = seq_binary,
+                                    .compare = seq_compare,
+                                    .truth = seq_truth,
+                                    .length = seq_length,
+                                    .get_item = seq_get_item,
+                                    .set_item = list_set_item,
+                                    .contains = seq_contains,
+                                    .get_attr = list_get_attr,
+                                    .iter = seq_iter,
+                                    .python_type = list_python_type,
+                                    .rebuild = list_rebuild};
+
+static value *slice_get_attr(tracer *t, value *v, PyObject *name) {
+  static const char *const names[3] = {"start", "stop", "step"};
+  for (int i = 0; i < 3; i++)
+    if (!PyUnicode_CompareWithASCIIString(name, names[i])) return v->seq.items[i];
+  if (PyUnicode_CompareWithASCIIString(name, "indices"))
+    return trace_raise(t, PyExc_AttributeError, "'slice' object has no such attribute");
+  PyObject *known = value_plain(t, v);
+  if (!known) return trace_break(t, BREAK_DATA_DEPENDENT, "a slice that is not known");
+  value *self = value_const(t, trace_keep(t, known));
+  value *function = self ? value_const(t, _PyType_Lookup(&PySlice_Type, name)) : NULL;
+  return function ? value_method(t, function, self) : NULL;
+}
+
+const value_type value_slice_type = {.name = "slice",
+                                     .compare = seq_compare,
+                                     .get_attr = slice_get_attr,
+                                     .python_type = slice_python_type,
+                                     .rebuild = slice_rebuild};

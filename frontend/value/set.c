@@ -1,0 +1,312 @@
+/* Sets and frozen sets.
+ *
+ * Items are kept in the order in which they were added. That is not the order in which Python would iterate them, which
+ * depends on hashes and on the set's whole history: what shows the order (iteration, pop, passing it to a real
+ * function) asks set_real(), which answers only when it can be sure.
+ */
+#include "frontend/value/value.h"
+
+enum { SET_FROZEN = 1, SET_DISORDERED = 2 };
+
+bool set_is_frozen(const value *v) { return v->any.n & SET_FROZEN; }
+
+value *value_set(tracer *t, bool frozen) {
+  value *v = value_new(t, &value_set_type);
+  if (v) v->any.n = frozen ? SET_FROZEN : 0;
+  return v;
+}
+
+int set_find(tracer *t, value *set, value *item, Py_ssize_t *index_out) {
+  if (!key_check(t, item)) return -1;
+  for (Py_ssize_t i = 0; i < set->seq.count; i++) {
+    int equal = key_equal(t, set->seq.items[i], item);
+    *index_out = i;
+    if (equal) return equal;
+  }
+  return 0;
+}
+
+bool set_add(tracer *t, value *set, value *item) {
+  Py_ssize_t i;
+  int found = set_find(t, set, item, &i);
+  return found < 0 ? false : found == 1 || seq_append(t, set, item);
+}
+
+static void set_remove_at(value *set, Py_ssize_t i) {
+  set->seq.items[i] = NULL;
+  memmove(set->seq.items + i, set->seq.items + i + 1, (size_t)(set->seq.count - i - 1) * sizeof(value *));
+  set->seq.count--;
+  set->any.n |= SET_DISORDERED;
+}
+
+value *set_from(tracer *t, value *v, bool frozen) {
+  value *set = value_set(t, frozen), *items = NULL;
+  bool sets = v->type == &value_set_type || (value_is_const(v) && PyAnySet_Check(v->object));
+  if (set) items = v->type == &value_set_type ? v : trace_to_tuple(t, v);
+  if (set && (sets || frozen)) set->any.n |= SET_DISORDERED;
+  for (Py_ssize_t i = 0; items && i < items->seq.count; i++)
+    if (!set_add(t, set, items->seq.items[i])) return NULL;
+  return items ? set : NULL;
+}
+
+/* Integers below 8 are their own hashes and the smallest table has 8 slots: always in ascending order. */
+static bool set_of_digits(const value *v) {
+  for (Py_ssize_t i = 0; i < v->seq.count; i++) {
+    value *item = v->seq.items[i];
+    if (!value_is_const(item) || !PyLong_CheckExact(item->object)) return false;
+    if (Py_SIZE(item->object) < 0 || Py_SIZE(item->object) > 1 || PyLong_AsLong(item->object) > 7) return false;
+  }
+  return true;
+}
+
+/* A real set that iterates as the user's would: items that were only ever added one by one are added again. */
+PyObject *set_real(tracer *t, value *v) {
+  if ((v->any.n & SET_DISORDERED) && v->seq.count > 1 && !set_of_digits(v)) return NULL;
+  PyObject *real = PySet_New(NULL);
+  for (Py_ssize_t i = 0; real && i < v->seq.count; i++) {
+    PyObject *item = value_plain(t, v->seq.items[i]);
+    if (!item || PySet_Add(real, item)) Py_CLEAR(real);
+    Py_XDECREF(item);
+  }
+  if (real && set_is_frozen(v)) Py_SETREF(real, PyFrozenSet_New(real));
+  PyErr_Clear();
+  return real;
+}
+
+static value *set_in_order(tracer *t, value *v) {
+  if (v->seq.count <= 1) return value_list(t, v->seq.items, v->seq.count);
+  PyObject *real = set_real(t, v);
+  if (!real) return trace_pending(t) ? NULL : trace_break(t, BREAK_UNSUPPORTED_TYPE, "the order of a set");
+  PyObject *list = PySequence_List(real);
+  Py_DECREF(real);
+  return value_made(t, list);
+}
+
+enum { SET_AND = 1, SET_OR = 7, SET_SUB = 10, SET_XOR = 12 };
+
+static value *set_operation(tracer *t, int op, value *l, value *r) {
+  value *result = value_set(t, set_is_frozen(l));
+  Py_ssize_t at;
+  if (result) result->any.n |= SET_DISORDERED;
+  for (Py_ssize_t i = 0; result && i < l->seq.count; i++) {
+    int found = set_find(t, r, l->seq.items[i], &at);
+    if (found < 0) return NULL;
+    bool keep = op == SET_OR || (op == SET_AND) == (found == 1);
+    if (keep && !seq_append(t, result, l->seq.items[i])) return NULL;
+  }
+  for (Py_ssize_t i = 0; result && (op == SET_OR || op == SET_XOR) && i < r->seq.count; i++) {
+    int found = set_find(t, l, r->seq.items[i], &at);
+    if (found < 0) return NULL;
+    if (!found && !seq_append(t, result, r->seq.items[i])) return NULL;
+  }
+  return result;
+}
+
+static value *set_binary(tracer *t, int op, value *l, value *r, bool inplace) {
+  if (value_is_const(l) && PyFrozenSet_CheckExact(l->object)) l = set_from(t, l, true);
+  if (l && value_is_const(r) && PyFrozenSet_CheckExact(r->object)) r = set_from(t, r, true);
+  if (!l || !r) return NULL;
+  if (l->type != &value_set_type || r->type != &value_set_type) return trace_not_implemented(t);
+  if (op != SET_AND && op != SET_OR && op != SET_SUB && op != SET_XOR) return trace_not_implemented(t);
+  value *result = set_operation(t, op, l, r);
+  if (!result || !inplace || set_is_frozen(l)) return result;
+  if (!value_mutable(t, l)) return NULL;
+  l->seq = result->seq;
+  l->any.n |= SET_DISORDERED;
+  return l;
+}
+
+static int set_subset(tracer *t, value *l, value *r) {
+  Py_ssize_t at;
+  for (Py_ssize_t i = 0; i < l->seq.count; i++) {
+    int found = set_find(t, r, l->seq.items[i], &at);
+    if (found != 1) return found;
+  }
+  return 1;
+}
+
+static value *set_compare(tracer *t, int op, value *l, value *r) {
+  if (value_is_const(r) && PyFrozenSet_CheckExact(r->object)) r = set_from(t, r, true);
+  if (!r) return NULL;
+  if (r->type != &value_set_type || l->type != r->type) return trace_not_implemented(t);
+  int less = set_subset(t, l, r), more = less < 0 ? -1 : set_subset(t, r, l);
+  if (more < 0) return NULL;
+  bool results[6] = {less && !more, less, less && more, !(less && more), more && !less, more};
+  return value_bool(t, results[op]);
+}
+
+static int set_truth(tracer *t, value *v) { return v->seq.count != 0; }
+static value *set_length(tracer *t, value *v) { return value_int(t, v->seq.count); }
+
+static int set_contains(tracer *t, value *v, value *item) {
+  Py_ssize_t i;
+  return set_find(t, v, item, &i);
+}
+
+static value *set_iter(tracer *t, value *v) {
+  value *items = set_in_order(t, v);
+  return items ? iter_known(t, items->seq.items, items->seq.count) : NULL;
+}
+
+#define METHOD(NAME)                                                                               \
+  static value *NAME(tracer *t, value *v, value *const *args, Py_ssize_t count, PyObject *kwnames)
+#define ARGS(NAME, LEAST, MOST)                                                                    \
+  if (!args_check(t, NAME, count, LEAST, MOST, kwnames)) return NULL
+#define MUTABLE                                                                                    \
+  if (!value_mutable(t, v)) return NULL
+
+METHOD(set_add_method) {
+  ARGS("add", 1, 1);
+  MUTABLE;
+  return set_add(t, v, args[0]) ? t->none : NULL;
+}
+
+METHOD(set_discard) {
+  Py_ssize_t i;
+  ARGS("discard", 1, 1);
+  MUTABLE;
+  int found = set_find(t, v, args[0], &i);
+  if (found == 1) set_remove_at(v, i);
+  return found < 0 ? NULL : t->none;
+}
+
+METHOD(set_remove) {
+  Py_ssize_t i;
+  ARGS("remove", 1, 1);
+  MUTABLE;
+  int found = set_find(t, v, args[0], &i);
+  if (found == 1) set_remove_at(v, i);
+  return found < 0 ? NULL : found ? t->none : trace_raise_key(t, args[0]);
+}
+
+METHOD(set_clear) {
+  ARGS("clear", 0, 0);
+  MUTABLE;
+  v->seq.count = 0;
+  v->any.n |= SET_DISORDERED;
+  return t->none;
+}
+
+METHOD(set_copy) {
+  ARGS("copy", 0, 0);
+  return set_from(t, v, set_is_frozen(v));
+}
+
+static value *set_fold(tracer *t, value *v, value *const *args, Py_ssize_t count, int op) {
+  value *result = set_from(t, v, set_is_frozen(v));
+  for (Py_ssize_t i = 0; result && i < count; i++) {
+    value *other = set_from(t, args[i], false);
+    result = other ? set_operation(t, op, result, other) : NULL;
+  }
+  return result;
+}
+
+METHOD(set_union) {
+  ARGS("union", 0, -1);
+  return set_fold(t, v, args, count, SET_OR);
+}
+
+METHOD(set_intersection) {
+  ARGS("intersection", 0, -1);
+  return set_fold(t, v, args, count, SET_AND);
+}
+
+METHOD(set_difference) {
+  ARGS("difference", 0, -1);
+  return set_fold(t, v, args, count, SET_SUB);
+}
+
+METHOD(set_symmetric) {
+  ARGS("symmetric_difference", 1, 1);
+  return set_fold(t, v, args, count, SET_XOR);
+}
+
+static value *set_fold_in_place(tracer *t, value *v, value *const *args, Py_ssize_t count, int op) {
+  MUTABLE;
+  value *result = set_fold(t, v, args, count, op);
+  if (result) v->seq = result->seq;
+  v->any.n |= SET_DISORDERED;
+  return result ? t->none : NULL;
+}
+
+METHOD(set_update) {
+  ARGS("update", 0, -1);
+  return set_fold_in_place(t, v, args, count, SET_OR);
+}
+
+METHOD(set_intersection_update) {
+  ARGS("intersection_update", 0, -1);
+  return set_fold_in_place(t, v, args, count, SET_AND);
+}
+
+METHOD(set_difference_update) {
+  ARGS("difference_update", 0, -1);
+  return set_fold_in_place(t, v, args, count, SET_SUB);
+}
+
+METHOD(set_issubset) {
+  ARGS("issubset", 1, 1);
+  value *other = set_from(t, args[0], false);
+  return other ? set_compare(t, Py_LE, v, other) : NULL;
+}
+
+METHOD(set_issuperset) {
+  ARGS("issuperset", 1, 1);
+  value *other = set_from(t, args[0], false);
+  return other ? set_compare(t, Py_GE, v, other) : NULL;
+}
+
+METHOD(set_isdisjoint) {
+  ARGS("isdisjoint", 1, 1);
+  value *other = set_from(t, args[0], false);
+  value *common = other ? set_operation(t, SET_AND, v, other) : NULL;
+  return common ? value_bool(t, common->seq.count == 0) : NULL;
+}
+
+static const builtin_method set_methods[] = {{"copy", set_copy},
+                                             {"union", set_union},
+                                             {"intersection", set_intersection},
+                                             {"difference", set_difference},
+                                             {"symmetric_difference", set_symmetric},
+                                             {"issubset", set_issubset},
+                                             {"issuperset", set_issuperset},
+                                             {"isdisjoint", set_isdisjoint},
+                                             {"add", set_add_method},
+                                             {"discard", set_discard},
+                                             {"remove", set_remove},
+                                             {"clear", set_clear},
+                                             {"update", set_update},
+                                             {"intersection_update", set_intersection_update},
+                                             {"difference_update", set_difference_update},
+                                             {NULL, NULL}};
+
+static value *set_get_attr(tracer *t, value *v, PyObject *name) {
+  return builtin_method_find(t, set_methods, v, name);
+}
+
+static PyObject *set_python_type(tracer *t, value *v) {
+  return (PyObject *)(set_is_frozen(v) ? &PyFrozenSet_Type : &PySet_Type);
+}
+
+static recipe *set_rebuild(tracer *t, value *v) {
+  recipe *r = trace_recipe(t, set_is_frozen(v) ? RECIPE_FROZENSET : RECIPE_SET);
+  if (!r) return NULL;
+  r->items = calloc((size_t)v->seq.count + 1, sizeof *r->items);
+  if (!r->items) return trace_fail(t);
+  for (Py_ssize_t i = 0; i < v->seq.count; i++) {
+    if (!(r->items[i] = trace_rebuild(t, v->seq.items[i]))) return NULL;
+    r->count++;
+  }
+  return r;
+}
+
+const value_type value_set_type = {.name = "set",
+                                   .binary = set_binary,
+                                   .compare = set_compare,
+                                   .truth = set_truth,
+                                   .length = set_length,
+                                   .contains = set_contains,
+                                   .get_attr = set_get_attr,
+                                   .iter = set_iter,
+                                   .python_type = set_python_type,
+                                   .rebuild = set_rebuild};

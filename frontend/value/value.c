@@ -1,0 +1,461 @@
+/* Making values: of constants, of live objects (with the guards that looking at them needs), of fresh objects; and
+ * what is known of a value: its object, its identity. */
+#include "frontend/value/value.h"
+
+#define WRAP_MAX_ITEMS 1024
+#define WRAP_MAX_KEYS 64
+
+value *value_new(tracer *t, const value_type *type) {
+  value *v = trace_alloc(t, sizeof *v);
+  if (v) v->type = type;
+  return v;
+}
+
+bool object_is_scalar(PyObject *o) {
+  return o == Py_None || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyBool_Check(o) ||
+         PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || PyComplex_CheckExact(o) ||
+         o == Py_Ellipsis || o == Py_NotImplemented;
+}
+
+static bool plain_items(PyObject *const *items, Py_ssize_t count) {
+  for (Py_ssize_t i = 0; i < count; i++)
+    if (!object_is_plain(items[i])) return false;
+  return true;
+}
+
+static bool plain_slice(PyObject *o) {
+  PySliceObject *s = (PySliceObject *)o;
+  return object_is_plain(s->start) && object_is_plain(s->stop) && object_is_plain(s->step);
+}
+
+bool object_is_plain(PyObject *o) {
+  if (object_is_scalar(o) || PyRange_Check(o)) return true;
+  if (PyTuple_CheckExact(o)) return plain_items(((PyTupleObject *)o)->ob_item, PyTuple_GET_SIZE(o));
+  if (PyList_CheckExact(o)) return plain_items(((PyListObject *)o)->ob_item, PyList_GET_SIZE(o));
+  if (PySlice_Check(o)) return plain_slice(o);
+  if (PyDict_CheckExact(o)) {
+    PyObject *key, *item;
+    for (Py_ssize_t pos = 0; PyDict_Next(o, &pos, &key, &item);)
+      if (!object_is_plain(key) || !object_is_plain(item)) return false;
+    return true;
+  }
+  if (PyAnySet_CheckExact(o)) {
+    PyObject *key;
+    Py_hash_t hash;
+    for (Py_ssize_t pos = 0; _PySet_NextEntry(o, &pos, &key, &hash);)
+      if (!object_is_plain(key)) return false;
+    return true;
+  }
+  return false;
+}
+
+/* ---- constants ---------------------------------------------------------------------------------------------------------- */
+
+value *value_const(tracer *t, PyObject *object) {
+  if (object == Py_None && t->none) return t->none;
+  if (object == Py_True && t->true_value) return t->true_value;
+  if (object == Py_False && t->false_value) return t->false_value;
+  value *v = value_new(t, &value_const_type);
+  if (v) v->object = trace_keep(t, Py_NewRef(object));
+  return v && v->object ? v : NULL;
+}
+
+value *value_bool(tracer *t, bool truth) { return truth ? t->true_value : t->false_value; }
+
+value *value_int(tracer *t, int64_t number) {
+  PyObject *object = PyLong_FromLongLong(number);
+  return object ? value_made(t, object) : trace_fail(t);
+}
+
+value *value_str(tracer *t, const char *text) {
+  PyObject *object = PyUnicode_FromString(text);
+  return object ? value_made(t, object) : trace_fail(t);
+}
+
+bool value_is_none(const value *v) { return v->type == &value_const_type && v->object == Py_None; }
+
+bool value_is_const(const value *v) { return v->type == &value_const_type; }
+
+PyObject *value_str_object(value *v) {
+  return value_is_const(v) && PyUnicode_CheckExact(v->object) ? v->object : NULL;
+}
+
+/* ---- live objects --------------------------------------------------------------------------------------------------------- */
+
+static value *wrap_const(tracer *t, PyObject *object, const source *s, guard_kind kind) {
+  value *v = value_new(t, &value_const_type);
+  if (!v) return NULL;
+  guard_simple(t, kind, s, kind == GUARD_TYPE ? (PyObject *)Py_TYPE(object) : object, 0);
+  v->source = s;
+  v->object = trace_keep(t, Py_NewRef(object));
+  v->any.i = kind == GUARD_TYPE; /* opaque: nothing but its type is guarded */
+  return v;
+}
+
+/* A number or string is compared by value: a fresh equal one on the next call is as good. */
+static value *wrap_scalar(tracer *t, PyObject *object, const source *s) {
+  bool singleton = object == Py_None || PyBool_Check(object) || object == Py_Ellipsis ||
+                   object == Py_NotImplemented;
+  return wrap_const(t, object, s, singleton ? GUARD_IDENTITY : GUARD_NUMBER);
+}
+
+static value *wrap_item(tracer *t, const source *s, Py_ssize_t i, PyObject *object) {
+  PyObject *key = trace_keep(t, PyLong_FromSsize_t(i));
+  const source *item = key ? trace_source(t, SOURCE_ITEM, s, NULL, key, 0) : NULL;
+  return item ? value_wrap(t, object, item) : NULL;
+}
+
+static value *wrap_sequence(tracer *t, PyObject *object, const source *s) {
+  bool tuple = PyTuple_CheckExact(object);
+  Py_ssize_t count = Py_SIZE(object);
+  guard_simple(t, GUARD_TYPE, s, (PyObject *)Py_TYPE(object), 0);
+  guard_simple(t, GUARD_LENGTH, s, NULL, count);
+  if (count > WRAP_MAX_ITEMS)
+    return trace_break(t, BREAK_LIMIT, "a %s of %zd items", Py_TYPE(object)->tp_name, count);
+  value *v = value_new(t, tuple ? &value_tuple_type : &value_list_type);
+  value **items = v ? trace_alloc(t, (size_t)(count ? count : 1) * sizeof *items) : NULL;
+  if (!items) return NULL;
+  v->source = s;
+  v->object = trace_keep(t, Py_NewRef(object));
+  v->seq.items = items;
+  v->seq.count = v->seq.capacity = count;
+  pointer_map_set(t, &t->wrapped, object, v); /* before the items: a list may hold itself */
+  for (Py_ssize_t i = 0; i < count; i++) {
+    items[i] = t->none;
+    PyObject *item = tuple ? PyTuple_GET_ITEM(object, i) : PyList_GET_ITEM(object, i);
+    if (!(items[i] = wrap_item(t, s, i, item))) return NULL;
+  }
+  return v;
+}
+
+static bool wrap_dict_small(PyObject *dict) {
+  PyObject *key, *item;
+  if (PyDict_GET_SIZE(dict) > WRAP_MAX_KEYS) return false;
+  for (Py_ssize_t pos = 0; PyDict_Next(dict, &pos, &key, &item);)
+    if (!object_is_scalar(key)) return false;
+  return true;
+}
+
+/* A small dictionary becomes a value with all its items, its keys guarded as a whole. A large one stays a constant,
+ * looked up by key. */
+static value *wrap_dict(tracer *t, PyObject *object, const source *s) {
+  if (!wrap_dict_small(object)) return wrap_const(t, object, s, GUARD_TYPE);
+  guard_simple(t, GUARD_TYPE, s, (PyObject *)&PyDict_Type, 0);
+  PyObject *keys = PyDict_Keys(object), *tuple = keys ? PyList_AsTuple(keys) : NULL;
+  Py_XDECREF(keys);
+  if (!trace_keep(t, tuple)) return NULL;
+  guard_simple(t, GUARD_DICT_KEYS, s, tuple, 0);
+  value *v = value_dict(t);
+  if (!v) return NULL;
+  pointer_map_set(t, &t->wrapped, object, v);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
+    PyObject *key = PyTuple_GET_ITEM(tuple, i), *item = PyDict_GetItemWithError(object, key);
+    const source *at = trace_source(t, SOURCE_ITEM, s, NULL, key, 0);
+    value *wrapped = item && at ? value_wrap(t, item, at) : NULL;
+    value *name = wrapped ? value_const(t, key) : NULL;
+    if (!name || !dict_put(t, v, name, wrapped)) return NULL;
+  }
+  v->source = s;
+  v->object = trace_keep(t, Py_NewRef(object));
+  return v;
+}
+
+static value *wrap_method(tracer *t, PyObject *object, const source *s) {
+  guard_simple(t, GUARD_TYPE, s, (PyObject *)&PyMethod_Type, 0);
+  const source *self = trace_source(t, SOURCE_SELF, s, NULL, NULL, 0);
+  const source *func = trace_source(t, SOURCE_FUNC, s, NULL, NULL, 0);
+  if (!self || !func) return NULL;
+  value *f = value_wrap(t, PyMethod_GET_FUNCTION(object), func);
+  value *v = f ? value_wrap(t, PyMethod_GET_SELF(object), self) : NULL;
+  value *method = v ? value_method(t, f, v) : NULL;
+  if (method) method->source = s;
+  return method;
+}
+
+static value *wrap_function(tracer *t, PyObject *object, const source *s) {
+  value *v = value_new(t, &value_function_type);
+  if (!v) return NULL;
+  guard_simple(t, GUARD_TYPE, s, (PyObject *)&PyFunction_Type, 0);
+  v->source = s;
+  v->object = trace_keep(t, Py_NewRef(object));
+  return v;
+}
+
+static value *wrap_slice(tracer *t, PyObject *object, const source *s) {
+  static const char *const names[3] = {"start", "stop", "step"};
+  PySliceObject *slice = (PySliceObject *)object;
+  PyObject *parts[3] = {slice->start, slice->stop, slice->step};
+  guard_simple(t, GUARD_TYPE, s, (PyObject *)&PySlice_Type, 0);
+  value *v = value_new(t, &value_slice_type);
+  value **items = v ? trace_alloc(t, sizeof *items * 3) : NULL;
+  if (!items) return NULL;
+  for (int i = 0; i < 3; i++) {
+    PyObject *name = trace_keep(t, PyUnicode_InternFromString(names[i]));
+    const source *at = name ? trace_source(t, SOURCE_ATTR, s, NULL, name, 0) : NULL;
+    if (!at || !(items[i] = value_wrap(t, parts[i], at))) return NULL;
+  }
+  v->seq.items = items;
+  v->seq.count = v->seq.capacity = 3;
+  v->source = s;
+  return v;
+}
+
+/* Objects that stand for themselves: a guard by identity says all about them that capture uses. */
+static bool wrap_by_identity(PyObject *o) {
+  return PyModule_Check(o) || PyType_Check(o) || PyCFunction_Check(o) || PyCode_Check(o) ||
+         Py_IS_TYPE(o, &PyMethodDescr_Type) || Py_IS_TYPE(o, &PyWrapperDescr_Type) ||
+         Py_IS_TYPE(o, &PyGetSetDescr_Type) || Py_IS_TYPE(o, &PyMemberDescr_Type) ||
+         Py_IS_TYPE(o, &PyProperty_Type) || Py_IS_TYPE(o, &PyStaticMethod_Type) ||
+         Py_IS_TYPE(o, &PyClassMethod_Type) || PyFrozenSet_CheckExact(o) || PyRange_Check(o) ||
+         (loom_callable_unwrap && loom_callable_unwrap(o));
+}
+
+static value *wrap_adapters(tracer *t, PyObject *object, const source *s) {
+  for (const loom_adapter *const *a = loom_adapters(); *a; a++) {
+    value *v = (*a)->wrap ? (*a)->wrap(t, object, s) : NULL;
+    if (v || trace_pending(t)) return v;
+  }
+  return NULL;
+}
+
+static value *wrap_instance(tracer *t, PyObject *object, const source *s) {
+  guard_simple(t, GUARD_TYPE, s, (PyObject *)Py_TYPE(object), 0);
+  value *v = value_object_new(t, (PyObject *)Py_TYPE(object));
+  if (!v) return NULL;
+  v->source = s;
+  v->object = trace_keep(t, Py_NewRef(object));
+  return v;
+}
+
+static value *wrap_new(tracer *t, PyObject *object, const source *s) {
+  if (PyTuple_CheckExact(object) || PyList_CheckExact(object)) return wrap_sequence(t, object, s);
+  if (PyDict_CheckExact(object)) return wrap_dict(t, object, s);
+  if (PyFunction_Check(object)) return wrap_function(t, object, s);
+  if (Py_IS_TYPE(object, &PyMethod_Type)) return wrap_method(t, object, s);
+  if (PySlice_Check(object)) return wrap_slice(t, object, s);
+  value *v = wrap_adapters(t, object, s);
+  if (v || trace_pending(t)) return v;
+  if (wrap_by_identity(object)) return wrap_const(t, object, s, GUARD_IDENTITY);
+  if (PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE) && !PyTuple_Check(object) &&
+      !PyList_Check(object) && !PyDict_Check(object) && !PyAnySet_Check(object) &&
+      !PyExceptionInstance_Check(object) && !PyLong_Check(object) && !PyFloat_Check(object) &&
+      !PyUnicode_Check(object))
+    return wrap_instance(t, object, s);
+  return wrap_const(t, object, s, GUARD_TYPE);
+}
+
+/* A second way to an object that has been met: either both ways are guarded to lead to one object, or the second one
+ * is guarded by identity like the first. */
+static value *wrap_again(tracer *t, value *v, PyObject *object, const source *s) {
+  if (v->source == s) return v;
+  if (!v->source || wrap_by_identity(object))
+    guard_simple(t, GUARD_IDENTITY, s, object, 0);
+  else
+    trace_guard(t, (guard){.kind = GUARD_SAME, .source = v->source, .source2 = s, .number = 1});
+  return v;
+}
+
+static bool wrap_symbolic(tracer *t, PyObject *object, const source *s) {
+  return s->kind == SOURCE_ARG && t->symbolic && s->index < t->arg_count && t->symbolic[s->index] &&
+         (PyLong_CheckExact(object) || PyFloat_CheckExact(object));
+}
+
+static value *wrap_number(tracer *t, PyObject *object, const source *s) {
+  loom_type type = {.dtype = PyFloat_CheckExact(object) ? LOOM_F64 : LOOM_I64};
+  int overflow = 0;
+  if (type.dtype == LOOM_I64) PyLong_AsLongLongAndOverflow(object, &overflow);
+  if (overflow) return wrap_scalar(t, object, s);
+  guard_simple(t, GUARD_TYPE, s, (PyObject *)Py_TYPE(object), 0);
+  value *v = value_new(t, &value_number_type);
+  if (!v) return NULL;
+  v->source = s;
+  v->number.node = trace_input(t, LOOM_INPUT_SCALAR, &type, NULL, s, NULL);
+  return v->number.node == LOOM_NO_VALUE ? NULL : v;
+}
+
+value *value_wrap(tracer *t, PyObject *object, const source *s) {
+  if (!s) return value_const(t, object);
+  value *v = pointer_map_get(&t->by_source, s);
+  if (v) return v;
+  if (wrap_symbolic(t, object, s)) {
+    v = wrap_number(t, object, s);
+  } else if (object_is_scalar(object)) {
+    v = wrap_scalar(t, object, s);
+  } else if ((v = pointer_map_get(&t->wrapped, object))) {
+    v = wrap_again(t, v, object, s);
+  } else if ((v = wrap_new(t, object, s))) {
+    trace_keep(t, Py_NewRef(object)); /* its address is a key */
+    pointer_map_set(t, &t->wrapped, object, v);
+  }
+  if (v) pointer_map_set(t, &t->by_source, s, v);
+  return v && !trace_pending(t) ? v : NULL;
+}
+
+/* ---- fresh objects --------------------------------------------------------------------------------------------------------- */
+
+static value *made_sequence(tracer *t, PyObject *object) {
+  Py_ssize_t count = Py_SIZE(object);
+  bool tuple = PyTuple_CheckExact(object);
+  value **items = trace_alloc(t, (size_t)(count ? count : 1) * sizeof *items);
+  if (!items) return NULL;
+  for (Py_ssize_t i = 0; i < count; i++) {
+    PyObject *item = tuple ? PyTuple_GET_ITEM(object, i) : PyList_GET_ITEM(object, i);
+    if (!(items[i] = value_made(t, Py_NewRef(item)))) return NULL;
+  }
+  return tuple ? value_tuple(t, items, count) : value_list(t, items, count);
+}
+
+static value *made_dict(tracer *t, PyObject *object) {
+  value *dict = value_dict(t);
+  PyObject *key, *item;
+  for (Py_ssize_t pos = 0; dict && PyDict_Next(object, &pos, &key, &item);) {
+    value *k = value_made(t, Py_NewRef(key)), *v = k ? value_made(t, Py_NewRef(item)) : NULL;
+    if (!v || !dict_put(t, dict, k, v)) return NULL;
+  }
+  return dict;
+}
+
+static value *made_set(tracer *t, PyObject *object) {
+  value *set = value_set(t, PyFrozenSet_CheckExact(object));
+  PyObject *key;
+  Py_hash_t hash;
+  for (Py_ssize_t pos = 0; set && _PySet_NextEntry(object, &pos, &key, &hash);) {
+    value *k = value_made(t, Py_NewRef(key));
+    if (!k || !set_add(t, set, k)) return NULL;
+  }
+  return set;
+}
+
+value *value_made(tracer *t, PyObject *object) {
+  if (!object) return trace_raise_live(t);
+  value *v = NULL;
+  if (PyTuple_CheckExact(object) || PyList_CheckExact(object))
+    v = made_sequence(t, object);
+  else if (PyDict_CheckExact(object))
+    v = made_dict(t, object);
+  else if (PyAnySet_CheckExact(object))
+    v = made_set(t, object);
+  else if (object_is_scalar(object) || PyRange_Check(object) || wrap_by_identity(object))
+    v = value_const(t, object);
+  else if (!(v = wrap_adapters(t, object, NULL)) && !trace_pending(t))
+    trace_break(t, BREAK_UNSUPPORTED_TYPE, "a new %s", Py_TYPE(object)->tp_name);
+  Py_DECREF(object);
+  return v;
+}
+
+/* ---- what is known of a value ------------------------------------------------------------------------------------------------ */
+
+const source *value_source(tracer *t, value *v) {
+  if (v->source) return v->source;
+  return v->object ? trace_source(t, SOURCE_CONST, NULL, v->object, NULL, 0) : NULL;
+}
+
+PyObject *value_identity(tracer *t, value *v) {
+  if (!v->object) return NULL;
+  if (v->source && !(value_is_const(v) && object_is_scalar(v->object)))
+    guard_simple(t, GUARD_IDENTITY, v->source, v->object, 0);
+  return v->object;
+}
+
+static PyObject *known_sequence(tracer *t, value *v, bool plain) {
+  bool tuple = v->type == &value_tuple_type;
+  PyObject *result = tuple ? PyTuple_New(v->seq.count) : PyList_New(v->seq.count);
+  for (Py_ssize_t i = 0; result && i < v->seq.count; i++) {
+    PyObject *item = plain ? value_plain(t, v->seq.items[i]) : value_known(t, v->seq.items[i]);
+    if (!item) {
+      Py_DECREF(result);
+      return NULL;
+    }
+    if (tuple)
+      PyTuple_SET_ITEM(result, i, item);
+    else
+      PyList_SET_ITEM(result, i, item);
+  }
+  if (!result) trace_fail(t);
+  return result;
+}
+
+static PyObject *known_slice(tracer *t, value *v, bool plain) {
+  PyObject *parts[3] = {NULL, NULL, NULL}, *result = NULL;
+  int i = 0;
+  for (; i < 3; i++)
+    if (!(parts[i] = plain ? value_plain(t, v->seq.items[i]) : value_known(t, v->seq.items[i])))
+      break;
+  if (i == 3) result = PySlice_New(parts[0], parts[1], parts[2]);
+  for (i = 0; i < 3; i++) Py_XDECREF(parts[i]);
+  return result;
+}
+
+static PyObject *known_dict(tracer *t, value *v, bool plain) {
+  PyObject *list = known_sequence(t, &(value){.type = &value_list_type, .seq = v->seq}, plain);
+  if (!list) return NULL;
+  PyObject *result = PyDict_New();
+  for (Py_ssize_t i = 0; result && i < PyList_GET_SIZE(list); i += 2)
+    if (PyDict_SetItem(result, PyList_GET_ITEM(list, i), PyList_GET_ITEM(list, i + 1)))
+      Py_CLEAR(result);
+  Py_DECREF(list);
+  PyErr_Clear();
+  return result;
+}
+
+static PyObject *value_object_of(tracer *t, value *v, bool plain) {
+  if (trace_pending(t)) return NULL;
+  if (value_is_const(v)) {
+    if (plain && !object_is_plain(v->object)) return NULL;
+    if (v->any.i) value_identity(t, v);
+    return Py_NewRef(v->object);
+  }
+  if (v->type == &value_tuple_type || v->type == &value_list_type) return known_sequence(t, v, plain);
+  if (v->type == &value_slice_type) return known_slice(t, v, plain);
+  if (v->type == &value_dict_type) return known_dict(t, v, plain);
+  if (v->type == &value_set_type) return set_real(t, v);
+  if (v->type == &value_number_type) return number_know(t, v), NULL;
+  if (!plain && v->type == &value_function_type) return Py_XNewRef(value_identity(t, v));
+  return NULL;
+}
+
+PyObject *value_known(tracer *t, value *v) { return value_object_of(t, v, false); }
+
+PyObject *value_plain(tracer *t, value *v) { return value_object_of(t, v, true); }
+
+bool value_known_int(tracer *t, value *v, int64_t *out) {
+  if (v->type == &value_number_type) return number_know(t, v), false;
+  if (!value_is_const(v) || !(PyLong_CheckExact(v->object) || PyBool_Check(v->object))) return false;
+  int overflow;
+  *out = PyLong_AsLongLongAndOverflow(v->object, &overflow);
+  return !overflow;
+}
+
+PyObject *value_type_of(tracer *t, value *v) {
+  if (v->type->python_type) return v->type->python_type(t, v);
+  return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the type of a %s", v->type->name);
+}
+
+static bool small_singleton(PyObject *o) {
+  return o == Py_None || PyBool_Check(o) || o == Py_Ellipsis || o == Py_NotImplemented;
+}
+
+/* `is` on numbers and strings depends on how the interpreter shares them: with a source, on this very object. */
+bool value_same(tracer *t, value *l, value *r, bool *same) {
+  *same = l == r;
+  if (l == r) return true;
+  if (value_is_const(l) && value_is_const(r)) {
+    *same = l->object == r->object;
+    if (small_singleton(l->object) || small_singleton(r->object)) return true;
+    if (object_is_scalar(l->object) && object_is_scalar(r->object)) {
+      guard_simple(t, GUARD_IDENTITY, l->source, l->object, 0);
+      guard_simple(t, GUARD_IDENTITY, r->source, r->object, 0);
+      return true;
+    }
+  }
+  if (l->type == &value_method_type || r->type == &value_method_type) return true;
+  if (l->type == &value_number_type || r->type == &value_number_type) {
+    value *other = l->type == &value_number_type ? r : l;
+    if (value_is_const(other) && small_singleton(other->object)) return true;
+    trace_break(t, BREAK_DATA_DEPENDENT, "the identity of a number");
+    return false;
+  }
+  if (l->source && r->source)
+    trace_guard(t, (guard){.kind = GUARD_SAME, .source = l->source, .source2 = r->source, .number = 0});
+  return true;
+}

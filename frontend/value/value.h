@@ -1,0 +1,255 @@
+/* The evaluator's own structs: decoded code, frames, the tracer. Adapters see only frontend.h.
+ *
+ * Sections by file: decode.c; trace.c, trace_call.c, trace_build.c, trace_exc.c; value/; builtins.c.
+ */
+#ifndef LOOM_VALUE_H
+#define LOOM_VALUE_H
+
+#include "frontend/frontend.h"
+
+/* ---- decode.c ------------------------------------------------------------------------------------------------------ */
+
+typedef enum loom_bytecode {
+#define LOOM_BYTECODE(NAME) BC_##NAME,
+#include "frontend/bytecode.def"
+#undef LOOM_BYTECODE
+  BC_COUNT
+} loom_bytecode;
+
+typedef struct loom_instr {
+  loom_bytecode op;
+  int32_t arg;
+  int32_t target; /* of a jump: an instruction, else -1 */
+  int32_t unit;   /* where it stands in co_code, in code units */
+} loom_instr;
+
+/* Row of the exception table: an exception in [begin, end) goes to `target` with `depth` stack items kept. */
+typedef struct loom_handler {
+  int32_t begin, end, target, depth;
+  bool lasti;
+} loom_handler;
+
+typedef struct loom_code {
+  PyCodeObject *object; /* borrowed */
+  loom_instr *instrs;
+  loom_handler *handlers;
+  int32_t count, handler_count;
+  int32_t locals; /* fast locals, cells and free variables together */
+  int32_t stack;
+} loom_code;
+
+/* Allocated in the arena; NULL with `err` set when the code makes no sense. */
+loom_code *loom_decode(PyCodeObject *code, loom_arena *arena, loom_error *err);
+const char *loom_bytecode_name(loom_bytecode op);
+
+/* ---- frames ---------------------------------------------------------------------------------------------------------- */
+
+typedef struct function_data { /* of a value_function_type: `any.a`; any.b is the function's own name or NULL */
+  PyCodeObject *code;
+  PyObject *globals;
+  value *defaults;   /* tuple value or NULL */
+  value *kwdefaults; /* dict value or NULL */
+  value *closure;    /* tuple value of cells or NULL */
+} function_data;
+
+typedef struct frame {
+  struct frame *back;
+  const loom_code *code;
+  function_data *function;
+  value **locals; /* NULL: unbound */
+  value **stack;
+  value *kwnames; /* for the next CALL: a tuple constant */
+  value *handled; /* generators: the handled exception while suspended */
+  int32_t sp, pc;
+  bool generator, running, finished, library;
+} frame;
+
+typedef enum step { STEP_NEXT, STEP_FAIL, STEP_RETURN, STEP_YIELD } step;
+
+/* ---- the tracer ---------------------------------------------------------------------------------------------------- */
+
+typedef enum trace_status {
+  TRACE_GOING,
+  TRACE_RAISING, /* `raised` travels to a handler */
+  TRACE_BROKEN,  /* capture->broke says why */
+  TRACE_RESTART, /* a symbolic argument has to be known: start again with `symbolic` changed */
+  TRACE_ERROR    /* a Python exception of our own: MemoryError, KeyboardInterrupt */
+} trace_status;
+
+typedef struct pointer_map { /* open addressing, in the tracer's arena; never shrinks */
+  const void **keys;
+  void **values;
+  size_t count, capacity;
+} pointer_map;
+
+#define LOOM_MAX_ADAPTERS 4
+
+/* What a capture owns besides its graph, guards and inputs: capture->tables. */
+typedef struct capture_tables {
+  struct source_table *sources;
+  PyObject *keep; /* list: objects that guards, locations and recipes point at */
+  recipe **recipes;
+  uint32_t recipe_count, recipe_capacity, guard_capacity, input_capacity, effect_capacity,
+      shared_capacity;
+} capture_tables;
+
+struct tracer {
+  capture *capture;
+  capture_tables *tables;
+  loom_arena arena;
+  trace_status state;
+  value *raised, *handled;
+  value *returned; /* of the frame that has just finished (also a generator's StopIteration value) */
+  frame *frame;
+  int depth;
+  uint64_t steps;
+  pointer_map wrapped, by_source, codes, rebuilt, guarded;
+  PyObject *const *args;
+  Py_ssize_t arg_count;
+  bool *symbolic;
+  const loom_adapter *state_owners[LOOM_MAX_ADAPTERS];
+  void *states[LOOM_MAX_ADAPTERS];
+  value *none, *true_value, *false_value, *null, *not_implemented;
+};
+
+void *pointer_map_get(const pointer_map *map, const void *key);
+bool pointer_map_set(tracer *t, pointer_map *map, const void *key, void *item);
+
+struct source_table *source_table_new(void);
+void source_table_free(struct source_table *table);
+const source *source_table_get(struct source_table *table, const source *like);
+
+/* Runs a frame until it returns, yields or fails: NULL after trace_raise() or trace_break(). */
+value *frame_run(tracer *t, frame *f, bool *yielded);
+frame *frame_new(tracer *t, function_data *function);
+bool frame_reserve(tracer *t);
+void *trace_fail(tracer *t); /* a Python exception of our own is set: capture ends with it */
+bool trace_grow(tracer *t, void *array, uint32_t count, uint32_t *capacity, size_t size);
+void trace_restart(tracer *t, Py_ssize_t arg); /* guard this argument by value instead */
+
+#define LOOM_BYTECODE(NAME) step step_##NAME(tracer *t, frame *f, const loom_instr *in);
+#include "frontend/bytecode.def"
+#undef LOOM_BYTECODE
+
+static inline void frame_push(frame *f, value *v) { f->stack[f->sp++] = v; }
+static inline value *frame_pop(frame *f) { return f->stack[--f->sp]; }
+static inline step frame_result(frame *f, value *v) {
+  if (!v) return STEP_FAIL;
+  f->stack[f->sp++] = v;
+  return STEP_NEXT;
+}
+
+/* ---- value/ ----------------------------------------------------------------------------------------------------------- */
+
+extern const value_type value_lazy_type, value_object_type, value_builtin_method_type,
+    value_generator_type, value_range_type, value_super_type, value_partial_type;
+
+bool value_is_none(const value *v);
+bool value_is_const(const value *v); /* a constant with a Python object */
+bool object_is_scalar(PyObject *object); /* exact int, float, complex, bool, str, bytes, None, Ellipsis, NotImplemented */
+bool object_is_plain(PyObject *object);  /* made of exact builtin types only */
+bool type_runs_python(PyTypeObject *type, const char *name); /* the method is written in Python */
+value *value_bool(tracer *t, bool truth);
+value *value_int(tracer *t, int64_t number);
+value *value_str(tracer *t, const char *text);
+const source *value_source(tracer *t, value *v); /* its source, or one that names its constant object */
+PyObject *value_identity(tracer *t, value *v);   /* the live object, guarded by identity; NULL: it has none */
+bool value_same(tracer *t, value *l, value *r, bool *same); /* `is`; false after a break */
+void guard_simple(tracer *t, guard_kind kind, const source *s, PyObject *object, int64_t number);
+PyObject *value_str_object(value *v); /* borrowed exact str of a constant, or NULL */
+
+/* Sequences (value/seq.c). */
+bool seq_append(tracer *t, value *list, value *item);
+bool value_mutable(tracer *t, value *v); /* breaks when it existed before the call */
+value *seq_concat(tracer *t, const value_type *type, value *l, value *r);
+bool list_extend(tracer *t, value *list, value *iterable);
+
+/* Dictionaries and sets. Keys are compared as Python would, without running user code: 1 found, 0 not, -1 failed. */
+int key_equal(tracer *t, value *l, value *r);
+bool key_check(tracer *t, value *key); /* hashable and safe to compare */
+value *value_dict(tracer *t);
+int dict_find(tracer *t, value *dict, value *key, Py_ssize_t *index_out);
+value *dict_get(tracer *t, value *dict, value *key); /* NULL with nothing pending: missing */
+bool dict_put(tracer *t, value *dict, value *key, value *item);
+bool dict_remove(tracer *t, value *dict, value *key); /* raises KeyError */
+bool dict_update(tracer *t, value *dict, value *other, bool merge);
+value *value_set(tracer *t, bool frozen);
+int set_find(tracer *t, value *set, value *item, Py_ssize_t *index_out);
+bool set_add(tracer *t, value *set, value *item);
+bool set_is_frozen(const value *v);
+PyObject *set_real(tracer *t, value *v); /* NULL without an exception: its order is not certain */
+value *set_from(tracer *t, value *iterable, bool frozen);
+
+/* Iterators (value/iter.c). */
+value *iter_over(tracer *t, value *sequence);                      /* tuple or list value, live */
+value *iter_known(tracer *t, value *const *items, Py_ssize_t count); /* a snapshot */
+value *iter_enumerate(tracer *t, value *iterator, value *start);
+value *iter_zip(tracer *t, value *const *iterators, Py_ssize_t count, bool strict);
+value *iter_map(tracer *t, value *function, value *const *iterators, Py_ssize_t count);
+value *iter_filter(tracer *t, value *function, value *iterator);
+value *iter_call(tracer *t, value *function, value *sentinel);
+value *iter_reversed(tracer *t, value *sequence);
+value *iter_indexed(tracer *t, value *v, Py_ssize_t count);
+value *iter_chain(tracer *t, value *iterables); /* an iterator of iterables */
+value *value_generator(tracer *t, frame *f);
+value *generator_send(tracer *t, value *v, value *sent); /* NULL with nothing pending: t->returned is its value */
+
+/* A symbolic number has to be known after all: capture starts again with the arguments behind it guarded by value. */
+void number_know(tracer *t, value *v);
+value *number_to_float(tracer *t, value *v);
+
+/* Functions and objects. */
+value *function_new(tracer *t, function_data *data, value *name);
+function_data *function_get(tracer *t, value *v); /* of a value_function_type, with its guards */
+value *value_object_new(tracer *t, PyObject *cls);
+PyObject *object_class(value *v);
+bool object_is_virtual(value *v);
+bool object_store(tracer *t, value *v, PyObject *name, value *item);
+value *object_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t count, PyObject *kwnames);
+value *exception_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t count, PyObject *kwnames);
+bool exception_init(tracer *t, value *v, value *const *args, Py_ssize_t count);
+void exception_set_cause(value *v, value *cause);
+value *exception_str(tracer *t, value *v);
+value *object_attr(tracer *t, value *v, PyObject *name); /* NULL with nothing pending: missing */
+value *type_attr(tracer *t, PyObject *type, PyObject *name, value *self, PyObject *start_after);
+value *trace_special(tracer *t, value *v, const char *name); /* bound, from the type; NULL without pending: none */
+value *trace_method(tracer *t, value *v, const char *name, value *const *args, Py_ssize_t count);
+value *value_exception(tracer *t, PyObject *type, value *args);
+PyObject *exception_class(value *v);
+void *trace_raise_value(tracer *t, value *exception);
+void *trace_raise_key(tracer *t, value *key); /* KeyError(key) */
+const char *exception_message(value *v);
+bool exception_matches(tracer *t, value *exception, PyObject *type);
+
+/* Methods of builtin values, found by name. */
+typedef struct builtin_method {
+  const char *name;
+  value *(*call)(tracer *t, value *self, value *const *args, Py_ssize_t count, PyObject *kwnames);
+} builtin_method;
+value *builtin_method_find(tracer *t, const builtin_method *table, value *self, PyObject *name);
+bool args_check(tracer *t, const char *name, Py_ssize_t count, Py_ssize_t least, Py_ssize_t most,
+                PyObject *kwnames);
+
+/* ---- trace_call.c ------------------------------------------------------------------------------------------------------ */
+
+value *trace_inline(tracer *t, function_data *function, value *const *args, Py_ssize_t count,
+                    PyObject *kwnames);
+value *trace_call1(tracer *t, value *callee, value *arg);
+value *trace_call_list(tracer *t, value *callee, value *args, value *kwargs); /* f(*args, **kwargs) */
+
+/* ---- builtins.c ---------------------------------------------------------------------------------------------------------- */
+
+bool builtins_init(void);
+/* A call of a builtin object; *mine false when the table has no row for it. */
+value *builtin_call(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count, PyObject *kwnames,
+                    bool *mine);
+value *call_real(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count, PyObject *kwnames);
+value *trace_repr(tracer *t, value *v);
+value *trace_str(tracer *t, value *v);
+int trace_isinstance(tracer *t, value *v, value *types); /* -1: failed */
+int trace_contains(tracer *t, value *v, value *item);
+value *trace_length(tracer *t, value *v);
+bool trace_set_item(tracer *t, value *v, value *key, value *item);
+bool trace_set_attr(tracer *t, value *v, PyObject *name, value *item);
+
+#endif
