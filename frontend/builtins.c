@@ -1,4 +1,5 @@
-/* Calls of builtin callables: the table of those that capture knows, and the real ones called on known arguments. */
+/* Calls of builtin callables: the table of those that capture knows, and the real ones called on
+ * known arguments. */
 #include "frontend/builtins.h"
 
 typedef struct builtin_row {
@@ -7,7 +8,9 @@ typedef struct builtin_row {
   int op;
 } builtin_row;
 
-static value *builtin_pure(tracer *t, const builtin_args *a) { return call_real(t, a->callee, a->args, a->count, a->kwnames); }
+static value *builtin_pure(tracer *t, const builtin_args *a) {
+  return call_real(t, a->callee, a->args, a->count, a->kwnames);
+}
 
 static const builtin_row builtin_rows[] = {
 #define LOOM_BUILTIN(MODULE, NAME, FUNCTION) {MODULE, NAME, builtin_##FUNCTION, 0},
@@ -31,7 +34,8 @@ static bool builtin_ready;
 
 static size_t builtin_slot(PyObject *object) {
   size_t slot = ((size_t)object >> 4) * 0x9e3779b97f4a7c15u >> 40 & (BUILTIN_SLOTS - 1);
-  while (builtin_slots[slot].object && builtin_slots[slot].object != object) slot = (slot + 1) & (BUILTIN_SLOTS - 1);
+  while (builtin_slots[slot].object && builtin_slots[slot].object != object)
+    slot = (slot + 1) & (BUILTIN_SLOTS - 1);
   return slot;
 }
 
@@ -65,9 +69,12 @@ bool builtins_init(void) {
   return builtin_ready = true;
 }
 
-/* ---- the real function ------------------------------------------------------------------------------------------------------ */
+/* ---- the real function
+ * ------------------------------------------------------------------------------------------------------
+ */
 
-value *call_real(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+value *call_real(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
+                 PyObject *kwnames) {
   PyObject *stack[16] = {NULL}, *result = NULL;
   Py_ssize_t all = count + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0), have = 0;
   if (all > 16) return trace_break(t, BREAK_UNKNOWN_CALL, "a call with more than 16 arguments");
@@ -75,54 +82,68 @@ value *call_real(tracer *t, PyObject *callee, value *const *args, Py_ssize_t cou
     if (!(stack[have] = value_plain(t, args[have]))) break;
   bool called = have == all && !trace_pending(t);
   if (called) result = PyObject_Vectorcall(callee, stack, (size_t)count, kwnames);
-  for (Py_ssize_t i = 0; i < have; i++) Py_DECREF(stack[i]);
+  for (Py_ssize_t i = 0; i < have; i++)
+    Py_DECREF(stack[i]);
   if (called) return value_made(t, result);
   return trace_pending(t) ? NULL : t->not_implemented;
 }
 
-/* ---- methods of builtin types ------------------------------------------------------------------------------------------------- */
+/* ---- methods of builtin types
+ * -------------------------------------------------------------------------------------------------
+ */
 
 static PyTypeObject *descriptor_type(PyObject *o) {
-  if (Py_IS_TYPE(o, &PyMethodDescr_Type) || Py_IS_TYPE(o, &PyWrapperDescr_Type) || Py_IS_TYPE(o, &PyClassMethodDescr_Type))
+  if (Py_IS_TYPE(o, &PyMethodDescr_Type) || Py_IS_TYPE(o, &PyWrapperDescr_Type) ||
+      Py_IS_TYPE(o, &PyClassMethodDescr_Type))
     return ((PyDescrObject *)o)->d_type;
   return NULL;
 }
 
 static bool pure_type(PyTypeObject *type) {
-  return type == &PyUnicode_Type || type == &PyLong_Type || type == &PyFloat_Type || type == &PyComplex_Type ||
-         type == &PyBytes_Type || type == &PyBool_Type || type == &PyRange_Type || type == &PySlice_Type ||
-         type == &PyTuple_Type || type == &PyFrozenSet_Type;
+  return type == &PyUnicode_Type || type == &PyLong_Type || type == &PyFloat_Type ||
+         type == &PyComplex_Type || type == &PyBytes_Type || type == &PyBool_Type ||
+         type == &PyRange_Type || type == &PySlice_Type || type == &PyTuple_Type ||
+         type == &PyFrozenSet_Type;
 }
 
 /* object.__setattr__(self, name, value) and its like, called by classes that override them. */
-static value *call_object_method(tracer *t, const char *name, value *const *args, Py_ssize_t count) {
+static value *call_object_method(tracer *t, const char *name, value *const *args,
+                                 Py_ssize_t count) {
   value *self = count ? args[0] : NULL;
   PyObject *text = count > 1 ? value_str_object(args[1]) : NULL;
   if (!self) return t->not_implemented;
   if (!strcmp(name, "__init__")) {
-    if (self->type == &value_exception_type) return exception_init(t, self, args + 1, count - 1) ? t->none : NULL;
+    if (self->type == &value_exception_type)
+      return exception_init(t, self, args + 1, count - 1) ? t->none : NULL;
     return count == 1 ? t->none : t->not_implemented;
   }
   if (self->type != &value_object_type) return t->not_implemented;
   if (!strcmp(name, "__getattribute__") && text) {
     value *item = object_attr(t, self, text);
-    return item || trace_pending(t) ? item : trace_raise(t, PyExc_AttributeError, "no attribute '%s'", PyUnicode_AsUTF8(text));
+    return item || trace_pending(t)
+               ? item
+               : trace_raise(t, PyExc_AttributeError, "no attribute '%s'", PyUnicode_AsUTF8(text));
   }
   if (!object_is_virtual(self)) return t->not_implemented;
-  if (!strcmp(name, "__setattr__") && text && count == 3) return object_store(t, self, text, args[2]) ? t->none : NULL;
-  if (!strcmp(name, "__delattr__") && text) return object_store(t, self, text, NULL) ? t->none : NULL;
+  if (!strcmp(name, "__setattr__") && text && count == 3)
+    return object_store(t, self, text, args[2]) ? t->none : NULL;
+  if (!strcmp(name, "__delattr__") && text)
+    return object_store(t, self, text, NULL) ? t->none : NULL;
   return t->not_implemented;
 }
 
 /* list.append(x, 1): the method of the value that stands for the list. */
-static value *call_value_method(tracer *t, PyObject *descr, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+static value *call_value_method(tracer *t, PyObject *descr, value *const *args, Py_ssize_t count,
+                                PyObject *kwnames) {
   value *method = trace_get_attr(t, args[0], PyDescr_NAME(descr));
   return method ? trace_call(t, method, args + 1, count - 1, kwnames) : NULL;
 }
 
 /* int.from_bytes, chain.from_iterable: self is the class. */
-static value *call_class_method(tracer *t, PyObject *o, value *const *args, Py_ssize_t count, PyObject *kwnames) {
-  PyObject *cls = count && value_is_const(args[0]) && PyType_Check(args[0]->object) ? args[0]->object : NULL;
+static value *call_class_method(tracer *t, PyObject *o, value *const *args, Py_ssize_t count,
+                                PyObject *kwnames) {
+  PyObject *cls =
+      count && value_is_const(args[0]) && PyType_Check(args[0]->object) ? args[0]->object : NULL;
   PyTypeObject *type = PyDescr_TYPE(o);
   if (!cls || (type != (PyTypeObject *)cls && !pure_type(type))) return t->not_implemented;
   PyObject *bound = trace_keep(t, PyObject_GetAttr((PyObject *)type, PyDescr_NAME(o)));
@@ -133,8 +154,8 @@ static value *call_class_method(tracer *t, PyObject *o, value *const *args, Py_s
   return call_real(t, bound, args + 1, count - 1, kwnames);
 }
 
-static value *call_descriptor(tracer *t, PyObject *o, PyTypeObject *type, value *const *args, Py_ssize_t count,
-                              PyObject *kwnames) {
+static value *call_descriptor(tracer *t, PyObject *o, PyTypeObject *type, value *const *args,
+                              Py_ssize_t count, PyObject *kwnames) {
   const char *name = PyUnicode_AsUTF8(PyDescr_NAME(o));
   if (type == &PyBaseObject_Type || type == (PyTypeObject *)PyExc_BaseException ||
       (PyType_IsSubtype(type, (PyTypeObject *)PyExc_BaseException) && !strcmp(name, "__init__")))
@@ -142,8 +163,10 @@ static value *call_descriptor(tracer *t, PyObject *o, PyTypeObject *type, value 
   if (Py_IS_TYPE(o, &PyClassMethodDescr_Type)) return call_class_method(t, o, args, count, kwnames);
   if (!count) return t->not_implemented;
   const value_type *own = args[0]->type;
-  if ((type == &PyList_Type && own == &value_list_type) || (type == &PyDict_Type && own == &value_dict_type) ||
-      (type == &PySet_Type && own == &value_set_type) || (type == &PyTuple_Type && own == &value_tuple_type))
+  if ((type == &PyList_Type && own == &value_list_type) ||
+      (type == &PyDict_Type && own == &value_dict_type) ||
+      (type == &PySet_Type && own == &value_set_type) ||
+      (type == &PyTuple_Type && own == &value_tuple_type))
     return call_value_method(t, o, args, count, kwnames);
   if (type == &PyDict_Type && value_is_const(args[0]) && PyDict_CheckExact(args[0]->object))
     return dict_live_method(t, args[0], name, args + 1, count - 1, kwnames);
@@ -155,10 +178,13 @@ static value *call_descriptor(tracer *t, PyObject *o, PyTypeObject *type, value 
   return call_real(t, o, args, count, kwnames);
 }
 
-/* ---- the call -------------------------------------------------------------------------------------------------------------------- */
+/* ---- the call
+ * --------------------------------------------------------------------------------------------------------------------
+ */
 
 /* partial objects that existed before the call: what they hold is read through their members. */
-static value *call_partial(tracer *t, PyObject *o, value *const *args, Py_ssize_t count, PyObject *kwnames, const source *s) {
+static value *call_partial(tracer *t, PyObject *o, value *const *args, Py_ssize_t count,
+                           PyObject *kwnames, const source *s) {
   static const char *const names[3] = {"func", "args", "keywords"};
   value *parts[3];
   for (int i = 0; i < 3; i++) {
@@ -174,12 +200,14 @@ static value *call_class(tracer *t, PyObject *o, const builtin_args *a) {
   PyTypeObject *type = (PyTypeObject *)o;
   if (PyType_IsSubtype(type, (PyTypeObject *)PyExc_BaseException))
     return exception_make(t, o, a->args, a->count, a->kwnames);
-  if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && type->tp_new && Py_TYPE(type) == &PyType_Type && loom_class_is_python(type))
+  if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && type->tp_new &&
+      Py_TYPE(type) == &PyType_Type && loom_class_is_python(type))
     return object_make(t, o, a->args, a->count, a->kwnames);
   return t->not_implemented;
 }
 
-value *builtin_call(tracer *t, PyObject *o, value *const *args, Py_ssize_t count, PyObject *kwnames, bool *mine) {
+value *builtin_call(tracer *t, PyObject *o, value *const *args, Py_ssize_t count, PyObject *kwnames,
+                    bool *mine) {
   builtin_args a = {.callee = o, .args = args, .count = count, .kwnames = kwnames};
   value *result = t->not_implemented;
   size_t slot = builtin_slot(o);

@@ -13,9 +13,12 @@ typedef struct builtin_args {
   int op; /* of an operator */
 } builtin_args;
 
-/* A row's function returns t->not_implemented when the call is not for it: an adapter may know it, else it breaks. */
-#define LOOM_BUILTIN(MODULE, NAME, FUNCTION) value *builtin_##FUNCTION(tracer *t, const builtin_args *a);
-#define LOOM_OPERATOR(NAME, FUNCTION, OP) value *builtin_##FUNCTION(tracer *t, const builtin_args *a);
+/* A row's function returns t->not_implemented when the call is not for it: an adapter may know it,
+ * else it breaks. */
+#define LOOM_BUILTIN(MODULE, NAME, FUNCTION)                                                       \
+  value *builtin_##FUNCTION(tracer *t, const builtin_args *a);
+#define LOOM_OPERATOR(NAME, FUNCTION, OP)                                                          \
+  value *builtin_##FUNCTION(tracer *t, const builtin_args *a);
 #define LOOM_PURE(MODULE, NAME)
 #define LOOM_PURE_MODULE(MODULE)
 #include "frontend/builtins.def"
@@ -26,14 +29,17 @@ typedef struct builtin_args {
 
 /* The value of a keyword, or NULL. */
 value *builtin_keyword(const builtin_args *a, const char *name);
-/* Raises TypeError unless the counts fit and there are no keywords but those of the NULL-terminated list. */
-bool builtin_check(tracer *t, const builtin_args *a, Py_ssize_t least, Py_ssize_t most, const char *const *keywords);
+/* Raises TypeError unless the counts fit and there are no keywords but those of the NULL-terminated
+ * list. */
+bool builtin_check(tracer *t, const builtin_args *a, Py_ssize_t least, Py_ssize_t most,
+                   const char *const *keywords);
 
 bool is_partial(PyObject *o);
-value *partial_call(tracer *t, value *function, value *args, value *keywords, value *const *more, Py_ssize_t count,
-                    PyObject *kwnames);
+value *partial_call(tracer *t, value *function, value *args, value *keywords, value *const *more,
+                    Py_ssize_t count, PyObject *kwnames);
 bool loom_class_is_python(PyTypeObject *type); /* defined by a class statement over object */
 value *builtin_bound_call(tracer *t, PyObject *o, const builtin_args *a);
-value *dict_live_method(tracer *t, value *v, const char *name, value *const *args, Py_ssize_t count, PyObject *kwnames);
+value *dict_live_method(tracer *t, value *v, const char *name, value *const *args, Py_ssize_t count,
+                        PyObject *kwnames);
 
 #endif

@@ -71,7 +71,8 @@ value *builtin_reversed(tracer *t, const builtin_args *a) {
     value *result = trace_method(t, v, "__reversed__", NULL, 0);
     return result || trace_pending(t) ? result : t->not_implemented;
   }
-  if (v->type == &value_iterator_type || v->type == &value_generator_type || v->type == &value_set_type)
+  if (v->type == &value_iterator_type || v->type == &value_generator_type ||
+      v->type == &value_set_type)
     return trace_raise(t, PyExc_TypeError, "'%s' object is not reversible", v->type->name);
   value *items = trace_to_tuple(t, v);
   return items ? iter_reversed(t, items) : NULL;
@@ -96,7 +97,8 @@ value *builtin_all(tracer *t, const builtin_args *a) { return any_or_all(t, a, f
 value *builtin_sum(tracer *t, const builtin_args *a) {
   static const char *const keywords[] = {"start", NULL};
   if (!builtin_check(t, a, 1, 2, keywords)) return NULL;
-  value *total = a->count == 2 ? a->args[1] : builtin_keyword(a, "start"), *items = trace_to_tuple(t, a->args[0]);
+  value *total = a->count == 2 ? a->args[1] : builtin_keyword(a, "start"),
+        *items = trace_to_tuple(t, a->args[0]);
   if (!items) return NULL;
   PyObject *plain = items->seq.count ? value_plain(t, items) : NULL;
   if (plain) { /* the real one: its rounding is its own */
@@ -114,11 +116,15 @@ value *builtin_sum(tracer *t, const builtin_args *a) {
 static value *min_or_max(tracer *t, const builtin_args *a, int op) {
   static const char *const keywords[] = {"key", "default", NULL};
   if (!builtin_check(t, a, 1, -1, keywords)) return NULL;
-  value *key = builtin_keyword(a, "key"), *fallback = builtin_keyword(a, "default"), *best = NULL, *best_key = NULL;
-  value *items = a->count > 1 ? value_tuple(t, a->args, a->count) : key ? trace_to_tuple(t, a->args[0]) : items_unordered(t, a->args[0]);
+  value *key = builtin_keyword(a, "key"), *fallback = builtin_keyword(a, "default"), *best = NULL,
+        *best_key = NULL;
+  value *items = a->count > 1 ? value_tuple(t, a->args, a->count)
+                 : key        ? trace_to_tuple(t, a->args[0])
+                              : items_unordered(t, a->args[0]);
   if (!items) return NULL;
   for (Py_ssize_t i = 0; i < items->seq.count; i++) {
-    value *item = items->seq.items[i], *rank = key && !value_is_none(key) ? trace_call1(t, key, item) : item;
+    value *item = items->seq.items[i],
+          *rank = key && !value_is_none(key) ? trace_call1(t, key, item) : item;
     value *better = rank && best ? trace_compare(t, op, rank, best_key) : NULL;
     int truth = best ? (better ? trace_truth(t, better) : -1) : rank ? 1 : -1;
     if (truth < 0) return NULL;
@@ -127,7 +133,8 @@ static value *min_or_max(tracer *t, const builtin_args *a, int op) {
     best_key = rank;
   }
   if (best) return best;
-  return fallback ? fallback : trace_raise(t, PyExc_ValueError, "%s() arg is an empty sequence", a->name);
+  return fallback ? fallback
+                  : trace_raise(t, PyExc_ValueError, "%s() arg is an empty sequence", a->name);
 }
 
 value *builtin_min(tracer *t, const builtin_args *a) { return min_or_max(t, a, Py_LT); }
@@ -138,7 +145,8 @@ static Py_ssize_t sort_place(tracer *t, value **keys, Py_ssize_t count, value *r
   Py_ssize_t low = 0, high = count;
   while (low < high) {
     Py_ssize_t middle = (low + high) / 2;
-    value *less = reverse ? trace_compare(t, Py_LT, keys[middle], rank) : trace_compare(t, Py_LT, rank, keys[middle]);
+    value *less = reverse ? trace_compare(t, Py_LT, keys[middle], rank)
+                          : trace_compare(t, Py_LT, rank, keys[middle]);
     int truth = less ? trace_truth(t, less) : -1;
     if (truth < 0) return -1;
     if (truth)
@@ -157,10 +165,12 @@ value *builtin_sorted(tracer *t, const builtin_args *a) {
   value *items = key ? trace_to_tuple(t, a->args[0]) : items_unordered(t, a->args[0]);
   if (!items || reverse < 0) return NULL;
   Py_ssize_t count = items->seq.count;
-  value *result = value_list(t, items->seq.items, count), *keys = value_list(t, items->seq.items, count);
+  value *result = value_list(t, items->seq.items, count),
+        *keys = value_list(t, items->seq.items, count);
   if (!result || !keys) return NULL;
   for (Py_ssize_t i = 0; i < count; i++) {
-    value *item = items->seq.items[i], *rank = key && !value_is_none(key) ? trace_call1(t, key, item) : item;
+    value *item = items->seq.items[i],
+          *rank = key && !value_is_none(key) ? trace_call1(t, key, item) : item;
     Py_ssize_t at = rank ? sort_place(t, keys->seq.items, i, rank, reverse) : -1;
     if (at < 0) return NULL;
     memmove(result->seq.items + at + 1, result->seq.items + at, (size_t)(i - at) * sizeof(value *));
@@ -171,14 +181,17 @@ value *builtin_sorted(tracer *t, const builtin_args *a) {
   return result;
 }
 
-/* ---- functools ----------------------------------------------------------------------------------------------------------------- */
+/* ---- functools
+ * -----------------------------------------------------------------------------------------------------------------
+ */
 
 value *builtin_reduce(tracer *t, const builtin_args *a) {
   CHECK(2, 3);
   value *items = trace_to_tuple(t, a->args[1]), *total = a->count == 3 ? a->args[2] : NULL;
   Py_ssize_t i = 0;
   if (!items) return NULL;
-  if (!total && items->seq.count == 0) return trace_raise(t, PyExc_TypeError, "reduce() of empty iterable");
+  if (!total && items->seq.count == 0)
+    return trace_raise(t, PyExc_TypeError, "reduce() of empty iterable");
   if (!total) total = items->seq.items[i++];
   for (; total && i < items->seq.count; i++) {
     value *pair[2] = {total, items->seq.items[i]};
@@ -191,10 +204,12 @@ typedef struct partial_data {
   value *function, *args, *keywords;
 } partial_data;
 
-bool is_partial(PyObject *o) { return !strcmp(Py_TYPE(o)->tp_name, "functools.partial") && !PyType_Check(o); }
+bool is_partial(PyObject *o) {
+  return !strcmp(Py_TYPE(o)->tp_name, "functools.partial") && !PyType_Check(o);
+}
 
-value *partial_call(tracer *t, value *function, value *args, value *keywords, value *const *more, Py_ssize_t count,
-                    PyObject *kwnames) {
+value *partial_call(tracer *t, value *function, value *args, value *keywords, value *const *more,
+                    Py_ssize_t count, PyObject *kwnames) {
   value *positional = trace_to_tuple(t, args), *named = value_dict(t);
   positional = positional ? value_list(t, positional->seq.items, positional->seq.count) : NULL;
   if (!positional || !named || !dict_update(t, named, keywords, false)) return NULL;
@@ -207,7 +222,8 @@ value *partial_call(tracer *t, value *function, value *args, value *keywords, va
   return trace_call_list(t, function, positional, named);
 }
 
-static value *partial_call_value(tracer *t, value *v, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+static value *partial_call_value(tracer *t, value *v, value *const *args, Py_ssize_t count,
+                                 PyObject *kwnames) {
   partial_data *d = v->any.a;
   return partial_call(t, d->function, d->args, d->keywords, args, count, kwnames);
 }
@@ -222,8 +238,10 @@ static value *partial_get_attr(tracer *t, value *v, PyObject *name) {
 
 static int partial_truth(tracer *t, value *v) { return 1; }
 
-const value_type value_partial_type = {
-    .name = "partial", .truth = partial_truth, .get_attr = partial_get_attr, .call = partial_call_value};
+const value_type value_partial_type = {.name = "partial",
+                                       .truth = partial_truth,
+                                       .get_attr = partial_get_attr,
+                                       .call = partial_call_value};
 
 value *builtin_partial(tracer *t, const builtin_args *a) {
   if (a->count < 1) return trace_raise(t, PyExc_TypeError, "partial() needs a callable");
@@ -241,7 +259,9 @@ value *builtin_partial(tracer *t, const builtin_args *a) {
   return d->args && d->keywords ? v : NULL;
 }
 
-/* ---- itertools ------------------------------------------------------------------------------------------------------------------ */
+/* ---- itertools
+ * ------------------------------------------------------------------------------------------------------------------
+ */
 
 value *builtin_chain(tracer *t, const builtin_args *a) {
   CHECK(0, -1);
@@ -271,10 +291,13 @@ static value *combine_pick(tracer *t, PyObject *indices, value *pools, bool one_
   return tuple ? value_tuple(t, tuple->seq.items, count) : NULL;
 }
 
-static PyObject *combine_call(tracer *t, const builtin_args *a, value *pools, PyObject *extra, bool longest) {
-  PyObject *args = PyTuple_New(pools->seq.count + (extra ? 1 : 0)), *keywords = PyDict_New(), *result = NULL;
+static PyObject *combine_call(tracer *t, const builtin_args *a, value *pools, PyObject *extra,
+                              bool longest) {
+  PyObject *args = PyTuple_New(pools->seq.count + (extra ? 1 : 0)), *keywords = PyDict_New(),
+           *result = NULL;
   for (Py_ssize_t i = 0; args && i < pools->seq.count; i++) {
-    PyObject *range = PyObject_CallFunction((PyObject *)&PyRange_Type, "n", pools->seq.items[i]->seq.count);
+    PyObject *range =
+        PyObject_CallFunction((PyObject *)&PyRange_Type, "n", pools->seq.items[i]->seq.count);
     if (!range) break;
     PyTuple_SET_ITEM(args, i, range);
   }
@@ -298,8 +321,10 @@ value *builtin_combine(tracer *t, const builtin_args *a) {
   bool many = !strcmp(a->name, "product") || !strcmp(a->name, "zip_longest");
   Py_ssize_t pool_count = many ? a->count : 1;
   PyObject *extra = !many && a->count > 1 ? value_plain(t, a->args[1]) : NULL;
-  if (trace_pending(t) || a->count < pool_count || (!many && a->count > 1 && !extra)) return t->not_implemented;
-  value *pools = value_tuple(t, a->args, pool_count), *fill = builtin_keyword(a, "fillvalue"), *list = value_list(t, NULL, 0);
+  if (trace_pending(t) || a->count < pool_count || (!many && a->count > 1 && !extra))
+    return t->not_implemented;
+  value *pools = value_tuple(t, a->args, pool_count), *fill = builtin_keyword(a, "fillvalue"),
+        *list = value_list(t, NULL, 0);
   for (Py_ssize_t i = 0; pools && i < pool_count; i++)
     if (!(pools->seq.items[i] = trace_to_tuple(t, a->args[i]))) return NULL;
   if (!pools || !list) return NULL;
@@ -324,7 +349,8 @@ value *builtin_islice(tracer *t, const builtin_args *a) {
   for (Py_ssize_t i = 1; i < a->count; i++) {
     int64_t *part = a->count == 2 ? &parts[1] : &parts[i - 1];
     if (value_is_none(a->args[i])) continue;
-    if (!value_known_int(t, a->args[i], part) || *part < 0 || (i == 3 && *part < 1)) return t->not_implemented;
+    if (!value_known_int(t, a->args[i], part) || *part < 0 || (i == 3 && *part < 1))
+      return t->not_implemented;
   }
   value *iterator = trace_iter(t, a->args[0]), *list = value_list(t, NULL, 0), *item = NULL;
   for (int64_t i = 0; iterator && list && (parts[1] < 0 || i < parts[1]); i++) {
@@ -337,7 +363,8 @@ value *builtin_islice(tracer *t, const builtin_args *a) {
 value *builtin_repeat(tracer *t, const builtin_args *a) {
   static const char *const keywords[] = {"times", NULL};
   if (!builtin_check(t, a, 1, 2, keywords)) return NULL;
-  value *times = a->count == 2 ? a->args[1] : builtin_keyword(a, "times"), *list = value_list(t, NULL, 0);
+  value *times = a->count == 2 ? a->args[1] : builtin_keyword(a, "times"),
+        *list = value_list(t, NULL, 0);
   int64_t count;
   if (!times || !value_known_int(t, times, &count)) return t->not_implemented;
   if (count > 1000000) return trace_break(t, BREAK_LIMIT, "repeat() of too many items");
@@ -349,7 +376,8 @@ value *builtin_repeat(tracer *t, const builtin_args *a) {
 value *builtin_accumulate(tracer *t, const builtin_args *a) {
   static const char *const keywords[] = {"func", "initial", NULL};
   if (!builtin_check(t, a, 1, 2, keywords)) return NULL;
-  value *function = a->count == 2 ? a->args[1] : builtin_keyword(a, "func"), *total = builtin_keyword(a, "initial");
+  value *function = a->count == 2 ? a->args[1] : builtin_keyword(a, "func"),
+        *total = builtin_keyword(a, "initial");
   value *items = trace_to_tuple(t, a->args[0]), *list = value_list(t, NULL, 0);
   if (!items || !list) return NULL;
   if (total && value_is_none(total)) total = NULL;
@@ -366,7 +394,8 @@ value *builtin_accumulate(tracer *t, const builtin_args *a) {
   return iter_over(t, list);
 }
 
-/* ---- bound C methods: itertools.chain.from_iterable, dict.fromkeys, live dictionaries' methods ---------------------------------- */
+/* ---- bound C methods: itertools.chain.from_iterable, dict.fromkeys, live dictionaries' methods
+ * ---------------------------------- */
 
 static value *dict_fromkeys(tracer *t, const builtin_args *a) {
   CHECK(1, 2);
@@ -381,7 +410,8 @@ value *builtin_bound_call(tracer *t, PyObject *o, const builtin_args *a) {
   const char *name = ((PyCFunctionObject *)o)->m_ml->ml_name;
   if (!self || !PyType_Check(self)) return t->not_implemented;
   if (self == (PyObject *)&PyDict_Type && !strcmp(name, "fromkeys")) return dict_fromkeys(t, a);
-  if (!strcmp(((PyTypeObject *)self)->tp_name, "itertools.chain") && !strcmp(name, "from_iterable") && a->count == 1) {
+  if (!strcmp(((PyTypeObject *)self)->tp_name, "itertools.chain") &&
+      !strcmp(name, "from_iterable") && a->count == 1) {
     value *iterables = trace_iter(t, a->args[0]);
     return iterables ? iter_chain(t, iterables) : NULL;
   }
@@ -389,18 +419,21 @@ value *builtin_bound_call(tracer *t, PyObject *o, const builtin_args *a) {
 }
 
 /* Methods of a large live dictionary, read through its slots. */
-value *dict_live_method(tracer *t, value *v, const char *name, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+value *dict_live_method(tracer *t, value *v, const char *name, value *const *args, Py_ssize_t count,
+                        PyObject *kwnames) {
   if (!strcmp(name, "get") && count >= 1 && count <= 2 && !kwnames) {
     int found = trace_contains(t, v, args[0]);
     if (found < 0) return NULL;
     return found ? trace_get_item(t, v, args[0]) : count == 2 ? args[1] : t->none;
   }
-  if (!strcmp(name, "keys") || !strcmp(name, "values") || !strcmp(name, "items") || !strcmp(name, "copy")) {
+  if (!strcmp(name, "keys") || !strcmp(name, "values") || !strcmp(name, "items") ||
+      !strcmp(name, "copy")) {
     value *copy = value_dict(t);
     if (!copy || !dict_update(t, copy, v, false)) return NULL;
     PyObject *text = trace_keep(t, PyUnicode_InternFromString(name));
     value *method = text ? trace_get_attr(t, copy, text) : NULL;
     return method ? trace_call(t, method, args, count, kwnames) : NULL;
   }
-  return trace_break(t, BREAK_SIDE_EFFECT, "%s() of a dictionary that existed before the call", name);
+  return trace_break(t, BREAK_SIDE_EFFECT, "%s() of a dictionary that existed before the call",
+                     name);
 }

@@ -3,13 +3,16 @@
 
 value *builtin_keyword(const builtin_args *a, const char *name) {
   for (Py_ssize_t i = 0; a->kwnames && i < PyTuple_GET_SIZE(a->kwnames); i++)
-    if (!PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(a->kwnames, i), name)) return a->args[a->count + i];
+    if (!PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(a->kwnames, i), name))
+      return a->args[a->count + i];
   return NULL;
 }
 
-bool builtin_check(tracer *t, const builtin_args *a, Py_ssize_t least, Py_ssize_t most, const char *const *keywords) {
+bool builtin_check(tracer *t, const builtin_args *a, Py_ssize_t least, Py_ssize_t most,
+                   const char *const *keywords) {
   Py_ssize_t known = 0;
-  for (; keywords && *keywords; keywords++) known += builtin_keyword(a, *keywords) != NULL;
+  for (; keywords && *keywords; keywords++)
+    known += builtin_keyword(a, *keywords) != NULL;
   Py_ssize_t named = a->kwnames ? PyTuple_GET_SIZE(a->kwnames) : 0;
   if (a->count >= least && (most < 0 || a->count <= most) && named == known) return true;
   trace_raise(t, PyExc_TypeError, "%s() takes other arguments", a->name ? a->name : "function");
@@ -19,9 +22,13 @@ bool builtin_check(tracer *t, const builtin_args *a, Py_ssize_t least, Py_ssize_
 #define CHECK(LEAST, MOST)                                                                         \
   if (!builtin_check(t, a, LEAST, MOST, NULL)) return NULL
 
-/* ---- numbers ---------------------------------------------------------------------------------------------------------------- */
+/* ---- numbers
+ * ----------------------------------------------------------------------------------------------------------------
+ */
 
-value *builtin_number(tracer *t, const builtin_args *a) { return call_real(t, a->callee, a->args, a->count, a->kwnames); }
+value *builtin_number(tracer *t, const builtin_args *a) {
+  return call_real(t, a->callee, a->args, a->count, a->kwnames);
+}
 
 static value *special_or_pass(tracer *t, value *v, const char *name) {
   if (v->type != &value_object_type) return t->not_implemented;
@@ -71,7 +78,9 @@ value *builtin_pow(tracer *t, const builtin_args *a) {
   return builtin_number(t, a);
 }
 
-/* ---- text -------------------------------------------------------------------------------------------------------------------- */
+/* ---- text
+ * --------------------------------------------------------------------------------------------------------------------
+ */
 
 static value *text_of(tracer *t, value *v, bool repr) {
   const char *name = repr ? "__repr__" : "__str__";
@@ -106,9 +115,13 @@ value *builtin_repr(tracer *t, const builtin_args *a) {
   return trace_repr(t, a->args[0]);
 }
 
-value *builtin_print(tracer *t, const builtin_args *a) { return trace_break(t, BREAK_SIDE_EFFECT, "print()"); }
+value *builtin_print(tracer *t, const builtin_args *a) {
+  return trace_break(t, BREAK_SIDE_EFFECT, "print()");
+}
 
-/* ---- containers ---------------------------------------------------------------------------------------------------------------- */
+/* ---- containers
+ * ----------------------------------------------------------------------------------------------------------------
+ */
 
 value *builtin_tuple(tracer *t, const builtin_args *a) {
   CHECK(0, 1);
@@ -144,7 +157,8 @@ value *builtin_frozenset(tracer *t, const builtin_args *a) { return make_set(t, 
 value *builtin_slice(tracer *t, const builtin_args *a) {
   CHECK(1, 3);
   value *parts[3] = {t->none, t->none, t->none};
-  for (Py_ssize_t i = 0; i < a->count; i++) parts[a->count == 1 ? 1 : i] = a->args[i];
+  for (Py_ssize_t i = 0; i < a->count; i++)
+    parts[a->count == 1 ? 1 : i] = a->args[i];
   value *v = value_tuple(t, parts, 3);
   if (v) v->type = &value_slice_type;
   return v;
@@ -162,7 +176,9 @@ value *builtin_object(tracer *t, const builtin_args *a) {
   return value_object_new(t, (PyObject *)&PyBaseObject_Type);
 }
 
-/* ---- attributes ------------------------------------------------------------------------------------------------------------------ */
+/* ---- attributes
+ * ------------------------------------------------------------------------------------------------------------------
+ */
 
 static bool caught(tracer *t, PyObject *type) {
   if (t->state != TRACE_RAISING || !exception_matches(t, t->raised, type)) return false;
@@ -199,36 +215,44 @@ value *builtin_callable(tracer *t, const builtin_args *a) {
   value *v = a->args[0];
   PyObject *type = value_type_of(t, v);
   if (!type) return NULL;
-  return value_bool(t, v->type == &value_object_type || value_is_const(v) ? ((PyTypeObject *)type)->tp_call != NULL
-                                                                         : v->type->call != NULL);
+  return value_bool(t, v->type == &value_object_type || value_is_const(v)
+                           ? ((PyTypeObject *)type)->tp_call != NULL
+                           : v->type->call != NULL);
 }
 
-/* ---- classes --------------------------------------------------------------------------------------------------------------------- */
+/* ---- classes
+ * ---------------------------------------------------------------------------------------------------------------------
+ */
 
 value *builtin_type(tracer *t, const builtin_args *a) {
-  if (a->count != 1 || a->kwnames) return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a class made inside");
+  if (a->count != 1 || a->kwnames)
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a class made inside");
   PyObject *type = value_type_of(t, a->args[0]);
   return type ? value_const(t, type) : NULL;
 }
 
-/* abc's own checks run Python of the class; those of the standard library's abstract classes may be asked. */
+/* abc's own checks run Python of the class; those of the standard library's abstract classes may be
+ * asked. */
 static bool known_abstract(PyTypeObject *cls) {
   PyObject *module = PyDict_GetItemString(cls->tp_dict, "__module__");
   return module && PyUnicode_CheckExact(module) &&
-         (!PyUnicode_CompareWithASCIIString(module, "numbers") || !PyUnicode_CompareWithASCIIString(module, "collections.abc") ||
+         (!PyUnicode_CompareWithASCIIString(module, "numbers") ||
+          !PyUnicode_CompareWithASCIIString(module, "collections.abc") ||
           !PyUnicode_CompareWithASCIIString(module, "os"));
 }
 
 static int is_subclass(tracer *t, PyObject *type, PyObject *cls) {
   PyTypeObject *meta = Py_TYPE(cls);
   if (PyType_IsSubtype((PyTypeObject *)type, (PyTypeObject *)cls)) return 1;
-  if (!type_runs_python(meta, "__subclasscheck__") && !type_runs_python(meta, "__instancecheck__")) return 0;
+  if (!type_runs_python(meta, "__subclasscheck__") && !type_runs_python(meta, "__instancecheck__"))
+    return 0;
   if (known_abstract((PyTypeObject *)cls)) {
     int result = PyObject_IsSubclass(type, cls);
     if (result < 0) trace_raise_live(t);
     return result;
   }
-  trace_break(t, BREAK_UNSUPPORTED_TYPE, "a check against the abstract class %s", ((PyTypeObject *)cls)->tp_name);
+  trace_break(t, BREAK_UNSUPPORTED_TYPE, "a check against the abstract class %s",
+              ((PyTypeObject *)cls)->tp_name);
   return -1;
 }
 
@@ -243,7 +267,8 @@ static int check_classes(tracer *t, PyObject *type, value *classes) {
   PyObject *cls = value_known(t, classes);
   if (!cls || !PyType_Check(cls)) {
     Py_XDECREF(cls);
-    if (!trace_pending(t)) trace_break(t, BREAK_UNSUPPORTED_TYPE, "a check against a %s", classes->type->name);
+    if (!trace_pending(t))
+      trace_break(t, BREAK_UNSUPPORTED_TYPE, "a check against a %s", classes->type->name);
     return -1;
   }
   int result = is_subclass(t, type, cls);
@@ -267,7 +292,8 @@ value *builtin_issubclass(tracer *t, const builtin_args *a) {
   PyObject *type = value_known(t, a->args[0]);
   if (!type || !PyType_Check(type)) {
     Py_XDECREF(type);
-    return trace_pending(t) ? NULL : trace_raise(t, PyExc_TypeError, "issubclass() arg 1 must be a class");
+    return trace_pending(t) ? NULL
+                            : trace_raise(t, PyExc_TypeError, "issubclass() arg 1 must be a class");
   }
   trace_keep(t, type);
   int result = check_classes(t, type, a->args[1]);
@@ -286,11 +312,15 @@ value *builtin_super(tracer *t, const builtin_args *a) {
 
 bool loom_class_is_python(PyTypeObject *type) {
   for (PyTypeObject *base = type; base && base != &PyBaseObject_Type; base = base->tp_base)
-    if (!PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) || !PyDict_GetItemString(base->tp_dict, "__module__")) return false;
+    if (!PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) ||
+        !PyDict_GetItemString(base->tp_dict, "__module__"))
+      return false;
   return true;
 }
 
-/* ---- operator ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- operator
+ * ----------------------------------------------------------------------------------------------------------------------
+ */
 
 value *builtin_binary(tracer *t, const builtin_args *a) {
   CHECK(2, 2);

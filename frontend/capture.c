@@ -1,12 +1,19 @@
-/* From a function and its arguments to a capture: sets the tracer up, runs the function's frame, and writes down how
- * the result is rebuilt. */
+/* From a function and its arguments to a capture: sets the tracer up, runs the function's frame,
+ * and writes down how the result is rebuilt. */
 #include "frontend/value/value.h"
 
 #include <inttypes.h>
 
 PyObject *(*loom_callable_unwrap)(PyObject *object);
 
-/* ---- results --------------------------------------------------------------------------------------------------------------- */
+const loom_adapter *const *loom_adapters(void) {
+  static const loom_adapter *const adapters[] = {&loom_numpy_adapter, NULL};
+  return adapters;
+}
+
+/* ---- results
+ * ---------------------------------------------------------------------------------------------------------------
+ */
 
 /* The recipe of a value that is being rebuilt right now: it holds itself. */
 static const char rebuild_busy;
@@ -14,9 +21,11 @@ static const char rebuild_busy;
 static recipe *rebuild_shared(tracer *t, recipe *r) {
   capture *c = t->capture;
   uint32_t i = 0;
-  while (i < c->shared_count && c->shared[i] != r) i++;
+  while (i < c->shared_count && c->shared[i] != r)
+    i++;
   if (i == c->shared_count) {
-    if (!trace_grow(t, &c->shared, c->shared_count, &t->tables->shared_capacity, sizeof *c->shared)) return NULL;
+    if (!trace_grow(t, &c->shared, c->shared_count, &t->tables->shared_capacity, sizeof *c->shared))
+      return NULL;
     c->shared[c->shared_count++] = r;
   }
   recipe *again = trace_recipe(t, RECIPE_SHARED);
@@ -28,17 +37,22 @@ recipe *trace_rebuild(tracer *t, value *v) {
   if (trace_pending(t)) return NULL;
   if (v->type == &value_lazy_type && !(v = value_wrap(t, v->object, v->source))) return NULL;
   recipe *r = pointer_map_get(&t->rebuilt, v);
-  if (r == (const void *)&rebuild_busy) return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a result that holds itself");
+  if (r == (const void *)&rebuild_busy)
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a result that holds itself");
   if (r && (r->kind == RECIPE_CONST || r->kind == RECIPE_SOURCE)) return r;
   if (r) return rebuild_shared(t, r);
-  if (!v->type->rebuild) return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a %s is returned", v->type->name);
+  if (!v->type->rebuild)
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a %s is returned", v->type->name);
   if (!pointer_map_set(t, &t->rebuilt, v, (void *)&rebuild_busy)) return NULL;
   r = v->type->rebuild(t, v);
-  if (!r && !trace_pending(t)) trace_break(t, BREAK_UNSUPPORTED_TYPE, "a %s is returned", v->type->name);
+  if (!r && !trace_pending(t))
+    trace_break(t, BREAK_UNSUPPORTED_TYPE, "a %s is returned", v->type->name);
   return r && pointer_map_set(t, &t->rebuilt, v, r) && !trace_pending(t) ? r : NULL;
 }
 
-/* ---- one capture ------------------------------------------------------------------------------------------------------------ */
+/* ---- one capture
+ * ------------------------------------------------------------------------------------------------------------
+ */
 
 static bool capture_init(tracer *t) {
   capture *c = calloc(1, sizeof *c);
@@ -56,7 +70,8 @@ static bool capture_init(tracer *t) {
   tables->sources = source_table_new();
   tables->keep = PyList_New(0);
   if (!tables->sources || !tables->keep) return PyErr_NoMemory(), false;
-  value *none = value_const(t, Py_None), *yes = value_const(t, Py_True), *no = value_const(t, Py_False);
+  value *none = value_const(t, Py_None), *yes = value_const(t, Py_True),
+        *no = value_const(t, Py_False);
   t->none = none;
   t->true_value = yes;
   t->false_value = no;
@@ -72,7 +87,8 @@ void capture_free(capture *c) {
     Py_XDECREF(c->guards[i].object);
     free(c->guards[i].payload);
   }
-  for (uint32_t i = 0; i < c->input_count; i++) Py_XDECREF(c->inputs[i].constant);
+  for (uint32_t i = 0; i < c->input_count; i++)
+    Py_XDECREF(c->inputs[i].constant);
   for (uint32_t i = 0; i < tables->recipe_count; i++) {
     Py_XDECREF(tables->recipes[i]->object);
     free(tables->recipes[i]->items);
@@ -97,7 +113,8 @@ static frame *capture_root(tracer *t, PyFunctionObject *function) {
   function_data *data = v ? function_get(t, v) : NULL;
   frame *f = data ? frame_new(t, data) : NULL;
   if (!f) return NULL;
-  if (t->arg_count > f->code->locals) return trace_break(t, BREAK_OPCODE, "more arguments than locals");
+  if (t->arg_count > f->code->locals)
+    return trace_break(t, BREAK_OPCODE, "more arguments than locals");
   for (Py_ssize_t i = 0; i < t->arg_count; i++) {
     if (!t->args[i]) continue;
     PyObject *name = PyTuple_GET_ITEM(data->code->co_localsplusnames, i);
@@ -112,7 +129,8 @@ static frame *capture_root(tracer *t, PyFunctionObject *function) {
 
 static void capture_finish(tracer *t, value *result) {
   for (const loom_adapter *const *a = loom_adapters(); *a && !trace_pending(t); a++)
-    if ((*a)->finish && !(*a)->finish(t) && !trace_pending(t)) trace_break(t, BREAK_COMPILER, "%s", (*a)->name);
+    if ((*a)->finish && !(*a)->finish(t) && !trace_pending(t))
+      trace_break(t, BREAK_COMPILER, "%s", (*a)->name);
   if (!trace_pending(t)) t->capture->result = trace_rebuild(t, result);
 }
 
@@ -138,7 +156,8 @@ static void capture_run(tracer *t, PyFunctionObject *function) {
   t->frame = f;
   if (result) capture_finish(t, result);
   if (t->state == TRACE_RAISING) capture_raises(t);
-  if (!t->capture->result && t->state == TRACE_GOING) trace_break(t, BREAK_OPCODE, "capture failed silently");
+  if (!t->capture->result && t->state == TRACE_GOING)
+    trace_break(t, BREAK_OPCODE, "capture failed silently");
 }
 
 capture *capture_function(PyFunctionObject *function, PyObject *const *args, Py_ssize_t count,
@@ -165,15 +184,15 @@ done:
   return c;
 }
 
-/* ---- for tests ------------------------------------------------------------------------------------------------------------------ */
+/* ---- for tests
+ * ------------------------------------------------------------------------------------------------------------------
+ */
 
 static const char *const guard_names[] = {
-    [GUARD_TYPE] = "type",           [GUARD_IDENTITY] = "is",
-    [GUARD_NUMBER] = "equals",       [GUARD_LENGTH] = "length",
-    [GUARD_DICT_KEYS] = "keys",      [GUARD_DICT_VERSION] = "version",
-    [GUARD_MISSING] = "missing",     [GUARD_ARRAY] = "array",
-    [GUARD_SAME] = "same",           [GUARD_DISJOINT] = "disjoint",
-    [GUARD_CUSTOM] = "custom"};
+    [GUARD_TYPE] = "type",         [GUARD_IDENTITY] = "is",    [GUARD_NUMBER] = "equals",
+    [GUARD_LENGTH] = "length",     [GUARD_DICT_KEYS] = "keys", [GUARD_DICT_VERSION] = "version",
+    [GUARD_MISSING] = "missing",   [GUARD_ARRAY] = "array",    [GUARD_SAME] = "same",
+    [GUARD_DISJOINT] = "disjoint", [GUARD_CUSTOM] = "custom"};
 
 static PyObject *debug_guard(const guard *g) {
   PyObject *name = g->source ? source_name(g->source) : PyUnicode_FromString(""), *text = NULL;
@@ -200,9 +219,11 @@ static PyObject *debug_guards(const capture *c) {
   return list;
 }
 
-static PyObject *debug_recipe(const capture *c, const recipe *r, PyObject *const *args, PyObject *memo);
+static PyObject *debug_recipe(const capture *c, const recipe *r, PyObject *const *args,
+                              PyObject *memo);
 
-static PyObject *debug_items(const capture *c, const recipe *r, PyObject *const *args, PyObject *memo) {
+static PyObject *debug_items(const capture *c, const recipe *r, PyObject *const *args,
+                             PyObject *memo) {
   PyObject *list = PyList_New(0);
   for (uint32_t i = 0; list && i < r->count; i++) {
     PyObject *item = debug_recipe(c, r->items[i], args, memo);
@@ -215,7 +236,8 @@ static PyObject *debug_items(const capture *c, const recipe *r, PyObject *const 
 static PyObject *debug_dict(PyObject *list) {
   PyObject *dict = PyDict_New();
   for (Py_ssize_t i = 0; dict && i < PyList_GET_SIZE(list); i += 2)
-    if (PyDict_SetItem(dict, PyList_GET_ITEM(list, i), PyList_GET_ITEM(list, i + 1))) Py_CLEAR(dict);
+    if (PyDict_SetItem(dict, PyList_GET_ITEM(list, i), PyList_GET_ITEM(list, i + 1)))
+      Py_CLEAR(dict);
   return dict;
 }
 
@@ -227,7 +249,8 @@ static PyObject *debug_container(const recipe *r, PyObject *list) {
   case RECIPE_FROZENSET: result = PyFrozenSet_New(list); break;
   case RECIPE_DICT: result = debug_dict(list); break;
   case RECIPE_SLICE:
-    result = PySlice_New(PyList_GET_ITEM(list, 0), PyList_GET_ITEM(list, 1), PyList_GET_ITEM(list, 2));
+    result =
+        PySlice_New(PyList_GET_ITEM(list, 0), PyList_GET_ITEM(list, 1), PyList_GET_ITEM(list, 2));
     break;
   default: return list;
   }
@@ -235,12 +258,15 @@ static PyObject *debug_container(const recipe *r, PyObject *list) {
   return result;
 }
 
-/* The object that a recipe without arrays stands for; NULL without an exception when it needs the graph. */
-static PyObject *debug_recipe(const capture *c, const recipe *r, PyObject *const *args, PyObject *memo) {
+/* The object that a recipe without arrays stands for; NULL without an exception when it needs the
+ * graph. */
+static PyObject *debug_recipe(const capture *c, const recipe *r, PyObject *const *args,
+                              PyObject *memo) {
   if (r->kind == RECIPE_CONST) return Py_NewRef(r->object);
   if (r->kind == RECIPE_SOURCE) return source_read(r->source, args);
   if (r->kind == RECIPE_SHARED) r = c->shared[r->number];
-  PyObject *key = PyLong_FromVoidPtr((void *)r), *known = key ? PyDict_GetItemWithError(memo, key) : NULL;
+  PyObject *key = PyLong_FromVoidPtr((void *)r),
+           *known = key ? PyDict_GetItemWithError(memo, key) : NULL;
   if (known || !key) return Py_XDECREF(key), Py_XNewRef(known);
   bool container = r->kind >= RECIPE_TUPLE && r->kind <= RECIPE_SLICE;
   PyObject *list = container ? debug_items(c, r, args, memo) : NULL;
@@ -282,8 +308,8 @@ static PyObject *debug_report(const capture *c, PyObject *const *args) {
   if (PyErr_Occurred()) return NULL;
   if (result) known = Py_True;
   if (!result) result = Py_NewRef(Py_None);
-  return Py_BuildValue("{s:N,s:N,s:O,s:N,s:N}", "graph", debug_graph(c), "guards", debug_guards(c), "known", known,
-                       "result", result, "break", debug_break(&c->broke));
+  return Py_BuildValue("{s:N,s:N,s:O,s:N,s:N}", "graph", debug_graph(c), "guards", debug_guards(c),
+                       "known", known, "result", result, "break", debug_break(&c->broke));
 }
 
 /* (code,) -> how many instructions it decodes to. */
@@ -298,7 +324,8 @@ static PyObject *debug_decode(PyObject *code) {
 }
 
 /* Slots in the order of SOURCE_ARG, bound as a plain positional call with defaults. */
-static bool debug_bind(PyFunctionObject *f, PyObject *tuple, PyObject **slots, Py_ssize_t *count_out) {
+static bool debug_bind(PyFunctionObject *f, PyObject *tuple, PyObject **slots,
+                       Py_ssize_t *count_out) {
   PyCodeObject *code = (PyCodeObject *)f->func_code;
   Py_ssize_t given = PyTuple_GET_SIZE(tuple), named = code->co_argcount;
   Py_ssize_t defaults = f->func_defaults ? PyTuple_GET_SIZE(f->func_defaults) : 0;
@@ -319,7 +346,8 @@ static bool debug_bind(PyFunctionObject *f, PyObject *tuple, PyObject **slots, P
     slots[slot++] = item;
   }
   if (code->co_flags & CO_VARARGS)
-    slots[slot++] = PyTuple_GetSlice(tuple, given < named ? given : named, given); /* kept alive by the test */
+    slots[slot++] =
+        PyTuple_GetSlice(tuple, given < named ? given : named, given); /* kept alive by the test */
   else if (given > named)
     return false;
   if (code->co_flags & CO_VARKEYWORDS) slots[slot++] = PyDict_New();
@@ -334,11 +362,13 @@ PyObject *loom_debug_capture(PyObject *self, PyObject *args) {
   Py_ssize_t count;
   if (!PyArg_ParseTuple(args, "O|O!p", &function, &PyTuple_Type, &tuple, &symbolic)) return NULL;
   if (PyCode_Check(function)) return debug_decode(function);
-  if (!PyFunction_Check(function) || !tuple || !debug_bind((PyFunctionObject *)function, tuple, slots, &count)) {
+  if (!PyFunction_Check(function) || !tuple ||
+      !debug_bind((PyFunctionObject *)function, tuple, slots, &count)) {
     PyErr_SetString(PyExc_TypeError, "a Python function and a tuple of its arguments are needed");
     return NULL;
   }
-  for (int i = 0; i < 64; i++) flags[i] = symbolic;
+  for (int i = 0; i < 64; i++)
+    flags[i] = symbolic;
   capture *c = capture_function((PyFunctionObject *)function, slots, count, flags);
   PyObject *report = c ? debug_report(c, slots) : NULL;
   capture_free(c);

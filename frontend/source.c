@@ -1,4 +1,5 @@
-/* Sources: where a live object comes from. Hash-consed in the capture's table, so that equal sources are one pointer. */
+/* Sources: where a live object comes from. Hash-consed in the capture's table, so that equal
+ * sources are one pointer. */
 #include "frontend/value/value.h"
 
 #include <structmember.h>
@@ -38,7 +39,8 @@ void source_table_free(source_table *table) {
   free(table);
 }
 
-/* Keys are exact builtin objects (names, indices, constants of dictionaries): hashing them runs no user code. */
+/* Keys are exact builtin objects (names, indices, constants of dictionaries): hashing them runs no
+ * user code. */
 static size_t source_hash(const source *s) {
   size_t h = (size_t)s->kind * 1000003u ^ (size_t)s->index * 0x9e3779b97f4a7c15u;
   h = (h ^ (size_t)s->base >> 4) * 0x9e3779b97f4a7c15u;
@@ -98,7 +100,9 @@ const source *source_table_get(source_table *table, const source *like) {
   return &e->s;
 }
 
-/* ---- names ---------------------------------------------------------------------------------------------------------- */
+/* ---- names
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 static PyObject *source_name_of(const source *s, const char *format) {
   PyObject *base = s->base ? source_name(s->base) : PyUnicode_FromString("?");
@@ -136,7 +140,9 @@ PyObject *source_name(const source *s) {
   return PyUnicode_FromString("?");
 }
 
-/* ---- reading -------------------------------------------------------------------------------------------------------- */
+/* ---- reading
+ * --------------------------------------------------------------------------------------------------------
+ */
 
 static PyObject *read_dict(PyObject *dict, PyObject *key) {
   if (!dict || !PyDict_CheckExact(dict)) return NULL;
@@ -158,7 +164,8 @@ static PyObject *read_function(PyObject *base, const char *name) {
   PyFunctionObject *f = (PyFunctionObject *)base;
   if (!strcmp(name, "__code__")) return Py_NewRef(f->func_code);
   if (!strcmp(name, "__globals__")) return Py_NewRef(f->func_globals);
-  if (!strcmp(name, "__defaults__")) return Py_NewRef(f->func_defaults ? f->func_defaults : Py_None);
+  if (!strcmp(name, "__defaults__"))
+    return Py_NewRef(f->func_defaults ? f->func_defaults : Py_None);
   if (!strcmp(name, "__kwdefaults__"))
     return Py_NewRef(f->func_kwdefaults ? f->func_kwdefaults : Py_None);
   if (!strcmp(name, "__name__")) return Py_NewRef(f->func_name);

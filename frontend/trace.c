@@ -1,7 +1,7 @@
 /* The evaluator's loop, and the instructions that only move values between stack, locals and names.
  *
- * A frame lives in the tracer's arena, so that a generator's can stay suspended; a call of a Python function runs its
- * frame by recursion, to a limited depth.
+ * A frame lives in the tracer's arena, so that a generator's can stay suspended; a call of a Python
+ * function runs its frame by recursion, to a limited depth.
  */
 #include "frontend/value/value.h"
 
@@ -15,7 +15,8 @@ static const step_fn step_table[BC_COUNT] = {
 #undef LOOM_BYTECODE
 };
 
-/* The innermost row of the exception table that covers the failed instruction; unwinds the stack to it. */
+/* The innermost row of the exception table that covers the failed instruction; unwinds the stack to
+ * it. */
 static bool frame_unwind(tracer *t, frame *f) {
   int32_t at = f->pc - 1;
   for (int32_t i = 0; i < f->code->handler_count; i++) {
@@ -55,7 +56,8 @@ static step frame_step(tracer *t, frame *f) {
 static value *frame_loop(tracer *t, frame *f, bool *yielded) {
   for (;;) {
     step s = frame_step(t, f);
-    /* A step that reports success has nothing pending; this catches one that forgot a failure below it. */
+    /* A step that reports success has nothing pending; this catches one that forgot a failure below
+     * it. */
     if (s == STEP_NEXT && t->state == TRACE_GOING) continue;
     if (t->state == TRACE_GOING && s != STEP_FAIL) {
       *yielded = s == STEP_YIELD;
@@ -93,7 +95,9 @@ value *frame_run(tracer *t, frame *f, bool *yielded) {
   return result;
 }
 
-/* ---- stack ---------------------------------------------------------------------------------------------------------- */
+/* ---- stack
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 static step step_bad(tracer *t, const char *what) {
   trace_break(t, BREAK_OPCODE, "%s", what);
@@ -136,7 +140,8 @@ step step_COPY(tracer *t, frame *f, const loom_instr *in) {
   return STEP_NEXT;
 }
 
-/* ---- constants and locals -------------------------------------------------------------------------------------------- */
+/* ---- constants and locals
+ * -------------------------------------------------------------------------------------------- */
 
 static PyObject *step_item(PyObject *tuple, int32_t index) {
   return index >= 0 && index < PyTuple_GET_SIZE(tuple) ? PyTuple_GET_ITEM(tuple, index) : NULL;
@@ -184,7 +189,9 @@ step step_DELETE_FAST(tracer *t, frame *f, const loom_instr *in) {
   return STEP_NEXT;
 }
 
-/* ---- cells ------------------------------------------------------------------------------------------------------------ */
+/* ---- cells
+ * ------------------------------------------------------------------------------------------------------------
+ */
 
 step step_MAKE_CELL(tracer *t, frame *f, const loom_instr *in) {
   LOCAL(in->arg);
@@ -244,7 +251,9 @@ step step_DELETE_DEREF(tracer *t, frame *f, const loom_instr *in) {
   return cell_store(t, f, in, NULL);
 }
 
-/* ---- globals ------------------------------------------------------------------------------------------------------------ */
+/* ---- globals
+ * ------------------------------------------------------------------------------------------------------------
+ */
 
 static PyObject *globals_builtins(PyObject *globals) {
   PyObject *builtins = PyDict_GetItemString(globals, "__builtins__");
@@ -277,7 +286,9 @@ step step_STORE_GLOBAL(tracer *t, frame *f, const loom_instr *in) {
   return STEP_FAIL;
 }
 
-/* ---- operators ---------------------------------------------------------------------------------------------------------- */
+/* ---- operators
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 step step_UNARY(tracer *t, frame *f, const loom_instr *in) {
   NEED(1);
@@ -333,7 +344,9 @@ step step_DELETE_SUBSCR(tracer *t, frame *f, const loom_instr *in) {
   return trace_set_item(t, v, key, NULL) ? STEP_NEXT : STEP_FAIL;
 }
 
-/* ---- attributes --------------------------------------------------------------------------------------------------------- */
+/* ---- attributes
+ * ---------------------------------------------------------------------------------------------------------
+ */
 
 step step_LOAD_ATTR(tracer *t, frame *f, const loom_instr *in) {
   NEED(1);
@@ -357,7 +370,9 @@ step step_DELETE_ATTR(tracer *t, frame *f, const loom_instr *in) {
   return trace_set_attr(t, frame_pop(f), name, NULL) ? STEP_NEXT : STEP_FAIL;
 }
 
-/* ---- jumps ---------------------------------------------------------------------------------------------------------------- */
+/* ---- jumps
+ * ----------------------------------------------------------------------------------------------------------------
+ */
 
 step step_JUMP(tracer *t, frame *f, const loom_instr *in) {
   f->pc = in->target;
@@ -404,7 +419,9 @@ step step_POP_JUMP_IF_NOT_NONE(tracer *t, frame *f, const loom_instr *in) {
   return jump_none(t, f, in, false);
 }
 
-/* ---- iteration ------------------------------------------------------------------------------------------------------------ */
+/* ---- iteration
+ * ------------------------------------------------------------------------------------------------------------
+ */
 
 step step_GET_ITER(tracer *t, frame *f, const loom_instr *in) {
   NEED(1);

@@ -1,8 +1,10 @@
-/* Instructions that build and take apart tuples, lists, dictionaries, sets, strings and slices; `match` on them. */
+/* Instructions that build and take apart tuples, lists, dictionaries, sets, strings and slices;
+ * `match` on them. */
 #include "frontend/value/value.h"
 
 static value **build_pop(tracer *t, frame *f, int32_t count) {
-  if (count < 0 || f->sp < count) return trace_break(t, BREAK_OPCODE, "the bytecode pops an empty stack");
+  if (count < 0 || f->sp < count)
+    return trace_break(t, BREAK_OPCODE, "the bytecode pops an empty stack");
   f->sp -= count;
   return f->stack + f->sp;
 }
@@ -41,7 +43,8 @@ step step_BUILD_MAP(tracer *t, frame *f, const loom_instr *in) {
 }
 
 step step_BUILD_CONST_KEY_MAP(tracer *t, frame *f, const loom_instr *in) {
-  value *keys = frame_pop(f), **items = build_pop(t, f, in->arg), *dict = items ? value_dict(t) : NULL;
+  value *keys = frame_pop(f), **items = build_pop(t, f, in->arg),
+        *dict = items ? value_dict(t) : NULL;
   keys = keys ? trace_to_tuple(t, keys) : NULL;
   if (!keys || keys->seq.count != in->arg) return STEP_FAIL;
   for (int32_t i = 0; dict && i < in->arg; i++)
@@ -51,7 +54,8 @@ step step_BUILD_CONST_KEY_MAP(tracer *t, frame *f, const loom_instr *in) {
 
 step step_BUILD_SLICE(tracer *t, frame *f, const loom_instr *in) {
   value **items = build_pop(t, f, in->arg);
-  value *parts[3] = {items ? items[0] : NULL, items ? items[1] : NULL, items && in->arg == 3 ? items[2] : t->none};
+  value *parts[3] = {items ? items[0] : NULL, items ? items[1] : NULL,
+                     items && in->arg == 3 ? items[2] : t->none};
   value *v = items ? value_tuple(t, parts, 3) : NULL;
   if (v) v->type = &value_slice_type;
   return frame_result(f, v);
@@ -87,7 +91,8 @@ step step_SET_UPDATE(tracer *t, frame *f, const loom_instr *in) {
 }
 
 step step_MAP_ADD(tracer *t, frame *f, const loom_instr *in) {
-  value *item = frame_pop(f), *key = frame_pop(f), *dict = build_peek(t, f, in->arg, &value_dict_type);
+  value *item = frame_pop(f), *key = frame_pop(f),
+        *dict = build_peek(t, f, in->arg, &value_dict_type);
   return build_result(dict && dict_put(t, dict, key, item));
 }
 
@@ -101,7 +106,9 @@ step step_DICT_MERGE(tracer *t, frame *f, const loom_instr *in) {
   return build_result(dict && dict_update(t, dict, other, true));
 }
 
-/* ---- strings ------------------------------------------------------------------------------------------------------------- */
+/* ---- strings
+ * -------------------------------------------------------------------------------------------------------------
+ */
 
 step step_FORMAT_VALUE(tracer *t, frame *f, const loom_instr *in) {
   value *spec = in->arg & 4 ? frame_pop(f) : NULL, *v = frame_pop(f);
@@ -112,7 +119,8 @@ step step_FORMAT_VALUE(tracer *t, frame *f, const loom_instr *in) {
   PyObject *text = spec ? value_str_object(spec) : NULL;
   PyObject *plain = value_plain(t, v);
   if (conversion == 3 && plain) Py_SETREF(plain, PyObject_ASCII(plain));
-  if (!plain && !trace_pending(t) && (!text || !PyUnicode_GET_LENGTH(text))) return frame_result(f, trace_str(t, v));
+  if (!plain && !trace_pending(t) && (!text || !PyUnicode_GET_LENGTH(text)))
+    return frame_result(f, trace_str(t, v));
   if (!plain) {
     trace_break(t, BREAK_UNSUPPORTED_TYPE, "a %s is formatted", v->type->name);
     return STEP_FAIL;
@@ -137,7 +145,9 @@ step step_BUILD_STRING(tracer *t, frame *f, const loom_instr *in) {
   return items ? frame_result(f, value_made(t, text)) : STEP_FAIL;
 }
 
-/* ---- taking apart ---------------------------------------------------------------------------------------------------------- */
+/* ---- taking apart
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 step step_UNPACK_SEQUENCE(tracer *t, frame *f, const loom_instr *in) {
   value *v = frame_pop(f), *items = NULL;
@@ -155,7 +165,8 @@ step step_UNPACK_SEQUENCE(tracer *t, frame *f, const loom_instr *in) {
     return STEP_FAIL;
   }
   if (f->sp + in->arg > f->code->stack + 2) return STEP_FAIL;
-  for (Py_ssize_t i = in->arg; i-- > 0;) frame_push(f, items->seq.items[i]);
+  for (Py_ssize_t i = in->arg; i-- > 0;)
+    frame_push(f, items->seq.items[i]);
   return STEP_NEXT;
 }
 
@@ -170,13 +181,17 @@ step step_UNPACK_EX(tracer *t, frame *f, const loom_instr *in) {
   }
   if (f->sp + before + after + 1 > f->code->stack + 2) return STEP_FAIL;
   value *rest = value_list(t, items->seq.items + before, middle);
-  for (Py_ssize_t i = items->seq.count; i-- > before + middle;) frame_push(f, items->seq.items[i]);
+  for (Py_ssize_t i = items->seq.count; i-- > before + middle;)
+    frame_push(f, items->seq.items[i]);
   frame_push(f, rest);
-  for (Py_ssize_t i = before; i-- > 0;) frame_push(f, items->seq.items[i]);
+  for (Py_ssize_t i = before; i-- > 0;)
+    frame_push(f, items->seq.items[i]);
   return rest ? STEP_NEXT : STEP_FAIL;
 }
 
-/* ---- match ------------------------------------------------------------------------------------------------------------------- */
+/* ---- match
+ * -------------------------------------------------------------------------------------------------------------------
+ */
 
 step step_GET_LEN(tracer *t, frame *f, const loom_instr *in) {
   return frame_result(f, trace_length(t, f->stack[f->sp - 1]));
@@ -184,12 +199,17 @@ step step_GET_LEN(tracer *t, frame *f, const loom_instr *in) {
 
 static step match_flag(tracer *t, frame *f, unsigned long flag) {
   PyObject *type = value_type_of(t, f->stack[f->sp - 1]);
-  return type ? frame_result(f, value_bool(t, PyType_HasFeature((PyTypeObject *)type, flag))) : STEP_FAIL;
+  return type ? frame_result(f, value_bool(t, PyType_HasFeature((PyTypeObject *)type, flag)))
+              : STEP_FAIL;
 }
 
-step step_MATCH_SEQUENCE(tracer *t, frame *f, const loom_instr *in) { return match_flag(t, f, Py_TPFLAGS_SEQUENCE); }
+step step_MATCH_SEQUENCE(tracer *t, frame *f, const loom_instr *in) {
+  return match_flag(t, f, Py_TPFLAGS_SEQUENCE);
+}
 
-step step_MATCH_MAPPING(tracer *t, frame *f, const loom_instr *in) { return match_flag(t, f, Py_TPFLAGS_MAPPING); }
+step step_MATCH_MAPPING(tracer *t, frame *f, const loom_instr *in) {
+  return match_flag(t, f, Py_TPFLAGS_MAPPING);
+}
 
 step step_MATCH_KEYS(tracer *t, frame *f, const loom_instr *in) {
   value *keys = trace_to_tuple(t, f->stack[f->sp - 1]), *dict = f->stack[f->sp - 2];

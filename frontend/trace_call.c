@@ -1,4 +1,5 @@
-/* Calls: binding arguments as CPython does, inlining Python functions, making functions and generators. */
+/* Calls: binding arguments as CPython does, inlining Python functions, making functions and
+ * generators. */
 #include "frontend/value/value.h"
 
 frame *frame_new(tracer *t, function_data *function) {
@@ -24,7 +25,9 @@ frame *frame_new(tracer *t, function_data *function) {
   return f;
 }
 
-/* ---- binding ------------------------------------------------------------------------------------------------------------- */
+/* ---- binding
+ * -------------------------------------------------------------------------------------------------------------
+ */
 
 typedef struct binding {
   function_data *function;
@@ -33,7 +36,9 @@ typedef struct binding {
   value *extra;                 /* **kwargs, or NULL */
 } binding;
 
-static const char *binding_name(const binding *b) { return PyUnicode_AsUTF8(b->function->code->co_qualname); }
+static const char *binding_name(const binding *b) {
+  return PyUnicode_AsUTF8(b->function->code->co_qualname);
+}
 
 static bool bind_keyword(tracer *t, binding *b, PyObject *name, value *item) {
   PyObject *names = b->function->code->co_localsplusnames;
@@ -83,19 +88,21 @@ static bool bind_defaults(tracer *t, binding *b) {
 }
 
 /* CPython's initialize_locals(). */
-static bool bind_arguments(tracer *t, binding *b, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+static bool bind_arguments(tracer *t, binding *b, value *const *args, Py_ssize_t count,
+                           PyObject *kwnames) {
   PyCodeObject *code = b->function->code;
   int slot = b->positional + b->keyword_only;
   Py_ssize_t taken = count < b->positional ? count : b->positional;
   value *rest = NULL;
   if (code->co_flags & CO_VARARGS) rest = value_tuple(t, args + taken, count - taken);
   if (code->co_flags & CO_VARKEYWORDS) b->extra = value_dict(t);
-  for (Py_ssize_t i = 0; i < taken; i++) b->locals[i] = args[i];
+  for (Py_ssize_t i = 0; i < taken; i++)
+    b->locals[i] = args[i];
   for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); i++)
     if (!bind_keyword(t, b, PyTuple_GET_ITEM(kwnames, i), args[count + i])) return false;
   if (count > b->positional && !(code->co_flags & CO_VARARGS)) {
-    trace_raise(t, PyExc_TypeError, "%s() takes %d positional arguments but %zd were given", binding_name(b),
-                b->positional, count);
+    trace_raise(t, PyExc_TypeError, "%s() takes %d positional arguments but %zd were given",
+                binding_name(b), b->positional, count);
     return false;
   }
   if (rest) b->locals[slot++] = rest;
@@ -103,7 +110,8 @@ static bool bind_arguments(tracer *t, binding *b, value *const *args, Py_ssize_t
   return !trace_pending(t) && bind_defaults(t, b);
 }
 
-value *trace_inline(tracer *t, function_data *function, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+value *trace_inline(tracer *t, function_data *function, value *const *args, Py_ssize_t count,
+                    PyObject *kwnames) {
   if (function->code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE))
     return trace_break(t, BREAK_GENERATOR, "a call of a coroutine");
   frame *f = frame_new(t, function);
@@ -117,12 +125,15 @@ value *trace_inline(tracer *t, function_data *function, value *const *args, Py_s
   return frame_run(t, f, &yielded);
 }
 
-value *trace_call1(tracer *t, value *callee, value *arg) { return trace_call(t, callee, &arg, 1, NULL); }
+value *trace_call1(tracer *t, value *callee, value *arg) {
+  return trace_call(t, callee, &arg, 1, NULL);
+}
 
 value *trace_call_list(tracer *t, value *callee, value *args, value *kwargs) {
   value *positional = trace_to_tuple(t, args);
   if (!positional) return NULL;
-  if (!kwargs || kwargs->seq.count == 0) return trace_call(t, callee, positional->seq.items, positional->seq.count, NULL);
+  if (!kwargs || kwargs->seq.count == 0)
+    return trace_call(t, callee, positional->seq.items, positional->seq.count, NULL);
   Py_ssize_t named = kwargs->seq.count / 2;
   value *all = value_list(t, positional->seq.items, positional->seq.count);
   PyObject *names = PyTuple_New(named);
@@ -136,7 +147,9 @@ value *trace_call_list(tracer *t, value *callee, value *args, value *kwargs) {
   return trace_call(t, callee, all->seq.items, positional->seq.count, names);
 }
 
-/* ---- instructions --------------------------------------------------------------------------------------------------------- */
+/* ---- instructions
+ * ---------------------------------------------------------------------------------------------------------
+ */
 
 step step_KW_NAMES(tracer *t, frame *f, const loom_instr *in) {
   PyObject *consts = f->code->object->co_consts;
@@ -145,11 +158,14 @@ step step_KW_NAMES(tracer *t, frame *f, const loom_instr *in) {
   return f->kwnames ? STEP_NEXT : STEP_FAIL;
 }
 
-/* super() without arguments means the __class__ cell and the first argument of the calling frame. */
+/* super() without arguments means the __class__ cell and the first argument of the calling frame.
+ */
 static value *call_super(tracer *t, frame *f) {
   PyCodeObject *code = f->code->object;
   for (int i = code->co_nlocalsplus - code->co_nfreevars; i < code->co_nlocalsplus; i++) {
-    if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(code->co_localsplusnames, i), "__class__")) continue;
+    if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(code->co_localsplusnames, i),
+                                         "__class__"))
+      continue;
     value *cell = f->locals[i], *self = code->co_argcount ? f->locals[0] : NULL;
     if (self && self->type == &value_cell_type) self = self->cell.content;
     value *type = cell && cell->type == &value_cell_type ? cell->cell.content : NULL;
@@ -169,7 +185,8 @@ step step_CALL(tracer *t, frame *f, const loom_instr *in) {
   Py_ssize_t count = in->arg;
   PyObject *kwnames = f->kwnames ? f->kwnames->object : NULL;
   f->kwnames = NULL;
-  if (f->sp < count + 2) return trace_break(t, BREAK_OPCODE, "a call pops an empty stack"), STEP_FAIL;
+  if (f->sp < count + 2)
+    return trace_break(t, BREAK_OPCODE, "a call pops an empty stack"), STEP_FAIL;
   f->sp -= (int32_t)count + 2;
   value **at = f->stack + f->sp, *callee = at[1], **args = at + 2;
   if (at[0] != t->null) { /* a method and its self, or a function and its first argument */
@@ -182,7 +199,8 @@ step step_CALL(tracer *t, frame *f, const loom_instr *in) {
   Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
   /* The arguments are copied: what the callee does to this stack must not change them. */
   value *copy = value_tuple(t, args, count);
-  return copy ? frame_result(f, trace_call(t, callee, copy->seq.items, count - named, kwnames)) : STEP_FAIL;
+  return copy ? frame_result(f, trace_call(t, callee, copy->seq.items, count - named, kwnames))
+              : STEP_FAIL;
 }
 
 step step_CALL_EX(tracer *t, frame *f, const loom_instr *in) {

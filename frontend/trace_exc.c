@@ -1,7 +1,9 @@
 /* Instructions for exceptions, `with` and imports. */
 #include "frontend/value/value.h"
 
-/* ---- raising ---------------------------------------------------------------------------------------------------------------- */
+/* ---- raising
+ * ----------------------------------------------------------------------------------------------------------------
+ */
 
 static bool is_exception_class(value *v) {
   return value_is_const(v) && PyType_Check(v->object) &&
@@ -15,7 +17,8 @@ static value *raise_instance(tracer *t, value *v) {
     return made && made->type == &value_exception_type ? made : NULL;
   }
   if (value_is_const(v) && PyExceptionInstance_Check(v->object))
-    return trace_break(t, BREAK_RAISES, "a %s that existed before the call", Py_TYPE(v->object)->tp_name);
+    return trace_break(t, BREAK_RAISES, "a %s that existed before the call",
+                       Py_TYPE(v->object)->tp_name);
   return trace_raise(t, PyExc_TypeError, "exceptions must derive from BaseException");
 }
 
@@ -36,7 +39,8 @@ step step_RAISE(tracer *t, frame *f, const loom_instr *in) {
 
 step step_RERAISE(tracer *t, frame *f, const loom_instr *in) {
   value *v = frame_pop(f);
-  if (v->type != &value_exception_type) trace_break(t, BREAK_OPCODE, "what is raised again is no exception");
+  if (v->type != &value_exception_type)
+    trace_break(t, BREAK_OPCODE, "what is raised again is no exception");
   trace_raise_value(t, v);
   return STEP_FAIL;
 }
@@ -45,7 +49,9 @@ step step_LOAD_ASSERTION_ERROR(tracer *t, frame *f, const loom_instr *in) {
   return frame_result(f, value_const(t, PyExc_AssertionError));
 }
 
-/* ---- handling --------------------------------------------------------------------------------------------------------------- */
+/* ---- handling
+ * ---------------------------------------------------------------------------------------------------------------
+ */
 
 step step_PUSH_EXC(tracer *t, frame *f, const loom_instr *in) {
   value *exception = frame_pop(f);
@@ -71,7 +77,8 @@ static int exc_match(tracer *t, value *exception, value *types) {
     return 0;
   }
   if (is_exception_class(types)) return exception_matches(t, exception, types->object);
-  trace_raise(t, PyExc_TypeError, "catching classes that do not inherit from BaseException is not allowed");
+  trace_raise(t, PyExc_TypeError,
+              "catching classes that do not inherit from BaseException is not allowed");
   return -1;
 }
 
@@ -82,14 +89,17 @@ step step_EXC_MATCH(tracer *t, frame *f, const loom_instr *in) {
   return match < 0 ? STEP_FAIL : frame_result(f, value_bool(t, match));
 }
 
-/* ---- with --------------------------------------------------------------------------------------------------------------------- */
+/* ---- with
+ * ---------------------------------------------------------------------------------------------------------------------
+ */
 
 step step_BEFORE_WITH(tracer *t, frame *f, const loom_instr *in) {
   value *manager = frame_pop(f);
   value *enter = trace_special(t, manager, "__enter__");
   value *leave = enter ? trace_special(t, manager, "__exit__") : NULL;
   if (!leave) {
-    if (!trace_pending(t)) trace_raise(t, PyExc_TypeError, "the object does not support the context manager protocol");
+    if (!trace_pending(t))
+      trace_raise(t, PyExc_TypeError, "the object does not support the context manager protocol");
     return STEP_FAIL;
   }
   frame_push(f, leave);
@@ -97,7 +107,9 @@ step step_BEFORE_WITH(tracer *t, frame *f, const loom_instr *in) {
 }
 
 static int traceback_truth(tracer *t, value *v) { return 1; }
-static PyObject *traceback_python_type(tracer *t, value *v) { return (PyObject *)&PyTraceBack_Type; }
+static PyObject *traceback_python_type(tracer *t, value *v) {
+  return (PyObject *)&PyTraceBack_Type;
+}
 static const value_type value_traceback_type = {
     .name = "traceback", .truth = traceback_truth, .python_type = traceback_python_type};
 
@@ -105,19 +117,23 @@ step step_WITH_EXCEPT_START(tracer *t, frame *f, const loom_instr *in) {
   if (f->sp < 4) return STEP_FAIL;
   value *exception = f->stack[f->sp - 1], *leave = f->stack[f->sp - 4];
   if (exception->type != &value_exception_type) return STEP_FAIL;
-  value *args[3] = {value_const(t, exception_class(exception)), exception, value_new(t, &value_traceback_type)};
+  value *args[3] = {value_const(t, exception_class(exception)), exception,
+                    value_new(t, &value_traceback_type)};
   if (!args[0] || !args[2]) return STEP_FAIL;
   return frame_result(f, trace_call(t, leave, args, 3, NULL));
 }
 
-/* ---- imports: only of modules that are loaded ---------------------------------------------------------------------------------- */
+/* ---- imports: only of modules that are loaded
+ * ---------------------------------------------------------------------------------- */
 
 static value *import_loaded(tracer *t, PyObject *name) {
   PyObject *modules = PyImport_GetModuleDict();
-  PyObject *module = modules && PyDict_CheckExact(modules) ? PyDict_GetItemWithError(modules, name) : NULL;
+  PyObject *module =
+      modules && PyDict_CheckExact(modules) ? PyDict_GetItemWithError(modules, name) : NULL;
   PyErr_Clear();
   if (!module || !PyModule_Check(module))
-    return trace_break(t, BREAK_SIDE_EFFECT, "an import of '%s', which is not loaded", PyUnicode_AsUTF8(name));
+    return trace_break(t, BREAK_SIDE_EFFECT, "an import of '%s', which is not loaded",
+                       PyUnicode_AsUTF8(name));
   const source *s = trace_source(t, SOURCE_GLOBAL, NULL, modules, name, 0);
   return s ? value_wrap(t, module, s) : NULL;
 }
@@ -138,7 +154,8 @@ static PyObject *import_absolute(tracer *t, frame *f, PyObject *name, int64_t le
 
 step step_IMPORT_NAME(tracer *t, frame *f, const loom_instr *in) {
   value *from = frame_pop(f), *level = frame_pop(f);
-  PyObject *names = f->code->object->co_names, *name = in->arg < PyTuple_GET_SIZE(names) ? PyTuple_GET_ITEM(names, in->arg) : NULL;
+  PyObject *names = f->code->object->co_names,
+           *name = in->arg < PyTuple_GET_SIZE(names) ? PyTuple_GET_ITEM(names, in->arg) : NULL;
   int64_t up = 0;
   if (!name || !value_known_int(t, level, &up)) return STEP_FAIL;
   if (up > 0) name = import_absolute(t, f, name, up);
@@ -154,7 +171,8 @@ step step_IMPORT_NAME(tracer *t, frame *f, const loom_instr *in) {
 }
 
 step step_IMPORT_FROM(tracer *t, frame *f, const loom_instr *in) {
-  PyObject *names = f->code->object->co_names, *name = in->arg < PyTuple_GET_SIZE(names) ? PyTuple_GET_ITEM(names, in->arg) : NULL;
+  PyObject *names = f->code->object->co_names,
+           *name = in->arg < PyTuple_GET_SIZE(names) ? PyTuple_GET_ITEM(names, in->arg) : NULL;
   value *module = f->stack[f->sp - 1];
   if (!name) return STEP_FAIL;
   return frame_result(f, trace_get_attr(t, module, name));

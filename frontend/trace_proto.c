@@ -12,7 +12,8 @@ value *trace_not_implemented(tracer *t) { return t->not_implemented; }
 
 value *trace_unary(tracer *t, int op, value *v) {
   if (v->type->unary) return v->type->unary(t, op, v);
-  return trace_raise(t, PyExc_TypeError, "bad operand type for a unary operator: '%s'", value_type_name(t, v));
+  return trace_raise(t, PyExc_TypeError, "bad operand type for a unary operator: '%s'",
+                     value_type_name(t, v));
 }
 
 value *trace_binary(tracer *t, int op, value *l, value *r, bool inplace) {
@@ -22,8 +23,8 @@ value *trace_binary(tracer *t, int op, value *l, value *r, bool inplace) {
   if (result != t->not_implemented) return result;
   if (r->type->binary && r->type != l->type) result = r->type->binary(t, op, l, r, false);
   if (result != t->not_implemented) return result;
-  return trace_raise(t, PyExc_TypeError, "unsupported operand types: '%s' and '%s'", value_type_name(t, l),
-                     value_type_name(t, r));
+  return trace_raise(t, PyExc_TypeError, "unsupported operand types: '%s' and '%s'",
+                     value_type_name(t, l), value_type_name(t, r));
 }
 
 value *trace_compare(tracer *t, int op, value *l, value *r) {
@@ -31,7 +32,8 @@ value *trace_compare(tracer *t, int op, value *l, value *r) {
   value *result = t->not_implemented;
   if (trace_pending(t)) return NULL;
   /* A subclass on the right goes first; here that can only be an instance of a Python class. */
-  bool right = r->type == &value_object_type && l->type == r->type && object_class(l) != object_class(r) &&
+  bool right = r->type == &value_object_type && l->type == r->type &&
+               object_class(l) != object_class(r) &&
                PyType_IsSubtype((PyTypeObject *)object_class(r), (PyTypeObject *)object_class(l));
   if (right) result = r->type->compare(t, swapped[op], r, l);
   if (result != t->not_implemented) return result;
@@ -43,7 +45,8 @@ value *trace_compare(tracer *t, int op, value *l, value *r) {
     bool same;
     return value_same(t, l, r, &same) ? value_bool(t, same == (op == Py_EQ)) : NULL;
   }
-  return trace_raise(t, PyExc_TypeError, "no order between '%s' and '%s'", value_type_name(t, l), value_type_name(t, r));
+  return trace_raise(t, PyExc_TypeError, "no order between '%s' and '%s'", value_type_name(t, l),
+                     value_type_name(t, r));
 }
 
 int trace_truth(tracer *t, value *v) {
@@ -68,7 +71,8 @@ value *trace_get_item(tracer *t, value *v, value *key) {
 
 bool trace_set_item(tracer *t, value *v, value *key, value *item) {
   if (v->type->set_item) return v->type->set_item(t, v, key, item);
-  trace_raise(t, PyExc_TypeError, "'%s' object does not support item assignment", value_type_name(t, v));
+  trace_raise(t, PyExc_TypeError, "'%s' object does not support item assignment",
+              value_type_name(t, v));
   return false;
 }
 
@@ -84,14 +88,18 @@ value *trace_get_attr(tracer *t, value *v, PyObject *name) {
 
 bool trace_set_attr(tracer *t, value *v, PyObject *name, value *item) {
   if (v->type->set_attr) return v->type->set_attr(t, v, name, item);
-  if (value_is_const(v) || v->type == &value_tuple_type || v->type == &value_list_type || v->type == &value_dict_type)
-    trace_raise(t, PyExc_AttributeError, "'%s' object has no attribute '%s'", value_type_name(t, v), PyUnicode_AsUTF8(name));
+  if (value_is_const(v) || v->type == &value_tuple_type || v->type == &value_list_type ||
+      v->type == &value_dict_type)
+    trace_raise(t, PyExc_AttributeError, "'%s' object has no attribute '%s'", value_type_name(t, v),
+                PyUnicode_AsUTF8(name));
   else
-    trace_break(t, BREAK_ATTRIBUTE, "assignment to '%s' of a %s", PyUnicode_AsUTF8(name), v->type->name);
+    trace_break(t, BREAK_ATTRIBUTE, "assignment to '%s' of a %s", PyUnicode_AsUTF8(name),
+                v->type->name);
   return false;
 }
 
-value *trace_call(tracer *t, value *callee, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+value *trace_call(tracer *t, value *callee, value *const *args, Py_ssize_t count,
+                  PyObject *kwnames) {
   if (trace_pending(t)) return NULL;
   if (callee->type->call) return callee->type->call(t, callee, args, count, kwnames);
   return trace_raise(t, PyExc_TypeError, "'%s' object is not callable", value_type_name(t, callee));
@@ -104,7 +112,8 @@ value *trace_iter(tracer *t, value *v) {
     int64_t count;
     value *length = v->type->length(t, v);
     if (!length) return NULL;
-    if (!value_known_int(t, length, &count)) return trace_break(t, BREAK_DATA_DEPENDENT, "a length that is not known");
+    if (!value_known_int(t, length, &count))
+      return trace_break(t, BREAK_DATA_DEPENDENT, "a length that is not known");
     return iter_indexed(t, v, (Py_ssize_t)count);
   }
   return trace_raise(t, PyExc_TypeError, "'%s' object is not iterable", value_type_name(t, v));
@@ -123,7 +132,8 @@ value *trace_to_tuple(tracer *t, value *v) {
   value *iterator = trace_iter(t, v), *tuple = iterator ? value_tuple(t, NULL, 0) : NULL, *item;
   if (!tuple) return NULL;
   while ((item = trace_next(t, iterator))) {
-    if (tuple->seq.count >= TRACE_MAX_ITEMS) return trace_break(t, BREAK_LIMIT, "a sequence of more than a million items");
+    if (tuple->seq.count >= TRACE_MAX_ITEMS)
+      return trace_break(t, BREAK_LIMIT, "a sequence of more than a million items");
     if (!seq_append(t, tuple, item)) return NULL;
   }
   return trace_pending(t) ? NULL : tuple;

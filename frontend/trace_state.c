@@ -5,7 +5,9 @@
 
 #define TRACE_MAX_NODES 20000u
 
-/* ---- pointer maps ----------------------------------------------------------------------------------------------------- */
+/* ---- pointer maps
+ * -----------------------------------------------------------------------------------------------------
+ */
 
 static size_t pointer_slot(const pointer_map *map, const void *key) {
   size_t slot = ((size_t)key >> 3) * 0x9e3779b97f4a7c15u >> 20;
@@ -45,7 +47,8 @@ bool pointer_map_set(tracer *t, pointer_map *map, const void *key, void *item) {
   return true;
 }
 
-/* ---- the ways in which a step fails --------------------------------------------------------------------------------- */
+/* ---- the ways in which a step fails
+ * --------------------------------------------------------------------------------- */
 
 bool trace_pending(const tracer *t) { return t->state != TRACE_GOING; }
 
@@ -86,7 +89,9 @@ void trace_restart(tracer *t, Py_ssize_t arg) {
   t->state = TRACE_RESTART;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------------ */
+/* ---- memory
+ * ------------------------------------------------------------------------------------------------------------
+ */
 
 void *trace_alloc(tracer *t, size_t bytes) {
   void *p = loom_arena_alloc(&t->arena, bytes);
@@ -101,7 +106,8 @@ PyObject *trace_keep(tracer *t, PyObject *object) {
   return failed ? trace_fail(t) : object;
 }
 
-/* Makes room for one more in a malloc'ed array of the capture. `array` is the address of the array's pointer. */
+/* Makes room for one more in a malloc'ed array of the capture. `array` is the address of the
+ * array's pointer. */
 bool trace_grow(tracer *t, void *array, uint32_t count, uint32_t *capacity, size_t size) {
   if (count < *capacity) return true;
   uint32_t bigger = *capacity ? *capacity * 2 : 16;
@@ -114,7 +120,9 @@ bool trace_grow(tracer *t, void *array, uint32_t count, uint32_t *capacity, size
   return true;
 }
 
-/* ---- places ------------------------------------------------------------------------------------------------------------- */
+/* ---- places
+ * -------------------------------------------------------------------------------------------------------------
+ */
 
 static void frame_location(const frame *f, loom_location *out) {
   PyCodeObject *code = f->code->object;
@@ -140,7 +148,8 @@ loom_location trace_location(tracer *t) {
   return location;
 }
 
-/* ---- what is appended to the capture -------------------------------------------------------------------------------- */
+/* ---- what is appended to the capture
+ * -------------------------------------------------------------------------------- */
 
 loom_graph *trace_graph(tracer *t) { return &t->capture->graph; }
 
@@ -193,7 +202,8 @@ void trace_guard(tracer *t, guard g) {
 
 void guard_simple(tracer *t, guard_kind kind, const source *s, PyObject *object, int64_t number) {
   if (!s) return;
-  trace_guard(t, (guard){.kind = kind, .source = s, .object = Py_XNewRef(object), .number = number});
+  trace_guard(t,
+              (guard){.kind = kind, .source = s, .object = Py_XNewRef(object), .number = number});
 }
 
 const source *trace_source(tracer *t, source_kind kind, const source *base, PyObject *object,

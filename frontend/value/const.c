@@ -1,8 +1,11 @@
-/* Constants: Python objects that are known, by value (numbers, strings) or by identity (modules, types, functions of C).
- * Also the values that stand for no object at all: NULL on the stack, an argument that has not been looked at. */
+/* Constants: Python objects that are known, by value (numbers, strings) or by identity (modules,
+ * types, functions of C). Also the values that stand for no object at all: NULL on the stack, an
+ * argument that has not been looked at. */
 #include "frontend/value/value.h"
 
-/* ---- operators ------------------------------------------------------------------------------------------------------------ */
+/* ---- operators
+ * ------------------------------------------------------------------------------------------------------------
+ */
 
 static bool const_plain(value *v) { return object_is_plain(v->object); }
 
@@ -10,32 +13,45 @@ static bool const_plain(value *v) { return object_is_plain(v->object); }
 static bool const_too_large(int op, PyObject *l, PyObject *r) {
   if (op == 3 /* << */) return PyLong_Check(r) && (Py_SIZE(r) > 1 || PyLong_AsLong(r) > 100000);
   if (op == 8 /* ** */ && PyLong_Check(l) && PyLong_Check(r))
-    return Py_SIZE(r) > 1 || (Py_SIZE(r) == 1 && (double)_PyLong_NumBits(l) * PyLong_AsDouble(r) > 1e6);
+    return Py_SIZE(r) > 1 ||
+           (Py_SIZE(r) == 1 && (double)_PyLong_NumBits(l) * PyLong_AsDouble(r) > 1e6);
   if (op == 5 /* * */ && PyLong_Check(l) != PyLong_Check(r)) {
     PyObject *number = PyLong_Check(l) ? l : r, *other = number == l ? r : l;
     if (!PyUnicode_Check(other) && !PyBytes_Check(other)) return false;
-    return Py_SIZE(number) > 1 || (Py_SIZE(number) == 1 && PyLong_AsDouble(number) * (double)PyObject_Size(other) > 1e7);
+    return Py_SIZE(number) > 1 ||
+           (Py_SIZE(number) == 1 && PyLong_AsDouble(number) * (double)PyObject_Size(other) > 1e7);
   }
   return false;
 }
 
-static const binaryfunc const_operators[13] = {
-    PyNumber_Add,      PyNumber_And,       PyNumber_FloorDivide,
-    PyNumber_Lshift,   PyNumber_MatrixMultiply, PyNumber_Multiply,
-    PyNumber_Remainder, PyNumber_Or,       NULL,
-    PyNumber_Rshift,   PyNumber_Subtract,  PyNumber_TrueDivide,
-    PyNumber_Xor};
+static const binaryfunc const_operators[13] = {PyNumber_Add,
+                                               PyNumber_And,
+                                               PyNumber_FloorDivide,
+                                               PyNumber_Lshift,
+                                               PyNumber_MatrixMultiply,
+                                               PyNumber_Multiply,
+                                               PyNumber_Remainder,
+                                               PyNumber_Or,
+                                               NULL,
+                                               PyNumber_Rshift,
+                                               PyNumber_Subtract,
+                                               PyNumber_TrueDivide,
+                                               PyNumber_Xor};
 
 static value *const_percent(tracer *t, value *l, value *r) {
   PyObject *args = value_plain(t, r);
-  if (!args) return trace_pending(t) ? NULL : trace_break(t, BREAK_UNSUPPORTED_TYPE, "%% of a value that is not known");
+  if (!args)
+    return trace_pending(t)
+               ? NULL
+               : trace_break(t, BREAK_UNSUPPORTED_TYPE, "%% of a value that is not known");
   PyObject *result = PyNumber_Remainder(l->object, args);
   Py_DECREF(args);
   return value_made(t, result);
 }
 
 static value *const_binary(tracer *t, int op, value *l, value *r, bool inplace) {
-  if (value_is_const(l) && op == 6 && PyUnicode_CheckExact(l->object)) return const_percent(t, l, r);
+  if (value_is_const(l) && op == 6 && PyUnicode_CheckExact(l->object))
+    return const_percent(t, l, r);
   if (!value_is_const(l) || !value_is_const(r)) return trace_not_implemented(t);
   if (!const_plain(l) || !const_plain(r)) {
     if (PyType_Check(l->object) && (PyType_Check(r->object) || r->object == Py_None) && op == 7)
@@ -52,7 +68,8 @@ static value *const_binary(tracer *t, int op, value *l, value *r, bool inplace) 
 
 static value *const_unary(tracer *t, int op, value *v) {
   if (!const_plain(v))
-    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an operator of a %s", Py_TYPE(v->object)->tp_name);
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an operator of a %s",
+                       Py_TYPE(v->object)->tp_name);
   switch (op) {
   case UNARY_NEG: return value_made(t, PyNumber_Negative(v->object));
   case UNARY_POS: return value_made(t, PyNumber_Positive(v->object));
@@ -62,7 +79,8 @@ static value *const_unary(tracer *t, int op, value *v) {
 }
 
 static bool const_compares_in_c(value *v) {
-  return !type_runs_python(Py_TYPE(v->object), "__eq__") && Py_TYPE(v->object)->tp_richcompare == PyBaseObject_Type.tp_richcompare;
+  return !type_runs_python(Py_TYPE(v->object), "__eq__") &&
+         Py_TYPE(v->object)->tp_richcompare == PyBaseObject_Type.tp_richcompare;
 }
 
 static value *const_compare(tracer *t, int op, value *l, value *r) {
@@ -71,21 +89,29 @@ static value *const_compare(tracer *t, int op, value *l, value *r) {
   if (!plain && op != Py_EQ && op != Py_NE)
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an order of %s", Py_TYPE(l->object)->tp_name);
   if (plain) return value_made(t, PyObject_RichCompare(l->object, r->object, op));
-  if ((!const_plain(l) && !const_compares_in_c(l)) || (!const_plain(r) && !const_compares_in_c(r))) {
-    bool by_identity = (PyType_Check(l->object) || PyModule_Check(l->object) || const_plain(l) || const_compares_in_c(l)) &&
-                       (PyType_Check(r->object) || PyModule_Check(r->object) || const_plain(r) || const_compares_in_c(r));
+  if ((!const_plain(l) && !const_compares_in_c(l)) ||
+      (!const_plain(r) && !const_compares_in_c(r))) {
+    bool by_identity = (PyType_Check(l->object) || PyModule_Check(l->object) || const_plain(l) ||
+                        const_compares_in_c(l)) &&
+                       (PyType_Check(r->object) || PyModule_Check(r->object) || const_plain(r) ||
+                        const_compares_in_c(r));
     bool functions = PyCFunction_CheckExact(l->object) && PyCFunction_CheckExact(r->object);
-    bool meta = (PyType_Check(l->object) && Py_TYPE(l->object)->tp_richcompare != PyType_Type.tp_richcompare) ||
-                (PyType_Check(r->object) && Py_TYPE(r->object)->tp_richcompare != PyType_Type.tp_richcompare);
+    bool meta = (PyType_Check(l->object) &&
+                 Py_TYPE(l->object)->tp_richcompare != PyType_Type.tp_richcompare) ||
+                (PyType_Check(r->object) &&
+                 Py_TYPE(r->object)->tp_richcompare != PyType_Type.tp_richcompare);
     if ((!by_identity && !functions) || meta)
-      return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a comparison of %s", Py_TYPE(l->object)->tp_name);
+      return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a comparison of %s",
+                         Py_TYPE(l->object)->tp_name);
   }
   bool same;
   if (!value_same(t, l, r, &same)) return NULL;
   return value_bool(t, same == (op == Py_EQ));
 }
 
-/* ---- truth, length, items --------------------------------------------------------------------------------------------------- */
+/* ---- truth, length, items
+ * ---------------------------------------------------------------------------------------------------
+ */
 
 static int const_truth(tracer *t, value *v) {
   PyObject *o = v->object;
@@ -110,7 +136,8 @@ static value *const_raise_no(tracer *t, value *v, const char *what) {
 
 static value *const_length(tracer *t, value *v) {
   PyObject *o = v->object;
-  if (PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || PyRange_Check(o) || PyFrozenSet_CheckExact(o)) {
+  if (PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || PyRange_Check(o) ||
+      PyFrozenSet_CheckExact(o)) {
     Py_ssize_t length = PyObject_Size(o);
     return length < 0 ? trace_raise_live(t) : value_int(t, length);
   }
@@ -131,7 +158,8 @@ static value *const_dict_item(tracer *t, value *v, value *key, bool *missing) {
     return NULL;
   }
   trace_keep(t, k);
-  const source *s = value_source(t, v), *at = s ? trace_source(t, SOURCE_ITEM, s, NULL, k, 0) : NULL;
+  const source *s = value_source(t, v),
+               *at = s ? trace_source(t, SOURCE_ITEM, s, NULL, k, 0) : NULL;
   PyObject *item = PyDict_GetItemWithError(v->object, k);
   PyErr_Clear();
   if (item && at) return value_wrap(t, item, at);
@@ -152,7 +180,9 @@ static value *const_get_item(tracer *t, value *v, value *key) {
   if (!const_plain(v))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an item of a %s", Py_TYPE(o)->tp_name);
   PyObject *k = value_plain(t, key);
-  if (!k) return trace_pending(t) ? NULL : trace_break(t, BREAK_DATA_DEPENDENT, "an index that is not known");
+  if (!k)
+    return trace_pending(t) ? NULL
+                            : trace_break(t, BREAK_DATA_DEPENDENT, "an index that is not known");
   PyObject *item = PyObject_GetItem(o, k);
   Py_DECREF(k);
   return value_made(t, item);
@@ -193,7 +223,9 @@ static value *const_iter(tracer *t, value *v) {
   return trace_break(t, BREAK_UNSUPPORTED_TYPE, "iteration over a %s", Py_TYPE(o)->tp_name);
 }
 
-/* ---- attributes ---------------------------------------------------------------------------------------------------------------- */
+/* ---- attributes
+ * ----------------------------------------------------------------------------------------------------------------
+ */
 
 static value *const_raise_attr(tracer *t, value *v, PyObject *name) {
   return trace_raise(t, PyExc_AttributeError, "'%s' object has no attribute '%s'",
@@ -209,9 +241,11 @@ static value *module_attr(tracer *t, value *v, PyObject *name) {
   if (!s) return NULL;
   if (item) return value_wrap(t, item, s);
   if (PyDict_GetItemString(dict, "__getattr__") || !PyModule_CheckExact(v->object))
-    return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a module with its own lookup", PyUnicode_AsUTF8(name));
+    return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a module with its own lookup",
+                       PyUnicode_AsUTF8(name));
   guard_simple(t, GUARD_MISSING, s, NULL, 0);
-  return trace_raise(t, PyExc_AttributeError, "module has no attribute '%s'", PyUnicode_AsUTF8(name));
+  return trace_raise(t, PyExc_AttributeError, "module has no attribute '%s'",
+                     PyUnicode_AsUTF8(name));
 }
 
 /* Attributes of a class that `type` itself makes. */
@@ -237,7 +271,8 @@ static value *type_own_attr(tracer *t, PyTypeObject *type, PyObject *name) {
 static value *class_attr(tracer *t, value *v, PyObject *name) {
   PyTypeObject *type = (PyTypeObject *)v->object;
   if (Py_TYPE(type)->tp_getattro != PyType_Type.tp_getattro)
-    return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a class with a metaclass", PyUnicode_AsUTF8(name));
+    return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a class with a metaclass",
+                       PyUnicode_AsUTF8(name));
   value *own = type_own_attr(t, type, name);
   if (own || trace_pending(t)) return own;
   value *item = type_attr(t, v->object, name, NULL, NULL);
@@ -250,21 +285,24 @@ static value *class_attr(tracer *t, value *v, PyObject *name) {
     }
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a metaclass", PyUnicode_AsUTF8(name));
   }
-  return trace_raise(t, PyExc_AttributeError, "type object '%s' has no attribute '%s'", type->tp_name,
-                     PyUnicode_AsUTF8(name));
+  return trace_raise(t, PyExc_AttributeError, "type object '%s' has no attribute '%s'",
+                     type->tp_name, PyUnicode_AsUTF8(name));
 }
 
 static bool const_reads_in_c(PyObject *descr) {
   return Py_IS_TYPE(descr, &PyGetSetDescr_Type) || Py_IS_TYPE(descr, &PyMemberDescr_Type);
 }
 
-/* Attributes of objects of builtin types: methods are bound, data is read when the object is wholly known. */
+/* Attributes of objects of builtin types: methods are bound, data is read when the object is wholly
+ * known. */
 static value *builtin_attr(tracer *t, value *v, PyObject *name) {
   PyObject *descr = _PyType_Lookup(Py_TYPE(v->object), name);
   if (!descr) {
-    if (Py_TYPE(v->object)->tp_getattro == PyObject_GenericGetAttr && !Py_TYPE(v->object)->tp_dictoffset)
+    if (Py_TYPE(v->object)->tp_getattro == PyObject_GenericGetAttr &&
+        !Py_TYPE(v->object)->tp_dictoffset)
       return const_raise_attr(t, v, name);
-    return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a %s", PyUnicode_AsUTF8(name), Py_TYPE(v->object)->tp_name);
+    return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a %s", PyUnicode_AsUTF8(name),
+                       Py_TYPE(v->object)->tp_name);
   }
   if (Py_IS_TYPE(descr, &PyMethodDescr_Type) || Py_IS_TYPE(descr, &PyWrapperDescr_Type) ||
       Py_IS_TYPE(descr, &PyClassMethodDescr_Type) || Py_IS_TYPE(descr, &PyStaticMethod_Type)) {
@@ -273,7 +311,8 @@ static value *builtin_attr(tracer *t, value *v, PyObject *name) {
   }
   if (const_plain(v) && const_reads_in_c(descr))
     return value_made(t, PyObject_GenericGetAttr(v->object, name));
-  return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a %s", PyUnicode_AsUTF8(name), Py_TYPE(v->object)->tp_name);
+  return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a %s", PyUnicode_AsUTF8(name),
+                     Py_TYPE(v->object)->tp_name);
 }
 
 static value *property_attr(tracer *t, value *v, PyObject *name) {
@@ -292,7 +331,8 @@ static value *const_get_attr(tracer *t, value *v, PyObject *name) {
 }
 
 static bool const_set_attr(tracer *t, value *v, PyObject *name, value *item) {
-  trace_break(t, BREAK_SIDE_EFFECT, "assignment to '%s' of a %s", PyUnicode_AsUTF8(name), Py_TYPE(v->object)->tp_name);
+  trace_break(t, BREAK_SIDE_EFFECT, "assignment to '%s' of a %s", PyUnicode_AsUTF8(name),
+              Py_TYPE(v->object)->tp_name);
   return false;
 }
 
@@ -301,9 +341,12 @@ static bool const_set_item(tracer *t, value *v, value *key, value *item) {
   return false;
 }
 
-/* ---- calls ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- calls
+ * -----------------------------------------------------------------------------------------------------------------------
+ */
 
-static value *const_call(tracer *t, value *v, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+static value *const_call(tracer *t, value *v, value *const *args, Py_ssize_t count,
+                         PyObject *kwnames) {
   PyObject *o = v->object;
   bool mine = false;
   PyObject *plain = loom_callable_unwrap ? loom_callable_unwrap(o) : NULL;
@@ -324,10 +367,11 @@ static value *const_call(tracer *t, value *v, value *const *args, Py_ssize_t cou
     if (mine) return trace_break(t, BREAK_UNKNOWN_CALL, "%s failed silently", (*a)->name);
   }
   if (!Py_TYPE(o)->tp_call) return const_raise_no(t, v, "is not callable");
-  const char *name = PyType_Check(o)         ? ((PyTypeObject *)o)->tp_name
-                     : PyCFunction_Check(o)  ? ((PyCFunctionObject *)o)->m_ml->ml_name
-                     : Py_IS_TYPE(o, &PyMethodDescr_Type) ? ((PyMethodDescrObject *)o)->d_method->ml_name
-                                             : Py_TYPE(o)->tp_name;
+  const char *name = PyType_Check(o)        ? ((PyTypeObject *)o)->tp_name
+                     : PyCFunction_Check(o) ? ((PyCFunctionObject *)o)->m_ml->ml_name
+                     : Py_IS_TYPE(o, &PyMethodDescr_Type)
+                         ? ((PyMethodDescrObject *)o)->d_method->ml_name
+                         : Py_TYPE(o)->tp_name;
   return trace_break(t, BREAK_UNKNOWN_CALL, "%s()", name);
 }
 

@@ -1,4 +1,5 @@
-/* Dictionaries: pairs in order, keys compared as Python compares them when that runs no user code. */
+/* Dictionaries: pairs in order, keys compared as Python compares them when that runs no user code.
+ */
 #include "frontend/value/value.h"
 
 bool type_runs_python(PyTypeObject *type, const char *name) {
@@ -8,7 +9,9 @@ bool type_runs_python(PyTypeObject *type, const char *name) {
   return method && PyFunction_Check(method);
 }
 
-/* ---- keys -------------------------------------------------------------------------------------------------------------------- */
+/* ---- keys
+ * --------------------------------------------------------------------------------------------------------------------
+ */
 
 static bool key_by_identity(value *v) {
   return v->type == &value_function_type || (value_is_const(v) && !object_is_plain(v->object));
@@ -32,10 +35,12 @@ bool key_check(tracer *t, value *key) {
       (key->type == &value_set_type && !set_is_frozen(key)))
     return trace_raise(t, PyExc_TypeError, "unhashable type: '%s'", key->type->name), false;
   if (key->type == &value_function_type) return true;
-  if (key->type == &value_object_type && !type_runs_python((PyTypeObject *)object_class(key), "__hash__") &&
+  if (key->type == &value_object_type &&
+      !type_runs_python((PyTypeObject *)object_class(key), "__hash__") &&
       !type_runs_python((PyTypeObject *)object_class(key), "__eq__"))
     return true;
-  if (key->object && !type_runs_python(Py_TYPE(key->object), "__hash__") && value_identity(t, key)) return true;
+  if (key->object && !type_runs_python(Py_TYPE(key->object), "__hash__") && value_identity(t, key))
+    return true;
   if (!trace_pending(t)) trace_break(t, BREAK_UNSUPPORTED_TYPE, "a %s as a key", key->type->name);
   return false;
 }
@@ -51,7 +56,8 @@ static int key_equal_tuples(tracer *t, value *l, value *r) {
 
 int key_equal(tracer *t, value *l, value *r) {
   if (l == r) return 1;
-  if (l->type == &value_tuple_type && r->type == &value_tuple_type) return key_equal_tuples(t, l, r);
+  if (l->type == &value_tuple_type && r->type == &value_tuple_type)
+    return key_equal_tuples(t, l, r);
   if (l->type != r->type && !(l->object && r->object)) return 0;
   if (value_is_const(l) && value_is_const(r)) {
     if (l->object == r->object) return 1;
@@ -73,7 +79,9 @@ int key_equal(tracer *t, value *l, value *r) {
   return equal ? trace_truth(t, equal) : -1;
 }
 
-/* ---- operations ------------------------------------------------------------------------------------------------------------------ */
+/* ---- operations
+ * ------------------------------------------------------------------------------------------------------------------
+ */
 
 value *value_dict(tracer *t) { return value_new(t, &value_dict_type); }
 
@@ -141,7 +149,8 @@ static bool dict_update_pairs(tracer *t, value *dict, value *other) {
 
 /* A large live dictionary: its keys are guarded, then each item. */
 static value *dict_of_live(tracer *t, value *v) {
-  if (PyDict_GET_SIZE(v->object) > 4096) return trace_break(t, BREAK_LIMIT, "a dictionary of many items");
+  if (PyDict_GET_SIZE(v->object) > 4096)
+    return trace_break(t, BREAK_LIMIT, "a dictionary of many items");
   PyObject *keys = PyDict_Keys(v->object), *tuple = keys ? PyList_AsTuple(keys) : NULL;
   Py_XDECREF(keys);
   if (!trace_keep(t, tuple)) return trace_fail(t);
@@ -176,7 +185,9 @@ bool dict_update(tracer *t, value *dict, value *other, bool merge) {
   return true;
 }
 
-/* ---- slots -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- slots
+ * --------------------------------------------------------------------------------------------------------------------------
+ */
 
 static value *dict_copy_value(tracer *t, value *v) {
   value *copy = value_list(t, v->seq.items, v->seq.count);
@@ -244,9 +255,12 @@ static value *dict_iter(tracer *t, value *v) {
   return keys ? iter_known(t, keys->seq.items, keys->seq.count) : NULL;
 }
 
-/* ---- views: keys(), values(), items() are live ---------------------------------------------------------------------------------- */
+/* ---- views: keys(), values(), items() are live
+ * ---------------------------------------------------------------------------------- */
 
-static value *view_items(tracer *t, value *view) { return dict_list(t, view->any.a, (int)view->any.i); }
+static value *view_items(tracer *t, value *view) {
+  return dict_list(t, view->any.a, (int)view->any.i);
+}
 
 static value *view_iter(tracer *t, value *view) {
   value *items = view_items(t, view);
@@ -303,7 +317,9 @@ static value *dict_view(tracer *t, value *dict, int what) {
   return view;
 }
 
-/* ---- methods ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- methods
+ * -------------------------------------------------------------------------------------------------------------------------
+ */
 
 #define METHOD(NAME)                                                                               \
   static value *NAME(tracer *t, value *v, value *const *args, Py_ssize_t count, PyObject *kwnames)

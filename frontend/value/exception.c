@@ -58,12 +58,14 @@ void *trace_raise_key(tracer *t, value *key) {
 void *trace_raise_live(tracer *t) {
   PyObject *type, *object, *traceback;
   if (t->state != TRACE_GOING && t->state != TRACE_RAISING) return NULL;
-  if (!PyErr_Occurred()) return trace_break(t, BREAK_UNKNOWN_CALL, "a call failed without an exception");
+  if (!PyErr_Occurred())
+    return trace_break(t, BREAK_UNKNOWN_CALL, "a call failed without an exception");
   if (PyErr_ExceptionMatches(PyExc_MemoryError) || PyErr_ExceptionMatches(PyExc_KeyboardInterrupt))
     return trace_fail(t);
   PyErr_Fetch(&type, &object, &traceback);
   PyErr_NormalizeException(&type, &object, &traceback);
-  PyObject *args = object && PyExceptionInstance_Check(object) ? ((PyBaseExceptionObject *)object)->args : NULL;
+  PyObject *args =
+      object && PyExceptionInstance_Check(object) ? ((PyBaseExceptionObject *)object)->args : NULL;
   value *known = args && object_is_plain(args) ? value_made(t, Py_NewRef(args)) : NULL;
   value *v = value_exception(t, type ? type : PyExc_Exception, known);
   Py_XDECREF(type);
@@ -78,14 +80,17 @@ bool exception_matches(tracer *t, value *v, PyObject *type) {
 }
 
 /* Calling an exception class. */
-value *exception_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+value *exception_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t count,
+                      PyObject *kwnames) {
   PyTypeObject *type = (PyTypeObject *)cls;
   value *tuple = value_tuple(t, args, count);
   value *v = tuple ? value_exception(t, cls, tuple) : NULL;
   if (!v) return NULL;
-  if (type_runs_python(type, "__new__")) return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a new %s", type->tp_name);
+  if (type_runs_python(type, "__new__"))
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a new %s", type->tp_name);
   if (!type_runs_python(type, "__init__")) {
-    if (kwnames) return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a new %s with keywords", type->tp_name);
+    if (kwnames)
+      return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a new %s with keywords", type->tp_name);
     return v;
   }
   exception_of(v)->attrs = value_dict(t);
@@ -110,22 +115,27 @@ static value *exception_get_attr(tracer *t, value *v, PyObject *name) {
   if (item || trace_pending(t)) return item;
   if (!PyUnicode_CompareWithASCIIString(name, "args")) {
     if (data->args) return data->args;
-    return trace_break(t, BREAK_RAISES, "the arguments of %s are read", ((PyTypeObject *)data->type)->tp_name);
+    return trace_break(t, BREAK_RAISES, "the arguments of %s are read",
+                       ((PyTypeObject *)data->type)->tp_name);
   }
   if (!PyUnicode_CompareWithASCIIString(name, "__class__")) return value_const(t, data->type);
-  if (!PyUnicode_CompareWithASCIIString(name, "__cause__")) return data->cause ? data->cause : t->none;
+  if (!PyUnicode_CompareWithASCIIString(name, "__cause__"))
+    return data->cause ? data->cause : t->none;
   PyObject *descr = _PyType_Lookup((PyTypeObject *)data->type, name);
-  if (descr && (PyFunction_Check(descr) || Py_IS_TYPE(descr, &PyProperty_Type) || !Py_TYPE(descr)->tp_descr_get))
+  if (descr && (PyFunction_Check(descr) || Py_IS_TYPE(descr, &PyProperty_Type) ||
+                !Py_TYPE(descr)->tp_descr_get))
     return type_attr(t, data->type, name, v, NULL);
   if (descr && (Py_IS_TYPE(descr, &PyWrapperDescr_Type) || Py_IS_TYPE(descr, &PyMethodDescr_Type)))
     return value_method(t, value_const(t, descr), v);
   if (descr) return trace_break(t, BREAK_ATTRIBUTE, "'%s' of an exception", PyUnicode_AsUTF8(name));
-  return trace_raise(t, PyExc_AttributeError, "an exception has no attribute '%s'", PyUnicode_AsUTF8(name));
+  return trace_raise(t, PyExc_AttributeError, "an exception has no attribute '%s'",
+                     PyUnicode_AsUTF8(name));
 }
 
 static bool exception_set_attr(tracer *t, value *v, PyObject *name, value *item) {
   exception_data *data = exception_of(v);
-  if (!PyUnicode_CompareWithASCIIString(name, "args") || _PyType_Lookup((PyTypeObject *)data->type, name)) {
+  if (!PyUnicode_CompareWithASCIIString(name, "args") ||
+      _PyType_Lookup((PyTypeObject *)data->type, name)) {
     trace_break(t, BREAK_ATTRIBUTE, "assignment to '%s' of an exception", PyUnicode_AsUTF8(name));
     return false;
   }

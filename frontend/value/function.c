@@ -39,32 +39,39 @@ static bool function_closure(tracer *t, function_data *data, PyFunctionObject *f
   return data->closure != NULL;
 }
 
-/* Defaults stay lazy: one that a call does not use is not guarded. Their number is, since it says which is whose. */
-static bool function_defaults(tracer *t, function_data *data, PyFunctionObject *f, const source *s) {
+/* Defaults stay lazy: one that a call does not use is not guarded. Their number is, since it says
+ * which is whose. */
+static bool function_defaults(tracer *t, function_data *data, PyFunctionObject *f,
+                              const source *s) {
   const source *all = function_own(t, s, "__defaults__");
   if (!all) return false;
   if (!f->func_defaults || !PyTuple_CheckExact(f->func_defaults)) {
-    if (f->func_code && ((PyCodeObject *)f->func_code)->co_argcount) guard_simple(t, GUARD_IDENTITY, all, Py_None, 0);
+    if (f->func_code && ((PyCodeObject *)f->func_code)->co_argcount)
+      guard_simple(t, GUARD_IDENTITY, all, Py_None, 0);
     return true;
   }
   guard_simple(t, GUARD_LENGTH, all, NULL, PyTuple_GET_SIZE(f->func_defaults));
   data->defaults = value_list(t, NULL, 0);
   for (Py_ssize_t i = 0; data->defaults && i < PyTuple_GET_SIZE(f->func_defaults); i++) {
-    value *item = value_lazy(t, PyTuple_GET_ITEM(f->func_defaults, i), trace_source(t, SOURCE_DEFAULT, s, NULL, NULL, i));
+    value *item = value_lazy(t, PyTuple_GET_ITEM(f->func_defaults, i),
+                             trace_source(t, SOURCE_DEFAULT, s, NULL, NULL, i));
     if (!item || !seq_append(t, data->defaults, item)) return false;
   }
   return data->defaults != NULL;
 }
 
-static bool function_kwdefaults(tracer *t, function_data *data, PyFunctionObject *f, const source *s) {
+static bool function_kwdefaults(tracer *t, function_data *data, PyFunctionObject *f,
+                                const source *s) {
   PyObject *key, *item;
   if (!f->func_kwdefaults || !PyDict_CheckExact(f->func_kwdefaults)) return true;
   if (!(data->kwdefaults = value_dict(t))) return false;
   for (Py_ssize_t pos = 0; PyDict_Next(f->func_kwdefaults, &pos, &key, &item);) {
     if (!PyUnicode_CheckExact(key)) continue;
     value *name = value_const(t, key);
-    value *lazy = name ? value_lazy(t, item, trace_source(t, SOURCE_KWDEFAULT, s, NULL, key, 0)) : NULL;
-    if (!lazy || !seq_append(t, data->kwdefaults, name) || !seq_append(t, data->kwdefaults, lazy)) return false;
+    value *lazy =
+        name ? value_lazy(t, item, trace_source(t, SOURCE_KWDEFAULT, s, NULL, key, 0)) : NULL;
+    if (!lazy || !seq_append(t, data->kwdefaults, name) || !seq_append(t, data->kwdefaults, lazy))
+      return false;
   }
   return true;
 }
@@ -83,8 +90,11 @@ function_data *function_get(tracer *t, value *v) {
     guard_simple(t, GUARD_IDENTITY, function_own(t, s, "__globals__"), f->func_globals, 0);
   else if (s->kind != SOURCE_FUNCTION && s->kind != SOURCE_CONST)
     guard_simple(t, GUARD_IDENTITY, s, v->object, 0);
-  if (!function_closure(t, data, f, s) || !function_defaults(t, data, f, s) || !function_kwdefaults(t, data, f, s))
-    return trace_pending(t) ? NULL : trace_break(t, BREAK_UNSUPPORTED_TYPE, "a function that cannot be read");
+  if (!function_closure(t, data, f, s) || !function_defaults(t, data, f, s) ||
+      !function_kwdefaults(t, data, f, s))
+    return trace_pending(t)
+               ? NULL
+               : trace_break(t, BREAK_UNSUPPORTED_TYPE, "a function that cannot be read");
   return v->any.a = data;
 }
 
@@ -96,7 +106,8 @@ value *function_new(tracer *t, function_data *data, value *name) {
   return v;
 }
 
-static value *function_call(tracer *t, value *v, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+static value *function_call(tracer *t, value *v, value *const *args, Py_ssize_t count,
+                            PyObject *kwnames) {
   function_data *data = function_get(t, v);
   return data ? trace_inline(t, data, args, count, kwnames) : NULL;
 }
@@ -113,7 +124,8 @@ static value *function_live_attr(tracer *t, value *v, PyObject *name) {
   s = value_source(t, v);
   at = s ? trace_source(t, SOURCE_ATTR, s, NULL, name, 0) : NULL;
   if (at) guard_simple(t, GUARD_MISSING, at, NULL, 0);
-  return trace_raise(t, PyExc_AttributeError, "'function' object has no attribute '%s'", PyUnicode_AsUTF8(name));
+  return trace_raise(t, PyExc_AttributeError, "'function' object has no attribute '%s'",
+                     PyUnicode_AsUTF8(name));
 }
 
 static value *function_get_attr(tracer *t, value *v, PyObject *name) {
@@ -121,14 +133,18 @@ static value *function_get_attr(tracer *t, value *v, PyObject *name) {
   if (!data) return NULL;
   if (!PyUnicode_CompareWithASCIIString(name, "__name__")) {
     if (v->object) value_identity(t, v);
-    return value_const(t, v->object ? ((PyFunctionObject *)v->object)->func_name : data->code->co_name);
+    return value_const(t, v->object ? ((PyFunctionObject *)v->object)->func_name
+                                    : data->code->co_name);
   }
-  if (!PyUnicode_CompareWithASCIIString(name, "__qualname__") && !v->object) return value_const(t, data->code->co_qualname);
-  if (!PyUnicode_CompareWithASCIIString(name, "__code__")) return value_const(t, (PyObject *)data->code);
+  if (!PyUnicode_CompareWithASCIIString(name, "__qualname__") && !v->object)
+    return value_const(t, data->code->co_qualname);
+  if (!PyUnicode_CompareWithASCIIString(name, "__code__"))
+    return value_const(t, (PyObject *)data->code);
   if (v->object) return function_live_attr(t, v, name);
   if (_PyType_Lookup(&PyFunction_Type, name))
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a function", PyUnicode_AsUTF8(name));
-  return trace_raise(t, PyExc_AttributeError, "'function' object has no attribute '%s'", PyUnicode_AsUTF8(name));
+  return trace_raise(t, PyExc_AttributeError, "'function' object has no attribute '%s'",
+                     PyUnicode_AsUTF8(name));
 }
 
 static bool function_set_attr(tracer *t, value *v, PyObject *name, value *item) {
@@ -139,7 +155,8 @@ static bool function_set_attr(tracer *t, value *v, PyObject *name, value *item) 
 static PyObject *function_python_type(tracer *t, value *v) { return (PyObject *)&PyFunction_Type; }
 
 static recipe *function_rebuild(tracer *t, value *v) {
-  if (!v->source) return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a function made inside is returned");
+  if (!v->source)
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a function made inside is returned");
   recipe *r = trace_recipe(t, RECIPE_SOURCE);
   if (r) r->source = v->source;
   return r;
@@ -163,7 +180,9 @@ const value_type value_function_type = {.name = "function",
                                         .python_type = function_python_type,
                                         .rebuild = function_rebuild};
 
-/* ---- bound methods ----------------------------------------------------------------------------------------------------------- */
+/* ---- bound methods
+ * -----------------------------------------------------------------------------------------------------------
+ */
 
 value *value_method(tracer *t, value *function, value *self) {
   value *v = value_new(t, &value_method_type);
@@ -173,7 +192,8 @@ value *value_method(tracer *t, value *function, value *self) {
   return v;
 }
 
-static value *method_call(tracer *t, value *v, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+static value *method_call(tracer *t, value *v, value *const *args, Py_ssize_t count,
+                          PyObject *kwnames) {
   Py_ssize_t all = count + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
   value **with_self = trace_alloc(t, (size_t)(all + 1) * sizeof *with_self);
   if (!with_self) return NULL;
@@ -209,7 +229,9 @@ const value_type value_method_type = {.name = "method",
 
 const value_type value_cell_type = {.name = "cell"};
 
-/* ---- methods of our own values -------------------------------------------------------------------------------------------------- */
+/* ---- methods of our own values
+ * --------------------------------------------------------------------------------------------------
+ */
 
 value *builtin_method_find(tracer *t, const builtin_method *table, value *self, PyObject *name) {
   for (const builtin_method *m = table; m->name; m++) {
@@ -223,21 +245,26 @@ value *builtin_method_find(tracer *t, const builtin_method *table, value *self, 
   PyObject *type = value_type_of(t, self);
   if (!type) return NULL;
   if (_PyType_Lookup((PyTypeObject *)type, name))
-    return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a %s", PyUnicode_AsUTF8(name), self->type->name);
-  return trace_raise(t, PyExc_AttributeError, "'%s' object has no attribute '%s'", ((PyTypeObject *)type)->tp_name,
-                     PyUnicode_AsUTF8(name));
+    return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a %s", PyUnicode_AsUTF8(name),
+                       self->type->name);
+  return trace_raise(t, PyExc_AttributeError, "'%s' object has no attribute '%s'",
+                     ((PyTypeObject *)type)->tp_name, PyUnicode_AsUTF8(name));
 }
 
-static value *builtin_method_call(tracer *t, value *v, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+static value *builtin_method_call(tracer *t, value *v, value *const *args, Py_ssize_t count,
+                                  PyObject *kwnames) {
   const builtin_method *m = v->any.a;
   return m->call(t, v->any.b, args, count, kwnames);
 }
 
-static PyObject *builtin_method_python_type(tracer *t, value *v) { return (PyObject *)&PyCFunction_Type; }
+static PyObject *builtin_method_python_type(tracer *t, value *v) {
+  return (PyObject *)&PyCFunction_Type;
+}
 
 static value *builtin_method_get_attr(tracer *t, value *v, PyObject *name) {
   if (!PyUnicode_CompareWithASCIIString(name, "__self__")) return v->any.b;
-  if (!PyUnicode_CompareWithASCIIString(name, "__name__")) return value_str(t, ((const builtin_method *)v->any.a)->name);
+  if (!PyUnicode_CompareWithASCIIString(name, "__name__"))
+    return value_str(t, ((const builtin_method *)v->any.a)->name);
   return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a method", PyUnicode_AsUTF8(name));
 }
 
@@ -247,7 +274,9 @@ const value_type value_builtin_method_type = {.name = "builtin method",
                                               .call = builtin_method_call,
                                               .python_type = builtin_method_python_type};
 
-/* ---- super() ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- super()
+ * ------------------------------------------------------------------------------------------------------------------------
+ */
 
 static value *super_get_attr(tracer *t, value *v, PyObject *name) {
   value *after = v->any.a, *self = v->any.b;
@@ -256,9 +285,11 @@ static value *super_get_attr(tracer *t, value *v, PyObject *name) {
   if (!type) return NULL;
   value *item = type_attr(t, type, name, self, after->object);
   if (item || trace_pending(t)) return item;
-  return trace_raise(t, PyExc_AttributeError, "'super' object has no attribute '%s'", PyUnicode_AsUTF8(name));
+  return trace_raise(t, PyExc_AttributeError, "'super' object has no attribute '%s'",
+                     PyUnicode_AsUTF8(name));
 }
 
 static PyObject *super_python_type(tracer *t, value *v) { return (PyObject *)&PySuper_Type; }
 
-const value_type value_super_type = {.name = "super", .get_attr = super_get_attr, .python_type = super_python_type};
+const value_type value_super_type = {
+    .name = "super", .get_attr = super_get_attr, .python_type = super_python_type};

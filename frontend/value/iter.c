@@ -1,4 +1,5 @@
-/* Iterators of our own: over sequences, and enumerate, zip, map, filter on top of others; generators' frames. */
+/* Iterators of our own: over sequences, and enumerate, zip, map, filter on top of others;
+ * generators' frames. */
 #include "frontend/value/value.h"
 
 typedef enum iter_kind {
@@ -21,7 +22,8 @@ typedef struct iter_data {
   bool strict, done;
 } iter_data;
 
-static value *iter_new(tracer *t, iter_kind kind, value *base, value *const *inner, Py_ssize_t count) {
+static value *iter_new(tracer *t, iter_kind kind, value *base, value *const *inner,
+                       Py_ssize_t count) {
   value *v = value_new(t, &value_iterator_type);
   iter_data *data = v ? trace_alloc(t, sizeof *data) : NULL;
   if (!data) return NULL;
@@ -32,7 +34,9 @@ static value *iter_new(tracer *t, iter_kind kind, value *base, value *const *inn
   return v;
 }
 
-value *iter_over(tracer *t, value *sequence) { return iter_new(t, ITER_SEQUENCE, sequence, NULL, 0); }
+value *iter_over(tracer *t, value *sequence) {
+  return iter_new(t, ITER_SEQUENCE, sequence, NULL, 0);
+}
 
 value *iter_known(tracer *t, value *const *items, Py_ssize_t count) {
   value *tuple = value_tuple(t, items, count);
@@ -81,9 +85,13 @@ value *iter_call(tracer *t, value *function, value *sentinel) {
   return v;
 }
 
-value *iter_chain(tracer *t, value *iterables) { return iter_new(t, ITER_CHAIN, iterables, NULL, 0); }
+value *iter_chain(tracer *t, value *iterables) {
+  return iter_new(t, ITER_CHAIN, iterables, NULL, 0);
+}
 
-/* ---- the next item of each ------------------------------------------------------------------------------------------------ */
+/* ---- the next item of each
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static value *next_sequence(iter_data *d) {
   if (d->done || d->at >= d->base->seq.count) return d->done = true, NULL;
@@ -111,7 +119,8 @@ static value *next_zip(tracer *t, iter_data *d) {
     if (trace_pending(t) || !d->strict) return NULL;
     if (i > 0) return trace_raise(t, PyExc_ValueError, "zip() argument %zd is shorter", i + 1);
     for (Py_ssize_t j = 1; j < d->count; j++) {
-      if (trace_next(t, d->inner[j])) return trace_raise(t, PyExc_ValueError, "zip() argument %zd is longer", j + 1);
+      if (trace_next(t, d->inner[j]))
+        return trace_raise(t, PyExc_ValueError, "zip() argument %zd is longer", j + 1);
       if (trace_pending(t)) return NULL;
     }
     return NULL;
@@ -196,7 +205,8 @@ static PyObject *iterator_python_type(tracer *t, value *v) {
   }
 }
 
-static value *iterator_next_method(tracer *t, value *v, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+static value *iterator_next_method(tracer *t, value *v, value *const *args, Py_ssize_t count,
+                                   PyObject *kwnames) {
   if (!args_check(t, "__next__", count, 0, 0, kwnames)) return NULL;
   value *item = trace_next(t, v);
   return item || trace_pending(t) ? item : trace_raise(t, PyExc_StopIteration, "exhausted");
@@ -214,7 +224,8 @@ const value_type value_iterator_type = {.name = "iterator",
                                         .get_attr = iterator_get_attr,
                                         .python_type = iterator_python_type};
 
-/* ---- range: a constant range's iterator; any.i is the next index ----------------------------------------------------------- */
+/* ---- range: a constant range's iterator; any.i is the next index
+ * ----------------------------------------------------------- */
 
 static value *range_next(tracer *t, value *v) {
   Py_ssize_t length = PyObject_Size(v->object);
@@ -232,7 +243,9 @@ const value_type value_range_type = {.name = "range iterator",
                                      .get_attr = iterator_get_attr,
                                      .python_type = range_python_type};
 
-/* ---- generators -------------------------------------------------------------------------------------------------------------- */
+/* ---- generators
+ * --------------------------------------------------------------------------------------------------------------
+ */
 
 value *value_generator(tracer *t, frame *f) {
   value *v = value_new(t, &value_generator_type);
@@ -267,14 +280,16 @@ value *generator_send(tracer *t, value *v, value *sent) {
 
 static value *generator_next(tracer *t, value *v) { return generator_send(t, v, t->none); }
 
-static value *generator_send_method(tracer *t, value *v, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+static value *generator_send_method(tracer *t, value *v, value *const *args, Py_ssize_t count,
+                                    PyObject *kwnames) {
   if (!args_check(t, "send", count, 1, 1, kwnames)) return NULL;
   value *item = generator_send(t, v, args[0]);
   return item || trace_pending(t) ? item : trace_raise(t, PyExc_StopIteration, "exhausted");
 }
 
 /* Closing a generator that has not started, or has ended, runs none of its code. */
-static value *generator_close(tracer *t, value *v, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+static value *generator_close(tracer *t, value *v, value *const *args, Py_ssize_t count,
+                              PyObject *kwnames) {
   frame *f = v->any.a;
   if (!args_check(t, "close", count, 0, 0, kwnames)) return NULL;
   bool protected = false;

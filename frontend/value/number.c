@@ -1,7 +1,9 @@
-/* Symbolic numbers: an int or float argument that is an input of the graph, so that a new value needs no new capture.
+/* Symbolic numbers: an int or float argument that is an input of the graph, so that a new value
+ * needs no new capture.
  *
- * Only what is exact is done symbolically: + - * of floats. Whatever asks for the value itself (a branch, an index,
- * integer arithmetic, which never overflows in Python, a division, which may raise) makes the argument known.
+ * Only what is exact is done symbolically: + - * of floats. Whatever asks for the value itself (a
+ * branch, an index, integer arithmetic, which never overflows in Python, a division, which may
+ * raise) makes the argument known.
  */
 #include "frontend/value/value.h"
 
@@ -17,17 +19,21 @@ static void number_know_node(tracer *t, loom_value node, bool *found) {
     return;
   }
   const loom_node *n = &graph->nodes[info->node];
-  for (uint32_t i = 0; i < n->operand_count; i++) number_know_node(t, n->operands[i], found);
+  for (uint32_t i = 0; i < n->operand_count; i++)
+    number_know_node(t, n->operands[i], found);
 }
 
 void number_know(tracer *t, value *v) {
   bool found = false;
   if (t->state == TRACE_BROKEN || t->state == TRACE_ERROR) return;
   number_know_node(t, v->number.node, &found);
-  if (!found) trace_break(t, BREAK_DATA_DEPENDENT, "a Python decision depends on a number that is computed");
+  if (!found)
+    trace_break(t, BREAK_DATA_DEPENDENT, "a Python decision depends on a number that is computed");
 }
 
-static loom_dtype number_dtype(tracer *t, value *v) { return loom_graph_type(trace_graph(t), v->number.node)->dtype; }
+static loom_dtype number_dtype(tracer *t, value *v) {
+  return loom_graph_type(trace_graph(t), v->number.node)->dtype;
+}
 
 static value *number_made(tracer *t, loom_value node) {
   value *v = node == LOOM_NO_VALUE ? NULL : value_new(t, &value_number_type);
@@ -65,15 +71,20 @@ static bool number_is_float(tracer *t, value *v) {
 
 static bool number_is(value *v) {
   return v->type == &value_number_type ||
-         (value_is_const(v) && (PyFloat_CheckExact(v->object) || PyLong_CheckExact(v->object) || PyBool_Check(v->object)));
+         (value_is_const(v) && (PyFloat_CheckExact(v->object) || PyLong_CheckExact(v->object) ||
+                                PyBool_Check(v->object)));
 }
 
 static value *number_binary(tracer *t, int op, value *l, value *r, bool inplace) {
-  loom_opcode opcode = op == 0 ? LOOM_OP_ADD : op == 10 ? LOOM_OP_SUB : op == 5 ? LOOM_OP_MUL : LOOM_OP_COUNT;
+  loom_opcode opcode = op == 0    ? LOOM_OP_ADD
+                       : op == 10 ? LOOM_OP_SUB
+                       : op == 5  ? LOOM_OP_MUL
+                                  : LOOM_OP_COUNT;
   if (!number_is(l) || !number_is(r)) {
     /* n * [0], "%d" % n: the sequence wants to know. */
     value *other = l->type == &value_number_type ? r : l, *number = other == l ? r : l;
-    if (value_is_const(other) || other->type == &value_list_type || other->type == &value_tuple_type)
+    if (value_is_const(other) || other->type == &value_list_type ||
+        other->type == &value_tuple_type)
       return number_know(t, number), NULL;
     return trace_not_implemented(t);
   }
@@ -84,14 +95,17 @@ static value *number_binary(tracer *t, int op, value *l, value *r, bool inplace)
   }
   loom_value operands[2] = {number_float(t, l), number_float(t, r)};
   if (operands[0] == LOOM_NO_VALUE || operands[1] == LOOM_NO_VALUE)
-    return trace_pending(t) ? NULL : trace_break(t, BREAK_UNSUPPORTED_TYPE, "an int too large for a float");
+    return trace_pending(t)
+               ? NULL
+               : trace_break(t, BREAK_UNSUPPORTED_TYPE, "an int too large for a float");
   return number_made(t, trace_node(t, opcode, operands, 2, NULL, 0, NULL));
 }
 
 static value *number_unary(tracer *t, int op, value *v) {
   if (number_dtype(t, v) != LOOM_F64 || op == UNARY_INVERT) return number_know(t, v), NULL;
   if (op == UNARY_POS) return v;
-  return number_made(t, trace_node(t, op == UNARY_NEG ? LOOM_OP_NEG : LOOM_OP_ABS, &v->number.node, 1, NULL, 0, NULL));
+  return number_made(t, trace_node(t, op == UNARY_NEG ? LOOM_OP_NEG : LOOM_OP_ABS, &v->number.node,
+                                   1, NULL, 0, NULL));
 }
 
 static value *number_compare(tracer *t, int op, value *l, value *r) {
@@ -103,7 +117,9 @@ static value *number_compare(tracer *t, int op, value *l, value *r) {
 
 static int number_truth(tracer *t, value *v) { return number_know(t, v), -1; }
 
-static value *number_get_attr(tracer *t, value *v, PyObject *name) { return number_know(t, v), NULL; }
+static value *number_get_attr(tracer *t, value *v, PyObject *name) {
+  return number_know(t, v), NULL;
+}
 
 value *number_to_float(tracer *t, value *v) { return number_made(t, number_float(t, v)); }
 

@@ -1,10 +1,11 @@
-/* Instances of Python classes: live ones, read attribute by attribute, and those made inside, which are only a class and
- * a dictionary. Their operators are their special methods, inlined. */
+/* Instances of Python classes: live ones, read attribute by attribute, and those made inside, which
+ * are only a class and a dictionary. Their operators are their special methods, inlined. */
 #include "frontend/value/value.h"
 
 #include <structmember.h>
 
-/* any.a: the class; any.b: a dict value with the attributes of one made inside; NULL for a live one. */
+/* any.a: the class; any.b: a dict value with the attributes of one made inside; NULL for a live
+ * one. */
 value *value_object_new(tracer *t, PyObject *cls) {
   value *v = value_new(t, &value_object_type);
   if (!v || !trace_keep(t, Py_NewRef(cls))) return NULL;
@@ -15,7 +16,8 @@ value *value_object_new(tracer *t, PyObject *cls) {
 PyObject *object_class(value *v) { return v->any.a; }
 bool object_is_virtual(value *v) { return v->any.b != NULL; }
 
-/* ---- attributes found on a class ---------------------------------------------------------------------------------------- */
+/* ---- attributes found on a class
+ * ---------------------------------------------------------------------------------------- */
 
 static PyObject *type_find(PyObject *type, PyObject *name, PyObject *after, PyObject **where_out) {
   *where_out = type;
@@ -41,12 +43,14 @@ static value *wrap_constant(tracer *t, PyObject *object) {
 }
 
 /* What `descriptor.__get__(self, type)` gives, for the descriptors that are known. */
-static value *type_bind(tracer *t, PyObject *item, const source *s, PyObject *type, PyObject *name, value *self) {
+static value *type_bind(tracer *t, PyObject *item, const source *s, PyObject *type, PyObject *name,
+                        value *self) {
   value *v = value_wrap(t, item, s);
   if (!v) return NULL;
   PyTypeObject *kind = Py_TYPE(item);
   if (kind == &PyFunction_Type) return self ? value_method(t, v, self) : v;
-  if (kind == &PyMethodDescr_Type || kind == &PyWrapperDescr_Type) return self ? value_method(t, v, self) : v;
+  if (kind == &PyMethodDescr_Type || kind == &PyWrapperDescr_Type)
+    return self ? value_method(t, v, self) : v;
   if (kind == &PyStaticMethod_Type || kind == &PyClassMethod_Type) {
     PyObject *function = trace_keep(t, PyObject_GetAttrString(item, "__func__"));
     value *f = function ? wrap_constant(t, function) : NULL;
@@ -64,8 +68,11 @@ static value *type_bind(tracer *t, PyObject *item, const source *s, PyObject *ty
     return cls ? value_method(t, v, cls) : NULL;
   }
   if (!kind->tp_descr_get) return v;
-  if (loom_callable_unwrap && loom_callable_unwrap(item)) return self ? value_method(t, v, self) : v;
-  if (!self && (kind == &PyProperty_Type || kind == &PyGetSetDescr_Type || kind == &PyMemberDescr_Type)) return v;
+  if (loom_callable_unwrap && loom_callable_unwrap(item))
+    return self ? value_method(t, v, self) : v;
+  if (!self &&
+      (kind == &PyProperty_Type || kind == &PyGetSetDescr_Type || kind == &PyMemberDescr_Type))
+    return v;
   return trace_break(t, BREAK_ATTRIBUTE, "'%s' is a %s", PyUnicode_AsUTF8(name), kind->tp_name);
 }
 
@@ -77,9 +84,12 @@ value *type_attr(tracer *t, PyObject *type, PyObject *name, value *self, PyObjec
   return s ? type_bind(t, item, s, type, name, self) : NULL;
 }
 
-/* ---- attributes of instances --------------------------------------------------------------------------------------------- */
+/* ---- attributes of instances
+ * --------------------------------------------------------------------------------------------- */
 
-static bool is_data_descriptor(PyObject *item) { return item && Py_TYPE(item)->tp_descr_set != NULL; }
+static bool is_data_descriptor(PyObject *item) {
+  return item && Py_TYPE(item)->tp_descr_set != NULL;
+}
 
 static value *live_attr(tracer *t, value *v, PyObject *name) {
   PyObject **dict = _PyObject_GetDictPtr(v->object);
@@ -111,8 +121,10 @@ value *object_attr(tracer *t, value *v, PyObject *name) {
   if (descr && Py_IS_TYPE(descr, &PyMemberDescr_Type)) return slot_attr(t, v, name, descr);
   if (is_data_descriptor(descr)) {
     if (Py_IS_TYPE(descr, &PyProperty_Type)) return type_attr(t, (PyObject *)type, name, v, NULL);
-    if (!PyUnicode_CompareWithASCIIString(name, "__class__")) return value_const(t, (PyObject *)type);
-    return trace_break(t, BREAK_ATTRIBUTE, "'%s' is a %s", PyUnicode_AsUTF8(name), Py_TYPE(descr)->tp_name);
+    if (!PyUnicode_CompareWithASCIIString(name, "__class__"))
+      return value_const(t, (PyObject *)type);
+    return trace_break(t, BREAK_ATTRIBUTE, "'%s' is a %s", PyUnicode_AsUTF8(name),
+                       Py_TYPE(descr)->tp_name);
   }
   value *item = NULL;
   if (v->object) {
@@ -125,36 +137,43 @@ value *object_attr(tracer *t, value *v, PyObject *name) {
   return type_attr(t, (PyObject *)type, name, v, NULL);
 }
 
-static PyObject *interned(tracer *t, const char *name) { return trace_keep(t, PyUnicode_InternFromString(name)); }
+static PyObject *interned(tracer *t, const char *name) {
+  return trace_keep(t, PyUnicode_InternFromString(name));
+}
 
-/* Which of a type's own lookup methods are Python: __getattribute__ cannot be followed, __getattr__ is inlined. */
+/* Which of a type's own lookup methods are Python: __getattribute__ cannot be followed, __getattr__
+ * is inlined. */
 static value *object_get_attr(tracer *t, value *v, PyObject *name) {
   PyTypeObject *type = (PyTypeObject *)object_class(v);
   PyObject *hook = interned(t, "__getattr__"), *attribute = interned(t, "__getattribute__");
   if (!hook || !attribute) return NULL;
   PyObject *standard = _PyType_Lookup(&PyBaseObject_Type, attribute);
   if (_PyType_Lookup(type, attribute) != standard)
-    return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a class with __getattribute__", PyUnicode_AsUTF8(name));
+    return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a class with __getattribute__",
+                       PyUnicode_AsUTF8(name));
   value *item = object_attr(t, v, name);
   if (item || trace_pending(t)) return item;
   if (_PyType_Lookup(type, hook)) {
-    value *method = type_attr(t, (PyObject *)type, hook, v, NULL), *key = method ? value_const(t, name) : NULL;
+    value *method = type_attr(t, (PyObject *)type, hook, v, NULL),
+          *key = method ? value_const(t, name) : NULL;
     return key ? trace_call1(t, method, key) : NULL;
   }
   if (!PyUnicode_CompareWithASCIIString(name, "__dict__") && v->any.b) return v->any.b;
-  return trace_raise(t, PyExc_AttributeError, "'%s' object has no attribute '%s'", type->tp_name, PyUnicode_AsUTF8(name));
+  return trace_raise(t, PyExc_AttributeError, "'%s' object has no attribute '%s'", type->tp_name,
+                     PyUnicode_AsUTF8(name));
 }
 
 static bool object_set_attr(tracer *t, value *v, PyObject *name, value *item) {
   PyTypeObject *type = (PyTypeObject *)object_class(v);
   PyObject *hook = interned(t, item ? "__setattr__" : "__delattr__");
   if (!hook || !object_is_virtual(v)) {
-    trace_break(t, BREAK_SIDE_EFFECT, "assignment to '%s' of a %s that existed before the call", PyUnicode_AsUTF8(name),
-                type->tp_name);
+    trace_break(t, BREAK_SIDE_EFFECT, "assignment to '%s' of a %s that existed before the call",
+                PyUnicode_AsUTF8(name), type->tp_name);
     return false;
   }
   if (_PyType_Lookup(type, hook) != _PyType_Lookup(&PyBaseObject_Type, hook)) {
-    value *method = type_attr(t, (PyObject *)type, hook, v, NULL), *key = method ? value_const(t, name) : NULL;
+    value *method = type_attr(t, (PyObject *)type, hook, v, NULL),
+          *key = method ? value_const(t, name) : NULL;
     value *args[2] = {key, item};
     return key && trace_call(t, method, args, item ? 2 : 1, NULL) != NULL;
   }
@@ -166,7 +185,9 @@ bool object_store(tracer *t, value *v, PyObject *name, value *item) {
   PyTypeObject *type = (PyTypeObject *)object_class(v);
   PyObject *descr = _PyType_Lookup(type, name);
   if (is_data_descriptor(descr) && !Py_IS_TYPE(descr, &PyMemberDescr_Type)) {
-    PyObject *setter = Py_IS_TYPE(descr, &PyProperty_Type) ? PyObject_GetAttrString(descr, item ? "fset" : "fdel") : NULL;
+    PyObject *setter = Py_IS_TYPE(descr, &PyProperty_Type)
+                           ? PyObject_GetAttrString(descr, item ? "fset" : "fdel")
+                           : NULL;
     if (!trace_keep(t, setter) || setter == Py_None) {
       if (setter) return trace_raise(t, PyExc_AttributeError, "can't set attribute"), false;
       return trace_break(t, BREAK_ATTRIBUTE, "assignment to '%s'", PyUnicode_AsUTF8(name)), false;
@@ -182,13 +203,16 @@ bool object_store(tracer *t, value *v, PyObject *name, value *item) {
   return false;
 }
 
-/* ---- special methods ----------------------------------------------------------------------------------------------------------- */
+/* ---- special methods
+ * -----------------------------------------------------------------------------------------------------------
+ */
 
 value *trace_special(tracer *t, value *v, const char *name) {
   PyObject *text = interned(t, name);
   PyObject *type = text ? value_type_of(t, v) : NULL;
   if (!type) return NULL;
-  if (v->type == &value_object_type || v->type == &value_exception_type) return type_attr(t, type, text, v, NULL);
+  if (v->type == &value_object_type || v->type == &value_exception_type)
+    return type_attr(t, type, text, v, NULL);
   return _PyType_Lookup((PyTypeObject *)type, text) ? trace_get_attr(t, v, text) : NULL;
 }
 
@@ -199,11 +223,13 @@ value *trace_method(tracer *t, value *v, const char *name, value *const *args, P
 
 static value *object_no(tracer *t, value *v, const char *what) {
   if (trace_pending(t)) return NULL;
-  return trace_raise(t, PyExc_TypeError, "'%s' object %s", ((PyTypeObject *)object_class(v))->tp_name, what);
+  return trace_raise(t, PyExc_TypeError, "'%s' object %s",
+                     ((PyTypeObject *)object_class(v))->tp_name, what);
 }
 
-static const char *const operator_names[13] = {"add", "and", "floordiv", "lshift", "matmul", "mul", "mod",
-                                               "or",  "pow", "rshift",   "sub",    "truediv", "xor"};
+static const char *const operator_names[13] = {"add", "and",     "floordiv", "lshift", "matmul",
+                                               "mul", "mod",     "or",       "pow",    "rshift",
+                                               "sub", "truediv", "xor"};
 
 static value *object_operator(tracer *t, int op, const char *prefix, value *self, value *other) {
   char name[24];
@@ -211,7 +237,8 @@ static value *object_operator(tracer *t, int op, const char *prefix, value *self
   value *method = trace_special(t, self, name);
   if (!method) return trace_pending(t) ? NULL : trace_not_implemented(t);
   value *result = trace_call1(t, method, other);
-  if (result && value_is_const(result) && result->object == Py_NotImplemented) return trace_not_implemented(t);
+  if (result && value_is_const(result) && result->object == Py_NotImplemented)
+    return trace_not_implemented(t);
   return result;
 }
 
@@ -232,8 +259,10 @@ static value *object_binary(tracer *t, int op, value *l, value *r, bool inplace)
 }
 
 static value *object_unary(tracer *t, int op, value *v) {
-  static const char *const names[] = {
-      [UNARY_NEG] = "__neg__", [UNARY_POS] = "__pos__", [UNARY_INVERT] = "__invert__", [UNARY_ABS] = "__abs__"};
+  static const char *const names[] = {[UNARY_NEG] = "__neg__",
+                                      [UNARY_POS] = "__pos__",
+                                      [UNARY_INVERT] = "__invert__",
+                                      [UNARY_ABS] = "__abs__"};
   value *result = trace_method(t, v, names[op], NULL, 0);
   return result ? result : object_no(t, v, "has no such operator");
 }
@@ -246,7 +275,8 @@ static value *object_compare(tracer *t, int op, value *l, value *r) {
   if (!type_runs_python((PyTypeObject *)object_class(l), name)) return trace_not_implemented(t);
   value *result = trace_method(t, l, name, &r, 1);
   if (!result) return NULL;
-  if (value_is_const(result) && result->object == Py_NotImplemented) return trace_not_implemented(t);
+  if (value_is_const(result) && result->object == Py_NotImplemented)
+    return trace_not_implemented(t);
   if (!plain_ne) return result;
   int truth = trace_truth(t, result);
   return truth < 0 ? NULL : value_bool(t, !truth);
@@ -300,7 +330,8 @@ static value *object_next(tracer *t, value *v) {
   return object_no(t, v, "is not an iterator");
 }
 
-static value *object_call(tracer *t, value *v, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+static value *object_call(tracer *t, value *v, value *const *args, Py_ssize_t count,
+                          PyObject *kwnames) {
   value *method = trace_special(t, v, "__call__");
   return method ? trace_call(t, method, args, count, kwnames) : object_no(t, v, "is not callable");
 }
@@ -309,7 +340,8 @@ static PyObject *object_python_type(tracer *t, value *v) { return object_class(v
 
 static recipe *object_rebuild(tracer *t, value *v) {
   if (!v->source)
-    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a new %s is returned", ((PyTypeObject *)object_class(v))->tp_name);
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a new %s is returned",
+                       ((PyTypeObject *)object_class(v))->tp_name);
   recipe *r = trace_recipe(t, RECIPE_SOURCE);
   if (r) r->source = v->source;
   return r;
@@ -332,14 +364,17 @@ const value_type value_object_type = {.name = "object",
                                       .python_type = object_python_type,
                                       .rebuild = object_rebuild};
 
-/* ---- making instances ------------------------------------------------------------------------------------------------------------ */
+/* ---- making instances
+ * ------------------------------------------------------------------------------------------------------------
+ */
 
 static bool same_as_object(PyTypeObject *type, PyObject *name) {
   return _PyType_Lookup(type, name) == _PyType_Lookup(&PyBaseObject_Type, name);
 }
 
 /* Calling a class written in Python: object.__new__, then __init__ inlined. */
-value *object_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+value *object_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t count,
+                   PyObject *kwnames) {
   PyTypeObject *type = (PyTypeObject *)cls;
   PyObject *make = interned(t, "__new__"), *init = interned(t, "__init__");
   if (!make || !init) return NULL;
@@ -350,7 +385,8 @@ value *object_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t coun
   value *v = value_object_new(t, cls);
   if (!v || !(v->any.b = value_dict(t))) return NULL;
   if (same_as_object(type, init)) {
-    if (count || kwnames) return trace_raise(t, PyExc_TypeError, "%s() takes no arguments", type->tp_name);
+    if (count || kwnames)
+      return trace_raise(t, PyExc_TypeError, "%s() takes no arguments", type->tp_name);
     return v;
   }
   value *method = type_attr(t, cls, init, v, NULL);

@@ -68,8 +68,7 @@ static bool seq_repeat_into(tracer *t, value *v, Py_ssize_t count, int64_t times
 
 static value *seq_repeat(tracer *t, value *seq, value *times, bool inplace) {
   int64_t n;
-  if (!value_known_int(t, times, &n))
-    return trace_pending(t) ? NULL : trace_not_implemented(t);
+  if (!value_known_int(t, times, &n)) return trace_pending(t) ? NULL : trace_not_implemented(t);
   if (inplace && seq->type == &value_list_type) {
     if (!value_mutable(t, seq)) return NULL;
     return seq_repeat_into(t, seq, seq->seq.count, n) ? seq : NULL;
@@ -84,9 +83,11 @@ static bool is_seq(const value *v) {
   return v->type == &value_tuple_type || v->type == &value_list_type;
 }
 
-/* + and * of tuples and lists; the other operand's type has had, or will have, its turn as for numbers. */
+/* + and * of tuples and lists; the other operand's type has had, or will have, its turn as for
+ * numbers. */
 static value *seq_binary(tracer *t, int op, value *l, value *r, bool inplace) {
-  if (op == 5 && is_seq(l)) return is_seq(r) ? trace_not_implemented(t) : seq_repeat(t, l, r, inplace);
+  if (op == 5 && is_seq(l))
+    return is_seq(r) ? trace_not_implemented(t) : seq_repeat(t, l, r, inplace);
   if (op == 5) return seq_repeat(t, r, l, false);
   if (op != 0 || !is_seq(l)) return trace_not_implemented(t);
   if (inplace && l->type == &value_list_type && (is_seq(r) || r->type == &value_iterator_type)) {
@@ -112,7 +113,7 @@ static value *seq_compare(tracer *t, int op, value *l, value *r) {
     return trace_compare(t, op, a, b);
   }
   Py_ssize_t a = l->seq.count, b = r->seq.count;
-  bool results[6] = {a < b, a <= b, a == b, a != b, a > b, a >= b};
+  bool results[6] = {a<b, a <= b, a == b, a != b, a> b, a >= b};
   return value_bool(t, results[op]);
 }
 
@@ -139,8 +140,8 @@ static bool seq_index(tracer *t, value *v, value *key, Py_ssize_t *out) {
   return true;
 }
 
-static bool seq_slice_indices(tracer *t, value *v, value *slice, Py_ssize_t *start, Py_ssize_t *step,
-                              Py_ssize_t *count) {
+static bool seq_slice_indices(tracer *t, value *v, value *slice, Py_ssize_t *start,
+                              Py_ssize_t *step, Py_ssize_t *count) {
   PyObject *known = value_plain(t, slice);
   Py_ssize_t stop;
   if (!known) {
@@ -156,20 +157,20 @@ static bool seq_slice_indices(tracer *t, value *v, value *slice, Py_ssize_t *sta
 
 static value *seq_get_item(tracer *t, value *v, value *key) {
   Py_ssize_t i, step, count;
-  if (key->type != &value_slice_type)
-    return seq_index(t, v, key, &i) ? v->seq.items[i] : NULL;
+  if (key->type != &value_slice_type) return seq_index(t, v, key, &i) ? v->seq.items[i] : NULL;
   if (!seq_slice_indices(t, v, key, &i, &step, &count)) return NULL;
   value **items = trace_alloc(t, (size_t)(count ? count : 1) * sizeof *items);
   if (!items) return NULL;
-  for (Py_ssize_t n = 0; n < count; n++) items[n] = v->seq.items[i + n * step];
+  for (Py_ssize_t n = 0; n < count; n++)
+    items[n] = v->seq.items[i + n * step];
   if (v->type == &value_list_type) return value_list(t, items, count);
   if (count == v->seq.count && step == 1) return v; /* t[:] is t */
   return value_tuple(t, items, count);
 }
 
 /* Replaces [start, start + count) by items. */
-static bool list_splice(tracer *t, value *v, Py_ssize_t start, Py_ssize_t count, value *const *items,
-                        Py_ssize_t added) {
+static bool list_splice(tracer *t, value *v, Py_ssize_t start, Py_ssize_t count,
+                        value *const *items, Py_ssize_t added) {
   value *tail = value_tuple(t, v->seq.items + start + count, v->seq.count - start - count);
   value *middle = tail ? value_tuple(t, items, added) : NULL;
   if (!middle) return false;
@@ -197,7 +198,8 @@ static bool list_set_slice(tracer *t, value *v, value *key, value *item) {
     trace_raise(t, PyExc_ValueError, "the sizes of an extended slice differ");
     return false;
   }
-  for (Py_ssize_t n = 0; n < count; n++) v->seq.items[start + n * step] = items->seq.items[n];
+  for (Py_ssize_t n = 0; n < count; n++)
+    v->seq.items[start + n * step] = items->seq.items[n];
   return true;
 }
 
@@ -227,7 +229,9 @@ static int seq_contains(tracer *t, value *v, value *item) {
   return at == -2 ? -1 : at >= 0;
 }
 
-/* ---- methods ---------------------------------------------------------------------------------------------------------------- */
+/* ---- methods
+ * ----------------------------------------------------------------------------------------------------------------
+ */
 
 bool args_check(tracer *t, const char *name, Py_ssize_t count, Py_ssize_t least, Py_ssize_t most,
                 PyObject *kwnames) {
@@ -259,7 +263,8 @@ METHOD(list_insert) {
   int64_t i;
   ARGS("insert", 2, 2);
   MUTABLE;
-  if (!value_known_int(t, args[0], &i)) return trace_break(t, BREAK_DATA_DEPENDENT, "an index that is not known");
+  if (!value_known_int(t, args[0], &i))
+    return trace_break(t, BREAK_DATA_DEPENDENT, "an index that is not known");
   if (i < 0) i += v->seq.count;
   if (i < 0) i = 0;
   if (i > v->seq.count) i = v->seq.count;
@@ -288,13 +293,16 @@ METHOD(list_remove) {
 METHOD(seq_index_method) {
   int64_t from = 0, to = v->seq.count;
   ARGS("index", 1, 3);
-  if (count > 1 && !value_known_int(t, args[1], &from)) return trace_break(t, BREAK_DATA_DEPENDENT, "an index that is not known");
-  if (count > 2 && !value_known_int(t, args[2], &to)) return trace_break(t, BREAK_DATA_DEPENDENT, "an index that is not known");
+  if (count > 1 && !value_known_int(t, args[1], &from))
+    return trace_break(t, BREAK_DATA_DEPENDENT, "an index that is not known");
+  if (count > 2 && !value_known_int(t, args[2], &to))
+    return trace_break(t, BREAK_DATA_DEPENDENT, "an index that is not known");
   if (from < 0) from = from + v->seq.count < 0 ? 0 : from + v->seq.count;
   if (to < 0) to += v->seq.count;
   int at = seq_find(t, v, args[0], (Py_ssize_t)from, (Py_ssize_t)to);
   if (at == -2) return NULL;
-  return at >= 0 ? value_int(t, at) : trace_raise(t, PyExc_ValueError, "the item is not in the list");
+  return at >= 0 ? value_int(t, at)
+                 : trace_raise(t, PyExc_ValueError, "the item is not in the list");
 }
 
 METHOD(seq_count) {
@@ -343,13 +351,15 @@ METHOD(list_sort) {
 }
 
 /* sort(key=, reverse=): as sorted() with the same keywords, in place. */
-static value *list_sort_keywords(tracer *t, value *v, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+static value *list_sort_keywords(tracer *t, value *v, value *const *args, Py_ssize_t count,
+                                 PyObject *kwnames) {
   if (!kwnames || count) return list_sort(t, v, args, count, kwnames);
   MUTABLE;
   bool mine;
   value *all[3] = {v, args[0], PyTuple_GET_SIZE(kwnames) > 1 ? args[1] : NULL};
   PyObject *sorted = PyDict_GetItemString(PyEval_GetBuiltins(), "sorted");
-  if (PyTuple_GET_SIZE(kwnames) > 2) return trace_raise(t, PyExc_TypeError, "sort() takes other arguments");
+  if (PyTuple_GET_SIZE(kwnames) > 2)
+    return trace_raise(t, PyExc_TypeError, "sort() takes other arguments");
   value *result = sorted ? builtin_call(t, sorted, all, 1, kwnames, &mine) : NULL;
   if (!result) return NULL;
   v->seq = result->seq;
@@ -359,18 +369,11 @@ static value *list_sort_keywords(tracer *t, value *v, value *const *args, Py_ssi
 static const builtin_method tuple_methods[] = {
     {"index", seq_index_method}, {"count", seq_count}, {NULL, NULL}};
 
-static const builtin_method list_methods[] = {{"append", list_append},
-                                              {"extend", list_extend_method},
-                                              {"insert", list_insert},
-                                              {"pop", list_pop},
-                                              {"remove", list_remove},
-                                              {"index", seq_index_method},
-                                              {"count", seq_count},
-                                              {"reverse", list_reverse},
-                                              {"copy", list_copy},
-                                              {"clear", list_clear},
-                                              {"sort", list_sort_keywords},
-                                              {NULL, NULL}};
+static const builtin_method list_methods[] = {
+    {"append", list_append}, {"extend", list_extend_method}, {"insert", list_insert},
+    {"pop", list_pop},       {"remove", list_remove},        {"index", seq_index_method},
+    {"count", seq_count},    {"reverse", list_reverse},      {"copy", list_copy},
+    {"clear", list_clear},   {"sort", list_sort_keywords},   {NULL, NULL}};
 
 static value *tuple_get_attr(tracer *t, value *v, PyObject *name) {
   return builtin_method_find(t, tuple_methods, v, name);

@@ -1,8 +1,9 @@
 /* Sets and frozen sets.
  *
- * Items are kept in the order in which they were added. That is not the order in which Python would iterate them, which
- * depends on hashes and on the set's whole history: what shows the order (iteration, pop, passing it to a real
- * function) asks set_real(), which answers only when it can be sure.
+ * Items are kept in the order in which they were added. That is not the order in which Python would
+ * iterate them, which depends on hashes and on the set's whole history: what shows the order
+ * (iteration, pop, passing it to a real function) asks set_real(), which answers only when it can
+ * be sure.
  */
 #include "frontend/value/value.h"
 
@@ -34,7 +35,8 @@ bool set_add(tracer *t, value *set, value *item) {
 
 static void set_remove_at(value *set, Py_ssize_t i) {
   set->seq.items[i] = NULL;
-  memmove(set->seq.items + i, set->seq.items + i + 1, (size_t)(set->seq.count - i - 1) * sizeof(value *));
+  memmove(set->seq.items + i, set->seq.items + i + 1,
+          (size_t)(set->seq.count - i - 1) * sizeof(value *));
   set->seq.count--;
   set->any.n |= SET_DISORDERED;
 }
@@ -49,17 +51,20 @@ value *set_from(tracer *t, value *v, bool frozen) {
   return items ? set : NULL;
 }
 
-/* Integers below 8 are their own hashes and the smallest table has 8 slots: always in ascending order. */
+/* Integers below 8 are their own hashes and the smallest table has 8 slots: always in ascending
+ * order. */
 static bool set_of_digits(const value *v) {
   for (Py_ssize_t i = 0; i < v->seq.count; i++) {
     value *item = v->seq.items[i];
     if (!value_is_const(item) || !PyLong_CheckExact(item->object)) return false;
-    if (Py_SIZE(item->object) < 0 || Py_SIZE(item->object) > 1 || PyLong_AsLong(item->object) > 7) return false;
+    if (Py_SIZE(item->object) < 0 || Py_SIZE(item->object) > 1 || PyLong_AsLong(item->object) > 7)
+      return false;
   }
   return true;
 }
 
-/* A real set that iterates as the user's would: items that were only ever added one by one are added again. */
+/* A real set that iterates as the user's would: items that were only ever added one by one are
+ * added again. */
 PyObject *set_real(tracer *t, value *v) {
   if ((v->any.n & SET_DISORDERED) && v->seq.count > 1 && !set_of_digits(v)) return NULL;
   PyObject *real = PySet_New(NULL);
@@ -76,7 +81,8 @@ PyObject *set_real(tracer *t, value *v) {
 static value *set_in_order(tracer *t, value *v) {
   if (v->seq.count <= 1) return value_list(t, v->seq.items, v->seq.count);
   PyObject *real = set_real(t, v);
-  if (!real) return trace_pending(t) ? NULL : trace_break(t, BREAK_UNSUPPORTED_TYPE, "the order of a set");
+  if (!real)
+    return trace_pending(t) ? NULL : trace_break(t, BREAK_UNSUPPORTED_TYPE, "the order of a set");
   PyObject *list = PySequence_List(real);
   Py_DECREF(real);
   return value_made(t, list);
@@ -107,7 +113,8 @@ static value *set_binary(tracer *t, int op, value *l, value *r, bool inplace) {
   if (l && value_is_const(r) && PyFrozenSet_CheckExact(r->object)) r = set_from(t, r, true);
   if (!l || !r) return NULL;
   if (l->type != &value_set_type || r->type != &value_set_type) return trace_not_implemented(t);
-  if (op != SET_AND && op != SET_OR && op != SET_SUB && op != SET_XOR) return trace_not_implemented(t);
+  if (op != SET_AND && op != SET_OR && op != SET_SUB && op != SET_XOR)
+    return trace_not_implemented(t);
   value *result = set_operation(t, op, l, r);
   if (!result || !inplace || set_is_frozen(l)) return result;
   if (!value_mutable(t, l)) return NULL;

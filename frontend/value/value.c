@@ -1,5 +1,5 @@
-/* Making values: of constants, of live objects (with the guards that looking at them needs), of fresh objects; and
- * what is known of a value: its object, its identity. */
+/* Making values: of constants, of live objects (with the guards that looking at them needs), of
+ * fresh objects; and what is known of a value: its object, its identity. */
 #include "frontend/value/value.h"
 
 #define WRAP_MAX_ITEMS 1024
@@ -49,7 +49,9 @@ bool object_is_plain(PyObject *o) {
   return false;
 }
 
-/* ---- constants ---------------------------------------------------------------------------------------------------------- */
+/* ---- constants
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 value *value_const(tracer *t, PyObject *object) {
   if (object == Py_None && t->none) return t->none;
@@ -80,7 +82,9 @@ PyObject *value_str_object(value *v) {
   return value_is_const(v) && PyUnicode_CheckExact(v->object) ? v->object : NULL;
 }
 
-/* ---- live objects --------------------------------------------------------------------------------------------------------- */
+/* ---- live objects
+ * ---------------------------------------------------------------------------------------------------------
+ */
 
 static value *wrap_const(tracer *t, PyObject *object, const source *s, guard_kind kind) {
   value *v = value_new(t, &value_const_type);
@@ -136,8 +140,8 @@ static bool wrap_dict_small(PyObject *dict) {
   return true;
 }
 
-/* A small dictionary becomes a value with all its items, its keys guarded as a whole. A large one stays a constant,
- * looked up by key. */
+/* A small dictionary becomes a value with all its items, its keys guarded as a whole. A large one
+ * stays a constant, looked up by key. */
 static value *wrap_dict(tracer *t, PyObject *object, const source *s) {
   if (!wrap_dict_small(object)) return wrap_const(t, object, s, GUARD_TYPE);
   guard_simple(t, GUARD_TYPE, s, (PyObject *)&PyDict_Type, 0);
@@ -244,8 +248,8 @@ static value *wrap_new(tracer *t, PyObject *object, const source *s) {
   return wrap_const(t, object, s, GUARD_TYPE);
 }
 
-/* A second way to an object that has been met: either both ways are guarded to lead to one object, or the second one
- * is guarded by identity like the first. */
+/* A second way to an object that has been met: either both ways are guarded to lead to one object,
+ * or the second one is guarded by identity like the first. */
 static value *wrap_again(tracer *t, value *v, PyObject *object, const source *s) {
   if (v->source == s) return v;
   if (!v->source || wrap_by_identity(object))
@@ -291,7 +295,9 @@ value *value_wrap(tracer *t, PyObject *object, const source *s) {
   return v && !trace_pending(t) ? v : NULL;
 }
 
-/* ---- fresh objects --------------------------------------------------------------------------------------------------------- */
+/* ---- fresh objects
+ * ---------------------------------------------------------------------------------------------------------
+ */
 
 static value *made_sequence(tracer *t, PyObject *object) {
   Py_ssize_t count = Py_SIZE(object);
@@ -343,7 +349,9 @@ value *value_made(tracer *t, PyObject *object) {
   return v;
 }
 
-/* ---- what is known of a value ------------------------------------------------------------------------------------------------ */
+/* ---- what is known of a value
+ * ------------------------------------------------------------------------------------------------
+ */
 
 const source *value_source(tracer *t, value *v) {
   if (v->source) return v->source;
@@ -382,7 +390,8 @@ static PyObject *known_slice(tracer *t, value *v, bool plain) {
     if (!(parts[i] = plain ? value_plain(t, v->seq.items[i]) : value_known(t, v->seq.items[i])))
       break;
   if (i == 3) result = PySlice_New(parts[0], parts[1], parts[2]);
-  for (i = 0; i < 3; i++) Py_XDECREF(parts[i]);
+  for (i = 0; i < 3; i++)
+    Py_XDECREF(parts[i]);
   return result;
 }
 
@@ -405,7 +414,8 @@ static PyObject *value_object_of(tracer *t, value *v, bool plain) {
     if (v->any.i) value_identity(t, v);
     return Py_NewRef(v->object);
   }
-  if (v->type == &value_tuple_type || v->type == &value_list_type) return known_sequence(t, v, plain);
+  if (v->type == &value_tuple_type || v->type == &value_list_type)
+    return known_sequence(t, v, plain);
   if (v->type == &value_slice_type) return known_slice(t, v, plain);
   if (v->type == &value_dict_type) return known_dict(t, v, plain);
   if (v->type == &value_set_type) return set_real(t, v);
@@ -420,7 +430,8 @@ PyObject *value_plain(tracer *t, value *v) { return value_object_of(t, v, true);
 
 bool value_known_int(tracer *t, value *v, int64_t *out) {
   if (v->type == &value_number_type) return number_know(t, v), false;
-  if (!value_is_const(v) || !(PyLong_CheckExact(v->object) || PyBool_Check(v->object))) return false;
+  if (!value_is_const(v) || !(PyLong_CheckExact(v->object) || PyBool_Check(v->object)))
+    return false;
   int overflow;
   *out = PyLong_AsLongLongAndOverflow(v->object, &overflow);
   return !overflow;
@@ -435,7 +446,8 @@ static bool small_singleton(PyObject *o) {
   return o == Py_None || PyBool_Check(o) || o == Py_Ellipsis || o == Py_NotImplemented;
 }
 
-/* `is` on numbers and strings depends on how the interpreter shares them: with a source, on this very object. */
+/* `is` on numbers and strings depends on how the interpreter shares them: with a source, on this
+ * very object. */
 bool value_same(tracer *t, value *l, value *r, bool *same) {
   *same = l == r;
   if (l == r) return true;
@@ -456,6 +468,7 @@ bool value_same(tracer *t, value *l, value *r, bool *same) {
     return false;
   }
   if (l->source && r->source)
-    trace_guard(t, (guard){.kind = GUARD_SAME, .source = l->source, .source2 = r->source, .number = 0});
+    trace_guard(
+        t, (guard){.kind = GUARD_SAME, .source = l->source, .source2 = r->source, .number = 0});
   return true;
 }

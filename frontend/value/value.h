@@ -1,13 +1,16 @@
 /* The evaluator's own structs: decoded code, frames, the tracer. Adapters see only frontend.h.
  *
- * Sections by file: decode.c; trace.c, trace_call.c, trace_build.c, trace_exc.c; value/; builtins.c.
+ * Sections by file: decode.c; trace.c, trace_call.c, trace_build.c, trace_exc.c; value/;
+ * builtins.c.
  */
 #ifndef LOOM_VALUE_H
 #define LOOM_VALUE_H
 
 #include "frontend/frontend.h"
 
-/* ---- decode.c ------------------------------------------------------------------------------------------------------ */
+/* ---- decode.c
+ * ------------------------------------------------------------------------------------------------------
+ */
 
 typedef enum loom_bytecode {
 #define LOOM_BYTECODE(NAME) BC_##NAME,
@@ -23,7 +26,8 @@ typedef struct loom_instr {
   int32_t unit;   /* where it stands in co_code, in code units */
 } loom_instr;
 
-/* Row of the exception table: an exception in [begin, end) goes to `target` with `depth` stack items kept. */
+/* Row of the exception table: an exception in [begin, end) goes to `target` with `depth` stack
+ * items kept. */
 typedef struct loom_handler {
   int32_t begin, end, target, depth;
   bool lasti;
@@ -42,9 +46,12 @@ typedef struct loom_code {
 loom_code *loom_decode(PyCodeObject *code, loom_arena *arena, loom_error *err);
 const char *loom_bytecode_name(loom_bytecode op);
 
-/* ---- frames ---------------------------------------------------------------------------------------------------------- */
+/* ---- frames
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
-typedef struct function_data { /* of a value_function_type: `any.a`; any.b is the function's own name or NULL */
+typedef struct function_data { /* of a value_function_type: `any.a`; any.b is the function's own
+                                  name or NULL */
   PyCodeObject *code;
   PyObject *globals;
   value *defaults;   /* tuple value or NULL */
@@ -66,7 +73,9 @@ typedef struct frame {
 
 typedef enum step { STEP_NEXT, STEP_FAIL, STEP_RETURN, STEP_YIELD } step;
 
-/* ---- the tracer ---------------------------------------------------------------------------------------------------- */
+/* ---- the tracer
+ * ----------------------------------------------------------------------------------------------------
+ */
 
 typedef enum trace_status {
   TRACE_GOING,
@@ -99,7 +108,8 @@ struct tracer {
   loom_arena arena;
   trace_status state;
   value *raised, *handled;
-  value *returned; /* of the frame that has just finished (also a generator's StopIteration value) */
+  value
+      *returned; /* of the frame that has just finished (also a generator's StopIteration value) */
   frame *frame;
   int depth;
   uint64_t steps;
@@ -139,21 +149,26 @@ static inline step frame_result(frame *f, value *v) {
   return STEP_NEXT;
 }
 
-/* ---- value/ ----------------------------------------------------------------------------------------------------------- */
+/* ---- value/
+ * -----------------------------------------------------------------------------------------------------------
+ */
 
 extern const value_type value_lazy_type, value_object_type, value_builtin_method_type,
     value_generator_type, value_range_type, value_super_type, value_partial_type;
 
 bool value_is_none(const value *v);
-bool value_is_const(const value *v); /* a constant with a Python object */
-bool object_is_scalar(PyObject *object); /* exact int, float, complex, bool, str, bytes, None, Ellipsis, NotImplemented */
+bool value_is_const(const value *v);     /* a constant with a Python object */
+bool object_is_scalar(PyObject *object); /* exact int, float, complex, bool, str, bytes, None,
+                                            Ellipsis, NotImplemented */
 bool object_is_plain(PyObject *object);  /* made of exact builtin types only */
 bool type_runs_python(PyTypeObject *type, const char *name); /* the method is written in Python */
 value *value_bool(tracer *t, bool truth);
 value *value_int(tracer *t, int64_t number);
 value *value_str(tracer *t, const char *text);
-const source *value_source(tracer *t, value *v); /* its source, or one that names its constant object */
-PyObject *value_identity(tracer *t, value *v);   /* the live object, guarded by identity; NULL: it has none */
+const source *value_source(tracer *t,
+                           value *v); /* its source, or one that names its constant object */
+PyObject *value_identity(tracer *t,
+                         value *v); /* the live object, guarded by identity; NULL: it has none */
 bool value_same(tracer *t, value *l, value *r, bool *same); /* `is`; false after a break */
 void guard_simple(tracer *t, guard_kind kind, const source *s, PyObject *object, int64_t number);
 PyObject *value_str_object(value *v); /* borrowed exact str of a constant, or NULL */
@@ -164,7 +179,8 @@ bool value_mutable(tracer *t, value *v); /* breaks when it existed before the ca
 value *seq_concat(tracer *t, const value_type *type, value *l, value *r);
 bool list_extend(tracer *t, value *list, value *iterable);
 
-/* Dictionaries and sets. Keys are compared as Python would, without running user code: 1 found, 0 not, -1 failed. */
+/* Dictionaries and sets. Keys are compared as Python would, without running user code: 1 found, 0
+ * not, -1 failed. */
 int key_equal(tracer *t, value *l, value *r);
 bool key_check(tracer *t, value *key); /* hashable and safe to compare */
 value *value_dict(tracer *t);
@@ -181,7 +197,7 @@ PyObject *set_real(tracer *t, value *v); /* NULL without an exception: its order
 value *set_from(tracer *t, value *iterable, bool frozen);
 
 /* Iterators (value/iter.c). */
-value *iter_over(tracer *t, value *sequence);                      /* tuple or list value, live */
+value *iter_over(tracer *t, value *sequence);                        /* tuple or list value, live */
 value *iter_known(tracer *t, value *const *items, Py_ssize_t count); /* a snapshot */
 value *iter_enumerate(tracer *t, value *iterator, value *start);
 value *iter_zip(tracer *t, value *const *iterators, Py_ssize_t count, bool strict);
@@ -192,9 +208,11 @@ value *iter_reversed(tracer *t, value *sequence);
 value *iter_indexed(tracer *t, value *v, Py_ssize_t count);
 value *iter_chain(tracer *t, value *iterables); /* an iterator of iterables */
 value *value_generator(tracer *t, frame *f);
-value *generator_send(tracer *t, value *v, value *sent); /* NULL with nothing pending: t->returned is its value */
+value *generator_send(tracer *t, value *v,
+                      value *sent); /* NULL with nothing pending: t->returned is its value */
 
-/* A symbolic number has to be known after all: capture starts again with the arguments behind it guarded by value. */
+/* A symbolic number has to be known after all: capture starts again with the arguments behind it
+ * guarded by value. */
 void number_know(tracer *t, value *v);
 value *number_to_float(tracer *t, value *v);
 
@@ -205,14 +223,17 @@ value *value_object_new(tracer *t, PyObject *cls);
 PyObject *object_class(value *v);
 bool object_is_virtual(value *v);
 bool object_store(tracer *t, value *v, PyObject *name, value *item);
-value *object_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t count, PyObject *kwnames);
-value *exception_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t count, PyObject *kwnames);
+value *object_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t count,
+                   PyObject *kwnames);
+value *exception_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t count,
+                      PyObject *kwnames);
 bool exception_init(tracer *t, value *v, value *const *args, Py_ssize_t count);
 void exception_set_cause(value *v, value *cause);
 value *exception_str(tracer *t, value *v);
 value *object_attr(tracer *t, value *v, PyObject *name); /* NULL with nothing pending: missing */
 value *type_attr(tracer *t, PyObject *type, PyObject *name, value *self, PyObject *start_after);
-value *trace_special(tracer *t, value *v, const char *name); /* bound, from the type; NULL without pending: none */
+value *trace_special(tracer *t, value *v,
+                     const char *name); /* bound, from the type; NULL without pending: none */
 value *trace_method(tracer *t, value *v, const char *name, value *const *args, Py_ssize_t count);
 value *value_exception(tracer *t, PyObject *type, value *args);
 PyObject *exception_class(value *v);
@@ -230,20 +251,26 @@ value *builtin_method_find(tracer *t, const builtin_method *table, value *self, 
 bool args_check(tracer *t, const char *name, Py_ssize_t count, Py_ssize_t least, Py_ssize_t most,
                 PyObject *kwnames);
 
-/* ---- trace_call.c ------------------------------------------------------------------------------------------------------ */
+/* ---- trace_call.c
+ * ------------------------------------------------------------------------------------------------------
+ */
 
 value *trace_inline(tracer *t, function_data *function, value *const *args, Py_ssize_t count,
                     PyObject *kwnames);
 value *trace_call1(tracer *t, value *callee, value *arg);
-value *trace_call_list(tracer *t, value *callee, value *args, value *kwargs); /* f(*args, **kwargs) */
+value *trace_call_list(tracer *t, value *callee, value *args,
+                       value *kwargs); /* f(*args, **kwargs) */
 
-/* ---- builtins.c ---------------------------------------------------------------------------------------------------------- */
+/* ---- builtins.c
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 bool builtins_init(void);
 /* A call of a builtin object; *mine false when the table has no row for it. */
-value *builtin_call(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count, PyObject *kwnames,
-                    bool *mine);
-value *call_real(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count, PyObject *kwnames);
+value *builtin_call(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
+                    PyObject *kwnames, bool *mine);
+value *call_real(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
+                 PyObject *kwnames);
 value *trace_repr(tracer *t, value *v);
 value *trace_str(tracer *t, value *v);
 int trace_isinstance(tracer *t, value *v, value *types); /* -1: failed */
