@@ -20,10 +20,20 @@
  * tool. */
 void loom_register_passes(void);
 
-/* The pipelines, each from the graph on; every one starts with all passes of the one before. */
-void loom_add_front_pipeline(MlirOpPassManager manager); /* canonical graph in loom.fusion groups */
-void loom_add_kernel_pipeline(MlirOpPassManager manager); /* ... outlined and scheduled */
-void loom_add_plan_pipeline(MlirOpPassManager manager);   /* ... with a loom.plan */
+/* The passes of each stage, in the order of the data. */
+void loom_add_front_passes(
+    MlirOpPassManager manager); /* to a canonical graph in loom.fusion groups */
+void loom_add_kernel_passes(MlirOpPassManager manager); /* to scheduled loom.kernels */
+void loom_add_plan_passes(MlirOpPassManager manager);   /* to a loom.plan */
+void loom_add_lower_passes(MlirOpPassManager manager);  /* kernels to scf, arith, vector and llvm */
+void loom_add_llvm_passes(MlirOpPassManager manager);   /* kernels to the LLVM dialect */
+
+/* The pipelines, each from the graph up to and with that stage. */
+void loom_add_front_pipeline(MlirOpPassManager manager);
+void loom_add_kernel_pipeline(MlirOpPassManager manager);
+void loom_add_plan_pipeline(MlirOpPassManager manager);
+void loom_add_lower_pipeline(MlirOpPassManager manager);
+void loom_add_cpu_pipeline(MlirOpPassManager manager);
 
 /* ---- util.c: what several passes ask of the IR
  * ------------------------------------------------------------------ */

@@ -1,11 +1,14 @@
 /* Registration of the passes and the visible list of pipelines. */
+#include <mlir-c/Conversion.h>
 #include <mlir-c/Transforms.h>
 
 #include "dialects/dialect.h"
 #include "dialects/ir.h"
 #include "passes/passes.h"
 
-void loom_add_front_pipeline(MlirOpPassManager manager) {
+/* ---- the passes, stage by stage ---- */
+
+void loom_add_front_passes(MlirOpPassManager manager) {
   MlirOpPassManager function = mlirOpPassManagerGetNestedUnder(manager, loom_str("func.func"));
   mlirOpPassManagerAddOwnedPass(function, mlirCreateTransformsCanonicalizer());
   mlirOpPassManagerAddOwnedPass(function, loom_make_simplify_pass());
@@ -13,15 +16,53 @@ void loom_add_front_pipeline(MlirOpPassManager manager) {
   mlirOpPassManagerAddOwnedPass(function, loom_make_fuse_pass());
 }
 
+void loom_add_kernel_passes(MlirOpPassManager manager) {
+  mlirOpPassManagerAddOwnedPass(manager, loom_make_outline_pass());
+  mlirOpPassManagerAddOwnedPass(manager, loom_make_schedule_pass());
+}
+
+void loom_add_plan_passes(MlirOpPassManager manager) {
+  mlirOpPassManagerAddOwnedPass(manager, loom_make_plan_pass());
+}
+
+void loom_add_lower_passes(MlirOpPassManager manager) {
+  mlirOpPassManagerAddOwnedPass(manager, loom_make_lower_pass());
+}
+
+void loom_add_llvm_passes(MlirOpPassManager manager) {
+  mlirOpPassManagerAddOwnedPass(manager, mlirCreateConversionSCFToControlFlowPass());
+  mlirOpPassManagerAddOwnedPass(manager, mlirCreateConversionConvertVectorToLLVMPass());
+  mlirOpPassManagerAddOwnedPass(manager, mlirCreateConversionArithToLLVMConversionPass());
+  mlirOpPassManagerAddOwnedPass(manager, mlirCreateConversionConvertControlFlowToLLVMPass());
+  mlirOpPassManagerAddOwnedPass(manager, mlirCreateConversionConvertFuncToLLVMPass());
+  mlirOpPassManagerAddOwnedPass(manager, mlirCreateConversionReconcileUnrealizedCastsPass());
+}
+
+/* ---- the pipelines: each from the graph on ---- */
+
+void loom_add_front_pipeline(MlirOpPassManager manager) { loom_add_front_passes(manager); }
+
 void loom_add_kernel_pipeline(MlirOpPassManager manager) {
   loom_add_front_pipeline(manager);
-  mlirOpPassManagerAddOwnedPass(manager, loom_make_outline_pass());
+  loom_add_kernel_passes(manager);
 }
 
 void loom_add_plan_pipeline(MlirOpPassManager manager) {
   loom_add_kernel_pipeline(manager);
-  mlirOpPassManagerAddOwnedPass(manager, loom_make_plan_pass());
+  loom_add_plan_passes(manager);
 }
+
+void loom_add_lower_pipeline(MlirOpPassManager manager) {
+  loom_add_plan_pipeline(manager);
+  loom_add_lower_passes(manager);
+}
+
+void loom_add_cpu_pipeline(MlirOpPassManager manager) {
+  loom_add_lower_pipeline(manager);
+  loom_add_llvm_passes(manager);
+}
+
+/* ---- registration ---- */
 
 void loom_register_passes(void) {
 #define LOOM_PASS(STEM, FLAG, SUMMARY) loom_register_pass(loom_make_##STEM##_pass);
@@ -30,4 +71,8 @@ void loom_register_passes(void) {
   loom_register_pipeline("loom-front", "Graph to loom.fusion groups", loom_add_front_pipeline);
   loom_register_pipeline("loom-kernels", "Graph to scheduled kernels", loom_add_kernel_pipeline);
   loom_register_pipeline("loom-plans", "Graph to a plan and its kernels", loom_add_plan_pipeline);
+  loom_register_pipeline("loom-lowered", "Graph to a plan and lowered kernels",
+                         loom_add_lower_pipeline);
+  loom_register_pipeline("loom-cpu", "Graph to a plan and kernels in the LLVM dialect",
+                         loom_add_cpu_pipeline);
 }

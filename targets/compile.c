@@ -1,4 +1,211 @@
-/* The compiler library's entry points. */
+/* The compiler library's entry points: a captured graph through every pipeline to the bytes of a
+ * plan.
+ *
+ * One MLIRContext a compilation, threading off (a threaded one would hang a forked child).
+ * Diagnostics that MLIR emits on the way are collected, and the first error is the caller's.
+ */
 #include "targets/compiler.h"
 
+#include <mlir-c/Diagnostics.h>
+#include <mlir-c/Pass.h>
+#include <mlir-c/RegisterEverything.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "dialects/dialect.h"
+#include "dialects/ir.h"
+#include "passes/passes.h"
+#include "targets/target.h"
+
 int loom_compiler_abi(void) { return LOOM_COMPILER_ABI; }
+
+typedef struct compile_job {
+  MlirContext ctx;
+  MlirModule module;
+  const loom_compile_options *options;
+  loom_error *err;
+  bool has_error; /* a diagnostic was kept in `err` */
+  int dumps;
+} compile_job;
+
+static double compile_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+/* ---- diagnostics ---- */
+
+static void compile_append(MlirStringRef text, void *user) {
+  loom_error *err = user;
+  size_t used = strlen(err->message), room = sizeof err->message - 1 - used;
+  size_t length = text.length < room ? text.length : room;
+  memcpy(err->message + used, text.data, length);
+  err->message[used + length] = 0;
+}
+
+static MlirLogicalResult compile_diagnostic(MlirDiagnostic diagnostic, void *user) {
+  compile_job *job = user;
+  if (mlirDiagnosticGetSeverity(diagnostic) == MlirDiagnosticError && !job->has_error) {
+    job->has_error = true;
+    job->err->message[0] = 0;
+    mlirDiagnosticPrint(diagnostic, compile_append, job->err);
+    compile_append(loom_str(" at "), job->err);
+    mlirLocationPrint(mlirDiagnosticGetLocation(diagnostic), compile_append, job->err);
+  }
+  return mlirLogicalResultSuccess();
+}
+
+static bool compile_fail(compile_job *job, const char *what) {
+  return job->has_error ? false : loom_fail(job->err, "%s failed", what);
+}
+
+/* ---- dumps ---- */
+
+static void compile_write(MlirStringRef text, void *user) {
+  fwrite(text.data, 1, text.length, user);
+}
+
+/* Writes the module as NN-<stage>.mlir, in a form that loom-opt reads back. */
+static void compile_dump(compile_job *job, const char *stage) {
+  char path[4096];
+  if (!job->options->trace_dir) return;
+  snprintf(path, sizeof path, "%s/%02d-%s.mlir", job->options->trace_dir, job->dumps++, stage);
+  FILE *file = fopen(path, "w");
+  if (!file) return; /* a trace is a convenience: its loss is no reason to fail */
+  MlirOpPrintingFlags flags = mlirOpPrintingFlagsCreate();
+  mlirOpPrintingFlagsEnableDebugInfo(flags, true, false);
+  mlirOperationPrintWithFlags(mlirModuleGetOperation(job->module), flags, compile_write, file);
+  mlirOpPrintingFlagsDestroy(flags);
+  fclose(file);
+}
+
+/* ---- stages ---- */
+
+typedef void (*compile_pipeline)(MlirOpPassManager manager);
+
+static bool compile_run(compile_job *job, const char *stage, compile_pipeline add) {
+  MlirPassManager manager = mlirPassManagerCreate(job->ctx);
+  mlirPassManagerEnableVerifier(manager, job->options->trace_dir != NULL);
+  add(mlirPassManagerGetAsOpPassManager(manager));
+  bool good = mlirLogicalResultIsSuccess(
+      mlirPassManagerRunOnOp(manager, mlirModuleGetOperation(job->module)));
+  mlirPassManagerDestroy(manager);
+  if (!good || job->has_error) return compile_fail(job, stage);
+  compile_dump(job, stage);
+  return true;
+}
+
+static uint32_t compile_count(const compile_job *job, const char *name) {
+  uint32_t count = 0;
+  for (MlirOperation op = mlirBlockGetFirstOperation(mlirModuleGetBody(job->module)); op.ptr;
+       op = mlirOperationGetNextInBlock(op))
+    count += loom_is(op, name);
+  return count;
+}
+
+static uint32_t compile_count_applies(const compile_job *job) {
+  MlirOperation function = loom_main_function(mlirModuleGetOperation(job->module));
+  uint32_t count = 0;
+  if (!function.ptr) return 0;
+  MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(function, 0));
+  for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
+       op = mlirOperationGetNextInBlock(op))
+    count += loom_is(op, "loom.apply");
+  return count;
+}
+
+static MlirOperation compile_take_plan(compile_job *job) {
+  for (MlirOperation op = mlirBlockGetFirstOperation(mlirModuleGetBody(job->module)); op.ptr;
+       op = mlirOperationGetNextInBlock(op))
+    if (loom_is(op, "loom.plan")) {
+      mlirOperationRemoveFromParent(op);
+      return op;
+    }
+  return (MlirOperation){NULL};
+}
+
+/* Emits the kernels and writes the plan's bytes. The plan op leaves the module for that. */
+static bool compile_emit(compile_job *job, const loom_target_cpu *cpu, loom_bytes *out) {
+  MlirOperation plan = compile_take_plan(job);
+  if (!plan.ptr) return loom_fail(job->err, "the pipeline made no plan");
+  loom_target_options target = {job->options->cpu};
+  loom_bytes image = {NULL, 0};
+  loom_entries entries = {NULL, 0};
+  bool empty = !mlirBlockGetFirstOperation(mlirModuleGetBody(job->module)).ptr;
+  bool good = empty || loom_x86_emit(job->module, &target, &image, &entries, job->err);
+  good = good && loom_plan_serialize(plan, &image, &entries, cpu->needs, out, job->err);
+  if (!good && !job->err->message[0]) loom_fail(job->err, "emission failed");
+  loom_entries_fini(&entries);
+  free(image.data);
+  mlirOperationDestroy(plan);
+  return good;
+}
+
+static void compile_set_target(compile_job *job, const loom_target_cpu *cpu) {
+  MlirOperation module = mlirModuleGetOperation(job->module);
+  loom_set_attr(module, "loom.target", loom_attr_str(job->ctx, "x86"));
+  loom_set_attr(module, "loom.vector", loom_attr_i64(job->ctx, cpu->vector_bits / 8));
+  if (job->options->fastmath) loom_set_attr(module, "loom.fastmath", mlirUnitAttrGet(job->ctx));
+}
+
+static bool compile_graph(compile_job *job, const loom_graph *graph, loom_bytes *out,
+                          loom_compile_info *info) {
+  loom_target_cpu cpu;
+  loom_target_options target = {job->options->cpu};
+  double start = compile_now(), at = start;
+  if (!loom_target_resolve(&loom_target_x86, &target, &cpu, job->err)) return false;
+  if (!loom_import(job->ctx, graph, &job->module, job->err)) return false;
+  compile_set_target(job, &cpu);
+  compile_dump(job, "import");
+  info->ops = graph->node_count;
+  info->import_ms = compile_now() - at;
+  at = compile_now();
+  if (!compile_run(job, "fuse", loom_add_front_passes) ||
+      !compile_run(job, "schedule", loom_add_kernel_passes))
+    return false;
+  info->fusions = compile_count_applies(job);
+  info->kernels = compile_count(job, "loom.kernel");
+  if (!compile_run(job, "plan", loom_add_plan_passes)) return false;
+  info->passes_ms = compile_now() - at;
+  at = compile_now();
+  if (!compile_run(job, "lower", loom_add_lower_passes) ||
+      !compile_run(job, "llvm", loom_add_llvm_passes))
+    return false;
+  info->lower_ms = compile_now() - at;
+  at = compile_now();
+  if (!compile_emit(job, &cpu, out)) return false;
+  info->emit_ms = compile_now() - at;
+  info->total_ms = compile_now() - start;
+  return true;
+}
+
+bool loom_compiler_compile(const loom_graph *graph, const loom_compile_options *options,
+                           loom_bytes *out, loom_compile_info *info, loom_error *err) {
+  static const loom_compile_options none;
+  loom_compile_info ignored_info;
+  loom_error ignored_err;
+  compile_job job = {.options = options ? options : &none, .err = err ? err : &ignored_err};
+  if (!info) info = &ignored_info;
+  memset(info, 0, sizeof *info);
+  *out = (loom_bytes){NULL, 0};
+  job.err->message[0] = 0;
+  double start = compile_now();
+  MlirDialectRegistry registry = mlirDialectRegistryCreate();
+  mlirRegisterAllDialects(registry);
+  mlirDialectHandleInsertDialect(mlirGetDialectHandle__loom__(), registry);
+  job.ctx = mlirContextCreateWithRegistry(registry, false);
+  mlirDialectRegistryDestroy(registry);
+  mlirContextGetOrLoadDialect(job.ctx, loom_str("loom"));
+  mlirContextGetOrLoadDialect(job.ctx, loom_str("func"));
+  MlirDiagnosticHandlerID handler =
+      mlirContextAttachDiagnosticHandler(job.ctx, compile_diagnostic, &job, NULL);
+  bool good = compile_graph(&job, graph, out, info);
+  if (job.module.ptr) mlirModuleDestroy(job.module);
+  mlirContextDetachDiagnosticHandler(job.ctx, handler);
+  mlirContextDestroy(job.ctx);
+  if (good) info->total_ms = compile_now() - start;
+  return good;
+}

@@ -91,4 +91,12 @@ bool loom_x86_link(const loom_bytes *object, loom_bytes *image, loom_entries *en
 bool loom_x86_emit(MlirModule module, const loom_target_options *options, loom_bytes *image,
                    loom_entries *entries, loom_error *err);
 
+/* ---- serialize.c -------------------------------------------------------------------------------
+ */
+
+/* The bytes of a plan from a loom.plan and the image of its kernels. `features`: LOOM_CPU_* bits
+ * that the code needs. `out` is malloc'ed. */
+bool loom_plan_serialize(MlirOperation plan, const loom_bytes *image, const loom_entries *entries,
+                         uint64_t features, loom_bytes *out, loom_error *err);
+
 #endif

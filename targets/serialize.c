@@ -1,0 +1,255 @@
+/* loom.plan and an image as the bytes of a plan (runtime/runtime.h). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dialects/ir.h"
+#include "passes/passes.h"
+#include "runtime/runtime.h"
+#include "targets/target.h"
+
+/* A growing array of bytes; `failed` is looked at once, at the end. */
+typedef struct serial_bytes {
+  uint8_t *data;
+  size_t size, capacity;
+  bool failed;
+} serial_bytes;
+
+typedef struct serial_state {
+  MlirOperation plan;
+  const loom_entries *entries;
+  loom_error *err;
+  loom_map buffers; /* memref value -> buffer number */
+  loom_map scalars; /* 0-d tensor value -> scalar number */
+  loom_map kernels; /* (kernel, stage) as offset of the entry + 1 -> number in `table` */
+  serial_bytes inputs, buffer_table, instrs, indices, table, names;
+  uint32_t input_count, output_count, scalar_count, buffer_count, kernel_count;
+} serial_state;
+
+static void serial_put(serial_bytes *bytes, const void *data, size_t size) {
+  if (bytes->size + size > bytes->capacity && !bytes->failed) {
+    size_t capacity = (bytes->capacity + size) * 2 + 256;
+    uint8_t *grown = realloc(bytes->data, capacity);
+    if (!grown) bytes->failed = true;
+    if (grown) {
+      bytes->data = grown;
+      bytes->capacity = capacity;
+    }
+  }
+  if (bytes->failed) return;
+  if (size) memcpy(bytes->data + bytes->size, data, size);
+  bytes->size += size;
+}
+
+static void serial_align(serial_bytes *bytes) {
+  static const uint8_t zeros[8];
+  serial_put(bytes, zeros, (8 - bytes->size % 8) % 8);
+}
+
+static uint64_t serial_size(MlirValue buffer) {
+  loom_type type;
+  if (!loom_type_from_mlir(mlirValueGetType(buffer), &type)) return 0;
+  int64_t elements = loom_type_elements(&type);
+  return elements < 0 ? 0 : (uint64_t)elements * loom_dtype_size(type.dtype);
+}
+
+static bool serial_buffer(serial_state *s, MlirValue value, loom_plan_buffer_kind kind,
+                          uint32_t index, uint64_t offset) {
+  loom_plan_buffer buffer = {kind, index, offset, serial_size(value)};
+  serial_put(&s->buffer_table, &buffer, sizeof buffer);
+  return loom_map_put(&s->buffers, value.ptr, s->buffer_count++) ||
+         loom_fail(s->err, "out of memory");
+}
+
+/* ---- arguments ---- */
+
+static bool serial_is_const(const serial_state *s, int64_t input) {
+  MlirAttribute consts = loom_get_attr(s->plan, "consts");
+  for (intptr_t i = 0; i < mlirDenseArrayGetNumElements(consts); i++)
+    if (mlirDenseI64ArrayGetElement(consts, i) == input) return true;
+  return false;
+}
+
+static bool serial_arguments(serial_state *s, MlirBlock block) {
+  intptr_t count = mlirBlockGetNumArguments(block);
+  int64_t inputs = loom_get_i64(s->plan, "inputs", 0);
+  for (intptr_t i = 0; i < count; i++) {
+    MlirValue value = mlirBlockGetArgument(block, i);
+    bool is_buffer = mlirTypeIsAMemRef(mlirValueGetType(value));
+    if (i >= inputs) {
+      if (!serial_buffer(s, value, LOOM_PLAN_BUFFER_OUTPUT, s->output_count++, 0)) return false;
+      continue;
+    }
+    loom_plan_input input = {LOOM_PLAN_SCALAR, is_buffer ? s->buffer_count : s->scalar_count};
+    if (is_buffer) {
+      input.kind = serial_is_const(s, i) ? LOOM_PLAN_CONST : LOOM_PLAN_ARRAY;
+      if (!serial_buffer(s, value, LOOM_PLAN_BUFFER_INPUT, (uint32_t)i, 0)) return false;
+    } else if (!loom_map_put(&s->scalars, value.ptr, s->scalar_count++)) {
+      return loom_fail(s->err, "out of memory");
+    }
+    serial_put(&s->inputs, &input, sizeof input);
+    s->input_count++;
+  }
+  return true;
+}
+
+/* ---- instructions ---- */
+
+static uint32_t serial_name(serial_state *s, const char *text, size_t length) {
+  uint32_t at = (uint32_t)s->names.size;
+  serial_put(&s->names, text, length);
+  serial_put(&s->names, "", 1);
+  return at;
+}
+
+/* The number of a kernel's stage in the table of entry points; UINT32_MAX after an error. */
+static uint32_t serial_kernel(serial_state *s, MlirOperation launch) {
+  char name[128];
+  MlirStringRef kernel = mlirFlatSymbolRefAttrGetValue(loom_get_attr(launch, "kernel"));
+  int length = snprintf(name, sizeof name, "%.*s_s%d", (int)kernel.length, kernel.data,
+                        (int)loom_get_i64(launch, "stage", 0));
+  int64_t entry = length < (int)sizeof name ? loom_entries_find(s->entries, name) : -1;
+  if (entry < 0) {
+    loom_fail(s->err, "the image has no entry '%s'", name);
+    return UINT32_MAX;
+  }
+  const void *key = (const void *)(uintptr_t)(entry + 1);
+  int64_t known = loom_map_get(&s->kernels, key, -1);
+  if (known >= 0) return (uint32_t)known;
+  loom_plan_kernel row = {(uint32_t)entry, serial_name(s, name, (size_t)length)};
+  serial_put(&s->table, &row, sizeof row);
+  if (loom_map_put(&s->kernels, key, s->kernel_count)) return s->kernel_count++;
+  loom_fail(s->err, "out of memory");
+  return UINT32_MAX;
+}
+
+/* Appends a list of buffers or scalars; entries from `first` on of the op's operands. */
+static bool serial_list(serial_state *s, const loom_map *numbers, MlirOperation op, intptr_t first,
+                        intptr_t count) {
+  for (intptr_t i = 0; i < count; i++) {
+    int64_t number = loom_map_get(numbers, loom_operand(op, first + i).ptr, -1);
+    if (number < 0) return loom_fail(s->err, "a plan's instruction reads an unknown buffer");
+    uint32_t entry = (uint32_t)number;
+    serial_put(&s->indices, &entry, sizeof entry);
+  }
+  return true;
+}
+
+static bool serial_launch(serial_state *s, MlirOperation op) {
+  MlirAttribute segments = loom_get_attr(op, "operandSegmentSizes");
+  intptr_t buffers = mlirDenseI32ArrayGetElement(segments, 0);
+  intptr_t scalars = mlirDenseI32ArrayGetElement(segments, 1);
+  loom_plan_instr instr = {.opcode = LOOM_PLAN_LAUNCH, .a = serial_kernel(s, op)};
+  if (instr.a == UINT32_MAX) return false;
+  int64_t chunks = loom_get_i64(op, "chunks", 1), scratch = loom_get_i64(op, "scratch", 0);
+  if (chunks < 0 || chunks > UINT32_MAX || scratch < 0 || scratch > UINT32_MAX)
+    return loom_fail(s->err, "a launch of %lld chunks with %lld bytes of scratch",
+                     (long long)chunks, (long long)scratch);
+  instr.fp_mask = (uint32_t)loom_get_i64(op, "fp", 15);
+  instr.chunks = (uint32_t)chunks;
+  instr.scratch = (uint32_t)scratch;
+  instr.buffers = (uint32_t)(s->indices.size / sizeof(uint32_t));
+  instr.buffer_count = (uint32_t)buffers;
+  instr.params = instr.buffers + instr.buffer_count;
+  instr.param_count = (uint32_t)scalars;
+  serial_put(&s->instrs, &instr, sizeof instr);
+  return serial_list(s, &s->buffers, op, 0, buffers) &&
+         serial_list(s, &s->scalars, op, buffers, scalars);
+}
+
+static bool serial_host_call(serial_state *s, MlirOperation op) {
+  MlirStringRef name = loom_get_str(op, "name");
+  intptr_t count = mlirOperationGetNumOperands(op);
+  loom_plan_instr instr = {
+      .opcode = LOOM_PLAN_HOST_CALL,
+      .a = serial_name(s, name.data, name.length),
+      .b = (uint32_t)loom_get_i64(op, "slot", 0),
+      .c = (uint32_t)loom_get_i64(op, "reads", 0),
+      .buffers = (uint32_t)(s->indices.size / sizeof(uint32_t)),
+      .buffer_count = (uint32_t)count,
+  };
+  serial_put(&s->instrs, &instr, sizeof instr);
+  return serial_list(s, &s->buffers, op, 0, count);
+}
+
+static bool serial_copy(serial_state *s, MlirOperation op) {
+  int64_t from = loom_map_get(&s->buffers, loom_operand(op, 0).ptr, -1);
+  int64_t to = loom_map_get(&s->buffers, loom_operand(op, 1).ptr, -1);
+  if (from < 0 || to < 0) return loom_fail(s->err, "a plan's copy reads an unknown buffer");
+  loom_plan_instr instr = {.opcode = LOOM_PLAN_COPY, .a = (uint32_t)from, .b = (uint32_t)to};
+  serial_put(&s->instrs, &instr, sizeof instr);
+  return true;
+}
+
+static bool serial_op(MlirOperation op, void *user) {
+  serial_state *s = user;
+  if (loom_is(op, "loom.buffer"))
+    return serial_buffer(s, loom_result(op, 0), LOOM_PLAN_BUFFER_ARENA, 0,
+                         (uint64_t)loom_get_i64(op, "offset", 0));
+  if (loom_is(op, "loom.launch")) return serial_launch(s, op);
+  if (loom_is(op, "loom.call_host")) return serial_host_call(s, op);
+  if (loom_is(op, "loom.copy_buffer")) return serial_copy(s, op);
+  MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
+  return loom_fail(s->err, "'%.*s' has no form in a plan's bytes", (int)name.length, name.data);
+}
+
+/* ---- the whole ---- */
+
+static void serial_section(serial_bytes *out, loom_plan_section *section, const void *data,
+                           size_t size, uint32_t count) {
+  serial_align(out);
+  *section = (loom_plan_section){(uint32_t)out->size, count};
+  serial_put(out, data, size);
+}
+
+static bool serial_assemble(serial_state *s, const loom_bytes *image, uint64_t features,
+                            loom_bytes *out) {
+  loom_plan_header h = {
+      .magic = LOOM_PLAN_MAGIC,
+      .version = LOOM_PLAN_VERSION,
+      .cpu_features = features,
+      .arena_size = (uint64_t)loom_get_i64(s->plan, "arena", 0),
+      .input_count = s->input_count,
+      .output_count = s->output_count,
+      .scalar_count = s->scalar_count,
+  };
+  serial_bytes all = {0};
+  serial_put(&all, &h, sizeof h);
+  serial_section(&all, &h.inputs, s->inputs.data, s->inputs.size, s->input_count);
+  serial_section(&all, &h.buffers, s->buffer_table.data, s->buffer_table.size, s->buffer_count);
+  serial_section(&all, &h.instrs, s->instrs.data, s->instrs.size,
+                 (uint32_t)(s->instrs.size / sizeof(loom_plan_instr)));
+  serial_section(&all, &h.indices, s->indices.data, s->indices.size,
+                 (uint32_t)(s->indices.size / sizeof(uint32_t)));
+  serial_section(&all, &h.kernels, s->table.data, s->table.size, s->kernel_count);
+  serial_section(&all, &h.names, s->names.data, s->names.size, (uint32_t)s->names.size);
+  serial_section(&all, &h.image, image->data, image->size, (uint32_t)image->size);
+  serial_align(&all);
+  bool failed = all.failed || s->inputs.failed || s->buffer_table.failed || s->instrs.failed ||
+                s->indices.failed || s->table.failed || s->names.failed;
+  if (failed || all.size > UINT32_MAX) {
+    free(all.data);
+    return loom_fail(s->err, failed ? "out of memory" : "a plan of %zu bytes", all.size);
+  }
+  h.total_size = (uint32_t)all.size;
+  memcpy(all.data, &h, sizeof h);
+  size_t skipped = offsetof(loom_plan_header, checksum) + sizeof h.checksum;
+  h.checksum = loom_checksum(all.data + skipped, all.size - skipped);
+  memcpy(all.data, &h, sizeof h);
+  *out = (loom_bytes){all.data, all.size};
+  return true;
+}
+
+bool loom_plan_serialize(MlirOperation plan, const loom_bytes *image, const loom_entries *entries,
+                         uint64_t features, loom_bytes *out, loom_error *err) {
+  serial_state s = {.plan = plan, .entries = entries, .err = err};
+  MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(plan, 0));
+  bool good = serial_arguments(&s, block) && loom_walk_block(block, serial_op, &s) &&
+              serial_assemble(&s, image, features, out);
+  loom_map_fini(&s.buffers);
+  loom_map_fini(&s.scalars);
+  loom_map_fini(&s.kernels);
+  serial_bytes *parts[] = {&s.inputs, &s.buffer_table, &s.instrs, &s.indices, &s.table, &s.names};
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    free(parts[i]->data);
+  return good;
+}

@@ -1,0 +1,256 @@
+/* Compiles every function of a file as the compiler library does, runs the plans and compares the
+ * results with the reference interpreter.
+ *
+ * run-test [-t] FILE: one line for each function: kernels, then "right" or the first difference.
+ * With -t, the times of compiling (the second time in this process) and of a run.
+ * FRAMELOOM_TRACE=dir keeps the stages.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <mlir-c/IR.h>
+#include <mlir-c/RegisterEverything.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "dialects/dialect.h"
+#include "dialects/ir.h"
+#include "runtime/runtime.h"
+#include "targets/compiler.h"
+
+typedef struct run_array {
+  loom_buffer buffer;
+  char *block;
+  size_t size;
+} run_array;
+
+static double now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+static uint64_t random_bits(void) {
+  static uint64_t state = 0x243f6a8885a308d3u;
+  state ^= state << 13;
+  state ^= state >> 7;
+  return state ^= state << 17;
+}
+
+/* ---- arrays ---- */
+
+static void fill(run_array *array) {
+  size_t count = array->size / loom_dtype_size(array->buffer.type.dtype);
+  for (size_t i = 0; i < count; i++) {
+    uint64_t bits = random_bits() >> 20;
+    double real = (double)(bits % 40001) / 10000.0 - 2.0;
+    switch (array->buffer.type.dtype) {
+    case LOOM_BOOL: array->block[i] = (char)(bits & 1); break;
+    case LOOM_F32: ((float *)(void *)array->block)[i] = (float)real; break;
+    case LOOM_F64: ((double *)(void *)array->block)[i] = real; break;
+    case LOOM_I64:
+    case LOOM_U64: ((int64_t *)(void *)array->block)[i] = (int64_t)(bits % 19) + 1; break;
+    case LOOM_I32:
+    case LOOM_U32: ((int32_t *)(void *)array->block)[i] = (int32_t)(bits % 19) + 1; break;
+    case LOOM_I16:
+    case LOOM_U16: ((int16_t *)(void *)array->block)[i] = (int16_t)(bits % 19 + 1); break;
+    case LOOM_I8:
+    case LOOM_U8: array->block[i] = (char)(bits % 19 + 1); break;
+    default: break;
+    }
+  }
+}
+
+/* Memory for an array of these strides: element [0, ..., 0] lies in the middle when some are
+ * negative. */
+static bool make(run_array *out, const loom_type *type, const int64_t *strides) {
+  int64_t low = 0, high = 0, size = (int64_t)loom_dtype_size(type->dtype);
+  out->buffer.type = *type;
+  for (int i = 0; i < type->rank; i++) {
+    int64_t last = (type->dims[i] > 0 ? type->dims[i] - 1 : 0) * strides[i];
+    low += last < 0 ? last : 0;
+    high += last > 0 ? last : 0;
+    out->buffer.strides[i] = strides[i];
+  }
+  out->size = (size_t)((high - low + 1) * size);
+  out->block = aligned_alloc(64, (out->size + 127) / 64 * 64);
+  if (!out->block) return false;
+  memset(out->block, 0x5a, out->size);
+  out->buffer.data = out->block - low * size;
+  return true;
+}
+
+static const char *element(const run_array *array, int64_t number) {
+  const loom_type *type = &array->buffer.type;
+  int64_t offset = 0;
+  for (int i = type->rank - 1; i >= 0; i--) {
+    offset += number % type->dims[i] * array->buffer.strides[i];
+    number /= type->dims[i];
+  }
+  return (const char *)array->buffer.data + offset * (int64_t)loom_dtype_size(type->dtype);
+}
+
+static double real_of(const char *at, loom_dtype dtype) {
+  float f;
+  double d;
+  if (dtype == LOOM_F32) return memcpy(&f, at, sizeof f), (double)f;
+  return memcpy(&d, at, sizeof d), d;
+}
+
+/* Compares two arrays; differences of rounding in sums are forgiven. */
+static bool same(const run_array *got, const run_array *want, int output) {
+  const loom_type *type = &got->buffer.type;
+  int64_t count = loom_type_elements(type);
+  for (int64_t i = 0; i < count; i++) {
+    const char *a = element(got, i), *b = element(want, i);
+    if (!memcmp(a, b, loom_dtype_size(type->dtype))) continue;
+    if (type->dtype == LOOM_F32 || type->dtype == LOOM_F64) {
+      double x = real_of(a, type->dtype), y = real_of(b, type->dtype);
+      double bound = (type->dtype == LOOM_F32 ? 2e-5 : 1e-12) * (1 + fabs(y));
+      if (fabs(x - y) <= bound || (isnan(x) && isnan(y)) || x == y) continue;
+      printf("result %d element %" PRId64 " is %.9g, not %.9g\n", output, i, x, y);
+      return false;
+    }
+    printf("result %d element %" PRId64 " differs (%02x, not %02x)\n", output, i, (uint8_t)*a,
+           (uint8_t)*b);
+    return false;
+  }
+  return true;
+}
+
+/* ---- one function ---- */
+
+typedef struct run_case {
+  const char *name;
+  loom_graph graph;
+  run_array inputs[64], outputs[64], wanted[64];
+  uint64_t scalars[64];
+  loom_error err;
+  loom_compile_info info;
+} run_case;
+
+static bool prepare(run_case *c) {
+  const loom_graph *g = &c->graph;
+  uint32_t scalar = 0;
+  if (g->input_count > 64 || g->output_count > 64) return loom_fail(&c->err, "too many arrays");
+  for (uint32_t i = 0; i < g->input_count; i++) {
+    const loom_type *type = loom_graph_type(g, g->inputs[i].value);
+    if (!make(&c->inputs[i], type, g->inputs[i].strides))
+      return loom_fail(&c->err, "out of memory");
+    fill(&c->inputs[i]);
+    if (g->inputs[i].kind == LOOM_INPUT_SCALAR)
+      memcpy(&c->scalars[scalar++], c->inputs[i].buffer.data, loom_dtype_size(type->dtype));
+  }
+  for (uint32_t i = 0; i < g->output_count; i++) {
+    const loom_type *type = loom_graph_type(g, g->outputs[i].value);
+    int64_t plain[LOOM_MAX_RANK];
+    loom_contiguous_strides(type, plain);
+    if (!make(&c->outputs[i], type, g->outputs[i].strides) || !make(&c->wanted[i], type, plain))
+      return loom_fail(&c->err, "out of memory");
+  }
+  return true;
+}
+
+static bool interpret(run_case *c) {
+  loom_buffer inputs[64], outputs[64];
+  for (uint32_t i = 0; i < c->graph.input_count; i++)
+    inputs[i] = c->inputs[i].buffer;
+  for (uint32_t i = 0; i < c->graph.output_count; i++)
+    outputs[i] = c->wanted[i].buffer;
+  return loom_interpret(&c->graph, inputs, outputs, &c->err);
+}
+
+static bool run(run_case *c, const loom_plan *plan, bool timed) {
+  void *inputs[64], *outputs[64];
+  for (uint32_t i = 0; i < c->graph.input_count; i++)
+    inputs[i] = c->inputs[i].buffer.data;
+  for (uint32_t i = 0; i < c->graph.output_count; i++)
+    outputs[i] = c->outputs[i].buffer.data;
+  loom_call call = {.inputs = inputs, .scalars = c->scalars, .outputs = outputs};
+  uint32_t status = loom_plan_run(plan, &call);
+  if (status & ~15u) return loom_fail(&c->err, "the plan stopped with status %#x", status);
+  double best = 1e9;
+  for (int i = 0; timed && i < 20; i++) {
+    double start = now_ms();
+    loom_plan_run(plan, &call);
+    double took = now_ms() - start;
+    best = took < best ? took : best;
+  }
+  if (timed) printf("run %.4f ms  ", best);
+  return true;
+}
+
+static bool compile_and_run(run_case *c, bool timed) {
+  loom_compile_options options = {NULL, getenv("FRAMELOOM_TRACE"), false};
+  loom_bytes bytes;
+  for (int i = 0; i < (timed ? 3 : 1); i++) {
+    if (i) free(bytes.data);
+    if (!loom_compiler_compile(&c->graph, &options, &bytes, &c->info, &c->err)) return false;
+  }
+  printf("%s: %u ops, %u kernels  ", c->name, c->info.ops, c->info.fusions);
+  if (timed)
+    printf("compile %.2f ms (import %.2f passes %.2f lower %.2f emit %.2f)  ", c->info.total_ms,
+           c->info.import_ms, c->info.passes_ms, c->info.lower_ms, c->info.emit_ms);
+  loom_plan *plan = loom_plan_load(bytes.data, bytes.size, &c->err);
+  for (uint32_t i = 0; plan && i < c->graph.input_count; i++)
+    if (c->graph.inputs[i].kind == LOOM_INPUT_CONST)
+      loom_plan_set_const(plan, i, c->inputs[i].buffer.data);
+  bool good = plan && run(c, plan, timed);
+  if (plan) loom_plan_unref(plan);
+  free(bytes.data);
+  return good;
+}
+
+static int test(MlirOperation function, bool timed) {
+  run_case *c = calloc(1, sizeof *c);
+  char name[64];
+  MlirStringRef text = loom_get_str(function, "sym_name");
+  snprintf(name, sizeof name, "%.*s", (int)text.length, text.data);
+  c->name = name;
+  loom_graph_init(&c->graph);
+  bool good = loom_export(function, &c->graph, &c->err) && prepare(c) &&
+              compile_and_run(c, timed) && interpret(c);
+  if (!good) printf("%s: error: %s\n", name, c->err.message);
+  for (uint32_t i = 0; good && i < c->graph.output_count; i++)
+    good = same(&c->outputs[i], &c->wanted[i], (int)i);
+  if (good) printf("right\n");
+  for (int i = 0; i < 64; i++) {
+    free(c->inputs[i].block);
+    free(c->outputs[i].block);
+    free(c->wanted[i].block);
+  }
+  loom_graph_fini(&c->graph);
+  free(c);
+  return !good;
+}
+
+static char *read_file(const char *path) {
+  FILE *file = fopen(path, "rb");
+  if (!file) return NULL;
+  char *text = calloc(1, 1 << 20);
+  if (text) text[fread(text, 1, (1 << 20) - 1, file)] = 0;
+  fclose(file);
+  return text;
+}
+
+int main(int argc, char **argv) {
+  bool timed = argc > 2 && strcmp(argv[1], "-t") == 0;
+  char *text = argc > 1 ? read_file(argv[argc - 1]) : NULL;
+  if (!text) return fprintf(stderr, "usage: run-test [-t] FILE\n"), 2;
+  MlirDialectRegistry registry = mlirDialectRegistryCreate();
+  mlirRegisterAllDialects(registry);
+  mlirDialectHandleInsertDialect(mlirGetDialectHandle__loom__(), registry);
+  MlirContext ctx = mlirContextCreateWithRegistry(registry, false);
+  mlirDialectRegistryDestroy(registry);
+  MlirModule module = mlirModuleCreateParse(ctx, mlirStringRefCreateFromCString(text));
+  int failed = mlirModuleIsNull(module);
+  for (MlirOperation op = failed ? (MlirOperation){NULL}
+                                 : mlirBlockGetFirstOperation(mlirModuleGetBody(module));
+       op.ptr; op = mlirOperationGetNextInBlock(op))
+    if (loom_is(op, "func.func")) failed |= test(op, timed);
+  if (!mlirModuleIsNull(module)) mlirModuleDestroy(module);
+  mlirContextDestroy(ctx);
+  free(text);
+  return failed;
+}
