@@ -128,6 +128,11 @@ void np_layout_elementwise(np_array *const *operands, int count, const loom_type
 void np_layout_copy(const np_array *a, const loom_type *type, char order, int64_t *out);
 /* Strides of the result of ufunc.reduce of `a` over the axes in `mask`. */
 void np_layout_reduce(const np_array *a, uint32_t mask, bool keepdims, const loom_type *result, int64_t *out);
+/* Strides of an einsum's result: `axes` holds, for each array, `row` apart, its axis of each label (-1: none); the
+ * result's labels come first. */
+void np_layout_labels(np_array *const *arrays, int count, const int *axes, int row, int labels, const loom_type *result,
+                      int64_t *out);
+/* Strides of the arrays joined. */
 void np_layout_concatenate(np_array *const *arrays, int count, const loom_type *result, int64_t *out);
 /* Strides of a view with other sizes, or false when only a copy can have them (order 'C', 'F'). */
 bool np_reshape_strides(const np_array *a, int rank, const int64_t *dims, char order, int64_t *out);
@@ -234,6 +239,7 @@ value *np_reshape_to(tracer *t, np_array *a, int rank, int64_t *dims, char order
 value *np_to_array(tracer *t, value *v, bool typed, loom_dtype dtype, bool copy, char order);
 /* order=: 'K', 'A', 'C' or 'F'; 0 after a break. */
 char np_order_arg(tracer *t, value *v, char missing);
+value *np_diagonal(tracer *t, const np_call *c);
 
 /* ---- linalg.c ---- */
 

@@ -557,3 +557,42 @@ value *np_scalar_type(tracer *t, const np_call *c) {
   np_layout_copy(o.array, emit_type(t, node), 'K', strides);
   return np_result(t, node, strides);
 }
+
+/* A Python number that is known only when run. */
+static value *create_number(tracer *t, loom_value node) {
+  if (node == LOOM_NO_VALUE) return NULL;
+  loom_dtype dtype = emit_type(t, node)->dtype;
+  loom_dtype wide = dtype == LOOM_BOOL           ? LOOM_BOOL
+                    : loom_dtype_is_float(dtype) ? LOOM_F64
+                                                 : LOOM_I64;
+  value *v = value_new(t, &value_number_type);
+  if (v) v->number.node = emit_convert(t, node, wide);
+  return v && v->number.node != LOOM_NO_VALUE ? v : NULL;
+}
+
+value *np_item(tracer *t, const np_call *c) {
+  np_array *a = np_array_of(c->args[0]);
+  PyObject *known = np_known(t, c->args[0]);
+  if (c->count != 1 || !a || a->type.dtype == LOOM_U64) return np_unsupported(t, c, "");
+  if (np_elements(&a->type) != 1)
+    return trace_raise(t, PyExc_ValueError,
+                       "can only convert an array of size 1 to a Python scalar");
+  if (known) return np_made(t, PyObject_CallMethod(known, "item", NULL));
+  return create_number(t, emit_reshape(t, np_read(t, a), 0, NULL));
+}
+
+value *np_count_nonzero(tracer *t, const np_call *c) {
+  value *p[3];
+  uint32_t mask;
+  if (!np_parse(t, c, "a | axis keepdims", p)) return NULL;
+  np_array *a = np_as_array(t, p[0]);
+  np_reduction r = {.kind = "sum", .typed = true, .dtype = LOOM_I64};
+  if (!a || !np_bool_arg(t, p[2], false, &r.keepdims) || !np_axes_arg(t, p[1], a->type.rank, &mask))
+    return NULL;
+  value *bools = np_copy(t, a, LOOM_BOOL, 'K');
+  r.a = np_array_of(bools);
+  r.mask = mask;
+  value *v = r.a ? np_reduce(t, &r) : NULL;
+  if (!v || !np_is_none(t, p[1]) || r.keepdims) return v;
+  return create_number(t, np_read(t, np_array_of(v)));
+}

@@ -230,6 +230,40 @@ void np_layout_reduce(const np_array *a, uint32_t mask, bool keepdims, const loo
   Py_XDECREF(dtypes[1]);
 }
 
+void np_layout_labels(np_array *const *arrays, int count, const int *axes, int row, int labels,
+                      const loom_type *result, int64_t *out) {
+  PyArrayObject *ops[NPY_MAXARGS] = {NULL};
+  PyArray_Descr *dtypes[NPY_MAXARGS] = {NULL};
+  npy_uint32 flags[NPY_MAXARGS];
+  int *op_axes[NPY_MAXARGS], own[2 * LOOM_MAX_RANK];
+  np_c_strides(result, out);
+  if (result->rank < 2) return;
+  bool good = true;
+  for (int i = 0; i < count && good; i++) {
+    good = (ops[i] = (PyArrayObject *)layout_shadow(arrays[i])) != NULL;
+    flags[i] = NPY_ITER_READONLY;
+    op_axes[i] = (int *)(uintptr_t)(axes + i * row);
+  }
+  for (int i = 0; i < labels; i++)
+    own[i] = i < result->rank ? i : -1;
+  op_axes[count] = own;
+  flags[count] = NPY_ITER_READWRITE | NPY_ITER_ALLOCATE | NPY_ITER_NO_SUBTYPE;
+  dtypes[count] = np_descr(result->dtype);
+  NpyIter *iter =
+      good ? NpyIter_AdvancedNew(count + 1, ops, NPY_ITER_ZEROSIZE_OK | NPY_ITER_REDUCE_OK,
+                                 NPY_KEEPORDER, NPY_UNSAFE_CASTING, flags, dtypes, labels, op_axes,
+                                 NULL, -1)
+           : NULL;
+  if (iter) {
+    layout_from_array(NpyIter_GetOperandArray(iter)[count], out);
+    NpyIter_Deallocate(iter);
+  }
+  PyErr_Clear();
+  for (int i = 0; i < count; i++)
+    Py_XDECREF(ops[i]);
+  Py_XDECREF(dtypes[count]);
+}
+
 /* The strides of new dimensions [ni, nj) that stand for old dimensions [oi, oj), in C or Fortran
  * order. */
 static void layout_split(const int64_t *dims, int ni, int nj, int64_t first, int64_t last,
