@@ -108,7 +108,7 @@ static value *array_ints(tracer *t, const int64_t *ints, int count) {
     if (tuple) PyTuple_SET_ITEM(tuple, i, o);
   }
   if (!tuple) return trace_raise_live(t);
-  return value_const(t, trace_keep(t, tuple));
+  return value_made(t, tuple);
 }
 
 static value *array_transposed(tracer *t, value *v, bool matrix) {

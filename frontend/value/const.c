@@ -209,7 +209,8 @@ static int const_contains(tracer *t, value *v, value *item) {
 
 static value *const_iter(tracer *t, value *v) {
   PyObject *o = v->object;
-  if (PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || PyFrozenSet_CheckExact(o)) {
+  if (PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || PyFrozenSet_CheckExact(o) ||
+      PyTuple_CheckExact(o)) {
     PyObject *list = PySequence_List(o);
     value *items = value_made(t, list);
     return items ? iter_known(t, items->seq.items, items->seq.count) : NULL;
