@@ -275,6 +275,9 @@ struct loom_adapter {
   /* Makes a value of a live object of this library (arrays, scalars, dtypes, ufuncs, functions); NULL without a raise
    * or break when the object is not this library's. */
   value *(*wrap)(tracer *t, PyObject *object, const source *s);
+  /* An object of the library that never changes (a dtype, a ufunc): guarded by identity; its attributes are read, and
+   * it is compared and hashed, by the library's own C code. */
+  bool (*immutable)(PyObject *object);
   /* A call of one of the library's C callables (or of a function with a row in names.def) that reached the generic
    * call of a constant. Sets *mine to false when it is not this library's. */
   value *(*call)(tracer *t, PyObject *callee, value *self, value *const *args, Py_ssize_t count, PyObject *kwnames,

@@ -160,7 +160,13 @@ static bool wrap_init(void) {
   return true;
 }
 
+static bool wrap_immutable(PyObject *object) {
+  if (PyObject_TypeCheck(object, &PyUFunc_Type)) return true;
+  return PyArray_DescrCheck(object) && !PyDataType_HASFIELDS((PyArray_Descr *)object);
+}
+
 const loom_adapter loom_numpy_adapter = {.name = "numpy",
+                                         .immutable = wrap_immutable,
                                          .init = wrap_init,
                                          .wrap = wrap,
                                          .call = np_call_object,

@@ -9,6 +9,9 @@
 
 static bool const_plain(value *v) { return object_is_plain(v->object); }
 
+/* Known to the last bit: the library's own code may look at it. */
+static bool const_readable(value *v) { return const_plain(v) || object_is_immutable(v->object); }
+
 /* Results that would take the machine's memory or minutes. */
 static bool const_too_large(int op, PyObject *l, PyObject *r) {
   if (op == 3 /* << */) return PyLong_Check(r) && (Py_SIZE(r) > 1 || PyLong_AsLong(r) > 100000);
@@ -86,9 +89,13 @@ static bool const_compares_in_c(value *v) {
 static value *const_compare(tracer *t, int op, value *l, value *r) {
   if (!value_is_const(l) || !value_is_const(r)) return trace_not_implemented(t);
   bool plain = const_plain(l) && const_plain(r);
-  if (!plain && op != Py_EQ && op != Py_NE)
+  if (!plain && !object_is_immutable(l->object) && op != Py_EQ && op != Py_NE)
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an order of %s", Py_TYPE(l->object)->tp_name);
-  if (plain) return value_made(t, PyObject_RichCompare(l->object, r->object, op));
+  bool types = (PyType_Check(l->object) && Py_TYPE(l->object) == &PyType_Type) ||
+               (PyType_Check(r->object) && Py_TYPE(r->object) == &PyType_Type);
+  bool readable = (const_readable(l) || types) && (const_readable(r) || types);
+  if (plain || (readable && (object_is_immutable(l->object) || object_is_immutable(r->object))))
+    return value_made(t, PyObject_RichCompare(l->object, r->object, op));
   if ((!const_plain(l) && !const_compares_in_c(l)) ||
       (!const_plain(r) && !const_compares_in_c(r))) {
     bool by_identity = (PyType_Check(l->object) || PyModule_Check(l->object) || const_plain(l) ||
@@ -310,7 +317,7 @@ static value *builtin_attr(tracer *t, value *v, PyObject *name) {
     value *function = value_const(t, descr);
     return function ? value_method(t, function, v) : NULL;
   }
-  if (const_plain(v) && const_reads_in_c(descr))
+  if (const_readable(v) && const_reads_in_c(descr))
     return value_made(t, PyObject_GenericGetAttr(v->object, name));
   return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a %s", PyUnicode_AsUTF8(name),
                      Py_TYPE(v->object)->tp_name);

@@ -57,6 +57,8 @@ value *value_const(tracer *t, PyObject *object) {
   if (object == Py_None && t->none) return t->none;
   if (object == Py_True && t->true_value) return t->true_value;
   if (object == Py_False && t->false_value) return t->false_value;
+  if (PyFunction_Check(object))
+    return value_wrap(t, object, trace_source(t, SOURCE_CONST, NULL, object, NULL, 0));
   value *v = value_new(t, &value_const_type);
   if (v) v->object = trace_keep(t, Py_NewRef(object));
   return v && v->object ? v : NULL;
@@ -204,6 +206,12 @@ static value *wrap_slice(tracer *t, PyObject *object, const source *s) {
   return v;
 }
 
+bool object_is_immutable(PyObject *object) {
+  for (const loom_adapter *const *a = loom_adapters(); *a; a++)
+    if ((*a)->immutable && (*a)->immutable(object)) return true;
+  return false;
+}
+
 /* Objects that stand for themselves: a guard by identity says all about them that capture uses. */
 static bool wrap_by_identity(PyObject *o) {
   return PyModule_Check(o) || PyType_Check(o) || PyCFunction_Check(o) || PyCode_Check(o) ||
@@ -211,7 +219,7 @@ static bool wrap_by_identity(PyObject *o) {
          Py_IS_TYPE(o, &PyGetSetDescr_Type) || Py_IS_TYPE(o, &PyMemberDescr_Type) ||
          Py_IS_TYPE(o, &PyProperty_Type) || Py_IS_TYPE(o, &PyStaticMethod_Type) ||
          Py_IS_TYPE(o, &PyClassMethod_Type) || PyFrozenSet_CheckExact(o) || PyRange_Check(o) ||
-         (loom_callable_unwrap && loom_callable_unwrap(o));
+         (loom_callable_unwrap && loom_callable_unwrap(o)) || object_is_immutable(o);
 }
 
 static value *wrap_adapters(tracer *t, PyObject *object, const source *s) {

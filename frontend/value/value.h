@@ -161,6 +161,7 @@ bool value_is_const(const value *v);     /* a constant with a Python object */
 bool object_is_scalar(PyObject *object); /* exact int, float, complex, bool, str, bytes, None,
                                             Ellipsis, NotImplemented */
 bool object_is_plain(PyObject *object);  /* made of exact builtin types only */
+bool object_is_immutable(PyObject *object); /* says an adapter */
 bool type_runs_python(PyTypeObject *type, const char *name); /* the method is written in Python */
 value *value_bool(tracer *t, bool truth);
 value *value_int(tracer *t, int64_t number);
