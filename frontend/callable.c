@@ -80,6 +80,13 @@ static PyObject *call_slots(callable *c, PyObject *const *slots, bool *plain) {
 
 static bool callable_refresh(callable *c);
 
+/* Debuggers and profilers see the user's own frames. On record once, for explain(). */
+static PyObject *call_traced(callable *c, PyObject *const *args, size_t flags, PyObject *kwnames) {
+  const break_info why = {.reason = BREAK_TRACING};
+  if (!c->breaks && !callable_record_break(c, &why)) return NULL;
+  return call_plain(c, args, flags, kwnames);
+}
+
 static PyObject *call_bound(callable *c, PyObject *const *args, Py_ssize_t count, PyObject *kwnames,
                             bool *plain) {
   binding bound;
@@ -95,8 +102,8 @@ static PyObject *call_bound(callable *c, PyObject *const *args, Py_ssize_t count
 static PyObject *callable_vectorcall(PyObject *self, PyObject *const *args, size_t flags,
                                      PyObject *kwnames) {
   callable *c = (callable *)self;
-  if (disabled_depth || loom_config.disable || thread_is_traced())
-    return call_plain(c, args, flags, kwnames);
+  if (disabled_depth || loom_config.disable) return call_plain(c, args, flags, kwnames);
+  if (thread_is_traced()) return call_traced(c, args, flags, kwnames);
   if (c->code != c->function->func_code && !callable_refresh(c)) return NULL;
   Py_ssize_t count = PyVectorcall_NARGS(flags);
   bool plain = false;
