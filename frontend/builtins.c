@@ -12,6 +12,12 @@ static value *builtin_pure(tracer *t, const builtin_args *a) {
   return call_real(t, a->callee, a->args, a->count, a->kwnames);
 }
 
+value *builtin_graph_break(tracer *t, const builtin_args *a) {
+  return trace_break(t, BREAK_USER, "in the compiled function");
+}
+
+value *builtin_is_compiling(tracer *t, const builtin_args *a) { return t->true_value; }
+
 static const builtin_row builtin_rows[] = {
 #define LOOM_BUILTIN(MODULE, NAME, FUNCTION) {MODULE, NAME, builtin_##FUNCTION, 0},
 #define LOOM_OPERATOR(NAME, FUNCTION, OP) {"operator", NAME, builtin_##FUNCTION, OP},

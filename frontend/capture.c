@@ -107,6 +107,18 @@ void capture_free(capture *c) {
   free(c);
 }
 
+int capture_traverse(const capture *c, visitproc visit, void *arg) {
+  const capture_tables *tables = c->tables;
+  for (uint32_t i = 0; i < c->guard_count; i++)
+    Py_VISIT(c->guards[i].object);
+  for (uint32_t i = 0; i < c->input_count; i++)
+    Py_VISIT(c->inputs[i].constant);
+  for (uint32_t i = 0; i < tables->recipe_count; i++)
+    Py_VISIT(tables->recipes[i]->object);
+  Py_VISIT(tables->keep);
+  return source_table_traverse(tables->sources, visit, arg);
+}
+
 static frame *capture_root(tracer *t, PyFunctionObject *function) {
   const source *s = trace_source(t, SOURCE_FUNCTION, NULL, (PyObject *)function, NULL, 0);
   value *v = s ? value_wrap(t, (PyObject *)function, s) : NULL;

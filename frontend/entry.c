@@ -116,16 +116,6 @@ void entry_unref(entry *e) {
   free(e);
 }
 
-/* What a capture is known to own one reference to; the rest only delays the collection of cycles
- * through it. */
-static int capture_traverse(const capture *c, visitproc visit, void *arg) {
-  for (uint32_t i = 0; i < c->guard_count; i++)
-    Py_VISIT(c->guards[i].object);
-  for (uint32_t i = 0; i < c->input_count; i++)
-    Py_VISIT(c->inputs[i].constant);
-  return 0;
-}
-
 /* An entry that a running call shares has more references than the collector can see: it is left
  * alone. */
 int entry_traverse(entry *e, visitproc visit, void *arg) {

@@ -148,6 +148,8 @@ typedef struct capture {
 capture *capture_function(PyFunctionObject *function, PyObject *const *args, Py_ssize_t count,
                           const bool *symbolic_args);
 void capture_free(capture *c);
+/* Visits every reference that the capture owns. */
+int capture_traverse(const capture *c, visitproc visit, void *arg);
 /* For tests: (function, args) -> {'graph': str, 'guards': [str], 'known': bool, 'result': object or str,
  * 'break': None or (code, name, detail, file, line, column)}. METH_VARARGS. */
 PyObject *loom_debug_capture(PyObject *self, PyObject *args);
@@ -390,7 +392,7 @@ bool loom_callable_init(PyObject *module);
 /* Rows of breaks.def: (code, name, text, hint). */
 PyObject *loom_py_reasons(PyObject *module, PyObject *unused);
 PyObject *loom_py_reset(PyObject *module, PyObject *unused);
-/* What capture recognises by address: frameloom.graph_break() and frameloom.is_compiling(). */
+/* frameloom.graph_break() and frameloom.is_compiling(), as plain Python calls them (capture: builtins.def). */
 PyObject *loom_py_graph_break(PyObject *module, PyObject *unused);
 PyObject *loom_py_is_compiling(PyObject *module, PyObject *unused);
 

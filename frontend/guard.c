@@ -126,6 +126,7 @@ static bool guard_watch_source(guard_program *p, const source *s) {
     if (!found) PyErr_Clear();
     return found || guard_add_dict(p, guard_builtins(s->object));
   }
+  if (s->kind == SOURCE_CONST) return true;
   if (s->kind != SOURCE_ATTR || !s->base || !guard_watch_source(p, s->base)) return false;
   PyObject *base = source_read(s->base, NULL);
   bool good = base && PyModule_CheckExact(base) && guard_add_dict(p, PyModule_GetDict(base));

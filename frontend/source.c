@@ -39,6 +39,15 @@ void source_table_free(source_table *table) {
   free(table);
 }
 
+int source_table_traverse(const source_table *table, visitproc visit, void *arg) {
+  for (size_t i = 0; i < table->capacity; i++)
+    for (const source_entry *e = table->buckets[i]; e; e = e->next) {
+      Py_VISIT(e->s.object);
+      Py_VISIT(e->s.key);
+    }
+  return 0;
+}
+
 /* Keys are exact builtin objects (names, indices, constants of dictionaries): hashing them runs no
  * user code. */
 static size_t source_hash(const source *s) {

@@ -127,6 +127,7 @@ bool pointer_map_set(tracer *t, pointer_map *map, const void *key, void *item);
 
 struct source_table *source_table_new(void);
 void source_table_free(struct source_table *table);
+int source_table_traverse(const struct source_table *table, visitproc visit, void *arg);
 const source *source_table_get(struct source_table *table, const source *like);
 
 /* Runs a frame until it returns, yields or fails: NULL after trace_raise() or trace_break(). */

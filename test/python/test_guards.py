@@ -79,8 +79,9 @@ def test_list_and_dict_contents(compiled, monkeypatch):
     f = compiled(lambda a: a * LIMITS[0] + LIMITS[-1] + TABLE["a"])
     x = np.arange(3.0)
     same(f, x)
-    monkeypatch.setitem(LIMITS, 0, 7.0)
+    LIMITS[0] = 7.0
     same(f, x)
+    LIMITS[0] = 1.0
     monkeypatch.setitem(TABLE, "a", 9.0)
     same(f, x)
     LIMITS.append(11.0)
