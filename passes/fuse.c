@@ -88,8 +88,9 @@ typedef struct fuse_state {
   bool out_of_memory;
 } fuse_state;
 
-#define FUSE_MAX_OPS 192 /* of one group: what a register file and a compile-time budget can bear  \
-                          */
+#define FUSE_MAX_OPS                                                                               \
+  192 /* of one group: what a register file and a compile-time budget can bear                     \
+       */
 #define FUSE_MAX_DISSOLVED 12 /* cost of what is computed again */
 #define FUSE_CHEAP 1
 #define FUSE_COSTLY 100
@@ -488,6 +489,43 @@ static bool fuse_yields_fit(const fuse_state *s, int a, int b, const fuse_group 
   return true;
 }
 
+/* May the group be computed again inside each of its users? */
+static bool fuse_can_dissolve(const fuse_state *s, int g) {
+  const fuse_group *group = &s->groups[g];
+  int cost = 0, uses = 0, inputs = 0;
+  bool viewed = false;
+  if (group->kind != FUSE_POINTWISE || !group->count) return false;
+  for (int n = group->head; n >= 0; n = s->nodes[n].next) {
+    const fuse_node *node = &s->nodes[n];
+    if (node->returned || node->class != LOOM_CLASS_POINTWISE) return false;
+    cost += node->cost;
+    for (int e = 0; e < node->edge_count; e++)
+      inputs += s->nodes[s->edges[node->first_edge + e].producer].group != g;
+    for (intptr_t i = 0; i < mlirOperationGetNumOperands(node->op); i++)
+      inputs += mlirValueIsABlockArgument(loom_operand(node->op, i)) &&
+                mlirShapedTypeGetRank(mlirValueGetType(loom_operand(node->op, i))) > 0;
+  }
+  for (int e = 0; e < s->edge_count; e++) {
+    const fuse_edge *edge = &s->edges[e];
+    if (s->nodes[edge->producer].group != g || s->nodes[edge->user].group == g) continue;
+    fuse_kind user = s->groups[s->nodes[edge->user].group].kind;
+    if (edge->via == FUSE_BUFFER || user > FUSE_SCAN) return false;
+    viewed |= edge->via == FUSE_VIEWED;
+    uses++;
+  }
+  if (!uses) return false;
+  return (uses == 1 && viewed) || (inputs <= 2 && cost * uses <= FUSE_MAX_DISSOLVED);
+}
+
+/* A group that can be computed again everywhere is better off so than stored by the first reduction
+ * that reads it, when others read it too. */
+static bool fuse_should_wait(const fuse_state *s, int a, int b, const fuse_group *g) {
+  if (g->kind == FUSE_POINTWISE || !fuse_can_dissolve(s, a)) return false;
+  for (int n = s->groups[a].head; n >= 0; n = s->nodes[n].next)
+    if (fuse_leaves(s, n, a, b)) return true;
+  return false;
+}
+
 static void fuse_merge(fuse_state *s, int a, int b, const fuse_group *joint) {
   fuse_group *into = &s->groups[a], *from = &s->groups[b];
   for (int n = from->head; n >= 0; n = s->nodes[n].next)
@@ -509,6 +547,7 @@ static bool fuse_try_merge(fuse_state *s, int a, int b, bool related) {
   if (a == b || !ga->count || !gb->count || ga->count + gb->count > FUSE_MAX_OPS) return false;
   if (!fuse_join(ga, gb, &joint) && (related || !fuse_join(gb, ga, &joint))) return false;
   if (!fuse_edges_fit(s, a, b, &joint) || !fuse_yields_fit(s, a, b, &joint)) return false;
+  if (related && fuse_should_wait(s, a, b, &joint)) return false;
   if (fuse_path_between(s, a, b) || (!related && fuse_path_between(s, b, a))) return false;
   fuse_merge(s, a, b, &joint);
   return true;
@@ -560,34 +599,6 @@ static bool fuse_horizontally(fuse_state *s) {
     }
   }
   return changed;
-}
-
-/* May the group be computed again inside each of its users? */
-static bool fuse_can_dissolve(const fuse_state *s, int g) {
-  const fuse_group *group = &s->groups[g];
-  int cost = 0, uses = 0, inputs = 0;
-  bool viewed = false;
-  if (group->kind != FUSE_POINTWISE || !group->count) return false;
-  for (int n = group->head; n >= 0; n = s->nodes[n].next) {
-    const fuse_node *node = &s->nodes[n];
-    if (node->returned || node->class != LOOM_CLASS_POINTWISE) return false;
-    cost += node->cost;
-    for (int e = 0; e < node->edge_count; e++)
-      inputs += s->nodes[s->edges[node->first_edge + e].producer].group != g;
-    for (intptr_t i = 0; i < mlirOperationGetNumOperands(node->op); i++)
-      inputs += mlirValueIsABlockArgument(loom_operand(node->op, i)) &&
-                mlirShapedTypeGetRank(mlirValueGetType(loom_operand(node->op, i))) > 0;
-  }
-  for (int e = 0; e < s->edge_count; e++) {
-    const fuse_edge *edge = &s->edges[e];
-    if (s->nodes[edge->producer].group != g || s->nodes[edge->user].group == g) continue;
-    fuse_kind user = s->groups[s->nodes[edge->user].group].kind;
-    if (edge->via == FUSE_BUFFER || user > FUSE_SCAN) return false;
-    viewed |= edge->via == FUSE_VIEWED;
-    uses++;
-  }
-  if (!uses) return false;
-  return (uses == 1 && viewed) || (inputs <= 2 && cost * uses <= FUSE_MAX_DISSOLVED);
 }
 
 static bool fuse_dissolve(fuse_state *s) {
@@ -866,7 +877,8 @@ static bool fuse_run(MlirOperation function) {
     }
     fuse_find_edges(&s);
     fuse_vertically(&s);
-    if (fuse_dissolve(&s)) fuse_vertically(&s);
+    for (int round = 0; round < 4 && fuse_dissolve(&s); round++)
+      fuse_vertically(&s);
     if (fuse_horizontally(&s)) fuse_vertically(&s);
     fuse_rewrite(&s, terminator);
   }

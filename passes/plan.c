@@ -25,8 +25,9 @@
 
 typedef struct plan_storage { /* bytes that one or several values (in-place, reshaped) live in */
   int64_t size, offset;
-  int first, last; /* steps between which it is live */
-  int output;      /* output number, or -1: arena */
+  int first, last;  /* steps between which it is live */
+  int output;       /* output number, or -1: arena */
+  MlirValue buffer; /* the last loom.buffer made of it */
 } plan_storage;
 
 typedef struct plan_state {
@@ -81,7 +82,8 @@ static int plan_add_storage(plan_state *s, int64_t size, int step) {
     s->storages = grown;
     s->storage_capacity = capacity;
   }
-  s->storages[s->storage_count] = (plan_storage){size, 0, step, step, -1};
+  s->storages[s->storage_count] =
+      (plan_storage){.size = size, .first = step, .last = step, .output = -1};
   return s->storage_count++;
 }
 
@@ -294,8 +296,11 @@ static MlirValue plan_output(const plan_state *s, intptr_t i) {
 }
 
 static MlirValue plan_arena_buffer(plan_state *s, loom_builder *b, int storage, MlirType type) {
-  loom_named offset = {"offset", loom_attr_i64(s->ctx, s->storages[storage].offset)};
-  return loom_result(loom_build(b, "loom.buffer", 0, NULL, 1, &type, 1, &offset), 0);
+  plan_storage *at = &s->storages[storage];
+  if (at->buffer.ptr && mlirTypeEqual(mlirValueGetType(at->buffer), type)) return at->buffer;
+  loom_named offset = {"offset", loom_attr_i64(s->ctx, at->offset)};
+  at->buffer = loom_result(loom_build(b, "loom.buffer", 0, NULL, 1, &type, 1, &offset), 0);
+  return at->buffer;
 }
 
 /* The buffer of a value, made at the end of the plan when it lies in the arena. */

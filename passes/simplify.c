@@ -284,8 +284,30 @@ static bool simplify_is_unit_only(const loom_type *in, const loom_type *out) {
   return simplify_unit_map(in, out, where) || simplify_unit_map(out, in, where);
 }
 
-/* reshape(op(x, y)) -> op(reshape(x), reshape(y)) when nobody else reads the op and no operand is a
- * broadcast. */
+/* Is a reshape of this value nothing but other strides? What is computed is C-ordered; an argument
+ * may not be. */
+static bool simplify_reshapes_freely(MlirValue value, const loom_type *out) {
+  MlirOperation def = loom_def(value);
+  if (def.ptr)
+    return simplify_is_splat(value) || loom_class_of(def) != LOOM_CLASS_VIEW ||
+           loom_is(def, "loom.reshape");
+  loom_type in;
+  int64_t strides[LOOM_MAX_RANK], ignored[LOOM_MAX_RANK];
+  MlirOperation function = mlirBlockGetParentOperation(mlirBlockArgumentGetOwner(value));
+  if (!function.ptr || !loom_type_from_mlir(mlirValueGetType(value), &in)) return false;
+  loom_argument_strides(function, mlirBlockArgumentGetArgNumber(value), &in, strides);
+  return loom_reshape_strides(&in, strides, out, ignored);
+}
+
+static bool simplify_is_returned(MlirValue value) {
+  for (MlirOpOperand use = mlirValueGetFirstUse(value); !mlirOpOperandIsNull(use);
+       use = mlirOpOperandGetNextUse(use))
+    if (loom_is(mlirOpOperandGetOwner(use), "func.return")) return true;
+  return false;
+}
+
+/* reshape(op(x, y)) -> op(reshape(x), reshape(y)) when nobody else reads the op and the operands'
+ * reshapes are free. A returned reshape is its operand's buffer as it is. */
 static bool simplify_raise_reshape(MlirOperation op) {
   MlirOperation def = loom_def(loom_operand(op, 0));
   loom_type in, out;
@@ -293,12 +315,9 @@ static bool simplify_raise_reshape(MlirOperation op) {
       !simplify_used_once(loom_operand(op, 0)) || !simplify_types(op, &in, &out) ||
       !simplify_static(&in) || !simplify_static(&out) || simplify_is_unit_only(&in, &out))
     return false;
-  for (intptr_t i = 0; i < mlirOperationGetNumOperands(def); i++) {
-    MlirValue operand = loom_operand(def, i);
-    MlirOperation source = loom_def(operand);
-    if (simplify_is_splat(operand) || !source.ptr) continue;
-    if (loom_class_of(source) == LOOM_CLASS_VIEW && !loom_is(source, "loom.reshape")) return false;
-  }
+  if (simplify_is_returned(loom_result(op, 0))) return false;
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(def); i++)
+    if (!simplify_reshapes_freely(loom_operand(def, i), &out)) return false;
   MlirValue made = simplify_clone_at_sizes(op, def, &out);
   simplify_replace(op, made);
   mlirOperationDestroy(def);

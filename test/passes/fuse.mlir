@@ -1,0 +1,157 @@
+// RUN: %loom-opt %s --loom-simplify --loom-fuse --split-input-file | FileCheck %s
+
+// A chain is one group; the constant is made inside.
+// CHECK-LABEL: func.func @chain
+// CHECK: loom.fusion(%arg0, %arg1)
+// CHECK-COUNT-1: loom.constant
+// CHECK: loom.yield
+// CHECK-NOT: loom.fusion
+func.func @chain(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> {
+  %c = loom.constant(1.0 : f32) : tensor<8xf32>
+  %0 = loom.mul %a, %b : tensor<8xf32>
+  %1 = loom.add %0, %c : tensor<8xf32>
+  return %1 : tensor<8xf32>
+}
+
+// -----
+
+// Softmax is one group.
+// CHECK-LABEL: func.func @softmax
+// CHECK: loom.fusion(%arg0)
+// CHECK: loom.reduce "max"
+// CHECK: loom.reduce "sum"
+// CHECK: loom.div
+// CHECK-NOT: loom.fusion
+func.func @softmax(%x: tensor<64x128xf32>) -> tensor<64x128xf32> {
+  %m = loom.reduce "max" %x axes = [1] : (tensor<64x128xf32>) -> tensor<64xf32>
+  %mr = loom.reshape %m : (tensor<64xf32>) -> tensor<64x1xf32>
+  %mb = loom.broadcast %mr dims = [0, 1] : (tensor<64x1xf32>) -> tensor<64x128xf32>
+  %d = loom.sub %x, %mb : tensor<64x128xf32>
+  %e = loom.exp %d : tensor<64x128xf32>
+  %s = loom.reduce "sum" %e axes = [1] : (tensor<64x128xf32>) -> tensor<64xf32>
+  %sb = loom.broadcast %s dims = [0] : (tensor<64xf32>) -> tensor<64x128xf32>
+  %r = loom.div %e, %sb : tensor<64x128xf32>
+  return %r : tensor<64x128xf32>
+}
+
+// -----
+
+// The same over columns of a large array is not: a column does not stay in the cache.
+// CHECK-LABEL: func.func @columns
+// CHECK: loom.fusion
+// CHECK: loom.reduce "max"
+// CHECK-NOT: loom.sub
+// CHECK: loom.fusion
+// CHECK: loom.sub
+func.func @columns(%x: tensor<4096x128xf32>) -> tensor<4096x128xf32> {
+  %m = loom.reduce "max" %x axes = [0] : (tensor<4096x128xf32>) -> tensor<128xf32>
+  %mb = loom.broadcast %m dims = [1] : (tensor<128xf32>) -> tensor<4096x128xf32>
+  %d = loom.sub %x, %mb : tensor<4096x128xf32>
+  return %d : tensor<4096x128xf32>
+}
+
+// -----
+
+// A product takes what follows it, not what comes before.
+// CHECK-LABEL: func.func @dot
+// CHECK: %[[N:.*]] = loom.fusion(%arg0)
+// CHECK: loom.neg
+// CHECK: loom.fusion(%[[N]], %arg1, %arg2)
+// CHECK: loom.dot_general
+// CHECK: loom.tanh
+// CHECK-NOT: loom.fusion
+func.func @dot(%a: tensor<16x8xf32>, %b: tensor<8x4xf32>, %c: tensor<4xf32>) -> tensor<16x4xf32> {
+  %n = loom.neg %a : tensor<16x8xf32>
+  %0 = loom.dot_general %n, %b batch = [] x [] contract = [1] x [0] : (tensor<16x8xf32>, tensor<8x4xf32>) -> tensor<16x4xf32>
+  %1 = loom.broadcast %c dims = [1] : (tensor<4xf32>) -> tensor<16x4xf32>
+  %2 = loom.add %0, %1 : tensor<16x4xf32>
+  %3 = loom.tanh %2 : tensor<16x4xf32>
+  return %3 : tensor<16x4xf32>
+}
+
+// -----
+
+// No cycle: the sum over columns lies on a path from the product to the last op, so these are three groups.
+// CHECK-LABEL: func.func @cycle
+// CHECK-COUNT-3: loom.fusion
+// CHECK-NOT: loom.fusion
+func.func @cycle(%a: tensor<512x512xf32>) -> (tensor<512x512xf32>, tensor<512x512xf32>) {
+  %0 = loom.exp %a : tensor<512x512xf32>
+  %1 = loom.reduce "sum" %0 axes = [0] : (tensor<512x512xf32>) -> tensor<512xf32>
+  %2 = loom.broadcast %1 dims = [1] : (tensor<512xf32>) -> tensor<512x512xf32>
+  %3 = loom.div %0, %2 : tensor<512x512xf32>
+  return %0, %3 : tensor<512x512xf32>, tensor<512x512xf32>
+}
+
+// -----
+
+// Siblings that read the same array become one group with two results.
+// CHECK-LABEL: func.func @siblings
+// CHECK: loom.fusion(%arg0)
+// CHECK: loom.yield %{{.*}}, %{{.*}} : tensor<512xf32>, tensor<512xf32>
+// CHECK-NOT: loom.fusion
+func.func @siblings(%a: tensor<512x512xf32>) -> (tensor<512xf32>, tensor<512xf32>) {
+  %0 = loom.reduce "max" %a axes = [0] : (tensor<512x512xf32>) -> tensor<512xf32>
+  %1 = loom.reduce "min" %a axes = [0] : (tensor<512x512xf32>) -> tensor<512xf32>
+  return %0, %1 : tensor<512xf32>, tensor<512xf32>
+}
+
+// -----
+
+// A cheap op is computed again by two readers that cannot be one group; exp is not.
+// CHECK-LABEL: func.func @again
+// CHECK: loom.fusion(%arg0)
+// CHECK: loom.neg
+// CHECK: loom.reduce
+// CHECK: loom.fusion(%arg0)
+// CHECK: loom.neg
+// CHECK: loom.reduce
+// CHECK-NOT: loom.fusion
+func.func @again(%a: tensor<512x512xf32>) -> (tensor<512xf32>, tensor<512xf32>) {
+  %n = loom.neg %a : tensor<512x512xf32>
+  %0 = loom.reduce "max" %n axes = [0] : (tensor<512x512xf32>) -> tensor<512xf32>
+  %1 = loom.reduce "max" %n axes = [1] : (tensor<512x512xf32>) -> tensor<512xf32>
+  return %0, %1 : tensor<512xf32>, tensor<512xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @once
+// CHECK-COUNT-1: loom.exp
+// CHECK-NOT: loom.exp
+func.func @once(%a: tensor<512x512xf32>) -> (tensor<512xf32>, tensor<512xf32>) {
+  %n = loom.exp %a : tensor<512x512xf32>
+  %0 = loom.reduce "max" %n axes = [0] : (tensor<512x512xf32>) -> tensor<512xf32>
+  %1 = loom.reduce "max" %n axes = [1] : (tensor<512x512xf32>) -> tensor<512xf32>
+  return %0, %1 : tensor<512xf32>, tensor<512xf32>
+}
+
+// -----
+
+// Inputs and values returned twice are copied; a reshape of a result is its buffer.
+// CHECK-LABEL: func.func @returned
+// CHECK: %[[F:.*]]:3 = loom.fusion
+// CHECK: loom.copy
+// CHECK: %[[R:.*]] = loom.reshape %[[F]]#
+// CHECK: return
+func.func @returned(%a: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<16xf32>, tensor<4x4xf32>) {
+  %0 = loom.neg %a : tensor<4x4xf32>
+  %1 = loom.reshape %0 : (tensor<4x4xf32>) -> tensor<16xf32>
+  return %a, %1, %0 : tensor<4x4xf32>, tensor<16xf32>, tensor<4x4xf32>
+}
+
+// -----
+
+// Host calls stay, in order, with the groups they need before them.
+// CHECK-LABEL: func.func @host
+// CHECK: %[[F:.*]] = loom.fusion
+// CHECK: %[[H:.*]] = loom.host_call "first"(%[[F]])
+// CHECK: loom.host_call "second"(%[[H]])
+// CHECK: loom.fusion
+func.func @host(%a: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %0 = loom.neg %a : tensor<4x4xf32>
+  %1 = loom.host_call "first"(%0) effects = "raises" slot = 0 : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %2 = loom.host_call "second"(%1) effects = "raises" slot = 1 : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %3 = loom.add %1, %2 : tensor<4x4xf32>
+  return %3 : tensor<4x4xf32>
+}

@@ -1,0 +1,85 @@
+// RUN: %loom-opt %s --loom-simplify | FileCheck %s
+
+// Views compose; a view of a constant is a constant.
+// CHECK-LABEL: func.func @views
+// CHECK-NEXT: loom.transpose %{{.*}} perm = [1, 2, 0]
+// CHECK-NEXT: loom.slice %{{.*}} starts = [3] sizes = [2] steps = [4]
+// CHECK-NEXT: loom.constant(2 : i32) : tensor<2x3xi32>
+// CHECK-NEXT: return
+func.func @views(%a: tensor<2x3x4xi32>, %b: tensor<10xi32>) -> (tensor<3x4x2xi32>, tensor<2xi32>, tensor<2x3xi32>) {
+  %0 = loom.transpose %a perm = [1, 0, 2] : (tensor<2x3x4xi32>) -> tensor<3x2x4xi32>
+  %1 = loom.transpose %0 perm = [0, 2, 1] : (tensor<3x2x4xi32>) -> tensor<3x4x2xi32>
+  %2 = loom.slice %b starts = [1] sizes = [4] steps = [2] : (tensor<10xi32>) -> tensor<4xi32>
+  %3 = loom.slice %2 starts = [1] sizes = [2] steps = [2] : (tensor<4xi32>) -> tensor<2xi32>
+  %4 = loom.constant(2 : i32) : tensor<i32>
+  %5 = loom.broadcast %4 dims = [] : (tensor<i32>) -> tensor<2x3xi32>
+  return %1, %3, %5 : tensor<3x4x2xi32>, tensor<2xi32>, tensor<2x3xi32>
+}
+
+// What follows a reduction with kept dimensions works at the reduced size, and comes back by one broadcast.
+// CHECK-LABEL: func.func @kept
+// CHECK: %[[S:.*]] = loom.reduce "sum"
+// CHECK: %[[E:.*]] = loom.exp %[[S]] : tensor<8xf32>
+// CHECK: loom.broadcast %[[E]] dims = [0] : (tensor<8xf32>) -> tensor<8x4xf32>
+func.func @kept(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %s = loom.reduce "sum" %a axes = [1] : (tensor<8x4xf32>) -> tensor<8xf32>
+  %r = loom.reshape %s : (tensor<8xf32>) -> tensor<8x1xf32>
+  %e = loom.exp %r : tensor<8x1xf32>
+  %b = loom.broadcast %e dims = [0, 1] : (tensor<8x1xf32>) -> tensor<8x4xf32>
+  %0 = loom.sub %a, %b : tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+
+// A reshape rises to operands that lie in C order, and not to one that does not.
+// CHECK-LABEL: func.func @rises
+// CHECK: %[[R:.*]] = loom.reshape %arg0
+// CHECK: %[[N:.*]] = loom.neg %[[R]] : tensor<6x4xf32>
+// CHECK: loom.abs %[[N]]
+func.func @rises(%a: tensor<24xf32>) -> tensor<6x4xf32> {
+  %0 = loom.neg %a : tensor<24xf32>
+  %1 = loom.reshape %0 : (tensor<24xf32>) -> tensor<6x4xf32>
+  %2 = loom.abs %1 : tensor<6x4xf32>
+  return %2 : tensor<6x4xf32>
+}
+// CHECK-LABEL: func.func @stays
+// CHECK: %[[N:.*]] = loom.neg %arg0 : tensor<4x6xf32>
+// CHECK: loom.reshape %[[N]]
+func.func @stays(%a: tensor<4x6xf32> {loom.strides = array<i64: 1, 4>}) -> tensor<24xf32> {
+  %0 = loom.neg %a : tensor<4x6xf32>
+  %1 = loom.reshape %0 : (tensor<4x6xf32>) -> tensor<24xf32>
+  %2 = loom.abs %1 : tensor<24xf32>
+  return %2 : tensor<24xf32>
+}
+
+// CHECK-LABEL: func.func @arithmetic
+// CHECK: %[[X:.*]] = loom.mul %arg0, %arg0 : tensor<4xf32>
+// CHECK: %[[Q:.*]] = loom.constant(2.500000e-01 : f32)
+// CHECK: %[[Y:.*]] = loom.mul %arg0, %[[Q]]
+// CHECK: %[[Z:.*]] = loom.convert %arg1 : (tensor<4xi16>) -> tensor<4xf64>
+// CHECK: return %[[X]], %[[Y]], %[[Z]], %arg0
+func.func @arithmetic(%a: tensor<4xf32>, %i: tensor<4xi16>)
+    -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf64>, tensor<4xf32>) {
+  %two = loom.constant(2.0 : f32) : tensor<4xf32>
+  %four = loom.constant(4.0 : f32) : tensor<4xf32>
+  %0 = loom.pow %a, %two : tensor<4xf32>
+  %1 = loom.div %a, %four : tensor<4xf32>
+  %2 = loom.convert %i : (tensor<4xi16>) -> tensor<4xi32>
+  %3 = loom.convert %2 : (tensor<4xi32>) -> tensor<4xf64>
+  %4 = loom.copy %a : tensor<4xf32>
+  return %0, %1, %3, %4 : tensor<4xf32>, tensor<4xf32>, tensor<4xf64>, tensor<4xf32>
+}
+
+// Neither of these may change: a conversion that rounds, a divisor that has no exact reciprocal, another exponent.
+// CHECK-LABEL: func.func @unchanged
+// CHECK: loom.convert %{{.*}} : (tensor<4xi32>) -> tensor<4xf32>
+// CHECK: loom.convert %{{.*}} : (tensor<4xf32>) -> tensor<4xf64>
+// CHECK: loom.div
+// CHECK: loom.pow
+func.func @unchanged(%i: tensor<4xi32>, %a: tensor<4xf32>) -> (tensor<4xf64>, tensor<4xf32>, tensor<4xf32>) {
+  %0 = loom.convert %i : (tensor<4xi32>) -> tensor<4xf32>
+  %1 = loom.convert %0 : (tensor<4xf32>) -> tensor<4xf64>
+  %three = loom.constant(3.0 : f32) : tensor<4xf32>
+  %2 = loom.div %a, %three : tensor<4xf32>
+  %3 = loom.pow %a, %three : tensor<4xf32>
+  return %1, %2, %3 : tensor<4xf64>, tensor<4xf32>, tensor<4xf32>
+}
