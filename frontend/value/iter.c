@@ -169,9 +169,15 @@ static value *next_chain(tracer *t, iter_data *d) {
 }
 
 static value *next_index(tracer *t, iter_data *d) {
-  if (d->at >= d->count) return NULL;
-  value *key = value_int(t, d->at++);
-  return key ? trace_get_item(t, d->base, key) : NULL;
+  if (d->done || (d->count >= 0 && d->at >= d->count)) return NULL;
+  value *key = value_int(t, d->at++), *item = key ? trace_get_item(t, d->base, key) : NULL;
+  if (item || d->count >= 0 || t->state != TRACE_RAISING) return item;
+  /* The old protocol: an IndexError ends it. */
+  if (!exception_matches(t, t->raised, PyExc_IndexError)) return NULL;
+  t->state = TRACE_GOING;
+  t->raised = NULL;
+  d->done = true;
+  return NULL;
 }
 
 static value *iterator_next(tracer *t, value *v) {
