@@ -229,16 +229,15 @@ MlirValue lane_fma(loom_builder *b, MlirValue x, MlirValue y, MlirValue z) {
   return loom_build3(b, "llvm.intr.fma", x, y, z, mlirValueGetType(x));
 }
 
-MlirValue lane_reduce(loom_builder *b, MlirValue vector, lane_combine combine, void *user) {
-  int width = lane_width(mlirValueGetType(vector));
-  if (width == 1) return vector;
-  while (width > 1) {
-    width /= 2;
-    MlirValue low = lanes_shuffle(b, vector, width, 0, 1);
-    MlirValue high = lanes_shuffle(b, vector, width, width, 1);
-    vector = combine(b, low, high, user);
+void lane_halves(loom_builder *b, MlirValue vector, MlirValue *low, MlirValue *high) {
+  int half = lane_width(mlirValueGetType(vector)) / 2;
+  if (half == 1) { /* vectors of one element are never made */
+    *low = lane_extract(b, vector, 0);
+    *high = lane_extract(b, vector, 1);
+    return;
   }
-  return lane_extract(b, vector, 0);
+  *low = lanes_shuffle(b, vector, half, 0, 1);
+  *high = lanes_shuffle(b, vector, half, half, 1);
 }
 
 MlirValue lane_any(loom_builder *b, MlirValue condition) {

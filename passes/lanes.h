@@ -61,9 +61,8 @@ MlirValue lane_op1(loom_builder *b, const char *name, MlirValue x);
 MlirValue lane_op2(loom_builder *b, const char *name, MlirValue x, MlirValue y);
 MlirValue lane_fma(loom_builder *b, MlirValue x, MlirValue y, MlirValue z);
 
-/* lane_reduce: a tree over the lanes with `combine`, always in the same order. */
-typedef MlirValue (*lane_combine)(loom_builder *b, MlirValue x, MlirValue y, void *user);
-MlirValue lane_reduce(loom_builder *b, MlirValue vector, lane_combine combine, void *user);
+/* lane_reduce is a tree of these: the lower and the upper half of a vector. */
+void lane_halves(loom_builder *b, MlirValue vector, MlirValue *low, MlirValue *high);
 /* Is the i1 true in any lane: a scalar i1. */
 MlirValue lane_any(loom_builder *b, MlirValue condition);
 

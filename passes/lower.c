@@ -19,27 +19,9 @@
 #include <stdio.h>
 #include <string.h>
 
-bool lower_analyze(lower *l, lower_nest *nest) {
-  const lower_kernel *k = l->kernel;
-  if (k->result_count == 0) return lower_fail(l, k->op, "a kernel without results");
-  const loom_type *domain = &k->results[0].type;
-  l->var_count = domain->rank;
-  for (int d = 0; d < domain->rank; d++)
-    l->vars[d].extent = domain->dims[d];
-  const lower_at *at = lower_at_identity(l, domain->rank, 0);
-  for (int i = 0; i < k->result_count; i++) {
-    if (!(k->results[i].type.rank == domain->rank &&
-          memcmp(k->results[i].type.dims, domain->dims, sizeof domain->dims) == 0))
-      return lower_fail(l, k->op, "results differ in shape");
-    lower_store(l, i, at, lower_emit(l, k->results[i].value, at));
-  }
-  lower_nest_build(l, 0, domain->rank, nest);
-  return !l->failed;
-}
-
 /* ---- functions ---- */
 
-static MlirAttribute lower_unit(MlirContext ctx) { return mlirUnitAttrGet(ctx); }
+static MlirAttribute lower_unit_attr(MlirContext ctx) { return mlirUnitAttrGet(ctx); }
 
 /* Appends func.func @name(types) -> i32 to `into` before the kernel; returns its entry block. */
 static MlirBlock lower_function(const lower_kernel *k, const char *name, intptr_t count,
@@ -49,7 +31,7 @@ static MlirBlock lower_function(const lower_kernel *k, const char *name, intptr_
   MlirLocation locs[72];
   MlirAttribute arg_attrs[72];
   MlirNamedAttribute noalias =
-      mlirNamedAttributeGet(mlirIdentifierGet(b.ctx, loom_str("llvm.noalias")), lower_unit(b.ctx));
+      mlirNamedAttributeGet(mlirIdentifierGet(b.ctx, loom_str("llvm.noalias")), lower_unit_attr(b.ctx));
   for (intptr_t i = 0; i < count; i++) {
     bool pointer = internal && i < count - 3;
     locs[i] = b.loc;
@@ -142,85 +124,112 @@ static void lower_close(lower *l) {
   lower_pop(l);
 }
 
-/* ---- elementwise kernels ---- */
-
-typedef struct lower_map {
-  const lower_nest *nest;
-  lower_schedule schedule;
-  lower_lanes lanes;
-} lower_map;
+/* ---- units: rows of the kept variables ---- */
 
 static MlirValue lower_min(loom_builder *b, MlirValue x, MlirValue y) {
   return lane_select(b, lane_cmpi(b, "slt", x, y), x, y);
 }
 
-/* One vector: all results are made before any is stored, since a result may overwrite an operand.
- */
-static void lower_map_body(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  const lower_kernel *k = l->kernel;
-  lower_value values[64];
-  const lower_at *at = lower_at_identity(l, k->results[0].type.rank, 0);
-  for (int i = 0; i < k->result_count && !l->failed; i++)
-    values[i] = lower_emit(l, k->results[i].value, at);
-  for (int i = 0; i < k->result_count && !l->failed; i++)
-    lower_store(l, i, at, values[i]);
+/* All results are made before any is stored, since a result may overwrite an operand. */
+static void lower_results(lower *l, bool full, lower_value *values) {
+  for (int i = 0; i < l->kernel->result_count && !l->failed; i++)
+    if (l->plan->full[i] == full)
+      values[i] = lower_emit(l, l->kernel->results[i].value, l->plan->at[i]);
 }
 
-static void lower_map_lanes(lower *l, const lower_map *map, MlirValue low, MlirValue high) {
-  if (map->lanes.var < 0) { /* a single element */
-    lower_map_body(l, NULL, NULL, NULL);
+static void lower_store_results(lower *l, bool full, const lower_value *values) {
+  for (int i = 0; i < l->kernel->result_count && !l->failed; i++)
+    if (l->plan->full[i] == full) lower_store(l, i, l->plan->at[i], values[i]);
+}
+
+static void lower_full_body(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  lower_value values[64];
+  lower_results(l, true, values);
+  lower_store_results(l, true, values);
+}
+
+static void lower_lane_loop(lower *l, MlirValue low, MlirValue high, lower_body body) {
+  const lower_lanes *lanes = &l->plan->lanes;
+  MlirValue split = lower_lane_split(l, lanes, high);
+  lower_lane_main(l, lanes, low, split, 0, NULL, body, NULL, NULL);
+  lower_lane_tail(l, lanes, split, high, 0, NULL, body, NULL, NULL);
+}
+
+/* The loops over reduced variables for results that have them; the lane loop is the last if it runs
+ * along one. */
+static void lower_inner_loops(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  int loop = *(int *)user, inner = loop + 1;
+  const lower_nest *nest = &l->plan->inner;
+  if (loop == nest->count || nest->loops[loop].var < 0) {
+    lower_full_body(l, NULL, NULL, NULL);
     return;
   }
-  MlirValue split = lower_lane_split(l, &map->lanes, high);
-  lower_lane_main(l, &map->lanes, low, split, 0, NULL, lower_map_body, NULL, NULL);
-  lower_lane_tail(l, &map->lanes, split, high, 0, NULL, lower_map_body, NULL, NULL);
+  MlirValue low = lower_int(l, 0).v, high = lower_int(l, nest->loops[loop].extent).v;
+  if (l->plan->lane_reduced && inner == nest->count)
+    lower_lane_loop(l, low, high, lower_full_body);
+  else
+    lower_for(l, low, high, lower_int(l, 1).v, nest->loops[loop].var, 0, NULL, lower_inner_loops,
+              &inner, NULL);
 }
 
-static void lower_map_unit(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  lower_map *map = user;
-  const lower_nest *nest = map->nest;
-  MlirBlock block = l->scopes[l->depth].block;
-  MlirValue unit = mlirBlockGetArgument(block, 0), row = unit;
+static void lower_unit_body(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  lower_value values[64];
+  int first = 0;
+  lower_results(l, false, values);
+  if (lower_plan_any_full(l)) lower_inner_loops(l, &first, NULL, NULL);
+  lower_store_results(l, false, values);
+}
+
+static void lower_unit_lanes(lower *l, MlirValue low, MlirValue high) {
+  if (l->plan->lane_reduced || l->plan->lanes.var < 0)
+    lower_unit_body(l, NULL, NULL, NULL);
+  else
+    lower_lane_loop(l, low, high, lower_unit_body);
+}
+
+static void lower_unit(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  const lower_schedule *schedule = user;
+  const lower_nest *kept = &l->plan->kept;
+  MlirValue unit = mlirBlockGetArgument(l->scopes[l->depth].block, 0), row = unit;
   loom_builder b = lower_at_level(l, l->depth);
-  int64_t extent = nest->loops[nest->count - 1].extent;
-  MlirValue low = lower_int(l, 0).v, high = lower_int(l, extent).v;
-  if (map->schedule.blocks > 1) {
-    MlirValue blocks = lower_int(l, map->schedule.blocks).v,
-              size = lower_int(l, map->schedule.block).v;
+  MlirValue low = lower_int(l, 0).v, high = lower_int(l, kept->loops[kept->count - 1].extent).v;
+  if (schedule->blocks > 1) {
+    MlirValue blocks = lower_int(l, schedule->blocks).v, size = lower_int(l, schedule->block).v;
     row = lane_op2(&b, "arith.divui", unit, blocks);
     low = lane_op2(&b, "arith.muli", lane_op2(&b, "arith.remui", unit, blocks), size);
     high = lower_min(&b, lane_op2(&b, "arith.addi", low, size), high);
   }
-  lower_row_vars(l, nest, nest->count - 1, row);
-  lower_map_lanes(l, map, low, high);
-  for (int i = 0; i + 1 < nest->count; i++)
-    l->vars[nest->loops[i].var].iv.ptr = NULL;
+  int loops = lower_plan_row_loops(l->plan);
+  lower_row_vars(l, kept, loops, row);
+  lower_unit_lanes(l, low, high);
+  for (int i = 0; i < loops; i++)
+    if (kept->loops[i].var >= 0) l->vars[kept->loops[i].var].iv.ptr = NULL;
 }
 
-static void lower_map_kernel(lower *l, const lower_nest *nest) {
-  lower_map map = {nest, {0}, {0}};
-  if (!lower_schedule_read(l->kernel, &map.schedule)) {
+static void lower_units(lower *l) {
+  lower_schedule schedule;
+  if (!lower_schedule_read(l, &schedule)) {
     l->failed = true;
     return;
   }
-  lower_loop last = nest->loops[nest->count - 1];
-  map.lanes = (lower_lanes){last.var, map.schedule.width, map.schedule.tail};
+  const lower_plan *plan = l->plan;
+  bool one_row = lower_plan_rows(plan) == 1 && !plan->lane_reduced;
   loom_builder b = lower_at_level(l, 0);
-  int64_t per_chunk = nest->rows == 1 ? map.schedule.block : map.schedule.units;
-  int64_t total = nest->rows == 1 ? last.extent : nest->rows * map.schedule.blocks;
+  int64_t per_chunk = one_row ? schedule.block : schedule.units;
+  int64_t total = one_row ? plan->kept.loops[plan->kept.count - 1].extent
+                          : lower_plan_rows(plan) * schedule.blocks;
   MlirValue scale = lower_int(l, per_chunk).v;
   MlirValue low = lane_op2(&b, "arith.muli", l->begin, scale);
   MlirValue high = lower_min(&b, lane_op2(&b, "arith.muli", l->end, scale), lower_int(l, total).v);
-  if (nest->rows == 1)
-    lower_map_lanes(l, &map, low, high);
+  if (one_row)
+    lower_unit_lanes(l, low, high);
   else
-    lower_for(l, low, high, lower_int(l, 1).v, -1, 0, NULL, lower_map_unit, &map, NULL);
+    lower_for(l, low, high, lower_int(l, 1).v, -1, 0, NULL, lower_unit, &schedule, NULL);
 }
 
 /* ---- the pass ---- */
 
-static bool lower_stage(const lower_kernel *kernel, loom_arena *arena, lower *analysis,
-                        const lower_nest *nest) {
+static bool lower_stage(const lower_kernel *kernel, loom_arena *arena, lower *analysis) {
   MlirStringRef symbol = loom_get_str(kernel->op, "sym_name");
   char name[256], body[272];
   snprintf(name, sizeof name, "%.*s_s0", (int)(symbol.length < 200 ? symbol.length : 200),
@@ -228,11 +237,19 @@ static bool lower_stage(const lower_kernel *kernel, loom_arena *arena, lower *an
   snprintf(body, sizeof body, "%s_body", name);
   lower l;
   lower_init(&l, kernel, arena, false);
+  l.plan = analysis->plan;
   l.var_count = analysis->var_count;
   memcpy(l.vars, analysis->vars, sizeof l.vars);
+  l.accesses = analysis->accesses;
+  l.access_count = analysis->access_count;
   lower_open(&l, body, false);
-  int64_t elements = loom_type_elements(&kernel->results[0].type);
-  if (elements > 0) lower_map_kernel(&l, nest);
+  /* Indices are compared as pointers: results keep the same ones in both runs. */
+  l.interned = analysis->interned;
+  l.interned_count = l.interned_capacity = analysis->interned_count;
+  bool empty = true;
+  for (int i = 0; i < kernel->result_count; i++)
+    empty &= loom_type_elements(&kernel->results[i].type) == 0;
+  if (!empty) lower_units(&l);
   lower_close(&l);
   lower_entry(kernel, name, body, false);
   return !l.failed;
@@ -243,11 +260,11 @@ static bool lower_one(MlirOperation op, void *user) {
   loom_arena arena = {0};
   lower_kernel kernel;
   lower analysis;
-  lower_nest nest;
+  lower_plan plan;
   bool ok = lower_kernel_parse(op, &arena, &kernel);
   if (ok) {
     lower_init(&analysis, &kernel, &arena, true);
-    ok = lower_analyze(&analysis, &nest) && lower_stage(&kernel, &arena, &analysis, &nest);
+    ok = lower_plan_make(&analysis, &plan) && lower_stage(&kernel, &arena, &analysis);
   }
   loom_arena_fini(&arena);
   if (ok) mlirOperationDestroy(op);

@@ -95,10 +95,63 @@ typedef struct lower_access {
   int operand; /* number of the operand, or of the result for a store */
 } lower_access;
 
+typedef struct lower_loop {
+  int var; /* innermost variable of those folded into it */
+  int64_t extent;
+} lower_loop;
+
+/* Loops over a domain, outermost first; the last is the lane loop. Each variable is in one loop. */
+typedef struct lower_nest {
+  lower_loop loops[LOWER_VARS];
+  int count;
+  int64_t rows; /* product of all but the last */
+} lower_nest;
+
+/* How the lane loop ends when its extent is no multiple of the width. */
+typedef enum lower_tail { LOWER_TAIL_NONE, LOWER_TAIL_MASK, LOWER_TAIL_SCALAR } lower_tail;
+
+typedef struct lower_lanes {
+  int var, width;
+  lower_tail tail;
+} lower_lanes;
+
+#define LOWER_MEMBERS 8
+
+/* Reductions over the same axes of tensors of one shape that need no result of each other: one loop
+ * makes them all. */
+typedef struct lower_group {
+  MlirOperation members[LOWER_MEMBERS];
+  int count, depth;
+  loom_type shape;
+  uint32_t axes;
+  int first_var; /* variable of reduced dimension d is first_var + d */
+  bool primary;  /* over the kernel's domain */
+  lower_nest nest;
+  lower_lanes lanes; /* when no lane is in use around it */
+} lower_group;
+
+#define LOWER_GROUPS 16
+
+/* How a kernel loops. Its domain's variables are kept or reduced; units run over the kept ones but
+ * for the lane variable if that is kept. Inside are the lane loop and the loops over the reduced
+ * variables. */
+typedef struct lower_plan {
+  int rank; /* of the domain: variable d is its dimension d */
+  uint32_t reduced;
+  lower_nest kept, inner;
+  bool lane_reduced;
+  lower_lanes lanes;
+  lower_group groups[LOWER_GROUPS];
+  int group_count, depth;
+  bool full[64];          /* result r has every variable, not only the kept ones */
+  const lower_at *at[64]; /* index of result r */
+} lower_plan;
+
 typedef struct lower_memo lower_memo;
 
 typedef struct lower {
   const lower_kernel *kernel;
+  lower_plan *plan;
   loom_arena *arena;
   MlirLocation loc;
   bool dry, failed;
@@ -162,6 +215,8 @@ lower_value lower_emit(lower *l, MlirValue value, const lower_at *at);
  * loop has made. */
 void lower_bind(lower *l, MlirValue value, const lower_at *at, lower_value is);
 void lower_unbind_all(lower *l);
+/* Keeps what was made for an index for as long as its scope is open. */
+void lower_remember(lower *l, MlirValue value, const lower_at *at, lower_value is);
 /* Every lane of a value as the current width wants it. */
 MlirValue lower_wide(lower *l, lower_value value);
 /* Stores to result number `result` at an index. */
@@ -189,24 +244,10 @@ MlirValue lower_combine(loom_builder *b, const char *kind, loom_dtype dtype, Mli
                         MlirValue y);
 int lower_cost(loom_opcode code, loom_dtype dtype);
 
-/* ---- lower_nest.c: loops
- * -------------------------------------------------------------------------------------------------------
- */
+/* ---- lower_nest.c: building loops ------------------------------------------------------------ */
 
-typedef struct lower_loop {
-  int var; /* innermost variable of those folded into it */
-  int64_t extent;
-} lower_loop;
-
-/* Loops over a domain, outermost first; the last is the lane loop. Each variable is in one loop. */
-typedef struct lower_nest {
-  lower_loop loops[LOWER_VARS];
-  int count;
-  int64_t rows; /* product of all but the last */
-} lower_nest;
-
-/* Orders and folds variables [first, first + count) by the accesses of a dry run. */
-void lower_nest_build(const lower *l, int first, int count, lower_nest *out);
+/* Orders and folds the variables of a bit set by the accesses of a dry run. */
+void lower_nest_build(const lower *l, uint32_t vars, lower_nest *out);
 
 typedef void (*lower_body)(lower *l, void *user, const MlirValue *carried, MlirValue *next);
 
@@ -216,14 +257,6 @@ void lower_for(lower *l, MlirValue low, MlirValue high, MlirValue step, int var,
                const MlirValue *inits, lower_body body, void *user, MlirValue *out);
 void lower_push(lower *l, MlirBlock block);
 void lower_pop(lower *l);
-
-/* How the lane loop ends when its extent is no multiple of the width. */
-typedef enum lower_tail { LOWER_TAIL_NONE, LOWER_TAIL_MASK, LOWER_TAIL_SCALAR } lower_tail;
-
-typedef struct lower_lanes {
-  int var, width;
-  lower_tail tail;
-} lower_lanes;
 
 /* The lane loop over [low, high): its whole vectors, then the rest. `low` is a multiple of the
  * width. In a masked tail carried values have full width and `mask` is set; in a scalar tail the
@@ -239,19 +272,48 @@ void lower_lane_tail(lower *l, const lower_lanes *lanes, MlirValue split, MlirVa
 /* Gives the variables of all loops but the last their values for one row, counted in C order. */
 void lower_row_vars(lower *l, const lower_nest *nest, int loops, MlirValue row);
 
+/* A place among the scopes that has been left for an outer one. */
+typedef struct lower_outer {
+  lower_scope scopes[LOWER_SCOPES];
+  int depth, lane_var, width;
+  MlirValue mask;
+} lower_outer;
+/* Goes to an outer scope, out of the lanes unless `lanes`; and back. */
+void lower_leave(lower *l, int level, bool lanes, lower_outer *saved);
+void lower_return(lower *l, const lower_outer *saved);
+
+/* ---- lower_reduce.c
+ * -------------------------------------------------------------------------------------------------
+ */
+
+/* Finds the reductions of a kernel; false after a diagnostic. */
+bool lower_reduce_collect(lower *l);
+lower_value lower_emit_reduce(lower *l, MlirOperation op, const lower_at *at);
+
+/* ---- lower_plan.c: how a kernel loops
+ * ---------------------------------------------------------------------------------- */
+
+/* Plans the loops by a dry run; both loom-schedule and loom-lower start with it. */
+bool lower_plan_make(lower *l, lower_plan *out);
+/* Does any result have the reduced variables too? */
+bool lower_plan_any_full(const lower *l);
+/* Units of a kernel: rows of the loops over kept variables (all of them, or all but the lane
+ * variable). */
+int lower_plan_row_loops(const lower_plan *plan);
+int64_t lower_plan_rows(const lower_plan *plan);
+
 /* ---- the schedule (schedule.c makes it, lower.c follows it)
- * ------------------------------------------------------------------------ */
+ * ------------------------------------------------------------- */
 
 /* A unit is `block` lanes of one row; a chunk is `units` units. */
 typedef struct lower_schedule {
-  int width;
+  int width, reduce_width;
   lower_tail tail;
   int64_t block, blocks, units, chunks;
 } lower_schedule;
 
-/* Dry run of the kernel's yields over its domain: variable d is dimension d of the first result. */
-bool lower_analyze(lower *l, lower_nest *nest);
-void lower_schedule_map(const lower *l, const lower_nest *nest, lower_schedule *out);
-bool lower_schedule_read(const lower_kernel *kernel, lower_schedule *out);
+/* Reads the schedule and gives the plan its widths. */
+bool lower_schedule_read(lower *l, lower_schedule *out);
+lower_tail lower_tail_for(const lower *l, int64_t extent, int width);
 
 #endif

@@ -31,6 +31,10 @@ void lower_init(lower *l, const lower_kernel *kernel, loom_arena *arena, bool dr
   l->lane_var = -1;
   l->width = 1;
   l->depth = -1;
+  if (dry) { /* one scope, never built in */
+    l->depth = 0;
+    l->scopes[0].serial = ++l->serial;
+  }
   l->memo = loom_arena_alloc(arena, sizeof *l->memo * EMIT_BUCKETS);
   if (!l->memo) l->failed = true;
 }
@@ -89,7 +93,7 @@ static bool emit_known(const lower *l, MlirValue value, const lower_at *at, lowe
   return false;
 }
 
-static void emit_remember(lower *l, MlirValue value, const lower_at *at, lower_value is) {
+void lower_remember(lower *l, MlirValue value, const lower_at *at, lower_value is) {
   lower_memo *m = loom_arena_alloc(l->arena, sizeof *m);
   if (!m) {
     l->failed = true;
@@ -429,6 +433,7 @@ static lower_value emit_op(lower *l, MlirOperation op, const lower_at *at) {
       strcmp(lowering, "select") == 0 || strcmp(lowering, "convert") == 0 ||
       strcmp(lowering, "bitcast") == 0)
     return emit_elementwise(l, op, code, at, type.dtype);
+  if (code == LOOM_OP_REDUCE) return lower_emit_reduce(l, op, at);
   return lower_emit_move(l, op, code, at);
 }
 
@@ -443,6 +448,6 @@ lower_value lower_emit(lower *l, MlirValue value, const lower_at *at) {
   } else {
     out = emit_op(l, loom_def(value), at);
   }
-  if (!l->failed) emit_remember(l, value, at, out);
+  if (!l->failed) lower_remember(l, value, at, out);
   return out;
 }

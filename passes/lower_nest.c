@@ -28,11 +28,11 @@ static bool nest_can_fold(const lower *l, int outer, int inner) {
   return true;
 }
 
-void lower_nest_build(const lower *l, int first, int count, lower_nest *out) {
+void lower_nest_build(const lower *l, uint32_t vars, lower_nest *out) {
   memset(out, 0, sizeof *out);
   int order[LOWER_VARS], n = 0;
-  for (int v = first; v < first + count; v++) {
-    if (l->vars[v].extent == 1) continue;
+  for (int v = 0; v < l->var_count; v++) {
+    if (!(vars >> v & 1) || l->vars[v].extent == 1) continue;
     int at = n++;
     while (at > 0 && nest_outside(l, v, order[at - 1])) {
       order[at] = order[at - 1];
@@ -42,12 +42,7 @@ void lower_nest_build(const lower *l, int first, int count, lower_nest *out) {
   }
   for (int i = 0; i < n; i++) {
     lower_loop *last = out->count ? &out->loops[out->count - 1] : NULL;
-    if (last && nest_can_fold(l, last->var, order[i]) &&
-        last->extent == l->vars[last->var].extent) {
-      last->var = order[i];
-      last->extent *= l->vars[order[i]].extent;
-    } else if (last && last->extent != l->vars[last->var].extent &&
-               nest_can_fold(l, last->var, order[i])) {
+    if (last && nest_can_fold(l, last->var, order[i])) {
       last->var = order[i];
       last->extent *= l->vars[order[i]].extent;
     } else {
@@ -106,12 +101,34 @@ void lower_row_vars(lower *l, const lower_nest *nest, int loops, MlirValue row) 
   loom_builder b = lower_at_level(l, l->depth);
   MlirType i64 = mlirIntegerTypeGet(b.ctx, 64);
   for (int i = loops - 1; i >= 0; i--) {
+    if (nest->loops[i].var < 0) continue;
     lower_var *var = &l->vars[nest->loops[i].var];
     MlirValue extent = loom_build_int(&b, i64, nest->loops[i].extent);
     var->level = l->depth;
     var->iv = i ? lane_op2(&b, "arith.remui", row, extent) : row;
     if (i) row = lane_op2(&b, "arith.divui", row, extent);
   }
+}
+
+void lower_leave(lower *l, int level, bool lanes, lower_outer *saved) {
+  memcpy(saved->scopes, l->scopes, sizeof l->scopes);
+  saved->depth = l->depth;
+  saved->lane_var = l->lane_var;
+  saved->width = l->width;
+  saved->mask = l->mask;
+  l->depth = level;
+  if (lanes) return;
+  l->lane_var = -1;
+  l->width = 1;
+  l->mask.ptr = NULL;
+}
+
+void lower_return(lower *l, const lower_outer *saved) {
+  memcpy(l->scopes, saved->scopes, sizeof l->scopes);
+  l->depth = saved->depth;
+  l->lane_var = saved->lane_var;
+  l->width = saved->width;
+  l->mask = saved->mask;
 }
 
 MlirValue lower_lane_split(lower *l, const lower_lanes *lanes, MlirValue high) {

@@ -16,17 +16,15 @@ static int64_t schedule_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t schedule_max(int64_t a, int64_t b) { return a > b ? a : b; }
 static int64_t schedule_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/* Lanes: as many as fill two registers of the widest type, one when the body is long and registers
- * are few. */
-static int schedule_width(const lower *l, int64_t extent) {
+/* Lanes: `registers` registers of the widest type. */
+static int schedule_width(const lower *l, int registers, int64_t extent) {
   if (l->kernel->target == LANES_GPU) return 1;
   size_t widest = 1;
   for (int i = 0; i < l->access_count; i++) {
     size_t size = loom_dtype_size(l->accesses[i].dtype);
     if (size > widest) widest = size;
   }
-  int width = l->kernel->vector_bytes / (int)widest;
-  width *= l->cost > 24 ? 1 : 2;
+  int width = registers * l->kernel->vector_bytes / (int)widest;
   if (width > 64) width = 64;
   while (width > 1 && width > extent)
     width /= 2;
@@ -34,7 +32,7 @@ static int schedule_width(const lower *l, int64_t extent) {
 }
 
 /* Masked loads and stores exist for elements of 4 and 8 bytes; others end with single elements. */
-static lower_tail schedule_tail(const lower *l, int64_t extent, int width) {
+lower_tail lower_tail_for(const lower *l, int64_t extent, int width) {
   if (extent % width == 0) return LOWER_TAIL_NONE;
   for (int i = 0; i < l->access_count; i++)
     if (loom_dtype_size(l->accesses[i].dtype) < 4 && l->kernel->vector_bytes < 64)
@@ -42,23 +40,33 @@ static lower_tail schedule_tail(const lower *l, int64_t extent, int width) {
   return LOWER_TAIL_MASK;
 }
 
-void lower_schedule_map(const lower *l, const lower_nest *nest, lower_schedule *out) {
-  int64_t extent = nest->loops[nest->count - 1].extent;
-  out->width = schedule_width(l, extent);
-  out->tail = schedule_tail(l, extent, out->width);
+static int64_t schedule_row_work(const lower_plan *plan) {
+  return plan->inner.rows * plan->inner.loops[plan->inner.count - 1].extent;
+}
+
+static void schedule_make(const lower *l, lower_schedule *out) {
+  const lower_plan *plan = l->plan;
+  const lower_nest *nest = plan->lane_reduced ? &plan->inner : &plan->kept;
+  int64_t extent = nest->loops[nest->count - 1].extent, rows = lower_plan_rows(plan);
+  int64_t inner = schedule_row_work(plan), per_unit = plan->lane_reduced ? inner : inner * extent;
+  /* Long bodies fill the registers with one vector; short ones and sums need several to hide
+   * latency. */
+  out->width = schedule_width(l, l->cost > 24 ? 1 : 2, extent);
+  out->reduce_width = schedule_width(l, l->cost > 24 ? 1 : l->cost > 8 ? 2 : 4, INT64_MAX);
+  out->tail = lower_tail_for(l, extent, out->width);
   int64_t target = schedule_max(SCHEDULE_CHUNK_WORK / (2 + l->cost / 4), 2048);
-  if (extent > target && nest->rows * extent > 2 * target) {
-    out->blocks = schedule_ceil(extent, target);
-    int64_t even = schedule_ceil(extent, out->blocks);
+  out->block = extent;
+  out->blocks = 1;
+  out->units = 1;
+  if (!plan->lane_reduced && per_unit > target && rows * per_unit > 2 * target) {
+    int64_t lanes = schedule_max(target / schedule_max(inner, 1), 64);
+    int64_t even = schedule_ceil(extent, schedule_ceil(extent, lanes));
     out->block = schedule_ceil(even, out->width) * out->width;
     out->blocks = schedule_ceil(extent, out->block);
-    out->units = 1;
   } else {
-    out->block = extent;
-    out->blocks = 1;
-    out->units = schedule_max(1, schedule_min(nest->rows, 2 * target / schedule_max(extent, 1)));
+    out->units = schedule_max(1, schedule_min(rows, 2 * target / schedule_max(per_unit, 1)));
   }
-  out->chunks = schedule_ceil(nest->rows * out->blocks, out->units);
+  out->chunks = schedule_max(schedule_ceil(rows * out->blocks, out->units), 1);
 }
 
 static void schedule_write(const lower_kernel *kernel, const lower_schedule *s) {
@@ -68,14 +76,15 @@ static void schedule_write(const lower_kernel *kernel, const lower_schedule *s) 
     int64_t value;
   } entries[] = {{"block", s->block},
                  {"blocks", s->blocks},
+                 {"reduce_width", s->reduce_width},
                  {"tail", s->tail},
                  {"units", s->units},
                  {"width", s->width}};
-  MlirNamedAttribute named[5];
-  for (int i = 0; i < 5; i++)
+  MlirNamedAttribute named[6];
+  for (int i = 0; i < 6; i++)
     named[i] = mlirNamedAttributeGet(mlirIdentifierGet(ctx, loom_str(entries[i].name)),
                                      loom_attr_i64(ctx, entries[i].value));
-  loom_set_attr(kernel->op, "schedule", mlirDictionaryAttrGet(ctx, 5, named));
+  loom_set_attr(kernel->op, "schedule", mlirDictionaryAttrGet(ctx, 6, named));
   loom_set_attr(kernel->op, "stages", loom_attr_i64s(ctx, 1, &s->chunks));
   loom_set_attr(kernel->op, "scratch", loom_attr_i64(ctx, 0));
   loom_set_attr(kernel->op, "slots", loom_attr_i64(ctx, 0));
@@ -86,19 +95,37 @@ static int64_t schedule_entry(MlirAttribute dict, const char *name) {
   return attr.ptr && mlirAttributeIsAInteger(attr) ? mlirIntegerAttrGetValueInt(attr) : -1;
 }
 
-bool lower_schedule_read(const lower_kernel *kernel, lower_schedule *out) {
-  MlirAttribute dict = loom_get_attr(kernel->op, "schedule");
+static bool schedule_width_ok(int64_t width) {
+  return width >= 1 && width <= 128 && (width & (width - 1)) == 0;
+}
+
+bool lower_schedule_read(lower *l, lower_schedule *out) {
+  MlirLocation loc = mlirOperationGetLocation(l->kernel->op);
+  MlirAttribute dict = loom_get_attr(l->kernel->op, "schedule");
   if (!dict.ptr || !mlirAttributeIsADictionary(dict))
-    return loom_emit_error(mlirOperationGetLocation(kernel->op), "kernel has no schedule");
+    return loom_emit_error(loc, "kernel has no schedule");
   int64_t tail = schedule_entry(dict, "tail"), width = schedule_entry(dict, "width");
+  int64_t reduce_width = schedule_entry(dict, "reduce_width");
   out->block = schedule_entry(dict, "block");
   out->blocks = schedule_entry(dict, "blocks");
   out->units = schedule_entry(dict, "units");
-  if (tail < 0 || tail > LOWER_TAIL_SCALAR || width < 1 || width > 256 || (width & (width - 1)) ||
-      out->block < 0 || out->blocks < 1 || out->units < 1)
-    return loom_emit_error(mlirOperationGetLocation(kernel->op), "kernel has a bad schedule");
+  if (tail < 0 || tail > LOWER_TAIL_SCALAR || !schedule_width_ok(width) ||
+      !schedule_width_ok(reduce_width) || out->block < 0 || out->blocks < 1 || out->units < 1)
+    return loom_emit_error(loc, "kernel has a bad schedule");
   out->tail = (lower_tail)tail;
   out->width = (int)width;
+  out->reduce_width = (int)reduce_width;
+  l->plan->lanes.width = out->width;
+  l->plan->lanes.tail = out->tail;
+  for (int g = 0; g < l->plan->group_count; g++) {
+    lower_group *group = &l->plan->groups[g];
+    lower_loop last = group->nest.loops[group->nest.count - 1];
+    int lanes = out->reduce_width;
+    while (lanes > 1 && lanes > last.extent)
+      lanes /= 2;
+    group->lanes =
+        (lower_lanes){last.var, last.var < 0 ? 1 : lanes, lower_tail_for(l, last.extent, lanes)};
+  }
   return true;
 }
 
@@ -107,15 +134,15 @@ static bool schedule_kernel(MlirOperation op, void *user) {
   loom_arena arena = {0};
   lower_kernel kernel;
   lower l;
-  lower_nest nest;
+  lower_plan plan;
   lower_schedule schedule = {0};
   bool ok = lower_kernel_parse(op, &arena, &kernel);
   if (ok) {
     lower_init(&l, &kernel, &arena, true);
-    ok = lower_analyze(&l, &nest);
+    ok = lower_plan_make(&l, &plan);
   }
   if (ok) {
-    lower_schedule_map(&l, &nest, &schedule);
+    schedule_make(&l, &schedule);
     schedule_write(&kernel, &schedule);
   }
   loom_arena_fini(&arena);
