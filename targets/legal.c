@@ -106,10 +106,26 @@ static bool legal_values(legal_walk *walk, MlirOperation op) {
 
 /* ---- ops with conditions of their own ---- */
 
+/* Function attributes handed through to LLVM: only the one that the lowering writes. */
+static bool legal_passthrough(MlirOperation op) {
+  MlirAttribute all = loom_get_attr(op, "passthrough");
+  if (!all.ptr) return true;
+  if (!mlirAttributeIsAArray(all)) return false;
+  for (intptr_t i = 0; i < mlirArrayAttrGetNumElements(all); i++) {
+    MlirAttribute entry = mlirArrayAttrGetElement(all, i);
+    if (!mlirAttributeIsAString(entry) ||
+        !loom_str_is(mlirStringAttrGetValue(entry), "alwaysinline"))
+      return false;
+  }
+  return true;
+}
+
 static bool legal_func(legal_walk *walk, MlirOperation op) {
-  static const char *const refused[] = {"passthrough", "personality",     "garbageCollector",
+  static const char *const refused[] = {"personality",     "garbageCollector",
                                         "comdat",      "target_features", "target_cpu",
                                         "section"};
+  if (!legal_passthrough(op))
+    return legal_refuse(walk, op, "hands attributes to LLVM that code may not have");
   for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
     if (loom_get_attr(op, refused[i]).ptr)
       return legal_refuse(walk, op, "has an attribute that code may not have");
