@@ -147,11 +147,11 @@ def run_worker(name, which, folder, load_compiler=False):
 
 
 def first_calls(program):
-    """Cold and cached first calls and memory, each in new processes; the best of three for times."""
+    """Cold and cached first calls and memory, each in new processes; the best of two for times."""
     row = {}
     with tempfile.TemporaryDirectory() as root:
         cold, cached = [], []
-        for i in range(3):
+        for i in range(2):
             folder = os.path.join(root, str(i))
             os.mkdir(folder, 0o700)
             cold.append(run_worker(program.name, "frameloom", folder, load_compiler=True))
@@ -163,7 +163,7 @@ def first_calls(program):
         row["load_ms"] = min(loads) if loads else None
     if all(cached):
         row["cached"] = max(0.0, min(r["first"] - r["best"] for r in cached))
-        row["compiler_loaded_from_cache"] = cached[-1]["compiler_loaded"]
+        row["compiler_loaded_from_cache"] = any(r["compiler_loaded"] for r in cached)
         row["memory"] = min(r["memory"] for r in cached)
     if plain:
         row["memory_numpy"] = plain["memory"]
@@ -240,7 +240,8 @@ def run_program(program, implementations, peak, seconds):
         row["best_peer"] = min(others, key=others.get)
         row["ratio"] = others[row["best_peer"]] / ours["time"]
         row["of_bound"] = row["bound"] / ours["time"] if ours["time"] > 2e-6 else None
-        row.update(first_calls(program))
+        if not row["plain_python"]:
+            row.update(first_calls(program))
     return row
 
 
