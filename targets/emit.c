@@ -60,7 +60,7 @@ typedef struct emit_job {
 /* Inlining of bodies, scalar replacement, CSE and hoisting: no vectoriser, the lowering wrote
  * vectors itself. */
 static const char emit_passes[] =
-    "always-inline,function(sroa,early-cse,instcombine,simplifycfg,loop-mssa(licm))";
+    "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm))";
 
 static void emit_diagnostic(LLVMDiagnosticInfoRef info, void *user) {
   if (LLVMGetDiagInfoSeverity(info) != LLVMDSError) return;
