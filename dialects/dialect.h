@@ -43,14 +43,24 @@ typedef struct loom_exported {
   loom_type *results;
 } loom_exported;
 bool loom_export_op(MlirOperation op, loom_graph *graph, loom_exported *out, loom_error *err);
+/* The same, without results, from an op's parts: `attrs` is a dictionary. */
+bool loom_export_operands(MlirStringRef name, intptr_t count, const MlirValue *operands, MlirAttribute attrs,
+                          loom_graph *graph, loom_exported *out, loom_error *err);
 
 /* A function of one block of loom ops as a graph, which the caller frees in any case. */
 bool loom_export(MlirOperation func, loom_graph *graph, loom_error *err);
 
 /* ---- verify.c ---- */
 
-/* Checks an op of the table by the shape rules of graph/infer.c; emits a diagnostic on failure. */
+/* Checks an op by the shape rules of graph/infer.c or its structure; emits a diagnostic on failure. */
 MlirLogicalResult loom_verify_op(MlirOperation op);
+/* The type of the one result of an op whose rule determines it. Emits a diagnostic on failure unless `loc` is null. */
+MlirLogicalResult loom_infer_types(MlirContext ctx, MlirLocation loc, MlirStringRef name, intptr_t count,
+                                   const MlirValue *operands, MlirAttribute attrs, MlirType *out);
+
+/* ---- verify_structure.c ---- */
+
+bool loom_verify_structure(MlirOperation op);
 
 /* ---- fold.c ---- */
 

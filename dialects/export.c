@@ -62,9 +62,24 @@ static bool export_type(loom_graph *graph, MlirType type, loom_type *out, loom_e
                    LOOM_MAX_RANK);
 }
 
-bool loom_export_op(MlirOperation op, loom_graph *graph, loom_exported *out, loom_error *err) {
-  if (!loom_opcode_of(op, &out->view.op)) return loom_fail(err, "the op is not in the op table");
+static bool export_attrs(loom_graph *graph, MlirOperation op, MlirAttribute dict, loom_dtype dtype,
+                         loom_exported *out, loom_error *err) {
   const loom_op_info *info = &loom_op_table[out->view.op];
+  memset(out->attrs, 0, sizeof out->attrs);
+  for (int i = 0; i < LOOM_MAX_ATTRS && info->attrs[i].name; i++, out->attr_count++) {
+    MlirAttribute attr =
+        op.ptr ? loom_get_attr(op, info->attrs[i].name)
+               : mlirDictionaryAttrGetElementByName(dict, loom_str(info->attrs[i].name));
+    if (!export_attr(&graph->arena, attr, info->attrs[i].kind, dtype, &out->attrs[i]))
+      return loom_fail(err, "attribute '%s' is missing or of the wrong type", info->attrs[i].name);
+  }
+  out->view.attrs = out->attrs;
+  return true;
+}
+
+bool loom_export_op(MlirOperation op, loom_graph *graph, loom_exported *out, loom_error *err) {
+  memset(out, 0, sizeof *out);
+  if (!loom_opcode_of(op, &out->view.op)) return loom_fail(err, "the op is not in the op table");
   intptr_t operands = mlirOperationGetNumOperands(op), results = mlirOperationGetNumResults(op);
   loom_type *types =
       loom_arena_alloc(&graph->arena, sizeof *types * (size_t)(operands + results + 1));
@@ -76,17 +91,25 @@ bool loom_export_op(MlirOperation op, loom_graph *graph, loom_exported *out, loo
   for (intptr_t i = 0; i < results; i++)
     if (!export_type(graph, mlirValueGetType(loom_result(op, i)), &out->results[i], err))
       return false;
-  loom_dtype dtype = results ? out->results[0].dtype : LOOM_BOOL;
-  memset(out->attrs, 0, sizeof out->attrs);
-  out->attr_count = 0;
-  for (int i = 0; i < LOOM_MAX_ATTRS && info->attrs[i].name; i++, out->attr_count++)
-    if (!export_attr(&graph->arena, loom_get_attr(op, info->attrs[i].name), info->attrs[i].kind,
-                     dtype, &out->attrs[i]))
-      return loom_fail(err, "attribute '%s' is missing or of the wrong type", info->attrs[i].name);
-  out->view.attrs = out->attrs;
   out->view.operands = types;
   out->view.operand_count = (uint32_t)operands;
-  return true;
+  return export_attrs(graph, op, (MlirAttribute){NULL}, results ? out->results[0].dtype : LOOM_BOOL,
+                      out, err);
+}
+
+bool loom_export_operands(MlirStringRef name, intptr_t count, const MlirValue *operands,
+                          MlirAttribute attrs, loom_graph *graph, loom_exported *out,
+                          loom_error *err) {
+  memset(out, 0, sizeof *out);
+  if (!loom_opcode_of_name(name, &out->view.op))
+    return loom_fail(err, "the op is not in the op table");
+  loom_type *types = loom_arena_alloc(&graph->arena, sizeof *types * (size_t)(count + 1));
+  if (!types) return loom_fail(err, "out of memory");
+  for (intptr_t i = 0; i < count; i++)
+    if (!export_type(graph, mlirValueGetType(operands[i]), &types[i], err)) return false;
+  out->view.operands = types;
+  out->view.operand_count = (uint32_t)count;
+  return export_attrs(graph, (MlirOperation){NULL}, attrs, LOOM_BOOL, out, err);
 }
 
 /* ---- a function as a graph ---- */

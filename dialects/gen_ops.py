@@ -1,6 +1,7 @@
 """Makes C tables from `llvm-tblgen --dump-json` of loom.td, read from standard input.
 
-`table` prints loom_ops.inc (the op table of graph/), `folds` loom_folds.inc (the C++ classes whose fold calls C).
+`table` prints loom_ops.inc (the op table of graph/), `folds` and `infers` list the C++ classes whose fold and whose
+type inference call C.
 """
 
 import json
@@ -38,19 +39,23 @@ def rows(records):
                record["lower"], fp, record["dtypes"], attrs)
 
 
-def folds(records):
-    """Yields the C++ class of each op that has a folder."""
+def classes(records, field):
+    """Yields the C++ class of each op whose record has the bit `field` set."""
     for name in records["!instanceof"]["Loom_Op"]:
-        if records[name]["hasFolder"]:
+        if records[name][field]:
             yield name
+
+
+CLASS_LISTS = {"folds": ("hasFolder", "LOOM_FOLD"), "infers": ("infersType", "LOOM_INFER")}
 
 
 def main():
     records = json.load(sys.stdin)
-    if sys.argv[1] == "folds":
+    if sys.argv[1] in CLASS_LISTS:
+        field, macro = CLASS_LISTS[sys.argv[1]]
         print("/* Generated from dialects/loom.td by dialects/gen_ops.py. */")
-        for name in folds(records):
-            print(f"LOOM_FOLD({name})")
+        for name in classes(records, field):
+            print(f"{macro}({name})")
         return
     print("/* Generated from dialects/loom.td by dialects/gen_ops.py. LOOM_OP(ENUM, name, operands, results, shape,")
     print(" * lower, fp, dtypes, {attribute name, kind}...) */")

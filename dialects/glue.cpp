@@ -63,6 +63,40 @@ mlir::Operation *loom::LoomDialect::materializeConstant(mlir::OpBuilder &builder
 #include "loom_folds.inc"
 #undef LOOM_FOLD
 
+// ---- type inference -------------------------------------------------------------------------------------------------
+
+namespace {
+template <typename OpType>
+llvm::LogicalResult infer(mlir::MLIRContext *context, std::optional<mlir::Location> location,
+                          mlir::ValueRange operands, mlir::DictionaryAttr attributes,
+                          mlir::OpaqueProperties properties, llvm::SmallVectorImpl<mlir::Type> &types) {
+  mlir::Attribute all = attributes;
+  if constexpr (OpType::hasProperties())
+    if (properties)
+      all = OpType::getPropertiesAsAttr(context, *properties.as<typename OpType::Properties *>());
+  llvm::SmallVector<MlirValue, 4> values;
+  for (mlir::Value value : operands)
+    values.push_back(wrap(value));
+  MlirType type = {nullptr};
+  MlirLocation where = location ? wrap(*location) : MlirLocation{nullptr};
+  if (mlirLogicalResultIsFailure(loom_infer_types(wrap(context), where, wrap(OpType::getOperationName()),
+                                                  values.size(), values.data(), wrap(all), &type)))
+    return llvm::failure();
+  types.push_back(unwrap(type));
+  return llvm::success();
+}
+} // namespace
+
+#define LOOM_INFER(CLASS)                                                                                            \
+  llvm::LogicalResult loom::CLASS::inferReturnTypes(                                                                 \
+      mlir::MLIRContext *context, std::optional<mlir::Location> location, mlir::ValueRange operands,                 \
+      mlir::DictionaryAttr attributes, mlir::OpaqueProperties properties, mlir::RegionRange,                         \
+      llvm::SmallVectorImpl<mlir::Type> &types) {                                                                    \
+    return ::infer<CLASS>(context, location, operands, attributes, properties, types);                               \
+  }
+#include "loom_infers.inc"
+#undef LOOM_INFER
+
 // ---- passes in C ----------------------------------------------------------------------------------------------------
 
 extern "C" void loom_register_pass(MlirPass (*make)(void)) {

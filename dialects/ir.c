@@ -126,14 +126,17 @@ bool loom_is(MlirOperation op, const char *name) {
   return loom_str_is(mlirIdentifierStr(mlirOperationGetName(op)), name);
 }
 
-bool loom_opcode_of(MlirOperation op, loom_opcode *out) {
-  MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
+bool loom_opcode_of_name(MlirStringRef name, loom_opcode *out) {
   char text[64];
   if (name.length < 6 || name.length - 5 >= sizeof text || memcmp(name.data, "loom.", 5) != 0)
     return false;
   memcpy(text, name.data + 5, name.length - 5);
   text[name.length - 5] = 0;
   return loom_op_from_name(text, out);
+}
+
+bool loom_opcode_of(MlirOperation op, loom_opcode *out) {
+  return loom_opcode_of_name(mlirIdentifierStr(mlirOperationGetName(op)), out);
 }
 
 MlirOperation loom_def(MlirValue value) {

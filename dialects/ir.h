@@ -71,6 +71,7 @@ bool loom_is(MlirOperation op, const char *name); /* "loom.add" */
 bool loom_str_is(MlirStringRef a, const char *b);
 /* The opcode of an op of the table; false for any other op. */
 bool loom_opcode_of(MlirOperation op, loom_opcode *out);
+bool loom_opcode_of_name(MlirStringRef name, loom_opcode *out); /* "loom.add" */
 /* The op that defines a value, or a null operation for a block argument. */
 MlirOperation loom_def(MlirValue value);
 static inline MlirValue loom_operand(MlirOperation op, intptr_t i) { return mlirOperationGetOperand(op, i); }

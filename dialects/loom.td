@@ -40,6 +40,7 @@ class Loom_Op<string mnemonic, list<Trait> traits = []> : Op<Loom_Dialect, mnemo
   string lower = "none";
   Loom_Fp fp = FpNone;
   string dtypes = "biufc";
+  bit infersType = 0;
   let hasVerifier = 1;
   let extraClassDefinition = [{
     ::llvm::LogicalResult $cppClass::verify() { return unwrap(loom_verify_op(wrap(getOperation()))); }
@@ -47,6 +48,14 @@ class Loom_Op<string mnemonic, list<Trait> traits = []> : Op<Loom_Dialect, mnemo
 }
 
 class Loom_PureOp<string mnemonic, list<Trait> traits = []> : Loom_Op<mnemonic, !listconcat([Pure], traits)>;
+
+// One result, whose type the shape rule determines: MLIR's type inference calls C (loom_infer_types in verify.c).
+class Loom_InferredOp<string mnemonic, list<Trait> traits = []>
+    : Loom_Op<mnemonic, !listconcat([DeclareOpInterfaceMethods<InferTypeOpInterface>], traits)> {
+  let infersType = 1;
+}
+class Loom_PureInferredOp<string mnemonic, list<Trait> traits = []>
+    : Loom_InferredOp<mnemonic, !listconcat([Pure], traits)>;
 
 // ---- elementwise --------------------------------------------------------------------------------------------------
 
@@ -64,7 +73,7 @@ class Loom_Unary<string mnemonic, string text, string classes, Loom_Fp flags = F
 }
 
 // elementwise, result bool
-class Loom_Predicate<string mnemonic, string text, string classes> : Loom_PureOp<mnemonic, [Elementwise]> {
+class Loom_Predicate<string mnemonic, string text, string classes> : Loom_PureInferredOp<mnemonic, [Elementwise]> {
   let summary = text;
   let arguments = (ins Loom_Tensor:$operand);
   let results = (outs Loom_Tensor:$result);
@@ -153,7 +162,7 @@ def CopysignOp : Loom_Binary<"copysign", "Magnitude of lhs, sign of rhs", "f">;
 def NextafterOp : Loom_Binary<"nextafter", "The next float after lhs towards rhs", "f", FpOverflowUnderflow>;
 def GcdOp : Loom_Binary<"gcd", "Greatest common divisor of integers, not negative", "iu", FpNone, [Commutative]>;
 
-def CompareOp : Loom_PureOp<"compare", [Elementwise, SameTypeOperands]> {
+def CompareOp : Loom_PureInferredOp<"compare", [Elementwise, SameTypeOperands]> {
   let summary = "Comparison eq, ne, lt, le, gt or ge; unordered is false but for ne";
   let arguments = (ins Loom_Tensor:$lhs, Loom_Tensor:$rhs, StrAttr:$direction);
   let results = (outs Loom_Tensor:$result);
@@ -163,7 +172,7 @@ def CompareOp : Loom_PureOp<"compare", [Elementwise, SameTypeOperands]> {
   let hasFolder = 1;
 }
 
-def SelectOp : Loom_PureOp<"select", [Elementwise]> {
+def SelectOp : Loom_PureInferredOp<"select", [Elementwise]> {
   let summary = "on_true where the bool condition holds, else on_false; all of one shape";
   let arguments = (ins Loom_Tensor:$condition, Loom_Tensor:$on_true, Loom_Tensor:$on_false);
   let results = (outs Loom_Tensor:$result);
@@ -217,6 +226,11 @@ def IotaOp : Loom_PureOp<"iota"> {
 
 def RandomOp : Loom_Op<"random"> {
   let summary = "Philox 4x32-10 bits of (key, counter), each a tensor<2xui64>; `kind` bits, uniform or normal";
+  let description = [{
+    Element e takes its 32-bit words from the block `counter + e / p`, where p elements share a block: "bits" (uint32,
+    uint64) and "uniform" (float32, float64, in [0, 1)) use one word for an element of 4 bytes and two, low word first,
+    for one of 8 bytes; "normal" (Box-Muller) uses a whole block.
+  }];
   let arguments = (ins Loom_Tensor:$key, Loom_Tensor:$counter, StrAttr:$kind);
   let results = (outs Loom_Tensor:$result);
   let assemblyFormat = "$kind $key `,` $counter attr-dict `:` functional-type(operands, results)";
@@ -227,7 +241,7 @@ def RandomOp : Loom_Op<"random"> {
 
 // ---- views: no arithmetic, an index map ------------------------------------------------------------------------------
 
-class Loom_View<string mnemonic, string text, string rule> : Loom_PureOp<mnemonic> {
+class Loom_View<string mnemonic, string text, string rule, list<Trait> traits = []> : Loom_PureOp<mnemonic, traits> {
   let summary = text;
   let results = (outs Loom_Tensor:$result);
   let shape = rule;
@@ -244,13 +258,19 @@ def ReshapeOp : Loom_View<"reshape", "The same elements in C order with other si
   let arguments = (ins Loom_Tensor:$operand);
   let assemblyFormat = "$operand attr-dict `:` functional-type(operands, results)";
 }
-def TransposeOp : Loom_View<"transpose", "Result dimension i is operand dimension perm[i]", "transpose"> {
+def TransposeOp : Loom_View<"transpose", "Result dimension i is operand dimension perm[i]", "transpose",
+                            [DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let infersType = 1;
   let arguments = (ins Loom_Tensor:$operand, DenseI64ArrayAttr:$perm);
   let assemblyFormat = "$operand `perm` `=` $perm attr-dict `:` functional-type(operands, results)";
 }
 def SliceOp : Loom_View<"slice",
     "Element i of dimension d is operand element starts[d] + i * steps[d], for i < sizes[d]; steps may be negative",
-    "slice"> {
+    "slice", [DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let description = [{
+    A size of -1, with start 0 and step 1, is the whole of a dimension of symbolic size.
+  }];
+  let infersType = 1;
   let arguments = (ins Loom_Tensor:$operand, DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$sizes,
                        DenseI64ArrayAttr:$steps);
   let assemblyFormat = [{
@@ -268,7 +288,7 @@ def CopyOp : Loom_PureOp<"copy", [SameOperandsAndResultType]> {
   let shape = "same";
   let lower = "unary";
 }
-def UpdateSliceOp : Loom_PureOp<"update_slice"> {
+def UpdateSliceOp : Loom_PureInferredOp<"update_slice"> {
   let summary = "`operand` with the elements a slice op of the same starts and steps would take replaced by `update`";
   let arguments = (ins Loom_Tensor:$operand, Loom_Tensor:$update, DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$steps);
   let results = (outs Loom_Tensor:$result);
@@ -278,7 +298,7 @@ def UpdateSliceOp : Loom_PureOp<"update_slice"> {
   let shape = "update_slice";
   let lower = "update_slice";
 }
-def ConcatenateOp : Loom_PureOp<"concatenate"> {
+def ConcatenateOp : Loom_PureInferredOp<"concatenate"> {
   let summary = "The operands one after another along `axis`";
   let arguments = (ins Variadic<Loom_Tensor>:$operands, I64Attr:$axis);
   let results = (outs Loom_Tensor:$result);
@@ -286,7 +306,7 @@ def ConcatenateOp : Loom_PureOp<"concatenate"> {
   let shape = "concatenate";
   let lower = "concatenate";
 }
-def PadOp : Loom_PureOp<"pad"> {
+def PadOp : Loom_PureInferredOp<"pad"> {
   let summary = "low[d] elements of the 0-d `value` before and high[d] after dimension d";
   let arguments = (ins Loom_Tensor:$operand, Loom_Tensor:$value, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high);
   let results = (outs Loom_Tensor:$result);
@@ -296,7 +316,7 @@ def PadOp : Loom_PureOp<"pad"> {
   let shape = "pad";
   let lower = "pad";
 }
-def GatherOp : Loom_Op<"gather"> {
+def GatherOp : Loom_InferredOp<"gather"> {
   let summary = "np.take: the slices of `operand` at the integer `indices` along `axis`";
   let description = [{
     The result has the sizes of `operand` with dimension `axis` replaced by the dimensions of `indices`. `mode` is
@@ -310,7 +330,7 @@ def GatherOp : Loom_Op<"gather"> {
   let shape = "gather";
   let lower = "gather";
 }
-def ScatterOp : Loom_Op<"scatter"> {
+def ScatterOp : Loom_InferredOp<"scatter"> {
   let summary = "`operand` with slices along `axis` at `indices` set to (or combined with) `updates`, in order";
   let arguments = (ins Loom_Tensor:$operand, Loom_Tensor:$indices, Loom_Tensor:$updates, I64Attr:$axis,
                        StrAttr:$combine);
@@ -321,7 +341,7 @@ def ScatterOp : Loom_Op<"scatter"> {
   let shape = "scatter";
   let lower = "scatter";
 }
-def SortOp : Loom_PureOp<"sort"> {
+def SortOp : Loom_PureInferredOp<"sort"> {
   let summary = "Sorted along `axis`, NaN last; with `indices`, the int64 permutation (stable) instead of the values";
   let arguments = (ins Loom_Tensor:$operand, I64Attr:$axis, BoolAttr:$indices);
   let results = (outs Loom_Tensor:$result);
@@ -333,7 +353,7 @@ def SortOp : Loom_PureOp<"sort"> {
 
 // ---- reductions and scans --------------------------------------------------------------------------------------------
 
-def ReduceOp : Loom_PureOp<"reduce"> {
+def ReduceOp : Loom_PureInferredOp<"reduce"> {
   let summary = "sum, prod, min, max, and, or, argmin or argmax over `axes`, which the result lacks";
   let description = [{
     min and max give NaN when an element is NaN. argmin and argmax take one axis, give int64, the first of equal
@@ -359,7 +379,7 @@ def ScanOp : Loom_PureOp<"scan", [SameOperandsAndResultType]> {
 
 // ---- contractions ----------------------------------------------------------------------------------------------------
 
-def DotGeneralOp : Loom_PureOp<"dot_general"> {
+def DotGeneralOp : Loom_PureInferredOp<"dot_general"> {
   let summary = "Batched contraction: result dimensions are batch, free of lhs, free of rhs";
   let arguments = (ins Loom_Tensor:$lhs, Loom_Tensor:$rhs, DenseI64ArrayAttr:$lhs_batch, DenseI64ArrayAttr:$rhs_batch,
                        DenseI64ArrayAttr:$lhs_contract, DenseI64ArrayAttr:$rhs_contract);
@@ -372,7 +392,7 @@ def DotGeneralOp : Loom_PureOp<"dot_general"> {
   let lower = "dot";
   let fp = FpOverflowInvalid;
 }
-def ConvolutionOp : Loom_PureOp<"convolution"> {
+def ConvolutionOp : Loom_PureInferredOp<"convolution"> {
   let summary = "Cross-correlation of NC(spatial) with OI(spatial); strides, low/high padding pairs, dilation, groups";
   let arguments = (ins Loom_Tensor:$lhs, Loom_Tensor:$rhs, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding,
                        DenseI64ArrayAttr:$dilation, I64Attr:$groups);
@@ -397,11 +417,12 @@ def AssumeShapeOp : Loom_Op<"assume_shape"> {
   let shape = "assume_shape";
   let lower = "view";
 }
-def SizeOp : Loom_PureOp<"size"> {
+def SizeOp : Loom_PureInferredOp<"size"> {
   let summary = "The size of dimension `axis` as a 0-d int64";
   let arguments = (ins Loom_Tensor:$operand, I64Attr:$axis);
   let results = (outs Loom_Tensor:$result);
   let assemblyFormat = "$operand `axis` `=` $axis attr-dict `:` functional-type(operands, results)";
+  let hasFolder = 1;
   let shape = "size";
   let lower = "size";
 }

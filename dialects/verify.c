@@ -44,8 +44,35 @@ static MlirLogicalResult verify_computation(MlirOperation op) {
   return good ? mlirLogicalResultSuccess() : verify_fail(op, verify_strip(err.message));
 }
 
+/* The trait of type inference has called the rule already (loom_infer_types) and compared the
+ * types. */
+static bool verify_is_inferred(loom_opcode op) {
+  return !loom_op_declares_type(op) && strcmp(loom_op_table[op].shape, "same") != 0 &&
+         strcmp(loom_op_table[op].shape, "scan") != 0;
+}
+
 MlirLogicalResult loom_verify_op(MlirOperation op) {
   loom_opcode opcode;
-  if (loom_opcode_of(op, &opcode)) return verify_computation(op);
-  return mlirLogicalResultSuccess();
+  if (loom_opcode_of(op, &opcode))
+    return verify_is_inferred(opcode) ? mlirLogicalResultSuccess() : verify_computation(op);
+  return loom_verify_structure(op) ? mlirLogicalResultSuccess() : mlirLogicalResultFailure();
+}
+
+MlirLogicalResult loom_infer_types(MlirContext ctx, MlirLocation loc, MlirStringRef name,
+                                   intptr_t count, const MlirValue *operands, MlirAttribute attrs,
+                                   MlirType *out) {
+  loom_graph graph;
+  loom_exported exported;
+  loom_error err = {{0}};
+  loom_type type;
+  uint32_t results = 0;
+  loom_graph_init(&graph);
+  bool good = loom_export_operands(name, count, operands, attrs, &graph, &exported, &err) &&
+              loom_infer(&graph, &exported.view, &type, &results, &err);
+  if (good)
+    *out = loom_type_to_mlir_in(ctx, &graph, &type);
+  else if (loc.ptr)
+    loom_emit_error(loc, "'%.*s' op %s", (int)name.length, name.data, verify_strip(err.message));
+  loom_graph_fini(&graph);
+  return good ? mlirLogicalResultSuccess() : mlirLogicalResultFailure();
 }

@@ -1,0 +1,258 @@
+/* Verifiers of the ops that hold regions or describe kernels and plans. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "dialects/dialect.h"
+#include "dialects/ir.h"
+
+static bool structure_fail(MlirOperation op, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static bool structure_fail(MlirOperation op, const char *format, ...) {
+  char text[256];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
+  return loom_emit_error(mlirOperationGetLocation(op), "'%.*s' op %s", (int)name.length, name.data,
+                         text);
+}
+
+/* ---- regions ---- */
+
+static MlirBlock structure_block(MlirOperation op, intptr_t region) {
+  return mlirRegionGetFirstBlock(mlirOperationGetRegion(op, region));
+}
+
+/* The values that a region hands to its op: the operands of its loom.yield. */
+static bool structure_yield(MlirOperation op, intptr_t region, MlirOperation *out) {
+  MlirBlock block = structure_block(op, region);
+  *out = (MlirOperation){NULL};
+  if (block.ptr)
+    for (MlirOperation o = mlirBlockGetFirstOperation(block); o.ptr;
+         o = mlirOperationGetNextInBlock(o))
+      *out = o;
+  if (out->ptr && loom_is(*out, "loom.yield")) return true;
+  return structure_fail(op, "region %d does not end with loom.yield", (int)region);
+}
+
+static bool structure_is_scalar(MlirType type, loom_dtype dtype) {
+  loom_type plain;
+  return mlirTypeIsARankedTensor(type) && loom_type_from_mlir(type, &plain) && plain.rank == 0 &&
+         plain.dtype == dtype;
+}
+
+/* Block arguments from `first` on have the types of the operands from `skip` on. */
+static bool structure_arguments(MlirOperation op, intptr_t region, intptr_t first, intptr_t skip) {
+  MlirBlock block = structure_block(op, region);
+  intptr_t count = mlirBlockGetNumArguments(block) - first;
+  intptr_t wanted = mlirOperationGetNumOperands(op) - skip;
+  if (count != wanted)
+    return structure_fail(op, "region %d takes %d values where %d are carried", (int)region,
+                          (int)count, (int)wanted);
+  for (intptr_t i = 0; i < count; i++)
+    if (!mlirTypeEqual(mlirValueGetType(mlirBlockGetArgument(block, first + i)),
+                       mlirValueGetType(loom_operand(op, skip + i))))
+      return structure_fail(op, "argument %d of region %d has another type than the operand",
+                            (int)(first + i), (int)region);
+  return true;
+}
+
+static bool structure_results(MlirOperation op, intptr_t region) {
+  MlirOperation yield;
+  if (!structure_yield(op, region, &yield)) return false;
+  if (mlirOperationGetNumOperands(yield) != mlirOperationGetNumResults(op))
+    return structure_fail(op, "region %d yields %d values for %d results", (int)region,
+                          (int)mlirOperationGetNumOperands(yield),
+                          (int)mlirOperationGetNumResults(op));
+  for (intptr_t i = 0; i < mlirOperationGetNumResults(op); i++)
+    if (!mlirTypeEqual(mlirValueGetType(loom_operand(yield, i)),
+                       mlirValueGetType(loom_result(op, i))))
+      return structure_fail(op, "value %d that region %d yields has another type than the result",
+                            (int)i, (int)region);
+  return true;
+}
+
+static bool structure_carried(MlirOperation op, intptr_t skip) {
+  if (mlirOperationGetNumResults(op) != mlirOperationGetNumOperands(op) - skip)
+    return structure_fail(op, "has not one result for each carried value");
+  for (intptr_t i = 0; i < mlirOperationGetNumResults(op); i++)
+    if (!mlirTypeEqual(mlirValueGetType(loom_result(op, i)),
+                       mlirValueGetType(loom_operand(op, i + skip))))
+      return structure_fail(op, "result %d has another type than the carried value", (int)i);
+  return true;
+}
+
+static bool structure_fusion(MlirOperation op) {
+  return structure_arguments(op, 0, 0, 0) && structure_results(op, 0);
+}
+
+static bool structure_for(MlirOperation op) {
+  MlirBlock block = structure_block(op, 0);
+  if (!structure_is_scalar(mlirValueGetType(loom_operand(op, 0)), LOOM_I64))
+    return structure_fail(op, "the count is not a 0-d int64");
+  if (mlirBlockGetNumArguments(block) < 1 ||
+      !structure_is_scalar(mlirValueGetType(mlirBlockGetArgument(block, 0)), LOOM_I64))
+    return structure_fail(op, "the body's first argument is not a 0-d int64 index");
+  return structure_carried(op, 1) && structure_arguments(op, 0, 1, 1) && structure_results(op, 0);
+}
+
+static bool structure_while(MlirOperation op) {
+  MlirOperation yield;
+  if (!structure_carried(op, 0) || !structure_arguments(op, 0, 0, 0) ||
+      !structure_arguments(op, 1, 0, 0) || !structure_yield(op, 0, &yield))
+    return false;
+  if (mlirOperationGetNumOperands(yield) != 1 ||
+      !structure_is_scalar(mlirValueGetType(loom_operand(yield, 0)), LOOM_BOOL))
+    return structure_fail(op, "the condition does not yield one 0-d bool");
+  return structure_results(op, 1);
+}
+
+static bool structure_if(MlirOperation op) {
+  if (!structure_is_scalar(mlirValueGetType(loom_operand(op, 0)), LOOM_BOOL))
+    return structure_fail(op, "the condition is not a 0-d bool");
+  return structure_arguments(op, 0, 0, 1) && structure_arguments(op, 1, 0, 1) &&
+         structure_results(op, 0) && structure_results(op, 1);
+}
+
+/* ---- kernels ---- */
+
+static bool structure_kernel_strides(MlirOperation op, MlirOperation yield) {
+  MlirAttribute strides = loom_get_attr(op, "strides");
+  MlirBlock block = structure_block(op, 0);
+  intptr_t ins = mlirBlockGetNumArguments(block), outs = mlirOperationGetNumOperands(yield);
+  if (!strides.ptr || !mlirAttributeIsAArray(strides) ||
+      mlirArrayAttrGetNumElements(strides) != ins + outs)
+    return structure_fail(op, "strides does not list every operand and result");
+  for (intptr_t i = 0; i < ins + outs; i++) {
+    MlirValue value = i < ins ? mlirBlockGetArgument(block, i) : loom_operand(yield, i - ins);
+    loom_type type;
+    if (!loom_type_from_mlir(mlirValueGetType(value), &type))
+      return structure_fail(op, "operand or result %d is no tensor of a loom element type", (int)i);
+    if (loom_attr_read_i64s(mlirArrayAttrGetElement(strides, i), NULL, 0) != type.rank)
+      return structure_fail(op, "strides of operand or result %d are not one i64 a dimension",
+                            (int)i);
+  }
+  return true;
+}
+
+static bool structure_kernel_scalars(MlirOperation op) {
+  MlirBlock block = structure_block(op, 0);
+  MlirAttribute scalars = loom_get_attr(op, "scalars");
+  for (intptr_t i = 0; i < mlirDenseArrayGetNumElements(scalars); i++) {
+    int64_t at = mlirDenseI64ArrayGetElement(scalars, i);
+    if (at < 0 || at >= mlirBlockGetNumArguments(block) ||
+        mlirShapedTypeGetRank(mlirValueGetType(mlirBlockGetArgument(block, at))) != 0)
+      return structure_fail(op, "scalars lists %" PRId64 ", which is no 0-d operand", at);
+  }
+  return true;
+}
+
+static bool structure_kernel_inplace(MlirOperation op, MlirOperation yield) {
+  MlirAttribute inplace = loom_get_attr(op, "inplace");
+  intptr_t count = mlirDenseArrayGetNumElements(inplace);
+  if (count != mlirOperationGetNumOperands(yield))
+    return structure_fail(op, "inplace does not list every result");
+  for (intptr_t i = 0; i < count; i++) {
+    int64_t at = mlirDenseI64ArrayGetElement(inplace, i);
+    if (at < -1 || at >= mlirBlockGetNumArguments(structure_block(op, 0)))
+      return structure_fail(op, "inplace lists %" PRId64 ", which is no operand", at);
+  }
+  return true;
+}
+
+static bool structure_kernel(MlirOperation op) {
+  MlirOperation yield;
+  int64_t fp = loom_get_i64(op, "fp", 15);
+  if (!structure_yield(op, 0, &yield) || !structure_kernel_strides(op, yield) ||
+      !structure_kernel_scalars(op) || !structure_kernel_inplace(op, yield))
+    return false;
+  if (fp < 0 || fp > 15) return structure_fail(op, "fp is no mask of floating-point exceptions");
+  MlirAttribute stages = loom_get_attr(op, "stages");
+  for (intptr_t i = 0; stages.ptr && i < mlirDenseArrayGetNumElements(stages); i++)
+    if (mlirDenseI64ArrayGetElement(stages, i) < 0)
+      return structure_fail(op, "stage %d has a negative number of chunks", (int)i);
+  if (loom_get_i64(op, "scratch", 0) < 0 || loom_get_i64(op, "slots", 0) < 0)
+    return structure_fail(op, "scratch and slots are numbers of bytes");
+  return true;
+}
+
+/* ---- plans ---- */
+
+static bool structure_plan(MlirOperation op) {
+  MlirBlock block = structure_block(op, 0);
+  intptr_t count = mlirBlockGetNumArguments(block);
+  int64_t inputs = loom_get_i64(op, "inputs", -1);
+  if (inputs < 0 || inputs > count) return structure_fail(op, "inputs exceeds the arguments");
+  if (loom_get_i64(op, "arena", -1) < 0) return structure_fail(op, "arena is a number of bytes");
+  for (intptr_t i = 0; i < count; i++) {
+    MlirType type = mlirValueGetType(mlirBlockGetArgument(block, i));
+    bool scalar = i < inputs && mlirTypeIsARankedTensor(type) && mlirShapedTypeGetRank(type) == 0;
+    if (!scalar && !mlirTypeIsAMemRef(type))
+      return structure_fail(op, "argument %d is neither a memref nor a 0-d input", (int)i);
+  }
+  MlirAttribute consts = loom_get_attr(op, "consts");
+  for (intptr_t i = 0; i < mlirDenseArrayGetNumElements(consts); i++) {
+    int64_t at = mlirDenseI64ArrayGetElement(consts, i);
+    if (at < 0 || at >= inputs)
+      return structure_fail(op, "consts lists %" PRId64 ", which is no input", at);
+  }
+  return true;
+}
+
+static bool structure_buffer(MlirOperation op) {
+  loom_type type;
+  int64_t offset = loom_get_i64(op, "offset", -1), end;
+  MlirOperation plan = mlirOperationGetParentOperation(op);
+  if (!loom_type_from_mlir(mlirValueGetType(loom_result(op, 0)), &type))
+    return structure_fail(op, "the memref is not of a loom element type");
+  int64_t elements = loom_type_elements(&type);
+  if (offset < 0 || elements < 0 ||
+      __builtin_mul_overflow(elements, (int64_t)loom_dtype_size(type.dtype), &end) ||
+      __builtin_add_overflow(end, offset, &end))
+    return structure_fail(op, "offset or size is out of range");
+  if (plan.ptr && loom_is(plan, "loom.plan") && end > loom_get_i64(plan, "arena", 0))
+    return structure_fail(op, "ends at byte %" PRId64 ", beyond the plan's arena", end);
+  return true;
+}
+
+static bool structure_launch(MlirOperation op) {
+  if (loom_get_i64(op, "stage", -1) < 0 || loom_get_i64(op, "chunks", -1) < 0 ||
+      loom_get_i64(op, "scratch", -1) < 0)
+    return structure_fail(op, "stage, chunks and scratch are not negative");
+  return true;
+}
+
+static bool structure_call_host(MlirOperation op) {
+  int64_t reads = loom_get_i64(op, "reads", -1);
+  if (reads < 0 || reads > mlirOperationGetNumOperands(op))
+    return structure_fail(op, "reads exceeds the buffers");
+  return true;
+}
+
+static bool structure_copy_buffer(MlirOperation op) {
+  loom_type from, to;
+  if (!loom_type_from_mlir(mlirValueGetType(loom_operand(op, 0)), &from) ||
+      !loom_type_from_mlir(mlirValueGetType(loom_operand(op, 1)), &to) ||
+      !loom_type_equal(&from, &to))
+    return structure_fail(op, "source and target differ in element type or sizes");
+  return true;
+}
+
+bool loom_verify_structure(MlirOperation op) {
+  static const struct {
+    const char *name;
+    bool (*verify)(MlirOperation op);
+  } rows[] = {
+      {"loom.fusion", structure_fusion},       {"loom.kernel", structure_kernel},
+      {"loom.launch", structure_launch},       {"loom.buffer", structure_buffer},
+      {"loom.plan", structure_plan},           {"loom.for", structure_for},
+      {"loom.while", structure_while},         {"loom.if", structure_if},
+      {"loom.call_host", structure_call_host}, {"loom.copy_buffer", structure_copy_buffer},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    if (loom_is(op, rows[i].name)) return rows[i].verify(op);
+  return true;
+}
