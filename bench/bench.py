@@ -147,11 +147,11 @@ def run_worker(name, which, folder, load_compiler=False):
 
 
 def first_calls(program):
-    """Cold and cached first calls and memory, each in new processes; the best of two for times."""
+    """Cold and cached first calls and memory, each in new processes; the best of three for times."""
     row = {}
     with tempfile.TemporaryDirectory() as root:
         cold, cached = [], []
-        for i in range(2):
+        for i in range(3):
             folder = os.path.join(root, str(i))
             os.mkdir(folder, 0o700)
             cold.append(run_worker(program.name, "frameloom", folder, load_compiler=True))
@@ -273,9 +273,27 @@ def cells(row, names):
     yield "plain Python" if row.get("plain_python") else ""
 
 
-def table(rows, names):
+def compile_cells(row, names):
+    for name in names:
+        result = row["results"].get(name, {})
+        yield show_time(max(0.0, result["first"] - result["time"])) if "time" in result else "-"
+    yield show_time(row.get("cold"))
+    yield show_time(row.get("cached"))
+
+
+def time_table(rows, names):
     heading = ["program", *names, "ratio", "of bound", "cold", "cached", "memory", ""]
-    body = [[row["title"], *cells(row, names)] for row in rows]
+    return table(heading, [[row["title"], *cells(row, names)] for row in rows])
+
+
+def compile_table(rows, names):
+    """First calls less the best: the others' in the run's own process, all their caches empty."""
+    names = [name for name in names if name not in ("NumPy", "numexpr", "frameloom")]
+    heading = ["first call", *names, "frameloom, cold", "frameloom, cached"]
+    return table(heading, [[row["title"], *compile_cells(row, names)] for row in rows])
+
+
+def table(heading, body):
     widths = [max(len(line[i]) for line in [heading, *body]) for i in range(len(heading))]
     for line in [heading, ["-" * width for width in widths], *body]:
         yield "| " + " | ".join(text.ljust(width) if i == 0 else text.rjust(width)
@@ -325,7 +343,8 @@ def start_implementations(threads, with_peers):
 def write(facts, names, folder):
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "bench.json").write_text(json.dumps(facts, indent=1) + "\n")
-    lines = ["# Measured by `make bench`", "", *(f"- {line}" for line in describe(facts)), "", *table(facts["rows"], names)]
+    lines = ["# Measured by `make bench`", "", *(f"- {line}" for line in describe(facts)), "", *time_table(facts["rows"], names),
+             "", *compile_table(facts["rows"], names)]
     (folder / "bench.md").write_text("\n".join(lines) + "\n")
 
 
@@ -354,7 +373,7 @@ def main():
             print(f"{program.title} ...", file=sys.stderr, flush=True)
             facts["rows"].append(run_program(program, implementations, peak, options.seconds))
     names = list(versions)
-    print("\n".join([*describe(facts), "", *table(facts["rows"], names)]))
+    print("\n".join([*describe(facts), "", *time_table(facts["rows"], names), "", *compile_table(facts["rows"], names)]))
     write(facts, names, options.out)
 
 
