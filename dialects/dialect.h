@@ -5,6 +5,7 @@
 #include <mlir-c/IR.h>
 #include <mlir-c/Pass.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "graph/graph.h"
 
@@ -72,6 +73,11 @@ typedef struct loom_folded {
 /* Folds one op. `constants` holds, for each operand, the attribute of the loom.constant that defines it, or null. */
 loom_folded loom_fold_op(MlirOperation op, intptr_t count, const MlirAttribute *constants);
 bool loom_can_materialize(MlirAttribute value, MlirType type);
+
+/* ---- scan.c ---- */
+
+/* What keeps MLIR's recursive parser from taking this text, or NULL: nesting, NUL bytes, nothing there. */
+const char *loom_scan_text(const char *text, size_t size);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,246 @@
+/* How a kernel with a dot_general is tiled: registers, packing, chunks. Sizes alone decide, never the threads.
+ *
+ * Register tiles: 8 rows of 3 vectors with the 32 registers of AVX-512, 6 rows of 2 with the 16 of AVX2: the sums, one
+ * broadcast and a row of the panel fit, and 12 or more independent sums hide the latency of the multiply-add.
+ *
+ * lhs is read where it lies when its depth is contiguous: a tile then reads `mr` streams at constant distances, which
+ * costs nothing over a packed tile. rhs is read where it lies when its columns are contiguous and it is small or used by
+ * few tiles; else its panels are packed by a first stage, so that the inner loop reads one stream.
+ */
+#include "passes/dot.h"
+
+#include <string.h>
+
+#define DOT_DIRECT_BYTES (128 << 10) /* rhs up to this size needs no packing */
+#define DOT_CHUNK_WORK (1 << 20)     /* multiply-adds that make a chunk worth its launch */
+#define DOT_CHUNKS 64
+#define DOT_CHUNK_ROWS 64
+
+/* ---- dimensions ---- */
+
+static void dot_group(dot_operand *o, int group, int dim) {
+  o->dims[group][o->counts[group]++] = dim;
+}
+
+static bool dot_dims(MlirOperation op, int side, dot_operand *o) {
+  int64_t batch[LOOM_MAX_RANK], contract[LOOM_MAX_RANK];
+  o->value = loom_operand(op, side);
+  o->lane_group = side ? DOT_COLUMN : DOT_ROW;
+  if (!loom_type_from_mlir(mlirValueGetType(o->value), &o->type)) return false;
+  intptr_t batches = loom_get_i64s(op, side ? "rhs_batch" : "lhs_batch", batch, LOOM_MAX_RANK);
+  intptr_t contracts =
+      loom_get_i64s(op, side ? "rhs_contract" : "lhs_contract", contract, LOOM_MAX_RANK);
+  uint32_t taken = 0;
+  for (intptr_t i = 0; i < batches; i++) {
+    dot_group(o, DOT_BATCH, (int)batch[i]);
+    taken |= 1u << batch[i];
+  }
+  for (intptr_t i = 0; i < contracts; i++) {
+    dot_group(o, DOT_DEPTH, (int)contract[i]);
+    taken |= 1u << contract[i];
+  }
+  for (int d = 0; d < o->type.rank; d++)
+    if (!(taken >> d & 1)) dot_group(o, o->lane_group, d);
+  return true;
+}
+
+static int64_t dot_extent(const dot_operand *o, int group) {
+  int64_t extent = 1;
+  for (int i = 0; i < o->counts[group]; i++) extent *= o->type.dims[o->dims[group][i]];
+  return extent;
+}
+
+/* ---- reading where it lies ---- */
+
+/* The stride of a group taken as one variable; false when its dimensions do not follow each other. */
+static bool dot_linear(const dot_operand *o, const int64_t *strides, int group, int64_t *out) {
+  int64_t inner = 1, stride = 0;
+  bool first = true;
+  for (int i = o->counts[group] - 1; i >= 0; i--) {
+    int64_t size = o->type.dims[o->dims[group][i]];
+    if (size == 1) continue;
+    if (first)
+      stride = strides[i];
+    else if (strides[i] != stride * inner)
+      return false;
+    first = false;
+    inner *= size;
+  }
+  *out = stride;
+  return true;
+}
+
+/* Follows views from the dot's operand to an operand of the kernel; an index there is affine in the operand's own
+ * dimensions, which stand as variables 0, 1, ... */
+static bool dot_direct(const lower_kernel *kernel, dot_operand *o) {
+  lower l;
+  loom_arena arena = {NULL};
+  lower_init(&l, kernel, &arena, true);
+  l.var_count = o->type.rank;
+  for (int d = 0; d < o->type.rank; d++) l.vars[d].extent = o->type.dims[d];
+  const lower_at *at = lower_at_identity(&l, o->type.rank, 0);
+  MlirValue value = o->value;
+  loom_opcode code;
+  for (MlirOperation op = loom_def(value); op.ptr && at; op = loom_def(value)) {
+    if (!loom_opcode_of(op, &code) || (code != LOOM_OP_BROADCAST && code != LOOM_OP_RESHAPE &&
+                                       code != LOOM_OP_TRANSPOSE && code != LOOM_OP_SLICE))
+      break;
+    at = lower_at_operand(&l, op, code, at);
+    value = loom_operand(op, 0);
+  }
+  int64_t coef[LOOM_MAX_RANK] = {0};
+  bool found = false;
+  for (int i = 0; at && !l.failed && i < kernel->operand_count; i++) {
+    const lower_buffer *buffer = &kernel->operands[i];
+    if (!mlirValueEqual(buffer->value, value) || buffer->slot < 0) continue;
+    found = true;
+    o->operand = i;
+    for (int d = 0; d < buffer->type.rank; d++) {
+      found = found && !at->dims[d].opaque.ptr;
+      o->base += buffer->strides[d] * at->dims[d].constant;
+      for (int v = 0; v < o->type.rank; v++)
+        coef[v] += buffer->strides[d] * at->dims[d].coef[v];
+    }
+  }
+  for (int g = 0; g < DOT_GROUPS && found; g++) {
+    int64_t strides[LOOM_MAX_RANK];
+    for (int i = 0; i < o->counts[g]; i++) strides[i] = coef[o->dims[g][i]];
+    found = dot_linear(o, strides, g, &o->strides[g]);
+  }
+  loom_arena_fini(&arena);
+  return found && o->type.dtype != LOOM_BOOL;
+}
+
+/* ---- the plan ---- */
+
+static int64_t dot_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+static void dot_registers(const lower_kernel *kernel, dot_plan *p) {
+  int bytes = kernel->target == LANES_CPU ? kernel->vector_bytes : 4;
+  p->vl = bytes / (int)loom_dtype_size(p->work);
+  p->mr = kernel->vector_bytes == 64 ? 8 : 6;
+  p->nv = kernel->vector_bytes == 64 ? 3 : 2;
+  if (p->extents[DOT_ROW] < p->mr) p->mr = (int)p->extents[DOT_ROW];
+  int64_t vectors = dot_ceil(p->extents[DOT_COLUMN], p->vl);
+  if (vectors < p->nv) p->nv = (int)vectors;
+  if (p->mr < 1) p->mr = 1;
+  if (p->nv < 1) p->nv = 1;
+}
+
+static void dot_packing(const lower_kernel *kernel, dot_plan *p) {
+  int64_t size = (int64_t)loom_dtype_size(p->work), at = 0;
+  bool known = dot_direct(kernel, &p->lhs);
+  int64_t depth = p->lhs.strides[DOT_DEPTH];
+  bool small = p->extents[DOT_ROW] * p->extents[DOT_DEPTH] * size <= DOT_DIRECT_BYTES / 4;
+  p->lhs.direct = known && (depth == 1 || small || p->panels <= 2);
+  known = dot_direct(kernel, &p->rhs);
+  small = p->extents[DOT_COLUMN] * p->extents[DOT_DEPTH] * size <= DOT_DIRECT_BYTES;
+  p->rhs.direct = known && (p->rhs.strides[DOT_COLUMN] == 1 || p->extents[DOT_COLUMN] == 1) &&
+                  (small || p->tiles <= 2);
+  p->lhs.step = p->mr;
+  p->lhs.panels = p->tiles;
+  p->rhs.step = (int64_t)p->nv * p->vl;
+  p->rhs.panels = p->panels;
+  for (int side = 0; side < 2; side++) {
+    dot_operand *o = side ? &p->rhs : &p->lhs;
+    o->batches = p->extents[DOT_BATCH];
+    if (o->direct) continue;
+    o->offset = at;
+    at += o->batches * o->panels * o->step * p->extents[DOT_DEPTH] * size;
+    at = dot_ceil(at, 64) * 64;
+  }
+  p->slots = at;
+}
+
+static void dot_chunks(dot_plan *p) {
+  int64_t work = p->extents[DOT_BATCH] * p->extents[DOT_ROW] * p->extents[DOT_COLUMN];
+  work = work > INT64_MAX / (p->extents[DOT_DEPTH] + 1) ? INT64_MAX : work * p->extents[DOT_DEPTH];
+  int64_t want = dot_ceil(work, DOT_CHUNK_WORK);
+  if (want > DOT_CHUNKS) want = DOT_CHUNKS;
+  want = dot_ceil(want, p->extents[DOT_BATCH]);
+  p->chunks_m = dot_ceil(p->tiles, dot_ceil(DOT_CHUNK_ROWS, p->mr));
+  if (p->chunks_m > want) p->chunks_m = want;
+  p->block_tiles = dot_ceil(p->tiles, p->chunks_m);
+  p->chunks_m = dot_ceil(p->tiles, p->block_tiles);
+  p->chunks_n = dot_ceil(want, p->chunks_m);
+  if (p->chunks_n > p->panels) p->chunks_n = p->panels;
+  p->block_panels = dot_ceil(p->panels, p->chunks_n);
+  p->chunks_n = dot_ceil(p->panels, p->block_panels);
+}
+
+static bool dot_refuse(MlirOperation op, const char *text) {
+  return loom_emit_error(mlirOperationGetLocation(op), "cannot lower 'loom.dot_general': %s", text);
+}
+
+static bool dot_types(dot_plan *p) {
+  if (!loom_type_from_mlir(mlirValueGetType(p->result), &p->type) ||
+      !dot_dims(p->op, 0, &p->lhs) || !dot_dims(p->op, 1, &p->rhs))
+    return dot_refuse(p->op, "an operand of an unknown type");
+  p->dtype = p->type.dtype;
+  p->work = p->dtype == LOOM_BOOL ? LOOM_U8 : p->dtype;
+  if (p->lhs.type.dtype != p->dtype || p->rhs.type.dtype != p->dtype)
+    return dot_refuse(p->op, "operands and result differ in element type");
+  if (loom_dtype_is_complex(p->dtype) || p->dtype == LOOM_F16 || p->dtype == LOOM_BF16)
+    return dot_refuse(p->op, "no arithmetic for this element type");
+  if (loom_type_elements(&p->type) < 1 || loom_type_elements(&p->lhs.type) < 0 ||
+      loom_type_elements(&p->rhs.type) < 0)
+    return dot_refuse(p->op, "an empty result or a symbolic size");
+  return true;
+}
+
+bool dot_plan_make(const lower_kernel *kernel, MlirOperation op, dot_plan *p) {
+  memset(p, 0, sizeof *p);
+  p->op = op;
+  p->result = loom_result(op, 0);
+  if (!dot_types(p)) return false;
+  p->extents[DOT_BATCH] = dot_extent(&p->lhs, DOT_BATCH);
+  p->extents[DOT_ROW] = dot_extent(&p->lhs, DOT_ROW);
+  p->extents[DOT_COLUMN] = dot_extent(&p->rhs, DOT_COLUMN);
+  p->extents[DOT_DEPTH] = dot_extent(&p->lhs, DOT_DEPTH);
+  dot_registers(kernel, p);
+  p->tiles = dot_ceil(p->extents[DOT_ROW], p->mr);
+  p->panels = dot_ceil(p->extents[DOT_COLUMN], (int64_t)p->nv * p->vl);
+  dot_packing(kernel, p);
+  dot_chunks(p);
+  p->depth_block = p->extents[DOT_DEPTH];
+  p->scratch = (int64_t)p->mr * p->nv * p->vl * (int64_t)loom_dtype_size(p->work);
+  for (int side = 0; side < 2; side++) {
+    const dot_operand *o = side ? &p->rhs : &p->lhs;
+    if (!o->direct) p->stages[0] += o->batches * o->panels;
+  }
+  p->stage_count = p->stages[0] ? 2 : 1;
+  p->stages[p->stage_count - 1] = p->extents[DOT_BATCH] * p->chunks_m * p->chunks_n;
+  return true;
+}
+
+/* ---- the schedule ---- */
+
+MlirOperation dot_find(const lower_kernel *kernel) {
+  MlirOperation op = mlirBlockGetFirstOperation(kernel->block);
+  while (op.ptr && !loom_is(op, "loom.dot_general")) op = mlirOperationGetNextInBlock(op);
+  return op;
+}
+
+bool dot_schedule(const lower_kernel *kernel, MlirOperation op) {
+  dot_plan p;
+  if (!dot_plan_make(kernel, op, &p)) return false;
+  MlirContext ctx = kernel->ctx;
+  const char *names[] = {"kind",         "mr",           "nv",       "vl",      "block_tiles",
+                         "block_panels", "pack_lhs", "pack_rhs"};
+  MlirAttribute values[] = {loom_attr_str(ctx, "dot"),
+                            loom_attr_i64(ctx, p.mr),
+                            loom_attr_i64(ctx, p.nv),
+                            loom_attr_i64(ctx, p.vl),
+                            loom_attr_i64(ctx, p.block_tiles),
+                            loom_attr_i64(ctx, p.block_panels),
+                            mlirBoolAttrGet(ctx, !p.lhs.direct),
+                            mlirBoolAttrGet(ctx, !p.rhs.direct)};
+  MlirNamedAttribute entries[8];
+  for (int i = 0; i < 8; i++)
+    entries[i] = mlirNamedAttributeGet(mlirIdentifierGet(ctx, loom_str(names[i])), values[i]);
+  loom_set_attr(kernel->op, "stages", loom_attr_i64s(ctx, p.stage_count, p.stages));
+  loom_set_attr(kernel->op, "scratch", loom_attr_i64(ctx, p.scratch));
+  loom_set_attr(kernel->op, "slots", loom_attr_i64(ctx, p.slots));
+  loom_set_attr(kernel->op, "schedule", mlirDictionaryAttrGet(ctx, 8, entries));
+  return true;
+}

@@ -1,0 +1,18 @@
+/* What loom-compile adds to kernels: one C function that runs the plan, and a C header. (program.c) */
+#ifndef LOOM_PROGRAM_H
+#define LOOM_PROGRAM_H
+
+#include <mlir-c/IR.h>
+#include <stdbool.h>
+
+#include "graph/graph.h"
+
+/* Appends `int <name>(const void *const *inputs, void *const *outputs, void *workspace)` to a module of the LLVM
+ * dialect: it runs the launches of `plan` one after another. False after a diagnostic. */
+bool loom_program_entry(MlirModule module, MlirOperation plan, const char *name);
+/* The C header of that function and of the kernels' stages. malloc'ed text. */
+bool loom_program_header(MlirOperation plan, const char *name, loom_bytes *out);
+/* Bytes of the workspace: the plan's arena, then the scratch of one thread. */
+int64_t loom_program_workspace(MlirOperation plan);
+
+#endif
