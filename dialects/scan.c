@@ -1,8 +1,9 @@
-/* A look at MLIR text before MLIR parses it: its parser is recursive and runs out of stack on deeply nested input. */
+/* A look at MLIR text before MLIR parses it: its parser is recursive and runs out of stack on
+ * deeply nested input. */
 #include "dialects/dialect.h"
 
-#define SCAN_DEPTH 256      /* of brackets */
-#define SCAN_ALIASES 65536  /* each may nest the one before */
+#define SCAN_DEPTH 256     /* of brackets */
+#define SCAN_ALIASES 65536 /* each may nest the one before */
 
 /* Skips a string literal or comment that begins at `at`; else returns `at`. */
 static size_t scan_skip(const char *text, size_t size, size_t at) {
@@ -10,7 +11,8 @@ static size_t scan_skip(const char *text, size_t size, size_t at) {
     for (at++; at < size && text[at] != '"'; at++)
       if (text[at] == '\\') at++;
   } else if (text[at] == '/' && at + 1 < size && text[at + 1] == '/') {
-    while (at < size && text[at] != '\n') at++;
+    while (at < size && text[at] != '\n')
+      at++;
   } else if (text[at] == '-' && at + 1 < size && text[at + 1] == '>') {
     at++;
   } else if (text[at] == '>' && at + 1 < size && text[at + 1] == '=') {

@@ -1,9 +1,10 @@
 /* Kernels with a dot_general: how they are tiled (schedule_dot.c) and lowered (lower_dot.c).
  *
- * Every dimension belongs to one of four groups, each taken as one linear variable: batch, rows (free of lhs), columns
- * (free of rhs), depth (contracted). A chunk is a block of tiles by a block of panels; a tile is `mr` rows, a panel `nv`
- * vectors of columns. A tile's sums stay in registers over the whole depth (or over a block of it), then go to scratch,
- * from where the epilogue is lowered like any elementwise kernel.
+ * Every dimension belongs to one of four groups, each taken as one linear variable: batch, rows
+ * (free of lhs), columns (free of rhs), depth (contracted). A chunk is a block of tiles by a block
+ * of panels; a tile is `mr` rows, a panel `nv` vectors of columns. A tile's sums stay in registers
+ * over the whole depth (or over a block of it), then go to scratch, from where the epilogue is
+ * lowered like any elementwise kernel.
  */
 #ifndef LOOM_DOT_H
 #define LOOM_DOT_H
@@ -39,10 +40,10 @@ typedef struct dot_plan {
   int64_t extents[DOT_GROUPS];
   int vl, mr, nv;
   dot_operand lhs, rhs;
-  int64_t tiles, panels;            /* of rows, of columns */
+  int64_t tiles, panels;             /* of rows, of columns */
   int64_t block_tiles, block_panels; /* of one chunk */
-  int64_t chunks_m, chunks_n;       /* of one batch */
-  int64_t depth_block;              /* depth taken at once */
+  int64_t chunks_m, chunks_n;        /* of one batch */
+  int64_t depth_block;               /* depth taken at once */
   int64_t stages[2];
   int stage_count;
   int64_t slots, scratch; /* bytes */
@@ -52,10 +53,11 @@ typedef struct dot_plan {
 MlirOperation dot_find(const lower_kernel *kernel);
 /* Is `op` one that this lowering takes: ranks, static sizes, an element type with arithmetic. */
 bool dot_plan_make(const lower_kernel *kernel, MlirOperation op, dot_plan *out);
-/* loom-schedule: writes stages, scratch, slots and schedule to the kernel. False after a diagnostic. */
+/* loom-schedule: writes stages, scratch, slots and schedule to the kernel. False after a
+ * diagnostic. */
 bool dot_schedule(const lower_kernel *kernel, MlirOperation op);
-/* loom-lower: the body of stage `stage`, inside the function that `l` has begun (pointers, begin, end are set; scope 0
- * is its entry block). False after a diagnostic. */
+/* loom-lower: the body of stage `stage`, inside the function that `l` has begun (pointers, begin,
+ * end are set; scope 0 is its entry block). False after a diagnostic. */
 bool dot_lower(lower *l, const dot_plan *plan, int stage);
 
 #endif

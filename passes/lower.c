@@ -13,6 +13,7 @@
 #include <mlir-c/Dialect/SCF.h>
 #include <mlir-c/Dialect/Vector.h>
 
+#include "passes/dot.h"
 #include "passes/lower.h"
 #include "passes/passes.h"
 
@@ -229,43 +230,71 @@ static void lower_units(lower *l) {
 
 /* ---- the pass ---- */
 
-static bool lower_stage(const lower_kernel *kernel, loom_arena *arena, lower *analysis) {
-  MlirStringRef symbol = loom_get_str(kernel->op, "sym_name");
+typedef struct lower_job {
+  const lower_kernel *kernel;
+  loom_arena *arena;
+  lower analysis; /* of any other kernel */
+  lower_plan map;
+  MlirOperation dot; /* or null */
+  dot_plan plan;
+} lower_job;
+
+static void lower_stage_body(lower *l, lower_job *job, int stage) {
+  if (job->dot.ptr) {
+    dot_lower(l, &job->plan, stage);
+    return;
+  }
+  const lower *analysis = &job->analysis;
+  l->plan = analysis->plan;
+  l->var_count = analysis->var_count;
+  memcpy(l->vars, analysis->vars, sizeof l->vars);
+  l->accesses = analysis->accesses;
+  l->access_count = analysis->access_count;
+  /* Indices are compared as pointers: results keep the same ones in both runs. */
+  l->interned = analysis->interned;
+  l->interned_count = l->interned_capacity = analysis->interned_count;
+  bool empty = true;
+  for (int i = 0; i < l->kernel->result_count; i++)
+    empty &= loom_type_elements(&l->kernel->results[i].type) == 0;
+  if (!empty) lower_units(l);
+}
+
+static bool lower_stage(lower_job *job, int stage, bool slots) {
+  MlirStringRef symbol = loom_get_str(job->kernel->op, "sym_name");
   char name[256], body[272];
-  snprintf(name, sizeof name, "%.*s_s0", (int)(symbol.length < 200 ? symbol.length : 200),
-           symbol.data);
+  snprintf(name, sizeof name, "%.*s_s%d", (int)(symbol.length < 200 ? symbol.length : 200),
+           symbol.data, stage);
   snprintf(body, sizeof body, "%s_body", name);
   lower l;
-  lower_init(&l, kernel, arena, false);
-  l.plan = analysis->plan;
-  l.var_count = analysis->var_count;
-  memcpy(l.vars, analysis->vars, sizeof l.vars);
-  l.accesses = analysis->accesses;
-  l.access_count = analysis->access_count;
-  lower_open(&l, body, false);
-  /* Indices are compared as pointers: results keep the same ones in both runs. */
-  l.interned = analysis->interned;
-  l.interned_count = l.interned_capacity = analysis->interned_count;
-  bool empty = true;
-  for (int i = 0; i < kernel->result_count; i++)
-    empty &= loom_type_elements(&kernel->results[i].type) == 0;
-  if (!empty) lower_units(&l);
+  lower_init(&l, job->kernel, job->arena, false);
+  lower_open(&l, body, slots);
+  lower_stage_body(&l, job, stage);
   lower_close(&l);
-  lower_entry(kernel, name, body, false);
+  lower_entry(job->kernel, name, body, slots);
   return !l.failed;
+}
+
+static bool lower_stages(lower_job *job) {
+  int stages = 1;
+  job->dot = dot_find(job->kernel);
+  if (job->dot.ptr) {
+    if (!dot_plan_make(job->kernel, job->dot, &job->plan)) return false;
+    stages = job->plan.stage_count;
+  } else {
+    lower_init(&job->analysis, job->kernel, job->arena, true);
+    if (!lower_plan_make(&job->analysis, &job->map)) return false;
+  }
+  for (int i = 0; i < stages; i++)
+    if (!lower_stage(job, i, job->dot.ptr && job->plan.slots > 0)) return false;
+  return true;
 }
 
 static bool lower_one(MlirOperation op, void *user) {
   if (!loom_is(op, "loom.kernel")) return true;
   loom_arena arena = {0};
   lower_kernel kernel;
-  lower analysis;
-  lower_plan plan;
-  bool ok = lower_kernel_parse(op, &arena, &kernel);
-  if (ok) {
-    lower_init(&analysis, &kernel, &arena, true);
-    ok = lower_plan_make(&analysis, &plan) && lower_stage(&kernel, &arena, &analysis);
-  }
+  lower_job job = {.kernel = &kernel, .arena = &arena};
+  bool ok = lower_kernel_parse(op, &arena, &kernel) && lower_stages(&job);
   loom_arena_fini(&arena);
   if (ok) mlirOperationDestroy(op);
   return ok;

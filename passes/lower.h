@@ -17,6 +17,7 @@
 
 #define LOWER_VARS 20
 #define LOWER_SCOPES 24
+#define LOWER_CARRIED 32 /* values that a loop carries */
 
 /* ---- lower_kernel.c: a loom.kernel as plain C
  * ------------------------------------------------------------------- */

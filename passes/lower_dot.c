@@ -1,8 +1,10 @@
-/* Lowering of kernels with a dot_general (dot.h): packing in a first stage, tiles with their epilogue in the last.
+/* Lowering of kernels with a dot_general (dot.h): packing in a first stage, tiles with their
+ * epilogue in the last.
  *
- * Sizes are static, so that the ends of the rows and of the columns get tiles of their own, with just the rows and vectors
- * that are left: nothing is masked but the last vector of a ragged panel, on its way from packing and into the result.
- * A loop that runs at most once stands for "if this chunk holds the ragged end".
+ * Sizes are static, so that the ends of the rows and of the columns get tiles of their own, with
+ * just the rows and vectors that are left: nothing is masked but the last vector of a ragged panel,
+ * on its way from packing and into the result. A loop that runs at most once stands for "if this
+ * chunk holds the ragged end".
  */
 #include "passes/dot.h"
 
@@ -11,18 +13,17 @@ enum { DOT_CHUNK = DOT_GROUPS, DOT_TILE, DOT_PANEL, DOT_VARS };
 
 typedef struct dot_job {
   const dot_plan *p;
-  dot_operand const *packed;        /* what a packing stage packs */
-  int rows, vectors, lanes;         /* of the tile being made; lanes of its last vector */
-  int64_t chunk_low;                /* first chunk of what is packed */
-  MlirValue row0, column0;          /* i64 */
-  MlirValue lhs, rhs;               /* pointers at depth 0 */
+  dot_operand const *packed; /* what a packing stage packs */
+  int rows, vectors, lanes;  /* of the tile being made; lanes of its last vector */
+  int64_t chunk_low;         /* first chunk of what is packed */
+  MlirValue row0, column0;   /* i64 */
+  MlirValue lhs, rhs;        /* pointers at depth 0 */
   MlirValue tile_low, tile_high, panel_low, panel_high; /* of the chunk */
 } dot_job;
 
 /* ---- small arithmetic on i64 at the current scope ---- */
 
 static loom_builder dot_here(const lower *l) { return lower_at_level(l, l->depth); }
-static MlirType dot_i64(const lower *l) { return mlirIntegerTypeGet(l->kernel->ctx, 64); }
 
 static MlirValue dot_const(lower *l, int64_t value) { return lower_int(l, value).v; }
 
@@ -73,7 +74,8 @@ static void dot_split(lower *l, int group, const int *dims, int count, const loo
 static const lower_at *dot_operand_at(lower *l, const dot_operand *o) {
   lower_at *at = lower_at_new(l, o->type.rank);
   if (!at) return NULL;
-  for (int g = 0; g < DOT_GROUPS; g++) dot_split(l, g, o->dims[g], o->counts[g], &o->type, at);
+  for (int g = 0; g < DOT_GROUPS; g++)
+    dot_split(l, g, o->dims[g], o->counts[g], &o->type, at);
   return lower_at_intern(l, at);
 }
 
@@ -86,7 +88,8 @@ static const lower_at *dot_result_at(lower *l, const dot_plan *p) {
                         p->rhs.counts[DOT_COLUMN]};
   for (int g = DOT_BATCH; g <= DOT_COLUMN; g++) {
     int dims[LOOM_MAX_RANK];
-    for (int i = 0; i < counts[g]; i++) dims[i] = next++;
+    for (int i = 0; i < counts[g]; i++)
+      dims[i] = next++;
     dot_split(l, g, dims, counts[g], &p->type, at);
   }
   return lower_at_intern(l, at);
@@ -99,7 +102,8 @@ static void dot_set(lower *l, int var, MlirValue iv) {
   l->vars[var].level = l->depth;
 }
 
-/* Runs `body` for each vector of a panel, each in a scope of its own with the column variable in its lanes. */
+/* Runs `body` for each vector of a panel, each in a scope of its own with the column variable in
+ * its lanes. */
 static void dot_vectors(lower *l, const dot_job *job,
                         void (*body)(lower *l, const dot_job *job, int vector)) {
   int vl = job->p->vl;
@@ -109,7 +113,6 @@ static void dot_vectors(lower *l, const dot_job *job,
     dot_set(l, DOT_COLUMN, dot_op(l, "arith.addi", job->column0, (int64_t)v * vl));
     l->lane_var = DOT_COLUMN;
     l->width = vl;
-    l->wide_level = l->depth;
     if (v == job->vectors - 1 && job->lanes < vl) {
       loom_builder b = dot_here(l);
       l->mask = lane_cmpi(&b, "ult", lane_id(&b, i64s), lane_const_int(&b, i64s, job->lanes));
@@ -192,25 +195,27 @@ static void dot_pack_panel(lower *l, void *user, const MlirValue *carried, MlirV
   dot_job *job = user;
   (void)carried, (void)next;
   job->column0 = dot_op(l, "arith.muli", l->vars[DOT_PANEL].iv, job->packed->step);
-  lower_for(l, dot_const(l, 0), dot_const(l, job->p->extents[DOT_DEPTH]), dot_const(l, 1), DOT_DEPTH,
-            0, NULL, dot_pack_vectors, job, NULL);
+  lower_for(l, dot_const(l, 0), dot_const(l, job->p->extents[DOT_DEPTH]), dot_const(l, 1),
+            DOT_DEPTH, 0, NULL, dot_pack_vectors, job, NULL);
 }
 
-/* Runs `body` over [low, high), its part below `full` with whole panels, the ragged one (if any) on its own. */
-static void dot_over_panels(lower *l, dot_job *job, MlirValue low, MlirValue high, lower_body body) {
+/* Runs `body` over [low, high), its part below `full` with whole panels, the ragged one (if any) on
+ * its own. */
+static void dot_over_panels(lower *l, dot_job *job, MlirValue low, MlirValue high,
+                            lower_body body) {
   int vectors, lanes;
   bool ragged = dot_ragged(job->p, &vectors, &lanes);
   int64_t full = job->p->panels - ragged;
   job->vectors = job->p->nv;
   job->lanes = job->p->vl;
   if (full)
-    lower_for(l, low, dot_op(l, "arith.minsi", high, full), dot_const(l, 1), DOT_PANEL, 0, NULL, body,
-              job, NULL);
+    lower_for(l, low, dot_op(l, "arith.minsi", high, full), dot_const(l, 1), DOT_PANEL, 0, NULL,
+              body, job, NULL);
   job->vectors = vectors;
   job->lanes = lanes;
   if (ragged)
-    lower_for(l, dot_op(l, "arith.maxsi", low, full), high, dot_const(l, 1), DOT_PANEL, 0, NULL, body,
-              job, NULL);
+    lower_for(l, dot_op(l, "arith.maxsi", low, full), high, dot_const(l, 1), DOT_PANEL, 0, NULL,
+              body, job, NULL);
 }
 
 static void dot_pack_chunk(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
@@ -225,8 +230,8 @@ static void dot_pack_chunk(lower *l, void *user, const MlirValue *carried, MlirV
     return;
   }
   job->row0 = dot_op(l, "arith.muli", panel, o->step);
-  lower_for(l, dot_const(l, 0), dot_const(l, job->p->extents[DOT_DEPTH]), dot_const(l, 1), DOT_DEPTH,
-            0, NULL, dot_pack_rows, job, NULL);
+  lower_for(l, dot_const(l, 0), dot_const(l, job->p->extents[DOT_DEPTH]), dot_const(l, 1),
+            DOT_DEPTH, 0, NULL, dot_pack_rows, job, NULL);
 }
 
 static void dot_pack(lower *l, dot_job *job) {
@@ -268,7 +273,8 @@ static MlirValue dot_multiply_add(loom_builder *b, loom_dtype dtype, MlirValue x
   return lane_op2(b, "arith.addi", lane_op2(b, "arith.muli", x, y), sum);
 }
 
-/* One step of depth: `vectors` loads of a panel's row, then for each row a broadcast and its multiply-adds. */
+/* One step of depth: `vectors` loads of a panel's row, then for each row a broadcast and its
+ * multiply-adds. */
 static void dot_step(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   const dot_job *job = user;
   const dot_plan *p = job->p;
@@ -340,14 +346,14 @@ static void dot_tile(lower *l, void *user, const MlirValue *carried, MlirValue *
   job->lhs = dot_panel_pointer(l, job, &p->lhs, tile);
   loom_builder b = lower_at_level(l, 0);
   MlirType type = lane_type(b.ctx, p->work, p->vl);
-  MlirValue zero = loom_dtype_is_float(p->dtype) ? lane_const_float(&b, type, 0)
-                                                 : lane_const_int(&b, type, 0);
-  for (int i = 0; i < count; i++) sums[i] = zero;
+  MlirValue zero =
+      loom_dtype_is_float(p->dtype) ? lane_const_float(&b, type, 0) : lane_const_int(&b, type, 0);
+  for (int i = 0; i < count; i++)
+    sums[i] = zero;
   lower_for(l, dot_const(l, 0), dot_const(l, p->extents[DOT_DEPTH]), dot_const(l, 1), DOT_DEPTH,
             count, sums, dot_step, job, sums);
   for (int i = 0; i < count && !l->failed; i++) {
-    MlirValue ptr =
-        dot_sum_pointer(l, job, dot_const(l, i / job->vectors), i % job->vectors);
+    MlirValue ptr = dot_sum_pointer(l, job, dot_const(l, i / job->vectors), i % job->vectors);
     b = dot_here(l);
     lane_store(&b, sums[i], ptr, p->work, (MlirValue){NULL});
   }
@@ -405,7 +411,8 @@ bool dot_lower(lower *l, const dot_plan *p, int stage) {
   }
   dot_job job = {.p = p};
   l->var_count = DOT_VARS;
-  for (int v = 0; v < DOT_VARS; v++) l->vars[v].extent = v < DOT_GROUPS ? p->extents[v] : INT32_MAX;
+  for (int v = 0; v < DOT_VARS; v++)
+    l->vars[v].extent = v < DOT_GROUPS ? p->extents[v] : INT32_MAX;
   if (stage < p->stage_count - 1)
     dot_pack(l, &job);
   else

@@ -59,10 +59,10 @@ void lower_nest_build(const lower *l, uint32_t vars, lower_nest *out) {
 
 void lower_for(lower *l, MlirValue low, MlirValue high, MlirValue step, int var, int carried,
                const MlirValue *inits, lower_body body, void *user, MlirValue *out) {
-  MlirType types[17];
-  MlirLocation locs[17];
-  MlirValue args[16], next[16], operands[19] = {low, high, step};
-  if (carried > 16 || l->failed) {
+  MlirType types[LOWER_CARRIED + 1];
+  MlirLocation locs[LOWER_CARRIED + 1];
+  MlirValue args[LOWER_CARRIED], next[LOWER_CARRIED], operands[LOWER_CARRIED + 3] = {low, high, step};
+  if (carried > LOWER_CARRIED || l->failed) {
     lower_fail(l, l->kernel->op, "a loop carries too many values");
     return;
   }

@@ -6,6 +6,7 @@
  *
  * requires: static sizes. keeps: the body. breaks: nothing.
  */
+#include "passes/dot.h"
 #include "passes/lower.h"
 #include "passes/passes.h"
 
@@ -137,6 +138,13 @@ static bool schedule_kernel(MlirOperation op, void *user) {
   lower_plan plan;
   lower_schedule schedule = {0};
   bool ok = lower_kernel_parse(op, &arena, &kernel);
+  MlirOperation dot = {NULL};
+  if (ok) dot = dot_find(&kernel);
+  if (dot.ptr) {
+    ok = dot_schedule(&kernel, dot);
+    loom_arena_fini(&arena);
+    return ok;
+  }
   if (ok) {
     lower_init(&l, &kernel, &arena, true);
     ok = lower_plan_make(&l, &plan);

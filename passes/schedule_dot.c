@@ -1,11 +1,14 @@
-/* How a kernel with a dot_general is tiled: registers, packing, chunks. Sizes alone decide, never the threads.
+/* How a kernel with a dot_general is tiled: registers, packing, chunks. Sizes alone decide, never
+ * the threads.
  *
- * Register tiles: 8 rows of 3 vectors with the 32 registers of AVX-512, 6 rows of 2 with the 16 of AVX2: the sums, one
- * broadcast and a row of the panel fit, and 12 or more independent sums hide the latency of the multiply-add.
+ * Register tiles: 8 rows of 3 vectors with the 32 registers of AVX-512, 6 rows of 2 with the 16 of
+ * AVX2: the sums, one broadcast and a row of the panel fit, and 12 or more independent sums hide
+ * the latency of the multiply-add.
  *
- * lhs is read where it lies when its depth is contiguous: a tile then reads `mr` streams at constant distances, which
- * costs nothing over a packed tile. rhs is read where it lies when its columns are contiguous and it is small or used by
- * few tiles; else its panels are packed by a first stage, so that the inner loop reads one stream.
+ * lhs is read where it lies when its depth is contiguous: a tile then reads `mr` streams at
+ * constant distances, which costs nothing over a packed tile. rhs is read where it lies when its
+ * columns are contiguous and it is small or used by few tiles; else its panels are packed by a
+ * first stage, so that the inner loop reads one stream.
  */
 #include "passes/dot.h"
 
@@ -46,13 +49,15 @@ static bool dot_dims(MlirOperation op, int side, dot_operand *o) {
 
 static int64_t dot_extent(const dot_operand *o, int group) {
   int64_t extent = 1;
-  for (int i = 0; i < o->counts[group]; i++) extent *= o->type.dims[o->dims[group][i]];
+  for (int i = 0; i < o->counts[group]; i++)
+    extent *= o->type.dims[o->dims[group][i]];
   return extent;
 }
 
 /* ---- reading where it lies ---- */
 
-/* The stride of a group taken as one variable; false when its dimensions do not follow each other. */
+/* The stride of a group taken as one variable; false when its dimensions do not follow each other.
+ */
 static bool dot_linear(const dot_operand *o, const int64_t *strides, int group, int64_t *out) {
   int64_t inner = 1, stride = 0;
   bool first = true;
@@ -70,14 +75,15 @@ static bool dot_linear(const dot_operand *o, const int64_t *strides, int group, 
   return true;
 }
 
-/* Follows views from the dot's operand to an operand of the kernel; an index there is affine in the operand's own
- * dimensions, which stand as variables 0, 1, ... */
+/* Follows views from the dot's operand to an operand of the kernel; an index there is affine in the
+ * operand's own dimensions, which stand as variables 0, 1, ... */
 static bool dot_direct(const lower_kernel *kernel, dot_operand *o) {
   lower l;
   loom_arena arena = {NULL};
   lower_init(&l, kernel, &arena, true);
   l.var_count = o->type.rank;
-  for (int d = 0; d < o->type.rank; d++) l.vars[d].extent = o->type.dims[d];
+  for (int d = 0; d < o->type.rank; d++)
+    l.vars[d].extent = o->type.dims[d];
   const lower_at *at = lower_at_identity(&l, o->type.rank, 0);
   MlirValue value = o->value;
   loom_opcode code;
@@ -104,7 +110,8 @@ static bool dot_direct(const lower_kernel *kernel, dot_operand *o) {
   }
   for (int g = 0; g < DOT_GROUPS && found; g++) {
     int64_t strides[LOOM_MAX_RANK];
-    for (int i = 0; i < o->counts[g]; i++) strides[i] = coef[o->dims[g][i]];
+    for (int i = 0; i < o->counts[g]; i++)
+      strides[i] = coef[o->dims[g][i]];
     found = dot_linear(o, strides, g, &o->strides[g]);
   }
   loom_arena_fini(&arena);
@@ -173,8 +180,8 @@ static bool dot_refuse(MlirOperation op, const char *text) {
 }
 
 static bool dot_types(dot_plan *p) {
-  if (!loom_type_from_mlir(mlirValueGetType(p->result), &p->type) ||
-      !dot_dims(p->op, 0, &p->lhs) || !dot_dims(p->op, 1, &p->rhs))
+  if (!loom_type_from_mlir(mlirValueGetType(p->result), &p->type) || !dot_dims(p->op, 0, &p->lhs) ||
+      !dot_dims(p->op, 1, &p->rhs))
     return dot_refuse(p->op, "an operand of an unknown type");
   p->dtype = p->type.dtype;
   p->work = p->dtype == LOOM_BOOL ? LOOM_U8 : p->dtype;
@@ -217,7 +224,8 @@ bool dot_plan_make(const lower_kernel *kernel, MlirOperation op, dot_plan *p) {
 
 MlirOperation dot_find(const lower_kernel *kernel) {
   MlirOperation op = mlirBlockGetFirstOperation(kernel->block);
-  while (op.ptr && !loom_is(op, "loom.dot_general")) op = mlirOperationGetNextInBlock(op);
+  while (op.ptr && !loom_is(op, "loom.dot_general"))
+    op = mlirOperationGetNextInBlock(op);
   return op;
 }
 
@@ -225,8 +233,8 @@ bool dot_schedule(const lower_kernel *kernel, MlirOperation op) {
   dot_plan p;
   if (!dot_plan_make(kernel, op, &p)) return false;
   MlirContext ctx = kernel->ctx;
-  const char *names[] = {"kind",         "mr",           "nv",       "vl",      "block_tiles",
-                         "block_panels", "pack_lhs", "pack_rhs"};
+  const char *names[] = {"kind",        "mr",           "nv",       "vl",
+                         "block_tiles", "block_panels", "pack_lhs", "pack_rhs"};
   MlirAttribute values[] = {loom_attr_str(ctx, "dot"),
                             loom_attr_i64(ctx, p.mr),
                             loom_attr_i64(ctx, p.nv),

@@ -1,4 +1,5 @@
-/* loom-compile: IR to an object, assembly or LLVM IR, with a C header. Bad input gets a diagnostic and exit code 1. */
+/* loom-compile: IR to an object, assembly or LLVM IR, with a C header. Bad input gets a diagnostic
+ * and exit code 1. */
 #include <argp.h>
 #include <errno.h>
 #include <mlir-c/BuiltinAttributes.h>
@@ -18,7 +19,8 @@
 #include "targets/target.h"
 
 #define COMPILE_INPUT_LIMIT (64u << 20)
-#define COMPILE_STACK (1ul << 30) /* MLIR recurses on nested types and regions; only touched pages cost */
+#define COMPILE_STACK                                                                              \
+  (1ul << 30) /* MLIR recurses on nested types and regions; only touched pages cost */
 
 typedef struct compile_job {
   const char *input, *output, *emit, *target, *header, *name;
@@ -111,7 +113,8 @@ static bool compile_name(compile_job *job, MlirStringRef symbol) {
 
 static MlirOperation compile_find(MlirModule module, const char *name) {
   MlirOperation op = mlirBlockGetFirstOperation(mlirModuleGetBody(module));
-  while (op.ptr && !loom_is(op, name)) op = mlirOperationGetNextInBlock(op);
+  while (op.ptr && !loom_is(op, name))
+    op = mlirOperationGetNextInBlock(op);
   return op;
 }
 
@@ -122,8 +125,7 @@ static void compile_rename(MlirModule module, const char *prefix) {
     MlirStringRef name = loom_get_str(op, "sym_name");
     MlirAttribute linkage = loom_get_attr(op, "linkage");
     MlirBlock body = {NULL};
-    if (loom_is(op, "llvm.func"))
-      body = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
+    if (loom_is(op, "llvm.func")) body = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
     if (!body.ptr || !linkage.ptr || name.length > 400) continue;
     MlirAttribute external =
         mlirAttributeParseGet(mlirOperationGetContext(op), loom_str("#llvm.linkage<external>"));
@@ -138,7 +140,8 @@ static bool compile_program(compile_job *job, MlirModule module) {
   MlirOperation plan = compile_find(module, "loom.plan");
   bool x86 = job->machine == &loom_target_x86, ok = true;
   if (!plan.ptr)
-    return !job->header || compile_error(job->input, "has no function: there is no header to write");
+    return !job->header ||
+           compile_error(job->input, "has no function: there is no header to write");
   if (!compile_name(job, loom_get_str(plan, "sym_name"))) return false;
   if (job->header && !x86) return compile_error(job->header, "headers are for the x86 target");
   compile_rename(module, job->default_name);
@@ -245,7 +248,8 @@ static error_t compile_option(int key, char *value, struct argp_state *state) {
 static bool compile_check(compile_job *job) {
   static const char *const kinds[] = {"obj", "asm", "llvm"};
   int kind = 0;
-  while (kind < 3 && strcmp(kinds[kind], job->emit) != 0) kind++;
+  while (kind < 3 && strcmp(kinds[kind], job->emit) != 0)
+    kind++;
   if (kind == 3) return compile_error(job->emit, "is none of obj, asm, llvm");
   job->kind = (loom_emit_kind)kind;
   job->machine = loom_target_find(job->target);
@@ -258,8 +262,13 @@ static bool compile_check(compile_job *job) {
 
 int main(int argc, char **argv) {
   static const struct argp parser = {
-      compile_options, compile_option, "FILE",
-      "Compile a function on loom tensors, or kernels, to code with a C interface.", NULL, NULL, NULL};
+      compile_options,
+      compile_option,
+      "FILE",
+      "Compile a function on loom tensors, or kernels, to code with a C interface.",
+      NULL,
+      NULL,
+      NULL};
   compile_job job = {.output = "-", .emit = "obj", .target = "x86", .status = 1};
   argp_err_exit_status = 1;
   argp_parse(&parser, argc, argv, 0, NULL, &job);

@@ -1,9 +1,9 @@
 /* The C entry point of a compiled plan and its header (program.h). */
 #include "targets/program.h"
 
+#include <inttypes.h>
 #include <mlir-c/BuiltinAttributes.h>
 #include <mlir-c/BuiltinTypes.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +32,8 @@ int64_t loom_program_workspace(MlirOperation plan) {
 
 /* ---- the entry, as text of the LLVM dialect ---- */
 
-/* A value of the plan as a pointer %p<n>: inputs and outputs are read from the caller's arrays, buffers lie in the
- * workspace. */
+/* A value of the plan as a pointer %p<n>: inputs and outputs are read from the caller's arrays,
+ * buffers lie in the workspace. */
 static bool program_pointer(FILE *text, MlirOperation plan, MlirValue value, int n) {
   int64_t inputs = loom_get_i64(plan, "inputs", 0);
   if (!mlirValueIsABlockArgument(value)) {
@@ -64,13 +64,15 @@ static bool program_scalar(FILE *text, MlirValue value, int n) {
   if (!loom_type_from_mlir(mlirValueGetType(value), &type)) return false;
   int bits = (int)loom_dtype_size(type.dtype) * 8;
   if (bits > 64) return false;
-  fprintf(text, "%%%c%d = llvm.load %%p%d : !llvm.ptr -> i%d\n", bits == 64 ? 'v' : 's', n, n, bits);
+  fprintf(text, "%%%c%d = llvm.load %%p%d : !llvm.ptr -> i%d\n", bits == 64 ? 'v' : 's', n, n,
+          bits);
   if (bits < 64) fprintf(text, "%%v%d = llvm.zext %%s%d : i%d to i64\n", n, n, bits);
   return true;
 }
 
 static bool program_launch(FILE *text, MlirOperation plan, MlirOperation op, int *n, int step) {
-  MlirAttribute kernel = loom_get_attr(op, "kernel"), sizes = loom_get_attr(op, "operandSegmentSizes");
+  MlirAttribute kernel = loom_get_attr(op, "kernel"),
+                sizes = loom_get_attr(op, "operandSegmentSizes");
   if (!kernel.ptr || !mlirAttributeIsAFlatSymbolRef(kernel) || !sizes.ptr ||
       !mlirAttributeIsADenseI32Array(sizes))
     return loom_emit_error(mlirOperationGetLocation(op), "a malformed launch");
@@ -85,7 +87,8 @@ static bool program_launch(FILE *text, MlirOperation plan, MlirOperation op, int
   }
   fprintf(text,
           "%%c%d = llvm.mlir.constant(%" PRId64 " : i64) : i64\n"
-          "%%r%d = llvm.call @\"%.*s_s%" PRId64 "\"(%%buffers, %%params, %%scratch, %%zero, %%c%d) : "
+          "%%r%d = llvm.call @\"%.*s_s%" PRId64
+          "\"(%%buffers, %%params, %%scratch, %%zero, %%c%d) : "
           "(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64) -> i32\n"
           "%%t%d = llvm.or %%t%d, %%r%d : i32\n",
           step, loom_get_i64(op, "chunks", 0), step, (int)name.length, name.data,
@@ -176,7 +179,8 @@ static void program_describe(FILE *out, MlirType type, const char *list, int64_t
   loom_type plain;
   if (!loom_type_from_mlir(type, &plain)) return;
   fprintf(out, " *   %s[%" PRId64 "]: %s", list, index, loom_dtype_name(plain.dtype));
-  for (int d = 0; d < plain.rank; d++) fprintf(out, "%s%" PRId64, d ? "x" : " ", plain.dims[d]);
+  for (int d = 0; d < plain.rank; d++)
+    fprintf(out, "%s%" PRId64, d ? "x" : " ", plain.dims[d]);
   if (plain.rank == 0) fprintf(out, " scalar");
   int64_t strides[LOOM_MAX_RANK], offset, plain_strides[LOOM_MAX_RANK];
   loom_contiguous_strides(&plain, plain_strides);
@@ -184,7 +188,8 @@ static void program_describe(FILE *out, MlirType type, const char *list, int64_t
       mlirLogicalResultIsSuccess(mlirMemRefTypeGetStridesAndOffset(type, strides, &offset)) &&
       memcmp(strides, plain_strides, sizeof *strides * (size_t)plain.rank)) {
     fprintf(out, ", strides in elements");
-    for (int d = 0; d < plain.rank; d++) fprintf(out, "%s%" PRId64, d ? ", " : " ", strides[d]);
+    for (int d = 0; d < plain.rank; d++)
+      fprintf(out, "%s%" PRId64, d ? ", " : " ", strides[d]);
   }
   fprintf(out, "\n");
 }
@@ -192,9 +197,10 @@ static void program_describe(FILE *out, MlirType type, const char *list, int64_t
 static void program_stage(FILE *out, MlirOperation op) {
   MlirStringRef name = mlirFlatSymbolRefAttrGetValue(loom_get_attr(op, "kernel"));
   fprintf(out,
-          "/* %" PRId64 " chunks, %" PRId64 " bytes of scratch a thread, %d buffers and scalars. */\n"
-          "uint32_t %.*s_s%" PRId64
-          "(void *const *buffers, const uint64_t *params, void *scratch, int64_t begin, int64_t end);\n",
+          "/* %" PRId64 " chunks, %" PRId64
+          " bytes of scratch a thread, %d buffers and scalars. */\n"
+          "uint32_t %.*s_s%" PRId64 "(void *const *buffers, const uint64_t *params, void *scratch, "
+                                    "int64_t begin, int64_t end);\n",
           loom_get_i64(op, "chunks", 0), loom_get_i64(op, "scratch", 0),
           (int)mlirOperationGetNumOperands(op), (int)name.length, name.data,
           loom_get_i64(op, "stage", 0));
@@ -212,8 +218,11 @@ static bool program_seen(MlirOperation plan, MlirOperation op) {
 }
 
 static void program_stages(FILE *out, MlirOperation plan) {
-  fprintf(out, "/* The stages that %s runs, in order of their first use, for callers with threads of their own:\n"
-               " * a stage may be split among threads by chunks [begin, end) and must end before the next begins. */\n",
+  fprintf(out,
+          "/* The stages that %s runs, in order of their first use, for callers with threads of "
+          "their own:\n"
+          " * a stage may be split among threads by chunks [begin, end) and must end before the "
+          "next begins. */\n",
           "the function above");
   for (MlirOperation op = mlirBlockGetFirstOperation(program_block(plan)); op.ptr;
        op = mlirOperationGetNextInBlock(op))
@@ -238,15 +247,18 @@ bool loom_program_header(MlirOperation plan, const char *name, loom_bytes *out) 
   fprintf(file,
           "/* Made by loom-compile. */\n#ifndef %s_H\n#define %s_H\n\n#include <stdint.h>\n\n"
           "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
-          "/* Bytes of `workspace`, which is 64-byte aligned; each running call needs one of its own. */\n"
+          "/* Bytes of `workspace`, which is 64-byte aligned; each running call needs one of its "
+          "own. */\n"
           "#define %s_WORKSPACE %" PRId64 "\n\n/* Runs on the calling thread.\n *\n",
           upper, upper, upper, loom_program_workspace(plan));
   for (int64_t i = 0; i < mlirBlockGetNumArguments(block); i++)
     program_describe(file, mlirValueGetType(mlirBlockGetArgument(block, i)),
                      i < inputs ? "inputs" : "outputs", i < inputs ? i : i - inputs);
   fprintf(file,
-          " *\n * Pointers are to element [0, ..., 0]; outputs overlap nothing. Returns 0, or a union of 1 (an integer"
-          "\n * was divided by zero), 2 (an integer division overflowed) and 256 (an index was out of bounds: outputs are"
+          " *\n * Pointers are to element [0, ..., 0]; outputs overlap nothing. Returns 0, or a "
+          "union of 1 (an integer"
+          "\n * was divided by zero), 2 (an integer division overflowed) and 256 (an index was out "
+          "of bounds: outputs are"
           "\n * not valid). */\n"
           "int %s(const void *const *inputs, void *const *outputs, void *workspace);\n\n",
           name);

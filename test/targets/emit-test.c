@@ -91,14 +91,30 @@ static int emit(MlirModule module, bool timed) {
   return 0;
 }
 
+static int write_object(MlirModule module, const char *path) {
+  loom_target_options options = {"native"};
+  loom_error err = {""};
+  loom_bytes object;
+  if (!loom_target_emit(&loom_target_x86, module, &options, LOOM_EMIT_OBJECT, &object, &err))
+    return printf("error: %s\n", err.message), 1;
+  FILE *file = fopen(path, "wb");
+  bool ok = file && fwrite(object.data, 1, object.size, file) == object.size;
+  if (file) fclose(file);
+  free(object.data);
+  return ok ? 0 : 1;
+}
+
 int main(int argc, char **argv) {
+  const char *object = argc > 3 && strcmp(argv[1], "-o") == 0 ? argv[2] : NULL;
   bool timed = argc > 2 && strcmp(argv[1], "-t") == 0;
   char *text = argc > 1 ? read_file(argv[argc - 1]) : NULL;
   if (!text) return fprintf(stderr, "usage: emit-test [-t] FILE\n"), 2;
   MlirContext ctx = mlirContextCreateWithThreading(false);
   mlirDialectHandleLoadDialect(mlirGetDialectHandle__llvm__(), ctx);
   MlirModule module = mlirModuleCreateParse(ctx, mlirStringRefCreateFromCString(text));
-  int failed = mlirModuleIsNull(module) ? 1 : emit(module, timed);
+  int failed = 1;
+  if (!mlirModuleIsNull(module))
+    failed = object ? write_object(module, object) : emit(module, timed);
   if (!mlirModuleIsNull(module)) mlirModuleDestroy(module);
   mlirContextDestroy(ctx);
   free(text);
