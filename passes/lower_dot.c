@@ -409,6 +409,7 @@ bool dot_lower(lower *l, const dot_plan *p, int stage) {
     if (!loom_type_equal(&type, &p->type))
       return lower_fail(l, p->op, "the kernel's results have another shape");
   }
+  if (loom_type_elements(&p->type) == 0) return true;
   dot_job job = {.p = p};
   l->var_count = DOT_VARS;
   for (int v = 0; v < DOT_VARS; v++)

@@ -125,6 +125,8 @@ static int64_t dot_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static void dot_registers(const lower_kernel *kernel, dot_plan *p) {
   int bytes = kernel->target == LANES_CPU ? kernel->vector_bytes : 4;
   p->vl = bytes / (int)loom_dtype_size(p->work);
+  while (p->vl > 1 && p->vl / 2 >= p->extents[DOT_COLUMN])
+    p->vl /= 2;
   p->mr = kernel->vector_bytes == 64 ? 8 : 6;
   p->nv = kernel->vector_bytes == 64 ? 3 : 2;
   if (p->extents[DOT_ROW] < p->mr) p->mr = (int)p->extents[DOT_ROW];
@@ -164,6 +166,7 @@ static void dot_chunks(dot_plan *p) {
   work = work > INT64_MAX / (p->extents[DOT_DEPTH] + 1) ? INT64_MAX : work * p->extents[DOT_DEPTH];
   int64_t want = dot_ceil(work, DOT_CHUNK_WORK);
   if (want > DOT_CHUNKS) want = DOT_CHUNKS;
+  if (want < 1) want = 1; /* a depth of 0 */
   want = dot_ceil(want, p->extents[DOT_BATCH]);
   p->chunks_m = dot_ceil(p->tiles, dot_ceil(DOT_CHUNK_ROWS, p->mr));
   if (p->chunks_m > want) p->chunks_m = want;
@@ -189,9 +192,9 @@ static bool dot_types(dot_plan *p) {
     return dot_refuse(p->op, "operands and result differ in element type");
   if (loom_dtype_is_complex(p->dtype) || p->dtype == LOOM_F16 || p->dtype == LOOM_BF16)
     return dot_refuse(p->op, "no arithmetic for this element type");
-  if (loom_type_elements(&p->type) < 1 || loom_type_elements(&p->lhs.type) < 0 ||
+  if (loom_type_elements(&p->type) < 0 || loom_type_elements(&p->lhs.type) < 0 ||
       loom_type_elements(&p->rhs.type) < 0)
-    return dot_refuse(p->op, "an empty result or a symbolic size");
+    return dot_refuse(p->op, "a symbolic size");
   return true;
 }
 
@@ -204,6 +207,9 @@ bool dot_plan_make(const lower_kernel *kernel, MlirOperation op, dot_plan *p) {
   p->extents[DOT_ROW] = dot_extent(&p->lhs, DOT_ROW);
   p->extents[DOT_COLUMN] = dot_extent(&p->rhs, DOT_COLUMN);
   p->extents[DOT_DEPTH] = dot_extent(&p->lhs, DOT_DEPTH);
+  p->stage_count = 1;
+  p->stages[0] = 1;
+  if (loom_type_elements(&p->type) == 0) return true; /* nothing to compute */
   dot_registers(kernel, p);
   p->tiles = dot_ceil(p->extents[DOT_ROW], p->mr);
   p->panels = dot_ceil(p->extents[DOT_COLUMN], (int64_t)p->nv * p->vl);
@@ -211,6 +217,7 @@ bool dot_plan_make(const lower_kernel *kernel, MlirOperation op, dot_plan *p) {
   dot_chunks(p);
   p->depth_block = p->extents[DOT_DEPTH];
   p->scratch = (int64_t)p->mr * p->nv * p->vl * (int64_t)loom_dtype_size(p->work);
+  p->stages[0] = 0;
   for (int side = 0; side < 2; side++) {
     const dot_operand *o = side ? &p->rhs : &p->lhs;
     if (!o->direct) p->stages[0] += o->batches * o->panels;
