@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <mlir-c/BuiltinAttributes.h>
 #include <mlir-c/BuiltinTypes.h>
+#include <mlir-c/Diagnostics.h>
 #include <mlir-c/RegisterEverything.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -25,6 +26,7 @@
 typedef struct compile_job {
   const char *input, *output, *emit, *target, *header, *name;
   loom_target_options options;
+  const loom_bytes *text;
   const loom_target *machine;
   loom_emit_kind kind;
   char default_name[128];
@@ -109,6 +111,43 @@ static bool compile_name(compile_job *job, MlirStringRef symbol) {
   return compile_name_ok(own) || compile_error(own, "is no C name: give one with --name");
 }
 
+/* ---- diagnostics: with the line and a caret ---- */
+
+static void compile_print(MlirStringRef text, void *user) {
+  fwrite(text.data, 1, text.length, user);
+}
+
+static void compile_show_line(const loom_bytes *text, unsigned line, unsigned column) {
+  const char *at = (const char *)text->data, *end = at + text->size;
+  for (; line > 1 && at && at < end; line--) {
+    at = memchr(at, '\n', (size_t)(end - at));
+    at = at ? at + 1 : end;
+  }
+  if (!at || at >= end) return;
+  const char *stop = memchr(at, '\n', (size_t)(end - at));
+  size_t length = (size_t)((stop ? stop : end) - at);
+  if (length > 200 || column > length + 1) return;
+  fprintf(stderr, "%.*s\n%*s^\n", (int)length, at, (int)column - 1, "");
+}
+
+static MlirLogicalResult compile_diagnostic(MlirDiagnostic diagnostic, void *user) {
+  const compile_job *job = user;
+  static const char *const names[] = {"error", "warning", "note", "remark"};
+  MlirLocation loc = mlirDiagnosticGetLocation(diagnostic);
+  bool known = mlirLocationIsAFileLineColRange(loc);
+  unsigned line = known ? (unsigned)mlirLocationFileLineColRangeGetStartLine(loc) : 0;
+  unsigned column = known ? (unsigned)mlirLocationFileLineColRangeGetStartColumn(loc) : 0;
+  if (known)
+    fprintf(stderr, "%s:%u:%u: ", job->input, line, column);
+  else
+    fprintf(stderr, "%s: ", job->input);
+  fprintf(stderr, "%s: ", names[mlirDiagnosticGetSeverity(diagnostic)]);
+  mlirDiagnosticPrint(diagnostic, compile_print, stderr);
+  fputc('\n', stderr);
+  if (known && column) compile_show_line(job->text, line, column);
+  return mlirLogicalResultSuccess();
+}
+
 /* ---- compiling ---- */
 
 static MlirOperation compile_find(MlirModule module, const char *name) {
@@ -185,19 +224,28 @@ static bool compile_emit(compile_job *job, MlirModule module) {
   return ok;
 }
 
+/* The parser gives a single top-level op as it is: it gets a module around it. */
+static MlirModule compile_parse(compile_job *job, MlirContext ctx, const loom_bytes *text) {
+  MlirOperation op = mlirOperationCreateParse(
+      ctx, mlirStringRefCreate((const char *)text->data, text->size), loom_str(job->input));
+  if (!op.ptr) return (MlirModule){NULL};
+  if (loom_is(op, "builtin.module")) return mlirModuleFromOperation(op);
+  MlirModule module = mlirModuleCreateEmpty(mlirOperationGetLocation(op));
+  mlirBlockAppendOwnedOperation(mlirModuleGetBody(module), op);
+  if (mlirOperationVerify(mlirModuleGetOperation(module))) return module;
+  mlirModuleDestroy(module);
+  return (MlirModule){NULL};
+}
+
 static bool compile_text(compile_job *job, const loom_bytes *text) {
   MlirDialectRegistry registry = mlirDialectRegistryCreate();
   mlirRegisterAllDialects(registry);
   mlirDialectHandleInsertDialect(mlirGetDialectHandle__loom__(), registry);
   MlirContext ctx = mlirContextCreateWithRegistry(registry, false);
   mlirDialectRegistryDestroy(registry);
-  MlirOperation op = mlirOperationCreateParse(
-      ctx, mlirStringRefCreate((const char *)text->data, text->size), loom_str(job->input));
-  MlirModule module = {NULL};
-  if (op.ptr && loom_is(op, "builtin.module"))
-    module = mlirModuleFromOperation(op);
-  else if (op.ptr)
-    mlirOperationDestroy(op);
+  job->text = text;
+  mlirContextAttachDiagnosticHandler(ctx, compile_diagnostic, job, NULL);
+  MlirModule module = compile_parse(job, ctx, text);
   bool ok = module.ptr && compile_passes(job, module) && compile_program(job, module) &&
             compile_emit(job, module);
   if (module.ptr) mlirModuleDestroy(module);

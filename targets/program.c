@@ -30,7 +30,33 @@ int64_t loom_program_workspace(MlirOperation plan) {
   return program_arena(plan) + scratch;
 }
 
+/* Has an earlier launch named the same stage? */
+static bool program_seen(MlirOperation plan, MlirOperation op) {
+  for (MlirOperation other = mlirBlockGetFirstOperation(program_block(plan));
+       !mlirOperationEqual(other, op); other = mlirOperationGetNextInBlock(other))
+    if (loom_is(other, "loom.launch") &&
+        mlirAttributeEqual(loom_get_attr(other, "kernel"), loom_get_attr(op, "kernel")) &&
+        mlirAttributeEqual(loom_get_attr(other, "stage"), loom_get_attr(op, "stage")))
+      return true;
+  return false;
+}
+
 /* ---- the entry, as text of the LLVM dialect ---- */
+
+/* The stages, declared so that the text stands on its own. */
+static void program_declare(FILE *text, MlirOperation plan, const char *prefix) {
+  for (MlirOperation op = mlirBlockGetFirstOperation(program_block(plan)); op.ptr;
+       op = mlirOperationGetNextInBlock(op)) {
+    MlirAttribute kernel = loom_get_attr(op, "kernel");
+    if (!loom_is(op, "loom.launch") || program_seen(plan, op) || !kernel.ptr ||
+        !mlirAttributeIsAFlatSymbolRef(kernel))
+      continue;
+    MlirStringRef name = mlirFlatSymbolRefAttrGetValue(kernel);
+    fprintf(text,
+            "llvm.func @%s_%.*s_s%" PRId64 "(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64) -> i32\n",
+            prefix, (int)name.length, name.data, loom_get_i64(op, "stage", 0));
+  }
+}
 
 /* A value of the plan as a pointer %p<n>: inputs and outputs are read from the caller's arrays,
  * buffers lie in the workspace. */
@@ -70,7 +96,8 @@ static bool program_scalar(FILE *text, MlirValue value, int n) {
   return true;
 }
 
-static bool program_launch(FILE *text, MlirOperation plan, MlirOperation op, int *n, int step) {
+static bool program_launch(FILE *text, MlirOperation plan, MlirOperation op, const char *prefix,
+                           int *n, int step) {
   MlirAttribute kernel = loom_get_attr(op, "kernel"),
                 sizes = loom_get_attr(op, "operandSegmentSizes");
   if (!kernel.ptr || !mlirAttributeIsAFlatSymbolRef(kernel) || !sizes.ptr ||
@@ -87,11 +114,11 @@ static bool program_launch(FILE *text, MlirOperation plan, MlirOperation op, int
   }
   fprintf(text,
           "%%c%d = llvm.mlir.constant(%" PRId64 " : i64) : i64\n"
-          "%%r%d = llvm.call @\"%.*s_s%" PRId64
-          "\"(%%buffers, %%params, %%scratch, %%zero, %%c%d) : "
+          "%%r%d = llvm.call @%s_%.*s_s%" PRId64
+          "(%%buffers, %%params, %%scratch, %%zero, %%c%d) : "
           "(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64) -> i32\n"
           "%%t%d = llvm.or %%t%d, %%r%d : i32\n",
-          step, loom_get_i64(op, "chunks", 0), step, (int)name.length, name.data,
+          step, loom_get_i64(op, "chunks", 0), step, prefix, (int)name.length, name.data,
           loom_get_i64(op, "stage", 0), step, step + 1, step, step);
   return true;
 }
@@ -122,14 +149,14 @@ static int program_longest(MlirOperation plan) {
   return (int)longest;
 }
 
-static bool program_body(FILE *text, MlirOperation plan) {
+static bool program_body(FILE *text, MlirOperation plan, const char *prefix) {
   int n = 0, step = 0;
   for (MlirOperation op = mlirBlockGetFirstOperation(program_block(plan)); op.ptr;
        op = mlirOperationGetNextInBlock(op)) {
     if (loom_is(op, "loom.buffer")) continue;
     bool ok;
     if (loom_is(op, "loom.launch"))
-      ok = program_launch(text, plan, op, &n, step++);
+      ok = program_launch(text, plan, op, prefix, &n, step++);
     else if (loom_is(op, "loom.copy_buffer"))
       ok = program_copy(text, plan, op, &n, step++);
     else
@@ -137,13 +164,15 @@ static bool program_body(FILE *text, MlirOperation plan) {
                            "calls into a library cannot be part of a compiled program");
     if (!ok) return false;
   }
-  fprintf(text, "llvm.return %%t%d : i32\n}\n", step);
+  fprintf(text, "llvm.return %%t%d : i32\n}\n}\n", step);
   return true;
 }
 
 static bool program_text(MlirOperation plan, const char *name, char **out, size_t *size) {
   FILE *text = open_memstream(out, size);
   if (!text) return loom_emit_error(mlirOperationGetLocation(plan), "out of memory");
+  fprintf(text, "module {\n");
+  program_declare(text, plan, name);
   fprintf(text,
           "llvm.func @%s(%%inputs: !llvm.ptr, %%outputs: !llvm.ptr, %%work: !llvm.ptr) -> i32 {\n"
           "%%t0 = llvm.mlir.constant(0 : i32) : i32\n%%zero = llvm.mlir.constant(0 : i64) : i64\n"
@@ -152,7 +181,7 @@ static bool program_text(MlirOperation plan, const char *name, char **out, size_
           "%%params = llvm.alloca %%count x i64 : (i64) -> !llvm.ptr\n"
           "%%scratch = llvm.getelementptr %%work[%" PRId64 "] : (!llvm.ptr) -> !llvm.ptr, i8\n",
           name, program_longest(plan), program_arena(plan));
-  bool ok = program_body(text, plan);
+  bool ok = program_body(text, plan, name);
   if (fclose(text) != 0 && ok)
     ok = loom_emit_error(mlirOperationGetLocation(plan), "out of memory");
   return ok;
@@ -163,11 +192,18 @@ bool loom_program_entry(MlirModule module, MlirOperation plan, const char *name)
   size_t size = 0;
   bool ok = program_text(plan, name, &text, &size);
   if (ok) {
-    MlirContext ctx = mlirOperationGetContext(plan);
-    MlirOperation function = mlirOperationCreateParse(ctx, mlirStringRefCreate(text, size),
-                                                      mlirStringRefCreateFromCString(name));
-    ok = function.ptr != NULL;
-    if (ok) mlirBlockAppendOwnedOperation(mlirModuleGetBody(module), function);
+    MlirModule made =
+        mlirModuleCreateParse(mlirOperationGetContext(plan), mlirStringRefCreate(text, size));
+    ok = !mlirModuleIsNull(made);
+    MlirOperation function = {NULL}, op = {NULL};
+    if (ok) op = mlirBlockGetFirstOperation(mlirModuleGetBody(made));
+    for (; op.ptr; op = mlirOperationGetNextInBlock(op))
+      function = op; /* the last one: what comes before are declarations */
+    if (ok) {
+      mlirOperationRemoveFromParent(function);
+      mlirBlockAppendOwnedOperation(mlirModuleGetBody(module), function);
+      mlirModuleDestroy(made);
+    }
   }
   free(text);
   return ok;
@@ -194,39 +230,28 @@ static void program_describe(FILE *out, MlirType type, const char *list, int64_t
   fprintf(out, "\n");
 }
 
-static void program_stage(FILE *out, MlirOperation op) {
+static void program_stage(FILE *out, MlirOperation op, const char *prefix) {
   MlirStringRef name = mlirFlatSymbolRefAttrGetValue(loom_get_attr(op, "kernel"));
-  fprintf(out,
-          "/* %" PRId64 " chunks, %" PRId64
-          " bytes of scratch a thread, %d buffers and scalars. */\n"
-          "uint32_t %.*s_s%" PRId64 "(void *const *buffers, const uint64_t *params, void *scratch, "
-                                    "int64_t begin, int64_t end);\n",
-          loom_get_i64(op, "chunks", 0), loom_get_i64(op, "scratch", 0),
-          (int)mlirOperationGetNumOperands(op), (int)name.length, name.data,
-          loom_get_i64(op, "stage", 0));
+  fprintf(
+      out,
+      "/* %" PRId64 " chunks, %" PRId64 " bytes of scratch a thread, %d buffers and scalars. */\n"
+      "uint32_t %s_%.*s_s%" PRId64 "(void *const *buffers, const uint64_t *params, void *scratch, "
+      "int64_t begin, int64_t end);\n",
+      loom_get_i64(op, "chunks", 0), loom_get_i64(op, "scratch", 0),
+      (int)mlirOperationGetNumOperands(op), prefix, (int)name.length, name.data,
+      loom_get_i64(op, "stage", 0));
 }
 
-/* Has an earlier launch named the same stage? */
-static bool program_seen(MlirOperation plan, MlirOperation op) {
-  for (MlirOperation other = mlirBlockGetFirstOperation(program_block(plan));
-       !mlirOperationEqual(other, op); other = mlirOperationGetNextInBlock(other))
-    if (loom_is(other, "loom.launch") &&
-        mlirAttributeEqual(loom_get_attr(other, "kernel"), loom_get_attr(op, "kernel")) &&
-        mlirAttributeEqual(loom_get_attr(other, "stage"), loom_get_attr(op, "stage")))
-      return true;
-  return false;
-}
-
-static void program_stages(FILE *out, MlirOperation plan) {
+static void program_stages(FILE *out, MlirOperation plan, const char *prefix) {
   fprintf(out,
           "/* The stages that %s runs, in order of their first use, for callers with threads of "
           "their own:\n"
           " * a stage may be split among threads by chunks [begin, end) and must end before the "
           "next begins. */\n",
-          "the function above");
+          prefix);
   for (MlirOperation op = mlirBlockGetFirstOperation(program_block(plan)); op.ptr;
        op = mlirOperationGetNextInBlock(op))
-    if (loom_is(op, "loom.launch") && !program_seen(plan, op)) program_stage(out, op);
+    if (loom_is(op, "loom.launch") && !program_seen(plan, op)) program_stage(out, op, prefix);
 }
 
 static void program_upper(const char *name, char *out, size_t size) {
@@ -262,7 +287,7 @@ bool loom_program_header(MlirOperation plan, const char *name, loom_bytes *out) 
           "\n * not valid). */\n"
           "int %s(const void *const *inputs, void *const *outputs, void *workspace);\n\n",
           name);
-  program_stages(file, plan);
+  program_stages(file, plan, name);
   fprintf(file, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
   if (fclose(file) != 0) return loom_emit_error(mlirOperationGetLocation(plan), "out of memory");
   *out = (loom_bytes){(uint8_t *)text, size};
