@@ -37,7 +37,6 @@ bool builtin_check(tracer *t, const builtin_args *a, Py_ssize_t least, Py_ssize_
 bool is_partial(PyObject *o);
 value *partial_call(tracer *t, value *function, value *args, value *keywords, value *const *more,
                     Py_ssize_t count, PyObject *kwnames);
-bool loom_class_is_python(PyTypeObject *type); /* defined by a class statement over object */
 value *builtin_bound_call(tracer *t, PyObject *o, const builtin_args *a);
 value *dict_live_method(tracer *t, value *v, const char *name, value *const *args, Py_ssize_t count,
                         PyObject *kwnames);

@@ -409,6 +409,9 @@ value *builtin_bound_call(tracer *t, PyObject *o, const builtin_args *a) {
   PyObject *self = PyCFunction_GET_SELF(o);
   const char *name = ((PyCFunctionObject *)o)->m_ml->ml_name;
   if (!self || !PyType_Check(self)) return t->not_implemented;
+  bool cls = a->count && value_is_const(a->args[0]) && PyType_Check(a->args[0]->object);
+  if (self == (PyObject *)&PyBaseObject_Type && !strcmp(name, "__new__") && cls)
+    return object_allocate(t, a->args[0]->object);
   if (self == (PyObject *)&PyDict_Type && !strcmp(name, "fromkeys")) return dict_fromkeys(t, a);
   if (!strcmp(((PyTypeObject *)self)->tp_name, "itertools.chain") &&
       !strcmp(name, "from_iterable") && a->count == 1) {

@@ -64,7 +64,7 @@ value *builtin_bool(tracer *t, const builtin_args *a) {
 
 value *builtin_abs(tracer *t, const builtin_args *a) {
   CHECK(1, 1);
-  return trace_unary(t, UNARY_ABS, a->args[0]);
+  return trace_unary(t, UNOP_ABS, a->args[0]);
 }
 
 value *builtin_divmod(tracer *t, const builtin_args *a) {

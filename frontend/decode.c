@@ -6,9 +6,6 @@
  */
 #include "frontend/value/value.h"
 
-/* opcode.h takes these names for itself. */
-enum { OWN_NEG = UNARY_NEG, OWN_POS = UNARY_POS, OWN_INVERT = UNARY_INVERT, OWN_NOT = UNARY_NOT };
-
 #include <opcode.h>
 
 static const char *const bytecode_names[BC_COUNT] = {
@@ -47,10 +44,10 @@ static const decode_row decode_rows[256] = {
     ONE(PUSH_NULL, PUSH_NULL),
     ONE(SWAP, SWAP),
     ONE(COPY, COPY),
-    SET(UNARY_POSITIVE, UNARY, OWN_POS),
-    SET(UNARY_NEGATIVE, UNARY, OWN_NEG),
-    SET(UNARY_NOT, UNARY, OWN_NOT),
-    SET(UNARY_INVERT, UNARY, OWN_INVERT),
+    SET(UNARY_POSITIVE, UNARY, UNOP_POS),
+    SET(UNARY_NEGATIVE, UNARY, UNOP_NEG),
+    SET(UNARY_NOT, UNARY, UNOP_NOT),
+    SET(UNARY_INVERT, UNARY, UNOP_INVERT),
     ONE(BINARY_OP, BINARY),
     ONE(COMPARE_OP, COMPARE),
     ONE(IS_OP, IS),

@@ -230,7 +230,7 @@ value *trace_next(tracer *t, value *v);
 value *trace_to_tuple(tracer *t, value *v);
 
 /* Operators, as the BINARY_OP of CPython 3.11 numbers them (NB_ADD ...). Unary: */
-enum { UNARY_NEG, UNARY_POS, UNARY_INVERT, UNARY_NOT, UNARY_ABS };
+enum { UNOP_NEG, UNOP_POS, UNOP_INVERT, UNOP_NOT, UNOP_ABS };
 
 /* ==== the tracer =========================================================================================================== */
 

@@ -293,7 +293,7 @@ step step_STORE_GLOBAL(tracer *t, frame *f, const loom_instr *in) {
 step step_UNARY(tracer *t, frame *f, const loom_instr *in) {
   NEED(1);
   value *v = frame_pop(f);
-  if (in->arg != UNARY_NOT) return frame_result(f, trace_unary(t, in->arg, v));
+  if (in->arg != UNOP_NOT) return frame_result(f, trace_unary(t, in->arg, v));
   int truth = trace_truth(t, v);
   return truth < 0 ? STEP_FAIL : frame_result(f, value_bool(t, !truth));
 }

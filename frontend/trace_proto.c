@@ -11,7 +11,8 @@ static const char *value_type_name(tracer *t, value *v) {
 value *trace_not_implemented(tracer *t) { return t->not_implemented; }
 
 value *trace_unary(tracer *t, int op, value *v) {
-  if (v->type->unary) return v->type->unary(t, op, v);
+  value *result = v->type->unary ? v->type->unary(t, op, v) : t->not_implemented;
+  if (result != t->not_implemented) return result;
   return trace_raise(t, PyExc_TypeError, "bad operand type for a unary operator: '%s'",
                      value_type_name(t, v));
 }
@@ -101,7 +102,12 @@ bool trace_set_attr(tracer *t, value *v, PyObject *name, value *item) {
 value *trace_call(tracer *t, value *callee, value *const *args, Py_ssize_t count,
                   PyObject *kwnames) {
   if (trace_pending(t)) return NULL;
-  if (callee->type->call) return callee->type->call(t, callee, args, count, kwnames);
+  value *result = callee->type->call ? callee->type->call(t, callee, args, count, kwnames) : NULL;
+  if (result == t->not_implemented)
+    return trace_break(t, BREAK_UNKNOWN_CALL, "a %s", callee->type->name);
+  if (result || trace_pending(t)) return result;
+  if (callee->type->call)
+    return trace_break(t, BREAK_UNKNOWN_CALL, "a %s failed silently", callee->type->name);
   return trace_raise(t, PyExc_TypeError, "'%s' object is not callable", value_type_name(t, callee));
 }
 

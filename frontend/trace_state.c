@@ -58,12 +58,36 @@ void *trace_fail(tracer *t) {
   return NULL;
 }
 
+static void frame_location(const frame *f, loom_location *out) {
+  PyCodeObject *code = f->code->object;
+  int line = 0, column = -1, end_line, end_column;
+  int unit = f->pc > 0 && f->pc <= f->code->count ? f->code->instrs[f->pc - 1].unit : 0;
+  if (!PyCode_Addr2Location(code, unit * 2, &line, &column, &end_line, &end_column)) line = 0;
+  out->file = PyUnicode_AsUTF8(code->co_filename);
+  out->function = PyUnicode_AsUTF8(code->co_qualname);
+  PyErr_Clear();
+  out->line = line > 0 ? line : code->co_firstlineno;
+  out->column = column + 1;
+}
+
+/* A break inside a library function names it, since the location is the user's line. */
+static void break_inside(const frame *f, break_info *info) {
+  loom_location inside;
+  size_t used = strlen(info->detail);
+  if (!f || !f->library) return;
+  frame_location(f, &inside);
+  const char *file = inside.file ? strrchr(inside.file, '/') : NULL;
+  snprintf(info->detail + used, sizeof info->detail - used, " (in %s, %s:%d)", inside.function,
+           file ? file + 1 : "?", (int)inside.line);
+}
+
 static void trace_set_break(tracer *t, int reason, const char *format, va_list list) {
   if (t->state == TRACE_BROKEN || t->state == TRACE_ERROR || t->state == TRACE_RESTART) return;
   break_info *info = &t->capture->broke;
   info->reason = reason;
   vsnprintf(info->detail, sizeof info->detail, format, list);
   info->location = trace_location(t);
+  break_inside(t->frame, info);
   t->state = TRACE_BROKEN;
   t->raised = NULL;
 }
@@ -123,18 +147,6 @@ bool trace_grow(tracer *t, void *array, uint32_t count, uint32_t *capacity, size
 /* ---- places
  * -------------------------------------------------------------------------------------------------------------
  */
-
-static void frame_location(const frame *f, loom_location *out) {
-  PyCodeObject *code = f->code->object;
-  int line = 0, column = -1, end_line, end_column;
-  int unit = f->pc > 0 && f->pc <= f->code->count ? f->code->instrs[f->pc - 1].unit : 0;
-  if (!PyCode_Addr2Location(code, unit * 2, &line, &column, &end_line, &end_column)) line = 0;
-  out->file = PyUnicode_AsUTF8(code->co_filename);
-  out->function = PyUnicode_AsUTF8(code->co_qualname);
-  PyErr_Clear();
-  out->line = line > 0 ? line : code->co_firstlineno;
-  out->column = column + 1;
-}
 
 /* The innermost frame of the user's own code; that of the compiled function when there is none. */
 loom_location trace_location(tracer *t) {

@@ -7,10 +7,10 @@
 
 static value *array_unary(tracer *t, int op, value *v) {
   switch (op) {
-  case UNARY_NEG: return np_ufunc_apply(t, "negative", &v, 1, NULL);
-  case UNARY_POS: return np_ufunc_apply(t, "positive", &v, 1, NULL);
-  case UNARY_INVERT: return np_ufunc_apply(t, "invert", &v, 1, NULL);
-  case UNARY_ABS: return np_ufunc_apply(t, "absolute", &v, 1, NULL);
+  case UNOP_NEG: return np_ufunc_apply(t, "negative", &v, 1, NULL);
+  case UNOP_POS: return np_ufunc_apply(t, "positive", &v, 1, NULL);
+  case UNOP_INVERT: return np_ufunc_apply(t, "invert", &v, 1, NULL);
+  case UNOP_ABS: return np_ufunc_apply(t, "absolute", &v, 1, NULL);
   default: return trace_not_implemented(t);
   }
 }

@@ -74,9 +74,9 @@ static value *const_unary(tracer *t, int op, value *v) {
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an operator of a %s",
                        Py_TYPE(v->object)->tp_name);
   switch (op) {
-  case UNARY_NEG: return value_made(t, PyNumber_Negative(v->object));
-  case UNARY_POS: return value_made(t, PyNumber_Positive(v->object));
-  case UNARY_INVERT: return value_made(t, PyNumber_Invert(v->object));
+  case UNOP_NEG: return value_made(t, PyNumber_Negative(v->object));
+  case UNOP_POS: return value_made(t, PyNumber_Positive(v->object));
+  case UNOP_INVERT: return value_made(t, PyNumber_Invert(v->object));
   default: return value_made(t, PyNumber_Absolute(v->object));
   }
 }
@@ -160,6 +160,9 @@ static value *const_length(tracer *t, value *v) {
 static value *const_dict_item(tracer *t, value *v, value *key, bool *missing) {
   *missing = false;
   PyObject *k = key_check(t, key) ? value_plain(t, key) : NULL;
+  bool identity = value_is_const(key) &&
+                  (Py_TYPE(key->object) == &PyType_Type || object_is_immutable(key->object));
+  if (!k && identity && !trace_pending(t)) k = Py_NewRef(key->object);
   if (!k) {
     if (!trace_pending(t)) trace_break(t, BREAK_UNSUPPORTED_TYPE, "a key that is not plain");
     return NULL;
@@ -248,7 +251,13 @@ static value *module_attr(tracer *t, value *v, PyObject *name) {
   PyErr_Clear();
   if (!s) return NULL;
   if (item) return value_wrap(t, item, s);
-  if (PyDict_GetItemString(dict, "__getattr__") || !PyModule_CheckExact(v->object))
+  PyObject *hook = PyDict_GetItemString(dict, "__getattr__");
+  if (hook && PyFunction_Check(hook) && PyModule_CheckExact(v->object)) {
+    guard_simple(t, GUARD_MISSING, s, NULL, 0);
+    value *key = value_const(t, name), *f = key ? value_const(t, hook) : NULL;
+    return f ? trace_call1(t, f, key) : NULL;
+  }
+  if (hook || !PyModule_CheckExact(v->object))
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a module with its own lookup",
                        PyUnicode_AsUTF8(name));
   guard_simple(t, GUARD_MISSING, s, NULL, 0);

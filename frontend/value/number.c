@@ -102,9 +102,9 @@ static value *number_binary(tracer *t, int op, value *l, value *r, bool inplace)
 }
 
 static value *number_unary(tracer *t, int op, value *v) {
-  if (number_dtype(t, v) != LOOM_F64 || op == UNARY_INVERT) return number_know(t, v), NULL;
-  if (op == UNARY_POS) return v;
-  return number_made(t, trace_node(t, op == UNARY_NEG ? LOOM_OP_NEG : LOOM_OP_ABS, &v->number.node,
+  if (number_dtype(t, v) != LOOM_F64 || op == UNOP_INVERT) return number_know(t, v), NULL;
+  if (op == UNOP_POS) return v;
+  return number_made(t, trace_node(t, op == UNOP_NEG ? LOOM_OP_NEG : LOOM_OP_ABS, &v->number.node,
                                    1, NULL, 0, NULL));
 }
 

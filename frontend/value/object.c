@@ -259,10 +259,10 @@ static value *object_binary(tracer *t, int op, value *l, value *r, bool inplace)
 }
 
 static value *object_unary(tracer *t, int op, value *v) {
-  static const char *const names[] = {[UNARY_NEG] = "__neg__",
-                                      [UNARY_POS] = "__pos__",
-                                      [UNARY_INVERT] = "__invert__",
-                                      [UNARY_ABS] = "__abs__"};
+  static const char *const names[] = {[UNOP_NEG] = "__neg__",
+                                      [UNOP_POS] = "__pos__",
+                                      [UNOP_INVERT] = "__invert__",
+                                      [UNOP_ABS] = "__abs__"};
   value *result = trace_method(t, v, names[op], NULL, 0);
   return result ? result : object_no(t, v, "has no such operator");
 }
@@ -372,23 +372,40 @@ static bool same_as_object(PyTypeObject *type, PyObject *name) {
   return _PyType_Lookup(type, name) == _PyType_Lookup(&PyBaseObject_Type, name);
 }
 
-/* Calling a class written in Python: object.__new__, then __init__ inlined. */
+/* object.__new__(cls). */
+value *object_allocate(tracer *t, PyObject *cls) {
+  PyTypeObject *type = (PyTypeObject *)cls;
+  if (!loom_class_is_python(type) || type->tp_flags & Py_TPFLAGS_IS_ABSTRACT)
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a new %s", type->tp_name);
+  value *v = value_object_new(t, cls);
+  if (v) v->any.b = value_dict(t);
+  return v && v->any.b ? v : NULL;
+}
+
+/* A class's own __new__, written in Python, is a static method that gets the class first. */
+static value *object_new_inlined(tracer *t, PyObject *cls, PyObject *make, value *const *args,
+                                 Py_ssize_t count, PyObject *kwnames) {
+  value *self = value_const(t, cls), *function = self ? type_attr(t, cls, make, NULL, NULL) : NULL;
+  value *bound = function ? value_method(t, function, self) : NULL;
+  return bound ? trace_call(t, bound, args, count, kwnames) : NULL;
+}
+
+/* Calling a class written in Python: __new__, then __init__ inlined. */
 value *object_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t count,
                    PyObject *kwnames) {
   PyTypeObject *type = (PyTypeObject *)cls;
   PyObject *make = interned(t, "__new__"), *init = interned(t, "__init__");
   if (!make || !init) return NULL;
-  if (Py_TYPE(type)->tp_call != PyType_Type.tp_call || !same_as_object(type, make) ||
-      type->tp_basicsize > PyBaseObject_Type.tp_basicsize + 64 * (Py_ssize_t)sizeof(PyObject *) ||
-      type->tp_flags & Py_TPFLAGS_IS_ABSTRACT)
-    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a new %s", type->tp_name);
-  value *v = value_object_new(t, cls);
-  if (!v || !(v->any.b = value_dict(t))) return NULL;
-  if (same_as_object(type, init)) {
-    if (count || kwnames)
+  bool plain = same_as_object(type, make);
+  value *v =
+      plain ? object_allocate(t, cls) : object_new_inlined(t, cls, make, args, count, kwnames);
+  PyObject *made = v ? value_type_of(t, v) : NULL;
+  if (!made || !PyType_IsSubtype((PyTypeObject *)made, type)) return trace_pending(t) ? NULL : v;
+  if (same_as_object((PyTypeObject *)made, init)) {
+    if (plain && (count || kwnames))
       return trace_raise(t, PyExc_TypeError, "%s() takes no arguments", type->tp_name);
     return v;
   }
-  value *method = type_attr(t, cls, init, v, NULL);
+  value *method = type_attr(t, made, init, v, NULL);
   return method && trace_call(t, method, args, count, kwnames) ? v : NULL;
 }

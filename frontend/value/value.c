@@ -53,12 +53,27 @@ bool object_is_plain(PyObject *o) {
  * ----------------------------------------------------------------------------------------------------------
  */
 
+/* A constant tuple is a tuple like any other; the same object gives the same value. */
+static value *const_tuple(tracer *t, PyObject *object) {
+  value *v = pointer_map_get(&t->wrapped, object);
+  if (v) return v;
+  Py_ssize_t count = PyTuple_GET_SIZE(object);
+  if (!(v = value_tuple(t, NULL, 0))) return NULL;
+  for (Py_ssize_t i = 0; i < count; i++) {
+    value *item = value_const(t, PyTuple_GET_ITEM(object, i));
+    if (!item || !seq_append(t, v, item)) return NULL;
+  }
+  v->object = trace_keep(t, Py_NewRef(object));
+  return v->object && pointer_map_set(t, &t->wrapped, object, v) ? v : NULL;
+}
+
 value *value_const(tracer *t, PyObject *object) {
   if (object == Py_None && t->none) return t->none;
   if (object == Py_True && t->true_value) return t->true_value;
   if (object == Py_False && t->false_value) return t->false_value;
   if (PyFunction_Check(object))
     return value_wrap(t, object, trace_source(t, SOURCE_CONST, NULL, object, NULL, 0));
+  if (PyTuple_CheckExact(object)) return const_tuple(t, object);
   value *v = value_new(t, &value_const_type);
   if (v) v->object = trace_keep(t, Py_NewRef(object));
   return v && v->object ? v : NULL;
@@ -428,7 +443,8 @@ static PyObject *value_object_of(tracer *t, value *v, bool plain) {
   if (v->type == &value_dict_type) return known_dict(t, v, plain);
   if (v->type == &value_set_type) return set_real(t, v);
   if (v->type == &value_number_type) return number_know(t, v), NULL;
-  if (!plain && v->type == &value_function_type) return Py_XNewRef(value_identity(t, v));
+  if (!plain && (v->type == &value_function_type || v->type == &value_object_type))
+    return Py_XNewRef(value_identity(t, v));
   return NULL;
 }
 

@@ -158,10 +158,10 @@ extern const value_type value_lazy_type, value_object_type, value_builtin_method
     value_generator_type, value_range_type, value_super_type, value_partial_type;
 
 bool value_is_none(const value *v);
-bool value_is_const(const value *v);     /* a constant with a Python object */
-bool object_is_scalar(PyObject *object); /* exact int, float, complex, bool, str, bytes, None,
-                                            Ellipsis, NotImplemented */
-bool object_is_plain(PyObject *object);  /* made of exact builtin types only */
+bool value_is_const(const value *v);        /* a constant with a Python object */
+bool object_is_scalar(PyObject *object);    /* exact int, float, complex, bool, str, bytes, None,
+                                               Ellipsis, NotImplemented */
+bool object_is_plain(PyObject *object);     /* made of exact builtin types only */
 bool object_is_immutable(PyObject *object); /* says an adapter */
 bool type_runs_python(PyTypeObject *type, const char *name); /* the method is written in Python */
 value *value_bool(tracer *t, bool truth);
@@ -225,6 +225,8 @@ value *value_object_new(tracer *t, PyObject *cls);
 PyObject *object_class(value *v);
 bool object_is_virtual(value *v);
 bool object_store(tracer *t, value *v, PyObject *name, value *item);
+value *object_allocate(tracer *t, PyObject *cls);
+bool loom_class_is_python(PyTypeObject *type); /* defined by a class statement over object */
 value *object_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t count,
                    PyObject *kwnames);
 value *exception_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t count,

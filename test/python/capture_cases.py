@@ -475,6 +475,27 @@ def live_argument(o):
     return o.x, o.method(), o is o, o is LIVE, isinstance(o, Derived), [o.y for _ in range(2)]
 
 
+class Pool:
+    cache = {int: 5, "k": 6}
+    made = {}
+
+    def __new__(cls, key, extra=0):
+        found = cls.cache.get(key)
+        if found is not None:
+            return found
+        self = object.__new__(cls)
+        self.key = key
+        return self
+
+    def __init__(self, key, extra=0):
+        self.extra = extra
+
+
+@case()
+def own_new():
+    return Pool(int), Pool("k"), Pool("new").key, Pool("new", extra=3).extra
+
+
 class Slots:
     __slots__ = ("a", "b")
 
