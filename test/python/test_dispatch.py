@@ -345,13 +345,12 @@ def test_keyboard_interrupt_while_compiling(compiled):
     f, x = compiled(chain), np.ones(8)
     for _ in range(3):
         timer = threading.Timer(0.002, _thread.interrupt_main)
-        timer.start()
         try:
+            timer.start()
             f(x)
-            time.sleep(0.05)
+            time.sleep(20)
         except KeyboardInterrupt:
             pass
-        timer.join()
     np.testing.assert_allclose(f(x), chain(x), rtol=1e-12)
 
 
