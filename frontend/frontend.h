@@ -137,7 +137,7 @@ typedef struct capture {
   recipe **shared; /* RECIPE_SHARED targets */
   uint32_t shared_count;
   break_info broke; /* reason != 0: nothing else is valid */
-  uint32_t fp_ops;  /* union of loom_op_info.fp of the graph: 0 means flags never matter */
+  uint32_t fp_ops;  /* union of loom_node_fp over the graph: 0 means flags never matter */
   void *tables;     /* sources and other owned storage */
 } capture;
 

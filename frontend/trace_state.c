@@ -179,8 +179,6 @@ loom_value trace_node(tracer *t, loom_opcode op, const loom_value *operands, uin
                                  &location, &err);
   if (v == LOOM_NO_VALUE)
     trace_break(t, BREAK_COMPILER, "%s: %s", loom_op_table[op].name, err.message);
-  else
-    t->capture->fp_ops |= loom_op_table[op].fp;
   return v;
 }
 

@@ -311,3 +311,36 @@ void loom_graph_prune(loom_graph *graph) {
   for (uint32_t i = 0; i < graph->output_count; i++)
     graph->outputs[i].value = map[graph->outputs[i].value];
 }
+
+uint32_t loom_node_fp(const loom_graph *graph, const loom_node *node) {
+  uint32_t flags = loom_op_table[node->op].fp;
+  if (!flags) return 0;
+  bool floats = false;
+  for (uint32_t i = 0; i < node->operand_count; i++) {
+    loom_dtype dtype = graph->values[node->operands[i]].type.dtype;
+    floats |= loom_dtype_is_float(dtype) || loom_dtype_is_complex(dtype);
+  }
+  if (floats) return flags;
+  bool divides =
+      node->op == LOOM_OP_FLOOR_DIV || node->op == LOOM_OP_REM || node->op == LOOM_OP_FMOD;
+  return divides ? flags & (LOOM_FP_DIVIDE | LOOM_FP_OVERFLOW) : 0;
+}
+
+bool loom_graph_keep_raising(loom_graph *graph) {
+  uint8_t *live = loom_arena_alloc(&graph->arena, graph->value_count + 1);
+  if (!live) return false;
+  graph_mark(graph, live);
+  for (uint32_t n = graph->node_count; n-- > 0;) {
+    const loom_node *node = &graph->nodes[n];
+    bool needed = false;
+    for (uint32_t i = 0; i < node->result_count; i++)
+      needed |= live[node->first_result + i];
+    if (!needed && node->result_count && loom_node_fp(graph, node)) {
+      if (!loom_graph_output(graph, node->first_result, NULL)) return false;
+      needed = true;
+    }
+    for (uint32_t i = 0; needed && i < node->operand_count; i++)
+      live[node->operands[i]] = 1;
+  }
+  return true;
+}

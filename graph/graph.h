@@ -274,6 +274,13 @@ void loom_contiguous_strides(const loom_type *type, int64_t *out);
 /* Makes room for `more` entries behind `count` in one of the graph's arrays; NULL when out of memory. */
 void *loom_graph_grow(loom_graph *graph, void *array, uint32_t count, uint32_t more, uint32_t *capacity, size_t size);
 
+/* The floating-point exceptions (loom_fp_flag bits) that the library may report for a node, given its dtypes. */
+uint32_t loom_node_fp(const loom_graph *graph, const loom_node *node);
+
+/* Makes outputs of values that nothing needs but whose computation may raise a floating-point exception: the library
+ * would report it, so it has to happen. False when out of memory. */
+bool loom_graph_keep_raising(loom_graph *graph);
+
 /* Drops nodes that no output needs and that have no effect. Values are renumbered; inputs and outputs stay. */
 void loom_graph_prune(loom_graph *graph);
 
