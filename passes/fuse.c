@@ -92,6 +92,7 @@ typedef struct fuse_state {
   192 /* of one group: what a register file and a compile-time budget can bear                     \
        */
 #define FUSE_MAX_DISSOLVED 12 /* cost of what is computed again */
+#define FUSE_MAX_BUFFERS 48
 #define FUSE_CHEAP 1
 #define FUSE_COSTLY 100
 #define FUSE_SMALL 65536 /* elements that one thread handles well alone */
@@ -542,6 +543,43 @@ static void fuse_merge(fuse_state *s, int a, int b, const fuse_group *joint) {
   from->count = 0;
 }
 
+/* Collects the distinct values from outside that computing `value` in the group(s) reads; false when they are too
+ * many. */
+static bool fuse_count_inputs(const fuse_state *s, MlirValue value, int a, int b, const void **seen,
+                              int *count) {
+  int n = fuse_node_of(s, value);
+  while (n >= 0 && s->nodes[n].free && s->nodes[n].class == LOOM_CLASS_VIEW) {
+    value = loom_operand(s->nodes[n].op, 0);
+    n = fuse_node_of(s, value);
+  }
+  if (n >= 0 && s->nodes[n].free) {
+    for (intptr_t i = 0; i < mlirOperationGetNumOperands(s->nodes[n].op); i++)
+      if (!fuse_count_inputs(s, loom_operand(s->nodes[n].op, i), a, b, seen, count)) return false;
+    return true;
+  }
+  if (n >= 0 && (s->nodes[n].group == a || s->nodes[n].group == b)) return true;
+  for (int i = 0; i < *count; i++)
+    if (seen[i] == value.ptr) return true;
+  if (*count == FUSE_MAX_BUFFERS) return false;
+  seen[(*count)++] = value.ptr;
+  return true;
+}
+
+/* A kernel takes so many buffers and no more. */
+static bool fuse_buffers_fit(const fuse_state *s, int a, int b) {
+  const void *seen[FUSE_MAX_BUFFERS];
+  int inputs = 0, outputs = 0, both[] = {a, b};
+  if (s->groups[a].count + s->groups[b].count <= FUSE_MAX_BUFFERS / 4) return true;
+  for (int k = 0; k < 2; k++)
+    for (int n = s->groups[both[k]].head; n >= 0; n = s->nodes[n].next) {
+      outputs += fuse_leaves(s, n, a, b);
+      for (intptr_t i = 0; i < mlirOperationGetNumOperands(s->nodes[n].op); i++)
+        if (!fuse_count_inputs(s, loom_operand(s->nodes[n].op, i), a, b, seen, &inputs))
+          return false;
+    }
+  return inputs + outputs <= FUSE_MAX_BUFFERS;
+}
+
 static bool fuse_try_merge(fuse_state *s, int a, int b, bool related) {
   fuse_group *ga = &s->groups[a], *gb = &s->groups[b], joint;
   if (a == b || !ga->count || !gb->count || ga->count + gb->count > FUSE_MAX_OPS) return false;
@@ -549,6 +587,7 @@ static bool fuse_try_merge(fuse_state *s, int a, int b, bool related) {
   if (!fuse_edges_fit(s, a, b, &joint) || !fuse_yields_fit(s, a, b, &joint)) return false;
   if (related && fuse_should_wait(s, a, b, &joint)) return false;
   if (fuse_path_between(s, a, b) || (!related && fuse_path_between(s, b, a))) return false;
+  if (!fuse_buffers_fit(s, a, b)) return false;
   fuse_merge(s, a, b, &joint);
   return true;
 }
