@@ -50,6 +50,7 @@ typedef enum fuse_via { /* how a value reaches its user */
 typedef struct fuse_edge {
   int producer, user;
   fuse_via via;
+  int next_use; /* the next edge of the same producer, or -1 */
   MlirOperation broadcast;
 } fuse_edge;
 
@@ -62,6 +63,7 @@ typedef struct fuse_node {
   bool full;      /* in a reduce group: at full size */
   int cost, group, next;
   int first_edge, edge_count; /* towards producers */
+  int first_use;              /* edge towards a user, or -1 */
   MlirOperation copy;         /* its clone in the group now being built */
   int stamp;
 } fuse_node;
@@ -315,6 +317,8 @@ static void fuse_add_edge(fuse_state *s, fuse_edge edge) {
     s->edges = grown;
     s->edge_capacity = capacity;
   }
+  edge.next_use = s->nodes[edge.producer].first_use;
+  s->nodes[edge.producer].first_use = s->edge_count;
   s->edges[s->edge_count++] = edge;
 }
 
@@ -336,7 +340,8 @@ static void fuse_trace(fuse_state *s, int user, MlirValue value, fuse_via via,
     if (n < 0) return;
     fuse_node *node = &s->nodes[n];
     if (!node->free) {
-      fuse_add_edge(s, (fuse_edge){n, user, via, broadcast});
+      fuse_add_edge(s,
+                    (fuse_edge){.producer = n, .user = user, .via = via, .broadcast = broadcast});
       return;
     }
     if (node->class != LOOM_CLASS_VIEW) { /* dissolved: its cost bounds the depth */
@@ -361,6 +366,8 @@ static bool fuse_needs_buffer(const fuse_node *node, intptr_t i) {
 
 static void fuse_find_edges(fuse_state *s) {
   s->edge_count = 0;
+  for (int n = 0; n < s->count; n++)
+    s->nodes[n].first_use = -1;
   int last_stays = -1;
   for (int n = 0; n < s->count; n++) {
     fuse_node *node = &s->nodes[n];
@@ -371,7 +378,8 @@ static void fuse_find_edges(fuse_state *s) {
       fuse_trace(s, n, loom_operand(node->op, i),
                  fuse_needs_buffer(node, i) ? FUSE_BUFFER : FUSE_DIRECT, (MlirOperation){NULL});
     if (s->groups[node->group].kind == FUSE_STAYS) {
-      if (last_stays >= 0) fuse_add_edge(s, (fuse_edge){last_stays, n, FUSE_BUFFER, {NULL}});
+      if (last_stays >= 0)
+        fuse_add_edge(s, (fuse_edge){.producer = last_stays, .user = n, .via = FUSE_BUFFER});
       last_stays = n;
     }
     node->edge_count = s->edge_count - node->first_edge;
@@ -469,11 +477,10 @@ static bool fuse_edges_fit(const fuse_state *s, int a, int b, const fuse_group *
 /* Does a value of this node leave groups `a` and `b`? */
 static bool fuse_leaves(const fuse_state *s, int n, int a, int b) {
   if (s->nodes[n].returned) return true;
-  for (int e = 0; e < s->edge_count; e++)
-    if (s->edges[e].producer == n) {
-      int user = s->nodes[s->edges[e].user].group;
-      if (user != a && user != b) return true;
-    }
+  for (int e = s->nodes[n].first_use; e >= 0; e = s->edges[e].next_use) {
+    int user = s->nodes[s->edges[e].user].group;
+    if (user != a && user != b) return true;
+  }
   return false;
 }
 
@@ -506,14 +513,15 @@ static bool fuse_can_dissolve(const fuse_state *s, int g) {
       inputs += mlirValueIsABlockArgument(loom_operand(node->op, i)) &&
                 mlirShapedTypeGetRank(mlirValueGetType(loom_operand(node->op, i))) > 0;
   }
-  for (int e = 0; e < s->edge_count; e++) {
-    const fuse_edge *edge = &s->edges[e];
-    if (s->nodes[edge->producer].group != g || s->nodes[edge->user].group == g) continue;
-    fuse_kind user = s->groups[s->nodes[edge->user].group].kind;
-    if (edge->via == FUSE_BUFFER || user > FUSE_SCAN) return false;
-    viewed |= edge->via == FUSE_VIEWED;
-    uses++;
-  }
+  for (int n = group->head; n >= 0; n = s->nodes[n].next)
+    for (int e = s->nodes[n].first_use; e >= 0; e = s->edges[e].next_use) {
+      const fuse_edge *edge = &s->edges[e];
+      if (s->nodes[edge->user].group == g) continue;
+      fuse_kind user = s->groups[s->nodes[edge->user].group].kind;
+      if (edge->via == FUSE_BUFFER || user > FUSE_SCAN) return false;
+      viewed |= edge->via == FUSE_VIEWED;
+      uses++;
+    }
   if (!uses) return false;
   return (uses == 1 && viewed) || (inputs <= 2 && cost * uses <= FUSE_MAX_DISSOLVED);
 }
@@ -543,8 +551,8 @@ static void fuse_merge(fuse_state *s, int a, int b, const fuse_group *joint) {
   from->count = 0;
 }
 
-/* Collects the distinct values from outside that computing `value` in the group(s) reads; false when they are too
- * many. */
+/* Collects the distinct values from outside that computing `value` in the group(s) reads; false
+ * when they are too many. */
 static bool fuse_count_inputs(const fuse_state *s, MlirValue value, int a, int b, const void **seen,
                               int *count) {
   int n = fuse_node_of(s, value);
@@ -647,10 +655,11 @@ static bool fuse_dissolve(fuse_state *s) {
     int cost = 0;
     for (int n = s->groups[g].head; n >= 0; n = s->nodes[n].next)
       cost += s->nodes[n].cost;
-    for (int e = 0; e < s->edge_count; e++)
-      if (s->nodes[s->edges[e].producer].group == g) s->nodes[s->edges[e].user].cost += cost;
-    for (int n = s->groups[g].head; n >= 0; n = s->nodes[n].next)
+    for (int n = s->groups[g].head; n >= 0; n = s->nodes[n].next) {
       s->nodes[n].free = true;
+      for (int e = s->nodes[n].first_use; e >= 0; e = s->edges[e].next_use)
+        s->nodes[s->edges[e].user].cost += cost;
+    }
     s->groups[g].count = 0;
     s->groups[g].head = -1;
     fuse_find_edges(s);
@@ -735,13 +744,9 @@ static MlirValue fuse_inner(fuse_emit *e, MlirBlock block, loom_map *arguments, 
 /* Is the node's value read outside of its group, or must it be computed although nobody reads it?
  */
 static bool fuse_is_yielded(const fuse_state *s, int n) {
-  bool read = false;
-  for (int e = 0; e < s->edge_count; e++)
-    if (s->edges[e].producer == n) {
-      read = true;
-      if (s->nodes[s->edges[e].user].group != s->nodes[n].group) return true;
-    }
-  return s->nodes[n].returned || (!read && loom_is(s->nodes[n].op, "loom.gather"));
+  bool read = s->nodes[n].first_use >= 0;
+  return fuse_leaves(s, n, s->nodes[n].group, s->nodes[n].group) ||
+         (!read && loom_is(s->nodes[n].op, "loom.gather"));
 }
 
 static void fuse_clone_body(fuse_emit *e, MlirBlock block) {

@@ -102,12 +102,17 @@ static double real_of(const char *at, loom_dtype dtype) {
 static bool same(const run_array *got, const run_array *want, int output) {
   const loom_type *type = &got->buffer.type;
   int64_t count = loom_type_elements(type);
+  bool real = type->dtype == LOOM_F32 || type->dtype == LOOM_F64;
+  double largest = 1;
+  for (int64_t i = 0; real && i < count; i++)
+    if (isfinite(real_of(element(want, i), type->dtype)))
+      largest = fmax(largest, fabs(real_of(element(want, i), type->dtype)));
   for (int64_t i = 0; i < count; i++) {
     const char *a = element(got, i), *b = element(want, i);
     if (!memcmp(a, b, loom_dtype_size(type->dtype))) continue;
-    if (type->dtype == LOOM_F32 || type->dtype == LOOM_F64) {
+    if (real) {
       double x = real_of(a, type->dtype), y = real_of(b, type->dtype);
-      double bound = (type->dtype == LOOM_F32 ? 2e-5 : 1e-12) * (1 + fabs(y));
+      double bound = (type->dtype == LOOM_F32 ? 2e-5 : 1e-12) * largest;
       if (fabs(x - y) <= bound || (isnan(x) && isnan(y)) || x == y) continue;
       printf("result %d element %" PRId64 " is %.9g, not %.9g\n", output, i, x, y);
       return false;
