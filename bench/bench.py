@@ -38,7 +38,7 @@ def limit_threads(count):
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 
-# ---- measuring --------------------------------------------------------------------------------------------------------
+# ---- measuring ----
 
 
 def best_time(function, arguments, seconds):
@@ -95,7 +95,7 @@ def bound(program, peak):
     return max(program.bytes / rate, program.flops / peak[program.dtype])
 
 
-# ---- one program in a process of its own ----------------------------------------------------------------------------------
+# ---- one program in a process of its own ----
 
 
 def resident(field):
@@ -140,7 +140,8 @@ def load_library(frameloom):
 def run_worker(name, which, folder, load_compiler=False):
     command = [sys.executable, str(HERE / "bench.py"), "--worker", name, which]
     environment = dict(os.environ, FRAMELOOM_CACHE_DIR=folder, FRAMELOOM_CACHE="1")
-    done = subprocess.run(command + ["--load-compiler"] * load_compiler, env=environment, capture_output=True, text=True)
+    command += ["--load-compiler"] * load_compiler
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode:
         return None
     return json.loads(done.stdout.splitlines()[-1])
@@ -170,7 +171,7 @@ def first_calls(program):
     return row
 
 
-# ---- all implementations of one program ----------------------------------------------------------------------------------------
+# ---- all implementations of one program ----
 
 
 class NumPy:
@@ -245,7 +246,7 @@ def run_program(program, implementations, peak, seconds):
     return row
 
 
-# ---- output ---------------------------------------------------------------------------------------------------------------------
+# ---- output ----
 
 
 def show_time(seconds):
@@ -340,12 +341,15 @@ def start_implementations(threads, with_peers):
     return started, versions
 
 
+def report(facts, names):
+    return [*(f"- {line}" for line in describe(facts)), "", *time_table(facts["rows"], names), "",
+            *compile_table(facts["rows"], names)]
+
+
 def write(facts, names, folder):
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "bench.json").write_text(json.dumps(facts, indent=1) + "\n")
-    lines = ["# Measured by `make bench`", "", *(f"- {line}" for line in describe(facts)), "", *time_table(facts["rows"], names),
-             "", *compile_table(facts["rows"], names)]
-    (folder / "bench.md").write_text("\n".join(lines) + "\n")
+    (folder / "bench.md").write_text("\n".join(["# Measured by `make bench`", "", *report(facts, names)]) + "\n")
 
 
 def main():
@@ -373,7 +377,7 @@ def main():
             print(f"{program.title} ...", file=sys.stderr, flush=True)
             facts["rows"].append(run_program(program, implementations, peak, options.seconds))
     names = list(versions)
-    print("\n".join([*describe(facts), "", *time_table(facts["rows"], names), "", *compile_table(facts["rows"], names)]))
+    print("\n".join(report(facts, names)))
     write(facts, names, options.out)
 
 

@@ -64,7 +64,8 @@ def measure_calls():
     import numpy as np
     arrays = [np.full(16, i + 1, np.float32) for i in range(4)]
     rows = {}
-    for name, function, empty, count in (("one array", one, nothing_of_one, 1), ("four arrays", four, nothing_of_four, 4)):
+    cases = (("one array", one, nothing_of_one, 1), ("four arrays", four, nothing_of_four, 4))
+    for name, function, empty, count in cases:
         compiled, arguments = frameloom.compile(function), arrays[:count]
         assert np.array_equal(compiled(*arguments), function(*arguments))
         report = frameloom.explain(function, *arguments)

@@ -14,7 +14,7 @@ try:
 except ImportError:
     prange = range
 
-# ---- numexpr: expressions; it computes a float32 with a literal in float64, so literals become variables ---------------
+# ---- numexpr: expressions; it computes a float32 with a literal in float64, so literals become variables ----
 
 CDF_K = "(1.0 / (1.0 + 0.2316419 * abs(x)))"
 CDF_POLY = "k * (0.319381530 + k * (-0.356563782 + k * (1.781477937 + k * (-1.821255978 + k * 1.330274429))))"
@@ -81,7 +81,7 @@ class Numexpr:
         return run
 
 
-# ---- Numba: loops, parallel over the outer one ------------------------------------------------------------------------
+# ---- Numba: loops, parallel over the outer one ----
 
 
 def numba_tiny(a, b):
@@ -304,7 +304,7 @@ class Numba:
         return self.module.njit(parallel=program.key != "tiny", error_model="numpy")(function)
 
 
-# ---- JAX: the NumPy source itself with jax.numpy in NumPy's place; heat needs a functional update ----------------------------
+# ---- JAX: the NumPy source itself with jax.numpy in NumPy's place; heat needs a functional update ----
 
 
 def jax_heat(u):
@@ -343,7 +343,7 @@ class Jax:
         return types.FunctionType(function.__code__, names, function.__name__, function.__defaults__)
 
 
-# ---- torch.compile ---------------------------------------------------------------------------------------------------------------
+# ---- torch.compile ----
 
 
 def torch_tiny(torch, a, b):

@@ -82,9 +82,7 @@ static bool local_key_made;
  * read. */
 static _Thread_local local *local_current __attribute__((tls_model("initial-exec")));
 
-/* ---- size classes
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- size classes ---- */
 
 /* Up to 512 bytes a class for each 64; then four for each doubling. */
 static inline uint32_t class_of(size_t size) {
@@ -99,8 +97,7 @@ static inline size_t class_size(uint32_t class) {
   return ((size_t)((class - 8) % 4) + 5) << (top - 2);
 }
 
-/* ---- blocks from the system
- * --------------------------------------------------------------------------------------- */
+/* ---- blocks from the system ---- */
 
 static inline void *block_data(block *b) { return (uint8_t *)b + BLOCK_ALIGN; }
 static inline block *block_of(void *data) { return (block *)((uint8_t *)data - BLOCK_ALIGN); }
@@ -139,8 +136,7 @@ static void block_delete(block *b) {
     free(b);
 }
 
-/* ---- the shared cache (its lock is held)
- * ---------------------------------------------------------------------------- */
+/* ---- the shared cache (its lock is held) ---- */
 
 static size_t shared_limit(void) {
   if (!shared.limit_known) {
@@ -203,9 +199,7 @@ static void delete_list(block *list) {
   }
 }
 
-/* ---- what a thread keeps
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- what a thread keeps ---- */
 
 static void local_flush(local *l) {
   block *list = NULL;
@@ -274,9 +268,7 @@ __attribute__((destructor)) static void blocks_stop(void) {
   atomic_store_explicit(&(field), atomic_load_explicit(&(field), memory_order_relaxed) + (n),      \
                         memory_order_relaxed)
 
-/* ---- the interface
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- the interface ---- */
 
 static block *shared_take(uint32_t class) {
   uint64_t now = coarse_ms();

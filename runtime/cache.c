@@ -36,9 +36,7 @@ typedef struct cache_header {
   uint64_t checksum; /* of key and data */
 } cache_header;
 
-/* ---- the folder
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- the folder ---- */
 
 static bool cache_enabled(void) {
   const char *text = loom_env(LOOM_ENV_CACHE);
@@ -101,9 +99,7 @@ static uint64_t cache_checksum(const void *key, size_t key_size, const void *dat
   return loom_checksum(key, key_size) * 31 + loom_checksum(data, size);
 }
 
-/* ---- reading
- * --------------------------------------------------------------------------------------------------------
- */
+/* ---- reading ---- */
 
 static bool read_all(int file, void *out, size_t size) {
   for (uint8_t *to = out; size;) {
@@ -154,9 +150,7 @@ bool loom_cache_read(const void *key, size_t key_size, loom_bytes *out) {
   return found;
 }
 
-/* ---- eviction
- * --------------------------------------------------------------------------------------------------------
- */
+/* ---- eviction ---- */
 
 typedef struct entry {
   char name[NAME_LENGTH + 1];
@@ -224,9 +218,7 @@ static void cache_sweep(int folder, uint64_t bound) {
   closedir(stream);
 }
 
-/* ---- writing
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- writing ---- */
 
 static bool write_all(int file, const void *data, size_t size) {
   for (const uint8_t *from = data; size;) {

@@ -7,8 +7,7 @@
 
 #include "runtime/runtime.h"
 
-/* ---- MXCSR: the floating-point unit's flags around a kernel
- * ------------------------------------------------------ */
+/* ---- MXCSR: the floating-point unit's flags around a kernel ---- */
 
 #define FP_STICKY                                                                                  \
   0x1du /* invalid, divide, overflow, underflow; inexact and denormal matter to nobody */
@@ -31,16 +30,12 @@ static inline uint32_t fp_end(uint32_t saved) {
          ((now & 1u) << 3); /* MXCSR's order is that of loom_fp_flag but for invalid */
 }
 
-/* ---- threads.c
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- threads.c ---- */
 
 /* Makes spinning workers park at once: other code's threads are about to want the CPUs. */
 void loom_threads_park(void);
 
-/* ---- blocks.c
- * -------------------------------------------------------------------------------------------------------
- */
+/* ---- blocks.c ---- */
 
 /* Memory private to the calling thread, kept until the thread ends; what it held is lost when it
  * grows. */

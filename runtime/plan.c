@@ -44,9 +44,7 @@ const loom_plan_header *loom_plan_header_of(const loom_plan *plan) {
   return (const loom_plan_header *)plan->bytes;
 }
 
-/* ---- checks
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- checks ---- */
 
 static bool check_section(const loom_plan_header *h, const loom_plan_section *s, size_t entry,
                           const char *what, loom_error *err) {
@@ -168,9 +166,7 @@ static bool check_plan(const loom_plan_header *h, const uint8_t *bytes, loom_err
   return true;
 }
 
-/* ---- loading
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- loading ---- */
 
 static bool resolve_outputs(loom_plan *plan, const loom_plan_header *h, loom_error *err) {
   memset(plan->outputs, 0xff, h->output_count * sizeof *plan->outputs);
@@ -281,9 +277,7 @@ void loom_plan_set_const(loom_plan *plan, uint32_t input, const void *data) {
   if (input < loom_plan_header_of(plan)->input_count) plan->consts[input] = (void *)(uintptr_t)data;
 }
 
-/* ---- running
- * ----------------------------------------------------------------------------------------------------------------
- */
+/* ---- running ---- */
 
 /* The arrays of pointers in the order of place_kind. */
 typedef struct bases {

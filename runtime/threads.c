@@ -75,9 +75,7 @@ static void futex_wake(_Atomic uint32_t *word, int count) {
   syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
 }
 
-/* ---- how many
- * -----------------------------------------------------------------------------------------------------
- */
+/* ---- how many ---- */
 
 static int threads_default(void) {
   const char *text = loom_env(LOOM_ENV_THREADS);
@@ -103,9 +101,7 @@ void loom_threads_set_count(int count) {
   atomic_store(&pool.count, count < THREADS_MAX ? count : THREADS_MAX);
 }
 
-/* ---- the work
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- the work ---- */
 
 /* Runs pieces of the job, those of range `self` first; returns status bits. */
 static uint32_t job_run(int self, int team) {
@@ -186,9 +182,7 @@ static void *worker_main(void *argument) {
   return NULL;
 }
 
-/* ---- the pool
- * --------------------------------------------------------------------------------------------------------------
- */
+/* ---- the pool ---- */
 
 /* The child of a fork has none of the workers; a launch on another thread of the parent is none of
  * its own. */
@@ -239,9 +233,7 @@ void loom_threads_park(void) {
                         memory_order_relaxed);
 }
 
-/* ---- launches
- * ------------------------------------------------------------------------------------------------------------------
- */
+/* ---- launches ---- */
 
 static uint32_t launch_alone(loom_kernel_fn kernel, void *const *buffers, const uint64_t *params,
                              size_t scratch, int64_t chunks) {

@@ -97,8 +97,7 @@ static void reallocates(void **state) {
   loom_block_free(block, 100);
 }
 
-/* ---- threads: blocks are allocated here, freed there
- * ----------------------------------------------------------------- */
+/* ---- threads: blocks are allocated here, freed there ---- */
 
 #define EXCHANGE 64
 static _Atomic(uint64_t *) exchange[EXCHANGE];

@@ -58,8 +58,7 @@ static void runs_many_chunks(void **state) { adds(8, 0); }
 static void runs_with_scratch(void **state) { adds(1, 100), adds(8, 100000); }
 static void runs_no_chunk(void **state) { adds(0, 0); }
 
-/* ---- kernels in C, through ENTRY_CALL
- * ----------------------------------------------------------------------------- */
+/* ---- kernels in C, through ENTRY_CALL ---- */
 
 static volatile double zero = 0.0, one = 1.0, huge = 1e308, tiny = 1e-308, sink;
 
@@ -181,8 +180,7 @@ static void can_be_interrupted(void **state) {
   loom_plan_unref(plan);
 }
 
-/* ---- host calls, copies, the arena
- * --------------------------------------------------------------------------------- */
+/* ---- host calls, copies, the arena ---- */
 
 static int host_negate(void *context, const char *name, uint32_t slot, void *const *buffers,
                        uint32_t reads, uint32_t count) {
@@ -238,9 +236,7 @@ static void calls_the_host(void **state) {
   loom_plan_unref(plan);
 }
 
-/* ---- refusals
- * -------------------------------------------------------------------------------------------------------
- */
+/* ---- refusals ---- */
 
 static void try_load(uint8_t *bytes, size_t size) {
   loom_error err = {""};
