@@ -129,6 +129,7 @@ typedef enum ufunc_kind {
   UFUNC_PREDICATE,
   UFUNC_COMPARE,
   UFUNC_ROUND,
+  UFUNC_LOGICAL,
   UFUNC_CUSTOM,
   UFUNC_PAIR
 } ufunc_kind;
@@ -224,6 +225,11 @@ static loom_value ufunc_row_loop(tracer *t, const ufunc_row *row, const loom_val
   case UFUNC_COMPARE:
     if (dtype != emit_type(t, in[1])->dtype) return ufunc_compare_mixed(t, row->extra, in);
     return emit_compare(t, row->extra, in[0], in[1]);
+  case UFUNC_LOGICAL: {
+    loom_value a = emit_convert(t, in[0], LOOM_BOOL);
+    return row->op == LOOM_OP_NOT ? emit1(t, row->op, a)
+                                  : emit2(t, row->op, a, emit_convert(t, in[1], LOOM_BOOL));
+  }
   case UFUNC_ROUND:
     if (loom_dtype_is_float(dtype)) return emit1(t, row->op, in[0]);
     return row->op == LOOM_OP_ABS && loom_dtype_is_signed(dtype) ? emit1(t, row->op, in[0]) : in[0];
