@@ -103,12 +103,24 @@ static PyObject *recipe_build_output(loom_run *run, const recipe *r) {
   return NULL;
 }
 
+/* A scalar without a payload is a Python number. */
+static PyObject *recipe_build_scalar(loom_run *run, const recipe *r) {
+  const void *data = run->data[r->number];
+  const loom_graph *g = &run->captured->graph;
+  if (r->payload) return run->adapter->scalar(r->payload, data);
+  switch (loom_graph_type(g, g->outputs[r->number].value)->dtype) {
+  case LOOM_BOOL: return PyBool_FromLong(*(const uint8_t *)data);
+  case LOOM_F64: return PyFloat_FromDouble(*(const double *)data);
+  default: return PyLong_FromLongLong(*(const int64_t *)data);
+  }
+}
+
 static PyObject *recipe_build_new(loom_run *run, const recipe *r, PyObject **shared) {
   switch (r->kind) {
   case RECIPE_CONST: return Py_NewRef(r->object);
   case RECIPE_SOURCE: return recipe_build_source(run, r->source);
   case RECIPE_OUTPUT: return recipe_build_output(run, r);
-  case RECIPE_SCALAR: return run->adapter->scalar(r->payload, run->data[r->number]);
+  case RECIPE_SCALAR: return recipe_build_scalar(run, r);
   case RECIPE_VIEW: return recipe_build_view(run, r);
   case RECIPE_SLICE: return recipe_build_slice(run, r);
   case RECIPE_CALL: return recipe_build_call(run, r);

@@ -15,7 +15,7 @@ bool np_is_none(tracer *t, value *v) {
 
 PyObject *np_known(tracer *t, value *v) {
   np_array *a = np_array_of(v);
-  if (a) return a->storage->version == 0 ? a->known : NULL;
+  if (a) return a->storage->version == a->known_version ? a->known : NULL;
   PyObject *o = value_known(t, v);
   return o ? trace_keep(t, o) : NULL;
 }

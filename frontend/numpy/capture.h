@@ -82,8 +82,8 @@ struct np_array {
   bool writeable;
   loom_value node; /* cached read, valid while version is the storage's */
   uint32_t version;
-  PyObject
-      *known; /* the live object when the content is known (borrowed from the tracer), or NULL */
+  uint32_t known_version; /* the version of the storage at which `known` is right */
+  PyObject *known; /* the live object when the content is known (borrowed), or NULL */
 };
 
 extern const value_type np_array_value_type;

@@ -592,7 +592,5 @@ value *np_count_nonzero(tracer *t, const np_call *c) {
   value *bools = np_copy(t, a, LOOM_BOOL, 'K');
   r.a = np_array_of(bools);
   r.mask = mask;
-  value *v = r.a ? np_reduce(t, &r) : NULL;
-  if (!v || !np_is_none(t, p[1]) || r.keepdims) return v;
-  return create_number(t, np_read(t, np_array_of(v)));
+  return r.a ? np_reduce(t, &r) : NULL;
 }

@@ -271,6 +271,21 @@ static bool index_assign_mask(tracer *t, np_array *a, np_array *mask, value *ite
   return np_write(t, a, emit_select(t, np_read(t, mask), v, np_read(t, a)));
 }
 
+/* An array that was known stays known when a known item of it is set. */
+static bool index_set_known(tracer *t, np_array *a, PyObject *before, value *key, value *item) {
+  PyObject *k = np_known(t, key), *i = k ? np_known(t, item) : NULL;
+  if (trace_pending(t)) return false;
+  if (!i || a->parent || !PyArray_CheckExact(before)) return true;
+  PyObject *after = PyArray_NewCopy((PyArrayObject *)before, NPY_KEEPORDER);
+  if (!after || PyObject_SetItem(trace_keep(t, after), k, i) < 0) {
+    trace_raise_live(t);
+    return false;
+  }
+  a->known = after;
+  a->known_version = a->storage->version;
+  return true;
+}
+
 bool np_set_item(tracer *t, value *v, value *key, value *item) {
   np_array *a = np_array_of(v), *mask = np_array_of(key);
   index_plan p;
@@ -289,6 +304,8 @@ bool np_set_item(tracer *t, value *v, value *key, value *item) {
     trace_break(t, BREAK_NUMPY_FUNCTION, "assignment through an array of indices");
     return false;
   }
+  PyObject *known = np_known(t, v);
   value *view = index_view(t, a, &p);
-  return view && np_assign(t, np_array_of(view), item);
+  if (!view || !np_assign(t, np_array_of(view), item)) return false;
+  return !known || index_set_known(t, a, known, key, item);
 }

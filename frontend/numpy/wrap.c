@@ -71,8 +71,9 @@ static value *wrap_scalar_value(tracer *t, PyObject *object, const source *s) {
 
 /* An array made at capture: data of the graph. Small uniform ones are constants. */
 static value *wrap_constant(tracer *t, PyObject *object, const numpy_array_payload *p) {
-  loom_type type = type_make(p->dtype, p->nd, NULL);
+  loom_type type = type_make(p->dtype, 0, NULL);
   int64_t strides[LOOM_MAX_RANK];
+  type.rank = p->nd;
   for (int i = 0; i < p->nd; i++)
     type.dims[i] = p->dims[i];
   PyArrayObject *data = (PyArrayObject *)PyArray_NewCopy((PyArrayObject *)object, NPY_CORDER);
