@@ -158,9 +158,70 @@ static value *array_own_attr(tracer *t, value *v, const char *name, bool *found)
   return NULL;
 }
 
+/* ---- a.flat: indexed and assigned in C order
+ * ------------------------------------------------------------------ */
+
+static value *flat_view(tracer *t, value *flat) {
+  np_array *a = np_array_of((value *)flat->any.a);
+  int64_t n = np_elements(&a->type), stride = (int64_t)loom_dtype_size(a->type.dtype);
+  return np_view_reshape(t, a, 1, &n, &stride);
+}
+
+/* An element or a copy. */
+static value *flat_get_item(tracer *t, value *flat, value *key) {
+  value *view = flat_view(t, flat), *part = view ? np_get_item(t, view, key) : NULL;
+  np_array *p = np_array_of(part);
+  return !part || p->scalar ? part : np_fresh(t, np_read(t, p), NULL);
+}
+
+/* A value of another length is repeated by NumPy: only one element or as many as there are. */
+static bool flat_set_item(tracer *t, value *flat, value *key, value *item) {
+  value *view = item ? flat_view(t, flat) : NULL;
+  np_operand o;
+  if (!item) trace_raise(t, PyExc_TypeError, "Cannot delete iterator elements");
+  value *part = view ? np_get_item(t, view, key) : NULL;
+  if (!part || !np_operand_from(t, item, &o)) return false;
+  int64_t n = o.array ? np_elements(&o.array->type) : 1;
+  if (n != 1 && (o.array->type.rank != 1 || n != np_elements(&np_array_of(part)->type))) {
+    trace_break(t, BREAK_NUMPY_FUNCTION, "assignment to a.flat of another length");
+    return false;
+  }
+  return np_set_item(t, view, key, item);
+}
+
+static value *flat_length(tracer *t, value *flat) {
+  return np_int(t, np_elements(&np_array_of((value *)flat->any.a)->type));
+}
+
+static PyObject *flat_type(tracer *t, value *flat) { return (PyObject *)&PyArrayIter_Type; }
+
+static recipe *flat_rebuild(tracer *t, value *flat) {
+  return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a.flat as a result");
+}
+
+static value *flat_iter(tracer *t, value *flat) {
+  value *view = flat_view(t, flat);
+  return view ? trace_iter(t, view) : NULL;
+}
+
+static const value_type flat_value_type = {.name = "flatiter",
+                                           .get_item = flat_get_item,
+                                           .set_item = flat_set_item,
+                                           .length = flat_length,
+                                           .iter = flat_iter,
+                                           .python_type = flat_type,
+                                           .rebuild = flat_rebuild};
+
+static value *array_flat(tracer *t, value *v) {
+  value *flat = value_new(t, &flat_value_type);
+  if (flat) flat->any.a = v;
+  return flat;
+}
+
 static value *array_get_attr(tracer *t, value *v, PyObject *name) {
   bool found;
   const char *text = PyUnicode_AsUTF8(name);
+  if (text && strcmp(text, "flat") == 0 && !np_array_of(v)->scalar) return array_flat(t, v);
   value *own = text ? array_own_attr(t, v, text, &found) : trace_raise_live(t);
   if (!text || found) return own;
   PyTypeObject *type = (PyTypeObject *)array_python_type(t, v);

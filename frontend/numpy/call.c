@@ -125,6 +125,8 @@ value *np_unsupported(tracer *t, const np_call *c, const char *what) {
   return trace_break(t, BREAK_NUMPY_FUNCTION, "%s%s%s", c->name, *what ? ": " : "", what);
 }
 
+static PyObject *call_no_value; /* numpy._NoValue: an argument that was not given */
+
 /* Number of the parameter called `name`, or -1; the bar and what follows it are optional
  * parameters. */
 static int call_parameter(const char *names, const char *name, size_t length) {
@@ -169,6 +171,9 @@ bool np_parse(tracer *t, const np_call *c, const char *names, value **out) {
     }
     out[k] = c->args[c->count + i];
   }
+  for (int i = 0; i < total; i++)
+    if (out[i] && out[i]->type == &value_const_type && out[i]->object == call_no_value)
+      out[i] = NULL;
   for (int i = 0; i < required; i++)
     if (!out[i]) {
       trace_raise(t, PyExc_TypeError, "%s() missing required argument (pos %d)", c->name, i + 1);
@@ -302,6 +307,7 @@ bool np_call_init(void) {
   if (!code) return false;
   Py_DECREF(code);
   call_folder = PyDict_GetItemString(globals, "fold");
+  if (!(call_no_value = call_lookup("numpy", "_NoValue"))) return false;
   PyObject *any = call_lookup("numpy", "concatenate");
   if (!any || !call_folder) return false;
   call_dispatcher_type = Py_TYPE(any);
@@ -321,11 +327,40 @@ static const call_row *call_find_method(const char *name) {
   return NULL;
 }
 
+#define CALL_KNOWN_ELEMENTS 4096
+
+/* What a function makes of one known array and other known arguments is known too: NumPy itself
+ * computes it, beside the nodes. Functions that write into their argument, or into out=, take no
+ * part. */
+static value *call_attach_known(tracer *t, PyObject *callee, const np_call *c, value *result) {
+  np_array *r = np_array_of(result);
+  Py_ssize_t total = c->count + (c->kwnames ? PyTuple_GET_SIZE(c->kwnames) : 0), arrays = 0;
+  bool done;
+  if (!r || (r->known && r->known_version == r->storage->version)) return result;
+  for (Py_ssize_t i = 0; i < total; i++) {
+    arrays += np_is_array(c->args[i]);
+    if (c->args[i] == result || (np_is_array(c->args[i]) && !np_known(t, c->args[i])))
+      return result;
+    if (i >= c->count &&
+        PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(c->kwnames, i - c->count), "out") == 0)
+      return result;
+  }
+  if (arrays != 1 || np_elements(&r->type) > CALL_KNOWN_ELEMENTS) return result;
+  value *known = np_fold(t, callee, c->args, c->count, c->kwnames, &done);
+  np_array *k = np_array_of(known);
+  if (trace_pending(t)) return NULL;
+  if (!done || !k || !loom_type_equal(&k->type, &r->type)) return result;
+  r->known = k->known;
+  r->known_version = r->storage->version;
+  return result;
+}
+
 static value *call_row_run(tracer *t, const call_row *row, PyObject *callee, value *const *args,
                            Py_ssize_t count, PyObject *kwnames, bool method) {
   if (row->handler) {
-    np_call c = {row->name, args, count, kwnames, method, callee};
-    return row->handler(t, &c);
+    np_call c = {row->name, args, count, kwnames, method, method ? NULL : callee};
+    value *v = row->handler(t, &c);
+    return v && callee ? call_attach_known(t, callee, &c, v) : v;
   }
   bool done;
   value *v = np_fold(t, callee, args, count, kwnames, &done);
@@ -347,7 +382,7 @@ static value *call_method(tracer *t, PyMethodDescrObject *descriptor, value *con
   }
   const call_row *row = call_find_method(name);
   if (count > 0 && row && np_is_array(args[0]))
-    return call_row_run(t, row, NULL, args, count, kwnames, true);
+    return call_row_run(t, row, (PyObject *)descriptor, args, count, kwnames, true);
   return trace_break(t, BREAK_NUMPY_FUNCTION, "the method %s", name);
 }
 

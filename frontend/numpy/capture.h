@@ -239,6 +239,9 @@ value *np_reshape_to(tracer *t, np_array *a, int rank, int64_t *dims, char order
 value *np_to_array(tracer *t, value *v, bool typed, loom_dtype dtype, bool copy, char order);
 /* order=: 'K', 'A', 'C' or 'F'; 0 after a break. */
 char np_order_arg(tracer *t, value *v, char missing);
+/* casting=; false after a break or raise. */
+bool np_casting_arg(tracer *t, value *v, NPY_CASTING missing, NPY_CASTING *out);
+bool np_check_cast(tracer *t, loom_dtype from, loom_dtype to, NPY_CASTING casting); /* or a TypeError */
 value *np_diagonal(tracer *t, const np_call *c);
 
 /* ---- linalg.c ---- */

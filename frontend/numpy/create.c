@@ -292,7 +292,7 @@ value *np_copy_call(tracer *t, const np_call *c) {
   return np_copy(t, a, a->type.dtype, order);
 }
 
-static bool create_casting(tracer *t, value *v, NPY_CASTING missing, NPY_CASTING *out) {
+bool np_casting_arg(tracer *t, value *v, NPY_CASTING missing, NPY_CASTING *out) {
   *out = missing;
   if (np_is_none(t, v)) return !trace_pending(t);
   PyObject *o = np_known(t, v);
@@ -304,7 +304,7 @@ static bool create_casting(tracer *t, value *v, NPY_CASTING missing, NPY_CASTING
   return false;
 }
 
-static bool create_check_cast(tracer *t, loom_dtype from, loom_dtype to, NPY_CASTING casting) {
+bool np_check_cast(tracer *t, loom_dtype from, loom_dtype to, NPY_CASTING casting) {
   static const char *const names[] = {"no", "equiv", "safe", "same_kind", "unsafe"};
   if (np_can_cast(from, to, casting)) return true;
   trace_raise(t, PyExc_TypeError,
@@ -326,8 +326,8 @@ value *np_astype(tracer *t, const np_call *c) {
   char order = np_order_arg(t, p[2], 'K');
   np_array *a = order ? np_as_array(t, p[0]) : NULL;
   if (!a || !np_dtype_arg(t, p[1], &dtype) || !np_bool_arg(t, p[5], true, &copy) ||
-      !create_casting(t, p[3], NPY_UNSAFE_CASTING, &casting) ||
-      !create_check_cast(t, a->type.dtype, dtype, casting))
+      !np_casting_arg(t, p[3], NPY_UNSAFE_CASTING, &casting) ||
+      !np_check_cast(t, a->type.dtype, dtype, casting))
     return NULL;
   if (!copy && dtype == a->type.dtype && create_has_order(a, order)) return p[0];
   return np_copy(t, a, dtype, order);
@@ -339,6 +339,10 @@ value *np_fill(tracer *t, const np_call *c) {
   return np_assign(t, np_array_of(p[0]), p[1]) ? value_const(t, Py_None) : NULL;
 }
 
+value *np_conj(tracer *t, const np_call *c) {
+  return c->count == 1 ? c->args[0] : np_unsupported(t, c, "with out=");
+}
+
 /* np.copyto(dst, src, casting='same_kind', where=True) */
 value *np_copyto(tracer *t, const np_call *c) {
   value *p[4];
@@ -347,10 +351,9 @@ value *np_copyto(tracer *t, const np_call *c) {
   if (!np_parse(t, c, "dst src | casting where", p)) return NULL;
   np_array *dst = np_array_of(p[0]);
   if (!dst || dst->scalar) return np_unsupported(t, c, "to something other than an array");
-  if (!create_casting(t, p[2], NPY_SAME_KIND_CASTING, &casting) || !np_operand_from(t, p[1], &src))
+  if (!np_casting_arg(t, p[2], NPY_SAME_KIND_CASTING, &casting) || !np_operand_from(t, p[1], &src))
     return NULL;
-  if (src.array && !create_check_cast(t, src.array->type.dtype, dst->type.dtype, casting))
-    return NULL;
+  if (src.array && !np_check_cast(t, src.array->type.dtype, dst->type.dtype, casting)) return NULL;
   if (src.weak == &PyFloat_Type && !loom_dtype_is_float(dst->type.dtype) &&
       casting != NPY_UNSAFE_CASTING)
     return np_unsupported(t, c, "of a float to integers");

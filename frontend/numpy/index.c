@@ -172,23 +172,51 @@ static value *index_view(tracer *t, np_array *a, const index_plan *p) {
   return np_view_reshape(t, np_array_of(v), p->rank, p->dims, p->strides);
 }
 
-/* One array of integers among basic items: a gather from the view. NumPy puts its dimensions where
- * the array stood (next to integers too, which count as arrays: those are left to NumPy). */
+/* Strides of a result of indexing with an array: the index's dimensions outermost, in C order, the
+ * others in the order of the array's own strides. */
+static void index_gather_strides(const np_array *a, const loom_type *type, int axis, int rank,
+                                 int64_t *out) {
+  np_array rest = {.type = {.dtype = a->type.dtype}};
+  loom_type head = type_make(a->type.dtype, rank, type->dims);
+  for (int i = 0; i < a->type.rank; i++) {
+    if (i == axis) continue;
+    rest.type.dims[rest.type.rank] = a->type.dims[i];
+    rest.strides[rest.type.rank++] = a->strides[i];
+  }
+  np_layout_copy(&rest, &rest.type, 'K', out + rank);
+  np_c_strides(&head, out);
+  for (int i = 0; i < rank; i++)
+    out[i] *= np_elements(&rest.type);
+}
+
+/* One array of integers among slices: a gather. NumPy computes it with the index's dimensions first
+ * and, when the array stood elsewhere, gives a transposed view of that. */
 static value *index_gather(tracer *t, np_array *a, const index_plan *p) {
   np_array *index = np_as_array(t, p->advanced);
-  loom_value v = emit_slice(t, np_read(t, a), p->starts, p->sizes, p->steps);
-  if (p->rank + 1 != a->type.rank)
-    return trace_break(t, BREAK_NUMPY_FUNCTION,
-                       "indexing with an array, and with integers or None");
-  loom_attr attrs[2] = {attr_int(p->advanced_axis), attr_str("raise")};
-  loom_value operands[2] = {v, emit_convert(t, np_read(t, index), LOOM_I64)};
-  if (operands[0] == LOOM_NO_VALUE || operands[1] == LOOM_NO_VALUE) return NULL;
-  if (a->type.rank > 1) return trace_break(t, BREAK_NUMPY_FUNCTION, "indexing with an array");
-  int64_t strides[LOOM_MAX_RANK];
-  loom_type type = index->type;
-  type.dtype = a->type.dtype;
-  np_layout_copy(index, &type, 'K', strides);
-  return np_fresh(t, trace_node(t, LOOM_OP_GATHER, operands, 2, attrs, 2, NULL), strides);
+  value *from = np_view_slice(t, a, p->starts, p->sizes, p->steps);
+  int64_t strides[LOOM_MAX_RANK], perm[LOOM_MAX_RANK], back[LOOM_MAX_RANK];
+  int n = index->type.rank, k = p->advanced_axis, rank = a->type.rank - 1 + n;
+  if (!from || p->rank + 1 != a->type.rank || !np_is_c(index) || rank > LOOM_MAX_RANK)
+    return from ? trace_break(t, BREAK_NUMPY_FUNCTION,
+                              "indexing with an array, and with integers or None")
+                : NULL;
+  a = np_array_of(from);
+  if (a->type.dims[k] == 0)
+    return trace_break(t, BREAK_NUMPY_FUNCTION, "indexing nothing with an array");
+  loom_attr attrs[2] = {attr_int(k), attr_str("raise")};
+  loom_value in[2] = {np_read(t, a), emit_convert(t, np_read(t, index), LOOM_I64)};
+  if (in[0] == LOOM_NO_VALUE || in[1] == LOOM_NO_VALUE) return NULL;
+  loom_value v = trace_node(t, LOOM_OP_GATHER, in, 2, attrs, 2, NULL);
+  if (v == LOOM_NO_VALUE) return NULL;
+  for (int i = 0; i < rank; i++)
+    perm[i] = i < n ? k + i : i < n + k ? i - n : i;
+  for (int i = 0; i < rank; i++)
+    back[perm[i]] = i;
+  v = emit_transpose(t, v, perm);
+  if (v == LOOM_NO_VALUE) return NULL;
+  index_gather_strides(a, emit_type(t, v), k, n, strides);
+  value *fresh = np_fresh(t, v, strides);
+  return k == 0 || !fresh ? fresh : np_view_transpose(t, np_array_of(fresh), back);
 }
 
 /* One element, as a NumPy scalar; of an array that is known, a known one. */

@@ -190,6 +190,27 @@ value *np_outer(tracer *t, const np_call *c) {
   return pair[0] ? np_ufunc_apply(t, "multiply", pair, 2, np_is_none(t, p[2]) ? NULL : p[2]) : NULL;
 }
 
+/* np.vecdot: products of vectors along the last axis. */
+value *np_vecdot(tracer *t, const np_call *c) {
+  if (c->count != 2 || c->kwnames) return np_unsupported(t, c, "with keywords");
+  np_array *a, *b;
+  loom_dtype dtype;
+  int rank;
+  int64_t dims[LOOM_MAX_RANK], count[LOOM_MAX_RANK];
+  if (!linalg_pair(t, c->args[0], c->args[1], &a, &b, &dtype)) return NULL;
+  np_operand o[2] = {{.array = a}, {.array = b}};
+  if (a->type.rank == 0 || b->type.rank == 0) return np_unsupported(t, c, "of 0-d arrays");
+  if (a->type.dims[a->type.rank - 1] != b->type.dims[b->type.rank - 1])
+    return np_unsupported(t, c, "of several lengths");
+  if (!np_broadcast(t, o, 2, &rank, dims)) return NULL;
+  for (int i = 0; i < rank; i++)
+    count[i] = i;
+  loom_value l = emit_broadcast_to(t, emit_convert(t, np_read(t, a), dtype), rank, dims);
+  loom_value r = emit_broadcast_to(t, emit_convert(t, np_read(t, b), dtype), rank, dims);
+  return linalg_result(
+      t, linalg_dot(t, l, r, count, count, rank - 1, count + rank - 1, count + rank - 1, 1), NULL);
+}
+
 /* ---- tensordot
  * ---------------------------------------------------------------------------------------------------
  */
@@ -243,5 +264,6 @@ value *np_tensordot(tracer *t, const np_call *c) {
     return np_unsupported(t, c, "of too many dimensions");
   loom_value l = emit_convert(t, np_read(t, a), dtype), r = emit_convert(t, np_read(t, b), dtype);
   /* NumPy reshapes the product: the result is always an array. */
-  return np_fresh(t, linalg_dot(t, l, r, NULL, NULL, 0, la, rb, n), NULL);
+  value *v = np_fresh(t, linalg_dot(t, l, r, NULL, NULL, 0, la, rb, n), NULL);
+  return v ? np_view_same(t, np_array_of(v)) : NULL;
 }

@@ -156,6 +156,25 @@ value *np_flatten(tracer *t, const np_call *c) {
   return shape_flat(t, a, order);
 }
 
+/* order='K' of an array that is neither C nor Fortran contiguous: its axes by stride, the largest
+ * first. */
+static value *ravel_memory_order(tracer *t, np_array *a) {
+  int64_t strides[LOOM_MAX_RANK], perm[LOOM_MAX_RANK], n = np_elements(&a->type);
+  np_layout_copy(a, &a->type, 'K', strides);
+  for (int i = 0; i < a->type.rank; i++) {
+    int at = i;
+    while (at > 0 && strides[perm[at - 1]] < strides[i]) {
+      perm[at] = perm[at - 1];
+      at--;
+    }
+    perm[at] = i;
+  }
+  value *v = np_view_transpose(t, a, perm);
+  if (!v) return NULL;
+  return np_is_c(np_array_of(v)) ? np_reshape_to(t, np_array_of(v), 1, &n, 'C')
+                                 : shape_flat(t, np_array_of(v), 'C');
+}
+
 value *np_ravel(tracer *t, const np_call *c) {
   value *p[2];
   int64_t n;
@@ -163,8 +182,11 @@ value *np_ravel(tracer *t, const np_call *c) {
   char order = np_order_arg(t, p[1], 'C');
   np_array *a = order ? np_as_array(t, p[0]) : NULL;
   if (!a) return NULL;
-  if (order == 'K' && !np_is_c(a)) return np_unsupported(t, c, "order K");
-  if (order == 'A') order = np_is_f(a) && !np_is_c(a) ? 'F' : 'C';
+  if (order == 'A' || order == 'K') {
+    bool fortran = np_is_f(a) && !np_is_c(a);
+    if (order == 'K' && !fortran && !np_is_c(a)) return ravel_memory_order(t, a);
+    order = fortran ? 'F' : 'C';
+  }
   n = np_elements(&a->type);
   if (order == 'F' ? np_is_f(a) : np_is_c(a)) return np_reshape_to(t, a, 1, &n, order);
   return shape_flat(t, a, order);
@@ -312,6 +334,7 @@ value *np_concatenate(tracer *t, const np_call *c) {
   int64_t axis = 0, strides[LOOM_MAX_RANK];
   int k = 0;
   loom_dtype dtype;
+  NPY_CASTING casting;
   if (!np_parse(t, c, "arrays | axis out dtype casting", p)) return NULL;
   value *tuple = trace_to_tuple(t, p[0]);
   if (!tuple) return NULL;
@@ -337,11 +360,13 @@ value *np_concatenate(tracer *t, const np_call *c) {
       !np_result_type(t, operands, n, &dtype))
     return NULL;
   value *out = np_is_none(t, p[2]) ? NULL : p[2];
-  if (p[4] && !np_is_none(t, p[4])) return np_unsupported(t, c, "casting=");
+  if (!np_casting_arg(t, p[4], NPY_SAME_KIND_CASTING, &casting)) return NULL;
   if (out && np_array_of(out)) dtype = np_array_of(out)->type.dtype;
   if (!np_is_none(t, p[3]) && !np_dtype_arg(t, p[3], &dtype)) return NULL;
-  for (int i = 0; i < n; i++)
+  for (int i = 0; i < n; i++) {
+    if (!np_check_cast(t, arrays[i]->type.dtype, dtype, casting)) return NULL;
     if ((nodes[i] = emit_convert(t, np_read(t, arrays[i]), dtype)) == LOOM_NO_VALUE) return NULL;
+  }
   loom_value v = emit_concatenate(t, nodes, n, k);
   if (v == LOOM_NO_VALUE) return NULL;
   if (out) {
@@ -391,6 +416,75 @@ value *np_repeat(tracer *t, const np_call *c) {
   wide.dims[k + 1] = times;
   dims[k] *= times;
   return np_fresh(t, emit_reshape(t, emit_broadcast(t, v, &wide, map), from.rank, dims), NULL);
+}
+
+/* a.sort(axis): in place. */
+value *np_sort_method(tracer *t, const np_call *c) {
+  value *p[5];
+  int64_t axis = -1;
+  int k;
+  if (!np_parse(t, c, "a | axis kind order stable", p)) return NULL;
+  np_array *a = np_array_of(p[0]);
+  if (!a || a->scalar || !np_is_none(t, p[3])) return np_unsupported(t, c, "with an order");
+  if ((p[1] && !np_int_arg(t, p[1], &axis)) || !np_axis(t, axis, a->type.rank, &k)) return NULL;
+  loom_attr attrs[2] = {attr_int(k), {.kind = LOOM_ATTR_BOOL}};
+  loom_value v = np_read(t, a);
+  if (v == LOOM_NO_VALUE) return NULL;
+  return np_write(t, a, trace_node(t, LOOM_OP_SORT, &v, 1, attrs, 2, NULL))
+             ? value_const(t, Py_None)
+             : NULL;
+}
+
+/* One axis rolled: the last `shift` elements first. */
+static loom_value roll_axis(tracer *t, loom_value v, int axis, int64_t shift) {
+  if (v == LOOM_NO_VALUE) return v;
+  loom_type type = *emit_type(t, v);
+  int64_t n = type.dims[axis], starts[LOOM_MAX_RANK] = {0}, steps[LOOM_MAX_RANK],
+          sizes[LOOM_MAX_RANK];
+  if (n == 0 || (shift = (shift % n + n) % n) == 0) return v;
+  for (int i = 0; i < type.rank; i++) {
+    steps[i] = 1;
+    sizes[i] = type.dims[i];
+  }
+  loom_value parts[2];
+  starts[axis] = n - shift;
+  sizes[axis] = shift;
+  parts[0] = emit_slice(t, v, starts, sizes, steps);
+  starts[axis] = 0;
+  sizes[axis] = n - shift;
+  parts[1] = emit_slice(t, v, starts, sizes, steps);
+  return parts[0] == LOOM_NO_VALUE || parts[1] == LOOM_NO_VALUE
+             ? LOOM_NO_VALUE
+             : emit_concatenate(t, parts, 2, axis);
+}
+
+value *np_roll(tracer *t, const np_call *c) {
+  value *p[3];
+  int64_t shifts[LOOM_MAX_RANK], axes[LOOM_MAX_RANK], strides[LOOM_MAX_RANK];
+  int ns, na, axis;
+  if (!np_parse(t, c, "a shift | axis", p)) return NULL;
+  np_array *a = np_as_array(t, p[0]);
+  if (!a || !np_ints_arg(t, p[1], &ns, shifts)) return NULL;
+  loom_value v = np_read(t, a);
+  if (np_is_none(t, p[2])) {
+    /* As NumPy: the flat array is rolled and given the old sizes, a view of it. */
+    int64_t n = np_elements(&a->type);
+    if (ns != 1) return np_unsupported(t, c, "several shifts without axes");
+    value *flat = np_fresh(t, roll_axis(t, emit_reshape(t, v, 1, &n), 0, shifts[0]), NULL);
+    if (!flat) return NULL;
+    np_c_strides(&a->type, strides);
+    return np_view_reshape(t, np_array_of(flat), a->type.rank, a->type.dims, strides);
+  }
+  if (!np_ints_arg(t, p[2], &na, axes)) return NULL;
+  int n = ns > na ? ns : na;
+  if ((ns != n && ns != 1) || (na != n && na != 1))
+    return np_unsupported(t, c, "shifts and axes of several lengths");
+  for (int i = 0; i < n; i++) {
+    if (!np_axis(t, axes[na == 1 ? 0 : i], a->type.rank, &axis)) return NULL;
+    v = roll_axis(t, v, axis, shifts[ns == 1 ? 0 : i]);
+  }
+  np_layout_copy(a, &a->type, 'K', strides);
+  return np_fresh(t, v, strides);
 }
 
 /* ---- diagonals
@@ -448,6 +542,22 @@ value *np_diagonal(tracer *t, const np_call *c) {
   perm[n] = y;
   value *v = np_view_transpose(t, a, perm);
   return v ? diagonal_view(t, np_array_of(v), offset) : NULL;
+}
+
+/* a.trace(offset, axis1, axis2, dtype, out) */
+value *np_trace(tracer *t, const np_call *c) {
+  value *p[6];
+  if (!np_parse(t, c, "a | offset axis1 axis2 dtype out", p)) return NULL;
+  if (!np_is_none(t, p[4]) || !np_is_none(t, p[5])) return np_unsupported(t, c, "dtype= or out=");
+  Py_ssize_t n = p[3] ? 4 : p[2] ? 3 : p[1] ? 2 : 1;
+  for (Py_ssize_t i = 1; i < n; i++)
+    if (!p[i] && !(p[i] = np_int(t, i == 3))) return NULL;
+  np_call own = {c->name, p, n, NULL, c->method, NULL};
+  value *d = np_diagonal(t, &own);
+  np_reduction r = {.kind = "sum", .a = np_array_of(d)};
+  if (!d) return NULL;
+  r.mask = 1u << (r.a->type.rank - 1);
+  return np_reduce(t, &r);
 }
 
 /* np.diag of a vector: the vector spread over columns, kept where row and column agree. */

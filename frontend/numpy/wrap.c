@@ -93,6 +93,8 @@ static value *wrap_constant(tracer *t, PyObject *object, const numpy_array_paylo
   for (int i = 0; i < p->nd; i++)
     strides[i] = p->strides[i];
   value *v = np_fresh(t, node, strides);
+  if (v && !PyArray_CHKFLAGS((PyArrayObject *)object, NPY_ARRAY_OWNDATA))
+    v = np_view_same(t, np_array_of(v));
   if (v) np_array_of(v)->known = object;
   return v;
 }
@@ -153,8 +155,24 @@ static value *wrap(tracer *t, PyObject *object, const source *s) {
   return NULL;
 }
 
+/* Classes of NumPy's whose objects never change: finfo, iinfo, the functions that dispatch. */
+static PyObject *wrap_records[3];
+
+static bool wrap_find_records(void) {
+  PyObject *numpy = PyImport_ImportModule("numpy");
+  PyObject *any = numpy ? PyObject_GetAttrString(numpy, "concatenate") : NULL;
+  if (!any) return false;
+  wrap_records[0] = PyObject_GetAttrString(numpy, "finfo");
+  wrap_records[1] = PyObject_GetAttrString(numpy, "iinfo");
+  wrap_records[2] = Py_NewRef((PyObject *)Py_TYPE(any));
+  Py_DECREF(any);
+  Py_DECREF(numpy);
+  return wrap_records[0] && wrap_records[1];
+}
+
 static bool wrap_init(void) {
-  if (!numpy_array_init() || !np_ufunc_init() || !np_call_init()) return false;
+  if (!numpy_array_init() || !np_ufunc_init() || !np_call_init() || !wrap_find_records())
+    return false;
   for (int i = 0; i < NPY_NTYPES_LEGACY; i++)
     if (i != NPY_OBJECT && i != NPY_STRING && i != NPY_UNICODE && i != NPY_VOID)
       wrap_scalar_types[i] = (PyTypeObject *)PyArray_TypeObjectFromType(i);
@@ -162,6 +180,8 @@ static bool wrap_init(void) {
 }
 
 static bool wrap_immutable(PyObject *object) {
+  for (size_t i = 0; i < sizeof wrap_records / sizeof *wrap_records; i++)
+    if ((PyObject *)Py_TYPE(object) == wrap_records[i]) return true;
   if (PyObject_TypeCheck(object, &PyUFunc_Type)) return true;
   return PyArray_DescrCheck(object) && !PyDataType_HASFIELDS((PyArray_Descr *)object);
 }
