@@ -280,6 +280,8 @@ struct loom_adapter {
   /* An object of the library that never changes (a dtype, a ufunc): guarded by identity; its attributes are read, and
    * it is compared and hashed, by the library's own C code. */
   bool (*immutable)(PyObject *object);
+  /* Has a Python function or a class a row in names.def? Then it is not inlined: `call` gets it. */
+  bool (*has_row)(PyObject *callee);
   /* A call of one of the library's C callables (or of a function with a row in names.def) that reached the generic
    * call of a constant. Sets *mine to false when it is not this library's. */
   value *(*call)(tracer *t, PyObject *callee, value *self, value *const *args, Py_ssize_t count, PyObject *kwnames,

@@ -99,9 +99,23 @@ bool trace_set_attr(tracer *t, value *v, PyObject *name, value *item) {
   return false;
 }
 
+/* Functions and classes written in Python (or builtin) that a library's own table knows better. */
+static const loom_adapter *call_owner(PyObject *object) {
+  if (!object || !(PyFunction_Check(object) || PyType_Check(object))) return NULL;
+  for (const loom_adapter *const *a = loom_adapters(); *a; a++)
+    if ((*a)->has_row && (*a)->has_row(object)) return *a;
+  return NULL;
+}
+
 value *trace_call(tracer *t, value *callee, value *const *args, Py_ssize_t count,
                   PyObject *kwnames) {
   if (trace_pending(t)) return NULL;
+  const loom_adapter *owner = call_owner(callee->object);
+  if (owner) {
+    bool mine;
+    PyObject *object = value_identity(t, callee);
+    return owner->call(t, object, NULL, args, count, kwnames, &mine);
+  }
   value *result = callee->type->call ? callee->type->call(t, callee, args, count, kwnames) : NULL;
   if (result == t->not_implemented)
     return trace_break(t, BREAK_UNKNOWN_CALL, "a %s", callee->type->name);

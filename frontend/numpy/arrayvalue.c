@@ -5,6 +5,9 @@
 #include <opcode.h>
 #include <string.h>
 
+#undef UNARY_INVERT /* CPython 3.11 has instructions of these names: frontend.h's are meant */
+#undef UNARY_NOT
+
 static value *array_unary(tracer *t, int op, value *v) {
   switch (op) {
   case UNOP_NEG: return np_ufunc_apply(t, "negative", &v, 1, NULL);

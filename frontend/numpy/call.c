@@ -186,10 +186,40 @@ bool np_parse(tracer *t, const np_call *c, const char *names, value **out) {
  * -------------------------------------------------------------------------------------------------
  */
 
+/* finfo and iinfo: made at capture, their attributes are read from the live object (NumPy's own
+ * code runs). */
+static PyObject *call_records[2];
+
+static bool call_is_record(PyObject *o) {
+  return (PyObject *)Py_TYPE(o) == call_records[0] || (PyObject *)Py_TYPE(o) == call_records[1];
+}
+
+static value *record_get_attr(tracer *t, value *v, PyObject *name) {
+  return np_made(t, PyObject_GetAttr(v->object, name));
+}
+
+static PyObject *record_python_type(tracer *t, value *v) { return (PyObject *)Py_TYPE(v->object); }
+
+static recipe *record_rebuild(tracer *t, value *v) {
+  recipe *r = trace_recipe(t, RECIPE_CONST);
+  if (r) r->object = Py_NewRef(v->object);
+  return r;
+}
+
+static const value_type call_record_type = {.name = "finfo",
+                                            .get_attr = record_get_attr,
+                                            .python_type = record_python_type,
+                                            .rebuild = record_rebuild};
+
 value *np_made(tracer *t, PyObject *o) {
   if (!o) return trace_raise_live(t);
   if (PyArray_CheckExact(o) || PyArray_IsScalar(o, Generic))
     return loom_numpy_adapter.wrap(t, trace_keep(t, o), NULL);
+  if (call_is_record(o)) {
+    value *record = value_new(t, &call_record_type);
+    if (record) record->object = trace_keep(t, o);
+    return record;
+  }
   if (!PyTuple_CheckExact(o) && !PyList_CheckExact(o))
     return PyArray_DescrCheck(o) || PyType_Check(o) ? value_const(t, trace_keep(t, o))
                                                     : value_made(t, o);
@@ -307,6 +337,9 @@ bool np_call_init(void) {
   if (!code) return false;
   Py_DECREF(code);
   call_folder = PyDict_GetItemString(globals, "fold");
+  call_records[0] = call_lookup("numpy", "finfo");
+  call_records[1] = call_lookup("numpy", "iinfo");
+  if (!call_records[0] || !call_records[1]) return false;
   if (!(call_no_value = call_lookup("numpy", "_NoValue"))) return false;
   PyObject *any = call_lookup("numpy", "concatenate");
   if (!any || !call_folder) return false;
@@ -320,6 +353,8 @@ static const call_row *call_find_function(PyObject *callee) {
     if (call_functions[i].object == callee) return &call_functions[i];
   return NULL;
 }
+
+bool np_has_row(PyObject *callee) { return call_find_function(callee) != NULL; }
 
 static const call_row *call_find_method(const char *name) {
   for (const call_row *row = call_methods; row->name; row++)
@@ -349,7 +384,7 @@ static value *call_attach_known(tracer *t, PyObject *callee, const np_call *c, v
   value *known = np_fold(t, callee, c->args, c->count, c->kwnames, &done);
   np_array *k = np_array_of(known);
   if (trace_pending(t)) return NULL;
-  if (!done || !k || !loom_type_equal(&k->type, &r->type)) return result;
+  if (!done || !k || k->scalar != r->scalar || !loom_type_equal(&k->type, &r->type)) return result;
   r->known = k->known;
   r->known_version = r->storage->version;
   return result;

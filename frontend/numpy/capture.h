@@ -203,6 +203,7 @@ typedef struct np_call {
 typedef value *(*np_handler)(tracer *t, const np_call *c);
 
 bool np_call_init(void);
+bool np_has_row(PyObject *callee);
 value *np_call_object(tracer *t, PyObject *callee, value *self, value *const *args,
                       Py_ssize_t count, PyObject *kwnames, bool *mine);
 /* Binds arguments to names ("a | axis dtype out": required before the bar); missing ones are NULL.

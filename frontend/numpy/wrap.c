@@ -155,23 +155,19 @@ static value *wrap(tracer *t, PyObject *object, const source *s) {
   return NULL;
 }
 
-/* Classes of NumPy's whose objects never change: finfo, iinfo, the functions that dispatch. */
-static PyObject *wrap_records[3];
+static PyTypeObject *wrap_dispatcher; /* of NumPy's functions that dispatch */
 
-static bool wrap_find_records(void) {
+static bool wrap_find_dispatcher(void) {
   PyObject *numpy = PyImport_ImportModule("numpy");
   PyObject *any = numpy ? PyObject_GetAttrString(numpy, "concatenate") : NULL;
-  if (!any) return false;
-  wrap_records[0] = PyObject_GetAttrString(numpy, "finfo");
-  wrap_records[1] = PyObject_GetAttrString(numpy, "iinfo");
-  wrap_records[2] = Py_NewRef((PyObject *)Py_TYPE(any));
-  Py_DECREF(any);
-  Py_DECREF(numpy);
-  return wrap_records[0] && wrap_records[1];
+  Py_XDECREF(numpy);
+  if (any) wrap_dispatcher = Py_TYPE(any);
+  Py_XDECREF(any);
+  return any != NULL;
 }
 
 static bool wrap_init(void) {
-  if (!numpy_array_init() || !np_ufunc_init() || !np_call_init() || !wrap_find_records())
+  if (!numpy_array_init() || !np_ufunc_init() || !np_call_init() || !wrap_find_dispatcher())
     return false;
   for (int i = 0; i < NPY_NTYPES_LEGACY; i++)
     if (i != NPY_OBJECT && i != NPY_STRING && i != NPY_UNICODE && i != NPY_VOID)
@@ -180,8 +176,7 @@ static bool wrap_init(void) {
 }
 
 static bool wrap_immutable(PyObject *object) {
-  for (size_t i = 0; i < sizeof wrap_records / sizeof *wrap_records; i++)
-    if ((PyObject *)Py_TYPE(object) == wrap_records[i]) return true;
+  if (Py_TYPE(object) == wrap_dispatcher) return true;
   if (PyObject_TypeCheck(object, &PyUFunc_Type)) return true;
   return PyArray_DescrCheck(object) && !PyDataType_HASFIELDS((PyArray_Descr *)object);
 }
@@ -190,6 +185,7 @@ const loom_adapter loom_numpy_adapter = {.name = "numpy",
                                          .immutable = wrap_immutable,
                                          .init = wrap_init,
                                          .wrap = wrap,
+                                         .has_row = np_has_row,
                                          .call = np_call_object,
                                          .finish = np_finish,
                                          .guard_array = numpy_array_guard,
