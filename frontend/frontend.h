@@ -245,6 +245,9 @@ loom_location trace_location(tracer *t);      /* of the user's instruction now b
 /* Appends a node with the current location; NULL attrs when the op has none. LOOM_NO_VALUE after trace_break(). */
 loom_value trace_node(tracer *t, loom_opcode op, const loom_value *operands, uint32_t count, const loom_attr *attrs,
                       uint32_t attr_count, const loom_type *type);
+/* The value, or a constant in its place when the node just made for it has only constant operands. A break when the
+ * library would report a floating-point exception for it at every call (constants.c). */
+loom_value constants_fold(tracer *t, loom_value v);
 void trace_guard(tracer *t, guard g);         /* takes over g's object and payload */
 const source *trace_source(tracer *t, source_kind kind, const source *base, PyObject *object, PyObject *key,
                            Py_ssize_t index); /* hash-consed */

@@ -179,7 +179,7 @@ loom_value trace_node(tracer *t, loom_opcode op, const loom_value *operands, uin
                                  &location, &err);
   if (v == LOOM_NO_VALUE)
     trace_break(t, BREAK_COMPILER, "%s: %s", loom_op_table[op].name, err.message);
-  return v;
+  return v == LOOM_NO_VALUE ? v : constants_fold(t, v);
 }
 
 static bool guard_equal(const guard *a, const guard *b) {

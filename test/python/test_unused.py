@@ -21,3 +21,17 @@ def test_unused_values_still_warn():
         compiled = frameloom.compile(function, fullgraph=True)
         for array in (np.arange(5), np.arange(1, 6)):
             check(compiled, function, [array])
+
+
+def division_of_constants():
+    return 1 / np.zeros(3)
+
+
+def constants_in_steps():
+    ones = np.ones((2, 3), np.float32)
+    return np.sqrt((ones + 2).T * 3) - np.full((3, 2), 2, np.int8)
+
+
+def test_constants_warn_at_every_call():
+    check(frameloom.compile(division_of_constants), division_of_constants, [])
+    check(frameloom.compile(constants_in_steps, fullgraph=True), constants_in_steps, [])

@@ -1,0 +1,91 @@
+/* Folding of operations on constants while capturing.
+ *
+ * An operation all of whose operands are filled with one known value has such a result. Computing
+ * it here rather than in the compiler is not (only) about speed: the compiler folds it too, and
+ * then no floating-point flag is raised when the kernel runs, although NumPy would warn at every
+ * call. So the flags are looked at now, and when there is one the function is left to NumPy.
+ */
+#include "frontend/frontend.h"
+
+#include <fenv.h>
+#include <string.h>
+
+#define CONSTANTS_MAX 3 /* operands of a pointwise op */
+
+static const loom_node *constants_node(const loom_graph *graph, loom_value v) {
+  int32_t node = graph->values[v].node;
+  if (node < 0 || graph->nodes[node].op != LOOM_OP_CONSTANT) return NULL;
+  loom_dtype dtype = graph->values[v].type.dtype;
+  return loom_dtype_size(dtype) <= 8 ? &graph->nodes[node] : NULL;
+}
+
+static bool constants_foldable(const loom_graph *graph, const loom_node *node) {
+  static const char *const classes[] = {"unary",  "binary",  "predicate", "compare",
+                                        "select", "convert", "view"};
+  bool pointwise = false;
+  for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+    pointwise |= strcmp(loom_op_table[node->op].lower, classes[i]) == 0;
+  if (!pointwise || node->op == LOOM_OP_ASSUME_SHAPE || node->op == LOOM_OP_COPY) return false;
+  if (node->operand_count == 0 || node->operand_count > CONSTANTS_MAX || node->result_count != 1)
+    return false;
+  for (uint32_t i = 0; i < node->operand_count; i++)
+    if (!constants_node(graph, node->operands[i])) return false;
+  return loom_dtype_size(graph->values[node->first_result].type.dtype) <= 8;
+}
+
+static uint32_t constants_flags(void) {
+  int raised = fetestexcept(FE_ALL_EXCEPT);
+  return (raised & FE_DIVBYZERO ? LOOM_FP_DIVIDE : 0u) |
+         (raised & FE_OVERFLOW ? LOOM_FP_OVERFLOW : 0u) |
+         (raised & FE_UNDERFLOW ? LOOM_FP_UNDERFLOW : 0u) |
+         (raised & FE_INVALID ? LOOM_FP_INVALID : 0u);
+}
+
+/* Runs a pointwise node on its operands' single values; `flags` gets what the library would report.
+ */
+static bool constants_compute(const loom_graph *graph, const loom_node *node, uint64_t *bits,
+                              uint32_t *flags) {
+  loom_type types[CONSTANTS_MAX];
+  loom_buffer operands[CONSTANTS_MAX], result = {.data = bits};
+  uint64_t values[CONSTANTS_MAX];
+  for (uint32_t i = 0; i < node->operand_count; i++) {
+    types[i] = (loom_type){.dtype = graph->values[node->operands[i]].type.dtype};
+    values[i] = constants_node(graph, node->operands[i])->attrs[0].bits;
+    operands[i] = (loom_buffer){.data = &values[i], .type = types[i]};
+  }
+  result.type.dtype = graph->values[node->first_result].type.dtype;
+  loom_op_view view = {node->op, node->attrs, types, node->operand_count};
+  loom_error err;
+  fenv_t saved;
+  feholdexcept(&saved);
+  bool good = loom_interpret_op(&view, operands, &result, 1, &err);
+  *flags = constants_flags() & loom_node_fp(graph, node);
+  fesetenv(&saved);
+  bool divides =
+      node->op == LOOM_OP_FLOOR_DIV || node->op == LOOM_OP_REM || node->op == LOOM_OP_FMOD;
+  if (divides && !loom_dtype_is_float(types[1].dtype) && values[1] == 0) *flags |= LOOM_FP_DIVIDE;
+  return good;
+}
+
+loom_value constants_fold(tracer *t, loom_value v) {
+  loom_graph *graph = trace_graph(t);
+  const loom_node *node = &graph->nodes[graph->values[v].node];
+  if (!constants_foldable(graph, node)) return v;
+  bool view = strcmp(loom_op_table[node->op].lower, "view") == 0;
+  uint64_t bits = view ? constants_node(graph, node->operands[0])->attrs[0].bits : 0;
+  uint32_t flags = 0;
+  if (!view && !constants_compute(graph, node, &bits, &flags)) return v;
+  if (flags & (LOOM_FP_DIVIDE | LOOM_FP_OVERFLOW | LOOM_FP_INVALID)) {
+    trace_break(t, BREAK_RAISES, "%s of constants reports a floating-point exception",
+                loom_op_table[node->op].name);
+    return LOOM_NO_VALUE;
+  }
+  if (flags) return v;
+  /* The node just made is the last one: the constant takes its place. */
+  loom_type type = graph->values[v].type;
+  loom_location location = node->location;
+  graph->node_count--;
+  graph->value_count--;
+  loom_attr value = {.kind = LOOM_ATTR_SCALAR, .bits = bits};
+  return loom_graph_node(graph, LOOM_OP_CONSTANT, NULL, 0, &value, 1, &type, 1, &location, NULL);
+}
