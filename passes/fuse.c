@@ -299,7 +299,7 @@ static void fuse_prepare(MlirOperation function, MlirBlock block) {
       fuse_prepare_return(function, op);
     else if (class == LOOM_CLASS_HOST || class == LOOM_CLASS_OTHER)
       fuse_prepare_host(function, op);
-    else if (class == LOOM_CLASS_DOT || class == LOOM_CLASS_ALONE)
+    else if (class == LOOM_CLASS_ALONE)
       fuse_prepare_strided(function, op);
   }
 }
@@ -354,14 +354,22 @@ static void fuse_trace(fuse_state *s, int user, MlirValue value, fuse_via via,
   }
 }
 
-/* Does operand `i` have to be a buffer? */
-static bool fuse_needs_buffer(const fuse_node *node, intptr_t i) {
+/* How operand `i` is read. A dot_general packs its operands once, so that any of them can be
+ * computed on the way; moves read at indices of their own, and compute what they select from. */
+static fuse_via fuse_reads(const fuse_node *node, intptr_t i) {
+  loom_type type;
   switch (node->class) {
   case LOOM_CLASS_POINTWISE:
   case LOOM_CLASS_REDUCE:
-  case LOOM_CLASS_SCAN: return false;
-  default: return true;
+  case LOOM_CLASS_SCAN:
+  case LOOM_CLASS_DOT: return FUSE_DIRECT;
+  case LOOM_CLASS_MOVE: break;
+  default: return FUSE_BUFFER;
   }
+  if (loom_is(node->op, "loom.gather") && i == 0) return FUSE_BUFFER;
+  if (!loom_type_from_mlir(mlirValueGetType(loom_operand(node->op, i)), &type)) return FUSE_BUFFER;
+  return loom_type_elements(&node->type) <= 2 * loom_type_elements(&type) ? FUSE_VIEWED
+                                                                          : FUSE_EXPANDED;
 }
 
 static void fuse_find_edges(fuse_state *s) {
@@ -375,8 +383,7 @@ static void fuse_find_edges(fuse_state *s) {
     node->edge_count = 0;
     if (node->free) continue;
     for (intptr_t i = 0; i < mlirOperationGetNumOperands(node->op); i++)
-      fuse_trace(s, n, loom_operand(node->op, i),
-                 fuse_needs_buffer(node, i) ? FUSE_BUFFER : FUSE_DIRECT, (MlirOperation){NULL});
+      fuse_trace(s, n, loom_operand(node->op, i), fuse_reads(node, i), (MlirOperation){NULL});
     if (s->groups[node->group].kind == FUSE_STAYS) {
       if (last_stays >= 0)
         fuse_add_edge(s, (fuse_edge){.producer = last_stays, .user = n, .via = FUSE_BUFFER});
@@ -517,9 +524,9 @@ static bool fuse_can_dissolve(const fuse_state *s, int g) {
     for (int e = s->nodes[n].first_use; e >= 0; e = s->edges[e].next_use) {
       const fuse_edge *edge = &s->edges[e];
       if (s->nodes[edge->user].group == g) continue;
-      fuse_kind user = s->groups[s->nodes[edge->user].group].kind;
-      if (edge->via == FUSE_BUFFER || user > FUSE_SCAN) return false;
-      viewed |= edge->via == FUSE_VIEWED;
+      bool packed = s->nodes[edge->user].class == LOOM_CLASS_DOT;
+      if (edge->via == FUSE_BUFFER) return false;
+      viewed |= edge->via == FUSE_VIEWED || (packed && edge->via == FUSE_DIRECT);
       uses++;
     }
   if (!uses) return false;

@@ -52,21 +52,44 @@ func.func @columns(%x: tensor<4096x128xf32>) -> tensor<4096x128xf32> {
 
 // -----
 
-// A product takes what follows it, not what comes before.
+// A product takes what comes before it, when nobody else reads that, and what follows it.
 // CHECK-LABEL: func.func @dot
-// CHECK: %[[N:.*]] = loom.fusion(%arg0)
-// CHECK: loom.neg
-// CHECK: loom.fusion(%[[N]], %arg1, %arg2)
+// CHECK: loom.fusion(%arg0, %arg1, %arg2)
+// CHECK: loom.exp
 // CHECK: loom.dot_general
 // CHECK: loom.tanh
 // CHECK-NOT: loom.fusion
 func.func @dot(%a: tensor<16x8xf32>, %b: tensor<8x4xf32>, %c: tensor<4xf32>) -> tensor<16x4xf32> {
-  %n = loom.neg %a : tensor<16x8xf32>
+  %n = loom.exp %a : tensor<16x8xf32>
   %0 = loom.dot_general %n, %b batch = [] x [] contract = [1] x [0] : (tensor<16x8xf32>, tensor<8x4xf32>) -> tensor<16x4xf32>
   %1 = loom.broadcast %c dims = [1] : (tensor<4xf32>) -> tensor<16x4xf32>
   %2 = loom.add %0, %1 : tensor<16x4xf32>
   %3 = loom.tanh %2 : tensor<16x4xf32>
   return %3 : tensor<16x4xf32>
+}
+
+// -----
+
+// An update of most of an array is computed on the way; one of few elements, or a small part of a large concatenation,
+// is not, because it would be computed for all.
+// CHECK-LABEL: func.func @moves
+// CHECK: loom.fusion(%arg1, %arg0)
+// CHECK: loom.exp
+// CHECK: loom.update_slice
+// CHECK: loom.fusion(%arg2)
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: loom.exp
+// CHECK-NEXT: loom.yield
+// CHECK: loom.fusion
+// CHECK: loom.update_slice
+// CHECK-NOT: loom.fusion
+func.func @moves(%a: tensor<512x512xf32>, %b: tensor<510x510xf32>, %c: tensor<2x512xf32>)
+    -> (tensor<512x512xf32>, tensor<512x512xf32>) {
+  %0 = loom.exp %b : tensor<510x510xf32>
+  %1 = loom.update_slice %a, %0 starts = [1, 1] steps = [1, 1] : (tensor<512x512xf32>, tensor<510x510xf32>) -> tensor<512x512xf32>
+  %2 = loom.exp %c : tensor<2x512xf32>
+  %3 = loom.update_slice %1, %2 starts = [0, 0] steps = [1, 1] : (tensor<512x512xf32>, tensor<2x512xf32>) -> tensor<512x512xf32>
+  return %1, %3 : tensor<512x512xf32>, tensor<512x512xf32>
 }
 
 // -----
