@@ -68,8 +68,9 @@ static bool capture_init(tracer *t) {
   c->tables = tables;
   loom_graph_init(&c->graph);
   tables->sources = source_table_new();
-  tables->keep = PyList_New(0);
-  if (!tables->sources || !tables->keep) return PyErr_NoMemory(), false;
+  tables->codes = PyList_New(0);
+  t->keep = PyList_New(0);
+  if (!tables->sources || !tables->codes || !t->keep) return PyErr_NoMemory(), false;
   value *none = value_const(t, Py_None), *yes = value_const(t, Py_True),
         *no = value_const(t, Py_False);
   t->none = none;
@@ -102,7 +103,7 @@ void capture_free(capture *c) {
   free(c->shared);
   loom_graph_fini(&c->graph);
   source_table_free(tables->sources);
-  Py_XDECREF(tables->keep);
+  Py_XDECREF(tables->codes);
   free(tables);
   free(c);
 }
@@ -115,7 +116,7 @@ int capture_traverse(const capture *c, visitproc visit, void *arg) {
     Py_VISIT(c->inputs[i].constant);
   for (uint32_t i = 0; i < tables->recipe_count; i++)
     Py_VISIT(tables->recipes[i]->object);
-  Py_VISIT(tables->keep);
+  Py_VISIT(tables->codes);
   return source_table_traverse(tables->sources, visit, arg);
 }
 
@@ -149,6 +150,8 @@ static bool capture_tidy(capture *c) {
 }
 
 static void capture_finish(tracer *t, value *result) {
+  for (const frame *f = t->generators; f; f = f->next_generator)
+    if (generator_unwinds(f)) trace_break(t, BREAK_GENERATOR, "a generator is left inside a try");
   for (const loom_adapter *const *a = loom_adapters(); *a && !trace_pending(t); a++)
     if ((*a)->finish && !(*a)->finish(t) && !trace_pending(t))
       trace_break(t, BREAK_COMPILER, "%s", (*a)->name);
@@ -195,6 +198,7 @@ capture *capture_function(PyFunctionObject *function, PyObject *const *args, Py_
     if (capture_init(&t)) capture_run(&t, function);
     trace_status state = PyErr_Occurred() ? TRACE_ERROR : t.state;
     loom_arena_fini(&t.arena);
+    Py_XDECREF(t.keep);
     c = t.capture;
     if (state != TRACE_RESTART && state != TRACE_ERROR) break;
     capture_free(c);

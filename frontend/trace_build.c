@@ -194,11 +194,11 @@ step step_UNPACK_EX(tracer *t, frame *f, const loom_instr *in) {
  */
 
 step step_GET_LEN(tracer *t, frame *f, const loom_instr *in) {
-  return frame_result(f, trace_length(t, f->stack[f->sp - 1]));
+  return frame_result(f, trace_length(t, frame_peek(f, 1)));
 }
 
 static step match_flag(tracer *t, frame *f, unsigned long flag) {
-  PyObject *type = value_type_of(t, f->stack[f->sp - 1]);
+  PyObject *type = value_type_of(t, frame_peek(f, 1));
   return type ? frame_result(f, value_bool(t, PyType_HasFeature((PyTypeObject *)type, flag)))
               : STEP_FAIL;
 }
@@ -212,7 +212,7 @@ step step_MATCH_MAPPING(tracer *t, frame *f, const loom_instr *in) {
 }
 
 step step_MATCH_KEYS(tracer *t, frame *f, const loom_instr *in) {
-  value *keys = trace_to_tuple(t, f->stack[f->sp - 1]), *dict = f->stack[f->sp - 2];
+  value *keys = trace_to_tuple(t, frame_peek(f, 1)), *dict = frame_peek(f, 2);
   if (!keys) return STEP_FAIL;
   if (dict->type != &value_dict_type) {
     trace_break(t, BREAK_OPCODE, "match on a mapping that is not a dict");

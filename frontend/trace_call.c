@@ -8,7 +8,7 @@ frame *frame_new(tracer *t, function_data *function) {
     loom_error err = {{0}};
     code = loom_decode(function->code, &t->arena, &err);
     if (!code) return trace_break(t, BREAK_OPCODE, "%s", err.message);
-    if (!trace_keep(t, Py_NewRef(function->code))) return NULL;
+    if (PyList_Append(t->tables->codes, (PyObject *)function->code)) return trace_fail(t);
     if (!pointer_map_set(t, &t->codes, function->code, code)) return NULL;
   }
   frame *f = trace_alloc(t, sizeof *f);
@@ -205,7 +205,7 @@ step step_CALL(tracer *t, frame *f, const loom_instr *in) {
 
 step step_CALL_EX(tracer *t, frame *f, const loom_instr *in) {
   value *kwargs = in->arg & 1 ? frame_pop(f) : NULL, *args = frame_pop(f), *callee = frame_pop(f);
-  if (f->sp > 0 && f->stack[f->sp - 1] == t->null) f->sp--;
+  if (frame_peek(f, 1) == t->null) f->sp--;
   if (kwargs && kwargs->type != &value_dict_type) {
     value *copy = value_dict(t);
     if (!copy || !dict_update(t, copy, kwargs, true)) return STEP_FAIL;
@@ -248,7 +248,7 @@ step step_YIELD_FROM_ITER(tracer *t, frame *f, const loom_instr *in) {
 }
 
 step step_SEND(tracer *t, frame *f, const loom_instr *in) {
-  value *sent = frame_pop(f), *receiver = f->stack[f->sp - 1], *item;
+  value *sent = frame_pop(f), *receiver = frame_peek(f, 1), *item;
   if (receiver->type == &value_generator_type) {
     item = generator_send(t, receiver, sent);
   } else if (value_is_none(sent)) {
@@ -259,7 +259,7 @@ step step_SEND(tracer *t, frame *f, const loom_instr *in) {
     item = trace_break(t, BREAK_GENERATOR, "send() through a yield from");
   }
   if (item) return frame_result(f, item);
-  if (trace_pending(t)) return STEP_FAIL;
+  if (trace_pending(t) || f->sp < 1) return STEP_FAIL;
   f->stack[f->sp - 1] = t->returned;
   f->pc = in->target;
   return STEP_NEXT;

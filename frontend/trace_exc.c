@@ -83,7 +83,7 @@ static int exc_match(tracer *t, value *exception, value *types) {
 }
 
 step step_EXC_MATCH(tracer *t, frame *f, const loom_instr *in) {
-  value *types = frame_pop(f), *exception = f->stack[f->sp - 1];
+  value *types = frame_pop(f), *exception = frame_peek(f, 1);
   if (exception->type != &value_exception_type) return STEP_FAIL;
   int match = exc_match(t, exception, types);
   return match < 0 ? STEP_FAIL : frame_result(f, value_bool(t, match));
@@ -115,7 +115,7 @@ static const value_type value_traceback_type = {
 
 step step_WITH_EXCEPT_START(tracer *t, frame *f, const loom_instr *in) {
   if (f->sp < 4) return STEP_FAIL;
-  value *exception = f->stack[f->sp - 1], *leave = f->stack[f->sp - 4];
+  value *exception = frame_peek(f, 1), *leave = frame_peek(f, 4);
   if (exception->type != &value_exception_type) return STEP_FAIL;
   value *args[3] = {value_const(t, exception_class(exception)), exception,
                     value_new(t, &value_traceback_type)};
@@ -173,7 +173,7 @@ step step_IMPORT_NAME(tracer *t, frame *f, const loom_instr *in) {
 step step_IMPORT_FROM(tracer *t, frame *f, const loom_instr *in) {
   PyObject *names = f->code->object->co_names,
            *name = in->arg < PyTuple_GET_SIZE(names) ? PyTuple_GET_ITEM(names, in->arg) : NULL;
-  value *module = f->stack[f->sp - 1];
+  value *module = frame_peek(f, 1);
   if (!name) return STEP_FAIL;
   return frame_result(f, trace_get_attr(t, module, name));
 }

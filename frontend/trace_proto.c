@@ -164,7 +164,7 @@ int trace_contains(tracer *t, value *v, value *item) {
   if (v->type->contains) return v->type->contains(t, v, item);
   value *iterator = trace_iter(t, v), *next;
   while (iterator && (next = trace_next(t, iterator))) {
-    if (next == item) return 1;
+    if (value_identical(next, item)) return 1;
     value *equal = trace_compare(t, Py_EQ, next, item);
     int truth = equal ? trace_truth(t, equal) : -1;
     if (truth) return truth;

@@ -125,7 +125,7 @@ void *trace_alloc(tracer *t, size_t bytes) {
 
 PyObject *trace_keep(tracer *t, PyObject *object) {
   if (!object) return NULL;
-  int failed = PyList_Append(t->tables->keep, object);
+  int failed = PyList_Append(t->keep, object);
   Py_DECREF(object);
   return failed ? trace_fail(t) : object;
 }

@@ -422,4 +422,5 @@ const value_type value_const_type = {.name = "constant",
                                      .rebuild = const_rebuild};
 
 const value_type value_null_type = {.name = "NULL"};
+value value_poison = {.type = &value_null_type};
 const value_type value_lazy_type = {.name = "argument"};

@@ -212,7 +212,7 @@ static value *dict_compare(tracer *t, int op, value *l, value *r) {
       equal = false;
       break;
     }
-    if (other == l->seq.items[i + 1]) continue;
+    if (value_identical(other, l->seq.items[i + 1])) continue;
     value *same = trace_compare(t, Py_EQ, l->seq.items[i + 1], other);
     int truth = same ? trace_truth(t, same) : -1;
     if (truth < 0) return NULL;

@@ -255,8 +255,18 @@ const value_type value_range_type = {.name = "range iterator",
 
 value *value_generator(tracer *t, frame *f) {
   value *v = value_new(t, &value_generator_type);
-  if (v) v->any.a = f;
+  if (!v) return NULL;
+  v->any.a = f;
+  f->next_generator = t->generators;
+  t->generators = f;
   return v;
+}
+
+/* Suspended inside a try or with: when it is dropped, CPython raises GeneratorExit there. */
+bool generator_unwinds(const frame *f) {
+  for (int32_t i = 0; !f->finished && i < f->code->handler_count; i++)
+    if (f->pc > f->code->handlers[i].begin && f->pc <= f->code->handlers[i].end) return true;
+  return false;
 }
 
 /* What escapes a generator as StopIteration becomes a RuntimeError. */
@@ -298,10 +308,7 @@ static value *generator_close(tracer *t, value *v, value *const *args, Py_ssize_
                               PyObject *kwnames) {
   frame *f = v->any.a;
   if (!args_check(t, "close", count, 0, 0, kwnames)) return NULL;
-  bool protected = false;
-  for (int32_t i = 0; i < f->code->handler_count; i++)
-    protected |= f->pc > f->code->handlers[i].begin && f->pc <= f->code->handlers[i].end;
-  if (!f->finished && protected) return trace_break(t, BREAK_GENERATOR, "close() inside a try");
+  if (generator_unwinds(f)) return trace_break(t, BREAK_GENERATOR, "close() inside a try");
   f->finished = true;
   return t->none;
 }

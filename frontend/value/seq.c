@@ -104,7 +104,7 @@ static value *seq_compare(tracer *t, int op, value *l, value *r) {
     return value_bool(t, op == Py_NE);
   for (Py_ssize_t i = 0; i < l->seq.count && i < r->seq.count; i++) {
     value *a = l->seq.items[i], *b = r->seq.items[i];
-    if (a == b) continue;
+    if (value_identical(a, b)) continue;
     value *equal = trace_compare(t, Py_EQ, a, b);
     int truth = equal ? trace_truth(t, equal) : -1;
     if (truth < 0) return NULL;
@@ -215,7 +215,7 @@ static bool list_set_item(tracer *t, value *v, value *key, value *item) {
 
 static int seq_find(tracer *t, value *v, value *item, Py_ssize_t from, Py_ssize_t to) {
   for (Py_ssize_t i = from; i < to && i < v->seq.count; i++) {
-    if (v->seq.items[i] == item) return (int)i;
+    if (value_identical(v->seq.items[i], item)) return (int)i;
     value *equal = trace_compare(t, Py_EQ, v->seq.items[i], item);
     int truth = equal ? trace_truth(t, equal) : -1;
     if (truth < 0) return -2;

@@ -91,6 +91,10 @@ value *value_str(tracer *t, const char *text) {
   return object ? value_made(t, object) : trace_fail(t);
 }
 
+bool value_identical(const value *l, const value *r) {
+  return l == r || (l->type == &value_const_type && r->type == &value_const_type && l->object == r->object);
+}
+
 bool value_is_none(const value *v) { return v->type == &value_const_type && v->object == Py_None; }
 
 bool value_is_const(const value *v) { return v->type == &value_const_type; }

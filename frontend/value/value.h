@@ -68,6 +68,7 @@ typedef struct frame {
   value *kwnames; /* for the next CALL: a tuple constant */
   value *handled; /* generators: the handled exception while suspended */
   int32_t sp, pc;
+  struct frame *next_generator;
   bool generator, running, finished, library;
 } frame;
 
@@ -96,7 +97,7 @@ typedef struct pointer_map { /* open addressing, in the tracer's arena; never sh
 /* What a capture owns besides its graph, guards and inputs: capture->tables. */
 typedef struct capture_tables {
   struct source_table *sources;
-  PyObject *keep; /* list: objects that guards, locations and recipes point at */
+  PyObject *codes; /* list: code objects, whose names locations point at */
   recipe **recipes;
   uint32_t recipe_count, recipe_capacity, guard_capacity, input_capacity, effect_capacity,
       shared_capacity;
@@ -105,12 +106,13 @@ typedef struct capture_tables {
 struct tracer {
   capture *capture;
   capture_tables *tables;
+  PyObject *keep; /* list: objects that values point at; gone with the tracer, so that no argument is kept alive */
   loom_arena arena;
   trace_status state;
   value *raised, *handled;
   value
       *returned; /* of the frame that has just finished (also a generator's StopIteration value) */
-  frame *frame;
+  frame *frame, *generators;
   int depth;
   uint64_t steps;
   pointer_map wrapped, by_source, codes, rebuilt, guarded;
@@ -143,7 +145,11 @@ void trace_restart(tracer *t, Py_ssize_t arg); /* guard this argument by value i
 #undef LOOM_BYTECODE
 
 static inline void frame_push(frame *f, value *v) { f->stack[f->sp++] = v; }
-static inline value *frame_pop(frame *f) { return f->stack[--f->sp]; }
+extern value value_poison; /* what an empty stack gives: only bytecode that makes no sense pops it */
+static inline value *frame_pop(frame *f) { return f->sp > 0 ? f->stack[--f->sp] : &value_poison; }
+static inline value *frame_peek(frame *f, int32_t depth) {
+  return depth >= 1 && f->sp >= depth ? f->stack[f->sp - depth] : &value_poison;
+}
 static inline step frame_result(frame *f, value *v) {
   if (!v) return STEP_FAIL;
   f->stack[f->sp++] = v;
@@ -172,6 +178,9 @@ const source *value_source(tracer *t,
 PyObject *value_identity(tracer *t,
                          value *v); /* the live object, guarded by identity; NULL: it has none */
 bool value_same(tracer *t, value *l, value *r, bool *same); /* `is`; false after a break */
+/* The same object as far as containers are concerned, which look at identity before they compare. */
+bool value_identical(const value *l, const value *r);
+bool generator_unwinds(const frame *f); /* dropping it now would run code of its own */
 void guard_simple(tracer *t, guard_kind kind, const source *s, PyObject *object, int64_t number);
 PyObject *value_str_object(value *v); /* borrowed exact str of a constant, or NULL */
 
