@@ -194,6 +194,42 @@ static bool decode_targets(decoder *d) {
   return true;
 }
 
+/* Handlers index tables with these arguments and trust them. */
+static bool decode_checks(const decoder *d) {
+  const PyCodeObject *code = d->code->object;
+  for (int32_t i = 0; i < d->code->count; i++) {
+    const loom_instr *in = &d->code->instrs[i];
+    int64_t limit = 1 << 24;
+    switch (in->op) {
+    case BC_UNARY: limit = UNOP_ABS; break;
+    case BC_BINARY: limit = NB_INPLACE_XOR + 1; break;
+    case BC_COMPARE: limit = Py_GE + 1; break;
+    case BC_LOAD_CONST:
+    case BC_KW_NAMES: limit = PyTuple_GET_SIZE(code->co_consts); break;
+    case BC_LOAD_GLOBAL:
+    case BC_STORE_GLOBAL:
+    case BC_LOAD_ATTR:
+    case BC_STORE_ATTR:
+    case BC_DELETE_ATTR:
+    case BC_IMPORT_NAME:
+    case BC_IMPORT_FROM: limit = PyTuple_GET_SIZE(code->co_names); break;
+    case BC_LOAD_FAST:
+    case BC_STORE_FAST:
+    case BC_DELETE_FAST:
+    case BC_MAKE_CELL:
+    case BC_LOAD_CLOSURE:
+    case BC_LOAD_DEREF:
+    case BC_STORE_DEREF:
+    case BC_DELETE_DEREF: limit = d->code->locals; break;
+    case BC_IS:
+    case BC_CONTAINS: limit = 2; break;
+    default: break;
+    }
+    if (in->arg < 0 || in->arg >= limit) return false;
+  }
+  return true;
+}
+
 static bool decode_varint(const uint8_t **p, const uint8_t *end, int32_t *out) {
   uint32_t result = 0;
   for (int digits = 0; *p < end && digits < 5; digits++) {
@@ -244,7 +280,8 @@ loom_code *loom_decode(PyCodeObject *object, loom_arena *arena, loom_error *err)
     d.code->instrs = instrs;
     d.code->locals = object->co_nlocalsplus;
     d.code->stack = object->co_stacksize + 2;
-    good = decode_instructions(&d) && decode_targets(&d) && decode_handlers(&d, arena);
+    good = decode_instructions(&d) && decode_checks(&d) && decode_targets(&d) &&
+           decode_handlers(&d, arena);
   }
   Py_DECREF(bytes);
   if (good) return d.code;

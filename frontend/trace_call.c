@@ -152,9 +152,13 @@ value *trace_call_list(tracer *t, value *callee, value *args, value *kwargs) {
  */
 
 step step_KW_NAMES(tracer *t, frame *f, const loom_instr *in) {
-  PyObject *consts = f->code->object->co_consts;
-  if (in->arg >= PyTuple_GET_SIZE(consts)) return STEP_FAIL;
-  f->kwnames = value_const(t, PyTuple_GET_ITEM(consts, in->arg));
+  PyObject *names = PyTuple_GET_ITEM(f->code->object->co_consts, in->arg);
+  bool good = PyTuple_CheckExact(names);
+  for (Py_ssize_t i = 0; good && i < PyTuple_GET_SIZE(names); i++)
+    good = PyUnicode_CheckExact(PyTuple_GET_ITEM(names, i));
+  if (!good)
+    return trace_break(t, BREAK_OPCODE, "names of keywords that are no strings"), STEP_FAIL;
+  f->kwnames = value_const(t, names);
   return f->kwnames ? STEP_NEXT : STEP_FAIL;
 }
 
@@ -197,6 +201,7 @@ step step_CALL(tracer *t, frame *f, const loom_instr *in) {
   if (count == 0 && value_is_const(callee) && callee->object == (PyObject *)&PySuper_Type)
     return frame_result(f, call_super(t, f));
   Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+  if (named > count) return trace_break(t, BREAK_OPCODE, "more keywords than arguments"), STEP_FAIL;
   /* The arguments are copied: what the callee does to this stack must not change them. */
   value *copy = value_tuple(t, args, count);
   return copy ? frame_result(f, trace_call(t, callee, copy->seq.items, count - named, kwnames))
