@@ -12,7 +12,7 @@ def check(tmp_path, inputs, body, expected, scalars=(), rtol=0, status=0, layout
     """Compiles the body, runs it whole and in parts, compares with `expected` (a list of arrays)."""
     outputs = [np.zeros_like(e) if layout is None else layout(e) for e in expected]
     arrays = [a for i, a in enumerate(inputs) if i not in scalars]
-    compiled = kh.Kernel(kh.kernel("k", inputs, body, outputs, scalars), str(tmp_path / "k"), **options)
+    compiled = kh.Kernel(kh.kernel("k", inputs, body, outputs, scalars), str(tmp_path / f"k{len(list(tmp_path.iterdir()))}"), **options)
     values = [inputs[i] for i in scalars]
     for parts, reverse in ((1, False), (3, True)):
         for out in outputs:
@@ -200,3 +200,66 @@ def test_normalise(tmp_path, axis):
     mean, var = a.mean(axis=axis, dtype="f8"), a.var(axis=axis, dtype="f8")
     full = (a - np.expand_dims(mean, axis)) / np.sqrt(np.expand_dims(var, axis))
     check(tmp_path, [a], body, [full.astype("f4"), mean.astype("f4"), var.astype("f4")], rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+def test_pad_and_concatenate(tmp_path, dtype):
+    a = rng.integers(-9, 9, (5, 21)).astype(dtype)
+    c = rng.integers(-9, 9, (5, 3)).astype(dtype)
+    v = np.array(7, dtype)
+    t = kh.NAMES[dtype]
+    body = f"""
+    %0 = loom.pad %a0, %a1 low = [1, 2] high = [2, 3] : ({ty(a)}, {ty(v)}) -> tensor<8x26x{t}>
+    yield %0"""
+    check(tmp_path, [a, v], body, [np.pad(a, ((1, 2), (2, 3)), constant_values=7)], scalars=(1,))
+    body = f"""
+    %0 = loom.add %a1, %a1 : {ty(c)}
+    %1 = loom.concatenate %a0, %0, %a0 axis = 1 : ({ty(a)}, {ty(c)}, {ty(a)}) -> tensor<5x45x{t}>
+    %2 = loom.transpose %1 perm = [1, 0] : (tensor<5x45x{t}>) -> tensor<45x5x{t}>
+    yield %1"""
+    check(tmp_path, [a, c], body, [np.concatenate([a, c + c, a], axis=1)])
+    body = f"""
+    %1 = loom.concatenate %a0, %a0 axis = 0 : ({ty(a)}, {ty(a)}) -> tensor<10x21x{t}>
+    yield %1"""
+    check(tmp_path, [a], body, [np.concatenate([a, a], axis=0)])
+
+
+@pytest.mark.parametrize("step", [1, 2, -1, -3])
+def test_update_slice(tmp_path, step):
+    a = rng.integers(-9, 9, (6, 40)).astype("f4")
+    want = a.copy()
+    view = want[2:5, 30:8:step] if step < 0 else want[2:5, 8:30:step]
+    u = rng.integers(10, 90, view.shape).astype("f4")
+    view[...] = u
+    body = f"""
+    %0 = loom.update_slice %a0, %a1 starts = [2, {30 if step < 0 else 8}] steps = [1, {step}] : ({ty(a)}, {ty(u)}) -> {ty(a)}
+    yield %0"""
+    check(tmp_path, [a, u], body, [want])
+
+
+@pytest.mark.parametrize("mode", ["raise", "wrap", "clip"])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_gather(tmp_path, mode, axis):
+    a = rng.standard_normal((9, 23)).astype("f4")
+    bound = a.shape[axis] if mode == "raise" else 60
+    index = rng.integers(-bound, bound, (4, 17))
+    want = np.take(a, index, axis=axis, mode=mode)
+    body = f"""
+    %0 = loom.gather "{mode}" %a0, %a1 axis = {axis} : ({ty(a)}, {ty(index)}) -> {ty(want)}
+    %1 = loom.add %0, %0 : {ty(want)}
+    yield %1"""
+    compiled = check(tmp_path, [a, index], body, [want + want])
+    if mode == "raise":
+        index[3, 5] = a.shape[axis]
+        assert compiled.run([a, index], [np.zeros_like(want)]) == 0x100
+
+
+def test_iota(tmp_path):
+    a = np.zeros((7, 37), "f4")
+    body = f"""
+    %0 = loom.iota {{axis = 1 : i64}} : {ty(a)}
+    %1 = loom.iota {{axis = 0 : i64}} : {ty(a)}
+    %2 = loom.sub %0, %1 : {ty(a)}
+    %3 = loom.add %2, %a0 : {ty(a)}
+    yield %3"""
+    check(tmp_path, [a], body, [np.arange(37, dtype="f4") - np.arange(7, dtype="f4")[:, None]])
