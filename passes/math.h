@@ -1,13 +1,83 @@
-/* Transcendental functions as polynomials of our own, on scalars or vectors of f32 and f64 (math.c
- * and math_*.c). Each states its bound in ulp in the table of math.c. */
+/* Transcendental functions as polynomials of our own, on scalars or vectors of f32 and f64.
+ *
+ * math.def is the table, with the bound of each in ulp. math.c holds the tools and the functions of
+ * the C library that stand in where no polynomial is written; math_exp.c, math_log.c and
+ * math_trig.c hold the functions.
+ */
 #ifndef LOOM_MATH_H
 #define LOOM_MATH_H
 
-#include "passes/lanes.h"
+#include "passes/lower.h"
+
+typedef struct math {
+  lower *l; /* for flags; may be null */
+  loom_builder *b;
+  MlirType type, ints; /* of the lanes, and integers of the same width */
+  bool f64;
+} math;
 
 /* Null when there is none for this op and type. `y` is null for unary functions. */
-MlirValue lower_math(loom_builder *b, loom_opcode code, loom_dtype dtype, MlirValue x, MlirValue y);
+MlirValue lower_math(lower *l, loom_builder *b, loom_opcode code, loom_dtype dtype, MlirValue x,
+                     MlirValue y);
 /* Rough instructions a lane: 1 for an op that is no function. */
 int lower_math_cost(loom_opcode code, loom_dtype dtype);
+
+/* ---- tools ---- */
+
+math math_of(lower *l, loom_builder *b, MlirValue x);
+MlirValue math_const(math *m, double value);
+MlirValue math_int(math *m, int64_t value);
+MlirValue math_add(math *m, MlirValue x, MlirValue y);
+MlirValue math_sub(math *m, MlirValue x, MlirValue y);
+MlirValue math_mul(math *m, MlirValue x, MlirValue y);
+MlirValue math_div(math *m, MlirValue x, MlirValue y);
+MlirValue math_fma(math *m, MlirValue x, MlirValue y, MlirValue z);
+MlirValue math_scale(math *m, MlirValue x, double by);
+MlirValue math_abs(math *m, MlirValue x);
+MlirValue math_neg(math *m, MlirValue x);
+MlirValue math_sqrt(math *m, MlirValue x);
+MlirValue math_copysign(math *m, MlirValue x, MlirValue sign);
+MlirValue math_test(math *m, const char *predicate, MlirValue x, double y);
+MlirValue math_pick(math *m, MlirValue condition, MlirValue x, MlirValue y);
+MlirValue math_bits(math *m, MlirValue x);
+MlirValue math_from_bits(math *m, MlirValue x);
+MlirValue math_iop(math *m, const char *name, MlirValue x, int64_t y);
+/* c[0] + c[1] x + ...; by f32 or f64. */
+MlirValue math_poly(math *m, MlirValue x, const double *c32, int n32, const double *c64, int n64);
+#define MATH_POLY(M, X, NAME)                                                                      \
+  math_poly(M, X, NAME##32, (int)(sizeof NAME##32 / sizeof(double)), NAME##64,                     \
+            (int)(sizeof NAME##64 / sizeof(double)))
+/* Raises a flag where the condition holds in any lane. */
+void math_flag(math *m, MlirValue condition, uint32_t flag);
+/* A function of the C library, lane by lane. `name` is that for double; f32 has an f behind it. */
+MlirValue math_call(math *m, const char *name, MlirValue x, MlirValue y);
+/* `fast`, or the C library's result in every lane when the condition holds in any. */
+MlirValue math_unless(math *m, MlirValue condition, MlirValue fast, const char *name, MlirValue x);
+
+/* ---- functions: x in the type of the lanes ---- */
+
+MlirValue math_exp(math *m, MlirValue x);
+MlirValue math_exp2(math *m, MlirValue x);
+MlirValue math_expm1(math *m, MlirValue x);
+MlirValue math_tanh(math *m, MlirValue x);
+MlirValue math_sinh(math *m, MlirValue x);
+MlirValue math_cosh(math *m, MlirValue x);
+MlirValue math_logistic(math *m, MlirValue x);
+MlirValue math_erf(math *m, MlirValue x);
+MlirValue math_log(math *m, MlirValue x);
+MlirValue math_log2(math *m, MlirValue x);
+MlirValue math_log10(math *m, MlirValue x);
+MlirValue math_log1p(math *m, MlirValue x);
+MlirValue math_asinh(math *m, MlirValue x);
+MlirValue math_acosh(math *m, MlirValue x);
+MlirValue math_atanh(math *m, MlirValue x);
+MlirValue math_sin(math *m, MlirValue x);
+MlirValue math_cos(math *m, MlirValue x);
+MlirValue math_asin(math *m, MlirValue x);
+MlirValue math_acos(math *m, MlirValue x);
+MlirValue math_atan(math *m, MlirValue x);
+MlirValue math_pow(math *m, MlirValue x, MlirValue y);
+MlirValue math_atan2(math *m, MlirValue y, MlirValue x);
+MlirValue math_hypot(math *m, MlirValue x, MlirValue y);
 
 #endif

@@ -1,0 +1,119 @@
+"""Every function of passes/math.def against a wider type, over the whole range, within its stated bound in ulp."""
+
+import os
+import re
+
+import kernel_harness as kh
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.skipif(not kh.available(), reason="needs loom-opt and LLVM's tools")
+
+ROWS = {}
+with open(os.path.join(kh.ROOT, "passes", "math.def")) as table:
+    for op, f32, f64 in re.findall(r"LOOM_MATH2?\((\w+), \"\w+\", \w+, (\d+), \w+, (\d+), \w+\)", table.read()):
+        ROWS[op.lower()] = {"float32": int(f32), "float64": int(f64)}
+
+REFERENCE = {"asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh,
+             "atanh": np.arctanh, "atan2": np.arctan2, "pow": np.power, "hypot": np.hypot,
+             "logistic": lambda x: 1 / (1 + np.exp(-x))}
+FLAGS = {"exp": (88.0, 89.0, 2), "log": (0.5, 0.0, 1), "sqrt": (0.5, -1.0, 8)}
+
+
+def erf(x):
+    import math
+    return np.array([math.erf(float(v)) for v in x], np.longdouble)
+
+
+def compile_op(op, dtype, n, operands, tmp_path):
+    a = [np.zeros(n, dtype)] * operands
+    args = ", ".join(f"%a{i}" for i in range(operands))
+    body = f"%0 = loom.{op} {args} : {kh.tensor(a[0])}\nyield %0"
+    compiled = kh.Kernel(kh.kernel("k", a, body, [a[0]]), str(tmp_path / f"k{len(list(tmp_path.iterdir()))}"))
+
+    def call(*inputs):
+        out = np.empty(n, dtype)
+        assert compiled.run(list(inputs), [out]) & ~15 == 0
+        return out
+
+    return call
+
+
+def values(dtype, n):
+    rng = np.random.default_rng(3)
+    special = [0.0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 0.5, 2, 1e-30, 88.7, -103.9, 89.4, 709.7, -745, 1e5, 3e6]
+    if dtype == "float32":
+        bits = np.linspace(0, 2**32 - 1, n - len(special) - n // 2).astype(np.uint32).view(np.float32)
+    else:
+        bits = rng.integers(0, 2**64, n - len(special) - n // 2, np.uint64).view(np.float64)
+    near = np.concatenate([rng.uniform(-1.5, 1.5, n // 8), rng.uniform(-20, 20, n // 8), rng.normal(0, 200, n // 8)])
+    near = np.concatenate([near, np.exp(rng.uniform(-80, 80, n // 2 - near.size))])
+    return np.concatenate([special, bits, near]).astype(dtype)
+
+
+def ulps(got, exact, dtype):
+    """Distance in units of the last place; special values must agree exactly."""
+    with np.errstate(all="ignore"):
+        want = exact.astype(dtype)
+        special = ~np.isfinite(want)
+        limit = np.finfo(dtype)
+        edge = special & np.isfinite(got) & (np.abs(got) >= limit.max * 0.9999) & ~np.isnan(want)
+        same = (got == want) | (np.isnan(got) & np.isnan(want)) | edge
+        assert same[special].all(), "special values differ"
+        zero = (want == 0) & (np.signbit(got) != np.signbit(want)) & ~np.isnan(got)
+        assert not (zero & (exact == 0)).any(), "signs of zeros differ"
+        unit = np.maximum(np.spacing(np.abs(want)), limit.smallest_subnormal).astype(np.longdouble)
+        gap = np.where(same, 0, np.abs(got.astype(np.longdouble) - exact) / unit)
+    return gap
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("op", sorted(op for op in ROWS if op not in ("pow", "atan2", "hypot", "nextafter", "fmod")))
+def test_unary(tmp_path, op, dtype):
+    n = 200_000 if op != "erf" else 20_000
+    x = values(dtype, n)
+    call = compile_op(op, dtype, n, 1, tmp_path)
+    with np.errstate(all="ignore"):
+        wide = x.astype("f8" if dtype == "float32" else np.longdouble)
+        exact = erf(wide) if op == "erf" else REFERENCE.get(op, getattr(np, op, None))(wide)
+    gap = ulps(call(x), exact.astype(np.longdouble), dtype)
+    worst = int(np.nanargmax(gap))
+    assert gap[worst] <= ROWS[op][dtype] + 0.6, (x[worst], gap[worst])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("op", ["pow", "atan2", "hypot"])
+def test_binary(tmp_path, op, dtype):
+    n = 100_000
+    rng = np.random.default_rng(5)
+    x, y = values(dtype, n), rng.permutation(values(dtype, n))
+    grid = np.array([0.0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 2, -2, 3, -3, 0.5, -0.5, 1e30], dtype)
+    pairs = np.meshgrid(grid, grid)
+    m = grid.size**2
+    x[:m], y[:m] = pairs[0].ravel(), pairs[1].ravel()
+    if op == "pow":
+        y[m:n // 2] = rng.uniform(-30, 30, n // 2 - m)
+        y[n // 2:3 * n // 4] = np.rint(rng.uniform(-9, 9, n // 4))
+    call = compile_op(op, dtype, n, 2, tmp_path)
+    with np.errstate(all="ignore"):
+        wide = "f8" if dtype == "float32" else np.longdouble
+        exact = REFERENCE[op](x.astype(wide), y.astype(wide))
+    gap = ulps(call(x, y), exact.astype(np.longdouble), dtype)
+    worst = int(np.nanargmax(gap))
+    assert gap[worst] <= ROWS[op][dtype] + 0.6, (x[worst], y[worst], gap[worst])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("op", ["floor_div", "rem", "fmod", "nextafter"])
+def test_exact(tmp_path, op, dtype):
+    n = 20_000
+    rng = np.random.default_rng(5)
+    x, y = values(dtype, n), rng.permutation(values(dtype, n))
+    x[:9000], y[:9000] = rng.integers(-50, 50, 9000) / 4, rng.integers(-12, 12, 9000) / 4
+    f = {"floor_div": np.floor_divide, "rem": np.remainder, "fmod": np.fmod, "nextafter": np.nextafter}[op]
+    with np.errstate(all="ignore"):
+        want = f(x, y)
+    got = compile_op(op, dtype, n, 2, tmp_path)(x, y)
+    np.testing.assert_array_equal(got, want)
+    zero = want == 0
+    np.testing.assert_array_equal(np.signbit(got[zero]), np.signbit(want[zero]))
