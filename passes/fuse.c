@@ -898,12 +898,16 @@ static int fuse_count_ops(MlirBlock block) {
   return count;
 }
 
-/* Nothing to do for grouped functions; functions with nested regions are left to whoever flattens
- * them. */
-static bool fuse_is_excluded(MlirBlock block) {
-  for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
+/* Only functions of table ops on arrays are grouped; what is grouped already, or has other ops or
+ * nested regions, is left as it is. */
+static bool fuse_is_excluded(MlirBlock block, MlirOperation terminator) {
+  loom_opcode code;
+  loom_type type;
+  for (MlirOperation op = mlirBlockGetFirstOperation(block); !mlirOperationEqual(op, terminator);
        op = mlirOperationGetNextInBlock(op))
-    if (mlirOperationGetNumRegions(op) > 0 || loom_is(op, "loom.apply")) return true;
+    if (!loom_opcode_of(op, &code) || mlirOperationGetNumRegions(op) > 0) return true;
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(terminator); i++)
+    if (!loom_type_from_mlir(mlirValueGetType(loom_operand(terminator, i)), &type)) return true;
   return false;
 }
 
@@ -912,7 +916,7 @@ static bool fuse_run(MlirOperation function) {
   MlirBlock block = mlirRegionGetFirstBlock(region);
   if (mlirBlockIsNull(block) || !mlirBlockIsNull(mlirBlockGetNextInRegion(block))) return true;
   MlirOperation terminator = mlirBlockGetTerminator(block);
-  if (!terminator.ptr || !loom_is(terminator, "func.return") || fuse_is_excluded(block))
+  if (!terminator.ptr || !loom_is(terminator, "func.return") || fuse_is_excluded(block, terminator))
     return true;
   fuse_prepare(function, block);
   int count = fuse_count_ops(block);
