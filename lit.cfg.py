@@ -1,6 +1,7 @@
 """lit configuration: FileCheck tests for the dialect, the passes and the targets."""
 
 import os
+import sys
 
 import lit.formats
 
@@ -17,7 +18,9 @@ config.environment["PATH"] = os.pathsep.join(
 config.substitutions += [
     ("%loom-opt", os.path.join(build, "bin", "loom-opt")),
     ("%loom-compile", os.path.join(build, "bin", "loom-compile")),
+    ("%compiler", os.path.join(os.path.dirname(__file__), "python", "frameloom", "libloom_compiler.so")),
     ("%build", build),
+    ("%python", sys.executable),
     ("%llvm", llvm),
 ]
 if any(os.access(os.path.join(p, "ptxas"), os.X_OK) for p in os.environ["PATH"].split(os.pathsep)):

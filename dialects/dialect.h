@@ -79,6 +79,11 @@ bool loom_can_materialize(MlirAttribute value, MlirType type);
 /* What keeps MLIR's recursive parser from taking this text, or NULL: nesting, NUL bytes, nothing there. */
 const char *loom_scan_text(const char *text, size_t size);
 
+/* ---- input.c ---- */
+
+/* Scans a tool's input file, "-" for standard input (which can be read again after it); reports on stderr. */
+bool loom_check_input(int argc, char *const *argv, const char *path);
+
 #ifdef __cplusplus
 }
 #endif

@@ -15,8 +15,14 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "mlir/Tools/Plugins/DialectPlugin.h"
+#include "mlir/Tools/Plugins/PassPlugin.h"
+#include "mlir/Transforms/InliningUtils.h"
 
 #include "dialects/dialect.h"
+extern "C" {
+#include "passes/passes.h"
+}
 
 #ifndef LOOM_GLUE_TOOLS // ---- the dialect, in the compiler library ----
 
@@ -28,7 +34,16 @@
 #define GET_OP_CLASSES
 #include "LoomOps.cpp.inc"
 
+namespace {
+struct LoomInliner : mlir::DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+  bool isLegalToInline(mlir::Operation *, mlir::Region *, bool, mlir::IRMapping &) const final { return true; }
+  bool isLegalToInline(mlir::Region *, mlir::Region *, bool, mlir::IRMapping &) const final { return true; }
+};
+} // namespace
+
 void loom::LoomDialect::initialize() {
+  addInterfaces<LoomInliner>();
   addOperations<
 #define GET_OP_LIST
 #include "LoomOps.cpp.inc"
@@ -107,13 +122,27 @@ extern "C" void loom_register_pipeline(const char *flag, const char *summary, vo
   mlir::PassPipelineRegistration<>(flag, summary, [build](mlir::OpPassManager &manager) { build(wrap(&manager)); });
 }
 
+// ---- plugins of mlir-opt ----------------------------------------------------------------------------------------------
+
+extern "C" __attribute__((visibility("default"))) mlir::DialectPluginLibraryInfo mlirGetDialectPluginInfo() {
+  return {MLIR_PLUGIN_API_VERSION, "Loom", "0.1",
+          [](mlir::DialectRegistry *registry) { registry->insert<loom::LoomDialect>(); }};
+}
+
+extern "C" __attribute__((visibility("default"))) mlir::PassPluginLibraryInfo mlirGetPassPluginInfo() {
+  return {MLIR_PLUGIN_API_VERSION, "Loom", "0.1", [] { loom_register_passes(); }};
+}
+
 #else // ---- mains of the tools, compiled once more for them ----
 
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
 extern "C" int loom_opt_main(int argc, char **argv, MlirDialectRegistry registry) {
-  return mlir::failed(mlir::MlirOptMain(argc, argv, "loom optimizer\n", *unwrap(registry)));
+  auto [input, output] = mlir::registerAndParseCLIOptions(argc, argv, "loom optimizer\n", *unwrap(registry));
+  if (!loom_check_input(argc, argv, input.c_str()))
+    return 1;
+  return mlir::failed(mlir::MlirOptMain(argc, argv, input, output, *unwrap(registry)));
 }
 
 extern "C" int loom_lsp_main(int argc, char **argv, MlirDialectRegistry registry) {
