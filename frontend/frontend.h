@@ -178,6 +178,9 @@ typedef struct value_type {
   value *(*next)(tracer *t, value *v); /* NULL with nothing pending: exhausted */
   PyObject *(*python_type)(tracer *t, value *v); /* borrowed: what type(v) is */
   recipe *(*rebuild)(tracer *t, value *v);       /* how to make it again as a result */
+  /* The live object when the content is known (value_known): a new reference or NULL; `plain`: only of an immutable one
+   * whose own code is C. */
+  PyObject *(*known)(tracer *t, value *v, bool plain);
 } value_type;
 
 struct value {

@@ -284,6 +284,11 @@ static int array_contains(tracer *t, value *v, value *item) {
   return -1;
 }
 
+static PyObject *array_known(tracer *t, value *v, bool plain) {
+  PyObject *known = np_known(t, v);
+  return known && (!plain || np_array_of(v)->scalar) ? Py_NewRef(known) : NULL;
+}
+
 const value_type np_array_value_type = {.name = "ndarray",
                                         .unary = array_unary,
                                         .binary = array_binary,
@@ -297,4 +302,5 @@ const value_type np_array_value_type = {.name = "ndarray",
                                         .set_attr = array_set_attr,
                                         .iter = array_iter,
                                         .python_type = array_python_type,
-                                        .rebuild = np_rebuild};
+                                        .rebuild = np_rebuild,
+                                        .known = array_known};

@@ -172,8 +172,7 @@ bool np_parse(tracer *t, const np_call *c, const char *names, value **out) {
     out[k] = c->args[c->count + i];
   }
   for (int i = 0; i < total; i++)
-    if (out[i] && out[i]->type == &value_const_type && out[i]->object == call_no_value)
-      out[i] = NULL;
+    if (out[i] && out[i]->object == call_no_value) out[i] = NULL;
   for (int i = 0; i < required; i++)
     if (!out[i]) {
       trace_raise(t, PyExc_TypeError, "%s() missing required argument (pos %d)", c->name, i + 1);
@@ -188,14 +187,22 @@ bool np_parse(tracer *t, const np_call *c, const char *names, value **out) {
 
 /* finfo and iinfo: made at capture, their attributes are read from the live object (NumPy's own
  * code runs). */
-static PyObject *call_records[2];
+static PyObject *call_records[3];
 
 static bool call_is_record(PyObject *o) {
-  return (PyObject *)Py_TYPE(o) == call_records[0] || (PyObject *)Py_TYPE(o) == call_records[1];
+  PyObject *type = (PyObject *)Py_TYPE(o);
+  return type == call_records[0] || type == call_records[1] || type == call_records[2];
 }
 
 static value *record_get_attr(tracer *t, value *v, PyObject *name) {
   return np_made(t, PyObject_GetAttr(v->object, name));
+}
+
+/* np.broadcast of known numbers is gone through for its items. */
+static value *record_iter(tracer *t, value *v) {
+  PyObject *list = PySequence_List(v->object);
+  value *items = np_made(t, list);
+  return items ? trace_iter(t, items) : NULL;
 }
 
 static PyObject *record_python_type(tracer *t, value *v) { return (PyObject *)Py_TYPE(v->object); }
@@ -208,6 +215,7 @@ static recipe *record_rebuild(tracer *t, value *v) {
 
 static const value_type call_record_type = {.name = "finfo",
                                             .get_attr = record_get_attr,
+                                            .iter = record_iter,
                                             .python_type = record_python_type,
                                             .rebuild = record_rebuild};
 
@@ -339,7 +347,8 @@ bool np_call_init(void) {
   call_folder = PyDict_GetItemString(globals, "fold");
   call_records[0] = call_lookup("numpy", "finfo");
   call_records[1] = call_lookup("numpy", "iinfo");
-  if (!call_records[0] || !call_records[1]) return false;
+  call_records[2] = call_lookup("numpy", "broadcast");
+  if (!call_records[0] || !call_records[1] || !call_records[2]) return false;
   if (!(call_no_value = call_lookup("numpy", "_NoValue"))) return false;
   PyObject *any = call_lookup("numpy", "concatenate");
   if (!any || !call_folder) return false;
@@ -404,6 +413,17 @@ static value *call_row_run(tracer *t, const call_row *row, PyObject *callee, val
              : trace_break(t, BREAK_NUMPY_FUNCTION, "%s of arguments not known", row->name);
 }
 
+/* np.errstate sets and resets NumPy's context variable. A state that ignores everything needs no
+ * trace of its own: a flag that the state outside cares about makes the plain function run, which
+ * has both states. */
+static value *call_error_state(tracer *t, const char *name, value *variable, bool *mine) {
+  static PyObject *own;
+  if (!own) own = call_lookup("numpy._core.umath", "_extobj_contextvar");
+  *mine = own && variable->object == own;
+  if (!*mine) PyErr_Clear();
+  return *mine ? value_const(t, Py_None) : NULL;
+}
+
 /* Methods of ndarray, of NumPy scalars and of ufuncs. */
 static value *call_method(tracer *t, PyMethodDescrObject *descriptor, value *const *args,
                           Py_ssize_t count, PyObject *kwnames, bool *mine) {
@@ -411,6 +431,7 @@ static value *call_method(tracer *t, PyMethodDescrObject *descriptor, value *con
   const char *name = descriptor->d_method->ml_name;
   *mine = true;
   if (type == &PyUFunc_Type) return np_ufunc_method(t, name, args, count, kwnames);
+  if (type == &PyContextVar_Type && count == 2) return call_error_state(t, name, args[0], mine);
   if (type != &PyArray_Type && !PyType_IsSubtype(type, &PyGenericArrType_Type)) {
     *mine = false;
     return NULL;
@@ -455,9 +476,14 @@ static value *call_any(tracer *t, PyObject *callee, value *const *args, Py_ssize
     return call_dispatcher(t, callee, args, count, kwnames);
   if (Py_IS_TYPE(callee, &PyMethodDescr_Type))
     return call_method(t, (PyMethodDescrObject *)callee, args, count, kwnames, mine);
-  if (call_is_numpy_builtin(callee))
-    return trace_break(t, BREAK_NUMPY_FUNCTION, "np.%s",
-                       ((PyCFunctionObject *)callee)->m_ml->ml_name);
+  if (call_is_numpy_builtin(callee)) {
+    const char *name = ((PyCFunctionObject *)callee)->m_ml->ml_name;
+    for (size_t i = 0; i < sizeof call_functions / sizeof *call_functions; i++)
+      if (call_functions[i].handler && strcmp(call_functions[i].name, name) == 0 &&
+          strcmp(call_functions[i].module, "numpy") == 0)
+        return call_row_run(t, &call_functions[i], callee, args, count, kwnames, false);
+    return trace_break(t, BREAK_NUMPY_FUNCTION, "np.%s", name);
+  }
   *mine = false;
   return NULL;
 }

@@ -494,7 +494,7 @@ value *np_round(tracer *t, const np_call *c) {
     return pair[0] ? np_ufunc_apply(t, last, pair, 2, NULL) : NULL;
   }
   if (decimals < 0 || out || a->type.dtype == LOOM_BOOL) return np_unsupported(t, c, "of integers");
-  return np_copy(t, a, a->type.dtype, 'K');
+  return a->type.rank == 0 ? np_result(t, np_read(t, a), NULL) : np_copy(t, a, a->type.dtype, 'K');
 }
 
 value *np_result_type_call(tracer *t, const np_call *c) {
@@ -582,6 +582,46 @@ value *np_item(tracer *t, const np_call *c) {
                        "can only convert an array of size 1 to a Python scalar");
   if (known) return np_made(t, PyObject_CallMethod(known, "item", NULL));
   return create_number(t, emit_reshape(t, np_read(t, a), 0, NULL));
+}
+
+/* Of known arrays only: the elements of others are not known at capture. */
+value *np_tolist(tracer *t, const np_call *c) {
+  PyObject *known = c->count == 1 ? np_known(t, c->args[0]) : NULL;
+  return known ? np_made(t, PyObject_CallMethod(known, "tolist", NULL)) : np_unsupported(t, c, "");
+}
+
+/* What np.errstate makes of its arguments: only a state that ignores things is captured. */
+value *np_error_object(tracer *t, const np_call *c) {
+  for (Py_ssize_t i = 0; i < c->count + (c->kwnames ? PyTuple_GET_SIZE(c->kwnames) : 0); i++) {
+    const char *text = np_str_arg(t, c->args[i]);
+    if (np_is_none(t, c->args[i])) continue;
+    if (!text || strcmp(text, "ignore") != 0)
+      return np_unsupported(t, c, "np.errstate that does not ignore");
+  }
+  return trace_pending(t) ? NULL : value_const(t, Py_None);
+}
+
+/* np.broadcast of arrays: an object that says the sizes, made of arrays without data. */
+value *np_broadcast_object(tracer *t, const np_call *c) {
+  PyObject *args = PyTuple_New(c->count);
+  for (Py_ssize_t i = 0; args && i < c->count; i++) {
+    np_array *a = np_as_array(t, c->args[i]);
+    PyObject *known = a ? np_known(t, c->args[i]) : NULL, *item;
+    if (!a) Py_CLEAR(args);
+    if (!a) return NULL;
+    npy_intp dims[LOOM_MAX_RANK], none[LOOM_MAX_RANK] = {0};
+    static double nothing;
+    for (int d = 0; d < a->type.rank; d++)
+      dims[d] = a->type.dims[d];
+    item = known ? Py_NewRef(known)
+                 : PyArray_NewFromDescr(&PyArray_Type, np_descr(LOOM_F64), a->type.rank, dims, none,
+                                        &nothing, 0, NULL);
+    if (!item) Py_CLEAR(args);
+    if (args) PyTuple_SET_ITEM(args, i, item);
+  }
+  PyObject *made = args ? PyObject_CallObject(c->callee, args) : NULL;
+  Py_XDECREF(args);
+  return np_made(t, made);
 }
 
 value *np_count_nonzero(tracer *t, const np_call *c) {

@@ -441,6 +441,7 @@ static PyObject *value_object_of(tracer *t, value *v, bool plain) {
     if (v->any.i) value_identity(t, v);
     return Py_NewRef(v->object);
   }
+  if (v->type->known) return v->type->known(t, v, plain);
   if (v->type == &value_tuple_type || v->type == &value_list_type)
     return known_sequence(t, v, plain);
   if (v->type == &value_slice_type) return known_slice(t, v, plain);
@@ -458,9 +459,19 @@ PyObject *value_plain(tracer *t, value *v) { return value_object_of(t, v, true);
 
 bool value_known_int(tracer *t, value *v, int64_t *out) {
   if (v->type == &value_number_type) return number_know(t, v), false;
+  int overflow;
+  if (v->type->known) {
+    PyObject *object = v->type->known(t, v, true);
+    PyObject *index = object && PyIndex_Check(object) ? PyNumber_Index(object) : NULL;
+    *out = index ? PyLong_AsLongLongAndOverflow(index, &overflow) : 0;
+    bool known = index && !overflow;
+    Py_XDECREF(object);
+    Py_XDECREF(index);
+    PyErr_Clear();
+    return known;
+  }
   if (!value_is_const(v) || !(PyLong_CheckExact(v->object) || PyBool_Check(v->object)))
     return false;
-  int overflow;
   *out = PyLong_AsLongLongAndOverflow(v->object, &overflow);
   return !overflow;
 }
