@@ -1,10 +1,9 @@
 /* Lowering of kernels with a dot_general (dot.h): packing in a first stage, tiles with their
  * epilogue in the last.
  *
- * Sizes are static, so that the ends of the rows and of the columns get tiles of their own, with
- * just the rows and vectors that are left: nothing is masked but the last vector of a ragged panel,
- * on its way from packing and into the result. A loop that runs at most once stands for "if this
- * chunk holds the ragged end".
+ * There is one tile in the code. The last tile of the rows (and the last panel of the columns)
+ * starts early enough to be whole: what it shares with the one before is computed again, to the
+ * same bits. Only when there are fewer columns than a panel has is the last vector masked.
  */
 #include "passes/dot.h"
 
@@ -13,11 +12,11 @@ enum { DOT_CHUNK = DOT_GROUPS, DOT_TILE, DOT_PANEL, DOT_VARS };
 
 typedef struct dot_job {
   const dot_plan *p;
-  dot_operand const *packed; /* what a packing stage packs */
-  int rows, vectors, lanes;  /* of the tile being made; lanes of its last vector */
-  int64_t chunk_low;         /* first chunk of what is packed */
-  MlirValue row0, column0;   /* i64 */
-  MlirValue lhs, rhs;        /* pointers at depth 0 */
+  dot_operand const *packed;                            /* what a packing stage packs */
+  int lanes;                                            /* of the last vector of a panel */
+  int64_t chunk_low;                                    /* first chunk of what is packed */
+  MlirValue row0, column0;                              /* i64 */
+  MlirValue rhs;                                        /* the panel at depth 0 */
   MlirValue tile_low, tile_high, panel_low, panel_high; /* of the chunk */
 } dot_job;
 
@@ -65,7 +64,7 @@ static void dot_split(lower *l, int group, const int *dims, int count, const loo
   for (int i = count - 1; i >= 0; i--) {
     lower_index quotient = {0};
     int64_t size = type->dims[dims[i]];
-    if (size == 1) continue;
+    if (size <= 1) continue; /* 0: never read */
     lower_index_divmod(l, &linear, size, &quotient, &out->dims[dims[i]]);
     linear = quotient;
   }
@@ -108,12 +107,12 @@ static void dot_vectors(lower *l, const dot_job *job,
                         void (*body)(lower *l, const dot_job *job, int vector)) {
   int vl = job->p->vl;
   MlirType i64s = lane_int(l->kernel->ctx, 64, vl);
-  for (int v = 0; v < job->vectors && !l->failed; v++) {
+  for (int v = 0; v < job->p->nv && !l->failed; v++) {
     lower_push(l, l->scopes[l->depth].block);
     dot_set(l, DOT_COLUMN, dot_op(l, "arith.addi", job->column0, (int64_t)v * vl));
     l->lane_var = DOT_COLUMN;
     l->width = vl;
-    if (v == job->vectors - 1 && job->lanes < vl) {
+    if (v == job->p->nv - 1 && job->lanes < vl) {
       loom_builder b = dot_here(l);
       l->mask = lane_cmpi(&b, "ult", lane_id(&b, i64s), lane_const_int(&b, i64s, job->lanes));
     }
@@ -153,7 +152,6 @@ static void dot_pack_store(lower *l, const dot_job *job, MlirValue within, MlirV
 
 static void dot_pack_row(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   const dot_job *job = user;
-  (void)carried, (void)next;
   MlirValue value = dot_element(l, job->p, job->packed);
   if (l->failed) return;
   loom_builder b = dot_here(l);
@@ -163,9 +161,7 @@ static void dot_pack_row(lower *l, void *user, const MlirValue *carried, MlirVal
 
 static void dot_pack_rows(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   dot_job *job = user;
-  (void)carried, (void)next;
   MlirValue last = dot_op(l, "arith.addi", job->row0, job->packed->step);
-  last = dot_op(l, "arith.minsi", last, job->p->extents[DOT_ROW]);
   lower_for(l, job->row0, last, dot_const(l, 1), DOT_ROW, 0, NULL, dot_pack_row, job, NULL);
 }
 
@@ -176,62 +172,26 @@ static void dot_pack_vector(lower *l, const dot_job *job, int vector) {
 }
 
 static void dot_pack_vectors(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  (void)carried, (void)next;
   dot_vectors(l, user, dot_pack_vector);
 }
 
-/* How many vectors, and lanes in the last, panel number `panels - 1` has when it is ragged. */
-static bool dot_ragged(const dot_plan *p, int *vectors, int *lanes) {
-  int64_t step = (int64_t)p->nv * p->vl, left = p->extents[DOT_COLUMN] % step;
-  *vectors = p->nv;
-  *lanes = p->vl;
-  if (!left) return false;
-  *vectors = (int)((left + p->vl - 1) / p->vl);
-  *lanes = (int)(left - (int64_t)(*vectors - 1) * p->vl);
-  return true;
-}
-
-static void dot_pack_panel(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  dot_job *job = user;
-  (void)carried, (void)next;
-  job->column0 = dot_op(l, "arith.muli", l->vars[DOT_PANEL].iv, job->packed->step);
-  lower_for(l, dot_const(l, 0), dot_const(l, job->p->extents[DOT_DEPTH]), dot_const(l, 1),
-            DOT_DEPTH, 0, NULL, dot_pack_vectors, job, NULL);
-}
-
-/* Runs `body` over [low, high), its part below `full` with whole panels, the ragged one (if any) on
- * its own. */
-static void dot_over_panels(lower *l, dot_job *job, MlirValue low, MlirValue high,
-                            lower_body body) {
-  int vectors, lanes;
-  bool ragged = dot_ragged(job->p, &vectors, &lanes);
-  int64_t full = job->p->panels - ragged;
-  job->vectors = job->p->nv;
-  job->lanes = job->p->vl;
-  if (full)
-    lower_for(l, low, dot_op(l, "arith.minsi", high, full), dot_const(l, 1), DOT_PANEL, 0, NULL,
-              body, job, NULL);
-  job->vectors = vectors;
-  job->lanes = lanes;
-  if (ragged)
-    lower_for(l, dot_op(l, "arith.maxsi", low, full), high, dot_const(l, 1), DOT_PANEL, 0, NULL,
-              body, job, NULL);
+/* First row (or column) of a tile (or panel): the last one starts early enough to be whole. */
+static MlirValue dot_first(lower *l, MlirValue panel, int64_t step, int64_t extent) {
+  MlirValue first = dot_op(l, "arith.muli", panel, step);
+  return dot_op(l, "arith.minsi", first, extent > step ? extent - step : 0);
 }
 
 static void dot_pack_chunk(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   dot_job *job = user;
   const dot_operand *o = job->packed;
-  (void)carried, (void)next;
+  bool columns = o->lane_group == DOT_COLUMN;
   MlirValue chunk = dot_op(l, "arith.subi", l->vars[DOT_CHUNK].iv, job->chunk_low);
   dot_set(l, DOT_BATCH, dot_op(l, "arith.divui", chunk, o->panels));
   MlirValue panel = dot_op(l, "arith.remui", chunk, o->panels);
-  if (o->lane_group == DOT_COLUMN) {
-    dot_over_panels(l, job, panel, dot_op(l, "arith.addi", panel, 1), dot_pack_panel);
-    return;
-  }
-  job->row0 = dot_op(l, "arith.muli", panel, o->step);
+  *(columns ? &job->column0 : &job->row0) =
+      dot_first(l, panel, o->step, job->p->extents[o->lane_group]);
   lower_for(l, dot_const(l, 0), dot_const(l, job->p->extents[DOT_DEPTH]), dot_const(l, 1),
-            DOT_DEPTH, 0, NULL, dot_pack_rows, job, NULL);
+            DOT_DEPTH, 0, NULL, columns ? dot_pack_vectors : dot_pack_rows, job, NULL);
 }
 
 static void dot_pack(lower *l, dot_job *job) {
@@ -250,15 +210,15 @@ static void dot_pack(lower *l, dot_job *job) {
 
 /* ---- a tile ---- */
 
-/* Element [batch, panel * step, 0] of an operand. */
+/* Element [batch, first, 0] of an operand, `first` being the first row or column of `panel`. */
 static MlirValue dot_panel_pointer(lower *l, const dot_job *job, const dot_operand *o,
-                                   MlirValue panel) {
+                                   MlirValue panel, MlirValue first) {
   const dot_plan *p = job->p;
   MlirValue batch = l->vars[DOT_BATCH].iv, offset;
   if (o->direct) {
     offset = dot_const(l, o->base);
     offset = dot_add_scaled(l, offset, batch, o->strides[DOT_BATCH]);
-    offset = dot_add_scaled(l, offset, panel, o->step * o->strides[o->lane_group]);
+    offset = dot_add_scaled(l, offset, first, o->strides[o->lane_group]);
     return dot_address(l, l->pointers[l->kernel->operands[o->operand].slot], offset, p->work);
   }
   offset = dot_add_scaled(l, panel, batch, o->panels);
@@ -273,34 +233,38 @@ static MlirValue dot_multiply_add(loom_builder *b, loom_dtype dtype, MlirValue x
   return lane_op2(b, "arith.addi", lane_op2(b, "arith.muli", x, y), sum);
 }
 
-/* One step of depth: `vectors` loads of a panel's row, then for each row a broadcast and its
- * multiply-adds. */
+/* ptr + an offset known now, in elements. */
+static MlirValue dot_at(lower *l, MlirValue ptr, int64_t offset, loom_dtype work) {
+  return offset ? dot_address(l, ptr, dot_const(l, offset), work) : ptr;
+}
+
+/* One step of depth: `nv` loads of a panel's row, then for each row a broadcast and its
+ * multiply-adds. Carried: the sums, then the two pointers. */
 static void dot_step(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   const dot_job *job = user;
   const dot_plan *p = job->p;
-  MlirValue k = l->vars[DOT_DEPTH].iv, none = {NULL}, columns[8];
-  bool direct = p->lhs.direct;
-  int64_t row = direct ? p->lhs.strides[DOT_ROW] : 1;
-  int64_t step = direct ? p->lhs.strides[DOT_DEPTH] : p->lhs.step;
-  MlirValue lhs = dot_address(l, job->lhs, dot_op(l, "arith.muli", k, step), p->work);
-  step = p->rhs.direct ? p->rhs.strides[DOT_DEPTH] : p->rhs.step;
-  MlirValue rhs = dot_address(l, job->rhs, dot_op(l, "arith.muli", k, step), p->work);
+  const dot_operand *lhs = &p->lhs, *rhs = &p->rhs;
+  MlirValue none = {NULL}, columns[8];
+  MlirValue left = carried[p->mr * p->nv], right = carried[p->mr * p->nv + 1];
   loom_builder b = dot_here(l);
   MlirType i64s = lane_int(b.ctx, 64, p->vl);
-  for (int v = 0; v < job->vectors; v++) {
-    MlirValue ptr = dot_address(l, rhs, dot_const(l, (int64_t)v * p->vl), p->work), mask = none;
-    if (p->rhs.direct && v == job->vectors - 1 && job->lanes < p->vl)
+  for (int v = 0; v < p->nv; v++) {
+    MlirValue mask = none;
+    if (rhs->direct && v == p->nv - 1 && job->lanes < p->vl)
       mask = lane_cmpi(&b, "ult", lane_id(&b, i64s), lane_const_int(&b, i64s, job->lanes));
-    columns[v] = lane_load(&b, ptr, p->work, p->vl, mask);
+    columns[v] = lane_load(&b, dot_at(l, right, (int64_t)v * p->vl, p->work), p->work, p->vl, mask);
   }
-  for (int r = 0; r < job->rows; r++) {
-    MlirValue ptr = dot_address(l, lhs, dot_const(l, r * row), p->work);
+  for (int r = 0; r < p->mr; r++) {
+    MlirValue ptr = dot_at(l, left, r * (lhs->direct ? lhs->strides[DOT_ROW] : 1), p->work);
     MlirValue x = lane_splat(&b, lane_load(&b, ptr, p->work, 1, none), p->vl);
-    for (int v = 0; v < job->vectors; v++) {
-      int i = r * job->vectors + v;
+    for (int v = 0; v < p->nv; v++) {
+      int i = r * p->nv + v;
       next[i] = dot_multiply_add(&b, p->dtype, x, columns[v], carried[i]);
     }
   }
+  next[p->mr * p->nv] = dot_at(l, left, lhs->direct ? lhs->strides[DOT_DEPTH] : lhs->step, p->work);
+  next[p->mr * p->nv + 1] =
+      dot_at(l, right, rhs->direct ? rhs->strides[DOT_DEPTH] : rhs->step, p->work);
 }
 
 /* ---- the epilogue ---- */
@@ -324,40 +288,40 @@ static void dot_finish_vector(lower *l, const dot_job *job, int vector) {
   if (!at || l->failed) return;
   lower_unbind_all(l);
   lower_bind(l, p->result, at, (lower_value){sum, l->depth, p->vl > 1, p->dtype});
-  for (int i = 0; i < l->kernel->result_count && !l->failed; i++) {
-    lower_value value = lower_emit(l, l->kernel->results[i].value, at);
-    if (!l->failed) lower_store(l, i, at, value);
-  }
+  lower_value values[64];
+  for (int i = 0; i < l->kernel->result_count && !l->failed; i++)
+    values[i] = lower_emit(l, l->kernel->results[i].value, at);
+  for (int i = 0; i < l->kernel->result_count && !l->failed; i++)
+    lower_store(l, i, at, values[i]);
   lower_unbind_all(l);
 }
 
 static void dot_finish_row(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  (void)carried, (void)next;
   dot_vectors(l, user, dot_finish_vector);
 }
 
 static void dot_tile(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   dot_job *job = user;
   const dot_plan *p = job->p;
-  (void)carried, (void)next;
-  MlirValue sums[64], tile = l->vars[DOT_TILE].iv;
-  int count = job->rows * job->vectors;
-  job->row0 = dot_op(l, "arith.muli", tile, p->mr);
-  job->lhs = dot_panel_pointer(l, job, &p->lhs, tile);
+  MlirValue sums[LOWER_CARRIED], tile = l->vars[DOT_TILE].iv;
+  int count = p->mr * p->nv;
+  job->row0 = dot_first(l, tile, p->mr, p->extents[DOT_ROW]);
   loom_builder b = lower_at_level(l, 0);
   MlirType type = lane_type(b.ctx, p->work, p->vl);
   MlirValue zero =
       loom_dtype_is_float(p->dtype) ? lane_const_float(&b, type, 0) : lane_const_int(&b, type, 0);
   for (int i = 0; i < count; i++)
     sums[i] = zero;
+  sums[count] = dot_panel_pointer(l, job, &p->lhs, tile, job->row0);
+  sums[count + 1] = job->rhs;
   lower_for(l, dot_const(l, 0), dot_const(l, p->extents[DOT_DEPTH]), dot_const(l, 1), DOT_DEPTH,
-            count, sums, dot_step, job, sums);
+            count + 2, sums, dot_step, job, sums);
   for (int i = 0; i < count && !l->failed; i++) {
-    MlirValue ptr = dot_sum_pointer(l, job, dot_const(l, i / job->vectors), i % job->vectors);
+    MlirValue ptr = dot_sum_pointer(l, job, dot_const(l, i / p->nv), i % p->nv);
     b = dot_here(l);
     lane_store(&b, sums[i], ptr, p->work, (MlirValue){NULL});
   }
-  MlirValue last = dot_op(l, "arith.addi", job->row0, job->rows);
+  MlirValue last = dot_op(l, "arith.addi", job->row0, p->mr);
   lower_for(l, job->row0, last, dot_const(l, 1), DOT_ROW, 0, NULL, dot_finish_row, job, NULL);
 }
 
@@ -366,19 +330,11 @@ static void dot_tile(lower *l, void *user, const MlirValue *carried, MlirValue *
 static void dot_panel(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   dot_job *job = user;
   const dot_plan *p = job->p;
-  (void)carried, (void)next;
   MlirValue panel = l->vars[DOT_PANEL].iv;
-  job->column0 = dot_op(l, "arith.muli", panel, (int64_t)p->nv * p->vl);
-  job->rhs = dot_panel_pointer(l, job, &p->rhs, panel);
-  int64_t full = p->extents[DOT_ROW] / p->mr;
-  job->rows = p->mr;
-  if (full)
-    lower_for(l, job->tile_low, dot_op(l, "arith.minsi", job->tile_high, full), dot_const(l, 1),
-              DOT_TILE, 0, NULL, dot_tile, job, NULL);
-  job->rows = (int)(p->extents[DOT_ROW] % p->mr);
-  if (job->rows)
-    lower_for(l, dot_op(l, "arith.maxsi", job->tile_low, full), job->tile_high, dot_const(l, 1),
-              DOT_TILE, 0, NULL, dot_tile, job, NULL);
+  job->column0 = dot_first(l, panel, p->rhs.step, p->extents[DOT_COLUMN]);
+  job->rhs = dot_panel_pointer(l, job, &p->rhs, panel, job->column0);
+  lower_for(l, job->tile_low, job->tile_high, dot_const(l, 1), DOT_TILE, 0, NULL, dot_tile, job,
+            NULL);
 }
 
 /* [low, high) of block number `block`: `size` each, at most `limit`. */
@@ -391,7 +347,6 @@ static void dot_block(lower *l, MlirValue block, int64_t size, int64_t limit, Ml
 static void dot_chunk(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   dot_job *job = user;
   const dot_plan *p = job->p;
-  (void)carried, (void)next;
   MlirValue chunk = l->vars[DOT_CHUNK].iv;
   dot_set(l, DOT_BATCH, dot_op(l, "arith.divui", chunk, p->chunks_m * p->chunks_n));
   MlirValue within = dot_op(l, "arith.remui", chunk, p->chunks_m * p->chunks_n);
@@ -399,7 +354,8 @@ static void dot_chunk(lower *l, void *user, const MlirValue *carried, MlirValue 
             &job->tile_low, &job->tile_high);
   dot_block(l, dot_op(l, "arith.remui", within, p->chunks_n), p->block_panels, p->panels,
             &job->panel_low, &job->panel_high);
-  dot_over_panels(l, job, job->panel_low, job->panel_high, dot_panel);
+  lower_for(l, job->panel_low, job->panel_high, dot_const(l, 1), DOT_PANEL, 0, NULL, dot_panel, job,
+            NULL);
 }
 
 bool dot_lower(lower *l, const dot_plan *p, int stage) {
@@ -410,7 +366,9 @@ bool dot_lower(lower *l, const dot_plan *p, int stage) {
       return lower_fail(l, p->op, "the kernel's results have another shape");
   }
   if (loom_type_elements(&p->type) == 0) return true;
-  dot_job job = {.p = p};
+  int64_t step = (int64_t)p->nv * p->vl, columns = p->extents[DOT_COLUMN];
+  dot_job job = {.p = p, .lanes = p->vl};
+  if (columns < step) job.lanes = (int)(columns - step + p->vl);
   l->var_count = DOT_VARS;
   for (int v = 0; v < DOT_VARS; v++)
     l->vars[v].extent = v < DOT_GROUPS ? p->extents[v] : INT32_MAX;

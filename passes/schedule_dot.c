@@ -1,9 +1,12 @@
 /* How a kernel with a dot_general is tiled: registers, packing, chunks. Sizes alone decide, never
  * the threads.
  *
- * Register tiles: 8 rows of 3 vectors with the 32 registers of AVX-512, 6 rows of 2 with the 16 of
- * AVX2: the sums, one broadcast and a row of the panel fit, and 12 or more independent sums hide
- * the latency of the multiply-add.
+ * Register tiles: up to 8 rows of 3 vectors with the 32 registers of AVX-512, 6 rows of 2 with the
+ * 16 of AVX2: the sums, one broadcast and a row of the panel fit, and 12 or more independent sums
+ * hide the latency of the multiply-add. Of all tiles that fit, the one is taken that needs the
+ * fewest cycles, what it computes twice at ragged ends included: there the last tile starts early
+ * enough to be whole, and computes some rows and columns again, to the same bits. So there is one
+ * tile in the code, and nothing overwrites an operand in place.
  *
  * lhs is read where it lies when its depth is contiguous: a tile then reads `mr` streams at
  * constant distances, which costs nothing over a packed tile. rhs is read where it lies when its
@@ -122,18 +125,29 @@ static bool dot_direct(const lower_kernel *kernel, dot_operand *o) {
 
 static int64_t dot_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+/* Half cycles of one tile for one step of depth: two multiply-adds or two loads a cycle, and no
+ * faster than the latency of a multiply-add. */
+static int64_t dot_tile_cost(int64_t mr, int64_t nv) {
+  int64_t cost = mr * nv > mr + nv ? mr * nv : mr + nv;
+  return (cost > 8 ? cost : 8) + 1;
+}
+
 static void dot_registers(const lower_kernel *kernel, dot_plan *p) {
-  int bytes = kernel->target == LANES_CPU ? kernel->vector_bytes : 4;
-  p->vl = bytes / (int)loom_dtype_size(p->work);
-  while (p->vl > 1 && p->vl / 2 >= p->extents[DOT_COLUMN])
+  int64_t rows = p->extents[DOT_ROW], columns = p->extents[DOT_COLUMN], best = INT64_MAX;
+  int registers = kernel->vector_bytes == 64 ? 32 : 16;
+  int most_rows = kernel->vector_bytes == 64 ? 8 : 6;
+  p->vl = kernel->vector_bytes / (int)loom_dtype_size(p->work);
+  while (p->vl > 1 && p->vl / 2 >= columns)
     p->vl /= 2;
-  p->mr = kernel->vector_bytes == 64 ? 8 : 6;
-  p->nv = kernel->vector_bytes == 64 ? 3 : 2;
-  if (p->extents[DOT_ROW] < p->mr) p->mr = (int)p->extents[DOT_ROW];
-  int64_t vectors = dot_ceil(p->extents[DOT_COLUMN], p->vl);
-  if (vectors < p->nv) p->nv = (int)vectors;
-  if (p->mr < 1) p->mr = 1;
-  if (p->nv < 1) p->nv = 1;
+  for (int nv = 1; nv <= 4 && (nv == 1 || (int64_t)(nv - 1) * p->vl < columns); nv++)
+    for (int mr = 1; mr <= most_rows && mr <= rows && mr * nv + nv + 1 <= registers; mr++) {
+      int64_t tiles = dot_ceil(rows, mr) * dot_ceil(columns, (int64_t)nv * p->vl);
+      int64_t cost = tiles * dot_tile_cost(mr, nv);
+      if (cost > best) continue;
+      best = cost;
+      p->mr = mr;
+      p->nv = nv;
+    }
 }
 
 static void dot_packing(const lower_kernel *kernel, dot_plan *p) {
@@ -156,7 +170,7 @@ static void dot_packing(const lower_kernel *kernel, dot_plan *p) {
     if (o->direct) continue;
     o->offset = at;
     at += o->batches * o->panels * o->step * p->extents[DOT_DEPTH] * size;
-    at = dot_ceil(at, 64) * 64;
+    at = dot_ceil(at + 1, 64) * 64; /* never 0 bytes, which would mean no buffer */
   }
   p->slots = at;
 }
@@ -239,6 +253,9 @@ MlirOperation dot_find(const lower_kernel *kernel) {
 bool dot_schedule(const lower_kernel *kernel, MlirOperation op) {
   dot_plan p;
   if (!dot_plan_make(kernel, op, &p)) return false;
+  int64_t inplace[64];
+  for (int i = 0; i < kernel->result_count; i++)
+    inplace[i] = -1;
   MlirContext ctx = kernel->ctx;
   const char *names[] = {"kind",        "mr",           "nv",       "vl",
                          "block_tiles", "block_panels", "pack_lhs", "pack_rhs"};
@@ -253,6 +270,7 @@ bool dot_schedule(const lower_kernel *kernel, MlirOperation op) {
   MlirNamedAttribute entries[8];
   for (int i = 0; i < 8; i++)
     entries[i] = mlirNamedAttributeGet(mlirIdentifierGet(ctx, loom_str(names[i])), values[i]);
+  loom_set_attr(kernel->op, "inplace", loom_attr_i64s(ctx, kernel->result_count, inplace));
   loom_set_attr(kernel->op, "stages", loom_attr_i64s(ctx, p.stage_count, p.stages));
   loom_set_attr(kernel->op, "scratch", loom_attr_i64(ctx, p.scratch));
   loom_set_attr(kernel->op, "slots", loom_attr_i64(ctx, p.slots));

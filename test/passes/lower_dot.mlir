@@ -1,0 +1,57 @@
+// RUN: %loom-opt %s --loom-schedule --loom-lower --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: %loom-opt %s --loom-schedule --split-input-file | FileCheck %s --check-prefix=SCHEDULE
+
+// Both operands lie well, rhs is small: one stage, nothing packed. 6 rows of 2 vectors: 12 multiply-adds a step.
+// SCHEDULE: loom.kernel @direct
+// SCHEDULE: kind = "dot", mr = 6 : i64, nv = 2 : i64, pack_lhs = false, pack_rhs = false, vl = 8 : i64
+// SCHEDULE-SAME: slots = 0 : i64, stages = array<i64: 1>
+// CHECK-LABEL: func.func private @direct_s0_body
+// CHECK: scf.for
+// CHECK: scf.for {{.*}} iter_args
+// CHECK-COUNT-12: llvm.intr.fma
+// CHECK-NOT: llvm.intr.fma
+// CHECK: arith.cmpf
+// CHECK-LABEL: func.func @direct_s0(
+module {
+  loom.kernel @direct {
+  ^bb0(%a: tensor<30x40xf32>, %b: tensor<40x64xf32>, %bias: tensor<30x64xf32>):
+    %0 = loom.dot_general %a, %b batch = [] x [] contract = [1] x [0] : (tensor<30x40xf32>, tensor<40x64xf32>) -> tensor<30x64xf32>
+    %1 = loom.max %0, %bias : tensor<30x64xf32>
+    loom.yield %1 : tensor<30x64xf32>
+  } {strides = [array<i64: 40, 1>, array<i64: 64, 1>, array<i64: 0, 1>, array<i64: 64, 1>], scalars = array<i64>, inplace = array<i64: -1>}
+}
+
+// -----
+
+// rhs is large: a first stage packs its panels into the slots buffer.
+// SCHEDULE: loom.kernel @packed
+// SCHEDULE: pack_lhs = false, pack_rhs = true
+// SCHEDULE-SAME: slots = 1048640 : i64, stages = array<i64: 32, 64>
+// CHECK-LABEL: func.func private @packed_s0_body
+// CHECK-NOT: llvm.intr.fma
+// CHECK-LABEL: func.func @packed_s0(
+// CHECK-LABEL: func.func private @packed_s1_body
+// CHECK: llvm.intr.fma
+// CHECK-LABEL: func.func @packed_s1(
+module {
+  loom.kernel @packed {
+  ^bb0(%a: tensor<512x512xf32>, %b: tensor<512x512xf32>):
+    %0 = loom.dot_general %a, %b batch = [] x [] contract = [1] x [0] : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+    loom.yield %0 : tensor<512x512xf32>
+  } {strides = [array<i64: 512, 1>, array<i64: 512, 1>, array<i64: 512, 1>], scalars = array<i64>, inplace = array<i64: -1>}
+}
+
+// -----
+
+// Integers multiply and add; a single column needs no lanes.
+// SCHEDULE: loom.kernel @integers
+// SCHEDULE: vl = 1 : i64
+// CHECK-LABEL: func.func private @integers_s0_body
+// CHECK: arith.muli %{{.*}}, %{{.*}} : i32
+module {
+  loom.kernel @integers {
+  ^bb0(%a: tensor<30x40xi32>, %b: tensor<40x1xi32>):
+    %0 = loom.dot_general %a, %b batch = [] x [] contract = [1] x [0] : (tensor<30x40xi32>, tensor<40x1xi32>) -> tensor<30x1xi32>
+    loom.yield %0 : tensor<30x1xi32>
+  } {strides = [array<i64: 40, 1>, array<i64: 1, 1>, array<i64: 1, 1>], scalars = array<i64>, inplace = array<i64: -1>}
+}

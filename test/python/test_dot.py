@@ -1,0 +1,85 @@
+"""Products of arrays against NumPy: tails of every kind, layouts, element types, batches, epilogues."""
+
+import numpy as np
+import pytest
+
+import frameloom
+
+SIZES = [1, 2, 5, 7, 8, 16, 17, 33, 49, 100]
+
+
+def make(rng, shape, dtype):
+    if np.dtype(dtype).kind == "f":
+        return rng.standard_normal(shape).astype(dtype)
+    if np.dtype(dtype).kind == "b":
+        return rng.integers(0, 2, shape).astype(bool)
+    return rng.integers(-4 if np.dtype(dtype).kind == "i" else 0, 9, shape).astype(dtype)
+
+
+def check(function, *args):
+    compiled = frameloom.compile(function, fullgraph=True)
+    got, want = compiled(*args), function(*args)
+    assert got.dtype == want.dtype and got.shape == want.shape
+    if want.dtype.kind == "f":
+        depth = args[0].shape[-1] or 1
+        bound = 4 * depth * np.finfo(want.dtype).eps * max(1.0, np.abs(want).max(initial=0))
+        np.testing.assert_allclose(got, want, rtol=0, atol=bound)
+    else:
+        np.testing.assert_array_equal(got, want)
+
+
+def matmul(a, b):
+    return a @ b
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_sizes(seed):
+    rng = np.random.default_rng(seed)
+    m, n, k = rng.choice(SIZES, 3)
+    dtype = rng.choice(["float32", "float64", "int32", "int64", "uint8", "int16", "bool"])
+    a, b = make(rng, (m, k), dtype), make(rng, (k, n), dtype)
+    if seed % 3 == 1:
+        a = np.ascontiguousarray(a.T).T
+    if seed % 3 == 2:
+        b = np.ascontiguousarray(b.T).T
+    check(matmul, a, b)
+
+
+@pytest.mark.parametrize("shapes", [((300, 310), (310, 290)), ((512, 64), (64, 512)), ((7, 1000), (1000, 300))])
+@pytest.mark.parametrize("layout", ["plain", "columns", "reversed"])
+def test_packed(shapes, layout):
+    rng = np.random.default_rng(1)
+    a, b = (make(rng, s, "float32") for s in shapes)
+    if layout == "columns":
+        a, b = np.asfortranarray(a), np.asfortranarray(b)
+    elif layout == "reversed":
+        a, b = a[::-1, ::-1], b[::-1]
+    check(matmul, a, b)
+
+
+def test_epilogue():
+    rng = np.random.default_rng(2)
+    x, w, b = make(rng, (70, 90), "float32"), make(rng, (90, 50), "float32"), make(rng, 50, "float32")
+    check(lambda x, w, b: np.maximum(x @ w + b, 0) * 2, x, w, b)
+    check(lambda x, w, b: (x @ w).T + b[:, None], x, w, b)
+    check(lambda x, w, b: (x @ w).sum(axis=1), x, w, b)
+
+
+def test_prologue():
+    rng = np.random.default_rng(3)
+    x, w = make(rng, (20, 30), "float64"), make(rng, (30, 40), "float64")
+    check(lambda x, w: (x + 1) @ (w * 2), x, w)
+    check(lambda x, w: x[::2, 3:] @ w[3:, ::-1], x, w)
+
+
+@pytest.mark.parametrize("a,b", [((5, 20, 30), (5, 30, 10)), ((5, 20, 30), (30, 10)), ((2, 1, 9, 8), (3, 8, 7)), ((40,), (40, 9)),
+                                 ((9, 40), (40,)), ((40,), (40,)), ((3, 9, 40), (40,)), ((0, 4), (4, 3)), ((3, 0), (0, 4))])
+def test_shapes(a, b):
+    rng = np.random.default_rng(4)
+    check(matmul, make(rng, a, "float32"), make(rng, b, "float32"))
+
+
+def test_chain():
+    rng = np.random.default_rng(5)
+    x, v, w = make(rng, (64, 48), "float32"), make(rng, (48, 80), "float32"), make(rng, (80, 16), "float32")
+    check(lambda x, v, w: np.maximum(x @ v, 0) @ w, x, v, w)
