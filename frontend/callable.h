@@ -81,6 +81,7 @@ typedef struct callable {
   PyObject *breaks;    /* list of tuples, see explain.c; or NULL */
   PyObject *last_args; /* tuple of the numbers of the last capture, to see which change; or NULL */
   uint64_t symbolic;   /* bit for each slot whose number is captured as an input */
+  uint64_t by_value;   /* bit for each slot where that was tried and the value was needed */
   long building_pid;   /* process and */
   unsigned long building; /* thread that is compiling a new version; 0: none */
   uint64_t hits, misses;

@@ -261,6 +261,8 @@ PyObject *trace_keep(tracer *t, PyObject *object); /* takes the reference, retur
 /* For adapters. A new graph input read from `s` on each call (or the constant `constant`, whose reference it takes). */
 loom_value trace_input(tracer *t, loom_input_kind kind, const loom_type *type, const int64_t *strides, const source *s,
                        PyObject *constant);
+/* Is the number that `s` reads to be captured as an input of the graph, not by its value? */
+bool trace_symbolic(const tracer *t, const source *s);
 /* A new graph output; its number. */
 int64_t trace_output(tracer *t, loom_value v, const int64_t *strides);
 void **trace_state(tracer *t, const loom_adapter *adapter); /* a pointer of the adapter's own, NULL at first */
@@ -308,7 +310,8 @@ struct loom_adapter {
   bool (*guard)(const void *payload, PyObject *object);
   /* Data pointer of element [0, ..., 0] of a live array whose guard held. */
   void *(*data)(PyObject *array);
-  /* Bits of a number of the library for a LOOM_INPUT_SCALAR of `dtype`; false when it is none. */
+  /* Bits of a number of the library for a LOOM_INPUT_SCALAR of `dtype`; false when it is none. With `dtype`
+   * LOOM_DTYPE_COUNT: of its own type, only to see whether two numbers differ. */
   bool (*scalar_bits)(PyObject *number, loom_dtype dtype, uint64_t *out);
   /* A new array for an output: allocates from the runtime's blocks, sets *data. */
   PyObject *(*new_output)(const void *payload, void **data);

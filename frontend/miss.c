@@ -79,25 +79,46 @@ static bool negative_holds(negative *n) {
 
 /* ---- numbers that change -------------------------------------------------------------------- */
 
-static bool number_is_plain(PyObject *object) {
-  return PyLong_CheckExact(object) || PyFloat_CheckExact(object);
+/* May the object be captured as an input? *library: it is a number of a library, not of Python. */
+static bool number_is_plain(PyObject *object, bool *library) {
+  uint64_t bits;
+  *library = false;
+  if (PyLong_CheckExact(object) || PyFloat_CheckExact(object)) return true;
+  for (const loom_adapter *const *a = loom_adapters(); *a; a++)
+    if ((*a)->scalar_bits && (*a)->scalar_bits(object, LOOM_DTYPE_COUNT, &bits)) *library = true;
+  return *library;
 }
 
-/* Which slots' numbers are to be captured as inputs: those that differ from the last capture's. */
-static bool numbers_choose(callable *c, PyObject *const *slots, bool *symbolic) {
-  PyObject *now = PyTuple_New(c->slots);
+/* Two numbers of one exact type. */
+static bool number_differs(PyObject *a, PyObject *b, bool library) {
+  if (a == b) return false;
+  if (!library) return PyObject_RichCompareBool(a, b, Py_NE) == 1;
+  for (const loom_adapter *const *l = loom_adapters(); *l; l++) {
+    uint64_t left = 0, right = 0;
+    if ((*l)->scalar_bits && (*l)->scalar_bits(a, LOOM_DTYPE_COUNT, &left) &&
+        (*l)->scalar_bits(b, LOOM_DTYPE_COUNT, &right))
+      return left != right;
+  }
+  return false;
+}
+
+/* Which slots' numbers are to be captured as inputs: those that differ from the last capture's. The
+ * bits of numbers of a library go to *libraries. */
+static bool numbers_choose(callable *c, PyObject *const *slots, bool *symbolic,
+                           uint64_t *libraries) {
+  PyObject *now = PyTuple_New(c->slots), *last = c->last_args;
   if (!now) return false;
+  *libraries = 0;
   for (Py_ssize_t i = 0; i < c->slots; i++) {
-    bool plain = number_is_plain(slots[i]);
+    bool library, plain = number_is_plain(slots[i], &library);
+    uint64_t bit = (uint64_t)1 << i;
     PyTuple_SET_ITEM(now, i, Py_NewRef(plain ? slots[i] : Py_None));
-    PyObject *last = c->last_args && PyTuple_GET_SIZE(c->last_args) == c->slots
-                         ? PyTuple_GET_ITEM(c->last_args, i)
-                         : NULL;
-    if (plain && last && Py_TYPE(last) == Py_TYPE(slots[i]) &&
-        PyObject_RichCompareBool(last, slots[i], Py_NE) == 1)
-      c->symbolic |= (uint64_t)1 << i;
-    symbolic[i] = plain && c->dynamic != DYNAMIC_NEVER &&
-                  (c->dynamic == DYNAMIC_ALWAYS || (c->symbolic >> i & 1));
+    PyObject *before = last && PyTuple_GET_SIZE(last) == c->slots ? PyTuple_GET_ITEM(last, i) : now;
+    if (plain && Py_TYPE(before) == Py_TYPE(slots[i]) && number_differs(before, slots[i], library))
+      c->symbolic |= bit;
+    symbolic[i] = plain && !(c->by_value & bit) && c->dynamic != DYNAMIC_NEVER &&
+                  (c->dynamic == DYNAMIC_ALWAYS || (c->symbolic & bit));
+    if (symbolic[i] && library) *libraries |= bit;
   }
   Py_XSETREF(c->last_args, now);
   return true;
@@ -161,10 +182,18 @@ static double build_clock(void) {
 
 /* Captures and compiles `code`, that of the function now: another thread may replace it while the
  * GIL is away. */
-static entry *build_from(callable *c, PyObject *const *slots, const bool *symbolic,
+static entry *build_from(callable *c, PyObject *const *slots, bool *symbolic, uint64_t libraries,
                          PyObject *code) {
   double start = build_clock();
   capture *captured = capture_function(c->function, slots, c->slots, symbolic);
+  if (captured && captured->broke.reason && libraries) {
+    /* Perhaps for want of such a number's value: once more with all of them by value. */
+    c->by_value |= libraries;
+    for (Py_ssize_t i = 0; i < c->slots; i++)
+      if (libraries >> i & 1) symbolic[i] = false;
+    capture_free(captured);
+    captured = capture_function(c->function, slots, c->slots, symbolic);
+  }
   double capture_ms = build_clock() - start;
   if (!captured) return NULL;
   if (captured->broke.reason) {
@@ -181,11 +210,12 @@ static entry *build_from(callable *c, PyObject *const *slots, const bool *symbol
 
 static entry *build_now(callable *c, PyObject *const *slots) {
   bool symbolic[CALLABLE_MAX_SLOTS];
-  if (!numbers_choose(c, slots, symbolic)) return NULL;
+  uint64_t libraries;
+  if (!numbers_choose(c, slots, symbolic, &libraries)) return NULL;
   build_log_bytecode(c);
   c->captures++;
   PyObject *code = Py_NewRef(c->code);
-  entry *e = build_from(c, slots, symbolic, code);
+  entry *e = build_from(c, slots, symbolic, libraries, code);
   Py_DECREF(code);
   const guard *failed = e ? guard_first_failure(e->captured, slots) : NULL;
   if (!failed) return e;
@@ -279,7 +309,7 @@ void callable_forget(callable *c) {
   entry_list *old = c->entries;
   c->entries = NULL;
   c->failures = c->negative_count = c->captures = 0;
-  c->symbolic = 0;
+  c->symbolic = c->by_value = 0;
   c->warned = false;
   c->hits = c->misses = 0;
   Py_CLEAR(c->breaks);

@@ -132,6 +132,7 @@ static void array_extent(const PyArrayObject_fields *a, const char **low, const 
 }
 
 bool numpy_array_disjoint(PyObject *a, PyObject *b) {
+  if (PyArray_IsScalar(a, Generic) || PyArray_IsScalar(b, Generic)) return true;
   if (!PyArray_Check(a) || !PyArray_Check(b)) return false;
   const char *a_low, *a_high, *b_low, *b_high;
   array_extent(FIELDS(a), &a_low, &a_high);
@@ -190,11 +191,14 @@ void *numpy_array_data(PyObject *array) {
 bool numpy_scalar_bits(PyObject *number, loom_dtype dtype, uint64_t *out) {
   if (!PyArray_IsScalar(number, Number) && !PyArray_IsScalar(number, Bool)) return false;
   *out = 0;
-  PyArray_Descr *descr = array_descrs[numpy_typenum_from_dtype(dtype)];
-  if (loom_dtype_size(dtype) <= sizeof *out && PyArray_CastScalarToCtype(number, out, descr) == 0)
-    return true;
+  PyArray_Descr *own = PyArray_DescrFromScalar(number);
+  loom_dtype have;
+  bool good = own && numpy_dtype_from_typenum(own->type_num, &have) &&
+              (dtype == LOOM_DTYPE_COUNT || dtype == have) && loom_dtype_size(have) <= sizeof *out;
+  if (good) PyArray_ScalarAsCtype(number, out);
+  Py_XDECREF(own);
   PyErr_Clear();
-  return false;
+  return good;
 }
 
 /* The data of larger results comes from the runtime's blocks and goes back there when the user's

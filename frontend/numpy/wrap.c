@@ -53,6 +53,21 @@ static bool wrap_add_guard(tracer *t, guard_kind kind, const source *s, const vo
   return true;
 }
 
+/* A NumPy scalar that changes from call to call: an input, guarded by its type. */
+static value *wrap_scalar_input(tracer *t, PyObject *object, const source *s, loom_dtype dtype) {
+  loom_type type = type_make(dtype, 0, NULL);
+  trace_guard(t, (guard){.kind = GUARD_TYPE,
+                         .source = s,
+                         .object = Py_NewRef((PyObject *)Py_TYPE(object)),
+                         .location = trace_location(t)});
+  value *v = np_result(t, trace_input(t, LOOM_INPUT_SCALAR, &type, NULL, s, NULL), NULL);
+  if (!v) return NULL;
+  np_array_of(v)->storage->source = s;
+  np_array_of(v)->storage->live = object;
+  v->source = s;
+  return v;
+}
+
 static value *wrap_scalar_value(tracer *t, PyObject *object, const source *s) {
   wrap_scalar scalar;
   loom_dtype dtype;
@@ -60,6 +75,7 @@ static value *wrap_scalar_value(tracer *t, PyObject *object, const source *s) {
       !numpy_dtype_from_typenum(scalar.typenum, &dtype) || loom_dtype_is_complex(dtype))
     return trace_break(t, BREAK_UNSUPPORTED_DTYPE, "a scalar of type %.100s",
                        Py_TYPE(object)->tp_name);
+  if (trace_symbolic(t, s)) return wrap_scalar_input(t, object, s, dtype);
   if (s && !wrap_add_guard(t, GUARD_CUSTOM, s, &scalar, sizeof scalar)) return NULL;
   value *v = np_constant_scalar(t, dtype, scalar.bits);
   if (!v) return NULL;

@@ -286,9 +286,13 @@ static value *wrap_again(tracer *t, value *v, PyObject *object, const source *s)
   return v;
 }
 
+bool trace_symbolic(const tracer *t, const source *s) {
+  return s && s->kind == SOURCE_ARG && t->symbolic && s->index < t->arg_count &&
+         t->symbolic[s->index];
+}
+
 static bool wrap_symbolic(tracer *t, PyObject *object, const source *s) {
-  return s->kind == SOURCE_ARG && t->symbolic && s->index < t->arg_count && t->symbolic[s->index] &&
-         (PyLong_CheckExact(object) || PyFloat_CheckExact(object));
+  return trace_symbolic(t, s) && (PyLong_CheckExact(object) || PyFloat_CheckExact(object));
 }
 
 static value *wrap_number(tracer *t, PyObject *object, const source *s) {

@@ -112,6 +112,36 @@ def test_changing_number_becomes_an_input(compiled):
     assert len(entries(h)) == 1
 
 
+@pytest.mark.parametrize("kind", [np.float32, np.float64, np.int64, np.uint8, np.bool_])
+def test_changing_numpy_scalar_becomes_an_input(compiled, kind):
+    f = compiled(lambda a, n: a * n + n)
+    for dtype in (np.float32, np.int16):
+        x = np.arange(4).astype(dtype)
+        for n in (0, 1, 2, 3, 5, 7, 100):
+            got, want = f(x, kind(n)), x * kind(n) + kind(n)
+            assert got.dtype == want.dtype
+            np.testing.assert_array_equal(got, want)
+    assert len(entries(f)) <= 4
+
+    def h(a, n):
+        a += n
+        return a
+
+    h = compiled(h)
+    for n in (1, 0, 2, 3):
+        with np.errstate(all="ignore"):
+            np.testing.assert_array_equal(h(np.zeros(3), kind(n)), np.full(3, float(kind(n))))
+    assert len(entries(h)) <= 2
+
+    def g(a, n):
+        return a[: int(n)] * 2 if n > 1 else a
+
+    g = compiled(g)
+    for n in (1, 2, 3, 2):
+        np.testing.assert_array_equal(g(x, kind(n)), g.__wrapped__(x, kind(n)))
+    assert compiled(lambda a, n: n)(x, n := kind(1)) is n
+
+
 def test_exact_number_types(compiled):
     f = compiled(lambda a, n: a + n)
     x = np.zeros(3, np.int64)
