@@ -242,8 +242,7 @@ static PyObject *array_new_block(const numpy_array_payload *p, size_t bytes, voi
   return array;
 }
 
-PyObject *numpy_array_new_output(const void *payload, void **data) {
-  const numpy_array_payload *p = payload;
+static PyObject *array_new(const numpy_array_payload *p, void **data) {
   size_t bytes = loom_dtype_size(p->dtype);
   for (int i = 0; i < p->nd; i++)
     bytes *= (size_t)p->dims[i];
@@ -252,6 +251,14 @@ PyObject *numpy_array_new_output(const void *payload, void **data) {
   PyObject *array = PyArray_NewFromDescr(&PyArray_Type, descr, p->nd, (npy_intp *)p->dims,
                                          (npy_intp *)p->strides, NULL, 0, NULL);
   if (array) *data = FIELDS(array)->data;
+  return array;
+}
+
+PyObject *numpy_array_new_output(const void *payload, void **data) {
+  const numpy_array_payload *p = payload;
+  PyObject *array = array_new(p, data);
+  if (array && !(p->flags & NUMPY_WRITEABLE))
+    PyArray_CLEARFLAGS((PyArrayObject *)array, NPY_ARRAY_WRITEABLE);
   return array;
 }
 

@@ -80,10 +80,11 @@ struct np_array {
   int64_t offset;                 /* bytes from the root's first element */
   bool scalar;                    /* a NumPy scalar, not an array */
   bool writeable;
-  loom_value node; /* cached read, valid while version is the storage's */
+  bool warns_on_write; /* as np.broadcast_arrays gives: never a result of a capture */
+  loom_value node;     /* cached read, valid while version is the storage's */
   uint32_t version;
   uint32_t known_version; /* the version of the storage at which `known` is right */
-  PyObject *known; /* the live object when the content is known (borrowed), or NULL */
+  PyObject *known;        /* the live object when the content is known (borrowed), or NULL */
 };
 
 extern const value_type np_array_value_type;
@@ -127,13 +128,15 @@ void np_layout_elementwise(np_array *const *operands, int count, const loom_type
 /* Strides of a copy (order 'K', 'A', 'C' or 'F') with the dtype of `type`. */
 void np_layout_copy(const np_array *a, const loom_type *type, char order, int64_t *out);
 /* Strides of the result of ufunc.reduce of `a` over the axes in `mask`. */
-void np_layout_reduce(const np_array *a, uint32_t mask, bool keepdims, const loom_type *result, int64_t *out);
-/* Strides of an einsum's result: `axes` holds, for each array, `row` apart, its axis of each label (-1: none); the
- * result's labels come first. */
-void np_layout_labels(np_array *const *arrays, int count, const int *axes, int row, int labels, const loom_type *result,
+void np_layout_reduce(const np_array *a, uint32_t mask, bool keepdims, const loom_type *result,
                       int64_t *out);
+/* Strides of an einsum's result: `axes` holds, for each array, `row` apart, its axis of each label
+ * (-1: none); the result's labels come first. */
+void np_layout_labels(np_array *const *arrays, int count, const int *axes, int row, int labels,
+                      const loom_type *result, int64_t *out);
 /* Strides of the arrays joined. */
-void np_layout_concatenate(np_array *const *arrays, int count, const loom_type *result, int64_t *out);
+void np_layout_concatenate(np_array *const *arrays, int count, const loom_type *result,
+                           int64_t *out);
 /* Strides of a view with other sizes, or false when only a copy can have them (order 'C', 'F'). */
 bool np_reshape_strides(const np_array *a, int rank, const int64_t *dims, char order, int64_t *out);
 
@@ -232,7 +235,8 @@ const char *np_str_arg(tracer *t, value *v); /* a known str; NULL: none (not a f
 
 /* ---- shape.c, create.c ---- */
 
-/* A copy in the given order ('K', 'A', 'C', 'F') with another dtype; a NumPy scalar when `a` is one. */
+/* A copy in the given order ('K', 'A', 'C', 'F') with another dtype; a NumPy scalar when `a` is
+ * one. */
 value *np_copy(tracer *t, np_array *a, loom_dtype dtype, char order);
 /* a.reshape(dims): a view where NumPy can make one. One size may be -1. */
 value *np_reshape_to(tracer *t, np_array *a, int rank, int64_t *dims, char order);
@@ -242,7 +246,8 @@ value *np_to_array(tracer *t, value *v, bool typed, loom_dtype dtype, bool copy,
 char np_order_arg(tracer *t, value *v, char missing);
 /* casting=; false after a break or raise. */
 bool np_casting_arg(tracer *t, value *v, NPY_CASTING missing, NPY_CASTING *out);
-bool np_check_cast(tracer *t, loom_dtype from, loom_dtype to, NPY_CASTING casting); /* or a TypeError */
+bool np_check_cast(tracer *t, loom_dtype from, loom_dtype to,
+                   NPY_CASTING casting); /* or a TypeError */
 value *np_diagonal(tracer *t, const np_call *c);
 
 /* ---- linalg.c ---- */
@@ -251,11 +256,11 @@ value *np_diagonal(tracer *t, const np_call *c);
 
 /* One reduction as NumPy's ufunc.reduce does it. */
 typedef struct np_reduction {
-  const char *kind;       /* of the reduce op: sum, prod, min, max, and, or */
+  const char *kind; /* of the reduce op: sum, prod, min, max, and, or */
   np_array *a;
-  uint32_t mask;          /* the axes */
+  uint32_t mask; /* the axes */
   bool keepdims;
-  bool typed;             /* dtype is given */
+  bool typed; /* dtype is given */
   loom_dtype dtype;
   value *initial, *where, *out; /* or NULL */
 } np_reduction;

@@ -536,6 +536,7 @@ value *np_broadcast_arrays(tracer *t, const np_call *c) {
         loom_type_equal(&type, &o[i].array->type) && np_is_array(c->args[i]) && !o[i].array->scalar;
     out[i] = same ? c->args[i] : np_view_broadcast(t, o[i].array, rank, dims);
     if (!out[i]) return NULL;
+    if (!same) np_array_of(out[i])->warns_on_write = true;
   }
   return value_tuple(t, out, c->count);
 }

@@ -268,6 +268,9 @@ static recipe *view_rebuild_view(tracer *t, recipe *base, np_array *a) {
 
 recipe *np_rebuild(tracer *t, value *v) {
   np_array *a = np_array_of(v);
+  if (a->warns_on_write)
+    return trace_break(t, BREAK_NUMPY_FUNCTION,
+                       "broadcast_arrays: a result that warns when it is written");
   if (a->kind == VIEW_ROOT) return view_rebuild_root(t, v, a);
   return view_rebuild_view(t, trace_rebuild(t, a->storage->root), a);
 }
