@@ -91,7 +91,7 @@ def main():
         if report.graph_break_count:
             kernels = "plain Python: " + str(report.break_reasons[0])
         else:
-            kernels = f"{report.op_count} ops -> {report.kernel_count} kernels"
+            kernels = f"{report.op_count} ops -> {report.kernel_count} kernel{'s' * (report.kernel_count != 1)}"
         print(f"{name:27} {numpy_ms:6.2f} ms {ours_ms:7.2f} ms {numpy_ms / ours_ms:7.1f}x "
               f"{max(0.0, first_ms - ours_ms):6.1f} ms {difference(got, function(*arguments)):10.1e}  {kernels}")
 

@@ -65,7 +65,7 @@ class Explanation:
     graph_count, graph_break_count, op_count
     graphs           the captured graphs, as MLIR text
     ops_per_graph    names of the operations of each
-    kernels          kernels of each, 0 when it came from the disk cache
+    kernels          kernels of each; `kernel_count` is their sum
     break_reasons    `BreakReason`s
     out_guards       what has to hold of the arguments and of all else that the function reads, in words
     compile_times    for each graph a dict of milliseconds
@@ -94,12 +94,16 @@ class Explanation:
     def op_count(self):
         return sum(map(len, self.ops_per_graph))
 
+    @property
+    def kernel_count(self):
+        return sum(self.kernels)
+
     def json(self):
         """All fields as JSON text."""
         import json
 
         fields = {name: getattr(self, name) for name in (
-            "name", "graph_count", "graph_break_count", "op_count", "graphs", "ops_per_graph", "kernels", "cached",
+            "name", "graph_count", "graph_break_count", "op_count", "kernel_count", "graphs", "ops_per_graph", "kernels", "cached",
             "out_guards", "compile_times")}
         fields["break_reasons"] = [reason._asdict() for reason in self.break_reasons]
         return json.dumps(fields, indent=2)
@@ -109,7 +113,7 @@ class Explanation:
                  f"{_count(self.graph_break_count, 'break')}"]
         for i, graph in enumerate(self.graphs):
             times = self.compile_times[i]
-            made = "from the disk cache" if self.cached[i] else _count(self.kernels[i], "kernel")
+            made = _count(self.kernels[i], "kernel") + (" from the disk cache" if self.cached[i] else "")
             lines.append(f"\ngraph {i}: {made}, {times['total_ms']:.1f} ms\n{graph.rstrip()}")
         if self.out_guards:
             lines.append("\nguards:\n" + "\n".join(f"  {guard}" for guard in self.out_guards))
