@@ -161,6 +161,38 @@ static value *array_own_attr(tracer *t, value *v, const char *name, bool *found)
   return NULL;
 }
 
+/* ---- a.flags
+ * -------------------------------------------------------------------------------------------------
+ */
+
+static value *flags_get_attr(tracer *t, value *flags, PyObject *name) {
+  np_array *a = np_array_of((value *)flags->any.a);
+  const char *text = PyUnicode_AsUTF8(name);
+  bool c = np_is_c(a), f = np_is_f(a);
+  struct {
+    const char *name;
+    bool value;
+  } own[] = {{"c_contiguous", c},  {"contiguous", c},         {"f_contiguous", f},
+             {"fortran", f && !c}, {"fnc", f && !c},          {"forc", f || c},
+             {"aligned", true},    {"behaved", a->writeable}, {"writeable", a->writeable}};
+  for (size_t i = 0; text && i < sizeof own / sizeof *own; i++)
+    if (strcmp(own[i].name, text) == 0) return value_const(t, own[i].value ? Py_True : Py_False);
+  return trace_break(t, BREAK_NUMPY_FUNCTION, "the flag %s of an array", text ? text : "?");
+}
+
+static PyObject *flags_type(tracer *t, value *flags) {
+  return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the type of an array's flags");
+}
+
+static recipe *flags_rebuild(tracer *t, value *flags) {
+  return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an array's flags as a result");
+}
+
+static const value_type flags_value_type = {.name = "flagsobj",
+                                            .get_attr = flags_get_attr,
+                                            .python_type = flags_type,
+                                            .rebuild = flags_rebuild};
+
 /* ---- a.flat: indexed and assigned in C order
  * ------------------------------------------------------------------ */
 
@@ -215,8 +247,9 @@ static const value_type flat_value_type = {.name = "flatiter",
                                            .python_type = flat_type,
                                            .rebuild = flat_rebuild};
 
-static value *array_flat(tracer *t, value *v) {
-  value *flat = value_new(t, &flat_value_type);
+/* An object of this type that stands for the array `v`. */
+static value *array_part(tracer *t, value *v, const value_type *type) {
+  value *flat = value_new(t, type);
   if (flat) flat->any.a = v;
   return flat;
 }
@@ -224,7 +257,9 @@ static value *array_flat(tracer *t, value *v) {
 static value *array_get_attr(tracer *t, value *v, PyObject *name) {
   bool found;
   const char *text = PyUnicode_AsUTF8(name);
-  if (text && strcmp(text, "flat") == 0 && !np_array_of(v)->scalar) return array_flat(t, v);
+  if (text && strcmp(text, "flat") == 0 && !np_array_of(v)->scalar)
+    return array_part(t, v, &flat_value_type);
+  if (text && strcmp(text, "flags") == 0) return array_part(t, v, &flags_value_type);
   value *own = text ? array_own_attr(t, v, text, &found) : trace_raise_live(t);
   if (!text || found) return own;
   PyTypeObject *type = (PyTypeObject *)array_python_type(t, v);
@@ -238,9 +273,25 @@ static value *array_get_attr(tracer *t, value *v, PyObject *name) {
   return function ? value_method(t, function, v) : NULL;
 }
 
+/* a.shape = sizes, of a view: the same object seen with other sizes. */
 static bool array_set_attr(tracer *t, value *v, PyObject *name, value *item) {
-  trace_break(t, BREAK_NUMPY_FUNCTION, "setting an attribute of an array");
-  return false;
+  np_array *a = np_array_of(v);
+  int64_t dims[LOOM_MAX_RANK];
+  int rank;
+  if (PyUnicode_CompareWithASCIIString(name, "shape") != 0 || !item || !a->parent) {
+    trace_break(t, BREAK_NUMPY_FUNCTION, "setting the attribute %s of an array",
+                PyUnicode_AsUTF8(name));
+    return false;
+  }
+  if (!np_ints_arg(t, item, &rank, dims)) return false;
+  value *view = np_reshape_to(t, a, rank, dims, 'C');
+  if (!view) return false;
+  if (np_array_of(view)->storage != a->storage) {
+    trace_raise(t, PyExc_AttributeError, "Incompatible shape for in-place modification.");
+    return false;
+  }
+  v->array.layout = view->array.layout;
+  return true;
 }
 
 /* ---- iteration

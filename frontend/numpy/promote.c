@@ -171,6 +171,9 @@ loom_value np_operand_load(tracer *t, const np_operand *o, loom_dtype dtype) {
   if (o->array) return emit_convert(t, np_read(t, o->array), dtype);
   if (o->node != LOOM_NO_VALUE) {
     if (loom_dtype_is_integer(dtype) && dtype != LOOM_I64) {
+      int64_t known; /* asks capture to start again with the argument's value */
+      if (o->from && o->from->type == &value_number_type) value_known_int(t, o->from, &known);
+      if (trace_pending(t)) return LOOM_NO_VALUE;
       trace_break(t, BREAK_NUMPY_FUNCTION, "a Python int whose range is not known as %s",
                   loom_dtype_name(dtype));
       return LOOM_NO_VALUE;

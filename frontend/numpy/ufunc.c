@@ -252,7 +252,7 @@ typedef struct ufunc_args {
   int nin, nout;
   np_operand in[3]; /* inputs, then where= */
   value *out[2];
-  bool masked;
+  bool masked, array; /* array: out=..., an array also where a scalar would come back */
   PyObject *dtype, *casting;
   char order;
 } ufunc_args;
@@ -299,6 +299,10 @@ static bool ufunc_known_comparison(const ufunc_args *a, bool *answer) {
 
 static bool ufunc_out_arg(tracer *t, ufunc_args *a, int i, value *v) {
   if (np_is_none(t, v)) return true;
+  if (!np_is_array(v) && np_known(t, v) == Py_Ellipsis) {
+    a->array = true;
+    return true;
+  }
   if (!np_is_array(v) || np_array_of(v)->scalar) {
     trace_raise(t, PyExc_TypeError, "return arrays must be of ArrayType");
     return false;
@@ -409,7 +413,7 @@ static value *ufunc_finish(tracer *t, const ufunc_args *a, int i, loom_value nod
     arrays[k] = a->in[k].array;
   int64_t strides[LOOM_MAX_RANK];
   np_layout_elementwise(arrays, a->nin, emit_type(t, node), a->order, strides);
-  return np_result(t, node, strides);
+  return a->array ? np_fresh(t, node, strides) : np_result(t, node, strides);
 }
 
 static bool ufunc_load(tracer *t, const ufunc_args *a, const loom_dtype *types, int rank,
@@ -419,6 +423,31 @@ static bool ufunc_load(tracer *t, const ufunc_args *a, const loom_dtype *types, 
     if (in[i] == LOOM_NO_VALUE) return false;
   }
   return true;
+}
+
+/* NumPy computes float powers with these exponents by other means, which shows: (-inf) ** 0.5 is
+ * NaN. Scalars go through pow. LOOM_NO_VALUE: none of these. */
+static loom_value ufunc_fast_power(tracer *t, const ufunc_args *a, const loom_value *in) {
+  const np_operand *e = &a->in[1];
+  if (strcmp(a->row->name, "power") != 0 || !ufunc_is_float(t, in[0])) return LOOM_NO_VALUE;
+  bool scalars = a->in[0].array && a->in[0].array->scalar;
+  uint64_t bits;
+  double x;
+  if (!e->number &&
+      !(e->array && e->array->type.rank == 0 && emit_is_constant(t, np_read(t, e->array), &bits)))
+    return LOOM_NO_VALUE;
+  if (!emit_is_constant(t, in[1], &bits)) return LOOM_NO_VALUE;
+  if (emit_type(t, in[1])->dtype == LOOM_F32) {
+    float f;
+    memcpy(&f, &bits, 4);
+    x = (double)f;
+  } else {
+    memcpy(&x, &bits, 8);
+  }
+  if (x == 2) return emit2(t, LOOM_OP_MUL, in[0], in[0]);
+  if (x == 1) return in[0];
+  if (x == -1) return emit2(t, LOOM_OP_DIV, ufunc_number(t, in[0], 1), in[0]);
+  return x == 0.5 && !scalars ? emit1(t, LOOM_OP_SQRT, in[0]) : LOOM_NO_VALUE;
 }
 
 static value *ufunc_run(tracer *t, ufunc_args *a) {
@@ -439,6 +468,8 @@ static value *ufunc_run(tracer *t, ufunc_args *a) {
   if (!np_resolve(t, a->ufunc, a->in, a->nin, outs, a->nout, a->dtype, a->casting, types) ||
       !ufunc_load(t, a, types, rank, dims, in))
     return NULL;
+  loom_value fast = ufunc_fast_power(t, a, in);
+  if (fast != LOOM_NO_VALUE) return ufunc_finish(t, a, 0, fast, types[2]);
   if (a->row->kind != UFUNC_PAIR)
     return ufunc_finish(t, a, 0, ufunc_row_loop(t, a->row, in, types[a->nin]), types[a->nin]);
   if (!((ufunc_pair)(uintptr_t)a->row->extra)(t, in, out)) return NULL;
