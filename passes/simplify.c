@@ -470,6 +470,26 @@ static void simplify_sweep(MlirBlock block) {
   free(ops);
 }
 
+/* What folding left of arithmetic on constants raises a floating-point exception, whatever the
+ * input. LLVM would fold it and lose the exception, and the library would be asked for its warning
+ * at every call: it is left to the library. */
+static bool simplify_check_constants(MlirBlock block) {
+  for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
+       op = mlirOperationGetNextInBlock(op)) {
+    intptr_t count = mlirOperationGetNumOperands(op);
+    if (loom_class_of(op) != LOOM_CLASS_POINTWISE || count == 0 || !loom_fp_of(op)) continue;
+    bool constant = true;
+    for (intptr_t i = 0; i < count; i++)
+      constant &= simplify_def_is(loom_operand(op, i), "loom.constant").ptr != NULL;
+    MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
+    if (constant)
+      return loom_emit_error(mlirOperationGetLocation(op),
+                             "'%.*s' of constants raises a floating-point exception at every call",
+                             (int)name.length, name.data);
+  }
+  return true;
+}
+
 static bool simplify_run(MlirOperation function) {
   const int limit = 32; /* rounds: chains of views are composed pair by pair */
   MlirRegion region = mlirOperationGetRegion(function, 0);
@@ -478,6 +498,7 @@ static bool simplify_run(MlirOperation function) {
     for (int round = 0; round < limit && simplify_block(block); round++)
       simplify_sweep(block);
     simplify_sweep(block);
+    if (!simplify_check_constants(block)) return false;
   }
   return true;
 }
