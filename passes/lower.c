@@ -176,6 +176,10 @@ static void lower_inner_loops(lower *l, void *user, const MlirValue *carried, Ml
 static void lower_unit_body(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   lower_value values[64];
   int first = 0;
+  if (l->plan->scan_count) {
+    lower_scan_loop(l);
+    return;
+  }
   lower_results(l, false, values);
   if (lower_plan_any_full(l)) lower_inner_loops(l, &first, NULL, NULL);
   lower_store_results(l, false, values);

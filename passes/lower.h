@@ -144,6 +144,8 @@ typedef struct lower_plan {
   lower_lanes lanes;
   lower_group groups[LOWER_GROUPS];
   int group_count, depth;
+  MlirOperation scans[LOWER_MEMBERS];
+  int scan_count;
   bool full[64];          /* result r has every variable, not only the kept ones */
   const lower_at *at[64]; /* index of result r */
 } lower_plan;
@@ -290,6 +292,15 @@ void lower_return(lower *l, const lower_outer *saved);
 /* Finds the reductions of a kernel; false after a diagnostic. */
 bool lower_reduce_collect(lower *l);
 lower_value lower_emit_reduce(lower *l, MlirOperation op, const lower_at *at);
+
+/* ---- lower_scan.c -----------------------------------------------------------------------------
+ */
+
+bool lower_scan_collect(lower *l);
+bool lower_scan_domain(lower *l, loom_type *domain, uint32_t *axis_set);
+lower_value lower_emit_scan(lower *l, MlirOperation op, const lower_at *at); /* dry runs only */
+/* The loop along the axis: makes and stores all results of a row. */
+void lower_scan_loop(lower *l);
 
 /* ---- lower_plan.c: how a kernel loops
  * ---------------------------------------------------------------------------------- */

@@ -51,6 +51,17 @@ static bool plan_try_primary(lower *l, lower_group *g) {
 static bool plan_find_domain(lower *l) {
   lower_plan *plan = l->plan;
   int best = -1;
+  if (plan->scan_count) {
+    loom_type domain;
+    uint32_t axis;
+    if (!lower_scan_domain(l, &domain, &axis)) return false;
+    plan_domain(l, &domain, axis);
+    for (int i = 0; i < l->kernel->result_count; i++) {
+      plan->full[i] = true;
+      plan->at[i] = lower_at_identity(l, plan->rank, 0);
+    }
+    return true;
+  }
   for (int g = 0; g < plan->group_count; g++)
     if (best < 0 ||
         loom_type_elements(&plan->groups[g].shape) > loom_type_elements(&plan->groups[best].shape))
@@ -121,6 +132,10 @@ static void plan_loops(lower *l) {
       plan->reduced && inner.var >= 0 &&
       (kept.var < 0 || plan_unit_steps(l, inner.var) >= plan_unit_steps(l, kept.var));
   plan->lanes.var = plan->lane_reduced ? inner.var : kept.var;
+  if (!plan->scan_count) return;
+  /* A scan's own axis never has the lanes. */
+  plan->lane_reduced = kept.var < 0 || plan_unit_steps(l, inner.var) > plan_unit_steps(l, kept.var);
+  if (plan->lane_reduced) plan->lanes.var = -1;
 }
 
 bool lower_plan_make(lower *l, lower_plan *out) {
@@ -128,7 +143,7 @@ bool lower_plan_make(lower *l, lower_plan *out) {
   l->plan = out;
   const lower_kernel *k = l->kernel;
   if (k->result_count == 0) return lower_fail(l, k->op, "a kernel without results");
-  if (!lower_reduce_collect(l) || !plan_find_domain(l)) return false;
+  if (!lower_reduce_collect(l) || !lower_scan_collect(l) || !plan_find_domain(l)) return false;
   for (int g = 0; g < out->group_count; g++)
     if (!plan_group_vars(l, &out->groups[g])) return false;
   for (int i = 0; i < k->result_count; i++)

@@ -263,3 +263,17 @@ def test_iota(tmp_path):
     %3 = loom.add %2, %a0 : {ty(a)}
     yield %3"""
     check(tmp_path, [a], body, [np.arange(37, dtype="f4") - np.arange(7, dtype="f4")[:, None]])
+
+
+@pytest.mark.parametrize("shape,axis", [((5, 40), 1), ((40, 37), 0), ((6, 7, 33), 1), ((1000,), 0), ((3, 1), 1)])
+@pytest.mark.parametrize("dtype", ["float32", "int16"])
+def test_scan(tmp_path, shape, axis, dtype):
+    a = rng.integers(-3, 4, shape).astype(dtype)
+    body = f"""
+    %0 = loom.add %a0, %a0 : {ty(a)}
+    %1 = loom.scan "sum" %0 axis = {axis} : {ty(a)}
+    %2 = loom.scan "prod" %a0 axis = {axis} : {ty(a)}
+    yield %1, %2"""
+    with np.errstate(all="ignore"):
+        want = [np.cumsum(a + a, axis=axis, dtype=dtype), np.cumprod(a, axis=axis, dtype=dtype)]
+    check(tmp_path, [a], body, want)
