@@ -31,8 +31,8 @@ static MlirBlock lower_function(const lower_kernel *k, const char *name, intptr_
   MlirType i32 = mlirIntegerTypeGet(b.ctx, 32);
   MlirLocation locs[72];
   MlirAttribute arg_attrs[72];
-  MlirNamedAttribute noalias =
-      mlirNamedAttributeGet(mlirIdentifierGet(b.ctx, loom_str("llvm.noalias")), lower_unit_attr(b.ctx));
+  MlirNamedAttribute noalias = mlirNamedAttributeGet(
+      mlirIdentifierGet(b.ctx, loom_str("llvm.noalias")), lower_unit_attr(b.ctx));
   for (intptr_t i = 0; i < count; i++) {
     bool pointer = internal && i < count - 3;
     locs[i] = b.loc;
@@ -165,12 +165,25 @@ static void lower_inner_loops(lower *l, void *user, const MlirValue *carried, Ml
     lower_full_body(l, NULL, NULL, NULL);
     return;
   }
-  MlirValue low = lower_int(l, 0).v, high = lower_int(l, nest->loops[loop].extent).v;
+  bool part = loop == 0 && l->part_high.ptr;
+  MlirValue low = part ? l->part_low : lower_int(l, 0).v;
+  MlirValue high = part ? l->part_high : lower_int(l, nest->loops[loop].extent).v;
   if (l->plan->lane_reduced && inner == nest->count)
     lower_lane_loop(l, low, high, lower_full_body);
   else
     lower_for(l, low, high, lower_int(l, 1).v, nest->loops[loop].var, 0, NULL, lower_inner_loops,
               &inner, NULL);
+}
+
+static void lower_first_body(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  lower_store_results(l, false, user);
+}
+
+/* A loop of one iteration for part 0 and none for others. */
+static void lower_first_part(lower *l, lower_value *values) {
+  loom_builder b = lower_at_level(l, l->depth);
+  MlirValue one = lower_int(l, 1).v;
+  lower_for(l, lower_min(&b, l->part, one), one, one, -1, 0, NULL, lower_first_body, values, NULL);
 }
 
 static void lower_unit_body(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
@@ -182,20 +195,51 @@ static void lower_unit_body(lower *l, void *user, const MlirValue *carried, Mlir
   }
   lower_results(l, false, values);
   if (lower_plan_any_full(l)) lower_inner_loops(l, &first, NULL, NULL);
+  if (l->part_high.ptr) { /* every part makes them, the first one stores them */
+    lower_first_part(l, values);
+    return;
+  }
   lower_store_results(l, false, values);
 }
 
 static void lower_unit_lanes(lower *l, MlirValue low, MlirValue high) {
+  if (l->plan->splits && l->stage < l->plan->depth) {
+    lower_reduce_part(l, low, high);
+    return;
+  }
   if (l->plan->lane_reduced || l->plan->lanes.var < 0)
     lower_unit_body(l, NULL, NULL, NULL);
   else
     lower_lane_loop(l, low, high, lower_unit_body);
 }
 
+/* Parts of a row in this stage: all stages of a split plan have them but a last one without full
+ * results. */
+static int64_t lower_parts(const lower *l) {
+  const lower_plan *plan = l->plan;
+  if (!plan->splits || (l->stage == plan->depth && !lower_plan_any_full(l))) return 1;
+  return plan->splits;
+}
+
+static MlirValue lower_unit_part(lower *l, MlirValue unit) {
+  int64_t parts = lower_parts(l);
+  l->part_high.ptr = NULL;
+  if (parts == 1 && (!l->plan->splits || l->stage == l->plan->depth)) return unit;
+  loom_builder b = lower_at_level(l, l->depth);
+  MlirValue count = lower_int(l, parts).v, size = lower_int(l, l->plan->split_size).v;
+  l->part = lane_op2(&b, "arith.remui", unit, count);
+  l->part_low = lane_op2(&b, "arith.muli", l->part, size);
+  l->part_high = lower_min(&b, lane_op2(&b, "arith.addi", l->part_low, size),
+                           lower_int(l, l->plan->inner.loops[0].extent).v);
+  return lane_op2(&b, "arith.divui", unit, count);
+}
+
 static void lower_unit(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   const lower_schedule *schedule = user;
   const lower_nest *kept = &l->plan->kept;
-  MlirValue unit = mlirBlockGetArgument(l->scopes[l->depth].block, 0), row = unit;
+  MlirValue unit = mlirBlockGetArgument(l->scopes[l->depth].block, 0);
+  unit = lower_unit_part(l, unit);
+  MlirValue row = unit;
   loom_builder b = lower_at_level(l, l->depth);
   MlirValue low = lower_int(l, 0).v, high = lower_int(l, kept->loops[kept->count - 1].extent).v;
   if (schedule->blocks > 1) {
@@ -207,6 +251,7 @@ static void lower_unit(lower *l, void *user, const MlirValue *carried, MlirValue
   int loops = lower_plan_row_loops(l->plan);
   lower_row_vars(l, kept, loops, row);
   lower_unit_lanes(l, low, high);
+  l->part_high.ptr = NULL;
   for (int i = 0; i < loops; i++)
     if (kept->loops[i].var >= 0) l->vars[kept->loops[i].var].iv.ptr = NULL;
 }
@@ -218,11 +263,11 @@ static void lower_units(lower *l) {
     return;
   }
   const lower_plan *plan = l->plan;
-  bool one_row = lower_plan_rows(plan) == 1 && !plan->lane_reduced;
+  bool one_row = lower_plan_rows(plan) == 1 && !plan->lane_reduced && !plan->splits;
   loom_builder b = lower_at_level(l, 0);
   int64_t per_chunk = one_row ? schedule.block : schedule.units;
   int64_t total = one_row ? plan->kept.loops[plan->kept.count - 1].extent
-                          : lower_plan_rows(plan) * schedule.blocks;
+                          : lower_plan_rows(plan) * schedule.blocks * lower_parts(l);
   MlirValue scale = lower_int(l, per_chunk).v;
   MlirValue low = lane_op2(&b, "arith.muli", l->begin, scale);
   MlirValue high = lower_min(&b, lane_op2(&b, "arith.muli", l->end, scale), lower_int(l, total).v);
@@ -257,6 +302,7 @@ static void lower_stage_body(lower *l, lower_job *job, int stage) {
   /* Indices are compared as pointers: results keep the same ones in both runs. */
   l->interned = analysis->interned;
   l->interned_count = l->interned_capacity = analysis->interned_count;
+  l->stage = stage;
   bool empty = true;
   for (int i = 0; i < l->kernel->result_count; i++)
     empty &= loom_type_elements(&l->kernel->results[i].type) == 0;
@@ -280,16 +326,21 @@ static bool lower_stage(lower_job *job, int stage, bool slots) {
 
 static bool lower_stages(lower_job *job) {
   int stages = 1;
+  bool slots = false;
   job->dot = dot_find(job->kernel);
   if (job->dot.ptr) {
     if (!dot_plan_make(job->kernel, job->dot, &job->plan)) return false;
     stages = job->plan.stage_count;
   } else {
     lower_init(&job->analysis, job->kernel, job->arena, true);
+    lower_schedule schedule;
     if (!lower_plan_make(&job->analysis, &job->map)) return false;
+    if (!lower_schedule_read(&job->analysis, &schedule)) return false;
+    slots = job->map.splits > 0;
+    if (slots) stages = job->map.depth + 1;
   }
   for (int i = 0; i < stages; i++)
-    if (!lower_stage(job, i, job->dot.ptr && job->plan.slots > 0)) return false;
+    if (!lower_stage(job, i, slots || (job->dot.ptr && job->plan.slots > 0))) return false;
   return true;
 }
 

@@ -125,8 +125,9 @@ typedef struct lower_group {
   int count, depth;
   loom_type shape;
   uint32_t axes;
-  int first_var; /* variable of reduced dimension d is first_var + d */
-  bool primary;  /* over the kernel's domain */
+  int first_var;                    /* variable of reduced dimension d is first_var + d */
+  bool primary;                     /* over the kernel's domain */
+  int64_t slots[2 * LOWER_MEMBERS]; /* byte offsets of its carried values when split */
   lower_nest nest;
   lower_lanes lanes; /* when no lane is in use around it */
 } lower_group;
@@ -146,6 +147,11 @@ typedef struct lower_plan {
   int group_count, depth;
   MlirOperation scans[LOWER_MEMBERS];
   int scan_count;
+  const lower_at *kept_at; /* index of a reduction's result over the domain */
+  bool read_elsewhere;     /* some reduction's result is read at another index */
+  int64_t splits;          /* parts of the outermost reduced loop; 0: one stage does all */
+  int64_t split_size;
+  int64_t slot_bytes;
   bool full[64];          /* result r has every variable, not only the kept ones */
   const lower_at *at[64]; /* index of result r */
 } lower_plan;
@@ -168,6 +174,8 @@ typedef struct lower {
   int width;      /* lanes */
   MlirValue mask; /* lanes that are on, or null for all */
   MlirValue pointers[64], params, scratch, begin, end, status;
+  int stage;                           /* reductions of a lower depth come from slots */
+  MlirValue part, part_low, part_high; /* the part of the outermost reduced loop, when split */
   const lower_at **interned;
   int interned_count, interned_capacity;
   lower_memo **memo;
@@ -292,6 +300,10 @@ void lower_return(lower *l, const lower_outer *saved);
 /* Finds the reductions of a kernel; false after a diagnostic. */
 bool lower_reduce_collect(lower *l);
 lower_value lower_emit_reduce(lower *l, MlirOperation op, const lower_at *at);
+/* Lays out the slots of a split plan. */
+void lower_reduce_slots(lower *l);
+/* Reduces one part of a row, or of a block of columns [low, high), into the slots. */
+void lower_reduce_part(lower *l, MlirValue low, MlirValue high);
 
 /* ---- lower_scan.c -----------------------------------------------------------------------------
  */
@@ -321,7 +333,7 @@ int64_t lower_plan_rows(const lower_plan *plan);
 typedef struct lower_schedule {
   int width, reduce_width;
   lower_tail tail;
-  int64_t block, blocks, units, chunks;
+  int64_t block, blocks, units, chunks, splits, split_size;
 } lower_schedule;
 
 /* Reads the schedule and gives the plan its widths. */

@@ -61,7 +61,8 @@ void lower_for(lower *l, MlirValue low, MlirValue high, MlirValue step, int var,
                const MlirValue *inits, lower_body body, void *user, MlirValue *out) {
   MlirType types[LOWER_CARRIED + 1];
   MlirLocation locs[LOWER_CARRIED + 1];
-  MlirValue args[LOWER_CARRIED], next[LOWER_CARRIED], operands[LOWER_CARRIED + 3] = {low, high, step};
+  MlirValue args[LOWER_CARRIED], next[LOWER_CARRIED],
+      operands[LOWER_CARRIED + 3] = {low, high, step};
   if (carried > LOWER_CARRIED || l->failed) {
     lower_fail(l, l->kernel->op, "a loop carries too many values");
     return;

@@ -146,6 +146,15 @@ bool lower_plan_make(lower *l, lower_plan *out) {
   if (!lower_reduce_collect(l) || !lower_scan_collect(l) || !plan_find_domain(l)) return false;
   for (int g = 0; g < out->group_count; g++)
     if (!plan_group_vars(l, &out->groups[g])) return false;
+  if (out->reduced && !out->scan_count) {
+    lower_at *kept = lower_at_new(l, out->rank - __builtin_popcount(out->reduced));
+    for (int d = 0, n = 0; kept && d < out->rank; d++)
+      if (!(out->reduced >> d & 1)) {
+        if (l->vars[d].extent != 1) kept->dims[n].coef[d] = 1;
+        n++;
+      }
+    if (kept) out->kept_at = lower_at_intern(l, kept);
+  }
   for (int i = 0; i < k->result_count; i++)
     lower_store(l, i, out->at[i], lower_emit(l, k->results[i].value, out->at[i]));
   if (l->failed) return false;

@@ -285,10 +285,9 @@ static void reduce_scalar_tail(lower *l, const reduce_run *run, MlirValue split,
 }
 
 /* The lane loop over [low, high) of the innermost variable. */
-static void reduce_lanes(lower *l, const reduce_run *run, int64_t extent, const MlirValue *inits,
-                         MlirValue *out) {
+static void reduce_lanes(lower *l, const reduce_run *run, MlirValue low, MlirValue high,
+                         int64_t extent, const MlirValue *inits, MlirValue *out) {
   const lower_lanes *lanes = &run->group->lanes;
-  MlirValue low = lower_int(l, 0).v, high = lower_int(l, extent).v;
   MlirValue split = lower_lane_split(l, lanes, high), sums[16];
   if (reduce_is_float_sum(run) && extent / run->width > 2 * REDUCE_BLOCK) {
     reduce_block block = {run, split};
@@ -327,12 +326,16 @@ static void reduce_loops(lower *l, const reduce_run *run, int loop, const MlirVa
     reduce_step(l, (void *)run, inits, out);
     return;
   }
+  bool part = loop == 0 && l->part_high.ptr && run->group->primary;
+  MlirValue low = part ? l->part_low : lower_int(l, 0).v;
+  MlirValue high = part ? l->part_high : lower_int(l, this.extent).v;
   if (last && run->row) {
-    reduce_lanes(l, run, this.extent, inits, out);
+    int64_t extent = part ? l->plan->split_size : this.extent;
+    reduce_lanes(l, run, low, high, extent, inits, out);
     return;
   }
   reduce_level inner = {run, loop + 1};
-  MlirValue low = lower_int(l, 0).v, high = lower_int(l, this.extent).v, step = lower_int(l, 1).v;
+  MlirValue step = lower_int(l, 1).v;
   lower_for(l, low, high, step, this.var, run->count, inits, last ? reduce_step : reduce_inner,
             last ? (void *)run : &inner, out);
 }
@@ -349,6 +352,87 @@ static void reduce_tree(lower *l, const reduce_run *run, MlirValue *accs) {
   }
   for (int i = 0; i < run->count; i++)
     accs[i] = lane_extract(&b, accs[i], 0);
+}
+
+/* ---- split reductions: partial results in slots ---- */
+
+void lower_reduce_slots(lower *l) {
+  lower_plan *plan = l->plan;
+  int64_t kept = plan->kept.rows * plan->kept.loops[plan->kept.count - 1].extent, bytes = 0;
+  for (int g = 0; g < plan->group_count; g++) {
+    reduce_run run = {.group = &plan->groups[g]};
+    reduce_layout(&run);
+    for (int i = 0; i < run.count; i++) {
+      plan->groups[g].slots[i] = bytes;
+      bytes += kept * plan->splits * (int64_t)loom_dtype_size(run.dtypes[i]);
+      bytes = (bytes + 63) / 64 * 64;
+    }
+  }
+  plan->slot_bytes = bytes;
+}
+
+/* The place of carried value `i` of part `part` for the kept variables' values. */
+static MlirValue reduce_slot(lower *l, const reduce_run *run, int i, MlirValue part) {
+  const lower_nest *kept = &l->plan->kept;
+  lower_index index = {0};
+  int64_t stride = 1;
+  for (int k = kept->count - 1; k >= 0; k--) {
+    if (kept->loops[k].var >= 0) index.coef[kept->loops[k].var] = stride;
+    stride *= kept->loops[k].extent;
+  }
+  loom_builder b = lower_at_level(l, l->depth);
+  lower_value sum;
+  MlirValue offset = lane_op2(&b, "arith.muli", part, lower_int(l, stride).v);
+  if (lower_index_base(l, &index, &sum)) offset = lane_op2(&b, "arith.addi", offset, sum.v);
+  MlirValue base = lower_int(l, run->group->slots[i]).v;
+  MlirValue slots = lane_address(&b, l->pointers[l->kernel->buffer_count], base, LOOM_I8);
+  return lane_address(&b, slots, offset, run->dtypes[i]);
+}
+
+typedef struct reduce_join {
+  const reduce_run *run;
+  bool lanes;
+  bool wide[16]; /* summed in f64 */
+} reduce_join;
+
+static MlirValue reduce_cast(loom_builder *b, const char *name, MlirValue v, MlirType element) {
+  return loom_build1(b, name, v, lane_like(mlirValueGetType(v), element));
+}
+
+static void reduce_join_part(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  const reduce_join *join = user;
+  MlirValue part = mlirBlockGetArgument(l->scopes[l->depth].block, 0), parts[16], plain[16];
+  loom_builder b = lower_at_level(l, l->depth);
+  for (int i = 0; i < join->run->count; i++) {
+    MlirValue place = reduce_slot(l, join->run, i, part);
+    parts[i] = lane_load(&b, place, join->run->dtypes[i], join->lanes ? l->width : 1, l->mask);
+    plain[i] = join->wide[i] ? parts[i] : carried[i];
+  }
+  reduce_merge(&b, join->run, plain, parts, next);
+  for (int i = 0; i < join->run->count; i++)
+    if (join->wide[i])
+      next[i] = lane_op2(&b, "arith.addf", carried[i],
+                         reduce_cast(&b, "arith.extf", parts[i], mlirF64TypeGet(b.ctx)));
+}
+
+/* All parts in order. Sums of f32 are joined in f64. */
+static void reduce_combine(lower *l, const reduce_run *run, bool lanes, MlirValue *out) {
+  reduce_join join = {run, lanes, {false}};
+  MlirValue inits[16];
+  int width = lanes ? l->width : 1;
+  loom_builder b = lower_at_level(l, l->depth);
+  reduce_identities(l, run, width, inits);
+  for (int i = 0, c = 0; i < run->group->count; i++) {
+    MlirOperation op = run->group->members[i];
+    join.wide[c] = run->dtypes[c] == LOOM_F32 && loom_str_is(loom_get_str(op, "kind"), "sum");
+    if (join.wide[c]) inits[c] = lane_const_float(&b, lane_type(b.ctx, LOOM_F64, width), 0);
+    c += 1 + reduce_is_arg(op);
+  }
+  MlirValue low = lower_int(l, 0).v, high = lower_int(l, l->plan->splits).v,
+            one = lower_int(l, 1).v;
+  lower_for(l, low, high, one, -1, run->count, inits, reduce_join_part, &join, out);
+  for (int i = 0; i < run->count && !l->failed; i++)
+    if (join.wide[i]) out[i] = reduce_cast(&b, "arith.truncf", out[i], mlirF32TypeGet(b.ctx));
 }
 
 static const lower_at *reduce_operand_at(lower *l, const lower_group *g, const lower_at *at) {
@@ -386,7 +470,10 @@ lower_value lower_emit_reduce(lower *l, MlirOperation op, const lower_at *at) {
   }
   const lower_at *operand_at = reduce_operand_at(l, g, at);
   if (!operand_at) return out;
-  if (l->dry) return reduce_dry(l, op, g, operand_at);
+  if (l->dry) {
+    if (at != l->plan->kept_at) l->plan->read_elsewhere = true;
+    return reduce_dry(l, op, g, operand_at);
+  }
   reduce_run run = {g, operand_at, true, g->lanes.width, 0, {0}};
   out.level = at->guard.ptr ? at->guard_level : 0;
   out.lanes = at->guard.ptr && mlirTypeIsAVector(mlirValueGetType(at->guard));
@@ -403,9 +490,13 @@ lower_value lower_emit_reduce(lower *l, MlirOperation op, const lower_at *at) {
   lower_outer saved;
   lower_leave(l, out.level, out.lanes, &saved);
   MlirValue inits[16], accs[16];
-  reduce_identities(l, &run, run.width, inits);
-  reduce_loops(l, &run, 0, inits, accs);
-  if (run.row && run.width > 1 && !l->failed) reduce_tree(l, &run, accs);
+  if (l->plan->splits && g->depth < l->stage) {
+    reduce_combine(l, &run, out.lanes, accs);
+  } else {
+    reduce_identities(l, &run, run.width, inits);
+    reduce_loops(l, &run, 0, inits, accs);
+    if (run.row && run.width > 1 && !l->failed) reduce_tree(l, &run, accs);
+  }
   loom_builder b = lower_at_level(l, out.level);
   lower_value wanted = out;
   for (int i = 0, c = 0; i < g->count && !l->failed; i++) {
@@ -418,4 +509,87 @@ lower_value lower_emit_reduce(lower *l, MlirOperation op, const lower_at *at) {
   }
   lower_return(l, &saved);
   return wanted;
+}
+
+/* ---- one part ---- */
+
+static void reduce_part_row(lower *l, const reduce_run *run) {
+  MlirValue inits[16], accs[16];
+  reduce_identities(l, run, run->width, inits);
+  reduce_loops(l, run, 0, inits, accs);
+  if (l->failed) return;
+  if (run->width > 1) reduce_tree(l, run, accs);
+  loom_builder b = lower_at_level(l, l->depth);
+  for (int i = 0; i < run->count; i++)
+    lane_store(&b, accs[i], reduce_slot(l, run, i, l->part), run->dtypes[i], (MlirValue){NULL});
+}
+
+/* Columns: the sums of a block lie in the slots, in the first cache, while rows are read in order.
+ */
+static void reduce_column_fill(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  const reduce_run *run = user;
+  MlirValue accs[16];
+  reduce_identities(l, run, l->width, accs);
+  loom_builder b = lower_at_level(l, l->depth);
+  for (int i = 0; i < run->count; i++)
+    lane_store(&b, accs[i], reduce_slot(l, run, i, l->part), run->dtypes[i], l->mask);
+}
+
+static void reduce_column_add(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  const reduce_run *run = user;
+  MlirValue places[16], accs[16], sums[16];
+  loom_builder b = lower_at_level(l, l->depth);
+  for (int i = 0; i < run->count; i++) {
+    places[i] = reduce_slot(l, run, i, l->part);
+    accs[i] = lane_load(&b, places[i], run->dtypes[i], l->width, l->mask);
+  }
+  reduce_step(l, (void *)run, accs, sums);
+  for (int i = 0; i < run->count && !l->failed; i++)
+    lane_store(&b, sums[i], places[i], run->dtypes[i], l->mask);
+}
+
+typedef struct reduce_columns {
+  const reduce_run *run;
+  MlirValue low, high;
+  int loop;
+} reduce_columns;
+
+static void reduce_columns_lanes(lower *l, const reduce_columns *columns, lower_body body) {
+  const lower_lanes *lanes = &l->plan->lanes;
+  void *run = (void *)columns->run;
+  MlirValue split = lower_lane_split(l, lanes, columns->high);
+  lower_lane_main(l, lanes, columns->low, split, 0, NULL, body, run, NULL);
+  lower_lane_tail(l, lanes, split, columns->high, 0, NULL, body, run, NULL);
+}
+
+static void reduce_column_rows(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  reduce_columns columns = *(reduce_columns *)user;
+  const lower_nest *nest = &columns.run->group->nest;
+  if (columns.loop == nest->count) {
+    reduce_columns_lanes(l, &columns, reduce_column_add);
+    return;
+  }
+  lower_loop loop = nest->loops[columns.loop];
+  bool part = columns.loop++ == 0;
+  MlirValue low = part ? l->part_low : lower_int(l, 0).v;
+  MlirValue high = part ? l->part_high : lower_int(l, loop.extent).v;
+  lower_for(l, low, high, lower_int(l, 1).v, loop.var, 0, NULL, reduce_column_rows, &columns, NULL);
+}
+
+void lower_reduce_part(lower *l, MlirValue low, MlirValue high) {
+  lower_plan *plan = l->plan;
+  for (int g = 0; g < plan->group_count && !l->failed; g++) {
+    const lower_group *group = &plan->groups[g];
+    if (group->depth != l->stage) continue;
+    const lower_at *at = reduce_operand_at(l, group, plan->kept_at);
+    reduce_run run = {group, at, plan->lane_reduced, group->lanes.width, 0, {0}};
+    reduce_layout(&run);
+    if (plan->lane_reduced) {
+      reduce_part_row(l, &run);
+      continue;
+    }
+    reduce_columns columns = {&run, low, high, 0};
+    reduce_columns_lanes(l, &columns, reduce_column_fill);
+    reduce_column_rows(l, &columns, NULL, NULL);
+  }
 }

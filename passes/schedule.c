@@ -45,6 +45,38 @@ static int64_t schedule_row_work(const lower_plan *plan) {
   return plan->inner.rows * plan->inner.loops[plan->inner.count - 1].extent;
 }
 
+/* Are there too few rows to keep threads busy, or columns that are read best row by row: then the
+ * outermost reduced loop is cut into parts, whose results meet in slots. */
+static void schedule_split(const lower *l, int64_t target, lower_schedule *out) {
+  const lower_plan *plan = l->plan;
+  int64_t rows = lower_plan_rows(plan), inner = schedule_row_work(plan);
+  int64_t kept = plan->kept.rows * plan->kept.loops[plan->kept.count - 1].extent;
+  lower_loop outermost = plan->inner.loops[0];
+  out->splits = out->split_size = 0;
+  if (!plan->reduced || plan->scan_count || plan->read_elsewhere || outermost.var < 0 ||
+      l->kernel->target == LANES_GPU || kept * inner < 4 * target)
+    return;
+  for (int g = 0; g < plan->group_count; g++)
+    if (!plan->groups[g].primary) return;
+  if (plan->lane_reduced && rows >= 16) return;
+  if (!plan->lane_reduced && (inner < 64 || outermost.extent < 32 || plan->lanes.var < 0)) return;
+  int64_t extent = plan->kept.loops[plan->kept.count - 1].extent, granule = 1;
+  if (!plan->lane_reduced) { /* the sums of a block of columns stay in the first cache */
+    out->blocks = schedule_ceil(extent, 4096);
+    out->block = schedule_ceil(schedule_ceil(extent, out->blocks), out->width) * out->width;
+    out->blocks = schedule_ceil(extent, out->block);
+  } else if (plan->inner.count == 1) {
+    granule = out->reduce_width > out->width ? out->reduce_width : out->width;
+  }
+  int64_t units = schedule_max(rows * out->blocks, 1);
+  int64_t want = schedule_ceil(kept * inner, 2 * target * units);
+  want = schedule_max(1, schedule_min(want, schedule_max(256 / units, 1)));
+  if (!plan->lane_reduced) want = schedule_min(want, schedule_max(outermost.extent / 16, 1));
+  out->split_size = schedule_ceil(schedule_ceil(outermost.extent, want), granule) * granule;
+  out->splits = schedule_ceil(outermost.extent, out->split_size);
+  out->units = 1;
+}
+
 static void schedule_make(const lower *l, lower_schedule *out) {
   const lower_plan *plan = l->plan;
   const lower_nest *nest = plan->lane_reduced ? &plan->inner : &plan->kept;
@@ -68,27 +100,38 @@ static void schedule_make(const lower *l, lower_schedule *out) {
     out->units = schedule_max(1, schedule_min(rows, 2 * target / schedule_max(per_unit, 1)));
   }
   out->chunks = schedule_max(schedule_ceil(rows * out->blocks, out->units), 1);
+  schedule_split(l, target, out);
 }
 
-static void schedule_write(const lower_kernel *kernel, const lower_schedule *s) {
+static void schedule_write(lower *l, const lower_schedule *s) {
+  const lower_kernel *kernel = l->kernel;
+  lower_plan *plan = l->plan;
   MlirContext ctx = kernel->ctx;
   const struct {
     const char *name;
     int64_t value;
-  } entries[] = {{"block", s->block},
-                 {"blocks", s->blocks},
-                 {"reduce_width", s->reduce_width},
-                 {"tail", s->tail},
-                 {"units", s->units},
-                 {"width", s->width}};
-  MlirNamedAttribute named[6];
-  for (int i = 0; i < 6; i++)
+  } entries[] = {
+      {"block", s->block},           {"blocks", s->blocks}, {"reduce_width", s->reduce_width},
+      {"split_size", s->split_size}, {"splits", s->splits}, {"tail", s->tail},
+      {"units", s->units},           {"width", s->width}};
+  enum { COUNT = sizeof entries / sizeof *entries };
+  MlirNamedAttribute named[COUNT];
+  for (int i = 0; i < COUNT; i++)
     named[i] = mlirNamedAttributeGet(mlirIdentifierGet(ctx, loom_str(entries[i].name)),
                                      loom_attr_i64(ctx, entries[i].value));
-  loom_set_attr(kernel->op, "schedule", mlirDictionaryAttrGet(ctx, 6, named));
-  loom_set_attr(kernel->op, "stages", loom_attr_i64s(ctx, 1, &s->chunks));
+  int64_t stages[LOWER_GROUPS + 2] = {s->chunks}, count = 1;
+  plan->splits = s->splits;
+  if (s->splits) {
+    int64_t units = lower_plan_rows(plan) * s->blocks;
+    count = plan->depth + 1;
+    for (int i = 0; i < count; i++)
+      stages[i] = units * (i < plan->depth || lower_plan_any_full(l) ? s->splits : 1);
+    lower_reduce_slots(l);
+  }
+  loom_set_attr(kernel->op, "schedule", mlirDictionaryAttrGet(ctx, COUNT, named));
+  loom_set_attr(kernel->op, "stages", loom_attr_i64s(ctx, count, stages));
   loom_set_attr(kernel->op, "scratch", loom_attr_i64(ctx, 0));
-  loom_set_attr(kernel->op, "slots", loom_attr_i64(ctx, 0));
+  loom_set_attr(kernel->op, "slots", loom_attr_i64(ctx, plan->slot_bytes));
 }
 
 static int64_t schedule_entry(MlirAttribute dict, const char *name) {
@@ -110,12 +153,18 @@ bool lower_schedule_read(lower *l, lower_schedule *out) {
   out->block = schedule_entry(dict, "block");
   out->blocks = schedule_entry(dict, "blocks");
   out->units = schedule_entry(dict, "units");
+  out->splits = schedule_entry(dict, "splits");
+  out->split_size = schedule_entry(dict, "split_size");
   if (tail < 0 || tail > LOWER_TAIL_SCALAR || !schedule_width_ok(width) ||
-      !schedule_width_ok(reduce_width) || out->block < 0 || out->blocks < 1 || out->units < 1)
+      !schedule_width_ok(reduce_width) || out->block < 0 || out->blocks < 1 || out->units < 1 ||
+      out->splits < 0 || (out->splits && out->split_size < 1))
     return loom_emit_error(loc, "kernel has a bad schedule");
   out->tail = (lower_tail)tail;
   out->width = (int)width;
   out->reduce_width = (int)reduce_width;
+  l->plan->splits = out->splits;
+  l->plan->split_size = out->split_size;
+  if (out->splits) lower_reduce_slots(l);
   l->plan->lanes.width = out->width;
   l->plan->lanes.tail = out->tail;
   for (int g = 0; g < l->plan->group_count; g++) {
@@ -151,7 +200,7 @@ static bool schedule_kernel(MlirOperation op, void *user) {
   }
   if (ok) {
     schedule_make(&l, &schedule);
-    schedule_write(&kernel, &schedule);
+    schedule_write(&l, &schedule);
   }
   loom_arena_fini(&arena);
   return ok;

@@ -277,3 +277,52 @@ def test_scan(tmp_path, shape, axis, dtype):
     with np.errstate(all="ignore"):
         want = [np.cumsum(a + a, axis=axis, dtype=dtype), np.cumprod(a, axis=axis, dtype=dtype)]
     check(tmp_path, [a], body, want)
+
+
+@pytest.mark.parametrize("shape,axes", [((600001,), (0,)), ((3, 200003), (1,)), ((3000, 211), (0,)), ((700, 3, 301), (0, 1)),
+                                        ((2, 700, 3, 101), (0, 1, 3)), ((100003, 5), (0,)), ((3, 400, 500), (1, 2))])
+@pytest.mark.parametrize("dtype", ["float32", "int16"])
+def test_split_reductions(tmp_path, shape, axes, dtype):
+    a = rng.integers(-50, 50, shape).astype(dtype)
+    want, lines = [], []
+    with np.errstate(all="ignore"):
+        for kind, f in {"sum": np.sum, "min": np.min, "max": np.max}.items():
+            want.append(np.asarray(f(a, axis=axes, **({"dtype": dtype} if kind == "sum" else {}))))
+            lines.append(f"%{len(lines)} = loom.reduce \"{kind}\" %a0 axes = {list(axes)} : ({ty(a)}) -> {ty(want[-1])}")
+    if len(axes) == 1:
+        for kind, f in {"argmin": np.argmin, "argmax": np.argmax}.items():
+            want.append(np.asarray(f(a, axis=axes[0])))
+            lines.append(f"%{len(lines)} = loom.reduce \"{kind}\" %a0 axes = {list(axes)} : ({ty(a)}) -> {ty(want[-1])}")
+    lines.append("yield " + ", ".join(f"%{i}" for i in range(len(want))))
+    compiled = check(tmp_path, [a], "\n".join(lines), want)
+    assert len(compiled.chunks) == 2 and compiled.slots > 0
+
+
+@pytest.mark.parametrize("axis", [0, 1, None])
+def test_split_normalise(tmp_path, axis):
+    """Three stages: mean, variance, the result of the full shape."""
+    a = rng.standard_normal((1201, 7) if axis is None else (3, 200005) if axis else (50001, 13)).astype("f4")
+    if axis is None:
+        a = rng.standard_normal((1201, 701)).astype("f4")
+    axes = [0, 1] if axis is None else [axis]
+    kept = ty(np.asarray(a.sum(axis=axis)))
+    dims = [] if axis is None else [1 - axis]
+    n = a.size if axis is None else a.shape[axis]
+    body = f"""
+    %n = loom.constant({n}.0 : f32) : {kept}
+    %0 = loom.reduce "sum" %a0 axes = {axes} : ({ty(a)}) -> {kept}
+    %1 = loom.div %0, %n : {kept}
+    %2 = loom.broadcast %1 dims = {dims} : ({kept}) -> {ty(a)}
+    %3 = loom.sub %a0, %2 : {ty(a)}
+    %4 = loom.mul %3, %3 : {ty(a)}
+    %5 = loom.reduce "sum" %4 axes = {axes} : ({ty(a)}) -> {kept}
+    %6 = loom.div %5, %n : {kept}
+    %7 = loom.sqrt %6 : {kept}
+    %8 = loom.broadcast %7 dims = {dims} : ({kept}) -> {ty(a)}
+    %9 = loom.div %3, %8 : {ty(a)}
+    yield %9, %1, %6"""
+    mean, var = np.asarray(a.mean(axis=axis, dtype="f8")), np.asarray(a.var(axis=axis, dtype="f8"))
+    expand = (lambda x: x) if axis is None else (lambda x: np.expand_dims(x, axis))
+    full = (a - expand(mean)) / np.sqrt(expand(var))
+    compiled = check(tmp_path, [a], body, [full.astype("f4"), mean.astype("f4"), var.astype("f4")], rtol=1e-4)
+    assert len(compiled.chunks) == 3
