@@ -537,13 +537,14 @@ def LaunchOp : Loom_Op<"launch", [AttrSizedOperandSegments]> {
   let arguments = (ins FlatSymbolRefAttr:$kernel, I64Attr:$stage, I64Attr:$chunks, I64Attr:$scratch, I64Attr:$fp,
                        Variadic<AnyMemRef>:$buffers, Variadic<Loom_Tensor>:$scalars);
   let assemblyFormat = [{
-    $kernel `stage` `=` $stage `chunks` `=` $chunks `(` $buffers `)` `scalars` `(` $scalars `)` attr-dict `:` type($buffers) `and` type($scalars)
+    $kernel `stage` `=` $stage `chunks` `=` $chunks `(` $buffers `)` `scalars` `(` $scalars `)` attr-dict
+    `:` functional-type(operands, results)
   }];
 }
 def CallOp : Loom_Op<"call_host"> {
   let summary = "Runs a host call: buffers read, then buffers written";
   let arguments = (ins StrAttr:$name, I64Attr:$slot, I64Attr:$reads, Variadic<AnyMemRef>:$buffers);
-  let assemblyFormat = "$name `slot` `=` $slot `reads` `=` $reads `(` $buffers `)` attr-dict `:` type($buffers)";
+  let assemblyFormat = "$name `slot` `=` $slot `reads` `=` $reads `(` $buffers `)` attr-dict `:` functional-type(operands, results)";
 }
 def CopyBufferOp : Loom_Op<"copy_buffer"> {
   let summary = "Copies one buffer to another of the same type";
