@@ -250,7 +250,8 @@ static PyObject *array_new(const numpy_array_payload *p, void **data) {
   PyArray_Descr *descr = (PyArray_Descr *)Py_NewRef((PyObject *)array_descrs[p->typenum]);
   PyObject *array = PyArray_NewFromDescr(&PyArray_Type, descr, p->nd, (npy_intp *)p->dims,
                                          (npy_intp *)p->strides, NULL, 0, NULL);
-  if (array && !(p->flags & NUMPY_WRITEABLE)) PyArray_CLEARFLAGS((PyArrayObject *)array, NPY_ARRAY_WRITEABLE);
+  if (array && !(p->flags & NUMPY_WRITEABLE))
+    PyArray_CLEARFLAGS((PyArrayObject *)array, NPY_ARRAY_WRITEABLE);
   if (array) *data = FIELDS(array)->data;
   return array;
 }

@@ -36,6 +36,14 @@ static const char *array_operator(int op) {
   }
 }
 
+/* a ** 2 is np.square(a) in NumPy, which shows in the dtype of bool. */
+static bool array_is_two(tracer *t, value *v) {
+  PyObject *o = v->type == &value_const_type && v->object && PyLong_CheckExact(v->object)
+                    ? np_known(t, v)
+                    : NULL;
+  return o && PyLong_AsLong(o) == 2;
+}
+
 static value *array_binary(tracer *t, int op, value *l, value *r, bool inplace) {
   value *args[2] = {l, r};
   bool write = inplace && np_is_array(l) && !np_array_of(l)->scalar;
@@ -49,6 +57,8 @@ static value *array_binary(tracer *t, int op, value *l, value *r, bool inplace) 
     return np_write(t, a, np_read(t, p)) ? l : NULL;
   }
   const char *name = array_operator(op);
+  if (op == NB_POWER && np_is_array(l) && array_is_two(t, r))
+    return np_ufunc_apply(t, "square", &l, 1, write ? l : NULL);
   if (!name) return trace_not_implemented(t);
   return np_ufunc_apply(t, name, args, 2, write ? l : NULL);
 }
@@ -133,7 +143,7 @@ static value *array_transposed(tracer *t, value *v, bool matrix) {
 static value *array_imag(tracer *t, np_array *a) {
   loom_value zero = emit_constant(t, &a->type, 0);
   int64_t strides[LOOM_MAX_RANK];
-  np_layout_copy(a, &a->type, 'K', strides);
+  np_layout_copy(a, &a->type, 'A', strides);
   value *v = a->scalar ? np_result(t, zero, NULL) : np_fresh(t, zero, strides);
   if (v) np_array_of(v)->writeable = false;
   return v;

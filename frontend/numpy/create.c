@@ -491,7 +491,11 @@ value *np_round(tracer *t, const np_call *c) {
                *last = decimals > 0 ? "divide" : "multiply";
     pair[0] = np_ufunc_apply(t, first, pair, 2, NULL);
     pair[0] = pair[0] ? np_ufunc_apply(t, "rint", pair, 1, NULL) : NULL;
-    return pair[0] ? np_ufunc_apply(t, last, pair, 2, NULL) : NULL;
+    value *v = pair[0] ? np_ufunc_apply(t, last, pair, 2, NULL) : NULL;
+    int64_t strides[LOOM_MAX_RANK];
+    if (!v || np_array_of(v)->scalar) return v;
+    np_layout_copy(a, &a->type, 'A', strides);
+    return np_fresh(t, np_read(t, np_array_of(v)), strides);
   }
   if (decimals < 0 || out || a->type.dtype == LOOM_BOOL) return np_unsupported(t, c, "of integers");
   return a->type.rank == 0 ? np_result(t, np_read(t, a), NULL) : np_copy(t, a, a->type.dtype, 'K');

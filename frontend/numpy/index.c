@@ -126,6 +126,12 @@ static int index_takes(tracer *t, value *item) {
   return o == Py_None || o == Py_Ellipsis ? 0 : 1;
 }
 
+static bool index_has_array(value *const *items, Py_ssize_t count) {
+  for (Py_ssize_t i = 0; i < count; i++)
+    if (np_is_array(items[i])) return true;
+  return false;
+}
+
 static bool index_plan_make(tracer *t, const np_array *a, value *key, index_plan *p) {
   *p = (index_plan){.all_ints = true};
   value *one[1] = {key}, **items = one;
@@ -144,6 +150,10 @@ static bool index_plan_make(tracer *t, const np_array *a, value *key, index_plan
   }
   if (trace_pending(t)) return false;
   if (dots > 1) return index_error(t, "an index can only have a single ellipsis ('...')");
+  if (taken > a->type.rank && index_has_array(items, count)) {
+    trace_break(t, BREAK_NUMPY_FUNCTION, "indexing with an array of bool");
+    return false;
+  }
   if (taken > a->type.rank) {
     trace_raise(t, PyExc_IndexError,
                 "too many indices for array: array is %d-dimensional, but %d were indexed",

@@ -12,20 +12,20 @@ int64_t np_elements(const loom_type *type) {
   return n;
 }
 
-/* As NumPy fills strides of a new array: a size of 0 counts as 1. */
+/* As NumPy fills strides of a new array: all of them are 0 when there is no element. */
 void np_c_strides(const loom_type *type, int64_t *out) {
-  int64_t s = (int64_t)loom_dtype_size(type->dtype);
+  int64_t s = np_elements(type) ? (int64_t)loom_dtype_size(type->dtype) : 0;
   for (int i = type->rank - 1; i >= 0; i--) {
     out[i] = s;
-    if (type->dims[i]) s *= type->dims[i];
+    s *= type->dims[i];
   }
 }
 
 void np_f_strides(const loom_type *type, int64_t *out) {
-  int64_t s = (int64_t)loom_dtype_size(type->dtype);
+  int64_t s = np_elements(type) ? (int64_t)loom_dtype_size(type->dtype) : 0;
   for (int i = 0; i < type->rank; i++) {
     out[i] = s;
-    if (type->dims[i]) s *= type->dims[i];
+    s *= type->dims[i];
   }
 }
 
@@ -107,7 +107,7 @@ static bool layout_ask(np_array *const *operands, int count, loom_dtype dtype, N
 void np_layout_elementwise(np_array *const *operands, int count, const loom_type *result,
                            char order, int64_t *out) {
   np_c_strides(result, out);
-  if (result->rank < 2 || order == 'C') return;
+  if (result->rank < 2 || order == 'C' || np_elements(result) == 0) return;
   if (order == 'F') {
     np_f_strides(result, out);
     return;
@@ -142,7 +142,7 @@ void np_layout_copy(const np_array *a, const loom_type *type, char order, int64_
     return;
   }
   np_c_strides(type, out);
-  if (order != 'K' || np_is_c(a) || type->rank < 2) return;
+  if (order != 'K' || np_is_c(a) || type->rank < 2 || np_elements(type) == 0) return;
   /* PyArray_NewLikeArray: axes sorted by absolute stride (the largest first, equal ones in order).
    */
   int perm[LOOM_MAX_RANK];
@@ -191,7 +191,7 @@ static void layout_sort_axes(np_array *const *arrays, int count, int rank, int *
 void np_layout_concatenate(np_array *const *arrays, int count, const loom_type *result,
                            int64_t *out) {
   int perm[LOOM_MAX_RANK];
-  int64_t s = (int64_t)loom_dtype_size(result->dtype);
+  int64_t s = np_elements(result) ? (int64_t)loom_dtype_size(result->dtype) : 0;
   layout_sort_axes(arrays, count, result->rank, perm);
   for (int i = result->rank - 1; i >= 0; i--) {
     out[perm[i]] = s;
@@ -205,7 +205,7 @@ void np_layout_concatenate(np_array *const *arrays, int count, const loom_type *
 void np_layout_reduce(const np_array *a, uint32_t mask, bool keepdims, const loom_type *result,
                       int64_t *out) {
   np_c_strides(result, out);
-  if (result->rank == 0) return;
+  if (result->rank == 0 || np_elements(result) == 0) return;
   PyArrayObject *ops[2] = {(PyArrayObject *)layout_shadow(a), NULL};
   PyArray_Descr *dtypes[2] = {NULL, np_descr(result->dtype)};
   npy_uint32 flags[2] = {NPY_ITER_READONLY,
@@ -237,7 +237,7 @@ void np_layout_labels(np_array *const *arrays, int count, const int *axes, int r
   npy_uint32 flags[NPY_MAXARGS];
   int *op_axes[NPY_MAXARGS], own[2 * LOOM_MAX_RANK];
   np_c_strides(result, out);
-  if (result->rank < 2) return;
+  if (result->rank < 2 || np_elements(result) == 0) return;
   bool good = true;
   for (int i = 0; i < count && good; i++) {
     good = (ops[i] = (PyArrayObject *)layout_shadow(arrays[i])) != NULL;
@@ -313,6 +313,16 @@ static bool layout_nocopy(const np_array *a, int rank, const int64_t *dims, bool
   return true;
 }
 
+/* Strides of a contiguous view; a size of 0 counts as 1. */
+static void layout_fill(const loom_type *type, bool fortran, int64_t *out) {
+  int64_t s = (int64_t)loom_dtype_size(type->dtype);
+  for (int k = 0; k < type->rank; k++) {
+    int i = fortran ? k : type->rank - 1 - k;
+    out[i] = s;
+    if (type->dims[i]) s *= type->dims[i];
+  }
+}
+
 bool np_reshape_strides(const np_array *a, int rank, const int64_t *dims, char order,
                         int64_t *out) {
   loom_type type = type_make(a->type.dtype, rank, dims);
@@ -326,9 +336,6 @@ bool np_reshape_strides(const np_array *a, int rank, const int64_t *dims, char o
   bool fortran = order == 'F';
   if (np_elements(&a->type) != 0 && !(fortran ? np_is_f(a) : np_is_c(a)))
     return layout_nocopy(a, rank, dims, fortran, out);
-  if (fortran)
-    np_f_strides(&type, out);
-  else
-    np_c_strides(&type, out);
+  layout_fill(&type, fortran, out);
   return true;
 }

@@ -94,6 +94,27 @@ static value *linalg_result(tracer *t, loom_value v, value *out) {
   return np_write(t, o, emit_convert(t, v, type.dtype)) ? out : NULL;
 }
 
+/* Batch dimensions of the result follow the operands' as in an elementwise operation; each product
+ * is in C order. */
+static void matmul_layout(const np_array *a, const np_array *b, int batch, const loom_type *type,
+                          int64_t *strides) {
+  np_array heads[2] = {*a, *b}, *both[2] = {&heads[0], &heads[1]};
+  loom_type outer = type_make(type->dtype, batch, type->dims);
+  int64_t inner = 1;
+  np_c_strides(type, strides);
+  if (np_elements(type) == 0) return;
+  for (int i = batch; i < type->rank; i++)
+    inner *= type->dims[i];
+  for (int i = 0; i < 2; i++) {
+    heads[i].type.rank = heads[i].type.rank > 2 ? heads[i].type.rank - 2 : 0;
+    for (int d = 0; d < heads[i].type.rank; d++)
+      if (heads[i].type.dims[d] == 1) heads[i].strides[d] = 0;
+  }
+  np_layout_elementwise(both, 2, &outer, 'K', strides);
+  for (int i = 0; i < batch; i++)
+    strides[i] *= inner;
+}
+
 static value *linalg_matmul(tracer *t, value *l, value *r, value *out) {
   np_array *a, *b;
   loom_dtype dtype;
@@ -111,10 +132,10 @@ static value *linalg_matmul(tracer *t, value *l, value *r, value *out) {
   if (k != n) return linalg_mismatch(t, a, b, n, k);
   if (!linalg_batch(t, a, b, &batch, dims)) return NULL;
   loom_value v = matmul_nodes(t, a, b, dtype, batch, dims);
-  if (v == LOOM_NO_VALUE || emit_type(t, v)->rank < 2 || out) return linalg_result(t, v, out);
-  /* Small or strided operands go through loops whose result NumPy orders like an elementwise one: C
-   * order. */
-  return np_result(t, v, NULL);
+  if (v == LOOM_NO_VALUE || batch < 2 || out) return linalg_result(t, v, out);
+  int64_t strides[LOOM_MAX_RANK];
+  matmul_layout(a, b, batch, emit_type(t, v), strides);
+  return np_result(t, v, strides);
 }
 
 value *np_matmul(tracer *t, value *l, value *r) { return linalg_matmul(t, l, r, NULL); }
@@ -199,7 +220,8 @@ value *np_vecdot(tracer *t, const np_call *c) {
   int64_t dims[LOOM_MAX_RANK], count[LOOM_MAX_RANK];
   if (!linalg_pair(t, c->args[0], c->args[1], &a, &b, &dtype)) return NULL;
   np_operand o[2] = {{.array = a}, {.array = b}};
-  if (a->type.rank == 0 || b->type.rank == 0) return np_unsupported(t, c, "of 0-d arrays");
+  if (a->type.rank == 0 || b->type.rank == 0 || a->type.rank > 2 || b->type.rank > 2)
+    return np_unsupported(t, c, "of 0-d arrays or several dimensions");
   if (a->type.dims[a->type.rank - 1] != b->type.dims[b->type.rank - 1])
     return np_unsupported(t, c, "of several lengths");
   if (!np_broadcast(t, o, 2, &rank, dims)) return NULL;

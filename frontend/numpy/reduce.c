@@ -261,6 +261,8 @@ value *np_mean(tracer *t, const np_call *c) {
     return NULL;
   if (p[5] && (np_is_array(p[5]) || np_known(t, p[5]) != Py_True))
     return np_unsupported(t, c, "where=");
+  if (r.a->type.rank == 0 && !np_is_none(t, p[1]))
+    return np_unsupported(t, c, "axis of a 0-d array");
   int64_t n = reduce_count(r.a, r.mask);
   if (n == 0) return np_unsupported(t, c, "of an empty slice");
   value *sum = np_reduce(t, &r);
@@ -282,6 +284,8 @@ static value *reduce_var(tracer *t, const np_call *c, bool root) {
   if ((p[6] && (np_is_array(p[6]) || np_known(t, p[6]) != Py_True)) || p[7] || p[8])
     return np_unsupported(t, c, "where=, mean= or correction=");
   if (p[4] && !np_int_arg(t, p[4], &ddof)) return NULL;
+  if (r.a->type.rank == 0 && !np_is_none(t, p[1]))
+    return np_unsupported(t, c, "axis of a 0-d array");
   int64_t n = reduce_count(r.a, r.mask);
   if (n - ddof <= 0) return np_unsupported(t, c, "with no degrees of freedom");
   value *sum = np_reduce(t, &r);
@@ -375,6 +379,8 @@ static value *reduce_running(tracer *t, const np_call *c, const char *kind) {
     value *flat = np_fresh(t, emit_reshape(t, np_read(t, a), 1, &n), NULL);
     if (!flat) return NULL;
     a = np_array_of(flat);
+  } else if (a->type.rank == 0) {
+    return np_unsupported(t, c, "axis of a 0-d array");
   } else if (!np_int_arg(t, p[1], &axis) || !np_axis(t, axis, a->type.rank, &k)) {
     return NULL;
   }
@@ -405,8 +411,7 @@ static value *reduce_method(tracer *t, PyObject *ufunc, const np_call *c) {
       !(r.a = np_as_array(t, p[0])))
     return NULL;
   if (p[1] ? !np_axes_arg(t, p[1], r.a->type.rank, &r.mask) : r.a->type.rank == 0) {
-    if (!trace_pending(t)) trace_raise(t, PyExc_TypeError, "cannot reduce on a scalar");
-    return NULL;
+    return trace_pending(t) ? NULL : np_unsupported(t, c, "of a 0-d array");
   }
   if (!p[1]) r.mask = 1;
   r.typed = !np_is_none(t, p[2]);

@@ -397,6 +397,7 @@ value *np_repeat(tracer *t, const np_call *c) {
   } else if (!np_int_arg(t, p[1], &times)) {
     return NULL;
   }
+  if (a->type.rank == 0 && !np_is_none(t, p[2])) return np_unsupported(t, c, "axis of a 0-d array");
   if (times < 0)
     return trace_raise(t, PyExc_ValueError, "repeats may not contain negative values.");
   loom_value v = np_read(t, a);

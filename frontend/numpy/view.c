@@ -197,7 +197,7 @@ value *np_view_broadcast(tracer *t, np_array *p, int rank, const int64_t *dims) 
   a->writeable = false;
   for (int i = 0; i < rank; i++) {
     int j = i - (rank - p->type.rank);
-    bool repeated = j < 0 || (p->type.dims[j] == 1 && dims[i] != 1);
+    bool repeated = j < 0 || p->type.dims[j] == 1;
     a->strides[i] = repeated ? 0 : p->strides[j];
   }
   return v;
@@ -234,6 +234,7 @@ static recipe *view_recipe(tracer *t, recipe_kind kind, const np_array *a) {
 static int64_t view_output(tracer *t, loom_value node, const loom_type *type,
                            const int64_t *strides) {
   int64_t elements[LOOM_MAX_RANK];
+  if (np_elements(type) == 0) return trace_output(t, node, NULL);
   for (int i = 0; i < type->rank; i++)
     elements[i] = strides[i] / (int64_t)loom_dtype_size(type->dtype);
   return trace_output(t, node, elements);
