@@ -46,7 +46,8 @@ static void kernel_options(MlirOperation op, lower_kernel *out) {
   out->target = LANES_CPU;
   out->vector_bytes = 32;
   if (target.ptr && mlirAttributeIsAString(target) &&
-      loom_str_is(mlirStringAttrGetValue(target), "nvptx"))
+      (loom_str_is(mlirStringAttrGetValue(target), "nvptx") ||
+       loom_str_is(mlirStringAttrGetValue(target), "amdgpu")))
     out->target = LANES_GPU;
   if (vector.ptr && mlirAttributeIsAInteger(vector) && mlirIntegerAttrGetValueInt(vector) == 64)
     out->vector_bytes = 64;

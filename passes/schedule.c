@@ -91,7 +91,11 @@ static void schedule_make(const lower *l, lower_schedule *out) {
   out->block = extent;
   out->blocks = 1;
   out->units = 1;
-  if (!plan->lane_reduced && per_unit > target && rows * per_unit > 2 * target) {
+  if (l->kernel->target == LANES_GPU) {
+    /* A thread is a lane and runs one chunk: an element, or a row that it sums. */
+    out->block = plan->lane_reduced ? extent : 1;
+    out->blocks = plan->lane_reduced ? 1 : extent;
+  } else if (!plan->lane_reduced && per_unit > target && rows * per_unit > 2 * target) {
     int64_t lanes = schedule_max(target / schedule_max(inner, 1), 64);
     int64_t even = schedule_ceil(extent, schedule_ceil(extent, lanes));
     out->block = schedule_ceil(even, out->width) * out->width;

@@ -214,6 +214,7 @@ static bool dot_types(dot_plan *p) {
 
 bool dot_plan_make(const lower_kernel *kernel, MlirOperation op, dot_plan *p) {
   memset(p, 0, sizeof *p);
+  if (kernel->target == LANES_GPU) return dot_refuse(op, "no code for this target");
   p->op = op;
   p->result = loom_result(op, 0);
   if (!dot_types(p)) return false;

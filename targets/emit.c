@@ -59,8 +59,8 @@ typedef struct emit_job {
 
 /* Inlining of bodies, scalar replacement, CSE and hoisting: no vectoriser, the lowering wrote
  * vectors itself. */
-static const char emit_passes[] =
-    "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm))";
+static const char emit_passes[] = "always-inline,function(sroa,early-cse,instcombine<no-verify-"
+                                  "fixpoint>,simplifycfg,loop-mssa(licm))";
 
 static void emit_diagnostic(LLVMDiagnosticInfoRef info, void *user) {
   if (LLVMGetDiagInfoSeverity(info) != LLVMDSError) return;
@@ -83,21 +83,35 @@ static bool emit_machine(emit_job *job) {
   return job->machine != NULL || loom_fail(job->err, "no machine for %s", job->target->triple);
 }
 
+static bool emit_run(emit_job *job, const char *passes, LLVMTargetMachineRef machine) {
+  LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+  LLVMErrorRef error = LLVMRunPasses(job->ir, passes, machine, options);
+  LLVMDisposePassBuilderOptions(options);
+  if (!error) return true;
+  char *text = LLVMGetErrorMessage(error);
+  loom_fail(job->err, "LLVM: %s", text);
+  LLVMDisposeErrorMessage(text);
+  return false;
+}
+
 static bool emit_translate(emit_job *job) {
   MlirOperation op = mlirModuleGetOperation(job->module);
   mlirRegisterAllLLVMTranslations(mlirOperationGetContext(op));
   job->ir = mlirTranslateModuleToLLVMIR(op, job->context);
   if (!job->ir) return loom_fail(job->err, "the module cannot be translated to LLVM IR");
+  /* Stack slots go before the target is known: some GPUs keep the stack in an address space of its
+   * own, and the lowering does not know of it. */
+  if (!job->cpu.vector_bits && !emit_run(job, "always-inline,function(sroa)", NULL)) return false;
   LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(job->machine);
   LLVMSetModuleDataLayout(job->ir, layout);
   LLVMDisposeTargetData(layout);
   LLVMSetTarget(job->ir, job->target->triple);
+  job->target->prepare(job->ir, &job->cpu);
   for (LLVMValueRef f = LLVMGetFirstFunction(job->ir); f; f = LLVMGetNextFunction(f)) {
     if (LLVMIsDeclaration(f)) continue;
     LLVMAddTargetDependentFunctionAttr(f, "target-cpu", job->cpu.name);
     LLVMAddTargetDependentFunctionAttr(f, "target-features", job->cpu.features);
   }
-  job->target->prepare(job->ir, &job->cpu);
   return true;
 }
 
@@ -109,14 +123,7 @@ static bool emit_optimise(emit_job *job) {
     return false;
   }
   LLVMDisposeMessage(message);
-  LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-  LLVMErrorRef error = LLVMRunPasses(job->ir, emit_passes, job->machine, options);
-  LLVMDisposePassBuilderOptions(options);
-  if (!error) return true;
-  char *text = LLVMGetErrorMessage(error);
-  loom_fail(job->err, "LLVM: %s", text);
-  LLVMDisposeErrorMessage(text);
-  return false;
+  return emit_run(job, emit_passes, job->machine);
 }
 
 static bool emit_copy(emit_job *job, const char *data, size_t size) {

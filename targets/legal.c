@@ -121,9 +121,8 @@ static bool legal_passthrough(MlirOperation op) {
 }
 
 static bool legal_func(legal_walk *walk, MlirOperation op) {
-  static const char *const refused[] = {"personality",     "garbageCollector",
-                                        "comdat",      "target_features", "target_cpu",
-                                        "section"};
+  static const char *const refused[] = {"personality",     "garbageCollector", "comdat",
+                                        "target_features", "target_cpu",       "section"};
   if (!legal_passthrough(op))
     return legal_refuse(walk, op, "hands attributes to LLVM that code may not have");
   for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)

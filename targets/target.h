@@ -1,5 +1,5 @@
 /* The targets: from a module in the LLVM dialect to objects, assembly and mapped code. Knows MLIR
- * and LLVM-C, never Python. Sections by file: target.c, legal.c, emit.c, x86/image.c.
+ * and LLVM-C, never Python. Sections by file: target.c, legal.c, emit.c, gpu.c, x86/image.c.
  */
 #ifndef LOOM_TARGET_H
 #define LOOM_TARGET_H
@@ -64,6 +64,19 @@ typedef enum loom_emit_kind { LOOM_EMIT_OBJECT, LOOM_EMIT_ASSEMBLY, LOOM_EMIT_LL
 bool loom_target_emit(const loom_target *target, MlirModule module,
                       const loom_target_options *options, loom_emit_kind kind, loom_bytes *out,
                       loom_error *err);
+
+/* ---- gpu.c ------------------------------------------------------------------------------------------------------------ */
+
+#define LOOM_GPU_GROUP 256 /* threads of a group */
+
+typedef struct loom_gpu_names {
+  const char *thread, *group;               /* intrinsics: number of the thread in its group, of the group */
+  const char *size_attribute, *size_value;  /* of a function: fixes the group's size */
+  unsigned calling_convention;
+} loom_gpu_names;
+
+/* Puts a GPU entry point around every stage of a module. */
+void loom_gpu_entries(LLVMModuleRef module, const loom_gpu_names *names);
 
 /* ---- x86/image.c: from an object to position-independent code
  * ---------------------------------------------------------- */

@@ -34,10 +34,12 @@ static bool amdgpu_resolve(const loom_target_options *options, loom_target_cpu *
 }
 
 static void amdgpu_prepare(LLVMModuleRef module, const loom_target_cpu *cpu) {
-  (void)cpu;
-  for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
-    if (!LLVMIsDeclaration(f) && LLVMGetLinkage(f) == LLVMExternalLinkage)
-      LLVMSetFunctionCallConv(f, AMDGPU_KERNEL_CALLING_CONVENTION);
+  static const loom_gpu_names names = {.thread = "llvm.amdgcn.workitem.id.x",
+                                       .group = "llvm.amdgcn.workgroup.id.x",
+                                       .size_attribute = "amdgpu-flat-work-group-size",
+                                       .size_value = "256,256",
+                                       .calling_convention = AMDGPU_KERNEL_CALLING_CONVENTION};
+  loom_gpu_entries(module, &names);
 }
 
 const loom_target loom_target_amdgpu = {

@@ -39,10 +39,12 @@ static bool nvptx_resolve(const loom_target_options *options, loom_target_cpu *o
 }
 
 static void nvptx_prepare(LLVMModuleRef module, const loom_target_cpu *cpu) {
-  (void)cpu;
-  for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
-    if (!LLVMIsDeclaration(f) && LLVMGetLinkage(f) == LLVMExternalLinkage)
-      LLVMSetFunctionCallConv(f, NVPTX_KERNEL_CALLING_CONVENTION);
+  static const loom_gpu_names names = {.thread = "llvm.nvvm.read.ptx.sreg.tid.x",
+                                       .group = "llvm.nvvm.read.ptx.sreg.ctaid.x",
+                                       .size_attribute = "nvvm.reqntid",
+                                       .size_value = "256",
+                                       .calling_convention = NVPTX_KERNEL_CALLING_CONVENTION};
+  loom_gpu_entries(module, &names);
 }
 
 const loom_target loom_target_nvptx = {

@@ -1,0 +1,31 @@
+// REQUIRES: ptxas
+// The same lowering gives PTX that ptxas takes: an elementwise group and sums of rows. A thread is a lane.
+// RUN: split-file %s %t
+// RUN: %loom-compile --target=nvptx --emit=asm %t/elementwise.mlir -o %t/elementwise.ptx
+// RUN: FileCheck %s --check-prefix=ELEMENTWISE --input-file=%t/elementwise.ptx
+// RUN: ptxas -arch=sm_80 %t/elementwise.ptx -o %t/elementwise.cubin
+// RUN: %loom-compile --target=nvptx --mcpu=sm_90 --emit=asm %t/rows.mlir -o %t/rows.ptx
+// RUN: FileCheck %s --check-prefix=ROWS --input-file=%t/rows.ptx
+// RUN: ptxas -arch=sm_90 %t/rows.ptx -o %t/rows.cubin
+
+//--- elementwise.mlir
+// ELEMENTWISE: .visible .entry axpy_k0_s0(
+// ELEMENTWISE: .reqntid 256
+// ELEMENTWISE: mul.rn.f32
+// ELEMENTWISE: add.rn.f32
+// ELEMENTWISE: st.b32
+func.func @axpy(%x: tensor<1000x64xf32>, %y: tensor<1000x64xf32>) -> tensor<1000x64xf32> {
+  %0 = loom.mul %x, %y : tensor<1000x64xf32>
+  %1 = loom.add %0, %y : tensor<1000x64xf32>
+  return %1 : tensor<1000x64xf32>
+}
+//--- rows.mlir
+// ROWS: .target sm_90
+// ROWS: .visible .entry rows_k0_s0(
+// ROWS-DAG: add.rn.f32
+// ROWS-DAG: st.b32
+func.func @rows(%x: tensor<1000x64xf32>) -> tensor<1000xf32> {
+  %0 = loom.mul %x, %x : tensor<1000x64xf32>
+  %1 = loom.reduce "sum" %0 axes = [1] : (tensor<1000x64xf32>) -> tensor<1000xf32>
+  return %1 : tensor<1000xf32>
+}
