@@ -1,20 +1,31 @@
 /* Guards as a flat program: which of a callable's compiled versions fits this call. No Python code
  * runs.
  *
- * Order: guards on arguments first (no reading, most discriminating), then those that depend on
- * nothing but the contents of a few dictionaries (globals, builtins, modules), then the rest as
- * capture found them. The middle group is skipped while the version tags of its dictionaries are
- * those of the last time when all of it held: a dictionary's tag changes with every write to it,
- * and what the group compares (identity, or the bits of an immutable object) cannot change in any
- * other way. When a tag did change, the group is checked by name again.
+ * Four groups, in this order:
+ * - args: on arguments themselves, nothing to read, most discriminating;
+ * - named: depend on nothing but the contents of a few dictionaries (globals, builtins, modules),
+ * as what they compare (identity, or the bits of an immutable object) cannot change in any other
+ * way. They are skipped while the version tags of these dictionaries are those of the last time
+ * when all of them held: a tag changes with every write to its dictionary;
+ * - held: on objects that such names lead to, or on a field of a function or cell that they lead
+ * to. The object or field is found again with the named group, and looked at on every call;
+ * - rest: as capture found them, each read by its source.
  */
 #include "frontend/frontend.h"
 
 #define GUARD_MAX_DICTS 16
 
+/* Where a held guard looks: the object itself, or a field of one that is alive while names hold. */
+typedef struct guard_held {
+  const guard *g;
+  PyObject *object, **place; /* borrowed */
+  bool none;                 /* an empty field means None */
+} guard_held;
+
 struct guard_program {
   const guard **args, **named, **rest; /* point into the capture's guards */
-  uint32_t arg_count, named_count, rest_count, dict_count;
+  guard_held *held;
+  uint32_t arg_count, named_count, held_count, rest_count, dict_count;
   PyObject *dicts[GUARD_MAX_DICTS]; /* owned */
   uint64_t versions[GUARD_MAX_DICTS];
   bool versions_known;
@@ -120,13 +131,13 @@ static PyObject *guard_builtins(PyObject *globals) {
 /* Does reading this source depend on nothing but dictionaries that the program watches? Adds them.
  */
 static bool guard_watch_source(guard_program *p, const source *s) {
+  if (s->kind == SOURCE_CONST || s->kind == SOURCE_FUNCTION) return true;
   if (s->kind == SOURCE_GLOBAL) {
     if (!guard_add_dict(p, s->object)) return false;
     PyObject *found = PyDict_GetItemWithError(s->object, s->key);
     if (!found) PyErr_Clear();
     return found || guard_add_dict(p, guard_builtins(s->object));
   }
-  if (s->kind == SOURCE_CONST) return true;
   if (s->kind != SOURCE_ATTR || !s->base || !guard_watch_source(p, s->base)) return false;
   PyObject *base = source_read(s->base, NULL);
   bool good = base && PyModule_CheckExact(base) && guard_add_dict(p, PyModule_GetDict(base));
@@ -140,23 +151,80 @@ static bool guard_is_named(guard_program *p, const guard *g) {
   return kind && g->source && guard_watch_source(p, g->source);
 }
 
+/* The field that a source reads of a function or of one of its cells, NULL when it is none such. */
+static PyObject **guard_field(const source *s, PyObject *base, bool *none) {
+  PyFunctionObject *f = (PyFunctionObject *)base;
+  *none = false;
+  if (!PyFunction_Check(base)) return NULL;
+  if (s->kind == SOURCE_CELL) {
+    if (!f->func_closure || s->index >= PyTuple_GET_SIZE(f->func_closure)) return NULL;
+    return &((PyCellObject *)PyTuple_GET_ITEM(f->func_closure, s->index))->ob_ref;
+  }
+  if (s->kind != SOURCE_ATTR || !PyUnicode_Check(s->key)) return NULL;
+  if (!PyUnicode_CompareWithASCIIString(s->key, "__code__")) return &f->func_code;
+  if (!PyUnicode_CompareWithASCIIString(s->key, "__globals__")) return &f->func_globals;
+  *none = true;
+  if (!PyUnicode_CompareWithASCIIString(s->key, "__defaults__")) return &f->func_defaults;
+  if (!PyUnicode_CompareWithASCIIString(s->key, "__kwdefaults__")) return &f->func_kwdefaults;
+  return NULL;
+}
+
+/* Finds what a held guard looks at; false when its source leads nowhere. */
+static bool guard_resolve(guard_held *h) {
+  const source *s = h->g->source;
+  h->place = NULL;
+  h->object = NULL;
+  PyObject *base = s->base ? source_read(s->base, NULL) : NULL;
+  if (base) h->place = guard_field(s, base, &h->none);
+  Py_XDECREF(base); /* the dictionaries, or the callable itself, keep it alive */
+  if (h->place) return true;
+  h->object = source_read(s, NULL);
+  Py_XDECREF(h->object);
+  return h->object != NULL;
+}
+
+static bool guard_is_held(guard_program *p, const guard *g) {
+  const source *s = g->source;
+  guard_held probe = {.g = g};
+  if (!s || g->kind == GUARD_SAME || g->kind == GUARD_DISJOINT || g->kind == GUARD_MISSING)
+    return false;
+  if (guard_watch_source(p, s)) return guard_resolve(&probe);
+  return s->base && guard_watch_source(p, s->base) && guard_resolve(&probe) && probe.place;
+}
+
+/* What the dispatcher itself makes sure of: that the function is one, and its code. */
+static bool guard_is_given(const guard *g) {
+  const source *s = g->source;
+  if (!s) return false;
+  if (s->kind == SOURCE_FUNCTION) return g->kind == GUARD_TYPE || g->kind == GUARD_IDENTITY;
+  return g->kind == GUARD_IDENTITY && s->kind == SOURCE_ATTR && s->base->kind == SOURCE_FUNCTION &&
+         PyUnicode_CompareWithASCIIString(s->key, "__code__") == 0;
+}
+
 guard_program *guard_program_new(const capture *c) {
   guard_program *p = calloc(1, sizeof *p);
   const guard **all = p ? calloc(3 * (size_t)c->guard_count + 1, sizeof *all) : NULL;
-  if (!all) {
+  guard_held *held = p ? calloc((size_t)c->guard_count + 1, sizeof *held) : NULL;
+  if (!all || !held) {
+    free(all);
+    free(held);
     free(p);
     return (guard_program *)PyErr_NoMemory();
   }
   p->args = all;
   p->named = all + c->guard_count;
   p->rest = all + 2 * (size_t)c->guard_count;
+  p->held = held;
   for (uint32_t i = 0; i < c->guard_count; i++) {
     const guard *g = &c->guards[i];
     bool simple = g->kind != GUARD_SAME && g->kind != GUARD_DISJOINT && g->kind != GUARD_CUSTOM;
+    if (guard_is_given(g)) continue;
     if (simple && g->source && g->source->kind == SOURCE_ARG)
       p->args[p->arg_count++] = g;
     else if (guard_is_named(p, g))
       p->named[p->named_count++] = g;
+    else if (guard_is_held(p, g))
+      p->held[p->held_count++].g = g;
     else
       p->rest[p->rest_count++] = g;
   }
@@ -168,6 +236,7 @@ void guard_program_free(guard_program *p) {
   for (uint32_t i = 0; i < p->dict_count; i++)
     Py_DECREF(p->dicts[i]);
   free(p->args);
+  free(p->held);
   free(p);
 }
 
@@ -187,18 +256,29 @@ static bool guard_versions_hold(const guard_program *p) {
 }
 
 static bool guard_check_named(guard_program *p, PyObject *const *args) {
+  p->versions_known = false;
   for (uint32_t i = 0; i < p->named_count; i++)
     if (!guard_holds(p->named[i], args)) return false;
+  for (uint32_t i = 0; i < p->held_count; i++)
+    if (!guard_resolve(&p->held[i])) return false;
   for (uint32_t i = 0; i < p->dict_count; i++)
     p->versions[i] = guard_dict_version(p->dicts[i]);
   p->versions_known = true;
   return true;
 }
 
+static inline bool guard_held_holds(const guard_held *h, PyObject *const *args) {
+  PyObject *object = h->place ? *h->place : h->object;
+  if (!object && h->none) object = Py_None;
+  return guard_holds_on(h->g, object, args);
+}
+
 bool guard_program_check(guard_program *p, PyObject *const *args) {
   for (uint32_t i = 0; i < p->arg_count; i++)
     if (!guard_holds_on(p->args[i], args[p->args[i]->source->index], args)) return false;
-  if (p->named_count && !guard_versions_hold(p) && !guard_check_named(p, args)) return false;
+  if (!guard_versions_hold(p) && !guard_check_named(p, args)) return false;
+  for (uint32_t i = 0; i < p->held_count; i++)
+    if (!guard_held_holds(&p->held[i], args)) return false;
   for (uint32_t i = 0; i < p->rest_count; i++)
     if (!guard_holds(p->rest[i], args)) return false;
   return true;
