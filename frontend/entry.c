@@ -183,7 +183,8 @@ static PyObject *entry_run_simple(const entry *e, PyObject *const *args, bool *f
 
 /* ---- running, the general way --------------------------------------------------------------- */
 
-#define RUN_SMALL 64 /* bytes of a temporary output that need no block */
+#define RUN_STACK 2048 /* bytes for the bookkeeping of a run that need no allocation */
+#define RUN_SMALL 64   /* bytes of a temporary output that need no block */
 
 /* Everything that one run owns, in one piece of memory. */
 typedef struct run_state {
@@ -192,16 +193,21 @@ typedef struct run_state {
   void **inputs;
   uint64_t *scalars;
   uint8_t *small;
-  void *memory;
+  void *memory; /* NULL: nothing to give back */
+  uint64_t stack[RUN_STACK / 8];
 } run_state;
 
 static bool run_init(run_state *s, const entry *e, PyObject *const *args) {
   const capture *c = e->captured;
   size_t in = c->input_count, out = c->graph.output_count, shared = c->shared_count;
-  size_t words = 3 * in + 2 * out + shared;
-  s->memory = calloc(1, words * 8 + out * RUN_SMALL + RUN_SMALL);
-  if (!s->memory) return PyErr_NoMemory(), false;
-  uint8_t *small = (uint8_t *)(((uintptr_t)s->memory + RUN_SMALL - 1) / RUN_SMALL * RUN_SMALL);
+  size_t bytes = (3 * in + 2 * out + shared) * 8 + out * RUN_SMALL + RUN_SMALL;
+  void *start = memset(s->stack, 0, bytes <= RUN_STACK ? bytes : 0);
+  s->memory = NULL;
+  if (bytes > RUN_STACK) {
+    start = s->memory = calloc(1, bytes);
+    if (!start) return PyErr_NoMemory(), false;
+  }
+  uint8_t *small = (uint8_t *)(((uintptr_t)start + RUN_SMALL - 1) / RUN_SMALL * RUN_SMALL);
   void **at = (void **)(small + out * RUN_SMALL);
   s->small = small;
   s->live = (PyObject **)at;
@@ -218,7 +224,6 @@ static bool run_init(run_state *s, const entry *e, PyObject *const *args) {
 
 static void run_fini(run_state *s, const entry *e) {
   const capture *c = e->captured;
-  if (!s->memory) return;
   for (uint32_t i = 0; i < c->input_count; i++)
     Py_XDECREF(s->live[i]);
   for (uint32_t i = 0; i < c->shared_count; i++)
@@ -329,7 +334,7 @@ static uint32_t run_interpret(run_state *s, const entry *e) {
 }
 
 static PyObject *entry_run_general(const entry *e, PyObject *const *args, bool *fallback) {
-  run_state s = {.memory = NULL};
+  run_state s;
   PyObject *result = NULL;
   if (!run_init(&s, e, args)) return NULL;
   if (!run_gather(&s, e, args)) {
