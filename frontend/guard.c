@@ -292,11 +292,18 @@ const guard *guard_first_failure(const capture *c, PyObject *const *args) {
 
 /* ---- words ---------------------------------------------------------------------------------- */
 
+/* Its repr() runs nothing but the interpreter's own code. */
+static bool guard_has_plain_repr(PyObject *object) {
+  return object == Py_None || PyBool_Check(object) || PyCode_Check(object) ||
+         PyFunction_Check(object) || PyCFunction_Check(object) || Py_IS_TYPE(object, &PyType_Type);
+}
+
 static PyObject *guard_describe_on(const guard *g, PyObject *name, PyObject *other) {
   switch (g->kind) {
   case GUARD_TYPE:
     return PyUnicode_FromFormat("type(%U) is %s", name, ((PyTypeObject *)g->object)->tp_name);
   case GUARD_IDENTITY:
+    if (guard_has_plain_repr(g->object)) return PyUnicode_FromFormat("%U is %R", name, g->object);
     return PyUnicode_FromFormat("%U is <%s at %p>", name, Py_TYPE(g->object)->tp_name, g->object);
   case GUARD_NUMBER: return PyUnicode_FromFormat("%U is exactly %R", name, g->object);
   case GUARD_LENGTH: return PyUnicode_FromFormat("len(%U) == %lld", name, (long long)g->number);

@@ -345,6 +345,30 @@ def test_fork(compiled):
     assert (f(x) == 3).all()
 
 
+def test_fork_while_another_thread_compiles():
+    stop = threading.Event()
+
+    def work():
+        while not stop.is_set():
+            frameloom.compile(lambda a: np.tanh(a) * 3 + 1)(np.ones(9))
+
+    with frameloom.config.patch(cache=False):
+        thread = threading.Thread(target=work)
+        thread.start()
+        try:
+            for i in range(8):
+                pid = os.fork()
+                if pid == 0:
+                    x = np.ones(5 + i)
+                    f = frameloom.compile(lambda a: np.exp(a) + 2)
+                    good = np.allclose(f(x), np.exp(x) + 2) and len(entries(f)) == 1
+                    os._exit(0 if good else 1)
+                assert os.waitpid(pid, 0)[1] == 0
+        finally:
+            stop.set()
+            thread.join()
+
+
 def test_generator_and_coroutine_functions(compiled):
     @compiled
     def g(a):
