@@ -86,6 +86,15 @@ static MlirValue lanes_shuffle(loom_builder *b, MlirValue vector, int count, int
   return loom_result(loom_build(b, "vector.shuffle", 2, operands, 1, &type, 1, &attr), 0);
 }
 
+MlirValue lane_shuffle2(loom_builder *b, MlirValue x, MlirValue y, int count,
+                        const int64_t *elements) {
+  int64_t size = count;
+  MlirType type = mlirVectorTypeGet(1, &size, lane_element(mlirValueGetType(x)));
+  MlirValue operands[] = {x, y};
+  loom_named attr = {"mask", loom_attr_i64s(b->ctx, count, elements)};
+  return loom_result(loom_build(b, "vector.shuffle", 2, operands, 1, &type, 1, &attr), 0);
+}
+
 MlirValue lane_reverse(loom_builder *b, MlirValue vector) {
   int width = lane_width(mlirValueGetType(vector));
   return width == 1 ? vector : lanes_shuffle(b, vector, width, width - 1, -1);

@@ -48,6 +48,9 @@ MlirValue lane_gather(loom_builder *b, MlirValue ptr, MlirValue offsets, loom_dt
                       MlirValue mask);
 void lane_scatter(loom_builder *b, MlirValue value, MlirValue ptr, MlirValue offsets,
                   loom_dtype dtype, MlirValue mask);
+/* Any elements of two vectors, by number; `count` of them. */
+MlirValue lane_shuffle2(loom_builder *b, MlirValue x, MlirValue y, int count,
+                        const int64_t *elements);
 MlirValue lane_reverse(loom_builder *b, MlirValue vector);
 
 /* ---- arithmetic

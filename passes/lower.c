@@ -256,6 +256,10 @@ static void lower_unit(lower *l, void *user, const MlirValue *carried, MlirValue
     if (kept->loops[i].var >= 0) l->vars[kept->loops[i].var].iv.ptr = NULL;
 }
 
+static void lower_strip(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  lower_tile_unit(l, mlirBlockGetArgument(l->scopes[l->depth].block, 0), lower_unit_body);
+}
+
 static void lower_units(lower *l) {
   lower_schedule schedule;
   if (!lower_schedule_read(l, &schedule)) {
@@ -263,18 +267,21 @@ static void lower_units(lower *l) {
     return;
   }
   const lower_plan *plan = l->plan;
+  bool tiled = plan->tile_loop >= 0;
   bool one_row = lower_plan_rows(plan) == 1 && !plan->lane_reduced && !plan->splits;
   loom_builder b = lower_at_level(l, 0);
   int64_t per_chunk = one_row ? schedule.block : schedule.units;
   int64_t total = one_row ? plan->kept.loops[plan->kept.count - 1].extent
                           : lower_plan_rows(plan) * schedule.blocks * lower_parts(l);
+  if (tiled) total = lower_tile_units(plan);
   MlirValue scale = lower_int(l, per_chunk).v;
   MlirValue low = lane_op2(&b, "arith.muli", l->begin, scale);
   MlirValue high = lower_min(&b, lane_op2(&b, "arith.muli", l->end, scale), lower_int(l, total).v);
   if (one_row)
     lower_unit_lanes(l, low, high);
   else
-    lower_for(l, low, high, lower_int(l, 1).v, -1, 0, NULL, lower_unit, &schedule, NULL);
+    lower_for(l, low, high, lower_int(l, 1).v, -1, 0, NULL, tiled ? lower_strip : lower_unit,
+              &schedule, NULL);
 }
 
 /* ---- the pass ---- */

@@ -91,8 +91,10 @@ typedef struct lower_scope {
 /* One load or store as the loops see it: its offset in elements by variable. */
 typedef struct lower_access {
   int64_t coef[LOWER_VARS];
+  int64_t constant;
+  const lower_at *at;
   loom_dtype dtype;
-  bool store, opaque;
+  bool store, opaque, guarded;
   int operand; /* number of the operand, or of the result for a store */
 } lower_access;
 
@@ -133,6 +135,7 @@ typedef struct lower_group {
 } lower_group;
 
 #define LOWER_GROUPS 16
+#define LOWER_TILES 4
 
 /* How a kernel loops. Its domain's variables are kept or reduced; units run over the kept ones but
  * for the lane variable if that is kept. Inside are the lane loop and the loops over the reduced
@@ -149,7 +152,9 @@ typedef struct lower_plan {
   int scan_count;
   const lower_at *kept_at; /* index of a reduction's result over the domain */
   bool read_elsewhere;     /* some reduction's result is read at another index */
-  int64_t splits;          /* parts of the outermost reduced loop; 0: one stage does all */
+  int tile_loop;           /* loop along which some operands are contiguous, to be turned; or -1 */
+  int tiles[LOWER_TILES], tile_count; /* their accesses */
+  int64_t splits; /* parts of the outermost reduced loop; 0: one stage does all */
   int64_t split_size;
   int64_t slot_bytes;
   bool full[64];          /* result r has every variable, not only the kept ones */
@@ -313,6 +318,16 @@ bool lower_scan_domain(lower *l, loom_type *domain, uint32_t *axis_set);
 lower_value lower_emit_scan(lower *l, MlirOperation op, const lower_at *at); /* dry runs only */
 /* The loop along the axis: makes and stores all results of a row. */
 void lower_scan_loop(lower *l);
+
+/* ---- lower_tile.c -----------------------------------------------------------------------------
+ */
+
+/* Finds operands to turn in tiles; the plan's loops are known. */
+void lower_tile_find(lower *l);
+int64_t lower_tile_scratch(const lower *l);
+int64_t lower_tile_units(const lower_plan *plan);
+int lower_tile_size(void);
+void lower_tile_unit(lower *l, MlirValue unit, lower_body body);
 
 /* ---- lower_plan.c: how a kernel loops
  * ---------------------------------------------------------------------------------- */

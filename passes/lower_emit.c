@@ -180,8 +180,8 @@ static void emit_offset(lower *l, const lower_buffer *buffer, const lower_at *at
   }
 }
 
-static void emit_record(lower *l, const lower_index *offset, loom_dtype dtype, bool store,
-                        int operand) {
+static void emit_record(lower *l, const lower_index *offset, const lower_at *at, loom_dtype dtype,
+                        bool store, int operand) {
   if (l->access_count == l->access_capacity) {
     int capacity = l->access_capacity ? 2 * l->access_capacity : 16;
     lower_access *grown = loom_arena_alloc(l->arena, sizeof *grown * (size_t)capacity);
@@ -195,6 +195,9 @@ static void emit_record(lower *l, const lower_index *offset, loom_dtype dtype, b
   }
   lower_access *access = &l->accesses[l->access_count++];
   memcpy(access->coef, offset->coef, sizeof access->coef);
+  access->constant = offset->constant;
+  access->at = at;
+  access->guarded = at->guard.ptr != NULL;
   access->dtype = dtype;
   access->store = store;
   access->opaque = offset->opaque.ptr != NULL;
@@ -277,7 +280,7 @@ static lower_value emit_load(lower *l, const lower_buffer *buffer, int operand,
   lower_value out = {{NULL}, 0, false, dtype};
   emit_offset(l, buffer, at, &offset);
   if (l->dry) {
-    emit_record(l, &offset, dtype, false, operand);
+    emit_record(l, &offset, at, dtype, false, operand);
     l->guards |= at->guard.ptr != NULL;
     return out;
   }
@@ -310,7 +313,7 @@ void lower_store(lower *l, int result, const lower_at *at, lower_value value) {
   lower_index offset;
   emit_offset(l, buffer, at, &offset);
   if (l->dry) {
-    emit_record(l, &offset, buffer->type.dtype, true, result);
+    emit_record(l, &offset, at, buffer->type.dtype, true, result);
     return;
   }
   if (l->failed) return;

@@ -105,6 +105,15 @@ static void schedule_make(const lower *l, lower_schedule *out) {
   }
   out->chunks = schedule_max(schedule_ceil(rows * out->blocks, out->units), 1);
   schedule_split(l, target, out);
+  if (plan->tile_loop < 0) return;
+  /* Strips of tiles: a lane loop over whole tiles needs a width that divides them. */
+  out->width = (int)schedule_min(out->width, lower_tile_size());
+  out->tail = lower_tail_for(l, extent, out->width);
+  int64_t strip = extent * lower_tile_size();
+  out->block = extent;
+  out->blocks = 1;
+  out->units = schedule_max(1, 2 * target / strip);
+  out->chunks = schedule_ceil(lower_tile_units(plan), out->units);
 }
 
 static void schedule_write(lower *l, const lower_schedule *s) {
@@ -134,7 +143,7 @@ static void schedule_write(lower *l, const lower_schedule *s) {
   }
   loom_set_attr(kernel->op, "schedule", mlirDictionaryAttrGet(ctx, COUNT, named));
   loom_set_attr(kernel->op, "stages", loom_attr_i64s(ctx, count, stages));
-  loom_set_attr(kernel->op, "scratch", loom_attr_i64(ctx, 0));
+  loom_set_attr(kernel->op, "scratch", loom_attr_i64(ctx, lower_tile_scratch(l)));
   loom_set_attr(kernel->op, "slots", loom_attr_i64(ctx, plan->slot_bytes));
 }
 

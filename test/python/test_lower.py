@@ -326,3 +326,16 @@ def test_split_normalise(tmp_path, axis):
     full = (a - expand(mean)) / np.sqrt(expand(var))
     compiled = check(tmp_path, [a], body, [full.astype("f4"), mean.astype("f4"), var.astype("f4")], rtol=1e-4)
     assert len(compiled.chunks) == 3
+
+
+@pytest.mark.parametrize("shape", [(64, 96), (70, 133), (3, 65, 40), (32, 32)])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "bool"])
+def test_transposed_tiles(tmp_path, shape, dtype):
+    a = rng.integers(-50, 50, shape).astype(dtype)
+    c = np.ascontiguousarray(np.swapaxes(a, -1, -2))[..., ::-1]
+    t = np.swapaxes(a, -1, -2)
+    body = f"""
+    %0 = loom.{'xor' if dtype == 'bool' else 'add'} %a0, %a1 : {ty(c)}
+    yield %0"""
+    compiled = check(tmp_path, [t, c], body, [t ^ c if dtype == "bool" else t + c])
+    assert compiled.scratch > 0
