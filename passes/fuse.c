@@ -367,6 +367,7 @@ static fuse_via fuse_reads(const fuse_node *node, intptr_t i) {
   default: return FUSE_BUFFER;
   }
   if (loom_is(node->op, "loom.gather") && i == 0) return FUSE_BUFFER;
+  if (loom_is(node->op, "loom.update_slice") && i == 0) return FUSE_DIRECT;
   if (!loom_type_from_mlir(mlirValueGetType(loom_operand(node->op, i)), &type)) return FUSE_BUFFER;
   return loom_type_elements(&node->type) <= 2 * loom_type_elements(&type) ? FUSE_VIEWED
                                                                           : FUSE_EXPANDED;

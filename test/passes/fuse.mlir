@@ -83,13 +83,33 @@ func.func @dot(%a: tensor<16x8xf32>, %b: tensor<8x4xf32>, %c: tensor<4xf32>) -> 
 // CHECK: loom.fusion
 // CHECK: loom.update_slice
 // CHECK-NOT: loom.fusion
-func.func @moves(%a: tensor<512x512xf32>, %b: tensor<510x510xf32>, %c: tensor<2x512xf32>)
-    -> (tensor<512x512xf32>, tensor<512x512xf32>) {
+func.func @moves(%a: tensor<512x512xf32>, %b: tensor<510x510xf32>, %c: tensor<2x512xf32>, %d: tensor<256x512xf32>)
+    -> (tensor<512x512xf32>, tensor<256x512xf32>) {
   %0 = loom.exp %b : tensor<510x510xf32>
   %1 = loom.update_slice %a, %0 starts = [1, 1] steps = [1, 1] : (tensor<512x512xf32>, tensor<510x510xf32>) -> tensor<512x512xf32>
   %2 = loom.exp %c : tensor<2x512xf32>
-  %3 = loom.update_slice %1, %2 starts = [0, 0] steps = [1, 1] : (tensor<512x512xf32>, tensor<2x512xf32>) -> tensor<512x512xf32>
-  return %1, %3 : tensor<512x512xf32>, tensor<512x512xf32>
+  %3 = loom.update_slice %d, %2 starts = [0, 0] steps = [1, 1] : (tensor<256x512xf32>, tensor<2x512xf32>) -> tensor<256x512xf32>
+  return %1, %3 : tensor<512x512xf32>, tensor<256x512xf32>
+}
+
+// -----
+
+// Updates of one array one after another are one group, unless one reads the others' result elsewhere.
+// CHECK-LABEL: func.func @updates
+// CHECK-COUNT-1: loom.fusion
+// CHECK: loom.update_slice
+// CHECK-NEXT: loom.update_slice
+// CHECK: loom.fusion
+// CHECK: loom.slice
+// CHECK: loom.update_slice
+// CHECK-NOT: loom.fusion
+func.func @updates(%a: tensor<8x8xf32>, %b: tensor<8xf32>) -> tensor<8x8xf32> {
+  %r = loom.reshape %b : (tensor<8xf32>) -> tensor<1x8xf32>
+  %0 = loom.update_slice %a, %r starts = [1, 0] steps = [1, 1] : (tensor<8x8xf32>, tensor<1x8xf32>) -> tensor<8x8xf32>
+  %1 = loom.update_slice %0, %r starts = [3, 0] steps = [1, 1] : (tensor<8x8xf32>, tensor<1x8xf32>) -> tensor<8x8xf32>
+  %s = loom.slice %1 starts = [0, 0] sizes = [4, 8] steps = [1, 1] : (tensor<8x8xf32>) -> tensor<4x8xf32>
+  %2 = loom.update_slice %1, %s starts = [4, 0] steps = [1, 1] : (tensor<8x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+  return %2 : tensor<8x8xf32>
 }
 
 // -----
