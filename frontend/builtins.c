@@ -75,9 +75,7 @@ bool builtins_init(void) {
   return builtin_ready = true;
 }
 
-/* ---- the real function
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- the real function ---------------------------------------------------------------------- */
 
 value *call_real(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
                  PyObject *kwnames) {
@@ -94,9 +92,7 @@ value *call_real(tracer *t, PyObject *callee, value *const *args, Py_ssize_t cou
   return trace_pending(t) ? NULL : t->not_implemented;
 }
 
-/* ---- methods of builtin types
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- methods of builtin types --------------------------------------------------------------- */
 
 static PyTypeObject *descriptor_type(PyObject *o) {
   if (Py_IS_TYPE(o, &PyMethodDescr_Type) || Py_IS_TYPE(o, &PyWrapperDescr_Type) ||
@@ -184,9 +180,7 @@ static value *call_descriptor(tracer *t, PyObject *o, PyTypeObject *type, value 
   return call_real(t, o, args, count, kwnames);
 }
 
-/* ---- the call
- * --------------------------------------------------------------------------------------------------------------------
- */
+/* ---- the call ------------------------------------------------------------------------------- */
 
 /* partial objects that existed before the call: what they hold is read through their members. */
 static value *call_partial(tracer *t, PyObject *o, value *const *args, Py_ssize_t count,
@@ -206,6 +200,8 @@ static value *call_class(tracer *t, PyObject *o, const builtin_args *a) {
   PyTypeObject *type = (PyTypeObject *)o;
   if (PyType_IsSubtype(type, (PyTypeObject *)PyExc_BaseException))
     return exception_make(t, o, a->args, a->count, a->kwnames);
+  if (type_runs_python(type, "__new__") && tuple_class_known(type))
+    return object_make(t, o, a->args, a->count, a->kwnames);
   if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && type->tp_new &&
       Py_TYPE(type) == &PyType_Type && loom_class_is_python(type))
     return object_make(t, o, a->args, a->count, a->kwnames);

@@ -181,9 +181,7 @@ value *builtin_sorted(tracer *t, const builtin_args *a) {
   return result;
 }
 
-/* ---- functools
- * -----------------------------------------------------------------------------------------------------------------
- */
+/* ---- functools ------------------------------------------------------------------------------ */
 
 value *builtin_reduce(tracer *t, const builtin_args *a) {
   CHECK(2, 3);
@@ -259,9 +257,7 @@ value *builtin_partial(tracer *t, const builtin_args *a) {
   return d->args && d->keywords ? v : NULL;
 }
 
-/* ---- itertools
- * ------------------------------------------------------------------------------------------------------------------
- */
+/* ---- itertools ------------------------------------------------------------------------------ */
 
 value *builtin_chain(tracer *t, const builtin_args *a) {
   CHECK(0, -1);
@@ -395,7 +391,7 @@ value *builtin_accumulate(tracer *t, const builtin_args *a) {
 }
 
 /* ---- bound C methods: itertools.chain.from_iterable, dict.fromkeys, live dictionaries' methods
- * ---------------------------------- */
+ * ---- */
 
 static value *dict_fromkeys(tracer *t, const builtin_args *a) {
   CHECK(1, 2);
@@ -412,6 +408,13 @@ value *builtin_bound_call(tracer *t, PyObject *o, const builtin_args *a) {
   bool cls = a->count && value_is_const(a->args[0]) && PyType_Check(a->args[0]->object);
   if (self == (PyObject *)&PyBaseObject_Type && !strcmp(name, "__new__") && cls)
     return object_allocate(t, a->args[0]->object);
+  if (self == (PyObject *)&PyTuple_Type && !strcmp(name, "__new__") && cls && a->count <= 2 &&
+      tuple_class_known((PyTypeObject *)a->args[0]->object)) {
+    value *items = a->count == 2 ? trace_to_tuple(t, a->args[1]) : value_tuple(t, NULL, 0);
+    value *v = items ? value_tuple(t, items->seq.items, items->seq.count) : NULL;
+    if (v) tuple_set_class(v, a->args[0]->object);
+    return v;
+  }
   if (self == (PyObject *)&PyDict_Type && !strcmp(name, "fromkeys")) return dict_fromkeys(t, a);
   if (!strcmp(((PyTypeObject *)self)->tp_name, "itertools.chain") &&
       !strcmp(name, "from_iterable") && a->count == 1) {

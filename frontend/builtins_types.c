@@ -22,9 +22,7 @@ bool builtin_check(tracer *t, const builtin_args *a, Py_ssize_t least, Py_ssize_
 #define CHECK(LEAST, MOST)                                                                         \
   if (!builtin_check(t, a, LEAST, MOST, NULL)) return NULL
 
-/* ---- numbers
- * ----------------------------------------------------------------------------------------------------------------
- */
+/* ---- numbers -------------------------------------------------------------------------------- */
 
 value *builtin_number(tracer *t, const builtin_args *a) {
   return call_real(t, a->callee, a->args, a->count, a->kwnames);
@@ -78,9 +76,7 @@ value *builtin_pow(tracer *t, const builtin_args *a) {
   return builtin_number(t, a);
 }
 
-/* ---- text
- * --------------------------------------------------------------------------------------------------------------------
- */
+/* ---- text ----------------------------------------------------------------------------------- */
 
 static value *text_of(tracer *t, value *v, bool repr) {
   const char *name = repr ? "__repr__" : "__str__";
@@ -119,13 +115,12 @@ value *builtin_print(tracer *t, const builtin_args *a) {
   return trace_break(t, BREAK_SIDE_EFFECT, "print()");
 }
 
-/* ---- containers
- * ----------------------------------------------------------------------------------------------------------------
- */
+/* ---- containers ----------------------------------------------------------------------------- */
 
 value *builtin_tuple(tracer *t, const builtin_args *a) {
   CHECK(0, 1);
-  return a->count ? trace_to_tuple(t, a->args[0]) : value_tuple(t, NULL, 0);
+  value *v = a->count ? trace_to_tuple(t, a->args[0]) : value_tuple(t, NULL, 0);
+  return v && tuple_class(v) ? value_tuple(t, v->seq.items, v->seq.count) : v;
 }
 
 value *builtin_list(tracer *t, const builtin_args *a) {
@@ -176,9 +171,7 @@ value *builtin_object(tracer *t, const builtin_args *a) {
   return value_object_new(t, (PyObject *)&PyBaseObject_Type);
 }
 
-/* ---- attributes
- * ------------------------------------------------------------------------------------------------------------------
- */
+/* ---- attributes ----------------------------------------------------------------------------- */
 
 static bool caught(tracer *t, PyObject *type) {
   if (t->state != TRACE_RAISING || !exception_matches(t, t->raised, type)) return false;
@@ -220,9 +213,7 @@ value *builtin_callable(tracer *t, const builtin_args *a) {
                            : v->type->call != NULL);
 }
 
-/* ---- classes
- * ---------------------------------------------------------------------------------------------------------------------
- */
+/* ---- classes -------------------------------------------------------------------------------- */
 
 value *builtin_type(tracer *t, const builtin_args *a) {
   if (a->count != 1 || a->kwnames)
@@ -231,9 +222,18 @@ value *builtin_type(tracer *t, const builtin_args *a) {
   return type ? value_const(t, type) : NULL;
 }
 
-/* abc's own checks run Python of the class; those of the standard library's abstract classes may be
- * asked. */
+static PyObject *class_hook(PyTypeObject *type) {
+  PyObject *key = PyUnicode_InternFromString("__subclasshook__"),
+           *hook = key ? _PyType_Lookup(type, key) : NULL;
+  Py_XDECREF(key);
+  return hook;
+}
+
+/* abc's own checks call a class's __subclasshook__; without one, or with the standard library's,
+ * they run no user code. */
 static bool known_abstract(PyTypeObject *cls) {
+  PyObject *hook = class_hook(cls), *own = class_hook(&PyBaseObject_Type);
+  if (!strcmp(Py_TYPE(cls)->tp_name, "ABCMeta") && hook == own) return true;
   PyObject *module = PyDict_GetItemString(cls->tp_dict, "__module__");
   return module && PyUnicode_CheckExact(module) &&
          (!PyUnicode_CompareWithASCIIString(module, "numbers") ||
@@ -318,9 +318,7 @@ bool loom_class_is_python(PyTypeObject *type) {
   return true;
 }
 
-/* ---- operator
- * ----------------------------------------------------------------------------------------------------------------------
- */
+/* ---- operator ------------------------------------------------------------------------------- */
 
 value *builtin_binary(tracer *t, const builtin_args *a) {
   CHECK(2, 2);

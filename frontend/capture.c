@@ -11,9 +11,7 @@ const loom_adapter *const *loom_adapters(void) {
   return adapters;
 }
 
-/* ---- results
- * ---------------------------------------------------------------------------------------------------------------
- */
+/* ---- results -------------------------------------------------------------------------------- */
 
 /* The recipe of a value that is being rebuilt right now: it holds itself. */
 static const char rebuild_busy;
@@ -50,9 +48,7 @@ recipe *trace_rebuild(tracer *t, value *v) {
   return r && pointer_map_set(t, &t->rebuilt, v, r) && !trace_pending(t) ? r : NULL;
 }
 
-/* ---- one capture
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- one capture ---------------------------------------------------------------------------- */
 
 static bool capture_init(tracer *t) {
   capture *c = calloc(1, sizeof *c);
@@ -210,9 +206,7 @@ done:
   return c;
 }
 
-/* ---- for tests
- * ------------------------------------------------------------------------------------------------------------------
- */
+/* ---- for tests ------------------------------------------------------------------------------ */
 
 static const char *const guard_names[] = {
     [GUARD_TYPE] = "type",         [GUARD_IDENTITY] = "is",    [GUARD_NUMBER] = "equals",
@@ -267,6 +261,15 @@ static PyObject *debug_dict(PyObject *list) {
   return dict;
 }
 
+static PyObject *debug_call(PyObject *list) {
+  PyObject *args = PyList_GetSlice(list, 1, PyList_GET_SIZE(list)),
+           *tuple = args ? PyList_AsTuple(args) : NULL;
+  PyObject *result = tuple ? PyObject_Call(PyList_GET_ITEM(list, 0), tuple, NULL) : NULL;
+  Py_XDECREF(args);
+  Py_XDECREF(tuple);
+  return result;
+}
+
 static PyObject *debug_container(const recipe *r, PyObject *list) {
   PyObject *result;
   switch (r->kind) {
@@ -274,6 +277,7 @@ static PyObject *debug_container(const recipe *r, PyObject *list) {
   case RECIPE_SET: result = PySet_New(list); break;
   case RECIPE_FROZENSET: result = PyFrozenSet_New(list); break;
   case RECIPE_DICT: result = debug_dict(list); break;
+  case RECIPE_CALL: result = debug_call(list); break;
   case RECIPE_SLICE:
     result =
         PySlice_New(PyList_GET_ITEM(list, 0), PyList_GET_ITEM(list, 1), PyList_GET_ITEM(list, 2));
@@ -294,7 +298,7 @@ static PyObject *debug_recipe(const capture *c, const recipe *r, PyObject *const
   PyObject *key = PyLong_FromVoidPtr((void *)r),
            *known = key ? PyDict_GetItemWithError(memo, key) : NULL;
   if (known || !key) return Py_XDECREF(key), Py_XNewRef(known);
-  bool container = r->kind >= RECIPE_TUPLE && r->kind <= RECIPE_SLICE;
+  bool container = r->kind >= RECIPE_TUPLE && r->kind <= RECIPE_CALL;
   PyObject *list = container ? debug_items(c, r, args, memo) : NULL;
   PyObject *result = list ? debug_container(r, list) : NULL;
   if (result && PyDict_SetItem(memo, key, result)) Py_CLEAR(result);

@@ -61,7 +61,7 @@ static bool guard_number_equal(PyObject *a, PyObject *b) {
 }
 
 static bool guard_length(PyObject *object, int64_t length) {
-  if (PyTuple_CheckExact(object)) return PyTuple_GET_SIZE(object) == length;
+  if (PyTuple_Check(object)) return PyTuple_GET_SIZE(object) == length;
   if (PyList_CheckExact(object)) return PyList_GET_SIZE(object) == length;
   if (PyDict_CheckExact(object)) return PyDict_GET_SIZE(object) == length;
   if (PyAnySet_CheckExact(object)) return PySet_GET_SIZE(object) == length;

@@ -109,9 +109,7 @@ const source *source_table_get(source_table *table, const source *like) {
   return &e->s;
 }
 
-/* ---- names
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- names ---------------------------------------------------------------------------------- */
 
 static PyObject *source_name_of(const source *s, const char *format) {
   PyObject *base = s->base ? source_name(s->base) : PyUnicode_FromString("?");
@@ -149,9 +147,7 @@ PyObject *source_name(const source *s) {
   return PyUnicode_FromString("?");
 }
 
-/* ---- reading
- * --------------------------------------------------------------------------------------------------------
- */
+/* ---- reading -------------------------------------------------------------------------------- */
 
 static PyObject *read_dict(PyObject *dict, PyObject *key) {
   if (!dict || !PyDict_CheckExact(dict)) return NULL;

@@ -95,9 +95,7 @@ value *frame_run(tracer *t, frame *f, bool *yielded) {
   return result;
 }
 
-/* ---- stack
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- stack ---------------------------------------------------------------------------------- */
 
 static step step_bad(tracer *t, const char *what) {
   trace_break(t, BREAK_OPCODE, "%s", what);
@@ -140,8 +138,7 @@ step step_COPY(tracer *t, frame *f, const loom_instr *in) {
   return STEP_NEXT;
 }
 
-/* ---- constants and locals
- * -------------------------------------------------------------------------------------------- */
+/* ---- constants and locals ------------------------------------------------------------------- */
 
 static PyObject *step_item(PyObject *tuple, int32_t index) {
   return index >= 0 && index < PyTuple_GET_SIZE(tuple) ? PyTuple_GET_ITEM(tuple, index) : NULL;
@@ -190,9 +187,7 @@ step step_DELETE_FAST(tracer *t, frame *f, const loom_instr *in) {
   return STEP_NEXT;
 }
 
-/* ---- cells
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- cells ---------------------------------------------------------------------------------- */
 
 step step_MAKE_CELL(tracer *t, frame *f, const loom_instr *in) {
   LOCAL(in->arg);
@@ -252,9 +247,7 @@ step step_DELETE_DEREF(tracer *t, frame *f, const loom_instr *in) {
   return cell_store(t, f, in, NULL);
 }
 
-/* ---- globals
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- globals -------------------------------------------------------------------------------- */
 
 static PyObject *globals_builtins(PyObject *globals) {
   PyObject *builtins = PyDict_GetItemString(globals, "__builtins__");
@@ -287,9 +280,7 @@ step step_STORE_GLOBAL(tracer *t, frame *f, const loom_instr *in) {
   return STEP_FAIL;
 }
 
-/* ---- operators
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- operators ------------------------------------------------------------------------------ */
 
 step step_UNARY(tracer *t, frame *f, const loom_instr *in) {
   NEED(1);
@@ -345,9 +336,7 @@ step step_DELETE_SUBSCR(tracer *t, frame *f, const loom_instr *in) {
   return trace_set_item(t, v, key, NULL) ? STEP_NEXT : STEP_FAIL;
 }
 
-/* ---- attributes
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- attributes ----------------------------------------------------------------------------- */
 
 step step_LOAD_ATTR(tracer *t, frame *f, const loom_instr *in) {
   NEED(1);
@@ -371,9 +360,7 @@ step step_DELETE_ATTR(tracer *t, frame *f, const loom_instr *in) {
   return trace_set_attr(t, frame_pop(f), name, NULL) ? STEP_NEXT : STEP_FAIL;
 }
 
-/* ---- jumps
- * ----------------------------------------------------------------------------------------------------------------
- */
+/* ---- jumps ---------------------------------------------------------------------------------- */
 
 step step_JUMP(tracer *t, frame *f, const loom_instr *in) {
   f->pc = in->target;
@@ -420,9 +407,7 @@ step step_POP_JUMP_IF_NOT_NONE(tracer *t, frame *f, const loom_instr *in) {
   return jump_none(t, f, in, false);
 }
 
-/* ---- iteration
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- iteration ------------------------------------------------------------------------------ */
 
 step step_GET_ITER(tracer *t, frame *f, const loom_instr *in) {
   NEED(1);

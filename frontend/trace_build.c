@@ -106,9 +106,7 @@ step step_DICT_MERGE(tracer *t, frame *f, const loom_instr *in) {
   return build_result(dict && dict_update(t, dict, other, true));
 }
 
-/* ---- strings
- * -------------------------------------------------------------------------------------------------------------
- */
+/* ---- strings -------------------------------------------------------------------------------- */
 
 step step_FORMAT_VALUE(tracer *t, frame *f, const loom_instr *in) {
   value *spec = in->arg & 4 ? frame_pop(f) : NULL, *v = frame_pop(f);
@@ -145,9 +143,7 @@ step step_BUILD_STRING(tracer *t, frame *f, const loom_instr *in) {
   return items ? frame_result(f, value_made(t, text)) : STEP_FAIL;
 }
 
-/* ---- taking apart
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- taking apart --------------------------------------------------------------------------- */
 
 step step_UNPACK_SEQUENCE(tracer *t, frame *f, const loom_instr *in) {
   value *v = frame_pop(f), *items = NULL;
@@ -189,9 +185,7 @@ step step_UNPACK_EX(tracer *t, frame *f, const loom_instr *in) {
   return rest ? STEP_NEXT : STEP_FAIL;
 }
 
-/* ---- match
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* ---- match ---------------------------------------------------------------------------------- */
 
 step step_GET_LEN(tracer *t, frame *f, const loom_instr *in) {
   return frame_result(f, trace_length(t, frame_peek(f, 1)));

@@ -25,9 +25,7 @@ frame *frame_new(tracer *t, function_data *function) {
   return f;
 }
 
-/* ---- binding
- * -------------------------------------------------------------------------------------------------------------
- */
+/* ---- binding -------------------------------------------------------------------------------- */
 
 typedef struct binding {
   function_data *function;
@@ -147,9 +145,7 @@ value *trace_call_list(tracer *t, value *callee, value *args, value *kwargs) {
   return trace_call(t, callee, all->seq.items, positional->seq.count, names);
 }
 
-/* ---- instructions
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- instructions --------------------------------------------------------------------------- */
 
 step step_KW_NAMES(tracer *t, frame *f, const loom_instr *in) {
   PyObject *names = PyTuple_GET_ITEM(f->code->object->co_consts, in->arg);

@@ -1,9 +1,7 @@
 /* Instructions for exceptions, `with` and imports. */
 #include "frontend/value/value.h"
 
-/* ---- raising
- * ----------------------------------------------------------------------------------------------------------------
- */
+/* ---- raising -------------------------------------------------------------------------------- */
 
 static bool is_exception_class(value *v) {
   return value_is_const(v) && PyType_Check(v->object) &&
@@ -49,9 +47,7 @@ step step_LOAD_ASSERTION_ERROR(tracer *t, frame *f, const loom_instr *in) {
   return frame_result(f, value_const(t, PyExc_AssertionError));
 }
 
-/* ---- handling
- * ---------------------------------------------------------------------------------------------------------------
- */
+/* ---- handling ------------------------------------------------------------------------------- */
 
 step step_PUSH_EXC(tracer *t, frame *f, const loom_instr *in) {
   value *exception = frame_pop(f);
@@ -89,9 +85,7 @@ step step_EXC_MATCH(tracer *t, frame *f, const loom_instr *in) {
   return match < 0 ? STEP_FAIL : frame_result(f, value_bool(t, match));
 }
 
-/* ---- with
- * ---------------------------------------------------------------------------------------------------------------------
- */
+/* ---- with ----------------------------------------------------------------------------------- */
 
 step step_BEFORE_WITH(tracer *t, frame *f, const loom_instr *in) {
   value *manager = frame_pop(f);
@@ -123,8 +117,7 @@ step step_WITH_EXCEPT_START(tracer *t, frame *f, const loom_instr *in) {
   return frame_result(f, trace_call(t, leave, args, 3, NULL));
 }
 
-/* ---- imports: only of modules that are loaded
- * ---------------------------------------------------------------------------------- */
+/* ---- imports: only of modules that are loaded ----------------------------------------------- */
 
 static value *import_loaded(tracer *t, PyObject *name) {
   PyObject *modules = PyImport_GetModuleDict();

@@ -5,9 +5,7 @@
 
 #define TRACE_MAX_NODES 20000u
 
-/* ---- pointer maps
- * -----------------------------------------------------------------------------------------------------
- */
+/* ---- pointer maps --------------------------------------------------------------------------- */
 
 static size_t pointer_slot(const pointer_map *map, const void *key) {
   size_t slot = ((size_t)key >> 3) * 0x9e3779b97f4a7c15u >> 20;
@@ -47,8 +45,7 @@ bool pointer_map_set(tracer *t, pointer_map *map, const void *key, void *item) {
   return true;
 }
 
-/* ---- the ways in which a step fails
- * --------------------------------------------------------------------------------- */
+/* ---- the ways in which a step fails --------------------------------------------------------- */
 
 bool trace_pending(const tracer *t) { return t->state != TRACE_GOING; }
 
@@ -113,9 +110,7 @@ void trace_restart(tracer *t, Py_ssize_t arg) {
   t->state = TRACE_RESTART;
 }
 
-/* ---- memory
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- memory --------------------------------------------------------------------------------- */
 
 void *trace_alloc(tracer *t, size_t bytes) {
   void *p = loom_arena_alloc(&t->arena, bytes);
@@ -144,9 +139,7 @@ bool trace_grow(tracer *t, void *array, uint32_t count, uint32_t *capacity, size
   return true;
 }
 
-/* ---- places
- * -------------------------------------------------------------------------------------------------------------
- */
+/* ---- places --------------------------------------------------------------------------------- */
 
 /* The innermost frame of the user's own code; that of the compiled function when there is none. */
 loom_location trace_location(tracer *t) {
@@ -160,8 +153,7 @@ loom_location trace_location(tracer *t) {
   return location;
 }
 
-/* ---- what is appended to the capture
- * -------------------------------------------------------------------------------- */
+/* ---- what is appended to the capture -------------------------------------------------------- */
 
 loom_graph *trace_graph(tracer *t) { return &t->capture->graph; }
 

@@ -3,9 +3,7 @@
  * argument that has not been looked at. */
 #include "frontend/value/value.h"
 
-/* ---- operators
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- operators ------------------------------------------------------------------------------ */
 
 static bool const_plain(value *v) { return object_is_plain(v->object); }
 
@@ -116,9 +114,7 @@ static value *const_compare(tracer *t, int op, value *l, value *r) {
   return value_bool(t, same == (op == Py_EQ));
 }
 
-/* ---- truth, length, items
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- truth, length, items ------------------------------------------------------------------- */
 
 static int const_truth(tracer *t, value *v) {
   PyObject *o = v->object;
@@ -234,9 +230,7 @@ static value *const_iter(tracer *t, value *v) {
   return trace_break(t, BREAK_UNSUPPORTED_TYPE, "iteration over a %s", Py_TYPE(o)->tp_name);
 }
 
-/* ---- attributes
- * ----------------------------------------------------------------------------------------------------------------
- */
+/* ---- attributes ----------------------------------------------------------------------------- */
 
 static value *const_raise_attr(tracer *t, value *v, PyObject *name) {
   return trace_raise(t, PyExc_AttributeError, "'%s' object has no attribute '%s'",
@@ -285,9 +279,18 @@ static value *type_own_attr(tracer *t, PyTypeObject *type, PyObject *name) {
   return NULL;
 }
 
+/* Metaclasses that keep type's own lookup, and have no data descriptor or __getattr__ to say about
+ * this name. */
+static bool class_lookup_plain(PyTypeObject *meta, PyObject *name, PyObject *found) {
+  if (meta->tp_getattro == PyType_Type.tp_getattro) return true;
+  if (!found || type_runs_python(meta, "__getattribute__")) return false;
+  PyObject *own = _PyType_Lookup(meta, name);
+  return !own || !Py_TYPE(own)->tp_descr_set;
+}
+
 static value *class_attr(tracer *t, value *v, PyObject *name) {
   PyTypeObject *type = (PyTypeObject *)v->object;
-  if (Py_TYPE(type)->tp_getattro != PyType_Type.tp_getattro)
+  if (!class_lookup_plain(Py_TYPE(type), name, _PyType_Lookup(type, name)))
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a class with a metaclass",
                        PyUnicode_AsUTF8(name));
   value *own = type_own_attr(t, type, name);
@@ -295,13 +298,8 @@ static value *class_attr(tracer *t, value *v, PyObject *name) {
   value *item = type_attr(t, v->object, name, NULL, NULL);
   if (item || trace_pending(t)) return item;
   PyObject *meta = _PyType_Lookup(Py_TYPE(type), name);
-  if (meta) {
-    if (PyFunction_Check(meta)) {
-      value *f = type_attr(t, (PyObject *)Py_TYPE(type), name, v, NULL);
-      return f;
-    }
-    return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a metaclass", PyUnicode_AsUTF8(name));
-  }
+  if (meta && PyFunction_Check(meta)) return type_attr(t, (PyObject *)Py_TYPE(type), name, v, NULL);
+  if (meta) return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a metaclass", PyUnicode_AsUTF8(name));
   return trace_raise(t, PyExc_AttributeError, "type object '%s' has no attribute '%s'",
                      type->tp_name, PyUnicode_AsUTF8(name));
 }
@@ -358,9 +356,7 @@ static bool const_set_item(tracer *t, value *v, value *key, value *item) {
   return false;
 }
 
-/* ---- calls
- * -----------------------------------------------------------------------------------------------------------------------
- */
+/* ---- calls ---------------------------------------------------------------------------------- */
 
 static value *const_call(tracer *t, value *v, value *const *args, Py_ssize_t count,
                          PyObject *kwnames) {

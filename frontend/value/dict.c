@@ -6,12 +6,11 @@ bool type_runs_python(PyTypeObject *type, const char *name) {
   PyObject *text = PyUnicode_InternFromString(name);
   PyObject *method = text ? _PyType_Lookup(type, text) : NULL;
   Py_XDECREF(text);
-  return method && PyFunction_Check(method);
+  return method && (PyFunction_Check(method) || Py_IS_TYPE(method, &PyStaticMethod_Type) ||
+                    Py_IS_TYPE(method, &PyClassMethod_Type));
 }
 
-/* ---- keys
- * --------------------------------------------------------------------------------------------------------------------
- */
+/* ---- keys ----------------------------------------------------------------------------------- */
 
 static bool key_by_identity(value *v) {
   return v->type == &value_function_type || (value_is_const(v) && !object_is_plain(v->object));
@@ -36,8 +35,8 @@ bool key_check(tracer *t, value *key) {
     return trace_raise(t, PyExc_TypeError, "unhashable type: '%s'", key->type->name), false;
   if (key->type == &value_function_type) return true;
   if (key->type == &value_object_type &&
-      !type_runs_python((PyTypeObject *)object_class(key), "__hash__") &&
-      !type_runs_python((PyTypeObject *)object_class(key), "__eq__"))
+      type_keeps_default((PyTypeObject *)object_class(key), "__hash__") &&
+      type_keeps_default((PyTypeObject *)object_class(key), "__eq__"))
     return true;
   if (key->object && !type_runs_python(Py_TYPE(key->object), "__hash__") && value_identity(t, key))
     return true;
@@ -79,9 +78,7 @@ int key_equal(tracer *t, value *l, value *r) {
   return equal ? trace_truth(t, equal) : -1;
 }
 
-/* ---- operations
- * ------------------------------------------------------------------------------------------------------------------
- */
+/* ---- operations ----------------------------------------------------------------------------- */
 
 value *value_dict(tracer *t) { return value_new(t, &value_dict_type); }
 
@@ -185,9 +182,7 @@ bool dict_update(tracer *t, value *dict, value *other, bool merge) {
   return true;
 }
 
-/* ---- slots
- * --------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- slots ---------------------------------------------------------------------------------- */
 
 static value *dict_copy_value(tracer *t, value *v) {
   value *copy = value_list(t, v->seq.items, v->seq.count);
@@ -255,8 +250,7 @@ static value *dict_iter(tracer *t, value *v) {
   return keys ? iter_known(t, keys->seq.items, keys->seq.count) : NULL;
 }
 
-/* ---- views: keys(), values(), items() are live
- * ---------------------------------------------------------------------------------- */
+/* ---- views: keys(), values(), items() are live ---------------------------------------------- */
 
 static value *view_items(tracer *t, value *view) {
   return dict_list(t, view->any.a, (int)view->any.i);
@@ -317,9 +311,7 @@ static value *dict_view(tracer *t, value *dict, int what) {
   return view;
 }
 
-/* ---- methods
- * -------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- methods -------------------------------------------------------------------------------- */
 
 #define METHOD(NAME)                                                                               \
   static value *NAME(tracer *t, value *v, value *const *args, Py_ssize_t count, PyObject *kwnames)

@@ -90,6 +90,8 @@ function_data *function_get(tracer *t, value *v) {
     guard_simple(t, GUARD_IDENTITY, function_own(t, s, "__globals__"), f->func_globals, 0);
   else if (s->kind != SOURCE_FUNCTION && s->kind != SOURCE_CONST)
     guard_simple(t, GUARD_IDENTITY, s, v->object, 0);
+  bool root = s->kind == SOURCE_FUNCTION; /* its arguments come bound */
+  if (root) return function_closure(t, data, f, s) ? (v->any.a = data) : NULL;
   if (!function_closure(t, data, f, s) || !function_defaults(t, data, f, s) ||
       !function_kwdefaults(t, data, f, s))
     return trace_pending(t)
@@ -180,9 +182,7 @@ const value_type value_function_type = {.name = "function",
                                         .python_type = function_python_type,
                                         .rebuild = function_rebuild};
 
-/* ---- bound methods
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- bound methods -------------------------------------------------------------------------- */
 
 value *value_method(tracer *t, value *function, value *self) {
   value *v = value_new(t, &value_method_type);
@@ -229,9 +229,7 @@ const value_type value_method_type = {.name = "method",
 
 const value_type value_cell_type = {.name = "cell"};
 
-/* ---- methods of our own values
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- methods of our own values -------------------------------------------------------------- */
 
 value *builtin_method_find(tracer *t, const builtin_method *table, value *self, PyObject *name) {
   for (const builtin_method *m = table; m->name; m++) {
@@ -274,9 +272,7 @@ const value_type value_builtin_method_type = {.name = "builtin method",
                                               .call = builtin_method_call,
                                               .python_type = builtin_method_python_type};
 
-/* ---- super()
- * ------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- super() -------------------------------------------------------------------------------- */
 
 static value *super_get_attr(tracer *t, value *v, PyObject *name) {
   value *after = v->any.a, *self = v->any.b;

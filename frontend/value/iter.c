@@ -89,9 +89,7 @@ value *iter_chain(tracer *t, value *iterables) {
   return iter_new(t, ITER_CHAIN, iterables, NULL, 0);
 }
 
-/* ---- the next item of each
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- the next item of each ------------------------------------------------------------------ */
 
 static value *next_sequence(iter_data *d) {
   if (d->done || d->at >= d->base->seq.count) return d->done = true, NULL;
@@ -230,8 +228,7 @@ const value_type value_iterator_type = {.name = "iterator",
                                         .get_attr = iterator_get_attr,
                                         .python_type = iterator_python_type};
 
-/* ---- range: a constant range's iterator; any.i is the next index
- * ----------------------------------------------------------- */
+/* ---- range: a constant range's iterator; any.i is the next index ---------------------------- */
 
 static value *range_next(tracer *t, value *v) {
   Py_ssize_t length = PyObject_Size(v->object);
@@ -249,9 +246,7 @@ const value_type value_range_type = {.name = "range iterator",
                                      .get_attr = iterator_get_attr,
                                      .python_type = range_python_type};
 
-/* ---- generators
- * --------------------------------------------------------------------------------------------------------------
- */
+/* ---- generators ----------------------------------------------------------------------------- */
 
 value *value_generator(tracer *t, frame *f) {
   value *v = value_new(t, &value_generator_type);

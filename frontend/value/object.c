@@ -16,8 +16,16 @@ value *value_object_new(tracer *t, PyObject *cls) {
 PyObject *object_class(value *v) { return v->any.a; }
 bool object_is_virtual(value *v) { return v->any.b != NULL; }
 
-/* ---- attributes found on a class
- * ---------------------------------------------------------------------------------------- */
+/* ---- attributes found on a class ------------------------------------------------------------ */
+
+/* The method is object's own, or there is none. */
+bool type_keeps_default(PyTypeObject *type, const char *name) {
+  PyObject *key = PyUnicode_InternFromString(name);
+  PyObject *own = key ? _PyType_Lookup(type, key) : NULL,
+           *standard = key ? _PyType_Lookup(&PyBaseObject_Type, key) : NULL;
+  Py_XDECREF(key);
+  return own == standard;
+}
 
 static PyObject *type_find(PyObject *type, PyObject *name, PyObject *after, PyObject **where_out) {
   *where_out = type;
@@ -73,19 +81,24 @@ static value *type_bind(tracer *t, PyObject *item, const source *s, PyObject *ty
   if (!self &&
       (kind == &PyProperty_Type || kind == &PyGetSetDescr_Type || kind == &PyMemberDescr_Type))
     return v;
+  if (v->type == &value_object_type && type_runs_python(kind, "__get__")) {
+    value *args[2] = {self ? self : t->none, value_const(t, type)};
+    return args[1] ? trace_method(t, v, "__get__", args, 2) : NULL;
+  }
   return trace_break(t, BREAK_ATTRIBUTE, "'%s' is a %s", PyUnicode_AsUTF8(name), kind->tp_name);
 }
 
 value *type_attr(tracer *t, PyObject *type, PyObject *name, value *self, PyObject *after) {
   PyObject *where, *item = type_find(type, name, after, &where);
-  if (!item) return NULL;
   const source *base = trace_source(t, SOURCE_CONST, NULL, where, NULL, 0);
   const source *s = base ? trace_source(t, SOURCE_ATTR, base, NULL, name, 0) : NULL;
+  if (!item && s && !after && PyType_HasFeature((PyTypeObject *)type, Py_TPFLAGS_HEAPTYPE))
+    guard_simple(t, GUARD_MISSING, s, NULL, 0);
+  if (!item) return NULL;
   return s ? type_bind(t, item, s, type, name, self) : NULL;
 }
 
-/* ---- attributes of instances
- * --------------------------------------------------------------------------------------------- */
+/* ---- attributes of instances ---------------------------------------------------------------- */
 
 static bool is_data_descriptor(PyObject *item) {
   return item && Py_TYPE(item)->tp_descr_set != NULL;
@@ -120,7 +133,8 @@ value *object_attr(tracer *t, value *v, PyObject *name) {
   PyObject *descr = _PyType_Lookup(type, name);
   if (descr && Py_IS_TYPE(descr, &PyMemberDescr_Type)) return slot_attr(t, v, name, descr);
   if (is_data_descriptor(descr)) {
-    if (Py_IS_TYPE(descr, &PyProperty_Type)) return type_attr(t, (PyObject *)type, name, v, NULL);
+    if (Py_IS_TYPE(descr, &PyProperty_Type) || type_runs_python(Py_TYPE(descr), "__get__"))
+      return type_attr(t, (PyObject *)type, name, v, NULL);
     if (!PyUnicode_CompareWithASCIIString(name, "__class__"))
       return value_const(t, (PyObject *)type);
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' is a %s", PyUnicode_AsUTF8(name),
@@ -203,9 +217,7 @@ bool object_store(tracer *t, value *v, PyObject *name, value *item) {
   return false;
 }
 
-/* ---- special methods
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- special methods ------------------------------------------------------------------------ */
 
 value *trace_special(tracer *t, value *v, const char *name) {
   PyObject *text = interned(t, name);
@@ -272,7 +284,7 @@ static value *object_compare(tracer *t, int op, value *l, value *r) {
   if (l->type != &value_object_type) return trace_not_implemented(t);
   bool plain_ne = op == Py_NE && !type_runs_python((PyTypeObject *)object_class(l), "__ne__");
   const char *name = names[plain_ne ? Py_EQ : op];
-  if (!type_runs_python((PyTypeObject *)object_class(l), name)) return trace_not_implemented(t);
+  if (type_keeps_default((PyTypeObject *)object_class(l), name)) return trace_not_implemented(t);
   value *result = trace_method(t, l, name, &r, 1);
   if (!result) return NULL;
   if (value_is_const(result) && result->object == Py_NotImplemented)
@@ -364,9 +376,7 @@ const value_type value_object_type = {.name = "object",
                                       .python_type = object_python_type,
                                       .rebuild = object_rebuild};
 
-/* ---- making instances
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- making instances ----------------------------------------------------------------------- */
 
 static bool same_as_object(PyTypeObject *type, PyObject *name) {
   return _PyType_Lookup(type, name) == _PyType_Lookup(&PyBaseObject_Type, name);

@@ -164,7 +164,7 @@ static value *seq_get_item(tracer *t, value *v, value *key) {
   for (Py_ssize_t n = 0; n < count; n++)
     items[n] = v->seq.items[i + n * step];
   if (v->type == &value_list_type) return value_list(t, items, count);
-  if (count == v->seq.count && step == 1) return v; /* t[:] is t */
+  if (count == v->seq.count && step == 1 && !tuple_class(v)) return v; /* t[:] is t */
   return value_tuple(t, items, count);
 }
 
@@ -229,9 +229,7 @@ static int seq_contains(tracer *t, value *v, value *item) {
   return at == -2 ? -1 : at >= 0;
 }
 
-/* ---- methods
- * ----------------------------------------------------------------------------------------------------------------
- */
+/* ---- methods -------------------------------------------------------------------------------- */
 
 bool args_check(tracer *t, const char *name, Py_ssize_t count, Py_ssize_t least, Py_ssize_t most,
                 PyObject *kwnames) {
@@ -376,6 +374,8 @@ static const builtin_method list_methods[] = {
     {"clear", list_clear},   {"sort", list_sort_keywords},   {NULL, NULL}};
 
 static value *tuple_get_attr(tracer *t, value *v, PyObject *name) {
+  value *item = tuple_class(v) ? tuple_field(t, v, name) : NULL;
+  if (item || trace_pending(t)) return item;
   return builtin_method_find(t, tuple_methods, v, name);
 }
 
@@ -385,7 +385,9 @@ static value *list_get_attr(tracer *t, value *v, PyObject *name) {
 
 static value *seq_iter(tracer *t, value *v) { return iter_over(t, v); }
 
-static PyObject *tuple_python_type(tracer *t, value *v) { return (PyObject *)&PyTuple_Type; }
+static PyObject *tuple_python_type(tracer *t, value *v) {
+  return tuple_class(v) ? tuple_class(v) : (PyObject *)&PyTuple_Type;
+}
 static PyObject *list_python_type(tracer *t, value *v) { return (PyObject *)&PyList_Type; }
 static PyObject *slice_python_type(tracer *t, value *v) { return (PyObject *)&PySlice_Type; }
 
@@ -403,7 +405,10 @@ static recipe *seq_rebuild_as(tracer *t, value *v, recipe_kind kind) {
   return r;
 }
 
-static recipe *tuple_rebuild(tracer *t, value *v) { return seq_rebuild_as(t, v, RECIPE_TUPLE); }
+static recipe *tuple_rebuild(tracer *t, value *v) {
+  recipe *r = seq_rebuild_as(t, v, RECIPE_TUPLE);
+  return tuple_class(v) && !v->source ? tuple_rebuild_class(t, v, r) : r;
+}
 static recipe *list_rebuild(tracer *t, value *v) { return seq_rebuild_as(t, v, RECIPE_LIST); }
 static recipe *slice_rebuild(tracer *t, value *v) { return seq_rebuild_as(t, v, RECIPE_SLICE); }
 

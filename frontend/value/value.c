@@ -49,9 +49,7 @@ bool object_is_plain(PyObject *o) {
   return false;
 }
 
-/* ---- constants
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- constants ------------------------------------------------------------------------------ */
 
 /* A constant tuple is a tuple like any other; the same object gives the same value. */
 static value *const_tuple(tracer *t, PyObject *object) {
@@ -92,7 +90,8 @@ value *value_str(tracer *t, const char *text) {
 }
 
 bool value_identical(const value *l, const value *r) {
-  return l == r || (l->type == &value_const_type && r->type == &value_const_type && l->object == r->object);
+  return l == r ||
+         (l->type == &value_const_type && r->type == &value_const_type && l->object == r->object);
 }
 
 bool value_is_none(const value *v) { return v->type == &value_const_type && v->object == Py_None; }
@@ -103,9 +102,7 @@ PyObject *value_str_object(value *v) {
   return value_is_const(v) && PyUnicode_CheckExact(v->object) ? v->object : NULL;
 }
 
-/* ---- live objects
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- live objects --------------------------------------------------------------------------- */
 
 static value *wrap_const(tracer *t, PyObject *object, const source *s, guard_kind kind) {
   value *v = value_new(t, &value_const_type);
@@ -131,7 +128,7 @@ static value *wrap_item(tracer *t, const source *s, Py_ssize_t i, PyObject *obje
 }
 
 static value *wrap_sequence(tracer *t, PyObject *object, const source *s) {
-  bool tuple = PyTuple_CheckExact(object);
+  bool tuple = PyTuple_Check(object);
   Py_ssize_t count = Py_SIZE(object);
   guard_simple(t, GUARD_TYPE, s, (PyObject *)Py_TYPE(object), 0);
   guard_simple(t, GUARD_LENGTH, s, NULL, count);
@@ -144,6 +141,7 @@ static value *wrap_sequence(tracer *t, PyObject *object, const source *s) {
   v->object = trace_keep(t, Py_NewRef(object));
   v->seq.items = items;
   v->seq.count = v->seq.capacity = count;
+  if (tuple) tuple_set_class(v, trace_keep(t, Py_NewRef((PyObject *)Py_TYPE(object))));
   pointer_map_set(t, &t->wrapped, object, v); /* before the items: a list may hold itself */
   for (Py_ssize_t i = 0; i < count; i++) {
     items[i] = t->none;
@@ -200,7 +198,8 @@ static value *wrap_method(tracer *t, PyObject *object, const source *s) {
 static value *wrap_function(tracer *t, PyObject *object, const source *s) {
   value *v = value_new(t, &value_function_type);
   if (!v) return NULL;
-  guard_simple(t, GUARD_TYPE, s, (PyObject *)&PyFunction_Type, 0);
+  if (s->kind != SOURCE_FUNCTION && s->kind != SOURCE_CONST)
+    guard_simple(t, GUARD_TYPE, s, (PyObject *)&PyFunction_Type, 0);
   v->source = s;
   v->object = trace_keep(t, Py_NewRef(object));
   return v;
@@ -261,6 +260,8 @@ static value *wrap_instance(tracer *t, PyObject *object, const source *s) {
 static value *wrap_new(tracer *t, PyObject *object, const source *s) {
   if (PyTuple_CheckExact(object) || PyList_CheckExact(object)) return wrap_sequence(t, object, s);
   if (PyDict_CheckExact(object)) return wrap_dict(t, object, s);
+  if (PyTuple_Check(object) && tuple_class_known(Py_TYPE(object)))
+    return wrap_sequence(t, object, s);
   if (PyFunction_Check(object)) return wrap_function(t, object, s);
   if (Py_IS_TYPE(object, &PyMethod_Type)) return wrap_method(t, object, s);
   if (PySlice_Check(object)) return wrap_slice(t, object, s);
@@ -326,9 +327,7 @@ value *value_wrap(tracer *t, PyObject *object, const source *s) {
   return v && !trace_pending(t) ? v : NULL;
 }
 
-/* ---- fresh objects
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- fresh objects -------------------------------------------------------------------------- */
 
 static value *made_sequence(tracer *t, PyObject *object) {
   Py_ssize_t count = Py_SIZE(object);
@@ -380,9 +379,7 @@ value *value_made(tracer *t, PyObject *object) {
   return v;
 }
 
-/* ---- what is known of a value
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- what is known of a value --------------------------------------------------------------- */
 
 const source *value_source(tracer *t, value *v) {
   if (v->source) return v->source;
@@ -398,6 +395,7 @@ PyObject *value_identity(tracer *t, value *v) {
 
 static PyObject *known_sequence(tracer *t, value *v, bool plain) {
   bool tuple = v->type == &value_tuple_type;
+  if (tuple && tuple_class(v)) return NULL;
   PyObject *result = tuple ? PyTuple_New(v->seq.count) : PyList_New(v->seq.count);
   for (Py_ssize_t i = 0; result && i < v->seq.count; i++) {
     PyObject *item = plain ? value_plain(t, v->seq.items[i]) : value_known(t, v->seq.items[i]);

@@ -8,9 +8,7 @@
 
 #include "frontend/frontend.h"
 
-/* ---- decode.c
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- decode.c ------------------------------------------------------------------------------- */
 
 typedef enum loom_bytecode {
 #define LOOM_BYTECODE(NAME) BC_##NAME,
@@ -46,9 +44,7 @@ typedef struct loom_code {
 loom_code *loom_decode(PyCodeObject *code, loom_arena *arena, loom_error *err);
 const char *loom_bytecode_name(loom_bytecode op);
 
-/* ---- frames
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- frames --------------------------------------------------------------------------------- */
 
 typedef struct function_data { /* of a value_function_type: `any.a`; any.b is the function's own
                                   name or NULL */
@@ -74,9 +70,7 @@ typedef struct frame {
 
 typedef enum step { STEP_NEXT, STEP_FAIL, STEP_RETURN, STEP_YIELD } step;
 
-/* ---- the tracer
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- the tracer ----------------------------------------------------------------------------- */
 
 typedef enum trace_status {
   TRACE_GOING,
@@ -106,7 +100,8 @@ typedef struct capture_tables {
 struct tracer {
   capture *capture;
   capture_tables *tables;
-  PyObject *keep; /* list: objects that values point at; gone with the tracer, so that no argument is kept alive */
+  PyObject *keep; /* list: objects that values point at; gone with the tracer, so that no argument
+                     is kept alive */
   loom_arena arena;
   trace_status state;
   value *raised, *handled;
@@ -145,7 +140,8 @@ void trace_restart(tracer *t, Py_ssize_t arg); /* guard this argument by value i
 #undef LOOM_BYTECODE
 
 static inline void frame_push(frame *f, value *v) { f->stack[f->sp++] = v; }
-extern value value_poison; /* what an empty stack gives: only bytecode that makes no sense pops it */
+extern value
+    value_poison; /* what an empty stack gives: only bytecode that makes no sense pops it */
 static inline value *frame_pop(frame *f) { return f->sp > 0 ? f->stack[--f->sp] : &value_poison; }
 static inline value *frame_peek(frame *f, int32_t depth) {
   return depth >= 1 && f->sp >= depth ? f->stack[f->sp - depth] : &value_poison;
@@ -156,9 +152,7 @@ static inline step frame_result(frame *f, value *v) {
   return STEP_NEXT;
 }
 
-/* ---- value/
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- value/ --------------------------------------------------------------------------------- */
 
 extern const value_type value_lazy_type, value_object_type, value_builtin_method_type,
     value_generator_type, value_range_type, value_super_type, value_partial_type;
@@ -169,6 +163,7 @@ bool object_is_scalar(PyObject *object);    /* exact int, float, complex, bool, 
                                                Ellipsis, NotImplemented */
 bool object_is_plain(PyObject *object);     /* made of exact builtin types only */
 bool object_is_immutable(PyObject *object); /* says an adapter */
+bool type_keeps_default(PyTypeObject *type, const char *name);
 bool type_runs_python(PyTypeObject *type, const char *name); /* the method is written in Python */
 value *value_bool(tracer *t, bool truth);
 value *value_int(tracer *t, int64_t number);
@@ -178,7 +173,8 @@ const source *value_source(tracer *t,
 PyObject *value_identity(tracer *t,
                          value *v); /* the live object, guarded by identity; NULL: it has none */
 bool value_same(tracer *t, value *l, value *r, bool *same); /* `is`; false after a break */
-/* The same object as far as containers are concerned, which look at identity before they compare. */
+/* The same object as far as containers are concerned, which look at identity before they compare.
+ */
 bool value_identical(const value *l, const value *r);
 bool generator_unwinds(const frame *f); /* dropping it now would run code of its own */
 void guard_simple(tracer *t, guard_kind kind, const source *s, PyObject *object, int64_t number);
@@ -189,6 +185,15 @@ bool seq_append(tracer *t, value *list, value *item);
 bool value_mutable(tracer *t, value *v); /* breaks when it existed before the call */
 value *seq_concat(tracer *t, const value_type *type, value *l, value *r);
 bool list_extend(tracer *t, value *list, value *iterable);
+
+/* Instances of named tuples and their like (value/namedtuple.c): tuple values that know their
+ * class. */
+PyObject *tuple_class(const value *v); /* NULL: a plain tuple */
+bool tuple_class_known(
+    PyTypeObject *type); /* a subclass of tuple that keeps tuple's own behaviour */
+void tuple_set_class(value *v, PyObject *type);
+value *tuple_field(tracer *t, value *v, PyObject *name); /* NULL with nothing pending: missing */
+recipe *tuple_rebuild_class(tracer *t, value *v, recipe *items);
 
 /* Dictionaries and sets. Keys are compared as Python would, without running user code: 1 found, 0
  * not, -1 failed. */
@@ -264,9 +269,7 @@ value *builtin_method_find(tracer *t, const builtin_method *table, value *self, 
 bool args_check(tracer *t, const char *name, Py_ssize_t count, Py_ssize_t least, Py_ssize_t most,
                 PyObject *kwnames);
 
-/* ---- trace_call.c
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- trace_call.c --------------------------------------------------------------------------- */
 
 value *trace_inline(tracer *t, function_data *function, value *const *args, Py_ssize_t count,
                     PyObject *kwnames);
@@ -274,9 +277,7 @@ value *trace_call1(tracer *t, value *callee, value *arg);
 value *trace_call_list(tracer *t, value *callee, value *args,
                        value *kwargs); /* f(*args, **kwargs) */
 
-/* ---- builtins.c
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- builtins.c ----------------------------------------------------------------------------- */
 
 bool builtins_init(void);
 /* A call of a builtin object; *mine false when the table has no row for it. */

@@ -3,11 +3,19 @@
 A module of its own, because pytest rewrites the assertions of test modules into calls that are not captured.
 """
 
+import abc
+import collections
+import collections.abc
+import dataclasses
+import enum
 import functools
 import itertools
 import math
+import numbers
 import operator
 import os
+import sys
+import typing
 
 SCALE = 3
 TABLE = {"a": 1, "b": (2, 3), "c": [4, 5]}
@@ -494,6 +502,72 @@ class Pool:
 @case()
 def own_new():
     return Pool(int), Pool("k"), Pool("new").key, Pool("new", extra=3).extra
+
+
+Point = collections.namedtuple("Point", "x y", defaults=[5])
+
+
+class Pair(typing.NamedTuple):
+    a: int
+    b: int = 2
+
+    def total(self):
+        return self.a + self.b
+
+
+class Color(enum.Enum):
+    RED = 1
+    BLUE = 2
+
+
+@dataclasses.dataclass
+class Data:
+    a: int
+    b: list = dataclasses.field(default_factory=list)
+
+    def __post_init__(self):
+        self.c = self.a + 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    a: int = 3
+
+
+HERE = Point(1, [2])
+
+
+@case(Point(3, 4), Color.RED)
+def named(p, color):
+    q = Point(1)
+    x, y = p
+    return (p.x, p[1], x + y, q, q.y, Pair(4).total(), p._replace(x=9), p == (3, 4), tuple(q), q + (1,), len(p),
+            isinstance(p, tuple), type(q) is Point, q._asdict(), HERE.y, color is Color.RED, Color.BLUE, p[:], color.value, Color.BLUE.name,
+            sys.version_info >= (3, 8), sys.version_info.major)
+
+
+@case()
+def data_classes():
+    d = Data(1)
+    d.b.append(2)
+    return d.a, d.b, d.c, Data(1, [3]) == Data(1, [3]), Frozen().a, Frozen(4) == Frozen(4)
+
+
+@case([], 1.5)
+def abstract(x, y):
+    return (isinstance(x, collections.abc.Sequence), isinstance(y, numbers.Real), isinstance(x, numbers.Number),
+            isinstance(x, Abstract), issubclass(Concrete, Abstract))
+
+
+class Abstract(abc.ABC):
+    @abc.abstractmethod
+    def f(self):
+        pass
+
+
+class Concrete(Abstract):
+    def f(self):
+        return 1
 
 
 class Slots:
