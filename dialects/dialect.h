@@ -1,4 +1,5 @@
-/* The loom dialect as C sees it. Sections by file: verify.c, fold.c, import.c, ir.c are declared in ir.h. */
+/* The loom dialect as C sees it. Sections by file: verify.c, fold.c, import.c, ir.c are declared in
+ * ir.h. */
 #ifndef LOOM_DIALECT_H
 #define LOOM_DIALECT_H
 
@@ -17,7 +18,8 @@ MLIR_DECLARE_CAPI_DIALECT_REGISTRATION(Loom, loom);
 
 /* ---- glue.cpp ---- */
 
-/* Registers a pass made by `make` under its own argument, for --pass-pipeline and every mlir-opt flag. */
+/* Registers a pass made by `make` under its own argument, for --pass-pipeline and every mlir-opt
+ * flag. */
 void loom_register_pass(MlirPass (*make)(void));
 
 /* Registers a pipeline: `build` adds its passes to the manager when the flag is given. */
@@ -30,13 +32,15 @@ int loom_lsp_main(int argc, char **argv, MlirDialectRegistry registry);
 
 /* ---- import.c ---- */
 
-/* A module with `func.func @main` that computes the graph. Arguments are the inputs, with `loom.strides` (arrays),
- * `loom.scalar` or `loom.const`; results the outputs, with `loom.strides`. The module is the caller's. */
+/* A module with `func.func @main` that computes the graph. Arguments are the inputs, with
+ * `loom.strides` (arrays), `loom.scalar` or `loom.const`; results the outputs, with `loom.strides`.
+ * The module is the caller's. */
 bool loom_import(MlirContext ctx, const loom_graph *graph, MlirModule *out, loom_error *err);
 
 /* ---- export.c ---- */
 
-/* One op of the table as plain C. Storage is in the arena of the graph whose table holds the symbolic sizes. */
+/* One op of the table as plain C. Storage is in the arena of the graph whose table holds the
+ * symbolic sizes. */
 typedef struct loom_exported {
   loom_op_view view;
   loom_attr attrs[LOOM_MAX_ATTRS];
@@ -45,19 +49,23 @@ typedef struct loom_exported {
 } loom_exported;
 bool loom_export_op(MlirOperation op, loom_graph *graph, loom_exported *out, loom_error *err);
 /* The same, without results, from an op's parts: `attrs` is a dictionary. */
-bool loom_export_operands(MlirStringRef name, intptr_t count, const MlirValue *operands, MlirAttribute attrs,
-                          loom_graph *graph, loom_exported *out, loom_error *err);
+bool loom_export_operands(MlirStringRef name, intptr_t count, const MlirValue *operands,
+                          MlirAttribute attrs, loom_graph *graph, loom_exported *out,
+                          loom_error *err);
 
 /* A function of one block of loom ops as a graph, which the caller frees in any case. */
 bool loom_export(MlirOperation func, loom_graph *graph, loom_error *err);
 
 /* ---- verify.c ---- */
 
-/* Checks an op by the shape rules of graph/infer.c or its structure; emits a diagnostic on failure. */
+/* Checks an op by the shape rules of graph/infer.c or its structure; emits a diagnostic on failure.
+ */
 MlirLogicalResult loom_verify_op(MlirOperation op);
-/* The type of the one result of an op whose rule determines it. Emits a diagnostic on failure unless `loc` is null. */
-MlirLogicalResult loom_infer_types(MlirContext ctx, MlirLocation loc, MlirStringRef name, intptr_t count,
-                                   const MlirValue *operands, MlirAttribute attrs, MlirType *out);
+/* The type of the one result of an op whose rule determines it. Emits a diagnostic on failure
+ * unless `loc` is null. */
+MlirLogicalResult loom_infer_types(MlirContext ctx, MlirLocation loc, MlirStringRef name,
+                                   intptr_t count, const MlirValue *operands, MlirAttribute attrs,
+                                   MlirType *out);
 
 /* ---- verify_structure.c ---- */
 
@@ -70,18 +78,21 @@ typedef struct loom_folded {
   MlirAttribute attribute; /* a constant, or null; both null: no fold */
 } loom_folded;
 
-/* Folds one op. `constants` holds, for each operand, the attribute of the loom.constant that defines it, or null. */
+/* Folds one op. `constants` holds, for each operand, the attribute of the loom.constant that
+ * defines it, or null. */
 loom_folded loom_fold_op(MlirOperation op, intptr_t count, const MlirAttribute *constants);
 bool loom_can_materialize(MlirAttribute value, MlirType type);
 
 /* ---- scan.c ---- */
 
-/* What keeps MLIR's recursive parser from taking this text, or NULL: nesting, NUL bytes, nothing there. */
+/* What keeps MLIR's recursive parser from taking this text, or NULL: nesting, NUL bytes, nothing
+ * there. */
 const char *loom_scan_text(const char *text, size_t size);
 
 /* ---- input.c ---- */
 
-/* Scans a tool's input file, "-" for standard input (which can be read again after it); reports on stderr. */
+/* Scans a tool's input file, "-" for standard input (which can be read again after it); reports on
+ * stderr. */
 bool loom_check_input(int argc, char *const *argv, const char *path);
 
 #ifdef __cplusplus

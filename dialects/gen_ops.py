@@ -1,7 +1,7 @@
 """Makes C tables from `llvm-tblgen --dump-json` of loom.td, read from standard input.
 
 `table` prints loom_ops.inc (the op table of graph/), `folds` and `infers` list the C++ classes whose fold and whose
-type inference call C.
+type inference call C, and `docs PAGE` puts a table of all ops before mlir-tblgen's page.
 """
 
 import json
@@ -49,8 +49,49 @@ def classes(records, field):
 CLASS_LISTS = {"folds": ("hasFolder", "LOOM_FOLD"), "infers": ("infersType", "LOOM_INFER")}
 
 
+CLASSES = {"b": "bool", "i": "signed", "u": "unsigned", "f": "float", "c": "complex"}
+FLAGS = {1: "divide", 2: "overflow", 4: "underflow", 8: "invalid"}
+INTRODUCTION = """# The loom dialect
+
+Array programs on value-semantics tensors, as NumPy and torch mean them. This page is generated from `dialects/loom.td`
+by `make docs`.
+
+Element types are bool (`i1`, one byte in memory), signed integers (`i8` to `i64`), unsigned ones (`ui8` to `ui64`),
+`f16`, `bf16`, `f32`, `f64`, `complex<f32>` and `complex<f64>`. There is no implicit broadcasting: operands of an
+elementwise op have one type. A dynamic size is an expression over symbols that are unique in the module, written as the
+tensor type's encoding: `tensor<?x4xf32, affine_map<()[s0] -> (s0, 4)>>`.
+
+## All ops of a graph
+
+*Types* are the classes of element types an op computes on; *reports* are the floating-point exceptions NumPy may warn of.
+
+| op | what it is | types | reports |
+| -- | ---------- | ----- | ------- |"""
+
+
+def page(records, generated):
+    """Prints the reference page: introduction, table, then what mlir-tblgen wrote, one level down."""
+    print(INTRODUCTION)
+    summaries = {records[n]["opName"]: records[n]["summary"] for n in records["!instanceof"]["Loom_Op"]}
+    for _, name, _, _, _, _, fp, dtypes, _ in sorted(rows(records), key=lambda row: row[1]):
+        types = "all" if dtypes == "biufc" else ", ".join(CLASSES[letter] for letter in dtypes)
+        flags = ", ".join(word for bit, word in FLAGS.items() if fp & bit)
+        print(f"| [`{name}`](#loom{name}-loom{class_name(records, name)}) | {summaries[name]} | {types} | {flags} |")
+    with open(generated, encoding="utf-8") as file:
+        text = file.read()
+    print("\n" + text[text.index("## Operations"):].rstrip())
+
+
+def class_name(records, op):
+    """The C++ class of an op in lower case, as it stands in the anchor of its heading."""
+    return next(n for n in records["!instanceof"]["Loom_Op"] if records[n]["opName"] == op).lower()
+
+
 def main():
     records = json.load(sys.stdin)
+    if sys.argv[1] == "docs":
+        page(records, sys.argv[2])
+        return
     if sys.argv[1] in CLASS_LISTS:
         field, macro = CLASS_LISTS[sys.argv[1]]
         print("/* Generated from dialects/loom.td by dialects/gen_ops.py. */")

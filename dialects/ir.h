@@ -1,5 +1,5 @@
-/* A thin layer over MLIR's C API: building an op, reading an attribute, walking, reporting. It wraps no handle type and
- * renames no call. (ir.c)
+/* A thin layer over MLIR's C API: building an op, reading an attribute, walking, reporting. It
+ * wraps no handle type and renames no call. (ir.c)
  */
 #ifndef LOOM_IR_H
 #define LOOM_IR_H
@@ -14,9 +14,11 @@
 
 #include "graph/graph.h"
 
-static inline MlirStringRef loom_str(const char *text) { return mlirStringRefCreateFromCString(text); }
+static inline MlirStringRef loom_str(const char *text) {
+  return mlirStringRefCreateFromCString(text);
+}
 
-/* ---- building ------------------------------------------------------------------------------------------------- */
+/* ---- building ---------------------------------------------------------------------------- */
 
 /* Where ops go: before `before` (or at the end of `block` when it is null), at `loc`. */
 typedef struct loom_builder {
@@ -34,23 +36,28 @@ typedef struct loom_named {
   MlirAttribute value;
 } loom_named;
 
-/* Any op: operands, result types and attributes as arrays; `inferred` lets MLIR infer the result types instead. */
-MlirOperation loom_build(loom_builder *b, const char *name, intptr_t operand_count, const MlirValue *operands,
-                         intptr_t type_count, const MlirType *types, intptr_t attr_count, const loom_named *attrs);
+/* Any op: operands, result types and attributes as arrays; `inferred` lets MLIR infer the result
+ * types instead. */
+MlirOperation loom_build(loom_builder *b, const char *name, intptr_t operand_count,
+                         const MlirValue *operands, intptr_t type_count, const MlirType *types,
+                         intptr_t attr_count, const loom_named *attrs);
 /* The same with regions, which the op takes over. */
-MlirOperation loom_build_regions(loom_builder *b, const char *name, intptr_t operand_count, const MlirValue *operands,
-                                 intptr_t type_count, const MlirType *types, intptr_t attr_count,
-                                 const loom_named *attrs, intptr_t region_count, MlirRegion *regions);
+MlirOperation loom_build_regions(loom_builder *b, const char *name, intptr_t operand_count,
+                                 const MlirValue *operands, intptr_t type_count,
+                                 const MlirType *types, intptr_t attr_count,
+                                 const loom_named *attrs, intptr_t region_count,
+                                 MlirRegion *regions);
 /* One result, no attributes: the common cases. */
 MlirValue loom_build0(loom_builder *b, const char *name, MlirType type);
 MlirValue loom_build1(loom_builder *b, const char *name, MlirValue a, MlirType type);
 MlirValue loom_build2(loom_builder *b, const char *name, MlirValue a, MlirValue c, MlirType type);
-MlirValue loom_build3(loom_builder *b, const char *name, MlirValue a, MlirValue c, MlirValue d, MlirType type);
+MlirValue loom_build3(loom_builder *b, const char *name, MlirValue a, MlirValue c, MlirValue d,
+                      MlirType type);
 /* arith.constant of an integer or index type; of a float type. */
 MlirValue loom_build_int(loom_builder *b, MlirType type, int64_t value);
 MlirValue loom_build_float(loom_builder *b, MlirType type, double value);
 
-/* ---- attributes ----------------------------------------------------------------------------------------------- */
+/* ---- attributes -------------------------------------------------------------------------- */
 
 MlirAttribute loom_attr_i64(MlirContext ctx, int64_t value);
 MlirAttribute loom_attr_i64s(MlirContext ctx, intptr_t count, const int64_t *values);
@@ -58,14 +65,15 @@ MlirAttribute loom_attr_str(MlirContext ctx, const char *text);
 
 MlirAttribute loom_get_attr(MlirOperation op, const char *name); /* null attribute when absent */
 int64_t loom_get_i64(MlirOperation op, const char *name, int64_t otherwise);
-/* Number of entries of a DenseI64Array attribute copied to `out` (at most `capacity`); -1 when absent. */
+/* Number of entries of a DenseI64Array attribute copied to `out` (at most `capacity`); -1 when
+ * absent. */
 intptr_t loom_get_i64s(MlirOperation op, const char *name, int64_t *out, intptr_t capacity);
 intptr_t loom_attr_read_i64s(MlirAttribute attr, int64_t *out, intptr_t capacity);
 /* A view of a string attribute; length 0 when absent. */
 MlirStringRef loom_get_str(MlirOperation op, const char *name);
 void loom_set_attr(MlirOperation op, const char *name, MlirAttribute value);
 
-/* ---- ops, types ------------------------------------------------------------------------------------------------ */
+/* ---- ops, types -------------------------------------------------------------------------- */
 
 bool loom_is(MlirOperation op, const char *name); /* "loom.add" */
 bool loom_str_is(MlirStringRef a, const char *b);
@@ -74,40 +82,49 @@ bool loom_opcode_of(MlirOperation op, loom_opcode *out);
 bool loom_opcode_of_name(MlirStringRef name, loom_opcode *out); /* "loom.add" */
 /* The op that defines a value, or a null operation for a block argument. */
 MlirOperation loom_def(MlirValue value);
-static inline MlirValue loom_operand(MlirOperation op, intptr_t i) { return mlirOperationGetOperand(op, i); }
-static inline MlirValue loom_result(MlirOperation op, intptr_t i) { return mlirOperationGetResult(op, i); }
-/* A plain type from a ranked tensor or memref type: element type and sizes (dynamic ones become -1). False with no
- * diagnostic for anything else or a rank over LOOM_MAX_RANK. */
+static inline MlirValue loom_operand(MlirOperation op, intptr_t i) {
+  return mlirOperationGetOperand(op, i);
+}
+static inline MlirValue loom_result(MlirOperation op, intptr_t i) {
+  return mlirOperationGetResult(op, i);
+}
+/* A plain type from a ranked tensor or memref type: element type and sizes (dynamic ones become
+ * -1). False with no diagnostic for anything else or a rank over LOOM_MAX_RANK. */
 bool loom_type_from_mlir(MlirType type, loom_type *out);
 MlirType loom_type_to_mlir(MlirContext ctx, const loom_type *type); /* tensor; static sizes */
-/* The same with symbolic sizes: a dynamic size is a result of the affine map that the tensor type carries as its
- * encoding, `tensor<?x4xf32, affine_map<()[s0] -> (s0, 4)>>`, over symbols unique in the module. The expressions go
- * to and come from the graph's table; a dynamic size without an expression is refused. */
+/* The same with symbolic sizes: a dynamic size is a result of the affine map that the tensor type
+ * carries as its encoding, `tensor<?x4xf32, affine_map<()[s0] -> (s0, 4)>>`, over symbols unique in
+ * the module. The expressions go to and come from the graph's table; a dynamic size without an
+ * expression is refused. */
 bool loom_type_from_mlir_in(loom_graph *graph, MlirType type, loom_type *out);
 MlirType loom_type_to_mlir_in(MlirContext ctx, const loom_graph *graph, const loom_type *type);
-MlirType loom_dtype_to_mlir(MlirContext ctx, loom_dtype dtype); /* i1, i8, ui8, f32, complex<f32>, ... */
+MlirType loom_dtype_to_mlir(MlirContext ctx,
+                            loom_dtype dtype); /* i1, i8, ui8, f32, complex<f32>, ... */
 bool loom_dtype_from_mlir(MlirType element, loom_dtype *out);
 /* A scalar of a dtype as an attribute: integer, float, or an array of two floats for complex. */
 MlirAttribute loom_scalar_to_mlir(MlirContext ctx, loom_dtype dtype, const loom_attr *scalar);
 bool loom_scalar_from_mlir(MlirAttribute attr, loom_dtype dtype, loom_attr *out);
 
-/* Calls `visit` on each op of a block in order; `visit` may erase the op it is given. Stops and returns false when
- * `visit` does. */
+/* Calls `visit` on each op of a block in order; `visit` may erase the op it is given. Stops and
+ * returns false when `visit` does. */
 bool loom_walk_block(MlirBlock block, bool (*visit)(MlirOperation op, void *user), void *user);
 
-/* ---- errors ------------------------------------------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------------ */
 
 /* Emits an error at `loc` and returns false. */
-bool loom_emit_error(MlirLocation loc, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool loom_emit_error(MlirLocation loc, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
-/* ---- passes --------------------------------------------------------------------------------------------------------- */
+/* ---- passes ------------------------------------------------------------------------------ */
 
-/* An external pass whose `run` gets the root op and returns false after a diagnostic. `root`: "" for any op,
- * "builtin.module" for modules. One static MlirTypeID a pass is kept inside. */
+/* An external pass whose `run` gets the root op and returns false after a diagnostic. `root`: ""
+ * for any op, "builtin.module" for modules. One static MlirTypeID a pass is kept inside. */
 typedef bool (*loom_pass_fn)(MlirOperation root);
-MlirPass loom_pass_create(const char *name, const char *flag, const char *summary, const char *root, loom_pass_fn run);
+MlirPass loom_pass_create(const char *name, const char *flag, const char *summary, const char *root,
+                          loom_pass_fn run);
 /* The same for a pass that makes ops of other dialects: they are loaded before it runs. */
-MlirPass loom_pass_create_with(const char *name, const char *flag, const char *summary, const char *root,
-                               loom_pass_fn run, intptr_t dialect_count, MlirDialectHandle *dialects);
+MlirPass loom_pass_create_with(const char *name, const char *flag, const char *summary,
+                               const char *root, loom_pass_fn run, intptr_t dialect_count,
+                               MlirDialectHandle *dialects);
 
 #endif

@@ -1,10 +1,11 @@
 /* The captured graph: plain C structs that know neither Python nor MLIR.
  *
- * Both binaries link this folder: capture builds a graph, the cache hashes it, the interpreter runs it, the
- * compiler library imports it into the `loom` dialect. Shape and dtype rules live here once, and the dialect's
- * verifiers call them.
+ * Both binaries link this folder: capture builds a graph, the cache hashes it, the interpreter runs
+ * it, the compiler library imports it into the `loom` dialect. Shape and dtype rules live here
+ * once, and the dialect's verifiers call them.
  *
- * Sections by file: dtype.c, expr.c (symbolic sizes), graph.c, infer.c (shape rules), print.c, serial.c, interp.c.
+ * Sections by file: dtype.c, expr.c (symbolic sizes), graph.c, infer.c (shape rules), print.c,
+ * serial.c, interp.c.
  */
 #ifndef LOOM_GRAPH_H
 #define LOOM_GRAPH_H
@@ -18,28 +19,30 @@
 extern "C" {
 #endif
 
-/* ---- errors --------------------------------------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------------ */
 
 /* A message filled by whoever fails; the caller decides how to report it. */
 typedef struct loom_error {
   char message[512];
 } loom_error;
 
-/* Formats into `err` (may be NULL) and returns false, so that a failing function can `return loom_fail(...)`. */
+/* Formats into `err` (may be NULL) and returns false, so that a failing function can `return
+ * loom_fail(...)`. */
 bool loom_fail(loom_error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* ---- arena: one for each compilation, freed at its end (arena.c) ------------------------------------------------ */
+/* ---- arena: one for each compilation, freed at its end (arena.c) ------------------------- */
 
 typedef struct loom_arena {
   struct loom_arena_block *head;
 } loom_arena;
 
-void *loom_arena_alloc(loom_arena *arena, size_t bytes); /* zeroed, 16-byte aligned; NULL when out of memory */
+void *loom_arena_alloc(loom_arena *arena,
+                       size_t bytes); /* zeroed, 16-byte aligned; NULL when out of memory */
 void *loom_arena_copy(loom_arena *arena, const void *data, size_t bytes);
 char *loom_arena_strdup(loom_arena *arena, const char *text);
 void loom_arena_fini(loom_arena *arena);
 
-/* ---- dtype.c --------------------------------------------------------------------------------------------------- */
+/* ---- dtype.c ----------------------------------------------------------------------------- */
 
 typedef enum loom_dtype {
   LOOM_BOOL, /* one byte, 0 or 1 */
@@ -65,12 +68,13 @@ size_t loom_dtype_size(loom_dtype dtype);
 /* NumPy's name: "bool", "int8", "float32", ... */
 const char *loom_dtype_name(loom_dtype dtype);
 bool loom_dtype_from_name(const char *name, loom_dtype *out);
-bool loom_dtype_is_float(loom_dtype dtype);   /* f16, bf16, f32, f64 */
-bool loom_dtype_is_signed(loom_dtype dtype);  /* i8 to i64 */
-bool loom_dtype_is_unsigned(loom_dtype dtype);/* u8 to u64 */
-bool loom_dtype_is_integer(loom_dtype dtype); /* signed or unsigned, not bool */
+bool loom_dtype_is_float(loom_dtype dtype);    /* f16, bf16, f32, f64 */
+bool loom_dtype_is_signed(loom_dtype dtype);   /* i8 to i64 */
+bool loom_dtype_is_unsigned(loom_dtype dtype); /* u8 to u64 */
+bool loom_dtype_is_integer(loom_dtype dtype);  /* signed or unsigned, not bool */
 bool loom_dtype_is_complex(loom_dtype dtype);
-/* 'b' bool, 'i' signed, 'u' unsigned, 'f' float, 'c' complex: the letters of loom_op_info.dtypes. */
+/* 'b' bool, 'i' signed, 'u' unsigned, 'f' float, 'c' complex: the letters of loom_op_info.dtypes.
+ */
 char loom_dtype_class(loom_dtype dtype);
 /* float16 and bfloat16 as bits; the conversion to bits rounds once, to nearest even. */
 double loom_half_to_double(uint16_t bits);
@@ -78,10 +82,10 @@ uint16_t loom_half_from_double(double value);
 double loom_bfloat_to_double(uint16_t bits);
 uint16_t loom_bfloat_from_double(double value);
 
-/* ---- expr.c: symbolic sizes ------------------------------------------------------------------------------------- */
+/* ---- expr.c: symbolic sizes -------------------------------------------------------------- */
 
-/* A size in a type: a static value >= 0, or ~index of an expression in the graph's table (so < 0). Expressions
- * are canonical and hash-consed: two equal sizes have equal codes. */
+/* A size in a type: a static value >= 0, or ~index of an expression in the graph's table (so < 0).
+ * Expressions are canonical and hash-consed: two equal sizes have equal codes. */
 typedef int64_t loom_dim;
 #define LOOM_DIM_IS_SYM(d) ((d) < 0)
 #define LOOM_DIM_EXPR(d) ((uint32_t)(~(d)))
@@ -109,20 +113,22 @@ typedef struct loom_symbol {
 } loom_symbol;
 
 struct loom_graph;
-/* A new symbol as a size; `known` may be NULL. The functions of expr.c return false when out of memory, on
- * overflow, or when an expression grows beyond what is kept canonical. */
+/* A new symbol as a size; `known` may be NULL. The functions of expr.c return false when out of
+ * memory, on overflow, or when an expression grows beyond what is kept canonical. */
 bool loom_dim_symbol(struct loom_graph *graph, const loom_symbol *known, loom_dim *out);
 bool loom_dim_of_symbol(struct loom_graph *graph, uint32_t symbol, loom_dim *out);
 /* A negative constant as part of an expression. */
 bool loom_dim_constant(struct loom_graph *graph, int64_t value, loom_dim *out);
 /* a KIND b in canonical form; `graph` may be NULL when both are static. */
-bool loom_dim_combine(struct loom_graph *graph, loom_expr_kind kind, loom_dim a, loom_dim b, loom_dim *out);
+bool loom_dim_combine(struct loom_graph *graph, loom_expr_kind kind, loom_dim a, loom_dim b,
+                      loom_dim *out);
 /* a + offset, where the offset may be negative (the sum of a static size may not). */
 bool loom_dim_offset(struct loom_graph *graph, loom_dim a, int64_t offset, loom_dim *out);
 /* The size when symbol i has the value symbols[i]. */
-bool loom_dim_eval(const struct loom_graph *graph, loom_dim dim, const int64_t *symbols, int64_t *out);
+bool loom_dim_eval(const struct loom_graph *graph, loom_dim dim, const int64_t *symbols,
+                   int64_t *out);
 
-/* ---- types, attributes, ops -------------------------------------------------------------------------------------- */
+/* ---- types, attributes, ops -------------------------------------------------------------- */
 
 #define LOOM_MAX_RANK 16
 
@@ -150,7 +156,8 @@ typedef enum loom_attr_kind {
   LOOM_ATTR_I64S,   /* ints, count */
   LOOM_ATTR_BOOL,   /* i */
   LOOM_ATTR_STR,    /* str */
-  LOOM_ATTR_SCALAR, /* bits: an element of the result's dtype, bit-cast (complex128: bits and bits_hi) */
+  LOOM_ATTR_SCALAR, /* bits: an element of the result's dtype, bit-cast (complex128: bits and
+                       bits_hi) */
   LOOM_ATTR_DTYPE   /* i */
 } loom_attr_kind;
 
@@ -168,22 +175,25 @@ typedef struct loom_attr {
 
 #define LOOM_MAX_ATTRS 6
 
-typedef enum loom_fp_flag { /* floating-point (and integer) exceptions as NumPy's errstate names them */
-  LOOM_FP_DIVIDE = 1,
-  LOOM_FP_OVERFLOW = 2,
-  LOOM_FP_UNDERFLOW = 4,
-  LOOM_FP_INVALID = 8
+typedef enum loom_fp_flag { /* floating-point (and integer) exceptions as NumPy's errstate names
+                               them */
+                            LOOM_FP_DIVIDE = 1,
+                            LOOM_FP_OVERFLOW = 2,
+                            LOOM_FP_UNDERFLOW = 4,
+                            LOOM_FP_INVALID = 8
 } loom_fp_flag;
 
 /* One row of the op table, generated from loom.td. */
 typedef struct loom_op_info {
-  const char *name;    /* without "loom." */
-  int8_t operands;     /* -1: variadic */
-  int8_t results;      /* -1: variadic */
-  const char *shape;   /* the rule in infer.c */
-  const char *lower;   /* the lowering class: "unary", "binary", "view", "reduce", "dot", "none", ... */
-  uint32_t fp;         /* loom_fp_flag bits that the op may raise in the library it stands for */
-  const char *dtypes;  /* classes of element types that the computing operands may have (loom_dtype_class) */
+  const char *name;  /* without "loom." */
+  int8_t operands;   /* -1: variadic */
+  int8_t results;    /* -1: variadic */
+  const char *shape; /* the rule in infer.c */
+  const char
+      *lower;  /* the lowering class: "unary", "binary", "view", "reduce", "dot", "none", ... */
+  uint32_t fp; /* loom_fp_flag bits that the op may raise in the library it stands for */
+  const char *
+      dtypes; /* classes of element types that the computing operands may have (loom_dtype_class) */
   struct {
     const char *name;
     loom_attr_kind kind;
@@ -226,8 +236,8 @@ typedef enum loom_input_kind {
 typedef struct loom_input {
   loom_value value;
   loom_input_kind kind;
-  int64_t strides[LOOM_MAX_RANK]; /* ARRAY: in elements (0 broadcast, negative reversed); the buffer points at
-                                     element [0, ..., 0] */
+  int64_t strides[LOOM_MAX_RANK]; /* ARRAY: in elements (0 broadcast, negative reversed); the buffer
+                                     points at element [0, ..., 0] */
 } loom_input;
 
 /* Each output is a buffer of its own; views and aliases of results are the frontend's affair. */
@@ -252,18 +262,22 @@ typedef struct loom_graph {
   uint32_t symbol_count, symbol_capacity;
 } loom_graph;
 
-/* ---- graph.c ----------------------------------------------------------------------------------------------------- */
+/* ---- graph.c ----------------------------------------------------------------------------- */
 
 void loom_graph_init(loom_graph *graph);
 void loom_graph_fini(loom_graph *graph);
 
-loom_value loom_graph_input(loom_graph *graph, loom_input_kind kind, const loom_type *type, const int64_t *strides);
-bool loom_graph_output(loom_graph *graph, loom_value value, const int64_t *strides); /* NULL: C order */
+loom_value loom_graph_input(loom_graph *graph, loom_input_kind kind, const loom_type *type,
+                            const int64_t *strides);
+bool loom_graph_output(loom_graph *graph, loom_value value,
+                       const int64_t *strides); /* NULL: C order */
 
-/* Appends a node. `types` gives the result types, or NULL to have them inferred (infer.c). Attributes are copied
- * into the graph's arena, in the table's order. Returns the first result, LOOM_NO_VALUE with `err` set on failure. */
-loom_value loom_graph_node(loom_graph *graph, loom_opcode op, const loom_value *operands, uint32_t operand_count,
-                           const loom_attr *attrs, uint32_t attr_count, const loom_type *types, uint32_t type_count,
+/* Appends a node. `types` gives the result types, or NULL to have them inferred (infer.c).
+ * Attributes are copied into the graph's arena, in the table's order. Returns the first result,
+ * LOOM_NO_VALUE with `err` set on failure. */
+loom_value loom_graph_node(loom_graph *graph, loom_opcode op, const loom_value *operands,
+                           uint32_t operand_count, const loom_attr *attrs, uint32_t attr_count,
+                           const loom_type *types, uint32_t type_count,
                            const loom_location *location, loom_error *err);
 
 const loom_type *loom_graph_type(const loom_graph *graph, loom_value value);
@@ -271,20 +285,24 @@ const loom_type *loom_graph_type(const loom_graph *graph, loom_value value);
 /* Strides of a C-contiguous array of this (static) type, in elements. */
 void loom_contiguous_strides(const loom_type *type, int64_t *out);
 
-/* Makes room for `more` entries behind `count` in one of the graph's arrays; NULL when out of memory. */
-void *loom_graph_grow(loom_graph *graph, void *array, uint32_t count, uint32_t more, uint32_t *capacity, size_t size);
+/* Makes room for `more` entries behind `count` in one of the graph's arrays; NULL when out of
+ * memory. */
+void *loom_graph_grow(loom_graph *graph, void *array, uint32_t count, uint32_t more,
+                      uint32_t *capacity, size_t size);
 
-/* The floating-point exceptions (loom_fp_flag bits) that the library may report for a node, given its dtypes. */
+/* The floating-point exceptions (loom_fp_flag bits) that the library may report for a node, given
+ * its dtypes. */
 uint32_t loom_node_fp(const loom_graph *graph, const loom_node *node);
 
-/* Makes outputs of values that nothing needs but whose computation may raise a floating-point exception: the library
- * would report it, so it has to happen. False when out of memory. */
+/* Makes outputs of values that nothing needs but whose computation may raise a floating-point
+ * exception: the library would report it, so it has to happen. False when out of memory. */
 bool loom_graph_keep_raising(loom_graph *graph);
 
-/* Drops nodes that no output needs and that have no effect. Values are renumbered; inputs and outputs stay. */
+/* Drops nodes that no output needs and that have no effect. Values are renumbered; inputs and
+ * outputs stay. */
 void loom_graph_prune(loom_graph *graph);
 
-/* ---- infer.c: shape and dtype rules --------------------------------------------------------------------------------- */
+/* ---- infer.c: shape and dtype rules ------------------------------------------------------ */
 
 /* What infer.c and interp.c need to know of one op, free of any graph. */
 typedef struct loom_op_view {
@@ -294,16 +312,19 @@ typedef struct loom_op_view {
   uint32_t operand_count;
 } loom_op_view;
 
-/* Result types from operand types and attributes. For ops whose result type is not determined by these (convert,
- * constant, iota, reshape, broadcast, host_call, ...: loom_op_declares_type) `out` holds the `*out_count` declared
- * types and is checked instead. `out` has room for at least one type; `*out_count` is 0 when none is declared.
- * `graph` holds the symbolic sizes and may be NULL when all are static. */
+/* Result types from operand types and attributes. For ops whose result type is not determined by
+ * these (convert, constant, iota, reshape, broadcast, host_call, ...: loom_op_declares_type) `out`
+ * holds the `*out_count` declared types and is checked instead. `out` has room for at least one
+ * type; `*out_count` is 0 when none is declared. `graph` holds the symbolic sizes and may be NULL
+ * when all are static. */
 bool loom_op_declares_type(loom_opcode op);
-bool loom_infer(loom_graph *graph, const loom_op_view *view, loom_type *out, uint32_t *out_count, loom_error *err);
+bool loom_infer(loom_graph *graph, const loom_op_view *view, loom_type *out, uint32_t *out_count,
+                loom_error *err);
 
-/* ---- print.c, serial.c ------------------------------------------------------------------------------------------------ */
+/* ---- print.c, serial.c ------------------------------------------------------------------- */
 
-void loom_graph_print(const loom_graph *graph, FILE *out); /* as loom-dialect MLIR text that loom-opt reads */
+void loom_graph_print(const loom_graph *graph,
+                      FILE *out); /* as loom-dialect MLIR text that loom-opt reads */
 
 typedef struct loom_bytes {
   uint8_t *data; /* malloc'ed; the owner frees it */
@@ -313,9 +334,10 @@ typedef struct loom_bytes {
 /* Canonical bytes of a graph without locations: the key of the cache. */
 bool loom_graph_serialize(const loom_graph *graph, loom_bytes *out);
 
-/* ---- cell.c: one element ----------------------------------------------------------------------------------------------- */
+/* ---- cell.c: one element ----------------------------------------------------------------- */
 
-/* Any element: bool and integers in `i` (extended to 64 bits), floats in `re`, complex in `re` and `im`. */
+/* Any element: bool and integers in `i` (extended to 64 bits), floats in `re`, complex in `re` and
+ * `im`. */
 typedef struct loom_cell {
   int64_t i;
   double re, im;
@@ -331,11 +353,12 @@ bool loom_cell_unary(loom_opcode op, loom_dtype dtype, loom_cell a, loom_cell *o
 bool loom_cell_binary(loom_opcode op, loom_dtype dtype, loom_cell a, loom_cell b, loom_cell *out);
 bool loom_cell_predicate(loom_opcode op, loom_dtype dtype, loom_cell a, bool *out);
 #define LOOM_CELL_UNORDERED 2
-int loom_cell_order(loom_dtype dtype, loom_cell a, loom_cell b); /* -1, 0, 1 or LOOM_CELL_UNORDERED */
+int loom_cell_order(loom_dtype dtype, loom_cell a,
+                    loom_cell b); /* -1, 0, 1 or LOOM_CELL_UNORDERED */
 bool loom_cell_compare(const char *direction, loom_dtype dtype, loom_cell a, loom_cell b);
 loom_cell loom_cell_convert(loom_dtype from, loom_dtype to, loom_cell a);
 
-/* ---- interp.c: the reference interpreter --------------------------------------------------------------------------------- */
+/* ---- interp.c: the reference interpreter ------------------------------------------------- */
 
 typedef struct loom_buffer {
   void *data;                     /* element [0, ..., 0] */
@@ -347,7 +370,8 @@ typedef struct loom_buffer {
 bool loom_interpret_op(const loom_op_view *view, const loom_buffer *operands, loom_buffer *results,
                        uint32_t result_count, loom_error *err);
 /* Runs a whole graph: slow and obvious, the oracle for the compiler. */
-bool loom_interpret(const loom_graph *graph, const loom_buffer *inputs, loom_buffer *outputs, loom_error *err);
+bool loom_interpret(const loom_graph *graph, const loom_buffer *inputs, loom_buffer *outputs,
+                    loom_error *err);
 
 #ifdef __cplusplus
 }
