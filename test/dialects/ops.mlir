@@ -234,6 +234,9 @@ func.func @regions(%n: tensor<i64>, %a: tensor<4xf32>, %c: tensor<i1>) {
   ^bb0(%x: tensor<4xf32>):
     loom.yield %x : tensor<4xf32>
   } : (tensor<4xf32>) -> tensor<4xf32>
+  %s = loom.constant(2.0 : f32) : tensor<f32>
+  // CHECK: loom.apply @k(%{{.*}}, %{{.*}}) : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %4 = loom.apply @k (%a, %s) : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
   return
 }
 
