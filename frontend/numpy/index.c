@@ -244,7 +244,10 @@ value *np_get_item(tracer *t, value *v, value *key) {
   if (a->scalar) {
     PyObject *known = np_known(t, key);
     if (known && PyTuple_CheckExact(known) && PyTuple_GET_SIZE(known) == 0) return v;
-    return trace_raise(t, PyExc_IndexError, "invalid index to scalar variable.");
+    if (known != Py_None && known != Py_Ellipsis)
+      return trace_pending(t)
+                 ? NULL
+                 : trace_raise(t, PyExc_IndexError, "invalid index to scalar variable.");
   }
   if (!index_plan_make(t, a, key, &p)) return NULL;
   if (p.advanced) return index_gather(t, a, &p);

@@ -129,16 +129,19 @@ bool np_write(tracer *t, np_array *a, loom_value node) {
   return true;
 }
 
-static value *view_new(tracer *t, np_array *parent, view_kind kind, np_array **out) {
-  np_array *a = trace_alloc(t, sizeof *a);
+/* A view of `*parent`; a NumPy scalar, which is no memory to look into, is made an array first. */
+static value *view_new(tracer *t, np_array **parent, view_kind kind, np_array **out) {
+  if ((*parent)->scalar && !(*parent = np_array_of(np_fresh(t, np_read(t, *parent), NULL))))
+    return NULL;
+  np_array *a = trace_alloc(t, sizeof *a), *p = *parent;
   value *v = a ? view_value(t, a) : NULL;
   if (!v) return NULL;
-  a->storage = parent->storage;
-  a->parent = parent;
+  a->storage = p->storage;
+  a->parent = p;
   a->kind = kind;
-  a->type.dtype = parent->type.dtype;
-  a->offset = parent->offset;
-  a->writeable = parent->writeable;
+  a->type.dtype = p->type.dtype;
+  a->offset = p->offset;
+  a->writeable = p->writeable;
   a->node = LOOM_NO_VALUE;
   *out = a;
   return v;
@@ -147,7 +150,7 @@ static value *view_new(tracer *t, np_array *parent, view_kind kind, np_array **o
 value *np_view_slice(tracer *t, np_array *p, const int64_t *starts, const int64_t *sizes,
                      const int64_t *steps) {
   np_array *a;
-  value *v = view_new(t, p, VIEW_SLICE, &a);
+  value *v = view_new(t, &p, VIEW_SLICE, &a);
   if (!v) return NULL;
   a->type.rank = p->type.rank;
   for (int i = 0; i < p->type.rank; i++) {
@@ -164,7 +167,7 @@ value *np_view_slice(tracer *t, np_array *p, const int64_t *starts, const int64_
 
 value *np_view_transpose(tracer *t, np_array *p, const int64_t *perm) {
   np_array *a;
-  value *v = view_new(t, p, VIEW_TRANSPOSE, &a);
+  value *v = view_new(t, &p, VIEW_TRANSPOSE, &a);
   if (!v) return NULL;
   a->type.rank = p->type.rank;
   for (int i = 0; i < p->type.rank; i++) {
@@ -178,7 +181,7 @@ value *np_view_transpose(tracer *t, np_array *p, const int64_t *perm) {
 value *np_view_reshape(tracer *t, np_array *p, int rank, const int64_t *dims,
                        const int64_t *strides) {
   np_array *a;
-  value *v = view_new(t, p, VIEW_RESHAPE, &a);
+  value *v = view_new(t, &p, VIEW_RESHAPE, &a);
   if (!v) return NULL;
   a->type = type_make(p->type.dtype, rank, dims);
   memcpy(a->strides, strides, sizeof(int64_t) * (size_t)rank);
@@ -191,7 +194,7 @@ value *np_view_same(tracer *t, np_array *p) {
 
 value *np_view_broadcast(tracer *t, np_array *p, int rank, const int64_t *dims) {
   np_array *a;
-  value *v = view_new(t, p, VIEW_BROADCAST, &a);
+  value *v = view_new(t, &p, VIEW_BROADCAST, &a);
   if (!v) return NULL;
   a->type = type_make(p->type.dtype, rank, dims);
   a->writeable = false;

@@ -286,6 +286,27 @@ np.swapaxes(a,0,-1)
 a[0].reshape(2,2)
 a.T.copy()
 (a.T+a.T).T
+np.ravel(a.sum())
+np.reshape(a.max(), (1, 1))
+np.atleast_1d(a.mean())
+np.expand_dims(a.max(), 0)
+a.max()[None]
+a.max()[...]
+a.max()[()]
+a.imag
+np.pad(a, 1)
+np.pad(a, ((1, 0), (0, 2)), constant_values=7)
+np.pad(a, 1, mode='reflect')
+np.cross(a[:, :3], a[:, :3])
+np.kron(a, a)
+np.roll(a, (1, 2), axis=(0, 1))
+(np.stack([a, a]) @ np.stack([a.T, a.T])).sum(axis=0)
+np.swapaxes(np.stack([np.stack([a, a])] * 3), 0, 1) @ np.swapaxes(np.stack([np.stack([a.T, a.T])] * 3), 0, 1)
+a[:, [2, 0, 1]]
+a[[0, 2]]
+a[..., [[0, 1], [1, 0]]]
+np.isclose(a, a)
+(a > 0) ** 2
 """.strip().split("\n")
 
 
