@@ -175,6 +175,15 @@ static void lower_inner_loops(lower *l, void *user, const MlirValue *carried, Ml
               &inner, NULL);
 }
 
+/* Reductions in order of depth, before any loop over full results wants them. */
+static void lower_reduce_all(lower *l) {
+  const lower_plan *plan = l->plan;
+  for (int depth = 0; depth < plan->depth; depth++)
+    for (int g = 0; g < plan->group_count && !l->failed; g++)
+      if (plan->groups[g].depth == depth && plan->groups[g].primary && plan->saved_count)
+        lower_emit(l, loom_result(plan->groups[g].members[0], 0), plan->kept_at);
+}
+
 static void lower_first_body(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   lower_store_results(l, false, user);
 }
@@ -193,8 +202,13 @@ static void lower_unit_body(lower *l, void *user, const MlirValue *carried, Mlir
     lower_scan_loop(l);
     return;
   }
+  if (l->plan->lane_reduced) lower_reduce_all(l);
   lower_results(l, false, values);
-  if (lower_plan_any_full(l)) lower_inner_loops(l, &first, NULL, NULL);
+  if (lower_plan_any_full(l)) {
+    int phase = lower_phase_open(l);
+    lower_inner_loops(l, &first, NULL, NULL);
+    lower_phase_close(l, phase);
+  }
   if (l->part_high.ptr) { /* every part makes them, the first one stores them */
     lower_first_part(l, values);
     return;
@@ -302,6 +316,10 @@ static void lower_stage_body(lower *l, lower_job *job, int stage) {
   }
   const lower *analysis = &job->analysis;
   l->plan = analysis->plan;
+  for (int i = 0; i < l->plan->saved_count; i++) {
+    l->plan->saved[i].phase = 0;
+    l->plan->saved[i].closed = false;
+  }
   l->var_count = analysis->var_count;
   memcpy(l->vars, analysis->vars, sizeof l->vars);
   l->accesses = analysis->accesses;

@@ -136,6 +136,16 @@ typedef struct lower_group {
 
 #define LOWER_GROUPS 16
 #define LOWER_TILES 4
+#define LOWER_SAVES 4
+
+/* A value kept in scratch between passes over a row. */
+typedef struct lower_saved {
+  MlirValue value;
+  int64_t offset; /* bytes */
+  loom_dtype dtype;
+  int phase; /* that stores it; 0: none yet */
+  bool closed;
+} lower_saved;
 
 /* How a kernel loops. Its domain's variables are kept or reduced; units run over the kept ones but
  * for the lane variable if that is kept. Inside are the lane loop and the loops over the reduced
@@ -152,7 +162,11 @@ typedef struct lower_plan {
   int scan_count;
   const lower_at *kept_at; /* index of a reduction's result over the domain */
   bool read_elsewhere;     /* some reduction's result is read at another index */
-  int tile_loop;           /* loop along which some operands are contiguous, to be turned; or -1 */
+  const lower_at *full_at; /* every variable: the identity */
+  lower_saved saved[LOWER_SAVES];
+  int saved_count;
+  int64_t saved_bytes;
+  int tile_loop; /* loop along which some operands are contiguous, to be turned; or -1 */
   int tiles[LOWER_TILES], tile_count; /* their accesses */
   int64_t splits; /* parts of the outermost reduced loop; 0: one stage does all */
   int64_t split_size;
@@ -179,6 +193,7 @@ typedef struct lower {
   int width;      /* lanes */
   MlirValue mask; /* lanes that are on, or null for all */
   MlirValue pointers[64], params, scratch, begin, end, status;
+  int phase, phase_count;              /* passes over a row */
   int stage;                           /* reductions of a lower depth come from slots */
   MlirValue part, part_low, part_high; /* the part of the outermost reduced loop, when split */
   const lower_at **interned;
@@ -318,6 +333,18 @@ bool lower_scan_domain(lower *l, loom_type *domain, uint32_t *axis_set);
 lower_value lower_emit_scan(lower *l, MlirOperation op, const lower_at *at); /* dry runs only */
 /* The loop along the axis: makes and stores all results of a row. */
 void lower_scan_loop(lower *l);
+
+/* ---- lower_save.c -----------------------------------------------------------------------------
+ */
+
+void lower_save_find(lower *l);
+/* Brackets the code of one pass over a row; returns the phase around it. */
+int lower_phase_open(lower *l);
+void lower_phase_close(lower *l, int outer);
+/* The entry of a value that is to be saved at this index, or NULL. */
+lower_saved *lower_save_of(lower *l, MlirValue value, const lower_at *at);
+lower_value lower_save_load(lower *l, const lower_saved *saved);
+void lower_save_store(lower *l, lower_saved *saved, lower_value value);
 
 /* ---- lower_tile.c -----------------------------------------------------------------------------
  */

@@ -450,7 +450,10 @@ lower_value lower_emit(lower *l, MlirValue value, const lower_at *at) {
     const lower_buffer *buffer = &l->kernel->operands[number];
     out = buffer->scalar >= 0 ? emit_parameter(l, buffer) : emit_load(l, buffer, number, at);
   } else {
-    out = emit_op(l, loom_def(value), at);
+    lower_saved *saved = lower_save_of(l, value, at);
+    bool ready = saved && saved->closed;
+    out = ready ? lower_save_load(l, saved) : emit_op(l, loom_def(value), at);
+    if (saved && !ready && !l->failed) lower_save_store(l, saved, out);
   }
   if (!l->failed) lower_remember(l, value, at, out);
   return out;

@@ -154,12 +154,14 @@ bool lower_plan_make(lower *l, lower_plan *out) {
         n++;
       }
     if (kept) out->kept_at = lower_at_intern(l, kept);
+    out->full_at = lower_at_identity(l, out->rank, 0);
   }
   for (int i = 0; i < k->result_count; i++)
     lower_store(l, i, out->at[i], lower_emit(l, k->results[i].value, out->at[i]));
   if (l->failed) return false;
   plan_loops(l);
   lower_tile_find(l);
+  lower_save_find(l);
   return true;
 }
 

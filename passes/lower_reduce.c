@@ -493,8 +493,10 @@ lower_value lower_emit_reduce(lower *l, MlirOperation op, const lower_at *at) {
   if (l->plan->splits && g->depth < l->stage) {
     reduce_combine(l, &run, out.lanes, accs);
   } else {
+    int phase = lower_phase_open(l);
     reduce_identities(l, &run, run.width, inits);
     reduce_loops(l, &run, 0, inits, accs);
+    lower_phase_close(l, phase);
     if (run.row && run.width > 1 && !l->failed) reduce_tree(l, &run, accs);
   }
   loom_builder b = lower_at_level(l, out.level);

@@ -105,6 +105,12 @@ static void schedule_make(const lower *l, lower_schedule *out) {
   }
   out->chunks = schedule_max(schedule_ceil(rows * out->blocks, out->units), 1);
   schedule_split(l, target, out);
+  if (l->kernel->target == LANES_GPU) { /* a thread is a lane: one element, or one row, each */
+    out->units = 1;
+    out->block = plan->lane_reduced || plan->lanes.var < 0 ? extent : 1;
+    out->blocks = plan->lane_reduced || plan->lanes.var < 0 ? 1 : extent;
+    out->chunks = schedule_max(rows * out->blocks, 1);
+  }
   if (plan->tile_loop < 0) return;
   /* Strips of tiles: a lane loop over whole tiles needs a width that divides them. */
   out->width = (int)schedule_min(out->width, lower_tile_size());
@@ -143,7 +149,8 @@ static void schedule_write(lower *l, const lower_schedule *s) {
   }
   loom_set_attr(kernel->op, "schedule", mlirDictionaryAttrGet(ctx, COUNT, named));
   loom_set_attr(kernel->op, "stages", loom_attr_i64s(ctx, count, stages));
-  loom_set_attr(kernel->op, "scratch", loom_attr_i64(ctx, lower_tile_scratch(l)));
+  loom_set_attr(kernel->op, "scratch",
+                loom_attr_i64(ctx, lower_tile_scratch(l) + (s->splits ? 0 : plan->saved_bytes)));
   loom_set_attr(kernel->op, "slots", loom_attr_i64(ctx, plan->slot_bytes));
 }
 

@@ -339,3 +339,21 @@ def test_transposed_tiles(tmp_path, shape, dtype):
     yield %0"""
     compiled = check(tmp_path, [t, c], body, [t ^ c if dtype == "bool" else t + c])
     assert compiled.scratch > 0
+
+
+@pytest.mark.parametrize("shape", [(50, 130), (7, 1), (5, 1024), (33, 37)])
+def test_softmax_saves_its_exponentials(tmp_path, shape):
+    a = rng.standard_normal(shape).astype("f4")
+    kept = f"tensor<{shape[0]}xf32>"
+    body = f"""
+    %0 = loom.reduce "max" %a0 axes = [1] : ({ty(a)}) -> {kept}
+    %1 = loom.broadcast %0 dims = [0] : ({kept}) -> {ty(a)}
+    %2 = loom.sub %a0, %1 : {ty(a)}
+    %3 = loom.exp %2 : {ty(a)}
+    %4 = loom.reduce "sum" %3 axes = [1] : ({ty(a)}) -> {kept}
+    %5 = loom.broadcast %4 dims = [0] : ({kept}) -> {ty(a)}
+    %6 = loom.div %3, %5 : {ty(a)}
+    yield %6"""
+    e = np.exp(a.astype("f8") - a.max(axis=1, keepdims=True))
+    compiled = check(tmp_path, [a], body, [(e / e.sum(axis=1, keepdims=True)).astype("f4")], rtol=2e-6)
+    assert shape[1] == 1 or compiled.scratch >= 4 * shape[1]
