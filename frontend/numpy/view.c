@@ -279,9 +279,34 @@ recipe *np_rebuild(tracer *t, value *v) {
   return view_rebuild_view(t, trace_rebuild(t, a->storage->root), a);
 }
 
+/* May two elements of the array lie at one place? Dimensions by growing stride: each must step over
+ * all that the ones before it reach. */
+static bool view_overlaps_itself(const np_array *a) {
+  int order[LOOM_MAX_RANK], count = 0;
+  for (int i = 0; i < a->type.rank; i++) {
+    if (a->type.dims[i] == 0) return false;
+    if (a->type.dims[i] == 1) continue;
+    int at = count++;
+    for (; at > 0 && llabs(a->strides[order[at - 1]]) > llabs(a->strides[i]); at--)
+      order[at] = order[at - 1];
+    order[at] = i;
+  }
+  int64_t reach = (int64_t)loom_dtype_size(a->type.dtype);
+  for (int k = 0; k < count; k++) {
+    int64_t stride = llabs(a->strides[order[k]]);
+    if (stride < reach) return true;
+    reach += (a->type.dims[order[k]] - 1) * stride;
+  }
+  return false;
+}
+
 /* Written arrays must not overlap others that the call reads or writes: the copies back would not
  * be seen by them. */
 static bool view_check_aliases(tracer *t, np_storage *s) {
+  if (view_overlaps_itself(np_array_of(s->root))) {
+    trace_break(t, BREAK_ALIASING, "%s", "a written array whose elements share memory");
+    return false;
+  }
   for (np_storage *o = *view_storages(t); o; o = o->next) {
     if (o == s || !o->source) continue;
     if (!numpy_array_disjoint(s->live, o->live)) {

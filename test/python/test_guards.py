@@ -172,6 +172,19 @@ def test_overlap_of_written_arguments(compiled):
         np.testing.assert_array_equal(one, two)
 
 
+def test_written_array_that_overlaps_itself(compiled):
+    def g(a):
+        a[..., ::2] *= -1
+        a[0] += 5
+        return a.copy()
+
+    f = compiled(g)
+    for strides in ((8, 8), (0, 8), (48, 8), (8, 32), (16, 8)):
+        one, two = (np.lib.stride_tricks.as_strided(np.arange(40.0), (4, 6), strides) for _ in range(2))
+        np.testing.assert_array_equal(f(one), g(two))
+        np.testing.assert_array_equal(one, two)
+
+
 def test_read_only_and_misaligned(compiled):
     def g(a):
         a[0] = 5.0
