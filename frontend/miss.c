@@ -2,6 +2,8 @@
  * remembers why not. */
 #include "frontend/callable.h"
 
+#include <errno.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -126,11 +128,29 @@ static bool numbers_choose(callable *c, PyObject *const *slots, bool *symbolic,
 
 /* ---- building ------------------------------------------------------------------------------- */
 
+/* The folder for the stages of one compilation, made, in malloc'ed memory: <trace>/<number>-<name>;
+ * NULL when nothing is traced. */
+static char *build_trace_folder(const callable *c) {
+  static unsigned counter;
+  const char *name = *loom_config.trace ? PyUnicode_AsUTF8(c->function->func_name) : NULL;
+  char path[4096];
+  if (!name) return PyErr_Clear(), NULL;
+  int length = snprintf(path, sizeof path, "%s/%03u-%.100s", loom_config.trace, counter++, name);
+  if (length < 0 || (size_t)length >= sizeof path) return NULL;
+  for (char *p = path + strlen(loom_config.trace) + 1; *p; p++)
+    if (*p == '/' || *p == '<' || *p == '>') *p = '_';
+  mkdir(loom_config.trace, 0777);
+  if (mkdir(path, 0777) != 0 && errno != EEXIST) {
+    loom_log(LOOM_LOG_CACHE, "%s: %s", path, strerror(errno));
+    return NULL;
+  }
+  return strdup(path);
+}
+
 /* Compiles a capture. False with `err` filled; *out stays NULL for backends without a plan. */
 static bool build_plan(const callable *c, const capture *captured, loom_plan **out,
                        loom_compile_report *report, loom_error *err) {
-  char *trace =
-      *loom_config.trace ? strdup(loom_config.trace) : NULL; /* may be set anew while we compile */
+  char *trace = build_trace_folder(c);
   loom_compile_options options = {.cpu = c->cpu, .trace_dir = trace, .fastmath = c->fastmath};
   bool cache = loom_config.cache && !trace, good;
   Py_BEGIN_ALLOW_THREADS good =

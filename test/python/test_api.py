@@ -200,6 +200,16 @@ def test_environment():
     assert done.stdout.split() == ["loom", "8"] and "FRAMELOOM_BACKEND is ignored" in done.stderr
 
 
+def test_trace_folder(tmp_path):
+    with frameloom.config.patch(trace=str(tmp_path / "trace")):
+        frameloom.compile(lambda a: a * 3 + 1, backend="loom")(np.ones(7))
+        frameloom.compile(scale, backend="loom")(np.ones(7), np.ones(7))
+    folders = sorted(p.name for p in (tmp_path / "trace").iterdir())
+    assert len(folders) == 2 and folders[0].endswith("-_lambda_") and folders[1].endswith("-scale")
+    files = list((tmp_path / "trace" / folders[1]).iterdir())
+    assert files and any("loom.mul" in f.read_text(errors="replace") for f in files)
+
+
 def test_explain():
     def f(a, b):
         return np.maximum(a * b, 0) + 1
