@@ -197,7 +197,17 @@ static PyObject *read_attr(PyObject *base, PyObject *name) {
   return item ? item : read_member(base, name);
 }
 
+/* The item of a set that has the key's type and equals it. */
+static PyObject *read_set(PyObject *base, PyObject *key) {
+  PyObject *item;
+  Py_hash_t hash;
+  for (Py_ssize_t pos = 0; _PySet_NextEntry(base, &pos, &item, &hash);)
+    if (source_key_equal(item, key)) return Py_NewRef(item);
+  return NULL;
+}
+
 static PyObject *read_item(PyObject *base, PyObject *key) {
+  if (PySet_CheckExact(base)) return read_set(base, key);
   if (PyDict_CheckExact(base)) return read_dict(base, key);
   if (!PyTuple_Check(base) && !PyList_CheckExact(base)) return NULL;
   Py_ssize_t i = PyLong_AsSsize_t(key);

@@ -24,6 +24,9 @@ value *trace_binary(tracer *t, int op, value *l, value *r, bool inplace) {
   if (result != t->not_implemented) return result;
   if (r->type->binary && r->type != l->type) result = r->type->binary(t, op, l, r, false);
   if (result != t->not_implemented) return result;
+  /* The last resort of += on a list is to extend it by any iterable. */
+  if (inplace && op == 0 && l->type == &value_list_type)
+    return value_mutable(t, l) && list_extend(t, l, r) ? l : NULL;
   return trace_raise(t, PyExc_TypeError, "unsupported operand types: '%s' and '%s'",
                      value_type_name(t, l), value_type_name(t, r));
 }
@@ -89,8 +92,8 @@ value *trace_get_attr(tracer *t, value *v, PyObject *name) {
 
 bool trace_set_attr(tracer *t, value *v, PyObject *name, value *item) {
   if (v->type->set_attr) return v->type->set_attr(t, v, name, item);
-  if (value_is_const(v) || v->type == &value_tuple_type || v->type == &value_list_type ||
-      v->type == &value_dict_type)
+  if (value_is_const(v) || (v->type == &value_tuple_type && !tuple_class(v)) ||
+      v->type == &value_list_type || v->type == &value_dict_type)
     trace_raise(t, PyExc_AttributeError, "'%s' object has no attribute '%s'", value_type_name(t, v),
                 PyUnicode_AsUTF8(name));
   else

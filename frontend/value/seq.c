@@ -90,10 +90,8 @@ static value *seq_binary(tracer *t, int op, value *l, value *r, bool inplace) {
     return is_seq(r) ? trace_not_implemented(t) : seq_repeat(t, l, r, inplace);
   if (op == 5) return seq_repeat(t, r, l, false);
   if (op != 0 || !is_seq(l)) return trace_not_implemented(t);
-  if (inplace && l->type == &value_list_type && (is_seq(r) || r->type == &value_iterator_type)) {
-    if (!value_mutable(t, l)) return NULL;
-    return list_extend(t, l, r) ? l : NULL;
-  }
+  if (inplace && l->type == r->type && l->type == &value_list_type)
+    return value_mutable(t, l) && list_extend(t, l, r) ? l : NULL;
   if (l->type != r->type) return trace_not_implemented(t);
   return seq_concat(t, l->type, l, r);
 }
@@ -441,8 +439,10 @@ static value *slice_get_attr(tracer *t, value *v, PyObject *name) {
   static const char *const names[3] = {"start", "stop", "step"};
   for (int i = 0; i < 3; i++)
     if (!PyUnicode_CompareWithASCIIString(name, names[i])) return v->seq.items[i];
-  if (PyUnicode_CompareWithASCIIString(name, "indices"))
-    return trace_raise(t, PyExc_AttributeError, "'slice' object has no such attribute");
+  if (PyUnicode_CompareWithASCIIString(name, "indices")) {
+    static const builtin_method none[] = {{NULL, NULL}};
+    return builtin_method_find(t, none, v, name);
+  }
   PyObject *known = value_plain(t, v);
   if (!known) return trace_break(t, BREAK_DATA_DEPENDENT, "a slice that is not known");
   value *self = value_const(t, trace_keep(t, known));

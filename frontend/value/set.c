@@ -10,6 +10,7 @@
 enum { SET_FROZEN = 1, SET_DISORDERED = 2 };
 
 bool set_is_frozen(const value *v) { return v->any.n & SET_FROZEN; }
+void set_disorder(value *v) { v->any.n |= SET_DISORDERED; }
 
 value *value_set(tracer *t, bool frozen) {
   value *v = value_new(t, &value_set_type);
@@ -296,6 +297,11 @@ static PyObject *set_python_type(tracer *t, value *v) {
 }
 
 static recipe *set_rebuild(tracer *t, value *v) {
+  if (v->source) {
+    recipe *same = trace_recipe(t, RECIPE_SOURCE);
+    if (same) same->source = v->source;
+    return same;
+  }
   recipe *r = trace_recipe(t, set_is_frozen(v) ? RECIPE_FROZENSET : RECIPE_SET);
   if (!r) return NULL;
   r->items = calloc((size_t)v->seq.count + 1, sizeof *r->items);

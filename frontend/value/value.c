@@ -183,6 +183,29 @@ static value *wrap_dict(tracer *t, PyObject *object, const source *s) {
   return v;
 }
 
+/* A set of numbers and strings: its length and each item are guarded. Another set that is equal may
+ * have another order, so the order is not known. */
+static value *wrap_set(tracer *t, PyObject *object, const source *s) {
+  PyObject *key;
+  Py_hash_t hash;
+  guard_simple(t, GUARD_TYPE, s, (PyObject *)&PySet_Type, 0);
+  guard_simple(t, GUARD_LENGTH, s, NULL, PySet_GET_SIZE(object));
+  if (PySet_GET_SIZE(object) > WRAP_MAX_KEYS)
+    return trace_break(t, BREAK_LIMIT, "a set of many items");
+  value *v = value_set(t, false);
+  if (!v) return NULL;
+  for (Py_ssize_t pos = 0; _PySet_NextEntry(object, &pos, &key, &hash);) {
+    if (!object_is_scalar(key)) return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a set of objects");
+    const source *at = trace_source(t, SOURCE_ITEM, s, NULL, key, 0);
+    value *item = at ? value_wrap(t, key, at) : NULL;
+    if (!item || !set_add(t, v, item)) return NULL;
+  }
+  set_disorder(v);
+  v->source = s;
+  v->object = trace_keep(t, Py_NewRef(object));
+  return v;
+}
+
 static value *wrap_method(tracer *t, PyObject *object, const source *s) {
   guard_simple(t, GUARD_TYPE, s, (PyObject *)&PyMethod_Type, 0);
   const source *self = trace_source(t, SOURCE_SELF, s, NULL, NULL, 0);
@@ -262,6 +285,7 @@ static value *wrap_new(tracer *t, PyObject *object, const source *s) {
   if (PyDict_CheckExact(object)) return wrap_dict(t, object, s);
   if (PyTuple_Check(object) && tuple_class_known(Py_TYPE(object)))
     return wrap_sequence(t, object, s);
+  if (PySet_CheckExact(object)) return wrap_set(t, object, s);
   if (PyFunction_Check(object)) return wrap_function(t, object, s);
   if (Py_IS_TYPE(object, &PyMethod_Type)) return wrap_method(t, object, s);
   if (PySlice_Check(object)) return wrap_slice(t, object, s);

@@ -209,6 +209,7 @@ value *value_set(tracer *t, bool frozen);
 int set_find(tracer *t, value *set, value *item, Py_ssize_t *index_out);
 bool set_add(tracer *t, value *set, value *item);
 bool set_is_frozen(const value *v);
+void set_disorder(value *v);             /* the order of its items is not known from here on */
 PyObject *set_real(tracer *t, value *v); /* NULL without an exception: its order is not certain */
 value *set_from(tracer *t, value *iterable, bool frozen);
 

@@ -97,6 +97,9 @@ def list_methods():
     c = sorted(b, key=lambda v: -v)
     c.sort(key=lambda v: v % 3, reverse=True)
     a += [1]
+    a += "xy"
+    a += {5: 6}
+    a += (z for z in b)
     a *= 2
     return a, b, c, x, y, a.index(5), a.count(1), 5 in a, len(a), a == b, a < b, [0] * 3 + [1]
 
@@ -582,6 +585,11 @@ def slots(s):
     t = Slots(s.a + 1)
     t.b = 2
     return s.a, t.a, t.b, hasattr(s, "b")
+
+
+@case({3, 1, "a"}, set())
+def live_sets(a, b):
+    return sorted(x for x in [1, 2, 3] if x in a), len(a), bool(b), a | {9}, list(b), a, a == {1, 3, "a"}, b.union([1])
 
 
 @case([1, [2, 3]])
