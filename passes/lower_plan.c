@@ -135,7 +135,7 @@ static void plan_loops(lower *l) {
   if (!plan->scan_count) return;
   /* A scan's own axis never has the lanes. */
   plan->lane_reduced = kept.var < 0 || plan_unit_steps(l, inner.var) > plan_unit_steps(l, kept.var);
-  if (plan->lane_reduced) plan->lanes.var = -1;
+  plan->lanes.var = plan->lane_reduced ? -1 : kept.var;
 }
 
 bool lower_plan_make(lower *l, lower_plan *out) {

@@ -11,9 +11,11 @@
  * dimension of size 1 that a reshape put there; reshapes   ones that only add dimensions of size 1
  * sink below pointwise ops towards their users, so that what follows a reduction works at the
  * reduced size; all others rise above pointwise ops towards operands, where they become strides;
- *   arithmetic copies go, exact chains of conversions become one, x ** 2 is x * x (x ** 1 is x, as
- * in NumPy's fast paths), division by a power of two is a product. Each rewrite removes an op,
- * moves a reshape in one direction only, or replaces an op by a cheaper one: it ends.
+ *   updates    writing through a slice is one update of the array under it; what was just written
+ * is read from there; arithmetic copies go, exact chains of conversions become one, x ** 2 is x * x
+ * (x ** 1 is x, as in NumPy's fast paths), division by a power of two is a product. Each rewrite
+ * removes an op, moves a reshape in one direction only, or replaces an op by a cheaper one: it
+ * ends.
  *
  * An op that nobody reads is dead even if it could have raised a floating-point exception: whoever
  * builds the graph keeps such ops alive when the exception matters.
@@ -142,6 +144,88 @@ static bool simplify_slice(MlirOperation op) {
                         {"steps", loom_attr_i64s(at.ctx, rank, b)}};
   return simplify_replace(
       op, loom_result(loom_build(&at, "loom.slice", 1, &source, 1, &type, 3, attrs), 0));
+}
+
+/* ---- slices and their updates ---- */
+
+typedef struct simplify_window { /* a slice, or the region that an update replaces */
+  intptr_t rank;
+  int64_t starts[LOOM_MAX_RANK], steps[LOOM_MAX_RANK];
+  loom_type region;
+} simplify_window;
+
+static bool simplify_read_window(MlirOperation op, simplify_window *out) {
+  bool slice = loom_is(op, "loom.slice");
+  MlirValue region = slice ? loom_result(op, 0) : loom_operand(op, 1);
+  out->rank = loom_get_i64s(op, "starts", out->starts, LOOM_MAX_RANK);
+  return out->rank >= 0 && loom_get_i64s(op, "steps", out->steps, LOOM_MAX_RANK) == out->rank &&
+         loom_type_from_mlir(mlirValueGetType(region), &out->region) &&
+         simplify_static(&out->region);
+}
+
+static bool simplify_same_window(const simplify_window *a, const simplify_window *b) {
+  size_t size = sizeof *a->starts * (size_t)a->rank;
+  return a->rank == b->rank && loom_type_equal(&a->region, &b->region) &&
+         !memcmp(a->starts, b->starts, size) && !memcmp(a->steps, b->steps, size);
+}
+
+/* slice(update_slice(x, u)) of the same region is u, when nobody else wants the updated array: to
+ * read it there costs less than to keep u as well. */
+static bool simplify_slice_of_update(MlirOperation op) {
+  MlirOperation update = simplify_def_is(loom_operand(op, 0), "loom.update_slice");
+  simplify_window outer, inner;
+  if (!update.ptr || !simplify_used_once(loom_operand(op, 0)) ||
+      !simplify_read_window(op, &outer) || !simplify_read_window(update, &inner) ||
+      !simplify_same_window(&outer, &inner))
+    return false;
+  return simplify_replace(op, loom_operand(update, 1));
+}
+
+/* An update of everything is the update; of a region by what it holds, the array; of a region that
+ * was just updated, one update. */
+static bool simplify_update(MlirOperation op) {
+  simplify_window region, other;
+  loom_type type;
+  if (!simplify_read_window(op, &region) ||
+      !loom_type_from_mlir(mlirValueGetType(loom_operand(op, 0)), &type))
+    return false;
+  bool whole = loom_type_equal(&type, &region.region);
+  for (intptr_t i = 0; i < region.rank; i++)
+    whole &= region.starts[i] == 0 && (region.steps[i] == 1 || type.dims[i] == 1);
+  if (whole) return simplify_replace(op, loom_operand(op, 1));
+  MlirOperation slice = simplify_def_is(loom_operand(op, 1), "loom.slice");
+  if (slice.ptr && mlirValueEqual(loom_operand(slice, 0), loom_operand(op, 0)) &&
+      simplify_read_window(slice, &other) && simplify_same_window(&region, &other))
+    return simplify_replace(op, loom_operand(op, 0));
+  MlirOperation under = simplify_def_is(loom_operand(op, 0), "loom.update_slice");
+  if (!under.ptr || !simplify_used_once(loom_operand(op, 0)) ||
+      !simplify_read_window(under, &other) || !simplify_same_window(&region, &other))
+    return false;
+  mlirOperationSetOperand(op, 0, loom_operand(under, 0));
+  return false;
+}
+
+/* Writing through a view: update(x, update(slice(x, A), u, B), A) is update(x, u, A then B). */
+static bool simplify_update_of_view(MlirOperation op) {
+  MlirOperation update = simplify_def_is(loom_operand(op, 1), "loom.update_slice");
+  MlirOperation slice =
+      update.ptr ? simplify_def_is(loom_operand(update, 0), "loom.slice") : update;
+  simplify_window outer, inner, view;
+  if (!slice.ptr || !mlirValueEqual(loom_operand(slice, 0), loom_operand(op, 0)) ||
+      !simplify_read_window(op, &outer) || !simplify_read_window(slice, &view) ||
+      !simplify_same_window(&outer, &view) || !simplify_read_window(update, &inner))
+    return false;
+  for (intptr_t i = 0; i < outer.rank; i++) {
+    outer.starts[i] += inner.starts[i] * outer.steps[i];
+    outer.steps[i] *= inner.steps[i];
+  }
+  loom_builder b = loom_builder_before(op);
+  MlirValue operands[] = {loom_operand(op, 0), loom_operand(update, 1)};
+  MlirType type = mlirValueGetType(loom_result(op, 0));
+  loom_named attrs[] = {{"starts", loom_attr_i64s(b.ctx, outer.rank, outer.starts)},
+                        {"steps", loom_attr_i64s(b.ctx, outer.rank, outer.steps)}};
+  return simplify_replace(
+      op, loom_result(loom_build(&b, "loom.update_slice", 2, operands, 1, &type, 2, attrs), 0));
 }
 
 /* Where the dimensions of `small` are in `large` when a reshape between them only adds dimensions
@@ -418,6 +502,9 @@ static const struct {
     {"loom.transpose", simplify_transpose},
     {"loom.slice", simplify_view_of_constant},
     {"loom.slice", simplify_slice},
+    {"loom.slice", simplify_slice_of_update},
+    {"loom.update_slice", simplify_update},
+    {"loom.update_slice", simplify_update_of_view},
     {"loom.broadcast", simplify_view_of_constant},
     {"loom.broadcast", simplify_broadcast},
     {"loom.convert", simplify_convert},
@@ -470,26 +557,6 @@ static void simplify_sweep(MlirBlock block) {
   free(ops);
 }
 
-/* What folding left of arithmetic on constants raises a floating-point exception, whatever the
- * input. LLVM would fold it and lose the exception, and the library would be asked for its warning
- * at every call: it is left to the library. */
-static bool simplify_check_constants(MlirBlock block) {
-  for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
-       op = mlirOperationGetNextInBlock(op)) {
-    intptr_t count = mlirOperationGetNumOperands(op);
-    if (loom_class_of(op) != LOOM_CLASS_POINTWISE || count == 0 || !loom_fp_of(op)) continue;
-    bool constant = true;
-    for (intptr_t i = 0; i < count; i++)
-      constant &= simplify_def_is(loom_operand(op, i), "loom.constant").ptr != NULL;
-    MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
-    if (constant)
-      return loom_emit_error(mlirOperationGetLocation(op),
-                             "'%.*s' of constants raises a floating-point exception at every call",
-                             (int)name.length, name.data);
-  }
-  return true;
-}
-
 static bool simplify_run(MlirOperation function) {
   const int limit = 32; /* rounds: chains of views are composed pair by pair */
   MlirRegion region = mlirOperationGetRegion(function, 0);
@@ -498,7 +565,6 @@ static bool simplify_run(MlirOperation function) {
     for (int round = 0; round < limit && simplify_block(block); round++)
       simplify_sweep(block);
     simplify_sweep(block);
-    if (!simplify_check_constants(block)) return false;
   }
   return true;
 }

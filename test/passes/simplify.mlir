@@ -83,3 +83,37 @@ func.func @unchanged(%i: tensor<4xi32>, %a: tensor<4xf32>) -> (tensor<4xf64>, te
   %3 = loom.pow %a, %three : tensor<4xf32>
   return %1, %2, %3 : tensor<4xf64>, tensor<4xf32>, tensor<4xf32>
 }
+
+// Writing through a view writes the array; a region written twice is written once.
+// CHECK-LABEL: func.func @updates
+// CHECK-NEXT: %[[U:.*]] = loom.update_slice %arg0, %arg1 starts = [5] steps = [2]
+// CHECK-NEXT: %[[V:.*]] = loom.update_slice %[[U]], %arg1 starts = [0] steps = [1]
+// CHECK-NEXT: return %[[V]]
+func.func @updates(%a: tensor<10xf32>, %u: tensor<2xf32>) -> tensor<10xf32> {
+  %0 = loom.slice %a starts = [1] sizes = [4] steps = [2] : (tensor<10xf32>) -> tensor<4xf32>
+  %1 = loom.update_slice %0, %u starts = [2] steps = [1] : (tensor<4xf32>, tensor<2xf32>) -> tensor<4xf32>
+  %2 = loom.update_slice %a, %1 starts = [1] steps = [2] : (tensor<10xf32>, tensor<4xf32>) -> tensor<10xf32>
+  %3 = loom.neg %u : tensor<2xf32>
+  %4 = loom.update_slice %2, %3 starts = [0] steps = [1] : (tensor<10xf32>, tensor<2xf32>) -> tensor<10xf32>
+  %5 = loom.update_slice %4, %u starts = [0] steps = [1] : (tensor<10xf32>, tensor<2xf32>) -> tensor<10xf32>
+  return %5 : tensor<10xf32>
+}
+// CHECK-LABEL: func.func @forwarded
+// CHECK-NEXT: return %arg1
+func.func @forwarded(%a: tensor<10xf32>, %u: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = loom.update_slice %a, %u starts = [0] steps = [1] : (tensor<10xf32>, tensor<2xf32>) -> tensor<10xf32>
+  %1 = loom.slice %0 starts = [0] sizes = [2] steps = [1] : (tensor<10xf32>) -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}
+// CHECK-LABEL: func.func @other_updates
+// CHECK: loom.slice
+// CHECK: loom.update_slice
+// CHECK: loom.update_slice
+// CHECK: loom.slice
+func.func @other_updates(%a: tensor<10xf32>, %b: tensor<10xf32>, %u: tensor<2xf32>) -> (tensor<10xf32>, tensor<2xf32>) {
+  %0 = loom.slice %b starts = [1] sizes = [4] steps = [2] : (tensor<10xf32>) -> tensor<4xf32>
+  %1 = loom.update_slice %0, %u starts = [2] steps = [1] : (tensor<4xf32>, tensor<2xf32>) -> tensor<4xf32>
+  %2 = loom.update_slice %a, %1 starts = [1] steps = [2] : (tensor<10xf32>, tensor<4xf32>) -> tensor<10xf32>
+  %3 = loom.slice %2 starts = [1] sizes = [2] steps = [2] : (tensor<10xf32>) -> tensor<2xf32>
+  return %2, %3 : tensor<10xf32>, tensor<2xf32>
+}

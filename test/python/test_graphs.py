@@ -174,6 +174,30 @@ class Graph:
         self.emit(a[1], a[2], f"loom.update_slice {a[0]}, {b[0]} starts = {starts} steps = {[1] * len(sizes)} : "
                   f"({self.type(a[1], a[2])}, {self.type(a[1], sizes)}) -> {self.type(a[1], a[2])}")
 
+    def write_through(self):
+        """a[A][B] = u, as a functional update of a view and then of the array."""
+        a = self.pick(lambda v: len(v[2]) > 0 and all(n > 1 for n in v[2]))
+        if not a:
+            return
+        steps = [self.rng.choice([1, 1, 2]) for _ in a[2]]
+        sizes = [self.rng.randint(1, (n - 1) // s + 1) for n, s in zip(a[2], steps)]
+        starts = [self.rng.randint(0, n - 1 - (m - 1) * s) for n, m, s in zip(a[2], sizes, steps)]
+        self.view(a[1], a[0], a[2], sizes, f"loom.slice {a[0]} starts = {starts} sizes = {sizes} steps = {steps}")
+        view = self.values[-1]
+        inner = [self.rng.randint(1, n) for n in sizes]
+        first = [self.rng.randint(0, n - m) for n, m in zip(sizes, inner)]
+        b = self.reshaped_to(self.pick(lambda v: v[1] == a[1]) or a, inner)
+        new = self.emit(a[1], sizes, f"loom.update_slice {view[0]}, {b[0]} starts = {first} steps = {[1] * len(inner)}"
+                        f" : ({self.type(a[1], sizes)}, {self.type(a[1], inner)}) -> {self.type(a[1], sizes)}")
+        self.emit(a[1], a[2], f"loom.update_slice {a[0]}, {new[0]} starts = {starts} steps = {steps} : "
+                  f"({self.type(a[1], a[2])}, {self.type(a[1], sizes)}) -> {self.type(a[1], a[2])}")
+
+    def scan(self):
+        a = self.pick(lambda v: len(v[2]) > 0)
+        if a:
+            self.emit(a[1], a[2], f'loom.scan "sum" {a[0]} axis = {self.rng.randrange(len(a[2]))} : '
+                      f"{self.type(a[1], a[2])}")
+
     def pad(self):
         a = self.pick(lambda v: 0 < len(v[2]))
         if not a:
@@ -201,7 +225,7 @@ class Graph:
         for sizes in [(n, m), (n, m), (m,), (n, 1), ()]:
             self.argument(dtype, sizes)
         steps = [self.unary, self.binary, self.binary, self.binary, self.select, self.transpose, self.slice,
-                 self.reshape, self.reduce, self.reduce, self.concatenate, self.update, self.pad, self.dot]
+                 self.reshape, self.reduce, self.reduce, self.concatenate, self.update, self.pad, self.dot, self.write_through, self.scan]
         for _ in range(rng.randint(3, 16)):
             rng.choice(steps)()
         count = min(len(self.values), rng.randint(1, 3))

@@ -60,3 +60,11 @@ func.func @stats(%x: tensor<300x100xf32>) -> (tensor<f32>, tensor<f32>, tensor<f
   %w = loom.reduce "min" %x axes = [0, 1] : (tensor<300x100xf32>) -> tensor<f32>
   return %m, %v, %w : tensor<f32>, tensor<f32>, tensor<f32>
 }
+func.func @scan_layouts(%a: tensor<8x4xf64> {loom.strides = array<i64: 1, 8>}, %b: tensor<8x4xf64>)
+    -> (tensor<8x4xf64>, tensor<8x4xf64>, tensor<8x4xf64> {loom.strides = array<i64: 1, 8>}, tensor<8x4xf64>) {
+  %0 = loom.scan "sum" %a axis = 1 : tensor<8x4xf64>
+  %1 = loom.scan "sum" %a axis = 0 : tensor<8x4xf64>
+  %2 = loom.scan "prod" %b axis = 0 : tensor<8x4xf64>
+  %3 = loom.scan "max" %b axis = 1 : tensor<8x4xf64>
+  return %0, %1, %2, %3 : tensor<8x4xf64>, tensor<8x4xf64>, tensor<8x4xf64>, tensor<8x4xf64>
+}
