@@ -65,8 +65,10 @@ static bool program_pointer(FILE *text, MlirOperation plan, MlirValue value, int
   if (!mlirValueIsABlockArgument(value)) {
     MlirOperation op = loom_def(value);
     if (!loom_is(op, "loom.buffer")) return false;
-    fprintf(text, "%%p%d = llvm.getelementptr %%work[%" PRId64 "] : (!llvm.ptr) -> !llvm.ptr, i8\n",
-            n, loom_get_i64(op, "offset", 0));
+    fprintf(text,
+            "%%o%d = llvm.mlir.constant(%" PRId64 " : i64) : i64\n"
+            "%%p%d = llvm.getelementptr %%work[%%o%d] : (!llvm.ptr, i64) -> !llvm.ptr, i8\n",
+            n, loom_get_i64(op, "offset", 0), n, n);
     return true;
   }
   int64_t index = mlirBlockArgumentGetArgNumber(value);
@@ -179,7 +181,8 @@ static bool program_text(MlirOperation plan, const char *name, char **out, size_
           "%%count = llvm.mlir.constant(%d : i64) : i64\n"
           "%%buffers = llvm.alloca %%count x !llvm.ptr : (i64) -> !llvm.ptr\n"
           "%%params = llvm.alloca %%count x i64 : (i64) -> !llvm.ptr\n"
-          "%%scratch = llvm.getelementptr %%work[%" PRId64 "] : (!llvm.ptr) -> !llvm.ptr, i8\n",
+          "%%arena = llvm.mlir.constant(%" PRId64 " : i64) : i64\n"
+          "%%scratch = llvm.getelementptr %%work[%%arena] : (!llvm.ptr, i64) -> !llvm.ptr, i8\n",
           name, program_longest(plan), program_arena(plan));
   bool ok = program_body(text, plan, name);
   if (fclose(text) != 0 && ok)
