@@ -67,9 +67,35 @@ static bool constants_compute(const loom_graph *graph, const loom_node *node, ui
   return good;
 }
 
+/* Integer operations whose result is 0 whatever the operand is: the compiler knows them, and would
+ * go on folding. */
+static bool constants_zero(const loom_graph *graph, const loom_node *node) {
+  if (node->operand_count != 2 || loom_dtype_is_float(graph->values[node->first_result].type.dtype))
+    return false;
+  if (node->op == LOOM_OP_XOR || node->op == LOOM_OP_SUB)
+    return node->operands[0] == node->operands[1];
+  if (node->op != LOOM_OP_AND && node->op != LOOM_OP_MUL) return false;
+  for (int i = 0; i < 2; i++) {
+    const loom_node *constant = constants_node(graph, node->operands[i]);
+    if (constant && constant->attrs[0].bits == 0) return true;
+  }
+  return false;
+}
+
+/* Puts a constant in the place of the node just made, which is the last one. */
+static loom_value constants_replace(loom_graph *graph, loom_value v, uint64_t bits) {
+  loom_type type = graph->values[v].type;
+  loom_location location = graph->nodes[graph->values[v].node].location;
+  graph->node_count--;
+  graph->value_count--;
+  loom_attr value = {.kind = LOOM_ATTR_SCALAR, .bits = bits};
+  return loom_graph_node(graph, LOOM_OP_CONSTANT, NULL, 0, &value, 1, &type, 1, &location, NULL);
+}
+
 loom_value constants_fold(tracer *t, loom_value v) {
   loom_graph *graph = trace_graph(t);
   const loom_node *node = &graph->nodes[graph->values[v].node];
+  if (constants_zero(graph, node)) return constants_replace(graph, v, 0);
   if (!constants_foldable(graph, node)) return v;
   bool view = strcmp(loom_op_table[node->op].lower, "view") == 0;
   uint64_t bits = view ? constants_node(graph, node->operands[0])->attrs[0].bits : 0;
@@ -81,11 +107,5 @@ loom_value constants_fold(tracer *t, loom_value v) {
     return LOOM_NO_VALUE;
   }
   if (flags) return v;
-  /* The node just made is the last one: the constant takes its place. */
-  loom_type type = graph->values[v].type;
-  loom_location location = node->location;
-  graph->node_count--;
-  graph->value_count--;
-  loom_attr value = {.kind = LOOM_ATTR_SCALAR, .bits = bits};
-  return loom_graph_node(graph, LOOM_OP_CONSTANT, NULL, 0, &value, 1, &type, 1, &location, NULL);
+  return constants_replace(graph, v, bits);
 }

@@ -280,6 +280,10 @@ PyObject *numpy_array_scalar(const void *payload, const void *data) {
 
 PyObject *numpy_array_view(PyObject *base, const void *payload) {
   const numpy_array_payload *p = payload;
+  if (!PyArray_Check(base)) {
+    PyErr_SetString(PyExc_SystemError, "frameloom: a view of what is not an array");
+    return NULL;
+  }
   PyArray_Descr *descr = (PyArray_Descr *)Py_NewRef((PyObject *)array_descrs[p->typenum]);
   int flags = p->flags & NUMPY_WRITEABLE ? FIELDS(base)->flags & NPY_ARRAY_WRITEABLE : 0;
   PyObject *array =
