@@ -182,8 +182,29 @@ static bool wrap_find_dispatcher(void) {
   return any != NULL;
 }
 
+/* np.iinfo keeps the limits that were asked for in a dictionary of its class: filled here once, so
+ * that functions that ask (tri, tril, triu) find them instead of writing them. */
+static bool wrap_fill_limits(void) {
+  static const char *const names[] = {"int8",  "int16",  "int32",  "int64",
+                                      "uint8", "uint16", "uint32", "uint64"};
+  PyObject *numpy = PyImport_ImportModule("numpy"),
+           *info = numpy ? PyObject_GetAttrString(numpy, "iinfo") : NULL;
+  for (size_t i = 0; info && i < sizeof names / sizeof *names && !PyErr_Occurred(); i++) {
+    PyObject *limits = PyObject_CallFunction(info, "s", names[i]);
+    PyObject *max = limits ? PyObject_GetAttrString(limits, "max") : NULL;
+    PyObject *min = max ? PyObject_GetAttrString(limits, "min") : NULL;
+    Py_XDECREF(min);
+    Py_XDECREF(max);
+    Py_XDECREF(limits);
+  }
+  Py_XDECREF(info);
+  Py_XDECREF(numpy);
+  return !PyErr_Occurred();
+}
+
 static bool wrap_init(void) {
-  if (!numpy_array_init() || !np_ufunc_init() || !np_call_init() || !wrap_find_dispatcher())
+  if (!numpy_array_init() || !np_ufunc_init() || !np_call_init() || !wrap_find_dispatcher() ||
+      !wrap_fill_limits())
     return false;
   for (int i = 0; i < NPY_NTYPES_LEGACY; i++)
     if (i != NPY_OBJECT && i != NPY_STRING && i != NPY_UNICODE && i != NPY_VOID)
