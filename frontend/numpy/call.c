@@ -242,6 +242,7 @@ value *np_made(tracer *t, PyObject *o) {
 /* An argument that NumPy may look at without running anyone's code: borrowed, or NULL. */
 static PyObject *call_fold_arg(tracer *t, value *v) {
   if (np_is_array(v)) return np_known(t, v);
+  if (v->type == &value_number_type) return NULL; /* asking for its value would make it known */
   PyObject *o = value_plain(t, v);
   if (o) return trace_keep(t, o);
   if (v->type != &value_const_type || !v->object) return NULL;
