@@ -166,6 +166,7 @@ typedef struct lower_plan {
   lower_saved saved[LOWER_SAVES];
   int saved_count;
   int64_t saved_bytes;
+  int cost;      /* rough instructions a lane */
   int tile_loop; /* loop along which some operands are contiguous, to be turned; or -1 */
   int tiles[LOWER_TILES], tile_count; /* their accesses */
   int64_t splits; /* parts of the outermost reduced loop; 0: one stage does all */

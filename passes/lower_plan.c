@@ -159,6 +159,7 @@ bool lower_plan_make(lower *l, lower_plan *out) {
   for (int i = 0; i < k->result_count; i++)
     lower_store(l, i, out->at[i], lower_emit(l, k->results[i].value, out->at[i]));
   if (l->failed) return false;
+  out->cost = l->cost;
   plan_loops(l);
   lower_tile_find(l);
   lower_save_find(l);

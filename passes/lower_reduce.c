@@ -15,12 +15,14 @@
 #include <string.h>
 
 #define REDUCE_BLOCK 32
+#define REDUCE_LIGHT 12
 
 typedef struct reduce_run {
   const lower_group *group;
   const lower_at *operand_at;
   bool row; /* lanes run along the reduced variable */
   int width, count;
+  int rows;                             /* columns: rows taken at once */
   loom_dtype dtypes[2 * LOWER_MEMBERS]; /* of the carried values */
 } reduce_run;
 
@@ -474,7 +476,7 @@ lower_value lower_emit_reduce(lower *l, MlirOperation op, const lower_at *at) {
     if (at != l->plan->kept_at) l->plan->read_elsewhere = true;
     return reduce_dry(l, op, g, operand_at);
   }
-  reduce_run run = {g, operand_at, true, g->lanes.width, 0, {0}};
+  reduce_run run = {g, operand_at, true, g->lanes.width, 0, 1, {0}};
   out.level = at->guard.ptr ? at->guard_level : 0;
   out.lanes = at->guard.ptr && mlirTypeIsAVector(mlirValueGetType(at->guard));
   for (int64_t d = 0; d < at->rank; d++) {
@@ -545,9 +547,22 @@ static void reduce_column_add(lower *l, void *user, const MlirValue *carried, Ml
     places[i] = reduce_slot(l, run, i, l->part);
     accs[i] = lane_load(&b, places[i], run->dtypes[i], l->width, l->mask);
   }
-  reduce_step(l, (void *)run, accs, sums);
+  lower_loop loop = run->group->nest.loops[run->group->nest.count - 1];
+  lower_var row = l->vars[loop.var];
+  for (int u = 0; u < run->rows && !l->failed; u++) {
+    /* A scope of its own keeps this row's values apart from the next one's. */
+    lower_push(l, l->scopes[l->depth].block);
+    if (u) {
+      MlirValue shifted = lane_op2(&b, "arith.addi", row.iv, lower_int(l, u).v);
+      l->vars[loop.var] = (lower_var){row.extent, shifted, l->depth};
+    }
+    reduce_step(l, (void *)run, accs, sums);
+    memcpy(accs, sums, sizeof accs);
+    lower_pop(l);
+  }
+  l->vars[loop.var] = row;
   for (int i = 0; i < run->count && !l->failed; i++)
-    lane_store(&b, sums[i], places[i], run->dtypes[i], l->mask);
+    lane_store(&b, accs[i], places[i], run->dtypes[i], l->mask);
 }
 
 typedef struct reduce_columns {
@@ -572,10 +587,24 @@ static void reduce_column_rows(lower *l, void *user, const MlirValue *carried, M
     return;
   }
   lower_loop loop = nest->loops[columns.loop];
-  bool part = columns.loop++ == 0;
+  bool part = columns.loop++ == 0, last = columns.loop == nest->count;
   MlirValue low = part ? l->part_low : lower_int(l, 0).v;
-  MlirValue high = part ? l->part_high : lower_int(l, loop.extent).v;
-  lower_for(l, low, high, lower_int(l, 1).v, loop.var, 0, NULL, reduce_column_rows, &columns, NULL);
+  MlirValue high = part ? l->part_high : lower_int(l, loop.extent).v, one = lower_int(l, 1).v;
+  reduce_run several = *columns.run;
+  if (last && l->plan->cost <= REDUCE_LIGHT) { /* four rows for one trip of the sums to the cache */
+    several.rows = 4;
+    columns.run = &several;
+    MlirValue step = lower_int(l, 4).v;
+    loom_builder b = lower_at_level(l, l->depth);
+    MlirValue whole = lane_op2(&b, "arith.subi", high, low);
+    whole = lane_op2(&b, "arith.andi", whole, lower_int(l, -4).v);
+    MlirValue end = lane_op2(&b, "arith.addi", low, whole);
+    lower_for(l, low, end, step, loop.var, 0, NULL, reduce_column_rows, &columns, NULL);
+    several.rows = 1;
+    if (loop.extent % 4 == 0 && (!part || l->plan->split_size % 4 == 0)) return;
+    low = end;
+  }
+  lower_for(l, low, high, one, loop.var, 0, NULL, reduce_column_rows, &columns, NULL);
 }
 
 void lower_reduce_part(lower *l, MlirValue low, MlirValue high) {
@@ -584,7 +613,7 @@ void lower_reduce_part(lower *l, MlirValue low, MlirValue high) {
     const lower_group *group = &plan->groups[g];
     if (group->depth != l->stage) continue;
     const lower_at *at = reduce_operand_at(l, group, plan->kept_at);
-    reduce_run run = {group, at, plan->lane_reduced, group->lanes.width, 0, {0}};
+    reduce_run run = {group, at, plan->lane_reduced, group->lanes.width, 0, 1, {0}};
     reduce_layout(&run);
     if (plan->lane_reduced) {
       reduce_part_row(l, &run);
