@@ -13,13 +13,15 @@ typedef enum backend { BACKEND_LOOM, BACKEND_INTERPRET, BACKEND_EAGER } backend;
 bool backend_from_name(const char *name, backend *out);
 
 #define ENTRY_SIMPLE_INPUTS 16
+/* In place of a slot: the input is no argument, its source is read. */
+#define ENTRY_READ UINT32_MAX
 
 /* Immutable once it is published, but for counters; shared by reference (under the GIL). */
 typedef struct entry {
   uint32_t refs;
   backend kind;
-  bool simple; /* only arrays among the arguments in, one new array out, no effects: entry_run's
-                  short way */
+  bool simple;      /* only arrays in, one new array out, no effects: entry_run's short way */
+  bool reads;       /* simple, and some inputs are no arguments */
   bool release_gil; /* enough work for it to be worth while */
   PyObject *code;   /* of the function when it was captured (owned) */
   capture *captured;

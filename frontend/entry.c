@@ -44,8 +44,10 @@ static bool entry_is_simple(entry *e) {
   if (c->input_count > ENTRY_SIMPLE_INPUTS) return false;
   for (uint32_t i = 0; i < c->input_count; i++) {
     if (c->graph.inputs[i].kind != LOOM_INPUT_ARRAY || c->inputs[i].constant) return false;
-    if (!c->inputs[i].source || c->inputs[i].source->kind != SOURCE_ARG) return false;
-    e->slots[i] = (uint32_t)c->inputs[i].source->index;
+    const source *from = c->inputs[i].source;
+    if (!from) return false;
+    e->slots[i] = from->kind == SOURCE_ARG ? (uint32_t)from->index : ENTRY_READ;
+    e->reads |= e->slots[i] == ENTRY_READ;
   }
   return true;
 }
@@ -166,11 +168,22 @@ static bool entry_accept(const entry *e, uint32_t status, bool *fallback) {
   return !matters;
 }
 
-static PyObject *entry_run_simple(const entry *e, PyObject *const *args, bool *fallback) {
-  void *inputs[ENTRY_SIMPLE_INPUTS], *data;
-  uint32_t count = e->captured->input_count;
-  for (uint32_t i = 0; i < count; i++)
-    inputs[i] = e->adapter->data(args[e->slots[i]]);
+/* Data of the inputs that are not arguments; the objects, new references, go to `live`. */
+static bool entry_read_inputs(const entry *e, PyObject *const *args, PyObject **live,
+                              void **inputs) {
+  for (uint32_t i = 0; i < e->captured->input_count; i++) {
+    live[i] = NULL;
+    if (e->slots[i] != ENTRY_READ) continue;
+    live[i] = source_read(e->captured->inputs[i].source, args);
+    if (live[i]) inputs[i] = e->adapter->data(live[i]);
+  }
+  for (uint32_t i = 0; i < e->captured->input_count; i++)
+    if (e->slots[i] == ENTRY_READ && !live[i]) return false;
+  return true;
+}
+
+static PyObject *entry_launch_simple(const entry *e, void *const *inputs, bool *fallback) {
+  void *data;
   PyObject *result = e->adapter->new_output(e->captured->result->payload, &data);
   if (!result) return NULL;
   loom_call call = {
@@ -179,6 +192,23 @@ static PyObject *entry_run_simple(const entry *e, PyObject *const *args, bool *f
   if (!status || entry_accept(e, status, fallback)) return result;
   Py_DECREF(result);
   return NULL;
+}
+
+static PyObject *entry_run_simple(const entry *e, PyObject *const *args, bool *fallback) {
+  void *inputs[ENTRY_SIMPLE_INPUTS];
+  inputs[0] = NULL;
+  uint32_t count = e->captured->input_count;
+  for (uint32_t i = 0; i < count; i++)
+    inputs[i] = e->slots[i] != ENTRY_READ ? e->adapter->data(args[e->slots[i]]) : NULL;
+  if (!e->reads) return entry_launch_simple(e, inputs, fallback);
+  PyObject *live[ENTRY_SIMPLE_INPUTS], *result = NULL;
+  if (entry_read_inputs(e, args, live, inputs))
+    result = entry_launch_simple(e, inputs, fallback);
+  else
+    *fallback = true;
+  for (uint32_t i = 0; i < count; i++)
+    Py_XDECREF(live[i]);
+  return result;
 }
 
 /* ---- running, the general way --------------------------------------------------------------- */
