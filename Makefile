@@ -24,6 +24,7 @@ bench:
 
 docs: setup
 	@cmake --build build/wheel --target docs
+	@.venv/bin/python docs/numpy_coverage.py
 
 format:
 	@git ls-files '*.c' '*.h' 'dialects/glue.cpp' | xargs clang-format-22 -i

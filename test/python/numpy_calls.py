@@ -1,6 +1,10 @@
 """One or more calls of every public function of `numpy` that takes arrays, over small inputs."""
 
+import warnings
+
 import numpy as np
+
+import frameloom
 
 
 def inputs():
@@ -105,3 +109,15 @@ def function_of(text, names):
     scope = {"np": np}
     exec(f"def call({', '.join(used)}):\n    return {text}\n", scope)
     return scope["call"], [names[n] for n in used]
+
+
+def captured(text):
+    """None when the call is captured whole, else the reason."""
+    function, arguments = function_of(text, inputs())
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            frameloom.compile(function, fullgraph=True)(*arguments)
+    except frameloom.GraphBreak as broke:
+        return str(broke).splitlines()[0]
+    return None
