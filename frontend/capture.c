@@ -100,6 +100,7 @@ void capture_free(capture *c) {
   loom_graph_fini(&c->graph);
   source_table_free(tables->sources);
   Py_XDECREF(tables->codes);
+  Py_XDECREF(c->hosts);
   free(tables);
   free(c);
 }
@@ -113,6 +114,7 @@ int capture_traverse(const capture *c, visitproc visit, void *arg) {
   for (uint32_t i = 0; i < tables->recipe_count; i++)
     Py_VISIT(tables->recipes[i]->object);
   Py_VISIT(tables->codes);
+  Py_VISIT(c->hosts);
   return source_table_traverse(tables->sources, visit, arg);
 }
 

@@ -137,6 +137,7 @@ typedef struct capture {
   recipe **shared; /* RECIPE_SHARED targets */
   uint32_t shared_count;
   break_info broke; /* reason != 0: nothing else is valid */
+  PyObject *hosts;  /* list, by slot of a host call: what the adapter needs to run it; or NULL */
   uint32_t fp_ops;  /* union of loom_node_fp over the graph: 0 means flags never matter */
   void *tables;     /* sources and other owned storage */
 } capture;
@@ -269,6 +270,7 @@ void **trace_state(tracer *t, const loom_adapter *adapter); /* a pointer of the 
 recipe *trace_recipe(tracer *t, recipe_kind kind); /* zeroed, owned by the capture; its payload and items are malloc'ed */
 recipe *trace_rebuild(tracer *t, value *v);        /* RECIPE_SHARED when the value was asked for before */
 void trace_effect(tracer *t, effect e);
+int64_t trace_host(tracer *t, PyObject *row); /* takes the reference; the slot of a host call */
 
 #define LOOM_BREAK(CODE, NAME, TEXT, HINT) BREAK_##NAME = CODE,
 enum break_reason {

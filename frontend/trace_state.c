@@ -252,6 +252,15 @@ void trace_effect(tracer *t, effect e) {
     c->effects[c->effect_count++] = e;
 }
 
+int64_t trace_host(tracer *t, PyObject *row) {
+  capture *c = t->capture;
+  if (!c->hosts) c->hosts = PyList_New(0);
+  bool good = row && c->hosts && PyList_Append(c->hosts, row) == 0;
+  Py_XDECREF(row);
+  if (!good) return trace_fail(t), -1;
+  return PyList_GET_SIZE(c->hosts) - 1;
+}
+
 recipe *trace_recipe(tracer *t, recipe_kind kind) {
   capture_tables *tables = t->tables;
   if (trace_pending(t) || !trace_grow(t, &tables->recipes, tables->recipe_count,

@@ -480,7 +480,8 @@ static value *call_any(tracer *t, PyObject *callee, value *const *args, Py_ssize
   if (call_is_numpy_builtin(callee)) {
     const char *name = ((PyCFunctionObject *)callee)->m_ml->ml_name;
     for (size_t i = 0; i < sizeof call_functions / sizeof *call_functions; i++)
-      if (call_functions[i].handler && strcmp(call_functions[i].name, name) == 0 &&
+      if (call_functions[i].handler && call_functions[i].handler != np_host &&
+          strcmp(call_functions[i].name, name) == 0 &&
           strcmp(call_functions[i].module, "numpy") == 0)
         return call_row_run(t, &call_functions[i], callee, args, count, kwnames, false);
     return trace_break(t, BREAK_NUMPY_FUNCTION, "np.%s", name);

@@ -250,6 +250,10 @@ bool np_check_cast(tracer *t, loom_dtype from, loom_dtype to,
                    NPY_CASTING casting); /* or a TypeError */
 value *np_diagonal(tracer *t, const np_call *c);
 
+/* ---- host.c ---- */
+
+int np_host_run(void *context, const char *name, uint32_t slot, void *const *buffers, uint32_t reads, uint32_t count);
+
 /* ---- linalg.c ---- */
 
 /* ---- reduce.c ---- */

@@ -236,4 +236,5 @@ const loom_adapter loom_numpy_adapter = {.name = "numpy",
                                          .describe = numpy_array_words,
                                          .fingerprint = numpy_array_fingerprint,
                                          .scalar_bits = numpy_scalar_bits,
-                                         .flags_matter = numpy_flags_matter};
+                                         .flags_matter = numpy_flags_matter,
+                                         .host_call = np_host_run};

@@ -1,0 +1,77 @@
+"""Functions of NumPy's without an op run in the library, between compiled kernels."""
+
+import numpy as np
+import pytest
+
+import frameloom
+from compare import assert_same, outcome
+
+EXPRESSIONS = """
+np.linalg.inv(a)
+np.linalg.inv(a + 1) * 2
+np.linalg.det(a)
+np.linalg.solve(a, a[0])
+np.linalg.cholesky(a @ a.T)
+np.linalg.eigvalsh(a + a.T)
+np.linalg.pinv(a)
+np.linalg.matrix_rank(a)
+np.linalg.cond(a)
+np.sort(v)
+np.sort(a, axis=0)
+np.argsort(v)
+v.argsort()
+a.argsort(axis=1) + 1
+np.median(a)
+np.median(a, axis=0)
+np.percentile(v, 30)
+np.quantile(a, [.1, .5], axis=1)
+np.histogram(v)
+np.histogram(v, bins=5, range=(-1, 1))
+np.searchsorted(np.sort(v), a)
+np.interp(a, np.sort(v), v)
+np.convolve(v, v[:3])
+np.correlate(v, v[:3])
+np.digitize(a, [-1., 0., 1.])
+np.nanmax(a, axis=0)
+np.nanmean(a)
+np.nanstd(a, axis=1)
+np.insert(v, 1, 0)
+np.delete(v, [1, 2])
+np.partition(v, 3)[3]
+np.linalg.inv(a).T.sum(0)
+np.linalg.inv(a.T)
+np.exp(np.sort(v * 2)) + 1
+""".strip().split("\n")
+
+
+def arguments():
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((4, 4)) + 4 * np.eye(4), rng.standard_normal(9)
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_expression(expression):
+    function = eval("lambda a, v: " + expression, {"np": np})
+    compiled = frameloom.compile(function, fullgraph=True)
+    for _ in range(2):
+        assert_same(compiled(*arguments()), function(*arguments()), ulps=64, scale=1)
+
+
+def test_exception_is_the_library_s():
+    def program(a):
+        return np.linalg.inv(a * 0) + 1
+
+    compiled = frameloom.compile(program)
+    for _ in range(2):
+        _, error, _ = outcome(compiled, [np.eye(3)])
+        assert type(error) is np.linalg.LinAlgError and str(error) == "Singular matrix"
+
+
+def test_sizes_that_depend_on_data_fall_back():
+    def program(v, where):
+        return np.delete(v, where) * 2
+
+    compiled = frameloom.compile(program)
+    v = np.arange(6.0)
+    for where in (np.array([0, 1]), np.array([2, 2]), np.array([5, 3])):
+        assert_same(compiled(v, where), program(v, where))
