@@ -150,7 +150,7 @@ static value *host_emit(tracer *t, const np_call *c, host_call *h, PyObject *cal
   bool good = outputs && n > 0 && n <= HOST_MAX_ARRAYS;
   for (Py_ssize_t i = 0; i < n && good; i++) {
     good = host_result(many ? PyTuple_GET_ITEM(result, i) : result, &types[i], strides[i],
-                       &scalars[i]);
+                       &scalars[i], &views[i]);
     PyObject *spec = good ? host_spec(&types[i]) : NULL;
     good = spec && PyList_Append(outputs, spec) == 0;
     Py_XDECREF(spec);
