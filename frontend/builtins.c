@@ -202,8 +202,8 @@ static value *call_class(tracer *t, PyObject *o, const builtin_args *a) {
     return exception_make(t, o, a->args, a->count, a->kwnames);
   if (type_runs_python(type, "__new__") && tuple_class_known(type))
     return object_make(t, o, a->args, a->count, a->kwnames);
-  if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && type->tp_new &&
-      Py_TYPE(type) == &PyType_Type && loom_class_is_python(type))
+  if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) &&
+      Py_TYPE(type)->tp_call == PyType_Type.tp_call && loom_class_is_python(type))
     return object_make(t, o, a->args, a->count, a->kwnames);
   return t->not_implemented;
 }

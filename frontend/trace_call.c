@@ -21,7 +21,7 @@ frame *frame_new(tracer *t, function_data *function) {
   const char *file = PyUnicode_AsUTF8(function->code->co_filename);
   PyErr_Clear();
   f->library = file && (strstr(file, "/site-packages/") || strstr(file, "/lib/python3.") ||
-                        strncmp(file, "<frozen", 7) == 0);
+                        strstr(file, "/dist-packages/") || strncmp(file, "<frozen", 7) == 0);
   return f;
 }
 

@@ -247,7 +247,7 @@ static value *dict_list(tracer *t, value *v, int what) {
 
 static value *dict_iter(tracer *t, value *v) {
   value *keys = dict_list(t, v, 0);
-  return keys ? iter_known(t, keys->seq.items, keys->seq.count) : NULL;
+  return keys ? iter_watching(t, keys->seq.items, keys->seq.count, v) : NULL;
 }
 
 /* ---- views: keys(), values(), items() are live ---------------------------------------------- */
@@ -258,7 +258,7 @@ static value *view_items(tracer *t, value *view) {
 
 static value *view_iter(tracer *t, value *view) {
   value *items = view_items(t, view);
-  return items ? iter_known(t, items->seq.items, items->seq.count) : NULL;
+  return items ? iter_watching(t, items->seq.items, items->seq.count, view->any.a) : NULL;
 }
 
 static value *view_length(tracer *t, value *view) { return dict_length(t, view->any.a); }

@@ -43,6 +43,15 @@ value *iter_known(tracer *t, value *const *items, Py_ssize_t count) {
   return tuple ? iter_over(t, tuple) : NULL;
 }
 
+value *iter_watching(tracer *t, value *const *items, Py_ssize_t count, value *owner) {
+  value *v = iter_known(t, items, count);
+  iter_data *d = v ? v->any.a : NULL;
+  if (!d) return NULL;
+  d->function = owner;
+  d->count = owner->seq.count;
+  return v;
+}
+
 value *iter_reversed(tracer *t, value *sequence) {
   value *v = iter_new(t, ITER_REVERSED, sequence, NULL, 0);
   if (v) ((iter_data *)v->any.a)->at = sequence->seq.count;
@@ -91,7 +100,11 @@ value *iter_chain(tracer *t, value *iterables) {
 
 /* ---- the next item of each ------------------------------------------------------------------ */
 
-static value *next_sequence(iter_data *d) {
+static value *next_sequence(tracer *t, iter_data *d) {
+  /* Over a dictionary or set: a snapshot of it, which has to stay as long as it was. */
+  if (d->function && !d->done && d->function->seq.count != d->count)
+    return trace_raise(t, PyExc_RuntimeError, "%s changed size during iteration",
+                       d->function->type->name);
   if (d->done || d->at >= d->base->seq.count) return d->done = true, NULL;
   return d->base->seq.items[d->at++];
 }
@@ -181,7 +194,7 @@ static value *next_index(tracer *t, iter_data *d) {
 static value *iterator_next(tracer *t, value *v) {
   iter_data *d = v->any.a;
   switch (d->kind) {
-  case ITER_SEQUENCE: return next_sequence(d);
+  case ITER_SEQUENCE: return next_sequence(t, d);
   case ITER_REVERSED: return next_reversed(d);
   case ITER_ENUMERATE: return next_enumerate(t, d);
   case ITER_ZIP: return next_zip(t, d);
@@ -204,6 +217,7 @@ static PyObject *iterator_python_type(tracer *t, value *v) {
   case ITER_MAP: return (PyObject *)&PyMap_Type;
   case ITER_FILTER: return (PyObject *)&PyFilter_Type;
   case ITER_SEQUENCE:
+    if (d->function) return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the type of an iterator");
     return (PyObject *)(d->base->type == &value_list_type ? &PyListIter_Type : &PyTupleIter_Type);
   default: return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the type of an iterator");
   }

@@ -385,7 +385,8 @@ static bool same_as_object(PyTypeObject *type, PyObject *name) {
 /* object.__new__(cls). */
 value *object_allocate(tracer *t, PyObject *cls) {
   PyTypeObject *type = (PyTypeObject *)cls;
-  if (!loom_class_is_python(type) || type->tp_flags & Py_TPFLAGS_IS_ABSTRACT)
+  if (!loom_class_is_python(type) || type->tp_flags & Py_TPFLAGS_IS_ABSTRACT ||
+      !type_keeps_default(type, "__del__"))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a new %s", type->tp_name);
   value *v = value_object_new(t, cls);
   if (v) v->any.b = value_dict(t);

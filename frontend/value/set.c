@@ -153,7 +153,7 @@ static int set_contains(tracer *t, value *v, value *item) {
 
 static value *set_iter(tracer *t, value *v) {
   value *items = set_in_order(t, v);
-  return items ? iter_known(t, items->seq.items, items->seq.count) : NULL;
+  return items ? iter_watching(t, items->seq.items, items->seq.count, v) : NULL;
 }
 
 #define METHOD(NAME)                                                                               \

@@ -221,6 +221,8 @@ value *iter_zip(tracer *t, value *const *iterators, Py_ssize_t count, bool stric
 value *iter_map(tracer *t, value *function, value *const *iterators, Py_ssize_t count);
 value *iter_filter(tracer *t, value *function, value *iterator);
 value *iter_call(tracer *t, value *function, value *sentinel);
+/* A snapshot of a dictionary or set: raises when that has changed its size meanwhile. */
+value *iter_watching(tracer *t, value *const *items, Py_ssize_t count, value *owner);
 value *iter_reversed(tracer *t, value *sequence);
 value *iter_indexed(tracer *t, value *v, Py_ssize_t count);
 value *iter_chain(tracer *t, value *iterables); /* an iterator of iterables */

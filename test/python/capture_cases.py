@@ -559,7 +559,7 @@ def data_classes():
 @case([], 1.5)
 def abstract(x, y):
     return (isinstance(x, collections.abc.Sequence), isinstance(y, numbers.Real), isinstance(x, numbers.Number),
-            isinstance(x, Abstract), issubclass(Concrete, Abstract))
+            isinstance(x, Abstract), issubclass(Concrete, Abstract), Concrete().f())
 
 
 class Abstract(abc.ABC):
@@ -585,6 +585,26 @@ def slots(s):
     t = Slots(s.a + 1)
     t.b = 2
     return s.a, t.a, t.b, hasattr(s, "b")
+
+
+@case()
+def changed_while_iterated():
+    d, log = {1: 2}, []
+    try:
+        for k in d:
+            d[k + 1] = 1
+            log.append(k)
+    except RuntimeError:
+        log.append("changed")
+    for k in d:
+        d[k] = 7
+    for k in list(d):
+        del d[k]
+    items = [1, 2, 3]
+    for i in items:
+        if i < 3:
+            items.append(i + 5)
+    return log, d, items
 
 
 @case({3, 1, "a"}, set())
