@@ -2,6 +2,8 @@
 
 import pathlib
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -31,3 +33,8 @@ def test_settings(row):
     assert f"loom_config.{name}" in SOURCES or name in ("backend", "fastmath", "cpu")
     assert name in (ROOT / "python/frameloom/_config.py").read_text()
     assert name in (ROOT / "python/frameloom/__init__.pyi").read_text()
+
+
+def test_the_page_of_settings_is_current():
+    done = subprocess.run([sys.executable, "-m", "frameloom", "markdown"], capture_output=True, text=True, timeout=60)
+    assert done.stdout == (ROOT / "docs" / "settings.md").read_text(), "python -m frameloom markdown > docs/settings.md"
