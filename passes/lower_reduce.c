@@ -550,12 +550,12 @@ static void reduce_column_add(lower *l, void *user, const MlirValue *carried, Ml
   lower_loop loop = run->group->nest.loops[run->group->nest.count - 1];
   lower_var row = l->vars[loop.var];
   for (int u = 0; u < run->rows && !l->failed; u++) {
-    /* A scope of its own keeps this row's values apart from the next one's. */
+    /* The row's variable lives in a scope of its own, so that no value of one row is taken for the
+     * next one's. */
     lower_push(l, l->scopes[l->depth].block);
-    if (u) {
-      MlirValue shifted = lane_op2(&b, "arith.addi", row.iv, lower_int(l, u).v);
-      l->vars[loop.var] = (lower_var){row.extent, shifted, l->depth};
-    }
+    MlirValue iv = row.iv;
+    if (u) iv = lane_op2(&b, "arith.addi", iv, lower_int(l, u).v);
+    l->vars[loop.var] = (lower_var){row.extent, iv, l->depth};
     reduce_step(l, (void *)run, accs, sums);
     memcpy(accs, sums, sizeof accs);
     lower_pop(l);

@@ -357,3 +357,12 @@ def test_softmax_saves_its_exponentials(tmp_path, shape):
     e = np.exp(a.astype("f8") - a.max(axis=1, keepdims=True))
     compiled = check(tmp_path, [a], body, [(e / e.sum(axis=1, keepdims=True)).astype("f4")], rtol=2e-6)
     assert shape[1] == 1 or compiled.scratch >= 4 * shape[1]
+
+
+@pytest.mark.parametrize("shape", [(4096, 211), (4095, 211), (703, 3, 301)])
+def test_column_sums_take_several_rows(tmp_path, shape):
+    a = rng.integers(-50, 50, shape).astype("f4")
+    axes = tuple(range(len(shape) - 1))
+    want = a.sum(axis=axes)
+    body = f"%0 = loom.reduce \"sum\" %a0 axes = {list(axes)} : ({ty(a)}) -> {ty(want)}\nyield %0"
+    check(tmp_path, [a], body, [want])
