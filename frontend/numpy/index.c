@@ -11,6 +11,7 @@ typedef struct index_plan {
   int rank, axis;                                      /* of the result; of the array */
   bool all_ints;   /* every item an integer, no Ellipsis: the result is one element */
   value *advanced; /* one array among the items */
+  bool lone;       /* the key is one item: with an array of no dimensions, one element */
   int advanced_axis, advanced_at; /* of the array; of the result */
 } index_plan;
 
@@ -87,6 +88,10 @@ static bool index_advanced(tracer *t, const np_array *a, index_plan *p, value *i
     trace_break(t, BREAK_NUMPY_FUNCTION, "indexing with boolean or several arrays");
     return false;
   }
+  if (index->scalar && a->type.rank > 1) { /* NumPy gives a view then */
+    trace_break(t, BREAK_DATA_DEPENDENT, "an index that is not known");
+    return false;
+  }
   p->advanced = item;
   p->advanced_axis = p->axis;
   p->advanced_at = p->rank;
@@ -143,6 +148,7 @@ static bool index_plan_make(tracer *t, const np_array *a, value *key, index_plan
     items = tuple->seq.items;
     count = tuple->seq.count;
   }
+  p->lone = count == 1;
   int taken = 0, dots = 0;
   for (Py_ssize_t i = 0; i < count; i++) {
     taken += index_takes(t, items[i]);
@@ -225,8 +231,9 @@ static value *index_gather(tracer *t, np_array *a, const index_plan *p) {
   v = emit_transpose(t, v, perm);
   if (v == LOOM_NO_VALUE) return NULL;
   index_gather_strides(a, emit_type(t, v), k, n, strides);
+  if (rank == 0 && p->lone) return np_result(t, v, NULL);
   value *fresh = np_fresh(t, v, strides);
-  return k == 0 || !fresh ? fresh : np_view_transpose(t, np_array_of(fresh), back);
+  return k == 0 || n == 0 || !fresh ? fresh : np_view_transpose(t, np_array_of(fresh), back);
 }
 
 /* One element, as a NumPy scalar; of an array that is known, a known one. */

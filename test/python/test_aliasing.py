@@ -1,0 +1,67 @@
+"""Arrays that share memory: what is returned, written and indexed shares what NumPy's would."""
+
+import numpy as np
+import pytest
+
+import frameloom
+from compare import assert_same, check, outcome
+
+
+def overlapping():
+    return np.lib.stride_tricks.as_strided(np.arange(10.0), (4, 4), (16, 8))
+
+
+def shift_rows(a):
+    a[1:] = a[:-1]
+    return a, a.sum()
+
+
+def repeated():
+    return np.lib.stride_tricks.as_strided(np.arange(3.0), (4, 3), (0, 8))
+
+
+def add_rows(a):
+    a += np.arange(12.0).reshape(4, 3)
+    return a
+
+
+@pytest.mark.parametrize("make,function", [(overlapping, shift_rows), (repeated, add_rows)])
+def test_writes_into_an_array_that_overlaps_itself(make, function):
+    compiled = frameloom.compile(function)
+    for _ in range(2):
+        a, b = make(), make()
+        got, error, _ = outcome(compiled, (a,))
+        want, wanted_error, _ = outcome(function, (b,))
+        assert str(error) == str(wanted_error)
+        assert_same(a, b)
+        if wanted_error is None:
+            assert_same(got, want)
+
+
+V, M = np.arange(5.0), np.arange(12.0).reshape(3, 4)
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("array,index", [(V, np.array(1)), (V, np.array(-5)), (V, np.array(5)), (V, np.uint8(1)),
+                                         (M, np.array(2)), (M, np.int64(1))])
+def test_index_without_dimensions(array, index, dynamic):
+    for function in (lambda a, k: a[k], lambda a, k: a[k,], lambda a, k: a[k, ...], lambda a, k: a[..., k]):
+        check(frameloom.compile(function, dynamic=dynamic), function, (array, index))
+
+
+def test_row_by_a_number_of_numpy_is_a_view():
+    def function(a, k):
+        row = a[k]
+        row += 1
+        return row
+
+    compiled = frameloom.compile(function, dynamic=True)
+    for k in (np.int64(0), np.int64(1), np.int64(2)):
+        a = M.copy()
+        row = compiled(a, k)
+        assert np.shares_memory(row, a)
+        assert_same(a[k], M[k] + 1)
+
+
+def test_element_at_the_greatest():
+    check(frameloom.compile(lambda a: a[np.argmax(a)]), lambda a: a[np.argmax(a)], (V,))
