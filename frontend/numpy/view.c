@@ -100,37 +100,10 @@ static void view_mark_written(np_array *a) {
     s->written = root;
 }
 
-/* May two elements of the array share memory? Each stride has to step over all that the smaller
- * ones reach. */
-static bool view_overlaps_itself(const np_array *a) {
-  int64_t reach = 0, last = 0;
-  for (int step = 0; step < a->type.rank; step++) {
-    int64_t next = INT64_MAX, dim = 0;
-    for (int i = 0; i < a->type.rank; i++) {
-      int64_t stride = llabs(a->strides[i]);
-      if (a->type.dims[i] == 0) return false;
-      if (a->type.dims[i] == 1 || stride > next) continue;
-      if (stride < last || (stride == last && step > 0)) continue;
-      if (stride == next) return true;
-      next = stride;
-      dim = a->type.dims[i];
-    }
-    if (next == INT64_MAX) return false;
-    if (next < reach + (int64_t)loom_dtype_size(a->type.dtype)) return true;
-    reach += (dim - 1) * next;
-    last = next;
-  }
-  return false;
-}
-
 bool np_write(tracer *t, np_array *a, loom_value node) {
   if (node == LOOM_NO_VALUE) return false;
   if (!a->writeable) {
     trace_raise(t, PyExc_ValueError, "assignment destination is read-only");
-    return false;
-  }
-  if (a->storage->source && view_overlaps_itself(np_array_of(a->storage->root))) {
-    trace_break(t, BREAK_ALIASING, "a write into an array whose own elements share memory");
     return false;
   }
   view_mark_written(a);
