@@ -52,7 +52,12 @@ static bool call_object_int(PyObject *o, int64_t *out) {
   return false;
 }
 
+/* A bool is an integer for some functions of NumPy's and a TypeError for others: not followed. */
 bool np_int_arg(tracer *t, value *v, int64_t *out) {
+  if (value_type_of(t, v) == (PyObject *)&PyBool_Type) {
+    if (!trace_pending(t)) trace_break(t, BREAK_NUMPY_FUNCTION, "a bool as an integer argument");
+    return false;
+  }
   if (np_is_array(v) ? call_object_int(np_known(t, v), out) : value_known_int(t, v, out))
     return true;
   if (!trace_pending(t))
@@ -106,6 +111,10 @@ bool np_axes_arg(tracer *t, value *v, int rank, uint32_t *mask) {
   if (np_is_none(t, v)) {
     *mask = (1u << rank) - 1;
     return true;
+  }
+  if (value_type_of(t, v) == (PyObject *)&PyList_Type) {
+    trace_raise(t, PyExc_TypeError, "'list' object cannot be interpreted as an integer");
+    return false;
   }
   if (!np_ints_arg(t, v, &n, axes)) return false;
   for (int i = 0; i < n; i++) {

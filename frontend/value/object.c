@@ -104,6 +104,16 @@ static bool is_data_descriptor(PyObject *item) {
   return item && Py_TYPE(item)->tp_descr_set != NULL;
 }
 
+/* What the class says of a name that an instance has itself: no data descriptor may come to stand
+ * before it. */
+static void guard_behind(tracer *t, PyTypeObject *type, PyObject *name, PyObject *descr) {
+  if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return;
+  const source *base = trace_source(t, SOURCE_CONST, NULL, (PyObject *)type, NULL, 0);
+  const source *s = base ? trace_source(t, SOURCE_ATTR, base, NULL, name, 0) : NULL;
+  guard_simple(t, descr ? GUARD_TYPE : GUARD_MISSING, s, descr ? (PyObject *)Py_TYPE(descr) : NULL,
+               0);
+}
+
 static value *live_attr(tracer *t, value *v, PyObject *name) {
   PyObject **dict = _PyObject_GetDictPtr(v->object);
   PyObject *item = dict && *dict ? PyDict_GetItemWithError(*dict, name) : NULL;
@@ -123,6 +133,7 @@ static value *slot_attr(tracer *t, value *v, PyObject *name, PyObject *descr) {
   PyObject *item = PyMember_GetOne((char *)v->object, ((PyMemberDescrObject *)descr)->d_member);
   PyErr_Clear();
   const source *s = trace_source(t, SOURCE_ATTR, v->source, NULL, name, 0);
+  if (!item) guard_simple(t, GUARD_MISSING, s, NULL, 0);
   if (!s || !item) return Py_XDECREF(item), NULL;
   return value_wrap(t, trace_keep(t, item), s);
 }
@@ -143,6 +154,7 @@ value *object_attr(tracer *t, value *v, PyObject *name) {
   value *item = NULL;
   if (v->object) {
     item = live_attr(t, v, name);
+    if (item) guard_behind(t, type, name, descr);
   } else if (v->any.b) {
     value *key = value_const(t, name);
     item = key ? dict_get(t, v->any.b, key) : NULL;
@@ -165,11 +177,16 @@ static value *object_get_attr(tracer *t, value *v, PyObject *name) {
   if (_PyType_Lookup(type, attribute) != standard)
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a class with __getattribute__",
                        PyUnicode_AsUTF8(name));
+  if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
+    const source *base = trace_source(t, SOURCE_CONST, NULL, (PyObject *)type, NULL, 0);
+    guard_simple(t, GUARD_IDENTITY,
+                 base ? trace_source(t, SOURCE_ATTR, base, NULL, attribute, 0) : NULL, standard, 0);
+  }
   value *item = object_attr(t, v, name);
   if (item || trace_pending(t)) return item;
-  if (_PyType_Lookup(type, hook)) {
-    value *method = type_attr(t, (PyObject *)type, hook, v, NULL),
-          *key = method ? value_const(t, name) : NULL;
+  value *method = type_attr(t, (PyObject *)type, hook, v, NULL);
+  if (method || trace_pending(t)) {
+    value *key = method ? value_const(t, name) : NULL;
     return key ? trace_call1(t, method, key) : NULL;
   }
   if (!PyUnicode_CompareWithASCIIString(name, "__dict__") && v->any.b) return v->any.b;

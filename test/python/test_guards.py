@@ -215,3 +215,58 @@ def test_guards_in_words():
     report = frameloom.explain(lambda a, n: a * n * SCALE, np.ones((2, 3), np.float32)[:, ::2], 2.0)
     text = "\n".join(report.out_guards)
     assert "float32[2, 2] strides (12, 8)" in text and "SCALE" in text and "2.0" in text
+
+
+class Descriptor:
+    def __get__(self, instance, owner):
+        return 1234.0
+
+    def __set__(self, instance, value):
+        raise AttributeError
+
+
+def test_class_that_comes_to_stand_before_its_instances(compiled):
+    class Instance:
+        def __init__(self):
+            self.v = 2.0
+
+    o = Instance()
+    f = compiled(lambda a: a + o.v)
+    x = np.arange(3.0)
+    same(f, x)
+    Instance.v = Descriptor()
+    same(f, x)
+    Instance.v = 5.0
+    same(f, x)
+    Instance.__getattribute__ = lambda self, name: 55.0
+    same(f, x)
+    del Instance.__getattribute__
+    same(f, x)
+
+
+def test_names_that_come_into_being(compiled):
+    class Instance:
+        __slots__ = ("u", "w")
+
+    o = Instance()
+    f = compiled(lambda a: (a + 1 if hasattr(o, "u") else a + 2) * (3 if hasattr(o, "other") else 4))
+    x = np.arange(3.0)
+    same(f, x)
+    o.u = 1
+    same(f, x)
+    Instance.__getattr__ = lambda self, name: 7
+    same(f, x)
+
+
+@pytest.mark.parametrize("axis", [True, [0], np.int64(1), (0, 1), 0.0])
+def test_axis_of_another_type(compiled, axis):
+    f = compiled(lambda a, axis: a.sum(axis=axis))
+    x = np.arange(6.0).reshape(2, 3)
+    for _ in range(2):
+        try:
+            want = f.__wrapped__(x, axis)
+        except TypeError as error:
+            with pytest.raises(TypeError, match=str(error)):
+                f(x, axis)
+        else:
+            np.testing.assert_array_equal(f(x, axis), want)
