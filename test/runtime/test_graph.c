@@ -1,0 +1,221 @@
+/* graph/: building, shape rules, symbolic sizes, pruning, canonical bytes, the interpreter. */
+#include "build.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/graph.h"
+
+static loom_type f32(int rank, loom_dim a, loom_dim b) {
+  return (loom_type){.dtype = LOOM_F32, .rank = rank, .dims = {a, b}};
+}
+
+static loom_value add(loom_graph *g, loom_value a, loom_value b, loom_error *err) {
+  loom_value operands[] = {a, b};
+  loom_location here = {"f.py", "f", 3, 5};
+  return loom_graph_node(g, LOOM_OP_ADD, operands, 2, NULL, 0, NULL, 0, &here, err);
+}
+
+static loom_value reduce(loom_graph *g, loom_value a, const char *kind, int64_t axis) {
+  loom_attr attrs[] = {{.kind = LOOM_ATTR_STR, .str = kind},
+                       {.kind = LOOM_ATTR_I64S, .count = 1, .ints = &axis}};
+  return loom_graph_node(g, LOOM_OP_REDUCE, &a, 1, attrs, 2, NULL, 0, NULL, NULL);
+}
+
+static loom_value constant(loom_graph *g, uint32_t bits) {
+  loom_type type = f32(0, 0, 0);
+  loom_attr value = {.kind = LOOM_ATTR_SCALAR, .bits = bits};
+  return loom_graph_node(g, LOOM_OP_CONSTANT, NULL, 0, &value, 1, &type, 1, NULL, NULL);
+}
+
+static void refuses_bad_nodes(void **state) {
+  loom_graph g;
+  loom_error err = {""};
+  loom_graph_init(&g);
+  loom_type type = f32(1, 4, 0), other = f32(1, 5, 0);
+  loom_value a = loom_graph_input(&g, LOOM_INPUT_ARRAY, &type, NULL);
+  loom_value b = loom_graph_input(&g, LOOM_INPUT_ARRAY, &other, NULL);
+  assert_int_equal(add(&g, a, b, &err), LOOM_NO_VALUE);
+  assert_non_null(strstr(err.message, "sizes differ"));
+  assert_int_equal(add(&g, a, 99, &err), LOOM_NO_VALUE);
+  assert_non_null(strstr(err.message, "no value of the graph"));
+  loom_value pair[] = {a, a};
+  assert_int_equal(loom_graph_node(&g, LOOM_OP_AND, pair, 2, NULL, 0, NULL, 0, NULL, &err),
+                   LOOM_NO_VALUE);
+  assert_non_null(strstr(err.message, "float32"));
+  assert_int_equal(loom_graph_node(&g, LOOM_OP_NEG, pair, 2, NULL, 0, NULL, 0, NULL, &err),
+                   LOOM_NO_VALUE);
+  assert_int_equal(loom_graph_node(&g, LOOM_OP_CONVERT, &a, 1, NULL, 0, NULL, 0, NULL, &err),
+                   LOOM_NO_VALUE);
+  assert_int_equal(loom_graph_node(&g, LOOM_OP_ADD, pair, 2, NULL, 0, &other, 1, NULL, &err),
+                   LOOM_NO_VALUE);
+  assert_int_equal(g.node_count, 0);
+  assert_int_equal(loom_graph_input(&g, LOOM_INPUT_SCALAR, &type, NULL), LOOM_NO_VALUE);
+  assert_false(loom_graph_output(&g, 99, NULL));
+  loom_graph_fini(&g);
+}
+
+/* A pointer to a type stays good while the graph grows. */
+static void grows(void **state) {
+  loom_graph g;
+  loom_graph_init(&g);
+  loom_type type = f32(2, 3, 4);
+  loom_value value = loom_graph_input(&g, LOOM_INPUT_ARRAY, &type, NULL);
+  const loom_type *first = loom_graph_type(&g, value);
+  for (int i = 0; i < 5000; i++)
+    value = add(&g, value, value, NULL);
+  assert_true(loom_type_equal(first, &type));
+  assert_true(loom_type_equal(loom_graph_type(&g, value), &type));
+  assert_ptr_equal(g.nodes[0].location.file, g.nodes[4999].location.file);
+  assert_null(loom_graph_type(&g, g.value_count));
+  loom_graph_fini(&g);
+}
+
+static void computes_sizes(void **state) {
+  loom_graph g;
+  loom_graph_init(&g);
+  loom_dim n, m, a, b, c;
+  assert_true(loom_dim_symbol(&g, NULL, &n) && loom_dim_symbol(&g, NULL, &m));
+  /* (n + m) * 2 == m + n + m + n */
+  assert_true(loom_dim_combine(&g, LOOM_EXPR_ADD, n, m, &a));
+  assert_true(loom_dim_combine(&g, LOOM_EXPR_MUL, a, 2, &b));
+  assert_true(loom_dim_combine(&g, LOOM_EXPR_ADD, m, n, &c));
+  assert_true(loom_dim_combine(&g, LOOM_EXPR_ADD, c, a, &c));
+  assert_int_equal(b, c);
+  assert_int_not_equal(a, b);
+  /* (6n + 3) floordiv 3 == 2n + 1, its remainder 0, and n - n is a plain 0 */
+  assert_true(loom_dim_combine(&g, LOOM_EXPR_MUL, n, 6, &a) && loom_dim_offset(&g, a, 3, &a));
+  assert_true(loom_dim_combine(&g, LOOM_EXPR_FLOORDIV, a, 3, &b));
+  assert_true(loom_dim_combine(&g, LOOM_EXPR_MUL, n, 2, &c) && loom_dim_offset(&g, c, 1, &c));
+  assert_int_equal(b, c);
+  assert_true(loom_dim_combine(&g, LOOM_EXPR_MOD, a, 3, &b));
+  assert_int_equal(b, 0);
+  assert_true(loom_dim_combine(&g, LOOM_EXPR_MUL, n, 0, &b));
+  assert_int_equal(b, 0);
+  assert_true(loom_dim_combine(&g, LOOM_EXPR_MAX, n, m, &a));
+  assert_true(loom_dim_combine(&g, LOOM_EXPR_MAX, m, n, &b));
+  assert_int_equal(a, b);
+  int64_t symbols[] = {5, 7}, value;
+  assert_true(loom_dim_eval(&g, a, symbols, &value));
+  assert_int_equal(value, 7);
+  assert_true(loom_dim_eval(&g, c, symbols, &value));
+  assert_int_equal(value, 11);
+  assert_false(loom_dim_combine(NULL, LOOM_EXPR_MUL, INT64_MAX, 2, &a));
+  assert_false(loom_dim_combine(&g, LOOM_EXPR_FLOORDIV, n, 0, &a));
+  loom_graph_fini(&g);
+}
+
+static void prunes(void **state) {
+  loom_graph g;
+  loom_graph_init(&g);
+  loom_type type = f32(2, 3, 4);
+  loom_value x = loom_graph_input(&g, LOOM_INPUT_ARRAY, &type, NULL);
+  loom_value unused = loom_graph_input(&g, LOOM_INPUT_ARRAY, &type, NULL);
+  add(&g, unused, x, NULL);
+  constant(&g, 0x3f800000);
+  loom_value kept = add(&g, x, x, NULL);
+  assert_true(loom_graph_output(&g, reduce(&g, kept, "sum", 1), NULL));
+  loom_graph_prune(&g);
+  assert_int_equal(g.node_count, 2);
+  assert_int_equal(g.value_count, 4);
+  assert_int_equal(g.input_count, 2);
+  assert_int_equal(g.nodes[1].operands[0], g.nodes[0].first_result);
+  assert_int_equal(g.outputs[0].value, g.nodes[1].first_result);
+  assert_int_equal(g.values[g.outputs[0].value].node, 1);
+  loom_graph_fini(&g);
+}
+
+static void build_sample(loom_graph *g, int line, uint32_t bits) {
+  loom_graph_init(g);
+  loom_type type = f32(1, 4, 0);
+  loom_value x = loom_graph_input(g, LOOM_INPUT_ARRAY, &type, NULL);
+  loom_location here = {"f.py", "f", line, 1};
+  loom_value minus = loom_graph_node(g, LOOM_OP_NEG, &x, 1, NULL, 0, NULL, 0, &here, NULL);
+  loom_graph_output(g, minus, NULL);
+  loom_graph_output(g, constant(g, bits), NULL);
+}
+
+static bool same_bytes(int line, uint32_t bits) {
+  loom_graph a, b;
+  loom_bytes left, right;
+  build_sample(&a, 1, 0x3f800000);
+  build_sample(&b, line, bits);
+  assert_true(loom_graph_serialize(&a, &left) && loom_graph_serialize(&b, &right));
+  bool same = left.size == right.size && memcmp(left.data, right.data, left.size) == 0;
+  free(left.data);
+  free(right.data);
+  loom_graph_fini(&a);
+  loom_graph_fini(&b);
+  return same;
+}
+
+static void serialises(void **state) {
+  assert_true(same_bytes(1, 0x3f800000));
+  assert_true(same_bytes(9, 0x3f800000)); /* locations are no part of the key */
+  assert_false(same_bytes(1, 0x40000000));
+}
+
+static void prints(void **state) {
+  loom_graph g;
+  build_sample(&g, 1, 0x7fc00000);
+  char *text = NULL;
+  size_t size = 0;
+  FILE *out = open_memstream(&text, &size);
+  assert_non_null(out);
+  loom_graph_print(&g, out);
+  fclose(out);
+  assert_non_null(strstr(text, "%1 = \"loom.neg\"(%arg0) : (tensor<4xf32>) -> (tensor<4xf32>)"));
+  assert_non_null(strstr(text, "0x7FC00000 : f32"));
+  assert_non_null(strstr(text, "loc(\"f.py\":1:1)"));
+  free(text);
+  loom_graph_fini(&g);
+}
+
+/* sum over rows of x + x for a reversed x of a size that is known only now. */
+static void interprets(void **state) {
+  loom_graph g;
+  loom_graph_init(&g);
+  loom_dim n;
+  assert_true(loom_dim_symbol(&g, NULL, &n));
+  loom_type type = f32(2, n, 2);
+  int64_t strides[] = {-2, 1};
+  loom_value x = loom_graph_input(&g, LOOM_INPUT_ARRAY, &type, strides);
+  loom_graph_output(&g, reduce(&g, add(&g, x, x, NULL), "sum", 1), NULL);
+  float data[] = {1, 2, 3, 4, 5, 6}, out[3] = {0};
+  loom_buffer in = {data + 4, f32(2, 3, 2), {-2, 1}}, result = {out, f32(1, 3, 0), {1}};
+  loom_error err = {""};
+  assert_true(loom_interpret(&g, &in, &result, &err));
+  assert_true(out[0] == 22 && out[1] == 14 && out[2] == 6);
+  in.type.dims[1] = 3;
+  assert_false(loom_interpret(&g, &in, &result, &err));
+  assert_non_null(strstr(err.message, "another size"));
+  loom_graph_fini(&g);
+}
+
+static void rounds_halves(void **state) {
+  for (uint32_t bits = 0; bits < 65536; bits++) {
+    double half = loom_half_to_double((uint16_t)bits),
+           brain = loom_bfloat_to_double((uint16_t)bits);
+    if (!isnan(half)) assert_int_equal(loom_half_from_double(half), bits);
+    if (!isnan(brain)) assert_int_equal(loom_bfloat_from_double(brain), bits);
+  }
+  assert_int_equal(loom_half_from_double(65519.99), 0x7BFF);
+  assert_int_equal(loom_half_from_double(65520), 0x7C00);
+  assert_int_equal(loom_half_from_double(0x1p-25), 0); /* a tie goes to even */
+  assert_int_equal(loom_half_from_double(0x1.000001p-25), 1);
+  assert_int_equal(loom_half_from_double(1 + 0x1p-11), 0x3C00);           /* a tie goes to even */
+  assert_int_equal(loom_half_from_double(1 + 0x1p-11 + 0x1p-40), 0x3C01); /* rounded once */
+  assert_true(isnan(loom_half_to_double(loom_half_from_double(NAN))));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(refuses_bad_nodes), cmocka_unit_test(grows),
+      cmocka_unit_test(computes_sizes),    cmocka_unit_test(prunes),
+      cmocka_unit_test(serialises),        cmocka_unit_test(prints),
+      cmocka_unit_test(interprets),        cmocka_unit_test(rounds_halves),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
