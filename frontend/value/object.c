@@ -367,7 +367,39 @@ static value *object_call(tracer *t, value *v, value *const *args, Py_ssize_t co
 
 static PyObject *object_python_type(tracer *t, value *v) { return object_class(v); }
 
+/* make_object(cls, attributes): an instance as object.__new__ and object.__setattr__ make it; none
+ * of the class's own code runs, for it has been inlined already. */
+static PyObject *object_make_live(PyObject *module, PyObject *args) {
+  PyObject *cls, *attributes, *key, *item, *none = PyTuple_New(0);
+  if (!none || !PyArg_ParseTuple(args, "O!O!", &PyType_Type, &cls, &PyDict_Type, &attributes))
+    return Py_XDECREF(none), NULL;
+  PyObject *made = PyBaseObject_Type.tp_new((PyTypeObject *)cls, none, NULL);
+  Py_DECREF(none);
+  for (Py_ssize_t pos = 0; made && PyDict_Next(attributes, &pos, &key, &item);)
+    if (PyObject_GenericSetAttr(made, key, item)) Py_CLEAR(made);
+  return made;
+}
+
+static recipe *object_rebuild_new(tracer *t, value *v) {
+  static PyMethodDef method = {"make_object", object_make_live, METH_VARARGS, NULL};
+  recipe *attributes = trace_rebuild(t, v->any.b),
+         *r = attributes ? trace_recipe(t, RECIPE_CALL) : NULL;
+  recipe *make = r ? trace_recipe(t, RECIPE_CONST) : NULL,
+         *cls = make ? trace_recipe(t, RECIPE_CONST) : NULL;
+  if (!cls) return NULL;
+  make->object = PyCFunction_New(&method, NULL);
+  cls->object = Py_NewRef(object_class(v));
+  r->items = calloc(3, sizeof *r->items);
+  if (!r->items || !make->object) return trace_fail(t);
+  r->items[0] = make;
+  r->items[1] = cls;
+  r->items[2] = attributes;
+  r->count = 3;
+  return r;
+}
+
 static recipe *object_rebuild(tracer *t, value *v) {
+  if (!v->source && object_is_virtual(v)) return object_rebuild_new(t, v);
   if (!v->source)
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a new %s is returned",
                        ((PyTypeObject *)object_class(v))->tp_name);

@@ -556,6 +556,12 @@ def data_classes():
     return d.a, d.b, d.c, Data(1, [3]) == Data(1, [3]), Frozen().a, Frozen(4) == Frozen(4)
 
 
+@case()
+def returned_objects():
+    d = Data(5, [Base(2)])
+    return Base(1), Derived(2, [3]), d, Frozen(7), {"k": Pair(1)}, d.b[0] is d.b[-1]
+
+
 @case([], 1.5)
 def abstract(x, y):
     return (isinstance(x, collections.abc.Sequence), isinstance(y, numbers.Real), isinstance(x, numbers.Number),

@@ -93,7 +93,9 @@ def returns_function():
 
 
 def returns_object():
-    return Base(1)
+    made = Base(1)
+    made.itself = made
+    return made
 
 
 def huge():
