@@ -95,6 +95,8 @@ static value *text_of(tracer *t, value *v, bool repr) {
   }
   if (value_is_const(v) && PyType_Check(v->object) && Py_TYPE(v->object) == &PyType_Type)
     return value_made(t, PyObject_Repr(v->object));
+  if (value_is_const(v) && object_is_immutable(v->object))
+    return value_made(t, repr ? PyObject_Repr(v->object) : PyObject_Str(v->object));
   return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the text of a %s", v->type->name);
 }
 

@@ -589,6 +589,25 @@ value *np_item(tracer *t, const np_call *c) {
   return create_number(t, emit_reshape(t, np_read(t, a), 0, NULL));
 }
 
+/* float(x) and int(x) of an array without dimensions. An int of floats may be too large, or raise:
+ * left to Python. */
+value *np_builtin_number(tracer *t, const np_call *c) {
+  np_array *a = c->count == 1 && !c->kwnames ? np_array_of(c->args[0]) : NULL;
+  bool whole = c->callee == (PyObject *)&PyLong_Type;
+  if (!a || a->type.rank != 0 || a->type.dtype == LOOM_U64 ||
+      (whole && loom_dtype_is_float(a->type.dtype)))
+    return np_unsupported(t, c, "of this argument");
+  PyObject *known = np_known(t, c->args[0]);
+  if (known) return np_made(t, whole ? PyNumber_Long(known) : PyNumber_Float(known));
+  return create_number(t, emit_convert(t, np_read(t, a), whole ? LOOM_I64 : LOOM_F64));
+}
+
+value *np_builtin_divmod(tracer *t, const np_call *c) {
+  if (c->count != 2 || (!np_is_array(c->args[0]) && !np_is_array(c->args[1])))
+    return np_unsupported(t, c, "");
+  return np_ufunc_apply(t, "divmod", c->args, 2, NULL);
+}
+
 /* Of known arrays only: the elements of others are not known at capture. */
 value *np_tolist(tracer *t, const np_call *c) {
   PyObject *known = c->count == 1 ? np_known(t, c->args[0]) : NULL;

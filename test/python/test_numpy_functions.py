@@ -307,6 +307,14 @@ a[[0, 2]]
 a[..., [[0, 1], [1, 0]]]
 np.isclose(a, a)
 (a > 0) ** 2
+divmod(a, 2)
+float(np.abs(a).max())
+str(a.dtype), repr(a.dtype), f"{a.dtype} {a.shape}"
+np.stack([row * i for i, row in enumerate(a)])
+np.array([a[0].sum(), a[1].sum()])
+np.hypot(*a[:2])
+np.linalg.norm(a - a.mean(axis=0), axis=1)
+np.add.outer(a[0], a[1])
 """.strip().split("\n")
 
 
