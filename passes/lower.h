@@ -16,7 +16,7 @@
 #include "passes/lanes.h"
 
 #define LOWER_VARS 20
-#define LOWER_SCOPES 24
+#define LOWER_SCOPES 64
 #define LOWER_CARRIED 32 /* values that a loop carries */
 
 /* ---- lower_kernel.c: a loom.kernel as plain C

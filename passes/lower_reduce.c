@@ -465,7 +465,7 @@ static lower_value reduce_dry(lower *l, MlirOperation op, const lower_group *g,
 
 lower_value lower_emit_reduce(lower *l, MlirOperation op, const lower_at *at) {
   lower_value out = {{NULL}, 0, false, LOOM_I64};
-  lower_group *g = reduce_group(l, op);
+  lower_group *g = l->plan ? reduce_group(l, op) : NULL;
   if (!g || g->first_var < 0) {
     lower_fail(l, op, "a reduction out of place");
     return out;

@@ -33,6 +33,26 @@ static void scalar_flag(const scalar_args *a, MlirValue condition, uint32_t flag
   lower_flag(a->l, value, flag);
 }
 
+/* The truncated quotient. No vector unit divides integers; a float quotient whose mantissa holds
+ * the dividend truncates to the right one, since it is off by less than 1 / divisor. */
+static MlirValue scalar_quotient(const scalar_args *a, bool is_signed, MlirValue divisor) {
+  loom_builder *b = a->b;
+  int bits = scalar_bits(a);
+  if (bits > 32 || (bits == 32 && !is_signed) || lane_width(a->type) == 1)
+    return lane_op2(b, is_signed ? "arith.divsi" : "arith.divui", a->x, divisor);
+  MlirType i32 = lane_like(a->type, mlirIntegerTypeGet(b->ctx, 32));
+  MlirType real = lane_like(a->type, bits == 32 ? mlirF64TypeGet(b->ctx) : mlirF32TypeGet(b->ctx));
+  MlirValue x = a->x, y = divisor;
+  if (bits < 32) {
+    x = loom_build1(b, is_signed ? "arith.extsi" : "arith.extui", x, i32);
+    y = loom_build1(b, is_signed ? "arith.extsi" : "arith.extui", y, i32);
+  }
+  x = loom_build1(b, "arith.sitofp", x, real);
+  y = loom_build1(b, "arith.sitofp", y, real);
+  MlirValue q = loom_build1(b, "arith.fptosi", lane_op2(b, "arith.divf", x, y), i32);
+  return bits < 32 ? loom_build1(b, "arith.trunci", q, a->type) : q;
+}
+
 /* floor_div, rem and fmod of integers: the divisor is made 1 where the hardware would trap. */
 static MlirValue scalar_divide(const scalar_args *a) {
   bool is_signed = loom_dtype_is_signed(a->dtype);
@@ -47,7 +67,7 @@ static MlirValue scalar_divide(const scalar_args *a) {
     if (a->code == LOOM_OP_FLOOR_DIV) scalar_flag(a, overflow, LOOM_FP_OVERFLOW);
   }
   MlirValue divisor = lane_select(a->b, trap, scalar_int(a, 1), a->y);
-  MlirValue q = lane_op2(a->b, is_signed ? "arith.divsi" : "arith.divui", a->x, divisor);
+  MlirValue q = scalar_quotient(a, is_signed, divisor);
   MlirValue r = lane_op2(a->b, "arith.subi", a->x, lane_op2(a->b, "arith.muli", q, divisor));
   if (is_signed && a->code != LOOM_OP_FMOD) {
     MlirValue differ = lane_cmpi(a->b, "slt", lane_op2(a->b, "arith.xori", r, divisor), zero);

@@ -41,7 +41,7 @@ bool lower_scan_domain(lower *l, loom_type *domain, uint32_t *axis_set) {
 
 lower_value lower_emit_scan(lower *l, MlirOperation op, const lower_at *at) {
   lower_value out = {{NULL}, 0, false, LOOM_I64};
-  if (!l->dry || at != l->plan->at[0]) {
+  if (!l->dry || !l->plan || !l->plan->scan_count || at != l->plan->at[0]) {
     lower_fail(l, op, "a scan that is read at another index");
     return out;
   }

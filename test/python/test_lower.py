@@ -82,11 +82,13 @@ def test_convert(tmp_path, source):
     check(tmp_path, [a], "\n".join(lines), [a.astype(d) for d in DTYPES])
 
 
-@pytest.mark.parametrize("dtype", ["int32", "int8", "uint16", "int64", "uint64"])
+@pytest.mark.parametrize("dtype", ["int32", "int8", "uint8", "int16", "uint16", "uint32", "int64", "uint64"])
 def test_integer_division(tmp_path, dtype):
-    a = rng.integers(0, 255, 61).astype(dtype)
-    b = rng.integers(0, 6, 61).astype(dtype)
     info = np.iinfo(dtype)
+    a = rng.integers(info.min, info.max, 4001, dtype, endpoint=True)
+    b = rng.integers(0, 6, 4001).astype(dtype)
+    b[3000:] = rng.integers(info.min, info.max, 1001, dtype, endpoint=True)
+    a[2000:2500] = info.max
     a[0], b[0], b[1] = info.min, info.max, 0
     if info.min < 0:
         b[0] = -1

@@ -1,0 +1,66 @@
+// RUN: %loom-opt %s --loom-schedule --split-input-file | FileCheck %s
+// RUN: not %loom-opt %S/inputs/schedule-bad.mlir --loom-schedule --split-input-file 2>&1 | FileCheck %s --check-prefix=BAD
+
+// A tiny kernel is one chunk; bodies of bytes end with single elements.
+// CHECK-LABEL: loom.kernel @tiny
+// CHECK: tail = 2 : i64
+// CHECK-SAME: stages = array<i64: 1>
+module {
+  loom.kernel @tiny {
+  ^bb0(%a: tensor<100xi8>):
+    %0 = loom.add %a, %a : tensor<100xi8>
+    loom.yield %0 : tensor<100xi8>
+  } {strides = [array<i64: 1>, array<i64: 1>], scalars = array<i64>, inplace = array<i64: -1>}
+}
+
+// -----
+
+// Dimensions that every operand steps through alike are one loop: chunks are blocks of it.
+// CHECK-LABEL: loom.kernel @folded
+// CHECK: tail = 0 : i64
+// CHECK-SAME: stages = array<i64: 32>
+module {
+  loom.kernel @folded {
+  ^bb0(%a: tensor<1024x2048xf32>):
+    %0 = loom.add %a, %a : tensor<1024x2048xf32>
+    loom.yield %0 : tensor<1024x2048xf32>
+  } {strides = [array<i64: 2048, 1>, array<i64: 2048, 1>], scalars = array<i64>, inplace = array<i64: -1>}
+}
+
+// -----
+
+// Rows enough: one stage. All elements into one: parts into slots, then one chunk joins them.
+// CHECK-LABEL: loom.kernel @rows
+// CHECK: splits = 0 : i64
+// CHECK-SAME: slots = 0 : i64
+// CHECK-LABEL: loom.kernel @all
+// CHECK: splits = [[N:[0-9]+]] : i64
+// CHECK-SAME: slots = {{[1-9][0-9]*}} : i64, stages = array<i64: [[N]], 1>
+module {
+  loom.kernel @rows {
+  ^bb0(%a: tensor<1024x2048xf32>):
+    %0 = loom.reduce "sum" %a axes = [1] : (tensor<1024x2048xf32>) -> tensor<1024xf32>
+    loom.yield %0 : tensor<1024xf32>
+  } {strides = [array<i64: 2048, 1>, array<i64: 1>], scalars = array<i64>, inplace = array<i64: -1>}
+  loom.kernel @all {
+  ^bb0(%a: tensor<1024x2048xf32>):
+    %0 = loom.reduce "sum" %a axes = [0, 1] : (tensor<1024x2048xf32>) -> tensor<f32>
+    loom.yield %0 : tensor<f32>
+  } {strides = [array<i64: 2048, 1>, array<i64>], scalars = array<i64>, inplace = array<i64: -1>}
+}
+
+// -----
+
+// A transposed operand gets scratch for its tiles.
+// CHECK-LABEL: loom.kernel @turned
+// CHECK: scratch = 8192 : i64
+module {
+  loom.kernel @turned {
+  ^bb0(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>):
+    %0 = loom.add %a, %b : tensor<64x64xf32>
+    loom.yield %0 : tensor<64x64xf32>
+  } {strides = [array<i64: 1, 64>, array<i64: 64, 1>, array<i64: 64, 1>], scalars = array<i64>, inplace = array<i64: -1>}
+}
+
+// BAD: error: cannot lower 'loom.kernel': results differ in shape
+// BAD: error: cannot lower 'loom.sort': not supported in a group
