@@ -3,8 +3,8 @@
  * Every dimension belongs to one of four groups, each taken as one linear variable: batch, rows
  * (free of lhs), columns (free of rhs), depth (contracted). A chunk is a block of tiles by a block
  * of panels; a tile is `mr` rows, a panel `nv` vectors of columns. A tile's sums stay in registers
- * over the whole depth (or over a block of it), then go to scratch, from where the epilogue is
- * lowered like any elementwise kernel.
+ * over the whole depth, then go to scratch, from where the epilogue is lowered like any elementwise
+ * kernel.
  */
 #ifndef LOOM_DOT_H
 #define LOOM_DOT_H
@@ -43,7 +43,6 @@ typedef struct dot_plan {
   int64_t tiles, panels;             /* of rows, of columns */
   int64_t block_tiles, block_panels; /* of one chunk */
   int64_t chunks_m, chunks_n;        /* of one batch */
-  int64_t depth_block;               /* depth taken at once */
   int64_t stages[2];
   int stage_count;
   int64_t slots, scratch; /* bytes */

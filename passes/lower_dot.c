@@ -221,7 +221,7 @@ static MlirValue dot_panel_pointer(lower *l, const dot_job *job, const dot_opera
     offset = dot_add_scaled(l, offset, first, o->strides[o->lane_group]);
     return dot_address(l, l->pointers[l->kernel->operands[o->operand].slot], offset, p->work);
   }
-  offset = dot_add_scaled(l, panel, batch, o->panels);
+  offset = dot_add_scaled(l, panel, batch, o->batches == 1 ? 0 : o->panels);
   offset = dot_op(l, "arith.muli", offset, o->step * p->extents[DOT_DEPTH]);
   return dot_address(l, dot_slots(l, o->offset), offset, p->work);
 }

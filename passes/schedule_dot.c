@@ -153,10 +153,12 @@ static void dot_registers(const lower_kernel *kernel, dot_plan *p) {
 static void dot_packing(const lower_kernel *kernel, dot_plan *p) {
   int64_t size = (int64_t)loom_dtype_size(p->work), at = 0;
   bool known = dot_direct(kernel, &p->lhs);
+  p->lhs.batches = known && p->lhs.strides[DOT_BATCH] == 0 ? 1 : p->extents[DOT_BATCH];
   int64_t depth = p->lhs.strides[DOT_DEPTH];
   bool small = p->extents[DOT_ROW] * p->extents[DOT_DEPTH] * size <= DOT_DIRECT_BYTES / 4;
   p->lhs.direct = known && (depth == 1 || small || p->panels <= 2);
   known = dot_direct(kernel, &p->rhs);
+  p->rhs.batches = known && p->rhs.strides[DOT_BATCH] == 0 ? 1 : p->extents[DOT_BATCH];
   small = p->extents[DOT_COLUMN] * p->extents[DOT_DEPTH] * size <= DOT_DIRECT_BYTES;
   p->rhs.direct = known && (p->rhs.strides[DOT_COLUMN] == 1 || p->extents[DOT_COLUMN] == 1) &&
                   (small || p->tiles <= 2);
@@ -166,7 +168,6 @@ static void dot_packing(const lower_kernel *kernel, dot_plan *p) {
   p->rhs.panels = p->panels;
   for (int side = 0; side < 2; side++) {
     dot_operand *o = side ? &p->rhs : &p->lhs;
-    o->batches = p->extents[DOT_BATCH];
     if (o->direct) continue;
     o->offset = at;
     at += o->batches * o->panels * o->step * p->extents[DOT_DEPTH] * size;
@@ -230,7 +231,6 @@ bool dot_plan_make(const lower_kernel *kernel, MlirOperation op, dot_plan *p) {
   p->panels = dot_ceil(p->extents[DOT_COLUMN], (int64_t)p->nv * p->vl);
   dot_packing(kernel, p);
   dot_chunks(p);
-  p->depth_block = p->extents[DOT_DEPTH];
   p->scratch = (int64_t)p->mr * p->nv * p->vl * (int64_t)loom_dtype_size(p->work);
   p->stages[0] = 0;
   for (int side = 0; side < 2; side++) {

@@ -83,3 +83,11 @@ def test_chain():
     rng = np.random.default_rng(5)
     x, v, w = make(rng, (64, 48), "float32"), make(rng, (48, 80), "float32"), make(rng, (80, 16), "float32")
     check(lambda x, v, w: np.maximum(x @ v, 0) @ w, x, v, w)
+
+
+def test_shared_operand():
+    """One matrix for a whole batch is packed once."""
+    rng = np.random.default_rng(6)
+    check(matmul, make(rng, (3, 100, 120), "float32"), make(rng, (120, 300), "float32"))
+    check(matmul, make(rng, (300, 120), "float32"), make(rng, (3, 120, 100), "float32"))
+    check(matmul, make(rng, (2, 1, 90, 300), "float32"), make(rng, (3, 300, 200), "float32"))
