@@ -13,6 +13,7 @@ echo "== lit"
 LOOM_BUILD="$PWD/build/wheel" .venv/bin/lit -q test
 
 echo "== pytest"
+export LOOM_BUILD="$PWD/build/wheel"
 export FRAMELOOM_CACHE_DIR="$PWD/build/test-cache"
 # From another folder, so that the installed package is tested and not the source tree.
 cd build && ../.venv/bin/python -m pytest -c ../pyproject.toml --rootdir .. ../test/python "$@"
