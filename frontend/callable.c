@@ -7,7 +7,10 @@
  */
 #include "frontend/callable.h"
 
+#include <pthread.h>
 #include <structmember.h>
+
+#define CALL_RESERVE (512 << 10) /* bytes of C stack left for what is called */
 
 /* Functions that this thread is running as plain Python inside a compiled call: a recursive call
  * among them that no entry fits is not captured again. */
@@ -28,8 +31,30 @@ static inline bool thread_is_traced(void) {
   return state->c_tracefunc || state->c_profilefunc;
 }
 
-static inline PyObject *call_plain(const callable *c, PyObject *const *args, size_t flags,
-                                   PyObject *kwnames) {
+/* Plain Python calls take no C stack, calls through this object do: with a high recursion limit the
+ * stack would overflow before Python's own check. */
+static bool call_has_stack(void) {
+  static _Thread_local char *floor __attribute__((tls_model("initial-exec")));
+  char here;
+  if (!floor) {
+    pthread_attr_t attributes;
+    void *start;
+    size_t size;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return true;
+    if (pthread_attr_getstack(&attributes, &start, &size) == 0)
+      floor = (char *)start + CALL_RESERVE;
+    pthread_attr_destroy(&attributes);
+  }
+  return &here > floor;
+}
+
+static PyObject *call_plain(const callable *c, PyObject *const *args, size_t flags,
+                            PyObject *kwnames) {
+  if (!call_has_stack()) {
+    PyErr_Format(PyExc_RecursionError, "recursion through the compiled function %U is too deep",
+                 c->function->func_qualname);
+    return NULL;
+  }
   return PyObject_Vectorcall((PyObject *)c->function, args, flags, kwnames);
 }
 

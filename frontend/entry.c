@@ -156,7 +156,9 @@ static bool entry_accept(const entry *e, uint32_t status, bool *fallback) {
     return false;
   }
   if (status & (LOOM_STATUS_INDEX | LOOM_STATUS_HOST)) {
-    PyErr_Clear(); /* the plain function raises it, with the user's own lines in the traceback */
+    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception))
+      return false; /* an interrupt */
+    PyErr_Clear();  /* the plain function raises it, with the user's own lines in the traceback */
     *fallback = true;
     return false;
   }

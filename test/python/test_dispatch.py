@@ -221,6 +221,24 @@ def test_recursion_and_nested_calls(compiled):
     np.testing.assert_array_equal(outer(np.ones(2)), np.full(2, 7.0))
 
 
+def test_deep_recursion_raises(compiled):
+    @compiled
+    def f(n):
+        print(end="")
+        return 0 if n == 0 else f(n - 1) + 1
+
+    limit = sys.getrecursionlimit()
+    try:
+        with pytest.raises(RecursionError):
+            f(5000)
+        sys.setrecursionlimit(1_000_000)
+        assert f(3000) == 3000
+        with pytest.raises(RecursionError, match="compiled function"):
+            f(500_000)
+    finally:
+        sys.setrecursionlimit(limit)
+
+
 def test_traced_and_profiled_calls_run_plainly(compiled):
     def g(a):
         return a + 1
