@@ -109,9 +109,7 @@ static PyObject *array_python_type(tracer *t, value *v) {
   return (PyObject *)PyArray_TypeObjectFromType(numpy_typenum_from_dtype(a->type.dtype));
 }
 
-/* ---- attributes
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- attributes ---- */
 
 static value *array_ints(tracer *t, const int64_t *ints, int count) {
   PyObject *tuple = PyTuple_New(count);
@@ -171,9 +169,7 @@ static value *array_own_attr(tracer *t, value *v, const char *name, bool *found)
   return NULL;
 }
 
-/* ---- a.flags
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- a.flags ---- */
 
 static value *flags_get_attr(tracer *t, value *flags, PyObject *name) {
   np_array *a = np_array_of((value *)flags->any.a);
@@ -203,8 +199,7 @@ static const value_type flags_value_type = {.name = "flagsobj",
                                             .python_type = flags_type,
                                             .rebuild = flags_rebuild};
 
-/* ---- a.flat: indexed and assigned in C order
- * ------------------------------------------------------------------ */
+/* ---- a.flat: indexed and assigned in C order ---- */
 
 static value *flat_view(tracer *t, value *flat) {
   np_array *a = np_array_of((value *)flat->any.a);
@@ -304,9 +299,7 @@ static bool array_set_attr(tracer *t, value *v, PyObject *name, value *item) {
   return true;
 }
 
-/* ---- iteration
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- iteration ---- */
 
 static value *array_next(tracer *t, value *v) {
   value *over = v->any.a;

@@ -5,9 +5,7 @@
 
 #include <string.h>
 
-/* ---- arguments
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- arguments ---- */
 
 bool np_is_none(tracer *t, value *v) {
   return !v || (!np_is_array(v) && v->type == &value_const_type && np_known(t, v) == Py_None);
@@ -190,9 +188,7 @@ bool np_parse(tracer *t, const np_call *c, const char *names, value **out) {
   return true;
 }
 
-/* ---- calls at capture
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- calls at capture ---- */
 
 /* finfo and iinfo: made at capture, their attributes are read from the live object (NumPy's own
  * code runs). */
@@ -293,9 +289,7 @@ value *np_fold(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count
   return np_made(t, result);
 }
 
-/* ---- rows
- * -----------------------------------------------------------------------------------------------------------------
- */
+/* ---- rows ---- */
 
 #define NP_FUNCTION(MODULE, NAME, HANDLER) value *HANDLER(tracer *t, const np_call *c);
 #define NP_METHOD(NAME, HANDLER) value *HANDLER(tracer *t, const np_call *c);

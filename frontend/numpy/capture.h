@@ -252,7 +252,8 @@ value *np_diagonal(tracer *t, const np_call *c);
 
 /* ---- host.c ---- */
 
-int np_host_run(void *context, const char *name, uint32_t slot, void *const *buffers, uint32_t reads, uint32_t count);
+int np_host_run(void *context, const char *name, uint32_t slot, void *const *buffers,
+                uint32_t reads, uint32_t count);
 
 /* ---- linalg.c ---- */
 

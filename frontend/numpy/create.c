@@ -143,9 +143,7 @@ value *np_eye(tracer *t, const np_call *c) {
   return np_fresh(t, v, strides);
 }
 
-/* ---- arange
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- arange ---- */
 
 /* start + i * step, as NumPy fills: the step of floats is the difference of the first two elements.
  */
@@ -205,9 +203,7 @@ value *np_arange(tracer *t, const np_call *c) {
   return v;
 }
 
-/* ---- array, astype
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- array, astype ---- */
 
 static bool create_has_order(const np_array *a, char order) {
   return order == 'C' ? np_is_c(a) : order == 'F' ? np_is_f(a) : true;
@@ -373,9 +369,7 @@ value *np_copyto(tracer *t, const np_call *c) {
   return np_write(t, dst, emit_select(t, m, s, np_read(t, dst))) ? value_const(t, Py_None) : NULL;
 }
 
-/* ---- choosing
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- choosing ---- */
 
 value *np_where(tracer *t, const np_call *c) {
   value *p[3];

@@ -28,9 +28,7 @@ static PyObject *host_spec(const loom_type *type) {
   return dims ? Py_BuildValue("(iN)", numpy_typenum_from_dtype(type->dtype), dims) : NULL;
 }
 
-/* ---- at capture
- * -----------------------------------------------------------------------------------------------------
- */
+/* ---- at capture ---- */
 
 /* An array of these sizes that most functions accept: ones on the diagonal of matrices, ascending
  * vectors. */
@@ -198,8 +196,7 @@ value *np_host(tracer *t, const np_call *c) {
   return trace_pending(t) ? NULL : v;
 }
 
-/* ---- when the plan runs
- * -------------------------------------------------------------------------------------------- */
+/* ---- when the plan runs ---- */
 
 /* A buffer of the plan as an array in C order. */
 static PyObject *host_wrap(PyObject *spec, void *data, bool writeable) {

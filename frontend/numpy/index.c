@@ -262,9 +262,7 @@ value *np_get_item(tracer *t, value *v, value *key) {
   return index_view(t, a, &p);
 }
 
-/* ---- assignment
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- assignment ---- */
 
 static bool index_same_memory(const np_array *a, const np_array *b) {
   if (a->storage != b->storage || a->offset != b->offset || !loom_type_equal(&a->type, &b->type))

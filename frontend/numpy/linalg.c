@@ -233,9 +233,7 @@ value *np_vecdot(tracer *t, const np_call *c) {
       t, linalg_dot(t, l, r, count, count, rank - 1, count + rank - 1, count + rank - 1, 1), NULL);
 }
 
-/* ---- tensordot
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- tensordot ---- */
 
 static bool tensordot_axes(tracer *t, const np_call *c, value *axes, np_array *a, np_array *b,
                            int *count, int64_t *la, int64_t *rb) {

@@ -47,9 +47,7 @@ const char *np_shape_text(const loom_type *type, char *buffer, size_t size) {
   return buffer;
 }
 
-/* ---- operands
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- operands ---- */
 
 static bool promote_from_live(tracer *t, PyObject *o, np_operand *out) {
   if (PyArray_IsScalar(o, Generic) || PyArray_CheckExact(o)) {
@@ -185,9 +183,7 @@ loom_value np_operand_load(tracer *t, const np_operand *o, loom_dtype dtype) {
   return np_pack(t, o->number, dtype, &bits) ? emit_constant(t, &type, bits) : LOOM_NO_VALUE;
 }
 
-/* ---- shapes and dtypes
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- shapes and dtypes ---- */
 
 static bool promote_mismatch(tracer *t, const np_operand *o, int count) {
   char text[512] = "", shape[128];

@@ -168,9 +168,7 @@ value *np_reduce(tracer *t, np_reduction *r) {
   return np_result(t, v, strides);
 }
 
-/* ---- functions
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- functions ---- */
 
 /* np.sum(a, axis, dtype, out, keepdims, initial, where) and its like. */
 static value *reduce_call(tracer *t, const np_call *c, const char *kind, const char *names) {
@@ -344,9 +342,7 @@ static value *reduce_arg(tracer *t, const np_call *c, const char *kind) {
 value *np_argmax(tracer *t, const np_call *c) { return reduce_arg(t, c, "argmax"); }
 value *np_argmin(tracer *t, const np_call *c) { return reduce_arg(t, c, "argmin"); }
 
-/* ---- scans
- * ------------------------------------------------------------------------------------------------------------------
- */
+/* ---- scans ---- */
 
 static value *reduce_scan(tracer *t, np_array *a, const char *kind, int axis, loom_dtype dtype,
                           value *out) {
@@ -390,9 +386,7 @@ static value *reduce_running(tracer *t, const np_call *c, const char *kind) {
 value *np_cumsum(tracer *t, const np_call *c) { return reduce_running(t, c, "sum"); }
 value *np_cumprod(tracer *t, const np_call *c) { return reduce_running(t, c, "prod"); }
 
-/* ---- methods of ufuncs
- * --------------------------------------------------------------------------------------------------------
- */
+/* ---- methods of ufuncs ---- */
 
 static const char *reduce_kind_of(PyObject *ufunc) {
   static const char *const names[][2] = {{"add", "sum"},         {"multiply", "prod"},

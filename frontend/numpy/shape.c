@@ -22,9 +22,7 @@ value *np_copy(tracer *t, np_array *a, loom_dtype dtype, char order) {
   return np_fresh(t, v, strides);
 }
 
-/* ---- reshape
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- reshape ---- */
 
 /* Replaces the one size of -1; ValueError where the sizes do not fit. */
 static bool shape_complete(tracer *t, const np_array *a, int rank, int64_t *dims) {
@@ -192,9 +190,7 @@ value *np_ravel(tracer *t, const np_call *c) {
   return shape_flat(t, a, order);
 }
 
-/* ---- axes
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- axes ---- */
 
 /* Sizes or axes of a method: all arguments after self, or one tuple. None and nothing: count 0. */
 static bool shape_axes(tracer *t, const np_call *c, int rank, int *count, int64_t *perm) {
@@ -292,9 +288,7 @@ value *np_broadcast_to(tracer *t, const np_call *c) {
   return np_view_broadcast(t, a, rank, dims);
 }
 
-/* ---- joins
- * --------------------------------------------------------------------------------------------------------------
- */
+/* ---- joins ---- */
 
 static value *concatenate_flat(tracer *t, value **items, Py_ssize_t n) {
   for (Py_ssize_t i = 0; i < n; i++) {
@@ -488,9 +482,7 @@ value *np_roll(tracer *t, const np_call *c) {
   return np_fresh(t, v, strides);
 }
 
-/* ---- diagonals
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- diagonals ---- */
 
 /* The elements (i, i + offset) of the last two dimensions: every (n + 1)th of the two taken as one.
  */

@@ -5,8 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- loops that are not one op. Inputs have the loop's dtypes and one shape.
- * ----------------------------------------- */
+/* ---- loops that are not one op. Inputs have the loop's dtypes and one shape. ---- */
 
 static loom_value ufunc_number(tracer *t, loom_value like, double x) {
   loom_type type = *emit_type(t, like);
@@ -119,9 +118,7 @@ static bool ufunc_modf(tracer *t, const loom_value *in, loom_value *out) {
   return out[0] != LOOM_NO_VALUE;
 }
 
-/* ---- the table
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- the table ---- */
 
 typedef enum ufunc_kind {
   UFUNC_SAME1,
@@ -178,9 +175,7 @@ PyObject *np_ufunc_object(const char *name) {
   return NULL;
 }
 
-/* ---- one loop
- * --------------------------------------------------------------------------------------------------------------
- */
+/* ---- one loop ---- */
 
 /* int64 against uint64: NumPy compares exactly. */
 static loom_value ufunc_compare_mixed(tracer *t, const char *direction, const loom_value *in) {
@@ -242,9 +237,7 @@ loom_value np_ufunc_loop(tracer *t, PyObject *ufunc, const loom_value *in, loom_
   return row && row->kind != UFUNC_PAIR ? ufunc_row_loop(t, row, in, out_dtype) : LOOM_NO_VALUE;
 }
 
-/* ---- calls
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* ---- calls ---- */
 
 typedef struct ufunc_args {
   PyObject *ufunc;

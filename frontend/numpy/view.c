@@ -206,8 +206,7 @@ value *np_view_broadcast(tracer *t, np_array *p, int rank, const int64_t *dims) 
   return v;
 }
 
-/* ---- recipes and effects
- * ------------------------------------------------------------------------------------------ */
+/* ---- recipes and effects ---- */
 
 static bool view_payload(tracer *t, recipe *r, const np_array *a) {
   numpy_array_payload *p = calloc(1, sizeof *p);
