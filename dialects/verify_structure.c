@@ -179,6 +179,39 @@ static bool structure_kernel(MlirOperation op) {
   return true;
 }
 
+/* The kernel that `op` names, among the ops beside the function or plan that holds it; null when it
+ * is not there (a kernel that has been lowered is a function). */
+static MlirOperation structure_find_kernel(MlirOperation op) {
+  MlirAttribute symbol = loom_get_attr(op, "kernel");
+  MlirStringRef name = mlirFlatSymbolRefAttrGetValue(symbol);
+  MlirOperation holder = mlirOperationGetParentOperation(op);
+  if (!holder.ptr || !mlirOperationGetParentOperation(holder).ptr) return (MlirOperation){NULL};
+  MlirOperation found = mlirBlockGetFirstOperation(mlirOperationGetBlock(holder));
+  for (; found.ptr; found = mlirOperationGetNextInBlock(found))
+    if (loom_is(found, "loom.kernel") && mlirStringRefEqual(loom_get_str(found, "sym_name"), name))
+      break;
+  return found;
+}
+
+/* The terminator is looked up without a message: the kernel's own verifier speaks of it. */
+static MlirOperation structure_kernel_yield(MlirOperation kernel) {
+  MlirBlock block = structure_block(kernel, 0);
+  MlirOperation last = block.ptr ? mlirBlockGetTerminator(block) : (MlirOperation){NULL};
+  return last.ptr && loom_is(last, "loom.yield") ? last : (MlirOperation){NULL};
+}
+
+/* Numbers only: a kernel takes an operand through a view, whose type it has in its block. */
+static bool structure_apply(MlirOperation op) {
+  MlirOperation kernel = structure_find_kernel(op);
+  MlirOperation yield = kernel.ptr ? structure_kernel_yield(kernel) : kernel;
+  if (!yield.ptr) return true;
+  MlirBlock block = structure_block(kernel, 0);
+  intptr_t ins = mlirOperationGetNumOperands(op), outs = mlirOperationGetNumResults(op);
+  if (mlirBlockGetNumArguments(block) != ins || mlirOperationGetNumOperands(yield) != outs)
+    return structure_fail(op, "has other numbers of operands or results than the kernel");
+  return true;
+}
+
 /* ---- plans ---- */
 
 static bool structure_plan(MlirOperation op) {
@@ -246,11 +279,17 @@ bool loom_verify_structure(MlirOperation op) {
     const char *name;
     bool (*verify)(MlirOperation op);
   } rows[] = {
-      {"loom.fusion", structure_fusion},       {"loom.kernel", structure_kernel},
-      {"loom.launch", structure_launch},       {"loom.buffer", structure_buffer},
-      {"loom.plan", structure_plan},           {"loom.for", structure_for},
-      {"loom.while", structure_while},         {"loom.if", structure_if},
-      {"loom.call_host", structure_call_host}, {"loom.copy_buffer", structure_copy_buffer},
+      {"loom.fusion", structure_fusion},
+      {"loom.kernel", structure_kernel},
+      {"loom.apply", structure_apply},
+      {"loom.launch", structure_launch},
+      {"loom.buffer", structure_buffer},
+      {"loom.plan", structure_plan},
+      {"loom.for", structure_for},
+      {"loom.while", structure_while},
+      {"loom.if", structure_if},
+      {"loom.call_host", structure_call_host},
+      {"loom.copy_buffer", structure_copy_buffer},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
     if (loom_is(op, rows[i].name)) return rows[i].verify(op);

@@ -1140,3 +1140,15 @@ loom.plan @p {
   // expected-error@+1 {{stage, chunks and scratch are not negative}}
   loom.launch @k stage = -1 chunks = 1 (%in) scalars() {scratch = 0 : i64, fp = 15 : i64} : (memref<4xf32>) -> ()
 } {inputs = 1 : i64, consts = array<i64>, arena = 64 : i64}
+
+// -----
+
+func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{has other numbers of operands or results than the kernel}}
+  %0 = loom.apply @k (%a, %a) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+loom.kernel @k {
+^bb0(%x: tensor<4xf32>):
+  loom.yield %x : tensor<4xf32>
+} {strides = [array<i64: 1>, array<i64: 1>], scalars = array<i64>, inplace = array<i64: -1>}
