@@ -28,67 +28,8 @@
 #include <string.h>
 
 #include "dialects/ir.h"
+#include "passes/fuse.h"
 #include "passes/passes.h"
-
-typedef enum fuse_kind {
-  FUSE_POINTWISE,
-  FUSE_REDUCE,
-  FUSE_SCAN,
-  FUSE_DOT,
-  FUSE_ALONE,
-  FUSE_STAYS /* host calls and unknown ops: not fused, kept in order */
-} fuse_kind;
-
-typedef enum fuse_via { /* how a value reaches its user */
-                        FUSE_DIRECT,
-                        FUSE_BROADCAST, /* through one broadcast */
-                        FUSE_VIEWED,    /* through views that repeat no element */
-                        FUSE_EXPANDED,  /* through views that repeat elements */
-                        FUSE_BUFFER     /* must lie in memory */
-} fuse_via;
-
-typedef struct fuse_edge {
-  int producer, user;
-  fuse_via via;
-  int next_use; /* the next edge of the same producer, or -1 */
-  MlirOperation broadcast;
-} fuse_edge;
-
-typedef struct fuse_node {
-  MlirOperation op;
-  loom_class class;
-  loom_type type; /* of result 0 */
-  bool free;      /* made anew in each group that uses it */
-  bool returned;  /* leaves the function, or is read by something that stays */
-  bool full;      /* in a reduce group: at full size */
-  int cost, group, next;
-  int first_edge, edge_count; /* towards producers */
-  int first_use;              /* edge towards a user, or -1 */
-  MlirOperation copy;         /* its clone in the group now being built */
-  int stamp;
-} fuse_node;
-
-typedef struct fuse_group {
-  fuse_kind kind;
-  loom_type space;
-  uint32_t axes;
-  int head, tail, count;
-  int min, max; /* smallest and largest node number */
-  int mark;
-} fuse_group;
-
-typedef struct fuse_state {
-  MlirBlock block;
-  fuse_node *nodes;
-  fuse_group *groups;
-  int count;
-  fuse_edge *edges;
-  int edge_count, edge_capacity;
-  int *stack;
-  int mark;
-  loom_map index; /* operation -> node */
-  bool out_of_memory;
-} fuse_state;
 
 #define FUSE_MAX_OPS                                                                               \
   192 /* of one group: what a register file and a compile-time budget can bear                     \
@@ -177,7 +118,7 @@ static bool fuse_is_unit_reshape(MlirOperation op) {
   }
 }
 
-static int fuse_node_of(const fuse_state *s, MlirValue value) {
+int fuse_node_of(const fuse_state *s, MlirValue value) {
   MlirOperation def = loom_def(value);
   return def.ptr ? (int)loom_map_get(&s->index, def.ptr, -1) : -1;
 }
@@ -198,7 +139,7 @@ static bool fuse_contiguous(const loom_type *type, const int64_t *strides) {
 }
 
 /* Follows reshapes of a whole buffer up to the value that lies in it. */
-static MlirValue fuse_root(MlirValue value) {
+MlirValue fuse_root(MlirValue value) {
   for (MlirOperation def = loom_def(value); def.ptr && loom_is(def, "loom.reshape");
        def = loom_def(value))
     value = loom_operand(def, 0);
@@ -333,23 +274,32 @@ static fuse_via fuse_through(fuse_via via, MlirOperation op, MlirOperation *broa
   return via == FUSE_DIRECT || via == FUSE_VIEWED ? FUSE_VIEWED : FUSE_EXPANDED;
 }
 
-static void fuse_trace(fuse_state *s, int user, MlirValue value, fuse_via via,
-                       MlirOperation broadcast) {
+/* Does the view leave out elements of its operand? */
+static bool fuse_is_partial(const fuse_node *view) {
+  loom_type type;
+  return loom_is(view->op, "loom.slice") &&
+         (!loom_type_from_mlir(mlirValueGetType(loom_operand(view->op, 0)), &type) ||
+          loom_type_elements(&type) != loom_type_elements(&view->type));
+}
+
+/* Adds the edges from what a value is made of to `edge.user`; `edge` says how the value is read. */
+static void fuse_trace(fuse_state *s, MlirValue value, fuse_edge edge) {
   for (;;) {
     int n = fuse_node_of(s, value);
     if (n < 0) return;
     fuse_node *node = &s->nodes[n];
     if (!node->free) {
-      fuse_add_edge(s,
-                    (fuse_edge){.producer = n, .user = user, .via = via, .broadcast = broadcast});
+      edge.producer = n;
+      fuse_add_edge(s, edge);
       return;
     }
     if (node->class != LOOM_CLASS_VIEW) { /* dissolved: its cost bounds the depth */
       for (intptr_t i = 0; i < mlirOperationGetNumOperands(node->op); i++)
-        fuse_trace(s, user, loom_operand(node->op, i), via, broadcast);
+        fuse_trace(s, loom_operand(node->op, i), edge);
       return;
     }
-    via = fuse_through(via, node->op, &broadcast);
+    edge.via = fuse_through(edge.via, node->op, &edge.broadcast);
+    edge.partial |= fuse_is_partial(node);
     value = loom_operand(node->op, 0);
   }
 }
@@ -367,7 +317,12 @@ static fuse_via fuse_reads(const fuse_node *node, intptr_t i) {
   default: return FUSE_BUFFER;
   }
   if (loom_is(node->op, "loom.gather") && i == 0) return FUSE_BUFFER;
-  if (loom_is(node->op, "loom.update_slice") && i == 0) return FUSE_DIRECT;
+  if (loom_is(node->op, "loom.update_slice") && i == 0) {
+    /* What is replaced as a whole would not be computed, and its exceptions lost. */
+    loom_type all;
+    bool known = loom_type_from_mlir(mlirValueGetType(loom_operand(node->op, 1)), &all);
+    return known && fuse_same_sizes(&all, &node->type) ? FUSE_BUFFER : FUSE_DIRECT;
+  }
   if (!loom_type_from_mlir(mlirValueGetType(loom_operand(node->op, i)), &type)) return FUSE_BUFFER;
   return loom_type_elements(&node->type) <= 2 * loom_type_elements(&type) ? FUSE_VIEWED
                                                                           : FUSE_EXPANDED;
@@ -384,7 +339,10 @@ static void fuse_find_edges(fuse_state *s) {
     node->edge_count = 0;
     if (node->free) continue;
     for (intptr_t i = 0; i < mlirOperationGetNumOperands(node->op); i++)
-      fuse_trace(s, n, loom_operand(node->op, i), fuse_reads(node, i), (MlirOperation){NULL});
+      fuse_trace(s, loom_operand(node->op, i),
+                 (fuse_edge){.user = n,
+                             .via = fuse_reads(node, i),
+                             .guarded = node->class == LOOM_CLASS_MOVE});
     if (s->groups[node->group].kind == FUSE_STAYS) {
       if (last_stays >= 0)
         fuse_add_edge(s, (fuse_edge){.producer = last_stays, .user = n, .via = FUSE_BUFFER});
@@ -483,7 +441,7 @@ static bool fuse_edges_fit(const fuse_state *s, int a, int b, const fuse_group *
 }
 
 /* Does a value of this node leave groups `a` and `b`? */
-static bool fuse_leaves(const fuse_state *s, int n, int a, int b) {
+bool fuse_leaves(const fuse_state *s, int n, int a, int b) {
   if (s->nodes[n].returned) return true;
   for (int e = s->nodes[n].first_use; e >= 0; e = s->edges[e].next_use) {
     int user = s->nodes[s->edges[e].user].group;
@@ -505,16 +463,22 @@ static bool fuse_yields_fit(const fuse_state *s, int a, int b, const fuse_group 
   return true;
 }
 
-/* May the group be computed again inside each of its users? */
+/* May the group be computed again inside each of its users? Not when an exception would be lost or
+ * made up: where only some elements are asked for and one of the others would have raised it, or
+ * where zeros stand for elements that do not exist and raise it (1 / 0, log 0). */
 static bool fuse_can_dissolve(const fuse_state *s, int g) {
   const fuse_group *group = &s->groups[g];
+  const uint32_t matters = LOOM_FP_DIVIDE | LOOM_FP_OVERFLOW | LOOM_FP_INVALID;
   int cost = 0, uses = 0, inputs = 0;
-  bool viewed = false;
+  uint32_t fp = 0;
+  bool viewed = false, at_zero = false;
   if (group->kind != FUSE_POINTWISE || !group->count) return false;
   for (int n = group->head; n >= 0; n = s->nodes[n].next) {
     const fuse_node *node = &s->nodes[n];
     if (node->returned || node->class != LOOM_CLASS_POINTWISE) return false;
     cost += node->cost;
+    fp |= node->fp;
+    at_zero |= (node->fp & LOOM_FP_DIVIDE) || node->fp == LOOM_FP_INVALID;
     for (int e = 0; e < node->edge_count; e++)
       inputs += s->nodes[s->edges[node->first_edge + e].producer].group != g;
     for (intptr_t i = 0; i < mlirOperationGetNumOperands(node->op); i++)
@@ -526,7 +490,9 @@ static bool fuse_can_dissolve(const fuse_state *s, int g) {
       const fuse_edge *edge = &s->edges[e];
       if (s->nodes[edge->user].group == g) continue;
       bool packed = s->nodes[edge->user].class == LOOM_CLASS_DOT;
-      if (edge->via == FUSE_BUFFER) return false;
+      if (edge->via == FUSE_BUFFER || (edge->partial && (fp & matters)) ||
+          (edge->guarded && at_zero))
+        return false;
       viewed |= edge->via == FUSE_VIEWED || (packed && edge->via == FUSE_DIRECT);
       uses++;
     }
@@ -661,12 +627,17 @@ static bool fuse_dissolve(fuse_state *s) {
   for (int g = 0; g < s->count; g++) {
     if (!fuse_can_dissolve(s, g)) continue;
     int cost = 0;
-    for (int n = s->groups[g].head; n >= 0; n = s->nodes[n].next)
+    uint32_t fp = 0;
+    for (int n = s->groups[g].head; n >= 0; n = s->nodes[n].next) {
       cost += s->nodes[n].cost;
+      fp |= s->nodes[n].fp;
+    }
     for (int n = s->groups[g].head; n >= 0; n = s->nodes[n].next) {
       s->nodes[n].free = true;
-      for (int e = s->nodes[n].first_use; e >= 0; e = s->edges[e].next_use)
+      for (int e = s->nodes[n].first_use; e >= 0; e = s->edges[e].next_use) {
         s->nodes[s->edges[e].user].cost += cost;
+        s->nodes[s->edges[e].user].fp |= fp;
+      }
     }
     s->groups[g].count = 0;
     s->groups[g].head = -1;
@@ -674,194 +645,6 @@ static bool fuse_dissolve(fuse_state *s) {
     changed = true;
   }
   return changed;
-}
-
-/* ---- emission ---- */
-
-typedef struct fuse_emit {
-  fuse_state *s;
-  MlirOperation terminator;
-  loom_map outer;    /* old value -> index in `values` */
-  MlirValue *values; /* new values outside of groups */
-  int value_count;
-  MlirValue *inputs; /* of the group being built */
-  int input_count, input_capacity;
-  int *needed; /* node numbers, sorted */
-  int needed_count;
-  int stamp;
-} fuse_emit;
-
-/* The new value outside of groups for an old one: reshapes of whole buffers are made again on
- * demand. */
-static MlirValue fuse_outer(fuse_emit *e, MlirValue value) {
-  MlirValue root = fuse_root(value);
-  int64_t at = loom_map_get(&e->outer, root.ptr, -1);
-  MlirValue mapped = at >= 0 ? e->values[at] : root;
-  if (root.ptr == value.ptr) return mapped;
-  loom_builder b = loom_builder_before(e->terminator);
-  return loom_build1(&b, "loom.reshape", mapped, mlirValueGetType(value));
-}
-
-static int fuse_compare_ints(const void *a, const void *b) {
-  return *(const int *)a - *(const int *)b;
-}
-
-/* The members of a group and all free nodes that they read, in the order of the program. */
-static void fuse_collect(fuse_emit *e, const fuse_group *group) {
-  fuse_state *s = e->s;
-  int top = 0;
-  e->needed_count = 0;
-  e->stamp++;
-  for (int n = group->head; n >= 0; n = s->nodes[n].next) {
-    s->nodes[n].stamp = e->stamp;
-    s->stack[top++] = n;
-  }
-  while (top) {
-    int n = s->stack[--top];
-    e->needed[e->needed_count++] = n;
-    for (intptr_t i = 0; i < mlirOperationGetNumOperands(s->nodes[n].op); i++) {
-      int p = fuse_node_of(s, loom_operand(s->nodes[n].op, i));
-      if (p < 0 || s->nodes[p].stamp == e->stamp || !s->nodes[p].free) continue;
-      s->nodes[p].stamp = e->stamp;
-      s->stack[top++] = p;
-    }
-  }
-  qsort(e->needed, (size_t)e->needed_count, sizeof *e->needed, fuse_compare_ints);
-}
-
-static MlirValue fuse_inner(fuse_emit *e, MlirBlock block, loom_map *arguments, MlirValue value) {
-  int n = fuse_node_of(e->s, value);
-  if (n >= 0 && e->s->nodes[n].stamp == e->stamp)
-    return loom_result(e->s->nodes[n].copy, mlirOpResultGetResultNumber(value));
-  int64_t at = loom_map_get(arguments, value.ptr, -1);
-  if (at >= 0) return mlirBlockGetArgument(block, at);
-  if (e->input_count == e->input_capacity) {
-    int capacity = e->input_capacity ? e->input_capacity * 2 : 32;
-    MlirValue *grown = realloc(e->inputs, sizeof *grown * (size_t)capacity);
-    if (!grown) e->s->out_of_memory = true;
-    if (!grown) return value;
-    e->inputs = grown;
-    e->input_capacity = capacity;
-  }
-  if (!loom_map_put(arguments, value.ptr, e->input_count)) e->s->out_of_memory = true;
-  e->inputs[e->input_count++] = fuse_outer(e, value);
-  return mlirBlockAddArgument(block, mlirValueGetType(value),
-                              mlirOperationGetLocation(e->terminator));
-}
-
-/* Is the node's value read outside of its group, or must it be computed although nobody reads it?
- */
-static bool fuse_is_yielded(const fuse_state *s, int n) {
-  bool read = s->nodes[n].first_use >= 0;
-  return fuse_leaves(s, n, s->nodes[n].group, s->nodes[n].group) ||
-         (!read && loom_is(s->nodes[n].op, "loom.gather"));
-}
-
-static void fuse_clone_body(fuse_emit *e, MlirBlock block) {
-  loom_map arguments = {0};
-  for (int i = 0; i < e->needed_count; i++) {
-    fuse_node *node = &e->s->nodes[e->needed[i]];
-    MlirOperation copy = mlirOperationClone(node->op);
-    for (intptr_t k = 0; k < mlirOperationGetNumOperands(copy); k++)
-      mlirOperationSetOperand(copy, k, fuse_inner(e, block, &arguments, loom_operand(node->op, k)));
-    mlirBlockAppendOwnedOperation(block, copy);
-    node->copy = copy;
-  }
-  loom_map_fini(&arguments);
-}
-
-static void fuse_emit_group(fuse_emit *e, const fuse_group *group) {
-  fuse_state *s = e->s;
-  fuse_collect(e, group);
-  MlirValue *yields = malloc(sizeof *yields * 2 * (size_t)group->count);
-  MlirType *types = malloc(sizeof *types * (size_t)group->count);
-  if (!yields || !types) s->out_of_memory = true;
-  MlirValue *old = yields ? yields + group->count : NULL;
-  intptr_t count = 0;
-  for (int i = 0; i < e->needed_count && !s->out_of_memory; i++)
-    if (!s->nodes[e->needed[i]].free && fuse_is_yielded(s, e->needed[i]))
-      old[count++] = loom_result(s->nodes[e->needed[i]].op, 0);
-  if (count && !s->out_of_memory) {
-    e->input_count = 0;
-    MlirBlock block = mlirBlockCreate(0, NULL, NULL);
-    fuse_clone_body(e, block);
-    for (intptr_t i = 0; i < count; i++) {
-      yields[i] = loom_result(s->nodes[fuse_node_of(s, old[i])].copy, 0);
-      types[i] = mlirValueGetType(yields[i]);
-    }
-    loom_builder inside = loom_builder_at_end(block, mlirOperationGetLocation(e->terminator));
-    loom_build(&inside, "loom.yield", count, yields, 0, NULL, 0, NULL);
-    MlirRegion region = mlirRegionCreate();
-    mlirRegionAppendOwnedBlock(region, block);
-    loom_builder b = loom_builder_before(e->terminator);
-    b.loc = mlirOperationGetLocation(s->nodes[e->needed[e->needed_count - 1]].op);
-    MlirOperation fusion = loom_build_regions(&b, "loom.fusion", e->input_count, e->inputs, count,
-                                              types, 0, NULL, 1, &region);
-    for (intptr_t i = 0; i < count; i++) {
-      if (!loom_map_put(&e->outer, old[i].ptr, e->value_count)) s->out_of_memory = true;
-      e->values[e->value_count++] = loom_result(fusion, i);
-    }
-  }
-  free(yields);
-  free(types);
-}
-
-/* An op that stays: moved behind the groups it reads. */
-static void fuse_emit_stays(fuse_emit *e, int n) {
-  MlirOperation op = e->s->nodes[n].op;
-  for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); i++)
-    mlirOperationSetOperand(op, i, fuse_outer(e, loom_operand(op, i)));
-  mlirOperationMoveBefore(op, e->terminator);
-}
-
-/* Emits groups so that each comes after those that it reads; else in the order of the program. */
-static void fuse_emit_all(fuse_emit *e) {
-  fuse_state *s = e->s;
-  int mark = ++s->mark; /* groups marked are done or on the way */
-  for (int first = 0; first < s->count; first++) {
-    int top = 0, root = s->nodes[first].group;
-    if (s->nodes[first].free || s->groups[root].mark == mark) continue;
-    /* A second stack lives behind the needed list: fuse_collect uses s->stack. */
-    int *path = e->needed + s->count;
-    path[top++] = root;
-    while (top) {
-      int g = path[top - 1], deeper = -1;
-      for (int n = s->groups[g].head; n >= 0 && deeper < 0; n = s->nodes[n].next)
-        for (int k = 0; k < s->nodes[n].edge_count && deeper < 0; k++) {
-          int p = s->nodes[s->edges[s->nodes[n].first_edge + k].producer].group;
-          if (p != g && s->groups[p].mark != mark) deeper = p;
-        }
-      if (deeper >= 0) {
-        path[top++] = deeper;
-        continue;
-      }
-      top--;
-      s->groups[g].mark = mark;
-      if (s->groups[g].kind == FUSE_STAYS)
-        fuse_emit_stays(e, s->groups[g].head);
-      else
-        fuse_emit_group(e, &s->groups[g]);
-    }
-  }
-}
-
-/* Replaces the block's ops by the groups. */
-static void fuse_rewrite(fuse_state *s, MlirOperation terminator) {
-  fuse_emit e = {.s = s, .terminator = terminator};
-  e.values = malloc(sizeof *e.values * (size_t)(s->count + 1));
-  e.needed = malloc(sizeof *e.needed * 2 * (size_t)(s->count + 1));
-  if (!e.values || !e.needed) s->out_of_memory = true;
-  if (!s->out_of_memory) fuse_emit_all(&e);
-  if (!s->out_of_memory)
-    for (intptr_t i = 0; i < mlirOperationGetNumOperands(terminator); i++)
-      mlirOperationSetOperand(terminator, i, fuse_outer(&e, loom_operand(terminator, i)));
-  for (int n = s->count - 1; n >= 0 && !s->out_of_memory; n--)
-    if (s->groups[s->nodes[n].group].kind != FUSE_STAYS || s->nodes[n].free)
-      mlirOperationDestroy(s->nodes[n].op);
-  loom_map_fini(&e.outer);
-  free(e.values);
-  free(e.inputs);
-  free(e.needed);
 }
 
 /* ---- the pass ---- */
@@ -877,6 +660,7 @@ static bool fuse_add_node(MlirOperation op, void *user) {
   group->min = group->max = n;
   node->free = fuse_is_free_class(node->class);
   node->cost = fuse_is_costly(op) ? FUSE_COSTLY : FUSE_CHEAP;
+  node->fp = loom_fp_of(op);
   if (mlirOperationGetNumResults(op) >= 1)
     loom_type_from_mlir(mlirValueGetType(loom_result(op, 0)), &node->type);
   group->space = node->type;

@@ -169,6 +169,26 @@ static bool simplify_same_window(const simplify_window *a, const simplify_window
          !memcmp(a->starts, b->starts, size) && !memcmp(a->steps, b->steps, size);
 }
 
+/* Could computing the value raise a floating-point exception that the library would warn of? Looks
+ * at a bounded number of ops; what lies beyond could. */
+static bool simplify_may_raise(MlirValue value, int *budget) {
+  MlirOperation def = loom_def(value);
+  if (!def.ptr) return false;
+  if (--*budget < 0 || loom_fp_of(def)) return true;
+  loom_class class = loom_class_of(def);
+  if (class == LOOM_CLASS_HOST || class == LOOM_CLASS_OTHER)
+    return false; /* stays whatever becomes of its result */
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(def); i++)
+    if (simplify_may_raise(loom_operand(def, i), budget)) return true;
+  return false;
+}
+
+/* May a use of the value go away? */
+static bool simplify_may_drop(MlirValue value) {
+  int budget = 32;
+  return !simplify_used_once(value) || !simplify_may_raise(value, &budget);
+}
+
 /* slice(update_slice(x, u)) of the same region is u, when nobody else wants the updated array: to
  * read it there costs less than to keep u as well. */
 static bool simplify_slice_of_update(MlirOperation op) {
@@ -176,7 +196,7 @@ static bool simplify_slice_of_update(MlirOperation op) {
   simplify_window outer, inner;
   if (!update.ptr || !simplify_used_once(loom_operand(op, 0)) ||
       !simplify_read_window(op, &outer) || !simplify_read_window(update, &inner) ||
-      !simplify_same_window(&outer, &inner))
+      !simplify_same_window(&outer, &inner) || !simplify_may_drop(loom_operand(update, 0)))
     return false;
   return simplify_replace(op, loom_operand(update, 1));
 }
@@ -192,14 +212,16 @@ static bool simplify_update(MlirOperation op) {
   bool whole = loom_type_equal(&type, &region.region);
   for (intptr_t i = 0; i < region.rank; i++)
     whole &= region.starts[i] == 0 && (region.steps[i] == 1 || type.dims[i] == 1);
-  if (whole) return simplify_replace(op, loom_operand(op, 1));
+  if (whole && simplify_may_drop(loom_operand(op, 0)))
+    return simplify_replace(op, loom_operand(op, 1));
   MlirOperation slice = simplify_def_is(loom_operand(op, 1), "loom.slice");
   if (slice.ptr && mlirValueEqual(loom_operand(slice, 0), loom_operand(op, 0)) &&
       simplify_read_window(slice, &other) && simplify_same_window(&region, &other))
     return simplify_replace(op, loom_operand(op, 0));
   MlirOperation under = simplify_def_is(loom_operand(op, 0), "loom.update_slice");
   if (!under.ptr || !simplify_used_once(loom_operand(op, 0)) ||
-      !simplify_read_window(under, &other) || !simplify_same_window(&region, &other))
+      !simplify_read_window(under, &other) || !simplify_same_window(&region, &other) ||
+      !simplify_may_drop(loom_operand(under, 1)))
     return false;
   mlirOperationSetOperand(op, 0, loom_operand(under, 0));
   return false;

@@ -114,6 +114,32 @@ func.func @updates(%a: tensor<8x8xf32>, %b: tensor<8xf32>) -> tensor<8x8xf32> {
 
 // -----
 
+// The library computes every element, and warns of those that are then left out: log is computed whole. Integers raise
+// nothing. Where zeros stand for elements that do not exist, log would raise what the library does not.
+// CHECK-LABEL: func.func @partial
+// CHECK: loom.fusion(%arg0)
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: loom.log
+// CHECK-NEXT: loom.yield
+// CHECK: loom.fusion(%arg1)
+// CHECK: loom.mul
+// CHECK: loom.slice
+// CHECK-NOT: loom.log
+// CHECK: return
+func.func @partial(%a: tensor<512x512xf32>, %b: tensor<256x256xi32>, %z: tensor<f32>)
+    -> (tensor<510x512xf32>, tensor<9x256xi32>, tensor<514x512xf32>) {
+  %0 = loom.log %a : tensor<512x512xf32>
+  %1 = loom.slice %0 starts = [1, 0] sizes = [510, 512] steps = [1, 1] : (tensor<512x512xf32>) -> tensor<510x512xf32>
+  %2 = loom.neg %1 : tensor<510x512xf32>
+  %3 = loom.mul %b, %b : tensor<256x256xi32>
+  %4 = loom.slice %3 starts = [1, 0] sizes = [9, 256] steps = [1, 1] : (tensor<256x256xi32>) -> tensor<9x256xi32>
+  %5 = loom.neg %4 : tensor<9x256xi32>
+  %6 = loom.pad %0, %z low = [1, 0] high = [1, 0] : (tensor<512x512xf32>, tensor<f32>) -> tensor<514x512xf32>
+  return %2, %5, %6 : tensor<510x512xf32>, tensor<9x256xi32>, tensor<514x512xf32>
+}
+
+// -----
+
 // No cycle: the sum over columns lies on a path from the product to the last op, so these are three groups.
 // CHECK-LABEL: func.func @cycle
 // CHECK-COUNT-3: loom.fusion

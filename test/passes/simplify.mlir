@@ -117,3 +117,13 @@ func.func @other_updates(%a: tensor<10xf32>, %b: tensor<10xf32>, %u: tensor<2xf3
   %3 = loom.slice %2 starts = [1] sizes = [2] steps = [2] : (tensor<10xf32>) -> tensor<2xf32>
   return %2, %3 : tensor<10xf32>, tensor<2xf32>
 }
+
+// The library would warn of the log although all of it is replaced.
+// CHECK-LABEL: func.func @replaced
+// CHECK: %[[L:.*]] = loom.log
+// CHECK: loom.update_slice %[[L]]
+func.func @replaced(%a: tensor<10xf32>, %u: tensor<10xf32>) -> tensor<10xf32> {
+  %0 = loom.log %a : tensor<10xf32>
+  %1 = loom.update_slice %0, %u starts = [0] steps = [1] : (tensor<10xf32>, tensor<10xf32>) -> tensor<10xf32>
+  return %1 : tensor<10xf32>
+}

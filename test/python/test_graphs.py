@@ -212,7 +212,7 @@ class Graph:
     def dot(self):
         a = self.pick(lambda v: len(v[2]) == 2)
         b = a and self.pick(lambda v: len(v[2]) == 2 and v[1] == a[1] and v[2][1] == a[2][1])
-        if not b:
+        if not b or elements(a[2]) * b[2][0] > 1 << 20:
             return
         out = [a[2][0], b[2][0]]
         self.emit(a[1], out, f"loom.dot_general {a[0]}, {b[0]} batch = [] x [] contract = [1] x [1] : "
@@ -222,6 +222,8 @@ class Graph:
         rng = self.rng
         dtype = rng.choice(["f64", "f64", "i32", "i64"])
         n, m = rng.choice([1, 3, 8, 17, 40]), rng.choice([1, 4, 9, 32, 70])
+        if rng.random() < 0.1:
+            n, m = rng.choice([(3000, 40), (7, 20000), (300, 300)])
         for sizes in [(n, m), (n, m), (m,), (n, 1), ()]:
             self.argument(dtype, sizes)
         steps = [self.unary, self.binary, self.binary, self.binary, self.select, self.transpose, self.slice,
@@ -229,7 +231,7 @@ class Graph:
         for _ in range(rng.randint(3, 16)):
             rng.choice(steps)()
         count = min(len(self.values), rng.randint(1, 3))
-        outputs = [v for v in rng.sample(self.values[-6:], count) if elements(v[2]) < 100000] or self.values[:1]
+        outputs = [v for v in rng.sample(self.values[-6:], count) if elements(v[2]) < 300000] or self.values[:1]
         results = []
         for _, kind, sizes in outputs:
             attrs = ""

@@ -1,0 +1,190 @@
+/* The second half of loom-fuse (fuse.c): the groups as ops. */
+#include <stdlib.h>
+
+#include "passes/fuse.h"
+
+typedef struct fuse_emit {
+  fuse_state *s;
+  MlirOperation terminator;
+  loom_map outer;    /* old value -> index in `values` */
+  MlirValue *values; /* new values outside of groups */
+  int value_count;
+  MlirValue *inputs; /* of the group being built */
+  int input_count, input_capacity;
+  int *needed; /* node numbers, sorted */
+  int needed_count;
+  int stamp;
+} fuse_emit;
+
+/* The new value outside of groups for an old one: reshapes of whole buffers are made again on
+ * demand. */
+static MlirValue fuse_outer(fuse_emit *e, MlirValue value) {
+  MlirValue root = fuse_root(value);
+  int64_t at = loom_map_get(&e->outer, root.ptr, -1);
+  MlirValue mapped = at >= 0 ? e->values[at] : root;
+  if (root.ptr == value.ptr) return mapped;
+  loom_builder b = loom_builder_before(e->terminator);
+  return loom_build1(&b, "loom.reshape", mapped, mlirValueGetType(value));
+}
+
+static int fuse_compare_ints(const void *a, const void *b) {
+  return *(const int *)a - *(const int *)b;
+}
+
+/* The members of a group and all free nodes that they read, in the order of the program. */
+static void fuse_collect(fuse_emit *e, const fuse_group *group) {
+  fuse_state *s = e->s;
+  int top = 0;
+  e->needed_count = 0;
+  e->stamp++;
+  for (int n = group->head; n >= 0; n = s->nodes[n].next) {
+    s->nodes[n].stamp = e->stamp;
+    s->stack[top++] = n;
+  }
+  while (top) {
+    int n = s->stack[--top];
+    e->needed[e->needed_count++] = n;
+    for (intptr_t i = 0; i < mlirOperationGetNumOperands(s->nodes[n].op); i++) {
+      int p = fuse_node_of(s, loom_operand(s->nodes[n].op, i));
+      if (p < 0 || s->nodes[p].stamp == e->stamp || !s->nodes[p].free) continue;
+      s->nodes[p].stamp = e->stamp;
+      s->stack[top++] = p;
+    }
+  }
+  qsort(e->needed, (size_t)e->needed_count, sizeof *e->needed, fuse_compare_ints);
+}
+
+static MlirValue fuse_inner(fuse_emit *e, MlirBlock block, loom_map *arguments, MlirValue value) {
+  int n = fuse_node_of(e->s, value);
+  if (n >= 0 && e->s->nodes[n].stamp == e->stamp)
+    return loom_result(e->s->nodes[n].copy, mlirOpResultGetResultNumber(value));
+  int64_t at = loom_map_get(arguments, value.ptr, -1);
+  if (at >= 0) return mlirBlockGetArgument(block, at);
+  if (e->input_count == e->input_capacity) {
+    int capacity = e->input_capacity ? e->input_capacity * 2 : 32;
+    MlirValue *grown = realloc(e->inputs, sizeof *grown * (size_t)capacity);
+    if (!grown) e->s->out_of_memory = true;
+    if (!grown) return value;
+    e->inputs = grown;
+    e->input_capacity = capacity;
+  }
+  if (!loom_map_put(arguments, value.ptr, e->input_count)) e->s->out_of_memory = true;
+  e->inputs[e->input_count++] = fuse_outer(e, value);
+  return mlirBlockAddArgument(block, mlirValueGetType(value),
+                              mlirOperationGetLocation(e->terminator));
+}
+
+/* Is the node's value read outside of its group, or must it be computed although nobody reads it?
+ */
+static bool fuse_is_yielded(const fuse_state *s, int n) {
+  bool read = s->nodes[n].first_use >= 0;
+  return fuse_leaves(s, n, s->nodes[n].group, s->nodes[n].group) ||
+         (!read && loom_is(s->nodes[n].op, "loom.gather"));
+}
+
+static void fuse_clone_body(fuse_emit *e, MlirBlock block) {
+  loom_map arguments = {0};
+  for (int i = 0; i < e->needed_count; i++) {
+    fuse_node *node = &e->s->nodes[e->needed[i]];
+    MlirOperation copy = mlirOperationClone(node->op);
+    for (intptr_t k = 0; k < mlirOperationGetNumOperands(copy); k++)
+      mlirOperationSetOperand(copy, k, fuse_inner(e, block, &arguments, loom_operand(node->op, k)));
+    mlirBlockAppendOwnedOperation(block, copy);
+    node->copy = copy;
+  }
+  loom_map_fini(&arguments);
+}
+
+static void fuse_emit_group(fuse_emit *e, const fuse_group *group) {
+  fuse_state *s = e->s;
+  fuse_collect(e, group);
+  MlirValue *yields = malloc(sizeof *yields * 2 * (size_t)group->count);
+  MlirType *types = malloc(sizeof *types * (size_t)group->count);
+  if (!yields || !types) s->out_of_memory = true;
+  MlirValue *old = yields ? yields + group->count : NULL;
+  intptr_t count = 0;
+  for (int i = 0; i < e->needed_count && !s->out_of_memory; i++)
+    if (!s->nodes[e->needed[i]].free && fuse_is_yielded(s, e->needed[i]))
+      old[count++] = loom_result(s->nodes[e->needed[i]].op, 0);
+  if (count && !s->out_of_memory) {
+    e->input_count = 0;
+    MlirBlock block = mlirBlockCreate(0, NULL, NULL);
+    fuse_clone_body(e, block);
+    for (intptr_t i = 0; i < count; i++) {
+      yields[i] = loom_result(s->nodes[fuse_node_of(s, old[i])].copy, 0);
+      types[i] = mlirValueGetType(yields[i]);
+    }
+    loom_builder inside = loom_builder_at_end(block, mlirOperationGetLocation(e->terminator));
+    loom_build(&inside, "loom.yield", count, yields, 0, NULL, 0, NULL);
+    MlirRegion region = mlirRegionCreate();
+    mlirRegionAppendOwnedBlock(region, block);
+    loom_builder b = loom_builder_before(e->terminator);
+    b.loc = mlirOperationGetLocation(s->nodes[e->needed[e->needed_count - 1]].op);
+    MlirOperation fusion = loom_build_regions(&b, "loom.fusion", e->input_count, e->inputs, count,
+                                              types, 0, NULL, 1, &region);
+    for (intptr_t i = 0; i < count; i++) {
+      if (!loom_map_put(&e->outer, old[i].ptr, e->value_count)) s->out_of_memory = true;
+      e->values[e->value_count++] = loom_result(fusion, i);
+    }
+  }
+  free(yields);
+  free(types);
+}
+
+/* An op that stays: moved behind the groups it reads. */
+static void fuse_emit_stays(fuse_emit *e, int n) {
+  MlirOperation op = e->s->nodes[n].op;
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); i++)
+    mlirOperationSetOperand(op, i, fuse_outer(e, loom_operand(op, i)));
+  mlirOperationMoveBefore(op, e->terminator);
+}
+
+/* Emits groups so that each comes after those that it reads; else in the order of the program. */
+static void fuse_emit_all(fuse_emit *e) {
+  fuse_state *s = e->s;
+  int mark = ++s->mark; /* groups marked are done or on the way */
+  for (int first = 0; first < s->count; first++) {
+    int top = 0, root = s->nodes[first].group;
+    if (s->nodes[first].free || s->groups[root].mark == mark) continue;
+    /* A second stack lives behind the needed list: fuse_collect uses s->stack. */
+    int *path = e->needed + s->count;
+    path[top++] = root;
+    while (top) {
+      int g = path[top - 1], deeper = -1;
+      for (int n = s->groups[g].head; n >= 0 && deeper < 0; n = s->nodes[n].next)
+        for (int k = 0; k < s->nodes[n].edge_count && deeper < 0; k++) {
+          int p = s->nodes[s->edges[s->nodes[n].first_edge + k].producer].group;
+          if (p != g && s->groups[p].mark != mark) deeper = p;
+        }
+      if (deeper >= 0) {
+        path[top++] = deeper;
+        continue;
+      }
+      top--;
+      s->groups[g].mark = mark;
+      if (s->groups[g].kind == FUSE_STAYS)
+        fuse_emit_stays(e, s->groups[g].head);
+      else
+        fuse_emit_group(e, &s->groups[g]);
+    }
+  }
+}
+
+/* Replaces the block's ops by the groups. */
+void fuse_rewrite(fuse_state *s, MlirOperation terminator) {
+  fuse_emit e = {.s = s, .terminator = terminator};
+  e.values = malloc(sizeof *e.values * (size_t)(s->count + 1));
+  e.needed = malloc(sizeof *e.needed * 2 * (size_t)(s->count + 1));
+  if (!e.values || !e.needed) s->out_of_memory = true;
+  if (!s->out_of_memory) fuse_emit_all(&e);
+  if (!s->out_of_memory)
+    for (intptr_t i = 0; i < mlirOperationGetNumOperands(terminator); i++)
+      mlirOperationSetOperand(terminator, i, fuse_outer(&e, loom_operand(terminator, i)));
+  for (int n = s->count - 1; n >= 0 && !s->out_of_memory; n--)
+    if (s->groups[s->nodes[n].group].kind != FUSE_STAYS || s->nodes[n].free)
+      mlirOperationDestroy(s->nodes[n].op);
+  loom_map_fini(&e.outer);
+  free(e.values);
+  free(e.inputs);
+  free(e.needed);
+}
