@@ -10,7 +10,8 @@
 #include <pthread.h>
 #include <structmember.h>
 
-#define CALL_RESERVE (512 << 10) /* bytes of C stack left for what is called */
+#define CALL_STACK (24 << 10) /* bytes of C stack that a plain call is not made without */
+#define BUILD_STACK (1 << 20) /* bytes of C stack that nothing is compiled without */
 
 /* Functions that this thread is running as plain Python inside a compiled call: a recursive call
  * among them that no entry fits is not captured again. */
@@ -31,26 +32,27 @@ static inline bool thread_is_traced(void) {
   return state->c_tracefunc || state->c_profilefunc;
 }
 
-/* Plain Python calls take no C stack, calls through this object do: with a high recursion limit the
- * stack would overflow before Python's own check. */
-static bool call_has_stack(void) {
-  static _Thread_local char *floor __attribute__((tls_model("initial-exec")));
+/* Bytes of this thread's C stack that are left, but for a sixteenth for what is called. Plain
+ * Python calls take none, calls through this object do: with a high recursion limit it would end
+ * before Python's own check sees it. */
+static size_t call_stack_left(void) {
+  static _Thread_local char *end __attribute__((tls_model("initial-exec")));
   char here;
-  if (!floor) {
+  if (!end) {
     pthread_attr_t attributes;
     void *start;
     size_t size;
-    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return true;
-    if (pthread_attr_getstack(&attributes, &start, &size) == 0)
-      floor = (char *)start + CALL_RESERVE;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return SIZE_MAX;
+    if (pthread_attr_getstack(&attributes, &start, &size) == 0) end = (char *)start + size / 16;
     pthread_attr_destroy(&attributes);
   }
-  return &here > floor;
+  if (!end) return SIZE_MAX;
+  return &here > end ? (size_t)(&here - end) : 0;
 }
 
 static PyObject *call_plain(const callable *c, PyObject *const *args, size_t flags,
                             PyObject *kwnames) {
-  if (!call_has_stack()) {
+  if (!call_stack_left()) {
     PyErr_Format(PyExc_RecursionError, "recursion through the compiled function %U is too deep",
                  c->function->func_qualname);
     return NULL;
@@ -93,7 +95,8 @@ static PyObject *call_slots(callable *c, PyObject *const *slots, bool *plain) {
     return entry_run(e, slots, plain);
   }
   c->misses++;
-  e = call_is_nested(c) ? NULL : callable_build(c, slots);
+  bool build = !call_is_nested(c) && call_stack_left() >= BUILD_STACK;
+  e = build ? callable_build(c, slots) : NULL;
   if (!e) {
     *plain = !PyErr_Occurred();
     return NULL;

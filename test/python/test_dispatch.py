@@ -329,6 +329,22 @@ def test_threads_call_and_compile_at_once(compiled):
     assert not failures, failures[0]
 
 
+def test_thread_with_a_small_stack(compiled):
+    f = compiled(lambda a: np.tanh(a) + 1)
+    g = compiled(lambda a: a * 2)
+    x, results = np.ones(4), []
+    g(x)
+    old = threading.stack_size(256 * 1024)
+    try:
+        t = threading.Thread(target=lambda: results.extend([f(x), g(x)]))
+        t.start()
+        t.join()
+    finally:
+        threading.stack_size(old)
+    np.testing.assert_allclose(results, [np.tanh(x) + 1, x * 2])
+    assert len(entries(f)) == 0 and g._report()["hits"] == 1
+
+
 def test_reset_while_threads_call(compiled):
     f = compiled(lambda a: a * 2 + 1)
     stop, failures = threading.Event(), []
