@@ -117,3 +117,42 @@ def test_exact(tmp_path, op, dtype):
     np.testing.assert_array_equal(got, want)
     zero = want == 0
     np.testing.assert_array_equal(np.signbit(got[zero]), np.signbit(want[zero]))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("op", sorted(op for op in ROWS if op not in ("nextafter", "fmod")) + ["div", "sqrt"])
+def test_ordinary_arguments_raise_no_flags(tmp_path, op, dtype):
+    """Tails included: 77 is no multiple of any width."""
+    import ctypes
+    libm = ctypes.CDLL("libm.so.6")
+    n, rng = 77, np.random.default_rng(1)
+    low, high = {"acosh": (1, 30), "asin": (-0.9, 0.9), "acos": (-0.9, 0.9), "atanh": (-0.9, 0.9),
+                 "erf": (-6, 6), "sin": (-100, 100), "cos": (-100, 100), "tan": (-1, 1),
+                 "atan": (-50, 50), "tanh": (-30, 30), "cbrt": (-9, 9)}.get(op, (0.1, 20))
+    operands = 2 if op in ("pow", "atan2", "hypot", "div") else 1
+    x = [rng.uniform(low, high, n).astype(dtype) for _ in range(operands)]
+    call = compile_op(op, dtype, n, operands, tmp_path)
+    out = np.empty(n, dtype)
+    compiled = call.__closure__[[c for c in call.__code__.co_freevars].index("compiled")].cell_contents
+    libm.feclearexcept(0x3d)
+    status = compiled.run(x, [out])
+    assert (libm.fetestexcept(0x3d) & 0x0d) == 0 and status == 0
+
+
+@pytest.mark.parametrize("op,bad,flag", [("exp", 800.0, 8), ("log", 0.0, 4), ("log", -1.0, 1), ("acosh", 0.5, 1),
+                                         ("asin", 1.5, 1), ("log1p", -1.0, 4), ("sin", np.inf, 1), ("expm1", 800, 8),
+                                         ("sqrt", -1.0, 1), ("sinh", 800, 8), ("atanh", 1.0, 4)])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_bad_arguments_raise_flags(tmp_path, op, bad, flag, dtype):
+    """As NumPy warns: 1 invalid, 4 divide, 8 overflow, of the unit (fenv.h) or in the status."""
+    import ctypes
+    libm = ctypes.CDLL("libm.so.6")
+    x = np.full(77, 1.0 if op == "acosh" else 0.5, dtype)
+    x[76] = bad
+    call = compile_op(op, dtype, 77, 1, tmp_path)
+    compiled = call.__closure__[[c for c in call.__code__.co_freevars].index("compiled")].cell_contents
+    libm.feclearexcept(0x3d)
+    status = compiled.run([x], [np.empty(77, dtype)])
+    unit = libm.fetestexcept(0x3d)
+    named = {1: 8, 4: 1, 8: 2}[flag]
+    assert unit & flag or status & named
