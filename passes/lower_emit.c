@@ -235,12 +235,13 @@ static MlirValue emit_address(lower *l, MlirValue ptr, const lower_index *offset
 typedef struct emit_place {
   MlirValue address; /* of lane 0 */
   MlirValue offsets; /* of each lane from `address`; null when consecutive or reversed */
+  int64_t step;      /* between lanes, when `offsets` is a multiple of their numbers */
   int level;
   bool wide, reversed;
 } emit_place;
 
 static emit_place emit_locate(lower *l, MlirValue ptr, lower_index *offset, loom_dtype dtype) {
-  emit_place place = {{NULL}, {NULL}, 0, false, false};
+  emit_place place = {{NULL}, {NULL}, 0, 0, false, false};
   int64_t lane_coef =
       l->lane_var >= 0 && l->vars[l->lane_var].iv.ptr ? offset->coef[l->lane_var] : 0;
   bool vector = offset->opaque.ptr && mlirTypeIsAVector(mlirValueGetType(offset->opaque));
@@ -252,6 +253,7 @@ static emit_place emit_locate(lower *l, MlirValue ptr, lower_index *offset, loom
     return place;
   loom_builder b = lower_at_level(l, place.level);
   MlirType type = lane_int(b.ctx, 64, l->width);
+  if (!vector) place.step = lane_coef;
   if (lane_coef)
     place.offsets =
         lane_op2(&b, "arith.muli", lane_id(&b, type), lane_const_int(&b, type, lane_coef));
@@ -271,6 +273,33 @@ static lower_value emit_load_one(lower *l, MlirValue ptr, const emit_place *plac
   lower_value out = {lane_load(&b, address, dtype, 1, (MlirValue){NULL}), level, place->wide,
                      dtype};
   return out;
+}
+
+/* Lanes 2 to 4 elements apart: as many loads of consecutive elements, none beyond the first and the
+ * last lane, and shuffles that pick the lanes. Gathers cost several times as much. */
+static MlirValue emit_load_apart(lower *l, loom_builder *b, const emit_place *place,
+                                 loom_dtype dtype) {
+  int width = l->width;
+  int64_t step = place->step < 0 ? -place->step : place->step, span = (width - 1) * step + 1;
+  int64_t base = place->step < 0 ? 1 - span : 0, picks[128];
+  MlirValue sum = {NULL};
+  for (int64_t k = 0, had = 0; k < step; k++) {
+    int64_t start = k * width < span - width ? k * width : span - width;
+    MlirValue offset = lower_int(l, base + start).v;
+    MlirValue next = lane_load(b, lane_address(b, place->address, offset, dtype), dtype, width,
+                               (MlirValue){NULL});
+    for (int i = 0; i < width; i++) {
+      int64_t at = (place->step < 0 ? width - 1 - i : i) * step;
+      bool here = at >= had && at < start + width;
+      if (k == 0)
+        picks[i] = at < width ? at : 0;
+      else
+        picks[i] = here ? width + at - start : i;
+    }
+    sum = lane_shuffle2(b, k ? sum : next, next, width, picks);
+    had = start + width;
+  }
+  return sum;
 }
 
 static lower_value emit_load(lower *l, const lower_buffer *buffer, int operand,
@@ -295,6 +324,8 @@ static lower_value emit_load(lower *l, const lower_buffer *buffer, int operand,
   if (!place.wide) { /* one place for all lanes: a gather of it under the mask */
     MlirType type = lane_int(b.ctx, 64, l->width);
     out.v = lane_gather(&b, place.address, lane_const_int(&b, type, 0), dtype, mask);
+  } else if (!mask.ptr && place.step >= -4 && place.step <= 4 && place.step && l->width >= 4) {
+    out.v = emit_load_apart(l, &b, &place, dtype);
   } else if (place.offsets.ptr) {
     out.v = lane_gather(&b, place.address, place.offsets, dtype, mask);
   } else {

@@ -368,3 +368,12 @@ def test_column_sums_take_several_rows(tmp_path, shape):
     want = a.sum(axis=axes)
     body = f"%0 = loom.reduce \"sum\" %a0 axes = {list(axes)} : ({ty(a)}) -> {ty(want)}\nyield %0"
     check(tmp_path, [a], body, [want])
+
+
+@pytest.mark.parametrize("step", [2, 3, 4, 5, -2, -3, -4, -7])
+@pytest.mark.parametrize("dtype", ["float32", "int8", "bool", "int64"])
+def test_steps(tmp_path, step, dtype):
+    a = rng.integers(0, 2 if dtype == "bool" else 100, 64 * abs(step)).astype(dtype)[::step]
+    op = "xor" if dtype == "bool" else "add"
+    body = f"%0 = loom.{op} %a0, %a0 : {ty(a)}\nyield %0"
+    check(tmp_path, [a], body, [a ^ a if dtype == "bool" else a + a])
