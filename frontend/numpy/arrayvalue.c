@@ -8,12 +8,18 @@
 #undef UNARY_INVERT /* CPython 3.11 has instructions of these names: frontend.h's are meant */
 #undef UNARY_NOT
 
+/* An operator; those of scalars report what those of arrays do not. */
+static value *array_apply(tracer *t, const char *name, value *const *args, int count, value *out) {
+  value *result = np_ufunc_apply(t, name, args, count, out);
+  return np_scalar_check(t, name, args, count, result) ? result : NULL;
+}
+
 static value *array_unary(tracer *t, int op, value *v) {
   switch (op) {
-  case UNOP_NEG: return np_ufunc_apply(t, "negative", &v, 1, NULL);
+  case UNOP_NEG: return array_apply(t, "negative", &v, 1, NULL);
   case UNOP_POS: return np_ufunc_apply(t, "positive", &v, 1, NULL);
   case UNOP_INVERT: return np_ufunc_apply(t, "invert", &v, 1, NULL);
-  case UNOP_ABS: return np_ufunc_apply(t, "absolute", &v, 1, NULL);
+  case UNOP_ABS: return array_apply(t, "absolute", &v, 1, NULL);
   default: return trace_not_implemented(t);
   }
 }
@@ -60,7 +66,7 @@ static value *array_binary(tracer *t, int op, value *l, value *r, bool inplace) 
   if (op == NB_POWER && np_is_array(l) && array_is_two(t, r))
     return np_ufunc_apply(t, "square", &l, 1, write ? l : NULL);
   if (!name) return trace_not_implemented(t);
-  return np_ufunc_apply(t, name, args, 2, write ? l : NULL);
+  return array_apply(t, name, args, 2, write ? l : NULL);
 }
 
 static value *array_compare(tracer *t, int op, value *l, value *r) {

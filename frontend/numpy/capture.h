@@ -257,6 +257,14 @@ int np_host_run(void *context, const char *name, uint32_t slot, void *const *buf
 
 /* ---- linalg.c ---- */
 
+/* ---- scalar.c ---- */
+
+/* After an operator of NumPy's scalars: notes whether it overflowed. False after a break. */
+bool np_scalar_check(tracer *t, const char *name, value *const *args, int count, value *result);
+bool np_scalar_finish(tracer *t);
+/* Whether one has overflowed so far (a bool in the graph), LOOM_NO_VALUE: none can. */
+loom_value *np_overflow(tracer *t);
+
 /* ---- reduce.c ---- */
 
 /* One reduction as NumPy's ufunc.reduce does it. */

@@ -12,14 +12,34 @@ bool np_is_array(const value *v) { return v->type == &np_array_value_type; }
 
 np_array *np_array_of(const value *v) { return v && np_is_array(v) ? v->array.layout : NULL; }
 
-static np_storage **view_storages(tracer *t) {
-  return (np_storage **)trace_state(t, &loom_numpy_adapter);
+/* What a capture knows besides values: all blocks, and whether an integer scalar overflowed. */
+typedef struct view_state {
+  np_storage *storages;
+  loom_value overflow;
+} view_state;
+
+static view_state *view_get_state(tracer *t) {
+  void **state = trace_state(t, &loom_numpy_adapter);
+  if (state && !*state && (*state = trace_alloc(t, sizeof(view_state))))
+    ((view_state *)*state)->overflow = LOOM_NO_VALUE;
+  return state ? *state : NULL;
+}
+
+static np_storage *view_storages(tracer *t) {
+  const view_state *state = view_get_state(t);
+  return state ? state->storages : NULL;
+}
+
+loom_value *np_overflow(tracer *t) {
+  view_state *state = view_get_state(t);
+  return state ? &state->overflow : NULL;
 }
 
 void np_add_storage(tracer *t, np_storage *s) {
-  np_storage **head = view_storages(t);
-  s->next = *head;
-  *head = s;
+  view_state *state = view_get_state(t);
+  if (!state) return;
+  s->next = state->storages;
+  state->storages = s;
 }
 
 static value *view_value(tracer *t, np_array *a) {
@@ -306,7 +326,7 @@ static bool view_check_aliases(tracer *t, np_storage *s) {
     trace_break(t, BREAK_ALIASING, "%s", "a written array whose elements share memory");
     return false;
   }
-  for (np_storage *o = *view_storages(t); o; o = o->next) {
+  for (np_storage *o = view_storages(t); o; o = o->next) {
     if (o == s || !o->source) continue;
     if (!numpy_array_disjoint(s->live, o->live)) {
       trace_break(t, BREAK_ALIASING, "%s", "a written array shares memory with another array");
@@ -336,7 +356,8 @@ static bool view_write_back(tracer *t, np_storage *s) {
 }
 
 bool np_finish(tracer *t) {
-  for (np_storage *s = *view_storages(t); s; s = s->next)
+  if (!np_scalar_finish(t)) return false;
+  for (np_storage *s = view_storages(t); s; s = s->next)
     if (s->written && s->source && (!view_check_aliases(t, s) || !view_write_back(t, s)))
       return false;
   return true;

@@ -1,0 +1,89 @@
+/* Overflow of NumPy's integer scalars. Their operators, unlike the ufuncs on arrays, report it as a
+ * floating-point exception. Capture computes along with each result whether it overflowed; at the
+ * end one division that overflows when any did raises the flag, so that the function is run again
+ * by the library, whose report it then is. */
+#include "frontend/numpy/capture.h"
+
+#include <string.h>
+
+static loom_value scalar_number(tracer *t, loom_dtype dtype, int64_t i) {
+  loom_type type = type_make(dtype, 0, NULL);
+  size_t size = loom_dtype_size(dtype);
+  uint64_t bits = (uint64_t)i;
+  return emit_constant(t, &type, size < 8 ? bits & (((uint64_t)1 << 8 * size) - 1) : bits);
+}
+
+static loom_value scalar_least(tracer *t, loom_dtype dtype) {
+  return scalar_number(t, dtype, (int64_t)((uint64_t)1 << (8 * loom_dtype_size(dtype) - 1)));
+}
+
+/* a ^ b is negative, and so is c ^ d. */
+static loom_value scalar_signs(tracer *t, loom_value a, loom_value b, loom_value c, loom_value d) {
+  loom_value both = emit2(t, LOOM_OP_AND, emit2(t, LOOM_OP_XOR, a, b), emit2(t, LOOM_OP_XOR, c, d));
+  if (both == LOOM_NO_VALUE) return both;
+  return emit_compare(t, "lt", both, scalar_number(t, emit_type(t, both)->dtype, 0));
+}
+
+/* Does x * y differ from r? Up to 32 bits by a wider product, else by the division back. */
+static loom_value scalar_product(tracer *t, loom_value x, loom_value y, loom_value r,
+                                 loom_dtype dtype) {
+  if (loom_dtype_size(dtype) < 8) {
+    loom_dtype wide = loom_dtype_is_signed(dtype) ? LOOM_I64 : LOOM_U64;
+    loom_value all = emit2(t, LOOM_OP_MUL, emit_convert(t, x, wide), emit_convert(t, y, wide));
+    return emit_compare(t, "ne", all, emit_convert(t, r, wide));
+  }
+  loom_value zero = scalar_number(t, dtype, 0), none = emit_compare(t, "eq", x, zero);
+  loom_value divisor = emit_select(t, none, scalar_number(t, dtype, 1), x);
+  loom_value back = emit2(t, LOOM_OP_FLOOR_DIV, r, divisor);
+  return emit_select(t, none, none, emit_compare(t, "ne", back, y));
+}
+
+static loom_value scalar_overflow(tracer *t, const char *name, loom_value x, loom_value y,
+                                  loom_value r, loom_dtype dtype) {
+  bool is_signed = loom_dtype_is_signed(dtype);
+  if (!strcmp(name, "add"))
+    return is_signed ? scalar_signs(t, x, r, y, r) : emit_compare(t, "lt", r, x);
+  if (!strcmp(name, "subtract"))
+    return is_signed ? scalar_signs(t, x, y, x, r) : emit_compare(t, "lt", x, y);
+  if (!strcmp(name, "negative"))
+    return is_signed ? emit_compare(t, "eq", x, scalar_least(t, dtype))
+                     : emit_compare(t, "ne", x, scalar_number(t, dtype, 0));
+  if (!strcmp(name, "absolute")) return emit_compare(t, "eq", x, scalar_least(t, dtype));
+  return scalar_product(t, x, y, r, dtype);
+}
+
+static bool scalar_is_checked(const char *name, loom_dtype dtype) {
+  if (!strcmp(name, "absolute")) return loom_dtype_is_signed(dtype);
+  return !strcmp(name, "add") || !strcmp(name, "subtract") || !strcmp(name, "multiply") ||
+         !strcmp(name, "negative");
+}
+
+bool np_scalar_check(tracer *t, const char *name, value *const *args, int count, value *result) {
+  np_array *r = np_array_of(result);
+  if (!r || !r->scalar || !loom_dtype_is_integer(r->type.dtype)) return result != NULL;
+  loom_dtype dtype = r->type.dtype;
+  if (!scalar_is_checked(name, dtype)) return true;
+  loom_value in[2] = {LOOM_NO_VALUE, LOOM_NO_VALUE};
+  for (int i = 0; i < count; i++) {
+    np_operand o;
+    if (np_is_array(args[i]) && !np_array_of(args[i])->scalar) return true; /* a 0-d array */
+    if (!np_operand_from(t, args[i], &o)) return false;
+    in[i] = np_operand_load(t, &o, dtype);
+    if (in[i] == LOOM_NO_VALUE) return false;
+  }
+  loom_value *all = np_overflow(t);
+  loom_value here = scalar_overflow(t, name, in[0], in[1], np_read(t, r), dtype);
+  if (!all || here == LOOM_NO_VALUE) return false;
+  uint64_t bits;
+  if (emit_is_constant(t, here, &bits) && !bits) return true;
+  *all = *all == LOOM_NO_VALUE ? here : emit2(t, LOOM_OP_OR, *all, here);
+  return *all != LOOM_NO_VALUE;
+}
+
+bool np_scalar_finish(tracer *t) {
+  loom_value *all = np_overflow(t);
+  if (!all || *all == LOOM_NO_VALUE) return all != NULL;
+  loom_value divisor =
+      emit_select(t, *all, scalar_number(t, LOOM_I64, -1), scalar_number(t, LOOM_I64, 1));
+  return emit2(t, LOOM_OP_FLOOR_DIV, scalar_least(t, LOOM_I64), divisor) != LOOM_NO_VALUE;
+}
