@@ -390,7 +390,8 @@ value *builtin_accumulate(tracer *t, const builtin_args *a) {
   return iter_over(t, list);
 }
 
-/* ---- bound C methods: itertools.chain.from_iterable, dict.fromkeys, live dictionaries' methods ---- */
+/* ---- bound C methods: itertools.chain.from_iterable, dict.fromkeys, live dictionaries' methods
+ * ---- */
 
 static value *dict_fromkeys(tracer *t, const builtin_args *a) {
   CHECK(1, 2);

@@ -54,6 +54,14 @@ value *builtin_float(tracer *t, const builtin_args *a) {
   return builtin_number(t, a);
 }
 
+value *builtin_round(tracer *t, const builtin_args *a) {
+  if (a->count && !a->kwnames && a->args[0]->type == &value_object_type) {
+    value *result = trace_method(t, a->args[0], "__round__", a->args + 1, a->count - 1);
+    return result || trace_pending(t) ? result : t->not_implemented;
+  }
+  return builtin_number(t, a);
+}
+
 value *builtin_bool(tracer *t, const builtin_args *a) {
   CHECK(0, 1);
   int truth = a->count ? trace_truth(t, a->args[0]) : 0;

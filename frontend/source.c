@@ -174,6 +174,13 @@ static PyObject *read_function(PyObject *base, const char *name) {
   if (!strcmp(name, "__kwdefaults__"))
     return Py_NewRef(f->func_kwdefaults ? f->func_kwdefaults : Py_None);
   if (!strcmp(name, "__name__")) return Py_NewRef(f->func_name);
+  if (!strcmp(name, "__qualname__")) return Py_NewRef(f->func_qualname);
+  if (!strcmp(name, "__doc__")) return Py_XNewRef(f->func_doc);
+  if (!strcmp(name, "__module__")) return Py_XNewRef(f->func_module);
+  if (!strcmp(name, "__dict__")) return Py_XNewRef(f->func_dict);
+  if (!strcmp(name, "__annotations__") && f->func_annotations &&
+      PyDict_CheckExact(f->func_annotations))
+    return Py_NewRef(f->func_annotations);
   return NULL;
 }
 

@@ -114,44 +114,89 @@ static value *function_call(tracer *t, value *v, value *const *args, Py_ssize_t 
   return data ? trace_inline(t, data, args, count, kwnames) : NULL;
 }
 
-static value *function_live_attr(tracer *t, value *v, PyObject *name) {
-  PyObject *dict = ((PyFunctionObject *)v->object)->func_dict;
-  PyObject *item = dict ? PyDict_GetItemWithError(dict, name) : NULL;
-  const source *s = item ? value_source(t, v) : NULL;
-  const source *at = s ? trace_source(t, SOURCE_ATTR, s, NULL, name, 0) : NULL;
-  PyErr_Clear();
-  if (at) return value_wrap(t, item, at);
+/* Attributes that every function has, besides those of its dictionary. */
+static bool function_own_name(const char *name) {
+  static const char *const names[] = {"__name__", "__qualname__", "__module__", "__doc__",
+                                      "__annotations__"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (!strcmp(name, names[i])) return true;
+  return false;
+}
+
+static value *function_missing(tracer *t, PyObject *name) {
   if (_PyType_Lookup(&PyFunction_Type, name))
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a function", PyUnicode_AsUTF8(name));
-  s = value_source(t, v);
-  at = s ? trace_source(t, SOURCE_ATTR, s, NULL, name, 0) : NULL;
-  if (at) guard_simple(t, GUARD_MISSING, at, NULL, 0);
   return trace_raise(t, PyExc_AttributeError, "'function' object has no attribute '%s'",
                      PyUnicode_AsUTF8(name));
+}
+
+static value *function_live_attr(tracer *t, value *v, PyObject *name) {
+  const source *s = value_source(t, v),
+               *at = s ? trace_source(t, SOURCE_ATTR, s, NULL, name, 0) : NULL;
+  PyObject *const args[1] = {NULL};
+  const source here = {.kind = SOURCE_CONST, .object = v->object},
+               like = {.kind = SOURCE_ATTR, .base = &here, .key = name};
+  if (!at) return NULL;
+  PyFunctionObject *f = (PyFunctionObject *)v->object;
+  if ((!PyUnicode_CompareWithASCIIString(name, "__dict__") && !f->func_dict) ||
+      (!PyUnicode_CompareWithASCIIString(name, "__annotations__") && !f->func_annotations)) {
+    value *empty = value_dict(t); /* not to be written to */
+    if (empty) empty->source = s;
+    return empty;
+  }
+  PyObject *item = source_read(&like, args);
+  if (item) return value_wrap(t, trace_keep(t, item), at);
+  guard_simple(t, GUARD_MISSING, at, NULL, 0);
+  return function_missing(t, name);
+}
+
+static value *function_made_default(tracer *t, function_data *data, const char *name) {
+  PyObject *consts = data->code->co_consts;
+  if (!strcmp(name, "__name__")) return value_const(t, data->code->co_name);
+  if (!strcmp(name, "__qualname__")) return value_const(t, data->code->co_qualname);
+  if (!strcmp(name, "__doc__")) {
+    PyObject *doc = PyTuple_GET_SIZE(consts) ? PyTuple_GET_ITEM(consts, 0) : Py_None;
+    return value_const(t, PyUnicode_CheckExact(doc) ? doc : Py_None);
+  }
+  if (!strcmp(name, "__module__")) {
+    PyObject *module = PyDict_GetItemString(data->globals, "__name__");
+    return value_const(t, module && PyUnicode_CheckExact(module) ? module : Py_None);
+  }
+  if (data->annotated) return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a function", name);
+  value *key = value_str(t, name), *empty = value_dict(t);
+  if (!data->own) data->own = value_dict(t);
+  return key && empty && data->own && dict_put(t, data->own, key, empty) ? empty : NULL;
+}
+
+static value *function_made_attr(tracer *t, function_data *data, PyObject *name) {
+  const char *text = PyUnicode_AsUTF8(name);
+  bool own = function_own_name(text);
+  value *dict = own ? data->own : data->attrs, *key = value_const(t, name);
+  if (!strcmp(text, "__dict__")) return data->attrs ? data->attrs : (data->attrs = value_dict(t));
+  value *item = dict && key ? dict_get(t, dict, key) : NULL;
+  if (item || trace_pending(t)) return item;
+  return own ? function_made_default(t, data, text) : function_missing(t, name);
 }
 
 static value *function_get_attr(tracer *t, value *v, PyObject *name) {
   function_data *data = function_get(t, v);
   if (!data) return NULL;
-  if (!PyUnicode_CompareWithASCIIString(name, "__name__")) {
-    if (v->object) value_identity(t, v);
-    return value_const(t, v->object ? ((PyFunctionObject *)v->object)->func_name
-                                    : data->code->co_name);
-  }
-  if (!PyUnicode_CompareWithASCIIString(name, "__qualname__") && !v->object)
-    return value_const(t, data->code->co_qualname);
   if (!PyUnicode_CompareWithASCIIString(name, "__code__"))
     return value_const(t, (PyObject *)data->code);
-  if (v->object) return function_live_attr(t, v, name);
-  if (_PyType_Lookup(&PyFunction_Type, name))
-    return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a function", PyUnicode_AsUTF8(name));
-  return trace_raise(t, PyExc_AttributeError, "'function' object has no attribute '%s'",
-                     PyUnicode_AsUTF8(name));
+  return v->object ? function_live_attr(t, v, name) : function_made_attr(t, data, name);
 }
 
 static bool function_set_attr(tracer *t, value *v, PyObject *name, value *item) {
-  trace_break(t, BREAK_SIDE_EFFECT, "assignment to '%s' of a function", PyUnicode_AsUTF8(name));
-  return false;
+  const char *text = PyUnicode_AsUTF8(name);
+  bool own = function_own_name(text);
+  if (v->object || !item || (!own && _PyType_Lookup(&PyFunction_Type, name))) {
+    trace_break(t, BREAK_SIDE_EFFECT, "assignment to '%s' of a function", text);
+    return false;
+  }
+  function_data *data = v->any.a;
+  value **dict = own ? &data->own : &data->attrs, *key = value_const(t, name);
+  if (!*dict && !(*dict = value_dict(t))) return false;
+  return key && dict_put(t, *dict, key, item);
 }
 
 static PyObject *function_python_type(tracer *t, value *v) { return (PyObject *)&PyFunction_Type; }

@@ -53,6 +53,10 @@ typedef struct function_data { /* of a value_function_type: `any.a`; any.b is th
   value *defaults;   /* tuple value or NULL */
   value *kwdefaults; /* dict value or NULL */
   value *closure;    /* tuple value of cells or NULL */
+  bool annotated;    /* made with annotations */
+  value *attrs;      /* of one made inside: dict value of its __dict__, or NULL */
+  value *
+      own; /* of one made inside: dict value of __name__ and the like that were assigned, or NULL */
 } function_data;
 
 typedef struct frame {

@@ -1,13 +1,16 @@
 """Functions of plain Python for test_capture.py: CASES holds (function, arguments).
 
-A module of its own, because pytest rewrites the assertions of test modules into calls that are not captured.
+A module of its own, because pytest rewrites the assertions of test modules into calls that are not
+captured.
 """
 
 import abc
 import collections
 import collections.abc
+import contextlib
 import dataclasses
 import enum
+import fractions
 import functools
 import itertools
 import math
@@ -77,7 +80,8 @@ def variadic(a, *rest, k=1):
 @case([1, 2, 3], (4, 5), {"x": 1, "y": [2]})
 def containers(a, b, c):
     first, *middle, last = [*a, *b]
-    return first, middle, last, {**c, "z": 3}, {*b, 4}, a[0], b[-1], c["y"][0], a[1:], a[::-1], b[:1]
+    return (first, middle, last, {**c, "z": 3}, {*b, 4}, a[0], b[-1], c["y"][0], a[1:], a[::-1],
+            b[:1])
 
 
 @case()
@@ -177,7 +181,8 @@ def calls(x):
     def closure(y):
         return x + y
 
-    return helper(x), helper(x, c=1), helper(*[1, 2]), helper(**{"a": 1, "b": 4}), double(x), closure(1)
+    return (helper(x), helper(x, c=1), helper(*[1, 2]), helper(**{"a": 1, "b": 4}), double(x),
+            closure(1))
 
 
 @case(6)
@@ -206,7 +211,8 @@ def nonlocals():
 
 @case(2)
 def module_globals(x):
-    return x * SCALE, TABLE["a"], TABLE["b"][1], len(TABLE), math.pi, math.sqrt(x), math.floor(2.5), os.sep
+    return (x * SCALE, TABLE["a"], TABLE["b"][1], len(TABLE), math.pi, math.sqrt(x),
+            math.floor(2.5), os.sep)
 
 
 @case(7)
@@ -217,39 +223,52 @@ def big_table(x):
 @case(3, 2.5, "s")
 def strings(a, b, c):
     return (f"{a}-{b:.2f}-{c!r:>5}", "%d %s %.1f" % (a, c, b), "{} {x}".format(a, x=b), c.upper(),
-            "a,b".split(","), "-".join(str(i) for i in range(a)), c + "t", c * 3, c[0], len(c), "x" in "xyz",
-            "abc"[::-1], str(b), repr(c), "abc".startswith("a"), f"{a=}", "%s" % (a,), [ch for ch in "abc"])
+            "a,b".split(","), "-".join(str(i) for i in range(a)), c + "t", c * 3, c[0], len(c),
+            "x" in "xyz",
+            "abc"[::-1], str(b), repr(c), "abc".startswith("a"), f"{a=}", "%s" % (a,),
+            [ch for ch in "abc"])
 
 
 @case(5, [3, 1, 2], "text")
 def builtins(a, b, c):
     return (len(b), list(range(a)), list(enumerate(b, 1)), list(zip(b, c)), list(map(str, b)),
-            list(filter(None, [0, 1, 2])), min(b), max(b, key=lambda v: -v), sum(b, 10), sorted(b, reverse=True),
-            list(reversed(b)), any(b), all([]), isinstance(a, int), isinstance(c, (int, str)), issubclass(bool, int),
-            type(a) is int, type(c).__name__, callable(len), callable(a), hasattr(c, "upper"), getattr(a, "no", 4),
-            int("12"), float("1.5"), bool([]), str(a), tuple(b), round(2.567, 1), pow(2, 5), pow(2, 5, 7),
-            divmod(7, 2), ord("a"), chr(98), next(iter(b)), next(iter([]), None), int(3.9), slice(1, 2), hex(255),
-            list(zip(*[(1, 2), (3, 4)])), min(3, 1, 2), max([], default=0), sum([0.1] * 3), (1).bit_length(),
-            float("nan") != float("nan"), a.__class__, list(map(operator.add, b, b)), complex(1, 2).imag)
+            list(filter(None, [0, 1, 2])), min(b), max(b, key=lambda v: -v), sum(b, 10), sorted(b,
+            reverse=True),
+            list(reversed(b)), any(b), all([]), isinstance(a, int), isinstance(c, (int, str)),
+            issubclass(bool, int),
+            type(a) is int, type(c).__name__, callable(len), callable(a), hasattr(c, "upper"),
+            getattr(a, "no", 4),
+            int("12"), float("1.5"), bool([]), str(a), tuple(b), round(2.567, 1), pow(2, 5),
+            pow(2, 5, 7),
+            divmod(7, 2), ord("a"), chr(98), next(iter(b)), next(iter([]), None), int(3.9),
+            slice(1, 2), hex(255),
+            list(zip(*[(1, 2), (3, 4)])), min(3, 1, 2), max([], default=0), sum([0.1] * 3),
+            (1).bit_length(),
+            float("nan") != float("nan"), a.__class__, list(map(operator.add, b, b)), complex(1,
+            2).imag)
 
 
 @case(3, 4)
 def operators(a, b):
-    return (operator.add(a, b), operator.lt(a, b), operator.neg(a), operator.index(a), operator.contains([a], b),
-            operator.getitem([1, 2], 0), operator.not_(a), operator.is_(a, a), operator.iadd([1], [2]))
+    return (operator.add(a, b), operator.lt(a, b), operator.neg(a), operator.index(a),
+            operator.contains([a], b),
+            operator.getitem([1, 2], 0), operator.not_(a), operator.is_(a, a), operator.iadd([1],
+            [2]))
 
 
 @case(2)
 def functional(x):
     add = functools.partial(helper, x, c=1)
-    return add(3), functools.reduce(lambda a, b: a * b, [1, 2, 3, 4]), functools.reduce(operator.add, [1], 5)
+    return (add(3), functools.reduce(lambda a, b: a * b, [1, 2, 3, 4]),
+            functools.reduce(operator.add, [1], 5))
 
 
 @case()
 def iterators():
     return (list(itertools.chain([1], (2, 3))), list(itertools.product([1, 2], "ab")),
             list(itertools.permutations([1, 2, 3], 2)), list(itertools.combinations("abc", 2)),
-            list(itertools.zip_longest([1], [2, 3], fillvalue=0)), list(itertools.islice(range(10), 2, 8, 3)),
+            list(itertools.zip_longest([1], [2, 3], fillvalue=0)),
+            list(itertools.islice(range(10), 2, 8, 3)),
             list(itertools.accumulate([1, 2, 3])), list(itertools.repeat(1, 2)),
             list(itertools.chain.from_iterable([[1], [2]])), list(itertools.starmap(pow, [(2, 3)])),
             list(itertools.product([0, 1], repeat=2)), list(itertools.pairwise([1, 2, 3])))
@@ -470,9 +489,12 @@ def made_objects():
     b, d = Base(2), Derived(3, 4)
     b.extra = 9
     d.twice = 50
-    return (b.x, b.twice, b.method(), b.method(y=4), b(6), Base.static(1), Base.make(2).x, d.method(), d.y, d.x,
-            (b + 1).x, (1 + b).x, b == Base(2), b == 3, b != Base(2), b < d, len(b), b[1], list(b), 2 in b, repr(b),
-            b.extra, d.magic_word, hasattr(d, "nothing"), isinstance(d, Base), type(d).__name__, d.__class__ is Derived,
+    return (b.x, b.twice, b.method(), b.method(y=4), b(6), Base.static(1), Base.make(2).x,
+            d.method(), d.y, d.x,
+            (b + 1).x, (1 + b).x, b == Base(2), b == 3, b != Base(2), b < d, len(b), b[1],
+            list(b), 2 in b, repr(b),
+            b.extra, d.magic_word, hasattr(d, "nothing"), isinstance(d, Base), type(d).__name__,
+            d.__class__ is Derived,
             sorted([d, b])[0] is b, bool(b), f"{b}", Base.factor, d.shared)
 
 
@@ -544,8 +566,10 @@ HERE = Point(1, [2])
 def named(p, color):
     q = Point(1)
     x, y = p
-    return (p.x, p[1], x + y, q, q.y, Pair(4).total(), p._replace(x=9), p == (3, 4), tuple(q), q + (1,), len(p),
-            isinstance(p, tuple), type(q) is Point, q._asdict(), HERE.y, color is Color.RED, Color.BLUE, p[:], color.value, Color.BLUE.name,
+    return (p.x, p[1], x + y, q, q.y, Pair(4).total(), p._replace(x=9), p == (3, 4), tuple(q),
+            q + (1,), len(p),
+            isinstance(p, tuple), type(q) is Point, q._asdict(), HERE.y, color is Color.RED,
+            Color.BLUE, p[:], color.value, Color.BLUE.name,
             sys.version_info >= (3, 8), sys.version_info.major)
 
 
@@ -557,6 +581,36 @@ def data_classes():
 
 
 @case()
+def decorated_inside():
+    log = []
+
+    @contextlib.contextmanager
+    def manager(x):
+        """Text."""
+        log.append(x)
+        try:
+            yield x * 2
+        finally:
+            log.append("end")
+
+    @decorated(3)
+    def inner(x):
+        return x + 1
+
+    with manager(4) as y:
+        log.append(y)
+    inner.mark = 5
+    return (log, inner(1), inner.__name__, inner.mark, manager.__doc__, inner.__module__,
+            helper.__name__, helper.__doc__)
+
+
+@case()
+def rational():
+    a = fractions.Fraction(1, 3) + fractions.Fraction(2, 5) * 3
+    return a.numerator, a.denominator, a > 1, str(a), float(a), round(a, 2).numerator
+
+
+@case()
 def returned_objects():
     d = Data(5, [Base(2)])
     return Base(1), Derived(2, [3]), d, Frozen(7), {"k": Pair(1)}, d.b[0] is d.b[-1]
@@ -564,7 +618,8 @@ def returned_objects():
 
 @case([], 1.5)
 def abstract(x, y):
-    return (isinstance(x, collections.abc.Sequence), isinstance(y, numbers.Real), isinstance(x, numbers.Number),
+    return (isinstance(x, collections.abc.Sequence), isinstance(y, numbers.Real), isinstance(x,
+            numbers.Number),
             isinstance(x, Abstract), issubclass(Concrete, Abstract), Concrete().f())
 
 
@@ -615,7 +670,8 @@ def changed_while_iterated():
 
 @case({3, 1, "a"}, set())
 def live_sets(a, b):
-    return sorted(x for x in [1, 2, 3] if x in a), len(a), bool(b), a | {9}, list(b), a, a == {1, 3, "a"}, b.union([1])
+    return sorted(x for x in [1, 2, 3] if x in a), len(a), bool(b), a | {9}, list(b), a, a == {1,
+            3, "a"}, b.union([1])
 
 
 @case([1, [2, 3]])
@@ -728,4 +784,5 @@ def numeric(n, x):
     total = 0.0
     for k in range(n):
         total += x**k / math.factorial(k)
-    return total, math.exp(x), round(total, 3), int(total), 7 // 2, -7 // 2, -7 % 3, 2**100, 1e308 * 10, -0.0
+    return (total, math.exp(x), round(total, 3), int(total), 7 // 2, -7 // 2, -7 % 3, 2**100,
+            1e308 * 10, -0.0)
