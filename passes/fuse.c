@@ -34,6 +34,8 @@
 #define FUSE_MAX_OPS                                                                               \
   192 /* of one group: what a register file and a compile-time budget can bear                     \
        */
+#define FUSE_MAX_INSIDE                                                                            \
+  64 /* ops dissolved one into another: bounds the depth of what follows them */
 #define FUSE_MAX_DISSOLVED 12 /* cost of what is computed again */
 #define FUSE_MAX_BUFFERS 48
 #define FUSE_CHEAP 1
@@ -469,7 +471,7 @@ static bool fuse_yields_fit(const fuse_state *s, int a, int b, const fuse_group 
 static bool fuse_can_dissolve(const fuse_state *s, int g) {
   const fuse_group *group = &s->groups[g];
   const uint32_t matters = LOOM_FP_DIVIDE | LOOM_FP_OVERFLOW | LOOM_FP_INVALID;
-  int cost = 0, uses = 0, inputs = 0;
+  int cost = 0, uses = 0, inputs = 0, ops = 0;
   uint32_t fp = 0;
   bool viewed = false, at_zero = false;
   if (group->kind != FUSE_POINTWISE || !group->count) return false;
@@ -477,6 +479,7 @@ static bool fuse_can_dissolve(const fuse_state *s, int g) {
     const fuse_node *node = &s->nodes[n];
     if (node->returned || node->class != LOOM_CLASS_POINTWISE) return false;
     cost += node->cost;
+    ops += node->ops;
     fp |= node->fp;
     at_zero |= (node->fp & LOOM_FP_DIVIDE) || node->fp == LOOM_FP_INVALID;
     for (int e = 0; e < node->edge_count; e++)
@@ -496,7 +499,7 @@ static bool fuse_can_dissolve(const fuse_state *s, int g) {
       viewed |= edge->via == FUSE_VIEWED || (packed && edge->via == FUSE_DIRECT);
       uses++;
     }
-  if (!uses) return false;
+  if (!uses || ops > FUSE_MAX_INSIDE) return false;
   return (uses == 1 && viewed) || (inputs <= 2 && cost * uses <= FUSE_MAX_DISSOLVED);
 }
 
@@ -626,16 +629,18 @@ static bool fuse_dissolve(fuse_state *s) {
   bool changed = false;
   for (int g = 0; g < s->count; g++) {
     if (!fuse_can_dissolve(s, g)) continue;
-    int cost = 0;
+    int cost = 0, ops = 0;
     uint32_t fp = 0;
     for (int n = s->groups[g].head; n >= 0; n = s->nodes[n].next) {
       cost += s->nodes[n].cost;
+      ops += s->nodes[n].ops;
       fp |= s->nodes[n].fp;
     }
     for (int n = s->groups[g].head; n >= 0; n = s->nodes[n].next) {
       s->nodes[n].free = true;
       for (int e = s->nodes[n].first_use; e >= 0; e = s->edges[e].next_use) {
         s->nodes[s->edges[e].user].cost += cost;
+        s->nodes[s->edges[e].user].ops += ops;
         s->nodes[s->edges[e].user].fp |= fp;
       }
     }
@@ -661,6 +666,7 @@ static bool fuse_add_node(MlirOperation op, void *user) {
   node->free = fuse_is_free_class(node->class);
   node->cost = fuse_is_costly(op) ? FUSE_COSTLY : FUSE_CHEAP;
   node->fp = loom_fp_of(op);
+  node->ops = 1;
   if (mlirOperationGetNumResults(op) >= 1)
     loom_type_from_mlir(mlirValueGetType(loom_result(op, 0)), &node->type);
   group->space = node->type;

@@ -40,6 +40,7 @@ typedef struct fuse_node {
   bool returned;  /* leaves the function, or is read by something that stays */
   bool full;      /* in a reduce group: at full size */
   uint32_t fp;    /* floating-point exceptions of it and what is dissolved into it */
+  int ops;        /* 1, and those dissolved into it */
   int cost, group, next;
   int first_edge, edge_count; /* towards producers */
   int first_use;              /* edge towards a user, or -1 */
