@@ -261,6 +261,12 @@ static PyObject *call_fold_arg(tracer *t, value *v) {
   return NULL;
 }
 
+static PyObject *call_quiet; /* the same with warnings and floating-point errors ignored */
+
+PyObject *np_call_quietly(PyObject *function, PyObject *args, PyObject *kwargs) {
+  return PyObject_CallFunctionObjArgs(call_quiet, function, args, kwargs, NULL);
+}
+
 static PyObject *call_folder; /* calls f(*args, **kwargs) with floating-point errors raised */
 
 value *np_fold(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count, PyObject *kwnames,
@@ -340,22 +346,28 @@ bool np_call_init(void) {
     if (!(call_functions[i].object = call_lookup(call_functions[i].module, call_functions[i].name)))
       return false;
   PyObject *globals = PyDict_New();
-  PyObject *code = globals ? PyRun_String("import numpy\n"
-                                          "def fold(function, args, kwargs):\n"
-                                          "    with numpy.errstate(all='raise'):\n"
-                                          "        return function(*args, **kwargs)\n",
-                                          Py_file_input, globals, globals)
-                           : NULL;
+  PyObject *code =
+      globals ? PyRun_String("import numpy, warnings\n"
+                             "def fold(function, args, kwargs):\n"
+                             "    with numpy.errstate(all='raise'):\n"
+                             "        return function(*args, **kwargs)\n"
+                             "def quietly(function, args, kwargs):\n"
+                             "    with warnings.catch_warnings(), numpy.errstate(all='ignore'):\n"
+                             "        warnings.simplefilter('ignore')\n"
+                             "        return function(*args, **kwargs)\n",
+                             Py_file_input, globals, globals)
+              : NULL;
   if (!code) return false;
   Py_DECREF(code);
   call_folder = PyDict_GetItemString(globals, "fold");
+  call_quiet = PyDict_GetItemString(globals, "quietly");
   call_records[0] = call_lookup("numpy", "finfo");
   call_records[1] = call_lookup("numpy", "iinfo");
   call_records[2] = call_lookup("numpy", "broadcast");
   if (!call_records[0] || !call_records[1] || !call_records[2]) return false;
   if (!(call_no_value = call_lookup("numpy", "_NoValue"))) return false;
   PyObject *any = call_lookup("numpy", "concatenate");
-  if (!any || !call_folder) return false;
+  if (!any || !call_folder || !call_quiet) return false;
   call_dispatcher_type = Py_TYPE(any);
   Py_DECREF(any);
   return true;

@@ -228,6 +228,8 @@ value *np_unsupported(tracer *t, const np_call *c, const char *what);
  * would warn). */
 value *np_fold(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count, PyObject *kwnames,
                bool *done);
+/* function(*args, **kwargs) with warnings and floating-point errors ignored: a new reference. */
+PyObject *np_call_quietly(PyObject *function, PyObject *args, PyObject *kwargs);
 value *np_made(tracer *t, PyObject *object); /* takes over the reference */
 /* An int as a constant value. */
 value *np_int(tracer *t, int64_t i);

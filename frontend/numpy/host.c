@@ -31,11 +31,16 @@ static PyObject *host_spec(const loom_type *type) {
 /* ---- at capture ---- */
 
 /* An array of these sizes that most functions accept: ones on the diagonal of matrices, ascending
- * vectors. */
-static PyObject *host_sample(const loom_type *type) {
-  npy_intp dims[LOOM_MAX_RANK];
-  for (int i = 0; i < type->rank; i++)
+ * vectors. Its axes have the memory order of `like`, which results may follow. */
+static PyObject *host_sample(const np_array *like) {
+  const loom_type *type = &like->type;
+  npy_intp dims[LOOM_MAX_RANK], order[LOOM_MAX_RANK];
+  int64_t strides[LOOM_MAX_RANK];
+  np_layout_copy(like, type, 'K', strides);
+  for (int i = 0; i < type->rank; i++) {
     dims[i] = type->dims[i];
+    order[i] = strides[i];
+  }
   PyArrayObject *a = (PyArrayObject *)PyArray_ZEROS(type->rank, dims, NPY_DOUBLE, 0);
   if (!a) return NULL;
   double *data = PyArray_DATA(a);
@@ -43,9 +48,11 @@ static PyObject *host_sample(const loom_type *type) {
   npy_intp rows = type->rank > 1 ? dims[type->rank - 2] : 1;
   for (npy_intp i = 0; i < n; i++)
     data[i] = type->rank < 2 ? (double)i : (i / columns) % rows == i % columns ? 1 : 0;
-  PyObject *cast = PyArray_CastToType(a, np_descr(type->dtype), 0);
+  PyObject *sample = PyArray_NewFromDescr(&PyArray_Type, np_descr(type->dtype), type->rank, dims,
+                                          order, NULL, 0, NULL);
+  if (sample && PyArray_CopyInto((PyArrayObject *)sample, a) < 0) Py_CLEAR(sample);
   Py_DECREF(a);
-  return cast;
+  return sample;
 }
 
 typedef struct host_call {
@@ -75,13 +82,15 @@ static bool host_argument(tracer *t, host_call *h, value *v, PyObject **item, Py
     *sample = Py_NewRef(known);
     return true;
   }
-  if (!a || h->count >= HOST_MAX_ARRAYS || np_elements(&a->type) > HOST_LARGEST) return false;
+  if (!a || h->count >= HOST_MAX_ARRAYS || np_elements(&a->type) > HOST_LARGEST ||
+      np_elements(&a->type) == 0)
+    return false;
   h->operands[h->count] = np_read(t, a);
   if (h->operands[h->count++] == LOOM_NO_VALUE) return false;
   PyObject *spec = host_spec(&a->type);
   bool good = spec && PyList_Append(h->inputs, spec) == 0;
   Py_XDECREF(spec);
-  *sample = good ? host_sample(&a->type) : NULL;
+  *sample = good ? host_sample(a) : NULL;
   *item = Py_NewRef(host_hole());
   return *sample != NULL;
 }
@@ -130,8 +139,8 @@ static bool host_result(PyObject *o, loom_type *type, int64_t *strides, bool *sc
       strides[i] = PyArray_STRIDES(a)[i];
     }
   }
-  /* What other layouts become depends on how they were made. */
-  good = good && (PyArray_IS_C_CONTIGUOUS(a) || PyArray_IS_F_CONTIGUOUS(a));
+  /* A host call writes buffers in C order, and so must the library: other orders are left to it. */
+  good = good && PyArray_IS_C_CONTIGUOUS(a);
   *view = good && !*scalar && !PyArray_CHKFLAGS(a, NPY_ARRAY_OWNDATA);
   Py_XDECREF(a);
   return good;
@@ -184,7 +193,7 @@ value *np_host(tracer *t, const np_call *c) {
     v = np_fold(t, c->callee, c->args, c->count, c->kwnames, &done);
     good = done;
   } else if (good) {
-    result = PyObject_Call(callable, h.sample_args, h.sample_kwargs);
+    result = np_call_quietly(callable, h.sample_args, h.sample_kwargs);
     if (result) v = host_emit(t, c, &h, callable, result);
     good = result != NULL;
   }
