@@ -15,8 +15,7 @@ static double compile_now(void) {
   return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-/* ---- fork
- * ----------------------------------------------------------------------------------------------------------
+/* ---- fork -------------------------------------------------------------------------------------
  *
  * A process that is forked while another of its threads compiles would inherit the compiler's locks
  * as they are. So compilations hold this lock for reading, and fork() waits for them
