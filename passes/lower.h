@@ -7,8 +7,9 @@
  * all that it depends on is known, as a scalar where no lane differs.
  *
  * Sections by file: lower_kernel.c (parsing), lower_index.c (index forms, views), lower_emit.c
- * (values on demand), lower_scalar.c (arithmetic of one op), lower_nest.c (loops), lower_reduce.c,
- * lower_scan.c, lower_move.c, lower.c.
+ * (values on demand), lower_scalar.c (arithmetic of one op), lower_nest.c (loops), lower_plan.c
+ * (which loops), lower_reduce.c, lower_scan.c, lower_save.c (values kept in scratch), lower_tile.c
+ * (transposed operands), lower_move.c, lower.c (functions and stages).
  */
 #ifndef LOOM_LOWER_H
 #define LOOM_LOWER_H
@@ -19,8 +20,7 @@
 #define LOWER_SCOPES 64
 #define LOWER_CARRIED 32 /* values that a loop carries */
 
-/* ---- lower_kernel.c: a loom.kernel as plain C
- * ------------------------------------------------------------------- */
+/* ---- lower_kernel.c: a loom.kernel as plain C ------------------------------------------------ */
 
 typedef struct lower_buffer {
   MlirValue value; /* block argument, or the yielded value */
@@ -46,9 +46,7 @@ typedef struct lower_kernel {
  */
 bool lower_kernel_parse(MlirOperation op, loom_arena *arena, lower_kernel *out);
 
-/* ---- lower_index.c
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- lower_index.c --------------------------------------------------------------------------- */
 
 /* constant + sum of coef[v] * variable v + opaque, for one dimension. */
 typedef struct lower_index {
@@ -219,7 +217,6 @@ const lower_at *lower_at_identity(lower *l, int64_t rank, int first);
 const lower_at *lower_at_operand(lower *l, MlirOperation op, loom_opcode code, const lower_at *at);
 /* Smallest and largest value of an affine form; false when it has an opaque part. */
 bool lower_index_range(const lower *l, const lower_index *index, int64_t *low, int64_t *high);
-bool lower_index_equal(const lower_index *a, const lower_index *b);
 uint32_t lower_index_vars(const lower_index *index);
 /* Scope in which the index is known. */
 int lower_index_level(const lower *l, const lower_index *index);
@@ -234,9 +231,7 @@ void lower_index_opaque(lower *l, lower_value value, uint32_t vars, lower_index 
 void lower_index_divmod(lower *l, const lower_index *index, int64_t divisor, lower_index *quotient,
                         lower_index *remainder);
 
-/* ---- lower_emit.c
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- lower_emit.c ---------------------------------------------------------------------------- */
 
 void lower_init(lower *l, const lower_kernel *kernel, loom_arena *arena, bool dry);
 bool lower_fail(lower *l, MlirOperation op, const char *text);
@@ -257,13 +252,11 @@ void lower_store(lower *l, int result, const lower_at *at, lower_value value);
 void lower_flag(lower *l, lower_value condition, uint32_t flag);
 lower_value lower_int(lower *l, int64_t value); /* i64 at the outermost scope */
 
-/* ---- lower_move.c: pad, concatenate, update_slice, gather, iota
- * --------------------------------------------------------- */
+/* ---- lower_move.c: pad, concatenate, update_slice, gather, iota ------------------------------ */
 
 lower_value lower_emit_move(lower *l, MlirOperation op, loom_opcode code, const lower_at *at);
 
-/* ---- lower_scalar.c: arithmetic of one op on registers
- * --------------------------------------------------------------------- */
+/* ---- lower_scalar.c: arithmetic of one op on registers --------------------------------------- */
 
 /* `dtype`: of the operands; `args` have one shape of lanes. Null when there is none for this dtype.
  */
@@ -314,9 +307,7 @@ typedef struct lower_outer {
 void lower_leave(lower *l, int level, bool lanes, lower_outer *saved);
 void lower_return(lower *l, const lower_outer *saved);
 
-/* ---- lower_reduce.c
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- lower_reduce.c -------------------------------------------------------------------------- */
 
 /* Finds the reductions of a kernel; false after a diagnostic. */
 bool lower_reduce_collect(lower *l);
@@ -326,8 +317,7 @@ void lower_reduce_slots(lower *l);
 /* Reduces one part of a row, or of a block of columns [low, high), into the slots. */
 void lower_reduce_part(lower *l, MlirValue low, MlirValue high);
 
-/* ---- lower_scan.c -----------------------------------------------------------------------------
- */
+/* ---- lower_scan.c ---------------------------------------------------------------------------- */
 
 bool lower_scan_collect(lower *l);
 bool lower_scan_domain(lower *l, loom_type *domain, uint32_t *axis_set);
@@ -335,8 +325,7 @@ lower_value lower_emit_scan(lower *l, MlirOperation op, const lower_at *at); /* 
 /* The loop along the axis: makes and stores all results of a row. */
 void lower_scan_loop(lower *l);
 
-/* ---- lower_save.c -----------------------------------------------------------------------------
- */
+/* ---- lower_save.c ---------------------------------------------------------------------------- */
 
 void lower_save_find(lower *l);
 /* Brackets the code of one pass over a row; returns the phase around it. */
@@ -347,8 +336,7 @@ lower_saved *lower_save_of(lower *l, MlirValue value, const lower_at *at);
 lower_value lower_save_load(lower *l, const lower_saved *saved);
 void lower_save_store(lower *l, lower_saved *saved, lower_value value);
 
-/* ---- lower_tile.c -----------------------------------------------------------------------------
- */
+/* ---- lower_tile.c ---------------------------------------------------------------------------- */
 
 /* Finds operands to turn in tiles; the plan's loops are known. */
 void lower_tile_find(lower *l);
@@ -357,8 +345,7 @@ int64_t lower_tile_units(const lower_plan *plan);
 int lower_tile_size(void);
 void lower_tile_unit(lower *l, MlirValue unit, lower_body body);
 
-/* ---- lower_plan.c: how a kernel loops
- * ---------------------------------------------------------------------------------- */
+/* ---- lower_plan.c: how a kernel loops -------------------------------------------------------- */
 
 /* Plans the loops by a dry run; both loom-schedule and loom-lower start with it. */
 bool lower_plan_make(lower *l, lower_plan *out);
@@ -369,8 +356,7 @@ bool lower_plan_any_full(const lower *l);
 int lower_plan_row_loops(const lower_plan *plan);
 int64_t lower_plan_rows(const lower_plan *plan);
 
-/* ---- the schedule (schedule.c makes it, lower.c follows it)
- * ------------------------------------------------------------- */
+/* ---- the schedule (schedule.c makes it, lower.c follows it) ---------------------------------- */
 
 /* A unit is `block` lanes of one row; a chunk is `units` units. */
 typedef struct lower_schedule {

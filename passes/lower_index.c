@@ -46,10 +46,6 @@ const lower_at *lower_at_identity(lower *l, int64_t rank, int first) {
   return at ? lower_at_intern(l, at) : NULL;
 }
 
-bool lower_index_equal(const lower_index *a, const lower_index *b) {
-  return memcmp(a, b, sizeof *a) == 0;
-}
-
 bool lower_index_range(const lower *l, const lower_index *index, int64_t *low, int64_t *high) {
   *low = *high = index->constant;
   if (index->opaque.ptr) return false;
