@@ -6,9 +6,9 @@
  *                                 }
  *
  * requires: one block of table ops (others stay in place, in order), as loom-simplify leaves them.
- * keeps: values, order of host calls. breaks: nothing; every op that computes is inside a group
- * afterwards, and what stays outside is host calls and reshapes of whole C-ordered buffers in front
- * of `return` and host calls.
+ * keeps: values, the floating-point exceptions of every value that is used, order of host calls.
+ * breaks: nothing; every op that computes is inside a group afterwards, and what stays outside is
+ * host calls and reshapes of whole C-ordered buffers in front of `return` and host calls.
  *
  * A group has one iteration space: sizes, and for a reduction the set of reduced axes. Its kinds:
  *   pointwise  all values that leave it have these sizes;
