@@ -340,7 +340,7 @@ def assert_identical(got, want):
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_expression(expression):
-    function = eval("lambda a: " + expression, {"np": np})
+    function = eval(f"lambda a: ({expression})", {"np": np})
     compiled = frameloom.compile(function, fullgraph=True, backend="interpret")
     for a in matrices():
         with np.errstate(all="ignore"):
