@@ -1,24 +1,39 @@
-/* loom-fuse: groups tensor ops into loom.fusion, one kernel each.
+/* loom-fuse: groups tensor ops into loom.fusion, one kernel each (fuse_build.c makes the groups).
  *
- *   %0 = loom.mul %a, %b          %1 = loom.fusion(%a, %b) {
- *   %1 = loom.add %0, %c    ->    ^bb0(%x: ..., %y: ...):
- *   return %1                       ... loom.mul, loom.constant, loom.add; loom.yield
- *                                 }
+ * before:
+ *     %0 = loom.mul %a, %b
+ *     %1 = loom.add %0, %c
+ *
+ * after:
+ *     %1 = loom.fusion(%a, %b) {
+ *     ^bb0(%x: ..., %y: ...):
+ *       ... loom.mul, loom.constant, loom.add; loom.yield
+ *     }
  *
  * requires: one block of table ops (others stay in place, in order), as loom-simplify leaves them.
+ *
  * keeps: values, the floating-point exceptions of every value that is used, order of host calls.
+ *
  * breaks: nothing; every op that computes is inside a group afterwards, and what stays outside is
  * host calls and reshapes of whole C-ordered buffers in front of `return` and host calls.
  *
  * A group has one iteration space: sizes, and for a reduction the set of reduced axes. Its kinds:
- *   pointwise  all values that leave it have these sizes;
- *   reduce     every reduce op takes operands of these sizes over the same axes; pointwise ops work
- * at full size or at the reduced size; a reduced value comes back to full size through one
- * broadcast only; scan       pointwise ops before one scan; dot        one dot_general and
- * pointwise ops of its result's size after it; alone      one op. Constants, iotas and views cost
- * nothing and are made anew in each group that uses them. Cheap pointwise ops whose users end in
- * different groups are "dissolved": computed again where they are used. Values at other sizes can
- * therefore appear inside a group, read through views; they depend on no reduction of it.
+ *
+ * - pointwise: all values that leave it have these sizes;
+ *
+ * - reduce: every reduce op takes operands of these sizes over the same axes; pointwise ops work at
+ *   full size or at the reduced size, and one broadcast brings a reduced value back to full size;
+ *
+ * - scan: pointwise ops before one scan;
+ *
+ * - dot: one dot_general and pointwise ops of its result's size after it;
+ *
+ * - alone: one op.
+ *
+ * Constants, iotas and views cost nothing and are made anew in each group that uses them. Cheap
+ * pointwise ops whose users end in different groups are "dissolved": computed again where they are
+ * used. Values at other sizes can therefore appear inside a group, read through views; they depend
+ * on no reduction of it.
  *
  * Why merging is safe: the graph of groups stays acyclic, because two groups are merged only when
  * no path leaves one and enters the other through a third. It ends, because each merge or
@@ -31,11 +46,10 @@
 #include "passes/fuse.h"
 #include "passes/passes.h"
 
-#define FUSE_MAX_OPS                                                                               \
-  192 /* of one group: what a register file and a compile-time budget can bear                     \
-       */
-#define FUSE_MAX_INSIDE                                                                            \
-  64 /* ops dissolved one into another: bounds the depth of what follows them */
+/* Ops of one group: what a register file and a compile-time budget can bear. */
+#define FUSE_MAX_OPS 192
+/* Ops dissolved one into another: bounds the depth of what follows them. */
+#define FUSE_MAX_INSIDE 64
 #define FUSE_MAX_DISSOLVED 12 /* cost of what is computed again */
 #define FUSE_MAX_BUFFERS 48
 #define FUSE_CHEAP 1

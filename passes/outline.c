@@ -1,9 +1,17 @@
 /* loom-outline: each loom.fusion becomes a loom.kernel symbol and a loom.apply.
  *
- *   %0 = loom.fusion(%a, %b) {...}   ->   loom.kernel @k0 {...} {strides = ..., scalars = ...,
- * inplace = ..., fp = ...} %0 = loom.apply @k0(%a, %b)
+ * before:
+ *     %0 = loom.fusion(%a, %b) {...}
  *
- * requires: loom-fuse. keeps: values. breaks: there is no loom.fusion afterwards.
+ * after:
+ *     loom.kernel @k0 {...} {strides = ..., scalars = ..., inplace = ..., fp = ...}
+ *     %0 = loom.apply @k0(%a, %b)
+ *
+ * requires: loom-fuse.
+ *
+ * keeps: values.
+ *
+ * breaks: there is no loom.fusion afterwards.
  *
  * A kernel also says where its buffers lie. Strides come from the function's arguments
  * (`loom.strides`) and results; what lies between kernels is C-ordered. Views of an operand that

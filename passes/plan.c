@@ -1,21 +1,31 @@
 /* loom-plan: gives buffers to values and writes the list of launches.
  *
- *   func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {      loom.plan @main {
- *     %0 = loom.apply @k0(%a) : ...                            ^bb0(%a: memref<8xf32>, %out:
- * memref<8xf32>): %1 = loom.apply @k1(%0) : ...                       ->     %t = loom.buffer
- * offset = 0 : memref<8xf32> return %1                                                  loom.launch
- * @k0 ... (%a, %t) }                                                            loom.launch @k1 ...
- * (%t, %out) } {inputs = 1, consts = [], arena = 64}
+ * before:
+ *     func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
+ *       %0 = loom.apply @k0(%a) : ...
+ *       %1 = loom.apply @k1(%0) : ...
+ *       return %1
+ *     }
+ *
+ * after:
+ *     loom.plan @main {
+ *     ^bb0(%a: memref<8xf32>, %out: memref<8xf32>):
+ *       %t = loom.buffer offset = 0 : memref<8xf32>
+ *       loom.launch @k0 ... (%a, %t)
+ *       loom.launch @k1 ... (%t, %out)
+ *     } {inputs = 1, consts = [], arena = 64}
  *
  * requires: loom-outline, and loom-schedule for `stages`, `scratch` and `slots` of the kernels.
- * keeps: order. breaks: the function is gone; its meaning is the plan's.
+ *
+ * keeps: order.
+ *
+ * breaks: the function is gone; its meaning is the plan's.
  *
  * A returned value is written straight into its output buffer by the kernel that computes it;
  * reshapes of whole buffers are the buffer itself. All else lives in one arena. Offsets: buffers
  * are placed from the largest to the smallest, each into the tightest gap left by those already
- * placed that live at the same time; 64-byte aligned. (Placing by size needs no more than a few
- * percent over the peak of live bytes in practice, where placing in the order of time leaves holes
- * that nothing fits.)
+ * placed that live at the same time; 64-byte aligned. Placing in the order of time would leave
+ * holes that nothing fits.
  */
 #include <stdlib.h>
 #include <string.h>

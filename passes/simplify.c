@@ -1,21 +1,35 @@
 /* loom-simplify: brings tensor ops to a canonical form that fuses well.
  *
- *   %1 = loom.reshape %0 : 8 -> 8x1                     %1 = loom.broadcast %0 dims = [0] : 8 ->
- * 8x4 %2 = loom.broadcast %1 dims = [0, 1] : 8x1 -> 8x4 ->
+ * before:
+ *     %1 = loom.reshape %0 : (tensor<8xf32>) -> tensor<8x1xf32>
+ *     %2 = loom.broadcast %1 dims = [0, 1] : (tensor<8x1xf32>) -> tensor<8x4xf32>
  *
- * requires: nothing. keeps: values bit for bit, floating-point exceptions of values that are used.
+ * after:
+ *     %2 = loom.broadcast %0 dims = [0] : (tensor<8xf32>) -> tensor<8x4xf32>
+ *
+ * requires: nothing.
+ *
+ * keeps: values bit for bit, floating-point exceptions of values that are used.
+ *
  * breaks: nothing.
  *
  * Upstream canonicalize and cse run beside it and fold constants. Here:
- *   views      chains compose to one; views of constants are constants; a broadcast reads no
- * dimension of size 1 that a reshape put there; reshapes   ones that only add dimensions of size 1
- * sink below pointwise ops towards their users, so that what follows a reduction works at the
- * reduced size; all others rise above pointwise ops towards operands, where they become strides;
- *   updates    writing through a slice is one update of the array under it; what was just written
- * is read from there; arithmetic copies go, exact chains of conversions become one, x ** 2 is x * x
- * (x ** 1 is x, as in NumPy's fast paths), division by a power of two is a product. Each rewrite
- * removes an op, moves a reshape in one direction only, or replaces an op by a cheaper one: it
- * ends.
+ *
+ * - views: chains compose to one; views of constants are constants; a broadcast reads no dimension
+ *   of size 1 that a reshape put there;
+ *
+ * - reshapes: ones that only add dimensions of size 1 sink below pointwise ops towards their users,
+ *   so that what follows a reduction works at the reduced size; all others rise above pointwise ops
+ *   towards operands, where they become strides;
+ *
+ * - updates: writing through a slice is one update of the array under it; what was just written is
+ *   read from where it came;
+ *
+ * - arithmetic: copies go, exact chains of conversions become one, x ** 2 is x * x and x ** 1 is x,
+ *   division by a power of two is a product.
+ *
+ * Each rewrite removes an op, moves a reshape in one direction only, or replaces an op by a cheaper
+ * one: it ends.
  *
  * An op that nobody reads is dead even if it could have raised a floating-point exception: whoever
  * builds the graph keeps such ops alive when the exception matters.
