@@ -14,7 +14,9 @@ static bool promote_supported(loom_dtype d) {
 }
 
 bool np_dtype_of(tracer *t, PyArray_Descr *descr, loom_dtype *out) {
-  if (PyArray_ISNBO(descr->byteorder) && numpy_dtype_from_typenum(descr->type_num, out) &&
+  /* long long is int64 by another name, which results would have to keep. */
+  bool other = descr->type_num == NPY_LONGLONG || descr->type_num == NPY_ULONGLONG;
+  if (!other && PyArray_ISNBO(descr->byteorder) && numpy_dtype_from_typenum(descr->type_num, out) &&
       promote_supported(*out))
     return true;
   trace_break(t, BREAK_UNSUPPORTED_DTYPE, "dtype of kind '%c' and %d bytes", descr->kind,

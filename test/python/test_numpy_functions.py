@@ -267,8 +267,6 @@ sum(a[0])
 max(len(a),2)
 tuple(a)
 float(3)
-np.sort(a)
-np.sort(a,axis=0)
 a[[0,1]]
 np.matmul(a,a.T)
 np.vecdot(a,a)
@@ -309,7 +307,7 @@ np.isclose(a, a)
 (a > 0) ** 2
 divmod(a, 2)
 float(np.abs(a).max())
-str(a.dtype), repr(a.dtype), f"{a.dtype} {a.shape}"
+(str(a.dtype), repr(a.dtype), f"{a.dtype} {a.shape}")
 np.stack([row * i for i, row in enumerate(a)])
 np.array([a[0].sum(), a[1].sum()])
 np.hypot(*a[:2])
