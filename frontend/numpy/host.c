@@ -10,6 +10,7 @@
  * outputs), where an input or output is (type number, sizes). */
 #include "frontend/numpy/capture.h"
 
+#include <fenv.h>
 #include <string.h>
 
 #define HOST_LARGEST (1 << 20) /* elements of one operand: the call at capture takes time too */
@@ -261,12 +262,15 @@ int np_host_run(void *context, const char *name, uint32_t slot, void *const *buf
     good = host_fill(inputs, buffers, &next, &item) && PyDict_SetItem(live_kwargs, key, item) == 0;
     if (good) Py_DECREF(item);
   }
+  fexcept_t flags; /* NumPy reports its own: they are not the kernels' */
+  fegetexceptflag(&flags, FE_ALL_EXCEPT);
   if (good) result = PyObject_Call(PyTuple_GET_ITEM(row, 0), live_args, live_kwargs);
   good = result != NULL &&
          (results == 1 || (PyTuple_Check(result) && PyTuple_GET_SIZE(result) == results));
   for (Py_ssize_t i = 0; i < results && good; i++)
     good = host_store(PyList_GET_ITEM(outputs, i), buffers[reads + i],
                       PyTuple_Check(result) ? PyTuple_GET_ITEM(result, i) : result);
+  fesetexceptflag(&flags, FE_ALL_EXCEPT);
   Py_XDECREF(live_args);
   Py_XDECREF(live_kwargs);
   Py_XDECREF(result);

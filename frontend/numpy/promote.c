@@ -153,10 +153,14 @@ np_array *np_as_array(tracer *t, value *v) {
 
 bool np_pack(tracer *t, PyObject *number, loom_dtype dtype, uint64_t *bits) {
   *bits = 0;
-  if (dtype == LOOM_F32 && PyFloat_Check(number)) {
-    double x = PyFloat_AS_DOUBLE(number);
-    if (isfinite(x) && !isfinite((float)x)) {
-      trace_break(t, BREAK_NUMPY_FUNCTION, "a number that overflows float32");
+  bool integer = PyLong_Check(number);
+  if ((dtype == LOOM_F32 || dtype == LOOM_F16) && (integer || PyFloat_Check(number))) {
+    double x = integer ? PyLong_AsDouble(number) : PyFloat_AS_DOUBLE(number);
+    bool failed = PyErr_Occurred() != NULL;
+    PyErr_Clear(); /* an int beyond float64 */
+    if (failed ||
+        (isfinite(x) && (!isfinite((float)x) || (dtype == LOOM_F16 && fabs(x) > 65504)))) {
+      trace_break(t, BREAK_NUMPY_FUNCTION, "a number that overflows %s", loom_dtype_name(dtype));
       return false;
     }
   }
