@@ -65,3 +65,42 @@ def test_row_by_a_number_of_numpy_is_a_view():
 
 def test_element_at_the_greatest():
     check(frameloom.compile(lambda a: a[np.argmax(a)]), lambda a: a[np.argmax(a)], (V,))
+
+
+def pair(kind):
+    a = np.arange(16.0)
+    square = a.reshape(4, 4)
+    return {"same": (a, a), "ahead": (a[:-2], a[2:]), "behind": (a[2:], a[:-2]), "reversed": (a, a[::-1]),
+            "transposed": (square, square.T), "halves": (a[:8], a[8:]), "interleaved": (a[::2], a[1::2])}[kind]
+
+
+def add_in_place(a, b):
+    a += b
+    return a
+
+
+def write_both(a, b):
+    np.add(a, b, out=a)
+    np.multiply(a, b, out=b)
+    return a, b
+
+
+def read_before_and_after(a, b):
+    first, old = b[0].copy(), b.copy()
+    a[...] = 7
+    return first, old, b[0], b
+
+
+def return_them(a, b):
+    return a is b, [a, b, a], b[1:]
+
+
+@pytest.mark.parametrize("function", [add_in_place, write_both, read_before_and_after, return_them])
+@pytest.mark.parametrize("kind", ["same", "ahead", "behind", "reversed", "transposed", "halves", "interleaved"])
+def test_two_arguments_over_one_block(kind, function):
+    compiled = frameloom.compile(function)
+    for first in ("halves", kind, kind):
+        got_args, want_args = pair(first), pair(first)
+        assert_same(compiled(*got_args), function(*want_args))
+        for got, want in zip(got_args, want_args):
+            assert_same(got, want)
