@@ -380,9 +380,22 @@ static bool plan_launches(plan_state *s, loom_builder *b, MlirOperation op, plan
   return true;
 }
 
+static bool plan_is_contiguous(MlirType memref) {
+  loom_type type;
+  if (!loom_type_from_mlir(memref, &type)) return false;
+  MlirType plain = mlirMemRefTypeContiguousGet(mlirShapedTypeGetElementType(memref), type.rank,
+                                               type.dims, mlirAttributeGetNull());
+  return mlirTypeEqual(memref, plain);
+}
+
+/* The library's results are written in C order. */
 static bool plan_host_call(plan_state *s, loom_builder *b, MlirOperation op, plan_lists *lists) {
   if (lists->scalars)
     return loom_emit_error(mlirOperationGetLocation(op), "a host call takes no scalar inputs");
+  for (intptr_t i = mlirOperationGetNumOperands(op); i < lists->buffers; i++)
+    if (!plan_is_contiguous(mlirValueGetType(lists->values[i])))
+      return loom_emit_error(mlirOperationGetLocation(op),
+                             "a host call cannot write a result in another order than C");
   loom_named attrs[] = {
       {"name", loom_get_attr(op, "name")},
       {"slot", loom_get_attr(op, "slot")},

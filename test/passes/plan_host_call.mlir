@@ -1,0 +1,8 @@
+// RUN: %loom-opt %s --loom-plan --split-input-file --verify-diagnostics
+
+// The library writes its results in C order: an output in another order is refused, not filled wrongly.
+func.func @main(%a: tensor<4x2xf32>) -> (tensor<4x2xf32> {loom.strides = array<i64: 1, 4>}) {
+  // expected-error @+1 {{a host call cannot write a result in another order than C}}
+  %0 = loom.host_call "f"(%a) effects = "raises" slot = 3 : (tensor<4x2xf32>) -> tensor<4x2xf32>
+  return %0 : tensor<4x2xf32>
+}
