@@ -53,16 +53,6 @@ typedef struct outline_state {
 
 /* ---- where values lie ---- */
 
-/* Strides of a value outside of kernels. */
-static void outline_value_strides(const outline_state *s, MlirValue value, const loom_type *type,
-                                  int64_t *out) {
-  if (mlirValueIsABlockArgument(value)) {
-    loom_argument_strides(s->function, mlirBlockArgumentGetArgNumber(value), type, out);
-    return;
-  }
-  loom_contiguous_strides(type, out);
-}
-
 static bool outline_is_scalar(const outline_state *s, MlirValue value) {
   return mlirValueIsABlockArgument(value) &&
          loom_argument_has(s->function, mlirBlockArgumentGetArgNumber(value), "loom.scalar");
@@ -165,16 +155,6 @@ static void outline_absorb_views(outline_state *s, MlirBlock block) {
 }
 
 /* ---- what a kernel's buffers are ---- */
-
-/* Strides that the function's caller asks of result `value`, when it is returned; else C order. */
-static void outline_result_strides(const outline_state *s, MlirValue value, const loom_type *type,
-                                   int64_t *out) {
-  loom_contiguous_strides(type, out);
-  for (MlirOpOperand use = mlirValueGetFirstUse(value); !mlirOpOperandIsNull(use);
-       use = mlirOpOperandGetNextUse(use))
-    if (loom_is(mlirOpOperandGetOwner(use), "func.return"))
-      loom_result_strides(s->function, mlirOpOperandGetOperandNumber(use), type, out);
-}
 
 static bool outline_is_pointwise_body(MlirBlock block) {
   for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
@@ -322,7 +302,7 @@ static bool outline_read_operands(outline_state *s, MlirOperation fusion) {
       return loom_emit_error(mlirOperationGetLocation(fusion),
                              "a kernel needs operands of static size");
     operand->scalar = outline_is_scalar(s, operand->outer);
-    outline_value_strides(s, operand->outer, &operand->type, operand->strides);
+    loom_value_strides(s->function, operand->outer, &operand->type, operand->strides);
   }
   return true;
 }
@@ -350,7 +330,7 @@ static bool outline_attributes(outline_state *s, MlirOperation fusion, MlirBlock
       loom_emit_error(mlirOperationGetLocation(fusion), "a kernel needs results of static size");
       break;
     }
-    outline_result_strides(s, loom_result(fusion, i), &type, layout);
+    loom_value_strides(s->function, loom_result(fusion, i), &type, layout);
     strides[s->operand_count + i] = loom_attr_i64s(s->ctx, type.rank, layout);
     numbers[i] = outline_inplace(s, fusion, block, i, layout, &taken);
   }

@@ -66,6 +66,11 @@ void loom_argument_strides(MlirOperation function, intptr_t index, const loom_ty
                            int64_t *out);
 void loom_result_strides(MlirOperation function, intptr_t index, const loom_type *type,
                          int64_t *out);
+/* Where a value lies outside of kernels: an argument as its attribute says; a value that is returned as its first use
+ * by the return asks, so that its kernel writes it in place, unless it is also seen reshaped; all else in C order. */
+void loom_value_strides(MlirOperation function, MlirValue value, const loom_type *type,
+                        int64_t *out);
+bool loom_strides_are_contiguous(const loom_type *type, const int64_t *strides);
 /* Whether argument `index` of a function has the unit or boolean attribute `name`. */
 bool loom_argument_has(MlirOperation function, intptr_t index, const char *name);
 

@@ -245,12 +245,36 @@ static bool plan_place(plan_state *s) {
 
 /* ---- the plan op ---- */
 
+/* Is what `value` is a reshape of laid out in C order? */
+static bool plan_root_is_plain(const plan_state *s, MlirValue root) {
+  loom_type type;
+  int64_t strides[LOOM_MAX_RANK];
+  if (!loom_type_from_mlir(mlirValueGetType(root), &type)) return false;
+  loom_value_strides(s->function, root, &type, strides);
+  return loom_strides_are_contiguous(&type, strides);
+}
+
+/* Does a kernel write `value` in the very layout that output `i` has? */
+static bool plan_lies_as_asked(const plan_state *s, MlirValue value, intptr_t i) {
+  loom_type type;
+  int64_t asked[LOOM_MAX_RANK], have[LOOM_MAX_RANK];
+  if (!loom_type_from_mlir(mlirValueGetType(value), &type)) return false;
+  loom_result_strides(s->function, i, &type, asked);
+  MlirValue root = plan_root(value);
+  if (!mlirValueEqual(root, value))
+    return loom_strides_are_contiguous(&type, asked) && plan_root_is_plain(s, root);
+  loom_value_strides(s->function, value, &type, have);
+  return !memcmp(asked, have, sizeof *have * (size_t)type.rank);
+}
+
 /* A returned value that is computed here lives in its output from the start. Outputs are never
  * overwritten in place (loom-outline), so that one storage is one output. */
 static void plan_bind_outputs(plan_state *s, MlirOperation terminator) {
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(terminator); i++) {
-    int storage = plan_storage_of(s, loom_operand(terminator, i));
-    if (storage >= 0 && s->storages[storage].output < 0) s->storages[storage].output = (int)i;
+    MlirValue value = loom_operand(terminator, i);
+    int storage = plan_storage_of(s, value);
+    if (storage >= 0 && s->storages[storage].output < 0 && plan_lies_as_asked(s, value, i))
+      s->storages[storage].output = (int)i;
   }
 }
 
@@ -339,6 +363,12 @@ static bool plan_gather(plan_state *s, loom_builder *b, MlirOperation op, plan_l
     return plan_memory(s);
   }
   for (intptr_t i = 0; i < operands; i++) {
+    MlirValue root = plan_root(loom_operand(op, i));
+    if (!mlirValueEqual(root, loom_operand(op, i)) && !plan_root_is_plain(s, root)) {
+      free(scalars);
+      return loom_emit_error(mlirOperationGetLocation(op),
+                             "a reshape between kernels of an array that is not in C order");
+    }
     MlirValue buffer = plan_buffer(s, b, loom_operand(op, i));
     if (mlirTypeIsAMemRef(mlirValueGetType(buffer)))
       out->values[out->buffers++] = buffer;

@@ -118,6 +118,33 @@ void loom_result_strides(MlirOperation function, intptr_t index, const loom_type
   util_strides(util_argument_attr(function, "res_attrs", index, "loom.strides"), type, out);
 }
 
+void loom_value_strides(MlirOperation function, MlirValue value, const loom_type *type,
+                        int64_t *out) {
+  if (mlirValueIsABlockArgument(value)) {
+    loom_argument_strides(function, mlirBlockArgumentGetArgNumber(value), type, out);
+    return;
+  }
+  intptr_t returned = -1;
+  bool reshaped = false;
+  for (MlirOpOperand use = mlirValueGetFirstUse(value); !mlirOpOperandIsNull(use);
+       use = mlirOpOperandGetNextUse(use)) {
+    MlirOperation user = mlirOpOperandGetOwner(use);
+    intptr_t number = mlirOpOperandGetOperandNumber(use);
+    reshaped |= loom_is(user, "loom.reshape");
+    if (loom_is(user, "func.return") && (returned < 0 || number < returned)) returned = number;
+  }
+  if (returned < 0 || reshaped)
+    loom_contiguous_strides(type, out);
+  else
+    loom_result_strides(function, returned, type, out);
+}
+
+bool loom_strides_are_contiguous(const loom_type *type, const int64_t *strides) {
+  int64_t plain[LOOM_MAX_RANK];
+  loom_contiguous_strides(type, plain);
+  return !memcmp(plain, strides, sizeof *plain * (size_t)type->rank);
+}
+
 bool loom_argument_has(MlirOperation function, intptr_t index, const char *name) {
   MlirAttribute attr = util_argument_attr(function, "arg_attrs", index, name);
   return attr.ptr && !(mlirAttributeIsABool(attr) && !mlirBoolAttrGetValue(attr));
