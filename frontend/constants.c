@@ -67,6 +67,15 @@ static bool constants_compute(const loom_graph *graph, const loom_node *node, ui
   return good;
 }
 
+/* The index of the largest (or smallest) of one element. */
+static bool constants_only_index(const loom_graph *graph, const loom_node *node) {
+  if (node->op != LOOM_OP_REDUCE || strncmp(node->attrs[0].str, "arg", 3) != 0) return false;
+  const loom_type *type = &graph->values[node->operands[0]].type;
+  for (int32_t i = 0; i < node->attrs[1].count; i++)
+    if (type->dims[node->attrs[1].ints[i]] != 1) return false;
+  return true;
+}
+
 /* Integer operations whose result is 0 whatever the operand is: the compiler knows them, and would
  * go on folding. */
 static bool constants_zero(const loom_graph *graph, const loom_node *node) {
@@ -95,7 +104,8 @@ static loom_value constants_replace(loom_graph *graph, loom_value v, uint64_t bi
 loom_value constants_fold(tracer *t, loom_value v) {
   loom_graph *graph = trace_graph(t);
   const loom_node *node = &graph->nodes[graph->values[v].node];
-  if (constants_zero(graph, node)) return constants_replace(graph, v, 0);
+  if (constants_zero(graph, node) || constants_only_index(graph, node))
+    return constants_replace(graph, v, 0);
   if (!constants_foldable(graph, node)) return v;
   bool view = strcmp(loom_op_table[node->op].lower, "view") == 0;
   uint64_t bits = view ? constants_node(graph, node->operands[0])->attrs[0].bits : 0;

@@ -35,3 +35,13 @@ def constants_in_steps():
 def test_constants_warn_at_every_call():
     check(frameloom.compile(division_of_constants), division_of_constants, [])
     check(frameloom.compile(constants_in_steps, fullgraph=True), constants_in_steps, [])
+
+
+def index_of_one_element(a):
+    index = np.argmin(a)
+    return index / np.abs(index)
+
+
+def test_results_that_are_known_to_be_zero_warn():
+    check(frameloom.compile(index_of_one_element), index_of_one_element, [np.array(3)])
+    check(frameloom.compile(index_of_one_element), index_of_one_element, [np.arange(3, 0, -1)])
