@@ -48,6 +48,16 @@ recipe *trace_rebuild(tracer *t, value *v) {
   return r && pointer_map_set(t, &t->rebuilt, v, r) && !trace_pending(t) ? r : NULL;
 }
 
+recipe *trace_rebuild_items(tracer *t, recipe *r, value *v) {
+  r->items = calloc((size_t)v->seq.count + 1, sizeof *r->items);
+  if (!r->items) return trace_fail(t);
+  for (Py_ssize_t i = 0; i < v->seq.count; i++) {
+    if (!(r->items[i] = trace_rebuild(t, v->seq.items[i]))) return NULL;
+    r->count++;
+  }
+  return r;
+}
+
 /* ---- one capture ---------------------------------------------------------------------------- */
 
 static bool capture_init(tracer *t) {

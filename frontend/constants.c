@@ -61,9 +61,9 @@ static bool constants_compute(const loom_graph *graph, const loom_node *node, ui
   bool good = loom_interpret_op(&view, operands, &result, 1, &err);
   *flags = constants_flags() & loom_node_fp(graph, node);
   fesetenv(&saved);
-  bool divides =
-      node->op == LOOM_OP_FLOOR_DIV || node->op == LOOM_OP_REM || node->op == LOOM_OP_FMOD;
-  if (divides && !loom_dtype_is_float(types[1].dtype) && values[1] == 0) *flags |= LOOM_FP_DIVIDE;
+  /* Of integer operations only those that divide report anything. */
+  if (loom_node_fp(graph, node) && loom_dtype_is_integer(types[0].dtype) && values[1] == 0)
+    *flags |= LOOM_FP_DIVIDE;
   return good;
 }
 

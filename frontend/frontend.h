@@ -269,6 +269,8 @@ int64_t trace_output(tracer *t, loom_value v, const int64_t *strides);
 void **trace_state(tracer *t, const loom_adapter *adapter); /* a pointer of the adapter's own, NULL at first */
 recipe *trace_recipe(tracer *t, recipe_kind kind); /* zeroed, owned by the capture; its payload and items are malloc'ed */
 recipe *trace_rebuild(tracer *t, value *v);        /* RECIPE_SHARED when the value was asked for before */
+/* Rebuilds the items of a container (v->seq) into the recipe `r`, which it gives back. */
+recipe *trace_rebuild_items(tracer *t, recipe *r, value *v);
 void trace_effect(tracer *t, effect e);
 int64_t trace_host(tracer *t, PyObject *row); /* takes the reference; the slot of a host call */
 

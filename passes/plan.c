@@ -63,14 +63,16 @@ static bool plan_memory(plan_state *s) {
 static MlirType plan_memref(MlirContext ctx, MlirType tensor, const int64_t *strides) {
   loom_type type;
   if (!loom_type_from_mlir(tensor, &type)) return (MlirType){NULL};
-  int64_t plain[LOOM_MAX_RANK];
-  loom_contiguous_strides(&type, plain);
   MlirType element = mlirShapedTypeGetElementType(tensor);
-  if (!strides || !memcmp(plain, strides, sizeof *plain * (size_t)type.rank))
+  if (!strides || loom_strides_are_contiguous(&type, strides))
     return mlirMemRefTypeContiguousGet(element, type.rank, type.dims, mlirAttributeGetNull());
   return mlirMemRefTypeGet(element, type.rank, type.dims,
                            mlirStridedLayoutAttrGet(ctx, 0, type.rank, strides),
                            mlirAttributeGetNull());
+}
+
+static bool plan_is_plain(MlirContext ctx, MlirType memref) {
+  return mlirTypeEqual(memref, plan_memref(ctx, memref, NULL));
 }
 
 /* Bytes of a value, or -1 when they are not known. */
@@ -410,20 +412,12 @@ static bool plan_launches(plan_state *s, loom_builder *b, MlirOperation op, plan
   return true;
 }
 
-static bool plan_is_contiguous(MlirType memref) {
-  loom_type type;
-  if (!loom_type_from_mlir(memref, &type)) return false;
-  MlirType plain = mlirMemRefTypeContiguousGet(mlirShapedTypeGetElementType(memref), type.rank,
-                                               type.dims, mlirAttributeGetNull());
-  return mlirTypeEqual(memref, plain);
-}
-
 /* The library's results are written in C order. */
 static bool plan_host_call(plan_state *s, loom_builder *b, MlirOperation op, plan_lists *lists) {
   if (lists->scalars)
     return loom_emit_error(mlirOperationGetLocation(op), "a host call takes no scalar inputs");
   for (intptr_t i = mlirOperationGetNumOperands(op); i < lists->buffers; i++)
-    if (!plan_is_contiguous(mlirValueGetType(lists->values[i])))
+    if (!plan_is_plain(s->ctx, mlirValueGetType(lists->values[i])))
       return loom_emit_error(mlirOperationGetLocation(op),
                              "a host call cannot write a result in another order than C");
   loom_named attrs[] = {

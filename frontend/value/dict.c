@@ -413,13 +413,7 @@ static PyObject *dict_python_type(tracer *t, value *v) { return (PyObject *)&PyD
 static recipe *dict_rebuild(tracer *t, value *v) {
   recipe *r = trace_recipe(t, v->source ? RECIPE_SOURCE : RECIPE_DICT);
   if (!r || v->source) return r ? (r->source = v->source, r) : NULL;
-  r->items = calloc((size_t)v->seq.count + 1, sizeof *r->items);
-  if (!r->items) return trace_fail(t);
-  for (Py_ssize_t i = 0; i < v->seq.count; i++) {
-    if (!(r->items[i] = trace_rebuild(t, v->seq.items[i]))) return NULL;
-    r->count++;
-  }
-  return r;
+  return trace_rebuild_items(t, r, v);
 }
 
 const value_type value_dict_type = {.name = "dict",

@@ -394,13 +394,7 @@ static recipe *seq_rebuild_as(tracer *t, value *v, recipe_kind kind) {
   if (!r) return NULL;
   r->source = v->source;
   if (v->source) return r;
-  r->items = calloc((size_t)v->seq.count + 1, sizeof *r->items);
-  if (!r->items) return trace_fail(t);
-  for (Py_ssize_t i = 0; i < v->seq.count; i++) {
-    if (!(r->items[i] = trace_rebuild(t, v->seq.items[i]))) return NULL;
-    r->count++;
-  }
-  return r;
+  return trace_rebuild_items(t, r, v);
 }
 
 static recipe *tuple_rebuild(tracer *t, value *v) {

@@ -304,13 +304,7 @@ static recipe *set_rebuild(tracer *t, value *v) {
   }
   recipe *r = trace_recipe(t, set_is_frozen(v) ? RECIPE_FROZENSET : RECIPE_SET);
   if (!r) return NULL;
-  r->items = calloc((size_t)v->seq.count + 1, sizeof *r->items);
-  if (!r->items) return trace_fail(t);
-  for (Py_ssize_t i = 0; i < v->seq.count; i++) {
-    if (!(r->items[i] = trace_rebuild(t, v->seq.items[i]))) return NULL;
-    r->count++;
-  }
-  return r;
+  return trace_rebuild_items(t, r, v);
 }
 
 const value_type value_set_type = {.name = "set",
