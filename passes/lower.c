@@ -227,8 +227,7 @@ static void lower_unit_lanes(lower *l, MlirValue low, MlirValue high) {
     lower_lane_loop(l, low, high, lower_unit_body);
 }
 
-/* Parts of a row in this stage: all stages of a split plan have them but a last one without full
- * results. */
+/* Parts of a row in this stage: all stages of a split plan have them but one that joins them. */
 static int64_t lower_parts(const lower *l) {
   const lower_plan *plan = l->plan;
   if (!plan->splits || (l->stage == plan->depth && !lower_plan_any_full(l))) return 1;
@@ -281,6 +280,7 @@ static void lower_units(lower *l) {
     return;
   }
   const lower_plan *plan = l->plan;
+  lower_schedule_join(l, l->stage, &schedule);
   bool tiled = plan->tile_loop >= 0;
   bool one_row = lower_plan_rows(plan) == 1 && !plan->lane_reduced && !plan->splits;
   loom_builder b = lower_at_level(l, 0);

@@ -19,6 +19,8 @@
 #define LOWER_VARS 20
 #define LOWER_SCOPES 64
 #define LOWER_CARRIED 32 /* values that a loop carries */
+/* Rows that a column reduction takes at once, for one trip of its sums to the cache. */
+#define LOWER_COLUMN_ROWS 8
 
 /* ---- lower_kernel.c: a loom.kernel as plain C ------------------------------------------------ */
 
@@ -358,12 +360,16 @@ int64_t lower_plan_rows(const lower_plan *plan);
 
 /* ---- the schedule (schedule.c makes it, lower.c follows it) ---------------------------------- */
 
-/* A unit is `block` lanes of one row; a chunk is `units` units. */
+/* A unit is `block` lanes of one row; a chunk is `units` units. `join`: columns of a chunk that
+ * joins the parts of split columns. */
 typedef struct lower_schedule {
   int width, reduce_width;
   lower_tail tail;
-  int64_t block, blocks, units, chunks, splits, split_size;
+  int64_t block, blocks, units, chunks, splits, split_size, join;
 } lower_schedule;
+
+/* Is this the stage that joins the parts and does nothing else? Then its blocks are its own. */
+bool lower_schedule_join(const lower *l, int stage, lower_schedule *s);
 
 /* Reads the schedule and gives the plan its widths. */
 bool lower_schedule_read(lower *l, lower_schedule *out);

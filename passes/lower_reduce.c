@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define REDUCE_BLOCK 32
-#define REDUCE_LIGHT 12
+#define REDUCE_LIGHT 16
 
 typedef struct reduce_run {
   const lower_group *group;
@@ -591,17 +591,18 @@ static void reduce_column_rows(lower *l, void *user, const MlirValue *carried, M
   MlirValue low = part ? l->part_low : lower_int(l, 0).v;
   MlirValue high = part ? l->part_high : lower_int(l, loop.extent).v, one = lower_int(l, 1).v;
   reduce_run several = *columns.run;
-  if (last && l->plan->cost <= REDUCE_LIGHT) { /* four rows for one trip of the sums to the cache */
-    several.rows = 4;
+  if (last && l->plan->cost <= REDUCE_LIGHT) {
+    const int64_t rows = LOWER_COLUMN_ROWS;
+    several.rows = (int)rows;
     columns.run = &several;
-    MlirValue step = lower_int(l, 4).v;
     loom_builder b = lower_at_level(l, l->depth);
     MlirValue whole = lane_op2(&b, "arith.subi", high, low);
-    whole = lane_op2(&b, "arith.andi", whole, lower_int(l, -4).v);
+    whole = lane_op2(&b, "arith.andi", whole, lower_int(l, -rows).v);
     MlirValue end = lane_op2(&b, "arith.addi", low, whole);
-    lower_for(l, low, end, step, loop.var, 0, NULL, reduce_column_rows, &columns, NULL);
+    lower_for(l, low, end, lower_int(l, rows).v, loop.var, 0, NULL, reduce_column_rows, &columns,
+              NULL);
     several.rows = 1;
-    if (loop.extent % 4 == 0 && (!part || l->plan->split_size % 4 == 0)) return;
+    if (loop.extent % rows == 0 && (!part || l->plan->split_size % rows == 0)) return;
     low = end;
   }
   lower_for(l, low, high, one, loop.var, 0, NULL, reduce_column_rows, &columns, NULL);

@@ -12,6 +12,12 @@
 
 /* Enough work to pay for handing a chunk to a thread: some 50 us. */
 #define SCHEDULE_CHUNK_WORK 131072
+/* Columns whose sums stay in the first cache beside the rows that go by. */
+#define SCHEDULE_COLUMNS 2048
+/* Rows of a part at least: fewer, and joining the parts would cost as much as making them. */
+#define SCHEDULE_PART_ROWS 64
+/* Values that a chunk joins. */
+#define SCHEDULE_JOIN_WORK 16384
 
 static int64_t schedule_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t schedule_max(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -62,7 +68,7 @@ static void schedule_split(const lower *l, int64_t target, lower_schedule *out) 
   if (!plan->lane_reduced && (inner < 64 || outermost.extent < 32 || plan->lanes.var < 0)) return;
   int64_t extent = plan->kept.loops[plan->kept.count - 1].extent, granule = 1;
   if (!plan->lane_reduced) { /* the sums of a block of columns stay in the first cache */
-    out->blocks = schedule_ceil(extent, 4096);
+    out->blocks = schedule_ceil(extent, SCHEDULE_COLUMNS);
     out->block = schedule_ceil(schedule_ceil(extent, out->blocks), out->width) * out->width;
     out->blocks = schedule_ceil(extent, out->block);
   } else if (plan->inner.count == 1) {
@@ -71,10 +77,16 @@ static void schedule_split(const lower *l, int64_t target, lower_schedule *out) 
   int64_t units = schedule_max(rows * out->blocks, 1);
   int64_t want = schedule_ceil(kept * inner, 2 * target * units);
   want = schedule_max(1, schedule_min(want, schedule_max(256 / units, 1)));
-  if (!plan->lane_reduced) want = schedule_min(want, schedule_max(outermost.extent / 16, 1));
+  if (!plan->lane_reduced) { /* rows are taken several at once */
+    want = schedule_min(want, schedule_max(outermost.extent / SCHEDULE_PART_ROWS, 1));
+    if (plan->inner.count == 1) granule = LOWER_COLUMN_ROWS;
+  }
   out->split_size = schedule_ceil(schedule_ceil(outermost.extent, want), granule) * granule;
   out->splits = schedule_ceil(outermost.extent, out->split_size);
   out->units = 1;
+  if (plan->lane_reduced) return;
+  out->join = schedule_ceil(schedule_ceil(SCHEDULE_JOIN_WORK, out->splits), out->width);
+  out->join = schedule_min(out->join * out->width, out->block);
 }
 
 static void schedule_make(const lower *l, lower_schedule *out) {
@@ -129,10 +141,11 @@ static void schedule_write(lower *l, const lower_schedule *s) {
   const struct {
     const char *name;
     int64_t value;
-  } entries[] = {
-      {"block", s->block},           {"blocks", s->blocks}, {"reduce_width", s->reduce_width},
-      {"split_size", s->split_size}, {"splits", s->splits}, {"tail", s->tail},
-      {"units", s->units},           {"width", s->width}};
+  } entries[] = {{"block", s->block},   {"blocks", s->blocks},
+                 {"join", s->join},     {"reduce_width", s->reduce_width},
+                 {"splits", s->splits}, {"split_size", s->split_size},
+                 {"tail", s->tail},     {"units", s->units},
+                 {"width", s->width}};
   enum { COUNT = sizeof entries / sizeof *entries };
   MlirNamedAttribute named[COUNT];
   for (int i = 0; i < COUNT; i++)
@@ -141,10 +154,13 @@ static void schedule_write(lower *l, const lower_schedule *s) {
   int64_t stages[LOWER_GROUPS + 2] = {s->chunks}, count = 1;
   plan->splits = s->splits;
   if (s->splits) {
-    int64_t units = lower_plan_rows(plan) * s->blocks;
+    int64_t rows = lower_plan_rows(plan);
     count = plan->depth + 1;
-    for (int i = 0; i < count; i++)
-      stages[i] = units * (i < plan->depth || lower_plan_any_full(l) ? s->splits : 1);
+    for (int i = 0; i < count; i++) {
+      lower_schedule stage = *s;
+      bool joins = lower_schedule_join(l, i, &stage);
+      stages[i] = rows * stage.blocks * (joins ? 1 : s->splits);
+    }
     lower_reduce_slots(l);
   }
   loom_set_attr(kernel->op, "schedule", mlirDictionaryAttrGet(ctx, COUNT, named));
@@ -152,6 +168,15 @@ static void schedule_write(lower *l, const lower_schedule *s) {
   loom_set_attr(kernel->op, "scratch",
                 loom_attr_i64(ctx, lower_tile_scratch(l) + (s->splits ? 0 : plan->saved_bytes)));
   loom_set_attr(kernel->op, "slots", loom_attr_i64(ctx, plan->slot_bytes));
+}
+
+bool lower_schedule_join(const lower *l, int stage, lower_schedule *s) {
+  const lower_plan *plan = l->plan;
+  if (!s->splits || stage < plan->depth || lower_plan_any_full(l)) return false;
+  if (plan->lane_reduced) return true;
+  s->block = s->join;
+  s->blocks = schedule_ceil(plan->kept.loops[plan->kept.count - 1].extent, s->join);
+  return true;
 }
 
 static int64_t schedule_entry(MlirAttribute dict, const char *name) {
@@ -175,9 +200,11 @@ bool lower_schedule_read(lower *l, lower_schedule *out) {
   out->units = schedule_entry(dict, "units");
   out->splits = schedule_entry(dict, "splits");
   out->split_size = schedule_entry(dict, "split_size");
+  out->join = schedule_entry(dict, "join");
   if (tail < 0 || tail > LOWER_TAIL_SCALAR || !schedule_width_ok(width) ||
       !schedule_width_ok(reduce_width) || out->block < 0 || out->blocks < 1 || out->units < 1 ||
-      out->splits < 0 || (out->splits && out->split_size < 1))
+      out->splits < 0 || out->join < 0 || (out->splits && out->split_size < 1) ||
+      (out->splits && !l->plan->lane_reduced && out->join < 1))
     return loom_emit_error(loc, "kernel has a bad schedule");
   out->tail = (lower_tail)tail;
   out->width = (int)width;

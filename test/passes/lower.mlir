@@ -4,7 +4,7 @@
 module {
   // One dimension: one lane loop over the chunks, a masked tail that repeats lane 0 where it is off.
   // SCHEDULE: loom.kernel @add
-  // SCHEDULE: schedule = {block = 1000 : i64, blocks = 1 : i64, reduce_width = 32 : i64, split_size = 0 : i64, splits = 0 : i64, tail = 1 : i64, units = 1 : i64, width = 16 : i64}
+  // SCHEDULE: schedule = {block = 1000 : i64, blocks = 1 : i64, join = 0 : i64, reduce_width = 32 : i64, split_size = 0 : i64, splits = 0 : i64, tail = 1 : i64, units = 1 : i64, width = 16 : i64}
   // SCHEDULE-SAME: stages = array<i64: 1>
   // CHECK-LABEL: func.func private @add_s0_body
   // CHECK-SAME: llvm.noalias

@@ -51,6 +51,22 @@ module {
 
 // -----
 
+// Columns: blocks of them whose sums stay in the first cache, parts of whole groups of rows; many
+// chunks join the parts, 256 columns each.
+// CHECK-LABEL: loom.kernel @columns
+// CHECK: block = 2048 : i64, blocks = 2 : i64, join = 256 : i64
+// CHECK-SAME: split_size = 64 : i64, splits = 64 : i64
+// CHECK-SAME: stages = array<i64: 128, 16>
+module {
+  loom.kernel @columns {
+  ^bb0(%a: tensor<4096x4096xf32>):
+    %0 = loom.reduce "sum" %a axes = [0] : (tensor<4096x4096xf32>) -> tensor<4096xf32>
+    loom.yield %0 : tensor<4096xf32>
+  } {strides = [array<i64: 4096, 1>, array<i64: 1>], scalars = array<i64>, inplace = array<i64: -1>}
+}
+
+// -----
+
 // A transposed operand gets scratch for its tiles.
 // CHECK-LABEL: loom.kernel @turned
 // CHECK: scratch = 8192 : i64

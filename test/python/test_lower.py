@@ -282,7 +282,8 @@ def test_scan(tmp_path, shape, axis, dtype):
 
 
 @pytest.mark.parametrize("shape,axes", [((600001,), (0,)), ((3, 200003), (1,)), ((3000, 211), (0,)), ((700, 3, 301), (0, 1)),
-                                        ((2, 700, 3, 101), (0, 1, 3)), ((100003, 5), (0,)), ((3, 400, 500), (1, 2))])
+                                        ((2, 700, 3, 101), (0, 1, 3)), ((100003, 5), (0,)), ((3, 400, 500), (1, 2)),
+                                        ((301, 5003), (0,))])
 @pytest.mark.parametrize("dtype", ["float32", "int16"])
 def test_split_reductions(tmp_path, shape, axes, dtype):
     a = rng.integers(-50, 50, shape).astype(dtype)
@@ -361,7 +362,7 @@ def test_softmax_saves_its_exponentials(tmp_path, shape):
     assert shape[1] == 1 or compiled.scratch >= 4 * shape[1]
 
 
-@pytest.mark.parametrize("shape", [(4096, 211), (4095, 211), (703, 3, 301)])
+@pytest.mark.parametrize("shape", [(4096, 211), (4095, 211), (703, 3, 301), (1021, 4101)])
 def test_column_sums_take_several_rows(tmp_path, shape):
     a = rng.integers(-50, 50, shape).astype("f4")
     axes = tuple(range(len(shape) - 1))
