@@ -119,10 +119,19 @@ typedef struct export_map {
   loom_value to;
 } export_map;
 
+/* Values of the graphs around a region that it reads, in the order of its last inputs. */
+typedef struct export_outside {
+  MlirValue *values;
+  loom_value *outer; /* in the graph around */
+  uint32_t count, capacity;
+} export_outside;
+
 typedef struct export_state {
   loom_graph *graph;
+  struct export_state *outer; /* NULL for the function */
+  export_outside *outside;    /* of a region */
   export_map *slots; /* open addressing by the value's address; a power of two, at most half full */
-  size_t capacity;
+  size_t capacity, count;
   loom_error *err;
 } export_state;
 
@@ -133,28 +142,172 @@ static size_t export_slot(const export_state *s, MlirValue value) {
   return i;
 }
 
-static void export_bind(export_state *s, MlirValue from, loom_value to) {
-  s->slots[export_slot(s, from)] = (export_map){from, to};
+static bool export_grow(export_state *s) {
+  export_map *old = s->slots;
+  size_t capacity = s->capacity;
+  s->capacity = capacity ? capacity * 2 : 16;
+  s->slots = loom_arena_alloc(&s->graph->arena, sizeof *s->slots * s->capacity);
+  if (!s->slots) return loom_fail(s->err, "out of memory");
+  for (size_t i = 0; i < capacity; i++)
+    if (old[i].from.ptr) s->slots[export_slot(s, old[i].from)] = old[i];
+  return true;
 }
+
+static bool export_bind(export_state *s, MlirValue from, loom_value to) {
+  if (2 * s->count >= s->capacity && !export_grow(s)) return false;
+  s->slots[export_slot(s, from)] = (export_map){from, to};
+  s->count++;
+  return true;
+}
+
+/* One more value from outside: an input of the region for it. */
+static bool export_enter(export_state *s, MlirValue value, loom_value outer, loom_value *out) {
+  loom_type type = *loom_graph_type(s->outer->graph, outer);
+  *out = loom_graph_input(s->graph, LOOM_INPUT_ARRAY, &type, NULL);
+  if (*out == LOOM_NO_VALUE) return loom_fail(s->err, "out of memory");
+  return export_bind(s, value, *out);
+}
+
+static bool export_add_outside(export_state *s, MlirValue value, loom_value outer) {
+  export_outside *o = s->outside;
+  if (o->count == o->capacity) {
+    uint32_t capacity = o->capacity ? o->capacity * 2 : 8;
+    loom_arena *arena = &s->outer->graph->arena;
+    MlirValue *values = loom_arena_alloc(arena, sizeof *values * capacity);
+    loom_value *outers = loom_arena_alloc(arena, sizeof *outers * capacity);
+    if (!values || !outers) return loom_fail(s->err, "out of memory");
+    if (o->count) {
+      memcpy(values, o->values, sizeof *values * o->count);
+      memcpy(outers, o->outer, sizeof *outers * o->count);
+    }
+    *o = (export_outside){values, outers, o->count, capacity};
+  }
+  o->values[o->count] = value;
+  o->outer[o->count++] = outer;
+  return true;
+}
+
+static bool export_find(export_state *s, MlirValue value, loom_value *out) {
+  const export_map *slot = s->capacity ? &s->slots[export_slot(s, value)] : NULL;
+  if (slot && slot->from.ptr) {
+    *out = slot->to;
+    return true;
+  }
+  loom_value outer;
+  if (!s->outer) return loom_fail(s->err, "an operand is defined outside the function");
+  return export_find(s->outer, value, &outer) && export_add_outside(s, value, outer) &&
+         export_enter(s, value, outer, out);
+}
+
+static bool export_results(export_state *s, MlirOperation op, loom_value first) {
+  for (intptr_t i = 0; i < mlirOperationGetNumResults(op); i++)
+    if (!export_bind(s, loom_result(op, i), first + (loom_value)i)) return false;
+  return true;
+}
+
+static bool export_operands(export_state *s, MlirOperation op, loom_value *out) {
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); i++)
+    if (!export_find(s, loom_operand(op, i), &out[i])) return false;
+  return true;
+}
+
+static bool export_region_node(export_state *s, MlirOperation op, loom_opcode code);
 
 static bool export_node(export_state *s, MlirOperation op) {
   loom_exported e;
+  loom_opcode code;
+  if (loom_opcode_of(op, &code) && loom_op_table[code].regions)
+    return export_region_node(s, op, code);
   if (!loom_export_op(op, s->graph, &e, s->err)) return false;
   loom_value *operands =
       loom_arena_alloc(&s->graph->arena, sizeof *operands * e.view.operand_count);
   if (!operands) return loom_fail(s->err, "out of memory");
-  for (uint32_t i = 0; i < e.view.operand_count; i++) {
-    const export_map *slot = &s->slots[export_slot(s, loom_operand(op, i))];
-    if (!slot->from.ptr) return loom_fail(s->err, "an operand is defined outside the block");
-    operands[i] = slot->to;
-  }
+  if (!export_operands(s, op, operands)) return false;
   loom_value first = loom_graph_node(s->graph, e.view.op, operands, e.view.operand_count, e.attrs,
                                      e.attr_count, e.results, e.result_count, NULL, s->err);
-  if (first == LOOM_NO_VALUE) return false;
-  for (uint32_t i = 0; i < e.result_count; i++)
-    export_bind(s, loom_result(op, i), first + i);
+  return first != LOOM_NO_VALUE && export_results(s, op, first);
+}
+
+/* ---- regions (graph.h says how their inputs pair up with operands) ---- */
+
+static bool export_region_block(export_state *s, MlirBlock block) {
+  for (intptr_t i = 0; i < mlirBlockGetNumArguments(block); i++) {
+    loom_type type;
+    MlirValue argument = mlirBlockGetArgument(block, i);
+    if (!export_type(s->graph, mlirValueGetType(argument), &type, s->err)) return false;
+    loom_value input = loom_graph_input(s->graph, LOOM_INPUT_ARRAY, &type, NULL);
+    if (input == LOOM_NO_VALUE) return loom_fail(s->err, "out of memory");
+    if (!export_bind(s, argument, input)) return false;
+  }
+  for (uint32_t i = 0; i < s->outside->count; i++) { /* what an earlier region reads */
+    loom_value ignored;
+    if (!export_enter(s, s->outside->values[i], s->outside->outer[i], &ignored)) return false;
+  }
+  for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
+       op = mlirOperationGetNextInBlock(op)) {
+    if (!loom_is(op, "loom.yield")) {
+      if (!export_node(s, op)) return false;
+      continue;
+    }
+    for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); i++) {
+      loom_value value;
+      if (!export_find(s, loom_operand(op, i), &value)) return false;
+      if (!loom_graph_output(s->graph, value, NULL)) return loom_fail(s->err, "out of memory");
+    }
+  }
   return true;
 }
+
+/* What a later region reads becomes an input of the earlier ones too. */
+static bool export_level(export_state *s, loom_graph *region, uint32_t own) {
+  for (uint32_t i = region->input_count - own; i < s->outside->count; i++) {
+    loom_type type = *loom_graph_type(s->outer->graph, s->outside->outer[i]);
+    if (loom_graph_input(region, LOOM_INPUT_ARRAY, &type, NULL) == LOOM_NO_VALUE)
+      return loom_fail(s->err, "out of memory");
+  }
+  return true;
+}
+
+static bool export_regions(export_state *s, MlirOperation op, loom_opcode code,
+                           export_outside *outside, loom_graph *regions) {
+  uint32_t own = 0;
+  export_state inner = {.outer = s, .outside = outside, .err = s->err};
+  for (int r = 0; r < loom_op_table[code].regions; r++) {
+    MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, r));
+    loom_region_init(&regions[r], r ? &regions[r - 1] : s->graph);
+    inner.graph = &regions[r];
+    inner.slots = NULL;
+    inner.capacity = inner.count = 0;
+    if (!block.ptr || mlirBlockGetNextInRegion(block).ptr)
+      return loom_fail(s->err, "a region has not exactly one block");
+    own = (uint32_t)mlirBlockGetNumArguments(block);
+    if (!export_region_block(&inner, block)) return false;
+  }
+  return loom_op_table[code].regions < 2 || export_level(&inner, &regions[0], own);
+}
+
+static bool export_region_node(export_state *s, MlirOperation op, loom_opcode code) {
+  export_outside outside = {0};
+  loom_graph regions[2] = {0};
+  intptr_t count = mlirOperationGetNumOperands(op);
+  bool good = export_regions(s, op, code, &outside, regions);
+  loom_value *operands =
+      loom_arena_alloc(&s->graph->arena, sizeof *operands * ((size_t)count + outside.count));
+  if (!operands) loom_fail(s->err, "out of memory");
+  good = good && operands && export_operands(s, op, operands);
+  for (uint32_t i = 0; good && i < outside.count; i++)
+    operands[count + i] = outside.outer[i];
+  loom_value first = LOOM_NO_VALUE;
+  if (good)
+    first = loom_graph_region_node(s->graph, code, operands, (uint32_t)count + outside.count,
+                                   regions, NULL, s->err);
+  else
+    for (int r = 0; r < 2; r++)
+      loom_graph_fini(&regions[r]);
+  return first != LOOM_NO_VALUE && export_results(s, op, first);
+}
+
+/* ---- functions ---- */
 
 static bool export_input(export_state *s, MlirOperation func, MlirValue value, intptr_t index) {
   loom_type type;
@@ -175,14 +328,14 @@ static bool export_input(export_state *s, MlirOperation func, MlirValue value, i
   loom_value input = loom_graph_input(s->graph, kind, &type, strided ? strides : NULL);
   if (input == LOOM_NO_VALUE)
     return loom_fail(s->err, "argument %d cannot be an input", (int)index);
-  export_bind(s, value, input);
-  return true;
+  return export_bind(s, value, input);
 }
 
 static bool export_outputs(export_state *s, MlirOperation terminator) {
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(terminator); i++) {
-    const export_map *slot = &s->slots[export_slot(s, loom_operand(terminator, i))];
-    if (!slot->from.ptr || !loom_graph_output(s->graph, slot->to, NULL))
+    loom_value value;
+    if (!export_find(s, loom_operand(terminator, i), &value) ||
+        !loom_graph_output(s->graph, value, NULL))
       return loom_fail(s->err, "result %d cannot be an output", (int)i);
   }
   return true;
@@ -206,14 +359,6 @@ bool loom_export(MlirOperation func, loom_graph *graph, loom_error *err) {
   MlirBlock block = mlirRegionGetFirstBlock(region);
   if (!block.ptr || mlirBlockGetNextInRegion(block).ptr)
     return loom_fail(err, "the function has not exactly one block");
-  size_t values = (size_t)mlirBlockGetNumArguments(block);
-  for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
-       op = mlirOperationGetNextInBlock(op))
-    values += (size_t)mlirOperationGetNumResults(op);
-  export_state s = {.graph = graph, .capacity = 16, .err = err};
-  while (s.capacity < 2 * values)
-    s.capacity *= 2;
-  s.slots = loom_arena_alloc(&graph->arena, sizeof *s.slots * s.capacity);
-  if (!s.slots) return loom_fail(err, "out of memory");
+  export_state s = {.graph = graph, .err = err};
   return export_block(&s, func, block);
 }

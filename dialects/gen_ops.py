@@ -18,10 +18,10 @@ KINDS = {
 
 
 def rows(records):
-    """Yields (enum, name, operands, results, shape, lower, fp, dtypes, attrs) for each op of the graph."""
+    """Yields (enum, name, operands, results, regions, shape, lower, fp, dtypes, attrs) for each op of the graph."""
     for name in sorted(records["!instanceof"]["Loom_Op"], key=lambda n: (n.startswith("!"), n)):
         record = records[name]
-        if record["regions"]["args"] or record["shape"] == "none":
+        if record["shape"] == "none":
             continue  # structure, not computation: no captured graph holds it
         arity = {"arguments": 0, "results": 0}
         attrs = []
@@ -35,8 +35,8 @@ def rows(records):
                 else:
                     arity[group] += 1
         fp = records[record["fp"]["def"]]["mask"]
-        yield (record["opName"].upper(), record["opName"], arity["arguments"], arity["results"], record["shape"],
-               record["lower"], fp, record["dtypes"], attrs)
+        yield (record["opName"].upper(), record["opName"], arity["arguments"], arity["results"],
+               len(record["regions"]["args"]), record["shape"], record["lower"], fp, record["dtypes"], attrs)
 
 
 def classes(records, field):
@@ -73,7 +73,7 @@ def page(records, generated):
     """Prints the reference page: introduction, table, then what mlir-tblgen wrote, one level down."""
     print(INTRODUCTION)
     summaries = {records[n]["opName"]: records[n]["summary"] for n in records["!instanceof"]["Loom_Op"]}
-    for _, name, _, _, _, _, fp, dtypes, _ in sorted(rows(records), key=lambda row: row[1]):
+    for _, name, _, _, _, _, _, fp, dtypes, _ in sorted(rows(records), key=lambda row: row[1]):
         types = "all" if dtypes == "biufc" else ", ".join(CLASSES[letter] for letter in dtypes)
         flags = ", ".join(word for bit, word in FLAGS.items() if fp & bit)
         print(f"| [`{name}`](#loom{name}-loom{class_name(records, name)}) | {summaries[name]} | {types} | {flags} |")
@@ -98,11 +98,11 @@ def main():
         for name in classes(records, field):
             print(f"{macro}({name})")
         return
-    print("/* Generated from dialects/loom.td by dialects/gen_ops.py. LOOM_OP(ENUM, name, operands, results, shape,")
-    print(" * lower, fp, dtypes, {attribute name, kind}...) */")
-    for enum, name, operands, results, shape, lower, fp, dtypes, attrs in rows(records):
+    print("/* Generated from dialects/loom.td by dialects/gen_ops.py. LOOM_OP(ENUM, name, operands, results, regions,")
+    print(" * shape, lower, fp, dtypes, {attribute name, kind}...) */")
+    for enum, name, operands, results, regions, shape, lower, fp, dtypes, attrs in rows(records):
         listed = "".join(f', {{"{label}", LOOM_ATTR_{kind}}}' for label, kind in attrs)
-        print(f'LOOM_OP({enum}, "{name}", {operands}, {results}, "{shape}", "{lower}", {fp}, "{dtypes}"{listed})')
+        print(f'LOOM_OP({enum}, "{name}", {operands}, {results}, {regions}, "{shape}", "{lower}", {fp}, "{dtypes}"{listed})')
 
 
 if __name__ == "__main__":

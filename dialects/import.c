@@ -35,30 +35,83 @@ static MlirAttribute import_attr(import_state *s, const loom_attr *attr, loom_dt
   return mlirUnitAttrGet(s->ctx);
 }
 
+static bool import_nodes(import_state *s, MlirBlock block, loom_error *err);
+
+/* The block of a region: its own arguments, then values of the graph around it. */
+static bool import_region(import_state *outer, const loom_node *node, const loom_graph *region,
+                          MlirRegion into, loom_error *err) {
+  import_state s = {.ctx = outer->ctx, .graph = region};
+  MlirLocation loc = mlirLocationUnknownGet(s.ctx);
+  uint32_t own = node->op == LOOM_OP_IF ? region->input_count
+                                        : loom_region_own_inputs(node->op, node->result_count);
+  MlirBlock block = mlirBlockCreate(0, NULL, NULL);
+  mlirRegionAppendOwnedBlock(into, block);
+  s.values = loom_arena_alloc(&s.arena, sizeof *s.values * region->value_count);
+  MlirValue *results = loom_arena_alloc(&s.arena, sizeof *results * region->output_count);
+  bool good = s.values && results;
+  if (!good) loom_fail(err, "out of memory");
+  for (uint32_t i = 0; good && i < region->input_count; i++) {
+    loom_value value = region->inputs[i].value;
+    uint32_t operand = i - (uint32_t)loom_region_shift(node->op);
+    s.values[value] = i < own ? mlirBlockAddArgument(block, import_type(&s, value), loc)
+                              : outer->values[node->operands[operand]];
+  }
+  good = good && import_nodes(&s, block, err);
+  for (uint32_t i = 0; good && i < region->output_count; i++)
+    results[i] = s.values[region->outputs[i].value];
+  loom_builder builder = loom_builder_at_end(block, loc);
+  if (good) loom_build(&builder, "loom.yield", region->output_count, results, 0, NULL, 0, NULL);
+  loom_arena_fini(&s.arena);
+  return good;
+}
+
+static int import_attrs(import_state *s, const loom_node *node, loom_named *out) {
+  const loom_op_info *info = &loom_op_table[node->op];
+  loom_dtype dtype =
+      node->result_count ? s->graph->values[node->first_result].type.dtype : LOOM_BOOL;
+  int count = 0;
+  for (; count < LOOM_MAX_ATTRS && info->attrs[count].name; count++)
+    out[count] = (loom_named){info->attrs[count].name, import_attr(s, &node->attrs[count], dtype)};
+  return count;
+}
+
 static bool import_node(import_state *s, MlirBlock block, const loom_node *node, loom_error *err) {
   const loom_op_info *info = &loom_op_table[node->op];
-  MlirValue *operands = loom_arena_alloc(&s->arena, sizeof *operands * node->operand_count);
+  uint32_t operand_count = node->operand_count;
+  if (node->regions && node->op != LOOM_OP_IF)
+    operand_count = loom_region_own_inputs(node->op, node->result_count);
+  MlirValue *operands = loom_arena_alloc(&s->arena, sizeof *operands * operand_count);
   MlirType *types = loom_arena_alloc(&s->arena, sizeof *types * node->result_count);
+  MlirRegion regions[2];
   if (!operands || !types) return loom_fail(err, "out of memory");
-  for (uint32_t i = 0; i < node->operand_count; i++)
+  for (uint32_t i = 0; i < operand_count; i++)
     operands[i] = s->values[node->operands[i]];
   for (uint32_t i = 0; i < node->result_count; i++)
     types[i] = import_type(s, node->first_result + i);
-  loom_dtype dtype =
-      node->result_count ? s->graph->values[node->first_result].type.dtype : LOOM_BOOL;
   loom_named attrs[LOOM_MAX_ATTRS];
-  int count = 0;
-  for (; count < LOOM_MAX_ATTRS && info->attrs[count].name; count++)
-    attrs[count] =
-        (loom_named){info->attrs[count].name, import_attr(s, &node->attrs[count], dtype)};
+  int count = import_attrs(s, node, attrs);
+  bool good = true;
+  for (int r = 0; r < info->regions; r++) {
+    regions[r] = mlirRegionCreate();
+    good = good && import_region(s, node, node->regions[r], regions[r], err);
+  }
+  for (int r = 0; !good && r < info->regions; r++)
+    mlirRegionDestroy(regions[r]);
+  if (!good) return false;
   char name[72];
   snprintf(name, sizeof name, "loom.%s", info->name);
   loom_builder builder = loom_builder_at_end(block, import_location(s, &node->location));
-  MlirOperation op = loom_build(&builder, name, node->operand_count, operands, node->result_count,
-                                types, count, attrs);
+  MlirOperation op = loom_build_regions(&builder, name, operand_count, operands, node->result_count,
+                                        types, count, attrs, info->regions, regions);
   if (!op.ptr) return loom_fail(err, "'%s' could not be built", info->name);
   for (uint32_t i = 0; i < node->result_count; i++)
     s->values[node->first_result + i] = loom_result(op, i);
+  return true;
+}
+
+static bool import_nodes(import_state *s, MlirBlock block, loom_error *err) {
+  for (uint32_t n = 0; n < s->graph->node_count; n++)
+    if (!import_node(s, block, &s->graph->nodes[n], err)) return false;
   return true;
 }
 
@@ -117,8 +170,7 @@ static MlirBlock import_function(import_state *s, MlirBlock body, loom_error *er
 
 static bool import_body(import_state *s, MlirBlock entry, loom_error *err) {
   const loom_graph *graph = s->graph;
-  for (uint32_t n = 0; n < graph->node_count; n++)
-    if (!import_node(s, entry, &graph->nodes[n], err)) return false;
+  if (!import_nodes(s, entry, err)) return false;
   MlirValue *results = loom_arena_alloc(&s->arena, sizeof *results * graph->output_count);
   if (!results) return loom_fail(err, "out of memory");
   for (uint32_t i = 0; i < graph->output_count; i++)

@@ -53,7 +53,7 @@ static bool verify_is_inferred(loom_opcode op) {
 
 MlirLogicalResult loom_verify_op(MlirOperation op) {
   loom_opcode opcode;
-  if (loom_opcode_of(op, &opcode))
+  if (loom_opcode_of(op, &opcode) && !loom_op_table[opcode].regions)
     return verify_is_inferred(opcode) ? mlirLogicalResultSuccess() : verify_computation(op);
   return loom_verify_structure(op) ? mlirLogicalResultSuccess() : mlirLogicalResultFailure();
 }

@@ -54,7 +54,7 @@ static bool constants_compute(const loom_graph *graph, const loom_node *node, ui
     operands[i] = (loom_buffer){.data = &values[i], .type = types[i]};
   }
   result.type.dtype = graph->values[node->first_result].type.dtype;
-  loom_op_view view = {node->op, node->attrs, types, node->operand_count};
+  loom_op_view view = {node->op, node->attrs, types, node->operand_count, node->regions};
   loom_error err;
   fenv_t saved;
   feholdexcept(&saved);

@@ -61,6 +61,14 @@ char *loom_arena_strdup(loom_arena *arena, const char *text) {
   return loom_arena_copy(arena, text, strlen(text) + 1);
 }
 
+void loom_arena_adopt(loom_arena *arena, loom_arena *other) {
+  struct loom_arena_block **last = &arena->head;
+  while (*last)
+    last = &(*last)->next;
+  *last = other->head;
+  other->head = NULL;
+}
+
 void loom_arena_fini(loom_arena *arena) {
   struct loom_arena_block *block = arena->head;
   while (block) {

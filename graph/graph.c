@@ -1,8 +1,8 @@
 /* The captured graph: building, pruning.
  *
- * All storage is in the graph's arena. Arrays grow by doubling into new arena memory and the old
- * copy stays, so that a pointer to a type or a node that a caller holds while it appends stays
- * readable. */
+ * Regions of control flow are in region.c. All storage is in the graph's arena. Arrays grow by
+ * doubling into new arena memory and the old copy stays, so that a pointer to a type or a node that
+ * a caller holds while it appends stays readable. */
 #include "graph/graph.h"
 
 #include <string.h>
@@ -184,7 +184,7 @@ static bool graph_operands(loom_graph *graph, loom_node *node, const loom_value 
 static bool graph_infer(loom_graph *graph, const loom_node *node, const loom_type *operands,
                         const loom_type *declared, loom_type *out, uint32_t *count,
                         loom_error *err) {
-  loom_op_view view = {node->op, node->attrs, operands, node->operand_count};
+  loom_op_view view = {node->op, node->attrs, operands, node->operand_count, node->regions};
   uint32_t given = *count;
   for (uint32_t i = 0; i < given; i++) {
     if (!graph_type_valid(&declared[i]))
@@ -202,21 +202,38 @@ static bool graph_infer(loom_graph *graph, const loom_node *node, const loom_typ
   return true;
 }
 
+/* Room for the results: as many as are declared or as the regions give, and at least one. */
+static loom_type *graph_result_types(loom_graph *graph, const loom_node *node, uint32_t declared) {
+  uint32_t count = declared;
+  for (int r = 0; node->regions && r < loom_op_table[node->op].regions; r++)
+    if (node->regions[r]->output_count > count) count = node->regions[r]->output_count;
+  return loom_arena_alloc(&graph->arena, sizeof(loom_type) * (count ? count : 1));
+}
+
 loom_value loom_graph_node(loom_graph *graph, loom_opcode op, const loom_value *operands,
                            uint32_t operand_count, const loom_attr *attrs, uint32_t attr_count,
                            const loom_type *types, uint32_t type_count,
                            const loom_location *location, loom_error *err) {
+  return loom_graph_add_node(graph, op, operands, operand_count, attrs, attr_count, NULL, types,
+                             type_count, location, err);
+}
+
+loom_value loom_graph_add_node(loom_graph *graph, loom_opcode op, const loom_value *operands,
+                               uint32_t operand_count, const loom_attr *attrs, uint32_t attr_count,
+                               const loom_graph *const *regions, const loom_type *types,
+                               uint32_t type_count, const loom_location *location,
+                               loom_error *err) {
   if ((unsigned)op >= LOOM_OP_COUNT) {
     loom_fail(err, "no such op");
     return LOOM_NO_VALUE;
   }
-  loom_node node = {.op = op};
+  loom_node node = {.op = op, .regions = regions};
   loom_type *operand_types = NULL;
   uint32_t count = types ? type_count : 0;
   if (!graph_copy_attrs(graph, &node, attrs, attr_count, err) ||
       !graph_operands(graph, &node, operands, operand_count, &operand_types, err))
     return LOOM_NO_VALUE;
-  loom_type *results = loom_arena_alloc(&graph->arena, sizeof *results * (count ? count : 1));
+  loom_type *results = graph_result_types(graph, &node, count);
   if (!results || !GRAPH_RESERVE(graph, node, 1)) {
     loom_fail(err, "out of memory");
     return LOOM_NO_VALUE;
@@ -244,8 +261,12 @@ static bool graph_has_effect(const loom_node *node) {
   case LOOM_OP_GATHER: return strcmp(node->attrs[1].str, "raise") == 0;
   case LOOM_OP_SCATTER:
   case LOOM_OP_ASSUME_SHAPE: return true;
-  default: return false;
+  default: break;
   }
+  for (int r = 0; r < loom_op_table[node->op].regions; r++)
+    for (uint32_t n = 0; n < node->regions[r]->node_count; n++)
+      if (graph_has_effect(&node->regions[r]->nodes[n])) return true;
+  return false;
 }
 
 static void graph_mark(const loom_graph *graph, uint8_t *live) {
@@ -312,8 +333,17 @@ void loom_graph_prune(loom_graph *graph) {
     graph->outputs[i].value = map[graph->outputs[i].value];
 }
 
+static uint32_t graph_region_fp(const loom_node *node) {
+  uint32_t flags = 0;
+  for (int r = 0; r < loom_op_table[node->op].regions; r++)
+    for (uint32_t n = 0; n < node->regions[r]->node_count; n++)
+      flags |= loom_node_fp(node->regions[r], &node->regions[r]->nodes[n]);
+  return flags;
+}
+
 uint32_t loom_node_fp(const loom_graph *graph, const loom_node *node) {
   uint32_t flags = loom_op_table[node->op].fp;
+  if (loom_op_table[node->op].regions) return graph_region_fp(node);
   if (!flags) return 0;
   bool floats = false;
   for (uint32_t i = 0; i < node->operand_count; i++) {

@@ -4,8 +4,8 @@
  * it, the compiler library imports it into the `loom` dialect. Shape and dtype rules live here
  * once, and the dialect's verifiers call them.
  *
- * Sections by file: dtype.c, expr.c (symbolic sizes), graph.c, infer.c (shape rules), print.c,
- * serial.c, interp.c.
+ * Sections by file: dtype.c, expr.c (symbolic sizes), graph.c, region.c, infer.c (shape rules),
+ * print.c, serial.c, interp.c.
  */
 #ifndef LOOM_GRAPH_H
 #define LOOM_GRAPH_H
@@ -40,6 +40,8 @@ void *loom_arena_alloc(loom_arena *arena,
                        size_t bytes); /* zeroed, 16-byte aligned; NULL when out of memory */
 void *loom_arena_copy(loom_arena *arena, const void *data, size_t bytes);
 char *loom_arena_strdup(loom_arena *arena, const char *text);
+/* Takes over all that `other` holds. */
+void loom_arena_adopt(loom_arena *arena, loom_arena *other);
 void loom_arena_fini(loom_arena *arena);
 
 /* ---- dtype.c ----------------------------------------------------------------------------- */
@@ -188,6 +190,7 @@ typedef struct loom_op_info {
   const char *name;  /* without "loom." */
   int8_t operands;   /* -1: variadic */
   int8_t results;    /* -1: variadic */
+  int8_t regions;    /* sub-graphs of a node: control flow */
   const char *shape; /* the rule in infer.c */
   const char
       *lower;  /* the lowering class: "unary", "binary", "view", "reduce", "dot", "none", ... */
@@ -218,6 +221,7 @@ typedef struct loom_node {
   const loom_value *operands;
   loom_value first_result; /* results are consecutive values */
   loom_attr attrs[LOOM_MAX_ATTRS];
+  const struct loom_graph *const *regions; /* as many as the op has (region.c) */
   loom_location location;
 } loom_node;
 
@@ -280,6 +284,12 @@ loom_value loom_graph_node(loom_graph *graph, loom_opcode op, const loom_value *
                            const loom_type *types, uint32_t type_count,
                            const loom_location *location, loom_error *err);
 
+/* The same for a node with regions, which are in the graph's arena (region.c). */
+loom_value loom_graph_add_node(loom_graph *graph, loom_opcode op, const loom_value *operands,
+                               uint32_t operand_count, const loom_attr *attrs, uint32_t attr_count,
+                               const loom_graph *const *regions, const loom_type *types,
+                               uint32_t type_count, const loom_location *location, loom_error *err);
+
 const loom_type *loom_graph_type(const loom_graph *graph, loom_value value);
 
 /* Strides of a C-contiguous array of this (static) type, in elements. */
@@ -302,6 +312,30 @@ bool loom_graph_keep_raising(loom_graph *graph);
  * outputs stay. */
 void loom_graph_prune(loom_graph *graph);
 
+/* ---- region.c: control flow ---------------------------------------------------------------
+
+   A node of `for`, `while` or `if` has sub-graphs, which see nothing but their inputs: what they
+   read of the graph around them are further operands of the node, after the carried ones, and
+   further inputs of each region. Operand i of the node is input i + shift of every region:
+
+     for    operands count, carried, outside; inputs index (int64), carried, outside; shift 0
+     while  operands and inputs carried, outside; shift 0; region 0 gives the 0-d bool, 1 the body
+     if     operands condition, outside; inputs outside; shift -1; regions then and else
+
+   A region's types are written in the sizes of the graph around it. */
+
+/* An empty graph for a region of a node of `parent`, with the symbols and sizes known so far. */
+void loom_region_init(loom_graph *region, const loom_graph *parent);
+/* Appends a node with these regions, which it takes over with their memory (they are left empty,
+ * also on failure). Returns the first result, LOOM_NO_VALUE with `err` set on failure. */
+loom_value loom_graph_region_node(loom_graph *graph, loom_opcode op, const loom_value *operands,
+                                  uint32_t operand_count, loom_graph *regions,
+                                  const loom_location *location, loom_error *err);
+/* Operand i of the node is input i + shift of its regions. */
+int loom_region_shift(loom_opcode op);
+/* Inputs of a region that are not from outside: the index and what is carried. */
+uint32_t loom_region_own_inputs(loom_opcode op, uint32_t results);
+
 /* ---- infer.c: shape and dtype rules ------------------------------------------------------ */
 
 /* What infer.c and interp.c need to know of one op, free of any graph. */
@@ -310,14 +344,17 @@ typedef struct loom_op_view {
   const loom_attr *attrs;
   const loom_type *operands;
   uint32_t operand_count;
+  const struct loom_graph *const *regions;
 } loom_op_view;
 
 /* Result types from operand types and attributes. For ops whose result type is not determined by
  * these (convert, constant, iota, reshape, broadcast, host_call, ...: loom_op_declares_type) `out`
  * holds the `*out_count` declared types and is checked instead. `out` has room for at least one
- * type; `*out_count` is 0 when none is declared. `graph` holds the symbolic sizes and may be NULL
- * when all are static. */
+ * type, or for as many as the regions have outputs; `*out_count` is 0 when none is declared.
+ * `graph` holds the symbolic sizes and may be NULL when all are static. */
 bool loom_op_declares_type(loom_opcode op);
+bool loom_infer_region(const loom_op_view *view, loom_type *out, uint32_t *out_count,
+                       loom_error *err); /* region.c: the rule of nodes with regions */
 bool loom_infer(loom_graph *graph, const loom_op_view *view, loom_type *out, uint32_t *out_count,
                 loom_error *err);
 

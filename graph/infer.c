@@ -157,6 +157,10 @@ static bool infer_declared(infer_state *s) {
   return infer_need_declared(s);
 }
 
+static bool infer_region(infer_state *s) {
+  return loom_infer_region(s->view, s->out, &s->count, s->err);
+}
+
 static bool infer_iota(infer_state *s) {
   return infer_need_declared(s) && infer_dtype(s, s->out[0].dtype) &&
          infer_axis(s, infer_attr(s, 0)->i, s->out[0].rank);
@@ -543,6 +547,7 @@ static const struct {
     {"convolution", infer_convolution, false},
     {"assume_shape", infer_assume_shape, true},
     {"size", infer_size, false},
+    {"region", infer_region, false},
 };
 
 static int infer_find(loom_opcode op) {

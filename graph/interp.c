@@ -1,6 +1,6 @@
 /* The reference interpreter: every op of the table, one element at a time. Slow and obvious, it is
  * the oracle for the compiler and a backend of its own. Reductions, contractions and random numbers
- * are in interp_reduce.c. */
+ * are in interp_reduce.c, control flow in interp_region.c. */
 #include "graph/interp.h"
 
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static void interp_copy_element(const loom_buffer *to, const int64_t *to_index,
     memcpy(target, source, loom_dtype_size(to->type.dtype));
 }
 
-static void interp_copy(const loom_buffer *to, const loom_buffer *from) {
+void interp_copy(const loom_buffer *to, const loom_buffer *from) {
   int64_t index[LOOM_MAX_RANK] = {0};
   if (interp_empty(&to->type)) return;
   do
@@ -318,21 +318,30 @@ static bool interp_dispatch(const interp_call *c) {
   case LOOM_OP_CONVOLUTION: return interp_convolution(c);
   case LOOM_OP_ASSUME_SHAPE: return interp_assume_shape(c);
   case LOOM_OP_SIZE: return interp_size(c);
+  case LOOM_OP_FOR:
+  case LOOM_OP_WHILE:
+  case LOOM_OP_IF: return interp_region(c);
   case LOOM_OP_HOST_CALL:
     return loom_fail(c->err, "a call of \"%s\" needs its library", c->view->attrs[0].str);
   default: return interp_elementwise(c);
   }
 }
 
+static bool interp_op(const interp_call *call, uint32_t result_count) {
+  const loom_op_view *view = call->view;
+  const loom_op_info *info = &loom_op_table[view->op];
+  for (uint32_t i = 0; i < view->operand_count; i++)
+    if (!interp_empty(&call->operands[i].type) && loom_type_elements(&call->operands[i].type) < 0)
+      return loom_fail(call->err, "'%s' has operands of unknown size", info->name);
+  if (result_count != 1 && info->results >= 0)
+    return loom_fail(call->err, "'%s' has one result", info->name);
+  return interp_dispatch(call);
+}
+
 bool loom_interpret_op(const loom_op_view *view, const loom_buffer *operands, loom_buffer *results,
                        uint32_t result_count, loom_error *err) {
-  interp_call call = {view, operands, results, err};
-  for (uint32_t i = 0; i < view->operand_count; i++)
-    if (!interp_empty(&operands[i].type) && loom_type_elements(&operands[i].type) < 0)
-      return loom_fail(err, "'%s' has operands of unknown size", loom_op_table[view->op].name);
-  if (result_count != 1 && view->op != LOOM_OP_HOST_CALL)
-    return loom_fail(err, "'%s' has one result", loom_op_table[view->op].name);
-  return interp_dispatch(&call);
+  interp_call call = {view, operands, results, err, NULL, 0};
+  return interp_op(&call, result_count);
 }
 
 /* ---- whole graphs ---- */
@@ -406,9 +415,10 @@ static bool interp_node(interp_state *s, uint32_t n) {
   }
   for (uint32_t i = 0; good && i < node->result_count; i++)
     good = interp_allocate(s, node->first_result + i);
-  loom_op_view view = {node->op, node->attrs, types, node->operand_count};
-  good = good && loom_interpret_op(&view, operands, &s->values[node->first_result],
-                                   node->result_count, s->err);
+  loom_op_view view = {node->op, node->attrs, types, node->operand_count, node->regions};
+  interp_call call = {&view,  operands,   &s->values[node->first_result],
+                      s->err, s->symbols, s->graph->symbol_count};
+  good = good && interp_op(&call, node->result_count);
   for (uint32_t i = 0; good && i < node->operand_count; i++)
     if (s->last_use[node->operands[i]] == n) interp_release(s, node->operands[i]);
   free(operands);
@@ -435,14 +445,16 @@ static bool interp_outputs(interp_state *s, const loom_buffer *outputs) {
   return true;
 }
 
-bool loom_interpret(const loom_graph *graph, const loom_buffer *inputs, loom_buffer *outputs,
-                    loom_error *err) {
+bool interp_graph(const loom_graph *graph, const int64_t *symbols, uint32_t symbol_count,
+                  const loom_buffer *inputs, loom_buffer *outputs, loom_error *err) {
   interp_state s = {.graph = graph, .err = err};
   s.values = calloc(graph->value_count + 1, sizeof *s.values);
   s.last_use = calloc(graph->value_count + 1, sizeof *s.last_use);
   s.symbols = calloc(graph->symbol_count + 1, sizeof *s.symbols);
   bool good = s.values && s.last_use && s.symbols;
   if (!good) loom_fail(err, "out of memory");
+  for (uint32_t i = 0; good && i < symbol_count && i < graph->symbol_count; i++)
+    s.symbols[i] = symbols[i];
   if (good) interp_find_last_uses(&s);
   good = good && interp_bind(&s, inputs);
   for (uint32_t n = 0; good && n < graph->node_count; n++)
@@ -454,4 +466,9 @@ bool loom_interpret(const loom_graph *graph, const loom_buffer *inputs, loom_buf
   free(s.last_use);
   free(s.symbols);
   return good;
+}
+
+bool loom_interpret(const loom_graph *graph, const loom_buffer *inputs, loom_buffer *outputs,
+                    loom_error *err) {
+  return interp_graph(graph, NULL, 0, inputs, outputs, err);
 }

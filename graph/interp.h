@@ -1,4 +1,4 @@
-/* Shared by interp.c and interp_reduce.c only. */
+/* Shared by interp.c, interp_reduce.c and interp_region.c only. */
 #ifndef LOOM_GRAPH_INTERP_H
 #define LOOM_GRAPH_INTERP_H
 
@@ -9,6 +9,8 @@ typedef struct interp_call {
   const loom_buffer *operands;
   loom_buffer *results;
   loom_error *err;
+  const int64_t *symbols; /* of the graph, or NULL when all sizes are static */
+  uint32_t symbol_count;
 } interp_call;
 
 /* Counts an index up in C order; false when it has wrapped to the first again. Not for empty types.
@@ -25,5 +27,11 @@ bool interp_sort(const interp_call *c);
 bool interp_dot_general(const interp_call *c);
 bool interp_convolution(const interp_call *c);
 bool interp_random(const interp_call *c);
+
+bool interp_region(const interp_call *c);
+void interp_copy(const loom_buffer *to, const loom_buffer *from);
+/* loom_interpret with symbols whose values are known from the graph around. */
+bool interp_graph(const loom_graph *graph, const int64_t *symbols, uint32_t symbol_count,
+                  const loom_buffer *inputs, loom_buffer *outputs, loom_error *err);
 
 #endif

@@ -144,15 +144,48 @@ static void print_attr(const loom_attr *attr, loom_dtype result, FILE *out) {
   }
 }
 
-static void print_value(const loom_graph *graph, loom_value value, FILE *out) {
-  const loom_value_info *info = &graph->values[value];
+/* Where a graph stands: a region sees values of the graphs around it. */
+typedef struct print_scope {
+  const loom_graph *graph;
+  const struct print_scope *outer; /* NULL for the whole graph */
+  const loom_node *node;           /* whose region it is */
+  uint32_t own;                    /* arguments of the block; further inputs are values outside */
+  unsigned id;                     /* makes names unique; 0 for the whole graph */
+  unsigned *last_id;
+  int indent;
+} print_scope;
+
+static void print_prefix(const print_scope *s, FILE *out) {
+  fputc('%', out);
+  if (s->id) fprintf(out, "r%u_", s->id);
+}
+
+static void print_value(const print_scope *s, loom_value value, FILE *out) {
+  const loom_value_info *info = &s->graph->values[value];
   if (info->node < 0) {
-    fprintf(out, "%%arg%d", info->index);
+    if (s->outer && (uint32_t)info->index >= s->own) {
+      int operand = info->index - loom_region_shift(s->node->op);
+      print_value(s->outer, s->node->operands[operand], out);
+      return;
+    }
+    print_prefix(s, out);
+    fprintf(out, "arg%d", info->index);
     return;
   }
-  const loom_node *node = &graph->nodes[info->node];
-  fprintf(out, "%%%u", node->first_result);
+  const loom_node *node = &s->graph->nodes[info->node];
+  print_prefix(s, out);
+  fprintf(out, "%u", node->first_result);
   if (node->result_count > 1) fprintf(out, "#%d", info->index);
+}
+
+static void print_values(const print_scope *s, const loom_value *values, uint32_t count,
+                         FILE *out) {
+  fputc('(', out);
+  for (uint32_t i = 0; i < count; i++) {
+    if (i) fputs(", ", out);
+    print_value(s, values[i], out);
+  }
+  fputc(')', out);
 }
 
 static void print_types(const loom_graph *graph, const loom_value *values, uint32_t count,
@@ -165,29 +198,80 @@ static void print_types(const loom_graph *graph, const loom_value *values, uint3
   fputc(')', out);
 }
 
-static void print_node(const loom_graph *graph, const loom_node *node, FILE *out) {
-  const loom_op_info *info = &loom_op_table[node->op];
-  fputs("  ", out);
-  if (node->result_count == 1) fprintf(out, "%%%u = ", node->first_result);
-  if (node->result_count > 1) fprintf(out, "%%%u:%u = ", node->first_result, node->result_count);
-  fprintf(out, "\"loom.%s\"(", info->name);
-  for (uint32_t i = 0; i < node->operand_count; i++) {
+/* Operands as the op lists them: what a region merely reads of the graph around it is not there. */
+static uint32_t print_operand_count(const loom_node *node) {
+  if (!node->regions || node->op == LOOM_OP_IF) return node->operand_count;
+  return loom_region_own_inputs(node->op, node->result_count);
+}
+
+static void print_nodes(const print_scope *s, FILE *out);
+
+static void print_region(const print_scope *s, const loom_node *node, const loom_graph *region,
+                         FILE *out) {
+  print_scope inner = {region,        s,          node,         region->input_count,
+                       ++*s->last_id, s->last_id, s->indent + 2};
+  if (node->op != LOOM_OP_IF) inner.own = loom_region_own_inputs(node->op, node->result_count);
+  fputs("{\n", out);
+  fprintf(out, "%*s^bb0(", s->indent, "");
+  for (uint32_t i = 0; i < inner.own; i++) {
     if (i) fputs(", ", out);
-    print_value(graph, node->operands[i], out);
+    print_value(&inner, region->inputs[i].value, out);
+    fputs(": ", out);
+    print_type(region, &region->values[region->inputs[i].value].type, out);
   }
-  fputc(')', out);
+  fputs("):\n", out);
+  print_nodes(&inner, out);
+  fprintf(out, "%*s\"loom.yield\"(", inner.indent, "");
+  for (uint32_t i = 0; i < region->output_count; i++) {
+    if (i) fputs(", ", out);
+    print_value(&inner, region->outputs[i].value, out);
+  }
+  fputs(") : (", out);
+  for (uint32_t i = 0; i < region->output_count; i++) {
+    if (i) fputs(", ", out);
+    print_type(region, &region->values[region->outputs[i].value].type, out);
+  }
+  fprintf(out, ") -> ()\n%*s}", s->indent, "");
+}
+
+static void print_regions(const print_scope *s, const loom_node *node, FILE *out) {
+  int count = loom_op_table[node->op].regions;
+  for (int r = 0; r < count; r++) {
+    fputs(r ? ", " : " (", out);
+    print_region(s, node, node->regions[r], out);
+  }
+  if (count) fputc(')', out);
+}
+
+static void print_attrs(const print_scope *s, const loom_node *node, FILE *out) {
+  const loom_op_info *info = &loom_op_table[node->op];
   loom_dtype dtype =
-      node->result_count ? graph->values[node->first_result].type.dtype : LOOM_DTYPE_COUNT;
+      node->result_count ? s->graph->values[node->first_result].type.dtype : LOOM_DTYPE_COUNT;
   for (int i = 0; i < LOOM_MAX_ATTRS && info->attrs[i].name; i++) {
     fprintf(out, "%s%s = ", i ? ", " : " <{", info->attrs[i].name);
     print_attr(&node->attrs[i], dtype, out);
   }
-  fputs(info->attrs[0].name ? "}> : " : " : ", out);
-  print_types(graph, node->operands, node->operand_count, out);
+  if (info->attrs[0].name) fputs("}>", out);
+}
+
+static void print_node(const print_scope *s, const loom_node *node, FILE *out) {
+  fprintf(out, "%*s", s->indent, "");
+  if (node->result_count) {
+    print_prefix(s, out);
+    fprintf(out, "%u", node->first_result);
+    if (node->result_count > 1) fprintf(out, ":%u", node->result_count);
+    fputs(" = ", out);
+  }
+  fprintf(out, "\"loom.%s\"", loom_op_table[node->op].name);
+  print_values(s, node->operands, print_operand_count(node), out);
+  print_attrs(s, node, out);
+  print_regions(s, node, out);
+  fputs(" : ", out);
+  print_types(s->graph, node->operands, print_operand_count(node), out);
   fputs(" -> (", out);
   for (uint32_t i = 0; i < node->result_count; i++) {
     if (i) fputs(", ", out);
-    print_type(graph, &graph->values[node->first_result + i].type, out);
+    print_type(s->graph, &s->graph->values[node->first_result + i].type, out);
   }
   fputc(')', out);
   if (node->location.file) {
@@ -196,6 +280,11 @@ static void print_node(const loom_graph *graph, const loom_node *node, FILE *out
     fprintf(out, ":%d:%d)", node->location.line, node->location.column);
   }
   fputc('\n', out);
+}
+
+static void print_nodes(const print_scope *s, FILE *out) {
+  for (uint32_t i = 0; i < s->graph->node_count; i++)
+    print_node(s, &s->graph->nodes[i], out);
 }
 
 static void print_inputs(const loom_graph *graph, FILE *out) {
@@ -230,12 +319,13 @@ void loom_graph_print(const loom_graph *graph, FILE *out) {
     fputc('}', out);
   }
   fputs(") {\n", out);
-  for (uint32_t i = 0; i < graph->node_count; i++)
-    print_node(graph, &graph->nodes[i], out);
+  unsigned last_id = 0;
+  print_scope scope = {graph, NULL, NULL, 0, 0, &last_id, 2};
+  print_nodes(&scope, out);
   fputs("  \"func.return\"(", out);
   for (uint32_t i = 0; i < graph->output_count; i++) {
     if (i) fputs(", ", out);
-    print_value(graph, graph->outputs[i].value, out);
+    print_value(&scope, graph->outputs[i].value, out);
   }
   fputs(") : (", out);
   for (uint32_t i = 0; i < graph->output_count; i++) {

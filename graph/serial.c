@@ -67,6 +67,8 @@ static void serial_attr(serial_writer *w, const loom_attr *attr) {
   }
 }
 
+static void serial_graph(serial_writer *w, const loom_graph *graph);
+
 static void serial_node(serial_writer *w, const loom_graph *graph, const loom_node *node) {
   serial_text(w, loom_op_table[node->op].name);
   serial_number(w, node->operand_count);
@@ -77,6 +79,8 @@ static void serial_node(serial_writer *w, const loom_graph *graph, const loom_no
   serial_number(w, node->result_count);
   for (uint32_t i = 0; i < node->result_count; i++)
     serial_type(w, &graph->values[node->first_result + i].type);
+  for (int r = 0; r < loom_op_table[node->op].regions; r++)
+    serial_graph(w, node->regions[r]);
 }
 
 static void serial_sizes(serial_writer *w, const loom_graph *graph) {
@@ -94,26 +98,30 @@ static void serial_sizes(serial_writer *w, const loom_graph *graph) {
   }
 }
 
+static void serial_graph(serial_writer *w, const loom_graph *graph) {
+  serial_number(w, graph->input_count);
+  for (uint32_t i = 0; i < graph->input_count; i++) {
+    const loom_input *input = &graph->inputs[i];
+    serial_number(w, input->value);
+    serial_number(w, (uint64_t)input->kind);
+    serial_type(w, &graph->values[input->value].type);
+    serial_ints(w, input->strides, graph->values[input->value].type.rank);
+  }
+  serial_number(w, graph->node_count);
+  for (uint32_t i = 0; i < graph->node_count; i++)
+    serial_node(w, graph, &graph->nodes[i]);
+  serial_number(w, graph->output_count);
+  for (uint32_t i = 0; i < graph->output_count; i++) {
+    serial_number(w, graph->outputs[i].value);
+    serial_ints(w, graph->outputs[i].strides, graph->values[graph->outputs[i].value].type.rank);
+  }
+}
+
 bool loom_graph_serialize(const loom_graph *graph, loom_bytes *out) {
   serial_writer w = {0};
   serial_text(&w, "loom graph 1");
   serial_sizes(&w, graph);
-  serial_number(&w, graph->input_count);
-  for (uint32_t i = 0; i < graph->input_count; i++) {
-    const loom_input *input = &graph->inputs[i];
-    serial_number(&w, input->value);
-    serial_number(&w, (uint64_t)input->kind);
-    serial_type(&w, &graph->values[input->value].type);
-    serial_ints(&w, input->strides, graph->values[input->value].type.rank);
-  }
-  serial_number(&w, graph->node_count);
-  for (uint32_t i = 0; i < graph->node_count; i++)
-    serial_node(&w, graph, &graph->nodes[i]);
-  serial_number(&w, graph->output_count);
-  for (uint32_t i = 0; i < graph->output_count; i++) {
-    serial_number(&w, graph->outputs[i].value);
-    serial_ints(&w, graph->outputs[i].strides, graph->values[graph->outputs[i].value].type.rank);
-  }
+  serial_graph(&w, graph);
   if (w.failed) {
     free(w.data);
     return false;

@@ -4,8 +4,8 @@
 #include <string.h>
 
 const loom_op_info loom_op_table[LOOM_OP_COUNT] = {
-#define LOOM_OP(ENUM, NAME, OPERANDS, RESULTS, SHAPE, LOWER, FP, DTYPES, ...)                      \
-  [LOOM_OP_##ENUM] = {NAME, OPERANDS, RESULTS, SHAPE, LOWER, FP, DTYPES, {__VA_ARGS__}},
+#define LOOM_OP(ENUM, NAME, OPERANDS, RESULTS, REGIONS, SHAPE, LOWER, FP, DTYPES, ...)             \
+  [LOOM_OP_##ENUM] = {NAME, OPERANDS, RESULTS, REGIONS, SHAPE, LOWER, FP, DTYPES, {__VA_ARGS__}},
 #include "loom_ops.inc"
 #undef LOOM_OP
 };

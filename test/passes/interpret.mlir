@@ -19,6 +19,56 @@ func.func @g(%a: tensor<?x3xf32, affine_map<()[s0] -> (s0, 3)>>) -> tensor<?x3xf
   return %0 : tensor<?x3xf32, affine_map<()[s0] -> (s0*2, 3)>>
 }
 
+// Regions: the values carried, and %s, %b and %c of the function around them.
+// CHECK: counted 0: float32[4] 14 29 44 59
+// CHECK: counted 1: int64[] 3
+func.func @counted(%a: tensor<4xf32>, %n: tensor<i64> {loom.values = dense<3> : tensor<i64>}, %b: tensor<4xf32>) -> (tensor<4xf32>, tensor<i64>) {
+  %s = loom.constant(2.0 : f32) : tensor<4xf32>
+  %z = loom.constant(0 : i64) : tensor<i64>
+  %0:2 = loom.for %n init(%a, %z) {
+  ^bb0(%i: tensor<i64>, %x: tensor<4xf32>, %t: tensor<i64>):
+    %y = loom.mul %x, %s : tensor<4xf32>
+    %w = loom.add %y, %b : tensor<4xf32>
+    %u = loom.add %t, %i : tensor<i64>
+    loom.yield %w, %u : tensor<4xf32>, tensor<i64>
+  } : (tensor<i64>, tensor<4xf32>, tensor<i64>) -> (tensor<4xf32>, tensor<i64>)
+  return %0#0, %0#1 : tensor<4xf32>, tensor<i64>
+}
+
+// CHECK: nested 0: int64[] 6561
+func.func @nested(%a: tensor<i64> {loom.values = dense<1> : tensor<i64>}) -> tensor<i64> {
+  %c = loom.constant(1000 : i64) : tensor<i64>
+  %k = loom.constant(3 : i64) : tensor<i64>
+  %n = loom.constant(2 : i64) : tensor<i64>
+  %0 = loom.while init(%a) {
+  ^bb0(%x: tensor<i64>):
+    %t = loom.compare "lt" %x, %c : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    loom.yield %t : tensor<i1>
+  } do {
+  ^bb0(%x: tensor<i64>):
+    %y = loom.for %n init(%x) {
+    ^bb0(%i: tensor<i64>, %v: tensor<i64>):
+      %y = loom.mul %v, %k : tensor<i64>
+      loom.yield %y : tensor<i64>
+    } : (tensor<i64>, tensor<i64>) -> tensor<i64>
+    loom.yield %y : tensor<i64>
+  } : (tensor<i64>) -> tensor<i64>
+  return %0 : tensor<i64>
+}
+
+// CHECK: chosen 0: float32[3] -1 -2 -3
+func.func @chosen(%c: tensor<i1> {loom.values = dense<false> : tensor<i1>}, %a: tensor<?xf32, affine_map<()[s0] -> (s0)>>) -> tensor<?xf32, affine_map<()[s0] -> (s0)>> {
+  %2 = loom.if %c (%a) {
+  ^bb0(%x: tensor<?xf32, affine_map<()[s0] -> (s0)>>):
+    loom.yield %x : tensor<?xf32, affine_map<()[s0] -> (s0)>>
+  } else {
+  ^bb0(%x: tensor<?xf32, affine_map<()[s0] -> (s0)>>):
+    %y = loom.neg %a : tensor<?xf32, affine_map<()[s0] -> (s0)>>
+    loom.yield %y : tensor<?xf32, affine_map<()[s0] -> (s0)>>
+  } : (tensor<i1>, tensor<?xf32, affine_map<()[s0] -> (s0)>>) -> tensor<?xf32, affine_map<()[s0] -> (s0)>>
+  return %2 : tensor<?xf32, affine_map<()[s0] -> (s0)>>
+}
+
 // BAD: index 3 is out of bounds for an axis of size 3
 // BAD: a call of "fft" needs its library
 // BAD: the op is not in the op table

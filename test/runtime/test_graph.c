@@ -194,6 +194,95 @@ static void interprets(void **state) {
   loom_graph_fini(&g);
 }
 
+/* n times x = x + step, where `step` is outside of the loop: the loop, and what it gives. */
+static loom_value loop(loom_graph *g, loom_value n, loom_value x, loom_value step, bool twice) {
+  loom_graph body;
+  loom_region_init(&body, g);
+  loom_type index = {.dtype = LOOM_I64}, type = *loom_graph_type(g, x);
+  loom_graph_input(&body, LOOM_INPUT_ARRAY, &index, NULL);
+  loom_value carried = loom_graph_input(&body, LOOM_INPUT_ARRAY, &type, NULL);
+  loom_value outside = loom_graph_input(&body, LOOM_INPUT_ARRAY, &type, NULL);
+  loom_value next = add(&body, carried, outside, NULL);
+  if (twice) next = add(&body, next, outside, NULL);
+  loom_graph_output(&body, next, NULL);
+  loom_value operands[] = {n, x, step};
+  return loom_graph_region_node(g, LOOM_OP_FOR, operands, 3, &body, NULL, NULL);
+}
+
+static loom_value loops_sample(loom_graph *g, bool twice) {
+  loom_graph_init(g);
+  loom_dim size;
+  loom_dim_symbol(g, NULL, &size);
+  loom_type index = {.dtype = LOOM_I64}, type = f32(1, size, 0);
+  loom_value n = loom_graph_input(g, LOOM_INPUT_ARRAY, &index, NULL);
+  loom_value x = loom_graph_input(g, LOOM_INPUT_ARRAY, &type, NULL);
+  loom_value step = loom_graph_input(g, LOOM_INPUT_ARRAY, &type, NULL);
+  loom_value dead = loop(g, n, x, step, true), result = loop(g, n, x, step, twice);
+  assert_true(dead != LOOM_NO_VALUE && result != LOOM_NO_VALUE);
+  loom_graph_output(g, result, NULL);
+  loom_graph_prune(g);
+  assert_int_equal(g->node_count, 1);
+  return result;
+}
+
+static void loops(void **state) {
+  loom_graph g, other;
+  loops_sample(&g, false);
+  int64_t count = 3;
+  float data[] = {1, 2}, step[] = {10, 100}, out[2] = {0};
+  loom_buffer in[] = {
+      {&count, {.dtype = LOOM_I64}, {0}}, {data, f32(1, 2, 0), {1}}, {step, f32(1, 2, 0), {1}}};
+  loom_buffer result = {out, f32(1, 2, 0), {1}};
+  loom_error err = {""};
+  assert_true(loom_interpret(&g, in, &result, &err));
+  assert_true(out[0] == 31 && out[1] == 302);
+  loom_bytes x, y;
+  loops_sample(&other, true);
+  assert_true(loom_graph_serialize(&g, &x) && loom_graph_serialize(&other, &y));
+  assert_false(x.size == y.size && memcmp(x.data, y.data, x.size) == 0);
+  free(x.data);
+  free(y.data);
+  char *text = NULL;
+  size_t size = 0;
+  FILE *file = open_memstream(&text, &size);
+  assert_non_null(file);
+  loom_graph_print(&g, file);
+  fclose(file);
+  assert_non_null(strstr(text, "%3 = \"loom.for\"(%arg0, %arg1) ({\n"
+                               "  ^bb0(%r1_arg0: tensor<i64>, %r1_arg1: tensor<?xf32"));
+  assert_non_null(strstr(text, "    %r1_3 = \"loom.add\"(%r1_arg1, %arg2) : "));
+  assert_non_null(strstr(text, "    \"loom.yield\"(%r1_3) : "));
+  free(text);
+  loom_graph_fini(&g);
+  loom_graph_fini(&other);
+}
+
+static void refuses_bad_regions(void **state) {
+  loom_graph g, body;
+  loom_error err = {""};
+  loom_graph_init(&g);
+  loom_type truth = {.dtype = LOOM_BOOL}, type = f32(1, 4, 0);
+  loom_value c = loom_graph_input(&g, LOOM_INPUT_ARRAY, &truth, NULL);
+  loom_value x = loom_graph_input(&g, LOOM_INPUT_ARRAY, &type, NULL);
+  loom_value operands[] = {c, x};
+  loom_region_init(&body, &g);
+  loom_graph_input(&body, LOOM_INPUT_ARRAY, &truth, NULL);
+  assert_int_equal(loom_graph_region_node(&g, LOOM_OP_FOR, operands, 2, &body, NULL, &err),
+                   LOOM_NO_VALUE);
+  assert_non_null(strstr(err.message, "count is not"));
+  loom_graph regions[2];
+  for (int r = 0; r < 2; r++) {
+    loom_region_init(&regions[r], &g);
+    loom_value in = loom_graph_input(&regions[r], LOOM_INPUT_ARRAY, &type, NULL);
+    loom_graph_output(&regions[r], r ? reduce(&regions[r], in, "sum", 0) : in, NULL);
+  }
+  assert_int_equal(loom_graph_region_node(&g, LOOM_OP_IF, operands, 2, regions, NULL, &err),
+                   LOOM_NO_VALUE);
+  assert_non_null(strstr(err.message, "another type than the result"));
+  assert_int_equal(g.node_count, 0);
+  loom_graph_fini(&g);
+}
+
 static void rounds_halves(void **state) {
   for (uint32_t bits = 0; bits < 65536; bits++) {
     double half = loom_half_to_double((uint16_t)bits),
@@ -212,10 +301,16 @@ static void rounds_halves(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(refuses_bad_nodes), cmocka_unit_test(grows),
-      cmocka_unit_test(computes_sizes),    cmocka_unit_test(prunes),
-      cmocka_unit_test(serialises),        cmocka_unit_test(prints),
-      cmocka_unit_test(interprets),        cmocka_unit_test(rounds_halves),
+      cmocka_unit_test(refuses_bad_nodes),
+      cmocka_unit_test(grows),
+      cmocka_unit_test(computes_sizes),
+      cmocka_unit_test(prunes),
+      cmocka_unit_test(serialises),
+      cmocka_unit_test(prints),
+      cmocka_unit_test(interprets),
+      cmocka_unit_test(rounds_halves),
+      cmocka_unit_test(loops),
+      cmocka_unit_test(refuses_bad_regions),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
