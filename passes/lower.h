@@ -169,6 +169,7 @@ typedef struct lower_plan {
   int cost;      /* rough instructions a lane */
   int tile_loop; /* loop along which some operands are contiguous, to be turned; or -1 */
   int tiles[LOWER_TILES], tile_count; /* their accesses */
+  int tile_side;                      /* elements along a tile's side */
   int64_t splits; /* parts of the outermost reduced loop; 0: one stage does all */
   int64_t split_size;
   int64_t slot_bytes;
@@ -248,6 +249,8 @@ void lower_unbind_all(lower *l);
 void lower_remember(lower *l, MlirValue value, const lower_at *at, lower_value is);
 /* Every lane of a value as the current width wants it. */
 MlirValue lower_wide(lower *l, lower_value value);
+/* Lanes that are off repeat lane 0, so that nothing computed from them raises a flag of its own. */
+MlirValue lower_repeat_first(lower *l, loom_builder *b, MlirValue value);
 /* Stores to result number `result` at an index. */
 void lower_store(lower *l, int result, const lower_at *at, lower_value value);
 /* status |= flag where the condition (a value of i1) holds in any lane. */
@@ -344,7 +347,6 @@ void lower_save_store(lower *l, lower_saved *saved, lower_value value);
 void lower_tile_find(lower *l);
 int64_t lower_tile_scratch(const lower *l);
 int64_t lower_tile_units(const lower_plan *plan);
-int lower_tile_size(void);
 void lower_tile_unit(lower *l, MlirValue unit, lower_body body);
 
 /* ---- lower_plan.c: how a kernel loops -------------------------------------------------------- */

@@ -136,8 +136,7 @@ static MlirValue emit_mask(lower *l, loom_builder *b, const lower_at *at, bool w
   return l->mask.ptr ? lane_op2(b, "arith.andi", guard, l->mask) : guard;
 }
 
-/* Lanes that are off repeat lane 0, so that nothing computed from them raises a flag of its own. */
-static MlirValue emit_repeat_first(lower *l, loom_builder *b, MlirValue value) {
+MlirValue lower_repeat_first(lower *l, loom_builder *b, MlirValue value) {
   if (!l->mask.ptr || l->width == 1) return value;
   MlirValue first = lane_splat(b, lane_extract(b, value, 0), l->width);
   return lane_select(b, l->mask, value, first);
@@ -333,7 +332,7 @@ static lower_value emit_load(lower *l, const lower_buffer *buffer, int operand,
     out.v = lane_load(&b, place.address, dtype, l->width, mask);
     if (place.reversed) out.v = lane_reverse(&b, out.v);
   }
-  out.v = emit_repeat_first(l, &b, out.v);
+  out.v = lower_repeat_first(l, &b, out.v);
   out.level = level;
   out.lanes = true;
   return out;

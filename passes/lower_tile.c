@@ -1,15 +1,42 @@
 /* Transposed reads (lower.h).
  *
- * When an operand's consecutive elements lie along another loop than the lanes do, each tile of it,
- * TILE by TILE elements, is first read along its own order, turned in registers in small squares
- * and laid into scratch, from where the body reads it like any other operand. What is left beside
- * whole tiles is gathered element by element.
+ * When an operand's consecutive elements lie along another loop than the lanes do, each tile of it
+ * is first read along its own order, turned in registers in small squares and laid into scratch,
+ * from where the body reads it like any other operand. Tiles are as large as a part of the second
+ * cache: the longer the runs of consecutive elements, the better memory is used. What is left
+ * beside whole squares is laid down element by element.
  */
 #include "passes/lower.h"
 
 #include <string.h>
 
-#define TILE 32
+#define TILE_LARGEST 128
+#define TILE_SMALLEST 16
+#define TILE_BYTES 65536 /* of scratch for all operands */
+
+static int tile_bytes(const lower *l) {
+  int widest = 1;
+  for (int k = 0; k < l->plan->tile_count; k++) {
+    int size = (int)loom_dtype_size(l->accesses[l->plan->tiles[k]].dtype);
+    if (size > widest) widest = size;
+  }
+  return widest;
+}
+
+/* Elements along the side of a square that is turned in registers. */
+static int tile_square(const lower *l, loom_dtype dtype) {
+  int size = (int)loom_dtype_size(dtype);
+  return size == 1 ? 16 : l->kernel->vector_bytes / (size == 2 ? 4 : size);
+}
+
+static int tile_step(const lower *l) {
+  int step = 1;
+  for (int k = 0; k < l->plan->tile_count; k++) {
+    int square = tile_square(l, l->accesses[l->plan->tiles[k]].dtype);
+    if (square > step) step = square;
+  }
+  return step;
+}
 
 static bool tile_fits(const lower *l, const lower_access *a, int along) {
   int lane = l->plan->lanes.var;
@@ -18,112 +45,193 @@ static bool tile_fits(const lower *l, const lower_access *a, int along) {
          a->coef[along] == 1;
 }
 
+/* At least four strips where there is enough for them, so that threads have something to share. */
+static int tile_side(const lower *l, int64_t extent) {
+  int64_t bytes = l->plan->tile_count * tile_bytes(l);
+  int side = TILE_LARGEST;
+  while (side > 32 && (side * side * bytes > TILE_BYTES || 4 * side > extent))
+    side /= 2;
+  return side;
+}
+
 void lower_tile_find(lower *l) {
   lower_plan *plan = l->plan;
   plan->tile_loop = -1;
   if (plan->reduced || plan->scan_count || plan->group_count || plan->lanes.var < 0 ||
       l->kernel->target == LANES_GPU || plan->kept.count < 2 ||
-      plan->kept.loops[plan->kept.count - 1].extent < TILE)
+      plan->kept.loops[plan->kept.count - 1].extent < TILE_SMALLEST)
     return;
   for (int j = plan->kept.count - 2; j >= 0 && plan->tile_loop < 0; j--) {
     lower_loop loop = plan->kept.loops[j];
-    if (loop.extent < TILE) continue;
+    if (loop.extent < TILE_SMALLEST) continue;
     for (int i = 0; i < l->access_count && plan->tile_count < LOWER_TILES; i++)
       if (tile_fits(l, &l->accesses[i], loop.var)) {
         plan->tile_loop = j;
         plan->tiles[plan->tile_count++] = i;
       }
   }
+  if (plan->tile_loop < 0) return;
+  plan->tile_side = tile_side(l, plan->kept.loops[plan->tile_loop].extent);
+}
+
+static int64_t tile_place(const lower *l, int tile) {
+  return (int64_t)tile * l->plan->tile_side * l->plan->tile_side * tile_bytes(l);
 }
 
 int64_t lower_tile_scratch(const lower *l) {
-  return l->plan->tile_loop < 0 ? 0 : (int64_t)l->plan->tile_count * TILE * TILE * 8;
+  return l->plan->tile_loop < 0 ? 0 : tile_place(l, l->plan->tile_count);
 }
 
 int64_t lower_tile_units(const lower_plan *plan) {
   int64_t extent = plan->kept.loops[plan->tile_loop].extent;
-  return plan->kept.rows / extent * ((extent + TILE - 1) / TILE);
+  return plan->kept.rows / extent * ((extent + plan->tile_side - 1) / plan->tile_side);
 }
 
-int lower_tile_size(void) { return TILE; }
+/* ---- turning a square ---- */
+
+/* The low or high halves of two registers' 128-bit lanes of `lane` elements, in turns of `group`.
+ */
+static MlirValue tile_unpack(loom_builder *b, MlirValue x, MlirValue y, int size, int lane,
+                             int group, int high) {
+  int64_t elements[64];
+  for (int i = 0; i < size; i++) {
+    int at = i % lane, turn = at / group;
+    elements[i] = i - at + high * lane / 2 + turn / 2 * group + at % group + (turn % 2 ? size : 0);
+  }
+  return lane_shuffle2(b, x, y, size, elements);
+}
+
+/* The even or odd 128-bit lanes of two registers. */
+static MlirValue tile_lanes(loom_builder *b, MlirValue x, MlirValue y, int size, int lane,
+                            int odd) {
+  int64_t elements[64];
+  for (int i = 0; i < size; i++)
+    elements[i] = (2 * (i / lane) + odd) * lane + i % lane;
+  return lane_shuffle2(b, x, y, size, elements);
+}
+
+/* Transposes `size` registers of `size` elements by the instructions that work within 128-bit lanes
+ * first, then on whole lanes. `order[i]`: the column that register i holds then. */
+static void tile_turn(loom_builder *b, MlirValue *rows, int size, int bytes, int *order) {
+  int lane = 16 / bytes < size ? 16 / bytes : size;
+  for (int step = 1; step < size; step *= 2)
+    for (int i = 0; i < size; i++) {
+      if (i & step) continue;
+      MlirValue x = rows[i], y = rows[i + step];
+      for (int k = 0; k < 2; k++)
+        rows[i + k * step] = step < lane ? tile_unpack(b, x, y, size, lane, step, k)
+                                         : tile_lanes(b, x, y, size, lane, k);
+    }
+  for (int i = 0; i < size; i++) {
+    order[i] = i & ~(lane - 1);
+    for (int step = 1, mirror = lane / 2; step < lane; step *= 2, mirror /= 2)
+      if (i & step) order[i] += mirror;
+  }
+}
 
 /* ---- packing ---- */
 
 typedef struct tile_state {
-  MlirValue t0, x0;  /* the tile's first row and lane */
-  MlirValue block_x; /* while packing */
+  MlirValue t0, x0, t1, x1; /* the tile's rows [t0, t1) and lanes [x0, x1) */
+  MlirValue x;              /* while packing */
 } tile_state;
 
 static MlirValue tile_scratch(lower *l, loom_builder *b, int tile, MlirValue row, MlirValue column,
                               loom_dtype dtype) {
-  MlirValue base = lower_int(l, (int64_t)tile * TILE * TILE * 8).v;
-  MlirValue place = lane_address(b, l->scratch, base, LOOM_I8);
-  MlirValue offset = lane_op2(b, "arith.muli", row, lower_int(l, TILE).v);
+  MlirValue place = lane_address(b, l->scratch, lower_int(l, tile_place(l, tile)).v, LOOM_I8);
+  MlirValue offset = lane_op2(b, "arith.muli", row, lower_int(l, l->plan->tile_side).v);
   return lane_address(b, place, lane_op2(b, "arith.addi", offset, column), dtype);
 }
 
-/* Exchanges the halves of two rows that lie on the wrong side of the diagonal, for rows `step`
- * apart; after all powers of two the square is transposed. */
-static void tile_turn(loom_builder *b, MlirValue *rows, int size) {
-  for (int step = size / 2; step; step /= 2)
-    for (int i = 0; i < size; i++) {
-      if (i & step) continue;
-      MlirValue low = rows[i], high = rows[i + step];
-      int64_t first[16], second[16];
-      for (int c = 0; c < size; c++) {
-        first[c] = c & step ? size + c - step : c;
-        second[c] = c & step ? size + c : c + step;
-      }
-      rows[i] = lane_shuffle2(b, low, high, size, first);
-      rows[i + step] = lane_shuffle2(b, low, high, size, second);
-    }
+static loom_dtype tile_dtype(const lower_access *a) {
+  return a->dtype == LOOM_BOOL ? LOOM_I8 : a->dtype;
 }
 
-static void tile_pack_square(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  const tile_state *state = user;
-  const lower_plan *plan = l->plan;
-  int lane = plan->lanes.var, along = plan->kept.loops[plan->tile_loop].var;
-  MlirValue block_t = mlirBlockGetArgument(l->scopes[l->depth].block, 0);
-  loom_builder b = lower_at_level(l, l->depth);
-  lower_var saved_lane = l->vars[lane], saved_along = l->vars[along];
-  l->vars[lane] = (lower_var){saved_lane.extent,
-                              lane_op2(&b, "arith.addi", state->x0, state->block_x), l->depth};
-  l->vars[along] =
-      (lower_var){saved_along.extent, lane_op2(&b, "arith.addi", state->t0, block_t), l->depth};
-  for (int k = 0; k < plan->tile_count; k++) {
-    const lower_access *a = &l->accesses[plan->tiles[k]];
-    const lower_buffer *buffer = &l->kernel->operands[a->operand];
-    int size = loom_dtype_size(a->dtype) == 8 ? 4 : 8;
-    for (int half = 0; half < 8 / size * (8 / size); half++) {
-      int dx = half / (8 / size) * size, dt = half % (8 / size) * size;
-      MlirValue rows[16];
-      for (int p = 0; p < size; p++) {
-        lower_index index = {0};
-        memcpy(index.coef, a->coef, sizeof index.coef);
-        index.constant = a->constant + (dx + p) * a->coef[lane] + dt;
-        lower_value offset;
-        if (!lower_index_base(l, &index, &offset)) offset = lower_int(l, 0);
-        MlirValue place = lane_address(&b, l->pointers[buffer->slot], offset.v, a->dtype);
-        rows[p] = lane_load(&b, place, a->dtype, size, (MlirValue){NULL});
-      }
-      tile_turn(&b, rows, size);
-      for (int q = 0; q < size; q++) {
-        MlirValue row = lane_op2(&b, "arith.addi", block_t, lower_int(l, dt + q).v);
-        MlirValue column = lane_op2(&b, "arith.addi", state->block_x, lower_int(l, dx).v);
-        lane_store(&b, rows[q], tile_scratch(l, &b, k, row, column, a->dtype), a->dtype,
-                   (MlirValue){NULL});
-      }
-    }
+/* The operand's element at the current lane and row, dx lanes and dt rows on. */
+static MlirValue tile_source(lower *l, loom_builder *b, const lower_access *a, int dx, int dt) {
+  lower_index index = {0};
+  lower_value offset;
+  memcpy(index.coef, a->coef, sizeof index.coef);
+  index.constant = a->constant + dx * a->coef[l->plan->lanes.var] + dt;
+  if (!lower_index_base(l, &index, &offset)) offset = lower_int(l, 0);
+  return lane_address(b, l->pointers[l->kernel->operands[a->operand].slot], offset.v,
+                      tile_dtype(a));
+}
+
+static void tile_pack_square(lower *l, loom_builder *b, const tile_state *state, int tile, int dx,
+                             int dt) {
+  const lower_access *a = &l->accesses[l->plan->tiles[tile]];
+  int size = tile_square(l, a->dtype), order[64];
+  MlirValue rows[64], row = l->vars[l->plan->kept.loops[l->plan->tile_loop].var].iv;
+  row = lane_op2(b, "arith.subi", row, state->t0);
+  MlirValue column = lane_op2(b, "arith.subi", l->vars[l->plan->lanes.var].iv, state->x0);
+  for (int p = 0; p < size; p++)
+    rows[p] =
+        lane_load(b, tile_source(l, b, a, dx + p, dt), tile_dtype(a), size, (MlirValue){NULL});
+  tile_turn(b, rows, size, (int)loom_dtype_size(a->dtype), order);
+  column = lane_op2(b, "arith.addi", column, lower_int(l, dx).v);
+  for (int q = 0; q < size; q++) {
+    MlirValue at = lane_op2(b, "arith.addi", row, lower_int(l, dt + order[q]).v);
+    lane_store(b, rows[q], tile_scratch(l, b, tile, at, column, tile_dtype(a)), tile_dtype(a),
+               (MlirValue){NULL});
   }
-  l->vars[lane] = saved_lane;
-  l->vars[along] = saved_along;
 }
 
-static void tile_pack(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  tile_state *state = user;
-  state->block_x = mlirBlockGetArgument(l->scopes[l->depth].block, 0);
-  lower_for(l, lower_int(l, 0).v, lower_int(l, TILE).v, lower_int(l, 8).v, -1, 0, NULL,
-            tile_pack_square, state, NULL);
+static void tile_pack_squares(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  int step = tile_step(l);
+  loom_builder b = lower_at_level(l, l->depth);
+  for (int k = 0; k < l->plan->tile_count; k++) {
+    int size = tile_square(l, l->accesses[l->plan->tiles[k]].dtype);
+    for (int dx = 0; dx < step; dx += size)
+      for (int dt = 0; dt < step; dt += size)
+        tile_pack_square(l, &b, user, k, dx, dt);
+  }
+}
+
+static void tile_pack_element(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  const tile_state *state = user;
+  loom_builder b = lower_at_level(l, l->depth);
+  MlirValue row = l->vars[l->plan->kept.loops[l->plan->tile_loop].var].iv;
+  row = lane_op2(&b, "arith.subi", row, state->t0);
+  MlirValue column = lane_op2(&b, "arith.subi", l->vars[l->plan->lanes.var].iv, state->x0);
+  for (int k = 0; k < l->plan->tile_count; k++) {
+    const lower_access *a = &l->accesses[l->plan->tiles[k]];
+    loom_dtype dtype = tile_dtype(a);
+    MlirValue v = lane_load(&b, tile_source(l, &b, a, 0, 0), dtype, 1, (MlirValue){NULL});
+    lane_store(&b, v, tile_scratch(l, &b, k, row, column, dtype), dtype, (MlirValue){NULL});
+  }
+}
+
+/* A loop over rows [low, high) of the lanes that are packed now. */
+typedef struct tile_rows {
+  tile_state *state;
+  MlirValue low, high;
+  int64_t step;
+  lower_body body;
+} tile_rows;
+
+static void tile_pack_rows(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  const tile_rows *rows = user;
+  int along = l->plan->kept.loops[l->plan->tile_loop].var;
+  lower_for(l, rows->low, rows->high, lower_int(l, rows->step).v, along, 0, NULL, rows->body,
+            rows->state, NULL);
+}
+
+/* Squares, then the rows below them, then the lanes beside both. */
+static void tile_pack(lower *l, tile_state *state) {
+  int64_t step = tile_step(l), rows = l->plan->kept.loops[l->plan->tile_loop].extent;
+  int64_t lanes = l->plan->kept.loops[l->plan->kept.count - 1].extent;
+  int lane = l->plan->lanes.var;
+  loom_builder b = lower_at_level(l, l->depth);
+  MlirValue down = lower_int(l, -step).v, steps = lower_int(l, step).v, one = lower_int(l, 1).v;
+  MlirValue t = lane_op2(&b, "arith.andi", state->t1, down);
+  MlirValue x = lane_op2(&b, "arith.andi", state->x1, down);
+  tile_rows whole = {state, state->t0, t, step, tile_pack_squares};
+  lower_for(l, state->x0, x, steps, lane, 0, NULL, tile_pack_rows, &whole, NULL);
+  tile_rows below = {state, t, state->t1, 1, tile_pack_element};
+  if (rows % step) lower_for(l, state->x0, x, one, lane, 0, NULL, tile_pack_rows, &below, NULL);
+  tile_rows beside = {state, state->t0, state->t1, 1, tile_pack_element};
+  if (lanes % step) lower_for(l, x, state->x1, one, lane, 0, NULL, tile_pack_rows, &beside, NULL);
 }
 
 /* ---- the body over a tile ---- */
@@ -144,9 +252,9 @@ static void tile_vector(lower *l, void *user, const MlirValue *carried, MlirValu
   for (int k = 0; k < plan->tile_count; k++) {
     const lower_access *a = &l->accesses[plan->tiles[k]];
     MlirValue place = tile_scratch(l, &b, k, row, column, a->dtype);
-    lower_value v = {lane_load(&b, place, a->dtype, l->width, (MlirValue){NULL}), l->depth, true,
-                     a->dtype};
-    lower_bind(l, l->kernel->operands[a->operand].value, a->at, v);
+    MlirValue v = lane_load(&b, place, a->dtype, l->width, l->mask);
+    lower_value value = {lower_repeat_first(l, &b, v), l->depth, true, a->dtype};
+    lower_bind(l, l->kernel->operands[a->operand].value, a->at, value);
   }
   tile->body(l, NULL, NULL, NULL);
   l->bound = outer;
@@ -154,62 +262,47 @@ static void tile_vector(lower *l, void *user, const MlirValue *carried, MlirValu
 
 static void tile_row(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   tile_body *tile = user;
+  const lower_lanes *lanes = &l->plan->lanes;
+  MlirValue split = lower_lane_split(l, lanes, tile->state.x1);
+  lower_lane_main(l, lanes, tile->state.x0, split, 0, NULL, tile_vector, tile, NULL);
+  lower_lane_tail(l, lanes, split, tile->state.x1, 0, NULL, tile_vector, tile, NULL);
+}
+
+/* The end of a tile that starts here. */
+static MlirValue tile_end(lower *l, MlirValue start, int64_t extent) {
   loom_builder b = lower_at_level(l, l->depth);
-  MlirValue high = lane_op2(&b, "arith.addi", tile->state.x0, lower_int(l, TILE).v);
-  lower_lane_main(l, &l->plan->lanes, tile->state.x0, high, 0, NULL, tile_vector, tile, NULL);
+  MlirValue end = lane_op2(&b, "arith.addi", start, lower_int(l, l->plan->tile_side).v);
+  if (extent % l->plan->tile_side == 0) return end;
+  return lane_op2(&b, "arith.minsi", end, lower_int(l, extent).v);
 }
 
 static void tile_one(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   tile_body *tile = user;
+  const lower_nest *kept = &l->plan->kept;
   tile->state.x0 = mlirBlockGetArgument(l->scopes[l->depth].block, 0);
-  lower_for(l, lower_int(l, 0).v, lower_int(l, TILE).v, lower_int(l, 8).v, -1, 0, NULL, tile_pack,
-            &tile->state, NULL);
-  loom_builder b = lower_at_level(l, l->depth);
-  MlirValue end = lane_op2(&b, "arith.addi", tile->state.t0, lower_int(l, TILE).v);
-  lower_for(l, tile->state.t0, end, lower_int(l, 1).v, l->plan->kept.loops[l->plan->tile_loop].var,
-            0, NULL, tile_row, tile, NULL);
+  tile->state.x1 = tile_end(l, tile->state.x0, kept->loops[kept->count - 1].extent);
+  tile_pack(l, &tile->state);
+  lower_for(l, tile->state.t0, tile->state.t1, lower_int(l, 1).v,
+            kept->loops[l->plan->tile_loop].var, 0, NULL, tile_row, tile, NULL);
 }
 
-typedef struct tile_rest {
-  MlirValue low, high;
-  lower_body body;
-} tile_rest;
-
-static void tile_rest_row(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  const tile_rest *rest = user;
-  const lower_lanes *lanes = &l->plan->lanes;
-  MlirValue split = lower_lane_split(l, lanes, rest->high);
-  lower_lane_main(l, lanes, rest->low, split, 0, NULL, rest->body, NULL, NULL);
-  lower_lane_tail(l, lanes, split, rest->high, 0, NULL, rest->body, NULL, NULL);
-}
-
-/* One strip of TILE rows: unit number -> other rows, then whole tiles, then what is left. */
+/* One strip of rows: unit number -> other rows, then tile by tile. */
 void lower_tile_unit(lower *l, MlirValue unit, lower_body body) {
   const lower_plan *plan = l->plan;
   lower_loop along = plan->kept.loops[plan->tile_loop];
-  int64_t strips = (along.extent + TILE - 1) / TILE,
-          lanes = plan->kept.loops[plan->kept.count - 1].extent;
+  int64_t strips = (along.extent + plan->tile_side - 1) / plan->tile_side;
   loom_builder b = lower_at_level(l, l->depth);
   lower_nest others = plan->kept;
   int n = 0;
   for (int i = 0; i + 1 < plan->kept.count; i++)
     if (i != plan->tile_loop) others.loops[n++] = plan->kept.loops[i];
-  MlirValue count = lower_int(l, strips).v, size = lower_int(l, TILE).v,
-            extent = lower_int(l, along.extent).v;
+  MlirValue count = lower_int(l, strips).v, side = lower_int(l, plan->tile_side).v;
   lower_row_vars(l, &others, n, lane_op2(&b, "arith.divui", unit, count));
-  tile_body tile = {
-      {lane_op2(&b, "arith.muli", lane_op2(&b, "arith.remui", unit, count), size), {NULL}, {NULL}},
-      body};
-  MlirValue end = lane_op2(&b, "arith.addi", tile.state.t0, size);
-  MlirValue whole = lane_cmpi(&b, "sle", end, extent), zero = lower_int(l, 0).v;
-  MlirValue stop = lane_select(&b, whole, lower_int(l, lanes / TILE * TILE).v, zero);
-  lower_for(l, zero, stop, size, -1, 0, NULL, tile_one, &tile, NULL);
-  if (lanes % TILE || along.extent % TILE) {
-    tile_rest rest = {stop, lower_int(l, lanes).v, body};
-    MlirValue last = lane_select(&b, whole, end, extent);
-    lower_for(l, tile.state.t0, last, lower_int(l, 1).v, along.var, 0, NULL, tile_rest_row, &rest,
-              NULL);
-  }
+  tile_body tile = {.body = body};
+  tile.state.t0 = lane_op2(&b, "arith.muli", lane_op2(&b, "arith.remui", unit, count), side);
+  tile.state.t1 = tile_end(l, tile.state.t0, along.extent);
+  MlirValue lanes = lower_int(l, plan->kept.loops[plan->kept.count - 1].extent).v;
+  lower_for(l, lower_int(l, 0).v, lanes, side, -1, 0, NULL, tile_one, &tile, NULL);
   for (int i = 0; i < n; i++)
     if (others.loops[i].var >= 0) l->vars[others.loops[i].var].iv.ptr = NULL;
 }

@@ -125,9 +125,9 @@ static void schedule_make(const lower *l, lower_schedule *out) {
   }
   if (plan->tile_loop < 0) return;
   /* Strips of tiles: a lane loop over whole tiles needs a width that divides them. */
-  out->width = (int)schedule_min(out->width, lower_tile_size());
+  out->width = (int)schedule_min(out->width, plan->tile_side);
   out->tail = lower_tail_for(l, extent, out->width);
-  int64_t strip = extent * lower_tile_size();
+  int64_t strip = extent * plan->tile_side;
   out->block = extent;
   out->blocks = 1;
   out->units = schedule_max(1, 2 * target / strip);

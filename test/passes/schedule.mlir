@@ -69,7 +69,7 @@ module {
 
 // A transposed operand gets scratch for its tiles.
 // CHECK-LABEL: loom.kernel @turned
-// CHECK: scratch = 8192 : i64
+// CHECK: scratch = 4096 : i64
 module {
   loom.kernel @turned {
   ^bb0(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>):

@@ -107,6 +107,17 @@ def test_movement(shape):
     check(frameloom.compile(function), function, [array(shape)], ulps=256, scale=np.sqrt(shape[-1]) * 4)
 
 
+@pytest.mark.parametrize("shape", [(16, 700), (129, 640), (1000, 513), (3, 70, 200)], ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "int16", "bool"])
+def test_transposed_operands(shape, dtype):
+    x, y = array(shape, dtype), array((*shape[:-2], shape[-1], shape[-2]), dtype)
+
+    def function(x, y):
+        return (np.swapaxes(x, -1, -2) | y if dtype == "bool" else np.swapaxes(x, -1, -2) + y), np.swapaxes(y, -1, -2).copy()
+
+    check(frameloom.compile(function, fullgraph=True), function, [x, y])
+
+
 def test_same_bits_for_any_number_of_threads():
     import os
     import subprocess

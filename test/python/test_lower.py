@@ -331,8 +331,8 @@ def test_split_normalise(tmp_path, axis):
     assert len(compiled.chunks) == 3
 
 
-@pytest.mark.parametrize("shape", [(64, 96), (70, 133), (3, 65, 40), (32, 32)])
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "bool"])
+@pytest.mark.parametrize("shape", [(64, 96), (70, 133), (3, 65, 40), (32, 32), (16, 17), (600, 300)])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "int16", "bool"])
 def test_transposed_tiles(tmp_path, shape, dtype):
     a = rng.integers(-50, 50, shape).astype(dtype)
     c = np.ascontiguousarray(np.swapaxes(a, -1, -2))[..., ::-1]
