@@ -100,6 +100,9 @@ int64_t loom_entries_find(const loom_entries *entries, const char *name);
 bool loom_x86_link(const loom_bytes *object, loom_bytes *image, loom_entries *entries,
                    loom_error *err);
 
+/* x86/fence.c: inserts what keeps LLVM from folding floating-point flags away. */
+void loom_x86_fence(LLVMModuleRef module);
+
 /* loom_target_emit and loom_x86_link in one: what the compiler library does. */
 bool loom_x86_emit(MlirModule module, const loom_target_options *options, loom_bytes *image,
                    loom_entries *entries, loom_error *err);

@@ -58,11 +58,12 @@ static void x86_attribute(LLVMValueRef function, const char *name) {
                           LLVMCreateEnumAttribute(context, kind, 0));
 }
 
-/* No unwinding through kernels: no unwind tables, no landing pads. */
+/* No unwinding through kernels: no unwind tables, no landing pads. No flag is lost. */
 static void x86_prepare(LLVMModuleRef module, const loom_target_cpu *cpu) {
   (void)cpu;
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
     if (!LLVMIsDeclaration(f)) x86_attribute(f, "nounwind");
+  loom_x86_fence(module);
 }
 
 const loom_target loom_target_x86 = {
