@@ -17,7 +17,8 @@ def outcome(function, arguments):
 
 
 def tolerance(dtype, ulps):
-    return ulps * np.finfo(dtype).eps
+    """`ulps`: a number, or a function that gives it for a dtype."""
+    return (ulps(dtype) if callable(ulps) else ulps) * np.finfo(dtype).eps
 
 
 def assert_same(got, want, ulps=16, scale=None):

@@ -20,7 +20,9 @@ def run(program, backend, fullgraph=False):
     # Cancellation in a later step scales an earlier rounding error: compare with the largest magnitude in play.
     scale = max([1.0] + [float(np.max(np.abs(a[np.isfinite(a)].astype(np.float64)), initial=0)) ** 2
                          for a in program.arrays if a.size])
-    check(compiled, plain, program.arrays, ulps=64, scale=scale)
+    # A wide result of narrow steps is as exact as these.
+    narrow = any(a.dtype.name in ("float32", "int16", "uint16") for a in program.arrays) or "float32" in program.source
+    check(compiled, plain, program.arrays, ulps=lambda t: 64 * 2.0**29 if narrow and t == np.float64 else 64, scale=scale)
 
 
 @given(programs(shape_ops=False, reductions=False))

@@ -262,3 +262,14 @@ def test_tracemalloc_does_not_grow(compiled):
         assert tracemalloc.get_traced_memory()[0] - before < 10_000
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("dtype", ["int32", "bool", "float64"])
+def test_layout_of_running_sums(dtype):
+    """Strides of a broadcast array say nothing about the order of its axes."""
+    compiled = frameloom.compile(lambda a: (np.cumsum(a, axis=0), np.cumprod(a, axis=1)), fullgraph=True)
+    a = np.broadcast_to(np.arange(17).astype(dtype), (8, 17))
+    for x in (a, a.T, np.ones((2, 3, 4), dtype).transpose(2, 0, 1)):
+        for got, want in zip(compiled(x), (np.cumsum(x, axis=0), np.cumprod(x, axis=1))):
+            assert got.strides == want.strides
+            np.testing.assert_array_equal(got, want)
