@@ -65,7 +65,8 @@ static bool entry_measure(entry *e, loom_error *err) {
     if (elements < 0) return loom_fail(err, "a result has a size that is not known");
     e->sizes[i] = (size_t)elements * loom_dtype_size(type->dtype);
     e->outputs[i] = entry_output_recipe(c, i);
-    if (e->plan && loom_plan_output_size(e->plan, i) > e->sizes[i])
+    size_t planned = 0;
+    if (e->plan && (!loom_plan_output_size(e->plan, i, NULL, &planned) || planned > e->sizes[i]))
       return loom_fail(err, "the plan has a larger output than the graph");
   }
   return true;
@@ -129,12 +130,12 @@ int entry_traverse(entry *e, visitproc visit, void *arg) {
 
 /* ---- running -------------------------------------------------------------------------------- */
 
-static int entry_host(void *context, const char *name, uint32_t slot, void *const *buffers,
-                      uint32_t reads, uint32_t count) {
+static int entry_host(void *context, const loom_host_call *call) {
   const entry *e = context;
   PyGILState_STATE state = PyGILState_Ensure();
   int failed = e->adapter->host_call
-                   ? e->adapter->host_call(e->captured, name, slot, buffers, reads, count)
+                   ? e->adapter->host_call(e->captured, call->name, call->slot, call->buffers,
+                                           call->reads, call->count)
                    : 1;
   PyGILState_Release(state);
   return failed;
@@ -155,7 +156,7 @@ static bool entry_accept(const entry *e, uint32_t status, bool *fallback) {
     *fallback = PyErr_CheckSignals() == 0;
     return false;
   }
-  if (status & (LOOM_STATUS_INDEX | LOOM_STATUS_HOST)) {
+  if (status & (LOOM_STATUS_INDEX | LOOM_STATUS_HOST | LOOM_STATUS_SIZE)) {
     if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception))
       return false; /* an interrupt */
     PyErr_Clear();  /* the plain function raises it, with the user's own lines in the traceback */
@@ -351,7 +352,7 @@ static uint32_t run_interpret(run_state *s, const entry *e) {
   }
   loom_error err;
   feclearexcept(FE_ALL_EXCEPT);
-  bool good = loom_interpret(graph, buffers, outputs, &err);
+  bool good = loom_interpret(graph, buffers, outputs, NULL, &err);
   int raised = fetestexcept(FE_ALL_EXCEPT);
   feclearexcept(FE_ALL_EXCEPT);
   free(buffers);

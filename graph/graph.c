@@ -81,6 +81,13 @@ static bool graph_type_valid(const loom_type *type) {
   return (unsigned)type->dtype < LOOM_DTYPE_COUNT && type->rank >= 0 && type->rank <= LOOM_MAX_RANK;
 }
 
+/* Static layouts keep their strides of 0 where a product overflows. */
+static bool graph_plain_strides(loom_graph *graph, const loom_type *type, int64_t *out) {
+  for (int i = 0; i < type->rank; i++)
+    if (LOOM_DIM_IS_SYM(type->dims[i])) return loom_contiguous_strides_in(graph, type, out);
+  return loom_contiguous_strides(type, out), true;
+}
+
 loom_value loom_graph_input(loom_graph *graph, loom_input_kind kind, const loom_type *type,
                             const int64_t *strides) {
   if (!graph_type_valid(type) || !GRAPH_RESERVE(graph, value, 1) || !GRAPH_RESERVE(graph, input, 1))
@@ -91,8 +98,8 @@ loom_value loom_graph_input(loom_graph *graph, loom_input_kind kind, const loom_
   input->kind = kind;
   if (strides)
     memcpy(input->strides, strides, sizeof strides[0] * (size_t)type->rank);
-  else
-    loom_contiguous_strides(type, input->strides);
+  else if (!graph_plain_strides(graph, type, input->strides))
+    return LOOM_NO_VALUE;
   input->value = graph_add_value(graph, type, -1, (int32_t)graph->input_count);
   graph->input_count++;
   return input->value;
@@ -106,8 +113,8 @@ bool loom_graph_output(loom_graph *graph, loom_value value, const int64_t *strid
   const loom_type *type = &graph->values[value].type;
   if (strides)
     memcpy(output->strides, strides, sizeof strides[0] * (size_t)type->rank);
-  else
-    loom_contiguous_strides(type, output->strides);
+  else if (!graph_plain_strides(graph, type, output->strides))
+    return false;
   graph->output_count++;
   return true;
 }

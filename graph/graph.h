@@ -109,10 +109,13 @@ typedef struct loom_expr {
   uint32_t lhs, rhs;
 } loom_expr;
 
-/* What is known of a symbol. */
+/* What is known of a symbol: min <= value <= max, and divisor (0 is read as 1) divides it. A hint
+ * (0: none) is a value that is likely. */
 typedef struct loom_symbol {
   int64_t min, max, divisor, hint;
 } loom_symbol;
+/* Hints only matter by their size: compilation (and so the cache's key) sees this much of one. */
+int64_t loom_hint_round(int64_t hint);
 
 struct loom_graph;
 /* A new symbol as a size; `known` may be NULL. The functions of expr.c return false when out of
@@ -129,6 +132,34 @@ bool loom_dim_offset(struct loom_graph *graph, loom_dim a, int64_t offset, loom_
 /* The size when symbol i has the value symbols[i]. */
 bool loom_dim_eval(const struct loom_graph *graph, loom_dim dim, const int64_t *symbols,
                    int64_t *out);
+
+/* A stride, and any other number that may be symbolic and of any sign (starts of slices, padding):
+ * a value, or, below INT64_MIN / 2, INT64_MIN + index of an expression. As canonical as sizes:
+ * equal numbers have equal codes. */
+#define LOOM_STRIDE_SYM(e) (INT64_MIN + (int64_t)(e))
+#define LOOM_STRIDE_IS_SYM(s) ((s) < INT64_MIN / 2)
+#define LOOM_STRIDE_EXPR(s) ((uint32_t)((s) - INT64_MIN))
+
+/* A size as a number; a number as a size (false when it is a negative constant). */
+int64_t loom_stride_of_dim(loom_dim dim);
+bool loom_dim_of_stride(int64_t stride, loom_dim *out);
+/* A new symbol of any sign, for a stride that nothing is known of; `known` may be NULL. */
+bool loom_stride_symbol(struct loom_graph *graph, const loom_symbol *known, int64_t *out);
+/* a KIND b; `graph` may be NULL when both are constants. */
+bool loom_stride_combine(struct loom_graph *graph, loom_expr_kind kind, int64_t a, int64_t b,
+                         int64_t *out);
+/* a - b. */
+bool loom_stride_minus(struct loom_graph *graph, int64_t a, int64_t b, int64_t *out);
+bool loom_stride_eval(const struct loom_graph *graph, int64_t stride, const int64_t *symbols,
+                      int64_t *out);
+/* Bounds of a number by the ranges of its symbols (INT64_MIN, INT64_MAX: unbounded). They hold, but
+ * need not be the tightest. */
+void loom_stride_range(const struct loom_graph *graph, int64_t stride, int64_t *low, int64_t *high);
+void loom_dim_range(const struct loom_graph *graph, loom_dim dim, int64_t *low, int64_t *high);
+/* A positive number that divides it whatever the symbols are. */
+int64_t loom_stride_divisor(const struct loom_graph *graph, int64_t stride);
+/* A likely value: by the symbols' hints, kept within their ranges. */
+int64_t loom_stride_hint(const struct loom_graph *graph, int64_t stride);
 
 /* ---- types, attributes, ops -------------------------------------------------------------- */
 
@@ -155,7 +186,7 @@ typedef enum loom_opcode {
 typedef enum loom_attr_kind {
   LOOM_ATTR_NONE,
   LOOM_ATTR_I64,    /* i */
-  LOOM_ATTR_I64S,   /* ints, count */
+  LOOM_ATTR_I64S,   /* ints, count; starts, sizes, steps and padding may be symbolic numbers */
   LOOM_ATTR_BOOL,   /* i */
   LOOM_ATTR_STR,    /* str */
   LOOM_ATTR_SCALAR, /* bits: an element of the result's dtype, bit-cast (complex128: bits and
@@ -240,14 +271,15 @@ typedef enum loom_input_kind {
 typedef struct loom_input {
   loom_value value;
   loom_input_kind kind;
-  int64_t strides[LOOM_MAX_RANK]; /* ARRAY: in elements (0 broadcast, negative reversed); the buffer
-                                     points at element [0, ..., 0] */
+  int64_t strides[LOOM_MAX_RANK]; /* ARRAY: in elements (0 broadcast, negative reversed), maybe
+                                     symbolic; the buffer points at element [0, ..., 0] */
 } loom_input;
 
 /* Each output is a buffer of its own; views and aliases of results are the frontend's affair. */
 typedef struct loom_output {
   loom_value value;
-  int64_t strides[LOOM_MAX_RANK]; /* in elements; a permutation of a contiguous layout */
+  int64_t strides[LOOM_MAX_RANK]; /* in elements, maybe symbolic; a permutation of a contiguous
+                                     layout */
 } loom_output;
 
 typedef struct loom_graph {
@@ -294,6 +326,10 @@ const loom_type *loom_graph_type(const loom_graph *graph, loom_value value);
 
 /* Strides of a C-contiguous array of this (static) type, in elements. */
 void loom_contiguous_strides(const loom_type *type, int64_t *out);
+/* The same for symbolic sizes; false when a product cannot be expressed. */
+bool loom_contiguous_strides_in(loom_graph *graph, const loom_type *type, int64_t *out);
+/* Number of elements as a size; false when it cannot be expressed. */
+bool loom_type_elements_in(loom_graph *graph, const loom_type *type, loom_dim *out);
 
 /* Makes room for `more` entries behind `count` in one of the graph's arrays; NULL when out of
  * memory. */
@@ -406,9 +442,10 @@ typedef struct loom_buffer {
 /* Runs one op on contiguous or strided operands into allocated results. */
 bool loom_interpret_op(const loom_op_view *view, const loom_buffer *operands, loom_buffer *results,
                        uint32_t result_count, loom_error *err);
-/* Runs a whole graph: slow and obvious, the oracle for the compiler. */
+/* Runs a whole graph: slow and obvious, the oracle for the compiler. `symbols` has a value for each
+ * symbol of the graph; NULL: those that are a size of an input are read from there. */
 bool loom_interpret(const loom_graph *graph, const loom_buffer *inputs, loom_buffer *outputs,
-                    loom_error *err);
+                    const int64_t *symbols, loom_error *err);
 
 #ifdef __cplusplus
 }

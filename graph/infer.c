@@ -229,20 +229,32 @@ static bool infer_transpose(infer_state *s) {
   return true;
 }
 
-/* Are the elements start, start + step, ... (size of them) inside a dimension? */
+/* Are the elements start, start + step, ... (size of them) inside a dimension? What is taken by
+ * numbers must be known to exist; of symbolic starts and sizes only those are refused that no value
+ * of the symbols makes fit: who writes them guards the rest. */
 static bool infer_slice_fits(infer_state *s, loom_dim dim, int64_t start, int64_t size,
                              int64_t step, int axis) {
-  int64_t last;
-  if (size < 0) return INFER_FAIL(s, "the size of dimension %d is negative", axis);
+  int64_t last, room, low, high, room_low, room_high;
+  bool symbolic = LOOM_STRIDE_IS_SYM(size) || LOOM_STRIDE_IS_SYM(start);
+  if (LOOM_STRIDE_IS_SYM(step)) return INFER_FAIL(s, "the step of dimension %d is symbolic", axis);
+  if (!LOOM_STRIDE_IS_SYM(size) && size < 0)
+    return INFER_FAIL(s, "the size of dimension %d is negative", axis);
   if (step == 0) return INFER_FAIL(s, "the step of dimension %d is 0", axis);
   if (size == 0) return true;
-  if (__builtin_mul_overflow(size - 1, step, &last) || __builtin_add_overflow(last, start, &last) ||
-      start < 0 || last < 0 || (!LOOM_DIM_IS_SYM(dim) && (start >= dim || last >= dim)))
-    return INFER_FAIL(s, "dimension %d is sliced out of bounds", axis);
-  if (LOOM_DIM_IS_SYM(dim)) {
-    const loom_expr *expr = s->graph ? &s->graph->exprs[LOOM_DIM_EXPR(dim)] : NULL;
-    int64_t least = expr && expr->kind == LOOM_EXPR_SYMBOL ? s->graph->symbols[expr->value].min : 0;
-    if (start >= least || last >= least)
+  if (!loom_stride_minus(s->graph, size, 1, &last) ||
+      !loom_stride_combine(s->graph, LOOM_EXPR_MUL, last, step, &last) ||
+      !loom_stride_combine(s->graph, LOOM_EXPR_ADD, last, start, &last))
+    return symbolic ? infer_size_failed(s)
+                    : INFER_FAIL(s, "dimension %d is sliced out of bounds", axis);
+  int64_t ends[] = {start, last};
+  for (int i = 0; i < 2; i++) {
+    loom_stride_range(s->graph, ends[i], &low, &high);
+    if (!loom_stride_minus(s->graph, loom_stride_of_dim(dim), ends[i], &room))
+      return infer_size_failed(s);
+    loom_stride_range(s->graph, room, &room_low, &room_high);
+    if (!LOOM_STRIDE_IS_SYM(size) && (high < 0 || room_high < 1))
+      return INFER_FAIL(s, "dimension %d is sliced out of bounds", axis);
+    if (!symbolic && (low < 0 || room_low < 1))
       return INFER_FAIL(s, "dimension %d has a symbolic size that may be too small", axis);
   }
   return true;
@@ -260,7 +272,7 @@ static bool infer_slice(infer_state *s) {
     if (LOOM_DIM_IS_SYM(from->dims[i]) && sizes[i] == -1 && starts[i] == 0 && steps[i] == 1)
       continue; /* the whole of a symbolic dimension */
     if (!infer_slice_fits(s, from->dims[i], starts[i], sizes[i], steps[i], i)) return false;
-    s->out[0].dims[i] = sizes[i];
+    if (!loom_dim_of_stride(sizes[i], &s->out[0].dims[i])) return infer_size_failed(s);
   }
   return true;
 }
@@ -275,9 +287,9 @@ static bool infer_update_slice(infer_state *s) {
   const int64_t *starts = infer_attr(s, 0)->ints, *steps = infer_attr(s, 1)->ints;
   for (int i = 0; i < to->rank; i++) {
     if (update->dims[i] == to->dims[i] && starts[i] == 0 && steps[i] == 1) continue;
-    if (LOOM_DIM_IS_SYM(update->dims[i]))
-      return INFER_FAIL(s, "dimension %d of the update has another symbolic size", i);
-    if (!infer_slice_fits(s, to->dims[i], starts[i], update->dims[i], steps[i], i)) return false;
+    if (!infer_slice_fits(s, to->dims[i], starts[i], loom_stride_of_dim(update->dims[i]), steps[i],
+                          i))
+      return false;
   }
   s->out[0] = *to;
   return true;
@@ -311,9 +323,12 @@ static bool infer_pad(infer_state *s) {
   loom_type result = *from;
   for (int i = 0; i < from->rank; i++) {
     int64_t low = infer_attr(s, 0)->ints[i], high = infer_attr(s, 1)->ints[i];
-    if (low < 0 || high < 0) return INFER_FAIL(s, "padding of dimension %d is negative", i);
-    if (!loom_dim_offset(s->graph, result.dims[i], low, &result.dims[i]) ||
-        !loom_dim_offset(s->graph, result.dims[i], high, &result.dims[i]))
+    int64_t size = loom_stride_of_dim(from->dims[i]);
+    if ((low < 0 && !LOOM_STRIDE_IS_SYM(low)) || (high < 0 && !LOOM_STRIDE_IS_SYM(high)))
+      return INFER_FAIL(s, "padding of dimension %d is negative", i);
+    if (!loom_stride_combine(s->graph, LOOM_EXPR_ADD, size, low, &size) ||
+        !loom_stride_combine(s->graph, LOOM_EXPR_ADD, size, high, &size) ||
+        !loom_dim_of_stride(size, &result.dims[i]))
       return infer_size_failed(s);
   }
   s->out[0] = result;

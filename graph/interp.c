@@ -351,6 +351,7 @@ typedef struct interp_state {
   loom_buffer *values; /* by loom_value; `data` of a node's result is malloc'ed */
   uint32_t *last_use;  /* the node after which a value is dead; outputs outlive all */
   int64_t *symbols;
+  uint32_t known; /* so many first symbols were given */
   loom_error *err;
 } interp_state;
 
@@ -362,18 +363,24 @@ static bool interp_static_type(const interp_state *s, const loom_type *type, loo
   return true;
 }
 
-/* Symbols get their values from the inputs whose sizes they are; every other size is checked. */
+/* A symbol that is a size of an input, and not known yet, gets its value from there. */
+static void interp_read_symbols(interp_state *s, const loom_type *type, const loom_type *given) {
+  for (int d = 0; d < type->rank; d++) {
+    const loom_expr *expr =
+        LOOM_DIM_IS_SYM(type->dims[d]) ? &s->graph->exprs[LOOM_DIM_EXPR(type->dims[d])] : NULL;
+    if (expr && expr->kind == LOOM_EXPR_SYMBOL && expr->value >= s->known)
+      s->symbols[expr->value] = given->dims[d];
+  }
+}
+
+/* Values of all symbols, then of the inputs; every size is checked. */
 static bool interp_bind(interp_state *s, const loom_buffer *inputs) {
   const loom_graph *graph = s->graph;
   for (uint32_t i = 0; i < graph->input_count; i++) {
     const loom_type *type = &graph->values[graph->inputs[i].value].type;
     if (inputs[i].type.rank != type->rank || inputs[i].type.dtype != type->dtype)
       return loom_fail(s->err, "input %u has another type", i);
-    for (int d = 0; d < type->rank; d++) {
-      const loom_expr *expr =
-          LOOM_DIM_IS_SYM(type->dims[d]) ? &graph->exprs[LOOM_DIM_EXPR(type->dims[d])] : NULL;
-      if (expr && expr->kind == LOOM_EXPR_SYMBOL) s->symbols[expr->value] = inputs[i].type.dims[d];
-    }
+    interp_read_symbols(s, type, &inputs[i].type);
   }
   for (uint32_t i = 0; i < graph->input_count; i++) {
     loom_buffer *value = &s->values[graph->inputs[i].value];
@@ -403,8 +410,48 @@ static void interp_release(interp_state *s, loom_value value) {
   s->values[value].data = NULL;
 }
 
+/* Symbolic numbers in attributes get their values; `lists` is to be freed. */
+static bool interp_attrs(interp_state *s, const loom_node *node, loom_attr *attrs,
+                         int64_t **lists) {
+  size_t total = 0, used = 0;
+  for (int a = 0; a < LOOM_MAX_ATTRS; a++)
+    total += node->attrs[a].kind == LOOM_ATTR_I64S ? (size_t)node->attrs[a].count : 0;
+  *lists = calloc(total + 1, sizeof **lists);
+  if (!*lists) return loom_fail(s->err, "out of memory");
+  for (int a = 0; a < LOOM_MAX_ATTRS; a++) {
+    attrs[a] = node->attrs[a];
+    if (attrs[a].kind != LOOM_ATTR_I64S) continue;
+    for (int i = 0; i < attrs[a].count; i++)
+      if (!loom_stride_eval(s->graph, attrs[a].ints[i], s->symbols, &(*lists)[used + (size_t)i]))
+        return loom_fail(s->err, "a symbolic number has no valid value");
+    attrs[a].ints = *lists + used;
+    used += (size_t)attrs[a].count;
+  }
+  return true;
+}
+
+/* Symbols are not proven to fit: what is taken must exist, else the interpreter reads elsewhere. */
+static bool interp_slice_fits(interp_state *s, const loom_node *node, const loom_attr *attrs,
+                              const loom_buffer *operands, const loom_type *result) {
+  bool update = node->op == LOOM_OP_UPDATE_SLICE;
+  if (node->op != LOOM_OP_SLICE && !update) return true;
+  const loom_type *part = update ? &operands[1].type : result;
+  const int64_t *starts = attrs[0].ints, *steps = attrs[update ? 1 : 2].ints;
+  for (int i = 0; i < part->rank; i++) {
+    int64_t size = operands[0].type.dims[i], last;
+    if (part->dims[i] == 0) continue;
+    if (__builtin_mul_overflow(part->dims[i] - 1, steps[i], &last) ||
+        __builtin_add_overflow(last, starts[i], &last) || starts[i] < 0 || starts[i] >= size ||
+        last < 0 || last >= size)
+      return loom_fail(s->err, "dimension %d is sliced out of bounds", i);
+  }
+  return true;
+}
+
 static bool interp_node(interp_state *s, uint32_t n) {
   const loom_node *node = &s->graph->nodes[n];
+  loom_attr attrs[LOOM_MAX_ATTRS];
+  int64_t *lists = NULL;
   loom_buffer *operands = calloc(node->operand_count + 1, sizeof *operands);
   loom_type *types = calloc(node->operand_count + 1, sizeof *types);
   bool good = operands && types;
@@ -415,7 +462,9 @@ static bool interp_node(interp_state *s, uint32_t n) {
   }
   for (uint32_t i = 0; good && i < node->result_count; i++)
     good = interp_allocate(s, node->first_result + i);
-  loom_op_view view = {node->op, node->attrs, types, node->operand_count, node->regions};
+  good = good && interp_attrs(s, node, attrs, &lists) &&
+         interp_slice_fits(s, node, attrs, operands, &s->values[node->first_result].type);
+  loom_op_view view = {node->op, attrs, types, node->operand_count, node->regions};
   interp_call call = {&view,  operands,   &s->values[node->first_result],
                       s->err, s->symbols, s->graph->symbol_count};
   good = good && interp_op(&call, node->result_count);
@@ -423,6 +472,7 @@ static bool interp_node(interp_state *s, uint32_t n) {
     if (s->last_use[node->operands[i]] == n) interp_release(s, node->operands[i]);
   free(operands);
   free(types);
+  free(lists);
   return good;
 }
 
@@ -453,8 +503,9 @@ bool interp_graph(const loom_graph *graph, const int64_t *symbols, uint32_t symb
   s.symbols = calloc(graph->symbol_count + 1, sizeof *s.symbols);
   bool good = s.values && s.last_use && s.symbols;
   if (!good) loom_fail(err, "out of memory");
-  for (uint32_t i = 0; good && i < symbol_count && i < graph->symbol_count; i++)
-    s.symbols[i] = symbols[i];
+  for (uint32_t i = 0; good && i < graph->symbol_count; i++)
+    s.symbols[i] = i < symbol_count ? symbols[i] : -1;
+  s.known = symbol_count;
   if (good) interp_find_last_uses(&s);
   good = good && interp_bind(&s, inputs);
   for (uint32_t n = 0; good && n < graph->node_count; n++)
@@ -469,6 +520,6 @@ bool interp_graph(const loom_graph *graph, const int64_t *symbols, uint32_t symb
 }
 
 bool loom_interpret(const loom_graph *graph, const loom_buffer *inputs, loom_buffer *outputs,
-                    loom_error *err) {
-  return interp_graph(graph, NULL, 0, inputs, outputs, err);
+                    const int64_t *symbols, loom_error *err) {
+  return interp_graph(graph, symbols, symbols ? graph->symbol_count : 0, inputs, outputs, err);
 }

@@ -44,6 +44,14 @@ static uint32_t print_symbol_count(const loom_graph *graph) {
   return graph->symbol_count;
 }
 
+static void print_map(const loom_graph *graph, FILE *out) {
+  uint32_t symbols = print_symbol_count(graph);
+  fputs("affine_map<()[", out);
+  for (uint32_t i = 0; i < symbols; i++)
+    fprintf(out, "%ss%u", i ? ", " : "", i);
+  fputs("] -> (", out);
+}
+
 static void print_type(const loom_graph *graph, const loom_type *type, FILE *out) {
   bool symbolic = false;
   fputs("tensor<", out);
@@ -56,11 +64,8 @@ static void print_type(const loom_graph *graph, const loom_type *type, FILE *out
   }
   fputs(print_element(type->dtype), out);
   if (symbolic) {
-    uint32_t symbols = print_symbol_count(graph);
-    fputs(", affine_map<()[", out);
-    for (uint32_t i = 0; i < symbols; i++)
-      fprintf(out, "%ss%u", i ? ", " : "", i);
-    fputs("] -> (", out);
+    fputs(", ", out);
+    print_map(graph, out);
     for (int i = 0; i < type->rank; i++) {
       if (i) fputs(", ", out);
       if (LOOM_DIM_IS_SYM(type->dims[i]))
@@ -125,17 +130,34 @@ static void print_scalar(const loom_attr *attr, loom_dtype dtype, FILE *out) {
   }
 }
 
-static void print_ints(const int64_t *ints, int count, FILE *out) {
+/* A list with symbolic numbers is an affine map, as in types. */
+static void print_ints(const loom_graph *graph, const int64_t *ints, int count, FILE *out) {
+  bool symbolic = false;
+  for (int i = 0; i < count; i++)
+    symbolic |= LOOM_STRIDE_IS_SYM(ints[i]);
+  if (symbolic) {
+    print_map(graph, out);
+    for (int i = 0; i < count; i++) {
+      if (i) fputs(", ", out);
+      if (LOOM_STRIDE_IS_SYM(ints[i]))
+        print_expr(graph, LOOM_STRIDE_EXPR(ints[i]), out);
+      else
+        fprintf(out, "%" PRId64, ints[i]);
+    }
+    fputs(")>", out);
+    return;
+  }
   fputs("array<i64", out);
   for (int i = 0; i < count; i++)
     fprintf(out, "%s%" PRId64, i ? ", " : ": ", ints[i]);
   fputc('>', out);
 }
 
-static void print_attr(const loom_attr *attr, loom_dtype result, FILE *out) {
+static void print_attr(const loom_graph *graph, const loom_attr *attr, loom_dtype result,
+                       FILE *out) {
   switch (attr->kind) {
   case LOOM_ATTR_I64: fprintf(out, "%" PRId64 " : i64", attr->i); break;
-  case LOOM_ATTR_I64S: print_ints(attr->ints, attr->count, out); break;
+  case LOOM_ATTR_I64S: print_ints(graph, attr->ints, attr->count, out); break;
   case LOOM_ATTR_BOOL: fputs(attr->i ? "true" : "false", out); break;
   case LOOM_ATTR_STR: print_string(attr->str, out); break;
   case LOOM_ATTR_SCALAR: print_scalar(attr, result, out); break;
@@ -249,7 +271,7 @@ static void print_attrs(const print_scope *s, const loom_node *node, FILE *out) 
       node->result_count ? s->graph->values[node->first_result].type.dtype : LOOM_DTYPE_COUNT;
   for (int i = 0; i < LOOM_MAX_ATTRS && info->attrs[i].name; i++) {
     fprintf(out, "%s%s = ", i ? ", " : " <{", info->attrs[i].name);
-    print_attr(&node->attrs[i], dtype, out);
+    print_attr(s->graph, &node->attrs[i], dtype, out);
   }
   if (info->attrs[0].name) fputs("}>", out);
 }
@@ -300,7 +322,7 @@ static void print_inputs(const loom_graph *graph, FILE *out) {
       continue;
     }
     fputs("loom.strides = ", out);
-    print_ints(input->strides, type->rank, out);
+    print_ints(graph, input->strides, type->rank, out);
     fputc('}', out);
   }
 }
@@ -315,7 +337,7 @@ void loom_graph_print(const loom_graph *graph, FILE *out) {
     if (i) fputs(", ", out);
     print_type(graph, type, out);
     fputs(" {loom.strides = ", out);
-    print_ints(output->strides, type->rank, out);
+    print_ints(graph, output->strides, type->rank, out);
     fputc('}', out);
   }
   fputs(") {\n", out);

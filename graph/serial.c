@@ -87,7 +87,8 @@ static void serial_sizes(serial_writer *w, const loom_graph *graph) {
   serial_number(w, graph->symbol_count);
   for (uint32_t i = 0; i < graph->symbol_count; i++) {
     const loom_symbol *symbol = &graph->symbols[i];
-    const int64_t fields[] = {symbol->min, symbol->max, symbol->divisor, symbol->hint};
+    const int64_t fields[] = {symbol->min, symbol->max, symbol->divisor,
+                              loom_hint_round(symbol->hint)};
     serial_ints(w, fields, 4);
   }
   serial_number(w, graph->expr_count);
@@ -119,7 +120,7 @@ static void serial_graph(serial_writer *w, const loom_graph *graph) {
 
 bool loom_graph_serialize(const loom_graph *graph, loom_bytes *out) {
   serial_writer w = {0};
-  serial_text(&w, "loom graph 1");
+  serial_text(&w, "loom graph 2");
   serial_sizes(&w, graph);
   serial_graph(&w, graph);
   if (w.failed) {

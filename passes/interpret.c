@@ -141,7 +141,7 @@ static bool interpret_run(interpret_state *s) {
     if (!(values.ptr ? interpret_fill_values(s, values, i) : interpret_fill_counting(s, i)))
       return false;
   }
-  return interpret_outputs(s) && loom_interpret(&s->graph, s->inputs, s->outputs, &s->err);
+  return interpret_outputs(s) && loom_interpret(&s->graph, s->inputs, s->outputs, NULL, &s->err);
 }
 
 static bool interpret_visit(MlirOperation op, void *user) {

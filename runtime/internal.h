@@ -2,6 +2,7 @@
 #ifndef LOOM_RUNTIME_INTERNAL_H
 #define LOOM_RUNTIME_INTERNAL_H
 
+#include <stdatomic.h>
 #include <time.h>
 #include <xmmintrin.h>
 
@@ -29,6 +30,46 @@ static inline uint32_t fp_end(uint32_t saved) {
   return ((now >> 2) & 7u) |
          ((now & 1u) << 3); /* MXCSR's order is that of loom_fp_flag but for invalid */
 }
+
+/* ---- plan.c, run.c: a loaded plan ---- */
+
+#define PLAN_STACK 32 /* buffers or parameters kept on the stack; more take a block */
+#define PLAN_ARENA_LARGEST ((uint64_t)1 << 46)
+#define PLAN_STOPS                                                                                 \
+  (~(uint32_t)(LOOM_FP_DIVIDE | LOOM_FP_OVERFLOW | LOOM_FP_UNDERFLOW | LOOM_FP_INVALID))
+
+/* Where a buffer is found in one call: entry `index` of the inputs, outputs, constants or late
+ * buffers, or in the arena at an offset or at the offset in register `index`. */
+typedef enum place_kind {
+  PLACE_INPUT,
+  PLACE_OUTPUT,
+  PLACE_CONST,
+  PLACE_LATE,
+  PLACE_ARENA,
+  PLACE_ARENA_AT
+} place_kind;
+typedef struct place {
+  uint32_t kind, index;
+  uint64_t offset;
+} place;
+
+struct loom_plan {
+  _Atomic uint32_t references;
+  loom_image image;
+  const loom_plan_instr *instrs;
+  const uint32_t *indices;
+  const char *names;
+  loom_kernel_fn *kernels;
+  void **consts;     /* for each input */
+  uint32_t *outputs; /* for each output: its buffer */
+  place *places;     /* for each buffer */
+  const loom_plan_buffer *buffers;
+  bool direct;         /* one launch of one chunk, no arena, lists that fit the stack */
+  uint32_t list_limit; /* the longest buffer or parameter list */
+  const int64_t *constants;
+  uint32_t constant_count;
+  _Alignas(8) uint8_t bytes[];
+};
 
 /* ---- threads.c ---- */
 

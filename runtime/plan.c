@@ -6,39 +6,10 @@
  */
 #include "runtime/internal.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PLAN_STACK 32 /* buffers or parameters kept on the stack; more take a block */
-#define PLAN_ARENA_LARGEST ((uint64_t)1 << 46)
-#define PLAN_STOPS                                                                                 \
-  (~(uint32_t)(LOOM_FP_DIVIDE | LOOM_FP_OVERFLOW | LOOM_FP_UNDERFLOW | LOOM_FP_INVALID))
-#define POLL_MS 50u
-
-/* Where a buffer is found in one call: entry `index` of the inputs, outputs or constants, or in the
- * arena. */
-typedef enum place_kind { PLACE_INPUT, PLACE_OUTPUT, PLACE_CONST, PLACE_ARENA } place_kind;
-typedef struct place {
-  uint32_t kind, index;
-  uint64_t offset;
-} place;
-
-struct loom_plan {
-  _Atomic uint32_t references;
-  loom_image image;
-  const loom_plan_instr *instrs;
-  const uint32_t *indices;
-  const char *names;
-  loom_kernel_fn *kernels;
-  void **consts;     /* for each input */
-  uint32_t *outputs; /* for each output: its buffer */
-  place *places;     /* for each buffer */
-  const loom_plan_buffer *buffers;
-  bool direct;         /* one launch of one chunk, no arena, lists that fit the stack */
-  uint32_t list_limit; /* the longest buffer or parameter list */
-  _Alignas(8) uint8_t bytes[];
-};
+#define PLAN_SYMBOLS 65536
 
 const loom_plan_header *loom_plan_header_of(const loom_plan *plan) {
   return (const loom_plan_header *)plan->bytes;
@@ -70,17 +41,25 @@ static bool check_header(const void *bytes, size_t size, loom_plan_header *h, lo
                      (unsigned long long)h->cpu_features);
   if (h->arena_size > PLAN_ARENA_LARGEST)
     return loom_fail(err, "plan: an arena of %llu bytes", (unsigned long long)h->arena_size);
-  if (h->input_count != h->inputs.count || h->size_count)
+  if (h->input_count != h->inputs.count)
     return loom_fail(err, "plan: inputs or sizes that the header does not count");
   /* Each needs a buffer or an input of its own, so larger numbers are nonsense and not worth their
    * memory. */
-  if (h->output_count > h->buffers.count || h->scalar_count > h->inputs.count)
+  if (h->output_count > h->buffers.count + h->instrs.count || h->scalar_count > h->inputs.count)
     return loom_fail(err, "plan: %u outputs, %u scalars", h->output_count, h->scalar_count);
+  if (h->register_count >= LOOM_PLAN_PARAM_REGISTER ||
+      (uint64_t)h->symbol_count + h->constants.count > h->register_count ||
+      h->register_count - h->symbol_count - h->constants.count > h->instrs.count ||
+      h->symbol_count > PLAN_SYMBOLS || h->late_count > h->buffers.count ||
+      h->prologue > h->instrs.count ||
+      (h->flags & LOOM_PLAN_ARENA_REGISTER && h->arena_size >= h->register_count))
+    return loom_fail(err, "plan: %u registers, %u late buffers", h->register_count, h->late_count);
   return check_section(h, &h->inputs, sizeof(loom_plan_input), "inputs", err) &&
          check_section(h, &h->buffers, sizeof(loom_plan_buffer), "buffers", err) &&
          check_section(h, &h->instrs, sizeof(loom_plan_instr), "instructions", err) &&
          check_section(h, &h->indices, sizeof(uint32_t), "indices", err) &&
          check_section(h, &h->kernels, sizeof(loom_plan_kernel), "kernels", err) &&
+         check_section(h, &h->constants, sizeof(int64_t), "constants", err) &&
          check_section(h, &h->names, 1, "names", err) &&
          check_section(h, &h->image, 1, "image", err);
 }
@@ -105,6 +84,11 @@ static bool check_inputs(const loom_plan_header *h, const uint8_t *bytes, loom_e
 static bool check_buffer(const loom_plan_header *h, const uint8_t *bytes,
                          const loom_plan_buffer *b) {
   const loom_plan_input *inputs = (const void *)(bytes + h->inputs.offset);
+  bool size_known = !(b->flags & LOOM_PLAN_SIZE_REGISTER),
+       offset_known = !(b->flags & LOOM_PLAN_OFFSET_REGISTER);
+  if ((!size_known && b->size >= h->register_count) ||
+      (!offset_known && (b->kind != LOOM_PLAN_BUFFER_ARENA || b->offset >= h->register_count)))
+    return false;
   switch (b->kind) {
   case LOOM_PLAN_BUFFER_INPUT:
     return b->offset == 0 && b->index < h->inputs.count &&
@@ -112,7 +96,10 @@ static bool check_buffer(const loom_plan_header *h, const uint8_t *bytes,
   case LOOM_PLAN_BUFFER_OUTPUT:
     return b->offset == 0 && b->index < h->output_count && b->size <= PLAN_ARENA_LARGEST;
   case LOOM_PLAN_BUFFER_ARENA:
+    if (h->flags & LOOM_PLAN_ARENA_REGISTER) return true; /* run_arena() looks at it */
+    if (!size_known || !offset_known) return false;
     return b->offset <= h->arena_size && b->size <= h->arena_size - b->offset;
+  case LOOM_PLAN_BUFFER_LATE: return b->offset == 0 && b->index < h->late_count;
   default: return false;
   }
 }
@@ -132,6 +119,38 @@ static bool check_list(const loom_plan_header *h, const uint8_t *bytes, uint32_t
   return true;
 }
 
+/* A launch's parameters: scalars and registers. */
+static bool check_params(const loom_plan_header *h, const uint8_t *bytes,
+                         const loom_plan_instr *in) {
+  const uint32_t *indices = (const void *)(bytes + h->indices.offset);
+  if ((uint64_t)in->params + in->param_count > h->indices.count) return false;
+  for (uint32_t i = 0; i < in->param_count; i++) {
+    uint32_t number = indices[in->params + i], limit = h->scalar_count;
+    if (number & LOOM_PLAN_PARAM_REGISTER) {
+      number &= ~LOOM_PLAN_PARAM_REGISTER;
+      limit = h->register_count;
+    }
+    if (number >= limit) return false;
+  }
+  return true;
+}
+
+static bool check_copy(const loom_plan_header *h, const loom_plan_buffer *buffers,
+                       const loom_plan_instr *in) {
+  if (in->a >= h->buffers.count || in->b >= h->buffers.count) return false;
+  const loom_plan_buffer *from = &buffers[in->a], *to = &buffers[in->b];
+  bool known = !((from->flags | to->flags) & LOOM_PLAN_SIZE_REGISTER);
+  return to->kind != LOOM_PLAN_BUFFER_INPUT &&
+         (!known || (from->size == to->size && from->size <= PLAN_ARENA_LARGEST));
+}
+
+static bool check_size(const loom_plan_header *h, const loom_plan_instr *in) {
+  uint32_t first = h->symbol_count + h->constants.count;
+  bool op = in->op >= LOOM_EXPR_ADD && in->op <= LOOM_EXPR_MAX;
+  return op && in->a >= first && in->a < h->register_count && in->b < h->register_count &&
+         in->c < h->register_count;
+}
+
 static bool check_instr(const loom_plan_header *h, const uint8_t *bytes,
                         const loom_plan_instr *in) {
   const loom_plan_buffer *buffers = (const void *)(bytes + h->buffers.offset);
@@ -139,16 +158,19 @@ static bool check_instr(const loom_plan_header *h, const uint8_t *bytes,
   switch (in->opcode) {
   case LOOM_PLAN_LAUNCH:
     return in->a < h->kernels.count &&
+           (!(in->flags & LOOM_PLAN_CHUNKS_REGISTER) || in->chunks < h->register_count) &&
            check_list(h, bytes, in->buffers, in->buffer_count, h->buffers.count) &&
-           check_list(h, bytes, in->params, in->param_count, h->scalar_count);
+           check_params(h, bytes, in);
   case LOOM_PLAN_HOST_CALL:
     return check_name(h, bytes, in->a) && in->c <= in->buffer_count &&
            check_list(h, bytes, in->buffers, in->buffer_count, h->buffers.count);
-  case LOOM_PLAN_COPY:
-    return in->a < h->buffers.count && in->b < h->buffers.count &&
-           buffers[in->a].size == buffers[in->b].size &&
-           buffers[in->a].size <= PLAN_ARENA_LARGEST &&
-           buffers[in->b].kind != LOOM_PLAN_BUFFER_INPUT;
+  case LOOM_PLAN_COPY: return check_copy(h, buffers, in);
+  case LOOM_PLAN_SIZE: return check_size(h, in);
+  case LOOM_PLAN_CHECK:
+    return in->op < LOOM_PLAN_CHECK_COUNT && in->a < h->register_count && in->b < h->register_count;
+  case LOOM_PLAN_ALLOC:
+    return in->a < h->buffers.count && buffers[in->a].kind == LOOM_PLAN_BUFFER_LATE &&
+           in->b <= h->output_count;
   default: return false;
   }
 }
@@ -160,9 +182,11 @@ static bool check_plan(const loom_plan_header *h, const uint8_t *bytes, loom_err
     if (!check_buffer(h, bytes, &buffers[i]))
       return loom_fail(err, "plan: buffer %u is not valid", i);
   const loom_plan_instr *instrs = (const void *)(bytes + h->instrs.offset);
-  for (uint32_t i = 0; i < h->instrs.count; i++)
-    if (!check_instr(h, bytes, &instrs[i]))
+  for (uint32_t i = 0; i < h->instrs.count; i++) {
+    bool size = instrs[i].opcode == LOOM_PLAN_SIZE || instrs[i].opcode == LOOM_PLAN_CHECK;
+    if (!check_instr(h, bytes, &instrs[i]) || (i < h->prologue && !size))
       return loom_fail(err, "plan: instruction %u (opcode %u) is not valid", i, instrs[i].opcode);
+  }
   return true;
 }
 
@@ -177,6 +201,9 @@ static bool resolve_outputs(loom_plan *plan, const loom_plan_header *h, loom_err
       return loom_fail(err, "plan: two buffers for output %u", b->index);
     plan->outputs[b->index] = i;
   }
+  for (uint32_t i = 0; i < h->instrs.count; i++)
+    if (plan->instrs[i].opcode == LOOM_PLAN_ALLOC && plan->instrs[i].b)
+      plan->outputs[plan->instrs[i].b - 1] = plan->instrs[i].a;
   for (uint32_t i = 0; i < h->output_count; i++)
     if (plan->outputs[i] == UINT32_MAX) return loom_fail(err, "plan: no buffer for output %u", i);
   return true;
@@ -187,10 +214,12 @@ static void resolve_places(loom_plan *plan, const loom_plan_header *h) {
   for (uint32_t i = 0; i < h->buffers.count; i++) {
     const loom_plan_buffer *b = &plan->buffers[i];
     place *p = &plan->places[i];
-    *p = (place){PLACE_ARENA, 0, b->offset};
+    bool at = b->flags & LOOM_PLAN_OFFSET_REGISTER;
+    *p = (place){at ? PLACE_ARENA_AT : PLACE_ARENA, at ? (uint32_t)b->offset : 0, b->offset};
     if (b->kind == LOOM_PLAN_BUFFER_ARENA) continue;
     bool constant = b->kind == LOOM_PLAN_BUFFER_INPUT && inputs[b->index].kind == LOOM_PLAN_CONST;
     p->kind = b->kind == LOOM_PLAN_BUFFER_OUTPUT ? PLACE_OUTPUT
+              : b->kind == LOOM_PLAN_BUFFER_LATE ? PLACE_LATE
               : constant                         ? PLACE_CONST
                                                  : PLACE_INPUT;
     p->index = b->index;
@@ -223,7 +252,7 @@ static bool resolve_instrs(loom_plan *plan, const loom_plan_header *h, loom_erro
   }
   plan->direct = h->instrs.count == 1 && plan->instrs[0].opcode == LOOM_PLAN_LAUNCH &&
                  plan->instrs[0].chunks == 1 && !plan->instrs[0].scratch && !h->arena_size &&
-                 plan->list_limit <= PLAN_STACK;
+                 !h->register_count && plan->list_limit <= PLAN_STACK;
   return resolve_places(plan, h), resolve_outputs(plan, h, err) && resolve_kernels(plan, h, err);
 }
 
@@ -238,6 +267,8 @@ loom_plan *loom_plan_load(const void *bytes, size_t size, loom_error *err) {
   plan->indices = (const void *)(plan->bytes + h.indices.offset);
   plan->names = (const char *)plan->bytes + h.names.offset;
   plan->buffers = (const void *)(plan->bytes + h.buffers.offset);
+  plan->constants = (const void *)(plan->bytes + h.constants.offset);
+  plan->constant_count = h.constants.count;
   if (!check_plan(&h, plan->bytes, err)) goto fail;
   plan->kernels = calloc(h.kernels.count + 1u, sizeof *plan->kernels);
   plan->consts = calloc(h.inputs.count + 1u, sizeof *plan->consts);
@@ -268,100 +299,6 @@ void loom_plan_unref(loom_plan *plan) {
   free(plan);
 }
 
-size_t loom_plan_output_size(const loom_plan *plan, uint32_t index) {
-  if (index >= loom_plan_header_of(plan)->output_count) return 0;
-  return plan->buffers[plan->outputs[index]].size;
-}
-
 void loom_plan_set_const(loom_plan *plan, uint32_t input, const void *data) {
   if (input < loom_plan_header_of(plan)->input_count) plan->consts[input] = (void *)(uintptr_t)data;
-}
-
-/* ---- running ---- */
-
-/* The arrays of pointers in the order of place_kind. */
-typedef struct bases {
-  void *const *array[3];
-  uint8_t *arena;
-} bases;
-
-static inline void *place_find(const place *p, const bases *b) {
-  return p->kind == PLACE_ARENA ? b->arena + p->offset : b->array[p->kind][p->index];
-}
-
-static void gather(const loom_plan *plan, const loom_plan_instr *in, const bases *b,
-                   void **buffers) {
-  const uint32_t *list = plan->indices + in->buffers;
-  for (uint32_t i = 0; i < in->buffer_count; i++)
-    buffers[i] = place_find(&plan->places[list[i]], b);
-}
-
-static void gather_params(const loom_plan *plan, const loom_plan_instr *in, const uint64_t *scalars,
-                          uint64_t *params) {
-  const uint32_t *list = plan->indices + in->params;
-  for (uint32_t i = 0; i < in->param_count; i++)
-    params[i] = scalars[list[i]];
-}
-
-static uint32_t run_instr(const loom_plan *plan, const loom_plan_instr *in, const loom_call *call,
-                          const bases *b, void **buffers, uint64_t *params) {
-  if (in->opcode == LOOM_PLAN_COPY) {
-    memmove(place_find(&plan->places[in->b], b), place_find(&plan->places[in->a], b),
-            plan->buffers[in->a].size);
-    return 0;
-  }
-  gather(plan, in, b, buffers);
-  if (in->opcode == LOOM_PLAN_LAUNCH) {
-    gather_params(plan, in, call->scalars, params);
-    uint32_t status =
-        loom_threads_launch(plan->kernels[in->a], buffers, params, in->scratch, in->chunks);
-    return status & (in->fp_mask | PLAN_STOPS);
-  }
-  loom_threads_park();
-  if (!call->host) return LOOM_STATUS_HOST;
-  int failed =
-      call->host(call->host_context, plan->names + in->a, in->b, buffers, in->c, in->buffer_count);
-  return failed ? LOOM_STATUS_HOST : 0;
-}
-
-static uint32_t run_all(const loom_plan *plan, const loom_call *call, const bases *b,
-                        void **buffers, uint64_t *params) {
-  uint32_t count = loom_plan_header_of(plan)->instrs.count, status = 0;
-  uint64_t polled = call->poll ? coarse_ms() : 0;
-  for (uint32_t i = 0; i < count && !(status & PLAN_STOPS); i++) {
-    if (call->poll && coarse_ms() - polled >= POLL_MS) {
-      if (call->poll(call->host_context)) return status | LOOM_STATUS_INTERRUPTED;
-      polled = coarse_ms();
-    }
-    status |= run_instr(plan, &plan->instrs[i], call, b, buffers, params);
-  }
-  return status;
-}
-
-static uint32_t run_direct(const loom_plan *plan, const loom_call *call, const bases *b) {
-  void *buffers[PLAN_STACK];
-  uint64_t params[PLAN_STACK];
-  const loom_plan_instr *in = plan->instrs;
-  gather(plan, in, b, buffers);
-  gather_params(plan, in, call->scalars, params);
-  uint32_t saved = fp_begin();
-  uint32_t status = plan->kernels[in->a](buffers, params, NULL, 0, 1);
-  status |= fp_end(saved);
-  return status & (in->fp_mask | PLAN_STOPS);
-}
-
-uint32_t loom_plan_run(const loom_plan *plan, const loom_call *call) {
-  bases b = {{call->inputs, call->outputs, plan->consts}, NULL};
-  if (plan->direct) return run_direct(plan, call, &b);
-  uint64_t arena_size = loom_plan_header_of(plan)->arena_size;
-  size_t lists_size = (size_t)plan->list_limit * (sizeof(void *) + sizeof(uint64_t));
-  void *stack[2 * PLAN_STACK];
-  void **lists = plan->list_limit > PLAN_STACK ? loom_block_alloc(lists_size) : stack;
-  b.arena = arena_size ? loom_block_alloc(arena_size) : NULL;
-  uint32_t status = LOOM_STATUS_MEMORY;
-  if (lists && (b.arena || !arena_size))
-    status = run_all(plan, call, &b, lists, (uint64_t *)(lists + plan->list_limit));
-  loom_block_free(b.arena, arena_size);
-  if (lists != stack) loom_block_free(lists, lists_size);
-  return status;
 }

@@ -1,6 +1,8 @@
-/* The runtime: plans, kernels' images, threads, memory, the disk cache. Knows neither MLIR, LLVM nor Python.
+/* The runtime: plans, kernels' images, threads, memory, the disk cache. Knows neither MLIR, LLVM
+ * nor Python.
  *
- * Sections by file: image.c, plan.c, threads.c, blocks.c (result blocks and arenas), cache.c, support.c (loom_rt_*).
+ * Sections by file: image.c, plan.c (loading), run.c, threads.c, blocks.c (result blocks and
+ * arenas), cache.c, support.c (loom_rt_*).
  */
 #ifndef LOOM_RUNTIME_H
 #define LOOM_RUNTIME_H
@@ -12,29 +14,38 @@
 /* Errors are texts filled by whoever fails, as in graph/graph.h. */
 #include "graph/graph.h"
 
-/* ---- the kernel ABI --------------------------------------------------------------------------------------------- */
+/* ---- the kernel ABI
+ * --------------------------------------------------------------------------------------------- */
 
-/* One stage of a kernel over chunks [begin, end). `buffers`: operands, results, then the slots buffer if there is
- * one. `params`: 8 bytes for each scalar operand (bit-cast, zero-extended), then symbolic sizes. `scratch`: memory
- * private to the calling thread. Returns status bits. The bits of the results never depend on how chunks are divided
- * among threads. */
-typedef uint32_t (*loom_kernel_fn)(void *const *buffers, const uint64_t *params, void *scratch, int64_t begin,
-                                   int64_t end);
+/* One stage of a kernel over chunks [begin, end). `buffers`: operands, results, then the slots
+ * buffer if there is one. `params`: 8 bytes for each scalar operand (bit-cast, zero-extended), then
+ * symbolic sizes. `scratch`: memory private to the calling thread. Returns status bits. The bits of
+ * the results never depend on how chunks are divided among threads. */
+typedef uint32_t (*loom_kernel_fn)(void *const *buffers, const uint64_t *params, void *scratch,
+                                   int64_t begin, int64_t end);
 
-/* Status bits of a kernel: loom_fp_flag (graph.h) raised by integer arithmetic (the runtime adds those of the
- * floating-point unit itself, from MXCSR), and: */
+/* Status bits of a kernel: loom_fp_flag (graph.h) raised by integer arithmetic (the runtime adds
+ * those of the floating-point unit itself, from MXCSR), and: */
 #define LOOM_STATUS_INDEX 0x100u /* an index out of bounds: results are not valid */
 #define LOOM_STATUS_HOST 0x200u  /* a host call failed: the caller has the exception */
 #define LOOM_STATUS_MEMORY 0x400u
 #define LOOM_STATUS_INTERRUPTED 0x800u
+#define LOOM_STATUS_SIZE 0x1000u /* a symbolic size overflows, or a check of sizes failed */
 
-/* ---- the plan's binary form --------------------------------------------------------------------------------------
+/* ---- the plan's binary form
+ * --------------------------------------------------------------------------------------
  *
- * Little-endian, position-independent, all offsets from the start and 8-byte aligned: header, then the sections that
- * it names. Versioned and bounds-checked when loaded; kernels' code is checksummed.
+ * Little-endian, position-independent, all offsets from the start and 8-byte aligned: header, then
+ * the sections that it names. Versioned and bounds-checked when loaded; kernels' code is
+ * checksummed.
+ *
+ * Registers hold 64-bit integers, those of one call: first the graph's symbols (given by the
+ * caller, or written by the host call that introduces them), then constants, then what
+ * LOOM_PLAN_SIZE instructions compute. Sizes and offsets of buffers, the arena's size, chunks and
+ * kernels' parameters may name a register instead of a number.
  */
 #define LOOM_PLAN_MAGIC 0x314d4f4f4c4e4c50ull
-#define LOOM_PLAN_VERSION 1u
+#define LOOM_PLAN_VERSION 2u
 
 typedef struct loom_plan_section {
   uint32_t offset, count; /* bytes from the start; entries */
@@ -43,20 +54,32 @@ typedef struct loom_plan_section {
 typedef struct loom_plan_header {
   uint64_t magic;
   uint32_t version, total_size;
-  uint64_t checksum;        /* XXH3 of all bytes after this field */
-  uint64_t cpu_features;    /* what the code needs: loom_cpu_features() must include these bits */
-  uint64_t arena_size;      /* bytes of scratch arena for one call */
-  uint32_t input_count, output_count, scalar_count, size_count; /* size_count: registers for symbolic sizes */
-  loom_plan_section inputs;  /* loom_plan_input, for each graph input */
-  loom_plan_section buffers; /* loom_plan_buffer */
-  loom_plan_section instrs;  /* loom_plan_instr */
-  loom_plan_section indices; /* uint32_t: buffer and parameter lists of the instructions */
-  loom_plan_section kernels; /* loom_plan_kernel: one for each stage's entry point */
-  loom_plan_section names;   /* bytes: NUL-terminated names */
-  loom_plan_section image;   /* bytes: one loom_image (image.c) with the code of all kernels; count 0: no code */
+  uint64_t checksum;     /* XXH3 of all bytes after this field */
+  uint64_t cpu_features; /* what the code needs: loom_cpu_features() must include these bits */
+  uint64_t arena_size;   /* bytes of scratch arena for one call, or a register
+                            (LOOM_PLAN_ARENA_REGISTER) */
+  uint32_t input_count, output_count, scalar_count;
+  uint32_t symbol_count, register_count; /* registers: symbols, constants, computed ones */
+  uint32_t late_count;                   /* buffers of kind LATE */
+  uint32_t prologue; /* so many first instructions are SIZE and CHECK, and need only what the caller
+                        knows */
+  uint32_t flags;    /* LOOM_PLAN_ARENA_REGISTER */
+  loom_plan_section inputs;    /* loom_plan_input, for each graph input */
+  loom_plan_section buffers;   /* loom_plan_buffer */
+  loom_plan_section instrs;    /* loom_plan_instr */
+  loom_plan_section indices;   /* uint32_t: buffer and parameter lists of the instructions */
+  loom_plan_section kernels;   /* loom_plan_kernel: one for each stage's entry point */
+  loom_plan_section constants; /* int64_t: the constant registers */
+  loom_plan_section names;     /* bytes: NUL-terminated names */
+  loom_plan_section
+      image; /* bytes: one loom_image (image.c) with the code of all kernels; count 0: no code */
 } loom_plan_header;
 
-typedef enum loom_plan_input_kind { LOOM_PLAN_ARRAY, LOOM_PLAN_SCALAR, LOOM_PLAN_CONST } loom_plan_input_kind;
+typedef enum loom_plan_input_kind {
+  LOOM_PLAN_ARRAY,
+  LOOM_PLAN_SCALAR,
+  LOOM_PLAN_CONST
+} loom_plan_input_kind;
 
 typedef struct loom_plan_input {
   uint32_t kind;   /* loom_plan_input_kind */
@@ -66,21 +89,34 @@ typedef struct loom_plan_input {
 typedef enum loom_plan_buffer_kind {
   LOOM_PLAN_BUFFER_INPUT,  /* index: which input */
   LOOM_PLAN_BUFFER_OUTPUT, /* index: which output */
-  LOOM_PLAN_BUFFER_ARENA   /* index: unused; offset into the arena */
+  LOOM_PLAN_BUFFER_ARENA,  /* index: unused; offset into the arena */
+  LOOM_PLAN_BUFFER_LATE    /* index: which late buffer; its data comes from an ALLOC or from a host
+                              call */
 } loom_plan_buffer_kind;
+
+/* Flags of buffers, instructions and the header: the field is a register's number. */
+#define LOOM_PLAN_SIZE_REGISTER 1u
+#define LOOM_PLAN_OFFSET_REGISTER 2u
+#define LOOM_PLAN_CHUNKS_REGISTER 1u
+#define LOOM_PLAN_ARENA_REGISTER 1u
+/* In a launch's list of parameters: a register, not a scalar. */
+#define LOOM_PLAN_PARAM_REGISTER 0x80000000u
 
 typedef struct loom_plan_buffer {
   uint32_t kind, index;
-  uint64_t offset, size; /* bytes; size of an output: what the caller allocates */
+  uint64_t offset,
+      size; /* bytes, or registers by `flags`; size of an output: what the caller allocates */
+  uint32_t flags, reserved;
 } loom_plan_buffer;
 
 typedef enum loom_plan_opcode {
   LOOM_PLAN_LAUNCH,    /* kernel `a` over `chunks`; lists: buffers, then params */
   LOOM_PLAN_HOST_CALL, /* name `a`, slot `b`; buffers list: `c` read, the rest written */
   LOOM_PLAN_COPY,      /* buffer `a` to buffer `b` */
-  LOOM_PLAN_SIZE,      /* register a = b (op c) ... ; reserved until sizes are symbolic in plans */
-  LOOM_PLAN_CHECK,
-  LOOM_PLAN_ALLOC,
+  LOOM_PLAN_SIZE, /* register a = register b OP register c, `op` a loom_expr_kind; stops on overflow
+                   */
+  LOOM_PLAN_CHECK, /* stops unless register a OP register b, `op` a loom_plan_check */
+  LOOM_PLAN_ALLOC, /* memory for late buffer `a`: until the call's end (b 0), or as output b - 1 */
   LOOM_PLAN_SWAP,
   LOOM_PLAN_BRANCH,
   LOOM_PLAN_LOOP,
@@ -88,15 +124,24 @@ typedef enum loom_plan_opcode {
   LOOM_PLAN_OPCODE_COUNT
 } loom_plan_opcode;
 
+typedef enum loom_plan_check {
+  LOOM_PLAN_CHECK_EQ,
+  LOOM_PLAN_CHECK_NE,
+  LOOM_PLAN_CHECK_LE,
+  LOOM_PLAN_CHECK_COUNT
+} loom_plan_check;
+
 typedef struct loom_plan_instr {
   uint16_t opcode;
   uint8_t device, stream; /* 0: the host */
   uint32_t a, b, c;
-  uint32_t fp_mask;                     /* LAUNCH: which floating-point flags matter */
-  uint32_t buffers, buffer_count;       /* in `indices` */
-  uint32_t params, param_count;         /* in `indices`: scalar numbers */
-  uint32_t scratch;                     /* bytes private to a thread */
-  uint32_t chunks;
+  uint32_t fp_mask;               /* LAUNCH: which floating-point flags matter */
+  uint32_t buffers, buffer_count; /* in `indices` */
+  uint32_t params, param_count;   /* in `indices`: scalar numbers or registers */
+  uint32_t scratch;               /* bytes private to a thread */
+  uint32_t chunks;                /* or a register */
+  uint32_t flags;                 /* LOOM_PLAN_CHUNKS_REGISTER */
+  uint32_t op;                    /* SIZE, CHECK */
 } loom_plan_instr;
 
 typedef struct loom_plan_kernel {
@@ -104,7 +149,8 @@ typedef struct loom_plan_kernel {
   uint32_t name;  /* in `names`: for profiles and logs */
 } loom_plan_kernel;
 
-/* ---- checksum.c, env.c ---------------------------------------------------------------------------------------------- */
+/* ---- checksum.c, env.c
+ * ---------------------------------------------------------------------------------------------- */
 
 /* XXH3 with 64 bits: what every `checksum` here is. */
 uint64_t loom_checksum(const void *data, size_t size);
@@ -123,13 +169,15 @@ const char *loom_env(loom_env_variable variable); /* NULL when unset or empty */
 /* A number of bytes with an optional K, M or G; false when unset or not a number. */
 bool loom_env_bytes(loom_env_variable variable, uint64_t *out);
 
-/* ---- image.c: position-independent code -------------------------------------------------------------------------- */
+/* ---- image.c: position-independent code
+ * -------------------------------------------------------------------------- */
 
-/* The bytes of an image: this header, code (with its constants, PC-relative), then for each import a word
- * {support function, offset of its 8-byte slot in the code}. */
+/* The bytes of an image: this header, code (with its constants, PC-relative), then for each import
+ * a word {support function, offset of its 8-byte slot in the code}. */
 typedef struct loom_image_header {
   uint64_t magic, checksum; /* checksum: of all that follows the header */
-  uint32_t code_size;       /* page-aligned parts: [0, text_size) is mapped r-x, the rest r-- after slots are filled */
+  uint32_t code_size; /* page-aligned parts: [0, text_size) is mapped r-x, the rest r-- after slots
+                         are filled */
   uint32_t text_size;
   uint32_t import_count, reserved;
 } loom_image_header;
@@ -150,7 +198,8 @@ typedef struct loom_image {
 bool loom_image_map(const void *bytes, size_t size, loom_image *out, loom_error *err);
 void loom_image_unmap(loom_image *image);
 
-/* ---- support.c: what compiled code may call (support.def) ----------------------------------------------------------- */
+/* ---- support.c: what compiled code may call (support.def)
+ * ----------------------------------------------------------- */
 
 typedef enum loom_support_function {
 #define LOOM_SUPPORT(ENUM, SYMBOL, FUNCTION) LOOM_SUPPORT_##ENUM,
@@ -168,22 +217,26 @@ void *loom_support_address(loom_support_function function);
 #define LOOM_CPU_AVX512 2u /* F, BW, DQ, VL */
 uint64_t loom_cpu_features(void);
 
-/* ---- threads.c -------------------------------------------------------------------------------------------------------- */
+/* ---- threads.c
+ * --------------------------------------------------------------------------------------------------------
+ */
 
 /* Threads used by launches: OMP_NUM_THREADS, else the CPUs this process may use. */
 int loom_threads_count(void);
 void loom_threads_set_count(int count); /* >= 1; takes effect with the next launch */
 
-/* Runs a kernel stage over [0, chunks), the caller taking part; returns the union of status bits, those of the
- * floating-point unit included. `scratch` bytes are given to each thread. Callable from several threads at once
- * (a busy pool makes the caller run alone); safe in a forked child. */
-uint32_t loom_threads_launch(loom_kernel_fn kernel, void *const *buffers, const uint64_t *params, size_t scratch,
-                             int64_t chunks);
+/* Runs a kernel stage over [0, chunks), the caller taking part; returns the union of status bits,
+ * those of the floating-point unit included. `scratch` bytes are given to each thread. Callable
+ * from several threads at once (a busy pool makes the caller run alone); safe in a forked child. */
+uint32_t loom_threads_launch(loom_kernel_fn kernel, void *const *buffers, const uint64_t *params,
+                             size_t scratch, int64_t chunks);
 
-/* ---- blocks.c: a caching allocator for results and arenas -------------------------------------------------------------- */
+/* ---- blocks.c: a caching allocator for results and arenas
+ * -------------------------------------------------------------- */
 
-/* 64-byte aligned. Freed blocks are kept for reuse, bounded (LOOM_BLOCKS_LIMIT bytes, given back when idle); huge
- * pages are asked for on large ones. Thread-safe; usable after fork. NULL when out of memory. */
+/* 64-byte aligned. Freed blocks are kept for reuse, bounded (LOOM_BLOCKS_LIMIT bytes, given back
+ * when idle); huge pages are asked for on large ones. Thread-safe; usable after fork. NULL when out
+ * of memory. */
 void *loom_block_alloc(size_t size);
 void loom_block_free(void *block, size_t size);
 void *loom_block_realloc(void *block, size_t old_size, size_t new_size);
@@ -194,46 +247,77 @@ typedef struct loom_block_stats {
 void loom_block_get_stats(loom_block_stats *out);
 void loom_block_trim(void); /* gives all cached blocks back */
 
-/* ---- plan.c ---------------------------------------------------------------------------------------------------------------- */
+/* ---- plan.c, run.c
+ * ----------------------------------------------------------------------------------------------------------------
+ */
 
-typedef struct loom_plan loom_plan; /* loaded: immutable but for its constants, shared, reference-counted */
+typedef struct loom_plan
+    loom_plan; /* loaded: immutable but for its constants, shared, reference-counted */
 
-/* Loads a plan from its bytes (copied). Every offset is checked; fails on a version, feature or checksum mismatch. */
+/* Loads a plan from its bytes (copied). Every offset is checked; fails on a version, feature or
+ * checksum mismatch. */
 loom_plan *loom_plan_load(const void *bytes, size_t size, loom_error *err);
 loom_plan *loom_plan_ref(loom_plan *plan);
 void loom_plan_unref(loom_plan *plan);
 const loom_plan_header *loom_plan_header_of(const loom_plan *plan);
-/* Bytes of output number `index`. */
-size_t loom_plan_output_size(const loom_plan *plan, uint32_t index);
-/* Binds the data of constant input number `input`; the caller keeps it alive as long as the plan. */
+/* Bytes of output number `index` for these values of the symbols (NULL when there are none); false
+ * when a size overflows or a check fails, and for an output that is made during the run
+ * (LOOM_PLAN_ALLOC). */
+bool loom_plan_output_size(const loom_plan *plan, uint32_t index, const int64_t *symbols,
+                           size_t *out);
+/* Binds the data of constant input number `input`; the caller keeps it alive as long as the plan.
+ */
 void loom_plan_set_const(loom_plan *plan, uint32_t input, const void *data);
 
-/* The frontend's side of host calls: returns 0, or not 0 with the exception kept by the frontend. */
-typedef int (*loom_host_fn)(void *context, const char *name, uint32_t slot, void *const *buffers, uint32_t reads,
-                            uint32_t count);
+/* What a host call gets. `buffers`: `reads` operands, then results. A result whose size is not
+ * known yet comes as NULL: the function puts the address of its data there (kept alive until the
+ * run ends) and writes the symbols that its results introduce. */
+typedef struct loom_host_call {
+  const char *name;
+  uint32_t slot, reads, count;
+  void **buffers;
+  int64_t *symbols; /* of the graph: values known so far */
+} loom_host_call;
 
-/* Asked between instructions of a long run, about every 50 ms: not 0 stops it (LOOM_STATUS_INTERRUPTED). */
+/* The frontend's side of host calls: returns 0, or not 0 with the exception kept by the frontend.
+ */
+typedef int (*loom_host_fn)(void *context, const loom_host_call *call);
+
+/* Memory for an output whose size is known only now; the caller owns it, whatever becomes of the
+ * run. */
+typedef void *(*loom_allocate_fn)(void *context, uint32_t output, size_t bytes,
+                                  const int64_t *symbols);
+
+/* Asked between instructions of a long run, about every 50 ms: not 0 stops it
+ * (LOOM_STATUS_INTERRUPTED). */
 typedef int (*loom_poll_fn)(void *context);
 
 typedef struct loom_call {
-  void *const *inputs;     /* for each graph input of kind ARRAY its data; other entries are ignored */
+  void *const *inputs; /* for each graph input of kind ARRAY its data; other entries are ignored */
   const uint64_t *scalars; /* in the order of the scalar inputs */
   void *const *outputs;
   loom_host_fn host;
   void *host_context;
-  loom_poll_fn poll; /* may be NULL; gets host_context */
+  loom_poll_fn poll;      /* may be NULL; gets host_context */
+  const int64_t *symbols; /* a value for each symbol; those that host calls introduce are ignored */
+  loom_allocate_fn allocate; /* for outputs made during the run; gets host_context */
 } loom_call;
 
-/* Runs a plan: status bits (0: all well); of the floating-point flags those that the launches' masks name. Ends at
- * the first status that is none of these flags. Callable from many threads at once; takes no lock of Python's. */
+/* Runs a plan: status bits (0: all well); of the floating-point flags those that the launches'
+ * masks name. Ends at the first status that is none of these flags. Callable from many threads at
+ * once; takes no lock of Python's. */
 uint32_t loom_plan_run(const loom_plan *plan, const loom_call *call);
 
-/* ---- cache.c: the disk cache ------------------------------------------------------------------------------------------------- */
+/* ---- cache.c: the disk cache
+ * -------------------------------------------------------------------------------------------------
+ */
 
-/* One cached object by content: `key` bytes in full are stored and compared, so that a hash collision cannot give a
- * wrong plan. The folder is FRAMELOOM_CACHE_DIR, else XDG_CACHE_HOME/frameloom, else ~/.cache/frameloom, mode 0700
- * and owned by this user, else the cache is off; FRAMELOOM_CACHE=0 turns it off. */
-bool loom_cache_read(const void *key, size_t key_size, loom_bytes *out); /* false: a miss (damaged entries too) */
+/* One cached object by content: `key` bytes in full are stored and compared, so that a hash
+ * collision cannot give a wrong plan. The folder is FRAMELOOM_CACHE_DIR, else
+ * XDG_CACHE_HOME/frameloom, else ~/.cache/frameloom, mode 0700 and owned by this user, else the
+ * cache is off; FRAMELOOM_CACHE=0 turns it off. */
+bool loom_cache_read(const void *key, size_t key_size,
+                     loom_bytes *out); /* false: a miss (damaged entries too) */
 bool loom_cache_write(const void *key, size_t key_size, const void *data, size_t size);
 
 #endif

@@ -54,7 +54,7 @@ static uint64_t serial_size(MlirValue buffer) {
 
 static bool serial_buffer(serial_state *s, MlirValue value, loom_plan_buffer_kind kind,
                           uint32_t index, uint64_t offset) {
-  loom_plan_buffer buffer = {kind, index, offset, serial_size(value)};
+  loom_plan_buffer buffer = {kind, index, offset, serial_size(value), 0, 0};
   serial_put(&s->buffer_table, &buffer, sizeof buffer);
   return loom_map_put(&s->buffers, value.ptr, s->buffer_count++) ||
          loom_fail(s->err, "out of memory");
@@ -221,6 +221,7 @@ static bool serial_assemble(serial_state *s, const loom_bytes *image, uint64_t f
   serial_section(&all, &h.indices, s->indices.data, s->indices.size,
                  (uint32_t)(s->indices.size / sizeof(uint32_t)));
   serial_section(&all, &h.kernels, s->table.data, s->table.size, s->kernel_count);
+  serial_section(&all, &h.constants, NULL, 0, 0);
   serial_section(&all, &h.names, s->names.data, s->names.size, (uint32_t)s->names.size);
   serial_section(&all, &h.image, image->data, image->size, (uint32_t)image->size);
   serial_align(&all);

@@ -40,6 +40,8 @@ typedef struct plan_parts {
   uint32_t index_count;
   uint32_t output_count, scalar_count;
   uint64_t arena_size;
+  const int64_t *constants;
+  uint32_t constant_count, symbol_count, register_count, late_count, prologue, flags;
 } plan_parts;
 
 /* The bytes of a plan whose kernels are ADD (0), CALL (1) and FILL (2); malloc'ed. */

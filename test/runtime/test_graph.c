@@ -186,10 +186,10 @@ static void interprets(void **state) {
   float data[] = {1, 2, 3, 4, 5, 6}, out[3] = {0};
   loom_buffer in = {data + 4, f32(2, 3, 2), {-2, 1}}, result = {out, f32(1, 3, 0), {1}};
   loom_error err = {""};
-  assert_true(loom_interpret(&g, &in, &result, &err));
+  assert_true(loom_interpret(&g, &in, &result, NULL, &err));
   assert_true(out[0] == 22 && out[1] == 14 && out[2] == 6);
   in.type.dims[1] = 3;
-  assert_false(loom_interpret(&g, &in, &result, &err));
+  assert_false(loom_interpret(&g, &in, &result, NULL, &err));
   assert_non_null(strstr(err.message, "another size"));
   loom_graph_fini(&g);
 }
@@ -234,7 +234,7 @@ static void loops(void **state) {
       {&count, {.dtype = LOOM_I64}, {0}}, {data, f32(1, 2, 0), {1}}, {step, f32(1, 2, 0), {1}}};
   loom_buffer result = {out, f32(1, 2, 0), {1}};
   loom_error err = {""};
-  assert_true(loom_interpret(&g, in, &result, &err));
+  assert_true(loom_interpret(&g, in, &result, NULL, &err));
   assert_true(out[0] == 31 && out[1] == 302);
   loom_bytes x, y;
   loops_sample(&other, true);
@@ -280,6 +280,72 @@ static void refuses_bad_regions(void **state) {
                    LOOM_NO_VALUE);
   assert_non_null(strstr(err.message, "another type than the result"));
   assert_int_equal(g.node_count, 0);
+}
+
+/* x[n - 3:] of a reversed x, padded by m: starts, sizes and padding are numbers of symbols. */
+static void interprets_symbolic_numbers(void **state) {
+  loom_graph g;
+  loom_graph_init(&g);
+  loom_dim n, m, tail;
+  const loom_symbol known = {.min = 3, .max = 100, .divisor = 1};
+  assert_true(loom_dim_symbol(&g, &known, &n) && loom_dim_symbol(&g, &known, &m));
+  assert_true(loom_dim_offset(&g, n, -3, &tail));
+  loom_type type = f32(1, n, 0);
+  int64_t stride, start = loom_stride_of_dim(tail), size = 3, step = 1, pad = loom_stride_of_dim(m),
+                  none = 0;
+  assert_true(loom_stride_symbol(&g, NULL, &stride));
+  loom_value x = loom_graph_input(&g, LOOM_INPUT_ARRAY, &type, &stride);
+  loom_attr slice[] = {{.kind = LOOM_ATTR_I64S, .count = 1, .ints = &start},
+                       {.kind = LOOM_ATTR_I64S, .count = 1, .ints = &size},
+                       {.kind = LOOM_ATTR_I64S, .count = 1, .ints = &step}};
+  loom_value last = loom_graph_node(&g, LOOM_OP_SLICE, &x, 1, slice, 3, NULL, 0, NULL, NULL);
+  loom_attr padding[] = {{.kind = LOOM_ATTR_I64S, .count = 1, .ints = &pad},
+                         {.kind = LOOM_ATTR_I64S, .count = 1, .ints = &none}};
+  loom_value operands[] = {last, constant(&g, 0x3f800000)};
+  loom_value y = loom_graph_node(&g, LOOM_OP_PAD, operands, 2, padding, 2, NULL, 0, NULL, NULL);
+  assert_int_not_equal(y, LOOM_NO_VALUE);
+  assert_true(loom_graph_output(&g, y, NULL));
+  float data[] = {1, 2, 3, 4, 5}, out[7] = {0};
+  const float wanted[] = {1, 1, 1, 1, 3, 2, 1};
+  loom_buffer in = {data + 4, f32(1, 5, 0), {-1}}, result = {out, f32(1, 7, 0), {1}};
+  loom_error err = {""};
+  int64_t symbols[] = {5, 4, -1};
+  if (!loom_interpret(&g, &in, &result, symbols, &err)) fail_msg("%s", err.message);
+  assert_memory_equal(out, wanted, sizeof out);
+  symbols[0] = 2; /* the start is negative */
+  in.type.dims[0] = 2;
+  assert_false(loom_interpret(&g, &in, &result, symbols, &err));
+  loom_graph_fini(&g);
+}
+
+static void knows_numbers(void **state) {
+  loom_graph g;
+  loom_graph_init(&g);
+  loom_dim n;
+  const loom_symbol known = {.min = 2, .max = 1000, .divisor = 8, .hint = 300};
+  assert_true(loom_dim_symbol(&g, &known, &n));
+  int64_t a = loom_stride_of_dim(n), b, c, low, high;
+  assert_true(loom_stride_combine(&g, LOOM_EXPR_MUL, a, -3, &b));
+  assert_true(loom_stride_combine(&g, LOOM_EXPR_ADD, b, -6, &c));
+  loom_stride_range(&g, c, &low, &high);
+  assert_int_equal(low, -3006);
+  assert_int_equal(high, -12);
+  assert_int_equal(loom_stride_divisor(&g, b), 24);
+  assert_int_equal(loom_stride_divisor(&g, c), 6);
+  assert_int_equal(loom_stride_hint(&g, b), -3 * 256);
+  assert_true(loom_stride_minus(&g, b, b, &c));
+  assert_int_equal(c, 0);
+  assert_true(loom_stride_combine(&g, LOOM_EXPR_ADD, a, -5, &c) && loom_stride_minus(&g, c, a, &c));
+  assert_int_equal(c, -5); /* a constant is no expression */
+  assert_true(loom_stride_combine(&g, LOOM_EXPR_FLOORDIV, -7, 2, &c));
+  assert_int_equal(c, -4);
+  assert_false(loom_stride_combine(&g, LOOM_EXPR_MUL, INT64_MIN / 4, 3, &c));
+  assert_true(loom_stride_eval(&g, b, (const int64_t[]){16}, &c));
+  assert_int_equal(c, -48);
+  loom_type type = f32(2, n, n);
+  int64_t strides[LOOM_MAX_RANK];
+  assert_true(loom_contiguous_strides_in(&g, &type, strides));
+  assert_true(strides[0] == a && strides[1] == 1);
   loom_graph_fini(&g);
 }
 
@@ -311,6 +377,8 @@ int main(void) {
       cmocka_unit_test(rounds_halves),
       cmocka_unit_test(loops),
       cmocka_unit_test(refuses_bad_regions),
+      cmocka_unit_test(interprets_symbolic_numbers),
+      cmocka_unit_test(knows_numbers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

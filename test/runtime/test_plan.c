@@ -9,9 +9,9 @@
 /* c = a + b over 8 floats: `chunks` 1 takes the direct path. */
 static loom_bytes add_plan(uint32_t chunks, uint32_t scratch) {
   const loom_plan_input inputs[] = {{LOOM_PLAN_ARRAY, 0}, {LOOM_PLAN_CONST, 1}};
-  const loom_plan_buffer buffers[] = {{LOOM_PLAN_BUFFER_INPUT, 0, 0, 32},
-                                      {LOOM_PLAN_BUFFER_INPUT, 1, 0, 32},
-                                      {LOOM_PLAN_BUFFER_OUTPUT, 0, 0, 32}};
+  const loom_plan_buffer buffers[] = {{LOOM_PLAN_BUFFER_INPUT, 0, 0, 32, 0, 0},
+                                      {LOOM_PLAN_BUFFER_INPUT, 1, 0, 32, 0, 0},
+                                      {LOOM_PLAN_BUFFER_OUTPUT, 0, 0, 32, 0, 0}};
   const uint32_t indices[] = {0, 1, 2};
   const loom_plan_instr instrs[] = {{.opcode = LOOM_PLAN_LAUNCH,
                                      .fp_mask = 15,
@@ -39,8 +39,10 @@ static loom_plan *load(loom_bytes bytes) {
 
 static void adds(uint32_t chunks, uint32_t scratch) {
   loom_plan *plan = load(add_plan(chunks, scratch));
-  assert_int_equal(loom_plan_output_size(plan, 0), 32);
-  assert_int_equal(loom_plan_output_size(plan, 1), 0);
+  size_t size;
+  assert_true(loom_plan_output_size(plan, 0, NULL, &size));
+  assert_int_equal(size, 32);
+  assert_false(loom_plan_output_size(plan, 1, NULL, &size));
   float a[8], b[8], out[8] = {0};
   for (int i = 0; i < 8; i++)
     a[i] = (float)i, b[i] = 0.5f;
@@ -182,24 +184,23 @@ static void can_be_interrupted(void **state) {
 
 /* ---- host calls, copies, the arena ---- */
 
-static int host_negate(void *context, const char *name, uint32_t slot, void *const *buffers,
-                       uint32_t reads, uint32_t count) {
-  assert_string_equal(name, "call"); /* names[4] */
-  assert_int_equal(slot, 9);
-  assert_int_equal(reads, 1);
-  assert_int_equal(count, 2);
+static int host_negate(void *context, const loom_host_call *call) {
+  assert_string_equal(call->name, "call"); /* names[4] */
+  assert_int_equal(call->slot, 9);
+  assert_int_equal(call->reads, 1);
+  assert_int_equal(call->count, 2);
   for (int i = 0; i < 4; i++)
-    ((float *)buffers[1])[i] = -((const float *)buffers[0])[i];
+    ((float *)call->buffers[1])[i] = -((const float *)call->buffers[0])[i];
   return *(int *)context;
 }
 
 /* out = -(a + a), by an arena buffer at offset 64, a host call and a copy. */
 static loom_plan *host_plan(void) {
   const loom_plan_input inputs[] = {{LOOM_PLAN_ARRAY, 0}};
-  const loom_plan_buffer buffers[] = {{LOOM_PLAN_BUFFER_INPUT, 0, 0, 16},
-                                      {LOOM_PLAN_BUFFER_ARENA, 0, 64, 16},
-                                      {LOOM_PLAN_BUFFER_ARENA, 0, 128, 16},
-                                      {LOOM_PLAN_BUFFER_OUTPUT, 0, 0, 16}};
+  const loom_plan_buffer buffers[] = {{LOOM_PLAN_BUFFER_INPUT, 0, 0, 16, 0, 0},
+                                      {LOOM_PLAN_BUFFER_ARENA, 0, 64, 16, 0, 0},
+                                      {LOOM_PLAN_BUFFER_ARENA, 0, 128, 16, 0, 0},
+                                      {LOOM_PLAN_BUFFER_OUTPUT, 0, 0, 16, 0, 0}};
   const uint32_t indices[] = {0, 0, 1, 1, 2};
   const loom_plan_instr instrs[] = {
       {.opcode = LOOM_PLAN_LAUNCH, .buffers = 0, .buffer_count = 3, .chunks = 4},
@@ -236,14 +237,147 @@ static void calls_the_host(void **state) {
   loom_plan_unref(plan);
 }
 
+/* ---- symbolic sizes ---- */
+
+/* out = a + b over n floats, then -(out) by the host through an arena buffer of 4 n bytes at an
+ * offset of 16 n: registers n, 4, 16, 4 n, 16 n, 20 n. */
+static loom_bytes sized_plan(void) {
+  const loom_plan_input inputs[] = {{LOOM_PLAN_ARRAY, 0}, {LOOM_PLAN_ARRAY, 1}};
+  const loom_plan_buffer buffers[] = {
+      {LOOM_PLAN_BUFFER_INPUT, 0, 0, 3, LOOM_PLAN_SIZE_REGISTER, 0},
+      {LOOM_PLAN_BUFFER_INPUT, 1, 0, 3, LOOM_PLAN_SIZE_REGISTER, 0},
+      {LOOM_PLAN_BUFFER_ARENA, 0, 4, 3, LOOM_PLAN_SIZE_REGISTER | LOOM_PLAN_OFFSET_REGISTER, 0},
+      {LOOM_PLAN_BUFFER_OUTPUT, 0, 0, 3, LOOM_PLAN_SIZE_REGISTER, 0}};
+  static const int64_t constants[] = {4, 16};
+  const uint32_t indices[] = {0, 1, 2};
+  const loom_plan_instr instrs[] = {
+      {.opcode = LOOM_PLAN_SIZE, .op = LOOM_EXPR_MUL, .a = 3, .b = 0, .c = 1},
+      {.opcode = LOOM_PLAN_SIZE, .op = LOOM_EXPR_MUL, .a = 4, .b = 0, .c = 2},
+      {.opcode = LOOM_PLAN_SIZE, .op = LOOM_EXPR_ADD, .a = 5, .b = 3, .c = 4},
+      {.opcode = LOOM_PLAN_CHECK, .op = LOOM_PLAN_CHECK_LE, .a = 1, .b = 0},
+      {.opcode = LOOM_PLAN_LAUNCH, .buffer_count = 3, .flags = LOOM_PLAN_CHUNKS_REGISTER},
+      {.opcode = LOOM_PLAN_COPY, .a = 2, .b = 3}};
+  return build_plan(&(plan_parts){.inputs = inputs,
+                                  .input_count = 2,
+                                  .buffers = buffers,
+                                  .buffer_count = 4,
+                                  .instrs = instrs,
+                                  .instr_count = 6,
+                                  .indices = indices,
+                                  .index_count = 3,
+                                  .output_count = 1,
+                                  .arena_size = 5,
+                                  .constants = constants,
+                                  .constant_count = 2,
+                                  .symbol_count = 1,
+                                  .register_count = 6,
+                                  .prologue = 4,
+                                  .flags = LOOM_PLAN_ARENA_REGISTER});
+}
+
+static void runs_for_every_size(void **state) {
+  loom_plan *plan = load(sized_plan());
+  float a[100], b[100], out[100];
+  for (int i = 0; i < 100; i++)
+    a[i] = (float)i, b[i] = 0.5f;
+  void *inputs[] = {a, b}, *outputs[] = {out};
+  loom_call call = {.inputs = inputs, .outputs = outputs};
+  for (int64_t n = 4; n <= 100; n += 32) {
+    size_t size;
+    assert_true(loom_plan_output_size(plan, 0, &n, &size));
+    assert_int_equal(size, 4 * n);
+    memset(out, 0, sizeof out);
+    call.symbols = &n;
+    assert_int_equal(loom_plan_run(plan, &call), 0);
+    for (int i = 0; i < 100; i++)
+      assert_true(out[i] == (i < n ? (float)i + 0.5f : 0.0f));
+  }
+  const int64_t bad[] = {3, -1, INT64_MAX / 8, INT64_MIN, (int64_t)1 << 44};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    call.symbols = &bad[i];
+    assert_int_equal(loom_plan_run(plan, &call), LOOM_STATUS_SIZE);
+  }
+  call.symbols = NULL;
+  assert_int_equal(loom_plan_run(plan, &call), LOOM_STATUS_SIZE);
+  loom_plan_unref(plan);
+}
+
+/* A host call finds 3 floats; they are added to themselves into an output made during the run. */
+static float found[] = {1, 2, 3}, taken[8];
+static int host_find(void *context, const loom_host_call *call) {
+  assert_null(call->buffers[0]);
+  call->buffers[0] = found;
+  call->symbols[0] = *(int64_t *)context;
+  return 0;
+}
+static void *host_allocate(void *context, uint32_t output, size_t bytes, const int64_t *symbols) {
+  assert_int_equal(output, 0);
+  assert_int_equal(bytes, 4 * symbols[0]);
+  return taken;
+}
+
+static void takes_sizes_from_the_host(void **state) {
+  const loom_plan_buffer buffers[] = {{LOOM_PLAN_BUFFER_LATE, 0, 0, 2, LOOM_PLAN_SIZE_REGISTER, 0},
+                                      {LOOM_PLAN_BUFFER_LATE, 1, 0, 2, LOOM_PLAN_SIZE_REGISTER, 0},
+                                      {LOOM_PLAN_BUFFER_LATE, 2, 0, 2, LOOM_PLAN_SIZE_REGISTER, 0}};
+  static const int64_t constants[] = {4};
+  const uint32_t indices[] = {0, 0, 1, 0, 1, 2};
+  const loom_plan_instr instrs[] = {
+      {.opcode = LOOM_PLAN_HOST_CALL, .buffer_count = 1},
+      {.opcode = LOOM_PLAN_SIZE, .op = LOOM_EXPR_MUL, .a = 2, .b = 0, .c = 1},
+      {.opcode = LOOM_PLAN_ALLOC, .a = 1},
+      {.opcode = LOOM_PLAN_COPY, .a = 0, .b = 1},
+      {.opcode = LOOM_PLAN_ALLOC, .a = 2, .b = 1},
+      {.opcode = LOOM_PLAN_LAUNCH,
+       .buffers = 3,
+       .buffer_count = 3,
+       .flags = LOOM_PLAN_CHUNKS_REGISTER}};
+  loom_plan *plan = load(build_plan(&(plan_parts){.buffers = buffers,
+                                                  .buffer_count = 3,
+                                                  .instrs = instrs,
+                                                  .instr_count = 6,
+                                                  .indices = indices,
+                                                  .index_count = 6,
+                                                  .output_count = 1,
+                                                  .constants = constants,
+                                                  .constant_count = 1,
+                                                  .symbol_count = 1,
+                                                  .register_count = 3,
+                                                  .late_count = 3}));
+  int64_t symbols[] = {0}, count = 3;
+  size_t size;
+  assert_false(loom_plan_output_size(plan, 0, symbols, &size));
+  loom_call call = {
+      .symbols = symbols, .host = host_find, .host_context = &count, .allocate = host_allocate};
+  loom_block_stats before, after;
+  loom_block_get_stats(&before);
+  assert_int_equal(loom_plan_run(plan, &call), 0);
+  for (int i = 0; i < 8; i++)
+    assert_true(taken[i] == (i < 3 ? 2 * found[i] : 0));
+  loom_block_get_stats(&after);
+  assert_int_equal(after.live_bytes, before.live_bytes);
+  count = -1;
+  assert_int_equal(loom_plan_run(plan, &call), LOOM_STATUS_SIZE);
+  count = 0;
+  assert_int_equal(loom_plan_run(plan, &call), 0);
+  call.allocate = NULL;
+  assert_int_equal(loom_plan_run(plan, &call), LOOM_STATUS_MEMORY);
+  loom_plan_unref(plan);
+}
+
 /* ---- refusals ---- */
 
 static void try_load(uint8_t *bytes, size_t size) {
   loom_error err = {""};
   loom_plan *plan = loom_plan_load(bytes, size, &err);
   if (plan) /* whatever was changed did not matter: the sizes must make sense */
-    for (uint32_t i = 0; i < loom_plan_header_of(plan)->output_count; i++)
-      assert_true(loom_plan_output_size(plan, i) < (1ull << 47));
+    for (uint32_t i = 0; i < loom_plan_header_of(plan)->output_count; i++) {
+      size_t output;
+      const int64_t symbols[1] = {8};
+      bool one = loom_plan_header_of(plan)->symbol_count == 1;
+      if (loom_plan_output_size(plan, i, one ? symbols : NULL, &output))
+        assert_true(output < (1ull << 47));
+    }
   else
     assert_true(err.message[0]);
   loom_plan_unref(plan);
@@ -251,12 +385,11 @@ static void try_load(uint8_t *bytes, size_t size) {
 
 /* Flips, words and cuts at random places, with the checksum made right again, so that the checks
  * behind it are reached too. */
-static void survives_random_damage(void **state) {
+static void survive_damage(loom_bytes good) {
   uint64_t seed = 88172645463325252ull;
-  loom_bytes good = add_plan(8, 64);
   uint8_t *bytes = malloc(good.size);
   size_t tables = good.size - TEST_IMAGE_SIZE; /* damage there is what matters */
-  for (int round = 0; round < 30000; round++) {
+  for (int round = 0; round < 20000; round++) {
     memcpy(bytes, good.data, good.size);
     int changes = 1 + (int)(build_random(&seed) % 3);
     for (int i = 0; i < changes; i++) {
@@ -280,6 +413,11 @@ static void survives_random_damage(void **state) {
   }
   free(bytes);
   free(good.data);
+}
+
+static void survives_random_damage(void **state) {
+  survive_damage(add_plan(8, 64));
+  survive_damage(sized_plan());
 }
 
 static void survives_truncation_and_noise(void **state) {
@@ -338,6 +476,8 @@ int main(void) {
       cmocka_unit_test(stops_at_an_index_error),
       cmocka_unit_test(can_be_interrupted),
       cmocka_unit_test(calls_the_host),
+      cmocka_unit_test(runs_for_every_size),
+      cmocka_unit_test(takes_sizes_from_the_host),
       cmocka_unit_test(survives_random_damage),
       cmocka_unit_test(survives_truncation_and_noise),
       cmocka_unit_test(refuses_what_it_cannot_run),

@@ -163,7 +163,7 @@ static bool interpret(run_case *c) {
     inputs[i] = c->inputs[i].buffer;
   for (uint32_t i = 0; i < c->graph.output_count; i++)
     outputs[i] = c->wanted[i].buffer;
-  return loom_interpret(&c->graph, inputs, outputs, &c->err);
+  return loom_interpret(&c->graph, inputs, outputs, NULL, &c->err);
 }
 
 static bool run(run_case *c, const loom_plan *plan, bool timed) {

@@ -1,0 +1,263 @@
+/* Running a plan: its sizes, its instructions, its memory (plan.c has checked every number in it).
+ */
+#include "runtime/internal.h"
+
+#include <string.h>
+
+#define POLL_MS 50u
+
+/* ---- sizes ---- */
+
+/* One call: the arrays of pointers in the order of place_kind, and what is private to it. */
+typedef struct run {
+  const loom_plan *plan;
+  const loom_call *call;
+  void *const *array[4]; /* inputs, outputs, constants, late buffers */
+  uint8_t *arena;
+  uint64_t arena_size;
+  int64_t *registers;
+  void **late;
+  uint64_t *owned; /* for each late buffer: bytes to give back + 1, or 0 */
+  void **buffers;  /* lists of the instruction that runs */
+  uint64_t *params;
+} run;
+
+static bool size_compute(uint32_t op, int64_t a, int64_t b, int64_t *out) {
+  int64_t quotient;
+  switch (op) {
+  case LOOM_EXPR_ADD: return !__builtin_add_overflow(a, b, out);
+  case LOOM_EXPR_MUL: return !__builtin_mul_overflow(a, b, out);
+  case LOOM_EXPR_MIN: return *out = a < b ? a : b, true;
+  case LOOM_EXPR_MAX: return *out = a > b ? a : b, true;
+  default: break;
+  }
+  if (b <= 0) return false;
+  quotient = a / b - (a % b < 0);
+  *out = op == LOOM_EXPR_FLOORDIV ? quotient : a - quotient * b;
+  return true;
+}
+
+static bool size_holds(uint32_t op, int64_t a, int64_t b) {
+  return op == LOOM_PLAN_CHECK_EQ ? a == b : op == LOOM_PLAN_CHECK_NE ? a != b : a <= b;
+}
+
+static uint32_t run_size(const loom_plan_instr *in, int64_t *registers) {
+  bool good = in->opcode == LOOM_PLAN_SIZE
+                  ? size_compute(in->op, registers[in->b], registers[in->c], &registers[in->a])
+                  : size_holds(in->op, registers[in->a], registers[in->b]);
+  return good ? 0 : LOOM_STATUS_SIZE;
+}
+
+/* Fills the registers that the caller's symbols determine. */
+static uint32_t run_prologue(const loom_plan *plan, const int64_t *symbols, int64_t *registers) {
+  const loom_plan_header *h = loom_plan_header_of(plan);
+  if (h->symbol_count && !symbols) return LOOM_STATUS_SIZE;
+  if (h->symbol_count) memcpy(registers, symbols, sizeof *registers * h->symbol_count);
+  int64_t *at = registers + h->symbol_count;
+  memcpy(at, plan->constants, sizeof *at * plan->constant_count);
+  at += plan->constant_count;
+  memset(at, 0, sizeof *at * (size_t)(registers + h->register_count - at));
+  uint32_t status = 0;
+  for (uint32_t i = 0; i < h->prologue && !status; i++)
+    status = run_size(&plan->instrs[i], registers);
+  return status;
+}
+
+static bool size_of_buffer(const loom_plan_buffer *b, const int64_t *registers, uint64_t *out) {
+  *out = b->size;
+  if (b->flags & LOOM_PLAN_SIZE_REGISTER) *out = (uint64_t)registers[b->size];
+  return *out <= PLAN_ARENA_LARGEST; /* negative ones are larger */
+}
+
+bool loom_plan_output_size(const loom_plan *plan, uint32_t index, const int64_t *symbols,
+                           size_t *out) {
+  const loom_plan_header *h = loom_plan_header_of(plan);
+  *out = 0;
+  if (index >= h->output_count) return false;
+  const loom_plan_buffer *buffer = &plan->buffers[plan->outputs[index]];
+  if (buffer->kind != LOOM_PLAN_BUFFER_OUTPUT) return false;
+  if (!(buffer->flags & LOOM_PLAN_SIZE_REGISTER)) return *out = buffer->size, true;
+  int64_t *registers = loom_block_alloc(sizeof *registers * h->register_count);
+  uint64_t size = 0;
+  bool good = registers && !run_prologue(plan, symbols, registers) &&
+              size_of_buffer(buffer, registers, &size);
+  loom_block_free(registers, sizeof *registers * h->register_count);
+  if (good) *out = size;
+  return good;
+}
+
+/* ---- running ---- */
+
+static inline void *place_find(const place *p, const run *r) {
+  if (p->kind == PLACE_ARENA) return r->arena + p->offset;
+  if (p->kind == PLACE_ARENA_AT) return r->arena + r->registers[p->index];
+  return r->array[p->kind][p->index];
+}
+
+static void gather(const run *r, const loom_plan_instr *in, void **buffers) {
+  const uint32_t *list = r->plan->indices + in->buffers;
+  for (uint32_t i = 0; i < in->buffer_count; i++)
+    buffers[i] = place_find(&r->plan->places[list[i]], r);
+}
+
+static void gather_params(const run *r, const loom_plan_instr *in, uint64_t *params) {
+  const uint32_t *list = r->plan->indices + in->params;
+  for (uint32_t i = 0; i < in->param_count; i++) {
+    uint32_t number = list[i] & ~LOOM_PLAN_PARAM_REGISTER;
+    params[i] = number == list[i] ? r->call->scalars[number] : (uint64_t)r->registers[number];
+  }
+}
+
+static uint32_t run_launch(const run *r, const loom_plan_instr *in) {
+  gather(r, in, r->buffers);
+  gather_params(r, in, r->params);
+  int64_t chunks = in->chunks;
+  if (in->flags & LOOM_PLAN_CHUNKS_REGISTER) chunks = r->registers[in->chunks];
+  if (chunks < 0) return LOOM_STATUS_SIZE;
+  uint32_t status =
+      loom_threads_launch(r->plan->kernels[in->a], r->buffers, r->params, in->scratch, chunks);
+  return status & (in->fp_mask | PLAN_STOPS);
+}
+
+/* Results of unknown size come back as the host's own memory. */
+static uint32_t run_host(const run *r, const loom_plan_instr *in) {
+  gather(r, in, r->buffers);
+  loom_threads_park();
+  loom_host_call call = {.name = r->plan->names + in->a,
+                         .slot = in->b,
+                         .reads = in->c,
+                         .count = in->buffer_count,
+                         .buffers = r->buffers,
+                         .symbols = r->registers};
+  if (!r->call->host || r->call->host(r->call->host_context, &call)) return LOOM_STATUS_HOST;
+  const uint32_t *list = r->plan->indices + in->buffers;
+  for (uint32_t i = in->c; i < in->buffer_count; i++) {
+    const place *p = &r->plan->places[list[i]];
+    if (p->kind == PLACE_LATE && !r->late[p->index]) r->late[p->index] = r->buffers[i];
+  }
+  return 0;
+}
+
+static uint32_t run_copy(const run *r, const loom_plan_instr *in) {
+  uint64_t from, to;
+  if (!size_of_buffer(&r->plan->buffers[in->a], r->registers, &from) ||
+      !size_of_buffer(&r->plan->buffers[in->b], r->registers, &to) || from != to)
+    return LOOM_STATUS_SIZE;
+  if (from)
+    memmove(place_find(&r->plan->places[in->b], r), place_find(&r->plan->places[in->a], r), from);
+  return 0;
+}
+
+/* An allocation of its own outlives no call; one that is an output is the caller's from the start.
+ */
+static uint32_t run_alloc(const run *r, const loom_plan_instr *in) {
+  const loom_plan_buffer *buffer = &r->plan->buffers[in->a];
+  uint64_t size;
+  if (!size_of_buffer(buffer, r->registers, &size)) return LOOM_STATUS_SIZE;
+  void *data = NULL;
+  if (r->late[buffer->index]) return LOOM_STATUS_SIZE; /* it has its memory already */
+  if (in->b && r->call->allocate)
+    data = r->call->allocate(r->call->host_context, in->b - 1, size, r->registers);
+  else if (!in->b)
+    data = loom_block_alloc(size ? size : 1);
+  if (!data) return LOOM_STATUS_MEMORY;
+  r->late[buffer->index] = data;
+  if (!in->b) r->owned[buffer->index] = (size ? size : 1) + 1;
+  return 0;
+}
+
+static uint32_t run_instr(const run *r, const loom_plan_instr *in) {
+  switch (in->opcode) {
+  case LOOM_PLAN_LAUNCH: return run_launch(r, in);
+  case LOOM_PLAN_HOST_CALL: return run_host(r, in);
+  case LOOM_PLAN_COPY: return run_copy(r, in);
+  case LOOM_PLAN_ALLOC: return run_alloc(r, in);
+  default: return run_size(in, r->registers);
+  }
+}
+
+static uint32_t run_all(const run *r) {
+  const loom_plan_header *h = loom_plan_header_of(r->plan);
+  const loom_call *call = r->call;
+  uint32_t count = h->instrs.count, status = 0;
+  uint64_t polled = call->poll ? coarse_ms() : 0;
+  for (uint32_t i = h->prologue; i < count && !(status & PLAN_STOPS); i++) {
+    if (call->poll && coarse_ms() - polled >= POLL_MS) {
+      if (call->poll(call->host_context)) return status | LOOM_STATUS_INTERRUPTED;
+      polled = coarse_ms();
+    }
+    status |= run_instr(r, &r->plan->instrs[i]);
+  }
+  return status;
+}
+
+static uint32_t run_direct(const loom_plan *plan, const loom_call *call) {
+  void *buffers[PLAN_STACK];
+  uint64_t params[PLAN_STACK];
+  run r = {.plan = plan, .call = call, .array = {call->inputs, call->outputs, plan->consts}};
+  const loom_plan_instr *in = plan->instrs;
+  gather(&r, in, buffers);
+  gather_params(&r, in, params);
+  uint32_t saved = fp_begin();
+  uint32_t status = plan->kernels[in->a](buffers, params, NULL, 0, 1);
+  status |= fp_end(saved);
+  return status & (in->fp_mask | PLAN_STOPS);
+}
+
+/* The arena's size, and that every buffer whose place is computed lies inside. */
+static uint32_t run_arena(run *r) {
+  const loom_plan_header *h = loom_plan_header_of(r->plan);
+  r->arena_size = h->arena_size;
+  if (!(h->flags & LOOM_PLAN_ARENA_REGISTER)) return 0;
+  r->arena_size = (uint64_t)r->registers[h->arena_size];
+  if (r->arena_size > PLAN_ARENA_LARGEST) return LOOM_STATUS_SIZE;
+  for (uint32_t i = 0; i < h->buffers.count; i++) {
+    const loom_plan_buffer *b = &r->plan->buffers[i];
+    if (b->kind != LOOM_PLAN_BUFFER_ARENA) continue;
+    uint64_t size, offset = b->offset;
+    if (b->flags & LOOM_PLAN_OFFSET_REGISTER) offset = (uint64_t)r->registers[b->offset];
+    if (!size_of_buffer(b, r->registers, &size) || offset > r->arena_size ||
+        size > r->arena_size - offset)
+      return LOOM_STATUS_SIZE;
+  }
+  return 0;
+}
+
+static uint32_t run_in_arena(run *r) {
+  uint32_t status = run_prologue(r->plan, r->call->symbols, r->registers);
+  if (!status) status = run_arena(r);
+  if (status) return status;
+  r->arena = r->arena_size ? loom_block_alloc(r->arena_size) : NULL;
+  if (!r->arena && r->arena_size) return LOOM_STATUS_MEMORY;
+  status = run_all(r);
+  loom_block_free(r->arena, r->arena_size);
+  for (uint32_t i = 0; i < loom_plan_header_of(r->plan)->late_count; i++)
+    if (r->owned[i]) loom_block_free(r->late[i], r->owned[i] - 1);
+  return status;
+}
+
+/* All of a call's arrays are one piece of memory, on the stack when it is small. */
+uint32_t loom_plan_run(const loom_plan *plan, const loom_call *call) {
+  if (plan->direct) return run_direct(plan, call);
+  const loom_plan_header *h = loom_plan_header_of(plan);
+  size_t lists = plan->list_limit, late = h->late_count;
+  size_t words = 2 * lists + 2 * late + h->register_count;
+  uint64_t stack[4 * PLAN_STACK];
+  uint64_t *at = words > 4 * PLAN_STACK ? loom_block_alloc(words * sizeof *at) : stack;
+  if (!at) return LOOM_STATUS_MEMORY;
+  run r = {.plan = plan,
+           .call = call,
+           .buffers = (void **)at,
+           .params = at + lists,
+           .late = (void **)(at + 2 * lists),
+           .owned = at + 2 * lists + late,
+           .registers = (int64_t *)(at + 2 * lists + 2 * late)};
+  r.array[PLACE_INPUT] = call->inputs;
+  r.array[PLACE_OUTPUT] = call->outputs;
+  r.array[PLACE_CONST] = plan->consts;
+  r.array[PLACE_LATE] = r.late;
+  if (late) memset(r.late, 0, 2 * late * sizeof *at);
+  uint32_t status = run_in_arena(&r);
+  if (at != stack) loom_block_free(at, words * sizeof *at);
+  return status;
+}
