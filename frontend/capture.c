@@ -149,11 +149,11 @@ static frame *capture_root(tracer *t, PyFunctionObject *function) {
 }
 
 /* What nothing needs goes, but for what the library would have warned of. */
-static bool capture_tidy(capture *c) {
+static bool capture_tidy(capture *c, uint32_t seen) {
   if (!loom_graph_keep_raising(&c->graph)) return false;
   loom_graph_prune(&c->graph);
   for (uint32_t n = 0; n < c->graph.node_count; n++)
-    c->fp_ops |= loom_node_fp(&c->graph, &c->graph.nodes[n]);
+    c->fp_ops |= loom_node_fp(&c->graph, &c->graph.nodes[n]) & seen;
   return true;
 }
 
@@ -164,7 +164,7 @@ static void capture_finish(tracer *t, value *result) {
     if ((*a)->finish && !(*a)->finish(t) && !trace_pending(t))
       trace_break(t, BREAK_COMPILER, "%s", (*a)->name);
   if (!trace_pending(t)) t->capture->result = trace_rebuild(t, result);
-  if (!trace_pending(t) && !capture_tidy(t->capture)) PyErr_NoMemory();
+  if (!trace_pending(t) && !capture_tidy(t->capture, t->fp_seen)) PyErr_NoMemory();
 }
 
 /* An exception that leaves the function: the original function raises it itself. */

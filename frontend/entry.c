@@ -165,8 +165,12 @@ static bool entry_accept(const entry *e, uint32_t status, bool *fallback) {
   }
   uint32_t flags = status & e->captured->fp_ops & 15u;
   if (!flags) return true;
-  int matters = e->adapter->flags_matter(flags);
+  int matters = flags & e->captured->fp_reported ? 1 : e->adapter->flags_matter(flags);
   if (matters < 0) return false;
+  if (matters)
+    loom_log(LOOM_LOG_BREAKS,
+             "%U runs as plain Python: a floating-point exception is to be reported",
+             ((PyCodeObject *)e->code)->co_qualname);
   *fallback = matters != 0;
   return !matters;
 }

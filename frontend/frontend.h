@@ -138,7 +138,9 @@ typedef struct capture {
   uint32_t shared_count;
   break_info broke; /* reason != 0: nothing else is valid */
   PyObject *hosts;  /* list, by slot of a host call: what the adapter needs to run it; or NULL */
-  uint32_t fp_ops;  /* union of loom_node_fp over the graph: 0 means flags never matter */
+  uint32_t fp_ops;  /* union of loom_node_fp over the graph, less what the function itself asked to
+                       ignore: 0 means flags never matter */
+  uint32_t fp_reported; /* flags that matter whatever the caller's error state */
   void *tables;     /* sources and other owned storage */
 } capture;
 
@@ -210,6 +212,8 @@ value *value_wrap(tracer *t, PyObject *object, const source *s);     /* a live o
 value *value_made(tracer *t, PyObject *object);
 value *value_tuple(tracer *t, value *const *items, Py_ssize_t count);
 value *value_list(tracer *t, value *const *items, Py_ssize_t count);
+/* An instance of `type`, a subclass of tuple that keeps tuple's own behaviour; else a break. */
+value *value_tuple_of(tracer *t, PyObject *type, value *const *items, Py_ssize_t count);
 value *value_method(tracer *t, value *function, value *self);
 /* The live object when the value is wholly known (constants, tuples and lists of them): a new reference, NULL
  * without an exception when some part is not known. Adds the guards that knowing it needs. */
@@ -272,6 +276,8 @@ recipe *trace_rebuild(tracer *t, value *v);        /* RECIPE_SHARED when the val
 /* Rebuilds the items of a container (v->seq) into the recipe `r`, which it gives back. */
 recipe *trace_rebuild_items(tracer *t, recipe *r, value *v);
 void trace_effect(tracer *t, effect e);
+/* From here on the function ignores these floating-point flags, and reports those. */
+void trace_fp_state(tracer *t, uint32_t ignored, uint32_t reported);
 int64_t trace_host(tracer *t, PyObject *row); /* takes the reference; the slot of a host call */
 
 #define LOOM_BREAK(CODE, NAME, TEXT, HINT) BREAK_##NAME = CODE,

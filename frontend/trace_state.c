@@ -171,7 +171,14 @@ loom_value trace_node(tracer *t, loom_opcode op, const loom_value *operands, uin
                                  &location, &err);
   if (v == LOOM_NO_VALUE)
     trace_break(t, BREAK_COMPILER, "%s: %s", loom_op_table[op].name, err.message);
+  if (v != LOOM_NO_VALUE)
+    t->fp_seen |= loom_node_fp(graph, &graph->nodes[graph->values[v].node]) & ~t->fp_ignored;
   return v == LOOM_NO_VALUE ? v : constants_fold(t, v);
+}
+
+void trace_fp_state(tracer *t, uint32_t ignored, uint32_t reported) {
+  t->fp_ignored = ignored;
+  t->capture->fp_reported |= reported;
 }
 
 static bool guard_equal(const guard *a, const guard *b) {

@@ -213,6 +213,13 @@ static value *flat_view(tracer *t, value *flat) {
   return np_view_reshape(t, a, 1, &n, &stride);
 }
 
+static const value_type flat_value_type;
+
+value *np_flat_copy(tracer *t, value *v) {
+  value *view = v->type == &flat_value_type ? flat_view(t, v) : NULL;
+  return view ? np_fresh(t, np_read(t, np_array_of(view)), NULL) : NULL;
+}
+
 /* An element or a copy. */
 static value *flat_get_item(tracer *t, value *flat, value *key) {
   value *view = flat_view(t, flat), *part = view ? np_get_item(t, view, key) : NULL;

@@ -433,17 +433,6 @@ static value *call_row_run(tracer *t, const call_row *row, PyObject *callee, val
              : trace_break(t, BREAK_NUMPY_FUNCTION, "%s of arguments not known", row->name);
 }
 
-/* np.errstate sets and resets NumPy's context variable. A state that ignores everything needs no
- * trace of its own: a flag that the state outside cares about makes the plain function run, which
- * has both states. */
-static value *call_error_state(tracer *t, const char *name, value *variable, bool *mine) {
-  static PyObject *own;
-  if (!own) own = call_lookup("numpy._core.umath", "_extobj_contextvar");
-  *mine = own && variable->object == own;
-  if (!*mine) PyErr_Clear();
-  return *mine ? value_const(t, Py_None) : NULL;
-}
-
 /* Methods of ndarray, of NumPy scalars and of ufuncs. */
 static value *call_method(tracer *t, PyMethodDescrObject *descriptor, value *const *args,
                           Py_ssize_t count, PyObject *kwnames, bool *mine) {
@@ -451,7 +440,7 @@ static value *call_method(tracer *t, PyMethodDescrObject *descriptor, value *con
   const char *name = descriptor->d_method->ml_name;
   *mine = true;
   if (type == &PyUFunc_Type) return np_ufunc_method(t, name, args, count, kwnames);
-  if (type == &PyContextVar_Type && count == 2) return call_error_state(t, name, args[0], mine);
+  if (type == &PyContextVar_Type && count == 2) return np_error_context(t, name, args, mine);
   if (type != &PyArray_Type && !PyType_IsSubtype(type, &PyGenericArrType_Type)) {
     *mine = false;
     return NULL;

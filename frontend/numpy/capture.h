@@ -4,7 +4,7 @@
  * Sections by file: emit.c (nodes), view.c (storage and views), layout.c (memory order of results),
  * promote.c (operands and dtypes), ufunc.c, arrayvalue.c (the value type), wrap.c (live objects,
  * the adapter), index.c, call.c (library functions and methods), reduce.c, shape.c, create.c,
- * linalg.c.
+ * linalg.c, fancy.c (indexing with arrays), host.c and host_run.c, errstate.c.
  */
 #ifndef LOOM_FRONTEND_NUMPY_CAPTURE_H
 #define LOOM_FRONTEND_NUMPY_CAPTURE_H
@@ -89,6 +89,8 @@ struct np_array {
 
 extern const value_type np_array_value_type;
 
+/* The elements of a.flat as a new array; NULL with nothing pending when `v` is none. */
+value *np_flat_copy(tracer *t, value *v);
 bool np_is_array(const value *v);      /* an array or a NumPy scalar */
 np_array *np_array_of(const value *v); /* NULL when it is none */
 /* A new array with storage of its own. `strides` in bytes, NULL: C order. NULL when `node` is
@@ -159,6 +161,7 @@ np_array *np_as_array(tracer *t, value *v);
 loom_value np_operand_load(tracer *t, const np_operand *o, loom_dtype dtype);
 /* Sizes of all operands together, or a ValueError. */
 bool np_broadcast(tracer *t, const np_operand *o, int count, int *rank, int64_t *dims);
+bool np_dtype_supported(loom_dtype dtype);
 PyArray_Descr *np_descr(loom_dtype dtype);                          /* new reference */
 bool np_dtype_of(tracer *t, PyArray_Descr *descr, loom_dtype *out); /* breaks on others */
 /* np.dtype(v) of a known value. */
@@ -191,6 +194,12 @@ value *np_get_item(tracer *t, value *v, value *key);
 bool np_set_item(tracer *t, value *v, value *key, value *item);
 /* a[...] = item */
 bool np_assign(tracer *t, np_array *a, value *item);
+
+/* ---- fancy.c ---- */
+
+bool np_is_fancy(tracer *t, value *key); /* has the key an array, a list or a bool? */
+value *np_fancy_get(tracer *t, value *v, value *key);
+bool np_fancy_set(tracer *t, np_array *a, value *key, value *item);
 
 /* ---- call.c: functions and methods by row of names.def ---- */
 
@@ -233,6 +242,8 @@ PyObject *np_call_quietly(PyObject *function, PyObject *args, PyObject *kwargs);
 value *np_made(tracer *t, PyObject *object); /* takes over the reference */
 /* An int as a constant value. */
 value *np_int(tracer *t, int64_t i);
+/* A Python bool, int or float that is known only when run. */
+value *np_python_number(tracer *t, loom_value node);
 const char *np_str_arg(tracer *t, value *v); /* a known str; NULL: none (not a failure) */
 
 /* ---- shape.c, create.c ---- */
@@ -252,10 +263,41 @@ bool np_check_cast(tracer *t, loom_dtype from, loom_dtype to,
                    NPY_CASTING casting); /* or a TypeError */
 value *np_diagonal(tracer *t, const np_call *c);
 
-/* ---- host.c ---- */
+/* ---- host.c, host_run.c ---- */
 
+#define NP_HOST_ARRAYS 16
+
+/* A host call being put together: its operands in the order of the holes in its arguments. */
+typedef struct np_host_call {
+  PyObject *inputs; /* list of specs */
+  loom_value operands[NP_HOST_ARRAYS];
+  uint32_t count;
+} np_host_call;
+bool np_host_init(np_host_call *h);
+void np_host_fini(np_host_call *h);
+/* What stands for the array (or NumPy scalar) among the arguments: a new reference, or NULL. */
+PyObject *np_host_hole(tracer *t, np_host_call *h, np_array *a);
+/* The one result, of a known type, of callable(*args), where `args` is a tuple with holes. */
+loom_value np_host_emit(tracer *t, np_host_call *h, PyObject *callable, PyObject *args,
+                        const loom_type *type);
+PyObject *np_host_mark(bool scalar); /* borrowed: the hole itself */
 int np_host_run(void *context, const char *name, uint32_t slot, void *const *buffers,
                 uint32_t reads, uint32_t count);
+
+/* ---- errstate.c ---- */
+
+#define NP_ERROR_KINDS 4
+typedef struct np_errors {
+  int64_t state; /* two bits for each kind: kept, ignored, reported */
+  int depth;     /* states that were set and not yet reset */
+} np_errors;
+np_errors *np_error_tracked(tracer *t); /* view.c: of this capture */
+value *np_error_context(tracer *t, const char *name, value *const *args, bool *mine);
+bool np_error_finish(tracer *t);
+PyObject *np_error_state(tracer *t); /* new reference: for a row of a host call */
+/* A state in which the kinds that would be reported raise: a token, or NULL. */
+PyObject *np_error_enter(PyObject *state);
+bool np_error_leave(PyObject *token); /* takes the token */
 
 /* ---- linalg.c ---- */
 

@@ -561,7 +561,7 @@ value *np_scalar_type(tracer *t, const np_call *c) {
 }
 
 /* A Python number that is known only when run. */
-static value *create_number(tracer *t, loom_value node) {
+value *np_python_number(tracer *t, loom_value node) {
   if (node == LOOM_NO_VALUE) return NULL;
   loom_dtype dtype = emit_type(t, node)->dtype;
   loom_dtype wide = dtype == LOOM_BOOL           ? LOOM_BOOL
@@ -580,7 +580,7 @@ value *np_item(tracer *t, const np_call *c) {
     return trace_raise(t, PyExc_ValueError,
                        "can only convert an array of size 1 to a Python scalar");
   if (known) return np_made(t, PyObject_CallMethod(known, "item", NULL));
-  return create_number(t, emit_reshape(t, np_read(t, a), 0, NULL));
+  return np_python_number(t, emit_reshape(t, np_read(t, a), 0, NULL));
 }
 
 /* float(x) and int(x) of an array without dimensions. An int of floats may be too large, or raise:
@@ -593,7 +593,7 @@ value *np_builtin_number(tracer *t, const np_call *c) {
     return np_unsupported(t, c, "of this argument");
   PyObject *known = np_known(t, c->args[0]);
   if (known) return np_made(t, whole ? PyNumber_Long(known) : PyNumber_Float(known));
-  return create_number(t, emit_convert(t, np_read(t, a), whole ? LOOM_I64 : LOOM_F64));
+  return np_python_number(t, emit_convert(t, np_read(t, a), whole ? LOOM_I64 : LOOM_F64));
 }
 
 value *np_builtin_divmod(tracer *t, const np_call *c) {
@@ -606,17 +606,6 @@ value *np_builtin_divmod(tracer *t, const np_call *c) {
 value *np_tolist(tracer *t, const np_call *c) {
   PyObject *known = c->count == 1 ? np_known(t, c->args[0]) : NULL;
   return known ? np_made(t, PyObject_CallMethod(known, "tolist", NULL)) : np_unsupported(t, c, "");
-}
-
-/* What np.errstate makes of its arguments: only a state that ignores things is captured. */
-value *np_error_object(tracer *t, const np_call *c) {
-  for (Py_ssize_t i = 0; i < c->count + (c->kwnames ? PyTuple_GET_SIZE(c->kwnames) : 0); i++) {
-    const char *text = np_str_arg(t, c->args[i]);
-    if (np_is_none(t, c->args[i])) continue;
-    if (!text || strcmp(text, "ignore") != 0)
-      return np_unsupported(t, c, "np.errstate that does not ignore");
-  }
-  return trace_pending(t) ? NULL : value_const(t, Py_None);
 }
 
 /* np.broadcast of arrays: an object that says the sizes, made of arrays without data. */

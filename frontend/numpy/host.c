@@ -2,25 +2,17 @@
  *
  * At capture the function is called once on made-up arrays of the same sizes, which tells the
  * dtypes and sizes of its results: only functions for which these do not depend on the data have a
- * row. When the plan runs, the live buffers are wrapped as read-only arrays, the function is
- * called, and its results are copied into the plan's buffers. An exception makes the plain function
- * run, so that it is raised from the user's own line.
+ * row. Where they do after all, the results do not fit when the plan runs, and the plain function
+ * does.
  *
  * The table of a capture holds for each slot: (callable, arguments with holes, keywords, inputs,
- * outputs), where an input or output is (type number, sizes). */
+ * outputs, error state), where an input is (type number, sizes) and an output too, with the order
+ * of its axes in memory as a third item when that is not C's. host_run.c runs it. */
 #include "frontend/numpy/capture.h"
 
-#include <fenv.h>
 #include <string.h>
 
 #define HOST_LARGEST (1 << 20) /* elements of one operand: the call at capture takes time too */
-#define HOST_MAX_ARRAYS 8
-
-static PyObject *host_hole(void) {
-  static PyObject *hole;
-  if (!hole) hole = PyObject_CallNoArgs((PyObject *)&PyBaseObject_Type);
-  return hole;
-}
 
 static PyObject *host_spec(const loom_type *type) {
   PyObject *dims = PyTuple_New(type->rank);
@@ -29,11 +21,12 @@ static PyObject *host_spec(const loom_type *type) {
   return dims ? Py_BuildValue("(iN)", numpy_typenum_from_dtype(type->dtype), dims) : NULL;
 }
 
-/* ---- at capture ---- */
+/* What a sample holds: functions refuse some, for their values are out of range or singular. */
+typedef enum host_content { HOST_ASCENDING, HOST_ZEROS, HOST_CONTENTS } host_content;
 
 /* An array of these sizes that most functions accept: ones on the diagonal of matrices, ascending
  * vectors. Its axes have the memory order of `like`, which results may follow. */
-static PyObject *host_sample(const np_array *like) {
+static PyObject *host_sample(const np_array *like, host_content content) {
   const loom_type *type = &like->type;
   npy_intp dims[LOOM_MAX_RANK], order[LOOM_MAX_RANK];
   int64_t strides[LOOM_MAX_RANK];
@@ -47,31 +40,71 @@ static PyObject *host_sample(const np_array *like) {
   double *data = PyArray_DATA(a);
   npy_intp n = PyArray_SIZE(a), columns = type->rank ? dims[type->rank - 1] : 1;
   npy_intp rows = type->rank > 1 ? dims[type->rank - 2] : 1;
-  for (npy_intp i = 0; i < n; i++)
+  for (npy_intp i = 0; i < n && content == HOST_ASCENDING; i++)
     data[i] = type->rank < 2 ? (double)i : (i / columns) % rows == i % columns ? 1 : 0;
   PyObject *sample = PyArray_NewFromDescr(&PyArray_Type, np_descr(type->dtype), type->rank, dims,
                                           order, NULL, 0, NULL);
   if (sample && PyArray_CopyInto((PyArrayObject *)sample, a) < 0) Py_CLEAR(sample);
   Py_DECREF(a);
+  if (sample && like->scalar) {
+    PyObject *scalar =
+        PyArray_ToScalar(PyArray_DATA((PyArrayObject *)sample), (PyArrayObject *)sample);
+    Py_SETREF(sample, scalar);
+  }
   return sample;
 }
 
-typedef struct host_call {
-  PyObject *args, *kwargs, *sample_args, *sample_kwargs, *inputs;
-  loom_value operands[HOST_MAX_ARRAYS];
-  uint32_t count;
-} host_call;
+bool np_host_init(np_host_call *h) {
+  *h = (np_host_call){.inputs = PyList_New(0)};
+  return h->inputs != NULL;
+}
 
-static void host_fini(host_call *h) {
-  Py_XDECREF(h->args);
-  Py_XDECREF(h->kwargs);
-  Py_XDECREF(h->sample_args);
-  Py_XDECREF(h->sample_kwargs);
-  Py_XDECREF(h->inputs);
+void np_host_fini(np_host_call *h) { Py_XDECREF(h->inputs); }
+
+PyObject *np_host_hole(tracer *t, np_host_call *h, np_array *a) {
+  if (h->count >= NP_HOST_ARRAYS) return NULL;
+  h->operands[h->count] = np_read(t, a);
+  if (h->operands[h->count++] == LOOM_NO_VALUE) return NULL;
+  PyObject *spec = host_spec(&a->type);
+  bool good = spec && PyList_Append(h->inputs, spec) == 0;
+  Py_XDECREF(spec);
+  return good ? Py_NewRef(np_host_mark(a->scalar)) : NULL;
+}
+
+static bool host_argument(tracer *t, np_host_call *h, value *v, host_content content,
+                          PyObject **item, PyObject **sample);
+
+/* A tuple or list some items of which are arrays. */
+static bool host_items(tracer *t, np_host_call *h, value *v, host_content content, PyObject **item,
+                       PyObject **sample) {
+  bool list = value_type_of(t, v) == (PyObject *)&PyList_Type;
+  if (!list && value_type_of(t, v) != (PyObject *)&PyTuple_Type) return false;
+  value *tuple = trace_to_tuple(t, v);
+  Py_ssize_t n = tuple ? tuple->seq.count : -1;
+  *item = n < 0 ? NULL : list ? PyList_New(n) : PyTuple_New(n);
+  *sample = n < 0 ? NULL : list ? PyList_New(n) : PyTuple_New(n);
+  bool good = *item && *sample;
+  for (Py_ssize_t i = 0; i < n && good; i++) {
+    PyObject *one, *other;
+    good = host_argument(t, h, tuple->seq.items[i], content, &one, &other);
+    if (!good) break;
+    if (list) {
+      PyList_SET_ITEM(*item, i, one);
+      PyList_SET_ITEM(*sample, i, other);
+    } else {
+      PyTuple_SET_ITEM(*item, i, one);
+      PyTuple_SET_ITEM(*sample, i, other);
+    }
+  }
+  if (good) return true;
+  Py_CLEAR(*item);
+  Py_CLEAR(*sample);
+  return false;
 }
 
 /* One argument: a hole and a sample for an array, or the known object twice. New references. */
-static bool host_argument(tracer *t, host_call *h, value *v, PyObject **item, PyObject **sample) {
+static bool host_argument(tracer *t, np_host_call *h, value *v, host_content content,
+                          PyObject **item, PyObject **sample) {
   np_array *a = np_array_of(v);
   PyObject *known = a && !a->scalar ? NULL : np_known(t, v);
   *item = *sample = NULL;
@@ -83,37 +116,46 @@ static bool host_argument(tracer *t, host_call *h, value *v, PyObject **item, Py
     *sample = Py_NewRef(known);
     return true;
   }
-  if (!a || h->count >= HOST_MAX_ARRAYS || np_elements(&a->type) > HOST_LARGEST ||
-      np_elements(&a->type) == 0)
-    return false;
-  h->operands[h->count] = np_read(t, a);
-  if (h->operands[h->count++] == LOOM_NO_VALUE) return false;
-  PyObject *spec = host_spec(&a->type);
-  bool good = spec && PyList_Append(h->inputs, spec) == 0;
-  Py_XDECREF(spec);
-  *sample = good ? host_sample(a) : NULL;
-  *item = Py_NewRef(host_hole());
+  if (!a)
+    return v->type == &value_tuple_type || v->type == &value_list_type
+               ? host_items(t, h, v, content, item, sample)
+               : false;
+  if (np_elements(&a->type) > HOST_LARGEST || np_elements(&a->type) == 0) return false;
+  if (!(*item = np_host_hole(t, h, a))) return false;
+  *sample = host_sample(a, content);
+  if (!*sample) Py_CLEAR(*item);
   return *sample != NULL;
 }
 
-static bool host_arguments(tracer *t, const np_call *c, host_call *h) {
+typedef struct host_arguments_list {
+  PyObject *args, *kwargs, *sample_args, *sample_kwargs;
+} host_arguments_list;
+
+static void host_arguments_fini(host_arguments_list *l) {
+  Py_CLEAR(l->args);
+  Py_CLEAR(l->kwargs);
+  Py_CLEAR(l->sample_args);
+  Py_CLEAR(l->sample_kwargs);
+}
+
+static bool host_arguments(tracer *t, const np_call *c, np_host_call *h, host_content content,
+                           host_arguments_list *l) {
   Py_ssize_t total = c->count + (c->kwnames ? PyTuple_GET_SIZE(c->kwnames) : 0);
-  h->args = PyTuple_New(c->count);
-  h->sample_args = PyTuple_New(c->count);
-  h->kwargs = PyDict_New();
-  h->sample_kwargs = PyDict_New();
-  h->inputs = PyList_New(0);
-  bool good = h->args && h->sample_args && h->kwargs && h->sample_kwargs && h->inputs;
+  l->args = PyTuple_New(c->count);
+  l->sample_args = PyTuple_New(c->count);
+  l->kwargs = PyDict_New();
+  l->sample_kwargs = PyDict_New();
+  bool good = l->args && l->sample_args && l->kwargs && l->sample_kwargs;
   for (Py_ssize_t i = 0; i < total && good; i++) {
     PyObject *item, *sample,
         *name = i < c->count ? NULL : PyTuple_GET_ITEM(c->kwnames, i - c->count);
-    good = host_argument(t, h, c->args[i], &item, &sample);
+    good = host_argument(t, h, c->args[i], content, &item, &sample);
     if (good && !name) {
-      PyTuple_SET_ITEM(h->args, i, Py_NewRef(item));
-      PyTuple_SET_ITEM(h->sample_args, i, Py_NewRef(sample));
+      PyTuple_SET_ITEM(l->args, i, Py_NewRef(item));
+      PyTuple_SET_ITEM(l->sample_args, i, Py_NewRef(sample));
     } else if (good) {
-      good = PyDict_SetItem(h->kwargs, name, item) == 0 &&
-             PyDict_SetItem(h->sample_kwargs, name, sample) == 0;
+      good = PyDict_SetItem(l->kwargs, name, item) == 0 &&
+             PyDict_SetItem(l->sample_kwargs, name, sample) == 0;
     }
     Py_XDECREF(item);
     Py_XDECREF(sample);
@@ -121,158 +163,204 @@ static bool host_arguments(tracer *t, const np_call *c, host_call *h) {
   return good;
 }
 
-/* Is the sample's result an array or number of a supported dtype? Its type and strides. */
-/* *view: NumPy gives it as a view of something. */
-static bool host_result(PyObject *o, loom_type *type, int64_t *strides, bool *scalar, bool *view) {
-  loom_dtype dtype;
-  *scalar = !PyArray_CheckExact(o);
-  if (*scalar && !PyArray_IsScalar(o, Generic)) return false;
-  PyArrayObject *a = (PyArrayObject *)PyArray_FROM_O(o);
-  *view = false;
-  bool good = a && PyArray_NDIM(a) <= LOOM_MAX_RANK && PyArray_ISNOTSWAPPED(a) &&
-              numpy_dtype_from_typenum(PyArray_TYPE(a), &dtype) && dtype != LOOM_F16 &&
-              !loom_dtype_is_complex(dtype);
-  if (good) {
-    *type = type_make(dtype, 0, NULL);
-    type->rank = PyArray_NDIM(a);
-    for (int i = 0; i < type->rank; i++) {
-      type->dims[i] = PyArray_DIMS(a)[i];
-      strides[i] = PyArray_STRIDES(a)[i];
-    }
+/* One array or number among the results: its type as NumPy gave it, and how its axes are permuted
+ * for the plan's buffer, which is in C order. */
+typedef struct host_output {
+  loom_type type;
+  int64_t strides[LOOM_MAX_RANK];
+  int64_t order[LOOM_MAX_RANK]; /* axes from the outermost in memory to the innermost */
+  bool scalar, view, number;    /* number: a Python bool or float */
+} host_output;
+
+/* Axes by falling stride; false when the elements then do not lie one after another. */
+static bool host_order(PyArrayObject *a, host_output *out) {
+  int n = PyArray_NDIM(a);
+  npy_intp expected = PyArray_ITEMSIZE(a);
+  for (int i = 0; i < n; i++) {
+    int at = i;
+    for (; at > 0 && PyArray_STRIDES(a)[out->order[at - 1]] < PyArray_STRIDES(a)[i] &&
+           PyArray_DIMS(a)[out->order[at - 1]] > 1 && PyArray_DIMS(a)[i] > 1;
+         at--)
+      out->order[at] = out->order[at - 1];
+    out->order[at] = i;
   }
-  /* A host call writes buffers in C order, and so must the library: other orders are left to it. */
-  good = good && PyArray_IS_C_CONTIGUOUS(a);
-  *view = good && !*scalar && !PyArray_CHKFLAGS(a, NPY_ARRAY_OWNDATA);
+  for (int i = n - 1; i >= 0; i--) {
+    int64_t axis = out->order[i];
+    if (PyArray_DIMS(a)[axis] > 1 && PyArray_STRIDES(a)[axis] != expected) return false;
+    expected *= PyArray_DIMS(a)[axis];
+  }
+  return true;
+}
+
+/* Is the sample's result an array or number of a supported dtype? */
+static bool host_result(PyObject *o, host_output *out) {
+  loom_dtype dtype;
+  *out = (host_output){.number = PyBool_Check(o) || PyFloat_CheckExact(o)};
+  out->scalar = !PyArray_CheckExact(o);
+  if (out->scalar && !out->number && !PyArray_IsScalar(o, Generic)) return false;
+  PyArrayObject *a = (PyArrayObject *)PyArray_FROM_O(o);
+  bool good = a && PyArray_NDIM(a) <= LOOM_MAX_RANK && PyArray_ISNOTSWAPPED(a) &&
+              PyArray_TYPE(a) != NPY_LONGLONG && PyArray_TYPE(a) != NPY_ULONGLONG &&
+              numpy_dtype_from_typenum(PyArray_TYPE(a), &dtype) && np_dtype_supported(dtype) &&
+              host_order(a, out);
+  if (good) {
+    out->type = type_make(dtype, 0, NULL);
+    out->type.rank = PyArray_NDIM(a);
+    for (int i = 0; i < out->type.rank; i++) {
+      out->type.dims[i] = PyArray_DIMS(a)[i];
+      out->strides[i] = PyArray_STRIDES(a)[i];
+    }
+    out->view = !out->scalar && !PyArray_CHKFLAGS(a, NPY_ARRAY_OWNDATA);
+  }
   Py_XDECREF(a);
   return good;
 }
 
-static value *host_emit(tracer *t, const np_call *c, host_call *h, PyObject *callable,
-                        PyObject *result) {
-  loom_type types[HOST_MAX_ARRAYS];
-  int64_t strides[HOST_MAX_ARRAYS][LOOM_MAX_RANK];
-  bool scalars[HOST_MAX_ARRAYS], views[HOST_MAX_ARRAYS], many = PyTuple_CheckExact(result);
-  Py_ssize_t n = many ? PyTuple_GET_SIZE(result) : 1;
-  value *out[HOST_MAX_ARRAYS];
-  PyObject *outputs = PyList_New(0);
-  bool good = outputs && n > 0 && n <= HOST_MAX_ARRAYS;
-  for (Py_ssize_t i = 0; i < n && good; i++) {
-    good = host_result(many ? PyTuple_GET_ITEM(result, i) : result, &types[i], strides[i],
-                       &scalars[i], &views[i]);
-    PyObject *spec = good ? host_spec(&types[i]) : NULL;
-    good = spec && PyList_Append(outputs, spec) == 0;
-    Py_XDECREF(spec);
+/* All arrays and numbers in what the library gave, nested tuples and lists included. */
+static bool host_results(PyObject *o, host_output *out, uint32_t *count) {
+  if (PyTuple_Check(o) || PyList_CheckExact(o)) {
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+    for (Py_ssize_t i = 0; i < n; i++)
+      if (!host_results(PySequence_Fast_GET_ITEM(o, i), out, count)) return false;
+    return true;
   }
+  return *count < NP_HOST_ARRAYS && host_result(o, &out[(*count)++]);
+}
+
+/* The spec of an output and the type of its buffer: sizes in memory order. */
+static PyObject *host_output_spec(const host_output *o, loom_type *type) {
+  *type = o->type;
+  bool same = true;
+  for (int i = 0; i < o->type.rank; i++) {
+    type->dims[i] = o->type.dims[o->order[i]];
+    same &= o->order[i] == i;
+  }
+  PyObject *plain = host_spec(type);
+  if (!plain || same) return plain;
+  PyObject *order = PyTuple_New(o->type.rank);
+  for (int i = 0; order && i < o->type.rank; i++)
+    PyTuple_SET_ITEM(order, i, PyLong_FromLongLong(o->order[i]));
+  PyObject *spec =
+      order ? PyTuple_Pack(3, PyTuple_GET_ITEM(plain, 0), PyTuple_GET_ITEM(plain, 1), order) : NULL;
+  Py_XDECREF(order);
+  Py_DECREF(plain);
+  return spec;
+}
+
+static loom_value host_node(tracer *t, np_host_call *h, PyObject *callable, PyObject *args,
+                            PyObject *kwargs, PyObject *outputs, const loom_type *types,
+                            uint32_t count) {
   PyObject *row =
-      good ? Py_BuildValue("(OOOOO)", callable, h->args, h->kwargs, h->inputs, outputs) : NULL;
-  Py_XDECREF(outputs);
-  if (!row) return PyErr_Clear(), np_unsupported(t, c, "with such results");
+      Py_BuildValue("(OOOOON)", callable, args, kwargs, h->inputs, outputs, np_error_state(t));
+  if (!row) return PyErr_Clear(), LOOM_NO_VALUE;
   loom_attr attrs[3] = {attr_str("numpy"), attr_str("raises warns"), attr_int(trace_host(t, row))};
   loom_location at = trace_location(t);
   loom_error err = {""};
+  if (trace_pending(t)) return LOOM_NO_VALUE;
   loom_value v = loom_graph_node(trace_graph(t), LOOM_OP_HOST_CALL, h->operands, h->count, attrs, 3,
-                                 types, (uint32_t)n, &at, &err);
-  if (trace_pending(t)) return NULL;
-  if (v == LOOM_NO_VALUE) return np_unsupported(t, c, err.message);
-  for (Py_ssize_t i = 0; i < n; i++) {
-    out[i] = scalars[i] ? np_result(t, v + (loom_value)i, NULL)
-                        : np_fresh(t, v + (loom_value)i, strides[i]);
-    if (out[i] && views[i]) out[i] = np_view_same(t, np_array_of(out[i]));
-    if (!out[i]) return NULL;
+                                 types, count, &at, &err);
+  if (v == LOOM_NO_VALUE) trace_break(t, BREAK_COMPILER, "host_call: %s", err.message);
+  return v;
+}
+
+loom_value np_host_emit(tracer *t, np_host_call *h, PyObject *callable, PyObject *args,
+                        const loom_type *type) {
+  PyObject *spec = host_spec(type), *outputs = spec ? PyList_New(1) : NULL, *kwargs = PyDict_New();
+  loom_value v = LOOM_NO_VALUE;
+  if (outputs && kwargs) {
+    PyList_SET_ITEM(outputs, 0, Py_NewRef(spec));
+    v = host_node(t, h, callable, args, kwargs, outputs, type, 1);
   }
-  return many ? value_tuple(t, out, n) : out[0];
+  Py_XDECREF(spec);
+  Py_XDECREF(outputs);
+  Py_XDECREF(kwargs);
+  if (PyErr_Occurred()) trace_raise_live(t);
+  return trace_pending(t) ? LOOM_NO_VALUE : v;
+}
+
+static value *host_output_value(tracer *t, const host_output *o, loom_value v) {
+  int64_t back[LOOM_MAX_RANK];
+  if (o->number) return np_python_number(t, v);
+  if (o->scalar) return np_result(t, v, NULL);
+  for (int i = 0; i < o->type.rank; i++)
+    back[o->order[i]] = i;
+  value *out = np_fresh(t, emit_transpose(t, v, back), o->strides);
+  return out && o->view ? np_view_same(t, np_array_of(out)) : out;
+}
+
+/* The values in the shape in which the library gives them. */
+static value *host_value(tracer *t, PyObject *o, const host_output *outputs, uint32_t *next,
+                         loom_value first) {
+  if (!PyTuple_Check(o) && !PyList_CheckExact(o)) {
+    uint32_t i = (*next)++;
+    return host_output_value(t, &outputs[i], first + (loom_value)i);
+  }
+  Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+  value **items = trace_alloc(t, sizeof *items * (size_t)(n + 1));
+  if (!items) return NULL;
+  for (Py_ssize_t i = 0; i < n; i++) {
+    PyObject *item = PySequence_Fast_GET_ITEM(o, i);
+    if (!(items[i] = host_value(t, item, outputs, next, first))) return NULL;
+  }
+  if (PyList_CheckExact(o)) return value_list(t, items, n);
+  return value_tuple_of(t, (PyObject *)Py_TYPE(o), items, n);
+}
+
+static value *host_emit(tracer *t, const np_call *c, np_host_call *h, const host_arguments_list *l,
+                        PyObject *callable, PyObject *result) {
+  host_output *o = trace_alloc(t, sizeof *o * NP_HOST_ARRAYS);
+  loom_type *types = trace_alloc(t, sizeof *types * NP_HOST_ARRAYS);
+  uint32_t count = 0, next = 0;
+  if (!o || !types) return NULL;
+  bool good = host_results(result, o, &count) && count > 0;
+  PyObject *outputs = PyList_New(0);
+  for (uint32_t i = 0; i < count && good; i++) {
+    PyObject *spec = host_output_spec(&o[i], &types[i]);
+    good = spec && outputs && PyList_Append(outputs, spec) == 0;
+    Py_XDECREF(spec);
+  }
+  loom_value v = good && outputs
+                     ? host_node(t, h, callable, l->args, l->kwargs, outputs, types, count)
+                     : LOOM_NO_VALUE;
+  Py_XDECREF(outputs);
+  PyErr_Clear();
+  if (trace_pending(t)) return NULL;
+  if (v == LOOM_NO_VALUE) return np_unsupported(t, c, "with such results");
+  return host_value(t, result, o, &next, v);
+}
+
+/* The library's answer on samples, of the first content that it accepts: a new reference. */
+static PyObject *host_try(tracer *t, const np_call *c, np_host_call *h, host_arguments_list *l,
+                          PyObject *callable) {
+  for (int content = 0; content < HOST_CONTENTS; content++) {
+    np_host_fini(h);
+    host_arguments_fini(l);
+    if (!np_host_init(h) || !host_arguments(t, c, h, content, l) || trace_pending(t)) return NULL;
+    if (h->count == 0) return NULL;
+    PyObject *result = np_call_quietly(callable, l->sample_args, l->sample_kwargs);
+    if (result) return result;
+    PyErr_Clear();
+  }
+  return NULL;
 }
 
 value *np_host(tracer *t, const np_call *c) {
-  host_call h = {0};
+  np_host_call h = {0};
+  host_arguments_list l = {0};
   PyObject *callable =
       c->callee ? Py_NewRef(c->callee) : PyObject_GetAttrString((PyObject *)&PyArray_Type, c->name);
-  bool good = callable && host_arguments(t, c, &h), done;
+  PyObject *result = callable ? host_try(t, c, &h, &l, callable) : NULL;
+  bool good = result != NULL;
   value *v = NULL;
-  PyObject *result = NULL;
-  if (good && h.count == 0 && c->callee) {
-    v = np_fold(t, c->callee, c->args, c->count, c->kwnames, &done);
-    good = done;
-  } else if (good) {
-    result = np_call_quietly(callable, h.sample_args, h.sample_kwargs);
-    if (result) v = host_emit(t, c, &h, callable, result);
-    good = result != NULL;
-  }
+  if (good)
+    v = host_emit(t, c, &h, &l, callable, result);
+  else if (callable && h.count == 0 && c->callee && !trace_pending(t))
+    v = np_fold(t, c->callee, c->args, c->count, c->kwnames, &good);
   if (PyErr_Occurred()) PyErr_Clear();
   if (!good && !trace_pending(t)) np_unsupported(t, c, "with these arguments");
   Py_XDECREF(result);
   Py_XDECREF(callable);
-  host_fini(&h);
+  host_arguments_fini(&l);
+  np_host_fini(&h);
   return trace_pending(t) ? NULL : v;
-}
-
-/* ---- when the plan runs ---- */
-
-/* A buffer of the plan as an array in C order. */
-static PyObject *host_wrap(PyObject *spec, void *data, bool writeable) {
-  PyObject *sizes = PyTuple_GET_ITEM(spec, 1);
-  npy_intp dims[LOOM_MAX_RANK];
-  int rank = (int)PyTuple_GET_SIZE(sizes);
-  for (int i = 0; i < rank; i++)
-    dims[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(sizes, i));
-  return PyArray_New(&PyArray_Type, rank, dims, (int)PyLong_AsLong(PyTuple_GET_ITEM(spec, 0)), NULL,
-                     data, 0, writeable ? NPY_ARRAY_CARRAY : NPY_ARRAY_CARRAY_RO, NULL);
-}
-
-static bool host_fill(PyObject *inputs, void *const *buffers, Py_ssize_t *next, PyObject **item) {
-  if (*item != host_hole()) return Py_INCREF(*item), true;
-  *item = host_wrap(PyList_GET_ITEM(inputs, *next), buffers[*next], false);
-  ++*next;
-  return *item != NULL;
-}
-
-/* Copies a result into its buffer; a SystemError when it is not what the sample was. */
-static bool host_store(PyObject *spec, void *data, PyObject *result) {
-  PyArrayObject *to = (PyArrayObject *)host_wrap(spec, data, true),
-                *from = (PyArrayObject *)PyArray_FROM_O(result);
-  bool good = to && from && PyArray_TYPE(from) == PyArray_TYPE(to) &&
-              PyArray_NDIM(from) == PyArray_NDIM(to) &&
-              PyArray_CompareLists(PyArray_DIMS(from), PyArray_DIMS(to), PyArray_NDIM(to));
-  if (good) good = PyArray_CopyInto(to, from) == 0;
-  Py_XDECREF(to);
-  Py_XDECREF(from);
-  if (!good && !PyErr_Occurred())
-    PyErr_SetString(PyExc_SystemError, "frameloom: a host call gave another result");
-  return good;
-}
-
-int np_host_run(void *context, const char *name, uint32_t slot, void *const *buffers,
-                uint32_t reads, uint32_t count) {
-  const capture *c = context;
-  PyObject *row =
-      c->hosts && slot < PyList_GET_SIZE(c->hosts) ? PyList_GET_ITEM(c->hosts, slot) : NULL;
-  if (!row || !PyTuple_Check(row)) return 1;
-  PyObject *args = PyTuple_GET_ITEM(row, 1), *kwargs = PyTuple_GET_ITEM(row, 2),
-           *inputs = PyTuple_GET_ITEM(row, 3);
-  PyObject *outputs = PyTuple_GET_ITEM(row, 4), *result = NULL, *key, *item;
-  Py_ssize_t n = PyTuple_GET_SIZE(args), next = 0, pos = 0, results = PyList_GET_SIZE(outputs);
-  PyObject *live_args = PyTuple_New(n), *live_kwargs = PyDict_New();
-  bool good =
-      live_args && live_kwargs && PyList_GET_SIZE(inputs) == reads && count == reads + results;
-  for (Py_ssize_t i = 0; i < n && good; i++) {
-    item = PyTuple_GET_ITEM(args, i);
-    if ((good = host_fill(inputs, buffers, &next, &item))) PyTuple_SET_ITEM(live_args, i, item);
-  }
-  while (good && PyDict_Next(kwargs, &pos, &key, &item)) {
-    good = host_fill(inputs, buffers, &next, &item) && PyDict_SetItem(live_kwargs, key, item) == 0;
-    if (good) Py_DECREF(item);
-  }
-  fexcept_t flags; /* NumPy reports its own: they are not the kernels' */
-  fegetexceptflag(&flags, FE_ALL_EXCEPT);
-  if (good) result = PyObject_Call(PyTuple_GET_ITEM(row, 0), live_args, live_kwargs);
-  good = result != NULL &&
-         (results == 1 || (PyTuple_Check(result) && PyTuple_GET_SIZE(result) == results));
-  for (Py_ssize_t i = 0; i < results && good; i++)
-    good = host_store(PyList_GET_ITEM(outputs, i), buffers[reads + i],
-                      PyTuple_Check(result) ? PyTuple_GET_ITEM(result, i) : result);
-  fesetexceptflag(&flags, FE_ALL_EXCEPT);
-  Py_XDECREF(live_args);
-  Py_XDECREF(live_kwargs);
-  Py_XDECREF(result);
-  return !good;
 }

@@ -1,6 +1,5 @@
 /* Basic indexing and item assignment: integers, slices, None, Ellipsis give a slice and a reshape
- * of the array (a view); assignment writes through it. Boolean masks of the array's own shape are
- * assigned with a select; integer arrays along one axis become a gather. */
+ * of the array (a view); assignment writes through it. Keys with arrays are fancy.c's. */
 #include "frontend/numpy/capture.h"
 
 #include <string.h>
@@ -9,10 +8,7 @@ typedef struct index_plan {
   int64_t starts[LOOM_MAX_RANK], sizes[LOOM_MAX_RANK], steps[LOOM_MAX_RANK];
   int64_t dims[LOOM_MAX_RANK], strides[LOOM_MAX_RANK]; /* of the result */
   int rank, axis;                                      /* of the result; of the array */
-  bool all_ints;   /* every item an integer, no Ellipsis: the result is one element */
-  value *advanced; /* one array among the items */
-  bool lone;       /* the key is one item: with an array of no dimensions, one element */
-  int advanced_axis, advanced_at; /* of the array; of the result */
+  bool all_ints; /* every item an integer, no Ellipsis: the result is one element */
 } index_plan;
 
 static bool index_is_int(PyObject *o) {
@@ -79,27 +75,6 @@ static bool index_new_axis(tracer *t, index_plan *p) {
   return true;
 }
 
-/* An item that is not an integer, slice, None or Ellipsis: an array of integers along this axis, at
- * most one. */
-static bool index_advanced(tracer *t, const np_array *a, index_plan *p, value *item) {
-  np_array *index = np_as_array(t, item);
-  if (!index) return false;
-  if (p->advanced || !loom_dtype_is_integer(index->type.dtype)) {
-    trace_break(t, BREAK_NUMPY_FUNCTION, "indexing with boolean or several arrays");
-    return false;
-  }
-  if (index->scalar && a->type.rank > 1) { /* NumPy gives a view then */
-    trace_break(t, BREAK_DATA_DEPENDENT, "an index that is not known");
-    return false;
-  }
-  p->advanced = item;
-  p->advanced_axis = p->axis;
-  p->advanced_at = p->rank;
-  index_whole(a, p);
-  p->rank--; /* replaced by the dimensions of the index */
-  return true;
-}
-
 static bool index_item(tracer *t, const np_array *a, index_plan *p, value *item, int left) {
   PyObject *o = np_known(t, item);
   if (o == Py_None) return index_new_axis(t, p);
@@ -118,23 +93,14 @@ static bool index_item(tracer *t, const np_array *a, index_plan *p, value *item,
   p->all_ints = false;
   if (o && PySlice_Check(o)) return index_slice(t, a, p, o);
   if (trace_pending(t)) return false;
-  if (item->type == &value_slice_type || item->type == &value_number_type) {
-    trace_break(t, BREAK_DATA_DEPENDENT, "an index that is not known");
-    return false;
-  }
-  return index_advanced(t, a, p, item);
+  trace_break(t, BREAK_DATA_DEPENDENT, "an index that is not known");
+  return false;
 }
 
 /* How many dimensions of the array an item takes. */
 static int index_takes(tracer *t, value *item) {
   PyObject *o = np_is_array(item) ? NULL : np_known(t, item);
   return o == Py_None || o == Py_Ellipsis ? 0 : 1;
-}
-
-static bool index_has_array(value *const *items, Py_ssize_t count) {
-  for (Py_ssize_t i = 0; i < count; i++)
-    if (np_is_array(items[i])) return true;
-  return false;
 }
 
 static bool index_plan_make(tracer *t, const np_array *a, value *key, index_plan *p) {
@@ -148,7 +114,6 @@ static bool index_plan_make(tracer *t, const np_array *a, value *key, index_plan
     items = tuple->seq.items;
     count = tuple->seq.count;
   }
-  p->lone = count == 1;
   int taken = 0, dots = 0;
   for (Py_ssize_t i = 0; i < count; i++) {
     taken += index_takes(t, items[i]);
@@ -156,10 +121,6 @@ static bool index_plan_make(tracer *t, const np_array *a, value *key, index_plan
   }
   if (trace_pending(t)) return false;
   if (dots > 1) return index_error(t, "an index can only have a single ellipsis ('...')");
-  if (taken > a->type.rank && index_has_array(items, count)) {
-    trace_break(t, BREAK_NUMPY_FUNCTION, "indexing with an array of bool");
-    return false;
-  }
   if (taken > a->type.rank) {
     trace_raise(t, PyExc_IndexError,
                 "too many indices for array: array is %d-dimensional, but %d were indexed",
@@ -188,54 +149,6 @@ static value *index_view(tracer *t, np_array *a, const index_plan *p) {
   return np_view_reshape(t, np_array_of(v), p->rank, p->dims, p->strides);
 }
 
-/* Strides of a result of indexing with an array: the index's dimensions outermost, in C order, the
- * others in the order of the array's own strides. */
-static void index_gather_strides(const np_array *a, const loom_type *type, int axis, int rank,
-                                 int64_t *out) {
-  np_array rest = {.type = {.dtype = a->type.dtype}};
-  loom_type head = type_make(a->type.dtype, rank, type->dims);
-  for (int i = 0; i < a->type.rank; i++) {
-    if (i == axis) continue;
-    rest.type.dims[rest.type.rank] = a->type.dims[i];
-    rest.strides[rest.type.rank++] = a->strides[i];
-  }
-  np_layout_copy(&rest, &rest.type, 'K', out + rank);
-  np_c_strides(&head, out);
-  for (int i = 0; i < rank; i++)
-    out[i] *= np_elements(&rest.type);
-}
-
-/* One array of integers among slices: a gather. NumPy computes it with the index's dimensions first
- * and, when the array stood elsewhere, gives a transposed view of that. */
-static value *index_gather(tracer *t, np_array *a, const index_plan *p) {
-  np_array *index = np_as_array(t, p->advanced);
-  value *from = np_view_slice(t, a, p->starts, p->sizes, p->steps);
-  int64_t strides[LOOM_MAX_RANK], perm[LOOM_MAX_RANK], back[LOOM_MAX_RANK];
-  int n = index->type.rank, k = p->advanced_axis, rank = a->type.rank - 1 + n;
-  if (!from || p->rank + 1 != a->type.rank || !np_is_c(index) || rank > LOOM_MAX_RANK)
-    return from ? trace_break(t, BREAK_NUMPY_FUNCTION,
-                              "indexing with an array, and with integers or None")
-                : NULL;
-  a = np_array_of(from);
-  if (a->type.dims[k] == 0)
-    return trace_break(t, BREAK_NUMPY_FUNCTION, "indexing nothing with an array");
-  loom_attr attrs[2] = {attr_int(k), attr_str("raise")};
-  loom_value in[2] = {np_read(t, a), emit_convert(t, np_read(t, index), LOOM_I64)};
-  if (in[0] == LOOM_NO_VALUE || in[1] == LOOM_NO_VALUE) return NULL;
-  loom_value v = trace_node(t, LOOM_OP_GATHER, in, 2, attrs, 2, NULL);
-  if (v == LOOM_NO_VALUE) return NULL;
-  for (int i = 0; i < rank; i++)
-    perm[i] = i < n ? k + i : i < n + k ? i - n : i;
-  for (int i = 0; i < rank; i++)
-    back[perm[i]] = i;
-  v = emit_transpose(t, v, perm);
-  if (v == LOOM_NO_VALUE) return NULL;
-  index_gather_strides(a, emit_type(t, v), k, n, strides);
-  if (rank == 0 && p->lone) return np_result(t, v, NULL);
-  value *fresh = np_fresh(t, v, strides);
-  return k == 0 || n == 0 || !fresh ? fresh : np_view_transpose(t, np_array_of(fresh), back);
-}
-
 /* One element, as a NumPy scalar; of an array that is known, a known one. */
 static value *index_element(tracer *t, value *from, value *key, const index_plan *p) {
   np_array *a = np_array_of(from);
@@ -256,8 +169,8 @@ value *np_get_item(tracer *t, value *v, value *key) {
                  ? NULL
                  : trace_raise(t, PyExc_IndexError, "invalid index to scalar variable.");
   }
+  if (np_is_fancy(t, key)) return np_fancy_get(t, v, key);
   if (!index_plan_make(t, a, key, &p)) return NULL;
-  if (p.advanced) return index_gather(t, a, &p);
   if (p.all_ints) return index_element(t, v, key, &p);
   return index_view(t, a, &p);
 }
@@ -302,21 +215,6 @@ bool np_assign(tracer *t, np_array *a, value *item) {
   return np_write(t, a, index_value(t, &a->type, &o));
 }
 
-/* array[mask] = one value, with a mask of the array's own sizes. */
-static bool index_assign_mask(tracer *t, np_array *a, np_array *mask, value *item) {
-  np_operand o;
-  loom_type like = mask->type;
-  like.dtype = a->type.dtype;
-  if (!np_operand_from(t, item, &o)) return false;
-  if (!loom_type_equal(&like, &a->type) || (o.array && np_elements(&o.array->type) != 1)) {
-    trace_break(t, BREAK_NUMPY_FUNCTION, "assignment through a boolean index");
-    return false;
-  }
-  loom_value v = np_operand_load(t, &o, a->type.dtype);
-  v = emit_broadcast_to(t, emit_reshape(t, v, 0, NULL), a->type.rank, a->type.dims);
-  return np_write(t, a, emit_select(t, np_read(t, mask), v, np_read(t, a)));
-}
-
 /* An array that was known stays known when a known item of it is set. */
 static bool index_set_known(tracer *t, np_array *a, PyObject *before, value *key, value *item) {
   PyObject *k = np_known(t, key), *i = k ? np_known(t, item) : NULL;
@@ -333,7 +231,7 @@ static bool index_set_known(tracer *t, np_array *a, PyObject *before, value *key
 }
 
 bool np_set_item(tracer *t, value *v, value *key, value *item) {
-  np_array *a = np_array_of(v), *mask = np_array_of(key);
+  np_array *a = np_array_of(v);
   index_plan p;
   if (!item) {
     trace_raise(t, PyExc_ValueError, "cannot delete array elements");
@@ -344,12 +242,8 @@ bool np_set_item(tracer *t, value *v, value *key, value *item) {
                 loom_dtype_name(a->type.dtype));
     return false;
   }
-  if (mask && mask->type.dtype == LOOM_BOOL) return index_assign_mask(t, a, mask, item);
-  if (!index_plan_make(t, a, key, &p)) return false;
-  if (p.advanced) {
-    trace_break(t, BREAK_NUMPY_FUNCTION, "assignment through an array of indices");
-    return false;
-  }
+  if (np_is_fancy(t, key)) return np_fancy_set(t, a, key, item);
+  if (trace_pending(t) || !index_plan_make(t, a, key, &p)) return false;
   PyObject *known = np_known(t, v);
   value *view = index_view(t, a, &p);
   if (!view || !np_assign(t, np_array_of(view), item)) return false;

@@ -9,7 +9,7 @@ PyArray_Descr *np_descr(loom_dtype dtype) {
   return PyArray_DescrFromType(numpy_typenum_from_dtype(dtype));
 }
 
-static bool promote_supported(loom_dtype d) {
+bool np_dtype_supported(loom_dtype d) {
   return d == LOOM_BOOL || loom_dtype_is_integer(d) || d == LOOM_F32 || d == LOOM_F64;
 }
 
@@ -17,7 +17,7 @@ bool np_dtype_of(tracer *t, PyArray_Descr *descr, loom_dtype *out) {
   /* long long is int64 by another name, which results would have to keep. */
   bool other = descr->type_num == NPY_LONGLONG || descr->type_num == NPY_ULONGLONG;
   if (!other && PyArray_ISNBO(descr->byteorder) && numpy_dtype_from_typenum(descr->type_num, out) &&
-      promote_supported(*out))
+      np_dtype_supported(*out))
     return true;
   trace_break(t, BREAK_UNSUPPORTED_DTYPE, "dtype of kind '%c' and %d bytes", descr->kind,
               (int)PyDataType_ELSIZE(descr));
@@ -101,6 +101,8 @@ bool np_operand_from(tracer *t, value *v, np_operand *out) {
     if (out->array) out->dtype = out->array->type.dtype;
     return out->array != NULL;
   }
+  value *flat = np_flat_copy(t, v);
+  if (flat) return np_operand_from(t, flat, out);
   PyObject *o = np_known(t, v);
   if (!o) {
     trace_break(t, BREAK_UNSUPPORTED_TYPE, "an operand of type %.100s", v->type->name);

@@ -12,10 +12,12 @@ bool np_is_array(const value *v) { return v->type == &np_array_value_type; }
 
 np_array *np_array_of(const value *v) { return v && np_is_array(v) ? v->array.layout : NULL; }
 
-/* What a capture knows besides values: all blocks, and whether an integer scalar overflowed. */
+/* What a capture knows besides values: all blocks, whether an integer scalar overflowed, and the
+ * error state. */
 typedef struct view_state {
   np_storage *storages;
   loom_value overflow;
+  np_errors errors;
 } view_state;
 
 static view_state *view_get_state(tracer *t) {
@@ -33,6 +35,11 @@ static np_storage *view_storages(tracer *t) {
 loom_value *np_overflow(tracer *t) {
   view_state *state = view_get_state(t);
   return state ? &state->overflow : NULL;
+}
+
+np_errors *np_error_tracked(tracer *t) {
+  view_state *state = view_get_state(t);
+  return state ? &state->errors : NULL;
 }
 
 void np_add_storage(tracer *t, np_storage *s) {
@@ -356,7 +363,7 @@ static bool view_write_back(tracer *t, np_storage *s) {
 }
 
 bool np_finish(tracer *t) {
-  if (!np_scalar_finish(t)) return false;
+  if (!np_scalar_finish(t) || !np_error_finish(t)) return false;
   for (np_storage *s = view_storages(t); s; s = s->next)
     if (s->written && s->source && (!view_check_aliases(t, s) || !view_write_back(t, s)))
       return false;

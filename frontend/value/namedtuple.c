@@ -23,6 +23,15 @@ bool tuple_class_known(PyTypeObject *type) {
   return true;
 }
 
+value *value_tuple_of(tracer *t, PyObject *type, value *const *items, Py_ssize_t count) {
+  if (type != (PyObject *)&PyTuple_Type && !tuple_class_known((PyTypeObject *)type))
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an object of type %.100s",
+                       ((PyTypeObject *)type)->tp_name);
+  value *v = value_tuple(t, items, count);
+  if (v) tuple_set_class(v, type);
+  return v;
+}
+
 /* The item that a field of a named tuple or a member of a struct sequence stands for, or -1. */
 static Py_ssize_t tuple_field_index(PyTypeObject *type, PyObject *name, PyObject *descr) {
   if (Py_IS_TYPE(descr, &PyMemberDescr_Type)) {

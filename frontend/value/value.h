@@ -114,6 +114,7 @@ struct tracer {
   frame *frame, *generators;
   int depth;
   uint64_t steps;
+  uint32_t fp_ignored, fp_seen; /* flags ignored now; those of the nodes made while not ignored */
   pointer_map wrapped, by_source, codes, rebuilt, guarded;
   PyObject *const *args;
   Py_ssize_t arg_count;

@@ -129,3 +129,95 @@ def test_context_of_each_thread(compiled):
         t.join()
     outcome = dict(results)
     assert outcome["ignore"][0] == [] and outcome["raise"][0] == "raised"
+
+
+def divide_quietly(a, b):
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(b != 0, a / b, 0.0)
+
+
+def divide_loudly(a, b):
+    with np.errstate(divide="raise"):
+        return a / b
+
+
+def divide_then_loud(a, b):
+    with np.errstate(all="ignore"):
+        x = a / b
+        with np.errstate(divide="warn"):
+            return x + np.log(b)
+
+
+def divide_caught(a, b):
+    try:
+        with np.errstate(all="raise"):
+            return a / b
+    except FloatingPointError as error:
+        return np.ones(2) * len(str(error))
+
+
+def quiet_then_outside(a, b):
+    with np.errstate(all="ignore"):
+        x = a / b
+    return x + a / (b + 1)
+
+
+def library_quiet(a, b):
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.ldexp(a / b, 2) + np.median(a - a / b)
+
+
+def library_loud(a, b):
+    with np.errstate(all="raise"):
+        return np.ldexp(a * 1e308, 2) + b
+
+
+@pytest.mark.parametrize("fn", [divide_quietly, divide_loudly, divide_then_loud, divide_caught, quiet_then_outside,
+                                library_quiet, library_loud])
+@pytest.mark.parametrize("outer", ["warn", "ignore", "raise"])
+def test_state_inside_the_function(compiled, fn, outer):
+    f = compiled(fn)
+    for b in ([1.0, 2.0], [0.0, 2.0], [-1.0, 0.0], [np.nan, 3.0], [1.0, 4.0]):
+        for _ in range(2):
+            with np.errstate(all=outer):
+                same(f, fn, np.array([1.0, 0.0]), np.array(b))
+
+
+def test_what_the_function_ignores_does_not_run_it_again(capsys):
+    def program(a, b):
+        with np.errstate(divide="ignore"):
+            return a / b
+
+    def loud(a, b):
+        return a / b
+
+    frameloom.set_logs("breaks")
+    try:
+        for fn, runs in ((program, 0), (loud, 1)):
+            f = frameloom.compile(fn, fullgraph=True)
+            f(np.ones(2), np.ones(2))
+            capsys.readouterr()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                assert f(np.ones(2), np.array([0.0, 1.0]))[0] == np.inf
+            assert capsys.readouterr().err.count("runs as plain Python") == runs
+    finally:
+        frameloom.set_logs("")
+
+
+def test_seterr_stays_a_side_effect():
+    def program(a):
+        np.seterr(all="ignore")
+        return a + 1
+
+    old = np.geterr()
+    try:
+        np.seterr(all="warn")
+        f = frameloom.compile(program)
+        f(np.ones(2))
+        assert np.geterr()["divide"] == "ignore"
+        np.seterr(all="warn")
+        f(np.ones(2))
+        assert np.geterr()["divide"] == "ignore"
+    finally:
+        np.seterr(**old)

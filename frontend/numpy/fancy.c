@@ -1,0 +1,536 @@
+/* Indexing with arrays.
+ *
+ * Reading: the slices, None and Ellipsis of the key give a view V; the axes of V that arrays index
+ * are brought to the front and taken as one, which the arrays' elements, made one number each,
+ * gather from. An index out of bounds makes the kernel report it, and the plain function raises.
+ * Where the result's dimensions stand, how they lie in memory, and whether the result is a view,
+ * is asked of NumPy with arrays of at most two elements along each axis.
+ *
+ * Writing is a host call, but for a boolean mask with a value that does not depend on how many
+ * elements the mask takes: that is a select. */
+#include "frontend/numpy/capture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum fancy_kind { FANCY_BASIC, FANCY_DOTS, FANCY_INT, FANCY_ARRAY, FANCY_MASK } fancy_kind;
+
+typedef struct fancy_item {
+  fancy_kind kind;
+  value *from;
+  np_array *index; /* of FANCY_ARRAY and FANCY_MASK */
+  int64_t number;  /* of FANCY_INT */
+} fancy_item;
+
+typedef struct fancy_key {
+  fancy_item items[2 * LOOM_MAX_RANK];
+  int count, arrays;
+  bool tuple; /* the key was one */
+} fancy_key;
+
+/* ---- the key -------------------------------------------------------------------------------- */
+
+static bool fancy_is_array(tracer *t, value *item) {
+  if (np_is_array(item)) {
+    PyObject *known = np_known(t, item);
+    return !known || !PyArray_IsScalar(known, Integer);
+  }
+  if (item->type == &value_list_type) return true;
+  PyObject *known = item->type == &value_const_type ? np_known(t, item) : NULL;
+  return known && (PyList_CheckExact(known) || PyBool_Check(known));
+}
+
+bool np_is_fancy(tracer *t, value *key) {
+  if (key->type != &value_tuple_type) return fancy_is_array(t, key);
+  value *tuple = trace_to_tuple(t, key);
+  for (Py_ssize_t i = 0; tuple && i < tuple->seq.count; i++)
+    if (fancy_is_array(t, tuple->seq.items[i])) return true;
+  return false;
+}
+
+static bool fancy_add(tracer *t, fancy_key *k, fancy_item item) {
+  if (k->count >= 2 * LOOM_MAX_RANK) {
+    trace_break(t, BREAK_LIMIT, "an index of many items");
+    return false;
+  }
+  k->arrays += item.kind == FANCY_ARRAY || item.kind == FANCY_MASK;
+  k->items[k->count++] = item;
+  return true;
+}
+
+/* A mask that is known is the indices of its elements, as NumPy takes it. */
+static bool fancy_add_mask(tracer *t, fancy_key *k, value *item, np_array *mask) {
+  bool known = mask->known && mask->known_version == mask->storage->version;
+  if (!known || mask->type.rank == 0 || !PyArray_CheckExact(mask->known))
+    return fancy_add(t, k, (fancy_item){.kind = FANCY_MASK, .from = item, .index = mask});
+  PyObject *all = PyArray_Nonzero((PyArrayObject *)mask->known);
+  value *tuple = np_made(t, all);
+  for (Py_ssize_t i = 0; tuple && i < tuple->seq.count; i++) {
+    value *one = tuple->seq.items[i];
+    fancy_item array = {.kind = FANCY_ARRAY, .from = one, .index = np_array_of(one)};
+    if (!fancy_add(t, k, array)) return false;
+  }
+  return tuple != NULL;
+}
+
+static bool fancy_add_array(tracer *t, fancy_key *k, value *item) {
+  np_array *index;
+  PyObject *known = np_is_array(item) ? NULL : np_known(t, item);
+  if (known && PyList_CheckExact(known) && PyList_GET_SIZE(known) == 0) {
+    npy_intp none[1] = {0}; /* NumPy takes it for an array of integers */
+    item = np_made(t, PyArray_SimpleNew(1, none, NPY_INTP));
+    if (!item) return false;
+  }
+  if (!(index = np_as_array(t, item))) return false;
+  if (index->type.dtype == LOOM_BOOL) return fancy_add_mask(t, k, item, index);
+  if (!loom_dtype_is_integer(index->type.dtype)) {
+    trace_break(t, BREAK_RAISES, "an index of %s", loom_dtype_name(index->type.dtype));
+    return false;
+  }
+  return fancy_add(t, k, (fancy_item){.kind = FANCY_ARRAY, .from = item, .index = index});
+}
+
+static bool fancy_add_item(tracer *t, fancy_key *k, value *item) {
+  if (fancy_is_array(t, item)) return fancy_add_array(t, k, item);
+  PyObject *o = np_known(t, item);
+  if (trace_pending(t)) return false;
+  if (o == Py_Ellipsis) return fancy_add(t, k, (fancy_item){.kind = FANCY_DOTS, .from = item});
+  if (o == Py_None || (o && PySlice_Check(o)))
+    return fancy_add(t, k, (fancy_item){.kind = FANCY_BASIC, .from = item});
+  fancy_item number = {.kind = FANCY_INT, .from = item};
+  if (!o || PyBool_Check(o) || !(PyLong_Check(o) || PyArray_IsScalar(o, Integer))) {
+    trace_break(t, BREAK_DATA_DEPENDENT, "an index that is not known");
+    return false;
+  }
+  return np_int_arg(t, item, &number.number) && fancy_add(t, k, number);
+}
+
+static bool fancy_parse(tracer *t, value *key, fancy_key *k) {
+  *k = (fancy_key){.tuple = key->type == &value_tuple_type};
+  if (!k->tuple) return fancy_add_item(t, k, key);
+  value *tuple = trace_to_tuple(t, key);
+  if (!tuple) return false;
+  for (Py_ssize_t i = 0; i < tuple->seq.count; i++)
+    if (!fancy_add_item(t, k, tuple->seq.items[i])) return false;
+  return true;
+}
+
+/* ---- reading: the view and its indexed axes ------------------------------------------------- */
+
+typedef struct fancy_read {
+  np_array *from;          /* V */
+  int axes[LOOM_MAX_RANK]; /* of V, for each index in the key */
+  fancy_item *index[LOOM_MAX_RANK];
+  int count;
+  int rank; /* of all indices together */
+  int64_t dims[LOOM_MAX_RANK];
+} fancy_read;
+
+/* The key with everything that is not basic replaced by a whole slice, applied. */
+static np_array *fancy_view(tracer *t, value *v, fancy_key *k) {
+  value *items[2 * LOOM_MAX_RANK];
+  PyObject *whole = trace_keep(t, PySlice_New(NULL, NULL, NULL));
+  for (int i = 0; i < k->count; i++) {
+    bool basic = k->items[i].kind == FANCY_BASIC || k->items[i].kind == FANCY_DOTS;
+    items[i] = basic ? k->items[i].from : value_const(t, whole);
+    if (!items[i]) return NULL;
+  }
+  value *key = value_tuple(t, items, k->count);
+  return key ? np_array_of(np_get_item(t, v, key)) : NULL;
+}
+
+/* Which axes of V the indices stand at. */
+static bool fancy_axes(tracer *t, fancy_key *k, fancy_read *r) {
+  int taken = 0, axis = 0;
+  for (int i = 0; i < k->count; i++)
+    taken += k->items[i].kind != FANCY_DOTS;
+  for (int i = 0; i < k->count; i++) {
+    fancy_item *item = &k->items[i];
+    if (item->kind == FANCY_DOTS) {
+      axis += r->from->type.rank - taken;
+    } else if (item->kind == FANCY_BASIC) {
+      axis++;
+    } else if (r->count < LOOM_MAX_RANK) {
+      r->axes[r->count] = axis++;
+      r->index[r->count++] = item;
+    }
+  }
+  for (int i = 0; i < r->count; i++) {
+    int64_t n = r->from->type.dims[r->axes[i]], number = r->index[i]->number;
+    if (r->index[i]->kind != FANCY_INT || (number >= -n && number < n)) continue;
+    trace_raise(t, PyExc_IndexError, "index %lld is out of bounds for axis %d with size %lld",
+                (long long)number, r->axes[i], (long long)n);
+    return false;
+  }
+  return true;
+}
+
+static bool fancy_broadcast(tracer *t, fancy_read *r) {
+  for (int i = 0; i < r->count; i++)
+    if (r->index[i]->index && r->index[i]->index->type.rank > r->rank)
+      r->rank = r->index[i]->index->type.rank;
+  for (int d = 0; d < r->rank; d++)
+    r->dims[d] = 1;
+  for (int i = 0; i < r->count; i++) {
+    if (!r->index[i]->index) continue;
+    const loom_type *type = &r->index[i]->index->type;
+    for (int d = 0; d < type->rank; d++) {
+      int64_t *out = &r->dims[r->rank - type->rank + d];
+      if (*out == 1) *out = type->dims[d];
+      if (type->dims[d] == *out || type->dims[d] == 1) continue;
+      trace_break(t, BREAK_RAISES, "arrays of indices whose sizes do not fit together");
+      return false;
+    }
+  }
+  return true;
+}
+
+/* ---- reading: what NumPy does with small arrays --------------------------------------------- */
+
+/* Smaller strides of the same order, signs and zeros: each further one steps over what the ones
+ * before it reach with two elements. */
+static void fancy_small_strides(const np_array *a, npy_intp size, npy_intp *out) {
+  int order[LOOM_MAX_RANK], n = a->type.rank;
+  for (int i = 0; i < n; i++) {
+    int at = i;
+    for (; at > 0 && llabs(a->strides[order[at - 1]]) > llabs(a->strides[i]); at--)
+      order[at] = order[at - 1];
+    order[at] = i;
+  }
+  npy_intp next = size;
+  int64_t last = 0;
+  for (int i = 0; i < n; i++) {
+    int64_t stride = llabs(a->strides[order[i]]);
+    if (stride != last && last != 0) next *= 2;
+    npy_intp small = stride ? next : 0;
+    out[order[i]] = a->strides[order[i]] < 0 ? -small : small;
+    last = stride;
+  }
+}
+
+/* An array of zeros like `a`, of at most two elements along each axis: a new reference. */
+static PyObject *fancy_small(const np_array *a) {
+  npy_intp dims[LOOM_MAX_RANK], strides[LOOM_MAX_RANK];
+  npy_intp size = (npy_intp)loom_dtype_size(a->type.dtype), below = 0, above = size;
+  fancy_small_strides(a, size, strides);
+  for (int i = 0; i < a->type.rank; i++) {
+    dims[i] = a->type.dims[i] < 2 ? a->type.dims[i] : 2;
+    if (dims[i] == 2) *(strides[i] < 0 ? &below : &above) += strides[i];
+  }
+  npy_intp total = above - below;
+  PyObject *block = PyArray_ZEROS(1, &total, NPY_BYTE, 0);
+  if (!block) return NULL;
+  PyObject *array = PyArray_NewFromDescr(&PyArray_Type, np_descr(a->type.dtype), a->type.rank, dims,
+                                         strides, PyArray_BYTES((PyArrayObject *)block) - below,
+                                         NPY_ARRAY_WRITEABLE, NULL);
+  if (!array || PyArray_SetBaseObject((PyArrayObject *)array, block) < 0) {
+    Py_XDECREF(array);
+    return NULL;
+  }
+  if (!a->scalar) return array;
+  PyObject *scalar = PyArray_ToScalar(PyArray_DATA((PyArrayObject *)array), (PyArrayObject *)array);
+  Py_DECREF(array);
+  return scalar;
+}
+
+/* The key for the small V: a new reference. */
+static PyObject *fancy_small_key(const fancy_key *k) {
+  PyObject *key = PyTuple_New(k->count);
+  for (int i = 0; key && i < k->count; i++) {
+    const fancy_item *item = &k->items[i];
+    PyObject *o = item->kind == FANCY_DOTS    ? Py_NewRef(Py_Ellipsis)
+                  : item->kind == FANCY_BASIC ? PySlice_New(NULL, NULL, NULL)
+                  : item->kind == FANCY_INT   ? PyLong_FromLong(0)
+                                              : fancy_small(item->index);
+    if (!o) Py_CLEAR(key);
+    if (key) PyTuple_SET_ITEM(key, i, o);
+  }
+  if (!key || k->tuple) return key;
+  PyObject *one = Py_NewRef(PyTuple_GET_ITEM(key, 0));
+  Py_DECREF(key);
+  return one;
+}
+
+/* What NumPy gives for the small arrays. */
+typedef struct fancy_result {
+  bool scalar, view; /* view: of an array with the indices' dimensions first */
+  int rank;
+  int64_t strides[LOOM_MAX_RANK]; /* of the array that owns the memory, for two elements an axis */
+  int64_t shown[LOOM_MAX_RANK];   /* of the result itself */
+} fancy_result;
+
+static bool fancy_ask(tracer *t, const fancy_key *k, const fancy_read *r, fancy_result *out) {
+  PyObject *from = fancy_small(r->from), *key = from ? fancy_small_key(k) : NULL;
+  PyObject *result = key ? PyObject_GetItem(from, key) : NULL;
+  bool good = result != NULL, shared = false;
+  *out = (fancy_result){.scalar = good && !PyArray_CheckExact(result)};
+  if (good && !out->scalar) {
+    PyArrayObject *a = (PyArrayObject *)result, *own = a;
+    while (PyArray_BASE(own) && PyArray_CheckExact(PyArray_BASE(own)))
+      own = (PyArrayObject *)PyArray_BASE(own);
+    out->view = own != a;
+    out->rank = PyArray_NDIM(a);
+    shared = PyArray_BASE((PyArrayObject *)from) == (PyObject *)own ||
+             PyArray_NDIM(own) != PyArray_NDIM(a);
+    for (int i = 0; i < out->rank && !shared; i++) {
+      out->strides[i] = PyArray_STRIDES(own)[i];
+      out->shown[i] = PyArray_STRIDES(a)[i];
+    }
+  }
+  Py_XDECREF(result);
+  Py_XDECREF(key);
+  Py_XDECREF(from);
+  if (!good) trace_raise_live(t);
+  if (shared) trace_break(t, BREAK_DATA_DEPENDENT, "a view whose place depends on array data");
+  return good && !shared;
+}
+
+/* ---- reading: the nodes --------------------------------------------------------------------- */
+
+/* An index as elements of int64 with all the dimensions, not negative; *bad gathers what is out of
+ * bounds. */
+static loom_value fancy_offset(tracer *t, const fancy_read *r, int i, loom_value *bad) {
+  int64_t n = r->from->type.dims[r->axes[i]], number = r->index[i]->number;
+  loom_type type = type_make(LOOM_I64, r->rank, r->dims);
+  if (!r->index[i]->index)
+    return emit_constant(t, &type, (uint64_t)(number < 0 ? number + n : number));
+  loom_value v = emit_convert(t, np_read(t, r->index[i]->index), LOOM_I64);
+  v = emit_broadcast_to(t, v, r->rank, r->dims);
+  loom_value size = emit_constant(t, &type, (uint64_t)n), zero = emit_constant(t, &type, 0);
+  loom_value wrapped = emit2(t, LOOM_OP_ADD, v, size);
+  v = emit_select(t, emit_compare(t, "lt", v, zero), wrapped, v);
+  loom_value outside =
+      emit2(t, LOOM_OP_OR, emit_compare(t, "lt", v, zero), emit_compare(t, "ge", v, size));
+  *bad = *bad == LOOM_NO_VALUE ? outside : emit2(t, LOOM_OP_OR, *bad, outside);
+  return v;
+}
+
+/* Indices along several axes as one along the axes taken together. */
+static loom_value fancy_linear(tracer *t, const fancy_read *r) {
+  loom_type type = type_make(LOOM_I64, r->rank, r->dims);
+  loom_value bad = LOOM_NO_VALUE, sum = LOOM_NO_VALUE;
+  if (r->count == 1) return emit_convert(t, np_read(t, r->index[0]->index), LOOM_I64);
+  for (int i = 0; i < r->count; i++) {
+    loom_value n = emit_constant(t, &type, (uint64_t)r->from->type.dims[r->axes[i]]);
+    loom_value v = fancy_offset(t, r, i, &bad);
+    if (v == LOOM_NO_VALUE) return v;
+    sum = i == 0 ? v : emit2(t, LOOM_OP_ADD, emit2(t, LOOM_OP_MUL, sum, n), v);
+  }
+  if (bad == LOOM_NO_VALUE) return sum;
+  return emit_select(t, bad, emit_constant(t, &type, (uint64_t)INT64_MAX), sum);
+}
+
+/* The elements with the dimensions of the indices first, those of the other axes after them. */
+static loom_value fancy_gather(tracer *t, const fancy_read *r) {
+  int64_t perm[LOOM_MAX_RANK], dims[LOOM_MAX_RANK] = {1};
+  bool indexed[LOOM_MAX_RANK] = {false};
+  int n = 0, rank = 1;
+  for (int i = 0; i < r->count; i++) {
+    indexed[r->axes[i]] = true;
+    perm[n++] = r->axes[i];
+    dims[0] *= r->from->type.dims[r->axes[i]];
+  }
+  for (int d = 0; d < r->from->type.rank; d++)
+    if (!indexed[d]) dims[rank++] = r->from->type.dims[perm[n++] = d];
+  if (dims[0] == 0) {
+    trace_break(t, BREAK_NUMPY_FUNCTION, "indexing nothing with an array");
+    return LOOM_NO_VALUE;
+  }
+  loom_value v = emit_reshape(t, emit_transpose(t, np_read(t, r->from), perm), rank, dims);
+  loom_attr attrs[2] = {attr_int(0), attr_str("raise")};
+  loom_value in[2] = {v, fancy_linear(t, r)};
+  if (in[0] == LOOM_NO_VALUE || in[1] == LOOM_NO_VALUE) return LOOM_NO_VALUE;
+  return trace_node(t, LOOM_OP_GATHER, in, 2, attrs, 2, NULL);
+}
+
+/* Where the indices' dimensions stand in the result: NumPy puts them first when something stands
+ * between two of them. */
+static int fancy_place(const fancy_key *k, const fancy_read *r) {
+  int status = -1; /* none seen; 0: in a row of them; 1: past it */
+  for (int i = 0; i < k->count; i++) {
+    bool index = k->items[i].kind == FANCY_ARRAY || k->items[i].kind == FANCY_INT;
+    if (index && status == 1) return 0;
+    if (index) status = 0;
+    if (!index && status == 0) status = 1;
+  }
+  return r->axes[0];
+}
+
+/* Real strides with the order of the small ones, without gaps. */
+static void fancy_strides(const fancy_result *like, const loom_type *type, int64_t *out) {
+  int order[LOOM_MAX_RANK];
+  int64_t next = (int64_t)loom_dtype_size(type->dtype);
+  np_c_strides(type, out);
+  if (np_elements(type) == 0) return;
+  for (int i = 0; i < type->rank; i++) {
+    int at = i;
+    for (; at > 0 && like->strides[order[at - 1]] < like->strides[i]; at--)
+      order[at] = order[at - 1];
+    order[at] = i;
+  }
+  for (int i = type->rank; i-- > 0;) {
+    out[order[i]] = next;
+    next *= type->dims[order[i]];
+  }
+}
+
+static value *fancy_make(tracer *t, const fancy_key *k, const fancy_read *r, loom_value node,
+                         const fancy_result *like) {
+  int64_t strides[LOOM_MAX_RANK], back[LOOM_MAX_RANK];
+  loom_type type = *emit_type(t, node);
+  int place = fancy_place(k, r), n = r->rank;
+  if (like->scalar) return np_result(t, emit_reshape(t, node, 0, NULL), NULL);
+  for (int i = 0; i < type.rank; i++)
+    back[i] = i < place ? n + i : i < place + n ? i - place : i;
+  for (int i = 0; i < type.rank; i++)
+    if (type.dims[back[i]] > 1 && like->shown[i] != like->strides[like->view ? back[i] : i])
+      return trace_break(t, BREAK_NUMPY_FUNCTION, "indexing with arrays in this order");
+  fancy_strides(like, &type, strides);
+  if (!like->view && place == 0) return np_fresh(t, node, strides);
+  if (!like->view) {
+    loom_type turned = type;
+    for (int i = 0; i < type.rank; i++)
+      turned.dims[i] = type.dims[back[i]];
+    fancy_strides(like, &turned, strides);
+    return np_fresh(t, emit_transpose(t, node, back), strides);
+  }
+  value *own = np_fresh(t, node, strides);
+  return own ? np_view_transpose(t, np_array_of(own), back) : NULL;
+}
+
+value *np_fancy_get(tracer *t, value *v, value *key) {
+  fancy_key k;
+  fancy_read r = {0};
+  fancy_result like;
+  PyObject *known = np_known(t, v), *live = known ? np_known(t, key) : NULL;
+  if (live) return np_made(t, PyObject_GetItem(known, live));
+  if (!fancy_parse(t, key, &k)) return NULL;
+  for (int i = 0; i < k.count; i++)
+    if (k.items[i].kind == FANCY_MASK)
+      return trace_break(t, BREAK_NUMPY_FUNCTION, "indexing with a boolean array");
+  if (!(r.from = fancy_view(t, v, &k)) || !fancy_axes(t, &k, &r) || !fancy_broadcast(t, &r))
+    return NULL;
+  if (r.from->type.rank - r.count + r.rank > LOOM_MAX_RANK)
+    return trace_break(t, BREAK_LIMIT, "more than %d dimensions", LOOM_MAX_RANK);
+  if (!fancy_ask(t, &k, &r, &like)) return NULL;
+  loom_value node = fancy_gather(t, &r);
+  return node == LOOM_NO_VALUE ? NULL : fancy_make(t, &k, &r, node, &like);
+}
+
+/* ---- writing -------------------------------------------------------------------------------- */
+
+/* array[mask] = value where the value's dimensions do not include the mask's: a select. Else *done
+ * is false. */
+static bool fancy_select(tracer *t, np_array *a, np_array *mask, value *item, bool *done) {
+  np_operand o;
+  int rest = a->type.rank - mask->type.rank;
+  *done = false;
+  if (!np_operand_from(t, item, &o) || rest < 0) return !trace_pending(t);
+  loom_type value_type = o.array ? o.array->type : (loom_type){0};
+  bool one = np_elements(&value_type) == 1;
+  if (!one && value_type.rank > rest) return true;
+  for (int i = 0; i < mask->type.rank; i++)
+    if (mask->type.dims[i] != a->type.dims[i]) return true;
+  for (int i = 0; i < value_type.rank && !one; i++) {
+    int64_t n = value_type.dims[i];
+    if (n != 1 && n != a->type.dims[a->type.rank - value_type.rank + i]) return true;
+  }
+  int64_t dims[LOOM_MAX_RANK];
+  for (int i = 0; i < a->type.rank; i++)
+    dims[i] = i < mask->type.rank ? mask->type.dims[i] : 1;
+  loom_value v = np_operand_load(t, &o, a->type.dtype);
+  if (one) v = emit_reshape(t, v, 0, NULL);
+  v = emit_broadcast_to(t, v, a->type.rank, a->type.dims);
+  loom_value where = emit_reshape(t, np_read(t, mask), a->type.rank, dims);
+  where = emit_broadcast_to(t, where, a->type.rank, a->type.dims);
+  *done = true;
+  return np_write(t, a, emit_select(t, where, v, np_read(t, a)));
+}
+
+/* Elements that are written twice get NumPy's last value when its order is that of C: the plan
+ * hands over all arrays in C order. */
+static bool fancy_in_order(tracer *t, const fancy_key *k, const np_operand *o) {
+  for (int i = 0; i < k->count; i++) {
+    const np_array *index = k->items[i].kind == FANCY_ARRAY ? k->items[i].index : NULL;
+    if (index && !np_is_c(index) && np_elements(&index->type) > 1) return false;
+  }
+  return !o->array || np_is_c(o->array) || np_elements(&o->array->type) == 1;
+}
+
+/* setitem(array, key, value): a copy of the array with the item set. */
+static PyObject *fancy_set_function(void) {
+  static PyObject *function;
+  if (function) return function;
+  PyObject *globals = PyDict_New();
+  PyObject *code = globals ? PyRun_String("def setitem(array, key, value):\n"
+                                          "    array = array.copy()\n"
+                                          "    array[key] = value\n"
+                                          "    return array\n",
+                                          Py_file_input, globals, globals)
+                           : NULL;
+  function = code ? Py_XNewRef(PyDict_GetItemString(globals, "setitem")) : NULL;
+  Py_XDECREF(code);
+  Py_XDECREF(globals);
+  return function;
+}
+
+static PyObject *fancy_host_item(tracer *t, np_host_call *h, const fancy_item *item) {
+  if (item->kind == FANCY_ARRAY || item->kind == FANCY_MASK) return np_host_hole(t, h, item->index);
+  return Py_XNewRef(np_known(t, item->from));
+}
+
+static PyObject *fancy_host_key(tracer *t, np_host_call *h, const fancy_key *k) {
+  PyObject *key = PyTuple_New(k->count);
+  for (int i = 0; key && i < k->count; i++) {
+    PyObject *o = fancy_host_item(t, h, &k->items[i]);
+    if (!o) Py_CLEAR(key);
+    if (key) PyTuple_SET_ITEM(key, i, o);
+  }
+  if (!key || k->tuple || k->count != 1) return key;
+  PyObject *one = Py_NewRef(PyTuple_GET_ITEM(key, 0));
+  Py_DECREF(key);
+  return one;
+}
+
+static bool fancy_host_set(tracer *t, np_array *a, const fancy_key *k, const np_operand *o) {
+  np_host_call h;
+  np_array *number = NULL;
+  if (!o->array) {
+    number = np_array_of(np_fresh(t, np_operand_load(t, o, a->type.dtype), NULL));
+    if (!number) return false;
+  }
+  bool good = np_host_init(&h);
+  PyObject *array = good ? np_host_hole(t, &h, a) : NULL;
+  PyObject *key = array ? fancy_host_key(t, &h, k) : NULL;
+  PyObject *item = key ? np_host_hole(t, &h, o->array ? o->array : number) : NULL;
+  PyObject *args = item ? PyTuple_Pack(3, array, key, item) : NULL;
+  loom_value v = args ? np_host_emit(t, &h, fancy_set_function(), args, &a->type) : LOOM_NO_VALUE;
+  Py_XDECREF(array);
+  Py_XDECREF(key);
+  Py_XDECREF(item);
+  Py_XDECREF(args);
+  np_host_fini(&h);
+  if (PyErr_Occurred()) trace_raise_live(t);
+  if (v == LOOM_NO_VALUE && !trace_pending(t))
+    trace_break(t, BREAK_NUMPY_FUNCTION, "assignment through such arrays of indices");
+  return v != LOOM_NO_VALUE && np_write(t, a, v);
+}
+
+bool np_fancy_set(tracer *t, np_array *a, value *key, value *item) {
+  fancy_key k;
+  np_operand o;
+  bool done = false;
+  np_array *mask = np_array_of(key);
+  if (mask && mask->type.dtype == LOOM_BOOL && mask->type.rank > 0) {
+    bool good = fancy_select(t, a, mask, item, &done);
+    if (!good || done) return good;
+  }
+  if (!fancy_parse(t, key, &k) || !np_operand_from(t, item, &o)) return false;
+  if (np_elements(&a->type) == 0 || (o.array && np_elements(&o.array->type) == 0))
+    return trace_break(t, BREAK_NUMPY_FUNCTION, "assignment of nothing through arrays") != NULL;
+  if (!fancy_in_order(t, &k, &o)) {
+    trace_break(t, BREAK_NUMPY_FUNCTION, "assignment through arrays that are not in C order");
+    return false;
+  }
+  return fancy_host_set(t, a, &k, &o);
+}

@@ -1,0 +1,154 @@
+/* A host call when the plan runs: the live buffers are wrapped as read-only arrays, the function is
+ * called, and its results are copied into the plan's buffers. An exception makes the plain function
+ * run, so that it is raised from the user's own line; so does a floating-point exception that is to
+ * be reported (errstate.c). */
+#include "frontend/numpy/capture.h"
+
+#include <fenv.h>
+
+PyObject *np_host_mark(bool scalar) {
+  static PyObject *marks[2];
+  if (!marks[scalar]) marks[scalar] = PyObject_CallNoArgs((PyObject *)&PyBaseObject_Type);
+  return marks[scalar];
+}
+
+/* A buffer of the plan as an array in C order. */
+static PyObject *host_wrap(PyObject *spec, void *data, bool writeable) {
+  PyObject *sizes = PyTuple_GET_ITEM(spec, 1);
+  npy_intp dims[LOOM_MAX_RANK];
+  int rank = (int)PyTuple_GET_SIZE(sizes);
+  for (int i = 0; i < rank; i++)
+    dims[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(sizes, i));
+  return PyArray_New(&PyArray_Type, rank, dims, (int)PyLong_AsLong(PyTuple_GET_ITEM(spec, 0)), NULL,
+                     data, 0, writeable ? NPY_ARRAY_CARRAY : NPY_ARRAY_CARRAY_RO, NULL);
+}
+
+typedef struct host_inputs {
+  PyObject *specs;
+  void *const *buffers;
+  Py_ssize_t next;
+} host_inputs;
+
+static PyObject *host_fill(host_inputs *in, PyObject *item);
+
+static PyObject *host_fill_items(host_inputs *in, PyObject *items) {
+  Py_ssize_t n = PySequence_Fast_GET_SIZE(items);
+  bool list = PyList_CheckExact(items);
+  PyObject *filled = list ? PyList_New(n) : PyTuple_New(n);
+  for (Py_ssize_t i = 0; i < n && filled; i++) {
+    PyObject *item = host_fill(in, PySequence_Fast_GET_ITEM(items, i));
+    if (!item)
+      Py_CLEAR(filled);
+    else if (list)
+      PyList_SET_ITEM(filled, i, item);
+    else
+      PyTuple_SET_ITEM(filled, i, item);
+  }
+  return filled;
+}
+
+/* An argument with its holes filled, in the order in which capture made them: a new reference. */
+static PyObject *host_fill(host_inputs *in, PyObject *item) {
+  if (PyTuple_CheckExact(item) || PyList_CheckExact(item)) return host_fill_items(in, item);
+  bool scalar = item == np_host_mark(true);
+  if (!scalar && item != np_host_mark(false)) return Py_NewRef(item);
+  if (in->next >= PyList_GET_SIZE(in->specs)) {
+    PyErr_SetString(PyExc_SystemError, "frameloom: a host call has too few inputs");
+    return NULL;
+  }
+  Py_ssize_t i = in->next++;
+  PyObject *array = host_wrap(PyList_GET_ITEM(in->specs, i), in->buffers[i], false);
+  if (!scalar || !array) return array;
+  PyObject *number = PyArray_ToScalar(PyArray_DATA((PyArrayObject *)array), (PyArrayObject *)array);
+  Py_DECREF(array);
+  return number;
+}
+
+/* The result's axes in the order of the buffer's: a new reference. */
+static PyArrayObject *host_ordered(PyObject *spec, PyObject *result) {
+  PyArrayObject *a = (PyArrayObject *)PyArray_FROM_O(result);
+  if (!a || PyTuple_GET_SIZE(spec) < 3) return a;
+  PyObject *order = PyTuple_GET_ITEM(spec, 2);
+  npy_intp axes[LOOM_MAX_RANK];
+  PyArray_Dims permuted = {axes, (int)PyTuple_GET_SIZE(order)};
+  PyArrayObject *turned = NULL;
+  for (int i = 0; i < permuted.len; i++)
+    axes[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(order, i));
+  if (PyArray_NDIM(a) == permuted.len) turned = (PyArrayObject *)PyArray_Transpose(a, &permuted);
+  Py_DECREF(a);
+  return turned;
+}
+
+/* Copies a result into its buffer; a SystemError when it is not what the sample was. */
+static bool host_store(PyObject *spec, void *data, PyObject *result) {
+  PyArrayObject *to = (PyArrayObject *)host_wrap(spec, data, true),
+                *from = host_ordered(spec, result);
+  bool good = to && from && PyArray_TYPE(from) == PyArray_TYPE(to) &&
+              PyArray_NDIM(from) == PyArray_NDIM(to) &&
+              PyArray_CompareLists(PyArray_DIMS(from), PyArray_DIMS(to), PyArray_NDIM(to));
+  if (good) good = PyArray_CopyInto(to, from) == 0;
+  Py_XDECREF(to);
+  Py_XDECREF(from);
+  if (!good && !PyErr_Occurred())
+    PyErr_SetString(PyExc_SystemError, "frameloom: a host call gave another result");
+  return good;
+}
+
+/* Stores every array and number of the result in its buffer. */
+static bool host_store_all(PyObject *outputs, void *const *buffers, Py_ssize_t *next,
+                           PyObject *result) {
+  if (!PyTuple_Check(result) && !PyList_CheckExact(result)) {
+    Py_ssize_t i = (*next)++;
+    if (i < PyList_GET_SIZE(outputs))
+      return host_store(PyList_GET_ITEM(outputs, i), buffers[i], result);
+    PyErr_SetString(PyExc_SystemError, "frameloom: a host call gave more results");
+    return false;
+  }
+  Py_ssize_t n = PySequence_Fast_GET_SIZE(result);
+  for (Py_ssize_t i = 0; i < n; i++)
+    if (!host_store_all(outputs, buffers, next, PySequence_Fast_GET_ITEM(result, i))) return false;
+  return true;
+}
+
+static PyObject *host_fill_keywords(host_inputs *in, PyObject *kwargs) {
+  PyObject *filled = PyDict_New(), *key, *item;
+  Py_ssize_t pos = 0;
+  while (filled && PyDict_Next(kwargs, &pos, &key, &item)) {
+    PyObject *live = host_fill(in, item);
+    if (!live || PyDict_SetItem(filled, key, live) < 0) Py_CLEAR(filled);
+    Py_XDECREF(live);
+  }
+  return filled;
+}
+
+/* callable(*args, **kwargs) in an error state that raises what would be reported. */
+static PyObject *host_invoke(PyObject *row, PyObject *args, PyObject *kwargs) {
+  PyObject *token = np_error_enter(PyTuple_GET_ITEM(row, 5));
+  if (!token) return NULL;
+  PyObject *result = PyObject_Call(PyTuple_GET_ITEM(row, 0), args, kwargs);
+  if (!np_error_leave(token)) Py_CLEAR(result);
+  return result;
+}
+
+int np_host_run(void *context, const char *name, uint32_t slot, void *const *buffers,
+                uint32_t reads, uint32_t count) {
+  const capture *c = context;
+  PyObject *row =
+      c->hosts && slot < PyList_GET_SIZE(c->hosts) ? PyList_GET_ITEM(c->hosts, slot) : NULL;
+  if (!row || !PyTuple_Check(row)) return 1;
+  PyObject *outputs = PyTuple_GET_ITEM(row, 4), *result = NULL;
+  Py_ssize_t next = 0, results = PyList_GET_SIZE(outputs);
+  host_inputs in = {.specs = PyTuple_GET_ITEM(row, 3), .buffers = buffers};
+  if (PyList_GET_SIZE(in.specs) != reads || count != reads + results) return 1;
+  PyObject *args = host_fill_items(&in, PyTuple_GET_ITEM(row, 1));
+  PyObject *kwargs = args ? host_fill_keywords(&in, PyTuple_GET_ITEM(row, 2)) : NULL;
+  fexcept_t flags; /* NumPy reports its own: they are not the kernels' */
+  fegetexceptflag(&flags, FE_ALL_EXCEPT);
+  if (kwargs) result = host_invoke(row, args, kwargs);
+  bool good = result && host_store_all(outputs, buffers + reads, &next, result) && next == results;
+  fesetexceptflag(&flags, FE_ALL_EXCEPT);
+  Py_XDECREF(args);
+  Py_XDECREF(kwargs);
+  Py_XDECREF(result);
+  return !good;
+}
