@@ -26,6 +26,12 @@ void loom_register_pass(MlirPass (*make)(void));
 void loom_register_pipeline(const char *flag, const char *summary,
                             void (*build)(MlirOpPassManager manager));
 
+/* Registers how the dialects that kernels are lowered to become the LLVM dialect. */
+void loom_register_conversions(MlirDialectRegistry registry);
+
+/* Registers how a module of the LLVM dialect becomes LLVM IR. */
+void loom_register_translations(MlirContext context);
+
 /* MlirOptMain, the language server's main and the reducer's main: only in the tools. */
 int loom_opt_main(int argc, char **argv, MlirDialectRegistry registry);
 int loom_lsp_main(int argc, char **argv, MlirDialectRegistry registry);

@@ -26,6 +26,14 @@ extern "C" {
 
 #ifndef LOOM_GLUE_TOOLS // ---- the dialect, in the compiler library ----
 
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
+#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+
 #include "LoomDialect.h.inc"
 #define GET_OP_CLASSES
 #include "LoomOps.h.inc"
@@ -120,6 +128,24 @@ extern "C" void loom_register_pass(MlirPass (*make)(void)) {
 
 extern "C" void loom_register_pipeline(const char *flag, const char *summary, void (*build)(MlirOpPassManager)) {
   mlir::PassPipelineRegistration<>(flag, summary, [build](mlir::OpPassManager &manager) { build(wrap(&manager)); });
+}
+
+// ---- what a compilation needs of MLIR: all dialects and their extensions would cost milliseconds ---------------------
+
+extern "C" void loom_register_conversions(MlirDialectRegistry handle) {
+  mlir::DialectRegistry &registry = *unwrap(handle);
+  mlir::arith::registerConvertArithToLLVMInterface(registry);
+  mlir::cf::registerConvertControlFlowToLLVMInterface(registry);
+  mlir::registerConvertFuncToLLVMInterface(registry);
+  mlir::ub::registerConvertUBToLLVMInterface(registry);
+  mlir::vector::registerConvertVectorToLLVMInterface(registry);
+}
+
+extern "C" void loom_register_translations(MlirContext context) {
+  mlir::DialectRegistry registry;
+  mlir::registerBuiltinDialectTranslation(registry);
+  mlir::registerLLVMDialectTranslation(registry);
+  unwrap(context)->appendDialectRegistry(registry);
 }
 
 // ---- plugins of mlir-opt ----------------------------------------------------------------------------------------------

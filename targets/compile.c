@@ -7,8 +7,8 @@
 #include "targets/compiler.h"
 
 #include <mlir-c/Diagnostics.h>
+#include <mlir-c/Dialect/Func.h>
 #include <mlir-c/Pass.h>
-#include <mlir-c/RegisterEverything.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,8 +194,9 @@ bool loom_compiler_compile(const loom_graph *graph, const loom_compile_options *
   job.err->message[0] = 0;
   double start = compile_now();
   MlirDialectRegistry registry = mlirDialectRegistryCreate();
-  mlirRegisterAllDialects(registry);
   mlirDialectHandleInsertDialect(mlirGetDialectHandle__loom__(), registry);
+  mlirDialectHandleInsertDialect(mlirGetDialectHandle__func__(), registry);
+  loom_register_conversions(registry);
   job.ctx = mlirContextCreateWithRegistry(registry, false);
   mlirDialectRegistryDestroy(registry);
   mlirContextGetOrLoadDialect(job.ctx, loom_str("loom"));

@@ -9,7 +9,6 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/ErrorHandling.h>
 #include <llvm-c/Transforms/PassBuilder.h>
-#include <mlir-c/RegisterEverything.h>
 #include <mlir-c/Target/LLVMIR.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -17,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dialects/dialect.h"
 #include "targets/target.h"
 
 /* ---- fatal errors ---- */
@@ -96,7 +96,7 @@ static bool emit_run(emit_job *job, const char *passes, LLVMTargetMachineRef mac
 
 static bool emit_translate(emit_job *job) {
   MlirOperation op = mlirModuleGetOperation(job->module);
-  mlirRegisterAllLLVMTranslations(mlirOperationGetContext(op));
+  loom_register_translations(mlirOperationGetContext(op));
   job->ir = mlirTranslateModuleToLLVMIR(op, job->context);
   if (!job->ir) return loom_fail(job->err, "the module cannot be translated to LLVM IR");
   /* Stack slots go before the target is known: some GPUs keep the stack in an address space of its
