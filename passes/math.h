@@ -1,8 +1,8 @@
 /* Transcendental functions as polynomials of our own, on scalars or vectors of f32 and f64.
  *
- * math.def is the table, with the bound of each in ulp. math.c holds the tools and the functions of
- * the C library that stand in where no polynomial is written; math_exp.c, math_log.c and
- * math_trig.c hold the functions.
+ * math.def is the table, with the bound of each in ulp. math.c holds the tools; math_exp.c,
+ * math_log.c, math_pow.c, math_rem.c, math_root.c and math_trig.c hold the functions, math_far.c
+ * the range reduction of huge arguments.
  */
 #ifndef LOOM_MATH_H
 #define LOOM_MATH_H
@@ -14,6 +14,7 @@ typedef struct math {
   loom_builder *b;
   MlirType type, ints; /* of the lanes, and integers of the same width */
   bool f64;
+  bool narrow; /* the result will be rounded to f32 */
 } math;
 
 /* Null when there is none for this op and type. `y` is null for unary functions. */
@@ -49,14 +50,15 @@ MlirValue math_poly(math *m, MlirValue x, const double *c32, int n32, const doub
             (int)(sizeof NAME##64 / sizeof(double)))
 /* Raises a flag where the condition holds in any lane. */
 void math_flag(math *m, MlirValue condition, uint32_t flag);
-/* A function of the C library, lane by lane. `name` is that for double; f32 has an f behind it. */
-MlirValue math_call(math *m, const char *name, MlirValue x, MlirValue y);
-/* `fast`, or the C library's result in every lane when the condition holds in any. */
-MlirValue math_unless(math *m, MlirValue condition, MlirValue fast, const char *name, MlirValue x);
+/* Replaces quarter turns and the rest (at most pi/4) in lanes of x that are `far`: finite, and
+ * beyond 2^10. */
+void math_reduce_far(math *m, MlirValue x, MlirValue far, MlirValue *turn, MlirValue *rest);
 
 /* ---- functions: x in the type of the lanes ---- */
 
 MlirValue math_exp(math *m, MlirValue x);
+/* e^(high + low) in f64, for a low of at most half an ulp of high. */
+MlirValue math_exp_sum(math *m, MlirValue high, MlirValue low);
 MlirValue math_exp2(math *m, MlirValue x);
 MlirValue math_expm1(math *m, MlirValue x);
 MlirValue math_tanh(math *m, MlirValue x);
@@ -65,6 +67,9 @@ MlirValue math_cosh(math *m, MlirValue x);
 MlirValue math_logistic(math *m, MlirValue x);
 MlirValue math_erf(math *m, MlirValue x);
 MlirValue math_log(math *m, MlirValue x);
+MlirValue math_log_finite(math *m, MlirValue x); /* x positive and finite */
+/* x = 2^k (1 + f) for x positive and finite: returns f. */
+MlirValue math_log_split(math *m, MlirValue x, MlirValue *k);
 MlirValue math_log2(math *m, MlirValue x);
 MlirValue math_log10(math *m, MlirValue x);
 MlirValue math_log1p(math *m, MlirValue x);
@@ -73,11 +78,17 @@ MlirValue math_acosh(math *m, MlirValue x);
 MlirValue math_atanh(math *m, MlirValue x);
 MlirValue math_sin(math *m, MlirValue x);
 MlirValue math_cos(math *m, MlirValue x);
+MlirValue math_tan(math *m, MlirValue x);
 MlirValue math_asin(math *m, MlirValue x);
 MlirValue math_acos(math *m, MlirValue x);
 MlirValue math_atan(math *m, MlirValue x);
 MlirValue math_pow(math *m, MlirValue x, MlirValue y);
 MlirValue math_atan2(math *m, MlirValue y, MlirValue x);
+MlirValue math_cbrt(math *m, MlirValue x);
 MlirValue math_hypot(math *m, MlirValue x, MlirValue y);
+MlirValue math_fmod(math *m, MlirValue x, MlirValue y);
+MlirValue math_remainder(math *m, MlirValue x, MlirValue y);
+MlirValue math_floor_divide(math *m, MlirValue x, MlirValue y);
+MlirValue math_nextafter(math *m, MlirValue x, MlirValue y);
 
 #endif

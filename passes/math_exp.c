@@ -20,6 +20,32 @@ static const double exp_q64[] = {0.5,
                                  2.7620088445409746e-07,
                                  2.510038549551032e-08};
 
+static const double sinh_s32[] = {0.1666666716337204, 0.008333339355885983, 0.00019838099251501262,
+                                  2.806300699376152e-06};
+static const double sinh_s64[] = {
+    0.16666666666666666,   0.008333333333333299,   0.0001984126984132424, 2.7557319191363643e-06,
+    2.505211769941287e-08, 1.6057679312223042e-10, 7.746188979486805e-13};
+static const double erf_near32[] = {
+    1.128379225730896,    -0.37612637877464294,   0.11283782124519348,    -0.026865430176258087,
+    0.005221031606197357, -0.0008484080317430198, 0.00011265958892181516, -9.667044650996104e-06};
+static const double erf_near64[] = {
+    1.1283791670955126,      -0.3761263890318355,     0.11283791670945253,
+    -0.02686617064327622,    0.005223977607423468,    -0.0008548325989696758,
+    0.00012055295320494294,  -1.4924744663335489e-05, 1.6447517677871873e-06,
+    -1.6209175911748696e-07, 1.3722976265924504e-08,  -7.801188874097751e-10};
+static const double erf_far32[] = {
+    -0.0003201380604878068, 1.1302334070205688,    0.6318260431289673,
+    0.11008008569478989,    -0.026421135291457176, 0.004759596195071936,
+    -0.0005968056502752006, 4.605804133461788e-05, -1.6371513993362896e-06};
+static const double erf_far64[] = {
+    1.8496055099332482,      2.6389675142347913,     0.8431072563584943,
+    0.041561098046225924,    -0.010033825429472502,  0.0019779029762463972,
+    -0.00023732444419669382, -2.627140961024345e-05, 2.7143952882198267e-05,
+    -9.582932055215813e-06,  2.0266946046197616e-06, -1.1120648458028757e-07,
+    -1.2044548398793915e-07, 6.452403869296173e-08,  -2.0003118866079477e-08,
+    4.389497411093728e-09,   -6.935215492703813e-10, 7.545991034365075e-11,
+    -5.065313826909579e-12,  1.5785009945665668e-13};
+
 static double exp_magic(const math *m) { return m->f64 ? 6755399441055744.0 : 12582912.0; }
 
 /* Rounds to a whole number: as a float, and as an integer (meaningless for NaN). */
@@ -69,6 +95,13 @@ MlirValue math_exp(math *m, MlirValue x) {
   return exp_scale(m, math_add(m, exp_tail(m, r), math_const(m, 1)), k);
 }
 
+MlirValue math_exp_sum(math *m, MlirValue high, MlirValue low) {
+  MlirValue k, zero = math_const(m, 0), x = exp_clamp(m, high, -746, 710);
+  low = math_pick(m, lane_cmpf(m->b, "oeq", x, high), low, zero);
+  MlirValue r = math_add(m, exp_reduce(m, x, &k), low);
+  return exp_scale(m, math_add(m, exp_tail(m, r), math_const(m, 1)), k);
+}
+
 MlirValue math_exp2(math *m, MlirValue x) {
   MlirValue k;
   x = exp_clamp(m, x, -1080, 1025);
@@ -97,15 +130,26 @@ MlirValue math_tanh(math *m, MlirValue x) {
   return math_copysign(m, math_div(m, t, math_add(m, t, math_const(m, 2))), x);
 }
 
+/* e^x / 2, which is finite a little longer than e^x. */
+static MlirValue exp_half(math *m, MlirValue x) {
+  MlirValue k, r = exp_reduce(m, exp_clamp(m, x, 0, m->f64 ? 711 : 90), &k);
+  k = math_iop(m, "arith.subi", k, 1);
+  return exp_scale(m, math_add(m, exp_tail(m, r), math_const(m, 1)), k);
+}
+
+/* Up to 1 a polynomial in x^2; beyond, (e^a - e^-a) / 2. */
 MlirValue math_sinh(math *m, MlirValue x) {
-  MlirValue t = exp_minus_one(m, exp_clamp(m, math_abs(m, x), 0, 709));
-  MlirValue sum = math_add(m, t, math_div(m, t, math_add(m, t, math_const(m, 1))));
-  return math_copysign(m, math_scale(m, sum, 0.5), x);
+  MlirValue a = math_abs(m, x), e = exp_half(m, a);
+  MlirValue far = math_sub(m, e, math_div(m, math_const(m, 0.25), e));
+  MlirValue small = math_pick(m, math_test(m, "olt", a, 1), a, math_const(m, 1));
+  MlirValue z = math_mul(m, small, small);
+  MlirValue near = math_fma(m, math_mul(m, small, z), MATH_POLY(m, z, sinh_s), small);
+  return math_copysign(m, math_pick(m, math_test(m, "olt", a, 1), near, far), x);
 }
 
 MlirValue math_cosh(math *m, MlirValue x) {
-  MlirValue e = math_exp(m, exp_clamp(m, math_abs(m, x), 0, 709));
-  return math_scale(m, math_add(m, e, math_div(m, math_const(m, 1), e)), 0.5);
+  MlirValue e = exp_half(m, math_abs(m, x));
+  return math_add(m, e, math_div(m, math_const(m, 0.25), e));
 }
 
 /* e = exp(-|x|) never overflows: 1 / (1 + e), or e / (1 + e) on the left. */
@@ -115,19 +159,14 @@ MlirValue math_logistic(math *m, MlirValue x) {
   return math_div(m, top, math_add(m, one, e));
 }
 
-/* |x| <= 1: x p(x^2). Beyond: 1 - exp(-f(|x|)), f interpolating -log(erfc) up to 4, where the
- * result is 1. */
+/* |x| <= 1: x p(x^2). Beyond: 1 - exp(-f(|x|)), f approximating -log(erfc) up to where the result
+ * is 1: in f64 by powers of |x| - 1, with the error weighted by erfc. */
 MlirValue math_erf(math *m, MlirValue x) {
-  static const double near[] = {
-      1.128379225730896,    -0.37612637877464294,   0.11283782124519348,    -0.026865430176258087,
-      0.005221031606197357, -0.0008484080317430198, 0.00011265958892181516, -9.667044650996104e-06};
-  static const double far[] = {
-      -0.0003201380604878068, 1.1302334070205688,    0.6318260431289673,
-      0.11008008569478989,    -0.026421135291457176, 0.004759596195071936,
-      -0.0005968056502752006, 4.605804133461788e-05, -1.6371513993362896e-06};
-  MlirValue a = exp_clamp(m, math_abs(m, x), 0, 4);
-  MlirValue inner = math_mul(m, x, math_poly(m, math_mul(m, a, a), near, 8, near, 8));
-  MlirValue e = math_exp(m, math_neg(m, math_poly(m, a, far, 9, far, 9)));
-  MlirValue outer = math_copysign(m, math_sub(m, math_const(m, 1), e), x);
+  double end = m->f64 ? 6 : 4;
+  MlirValue a = exp_clamp(m, math_abs(m, x), 0, end), one = math_const(m, 1);
+  MlirValue inner = math_mul(m, x, MATH_POLY(m, math_mul(m, a, a), erf_near));
+  MlirValue u = m->f64 ? math_sub(m, a, one) : a;
+  MlirValue e = math_exp(m, math_neg(m, MATH_POLY(m, u, erf_far)));
+  MlirValue outer = math_copysign(m, math_sub(m, one, e), x);
   return math_pick(m, math_test(m, "ogt", a, 1), outer, inner);
 }

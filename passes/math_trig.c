@@ -2,7 +2,7 @@
  *
  * x = n pi/2 + r with |r| <= pi/4, pi/2 in three parts of full precision: with fma the first step
  * is exact, since the terms cancel. Good up to about 2^15 in f32 and 2^20 in f64; larger arguments
- * go to the C library. The polynomials interpolate at Chebyshev nodes in r^2, made with 60 digits.
+ * are math_far.c's. The polynomials interpolate at Chebyshev nodes in r^2, made with 60 digits.
  */
 #include "passes/math.h"
 
@@ -34,32 +34,56 @@ static const double asin_a64[] = {0.16666666666666669,  0.07499999999998425,  0.
 
 static const double trig_half_pi = 1.5707963267948966, trig_half_pi_low = 6.123233995736766e-17;
 
-/* The sine of x + quarter turns. */
-static MlirValue trig_sine(math *m, MlirValue x, int quarters, const char *name) {
-  MlirValue magic = math_const(m, m->f64 ? 6755399441055744.0 : 12582912.0);
-  MlirValue shifted = math_fma(m, x, math_const(m, 0.6366197723675814), magic);
-  MlirValue turn = math_iop(m, "arith.addi", math_bits(m, shifted), quarters);
-  MlirValue n = math_neg(m, math_sub(m, shifted, magic));
-  MlirValue r = math_fma(m, n, math_const(m, m->f64 ? 1.5707963267948966 : 1.5707963705062866), x);
-  r = math_fma(m, n, math_const(m, m->f64 ? 6.123233995736766e-17 : -4.371138828673793e-08), r);
-  r = math_fma(m, n, math_const(m, m->f64 ? -1.4973849048591698e-33 : -1.7151245100058819e-15), r);
-  MlirValue z = math_mul(m, r, r);
-  MlirValue sine = math_fma(m, math_mul(m, r, z), MATH_POLY(m, z, sin_s), r);
-  MlirValue cosine = math_fma(m, math_mul(m, z, z), MATH_POLY(m, z, cos_c),
-                              math_fma(m, z, math_const(m, -0.5), math_const(m, 1)));
-  MlirValue odd = lane_cmpi(m->b, "ne", math_iop(m, "arith.andi", turn, 1), math_int(m, 0));
-  MlirValue result = math_pick(m, odd, cosine, sine);
-  MlirValue sign = math_iop(m, "arith.shli", math_iop(m, "arith.andi", turn, 2), m->f64 ? 62 : 30);
-  result = math_from_bits(m, lane_op2(m->b, "arith.xori", math_bits(m, result), sign));
-  if (quarters == 0) result = math_pick(m, math_test(m, "oeq", x, 0), x, result);
+typedef struct trig_parts {
+  MlirValue turn, sine, cosine; /* quarter turns as an integer; of the rest */
+} trig_parts;
+
+static trig_parts trig_reduce(math *m, MlirValue x) {
   MlirValue a = math_abs(m, x);
   MlirValue far = lane_op2(m->b, "arith.andi", math_test(m, "ogt", a, m->f64 ? 1e6 : 30000),
                            math_test(m, "une", a, INFINITY));
-  return math_unless(m, far, result, name, x);
+  MlirValue near = math_pick(m, far, math_const(m, 0), x);
+  MlirValue magic = math_const(m, m->f64 ? 6755399441055744.0 : 12582912.0);
+  MlirValue shifted = math_fma(m, near, math_const(m, 0.6366197723675814), magic);
+  MlirValue n = math_neg(m, math_sub(m, shifted, magic)), turn = math_bits(m, shifted);
+  MlirValue r = near;
+  r = math_fma(m, n, math_const(m, m->f64 ? 1.5707963267948966 : 1.5707963705062866), r);
+  r = math_fma(m, n, math_const(m, m->f64 ? 6.123233995736766e-17 : -4.371138828673793e-08), r);
+  r = math_fma(m, n, math_const(m, m->f64 ? -1.4973849048591698e-33 : -1.7151245100058819e-15), r);
+  math_reduce_far(m, x, far, &turn, &r);
+  MlirValue z = math_mul(m, r, r);
+  trig_parts out = {turn, {NULL}, {NULL}};
+  out.sine = math_fma(m, math_mul(m, r, z), MATH_POLY(m, z, sin_s), r);
+  out.cosine = math_fma(m, math_mul(m, z, z), MATH_POLY(m, z, cos_c),
+                        math_fma(m, z, math_const(m, -0.5), math_const(m, 1)));
+  return out;
 }
 
-MlirValue math_sin(math *m, MlirValue x) { return trig_sine(m, x, 0, "sin"); }
-MlirValue math_cos(math *m, MlirValue x) { return trig_sine(m, x, 1, "cos"); }
+static MlirValue trig_odd(math *m, MlirValue turn) {
+  return lane_cmpi(m->b, "ne", math_iop(m, "arith.andi", turn, 1), math_int(m, 0));
+}
+
+/* The sine of x + quarter turns. */
+static MlirValue trig_sine(math *m, MlirValue x, int quarters) {
+  trig_parts p = trig_reduce(m, x);
+  MlirValue turn = math_iop(m, "arith.addi", p.turn, quarters);
+  MlirValue result = math_pick(m, trig_odd(m, turn), p.cosine, p.sine);
+  MlirValue sign = math_iop(m, "arith.shli", math_iop(m, "arith.andi", turn, 2), m->f64 ? 62 : 30);
+  result = math_from_bits(m, lane_op2(m->b, "arith.xori", math_bits(m, result), sign));
+  return quarters ? result : math_pick(m, math_test(m, "oeq", x, 0), x, result);
+}
+
+MlirValue math_sin(math *m, MlirValue x) { return trig_sine(m, x, 0); }
+MlirValue math_cos(math *m, MlirValue x) { return trig_sine(m, x, 1); }
+
+/* sin / cos, or -cos / sin after an odd quarter turn. */
+MlirValue math_tan(math *m, MlirValue x) {
+  trig_parts p = trig_reduce(m, x);
+  MlirValue odd = trig_odd(m, p.turn);
+  MlirValue result = math_div(m, math_pick(m, odd, math_neg(m, p.cosine), p.sine),
+                              math_pick(m, odd, p.sine, p.cosine));
+  return math_pick(m, math_test(m, "oeq", x, 0), x, result);
+}
 
 /* |x| <= 1/2: x + x^3 p(x^2). Beyond: pi/2 - 2 asin(sqrt((1 - |x|) / 2)). Above 1 the root raises
  * invalid. */

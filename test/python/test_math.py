@@ -1,5 +1,6 @@
 """Every function of passes/math.def against a wider type, over the whole range, within its stated bound in ulp."""
 
+import ctypes
 import os
 import re
 
@@ -11,13 +12,33 @@ pytestmark = pytest.mark.skipif(not kh.available(), reason="needs loom-opt and L
 
 ROWS = {}
 with open(os.path.join(kh.ROOT, "passes", "math.def")) as table:
-    for op, f32, f64 in re.findall(r"LOOM_MATH2?\((\w+), \"\w+\", \w+, (\d+), \w+, (\d+), \w+\)", table.read()):
+    for op, f32, f64 in re.findall(r"LOOM_MATH2?\((\w+), \w+, (\d+), \w+, (\d+), \w+\)", table.read()):
         ROWS[op.lower()] = {"float32": int(f32), "float64": int(f64)}
 
+EXACT = ("nextafter", "fmod", "rem", "floor_div")
+BINARY = ("pow", "atan2", "hypot") + EXACT
 REFERENCE = {"asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh,
              "atanh": np.arctanh, "atan2": np.arctan2, "pow": np.power, "hypot": np.hypot,
              "logistic": lambda x: 1 / (1 + np.exp(-x))}
 FLAGS = {"exp": (88.0, 89.0, 2), "log": (0.5, 0.0, 1), "sqrt": (0.5, -1.0, 8)}
+
+
+# Made with 40 digits: C has no wider erf for Python to call.
+ERF = [(1e-300, "1.128379167095512602172316e-300"), (1e-10, "1.12837916709551261500173e-10"),
+       (0.01, "0.01128341555584961715077714"), (0.1, "0.1124629160182848984047123"),
+       (0.25, "0.2763263901682369329850683"), (0.4, "0.4283923550466684764541096"),
+       (0.47, "0.4937450508860821124102186"), (0.5, "0.5204998778130465376827467"),
+       (0.6, "0.6038560908479259050823068"), (0.75, "0.7111556336535151315989378"),
+       (0.9, "0.7969082124228321396646662"), (0.99, "0.8385080695553697998187909"),
+       (1.0, "0.8427007929497148693412206"), (1.0000000000000002, "0.8427007929497149615136009"),
+       (1.01, "0.8468104962282767014998326"), (1.1, "0.8802050695740817296572595"),
+       (1.25, "0.9229001282564582301365235"), (1.5, "0.9661051464753107270669763"),
+       (1.75, "0.9866716712191824437722111"), (2.0, "0.9953222650189527341620693"),
+       (2.5, "0.9995930479825550410604358"), (3.0, "0.9999779095030014145586272"),
+       (3.5, "0.9999992569016276585872545"), (4.0, "0.9999999845827420997199811"),
+       (4.5, "0.9999999998033839558457113"), (5.0, "0.999999999998462540205572"),
+       (5.5, "0.999999999999992642152082"), (5.8, "0.9999999999999997644410625"),
+       (5.9, "0.9999999999999999280959022"), (6.0, "0.9999999999999999784802633")]
 
 
 def erf(x):
@@ -25,17 +46,19 @@ def erf(x):
     return np.array([math.erf(float(v)) for v in x], np.longdouble)
 
 
-def compile_op(op, dtype, n, operands, tmp_path):
+def compile_op(op, dtype, n, operands, tmp_path, cpu="x86-64-v3"):
     a = [np.zeros(n, dtype)] * operands
     args = ", ".join(f"%a{i}" for i in range(operands))
     body = f"%0 = loom.{op} {args} : {kh.tensor(a[0])}\nyield %0"
-    compiled = kh.Kernel(kh.kernel("k", a, body, [a[0]]), str(tmp_path / f"k{len(list(tmp_path.iterdir()))}"))
+    compiled = kh.Kernel(kh.kernel("k", a, body, [a[0]]), str(tmp_path / f"k{len(list(tmp_path.iterdir()))}"),
+                         cpu=cpu)
 
     def call(*inputs):
         out = np.empty(n, dtype)
         assert compiled.run(list(inputs), [out]) & ~15 == 0
         return out
 
+    call.compiled = compiled
     return call
 
 
@@ -48,7 +71,8 @@ def values(dtype, n):
         bits = rng.integers(0, 2**64, n - len(special) - n // 2, np.uint64).view(np.float64)
     near = np.concatenate([rng.uniform(-1.5, 1.5, n // 8), rng.uniform(-20, 20, n // 8), rng.normal(0, 200, n // 8)])
     near = np.concatenate([near, np.exp(rng.uniform(-80, 80, n // 2 - near.size))])
-    return np.concatenate([special, bits, near]).astype(dtype)
+    with np.errstate(all="ignore"):
+        return np.concatenate([special, bits, near]).astype(dtype)
 
 
 def ulps(got, exact, dtype):
@@ -68,17 +92,33 @@ def ulps(got, exact, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("op", sorted(op for op in ROWS if op not in ("pow", "atan2", "hypot", "nextafter", "fmod")))
+@pytest.mark.parametrize("op", sorted(op for op in ROWS if op not in BINARY))
 def test_unary(tmp_path, op, dtype):
     n = 200_000 if op != "erf" else 20_000
     x = values(dtype, n)
+    if op == "cbrt":  # every exponent modulo 3
+        x[n // 2:] = np.random.default_rng(2).uniform(1, 8, n - n // 2).astype(dtype)
     call = compile_op(op, dtype, n, 1, tmp_path)
     with np.errstate(all="ignore"):
         wide = x.astype("f8" if dtype == "float32" else np.longdouble)
         exact = erf(wide) if op == "erf" else REFERENCE.get(op, getattr(np, op, None))(wide)
     gap = ulps(call(x), exact.astype(np.longdouble), dtype)
     worst = int(np.nanargmax(gap))
-    assert gap[worst] <= ROWS[op][dtype] + 0.6, (x[worst], gap[worst])
+    spare = 1 if op == "erf" and dtype == "float64" else 0  # the reference is rounded itself
+    assert gap[worst] <= ROWS[op][dtype] + spare, (x[worst], gap[worst])
+
+
+def test_erf_at_known_values(tmp_path):
+    x = np.array([v for v, _ in ERF] + [-v for v, _ in ERF])
+    exact = np.array([np.longdouble(text) for _, text in ERF] + [-np.longdouble(text) for _, text in ERF])
+    gap = ulps(compile_op("erf", "float64", x.size, 1, tmp_path)(x), exact, "float64")
+    assert gap.max() <= ROWS["erf"]["float64"]
+
+
+@pytest.mark.parametrize("op,want", [("cos", -4.6871659242546276e-19), ("sin", 1.0), ("tan", -2133485385753703843.7)])
+def test_the_argument_nearest_to_a_multiple_of_half_pi(tmp_path, op, want):
+    got = compile_op(op, "float64", 9, 1, tmp_path)(np.full(9, 6381956970095103.0 * 2.0**797))
+    assert np.all(np.abs(got - want) <= 4 * np.spacing(abs(want)))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -100,7 +140,7 @@ def test_binary(tmp_path, op, dtype):
         exact = REFERENCE[op](x.astype(wide), y.astype(wide))
     gap = ulps(call(x, y), exact.astype(np.longdouble), dtype)
     worst = int(np.nanargmax(gap))
-    assert gap[worst] <= ROWS[op][dtype] + 0.6, (x[worst], y[worst], gap[worst])
+    assert gap[worst] <= ROWS[op][dtype], (x[worst], y[worst], gap[worst])
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -109,9 +149,12 @@ def test_exact(tmp_path, op, dtype):
     n = 20_000
     rng = np.random.default_rng(5)
     x, y = values(dtype, n), rng.permutation(values(dtype, n))
+    grid = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1, -3, 5e-324, -1e-310, 1e-40, 1.7e38, 3e38], dtype)
     x[:9000], y[:9000] = rng.integers(-50, 50, 9000) / 4, rng.integers(-12, 12, 9000) / 4
+    x[-144:], y[-144:] = np.repeat(grid, 12), np.tile(grid, 12)
     f = {"floor_div": np.floor_divide, "rem": np.remainder, "fmod": np.fmod, "nextafter": np.nextafter}[op]
     with np.errstate(all="ignore"):
+        x, y = x.astype(dtype), y.astype(dtype)
         want = f(x, y)
     got = compile_op(op, dtype, n, 2, tmp_path)(x, y)
     np.testing.assert_array_equal(got, want)
@@ -120,39 +163,46 @@ def test_exact(tmp_path, op, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("op", sorted(op for op in ROWS if op not in ("nextafter", "fmod")) + ["div", "sqrt"])
+@pytest.mark.parametrize("op", sorted(ROWS) + ["div", "sqrt"])
 def test_ordinary_arguments_raise_no_flags(tmp_path, op, dtype):
     """Tails included: 77 is no multiple of any width."""
-    import ctypes
     libm = ctypes.CDLL("libm.so.6")
     n, rng = 77, np.random.default_rng(1)
     low, high = {"acosh": (1, 30), "asin": (-0.9, 0.9), "acos": (-0.9, 0.9), "atanh": (-0.9, 0.9),
-                 "erf": (-6, 6), "sin": (-100, 100), "cos": (-100, 100), "tan": (-1, 1),
+                 "erf": (-6, 6), "sin": (-1e12, 1e12), "cos": (-1e12, 1e12), "tan": (-1e12, 1e12), "log1p": (-0.9, 9),
+                 "sinh": (-80, 80), "cosh": (-80, 80), "asinh": (-80, 80), "expm1": (-80, 80), "logistic": (-80, 80),
                  "atan": (-50, 50), "tanh": (-30, 30), "cbrt": (-9, 9)}.get(op, (0.1, 20))
-    operands = 2 if op in ("pow", "atan2", "hypot", "div") else 1
+    operands = 2 if op in BINARY + ("div",) else 1
     x = [rng.uniform(low, high, n).astype(dtype) for _ in range(operands)]
-    call = compile_op(op, dtype, n, operands, tmp_path)
+    call = compile_op(op, dtype, n, operands, tmp_path, cpu="native")
     out = np.empty(n, dtype)
-    compiled = call.__closure__[[c for c in call.__code__.co_freevars].index("compiled")].cell_contents
     libm.feclearexcept(0x3d)
-    status = compiled.run(x, [out])
+    status = call.compiled.run(x, [out])
     assert (libm.fetestexcept(0x3d) & 0x0d) == 0 and status == 0
 
 
 @pytest.mark.parametrize("op,bad,flag", [("exp", 800.0, 8), ("log", 0.0, 4), ("log", -1.0, 1), ("acosh", 0.5, 1),
                                          ("asin", 1.5, 1), ("log1p", -1.0, 4), ("sin", np.inf, 1), ("expm1", 800, 8),
-                                         ("sqrt", -1.0, 1), ("sinh", 800, 8), ("atanh", 1.0, 4)])
+                                         ("tan", -np.inf, 1), ("log10", 0.0, 4), ("log10", -2.0, 1), ("cosh", 800, 8),
+                                         ("atanh", 2.0, 1), ("log1p", -2.0, 1),
+                                         ("sqrt", -1.0, 1), ("sinh", 800, 8), ("atanh", 1.0, 4),
+                                         ("pow", (0.0, -1.0), 4), ("pow", (-2.0, 0.5), 1), ("pow", (1e30, 90), 8),
+                                         ("rem", (1.0, 0.0), 1), ("rem", (np.inf, 1.0), 1), ("fmod", (1.0, 0.0), 1),
+                                         ("floor_div", (1.0, 0.0), 4), ("floor_div", (np.inf, 2.0), 1),
+                                         ("hypot", "max", 8), ("nextafter", "max", 8)])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_bad_arguments_raise_flags(tmp_path, op, bad, flag, dtype):
     """As NumPy warns: 1 invalid, 4 divide, 8 overflow, of the unit (fenv.h) or in the status."""
-    import ctypes
     libm = ctypes.CDLL("libm.so.6")
-    x = np.full(77, 1.0 if op == "acosh" else 0.5, dtype)
-    x[76] = bad
-    call = compile_op(op, dtype, 77, 1, tmp_path)
-    compiled = call.__closure__[[c for c in call.__code__.co_freevars].index("compiled")].cell_contents
+    if bad == "max":
+        bad = (np.finfo(dtype).max, np.inf if op == "nextafter" else np.finfo(dtype).max)
+    bad = bad if isinstance(bad, tuple) else (bad,)
+    x = [np.full(77, 1.0 if op == "acosh" else 0.5, dtype) for _ in bad]
+    for array, value in zip(x, bad):
+        array[76] = value
+    call = compile_op(op, dtype, 77, len(bad), tmp_path, cpu="native")
     libm.feclearexcept(0x3d)
-    status = compiled.run([x], [np.empty(77, dtype)])
+    status = call.compiled.run(x, [np.empty(77, dtype)])
     unit = libm.fetestexcept(0x3d)
     named = {1: 8, 4: 1, 8: 2}[flag]
     assert unit & flag or status & named

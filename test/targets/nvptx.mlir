@@ -7,6 +7,9 @@
 // RUN: %loom-compile --target=nvptx --mcpu=sm_90 --emit=asm %t/rows.mlir -o %t/rows.ptx
 // RUN: FileCheck %s --check-prefix=ROWS --input-file=%t/rows.ptx
 // RUN: ptxas -arch=sm_90 %t/rows.ptx -o %t/rows.cubin
+// RUN: %loom-compile --target=nvptx --emit=asm %t/math.mlir -o %t/math.ptx
+// RUN: FileCheck %s --check-prefix=MATH --input-file=%t/math.ptx
+// RUN: ptxas -arch=sm_80 %t/math.ptx -o %t/math.cubin
 
 //--- elementwise.mlir
 // ELEMENTWISE: .visible .entry axpy_k0_s0(
@@ -28,4 +31,18 @@ func.func @rows(%x: tensor<1000x64xf32>) -> tensor<1000xf32> {
   %0 = loom.mul %x, %x : tensor<1000x64xf32>
   %1 = loom.reduce "sum" %0 axes = [1] : (tensor<1000x64xf32>) -> tensor<1000xf32>
   return %1 : tensor<1000xf32>
+}
+//--- math.mlir
+// No function of a library: range reduction and remainders included.
+// MATH-NOT: .extern
+// MATH: .visible .entry math_k0_s0(
+func.func @math(%x: tensor<1000xf64>, %y: tensor<1000xf32>) -> (tensor<1000xf64>, tensor<1000xf32>) {
+  %0 = loom.sin %x : tensor<1000xf64>
+  %1 = loom.erf %0 : tensor<1000xf64>
+  %2 = loom.pow %1, %x : tensor<1000xf64>
+  %3 = loom.cbrt %2 : tensor<1000xf64>
+  %4 = loom.tan %y : tensor<1000xf32>
+  %5 = loom.rem %4, %y : tensor<1000xf32>
+  %6 = loom.nextafter %5, %y : tensor<1000xf32>
+  return %3, %6 : tensor<1000xf64>, tensor<1000xf32>
 }
