@@ -10,8 +10,10 @@
 #include "passes/lower.h"
 #include "passes/passes.h"
 
-/* Enough work to pay for handing a chunk to a thread: some 50 us. */
-#define SCHEDULE_CHUNK_WORK 131072
+/* Enough work to pay for handing a chunk to a thread: about a microsecond. Parts of a reduction,
+ * whose results must be put together again, are larger. */
+#define SCHEDULE_CHUNK_WORK 32768
+#define SCHEDULE_PART_WORK 4
 /* Columns whose sums stay in the first cache beside the rows that go by. */
 #define SCHEDULE_COLUMNS 2048
 /* Rows of a part at least: fewer, and joining the parts would cost as much as making them. */
@@ -116,7 +118,7 @@ static void schedule_make(const lower *l, lower_schedule *out) {
     out->units = schedule_max(1, schedule_min(rows, 2 * target / schedule_max(per_unit, 1)));
   }
   out->chunks = schedule_max(schedule_ceil(rows * out->blocks, out->units), 1);
-  schedule_split(l, target, out);
+  schedule_split(l, SCHEDULE_PART_WORK * target, out);
   if (l->kernel->target == LANES_GPU) { /* a thread is a lane: one element, or one row, each */
     out->units = 1;
     out->block = plan->lane_reduced || plan->lanes.var < 0 ? extent : 1;

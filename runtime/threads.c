@@ -14,6 +14,10 @@
  * Workers spin for about 20 us after a job, then sleep on a futex; in the forked child, where they
  * do not exist, they are made again. One launch uses the pool at a time: others, on other threads,
  * run alone.
+ *
+ * Waking a sleeping worker costs the caller some microseconds, more than a short job is worth. How
+ * long jobs took is remembered; a short one wakes workers only when launches follow each other so
+ * fast that the workers, once awake, are still spinning when the next one comes.
  */
 #include "runtime/internal.h"
 
@@ -36,12 +40,21 @@
 #define GATE_COUNT 0x7feu          /* how many, times GATE_ENTERED */
 #define GATE_GENERATION (1u << 11) /* one generation */
 #define IDLE_SECONDS 12
+#define SHORT_TICKS 30000u /* a job that is not worth waking workers for: about 10 us of work */
+#define HISTORY 64
 #define PIECES 8 /* pieces of a range that are handed out one by one */
 
 typedef struct range {
   _Alignas(64) _Atomic int64_t next;
   int64_t end, piece;
 } range;
+
+/* How long a job took, all threads together. A stale entry, or one of another job, costs time only.
+ */
+typedef struct past {
+  _Atomic uintptr_t job;
+  _Atomic uint32_t ticks;
+} past;
 
 static struct {
   _Alignas(64) _Atomic uint32_t gate;
@@ -65,6 +78,8 @@ static struct {
   _Atomic int count; /* 0: not known yet */
   int workers;
   pthread_t threads[THREADS_MAX];
+  past history[HISTORY];
+  _Atomic uint64_t last; /* when the last launch that could use workers ended */
 } pool;
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t value, const struct timespec *timeout) {
@@ -244,6 +259,31 @@ static uint32_t launch_alone(loom_kernel_fn kernel, void *const *buffers, const 
   return status | fp_end(saved);
 }
 
+/* ---- short jobs ---- */
+
+static past *past_of(uintptr_t job) {
+  return &pool.history[(job ^ job >> 6 ^ job >> 12) % HISTORY];
+}
+
+static uintptr_t past_job(loom_kernel_fn kernel, int64_t chunks) {
+  return (uintptr_t)kernel + (uintptr_t)chunks;
+}
+
+/* Is this job too short to wake sleeping workers for, and alone in its time? */
+static bool past_short(const past *entry, uintptr_t job, uint64_t start) {
+  return atomic_load_explicit(&entry->job, memory_order_relaxed) == job &&
+         atomic_load_explicit(&entry->ticks, memory_order_relaxed) < SHORT_TICKS &&
+         start - atomic_load_explicit(&pool.last, memory_order_relaxed) >= SPIN_TICKS;
+}
+
+static void past_keep(past *entry, uintptr_t job, uint64_t start, int team) {
+  uint64_t now = __rdtsc(), ticks = (now - start) * (uint64_t)team;
+  atomic_store_explicit(&pool.last, now, memory_order_relaxed);
+  atomic_store_explicit(&entry->job, job, memory_order_relaxed);
+  atomic_store_explicit(&entry->ticks, ticks < UINT32_MAX ? (uint32_t)ticks : UINT32_MAX,
+                        memory_order_relaxed);
+}
+
 static void launch_divide(int64_t chunks, int team) {
   for (int i = 0; i < team; i++) {
     range *r = &pool.ranges[i];
@@ -271,13 +311,9 @@ static void launch_join(void) {
   }
 }
 
-uint32_t loom_threads_launch(loom_kernel_fn kernel, void *const *buffers, const uint64_t *params,
-                             size_t scratch, int64_t chunks) {
-  if (chunks <= 0) return 0;
-  int team = chunks == 1 ? 1 : loom_threads_count();
-  if (team > chunks) team = (int)chunks;
-  if (team == 1 || atomic_exchange_explicit(&pool.busy, true, memory_order_acquire))
-    return launch_alone(kernel, buffers, params, scratch, chunks);
+/* With workers; the pool is the caller's. */
+static uint32_t launch_team(loom_kernel_fn kernel, void *const *buffers, const uint64_t *params,
+                            size_t scratch, int64_t chunks, int team) {
   if (pool.workers < team - 1) pool_grow(team - 1);
   uint32_t saved = fp_begin();
   pool.kernel = kernel;
@@ -294,7 +330,27 @@ uint32_t loom_threads_launch(loom_kernel_fn kernel, void *const *buffers, const 
   if (atomic_load(&pool.sleepers)) futex_wake(&pool.gate, team - 1);
   uint32_t status = job_run(0, team);
   launch_join();
-  status |= fp_end(saved) | atomic_load_explicit(&pool.status, memory_order_relaxed);
+  return status | fp_end(saved) | atomic_load_explicit(&pool.status, memory_order_relaxed);
+}
+
+uint32_t loom_threads_launch(loom_kernel_fn kernel, void *const *buffers, const uint64_t *params,
+                             size_t scratch, int64_t chunks) {
+  if (chunks <= 0) return 0;
+  int team = chunks == 1 ? 1 : loom_threads_count();
+  if (team > chunks) team = (int)chunks;
+  if (team == 1) return launch_alone(kernel, buffers, params, scratch, chunks);
+  uint64_t start = __rdtsc();
+  uintptr_t job = past_job(kernel, chunks);
+  past *entry = past_of(job);
+  bool alone =
+      atomic_load_explicit(&pool.sleepers, memory_order_relaxed) && past_short(entry, job, start);
+  if (alone || atomic_exchange_explicit(&pool.busy, true, memory_order_acquire)) {
+    uint32_t status = launch_alone(kernel, buffers, params, scratch, chunks);
+    past_keep(entry, job, start, 1);
+    return status;
+  }
+  uint32_t status = launch_team(kernel, buffers, params, scratch, chunks, team);
   atomic_store_explicit(&pool.busy, false, memory_order_release);
+  past_keep(entry, job, start, team);
   return status;
 }

@@ -18,7 +18,7 @@ module {
 // Dimensions that every operand steps through alike are one loop: chunks are blocks of it.
 // CHECK-LABEL: loom.kernel @folded
 // CHECK: tail = 0 : i64
-// CHECK-SAME: stages = array<i64: 32>
+// CHECK-SAME: stages = array<i64: 128>
 module {
   loom.kernel @folded {
   ^bb0(%a: tensor<1024x2048xf32>):

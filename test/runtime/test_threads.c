@@ -45,6 +45,16 @@ static void runs_each_chunk_once(void **state) {
   }
 }
 
+/* Short jobs, after a pause in which the workers fall asleep and one after the other. */
+static void runs_short_jobs(void **state) {
+  loom_threads_set_count(4);
+  for (int round = 0; round < 20; round++) {
+    usleep(round % 4 ? 0 : 2000);
+    for (int again = 0; again < 1 + round % 3; again++)
+      check_marks(16);
+  }
+}
+
 /* A chunk's value depends on rounding, which every thread must do as the caller does; it uses
  * scratch memory. */
 static uint32_t harmonic(void *const *buffers, const uint64_t *params, void *scratch, int64_t begin,
@@ -190,6 +200,7 @@ static void wakes_parked_workers(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(runs_each_chunk_once),
+      cmocka_unit_test(runs_short_jobs),
       cmocka_unit_test(gives_the_same_bits),
       cmocka_unit_test(collects_flags_of_every_thread),
       cmocka_unit_test(serves_several_callers),
