@@ -1,5 +1,6 @@
 /* From the LLVM dialect to bytes, for every target: translate, a light pass pipeline, code
- * generation.
+ * generation. Once a module is translated it lives in an LLVM context of its own, and any thread
+ * may do the rest.
  *
  * LLVM calls exit() on a fatal error. The legality check keeps known causes away; for the rest a
  * fatal-error handler jumps out of the emission of this thread (as LLVM's own crash recovery does),
@@ -44,9 +45,9 @@ static void emit_init(void) { LLVMInstallFatalErrorHandler(emit_fatal); }
 
 /* ---- one emission ---- */
 
-typedef struct emit_job {
+struct loom_emission {
   const loom_target *target;
-  MlirModule module;
+  MlirModule module; /* until it is translated */
   loom_target_cpu cpu;
   loom_emit_kind kind;
   LLVMContextRef context;
@@ -55,7 +56,10 @@ typedef struct emit_job {
   LLVMMemoryBufferRef buffer;
   loom_bytes *out;
   loom_error *err;
-} emit_job;
+  bool lost; /* LLVM failed half-way: what it held is given up */
+};
+
+typedef struct loom_emission emit_job;
 
 /* Inlining of bodies, scalar replacement, CSE and hoisting: no vectoriser, the lowering wrote
  * vectors itself. */
@@ -159,30 +163,67 @@ static void emit_dispose(emit_job *job) {
   if (job->context) LLVMContextDispose(job->context);
 }
 
-static bool emit_guarded(emit_job *job) {
+static bool emit_guarded(emit_job *job, bool (*step)(emit_job *job)) {
   emit_guard guard;
-  if (setjmp(guard.jump)) /* what LLVM held is lost: its state may be half-made */
+  if (setjmp(guard.jump)) { /* what LLVM held is lost: its state may be half-made */
+    job->lost = true;
     return loom_fail(job->err, "LLVM: %s", guard.message);
+  }
   emit_current = &guard;
-  job->context = LLVMContextCreate();
-  LLVMContextSetDiagnosticHandler(job->context, emit_diagnostic, job->err);
-  bool ok = emit_machine(job) && emit_translate(job) && emit_optimise(job) && emit_generate(job);
-  emit_dispose(job);
+  bool ok = step(job);
   emit_current = NULL;
   return ok;
+}
+
+static bool emit_begin(emit_job *job) {
+  job->context = LLVMContextCreate();
+  LLVMContextSetDiagnosticHandler(job->context, emit_diagnostic, job->err);
+  return emit_machine(job) && emit_translate(job);
+}
+
+static bool emit_end(emit_job *job) {
+  bool ok = emit_optimise(job) && emit_generate(job);
+  emit_dispose(job);
+  return ok;
+}
+
+bool loom_emission_begin(const loom_target *target, MlirModule module, const loom_target_cpu *cpu,
+                         loom_emit_kind kind, loom_emission **out, loom_error *err) {
+  emit_job *job = *out = calloc(1, sizeof *job);
+  if (!job) return loom_fail(err, "out of memory");
+  *job = (emit_job){.target = target, .module = module, .cpu = *cpu, .kind = kind, .err = err};
+  pthread_once(&emit_once, emit_init);
+  target->init();
+  return emit_guarded(job, emit_begin);
+}
+
+bool loom_emission_end(loom_emission *job, loom_bytes *out, loom_error *err) {
+  job->out = out;
+  job->err = err;
+  LLVMContextSetDiagnosticHandler(job->context, emit_diagnostic, err);
+  bool ok = emit_guarded(job, emit_end);
+  free(job);
+  return ok;
+}
+
+void loom_emission_drop(loom_emission *job) {
+  if (job && !job->lost) emit_dispose(job);
+  free(job);
 }
 
 bool loom_target_emit(const loom_target *target, MlirModule module,
                       const loom_target_options *options, loom_emit_kind kind, loom_bytes *out,
                       loom_error *err) {
   loom_error own;
-  emit_job job = {.target = target, .module = module, .kind = kind, .out = out};
-  job.err = err ? err : &own;
-  job.err->message[0] = 0;
+  loom_target_cpu cpu;
+  loom_emission *emission = NULL;
+  if (!err) err = &own;
+  err->message[0] = 0;
   *out = (loom_bytes){NULL, 0};
-  if (!loom_target_resolve(target, options, &job.cpu, job.err)) return false;
-  if (!loom_legal_check(target, module, job.err)) return false;
-  pthread_once(&emit_once, emit_init);
-  target->init();
-  return emit_guarded(&job);
+  if (!loom_target_resolve(target, options, &cpu, err)) return false;
+  if (!loom_legal_check(target, module, err)) return false;
+  if (loom_emission_begin(target, module, &cpu, kind, &emission, err))
+    return loom_emission_end(emission, out, err);
+  loom_emission_drop(emission);
+  return false;
 }

@@ -65,13 +65,24 @@ bool loom_target_emit(const loom_target *target, MlirModule module,
                       const loom_target_options *options, loom_emit_kind kind, loom_bytes *out,
                       loom_error *err);
 
-/* ---- gpu.c ------------------------------------------------------------------------------------------------------------ */
+/* The same in two steps, for a module that is legal: what MLIR knows is read by the first, which
+ * may fail; the second may run on any thread, one emission on each, and frees the emission.
+ * `loom_emission_drop` frees one (or NULL) that is not to be ended. */
+typedef struct loom_emission loom_emission;
+bool loom_emission_begin(const loom_target *target, MlirModule module, const loom_target_cpu *cpu,
+                         loom_emit_kind kind, loom_emission **out, loom_error *err);
+bool loom_emission_end(loom_emission *emission, loom_bytes *out, loom_error *err);
+void loom_emission_drop(loom_emission *emission);
+
+/* ---- gpu.c
+ * ------------------------------------------------------------------------------------------------------------
+ */
 
 #define LOOM_GPU_GROUP 256 /* threads of a group */
 
 typedef struct loom_gpu_names {
-  const char *thread, *group;               /* intrinsics: number of the thread in its group, of the group */
-  const char *size_attribute, *size_value;  /* of a function: fixes the group's size */
+  const char *thread, *group; /* intrinsics: number of the thread in its group, of the group */
+  const char *size_attribute, *size_value; /* of a function: fixes the group's size */
   unsigned calling_convention;
 } loom_gpu_names;
 
@@ -95,15 +106,17 @@ void loom_entries_fini(loom_entries *entries);
 /* Offset of an entry by name, or -1. */
 int64_t loom_entries_find(const loom_entries *entries, const char *name);
 
-/* Lays out an x86-64 ELF object as one image (runtime.h: loom_image_header). Functions that are
- * global in the object become entries. Undefined symbols must be rows of runtime/support.def. */
-bool loom_x86_link(const loom_bytes *object, loom_bytes *image, loom_entries *entries,
-                   loom_error *err);
+/* Lays out x86-64 ELF objects as one image (runtime.h: loom_image_header). Functions that are
+ * global in an object become entries. Undefined symbols must be rows of runtime/support.def: an
+ * object refers to no other. */
+bool loom_x86_link(const loom_bytes *objects, size_t count, loom_bytes *image,
+                   loom_entries *entries, loom_error *err);
 
 /* x86/fence.c: inserts what keeps LLVM from folding floating-point flags away. */
 void loom_x86_fence(LLVMModuleRef module);
 
-/* loom_target_emit and loom_x86_link in one: what the compiler library does. */
+/* x86/parts.c: loom_target_emit and loom_x86_link in one, what the compiler library does. Functions
+ * are divided among threads; a private function is used by the next public one and by no other. */
 bool loom_x86_emit(MlirModule module, const loom_target_options *options, loom_bytes *image,
                    loom_entries *entries, loom_error *err);
 

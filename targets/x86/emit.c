@@ -75,13 +75,3 @@ const loom_target loom_target_x86 = {
     .resolve = x86_resolve,
     .prepare = x86_prepare,
 };
-
-bool loom_x86_emit(MlirModule module, const loom_target_options *options, loom_bytes *image,
-                   loom_entries *entries, loom_error *err) {
-  loom_bytes object;
-  if (!loom_target_emit(&loom_target_x86, module, options, LOOM_EMIT_OBJECT, &object, err))
-    return false;
-  bool ok = loom_x86_link(&object, image, entries, err);
-  free(object.data);
-  return ok;
-}

@@ -1,4 +1,4 @@
-/* From an ELF object to position-independent code that can be mapped anywhere.
+/* From ELF objects to position-independent code that can be mapped anywhere.
  *
  * Layout of the code part: every executable section, then a stub of 8 bytes for each import, up to
  * a page boundary; then a slot of 8 bytes for each import and every read-only section. All
@@ -13,9 +13,10 @@
 #include "runtime/runtime.h"
 #include "targets/target.h"
 
-#define LINK_STUB 8u /* ff 25 disp32: jmp *slot(%rip), padded */
+#define LINK_STUB 8u      /* ff 25 disp32: jmp *slot(%rip), padded */
+#define LINK_FUNCTION 16u /* where an object's code begins */
 
-typedef struct link_job {
+typedef struct link_object {
   const uint8_t *bytes;
   size_t size;
   const Elf64_Shdr *sections;
@@ -27,6 +28,11 @@ typedef struct link_job {
   const char *section_names;
   size_t section_names_size;
   uint32_t *offsets; /* of each section in the code; UINT32_MAX: not loaded */
+} link_object;
+
+typedef struct link_job {
+  link_object *objects;
+  size_t count;
   int32_t import_of[LOOM_SUPPORT_COUNT];
   loom_image_import imports[LOOM_SUPPORT_COUNT];
   uint32_t import_count, stubs, slots, text_size, code_size;
@@ -36,17 +42,17 @@ typedef struct link_job {
 
 /* ---- reading the object ---- */
 
-static bool link_range(const link_job *job, uint64_t offset, uint64_t size) {
-  return offset <= job->size && size <= job->size - offset;
+static bool link_range(const link_object *o, uint64_t offset, uint64_t size) {
+  return offset <= o->size && size <= o->size - offset;
 }
 
-static bool link_section(const link_job *job, uint32_t index, uint32_t entry, const void **out,
+static bool link_section(const link_object *o, uint32_t index, uint32_t entry, const void **out,
                          size_t *count) {
-  if (index >= job->section_count) return false;
-  const Elf64_Shdr *s = &job->sections[index];
-  if (!link_range(job, s->sh_offset, s->sh_size)) return false;
+  if (index >= o->section_count) return false;
+  const Elf64_Shdr *s = &o->sections[index];
+  if (!link_range(o, s->sh_offset, s->sh_size)) return false;
   if (entry > 1 && (s->sh_offset % 8 || s->sh_size % entry)) return false;
-  *out = job->bytes + s->sh_offset;
+  *out = o->bytes + s->sh_offset;
   *count = s->sh_size / entry;
   return true;
 }
@@ -56,70 +62,71 @@ static const char *link_string(const char *table, size_t size, uint32_t offset) 
   return table + offset;
 }
 
-static bool link_open(link_job *job) {
-  const Elf64_Ehdr *header = (const Elf64_Ehdr *)job->bytes;
-  if (job->size < sizeof *header || memcmp(header->e_ident, ELFMAG, SELFMAG) ||
+static bool link_open(link_object *o, loom_error *err) {
+  const Elf64_Ehdr *header = (const Elf64_Ehdr *)o->bytes;
+  if (o->size < sizeof *header || memcmp(header->e_ident, ELFMAG, SELFMAG) ||
       header->e_type != ET_REL || header->e_machine != EM_X86_64)
-    return loom_fail(job->err, "not an x86-64 object");
-  job->section_count = header->e_shnum;
-  if (!link_range(job, header->e_shoff, (uint64_t)header->e_shnum * sizeof(Elf64_Shdr)))
-    return loom_fail(job->err, "damaged object: sections");
-  job->sections = (const Elf64_Shdr *)(job->bytes + header->e_shoff);
+    return loom_fail(err, "not an x86-64 object");
+  o->section_count = header->e_shnum;
+  if (!link_range(o, header->e_shoff, (uint64_t)header->e_shnum * sizeof(Elf64_Shdr)))
+    return loom_fail(err, "damaged object: sections");
+  o->sections = (const Elf64_Shdr *)(o->bytes + header->e_shoff);
   const void *data;
   size_t count;
-  if (!link_section(job, header->e_shstrndx, 1, &data, &job->section_names_size))
-    return loom_fail(job->err, "damaged object: section names");
-  job->section_names = data;
-  for (uint32_t i = 0; i < job->section_count; i++) {
-    if (job->sections[i].sh_type != SHT_SYMTAB) continue;
-    if (!link_section(job, i, sizeof(Elf64_Sym), &data, &count))
-      return loom_fail(job->err, "damaged object: symbols");
-    job->symbols = data;
-    job->symbol_count = (uint32_t)count;
-    if (!link_section(job, job->sections[i].sh_link, 1, &data, &job->names_size))
-      return loom_fail(job->err, "damaged object: symbol names");
-    job->names = data;
+  if (!link_section(o, header->e_shstrndx, 1, &data, &o->section_names_size))
+    return loom_fail(err, "damaged object: section names");
+  o->section_names = data;
+  for (uint32_t i = 0; i < o->section_count; i++) {
+    if (o->sections[i].sh_type != SHT_SYMTAB) continue;
+    if (!link_section(o, i, sizeof(Elf64_Sym), &data, &count))
+      return loom_fail(err, "damaged object: symbols");
+    o->symbols = data;
+    o->symbol_count = (uint32_t)count;
+    if (!link_section(o, o->sections[i].sh_link, 1, &data, &o->names_size))
+      return loom_fail(err, "damaged object: symbol names");
+    o->names = data;
   }
   return true;
 }
 
-static const char *link_symbol_name(const link_job *job, const Elf64_Sym *symbol) {
-  return link_string(job->names, job->names_size, symbol->st_name);
+static const char *link_symbol_name(const link_object *o, const Elf64_Sym *symbol) {
+  return link_string(o->names, o->names_size, symbol->st_name);
 }
 
 /* ---- laying out ---- */
 
+static uint32_t link_round(uint32_t value, uint32_t to) { return (value + to - 1) / to * to; }
+
 /* Unwind tables and notes: loaded by linkers, of no use here. */
-static bool link_skipped(const link_job *job, const Elf64_Shdr *s) {
-  const char *name = link_string(job->section_names, job->section_names_size, s->sh_name);
+static bool link_skipped(const link_object *o, const Elf64_Shdr *s) {
+  const char *name = link_string(o->section_names, o->section_names_size, s->sh_name);
   return !(s->sh_flags & SHF_ALLOC) || s->sh_size == 0 || s->sh_type == SHT_NOTE ||
          strcmp(name, ".eh_frame") == 0 || s->sh_type == SHT_X86_64_UNWIND;
 }
 
-static bool link_place(link_job *job, bool text, uint32_t *at) {
-  for (uint32_t i = 0; i < job->section_count; i++) {
-    const Elf64_Shdr *s = &job->sections[i];
-    if (link_skipped(job, s) || !!(s->sh_flags & SHF_EXECINSTR) != text) continue;
-    const char *name = link_string(job->section_names, job->section_names_size, s->sh_name);
+static bool link_place(link_job *job, const link_object *o, bool text, uint32_t *at) {
+  for (uint32_t i = 0; i < o->section_count; i++) {
+    const Elf64_Shdr *s = &o->sections[i];
+    if (link_skipped(o, s) || !!(s->sh_flags & SHF_EXECINSTR) != text) continue;
+    const char *name = link_string(o->section_names, o->section_names_size, s->sh_name);
     if (s->sh_flags & SHF_WRITE || s->sh_type != SHT_PROGBITS)
       return loom_fail(job->err, "section %s is writable: kernels have no state", name);
     uint64_t align = s->sh_addralign ? s->sh_addralign : 1;
     uint64_t place = (*at + align - 1) / align * align;
     if (align > LOOM_IMAGE_PAGE || place + s->sh_size > INT32_MAX ||
-        !link_range(job, s->sh_offset, s->sh_size))
+        !link_range(o, s->sh_offset, s->sh_size))
       return loom_fail(job->err, "section %s does not fit an image", name);
-    job->offsets[i] = (uint32_t)place;
+    o->offsets[i] = (uint32_t)place;
     *at = (uint32_t)(place + s->sh_size);
   }
   return true;
 }
 
-static bool link_import(link_job *job) {
-  memset(job->import_of, 0xff, sizeof job->import_of);
-  for (uint32_t i = 1; i < job->symbol_count; i++) {
-    const Elf64_Sym *symbol = &job->symbols[i];
+static bool link_import(link_job *job, const link_object *o) {
+  for (uint32_t i = 1; i < o->symbol_count; i++) {
+    const Elf64_Sym *symbol = &o->symbols[i];
     if (symbol->st_shndx != SHN_UNDEF) continue;
-    const char *name = link_symbol_name(job, symbol);
+    const char *name = link_symbol_name(o, symbol);
     int function = loom_support_find(name);
     if (function < 0)
       return loom_fail(job->err, "code needs '%s', which is not in the support table", name);
@@ -130,29 +137,43 @@ static bool link_import(link_job *job) {
   return true;
 }
 
-static uint32_t link_round(uint32_t value, uint32_t to) { return (value + to - 1) / to * to; }
+static bool link_offsets(link_job *job, link_object *o) {
+  o->offsets = malloc(sizeof *o->offsets * (o->section_count + 1));
+  if (!o->offsets) return loom_fail(job->err, "out of memory");
+  for (uint32_t i = 0; i < o->section_count; i++)
+    o->offsets[i] = UINT32_MAX;
+  return true;
+}
+
+static void link_copy(link_job *job, const link_object *o) {
+  for (uint32_t i = 0; i < o->section_count; i++)
+    if (o->offsets[i] != UINT32_MAX)
+      memcpy(job->code + o->offsets[i], o->bytes + o->sections[i].sh_offset,
+             o->sections[i].sh_size);
+}
 
 static bool link_layout(link_job *job) {
-  job->offsets = malloc(sizeof *job->offsets * (job->section_count + 1));
-  if (!job->offsets) return loom_fail(job->err, "out of memory");
-  for (uint32_t i = 0; i < job->section_count; i++)
-    job->offsets[i] = UINT32_MAX;
   uint32_t at = 0;
-  if (!link_import(job) || !link_place(job, true, &at)) return false;
+  memset(job->import_of, 0xff, sizeof job->import_of);
+  for (size_t i = 0; i < job->count; i++) {
+    link_object *o = &job->objects[i];
+    uint32_t before = at = link_round(at, LINK_FUNCTION);
+    if (!link_offsets(job, o) || !link_import(job, o) || !link_place(job, o, true, &at))
+      return false;
+    if (at == before) return loom_fail(job->err, "the object has no code");
+  }
   job->stubs = link_round(at, LINK_STUB);
   job->text_size = link_round(job->stubs + job->import_count * LINK_STUB, LOOM_IMAGE_PAGE);
-  if (at == 0) return loom_fail(job->err, "the object has no code");
   job->slots = at = job->text_size;
   at += job->import_count * 8;
-  if (!link_place(job, false, &at)) return false;
+  for (size_t i = 0; i < job->count; i++)
+    if (!link_place(job, &job->objects[i], false, &at)) return false;
   job->code_size = link_round(at, 8);
   job->code = calloc(1, job->code_size);
   if (!job->code) return loom_fail(job->err, "out of memory");
   memset(job->code, 0xcc, job->text_size); /* int3 between functions */
-  for (uint32_t i = 0; i < job->section_count; i++)
-    if (job->offsets[i] != UINT32_MAX)
-      memcpy(job->code + job->offsets[i], job->bytes + job->sections[i].sh_offset,
-             job->sections[i].sh_size);
+  for (size_t i = 0; i < job->count; i++)
+    link_copy(job, &job->objects[i]);
   return true;
 }
 
@@ -170,10 +191,11 @@ static void link_stubs(link_job *job) {
 /* ---- relocations ---- */
 
 /* Where a symbol lies in the code; of an import its stub, or with `slot` its slot. */
-static bool link_address(link_job *job, uint32_t index, bool slot, int64_t *out) {
-  if (index >= job->symbol_count) return loom_fail(job->err, "damaged object: relocation");
-  const Elf64_Sym *symbol = &job->symbols[index];
-  const char *name = link_symbol_name(job, symbol);
+static bool link_address(link_job *job, const link_object *o, uint32_t index, bool slot,
+                         int64_t *out) {
+  if (index >= o->symbol_count) return loom_fail(job->err, "damaged object: relocation");
+  const Elf64_Sym *symbol = &o->symbols[index];
+  const char *name = link_symbol_name(o, symbol);
   if (symbol->st_shndx == SHN_UNDEF) {
     int function = loom_support_find(name);
     if (function < 0 || job->import_of[function] < 0)
@@ -183,13 +205,14 @@ static bool link_address(link_job *job, uint32_t index, bool slot, int64_t *out)
     return true;
   }
   if (slot) return loom_fail(job->err, "'%s' is reached by its absolute address", name);
-  if (symbol->st_shndx >= job->section_count || job->offsets[symbol->st_shndx] == UINT32_MAX)
+  if (symbol->st_shndx >= o->section_count || o->offsets[symbol->st_shndx] == UINT32_MAX)
     return loom_fail(job->err, "'%s' is in a section that an image does not have", name);
-  *out = (int64_t)job->offsets[symbol->st_shndx] + (int64_t)symbol->st_value;
+  *out = (int64_t)o->offsets[symbol->st_shndx] + (int64_t)symbol->st_value;
   return true;
 }
 
-static bool link_relocate(link_job *job, uint32_t section, const Elf64_Rela *rela) {
+static bool link_relocate(link_job *job, const link_object *o, uint32_t section,
+                          const Elf64_Rela *rela) {
   uint32_t type = ELF64_R_TYPE(rela->r_info), index = ELF64_R_SYM(rela->r_info);
   uint32_t width = type == R_X86_64_PC64 ? 8 : 4;
   bool slot =
@@ -197,13 +220,12 @@ static bool link_relocate(link_job *job, uint32_t section, const Elf64_Rela *rel
   if (type == R_X86_64_NONE) return true;
   if (!slot && type != R_X86_64_PC32 && type != R_X86_64_PLT32 && type != R_X86_64_PC64)
     return loom_fail(job->err, "relocation of type %u against '%s' is not relative to the code",
-                     type,
-                     index < job->symbol_count ? link_symbol_name(job, &job->symbols[index]) : "");
-  uint64_t size = job->sections[section].sh_size;
+                     type, index < o->symbol_count ? link_symbol_name(o, &o->symbols[index]) : "");
+  uint64_t size = o->sections[section].sh_size;
   if (rela->r_offset > size || size - rela->r_offset < width)
     return loom_fail(job->err, "damaged object: relocation outside its section");
-  int64_t target, place = (int64_t)job->offsets[section] + (int64_t)rela->r_offset;
-  if (!link_address(job, index, slot, &target)) return false;
+  int64_t target, place = (int64_t)o->offsets[section] + (int64_t)rela->r_offset;
+  if (!link_address(job, o, index, slot, &target)) return false;
   int64_t value = target + rela->r_addend - place;
   if (width == 4 && (value < INT32_MIN || value > INT32_MAX))
     return loom_fail(job->err, "relocation out of range");
@@ -211,37 +233,38 @@ static bool link_relocate(link_job *job, uint32_t section, const Elf64_Rela *rel
   return true;
 }
 
-static bool link_relocations(link_job *job) {
-  for (uint32_t i = 0; i < job->section_count; i++) {
-    const Elf64_Shdr *s = &job->sections[i];
+static bool link_relocations(link_job *job, const link_object *o) {
+  for (uint32_t i = 0; i < o->section_count; i++) {
+    const Elf64_Shdr *s = &o->sections[i];
     uint32_t section = s->sh_info;
     if (s->sh_type == SHT_REL) return loom_fail(job->err, "damaged object: REL section");
     if (s->sh_type != SHT_RELA) continue;
-    if (section >= job->section_count) return loom_fail(job->err, "damaged object: RELA section");
-    if (job->offsets[section] == UINT32_MAX) continue;
+    if (section >= o->section_count) return loom_fail(job->err, "damaged object: RELA section");
+    if (o->offsets[section] == UINT32_MAX) continue;
     const void *data;
     size_t count;
-    if (!link_section(job, i, sizeof(Elf64_Rela), &data, &count))
+    if (!link_section(o, i, sizeof(Elf64_Rela), &data, &count))
       return loom_fail(job->err, "damaged object: relocations");
     for (size_t r = 0; r < count; r++)
-      if (!link_relocate(job, section, (const Elf64_Rela *)data + r)) return false;
+      if (!link_relocate(job, o, section, (const Elf64_Rela *)data + r)) return false;
   }
   return true;
 }
 
 /* ---- what comes out ---- */
 
-static bool link_entries(link_job *job, loom_entries *out) {
-  out->items = calloc(job->symbol_count + 1, sizeof *out->items);
-  if (!out->items) return loom_fail(job->err, "out of memory");
-  for (uint32_t i = 1; i < job->symbol_count; i++) {
-    const Elf64_Sym *symbol = &job->symbols[i];
+static bool link_entries(link_job *job, const link_object *o, loom_entries *out) {
+  loom_entry *grown = realloc(out->items, (out->count + o->symbol_count + 1) * sizeof *grown);
+  if (!grown) return loom_fail(job->err, "out of memory");
+  out->items = grown;
+  for (uint32_t i = 1; i < o->symbol_count; i++) {
+    const Elf64_Sym *symbol = &o->symbols[i];
     int64_t address;
     if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || symbol->st_shndx == SHN_UNDEF ||
         ELF64_ST_BIND(symbol->st_info) != STB_GLOBAL)
       continue;
-    if (!link_address(job, i, false, &address)) return false;
-    char *name = strdup(link_symbol_name(job, symbol));
+    if (!link_address(job, o, i, false, &address)) return false;
+    char *name = strdup(link_symbol_name(o, symbol));
     if (!name) return loom_fail(job->err, "out of memory");
     out->items[out->count++] = (loom_entry){name, (uint32_t)address};
   }
@@ -264,15 +287,31 @@ static bool link_write(link_job *job, loom_bytes *out) {
   return true;
 }
 
-bool loom_x86_link(const loom_bytes *object, loom_bytes *image, loom_entries *entries,
-                   loom_error *err) {
-  link_job job = {.bytes = object->data, .size = object->size, .err = err};
+static bool link_all(link_job *job, loom_bytes *image, loom_entries *entries) {
+  for (size_t i = 0; i < job->count; i++)
+    if (!link_open(&job->objects[i], job->err)) return false;
+  if (!link_layout(job)) return false;
+  link_stubs(job);
+  for (size_t i = 0; i < job->count; i++)
+    if (!link_relocations(job, &job->objects[i]) || !link_entries(job, &job->objects[i], entries))
+      return false;
+  return link_write(job, image);
+}
+
+bool loom_x86_link(const loom_bytes *objects, size_t count, loom_bytes *image,
+                   loom_entries *entries, loom_error *err) {
+  link_job job = {.objects = calloc(count, sizeof *job.objects), .count = count, .err = err};
   *image = (loom_bytes){NULL, 0};
   *entries = (loom_entries){NULL, 0};
-  bool ok = link_open(&job) && link_layout(&job);
-  if (ok) link_stubs(&job);
-  ok = ok && link_relocations(&job) && link_entries(&job, entries) && link_write(&job, image);
-  free(job.offsets);
+  if (!job.objects) return loom_fail(err, "out of memory");
+  for (size_t i = 0; i < count; i++) {
+    job.objects[i].bytes = objects[i].data;
+    job.objects[i].size = objects[i].size;
+  }
+  bool ok = link_all(&job, image, entries);
+  for (size_t i = 0; i < count; i++)
+    free(job.objects[i].offsets);
+  free(job.objects);
   free(job.code);
   if (!ok) loom_entries_fini(entries);
   return ok;
