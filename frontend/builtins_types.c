@@ -64,6 +64,8 @@ value *builtin_round(tracer *t, const builtin_args *a) {
 
 value *builtin_bool(tracer *t, const builtin_args *a) {
   CHECK(0, 1);
+  loom_value condition = a->count ? trace_condition(t, a->args[0]) : LOOM_NO_VALUE;
+  if (condition != LOOM_NO_VALUE) return trace_condition_value(t, condition);
   int truth = a->count ? trace_truth(t, a->args[0]) : 0;
   return truth < 0 ? NULL : value_bool(t, truth);
 }

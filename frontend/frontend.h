@@ -307,6 +307,9 @@ struct loom_adapter {
   /* The function has returned: adds the effects on arrays that were written. Called before the result is rebuilt;
    * false after a raise or break. */
   bool (*finish)(tracer *t);
+  /* The truth of an object of the library's that is not known at capture, as a bool of the graph; LOOM_NO_VALUE, with
+   * nothing pending, when there is no such thing. */
+  loom_value (*condition)(tracer *t, value *v);
   /* Reads a SOURCE_DERIVED of a live object: a new reference; NULL without an exception when it has none. */
   PyObject *(*derived)(PyObject *base, PyObject *key);
   /* Checks a live array against the payload of GUARD_ARRAY: flat C, no Python. */

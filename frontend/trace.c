@@ -286,6 +286,11 @@ step step_UNARY(tracer *t, frame *f, const loom_instr *in) {
   NEED(1);
   value *v = frame_pop(f);
   if (in->arg != UNOP_NOT) return frame_result(f, trace_unary(t, in->arg, v));
+  loom_value condition = trace_condition(t, v);
+  if (condition != LOOM_NO_VALUE) {
+    loom_value not = trace_node(t, LOOM_OP_NOT, &condition, 1, NULL, 0, NULL);
+    return frame_result(f, trace_condition_value(t, not));
+  }
   int truth = trace_truth(t, v);
   return truth < 0 ? STEP_FAIL : frame_result(f, value_bool(t, !truth));
 }
@@ -369,7 +374,8 @@ step step_JUMP(tracer *t, frame *f, const loom_instr *in) {
 
 static step jump_truth(tracer *t, frame *f, const loom_instr *in, bool when, bool keep) {
   NEED(1);
-  int truth = trace_truth(t, f->stack[f->sp - 1]);
+  int truth = keep ? -1 : jump_assumed(t, f, in, when, f->stack[f->sp - 1]);
+  if (truth < 0) truth = trace_truth(t, f->stack[f->sp - 1]);
   if (truth < 0) return STEP_FAIL;
   bool jump = (truth != 0) == when;
   if (!(jump && keep)) f->sp--;

@@ -78,6 +78,12 @@ static value *array_compare(tracer *t, int op, value *l, value *r) {
   return np_ufunc_apply(t, names[op], args, 2, NULL);
 }
 
+loom_value np_condition(tracer *t, value *v) {
+  np_array *a = np_array_of(v);
+  if (!a || np_elements(&a->type) != 1 || np_known(t, v)) return LOOM_NO_VALUE;
+  return emit_convert(t, emit_reshape(t, np_read(t, a), 0, NULL), LOOM_BOOL);
+}
+
 static int array_truth(tracer *t, value *v) {
   np_array *a = np_array_of(v);
   PyObject *known = np_known(t, v);

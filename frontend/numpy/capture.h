@@ -91,6 +91,8 @@ extern const value_type np_array_value_type;
 
 /* The elements of a.flat as a new array; NULL with nothing pending when `v` is none. */
 value *np_flat_copy(tracer *t, value *v);
+/* The truth of an array of one element that is not known. */
+loom_value np_condition(tracer *t, value *v);
 bool np_is_array(const value *v);      /* an array or a NumPy scalar */
 np_array *np_array_of(const value *v); /* NULL when it is none */
 /* A new array with storage of its own. `strides` in bytes, NULL: C order. NULL when `node` is

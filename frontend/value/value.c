@@ -528,7 +528,10 @@ bool value_same(tracer *t, value *l, value *r, bool *same) {
   if (l->type == &value_method_type || r->type == &value_method_type) return true;
   if (l->type == &value_number_type || r->type == &value_number_type) {
     value *other = l->type == &value_number_type ? r : l;
-    if (value_is_const(other) && small_singleton(other->object)) return true;
+    value *number = other == l ? r : l;
+    bool truth = value_is_const(other) && PyBool_Check(other->object) &&
+                 value_type_of(t, number) == (PyObject *)&PyBool_Type;
+    if (!truth && value_is_const(other) && small_singleton(other->object)) return true;
     trace_break(t, BREAK_DATA_DEPENDENT, "the identity of a number");
     return false;
   }

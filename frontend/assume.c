@@ -1,0 +1,85 @@
+/* Decisions that depend on array data and that need not be taken at capture.
+ *
+ * `if (x < 0).any(): raise ...` and `assert np.isfinite(x).all()` only look whether all is well.
+ * One way of the jump surely raises: capture goes the other way, and the graph checks the
+ * condition. When it does not hold, the plan reports it before anything was written, and the plain
+ * function runs and raises as it always did. */
+#include "frontend/value/value.h"
+
+loom_value trace_condition(tracer *t, value *v) {
+  if (trace_pending(t)) return LOOM_NO_VALUE;
+  if (v->type == &value_number_type) {
+    bool truth = loom_graph_type(trace_graph(t), v->number.node)->dtype == LOOM_BOOL;
+    return truth ? v->number.node : LOOM_NO_VALUE;
+  }
+  for (const loom_adapter *const *a = loom_adapters(); *a; a++) {
+    loom_value condition = (*a)->condition ? (*a)->condition(t, v) : LOOM_NO_VALUE;
+    if (condition != LOOM_NO_VALUE || trace_pending(t)) return condition;
+  }
+  return LOOM_NO_VALUE;
+}
+
+value *trace_condition_value(tracer *t, loom_value condition) {
+  value *v = condition == LOOM_NO_VALUE ? NULL : value_new(t, &value_number_type);
+  if (v) v->number.node = condition;
+  return v;
+}
+
+static loom_value assume_number(tracer *t, int64_t number) {
+  loom_type type = {.dtype = LOOM_I64};
+  loom_attr attr = {.kind = LOOM_ATTR_SCALAR, .bits = (uint64_t)number};
+  return trace_node(t, LOOM_OP_CONSTANT, NULL, 0, &attr, 1, &type);
+}
+
+/* An element past the end of an array of one is asked for when the condition is not as assumed: the
+ * kernel reports an index out of bounds. */
+bool trace_assume(tracer *t, loom_value condition, bool truth) {
+  loom_type one = {.dtype = LOOM_I64, .rank = 1, .dims = {1}};
+  loom_attr zero = {.kind = LOOM_ATTR_I64, .i = 0}, attrs[2] = {zero, {.kind = LOOM_ATTR_STR}};
+  attrs[1].str = "raise";
+  loom_value good = assume_number(t, 0), bad = assume_number(t, 1);
+  loom_value array = trace_node(t, LOOM_OP_IOTA, NULL, 0, &zero, 1, &one);
+  if (array == LOOM_NO_VALUE) return false;
+  loom_value in[3] = {condition, truth ? good : bad, truth ? bad : good};
+  loom_value index = trace_node(t, LOOM_OP_SELECT, in, 3, NULL, 0, NULL);
+  if (index == LOOM_NO_VALUE) return false;
+  return trace_node(t, LOOM_OP_GATHER, (loom_value[]){array, index}, 2, attrs, 2, NULL) !=
+         LOOM_NO_VALUE;
+}
+
+#define ASSUME_STEPS 64
+
+/* Does the code from here on raise whatever the values are, on a straight line? */
+static bool assume_raises(const loom_code *code, int32_t at) {
+  for (int32_t n = 0; n < ASSUME_STEPS && at >= 0 && at < code->count; n++) {
+    const loom_instr *in = &code->instrs[at++];
+    switch (in->op) {
+    case BC_RAISE: return true;
+    case BC_JUMP: at = in->target; break;
+    case BC_POP_JUMP_IF_FALSE:
+    case BC_POP_JUMP_IF_TRUE:
+    case BC_POP_JUMP_IF_NONE:
+    case BC_POP_JUMP_IF_NOT_NONE:
+    case BC_JUMP_IF_FALSE_OR_POP:
+    case BC_JUMP_IF_TRUE_OR_POP:
+    case BC_FOR_ITER:
+    case BC_RETURN:
+    case BC_YIELD:
+    case BC_SEND:
+    case BC_RERAISE:
+    case BC_BEFORE_WITH:
+    case BC_UNSUPPORTED: return false;
+    default: break;
+    }
+  }
+  return false;
+}
+
+int jump_assumed(tracer *t, const frame *f, const loom_instr *in, bool when, value *v) {
+  bool jumped = assume_raises(f->code, in->target), falls = assume_raises(f->code, f->pc);
+  if (jumped == falls) return -1;
+  loom_value condition = trace_condition(t, v);
+  if (condition == LOOM_NO_VALUE) return -1;
+  bool truth = jumped ? !when : when;
+  return trace_assume(t, condition, truth) ? truth : -1;
+}
