@@ -119,11 +119,26 @@ step step_WITH_EXCEPT_START(tracer *t, frame *f, const loom_instr *in) {
 
 /* ---- imports: only of modules that are loaded ----------------------------------------------- */
 
+/* A library imports a part of its own: nothing of the user's runs. */
+static bool import_of_same_library(const frame *f, PyObject *name) {
+  PyObject *own = PyDict_GetItemString(f->function->globals, "__package__");
+  const char *package = own && PyUnicode_Check(own) ? PyUnicode_AsUTF8(own) : NULL;
+  const char *wanted = PyUnicode_AsUTF8(name);
+  if (!package || !wanted) return PyErr_Clear(), false;
+  size_t n = strcspn(package, ".");
+  return n > 0 && strncmp(package, wanted, n) == 0 && wanted[n] == '.';
+}
+
 static value *import_loaded(tracer *t, PyObject *name) {
   PyObject *modules = PyImport_GetModuleDict();
   PyObject *module =
       modules && PyDict_CheckExact(modules) ? PyDict_GetItemWithError(modules, name) : NULL;
   PyErr_Clear();
+  if (!module && t->frame->library && import_of_same_library(t->frame, name)) {
+    Py_XDECREF(PyImport_Import(name));
+    PyErr_Clear();
+    module = PyDict_GetItem(modules, name);
+  }
   if (!module || !PyModule_Check(module))
     return trace_break(t, BREAK_SIDE_EFFECT, "an import of '%s', which is not loaded",
                        PyUnicode_AsUTF8(name));

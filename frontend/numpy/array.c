@@ -278,6 +278,9 @@ PyObject *numpy_array_scalar(const void *payload, const void *data) {
   return number;
 }
 
+#define ARRAY_WARN_ON_WRITE                                                                        \
+  (1 << 31) /* NPY_ARRAY_WARN_ON_WRITE, which no header of NumPy's shows */
+
 PyObject *numpy_array_view(PyObject *base, const void *payload) {
   const numpy_array_payload *p = payload;
   if (!PyArray_Check(base)) {
@@ -294,6 +297,7 @@ PyObject *numpy_array_view(PyObject *base, const void *payload) {
     Py_DECREF(array);
     return NULL;
   }
+  if (p->flags & NUMPY_WARNS) PyArray_ENABLEFLAGS((PyArrayObject *)array, ARRAY_WARN_ON_WRITE);
   return array;
 }
 

@@ -186,6 +186,8 @@ static value *array_own_attr(tracer *t, value *v, const char *name, bool *found)
 static value *flags_get_attr(tracer *t, value *flags, PyObject *name) {
   np_array *a = np_array_of((value *)flags->any.a);
   const char *text = PyUnicode_AsUTF8(name);
+  if (a->warns_on_write && a->writeable)
+    return trace_break(t, BREAK_NUMPY_FUNCTION, "the flags of what np.broadcast_arrays gave");
   bool c = np_is_c(a), f = np_is_f(a);
   struct {
     const char *name;
@@ -291,7 +293,7 @@ static value *array_get_attr(tracer *t, value *v, PyObject *name) {
   if (!descriptor)
     return trace_raise(t, PyExc_AttributeError, "'%s' object has no attribute '%s'", type->tp_name,
                        text);
-  if (!Py_IS_TYPE(descriptor, &PyMethodDescr_Type))
+  if (!Py_IS_TYPE(descriptor, &PyMethodDescr_Type) && !Py_IS_TYPE(descriptor, &PyWrapperDescr_Type))
     return trace_break(t, BREAK_NUMPY_FUNCTION, "the attribute %s of an array", text);
   value *function = value_const(t, descriptor);
   return function ? value_method(t, function, v) : NULL;

@@ -439,7 +439,11 @@ static value *call_method(tracer *t, PyMethodDescrObject *descriptor, value *con
   PyTypeObject *type = PyDescr_TYPE(descriptor);
   const char *name = descriptor->d_method->ml_name;
   *mine = true;
-  if (type == &PyUFunc_Type) return np_ufunc_method(t, name, args, count, kwnames);
+  if (type == &PyUFunc_Type) {
+    bool done = false, writes = kwnames || strcmp(name, "at") == 0;
+    value *v = writes ? NULL : np_fold(t, (PyObject *)descriptor, args, count, NULL, &done);
+    return done || trace_pending(t) ? v : np_ufunc_method(t, name, args, count, kwnames);
+  }
   if (type == &PyContextVar_Type && count == 2) return np_error_context(t, name, args, mine);
   if (type != &PyArray_Type && !PyType_IsSubtype(type, &PyGenericArrType_Type)) {
     *mine = false;
@@ -483,6 +487,8 @@ static value *call_any(tracer *t, PyObject *callee, value *const *args, Py_ssize
   if (row) return call_row_run(t, row, callee, args, count, kwnames, false);
   if (Py_IS_TYPE(callee, call_dispatcher_type))
     return call_dispatcher(t, callee, args, count, kwnames);
+  if (Py_IS_TYPE(callee, &PyWrapperDescr_Type) && count > 0 && np_is_array(args[0]) && !kwnames)
+    return np_slot_call(t, ((PyWrapperDescrObject *)callee)->d_base->name, args, count);
   if (Py_IS_TYPE(callee, &PyMethodDescr_Type))
     return call_method(t, (PyMethodDescrObject *)callee, args, count, kwnames, mine);
   if (call_is_numpy_builtin(callee)) {

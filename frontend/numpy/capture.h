@@ -4,7 +4,9 @@
  * Sections by file: emit.c (nodes), view.c (storage and views), layout.c (memory order of results),
  * promote.c (operands and dtypes), ufunc.c, arrayvalue.c (the value type), wrap.c (live objects,
  * the adapter), index.c, call.c (library functions and methods), reduce.c, shape.c, create.c,
- * linalg.c, fancy.c (indexing with arrays), host.c and host_run.c, errstate.c.
+ * linalg.c, fancy.c (indexing with arrays), inplace.c, converter.c,
+ * sharing.c, slots.c, host.c and host_run.c,
+ * errstate.c.
  */
 #ifndef LOOM_FRONTEND_NUMPY_CAPTURE_H
 #define LOOM_FRONTEND_NUMPY_CAPTURE_H
@@ -80,7 +82,7 @@ struct np_array {
   int64_t offset;                 /* bytes from the root's first element */
   bool scalar;                    /* a NumPy scalar, not an array */
   bool writeable;
-  bool warns_on_write; /* as np.broadcast_arrays gives: never a result of a capture */
+  bool warns_on_write; /* when it is writeable: as np.broadcast_arrays gives */
   loom_value node;     /* cached read, valid while version is the storage's */
   uint32_t version;
   uint32_t known_version; /* the version of the storage at which `known` is right */
@@ -248,6 +250,9 @@ value *np_int(tracer *t, int64_t i);
 value *np_python_number(tracer *t, loom_value node);
 const char *np_str_arg(tracer *t, value *v); /* a known str; NULL: none (not a failure) */
 
+/* slots.c: a.__add__(b) and the like, self first. */
+value *np_slot_call(tracer *t, const char *name, value *const *args, Py_ssize_t count);
+
 /* ---- shape.c, create.c ---- */
 
 /* A copy in the given order ('K', 'A', 'C', 'F') with another dtype; a NumPy scalar when `a` is
@@ -279,10 +284,13 @@ bool np_host_init(np_host_call *h);
 void np_host_fini(np_host_call *h);
 /* What stands for the array (or NumPy scalar) among the arguments: a new reference, or NULL. */
 PyObject *np_host_hole(tracer *t, np_host_call *h, np_array *a);
+/* The same for any value: what is known stands for itself; tuples and lists may hold arrays. */
+PyObject *np_host_item(tracer *t, np_host_call *h, value *v);
 /* The one result, of a known type, of callable(*args), where `args` is a tuple with holes. */
 loom_value np_host_emit(tracer *t, np_host_call *h, PyObject *callable, PyObject *args,
                         const loom_type *type);
-PyObject *np_host_mark(bool scalar); /* borrowed: the hole itself */
+PyObject *np_host_mark(bool scalar);         /* borrowed: the hole itself */
+value *np_host(tracer *t, const np_call *c); /* any pure function of the library */
 int np_host_run(void *context, const char *name, uint32_t slot, void *const *buffers,
                 uint32_t reads, uint32_t count);
 

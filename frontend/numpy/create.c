@@ -278,6 +278,13 @@ value *np_ascontiguousarray(tracer *t, const np_call *c) {
                          (int64_t[]){(int64_t)loom_dtype_size(np_array_of(v)->type.dtype)});
 }
 
+value *np_asfortranarray(tracer *t, const np_call *c) {
+  value *p[3];
+  if (!np_parse(t, c, "a | dtype like", p)) return NULL;
+  return np_is_none(t, p[2]) ? create_array(t, c, p[0], p[1], NULL, false, 'F')
+                             : np_unsupported(t, c, "like=");
+}
+
 value *np_copy_call(tracer *t, const np_call *c) {
   value *p[3];
   if (!np_parse(t, c, "a | order subok", p)) return NULL;
@@ -516,13 +523,20 @@ value *np_result_type_call(tracer *t, const np_call *c) {
   return value_const(t, trace_keep(t, (PyObject *)np_descr(dtype)));
 }
 
+/* All arrays are exact ones: subok= says nothing. */
+static bool create_only_subok(PyObject *kwnames) {
+  for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); i++)
+    if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), "subok") != 0) return false;
+  return true;
+}
+
 /* np.broadcast_arrays: a tuple of views. */
 value *np_broadcast_arrays(tracer *t, const np_call *c) {
   np_operand o[32];
   value *out[32];
   int rank;
   int64_t dims[LOOM_MAX_RANK];
-  if (c->kwnames || c->count > 32) return np_unsupported(t, c, "");
+  if (c->count > 32 || !create_only_subok(c->kwnames)) return np_unsupported(t, c, "");
   for (Py_ssize_t i = 0; i < c->count; i++) {
     o[i] = (np_operand){.array = np_as_array(t, c->args[i])};
     if (!o[i].array) return NULL;
@@ -534,7 +548,9 @@ value *np_broadcast_arrays(tracer *t, const np_call *c) {
         loom_type_equal(&type, &o[i].array->type) && np_is_array(c->args[i]) && !o[i].array->scalar;
     out[i] = same ? c->args[i] : np_view_broadcast(t, o[i].array, rank, dims);
     if (!out[i]) return NULL;
-    if (!same) np_array_of(out[i])->warns_on_write = true;
+    if (same) continue;
+    np_array_of(out[i])->writeable = o[i].array->writeable || o[i].array->scalar;
+    np_array_of(out[i])->warns_on_write = true;
   }
   return value_tuple(t, out, c->count);
 }

@@ -10,6 +10,7 @@
  * of its axes in memory as a third item when that is not C's. host_run.c runs it. */
 #include "frontend/numpy/capture.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define HOST_LARGEST (1 << 20) /* elements of one operand: the call at capture takes time too */
@@ -22,7 +23,12 @@ static PyObject *host_spec(const loom_type *type) {
 }
 
 /* What a sample holds: functions refuse some, for their values are out of range or singular. */
-typedef enum host_content { HOST_ASCENDING, HOST_ZEROS, HOST_CONTENTS } host_content;
+typedef enum host_content {
+  HOST_ASCENDING,
+  HOST_ZEROS,
+  HOST_CONTENTS,
+  HOST_NOTHING /* no sample is wanted */
+} host_content;
 
 /* An array of these sizes that most functions accept: ones on the diagonal of matrices, ascending
  * vectors. Its axes have the memory order of `like`, which results may follow. */
@@ -120,11 +126,19 @@ static bool host_argument(tracer *t, np_host_call *h, value *v, host_content con
     return v->type == &value_tuple_type || v->type == &value_list_type
                ? host_items(t, h, v, content, item, sample)
                : false;
-  if (np_elements(&a->type) > HOST_LARGEST || np_elements(&a->type) == 0) return false;
+  if (np_elements(&a->type) == 0) return false;
+  if (np_elements(&a->type) > HOST_LARGEST && content != HOST_NOTHING) return false;
   if (!(*item = np_host_hole(t, h, a))) return false;
-  *sample = host_sample(a, content);
+  *sample = content == HOST_NOTHING ? Py_NewRef(Py_None) : host_sample(a, content);
   if (!*sample) Py_CLEAR(*item);
   return *sample != NULL;
+}
+
+PyObject *np_host_item(tracer *t, np_host_call *h, value *v) {
+  PyObject *item, *sample;
+  bool good = host_argument(t, h, v, HOST_NOTHING, &item, &sample);
+  if (good) Py_DECREF(sample);
+  return good ? item : NULL;
 }
 
 typedef struct host_arguments_list {
@@ -170,24 +184,33 @@ typedef struct host_output {
   int64_t strides[LOOM_MAX_RANK];
   int64_t order[LOOM_MAX_RANK]; /* axes from the outermost in memory to the innermost */
   bool scalar, view, number;    /* number: a Python bool or float */
+  bool gaps;                    /* a view between whose elements others lie */
 } host_output;
 
-/* Axes by falling stride; false when the elements then do not lie one after another. */
+static int64_t host_stride(PyArrayObject *a, int64_t axis) {
+  return llabs((long long)PyArray_STRIDES(a)[axis]);
+}
+
+/* Axes by falling stride; false when elements lie over one another, or in no array of more
+ * elements. */
 static bool host_order(PyArrayObject *a, host_output *out) {
   int n = PyArray_NDIM(a);
-  npy_intp expected = PyArray_ITEMSIZE(a);
+  int64_t expected = PyArray_ITEMSIZE(a), inner = expected;
   for (int i = 0; i < n; i++) {
     int at = i;
-    for (; at > 0 && PyArray_STRIDES(a)[out->order[at - 1]] < PyArray_STRIDES(a)[i] &&
-           PyArray_DIMS(a)[out->order[at - 1]] > 1 && PyArray_DIMS(a)[i] > 1;
+    for (; at > 0 && PyArray_DIMS(a)[out->order[at - 1]] > 1 && PyArray_DIMS(a)[i] > 1 &&
+           host_stride(a, out->order[at - 1]) < host_stride(a, i);
          at--)
       out->order[at] = out->order[at - 1];
     out->order[at] = i;
   }
   for (int i = n - 1; i >= 0; i--) {
-    int64_t axis = out->order[i];
-    if (PyArray_DIMS(a)[axis] > 1 && PyArray_STRIDES(a)[axis] != expected) return false;
-    expected *= PyArray_DIMS(a)[axis];
+    int64_t axis = out->order[i], stride = host_stride(a, axis), dim = PyArray_DIMS(a)[axis];
+    if (dim <= 1) continue;
+    if (stride < expected || stride % inner) return false;
+    out->gaps |= stride != expected || PyArray_STRIDES(a)[axis] < 0;
+    expected = stride * dim;
+    inner = stride;
   }
   return true;
 }
@@ -211,6 +234,7 @@ static bool host_result(PyObject *o, host_output *out) {
       out->strides[i] = PyArray_STRIDES(a)[i];
     }
     out->view = !out->scalar && !PyArray_CHKFLAGS(a, NPY_ARRAY_OWNDATA);
+    good = !out->gaps || out->view;
   }
   Py_XDECREF(a);
   return good;
@@ -278,10 +302,39 @@ loom_value np_host_emit(tracer *t, np_host_call *h, PyObject *callable, PyObject
   return trace_pending(t) ? LOOM_NO_VALUE : v;
 }
 
+/* A view with gaps, of an array whose axes, in memory order, have as many elements as the stride
+ * around them steps over: the view takes the first ones, or goes through them backwards. */
+static value *host_spread(tracer *t, const host_output *o, loom_value v) {
+  int n = o->type.rank;
+  int64_t starts[LOOM_MAX_RANK] = {0}, sizes[LOOM_MAX_RANK], steps[LOOM_MAX_RANK];
+  int64_t back[LOOM_MAX_RANK], size = (int64_t)loom_dtype_size(o->type.dtype), step[LOOM_MAX_RANK];
+  loom_type whole = {.dtype = o->type.dtype, .rank = n + 1};
+  if (n >= LOOM_MAX_RANK) return trace_break(t, BREAK_LIMIT, "too many dimensions");
+  for (int i = n - 1; i >= 0; i--) {
+    int64_t axis = o->order[i], inner = i + 1 < n ? step[i + 1] * sizes[i + 1] : 1;
+    sizes[i] = o->type.dims[axis];
+    step[i] = sizes[i] > 1 ? llabs((long long)o->strides[axis]) / size : inner;
+    steps[i] = sizes[i] > 1 && o->strides[axis] < 0 ? -1 : 1;
+    starts[i] = steps[i] < 0 ? sizes[i] - 1 : 0;
+    back[axis] = i;
+    whole.dims[i + 1] = i + 1 < n ? step[i] / step[i + 1] : step[i];
+  }
+  whole.dims[0] = sizes[0];
+  sizes[n] = steps[n] = 1;
+  v = emit_reshape(t, v, n + 1, sizes);
+  v = emit_update(t, emit_constant(t, &whole, 0), v, starts, steps);
+  value *own = np_fresh(t, v, NULL);
+  value *part = own ? np_view_slice(t, np_array_of(own), starts, sizes, steps) : NULL;
+  np_array *p = np_array_of(part);
+  part = p ? np_view_reshape(t, p, n, sizes, p->strides) : NULL;
+  return part ? np_view_transpose(t, np_array_of(part), back) : NULL;
+}
+
 static value *host_output_value(tracer *t, const host_output *o, loom_value v) {
   int64_t back[LOOM_MAX_RANK];
   if (o->number) return np_python_number(t, v);
   if (o->scalar) return np_result(t, v, NULL);
+  if (o->gaps) return host_spread(t, o, v);
   for (int i = 0; i < o->type.rank; i++)
     back[o->order[i]] = i;
   value *out = np_fresh(t, emit_transpose(t, v, back), o->strides);
@@ -342,6 +395,18 @@ static PyObject *host_try(tracer *t, const np_call *c, np_host_call *h, host_arg
     PyErr_Clear();
   }
   return NULL;
+}
+
+/* A function of NumPy's whose answer depends on sizes and dtypes only: called at capture. */
+value *np_of_sizes(tracer *t, const np_call *c) {
+  np_host_call h = {0};
+  host_arguments_list l = {0};
+  PyObject *result = host_try(t, c, &h, &l, c->callee);
+  host_arguments_fini(&l);
+  np_host_fini(&h);
+  PyErr_Clear();
+  if (result) return np_made(t, result);
+  return trace_pending(t) ? NULL : np_unsupported(t, c, "with these arguments");
 }
 
 value *np_host(tracer *t, const np_call *c) {

@@ -213,7 +213,14 @@ value *np_outer(tracer *t, const np_call *c) {
 
 /* np.vecdot: products of vectors along the last axis. */
 value *np_vecdot(tracer *t, const np_call *c) {
-  if (c->count != 2 || c->kwnames) return np_unsupported(t, c, "with keywords");
+  int64_t axis = -1;
+  Py_ssize_t keywords = c->kwnames ? PyTuple_GET_SIZE(c->kwnames) : 0;
+  bool plain = keywords == 0 ||
+               (keywords == 1 &&
+                PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(c->kwnames, 0), "axis") == 0);
+  if (c->count != 2 || !plain) return np_unsupported(t, c, "with keywords");
+  if (keywords && !np_int_arg(t, c->args[2], &axis)) return NULL;
+  if (axis != -1) return np_unsupported(t, c, "along another axis than the last");
   np_array *a, *b;
   loom_dtype dtype;
   int rank;

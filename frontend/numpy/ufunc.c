@@ -472,12 +472,42 @@ static value *ufunc_run(tracer *t, ufunc_args *a) {
   return value_tuple(t, pair, 2);
 }
 
+/* Is it one of NumPy's, not made by np.frompyfunc or another library? */
+static bool ufunc_is_own(const PyObject *ufunc) {
+  static const char *const modules[] = {"numpy._core.umath", "numpy.linalg._umath_linalg",
+                                        "numpy.fft._pocketfft_umath"};
+  const char *name = ((const PyUFuncObject *)ufunc)->name;
+  PyObject *loaded = PyImport_GetModuleDict();
+  for (size_t i = 0; name && i < sizeof modules / sizeof *modules; i++) {
+    PyObject *module = PyDict_GetItemString(loaded, modules[i]);
+    PyObject *own = module ? PyDict_GetItemString(PyModule_GetDict(module), name) : NULL;
+    if (own == ufunc) return true;
+  }
+  return false;
+}
+
+/* A ufunc of NumPy's own without an op that writes into no argument runs in the library. */
+static bool ufunc_is_pure(tracer *t, const PyUFuncObject *u, Py_ssize_t count, PyObject *kwnames) {
+  for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); i++) {
+    PyObject *name = PyTuple_GET_ITEM(kwnames, i);
+    if (PyUnicode_CompareWithASCIIString(name, "out") == 0 ||
+        PyUnicode_CompareWithASCIIString(name, "where") == 0)
+      return false;
+  }
+  return count == u->nin && ufunc_is_own((const PyObject *)u);
+}
+
 value *np_ufunc_call(tracer *t, PyObject *ufunc, value *const *args, Py_ssize_t count,
                      PyObject *kwnames) {
   const PyUFuncObject *u = (const PyUFuncObject *)ufunc;
   ufunc_args a = {
       .ufunc = ufunc, .row = ufunc_find(ufunc), .nin = u->nin, .nout = u->nout, .order = 'K'};
-  if (!a.row) return trace_break(t, BREAK_NUMPY_FUNCTION, "the ufunc %s", u->name);
+  if (!a.row) {
+    np_call host = {u->name, args, count, kwnames, false, ufunc};
+    return ufunc_is_pure(t, u, count, kwnames)
+               ? np_host(t, &host)
+               : trace_break(t, BREAK_NUMPY_FUNCTION, "the ufunc %s", u->name);
+  }
   if (!ufunc_parse(t, &a, args, count, kwnames)) return NULL;
   return ufunc_run(t, &a);
 }

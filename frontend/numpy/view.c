@@ -129,6 +129,10 @@ static void view_mark_written(np_array *a) {
 
 bool np_write(tracer *t, np_array *a, loom_value node) {
   if (node == LOOM_NO_VALUE) return false;
+  if (a->writeable && a->warns_on_write) {
+    trace_break(t, BREAK_NUMPY_FUNCTION, "a write that warns, into what np.broadcast_arrays gave");
+    return false;
+  }
   if (!a->writeable) {
     trace_raise(t, PyExc_ValueError, "assignment destination is read-only");
     return false;
@@ -169,6 +173,7 @@ static value *view_new(tracer *t, np_array **parent, view_kind kind, np_array **
   a->type.dtype = p->type.dtype;
   a->offset = p->offset;
   a->writeable = p->writeable;
+  a->warns_on_write = p->warns_on_write;
   a->node = LOOM_NO_VALUE;
   *out = a;
   return v;
@@ -244,7 +249,8 @@ static bool view_payload(tracer *t, recipe *r, const np_array *a) {
   p->dtype = a->type.dtype;
   p->typenum = numpy_typenum_from_dtype(a->type.dtype);
   p->nd = a->type.rank;
-  p->flags = NUMPY_ALIGNED | (a->writeable ? NUMPY_WRITEABLE : 0);
+  p->flags = NUMPY_ALIGNED | (a->writeable ? NUMPY_WRITEABLE : 0) |
+             (a->warns_on_write && a->writeable ? NUMPY_WARNS : 0);
   p->offset = a->offset;
   for (int i = 0; i < a->type.rank; i++) {
     p->dims[i] = a->type.dims[i];
@@ -298,9 +304,6 @@ static recipe *view_rebuild_view(tracer *t, recipe *base, np_array *a) {
 
 recipe *np_rebuild(tracer *t, value *v) {
   np_array *a = np_array_of(v);
-  if (a->warns_on_write)
-    return trace_break(t, BREAK_NUMPY_FUNCTION,
-                       "broadcast_arrays: a result that warns when it is written");
   if (a->kind == VIEW_ROOT) return view_rebuild_root(t, v, a);
   return view_rebuild_view(t, trace_rebuild(t, a->storage->root), a);
 }

@@ -91,6 +91,13 @@ np.require(a) | np.ascontiguousarray(f) | np.frompyfunc(abs, 1, 1)(v) | np.nan_t
 np.unique_all(j) | np.unique_inverse(j) | np.linalg.eigh(m + m.T) | np.linalg.eigvals(m) | np.linalg.eig(m) | np.linalg.cond(m)
 np.linalg.tensorsolve(m, v[:5]) | np.linalg.tensorinv(m[None, :, :].reshape(5, 5), ind=1) | np.linalg.trace(m) | np.linalg.diagonal(m)
 np.linalg.cross(a[:, :3], b[:, :3]) | np.linalg.vecdot(a, b) | np.linalg.vector_norm(a) | np.linalg.matrix_norm(a) | np.linalg.svdvals(m)
+np.asanyarray(a) | np.base_repr(5, 3) | np.binary_repr(5, 8) | np.empty((2, 3)).shape | np.fromfunction(lambda x, y: x + y, (3, 4))
+np.getbufsize() | np.geterr() | np.isdtype(a.dtype, 'real floating') | np.isfortran(a) | np.issubdtype(a.dtype, np.floating)
+np.mintypecode('fd') | np.typename('d') | np.format_float_positional(0.5) | np.format_float_scientific(0.5) | np.fromiter([1, 2], float)
+np.frombuffer(b'abcd', np.uint8) | np.linalg.matmul(a, b.T) | np.linalg.matrix_transpose(a) | np.linalg.tensordot(a, b.T, axes=1)
+np.array_repr(v[:0]) | np.array_str(v[:0]) | np.array2string(v[:0]) | np.fromstring('1 2', sep=' ') | np.isnat(np.array(['2020'], 'M8[Y]'))
+np.fft.fftn(a) | np.fft.hfft(v) | np.fft.ifft2(a) | np.fft.ifftn(a) | np.fft.ifftshift(v) | np.fft.ihfft(v) | np.fft.irfft2(a)
+np.fft.irfftn(a) | np.fft.rfft2(a) | np.fft.rfftfreq(8) | np.fft.rfftn(a) | np.asmatrix(a).shape | np.bmat([[a, a]]).shape
 np.fft.ifft(v) | np.fft.irfft(v) | np.fft.fft2(a) | np.fft.fftshift(v) | np.fft.fftfreq(8) | np.einsum_path('ij,jk->ik', a, b.T)
 """
 

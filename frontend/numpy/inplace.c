@@ -1,0 +1,93 @@
+/* Functions that write into their first argument: np.put, np.putmask, np.place. What is not a
+ * select is a host call on a copy, whose result then is what the array holds. */
+#include "frontend/numpy/capture.h"
+
+#include <string.h>
+
+/* A function of our own: (array, *args) to a changed copy. */
+static PyObject *inplace_function(const char *name) {
+  static PyObject *globals;
+  if (!globals) {
+    PyObject *made = PyDict_New();
+    PyObject *code = made ? PyRun_String("import numpy\n"
+                                         "def put(array, *args):\n"
+                                         "    array = array.copy()\n"
+                                         "    array.put(*args)\n"
+                                         "    return array\n"
+                                         "def putmask(array, *args):\n"
+                                         "    array = array.copy()\n"
+                                         "    numpy.putmask(array, *args)\n"
+                                         "    return array\n"
+                                         "def place(array, *args):\n"
+                                         "    array = array.copy()\n"
+                                         "    numpy.place(array, *args)\n"
+                                         "    return array\n",
+                                         Py_file_input, made, made)
+                          : NULL;
+    Py_XDECREF(code);
+    if (!code) {
+      Py_XDECREF(made);
+      return NULL;
+    }
+    globals = made;
+  }
+  return PyDict_GetItemString(globals, name);
+}
+
+static value *inplace_host(tracer *t, const np_call *c, const char *name, value *const *args,
+                           int count) {
+  np_array *a = np_array_of(args[0]);
+  PyObject *function = inplace_function(name), *tuple = PyTuple_New(count);
+  np_host_call h;
+  bool good = np_host_init(&h) && function && tuple;
+  for (int i = 0; i < count && good; i++) {
+    PyObject *item = np_host_item(t, &h, args[i]);
+    if ((good = item != NULL)) PyTuple_SET_ITEM(tuple, i, item);
+  }
+  loom_value v = good ? np_host_emit(t, &h, function, tuple, &a->type) : LOOM_NO_VALUE;
+  Py_XDECREF(tuple);
+  np_host_fini(&h);
+  if (PyErr_Occurred()) trace_raise_live(t);
+  if (v == LOOM_NO_VALUE && !trace_pending(t)) np_unsupported(t, c, "with these arguments");
+  return v != LOOM_NO_VALUE && np_write(t, a, v) ? value_const(t, Py_None) : NULL;
+}
+
+static bool inplace_array(tracer *t, const np_call *c, value *v) {
+  np_array *a = np_array_of(v);
+  if (a && !a->scalar && np_elements(&a->type) > 0) return true;
+  np_unsupported(t, c, "of what is not an array, or of an empty one");
+  return false;
+}
+
+value *np_put(tracer *t, const np_call *c) {
+  value *p[4];
+  if (!np_parse(t, c, c->method ? "a indices values | mode" : "a ind v | mode", p) ||
+      !inplace_array(t, c, p[0]))
+    return NULL;
+  return inplace_host(t, c, "put", p, p[3] ? 4 : 3);
+}
+
+value *np_place(tracer *t, const np_call *c) {
+  value *p[3];
+  if (!np_parse(t, c, "arr mask vals", p) || !inplace_array(t, c, p[0])) return NULL;
+  return inplace_host(t, c, "place", p, 3);
+}
+
+/* One value, or one for each element, of the array's own dtype: a select. */
+value *np_putmask(tracer *t, const np_call *c) {
+  value *p[3];
+  np_operand o;
+  if (!np_parse(t, c, "a mask values", p) || !inplace_array(t, c, p[0])) return NULL;
+  np_array *a = np_array_of(p[0]), *mask = np_as_array(t, p[1]);
+  if (!mask || !np_operand_from(t, p[2], &o)) return NULL;
+  loom_type like = mask->type;
+  like.dtype = a->type.dtype;
+  bool fits = o.array && (loom_type_equal(&o.array->type, &a->type) ||
+                          (o.dtype == a->type.dtype && np_elements(&o.array->type) == 1));
+  if (!fits || !loom_type_equal(&like, &a->type)) return inplace_host(t, c, "putmask", p, 3);
+  loom_value v = np_read(t, o.array);
+  if (np_elements(&o.array->type) == 1) v = emit_reshape(t, v, 0, NULL);
+  v = emit_broadcast_to(t, v, a->type.rank, a->type.dims);
+  loom_value where = emit_convert(t, np_read(t, mask), LOOM_BOOL);
+  return np_write(t, a, emit_select(t, where, v, np_read(t, a))) ? value_const(t, Py_None) : NULL;
+}

@@ -1,0 +1,52 @@
+/* np.may_share_memory and np.shares_memory: decided at capture. Two views of one block are laid out
+ * over memory that is never touched, and NumPy itself is asked; blocks that the function made share
+ * nothing with others; arrays that existed before are guarded to stay apart. */
+#include "frontend/numpy/capture.h"
+
+#include <string.h>
+
+/* An array of these sizes and strides at this place: a new reference. */
+static PyObject *sharing_stand_in(const np_array *a, char *base) {
+  npy_intp dims[LOOM_MAX_RANK], strides[LOOM_MAX_RANK];
+  for (int i = 0; i < a->type.rank; i++) {
+    dims[i] = a->type.dims[i];
+    strides[i] = a->strides[i];
+  }
+  return PyArray_NewFromDescr(&PyArray_Type, np_descr(a->type.dtype), a->type.rank, dims, strides,
+                              base + a->offset, 0, NULL);
+}
+
+/* Of one block: NumPy's answer, which looks at addresses only. */
+static value *sharing_of_views(tracer *t, const np_call *c, np_array *a, np_array *b,
+                               value *const *p) {
+  char *base = (char *)((uintptr_t)1 << 45); /* far from 0: offsets may be negative */
+  PyObject *one = sharing_stand_in(a, base), *other = one ? sharing_stand_in(b, base) : NULL;
+  PyObject *args = other ? PyTuple_Pack(2, one, other) : NULL, *result = NULL;
+  PyObject *kwargs = PyDict_New(), *work = np_is_none(t, p[2]) ? NULL : np_known(t, p[2]);
+  bool good = args && kwargs && (!work || PyDict_SetItemString(kwargs, "max_work", work) == 0);
+  if (good) result = PyObject_Call(c->callee, args, kwargs);
+  Py_XDECREF(one);
+  Py_XDECREF(other);
+  Py_XDECREF(args);
+  Py_XDECREF(kwargs);
+  return np_made(t, result);
+}
+
+value *np_sharing(tracer *t, const np_call *c) {
+  value *p[3];
+  if (!np_parse(t, c, "a b | max_work", p)) return NULL;
+  np_array *a = np_array_of(p[0]), *b = np_array_of(p[1]);
+  if (!a || !b || a->scalar || b->scalar || (!np_is_none(t, p[2]) && !np_known(t, p[2])))
+    return np_unsupported(t, c, "of what are not arrays");
+  np_storage *s = a->storage, *o = b->storage;
+  if (s == o) return sharing_of_views(t, c, a, b, p);
+  if (!s->source || !o->source) return value_const(t, Py_False);
+  if (!numpy_array_disjoint(s->live, o->live))
+    return trace_break(t, BREAK_ALIASING, "whether arrays that lie close together share memory");
+  trace_guard(t, (guard){.kind = GUARD_DISJOINT,
+                         .source = s->source,
+                         .source2 = o->source,
+                         .adapter = &loom_numpy_adapter,
+                         .location = trace_location(t)});
+  return value_const(t, Py_False);
+}

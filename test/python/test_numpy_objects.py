@@ -1,0 +1,110 @@
+"""What else of NumPy shows outside of values: shared memory, views that warn, special methods, named results."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import frameloom
+from compare import assert_same, check
+
+A = np.arange(24.0).reshape(4, 6)
+
+SHARING = """np.may_share_memory(a, b) | np.shares_memory(a, b) | np.shares_memory(a[::2], a[1::2]) | np.may_share_memory(a[::2], a[1::2])
+np.shares_memory(a, a.copy()) | np.shares_memory(a, a.T) | np.shares_memory(a[:2], a[2:]) | np.may_share_memory(a[:, 0], a[:, 1]) | np.shares_memory(a[:, 0], a[:, 1])
+np.shares_memory(a + 1, b + 1) | np.shares_memory(a.ravel(), a) | np.shares_memory(a.T.ravel(), a) | np.shares_memory(a[::-1, 2], a[3]) | np.may_share_memory(a[0], a[0, 5:])
+np.shares_memory(a[:0], a) | np.shares_memory(a, a, max_work=1) | np.may_share_memory(a.reshape(2, 12)[0], a[2:])""".replace("\n", " | ")
+
+
+@pytest.mark.parametrize("expression", SHARING.split(" | "))
+def test_sharing(expression):
+    program = eval(f"lambda a, b: {expression}", {"np": np})
+    check(frameloom.compile(program, fullgraph=True), program, [A.copy(), A.copy()])
+
+
+def test_sharing_of_arguments_is_not_remembered():
+    compiled = frameloom.compile(lambda a, b: np.shares_memory(a, b))
+    block = np.arange(20.0)
+    for a, b in ((block[:5], block[10:15]), (block[:5], block[4:9]), (block[:5], block[5:10]), (block[:5], block[:5])):
+        assert compiled(a, b) == np.shares_memory(a, b)
+
+
+def test_what_broadcast_arrays_gives_warns_when_written():
+    program = lambda a, b: np.broadcast_arrays(a, b)  # noqa: E731
+    compiled = frameloom.compile(program, fullgraph=True)
+    for function in (program, compiled, compiled):
+        a, b = np.arange(3.0), np.arange(2.0)[:, None]
+        one, other = function(a, b)
+        assert one.base is not None and np.shares_memory(one, a) and one.strides == (0, 8)
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            one[0, 0] = 7
+            other[1][...] = 3
+        assert len(seen) == 2 and a[0] == 7 and b[1, 0] == 3
+    frozen = np.arange(3.0)
+    frozen.flags.writeable = False
+    with pytest.raises(ValueError):
+        compiled(frozen, np.ones((2, 1)))[0][0, 0] = 1
+
+
+def test_writes_into_it_inside_warn_too():
+    def program(a, b):
+        x, y = np.broadcast_arrays(a, b)
+        x[0] = 1
+        return x
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(frameloom.compile(program), program, [np.arange(3.0), np.ones((2, 1))])
+
+
+SLOTS = """a.__truediv__(b) | a.__rsub__(2) | a.__pow__(2) | a.__neg__() | a.__lt__(b) | a.__getitem__(1) | a.__matmul__(b.T)
+a.__abs__() | a.__add__(1.5) | a.__and__ is None | a.__mod__(3) | a[0].__len__() | a.__eq__(b)""".replace("\n", " | ")
+
+
+@pytest.mark.parametrize("expression", SLOTS.split(" | "))
+def test_special_methods(expression):
+    program = eval(f"lambda a, b: {expression}", {"np": np})
+    check(frameloom.compile(program), program, [A.copy(), A + 1])
+
+
+def test_special_methods_in_place():
+    def program(a):
+        a.__iadd__(1)
+        a.__setitem__((0, slice(None)), 5)
+        return a
+
+    compiled = frameloom.compile(program, fullgraph=True)
+    one, other = A.copy(), A.copy()
+    assert_same(compiled(one), program(other))
+    assert_same(one, other)
+
+
+@pytest.mark.parametrize("name", ["eigh", "qr", "svd", "slogdet"])
+def test_named_results(name):
+    m = A[:, :4] @ A[:, :4].T + np.eye(4)
+    program = eval(f"lambda m: np.linalg.{name}(m)", {"np": np})
+    compiled = frameloom.compile(program, fullgraph=True)
+    for _ in range(2):
+        got, want = compiled(m), program(m)
+        assert type(got) is type(want) and got._fields == want._fields
+        for g, w in zip(got, want):
+            assert_same(g, w, ulps=1000, scale=100)
+    fields = frameloom.compile(eval(f"lambda m: np.linalg.{name}(m).{want._fields[0]} + 1", {"np": np}), fullgraph=True)
+    assert_same(fields(m), want[0] + 1, ulps=1000, scale=100)
+
+
+def test_exceptions_of_the_library():
+    def program(a):
+        return np.linalg.cholesky(a) + np.linalg.eigh(a)[1]
+
+    check(frameloom.compile(program), program, [np.zeros((2, 3))])
+    check(frameloom.compile(program), program, [-np.eye(3)])
+
+
+def test_index_out_of_range_in_a_host_call():
+    program = lambda i, a: np.unravel_index(i, (2, 3))[0] + np.ravel_multi_index((i % 2, i % 3), (2, 3)) + a  # noqa: E731
+    compiled = frameloom.compile(program, fullgraph=True)
+    check(compiled, program, [np.arange(6), np.ones(6)])
+    check(compiled, program, [np.arange(6) + 1, np.ones(6)])
+    check(compiled, program, [np.arange(6), np.ones(6)])
