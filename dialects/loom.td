@@ -224,7 +224,7 @@ def IotaOp : Loom_PureOp<"iota"> {
   let lower = "iota";
 }
 
-def RandomOp : Loom_Op<"random"> {
+def RandomOp : Loom_PureOp<"random"> {
   let summary = "Philox 4x32-10 bits of (key, counter), each a tensor<2xui64>; `kind` bits, uniform or normal";
   let description = [{
     Element e takes its 32-bit words from the block `counter + e / p`, where p elements share a block: "bits" (uint32,

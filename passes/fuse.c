@@ -60,12 +60,12 @@
 
 static bool fuse_is_costly(MlirOperation op) {
   static const char *const costly[] = {
-      "loom.exp",   "loom.exp2",  "loom.expm1", "loom.log",   "loom.log2",      "loom.log10",
-      "loom.log1p", "loom.sin",   "loom.cos",   "loom.tan",   "loom.asin",      "loom.acos",
-      "loom.atan",  "loom.sinh",  "loom.cosh",  "loom.tanh",  "loom.asinh",     "loom.acosh",
-      "loom.atanh", "loom.erf",   "loom.pow",   "loom.atan2", "loom.logistic",  "loom.hypot",
-      "loom.cbrt",  "loom.fmod",  "loom.rem",   "loom.div",   "loom.floor_div", "loom.sqrt",
-      "loom.rsqrt", "loom.gather"};
+      "loom.exp",   "loom.exp2",   "loom.expm1", "loom.log",   "loom.log2",      "loom.log10",
+      "loom.log1p", "loom.sin",    "loom.cos",   "loom.tan",   "loom.asin",      "loom.acos",
+      "loom.atan",  "loom.sinh",   "loom.cosh",  "loom.tanh",  "loom.asinh",     "loom.acosh",
+      "loom.atanh", "loom.erf",    "loom.pow",   "loom.atan2", "loom.logistic",  "loom.hypot",
+      "loom.cbrt",  "loom.fmod",   "loom.rem",   "loom.div",   "loom.floor_div", "loom.sqrt",
+      "loom.rsqrt", "loom.gather", "loom.random"};
   for (size_t i = 0; i < sizeof costly / sizeof *costly; i++)
     if (loom_is(op, costly[i])) return true;
   return false;

@@ -231,6 +231,8 @@ bool lower_index_base(lower *l, const lower_index *index, lower_value *out);
 lower_value lower_index_value(lower *l, const lower_index *index);
 /* Makes an index of a value (i64). */
 void lower_index_opaque(lower *l, lower_value value, uint32_t vars, lower_index *out);
+/* The number in C order of the element of `type` at an index. */
+void lower_index_linear(lower *l, const loom_type *type, const lower_at *at, lower_index *out);
 void lower_index_divmod(lower *l, const lower_index *index, int64_t divisor, lower_index *quotient,
                         lower_index *remainder);
 
@@ -260,6 +262,10 @@ lower_value lower_int(lower *l, int64_t value); /* i64 at the outermost scope */
 /* ---- lower_move.c: pad, concatenate, update_slice, gather, iota ------------------------------ */
 
 lower_value lower_emit_move(lower *l, MlirOperation op, loom_opcode code, const lower_at *at);
+
+/* ---- lower_random.c: Philox ------------------------------------------------------------------ */
+
+lower_value lower_emit_random(lower *l, MlirOperation op, const lower_at *at);
 
 /* ---- lower_scalar.c: arithmetic of one op on registers --------------------------------------- */
 

@@ -468,6 +468,7 @@ static lower_value emit_op(lower *l, MlirOperation op, const lower_at *at) {
     return emit_elementwise(l, op, code, at, type.dtype);
   if (code == LOOM_OP_REDUCE) return lower_emit_reduce(l, op, at);
   if (code == LOOM_OP_SCAN) return lower_emit_scan(l, op, at);
+  if (code == LOOM_OP_RANDOM) return lower_emit_random(l, op, at);
   return lower_emit_move(l, op, code, at);
 }
 

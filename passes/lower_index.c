@@ -215,6 +215,15 @@ static void index_accumulate(lower *l, lower_index *sum, const lower_index *inde
   }
 }
 
+void lower_index_linear(lower *l, const loom_type *type, const lower_at *at, lower_index *out) {
+  int64_t stride = 1;
+  memset(out, 0, sizeof *out);
+  for (int d = type->rank - 1; d >= 0; d--) {
+    index_accumulate(l, out, &at->dims[d], stride);
+    stride *= type->dims[d];
+  }
+}
+
 /* Result index (type `to`) to operand index (type `from`), both of the same number of elements. */
 static void index_reshape(lower *l, const loom_type *from, const loom_type *to, const lower_at *at,
                           lower_at *out) {

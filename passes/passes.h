@@ -47,11 +47,11 @@ typedef enum loom_class {
   LOOM_CLASS_CONSTANT,  /* constant, iota: made anew in each kernel that uses it */
   LOOM_CLASS_VIEW,      /* an index map */
   LOOM_CLASS_POINTWISE, /* one element of each operand gives one element of the result */
-  LOOM_CLASS_MOVE, /* pad, concatenate, update_slice, gather: indices and selects, no arithmetic */
+  LOOM_CLASS_MOVE,      /* pad, concatenate, update_slice, gather, random: by an element's index */
   LOOM_CLASS_REDUCE,
   LOOM_CLASS_SCAN,
   LOOM_CLASS_DOT,
-  LOOM_CLASS_ALONE, /* a kernel of its own: sort, scatter, convolution, random */
+  LOOM_CLASS_ALONE, /* a kernel of its own: sort, scatter, convolution */
   LOOM_CLASS_HOST   /* run by the plan itself */
 } loom_class;
 
@@ -66,8 +66,9 @@ void loom_argument_strides(MlirOperation function, intptr_t index, const loom_ty
                            int64_t *out);
 void loom_result_strides(MlirOperation function, intptr_t index, const loom_type *type,
                          int64_t *out);
-/* Where a value lies outside of kernels: an argument as its attribute says; a value that is returned as its first use
- * by the return asks, so that its kernel writes it in place, unless it is also seen reshaped; all else in C order. */
+/* Where a value lies outside of kernels: an argument as its attribute says; a value that is
+ * returned as its first use by the return asks, so that its kernel writes it in place, unless it is
+ * also seen reshaped; all else in C order. */
 void loom_value_strides(MlirOperation function, MlirValue value, const loom_type *type,
                         int64_t *out);
 bool loom_strides_are_contiguous(const loom_type *type, const int64_t *strides);

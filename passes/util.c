@@ -37,7 +37,7 @@ static const struct {
     {"reduce", LOOM_CLASS_REDUCE},     {"scan", LOOM_CLASS_SCAN},
     {"dot", LOOM_CLASS_DOT},           {"sort", LOOM_CLASS_ALONE},
     {"scatter", LOOM_CLASS_ALONE},     {"convolution", LOOM_CLASS_ALONE},
-    {"random", LOOM_CLASS_ALONE},      {"host_call", LOOM_CLASS_HOST},
+    {"random", LOOM_CLASS_MOVE},      {"host_call", LOOM_CLASS_HOST},
 };
 
 loom_class loom_class_of(MlirOperation op) {
