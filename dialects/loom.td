@@ -340,6 +340,7 @@ def ScatterOp : Loom_InferredOp<"scatter"> {
   }];
   let shape = "scatter";
   let lower = "scatter";
+  let fp = FpOverflowInvalid;
 }
 def SortOp : Loom_PureInferredOp<"sort"> {
   let summary = "Sorted along `axis`, NaN last; with `indices`, the int64 permutation (stable) instead of the values";

@@ -190,7 +190,7 @@ static void fuse_prepare_return(MlirOperation function, MlirOperation op) {
     loom_type type;
     int64_t strides[LOOM_MAX_RANK];
     bool taken = !fuse_is_computed(root) || !loom_type_from_mlir(mlirValueGetType(value), &type);
-    if (!taken && root.ptr != value.ptr) {
+    if (!taken && (root.ptr != value.ptr || loom_is(loom_def(root), "loom.scatter"))) {
       loom_result_strides(function, i, &type, strides);
       taken = !fuse_contiguous(&type, strides);
     }
@@ -230,6 +230,15 @@ static void fuse_prepare_strided(MlirOperation function, MlirOperation op) {
   }
 }
 
+/* A scatter overwrites its operand: a buffer in C order that nothing else reads. */
+static void fuse_prepare_scatter(MlirOperation op) {
+  MlirValue value = loom_operand(op, 0);
+  MlirOpOperand use = mlirValueGetFirstUse(value);
+  bool once = mlirOpOperandIsNull(mlirOpOperandGetNextUse(use));
+  if (fuse_is_computed(value) && once && !loom_is(loom_def(value), "loom.host_call")) return;
+  mlirOperationSetOperand(op, 0, fuse_insert_copy(op, value));
+}
+
 /* A reshape that moves elements between dimensions reads a buffer whose layout allows it. */
 static void fuse_prepare_reshape(MlirOperation function, MlirOperation op) {
   MlirValue value = loom_operand(op, 0), root = fuse_root(value);
@@ -258,6 +267,7 @@ static void fuse_prepare(MlirOperation function, MlirBlock block) {
       fuse_prepare_host(function, op);
     else if (class == LOOM_CLASS_ALONE)
       fuse_prepare_strided(function, op);
+    if (loom_is(op, "loom.scatter")) fuse_prepare_scatter(op);
   }
 }
 

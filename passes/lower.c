@@ -13,6 +13,7 @@
 #include <mlir-c/Dialect/SCF.h>
 #include <mlir-c/Dialect/Vector.h>
 
+#include "passes/alone.h"
 #include "passes/dot.h"
 #include "passes/lower.h"
 #include "passes/passes.h"
@@ -307,11 +308,17 @@ typedef struct lower_job {
   lower_plan map;
   MlirOperation dot; /* or null */
   dot_plan plan;
+  const alone_kind *kind; /* or NULL */
+  alone_plan alone;
 } lower_job;
 
 static void lower_stage_body(lower *l, lower_job *job, int stage) {
   if (job->dot.ptr) {
     dot_lower(l, &job->plan, stage);
+    return;
+  }
+  if (job->kind) {
+    job->kind->lower(l, &job->alone, stage);
     return;
   }
   const lower *analysis = &job->analysis;
@@ -352,10 +359,16 @@ static bool lower_stage(lower_job *job, int stage, bool slots) {
 static bool lower_stages(lower_job *job) {
   int stages = 1;
   bool slots = false;
+  MlirOperation op;
   job->dot = dot_find(job->kernel);
   if (job->dot.ptr) {
     if (!dot_plan_make(job->kernel, job->dot, &job->plan)) return false;
     stages = job->plan.stage_count;
+    slots = job->plan.slots > 0;
+  } else if ((job->kind = alone_find(job->kernel, &op))) {
+    if (!alone_plan_make(job->kind, job->kernel, op, &job->alone)) return false;
+    stages = job->alone.stage_count;
+    slots = job->alone.slots > 0;
   } else {
     lower_init(&job->analysis, job->kernel, job->arena, true);
     lower_schedule schedule;
@@ -365,7 +378,7 @@ static bool lower_stages(lower_job *job) {
     if (slots) stages = job->map.depth + 1;
   }
   for (int i = 0; i < stages; i++)
-    if (!lower_stage(job, i, slots || (job->dot.ptr && job->plan.slots > 0))) return false;
+    if (!lower_stage(job, i, slots)) return false;
   return true;
 }
 

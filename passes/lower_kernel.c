@@ -26,6 +26,8 @@ static bool kernel_buffer(MlirOperation op, MlirAttribute strides, int index, Ml
   for (int d = 0; d < out->type.rank; d++)
     if (LOOM_DIM_IS_SYM(out->type.dims[d]))
       return loom_emit_error(loc, "kernel value %d has a symbolic size", index);
+  if (loom_dtype_is_complex(out->type.dtype))
+    return loom_emit_error(loc, "kernel value %d is complex, for which there is no code", index);
   if (loom_type_elements(&out->type) < 0)
     return loom_emit_error(loc, "kernel value %d is too large", index);
   return kernel_strides(op, strides, index, out);

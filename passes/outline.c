@@ -182,12 +182,26 @@ static bool outline_is_returned(MlirValue value) {
   return false;
 }
 
+/* A scatter overwrites its operand (loom-fuse has seen to it that it may), also in an output. */
+static int64_t outline_scatter_inplace(const outline_state *s, MlirOperation fusion,
+                                       MlirOperation scatter) {
+  MlirValue operand = loom_operand(scatter, 0);
+  if (!mlirValueIsABlockArgument(operand)) return -1;
+  int64_t i = mlirBlockArgumentGetArgNumber(operand);
+  MlirOperation def = loom_def(s->operands[i].outer);
+  bool dies = def.ptr && loom_is(def, "loom.apply") && !s->operands[i].scalar &&
+              outline_dies_here(s->operands[i].outer, fusion);
+  return dies ? i : -1;
+}
+
 /* Which dying operand a result may overwrite: a pointwise body, no view of it, the same layout and
  * element size, and the value is not returned (outputs have buffers of their own). -1: none. */
 static int64_t outline_inplace(const outline_state *s, MlirOperation fusion, MlirBlock block,
                                intptr_t result, const int64_t *strides, uint64_t *taken) {
   loom_type type;
   MlirValue value = loom_result(fusion, result);
+  MlirOperation first = mlirBlockGetFirstOperation(block);
+  if (loom_is(first, "loom.scatter")) return outline_scatter_inplace(s, fusion, first);
   if (outline_is_returned(value) || !outline_is_pointwise_body(block) ||
       !loom_type_from_mlir(mlirValueGetType(value), &type))
     return -1;

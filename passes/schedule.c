@@ -6,6 +6,7 @@
  *
  * requires: static sizes. keeps: the body. breaks: nothing.
  */
+#include "passes/alone.h"
 #include "passes/dot.h"
 #include "passes/lower.h"
 #include "passes/passes.h"
@@ -240,6 +241,13 @@ static bool schedule_kernel(MlirOperation op, void *user) {
   if (ok) dot = dot_find(&kernel);
   if (dot.ptr) {
     ok = dot_schedule(&kernel, dot);
+    loom_arena_fini(&arena);
+    return ok;
+  }
+  MlirOperation alone;
+  const alone_kind *kind = ok ? alone_find(&kernel, &alone) : NULL;
+  if (kind) {
+    ok = alone_schedule(kind, &kernel, alone);
     loom_arena_fini(&arena);
     return ok;
   }

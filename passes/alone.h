@@ -1,0 +1,50 @@
+/* Kernels of one op with a lowering of its own: a row of the table in alone.c each.
+ *
+ * `plan` decides from types and strides alone how the kernel is divided; loom-schedule writes that
+ * down and loom-lower asks again, then has each stage lowered into the function it has begun.
+ */
+#ifndef LOOM_ALONE_H
+#define LOOM_ALONE_H
+
+#include "passes/lower.h"
+
+#define ALONE_STAGES 8
+#define ALONE_NUMBERS 16
+
+typedef struct alone_plan {
+  MlirOperation op;
+  int64_t stages[ALONE_STAGES]; /* chunks of each */
+  int stage_count;
+  int64_t scratch, slots;         /* bytes */
+  int64_t numbers[ALONE_NUMBERS]; /* what the lowering wants to know again */
+} alone_plan;
+
+typedef struct alone_kind {
+  const char *name; /* of the op */
+  bool (*plan)(const lower_kernel *kernel, alone_plan *out);
+  void (*lower)(lower *l, const alone_plan *plan, int stage);
+} alone_kind;
+
+/* ---- alone.c --------------------------------------------------------------------------------- */
+
+/* The kernel's op and its row, or NULL. */
+const alone_kind *alone_find(const lower_kernel *kernel, MlirOperation *op);
+/* False after a diagnostic. */
+bool alone_plan_make(const alone_kind *kind, const lower_kernel *kernel, MlirOperation op,
+                     alone_plan *out);
+/* Writes stages, scratch, slots and schedule to the kernel. False after a diagnostic. */
+bool alone_schedule(const alone_kind *kind, const lower_kernel *kernel, MlirOperation op);
+/* Emits "cannot lower 'op': text" and returns false. */
+bool alone_refuse(MlirOperation op, const char *text);
+
+/* Splits variable `var` into `count` dimensions of these sizes, the last one innermost. */
+void alone_split(lower *l, int var, const int64_t *sizes, int count, lower_index *out);
+/* Lanes over `var`: as many as fit a vector and its extent. */
+lower_lanes alone_lanes(const lower *l, int var, int64_t extent, loom_dtype dtype);
+
+/* ---- one function a row ---- */
+
+bool scatter_plan(const lower_kernel *kernel, alone_plan *out);
+void scatter_lower(lower *l, const alone_plan *plan, int stage);
+
+#endif

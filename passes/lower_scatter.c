@@ -1,0 +1,234 @@
+/* Kernels of one scatter (alone.h). The result lies where the operand lay, which loom-fuse has made
+ * a buffer that nothing else reads; what remains is to apply the updates, in order.
+ *
+ * A result is a box of outer x axis x inner elements, an update a box of outer x index x inner.
+ * Chunks share no element of the result, so that each applies its updates in order and the bits do
+ * not depend on threads: they cut outer, or inner, or, when both are small, the axis: then every
+ * chunk goes through all indices and takes those that fall into its part.
+ */
+#include "passes/alone.h"
+
+#include <string.h>
+
+enum { SCATTER_OUTER, SCATTER_INDEX, SCATTER_ROW, SCATTER_LANE, SCATTER_CHUNK, SCATTER_VARS };
+enum { CUT_OUTER, CUT_ROW, CUT_LANE, CUT_AXIS };
+
+#define SCATTER_WORK 65536 /* elements that make a chunk worth its launch */
+#define SCATTER_CHUNKS 16
+#define SCATTER_AXIS_CHUNKS 4 /* each goes through all indices */
+
+typedef struct scatter_job {
+  MlirOperation op;
+  loom_type to, indices, updates;
+  int axis;
+  int64_t outer, count, rows, lanes; /* inner is rows x lanes, the last dimension */
+  int cut;
+  int64_t chunks, size; /* of what is cut */
+  MlirValue low[SCATTER_VARS], high[SCATTER_VARS];
+  MlirValue axis_low, axis_high;
+  const char *combine;    /* for lower_combine, or NULL to set */
+  lower_index target;     /* along the axis */
+  const lower_at *update; /* of the lane loop */
+  const lower_at *place;
+} scatter_job;
+
+static int64_t scatter_product(const loom_type *type, int first, int last) {
+  int64_t product = 1;
+  for (int d = first; d < last; d++)
+    product *= type->dims[d];
+  return product;
+}
+
+static int64_t scatter_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+static void scatter_cut(scatter_job *j, int cut, int64_t extent, int64_t granule, int64_t chunks) {
+  int64_t most = scatter_ceil(extent, granule);
+  if (chunks > most) chunks = most;
+  if (chunks < 1) chunks = 1;
+  j->cut = cut;
+  j->size = scatter_ceil(scatter_ceil(extent, chunks), granule) * granule;
+  if (j->size < 1) j->size = 1;
+  j->chunks = scatter_ceil(extent, j->size);
+  if (j->chunks < 1) j->chunks = 1;
+}
+
+static void scatter_divide(scatter_job *j) {
+  int64_t work = scatter_ceil(loom_type_elements(&j->updates), SCATTER_WORK);
+  int64_t chunks = work < SCATTER_CHUNKS ? work : SCATTER_CHUNKS;
+  if (j->outer >= 8)
+    scatter_cut(j, CUT_OUTER, j->outer, 1, chunks);
+  else if (j->rows >= 8)
+    scatter_cut(j, CUT_ROW, j->rows, 1, chunks);
+  else if (j->lanes >= 256)
+    scatter_cut(j, CUT_LANE, j->lanes, 64, chunks);
+  else
+    scatter_cut(j, CUT_AXIS, j->to.dims[j->axis], 1, work < 4 ? 1 : SCATTER_AXIS_CHUNKS);
+}
+
+static bool scatter_read(const lower_kernel *kernel, MlirOperation op, scatter_job *j) {
+  memset(j, 0, sizeof *j);
+  j->op = op;
+  loom_type *types[] = {&j->to, &j->indices, &j->updates};
+  for (int i = 0; i < 3; i++)
+    if (!loom_type_from_mlir(mlirValueGetType(loom_operand(op, i)), types[i]) ||
+        loom_type_elements(types[i]) < 0)
+      return alone_refuse(op, "a symbolic size");
+  MlirStringRef combine = loom_get_str(op, "combine");
+  static const char *const words[][2] = {
+      {"add", "sum"}, {"mul", "prod"}, {"min", "min"}, {"max", "max"}};
+  for (int i = 0; i < 4; i++)
+    if (loom_str_is(combine, words[i][0])) j->combine = words[i][1];
+  if (j->combine &&
+      (loom_dtype_is_complex(j->to.dtype) || j->to.dtype == LOOM_F16 || j->to.dtype == LOOM_BF16))
+    return alone_refuse(op, "no arithmetic for this element type");
+  MlirOperation yield = mlirBlockGetTerminator(kernel->block);
+  if (kernel->result_count != 1 || !mlirValueEqual(loom_operand(yield, 0), loom_result(op, 0)) ||
+      kernel->results[0].shares < 0 ||
+      !mlirValueEqual(kernel->operands[kernel->results[0].shares].value, loom_operand(op, 0)))
+    return alone_refuse(op, "the result does not overwrite the operand");
+  j->axis = (int)loom_get_i64(op, "axis", 0);
+  j->outer = scatter_product(&j->to, 0, j->axis);
+  j->count = loom_type_elements(&j->indices);
+  j->rows = j->lanes = 1;
+  if (j->axis + 1 < j->to.rank) {
+    j->rows = scatter_product(&j->to, j->axis + 1, j->to.rank - 1);
+    j->lanes = j->to.dims[j->to.rank - 1];
+  }
+  scatter_divide(j);
+  return true;
+}
+
+bool scatter_plan(const lower_kernel *kernel, alone_plan *out) {
+  scatter_job job;
+  if (!scatter_read(kernel, out->op, &job)) return false;
+  out->stages[0] = job.chunks;
+  out->stage_count = 1;
+  return true;
+}
+
+/* ---- indices ---- */
+
+/* The index as an int64 in [0, n), and whether it was one. */
+static lower_value scatter_target(lower *l, scatter_job *j, lower_value *inside) {
+  lower_at *at = lower_at_new(l, j->indices.rank);
+  lower_value index = {{NULL}, 0, false, LOOM_I64};
+  if (!at) return index;
+  alone_split(l, SCATTER_INDEX, j->indices.dims, j->indices.rank, at->dims);
+  index = lower_emit(l, loom_operand(j->op, 1), lower_at_intern(l, at));
+  if (l->failed) return index;
+  index.level = l->depth;
+  loom_builder b = lower_at_level(l, l->depth);
+  MlirValue v = lower_convert(NULL, &b, index.v, j->indices.dtype, LOOM_I64);
+  MlirValue zero = lower_int(l, 0).v, size = lower_int(l, j->to.dims[j->axis]).v;
+  if (!loom_dtype_is_unsigned(j->indices.dtype))
+    v = lane_select(&b, lane_cmpi(&b, "slt", v, zero), lane_op2(&b, "arith.addi", v, size), v);
+  MlirValue good = lane_cmpi(&b, "ult", v, size), bad = lane_cmpi(&b, "uge", v, size);
+  lower_flag(l, (lower_value){bad, l->depth, false, LOOM_BOOL}, 0x100u); /* LOOM_STATUS_INDEX */
+  b = lower_at_level(l, l->depth);
+  index.v = lane_select(&b, good, v, zero);
+  index.dtype = LOOM_I64;
+  *inside = (lower_value){good, l->depth, false, LOOM_BOOL};
+  return index;
+}
+
+/* Indices of an update and of its place in the result. */
+static void scatter_places(lower *l, scatter_job *j) {
+  lower_at *update = lower_at_new(l, j->updates.rank), *place = lower_at_new(l, j->to.rank);
+  if (!update || !place) return;
+  int axis = j->axis, many = j->indices.rank, inner = j->to.rank - axis - 1;
+  alone_split(l, SCATTER_OUTER, j->to.dims, axis, place->dims);
+  if (inner > 1)
+    alone_split(l, SCATTER_ROW, j->to.dims + axis + 1, inner - 1, place->dims + axis + 1);
+  if (inner && j->lanes > 1) place->dims[j->to.rank - 1].coef[SCATTER_LANE] = 1;
+  memcpy(update->dims, place->dims, sizeof *place->dims * (size_t)axis);
+  memcpy(update->dims + axis + many, place->dims + axis + 1, sizeof *place->dims * (size_t)inner);
+  alone_split(l, SCATTER_INDEX, j->indices.dims, many, update->dims + axis);
+  place->dims[axis] = j->target;
+  j->update = lower_at_intern(l, update);
+  j->place = lower_at_intern(l, place);
+}
+
+/* ---- loops ---- */
+
+static void scatter_apply(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  scatter_job *j = user;
+  lower_value value = lower_emit(l, loom_operand(j->op, 2), j->update);
+  if (l->failed) return;
+  if (j->combine) {
+    /* Read here, after the store of an earlier update of the same element. */
+    lower_value old = lower_emit(l, loom_operand(j->op, 0), j->place);
+    if (l->failed) return;
+    MlirValue x = lower_wide(l, old), y = lower_wide(l, value);
+    loom_builder b = lower_at_level(l, l->depth);
+    value.v = lower_combine(&b, j->combine, j->to.dtype, x, y);
+    value.lanes = l->width > 1;
+    value.level = l->depth;
+  }
+  lower_store(l, 0, j->place, value);
+}
+
+static void scatter_row(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  scatter_job *j = user;
+  lower_lanes lanes = alone_lanes(l, SCATTER_LANE, j->lanes, j->to.dtype);
+  scatter_places(l, j);
+  MlirValue low = j->low[SCATTER_LANE], high = j->high[SCATTER_LANE];
+  MlirValue split = lower_lane_split(l, &lanes, high);
+  lower_lane_main(l, &lanes, low, split, 0, NULL, scatter_apply, j, NULL);
+  lower_lane_tail(l, &lanes, split, high, 0, NULL, scatter_apply, j, NULL);
+}
+
+/* No row at all for an index that is bad or another chunk's. */
+static void scatter_index(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  scatter_job *j = user;
+  lower_value inside = {{NULL}, 0, false, LOOM_BOOL}, target = scatter_target(l, j, &inside);
+  if (l->failed) return;
+  loom_builder b = lower_at_level(l, l->depth);
+  MlirValue good = inside.v;
+  if (j->cut == CUT_AXIS && j->chunks > 1) {
+    good = lane_op2(&b, "arith.andi", good, lane_cmpi(&b, "sge", target.v, j->axis_low));
+    good = lane_op2(&b, "arith.andi", good, lane_cmpi(&b, "slt", target.v, j->axis_high));
+  }
+  lower_index_opaque(l, target, 1u << SCATTER_INDEX, &j->target);
+  MlirValue low = j->low[SCATTER_ROW], high = lane_select(&b, good, j->high[SCATTER_ROW], low);
+  lower_for(l, low, high, lower_int(l, 1).v, SCATTER_ROW, 0, NULL, scatter_row, j, NULL);
+}
+
+static void scatter_outer(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  scatter_job *j = user;
+  lower_for(l, lower_int(l, 0).v, lower_int(l, j->count).v, lower_int(l, 1).v, SCATTER_INDEX, 0,
+            NULL, scatter_index, j, NULL);
+}
+
+static void scatter_chunk(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  scatter_job *j = user;
+  static const int vars[] = {SCATTER_OUTER, SCATTER_ROW, SCATTER_LANE, -1};
+  const int64_t extents[] = {j->outer, j->rows, j->lanes, j->to.dims[j->axis]};
+  loom_builder b = lower_at_level(l, l->depth);
+  MlirValue chunk = l->vars[SCATTER_CHUNK].iv, size = lower_int(l, j->size).v;
+  MlirValue first = lane_op2(&b, "arith.muli", chunk, size);
+  MlirValue last = lane_op2(&b, "arith.minsi", lane_op2(&b, "arith.addi", first, size),
+                            lower_int(l, extents[j->cut]).v);
+  for (int cut = CUT_OUTER; cut <= CUT_LANE; cut++) {
+    j->low[vars[cut]] = cut == j->cut ? first : lower_int(l, 0).v;
+    j->high[vars[cut]] = cut == j->cut ? last : lower_int(l, extents[cut]).v;
+  }
+  j->axis_low = first;
+  j->axis_high = last;
+  lower_for(l, j->low[SCATTER_OUTER], j->high[SCATTER_OUTER], lower_int(l, 1).v, SCATTER_OUTER, 0,
+            NULL, scatter_outer, j, NULL);
+}
+
+void scatter_lower(lower *l, const alone_plan *plan, int stage) {
+  scatter_job job;
+  if (!scatter_read(l->kernel, plan->op, &job)) {
+    l->failed = true;
+    return;
+  }
+  if (loom_type_elements(&job.updates) == 0) return;
+  const int64_t extents[SCATTER_VARS] = {job.outer, job.count, job.rows, job.lanes, INT32_MAX};
+  l->var_count = SCATTER_VARS;
+  for (int v = 0; v < SCATTER_VARS; v++)
+    l->vars[v].extent = extents[v];
+  lower_for(l, l->begin, l->end, lower_int(l, 1).v, SCATTER_CHUNK, 0, NULL, scatter_chunk, &job,
+            NULL);
+}

@@ -1,0 +1,67 @@
+// Ops with a kernel and a lowering of their own: how loom-fuse and loom-outline prepare them, how loom-schedule divides
+// them, what is refused.
+// RUN: %loom-opt --loom-fuse --loom-outline --loom-schedule --split-input-file %s | FileCheck %s
+// RUN: not %loom-opt --loom-schedule --split-input-file %S/inputs/alone-bad.mlir 2>&1 | FileCheck %s --check-prefix=BAD
+
+// An argument is copied; the result takes the copy's place, and is the output's.
+// CHECK-LABEL: loom.kernel @k0
+// CHECK: loom.copy
+// CHECK-LABEL: loom.kernel @k1
+// CHECK: loom.scatter "add"
+// CHECK: inplace = array<i64: 0>
+// CHECK-SAME: schedule = {kind = "scatter"}
+// CHECK-SAME: stages = array<i64: 1>
+// CHECK-LABEL: func.func @argument
+func.func @argument(%x: tensor<100xf32>, %i: tensor<10xi64>, %u: tensor<10xf32>) -> tensor<100xf32> {
+  %0 = loom.scatter "add" %x, %i, %u axis = 0 : (tensor<100xf32>, tensor<10xi64>, tensor<10xf32>) -> tensor<100xf32>
+  return %0 : tensor<100xf32>
+}
+
+// -----
+
+// What is computed and read by nothing else is overwritten where it lies. Wide rows are cut into parts.
+// CHECK-LABEL: loom.kernel @k0
+// CHECK-NOT: loom.copy
+// CHECK: loom.exp
+// CHECK-LABEL: loom.kernel @k1
+// CHECK-NOT: loom.copy
+// CHECK: inplace = array<i64: 0>
+// CHECK-SAME: stages = array<i64: 12>
+// CHECK-LABEL: func.func @computed
+func.func @computed(%x: tensor<100x768xf32>, %i: tensor<1000xi64>, %u: tensor<1000x768xf32>) -> tensor<100x768xf32> {
+  %e = loom.exp %x : tensor<100x768xf32>
+  %0 = loom.scatter "add" %e, %i, %u axis = 0 : (tensor<100x768xf32>, tensor<1000xi64>, tensor<1000x768xf32>) -> tensor<100x768xf32>
+  return %0 : tensor<100x768xf32>
+}
+
+// -----
+
+// An output that is not in C order gets a copy.
+// CHECK-LABEL: loom.kernel @k2
+// CHECK: loom.copy
+// CHECK: strides = [array<i64: 4, 1>, array<i64: 1, 8>]
+// CHECK-LABEL: func.func @permuted
+func.func @permuted(%x: tensor<8x4xf32>, %i: tensor<3xi64>, %u: tensor<3x4xf32>) -> (tensor<8x4xf32> {loom.strides = array<i64: 1, 8>}) {
+  %0 = loom.scatter "set" %x, %i, %u axis = 0 : (tensor<8x4xf32>, tensor<3xi64>, tensor<3x4xf32>) -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+
+// -----
+
+// Random numbers are made inside the group that wants them.
+// CHECK-LABEL: loom.kernel @k0
+// CHECK: loom.random "uniform"
+// CHECK: loom.select
+// CHECK-NOT: loom.kernel @k1
+// CHECK-LABEL: func.func @dropout
+func.func @dropout(%x: tensor<64xf32>, %k: tensor<2xui64>, %c: tensor<2xui64>) -> tensor<64xf32> {
+  %0 = loom.random "uniform" %k, %c : (tensor<2xui64>, tensor<2xui64>) -> tensor<64xf32>
+  %p = loom.constant(0.5 : f32) : tensor<64xf32>
+  %1 = loom.compare "lt" %0, %p : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xi1>
+  %2 = loom.select %1, %x, %p : (tensor<64xi1>, tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  return %2 : tensor<64xf32>
+}
+
+// BAD: cannot lower 'loom.scatter': the result does not overwrite the operand
+// BAD: cannot lower 'loom.scatter': no code for this target
+// BAD: kernel value 0 is complex, for which there is no code

@@ -1,0 +1,23 @@
+loom.kernel @k {
+^bb0(%x: tensor<8xf32>, %i: tensor<3xi64>, %u: tensor<3xf32>):
+  %0 = loom.scatter "set" %x, %i, %u axis = 0 : (tensor<8xf32>, tensor<3xi64>, tensor<3xf32>) -> tensor<8xf32>
+  loom.yield %0 : tensor<8xf32>
+} {strides = [array<i64: 1>, array<i64: 1>, array<i64: 1>, array<i64: 1>], scalars = array<i64>, inplace = array<i64: -1>}
+
+// -----
+
+module attributes {loom.target = "nvptx"} {
+loom.kernel @k {
+^bb0(%x: tensor<8xf32>, %i: tensor<3xi64>, %u: tensor<3xf32>):
+  %0 = loom.scatter "set" %x, %i, %u axis = 0 : (tensor<8xf32>, tensor<3xi64>, tensor<3xf32>) -> tensor<8xf32>
+  loom.yield %0 : tensor<8xf32>
+} {strides = [array<i64: 1>, array<i64: 1>, array<i64: 1>, array<i64: 1>], scalars = array<i64>, inplace = array<i64: 0>}
+}
+
+// -----
+
+loom.kernel @k {
+^bb0(%x: tensor<8xcomplex<f32>>):
+  %0 = loom.add %x, %x : tensor<8xcomplex<f32>>
+  loom.yield %0 : tensor<8xcomplex<f32>>
+} {strides = [array<i64: 1>, array<i64: 1>], scalars = array<i64>, inplace = array<i64: -1>}
