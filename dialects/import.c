@@ -147,11 +147,11 @@ static MlirBlock import_function(import_state *s, MlirBlock body, loom_error *er
   }
   for (uint32_t i = 0; i < outs; i++) {
     const loom_output *output = &graph->outputs[i];
-    loom_named strides = {
-        "loom.strides",
-        loom_attr_i64s(s->ctx, graph->values[output->value].type.rank, output->strides)};
+    int32_t rank = graph->values[output->value].type.rank;
+    loom_named both[] = {{"loom.strides", loom_attr_i64s(s->ctx, rank, output->strides)},
+                         {"loom.overwrites", loom_attr_i64(s->ctx, output->overwrites)}};
     types[ins + i] = import_type(s, output->value);
-    attrs[ins + i] = import_dict(s, 1, &strides);
+    attrs[ins + i] = import_dict(s, output->overwrites < 0 ? 1 : 2, both);
   }
   MlirBlock entry = mlirBlockCreate(ins, types, locations);
   for (uint32_t i = 0; i < ins; i++)

@@ -31,6 +31,7 @@ typedef struct entry {
   uint32_t slots[ENTRY_SIMPLE_INPUTS]; /* simple: the argument of each input */
   const recipe **outputs; /* for each output its OUTPUT recipe, or NULL: a temporary block */
   size_t *sizes;          /* for each output its bytes */
+  const recipe **targets; /* for each output the array that it may be written straight into, or NULL */
   double capture_ms;
   loom_compile_report report;
   uint64_t hits;
@@ -44,6 +45,17 @@ int entry_traverse(entry *e, visitproc visit, void *arg);
 /* Runs a version whose guards hold. NULL with an exception, or with *fallback set and none: the
  * plain function has to run (nothing has been changed yet). */
 PyObject *entry_run(entry *e, PyObject *const *args, bool *fallback);
+
+/* ---- direct.c: writes straight into arguments ------------------------------------------------ */
+
+/* Fills e->targets. */
+void direct_find(entry *e);
+/* May this run write into its targets? Not when a floating-point exception would be reported: the
+ * plain function has to find everything as it was. */
+bool direct_allowed(const entry *e);
+/* The target of output `i` and its data go to `run`; false when it has to have a temporary block
+ * (or an exception is set). */
+bool direct_open(const entry *e, loom_run *run, uint32_t i);
 
 /* A list of entries as calls see it: never changed once published, newest first. */
 typedef struct entry_list {

@@ -165,6 +165,7 @@ static void capture_finish(tracer *t, value *result) {
       trace_break(t, BREAK_COMPILER, "%s", (*a)->name);
   if (!trace_pending(t)) t->capture->result = trace_rebuild(t, result);
   if (!trace_pending(t) && !capture_tidy(t->capture, t->fp_seen)) PyErr_NoMemory();
+  if (!trace_pending(t)) capture_mark_overwrites(t->capture);
 }
 
 /* An exception that leaves the function: the original function raises it itself. */

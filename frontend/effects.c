@@ -2,6 +2,7 @@
 #include "frontend/frontend.h"
 
 static bool effect_write_array(loom_run *run, const effect *e) {
+  if (run->arrays[e->number]) return true; /* written already */
   const loom_output *output = &run->captured->graph.outputs[e->number];
   const loom_type *type = loom_graph_type(&run->captured->graph, output->value);
   PyObject *target = recipe_build(run, e->target);

@@ -96,13 +96,16 @@ entry *entry_new(capture *captured, loom_plan *plan, backend kind, PyObject *cod
   e->adapter = loom_adapters()[0];
   e->outputs = calloc((size_t)outputs + 1, sizeof *e->outputs);
   e->sizes = calloc((size_t)outputs + 1, sizeof *e->sizes);
+  e->targets = calloc((size_t)outputs + 1, sizeof *e->targets);
   e->guards = guard_program_new(captured);
-  if (!e->outputs || !e->sizes || !e->guards || !entry_measure(e, err)) {
-    if (!e->outputs || !e->sizes) PyErr_NoMemory();
+  bool memory = e->outputs && e->sizes && e->targets;
+  if (!memory || !e->guards || !entry_measure(e, err)) {
+    if (!memory) PyErr_NoMemory();
     entry_unref(e);
     return NULL;
   }
   e->simple = entry_is_simple(e);
+  direct_find(e);
   entry_bind_constants(e);
   e->release_gil = entry_has_work(&captured->graph);
   return e;
@@ -115,6 +118,7 @@ void entry_unref(entry *e) {
   capture_free(e->captured);
   free(e->outputs);
   free(e->sizes);
+  free(e->targets);
   Py_XDECREF(e->code);
   free(e);
 }
@@ -324,7 +328,10 @@ static bool run_gather(run_state *s, const entry *e, PyObject *const *args) {
 }
 
 static bool run_allocate(run_state *s, const entry *e) {
+  bool direct = e->captured->effect_count && direct_allowed(e);
   for (uint32_t i = 0; i < e->captured->graph.output_count; i++) {
+    if (direct && direct_open(e, &s->run, i)) continue;
+    if (PyErr_Occurred()) return false;
     if (e->outputs[i]) {
       s->run.arrays[i] = e->adapter->new_output(e->outputs[i]->payload, &s->run.data[i]);
       if (!s->run.arrays[i]) return false;

@@ -151,6 +151,8 @@ typedef struct capture {
 capture *capture_function(PyFunctionObject *function, PyObject *const *args, Py_ssize_t count,
                           const bool *symbolic_args);
 void capture_free(capture *c);
+/* Notes for each output that an effect writes over an input that the plan may do so at once (direct.c). */
+void capture_mark_overwrites(capture *c);
 /* Visits every reference that the capture owns. */
 int capture_traverse(const capture *c, visitproc visit, void *arg);
 /* For tests: (function, args) -> {'graph': str, 'guards': [str], 'known': bool, 'result': object or str,
@@ -332,6 +334,9 @@ struct loom_adapter {
   PyObject *(*scalar)(const void *payload, const void *data);
   PyObject *(*view)(PyObject *base, const void *payload);
   bool (*write)(PyObject *target, const loom_type *type, const int64_t *strides, const void *data);
+  /* The data of `target` when a run may write the elements straight into it: it has this type and these strides (in
+   * elements), is aligned and writeable. Else NULL. */
+  void *(*direct)(PyObject *target, const loom_type *type, const int64_t *strides);
   /* Would the library's state report one of these floating-point flags (loom_fp_flag bits)? 1, 0, or -1 on error. */
   int (*flags_matter)(uint32_t flags);
   /* Host calls: runs the function in the slot on buffers (see numpy/host.c). */
@@ -387,7 +392,8 @@ typedef struct loom_run {
   const capture *captured;
   const loom_adapter *adapter;
   PyObject *const *args;
-  PyObject **arrays; /* for each output: its array, or NULL for a temporary block */
+  PyObject **arrays; /* for each output: its array, or NULL for a temporary block; of an effect: its target, when the
+                        plan writes straight into it */
   void **data;       /* for each output */
   PyObject **shared; /* for each shared recipe: the object once it exists */
 } loom_run;

@@ -110,6 +110,7 @@ bool loom_graph_output(loom_graph *graph, loom_value value, const int64_t *strid
   loom_output *output = &graph->outputs[graph->output_count];
   memset(output, 0, sizeof *output);
   output->value = value;
+  output->overwrites = -1;
   const loom_type *type = &graph->values[value].type;
   if (strides)
     memcpy(output->strides, strides, sizeof strides[0] * (size_t)type->rank);

@@ -280,6 +280,8 @@ typedef struct loom_output {
   loom_value value;
   int64_t strides[LOOM_MAX_RANK]; /* in elements, maybe symbolic; a permutation of a contiguous
                                      layout */
+  int32_t overwrites; /* an input of this type and layout whose buffer the caller would like to pass
+                         for this output as well, or -1 */
 } loom_output;
 
 typedef struct loom_graph {

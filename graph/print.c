@@ -338,6 +338,7 @@ void loom_graph_print(const loom_graph *graph, FILE *out) {
     print_type(graph, type, out);
     fputs(" {loom.strides = ", out);
     print_ints(graph, output->strides, type->rank, out);
+    if (output->overwrites >= 0) fprintf(out, ", loom.overwrites = %d", output->overwrites);
     fputc('}', out);
   }
   fputs(") {\n", out);

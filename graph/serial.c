@@ -115,6 +115,7 @@ static void serial_graph(serial_writer *w, const loom_graph *graph) {
   for (uint32_t i = 0; i < graph->output_count; i++) {
     serial_number(w, graph->outputs[i].value);
     serial_ints(w, graph->outputs[i].strides, graph->values[graph->outputs[i].value].type.rank);
+    serial_number(w, (uint64_t)(graph->outputs[i].overwrites + 1));
   }
 }
 

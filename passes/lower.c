@@ -3,7 +3,8 @@
  * Before: `loom.kernel @k` with a schedule. After: for each stage s a `func.func @k_s<s>` of the
  * kernel ABI (buffers, params, scratch, begin, end) -> status, in scf, arith, vector and llvm ops,
  * and a private body function whose pointers are noalias parameters, which pointers loaded from the
- * array of buffers could not be. A pair that shares one buffer is one parameter.
+ * array of buffers could not be. A pair that shares one buffer is one parameter; a pair that the
+ * caller may make share one (`loom.overlaps`) is not noalias.
  *
  * requires: loom-schedule. keeps: all but kernels. breaks: `loom.kernel` (erased).
  */
@@ -25,9 +26,10 @@
 
 static MlirAttribute lower_unit_attr(MlirContext ctx) { return mlirUnitAttrGet(ctx); }
 
-/* Appends func.func @name(types) -> i32 to `into` before the kernel; returns its entry block. */
+/* Appends func.func @name(types) -> i32 to `into` before the kernel; returns its entry block.
+ * `overlapping`: pointers that may be equal to one another. */
 static MlirBlock lower_function(const lower_kernel *k, const char *name, intptr_t count,
-                                const MlirType *types, bool internal) {
+                                const MlirType *types, bool internal, uint64_t overlapping) {
   loom_builder b = loom_builder_before(k->op);
   MlirType i32 = mlirIntegerTypeGet(b.ctx, 32);
   MlirLocation locs[72];
@@ -35,7 +37,7 @@ static MlirBlock lower_function(const lower_kernel *k, const char *name, intptr_
   MlirNamedAttribute noalias = mlirNamedAttributeGet(
       mlirIdentifierGet(b.ctx, loom_str("llvm.noalias")), lower_unit_attr(b.ctx));
   for (intptr_t i = 0; i < count; i++) {
-    bool pointer = internal && i < count - 3;
+    bool pointer = internal && i < count - 3 && !(overlapping >> i & 1);
     locs[i] = b.loc;
     arg_attrs[i] = mlirDictionaryAttrGet(b.ctx, pointer ? 1 : 0, &noalias);
   }
@@ -65,7 +67,7 @@ static void lower_kernel_types(MlirContext ctx, MlirType *out) {
 static void lower_entry(const lower_kernel *k, const char *name, const char *body, bool slots) {
   MlirType types[5];
   lower_kernel_types(k->ctx, types);
-  MlirBlock block = lower_function(k, name, 5, types, false);
+  MlirBlock block = lower_function(k, name, 5, types, false, 0);
   loom_builder b = loom_builder_at_end(block, mlirOperationGetLocation(k->op));
   MlirValue buffers = mlirBlockGetArgument(block, 0), args[72];
   int shared[64], count = 0;
@@ -98,12 +100,16 @@ static void lower_open(lower *l, const char *name, bool slots) {
     int shares = k->results[i].shares;
     place[k->results[i].slot] = shares < 0 ? count++ : place[k->operands[shares].slot];
   }
+  uint64_t overlapping = 0;
+  for (int i = 0; i < k->operand_count + k->result_count; i++)
+    if (k->operands[i].overlaps && k->operands[i].slot >= 0)
+      overlapping |= (uint64_t)1 << place[k->operands[i].slot];
   if (slots) place[k->buffer_count] = count++;
   for (int i = 0; i < count; i++)
     types[i] = abi[0];
   for (int i = 1; i < 5; i++)
     types[count + i - 1] = abi[i];
-  MlirBlock block = lower_function(k, name, count + 4, types, true);
+  MlirBlock block = lower_function(k, name, count + 4, types, true, overlapping);
   for (int i = 0; i < k->buffer_count + slots; i++)
     l->pointers[i] = mlirBlockGetArgument(block, place[i]);
   l->params = mlirBlockGetArgument(block, count);

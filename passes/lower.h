@@ -31,6 +31,7 @@ typedef struct lower_buffer {
   int scalar; /* number among the launch's parameters, or -1 */
   int slot;   /* number among the kernel's buffers, or -1 for a scalar */
   int shares; /* results: operand whose buffer it overwrites, or -1 */
+  bool overlaps; /* it may be the buffer of another one, which overlaps too */
 } lower_buffer;
 
 typedef struct lower_kernel {

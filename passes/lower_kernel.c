@@ -56,9 +56,10 @@ static void kernel_options(MlirOperation op, lower_kernel *out) {
 }
 
 static bool kernel_slots(MlirOperation op, lower_kernel *out) {
-  int64_t scalars[64], inplace[64];
+  int64_t scalars[64], inplace[64], overlaps[64];
   intptr_t scalar_count = loom_get_i64s(op, "scalars", scalars, 64);
   intptr_t inplace_count = loom_get_i64s(op, "inplace", inplace, 64);
+  intptr_t overlap_count = loom_get_i64s(op, "loom.overlaps", overlaps, 64);
   MlirLocation loc = mlirOperationGetLocation(op);
   if (scalar_count > 64 || out->result_count > 64 || out->operand_count > 64)
     return loom_emit_error(loc, "kernel has too many operands");
@@ -72,6 +73,8 @@ static bool kernel_slots(MlirOperation op, lower_kernel *out) {
     out->operands[i].slot = out->operands[i].scalar >= 0 ? -1 : out->buffer_count++;
   for (int i = 0; i < out->result_count; i++) {
     out->results[i].slot = out->buffer_count++;
+    if (i < overlap_count && overlaps[i] >= 0 && overlaps[i] < out->operand_count)
+      out->results[i].overlaps = out->operands[overlaps[i]].overlaps = true;
     if (i >= inplace_count || inplace[i] < 0) continue;
     if (inplace[i] >= out->operand_count || out->operands[inplace[i]].slot < 0)
       return loom_emit_error(loc, "kernel result %d overwrites no buffer", i);

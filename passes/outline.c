@@ -224,6 +224,48 @@ static int64_t outline_inplace(const outline_state *s, MlirOperation fusion, Mli
   return -1;
 }
 
+/* Is `value` read once by `here`, and never by what comes after it? */
+static bool outline_ends_here(MlirValue value, MlirOperation here) {
+  int reads = 0;
+  for (MlirOpOperand use = mlirValueGetFirstUse(value); !mlirOpOperandIsNull(use);
+       use = mlirOpOperandGetNextUse(use)) {
+    MlirOperation user = mlirOpOperandGetOwner(use);
+    reads += mlirOperationEqual(user, here);
+    for (MlirOperation op = mlirOperationGetNextInBlock(here); op.ptr;
+         op = mlirOperationGetNextInBlock(op))
+      if (mlirOperationEqual(user, op) || loom_is(user, "loom.reshape")) return false;
+  }
+  return reads == 1;
+}
+
+/* The operand whose buffer the caller may pass for a result too (`loom.overwrites` of the
+ * function's result): a pointwise body, nobody reads it later, the same type and layout. -1: none.
+ */
+static int64_t outline_overlap(const outline_state *s, MlirOperation fusion, MlirBlock block,
+                               intptr_t result, const int64_t *strides) {
+  MlirValue value = loom_result(fusion, result);
+  MlirOpOperand use = mlirValueGetFirstUse(value);
+  if (mlirOpOperandIsNull(use) || !mlirOpOperandIsNull(mlirOpOperandGetNextUse(use)) ||
+      !loom_is(mlirOpOperandGetOwner(use), "func.return") || !outline_is_pointwise_body(block))
+    return -1;
+  int64_t argument = loom_result_overwrites(s->function, mlirOpOperandGetOperandNumber(use));
+  loom_type type;
+  if (argument < 0 || !loom_type_from_mlir(mlirValueGetType(value), &type)) return -1;
+  MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(s->function, 0));
+  MlirValue outer = mlirBlockGetArgument(body, argument);
+  int64_t found = -1;
+  for (intptr_t i = 0; i < s->operand_count; i++) {
+    const outline_operand *operand = &s->operands[i];
+    if (operand->outer.ptr != outer.ptr) continue;
+    if (found >= 0 || operand->scalar || !outline_ends_here(outer, fusion) ||
+        !loom_type_equal(&operand->type, &type) ||
+        memcmp(operand->strides, strides, sizeof *strides * (size_t)type.rank))
+      return -1;
+    found = i;
+  }
+  return found;
+}
+
 static uint32_t outline_fp(MlirBlock block) {
   uint32_t fp = 0;
   for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
@@ -322,11 +364,12 @@ static bool outline_read_operands(outline_state *s, MlirOperation fusion) {
 }
 
 static bool outline_attributes(outline_state *s, MlirOperation fusion, MlirBlock block,
-                               loom_named out[4]) {
+                               loom_named out[5], intptr_t *count) {
   intptr_t results = mlirOperationGetNumResults(fusion), total = s->operand_count + results;
   MlirAttribute *strides = malloc(sizeof *strides * (size_t)(total + 1));
-  int64_t *numbers = malloc(sizeof *numbers * (size_t)(total + 1));
-  bool good = strides && numbers;
+  int64_t *numbers = malloc(sizeof *numbers * 2 * (size_t)(total + 1)), *overlaps = NULL;
+  bool good = strides && numbers, overlapping = false;
+  if (good) overlaps = numbers + total + 1;
   intptr_t scalars = 0;
   uint64_t taken = 0;
   for (intptr_t i = 0; good && i < s->operand_count; i++) {
@@ -347,11 +390,16 @@ static bool outline_attributes(outline_state *s, MlirOperation fusion, MlirBlock
     loom_value_strides(s->function, loom_result(fusion, i), &type, layout);
     strides[s->operand_count + i] = loom_attr_i64s(s->ctx, type.rank, layout);
     numbers[i] = outline_inplace(s, fusion, block, i, layout, &taken);
+    overlaps[i] = outline_overlap(s, fusion, block, i, layout);
+    overlapping |= overlaps[i] >= 0;
   }
+  *count = 4 + overlapping;
   if (good) {
     out[0] = (loom_named){"strides", mlirArrayAttrGet(s->ctx, total, strides)};
     out[2] = (loom_named){"inplace", loom_attr_i64s(s->ctx, results, numbers)};
     out[3] = (loom_named){"fp", loom_attr_i64(s->ctx, outline_fp(block))};
+    if (overlapping)
+      out[4] = (loom_named){"loom.overlaps", loom_attr_i64s(s->ctx, results, overlaps)};
   }
   free(strides);
   free(numbers);
@@ -359,29 +407,30 @@ static bool outline_attributes(outline_state *s, MlirOperation fusion, MlirBlock
 }
 
 static void outline_make_kernel(outline_state *s, MlirOperation fusion, const char *name,
-                                const loom_named attrs[4]) {
+                                const loom_named *attrs, intptr_t count) {
   loom_builder b = loom_builder_before(s->function);
   b.loc = mlirOperationGetLocation(fusion);
   MlirRegion region = mlirRegionCreate();
   mlirRegionTakeBody(region, mlirOperationGetRegion(fusion, 0));
-  loom_named all[] = {
-      {"sym_name", loom_attr_str(s->ctx, name)}, attrs[0], attrs[1], attrs[2], attrs[3]};
-  loom_build_regions(&b, "loom.kernel", 0, NULL, 0, NULL, 5, all, 1, &region);
+  loom_named all[6] = {{"sym_name", loom_attr_str(s->ctx, name)}};
+  memcpy(all + 1, attrs, sizeof *attrs * (size_t)count);
+  loom_build_regions(&b, "loom.kernel", 0, NULL, 0, NULL, count + 1, all, 1, &region);
 }
 
 static bool outline_fusion(MlirOperation fusion, void *user) {
   outline_state *s = user;
   if (!loom_is(fusion, "loom.fusion")) return true;
   MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(fusion, 0));
-  loom_named attrs[4];
+  loom_named attrs[5];
+  intptr_t count;
   bool is_new;
   if (!outline_read_operands(s, fusion)) return false;
   outline_absorb_views(s, block);
-  if (!outline_attributes(s, fusion, block, attrs)) return false;
-  outline_describe(s, block, 4, attrs);
+  if (!outline_attributes(s, fusion, block, attrs, &count)) return false;
+  outline_describe(s, block, count, attrs);
   outline_kernel *kernel = s->out_of_memory ? NULL : outline_find_kernel(s, &is_new);
   if (!kernel) return loom_emit_error(mlirOperationGetLocation(fusion), "out of memory");
-  if (is_new) outline_make_kernel(s, fusion, kernel->name, attrs);
+  if (is_new) outline_make_kernel(s, fusion, kernel->name, attrs, count);
 
   intptr_t results = mlirOperationGetNumResults(fusion);
   MlirValue *operands = malloc(sizeof *operands * (size_t)(s->operand_count + 1));

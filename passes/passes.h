@@ -72,6 +72,9 @@ void loom_result_strides(MlirOperation function, intptr_t index, const loom_type
 void loom_value_strides(MlirOperation function, MlirValue value, const loom_type *type,
                         int64_t *out);
 bool loom_strides_are_contiguous(const loom_type *type, const int64_t *strides);
+/* The argument whose buffer the caller would like to pass for result `index` as well
+ * (`loom.overwrites`), or -1. */
+int64_t loom_result_overwrites(MlirOperation function, intptr_t index);
 /* Whether argument `index` of a function has the unit or boolean attribute `name`. */
 bool loom_argument_has(MlirOperation function, intptr_t index, const char *name);
 

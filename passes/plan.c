@@ -290,6 +290,35 @@ static MlirType plan_argument_type(plan_state *s, intptr_t i) {
   return plan_memref(s->ctx, tensor, strides);
 }
 
+/* Whose buffer the caller may pass for output `i`: that of the operand over which the output's
+ * kernel writes (loom-outline). */
+static int64_t plan_overwrites(const plan_state *s, MlirValue value, intptr_t i) {
+  int64_t argument = loom_result_overwrites(s->function, i), overlaps[64];
+  int storage = plan_storage_of(s, value);
+  MlirOperation def = loom_def(value);
+  if (argument < 0 || storage < 0 || s->storages[storage].output != i || !def.ptr ||
+      !loom_is(def, "loom.apply"))
+    return -1;
+  MlirOperation kernel = plan_kernel(s, def);
+  intptr_t count = kernel.ptr ? loom_get_i64s(kernel, "loom.overlaps", overlaps, 64) : 0;
+  for (intptr_t r = 0; r < count && r < 64; r++)
+    if (mlirValueEqual(loom_result(def, r), value)) return overlaps[r] < 0 ? -1 : argument;
+  return -1;
+}
+
+/* One i64 an output; null when no output overwrites an input. */
+static MlirAttribute plan_all_overwrites(const plan_state *s, MlirOperation terminator) {
+  int64_t all[64];
+  bool any = false;
+  intptr_t count = mlirOperationGetNumOperands(terminator);
+  if (count > 64) count = 64;
+  for (intptr_t i = 0; i < count; i++) {
+    all[i] = plan_overwrites(s, loom_operand(terminator, i), i);
+    any |= all[i] >= 0;
+  }
+  return any ? loom_attr_i64s(s->ctx, count, all) : mlirAttributeGetNull();
+}
+
 static bool plan_make(plan_state *s, MlirOperation terminator) {
   MlirLocation loc = mlirOperationGetLocation(s->function);
   s->inputs = mlirBlockGetNumArguments(s->block);
@@ -319,8 +348,10 @@ static bool plan_make(plan_state *s, MlirOperation terminator) {
   loom_named attrs[] = {{"sym_name", loom_get_attr(s->function, "sym_name")},
                         {"inputs", loom_attr_i64(s->ctx, s->inputs)},
                         {"consts", loom_attr_i64s(s->ctx, const_count, consts)},
-                        {"arena", loom_attr_i64(s->ctx, s->arena)}};
-  s->plan = loom_build_regions(&b, "loom.plan", 0, NULL, 0, NULL, 4, attrs, 1, &region);
+                        {"arena", loom_attr_i64(s->ctx, s->arena)},
+                        {"loom.overwrites", plan_all_overwrites(s, terminator)}};
+  s->plan = loom_build_regions(&b, "loom.plan", 0, NULL, 0, NULL, attrs[4].value.ptr ? 5 : 4, attrs,
+                               1, &region);
   free(consts);
   return good || loom_emit_error(loc, "a plan needs array types of static size");
 }

@@ -139,6 +139,14 @@ void loom_value_strides(MlirOperation function, MlirValue value, const loom_type
     loom_result_strides(function, returned, type, out);
 }
 
+int64_t loom_result_overwrites(MlirOperation function, intptr_t index) {
+  MlirAttribute attr = util_argument_attr(function, "res_attrs", index, "loom.overwrites");
+  if (!attr.ptr || !mlirAttributeIsAInteger(attr)) return -1;
+  int64_t argument = mlirIntegerAttrGetValueInt(attr);
+  MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(function, 0));
+  return argument < mlirBlockGetNumArguments(block) ? argument : -1;
+}
+
 bool loom_strides_are_contiguous(const loom_type *type, const int64_t *strides) {
   int64_t plain[LOOM_MAX_RANK];
   loom_contiguous_strides(type, plain);

@@ -94,7 +94,8 @@ static bool check_buffer(const loom_plan_header *h, const uint8_t *bytes,
     return b->offset == 0 && b->index < h->inputs.count &&
            inputs[b->index].kind != LOOM_PLAN_SCALAR;
   case LOOM_PLAN_BUFFER_OUTPUT:
-    return b->offset == 0 && b->index < h->output_count && b->size <= PLAN_ARENA_LARGEST;
+    return b->offset == 0 && b->index < h->output_count && b->size <= PLAN_ARENA_LARGEST &&
+           b->overwrites <= h->inputs.count;
   case LOOM_PLAN_BUFFER_ARENA:
     if (h->flags & LOOM_PLAN_ARENA_REGISTER) return true; /* run_arena() looks at it */
     if (!size_known || !offset_known) return false;
@@ -297,6 +298,12 @@ void loom_plan_unref(loom_plan *plan) {
   free(plan->outputs);
   free(plan->places);
   free(plan);
+}
+
+int32_t loom_plan_output_overwrites(const loom_plan *plan, uint32_t index) {
+  if (index >= loom_plan_header_of(plan)->output_count) return -1;
+  const loom_plan_buffer *buffer = &plan->buffers[plan->outputs[index]];
+  return buffer->kind == LOOM_PLAN_BUFFER_OUTPUT ? (int32_t)buffer->overwrites - 1 : -1;
 }
 
 void loom_plan_set_const(loom_plan *plan, uint32_t input, const void *data) {

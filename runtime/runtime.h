@@ -106,7 +106,8 @@ typedef struct loom_plan_buffer {
   uint32_t kind, index;
   uint64_t offset,
       size; /* bytes, or registers by `flags`; size of an output: what the caller allocates */
-  uint32_t flags, reserved;
+  uint32_t flags;
+  uint32_t overwrites; /* OUTPUT: 1 + the input whose buffer may be passed for it as well; or 0 */
 } loom_plan_buffer;
 
 typedef enum loom_plan_opcode {
@@ -265,6 +266,9 @@ const loom_plan_header *loom_plan_header_of(const loom_plan *plan);
  * (LOOM_PLAN_ALLOC). */
 bool loom_plan_output_size(const loom_plan *plan, uint32_t index, const int64_t *symbols,
                            size_t *out);
+/* The input whose buffer the caller may pass for output `index` too (the kernel that writes it reads
+ * each element before it writes that one, and nothing reads the input afterwards), or -1. */
+int32_t loom_plan_output_overwrites(const loom_plan *plan, uint32_t index);
 /* Binds the data of constant input number `input`; the caller keeps it alive as long as the plan.
  */
 void loom_plan_set_const(loom_plan *plan, uint32_t input, const void *data);

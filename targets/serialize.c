@@ -52,9 +52,17 @@ static uint64_t serial_size(MlirValue buffer) {
   return elements < 0 ? 0 : (uint64_t)elements * loom_dtype_size(type.dtype);
 }
 
+/* 1 + the input that output `index` may share its buffer with, or 0. */
+static uint32_t serial_overwrites(const serial_state *s, uint32_t index) {
+  int64_t all[64];
+  intptr_t count = loom_get_i64s(s->plan, "loom.overwrites", all, 64);
+  return index < count && index < 64 ? (uint32_t)(all[index] + 1) : 0;
+}
+
 static bool serial_buffer(serial_state *s, MlirValue value, loom_plan_buffer_kind kind,
                           uint32_t index, uint64_t offset) {
   loom_plan_buffer buffer = {kind, index, offset, serial_size(value), 0, 0};
+  if (kind == LOOM_PLAN_BUFFER_OUTPUT) buffer.overwrites = serial_overwrites(s, index);
   serial_put(&s->buffer_table, &buffer, sizeof buffer);
   return loom_map_put(&s->buffers, value.ptr, s->buffer_count++) ||
          loom_fail(s->err, "out of memory");

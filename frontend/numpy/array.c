@@ -1,4 +1,4 @@
-/* Live NumPy arrays: what guards compare, where data lies, how results are made and written back,
+/* Live NumPy arrays: what guards compare, where data lies, how results are made,
  * and whether the error state of the calling context cares about a floating-point flag. */
 #define LOOM_NUMPY_IMPORTS
 #include "frontend/numpy/numpy.h"
@@ -72,7 +72,7 @@ bool numpy_array_init(void) {
 
 /* A descriptor means the same as NumPy's own one of its type number (unpickled arrays have copies
  * of it). */
-static bool array_descr_plain(const PyArray_Descr *descr) {
+bool numpy_descr_plain(const PyArray_Descr *descr) {
   int typenum = descr->type_num;
   if (typenum < 0 || typenum >= NPY_NTYPES_LEGACY) return false;
   if (descr == array_descrs[typenum]) return true;
@@ -91,7 +91,7 @@ bool numpy_array_describe(PyObject *object, numpy_array_payload *out) {
   if (Py_TYPE(object) != &PyArray_Type) return false;
   const PyArrayObject_fields *a = FIELDS(object);
   memset(out, 0, sizeof *out);
-  if (a->nd > LOOM_MAX_RANK || !array_descr_plain(a->descr)) return false;
+  if (a->nd > LOOM_MAX_RANK || !numpy_descr_plain(a->descr)) return false;
   if (!numpy_dtype_from_typenum(a->descr->type_num, &out->dtype)) return false;
   npy_intp size = (npy_intp)loom_dtype_size(out->dtype);
   out->typenum = a->descr->type_num;
@@ -112,7 +112,7 @@ bool numpy_array_guard(PyObject *object, const void *payload) {
   const PyArrayObject_fields *a = FIELDS(object);
   if (a->nd != p->nd || ((array_flags(a) ^ p->flags) & p->flags_mask)) return false;
   if (a->descr != array_descrs[p->typenum] &&
-      (a->descr->type_num != p->typenum || !array_descr_plain(a->descr)))
+      (a->descr->type_num != p->typenum || !numpy_descr_plain(a->descr)))
     return false;
   for (int i = 0; i < p->nd; i++)
     if (a->dimensions[i] != p->dims[i] || a->strides[i] != p->strides[i]) return false;
@@ -299,53 +299,6 @@ PyObject *numpy_array_view(PyObject *base, const void *payload) {
   }
   if (p->flags & NUMPY_WARNS) PyArray_ENABLEFLAGS((PyArrayObject *)array, ARRAY_WARN_ON_WRITE);
   return array;
-}
-
-#define WRITE_CHUNK (256 << 10)
-
-/* A kernel of the runtime's kind: copies chunks of params[0] bytes. */
-static uint32_t write_chunks(void *const *buffers, const uint64_t *params, void *scratch,
-                             int64_t begin, int64_t end) {
-  int64_t from = begin * WRITE_CHUNK, to = end * WRITE_CHUNK;
-  if (to > (int64_t)params[0]) to = (int64_t)params[0];
-  memcpy((char *)buffers[1] + from, (const char *)buffers[0] + from, (size_t)(to - from));
-  return 0;
-}
-
-/* Both have one layout without gaps: a plain copy, by all threads. */
-static bool write_plain(PyArrayObject_fields *target, const loom_type *type,
-                        const npy_intp *strides, const void *data) {
-  uint64_t bytes = loom_dtype_size(type->dtype);
-  if (target->nd != type->rank || !array_descr_plain(target->descr)) return false;
-  if (target->descr->type_num != numpy_typenum_from_dtype(type->dtype)) return false;
-  if (!(target->flags & NPY_ARRAY_WRITEABLE)) return false;
-  for (int i = 0; i < type->rank; i++) {
-    if (target->dimensions[i] != type->dims[i]) return false;
-    if (target->dimensions[i] > 1 && target->strides[i] != strides[i]) return false;
-    bytes *= (uint64_t)type->dims[i];
-  }
-  void *buffers[] = {(void *)data, target->data};
-  loom_threads_launch(write_chunks, buffers, &bytes, 0,
-                      (int64_t)((bytes + WRITE_CHUNK - 1) / WRITE_CHUNK));
-  return true;
-}
-
-bool numpy_array_write(PyObject *target, const loom_type *type, const int64_t *strides,
-                       const void *data) {
-  int typenum = numpy_typenum_from_dtype(type->dtype);
-  npy_intp dims[LOOM_MAX_RANK], bytes[LOOM_MAX_RANK];
-  for (int i = 0; i < type->rank; i++) {
-    dims[i] = type->dims[i];
-    bytes[i] = strides[i] * (npy_intp)loom_dtype_size(type->dtype);
-  }
-  if (write_plain(FIELDS(target), type, bytes, data)) return true;
-  PyArray_Descr *descr = (PyArray_Descr *)Py_NewRef((PyObject *)array_descrs[typenum]);
-  PyObject *from =
-      PyArray_NewFromDescr(&PyArray_Type, descr, type->rank, dims, bytes, (void *)data, 0, NULL);
-  if (!from) return false;
-  bool good = PyArray_CopyInto((PyArrayObject *)target, (PyArrayObject *)from) == 0;
-  Py_DECREF(from);
-  return good;
 }
 
 /* ---- error state ---------------------------------------------------------------------------- */

@@ -210,7 +210,7 @@ static loom_value index_value(tracer *t, const loom_type *target, const np_opera
 bool np_assign(tracer *t, np_array *a, value *item) {
   np_operand o;
   if (!np_operand_from(t, item, &o)) return false;
-  if (o.array && index_same_memory(o.array, a))
+  if (o.array && a->writeable && index_same_memory(o.array, a))
     return true; /* a[i] += x assigns what is there already */
   return np_write(t, a, index_value(t, &a->type, &o));
 }
@@ -244,6 +244,13 @@ bool np_set_item(tracer *t, value *v, value *key, value *item) {
   }
   if (np_is_fancy(t, key)) return np_fancy_set(t, a, key, item);
   if (trace_pending(t) || !index_plan_make(t, a, key, &p)) return false;
+  np_array *from = np_array_of(item);
+  bool sequence = from ? from->type.rank > 0
+                       : item->type == &value_list_type || item->type == &value_tuple_type;
+  if (p.all_ints && !p.rank && sequence) {
+    trace_raise(t, PyExc_ValueError, "setting an array element with a sequence.");
+    return false;
+  }
   PyObject *known = np_known(t, v);
   value *view = index_view(t, a, &p);
   if (!view || !np_assign(t, np_array_of(view), item)) return false;

@@ -68,6 +68,9 @@ PyObject *numpy_array_scalar(const void *payload, const void *data);
 PyObject *numpy_array_view(PyObject *base, const void *payload);
 bool numpy_array_write(PyObject *target, const loom_type *type, const int64_t *strides,
                        const void *data);
+/* Is a descriptor NumPy's own one of its type number, or a copy of it? */
+bool numpy_descr_plain(const PyArray_Descr *descr);
+void *numpy_array_direct(PyObject *target, const loom_type *type, const int64_t *strides);
 Py_hash_t numpy_array_fingerprint(PyObject *object);
 PyObject *numpy_array_words(PyObject *name, const void *payload);
 bool numpy_scalar_bits(PyObject *number, loom_dtype dtype, uint64_t *out);

@@ -82,3 +82,55 @@ func.func @main(%a: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
   } : (tensor<8xf32>) -> tensor<8xf32>
   return %3, %2 : tensor<8xf32>, tensor<8xf32>
 }
+
+// -----
+
+// The caller would like to pass %a for the result too: it may, since its last reader reads it element by element.
+// CHECK: loom.kernel @k1
+// CHECK: loom.overlaps = array<i64: 0>
+// CHECK: loom.apply @k1(%arg0
+func.func @main(%a: tensor<8xf32>) -> (tensor<8xf32> {loom.overwrites = 0}) {
+  %s = loom.fusion(%a) {
+  ^bb0(%x: tensor<8xf32>):
+    %1 = loom.reduce "sum" %x axes = [0] : (tensor<8xf32>) -> tensor<f32>
+    loom.yield %1 : tensor<f32>
+  } : (tensor<8xf32>) -> tensor<f32>
+  %0 = loom.fusion(%a, %s) {
+  ^bb0(%x: tensor<8xf32>, %y: tensor<f32>):
+    %b = loom.broadcast %y dims = [] : (tensor<f32>) -> tensor<8xf32>
+    %1 = loom.sub %x, %b : tensor<8xf32>
+    loom.yield %1 : tensor<8xf32>
+  } : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// Not when it is read in another order,
+// CHECK: loom.kernel @k0
+// CHECK-NOT: loom.overlaps
+// CHECK: func.func @main
+func.func @main(%a: tensor<8xf32>) -> (tensor<8xf32> {loom.overwrites = 0}) {
+  %0 = loom.fusion(%a) {
+  ^bb0(%x: tensor<8xf32>):
+    %1 = loom.slice %x starts = [7] sizes = [8] steps = [-1] : (tensor<8xf32>) -> tensor<8xf32>
+    %2 = loom.add %x, %1 : tensor<8xf32>
+    loom.yield %2 : tensor<8xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// nor when it is read later, be it only as a result.
+// CHECK: loom.kernel @k0
+// CHECK-NOT: loom.overlaps
+// CHECK: func.func @main
+func.func @main(%a: tensor<8xf32>) -> (tensor<8xf32> {loom.overwrites = 0}, tensor<8xf32>) {
+  %0 = loom.fusion(%a) {
+  ^bb0(%x: tensor<8xf32>):
+    %1 = loom.neg %x : tensor<8xf32>
+    loom.yield %1 : tensor<8xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return %0, %a : tensor<8xf32>, tensor<8xf32>
+}

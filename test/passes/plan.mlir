@@ -81,3 +81,25 @@ func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
   %0 = loom.neg %a : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// The kernel confirms that its result may lie in the buffer of the argument.
+// CHECK-LABEL: loom.plan @main
+// CHECK: loom.overwrites = array<i64: 0, -1>
+loom.kernel @a {
+^bb0(%x: tensor<8xf32>):
+  %1 = loom.neg %x : tensor<8xf32>
+  loom.yield %1 : tensor<8xf32>
+} {strides = [array<i64: 1>, array<i64: 1>], scalars = array<i64>, inplace = array<i64: -1>, loom.overlaps = array<i64: 0>, stages = array<i64: 1>}
+loom.kernel @b {
+^bb0(%x: tensor<8xf32>):
+  %1 = loom.abs %x : tensor<8xf32>
+  loom.yield %1 : tensor<8xf32>
+} {strides = [array<i64: 1>, array<i64: 1>], scalars = array<i64>, inplace = array<i64: -1>, stages = array<i64: 1>}
+func.func @main(%a: tensor<8xf32>, %b: tensor<8xf32>)
+    -> (tensor<8xf32> {loom.overwrites = 0}, tensor<8xf32> {loom.overwrites = 1}) {
+  %0 = loom.apply @a(%a) : (tensor<8xf32>) -> tensor<8xf32>
+  %1 = loom.apply @b(%b) : (tensor<8xf32>) -> tensor<8xf32>
+  return %0, %1 : tensor<8xf32>, tensor<8xf32>
+}

@@ -6,6 +6,8 @@ import numpy as np
 from compare import check
 from hypothesis import HealthCheck, given, settings
 from programs import programs
+from wide_programs import run as run_statements
+from wide_programs import wide_programs
 
 import frameloom
 
@@ -41,3 +43,9 @@ def test_programs(program):
 @settings(max_examples=COUNT // 4, **COMMON)
 def test_programs_interpreted(program):
     run(program, "interpret")
+
+
+@given(wide_programs())
+@settings(max_examples=COUNT, **COMMON)
+def test_programs_of_statements(program):
+    run_statements(program)

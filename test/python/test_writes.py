@@ -276,3 +276,26 @@ def test_read_only():
 
     with pytest.raises(ValueError, match="read-only"):
         frameloom.compile(program, backend="interpret")(a)
+
+
+def test_assignments_that_change_nothing():
+    """They raise for a read-only array all the same."""
+    a = np.broadcast_to(np.float32(1.5), (4,))
+
+    def program(a):
+        a[::-1] = a[::-1]
+
+    for _ in range(2):
+        with pytest.raises(ValueError, match="read-only"):
+            frameloom.compile(program)(a)
+
+
+def test_an_element_is_no_place_for_an_array():
+    def program(a, b):
+        a[-1] = b
+
+    compiled = frameloom.compile(program)
+    for b in (np.ones(1), np.ones((1, 1)), np.ones(()), np.float64(2), [3.0]):
+        mine, plain = np.zeros(2), np.zeros(2)
+        assert repr(outcome(compiled, (mine, b))[:2]) == repr(outcome(program, (plain, b))[:2])
+        np.testing.assert_array_equal(mine, plain)
