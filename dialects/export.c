@@ -5,12 +5,15 @@
 #include "dialects/dialect.h"
 #include "dialects/ir.h"
 
-static bool export_ints(loom_arena *arena, MlirAttribute attr, loom_attr *out) {
+static bool export_ints(loom_graph *graph, MlirAttribute attr, loom_attr *out) {
   intptr_t count = loom_attr_read_i64s(attr, NULL, 0);
   if (count < 0 || count > INT32_MAX) return false;
-  int64_t *ints = loom_arena_alloc(arena, sizeof *ints * (size_t)count);
+  int64_t *ints = loom_arena_alloc(&graph->arena, sizeof *ints * (size_t)count);
   if (!ints) return false;
-  loom_attr_read_i64s(attr, ints, count);
+  for (intptr_t i = 0; i < count; i++) {
+    ints[i] = mlirDenseI64ArrayGetElement(attr, i);
+    if (LOOM_STRIDE_IS_SYM(ints[i]) && LOOM_STRIDE_EXPR(ints[i]) >= graph->expr_count) return false;
+  }
   out->count = (int32_t)count;
   out->ints = ints;
   return true;
@@ -25,7 +28,7 @@ static bool export_text(loom_arena *arena, MlirAttribute attr, loom_attr *out) {
   return copy != NULL;
 }
 
-static bool export_attr(loom_arena *arena, MlirAttribute attr, loom_attr_kind kind,
+static bool export_attr(loom_graph *graph, MlirAttribute attr, loom_attr_kind kind,
                         loom_dtype result, loom_attr *out) {
   loom_dtype dtype;
   memset(out, 0, sizeof *out);
@@ -36,12 +39,12 @@ static bool export_attr(loom_arena *arena, MlirAttribute attr, loom_attr_kind ki
     if (!mlirAttributeIsAInteger(attr)) return false;
     out->i = mlirIntegerAttrGetValueInt(attr);
     return true;
-  case LOOM_ATTR_I64S: return export_ints(arena, attr, out);
+  case LOOM_ATTR_I64S: return export_ints(graph, attr, out);
   case LOOM_ATTR_BOOL:
     if (!mlirAttributeIsABool(attr)) return false;
     out->i = mlirBoolAttrGetValue(attr);
     return true;
-  case LOOM_ATTR_STR: return export_text(arena, attr, out);
+  case LOOM_ATTR_STR: return export_text(&graph->arena, attr, out);
   case LOOM_ATTR_SCALAR: return loom_scalar_from_mlir(attr, result, out);
   case LOOM_ATTR_DTYPE:
     if (!mlirAttributeIsAType(attr) || !loom_dtype_from_mlir(mlirTypeAttrGetValue(attr), &dtype))
@@ -70,16 +73,28 @@ static bool export_attrs(loom_graph *graph, MlirOperation op, MlirAttribute dict
     MlirAttribute attr =
         op.ptr ? loom_get_attr(op, info->attrs[i].name)
                : mlirDictionaryAttrGetElementByName(dict, loom_str(info->attrs[i].name));
-    if (!export_attr(&graph->arena, attr, info->attrs[i].kind, dtype, &out->attrs[i]))
+    if (!export_attr(graph, attr, info->attrs[i].kind, dtype, &out->attrs[i]))
       return loom_fail(err, "attribute '%s' is missing or of the wrong type", info->attrs[i].name);
   }
   out->view.attrs = out->attrs;
   return true;
 }
 
+static bool export_bad_table(loom_error *err) {
+  return loom_fail(err, "loom.symbols and loom.exprs are no table of sizes");
+}
+
+/* The op that makes a value or whose region takes it. */
+static MlirOperation export_around(MlirValue value) {
+  MlirOperation def = loom_def(value);
+  if (def.ptr) return def;
+  return mlirBlockGetParentOperation(mlirBlockArgumentGetOwner(value));
+}
+
 bool loom_export_op(MlirOperation op, loom_graph *graph, loom_exported *out, loom_error *err) {
   memset(out, 0, sizeof *out);
   if (!loom_opcode_of(op, &out->view.op)) return loom_fail(err, "the op is not in the op table");
+  if (!graph->expr_count && !loom_sizes_load(op, graph)) return export_bad_table(err);
   intptr_t operands = mlirOperationGetNumOperands(op), results = mlirOperationGetNumResults(op);
   loom_type *types =
       loom_arena_alloc(&graph->arena, sizeof *types * (size_t)(operands + results + 1));
@@ -103,6 +118,9 @@ bool loom_export_operands(MlirStringRef name, intptr_t count, const MlirValue *o
   memset(out, 0, sizeof *out);
   if (!loom_opcode_of_name(name, &out->view.op))
     return loom_fail(err, "the op is not in the op table");
+  MlirOperation around = count ? export_around(operands[0]) : (MlirOperation){NULL};
+  if (around.ptr && !graph->expr_count && !loom_sizes_load(around, graph))
+    return export_bad_table(err);
   loom_type *types = loom_arena_alloc(&graph->arena, sizeof *types * (size_t)(count + 1));
   if (!types) return loom_fail(err, "out of memory");
   for (intptr_t i = 0; i < count; i++)
@@ -355,6 +373,7 @@ static bool export_block(export_state *s, MlirOperation func, MlirBlock block) {
 
 bool loom_export(MlirOperation func, loom_graph *graph, loom_error *err) {
   loom_graph_init(graph);
+  if (!loom_sizes_load(func, graph)) return export_bad_table(err);
   MlirRegion region = mlirOperationGetRegion(func, 0);
   MlirBlock block = mlirRegionGetFirstBlock(region);
   if (!block.ptr || mlirBlockGetNextInRegion(block).ptr)

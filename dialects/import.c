@@ -193,6 +193,7 @@ bool loom_import(MlirContext ctx, const loom_graph *graph, MlirModule *out, loom
     loom_fail(err, "out of memory");
   bool good = entry.ptr && import_body(&s, entry, err);
   loom_arena_fini(&s.arena);
+  if (good && graph->symbol_count) loom_sizes_store(mlirModuleGetOperation(module), graph);
   if (good)
     *out = module;
   else

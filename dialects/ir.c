@@ -96,13 +96,17 @@ MlirAttribute loom_get_attr(MlirOperation op, const char *name) {
 }
 int64_t loom_get_i64(MlirOperation op, const char *name, int64_t otherwise) {
   MlirAttribute attr = loom_get_attr(op, name);
-  return attr.ptr && mlirAttributeIsAInteger(attr) ? mlirIntegerAttrGetValueInt(attr) : otherwise;
+  int64_t value =
+      attr.ptr && mlirAttributeIsAInteger(attr) ? mlirIntegerAttrGetValueInt(attr) : otherwise;
+  return !loom_num_known(value) ? otherwise : value;
 }
 intptr_t loom_attr_read_i64s(MlirAttribute attr, int64_t *out, intptr_t capacity) {
   if (!attr.ptr || !mlirAttributeIsADenseI64Array(attr)) return -1;
   intptr_t count = mlirDenseArrayGetNumElements(attr);
   for (intptr_t i = 0; i < count && i < capacity; i++)
     out[i] = mlirDenseI64ArrayGetElement(attr, i);
+  for (intptr_t i = 0; i < count && i < capacity; i++)
+    if (!loom_num_known(out[i])) return -1;
   return count;
 }
 intptr_t loom_get_i64s(MlirOperation op, const char *name, int64_t *out, intptr_t capacity) {
@@ -205,15 +209,28 @@ bool loom_type_from_mlir(MlirType type, loom_type *out) {
   int64_t rank = mlirShapedTypeGetRank(type);
   if (rank > LOOM_MAX_RANK) return false;
   out->rank = (int32_t)rank;
-  for (int64_t i = 0; i < rank; i++)
-    out->dims[i] = mlirShapedTypeIsDynamicDim(type, i) ? -1 : mlirShapedTypeGetDimSize(type, i);
+  bool symbolic = false;
+  for (int64_t i = 0; i < rank; i++) {
+    bool dynamic = mlirShapedTypeIsDynamicDim(type, i);
+    out->dims[i] = dynamic ? -1 : mlirShapedTypeGetDimSize(type, i);
+    symbolic |= dynamic;
+  }
+  loom_type known = *out;
+  if (symbolic && loom_sizes() && mlirTypeIsARankedTensor(type)) {
+    if (!loom_sizes_read(loom_sizes(), type, &known)) return false;
+    *out = known;
+  }
   return loom_dtype_from_mlir(mlirShapedTypeGetElementType(type), &out->dtype);
 }
 
 MlirType loom_type_to_mlir(MlirContext ctx, const loom_type *type) {
   int64_t dims[LOOM_MAX_RANK];
-  for (int i = 0; i < type->rank; i++)
+  bool symbolic = false;
+  for (int i = 0; i < type->rank; i++) {
+    symbolic |= LOOM_DIM_IS_SYM(type->dims[i]);
     dims[i] = LOOM_DIM_IS_SYM(type->dims[i]) ? mlirShapedTypeGetDynamicSize() : type->dims[i];
+  }
+  if (symbolic && loom_sizes()) return loom_type_to_mlir_in(ctx, loom_sizes(), type);
   return mlirRankedTensorTypeGet(type->rank, dims, loom_dtype_to_mlir(ctx, type->dtype),
                                  mlirAttributeGetNull());
 }
@@ -247,7 +264,13 @@ static void *ir_pass_clone(void *user) { return user; }
 static void ir_pass_run(MlirOperation op, MlirExternalPass pass, void *user) {
   loom_pass_fn run;
   memcpy(&run, &user, sizeof run);
-  if (!run(op)) mlirExternalPassSignalFailure(pass);
+  bool good = loom_sizes_enter(op);
+  loom_num_take_failure();
+  good = good && run(op);
+  if (loom_num_take_failure() && good)
+    good = loom_emit_error(mlirOperationGetLocation(op), "a symbolic size cannot be expressed");
+  loom_sizes_leave(op);
+  if (!good) mlirExternalPassSignalFailure(pass);
 }
 
 /* Every pass needs a TypeID of its own that lives as long as the process. */

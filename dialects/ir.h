@@ -88,16 +88,52 @@ static inline MlirValue loom_operand(MlirOperation op, intptr_t i) {
 static inline MlirValue loom_result(MlirOperation op, intptr_t i) {
   return mlirOperationGetResult(op, i);
 }
-/* A plain type from a ranked tensor or memref type: element type and sizes (dynamic ones become
- * -1). False with no diagnostic for anything else or a rank over LOOM_MAX_RANK. */
+/* A plain type from a ranked tensor or memref type: element type and sizes (symbolic ones by the
+ * table of loom_sizes(); dynamic ones without an expression, or where no pass runs, become -1).
+ * False with no diagnostic for anything else or a rank over LOOM_MAX_RANK. */
 bool loom_type_from_mlir(MlirType type, loom_type *out);
-MlirType loom_type_to_mlir(MlirContext ctx, const loom_type *type); /* tensor; static sizes */
+MlirType loom_type_to_mlir(MlirContext ctx, const loom_type *type); /* tensor */
 /* The same with symbolic sizes: a dynamic size is a result of the affine map that the tensor type
  * carries as its encoding, `tensor<?x4xf32, affine_map<()[s0] -> (s0, 4)>>`, over symbols unique in
  * the module. The expressions go to and come from the graph's table; a dynamic size without an
  * expression is refused. */
 bool loom_type_from_mlir_in(loom_graph *graph, MlirType type, loom_type *out);
+/* The sizes alone, of a tensor with an encoding; `out` has the rank. */
+bool loom_sizes_read(loom_graph *graph, MlirType type, loom_type *out);
 MlirType loom_type_to_mlir_in(MlirContext ctx, const loom_graph *graph, const loom_type *type);
+/* The module's table of symbolic sizes while a pass runs (a graph of nothing else), else NULL.
+ * Numbers in attributes (strides, starts, chunks) may be LOOM_STRIDE_SYM codes of it in all passes:
+ * the module keeps the table as `loom.symbols` and `loom.exprs`. */
+loom_graph *loom_sizes(void);
+/* Around what is no pass but needs them; `enter` is false after a diagnostic. Both are called. */
+bool loom_sizes_enter(MlirOperation root);
+void loom_sizes_leave(MlirOperation root);
+
+/* Numbers (strides, extents, offsets) that may be symbolic. One that cannot be expressed makes the
+ * pass fail when it ends. (number.c) */
+int64_t loom_num_add(int64_t a, int64_t b);
+int64_t loom_num_sub(int64_t a, int64_t b);
+int64_t loom_num_mul(int64_t a, int64_t b);
+int64_t loom_num_div(int64_t a, int64_t b); /* floor; b > 0 */
+int64_t loom_num_ceil(int64_t a, int64_t b);
+int64_t loom_num_dim(loom_dim dim);
+int64_t loom_num_hint(int64_t a); /* a likely value */
+int64_t loom_num_low(int64_t a);  /* bounds */
+int64_t loom_num_high(int64_t a);
+bool loom_num_at_most(int64_t a, int64_t b); /* for all values of the symbols: a <= b */
+bool loom_num_below(int64_t a, int64_t b);
+bool loom_num_multiple(int64_t a, int64_t of);            /* of a constant, for all values */
+bool loom_num_divide(int64_t a, int64_t b, int64_t *out); /* exactly, for all values */
+bool loom_num_known(int64_t a);                           /* a value, or a code of the table */
+int64_t loom_num_elements(const loom_type *type);
+bool loom_num_take_failure(void); /* has one failed since the last call? */
+bool loom_type_is_static(const loom_type *type);
+bool loom_type_is_sized(const loom_type *type); /* all sizes known or expressed, the product too */
+/* Strides of C order, of symbolic sizes too. */
+bool loom_plain_strides(const loom_type *type, int64_t *out);
+/* Reads the table of the module around an op into an empty graph; writes one. */
+bool loom_sizes_load(MlirOperation inside, loom_graph *graph);
+void loom_sizes_store(MlirOperation module, const loom_graph *graph);
 MlirType loom_dtype_to_mlir(MlirContext ctx,
                             loom_dtype dtype); /* i1, i8, ui8, f32, complex<f32>, ... */
 bool loom_dtype_from_mlir(MlirType element, loom_dtype *out);

@@ -163,6 +163,14 @@ static bool structure_kernel_inplace(MlirOperation op, MlirOperation yield) {
   return true;
 }
 
+/* A number of the table: what it is worth is known when the plan runs. */
+static int64_t structure_number(MlirOperation op, const char *name, int64_t otherwise) {
+  MlirAttribute attr = loom_get_attr(op, name);
+  int64_t value =
+      attr.ptr && mlirAttributeIsAInteger(attr) ? mlirIntegerAttrGetValueInt(attr) : otherwise;
+  return LOOM_STRIDE_IS_SYM(value) ? 0 : value;
+}
+
 static bool structure_kernel(MlirOperation op) {
   MlirOperation yield;
   int64_t fp = loom_get_i64(op, "fp", 15);
@@ -172,9 +180,10 @@ static bool structure_kernel(MlirOperation op) {
   if (fp < 0 || fp > 15) return structure_fail(op, "fp is no mask of floating-point exceptions");
   MlirAttribute stages = loom_get_attr(op, "stages");
   for (intptr_t i = 0; stages.ptr && i < mlirDenseArrayGetNumElements(stages); i++)
-    if (mlirDenseI64ArrayGetElement(stages, i) < 0)
+    if (mlirDenseI64ArrayGetElement(stages, i) < 0 &&
+        !LOOM_STRIDE_IS_SYM(mlirDenseI64ArrayGetElement(stages, i)))
       return structure_fail(op, "stage %d has a negative number of chunks", (int)i);
-  if (loom_get_i64(op, "scratch", 0) < 0 || loom_get_i64(op, "slots", 0) < 0)
+  if (structure_number(op, "scratch", 0) < 0 || structure_number(op, "slots", 0) < 0)
     return structure_fail(op, "scratch and slots are numbers of bytes");
   return true;
 }
@@ -219,7 +228,8 @@ static bool structure_plan(MlirOperation op) {
   intptr_t count = mlirBlockGetNumArguments(block);
   int64_t inputs = loom_get_i64(op, "inputs", -1);
   if (inputs < 0 || inputs > count) return structure_fail(op, "inputs exceeds the arguments");
-  if (loom_get_i64(op, "arena", -1) < 0) return structure_fail(op, "arena is a number of bytes");
+  if (structure_number(op, "arena", -1) < 0)
+    return structure_fail(op, "arena is a number of bytes");
   for (intptr_t i = 0; i < count; i++) {
     MlirType type = mlirValueGetType(mlirBlockGetArgument(block, i));
     bool scalar = i < inputs && mlirTypeIsARankedTensor(type) && mlirShapedTypeGetRank(type) == 0;
@@ -241,6 +251,7 @@ static bool structure_buffer(MlirOperation op) {
   MlirOperation plan = mlirOperationGetParentOperation(op);
   if (!loom_type_from_mlir(mlirValueGetType(loom_result(op, 0)), &type))
     return structure_fail(op, "the memref is not of a loom element type");
+  if (loom_get_attr(op, "bytes").ptr) return true; /* symbolic: bounded when the plan runs */
   int64_t elements = loom_type_elements(&type);
   if (offset < 0 || elements < 0 ||
       __builtin_mul_overflow(elements, (int64_t)loom_dtype_size(type.dtype), &end) ||
@@ -252,8 +263,8 @@ static bool structure_buffer(MlirOperation op) {
 }
 
 static bool structure_launch(MlirOperation op) {
-  if (loom_get_i64(op, "stage", -1) < 0 || loom_get_i64(op, "chunks", -1) < 0 ||
-      loom_get_i64(op, "scratch", -1) < 0)
+  if (loom_get_i64(op, "stage", -1) < 0 || structure_number(op, "chunks", -1) < 0 ||
+      structure_number(op, "scratch", -1) < 0)
     return structure_fail(op, "stage, chunks and scratch are not negative");
   return true;
 }

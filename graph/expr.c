@@ -44,7 +44,7 @@ static bool expr_intern(loom_graph *graph, loom_expr expr, uint32_t *out) {
   return true;
 }
 
-static bool expr_constant(loom_graph *graph, int64_t value, uint32_t *out) {
+bool loom_expr_constant(loom_graph *graph, int64_t value, uint32_t *out) {
   return expr_intern(graph, (loom_expr){LOOM_EXPR_CONST, value, 0, 0}, out);
 }
 
@@ -75,7 +75,7 @@ bool loom_dim_of_symbol(loom_graph *graph, uint32_t symbol, loom_dim *out) {
 bool loom_dim_constant(loom_graph *graph, int64_t value, loom_dim *out) {
   uint32_t index = 0;
   if (value >= 0) return *out = value, true;
-  if (!expr_constant(graph, value, &index)) return false;
+  if (!loom_expr_constant(graph, value, &index)) return false;
   *out = ~(loom_dim)index;
   return true;
 }
@@ -166,12 +166,12 @@ static bool expr_binary(loom_graph *graph, loom_expr_kind kind, uint32_t a, uint
 }
 
 static bool expr_build_term(loom_graph *graph, const expr_term *term, uint32_t *out) {
-  if (term->count == 0) return expr_constant(graph, term->coefficient, out);
+  if (term->count == 0) return loom_expr_constant(graph, term->coefficient, out);
   *out = term->factors[0];
   for (int i = 1; i < term->count; i++)
     if (!expr_binary(graph, LOOM_EXPR_MUL, *out, term->factors[i], out)) return false;
   uint32_t coefficient;
-  return term->coefficient == 1 || (expr_constant(graph, term->coefficient, &coefficient) &&
+  return term->coefficient == 1 || (loom_expr_constant(graph, term->coefficient, &coefficient) &&
                                     expr_binary(graph, LOOM_EXPR_MUL, *out, coefficient, out));
 }
 
@@ -182,7 +182,7 @@ static bool expr_is_constant(const expr_sum *sum, int64_t *out) {
 
 static bool expr_build_index(loom_graph *graph, const expr_sum *sum, uint32_t *out) {
   int64_t value;
-  if (expr_is_constant(sum, &value)) return expr_constant(graph, value, out);
+  if (expr_is_constant(sum, &value)) return loom_expr_constant(graph, value, out);
   for (int i = 0; i < sum->count; i++) {
     uint32_t term;
     if (!expr_build_term(graph, &sum->terms[i], &term)) return false;
@@ -235,9 +235,32 @@ static bool expr_atom(loom_graph *graph, loom_expr_kind kind, const expr_sum *a,
   return true;
 }
 
+/* a / b for a product b that divides every term of a. */
+static bool expr_cancel(const expr_sum *a, const expr_sum *b, expr_sum *out) {
+  if (b->count != 1) return false;
+  const expr_term *by = &b->terms[0];
+  for (int i = 0; i < a->count; i++) {
+    expr_term term = {.coefficient = a->terms[i].coefficient / by->coefficient};
+    if (a->terms[i].coefficient % by->coefficient != 0) return false;
+    int k = 0;
+    for (int j = 0; j < a->terms[i].count; j++) {
+      if (k < by->count && a->terms[i].factors[j] == by->factors[k])
+        k++;
+      else
+        term.factors[term.count++] = a->terms[i].factors[j];
+    }
+    if (k != by->count) return false;
+    out->terms[i] = term;
+  }
+  out->count = a->count;
+  return expr_normalize(out);
+}
+
 static bool expr_divide(loom_graph *graph, loom_expr_kind kind, const expr_sum *a,
                         const expr_sum *b, expr_sum *out) {
   int64_t divisor, dividend;
+  if (kind == LOOM_EXPR_FLOORDIV && b->count == 1 && b->terms[0].count && expr_cancel(a, b, out))
+    return true;
   if (!expr_is_constant(b, &divisor) || divisor <= 0)
     return divisor != 0 && expr_atom(graph, kind, a, b, out);
   bool mod = kind == LOOM_EXPR_MOD;

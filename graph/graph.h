@@ -124,6 +124,8 @@ bool loom_dim_symbol(struct loom_graph *graph, const loom_symbol *known, loom_di
 bool loom_dim_of_symbol(struct loom_graph *graph, uint32_t symbol, loom_dim *out);
 /* A negative constant as part of an expression. */
 bool loom_dim_constant(struct loom_graph *graph, int64_t value, loom_dim *out);
+/* Any constant as an expression of the table. */
+bool loom_expr_constant(struct loom_graph *graph, int64_t value, uint32_t *out);
 /* a KIND b in canonical form; `graph` may be NULL when both are static. */
 bool loom_dim_combine(struct loom_graph *graph, loom_expr_kind kind, loom_dim a, loom_dim b,
                       loom_dim *out);

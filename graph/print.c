@@ -35,21 +35,15 @@ static void print_expr(const loom_graph *graph, uint32_t index, FILE *out) {
   }
 }
 
-/* Extremes are numbered by their expression, so a graph that has one lists as many symbols as it
- * has expressions. */
-static uint32_t print_symbol_count(const loom_graph *graph) {
-  for (uint32_t i = 0; i < graph->expr_count; i++)
-    if (graph->exprs[i].kind == LOOM_EXPR_MIN || graph->exprs[i].kind == LOOM_EXPR_MAX)
-      return graph->symbol_count + graph->expr_count;
-  return graph->symbol_count;
-}
-
-static void print_map(const loom_graph *graph, FILE *out) {
-  uint32_t symbols = print_symbol_count(graph);
-  fputs("affine_map<()[", out);
-  for (uint32_t i = 0; i < symbols; i++)
-    fprintf(out, "%ss%u", i ? ", " : "", i);
-  fputs("] -> (", out);
+/* As many symbols as the highest one needs. */
+static uint32_t print_symbol_count(const loom_graph *graph, uint32_t index) {
+  const loom_expr *expr = &graph->exprs[index];
+  if (expr->kind == LOOM_EXPR_CONST) return 0;
+  if (expr->kind == LOOM_EXPR_SYMBOL) return (uint32_t)expr->value + 1;
+  if (expr->kind == LOOM_EXPR_MIN || expr->kind == LOOM_EXPR_MAX)
+    return graph->symbol_count + index + 1;
+  uint32_t lhs = print_symbol_count(graph, expr->lhs), rhs = print_symbol_count(graph, expr->rhs);
+  return lhs > rhs ? lhs : rhs;
 }
 
 static void print_type(const loom_graph *graph, const loom_type *type, FILE *out) {
@@ -64,8 +58,17 @@ static void print_type(const loom_graph *graph, const loom_type *type, FILE *out
   }
   fputs(print_element(type->dtype), out);
   if (symbolic) {
-    fputs(", ", out);
-    print_map(graph, out);
+    uint32_t symbols = 0;
+    for (int i = 0; i < type->rank; i++) {
+      uint32_t used = LOOM_DIM_IS_SYM(type->dims[i])
+                          ? print_symbol_count(graph, LOOM_DIM_EXPR(type->dims[i]))
+                          : 0;
+      if (used > symbols) symbols = used;
+    }
+    fputs(", affine_map<()[", out);
+    for (uint32_t i = 0; i < symbols; i++)
+      fprintf(out, "%ss%u", i ? ", " : "", i);
+    fputs("] -> (", out);
     for (int i = 0; i < type->rank; i++) {
       if (i) fputs(", ", out);
       if (LOOM_DIM_IS_SYM(type->dims[i]))
@@ -130,34 +133,18 @@ static void print_scalar(const loom_attr *attr, loom_dtype dtype, FILE *out) {
   }
 }
 
-/* A list with symbolic numbers is an affine map, as in types. */
-static void print_ints(const loom_graph *graph, const int64_t *ints, int count, FILE *out) {
-  bool symbolic = false;
-  for (int i = 0; i < count; i++)
-    symbolic |= LOOM_STRIDE_IS_SYM(ints[i]);
-  if (symbolic) {
-    print_map(graph, out);
-    for (int i = 0; i < count; i++) {
-      if (i) fputs(", ", out);
-      if (LOOM_STRIDE_IS_SYM(ints[i]))
-        print_expr(graph, LOOM_STRIDE_EXPR(ints[i]), out);
-      else
-        fprintf(out, "%" PRId64, ints[i]);
-    }
-    fputs(")>", out);
-    return;
-  }
+/* Symbolic numbers are codes of the module's table. */
+static void print_ints(const int64_t *ints, int count, FILE *out) {
   fputs("array<i64", out);
   for (int i = 0; i < count; i++)
     fprintf(out, "%s%" PRId64, i ? ", " : ": ", ints[i]);
   fputc('>', out);
 }
 
-static void print_attr(const loom_graph *graph, const loom_attr *attr, loom_dtype result,
-                       FILE *out) {
+static void print_attr(const loom_attr *attr, loom_dtype result, FILE *out) {
   switch (attr->kind) {
   case LOOM_ATTR_I64: fprintf(out, "%" PRId64 " : i64", attr->i); break;
-  case LOOM_ATTR_I64S: print_ints(graph, attr->ints, attr->count, out); break;
+  case LOOM_ATTR_I64S: print_ints(attr->ints, attr->count, out); break;
   case LOOM_ATTR_BOOL: fputs(attr->i ? "true" : "false", out); break;
   case LOOM_ATTR_STR: print_string(attr->str, out); break;
   case LOOM_ATTR_SCALAR: print_scalar(attr, result, out); break;
@@ -271,7 +258,7 @@ static void print_attrs(const print_scope *s, const loom_node *node, FILE *out) 
       node->result_count ? s->graph->values[node->first_result].type.dtype : LOOM_DTYPE_COUNT;
   for (int i = 0; i < LOOM_MAX_ATTRS && info->attrs[i].name; i++) {
     fprintf(out, "%s%s = ", i ? ", " : " <{", info->attrs[i].name);
-    print_attr(s->graph, &node->attrs[i], dtype, out);
+    print_attr(&node->attrs[i], dtype, out);
   }
   if (info->attrs[0].name) fputs("}>", out);
 }
@@ -322,12 +309,30 @@ static void print_inputs(const loom_graph *graph, FILE *out) {
       continue;
     }
     fputs("loom.strides = ", out);
-    print_ints(graph, input->strides, type->rank, out);
+    print_ints(input->strides, type->rank, out);
     fputc('}', out);
   }
 }
 
+/* The table of sizes is the module's. */
+static void print_table(const loom_graph *graph, FILE *out) {
+  fputs("module attributes {loom.exprs = array<i64", out);
+  for (uint32_t i = 0; i < graph->expr_count; i++) {
+    const loom_expr *expr = &graph->exprs[i];
+    fprintf(out, "%s%d, %" PRId64 ", %u, %u", i ? ", " : ": ", (int)expr->kind, expr->value,
+            expr->lhs, expr->rhs);
+  }
+  fputs(">, loom.symbols = array<i64", out);
+  for (uint32_t i = 0; i < graph->symbol_count; i++) {
+    const loom_symbol *symbol = &graph->symbols[i];
+    fprintf(out, "%s%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64, i ? ", " : ": ", symbol->min,
+            symbol->max, symbol->divisor, symbol->hint);
+  }
+  fputs(">} {\n", out);
+}
+
 void loom_graph_print(const loom_graph *graph, FILE *out) {
+  if (graph->symbol_count) print_table(graph, out);
   fputs("func.func @main(", out);
   print_inputs(graph, out);
   fputs(") -> (", out);
@@ -337,7 +342,7 @@ void loom_graph_print(const loom_graph *graph, FILE *out) {
     if (i) fputs(", ", out);
     print_type(graph, type, out);
     fputs(" {loom.strides = ", out);
-    print_ints(graph, output->strides, type->rank, out);
+    print_ints(output->strides, type->rank, out);
     if (output->overwrites >= 0) fprintf(out, ", loom.overwrites = %d", output->overwrites);
     fputc('}', out);
   }
@@ -355,5 +360,5 @@ void loom_graph_print(const loom_graph *graph, FILE *out) {
     if (i) fputs(", ", out);
     print_type(graph, &graph->values[graph->outputs[i].value].type, out);
   }
-  fputs(") -> ()\n}\n", out);
+  fputs(graph->symbol_count ? ") -> ()\n}\n}\n" : ") -> ()\n}\n", out);
 }

@@ -88,7 +88,7 @@ static fuse_kind fuse_kind_of(loom_class class) {
 static bool fuse_same_sizes(const loom_type *a, const loom_type *b) {
   if (a->rank != b->rank) return false;
   for (int i = 0; i < a->rank; i++)
-    if (a->dims[i] != b->dims[i] || a->dims[i] < 0) return false;
+    if (a->dims[i] != b->dims[i]) return false;
   return true;
 }
 
@@ -111,10 +111,10 @@ static bool fuse_rows(const loom_type *space, uint32_t axes) {
     else if (inner)
       return false;
     else
-      rows *= space->dims[i];
-    total *= space->dims[i];
+      rows = loom_num_mul(rows, loom_num_dim(space->dims[i]));
+    total = loom_num_mul(total, loom_num_dim(space->dims[i]));
   }
-  return total <= FUSE_SMALL || rows >= 8;
+  return loom_num_high(total) <= FUSE_SMALL || loom_num_hint(rows) >= 8;
 }
 
 /* Does a reshape only add or drop dimensions of size 1? */
@@ -148,9 +148,9 @@ static MlirValue fuse_insert_copy(MlirOperation before, MlirValue value) {
 
 static bool fuse_contiguous(const loom_type *type, const int64_t *strides) {
   int64_t plain[LOOM_MAX_RANK];
-  loom_contiguous_strides(type, plain);
+  if (!loom_plain_strides(type, plain)) return false;
   for (int i = 0; i < type->rank; i++)
-    if (type->dims[i] > 1 && strides[i] != plain[i]) return false;
+    if (type->dims[i] != 0 && type->dims[i] != 1 && strides[i] != plain[i]) return false;
   return true;
 }
 
@@ -246,9 +246,8 @@ static void fuse_prepare_reshape(MlirOperation function, MlirOperation op) {
   int64_t strides[LOOM_MAX_RANK], ignored[LOOM_MAX_RANK];
   if (fuse_is_computed(root) || fuse_is_unit_reshape(op)) return;
   if (root.ptr == value.ptr && mlirValueIsABlockArgument(root) &&
-      loom_type_from_mlir(mlirValueGetType(root), &in) && loom_type_elements(&in) >= 0 &&
-      loom_type_from_mlir(mlirValueGetType(loom_result(op, 0)), &out) &&
-      loom_type_elements(&out) >= 0) {
+      loom_type_from_mlir(mlirValueGetType(root), &in) && loom_type_is_sized(&in) &&
+      loom_type_from_mlir(mlirValueGetType(loom_result(op, 0)), &out) && loom_type_is_sized(&out)) {
     loom_argument_strides(function, mlirBlockArgumentGetArgNumber(root), &in, strides);
     if (loom_reshape_strides(&in, strides, &out, ignored)) return;
   }
@@ -305,7 +304,7 @@ static bool fuse_is_partial(const fuse_node *view) {
   loom_type type;
   return loom_is(view->op, "loom.slice") &&
          (!loom_type_from_mlir(mlirValueGetType(loom_operand(view->op, 0)), &type) ||
-          loom_type_elements(&type) != loom_type_elements(&view->type));
+          loom_num_elements(&type) != loom_num_elements(&view->type));
 }
 
 /* Adds the edges from what a value is made of to `edge.user`; `edge` says how the value is read. */
@@ -350,8 +349,9 @@ static fuse_via fuse_reads(const fuse_node *node, intptr_t i) {
     return known && fuse_same_sizes(&all, &node->type) ? FUSE_BUFFER : FUSE_DIRECT;
   }
   if (!loom_type_from_mlir(mlirValueGetType(loom_operand(node->op, i)), &type)) return FUSE_BUFFER;
-  return loom_type_elements(&node->type) <= 2 * loom_type_elements(&type) ? FUSE_VIEWED
-                                                                          : FUSE_EXPANDED;
+  int64_t elements = loom_num_hint(loom_num_elements(&type));
+  return loom_num_hint(loom_num_elements(&node->type)) <= 2 * elements ? FUSE_VIEWED
+                                                                       : FUSE_EXPANDED;
 }
 
 static void fuse_find_edges(fuse_state *s) {
@@ -641,8 +641,8 @@ static bool fuse_horizontally(fuse_state *s) {
       if (!s->groups[b].count || s->groups[b].kind > FUSE_REDUCE) continue;
       seen++;
       if (fuse_direct_path(s, a, b) || fuse_direct_path(s, b, a)) continue;
-      int64_t elements = loom_type_elements(&s->groups[a].space);
-      if (!fuse_share_input(s, a, b) && (elements < 0 || elements > FUSE_SMALL)) continue;
+      int64_t elements = loom_num_high(loom_num_elements(&s->groups[a].space));
+      if (!fuse_share_input(s, a, b) && elements > FUSE_SMALL) continue;
       changed |= fuse_try_merge(s, a, b, false);
     }
   }

@@ -246,7 +246,7 @@ static MlirValue lower_unit_part(lower *l, MlirValue unit) {
   l->part_high.ptr = NULL;
   if (parts == 1 && (!l->plan->splits || l->stage == l->plan->depth)) return unit;
   loom_builder b = lower_at_level(l, l->depth);
-  MlirValue count = lower_int(l, parts).v, size = lower_int(l, l->plan->split_size).v;
+  MlirValue count = lower_divisor(l, parts).v, size = lower_int(l, l->plan->split_size).v;
   l->part = lane_op2(&b, "arith.remui", unit, count);
   l->part_low = lane_op2(&b, "arith.muli", l->part, size);
   l->part_high = lower_min(&b, lane_op2(&b, "arith.addi", l->part_low, size),
@@ -262,8 +262,8 @@ static void lower_unit(lower *l, void *user, const MlirValue *carried, MlirValue
   MlirValue row = unit;
   loom_builder b = lower_at_level(l, l->depth);
   MlirValue low = lower_int(l, 0).v, high = lower_int(l, kept->loops[kept->count - 1].extent).v;
-  if (schedule->blocks > 1) {
-    MlirValue blocks = lower_int(l, schedule->blocks).v, size = lower_int(l, schedule->block).v;
+  if (schedule->blocks != 1) {
+    MlirValue blocks = lower_divisor(l, schedule->blocks).v, size = lower_int(l, schedule->block).v;
     row = lane_op2(&b, "arith.divui", unit, blocks);
     low = lane_op2(&b, "arith.muli", lane_op2(&b, "arith.remui", unit, blocks), size);
     high = lower_min(&b, lane_op2(&b, "arith.addi", low, size), high);
@@ -292,8 +292,9 @@ static void lower_units(lower *l) {
   bool one_row = lower_plan_rows(plan) == 1 && !plan->lane_reduced && !plan->splits;
   loom_builder b = lower_at_level(l, 0);
   int64_t per_chunk = one_row ? schedule.block : schedule.units;
-  int64_t total = one_row ? plan->kept.loops[plan->kept.count - 1].extent
-                          : lower_plan_rows(plan) * schedule.blocks * lower_parts(l);
+  int64_t total =
+      one_row ? plan->kept.loops[plan->kept.count - 1].extent
+              : loom_num_mul(loom_num_mul(lower_plan_rows(plan), schedule.blocks), lower_parts(l));
   if (tiled) total = lower_tile_units(plan);
   MlirValue scale = lower_int(l, per_chunk).v;
   MlirValue low = lane_op2(&b, "arith.muli", l->begin, scale);
@@ -380,7 +381,7 @@ static bool lower_stages(lower_job *job) {
     lower_schedule schedule;
     if (!lower_plan_make(&job->analysis, &job->map)) return false;
     if (!lower_schedule_read(&job->analysis, &schedule)) return false;
-    slots = job->map.splits > 0;
+    slots = job->map.splits != 0;
     if (slots) stages = job->map.depth + 1;
   }
   for (int i = 0; i < stages; i++)

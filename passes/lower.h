@@ -6,6 +6,9 @@
  * loads. Values are made on demand, from the yields backwards, each at the outermost loop at which
  * all that it depends on is known, as a scalar where no lane differs.
  *
+ * Extents, coefficients, offsets and strides are numbers that may be symbolic (ir.h): the kernel
+ * reads the symbols from its parameters, behind the scalars, and computes what it needs of them.
+ *
  * Sections by file: lower_kernel.c (parsing), lower_index.c (index forms, views), lower_emit.c
  * (values on demand), lower_scalar.c (arithmetic of one op), lower_nest.c (loops), lower_plan.c
  * (which loops), lower_reduce.c, lower_scan.c, lower_save.c (values kept in scratch), lower_tile.c
@@ -28,9 +31,9 @@ typedef struct lower_buffer {
   MlirValue value; /* block argument, or the yielded value */
   loom_type type;
   int64_t strides[LOOM_MAX_RANK];
-  int scalar; /* number among the launch's parameters, or -1 */
-  int slot;   /* number among the kernel's buffers, or -1 for a scalar */
-  int shares; /* results: operand whose buffer it overwrites, or -1 */
+  int scalar;    /* number among the launch's parameters, or -1 */
+  int slot;      /* number among the kernel's buffers, or -1 for a scalar */
+  int shares;    /* results: operand whose buffer it overwrites, or -1 */
   bool overlaps; /* it may be the buffer of another one, which overlaps too */
 } lower_buffer;
 
@@ -39,7 +42,7 @@ typedef struct lower_kernel {
   MlirContext ctx;
   MlirBlock block;
   loom_arena *arena;
-  int operand_count, result_count, buffer_count;
+  int operand_count, result_count, buffer_count, scalar_count;
   lower_buffer *operands, *results;
   lanes_target target;
   int vector_bytes;
@@ -180,12 +183,21 @@ typedef struct lower_plan {
 
 typedef struct lower_memo lower_memo;
 
+/* A symbolic number that has been computed, at the outermost scope. */
+typedef struct lower_number {
+  int64_t code;
+  MlirValue v;
+} lower_number;
+#define LOWER_NUMBERS 64
+
 typedef struct lower {
   const lower_kernel *kernel;
   lower_plan *plan;
   loom_arena *arena;
   MlirLocation loc;
   bool dry, failed;
+  lower_number numbers[LOWER_NUMBERS];
+  int number_count;
   /* code */
   lower_scope scopes[LOWER_SCOPES];
   int depth; /* innermost scope */
@@ -219,7 +231,7 @@ const lower_at *lower_at_identity(lower *l, int64_t rank, int first);
 /* The index of operand `i` of a view (broadcast, reshape, transpose, slice) or of an elementwise
  * op. */
 const lower_at *lower_at_operand(lower *l, MlirOperation op, loom_opcode code, const lower_at *at);
-/* Smallest and largest value of an affine form; false when it has an opaque part. */
+/* Smallest and largest value of an affine form; false when they cannot be told. */
 bool lower_index_range(const lower *l, const lower_index *index, int64_t *low, int64_t *high);
 uint32_t lower_index_vars(const lower_index *index);
 /* Scope in which the index is known. */
@@ -258,7 +270,12 @@ MlirValue lower_repeat_first(lower *l, loom_builder *b, MlirValue value);
 void lower_store(lower *l, int result, const lower_at *at, lower_value value);
 /* status |= flag where the condition (a value of i1) holds in any lane. */
 void lower_flag(lower *l, lower_value condition, uint32_t flag);
-lower_value lower_int(lower *l, int64_t value); /* i64 at the outermost scope */
+/* A number, symbolic ones too, as i64 at the outermost scope. */
+lower_value lower_int(lower *l, int64_t value);
+/* The same as a divisor: at least 1, so that a division for no element is none by zero. */
+lower_value lower_divisor(lower *l, int64_t value);
+/* The same as an integer of this type, in every lane. */
+MlirValue lower_int_like(lower *l, loom_builder *b, MlirType type, int64_t value);
 
 /* ---- lower_move.c: pad, concatenate, update_slice, gather, iota ------------------------------ */
 

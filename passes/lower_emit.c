@@ -52,10 +52,66 @@ loom_builder lower_at_level(const lower *l, int level) {
   return loom_builder_at_end(l->scopes[level < 0 ? 0 : level].block, l->loc);
 }
 
+/* A symbolic number: its expression over the symbols that the launch passes. */
+static MlirValue emit_number(lower *l, loom_builder *b, uint32_t index) {
+  const loom_expr *expr = &loom_sizes()->exprs[index];
+  MlirType i64 = mlirIntegerTypeGet(b->ctx, 64);
+  if (expr->kind == LOOM_EXPR_CONST) return loom_build_int(b, i64, expr->value);
+  if (expr->kind == LOOM_EXPR_SYMBOL) {
+    MlirValue place = loom_build_int(b, i64, l->kernel->scalar_count + expr->value);
+    return lane_load(b, lane_address(b, l->params, place, LOOM_I64), LOOM_I64, 1,
+                     (MlirValue){NULL});
+  }
+  bool divides = expr->kind == LOOM_EXPR_FLOORDIV || expr->kind == LOOM_EXPR_MOD;
+  uint32_t lhs = expr->lhs, rhs = expr->rhs;
+  loom_expr_kind kind = expr->kind;
+  if (divides && loom_num_low(LOOM_STRIDE_SYM(lhs)) < 0)
+    lower_fail(l, l->kernel->op, "a symbolic size divides what may be negative");
+  MlirValue x = lower_int(l, LOOM_STRIDE_SYM(lhs)).v;
+  MlirValue y =
+      divides ? lower_divisor(l, LOOM_STRIDE_SYM(rhs)).v : lower_int(l, LOOM_STRIDE_SYM(rhs)).v;
+  switch (kind) {
+  case LOOM_EXPR_ADD: return lane_op2(b, "arith.addi", x, y);
+  case LOOM_EXPR_MUL: return lane_op2(b, "arith.muli", x, y);
+  case LOOM_EXPR_FLOORDIV: return lane_op2(b, "arith.divui", x, y);
+  case LOOM_EXPR_MOD: return lane_op2(b, "arith.remui", x, y);
+  default: break;
+  }
+  return lane_select(b, lane_cmpi(b, kind == LOOM_EXPR_MIN ? "slt" : "sgt", x, y), x, y);
+}
+
 lower_value lower_int(lower *l, int64_t value) {
   loom_builder b = lower_at_level(l, 0);
-  lower_value out = {loom_build_int(&b, mlirIntegerTypeGet(b.ctx, 64), value), 0, false, LOOM_I64};
+  lower_value out = {{NULL}, 0, false, LOOM_I64};
+  if (!LOOM_STRIDE_IS_SYM(value)) {
+    out.v = loom_build_int(&b, mlirIntegerTypeGet(b.ctx, 64), value);
+    return out;
+  }
+  for (int i = 0; i < l->number_count; i++)
+    if (l->numbers[i].code == value) {
+      out.v = l->numbers[i].v;
+      return out;
+    }
+  out.v = emit_number(l, &b, LOOM_STRIDE_EXPR(value));
+  if (l->number_count < LOWER_NUMBERS) l->numbers[l->number_count++] = (lower_number){value, out.v};
   return out;
+}
+
+lower_value lower_divisor(lower *l, int64_t value) {
+  lower_value out = lower_int(l, value);
+  if (loom_num_low(value) >= 1) return out;
+  loom_builder b = lower_at_level(l, 0);
+  MlirValue one = loom_build_int(&b, mlirValueGetType(out.v), 1);
+  out.v = lane_select(&b, lane_cmpi(&b, "sgt", out.v, one), out.v, one);
+  return out;
+}
+
+MlirValue lower_int_like(lower *l, loom_builder *b, MlirType type, int64_t value) {
+  if (!LOOM_STRIDE_IS_SYM(value)) return lane_const_int(b, type, value);
+  MlirValue v = lower_int(l, value).v;
+  MlirType element = lane_element(type);
+  if (!mlirTypeEqual(element, mlirValueGetType(v))) v = loom_build1(b, "arith.trunci", v, element);
+  return lane_splat(b, v, lane_width(type));
 }
 
 void lower_push(lower *l, MlirBlock block) {
@@ -153,8 +209,9 @@ static void emit_offset(lower *l, const lower_buffer *buffer, const lower_at *at
   for (int d = 0; d < buffer->type.rank; d++) {
     const lower_index *index = &at->dims[d];
     for (int v = 0; v < l->var_count; v++)
-      out->coef[v] += buffer->strides[d] * index->coef[v];
-    out->constant += buffer->strides[d] * index->constant;
+      if (index->coef[v])
+        out->coef[v] = loom_num_add(out->coef[v], loom_num_mul(buffer->strides[d], index->coef[v]));
+    out->constant = loom_num_add(out->constant, loom_num_mul(buffer->strides[d], index->constant));
     if (!index->opaque.ptr || !buffer->strides[d]) continue;
     out->opaque_vars |= index->opaque_vars;
     lower_value part = {index->opaque, index->opaque_level, false, LOOM_I64}, sum = part;
@@ -166,7 +223,7 @@ static void emit_offset(lower *l, const lower_buffer *buffer, const lower_at *at
       if (out->opaque.ptr && out->opaque_level > sum.level) sum.level = out->opaque_level;
       loom_builder b = lower_at_level(l, sum.level);
       MlirType type = mlirValueGetType(part.v);
-      sum.v = lane_op2(&b, "arith.muli", part.v, lane_const_int(&b, type, buffer->strides[d]));
+      sum.v = lane_op2(&b, "arith.muli", part.v, lower_int_like(l, &b, type, buffer->strides[d]));
       if (out->opaque.ptr) {
         bool wide = mlirTypeIsAVector(mlirValueGetType(out->opaque)) || mlirTypeIsAVector(type);
         int width = wide ? l->width : 1;
@@ -246,16 +303,16 @@ static emit_place emit_locate(lower *l, MlirValue ptr, lower_index *offset, loom
   bool vector = offset->opaque.ptr && mlirTypeIsAVector(mlirValueGetType(offset->opaque));
   place.wide = lower_index_lanes(l, offset);
   place.reversed = lane_coef == -1 && !vector && l->width > 1;
-  if (place.reversed) offset->constant -= l->width - 1;
+  if (place.reversed) offset->constant = loom_num_sub(offset->constant, l->width - 1);
   place.address = emit_address(l, ptr, offset, dtype, &place.level);
   if (l->width == 1 || (!vector && (lane_coef == 0 || lane_coef == 1 || lane_coef == -1)))
     return place;
   loom_builder b = lower_at_level(l, place.level);
   MlirType type = lane_int(b.ctx, 64, l->width);
-  if (!vector) place.step = lane_coef;
+  if (!vector && !LOOM_STRIDE_IS_SYM(lane_coef)) place.step = lane_coef;
   if (lane_coef)
     place.offsets =
-        lane_op2(&b, "arith.muli", lane_id(&b, type), lane_const_int(&b, type, lane_coef));
+        lane_op2(&b, "arith.muli", lane_id(&b, type), lower_int_like(l, &b, type, lane_coef));
   if (vector)
     place.offsets = place.offsets.ptr ? lane_op2(&b, "arith.addi", place.offsets, offset->opaque)
                                       : offset->opaque;

@@ -50,8 +50,12 @@ bool lower_index_range(const lower *l, const lower_index *index, int64_t *low, i
   *low = *high = index->constant;
   if (index->opaque.ptr) return false;
   for (int v = 0; v < l->var_count; v++) {
-    int64_t span = index->coef[v] * (l->vars[v].extent - 1);
-    *(span < 0 ? low : high) += span;
+    int64_t coef = index->coef[v];
+    if (!coef) continue;
+    bool up = loom_num_low(coef) >= 0;
+    if (!up && loom_num_high(coef) > 0) return false;
+    int64_t *end = up ? high : low;
+    *end = loom_num_add(*end, loom_num_mul(coef, loom_num_sub(l->vars[v].extent, 1)));
   }
   return true;
 }
@@ -77,9 +81,9 @@ bool lower_index_lanes(const lower *l, const lower_index *index) {
 
 /* ---- an index as a value ---- */
 
-static MlirValue index_term(loom_builder *b, MlirValue sum, MlirValue iv, int64_t coef) {
+static MlirValue index_term(lower *l, loom_builder *b, MlirValue sum, MlirValue iv, int64_t coef) {
   MlirType type = mlirValueGetType(iv);
-  if (coef != 1) iv = lane_op2(b, "arith.muli", iv, lane_const_int(b, type, coef));
+  if (coef != 1) iv = lane_op2(b, "arith.muli", iv, lower_int_like(l, b, type, coef));
   return sum.ptr ? lane_op2(b, "arith.addi", sum, iv) : iv;
 }
 
@@ -93,12 +97,12 @@ bool lower_index_base(lower *l, const lower_index *index, lower_value *out) {
     for (int v = 0; v < l->var_count; v++) {
       const lower_var *var = &l->vars[v];
       if (!index->coef[v] || !var->iv.ptr || var->level != level) continue;
-      sum.v = index_term(&b, sum.v, var->iv, index->coef[v]);
+      sum.v = index_term(l, &b, sum.v, var->iv, index->coef[v]);
       sum.level = level;
     }
     if (index->opaque.ptr && index->opaque_level == level &&
         !mlirTypeIsAVector(mlirValueGetType(index->opaque))) {
-      sum.v = index_term(&b, sum.v, index->opaque, 1);
+      sum.v = index_term(l, &b, sum.v, index->opaque, 1);
       sum.level = level;
     }
   }
@@ -118,7 +122,7 @@ lower_value lower_index_value(lower *l, const lower_index *index) {
   int64_t coef = l->lane_var >= 0 ? index->coef[l->lane_var] : 0;
   if (coef) {
     MlirValue step = lane_id(&b, type);
-    if (coef != 1) step = lane_op2(&b, "arith.muli", step, lane_const_int(&b, type, coef));
+    if (coef != 1) step = lane_op2(&b, "arith.muli", step, lower_int_like(l, &b, type, coef));
     /* Lanes that are off repeat lane 0, so that they raise nothing of their own. */
     if (l->mask.ptr) step = lane_select(&b, l->mask, step, lane_const_int(&b, type, 0));
     sum = lane_op2(&b, "arith.addi", sum, step);
@@ -144,25 +148,35 @@ void lower_index_opaque(lower *l, lower_value value, uint32_t vars, lower_index 
 
 static void index_scale_add(lower_index *sum, const lower_index *index, int64_t scale) {
   for (int v = 0; v < LOWER_VARS; v++)
-    sum->coef[v] += scale * index->coef[v];
-  sum->constant += scale * index->constant;
+    if (index->coef[v])
+      sum->coef[v] = loom_num_add(sum->coef[v], loom_num_mul(scale, index->coef[v]));
+  sum->constant = loom_num_add(sum->constant, loom_num_mul(scale, index->constant));
+}
+
+/* index = divisor * multiple + rest, term by term; the constant of `rest` is not negative. */
+static void index_split(const lower *l, const lower_index *index, int64_t divisor,
+                        lower_index *multiple, lower_index *rest) {
+  memset(multiple, 0, sizeof *multiple);
+  memset(rest, 0, sizeof *rest);
+  if (!loom_num_divide(index->constant, divisor, &multiple->constant)) {
+    bool known = !LOOM_STRIDE_IS_SYM(index->constant) && !LOOM_STRIDE_IS_SYM(divisor);
+    multiple->constant = known ? loom_num_div(index->constant, divisor) : 0;
+    rest->constant = loom_num_sub(index->constant, loom_num_mul(multiple->constant, divisor));
+  }
+  for (int v = 0; v < l->var_count; v++)
+    if (index->coef[v] && !loom_num_divide(index->coef[v], divisor, &multiple->coef[v])) {
+      multiple->coef[v] = 0;
+      rest->coef[v] = index->coef[v];
+    }
 }
 
 void lower_index_divmod(lower *l, const lower_index *index, int64_t divisor, lower_index *quotient,
                         lower_index *remainder) {
-  lower_index multiple = {0}, rest = {0};
+  lower_index multiple, rest;
   int64_t low, high;
-  multiple.constant = index->constant / divisor;
-  rest.constant = index->constant % divisor;
-  if (rest.constant < 0) rest.constant += divisor, multiple.constant -= 1;
-  for (int v = 0; v < l->var_count; v++) {
-    if (index->coef[v] % divisor == 0)
-      multiple.coef[v] = index->coef[v] / divisor;
-    else
-      rest.coef[v] = index->coef[v];
-  }
-  if (!index->opaque.ptr && lower_index_range(l, &rest, &low, &high) && low >= 0 &&
-      high < divisor) {
+  index_split(l, index, divisor, &multiple, &rest);
+  if (!index->opaque.ptr && lower_index_range(l, &rest, &low, &high) && loom_num_at_most(0, low) &&
+      loom_num_below(high, divisor)) {
     *quotient = multiple;
     *remainder = rest;
     return;
@@ -174,7 +188,10 @@ void lower_index_divmod(lower *l, const lower_index *index, int64_t divisor, low
     part = value;
     if (!l->dry) {
       loom_builder b = lower_at_level(l, value.level);
-      MlirValue by = lane_const_int(&b, mlirValueGetType(value.v), divisor);
+      MlirType type = mlirValueGetType(value.v);
+      MlirValue by = LOOM_STRIDE_IS_SYM(divisor)
+                         ? lane_splat(&b, lower_divisor(l, divisor).v, lane_width(type))
+                         : lane_const_int(&b, type, divisor);
       part.v = lane_op2(&b, i ? "arith.remui" : "arith.divui", value.v, by);
     }
     lower_index_opaque(l, part, vars, i ? remainder : quotient);
@@ -194,8 +211,8 @@ static void index_add_opaque(lower *l, lower_index *sum, const lower_index *inde
     total.level = x.level > y.level ? x.level : y.level;
     loom_builder b = lower_at_level(l, total.level);
     int width = x.lanes || y.lanes ? l->width : 1;
-    total.v = index_term(&b, y.v.ptr ? lane_splat(&b, y.v, width) : y.v, lane_splat(&b, x.v, width),
-                         scale);
+    total.v = index_term(l, &b, y.v.ptr ? lane_splat(&b, y.v, width) : y.v,
+                         lane_splat(&b, x.v, width), scale);
   }
   lower_index opaque;
   lower_index_opaque(l, total, vars, &opaque);
@@ -220,7 +237,26 @@ void lower_index_linear(lower *l, const loom_type *type, const lower_at *at, low
   memset(out, 0, sizeof *out);
   for (int d = type->rank - 1; d >= 0; d--) {
     index_accumulate(l, out, &at->dims[d], stride);
-    stride *= type->dims[d];
+    stride = loom_num_mul(stride, loom_num_dim(type->dims[d]));
+  }
+}
+
+/* Takes dimensions of both types until their products are equal: the next of those that have the
+ * smaller one, as far as that can be told. */
+static void index_group(const loom_type *from, const loom_type *to, int *i, int *j) {
+  int64_t have_i = loom_num_dim(from->dims[(*i)++]);
+  int64_t have_j = *j < to->rank ? loom_num_dim(to->dims[(*j)++]) : 1, ratio;
+  while (have_i != have_j) {
+    bool less = LOOM_STRIDE_IS_SYM(have_i) || LOOM_STRIDE_IS_SYM(have_j)
+                    ? !loom_num_divide(have_i, have_j, &ratio)
+                    : have_i < have_j;
+    if (*j == to->rank) less = true;
+    if (less && *i < from->rank)
+      have_i = loom_num_mul(have_i, loom_num_dim(from->dims[(*i)++]));
+    else if (*j < to->rank)
+      have_j = loom_num_mul(have_j, loom_num_dim(to->dims[(*j)++]));
+    else
+      break;
   }
 }
 
@@ -230,20 +266,12 @@ static void index_reshape(lower *l, const loom_type *from, const loom_type *to, 
   int i = 0, j = 0;
   while (i < from->rank) {
     int first_i = i, first_j = j;
-    int64_t have_i = from->dims[i++], have_j = j < to->rank ? to->dims[j++] : 1;
-    while (have_i != have_j) {
-      if (have_i < have_j && i < from->rank)
-        have_i *= from->dims[i++];
-      else if (j < to->rank)
-        have_j *= to->dims[j++];
-      else
-        break;
-    }
+    index_group(from, to, &i, &j);
     lower_index linear = {0};
     int64_t stride = 1;
     for (int d = j - 1; d >= first_j; d--) {
       index_accumulate(l, &linear, &at->dims[d], stride);
-      stride *= to->dims[d];
+      stride = loom_num_mul(stride, loom_num_dim(to->dims[d]));
     }
     int last = first_i; /* the outermost dimension that is not 1 takes what is left */
     while (last < i - 1 && from->dims[last] == 1)
@@ -251,7 +279,7 @@ static void index_reshape(lower *l, const loom_type *from, const loom_type *to, 
     for (int d = i - 1; d > last; d--) {
       if (from->dims[d] == 1) continue;
       lower_index quotient;
-      lower_index_divmod(l, &linear, from->dims[d], &quotient, &out->dims[d]);
+      lower_index_divmod(l, &linear, loom_num_dim(from->dims[d]), &quotient, &out->dims[d]);
       linear = quotient;
     }
     if (from->dims[last] != 1) out->dims[last] = linear;
@@ -264,7 +292,7 @@ static void index_slice(lower *l, MlirOperation op, const lower_at *at, lower_at
   loom_get_i64s(op, "steps", steps, LOOM_MAX_RANK);
   for (int64_t d = 0; d < at->rank; d++) {
     index_accumulate(l, &out->dims[d], &at->dims[d], steps[d]);
-    out->dims[d].constant += starts[d];
+    out->dims[d].constant = loom_num_add(out->dims[d].constant, starts[d]);
   }
 }
 

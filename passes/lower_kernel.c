@@ -23,12 +23,9 @@ static bool kernel_buffer(MlirOperation op, MlirAttribute strides, int index, Ml
   out->shares = -1;
   if (!loom_type_from_mlir(mlirValueGetType(value), &out->type))
     return loom_emit_error(loc, "kernel value %d is no tensor of a known element type", index);
-  for (int d = 0; d < out->type.rank; d++)
-    if (LOOM_DIM_IS_SYM(out->type.dims[d]))
-      return loom_emit_error(loc, "kernel value %d has a symbolic size", index);
   if (loom_dtype_is_complex(out->type.dtype))
     return loom_emit_error(loc, "kernel value %d is complex, for which there is no code", index);
-  if (loom_type_elements(&out->type) < 0)
+  if (!loom_type_is_sized(&out->type))
     return loom_emit_error(loc, "kernel value %d is too large", index);
   return kernel_strides(op, strides, index, out);
 }
@@ -63,6 +60,7 @@ static bool kernel_slots(MlirOperation op, lower_kernel *out) {
   MlirLocation loc = mlirOperationGetLocation(op);
   if (scalar_count > 64 || out->result_count > 64 || out->operand_count > 64)
     return loom_emit_error(loc, "kernel has too many operands");
+  out->scalar_count = scalar_count > 0 ? (int)scalar_count : 0;
   for (intptr_t i = 0; i < scalar_count; i++) {
     if (scalars[i] < 0 || scalars[i] >= out->operand_count ||
         out->operands[scalars[i]].type.rank != 0)

@@ -59,7 +59,7 @@ static lower_value move_inside(lower *l, const lower_index *index, int64_t size)
   if (l->dry) return out;
   out = lower_index_value(l, index);
   loom_builder b = lower_at_level(l, out.level);
-  out.v = lane_cmpi(&b, "ult", out.v, lane_const_int(&b, mlirValueGetType(out.v), size));
+  out.v = lane_cmpi(&b, "ult", out.v, lower_int_like(l, &b, mlirValueGetType(out.v), size));
   out.dtype = LOOM_BOOL;
   return out;
 }
@@ -98,7 +98,9 @@ static void move_bound(lower *l, move_region *region, int64_t d, int64_t size, b
   int64_t low, high;
   const lower_index *index = &region->at->dims[d];
   if (size == 0) region->never = true;
-  if (lower_index_range(l, index, &low, &high) && low >= 0 && high < size) return;
+  if (lower_index_range(l, index, &low, &high) && loom_num_at_most(0, low) &&
+      loom_num_below(high, size))
+    return;
   lower_value inside = move_inside(l, index, size);
   region->condition = *bounded ? move_op2(l, "arith.andi", region->condition, inside) : inside;
   *bounded = true;
@@ -119,8 +121,8 @@ static lower_value move_pad(lower *l, MlirOperation op, const lower_at *at) {
       !move_open(l, at, &region))
     return move_none;
   for (int64_t d = 0; d < at->rank; d++) {
-    region.at->dims[d].constant -= low[d];
-    move_bound(l, &region, d, type.dims[d], &bounded);
+    region.at->dims[d].constant = loom_num_sub(region.at->dims[d].constant, low[d]);
+    move_bound(l, &region, d, loom_num_dim(type.dims[d]), &bounded);
   }
   lower_at *zero = lower_at_new(l, 0);
   if (!zero) return move_none;
@@ -141,10 +143,10 @@ static lower_value move_concatenate(lower *l, MlirOperation op, const lower_at *
     if (!loom_type_from_mlir(mlirValueGetType(loom_operand(op, i)), &type) || axis >= at->rank ||
         !move_open(l, at, &region))
       return move_none;
-    region.at->dims[axis].constant -= start;
-    start += type.dims[axis];
+    region.at->dims[axis].constant = loom_num_sub(region.at->dims[axis].constant, start);
+    start = loom_num_add(start, loom_num_dim(type.dims[axis]));
     if (type.dims[axis] == 0) continue;
-    move_bound(l, &region, axis, type.dims[axis], &bounded);
+    move_bound(l, &region, axis, loom_num_dim(type.dims[axis]), &bounded);
     lower_value part = move_inner(l, &region, bounded, loom_operand(op, i));
     if (l->failed) return move_none;
     out = any && bounded ? move_select(l, region.condition, part, out) : part;
@@ -164,18 +166,18 @@ static void move_unstep(lower *l, move_region *region, int64_t d, int64_t start,
       return;
     }
     for (int v = 0; v < LOWER_VARS; v++)
-      index->coef[v] = -index->coef[v];
-    index->constant = -index->constant;
-    start = -start;
+      if (index->coef[v]) index->coef[v] = loom_num_mul(index->coef[v], -1);
+    index->constant = loom_num_mul(index->constant, -1);
+    start = loom_num_mul(start, -1);
     step = -step;
   }
-  index->constant -= start;
+  index->constant = loom_num_sub(index->constant, start);
   if (step == 1) {
     move_bound(l, region, d, size, bounded);
     return;
   }
   /* Before the start the unsigned quotient is huge, hence out of bounds. */
-  move_bound(l, region, d, (size - 1) * step + 1, bounded);
+  move_bound(l, region, d, loom_num_add(loom_num_mul(loom_num_sub(size, 1), step), 1), bounded);
   lower_index_divmod(l, index, step, &quotient, &rest);
   int64_t low, high;
   if (!(lower_index_range(l, &rest, &low, &high) && low == 0 && high == 0)) {
@@ -198,7 +200,7 @@ static lower_value move_update(lower *l, MlirOperation op, const lower_at *at) {
     return move_none;
   if (loom_type_elements(&type) == 0) return lower_emit(l, loom_operand(op, 0), at);
   for (int64_t d = 0; d < at->rank && !l->failed; d++)
-    move_unstep(l, &region, d, starts[d], steps[d], type.dims[d], &bounded);
+    move_unstep(l, &region, d, starts[d], steps[d], loom_num_dim(type.dims[d]), &bounded);
   if (l->failed) return move_none;
   lower_value update = move_inner(l, &region, bounded, loom_operand(op, 1));
   if (!bounded || l->failed) return update;
@@ -220,9 +222,9 @@ static lower_value move_index_int(lower *l, lower_value index) {
 static MlirValue move_wrap_index(lower *l, loom_builder *b, lower_value *index, MlirStringRef mode,
                                  int64_t n, const lower_at *at) {
   MlirType type = mlirValueGetType(index->v);
-  MlirValue zero = lane_const_int(b, type, 0), size = lane_const_int(b, type, n), v = index->v;
+  MlirValue zero = lane_const_int(b, type, 0), size = lower_int_like(l, b, type, n), v = index->v;
   if (loom_str_is(mode, "clip")) {
-    MlirValue top = lane_const_int(b, type, n - 1);
+    MlirValue top = lower_int_like(l, b, type, loom_num_sub(n, 1));
     v = lane_select(b, lane_cmpi(b, "slt", v, zero), zero, v);
     return lane_select(b, lane_cmpi(b, "sgt", v, top), top, v);
   }
@@ -274,7 +276,8 @@ static lower_value move_gather(lower *l, MlirOperation op, const lower_at *at) {
       index.lanes = true;
     }
     loom_builder b = lower_at_level(l, index.level);
-    index.v = move_wrap_index(l, &b, &index, loom_get_str(op, "mode"), type.dims[axis], at);
+    index.v =
+        move_wrap_index(l, &b, &index, loom_get_str(op, "mode"), loom_num_dim(type.dims[axis]), at);
   }
   for (int d = 0; d < type.rank; d++)
     if (d != axis) out->dims[d] = at->dims[d < axis ? d : d + indices.rank - 1];

@@ -5,7 +5,10 @@
 
 /* ---- order and folding ---- */
 
-static int64_t nest_abs(int64_t x) { return x < 0 ? -x : x; }
+static int64_t nest_abs(int64_t x) {
+  x = loom_num_hint(x);
+  return x < 0 ? -x : x;
+}
 
 /* Is variable x to run outside of y? By the first access (stores first) that tells them apart. */
 static bool nest_outside(const lower *l, int x, int y) {
@@ -23,7 +26,7 @@ static bool nest_can_fold(const lower *l, int outer, int inner) {
   if (l->individual & (1u << outer | 1u << inner)) return false;
   for (int i = 0; i < l->access_count; i++) {
     const int64_t *coef = l->accesses[i].coef;
-    if (coef[outer] != coef[inner] * l->vars[inner].extent) return false;
+    if (coef[outer] != loom_num_mul(coef[inner], l->vars[inner].extent)) return false;
   }
   return true;
 }
@@ -44,7 +47,7 @@ void lower_nest_build(const lower *l, uint32_t vars, lower_nest *out) {
     lower_loop *last = out->count ? &out->loops[out->count - 1] : NULL;
     if (last && nest_can_fold(l, last->var, order[i])) {
       last->var = order[i];
-      last->extent *= l->vars[order[i]].extent;
+      last->extent = loom_num_mul(last->extent, l->vars[order[i]].extent);
     } else {
       out->loops[out->count++] = (lower_loop){order[i], l->vars[order[i]].extent};
     }
@@ -52,7 +55,7 @@ void lower_nest_build(const lower *l, uint32_t vars, lower_nest *out) {
   if (!out->count) out->loops[out->count++] = (lower_loop){-1, 1};
   out->rows = 1;
   for (int i = 0; i + 1 < out->count; i++)
-    out->rows *= out->loops[i].extent;
+    out->rows = loom_num_mul(out->rows, out->loops[i].extent);
 }
 
 /* ---- building ---- */
@@ -100,11 +103,10 @@ void lower_for(lower *l, MlirValue low, MlirValue high, MlirValue step, int var,
 
 void lower_row_vars(lower *l, const lower_nest *nest, int loops, MlirValue row) {
   loom_builder b = lower_at_level(l, l->depth);
-  MlirType i64 = mlirIntegerTypeGet(b.ctx, 64);
   for (int i = loops - 1; i >= 0; i--) {
     if (nest->loops[i].var < 0) continue;
     lower_var *var = &l->vars[nest->loops[i].var];
-    MlirValue extent = loom_build_int(&b, i64, nest->loops[i].extent);
+    MlirValue extent = lower_divisor(l, nest->loops[i].extent).v;
     var->level = l->depth;
     var->iv = i ? lane_op2(&b, "arith.remui", row, extent) : row;
     if (i) row = lane_op2(&b, "arith.divui", row, extent);

@@ -18,7 +18,7 @@ static const lower_at *plan_kept_at(lower *l, const loom_type *type) {
     if (type->dims[d] == 1) continue;
     while (v < plan->rank && (plan->reduced >> v & 1 || l->vars[v].extent == 1))
       v++;
-    if (v == plan->rank || l->vars[v].extent != type->dims[d]) return NULL;
+    if (v == plan->rank || l->vars[v].extent != loom_num_dim(type->dims[d])) return NULL;
     at->dims[d].coef[v++] = 1;
   }
   while (v < plan->rank && (plan->reduced >> v & 1 || l->vars[v].extent == 1))
@@ -32,7 +32,7 @@ static void plan_domain(lower *l, const loom_type *domain, uint32_t reduced) {
   plan->reduced = reduced;
   l->var_count = domain->rank;
   for (int d = 0; d < domain->rank; d++)
-    l->vars[d].extent = domain->dims[d];
+    l->vars[d].extent = loom_num_dim(domain->dims[d]);
 }
 
 /* Does every result fit the domain of this group of reductions? */
@@ -47,6 +47,8 @@ static bool plan_try_primary(lower *l, lower_group *g) {
   }
   return true;
 }
+
+static int64_t plan_size(const loom_type *shape) { return loom_num_hint(loom_num_elements(shape)); }
 
 static bool plan_find_domain(lower *l) {
   lower_plan *plan = l->plan;
@@ -63,8 +65,7 @@ static bool plan_find_domain(lower *l) {
     return true;
   }
   for (int g = 0; g < plan->group_count; g++)
-    if (best < 0 ||
-        loom_type_elements(&plan->groups[g].shape) > loom_type_elements(&plan->groups[best].shape))
+    if (best < 0 || plan_size(&plan->groups[g].shape) > plan_size(&plan->groups[best].shape))
       best = g;
   if (best >= 0 && plan_try_primary(l, &plan->groups[best])) return true;
   const lower_buffer *results = l->kernel->results;
@@ -84,7 +85,7 @@ static bool plan_group_vars(lower *l, lower_group *g) {
   const lower_plan *plan = l->plan;
   g->primary = plan->reduced && g->axes == plan->reduced && g->shape.rank == plan->rank;
   for (int d = 0; g->primary && d < plan->rank; d++)
-    g->primary = g->shape.dims[d] == l->vars[d].extent;
+    g->primary = loom_num_dim(g->shape.dims[d]) == l->vars[d].extent;
   g->first_var = g->primary ? 0 : l->var_count;
   if (g->primary) return true;
   if (!g->axes) return true;
@@ -97,7 +98,7 @@ static bool plan_group_vars(lower *l, lower_group *g) {
   for (int d = 0; d <= top; d++) {
     int v = g->first_var + d;
     if (v < l->var_count) continue;
-    l->vars[v].extent = g->axes >> d & 1 ? g->shape.dims[d] : 1;
+    l->vars[v].extent = g->axes >> d & 1 ? loom_num_dim(g->shape.dims[d]) : 1;
   }
   l->var_count = g->first_var + top + 1;
   return true;
@@ -178,6 +179,6 @@ int lower_plan_row_loops(const lower_plan *plan) {
 
 int64_t lower_plan_rows(const lower_plan *plan) {
   int64_t rows = plan->kept.rows;
-  if (plan->lane_reduced) rows *= plan->kept.loops[plan->kept.count - 1].extent;
+  if (plan->lane_reduced) rows = loom_num_mul(rows, plan->kept.loops[plan->kept.count - 1].extent);
   return rows;
 }

@@ -120,7 +120,7 @@ static void reduce_layout(reduce_run *run) {
     loom_type_from_mlir(mlirValueGetType(loom_operand(g->members[i], 0)), &type);
     run->dtypes[run->count++] = type.dtype;
     if (!reduce_is_arg(g->members[i])) continue;
-    int64_t elements = loom_type_elements(&type);
+    int64_t elements = loom_num_high(loom_num_elements(&type));
     bool small = loom_dtype_size(type.dtype) <= 4 && elements < INT32_MAX;
     run->dtypes[run->count++] = small ? LOOM_I32 : LOOM_I64;
   }
@@ -291,7 +291,7 @@ static void reduce_lanes(lower *l, const reduce_run *run, MlirValue low, MlirVal
                          int64_t extent, const MlirValue *inits, MlirValue *out) {
   const lower_lanes *lanes = &run->group->lanes;
   MlirValue split = lower_lane_split(l, lanes, high), sums[16];
-  if (reduce_is_float_sum(run) && extent / run->width > 2 * REDUCE_BLOCK) {
+  if (reduce_is_float_sum(run) && loom_num_hint(extent) / run->width > 2 * REDUCE_BLOCK) {
     reduce_block block = {run, split};
     MlirValue step = lower_int(l, (int64_t)run->width * REDUCE_BLOCK).v;
     lower_for(l, low, split, step, -1, run->count, inits, reduce_one_block, &block, sums);
@@ -360,14 +360,15 @@ static void reduce_tree(lower *l, const reduce_run *run, MlirValue *accs) {
 
 void lower_reduce_slots(lower *l) {
   lower_plan *plan = l->plan;
-  int64_t kept = plan->kept.rows * plan->kept.loops[plan->kept.count - 1].extent, bytes = 0;
+  int64_t kept = loom_num_mul(plan->kept.rows, plan->kept.loops[plan->kept.count - 1].extent);
+  int64_t bytes = 0, parts = loom_num_mul(kept, plan->splits);
   for (int g = 0; g < plan->group_count; g++) {
     reduce_run run = {.group = &plan->groups[g]};
     reduce_layout(&run);
     for (int i = 0; i < run.count; i++) {
       plan->groups[g].slots[i] = bytes;
-      bytes += kept * plan->splits * (int64_t)loom_dtype_size(run.dtypes[i]);
-      bytes = (bytes + 63) / 64 * 64;
+      bytes = loom_num_add(bytes, loom_num_mul(parts, (int64_t)loom_dtype_size(run.dtypes[i])));
+      bytes = loom_num_mul(loom_num_ceil(bytes, 64), 64);
     }
   }
   plan->slot_bytes = bytes;
@@ -380,7 +381,7 @@ static MlirValue reduce_slot(lower *l, const reduce_run *run, int i, MlirValue p
   int64_t stride = 1;
   for (int k = kept->count - 1; k >= 0; k--) {
     if (kept->loops[k].var >= 0) index.coef[kept->loops[k].var] = stride;
-    stride *= kept->loops[k].extent;
+    stride = loom_num_mul(stride, kept->loops[k].extent);
   }
   loom_builder b = lower_at_level(l, l->depth);
   lower_value sum;
@@ -602,7 +603,9 @@ static void reduce_column_rows(lower *l, void *user, const MlirValue *carried, M
     lower_for(l, low, end, lower_int(l, rows).v, loop.var, 0, NULL, reduce_column_rows, &columns,
               NULL);
     several.rows = 1;
-    if (loop.extent % rows == 0 && (!part || l->plan->split_size % rows == 0)) return;
+    if (loom_num_multiple(loop.extent, rows) &&
+        (!part || loom_num_multiple(l->plan->split_size, rows)))
+      return;
     low = end;
   }
   lower_for(l, low, high, one, loop.var, 0, NULL, reduce_column_rows, &columns, NULL);

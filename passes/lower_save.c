@@ -48,7 +48,7 @@ static void save_choose(lower *l, const save_walk *w) {
   lower_plan *plan = l->plan;
   int64_t elements = 1, bytes = 0;
   for (int v = 0; v < plan->rank; v++)
-    if (plan->reduced >> v & 1) elements *= l->vars[v].extent;
+    if (plan->reduced >> v & 1) elements = loom_num_mul(elements, l->vars[v].extent);
   for (int i = 0; i < w->count && plan->saved_count < LOWER_SAVES; i++) {
     loom_opcode code;
     loom_type type;
@@ -56,11 +56,11 @@ static void save_choose(lower *l, const save_walk *w) {
         !loom_type_from_mlir(mlirValueGetType(loom_result(w->ops[i], 0)), &type) ||
         lower_cost(code, type.dtype) < SAVE_COST)
       continue;
-    int64_t size = elements * (int64_t)loom_dtype_size(type.dtype);
-    if (bytes + size > SAVE_BYTES) continue;
+    int64_t size = loom_num_mul(elements, (int64_t)loom_dtype_size(type.dtype));
+    if (loom_num_hint(loom_num_add(bytes, size)) > SAVE_BYTES) continue;
     plan->saved[plan->saved_count++] =
         (lower_saved){loom_result(w->ops[i], 0), bytes, type.dtype, 0, false};
-    bytes += (size + 63) / 64 * 64;
+    bytes = loom_num_add(bytes, loom_num_mul(loom_num_ceil(size, 64), 64));
   }
   plan->saved_bytes = bytes;
 }
@@ -114,7 +114,7 @@ static MlirValue save_place(lower *l, loom_builder *b, const lower_saved *saved)
   int64_t stride = 1;
   for (int k = inner->count - 1; k >= 0; k--) {
     if (inner->loops[k].var >= 0) index.coef[inner->loops[k].var] = stride;
-    stride *= inner->loops[k].extent;
+    stride = loom_num_mul(stride, inner->loops[k].extent);
   }
   lower_value offset;
   MlirValue base = lane_address(b, l->scratch, lower_int(l, saved->offset).v, LOOM_I8);

@@ -49,6 +49,7 @@ static bool tile_fits(const lower *l, const lower_access *a, int along) {
 static int tile_side(const lower *l, int64_t extent) {
   int64_t bytes = l->plan->tile_count * tile_bytes(l);
   int side = TILE_LARGEST;
+  extent = loom_num_hint(extent);
   while (side > 32 && (side * side * bytes > TILE_BYTES || 4 * side > extent))
     side /= 2;
   return side;
@@ -59,11 +60,11 @@ void lower_tile_find(lower *l) {
   plan->tile_loop = -1;
   if (plan->reduced || plan->scan_count || plan->group_count || plan->lanes.var < 0 ||
       l->kernel->target == LANES_GPU || plan->kept.count < 2 ||
-      plan->kept.loops[plan->kept.count - 1].extent < TILE_SMALLEST)
+      loom_num_hint(plan->kept.loops[plan->kept.count - 1].extent) < TILE_SMALLEST)
     return;
   for (int j = plan->kept.count - 2; j >= 0 && plan->tile_loop < 0; j--) {
     lower_loop loop = plan->kept.loops[j];
-    if (loop.extent < TILE_SMALLEST) continue;
+    if (loom_num_hint(loop.extent) < TILE_SMALLEST) continue;
     for (int i = 0; i < l->access_count && plan->tile_count < LOWER_TILES; i++)
       if (tile_fits(l, &l->accesses[i], loop.var)) {
         plan->tile_loop = j;
@@ -83,8 +84,10 @@ int64_t lower_tile_scratch(const lower *l) {
 }
 
 int64_t lower_tile_units(const lower_plan *plan) {
-  int64_t extent = plan->kept.loops[plan->tile_loop].extent;
-  return plan->kept.rows / extent * ((extent + plan->tile_side - 1) / plan->tile_side);
+  int64_t units = loom_num_ceil(plan->kept.loops[plan->tile_loop].extent, plan->tile_side);
+  for (int i = 0; i + 1 < plan->kept.count; i++)
+    if (i != plan->tile_loop) units = loom_num_mul(units, plan->kept.loops[i].extent);
+  return units;
 }
 
 /* ---- turning a square ---- */
@@ -152,7 +155,8 @@ static MlirValue tile_source(lower *l, loom_builder *b, const lower_access *a, i
   lower_index index = {0};
   lower_value offset;
   memcpy(index.coef, a->coef, sizeof index.coef);
-  index.constant = a->constant + dx * a->coef[l->plan->lanes.var] + dt;
+  index.constant = loom_num_mul(dx, a->coef[l->plan->lanes.var]);
+  index.constant = loom_num_add(loom_num_add(index.constant, a->constant), dt);
   if (!lower_index_base(l, &index, &offset)) offset = lower_int(l, 0);
   return lane_address(b, l->pointers[l->kernel->operands[a->operand].slot], offset.v,
                       tile_dtype(a));
@@ -229,9 +233,11 @@ static void tile_pack(lower *l, tile_state *state) {
   tile_rows whole = {state, state->t0, t, step, tile_pack_squares};
   lower_for(l, state->x0, x, steps, lane, 0, NULL, tile_pack_rows, &whole, NULL);
   tile_rows below = {state, t, state->t1, 1, tile_pack_element};
-  if (rows % step) lower_for(l, state->x0, x, one, lane, 0, NULL, tile_pack_rows, &below, NULL);
+  if (!loom_num_multiple(rows, step))
+    lower_for(l, state->x0, x, one, lane, 0, NULL, tile_pack_rows, &below, NULL);
   tile_rows beside = {state, state->t0, state->t1, 1, tile_pack_element};
-  if (lanes % step) lower_for(l, x, state->x1, one, lane, 0, NULL, tile_pack_rows, &beside, NULL);
+  if (!loom_num_multiple(lanes, step))
+    lower_for(l, x, state->x1, one, lane, 0, NULL, tile_pack_rows, &beside, NULL);
 }
 
 /* ---- the body over a tile ---- */
@@ -272,7 +278,7 @@ static void tile_row(lower *l, void *user, const MlirValue *carried, MlirValue *
 static MlirValue tile_end(lower *l, MlirValue start, int64_t extent) {
   loom_builder b = lower_at_level(l, l->depth);
   MlirValue end = lane_op2(&b, "arith.addi", start, lower_int(l, l->plan->tile_side).v);
-  if (extent % l->plan->tile_side == 0) return end;
+  if (loom_num_multiple(extent, l->plan->tile_side)) return end;
   return lane_op2(&b, "arith.minsi", end, lower_int(l, extent).v);
 }
 
@@ -290,13 +296,13 @@ static void tile_one(lower *l, void *user, const MlirValue *carried, MlirValue *
 void lower_tile_unit(lower *l, MlirValue unit, lower_body body) {
   const lower_plan *plan = l->plan;
   lower_loop along = plan->kept.loops[plan->tile_loop];
-  int64_t strips = (along.extent + plan->tile_side - 1) / plan->tile_side;
+  int64_t strips = loom_num_ceil(along.extent, plan->tile_side);
   loom_builder b = lower_at_level(l, l->depth);
   lower_nest others = plan->kept;
   int n = 0;
   for (int i = 0; i + 1 < plan->kept.count; i++)
     if (i != plan->tile_loop) others.loops[n++] = plan->kept.loops[i];
-  MlirValue count = lower_int(l, strips).v, side = lower_int(l, plan->tile_side).v;
+  MlirValue count = lower_divisor(l, strips).v, side = lower_int(l, plan->tile_side).v;
   lower_row_vars(l, &others, n, lane_op2(&b, "arith.divui", unit, count));
   tile_body tile = {.body = body};
   tile.state.t0 = lane_op2(&b, "arith.muli", lane_op2(&b, "arith.remui", unit, count), side);

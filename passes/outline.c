@@ -99,7 +99,7 @@ static bool outline_slice(MlirOperation op, const outline_operand *in, outline_o
     return false;
   for (int i = 0; i < in->type.rank; i++) {
     if (starts[i] != 0) return false;
-    out->strides[i] = in->strides[i] * steps[i];
+    out->strides[i] = loom_num_mul(in->strides[i], steps[i]);
   }
   return true;
 }
@@ -354,9 +354,9 @@ static bool outline_read_operands(outline_state *s, MlirOperation fusion) {
     if (!operand) return false;
     operand->outer = loom_operand(fusion, i);
     if (!loom_type_from_mlir(mlirValueGetType(operand->outer), &operand->type) ||
-        loom_type_elements(&operand->type) < 0)
+        !loom_type_is_sized(&operand->type))
       return loom_emit_error(mlirOperationGetLocation(fusion),
-                             "a kernel needs operands of static size");
+                             "a kernel needs operands of known size");
     operand->scalar = outline_is_scalar(s, operand->outer);
     loom_value_strides(s->function, operand->outer, &operand->type, operand->strides);
   }
@@ -382,9 +382,9 @@ static bool outline_attributes(outline_state *s, MlirOperation fusion, MlirBlock
     loom_type type;
     int64_t layout[LOOM_MAX_RANK];
     good = loom_type_from_mlir(mlirValueGetType(loom_result(fusion, i)), &type) &&
-           loom_type_elements(&type) >= 0;
+           loom_type_is_sized(&type);
     if (!good) {
-      loom_emit_error(mlirOperationGetLocation(fusion), "a kernel needs results of static size");
+      loom_emit_error(mlirOperationGetLocation(fusion), "a kernel needs results of known size");
       break;
     }
     loom_value_strides(s->function, loom_result(fusion, i), &type, layout);

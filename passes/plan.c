@@ -54,6 +54,11 @@ typedef struct plan_state {
 
 #define PLAN_ALIGN 64
 
+typedef struct plan_room { /* a part of the arena that symbolic storages share */
+  int64_t size, offset;
+  int last;
+} plan_room;
+
 static bool plan_memory(plan_state *s) {
   return loom_emit_error(mlirOperationGetLocation(s->function), "out of memory");
 }
@@ -64,10 +69,16 @@ static MlirType plan_memref(MlirContext ctx, MlirType tensor, const int64_t *str
   loom_type type;
   if (!loom_type_from_mlir(tensor, &type)) return (MlirType){NULL};
   MlirType element = mlirShapedTypeGetElementType(tensor);
-  if (!strides || loom_strides_are_contiguous(&type, strides))
-    return mlirMemRefTypeContiguousGet(element, type.rank, type.dims, mlirAttributeGetNull());
-  return mlirMemRefTypeGet(element, type.rank, type.dims,
-                           mlirStridedLayoutAttrGet(ctx, 0, type.rank, strides),
+  bool plain = !strides || loom_strides_are_contiguous(&type, strides);
+  int64_t dims[LOOM_MAX_RANK], steps[LOOM_MAX_RANK];
+  for (int i = 0; i < type.rank; i++) {
+    dims[i] = LOOM_DIM_IS_SYM(type.dims[i]) ? mlirShapedTypeGetDynamicSize() : type.dims[i];
+    steps[i] = plain || !LOOM_STRIDE_IS_SYM(strides[i]) ? plain ? 0 : strides[i]
+                                                        : mlirShapedTypeGetDynamicStrideOrOffset();
+  }
+  if (plain) return mlirMemRefTypeContiguousGet(element, type.rank, dims, mlirAttributeGetNull());
+  return mlirMemRefTypeGet(element, type.rank, dims,
+                           mlirStridedLayoutAttrGet(ctx, 0, type.rank, steps),
                            mlirAttributeGetNull());
 }
 
@@ -79,6 +90,10 @@ static bool plan_is_plain(MlirContext ctx, MlirType memref) {
 static int64_t plan_bytes(MlirValue value) {
   loom_type type;
   if (!loom_type_from_mlir(mlirValueGetType(value), &type)) return -1;
+  if (!loom_type_is_static(&type))
+    return loom_type_is_sized(&type)
+               ? loom_num_mul(loom_num_elements(&type), (int64_t)loom_dtype_size(type.dtype))
+               : -1;
   int64_t elements = loom_type_elements(&type);
   int64_t size = (int64_t)loom_dtype_size(type.dtype);
   return elements < 0 || elements > INT64_MAX / 16 / size ? -1 : elements * size;
@@ -139,8 +154,8 @@ static int plan_result_storage(plan_state *s, MlirOperation op, MlirOperation ke
     if (taken >= 0) return taken;
   }
   int64_t bytes = plan_bytes(loom_result(op, result));
-  if (bytes < 0) {
-    loom_emit_error(mlirOperationGetLocation(op), "a plan needs values of static size");
+  if (bytes < 0 && !LOOM_STRIDE_IS_SYM(bytes)) {
+    loom_emit_error(mlirOperationGetLocation(op), "a plan needs values of known size");
     return -1;
   }
   return plan_add_storage(s, bytes, step);
@@ -182,7 +197,7 @@ static bool plan_find_storages(plan_state *s) {
       if (!loom_map_put(&s->storage_of, loom_result(op, i).ptr, storage)) return plan_memory(s);
     }
     int64_t slots = kernel.ptr ? loom_get_i64(kernel, "slots", 0) : 0;
-    if (slots > 0) {
+    if (slots != 0) {
       int storage = plan_add_storage(s, slots, step);
       if (storage < 0 || !loom_map_put(&s->storage_of, op.ptr, storage)) return plan_memory(s);
     }
@@ -223,12 +238,47 @@ static int64_t plan_gap(const plan_state *s, int n, const int *placed, int count
   return best >= 0 ? best : end;
 }
 
+/* Symbolic storages, behind the static ones: each takes a room that is free while it lives and
+ * known to be as large, or grows one that is known to be smaller, or makes a new one; rooms lie one
+ * after the other. */
+static bool plan_place_symbolic(plan_state *s) {
+  plan_room *rooms = malloc(sizeof *rooms * (size_t)(s->storage_count + 1));
+  int count = 0;
+  if (!rooms) return plan_memory(s);
+  for (int n = 0; n < s->storage_count; n++) {
+    plan_storage *storage = &s->storages[n];
+    if (storage->output >= 0 || !LOOM_STRIDE_IS_SYM(storage->size)) continue;
+    int room = 0;
+    for (; room < count; room++) { /* storages come in the order of time */
+      bool fits = loom_num_at_most(storage->size, rooms[room].size);
+      if (rooms[room].last >= storage->first ||
+          (!fits && !loom_num_at_most(rooms[room].size, storage->size)))
+        continue;
+      if (!fits) rooms[room].size = storage->size;
+      break;
+    }
+    if (room == count) rooms[count++] = (plan_room){.size = storage->size};
+    rooms[room].last = storage->last;
+    storage->offset = room;
+  }
+  for (int i = 0; i < count; i++) {
+    rooms[i].offset = s->arena;
+    s->arena =
+        loom_num_add(s->arena, loom_num_mul(loom_num_ceil(rooms[i].size, PLAN_ALIGN), PLAN_ALIGN));
+  }
+  for (int n = 0; n < s->storage_count; n++)
+    if (s->storages[n].output < 0 && LOOM_STRIDE_IS_SYM(s->storages[n].size))
+      s->storages[n].offset = rooms[s->storages[n].offset].offset;
+  free(rooms);
+  return true;
+}
+
 static bool plan_place(plan_state *s) {
   int *order = malloc(sizeof *order * 2 * (size_t)(s->storage_count + 1));
   if (!order) return plan_memory(s);
   int *placed = order + s->storage_count, count = 0, placed_count = 0;
   for (int n = 0; n < s->storage_count; n++)
-    if (s->storages[n].output < 0) order[count++] = n;
+    if (s->storages[n].output < 0 && !LOOM_STRIDE_IS_SYM(s->storages[n].size)) order[count++] = n;
   plan_sort_base = s->storages;
   qsort(order, (size_t)count, sizeof *order, plan_larger_first);
   for (int i = 0; i < count; i++) {
@@ -242,7 +292,7 @@ static bool plan_place(plan_state *s) {
     placed[at] = order[i];
   }
   free(order);
-  return true;
+  return plan_place_symbolic(s);
 }
 
 /* ---- the plan op ---- */
@@ -319,6 +369,22 @@ static MlirAttribute plan_all_overwrites(const plan_state *s, MlirOperation term
   return any ? loom_attr_i64s(s->ctx, count, all) : mlirAttributeGetNull();
 }
 
+/* Bytes of all arguments where some are symbolic: their types do not tell. */
+static bool plan_set_bytes(plan_state *s, MlirOperation terminator) {
+  intptr_t outs = mlirOperationGetNumOperands(terminator);
+  int64_t *bytes = malloc(sizeof *bytes * (size_t)(s->inputs + outs + 1));
+  bool symbolic = false;
+  if (!bytes) return plan_memory(s);
+  for (intptr_t i = 0; i < s->inputs + outs; i++) {
+    bytes[i] = plan_bytes(i < s->inputs ? mlirBlockGetArgument(s->block, i)
+                                        : loom_operand(terminator, i - s->inputs));
+    symbolic |= LOOM_STRIDE_IS_SYM(bytes[i]);
+  }
+  if (symbolic) loom_set_attr(s->plan, "bytes", loom_attr_i64s(s->ctx, s->inputs + outs, bytes));
+  free(bytes);
+  return true;
+}
+
 static bool plan_make(plan_state *s, MlirOperation terminator) {
   MlirLocation loc = mlirOperationGetLocation(s->function);
   s->inputs = mlirBlockGetNumArguments(s->block);
@@ -337,7 +403,7 @@ static bool plan_make(plan_state *s, MlirOperation terminator) {
     loom_type type;
     int64_t strides[LOOM_MAX_RANK];
     MlirType tensor = mlirValueGetType(loom_operand(terminator, i));
-    good = loom_type_from_mlir(tensor, &type) && loom_type_elements(&type) >= 0;
+    good = loom_type_from_mlir(tensor, &type) && loom_type_is_sized(&type);
     if (!good) break;
     loom_result_strides(s->function, i, &type, strides);
     mlirBlockAddArgument(s->body, plan_memref(s->ctx, tensor, strides), loc);
@@ -353,7 +419,8 @@ static bool plan_make(plan_state *s, MlirOperation terminator) {
   s->plan = loom_build_regions(&b, "loom.plan", 0, NULL, 0, NULL, attrs[4].value.ptr ? 5 : 4, attrs,
                                1, &region);
   free(consts);
-  return good || loom_emit_error(loc, "a plan needs array types of static size");
+  if (good) return plan_set_bytes(s, terminator);
+  return loom_emit_error(loc, "a plan needs array types of known size");
 }
 
 /* ---- instructions ---- */
@@ -365,8 +432,11 @@ static MlirValue plan_output(const plan_state *s, intptr_t i) {
 static MlirValue plan_arena_buffer(plan_state *s, loom_builder *b, int storage, MlirType type) {
   plan_storage *at = &s->storages[storage];
   if (at->buffer.ptr && mlirTypeEqual(mlirValueGetType(at->buffer), type)) return at->buffer;
-  loom_named offset = {"offset", loom_attr_i64(s->ctx, at->offset)};
-  at->buffer = loom_result(loom_build(b, "loom.buffer", 0, NULL, 1, &type, 1, &offset), 0);
+  bool symbolic = LOOM_STRIDE_IS_SYM(at->offset) || LOOM_STRIDE_IS_SYM(at->size);
+  loom_named attrs[] = {{"offset", loom_attr_i64(s->ctx, at->offset)},
+                        {"bytes", loom_attr_i64(s->ctx, at->size)}};
+  MlirOperation made = loom_build(b, "loom.buffer", 0, NULL, 1, &type, symbolic ? 2 : 1, attrs);
+  at->buffer = loom_result(made, 0);
   return at->buffer;
 }
 
@@ -413,6 +483,7 @@ static bool plan_gather(plan_state *s, loom_builder *b, MlirOperation op, plan_l
   int slots = (int)loom_map_get(&s->storage_of, op.ptr, -1);
   if (slots >= 0) {
     int64_t size = s->storages[slots].size;
+    if (LOOM_STRIDE_IS_SYM(size)) size = mlirShapedTypeGetDynamicSize();
     MlirType bytes = mlirMemRefTypeContiguousGet(mlirIntegerTypeGet(s->ctx, 8), 1, &size,
                                                  mlirAttributeGetNull());
     out->values[out->buffers++] = plan_arena_buffer(s, b, slots, bytes);
@@ -437,8 +508,10 @@ static bool plan_launches(plan_state *s, loom_builder *b, MlirOperation op, plan
         {"scratch", loom_attr_i64(s->ctx, loom_get_i64(kernel, "scratch", 0))},
         {"fp", loom_attr_i64(s->ctx, loom_get_i64(kernel, "fp", 15))},
         {"operandSegmentSizes", mlirDenseI32ArrayGet(s->ctx, 2, segments)},
+        {"symbols", loom_attr_i64(s->ctx, loom_sizes()->symbol_count)},
     };
-    loom_build(b, "loom.launch", lists->buffers + lists->scalars, lists->values, 0, NULL, 6, attrs);
+    loom_build(b, "loom.launch", lists->buffers + lists->scalars, lists->values, 0, NULL,
+               loom_sizes()->symbol_count ? 7 : 6, attrs);
   }
   return true;
 }
@@ -467,7 +540,8 @@ static bool plan_copy_outputs(plan_state *s, loom_builder *b, MlirOperation term
     if (mlirValueEqual(source, target)) continue;
     int storage = plan_storage_of(s, loom_operand(terminator, i));
     if (storage >= 0 && s->storages[storage].output == i) continue;
-    if (!mlirTypeEqual(mlirValueGetType(source), mlirValueGetType(target)))
+    if (!mlirTypeEqual(mlirValueGetType(source), mlirValueGetType(target)) ||
+        !plan_lies_as_asked(s, loom_operand(terminator, i), i))
       return loom_emit_error(mlirOperationGetLocation(terminator),
                              "result %d is another value in another layout: run loom-fuse first",
                              (int)i);

@@ -4,7 +4,10 @@
  * `slots` and `schedule`. Chunks depend on sizes only, so that results never depend on the number
  * of threads.
  *
- * requires: static sizes. keeps: the body. breaks: nothing.
+ * Of symbolic sizes the numbers are expressions; what has to be decided now (whether rows are cut
+ * into parts, how wide a vector is) follows from ranges and hints.
+ *
+ * keeps: the body. breaks: nothing.
  */
 #include "passes/alone.h"
 #include "passes/dot.h"
@@ -36,6 +39,7 @@ static int schedule_width(const lower *l, int registers, int64_t extent) {
   }
   int width = registers * l->kernel->vector_bytes / (int)widest;
   if (width > 64) width = 64;
+  extent = loom_num_high(extent);
   while (width > 1 && width > extent)
     width /= 2;
   return width;
@@ -43,7 +47,7 @@ static int schedule_width(const lower *l, int registers, int64_t extent) {
 
 /* Masked loads and stores exist for elements of 4 and 8 bytes; others end with single elements. */
 lower_tail lower_tail_for(const lower *l, int64_t extent, int width) {
-  if (extent % width == 0) return LOWER_TAIL_NONE;
+  if (loom_num_multiple(extent, width)) return LOWER_TAIL_NONE;
   for (int i = 0; i < l->access_count; i++)
     if (loom_dtype_size(l->accesses[i].dtype) < 4 && l->kernel->vector_bytes < 64)
       return LOWER_TAIL_SCALAR;
@@ -51,7 +55,7 @@ lower_tail lower_tail_for(const lower *l, int64_t extent, int width) {
 }
 
 static int64_t schedule_row_work(const lower_plan *plan) {
-  return plan->inner.rows * plan->inner.loops[plan->inner.count - 1].extent;
+  return loom_num_mul(plan->inner.rows, plan->inner.loops[plan->inner.count - 1].extent);
 }
 
 /* Are there too few rows to keep threads busy, or columns that are read best row by row: then the
@@ -137,6 +141,95 @@ static void schedule_make(const lower *l, lower_schedule *out) {
   out->chunks = schedule_ceil(lower_tile_units(plan), out->units);
 }
 
+/* ---- symbolic sizes: the shape of the schedule by what is likely, its numbers by expressions ----
+ */
+
+static bool schedule_is_static(const lower_plan *plan) {
+  const lower_nest *nests[] = {&plan->kept, &plan->inner};
+  for (int n = 0; n < 2; n++)
+    for (int i = 0; i < nests[n]->count; i++)
+      if (LOOM_STRIDE_IS_SYM(nests[n]->loops[i].extent)) return false;
+  return true;
+}
+
+/* `extent` lanes in even blocks of about `lanes` or less: a block is a multiple of the width, and
+ * at least the width where nothing is there to divide. */
+static void schedule_blocks(int64_t extent, int64_t lanes, int width, lower_schedule *out) {
+  int64_t count = loom_num_add(loom_num_div(extent, lanes), 1);
+  int64_t vectors = loom_num_div(loom_num_div(extent, count), width);
+  out->block = loom_num_mul(loom_num_add(vectors, 1), width);
+  out->blocks = extent == 0 ? 1 : loom_num_ceil(extent, out->block);
+}
+
+/* Units of `work` in a chunk: about `target`, one at least. */
+static int64_t schedule_units(int64_t work, int64_t target) {
+  return loom_num_add(loom_num_div(2 * target, loom_num_add(work, 1)), 1);
+}
+
+static bool schedule_wants_split(const lower *l) {
+  const lower_plan *plan = l->plan;
+  int64_t inner = loom_num_hint(schedule_row_work(plan));
+  lower_loop outermost = plan->inner.loops[0];
+  if (!plan->reduced || plan->scan_count || plan->read_elsewhere || outermost.var < 0) return false;
+  for (int g = 0; g < plan->group_count; g++)
+    if (!plan->groups[g].primary) return false;
+  if (plan->lane_reduced) return loom_num_hint(lower_plan_rows(plan)) < 16;
+  return inner >= 64 && loom_num_hint(outermost.extent) >= 32 && plan->lanes.var >= 0;
+}
+
+static void schedule_split_symbolic(const lower *l, int64_t target, lower_schedule *out) {
+  const lower_plan *plan = l->plan;
+  lower_loop outermost = plan->inner.loops[0];
+  int64_t extent = plan->kept.loops[plan->kept.count - 1].extent, granule = 1;
+  int64_t work =
+      loom_num_hint(schedule_row_work(plan)) / schedule_max(loom_num_hint(outermost.extent), 1);
+  if (!plan->lane_reduced) {
+    schedule_blocks(extent, SCHEDULE_COLUMNS, out->width, out);
+    work *= schedule_min(loom_num_hint(extent), SCHEDULE_COLUMNS);
+    if (plan->inner.count == 1) granule = LOWER_COLUMN_ROWS;
+  } else if (plan->inner.count == 1) {
+    granule = out->reduce_width > out->width ? out->reduce_width : out->width;
+  }
+  int64_t least = schedule_ceil(2 * target, schedule_max(work, 1));
+  if (!plan->lane_reduced) least = schedule_max(least, SCHEDULE_PART_ROWS);
+  least = schedule_ceil(least, granule);
+  int64_t size = loom_num_add(loom_num_div(outermost.extent, 256 * granule), least);
+  out->split_size = loom_num_mul(size, granule);
+  out->splits = loom_num_ceil(outermost.extent, out->split_size);
+  out->units = 1;
+  if (!plan->lane_reduced) out->join = schedule_ceil(256, out->width) * out->width;
+}
+
+static void schedule_make_symbolic(const lower *l, lower_schedule *out) {
+  const lower_plan *plan = l->plan;
+  const lower_nest *nest = plan->lane_reduced ? &plan->inner : &plan->kept;
+  int64_t extent = nest->loops[nest->count - 1].extent, rows = lower_plan_rows(plan);
+  int64_t inner = schedule_row_work(plan);
+  out->width = schedule_width(l, l->cost > 24 ? 1 : 2, extent);
+  out->reduce_width = schedule_width(l, l->cost > 24 ? 1 : l->cost > 8 ? 2 : 4, INT64_MAX);
+  int64_t target = schedule_max(SCHEDULE_CHUNK_WORK / (2 + l->cost / 4), 2048);
+  out->block = extent;
+  out->blocks = 1;
+  out->units = 1;
+  if (plan->tile_loop >= 0) {
+    out->width = (int)schedule_min(out->width, plan->tile_side);
+    out->units = schedule_units(loom_num_mul(extent, plan->tile_side), target);
+    out->chunks = loom_num_ceil(lower_tile_units(plan), out->units);
+  } else if (plan->lane_reduced || plan->lanes.var < 0) {
+    out->units = schedule_units(inner, target);
+    out->chunks = loom_num_ceil(rows, out->units);
+  } else {
+    int64_t lanes = schedule_max(target * 3 / 2 / schedule_max(loom_num_hint(inner), 1), 64);
+    schedule_blocks(extent, lanes, out->width, out);
+    if (rows != 1) out->units = schedule_units(loom_num_mul(inner, extent), target);
+    out->chunks = loom_num_ceil(loom_num_mul(rows, out->blocks), out->units);
+  }
+  out->tail = lower_tail_for(l, extent, out->width);
+  if (schedule_wants_split(l)) schedule_split_symbolic(l, SCHEDULE_PART_WORK * target, out);
+}
+
+/* ---- the schedule as attributes ---- */
+
 static void schedule_write(lower *l, const lower_schedule *s) {
   const lower_kernel *kernel = l->kernel;
   lower_plan *plan = l->plan;
@@ -162,14 +255,16 @@ static void schedule_write(lower *l, const lower_schedule *s) {
     for (int i = 0; i < count; i++) {
       lower_schedule stage = *s;
       bool joins = lower_schedule_join(l, i, &stage);
-      stages[i] = rows * stage.blocks * (joins ? 1 : s->splits);
+      stages[i] = loom_num_mul(loom_num_mul(rows, stage.blocks), joins ? 1 : s->splits);
     }
     lower_reduce_slots(l);
   }
   loom_set_attr(kernel->op, "schedule", mlirDictionaryAttrGet(ctx, COUNT, named));
   loom_set_attr(kernel->op, "stages", loom_attr_i64s(ctx, count, stages));
   loom_set_attr(kernel->op, "scratch",
-                loom_attr_i64(ctx, lower_tile_scratch(l) + (s->splits ? 0 : plan->saved_bytes)));
+                loom_attr_i64(ctx, s->splits
+                                       ? lower_tile_scratch(l)
+                                       : loom_num_add(lower_tile_scratch(l), plan->saved_bytes)));
   loom_set_attr(kernel->op, "slots", loom_attr_i64(ctx, plan->slot_bytes));
 }
 
@@ -178,13 +273,18 @@ bool lower_schedule_join(const lower *l, int stage, lower_schedule *s) {
   if (!s->splits || stage < plan->depth || lower_plan_any_full(l)) return false;
   if (plan->lane_reduced) return true;
   s->block = s->join;
-  s->blocks = schedule_ceil(plan->kept.loops[plan->kept.count - 1].extent, s->join);
+  s->blocks = loom_num_ceil(plan->kept.loops[plan->kept.count - 1].extent, s->join);
   return true;
 }
 
 static int64_t schedule_entry(MlirAttribute dict, const char *name) {
   MlirAttribute attr = mlirDictionaryAttrGetElementByName(dict, loom_str(name));
-  return attr.ptr && mlirAttributeIsAInteger(attr) ? mlirIntegerAttrGetValueInt(attr) : -1;
+  int64_t value = attr.ptr && mlirAttributeIsAInteger(attr) ? mlirIntegerAttrGetValueInt(attr) : -1;
+  return loom_num_known(value) ? value : -1;
+}
+
+static bool schedule_at_least(int64_t number, int64_t least) {
+  return LOOM_STRIDE_IS_SYM(number) || number >= least;
 }
 
 static bool schedule_width_ok(int64_t width) {
@@ -205,9 +305,11 @@ bool lower_schedule_read(lower *l, lower_schedule *out) {
   out->split_size = schedule_entry(dict, "split_size");
   out->join = schedule_entry(dict, "join");
   if (tail < 0 || tail > LOWER_TAIL_SCALAR || !schedule_width_ok(width) ||
-      !schedule_width_ok(reduce_width) || out->block < 0 || out->blocks < 1 || out->units < 1 ||
-      out->splits < 0 || out->join < 0 || (out->splits && out->split_size < 1) ||
-      (out->splits && !l->plan->lane_reduced && out->join < 1))
+      !schedule_width_ok(reduce_width) || !schedule_at_least(out->block, 0) ||
+      !schedule_at_least(out->blocks, 1) || !schedule_at_least(out->units, 1) ||
+      !schedule_at_least(out->splits, 0) || !schedule_at_least(out->join, 0) ||
+      (out->splits && !schedule_at_least(out->split_size, 1)) ||
+      (out->splits && !l->plan->lane_reduced && !schedule_at_least(out->join, 1)))
     return loom_emit_error(loc, "kernel has a bad schedule");
   out->tail = (lower_tail)tail;
   out->width = (int)width;
@@ -221,7 +323,7 @@ bool lower_schedule_read(lower *l, lower_schedule *out) {
     lower_group *group = &l->plan->groups[g];
     lower_loop last = group->nest.loops[group->nest.count - 1];
     int lanes = out->reduce_width;
-    while (lanes > 1 && lanes > last.extent)
+    while (lanes > 1 && lanes > loom_num_high(last.extent))
       lanes /= 2;
     group->lanes =
         (lower_lanes){last.var, last.var < 0 ? 1 : lanes, lower_tail_for(l, last.extent, lanes)};
@@ -255,8 +357,14 @@ static bool schedule_kernel(MlirOperation op, void *user) {
     lower_init(&l, &kernel, &arena, true);
     ok = lower_plan_make(&l, &plan);
   }
+  bool symbolic = ok && !schedule_is_static(&plan);
+  if (symbolic && kernel.target == LANES_GPU)
+    ok = loom_emit_error(mlirOperationGetLocation(op), "symbolic sizes on a GPU");
   if (ok) {
-    schedule_make(&l, &schedule);
+    if (symbolic)
+      schedule_make_symbolic(&l, &schedule);
+    else
+      schedule_make(&l, &schedule);
     schedule_write(&l, &schedule);
   }
   loom_arena_fini(&arena);

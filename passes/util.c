@@ -37,7 +37,7 @@ static const struct {
     {"reduce", LOOM_CLASS_REDUCE},     {"scan", LOOM_CLASS_SCAN},
     {"dot", LOOM_CLASS_DOT},           {"sort", LOOM_CLASS_ALONE},
     {"scatter", LOOM_CLASS_ALONE},     {"convolution", LOOM_CLASS_ALONE},
-    {"random", LOOM_CLASS_MOVE},      {"host_call", LOOM_CLASS_HOST},
+    {"random", LOOM_CLASS_MOVE},       {"host_call", LOOM_CLASS_HOST},
 };
 
 loom_class loom_class_of(MlirOperation op) {
@@ -102,7 +102,7 @@ static MlirAttribute util_argument_attr(MlirOperation function, const char *list
 }
 
 static void util_strides(MlirAttribute attr, const loom_type *type, int64_t *out) {
-  loom_contiguous_strides(type, out);
+  loom_plain_strides(type, out);
   int64_t given[LOOM_MAX_RANK];
   if (loom_attr_read_i64s(attr, given, LOOM_MAX_RANK) == type->rank)
     memcpy(out, given, sizeof given[0] * (size_t)type->rank);
@@ -134,7 +134,7 @@ void loom_value_strides(MlirOperation function, MlirValue value, const loom_type
     if (loom_is(user, "func.return") && (returned < 0 || number < returned)) returned = number;
   }
   if (returned < 0 || reshaped)
-    loom_contiguous_strides(type, out);
+    loom_plain_strides(type, out);
   else
     loom_result_strides(function, returned, type, out);
 }
@@ -149,8 +149,8 @@ int64_t loom_result_overwrites(MlirOperation function, intptr_t index) {
 
 bool loom_strides_are_contiguous(const loom_type *type, const int64_t *strides) {
   int64_t plain[LOOM_MAX_RANK];
-  loom_contiguous_strides(type, plain);
-  return !memcmp(plain, strides, sizeof *plain * (size_t)type->rank);
+  return loom_plain_strides(type, plain) &&
+         !memcmp(plain, strides, sizeof *plain * (size_t)type->rank);
 }
 
 bool loom_argument_has(MlirOperation function, intptr_t index, const char *name) {
@@ -158,28 +158,32 @@ bool loom_argument_has(MlirOperation function, intptr_t index, const char *name)
   return attr.ptr && !(mlirAttributeIsABool(attr) && !mlirBoolAttrGetValue(attr));
 }
 
+/* The end of a run of equal products; false when there is none that can be told. */
+static bool util_run(const loom_type *in, const loom_type *out, int *i, int *o) {
+  int64_t pi = *i < in->rank ? loom_num_dim(in->dims[(*i)++]) : 1;
+  int64_t po = *o < out->rank ? loom_num_dim(out->dims[(*o)++]) : 1, ratio;
+  while (pi != po) {
+    bool less = LOOM_STRIDE_IS_SYM(pi) || LOOM_STRIDE_IS_SYM(po) ? !loom_num_divide(pi, po, &ratio)
+                                                                 : pi < po;
+    if (less && *i < in->rank)
+      pi = loom_num_mul(pi, loom_num_dim(in->dims[(*i)++]));
+    else if (!less && *o < out->rank)
+      po = loom_num_mul(po, loom_num_dim(out->dims[(*o)++]));
+    else
+      return false;
+  }
+  return true;
+}
+
 /* Cuts both lists of sizes into runs of equal products; a run works when its input dimensions are
  * contiguous among themselves. */
 bool loom_reshape_strides(const loom_type *in, const int64_t *in_strides, const loom_type *out,
                           int64_t *out_strides) {
-  if (loom_type_elements(in) == 0) {
-    loom_contiguous_strides(out, out_strides);
-    return true;
-  }
+  if (loom_num_elements(in) == 0) return loom_plain_strides(out, out_strides);
   int i = 0, o = 0;
   while (i < in->rank || o < out->rank) {
     int first = i, start = o;
-    int64_t pi = i < in->rank ? in->dims[i++] : 1;
-    int64_t po = o < out->rank ? out->dims[o++] : 1;
-    while (pi != po) {
-      if (pi < po) {
-        if (i == in->rank) return false;
-        pi *= in->dims[i++];
-      } else {
-        if (o == out->rank) return false;
-        po *= out->dims[o++];
-      }
-    }
+    if (!util_run(in, out, &i, &o)) return false;
     int64_t stride = 1, next = 0;
     bool known = false;
     for (int k = i - 1; k >= first; k--) {
@@ -187,11 +191,11 @@ bool loom_reshape_strides(const loom_type *in, const int64_t *in_strides, const 
       if (known && in_strides[k] != next) return false;
       if (!known) stride = in_strides[k];
       known = true;
-      next = in_strides[k] * in->dims[k];
+      next = loom_num_mul(in_strides[k], loom_num_dim(in->dims[k]));
     }
     for (int k = o - 1; k >= start; k--) {
       out_strides[k] = stride;
-      stride *= out->dims[k];
+      stride = loom_num_mul(stride, loom_num_dim(out->dims[k]));
     }
   }
   return true;

@@ -111,11 +111,12 @@ static void gather_params(const run *r, const loom_plan_instr *in, uint64_t *par
 static uint32_t run_launch(const run *r, const loom_plan_instr *in) {
   gather(r, in, r->buffers);
   gather_params(r, in, r->params);
-  int64_t chunks = in->chunks;
+  int64_t chunks = in->chunks, scratch = in->scratch;
   if (in->flags & LOOM_PLAN_CHUNKS_REGISTER) chunks = r->registers[in->chunks];
-  if (chunks < 0) return LOOM_STATUS_SIZE;
+  if (in->flags & LOOM_PLAN_SCRATCH_REGISTER) scratch = r->registers[in->scratch];
+  if (chunks < 0 || scratch < 0) return LOOM_STATUS_SIZE;
   uint32_t status =
-      loom_threads_launch(r->plan->kernels[in->a], r->buffers, r->params, in->scratch, chunks);
+      loom_threads_launch(r->plan->kernels[in->a], r->buffers, r->params, (size_t)scratch, chunks);
   return status & (in->fp_mask | PLAN_STOPS);
 }
 

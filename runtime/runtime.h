@@ -98,6 +98,7 @@ typedef enum loom_plan_buffer_kind {
 #define LOOM_PLAN_SIZE_REGISTER 1u
 #define LOOM_PLAN_OFFSET_REGISTER 2u
 #define LOOM_PLAN_CHUNKS_REGISTER 1u
+#define LOOM_PLAN_SCRATCH_REGISTER 2u
 #define LOOM_PLAN_ARENA_REGISTER 1u
 /* In a launch's list of parameters: a register, not a scalar. */
 #define LOOM_PLAN_PARAM_REGISTER 0x80000000u
@@ -141,7 +142,7 @@ typedef struct loom_plan_instr {
   uint32_t params, param_count;   /* in `indices`: scalar numbers or registers */
   uint32_t scratch;               /* bytes private to a thread */
   uint32_t chunks;                /* or a register */
-  uint32_t flags;                 /* LOOM_PLAN_CHUNKS_REGISTER */
+  uint32_t flags;                 /* LOOM_PLAN_CHUNKS_REGISTER, LOOM_PLAN_SCRATCH_REGISTER */
   uint32_t op;                    /* SIZE, CHECK */
 } loom_plan_instr;
 

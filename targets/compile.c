@@ -136,7 +136,11 @@ static bool compile_emit(compile_job *job, const loom_target_cpu *cpu, loom_byte
   loom_entries entries = {NULL, 0};
   bool empty = !mlirBlockGetFirstOperation(mlirModuleGetBody(job->module)).ptr;
   bool good = empty || loom_x86_emit(job->module, &target, &image, &entries, job->err);
-  good = good && loom_plan_serialize(plan, &image, &entries, cpu->needs, out, job->err);
+  if (good) {
+    good = loom_sizes_enter(mlirModuleGetOperation(job->module)) &&
+           loom_plan_serialize(plan, &image, &entries, cpu->needs, out, job->err);
+    loom_sizes_leave(mlirModuleGetOperation(job->module));
+  }
   if (!good && !job->err->message[0]) loom_fail(job->err, "emission failed");
   loom_entries_fini(&entries);
   free(image.data);

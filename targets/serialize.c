@@ -21,8 +21,10 @@ typedef struct serial_state {
   loom_map buffers; /* memref value -> buffer number */
   loom_map scalars; /* 0-d tensor value -> scalar number */
   loom_map kernels; /* (kernel, stage) as offset of the entry + 1 -> number in `table` */
-  serial_bytes inputs, buffer_table, instrs, indices, table, names;
+  serial_bytes inputs, buffer_table, instrs, indices, table, names, constants;
   uint32_t input_count, output_count, scalar_count, buffer_count, kernel_count;
+  uint32_t *registers; /* for each expression of the table: its register, or UINT32_MAX */
+  uint32_t symbol_count, register_count, constant_count, prologue, argument;
 } serial_state;
 
 static void serial_put(serial_bytes *bytes, const void *data, size_t size) {
@@ -45,11 +47,88 @@ static void serial_align(serial_bytes *bytes) {
   serial_put(bytes, zeros, (8 - bytes->size % 8) % 8);
 }
 
-static uint64_t serial_size(MlirValue buffer) {
+/* ---- symbolic sizes: registers and the instructions that fill them ---- */
+
+/* Which expressions of the table a number needs. */
+static void serial_need(uint8_t *needed, uint32_t index) {
+  const loom_expr *expr = &loom_sizes()->exprs[index];
+  if (needed[index]) return;
+  needed[index] = 1;
+  if (expr->kind == LOOM_EXPR_CONST || expr->kind == LOOM_EXPR_SYMBOL) return;
+  serial_need(needed, expr->lhs);
+  serial_need(needed, expr->rhs);
+}
+
+static void serial_need_number(uint8_t *needed, int64_t number) {
+  if (LOOM_STRIDE_IS_SYM(number) && loom_num_known(number))
+    serial_need(needed, LOOM_STRIDE_EXPR(number));
+}
+
+static bool serial_need_op(MlirOperation op, void *user) {
+  static const char *const names[] = {"offset", "bytes", "chunks", "scratch"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    serial_need_number(user, loom_get_i64(op, names[i], 0));
+  return true;
+}
+
+/* Registers: symbols, then constants, then the rest in the table's order, operands first. */
+static bool serial_registers(serial_state *s, MlirBlock block) {
+  const loom_graph *sizes = loom_sizes();
+  uint32_t count = sizes->expr_count;
+  s->symbol_count = s->register_count = sizes->symbol_count;
+  s->registers = malloc(sizeof *s->registers * (count + 1u));
+  uint8_t *needed = calloc(1, count + 1u);
+  if (!s->registers || !needed) return free(needed), loom_fail(s->err, "out of memory");
+  MlirAttribute bytes = loom_get_attr(s->plan, "bytes");
+  for (intptr_t i = 0; bytes.ptr && i < mlirDenseArrayGetNumElements(bytes); i++)
+    serial_need_number(needed, mlirDenseI64ArrayGetElement(bytes, i));
+  serial_need_number(needed, loom_get_i64(s->plan, "arena", 0));
+  loom_walk_block(block, serial_need_op, needed);
+  for (uint32_t i = 0; i < count; i++) {
+    const loom_expr *expr = &sizes->exprs[i];
+    s->registers[i] = UINT32_MAX;
+    if (!needed[i]) continue;
+    if (expr->kind == LOOM_EXPR_SYMBOL) s->registers[i] = (uint32_t)expr->value;
+    if (expr->kind != LOOM_EXPR_CONST) continue;
+    s->registers[i] = s->register_count++;
+    s->constant_count++;
+    serial_put(&s->constants, &expr->value, sizeof expr->value);
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    const loom_expr *expr = &sizes->exprs[i];
+    if (!needed[i] || s->registers[i] != UINT32_MAX) continue;
+    s->registers[i] = s->register_count++;
+    loom_plan_instr instr = {.opcode = LOOM_PLAN_SIZE,
+                             .op = expr->kind,
+                             .a = s->registers[i],
+                             .b = s->registers[expr->lhs],
+                             .c = s->registers[expr->rhs]};
+    serial_put(&s->instrs, &instr, sizeof instr);
+    s->prologue++;
+  }
+  free(needed);
+  return true;
+}
+
+/* A number as a field: itself, or a register with the flag set. */
+static uint64_t serial_number(const serial_state *s, int64_t number, uint32_t flag,
+                              uint32_t *flags) {
+  if (!LOOM_STRIDE_IS_SYM(number)) return (uint64_t)number;
+  *flags |= flag;
+  return s->registers[LOOM_STRIDE_EXPR(number)];
+}
+
+/* Bytes of a buffer: by its type, or as the plan says where that is symbolic. */
+static int64_t serial_size(const serial_state *s, MlirValue buffer) {
   loom_type type;
+  MlirOperation op = loom_def(buffer);
+  int64_t bytes = op.ptr ? loom_get_i64(op, "bytes", -1) : -1;
+  MlirAttribute all = loom_get_attr(s->plan, "bytes");
+  if (!op.ptr && all.ptr) bytes = mlirDenseI64ArrayGetElement(all, s->argument);
+  if (bytes != -1) return bytes;
   if (!loom_type_from_mlir(mlirValueGetType(buffer), &type)) return 0;
   int64_t elements = loom_type_elements(&type);
-  return elements < 0 ? 0 : (uint64_t)elements * loom_dtype_size(type.dtype);
+  return elements < 0 ? 0 : elements * (int64_t)loom_dtype_size(type.dtype);
 }
 
 /* 1 + the input that output `index` may share its buffer with, or 0. */
@@ -60,8 +139,10 @@ static uint32_t serial_overwrites(const serial_state *s, uint32_t index) {
 }
 
 static bool serial_buffer(serial_state *s, MlirValue value, loom_plan_buffer_kind kind,
-                          uint32_t index, uint64_t offset) {
-  loom_plan_buffer buffer = {kind, index, offset, serial_size(value), 0, 0};
+                          uint32_t index, int64_t offset) {
+  loom_plan_buffer buffer = {.kind = kind, .index = index};
+  buffer.offset = serial_number(s, offset, LOOM_PLAN_OFFSET_REGISTER, &buffer.flags);
+  buffer.size = serial_number(s, serial_size(s, value), LOOM_PLAN_SIZE_REGISTER, &buffer.flags);
   if (kind == LOOM_PLAN_BUFFER_OUTPUT) buffer.overwrites = serial_overwrites(s, index);
   serial_put(&s->buffer_table, &buffer, sizeof buffer);
   return loom_map_put(&s->buffers, value.ptr, s->buffer_count++) ||
@@ -82,6 +163,7 @@ static bool serial_arguments(serial_state *s, MlirBlock block) {
   int64_t inputs = loom_get_i64(s->plan, "inputs", 0);
   for (intptr_t i = 0; i < count; i++) {
     MlirValue value = mlirBlockGetArgument(block, i);
+    s->argument = (uint32_t)i;
     bool is_buffer = mlirTypeIsAMemRef(mlirValueGetType(value));
     if (i >= inputs) {
       if (!serial_buffer(s, value, LOOM_PLAN_BUFFER_OUTPUT, s->output_count++, 0)) return false;
@@ -148,8 +230,11 @@ static bool serial_launch(serial_state *s, MlirOperation op) {
   intptr_t scalars = mlirDenseI32ArrayGetElement(segments, 1);
   loom_plan_instr instr = {.opcode = LOOM_PLAN_LAUNCH, .a = serial_kernel(s, op)};
   if (instr.a == UINT32_MAX) return false;
-  int64_t chunks = loom_get_i64(op, "chunks", 1), scratch = loom_get_i64(op, "scratch", 0);
-  if (chunks < 0 || chunks > UINT32_MAX || scratch < 0 || scratch > UINT32_MAX)
+  uint64_t chunks =
+      serial_number(s, loom_get_i64(op, "chunks", 1), LOOM_PLAN_CHUNKS_REGISTER, &instr.flags);
+  uint64_t scratch =
+      serial_number(s, loom_get_i64(op, "scratch", 0), LOOM_PLAN_SCRATCH_REGISTER, &instr.flags);
+  if (chunks > UINT32_MAX || scratch > UINT32_MAX)
     return loom_fail(s->err, "a launch of %lld chunks with %lld bytes of scratch",
                      (long long)chunks, (long long)scratch);
   instr.fp_mask = (uint32_t)loom_get_i64(op, "fp", 15);
@@ -158,10 +243,17 @@ static bool serial_launch(serial_state *s, MlirOperation op) {
   instr.buffers = (uint32_t)(s->indices.size / sizeof(uint32_t));
   instr.buffer_count = (uint32_t)buffers;
   instr.params = instr.buffers + instr.buffer_count;
-  instr.param_count = (uint32_t)scalars;
+  uint32_t symbols = (uint32_t)loom_get_i64(op, "symbols", 0);
+  instr.param_count = (uint32_t)scalars + symbols;
   serial_put(&s->instrs, &instr, sizeof instr);
-  return serial_list(s, &s->buffers, op, 0, buffers) &&
-         serial_list(s, &s->scalars, op, buffers, scalars);
+  if (!serial_list(s, &s->buffers, op, 0, buffers) ||
+      !serial_list(s, &s->scalars, op, buffers, scalars))
+    return false;
+  for (uint32_t i = 0; i < symbols; i++) {
+    uint32_t entry = LOOM_PLAN_PARAM_REGISTER | i;
+    serial_put(&s->indices, &entry, sizeof entry);
+  }
+  return true;
 }
 
 static bool serial_host_call(serial_state *s, MlirOperation op) {
@@ -192,7 +284,7 @@ static bool serial_op(MlirOperation op, void *user) {
   serial_state *s = user;
   if (loom_is(op, "loom.buffer"))
     return serial_buffer(s, loom_result(op, 0), LOOM_PLAN_BUFFER_ARENA, 0,
-                         (uint64_t)loom_get_i64(op, "offset", 0));
+                         loom_get_i64(op, "offset", 0));
   if (loom_is(op, "loom.launch")) return serial_launch(s, op);
   if (loom_is(op, "loom.call_host")) return serial_host_call(s, op);
   if (loom_is(op, "loom.copy_buffer")) return serial_copy(s, op);
@@ -215,11 +307,15 @@ static bool serial_assemble(serial_state *s, const loom_bytes *image, uint64_t f
       .magic = LOOM_PLAN_MAGIC,
       .version = LOOM_PLAN_VERSION,
       .cpu_features = features,
-      .arena_size = (uint64_t)loom_get_i64(s->plan, "arena", 0),
       .input_count = s->input_count,
       .output_count = s->output_count,
       .scalar_count = s->scalar_count,
+      .symbol_count = s->symbol_count,
+      .register_count = s->register_count,
+      .prologue = s->prologue,
   };
+  h.arena_size =
+      serial_number(s, loom_get_i64(s->plan, "arena", 0), LOOM_PLAN_ARENA_REGISTER, &h.flags);
   serial_bytes all = {0};
   serial_put(&all, &h, sizeof h);
   serial_section(&all, &h.inputs, s->inputs.data, s->inputs.size, s->input_count);
@@ -229,12 +325,12 @@ static bool serial_assemble(serial_state *s, const loom_bytes *image, uint64_t f
   serial_section(&all, &h.indices, s->indices.data, s->indices.size,
                  (uint32_t)(s->indices.size / sizeof(uint32_t)));
   serial_section(&all, &h.kernels, s->table.data, s->table.size, s->kernel_count);
-  serial_section(&all, &h.constants, NULL, 0, 0);
+  serial_section(&all, &h.constants, s->constants.data, s->constants.size, s->constant_count);
   serial_section(&all, &h.names, s->names.data, s->names.size, (uint32_t)s->names.size);
   serial_section(&all, &h.image, image->data, image->size, (uint32_t)image->size);
   serial_align(&all);
   bool failed = all.failed || s->inputs.failed || s->buffer_table.failed || s->instrs.failed ||
-                s->indices.failed || s->table.failed || s->names.failed;
+                s->indices.failed || s->table.failed || s->names.failed || s->constants.failed;
   if (failed || all.size > UINT32_MAX) {
     free(all.data);
     return loom_fail(s->err, failed ? "out of memory" : "a plan of %zu bytes", all.size);
@@ -252,12 +348,14 @@ bool loom_plan_serialize(MlirOperation plan, const loom_bytes *image, const loom
                          uint64_t features, loom_bytes *out, loom_error *err) {
   serial_state s = {.plan = plan, .entries = entries, .err = err};
   MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(plan, 0));
-  bool good = serial_arguments(&s, block) && loom_walk_block(block, serial_op, &s) &&
-              serial_assemble(&s, image, features, out);
+  bool good = serial_registers(&s, block) && serial_arguments(&s, block) &&
+              loom_walk_block(block, serial_op, &s) && serial_assemble(&s, image, features, out);
   loom_map_fini(&s.buffers);
   loom_map_fini(&s.scalars);
   loom_map_fini(&s.kernels);
-  serial_bytes *parts[] = {&s.inputs, &s.buffer_table, &s.instrs, &s.indices, &s.table, &s.names};
+  serial_bytes *parts[] = {&s.inputs, &s.buffer_table, &s.instrs,   &s.indices,
+                           &s.table,  &s.names,        &s.constants};
+  free(s.registers);
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
     free(parts[i]->data);
   return good;

@@ -27,7 +27,7 @@ func.func @main(%c: tensor<i1>, %t: tensor<4xf32>) -> (tensor<4xf32>) {
 
 // -----
 
-// CHECK: a kernel needs operands of static size
+// CHECK: a kernel needs operands of known size
 func.func @main(%a: tensor<4611686018427387904x4xf32>) -> tensor<4611686018427387904x4xf32> {
   %0 = loom.neg %a : tensor<4611686018427387904x4xf32>
   return %0 : tensor<4611686018427387904x4xf32>

@@ -1,8 +1,10 @@
 /* Compiles every function of a file as the compiler library does, runs the plans and compares the
  * results with the reference interpreter.
  *
- * run-test [-t] FILE: one line for each function: kernels, then "right" or the first difference.
- * With -t, the times of compiling (the second time in this process) and of a run.
+ * run-test [-t] [-s] FILE: one line for each function: kernels, then "right" or the first
+ * difference. With -t, the times of compiling (the second time in this process) and of a run. With
+ * -s, every size of an input that is at least 2 becomes a symbol first, and one plan runs for
+ * several values of them; a function whose meaning is bound to its sizes is "static".
  * FRAMELOOM_TRACE=dir keeps the stages.
  */
 #include <inttypes.h>
@@ -131,27 +133,45 @@ typedef struct run_case {
   loom_graph graph;
   run_array inputs[64], outputs[64], wanted[64];
   uint64_t scalars[64];
+  int64_t symbols[256];
   loom_error err;
   loom_compile_info info;
 } run_case;
+
+static bool evaluate(run_case *c, const loom_type *type, const int64_t *strides,
+                     loom_type *type_out, int64_t *strides_out) {
+  *type_out = *type;
+  for (int d = 0; d < type->rank; d++)
+    if (!loom_dim_eval(&c->graph, type->dims[d], c->symbols, &type_out->dims[d]) ||
+        type_out->dims[d] < 0 ||
+        !loom_stride_eval(&c->graph, strides[d], c->symbols, &strides_out[d]))
+      return loom_fail(&c->err, "a size has no value");
+  if (loom_type_elements(type_out) > 1 << 24) return loom_fail(&c->err, "too large");
+  return true;
+}
 
 static bool prepare(run_case *c) {
   const loom_graph *g = &c->graph;
   uint32_t scalar = 0;
   if (g->input_count > 64 || g->output_count > 64) return loom_fail(&c->err, "too many arrays");
   for (uint32_t i = 0; i < g->input_count; i++) {
-    const loom_type *type = loom_graph_type(g, g->inputs[i].value);
-    if (!make(&c->inputs[i], type, g->inputs[i].strides))
-      return loom_fail(&c->err, "out of memory");
+    loom_type type;
+    int64_t strides[LOOM_MAX_RANK];
+    if (!evaluate(c, loom_graph_type(g, g->inputs[i].value), g->inputs[i].strides, &type, strides))
+      return false;
+    if (!make(&c->inputs[i], &type, strides)) return loom_fail(&c->err, "out of memory");
     fill(&c->inputs[i]);
     if (g->inputs[i].kind == LOOM_INPUT_SCALAR)
-      memcpy(&c->scalars[scalar++], c->inputs[i].buffer.data, loom_dtype_size(type->dtype));
+      memcpy(&c->scalars[scalar++], c->inputs[i].buffer.data, loom_dtype_size(type.dtype));
   }
   for (uint32_t i = 0; i < g->output_count; i++) {
-    const loom_type *type = loom_graph_type(g, g->outputs[i].value);
-    int64_t plain[LOOM_MAX_RANK];
-    loom_contiguous_strides(type, plain);
-    if (!make(&c->outputs[i], type, g->outputs[i].strides) || !make(&c->wanted[i], type, plain))
+    loom_type type;
+    int64_t strides[LOOM_MAX_RANK], plain[LOOM_MAX_RANK];
+    if (!evaluate(c, loom_graph_type(g, g->outputs[i].value), g->outputs[i].strides, &type,
+                  strides))
+      return false;
+    loom_contiguous_strides(&type, plain);
+    if (!make(&c->outputs[i], &type, strides) || !make(&c->wanted[i], &type, plain))
       return loom_fail(&c->err, "out of memory");
   }
   return true;
@@ -163,7 +183,7 @@ static bool interpret(run_case *c) {
     inputs[i] = c->inputs[i].buffer;
   for (uint32_t i = 0; i < c->graph.output_count; i++)
     outputs[i] = c->wanted[i].buffer;
-  return loom_interpret(&c->graph, inputs, outputs, NULL, &c->err);
+  return loom_interpret(&c->graph, inputs, outputs, c->symbols, &c->err);
 }
 
 static bool run(run_case *c, const loom_plan *plan, bool timed) {
@@ -172,7 +192,8 @@ static bool run(run_case *c, const loom_plan *plan, bool timed) {
     inputs[i] = c->inputs[i].buffer.data;
   for (uint32_t i = 0; i < c->graph.output_count; i++)
     outputs[i] = c->outputs[i].buffer.data;
-  loom_call call = {.inputs = inputs, .scalars = c->scalars, .outputs = outputs};
+  loom_call call = {
+      .inputs = inputs, .scalars = c->scalars, .outputs = outputs, .symbols = c->symbols};
   uint32_t status = loom_plan_run(plan, &call);
   if (status & ~15u) return loom_fail(&c->err, "the plan stopped with status %#x", status);
   double best = 1e9;
@@ -186,45 +207,195 @@ static bool run(run_case *c, const loom_plan *plan, bool timed) {
   return true;
 }
 
-static bool compile_and_run(run_case *c, bool timed) {
+static loom_plan *compile(run_case *c, bool timed) {
   loom_compile_options options = {NULL, getenv("FRAMELOOM_TRACE"), false};
   loom_bytes bytes;
   for (int i = 0; i < (timed ? 3 : 1); i++) {
     if (i) free(bytes.data);
-    if (!loom_compiler_compile(&c->graph, &options, &bytes, &c->info, &c->err)) return false;
+    if (!loom_compiler_compile(&c->graph, &options, &bytes, &c->info, &c->err)) return NULL;
   }
   printf("%s: %u ops, %u kernels  ", c->name, c->info.ops, c->info.fusions);
   if (timed)
     printf("compile %.2f ms (import %.2f passes %.2f lower %.2f emit %.2f)  ", c->info.total_ms,
            c->info.import_ms, c->info.passes_ms, c->info.lower_ms, c->info.emit_ms);
   loom_plan *plan = loom_plan_load(bytes.data, bytes.size, &c->err);
-  for (uint32_t i = 0; plan && i < c->graph.input_count; i++)
+  free(bytes.data);
+  return plan;
+}
+
+static void discard(run_case *c) {
+  for (int i = 0; i < 64; i++) {
+    run_array *arrays[] = {&c->inputs[i], &c->outputs[i], &c->wanted[i]};
+    for (int k = 0; k < 3; k++) {
+      free(arrays[k]->block);
+      arrays[k]->block = NULL;
+    }
+  }
+}
+
+/* Arrays for the symbols' values, a run and the interpreter's answer. */
+static bool trial(run_case *c, loom_plan *plan, bool timed) {
+  bool good = prepare(c);
+  for (uint32_t i = 0; good && i < c->graph.input_count; i++)
     if (c->graph.inputs[i].kind == LOOM_INPUT_CONST)
       loom_plan_set_const(plan, i, c->inputs[i].buffer.data);
-  bool good = plan && run(c, plan, timed);
-  if (plan) loom_plan_unref(plan);
-  free(bytes.data);
+  good = good && run(c, plan, timed) && interpret(c);
+  for (uint32_t i = 0; good && i < c->graph.output_count; i++)
+    good = same(&c->outputs[i], &c->wanted[i], (int)i) || loom_fail(&c->err, "results differ");
+  discard(c);
   return good;
 }
 
-static int test(MlirOperation function, bool timed) {
+/* ---- sizes as symbols ---- */
+
+typedef struct symbolic {
+  const loom_graph *from;
+  loom_graph *to;
+  int64_t sizes[64]; /* what symbol i was; strides: what they are */
+  loom_dim dims[64];
+  uint32_t count;
+  bool stride[64];
+} symbolic;
+
+static loom_dim symbolic_dim(symbolic *s, int64_t size, bool add) {
+  for (uint32_t i = 0; i < s->count; i++)
+    if (!s->stride[i] && s->sizes[i] == size) return s->dims[i];
+  const loom_symbol known = {.min = 1, .max = 1 << 24, .divisor = 1, .hint = size};
+  if (!add || size < 2 || s->count == 60) return size;
+  s->sizes[s->count] = size;
+  loom_dim_symbol(s->to, &known, &s->dims[s->count]);
+  return s->dims[s->count++];
+}
+
+/* The same permutation of a dense layout, or a symbol for each stride. */
+static void symbolic_strides(symbolic *s, const loom_type *was, const int64_t *strides,
+                             const loom_type *type, int64_t *out) {
+  int order[LOOM_MAX_RANK];
+  for (int d = 0; d < was->rank; d++) {
+    int at = d;
+    for (; at > 0 && llabs(strides[order[at - 1]]) < llabs(strides[d]); at--)
+      order[at] = order[at - 1];
+    order[at] = d;
+  }
+  int64_t next = 1, made = 1;
+  bool dense = true;
+  for (int i = was->rank - 1; i >= 0; i--) {
+    int d = order[i];
+    dense &= strides[d] == next || was->dims[d] == 1;
+    out[d] = made;
+    next *= was->dims[d];
+    loom_stride_combine(s->to, LOOM_EXPR_MUL, made, loom_stride_of_dim(type->dims[d]), &made);
+  }
+  for (int d = 0; !dense && d < was->rank; d++) {
+    out[d] = strides[d];
+    if (llabs(strides[d]) < 2 || s->count == 60) continue;
+    s->stride[s->count] = true;
+    s->sizes[s->count] = strides[d];
+    s->dims[s->count++] = 0;
+    loom_stride_symbol(s->to, NULL, &out[d]);
+  }
+}
+
+static bool symbolic_inputs(symbolic *s) {
+  for (uint32_t i = 0; i < s->from->input_count; i++) {
+    const loom_input *input = &s->from->inputs[i];
+    loom_type type = *loom_graph_type(s->from, input->value), made = type;
+    int64_t strides[LOOM_MAX_RANK];
+    for (int d = 0; d < type.rank; d++)
+      made.dims[d] = symbolic_dim(s, type.dims[d], true);
+    symbolic_strides(s, &type, input->strides, &made, strides);
+    if (loom_graph_input(s->to, input->kind, &made, strides) != input->value) return false;
+  }
+  return true;
+}
+
+/* Sizes of slices follow their operand's; declared types take the symbols of their sizes. */
+static bool symbolic_node(symbolic *s, const loom_node *node) {
+  loom_attr attrs[LOOM_MAX_ATTRS];
+  int64_t sizes[LOOM_MAX_RANK];
+  uint32_t attr_count = 0;
+  const loom_op_info *info = &loom_op_table[node->op];
+  for (; attr_count < LOOM_MAX_ATTRS && info->attrs[attr_count].name; attr_count++)
+    attrs[attr_count] = node->attrs[attr_count];
+  if (node->op == LOOM_OP_SLICE) {
+    const loom_type *was = loom_graph_type(s->from, node->operands[0]),
+                    *is = loom_graph_type(s->to, node->operands[0]);
+    for (int d = 0; d < was->rank; d++) {
+      sizes[d] = attrs[1].ints[d];
+      if (attrs[2].ints[d] == 1 && LOOM_DIM_IS_SYM(is->dims[d]))
+        loom_stride_combine(s->to, LOOM_EXPR_ADD, loom_stride_of_dim(is->dims[d]),
+                            sizes[d] - was->dims[d], &sizes[d]);
+    }
+    attrs[1].ints = sizes;
+  }
+  loom_type declared = *loom_graph_type(s->from, node->first_result);
+  for (int d = 0; d < declared.rank; d++)
+    declared.dims[d] = symbolic_dim(s, declared.dims[d], false);
+  bool declares = loom_op_declares_type(node->op);
+  return node->result_count == 1 && !info->regions &&
+         loom_graph_node(s->to, node->op, node->operands, node->operand_count, attrs, attr_count,
+                         declares ? &declared : NULL, 1, NULL, NULL) == node->first_result;
+}
+
+static bool symbolic_graph(symbolic *s) {
+  if (!symbolic_inputs(s)) return false;
+  for (uint32_t n = 0; n < s->from->node_count; n++)
+    if (!symbolic_node(s, &s->from->nodes[n])) return false;
+  for (uint32_t i = 0; i < s->from->output_count; i++) {
+    const loom_output *output = &s->from->outputs[i];
+    int64_t strides[LOOM_MAX_RANK];
+    symbolic_strides(s, loom_graph_type(s->from, output->value), output->strides,
+                     loom_graph_type(s->to, output->value), strides);
+    if (!loom_graph_output(s->to, output->value, strides)) return false;
+  }
+  return s->count > 0;
+}
+
+static bool test_symbolic(run_case *c, bool timed) {
+  static const struct {
+    int64_t times, plus;
+  } trials[] = {{1, 0}, {1, 1}, {0, 2}, {0, 1}, {2, 3}, {0, 33}, {0, 100}};
+  loom_graph from = c->graph;
+  symbolic s = {.from = &from, .to = &c->graph};
+  loom_graph_init(&c->graph);
+  if (!symbolic_graph(&s)) {
+    printf("%s: static\n", c->name);
+    loom_graph_fini(&from);
+    return true;
+  }
+  loom_graph_fini(&from);
+  loom_plan *plan = compile(c, timed);
+  bool good = plan != NULL;
+  for (size_t t = 0; good && t < sizeof trials / sizeof *trials; t++) {
+    for (uint32_t i = 0; i < s.count; i++)
+      c->symbols[i] = s.stride[i] ? s.sizes[i] : s.sizes[i] * trials[t].times + trials[t].plus;
+    good = trial(c, plan, timed && t == 0);
+    if (!good) printf("(trial %zu) ", t);
+    if (!good && (strstr(c->err.message, "too large") || strstr(c->err.message, "sliced out") ||
+                  strstr(c->err.message, "no value") || strstr(c->err.message, "no valid value")))
+      good = true;
+  }
+  if (plan) loom_plan_unref(plan);
+  return good;
+}
+
+static int test(MlirOperation function, bool timed, bool symbols) {
   run_case *c = calloc(1, sizeof *c);
   char name[64];
   MlirStringRef text = loom_get_str(function, "sym_name");
   snprintf(name, sizeof name, "%.*s", (int)text.length, text.data);
   c->name = name;
   loom_graph_init(&c->graph);
-  bool good = loom_export(function, &c->graph, &c->err) && prepare(c) &&
-              compile_and_run(c, timed) && interpret(c);
-  if (!good) printf("%s: error: %s\n", name, c->err.message);
-  for (uint32_t i = 0; good && i < c->graph.output_count; i++)
-    good = same(&c->outputs[i], &c->wanted[i], (int)i);
-  if (good) printf("right\n");
-  for (int i = 0; i < 64; i++) {
-    free(c->inputs[i].block);
-    free(c->outputs[i].block);
-    free(c->wanted[i].block);
+  bool good = loom_export(function, &c->graph, &c->err);
+  if (symbols && !c->graph.symbol_count) {
+    good = good && test_symbolic(c, timed);
+  } else {
+    loom_plan *plan = good ? compile(c, timed) : NULL;
+    good = plan && trial(c, plan, timed);
+    if (plan) loom_plan_unref(plan);
   }
+  if (!good) printf("%s: error: %s\n", name, c->err.message);
+  if (good) printf("right\n");
   loom_graph_fini(&c->graph);
   free(c);
   return !good;
@@ -240,9 +411,13 @@ static char *read_file(const char *path) {
 }
 
 int main(int argc, char **argv) {
-  bool timed = argc > 2 && strcmp(argv[1], "-t") == 0;
+  bool timed = false, symbols = false;
+  for (int i = 1; i + 1 < argc; i++) {
+    timed |= strcmp(argv[i], "-t") == 0;
+    symbols |= strcmp(argv[i], "-s") == 0;
+  }
   char *text = argc > 1 ? read_file(argv[argc - 1]) : NULL;
-  if (!text) return fprintf(stderr, "usage: run-test [-t] FILE\n"), 2;
+  if (!text) return fprintf(stderr, "usage: run-test [-t] [-s] FILE\n"), 2;
   MlirDialectRegistry registry = mlirDialectRegistryCreate();
   mlirRegisterAllDialects(registry);
   mlirDialectHandleInsertDialect(mlirGetDialectHandle__loom__(), registry);
@@ -253,7 +428,7 @@ int main(int argc, char **argv) {
   for (MlirOperation op = failed ? (MlirOperation){NULL}
                                  : mlirBlockGetFirstOperation(mlirModuleGetBody(module));
        op.ptr; op = mlirOperationGetNextInBlock(op))
-    if (loom_is(op, "func.func")) failed |= test(op, timed);
+    if (loom_is(op, "func.func")) failed |= test(op, timed, symbols);
   if (!mlirModuleIsNull(module)) mlirModuleDestroy(module);
   mlirContextDestroy(ctx);
   free(text);
