@@ -127,8 +127,12 @@ static value *promote_stack(tracer *t, value *v) {
   loom_value *nodes = trace_alloc(t, sizeof *nodes * (size_t)(n + 1));
   loom_dtype dtype;
   if (!items || !nodes) return NULL;
-  for (Py_ssize_t i = 0; i < n; i++)
-    if (!np_operand_from(t, v->seq.items[i], &items[i])) return NULL;
+  for (Py_ssize_t i = 0; i < n; i++) {
+    /* Python's numbers count as int64 and float64 here, unlike in arithmetic. */
+    items[i].array = np_as_array(t, v->seq.items[i]);
+    if (!items[i].array) return NULL;
+    items[i].dtype = items[i].array->type.dtype;
+  }
   if (n == 0 || !np_result_type(t, items, (int)n, &dtype)) return NULL;
   loom_type part = {0}, first = items[0].array ? items[0].array->type : (loom_type){0};
   part = type_make(dtype, 1, (int64_t[]){1});

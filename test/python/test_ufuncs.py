@@ -93,3 +93,14 @@ def test_out_and_where():
 
     compiled = frameloom.compile(function, fullgraph=True, backend="interpret")
     assert_same(compiled(a, b, mask), function(a, b, mask))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint64", "float32", "bool", "int64"])
+def test_numbers_in_lists(dtype):
+    """Beside NumPy's scalars in a list Python's numbers are int64 and float64, not weak."""
+    a = np.ones(3, dtype)
+    for f in (lambda a: np.array([a[0], 1]), lambda a: np.array([1.5, a[1]]), lambda a: np.asarray([a[0], True]),
+              lambda a: np.stack([a[0], 2]), lambda a: a + [a[0], 1, 2], lambda a: np.array([[a[0], 1], [2.5, a[1]]])):
+        got, want = frameloom.compile(f)(a), f(a)
+        assert got.dtype == want.dtype
+        np.testing.assert_array_equal(got, want)
