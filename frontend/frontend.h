@@ -280,6 +280,10 @@ recipe *trace_rebuild_items(tracer *t, recipe *r, value *v);
 void trace_effect(tracer *t, effect e);
 /* From here on the function ignores these floating-point flags, and reports those. */
 void trace_fp_state(tracer *t, uint32_t ignored, uint32_t reported);
+/* standin.c: a function for each frame being captured, the outermost first: a new tuple; and callable(*args, **kwargs)
+ * from within them. */
+PyObject *trace_standins(tracer *t);
+PyObject *standin_call(PyObject *standins, PyObject *callable, PyObject *args, PyObject *kwargs);
 int64_t trace_host(tracer *t, PyObject *row); /* takes the reference; the slot of a host call */
 
 #define LOOM_BREAK(CODE, NAME, TEXT, HINT) BREAK_##NAME = CODE,

@@ -67,6 +67,12 @@ static void frame_location(const frame *f, loom_location *out) {
   out->column = column + 1;
 }
 
+int32_t frame_line(const frame *f) {
+  loom_location at;
+  frame_location(f, &at);
+  return at.line;
+}
+
 /* A break inside a library function names it, since the location is the user's line. */
 static void break_inside(const frame *f, break_info *info) {
   loom_location inside;

@@ -6,8 +6,9 @@
  * does.
  *
  * The table of a capture holds for each slot: (callable, arguments with holes, keywords, inputs,
- * outputs, error state), where an input is (type number, sizes) and an output too, with the order
- * of its axes in memory as a third item when that is not C's. host_run.c runs it. */
+ * outputs, error state, functions that stand in for the user's frames), where an input is (type
+ * number, sizes) and an output too, with the order of its axes in memory as a third item when that
+ * is not C's. host_run.c runs it. */
 #include "frontend/numpy/capture.h"
 
 #include <stdlib.h>
@@ -274,8 +275,8 @@ static PyObject *host_output_spec(const host_output *o, loom_type *type) {
 static loom_value host_node(tracer *t, np_host_call *h, PyObject *callable, PyObject *args,
                             PyObject *kwargs, PyObject *outputs, const loom_type *types,
                             uint32_t count) {
-  PyObject *row =
-      Py_BuildValue("(OOOOON)", callable, args, kwargs, h->inputs, outputs, np_error_state(t));
+  PyObject *row = Py_BuildValue("(OOOOONN)", callable, args, kwargs, h->inputs, outputs,
+                                np_error_state(t), trace_standins(t));
   if (!row) return PyErr_Clear(), LOOM_NO_VALUE;
   loom_attr attrs[3] = {attr_str("numpy"), attr_str("raises warns"), attr_int(trace_host(t, row))};
   loom_location at = trace_location(t);

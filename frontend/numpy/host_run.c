@@ -125,7 +125,7 @@ static PyObject *host_fill_keywords(host_inputs *in, PyObject *kwargs) {
 static PyObject *host_invoke(PyObject *row, PyObject *args, PyObject *kwargs) {
   PyObject *token = np_error_enter(PyTuple_GET_ITEM(row, 5));
   if (!token) return NULL;
-  PyObject *result = PyObject_Call(PyTuple_GET_ITEM(row, 0), args, kwargs);
+  PyObject *result = standin_call(PyTuple_GET_ITEM(row, 6), PyTuple_GET_ITEM(row, 0), args, kwargs);
   if (!np_error_leave(token)) Py_CLEAR(result);
   return result;
 }

@@ -72,6 +72,8 @@ typedef struct frame {
   bool generator, running, finished, library;
 } frame;
 
+int32_t frame_line(const frame *f); /* of the instruction now being evaluated */
+
 typedef enum step { STEP_NEXT, STEP_FAIL, STEP_RETURN, STEP_YIELD } step;
 
 /* ---- the tracer ----------------------------------------------------------------------------- */

@@ -1,5 +1,7 @@
 """Functions of NumPy's without an op run in the library, between compiled kernels."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -75,3 +77,33 @@ def test_sizes_that_depend_on_data_fall_back():
     v = np.arange(6.0)
     for where in (np.array([0, 1]), np.array([2, 2]), np.array([5, 3])):
         assert_same(compiled(v, where), program(v, where))
+
+
+def smallest(a):
+    return np.nanmin(a, axis=-1)
+
+
+@pytest.mark.parametrize("action", ["always", "default", "once", "module", "error"])
+def test_warnings_name_the_users_line(action):
+    """As plain NumPy gives them: file, line, registry of the module and what the filters make of it."""
+    import traceback
+
+    def program(a):
+        b = a + 1
+        return smallest(b) * 2, np.nanmean(a[:, :1], axis=0)
+
+    compiled = frameloom.compile(program)
+    a, seen = np.full((2, 3), np.nan), []
+    for function in (program, compiled, compiled):
+        globals().pop("__warningregistry__", None)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter(action)
+            where = None
+            try:
+                for _ in range(2):
+                    function(a)
+            except RuntimeWarning as warning:
+                where = [f.lineno for f in traceback.extract_tb(warning.__traceback__)][1:]
+        seen.append(([(str(w.message), w.filename, w.lineno) for w in caught], where,
+                     sorted(map(str, globals().get("__warningregistry__", {})))))
+    assert seen[0] == seen[1] == seen[2]
