@@ -8,6 +8,7 @@
 
 loom_value trace_condition(tracer *t, value *v) {
   if (trace_pending(t)) return LOOM_NO_VALUE;
+  if (number_is_size(v)) return LOOM_NO_VALUE;
   if (v->type == &value_number_type) {
     bool truth = loom_graph_type(trace_graph(t), v->number.node)->dtype == LOOM_BOOL;
     return truth ? v->number.node : LOOM_NO_VALUE;

@@ -78,21 +78,23 @@ static bool call_is_nested(const callable *c) {
   return false;
 }
 
-static inline entry *call_find(const callable *c, PyObject *const *slots) {
+static inline entry *call_find(const callable *c, PyObject *const *slots, int64_t *symbols) {
   entry_list *list = c->entries;
   for (uint32_t i = 0; list && i < list->count; i++) {
     entry *e = list->items[i];
-    if (e->code == c->function->func_code && guard_program_check(e->guards, slots)) return e;
+    if (e->code == c->function->func_code && guard_program_check(e->guards, slots, symbols))
+      return e;
   }
   return NULL;
 }
 
 /* Runs a fitting entry, or builds one. NULL with *plain set: the plain function has to run. */
 static PyObject *call_slots(callable *c, PyObject *const *slots, bool *plain) {
-  entry *e = call_find(c, slots);
+  int64_t symbols[LOOM_MAX_SYMBOLS];
+  entry *e = call_find(c, slots, symbols);
   if (e) {
     c->hits++;
-    return entry_run(e, slots, plain);
+    return entry_run(e, slots, symbols, plain);
   }
   c->misses++;
   bool build = !call_is_nested(c) && call_stack_left() >= BUILD_STACK;
@@ -101,7 +103,9 @@ static PyObject *call_slots(callable *c, PyObject *const *slots, bool *plain) {
     *plain = !PyErr_Occurred();
     return NULL;
   }
-  PyObject *result = entry_run(e, slots, plain);
+  PyObject *result = NULL;
+  *plain = e->captured->sized && !guard_program_check(e->guards, slots, symbols);
+  if (!*plain) result = entry_run(e, slots, symbols, plain);
   entry_unref(e);
   return result;
 }
@@ -181,6 +185,8 @@ static bool callable_options(callable *c, const char *backend_name, PyObject *dy
     return false;
   }
   strcpy(c->cpu, cpu);
+  c->sizes.always = c->dynamic == DYNAMIC_ALWAYS;
+  c->sizes.never = c->dynamic == DYNAMIC_NEVER;
   return true;
 }
 

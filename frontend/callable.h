@@ -42,9 +42,9 @@ typedef struct entry {
 entry *entry_new(capture *captured, loom_plan *plan, backend kind, PyObject *code, loom_error *err);
 void entry_unref(entry *e);
 int entry_traverse(entry *e, visitproc visit, void *arg);
-/* Runs a version whose guards hold. NULL with an exception, or with *fallback set and none: the
+/* Runs a version whose guards hold and gave `symbols`. NULL with an exception, or with *fallback set and none: the
  * plain function has to run (nothing has been changed yet). */
-PyObject *entry_run(entry *e, PyObject *const *args, bool *fallback);
+PyObject *entry_run(entry *e, PyObject *const *args, const int64_t *symbols, bool *fallback);
 
 /* ---- direct.c: writes straight into arguments ------------------------------------------------ */
 
@@ -95,6 +95,7 @@ typedef struct callable {
   PyObject *breaks;    /* list of tuples, see explain.c; or NULL */
   PyObject *last_args; /* tuple of the numbers of the last capture, to see which change; or NULL */
   uint64_t symbolic;   /* bit for each slot whose number is captured as an input */
+  size_table sizes;    /* which sizes and ints change */
   uint64_t by_value;   /* bit for each slot where that was tried and the value was needed */
   long building_pid;   /* process and */
   unsigned long building; /* thread that is compiling a new version; 0: none */
@@ -125,6 +126,13 @@ void binding_fini(binding *b);
 entry *callable_build(callable *c, PyObject *const *slots);
 void callable_publish(callable *c, entry *e); /* takes over the reference */
 void callable_forget(callable *c);            /* all that was compiled or learnt */
+
+/* ---- dynamic.c: what a miss says of sizes ---------------------------------------------------- */
+
+/* Sizes and ints by which this call fails a version that fits otherwise are symbols from here on. */
+void dynamic_learn(callable *c, PyObject *const *slots);
+/* Why no version fits, for the log. */
+void dynamic_log_recompile(const callable *c, PyObject *const *slots);
 
 /* ---- explain.c ------------------------------------------------------------------------------ */
 

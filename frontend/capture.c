@@ -194,16 +194,28 @@ static void capture_run(tracer *t, PyFunctionObject *function) {
     trace_break(t, BREAK_OPCODE, "capture failed silently");
 }
 
+/* Restarts beyond those for arguments: each makes a size a constant, or two sizes one symbol. */
+#define CAPTURE_SIZE_RESTARTS 64
+
+static void capture_forget_symbols(size_table *sizes) {
+  for (uint32_t i = 0; sizes && i < sizes->count; i++)
+    sizes->facts[i].symbol = 0;
+}
+
 capture *capture_function(PyFunctionObject *function, PyObject *const *args, Py_ssize_t count,
-                          const bool *symbolic_args) {
+                          const bool *symbolic_args, size_table *sizes) {
   bool *symbolic = calloc((size_t)count + 1, sizeof *symbolic);
   capture *c = NULL;
   if (!symbolic) return (capture *)PyErr_NoMemory();
   if (symbolic_args) memcpy(symbolic, symbolic_args, (size_t)count * sizeof *symbolic);
   if (!builtins_init()) goto done;
-  /* Each restart makes at least one argument known, so this ends. */
-  for (Py_ssize_t attempt = 0; attempt <= count + 1; attempt++) {
-    tracer t = {.args = args, .arg_count = count, .symbolic = symbolic};
+  /* Each restart makes at least one argument known, so this ends; at last no size is a symbol. */
+  for (uint32_t i = 0; sizes && i < sizes->count; i++)
+    sizes->facts[i].skip = false;
+  for (Py_ssize_t attempt = 0; attempt <= count + 1 + CAPTURE_SIZE_RESTARTS; attempt++) {
+    tracer t = {.args = args, .arg_count = count, .symbolic = symbolic, .sizes = sizes};
+    capture_forget_symbols(sizes);
+    if (sizes && attempt >= CAPTURE_SIZE_RESTARTS) sizes->never = true;
     if (capture_init(&t)) capture_run(&t, function);
     trace_status state = PyErr_Occurred() ? TRACE_ERROR : t.state;
     loom_arena_fini(&t.arena);
@@ -222,10 +234,11 @@ done:
 /* ---- for tests ------------------------------------------------------------------------------ */
 
 static const char *const guard_names[] = {
-    [GUARD_TYPE] = "type",         [GUARD_IDENTITY] = "is",    [GUARD_NUMBER] = "equals",
-    [GUARD_LENGTH] = "length",     [GUARD_DICT_KEYS] = "keys", [GUARD_DICT_VERSION] = "version",
-    [GUARD_MISSING] = "missing",   [GUARD_ARRAY] = "array",    [GUARD_SAME] = "same",
-    [GUARD_DISJOINT] = "disjoint", [GUARD_CUSTOM] = "custom"};
+    [GUARD_TYPE] = "type",         [GUARD_IDENTITY] = "is",     [GUARD_NUMBER] = "equals",
+    [GUARD_LENGTH] = "length",     [GUARD_DICT_KEYS] = "keys",  [GUARD_DICT_VERSION] = "version",
+    [GUARD_MISSING] = "missing",   [GUARD_ARRAY] = "array",     [GUARD_SAME] = "same",
+    [GUARD_DISJOINT] = "disjoint", [GUARD_NONZERO] = "nonzero", [GUARD_SIZE] = "size",
+    [GUARD_CUSTOM] = "custom"};
 
 static PyObject *debug_guard(const guard *g) {
   PyObject *name = g->source ? source_name(g->source) : PyUnicode_FromString(""), *text = NULL;
@@ -412,7 +425,9 @@ PyObject *loom_debug_capture(PyObject *self, PyObject *args) {
   }
   for (int i = 0; i < 64; i++)
     flags[i] = symbolic;
-  capture *c = capture_function((PyFunctionObject *)function, slots, count, flags);
+  size_table sizes = {.always = symbolic, .never = !symbolic};
+  capture *c = capture_function((PyFunctionObject *)function, slots, count, flags, &sizes);
+  size_table_clear(&sizes);
   PyObject *report = c ? debug_report(c, slots) : NULL;
   capture_free(c);
   PyCodeObject *code = (PyCodeObject *)((PyFunctionObject *)function)->func_code;

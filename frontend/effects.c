@@ -4,10 +4,17 @@
 static bool effect_write_array(loom_run *run, const effect *e) {
   if (run->arrays[e->number]) return true; /* written already */
   const loom_output *output = &run->captured->graph.outputs[e->number];
-  const loom_type *type = loom_graph_type(&run->captured->graph, output->value);
+  const loom_graph *graph = &run->captured->graph;
+  const loom_type *type = loom_graph_type(graph, output->value);
+  loom_type now;
+  int64_t strides[LOOM_MAX_RANK];
+  if (!size_resolve(graph, type, output->strides, run->symbols, &now, strides)) {
+    PyErr_SetString(PyExc_SystemError, "frameloom: a size of a result overflows");
+    return false;
+  }
   PyObject *target = recipe_build(run, e->target);
   if (!target) return false;
-  bool good = run->adapter->write(target, type, output->strides, run->data[e->number]);
+  bool good = run->adapter->write(target, &now, strides, run->data[e->number]);
   Py_DECREF(target);
   return good;
 }

@@ -62,11 +62,13 @@ static bool entry_measure(entry *e, loom_error *err) {
   for (uint32_t i = 0; i < c->graph.output_count; i++) {
     const loom_type *type = loom_graph_type(&c->graph, c->graph.outputs[i].value);
     int64_t elements = loom_type_elements(type);
-    if (elements < 0) return loom_fail(err, "a result has a size that is not known");
-    e->sizes[i] = (size_t)elements * loom_dtype_size(type->dtype);
+    bool symbolic = size_type_is_symbolic(type);
+    if (elements < 0 && !symbolic) return loom_fail(err, "a result is too large");
+    e->sizes[i] = symbolic ? 0 : (size_t)elements * loom_dtype_size(type->dtype);
     e->outputs[i] = entry_output_recipe(c, i);
     size_t planned = 0;
-    if (e->plan && (!loom_plan_output_size(e->plan, i, NULL, &planned) || planned > e->sizes[i]))
+    if (symbolic || !e->plan) continue;
+    if (!loom_plan_output_size(e->plan, i, NULL, &planned) || planned > e->sizes[i])
       return loom_fail(err, "the plan has a larger output than the graph");
   }
   return true;
@@ -193,28 +195,37 @@ static bool entry_read_inputs(const entry *e, PyObject *const *args, PyObject **
   return true;
 }
 
-static PyObject *entry_launch_simple(const entry *e, void *const *inputs, bool *fallback) {
+static PyObject *entry_launch_simple(const entry *e, void *const *inputs, const int64_t *symbols,
+                                     bool *fallback) {
   void *data;
-  PyObject *result = e->adapter->new_output(e->captured->result->payload, &data);
-  if (!result) return NULL;
-  loom_call call = {
-      .inputs = inputs, .outputs = &data, .host = entry_host, .host_context = (void *)e};
+  const capture *c = e->captured;
+  PyObject *result = e->adapter->new_output(c->result->payload, &c->graph, symbols, &data);
+  if (!result) {
+    *fallback = !PyErr_Occurred();
+    return NULL;
+  }
+  loom_call call = {.inputs = inputs,
+                    .outputs = &data,
+                    .host = entry_host,
+                    .host_context = (void *)e,
+                    .symbols = symbols};
   uint32_t status = entry_launch(e, &call);
   if (!status || entry_accept(e, status, fallback)) return result;
   Py_DECREF(result);
   return NULL;
 }
 
-static PyObject *entry_run_simple(const entry *e, PyObject *const *args, bool *fallback) {
+static PyObject *entry_run_simple(const entry *e, PyObject *const *args, const int64_t *symbols,
+                                  bool *fallback) {
   void *inputs[ENTRY_SIMPLE_INPUTS];
   inputs[0] = NULL;
   uint32_t count = e->captured->input_count;
   for (uint32_t i = 0; i < count; i++)
     inputs[i] = e->slots[i] != ENTRY_READ ? e->adapter->data(args[e->slots[i]]) : NULL;
-  if (!e->reads) return entry_launch_simple(e, inputs, fallback);
+  if (!e->reads) return entry_launch_simple(e, inputs, symbols, fallback);
   PyObject *live[ENTRY_SIMPLE_INPUTS], *result = NULL;
   if (entry_read_inputs(e, args, live, inputs))
-    result = entry_launch_simple(e, inputs, fallback);
+    result = entry_launch_simple(e, inputs, symbols, fallback);
   else
     *fallback = true;
   for (uint32_t i = 0; i < count; i++)
@@ -233,15 +244,37 @@ typedef struct run_state {
   PyObject **live; /* for each input: the object that holds its data */
   void **inputs;
   uint64_t *scalars;
+  size_t *sizes; /* for each output its bytes */
   uint8_t *small;
   void *memory; /* NULL: nothing to give back */
   uint64_t stack[RUN_STACK / 8];
 } run_state;
 
-static bool run_init(run_state *s, const entry *e, PyObject *const *args) {
+/* The bytes of each output on this call; false when they overflow. */
+static bool run_measure(run_state *s, const entry *e) {
+  const loom_graph *graph = &e->captured->graph;
+  for (uint32_t i = 0; i < graph->output_count; i++) {
+    const loom_type *type = loom_graph_type(graph, graph->outputs[i].value);
+    loom_type now;
+    s->sizes[i] = e->sizes[i];
+    if (!size_type_is_symbolic(type)) continue;
+    if (!size_resolve(graph, type, NULL, s->run.symbols, &now, NULL) ||
+        __builtin_mul_overflow((size_t)loom_type_elements(&now), loom_dtype_size(now.dtype),
+                               &s->sizes[i]) ||
+        s->sizes[i] > INT64_MAX)
+      return false;
+    size_t planned = 0;
+    if (e->plan &&
+        (!loom_plan_output_size(e->plan, i, s->run.symbols, &planned) || planned > s->sizes[i]))
+      return false;
+  }
+  return true;
+}
+
+static bool run_init(run_state *s, const entry *e, PyObject *const *args, const int64_t *symbols) {
   const capture *c = e->captured;
   size_t in = c->input_count, out = c->graph.output_count, shared = c->shared_count;
-  size_t bytes = (3 * in + 2 * out + shared) * 8 + out * RUN_SMALL + RUN_SMALL;
+  size_t bytes = (3 * in + 3 * out + shared) * 8 + out * RUN_SMALL + RUN_SMALL;
   void *start = memset(s->stack, 0, bytes <= RUN_STACK ? bytes : 0);
   s->memory = NULL;
   if (bytes > RUN_STACK) {
@@ -257,9 +290,11 @@ static bool run_init(run_state *s, const entry *e, PyObject *const *args) {
   s->run = (loom_run){.captured = c,
                       .adapter = e->adapter,
                       .args = args,
+                      .symbols = symbols,
                       .arrays = (PyObject **)(at + 3 * in),
                       .data = at + 3 * in + out,
-                      .shared = (PyObject **)(at + 3 * in + 2 * out)};
+                      .shared = (PyObject **)(at + 3 * in + 3 * out)};
+  s->sizes = c->sized ? (size_t *)(at + 3 * in + 2 * out) : e->sizes;
   return true;
 }
 
@@ -272,8 +307,8 @@ static void run_fini(run_state *s, const entry *e) {
   for (uint32_t i = 0; i < c->graph.output_count; i++) {
     if (s->run.arrays[i])
       Py_DECREF(s->run.arrays[i]);
-    else if (s->run.data[i] && e->sizes[i] > RUN_SMALL)
-      loom_block_free(s->run.data[i], e->sizes[i]);
+    else if (s->run.data[i] && s->sizes[i] > RUN_SMALL)
+      loom_block_free(s->run.data[i], s->sizes[i]);
   }
   free(s->memory);
 }
@@ -308,11 +343,23 @@ static bool run_scalar(const entry *e, PyObject *number, loom_dtype dtype, uint6
   return false;
 }
 
+static bool run_size(const run_state *s, const entry *e, int64_t number, uint64_t *out) {
+  int64_t now;
+  if (!loom_stride_eval(&e->captured->graph, number, s->run.symbols, &now)) return false;
+  memcpy(out, &now, sizeof now);
+  return true;
+}
+
 static bool run_gather(run_state *s, const entry *e, PyObject *const *args) {
   const capture *c = e->captured;
   uint32_t scalars = 0;
   for (uint32_t i = 0; i < c->input_count; i++) {
     const loom_input *input = &c->graph.inputs[i];
+    if (!c->inputs[i].source && !c->inputs[i].constant) {
+      if (!run_size(s, e, c->inputs[i].size, &s->scalars[scalars])) return false;
+      s->inputs[i] = &s->scalars[scalars++];
+      continue;
+    }
     s->live[i] = c->inputs[i].constant ? Py_NewRef(c->inputs[i].constant)
                                        : source_read(c->inputs[i].source, args);
     if (!s->live[i]) return false;
@@ -333,11 +380,12 @@ static bool run_allocate(run_state *s, const entry *e) {
     if (direct && direct_open(e, &s->run, i)) continue;
     if (PyErr_Occurred()) return false;
     if (e->outputs[i]) {
-      s->run.arrays[i] = e->adapter->new_output(e->outputs[i]->payload, &s->run.data[i]);
+      s->run.arrays[i] = e->adapter->new_output(e->outputs[i]->payload, &e->captured->graph,
+                                                s->run.symbols, &s->run.data[i]);
       if (!s->run.arrays[i]) return false;
     } else {
       s->run.data[i] =
-          e->sizes[i] > RUN_SMALL ? loom_block_alloc(e->sizes[i]) : s->small + i * RUN_SMALL;
+          s->sizes[i] > RUN_SMALL ? loom_block_alloc(s->sizes[i]) : s->small + i * RUN_SMALL;
       if (!s->run.data[i]) return PyErr_NoMemory(), false;
     }
   }
@@ -351,19 +399,22 @@ static uint32_t run_interpret(run_state *s, const entry *e) {
       calloc((size_t)graph->input_count + graph->output_count + 1, sizeof *buffers);
   if (!buffers) return LOOM_STATUS_MEMORY;
   loom_buffer *outputs = buffers + graph->input_count;
+  bool good = true;
   for (uint32_t i = 0; i < graph->input_count; i++) {
     buffers[i].data = s->inputs[i];
-    buffers[i].type = *loom_graph_type(graph, graph->inputs[i].value);
-    memcpy(buffers[i].strides, graph->inputs[i].strides, sizeof buffers[i].strides);
+    good &= size_resolve(graph, loom_graph_type(graph, graph->inputs[i].value),
+                         graph->inputs[i].strides, s->run.symbols, &buffers[i].type,
+                         buffers[i].strides);
   }
   for (uint32_t i = 0; i < graph->output_count; i++) {
     outputs[i].data = s->run.data[i];
-    outputs[i].type = *loom_graph_type(graph, graph->outputs[i].value);
-    memcpy(outputs[i].strides, graph->outputs[i].strides, sizeof outputs[i].strides);
+    good &= size_resolve(graph, loom_graph_type(graph, graph->outputs[i].value),
+                         graph->outputs[i].strides, s->run.symbols, &outputs[i].type,
+                         outputs[i].strides);
   }
-  loom_error err;
+  loom_error err = {"a size overflows"};
   feclearexcept(FE_ALL_EXCEPT);
-  bool good = loom_interpret(graph, buffers, outputs, NULL, &err);
+  good = good && loom_interpret(graph, buffers, outputs, s->run.symbols, &err);
   int raised = fetestexcept(FE_ALL_EXCEPT);
   feclearexcept(FE_ALL_EXCEPT);
   free(buffers);
@@ -377,18 +428,21 @@ static uint32_t run_interpret(run_state *s, const entry *e) {
          (raised & FE_INVALID ? LOOM_FP_INVALID : 0);
 }
 
-static PyObject *entry_run_general(const entry *e, PyObject *const *args, bool *fallback) {
+static PyObject *entry_run_general(const entry *e, PyObject *const *args, const int64_t *symbols,
+                                   bool *fallback) {
   run_state s;
   PyObject *result = NULL;
-  if (!run_init(&s, e, args)) return NULL;
-  if (!run_gather(&s, e, args)) {
+  if (!run_init(&s, e, args, symbols)) return NULL;
+  if (!run_gather(&s, e, args) || (e->captured->sized && !run_measure(&s, e)) ||
+      !run_allocate(&s, e)) {
     *fallback = !PyErr_Occurred();
-  } else if (run_allocate(&s, e)) {
+  } else {
     loom_call call = {.inputs = s.inputs,
                       .scalars = s.scalars,
                       .outputs = s.run.data,
                       .host = entry_host,
-                      .host_context = (void *)e};
+                      .host_context = (void *)e,
+                      .symbols = symbols};
     uint32_t status = e->kind == BACKEND_INTERPRET ? run_interpret(&s, e) : entry_launch(e, &call);
     if (entry_accept(e, status, fallback) && effects_apply(&s.run))
       result = recipe_build(&s.run, e->captured->result);
@@ -397,15 +451,15 @@ static PyObject *entry_run_general(const entry *e, PyObject *const *args, bool *
   return result;
 }
 
-PyObject *entry_run(entry *e, PyObject *const *args, bool *fallback) {
+PyObject *entry_run(entry *e, PyObject *const *args, const int64_t *symbols, bool *fallback) {
   if (e->kind == BACKEND_EAGER) {
     *fallback = true;
     return NULL;
   }
   e->refs++; /* reset() may drop it while the GIL is away */
   e->hits++;
-  PyObject *result =
-      e->simple ? entry_run_simple(e, args, fallback) : entry_run_general(e, args, fallback);
+  PyObject *result = e->simple ? entry_run_simple(e, args, symbols, fallback)
+                               : entry_run_general(e, args, symbols, fallback);
   entry_unref(e);
   return result;
 }

@@ -102,7 +102,7 @@ static PyObject *entry_ops(const entry *e) {
 static PyObject *entry_guards(const entry *e) {
   PyObject *list = PyList_New(e->captured->guard_count);
   for (uint32_t i = 0; list && i < e->captured->guard_count; i++) {
-    PyObject *words = guard_describe(&e->captured->guards[i]);
+    PyObject *words = guard_describe(e->captured, &e->captured->guards[i]);
     if (!words) Py_CLEAR(list);
     if (words) PyList_SET_ITEM(list, i, words);
   }
@@ -177,7 +177,7 @@ void entry_log(const entry *e, const callable *c) {
   if (text) loom_log(LOOM_LOG_GRAPH, "%U\n%U", name, text);
   Py_XDECREF(text);
   for (uint32_t i = 0; loom_log_mask & LOOM_LOG_GUARDS && i < e->captured->guard_count; i++) {
-    PyObject *words = guard_describe(&e->captured->guards[i]);
+    PyObject *words = guard_describe(e->captured, &e->captured->guards[i]);
     if (words) loom_log(LOOM_LOG_GUARDS, "%U: %U", name, words);
     Py_XDECREF(words);
   }

@@ -63,8 +63,29 @@ typedef enum guard_kind {
   GUARD_ARRAY,     /* adapter->guard_array(object read, payload) */
   GUARD_SAME,      /* source and source2 read one object (number 1) or two different ones (number 0) */
   GUARD_DISJOINT,  /* extents of two arrays (source and source2) do not overlap */
+  GUARD_NONZERO,   /* an exact float is not 0 */
+  GUARD_SIZE,      /* a size_guard: reads a symbol, or compares sizes */
   GUARD_CUSTOM     /* adapter->guard(...) with payload: process state and the like */
 } guard_kind;
+
+/* Numbers that change from call to call are symbols of the graph. Payload of GUARD_SIZE; `left` and `right` are
+ * numbers of the graph, constant or symbolic (see loom_stride in graph.h). */
+typedef enum size_field { SIZE_OF_INT, SIZE_OF_DIM, SIZE_OF_STRIDE /* in elements */ } size_field;
+typedef enum size_test {
+  SIZE_BINDS,   /* what `field` of the source reads becomes the value of symbol `left`, if it is in its range */
+  SIZE_READS,   /* what is read equals `left` */
+  SIZE_EQUAL,   /* left == right */
+  SIZE_DIFFERS, /* left != right */
+  SIZE_LESS,    /* left < right */
+  SIZE_AT_MOST  /* left <= right */
+} size_test;
+typedef struct size_guard {
+  size_test test;
+  size_field field;
+  int32_t axis;
+  int64_t left, right;
+} size_guard;
+#define LOOM_MAX_SYMBOLS 48 /* of one capture */
 
 typedef struct loom_adapter loom_adapter;
 
@@ -95,6 +116,7 @@ typedef enum recipe_kind {
   RECIPE_DICT,     /* items: key, value, key, value, ... */
   RECIPE_SLICE,
   RECIPE_CALL,     /* items[0](*items[1:]): only for exact, pure constructors */
+  RECIPE_SIZE,     /* number: an int that follows from the sizes of this call */
   RECIPE_SHARED    /* number: an earlier recipe of this capture: the same object (identity, cycles) */
 } recipe_kind;
 struct recipe {
@@ -127,6 +149,7 @@ typedef struct capture {
   struct capture_input {
     const source *source;
     PyObject *constant; /* LOOM_INPUT_CONST, or a constant array: owned */
+    int64_t size;       /* LOOM_INPUT_SCALAR without a source: the number itself */
   } *inputs;
   uint32_t input_count;
   guard *guards;
@@ -136,6 +159,7 @@ typedef struct capture {
   recipe *result;
   recipe **shared; /* RECIPE_SHARED targets */
   uint32_t shared_count;
+  bool sized;       /* some numbers of the graph are symbolic: each has a guard that reads it */
   break_info broke; /* reason != 0: nothing else is valid */
   PyObject *hosts;  /* list, by slot of a host call: what the adapter needs to run it; or NULL */
   uint32_t fp_ops;  /* union of loom_node_fp over the graph, less what the function itself asked to
@@ -144,12 +168,42 @@ typedef struct capture {
   void *tables;     /* sources and other owned storage */
 } capture;
 
+/* What a callable has learnt of one size (or stride) of an array, or of an int, by the name of its source. */
+typedef enum size_state {
+  SIZE_STATIC, /* has not changed so far */
+  SIZE_SYMBOL, /* changes: a symbol of the next capture */
+  SIZE_PINNED  /* capture has to know it */
+} size_state;
+typedef struct size_fact {
+  char *name; /* of the source; owned */
+  size_field field;
+  int32_t axis;
+  size_state state;
+  uint32_t group; /* facts of one group are taken for one symbol: all are that symbol plus their offset */
+  int64_t offset;
+  bool apart;     /* it has had a symbol of its own */
+  bool skip;      /* a constant in the capture now being made */
+  int64_t min, max;
+  int64_t before, now; /* how it changed when it was last seen to */
+  int64_t symbol; /* in the capture now being made: a number, 0: none yet */
+} size_fact;
+typedef struct size_table {
+  size_fact *facts;
+  uint32_t count, capacity;
+  bool always; /* all sizes are symbols from the start */
+  bool never;  /* none is */
+} size_table;
+void size_table_clear(size_table *table);
+/* The fact with this key, made when there is none; NULL when out of memory. */
+size_fact *size_table_get(size_table *table, const source *s, size_field field, int axis);
+
 /* Captures one call of `function` (a plain Python function) with bound arguments. Argument slots are those of
  * SOURCE_ARG. `symbolic_args` (NULL: none) marks the slots whose exact int or float is to become a graph input
- * instead of being guarded by value; one whose value capture has to know is guarded by value all the same. Never runs
- * user code; a Python exception is set (and NULL returned) only for MemoryError and KeyboardInterrupt. */
+ * instead of being guarded by value; one whose value capture has to know is guarded by value all the same. `sizes`
+ * (NULL: none is symbolic) says which sizes become symbols, and learns which must not. Never runs user code; a
+ * Python exception is set (and NULL returned) only for MemoryError and KeyboardInterrupt. */
 capture *capture_function(PyFunctionObject *function, PyObject *const *args, Py_ssize_t count,
-                          const bool *symbolic_args);
+                          const bool *symbolic_args, size_table *sizes);
 void capture_free(capture *c);
 /* Notes for each output that an effect writes over an input that the plan may do so at once (direct.c). */
 void capture_mark_overwrites(capture *c);
@@ -195,7 +249,8 @@ struct value {
   union {
     struct { value **items; Py_ssize_t count, capacity; } seq;       /* tuple, list; dict: key, value, ...; set */
     struct { loom_value node; void *layout; } array;                 /* adapters: see numpy/numpy.h */
-    struct { loom_value node; } number;                              /* symbolic Python int, float or bool */
+    struct { loom_value node; int64_t size; } number; /* symbolic Python int, float or bool; without a node an int
+                                                         that is a number of the graph (see size.c) */
     struct { value *function, *self; } method;
     struct { value *content; } cell;
     struct { void *a, *b; Py_ssize_t i, n; } any;                    /* the value type's own */
@@ -268,6 +323,43 @@ PyObject *trace_keep(tracer *t, PyObject *object); /* takes the reference, retur
 /* For adapters. A new graph input read from `s` on each call (or the constant `constant`, whose reference it takes). */
 loom_value trace_input(tracer *t, loom_input_kind kind, const loom_type *type, const int64_t *strides, const source *s,
                        PyObject *constant);
+/* ---- sizes known only when run (size.c): numbers of the graph, constant or symbolic. After false, -1 or NULL
+ * something is pending. ---- */
+
+/* A size of a live array, or an int (field SIZE_OF_INT), that `s` reads: a constant `now`, or a symbol with its guard. */
+bool size_read(tracer *t, const source *s, size_field field, int axis, int64_t now, int64_t *out);
+/* Guards that the field which `s` reads equals `number`. */
+void size_guard_reads(tracer *t, const source *s, size_field field, int axis, int64_t number);
+bool size_op(tracer *t, loom_expr_kind kind, int64_t a, int64_t b, int64_t *out);
+bool size_minus(tracer *t, int64_t a, int64_t b, int64_t *out);
+int64_t size_hint(tracer *t, int64_t number); /* its value in this very call */
+/* Decided by the ranges of the symbols, else by this call's sizes and a guard: 1, 0, -1. */
+int size_less(tracer *t, int64_t a, int64_t b);
+int size_equal(tracer *t, int64_t a, int64_t b);
+/* a / b where b divides a in this call, as a product that stays exact on others. */
+bool size_divide(tracer *t, int64_t a, int64_t b, int64_t *out);
+/* Are two sizes of types equal? When they are, but by other symbols, capture starts again with one symbol. */
+int size_same(tracer *t, loom_dim a, loom_dim b);
+/* As a size in a type: symbolic ones are at least 2, by a guard; smaller ones have to be known. Must not be negative. */
+bool size_admit(tracer *t, int64_t number, loom_dim *out);
+/* Capture has to know the value: it starts again with all symbols in it as constants. */
+void size_know(tracer *t, int64_t number);
+/* The number must not be too large for 64 bits: by a guard. False after a failure. */
+bool size_exists(tracer *t, int64_t number);
+/* The number as data: an int64 without dimensions. */
+loom_value size_node(tracer *t, int64_t number);
+/* As a Python int. */
+value *value_size(tracer *t, int64_t number);
+/* An int that is known, or a symbolic one: false with nothing pending when it is neither (or too large). */
+bool value_size_of(tracer *t, value *v, int64_t *out);
+loom_value number_node(tracer *t, value *v); /* the value of a value_number_type */
+bool number_is_size(const value *v);         /* an int that is a number of the graph */
+void number_ask(tracer *t, value *v);        /* capture has to know its value */
+bool size_type_is_symbolic(const loom_type *type);
+/* A type, and strides (or NULL), as they are when the symbols have these values; false when a size overflows. */
+bool size_resolve(const loom_graph *graph, const loom_type *type, const int64_t *strides, const int64_t *symbols,
+                  loom_type *type_out, int64_t *strides_out);
+
 /* Is the number that `s` reads to be captured as an input of the graph, not by its value? */
 bool trace_symbolic(const tracer *t, const source *s);
 /* A new graph output; its number. */
@@ -324,6 +416,13 @@ struct loom_adapter {
   PyObject *(*describe)(PyObject *name, const void *payload);
   /* A hash of what matters to capture in an object of this library; 0 when it is not one. */
   Py_hash_t (*fingerprint)(PyObject *object);
+  /* GUARD_SIZE: reads a size or stride of a live array whose guard held; false when it has none such. */
+  bool (*size)(PyObject *object, size_field field, int axis, int64_t *out);
+  /* Which sizes of a live object fail a GUARD_ARRAY that holds otherwise? Bits by axis: sizes, and strides that do not
+   * follow from them. False when something else fails. */
+  bool (*sizes_differ)(PyObject *object, const void *payload, uint32_t *sizes, uint32_t *strides);
+  int64_t (*guarded_size)(const void *payload, size_field field, int axis); /* of a GUARD_ARRAY */
+  PyObject *(*words)(PyObject *object); /* "float32[3]"; NULL without an exception when it is no array */
   /* GUARD_DISJOINT: the memory extents of two live arrays do not overlap. */
   bool (*disjoint)(PyObject *a, PyObject *b);
   bool (*guard)(const void *payload, PyObject *object);
@@ -332,11 +431,11 @@ struct loom_adapter {
   /* Bits of a number of the library for a LOOM_INPUT_SCALAR of `dtype`; false when it is none. With `dtype`
    * LOOM_DTYPE_COUNT: of its own type, only to see whether two numbers differ. */
   bool (*scalar_bits)(PyObject *number, loom_dtype dtype, uint64_t *out);
-  /* A new array for an output: allocates from the runtime's blocks, sets *data. */
-  PyObject *(*new_output)(const void *payload, void **data);
+  /* A new array for an output: allocates from the runtime's blocks, sets *data. `symbols`: this call's, of `graph`. */
+  PyObject *(*new_output)(const void *payload, const loom_graph *graph, const int64_t *symbols, void **data);
   /* RECIPE_SCALAR, RECIPE_VIEW, EFFECT_WRITE_ARRAY. */
   PyObject *(*scalar)(const void *payload, const void *data);
-  PyObject *(*view)(PyObject *base, const void *payload);
+  PyObject *(*view)(PyObject *base, const void *payload, const loom_graph *graph, const int64_t *symbols);
   bool (*write)(PyObject *target, const loom_type *type, const int64_t *strides, const void *data);
   /* The data of `target` when a run may write the elements straight into it: it has this type and these strides (in
    * elements), is aligned and writeable. Else NULL. */
@@ -367,7 +466,8 @@ enum {
   LOOM_LOG_CACHE = 16,
   LOOM_LOG_TIME = 32,
   LOOM_LOG_KERNELS = 64,
-  LOOM_LOG_BYTECODE = 128
+  LOOM_LOG_BYTECODE = 128,
+  LOOM_LOG_DYNAMIC = 256
 };
 extern uint32_t loom_log_mask;
 /* Writes "[frameloom breaks] ..." to sys.stderr when the category is on; PyUnicode_FromFormat's formats. */
@@ -384,11 +484,15 @@ typedef struct guard_program guard_program;
 guard_program *guard_program_new(const capture *c);
 void guard_program_free(guard_program *p);
 int guard_program_traverse(guard_program *p, visitproc visit, void *arg);
-/* Do all guards hold? Runs no Python code, sets no exception. */
-bool guard_program_check(guard_program *p, PyObject *const *args);
+/* Do all guards hold? Runs no Python code, sets no exception. The values of the capture's symbols go to `symbols`, which
+ * has room for LOOM_MAX_SYMBOLS. */
+bool guard_program_check(guard_program *p, PyObject *const *args, int64_t *symbols);
 /* The first guard that fails (one pass in the order of capture), or NULL. */
 const guard *guard_first_failure(const capture *c, PyObject *const *args);
-PyObject *guard_describe(const guard *g); /* a new string: "a: float32[16]" */
+PyObject *guard_number_words(const capture *c, int64_t number); /* "a.shape[0]*2"; a new string */
+/* The first one from number *from on, which is moved behind it. */
+const guard *guard_next_failure(const capture *c, PyObject *const *args, int64_t *symbols, uint32_t *from);
+PyObject *guard_describe(const capture *c, const guard *g); /* a new string: "a: float32[16]" */
 
 /* ==== results and effects of one run (recipe.c, effects.c) ========================================================================= */
 
@@ -396,6 +500,7 @@ typedef struct loom_run {
   const capture *captured;
   const loom_adapter *adapter;
   PyObject *const *args;
+  const int64_t *symbols; /* of this call */
   PyObject **arrays; /* for each output: its array, or NULL for a temporary block; of an effect: its target, when the
                         plan writes straight into it */
   void **data;       /* for each output */

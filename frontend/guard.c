@@ -9,7 +9,8 @@
  * when all of them held: a tag changes with every write to its dictionary;
  * - held: on objects that such names lead to, or on a field of a function or cell that they lead
  * to. The object or field is found again with the named group, and looked at on every call;
- * - rest: as capture found them, each read by its source.
+ * - rest: as capture found them, each read by its source;
+ * - sizes: read the capture's symbols, one after the other, and compare what follows from them.
  */
 #include "frontend/frontend.h"
 
@@ -23,9 +24,10 @@ typedef struct guard_held {
 } guard_held;
 
 struct guard_program {
-  const guard **args, **named, **rest; /* point into the capture's guards */
+  const guard **args, **named, **rest, **sizes; /* point into the capture's guards */
   guard_held *held;
-  uint32_t arg_count, named_count, held_count, rest_count, dict_count;
+  uint32_t arg_count, named_count, held_count, rest_count, size_count, dict_count;
+  const loom_graph *graph;
   PyObject *dicts[GUARD_MAX_DICTS]; /* owned */
   uint64_t versions[GUARD_MAX_DICTS];
   bool versions_known;
@@ -77,6 +79,10 @@ static bool guard_dict_keys(PyObject *object, PyObject *keys) {
   return true;
 }
 
+static bool guard_nonzero(PyObject *object) {
+  return PyFloat_CheckExact(object) && PyFloat_AS_DOUBLE(object) != 0;
+}
+
 /* `object` is what the guard's source reads, NULL when it is gone. */
 static inline bool guard_holds_on(const guard *g, PyObject *object, PyObject *const *args) {
   if (g->kind == GUARD_MISSING) return !object;
@@ -92,6 +98,7 @@ static inline bool guard_holds_on(const guard *g, PyObject *object, PyObject *co
   case GUARD_DICT_VERSION:
     return PyDict_CheckExact(object) && guard_dict_version(object) == (uint64_t)g->number;
   case GUARD_ARRAY: return g->adapter->guard_array(object, g->payload);
+  case GUARD_NONZERO: return guard_nonzero(object);
   default: break;
   }
   PyObject *other = source_read(g->source2, args);
@@ -109,6 +116,53 @@ static bool guard_holds(const guard *g, PyObject *const *args) {
   bool holds = guard_holds_on(g, object, args);
   Py_XDECREF(object);
   return holds;
+}
+
+/* ---- sizes ---------------------------------------------------------------------------------- */
+
+/* What the source of a size guard reads on this call. */
+static bool guard_read_size(const guard *g, PyObject *const *args, int64_t *out) {
+  const size_guard *p = g->payload;
+  const source *s = g->source;
+  PyObject *object = s->kind == SOURCE_ARG ? Py_XNewRef(args[s->index]) : source_read(s, args);
+  bool good = false;
+  int overflow = 0;
+  if (object && p->field != SIZE_OF_INT) {
+    good = loom_adapters()[0]->size(object, p->field, p->axis, out);
+  } else if (object && PyLong_CheckExact(object)) {
+    *out = PyLong_AsLongLongAndOverflow(object, &overflow);
+    good = !overflow;
+  }
+  Py_XDECREF(object);
+  return good;
+}
+
+static bool guard_binds(const guard *g, const loom_graph *graph, int64_t now, int64_t *symbols) {
+  const size_guard *p = g->payload;
+  int64_t number = graph->exprs[LOOM_STRIDE_EXPR(p->left)].value;
+  const loom_symbol *known = &graph->symbols[number];
+  symbols[number] = now;
+  return now >= known->min && now <= known->max;
+}
+
+static bool guard_size_holds(const guard *g, const loom_graph *graph, PyObject *const *args,
+                             int64_t *symbols) {
+  const size_guard *p = g->payload;
+  int64_t now, left, right;
+  if (p->test == SIZE_BINDS || p->test == SIZE_READS) {
+    if (!guard_read_size(g, args, &now)) return false;
+    if (p->test == SIZE_BINDS) return guard_binds(g, graph, now, symbols);
+    return loom_stride_eval(graph, p->left, symbols, &left) && now == left;
+  }
+  if (!loom_stride_eval(graph, p->left, symbols, &left) ||
+      !loom_stride_eval(graph, p->right, symbols, &right))
+    return false;
+  switch (p->test) {
+  case SIZE_EQUAL: return left == right;
+  case SIZE_DIFFERS: return left != right;
+  case SIZE_LESS: return left < right;
+  default: return left <= right;
+  }
 }
 
 /* ---- building ------------------------------------------------------------------------------- */
@@ -203,7 +257,7 @@ static bool guard_is_given(const guard *g) {
 
 guard_program *guard_program_new(const capture *c) {
   guard_program *p = calloc(1, sizeof *p);
-  const guard **all = p ? calloc(3 * (size_t)c->guard_count + 1, sizeof *all) : NULL;
+  const guard **all = p ? calloc(4 * (size_t)c->guard_count + 1, sizeof *all) : NULL;
   guard_held *held = p ? calloc((size_t)c->guard_count + 1, sizeof *held) : NULL;
   if (!all || !held) {
     free(all);
@@ -214,12 +268,16 @@ guard_program *guard_program_new(const capture *c) {
   p->args = all;
   p->named = all + c->guard_count;
   p->rest = all + 2 * (size_t)c->guard_count;
+  p->sizes = all + 3 * (size_t)c->guard_count;
   p->held = held;
+  p->graph = &c->graph;
   for (uint32_t i = 0; i < c->guard_count; i++) {
     const guard *g = &c->guards[i];
     bool simple = g->kind != GUARD_SAME && g->kind != GUARD_DISJOINT && g->kind != GUARD_CUSTOM;
     if (guard_is_given(g)) continue;
-    if (simple && g->source && g->source->kind == SOURCE_ARG)
+    if (g->kind == GUARD_SIZE)
+      p->sizes[p->size_count++] = g;
+    else if (simple && g->source && g->source->kind == SOURCE_ARG)
       p->args[p->arg_count++] = g;
     else if (guard_is_named(p, g))
       p->named[p->named_count++] = g;
@@ -273,7 +331,7 @@ static inline bool guard_held_holds(const guard_held *h, PyObject *const *args) 
   return guard_holds_on(h->g, object, args);
 }
 
-bool guard_program_check(guard_program *p, PyObject *const *args) {
+bool guard_program_check(guard_program *p, PyObject *const *args, int64_t *symbols) {
   for (uint32_t i = 0; i < p->arg_count; i++)
     if (!guard_holds_on(p->args[i], args[p->args[i]->source->index], args)) return false;
   if (!guard_versions_hold(p) && !guard_check_named(p, args)) return false;
@@ -281,13 +339,26 @@ bool guard_program_check(guard_program *p, PyObject *const *args) {
     if (!guard_held_holds(&p->held[i], args)) return false;
   for (uint32_t i = 0; i < p->rest_count; i++)
     if (!guard_holds(p->rest[i], args)) return false;
+  for (uint32_t i = 0; i < p->size_count; i++)
+    if (!guard_size_holds(p->sizes[i], p->graph, args, symbols)) return false;
   return true;
 }
 
-const guard *guard_first_failure(const capture *c, PyObject *const *args) {
-  for (uint32_t i = 0; i < c->guard_count; i++)
-    if (!guard_holds(&c->guards[i], args)) return &c->guards[i];
+const guard *guard_next_failure(const capture *c, PyObject *const *args, int64_t *symbols,
+                                uint32_t *from) {
+  while (*from < c->guard_count) {
+    const guard *g = &c->guards[(*from)++];
+    bool holds = g->kind == GUARD_SIZE ? guard_size_holds(g, &c->graph, args, symbols)
+                                       : guard_holds(g, args);
+    if (!holds) return g;
+  }
   return NULL;
+}
+
+const guard *guard_first_failure(const capture *c, PyObject *const *args) {
+  int64_t symbols[LOOM_MAX_SYMBOLS] = {0};
+  uint32_t from = 0;
+  return guard_next_failure(c, args, symbols, &from);
 }
 
 /* ---- words ---------------------------------------------------------------------------------- */
@@ -298,7 +369,80 @@ static bool guard_has_plain_repr(PyObject *object) {
          PyFunction_Check(object) || PyCFunction_Check(object) || Py_IS_TYPE(object, &PyType_Type);
 }
 
-static PyObject *guard_describe_on(const guard *g, PyObject *name, PyObject *other) {
+/* "a.shape[0]": what a size guard reads, of the object called `name`. */
+static PyObject *guard_size_name(const size_guard *p, PyObject *name) {
+  if (p->field == SIZE_OF_INT) return Py_NewRef(name);
+  if (p->field == SIZE_OF_DIM) return PyUnicode_FromFormat("%U.shape[%d]", name, (int)p->axis);
+  return PyUnicode_FromFormat("%U.strides[%d]//%U.itemsize", name, (int)p->axis, name);
+}
+
+/* What binds a symbol: "a.shape[0]". */
+static PyObject *guard_symbol_name(const capture *c, int64_t symbol) {
+  for (uint32_t i = 0; i < c->guard_count; i++) {
+    const guard *g = &c->guards[i];
+    const size_guard *p = g->payload;
+    if (g->kind != GUARD_SIZE || p->test != SIZE_BINDS ||
+        c->graph.exprs[LOOM_STRIDE_EXPR(p->left)].value != symbol)
+      continue;
+    PyObject *name = source_name(g->source), *text = name ? guard_size_name(p, name) : NULL;
+    Py_XDECREF(name);
+    return text;
+  }
+  return PyUnicode_FromFormat("s%lld", (long long)symbol);
+}
+
+static PyObject *guard_expr_words(const capture *c, uint32_t index) {
+  static const char *const words[] = {
+      [LOOM_EXPR_ADD] = "(%U + %U)",   [LOOM_EXPR_MUL] = "%U*%U",
+      [LOOM_EXPR_FLOORDIV] = "%U//%U", [LOOM_EXPR_MOD] = "%U%%%U",
+      [LOOM_EXPR_MIN] = "min(%U, %U)", [LOOM_EXPR_MAX] = "max(%U, %U)"};
+  const loom_expr *e = &c->graph.exprs[index];
+  if (e->kind == LOOM_EXPR_CONST) return PyUnicode_FromFormat("%lld", (long long)e->value);
+  if (e->kind == LOOM_EXPR_SYMBOL) return guard_symbol_name(c, e->value);
+  PyObject *l = guard_expr_words(c, e->lhs), *r = guard_expr_words(c, e->rhs);
+  PyObject *text = l && r ? PyUnicode_FromFormat(words[e->kind], l, r) : NULL;
+  Py_XDECREF(l);
+  Py_XDECREF(r);
+  return text;
+}
+
+PyObject *guard_number_words(const capture *c, int64_t number) {
+  if (!LOOM_STRIDE_IS_SYM(number)) return PyUnicode_FromFormat("%lld", (long long)number);
+  return guard_expr_words(c, LOOM_STRIDE_EXPR(number));
+}
+
+static PyObject *guard_describe_range(const capture *c, const size_guard *p, PyObject *what) {
+  const loom_symbol *s = &c->graph.symbols[c->graph.exprs[LOOM_STRIDE_EXPR(p->left)].value];
+  bool low = s->min > INT64_MIN / 4, high = s->max < ((int64_t)1 << 40);
+  if (low && high)
+    return PyUnicode_FromFormat("%lld <= %U <= %lld", (long long)s->min, what, (long long)s->max);
+  if (low) return PyUnicode_FromFormat("%lld <= %U", (long long)s->min, what);
+  if (high) return PyUnicode_FromFormat("%U <= %lld", what, (long long)s->max);
+  return PyUnicode_FromFormat("%U is any size", what);
+}
+
+static PyObject *guard_describe_size(const capture *c, const guard *g, PyObject *name) {
+  static const char *const words[] = {[SIZE_READS] = "%U == %U",
+                                      [SIZE_EQUAL] = "%U == %U",
+                                      [SIZE_DIFFERS] = "%U != %U",
+                                      [SIZE_LESS] = "%U < %U",
+                                      [SIZE_AT_MOST] = "%U <= %U"};
+  const size_guard *p = g->payload;
+  bool reads = p->test == SIZE_BINDS || p->test == SIZE_READS;
+  PyObject *left = reads ? guard_size_name(p, name) : guard_number_words(c, p->left), *text = NULL;
+  if (left && p->test == SIZE_BINDS) {
+    text = guard_describe_range(c, p, left);
+  } else if (left) {
+    PyObject *right = guard_number_words(c, reads ? p->left : p->right);
+    if (right) text = PyUnicode_FromFormat(words[p->test], left, right);
+    Py_XDECREF(right);
+  }
+  Py_XDECREF(left);
+  return text;
+}
+
+static PyObject *guard_describe_on(const capture *c, const guard *g, PyObject *name,
+                                   PyObject *other) {
   switch (g->kind) {
   case GUARD_TYPE:
     return PyUnicode_FromFormat("type(%U) is %s", name, ((PyTypeObject *)g->object)->tp_name);
@@ -316,16 +460,18 @@ static PyObject *guard_describe_on(const guard *g, PyObject *name, PyObject *oth
   case GUARD_SAME:
     return PyUnicode_FromFormat("%U %s %U", name, g->number ? "is" : "is not", other);
   case GUARD_DISJOINT: return PyUnicode_FromFormat("%U and %U do not overlap", name, other);
+  case GUARD_NONZERO: return PyUnicode_FromFormat("%U != 0", name);
+  case GUARD_SIZE: return guard_describe_size(c, g, name);
   case GUARD_CUSTOM:
     return PyUnicode_FromFormat("%s: %U is in the same state", g->adapter->name, name);
   }
   return PyUnicode_FromString("?");
 }
 
-PyObject *guard_describe(const guard *g) {
+PyObject *guard_describe(const capture *c, const guard *g) {
   PyObject *name = g->source ? source_name(g->source) : PyUnicode_FromString("the process");
   PyObject *other = g->source2 ? source_name(g->source2) : PyUnicode_FromString("");
-  PyObject *text = name && other ? guard_describe_on(g, name, other) : NULL;
+  PyObject *text = name && other ? guard_describe_on(c, g, name, other) : NULL;
   Py_XDECREF(name);
   Py_XDECREF(other);
   return text;

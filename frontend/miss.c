@@ -81,11 +81,12 @@ static bool negative_holds(negative *n) {
 
 /* ---- numbers that change -------------------------------------------------------------------- */
 
-/* May the object be captured as an input? *library: it is a number of a library, not of Python. */
+/* May the object be captured as an input? Python's ints are sizes (see size.c). *library: it is a
+ * number of a library, not of Python. */
 static bool number_is_plain(PyObject *object, bool *library) {
   uint64_t bits;
   *library = false;
-  if (PyLong_CheckExact(object) || PyFloat_CheckExact(object)) return true;
+  if (PyFloat_CheckExact(object)) return true;
   for (const loom_adapter *const *a = loom_adapters(); *a; a++)
     if ((*a)->scalar_bits && (*a)->scalar_bits(object, LOOM_DTYPE_COUNT, &bits)) *library = true;
   return *library;
@@ -200,32 +201,57 @@ static double build_clock(void) {
   return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
+/* Captures; with numbers of a library by value when it broke, perhaps for want of such a value. */
+static capture *build_capture(callable *c, PyObject *const *slots, bool *symbolic,
+                              uint64_t libraries) {
+  capture *captured = capture_function(c->function, slots, c->slots, symbolic, &c->sizes);
+  if (!captured || !captured->broke.reason || !libraries) return captured;
+  c->by_value |= libraries;
+  for (Py_ssize_t i = 0; i < c->slots; i++)
+    if (libraries >> i & 1) symbolic[i] = false;
+  capture_free(captured);
+  return capture_function(c->function, slots, c->slots, symbolic, &c->sizes);
+}
+
 /* Captures and compiles `code`, that of the function now: another thread may replace it while the
- * GIL is away. */
-static entry *build_from(callable *c, PyObject *const *slots, bool *symbolic, uint64_t libraries,
-                         PyObject *code) {
+ * GIL is away. *sized: some size was symbolic. NULL with `why` filled, or with an exception. */
+static entry *build_try(callable *c, PyObject *const *slots, bool *symbolic, uint64_t libraries,
+                        PyObject *code, bool *sized, break_info *why) {
   double start = build_clock();
-  capture *captured = capture_function(c->function, slots, c->slots, symbolic);
-  if (captured && captured->broke.reason && libraries) {
-    /* Perhaps for want of such a number's value: once more with all of them by value. */
-    c->by_value |= libraries;
-    for (Py_ssize_t i = 0; i < c->slots; i++)
-      if (libraries >> i & 1) symbolic[i] = false;
-    capture_free(captured);
-    captured = capture_function(c->function, slots, c->slots, symbolic);
-  }
+  capture *captured = build_capture(c, slots, symbolic, libraries);
   double capture_ms = build_clock() - start;
+  *sized = captured && captured->sized;
   if (!captured) return NULL;
   if (captured->broke.reason) {
-    build_report(c, &captured->broke);
+    *why = captured->broke;
     capture_free(captured);
     return NULL;
   }
-  break_info why = {.reason = 0};
-  entry *e = build_entry(c, captured, code, &why);
-  if (!e && why.reason) build_report(c, &why);
+  entry *e = build_entry(c, captured, code, why);
   if (e) e->capture_ms = capture_ms;
   return e;
+}
+
+/* What cannot be captured or compiled with symbolic sizes is with constant ones, from here on. */
+static entry *build_from(callable *c, PyObject *const *slots, bool *symbolic, uint64_t libraries,
+                         PyObject *code) {
+  break_info why = {.reason = 0}, again = {.reason = 0};
+  bool sized;
+  entry *e = build_try(c, slots, symbolic, libraries, code, &sized, &why);
+  if (e || PyErr_Occurred()) return e;
+  if (sized) {
+    c->sizes.never = true;
+    e = build_try(c, slots, symbolic, libraries, code, &sized, &again);
+    if (e)
+      loom_log(LOOM_LOG_DYNAMIC, "%U: not compiled for all sizes, but for each: %s",
+               c->function->func_qualname, why.detail);
+    else
+      c->sizes.never = c->dynamic == DYNAMIC_NEVER;
+    if (e || PyErr_Occurred()) return e;
+    why = again;
+  }
+  if (why.reason) build_report(c, &why);
+  return NULL;
 }
 
 static entry *build_now(callable *c, PyObject *const *slots) {
@@ -239,7 +265,7 @@ static entry *build_now(callable *c, PyObject *const *slots) {
   Py_DECREF(code);
   const guard *failed = e ? guard_first_failure(e->captured, slots) : NULL;
   if (!failed) return e;
-  PyObject *words = guard_describe(failed);
+  PyObject *words = guard_describe(e->captured, failed);
   if (words)
     loom_log(LOOM_LOG_GUARDS, "%U: a new guard does not hold: %U", c->function->func_qualname,
              words);
@@ -247,15 +273,6 @@ static entry *build_now(callable *c, PyObject *const *slots) {
   PyErr_Clear();
   entry_unref(e);
   return NULL;
-}
-
-static void build_log_recompile(const callable *c, PyObject *const *slots) {
-  if (!(loom_log_mask & LOOM_LOG_RECOMPILES) || !c->entries) return;
-  const guard *failed = guard_first_failure(c->entries->items[0]->captured, slots);
-  PyObject *words = failed ? guard_describe(failed) : PyUnicode_FromString("its code");
-  if (words) loom_log(LOOM_LOG_RECOMPILES, "%U: changed: %U", c->function->func_qualname, words);
-  Py_XDECREF(words);
-  PyErr_Clear();
 }
 
 /* Warns once; -1 when the warning is an exception. */
@@ -279,7 +296,8 @@ entry *callable_build(callable *c, PyObject *const *slots) {
     signature = signature_mix(signature, signature_of(slots[i], 3));
   negative *known = negative_find(c, signature);
   if (known && !c->fullgraph && negative_holds(known)) return NULL;
-  build_log_recompile(c, slots);
+  if (loom_log_mask & LOOM_LOG_RECOMPILES) dynamic_log_recompile(c, slots);
+  if (c->dynamic != DYNAMIC_NEVER) dynamic_learn(c, slots);
   c->building = PyThread_get_thread_ident();
   c->building_pid = (long)getpid();
   entry *e = build_now(c, slots);
@@ -330,6 +348,8 @@ void callable_forget(callable *c) {
   c->entries = NULL;
   c->failures = c->negative_count = c->captures = 0;
   c->symbolic = c->by_value = 0;
+  size_table_clear(&c->sizes);
+  c->sizes.never = c->dynamic == DYNAMIC_NEVER;
   c->warned = false;
   c->hits = c->misses = 0;
   Py_CLEAR(c->breaks);

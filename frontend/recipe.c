@@ -85,7 +85,9 @@ static PyObject *recipe_build_call(loom_run *run, const recipe *r) {
 static PyObject *recipe_build_view(loom_run *run, const recipe *r) {
   PyObject *base = recipe_build(run, r->items[0]);
   if (!base) return NULL;
-  PyObject *made = run->adapter->view(base, r->payload);
+  PyObject *made = run->adapter->view(base, r->payload, &run->captured->graph, run->symbols);
+  if (!made && !PyErr_Occurred())
+    PyErr_SetString(PyExc_SystemError, "frameloom: a size of a view overflows");
   Py_DECREF(base);
   return made;
 }
@@ -115,6 +117,14 @@ static PyObject *recipe_build_scalar(loom_run *run, const recipe *r) {
   }
 }
 
+static PyObject *recipe_build_size(loom_run *run, const recipe *r) {
+  int64_t now;
+  if (loom_stride_eval(&run->captured->graph, r->number, run->symbols, &now))
+    return PyLong_FromLongLong(now);
+  PyErr_SetString(PyExc_SystemError, "frameloom: a size of a result overflows");
+  return NULL;
+}
+
 static PyObject *recipe_build_new(loom_run *run, const recipe *r, PyObject **shared) {
   switch (r->kind) {
   case RECIPE_CONST: return Py_NewRef(r->object);
@@ -125,6 +135,7 @@ static PyObject *recipe_build_new(loom_run *run, const recipe *r, PyObject **sha
   case RECIPE_SLICE: return recipe_build_slice(run, r);
   case RECIPE_CALL: return recipe_build_call(run, r);
   case RECIPE_SHARED: return recipe_build(run, r);
+  case RECIPE_SIZE: return recipe_build_size(run, r);
   default: return recipe_build_container(run, r, shared);
   }
 }

@@ -114,9 +114,60 @@ bool numpy_array_guard(PyObject *object, const void *payload) {
   if (a->descr != array_descrs[p->typenum] &&
       (a->descr->type_num != p->typenum || !numpy_descr_plain(a->descr)))
     return false;
-  for (int i = 0; i < p->nd; i++)
-    if (a->dimensions[i] != p->dims[i] || a->strides[i] != p->strides[i]) return false;
+  for (int i = 0; i < p->nd; i++) /* symbolic ones have guards of their own */
+    if ((a->dimensions[i] != p->dims[i] && !LOOM_DIM_IS_SYM(p->dims[i])) ||
+        (a->strides[i] != p->strides[i] && !LOOM_STRIDE_IS_SYM(p->strides[i])))
+      return false;
   return true;
+}
+
+bool numpy_array_size(PyObject *object, size_field field, int axis, int64_t *out) {
+  const PyArrayObject_fields *a = FIELDS(object);
+  if (!PyArray_CheckExact(object) || axis >= a->nd) return false;
+  *out = field == SIZE_OF_DIM ? a->dimensions[axis] : a->strides[axis];
+  if (field == SIZE_OF_DIM) return true;
+  npy_intp size = PyDataType_ELSIZE(a->descr);
+  bool whole = size > 0 && *out % size == 0;
+  if (whole) *out /= size;
+  return whole;
+}
+
+/* Strides that are not those of the sizes in the order of memory that the guarded ones have: what a
+ * new size does not explain. */
+static uint32_t array_odd_strides(const PyArrayObject_fields *a, const numpy_array_payload *p) {
+  uint32_t odd = 0;
+  for (int i = 0; i < p->nd; i++) {
+    if (a->strides[i] == p->strides[i] || LOOM_STRIDE_IS_SYM(p->strides[i])) continue;
+    npy_intp dense = (npy_intp)loom_dtype_size(p->dtype), before = dense;
+    for (int k = 0; k < p->nd; k++) {
+      if (k == i || llabs(a->strides[k]) >= llabs(a->strides[i])) continue;
+      dense *= a->dimensions[k];
+      before *= LOOM_DIM_IS_SYM(p->dims[k]) ? a->dimensions[k] : p->dims[k];
+    }
+    bool explained = llabs(a->strides[i]) == dense && llabs(p->strides[i]) == before;
+    if (!explained && a->dimensions[i] > 1) odd |= 1u << i;
+  }
+  return odd;
+}
+
+bool numpy_array_sizes_differ(PyObject *object, const void *payload, uint32_t *sizes,
+                              uint32_t *strides) {
+  numpy_array_payload now;
+  const numpy_array_payload *p = payload;
+  *sizes = *strides = 0;
+  if (!numpy_array_describe(object, &now) || now.typenum != p->typenum || now.nd != p->nd ||
+      ((now.flags ^ p->flags) & p->flags_mask))
+    return false;
+  for (int i = 0; i < p->nd; i++)
+    if (now.dims[i] != p->dims[i] && !LOOM_DIM_IS_SYM(p->dims[i])) *sizes |= 1u << i;
+  *strides = array_odd_strides(FIELDS(object), p);
+  return true;
+}
+
+int64_t numpy_array_guarded_size(const void *payload, size_field field, int axis) {
+  const numpy_array_payload *p = payload;
+  return field == SIZE_OF_DIM ? p->dims[axis]
+                              : p->strides[axis] / (npy_intp)loom_dtype_size(p->dtype);
 }
 
 /* The bytes [*low, *high) that an array may touch; empty arrays touch none. */
@@ -152,23 +203,37 @@ Py_hash_t numpy_array_fingerprint(PyObject *object) {
   return (Py_hash_t)(h | 1);
 }
 
+/* ", 5" or ", ?": a symbolic one has guards of its own that say more. */
+static int array_number_words(char *out, int i, int64_t number, bool symbolic) {
+  const char *comma = i ? ", " : "";
+  return symbolic ? sprintf(out, "%s?", comma) : sprintf(out, "%s%lld", comma, (long long)number);
+}
+
+PyObject *numpy_array_words_of(PyObject *object) {
+  numpy_array_payload p;
+  if (!numpy_array_describe(object, &p)) return NULL;
+  PyObject *name = PyUnicode_FromString("an array"),
+           *text = name ? numpy_array_words(name, &p) : NULL;
+  Py_XDECREF(name);
+  return text;
+}
+
 PyObject *numpy_array_words(PyObject *name, const void *payload) {
   const numpy_array_payload *p = payload;
   char sizes[LOOM_MAX_RANK * 24] = "", strides[LOOM_MAX_RANK * 24] = "";
-  bool contiguous = true;
+  bool contiguous = true, symbolic = false;
   npy_intp expected = (npy_intp)loom_dtype_size(p->dtype);
   for (int i = 0, at = 0, to = 0; i < p->nd; i++) {
-    at += snprintf(sizes + at, sizeof sizes - (size_t)at, "%s%lld", i ? ", " : "",
-                   (long long)p->dims[i]);
-    to += snprintf(strides + to, sizeof strides - (size_t)to, "%s%lld", i ? ", " : "",
-                   (long long)p->strides[i]);
+    at += array_number_words(sizes + at, i, p->dims[i], LOOM_DIM_IS_SYM(p->dims[i]));
+    to += array_number_words(strides + to, i, p->strides[i], LOOM_STRIDE_IS_SYM(p->strides[i]));
+    symbolic |= LOOM_DIM_IS_SYM(p->dims[i]) || LOOM_STRIDE_IS_SYM(p->strides[i]);
   }
-  for (int i = p->nd - 1; i >= 0; i--) {
+  for (int i = p->nd - 1; i >= 0 && !symbolic; i--) {
     contiguous = contiguous && p->strides[i] == expected;
     expected *= p->dims[i];
   }
   const char *dtype = loom_dtype_name(p->dtype);
-  if (contiguous) return PyUnicode_FromFormat("%U: %s[%s]", name, dtype, sizes);
+  if (contiguous || symbolic) return PyUnicode_FromFormat("%U: %s[%s]", name, dtype, sizes);
   return PyUnicode_FromFormat("%U: %s[%s] strides (%s)", name, dtype, sizes, strides);
 }
 
@@ -256,9 +321,32 @@ static PyObject *array_new(const numpy_array_payload *p, void **data) {
   return array;
 }
 
-PyObject *numpy_array_new_output(const void *payload, void **data) {
-  const numpy_array_payload *p = payload;
-  PyObject *array = array_new(p, data);
+/* The payload of this call, with its symbolic numbers replaced by their values; NULL when one
+ * overflows. */
+static const numpy_array_payload *array_resolve(const numpy_array_payload *p,
+                                                const loom_graph *graph, const int64_t *symbols,
+                                                numpy_array_payload *out) {
+  npy_intp total = (npy_intp)loom_dtype_size(p->dtype);
+  int64_t number;
+  if (!(p->flags & NUMPY_SYMBOLIC)) return p;
+  *out = *p;
+  for (int i = 0; i < p->nd; i++) {
+    if (!loom_dim_eval(graph, p->dims[i], symbols, &number) || number < 0) return NULL;
+    out->dims[i] = number;
+    if (!loom_stride_eval(graph, p->strides[i], symbols, &number)) return NULL;
+    out->strides[i] = number;
+    if (__builtin_mul_overflow(total, out->dims[i], &total)) return NULL;
+  }
+  if (!loom_stride_eval(graph, p->offset, symbols, &number)) return NULL;
+  out->offset = number;
+  return out;
+}
+
+PyObject *numpy_array_new_output(const void *payload, const loom_graph *graph,
+                                 const int64_t *symbols, void **data) {
+  numpy_array_payload now;
+  const numpy_array_payload *p = array_resolve(payload, graph, symbols, &now);
+  PyObject *array = p ? array_new(p, data) : NULL;
   if (array && !(p->flags & NUMPY_WRITEABLE))
     PyArray_CLEARFLAGS((PyArrayObject *)array, NPY_ARRAY_WRITEABLE);
   return array;
@@ -281,8 +369,11 @@ PyObject *numpy_array_scalar(const void *payload, const void *data) {
 #define ARRAY_WARN_ON_WRITE                                                                        \
   (1 << 31) /* NPY_ARRAY_WARN_ON_WRITE, which no header of NumPy's shows */
 
-PyObject *numpy_array_view(PyObject *base, const void *payload) {
-  const numpy_array_payload *p = payload;
+PyObject *numpy_array_view(PyObject *base, const void *payload, const loom_graph *graph,
+                           const int64_t *symbols) {
+  numpy_array_payload now;
+  const numpy_array_payload *p = array_resolve(payload, graph, symbols, &now);
+  if (!p) return NULL;
   if (!PyArray_Check(base)) {
     PyErr_SetString(PyExc_SystemError, "frameloom: a view of what is not an array");
     return NULL;

@@ -54,6 +54,7 @@ static value *array_binary(tracer *t, int op, value *l, value *r, bool inplace) 
   value *args[2] = {l, r};
   bool write = inplace && np_is_array(l) && !np_array_of(l)->scalar;
   if (op == NB_MATRIX_MULTIPLY) {
+    if (!np_gate_values(t, args, 2)) return NULL;
     if (!write) return np_matmul(t, l, r);
     value *product = np_matmul(t, l, r);
     np_array *p = np_array_of(product), *a = np_array_of(l);
@@ -111,7 +112,7 @@ static value *array_length(tracer *t, value *v) {
     return trace_raise(t, PyExc_TypeError, "object of type 'numpy.%s' has no len()",
                        loom_dtype_name(a->type.dtype));
   if (a->type.rank == 0) return trace_raise(t, PyExc_TypeError, "len() of unsized object");
-  return np_int(t, a->type.dims[0]);
+  return np_number(t, np_dim(a->type.dims[0]));
 }
 
 static PyObject *array_python_type(tracer *t, value *v) {
@@ -123,15 +124,18 @@ static PyObject *array_python_type(tracer *t, value *v) {
 
 /* ---- attributes ---- */
 
-static value *array_ints(tracer *t, const int64_t *ints, int count) {
-  PyObject *tuple = PyTuple_New(count);
-  for (int i = 0; tuple && i < count; i++) {
-    PyObject *o = PyLong_FromLongLong(ints[i]);
-    if (!o) Py_CLEAR(tuple);
-    if (tuple) PyTuple_SET_ITEM(tuple, i, o);
-  }
-  if (!tuple) return trace_raise_live(t);
-  return value_made(t, tuple);
+static value *array_numbers(tracer *t, const int64_t *numbers, int count) {
+  value *items[LOOM_MAX_RANK];
+  for (int i = 0; i < count; i++)
+    if (!(items[i] = np_number(t, numbers[i]))) return NULL;
+  return value_tuple(t, items, count);
+}
+
+static value *array_shape(tracer *t, const loom_type *type) {
+  int64_t numbers[LOOM_MAX_RANK];
+  for (int i = 0; i < type->rank; i++)
+    numbers[i] = np_dim(type->dims[i]);
+  return array_numbers(t, numbers, type->rank);
 }
 
 static value *array_transposed(tracer *t, value *v, bool matrix) {
@@ -153,7 +157,7 @@ static value *array_transposed(tracer *t, value *v, bool matrix) {
 static value *array_imag(tracer *t, np_array *a) {
   loom_value zero = emit_constant(t, &a->type, 0);
   int64_t strides[LOOM_MAX_RANK];
-  np_layout_copy(a, &a->type, 'A', strides);
+  np_layout_copy(t, a, &a->type, 'A', strides);
   value *v = a->scalar ? np_result(t, zero, NULL) : np_fresh(t, zero, strides);
   if (v) np_array_of(v)->writeable = false;
   return v;
@@ -165,12 +169,12 @@ static value *array_own_attr(tracer *t, value *v, const char *name, bool *found)
   const loom_type *type = &a->type;
   int64_t size = (int64_t)loom_dtype_size(type->dtype);
   *found = true;
-  if (strcmp(name, "shape") == 0) return array_ints(t, type->dims, type->rank);
+  if (strcmp(name, "shape") == 0) return array_shape(t, type);
   if (strcmp(name, "ndim") == 0) return np_int(t, type->rank);
-  if (strcmp(name, "size") == 0) return np_int(t, np_elements(type));
+  if (strcmp(name, "size") == 0) return np_number(t, np_count(t, type));
   if (strcmp(name, "itemsize") == 0) return np_int(t, size);
-  if (strcmp(name, "nbytes") == 0) return np_int(t, size * np_elements(type));
-  if (strcmp(name, "strides") == 0) return array_ints(t, a->strides, type->rank);
+  if (strcmp(name, "nbytes") == 0) return np_number(t, np_times(t, np_count(t, type), size));
+  if (strcmp(name, "strides") == 0) return array_numbers(t, a->strides, type->rank);
   if (strcmp(name, "dtype") == 0)
     return value_const(t, trace_keep(t, (PyObject *)np_descr(type->dtype)));
   if (strcmp(name, "T") == 0) return array_transposed(t, v, false);
@@ -188,7 +192,7 @@ static value *flags_get_attr(tracer *t, value *flags, PyObject *name) {
   const char *text = PyUnicode_AsUTF8(name);
   if (a->warns_on_write && a->writeable)
     return trace_break(t, BREAK_NUMPY_FUNCTION, "the flags of what np.broadcast_arrays gave");
-  bool c = np_is_c(a), f = np_is_f(a);
+  bool c = np_is_c(t, a), f = np_is_f(t, a);
   struct {
     const char *name;
     bool value;
@@ -276,6 +280,7 @@ static const value_type flat_value_type = {.name = "flatiter",
 /* An object of this type that stands for the array `v`. */
 static value *array_part(tracer *t, value *v, const value_type *type) {
   value *flat = value_new(t, type);
+  if (type == &flat_value_type) np_know_sizes(t, np_array_of(v));
   if (flat) flat->any.a = v;
   return flat;
 }
@@ -349,6 +354,7 @@ static value *array_iter(tracer *t, value *v) {
     return trace_raise(t, PyExc_TypeError, "'numpy.%s' object is not iterable",
                        loom_dtype_name(a->type.dtype));
   if (a->type.rank == 0) return trace_raise(t, PyExc_TypeError, "iteration over a 0-d array");
+  size_know(t, np_dim(a->type.dims[0]));
   value *iterator = value_new(t, &array_iterator_value_type);
   if (iterator) iterator->any.a = v;
   return iterator;

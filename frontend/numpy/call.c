@@ -423,6 +423,7 @@ static value *call_row_run(tracer *t, const call_row *row, PyObject *callee, val
                            Py_ssize_t count, PyObject *kwnames, bool method) {
   if (row->handler) {
     np_call c = {row->name, args, count, kwnames, method, method ? NULL : callee};
+    if (!np_gate(t, row->handler, &c)) return NULL;
     value *v = row->handler(t, &c);
     return v && callee ? call_attach_known(t, callee, &c, v) : v;
   }

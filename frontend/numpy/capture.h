@@ -120,31 +120,56 @@ bool np_finish(tracer *t);
 recipe *np_rebuild(tracer *t, value *v);
 void np_add_storage(tracer *t, np_storage *s);
 
+/* ---- sizes.c: symbolic sizes (see size.c). After a failure the results mean nothing, and something is
+ * pending. ---- */
+
+int64_t np_times(tracer *t, int64_t a, int64_t b); /* of numbers of the graph */
+int64_t np_plus(tracer *t, int64_t a, int64_t b);
+int64_t np_dim(loom_dim dim); /* a size as a number */
+/* How many elements: a number; and as a size. */
+int64_t np_count(tracer *t, const loom_type *type);
+loom_dim np_count_dim(tracer *t, const loom_type *type);
+int64_t np_in_elements(tracer *t, int64_t bytes, loom_dtype dtype);
+/* Are all sizes equal? Symbolic ones are made one symbol. False after a failure too. */
+bool np_same_sizes(tracer *t, const loom_type *a, const loom_type *b);
+bool np_is_symbolic(const np_array *a);
+/* The type and strides (bytes) of a live array with the symbols that its sizes are; guards them, and puts
+ * them into the payload. */
+bool np_sizes_read(tracer *t, const source *s, numpy_array_payload *p, loom_type *type,
+                   int64_t *strides);
+value *np_number(tracer *t, int64_t number); /* as a Python int */
+/* A known or symbolic int; one or a sequence of them. */
+bool np_number_arg(tracer *t, value *v, int64_t *out);
+bool np_numbers_arg(tracer *t, value *v, int *count, int64_t *out);
+/* Makes all sizes of the array constants: capture starts again when some are not. */
+void np_know_sizes(tracer *t, const np_array *a);
+
 /* ---- layout.c ---- */
 
+/* -1: symbolic, and so at least 2. */
 int64_t np_elements(const loom_type *type);
-void np_c_strides(const loom_type *type, int64_t *out); /* bytes */
-void np_f_strides(const loom_type *type, int64_t *out);
-bool np_is_c(const np_array *a); /* NumPy's C_CONTIGUOUS */
-bool np_is_f(const np_array *a);
+void np_c_strides(tracer *t, const loom_type *type, int64_t *out); /* bytes */
+void np_f_strides(tracer *t, const loom_type *type, int64_t *out);
+bool np_is_c(tracer *t, const np_array *a); /* NumPy's C_CONTIGUOUS */
+bool np_is_f(tracer *t, const np_array *a);
 /* Strides that NumPy gives a new result of an elementwise operation over these operands ('K'
  * order). */
-void np_layout_elementwise(np_array *const *operands, int count, const loom_type *result,
+void np_layout_elementwise(tracer *t, np_array *const *operands, int count, const loom_type *result,
                            char order, int64_t *out);
 /* Strides of a copy (order 'K', 'A', 'C' or 'F') with the dtype of `type`. */
-void np_layout_copy(const np_array *a, const loom_type *type, char order, int64_t *out);
+void np_layout_copy(tracer *t, const np_array *a, const loom_type *type, char order, int64_t *out);
 /* Strides of the result of ufunc.reduce of `a` over the axes in `mask`. */
-void np_layout_reduce(const np_array *a, uint32_t mask, bool keepdims, const loom_type *result,
+void np_layout_reduce(tracer *t, const np_array *a, uint32_t mask, bool keepdims, const loom_type *result,
                       int64_t *out);
 /* Strides of an einsum's result: `axes` holds, for each array, `row` apart, its axis of each label
  * (-1: none); the result's labels come first. */
-void np_layout_labels(np_array *const *arrays, int count, const int *axes, int row, int labels,
+void np_layout_labels(tracer *t, np_array *const *arrays, int count, const int *axes, int row, int labels,
                       const loom_type *result, int64_t *out);
 /* Strides of the arrays joined. */
-void np_layout_concatenate(np_array *const *arrays, int count, const loom_type *result,
+void np_layout_concatenate(tracer *t, np_array *const *arrays, int count, const loom_type *result,
                            int64_t *out);
 /* Strides of a view with other sizes, or false when only a copy can have them (order 'C', 'F'). */
-bool np_reshape_strides(const np_array *a, int rank, const int64_t *dims, char order, int64_t *out);
+bool np_reshape_strides(tracer *t, const np_array *a, int rank, const int64_t *dims, char order, int64_t *out);
 
 /* ---- promote.c: operands and dtypes ---- */
 
@@ -218,6 +243,10 @@ typedef struct np_call {
 } np_call;
 typedef value *(*np_handler)(tracer *t, const np_call *c);
 
+/* May this handler see the symbolic sizes of its arguments (sizes.def)? Else capture starts again without
+ * them: false. */
+bool np_gate(tracer *t, np_handler handler, const np_call *c);
+bool np_gate_values(tracer *t, value *const *values, Py_ssize_t count); /* none is let through */
 bool np_call_init(void);
 bool np_has_row(PyObject *callee);
 value *np_call_object(tracer *t, PyObject *callee, value *self, value *const *args,
@@ -258,7 +287,8 @@ value *np_slot_call(tracer *t, const char *name, value *const *args, Py_ssize_t 
 /* A copy in the given order ('K', 'A', 'C', 'F') with another dtype; a NumPy scalar when `a` is
  * one. */
 value *np_copy(tracer *t, np_array *a, loom_dtype dtype, char order);
-/* a.reshape(dims): a view where NumPy can make one. One size may be -1. */
+/* a.reshape(dims): a view where NumPy can make one. The sizes are numbers, one may be -1; they become
+ * sizes of a type. */
 value *np_reshape_to(tracer *t, np_array *a, int rank, int64_t *dims, char order);
 /* np.array and its like: the value itself, or a copy. */
 value *np_to_array(tracer *t, value *v, bool typed, loom_dtype dtype, bool copy, char order);

@@ -23,12 +23,14 @@ static uint64_t create_one(loom_dtype dtype) {
 static bool create_sizes(tracer *t, value *v, loom_dtype dtype, loom_type *out) {
   int64_t dims[LOOM_MAX_RANK];
   int rank;
-  if (!np_ints_arg(t, v, &rank, dims)) return false;
+  if (!np_numbers_arg(t, v, &rank, dims)) return false;
   for (int i = 0; i < rank; i++)
-    if (dims[i] < 0) {
+    if (size_less(t, dims[i], 0) > 0) {
       trace_raise(t, PyExc_ValueError, "negative dimensions are not allowed");
       return false;
     }
+  for (int i = 0; i < rank; i++)
+    if (trace_pending(t) || !size_admit(t, dims[i], &dims[i])) return false;
   *out = type_make(dtype, rank, dims);
   return true;
 }
@@ -36,9 +38,9 @@ static bool create_sizes(tracer *t, value *v, loom_dtype dtype, loom_type *out) 
 static value *create_filled(tracer *t, const loom_type *type, char order, uint64_t bits) {
   int64_t strides[LOOM_MAX_RANK];
   if (order == 'F')
-    np_f_strides(type, strides);
+    np_f_strides(t, type, strides);
   else
-    np_c_strides(type, strides);
+    np_c_strides(t, type, strides);
   return np_fresh(t, emit_constant(t, type, bits), strides);
 }
 
@@ -73,7 +75,7 @@ static value *create_like(tracer *t, const np_call *c, value *const *p,
     if (!create_sizes(t, p[4], type.dtype, &type)) return NULL;
     return create_filled(t, &type, order, bits ? bits(type.dtype) : 0);
   }
-  np_layout_copy(a, &type, order, strides);
+  np_layout_copy(t, a, &type, order, strides);
   return np_fresh(t, emit_constant(t, &type, bits ? bits(type.dtype) : 0), strides);
 }
 
@@ -123,11 +125,13 @@ value *np_eye(tracer *t, const np_call *c) {
   if (!np_parse(t, c, square ? "n | dtype like" : "N | M k dtype order device like", p))
     return NULL;
   value *typed = square ? p[1] : p[3];
-  if (!np_int_arg(t, p[0], &dims[0])) return NULL;
+  if (!np_number_arg(t, p[0], &dims[0])) return NULL;
   dims[1] = dims[0];
-  if (!square && ((!np_is_none(t, p[1]) && !np_int_arg(t, p[1], &dims[1])) ||
+  if (!square && ((!np_is_none(t, p[1]) && !np_number_arg(t, p[1], &dims[1])) ||
                   (p[2] && !np_int_arg(t, p[2], &k))))
     return NULL;
+  for (int i = 0; i < 2; i++)
+    if (LOOM_STRIDE_IS_SYM(dims[i]) && !size_admit(t, dims[i], &dims[i])) return NULL;
   char order = square ? 'C' : np_order_arg(t, p[4], 'C');
   if (!order || (!np_is_none(t, typed) && !np_dtype_arg(t, typed, &dtype))) return NULL;
   loom_type type = type_make(dtype, 2, dims), index = type_make(LOOM_I64, 2, dims);
@@ -137,9 +141,9 @@ value *np_eye(tracer *t, const np_call *c) {
       emit_select(t, on, emit_constant(t, &type, create_one(dtype)), emit_constant(t, &type, 0));
   int64_t strides[2];
   if (order == 'F')
-    np_f_strides(&type, strides);
+    np_f_strides(t, &type, strides);
   else
-    np_c_strides(&type, strides);
+    np_c_strides(t, &type, strides);
   return np_fresh(t, v, strides);
 }
 
@@ -163,6 +167,43 @@ static loom_value arange_nodes(tracer *t, const loom_type *type, double start, d
   return first ? emit2(t, LOOM_OP_ADD, i, emit_constant(t, type, (uint64_t)first & mask)) : i;
 }
 
+static bool arange_is_symbolic(value *const *three) {
+  for (int i = 0; i < 3; i++)
+    if (three[i] && three[i]->type == &value_number_type) return true;
+  return false;
+}
+
+/* Of ints, at least one of which is symbolic. */
+static value *arange_symbolic(tracer *t, const np_call *c, value *const *three, loom_dtype dtype) {
+  int64_t start = 0, stop, step = 1, length, n;
+  if (dtype == LOOM_BOOL) return np_unsupported(t, c, "of bool");
+  if ((!np_is_none(t, three[0]) && !np_number_arg(t, three[0], &start)) ||
+      !np_number_arg(t, three[1], &stop) ||
+      (!np_is_none(t, three[2]) && !np_int_arg(t, three[2], &step)))
+    return NULL;
+  if (step == 0) return trace_raise(t, PyExc_ZeroDivisionError, "division by zero");
+  if (LOOM_STRIDE_IS_SYM(start) && loom_dtype_is_float(dtype)) return size_know(t, start), NULL;
+  if (step < 0 ? !size_minus(t, start, stop, &length) : !size_minus(t, stop, start, &length))
+    return NULL;
+  int empty = size_less(t, length, 1);
+  if (empty < 0) return NULL;
+  n = llabs(step);
+  if (empty)
+    length = 0;
+  else if (!size_op(t, LOOM_EXPR_FLOORDIV, np_plus(t, length, n - 1), n, &length))
+    return NULL;
+  if (!size_admit(t, length, &n)) return NULL;
+  loom_type type = type_make(dtype, 1, &n);
+  bool known = !LOOM_STRIDE_IS_SYM(start);
+  loom_value v =
+      arange_nodes(t, &type, known ? (double)start : 0, (double)step, known ? start : 0, step);
+  if (!known) {
+    loom_value first = emit_convert(t, size_node(t, start), dtype);
+    v = emit2(t, LOOM_OP_ADD, v, emit_broadcast_to(t, first, 1, &n));
+  }
+  return np_fresh(t, v, NULL);
+}
+
 value *np_arange(tracer *t, const np_call *c) {
   value *p[6];
   double ends[3] = {0, 0, 1};
@@ -172,6 +213,8 @@ value *np_arange(tracer *t, const np_call *c) {
   if (!np_parse(t, c, "start | stop step dtype device like", p)) return NULL;
   value *three[3] = {p[1] ? p[0] : NULL, p[1] ? p[1] : p[0], p[2]};
   if (p[1] && np_is_none(t, p[1])) three[0] = NULL, three[1] = p[0];
+  if (!np_is_none(t, p[3]) && !np_dtype_arg(t, p[3], &dtype)) return NULL;
+  if (arange_is_symbolic(three)) return arange_symbolic(t, c, three, dtype);
   for (int i = 0; i < 3; i++) {
     if (np_is_none(t, three[i])) continue;
     PyObject *o = np_known(t, three[i]);
@@ -205,8 +248,8 @@ value *np_arange(tracer *t, const np_call *c) {
 
 /* ---- array, astype ---- */
 
-static bool create_has_order(const np_array *a, char order) {
-  return order == 'C' ? np_is_c(a) : order == 'F' ? np_is_f(a) : true;
+static bool create_has_order(tracer *t, const np_array *a, char order) {
+  return order == 'C' ? np_is_c(t, a) : order == 'F' ? np_is_f(t, a) : true;
 }
 
 value *np_to_array(tracer *t, value *v, bool typed, loom_dtype dtype, bool copy, char order) {
@@ -215,13 +258,13 @@ value *np_to_array(tracer *t, value *v, bool typed, loom_dtype dtype, bool copy,
   np_array *a = o.array ? o.array : np_as_array(t, v);
   if (!a) return NULL;
   if (!typed) dtype = a->type.dtype;
-  if (!np_is_array(v) && dtype == a->type.dtype && !a->scalar && create_has_order(a, order))
+  if (!np_is_array(v) && dtype == a->type.dtype && !a->scalar && create_has_order(t, a, order))
     return a->storage->root;
   if (a->scalar || a->type.rank == 0) {
     if (np_is_array(v) && !a->scalar && !copy && dtype == a->type.dtype) return v;
     return np_fresh(t, emit_convert(t, np_read(t, a), dtype), NULL);
   }
-  if (!copy && dtype == a->type.dtype && create_has_order(a, order)) return v;
+  if (!copy && dtype == a->type.dtype && create_has_order(t, a, order)) return v;
   return np_copy(t, a, dtype, order);
 }
 
@@ -332,7 +375,7 @@ value *np_astype(tracer *t, const np_call *c) {
       !np_casting_arg(t, p[3], NPY_UNSAFE_CASTING, &casting) ||
       !np_check_cast(t, a->type.dtype, dtype, casting))
     return NULL;
-  if (!copy && dtype == a->type.dtype && create_has_order(a, order)) return p[0];
+  if (!copy && dtype == a->type.dtype && create_has_order(t, a, order)) return p[0];
   return np_copy(t, a, dtype, order);
 }
 
@@ -370,7 +413,7 @@ value *np_copyto(tracer *t, const np_call *c) {
   np_operand all[3] = {{.array = dst}, src, mask};
   if (!np_broadcast(t, all, 3, &rank, dims)) return NULL;
   loom_type want = type_make(dst->type.dtype, rank, dims);
-  if (!loom_type_equal(&want, &dst->type)) return np_unsupported(t, c, "of larger arrays");
+  if (!np_same_sizes(t, &want, &dst->type)) return np_unsupported(t, c, "of larger arrays");
   loom_value m = emit_broadcast_to(t, np_operand_load(t, &mask, LOOM_BOOL), rank, dims);
   loom_value s = emit_broadcast_to(t, np_operand_load(t, &src, dst->type.dtype), rank, dims);
   return np_write(t, dst, emit_select(t, m, s, np_read(t, dst))) ? value_const(t, Py_None) : NULL;
@@ -395,7 +438,7 @@ value *np_where(tracer *t, const np_call *c) {
   loom_value r = emit_select(t, v[0], v[1], v[2]);
   if (r == LOOM_NO_VALUE) return NULL;
   np_array *arrays[3] = {o[0].array, o[1].array, o[2].array};
-  np_layout_elementwise(arrays, 3, emit_type(t, r), 'K', strides);
+  np_layout_elementwise(t, arrays, 3, emit_type(t, r), 'K', strides);
   return np_fresh(t, r, strides);
 }
 
@@ -441,10 +484,11 @@ value *np_clip(tracer *t, const np_call *c) {
   if (r == LOOM_NO_VALUE) return NULL;
   if (out) {
     loom_type type = type_make(outs[0]->type.dtype, rank, dims);
-    if (!loom_type_equal(&type, &outs[0]->type)) return np_unsupported(t, c, "out= of other sizes");
+    if (!np_same_sizes(t, &type, &outs[0]->type))
+      return np_unsupported(t, c, "out= of other sizes");
     return np_write(t, outs[0], emit_convert(t, r, type.dtype)) ? out : NULL;
   }
-  np_layout_elementwise(arrays, 3, emit_type(t, r), 'K', strides);
+  np_layout_elementwise(t, arrays, 3, emit_type(t, r), 'K', strides);
   return np_result(t, r, strides);
 }
 
@@ -495,7 +539,7 @@ value *np_round(tracer *t, const np_call *c) {
     value *v = pair[0] ? np_ufunc_apply(t, last, pair, 2, NULL) : NULL;
     int64_t strides[LOOM_MAX_RANK];
     if (!v || np_array_of(v)->scalar) return v;
-    np_layout_copy(a, &a->type, 'A', strides);
+    np_layout_copy(t, a, &a->type, 'A', strides);
     return np_fresh(t, np_read(t, np_array_of(v)), strides);
   }
   if (decimals < 0 || out || a->type.dtype == LOOM_BOOL) return np_unsupported(t, c, "of integers");
@@ -572,7 +616,7 @@ value *np_scalar_type(tracer *t, const np_call *c) {
   int64_t strides[LOOM_MAX_RANK];
   if (node == LOOM_NO_VALUE) return NULL;
   if (!o.array) return np_result(t, node, NULL);
-  np_layout_copy(o.array, emit_type(t, node), 'K', strides);
+  np_layout_copy(t, o.array, emit_type(t, node), 'K', strides);
   return np_result(t, node, strides);
 }
 

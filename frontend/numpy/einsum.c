@@ -233,8 +233,8 @@ static void einsum_perm(const einsum_state *s, const einsum_term *term, int64_t 
 }
 
 /* Memory order of the result: that of NumPy's iterator over all labels, the output's first. */
-static void einsum_layout(const einsum_state *s, const einsum_term *terms, const loom_type *type,
-                          int64_t *strides) {
+static void einsum_layout(tracer *t, const einsum_state *s, const einsum_term *terms,
+                          const loom_type *type, int64_t *strides) {
   int labels[LOOM_MAX_RANK * 2], n = 0, axes[EINSUM_OPERANDS][LOOM_MAX_RANK * 2];
   for (int i = 0; i < s->out.rank; i++)
     labels[n++] = s->out.labels[i];
@@ -248,7 +248,7 @@ static void einsum_layout(const einsum_state *s, const einsum_term *terms, const
   for (int k = 0; k < s->count; k++)
     for (int i = 0; i < n; i++)
       axes[k][i] = einsum_find(&terms[k], labels[i]);
-  np_layout_labels(s->arrays, s->count, axes[0], LOOM_MAX_RANK * 2, n, type, strides);
+  np_layout_labels(t, s->arrays, s->count, axes[0], LOOM_MAX_RANK * 2, n, type, strides);
 }
 
 static value *einsum_run(tracer *t, einsum_state *s, value *out) {
@@ -282,7 +282,7 @@ static value *einsum_run(tracer *t, einsum_state *s, value *out) {
       return trace_break(t, BREAK_NUMPY_FUNCTION, "einsum into another dtype");
     return np_write(t, o, v) ? out : NULL;
   }
-  einsum_layout(s, before, emit_type(t, v), strides);
+  einsum_layout(t, s, before, emit_type(t, v), strides);
   return np_result(t, v, strides);
 }
 

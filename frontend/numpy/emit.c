@@ -135,8 +135,8 @@ loom_value emit_transpose(tracer *t, loom_value v, const int64_t *perm) {
 static bool emit_slice_is_whole(const loom_type *from, const int64_t *starts, const int64_t *sizes,
                                 const int64_t *steps) {
   for (int i = 0; i < from->rank; i++)
-    if (sizes[i] != from->dims[i] || (sizes[i] > 0 && starts[i] != 0) ||
-        (sizes[i] > 1 && steps[i] != 1))
+    if (sizes[i] != from->dims[i] || (sizes[i] != 0 && starts[i] != 0) ||
+        (sizes[i] != 0 && sizes[i] != 1 && steps[i] != 1))
       return false;
   return true;
 }
@@ -149,7 +149,10 @@ loom_value emit_slice(tracer *t, loom_value v, const int64_t *starts, const int6
   uint64_t bits;
   if (emit_slice_is_whole(&from, starts, sizes, steps)) return v;
   if (emit_is_constant(t, v, &bits)) return emit_constant(t, &type, bits);
-  loom_attr attrs[3] = {attr_ints(starts, from.rank), attr_ints(sizes, from.rank),
+  int64_t numbers[LOOM_MAX_RANK];
+  for (int i = 0; i < from.rank; i++)
+    numbers[i] = np_dim(sizes[i]);
+  loom_attr attrs[3] = {attr_ints(starts, from.rank), attr_ints(numbers, from.rank),
                         attr_ints(steps, from.rank)};
   return emit_node(t, LOOM_OP_SLICE, &v, 1, attrs, 3, &type);
 }

@@ -357,10 +357,11 @@ static int fancy_place(const fancy_key *k, const fancy_read *r) {
 }
 
 /* Real strides with the order of the small ones, without gaps. */
-static void fancy_strides(const fancy_result *like, const loom_type *type, int64_t *out) {
+static void fancy_strides(tracer *t, const fancy_result *like, const loom_type *type,
+                          int64_t *out) {
   int order[LOOM_MAX_RANK];
   int64_t next = (int64_t)loom_dtype_size(type->dtype);
-  np_c_strides(type, out);
+  np_c_strides(t, type, out);
   if (np_elements(type) == 0) return;
   for (int i = 0; i < type->rank; i++) {
     int at = i;
@@ -385,13 +386,13 @@ static value *fancy_make(tracer *t, const fancy_key *k, const fancy_read *r, loo
   for (int i = 0; i < type.rank; i++)
     if (type.dims[back[i]] > 1 && like->shown[i] != like->strides[like->view ? back[i] : i])
       return trace_break(t, BREAK_NUMPY_FUNCTION, "indexing with arrays in this order");
-  fancy_strides(like, &type, strides);
+  fancy_strides(t, like, &type, strides);
   if (!like->view && place == 0) return np_fresh(t, node, strides);
   if (!like->view) {
     loom_type turned = type;
     for (int i = 0; i < type.rank; i++)
       turned.dims[i] = type.dims[back[i]];
-    fancy_strides(like, &turned, strides);
+    fancy_strides(t, like, &turned, strides);
     return np_fresh(t, emit_transpose(t, node, back), strides);
   }
   value *own = np_fresh(t, node, strides);
@@ -452,9 +453,9 @@ static bool fancy_select(tracer *t, np_array *a, np_array *mask, value *item, bo
 static bool fancy_in_order(tracer *t, const fancy_key *k, const np_operand *o) {
   for (int i = 0; i < k->count; i++) {
     const np_array *index = k->items[i].kind == FANCY_ARRAY ? k->items[i].index : NULL;
-    if (index && !np_is_c(index) && np_elements(&index->type) > 1) return false;
+    if (index && !np_is_c(t, index) && np_elements(&index->type) > 1) return false;
   }
-  return !o->array || np_is_c(o->array) || np_elements(&o->array->type) == 1;
+  return !o->array || np_is_c(t, o->array) || np_elements(&o->array->type) == 1;
 }
 
 /* setitem(array, key, value): a copy of the array with the item set. */

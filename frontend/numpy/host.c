@@ -33,11 +33,11 @@ typedef enum host_content {
 
 /* An array of these sizes that most functions accept: ones on the diagonal of matrices, ascending
  * vectors. Its axes have the memory order of `like`, which results may follow. */
-static PyObject *host_sample(const np_array *like, host_content content) {
+static PyObject *host_sample(tracer *t, const np_array *like, host_content content) {
   const loom_type *type = &like->type;
   npy_intp dims[LOOM_MAX_RANK], order[LOOM_MAX_RANK];
   int64_t strides[LOOM_MAX_RANK];
-  np_layout_copy(like, type, 'K', strides);
+  np_layout_copy(t, like, type, 'K', strides);
   for (int i = 0; i < type->rank; i++) {
     dims[i] = type->dims[i];
     order[i] = strides[i];
@@ -130,7 +130,7 @@ static bool host_argument(tracer *t, np_host_call *h, value *v, host_content con
   if (np_elements(&a->type) == 0) return false;
   if (np_elements(&a->type) > HOST_LARGEST && content != HOST_NOTHING) return false;
   if (!(*item = np_host_hole(t, h, a))) return false;
-  *sample = content == HOST_NOTHING ? Py_NewRef(Py_None) : host_sample(a, content);
+  *sample = content == HOST_NOTHING ? Py_NewRef(Py_None) : host_sample(t, a, content);
   if (!*sample) Py_CLEAR(*item);
   return *sample != NULL;
 }

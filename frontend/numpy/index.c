@@ -20,37 +20,93 @@ static bool index_error(tracer *t, const char *text) {
   return false;
 }
 
-static bool index_int(tracer *t, const np_array *a, index_plan *p, PyObject *o) {
-  int64_t n = a->type.dims[p->axis];
-  PyObject *number = PyNumber_Index(o);
-  Py_ssize_t i = number ? PyLong_AsSsize_t(number) : -1;
-  Py_XDECREF(number);
-  if (i == -1 && PyErr_Occurred()) {
-    trace_raise_live(t);
+/* An int as a number of the graph; false when it is none that is known or symbolic. */
+static bool index_number(tracer *t, value *item, int64_t *out) {
+  if (item->type == &value_number_type) return value_size_of(t, item, out);
+  PyObject *o = np_known(t, item), *number = index_is_int(o) ? PyNumber_Index(o) : NULL;
+  if (!number) return PyErr_Clear(), false;
+  Py_ssize_t i = PyLong_AsSsize_t(number);
+  Py_DECREF(number);
+  *out = i;
+  if (i != -1 || !PyErr_Occurred()) return !LOOM_STRIDE_IS_SYM(i);
+  trace_raise_live(t);
+  return false;
+}
+
+static bool index_int(tracer *t, const np_array *a, index_plan *p, value *item) {
+  int64_t n = np_dim(a->type.dims[p->axis]), i;
+  if (!index_number(t, item, &i)) return false;
+  int negative = size_less(t, i, 0);
+  int64_t at = negative > 0 ? np_plus(t, i, n) : i;
+  int below = size_less(t, at, 0), inside = size_less(t, at, n);
+  if (trace_pending(t)) return false;
+  if (below || !inside) {
+    trace_raise(t, PyExc_IndexError, "index %lld is out of bounds for axis %d with size %lld",
+                (long long)size_hint(t, i), p->axis, (long long)size_hint(t, n));
     return false;
   }
-  if (i < -n || i >= n) {
-    trace_raise(t, PyExc_IndexError, "index %zd is out of bounds for axis %d with size %lld", i,
-                p->axis, (long long)n);
-    return false;
-  }
-  p->starts[p->axis] = i < 0 ? i + n : i;
+  p->starts[p->axis] = at;
   p->sizes[p->axis] = p->steps[p->axis] = 1;
   p->axis++;
   return true;
 }
 
-static void index_keep(const np_array *a, index_plan *p) {
+static void index_keep(tracer *t, const np_array *a, index_plan *p) {
   p->dims[p->rank] = p->sizes[p->axis];
-  p->strides[p->rank++] = a->strides[p->axis] * p->steps[p->axis];
+  p->strides[p->rank++] = np_times(t, a->strides[p->axis], p->steps[p->axis]);
   p->axis++;
 }
 
-static void index_whole(const np_array *a, index_plan *p) {
+static void index_whole(tracer *t, const np_array *a, index_plan *p) {
   p->starts[p->axis] = 0;
   p->steps[p->axis] = 1;
   p->sizes[p->axis] = a->type.dims[p->axis];
-  index_keep(a, p);
+  index_keep(t, a, p);
+}
+
+/* One end of a slice, as PySlice_AdjustIndices moves it into [low, high]. */
+static bool index_bound(tracer *t, value *v, int64_t n, int64_t low, int64_t high, int64_t missing,
+                        int64_t *out) {
+  *out = missing;
+  if (np_is_none(t, v)) return true;
+  if (!index_number(t, v, out)) return false;
+  if (size_less(t, *out, 0) > 0) *out = np_plus(t, *out, n);
+  if (size_less(t, *out, low) > 0)
+    *out = low;
+  else if (size_less(t, high, *out) > 0)
+    *out = high;
+  return !trace_pending(t);
+}
+
+/* start:stop:step of a symbolic dimension, or with symbolic ends; the step is known. */
+static bool index_slice_symbolic(tracer *t, const np_array *a, index_plan *p, value *const *parts) {
+  int64_t n = np_dim(a->type.dims[p->axis]), start, stop, step = 1, length;
+  if (!np_is_none(t, parts[2])) {
+    if (parts[2]->type == &value_number_type) number_ask(t, parts[2]);
+    if (trace_pending(t) || !index_number(t, parts[2], &step)) return false;
+  }
+  if (step == 0) {
+    trace_raise(t, PyExc_ValueError, "slice step cannot be zero");
+    return false;
+  }
+  int64_t last = np_plus(t, n, -1), low = step < 0 ? -1 : 0, high = step < 0 ? last : n;
+  if (!index_bound(t, parts[0], n, low, high, step < 0 ? last : 0, &start) ||
+      !index_bound(t, parts[1], n, low, high, step < 0 ? -1 : n, &stop))
+    return false;
+  if (step < 0 ? !size_minus(t, start, stop, &length) : !size_minus(t, stop, start, &length))
+    return false;
+  int none = size_less(t, length, 1);
+  if (none < 0) return false;
+  int64_t by = llabs(step);
+  if (none)
+    length = start = 0, step = 1;
+  else if (!size_op(t, LOOM_EXPR_FLOORDIV, np_plus(t, length, by - 1), by, &length))
+    return false;
+  p->starts[p->axis] = start;
+  p->steps[p->axis] = step;
+  if (!size_admit(t, length, &p->sizes[p->axis])) return false;
+  index_keep(t, a, p);
+  return true;
 }
 
 static bool index_slice(tracer *t, const np_array *a, index_plan *p, PyObject *o) {
@@ -63,8 +119,34 @@ static bool index_slice(tracer *t, const np_array *a, index_plan *p, PyObject *o
   p->starts[p->axis] = n > 0 ? start : 0;
   p->steps[p->axis] = n > 0 ? step : 1;
   p->sizes[p->axis] = n > 0 ? n : 0;
-  index_keep(a, p);
+  index_keep(t, a, p);
   return true;
+}
+
+/* Is the item a symbolic int, or a slice with one, or a slice of a symbolic dimension? */
+static bool index_is_symbolic(const value *item) {
+  if (item->type == &value_number_type) return true;
+  if (item->type != &value_slice_type) return false;
+  for (int i = 0; i < 3; i++)
+    if (item->seq.items[i]->type == &value_number_type) return true;
+  return false;
+}
+
+/* The three parts of a slice of a symbolic dimension; NULL when the item is none. */
+static value **index_slice_parts(tracer *t, const np_array *a, const index_plan *p, value *item) {
+  if (item->type == &value_slice_type)
+    return LOOM_DIM_IS_SYM(a->type.dims[p->axis]) || index_is_symbolic(item) ? item->seq.items
+                                                                             : NULL;
+  if (!LOOM_DIM_IS_SYM(a->type.dims[p->axis]) || item->type != &value_const_type ||
+      !PySlice_Check(item->object))
+    return NULL;
+  PySliceObject *slice = (PySliceObject *)np_known(t, item);
+  value **parts = slice ? trace_alloc(t, sizeof *parts * 3) : NULL;
+  if (!parts) return NULL;
+  PyObject *objects[3] = {slice->start, slice->stop, slice->step};
+  for (int i = 0; i < 3; i++)
+    if (!(parts[i] = value_const(t, objects[i]))) return NULL;
+  return parts;
 }
 
 static bool index_new_axis(tracer *t, index_plan *p) {
@@ -76,12 +158,13 @@ static bool index_new_axis(tracer *t, index_plan *p) {
 }
 
 static bool index_item(tracer *t, const np_array *a, index_plan *p, value *item, int left) {
-  PyObject *o = np_known(t, item);
+  bool symbolic = index_is_symbolic(item);
+  PyObject *o = symbolic ? NULL : np_known(t, item);
   if (o == Py_None) return index_new_axis(t, p);
   if (o == Py_Ellipsis) {
     p->all_ints = false;
     for (int i = 0; i < left; i++)
-      index_whole(a, p);
+      index_whole(t, a, p);
     return true;
   }
   if (p->axis >= a->type.rank) {
@@ -89,8 +172,10 @@ static bool index_item(tracer *t, const np_array *a, index_plan *p, value *item,
                 a->type.rank);
     return false;
   }
-  if (index_is_int(o)) return index_int(t, a, p, o);
+  if (index_is_int(o) || (symbolic && number_is_size(item))) return index_int(t, a, p, item);
   p->all_ints = false;
+  value **parts = index_slice_parts(t, a, p, item);
+  if (parts) return index_slice_symbolic(t, a, p, parts);
   if (o && PySlice_Check(o)) return index_slice(t, a, p, o);
   if (trace_pending(t)) return false;
   trace_break(t, BREAK_DATA_DEPENDENT, "an index that is not known");
@@ -99,7 +184,7 @@ static bool index_item(tracer *t, const np_array *a, index_plan *p, value *item,
 
 /* How many dimensions of the array an item takes. */
 static int index_takes(tracer *t, value *item) {
-  PyObject *o = np_is_array(item) ? NULL : np_known(t, item);
+  PyObject *o = np_is_array(item) || index_is_symbolic(item) ? NULL : np_known(t, item);
   return o == Py_None || o == Py_Ellipsis ? 0 : 1;
 }
 
@@ -107,7 +192,8 @@ static bool index_plan_make(tracer *t, const np_array *a, value *key, index_plan
   *p = (index_plan){.all_ints = true};
   value *one[1] = {key}, **items = one;
   Py_ssize_t count = 1;
-  PyObject *known = np_is_array(key) ? NULL : np_known(t, key);
+  bool single = np_is_array(key) || key->type == &value_tuple_type || index_is_symbolic(key);
+  PyObject *known = single ? NULL : np_known(t, key);
   if (key->type == &value_tuple_type || (known && PyTuple_CheckExact(known))) {
     value *tuple = trace_to_tuple(t, key);
     if (!tuple) return false;
@@ -117,7 +203,8 @@ static bool index_plan_make(tracer *t, const np_array *a, value *key, index_plan
   int taken = 0, dots = 0;
   for (Py_ssize_t i = 0; i < count; i++) {
     taken += index_takes(t, items[i]);
-    dots += !np_is_array(items[i]) && np_known(t, items[i]) == Py_Ellipsis;
+    dots += !np_is_array(items[i]) && !index_is_symbolic(items[i]) &&
+            np_known(t, items[i]) == Py_Ellipsis;
   }
   if (trace_pending(t)) return false;
   if (dots > 1) return index_error(t, "an index can only have a single ellipsis ('...')");
@@ -131,7 +218,7 @@ static bool index_plan_make(tracer *t, const np_array *a, value *key, index_plan
     if (!index_item(t, a, p, items[i], a->type.rank - taken)) return false;
   p->all_ints &= p->axis == a->type.rank && p->rank == 0;
   while (p->axis < a->type.rank)
-    index_whole(a, p);
+    index_whole(t, a, p);
   return true;
 }
 
@@ -169,7 +256,8 @@ value *np_get_item(tracer *t, value *v, value *key) {
                  ? NULL
                  : trace_raise(t, PyExc_IndexError, "invalid index to scalar variable.");
   }
-  if (np_is_fancy(t, key)) return np_fancy_get(t, v, key);
+  if (np_is_fancy(t, key))
+    return np_gate_values(t, (value *[]){v, key}, 2) ? np_fancy_get(t, v, key) : NULL;
   if (!index_plan_make(t, a, key, &p)) return NULL;
   if (p.all_ints) return index_element(t, v, key, &p);
   return index_view(t, a, &p);
@@ -196,8 +284,9 @@ static loom_value index_value(tracer *t, const loom_type *target, const np_opera
   bool fits = type.rank - drop <= target->rank;
   for (int i = drop; fits && i < type.rank; i++) {
     int64_t want = target->dims[target->rank - type.rank + i];
-    fits = type.dims[i] == want || type.dims[i] == 1;
+    fits = type.dims[i] == 1 || size_same(t, type.dims[i], want) > 0;
   }
+  if (trace_pending(t)) return LOOM_NO_VALUE;
   if (!fits) {
     trace_raise(t, PyExc_ValueError, "could not broadcast input array from shape %s into shape %s",
                 np_shape_text(&type, text[0], 128), np_shape_text(target, text[1], 128));
@@ -242,7 +331,8 @@ bool np_set_item(tracer *t, value *v, value *key, value *item) {
                 loom_dtype_name(a->type.dtype));
     return false;
   }
-  if (np_is_fancy(t, key)) return np_fancy_set(t, a, key, item);
+  if (np_is_fancy(t, key))
+    return np_gate_values(t, (value *[]){v, key, item}, 3) && np_fancy_set(t, a, key, item);
   if (trace_pending(t) || !index_plan_make(t, a, key, &p)) return false;
   np_array *from = np_array_of(item);
   bool sequence = from ? from->type.rank > 0

@@ -96,12 +96,12 @@ static value *linalg_result(tracer *t, loom_value v, value *out) {
 
 /* Batch dimensions of the result follow the operands' as in an elementwise operation; each product
  * is in C order. */
-static void matmul_layout(const np_array *a, const np_array *b, int batch, const loom_type *type,
-                          int64_t *strides) {
+static void matmul_layout(tracer *t, const np_array *a, const np_array *b, int batch,
+                          const loom_type *type, int64_t *strides) {
   np_array heads[2] = {*a, *b}, *both[2] = {&heads[0], &heads[1]};
   loom_type outer = type_make(type->dtype, batch, type->dims);
   int64_t inner = 1;
-  np_c_strides(type, strides);
+  np_c_strides(t, type, strides);
   if (np_elements(type) == 0) return;
   for (int i = batch; i < type->rank; i++)
     inner *= type->dims[i];
@@ -110,7 +110,7 @@ static void matmul_layout(const np_array *a, const np_array *b, int batch, const
     for (int d = 0; d < heads[i].type.rank; d++)
       if (heads[i].type.dims[d] == 1) heads[i].strides[d] = 0;
   }
-  np_layout_elementwise(both, 2, &outer, 'K', strides);
+  np_layout_elementwise(t, both, 2, &outer, 'K', strides);
   for (int i = 0; i < batch; i++)
     strides[i] *= inner;
 }
@@ -134,7 +134,7 @@ static value *linalg_matmul(tracer *t, value *l, value *r, value *out) {
   loom_value v = matmul_nodes(t, a, b, dtype, batch, dims);
   if (v == LOOM_NO_VALUE || batch < 2 || out) return linalg_result(t, v, out);
   int64_t strides[LOOM_MAX_RANK];
-  matmul_layout(a, b, batch, emit_type(t, v), strides);
+  matmul_layout(t, a, b, batch, emit_type(t, v), strides);
   return np_result(t, v, strides);
 }
 

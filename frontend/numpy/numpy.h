@@ -29,6 +29,7 @@ enum {
   NUMPY_ALIGNED = 1,   /* aligned for its dtype; always in native byte order */
   NUMPY_WRITEABLE = 2, /* guards: see flags_mask; results and views: writeable */
   NUMPY_WARNS = 8,     /* views: writing into it warns, as into what np.broadcast_arrays gives */
+  NUMPY_SYMBOLIC = 16, /* some sizes, strides (in bytes) or the offset are symbolic numbers of the graph */
   NUMPY_PYTHON = 4     /* RECIPE_SCALAR: a Python bool, int or float, not a NumPy scalar */
 };
 
@@ -63,9 +64,16 @@ bool numpy_array_describe(PyObject *object, numpy_array_payload *out);
 /* Entries of the adapter's table (frontend.h). */
 bool numpy_array_guard(PyObject *object, const void *payload);
 void *numpy_array_data(PyObject *array);
-PyObject *numpy_array_new_output(const void *payload, void **data);
+PyObject *numpy_array_new_output(const void *payload, const loom_graph *graph,
+                                 const int64_t *symbols, void **data);
+bool numpy_array_size(PyObject *object, size_field field, int axis, int64_t *out);
+bool numpy_array_sizes_differ(PyObject *object, const void *payload, uint32_t *sizes,
+                              uint32_t *strides);
+int64_t numpy_array_guarded_size(const void *payload, size_field field, int axis);
+PyObject *numpy_array_words_of(PyObject *object);
 PyObject *numpy_array_scalar(const void *payload, const void *data);
-PyObject *numpy_array_view(PyObject *base, const void *payload);
+PyObject *numpy_array_view(PyObject *base, const void *payload, const loom_graph *graph,
+                           const int64_t *symbols);
 bool numpy_array_write(PyObject *target, const loom_type *type, const int64_t *strides,
                        const void *data);
 /* Is a descriptor NumPy's own one of its type number, or a copy of it? */

@@ -87,10 +87,10 @@ bool np_operand_from(tracer *t, value *v, np_operand *out) {
     return true;
   }
   if (v->type == &value_number_type) {
-    out->node = v->number.node;
+    out->node = number_node(t, v);
     out->weak = (PyTypeObject *)value_type_of(t, v);
-    if (out->weak != &PyBool_Type) return true;
-    value *b = np_result(t, v->number.node, NULL);
+    if (out->weak != &PyBool_Type) return out->node != LOOM_NO_VALUE;
+    value *b = np_result(t, out->node, NULL);
     out->array = np_array_of(b);
     out->dtype = LOOM_BOOL;
     return b != NULL;
@@ -141,7 +141,7 @@ static value *promote_stack(tracer *t, value *v) {
   for (Py_ssize_t i = 0; i < n; i++) {
     loom_type own = items[i].array ? items[i].array->type : (loom_type){0};
     own.dtype = first.dtype;
-    if (!loom_type_equal(&own, &first))
+    if (!np_same_sizes(t, &own, &first))
       return trace_break(t, BREAK_RAISES, "a list of arrays of several shapes");
     nodes[i] = emit_reshape(t, np_operand_load(t, &items[i], dtype), part.rank, part.dims);
     if (nodes[i] == LOOM_NO_VALUE) return NULL;
@@ -177,19 +177,37 @@ bool np_pack(tracer *t, PyObject *number, loom_dtype dtype, uint64_t *bits) {
   return bad == 0;
 }
 
+/* Does a symbolic int fit, on this call and by a guard on others? Else its value is asked for. */
+static bool promote_fits(tracer *t, int64_t number, loom_dtype dtype) {
+  int bits = 8 * (int)loom_dtype_size(dtype);
+  bool is_signed = loom_dtype_is_signed(dtype);
+  int64_t low = is_signed ? -((int64_t)1 << (bits - 1)) : 0,
+          high = is_signed ? ((int64_t)1 << (bits - 1)) - 1
+                           : ((int64_t)1 << (bits < 63 ? bits : 62)) - 1;
+  if (size_less(t, number, low) == 0 && size_less(t, high, number) == 0) return true;
+  if (!trace_pending(t)) size_know(t, number);
+  return false;
+}
+
+/* A Python number that is known only when run. An int becomes a float by way of float64, as NumPy
+ * converts it. */
+static loom_value promote_load_number(tracer *t, const np_operand *o, loom_dtype dtype) {
+  int64_t number;
+  if (!loom_dtype_is_integer(dtype) || dtype == LOOM_I64) {
+    bool wide = loom_dtype_is_float(dtype) && emit_type(t, o->node)->dtype == LOOM_I64;
+    return emit_convert(t, wide ? emit_convert(t, o->node, LOOM_F64) : o->node, dtype);
+  }
+  if (o->from && o->from->type == &value_number_type && value_size_of(t, o->from, &number))
+    return promote_fits(t, number, dtype) ? emit_convert(t, o->node, dtype) : LOOM_NO_VALUE;
+  if (!trace_pending(t))
+    trace_break(t, BREAK_NUMPY_FUNCTION, "a Python int whose range is not known as %s",
+                loom_dtype_name(dtype));
+  return LOOM_NO_VALUE;
+}
+
 loom_value np_operand_load(tracer *t, const np_operand *o, loom_dtype dtype) {
   if (o->array) return emit_convert(t, np_read(t, o->array), dtype);
-  if (o->node != LOOM_NO_VALUE) {
-    if (loom_dtype_is_integer(dtype) && dtype != LOOM_I64) {
-      int64_t known; /* asks capture to start again with the argument's value */
-      if (o->from && o->from->type == &value_number_type) value_known_int(t, o->from, &known);
-      if (trace_pending(t)) return LOOM_NO_VALUE;
-      trace_break(t, BREAK_NUMPY_FUNCTION, "a Python int whose range is not known as %s",
-                  loom_dtype_name(dtype));
-      return LOOM_NO_VALUE;
-    }
-    return emit_convert(t, o->node, dtype);
-  }
+  if (o->node != LOOM_NO_VALUE) return promote_load_number(t, o, dtype);
   loom_type type = type_make(dtype, 0, NULL);
   uint64_t bits;
   return np_pack(t, o->number, dtype, &bits) ? emit_constant(t, &type, bits) : LOOM_NO_VALUE;
@@ -221,7 +239,9 @@ bool np_broadcast(tracer *t, const np_operand *o, int count, int *rank, int64_t 
     for (int d = 0; d < type->rank; d++) {
       int64_t *out = &dims[*rank - type->rank + d];
       if (type->dims[d] == *out || type->dims[d] == 1) continue;
-      if (*out != 1) return promote_mismatch(t, o, count);
+      int same = *out == 1 ? 1 : size_same(t, type->dims[d], *out);
+      if (same < 0) return false;
+      if (!same) return promote_mismatch(t, o, count);
       *out = type->dims[d];
     }
   }

@@ -79,11 +79,11 @@ static loom_value reduce_load(tracer *t, np_reduction *r, loom_dtype dtype) {
 }
 
 static bool reduce_empty_error(tracer *t, const np_reduction *r) {
-  int64_t reduced = 1, kept = 1;
+  bool none = false, nothing_kept = false;
   for (int i = 0; i < r->a->type.rank; i++)
-    *(r->mask >> i & 1 ? &reduced : &kept) *= r->a->type.dims[i];
+    *(r->mask >> i & 1 ? &none : &nothing_kept) |= r->a->type.dims[i] == 0;
   uint64_t bits;
-  if (reduced != 0 || kept == 0 || r->initial || reduce_identity(r->kind, r->a->type.dtype, &bits))
+  if (!none || nothing_kept || r->initial || reduce_identity(r->kind, r->a->type.dtype, &bits))
     return false;
   trace_raise(t, PyExc_ValueError,
               "zero-size array to reduction operation %s which has no identity",
@@ -102,9 +102,7 @@ static value *reduce_out(tracer *t, value *out, loom_value node) {
   np_array *o = np_array_of(out);
   if (node == LOOM_NO_VALUE) return NULL;
   if (!o || o->scalar) return trace_raise(t, PyExc_TypeError, "output must be an array");
-  loom_type type = *emit_type(t, node);
-  type.dtype = o->type.dtype;
-  if (!loom_type_equal(&type, &o->type))
+  if (!np_same_sizes(t, emit_type(t, node), &o->type))
     return trace_raise(t, PyExc_ValueError,
                        "output parameter for reduction operation has the wrong shape");
   return np_write(t, o, emit_convert(t, node, o->type.dtype)) ? out : NULL;
@@ -164,7 +162,7 @@ value *np_reduce(tracer *t, np_reduction *r) {
   if (r->keepdims) v = emit_reshape(t, v, reduce_kept(r, dims), dims);
   if (r->out) return reduce_out(t, r->out, v);
   if (v == LOOM_NO_VALUE) return NULL;
-  np_layout_reduce(r->a, r->mask, r->keepdims, emit_type(t, v), strides);
+  np_layout_reduce(t, r->a, r->mask, r->keepdims, emit_type(t, v), strides);
   return np_result(t, v, strides);
 }
 
@@ -214,23 +212,29 @@ value *np_ptp(tracer *t, const np_call *c) {
   return np_ufunc_apply(t, "subtract", ends, 2, np_is_none(t, p[2]) ? NULL : p[2]);
 }
 
-/* Elements that a reduction takes together. */
-static int64_t reduce_count(const np_array *a, uint32_t mask) {
+/* Elements that a reduction takes together: a number of the graph. */
+static int64_t reduce_count(tracer *t, const np_array *a, uint32_t mask) {
   int64_t n = 1;
   for (int i = 0; i < a->type.rank; i++)
-    if (mask >> i & 1) n *= a->type.dims[i];
+    if (mask >> i & 1) n = np_times(t, n, np_dim(a->type.dims[i]));
   return n;
+}
+
+static loom_value reduce_divisor(tracer *t, const loom_type *type, int64_t count) {
+  if (!LOOM_STRIDE_IS_SYM(count)) return emit_float(t, type, (double)count);
+  loom_value n = emit_convert(t, emit_convert(t, size_node(t, count), LOOM_F64), type->dtype);
+  return emit_broadcast_to(t, n, type->rank, type->dims);
 }
 
 /* v / count as NumPy's _mean and _var divide: in float64 where float32 cannot hold the count. */
 static loom_value reduce_divide(tracer *t, loom_value v, int64_t count) {
   if (v == LOOM_NO_VALUE) return v;
   loom_dtype dtype = emit_type(t, v)->dtype;
-  bool wide = dtype == LOOM_F32 && count > 1 << 24;
+  bool wide = dtype == LOOM_F32 && size_less(t, 1 << 24, count) > 0;
   if (wide) v = emit_convert(t, v, LOOM_F64);
   if (v == LOOM_NO_VALUE) return v;
   loom_type type = *emit_type(t, v);
-  return emit_convert(t, emit2(t, LOOM_OP_DIV, v, emit_float(t, &type, (double)count)), dtype);
+  return emit_convert(t, emit2(t, LOOM_OP_DIV, v, reduce_divisor(t, &type, count)), dtype);
 }
 
 /* The dtype that mean and var compute in; false after a break. */
@@ -261,7 +265,7 @@ value *np_mean(tracer *t, const np_call *c) {
     return np_unsupported(t, c, "where=");
   if (r.a->type.rank == 0 && !np_is_none(t, p[1]))
     return np_unsupported(t, c, "axis of a 0-d array");
-  int64_t n = reduce_count(r.a, r.mask);
+  int64_t n = reduce_count(t, r.a, r.mask);
   if (n == 0) return np_unsupported(t, c, "of an empty slice");
   value *sum = np_reduce(t, &r);
   if (!sum) return NULL;
@@ -284,8 +288,8 @@ static value *reduce_var(tracer *t, const np_call *c, bool root) {
   if (p[4] && !np_int_arg(t, p[4], &ddof)) return NULL;
   if (r.a->type.rank == 0 && !np_is_none(t, p[1]))
     return np_unsupported(t, c, "axis of a 0-d array");
-  int64_t n = reduce_count(r.a, r.mask);
-  if (n - ddof <= 0) return np_unsupported(t, c, "with no degrees of freedom");
+  int64_t n = reduce_count(t, r.a, r.mask);
+  if (size_less(t, ddof, n) <= 0) return np_unsupported(t, c, "with no degrees of freedom");
   value *sum = np_reduce(t, &r);
   if (!sum) return NULL;
   pair[0] = p[0];
@@ -298,7 +302,7 @@ static value *reduce_var(tracer *t, const np_call *c, bool root) {
   r.a = np_array_of(square);
   r.keepdims = keepdims;
   if (!(sum = np_reduce(t, &r))) return NULL;
-  loom_value v = reduce_divide(t, np_read(t, np_array_of(sum)), n - ddof);
+  loom_value v = reduce_divide(t, np_read(t, np_array_of(sum)), np_plus(t, n, -ddof));
   if (root) v = emit1(t, LOOM_OP_SQRT, v);
   if (!np_is_none(t, p[3])) return reduce_out(t, p[3], v);
   return reduce_same(t, sum, v);
@@ -319,7 +323,7 @@ static value *reduce_arg(tracer *t, const np_call *c, const char *kind) {
   bool flat = np_is_none(t, p[1]);
   int rank = a->type.rank, k = 0;
   if (flat) {
-    int64_t n = np_elements(&a->type);
+    int64_t n = np_count_dim(t, &a->type);
     v = emit_reshape(t, v, 1, &n);
   } else if (!np_int_arg(t, p[1], &axis) || !np_axis(t, axis, rank ? rank : 1, &k)) {
     return NULL;
@@ -355,7 +359,8 @@ static value *reduce_scan(tracer *t, np_array *a, const char *kind, int axis, lo
   v = emit_scan(t, kind, v, axis);
   if (v == LOOM_NO_VALUE) return NULL;
   if (out) return reduce_out(t, out, v);
-  np_layout_elementwise(&a, 1, emit_type(t, v), 'K', strides); /* accumulate has an iterator too */
+  np_layout_elementwise(t, &a, 1, emit_type(t, v), 'K',
+                        strides); /* accumulate has an iterator too */
   return np_fresh(t, v, strides);
 }
 
@@ -371,7 +376,7 @@ static value *reduce_running(tracer *t, const np_call *c, const char *kind) {
   if (out && np_array_of(out)) dtype = np_array_of(out)->type.dtype;
   if (!np_is_none(t, p[2]) && !np_dtype_arg(t, p[2], &dtype)) return NULL;
   if (np_is_none(t, p[1])) {
-    int64_t n = np_elements(&a->type);
+    int64_t n = np_count_dim(t, &a->type);
     value *flat = np_fresh(t, emit_reshape(t, np_read(t, a), 1, &n), NULL);
     if (!flat) return NULL;
     a = np_array_of(flat);

@@ -18,20 +18,32 @@ value *np_copy(tracer *t, np_array *a, loom_dtype dtype, char order) {
   int64_t strides[LOOM_MAX_RANK];
   if (v == LOOM_NO_VALUE) return NULL;
   if (a->scalar) return np_result(t, v, NULL);
-  np_layout_copy(a, emit_type(t, v), order, strides);
+  np_layout_copy(t, a, emit_type(t, v), order, strides);
   return np_fresh(t, v, strides);
 }
 
 /* ---- reshape ---- */
 
+static bool shape_mismatch(tracer *t, const np_array *a, int rank, const int64_t *numbers) {
+  char text[128];
+  loom_type asked = {.dtype = a->type.dtype, .rank = rank};
+  for (int i = 0; i < rank; i++)
+    asked.dims[i] = size_hint(t, numbers[i]);
+  trace_raise(t, PyExc_ValueError, "cannot reshape array of size %lld into shape %s",
+              (long long)size_hint(t, np_count(t, &a->type)),
+              np_shape_text(&asked, text, sizeof text));
+  return false;
+}
+
 /* Replaces the one size of -1; ValueError where the sizes do not fit. */
 static bool shape_complete(tracer *t, const np_array *a, int rank, int64_t *dims) {
-  int64_t product = 1, n = np_elements(&a->type);
+  int64_t product = 1, n = np_count(t, &a->type);
   int unknown = -1;
-  char text[128];
   for (int i = 0; i < rank; i++) {
-    if (dims[i] >= 0) {
-      product *= dims[i];
+    int negative = size_less(t, dims[i], 0);
+    if (negative < 0) return false;
+    if (!negative) {
+      product = np_times(t, product, dims[i]);
     } else if (unknown >= 0) {
       trace_raise(t, PyExc_ValueError, "can only specify one unknown dimension");
       return false;
@@ -39,15 +51,20 @@ static bool shape_complete(tracer *t, const np_array *a, int rank, int64_t *dims
       unknown = i;
     }
   }
-  loom_type asked = type_make(a->type.dtype, rank, dims);
-  if (unknown >= 0 && product > 0 && n % product == 0) {
-    dims[unknown] = n / product;
-    return true;
+  if (unknown >= 0) {
+    int64_t now = size_hint(t, product);
+    if (now <= 0 || size_hint(t, n) % now != 0) return shape_mismatch(t, a, rank, dims);
+    if (!size_divide(t, n, product, &dims[unknown])) return false;
+  } else if (size_hint(t, product) != size_hint(t, n)) {
+    return size_equal(t, product, n) < 0 ? false : shape_mismatch(t, a, rank, dims);
+  } else if (product != n) { /* equal in this call only */
+    size_know(t, product);
+    size_know(t, n);
+    return false;
   }
-  if (unknown < 0 && product == n) return true;
-  trace_raise(t, PyExc_ValueError, "cannot reshape array of size %lld into shape %s", (long long)n,
-              np_shape_text(&asked, text, sizeof text));
-  return false;
+  for (int i = 0; i < rank; i++)
+    if (!size_admit(t, dims[i], &dims[i])) return false;
+  return true;
 }
 
 /* The elements in the given order with other sizes; Fortran order is C order of the transposes. */
@@ -84,15 +101,15 @@ static value *shape_fortran_view(tracer *t, np_array *a, int rank, const int64_t
 
 value *np_reshape_to(tracer *t, np_array *a, int rank, int64_t *dims, char order) {
   int64_t strides[LOOM_MAX_RANK];
-  if (order == 'A') order = np_is_f(a) && !np_is_c(a) ? 'F' : 'C';
+  if (order == 'A') order = np_is_f(t, a) && !np_is_c(t, a) ? 'F' : 'C';
   bool fortran = order == 'F';
   if (!shape_complete(t, a, rank, dims)) return NULL;
-  if (np_reshape_strides(a, rank, dims, order, strides))
+  if (np_reshape_strides(t, a, rank, dims, order, strides))
     return fortran ? shape_fortran_view(t, a, rank, dims, strides)
                    : np_view_reshape(t, a, rank, dims, strides);
   /* NumPy copies, and gives a view of the copy. */
   value *copy = np_copy(t, a, a->type.dtype, order);
-  if (!copy || !np_reshape_strides(np_array_of(copy), rank, dims, order, strides)) return NULL;
+  if (!copy || !np_reshape_strides(t, np_array_of(copy), rank, dims, order, strides)) return NULL;
   a = np_array_of(copy);
   return fortran ? shape_fortran_view(t, a, rank, dims, strides)
                  : np_view_reshape(t, a, rank, dims, strides);
@@ -100,12 +117,12 @@ value *np_reshape_to(tracer *t, np_array *a, int rank, int64_t *dims, char order
 
 /* Sizes given one by one (method) or as one tuple, and the keywords after them. */
 static bool shape_sizes(tracer *t, const np_call *c, int *rank, int64_t *dims) {
-  if (c->count == 2) return np_ints_arg(t, c->args[1], rank, dims);
+  if (c->count == 2) return np_numbers_arg(t, c->args[1], rank, dims);
   *rank = (int)c->count - 1;
   if (*rank > LOOM_MAX_RANK || *rank < 0)
     return np_unsupported(t, c, "of too many dimensions") != NULL;
   for (int i = 0; i < *rank; i++)
-    if (!np_int_arg(t, c->args[1 + i], &dims[i])) return false;
+    if (!np_number_arg(t, c->args[1 + i], &dims[i])) return false;
   return true;
 }
 
@@ -132,13 +149,13 @@ value *np_reshape(tracer *t, const np_call *c) {
   if (!np_parse(t, c, "a | shape order copy", p)) return NULL;
   np_array *a = np_as_array(t, p[0]);
   if (!np_is_none(t, p[3]) || !p[1]) return np_unsupported(t, c, "copy=");
-  if (!a || !np_ints_arg(t, p[1], &rank, dims) || !(order = np_order_arg(t, p[2], 'C')))
+  if (!a || !np_numbers_arg(t, p[1], &rank, dims) || !(order = np_order_arg(t, p[2], 'C')))
     return NULL;
   return np_reshape_to(t, a, rank, dims, order);
 }
 
 static value *shape_flat(tracer *t, np_array *a, char order) {
-  int64_t n = np_elements(&a->type);
+  int64_t n = np_count_dim(t, &a->type);
   return np_fresh(t, shape_values(t, np_read(t, a), 1, &n, order == 'F'), NULL);
 }
 
@@ -149,19 +166,19 @@ value *np_flatten(tracer *t, const np_call *c) {
   char order = np_order_arg(t, p[1], 'C');
   np_array *a = order ? np_as_array(t, p[0]) : NULL;
   if (!a) return NULL;
-  if (order == 'K' && !np_is_c(a)) return np_unsupported(t, c, "order K");
-  if (order == 'A') order = np_is_f(a) && !np_is_c(a) ? 'F' : 'C';
+  if (order == 'K' && !np_is_c(t, a)) return np_unsupported(t, c, "order K");
+  if (order == 'A') order = np_is_f(t, a) && !np_is_c(t, a) ? 'F' : 'C';
   return shape_flat(t, a, order);
 }
 
 /* order='K' of an array that is neither C nor Fortran contiguous: its axes by stride, the largest
  * first. */
 static value *ravel_memory_order(tracer *t, np_array *a) {
-  int64_t strides[LOOM_MAX_RANK], perm[LOOM_MAX_RANK], n = np_elements(&a->type);
-  np_layout_copy(a, &a->type, 'K', strides);
+  int64_t strides[LOOM_MAX_RANK], perm[LOOM_MAX_RANK], n = np_count(t, &a->type);
+  np_layout_copy(t, a, &a->type, 'K', strides);
   for (int i = 0; i < a->type.rank; i++) {
     int at = i;
-    while (at > 0 && strides[perm[at - 1]] < strides[i]) {
+    while (at > 0 && size_less(t, strides[perm[at - 1]], strides[i]) > 0) {
       perm[at] = perm[at - 1];
       at--;
     }
@@ -169,8 +186,8 @@ static value *ravel_memory_order(tracer *t, np_array *a) {
   }
   value *v = np_view_transpose(t, a, perm);
   if (!v) return NULL;
-  return np_is_c(np_array_of(v)) ? np_reshape_to(t, np_array_of(v), 1, &n, 'C')
-                                 : shape_flat(t, np_array_of(v), 'C');
+  return np_is_c(t, np_array_of(v)) ? np_reshape_to(t, np_array_of(v), 1, &n, 'C')
+                                    : shape_flat(t, np_array_of(v), 'C');
 }
 
 value *np_ravel(tracer *t, const np_call *c) {
@@ -181,12 +198,12 @@ value *np_ravel(tracer *t, const np_call *c) {
   np_array *a = order ? np_as_array(t, p[0]) : NULL;
   if (!a) return NULL;
   if (order == 'A' || order == 'K') {
-    bool fortran = np_is_f(a) && !np_is_c(a);
-    if (order == 'K' && !fortran && !np_is_c(a)) return ravel_memory_order(t, a);
+    bool fortran = np_is_f(t, a) && !np_is_c(t, a);
+    if (order == 'K' && !fortran && !np_is_c(t, a)) return ravel_memory_order(t, a);
     order = fortran ? 'F' : 'C';
   }
-  n = np_elements(&a->type);
-  if (order == 'F' ? np_is_f(a) : np_is_c(a)) return np_reshape_to(t, a, 1, &n, order);
+  n = np_count(t, &a->type);
+  if (order == 'F' ? np_is_f(t, a) : np_is_c(t, a)) return np_reshape_to(t, a, 1, &n, order);
   return shape_flat(t, a, order);
 }
 
@@ -274,10 +291,13 @@ value *np_broadcast_to(tracer *t, const np_call *c) {
   char text[2][128];
   if (!np_parse(t, c, "array shape | subok", p)) return NULL;
   np_array *a = np_as_array(t, p[0]);
-  if (!a || !np_ints_arg(t, p[1], &rank, dims)) return NULL;
+  if (!a || !np_numbers_arg(t, p[1], &rank, dims)) return NULL;
   bool fits = rank >= a->type.rank;
+  for (int i = 0; i < rank; i++)
+    if (LOOM_STRIDE_IS_SYM(dims[i]) && !size_admit(t, dims[i], &dims[i])) return NULL;
   for (int i = 0; fits && i < a->type.rank; i++)
-    fits = a->type.dims[i] == 1 || a->type.dims[i] == dims[rank - a->type.rank + i];
+    fits = a->type.dims[i] == 1 || size_same(t, a->type.dims[i], dims[rank - a->type.rank + i]) > 0;
+  if (trace_pending(t)) return NULL;
   loom_type asked = type_make(a->type.dtype, rank, dims);
   if (!fits)
     return trace_raise(t, PyExc_ValueError,
@@ -310,7 +330,7 @@ static bool concatenate_fits(tracer *t, np_array *const *arrays, int n, int axis
       return false;
     }
     for (int d = 0; d < arrays[0]->type.rank; d++)
-      if (d != axis && arrays[i]->type.dims[d] != arrays[0]->type.dims[d]) {
+      if (d != axis && size_same(t, arrays[i]->type.dims[d], arrays[0]->type.dims[d]) <= 0) {
         trace_raise(t, PyExc_ValueError,
                     "all the input array dimensions except for the concatenation axis must match "
                     "exactly, but along "
@@ -365,11 +385,12 @@ value *np_concatenate(tracer *t, const np_call *c) {
   if (v == LOOM_NO_VALUE) return NULL;
   if (out) {
     np_array *o = np_array_of(out);
-    if (!o || !loom_type_equal(&o->type, emit_type(t, v)))
+    if (!o || o->type.dtype != emit_type(t, v)->dtype ||
+        !np_same_sizes(t, &o->type, emit_type(t, v)))
       return np_unsupported(t, c, "out= of other sizes");
     return np_write(t, o, v) ? out : NULL;
   }
-  np_layout_concatenate(arrays, n, emit_type(t, v), strides);
+  np_layout_concatenate(t, arrays, n, emit_type(t, v), strides);
   return np_fresh(t, v, strides);
 }
 
@@ -467,7 +488,7 @@ value *np_roll(tracer *t, const np_call *c) {
     if (ns != 1) return np_unsupported(t, c, "several shifts without axes");
     value *flat = np_fresh(t, roll_axis(t, emit_reshape(t, v, 1, &n), 0, shifts[0]), NULL);
     if (!flat) return NULL;
-    np_c_strides(&a->type, strides);
+    np_c_strides(t, &a->type, strides);
     return np_view_reshape(t, np_array_of(flat), a->type.rank, a->type.dims, strides);
   }
   if (!np_ints_arg(t, p[2], &na, axes)) return NULL;
@@ -478,7 +499,7 @@ value *np_roll(tracer *t, const np_call *c) {
     if (!np_axis(t, axes[na == 1 ? 0 : i], a->type.rank, &axis)) return NULL;
     v = roll_axis(t, v, axis, shifts[ns == 1 ? 0 : i]);
   }
-  np_layout_copy(a, &a->type, 'K', strides);
+  np_layout_copy(t, a, &a->type, 'K', strides);
   return np_fresh(t, v, strides);
 }
 

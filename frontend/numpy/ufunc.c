@@ -375,7 +375,7 @@ static bool ufunc_shape(tracer *t, const ufunc_args *a, int *rank, int64_t *dims
     if (!a->out[i]) continue;
     loom_type have = np_array_of(a->out[i])->type, want = type_make(have.dtype, *rank, dims);
     char text[2][128];
-    if (loom_type_equal(&have, &want)) continue;
+    if (np_same_sizes(t, &have, &want)) continue;
     trace_raise(
         t, PyExc_ValueError,
         "non-broadcastable output operand with shape %s doesn't match the broadcast shape %s",
@@ -405,7 +405,7 @@ static value *ufunc_finish(tracer *t, const ufunc_args *a, int i, loom_value nod
   for (int k = 0; k < a->nin; k++)
     arrays[k] = a->in[k].array;
   int64_t strides[LOOM_MAX_RANK];
-  np_layout_elementwise(arrays, a->nin, emit_type(t, node), a->order, strides);
+  np_layout_elementwise(t, arrays, a->nin, emit_type(t, node), a->order, strides);
   return a->array ? np_fresh(t, node, strides) : np_result(t, node, strides);
 }
 

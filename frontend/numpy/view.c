@@ -70,7 +70,7 @@ value *np_fresh(tracer *t, loom_value node, const int64_t *strides) {
   if (strides)
     memcpy(a->strides, strides, sizeof(int64_t) * (size_t)a->type.rank);
   else
-    np_c_strides(&a->type, a->strides);
+    np_c_strides(t, &a->type, a->strides);
   s->root = v;
   s->current = node;
   np_add_storage(t, s);
@@ -190,9 +190,9 @@ value *np_view_slice(tracer *t, np_array *p, const int64_t *starts, const int64_
     /* Starts and steps that no element depends on take one form, so that equal slices compare
      * equal. */
     a->a[i] = sizes[i] ? starts[i] : 0;
-    a->b[i] = sizes[i] > 1 ? steps[i] : 1;
-    a->strides[i] = p->strides[i] * steps[i];
-    a->offset += p->strides[i] * starts[i];
+    a->b[i] = sizes[i] != 0 && sizes[i] != 1 ? steps[i] : 1;
+    a->strides[i] = np_times(t, p->strides[i], steps[i]);
+    a->offset = np_plus(t, a->offset, np_times(t, p->strides[i], starts[i]));
   }
   return v;
 }
@@ -256,6 +256,7 @@ static bool view_payload(tracer *t, recipe *r, const np_array *a) {
     p->dims[i] = a->type.dims[i];
     p->strides[i] = a->strides[i];
   }
+  if (np_is_symbolic(a)) p->flags |= NUMPY_SYMBOLIC;
   r->payload = p;
   r->payload_size = sizeof *p;
   return true;
@@ -271,7 +272,7 @@ static int64_t view_output(tracer *t, loom_value node, const loom_type *type,
   int64_t elements[LOOM_MAX_RANK];
   if (np_elements(type) == 0) return trace_output(t, node, NULL);
   for (int i = 0; i < type->rank; i++)
-    elements[i] = strides[i] / (int64_t)loom_dtype_size(type->dtype);
+    elements[i] = np_in_elements(t, strides[i], type->dtype);
   return trace_output(t, node, elements);
 }
 
@@ -310,21 +311,22 @@ recipe *np_rebuild(tracer *t, value *v) {
 
 /* May two elements of the array lie at one place? Dimensions by growing stride: each must step over
  * all that the ones before it reach. */
-static bool view_overlaps_itself(const np_array *a) {
+static bool view_overlaps_itself(tracer *t, const np_array *a) {
   int order[LOOM_MAX_RANK], count = 0;
+  int64_t step[LOOM_MAX_RANK], reach = (int64_t)loom_dtype_size(a->type.dtype);
   for (int i = 0; i < a->type.rank; i++) {
     if (a->type.dims[i] == 0) return false;
     if (a->type.dims[i] == 1) continue;
+    step[i] = size_less(t, a->strides[i], 0) > 0 ? np_times(t, a->strides[i], -1) : a->strides[i];
     int at = count++;
-    for (; at > 0 && llabs(a->strides[order[at - 1]]) > llabs(a->strides[i]); at--)
+    for (; at > 0 && size_hint(t, step[order[at - 1]]) > size_hint(t, step[i]); at--)
       order[at] = order[at - 1];
     order[at] = i;
   }
-  int64_t reach = (int64_t)loom_dtype_size(a->type.dtype);
   for (int k = 0; k < count; k++) {
-    int64_t stride = llabs(a->strides[order[k]]);
-    if (stride < reach) return true;
-    reach += (a->type.dims[order[k]] - 1) * stride;
+    int axis = order[k];
+    if (size_less(t, step[axis], reach) != 0) return true;
+    reach = np_plus(t, reach, np_times(t, np_plus(t, np_dim(a->type.dims[axis]), -1), step[axis]));
   }
   return false;
 }
@@ -332,7 +334,7 @@ static bool view_overlaps_itself(const np_array *a) {
 /* Written arrays must not overlap others that the call reads or writes: the copies back would not
  * be seen by them. */
 static bool view_check_aliases(tracer *t, np_storage *s) {
-  if (view_overlaps_itself(np_array_of(s->root))) {
+  if (view_overlaps_itself(t, np_array_of(s->root))) {
     trace_break(t, BREAK_ALIASING, "%s", "a written array whose elements share memory");
     return false;
   }
@@ -357,7 +359,7 @@ static bool view_write_back(tracer *t, np_storage *s) {
   if (!target) return false;
   target->source = s->source;
   int64_t strides[LOOM_MAX_RANK];
-  np_layout_copy(a, &a->type, 'K', strides);
+  np_layout_copy(t, a, &a->type, 'K', strides);
   int64_t number = view_output(t, np_read(t, a), &a->type, strides);
   if (a != root) target = view_rebuild_view(t, target, a);
   if (!target || number < 0) return false;

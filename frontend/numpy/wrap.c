@@ -118,17 +118,15 @@ static value *wrap_constant(tracer *t, PyObject *object, const numpy_array_paylo
 
 static value *wrap_argument(tracer *t, PyObject *object, const source *s,
                             const numpy_array_payload *p) {
-  loom_type type = type_make(p->dtype, 0, NULL);
+  loom_type type;
   int64_t elements[LOOM_MAX_RANK], strides[LOOM_MAX_RANK];
-  type.rank = p->nd;
-  for (int i = 0; i < p->nd; i++) {
-    type.dims[i] = p->dims[i];
-    strides[i] = p->strides[i];
-    elements[i] = p->strides[i] / (int64_t)loom_dtype_size(p->dtype);
-  }
   numpy_array_payload guarded = *p;
   guarded.flags_mask = NUMPY_ALIGNED | NUMPY_WRITEABLE;
-  if (!wrap_add_guard(t, GUARD_ARRAY, s, &guarded, sizeof guarded)) return NULL;
+  if (!np_sizes_read(t, s, &guarded, &type, strides) ||
+      !wrap_add_guard(t, GUARD_ARRAY, s, &guarded, sizeof guarded))
+    return NULL;
+  for (int i = 0; i < p->nd; i++)
+    elements[i] = np_in_elements(t, strides[i], p->dtype);
   value *v = np_fresh(t, trace_input(t, LOOM_INPUT_ARRAY, &type, elements, s, NULL), strides);
   if (!v) return NULL;
   np_array *a = np_array_of(v);
@@ -236,6 +234,10 @@ const loom_adapter loom_numpy_adapter = {.name = "numpy",
                                          .write = numpy_array_write,
                                          .direct = numpy_array_direct,
                                          .disjoint = numpy_array_disjoint,
+                                         .size = numpy_array_size,
+                                         .sizes_differ = numpy_array_sizes_differ,
+                                         .guarded_size = numpy_array_guarded_size,
+                                         .words = numpy_array_words_of,
                                          .describe = numpy_array_words,
                                          .fingerprint = numpy_array_fingerprint,
                                          .scalar_bits = numpy_scalar_bits,

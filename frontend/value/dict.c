@@ -33,7 +33,7 @@ bool key_check(tracer *t, value *key) {
   if (key->type == &value_list_type || key->type == &value_dict_type ||
       (key->type == &value_set_type && !set_is_frozen(key)))
     return trace_raise(t, PyExc_TypeError, "unhashable type: '%s'", key->type->name), false;
-  if (key->type == &value_function_type) return true;
+  if (key->type == &value_function_type || number_is_size(key)) return true;
   if (key->type == &value_object_type &&
       type_keeps_default((PyTypeObject *)object_class(key), "__hash__") &&
       type_keeps_default((PyTypeObject *)object_class(key), "__eq__"))
@@ -53,8 +53,22 @@ static int key_equal_tuples(tracer *t, value *l, value *r) {
   return 1;
 }
 
+/* A symbolic int equals ints alone; a float may equal it, too: its value decides. */
+static int key_equal_sizes(tracer *t, value *l, value *r) {
+  int64_t a, b;
+  value *other = number_is_size(l) ? r : l;
+  if (value_is_const(other) && !PyFloat_CheckExact(other->object) &&
+      !PyComplex_CheckExact(other->object) && !PyLong_CheckExact(other->object) &&
+      !PyBool_Check(other->object))
+    return 0;
+  if (value_size_of(t, l, &a) && value_size_of(t, r, &b)) return size_equal(t, a, b);
+  if (!trace_pending(t)) number_know(t, number_is_size(l) ? l : r);
+  return -1;
+}
+
 int key_equal(tracer *t, value *l, value *r) {
   if (l == r) return 1;
+  if (number_is_size(l) || number_is_size(r)) return key_equal_sizes(t, l, r);
   if (l->type == &value_tuple_type && r->type == &value_tuple_type)
     return key_equal_tuples(t, l, r);
   if (l->type != r->type && !(l->object && r->object)) return 0;

@@ -1,9 +1,10 @@
 /* Symbolic numbers: an int or float argument that is an input of the graph, so that a new value
- * needs no new capture.
+ * needs no new capture; and ints that follow from sizes of arrays.
  *
- * Only what is exact is done symbolically: + - * of floats. Whatever asks for the value itself (a
- * branch, an index, integer arithmetic, which never overflows in Python, a division, which may
- * raise) makes the argument known.
+ * Only what is exact is done symbolically. Floats: + - * and divisions by what is not 0. Ints are
+ * numbers of the graph (size.c): arithmetic on them is exact or, beyond 64 bits, ends in the plain
+ * function, and comparisons are decided now, with a guard. An int that is data of an array (a node)
+ * and whatever else asks for the value itself makes the argument known.
  */
 #include "frontend/value/value.h"
 
@@ -23,15 +24,31 @@ static void number_know_node(tracer *t, loom_value node, bool *found) {
     number_know_node(t, n->operands[i], found);
 }
 
+/* An int that is a number of the graph. */
+bool number_is_size(const value *v) {
+  return v->type == &value_number_type && v->number.node == LOOM_NO_VALUE;
+}
+
 void number_know(tracer *t, value *v) {
   bool found = false;
   if (t->state == TRACE_BROKEN || t->state == TRACE_ERROR) return;
+  if (number_is_size(v)) {
+    size_know(t, v->number.size);
+    return;
+  }
   number_know_node(t, v->number.node, &found);
   if (!found)
     trace_break(t, BREAK_DATA_DEPENDENT, "a Python decision depends on a number that is computed");
 }
 
+loom_value number_node(tracer *t, value *v) {
+  return number_is_size(v) ? size_node(t, v->number.size) : v->number.node;
+}
+
+void number_ask(tracer *t, value *v) { number_know(t, v); }
+
 static loom_dtype number_dtype(tracer *t, value *v) {
+  if (number_is_size(v)) return LOOM_I64;
   return loom_graph_type(trace_graph(t), v->number.node)->dtype;
 }
 
@@ -45,9 +62,10 @@ static value *number_made(tracer *t, loom_value node) {
 static loom_value number_float(tracer *t, value *v) {
   loom_type type = {.dtype = LOOM_F64};
   if (v->type == &value_number_type) {
-    if (number_dtype(t, v) == LOOM_F64) return v->number.node;
+    loom_value node = number_node(t, v);
+    if (node == LOOM_NO_VALUE || number_dtype(t, v) == LOOM_F64) return node;
     loom_attr attr = {.kind = LOOM_ATTR_NONE};
-    return trace_node(t, LOOM_OP_CONVERT, &v->number.node, 1, &attr, 0, &type);
+    return trace_node(t, LOOM_OP_CONVERT, &node, 1, &attr, 0, &type);
   }
   if (!value_is_const(v)) return LOOM_NO_VALUE;
   double number;
@@ -75,11 +93,96 @@ static bool number_is(value *v) {
                                 PyBool_Check(v->object)));
 }
 
+/* Operators as CPython numbers them (NB_ADD ...). */
+enum {
+  NUMBER_ADD = 0,
+  NUMBER_FLOORDIV = 2,
+  NUMBER_MUL = 5,
+  NUMBER_MOD = 6,
+  NUMBER_POW = 8,
+  NUMBER_SUB = 10,
+  NUMBER_DIV = 11
+};
+
+#define NUMBER_EXACT                                                                               \
+  ((int64_t)1 << 53) /* ints up to here are floats, so that n / m rounds once                      \
+                      */
+
+static bool number_within(tracer *t, int64_t number, int64_t limit) {
+  return size_less(t, -limit, number) > 0 && size_less(t, number, limit) > 0;
+}
+
+/* The value of a float or int that is known not to be 0, with a guard for one that is an argument.
+ */
+static bool number_nonzero(tracer *t, value *v) {
+  if (value_is_const(v)) return PyObject_IsTrue(v->object) == 1;
+  if (number_is_size(v)) return size_equal(t, v->number.size, 0) == 0;
+  if (!v->source || v->source->kind != SOURCE_ARG || number_dtype(t, v) != LOOM_F64) return false;
+  PyObject *now = t->args[v->source->index];
+  if (!PyFloat_CheckExact(now) || PyFloat_AS_DOUBLE(now) == 0) return false;
+  trace_guard(t, (guard){.kind = GUARD_NONZERO, .source = v->source});
+  return true;
+}
+
+/* Python rounds the quotient of two ints once: as floats do while both are exact. */
+static value *number_divide(tracer *t, value *l, value *r) {
+  value *sides[2] = {l, r};
+  for (int i = 0; i < 2; i++) {
+    int64_t number;
+    if (number_is_float(t, sides[i])) continue;
+    if (!value_size_of(t, sides[i], &number) || !number_within(t, number, NUMBER_EXACT)) {
+      if (!trace_pending(t) && sides[i]->type == &value_number_type) number_know(t, sides[i]);
+      return trace_pending(t) ? NULL : (number_know(t, sides[1 - i]), NULL);
+    }
+  }
+  if (!number_nonzero(t, r)) {
+    if (trace_pending(t)) return NULL;
+    for (int i = 0; i < 2; i++)
+      if (sides[i]->type == &value_number_type) number_know(t, sides[i]);
+    return NULL;
+  }
+  loom_value operands[2] = {number_float(t, l), number_float(t, r)};
+  if (operands[0] == LOOM_NO_VALUE || operands[1] == LOOM_NO_VALUE) return NULL;
+  return number_made(t, trace_node(t, LOOM_OP_DIV, operands, 2, NULL, 0, NULL));
+}
+
+static value *number_sized(tracer *t, loom_expr_kind kind, int64_t a, int64_t b) {
+  int64_t out;
+  return size_op(t, kind, a, b, &out) ? value_size(t, out) : NULL;
+}
+
+/* Both are ints, at least one symbolic. NULL with nothing pending: its value is needed. */
+static value *number_ints(tracer *t, int op, value *l, value *r) {
+  int64_t a, b, out;
+  if (!value_size_of(t, l, &a) || !value_size_of(t, r, &b)) return NULL;
+  switch (op) {
+  case NUMBER_ADD: return number_sized(t, LOOM_EXPR_ADD, a, b);
+  case NUMBER_SUB: return size_minus(t, a, b, &out) ? value_size(t, out) : NULL;
+  case NUMBER_MUL: return number_sized(t, LOOM_EXPR_MUL, a, b);
+  case NUMBER_FLOORDIV:
+    if (size_less(t, 0, b) <= 0) return NULL;
+    return number_sized(t, LOOM_EXPR_FLOORDIV, a, b);
+  case NUMBER_MOD:
+    if (size_less(t, 0, b) <= 0) return NULL;
+    return number_sized(t, LOOM_EXPR_MOD, a, b);
+  case NUMBER_POW:
+    if (b != 2) return NULL;
+    return number_sized(t, LOOM_EXPR_MUL, a, a);
+  default: return NULL;
+  }
+}
+
+static value *number_know_both(tracer *t, value *l, value *r) {
+  if (l->type == &value_number_type) number_know(t, l);
+  if (r->type == &value_number_type) number_know(t, r);
+  return NULL;
+}
+
 static value *number_binary(tracer *t, int op, value *l, value *r, bool inplace) {
-  loom_opcode opcode = op == 0    ? LOOM_OP_ADD
-                       : op == 10 ? LOOM_OP_SUB
-                       : op == 5  ? LOOM_OP_MUL
-                                  : LOOM_OP_COUNT;
+  loom_opcode opcode = op == NUMBER_ADD   ? LOOM_OP_ADD
+                       : op == NUMBER_SUB ? LOOM_OP_SUB
+                       : op == NUMBER_MUL ? LOOM_OP_MUL
+                                          : LOOM_OP_COUNT;
   if (!number_is(l) || !number_is(r)) {
     /* n * [0], "%d" % n: the sequence wants to know. */
     value *other = l->type == &value_number_type ? r : l, *number = other == l ? r : l;
@@ -88,11 +191,12 @@ static value *number_binary(tracer *t, int op, value *l, value *r, bool inplace)
       return number_know(t, number), NULL;
     return trace_not_implemented(t);
   }
-  if (opcode == LOOM_OP_COUNT || (!number_is_float(t, l) && !number_is_float(t, r))) {
-    if (l->type == &value_number_type) number_know(t, l);
-    if (r->type == &value_number_type) number_know(t, r);
-    return NULL;
+  if (op == NUMBER_DIV) return number_divide(t, l, r);
+  if (!number_is_float(t, l) && !number_is_float(t, r)) {
+    value *ints = number_ints(t, op, l, r);
+    return ints || trace_pending(t) ? ints : number_know_both(t, l, r);
   }
+  if (opcode == LOOM_OP_COUNT) return number_know_both(t, l, r);
   loom_value operands[2] = {number_float(t, l), number_float(t, r)};
   if (operands[0] == LOOM_NO_VALUE || operands[1] == LOOM_NO_VALUE)
     return trace_pending(t)
@@ -101,21 +205,51 @@ static value *number_binary(tracer *t, int op, value *l, value *r, bool inplace)
   return number_made(t, trace_node(t, opcode, operands, 2, NULL, 0, NULL));
 }
 
+static value *number_size_unary(tracer *t, int op, value *v) {
+  int64_t number = v->number.size;
+  if (op == UNOP_POS) return v;
+  if (op == UNOP_ABS) {
+    int negative = size_less(t, number, 0);
+    if (negative < 0) return NULL;
+    if (!negative) return v;
+    op = UNOP_NEG;
+  }
+  if (op != UNOP_NEG) return number_know(t, v), NULL;
+  return number_sized(t, LOOM_EXPR_MUL, number, -1);
+}
+
 static value *number_unary(tracer *t, int op, value *v) {
+  if (number_is_size(v)) return number_size_unary(t, op, v);
   if (number_dtype(t, v) != LOOM_F64 || op == UNOP_INVERT) return number_know(t, v), NULL;
   if (op == UNOP_POS) return v;
   return number_made(t, trace_node(t, op == UNOP_NEG ? LOOM_OP_NEG : LOOM_OP_ABS, &v->number.node,
                                    1, NULL, 0, NULL));
 }
 
+static value *number_compare_sizes(tracer *t, int op, int64_t a, int64_t b) {
+  bool swap = op == Py_GT || op == Py_LE, not = op == Py_LE || op == Py_GE || op == Py_NE;
+  int answer =
+      op == Py_EQ || op == Py_NE ? size_equal(t, a, b) : size_less(t, swap ? b : a, swap ? a : b);
+  return answer < 0 ? NULL : value_bool(t, (answer > 0) != not);
+}
+
 static value *number_compare(tracer *t, int op, value *l, value *r) {
   if (!number_is(l) || !number_is(r)) return trace_not_implemented(t);
+  int64_t a, b;
+  if (!number_is_float(t, l) && !number_is_float(t, r) && value_size_of(t, l, &a) &&
+      value_size_of(t, r, &b))
+    return number_compare_sizes(t, op, a, b);
+  if (trace_pending(t)) return NULL;
   if (l->type == &value_number_type) number_know(t, l);
   if (r->type == &value_number_type) number_know(t, r);
   return NULL;
 }
 
-static int number_truth(tracer *t, value *v) { return number_know(t, v), -1; }
+static int number_truth(tracer *t, value *v) {
+  if (!number_is_size(v)) return number_know(t, v), -1;
+  int zero = size_equal(t, v->number.size, 0);
+  return zero < 0 ? -1 : !zero;
+}
 
 static value *number_get_attr(tracer *t, value *v, PyObject *name) {
   return number_know(t, v), NULL;
@@ -132,6 +266,11 @@ static PyObject *number_python_type(tracer *t, value *v) {
 }
 
 static recipe *number_rebuild(tracer *t, value *v) {
+  if (number_is_size(v) && !v->source) {
+    recipe *size = size_exists(t, v->number.size) ? trace_recipe(t, RECIPE_SIZE) : NULL;
+    if (size) size->number = v->number.size;
+    return size;
+  }
   recipe *r = trace_recipe(t, v->source ? RECIPE_SOURCE : RECIPE_SCALAR);
   if (!r) return NULL;
   r->source = v->source;

@@ -317,14 +317,23 @@ bool trace_symbolic(const tracer *t, const source *s) {
 }
 
 static bool wrap_symbolic(tracer *t, PyObject *object, const source *s) {
-  return trace_symbolic(t, s) && (PyLong_CheckExact(object) || PyFloat_CheckExact(object));
+  return trace_symbolic(t, s) && PyFloat_CheckExact(object);
+}
+
+/* An int: by value, or a number of the graph. */
+static value *wrap_int(tracer *t, PyObject *object, const source *s) {
+  int overflow;
+  int64_t now = PyLong_AsLongLongAndOverflow(object, &overflow), number = now;
+  if (!overflow && !size_read(t, s, SIZE_OF_INT, 0, now, &number)) return NULL;
+  if (overflow || !LOOM_STRIDE_IS_SYM(number)) return wrap_scalar(t, object, s);
+  guard_simple(t, GUARD_TYPE, s, (PyObject *)&PyLong_Type, 0);
+  value *v = value_size(t, number);
+  if (v) v->source = s;
+  return v;
 }
 
 static value *wrap_number(tracer *t, PyObject *object, const source *s) {
-  loom_type type = {.dtype = PyFloat_CheckExact(object) ? LOOM_F64 : LOOM_I64};
-  int overflow = 0;
-  if (type.dtype == LOOM_I64) PyLong_AsLongLongAndOverflow(object, &overflow);
-  if (overflow) return wrap_scalar(t, object, s);
+  loom_type type = {.dtype = LOOM_F64};
   guard_simple(t, GUARD_TYPE, s, (PyObject *)Py_TYPE(object), 0);
   value *v = value_new(t, &value_number_type);
   if (!v) return NULL;
@@ -339,6 +348,8 @@ value *value_wrap(tracer *t, PyObject *object, const source *s) {
   if (v) return v;
   if (wrap_symbolic(t, object, s)) {
     v = wrap_number(t, object, s);
+  } else if (PyLong_CheckExact(object)) {
+    v = wrap_int(t, object, s);
   } else if (object_is_scalar(object)) {
     v = wrap_scalar(t, object, s);
   } else if ((v = pointer_map_get(&t->wrapped, object))) {

@@ -121,6 +121,8 @@ struct tracer {
   PyObject *const *args;
   Py_ssize_t arg_count;
   bool *symbolic;
+  size_table *sizes; /* or NULL */
+  uint64_t late;     /* bit for each symbol that a host call introduces */
   const loom_adapter *state_owners[LOOM_MAX_ADAPTERS];
   void *states[LOOM_MAX_ADAPTERS];
   value *none, *true_value, *false_value, *null, *not_implemented;

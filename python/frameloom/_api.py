@@ -93,7 +93,7 @@ def disable(fn):
 def set_logs(*names, **flags):
     """Choose what is logged to stderr: `set_logs("breaks", "guards")` or `set_logs(breaks=True)`; nothing: no logs.
 
-    Known: breaks, guards, graph, recompiles, cache, time, kernels, bytecode, all. The environment variable
+    Known: breaks, guards, graph, recompiles, cache, time, kernels, bytecode, dynamic, all. The environment variable
     FRAMELOOM_LOGS does the same.
     """
     names = list(names) + [name for name, on in flags.items() if on]

@@ -81,7 +81,7 @@ def test_new_shapes_and_dtypes_are_compiled_anew(compiled):
 
 
 def test_recompile_limit_warns_once(compiled):
-    f = compiled(lambda a: a + 1)
+    f = compiled(lambda a: a + 1, dynamic=False)
     with frameloom.config.patch(recompile_limit=3), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for n in range(1, 8):

@@ -1,0 +1,140 @@
+/* What a call that no version fits says of sizes: those by which it fails a version that fits
+ * otherwise change from call to call, and are symbols of the next capture. */
+#include "frontend/callable.h"
+
+#include <inttypes.h>
+
+/* An int that is compared by value, now another int. */
+static bool dynamic_is_int(const guard *g, PyObject *object, int64_t *before, int64_t *now) {
+  int overflow = 0, later = 0;
+  if (g->kind != GUARD_NUMBER || !PyLong_CheckExact(g->object) || !PyLong_CheckExact(object))
+    return false;
+  *before = PyLong_AsLongLongAndOverflow(g->object, &overflow);
+  *now = PyLong_AsLongLongAndOverflow(object, &later);
+  return !overflow && !later;
+}
+
+/* Does the guard fail for nothing but sizes? */
+static bool dynamic_is_size(const guard *g, PyObject *const *slots) {
+  uint32_t sizes, strides;
+  int64_t before, now;
+  if (g->kind == GUARD_SIZE) return true;
+  if (!g->source || (g->kind != GUARD_ARRAY && g->kind != GUARD_NUMBER)) return false;
+  PyObject *object = source_read(g->source, slots);
+  bool is = object &&
+            (g->kind == GUARD_ARRAY ? g->adapter->sizes_differ(object, g->payload, &sizes, &strides)
+                                    : dynamic_is_int(g, object, &before, &now));
+  Py_XDECREF(object);
+  return is;
+}
+
+static void dynamic_log(const callable *c, const size_fact *f) {
+  static const char *const fields[] = {[SIZE_OF_DIM] = ".shape", [SIZE_OF_STRIDE] = ".strides"};
+  char where[32] = "";
+  if (!(loom_log_mask & LOOM_LOG_DYNAMIC)) return;
+  if (f->field != SIZE_OF_INT) snprintf(where, sizeof where, "%s[%d]", fields[f->field], f->axis);
+  PyObject *advice =
+      f->field == SIZE_OF_DIM
+          ? PyUnicode_FromFormat(
+                "; frameloom.mark_dynamic(%s, %d) before the first call would have "
+                "done so at once",
+                f->name, (int)f->axis)
+          : PyUnicode_FromString("; compile(..., dynamic=True) would have done so at once");
+  if (advice)
+    loom_log(LOOM_LOG_DYNAMIC, "%U: %s%s was %lld and is %lld: compiled for all values%U",
+             c->function->func_qualname, f->name, where, (long long)f->before, (long long)f->now,
+             advice);
+  Py_XDECREF(advice);
+  PyErr_Clear();
+}
+
+static void dynamic_mark(callable *c, const source *s, size_field field, int axis, int64_t before,
+                         int64_t now) {
+  size_fact *f = size_table_get(&c->sizes, s, field, axis);
+  if (!f || f->state != SIZE_STATIC || (field == SIZE_OF_DIM && now < 2)) return;
+  f->state = SIZE_SYMBOL;
+  f->before = before;
+  f->now = now;
+  for (uint32_t i = 0; i < c->sizes.count; i++) {
+    const size_fact *g = &c->sizes.facts[i];
+    if (g != f && g->state == SIZE_SYMBOL && g->field == field && !g->apart &&
+        g->before == before && g->now == now)
+      f->group = g->group;
+  }
+  dynamic_log(c, f);
+}
+
+static void dynamic_mark_array(callable *c, const guard *g, PyObject *object) {
+  uint32_t sizes, strides;
+  int64_t before[2], now;
+  if (!g->adapter->sizes_differ(object, g->payload, &sizes, &strides)) return;
+  for (int i = 0; i < LOOM_MAX_RANK; i++) {
+    for (int k = 0; k < 2; k++) {
+      size_field field = k ? SIZE_OF_STRIDE : SIZE_OF_DIM;
+      if (!((k ? strides : sizes) >> i & 1) || !g->adapter->size(object, field, i, &now)) continue;
+      before[k] = g->adapter->guarded_size(g->payload, field, i);
+      dynamic_mark(c, g->source, field, i, before[k], now);
+    }
+  }
+}
+
+static void dynamic_mark_guard(callable *c, const guard *g, PyObject *const *slots) {
+  int64_t before, now;
+  PyObject *object = g->source ? source_read(g->source, slots) : NULL;
+  if (object && g->kind == GUARD_ARRAY) dynamic_mark_array(c, g, object);
+  if (object && dynamic_is_int(g, object, &before, &now))
+    dynamic_mark(c, g->source, SIZE_OF_INT, 0, before, now);
+  Py_XDECREF(object);
+}
+
+/* Does this version fail for sizes alone? Then they are marked. */
+static bool dynamic_learn_from(callable *c, const capture *old, PyObject *const *slots) {
+  int64_t symbols[LOOM_MAX_SYMBOLS] = {0};
+  uint32_t from = 0;
+  const guard *g;
+  while ((g = guard_next_failure(old, slots, symbols, &from)))
+    if (!dynamic_is_size(g, slots)) return false;
+  for (from = 0; (g = guard_next_failure(old, slots, symbols, &from));)
+    dynamic_mark_guard(c, g, slots);
+  return true;
+}
+
+void dynamic_learn(callable *c, PyObject *const *slots) {
+  for (uint32_t i = 0; c->entries && i < c->entries->count; i++)
+    if (dynamic_learn_from(c, c->entries->items[i]->captured, slots)) return;
+}
+
+/* ---- why a version does not fit ---------------------------------------------------------------
+ */
+
+/* "float32[3]", "7", "<list>": without running code of the user's. */
+static PyObject *dynamic_words(const guard *g, PyObject *object) {
+  if (!object) return PyUnicode_FromString("gone");
+  if (g->kind == GUARD_ARRAY && g->adapter->words) {
+    PyObject *words = g->adapter->words(object);
+    if (words || PyErr_Occurred()) return words;
+  }
+  if (PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyBool_Check(object) ||
+      object == Py_None || (PyUnicode_CheckExact(object) && PyUnicode_GET_LENGTH(object) < 64))
+    return PyObject_Repr(object);
+  return PyUnicode_FromFormat("of type %s", Py_TYPE(object)->tp_name);
+}
+
+void dynamic_log_recompile(const callable *c, PyObject *const *slots) {
+  if (!c->entries) return;
+  const capture *newest = c->entries->items[0]->captured;
+  const guard *failed = guard_first_failure(newest, slots);
+  PyObject *words = failed ? guard_describe(newest, failed) : PyUnicode_FromString("its code");
+  PyObject *object = failed && failed->source ? source_read(failed->source, slots) : NULL;
+  PyObject *now =
+      failed && failed->source && failed->kind != GUARD_SIZE ? dynamic_words(failed, object) : NULL;
+  if (words && now)
+    loom_log(LOOM_LOG_RECOMPILES, "%U: changed: %U, now %U (the guard is of line %d)",
+             c->function->func_qualname, words, now, (int)failed->location.line);
+  else if (words)
+    loom_log(LOOM_LOG_RECOMPILES, "%U: changed: %U", c->function->func_qualname, words);
+  Py_XDECREF(object);
+  Py_XDECREF(words);
+  Py_XDECREF(now);
+  PyErr_Clear();
+}

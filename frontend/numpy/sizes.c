@@ -1,0 +1,211 @@
+/* Symbolic sizes of arrays: reading those of live arrays, arithmetic on strides, arguments that are
+ * sizes; and the gate that gives functions which were not looked through (sizes.def) constants
+ * only.
+ *
+ * Sizes are codes of the graph (loom_dim), strides and offsets are numbers of the graph in bytes. A
+ * symbolic size is at least 2 (size.c), so that comparing a code with 0 or 1 is right; any other
+ * comparison goes through size_same, size_equal or size_less. */
+#include "frontend/numpy/capture.h"
+
+#include <stdlib.h>
+
+/* ---- arithmetic ----------------------------------------------------------------------------- */
+
+int64_t np_times(tracer *t, int64_t a, int64_t b) {
+  int64_t out;
+  return size_op(t, LOOM_EXPR_MUL, a, b, &out) ? out : 1;
+}
+
+int64_t np_plus(tracer *t, int64_t a, int64_t b) {
+  int64_t out;
+  return size_op(t, LOOM_EXPR_ADD, a, b, &out) ? out : 1;
+}
+
+int64_t np_dim(loom_dim dim) { return loom_stride_of_dim(dim); }
+
+int64_t np_count(tracer *t, const loom_type *type) {
+  int64_t n = 1;
+  for (int i = 0; i < type->rank; i++)
+    if (type->dims[i] == 0) return 0;
+  for (int i = 0; i < type->rank; i++)
+    n = np_times(t, n, np_dim(type->dims[i]));
+  return n;
+}
+
+loom_dim np_count_dim(tracer *t, const loom_type *type) {
+  loom_dim dim;
+  return size_admit(t, np_count(t, type), &dim) ? dim : 1;
+}
+
+int64_t np_in_elements(tracer *t, int64_t bytes, loom_dtype dtype) {
+  int64_t out, size = (int64_t)loom_dtype_size(dtype);
+  if (!LOOM_STRIDE_IS_SYM(bytes)) return bytes / size;
+  return size_op(t, LOOM_EXPR_FLOORDIV, bytes, size, &out) ? out : 1;
+}
+
+bool np_same_sizes(tracer *t, const loom_type *a, const loom_type *b) {
+  if (a->rank != b->rank) return false;
+  for (int i = 0; i < a->rank; i++)
+    if (size_same(t, a->dims[i], b->dims[i]) <= 0) return false;
+  return true;
+}
+
+bool np_is_symbolic(const np_array *a) {
+  for (int i = 0; i < a->type.rank; i++)
+    if (LOOM_DIM_IS_SYM(a->type.dims[i]) || LOOM_STRIDE_IS_SYM(a->strides[i])) return true;
+  return LOOM_STRIDE_IS_SYM(a->offset);
+}
+
+/* ---- live arrays ---------------------------------------------------------------------------- */
+
+/* Bits of symbolic sizes. */
+static bool sizes_read_dims(tracer *t, const source *s, const numpy_array_payload *p,
+                            loom_type *type) {
+  for (int i = 0; i < p->nd; i++) {
+    int64_t number;
+    if (!size_read(t, s, SIZE_OF_DIM, i, p->dims[i], &number) ||
+        !loom_dim_of_stride(number, &type->dims[i]))
+      return false;
+  }
+  return true;
+}
+
+/* A stride that does not follow from the sizes: a constant, or a symbol of its own. */
+static bool sizes_read_stride(tracer *t, const source *s, const numpy_array_payload *p, int axis,
+                              int64_t *out) {
+  int64_t size = (int64_t)loom_dtype_size(p->dtype), number;
+  if (!size_read(t, s, SIZE_OF_STRIDE, axis, p->strides[axis] / size, &number)) return false;
+  *out = LOOM_STRIDE_IS_SYM(number) ? np_times(t, number, size) : p->strides[axis];
+  return !trace_pending(t);
+}
+
+/* Axes of more than one element by growing stride. */
+static int sizes_sort(const numpy_array_payload *p, int *order) {
+  int count = 0;
+  for (int i = 0; i < p->nd; i++) {
+    int at = count;
+    if (p->dims[i] <= 1 || p->strides[i] == 0) continue;
+    for (; at > 0 && llabs(p->strides[order[at - 1]]) > llabs(p->strides[i]); at--)
+      order[at] = order[at - 1];
+    order[at] = i;
+    count++;
+  }
+  return count;
+}
+
+/* The strides as products of the sizes where this array is laid out without gaps. */
+bool np_sizes_strides(tracer *t, const source *s, const numpy_array_payload *p,
+                      const loom_type *type, int64_t *strides) {
+  int order[LOOM_MAX_RANK], count = sizes_sort(p, order);
+  int64_t dense = (int64_t)loom_dtype_size(p->dtype), reached[LOOM_MAX_RANK + 1] = {dense};
+  for (int i = 0; i < p->nd; i++)
+    strides[i] = p->strides[i];
+  for (int k = 0; k < count; k++) {
+    int i = order[k];
+    if (size_hint(t, dense) == llabs(p->strides[i]))
+      strides[i] = p->strides[i] < 0 ? np_times(t, dense, -1) : dense;
+    else if (!sizes_read_stride(t, s, p, i, &strides[i]))
+      return false;
+    dense = np_times(t, p->strides[i] < 0 ? np_times(t, strides[i], -1) : strides[i],
+                     np_dim(type->dims[i]));
+    reached[k + 1] = dense;
+  }
+  /* The stride of a single element is whatever it was made with, most often one of these. */
+  for (int i = 0; i < p->nd; i++)
+    for (int k = 0; p->dims[i] == 1 && k <= count; k++)
+      if (LOOM_STRIDE_IS_SYM(reached[k]) && size_hint(t, reached[k]) == p->strides[i])
+        strides[i] = reached[k];
+  return !trace_pending(t);
+}
+
+static void sizes_guard_strides(tracer *t, const source *s, const numpy_array_payload *p,
+                                const int64_t *strides) {
+  for (int i = 0; i < p->nd; i++)
+    if (LOOM_STRIDE_IS_SYM(strides[i]))
+      size_guard_reads(t, s, SIZE_OF_STRIDE, i, np_in_elements(t, strides[i], p->dtype));
+}
+
+bool np_sizes_read(tracer *t, const source *s, numpy_array_payload *p, loom_type *type,
+                   int64_t *strides) {
+  numpy_array_payload live = *p;
+  *type = (loom_type){.dtype = p->dtype, .rank = p->nd};
+  if (!sizes_read_dims(t, s, p, type) || !np_sizes_strides(t, s, &live, type, strides))
+    return false;
+  sizes_guard_strides(t, s, p, strides);
+  for (int i = 0; i < p->nd; i++) {
+    p->dims[i] = type->dims[i];
+    p->strides[i] = strides[i];
+  }
+  return !trace_pending(t);
+}
+
+/* ---- arguments ------------------------------------------------------------------------------ */
+
+value *np_number(tracer *t, int64_t number) {
+  return LOOM_STRIDE_IS_SYM(number) ? value_size(t, number) : np_int(t, number);
+}
+
+bool np_number_arg(tracer *t, value *v, int64_t *out) {
+  if (v->type == &value_number_type) return value_size_of(t, v, out) || np_int_arg(t, v, out);
+  return np_int_arg(t, v, out);
+}
+
+bool np_numbers_arg(tracer *t, value *v, int *count, int64_t *out) {
+  *count = 1;
+  if (v->type == &value_number_type) return np_number_arg(t, v, out);
+  if (v->type != &value_tuple_type && v->type != &value_list_type)
+    return np_ints_arg(t, v, count, out);
+  value *tuple = trace_to_tuple(t, v);
+  if (!tuple) return false;
+  if (tuple->seq.count > LOOM_MAX_RANK) return np_ints_arg(t, v, count, out);
+  *count = (int)tuple->seq.count;
+  for (int i = 0; i < *count; i++)
+    if (!np_number_arg(t, tuple->seq.items[i], &out[i])) return false;
+  return true;
+}
+
+/* ---- the gate ------------------------------------------------------------------------------- */
+
+void np_know_sizes(tracer *t, const np_array *a) {
+  for (int i = 0; i < a->type.rank; i++) {
+    size_know(t, np_dim(a->type.dims[i]));
+    size_know(t, a->strides[i]);
+  }
+  size_know(t, a->offset);
+}
+
+static void sizes_know_value(tracer *t, value *v, int depth) {
+  if (trace_pending(t) || !v || depth > 8) return;
+  if (np_is_array(v)) {
+    np_know_sizes(t, np_array_of(v));
+  } else if (v->type == &value_tuple_type || v->type == &value_list_type ||
+             v->type == &value_dict_type || v->type == &value_slice_type) {
+    for (Py_ssize_t i = 0; i < v->seq.count; i++)
+      sizes_know_value(t, v->seq.items[i], depth + 1);
+  } else if (v->type == &value_number_type) {
+    int64_t number;
+    if (value_size_of(t, v, &number)) size_know(t, number);
+  }
+}
+
+bool np_gate_values(tracer *t, value *const *values, Py_ssize_t count) {
+  for (Py_ssize_t i = 0; trace_graph(t)->symbol_count && i < count; i++)
+    sizes_know_value(t, values[i], 0);
+  return !trace_pending(t);
+}
+
+#define NP_SIZED(HANDLER) value *HANDLER(tracer *t, const np_call *c);
+#include "frontend/numpy/sizes.def"
+#undef NP_SIZED
+
+bool np_gate(tracer *t, np_handler handler, const np_call *c) {
+  static const np_handler open[] = {
+#define NP_SIZED(HANDLER) HANDLER,
+#include "frontend/numpy/sizes.def"
+#undef NP_SIZED
+  };
+  if (!trace_graph(t)->symbol_count) return true;
+  for (size_t i = 0; i < sizeof open / sizeof *open; i++)
+    if (open[i] == handler) return true;
+  return np_gate_values(t, c->args, c->count + (c->kwnames ? PyTuple_GET_SIZE(c->kwnames) : 0));
+}

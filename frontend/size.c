@@ -1,0 +1,598 @@
+/* Sizes that change from call to call, and ints computed from them: numbers of the graph.
+ *
+ * Capture has one call before it. A size that is known to change becomes a symbol whose hint is its
+ * value in this call; everything else stays a constant. Where the code that is captured compares
+ * sizes, the ranges of the symbols decide if they can, else this call's values do, and a guard
+ * makes sure that the answer is the same on the next call. Three rules keep that sound:
+ *
+ * - a symbolic size in a type is at least 2 (size_admit), since NumPy treats sizes of 0 and 1 in
+ *   ways of their own: code that asks whether a size is 0 or 1 may look at the number alone;
+ * - two sizes of types that have to be equal are the same number (size_same): when they are not,
+ *   though equal in this call, capture starts again with one symbol for both;
+ * - what does not know of symbols asks for the value (size_know): capture starts again with a
+ *   constant, so that a function which nobody has looked through is never given a symbol.
+ *
+ * What was learnt stays in the callable's size table. */
+#include "frontend/value/value.h"
+
+#include <inttypes.h>
+
+#define SIZE_DIM_MAX ((int64_t)1 << 40) /* of a dimension; more is left to constants */
+#define SIZE_MAX_TERMS 16
+#define SIZE_MAX_FACTORS 8
+
+/* ---- what a callable has learnt ------------------------------------------------------------- */
+
+void size_table_clear(size_table *table) {
+  for (uint32_t i = 0; i < table->count; i++)
+    free(table->facts[i].name);
+  free(table->facts);
+  *table = (size_table){.always = table->always, .never = table->never};
+}
+
+static size_fact *size_find(size_table *table, const char *name, size_field field, int axis) {
+  for (uint32_t i = 0; i < table->count; i++) {
+    size_fact *f = &table->facts[i];
+    if (f->field == field && f->axis == axis && !strcmp(f->name, name)) return f;
+  }
+  return NULL;
+}
+
+static size_fact *size_add(size_table *table, const char *name, size_field field, int axis) {
+  if (table->count == table->capacity) {
+    uint32_t bigger = table->capacity ? 2 * table->capacity : 8;
+    size_fact *grown = realloc(table->facts, bigger * sizeof *grown);
+    if (!grown) return NULL;
+    table->facts = grown;
+    table->capacity = bigger;
+  }
+  char *copy = strdup(name);
+  if (!copy) return NULL;
+  size_fact *f = &table->facts[table->count];
+  *f = (size_fact){.name = copy,
+                   .field = field,
+                   .axis = axis,
+                   .group = table->count++,
+                   .min = field == SIZE_OF_DIM ? 2 : INT64_MIN / 4,
+                   .max = field == SIZE_OF_DIM ? SIZE_DIM_MAX : INT64_MAX / 4};
+  return f;
+}
+
+size_fact *size_table_get(size_table *table, const source *s, size_field field, int axis) {
+  PyObject *text = source_name(s);
+  const char *name = text ? PyUnicode_AsUTF8(text) : NULL;
+  size_fact *f = name ? size_find(table, name, field, axis) : NULL;
+  if (name && !f) f = size_add(table, name, field, axis);
+  Py_XDECREF(text);
+  PyErr_Clear();
+  return f;
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static bool size_guarded(const capture *c, const source *s, const size_guard *payload) {
+  for (uint32_t i = c->guard_count; i-- > 0;) {
+    const guard *g = &c->guards[i];
+    const size_guard *p = g->payload;
+    if (g->kind == GUARD_SIZE && g->source == s && p->test == payload->test &&
+        p->field == payload->field && p->axis == payload->axis && p->left == payload->left &&
+        p->right == payload->right)
+      return true;
+  }
+  return false;
+}
+
+static void size_add_guard(tracer *t, const source *s, size_guard payload) {
+  if (size_guarded(t->capture, s, &payload)) return;
+  size_guard *copy = malloc(sizeof *copy);
+  if (!copy) {
+    PyErr_NoMemory();
+    trace_fail(t);
+    return;
+  }
+  *copy = payload;
+  trace_guard(
+      t, (guard){.kind = GUARD_SIZE, .source = s, .payload = copy, .payload_size = sizeof *copy});
+}
+
+void size_guard_reads(tracer *t, const source *s, size_field field, int axis, int64_t number) {
+  size_add_guard(t, s, (size_guard){SIZE_READS, field, axis, number, 0});
+}
+
+static bool size_overflows(tracer *t) {
+  trace_break(t, BREAK_LIMIT, "a size that cannot be expressed");
+  return false;
+}
+
+/* A fresh symbol, read by `s` on every call. */
+static bool size_bind(tracer *t, const source *s, size_fact *f, int64_t now) {
+  loom_graph *graph = trace_graph(t);
+  loom_symbol known = {.min = f->min, .max = f->max, .divisor = 1, .hint = now};
+  loom_dim dim;
+  if (!loom_dim_symbol(graph, &known, &dim)) return trace_fail(t), false;
+  t->capture->sized = true;
+  f->symbol = loom_stride_of_dim(dim);
+  size_add_guard(t, s, (size_guard){SIZE_BINDS, f->field, f->axis, f->symbol, 0});
+  return !trace_pending(t);
+}
+
+/* The size of `f` by the symbol of `g`, of the same group; false when it is another one now. */
+static bool size_follow(tracer *t, size_fact *f, const size_fact *g, int64_t now) {
+  int64_t number;
+  if (!size_op(t, LOOM_EXPR_ADD, g->symbol, f->offset - g->offset, &number)) return false;
+  if (size_hint(t, number) != now || trace_pending(t)) return false;
+  if (f->field == SIZE_OF_DIM && size_less(t, number, 2) != 0) return false;
+  f->symbol = number;
+  return true;
+}
+
+/* Takes the symbol of another fact when the two are of one group, or, where all sizes are symbols
+ * from the start, the first time that they are equal. A guess that was wrong is not made again. */
+static void size_join(tracer *t, size_fact *f, int64_t now) {
+  size_table *table = t->sizes;
+  uint32_t self = (uint32_t)(f - table->facts);
+  for (uint32_t i = 0; i < table->count; i++) {
+    const size_fact *g = &table->facts[i];
+    bool alike =
+        g != f && g->symbol && g->field == f->field && g->min == f->min && g->max == f->max;
+    if (!alike) continue;
+    if (g->group != f->group && table->always && f->field == SIZE_OF_DIM && !f->apart &&
+        size_hint(t, g->symbol) == now) {
+      f->group = g->group;
+      f->offset = g->offset;
+    }
+    if (g->group != f->group) continue;
+    if (size_follow(t, f, g, now)) return;
+    f->group = self;
+    f->offset = 0;
+  }
+  f->apart = true;
+}
+
+bool size_read(tracer *t, const source *s, size_field field, int axis, int64_t now, int64_t *out) {
+  size_table *table = t->sizes;
+  *out = now;
+  if (!table || table->never || !s || (!table->count && !table->always)) return true;
+  if (field == SIZE_OF_DIM && now < 2) return true;
+  size_fact *f = size_table_get(table, s, field, axis);
+  if (!f) return PyErr_NoMemory(), trace_fail(t), false;
+  bool at_once =
+      table->always && (field == SIZE_OF_DIM || (field == SIZE_OF_INT && s->kind == SOURCE_ARG));
+  bool symbol = f->state == SIZE_SYMBOL || (f->state == SIZE_STATIC && at_once);
+  if (!symbol || f->skip || now < f->min || now > f->max) return true;
+  size_join(t, f, now);
+  if (f->symbol) {
+    size_guard_reads(t, s, field, axis, f->symbol);
+  } else {
+    if (trace_graph(t)->symbol_count >= LOOM_MAX_SYMBOLS) return true;
+    if (!size_bind(t, s, f, now)) return false;
+  }
+  *out = f->symbol;
+  return !trace_pending(t);
+}
+
+/* ---- starting again ------------------------------------------------------------------------- */
+
+static void size_restart(tracer *t) {
+  if (t->state != TRACE_ERROR && t->state != TRACE_BROKEN) t->state = TRACE_RESTART;
+}
+
+/* A bit for each symbol in an expression. */
+static uint64_t size_symbols(const loom_graph *graph, uint32_t index) {
+  const loom_expr *e = &graph->exprs[index];
+  if (e->kind == LOOM_EXPR_CONST) return 0;
+  if (e->kind == LOOM_EXPR_SYMBOL) return (uint64_t)1 << e->value;
+  return size_symbols(graph, e->lhs) | size_symbols(graph, e->rhs);
+}
+
+/* Marks what the symbols of a number were read from: not to be symbols again, in this capture or
+ * for ever. */
+static bool size_pin(tracer *t, int64_t number, bool for_ever) {
+  const loom_graph *graph = trace_graph(t);
+  uint64_t symbols = size_symbols(graph, LOOM_STRIDE_EXPR(number));
+  bool found = false;
+  for (uint32_t i = 0; t->sizes && i < t->sizes->count; i++) {
+    size_fact *f = &t->sizes->facts[i];
+    if (!f->symbol || !(size_symbols(graph, LOOM_STRIDE_EXPR(f->symbol)) & symbols)) continue;
+    found = f->skip = true;
+    if (!for_ever || f->state == SIZE_PINNED) continue;
+    f->state = SIZE_PINNED;
+    loom_location at = trace_location(t);
+    loom_log(LOOM_LOG_DYNAMIC, "%s:%d: a size of %s has to be known: compiled for its value",
+             at.file ? at.file : "?", (int)at.line, f->name);
+  }
+  return found;
+}
+
+static void size_know_for(tracer *t, int64_t number, bool for_ever) {
+  if (!LOOM_STRIDE_IS_SYM(number) || (trace_pending(t) && t->state != TRACE_RESTART)) return;
+  if (size_pin(t, number, for_ever))
+    size_restart(t);
+  else
+    trace_break(t, BREAK_DATA_DEPENDENT, "a decision depends on a size that is computed");
+}
+
+void size_know(tracer *t, int64_t number) { size_know_for(t, number, true); }
+
+/* ---- arithmetic ----------------------------------------------------------------------------- */
+
+bool size_op(tracer *t, loom_expr_kind kind, int64_t a, int64_t b, int64_t *out) {
+  if (trace_pending(t)) return false;
+  if (loom_stride_combine(trace_graph(t), kind, a, b, out)) return true;
+  if (!LOOM_STRIDE_IS_SYM(a) && !LOOM_STRIDE_IS_SYM(b)) return size_overflows(t);
+  size_know(t, LOOM_STRIDE_IS_SYM(a) ? a : b);
+  return false;
+}
+
+bool size_minus(tracer *t, int64_t a, int64_t b, int64_t *out) {
+  int64_t negative;
+  return size_op(t, LOOM_EXPR_MUL, b, -1, &negative) && size_op(t, LOOM_EXPR_ADD, a, negative, out);
+}
+
+int64_t size_hint(tracer *t, int64_t number) {
+  const loom_graph *graph = trace_graph(t);
+  int64_t hints[LOOM_MAX_SYMBOLS], out;
+  if (!LOOM_STRIDE_IS_SYM(number)) return number;
+  for (uint32_t i = 0; i < graph->symbol_count && i < LOOM_MAX_SYMBOLS; i++)
+    hints[i] = graph->symbols[i].hint;
+  if (loom_stride_eval(graph, number, hints, &out)) return out;
+  size_know(t, number);
+  return 2;
+}
+
+/* ---- signs: what the ranges of the symbols say of a difference --------------------------------
+ */
+
+typedef struct size_term {
+  int64_t coefficient;
+  int count;
+  uint32_t factors[SIZE_MAX_FACTORS];
+} size_term;
+
+typedef struct size_sum {
+  int count;
+  size_term terms[SIZE_MAX_TERMS];
+} size_sum;
+
+static bool size_open_term(const loom_graph *graph, uint32_t index, size_term *out) {
+  const loom_expr *e = &graph->exprs[index];
+  if (e->kind == LOOM_EXPR_CONST)
+    return !__builtin_mul_overflow(out->coefficient, e->value, &out->coefficient);
+  if (e->kind == LOOM_EXPR_MUL)
+    return size_open_term(graph, e->lhs, out) && size_open_term(graph, e->rhs, out);
+  if (out->count == SIZE_MAX_FACTORS) return false;
+  out->factors[out->count++] = index;
+  return true;
+}
+
+/* A canonical number as a sum of products. */
+static bool size_open(const loom_graph *graph, uint32_t index, size_sum *out) {
+  const loom_expr *e = &graph->exprs[index];
+  if (e->kind == LOOM_EXPR_ADD)
+    return size_open(graph, e->lhs, out) && size_open(graph, e->rhs, out);
+  if (out->count == SIZE_MAX_TERMS) return false;
+  size_term *term = &out->terms[out->count++];
+  *term = (size_term){.coefficient = 1};
+  return size_open_term(graph, index, term);
+}
+
+static bool size_drop_factor(size_term *term, uint32_t factor) {
+  for (int i = 0; i < term->count; i++) {
+    if (term->factors[i] != factor) continue;
+    term->factors[i] = term->factors[--term->count];
+    return true;
+  }
+  return false;
+}
+
+static void size_factor_range(const loom_graph *graph, uint32_t factor, int64_t *low,
+                              int64_t *high) {
+  loom_stride_range(graph, LOOM_STRIDE_SYM(factor), low, high);
+}
+
+/* Divides all terms by factors that they share and that are positive: the sign stays. */
+static void size_reduce(const loom_graph *graph, size_sum *sum) {
+  for (int i = 0; sum->count && i < sum->terms[0].count; i++) {
+    uint32_t factor = sum->terms[0].factors[i];
+    int64_t low, high;
+    size_factor_range(graph, factor, &low, &high);
+    bool shared = low > 0;
+    for (int k = 0; shared && k < sum->count; k++) {
+      size_term copy = sum->terms[k];
+      shared = size_drop_factor(&copy, factor);
+    }
+    if (!shared) continue;
+    for (int k = 0; k < sum->count; k++)
+      size_drop_factor(&sum->terms[k], factor);
+    i = -1;
+  }
+}
+
+/* Bounds may lie far outside of int64. A lower one beyond -SIZE_FAR stands for minus infinity, and
+ * is not made larger than SIZE_NEAR, so that in a sum of a few terms the infinite one wins; upper
+ * ones the other way round. */
+#define SIZE_FAR ((__int128)1 << 100)
+#define SIZE_NEAR ((__int128)1 << 90)
+
+static __int128 size_times(__int128 a, __int128 b) {
+  double product = (double)a * (double)b;
+  if (product > 0x1p110) return (__int128)1 << 110;
+  return product < -0x1p110 ? -((__int128)1 << 110) : a * b;
+}
+
+static void size_term_range(const loom_graph *graph, const size_term *term, __int128 *low,
+                            __int128 *high) {
+  *low = *high = term->coefficient;
+  for (int i = 0; i < term->count; i++) {
+    int64_t l, h;
+    size_factor_range(graph, term->factors[i], &l, &h);
+    __int128 c[4] = {size_times(*low, l), size_times(*low, h), size_times(*high, l),
+                     size_times(*high, h)};
+    *low = *high = c[0];
+    for (int k = 1; k < 4; k++) {
+      if (c[k] < *low) *low = c[k];
+      if (c[k] > *high) *high = c[k];
+    }
+    *low = *low > SIZE_NEAR ? SIZE_NEAR : *low < -SIZE_FAR ? -SIZE_FAR : *low;
+    *high = *high < -SIZE_NEAR ? -SIZE_NEAR : *high > SIZE_FAR ? SIZE_FAR : *high;
+  }
+}
+
+/* Bounds of something of the sign of `number`. */
+static bool size_sign_range(const loom_graph *graph, int64_t number, __int128 *low,
+                            __int128 *high) {
+  size_sum sum = {0};
+  *low = *high = number;
+  if (!LOOM_STRIDE_IS_SYM(number)) return true;
+  if (!size_open(graph, LOOM_STRIDE_EXPR(number), &sum)) return false;
+  size_reduce(graph, &sum);
+  *low = *high = 0;
+  for (int i = 0; i < sum.count; i++) {
+    __int128 l, h;
+    size_term_range(graph, &sum.terms[i], &l, &h);
+    *low += l;
+    *high += h;
+  }
+  return true;
+}
+
+/* ---- decisions ------------------------------------------------------------------------------ */
+
+/* Not so the size of what a host call gives. */
+static bool size_has_hint(tracer *t, uint32_t index) {
+  const loom_expr *e = &trace_graph(t)->exprs[index];
+  if (e->kind == LOOM_EXPR_CONST) return true;
+  if (e->kind == LOOM_EXPR_SYMBOL) return !(t->late >> e->value & 1);
+  return size_has_hint(t, e->lhs) && size_has_hint(t, e->rhs);
+}
+
+/* symbol * coefficient + rest >= 0 narrows the symbol's range, which its own guard checks. */
+static bool size_narrow(loom_graph *graph, int64_t difference) {
+  size_sum sum = {0};
+  if (!size_open(graph, LOOM_STRIDE_EXPR(difference), &sum) || sum.count > 2) return false;
+  const size_term *term = &sum.terms[0];
+  int64_t rest = sum.count == 2 ? sum.terms[1].coefficient : 0;
+  if (term->count != 1 || (sum.count == 2 && sum.terms[1].count != 0)) return false;
+  const loom_expr *e = &graph->exprs[term->factors[0]];
+  if (e->kind != LOOM_EXPR_SYMBOL || rest == INT64_MIN) return false;
+  loom_symbol *symbol = &graph->symbols[e->value];
+  int64_t c = term->coefficient, q;
+  if (c > 0) { /* symbol >= ceil(-rest / c) */
+    q = -rest / c + (-rest % c > 0);
+    if (q > symbol->min) symbol->min = q;
+  } else { /* symbol <= floor(rest / -c) */
+    q = rest / -c - (rest % -c < 0);
+    if (q < symbol->max) symbol->max = q;
+  }
+  return true;
+}
+
+/* Has `b - a` the sign that this call's sizes say? The guard: a < b, or b <= a. */
+int size_less(tracer *t, int64_t a, int64_t b) {
+  loom_graph *graph = trace_graph(t);
+  int64_t difference, narrowed;
+  __int128 low, high;
+  if (!LOOM_STRIDE_IS_SYM(a) && !LOOM_STRIDE_IS_SYM(b)) return a < b;
+  if (!size_minus(t, b, a, &difference)) return -1;
+  if (size_sign_range(graph, difference, &low, &high)) {
+    if (low > 0) return 1;
+    if (high <= 0) return 0;
+  }
+  if (!size_has_hint(t, LOOM_STRIDE_EXPR(difference))) return size_know(t, difference), -1;
+  bool less = size_hint(t, difference) > 0;
+  if (trace_pending(t)) return -1;
+  if (less ? size_op(t, LOOM_EXPR_ADD, difference, -1, &narrowed)
+           : size_op(t, LOOM_EXPR_MUL, difference, -1, &narrowed))
+    if (LOOM_STRIDE_IS_SYM(narrowed) && size_narrow(graph, narrowed)) return less;
+  if (less)
+    size_add_guard(t, NULL, (size_guard){SIZE_LESS, 0, 0, a, b});
+  else
+    size_add_guard(t, NULL, (size_guard){SIZE_AT_MOST, 0, 0, b, a});
+  return trace_pending(t) ? -1 : less;
+}
+
+int size_equal(tracer *t, int64_t a, int64_t b) {
+  const loom_graph *graph = trace_graph(t);
+  int64_t difference;
+  __int128 low, high;
+  if (a == b) return 1;
+  if (!LOOM_STRIDE_IS_SYM(a) && !LOOM_STRIDE_IS_SYM(b)) return 0;
+  if (!size_minus(t, a, b, &difference)) return -1;
+  if (!LOOM_STRIDE_IS_SYM(difference)) return difference == 0;
+  if (size_sign_range(graph, difference, &low, &high) && (low > 0 || high < 0)) return 0;
+  if (!size_has_hint(t, LOOM_STRIDE_EXPR(difference))) return size_know(t, difference), -1;
+  bool equal = size_hint(t, difference) == 0;
+  size_add_guard(t, NULL, (size_guard){equal ? SIZE_EQUAL : SIZE_DIFFERS, 0, 0, a, b});
+  return trace_pending(t) ? -1 : equal;
+}
+
+/* The fact whose size is `number` but for a constant. */
+static size_fact *size_fact_of(tracer *t, int64_t number, int64_t *offset) {
+  for (uint32_t i = 0; t->sizes && LOOM_STRIDE_IS_SYM(number) && i < t->sizes->count; i++) {
+    size_fact *f = &t->sizes->facts[i];
+    if (f->symbol && size_minus(t, number, f->symbol, offset) && !LOOM_STRIDE_IS_SYM(*offset))
+      return f;
+  }
+  return NULL;
+}
+
+/* Both groups become one, so that f + left and g + right are the same number. */
+static void size_merge(size_table *table, const size_fact *f, const size_fact *g, int64_t left,
+                       int64_t right) {
+  uint32_t from = g->group, to = f->group;
+  int64_t more = f->offset + left - right - g->offset;
+  for (uint32_t i = 0; i < table->count; i++) {
+    size_fact *h = &table->facts[i];
+    if (h->group != from) continue;
+    h->group = to;
+    h->offset += more;
+  }
+}
+
+int size_same(tracer *t, loom_dim a, loom_dim b) {
+  int64_t l = loom_stride_of_dim(a), r = loom_stride_of_dim(b), left = 0, right = 0;
+  if (a == b) return 1;
+  if (trace_pending(t)) return -1;
+  if (size_hint(t, l) != size_hint(t, r)) return size_equal(t, l, r);
+  if (!LOOM_STRIDE_IS_SYM(l) && !LOOM_STRIDE_IS_SYM(r)) return 0;
+  const size_fact *f = size_fact_of(t, l, &left), *g = size_fact_of(t, r, &right);
+  if (f && g && f->group != g->group && f->field == g->field && !trace_pending(t)) {
+    size_merge(t->sizes, f, g, left, right);
+    size_restart(t);
+    return -1;
+  }
+  /* Equal by way of other arithmetic, or to a constant: in this call only. */
+  size_know(t, l);
+  size_know(t, r);
+  return -1;
+}
+
+bool size_admit(tracer *t, int64_t number, loom_dim *out) {
+  if (LOOM_STRIDE_IS_SYM(number)) {
+    int small = size_less(t, number, 2);
+    if (small > 0) size_know_for(t, number, false);
+    if (small != 0) return false;
+  }
+  if (loom_dim_of_stride(number, out)) return true;
+  return size_overflows(t);
+}
+
+/* ---- exact division ---------------------------------------------------------------------------
+ */
+
+/* term / by, when it is a product of some of its factors. */
+static bool size_divide_term(const size_term *term, const size_term *by, size_term *out) {
+  *out = *term;
+  if (by->coefficient == 0 || out->coefficient % by->coefficient != 0) return false;
+  out->coefficient /= by->coefficient;
+  for (int i = 0; i < by->count; i++)
+    if (!size_drop_factor(out, by->factors[i])) return false;
+  return true;
+}
+
+static bool size_build_term(tracer *t, const size_term *term, int64_t *out) {
+  *out = term->coefficient;
+  for (int i = 0; i < term->count; i++)
+    if (!size_op(t, LOOM_EXPR_MUL, *out, LOOM_STRIDE_SYM(term->factors[i]), out)) return false;
+  return true;
+}
+
+static bool size_open_number(const loom_graph *graph, int64_t number, size_sum *out) {
+  *out = (size_sum){.count = 1, .terms = {{.coefficient = number}}};
+  if (!LOOM_STRIDE_IS_SYM(number)) return true;
+  out->count = 0;
+  return size_open(graph, LOOM_STRIDE_EXPR(number), out);
+}
+
+bool size_divide(tracer *t, int64_t a, int64_t b, int64_t *out) {
+  const loom_graph *graph = trace_graph(t);
+  size_sum sum, by;
+  size_term term;
+  int64_t part;
+  if (!LOOM_STRIDE_IS_SYM(a) && !LOOM_STRIDE_IS_SYM(b)) return *out = a / b, true;
+  bool good = size_open_number(graph, a, &sum) && size_open_number(graph, b, &by) && by.count == 1;
+  *out = 0;
+  for (int i = 0; good && i < sum.count; i++) {
+    good = size_divide_term(&sum.terms[i], &by.terms[0], &term);
+    if (good && (!size_build_term(t, &term, &part) || !size_op(t, LOOM_EXPR_ADD, *out, part, out)))
+      return false;
+  }
+  if (good) return !trace_pending(t);
+  size_know(t, a);
+  size_know(t, b);
+  return false;
+}
+
+bool size_exists(tracer *t, int64_t number) {
+  const loom_graph *graph = trace_graph(t);
+  size_sum sum;
+  __int128 low = 0, high = 0;
+  bool good = size_open_number(graph, number, &sum);
+  for (int i = 0; good && i < sum.count; i++) {
+    __int128 l, h;
+    size_term_range(graph, &sum.terms[i], &l, &h);
+    low += l < 0 ? l : 0; /* partial sums in any order */
+    high += h > 0 ? h : 0;
+    good = low >= INT64_MIN && high <= INT64_MAX;
+  }
+  if (!good) size_add_guard(t, NULL, (size_guard){SIZE_AT_MOST, 0, 0, number, number});
+  return !trace_pending(t);
+}
+
+/* ---- as data and as Python ints ---------------------------------------------------------------
+ */
+
+loom_value size_node(tracer *t, int64_t number) {
+  capture *c = t->capture;
+  const loom_type type = {.dtype = LOOM_I64};
+  if (!LOOM_STRIDE_IS_SYM(number)) {
+    loom_attr attr = {.kind = LOOM_ATTR_SCALAR, .bits = (uint64_t)number};
+    return trace_node(t, LOOM_OP_CONSTANT, NULL, 0, &attr, 1, &type);
+  }
+  for (uint32_t i = 0; i < c->input_count; i++)
+    if (!c->inputs[i].source && !c->inputs[i].constant && c->inputs[i].size == number)
+      return c->graph.inputs[i].value;
+  if (!size_exists(t, number)) return LOOM_NO_VALUE;
+  loom_value v = trace_input(t, LOOM_INPUT_SCALAR, &type, NULL, NULL, NULL);
+  if (v != LOOM_NO_VALUE) c->inputs[c->input_count - 1].size = number;
+  return v;
+}
+
+value *value_size(tracer *t, int64_t number) {
+  if (!LOOM_STRIDE_IS_SYM(number)) return value_int(t, number);
+  value *v = value_new(t, &value_number_type);
+  if (!v) return NULL;
+  v->number.node = LOOM_NO_VALUE;
+  v->number.size = number;
+  return v;
+}
+
+bool value_size_of(tracer *t, value *v, int64_t *out) {
+  if (v->type == &value_number_type) {
+    *out = v->number.size;
+    return v->number.node == LOOM_NO_VALUE;
+  }
+  return !trace_pending(t) && value_known_int(t, v, out) && !LOOM_STRIDE_IS_SYM(*out);
+}
+
+/* ---- on a call --------------------------------------------------------------------------------
+ */
+
+bool size_type_is_symbolic(const loom_type *type) {
+  for (int i = 0; i < type->rank; i++)
+    if (LOOM_DIM_IS_SYM(type->dims[i])) return true;
+  return false;
+}
+
+bool size_resolve(const loom_graph *graph, const loom_type *type, const int64_t *strides,
+                  const int64_t *symbols, loom_type *type_out, int64_t *strides_out) {
+  *type_out = *type;
+  int64_t total = 1;
+  for (int i = 0; i < type->rank; i++) {
+    if (!loom_dim_eval(graph, type->dims[i], symbols, &type_out->dims[i]) ||
+        type_out->dims[i] < 0 || __builtin_mul_overflow(total, type_out->dims[i], &total))
+      return false;
+    if (strides && !loom_stride_eval(graph, strides[i], symbols, &strides_out[i])) return false;
+  }
+  return true;
+}

@@ -1,0 +1,215 @@
+"""Sizes that change from call to call: one version for all of them, right each time."""
+
+import numpy as np
+import pytest
+from compare import assert_same
+
+import frameloom
+
+SIZES = [5, 7, 9, 100, 4, 3]
+
+
+def run(function, calls, captures=2, backend="interpret", **options):
+    """Calls plain and compiled on each tuple of arguments; at most `captures` versions are made."""
+    compiled = frameloom.compile(function, backend=backend, fullgraph=True, **options)
+    for args in calls:
+        plain = [a.copy(order="K") if isinstance(a, np.ndarray) else a for a in args]
+        own = [a.copy(order="K") if isinstance(a, np.ndarray) else a for a in args]
+        want, got = function(*plain), compiled(*own)
+        assert_same(got, want)
+        for a, b in zip(own, plain):
+            if isinstance(a, np.ndarray):
+                np.testing.assert_array_equal(a, b)
+    report = compiled._report()
+    assert report["captures"] <= captures, [e["guards"] for e in report["entries"]]
+    return compiled
+
+
+def ramp(*shape, dtype="f4"):
+    return (np.arange(np.prod(shape, dtype=int)) % 13 + 0.5).astype(dtype).reshape(shape)
+
+
+SQUARE = [(5, 3), (7, 9), (9, 2), (20, 20), (3, 4)]
+
+
+def softmax(a):
+    e = np.exp(a - a.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def writes(a):
+    b = np.zeros_like(a)
+    b[1:] = a[:-1]
+    b[0] = 5
+    a[::2] += 1
+    return b
+
+
+ONE = [
+    lambda a: a * 2 + 1,
+    lambda a: (a.sum(), a.mean(), a.max(), a.var(), np.argmax(a), a.any()),
+    lambda a: a[1:] - a[:-1],
+    lambda a: (a[-2:], a[-1], a[1], a[::-1]),
+    lambda a: np.cumsum(a),
+    lambda a: (np.zeros(a.shape[0]), np.ones(len(a), "i4"), np.full(a.shape, 3.5), np.arange(len(a))),
+    lambda a: (np.arange(1, len(a)), np.arange(len(a), 0, -1), np.arange(len(a), dtype="f4")),
+    lambda a: (len(a), a.size, a.shape, a.nbytes, a.strides, a.ndim),
+    lambda a: (len(a) * 2 + 1, len(a) // 2, len(a) % 4, len(a) / 2, -len(a), abs(len(a)), len(a) ** 2),
+    lambda a: a * len(a) + a.shape[0] / 3,
+    lambda a: np.concatenate([a, a[1:], np.ones(2, "f4")]),
+    lambda a: a[:, None] * a[None, :],
+    lambda a: np.outer(a, a).sum() if False else (a[:, None] + a).sum(axis=0),
+    lambda a: np.where(a > 3, a, -a),
+    lambda a: np.clip(a, 1, 6),
+    lambda a: np.broadcast_to(a, (3, len(a))) + 1,
+    lambda a: np.stack([a, a]),
+    lambda a: a.reshape(-1, 1) @ np.ones((1, 1), "f4") if False else a.reshape(1, -1) + a.reshape(-1, 1),
+    lambda a: a.astype("f8").copy(),
+    lambda a: np.eye(len(a)) * 2,
+    writes,
+    softmax,
+]
+
+
+@pytest.mark.parametrize("number", range(len(ONE)))
+def test_vectors(number):
+    run(ONE[number], [(ramp(n),) for n in SIZES if n > 3])
+
+
+TWO = [
+    lambda a: a * 2 + 1,
+    lambda a: a.T + 1,
+    lambda a: (a.sum(axis=0), a.mean(axis=1), a.std(), a.max(axis=1, keepdims=True)),
+    lambda a: a[1:, :-1] * a[:-1, 1:],
+    lambda a: (a.reshape(-1), a.ravel(), a.flatten(), a.T.reshape(-1)),
+    lambda a: a.reshape(a.shape[1], a.shape[0]),
+    lambda a: a.T.copy() + a.T,
+    lambda a: a - a.mean(axis=0),
+    lambda a: a - a.mean(axis=1)[:, None],
+    lambda a: np.concatenate([a, a], axis=1),
+    lambda a: np.swapaxes(a, 0, 1)[None],
+    lambda a: a[0] + a[-1] + a[:, :1],
+    lambda a: np.zeros_like(a.T),
+    lambda a: a[::-1, ::2],
+    lambda a: np.cumsum(a, axis=1) + np.cumprod(a, axis=0),
+    softmax,
+]
+
+
+@pytest.mark.parametrize("number", range(len(TWO)))
+@pytest.mark.parametrize("order", "CF")
+def test_matrices(number, order):
+    # A result of one row or column, or equal sizes where the layout depends on them, is a version of its own.
+    calls = [(ramp(*s).copy(order=order),) for s in SQUARE if min(s) > 2 or number not in (3, 13)]
+    run(TWO[number], calls, captures=4 if number == 5 else 2)
+
+
+def test_sizes_that_belong_together():
+    run(lambda a, b: a + b, [(ramp(n), ramp(n)) for n in SIZES])
+    run(lambda a, b: a + b, [(ramp(n, m), ramp(m)) for n, m in SQUARE])
+    run(lambda a, b: a + b, [(ramp(n, m), ramp(n, 1)) for n, m in SQUARE])
+    run(lambda a, b, c: a * b[: len(c)] + c, [(ramp(n), ramp(2 * n), ramp(n)) for n in SIZES])
+
+
+def test_sizes_that_part_again():
+    f = run(lambda a, b: a.sum() + b.sum(), [(ramp(5), ramp(5)), (ramp(7), ramp(7)), (ramp(9), ramp(8)),
+                                             (ramp(6), ramp(4)), (ramp(3), ramp(30))], captures=3)
+    assert len(f._report()["entries"]) == 3
+
+
+def test_sizes_of_one_and_none_are_compiled_apart():
+    f = run(lambda a, b: a + b, [(ramp(n), ramp(5 if n == 1 else n)) for n in (5, 6, 1, 7, 1)], captures=4)
+    assert len(f._report()["entries"]) == 3
+    run(lambda a: a * 2, [(ramp(n),) for n in (5, 6, 0, 7, 1, 8, 0, 1)], captures=4)
+
+
+def test_symbolic_ints():
+    run(lambda a, n: (a[:n] * n, n + 1, n * 0.5, n / 4, 2 * n - 1, n // 3), [(ramp(50), n) for n in (5, 7, 9, 11, 4)])
+    run(lambda n: np.arange(n) + n, [(n,) for n in (5, 7, 9, 11, 4)])
+    run(lambda a, i: (a[i], a[i + 1:]), [(ramp(20), i) for i in (3, 5, 9, 11)], captures=2)
+    run(lambda a, n: a + n, [(np.arange(4, dtype="i1"), n) for n in (3, 5, 100, -7)])
+
+
+def test_ints_that_do_not_fit_raise_as_numpy():
+    f = frameloom.compile(lambda a, n: a + n, backend="interpret")
+    a = np.arange(4, dtype="i1")
+    for n in (3, 5, 100):
+        np.testing.assert_array_equal(f(a, n), a + n)
+    with pytest.raises(OverflowError):
+        f(a, 1000)
+    assert f(2, 2**70) == 2**70 + 2
+
+
+def test_large_ints_stay_exact():
+    f = frameloom.compile(lambda n, m: (n * m, n - m, n / m), backend="interpret")
+    for n, m in ((3, 5), (4, 7), (2**40, 2**41), (2**62, 3), (-(2**60), 2**60), (10**30, 7)):
+        assert f(n, m) == (n * m, n - m, n / m)
+    with pytest.raises(ZeroDivisionError):
+        f(3, 0)
+
+
+def test_division_of_floats():
+    f = frameloom.compile(lambda x, y: x / y, backend="interpret")
+    for x, y in ((1.0, 2.0), (3.0, 7.0), (0.0, -3.0), (1e308, 1e-10), (5.0, 9.0)):
+        assert f(x, y) == x / y
+    for x, y in ((1.0, 0.0), (float("nan"), 0.0), (float("inf"), -0.0)):
+        with pytest.raises(ZeroDivisionError):
+            f(x, y)
+
+
+def test_branches_on_sizes():
+    def f(a):
+        if a.shape[0] > 10:
+            return a + 1
+        return a - 1
+
+    run(f, [(ramp(n),) for n in (5, 7, 9, 100, 4, 30, 11, 10)], captures=3)
+
+
+def test_loops_over_sizes_are_specialised():
+    def f(a):
+        out = a * 0
+        for i in range(len(a)):
+            out = out + a[i]
+        return out
+
+    run(f, [(ramp(n),) for n in (2, 3, 4, 5)], captures=4)
+
+
+def test_dynamic_true_and_false():
+    f = run(lambda a: a + 1, [(ramp(n),) for n in SIZES], captures=1, dynamic=True)
+    assert len(f._report()["entries"]) == 1
+    f = run(lambda a, n: a * n, [(ramp(n), n) for n in SIZES], captures=1, dynamic=True)
+    f = run(lambda a: a + 1, [(ramp(n),) for n in SIZES], captures=6, dynamic=False)
+    assert len(f._report()["entries"]) == 6
+
+
+def test_arrays_that_are_not_arguments():
+    box = {"a": ramp(4)}
+    f = frameloom.compile(lambda: box["a"] * 2, backend="interpret")
+    for n in SIZES:
+        box["a"] = ramp(n)
+        np.testing.assert_array_equal(f(), box["a"] * 2)
+    assert f._report()["captures"] == 2
+
+
+def test_strides_that_follow_from_nothing():
+    run(lambda a: a + 1, [(ramp(n, m)[:, :3],) for n, m in ((5, 6), (7, 9), (6, 12), (9, 7), (3, 4))], captures=3)
+    run(lambda a: a.reshape(-1), [(ramp(n, m)[:, :3],) for n, m in ((5, 6), (7, 9), (6, 12), (9, 7))], captures=3)
+    run(lambda a: a + 1, [(ramp(n, 6)[:, ::2],) for n in SIZES])
+
+
+def test_guards_are_described():
+    f = run(lambda a, b: a[1:] + b, [(ramp(n), ramp(n - 1)) for n in SIZES if n > 3], captures=4)
+    guards = [g for e in f._report()["entries"] for g in e["guards"]]
+    assert any(g.startswith("a: float32[?]") for g in guards)
+    assert any("a.shape[0]" in g for g in guards)
+
+
+def test_changes_are_logged(capfd):
+    with frameloom.config.patch(logs="dynamic,recompiles"):
+        f = frameloom.compile(lambda a: a + 1, backend="interpret")
+        f(ramp(4)), f(ramp(6))
+    text = capfd.readouterr().err
+    assert "a: float32[4], now an array: float32[6]" in text
+    assert "a.shape[0] was 4 and is 6" in text and "mark_dynamic(a, 0)" in text
