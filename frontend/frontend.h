@@ -58,7 +58,6 @@ typedef enum guard_kind {
   GUARD_NUMBER,    /* exact type and bits of an int, float, complex, bool, str, bytes or None equal `object`'s */
   GUARD_LENGTH,    /* len() of an exact list, tuple, dict or set is `number` */
   GUARD_DICT_KEYS, /* keys of an exact dict, in order, are the tuple `object` */
-  GUARD_DICT_VERSION, /* fast path: ma_version_tag of a module's dictionary is `number`, else `sub` guards by name */
   GUARD_MISSING,   /* the source cannot be read */
   GUARD_ARRAY,     /* adapter->guard_array(object read, payload) */
   GUARD_SAME,      /* source and source2 read one object (number 1) or two different ones (number 0) */

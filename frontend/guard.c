@@ -95,8 +95,6 @@ static inline bool guard_holds_on(const guard *g, PyObject *object, PyObject *co
   case GUARD_NUMBER: return guard_number_equal(object, g->object);
   case GUARD_LENGTH: return guard_length(object, g->number);
   case GUARD_DICT_KEYS: return guard_dict_keys(object, g->object);
-  case GUARD_DICT_VERSION:
-    return PyDict_CheckExact(object) && guard_dict_version(object) == (uint64_t)g->number;
   case GUARD_ARRAY: return g->adapter->guard_array(object, g->payload);
   case GUARD_NONZERO: return guard_nonzero(object);
   default: break;
@@ -452,7 +450,6 @@ static PyObject *guard_describe_on(const capture *c, const guard *g, PyObject *n
   case GUARD_NUMBER: return PyUnicode_FromFormat("%U is exactly %R", name, g->object);
   case GUARD_LENGTH: return PyUnicode_FromFormat("len(%U) == %lld", name, (long long)g->number);
   case GUARD_DICT_KEYS: return PyUnicode_FromFormat("list(%U) == list(%R)", name, g->object);
-  case GUARD_DICT_VERSION: return PyUnicode_FromFormat("%U is unchanged", name);
   case GUARD_MISSING: return PyUnicode_FromFormat("%U does not exist", name);
   case GUARD_ARRAY:
     return g->adapter->describe ? g->adapter->describe(name, g->payload)

@@ -342,6 +342,49 @@ static value *host_output_value(tracer *t, const host_output *o, loom_value v) {
   return out && o->view ? np_view_same(t, np_array_of(out)) : out;
 }
 
+/* Is an array among the results one of the arguments, or do two of them share elements? Each gets
+ * storage of its own here. */
+static bool host_shares(PyObject *o, PyObject *list) {
+  static PyObject *shares;
+  if (PyTuple_Check(o) || PyList_CheckExact(o)) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); i++)
+      if (host_shares(PySequence_Fast_GET_ITEM(o, i), list)) return true;
+    return false;
+  }
+  if (!PyArray_CheckExact(o)) return false;
+  if (!shares) {
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    shares = numpy ? PyObject_GetAttrString(numpy, "shares_memory") : NULL;
+    Py_XDECREF(numpy);
+  }
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
+    PyObject *answer = PyObject_CallFunctionObjArgs(shares, o, PyList_GET_ITEM(list, i), NULL);
+    bool shared = answer != Py_False;
+    Py_XDECREF(answer);
+    if (shared) return PyErr_Clear(), true;
+  }
+  return PyList_Append(list, o) < 0;
+}
+
+static void host_collect(PyObject *o, PyObject *list) {
+  if (PyArray_CheckExact(o) && PyList_Append(list, o) < 0) PyErr_Clear();
+  if (!PyTuple_Check(o) && !PyList_CheckExact(o)) return;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); i++)
+    host_collect(PySequence_Fast_GET_ITEM(o, i), list);
+}
+
+static bool host_is_fresh(const host_arguments_list *l, PyObject *result) {
+  PyObject *list = PyList_New(0), *key, *item;
+  Py_ssize_t pos = 0;
+  if (!list) return false;
+  host_collect(l->sample_args, list);
+  while (PyDict_Next(l->sample_kwargs, &pos, &key, &item))
+    host_collect(item, list);
+  bool fresh = !host_shares(result, list);
+  Py_DECREF(list);
+  return fresh;
+}
+
 /* The values in the shape in which the library gives them. */
 static value *host_value(tracer *t, PyObject *o, const host_output *outputs, uint32_t *next,
                          loom_value first) {
@@ -366,7 +409,7 @@ static value *host_emit(tracer *t, const np_call *c, np_host_call *h, const host
   loom_type *types = trace_alloc(t, sizeof *types * NP_HOST_ARRAYS);
   uint32_t count = 0, next = 0;
   if (!o || !types) return NULL;
-  bool good = host_results(result, o, &count) && count > 0;
+  bool good = host_results(result, o, &count) && count > 0 && host_is_fresh(l, result);
   PyObject *outputs = PyList_New(0);
   for (uint32_t i = 0; i < count && good; i++) {
     PyObject *spec = host_output_spec(&o[i], &types[i]);

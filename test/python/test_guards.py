@@ -1,5 +1,6 @@
 """Guards: what has to hold for a compiled version to be used again."""
 
+import builtins
 import math
 import types
 
@@ -270,3 +271,58 @@ def test_axis_of_another_type(compiled, axis):
                 f(x, axis)
         else:
             np.testing.assert_array_equal(f(x, axis), want)
+
+
+MANY = {f"number{i}": float(i) for i in range(20)}
+
+
+def many_globals():
+    """A function that reads twenty globals, a builtin and a module's attribute, over a dictionary of its own."""
+    scope = {"np": np, **MANY}
+    text = " + ".join(MANY)
+    exec(f"def total(x):\n    return np.add(x, {text}) * max(number3, number4)\n", scope)
+    return scope, scope["total"]
+
+
+def test_every_global_is_seen_to_change(compiled):
+    scope, plain = many_globals()
+    f = compiled(plain)
+    x = np.arange(3.0)
+    for name in ("number0", "number19", "number3"):
+        for value in (7.5, 8, np.float32(2), MANY[name]):
+            scope[name] = value
+            for _ in range(2):
+                got, want = f(x), plain(x)
+                assert got.dtype == want.dtype
+                np.testing.assert_array_equal(got, want)
+
+
+def test_builtins_and_globals_that_shadow_them(compiled, monkeypatch):
+    scope, plain = many_globals()
+    f = compiled(plain)
+    x = np.arange(3.0)
+    np.testing.assert_array_equal(f(x), plain(x))
+    scope["max"] = min
+    np.testing.assert_array_equal(f(x), plain(x))
+    del scope["max"]
+    np.testing.assert_array_equal(f(x), plain(x))
+    monkeypatch.setattr(builtins, "max", lambda a, b: 100.0)
+    np.testing.assert_array_equal(f(x), plain(x))
+    monkeypatch.undo()
+    np.testing.assert_array_equal(f(x), plain(x))
+    del scope["number5"]
+    with pytest.raises(NameError):
+        f(x)
+    scope["number5"] = 1.0
+    np.testing.assert_array_equal(f(x), plain(x))
+    monkeypatch.setattr(np, "add", np.subtract)
+    np.testing.assert_array_equal(f(x), plain(x))
+
+
+def test_unrelated_writes_to_the_globals_change_nothing(compiled):
+    scope, plain = many_globals()
+    f = compiled(plain)
+    x = np.arange(3.0)
+    for k in range(5):
+        scope[f"other{k}"] = k
+        np.testing.assert_array_equal(f(x), plain(x))

@@ -108,3 +108,12 @@ def test_index_out_of_range_in_a_host_call():
     check(compiled, program, [np.arange(6), np.ones(6)])
     check(compiled, program, [np.arange(6) + 1, np.ones(6)])
     check(compiled, program, [np.arange(6), np.ones(6)])
+
+
+def test_results_that_are_arguments_stay_them():
+    """np.histogram gives the edges that it was given; a host call would give a copy."""
+    program = lambda v, edges: np.histogram(v, bins=edges)[1]  # noqa: E731
+    compiled = frameloom.compile(program)
+    v, edges = np.arange(9.0), np.array([0.0, 4.0, 9.0])
+    for _ in range(2):
+        assert (compiled(v, edges) is edges) == (program(v, edges) is edges)
