@@ -21,11 +21,13 @@ value *builtin_is_compiling(tracer *t, const builtin_args *a) { return t->true_v
 static const builtin_row builtin_rows[] = {
 #define LOOM_BUILTIN(MODULE, NAME, FUNCTION) {MODULE, NAME, builtin_##FUNCTION, 0},
 #define LOOM_OPERATOR(NAME, FUNCTION, OP) {"operator", NAME, builtin_##FUNCTION, OP},
+#define LOOM_MODEL(MODULE, NAME) {MODULE, NAME, builtin_model, 0},
 #define LOOM_PURE(MODULE, NAME) {MODULE, NAME, builtin_pure, 0},
 #define LOOM_PURE_MODULE(MODULE) {MODULE, NULL, builtin_pure, 0},
 #include "frontend/builtins.def"
 #undef LOOM_BUILTIN
 #undef LOOM_OPERATOR
+#undef LOOM_MODEL
 #undef LOOM_PURE
 #undef LOOM_PURE_MODULE
 };

@@ -19,13 +19,17 @@ typedef struct builtin_args {
   value *builtin_##FUNCTION(tracer *t, const builtin_args *a);
 #define LOOM_OPERATOR(NAME, FUNCTION, OP)                                                          \
   value *builtin_##FUNCTION(tracer *t, const builtin_args *a);
+#define LOOM_MODEL(MODULE, NAME)
 #define LOOM_PURE(MODULE, NAME)
 #define LOOM_PURE_MODULE(MODULE)
 #include "frontend/builtins.def"
 #undef LOOM_BUILTIN
 #undef LOOM_OPERATOR
+#undef LOOM_MODEL
 #undef LOOM_PURE
 #undef LOOM_PURE_MODULE
+
+value *builtin_model(tracer *t, const builtin_args *a); /* model.c */
 
 /* The value of a keyword, or NULL. */
 value *builtin_keyword(const builtin_args *a, const char *name);

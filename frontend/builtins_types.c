@@ -255,6 +255,8 @@ static bool known_abstract(PyTypeObject *cls) {
 
 static int is_subclass(tracer *t, PyObject *type, PyObject *cls) {
   PyTypeObject *meta = Py_TYPE(cls);
+  type = model_real(type);
+  cls = model_real(cls);
   if (PyType_IsSubtype((PyTypeObject *)type, (PyTypeObject *)cls)) return 1;
   if (!type_runs_python(meta, "__subclasscheck__") && !type_runs_python(meta, "__instancecheck__"))
     return 0;

@@ -21,7 +21,8 @@ frame *frame_new(tracer *t, function_data *function) {
   const char *file = PyUnicode_AsUTF8(function->code->co_filename);
   PyErr_Clear();
   f->library = file && (strstr(file, "/site-packages/") || strstr(file, "/lib/python3.") ||
-                        strstr(file, "/dist-packages/") || strncmp(file, "<frozen", 7) == 0);
+                        strstr(file, "/dist-packages/") || model_owns(function->globals) ||
+                        strncmp(file, "<frozen", 7) == 0);
   return f;
 }
 

@@ -2,6 +2,8 @@
  */
 #include "frontend/value/value.h"
 
+static const value_type value_view_type;
+
 bool type_runs_python(PyTypeObject *type, const char *name) {
   PyObject *text = PyUnicode_InternFromString(name);
   PyObject *method = text ? _PyType_Lookup(type, text) : NULL;
@@ -181,12 +183,32 @@ static value *dict_of_live(tracer *t, value *v) {
   return dict;
 }
 
+/* An object with keys() and items by them. */
+static bool dict_update_mapping(tracer *t, value *dict, value *other, bool merge) {
+  value *all = trace_method(t, other, "keys", NULL, 0), *keys = all ? trace_to_tuple(t, all) : NULL;
+  for (Py_ssize_t i = 0; keys && i < keys->seq.count; i++) {
+    value *item = trace_get_item(t, other, keys->seq.items[i]);
+    if (!item || !dict_put_merge(t, dict, keys->seq.items[i], item, merge)) return false;
+  }
+  return keys != NULL;
+}
+
+static bool dict_is_mapping(const value *v) {
+  PyObject *name = PyUnicode_InternFromString("keys");
+  bool found = name && v->type == &value_object_type &&
+               _PyType_Lookup((PyTypeObject *)object_class((value *)v), name);
+  Py_XDECREF(name);
+  return found;
+}
+
 bool dict_update(tracer *t, value *dict, value *other, bool merge) {
   if (value_is_const(other) && PyDict_CheckExact(other->object)) other = dict_of_live(t, other);
   if (!other) return false;
   if (other->type != &value_dict_type) {
+    if (dict_is_mapping(other)) return dict_update_mapping(t, dict, other, merge);
     if (!merge && (other->type == &value_list_type || other->type == &value_tuple_type ||
-                   other->type == &value_iterator_type || other->type == &value_generator_type))
+                   other->type == &value_iterator_type || other->type == &value_generator_type ||
+                   other->type == &value_view_type))
       return dict_update_pairs(t, dict, other);
     trace_break(t, BREAK_UNSUPPORTED_TYPE, "a dictionary made from a %s", other->type->name);
     return false;

@@ -333,7 +333,13 @@ static value *generator_get_attr(tracer *t, value *v, PyObject *name) {
   return builtin_method_find(t, generator_methods, v, name);
 }
 
-static PyObject *generator_python_type(tracer *t, value *v) { return (PyObject *)&PyGen_Type; }
+/* One of a model stands for an iterator of another type. */
+static PyObject *generator_python_type(tracer *t, value *v) {
+  const frame *f = v->any.a;
+  if (model_owns(f->function->globals))
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the type of an iterator of itertools");
+  return (PyObject *)&PyGen_Type;
+}
 
 const value_type value_generator_type = {.name = "generator",
                                          .iter = iter_self,

@@ -173,6 +173,8 @@ static value *object_get_attr(tracer *t, value *v, PyObject *name) {
   PyTypeObject *type = (PyTypeObject *)object_class(v);
   PyObject *hook = interned(t, "__getattr__"), *attribute = interned(t, "__getattribute__");
   if (!hook || !attribute) return NULL;
+  if (model_is_private(t, (PyObject *)type, name))
+    return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a %s", PyUnicode_AsUTF8(name), type->tp_name);
   PyObject *standard = _PyType_Lookup(&PyBaseObject_Type, attribute);
   if (_PyType_Lookup(type, attribute) != standard)
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a class with __getattribute__",
@@ -197,6 +199,10 @@ static value *object_get_attr(tracer *t, value *v, PyObject *name) {
 static bool object_set_attr(tracer *t, value *v, PyObject *name, value *item) {
   PyTypeObject *type = (PyTypeObject *)object_class(v);
   PyObject *hook = interned(t, item ? "__setattr__" : "__delattr__");
+  if (model_owns((PyObject *)type) && !model_owns(t->frame->function->globals)) {
+    trace_break(t, BREAK_ATTRIBUTE, "assignment to an attribute of a %s", type->tp_name);
+    return false;
+  }
   if (!hook || !object_is_virtual(v)) {
     trace_break(t, BREAK_SIDE_EFFECT, "assignment to '%s' of a %s that existed before the call",
                 PyUnicode_AsUTF8(name), type->tp_name);
@@ -238,7 +244,9 @@ bool object_store(tracer *t, value *v, PyObject *name, value *item) {
 
 value *trace_special(tracer *t, value *v, const char *name) {
   PyObject *text = interned(t, name);
-  PyObject *type = text ? value_type_of(t, v) : NULL;
+  PyObject *type = !text                           ? NULL
+                   : v->type == &value_object_type ? object_class(v)
+                                                   : value_type_of(t, v);
   if (!type) return NULL;
   if (v->type == &value_object_type || v->type == &value_exception_type)
     return type_attr(t, type, text, v, NULL);
@@ -365,7 +373,7 @@ static value *object_call(tracer *t, value *v, value *const *args, Py_ssize_t co
   return method ? trace_call(t, method, args, count, kwnames) : object_no(t, v, "is not callable");
 }
 
-static PyObject *object_python_type(tracer *t, value *v) { return object_class(v); }
+static PyObject *object_python_type(tracer *t, value *v) { return model_real(object_class(v)); }
 
 /* make_object(cls, attributes): an instance as object.__new__ and object.__setattr__ make it; none
  * of the class's own code runs, for it has been inlined already. */
@@ -399,6 +407,7 @@ static recipe *object_rebuild_new(tracer *t, value *v) {
 }
 
 static recipe *object_rebuild(tracer *t, value *v) {
+  if (!v->source && model_owns(object_class(v))) return model_rebuild(t, v);
   if (!v->source && object_is_virtual(v)) return object_rebuild_new(t, v);
   if (!v->source)
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a new %s is returned",
@@ -459,7 +468,9 @@ value *object_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t coun
   bool plain = same_as_object(type, make);
   value *v =
       plain ? object_allocate(t, cls) : object_new_inlined(t, cls, make, args, count, kwnames);
-  PyObject *made = v ? value_type_of(t, v) : NULL;
+  PyObject *made = !v                              ? NULL
+                   : v->type == &value_object_type ? object_class(v)
+                                                   : value_type_of(t, v);
   if (!made || !PyType_IsSubtype((PyTypeObject *)made, type)) return trace_pending(t) ? NULL : v;
   if (same_as_object((PyTypeObject *)made, init)) {
     if (plain && (count || kwnames))

@@ -300,6 +300,14 @@ value *trace_call1(tracer *t, value *callee, value *arg);
 value *trace_call_list(tracer *t, value *callee, value *args,
                        value *kwargs); /* f(*args, **kwargs) */
 
+/* ---- model.c -------------------------------------------------------------------------------- */
+
+PyObject *model_real(PyObject *cls); /* the type that a model class stands for, or `cls` itself */
+bool model_owns(PyObject *object);   /* a class, a function or the globals of the models */
+/* An attribute of the model itself, which an object of the original does not have. */
+bool model_is_private(tracer *t, PyObject *cls, PyObject *name);
+recipe *model_rebuild(tracer *t, value *v);
+
 /* ---- builtins.c ----------------------------------------------------------------------------- */
 
 bool builtins_init(void);

@@ -1,0 +1,447 @@
+"""What types and functions of the standard library that are written in C mean, in Python for capture to follow.
+
+Nothing here is ever called: capture evaluates it in place of the original. An object of a model class stands for one of
+the original's: `__model__` gives the arguments with which the original is called when the object leaves the compiled
+function; a class without it stays inside.
+"""
+
+# ---- collections ----------------------------------------------------------------------------------------------------
+
+
+class deque:
+    def __init__(self, iterable=(), maxlen=None):
+        if maxlen is not None and maxlen < 0:
+            raise ValueError("maxlen must be non-negative")
+        self.maxlen = maxlen
+        self._items = []
+        for item in iterable:
+            self.append(item)
+
+    def __model__(self):
+        return (self._items, self.maxlen)
+
+    def append(self, item):
+        self._items.append(item)
+        if self.maxlen is not None and len(self._items) > self.maxlen:
+            del self._items[0]
+
+    def appendleft(self, item):
+        self._items.insert(0, item)
+        if self.maxlen is not None and len(self._items) > self.maxlen:
+            del self._items[-1]
+
+    def extend(self, iterable):
+        for item in list(iterable) if iterable is self else iterable:
+            self.append(item)
+
+    def extendleft(self, iterable):
+        for item in list(iterable) if iterable is self else iterable:
+            self.appendleft(item)
+
+    def pop(self):
+        if not self._items:
+            raise IndexError("pop from an empty deque")
+        return self._items.pop()
+
+    def popleft(self):
+        if not self._items:
+            raise IndexError("pop from an empty deque")
+        return self._items.pop(0)
+
+    def clear(self):
+        self._items.clear()
+
+    def copy(self):
+        return deque(self._items, self.maxlen)
+
+    __copy__ = copy
+
+    def count(self, item):
+        return self._items.count(item)
+
+    def rotate(self, n=1):
+        length = len(self._items)
+        if length > 1:
+            n %= length
+            self._items = self._items[-n:] + self._items[:-n] if n else self._items
+
+    def reverse(self):
+        self._items.reverse()
+
+    def remove(self, item):
+        if item not in self._items:
+            raise ValueError("deque.remove(x): x not in deque")
+        self._items.remove(item)
+
+    def insert(self, i, item):
+        if self.maxlen is not None and len(self._items) >= self.maxlen:
+            raise IndexError("deque already at its maximum size")
+        self._items.insert(i, item)
+
+    def index(self, item, *bounds):
+        return self._items.index(item, *bounds)
+
+    def __len__(self):
+        return len(self._items)
+
+    def __getitem__(self, i):
+        if not isinstance(i, int):
+            raise TypeError("sequence index must be integer, not 'slice'")
+        if not -len(self._items) <= i < len(self._items):
+            raise IndexError("deque index out of range")
+        return self._items[i]
+
+    def __setitem__(self, i, item):
+        if not -len(self._items) <= i < len(self._items):
+            raise IndexError("deque index out of range")
+        self._items[i] = item
+
+    def __delitem__(self, i):
+        if not -len(self._items) <= i < len(self._items):
+            raise IndexError("deque index out of range")
+        del self._items[i]
+
+    def __contains__(self, item):
+        return item in self._items
+
+    def __iter__(self):
+        length = len(self._items)
+        for i in range(length):
+            if len(self._items) != length:
+                raise RuntimeError("deque mutated during iteration")
+            yield self._items[i]
+        if len(self._items) != length:
+            raise RuntimeError("deque mutated during iteration")
+
+    def __reversed__(self):
+        return iter(self._items[::-1])
+
+    def __eq__(self, other):
+        return self._items == other._items if isinstance(other, deque) else NotImplemented
+
+    def __add__(self, other):
+        if not isinstance(other, deque):
+            raise TypeError("can only concatenate deque")
+        return deque(self._items + other._items, self.maxlen)
+
+    def __iadd__(self, other):
+        self.extend(other)
+        return self
+
+    def __mul__(self, n):
+        return deque(self._items * n, self.maxlen)
+
+    __rmul__ = __mul__
+
+
+class _mapping:
+    """What OrderedDict and defaultdict share: a dictionary of their own."""
+
+    def __len__(self):
+        return len(self._dict)
+
+    def __setitem__(self, key, item):
+        self._dict[key] = item
+
+    def __delitem__(self, key):
+        del self._dict[key]
+
+    def __contains__(self, key):
+        return key in self._dict
+
+    def __iter__(self):
+        return iter(self._dict)
+
+    def __reversed__(self):
+        return reversed(self._dict)
+
+    def keys(self):
+        return self._dict.keys()
+
+    def values(self):
+        return self._dict.values()
+
+    def items(self):
+        return self._dict.items()
+
+    def get(self, key, default=None):
+        return self._dict.get(key, default)
+
+    def pop(self, key, *default):
+        return self._dict.pop(key, *default)
+
+    def setdefault(self, key, default=None):
+        return self._dict.setdefault(key, default)
+
+    def clear(self):
+        self._dict.clear()
+
+    def update(self, *others, **named):
+        if len(others) > 1:
+            raise TypeError("update expected at most 1 argument")
+        for other in others:
+            if hasattr(other, "keys"):
+                for key in other.keys():
+                    self._dict[key] = other[key]
+            else:
+                for key, item in other:
+                    self._dict[key] = item
+        for key in named:
+            self._dict[key] = named[key]
+
+    def __ior__(self, other):
+        self.update(other)
+        return self
+
+
+class OrderedDict(_mapping):
+    def __init__(self, *others, **named):
+        self._dict = {}
+        self.update(*others, **named)
+
+    def __model__(self):
+        return (self._dict,)
+
+    def __getitem__(self, key):
+        return self._dict[key]
+
+    def move_to_end(self, key, last=True):
+        item = self._dict.pop(key)
+        if last:
+            self._dict[key] = item
+        else:
+            rest = list(self._dict.items())
+            self._dict.clear()
+            self._dict[key] = item
+            for k, v in rest:
+                self._dict[k] = v
+
+    def popitem(self, last=True):
+        if not self._dict:
+            raise KeyError("dictionary is empty")
+        key = list(self._dict)[-1 if last else 0]
+        return key, self._dict.pop(key)
+
+    def copy(self):
+        return OrderedDict(self._dict)
+
+    __copy__ = copy
+
+    def __eq__(self, other):
+        if isinstance(other, OrderedDict):
+            return self._dict == other._dict and list(self._dict) == list(other._dict)
+        return self._dict == other
+
+    def __or__(self, other):
+        both = OrderedDict(self._dict)
+        both.update(other)
+        return both
+
+
+class defaultdict(_mapping):
+    def __init__(self, default_factory=None, /, *others, **named):
+        if default_factory is not None and not callable(default_factory):
+            raise TypeError("first argument must be callable or None")
+        self.default_factory = default_factory
+        self._dict = {}
+        self.update(*others, **named)
+
+    def __model__(self):
+        return (self.default_factory, self._dict)
+
+    def __missing__(self, key):
+        if self.default_factory is None:
+            raise KeyError(key)
+        item = self.default_factory()
+        self._dict[key] = item
+        return item
+
+    def __getitem__(self, key):
+        if key in self._dict:
+            return self._dict[key]
+        return self.__missing__(key)
+
+    def popitem(self):
+        return self._dict.popitem()
+
+    def copy(self):
+        return defaultdict(self.default_factory, self._dict)
+
+    __copy__ = copy
+
+    def __eq__(self, other):
+        return self._dict == (other._dict if isinstance(other, _mapping) else other)
+
+    def __or__(self, other):
+        both = defaultdict(self.default_factory, self._dict)
+        both.update(other)
+        return both
+
+
+def _count_elements(mapping, iterable):
+    for element in iterable:
+        mapping[element] = mapping.get(element, 0) + 1
+
+
+# ---- itertools ------------------------------------------------------------------------------------------------------
+
+
+def count(start=0, step=1):
+    while True:
+        yield start
+        start = start + step
+
+
+def cycle(iterable):
+    saved = []
+    for item in iterable:
+        yield item
+        saved.append(item)
+    while saved:
+        for item in saved:
+            yield item
+
+
+def takewhile(predicate, iterable):
+    for item in iterable:
+        if not predicate(item):
+            return
+        yield item
+
+
+def dropwhile(predicate, iterable):
+    iterator = iter(iterable)
+    for item in iterator:
+        if not predicate(item):
+            yield item
+            break
+    for item in iterator:
+        yield item
+
+
+def filterfalse(predicate, iterable):
+    for item in iterable:
+        if not (item if predicate is None else predicate(item)):
+            yield item
+
+
+def compress(data, selectors):
+    for item, selected in zip(data, selectors):
+        if selected:
+            yield item
+
+
+def groupby(iterable, key=None):
+    """Groups are read while their turn lasts, as they have to be; an item of a later group ends them."""
+    iterator = iter(iterable)
+    state = []  # of the item at hand: its key, the item
+    for item in iterator:
+        state[:] = [item if key is None else key(item), item]
+        break
+
+    def group(target):
+        while state and state[0] == target:
+            item = state.pop()
+            state.clear()
+            for after in iterator:
+                state[:] = [after if key is None else key(after), after]
+                break
+            yield item
+
+    while state:
+        target = state[0]
+        members = group(target)
+        yield target, members
+        for _ in members:
+            pass
+
+
+def tee(iterable, n=2):
+    iterator = iter(iterable)
+    seen = []
+
+    def branch():
+        i = 0
+        while True:
+            if i == len(seen):
+                for item in iterator:
+                    seen.append(item)
+                    break
+                else:
+                    return
+            yield seen[i]
+            i += 1
+
+    return tuple(branch() for _ in range(n))
+
+
+# ---- operator, functools --------------------------------------------------------------------------------------------
+
+
+class itemgetter:
+    def __init__(self, item, /, *items):
+        self._items = (item, *items)
+
+    def __model__(self):
+        return self._items
+
+    def __call__(self, obj, /):
+        if len(self._items) == 1:
+            return obj[self._items[0]]
+        return tuple(obj[i] for i in self._items)
+
+
+class attrgetter:
+    def __init__(self, attr, /, *attrs):
+        self._attrs = (attr, *attrs)
+
+    def __model__(self):
+        return self._attrs
+
+    def __call__(self, obj, /):
+        out = []
+        for dotted in self._attrs:
+            value = obj
+            for name in dotted.split("."):
+                value = getattr(value, name)
+            out.append(value)
+        return out[0] if len(out) == 1 else tuple(out)
+
+
+class methodcaller:
+    def __init__(self, name, /, *args, **kwargs):
+        self._name, self._args, self._kwargs = name, args, kwargs
+
+    def __call__(self, obj, /):
+        return getattr(obj, self._name)(*self._args, **self._kwargs)
+
+
+class _key:
+    __slots__ = ("_compare", "obj")
+
+    def __init__(self, compare, obj):
+        self._compare = compare
+        self.obj = obj
+
+    def __lt__(self, other):
+        return self._compare(self.obj, other.obj) < 0
+
+    def __gt__(self, other):
+        return self._compare(self.obj, other.obj) > 0
+
+    def __le__(self, other):
+        return self._compare(self.obj, other.obj) <= 0
+
+    def __ge__(self, other):
+        return self._compare(self.obj, other.obj) >= 0
+
+    def __eq__(self, other):
+        return self._compare(self.obj, other.obj) == 0
+
+
+class cmp_to_key:
+    def __init__(self, mycmp):
+        self._compare = mycmp
+
+    def __call__(self, obj):
+        return _key(self._compare, obj)

@@ -1,0 +1,125 @@
+"""Types and functions of the standard library written in C: objects of them as results, and what is not followed."""
+
+import collections
+import functools
+import itertools
+import operator
+
+import numpy as np
+import pytest
+from compare import assert_same
+
+import frameloom
+
+
+def same(got, want):
+    """Equal types all the way down."""
+    assert type(got) is type(want), (type(got), type(want))
+    if isinstance(want, dict):
+        assert list(got) == list(want)
+        for key in want:
+            same(got[key], want[key])
+        if isinstance(want, collections.defaultdict):
+            assert got.default_factory is want.default_factory
+    elif isinstance(want, (list, tuple, collections.deque)):
+        assert len(got) == len(want)
+        for g, w in zip(got, want):
+            same(g, w)
+        if isinstance(want, collections.deque):
+            assert got.maxlen == want.maxlen
+    else:
+        assert_same(got, want)
+
+
+def both(expression, *args, whole=True):
+    program = eval(f"lambda x, y: {expression}", {"np": np, "c": collections, "i": itertools, "o": operator, "f": functools})
+    compiled = frameloom.compile(program, fullgraph=whole)
+    for _ in range(2):
+        x, y = np.arange(3.0), np.arange(3.0) + 5
+        try:
+            want = program(x, y)
+        except Exception as error:
+            with pytest.raises(type(error)) as raised:
+                compiled(x, y)
+            assert str(raised.value) == str(error)
+            continue
+        same(compiled(x, y), want)
+
+
+@pytest.mark.parametrize("expression", """c.deque() | c.deque([x, y]) | c.deque([x, y, 1], 2) | c.deque([1, 2]) == c.deque([1, 2]) | c.deque([1]) + c.deque([2])
+c.deque([1, 2]) * 2 | [c.deque([x + 1])] | c.defaultdict(list) | c.defaultdict(list, a=[x]) | c.defaultdict(None, {'k': x}) | c.OrderedDict() | c.OrderedDict(a=x, b=[y])
+c.OrderedDict([(1, 2), (3, x)]) | (isinstance(c.deque(), c.deque), type(c.deque()) is c.deque) | (isinstance(c.defaultdict(int), dict), isinstance(c.OrderedDict(), list))
+type(c.OrderedDict()).__name__ | (bool(c.deque()), bool(c.deque([0]))) | list(c.deque([1, 2, 3]))[::-1] | list(reversed(c.deque([1, 2]))) | 2 in c.deque([1, 2]) | c.deque([x, y])[-1] + 1
+dict(c.OrderedDict(a=1).items()) | c.OrderedDict(a=1) == {'a': 1} | c.OrderedDict(a=1, b=2) == c.OrderedDict(b=2, a=1) | sorted(c.OrderedDict(b=1, a=2)) | {k: v for k, v in c.defaultdict(int, q=3).items()}
+o.itemgetter(1)([x, y]) | o.itemgetter('a', 'b')({'a': x, 'b': y}) | sorted([(2, 'a'), (1, 'b')], key=o.itemgetter(0)) | o.attrgetter('T.ndim', 'size')(x) | o.methodcaller('reshape', 3, 1)(x) | sorted([3, 1, 2], key=f.cmp_to_key(lambda a, b: b - a))
+list(i.islice(i.count(5), 2)) | list(zip(i.count(), 'ab')) | [k for k, g in i.groupby([1, 1, 2])] | [(k, sum(g)) for k, g in i.groupby([1, 1, 2, 1])] | [list(t) for t in i.tee([x, y], 2)] | list(i.takewhile(lambda k: k < 2, i.count()))
+next(i.cycle([x, y])) | list(i.compress([x, y], [0, 1])) | list(i.filterfalse(None, [0, 1])) | list(i.dropwhile(lambda k: k < 2, [1, 2, 1]))
+c.deque().pop() | c.deque()[0] | c.deque([1])[5] | c.deque([1]).remove(2) | c.OrderedDict()['a'] | c.defaultdict(None)['a'] | c.OrderedDict().popitem() | c.deque([1, 2], maxlen=2).insert(0, 1)
+[c.deque([1, 2, 3]).count(2), c.deque([1, 2]).index(2)] | c.OrderedDict(a=1) | c.OrderedDict(a=1).copy()""".replace("\n", " | ").split(" | "))
+def test_expression(expression):
+    both(expression, whole="pop()" not in expression and "[0]" not in expression and "[5]" not in expression
+         and "remove" not in expression and "['a']" not in expression and "popitem" not in expression and "insert" not in expression)
+
+
+@pytest.mark.parametrize("expression", """repr(c.deque([1])) | str(c.OrderedDict(a=1)) | f"{c.deque()}" | hasattr(c.deque(), '_items') | hasattr(c.deque(), '__dict__') | hash(c.deque()) | {c.deque(): 1}
+o.itemgetter(1) | i.count(3) | [next(i.cycle([1])), 2] | c.deque().__len__() | type(i.count()) is i.count | isinstance(i.count(), i.count) | type(i.tee([1])[0]).__name__ | c.OrderedDict.fromkeys('ab')
+{**c.OrderedDict(a=1)} | dict(c.defaultdict(int, a=1)) | c.deque([1]).maxlen is None | c.deque([1, 2])[0:1] | c.deque([1]) < c.deque([2]) | c.ChainMap({'a': x})['a'] | i.groupby([1])""".replace("\n", " | ").split(" | "))
+def test_what_is_left_to_python_is_right(expression):
+    program = eval(f"lambda x, y: {expression}", {"np": np, "c": collections, "i": itertools, "o": operator})
+    compiled = frameloom.compile(program)
+    for _ in range(2):
+        try:
+            want = program(np.arange(3.0), np.arange(3.0))
+        except Exception as error:
+            with pytest.raises(type(error)) as raised:
+                compiled(np.arange(3.0), np.arange(3.0))
+            assert str(raised.value) == str(error)
+            continue
+        got = compiled(np.arange(3.0), np.arange(3.0))
+        assert type(got) is type(want)
+        if isinstance(want, (int, str, dict, list, bool)):
+            same(got, want)
+
+
+def test_identity_of_results():
+    def program(x):
+        d = collections.deque([x])
+        return d, d, [d]
+
+    a, b, (c,) = frameloom.compile(program, fullgraph=True)(np.ones(2))
+    assert a is b is c and a[0] is not None
+
+
+def test_each_call_makes_new_ones():
+    compiled = frameloom.compile(lambda x: collections.defaultdict(list, a=[x]), fullgraph=True)
+    first, second = compiled(np.ones(2)), compiled(np.ones(2))
+    first["b"].append(1)
+    assert "b" not in second and first["a"] is not second["a"]
+
+
+def test_mutation_while_iterating():
+    def program(x):
+        d = collections.deque([1, 2])
+        try:
+            for k in d:
+                d.append(k)
+        except RuntimeError as error:
+            return x, type(error).__name__
+
+    both_ways = frameloom.compile(program)
+    assert both_ways(np.ones(1))[1] == "RuntimeError"
+
+
+def test_ones_that_existed_before():
+    queue = collections.deque([1.0, 2.0])
+    table = collections.defaultdict(int, a=2.0)
+
+    def program(x):
+        table["n"] += 1
+        queue.append(len(queue))
+        return x * sum(queue) + table["a"]
+
+    compiled = frameloom.compile(program)
+    for n in range(1, 4):
+        got = compiled(np.ones(1))
+        assert len(queue) == 2 + n and table["n"] == n and got[0] == sum(queue) + 2
