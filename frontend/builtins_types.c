@@ -70,6 +70,14 @@ value *builtin_bool(tracer *t, const builtin_args *a) {
   return truth < 0 ? NULL : value_bool(t, truth);
 }
 
+value *builtin_build_class(tracer *t, const builtin_args *a) {
+  return class_build(t, a->args, a->count, a->kwnames);
+}
+
+value *builtin_descriptor(tracer *t, const builtin_args *a) {
+  return class_descriptor(t, a->callee, a->args, a->count, a->kwnames);
+}
+
 value *builtin_abs(tracer *t, const builtin_args *a) {
   CHECK(1, 1);
   return trace_unary(t, UNOP_ABS, a->args[0]);

@@ -114,6 +114,13 @@ static const decode_row decode_rows[256] = {
     ONE(MATCH_SEQUENCE, MATCH_SEQUENCE),
     ONE(MATCH_MAPPING, MATCH_MAPPING),
     ONE(MATCH_KEYS, MATCH_KEYS),
+    ONE(MATCH_CLASS, MATCH_CLASS),
+    ONE(LOAD_BUILD_CLASS, LOAD_BUILD_CLASS),
+    ONE(LOAD_NAME, LOAD_NAME),
+    ONE(STORE_NAME, STORE_NAME),
+    ONE(DELETE_NAME, DELETE_NAME),
+    ONE(SETUP_ANNOTATIONS, SETUP_ANNOTATIONS),
+    ONE(LOAD_CLASSDEREF, LOAD_CLASSDEREF),
     ONE(LOAD_ASSERTION_ERROR, LOAD_ASSERTION_ERROR),
     ONE(PUSH_EXC_INFO, PUSH_EXC),
     ONE(POP_EXCEPT, POP_EXC),
@@ -208,6 +215,9 @@ static bool decode_checks(const decoder *d) {
     case BC_KW_NAMES: limit = PyTuple_GET_SIZE(code->co_consts); break;
     case BC_LOAD_GLOBAL:
     case BC_STORE_GLOBAL:
+    case BC_LOAD_NAME:
+    case BC_STORE_NAME:
+    case BC_DELETE_NAME:
     case BC_LOAD_ATTR:
     case BC_STORE_ATTR:
     case BC_DELETE_ATTR:
@@ -219,6 +229,7 @@ static bool decode_checks(const decoder *d) {
     case BC_MAKE_CELL:
     case BC_LOAD_CLOSURE:
     case BC_LOAD_DEREF:
+    case BC_LOAD_CLASSDEREF:
     case BC_STORE_DEREF:
     case BC_DELETE_DEREF: limit = d->code->locals; break;
     case BC_IS:

@@ -205,6 +205,54 @@ step step_MATCH_MAPPING(tracer *t, frame *f, const loom_instr *in) {
   return match_flag(t, f, Py_TPFLAGS_MAPPING);
 }
 
+/* The attribute that a pattern names; NULL with nothing pending: there is none. */
+static value *match_attribute(tracer *t, value *subject, value *name) {
+  PyObject *text = value_str_object(name);
+  if (!text) return trace_break(t, BREAK_OPCODE, "a pattern's name that is not a string");
+  value *item = trace_get_attr(t, subject, text);
+  if (!item && t->state == TRACE_RAISING && exception_matches(t, t->raised, PyExc_AttributeError)) {
+    t->state = TRACE_GOING;
+    t->raised = NULL;
+  }
+  return item;
+}
+
+/* Names of the attributes that positional patterns stand for; `self`: the subject itself. */
+static value *match_positions(tracer *t, PyObject *type, int32_t count, bool *self) {
+  PyObject *key = trace_keep(t, PyUnicode_InternFromString("__match_args__"));
+  value *names = key && count ? type_attr(t, type, key, NULL, NULL) : NULL;
+  *self = false;
+  if (trace_pending(t)) return NULL;
+  if (names && names->type == &value_tuple_type && names->seq.count >= count) return names;
+  *self = !names && PyType_HasFeature((PyTypeObject *)type, _Py_TPFLAGS_MATCH_SELF) && count <= 1;
+  if (*self || !count) return value_tuple(t, NULL, 0);
+  return trace_break(t, BREAK_RAISES, "a pattern with more positions than %s has",
+                     ((PyTypeObject *)type)->tp_name);
+}
+
+step step_MATCH_CLASS(tracer *t, frame *f, const loom_instr *in) {
+  value *named = trace_to_tuple(t, frame_pop(f)), *type = frame_pop(f), *subject = frame_pop(f);
+  bool self;
+  if (!named || !value_is_const(type) || !PyType_Check(type->object)) {
+    if (named) trace_break(t, BREAK_RAISES, "a pattern of what is not a class");
+    return STEP_FAIL;
+  }
+  int matches = trace_isinstance(t, subject, type);
+  if (matches < 0) return STEP_FAIL;
+  if (!matches) return frame_result(f, t->none);
+  value *found = value_tuple(t, NULL, 0), *item;
+  value *names = match_positions(t, type->object, in->arg, &self);
+  if (!names || !found || (self && in->arg && !seq_append(t, found, subject))) return STEP_FAIL;
+  for (Py_ssize_t i = 0; i < (self ? 0 : in->arg) + named->seq.count; i++) {
+    bool position = !self && i < in->arg;
+    value *name = position ? names->seq.items[i] : named->seq.items[i - (self ? 0 : in->arg)];
+    if (!(item = match_attribute(t, subject, name)))
+      return trace_pending(t) ? STEP_FAIL : frame_result(f, t->none);
+    if (!seq_append(t, found, item)) return STEP_FAIL;
+  }
+  return frame_result(f, found);
+}
+
 step step_MATCH_KEYS(tracer *t, frame *f, const loom_instr *in) {
   value *keys = trace_to_tuple(t, frame_peek(f, 1)), *dict = frame_peek(f, 2);
   if (!keys) return STEP_FAIL;

@@ -203,15 +203,16 @@ static void guard_drop(guard *g) {
   free(g->payload);
 }
 
-/* The models never change. */
-static bool guard_is_of_model(const source *s) {
+/* The models never change, and nobody else sees what was made for the capture. */
+static bool guard_is_needless(const tracer *t, const source *s) {
   while (s && s->base)
     s = s->base;
-  return s && (s->kind == SOURCE_CONST || s->kind == SOURCE_GLOBAL) && model_owns(s->object);
+  if (!s || (s->kind != SOURCE_CONST && s->kind != SOURCE_GLOBAL)) return false;
+  return model_owns(s->object) || class_is_made(t, s->object);
 }
 
 void trace_guard(tracer *t, guard g) {
-  if (guard_is_of_model(g.source)) return guard_drop(&g);
+  if (guard_is_needless(t, g.source)) return guard_drop(&g);
   const void *key = guard_key(&g);
   capture *c = t->capture;
   size_t known = (size_t)pointer_map_get(&t->guarded, key);

@@ -396,6 +396,8 @@ static recipe *const_rebuild(tracer *t, value *v) {
     if (r) r->source = v->source;
     return r;
   }
+  if (class_is_made(t, v->object))
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a class made inside is returned");
   recipe *r = trace_recipe(t, RECIPE_CONST);
   if (r) r->object = Py_NewRef(v->object);
   return r;

@@ -407,6 +407,8 @@ static recipe *object_rebuild_new(tracer *t, value *v) {
 }
 
 static recipe *object_rebuild(tracer *t, value *v) {
+  if (class_is_made(t, object_class(v)))
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an object of a class made inside is returned");
   if (!v->source && model_owns(object_class(v))) return model_rebuild(t, v);
   if (!v->source && object_is_virtual(v)) return object_rebuild_new(t, v);
   if (!v->source)

@@ -65,6 +65,7 @@ typedef struct frame {
   function_data *function;
   value **locals; /* NULL: unbound */
   value **stack;
+  value *names;   /* of the body of a class: a dict value */
   value *kwnames; /* for the next CALL: a tuple constant */
   value *handled; /* generators: the handled exception while suspended */
   int32_t sp, pc;
@@ -118,6 +119,8 @@ struct tracer {
   uint64_t steps;
   uint32_t fp_ignored, fp_seen; /* flags ignored now; those of the nodes made while not ignored */
   pointer_map wrapped, by_source, codes, rebuilt, guarded;
+  pointer_map made,
+      stand_ins; /* classbody.c: objects made for the capture alone; value -> its object */
   PyObject *const *args;
   Py_ssize_t arg_count;
   bool *symbolic;
@@ -291,6 +294,14 @@ typedef struct builtin_method {
 value *builtin_method_find(tracer *t, const builtin_method *table, value *self, PyObject *name);
 bool args_check(tracer *t, const char *name, Py_ssize_t count, Py_ssize_t least, Py_ssize_t most,
                 PyObject *kwnames);
+
+/* ---- value/classbody.c ----------------------------------------------------------------------- */
+
+bool class_is_made(const tracer *t, PyObject *object); /* a class (or part of one) made inside */
+PyObject *class_stand_in(tracer *t, value *v);         /* borrowed */
+value *class_descriptor(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
+                        PyObject *kwnames);
+value *class_build(tracer *t, value *const *args, Py_ssize_t count, PyObject *kwnames);
 
 /* ---- trace_call.c --------------------------------------------------------------------------- */
 
