@@ -31,6 +31,8 @@ PyObject *class_stand_in(tracer *t, value *v) {
   if (value_is_const(v) || (v->object && v->type == &value_function_type)) return v->object;
   PyObject *known = pointer_map_get(&t->stand_ins, v);
   if (known) return known;
+  if (v->type == &value_tuple_type && (known = value_plain(t, v))) return trace_keep(t, known);
+  if (trace_pending(t)) return NULL;
   PyObject *made = stand_in_new(t, v);
   if (!made) return trace_fail(t);
   if (!trace_keep(t, made) || !pointer_map_set(t, &t->stand_ins, v, made) ||

@@ -232,6 +232,12 @@ bool object_store(tracer *t, value *v, PyObject *name, value *item) {
     value *args[2] = {v, item}, *f = wrap_constant(t, setter);
     return f && trace_call(t, f, args, item ? 2 : 1, NULL) != NULL;
   }
+  bool slot = descr && Py_IS_TYPE(descr, &PyMemberDescr_Type);
+  if (!slot && !type->tp_dictoffset) {
+    trace_raise(t, PyExc_AttributeError, "'%s' object has no attribute '%s'", type->tp_name,
+                PyUnicode_AsUTF8(name));
+    return false;
+  }
   value *key = value_const(t, name);
   if (!key) return false;
   if (item) return dict_put(t, v->any.b, key, item);

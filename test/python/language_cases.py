@@ -203,7 +203,7 @@ class Record:
     field = Field()
 
 
-@case
+@left
 def descriptors(x, y):
     record = Record()
     record.field = x
@@ -224,7 +224,7 @@ class Lazy:
         raise AttributeError(name)
 
 
-@case
+@left
 def cached_property_and_getattr(x, y):
     lazy = Lazy(x)
     return lazy.square + lazy.square * y + lazy.plus7, hasattr(lazy, "minus"), getattr(lazy, "minus", 5)
@@ -331,7 +331,7 @@ def named_tuples(x, y):
     return p.both(), q.both(), q._fields, o._asdict()["c"], a + b * c, o[1]
 
 
-@case
+@left
 def enums(x, y):
     color = Color.RED if Color(2) is Color.GREEN else Color.GREEN
     return x * color.value + Level.HIGH, color.name, Level.LOW < Level.HIGH, [c.name for c in Color], Color["RED"].value
@@ -373,7 +373,7 @@ def ordered_dicts(x, y):
     return list(d), last[0], last[1] + d["b"]
 
 
-@case
+@left
 def counters(x, y):
     c = collections.Counter("abracadabra")
     c.update("aaa")
@@ -395,7 +395,7 @@ class Registry(dict):
         return self
 
 
-@case
+@left
 def dict_subclass(x, y):
     r = Registry(a=x).add("b", y)
     return r["a"] + r["b"] + r[3], len(r), "a" in r
@@ -411,7 +411,7 @@ class Stack(list):
         return self[-1]
 
 
-@case
+@left
 def list_subclass(x, y):
     s = Stack().push(x).push(y)
     return s.top + s[0], len(s)
@@ -449,7 +449,7 @@ def generator_delegation(x, y):
     return a, b, c, next(g, "done")
 
 
-@case
+@left
 def generator_with_finally(x, y):
     log = []
 
@@ -466,7 +466,7 @@ def generator_with_finally(x, y):
     return first, log
 
 
-@case
+@left
 def generator_throw(x, y):
     def work():
         total = x
@@ -566,7 +566,7 @@ def exceptions_raised_and_caught(x, y):
     return result + y, log
 
 
-@case
+@left
 def exceptions_chained(x, y):
     try:
         try:
@@ -596,7 +596,7 @@ def finally_returns_and_continues(x, y):
     return f(x), total + y
 
 
-@case
+@left
 def exceptions_of_the_library_caught(x, y):
     try:
         x + np.ones(7)
@@ -664,7 +664,7 @@ def context_manager_of_a_generator(x, y):
     return z
 
 
-@case
+@left
 def exit_stacks(x, y):
     log = []
     with contextlib.ExitStack() as stack:
@@ -692,7 +692,7 @@ def _(value: int):
     return "int"
 
 
-@case
+@left
 def functools_functions(x, y):
     scaled = functools.partial(np.multiply, 2.0)
     shift = functools.partial(lambda a, b, k: a + b * k, k=3)
@@ -828,7 +828,7 @@ def default_mutables(x, y):
     return f(x), f(y), x + y
 
 
-@case
+@left
 def types_and_attributes(x, y):
     class Bag:
         pass
@@ -898,3 +898,154 @@ def identity_and_aliases(x, y):
 def integer_arithmetic(x, y):
     n = x.shape[0]
     return x[: n // 2] * (n % 3) + (n << 2) ** 2, n & 1, -n // 2, divmod(n, 3), int("12") + n, round(2.567, 2), bin(n), 2**100 % 7
+
+
+# ---- more of classes made inside ------------------------------------------------------------------------------------
+
+
+@case
+def class_body_statements(x, y):
+    class Table:
+        rows = []
+        for k in range(3):
+            rows.append(k * 2)
+        if len(rows) > 2:
+            extra = sum(rows)
+        del k
+        size: int = 4
+        names = [f"n{i}" for i in (1, 2)]
+
+        class Inner:
+            depth = 2
+
+    Table.rows.append(5)
+    return x * Table.extra + Table.size, Table.rows, Table.names, Table.Inner.depth, hasattr(Table, "k"), Table.__name__
+
+
+@case
+def class_property_with_setter(x, y):
+    class Box:
+        def __init__(self, a):
+            self.a = a
+
+        @property
+        def double(self):
+            return self.a * 2
+
+        @double.setter
+        def double(self, value):
+            self.a = value / 2
+
+    box = Box(x)
+    box.double = y
+    return box.a + box.double
+
+
+@case
+def class_with_slots_inside(x, y):
+    class P:
+        __slots__ = ("a",)
+
+    p = P()
+    p.a = x
+    try:
+        p.b = y
+    except AttributeError:
+        return p.a + y
+
+
+@case
+def class_exception_inside(x, y):
+    class Stop(Exception):
+        pass
+
+    class Special(Stop):
+        def __init__(self, value):
+            super().__init__("special")
+            self.value = value
+
+    total = x
+    for k in range(5):
+        try:
+            total = total + k
+            if k == 2:
+                raise Special(y)
+        except Stop as stop:
+            return total + stop.value, str(stop), k
+
+
+@case
+def class_with_array_attribute(x, y):
+    class Weights:
+        w = x * 2
+        b = y
+
+        def apply(self, v):
+            return v * self.w + self.b
+
+    class Other(Weights):
+        b = y * 3
+
+    return Weights().apply(x), Other().apply(x), Other.w[0], Weights.b is y
+
+
+@case
+def class_with_descriptor_inside(x, y):
+    class Twice:
+        def __set_name__(self, owner, name):
+            self.name = name
+
+        def __get__(self, instance, owner=None):
+            return instance.a * 2 + len(self.name)
+
+    class Box:
+        twice = Twice()
+
+        def __init__(self, a):
+            self.a = a
+
+    return Box(x).twice + y
+
+
+@case
+def class_comparison_and_sorting(x, y):
+    class Item:
+        def __init__(self, k):
+            self.k = k
+
+        def __lt__(self, other):
+            return self.k < other.k
+
+        def __eq__(self, other):
+            return self.k == other.k
+
+        def __bool__(self):
+            return self.k > 1
+
+        def __contains__(self, k):
+            return k == self.k
+
+    items = sorted([Item(3), Item(1), Item(2)])
+    return x * items[0].k, [i.k for i in items if i], Item(1) == Item(1), Item(1) != Item(2), 3 in items[2], max(items).k
+
+
+@left
+def class_with_metaclass_inside(x, y):
+    class Meta(type):
+        def __new__(mcs, name, bases, names):
+            return super().__new__(mcs, name, bases, {**names, "k": 5})
+
+    class Made(metaclass=Meta):
+        pass
+
+    return x * Made.k
+
+
+@left
+def dataclass_inside(x, y):
+    @dataclasses.dataclass
+    class Box:
+        a: float
+        b: float = 2.0
+
+    return Box(x).b * x
