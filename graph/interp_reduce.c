@@ -279,7 +279,8 @@ static loom_cell convolution_element(const interp_call *c, const int64_t *index)
       l[i + 2] = index[i + 2] * a[0].ints[i] + k[i + 2] * a[2].ints[i] - a[1].ints[2 * i];
       inside &= l[i + 2] >= 0 && l[i + 2] < lhs->type.dims[i + 2];
     }
-    if (inside) dot_step(lhs->type.dtype, &sum, interp_load(lhs, l), interp_load(rhs, r));
+    loom_cell element = inside ? interp_load(lhs, l) : (loom_cell){0};
+    dot_step(lhs->type.dtype, &sum, element, interp_load(rhs, r));
   } while (interp_next(&window, k));
   return sum;
 }

@@ -5,6 +5,7 @@
 
 static const alone_kind alone_kinds[] = {
     {"loom.scatter", scatter_plan, scatter_lower},
+    {"loom.convolution", convolution_plan, convolution_lower},
 };
 
 const alone_kind *alone_find(const lower_kernel *kernel, MlirOperation *out) {

@@ -1,4 +1,4 @@
-/* Kernels of one op with a lowering of its own: a row of the table in alone.c each.
+/* Kernels around one op with a lowering of its own: a row of the table in alone.c each.
  *
  * `plan` decides from types and strides alone how the kernel is divided; loom-schedule writes that
  * down and loom-lower asks again, then has each stage lowered into the function it has begun.
@@ -46,5 +46,7 @@ lower_lanes alone_lanes(const lower *l, int var, int64_t extent, loom_dtype dtyp
 
 bool scatter_plan(const lower_kernel *kernel, alone_plan *out);
 void scatter_lower(lower *l, const alone_plan *plan, int stage);
+bool convolution_plan(const lower_kernel *kernel, alone_plan *out);
+void convolution_lower(lower *l, const alone_plan *plan, int stage);
 
 #endif

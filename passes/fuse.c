@@ -329,6 +329,18 @@ static void fuse_trace(fuse_state *s, MlirValue value, fuse_edge edge) {
   }
 }
 
+/* A convolution packs what its windows read just before it is used, an element as often as windows
+ * overlap; its weights lie in memory. */
+static fuse_via fuse_reads_factor(const fuse_node *node, intptr_t i) {
+  loom_type weights;
+  if (!loom_is(node->op, "loom.convolution")) return FUSE_DIRECT;
+  if (i == 1 || !loom_type_from_mlir(mlirValueGetType(loom_operand(node->op, 1)), &weights))
+    return FUSE_BUFFER;
+  for (int d = 2; d < weights.rank; d++)
+    if (weights.dims[d] > 1) return FUSE_EXPANDED;
+  return FUSE_DIRECT;
+}
+
 /* How operand `i` is read. A dot_general packs its operands once, so that any of them can be
  * computed on the way; moves read at indices of their own, and compute what they select from. */
 static fuse_via fuse_reads(const fuse_node *node, intptr_t i) {
@@ -336,8 +348,8 @@ static fuse_via fuse_reads(const fuse_node *node, intptr_t i) {
   switch (node->class) {
   case LOOM_CLASS_POINTWISE:
   case LOOM_CLASS_REDUCE:
-  case LOOM_CLASS_SCAN:
-  case LOOM_CLASS_DOT: return FUSE_DIRECT;
+  case LOOM_CLASS_SCAN: return FUSE_DIRECT;
+  case LOOM_CLASS_DOT: return fuse_reads_factor(node, i);
   case LOOM_CLASS_MOVE: break;
   default: return FUSE_BUFFER;
   }
@@ -368,7 +380,9 @@ static void fuse_find_edges(fuse_state *s) {
       fuse_trace(s, loom_operand(node->op, i),
                  (fuse_edge){.user = n,
                              .via = fuse_reads(node, i),
-                             .guarded = node->class == LOOM_CLASS_MOVE});
+                             .partial = loom_is(node->op, "loom.convolution"),
+                             .guarded = node->class == LOOM_CLASS_MOVE ||
+                                        loom_is(node->op, "loom.convolution")});
     if (s->groups[node->group].kind == FUSE_STAYS) {
       if (last_stays >= 0)
         fuse_add_edge(s, (fuse_edge){.producer = last_stays, .user = n, .via = FUSE_BUFFER});

@@ -279,6 +279,8 @@ MlirValue lower_int_like(lower *l, loom_builder *b, MlirType type, int64_t value
 
 /* ---- lower_move.c: pad, concatenate, update_slice, gather, iota ------------------------------ */
 
+/* The value where the index is inside of its tensor, zero elsewhere. */
+lower_value lower_emit_or_zero(lower *l, MlirValue value, const lower_at *at);
 lower_value lower_emit_move(lower *l, MlirOperation op, loom_opcode code, const lower_at *at);
 
 /* ---- lower_random.c: Philox ------------------------------------------------------------------ */

@@ -285,6 +285,26 @@ static lower_value move_gather(lower *l, MlirOperation op, const lower_at *at) {
   return lower_emit(l, loom_operand(op, 0), lower_at_intern(l, out));
 }
 
+lower_value lower_emit_or_zero(lower *l, MlirValue value, const lower_at *at) {
+  loom_type type;
+  move_region region;
+  bool bounded = false;
+  if (!at || !loom_type_from_mlir(mlirValueGetType(value), &type) || !move_open(l, at, &region))
+    return move_none;
+  lower_value zero = {{NULL}, 0, false, type.dtype};
+  if (!l->dry) {
+    loom_builder b = lower_at_level(l, 0);
+    MlirType element = lane_type(b.ctx, type.dtype, 1);
+    zero.v = loom_dtype_is_float(type.dtype) ? lane_const_float(&b, element, 0)
+                                             : lane_const_int(&b, element, 0);
+  }
+  for (int64_t d = 0; d < at->rank; d++)
+    move_bound(l, &region, d, type.dims[d], &bounded);
+  if (region.never) return zero;
+  lower_value inner = move_inner(l, &region, bounded, value);
+  return bounded && !l->failed ? move_select(l, region.condition, inner, zero) : inner;
+}
+
 lower_value lower_emit_move(lower *l, MlirOperation op, loom_opcode code, const lower_at *at) {
   switch (code) {
   case LOOM_OP_IOTA: return move_iota(l, op, at);

@@ -36,7 +36,7 @@ static const struct {
     {"pad", LOOM_CLASS_MOVE},          {"gather", LOOM_CLASS_MOVE},
     {"reduce", LOOM_CLASS_REDUCE},     {"scan", LOOM_CLASS_SCAN},
     {"dot", LOOM_CLASS_DOT},           {"sort", LOOM_CLASS_ALONE},
-    {"scatter", LOOM_CLASS_ALONE},     {"convolution", LOOM_CLASS_ALONE},
+    {"scatter", LOOM_CLASS_ALONE},     {"convolution", LOOM_CLASS_DOT},
     {"random", LOOM_CLASS_MOVE},       {"host_call", LOOM_CLASS_HOST},
 };
 

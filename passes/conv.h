@@ -1,0 +1,63 @@
+/* Kernels with a convolution: how they are divided (conv_plan.c) and lowered (lower_conv.c).
+ *
+ * A matrix product whose rows are output channels, whose columns are pixels (batch x spatial, in C
+ * order of the result) and whose depth is input channels x window. A panel is `step` pixels; what
+ * their windows read is packed into scratch, depth by depth, just before it is used, so that it is
+ * read from the cache: no image of all windows is ever made. A tile is `mr` output channels of a
+ * panel, summed in registers over the whole depth, each weight being one broadcast. Sums then go to
+ * scratch, from where the epilogue is lowered like any elementwise kernel.
+ *
+ * Pixels of a panel that lie in one row of the result (along its last dimension) are a segment, at
+ * most a few a panel: they are read, and stored, as vectors of neighbours.
+ *
+ * With few output channels a group (depthwise) nothing would be used twice: a vector of pixels is
+ * then summed over its window without packing.
+ */
+#ifndef LOOM_CONV_H
+#define LOOM_CONV_H
+
+#include "passes/alone.h"
+
+#define CONV_SPATIAL 3
+
+/* Variables of the lowering. Spatial dimensions of the output and of the window: the last of the
+ * output is CONV_X, whatever their number. */
+enum {
+  CONV_GROUP,
+  CONV_ROW, /* output channel of the group */
+  CONV_N,
+  CONV_OUT, /* and CONV_OUT + 1 */
+  CONV_X = CONV_OUT + CONV_SPATIAL - 1,
+  CONV_C,
+  CONV_WINDOW, /* to CONV_WINDOW + 2 */
+  CONV_CHUNK = CONV_WINDOW + CONV_SPATIAL,
+  CONV_TILE,
+  CONV_PANEL,
+  CONV_SEGMENT,
+  CONV_DEPTH,
+  CONV_VARS
+};
+
+typedef struct conv_plan {
+  MlirOperation op;
+  loom_type in, weights, out;
+  loom_dtype dtype;
+  int spatial;
+  int64_t strides[CONV_SPATIAL], low[CONV_SPATIAL], dilation[CONV_SPATIAL], window[CONV_SPATIAL];
+  int64_t groups, rows, channels; /* of one group: output and input channels */
+  int64_t x, lines, pixels;       /* last output dimension; all others but channels; all */
+  int64_t depth;
+  int64_t depth_coef[1 + CONV_SPATIAL]; /* of the input channel and of the window's dimensions */
+  bool direct; /* weights are read where they lie; else packed in slots as [channel][depth] */
+  int operand; /* of the kernel: the weights */
+  int64_t weight_row, weight_step; /* in elements: between output channels, along the depth */
+  bool windows;                    /* summed window by window, without packing */
+  int vl, mr, nv;
+  int64_t step;                                                         /* pixels of a panel */
+  int64_t tiles, panels, block_tiles, block_panels, chunks_m, chunks_n; /* of one group */
+  int64_t tile_offset;                                                  /* in scratch, bytes */
+} conv_plan;
+
+bool conv_plan_make(const lower_kernel *kernel, MlirOperation op, conv_plan *out);
+
+#endif

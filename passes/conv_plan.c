@@ -1,0 +1,160 @@
+/* How a kernel with a convolution is divided (conv.h). Sizes alone decide, never the threads. */
+#include "passes/conv.h"
+
+#include <string.h>
+
+#define CONV_CHUNK_WORK (1 << 20) /* multiply-adds that make a chunk worth its launch */
+#define CONV_CHUNKS 64
+#define CONV_LIMIT (INT64_C(1) << 40)
+
+static int64_t conv_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+static bool conv_types(const lower_kernel *kernel, MlirOperation op, conv_plan *p) {
+  if (!loom_type_from_mlir(mlirValueGetType(loom_operand(op, 0)), &p->in) ||
+      !loom_type_from_mlir(mlirValueGetType(loom_operand(op, 1)), &p->weights) ||
+      !loom_type_from_mlir(mlirValueGetType(loom_result(op, 0)), &p->out))
+    return alone_refuse(op, "an operand of an unknown type");
+  if (loom_type_elements(&p->in) < 0 || loom_type_elements(&p->weights) < 0 ||
+      loom_type_elements(&p->out) < 0)
+    return alone_refuse(op, "a symbolic size");
+  p->dtype = p->out.dtype;
+  p->spatial = p->out.rank - 2;
+  if (p->spatial > CONV_SPATIAL) return alone_refuse(op, "more than three spatial dimensions");
+  if (loom_dtype_is_complex(p->dtype) || p->dtype == LOOM_F16 || p->dtype == LOOM_BF16)
+    return alone_refuse(op, "no arithmetic for this element type");
+  for (int i = 0; i < kernel->result_count; i++) {
+    loom_type type = kernel->results[i].type;
+    type.dtype = p->dtype;
+    if (!loom_type_equal(&type, &p->out))
+      return alone_refuse(op, "the kernel's results have another shape");
+  }
+  return true;
+}
+
+static void conv_sizes(conv_plan *p) {
+  int64_t padding[2 * CONV_SPATIAL] = {0};
+  loom_get_i64s(p->op, "strides", p->strides, CONV_SPATIAL);
+  loom_get_i64s(p->op, "padding", padding, 2 * CONV_SPATIAL);
+  loom_get_i64s(p->op, "dilation", p->dilation, CONV_SPATIAL);
+  p->groups = loom_get_i64(p->op, "groups", 1);
+  p->rows = p->weights.dims[0] / p->groups;
+  p->channels = p->weights.dims[1];
+  p->depth = p->channels;
+  p->lines = p->out.dims[0];
+  p->x = 1;
+  for (int i = 0; i < p->spatial; i++) {
+    p->low[i] = padding[2 * i];
+    p->window[i] = p->weights.dims[i + 2];
+    p->depth *= p->window[i];
+    *(i == p->spatial - 1 ? &p->x : &p->lines) *= p->out.dims[i + 2];
+  }
+  p->pixels = p->lines * p->x;
+}
+
+/* Are the weights a buffer in which the depth, in some order of its dimensions, is one line? Then
+ * that order is taken. */
+static void conv_weights(const lower_kernel *kernel, conv_plan *p) {
+  int order[1 + CONV_SPATIAL], count = 1 + p->spatial;
+  const lower_buffer *buffer = NULL;
+  for (int i = 0; i < kernel->operand_count; i++)
+    if (mlirValueEqual(kernel->operands[i].value, loom_operand(p->op, 1)) &&
+        kernel->operands[i].slot >= 0) {
+      buffer = &kernel->operands[i];
+      p->operand = i;
+    }
+  for (int i = 0; i < count; i++) {
+    int at = i;
+    while (buffer && at > 0 && buffer->strides[order[at - 1] + 1] < buffer->strides[i + 1]) {
+      order[at] = order[at - 1];
+      at--;
+    }
+    order[at] = i;
+  }
+  int64_t inner = 1, stride = 0;
+  bool line = buffer != NULL;
+  for (int i = count - 1; i >= 0; i--) {
+    int64_t size = p->weights.dims[order[i] + 1];
+    p->depth_coef[order[i]] = inner;
+    if (size == 1) continue;
+    if (inner == 1) stride = line ? buffer->strides[order[i] + 1] : 0;
+    line = line && buffer->strides[order[i] + 1] == stride * inner;
+    inner *= size;
+  }
+  p->direct = line;
+  p->weight_row = line ? buffer->strides[0] : p->depth;
+  p->weight_step = line ? stride : 1;
+}
+
+/* Of all tiles that fit the registers, the one that needs the fewest cycles, ragged ends included:
+ * two multiply-adds or two loads a cycle, and no faster than the latency of a multiply-add. */
+static void conv_registers(const lower_kernel *kernel, conv_plan *p) {
+  int size = (int)loom_dtype_size(p->dtype), registers = kernel->vector_bytes == 64 ? 32 : 16;
+  int64_t best = INT64_MAX;
+  p->vl = kernel->vector_bytes / size;
+  if (size < 4 && kernel->vector_bytes < 64) p->vl = 1; /* there are no masks for them */
+  while (p->vl > 1 && p->vl / 2 >= p->pixels)
+    p->vl /= 2;
+  p->mr = p->nv = 1;
+  for (int nv = 1; nv <= 4 && !p->windows; nv++)
+    for (int mr = 1; mr <= 12 && mr <= p->rows && mr * nv + nv + 1 <= registers; mr++) {
+      int64_t each = mr * nv > mr + nv ? mr * nv : mr + nv;
+      int64_t tiles = conv_ceil(p->rows, mr) * conv_ceil(p->pixels, (int64_t)nv * p->vl);
+      int64_t cost = tiles * ((each > 8 ? each : 8) + 1);
+      if (cost > best) continue;
+      best = cost;
+      p->mr = mr;
+      p->nv = nv;
+    }
+  p->step = (int64_t)p->nv * p->vl;
+}
+
+static int64_t conv_work(const conv_plan *p) {
+  int64_t work = p->rows * p->pixels;
+  return work > CONV_LIMIT || p->depth > CONV_LIMIT / (work + 1) ? CONV_LIMIT : work * p->depth;
+}
+
+static void conv_chunks(conv_plan *p) {
+  int64_t want = conv_ceil(conv_work(p) * p->groups, CONV_CHUNK_WORK);
+  if (want > CONV_CHUNKS) want = CONV_CHUNKS;
+  want = conv_ceil(want > 1 ? want : 1, p->groups);
+  p->tiles = conv_ceil(p->rows, p->mr);
+  p->panels = conv_ceil(p->pixels, p->step);
+  p->block_panels = conv_ceil(p->panels, want < p->panels ? want : p->panels);
+  p->chunks_n = conv_ceil(p->panels, p->block_panels);
+  /* Each block of tiles packs its panels again: worth it only where there are few panels. */
+  int64_t rows = conv_ceil(want < 8 ? want : 8, p->chunks_n), most = conv_ceil(p->tiles, 4);
+  p->block_tiles = conv_ceil(p->tiles, rows < most ? rows : most);
+  p->chunks_m = conv_ceil(p->tiles, p->block_tiles);
+}
+
+bool conv_plan_make(const lower_kernel *kernel, MlirOperation op, conv_plan *p) {
+  memset(p, 0, sizeof *p);
+  p->op = op;
+  if (!conv_types(kernel, op, p)) return false;
+  conv_sizes(p);
+  if (loom_type_elements(&p->out) == 0) return true; /* nothing to compute */
+  conv_weights(kernel, p);
+  p->windows = p->rows <= 2;
+  conv_registers(kernel, p);
+  conv_chunks(p);
+  int64_t size = (int64_t)loom_dtype_size(p->dtype);
+  if (p->depth > CONV_LIMIT / p->step / size) return alone_refuse(op, "too many input channels");
+  p->tile_offset = p->windows ? 0 : conv_ceil(p->depth * p->step * size, 64) * 64;
+  return true;
+}
+
+bool convolution_plan(const lower_kernel *kernel, alone_plan *out) {
+  conv_plan p;
+  if (!conv_plan_make(kernel, out->op, &p)) return false;
+  out->stage_count = 1;
+  out->stages[0] = 0;
+  if (loom_type_elements(&p.out) == 0) return true;
+  if (!p.direct && p.depth > 0) {
+    out->slots = p.weights.dims[0] * p.depth * (int64_t)loom_dtype_size(p.dtype);
+    out->stages[0] = p.weights.dims[0];
+    out->stage_count = 2;
+  }
+  out->stages[out->stage_count - 1] = p.groups * p.chunks_m * p.chunks_n;
+  out->scratch = p.tile_offset + p.mr * p.step * (int64_t)loom_dtype_size(p.dtype);
+  return true;
+}

@@ -1,0 +1,467 @@
+/* Lowering of kernels with a convolution (conv.h). */
+#include "passes/conv.h"
+
+#include <string.h>
+
+typedef struct conv_job {
+  const conv_plan *p;
+  MlirValue first, last;                                /* pixels of the panel */
+  MlirValue line;                                       /* first pixel of the segment's line */
+  MlirValue x_low, x_high;                              /* of the segment */
+  MlirValue row0, row_end;                              /* output channels of the tile */
+  MlirValue tile_low, tile_high, panel_low, panel_high; /* of the chunk */
+  lower_body pixels;                                    /* what a vector of the segment does */
+  MlirValue weights;                                    /* at the group's first channel */
+} conv_job;
+
+/* ---- small arithmetic on i64 at the current scope ---- */
+
+static loom_builder conv_here(const lower *l) { return lower_at_level(l, l->depth); }
+static MlirValue conv_const(lower *l, int64_t value) { return lower_int(l, value).v; }
+
+static MlirValue conv_op2(lower *l, const char *name, MlirValue x, MlirValue y) {
+  loom_builder b = conv_here(l);
+  return lane_op2(&b, name, x, y);
+}
+
+static MlirValue conv_op(lower *l, const char *name, MlirValue x, int64_t y) {
+  return conv_op2(l, name, x, conv_const(l, y));
+}
+
+/* x + y * scale */
+static MlirValue conv_add_scaled(lower *l, MlirValue x, MlirValue y, int64_t scale) {
+  return conv_op2(l, "arith.addi", x, scale == 1 ? y : conv_op(l, "arith.muli", y, scale));
+}
+
+static MlirValue conv_address(lower *l, MlirValue ptr, MlirValue offset, loom_dtype dtype) {
+  loom_builder b = conv_here(l);
+  return lane_address(&b, ptr, offset, dtype);
+}
+
+static MlirValue conv_zero(lower *l, int level, const conv_plan *p, int width) {
+  loom_builder b = lower_at_level(l, level);
+  MlirType type = lane_type(b.ctx, p->dtype, width);
+  return loom_dtype_is_float(p->dtype) ? lane_const_float(&b, type, 0)
+                                       : lane_const_int(&b, type, 0);
+}
+
+static MlirValue conv_multiply_add(loom_builder *b, loom_dtype dtype, MlirValue x, MlirValue y,
+                                   MlirValue sum) {
+  if (loom_dtype_is_float(dtype)) return lane_fma(b, x, y, sum);
+  return lane_op2(b, "arith.addi", lane_op2(b, "arith.muli", x, y), sum);
+}
+
+static void conv_set(lower *l, int var, MlirValue iv) {
+  l->vars[var].iv = iv;
+  l->vars[var].level = l->depth;
+}
+
+/* ---- indices ---- */
+
+static int conv_out_var(const conv_plan *p, int i) {
+  return i == p->spatial - 1 ? CONV_X : CONV_OUT + i;
+}
+
+static void conv_coef(const lower *l, lower_index *index, int var, int64_t coef) {
+  if (l->vars[var].extent != 1) index->coef[var] = coef;
+}
+
+/* What the window reads for a pixel: outside of the input where there is padding. */
+static const lower_at *conv_input_at(lower *l, const conv_plan *p) {
+  lower_at *at = lower_at_new(l, p->in.rank);
+  if (!at) return NULL;
+  conv_coef(l, &at->dims[0], CONV_N, 1);
+  conv_coef(l, &at->dims[1], CONV_GROUP, p->channels);
+  conv_coef(l, &at->dims[1], CONV_C, 1);
+  for (int i = 0; i < p->spatial; i++) {
+    conv_coef(l, &at->dims[i + 2], conv_out_var(p, i), p->strides[i]);
+    conv_coef(l, &at->dims[i + 2], CONV_WINDOW + i, p->dilation[i]);
+    at->dims[i + 2].constant = -p->low[i];
+  }
+  return lower_at_intern(l, at);
+}
+
+static const lower_at *conv_result_at(lower *l, const conv_plan *p) {
+  lower_at *at = lower_at_new(l, p->out.rank);
+  if (!at) return NULL;
+  conv_coef(l, &at->dims[0], CONV_N, 1);
+  conv_coef(l, &at->dims[1], CONV_GROUP, p->rows);
+  conv_coef(l, &at->dims[1], CONV_ROW, 1);
+  for (int i = 0; i < p->spatial; i++)
+    conv_coef(l, &at->dims[i + 2], conv_out_var(p, i), 1);
+  return lower_at_intern(l, at);
+}
+
+/* The number of a weight of one output channel in the order of the depth. */
+static MlirValue conv_depth(lower *l, const conv_plan *p) {
+  lower_index index = {0};
+  lower_value out;
+  conv_coef(l, &index, CONV_C, p->depth_coef[0]);
+  for (int i = 0; i < p->spatial; i++)
+    conv_coef(l, &index, CONV_WINDOW + i, p->depth_coef[i + 1]);
+  return lower_index_base(l, &index, &out) ? out.v : conv_const(l, 0);
+}
+
+/* ---- loops over the depth's dimensions: input channel, then window ---- */
+
+typedef struct conv_depth_loop {
+  conv_job *job;
+  int dim, carried;
+  lower_body body;
+} conv_depth_loop;
+
+static void conv_depth_dim(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  conv_depth_loop *loop = user;
+  const conv_plan *p = loop->job->p;
+  conv_depth_loop inner = *loop;
+  if (loop->dim > p->spatial) {
+    loop->body(l, loop->job, carried, next);
+    return;
+  }
+  int var = loop->dim ? CONV_WINDOW + loop->dim - 1 : CONV_C;
+  int64_t extent = loop->dim ? p->window[loop->dim - 1] : p->channels;
+  inner.dim++;
+  lower_for(l, conv_const(l, 0), conv_const(l, extent), conv_const(l, 1), var, loop->carried,
+            carried, conv_depth_dim, &inner, next);
+}
+
+static void conv_depths(lower *l, conv_job *job, int carried, const MlirValue *inits,
+                        lower_body body, MlirValue *out) {
+  conv_depth_loop loop = {job, 0, carried, body};
+  MlirValue none[1] = {{NULL}};
+  conv_depth_dim(l, &loop, carried ? inits : none, carried ? out : none);
+}
+
+/* ---- weights ---- */
+
+static MlirValue conv_slots(lower *l) { return l->pointers[l->kernel->buffer_count]; }
+
+static void conv_pack_weight(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  conv_job *job = user;
+  const conv_plan *p = job->p;
+  lower_at *at = lower_at_new(l, p->weights.rank);
+  if (!at) return;
+  conv_coef(l, &at->dims[0], CONV_CHUNK, 1);
+  conv_coef(l, &at->dims[1], CONV_C, 1);
+  for (int i = 0; i < p->spatial; i++)
+    conv_coef(l, &at->dims[i + 2], CONV_WINDOW + i, 1);
+  lower_value value = lower_emit(l, loom_operand(p->op, 1), lower_at_intern(l, at));
+  if (l->failed) return;
+  MlirValue offset = conv_add_scaled(l, conv_depth(l, p), l->vars[CONV_CHUNK].iv, p->depth);
+  MlirValue ptr = conv_address(l, conv_slots(l), offset, p->dtype);
+  loom_builder b = conv_here(l);
+  lane_store(&b, value.v, ptr, p->dtype, (MlirValue){NULL});
+}
+
+static void conv_pack_channel(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  conv_depths(l, user, 0, NULL, conv_pack_weight, NULL);
+}
+
+/* ---- segments: the pixels of a panel line by line ---- */
+
+/* One vector of a segment: the mask is on for its pixels. */
+static void conv_vector(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  conv_job *job = user;
+  int vl = job->p->vl;
+  if (vl > 1) {
+    loom_builder b = conv_here(l);
+    MlirType i32 = mlirIntegerTypeGet(b.ctx, 32), ids = lane_int(b.ctx, 32, vl);
+    MlirValue left = lane_op2(&b, "arith.subi", job->x_high, l->vars[CONV_X].iv);
+    left = lane_splat(&b, loom_build1(&b, "arith.trunci", left, i32), vl);
+    l->mask = lane_cmpi(&b, "ult", lane_id(&b, ids), left);
+  }
+  job->pixels(l, job, carried, next);
+  l->mask = (MlirValue){NULL};
+}
+
+/* Calls `body` for each vector of the segment, with CONV_X in its lanes. */
+static void conv_vectors(lower *l, conv_job *job, lower_body body) {
+  lower_body outer = job->pixels;
+  job->pixels = body;
+  l->lane_var = CONV_X;
+  l->width = job->p->vl;
+  lower_for(l, job->x_low, job->x_high, conv_const(l, job->p->vl), CONV_X, 0, NULL, conv_vector,
+            job, NULL);
+  l->lane_var = -1;
+  l->width = 1;
+  job->pixels = outer;
+}
+
+typedef struct conv_segment_loop {
+  conv_job *job;
+  void (*body)(lower *l, conv_job *job);
+} conv_segment_loop;
+
+static void conv_segment(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  conv_segment_loop *loop = user;
+  conv_job *job = loop->job;
+  const conv_plan *p = job->p;
+  MlirValue rest = l->vars[CONV_SEGMENT].iv;
+  job->line = conv_op(l, "arith.muli", rest, p->x);
+  job->x_low = conv_op(l, "arith.maxsi", conv_op2(l, "arith.subi", job->first, job->line), 0);
+  job->x_high = conv_op(l, "arith.minsi", conv_op2(l, "arith.subi", job->last, job->line), p->x);
+  for (int i = p->spatial - 2; i >= 0; i--) {
+    conv_set(l, CONV_OUT + i, conv_op(l, "arith.remui", rest, p->out.dims[i + 2]));
+    rest = conv_op(l, "arith.divui", rest, p->out.dims[i + 2]);
+  }
+  conv_set(l, CONV_N, rest);
+  loop->body(l, job);
+  for (int i = 0; i < CONV_X - CONV_N; i++)
+    l->vars[CONV_N + i].iv = (MlirValue){NULL};
+}
+
+static void conv_segments(lower *l, conv_job *job, void (*body)(lower *l, conv_job *job)) {
+  conv_segment_loop loop = {job, body};
+  MlirValue low = conv_op(l, "arith.divui", job->first, job->p->x);
+  MlirValue high = conv_op(l, "arith.subi", job->last, 1);
+  high = conv_op(l, "arith.addi", conv_op(l, "arith.divui", high, job->p->x), 1);
+  lower_for(l, low, high, conv_const(l, 1), CONV_SEGMENT, 0, NULL, conv_segment, &loop, NULL);
+}
+
+/* The place of lane 0 among the pixels of the panel. */
+static MlirValue conv_within(lower *l, const conv_job *job) {
+  MlirValue pixel = conv_op2(l, "arith.addi", l->vars[CONV_X].iv, job->line);
+  return conv_op2(l, "arith.subi", pixel, job->first);
+}
+
+/* ---- packing a panel ---- */
+
+static void conv_pack_pixels(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  conv_job *job = user;
+  const conv_plan *p = job->p;
+  lower_value value = lower_emit_or_zero(l, loom_operand(p->op, 0), conv_input_at(l, p));
+  if (l->failed) return;
+  MlirValue wide = lower_wide(l, value), depth = conv_depth(l, p);
+  MlirValue offset = conv_add_scaled(l, conv_within(l, job), depth, p->step);
+  MlirValue ptr = conv_address(l, l->scratch, offset, p->dtype);
+  loom_builder b = conv_here(l);
+  lane_store(&b, wide, ptr, p->dtype, l->mask);
+}
+
+static void conv_pack_depth(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  conv_vectors(l, user, conv_pack_pixels);
+}
+
+static void conv_pack_segment(lower *l, conv_job *job) {
+  conv_depths(l, job, 0, NULL, conv_pack_depth, NULL);
+}
+
+static void conv_clear(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  const conv_job *job = user;
+  MlirValue ptr = conv_address(l, l->scratch, l->vars[CONV_DEPTH].iv, job->p->dtype);
+  loom_builder b = conv_here(l);
+  lane_store(&b, conv_zero(l, 0, job->p, job->p->vl), ptr, job->p->dtype, (MlirValue){NULL});
+}
+
+static void conv_pack_panel(lower *l, conv_job *job) {
+  const conv_plan *p = job->p;
+  if (p->pixels < p->step) /* pixels that do not exist are summed too */
+    lower_for(l, conv_const(l, 0), conv_const(l, p->depth * p->step), conv_const(l, p->vl),
+              CONV_DEPTH, 0, NULL, conv_clear, job, NULL);
+  conv_segments(l, job, conv_pack_segment);
+}
+
+/* ---- a tile ---- */
+
+/* One step of depth: `nv` loads of the panel, then for each channel a broadcast and its
+ * multiply-adds. Carried: the sums, then the pointers to weights and panel. */
+static void conv_step(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  const conv_plan *p = ((conv_job *)user)->p;
+  MlirValue none = {NULL}, columns[8], left = carried[p->mr * p->nv],
+            right = carried[p->mr * p->nv + 1];
+  loom_builder b = conv_here(l);
+  for (int v = 0; v < p->nv; v++) {
+    MlirValue ptr = v ? conv_address(l, right, conv_const(l, v * p->vl), p->dtype) : right;
+    columns[v] = lane_load(&b, ptr, p->dtype, p->vl, none);
+  }
+  for (int r = 0; r < p->mr; r++) {
+    MlirValue ptr = r ? conv_address(l, left, conv_const(l, r * p->weight_row), p->dtype) : left;
+    MlirValue x = lane_splat(&b, lane_load(&b, ptr, p->dtype, 1, none), p->vl);
+    for (int v = 0; v < p->nv; v++) {
+      int i = r * p->nv + v;
+      next[i] = conv_multiply_add(&b, p->dtype, x, columns[v], carried[i]);
+    }
+  }
+  next[p->mr * p->nv] = conv_address(l, left, conv_const(l, p->weight_step), p->dtype);
+  next[p->mr * p->nv + 1] = conv_address(l, right, conv_const(l, p->step), p->dtype);
+}
+
+/* ---- the epilogue ---- */
+
+static void conv_finish(lower *l, const conv_plan *p, MlirValue sum) {
+  const lower_at *at = conv_result_at(l, p);
+  if (!at || l->failed) return;
+  lower_unbind_all(l);
+  lower_bind(l, loom_result(p->op, 0), at, (lower_value){sum, l->depth, p->vl > 1, p->dtype});
+  lower_value values[64];
+  for (int i = 0; i < l->kernel->result_count && !l->failed; i++)
+    values[i] = lower_emit(l, l->kernel->results[i].value, at);
+  for (int i = 0; i < l->kernel->result_count && !l->failed; i++)
+    lower_store(l, i, at, values[i]);
+  lower_unbind_all(l);
+}
+
+static MlirValue conv_tile_pointer(lower *l, const conv_plan *p, MlirValue offset) {
+  MlirValue tile = conv_address(l, l->scratch, conv_const(l, p->tile_offset), LOOM_U8);
+  return conv_address(l, tile, offset, p->dtype);
+}
+
+static void conv_finish_pixels(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  conv_job *job = user;
+  const conv_plan *p = job->p;
+  MlirValue row = conv_op2(l, "arith.subi", l->vars[CONV_ROW].iv, job->row0);
+  MlirValue offset = conv_add_scaled(l, conv_within(l, job), row, p->step);
+  MlirValue ptr = conv_tile_pointer(l, p, offset);
+  loom_builder b = conv_here(l);
+  MlirValue sum = lane_load(&b, ptr, p->dtype, p->vl, l->mask);
+  if (l->mask.ptr) { /* lanes that are off repeat lane 0, so that they raise nothing of their own */
+    MlirValue first = lane_splat(&b, lane_extract(&b, sum, 0), p->vl);
+    sum = lane_select(&b, l->mask, sum, first);
+  }
+  conv_finish(l, p, sum);
+}
+
+static void conv_finish_row(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  conv_vectors(l, user, conv_finish_pixels);
+}
+
+static void conv_finish_segment(lower *l, conv_job *job) {
+  lower_for(l, job->row0, job->row_end, conv_const(l, 1), CONV_ROW, 0, NULL, conv_finish_row, job,
+            NULL);
+}
+
+static MlirValue conv_weight_pointer(lower *l, const conv_job *job, MlirValue row) {
+  const conv_plan *p = job->p;
+  MlirValue offset = conv_op(l, "arith.muli", row, p->weight_row);
+  return conv_address(l, job->weights, offset, p->dtype);
+}
+
+static void conv_tile(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  conv_job *job = user;
+  const conv_plan *p = job->p;
+  int count = p->mr * p->nv;
+  MlirValue sums[LOWER_CARRIED], zero = conv_zero(l, 0, p, p->vl);
+  /* The last tile starts early enough to be whole: some channels are computed twice. */
+  job->row0 = conv_op(l, "arith.muli", l->vars[CONV_TILE].iv, p->mr);
+  job->row0 = conv_op(l, "arith.minsi", job->row0, p->rows - p->mr);
+  job->row_end = conv_op(l, "arith.addi", job->row0, p->mr);
+  for (int i = 0; i < count; i++)
+    sums[i] = zero;
+  sums[count] = conv_weight_pointer(l, job, job->row0);
+  sums[count + 1] = l->scratch;
+  lower_for(l, conv_const(l, 0), conv_const(l, p->depth), conv_const(l, 1), CONV_DEPTH, count + 2,
+            sums, conv_step, job, sums);
+  for (int i = 0; i < count && !l->failed; i++) {
+    MlirValue ptr = conv_tile_pointer(l, p, conv_const(l, (int64_t)i * p->vl));
+    loom_builder b = conv_here(l);
+    lane_store(&b, sums[i], ptr, p->dtype, (MlirValue){NULL});
+  }
+  conv_segments(l, job, conv_finish_segment);
+}
+
+/* ---- window by window ---- */
+
+static void conv_window_step(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  conv_job *job = user;
+  const conv_plan *p = job->p;
+  lower_value value = lower_emit_or_zero(l, loom_operand(p->op, 0), conv_input_at(l, p));
+  if (l->failed) return;
+  MlirValue wide = lower_wide(l, value);
+  MlirValue row = conv_weight_pointer(l, job, l->vars[CONV_ROW].iv);
+  MlirValue offset = conv_op(l, "arith.muli", conv_depth(l, p), p->weight_step);
+  MlirValue ptr = conv_address(l, row, offset, p->dtype);
+  loom_builder b = conv_here(l);
+  MlirValue weight = lane_splat(&b, lane_load(&b, ptr, p->dtype, 1, (MlirValue){NULL}), p->vl);
+  next[0] = conv_multiply_add(&b, p->dtype, wide, weight, carried[0]);
+}
+
+static void conv_window_pixels(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  conv_job *job = user;
+  MlirValue sum = conv_zero(l, 0, job->p, job->p->vl);
+  conv_depths(l, job, 1, &sum, conv_window_step, &sum);
+  if (!l->failed) conv_finish(l, job->p, sum);
+}
+
+static void conv_window_row(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  conv_vectors(l, user, conv_window_pixels);
+}
+
+static void conv_window_segment(lower *l, conv_job *job) {
+  MlirValue low = conv_op(l, "arith.muli", job->tile_low, job->p->mr);
+  MlirValue high = conv_op(l, "arith.muli", job->tile_high, job->p->mr);
+  lower_for(l, low, high, conv_const(l, 1), CONV_ROW, 0, NULL, conv_window_row, job, NULL);
+}
+
+/* ---- chunks ---- */
+
+static void conv_panel(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  conv_job *job = user;
+  const conv_plan *p = job->p;
+  int64_t whole = p->pixels < p->step ? p->pixels : p->step;
+  job->first = conv_op(l, "arith.muli", l->vars[CONV_PANEL].iv, p->step);
+  job->first = conv_op(l, "arith.minsi", job->first, p->pixels - whole);
+  job->last = conv_op(l, "arith.addi", job->first, whole);
+  conv_pack_panel(l, job);
+  lower_for(l, job->tile_low, job->tile_high, conv_const(l, 1), CONV_TILE, 0, NULL, conv_tile, job,
+            NULL);
+}
+
+/* [low, high) of block number `block`: `size` each, at most `limit`. */
+static void conv_block(lower *l, MlirValue block, int64_t size, int64_t limit, MlirValue *low,
+                       MlirValue *high) {
+  *low = conv_op(l, "arith.muli", block, size);
+  *high = conv_op(l, "arith.minsi", conv_op(l, "arith.addi", *low, size), limit);
+}
+
+static void conv_chunk(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  conv_job *job = user;
+  const conv_plan *p = job->p;
+  MlirValue chunk = l->vars[CONV_CHUNK].iv;
+  MlirValue group = conv_op(l, "arith.divui", chunk, p->chunks_m * p->chunks_n);
+  MlirValue within = conv_op(l, "arith.remui", chunk, p->chunks_m * p->chunks_n);
+  conv_set(l, CONV_GROUP, group);
+  MlirValue base = p->direct ? l->pointers[l->kernel->operands[p->operand].slot] : conv_slots(l);
+  MlirValue offset = conv_op(l, "arith.muli", group, p->rows * p->weight_row);
+  job->weights = conv_address(l, base, offset, p->dtype);
+  conv_block(l, conv_op(l, "arith.divui", within, p->chunks_n), p->block_tiles, p->tiles,
+             &job->tile_low, &job->tile_high);
+  conv_block(l, conv_op(l, "arith.remui", within, p->chunks_n), p->block_panels, p->panels,
+             &job->panel_low, &job->panel_high);
+  if (p->windows) { /* a chunk's panels are one run of pixels */
+    job->first = conv_op(l, "arith.muli", job->panel_low, p->step);
+    job->last = conv_op(l, "arith.muli", job->panel_high, p->step);
+    job->last = conv_op(l, "arith.minsi", job->last, p->pixels);
+    conv_segments(l, job, conv_window_segment);
+  } else {
+    lower_for(l, job->panel_low, job->panel_high, conv_const(l, 1), CONV_PANEL, 0, NULL, conv_panel,
+              job, NULL);
+  }
+  l->vars[CONV_GROUP].iv = (MlirValue){NULL};
+}
+
+static void conv_extents(lower *l, const conv_plan *p) {
+  l->var_count = CONV_VARS;
+  for (int v = 0; v < CONV_VARS; v++)
+    l->vars[v].extent = v >= CONV_CHUNK ? INT32_MAX : 1;
+  l->vars[CONV_GROUP].extent = p->groups;
+  l->vars[CONV_ROW].extent = p->rows;
+  l->vars[CONV_N].extent = p->out.dims[0];
+  l->vars[CONV_C].extent = p->channels;
+  for (int i = 0; i < p->spatial; i++) {
+    l->vars[conv_out_var(p, i)].extent = p->out.dims[i + 2];
+    l->vars[CONV_WINDOW + i].extent = p->window[i];
+  }
+}
+
+void convolution_lower(lower *l, const alone_plan *plan, int stage) {
+  conv_plan p;
+  if (!conv_plan_make(l->kernel, plan->op, &p)) {
+    l->failed = true;
+    return;
+  }
+  if (loom_type_elements(&p.out) == 0) return;
+  conv_job job = {.p = &p};
+  conv_extents(l, &p);
+  lower_for(l, l->begin, l->end, conv_const(l, 1), CONV_CHUNK, 0, NULL,
+            stage < plan->stage_count - 1 ? conv_pack_channel : conv_chunk, &job, NULL);
+}
