@@ -395,6 +395,10 @@ def DotGeneralOp : Loom_PureInferredOp<"dot_general"> {
 }
 def ConvolutionOp : Loom_PureInferredOp<"convolution"> {
   let summary = "Cross-correlation of NC(spatial) with OI(spatial); strides, low/high padding pairs, dilation, groups";
+  let description = [{
+    Dimensions are named in this order whatever the layout: channels-last is a matter of strides. Padding is zeros, which
+    are multiplied like any element. Group g takes input channels [g I, g I + I) to output channels [g O / groups, ...).
+  }];
   let arguments = (ins Loom_Tensor:$lhs, Loom_Tensor:$rhs, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding,
                        DenseI64ArrayAttr:$dilation, I64Attr:$groups);
   let results = (outs Loom_Tensor:$result);

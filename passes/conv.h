@@ -51,7 +51,10 @@ typedef struct conv_plan {
   bool direct; /* weights are read where they lie; else packed in slots as [channel][depth] */
   int operand; /* of the kernel: the weights */
   int64_t weight_row, weight_step; /* in elements: between output channels, along the depth */
-  bool windows;                    /* summed window by window, without packing */
+  bool line;                       /* the input is a buffer whose last dimension is contiguous */
+  int input;                       /* of the kernel, then */
+  int unrolled;                    /* first dimension of the window that is unrolled */
+  bool windows;                    /* summed window by window, without packing; tiles are groups */
   int vl, mr, nv;
   int64_t step;                                                         /* pixels of a panel */
   int64_t tiles, panels, block_tiles, block_panels, chunks_m, chunks_n; /* of one group */

@@ -5,6 +5,7 @@
 
 #define CONV_CHUNK_WORK (1 << 20) /* multiply-adds that make a chunk worth its launch */
 #define CONV_CHUNKS 64
+#define CONV_UNROLL 16
 #define CONV_LIMIT (INT64_C(1) << 40)
 
 static int64_t conv_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -85,6 +86,26 @@ static void conv_weights(const lower_kernel *kernel, conv_plan *p) {
   p->weight_step = line ? stride : 1;
 }
 
+/* The innermost dimensions of the window, up to some places together. */
+static void conv_unroll(conv_plan *p) {
+  int64_t places = 1;
+  for (p->unrolled = p->spatial; p->unrolled > 0; p->unrolled--) {
+    places *= p->window[p->unrolled - 1];
+    if (places > CONV_UNROLL) break;
+  }
+}
+
+static void conv_input_line(const lower_kernel *kernel, conv_plan *p) {
+  int64_t step = p->spatial ? p->strides[p->spatial - 1] : 1;
+  for (int i = 0; i < kernel->operand_count; i++) {
+    const lower_buffer *buffer = &kernel->operands[i];
+    if (!mlirValueEqual(buffer->value, loom_operand(p->op, 0)) || buffer->slot < 0) continue;
+    p->input = i;
+    p->line = p->vl > 1 && step <= 4 && p->spatial > 0 && p->in.dims[p->in.rank - 1] < INT32_MAX &&
+              buffer->strides[p->in.rank - 1] == 1;
+  }
+}
+
 /* Of all tiles that fit the registers, the one that needs the fewest cycles, ragged ends included:
  * two multiply-adds or two loads a cycle, and no faster than the latency of a multiply-add. */
 static void conv_registers(const lower_kernel *kernel, conv_plan *p) {
@@ -117,12 +138,14 @@ static void conv_chunks(conv_plan *p) {
   int64_t want = conv_ceil(conv_work(p) * p->groups, CONV_CHUNK_WORK);
   if (want > CONV_CHUNKS) want = CONV_CHUNKS;
   want = conv_ceil(want > 1 ? want : 1, p->groups);
-  p->tiles = conv_ceil(p->rows, p->mr);
+  if (p->windows) want = conv_ceil(want * p->groups, conv_ceil(p->groups, 8));
+  p->tiles = p->windows ? p->groups : conv_ceil(p->rows, p->mr);
   p->panels = conv_ceil(p->pixels, p->step);
   p->block_panels = conv_ceil(p->panels, want < p->panels ? want : p->panels);
   p->chunks_n = conv_ceil(p->panels, p->block_panels);
   /* Each block of tiles packs its panels again: worth it only where there are few panels. */
   int64_t rows = conv_ceil(want < 8 ? want : 8, p->chunks_n), most = conv_ceil(p->tiles, 4);
+  if (p->windows) rows = conv_ceil(p->groups, 8);
   p->block_tiles = conv_ceil(p->tiles, rows < most ? rows : most);
   p->chunks_m = conv_ceil(p->tiles, p->block_tiles);
 }
@@ -137,6 +160,8 @@ bool conv_plan_make(const lower_kernel *kernel, MlirOperation op, conv_plan *p) 
   p->windows = p->rows <= 2;
   conv_registers(kernel, p);
   conv_chunks(p);
+  conv_unroll(p);
+  conv_input_line(kernel, p);
   int64_t size = (int64_t)loom_dtype_size(p->dtype);
   if (p->depth > CONV_LIMIT / p->step / size) return alone_refuse(op, "too many input channels");
   p->tile_offset = p->windows ? 0 : conv_ceil(p->depth * p->step * size, 64) * 64;
@@ -154,7 +179,7 @@ bool convolution_plan(const lower_kernel *kernel, alone_plan *out) {
     out->stages[0] = p.weights.dims[0];
     out->stage_count = 2;
   }
-  out->stages[out->stage_count - 1] = p.groups * p.chunks_m * p.chunks_n;
+  out->stages[out->stage_count - 1] = (p.windows ? 1 : p.groups) * p.chunks_m * p.chunks_n;
   out->scratch = p.tile_offset + p.mr * p.step * (int64_t)loom_dtype_size(p.dtype);
   return true;
 }

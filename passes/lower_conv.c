@@ -11,7 +11,8 @@ typedef struct conv_job {
   MlirValue row0, row_end;                              /* output channels of the tile */
   MlirValue tile_low, tile_high, panel_low, panel_high; /* of the chunk */
   lower_body pixels;                                    /* what a vector of the segment does */
-  MlirValue weights;                                    /* at the group's first channel */
+  int64_t place[CONV_SPATIAL]; /* in the unrolled dimensions of the window */
+  MlirValue weights;           /* at the group's first channel */
 } conv_job;
 
 /* ---- small arithmetic on i64 at the current scope ---- */
@@ -67,18 +68,19 @@ static void conv_coef(const lower *l, lower_index *index, int var, int64_t coef)
 }
 
 /* What the window reads for a pixel: outside of the input where there is padding. */
-static const lower_at *conv_input_at(lower *l, const conv_plan *p) {
-  lower_at *at = lower_at_new(l, p->in.rank);
-  if (!at) return NULL;
-  conv_coef(l, &at->dims[0], CONV_N, 1);
-  conv_coef(l, &at->dims[1], CONV_GROUP, p->channels);
-  conv_coef(l, &at->dims[1], CONV_C, 1);
+static void conv_input_index(const lower *l, const conv_job *job, lower_index *dims) {
+  const conv_plan *p = job->p;
+  conv_coef(l, &dims[0], CONV_N, 1);
+  conv_coef(l, &dims[1], CONV_GROUP, p->channels);
+  conv_coef(l, &dims[1], CONV_C, 1);
   for (int i = 0; i < p->spatial; i++) {
-    conv_coef(l, &at->dims[i + 2], conv_out_var(p, i), p->strides[i]);
-    conv_coef(l, &at->dims[i + 2], CONV_WINDOW + i, p->dilation[i]);
-    at->dims[i + 2].constant = -p->low[i];
+    conv_coef(l, &dims[i + 2], conv_out_var(p, i), p->strides[i]);
+    dims[i + 2].constant = -p->low[i];
+    if (i < p->unrolled)
+      conv_coef(l, &dims[i + 2], CONV_WINDOW + i, p->dilation[i]);
+    else
+      dims[i + 2].constant += job->place[i] * p->dilation[i];
   }
-  return lower_at_intern(l, at);
 }
 
 static const lower_at *conv_result_at(lower *l, const conv_plan *p) {
@@ -93,16 +95,22 @@ static const lower_at *conv_result_at(lower *l, const conv_plan *p) {
 }
 
 /* The number of a weight of one output channel in the order of the depth. */
-static MlirValue conv_depth(lower *l, const conv_plan *p) {
+static MlirValue conv_depth(lower *l, const conv_job *job) {
+  const conv_plan *p = job->p;
   lower_index index = {0};
   lower_value out;
   conv_coef(l, &index, CONV_C, p->depth_coef[0]);
   for (int i = 0; i < p->spatial; i++)
-    conv_coef(l, &index, CONV_WINDOW + i, p->depth_coef[i + 1]);
+    if (i < p->unrolled)
+      conv_coef(l, &index, CONV_WINDOW + i, p->depth_coef[i + 1]);
+    else
+      index.constant += job->place[i] * p->depth_coef[i + 1];
   return lower_index_base(l, &index, &out) ? out.v : conv_const(l, 0);
 }
 
-/* ---- loops over the depth's dimensions: input channel, then window ---- */
+/* ---- the depth's dimensions: loops over the input channel and over large windows; the last
+ * dimensions of the window are unrolled, so that what depends on the place in the window alone is
+ * made outside of the loop over channels ---- */
 
 typedef struct conv_depth_loop {
   conv_job *job;
@@ -110,12 +118,27 @@ typedef struct conv_depth_loop {
   lower_body body;
 } conv_depth_loop;
 
+static void conv_unrolled(lower *l, conv_depth_loop *loop, int dim, const MlirValue *carried,
+                          MlirValue *next) {
+  conv_job *job = loop->job;
+  MlirValue in[1] = {{NULL}}, out[1] = {{NULL}};
+  if (dim == job->p->spatial) {
+    loop->body(l, job, carried, next);
+    return;
+  }
+  if (loop->carried) in[0] = carried[0];
+  for (job->place[dim] = 0; job->place[dim] < job->p->window[dim]; job->place[dim]++) {
+    conv_unrolled(l, loop, dim + 1, in, out);
+    in[0] = out[0];
+  }
+  if (loop->carried) next[0] = in[0];
+}
+
 static void conv_depth_dim(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  conv_depth_loop *loop = user;
+  conv_depth_loop *loop = user, inner = *loop;
   const conv_plan *p = loop->job->p;
-  conv_depth_loop inner = *loop;
-  if (loop->dim > p->spatial) {
-    loop->body(l, loop->job, carried, next);
+  if (loop->dim > p->unrolled) {
+    conv_unrolled(l, loop, p->unrolled, carried, next);
     return;
   }
   int var = loop->dim ? CONV_WINDOW + loop->dim - 1 : CONV_C;
@@ -125,11 +148,12 @@ static void conv_depth_dim(lower *l, void *user, const MlirValue *carried, MlirV
             carried, conv_depth_dim, &inner, next);
 }
 
-static void conv_depths(lower *l, conv_job *job, int carried, const MlirValue *inits,
-                        lower_body body, MlirValue *out) {
+/* Carries at most one value. */
+static void conv_depths(lower *l, conv_job *job, int carried, MlirValue *value, lower_body body) {
   conv_depth_loop loop = {job, 0, carried, body};
-  MlirValue none[1] = {{NULL}};
-  conv_depth_dim(l, &loop, carried ? inits : none, carried ? out : none);
+  MlirValue in[1] = {carried ? *value : (MlirValue){NULL}}, out[1] = {{NULL}};
+  conv_depth_dim(l, &loop, in, out);
+  if (carried) *value = out[0];
 }
 
 /* ---- weights ---- */
@@ -143,18 +167,22 @@ static void conv_pack_weight(lower *l, void *user, const MlirValue *carried, Mli
   if (!at) return;
   conv_coef(l, &at->dims[0], CONV_CHUNK, 1);
   conv_coef(l, &at->dims[1], CONV_C, 1);
-  for (int i = 0; i < p->spatial; i++)
-    conv_coef(l, &at->dims[i + 2], CONV_WINDOW + i, 1);
+  for (int i = 0; i < p->spatial; i++) {
+    if (i < p->unrolled)
+      conv_coef(l, &at->dims[i + 2], CONV_WINDOW + i, 1);
+    else
+      at->dims[i + 2].constant = job->place[i];
+  }
   lower_value value = lower_emit(l, loom_operand(p->op, 1), lower_at_intern(l, at));
   if (l->failed) return;
-  MlirValue offset = conv_add_scaled(l, conv_depth(l, p), l->vars[CONV_CHUNK].iv, p->depth);
+  MlirValue offset = conv_add_scaled(l, conv_depth(l, job), l->vars[CONV_CHUNK].iv, p->depth);
   MlirValue ptr = conv_address(l, conv_slots(l), offset, p->dtype);
   loom_builder b = conv_here(l);
   lane_store(&b, value.v, ptr, p->dtype, (MlirValue){NULL});
 }
 
 static void conv_pack_channel(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  conv_depths(l, user, 0, NULL, conv_pack_weight, NULL);
+  conv_depths(l, user, 0, NULL, conv_pack_weight);
 }
 
 /* ---- segments: the pixels of a panel line by line ---- */
@@ -224,27 +252,117 @@ static MlirValue conv_within(lower *l, const conv_job *job) {
   return conv_op2(l, "arith.subi", pixel, job->first);
 }
 
+/* ---- what a window reads ---- */
+
+/* The address of lane 0, and which of `vl` elements from `part` vectors after it exist and are
+ * wanted: those of the input's line, up to the last pixel of the segment. */
+static MlirValue conv_input_mask(lower *l, const conv_job *job, const lower_index *dims,
+                                 int64_t part) {
+  const conv_plan *p = job->p;
+  int last = p->in.rank - 1, level = lower_index_level(l, &dims[last]);
+  int64_t stride = p->spatial ? p->strides[p->spatial - 1] : 1, low, high;
+  lower_value x, limit = {conv_const(l, 0), 0, false, LOOM_I64};
+  for (int d = 2; d < last; d++)
+    if (lower_index_level(l, &dims[d]) > level) level = lower_index_level(l, &dims[d]);
+  if (l->vars[CONV_X].level > level) level = l->vars[CONV_X].level;
+  if (!lower_index_base(l, &dims[last], &x)) x = limit;
+  loom_builder b = lower_at_level(l, level);
+  MlirType i32 = mlirIntegerTypeGet(b.ctx, 32), lanes = lane_int(b.ctx, 32, p->vl);
+  MlirType i64 = mlirValueGetType(limit.v);
+  MlirValue zero = limit.v;
+  MlirValue left = lane_op2(&b, "arith.subi", job->x_high, l->vars[CONV_X].iv);
+  left = lane_op2(&b, "arith.muli", left, lane_const_int(&b, i64, stride));
+  left = lane_op2(&b, "arith.subi", left, lane_const_int(&b, i64, stride - 1 + part * p->vl));
+  for (int d = 2; d < last; d++) {
+    lower_value row;
+    if (lower_index_range(l, &dims[d], &low, &high) && low >= 0 && high < p->in.dims[d]) continue;
+    if (!lower_index_base(l, &dims[d], &row)) row = (lower_value){zero, 0, false, LOOM_I64};
+    MlirValue inside = lane_cmpi(&b, "ult", row.v, lane_const_int(&b, i64, p->in.dims[d]));
+    left = lane_select(&b, inside, left, zero);
+  }
+  MlirValue ids = lane_id(&b, lanes);
+  MlirValue wide = lane_splat(&b, loom_build1(&b, "arith.trunci", left, i32), p->vl);
+  MlirValue mask = lane_cmpi(&b, "slt", ids, wide);
+  if (p->spatial &&
+      !(lower_index_range(l, &dims[last], &low, &high) && low >= 0 && high < p->in.dims[last])) {
+    MlirValue at = lane_op2(&b, "arith.addi", x.v, lane_const_int(&b, i64, part * p->vl));
+    at = lane_splat(&b, loom_build1(&b, "arith.trunci", at, i32), p->vl);
+    at = lane_op2(&b, "arith.addi", at, ids);
+    MlirValue inside = lane_cmpi(&b, "ult", at, lane_const_int(&b, lanes, p->in.dims[last]));
+    mask = lane_op2(&b, "arith.andi", mask, inside);
+  }
+  return mask;
+}
+
+/* Every `stride`th of the elements of `parts` vectors. */
+static MlirValue conv_pick(loom_builder *b, const MlirValue *parts, int64_t stride, int vl) {
+  MlirValue sum = parts[0];
+  int64_t picks[64];
+  for (int64_t part = 0; part < stride; part++) {
+    for (int i = 0; i < vl; i++) {
+      int64_t at = i * stride;
+      picks[i] = at / vl == part ? vl + at % vl : i;
+      if (part == 0) picks[i] = at < vl ? at : 0;
+    }
+    sum = lane_shuffle2(b, sum, parts[part], vl, picks);
+  }
+  return sum;
+}
+
+/* Reads a line of the input where it lies: masked loads, zeros in place of what does not exist. */
+static MlirValue conv_load(lower *l, const conv_job *job) {
+  const conv_plan *p = job->p;
+  const lower_buffer *buffer = &l->kernel->operands[p->input];
+  lower_index dims[2 + CONV_SPATIAL] = {0}, offset = {0};
+  lower_value base;
+  conv_input_index(l, job, dims);
+  for (int d = 0; d < p->in.rank; d++) {
+    offset.constant += buffer->strides[d] * dims[d].constant;
+    for (int v = 0; v < CONV_VARS; v++)
+      offset.coef[v] += buffer->strides[d] * dims[d].coef[v];
+  }
+  MlirValue ptr = l->pointers[buffer->slot], parts[4] = {{NULL}};
+  if (lower_index_base(l, &offset, &base)) ptr = conv_address(l, ptr, base.v, p->dtype);
+  int64_t stride = p->spatial ? p->strides[p->spatial - 1] : 1;
+  for (int64_t i = 0; i < stride; i++) {
+    MlirValue mask = conv_input_mask(l, job, dims, i);
+    MlirValue at = i ? conv_address(l, ptr, conv_const(l, i * p->vl), p->dtype) : ptr;
+    loom_builder b = conv_here(l);
+    parts[i] = lane_load(&b, at, p->dtype, p->vl, mask);
+  }
+  loom_builder b = conv_here(l);
+  return stride == 1 ? parts[0] : conv_pick(&b, parts, stride, p->vl);
+}
+
+/* The input at every pixel of the lanes, for the place in the window and the channel at hand. */
+static MlirValue conv_input(lower *l, const conv_job *job) {
+  const conv_plan *p = job->p;
+  if (p->line) return conv_load(l, job);
+  lower_at *at = lower_at_new(l, p->in.rank);
+  if (!at) return (MlirValue){NULL};
+  conv_input_index(l, job, at->dims);
+  lower_value value = lower_emit_or_zero(l, loom_operand(p->op, 0), lower_at_intern(l, at));
+  return l->failed ? (MlirValue){NULL} : lower_wide(l, value);
+}
+
 /* ---- packing a panel ---- */
 
-static void conv_pack_pixels(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+static void conv_pack_place(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   conv_job *job = user;
   const conv_plan *p = job->p;
-  lower_value value = lower_emit_or_zero(l, loom_operand(p->op, 0), conv_input_at(l, p));
+  MlirValue value = conv_input(l, job);
   if (l->failed) return;
-  MlirValue wide = lower_wide(l, value), depth = conv_depth(l, p);
-  MlirValue offset = conv_add_scaled(l, conv_within(l, job), depth, p->step);
+  MlirValue offset = conv_add_scaled(l, conv_within(l, job), conv_depth(l, job), p->step);
   MlirValue ptr = conv_address(l, l->scratch, offset, p->dtype);
   loom_builder b = conv_here(l);
-  lane_store(&b, wide, ptr, p->dtype, l->mask);
+  lane_store(&b, value, ptr, p->dtype, l->mask);
 }
 
-static void conv_pack_depth(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  conv_vectors(l, user, conv_pack_pixels);
+static void conv_pack_pixels(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  conv_depths(l, user, 0, NULL, conv_pack_place);
 }
 
-static void conv_pack_segment(lower *l, conv_job *job) {
-  conv_depths(l, job, 0, NULL, conv_pack_depth, NULL);
-}
+static void conv_pack_segment(lower *l, conv_job *job) { conv_vectors(l, job, conv_pack_pixels); }
 
 static void conv_clear(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   const conv_job *job = user;
@@ -359,37 +477,43 @@ static void conv_tile(lower *l, void *user, const MlirValue *carried, MlirValue 
   conv_segments(l, job, conv_finish_segment);
 }
 
-/* ---- window by window ---- */
+/* ---- window by window: vectors of pixels, for each the groups ---- */
 
-static void conv_window_step(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+static void conv_window_place(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   conv_job *job = user;
   const conv_plan *p = job->p;
-  lower_value value = lower_emit_or_zero(l, loom_operand(p->op, 0), conv_input_at(l, p));
+  MlirValue value = conv_input(l, job);
   if (l->failed) return;
-  MlirValue wide = lower_wide(l, value);
-  MlirValue row = conv_weight_pointer(l, job, l->vars[CONV_ROW].iv);
-  MlirValue offset = conv_op(l, "arith.muli", conv_depth(l, p), p->weight_step);
+  MlirValue channel = conv_add_scaled(l, l->vars[CONV_ROW].iv, l->vars[CONV_GROUP].iv, p->rows);
+  MlirValue row = conv_weight_pointer(l, job, channel);
+  MlirValue offset = conv_op(l, "arith.muli", conv_depth(l, job), p->weight_step);
   MlirValue ptr = conv_address(l, row, offset, p->dtype);
   loom_builder b = conv_here(l);
   MlirValue weight = lane_splat(&b, lane_load(&b, ptr, p->dtype, 1, (MlirValue){NULL}), p->vl);
-  next[0] = conv_multiply_add(&b, p->dtype, wide, weight, carried[0]);
+  next[0] = conv_multiply_add(&b, p->dtype, value, weight, carried[0]);
+}
+
+static void conv_window_row(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  conv_job *job = user;
+  MlirValue sum = conv_zero(l, 0, job->p, job->p->vl);
+  conv_depths(l, job, 1, &sum, conv_window_place);
+  if (!l->failed) conv_finish(l, job->p, sum);
+}
+
+static void conv_window_group(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  conv_job *job = user;
+  lower_for(l, conv_const(l, 0), conv_const(l, job->p->rows), conv_const(l, 1), CONV_ROW, 0, NULL,
+            conv_window_row, job, NULL);
 }
 
 static void conv_window_pixels(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   conv_job *job = user;
-  MlirValue sum = conv_zero(l, 0, job->p, job->p->vl);
-  conv_depths(l, job, 1, &sum, conv_window_step, &sum);
-  if (!l->failed) conv_finish(l, job->p, sum);
-}
-
-static void conv_window_row(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  conv_vectors(l, user, conv_window_pixels);
+  lower_for(l, job->tile_low, job->tile_high, conv_const(l, 1), CONV_GROUP, 0, NULL,
+            conv_window_group, job, NULL);
 }
 
 static void conv_window_segment(lower *l, conv_job *job) {
-  MlirValue low = conv_op(l, "arith.muli", job->tile_low, job->p->mr);
-  MlirValue high = conv_op(l, "arith.muli", job->tile_high, job->p->mr);
-  lower_for(l, low, high, conv_const(l, 1), CONV_ROW, 0, NULL, conv_window_row, job, NULL);
+  conv_vectors(l, job, conv_window_pixels);
 }
 
 /* ---- chunks ---- */
@@ -413,29 +537,35 @@ static void conv_block(lower *l, MlirValue block, int64_t size, int64_t limit, M
   *high = conv_op(l, "arith.minsi", conv_op(l, "arith.addi", *low, size), limit);
 }
 
+/* A chunk's panels are one run of pixels, its tiles are groups. */
+static void conv_window_chunk(lower *l, conv_job *job) {
+  const conv_plan *p = job->p;
+  job->first = conv_op(l, "arith.muli", job->panel_low, p->step);
+  job->last = conv_op(l, "arith.muli", job->panel_high, p->step);
+  job->last = conv_op(l, "arith.minsi", job->last, p->pixels);
+  conv_segments(l, job, conv_window_segment);
+}
+
 static void conv_chunk(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   conv_job *job = user;
   const conv_plan *p = job->p;
   MlirValue chunk = l->vars[CONV_CHUNK].iv;
   MlirValue group = conv_op(l, "arith.divui", chunk, p->chunks_m * p->chunks_n);
   MlirValue within = conv_op(l, "arith.remui", chunk, p->chunks_m * p->chunks_n);
-  conv_set(l, CONV_GROUP, group);
-  MlirValue base = p->direct ? l->pointers[l->kernel->operands[p->operand].slot] : conv_slots(l);
-  MlirValue offset = conv_op(l, "arith.muli", group, p->rows * p->weight_row);
-  job->weights = conv_address(l, base, offset, p->dtype);
   conv_block(l, conv_op(l, "arith.divui", within, p->chunks_n), p->block_tiles, p->tiles,
              &job->tile_low, &job->tile_high);
   conv_block(l, conv_op(l, "arith.remui", within, p->chunks_n), p->block_panels, p->panels,
              &job->panel_low, &job->panel_high);
-  if (p->windows) { /* a chunk's panels are one run of pixels */
-    job->first = conv_op(l, "arith.muli", job->panel_low, p->step);
-    job->last = conv_op(l, "arith.muli", job->panel_high, p->step);
-    job->last = conv_op(l, "arith.minsi", job->last, p->pixels);
-    conv_segments(l, job, conv_window_segment);
-  } else {
-    lower_for(l, job->panel_low, job->panel_high, conv_const(l, 1), CONV_PANEL, 0, NULL, conv_panel,
-              job, NULL);
+  job->weights = p->direct ? l->pointers[l->kernel->operands[p->operand].slot] : conv_slots(l);
+  if (p->windows) {
+    conv_window_chunk(l, job);
+    return;
   }
+  conv_set(l, CONV_GROUP, group);
+  MlirValue offset = conv_op(l, "arith.muli", group, p->rows * p->weight_row);
+  job->weights = conv_address(l, job->weights, offset, p->dtype);
+  lower_for(l, job->panel_low, job->panel_high, conv_const(l, 1), CONV_PANEL, 0, NULL, conv_panel,
+            job, NULL);
   l->vars[CONV_GROUP].iv = (MlirValue){NULL};
 }
 

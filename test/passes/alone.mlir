@@ -62,6 +62,39 @@ func.func @dropout(%x: tensor<64xf32>, %k: tensor<2xui64>, %c: tensor<2xui64>) -
   return %2 : tensor<64xf32>
 }
 
+// -----
+
+// The bias is the convolution's epilogue; what goes before is a kernel of its own, since windows overlap. Weights that lie in order are read in place: one stage.
+// CHECK-LABEL: loom.kernel @k0
+// CHECK: loom.exp
+// CHECK: loom.max
+// CHECK-LABEL: loom.kernel @k1
+// CHECK: loom.convolution
+// CHECK: loom.add
+// CHECK: schedule = {kind = "convolution"}, {{.*}}slots = 0 : i64, stages = array<i64: {{[0-9]+}}>
+// CHECK-NOT: loom.kernel @k2
+// CHECK-LABEL: func.func @epilogue
+func.func @epilogue(%x: tensor<2x16x20x20xf32>, %w: tensor<32x16x3x3xf32>, %b: tensor<32xf32>) -> tensor<2x32x20x20xf32> {
+  %e = loom.exp %x : tensor<2x16x20x20xf32>
+  %z = loom.constant(1.0 : f32) : tensor<2x16x20x20xf32>
+  %r = loom.max %e, %z : tensor<2x16x20x20xf32>
+  %0 = loom.convolution %r, %w strides = [1, 1] padding = [1, 1, 1, 1] dilation = [1, 1] groups = 1 : (tensor<2x16x20x20xf32>, tensor<32x16x3x3xf32>) -> tensor<2x32x20x20xf32>
+  %1 = loom.broadcast %b dims = [1] : (tensor<32xf32>) -> tensor<2x32x20x20xf32>
+  %2 = loom.add %0, %1 : tensor<2x32x20x20xf32>
+  return %2 : tensor<2x32x20x20xf32>
+}
+
+// -----
+
+// Weights of another order are packed by a stage of their own.
+// CHECK-LABEL: loom.kernel @k0
+// CHECK: slots = 110592 : i64, stages = array<i64: 64, {{[0-9]+}}>
+func.func @packed(%x: tensor<2x48x20x20xf32>, %w: tensor<64x48x3x3xf32> {loom.strides = array<i64: 1, 64, 6144, 18432>}) -> tensor<2x64x18x18xf32> {
+  %0 = loom.convolution %x, %w strides = [1, 1] padding = [0, 0, 0, 0] dilation = [1, 1] groups = 1 : (tensor<2x48x20x20xf32>, tensor<64x48x3x3xf32>) -> tensor<2x64x18x18xf32>
+  return %0 : tensor<2x64x18x18xf32>
+}
+
 // BAD: cannot lower 'loom.scatter': the result does not overwrite the operand
 // BAD: cannot lower 'loom.scatter': no code for this target
 // BAD: kernel value 0 is complex, for which there is no code
+// BAD: cannot lower 'loom.convolution': more than three spatial dimensions

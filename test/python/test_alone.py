@@ -44,3 +44,39 @@ def test_scatter_reports_bad_indices(tmp_path, bad):
     kernel = scatter(tmp_path, target, indices, updates, 0, "set")
     assert kernel.run([target, indices, updates], [target]) == INDEX
     np.testing.assert_array_equal(target, [10, 1, 2, 3, 4, 5, 30])
+
+
+@pytest.mark.parametrize("cpu, options", [("x86-64-v3", ""), ("x86-64-v4", "loom.vector = 64 : i64")])
+def test_random_convolutions(tmp_path, cpu, options):
+    """Every form of a convolution against a sum over the window, the chunks shared out in both orders."""
+    if cpu == "x86-64-v4" and "avx512f" not in open("/proc/cpuinfo").read():
+        pytest.skip("no AVX-512")
+    rng = np.random.default_rng(1)
+    for case in range(12):
+        spatial, groups = int(rng.integers(1, 3)), int(rng.choice([1, 1, 2, 5]))
+        n, outs, ins = int(rng.integers(1, 4)), groups * int(rng.integers(1, 20)), groups * int(rng.integers(1, 6))
+        window, stride, dilation = (rng.integers(1, high, spatial) for high in (5, 4, 3))
+        padding = rng.integers(0, 3, (spatial, 2))
+        size = dilation * (window - 1) + 1 + rng.integers(0, 20, spatial)
+        x = rng.standard_normal((n, ins, *size)).astype(np.float32)
+        w = rng.standard_normal((outs, ins // groups, *window)).astype(np.float32)
+        padded = np.pad(x.astype(float), [(0, 0), (0, 0), *map(tuple, padding)])
+        out = (np.array(padded.shape[2:]) - dilation * (window - 1) - 1) // stride + 1
+        expected = np.zeros((n, outs, *out))
+        for place in np.ndindex(*window):
+            view = padded[(slice(None), slice(None), *(
+                slice(k * d, k * d + (o - 1) * s + 1, s) for k, d, o, s in zip(place, dilation, out, stride)))]
+            view = view.reshape(n, groups, ins // groups, *out)
+            weights = w[(slice(None), slice(None), *place)].reshape(groups, outs // groups, ins // groups)
+            expected += np.einsum("ngi...,goi->ngo...", view, weights).reshape(expected.shape)
+        result = np.empty(expected.shape, np.float32)
+        kinds = ", ".join(harness.tensor(a) for a in (x, w))
+        listed = lambda a: "[" + ", ".join(map(str, np.ravel(a))) + "]"
+        body = (f"%0 = loom.convolution %a0, %a1 strides = {listed(stride)} padding = {listed(padding)} "
+                f"dilation = {listed(dilation)} groups = {groups} : ({kinds}) -> {harness.tensor(result)}\nyield %0")
+        kernel = harness.Kernel(harness.kernel("k", [x, w], body, [result]), str(tmp_path / f"k{case}"), cpu, options)
+        assert kernel.run([x, w], [result]) == 0
+        np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4)
+        again = np.empty_like(result)
+        kernel.run([x, w], [again], parts=3, reverse=True)
+        np.testing.assert_array_equal(again, result)
