@@ -230,6 +230,8 @@ static void lower_unit_lanes(lower *l, MlirValue low, MlirValue high) {
   }
   if (l->plan->lane_reduced || l->plan->lanes.var < 0)
     lower_unit_body(l, NULL, NULL, NULL);
+  else if (l->plan->box_count)
+    lower_box_unit(l, low, high, lower_unit_body);
   else
     lower_lane_loop(l, low, high, lower_unit_body);
 }

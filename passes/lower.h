@@ -12,7 +12,8 @@
  * Sections by file: lower_kernel.c (parsing), lower_index.c (index forms, views), lower_emit.c
  * (values on demand), lower_scalar.c (arithmetic of one op), lower_nest.c (loops), lower_plan.c
  * (which loops), lower_reduce.c, lower_scan.c, lower_save.c (values kept in scratch), lower_tile.c
- * (transposed operands), lower_move.c, lower.c (functions and stages).
+ * (transposed operands), lower_box.c (parts of the domain), lower_move.c, lower.c (functions and
+ * stages).
  */
 #ifndef LOOM_LOWER_H
 #define LOOM_LOWER_H
@@ -78,6 +79,7 @@ typedef struct lower_var {
   MlirValue iv; /* i64 (of lane 0 for the lane variable); null: always 0, or folded into an inner
                    variable */
   int level;
+  int64_t low, cut; /* in a box it lies in [low, extent - cut) */
 } lower_var;
 
 typedef struct lower_value {
@@ -138,6 +140,14 @@ typedef struct lower_group {
   lower_lanes lanes; /* when no lane is in use around it */
 } lower_group;
 
+/* A part of the domain (lower_box.c): a leaf, or cut further into children by a variable. */
+typedef struct lower_box {
+  int var; /* -1: a leaf */
+  int child, children;
+  int64_t first, end; /* of the variable that its parent cuts */
+} lower_box;
+
+#define LOWER_BOXES 48
 #define LOWER_GROUPS 16
 #define LOWER_TILES 4
 #define LOWER_SAVES 4
@@ -174,6 +184,8 @@ typedef struct lower_plan {
   int tile_loop; /* loop along which some operands are contiguous, to be turned; or -1 */
   int tiles[LOWER_TILES], tile_count; /* their accesses */
   int tile_side;                      /* elements along a tile's side */
+  lower_box boxes[LOWER_BOXES];       /* the first is the root */
+  int box_count;                      /* 0: the domain is not divided */
   int64_t splits; /* parts of the outermost reduced loop; 0: one stage does all */
   int64_t split_size;
   int64_t slot_bytes;
@@ -202,6 +214,7 @@ typedef struct lower {
   lower_scope scopes[LOWER_SCOPES];
   int depth; /* innermost scope */
   uint32_t serial;
+  uint32_t box, box_count; /* the box that code is made for; 0: none */
   lower_var vars[LOWER_VARS];
   int var_count;
   int lane_var;   /* -1: none */
@@ -221,6 +234,12 @@ typedef struct lower {
   uint32_t individual; /* variables needed on their own: not to be folded with a neighbour */
   int cost;            /* rough instructions a lane */
   bool guards;         /* some load is guarded */
+  uint32_t remembered; /* values made */
+  bool splitting;      /* looks for where to cut the domain */
+  struct {
+    int var; /* whose interval [first, end) decides the first open guard; -1: none */
+    int64_t first, end;
+  } split;
 } lower;
 
 /* An index that is being made: fill `dims`, then intern it. */
@@ -311,6 +330,7 @@ typedef void (*lower_body)(lower *l, void *user, const MlirValue *carried, MlirV
  * variable. Carried values start as `inits`; their last values go to `out`. */
 void lower_for(lower *l, MlirValue low, MlirValue high, MlirValue step, int var, int carried,
                const MlirValue *inits, lower_body body, void *user, MlirValue *out);
+void lower_if(lower *l, MlirValue condition, lower_body body, void *user);
 void lower_push(lower *l, MlirBlock block);
 void lower_pop(lower *l);
 
@@ -366,6 +386,13 @@ void lower_phase_close(lower *l, int outer);
 lower_saved *lower_save_of(lower *l, MlirValue value, const lower_at *at);
 lower_value lower_save_load(lower *l, const lower_saved *saved);
 void lower_save_store(lower *l, lower_saved *saved, lower_value value);
+
+/* ---- lower_box.c ----------------------------------------------------------------------------- */
+
+/* Divides the domain where that decides guards; the plan's loops are known. */
+void lower_box_find(lower *l);
+/* The lanes [low, high) of a row, box by box. */
+void lower_box_unit(lower *l, MlirValue low, MlirValue high, lower_body body);
 
 /* ---- lower_tile.c ---------------------------------------------------------------------------- */
 

@@ -13,6 +13,7 @@ struct lower_memo {
   const lower_at *at;
   lower_value is;
   uint32_t serial; /* of the scope it lives in */
+  uint32_t box;
 };
 
 typedef struct lower_bound {
@@ -142,7 +143,7 @@ static bool emit_known(const lower *l, MlirValue value, const lower_at *at, lowe
     }
   for (const lower_memo *m = l->memo[emit_bucket(value, at)]; m; m = m->next)
     if (mlirValueEqual(m->value, value) && m->at == at && m->is.level <= l->depth &&
-        l->scopes[m->is.level].serial == m->serial) {
+        l->scopes[m->is.level].serial == m->serial && (m->box == l->box || (!m->box && !l->dry))) {
       *out = m->is;
       return true;
     }
@@ -157,8 +158,9 @@ void lower_remember(lower *l, MlirValue value, const lower_at *at, lower_value i
   }
   size_t bucket = emit_bucket(value, at);
   uint32_t serial = l->depth >= 0 ? l->scopes[is.level].serial : 0;
-  *m = (lower_memo){l->memo[bucket], value, at, is, serial};
+  *m = (lower_memo){l->memo[bucket], value, at, is, serial, l->box};
   l->memo[bucket] = m;
+  l->remembered++;
 }
 
 void lower_bind(lower *l, MlirValue value, const lower_at *at, lower_value is) {
@@ -377,6 +379,8 @@ static lower_value emit_load(lower *l, const lower_buffer *buffer, int operand,
   int level = place.level > emit_guard_level(at) ? place.level : emit_guard_level(at);
   loom_builder b = lower_at_level(l, level);
   MlirValue mask = emit_mask(l, &b, at, true);
+  /* Processors take long over masked loads whose page is not there, even if every lane is off. */
+  if (at->guard.ptr && !guard_wide) place.address = lane_select(&b, at->guard, place.address, ptr);
   if (!place.wide) { /* one place for all lanes: a gather of it under the mask */
     MlirType type = lane_int(b.ctx, 64, l->width);
     out.v = lane_gather(&b, place.address, lane_const_int(&b, type, 0), dtype, mask);

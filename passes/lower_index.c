@@ -50,12 +50,14 @@ bool lower_index_range(const lower *l, const lower_index *index, int64_t *low, i
   *low = *high = index->constant;
   if (index->opaque.ptr) return false;
   for (int v = 0; v < l->var_count; v++) {
+    const lower_var *var = &l->vars[v];
     int64_t coef = index->coef[v];
     if (!coef) continue;
     bool up = loom_num_low(coef) >= 0;
     if (!up && loom_num_high(coef) > 0) return false;
-    int64_t *end = up ? high : low;
-    *end = loom_num_add(*end, loom_num_mul(coef, loom_num_sub(l->vars[v].extent, 1)));
+    int64_t top = loom_num_sub(loom_num_sub(var->extent, var->cut), 1);
+    *low = loom_num_add(*low, loom_num_mul(coef, up ? var->low : top));
+    *high = loom_num_add(*high, loom_num_mul(coef, up ? top : var->low));
   }
   return true;
 }

@@ -80,17 +80,49 @@ static void move_guard(lower *l, lower_at *at, lower_value condition) {
 }
 
 typedef struct move_region {
-  lower_at *at;          /* the operand's index, guarded */
+  lower_at *at;  /* the operand's index, guarded */
+  int split_var; /* whose interval decides the first bound; -1: none */
+  int64_t split_first, split_end;
   lower_value condition; /* where it applies; null value: everywhere */
   bool never;
 } move_region;
 
 static bool move_open(lower *l, const lower_at *at, move_region *out) {
   memset(out, 0, sizeof *out);
+  out->split_var = -1;
   out->at = lower_at_new(l, at->rank);
   if (!out->at) return false;
   memcpy(out->at, at, sizeof *at + (size_t)at->rank * sizeof at->dims[0]);
   return true;
+}
+
+/* Where `index`, of one variable and step 1 or -1, lies in [0, size). */
+static void move_split(const lower *l, const lower_index *index, int64_t size,
+                       move_region *region) {
+  int var = -1;
+  for (int v = 0; v < l->var_count; v++)
+    if (index->coef[v]) {
+      if (var >= 0) return;
+      var = v;
+    }
+  if (var < 0 || region->split_var >= 0 || (index->coef[var] != 1 && index->coef[var] != -1))
+    return;
+  const lower_var *of = &l->vars[var];
+  int64_t constant = index->constant, top = loom_num_sub(of->extent, of->cut);
+  int64_t first = index->coef[var] == 1 ? loom_num_sub(0, constant)
+                                        : loom_num_add(loom_num_sub(constant, size), 1);
+  int64_t end = loom_num_add(first, size);
+  if (loom_num_at_most(first, of->low))
+    first = of->low;
+  else if (!loom_num_at_most(of->low, first))
+    return;
+  if (loom_num_at_most(top, end))
+    end = top;
+  else if (!loom_num_at_most(end, top))
+    return;
+  region->split_var = var;
+  region->split_first = first;
+  region->split_end = end;
 }
 
 /* Requires dimension d of the region's index to lie in [0, size). */
@@ -98,15 +130,23 @@ static void move_bound(lower *l, move_region *region, int64_t d, int64_t size, b
   int64_t low, high;
   const lower_index *index = &region->at->dims[d];
   if (size == 0) region->never = true;
-  if (lower_index_range(l, index, &low, &high) && loom_num_at_most(0, low) &&
-      loom_num_below(high, size))
-    return;
+  if (lower_index_range(l, index, &low, &high)) {
+    if (loom_num_at_most(0, low) && loom_num_below(high, size)) return;
+    if (loom_num_at_most(size, low) || loom_num_below(high, 0)) region->never = true;
+    if (region->never) return;
+    move_split(l, index, size, region);
+  }
   lower_value inside = move_inside(l, index, size);
   region->condition = *bounded ? move_op2(l, "arith.andi", region->condition, inside) : inside;
   *bounded = true;
 }
 
 static lower_value move_inner(lower *l, move_region *region, bool bounded, MlirValue value) {
+  if (l->splitting && l->split.var < 0 && region->split_var >= 0) {
+    l->split.var = region->split_var;
+    l->split.first = region->split_first;
+    l->split.end = region->split_end;
+  }
   if (bounded) move_guard(l, region->at, region->condition);
   return lower_emit(l, value, lower_at_intern(l, region->at));
 }
@@ -147,6 +187,7 @@ static lower_value move_concatenate(lower *l, MlirOperation op, const lower_at *
     start = loom_num_add(start, loom_num_dim(type.dims[axis]));
     if (type.dims[axis] == 0) continue;
     move_bound(l, &region, axis, loom_num_dim(type.dims[axis]), &bounded);
+    if (region.never) continue;
     lower_value part = move_inner(l, &region, bounded, loom_operand(op, i));
     if (l->failed) return move_none;
     out = any && bounded ? move_select(l, region.condition, part, out) : part;
@@ -202,6 +243,7 @@ static lower_value move_update(lower *l, MlirOperation op, const lower_at *at) {
   for (int64_t d = 0; d < at->rank && !l->failed; d++)
     move_unstep(l, &region, d, starts[d], steps[d], loom_num_dim(type.dims[d]), &bounded);
   if (l->failed) return move_none;
+  if (region.never) return lower_emit(l, loom_operand(op, 0), at);
   lower_value update = move_inner(l, &region, bounded, loom_operand(op, 1));
   if (!bounded || l->failed) return update;
   return move_select(l, region.condition, update, lower_emit(l, loom_operand(op, 0), at));

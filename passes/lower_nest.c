@@ -101,6 +101,20 @@ void lower_for(lower *l, MlirValue low, MlirValue high, MlirValue step, int var,
     out[i] = loom_result(op, i);
 }
 
+void lower_if(lower *l, MlirValue condition, lower_body body, void *user) {
+  if (l->failed) return;
+  MlirBlock block = mlirBlockCreate(0, NULL, NULL);
+  lower_push(l, block);
+  body(l, user, NULL, NULL);
+  loom_builder inner = lower_at_level(l, l->depth);
+  loom_build(&inner, "scf.yield", 0, NULL, 0, NULL, 0, NULL);
+  lower_pop(l);
+  MlirRegion regions[] = {mlirRegionCreate(), mlirRegionCreate()};
+  mlirRegionAppendOwnedBlock(regions[0], block);
+  loom_builder b = lower_at_level(l, l->depth);
+  loom_build_regions(&b, "scf.if", 1, &condition, 0, NULL, 0, NULL, 2, regions);
+}
+
 void lower_row_vars(lower *l, const lower_nest *nest, int loops, MlirValue row) {
   loom_builder b = lower_at_level(l, l->depth);
   for (int i = loops - 1; i >= 0; i--) {

@@ -164,6 +164,7 @@ bool lower_plan_make(lower *l, lower_plan *out) {
   plan_loops(l);
   lower_tile_find(l);
   lower_save_find(l);
+  lower_box_find(l);
   return true;
 }
 

@@ -556,7 +556,7 @@ static void reduce_column_add(lower *l, void *user, const MlirValue *carried, Ml
     lower_push(l, l->scopes[l->depth].block);
     MlirValue iv = row.iv;
     if (u) iv = lane_op2(&b, "arith.addi", iv, lower_int(l, u).v);
-    l->vars[loop.var] = (lower_var){row.extent, iv, l->depth};
+    l->vars[loop.var] = (lower_var){.extent = row.extent, .iv = iv, .level = l->depth};
     reduce_step(l, (void *)run, accs, sums);
     memcpy(accs, sums, sizeof accs);
     lower_pop(l);

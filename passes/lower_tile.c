@@ -23,10 +23,10 @@ static int tile_bytes(const lower *l) {
   return widest;
 }
 
-/* Elements along the side of a square that is turned in registers. */
+/* Elements along the side of a square that is turned in registers: larger ones would use cache
+ * lines better still, but take too long to compile. */
 static int tile_square(const lower *l, loom_dtype dtype) {
-  int size = (int)loom_dtype_size(dtype);
-  return size == 1 ? 16 : l->kernel->vector_bytes / (size == 2 ? 4 : size);
+  return loom_dtype_size(dtype) == 8 && l->kernel->vector_bytes < 64 ? 4 : 8;
 }
 
 static int tile_step(const lower *l) {
@@ -150,34 +150,45 @@ static loom_dtype tile_dtype(const lower_access *a) {
   return a->dtype == LOOM_BOOL ? LOOM_I8 : a->dtype;
 }
 
-/* The operand's element at the current lane and row, dx lanes and dt rows on. */
-static MlirValue tile_source(lower *l, loom_builder *b, const lower_access *a, int dx, int dt) {
+/* The operand's element at the current lane and row. */
+static MlirValue tile_source(lower *l, loom_builder *b, const lower_access *a) {
   lower_index index = {0};
   lower_value offset;
   memcpy(index.coef, a->coef, sizeof index.coef);
-  index.constant = loom_num_mul(dx, a->coef[l->plan->lanes.var]);
-  index.constant = loom_num_add(loom_num_add(index.constant, a->constant), dt);
+  index.constant = a->constant;
   if (!lower_index_base(l, &index, &offset)) offset = lower_int(l, 0);
   return lane_address(b, l->pointers[l->kernel->operands[a->operand].slot], offset.v,
                       tile_dtype(a));
 }
 
-static void tile_pack_square(lower *l, loom_builder *b, const tile_state *state, int tile, int dx,
-                             int dt) {
-  const lower_access *a = &l->accesses[l->plan->tiles[tile]];
+/* Its place in the tile. */
+static MlirValue tile_target(lower *l, loom_builder *b, const tile_state *state, int tile) {
+  MlirValue row = l->vars[l->plan->kept.loops[l->plan->tile_loop].var].iv;
+  MlirValue column = l->vars[l->plan->lanes.var].iv;
+  return tile_scratch(l, b, tile, lane_op2(b, "arith.subi", row, state->t0),
+                      lane_op2(b, "arith.subi", column, state->x0),
+                      tile_dtype(&l->accesses[l->plan->tiles[tile]]));
+}
+
+static MlirValue tile_beside(lower *l, loom_builder *b, MlirValue place, int64_t elements,
+                             loom_dtype dtype) {
+  return elements ? lane_address(b, place, lower_int(l, elements).v, dtype) : place;
+}
+
+/* The square dx lanes and dt rows on from `source`, into `target`. */
+static void tile_pack_square(lower *l, loom_builder *b, const lower_access *a, MlirValue source,
+                             MlirValue target, int dx, int dt) {
+  loom_dtype dtype = tile_dtype(a);
   int size = tile_square(l, a->dtype), order[64];
-  MlirValue rows[64], row = l->vars[l->plan->kept.loops[l->plan->tile_loop].var].iv;
-  row = lane_op2(b, "arith.subi", row, state->t0);
-  MlirValue column = lane_op2(b, "arith.subi", l->vars[l->plan->lanes.var].iv, state->x0);
-  for (int p = 0; p < size; p++)
-    rows[p] =
-        lane_load(b, tile_source(l, b, a, dx + p, dt), tile_dtype(a), size, (MlirValue){NULL});
+  MlirValue rows[64], none = {NULL};
+  for (int p = 0; p < size; p++) {
+    int64_t at = loom_num_add(loom_num_mul(dx + p, a->coef[l->plan->lanes.var]), dt);
+    rows[p] = lane_load(b, tile_beside(l, b, source, at, dtype), dtype, size, none);
+  }
   tile_turn(b, rows, size, (int)loom_dtype_size(a->dtype), order);
-  column = lane_op2(b, "arith.addi", column, lower_int(l, dx).v);
   for (int q = 0; q < size; q++) {
-    MlirValue at = lane_op2(b, "arith.addi", row, lower_int(l, dt + order[q]).v);
-    lane_store(b, rows[q], tile_scratch(l, b, tile, at, column, tile_dtype(a)), tile_dtype(a),
-               (MlirValue){NULL});
+    int64_t at = (dt + order[q]) * l->plan->tile_side + dx;
+    lane_store(b, rows[q], tile_beside(l, b, target, at, dtype), dtype, none);
   }
 }
 
@@ -185,24 +196,22 @@ static void tile_pack_squares(lower *l, void *user, const MlirValue *carried, Ml
   int step = tile_step(l);
   loom_builder b = lower_at_level(l, l->depth);
   for (int k = 0; k < l->plan->tile_count; k++) {
-    int size = tile_square(l, l->accesses[l->plan->tiles[k]].dtype);
+    const lower_access *a = &l->accesses[l->plan->tiles[k]];
+    int size = tile_square(l, a->dtype);
+    MlirValue source = tile_source(l, &b, a), target = tile_target(l, &b, user, k);
     for (int dx = 0; dx < step; dx += size)
       for (int dt = 0; dt < step; dt += size)
-        tile_pack_square(l, &b, user, k, dx, dt);
+        tile_pack_square(l, &b, a, source, target, dx, dt);
   }
 }
 
 static void tile_pack_element(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  const tile_state *state = user;
   loom_builder b = lower_at_level(l, l->depth);
-  MlirValue row = l->vars[l->plan->kept.loops[l->plan->tile_loop].var].iv;
-  row = lane_op2(&b, "arith.subi", row, state->t0);
-  MlirValue column = lane_op2(&b, "arith.subi", l->vars[l->plan->lanes.var].iv, state->x0);
   for (int k = 0; k < l->plan->tile_count; k++) {
     const lower_access *a = &l->accesses[l->plan->tiles[k]];
     loom_dtype dtype = tile_dtype(a);
-    MlirValue v = lane_load(&b, tile_source(l, &b, a, 0, 0), dtype, 1, (MlirValue){NULL});
-    lane_store(&b, v, tile_scratch(l, &b, k, row, column, dtype), dtype, (MlirValue){NULL});
+    MlirValue v = lane_load(&b, tile_source(l, &b, a), dtype, 1, (MlirValue){NULL});
+    lane_store(&b, v, tile_target(l, &b, user, k), dtype, (MlirValue){NULL});
   }
 }
 

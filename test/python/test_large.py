@@ -118,6 +118,39 @@ def test_transposed_operands(shape, dtype):
     check(frameloom.compile(function, fullgraph=True), function, [x, y])
 
 
+def framed(x):
+    y = np.pad(x, 2, constant_values=1)
+    y[1:-1, 3:-3] += 2 * y[:-2, 3:-3] - y[2:, 3:-3]
+    return y
+
+
+def updated(x):
+    y = x.copy()
+    y[5:-5:2, ::-1] = x[5:-5:2] * 2
+    y[-3:] = 7
+    y[:, 10:11] -= 1
+    return y
+
+
+MOVES = {
+    "rows": lambda x: np.concatenate([x, x[:3] * 2, x[::-1]], axis=0),
+    "columns": lambda x: np.concatenate([x[:, :1], x, x[:, 7:90] + 1, x[:, ::-1]], axis=1) * 2,
+    "roll": lambda x: np.roll(np.roll(x, 3, axis=0), -70, axis=1) - x,
+    "framed": framed,
+    "updated": updated,
+    "broadcast": lambda x: np.pad(x[:, :1], ((2, 2), (0, 0))) + np.pad(x, ((4, 0), (0, 0))),
+    "transposed": lambda x: np.pad(x.T, ((1, 0), (0, 2))) + 1,
+    "many": lambda x: np.concatenate([x[:, i : i + 20] for i in range(0, 100, 4)], axis=1),
+}
+
+
+@pytest.mark.parametrize("shape", [(300, 4096), (129, 130), (1031, 517)], ids=str)
+@pytest.mark.parametrize("kind", MOVES)
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+def test_parts_of_moved_arrays(shape, kind, dtype):
+    check(frameloom.compile(MOVES[kind], fullgraph=True), MOVES[kind], [array(shape, dtype)])
+
+
 def test_same_bits_for_any_number_of_threads():
     import os
     import subprocess
