@@ -62,7 +62,8 @@ static bool constants_compute(const loom_graph *graph, const loom_node *node, ui
   *flags = constants_flags() & loom_node_fp(graph, node);
   fesetenv(&saved);
   /* Of integer operations only those that divide report anything. */
-  if (loom_node_fp(graph, node) && loom_dtype_is_integer(types[0].dtype) && values[1] == 0)
+  if (loom_node_fp(graph, node) && node->operand_count == 2 &&
+      loom_dtype_is_integer(types[0].dtype) && values[1] == 0)
     *flags |= LOOM_FP_DIVIDE;
   return good;
 }

@@ -395,7 +395,9 @@ static double cell_nextafter(loom_dtype dtype, double a, double b) {
     bits = b < 0 ? 0x8001 : 1;
   else
     bits += (a < b) == (a > 0) ? 1 : -1;
-  return half ? loom_half_to_double(bits) : loom_bfloat_to_double(bits);
+  double next = half ? loom_half_to_double(bits) : loom_bfloat_to_double(bits);
+  if (isinf(next) && !isinf(a)) feraiseexcept(FE_OVERFLOW);
+  return next;
 }
 
 static bool cell_binary_float(loom_opcode op, loom_dtype dtype, double a, double b, double *out) {

@@ -1,6 +1,7 @@
 /* Element types. */
 #include "graph/graph.h"
 
+#include <fenv.h>
 #include <string.h>
 
 static const struct {
@@ -35,6 +36,7 @@ bool loom_dtype_from_name(const char *name, loom_dtype *out) {
 }
 
 bool loom_dtype_is_float(loom_dtype dtype) { return dtype_rows[dtype].class == 'f'; }
+bool loom_dtype_is_half(loom_dtype dtype) { return dtype == LOOM_F16 || dtype == LOOM_BF16; }
 bool loom_dtype_is_signed(loom_dtype dtype) { return dtype_rows[dtype].class == 'i'; }
 bool loom_dtype_is_unsigned(loom_dtype dtype) { return dtype_rows[dtype].class == 'u'; }
 bool loom_dtype_is_integer(loom_dtype dtype) {
@@ -45,7 +47,7 @@ bool loom_dtype_is_complex(loom_dtype dtype) { return dtype_rows[dtype].class ==
 /* ---- float16 and bfloat16 ---- */
 
 /* A float of `fraction` stored bits and `exponent` exponent bits from a double, rounded once to
- * nearest even. */
+ * nearest even. Raises overflow and underflow as the hardware's conversions do. */
 static uint16_t dtype_narrow(double value, int fraction, int exponent) {
   uint64_t bits;
   memcpy(&bits, &value, sizeof bits);
@@ -59,23 +61,35 @@ static uint16_t dtype_narrow(double value, int fraction, int exponent) {
     uint16_t payload = (uint16_t)(mantissa >> drop);
     return (uint16_t)(sign | infinity | payload | 1 << (fraction - 1));
   }
-  if (power == 0) return sign; /* a double that is zero or subnormal is far below half an ulp */
+  if (power == 0) { /* a double that is zero or subnormal is far below half an ulp */
+    if (mantissa) feraiseexcept(FE_UNDERFLOW);
+    return sign;
+  }
   power += bias - 1023;
-  if (power >= (1 << exponent) - 1) return sign | infinity;
+  if (power >= (1 << exponent) - 1) {
+    feraiseexcept(FE_OVERFLOW);
+    return sign | infinity;
+  }
   mantissa |= UINT64_C(1) << 52;
   int shift = drop;
   if (power <= 0) { /* subnormal result */
     shift += 1 - power;
     power = 0;
-    if (shift > 63) return sign;
+    if (shift > 63) {
+      feraiseexcept(FE_UNDERFLOW);
+      return sign;
+    }
   }
   uint64_t kept = mantissa >> shift, rest = mantissa & ((UINT64_C(1) << shift) - 1);
   uint64_t half = UINT64_C(1) << (shift - 1);
   kept += rest > half || (rest == half && (kept & 1));
   if (power > 0)
     kept += (uint64_t)(power - 1) << fraction; /* the leading one adds 1 to the exponent */
-  return (uint16_t)(sign |
-                    kept); /* a carry out of the fraction reaches the exponent, then infinity */
+  else if (rest)
+    feraiseexcept(FE_UNDERFLOW);
+  /* A carry out of the fraction reaches the exponent, then infinity. */
+  if (kept >= infinity) feraiseexcept(FE_OVERFLOW);
+  return (uint16_t)(sign | kept);
 }
 
 uint16_t loom_half_from_double(double value) { return dtype_narrow(value, 10, 5); }

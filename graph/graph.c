@@ -359,6 +359,10 @@ uint32_t loom_node_fp(const loom_graph *graph, const loom_node *node) {
     floats |= loom_dtype_is_float(dtype) || loom_dtype_is_complex(dtype);
   }
   if (floats) return flags;
+  if (node->op == LOOM_OP_CONVERT && graph->values[node->first_result].type.dtype == LOOM_F16) {
+    loom_dtype from = graph->values[node->operands[0]].type.dtype;
+    return loom_dtype_size(from) > 1 ? LOOM_FP_OVERFLOW : 0;
+  }
   bool divides =
       node->op == LOOM_OP_FLOOR_DIV || node->op == LOOM_OP_REM || node->op == LOOM_OP_FMOD;
   return divides ? flags & (LOOM_FP_DIVIDE | LOOM_FP_OVERFLOW) : 0;

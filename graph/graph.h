@@ -71,6 +71,7 @@ size_t loom_dtype_size(loom_dtype dtype);
 const char *loom_dtype_name(loom_dtype dtype);
 bool loom_dtype_from_name(const char *name, loom_dtype *out);
 bool loom_dtype_is_float(loom_dtype dtype);    /* f16, bf16, f32, f64 */
+bool loom_dtype_is_half(loom_dtype dtype);     /* f16, bf16 */
 bool loom_dtype_is_signed(loom_dtype dtype);   /* i8 to i64 */
 bool loom_dtype_is_unsigned(loom_dtype dtype); /* u8 to u64 */
 bool loom_dtype_is_integer(loom_dtype dtype);  /* signed or unsigned, not bool */

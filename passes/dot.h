@@ -35,7 +35,8 @@ typedef struct dot_plan {
   MlirOperation op;
   MlirValue result;
   loom_dtype dtype; /* of the result */
-  loom_dtype work;  /* of packed operands and sums: as dtype, but one byte for bool */
+  loom_dtype work;  /* of packed operands and sums: as dtype, but one byte for bool, f32 for half
+                       floats */
   loom_type type;
   int64_t extents[DOT_GROUPS];
   int vl, mr, nv;

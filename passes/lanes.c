@@ -15,12 +15,14 @@ MlirType lane_type(MlirContext ctx, loom_dtype dtype, int width) {
   if (dtype == LOOM_BOOL) return lane_int(ctx, 1, width);
   if (loom_dtype_is_integer(dtype))
     return lane_int(ctx, (unsigned)loom_dtype_size(dtype) * 8, width);
-  MlirType element = loom_dtype_to_mlir(ctx, dtype);
+  MlirType element =
+      loom_dtype_is_half(dtype) ? mlirF32TypeGet(ctx) : loom_dtype_to_mlir(ctx, dtype);
   int64_t size = width;
   return width == 1 ? element : mlirVectorTypeGet(1, &size, element);
 }
 
 MlirType lane_memory_type(MlirContext ctx, loom_dtype dtype, int width) {
+  if (loom_dtype_is_half(dtype)) return lane_int(ctx, 16, width);
   return lane_type(ctx, dtype == LOOM_BOOL ? LOOM_I8 : dtype, width);
 }
 
@@ -116,15 +118,75 @@ MlirValue lane_address(loom_builder *b, MlirValue ptr, MlirValue offset, loom_dt
   return loom_result(loom_build(b, "llvm.getelementptr", 2, operands, 1, &type, 2, attrs), 0);
 }
 
-/* A bool is one byte in memory and an i1 in a register. */
-static MlirValue lanes_from_memory(loom_builder *b, MlirValue value, loom_dtype dtype) {
-  if (dtype != LOOM_BOOL) return value;
-  return lane_cmpi(b, "ne", value, lane_const_int(b, mlirValueGetType(value), 0));
+/* A bool is one byte in memory and an i1 in a register; a bfloat16 is the upper half of an f32. */
+MlirValue lane_from_memory(loom_builder *b, MlirValue value, loom_dtype dtype) {
+  MlirType shape = mlirValueGetType(value), f32 = lane_like(shape, mlirF32TypeGet(b->ctx));
+  if (dtype == LOOM_BOOL) return lane_cmpi(b, "ne", value, lane_const_int(b, shape, 0));
+  if (dtype == LOOM_F16) {
+    value = loom_build1(b, "arith.bitcast", value, lane_like(shape, mlirF16TypeGet(b->ctx)));
+    return loom_build1(b, "arith.extf", value, f32);
+  }
+  if (dtype != LOOM_BF16) return value;
+  MlirType i32 = lane_like(shape, mlirIntegerTypeGet(b->ctx, 32));
+  value = loom_build1(b, "arith.extui", value, i32);
+  value = lane_op2(b, "arith.shli", value, lane_const_int(b, i32, 16));
+  return loom_build1(b, "arith.bitcast", value, f32);
 }
-static MlirValue lanes_to_memory(loom_builder *b, MlirValue value, loom_dtype dtype) {
-  if (dtype != LOOM_BOOL) return value;
-  MlirType type = lane_like(mlirValueGetType(value), mlirIntegerTypeGet(b->ctx, 8));
-  return loom_build1(b, "arith.extui", value, type);
+
+MlirValue lane_to_memory(loom_builder *b, MlirValue value, loom_dtype dtype) {
+  MlirType shape = mlirValueGetType(value);
+  if (dtype == LOOM_BOOL)
+    return loom_build1(b, "arith.extui", value, lane_like(shape, mlirIntegerTypeGet(b->ctx, 8)));
+  MlirType i16 = lane_like(shape, mlirIntegerTypeGet(b->ctx, 16));
+  if (dtype == LOOM_F16) {
+    value = loom_build1(b, "arith.truncf", value, lane_like(shape, mlirF16TypeGet(b->ctx)));
+    return loom_build1(b, "arith.bitcast", value, i16);
+  }
+  if (dtype != LOOM_BF16) return value;
+  MlirType i32 = lane_like(shape, mlirIntegerTypeGet(b->ctx, 32));
+  value = loom_build1(b, "arith.bitcast", value, i32);
+  value = lane_op2(b, "arith.shrui", value, lane_const_int(b, i32, 16));
+  return loom_build1(b, "arith.trunci", value, i16);
+}
+
+/* f64 to f32 so that another rounding comes out as if there had been one: what is not exact is cut
+ * off, and the last bit says that something was (rounding to odd). */
+static MlirValue lanes_narrow(loom_builder *b, MlirValue value) {
+  MlirType shape = mlirValueGetType(value), f32 = lane_like(shape, mlirF32TypeGet(b->ctx));
+  MlirType i32 = lane_like(shape, mlirIntegerTypeGet(b->ctx, 32));
+  MlirValue near = loom_build1(b, "arith.truncf", value, f32);
+  MlirValue back = loom_build1(b, "arith.extf", near, shape);
+  MlirValue size = lane_op1(b, "llvm.intr.fabs", value);
+  MlirValue beyond = lane_cmpf(b, "ogt", lane_op1(b, "llvm.intr.fabs", back), size);
+  MlirValue bits = loom_build1(b, "arith.bitcast", near, i32), one = lane_const_int(b, i32, 1);
+  MlirValue cut = lane_select(b, beyond, lane_op2(b, "arith.subi", bits, one), bits);
+  cut = lane_op2(b, "arith.ori", cut, one);
+  MlirValue odd = loom_build1(b, "arith.bitcast", cut, f32);
+  return lane_select(b, lane_cmpf(b, "one", back, value), odd, near);
+}
+
+/* Half of the last place is added by integers, less one where the last place is even. */
+static MlirValue lanes_round_bfloat(loom_builder *b, MlirValue value) {
+  MlirType shape = mlirValueGetType(value);
+  MlirType i32 = lane_like(shape, mlirIntegerTypeGet(b->ctx, 32));
+  MlirValue bits = loom_build1(b, "arith.bitcast", value, i32), one = lane_const_int(b, i32, 1);
+  MlirValue last = lane_op2(b, "arith.shrui", bits, lane_const_int(b, i32, 16));
+  last = lane_op2(b, "arith.andi", last, one);
+  MlirValue up = lane_op2(b, "arith.addi", last, lane_const_int(b, i32, 0x7fff));
+  MlirValue near = lane_op2(b, "arith.addi", bits, up);
+  MlirValue quiet = lane_op2(b, "arith.ori", bits, lane_const_int(b, i32, 0x400000));
+  near = lane_select(b, lane_cmpf(b, "uno", value, value), quiet, near);
+  near = lane_op2(b, "arith.andi", near, lane_const_int(b, i32, (int64_t)0xffff0000));
+  return loom_build1(b, "arith.bitcast", near, shape);
+}
+
+MlirValue lane_round(loom_builder *b, loom_dtype dtype, MlirValue value) {
+  if (!value.ptr || !loom_dtype_is_half(dtype)) return value;
+  if (mlirTypeIsAF64(lane_element(mlirValueGetType(value)))) value = lanes_narrow(b, value);
+  if (dtype == LOOM_BF16) return lanes_round_bfloat(b, value);
+  MlirType shape = mlirValueGetType(value);
+  value = loom_build1(b, "arith.truncf", value, lane_like(shape, mlirF16TypeGet(b->ctx)));
+  return loom_build1(b, "arith.extf", value, shape);
 }
 
 static loom_named lanes_alignment(loom_builder *b, loom_dtype dtype, unsigned bits) {
@@ -149,11 +211,11 @@ MlirValue lane_load(loom_builder *b, MlirValue ptr, loom_dtype dtype, int width,
     MlirValue operands[] = {ptr, mask, lanes_zero(b, type)};
     op = loom_build(b, "llvm.intr.masked.load", 3, operands, 1, &type, 1, &attr);
   }
-  return lanes_from_memory(b, loom_result(op, 0), dtype);
+  return lane_from_memory(b, loom_result(op, 0), dtype);
 }
 
 void lane_store(loom_builder *b, MlirValue value, MlirValue ptr, loom_dtype dtype, MlirValue mask) {
-  value = lanes_to_memory(b, value, dtype);
+  value = lane_to_memory(b, value, dtype);
   if (!mask.ptr || lane_width(mlirValueGetType(value)) == 1) {
     loom_named attr = lanes_alignment(b, dtype, 64);
     MlirValue operands[] = {value, ptr};
@@ -178,7 +240,7 @@ MlirValue lane_gather(loom_builder *b, MlirValue ptr, MlirValue offsets, loom_dt
   loom_named attr = lanes_alignment(b, dtype, 32);
   MlirValue operands[] = {address, mask.ptr ? mask : lanes_all(b, width), lanes_zero(b, type)};
   MlirOperation op = loom_build(b, "llvm.intr.masked.gather", 3, operands, 1, &type, 1, &attr);
-  return lanes_from_memory(b, loom_result(op, 0), dtype);
+  return lane_from_memory(b, loom_result(op, 0), dtype);
 }
 
 void lane_scatter(loom_builder *b, MlirValue value, MlirValue ptr, MlirValue offsets,
@@ -190,7 +252,7 @@ void lane_scatter(loom_builder *b, MlirValue value, MlirValue ptr, MlirValue off
     return;
   }
   loom_named attr = lanes_alignment(b, dtype, 32);
-  MlirValue operands[] = {lanes_to_memory(b, value, dtype), address,
+  MlirValue operands[] = {lane_to_memory(b, value, dtype), address,
                           mask.ptr ? mask : lanes_all(b, width)};
   loom_build(b, "llvm.intr.masked.scatter", 3, operands, 0, NULL, 1, &attr);
 }

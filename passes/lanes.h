@@ -14,9 +14,10 @@ typedef enum lanes_target { LANES_CPU, LANES_GPU } lanes_target;
  * ---------------------------------------------------------------------------------------- */
 
 /* The register type of one element (signless integers, i1 for bool) or, for width > 1, of a vector
- * of them. */
+ * of them. float16 and bfloat16 are f32 in registers, always a value that they have: what computes
+ * one rounds it (lane_round). */
 MlirType lane_type(MlirContext ctx, loom_dtype dtype, int width);
-/* The type of one element in memory: lane_type but i8 for bool. */
+/* The type of one element in memory: lane_type but i8 for bool, i16 for float16 and bfloat16. */
 MlirType lane_memory_type(MlirContext ctx, loom_dtype dtype, int width);
 /* 1 for a scalar. */
 int lane_width(MlirType type);
@@ -28,6 +29,12 @@ MlirType lane_int(MlirContext ctx, unsigned bits, int width);
 /* A constant in every lane, of an integer or float type, scalar or vector. */
 MlirValue lane_const_int(loom_builder *b, MlirType type, int64_t value);
 MlirValue lane_const_float(loom_builder *b, MlirType type, double value);
+/* The nearest value that float16 or bfloat16 has, of f32 or f64: an f32, rounded once; NaN stays
+ * NaN. Any other value as it is. */
+MlirValue lane_round(loom_builder *b, loom_dtype dtype, MlirValue value);
+/* A register as in memory, and back: another type for bool, float16 and bfloat16. */
+MlirValue lane_to_memory(loom_builder *b, MlirValue value, loom_dtype dtype);
+MlirValue lane_from_memory(loom_builder *b, MlirValue value, loom_dtype dtype);
 /* lane_id: 0, 1, ... width - 1 as integers of this type. */
 MlirValue lane_id(loom_builder *b, MlirType type);
 /* A scalar in every lane; the value itself for width 1. */

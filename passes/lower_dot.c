@@ -284,6 +284,7 @@ static void dot_finish_vector(lower *l, const dot_job *job, int vector) {
   MlirValue sum = lane_load(&b, ptr, p->work, p->vl, (MlirValue){NULL});
   if (p->dtype == LOOM_BOOL)
     sum = lane_cmpi(&b, "ne", sum, lane_const_int(&b, mlirValueGetType(sum), 0));
+  sum = lane_round(&b, p->dtype, sum);
   const lower_at *at = dot_result_at(l, p);
   if (!at || l->failed) return;
   lower_unbind_all(l);

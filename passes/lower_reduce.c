@@ -40,10 +40,7 @@ static void reduce_kind(MlirOperation op, char out[16]) {
   out[n] = 0;
 }
 
-static bool reduce_known_dtype(loom_dtype dtype) {
-  return dtype == LOOM_BOOL || loom_dtype_is_integer(dtype) || dtype == LOOM_F32 ||
-         dtype == LOOM_F64;
-}
+static bool reduce_known_dtype(loom_dtype dtype) { return !loom_dtype_is_complex(dtype); }
 
 static bool reduce_place(lower *l, MlirOperation op, int depth) {
   lower_plan *plan = l->plan;
@@ -118,7 +115,8 @@ static void reduce_layout(reduce_run *run) {
   for (int i = 0; i < g->count; i++) {
     loom_type type;
     loom_type_from_mlir(mlirValueGetType(loom_operand(g->members[i], 0)), &type);
-    run->dtypes[run->count++] = type.dtype;
+    /* Half floats are reduced in f32 and rounded at the end. */
+    run->dtypes[run->count++] = loom_dtype_is_half(type.dtype) ? LOOM_F32 : type.dtype;
     if (!reduce_is_arg(g->members[i])) continue;
     int64_t elements = loom_num_high(loom_num_elements(&type));
     bool small = loom_dtype_size(type.dtype) <= 4 && elements < INT32_MAX;
@@ -507,6 +505,11 @@ lower_value lower_emit_reduce(lower *l, MlirOperation op, const lower_at *at) {
   for (int i = 0, c = 0; i < g->count && !l->failed; i++) {
     bool arg = reduce_is_arg(g->members[i]);
     lower_value made = {accs[c + arg], out.level, out.lanes, run.dtypes[c + arg]};
+    loom_type type;
+    if (!arg && loom_type_from_mlir(mlirValueGetType(loom_result(g->members[i], 0)), &type)) {
+      made.v = lane_round(&b, type.dtype, made.v);
+      made.dtype = type.dtype;
+    }
     if (arg) made.v = lower_convert(NULL, &b, made.v, made.dtype, LOOM_I64), made.dtype = LOOM_I64;
     lower_remember(l, loom_result(g->members[i], 0), at, made);
     if (mlirOperationEqual(g->members[i], op)) wanted = made;

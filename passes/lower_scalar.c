@@ -2,6 +2,7 @@
 #include "passes/lower.h"
 #include "passes/math.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct scalar_args {
@@ -263,10 +264,7 @@ static MlirValue scalar_predicate(const scalar_args *a) {
   MlirValue raw = loom_build1(b, "arith.bitcast", a->x, ints);
   if (a->code == LOOM_OP_SIGNBIT) return lane_cmpi(b, "slt", raw, lane_const_int(b, ints, 0));
   /* By the exponent's bits, so that a signalling NaN raises nothing. */
-  int64_t infinity = bits == 64             ? 0x7ff0000000000000
-                     : bits == 32           ? 0x7f800000
-                     : a->dtype == LOOM_F16 ? 0x7c00
-                                            : 0x7f80;
+  int64_t infinity = bits == 64 ? 0x7ff0000000000000 : 0x7f800000;
   int64_t magnitude = bits == 64 ? INT64_MAX : (int64_t)((1ull << (bits - 1)) - 1);
   raw = lane_op2(b, "arith.andi", raw, lane_const_int(b, ints, magnitude));
   const char *predicate = a->code == LOOM_OP_IS_NAN   ? "sgt"
@@ -303,6 +301,53 @@ static MlirValue scalar_floating(const scalar_args *a) {
   }
 }
 
+/* The neighbour among the values of float16 or bfloat16: as for f32, on the bits in memory. */
+static MlirValue scalar_half_next(const scalar_args *a) {
+  loom_builder *b = a->b;
+  MlirValue bits = lane_to_memory(b, a->x, a->dtype), zero = scalar_float(a, 0);
+  MlirType ints = mlirValueGetType(bits);
+  MlirValue outwards =
+      lane_op2(b, "arith.xori", lane_cmpf(b, "olt", a->x, a->y), lane_cmpf(b, "olt", a->x, zero));
+  MlirValue step =
+      lane_select(b, outwards, lane_const_int(b, ints, 1), lane_const_int(b, ints, -1));
+  MlirValue moved = lane_from_memory(b, lane_op2(b, "arith.addi", bits, step), a->dtype);
+  MlirValue least = lane_from_memory(b, lane_const_int(b, ints, 1), a->dtype);
+  least = lane_op2(b, "llvm.intr.copysign", least, a->y);
+  MlirValue next = lane_select(b, lane_cmpf(b, "oeq", a->x, zero), least, moved);
+  MlirValue size = lane_op1(b, "llvm.intr.fabs", next), endless = scalar_float(a, INFINITY);
+  MlirValue differ = lane_cmpf(b, "one", a->x, a->y);
+  MlirValue over = lane_op2(b, "arith.andi", lane_cmpf(b, "oeq", size, endless), differ);
+  MlirValue finite = lane_cmpf(b, "olt", lane_op1(b, "llvm.intr.fabs", a->x), endless);
+  if (a->l) scalar_flag(a, lane_op2(b, "arith.andi", over, finite), LOOM_FP_OVERFLOW);
+  next = lane_select(b, differ, next, a->y);
+  MlirValue nan = lane_cmpf(b, "uno", a->x, a->y);
+  return lane_select(b, nan, lane_op2(b, "arith.addf", a->x, a->y), next);
+}
+
+/* Floats of any width: half ones are computed in f32 and rounded, unless the result is exact. */
+static MlirValue scalar_rounded(const scalar_args *a) {
+  if (!loom_dtype_is_half(a->dtype)) return scalar_floating(a);
+  if (a->code == LOOM_OP_NEXTAFTER) return scalar_half_next(a);
+  scalar_args wide = *a;
+  wide.dtype = LOOM_F32;
+  MlirValue result = scalar_floating(&wide);
+  switch (a->code) {
+  case LOOM_OP_ABS:
+  case LOOM_OP_NEG:
+  case LOOM_OP_SIGN:
+  case LOOM_OP_MAX:
+  case LOOM_OP_MIN:
+  case LOOM_OP_FMAX:
+  case LOOM_OP_FMIN:
+  case LOOM_OP_CEIL:
+  case LOOM_OP_FLOOR:
+  case LOOM_OP_TRUNC:
+  case LOOM_OP_ROUND_EVEN:
+  case LOOM_OP_COPYSIGN: return result;
+  default: return lane_round(a->b, a->dtype, result);
+  }
+}
+
 /* ---- comparisons, conversions ---- */
 
 static MlirValue scalar_compare(const scalar_args *a, MlirStringRef direction) {
@@ -330,7 +375,7 @@ MlirValue lower_combine(loom_builder *b, const char *kind, loom_dtype dtype, Mli
     if (strcmp(kinds[i].kind, kind) != 0) continue;
     a.code = kinds[i].code;
     if (dtype == LOOM_BOOL) return scalar_bool(&a);
-    return loom_dtype_is_float(dtype) ? scalar_floating(&a) : scalar_integer(&a);
+    return loom_dtype_is_float(dtype) ? scalar_rounded(&a) : scalar_integer(&a);
   }
   return (MlirValue){NULL};
 }
@@ -380,6 +425,13 @@ MlirValue lower_convert(lower *l, loom_builder *b, MlirValue value, loom_dtype f
   if (to == LOOM_BOOL)
     return float_from ? lane_cmpf(b, "une", value, lane_const_float(b, shape, 0))
                       : lane_cmpi(b, "ne", value, lane_const_int(b, shape, 0));
+  if (loom_dtype_is_half(from)) return lower_convert(l, b, value, LOOM_F32, to);
+  if (loom_dtype_is_half(to)) {
+    /* Integers beyond f32's are beyond float16's too, but not beyond bfloat16's. */
+    bool exact = to == LOOM_F16 || loom_dtype_size(from) <= 2;
+    if (!float_from) value = lower_convert(l, b, value, from, exact ? LOOM_F32 : LOOM_F64);
+    return lane_round(b, to, value);
+  }
   if (float_from && float_to) {
     size_t a = loom_dtype_size(from), c = loom_dtype_size(to);
     return a == c ? value : loom_build1(b, a < c ? "arith.extf" : "arith.truncf", value, type);
@@ -394,9 +446,15 @@ MlirValue lower_convert(lower *l, loom_builder *b, MlirValue value, loom_dtype f
   return loom_build1(b, is_signed ? "arith.extsi" : "arith.extui", value, type);
 }
 
-static bool scalar_known_dtype(loom_dtype dtype) {
-  return dtype == LOOM_BOOL || loom_dtype_is_integer(dtype) || dtype == LOOM_F32 ||
-         dtype == LOOM_F64;
+static bool scalar_known_dtype(loom_dtype dtype) { return !loom_dtype_is_complex(dtype); }
+
+static MlirValue scalar_bitcast(const scalar_args *a, loom_dtype to) {
+  MlirValue bits = a->x;
+  MlirType from = lane_like(a->type, lane_memory_type(a->b->ctx, to, 1));
+  if (loom_dtype_is_half(a->dtype)) bits = lane_to_memory(a->b, bits, a->dtype);
+  if (!mlirTypeEqual(mlirValueGetType(bits), from))
+    bits = loom_build1(a->b, "arith.bitcast", bits, from);
+  return loom_dtype_is_half(to) ? lane_from_memory(a->b, bits, to) : bits;
 }
 
 MlirValue lower_scalar(lower *l, loom_builder *b, MlirOperation op, loom_opcode code,
@@ -412,17 +470,17 @@ MlirValue lower_scalar(lower *l, loom_builder *b, MlirOperation op, loom_opcode 
   case LOOM_OP_COMPARE: return scalar_compare(&a, loom_get_str(op, "direction"));
   case LOOM_OP_CONVERT:
     return scalar_known_dtype(type.dtype) ? lower_convert(l, b, a.x, dtype, type.dtype) : none;
-  case LOOM_OP_BITCAST:
-    return loom_build1(b, "arith.bitcast", a.x,
-                       lane_like(a.type, lane_type(b->ctx, type.dtype, 1)));
+  case LOOM_OP_BITCAST: return scalar_bitcast(&a, type.dtype);
   case LOOM_OP_IS_NAN:
   case LOOM_OP_IS_INF:
   case LOOM_OP_IS_FINITE:
-  case LOOM_OP_SIGNBIT: return scalar_predicate(&a);
+  case LOOM_OP_SIGNBIT:
+    if (loom_dtype_is_half(dtype)) a.dtype = LOOM_F32;
+    return scalar_predicate(&a);
   default: break;
   }
   if (dtype == LOOM_BOOL) return scalar_bool(&a);
-  return loom_dtype_is_float(dtype) ? scalar_floating(&a) : scalar_integer(&a);
+  return loom_dtype_is_float(dtype) ? scalar_rounded(&a) : scalar_integer(&a);
 }
 
 int lower_cost(loom_opcode code, loom_dtype dtype) {

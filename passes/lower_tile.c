@@ -147,6 +147,7 @@ static MlirValue tile_scratch(lower *l, loom_builder *b, int tile, MlirValue row
 }
 
 static loom_dtype tile_dtype(const lower_access *a) {
+  if (loom_dtype_is_half(a->dtype)) return LOOM_I16;
   return a->dtype == LOOM_BOOL ? LOOM_I8 : a->dtype;
 }
 

@@ -34,7 +34,8 @@ static int schedule_width(const lower *l, int registers, int64_t extent) {
   if (l->kernel->target == LANES_GPU) return 1;
   size_t widest = 1;
   for (int i = 0; i < l->access_count; i++) {
-    size_t size = loom_dtype_size(l->accesses[i].dtype);
+    loom_dtype dtype = l->accesses[i].dtype;
+    size_t size = loom_dtype_size(loom_dtype_is_half(dtype) ? LOOM_F32 : dtype);
     if (size > widest) widest = size;
   }
   int width = registers * l->kernel->vector_bytes / (int)widest;

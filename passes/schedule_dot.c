@@ -152,12 +152,13 @@ static void dot_registers(const lower_kernel *kernel, dot_plan *p) {
 
 static void dot_packing(const lower_kernel *kernel, dot_plan *p) {
   int64_t size = (int64_t)loom_dtype_size(p->work), at = 0;
-  bool known = dot_direct(kernel, &p->lhs);
+  bool same = !loom_dtype_is_half(p->dtype); /* packing makes f32 of half floats */
+  bool known = same && dot_direct(kernel, &p->lhs);
   p->lhs.batches = known && p->lhs.strides[DOT_BATCH] == 0 ? 1 : p->extents[DOT_BATCH];
   int64_t depth = p->lhs.strides[DOT_DEPTH];
   bool small = p->extents[DOT_ROW] * p->extents[DOT_DEPTH] * size <= DOT_DIRECT_BYTES / 4;
   p->lhs.direct = known && (depth == 1 || small || p->panels <= 2);
-  known = dot_direct(kernel, &p->rhs);
+  known = same && dot_direct(kernel, &p->rhs);
   p->rhs.batches = known && p->rhs.strides[DOT_BATCH] == 0 ? 1 : p->extents[DOT_BATCH];
   small = p->extents[DOT_COLUMN] * p->extents[DOT_DEPTH] * size <= DOT_DIRECT_BYTES;
   p->rhs.direct = known && (p->rhs.strides[DOT_COLUMN] == 1 || p->extents[DOT_COLUMN] == 1) &&
@@ -202,10 +203,10 @@ static bool dot_types(dot_plan *p) {
       !dot_dims(p->op, 1, &p->rhs))
     return dot_refuse(p->op, "an operand of an unknown type");
   p->dtype = p->type.dtype;
-  p->work = p->dtype == LOOM_BOOL ? LOOM_U8 : p->dtype;
+  p->work = p->dtype == LOOM_BOOL ? LOOM_U8 : loom_dtype_is_half(p->dtype) ? LOOM_F32 : p->dtype;
   if (p->lhs.type.dtype != p->dtype || p->rhs.type.dtype != p->dtype)
     return dot_refuse(p->op, "operands and result differ in element type");
-  if (loom_dtype_is_complex(p->dtype) || p->dtype == LOOM_F16 || p->dtype == LOOM_BF16)
+  if (loom_dtype_is_complex(p->dtype))
     return dot_refuse(p->op, "no arithmetic for this element type");
   if (loom_type_elements(&p->type) < 0 || loom_type_elements(&p->lhs.type) < 0 ||
       loom_type_elements(&p->rhs.type) < 0)

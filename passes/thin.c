@@ -70,6 +70,14 @@ static bool thin_read(MlirOperation op, thin_product *t) {
   return !t->depths || free_size[0] == 1 || free_size[1] == 1;
 }
 
+/* Half floats are multiplied and summed in f32. */
+static MlirValue thin_convert(loom_builder *b, MlirValue value, loom_dtype dtype) {
+  loom_type type;
+  if (!loom_type_from_mlir(mlirValueGetType(value), &type) || type.dtype == dtype) return value;
+  type.dtype = dtype;
+  return loom_build1(b, "loom.convert", value, loom_type_to_mlir(b->ctx, &type));
+}
+
 /* An operand with its dimensions in the order of the full product, spread over all of it. */
 static MlirValue thin_operand(loom_builder *b, const thin_product *t, int side) {
   int64_t perm[LOOM_MAX_RANK], dims[LOOM_MAX_RANK];
@@ -97,6 +105,11 @@ static bool thin_rewrite(MlirOperation op, void *user) {
   if (!loom_is(op, "loom.dot_general") || !thin_read(op, &t)) return true;
   loom_builder b = loom_builder_before(op);
   MlirValue lhs = thin_operand(&b, &t, 0), rhs = thin_operand(&b, &t, 1);
+  bool half = loom_dtype_is_half(t.result.dtype);
+  if (half && t.depths) {
+    lhs = thin_convert(&b, lhs, LOOM_F32);
+    rhs = thin_convert(&b, rhs, LOOM_F32);
+  }
   MlirValue product = loom_build2(&b, "loom.mul", lhs, rhs, mlirValueGetType(lhs));
   if (!t.depths) { /* an outer product */
     mlirValueReplaceAllUsesOfWith(loom_result(op, 0), product);
@@ -109,9 +122,12 @@ static bool thin_rewrite(MlirOperation op, void *user) {
   const char *kind = t.result.dtype == LOOM_BOOL ? "or" : "sum";
   loom_named attrs[] = {{"kind", loom_attr_str(b.ctx, kind)},
                         {"axes", loom_attr_i64s(b.ctx, t.depths, axes)}};
-  MlirType type = mlirValueGetType(loom_result(op, 0));
-  MlirOperation sum = loom_build(&b, "loom.reduce", 1, &product, 1, &type, 2, attrs);
-  mlirValueReplaceAllUsesOfWith(loom_result(op, 0), loom_result(sum, 0));
+  loom_type type = t.result;
+  if (half) type.dtype = LOOM_F32;
+  MlirType result = loom_type_to_mlir(b.ctx, &type);
+  MlirOperation reduce = loom_build(&b, "loom.reduce", 1, &product, 1, &result, 2, attrs);
+  MlirValue sum = thin_convert(&b, loom_result(reduce, 0), t.result.dtype);
+  mlirValueReplaceAllUsesOfWith(loom_result(op, 0), sum);
   mlirOperationDestroy(op);
   return true;
 }

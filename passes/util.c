@@ -76,7 +76,8 @@ uint32_t loom_fp_of(MlirOperation op) {
   case LOOM_OP_REM:
   case LOOM_OP_FMOD: return util_is_inexact(in) ? mask : LOOM_FP_DIVIDE | LOOM_FP_OVERFLOW;
   case LOOM_OP_CONVERT:
-    if (!util_is_inexact(in)) return 0;
+    if (!util_is_inexact(in))
+      return out == LOOM_F16 && loom_dtype_size(in) > 1 ? LOOM_FP_OVERFLOW : 0;
     if (out == LOOM_BOOL || loom_dtype_size(out) > loom_dtype_size(in)) mask &= LOOM_FP_INVALID;
     return out == LOOM_BOOL || (util_is_inexact(out) && out >= in) ? 0 : mask;
   case LOOM_OP_REDUCE:

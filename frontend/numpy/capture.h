@@ -24,6 +24,8 @@ loom_attr attr_str(const char *text);
 loom_type type_make(loom_dtype dtype, int rank, const int64_t *dims);
 const loom_type *emit_type(tracer *t, loom_value v);
 loom_value emit_constant(tracer *t, const loom_type *type, uint64_t bits);
+/* The bits of one element. */
+uint64_t emit_bits(loom_dtype dtype, loom_cell cell);
 loom_value emit_float(tracer *t, const loom_type *type, double x); /* of a float or integer type */
 bool emit_is_constant(tracer *t, loom_value v, uint64_t *bits);
 loom_value emit1(tracer *t, loom_opcode op, loom_value a);

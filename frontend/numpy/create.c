@@ -9,15 +9,8 @@
 
 /* The bits of 1 in a dtype. */
 static uint64_t create_one(loom_dtype dtype) {
-  uint64_t bits = 1;
-  double d = 1;
-  float f = 1;
-  if (dtype == LOOM_F64) memcpy(&bits, &d, 8);
-  if (dtype == LOOM_F32) {
-    bits = 0;
-    memcpy(&bits, &f, 4);
-  }
-  return bits;
+  loom_cell one = {.i = 1, .re = 1};
+  return emit_bits(dtype, one);
 }
 
 static bool create_sizes(tracer *t, value *v, loom_dtype dtype, loom_type *out) {
@@ -153,14 +146,17 @@ value *np_eye(tracer *t, const np_call *c) {
  */
 static loom_value arange_nodes(tracer *t, const loom_type *type, double start, double step,
                                int64_t first, int64_t delta) {
-  loom_value i = emit_iota(t, type, 0);
   if (loom_dtype_is_float(type->dtype)) {
-    double second = type->dtype == LOOM_F32 ? (double)(float)(start + step) : start + step;
-    double base = type->dtype == LOOM_F32 ? (double)(float)start : start;
-    double by = type->dtype == LOOM_F32 ? (double)((float)second - (float)base) : second - base;
-    return emit2(t, LOOM_OP_ADD, emit_float(t, type, base),
-                 emit2(t, LOOM_OP_MUL, i, emit_float(t, type, by)));
+    loom_type work = *type;
+    if (work.dtype == LOOM_F16) work.dtype = LOOM_F32;
+    double base = loom_cell_round(type->dtype, (loom_cell){.re = start}).re;
+    double second = loom_cell_round(type->dtype, (loom_cell){.re = start + step}).re;
+    double by = loom_cell_round(work.dtype, (loom_cell){.re = second - base}).re;
+    loom_value i = emit_iota(t, &work, 0);
+    i = emit2(t, LOOM_OP_MUL, i, emit_float(t, &work, by));
+    return emit_convert(t, emit2(t, LOOM_OP_ADD, emit_float(t, &work, base), i), type->dtype);
   }
+  loom_value i = emit_iota(t, type, 0);
   uint64_t mask =
       loom_dtype_size(type->dtype) == 8 ? ~0ull : (1ull << (8 * loom_dtype_size(type->dtype))) - 1;
   if (delta != 1) i = emit2(t, LOOM_OP_MUL, i, emit_constant(t, type, (uint64_t)delta & mask));

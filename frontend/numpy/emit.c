@@ -28,19 +28,19 @@ loom_value emit_constant(tracer *t, const loom_type *type, uint64_t bits) {
   return trace_node(t, LOOM_OP_CONSTANT, NULL, 0, &attr, 1, type);
 }
 
+uint64_t emit_bits(loom_dtype dtype, loom_cell cell) {
+  loom_attr attr;
+  loom_cell_to_attr(dtype, cell, &attr);
+  return attr.bits;
+}
+
 loom_value emit_float(tracer *t, const loom_type *type, double x) {
-  uint64_t bits = 0;
-  if (type->dtype == LOOM_F64) {
-    memcpy(&bits, &x, 8);
-  } else if (type->dtype == LOOM_F32) {
-    float f = (float)x;
-    memcpy(&bits, &f, 4);
-  } else {
-    bits = (uint64_t)(int64_t)x;
-    size_t size = loom_dtype_size(type->dtype);
-    if (size < 8) bits &= ((uint64_t)1 << (8 * size)) - 1;
-  }
-  return emit_constant(t, type, bits);
+  loom_cell cell = {0};
+  if (loom_dtype_is_float(type->dtype))
+    cell.re = x;
+  else
+    cell.i = (int64_t)x;
+  return emit_constant(t, type, emit_bits(type->dtype, cell));
 }
 
 bool emit_is_constant(tracer *t, loom_value v, uint64_t *bits) {

@@ -10,7 +10,8 @@ PyArray_Descr *np_descr(loom_dtype dtype) {
 }
 
 bool np_dtype_supported(loom_dtype d) {
-  return d == LOOM_BOOL || loom_dtype_is_integer(d) || d == LOOM_F32 || d == LOOM_F64;
+  return d == LOOM_BOOL || loom_dtype_is_integer(d) || d == LOOM_F16 || d == LOOM_F32 ||
+         d == LOOM_F64;
 }
 
 bool np_dtype_of(tracer *t, PyArray_Descr *descr, loom_dtype *out) {

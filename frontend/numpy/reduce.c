@@ -28,14 +28,7 @@ static loom_dtype reduce_loop_dtype(const np_reduction *r) {
 static bool reduce_identity(const char *kind, loom_dtype dtype, uint64_t *bits) {
   bool one = strcmp(kind, "prod") == 0 || strcmp(kind, "and") == 0;
   if (strcmp(kind, "min") == 0 || strcmp(kind, "max") == 0) return false;
-  double d = 1;
-  float f = 1;
-  *bits = one;
-  if (one && dtype == LOOM_F64) memcpy(bits, &d, 8);
-  if (one && dtype == LOOM_F32) {
-    *bits = 0;
-    memcpy(bits, &f, 4);
-  }
+  *bits = one ? emit_bits(dtype, (loom_cell){.i = 1, .re = 1}) : 0;
   return true;
 }
 
@@ -226,11 +219,11 @@ static loom_value reduce_divisor(tracer *t, const loom_type *type, int64_t count
   return emit_broadcast_to(t, n, type->rank, type->dims);
 }
 
-/* v / count as NumPy's _mean and _var divide: in float64 where float32 cannot hold the count. */
+/* v / count as NumPy's _mean and _var divide: in float64 where the dtype may not hold the count. */
 static loom_value reduce_divide(tracer *t, loom_value v, int64_t count) {
   if (v == LOOM_NO_VALUE) return v;
   loom_dtype dtype = emit_type(t, v)->dtype;
-  bool wide = dtype == LOOM_F32 && size_less(t, 1 << 24, count) > 0;
+  bool wide = dtype == LOOM_F16 || (dtype == LOOM_F32 && size_less(t, 1 << 24, count) > 0);
   if (wide) v = emit_convert(t, v, LOOM_F64);
   if (v == LOOM_NO_VALUE) return v;
   loom_type type = *emit_type(t, v);
@@ -248,10 +241,16 @@ static bool reduce_float_dtype(tracer *t, const np_call *c, const np_array *a, v
   return false;
 }
 
-/* The same array value with other elements: a fresh result with the strides of `like`. */
+/* The same array value with other elements: a fresh result laid out as `like`. */
 static value *reduce_same(tracer *t, value *like, loom_value node) {
   np_array *a = np_array_of(like);
-  return a->scalar ? np_result(t, node, NULL) : np_fresh(t, node, a->strides);
+  if (a->scalar) return np_result(t, node, NULL);
+  if (node == LOOM_NO_VALUE) return NULL;
+  const loom_type *type = emit_type(t, node);
+  int64_t strides[LOOM_MAX_RANK];
+  if (type->dtype == a->type.dtype) return np_fresh(t, node, a->strides);
+  np_layout_copy(t, a, type, 'K', strides);
+  return np_fresh(t, node, strides);
 }
 
 value *np_mean(tracer *t, const np_call *c) {
@@ -267,9 +266,13 @@ value *np_mean(tracer *t, const np_call *c) {
     return np_unsupported(t, c, "axis of a 0-d array");
   int64_t n = reduce_count(t, r.a, r.mask);
   if (n == 0) return np_unsupported(t, c, "of an empty slice");
+  bool half = r.dtype == LOOM_F16 && np_is_none(t, p[2]); /* summed in float32 */
+  if (half && !np_is_none(t, p[3])) return np_unsupported(t, c, "of float16 with out=");
+  if (half) r.dtype = LOOM_F32;
   value *sum = np_reduce(t, &r);
   if (!sum) return NULL;
   loom_value v = reduce_divide(t, np_read(t, np_array_of(sum)), n);
+  if (half) v = emit_convert(t, v, LOOM_F16);
   if (!np_is_none(t, p[3])) return reduce_out(t, p[3], v);
   return reduce_same(t, sum, v);
 }

@@ -430,13 +430,8 @@ static loom_value ufunc_fast_power(tracer *t, const ufunc_args *a, const loom_va
       !(e->array && e->array->type.rank == 0 && emit_is_constant(t, np_read(t, e->array), &bits)))
     return LOOM_NO_VALUE;
   if (!emit_is_constant(t, in[1], &bits)) return LOOM_NO_VALUE;
-  if (emit_type(t, in[1])->dtype == LOOM_F32) {
-    float f;
-    memcpy(&f, &bits, 4);
-    x = (double)f;
-  } else {
-    memcpy(&x, &bits, 8);
-  }
+  loom_attr attr = {.kind = LOOM_ATTR_SCALAR, .bits = bits};
+  x = loom_cell_from_attr(emit_type(t, in[1])->dtype, &attr).re;
   if (x == 2) return emit2(t, LOOM_OP_MUL, in[0], in[0]);
   if (x == 1) return in[0];
   if (x == -1) return emit2(t, LOOM_OP_DIV, ufunc_number(t, in[0], 1), in[0]);

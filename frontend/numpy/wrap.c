@@ -71,9 +71,9 @@ static value *wrap_scalar_input(tracer *t, PyObject *object, const source *s, lo
 static value *wrap_scalar_value(tracer *t, PyObject *object, const source *s) {
   wrap_scalar scalar;
   loom_dtype dtype;
-  if (!wrap_scalar_bits(object, &scalar) || scalar.typenum == NPY_HALF ||
-      scalar.typenum == NPY_LONGLONG || scalar.typenum == NPY_ULONGLONG ||
-      !numpy_dtype_from_typenum(scalar.typenum, &dtype) || loom_dtype_is_complex(dtype))
+  if (!wrap_scalar_bits(object, &scalar) || scalar.typenum == NPY_LONGLONG ||
+      scalar.typenum == NPY_ULONGLONG || !numpy_dtype_from_typenum(scalar.typenum, &dtype) ||
+      loom_dtype_is_complex(dtype))
     return trace_break(t, BREAK_UNSUPPORTED_DTYPE, "a scalar of type %.100s",
                        Py_TYPE(object)->tp_name);
   if (trace_symbolic(t, s)) return wrap_scalar_input(t, object, s, dtype);

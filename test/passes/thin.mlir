@@ -44,3 +44,16 @@ func.func @outer(%a: tensor<2xf32>, %b: tensor<3xf32>) -> tensor<2x3xf32> {
   %0 = loom.dot_general %a, %b batch = [] x [] contract = [] x [] : (tensor<2xf32>, tensor<3xf32>) -> tensor<2x3xf32>
   return %0 : tensor<2x3xf32>
 }
+
+// -----
+
+// Half floats are multiplied and summed in f32, as the tiled product does.
+// CHECK-LABEL: func.func @half
+// CHECK: loom.mul %{{.*}} : tensor<2x4xf32>
+// CHECK: %[[S:.*]] = loom.reduce "sum" %{{.*}} : (tensor<2x4xf32>) -> tensor<2xf32>
+// CHECK: %[[C:.*]] = loom.convert %[[S]] : (tensor<2xf32>) -> tensor<2xf16>
+// CHECK: return %[[C]]
+func.func @half(%a: tensor<2x4xf16>, %b: tensor<4xf16>) -> tensor<2xf16> {
+  %0 = loom.dot_general %a, %b batch = [] x [] contract = [1] x [0] : (tensor<2x4xf16>, tensor<4xf16>) -> tensor<2xf16>
+  return %0 : tensor<2xf16>
+}

@@ -1,0 +1,220 @@
+"""float16 and bfloat16 in kernels: every op is computed in f32 and rounded once, to nearest even."""
+
+import kernel_harness as kh
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.skipif(not kh.available(), reason="needs loom-opt and LLVM's tools")
+
+DTYPES = ["float16", "bfloat16"]
+CPUS = ["x86-64-v3", "native"]
+MLIR = {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64", "int16": "i16", "int32": "i32",
+        "int64": "i64", "uint8": "ui8", "uint32": "ui32", "bool": "i1"}
+EVERY = np.arange(65536, dtype=np.uint16)  # every value of both types, as bits
+
+
+def widen(bits, dtype):
+    """As float64."""
+    if dtype == "float16":
+        return bits.view(np.float16).astype(np.float64)
+    with np.errstate(invalid="ignore"):  # signalling NaN
+        return (bits.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+
+
+def rounded(exact, dtype):
+    """The nearest value of the type, as float64: ties to even, subnormals, infinity from half an ulp beyond."""
+    exact = np.asarray(exact, np.float64)
+    if dtype == "float16":
+        return exact.astype(np.float16).astype(np.float64)
+    fraction, least = 7, -133
+    power = np.maximum(np.frexp(exact)[1] - 1 - fraction, least).astype(np.int32)
+    near = np.ldexp(np.rint(np.ldexp(exact, -power)), power)
+    return np.where(np.isfinite(exact), np.where(np.abs(near) > 3.4e38, np.copysign(np.inf, exact), near), exact)
+
+
+def compile_kernel(tmp_path, lines, types, result, n, cpu):
+    """A kernel over one-dimensional operands of these types; the last line yields."""
+    kind = lambda t: f"tensor<{n}x{MLIR[t]}>"
+    args = ", ".join(f"%a{i}: {kind(t)}" for i, t in enumerate(types))
+    strides = ", ".join(["array<i64: 1>"] * (len(types) + 1))
+    body = "\n".join(line.replace("{R}", kind(result)).replace("{0}", kind(types[0])) for line in lines)
+    text = (f"loom.kernel @k {{\n^bb0({args}):\n{body}\nloom.yield %r : {kind(result)}\n}} "
+            f"{{strides = [{strides}], scalars = array<i64>, inplace = array<i64: -1>}}\n")
+    return kh.Kernel(text, str(tmp_path / f"k{len(list(tmp_path.iterdir()))}"), cpu=cpu)
+
+
+def same(got, want):
+    zeros = (got == 0) & (want == 0)
+    assert np.array_equal(np.isnan(got), np.isnan(want))
+    np.testing.assert_array_equal(got[~zeros], want[~zeros])
+    np.testing.assert_array_equal(np.signbit(got[zeros]), np.signbit(want[zeros]))
+
+
+UNARY = {"abs": np.abs, "neg": np.negative, "sign": np.sign, "ceil": np.ceil, "floor": np.floor, "trunc": np.trunc,
+         "round_even": np.rint, "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "sin": np.sin, "tanh": np.tanh,
+         "cbrt": np.cbrt, "expm1": np.expm1, "log1p": np.log1p, "atan": np.arctan, "log2": np.log2}
+EXACT = ("abs", "neg", "sign", "ceil", "floor", "trunc", "round_even", "sqrt")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("op,cpu", [(op, CPUS[0]) for op in sorted(UNARY)] + [("sqrt", CPUS[1]), ("exp", CPUS[1])])
+def test_every_value(tmp_path, op, dtype, cpu):
+    kernel = compile_kernel(tmp_path, [f"%r = loom.{op} %a0 : {{R}}"], [dtype], dtype, EVERY.size, cpu)
+    out = np.empty(EVERY.size, np.uint16)
+    kernel.run([EVERY], [out])
+    with np.errstate(all="ignore"):
+        exact = UNARY[op](widen(EVERY, dtype))
+        want, got = rounded(exact, dtype), widen(out, dtype)
+        if op in EXACT:
+            return same(got, want)
+        differ = ~((got == want) | np.isnan(want) & np.isnan(got))
+        # Only where the exact result is so close to a tie that the few ulp of f32 decide.
+        assert differ.sum() <= 60
+        assert np.all(np.abs(got - exact)[differ] <= 0.501 * np.abs(got - want)[differ])
+
+
+BINARY = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "max": np.maximum,
+          "min": np.minimum, "fmax": np.fmax, "fmin": np.fmin, "copysign": np.copysign, "fmod": np.fmod,
+          "rem": np.remainder}
+
+
+def pairs(n):
+    rng = np.random.default_rng(11)
+    x, y = rng.integers(0, 65536, n, np.uint16), rng.integers(0, 65536, n, np.uint16)
+    near = n // 2  # exponents close to each other, so that sums round
+    y[:near] = x[:near] ^ rng.integers(0, 0x1000, near, np.uint16)
+    return x, y
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("op,cpu", [(op, CPUS[0]) for op in sorted(BINARY)] + [("add", CPUS[1]), ("div", CPUS[1])])
+def test_pairs(tmp_path, op, dtype, cpu):
+    n = 60_001
+    x, y = pairs(n)
+    kernel = compile_kernel(tmp_path, [f"%r = loom.{op} %a0, %a1 : {{R}}"], [dtype, dtype], dtype, n, cpu)
+    out = np.empty(n, np.uint16)
+    kernel.run([x, y], [out])
+    with np.errstate(all="ignore"):
+        a, b = widen(x, dtype), widen(y, dtype)
+        exact = BINARY[op](a, b)
+        if op == "rem":  # the sum that makes the sign right is rounded, as NumPy's is to float32
+            r = np.fmod(a, b)
+            exact = np.where((r != 0) & ((r < 0) != (b < 0)), (r.astype("f4") + b.astype("f4")).astype("f8"), exact)
+        want, got = rounded(exact, dtype), widen(out, dtype)
+    if op in ("fmax", "fmin", "max", "min"):  # the sign of a zero among zeros is nobody's
+        zero = (want == 0) & (got == 0)
+        got, want = got[~zero], want[~zero]
+    same(got, want)
+
+
+@pytest.mark.parametrize("cpu", CPUS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_each_op_is_rounded(tmp_path, dtype, cpu):
+    """No excess precision between two ops of a kernel."""
+    n = 50_001
+    x, y = pairs(n)
+    lines = ["%0 = loom.mul %a0, %a1 : {R}", "%r = loom.add %0, %a0 : {R}"]
+    kernel = compile_kernel(tmp_path, lines, [dtype, dtype], dtype, n, cpu)
+    out = np.empty(n, np.uint16)
+    kernel.run([x, y], [out])
+    with np.errstate(all="ignore"):
+        a, b = widen(x, dtype), widen(y, dtype)
+        same(widen(out, dtype), rounded(rounded(a * b, dtype) + a, dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_nextafter(tmp_path, dtype):
+    n = 30_001
+    x, y = pairs(n)
+    kernel = compile_kernel(tmp_path, ["%r = loom.nextafter %a0, %a1 : {R}"], [dtype, dtype], dtype, n, CPUS[0])
+    out = np.empty(n, np.uint16)
+    kernel.run([x, y], [out])
+    a, b, got = widen(x, dtype), widen(y, dtype), widen(out, dtype)
+    nan = np.isnan(a) | np.isnan(b)
+    assert np.array_equal(np.isnan(got), nan)
+    with np.errstate(all="ignore"):
+        key = lambda bits: np.where(bits & 0x8000, -(bits & 0x7fff).astype(int), (bits & 0x7fff).astype(int))
+        assert np.array_equal((key(out) - key(x))[~nan], np.sign(b - a)[~nan] * (a != b)[~nan])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("to", ["float32", "float64", "bool", "int32"])
+def test_converting_from(tmp_path, dtype, to):
+    x = EVERY if to != "int32" else EVERY[np.abs(widen(EVERY, dtype)) < 2**31]
+    kernel = compile_kernel(tmp_path, ["%r = loom.convert %a0 : ({0}) -> {R}"], [dtype], to, x.size, CPUS[0])
+    out = np.empty(x.size, to)
+    kernel.run([x], [out])
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(out, widen(x, dtype).astype(to))
+
+
+@pytest.mark.parametrize("cpu", CPUS)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("source", ["float32", "float64", "int16", "int32", "int64", "uint8", "uint32", "bool"])
+def test_converting_to(tmp_path, dtype, source, cpu):
+    rng = np.random.default_rng(5)
+    n = 40_001
+    if source in ("float32", "float64"):
+        x = widen(rng.integers(0, 65536, n, np.uint16), dtype)
+        half = 2.0**-11 if dtype == "float16" else 2.0**-8
+        with np.errstate(all="ignore"):
+            ties = x * (1 + half * rng.integers(0, 2, n))  # half way between two values, or one, or a little beside
+            x = ties * (1 + 2.0**-45 * rng.integers(-1, 2, n))
+            x[:4] = np.inf, -np.inf, np.nan, -0.0
+            x = x.astype(source)
+    elif source == "bool":
+        x = rng.random(n) < 0.5
+    else:
+        bits = np.dtype(source).itemsize * 8
+        x = (rng.integers(0, 2**63, n, np.uint64) >> rng.integers(64 - bits, 63, n).astype(np.uint64)).astype(source)
+    kernel = compile_kernel(tmp_path, ["%r = loom.convert %a0 : ({0}) -> {R}"], [source], dtype, n, cpu)
+    out = np.empty(n, np.uint16)
+    kernel.run([x], [out])
+    with np.errstate(all="ignore"):
+        same(widen(out, dtype), rounded(x, dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", ["sum", "max", "min", "argmax"])
+@pytest.mark.parametrize("shape,axis", [((7, 300), 1), ((300, 37), 0), ((1, 100_000), 1)])
+def test_reductions(tmp_path, dtype, kind, shape, axis):
+    rng = np.random.default_rng(3)
+    x = rng.normal(0.3, 2, shape).astype(np.float32)
+    bits = (x.view(np.uint32) >> 16).astype(np.uint16) if dtype == "bfloat16" else x.astype(np.float16).view(np.uint16)
+    wide = widen(bits, dtype)
+    rows = shape[1 - axis]
+    result = "int64" if kind == "argmax" else dtype
+    t = f"tensor<{shape[0]}x{shape[1]}x{MLIR[dtype]}>"
+    text = (f"loom.kernel @k {{\n^bb0(%a0: {t}):\n%r = loom.reduce \"{kind}\" %a0 axes = [{axis}] : ({t}) -> "
+            f"tensor<{rows}x{MLIR[result]}>\nloom.yield %r : tensor<{rows}x{MLIR[result]}>\n}} "
+            f"{{strides = [array<i64: {shape[1]}, 1>, array<i64: 1>], scalars = array<i64>, inplace = array<i64: -1>}}\n")
+    out = np.empty(rows, np.int64 if kind == "argmax" else np.uint16)
+    kernel = kh.Kernel(text, str(tmp_path / "k"))
+    assert kernel.run([bits], [out], parts=3) == 0
+    want = getattr(np, kind)(wide, axis=axis)
+    if kind == "argmax":
+        return np.testing.assert_array_equal(out, want)
+    got, want = widen(out, dtype), rounded(want, dtype)
+    # One rounding at the end: at most a last place off where f32's error decides.
+    assert np.all(np.abs(got - want) <= np.abs(want) * (2.0**-10 if dtype == "float16" else 2.0**-7))
+    assert kind != "sum" or np.mean(got == want) > 0.9 or rows == 1
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("m,k,n", [(1, 50, 1), (5, 33, 7), (64, 100, 48), (40, 7, 1)])
+def test_products(tmp_path, dtype, m, k, n):
+    rng = np.random.default_rng(4)
+    make = lambda *shape: rng.normal(0, 1, shape).astype(np.float32)
+    pack = lambda x: (x.view(np.uint32) >> 16).astype(np.uint16) if dtype == "bfloat16" else x.astype("f2").view("u2")
+    a, b = pack(make(m, k)), pack(make(k, n))
+    t = lambda r, c: f"tensor<{r}x{c}x{MLIR[dtype]}>"
+    text = (f"loom.kernel @k {{\n^bb0(%a0: {t(m, k)}, %a1: {t(k, n)}):\n"
+            f"%r = loom.dot_general %a0, %a1 batch = [] x [] contract = [1] x [0] : ({t(m, k)}, {t(k, n)}) -> {t(m, n)}\n"
+            f"loom.yield %r : {t(m, n)}\n}} {{strides = [array<i64: {k}, 1>, array<i64: {n}, 1>, array<i64: {n}, 1>], "
+            f"scalars = array<i64>, inplace = array<i64: -1>}}\n")
+    out = np.empty((m, n), np.uint16)
+    kh.Kernel(text, str(tmp_path / "k")).run([a, b], [out])
+    exact = widen(a, dtype) @ widen(b, dtype)
+    unit = 2.0**-11 if dtype == "float16" else 2.0**-8
+    size = np.abs(widen(a, dtype)) @ np.abs(widen(b, dtype))
+    assert np.all(np.abs(widen(out, dtype) - exact) <= unit * np.abs(exact) + size * 2.0**-22)
