@@ -327,6 +327,9 @@ loom_value trace_input(tracer *t, loom_input_kind kind, const loom_type *type, c
 
 /* A size of a live array, or an int (field SIZE_OF_INT), that `s` reads: a constant `now`, or a symbol with its guard. */
 bool size_read(tracer *t, const source *s, size_field field, int axis, int64_t now, int64_t *out);
+/* Takes over what mark_dynamic and mark_static said of a live array that `s` reads (mark.c). */
+bool size_apply_marks(tracer *t, PyObject *array, const source *s);
+PyObject *loom_py_mark(PyObject *module, PyObject *args);
 /* Guards that the field which `s` reads equals `number`. */
 void size_guard_reads(tracer *t, const source *s, size_field field, int axis, int64_t number);
 bool size_op(tracer *t, loom_expr_kind kind, int64_t a, int64_t b, int64_t *out);

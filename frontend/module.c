@@ -15,6 +15,8 @@ static PyMethodDef module_methods[] = {
     {"settings", loom_py_settings, METH_NOARGS, PyDoc_STR("Rows of the table of settings.")},
     {"get_setting", loom_py_get_setting, METH_O, NULL},
     {"set_setting", loom_py_set_setting, METH_VARARGS, NULL},
+    {"mark", loom_py_mark, METH_VARARGS,
+     PyDoc_STR("mark(array, axis, (least, largest) or None): see mark_dynamic and mark_static.")},
     {"_capture", loom_debug_capture, METH_VARARGS, PyDoc_STR("Captures one call, for tests.")},
     {NULL, NULL, 0, NULL}};
 

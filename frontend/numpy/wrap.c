@@ -122,7 +122,7 @@ static value *wrap_argument(tracer *t, PyObject *object, const source *s,
   int64_t elements[LOOM_MAX_RANK], strides[LOOM_MAX_RANK];
   numpy_array_payload guarded = *p;
   guarded.flags_mask = NUMPY_ALIGNED | NUMPY_WRITEABLE;
-  if (!np_sizes_read(t, s, &guarded, &type, strides) ||
+  if (!size_apply_marks(t, object, s) || !np_sizes_read(t, s, &guarded, &type, strides) ||
       !wrap_add_guard(t, GUARD_ARRAY, s, &guarded, sizeof guarded))
     return NULL;
   for (int i = 0; i < p->nd; i++)

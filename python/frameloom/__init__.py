@@ -15,11 +15,12 @@ import sys as _sys
 from ._errors import GraphBreak
 
 if getattr(_sys, "_is_gil_enabled", lambda: True)():
-    from ._api import compile, config, disable, explain, graph_break, is_compiling, reset, set_logs
+    from ._api import compile, config, disable, explain, graph_break, is_compiling, mark_dynamic, mark_static, reset, set_logs
 else:
-    from ._eager import compile, config, disable, explain, graph_break, is_compiling, reset, set_logs
+    from ._eager import compile, config, disable, explain, graph_break, is_compiling, mark_dynamic, mark_static, reset, set_logs
 
 __version__ = "0.1.0"
 __all__ = [
-    "GraphBreak", "compile", "config", "disable", "explain", "graph_break", "is_compiling", "reset", "set_logs",
+    "GraphBreak", "compile", "config", "disable", "explain", "graph_break", "is_compiling", "mark_dynamic",
+    "mark_static", "reset", "set_logs",
 ]

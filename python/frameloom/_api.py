@@ -19,8 +19,9 @@ def compile(fn=None, *, fullgraph=False, dynamic=None, backend=None, options=Non
     fn         a function or a method
     fullgraph  raise `frameloom.GraphBreak` where the function cannot be captured whole, instead of running it as
                plain Python
-    dynamic    Python int and float arguments: None compiles for the value and, once it changes, for all values;
-               True for all values at once; False always for the value
+    dynamic    sizes of arrays, and Python ints and floats: None compiles for the value and, once it changes, for
+               all values; True for all values at once (sizes of 0 and 1 apart); False always for the value. See
+               also `mark_dynamic` and docs/dynamic.md
     backend    "loom" (the compiler), "interpret" (the reference interpreter) or "eager" (captures, checks guards,
                runs plain Python); None: `frameloom.config.backend`
     options    a dict: "fastmath" (bool: contraction and reassociation allowed), "cpu" ("native", "x86-64-v3",
@@ -88,6 +89,45 @@ def disable(fn):
     """A function that always runs as plain Python, together with all compiled functions that it calls."""
     function, wrap = _function(fn, "disable")
     return wrap(_native.Callable(function, disabled=True))
+
+
+def mark_dynamic(array, axis, *, min=None, max=None):
+    """Say that sizes of an array change from call to call, before it is first given to a compiled function.
+
+    array     a NumPy array; the mark belongs to this object
+    axis      the dimension, or a sequence of them
+    min, max  smallest and largest size to compile for (at least 2, and no limit); other sizes are compiled apart
+
+    The first capture then compiles for all these sizes at once, where it would otherwise compile for the size that it
+    sees and again when another one comes. Functions compiled with `dynamic=False` take no notice.
+    Raises TypeError for what is not an array, ValueError for an axis or a range that it does not have.
+    """
+    least, largest = 2 if min is None else min, 2**62 if max is None else max
+    for name, value in (("min", least), ("max", largest)):
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise TypeError(f"{name} must be an int, not {type(value).__name__}")
+    if least > largest:
+        raise ValueError(f"min {least} is greater than max {largest}")
+    for number in _axes(array, axis):
+        _native.mark(array, number, (least if least > 2 else 2, largest if largest < 2**62 else 2**62))
+
+
+def mark_static(array, axis=None):
+    """Say that sizes of an array (None: all) do not change: they are compiled as constants, and compiled again if they do."""
+    for number in _axes(array, range(getattr(array, "ndim", 0)) if axis is None else axis):
+        _native.mark(array, number, None)
+
+
+def _axes(array, axis):
+    import numpy
+
+    if type(array) is not numpy.ndarray:
+        raise TypeError(f"array must be a NumPy array, not {type(array).__name__}")
+    axes = [axis] if isinstance(axis, int) else list(axis)
+    for number in axes:
+        if not isinstance(number, int) or not -array.ndim <= number < array.ndim:
+            raise ValueError(f"axis {number!r} is none of an array of {array.ndim} dimensions")
+    return [number % array.ndim for number in axes]
 
 
 def set_logs(*names, **flags):

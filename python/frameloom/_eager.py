@@ -41,6 +41,14 @@ def is_compiling():
     return False
 
 
+def mark_dynamic(array, axis, *, min=None, max=None):
+    """Does nothing."""
+
+
+def mark_static(array, axis=None):
+    """Does nothing."""
+
+
 def reset():
     """Does nothing."""
 

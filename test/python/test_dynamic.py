@@ -9,8 +9,18 @@ import frameloom
 SIZES = [5, 7, 9, 100, 4, 3]
 
 
-def run(function, calls, captures=2, backend="interpret", **options):
+BACKEND = "interpret"
+
+
+@pytest.fixture(params=["interpret", "loom"], autouse=True)
+def backend(request, monkeypatch):
+    monkeypatch.setitem(globals(), "BACKEND", request.param)
+    return request.param
+
+
+def run(function, calls, captures=2, **options):
     """Calls plain and compiled on each tuple of arguments; at most `captures` versions are made."""
+    backend = BACKEND
     compiled = frameloom.compile(function, backend=backend, fullgraph=True, **options)
     for args in calls:
         plain = [a.copy(order="K") if isinstance(a, np.ndarray) else a for a in args]
@@ -79,7 +89,7 @@ def test_vectors(number):
 TWO = [
     lambda a: a * 2 + 1,
     lambda a: a.T + 1,
-    lambda a: (a.sum(axis=0), a.mean(axis=1), a.std(), a.max(axis=1, keepdims=True)),
+    lambda a: (a.sum(axis=0), a.mean(axis=1), a.std(), a.max(axis=1)),
     lambda a: a[1:, :-1] * a[:-1, 1:],
     lambda a: (a.reshape(-1), a.ravel(), a.flatten(), a.T.reshape(-1)),
     lambda a: a.reshape(a.shape[1], a.shape[0]),
@@ -131,7 +141,7 @@ def test_symbolic_ints():
 
 
 def test_ints_that_do_not_fit_raise_as_numpy():
-    f = frameloom.compile(lambda a, n: a + n, backend="interpret")
+    f = frameloom.compile(lambda a, n: a + n, backend=BACKEND)
     a = np.arange(4, dtype="i1")
     for n in (3, 5, 100):
         np.testing.assert_array_equal(f(a, n), a + n)
@@ -141,7 +151,7 @@ def test_ints_that_do_not_fit_raise_as_numpy():
 
 
 def test_large_ints_stay_exact():
-    f = frameloom.compile(lambda n, m: (n * m, n - m, n / m), backend="interpret")
+    f = frameloom.compile(lambda n, m: (n * m, n - m, n / m), backend=BACKEND)
     for n, m in ((3, 5), (4, 7), (2**40, 2**41), (2**62, 3), (-(2**60), 2**60), (10**30, 7)):
         assert f(n, m) == (n * m, n - m, n / m)
     with pytest.raises(ZeroDivisionError):
@@ -149,7 +159,7 @@ def test_large_ints_stay_exact():
 
 
 def test_division_of_floats():
-    f = frameloom.compile(lambda x, y: x / y, backend="interpret")
+    f = frameloom.compile(lambda x, y: x / y, backend=BACKEND)
     for x, y in ((1.0, 2.0), (3.0, 7.0), (0.0, -3.0), (1e308, 1e-10), (5.0, 9.0)):
         assert f(x, y) == x / y
     for x, y in ((1.0, 0.0), (float("nan"), 0.0), (float("inf"), -0.0)):
@@ -186,7 +196,7 @@ def test_dynamic_true_and_false():
 
 def test_arrays_that_are_not_arguments():
     box = {"a": ramp(4)}
-    f = frameloom.compile(lambda: box["a"] * 2, backend="interpret")
+    f = frameloom.compile(lambda: box["a"] * 2, backend=BACKEND)
     for n in SIZES:
         box["a"] = ramp(n)
         np.testing.assert_array_equal(f(), box["a"] * 2)
@@ -208,8 +218,53 @@ def test_guards_are_described():
 
 def test_changes_are_logged(capfd):
     with frameloom.config.patch(logs="dynamic,recompiles"):
-        f = frameloom.compile(lambda a: a + 1, backend="interpret")
+        f = frameloom.compile(lambda a: a + 1, backend=BACKEND)
         f(ramp(4)), f(ramp(6))
     text = capfd.readouterr().err
     assert "a: float32[4], now an array: float32[6]" in text
     assert "a.shape[0] was 4 and is 6" in text and "mark_dynamic(a, 0)" in text
+
+
+def test_marks():
+    a = ramp(6, 4)
+    frameloom.mark_dynamic(a, 0)
+    f = frameloom.compile(lambda a: a * 2, backend=BACKEND)
+    for b in (a, ramp(9, 4), ramp(20, 4), ramp(2, 4)):
+        np.testing.assert_array_equal(f(b), b * 2)
+    assert f._report()["captures"] == 1
+    f(ramp(9, 5))
+    assert f._report()["captures"] == 2
+    frameloom.mark_dynamic(a, [0, -1], min=3, max=8)
+    f = frameloom.compile(lambda a: a * 2, backend=BACKEND)
+    f(a), f(ramp(3, 8)), f(ramp(8, 3))
+    assert f._report()["captures"] == 1
+    f(ramp(9, 9))
+    assert f._report()["captures"] == 2
+    f = frameloom.compile(lambda a: a * 2, backend=BACKEND, dynamic=False)
+    f(a), f(ramp(3, 8))
+    assert f._report()["captures"] == 2
+
+
+def test_static_marks():
+    f = frameloom.compile(lambda a: a * 2, backend=BACKEND, dynamic=True)
+    for n in (3, 4, 5):
+        a = ramp(n, n + 2)
+        frameloom.mark_static(a, 1)
+        f(a)
+    assert f._report()["captures"] == 3
+
+
+def test_marks_are_checked_and_die_with_their_array():
+    a = ramp(3)
+    for wrong in ([1], 3, "x"):
+        with pytest.raises(TypeError):
+            frameloom.mark_dynamic(wrong, 0)
+    for axis in (1, -2, [0, 1]):
+        with pytest.raises(ValueError):
+            frameloom.mark_dynamic(a, axis)
+    with pytest.raises(ValueError):
+        frameloom.mark_dynamic(a, 0, min=5, max=4)
+    with pytest.raises(TypeError):
+        frameloom.mark_static(None)
+    for _ in range(1000):
+        frameloom.mark_dynamic(ramp(3), 0)

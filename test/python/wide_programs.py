@@ -237,8 +237,9 @@ def largest(*objects):
     return best
 
 
-def run(program, backend="loom"):
-    plain, compiled = program.function(), frameloom.compile(program.function(), backend=backend)
+def run(program, backend="loom", compiled=None):
+    plain = program.function()
+    compiled = compiled or frameloom.compile(program.function(), backend=backend)
     want_args = program.arguments()
     want, want_error, want_warnings = outcome(plain, want_args, program.state)
     narrow = any(a.dtype.name in ("float32", "int16", "uint16", "int8", "uint8", "bool") for a in program.arrays)
