@@ -167,6 +167,8 @@ static value *call_descriptor(tracer *t, PyObject *o, PyTypeObject *type, value 
   if (Py_IS_TYPE(o, &PyClassMethodDescr_Type)) return call_class_method(t, o, args, count, kwnames);
   if (!count) return t->not_implemented;
   const value_type *own = args[0]->type;
+  if ((type == &PyDict_Type || type == &PyList_Type) && object_content(args[0]))
+    return container_call(t, o, args, count, kwnames);
   if ((type == &PyList_Type && own == &value_list_type) ||
       (type == &PyDict_Type && own == &value_dict_type) ||
       (type == &PySet_Type && own == &value_set_type) ||
@@ -203,10 +205,17 @@ static value *call_class(tracer *t, PyObject *o, const builtin_args *a) {
   PyTypeObject *type = (PyTypeObject *)o;
   if (PyType_IsSubtype(type, (PyTypeObject *)PyExc_BaseException))
     return exception_make(t, o, a->args, a->count, a->kwnames);
+  if (type_runs_python(Py_TYPE(type), "__call__")) {
+    PyObject *name = trace_keep(t, PyUnicode_InternFromString("__call__"));
+    value *cls = name ? value_const(t, o) : NULL;
+    value *method = cls ? type_attr(t, (PyObject *)Py_TYPE(type), name, cls, NULL) : NULL;
+    return method ? trace_call(t, method, a->args, a->count, a->kwnames) : NULL;
+  }
   if (type_runs_python(type, "__new__") && tuple_class_known(type))
     return object_make(t, o, a->args, a->count, a->kwnames);
   if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) &&
-      Py_TYPE(type)->tp_call == PyType_Type.tp_call && loom_class_is_python(type))
+      Py_TYPE(type)->tp_call == PyType_Type.tp_call &&
+      (loom_class_is_python(type) || container_base(type)))
     return object_make(t, o, a->args, a->count, a->kwnames);
   return t->not_implemented;
 }

@@ -223,6 +223,27 @@ value *builtin_setattr(tracer *t, const builtin_args *a) {
   return trace_set_attr(t, a->args[0], name, a->args[2]) ? t->none : NULL;
 }
 
+/* vars(object): its dictionary. */
+value *builtin_vars(tracer *t, const builtin_args *a) {
+  if (a->count != 1 || a->kwnames || a->args[0]->type != &value_object_type)
+    return t->not_implemented;
+  PyObject *name = trace_keep(t, PyUnicode_InternFromString("__dict__"));
+  return name ? trace_get_attr(t, a->args[0], name) : NULL;
+}
+
+value *builtin_delattr(tracer *t, const builtin_args *a) {
+  CHECK(2, 2);
+  PyObject *name = value_str_object(a->args[1]);
+  if (!name) return trace_raise(t, PyExc_TypeError, "attribute name must be string");
+  return trace_set_attr(t, a->args[0], name, NULL) ? t->none : NULL;
+}
+
+/* types.MethodType(function, self). */
+value *builtin_bind(tracer *t, const builtin_args *a) {
+  CHECK(2, 2);
+  return value_method(t, a->args[0], a->args[1]);
+}
+
 value *builtin_callable(tracer *t, const builtin_args *a) {
   CHECK(1, 1);
   value *v = a->args[0];

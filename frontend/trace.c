@@ -55,7 +55,10 @@ static step frame_step(tracer *t, frame *f) {
 
 static value *frame_loop(tracer *t, frame *f, bool *yielded) {
   for (;;) {
-    step s = frame_step(t, f);
+    value *thrown = f->thrown;
+    f->thrown = NULL;
+    if (thrown) trace_raise_value(t, thrown);
+    step s = thrown ? STEP_FAIL : frame_step(t, f);
     /* A step that reports success has nothing pending; this catches one that forgot a failure below
      * it. */
     if (s == STEP_NEXT && t->state == TRACE_GOING) continue;

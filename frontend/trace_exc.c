@@ -1,5 +1,5 @@
 /* Instructions for exceptions, `with` and imports. */
-#include "frontend/value/value.h"
+#include "frontend/builtins.h"
 
 /* ---- raising -------------------------------------------------------------------------------- */
 
@@ -106,6 +106,21 @@ static PyObject *traceback_python_type(tracer *t, value *v) {
 }
 static const value_type value_traceback_type = {
     .name = "traceback", .truth = traceback_truth, .python_type = traceback_python_type};
+
+/* sys.exc_info(). */
+value *builtin_exc_info(tracer *t, const builtin_args *a) {
+  value *items[3] = {t->none, t->none, t->none};
+  if (a->count || a->kwnames) return t->not_implemented;
+  if (t->handled && t->handled->type == &value_exception_type) {
+    items[0] = value_const(t, exception_class(t->handled));
+    items[1] = t->handled;
+    items[2] = value_new(t, &value_traceback_type);
+    if (!items[0] || !items[2]) return NULL;
+  } else if (t->handled) {
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an exception that capture does not know");
+  }
+  return value_tuple(t, items, 3);
+}
 
 step step_WITH_EXCEPT_START(tracer *t, frame *f, const loom_instr *in) {
   if (f->sp < 4) return STEP_FAIL;

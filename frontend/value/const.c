@@ -254,6 +254,8 @@ static value *module_attr(tracer *t, value *v, PyObject *name) {
   if (hook || !PyModule_CheckExact(v->object))
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a module with its own lookup",
                        PyUnicode_AsUTF8(name));
+  if (_PyType_Lookup(&PyModule_Type, name))
+    return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a module", PyUnicode_AsUTF8(name));
   guard_simple(t, GUARD_MISSING, s, NULL, 0);
   return trace_raise(t, PyExc_AttributeError, "module has no attribute '%s'",
                      PyUnicode_AsUTF8(name));

@@ -204,6 +204,9 @@ static bool dict_is_mapping(const value *v) {
 bool dict_update(tracer *t, value *dict, value *other, bool merge) {
   if (value_is_const(other) && PyDict_CheckExact(other->object)) other = dict_of_live(t, other);
   if (!other) return false;
+  if (object_content(other) && container_keeps(other, "__iter__") &&
+      object_content(other)->type == &value_dict_type)
+    other = object_content(other); /* as CPython's PyDict_Merge() */
   if (other->type != &value_dict_type) {
     if (dict_is_mapping(other)) return dict_update_mapping(t, dict, other, merge);
     if (!merge && (other->type == &value_list_type || other->type == &value_tuple_type ||

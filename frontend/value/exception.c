@@ -8,6 +8,7 @@ typedef struct exception_data {
   value *args;  /* NULL: raised by the evaluator, whose messages are not CPython's own */
   value *attrs; /* dict value, of a class written in Python */
   value *cause;
+  bool suppress; /* raised with `from` */
   const char *message;
 } exception_data;
 
@@ -105,7 +106,10 @@ bool exception_init(tracer *t, value *v, value *const *args, Py_ssize_t count) {
   return exception_of(v)->args != NULL;
 }
 
-void exception_set_cause(value *v, value *cause) { exception_of(v)->cause = cause; }
+void exception_set_cause(value *v, value *cause) {
+  exception_of(v)->cause = cause;
+  exception_of(v)->suppress = true;
+}
 
 static value *exception_get_attr(tracer *t, value *v, PyObject *name) {
   exception_data *data = exception_of(v);
@@ -121,6 +125,8 @@ static value *exception_get_attr(tracer *t, value *v, PyObject *name) {
   if (!PyUnicode_CompareWithASCIIString(name, "__class__")) return value_const(t, data->type);
   if (!PyUnicode_CompareWithASCIIString(name, "__cause__"))
     return data->cause ? data->cause : t->none;
+  if (!PyUnicode_CompareWithASCIIString(name, "__suppress_context__"))
+    return value_bool(t, data->suppress);
   PyObject *descr = _PyType_Lookup((PyTypeObject *)data->type, name);
   if (descr && (PyFunction_Check(descr) || Py_IS_TYPE(descr, &PyProperty_Type) ||
                 !Py_TYPE(descr)->tp_descr_get))

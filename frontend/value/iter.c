@@ -288,6 +288,40 @@ static value *generator_failed(tracer *t, frame *f) {
   return NULL;
 }
 
+/* Has it run to its first yield? The frame starts behind RETURN_GENERATOR, with nothing run. */
+static bool generator_started(const frame *f) {
+  return f->pc > 0 && f->code->instrs[f->pc - 1].op == BC_YIELD;
+}
+
+/* Suspended in a `yield from`: what it delegates to gets the exception first. */
+static bool generator_delegates(const frame *f) {
+  const loom_code *code = f->code;
+  if (f->pc < 0 || f->pc >= code->count || code->instrs[f->pc].op != BC_JUMP) return false;
+  int32_t target = code->instrs[f->pc].target;
+  return target >= 0 && target < code->count && code->instrs[target].op == BC_SEND;
+}
+
+/* Goes on with an exception raised at the yield; NULL with nothing pending when it then returns. */
+static value *generator_throw(tracer *t, value *v, value *exception) {
+  frame *f = v->any.a;
+  bool yielded = false;
+  t->returned = t->none;
+  if (f->running) return trace_raise(t, PyExc_ValueError, "generator already executing");
+  if (generator_delegates(f)) return trace_break(t, BREAK_GENERATOR, "throw() into a yield from");
+  if (f->finished || !generator_started(f)) {
+    f->finished = true;
+    return trace_raise_value(t, exception);
+  }
+  frame_push(f, t->none); /* the place of the value that a yield would give */
+  f->thrown = exception;
+  value *result = frame_run(t, f, &yielded);
+  if (!result) return generator_failed(t, f);
+  if (yielded) return result;
+  f->finished = true;
+  t->returned = result;
+  return NULL;
+}
+
 value *generator_send(tracer *t, value *v, value *sent) {
   frame *f = v->any.a;
   bool yielded = false;
@@ -312,24 +346,49 @@ static value *generator_send_method(tracer *t, value *v, value *const *args, Py_
   return item || trace_pending(t) ? item : trace_raise(t, PyExc_StopIteration, "exhausted");
 }
 
-/* Closing a generator that has not started, or has ended, runs none of its code. */
+/* generator.throw(exception) or .throw(class). */
+static value *generator_throw_method(tracer *t, value *v, value *const *args, Py_ssize_t count,
+                                     PyObject *kwnames) {
+  if (!args_check(t, "throw", count, 1, 1, kwnames)) return NULL;
+  value *exception = args[0];
+  if (value_is_const(exception) && PyExceptionClass_Check(exception->object))
+    exception = trace_call(t, exception, NULL, 0, NULL);
+  if (!exception) return NULL;
+  if (exception->type != &value_exception_type)
+    return trace_break(t, BREAK_GENERATOR, "throw() of a %s", exception->type->name);
+  value *item = generator_throw(t, v, exception);
+  return item || trace_pending(t) ? item : trace_raise(t, PyExc_StopIteration, "exhausted");
+}
+
+/* Raises GeneratorExit where the generator stands, which has to end with it. */
 static value *generator_close(tracer *t, value *v, value *const *args, Py_ssize_t count,
                               PyObject *kwnames) {
   frame *f = v->any.a;
   if (!args_check(t, "close", count, 0, 0, kwnames)) return NULL;
-  if (generator_unwinds(f)) return trace_break(t, BREAK_GENERATOR, "close() inside a try");
+  if (!generator_unwinds(f)) {
+    f->finished = true;
+    return t->none;
+  }
+  value *none = value_tuple(t, NULL, 0),
+        *leave = none ? value_exception(t, PyExc_GeneratorExit, none) : NULL;
+  value *item = leave ? generator_throw(t, v, leave) : NULL;
+  if (item) return trace_raise(t, PyExc_RuntimeError, "generator ignored GeneratorExit");
   f->finished = true;
-  return t->none;
+  if (t->state == TRACE_RAISING && (exception_matches(t, t->raised, PyExc_GeneratorExit) ||
+                                    exception_matches(t, t->raised, PyExc_StopIteration))) {
+    t->state = TRACE_GOING;
+    t->raised = NULL;
+  }
+  return trace_pending(t) ? NULL : t->none;
 }
 
 static const builtin_method generator_methods[] = {{"__next__", iterator_next_method},
                                                    {"send", generator_send_method},
                                                    {"close", generator_close},
+                                                   {"throw", generator_throw_method},
                                                    {NULL, NULL}};
 
 static value *generator_get_attr(tracer *t, value *v, PyObject *name) {
-  if (!PyUnicode_CompareWithASCIIString(name, "throw"))
-    return trace_break(t, BREAK_GENERATOR, "throw() into a generator");
   return builtin_method_find(t, generator_methods, v, name);
 }
 

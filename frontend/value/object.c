@@ -50,6 +50,28 @@ static value *wrap_constant(tracer *t, PyObject *object) {
   return s ? value_wrap(t, object, s) : NULL;
 }
 
+static bool is_cached_property(PyTypeObject *kind) {
+  static PyObject *own;
+  if (!own) {
+    PyObject *functools = PyImport_ImportModule("functools");
+    own = functools ? PyObject_GetAttrString(functools, "cached_property") : NULL;
+    Py_XDECREF(functools);
+    PyErr_Clear();
+  }
+  return own && (PyObject *)kind == own;
+}
+
+/* A functools.cached_property of an object made inside: no other thread sees it, no lock is needed.
+ */
+static value *object_cached(tracer *t, PyObject *descr, value *self) {
+  PyObject *function = trace_keep(t, PyObject_GetAttrString(descr, "func"));
+  PyObject *name = trace_keep(t, PyObject_GetAttrString(descr, "attrname"));
+  value *f = function && name && PyUnicode_Check(name) ? wrap_constant(t, function) : NULL;
+  value *key = f ? value_const(t, name) : NULL, *item = key ? trace_call1(t, f, self) : NULL;
+  if (!item && !trace_pending(t)) trace_break(t, BREAK_ATTRIBUTE, "a cached property");
+  return item && dict_put(t, self->any.b, key, item) ? item : NULL;
+}
+
 /* What `descriptor.__get__(self, type)` gives, for the descriptors that are known. */
 static value *type_bind(tracer *t, PyObject *item, const source *s, PyObject *type, PyObject *name,
                         value *self) {
@@ -75,6 +97,9 @@ static value *type_bind(tracer *t, PyObject *item, const source *s, PyObject *ty
     value *cls = value_const(t, type);
     return cls ? value_method(t, v, cls) : NULL;
   }
+  if (self && self->type == &value_object_type && object_is_virtual(self) &&
+      is_cached_property(kind))
+    return object_cached(t, item, self);
   if (!kind->tp_descr_get) return v;
   if (loom_callable_unwrap && loom_callable_unwrap(item))
     return self ? value_method(t, v, self) : v;
@@ -147,7 +172,8 @@ value *object_attr(tracer *t, value *v, PyObject *name) {
     if (Py_IS_TYPE(descr, &PyProperty_Type) || type_runs_python(Py_TYPE(descr), "__get__"))
       return type_attr(t, (PyObject *)type, name, v, NULL);
     if (!PyUnicode_CompareWithASCIIString(name, "__class__"))
-      return value_const(t, (PyObject *)type);
+      return value_const(t, model_real((PyObject *)type));
+    if (!PyUnicode_CompareWithASCIIString(name, "__dict__") && v->any.b) return v->any.b;
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' is a %s", PyUnicode_AsUTF8(name),
                        Py_TYPE(descr)->tp_name);
   }
@@ -175,14 +201,15 @@ static value *object_get_attr(tracer *t, value *v, PyObject *name) {
   if (!hook || !attribute) return NULL;
   if (model_is_private(t, (PyObject *)type, name))
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a %s", PyUnicode_AsUTF8(name), type->tp_name);
-  PyObject *standard = _PyType_Lookup(&PyBaseObject_Type, attribute);
+  PyTypeObject *base = object_content(v) ? container_base(type) : &PyBaseObject_Type;
+  PyObject *standard = _PyType_Lookup(base, attribute);
   if (_PyType_Lookup(type, attribute) != standard)
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a class with __getattribute__",
                        PyUnicode_AsUTF8(name));
   if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
-    const source *base = trace_source(t, SOURCE_CONST, NULL, (PyObject *)type, NULL, 0);
+    const source *own = trace_source(t, SOURCE_CONST, NULL, (PyObject *)type, NULL, 0);
     guard_simple(t, GUARD_IDENTITY,
-                 base ? trace_source(t, SOURCE_ATTR, base, NULL, attribute, 0) : NULL, standard, 0);
+                 own ? trace_source(t, SOURCE_ATTR, own, NULL, attribute, 0) : NULL, standard, 0);
   }
   value *item = object_attr(t, v, name);
   if (item || trace_pending(t)) return item;
@@ -222,6 +249,15 @@ bool object_store(tracer *t, value *v, PyObject *name, value *item) {
   PyTypeObject *type = (PyTypeObject *)object_class(v);
   PyObject *descr = _PyType_Lookup(type, name);
   if (is_data_descriptor(descr) && !Py_IS_TYPE(descr, &PyMemberDescr_Type)) {
+    const char *hook = item ? "__set__" : "__delete__";
+    if (type_runs_python(Py_TYPE(descr), hook)) {
+      PyObject *where;
+      type_find((PyObject *)type, name, NULL, &where);
+      const source *base = trace_source(t, SOURCE_CONST, NULL, where, NULL, 0);
+      const source *s = base ? trace_source(t, SOURCE_ATTR, base, NULL, name, 0) : NULL;
+      value *d = s ? value_wrap(t, descr, s) : NULL, *args[2] = {v, item};
+      return d && trace_method(t, d, hook, args, item ? 2 : 1) != NULL;
+    }
     PyObject *setter = Py_IS_TYPE(descr, &PyProperty_Type)
                            ? PyObject_GetAttrString(descr, item ? "fset" : "fdel")
                            : NULL;
@@ -297,7 +333,9 @@ static value *object_binary(tracer *t, int op, value *l, value *r, bool inplace)
   if (left) result = object_operator(t, op, "", l, r);
   if (result != t->not_implemented || sub) return result;
   if (r->type == &value_object_type && (!left || object_class(l) != object_class(r)))
-    return object_operator(t, op, "r", r, l);
+    result = object_operator(t, op, "r", r, l);
+  if (result == t->not_implemented && (object_content(l) || object_content(r)))
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an operator of a class over dict or list");
   return result;
 }
 
@@ -312,6 +350,8 @@ static value *object_unary(tracer *t, int op, value *v) {
 
 static value *object_compare(tracer *t, int op, value *l, value *r) {
   static const char *const names[6] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
+  if (l->type != &value_object_type && object_content(r))
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a comparison with a class over dict or list");
   if (l->type != &value_object_type) return trace_not_implemented(t);
   bool plain_ne = op == Py_NE && !type_runs_python((PyTypeObject *)object_class(l), "__ne__");
   const char *name = names[plain_ne ? Py_EQ : op];
@@ -395,6 +435,7 @@ static PyObject *object_make_live(PyObject *module, PyObject *args) {
 }
 
 static recipe *object_rebuild_new(tracer *t, value *v) {
+  if (object_content(v)) return container_rebuild(t, v);
   static PyMethodDef method = {"make_object", object_make_live, METH_VARARGS, NULL};
   recipe *attributes = trace_rebuild(t, v->any.b),
          *r = attributes ? trace_recipe(t, RECIPE_CALL) : NULL;
@@ -451,12 +492,12 @@ static bool same_as_object(PyTypeObject *type, PyObject *name) {
 /* object.__new__(cls). */
 value *object_allocate(tracer *t, PyObject *cls) {
   PyTypeObject *type = (PyTypeObject *)cls;
-  if (!loom_class_is_python(type) || type->tp_flags & Py_TPFLAGS_IS_ABSTRACT ||
-      !type_keeps_default(type, "__del__"))
+  if ((!loom_class_is_python(type) && !container_base(type)) ||
+      type->tp_flags & Py_TPFLAGS_IS_ABSTRACT || !type_keeps_default(type, "__del__"))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a new %s", type->tp_name);
   value *v = value_object_new(t, cls);
   if (v) v->any.b = value_dict(t);
-  return v && v->any.b ? v : NULL;
+  return v && v->any.b && container_fill(t, v) ? v : NULL;
 }
 
 /* A class's own __new__, written in Python, is a static method that gets the class first. */
@@ -473,7 +514,8 @@ value *object_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t coun
   PyTypeObject *type = (PyTypeObject *)cls;
   PyObject *make = interned(t, "__new__"), *init = interned(t, "__init__");
   if (!make || !init) return NULL;
-  bool plain = same_as_object(type, make);
+  PyTypeObject *base = container_base(type);
+  bool plain = _PyType_Lookup(type, make) == _PyType_Lookup(base ? base : &PyBaseObject_Type, make);
   value *v =
       plain ? object_allocate(t, cls) : object_new_inlined(t, cls, make, args, count, kwnames);
   PyObject *made = !v                              ? NULL

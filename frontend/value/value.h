@@ -67,6 +67,7 @@ typedef struct frame {
   value **stack;
   value *names;   /* of the body of a class: a dict value */
   value *kwnames; /* for the next CALL: a tuple constant */
+  value *thrown;  /* generators: to be raised where the frame goes on */
   value *handled; /* generators: the handled exception while suspended */
   int32_t sp, pc;
   struct frame *next_generator;
@@ -294,6 +295,17 @@ typedef struct builtin_method {
 value *builtin_method_find(tracer *t, const builtin_method *table, value *self, PyObject *name);
 bool args_check(tracer *t, const char *name, Py_ssize_t count, Py_ssize_t least, Py_ssize_t most,
                 PyObject *kwnames);
+
+/* ---- value/container.c ----------------------------------------------------------------------- */
+
+PyTypeObject *
+container_base(PyTypeObject *type); /* dict or list, which it is a Python class over */
+value *object_content(value *v);    /* the dict or list value, or NULL */
+bool container_fill(tracer *t, value *v);
+bool container_keeps(value *v, const char *name); /* the method is the builtin type's own */
+value *container_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t count,
+                      PyObject *kwnames); /* self first */
+recipe *container_rebuild(tracer *t, value *v);
 
 /* ---- value/classbody.c ----------------------------------------------------------------------- */
 

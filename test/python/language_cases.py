@@ -4,11 +4,13 @@ A module of its own, because pytest rewrites the assertions of test modules into
 """
 
 import abc
+import bisect
 import collections
 import contextlib
 import dataclasses
 import enum
 import functools
+import heapq
 import itertools
 import math
 import operator
@@ -203,7 +205,7 @@ class Record:
     field = Field()
 
 
-@left
+@case
 def descriptors(x, y):
     record = Record()
     record.field = x
@@ -224,7 +226,7 @@ class Lazy:
         raise AttributeError(name)
 
 
-@left
+@case
 def cached_property_and_getattr(x, y):
     lazy = Lazy(x)
     return lazy.square + lazy.square * y + lazy.plus7, hasattr(lazy, "minus"), getattr(lazy, "minus", 5)
@@ -331,10 +333,15 @@ def named_tuples(x, y):
     return p.both(), q.both(), q._fields, o._asdict()["c"], a + b * c, o[1]
 
 
-@left
+@case
 def enums(x, y):
     color = Color.RED if Color(2) is Color.GREEN else Color.GREEN
-    return x * color.value + Level.HIGH, color.name, Level.LOW < Level.HIGH, [c.name for c in Color], Color["RED"].value
+    return x * color.value + y, color.name, [c.name for c in Color], Color["RED"].value
+
+
+@left
+def enums_that_are_ints(x, y):
+    return x * Level.HIGH + y, Level.LOW < Level.HIGH, Mode.A | Mode.B
 
 
 # ---- collections ----------------------------------------------------------------------------------------------------
@@ -373,7 +380,7 @@ def ordered_dicts(x, y):
     return list(d), last[0], last[1] + d["b"]
 
 
-@left
+@case
 def counters(x, y):
     c = collections.Counter("abracadabra")
     c.update("aaa")
@@ -395,7 +402,7 @@ class Registry(dict):
         return self
 
 
-@left
+@case
 def dict_subclass(x, y):
     r = Registry(a=x).add("b", y)
     return r["a"] + r["b"] + r[3], len(r), "a" in r
@@ -411,7 +418,7 @@ class Stack(list):
         return self[-1]
 
 
-@left
+@case
 def list_subclass(x, y):
     s = Stack().push(x).push(y)
     return s.top + s[0], len(s)
@@ -449,7 +456,7 @@ def generator_delegation(x, y):
     return a, b, c, next(g, "done")
 
 
-@left
+@case
 def generator_with_finally(x, y):
     log = []
 
@@ -566,7 +573,7 @@ def exceptions_raised_and_caught(x, y):
     return result + y, log
 
 
-@left
+@case
 def exceptions_chained(x, y):
     try:
         try:
@@ -664,7 +671,7 @@ def context_manager_of_a_generator(x, y):
     return z
 
 
-@left
+@case
 def exit_stacks(x, y):
     log = []
     with contextlib.ExitStack() as stack:
@@ -692,12 +699,17 @@ def _(value: int):
     return "int"
 
 
-@left
+@case
 def functools_functions(x, y):
     scaled = functools.partial(np.multiply, 2.0)
     shift = functools.partial(lambda a, b, k: a + b * k, k=3)
     total = functools.reduce(operator.add, [x, y, x], 1.0)
-    return scaled(x), shift(x, y), total, functools.reduce(lambda a, b: a * b, range(1, 6)), fibonacci(20)
+    return scaled(x), shift(x, y), total, functools.reduce(lambda a, b: a * b, range(1, 6))
+
+
+@left
+def cached_function(x, y):
+    return x + y, fibonacci(20)
 
 
 @case
@@ -828,7 +840,7 @@ def default_mutables(x, y):
     return f(x), f(y), x + y
 
 
-@left
+@case
 def types_and_attributes(x, y):
     class Bag:
         pass
@@ -837,8 +849,7 @@ def types_and_attributes(x, y):
     bag.a = x
     setattr(bag, "b", y)
     delattr(bag, "a")
-    kind = type("Made", (Bag,), {"k": 3})
-    return hasattr(bag, "a"), vars(bag)["b"] + kind.k, type(bag).__name__, callable(len), isinstance(x, np.ndarray)
+    return hasattr(bag, "a"), vars(bag)["b"] + 3, type(bag).__name__, callable(len), isinstance(x, np.ndarray)
 
 
 @case
@@ -1027,6 +1038,53 @@ def class_comparison_and_sorting(x, y):
 
     items = sorted([Item(3), Item(1), Item(2)])
     return x * items[0].k, [i.k for i in items if i], Item(1) == Item(1), Item(1) != Item(2), 3 in items[2], max(items).k
+
+
+@left
+def class_by_calling_type(x, y):
+    made = type("Made", (), {"k": 3})
+    return x * made.k + y
+
+
+@case
+def heaps_and_bisection(x, y):
+    heap = [5, 3, 8, 1]
+    heapq.heapify(heap)
+    heapq.heappush(heap, 2)
+    first = heapq.heappop(heap)
+    items = [1, 3, 5]
+    bisect.insort(items, 4)
+    return (x * first + y, heap, heapq.heappushpop(heap, 0), heapq.heapreplace(heap, 9), heap, heapq.nlargest(2, [3, 1, 2]),
+            bisect.bisect(items, 3), bisect.bisect_left(items, 3), items, heapq.nsmallest(1, [2, 1], key=lambda k: -k))
+
+
+@case
+def containers_over_builtin_types(x, y):
+    class Tree(dict):
+        def __missing__(self, key):
+            self[key] = Tree()
+            return self[key]
+
+        def __setitem__(self, key, value):
+            super().__setitem__(key, value)
+
+    class Row(list):
+        unit = 2
+
+        def __init__(self, *items):
+            super().__init__(items)
+            self.total = sum(items)
+
+        def __add__(self, other):
+            return Row(*super().__add__(other))
+
+    tree = Tree()
+    tree["a"]["b"] = x
+    row = Row(1, 2) + [3]
+    row += [4]
+    row[0:1] = [7, 8]
+    return (tree["a"]["b"] + y, len(tree), list(tree), row.total, len(row), sorted(row), row == [7, 8, 2, 3, 4], {"k": 1} == Tree(k=1),
+            dict(Tree(a=1)), {**Tree(b=2)}, row.index(2), isinstance(row, list), bool(Tree()), row.unit, [*row], max(row), 8 in row)
 
 
 @left

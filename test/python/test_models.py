@@ -123,3 +123,54 @@ def test_ones_that_existed_before():
     for n in range(1, 4):
         got = compiled(np.ones(1))
         assert len(queue) == 2 + n and table["n"] == n and got[0] == sum(queue) + 2
+
+
+class Bag(dict):
+    kind = "bag"
+
+    def __init__(self, *args, note=None, **named):
+        super().__init__(*args, **named)
+        self.note = note
+
+
+class Pile(list):
+    pass
+
+
+def test_instances_of_classes_over_dict_and_list_as_results():
+    def program(x):
+        bag = Bag({"a": x}, note="new", b=[1])
+        bag["c"] = bag["a"] + 1
+        pile = Pile([x, 2])
+        pile.append(bag)
+        return bag, pile, collections.Counter("abca"), collections.Counter(a=3) + collections.Counter(b=1)
+
+    compiled = frameloom.compile(program, fullgraph=True)
+    for _ in range(2):
+        bag, pile, counter, both_counters = compiled(np.ones(2))
+        want = program(np.ones(2))
+        assert type(bag) is Bag and type(pile) is Pile and type(counter) is collections.Counter
+        assert list(bag) == ["a", "b", "c"] and bag.note == "new" and pile[2] is bag and bag["c"][0] == 2
+        assert counter == want[2] and list(counter) == list(want[2]) and both_counters == want[3]
+    other = compiled(np.ones(2))
+    assert other[0] is not bag and other[0]["b"] is not bag["b"]
+
+
+@pytest.mark.parametrize("expression", """[1] + Pile([2]) | repr(Pile([1])) | str(Bag(a=1)) | Pile([1]) < [2] | Pile([2]) * 2 | Bag(a=1) | {1: 2} | Pile()[0] | Bag()["k"]
+type(Pile([1]) + [2]).__name__ | type(Bag(a=1).copy()).__name__ | hash(Pile()) | Pile([3, 1]).sort() | Bag.fromkeys("ab") | Pile([1, 2])[0:1] | np.add(Pile([1.0]), 1) | c.Counter("ab") == c.Counter("ba")
+c.Counter("aab").most_common(1) | c.Counter("aab").total() | list(c.Counter("aab").elements()) | c.Counter(a=1) - c.Counter(a=2) | Pile([1]) == Pile([1]) | Pile([1]) != [1] | Bag(a=1) == {"a": 1}
+Bag(a=1).items() == {"a": 1}.items() | c.Counter(a=1)["zz"] | len(Pile([1, 2])) | Bag(note=3).note | list(reversed(Pile([1, 2])))""".replace("\n", " | ").split(" | "))
+def test_classes_over_builtin_types_are_right(expression):
+    program = eval(f"lambda x: ({expression}, x)[0]", {"np": np, "c": collections, "Pile": Pile, "Bag": Bag})
+    compiled = frameloom.compile(program)
+    for _ in range(2):
+        try:
+            want = program(np.ones(1))
+        except Exception as error:
+            with pytest.raises(type(error)) as raised:
+                compiled(np.ones(1))
+            assert str(raised.value) == str(error)
+            continue
+        got = compiled(np.ones(1))
+        assert type(got) is type(want)
+        assert np.all(got == want)

@@ -1,0 +1,156 @@
+/* Instances of Python classes over dict and list, made inside: a dictionary of attributes like any
+ * object's, and beside it the dict or list value that they hold. What the class does not override
+ * is the builtin type's own, on that value. */
+#include "frontend/value/value.h"
+
+PyTypeObject *container_base(PyTypeObject *type) {
+  PyTypeObject *base = type;
+  while (base && PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE))
+    base = base->tp_base;
+  return base == &PyDict_Type || base == &PyList_Type ? base : NULL;
+}
+
+value *object_content(value *v) {
+  return v->type == &value_object_type && object_is_virtual(v) ? (value *)(intptr_t)v->any.n : NULL;
+}
+
+bool container_fill(tracer *t, value *v) {
+  PyTypeObject *base = container_base((PyTypeObject *)object_class(v));
+  value *content = !base ? NULL : base == &PyDict_Type ? value_dict(t) : value_list(t, NULL, 0);
+  v->any.n = (Py_ssize_t)(intptr_t)content;
+  return !base || content;
+}
+
+bool container_keeps(value *v, const char *name) {
+  PyTypeObject *type = (PyTypeObject *)object_class(v), *base = container_base(type);
+  PyObject *key = base ? PyUnicode_InternFromString(name) : NULL;
+  bool keeps = key && _PyType_Lookup(type, key) == _PyType_Lookup(base, key);
+  Py_XDECREF(key);
+  return keeps;
+}
+
+/* ---- the builtin type's own methods --------------------------------------------------------- */
+
+static value *container_missing(tracer *t, value *v, value *key) {
+  value *hook = trace_special(t, v, "__missing__");
+  if (hook) return trace_call1(t, hook, key);
+  return trace_pending(t) ? NULL : trace_raise_key(t, key);
+}
+
+static value *container_get(tracer *t, value *v, value *content, value *key) {
+  if (content->type != &value_dict_type) return trace_get_item(t, content, key);
+  value *item = dict_get(t, content, key);
+  return item || trace_pending(t) ? item : container_missing(t, v, key);
+}
+
+static value *container_init(tracer *t, value *content, value *const *args, Py_ssize_t count,
+                             PyObject *kwnames) {
+  if (content->type == &value_list_type) {
+    if (count > 1 || kwnames)
+      return trace_raise(t, PyExc_TypeError, "list expected at most 1 argument");
+    content->seq.count = 0;
+    return !count || list_extend(t, content, args[0]) ? t->none : NULL;
+  }
+  PyObject *name = trace_keep(t, PyUnicode_InternFromString("update"));
+  value *update = name ? trace_get_attr(t, content, name) : NULL;
+  return update ? trace_call(t, update, args, count, kwnames) : NULL;
+}
+
+static value *container_binary(tracer *t, const char *name, value *v, value *content,
+                               value *other) {
+  static const struct {
+    const char *name;
+    int op;
+    bool inplace;
+  } rows[] = {{"__add__", 0, false}, {"__iadd__", 0, true}, {"__mul__", 5, false},
+              {"__imul__", 5, true}, {"__or__", 7, false},  {"__ior__", 7, true}};
+  value *mine = object_content(other);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    if (strcmp(rows[i].name, name) != 0) continue;
+    value *result = trace_binary(t, rows[i].op, content, mine ? mine : other, rows[i].inplace);
+    return rows[i].inplace && result ? v : result;
+  }
+  return NULL;
+}
+
+static value *container_compare(tracer *t, const char *name, value *content, value *other) {
+  static const char *const names[6] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
+  value *mine = object_content(other);
+  for (int op = 0; op < 6; op++)
+    if (strcmp(names[op], name) == 0) return trace_compare(t, op, content, mine ? mine : other);
+  return NULL;
+}
+
+static value *container_special(tracer *t, const char *name, value *v, value *content,
+                                value *const *args, Py_ssize_t count) {
+  if (count == 1 && !strcmp(name, "__getitem__")) return container_get(t, v, content, args[0]);
+  if (count == 2 && !strcmp(name, "__setitem__"))
+    return trace_set_item(t, content, args[0], args[1]) ? t->none : NULL;
+  if (count == 1 && !strcmp(name, "__delitem__"))
+    return trace_set_item(t, content, args[0], NULL) ? t->none : NULL;
+  if (count == 0 && !strcmp(name, "__len__")) return trace_length(t, content);
+  if (count == 0 && !strcmp(name, "__iter__")) return trace_iter(t, content);
+  if (count == 1 && !strcmp(name, "__contains__")) {
+    int found = trace_contains(t, content, args[0]);
+    return found < 0 ? NULL : value_bool(t, found);
+  }
+  value *result = count == 1 ? container_binary(t, name, v, content, args[0]) : NULL;
+  if (!result && !trace_pending(t) && count == 1)
+    result = container_compare(t, name, content, args[0]);
+  return result;
+}
+
+value *container_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t count,
+                      PyObject *kwnames) {
+  const char *name = PyUnicode_AsUTF8(PyDescr_NAME(descr));
+  value *content = object_content(args[0]);
+  if (!strcmp(name, "__init__")) return container_init(t, content, args + 1, count - 1, kwnames);
+  if (strncmp(name, "__", 2) != 0) {
+    value *method = trace_get_attr(t, content, PyDescr_NAME(descr));
+    return method ? trace_call(t, method, args + 1, count - 1, kwnames) : NULL;
+  }
+  value *result =
+      kwnames ? NULL : container_special(t, name, args[0], content, args + 1, count - 1);
+  if (result || trace_pending(t)) return result;
+  return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a class over %s", name, content->type->name);
+}
+
+/* ---- as a result ---------------------------------------------------------------------------- */
+
+/* make_container(cls, attributes, content): none of the class's own code runs. */
+static PyObject *container_make_live(PyObject *module, PyObject *args) {
+  PyObject *cls, *attributes, *content, *key, *item, *none = PyTuple_New(0);
+  if (!none ||
+      !PyArg_ParseTuple(args, "O!O!O", &PyType_Type, &cls, &PyDict_Type, &attributes, &content))
+    return Py_XDECREF(none), NULL;
+  PyTypeObject *base = container_base((PyTypeObject *)cls);
+  PyObject *made = base ? base->tp_new((PyTypeObject *)cls, none, NULL) : NULL;
+  Py_DECREF(none);
+  if (!made) return NULL;
+  bool good = base == &PyDict_Type ? PyDict_Update(made, content) == 0
+                                   : PyList_SetSlice(made, 0, 0, content) == 0;
+  for (Py_ssize_t pos = 0; good && PyDict_Next(attributes, &pos, &key, &item);)
+    good = PyObject_GenericSetAttr(made, key, item) == 0;
+  if (!good) Py_CLEAR(made);
+  return made;
+}
+
+recipe *container_rebuild(tracer *t, value *v) {
+  static PyMethodDef method = {"make_container", container_make_live, METH_VARARGS, NULL};
+  recipe *attributes = trace_rebuild(t, v->any.b);
+  recipe *content = attributes ? trace_rebuild(t, object_content(v)) : NULL;
+  recipe *r = content ? trace_recipe(t, RECIPE_CALL) : NULL;
+  recipe *make = r ? trace_recipe(t, RECIPE_CONST) : NULL,
+         *cls = make ? trace_recipe(t, RECIPE_CONST) : NULL;
+  if (!cls) return NULL;
+  make->object = PyCFunction_New(&method, NULL);
+  cls->object = Py_NewRef(object_class(v));
+  r->items = calloc(4, sizeof *r->items);
+  if (!r->items || !make->object) return trace_fail(t);
+  r->items[0] = make;
+  r->items[1] = cls;
+  r->items[2] = attributes;
+  r->items[3] = content;
+  r->count = 4;
+  return r;
+}
