@@ -137,8 +137,20 @@ static value *const_raise_no(tracer *t, value *v, const char *what) {
   return trace_raise(t, PyExc_TypeError, "'%s' object %s", Py_TYPE(v->object)->tp_name, what);
 }
 
+/* A special method of a class that its own class (as Enum's) has in Python, called; NULL with
+ * nothing pending: there is none. */
+static value *const_meta(tracer *t, value *v, const char *name, value *const *args,
+                         Py_ssize_t count) {
+  if (!PyType_Check(v->object) || !type_runs_python(Py_TYPE(v->object), name)) return NULL;
+  PyObject *key = trace_keep(t, PyUnicode_InternFromString(name));
+  value *method = key ? type_attr(t, (PyObject *)Py_TYPE(v->object), key, v, NULL) : NULL;
+  return method ? trace_call(t, method, args, count, NULL) : NULL;
+}
+
 static value *const_length(tracer *t, value *v) {
   PyObject *o = v->object;
+  value *own = const_meta(t, v, "__len__", NULL, 0);
+  if (own || trace_pending(t)) return own;
   if (PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || PyRange_Check(o) ||
       PyFrozenSet_CheckExact(o)) {
     Py_ssize_t length = PyObject_Size(o);
@@ -181,6 +193,8 @@ static value *const_get_item(tracer *t, value *v, value *key) {
     value *item = const_dict_item(t, v, key, &missing);
     return missing ? trace_raise_key(t, key) : item;
   }
+  value *own = const_meta(t, v, "__getitem__", &key, 1);
+  if (own || trace_pending(t)) return own;
   if (PyType_Check(o) && !(PyUnicode_CheckExact(o)))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a subscript of a type");
   if (!const_plain(v))
@@ -201,6 +215,8 @@ static int const_contains(tracer *t, value *v, value *item) {
     value *found = const_dict_item(t, v, item, &missing);
     return missing ? 0 : found ? 1 : -1;
   }
+  value *own = const_meta(t, v, "__contains__", &item, 1);
+  if (own || trace_pending(t)) return own ? trace_truth(t, own) : -1;
   PyObject *k = const_plain(v) ? value_plain(t, item) : NULL;
   if (!k) {
     if (!trace_pending(t))
@@ -226,6 +242,8 @@ static value *const_iter(tracer *t, value *v) {
     if (iterator) iterator->object = o;
     return iterator;
   }
+  value *own = const_meta(t, v, "__iter__", NULL, 0);
+  if (own || trace_pending(t)) return own;
   if (const_plain(v)) return const_raise_no(t, v, "is not iterable");
   return trace_break(t, BREAK_UNSUPPORTED_TYPE, "iteration over a %s", Py_TYPE(o)->tp_name);
 }
