@@ -309,6 +309,8 @@ loom_location trace_location(tracer *t);      /* of the user's instruction now b
 /* Appends a node with the current location; NULL attrs when the op has none. LOOM_NO_VALUE after trace_break(). */
 loom_value trace_node(tracer *t, loom_opcode op, const loom_value *operands, uint32_t count, const loom_attr *attrs,
                       uint32_t attr_count, const loom_type *type);
+/* From here on `condition`, a bool, is taken to be `truth`: when it is not, the plain function runs (assume.c). */
+bool trace_assume(tracer *t, loom_value condition, bool truth);
 /* The value, or a constant in its place when the node just made for it has only constant operands. A break when the
  * library would report a floating-point exception for it at every call (constants.c). */
 loom_value constants_fold(tracer *t, loom_value v);

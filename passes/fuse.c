@@ -183,6 +183,19 @@ static bool fuse_argument_is_plain(MlirOperation function, MlirValue value) {
   return fuse_contiguous(&type, strides);
 }
 
+/* Does a host call, or another op that wants C order, read the value or a reshape of it? */
+static bool fuse_is_read_plain(MlirValue value) {
+  for (MlirOpOperand use = mlirValueGetFirstUse(value); !mlirOpOperandIsNull(use);
+       use = mlirOpOperandGetNextUse(use)) {
+    MlirOperation user = mlirOpOperandGetOwner(use);
+    loom_class class = loom_class_of(user);
+    if (loom_is(user, "func.return")) continue;
+    if (class == LOOM_CLASS_HOST || class == LOOM_CLASS_OTHER) return true;
+    if (loom_is(user, "loom.reshape") && fuse_is_read_plain(loom_result(user, 0))) return true;
+  }
+  return false;
+}
+
 static void fuse_prepare_return(MlirOperation function, MlirOperation op) {
   intptr_t count = mlirOperationGetNumOperands(op);
   for (intptr_t i = 0; i < count; i++) {
@@ -190,7 +203,8 @@ static void fuse_prepare_return(MlirOperation function, MlirOperation op) {
     loom_type type;
     int64_t strides[LOOM_MAX_RANK];
     bool taken = !fuse_is_computed(root) || !loom_type_from_mlir(mlirValueGetType(value), &type);
-    if (!taken && (root.ptr != value.ptr || loom_is(loom_def(root), "loom.scatter"))) {
+    if (!taken && (root.ptr != value.ptr || loom_is(loom_def(root), "loom.scatter") ||
+                   fuse_is_read_plain(root))) {
       loom_result_strides(function, i, &type, strides);
       taken = !fuse_contiguous(&type, strides);
     }

@@ -83,6 +83,7 @@ struct np_array {
   int64_t strides[LOOM_MAX_RANK]; /* bytes, as NumPy has them */
   int64_t offset;                 /* bytes from the root's first element */
   bool scalar;                    /* a NumPy scalar, not an array */
+  bool packed;                    /* made of a list: stored elsewhere number by number */
   bool writeable;
   bool warns_on_write; /* when it is writeable: as np.broadcast_arrays gives */
   loom_value node;     /* cached read, valid while version is the storage's */
@@ -350,6 +351,9 @@ bool np_scalar_check(tracer *t, const char *name, value *const *args, int count,
 bool np_scalar_finish(tracer *t);
 /* Whether one has overflowed so far (a bool in the graph), LOOM_NO_VALUE: none can. */
 loom_value *np_overflow(tracer *t);
+/* NumPy stores its own numbers, and those in lists, in arrays of signed integers as Python's int()
+ * of them, which raises when they do not fit: then the plain function has to run. */
+bool np_check_stored(tracer *t, const np_operand *o, loom_dtype dtype);
 
 /* ---- reduce.c ---- */
 

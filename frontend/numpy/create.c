@@ -254,6 +254,7 @@ value *np_to_array(tracer *t, value *v, bool typed, loom_dtype dtype, bool copy,
   np_array *a = o.array ? o.array : np_as_array(t, v);
   if (!a) return NULL;
   if (!typed) dtype = a->type.dtype;
+  if (!np_is_array(v) && !np_check_stored(t, &o, dtype)) return NULL;
   if (!np_is_array(v) && dtype == a->type.dtype && !a->scalar && create_has_order(t, a, order))
     return a->storage->root;
   if (a->scalar || a->type.rank == 0) {

@@ -301,6 +301,7 @@ bool np_assign(tracer *t, np_array *a, value *item) {
   if (!np_operand_from(t, item, &o)) return false;
   if (o.array && a->writeable && index_same_memory(o.array, a))
     return true; /* a[i] += x assigns what is there already */
+  if (!np_check_stored(t, &o, a->type.dtype)) return false;
   return np_write(t, a, index_value(t, &a->type, &o));
 }
 

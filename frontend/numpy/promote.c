@@ -147,7 +147,10 @@ static value *promote_stack(tracer *t, value *v) {
     nodes[i] = emit_reshape(t, np_operand_load(t, &items[i], dtype), part.rank, part.dims);
     if (nodes[i] == LOOM_NO_VALUE) return NULL;
   }
-  return np_fresh(t, emit_concatenate(t, nodes, (int)n, 0), NULL);
+  value *made = np_fresh(t, emit_concatenate(t, nodes, (int)n, 0), NULL);
+  for (Py_ssize_t i = 0; i < n && made; i++)
+    np_array_of(made)->packed |= items[i].array->scalar || items[i].array->packed || !first.rank;
+  return made;
 }
 
 np_array *np_as_array(tracer *t, value *v) {

@@ -41,6 +41,13 @@ static const char *reduce_ufunc_name(const char *kind) {
   return kind;
 }
 
+static loom_value reduce_load_initial(tracer *t, const np_reduction *r, loom_dtype dtype) {
+  np_operand initial;
+  if (!np_operand_from(t, r->initial, &initial) || !np_check_stored(t, &initial, dtype))
+    return LOOM_NO_VALUE;
+  return np_operand_load(t, &initial, dtype);
+}
+
 /* The operand as the loop's dtype, with what where= leaves out replaced by something neutral. */
 static loom_value reduce_load(tracer *t, np_reduction *r, loom_dtype dtype) {
   loom_value v = emit_convert(t, np_read(t, r->a), dtype), neutral;
@@ -58,9 +65,7 @@ static loom_value reduce_load(tracer *t, np_reduction *r, loom_dtype dtype) {
                 reduce_ufunc_name(r->kind));
     return LOOM_NO_VALUE;
   } else {
-    np_operand initial;
-    if (!np_operand_from(t, r->initial, &initial)) return LOOM_NO_VALUE;
-    neutral = emit_broadcast_to(t, np_operand_load(t, &initial, dtype), type.rank, type.dims);
+    neutral = emit_broadcast_to(t, reduce_load_initial(t, r, dtype), type.rank, type.dims);
   }
   loom_value m = np_operand_load(t, &mask, LOOM_BOOL);
   if (m == LOOM_NO_VALUE) return m;
@@ -102,12 +107,10 @@ static value *reduce_out(tracer *t, value *out, loom_value node) {
 }
 
 static loom_value reduce_initial(tracer *t, const np_reduction *r, loom_value v) {
-  np_operand initial;
   if (v == LOOM_NO_VALUE || !r->initial) return v;
-  if (!np_operand_from(t, r->initial, &initial)) return LOOM_NO_VALUE;
   loom_type type = *emit_type(t, v);
   loom_value start =
-      emit_broadcast_to(t, np_operand_load(t, &initial, type.dtype), type.rank, type.dims);
+      emit_broadcast_to(t, reduce_load_initial(t, r, type.dtype), type.rank, type.dims);
   if (start == LOOM_NO_VALUE) return start;
   loom_value in[2] = {start, v};
   return np_ufunc_loop(t, np_ufunc_object(reduce_ufunc_name(r->kind)), in, type.dtype);
@@ -134,10 +137,8 @@ static loom_value reduce_nodes(tracer *t, const np_reduction *r, loom_value v, c
   for (int i = 0; i < r->a->type.rank; i++)
     if (!(r->mask >> i & 1)) dims[rank++] = r->a->type.dims[i];
   loom_type type = type_make(dtype, rank, dims);
-  np_operand initial;
   if (np_elements(&type) == 0) return emit_constant(t, &type, 0);
-  if (!np_operand_from(t, r->initial, &initial)) return LOOM_NO_VALUE;
-  return emit_broadcast_to(t, np_operand_load(t, &initial, dtype), rank, dims);
+  return emit_broadcast_to(t, reduce_load_initial(t, r, dtype), rank, dims);
 }
 
 value *np_reduce(tracer *t, np_reduction *r) {

@@ -1,9 +1,10 @@
 /* Overflow of NumPy's integer scalars. Their operators, unlike the ufuncs on arrays, report it as a
  * floating-point exception. Capture computes along with each result whether it overflowed; at the
  * end one division that overflows when any did raises the flag, so that the function is run again
- * by the library, whose report it then is. */
+ * by the library, whose report it then is. Also what storing them may raise. */
 #include "frontend/numpy/capture.h"
 
+#include <math.h>
 #include <string.h>
 
 static loom_value scalar_number(tracer *t, loom_dtype dtype, int64_t i) {
@@ -86,4 +87,42 @@ bool np_scalar_finish(tracer *t) {
   loom_value divisor =
       emit_select(t, *all, scalar_number(t, LOOM_I64, -1), scalar_number(t, LOOM_I64, 1));
   return emit2(t, LOOM_OP_FLOOR_DIV, scalar_least(t, LOOM_I64), divisor) != LOOM_NO_VALUE;
+}
+
+/* Is each of the numbers, which are not all safe in `dtype`, one of its values? */
+static loom_value scalar_in_range(tracer *t, loom_value v, loom_dtype dtype) {
+  if (v != LOOM_NO_VALUE && loom_dtype_is_float(emit_type(t, v)->dtype))
+    v = emit_convert(t, v, LOOM_F64);
+  if (v == LOOM_NO_VALUE) return v;
+  loom_type type = *emit_type(t, v);
+  int bits = 8 * (int)loom_dtype_size(dtype);
+  double limit = ldexp(1, bits - 1);
+  int64_t axes[LOOM_MAX_RANK];
+  loom_value good = emit_compare(t, "lt", v, emit_float(t, &type, limit)), low = LOOM_NO_VALUE;
+  if (loom_dtype_is_float(type.dtype) && bits < 64) /* -128.9 is -128 */
+    low = emit_compare(t, "gt", v, emit_float(t, &type, -limit - 1));
+  else if (!loom_dtype_is_unsigned(type.dtype))
+    low = emit_compare(t, "ge", v, emit_float(t, &type, -limit));
+  if (!loom_dtype_is_unsigned(type.dtype)) good = emit2(t, LOOM_OP_AND, good, low);
+  for (int i = 0; i < type.rank; i++)
+    axes[i] = i;
+  return type.rank ? emit_reduce(t, "and", good, axes, type.rank) : good;
+}
+
+bool np_check_stored(tracer *t, const np_operand *o, loom_dtype dtype) {
+  loom_value v = o->node;
+  if (!loom_dtype_is_signed(dtype)) return true;
+  if (o->array) {
+    if (!(o->array->scalar || o->array->packed) ||
+        np_can_cast(o->array->type.dtype, dtype, NPY_SAFE_CASTING))
+      return true;
+    v = np_read(t, o->array);
+  } else if (v == LOOM_NO_VALUE || o->weak != &PyFloat_Type) {
+    return true;
+  }
+  uint64_t bits;
+  v = scalar_in_range(t, v, dtype);
+  if (v == LOOM_NO_VALUE) return false;
+  if (emit_is_constant(t, v, &bits) && bits) return true;
+  return trace_assume(t, v, true);
 }

@@ -253,8 +253,6 @@ loom_value trace_condition(tracer *t,
                            value *v); /* the truth of v as a bool of the graph; LOOM_NO_VALUE:
                                          known, or nothing that can be computed there */
 value *trace_condition_value(tracer *t, loom_value condition); /* as a Python bool */
-/* From here on `condition` is taken to be `truth`: when it is not, the plain function runs. */
-bool trace_assume(tracer *t, loom_value condition, bool truth);
 /* A conditional jump one way of which surely raises is taken the other way: 1 or 0 is the truth to
  * go on with, -1 that there is none. */
 int jump_assumed(tracer *t, const frame *f, const loom_instr *in, bool when, value *v);

@@ -107,3 +107,28 @@ def test_warnings_name_the_users_line(action):
         seen.append(([(str(w.message), w.filename, w.lineno) for w in caught], where,
                      sorted(map(str, globals().get("__warningregistry__", {})))))
     assert seen[0] == seen[1] == seen[2]
+
+
+def sorts_what_it_returns(a):
+    b = a * 2
+    return np.sort(b, axis=0), b, np.linalg.norm(b, axis=0)
+
+
+def sorts_what_it_writes(a):
+    a *= 2
+    c = np.percentile(a, 30, axis=0)
+    return c, np.median(a.reshape(-1)) + c
+
+
+@pytest.mark.parametrize("function", [sorts_what_it_returns, sorts_what_it_writes])
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0), (2, 0, 1)])
+def test_layouts_of_what_is_read(function, order):
+    """A buffer that is also a result, in the layout that NumPy gives it, is not read as if it were in C order."""
+    values = np.random.default_rng(0).integers(0, 99, (3, 4, 5)).astype(float)
+    mine, plain = (values.transpose(order).copy().transpose(np.argsort(order)) for _ in range(2))
+    compiled = frameloom.compile(function)
+    for _ in range(2):
+        got, want = outcome(compiled, (mine,)), outcome(function, (plain,))
+        assert got[1:] == want[1:]
+        assert_same(got[0], want[0])
+        assert_same(mine, plain)

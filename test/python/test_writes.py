@@ -299,3 +299,31 @@ def test_an_element_is_no_place_for_an_array():
         mine, plain = np.zeros(2), np.zeros(2)
         assert repr(outcome(compiled, (mine, b))[:2]) == repr(outcome(program, (plain, b))[:2])
         np.testing.assert_array_equal(mine, plain)
+
+
+def stored(way):
+    def program(x):
+        a, n = np.zeros(3, np.int8), x.sum()
+        return way(a, n)
+
+    return program
+
+
+STORES = [
+    lambda a, n: np.array([n, 1], dtype=np.int8), lambda a, n: np.array(n, dtype=np.int8), lambda a, n: a.fill(n),
+    lambda a, n: np.full(3, n, np.int8), lambda a, n: a.__setitem__(1, n), lambda a, n: a.__setitem__(slice(1, 3), n),
+    lambda a, n: a.__setitem__(slice(1, 3), [n, n]), lambda a, n: np.pad(a, 1, constant_values=n),
+    lambda a, n: np.sum(a, initial=n, dtype=np.int8), lambda a, n: np.array([[n], [1]], dtype=np.int16),
+    lambda a, n: np.full_like(a, n), lambda a, n: np.where(a == 0, n, a), lambda a, n: np.append(a, n),
+]
+
+
+@pytest.mark.parametrize("way", range(len(STORES)))
+@pytest.mark.parametrize("x", [[100, 39], [100.5, 39.0], [np.nan, 1.0], [-129.5, 1.0], [1e30, 1.0]])
+def test_numbers_that_do_not_fit(way, x):
+    """NumPy stores a number in an array of signed integers as a Python int, which raises; other conversions wrap."""
+    program = stored(STORES[way])
+    compiled, x = frameloom.compile(program), np.array(x)
+    for values in (x, x / 50 if x[0] == 100 else x, x):
+        for _ in range(2):
+            assert repr(outcome(compiled, (values,))) == repr(outcome(program, (values,)))
