@@ -282,6 +282,12 @@ static void lower_strip(lower *l, void *user, const MlirValue *carried, MlirValu
   lower_tile_unit(l, mlirBlockGetArgument(l->scopes[l->depth].block, 0), lower_unit_body);
 }
 
+static void lower_panel(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  const lower_schedule *schedule = user;
+  MlirValue unit = mlirBlockGetArgument(l->scopes[l->depth].block, 0);
+  lower_panel_unit(l, unit, schedule->block, lower_unit_body);
+}
+
 static void lower_units(lower *l) {
   lower_schedule schedule;
   if (!lower_schedule_read(l, &schedule)) {
@@ -291,20 +297,24 @@ static void lower_units(lower *l) {
   const lower_plan *plan = l->plan;
   lower_schedule_join(l, l->stage, &schedule);
   bool tiled = plan->tile_loop >= 0;
-  bool one_row = lower_plan_rows(plan) == 1 && !plan->lane_reduced && !plan->splits;
+  bool one_row = lower_plan_rows(plan) == 1 && !plan->lane_reduced && !plan->splits && !plan->panel;
   loom_builder b = lower_at_level(l, 0);
   int64_t per_chunk = one_row ? schedule.block : schedule.units;
   int64_t total =
       one_row ? plan->kept.loops[plan->kept.count - 1].extent
               : loom_num_mul(loom_num_mul(lower_plan_rows(plan), schedule.blocks), lower_parts(l));
   if (tiled) total = lower_tile_units(plan);
+  if (plan->panel) total = lower_panel_units(plan, schedule.block);
   MlirValue scale = lower_int(l, per_chunk).v;
   MlirValue low = lane_op2(&b, "arith.muli", l->begin, scale);
   MlirValue high = lower_min(&b, lane_op2(&b, "arith.muli", l->end, scale), lower_int(l, total).v);
   if (one_row)
     lower_unit_lanes(l, low, high);
   else
-    lower_for(l, low, high, lower_int(l, 1).v, -1, 0, NULL, tiled ? lower_strip : lower_unit,
+    lower_for(l, low, high, lower_int(l, 1).v, -1, 0, NULL,
+              plan->panel ? lower_panel
+              : tiled     ? lower_strip
+                          : lower_unit,
               &schedule, NULL);
 }
 

@@ -184,9 +184,11 @@ typedef struct lower_plan {
   int tile_loop; /* loop along which some operands are contiguous, to be turned; or -1 */
   int tiles[LOWER_TILES], tile_count; /* their accesses */
   int tile_side;                      /* elements along a tile's side */
-  lower_box boxes[LOWER_BOXES];       /* the first is the root */
-  int box_count;                      /* 0: the domain is not divided */
-  int64_t splits; /* parts of the outermost reduced loop; 0: one stage does all */
+  bool
+      panel; /* the operands of short reductions are turned, so that lanes run along what is kept */
+  lower_box boxes[LOWER_BOXES]; /* the first is the root */
+  int box_count;                /* 0: the domain is not divided */
+  int64_t splits;               /* parts of the outermost reduced loop; 0: one stage does all */
   int64_t split_size;
   int64_t slot_bytes;
   bool full[64];          /* result r has every variable, not only the kept ones */
@@ -214,6 +216,7 @@ typedef struct lower {
   lower_scope scopes[LOWER_SCOPES];
   int depth; /* innermost scope */
   uint32_t serial;
+  MlirValue panel_x0;      /* the first lane of the panels in scratch; null: none are there */
   uint32_t box, box_count; /* the box that code is made for; 0: none */
   lower_var vars[LOWER_VARS];
   int var_count;
@@ -401,6 +404,11 @@ void lower_tile_find(lower *l);
 int64_t lower_tile_scratch(const lower *l);
 int64_t lower_tile_units(const lower_plan *plan);
 void lower_tile_unit(lower *l, MlirValue unit, lower_body body);
+/* Units of a kernel with panels of operands, each of `rows` rows; and what one of them does. */
+int64_t lower_panel_units(const lower_plan *plan, int64_t rows);
+void lower_panel_unit(lower *l, MlirValue unit, int64_t rows, lower_body body);
+/* Reads an operand from its panel; false when it has none. */
+bool lower_panel_load(lower *l, int operand, const lower_at *at, lower_value *out);
 
 /* ---- lower_plan.c: how a kernel loops -------------------------------------------------------- */
 

@@ -371,6 +371,7 @@ static lower_value emit_load(lower *l, const lower_buffer *buffer, int operand,
     l->guards |= at->guard.ptr != NULL;
     return out;
   }
+  if (lower_panel_load(l, operand, at, &out)) return out;
   MlirValue ptr = l->pointers[buffer->slot];
   emit_place place = emit_locate(l, ptr, &offset, dtype);
   bool guard_wide = at->guard.ptr && mlirTypeIsAVector(mlirValueGetType(at->guard));

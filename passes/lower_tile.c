@@ -5,6 +5,10 @@
  * from where the body reads it like any other operand. Tiles are as large as a part of the second
  * cache: the longer the runs of consecutive elements, the better memory is used. What is left
  * beside whole squares is laid down element by element.
+ *
+ * The same makes short reductions along consecutive elements fast, such as distances between points
+ * of a few coordinates: the lanes run along what is kept, and the operands that would then be read
+ * across lie turned in panels, each of which serves many rows.
  */
 #include "passes/lower.h"
 
@@ -55,9 +59,70 @@ static int tile_side(const lower *l, int64_t extent) {
   return side;
 }
 
+/* ---- panels ---- */
+
+static bool panel_is_static(const lower_plan *plan) {
+  for (int i = 0; i < plan->kept.count; i++)
+    if (LOOM_STRIDE_IS_SYM(plan->kept.loops[i].extent)) return false;
+  return plan->inner.count == 1 && !LOOM_STRIDE_IS_SYM(plan->inner.loops[0].extent);
+}
+
+/* Does every row outside of the lanes read the same elements? */
+static bool panel_serves_rows(const lower_plan *plan, const lower_access *a) {
+  for (int i = 0; i + 1 < plan->kept.count; i++)
+    if (a->coef[plan->kept.loops[i].var]) return false;
+  return true;
+}
+
+/* With lanes along variable `lane`: is this access one of whole registers or of one element, or can
+ * it be made so by a panel? */
+static bool panel_allows(lower *l, int number, int lane) {
+  lower_plan *plan = l->plan;
+  const lower_access *a = &l->accesses[number];
+  int64_t step = a->coef[lane], along = a->coef[plan->inner.loops[0].var];
+  if (a->opaque || a->guarded) return false;
+  if (step == 1 || (step == 0 && !a->store)) return true;
+  if (a->store || step == -1 || along != 1 || plan->tile_count == LOWER_TILES ||
+      !panel_serves_rows(plan, a))
+    return false;
+  plan->tiles[plan->tile_count++] = number;
+  return true;
+}
+
+/* Lets the lanes of a reduction run along what is kept. A panel that serves one row only pays for
+ * whole squares, and few of them. */
+static void panel_find(lower *l) {
+  lower_plan *plan = l->plan;
+  lower_loop lanes = plan->kept.loops[plan->kept.count - 1], inner = plan->inner.loops[0];
+  if (!plan->reduced || plan->scan_count || plan->read_elsewhere || lanes.var < 0 ||
+      l->kernel->target == LANES_GPU || lower_plan_any_full(l) || !panel_is_static(plan) ||
+      lanes.extent < 32 || inner.var < 0 || inner.extent > 64 ||
+      (plan->kept.rows < 8 && inner.extent != 8 && inner.extent != 16))
+    return;
+  for (int g = 0; g < plan->group_count; g++)
+    if (!plan->groups[g].primary) return;
+  bool good = true;
+  for (int i = 0; good && i < l->access_count; i++)
+    good = panel_allows(l, i, lanes.var);
+  if (good && plan->tile_count) plan->tile_side = tile_side(l, lanes.extent);
+  plan->panel = good && plan->tile_count && plan->tile_side >= inner.extent;
+  if (plan->panel) {
+    plan->lane_reduced = false;
+    plan->lanes.var = lanes.var;
+  } else {
+    plan->tile_count = 0;
+  }
+}
+
+/* The loop along which turned operands are contiguous. */
+static lower_loop tile_along(const lower_plan *plan) {
+  return plan->panel ? plan->inner.loops[0] : plan->kept.loops[plan->tile_loop];
+}
+
 void lower_tile_find(lower *l) {
   lower_plan *plan = l->plan;
   plan->tile_loop = -1;
+  panel_find(l);
   if (plan->reduced || plan->scan_count || plan->group_count || plan->lanes.var < 0 ||
       l->kernel->target == LANES_GPU || plan->kept.count < 2 ||
       loom_num_hint(plan->kept.loops[plan->kept.count - 1].extent) < TILE_SMALLEST)
@@ -79,9 +144,7 @@ static int64_t tile_place(const lower *l, int tile) {
   return (int64_t)tile * l->plan->tile_side * l->plan->tile_side * tile_bytes(l);
 }
 
-int64_t lower_tile_scratch(const lower *l) {
-  return l->plan->tile_loop < 0 ? 0 : tile_place(l, l->plan->tile_count);
-}
+int64_t lower_tile_scratch(const lower *l) { return tile_place(l, l->plan->tile_count); }
 
 int64_t lower_tile_units(const lower_plan *plan) {
   int64_t units = loom_num_ceil(plan->kept.loops[plan->tile_loop].extent, plan->tile_side);
@@ -164,7 +227,7 @@ static MlirValue tile_source(lower *l, loom_builder *b, const lower_access *a) {
 
 /* Its place in the tile. */
 static MlirValue tile_target(lower *l, loom_builder *b, const tile_state *state, int tile) {
-  MlirValue row = l->vars[l->plan->kept.loops[l->plan->tile_loop].var].iv;
+  MlirValue row = l->vars[tile_along(l->plan).var].iv;
   MlirValue column = l->vars[l->plan->lanes.var].iv;
   return tile_scratch(l, b, tile, lane_op2(b, "arith.subi", row, state->t0),
                       lane_op2(b, "arith.subi", column, state->x0),
@@ -226,14 +289,14 @@ typedef struct tile_rows {
 
 static void tile_pack_rows(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   const tile_rows *rows = user;
-  int along = l->plan->kept.loops[l->plan->tile_loop].var;
+  int along = tile_along(l->plan).var;
   lower_for(l, rows->low, rows->high, lower_int(l, rows->step).v, along, 0, NULL, rows->body,
             rows->state, NULL);
 }
 
 /* Squares, then the rows below them, then the lanes beside both. */
 static void tile_pack(lower *l, tile_state *state) {
-  int64_t step = tile_step(l), rows = l->plan->kept.loops[l->plan->tile_loop].extent;
+  int64_t step = tile_step(l), rows = tile_along(l->plan).extent;
   int64_t lanes = l->plan->kept.loops[l->plan->kept.count - 1].extent;
   int lane = l->plan->lanes.var;
   loom_builder b = lower_at_level(l, l->depth);
@@ -321,4 +384,66 @@ void lower_tile_unit(lower *l, MlirValue unit, lower_body body) {
   lower_for(l, lower_int(l, 0).v, lanes, side, -1, 0, NULL, tile_one, &tile, NULL);
   for (int i = 0; i < n; i++)
     if (others.loops[i].var >= 0) l->vars[others.loops[i].var].iv.ptr = NULL;
+}
+
+/* ---- panels ---- */
+
+int64_t lower_panel_units(const lower_plan *plan, int64_t rows) {
+  int64_t strips = loom_num_ceil(plan->kept.loops[plan->kept.count - 1].extent, plan->tile_side);
+  return loom_num_mul(strips, loom_num_ceil(plan->kept.rows, rows));
+}
+
+bool lower_panel_load(lower *l, int operand, const lower_at *at, lower_value *out) {
+  const lower_plan *plan = l->plan;
+  for (int k = 0; l->panel_x0.ptr && k < plan->tile_count; k++) {
+    const lower_access *a = &l->accesses[plan->tiles[k]];
+    if (a->operand != operand || a->at != at) continue;
+    const lower_var *row = &l->vars[tile_along(plan).var], *lane = &l->vars[plan->lanes.var];
+    int level = row->level > lane->level ? row->level : lane->level;
+    loom_builder b = lower_at_level(l, level);
+    MlirValue column = lane_op2(&b, "arith.subi", lane->iv, l->panel_x0);
+    MlirValue place = tile_scratch(l, &b, k, row->iv, column, a->dtype);
+    MlirValue v = lane_load(&b, place, a->dtype, l->width, l->mask);
+    *out = (lower_value){lower_repeat_first(l, &b, v), level, true, a->dtype};
+    return true;
+  }
+  return false;
+}
+
+static void panel_vector(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  const tile_body *tile = user;
+  tile->body(l, NULL, NULL, NULL);
+}
+
+static void panel_row(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  tile_body *tile = user;
+  const lower_nest *kept = &l->plan->kept;
+  const lower_lanes *lanes = &l->plan->lanes;
+  lower_row_vars(l, kept, kept->count - 1, mlirBlockGetArgument(l->scopes[l->depth].block, 0));
+  MlirValue split = lower_lane_split(l, lanes, tile->state.x1);
+  lower_lane_main(l, lanes, tile->state.x0, split, 0, NULL, panel_vector, tile, NULL);
+  lower_lane_tail(l, lanes, split, tile->state.x1, 0, NULL, panel_vector, tile, NULL);
+  for (int i = 0; i + 1 < kept->count; i++)
+    l->vars[kept->loops[i].var].iv.ptr = NULL;
+}
+
+/* Packs the panels of a strip of lanes, then makes those lanes of `rows` rows. */
+void lower_panel_unit(lower *l, MlirValue unit, int64_t rows, lower_body body) {
+  const lower_plan *plan = l->plan;
+  lower_loop lanes = plan->kept.loops[plan->kept.count - 1];
+  loom_builder b = lower_at_level(l, l->depth);
+  MlirValue strips = lower_divisor(l, loom_num_ceil(lanes.extent, plan->tile_side)).v;
+  MlirValue strip = lane_op2(&b, "arith.remui", unit, strips), count = lower_int(l, rows).v;
+  MlirValue low = lane_op2(&b, "arith.muli", lane_op2(&b, "arith.divui", unit, strips), count);
+  MlirValue high = lane_op2(&b, "arith.addi", low, count);
+  high = lane_op2(&b, "arith.minsi", high, lower_int(l, plan->kept.rows).v);
+  tile_body tile = {.body = body};
+  tile.state.t0 = lower_int(l, 0).v;
+  tile.state.t1 = lower_int(l, tile_along(plan).extent).v;
+  tile.state.x0 = lane_op2(&b, "arith.muli", strip, lower_int(l, plan->tile_side).v);
+  tile.state.x1 = tile_end(l, tile.state.x0, lanes.extent);
+  tile_pack(l, &tile.state);
+  l->panel_x0 = tile.state.x0;
+  lower_for(l, low, high, lower_int(l, 1).v, -1, 0, NULL, panel_row, &tile, NULL);
+  l->panel_x0.ptr = NULL;
 }

@@ -18,6 +18,7 @@
  * whose results must be put together again, are larger. */
 #define SCHEDULE_CHUNK_WORK 32768
 #define SCHEDULE_PART_WORK 4
+#define SCHEDULE_PANEL_ROWS 32
 /* Columns whose sums stay in the first cache beside the rows that go by. */
 #define SCHEDULE_COLUMNS 2048
 /* Rows of a part at least: fewer, and joining the parts would cost as much as making them. */
@@ -97,6 +98,17 @@ static void schedule_split(const lower *l, int64_t target, lower_schedule *out) 
   out->join = schedule_min(out->join * out->width, out->block);
 }
 
+/* Panels: a block is a number of rows here, enough of them to pay for packing. */
+static void schedule_panel(const lower *l, int64_t target, lower_schedule *out) {
+  const lower_plan *plan = l->plan;
+  int64_t extent = plan->kept.loops[plan->kept.count - 1].extent;
+  int64_t row = plan->tile_side * plan->inner.loops[0].extent;
+  out->width = (int)schedule_min(out->width, plan->tile_side);
+  out->tail = lower_tail_for(l, extent, out->width);
+  out->block = schedule_min(schedule_max(2 * target / row, SCHEDULE_PANEL_ROWS), plan->kept.rows);
+  out->chunks = lower_panel_units(plan, out->block);
+}
+
 static void schedule_make(const lower *l, lower_schedule *out) {
   const lower_plan *plan = l->plan;
   const lower_nest *nest = plan->lane_reduced ? &plan->inner : &plan->kept;
@@ -111,6 +123,11 @@ static void schedule_make(const lower *l, lower_schedule *out) {
   out->block = extent;
   out->blocks = 1;
   out->units = 1;
+  out->splits = out->split_size = 0;
+  if (plan->panel) {
+    schedule_panel(l, target, out);
+    return;
+  }
   if (l->kernel->target == LANES_GPU) {
     /* A thread is a lane and runs one chunk: an element, or a row that it sums. */
     out->block = plan->lane_reduced ? extent : 1;

@@ -78,5 +78,30 @@ module {
   } {strides = [array<i64: 1, 64>, array<i64: 64, 1>, array<i64: 64, 1>], scalars = array<i64>, inplace = array<i64: -1>}
 }
 
+// -----
+
+// A short reduction whose operand serves many rows: a panel of it in scratch, 32 rows for each, lanes across.
+// Long rows keep their lanes along the reduction.
+// CHECK-LABEL: loom.kernel @panel
+// CHECK: block = 32 : i64
+// CHECK-SAME: scratch = 16384 : i64
+// CHECK-SAME: stages = array<i64: 16>
+// CHECK-LABEL: loom.kernel @long
+// CHECK: scratch = 0 : i64
+module {
+  loom.kernel @panel {
+  ^bb0(%a: tensor<100x256x16xf32>, %b: tensor<100x256x16xf32>):
+    %0 = loom.mul %a, %b : tensor<100x256x16xf32>
+    %1 = loom.reduce "sum" %0 axes = [2] : (tensor<100x256x16xf32>) -> tensor<100x256xf32>
+    loom.yield %1 : tensor<100x256xf32>
+  } {strides = [array<i64: 16, 0, 1>, array<i64: 0, 16, 1>, array<i64: 256, 1>], scalars = array<i64>, inplace = array<i64: -1>}
+  loom.kernel @long {
+  ^bb0(%a: tensor<100x256x160xf32>, %b: tensor<100x256x160xf32>):
+    %0 = loom.mul %a, %b : tensor<100x256x160xf32>
+    %1 = loom.reduce "sum" %0 axes = [2] : (tensor<100x256x160xf32>) -> tensor<100x256xf32>
+    loom.yield %1 : tensor<100x256xf32>
+  } {strides = [array<i64: 160, 0, 1>, array<i64: 0, 160, 1>, array<i64: 256, 1>], scalars = array<i64>, inplace = array<i64: -1>}
+}
+
 // BAD: error: cannot lower 'loom.kernel': results differ in shape
 // BAD: error: cannot lower 'loom.sort': not supported in a group

@@ -151,6 +151,19 @@ def test_parts_of_moved_arrays(shape, kind, dtype):
     check(frameloom.compile(MOVES[kind], fullgraph=True), MOVES[kind], [array(shape, dtype)])
 
 
+@pytest.mark.parametrize("sizes", [(70, 90, 16), (33, 257, 3), (9, 1000, 64), (300, 40, 10), (1, 700, 8)], ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "int32"])
+def test_reductions_over_few_coordinates(sizes, dtype):
+    n, m, k = sizes
+    x, y, w = array((n, k), dtype), array((m, k), dtype), array((m,), dtype)
+
+    def function(x, y, w):
+        d = x[:, None, :] - y[None, :, :]
+        return (d * d).sum(axis=-1) + w, (d * x[:, None, :]).max(axis=-1), np.argmin(np.abs(d), axis=-1), y.sum(axis=-1)
+
+    check(frameloom.compile(function, fullgraph=True), function, [x, y, w], ulps=256, scale=4 * k)
+
+
 def test_same_bits_for_any_number_of_threads():
     import os
     import subprocess
