@@ -23,6 +23,8 @@
 #define LOWER_VARS 20
 #define LOWER_SCOPES 64
 #define LOWER_CARRIED 32 /* values that a loop carries */
+/* Lanes up to so many elements apart are fetched by loads and shuffles, others by gathers. */
+#define LOWER_APART 8
 /* Rows that a column reduction takes at once, for one trip of its sums to the cache. */
 #define LOWER_COLUMN_ROWS 8
 

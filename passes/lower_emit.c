@@ -333,7 +333,7 @@ static lower_value emit_load_one(lower *l, MlirValue ptr, const emit_place *plac
   return out;
 }
 
-/* Lanes 2 to 4 elements apart: as many loads of consecutive elements, none beyond the first and the
+/* Lanes a few elements apart: as many loads of consecutive elements, none beyond the first and the
  * last lane, and shuffles that pick the lanes. Gathers cost several times as much. */
 static MlirValue emit_load_apart(lower *l, loom_builder *b, const emit_place *place,
                                  loom_dtype dtype) {
@@ -385,7 +385,8 @@ static lower_value emit_load(lower *l, const lower_buffer *buffer, int operand,
   if (!place.wide) { /* one place for all lanes: a gather of it under the mask */
     MlirType type = lane_int(b.ctx, 64, l->width);
     out.v = lane_gather(&b, place.address, lane_const_int(&b, type, 0), dtype, mask);
-  } else if (!mask.ptr && place.step >= -4 && place.step <= 4 && place.step && l->width >= 4) {
+  } else if (!mask.ptr && place.step && place.step >= -LOWER_APART && place.step <= LOWER_APART &&
+             l->width >= 4) {
     out.v = emit_load_apart(l, &b, &place, dtype);
   } else if (place.offsets.ptr) {
     out.v = lane_gather(&b, place.address, place.offsets, dtype, mask);

@@ -115,6 +115,57 @@ static int plan_unit_steps(const lower *l, int var) {
   return count;
 }
 
+static int64_t plan_width(int64_t extent, int64_t width) {
+  while (width > 1 && width > extent)
+    width /= 2;
+  return width;
+}
+
+/* Rough instructions that fetch a vector of which lane to lane lies some elements on. There are no
+ * gathers of bytes. */
+static int64_t plan_fetch(const lower_access *a, int var, int64_t width) {
+  int64_t coef = loom_num_hint(a->coef[var]), step = coef < 0 ? -coef : coef;
+  if (!a->opaque && step <= 1) return coef < 0 ? 2 : step;
+  if (!a->opaque && step <= LOWER_APART) return 2 * step;
+  return width * (loom_dtype_size(a->dtype) < 4 ? 6 : 4);
+}
+
+/* Instructions that join two sets of lanes. */
+static int64_t plan_join(MlirOperation op) {
+  MlirStringRef kind = loom_get_str(op, "kind");
+  bool arg = loom_str_is(kind, "argmax") || loom_str_is(kind, "argmin");
+  return arg ? 12 : loom_str_is(kind, "max") || loom_str_is(kind, "min") ? 4 : 2;
+}
+
+/* Should the lanes run along the innermost reduced loop, so that a tree over them ends each row, or
+ * along the innermost kept one? By rough instructions for one row and for as many elements of
+ * columns. */
+static bool plan_lanes_reduce(const lower *l, lower_loop kept, lower_loop inner) {
+  const lower_plan *plan = l->plan;
+  int64_t along_inner = 1, along_kept = 1, tree = 4, join = 0;
+  int64_t row = loom_num_hint(inner.extent), column = loom_num_hint(kept.extent);
+  size_t size = 1;
+  for (int i = 0; i < l->access_count; i++)
+    if (!l->accesses[i].store && loom_dtype_size(l->accesses[i].dtype) > size)
+      size = loom_dtype_size(l->accesses[i].dtype);
+  int64_t width = l->kernel->vector_bytes / (int64_t)size;
+  int64_t rows = plan_width(row, width), columns = plan_width(column, width);
+  for (int i = 0; i < l->access_count; i++) {
+    if (l->accesses[i].store) continue;
+    along_inner += plan_fetch(&l->accesses[i], inner.var, rows);
+    along_kept += plan_fetch(&l->accesses[i], kept.var, columns);
+  }
+  for (int g = 0; g < plan->group_count; g++)
+    for (int i = 0; i < plan->groups[g].count; i++)
+      join += plan_join(plan->groups[g].members[i]);
+  for (int64_t w = rows; w > 1; w /= 2)
+    tree += join;
+  int64_t others = loom_num_hint(plan->inner.rows);
+  int64_t of_row = along_inner * others * ((row + rows - 1) / rows) + tree;
+  int64_t of_columns = along_kept * others * row * ((column + columns - 1) / columns);
+  return of_row * column <= of_columns;
+}
+
 static void plan_loops(lower *l) {
   lower_plan *plan = l->plan;
   uint32_t all = (1u << plan->rank) - 1;
@@ -131,7 +182,9 @@ static void plan_loops(lower *l) {
   lower_loop inner = plan->inner.loops[plan->inner.count - 1];
   plan->lane_reduced =
       plan->reduced && inner.var >= 0 &&
-      (kept.var < 0 || plan_unit_steps(l, inner.var) >= plan_unit_steps(l, kept.var));
+      (kept.var < 0 || (l->kernel->target == LANES_GPU
+                            ? plan_unit_steps(l, inner.var) >= plan_unit_steps(l, kept.var)
+                            : plan_lanes_reduce(l, kept, inner)));
   plan->lanes.var = plan->lane_reduced ? inner.var : kept.var;
   if (!plan->scan_count) return;
   /* A scan's own axis never has the lanes. */

@@ -167,9 +167,8 @@ static MlirValue reduce_better(loom_builder *b, const char *kind, loom_dtype dty
     bool is_signed = loom_dtype_is_signed(dtype);
     return lane_cmpi(b, max ? (is_signed ? "sgt" : "ugt") : (is_signed ? "slt" : "ult"), y, x);
   }
-  MlirValue beyond = lane_cmpf(b, max ? "ogt" : "olt", y, x);
-  MlirValue nan = lane_op2(b, "arith.andi", lane_cmpf(b, "uno", y, y), lane_cmpf(b, "ord", x, x));
-  return lane_op2(b, "arith.ori", beyond, nan);
+  MlirValue beyond = lane_cmpf(b, max ? "ugt" : "ult", y, x); /* also where either is NaN */
+  return lane_op2(b, "arith.andi", beyond, lane_cmpf(b, "ord", x, x));
 }
 
 static MlirValue reduce_same(loom_builder *b, loom_dtype dtype, MlirValue x, MlirValue y) {

@@ -229,12 +229,16 @@ static MlirValue scalar_bool(const scalar_args *a) {
 
 /* ---- floats ---- */
 
-/* np.maximum: NaN if either is. One ordered comparison is x86's max; the other operand's NaN is put
- * back. */
+/* np.maximum: NaN if either is, of two zeros any. x86's max gives the second operand where one is
+ * NaN; the first one's NaN is put back. */
 static MlirValue scalar_float_extreme(const scalar_args *a, bool max) {
-  const char *predicate = max ? "ogt" : "olt";
-  MlirValue r = lane_select(a->b, lane_cmpf(a->b, predicate, a->x, a->y), a->x, a->y);
-  return lane_select(a->b, lane_cmpf(a->b, "uno", a->x, a->x), a->x, r);
+  MlirContext ctx = a->b->ctx;
+  loom_named flags = {"fastmath", mlirAttributeParseGet(ctx, loom_str("#arith.fastmath<nsz>"))};
+  MlirValue operands[] = {a->x, a->y};
+  MlirType type = mlirValueGetType(a->x);
+  return loom_result(
+      loom_build(a->b, max ? "arith.maximumf" : "arith.minimumf", 2, operands, 1, &type, 1, &flags),
+      0);
 }
 /* np.fmax: the other where one is NaN. */
 static MlirValue scalar_float_fextreme(const scalar_args *a, bool max) {

@@ -30,14 +30,14 @@ static int64_t schedule_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t schedule_max(int64_t a, int64_t b) { return a > b ? a : b; }
 static int64_t schedule_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/* Lanes: `registers` registers of the widest type. */
-static int schedule_width(const lower *l, int registers, int64_t extent) {
+/* Lanes: `registers` registers of the widest type, or of the widest that is loaded. */
+static int schedule_width(const lower *l, int registers, int64_t extent, bool loads) {
   if (l->kernel->target == LANES_GPU) return 1;
   size_t widest = 1;
   for (int i = 0; i < l->access_count; i++) {
     loom_dtype dtype = l->accesses[i].dtype;
     size_t size = loom_dtype_size(loom_dtype_is_half(dtype) ? LOOM_F32 : dtype);
-    if (size > widest) widest = size;
+    if (size > widest && !(loads && l->accesses[i].store)) widest = size;
   }
   int width = registers * l->kernel->vector_bytes / (int)widest;
   if (width > 64) width = 64;
@@ -116,8 +116,8 @@ static void schedule_make(const lower *l, lower_schedule *out) {
   int64_t inner = schedule_row_work(plan), per_unit = plan->lane_reduced ? inner : inner * extent;
   /* Long bodies fill the registers with one vector; short ones and sums need several to hide
    * latency. */
-  out->width = schedule_width(l, l->cost > 24 ? 1 : 2, extent);
-  out->reduce_width = schedule_width(l, l->cost > 24 ? 1 : l->cost > 8 ? 2 : 4, INT64_MAX);
+  out->width = schedule_width(l, l->cost > 24 ? 1 : 2, extent, false);
+  out->reduce_width = schedule_width(l, l->cost > 24 ? 1 : l->cost > 8 ? 2 : 4, INT64_MAX, true);
   out->tail = lower_tail_for(l, extent, out->width);
   int64_t target = schedule_max(SCHEDULE_CHUNK_WORK / (2 + l->cost / 4), 2048);
   out->block = extent;
@@ -223,8 +223,8 @@ static void schedule_make_symbolic(const lower *l, lower_schedule *out) {
   const lower_nest *nest = plan->lane_reduced ? &plan->inner : &plan->kept;
   int64_t extent = nest->loops[nest->count - 1].extent, rows = lower_plan_rows(plan);
   int64_t inner = schedule_row_work(plan);
-  out->width = schedule_width(l, l->cost > 24 ? 1 : 2, extent);
-  out->reduce_width = schedule_width(l, l->cost > 24 ? 1 : l->cost > 8 ? 2 : 4, INT64_MAX);
+  out->width = schedule_width(l, l->cost > 24 ? 1 : 2, extent, false);
+  out->reduce_width = schedule_width(l, l->cost > 24 ? 1 : l->cost > 8 ? 2 : 4, INT64_MAX, true);
   int64_t target = schedule_max(SCHEDULE_CHUNK_WORK / (2 + l->cost / 4), 2048);
   out->block = extent;
   out->blocks = 1;

@@ -10,7 +10,7 @@
 // CHECK: scf.for {{.*}} iter_args
 // CHECK-COUNT-12: llvm.intr.fma
 // CHECK-NOT: llvm.intr.fma
-// CHECK: arith.cmpf
+// CHECK: arith.maximumf
 // CHECK-LABEL: func.func @direct_s0(
 module {
   loom.kernel @direct {

@@ -67,6 +67,26 @@ module {
 
 // -----
 
+// Rows of three elements: lanes run across them, in blocks. Rows of a hundred: along them.
+// CHECK-LABEL: loom.kernel @short
+// CHECK: blocks = {{[1-9][0-9]}} : i64
+// CHECK-LABEL: loom.kernel @long
+// CHECK: blocks = 1 : i64
+module {
+  loom.kernel @short {
+  ^bb0(%a: tensor<300000x3xf32>):
+    %0 = loom.reduce "sum" %a axes = [1] : (tensor<300000x3xf32>) -> tensor<300000xf32>
+    loom.yield %0 : tensor<300000xf32>
+  } {strides = [array<i64: 3, 1>, array<i64: 1>], scalars = array<i64>, inplace = array<i64: -1>}
+  loom.kernel @long {
+  ^bb0(%a: tensor<10000x100xf32>):
+    %0 = loom.reduce "sum" %a axes = [1] : (tensor<10000x100xf32>) -> tensor<10000xf32>
+    loom.yield %0 : tensor<10000xf32>
+  } {strides = [array<i64: 100, 1>, array<i64: 1>], scalars = array<i64>, inplace = array<i64: -1>}
+}
+
+// -----
+
 // A transposed operand gets scratch for its tiles.
 // CHECK-LABEL: loom.kernel @turned
 // CHECK: scratch = 4096 : i64

@@ -371,7 +371,21 @@ def test_column_sums_take_several_rows(tmp_path, shape):
     check(tmp_path, [a], body, [want])
 
 
-@pytest.mark.parametrize("step", [2, 3, 4, 5, -2, -3, -4, -7])
+@pytest.mark.parametrize("shape", [(1003, 3), (1003, 7), (1003, 16), (3, 1003)])
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("dtype", ["float32", "int8", "bool", "int64"])
+def test_narrow_reductions(tmp_path, shape, axis, dtype):
+    """Lanes along rows of a few elements, or across them."""
+    a = rng.integers(-50, 50, shape).astype(dtype)
+    want, lines = [], []
+    for kind, f in {"max": np.max, "argmin": np.argmin, "argmax": np.argmax}.items():
+        want.append(np.asarray(f(a, axis=axis)))
+        lines.append(f"%{len(lines)} = loom.reduce \"{kind}\" %a0 axes = [{axis}] : ({ty(a)}) -> {ty(want[-1])}")
+    lines.append("yield " + ", ".join(f"%{i}" for i in range(len(want))))
+    check(tmp_path, [a], "\n".join(lines), want)
+
+
+@pytest.mark.parametrize("step", [2, 3, 4, 5, -2, -3, -4, -7, 8, -8, 9])
 @pytest.mark.parametrize("dtype", ["float32", "int8", "bool", "int64"])
 def test_steps(tmp_path, step, dtype):
     a = rng.integers(0, 2 if dtype == "bool" else 100, 64 * abs(step)).astype(dtype)[::step]
