@@ -4,7 +4,7 @@
  * (free of lhs), columns (free of rhs), depth (contracted). A chunk is a block of tiles by a block
  * of panels; a tile is `mr` rows, a panel `nv` vectors of columns. A tile's sums stay in registers
  * over the whole depth, then go to scratch, from where the epilogue is lowered like any elementwise
- * kernel.
+ * kernel. Extents and what follows from them are numbers that may be symbolic (ir.h).
  */
 #ifndef LOOM_DOT_H
 #define LOOM_DOT_H
@@ -40,6 +40,7 @@ typedef struct dot_plan {
   loom_type type;
   int64_t extents[DOT_GROUPS];
   int vl, mr, nv;
+  bool few_rows, few_columns; /* there may be less than a tile, or a panel, which is known only then */
   dot_operand lhs, rhs;
   int64_t tiles, panels;             /* of rows, of columns */
   int64_t block_tiles, block_panels; /* of one chunk */
@@ -51,7 +52,7 @@ typedef struct dot_plan {
 
 /* The kernel's dot_general when it has one; a null op otherwise. */
 MlirOperation dot_find(const lower_kernel *kernel);
-/* Is `op` one that this lowering takes: ranks, static sizes, an element type with arithmetic. */
+/* Is `op` one that this lowering takes: ranks, an element type with arithmetic. */
 bool dot_plan_make(const lower_kernel *kernel, MlirOperation op, dot_plan *out);
 /* loom-schedule: writes stages, scratch, slots and schedule to the kernel. False after a
  * diagnostic. */

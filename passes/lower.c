@@ -383,7 +383,7 @@ static bool lower_stages(lower_job *job) {
   if (job->dot.ptr) {
     if (!dot_plan_make(job->kernel, job->dot, &job->plan)) return false;
     stages = job->plan.stage_count;
-    slots = job->plan.slots > 0;
+    slots = job->plan.slots != 0;
   } else if ((job->kind = alone_find(job->kernel, &op))) {
     if (!alone_plan_make(job->kind, job->kernel, op, &job->alone)) return false;
     stages = job->alone.stage_count;

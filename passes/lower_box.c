@@ -93,7 +93,7 @@ static void box_lanes(lower *l, MlirValue low, MlirValue high, lower_body body) 
   lower_lanes lanes = l->plan->lanes;
   const lower_var *var = &l->vars[lanes.var];
   int64_t extent = loom_num_hint(loom_num_sub(loom_num_sub(var->extent, var->cut), var->low));
-  while (lanes.width > extent)
+  while (lanes.width > 1 && lanes.width > extent)
     lanes.width /= 2;
   loom_builder b = lower_at_level(l, l->depth);
   MlirValue split = high;

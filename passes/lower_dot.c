@@ -18,6 +18,7 @@ typedef struct dot_job {
   MlirValue row0, column0;                              /* i64 */
   MlirValue rhs;                                        /* the panel at depth 0 */
   MlirValue tile_low, tile_high, panel_low, panel_high; /* of the chunk */
+  MlirValue rows[16];                                   /* lhs: offsets of a tile's rows */
 } dot_job;
 
 /* ---- small arithmetic on i64 at the current scope ---- */
@@ -63,8 +64,8 @@ static void dot_split(lower *l, int group, const int *dims, int count, const loo
   linear.coef[group] = 1;
   for (int i = count - 1; i >= 0; i--) {
     lower_index quotient = {0};
-    int64_t size = type->dims[dims[i]];
-    if (size <= 1) continue; /* 0: never read */
+    int64_t size = loom_num_dim(type->dims[dims[i]]);
+    if (size == 0 || size == 1) continue; /* 0: never read */
     lower_index_divmod(l, &linear, size, &quotient, &out->dims[dims[i]]);
     linear = quotient;
   }
@@ -101,6 +102,17 @@ static void dot_set(lower *l, int var, MlirValue iv) {
   l->vars[var].level = l->depth;
 }
 
+/* The lanes of vector `v` that are columns, where that is known only now. */
+static MlirValue dot_column_mask(lower *l, const dot_job *job, int v) {
+  int vl = job->p->vl;
+  MlirValue left = dot_const(l, job->p->extents[DOT_COLUMN]);
+  loom_builder b = dot_here(l);
+  MlirType i64s = lane_int(b.ctx, 64, vl);
+  left = lane_op2(&b, "arith.subi", left, job->column0);
+  left = lane_op2(&b, "arith.subi", left, dot_const(l, (int64_t)v * vl));
+  return lane_cmpi(&b, "slt", lane_id(&b, i64s), lane_splat(&b, left, vl));
+}
+
 /* Runs `body` for each vector of a panel, each in a scope of its own with the column variable in
  * its lanes. */
 static void dot_vectors(lower *l, const dot_job *job,
@@ -116,6 +128,7 @@ static void dot_vectors(lower *l, const dot_job *job,
       loom_builder b = dot_here(l);
       l->mask = lane_cmpi(&b, "ult", lane_id(&b, i64s), lane_const_int(&b, i64s, job->lanes));
     }
+    if (job->p->few_columns && vl > 1) l->mask = dot_column_mask(l, job, v);
     body(l, job, v);
     l->mask = (MlirValue){NULL};
     l->lane_var = -1;
@@ -150,12 +163,17 @@ static void dot_pack_store(lower *l, const dot_job *job, MlirValue within, MlirV
   lane_store(&b, value, ptr, job->p->work, (MlirValue){NULL});
 }
 
+/* A row that does not exist is packed as the last one: its sums go nowhere. */
 static void dot_pack_row(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   const dot_job *job = user;
-  MlirValue value = dot_element(l, job->p, job->packed);
-  if (l->failed) return;
+  MlirValue row = l->vars[DOT_ROW].iv;
   loom_builder b = dot_here(l);
-  MlirValue within = lane_op2(&b, "arith.subi", l->vars[DOT_ROW].iv, job->row0);
+  MlirValue within = lane_op2(&b, "arith.subi", row, job->row0);
+  if (job->p->few_rows)
+    l->vars[DOT_ROW].iv = dot_op(l, "arith.minsi", row, loom_num_sub(job->p->extents[DOT_ROW], 1));
+  MlirValue value = dot_element(l, job->p, job->packed);
+  l->vars[DOT_ROW].iv = row;
+  if (l->failed) return;
   dot_pack_store(l, job, within, value);
 }
 
@@ -178,7 +196,9 @@ static void dot_pack_vectors(lower *l, void *user, const MlirValue *carried, Mli
 /* First row (or column) of a tile (or panel): the last one starts early enough to be whole. */
 static MlirValue dot_first(lower *l, MlirValue panel, int64_t step, int64_t extent) {
   MlirValue first = dot_op(l, "arith.muli", panel, step);
-  return dot_op(l, "arith.minsi", first, extent > step ? extent - step : 0);
+  if (loom_num_at_most(extent, step)) return dot_op(l, "arith.minsi", first, 0);
+  first = dot_op(l, "arith.minsi", first, loom_num_sub(extent, step));
+  return loom_num_at_most(step, extent) ? first : dot_op(l, "arith.maxsi", first, 0);
 }
 
 static void dot_pack_chunk(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
@@ -199,7 +219,7 @@ static void dot_pack(lower *l, dot_job *job) {
   for (int side = 0; side < 2 && !l->failed; side++) {
     const dot_operand *o = side ? &job->p->rhs : &job->p->lhs;
     if (o->direct) continue;
-    int64_t last = first + o->batches * o->panels;
+    int64_t last = loom_num_add(first, loom_num_mul(o->batches, o->panels));
     job->packed = o;
     job->chunk_low = first;
     lower_for(l, dot_op(l, "arith.maxsi", l->begin, first), dot_op(l, "arith.minsi", l->end, last),
@@ -222,7 +242,7 @@ static MlirValue dot_panel_pointer(lower *l, const dot_job *job, const dot_opera
     return dot_address(l, l->pointers[l->kernel->operands[o->operand].slot], offset, p->work);
   }
   offset = dot_add_scaled(l, panel, batch, o->batches == 1 ? 0 : o->panels);
-  offset = dot_op(l, "arith.muli", offset, o->step * p->extents[DOT_DEPTH]);
+  offset = dot_op(l, "arith.muli", offset, loom_num_mul(o->step, p->extents[DOT_DEPTH]));
   return dot_address(l, dot_slots(l, o->offset), offset, p->work);
 }
 
@@ -255,7 +275,9 @@ static void dot_step(lower *l, void *user, const MlirValue *carried, MlirValue *
     columns[v] = lane_load(&b, dot_at(l, right, (int64_t)v * p->vl, p->work), p->work, p->vl, mask);
   }
   for (int r = 0; r < p->mr; r++) {
-    MlirValue ptr = dot_at(l, left, r * (lhs->direct ? lhs->strides[DOT_ROW] : 1), p->work);
+    int64_t row = lhs->direct ? lhs->strides[DOT_ROW] : 1;
+    MlirValue ptr = job->rows[r].ptr ? dot_address(l, left, job->rows[r], p->work)
+                                     : dot_at(l, left, loom_num_mul(r, row), p->work);
     MlirValue x = lane_splat(&b, lane_load(&b, ptr, p->work, 1, none), p->vl);
     for (int v = 0; v < p->nv; v++) {
       int i = r * p->nv + v;
@@ -301,6 +323,20 @@ static void dot_finish_row(lower *l, void *user, const MlirValue *carried, MlirV
   dot_vectors(l, user, dot_finish_vector);
 }
 
+/* Where there may be fewer rows than a tile has, those beyond the last one read the last one. */
+static void dot_place_rows(lower *l, dot_job *job) {
+  const dot_plan *p = job->p;
+  for (int r = 0; r < p->mr; r++)
+    job->rows[r] = (MlirValue){NULL};
+  if (!p->few_rows || !p->lhs.direct) return;
+  MlirValue last = dot_const(l, loom_num_sub(p->extents[DOT_ROW], 1));
+  loom_builder b = dot_here(l);
+  last = lane_op2(&b, "arith.subi", last, job->row0);
+  for (int r = 1; r < p->mr; r++)
+    job->rows[r] =
+        dot_op(l, "arith.muli", dot_op(l, "arith.minsi", last, r), p->lhs.strides[DOT_ROW]);
+}
+
 static void dot_tile(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   dot_job *job = user;
   const dot_plan *p = job->p;
@@ -315,6 +351,7 @@ static void dot_tile(lower *l, void *user, const MlirValue *carried, MlirValue *
     sums[i] = zero;
   sums[count] = dot_panel_pointer(l, job, &p->lhs, tile, job->row0);
   sums[count + 1] = job->rhs;
+  dot_place_rows(l, job);
   lower_for(l, dot_const(l, 0), dot_const(l, p->extents[DOT_DEPTH]), dot_const(l, 1), DOT_DEPTH,
             count + 2, sums, dot_step, job, sums);
   for (int i = 0; i < count && !l->failed; i++) {
@@ -323,6 +360,7 @@ static void dot_tile(lower *l, void *user, const MlirValue *carried, MlirValue *
     lane_store(&b, sums[i], ptr, p->work, (MlirValue){NULL});
   }
   MlirValue last = dot_op(l, "arith.addi", job->row0, p->mr);
+  if (p->few_rows) last = dot_op(l, "arith.minsi", last, p->extents[DOT_ROW]);
   lower_for(l, job->row0, last, dot_const(l, 1), DOT_ROW, 0, NULL, dot_finish_row, job, NULL);
 }
 
@@ -349,8 +387,9 @@ static void dot_chunk(lower *l, void *user, const MlirValue *carried, MlirValue 
   dot_job *job = user;
   const dot_plan *p = job->p;
   MlirValue chunk = l->vars[DOT_CHUNK].iv;
-  dot_set(l, DOT_BATCH, dot_op(l, "arith.divui", chunk, p->chunks_m * p->chunks_n));
-  MlirValue within = dot_op(l, "arith.remui", chunk, p->chunks_m * p->chunks_n);
+  int64_t per_batch = loom_num_mul(p->chunks_m, p->chunks_n);
+  dot_set(l, DOT_BATCH, dot_op(l, "arith.divui", chunk, per_batch));
+  MlirValue within = dot_op(l, "arith.remui", chunk, per_batch);
   dot_block(l, dot_op(l, "arith.divui", within, p->chunks_n), p->block_tiles, p->tiles,
             &job->tile_low, &job->tile_high);
   dot_block(l, dot_op(l, "arith.remui", within, p->chunks_n), p->block_panels, p->panels,
@@ -369,7 +408,7 @@ bool dot_lower(lower *l, const dot_plan *p, int stage) {
   if (loom_type_elements(&p->type) == 0) return true;
   int64_t step = (int64_t)p->nv * p->vl, columns = p->extents[DOT_COLUMN];
   dot_job job = {.p = p, .lanes = p->vl};
-  if (columns < step) job.lanes = (int)(columns - step + p->vl);
+  if (loom_num_high(columns) < step && !p->few_columns) job.lanes = (int)(columns - step + p->vl);
   l->var_count = DOT_VARS;
   for (int v = 0; v < DOT_VARS; v++)
     l->vars[v].extent = v < DOT_GROUPS ? p->extents[v] : INT32_MAX;

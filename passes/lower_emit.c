@@ -53,6 +53,16 @@ loom_builder lower_at_level(const lower *l, int level) {
   return loom_builder_at_end(l->scopes[level < 0 ? 0 : level].block, l->loc);
 }
 
+/* Quotient and remainder towards negative infinity, of what may be negative, by a positive one. */
+static MlirValue emit_floor(loom_builder *b, MlirValue x, MlirValue y, bool quotient) {
+  MlirType i64 = mlirValueGetType(x);
+  MlirValue rest = lane_op2(b, "arith.remsi", x, y), zero = loom_build_int(b, i64, 0);
+  MlirValue below = lane_cmpi(b, "slt", rest, zero);
+  if (!quotient) return lane_op2(b, "arith.addi", rest, lane_select(b, below, y, zero));
+  MlirValue one = lane_select(b, below, loom_build_int(b, i64, 1), zero);
+  return lane_op2(b, "arith.subi", lane_op2(b, "arith.divsi", x, y), one);
+}
+
 /* A symbolic number: its expression over the symbols that the launch passes. */
 static MlirValue emit_number(lower *l, loom_builder *b, uint32_t index) {
   const loom_expr *expr = &loom_sizes()->exprs[index];
@@ -66,11 +76,11 @@ static MlirValue emit_number(lower *l, loom_builder *b, uint32_t index) {
   bool divides = expr->kind == LOOM_EXPR_FLOORDIV || expr->kind == LOOM_EXPR_MOD;
   uint32_t lhs = expr->lhs, rhs = expr->rhs;
   loom_expr_kind kind = expr->kind;
-  if (divides && loom_num_low(LOOM_STRIDE_SYM(lhs)) < 0)
-    lower_fail(l, l->kernel->op, "a symbolic size divides what may be negative");
   MlirValue x = lower_int(l, LOOM_STRIDE_SYM(lhs)).v;
   MlirValue y =
       divides ? lower_divisor(l, LOOM_STRIDE_SYM(rhs)).v : lower_int(l, LOOM_STRIDE_SYM(rhs)).v;
+  if (divides && loom_num_low(LOOM_STRIDE_SYM(lhs)) < 0)
+    return emit_floor(b, x, y, kind == LOOM_EXPR_FLOORDIV);
   switch (kind) {
   case LOOM_EXPR_ADD: return lane_op2(b, "arith.addi", x, y);
   case LOOM_EXPR_MUL: return lane_op2(b, "arith.muli", x, y);

@@ -21,6 +21,7 @@
 #define DOT_CHUNK_WORK (1 << 20)     /* multiply-adds that make a chunk worth its launch */
 #define DOT_CHUNKS 64
 #define DOT_CHUNK_ROWS 64
+#define DOT_LIKELY 1024
 
 /* ---- dimensions ---- */
 
@@ -53,7 +54,7 @@ static bool dot_dims(MlirOperation op, int side, dot_operand *o) {
 static int64_t dot_extent(const dot_operand *o, int group) {
   int64_t extent = 1;
   for (int i = 0; i < o->counts[group]; i++)
-    extent *= o->type.dims[o->dims[group][i]];
+    extent = loom_num_mul(extent, loom_num_dim(o->type.dims[o->dims[group][i]]));
   return extent;
 }
 
@@ -65,14 +66,14 @@ static bool dot_linear(const dot_operand *o, const int64_t *strides, int group, 
   int64_t inner = 1, stride = 0;
   bool first = true;
   for (int i = o->counts[group] - 1; i >= 0; i--) {
-    int64_t size = o->type.dims[o->dims[group][i]];
+    int64_t size = loom_num_dim(o->type.dims[o->dims[group][i]]);
     if (size == 1) continue;
     if (first)
       stride = strides[i];
-    else if (strides[i] != stride * inner)
+    else if (strides[i] != loom_num_mul(stride, inner))
       return false;
     first = false;
-    inner *= size;
+    inner = loom_num_mul(inner, size);
   }
   *out = stride;
   return true;
@@ -86,7 +87,7 @@ static bool dot_direct(const lower_kernel *kernel, dot_operand *o) {
   lower_init(&l, kernel, &arena, true);
   l.var_count = o->type.rank;
   for (int d = 0; d < o->type.rank; d++)
-    l.vars[d].extent = o->type.dims[d];
+    l.vars[d].extent = loom_num_dim(o->type.dims[d]);
   const lower_at *at = lower_at_identity(&l, o->type.rank, 0);
   MlirValue value = o->value;
   loom_opcode code;
@@ -106,9 +107,10 @@ static bool dot_direct(const lower_kernel *kernel, dot_operand *o) {
     o->operand = i;
     for (int d = 0; d < buffer->type.rank; d++) {
       found = found && !at->dims[d].opaque.ptr;
-      o->base += buffer->strides[d] * at->dims[d].constant;
+      o->base = loom_num_add(o->base, loom_num_mul(buffer->strides[d], at->dims[d].constant));
       for (int v = 0; v < o->type.rank; v++)
-        coef[v] += buffer->strides[d] * at->dims[d].coef[v];
+        if (at->dims[d].coef[v])
+          coef[v] = loom_num_add(coef[v], loom_num_mul(buffer->strides[d], at->dims[d].coef[v]));
     }
   }
   for (int g = 0; g < DOT_GROUPS && found; g++) {
@@ -132,8 +134,15 @@ static int64_t dot_tile_cost(int64_t mr, int64_t nv) {
   return (cost > 8 ? cost : 8) + 1;
 }
 
+/* For the choice of tiles a symbolic extent is a large one. */
+static int64_t dot_likely(int64_t extent) {
+  int64_t hint = loom_num_hint(extent);
+  return LOOM_STRIDE_IS_SYM(extent) && hint < DOT_LIKELY ? DOT_LIKELY : hint;
+}
+
 static void dot_registers(const lower_kernel *kernel, dot_plan *p) {
-  int64_t rows = p->extents[DOT_ROW], columns = p->extents[DOT_COLUMN], best = INT64_MAX;
+  int64_t rows = dot_likely(p->extents[DOT_ROW]), columns = dot_likely(p->extents[DOT_COLUMN]);
+  int64_t best = INT64_MAX;
   int registers = kernel->vector_bytes == 64 ? 32 : 16;
   int most_rows = kernel->vector_bytes == 64 ? 8 : 6;
   p->vl = kernel->vector_bytes / (int)loom_dtype_size(p->work);
@@ -150,19 +159,24 @@ static void dot_registers(const lower_kernel *kernel, dot_plan *p) {
     }
 }
 
+static int64_t dot_bytes(const dot_plan *p, int group, int64_t size) {
+  return loom_num_hint(loom_num_mul(p->extents[group], p->extents[DOT_DEPTH])) * size;
+}
+
 static void dot_packing(const lower_kernel *kernel, dot_plan *p) {
   int64_t size = (int64_t)loom_dtype_size(p->work), at = 0;
   bool same = !loom_dtype_is_half(p->dtype); /* packing makes f32 of half floats */
   bool known = same && dot_direct(kernel, &p->lhs);
   p->lhs.batches = known && p->lhs.strides[DOT_BATCH] == 0 ? 1 : p->extents[DOT_BATCH];
   int64_t depth = p->lhs.strides[DOT_DEPTH];
-  bool small = p->extents[DOT_ROW] * p->extents[DOT_DEPTH] * size <= DOT_DIRECT_BYTES / 4;
-  p->lhs.direct = known && (depth == 1 || small || p->panels <= 2);
+  bool small = dot_bytes(p, DOT_ROW, size) <= DOT_DIRECT_BYTES / 4;
+  p->lhs.direct = known && (depth == 1 || small || loom_num_high(p->panels) <= 2);
   known = same && dot_direct(kernel, &p->rhs);
   p->rhs.batches = known && p->rhs.strides[DOT_BATCH] == 0 ? 1 : p->extents[DOT_BATCH];
-  small = p->extents[DOT_COLUMN] * p->extents[DOT_DEPTH] * size <= DOT_DIRECT_BYTES;
-  p->rhs.direct = known && (p->rhs.strides[DOT_COLUMN] == 1 || p->extents[DOT_COLUMN] == 1) &&
-                  (small || p->tiles <= 2);
+  small = dot_bytes(p, DOT_COLUMN, size) <= DOT_DIRECT_BYTES;
+  p->rhs.direct = known && !p->few_columns &&
+                  (p->rhs.strides[DOT_COLUMN] == 1 || p->extents[DOT_COLUMN] == 1) &&
+                  (small || loom_num_high(p->tiles) <= 2);
   p->lhs.step = p->mr;
   p->lhs.panels = p->tiles;
   p->rhs.step = (int64_t)p->nv * p->vl;
@@ -171,8 +185,9 @@ static void dot_packing(const lower_kernel *kernel, dot_plan *p) {
     dot_operand *o = side ? &p->rhs : &p->lhs;
     if (o->direct) continue;
     o->offset = at;
-    at += o->batches * o->panels * o->step * p->extents[DOT_DEPTH] * size;
-    at = dot_ceil(at + 1, 64) * 64; /* never 0 bytes, which would mean no buffer */
+    int64_t row = loom_num_mul(o->step * size, p->extents[DOT_DEPTH]);
+    at = loom_num_add(at, loom_num_mul(loom_num_mul(o->batches, o->panels), row));
+    at = loom_num_mul(loom_num_ceil(loom_num_add(at, 1), 64), 64); /* 0 would mean no buffer */
   }
   p->slots = at;
 }
@@ -194,6 +209,19 @@ static void dot_chunks(dot_plan *p) {
   p->chunks_n = dot_ceil(p->panels, p->block_panels);
 }
 
+/* Of symbolic extents: blocks of a size that is likely to be worth a launch, as many as there are.
+ */
+static void dot_chunks_symbolic(dot_plan *p) {
+  int64_t depth = loom_num_hint(p->extents[DOT_DEPTH]);
+  int64_t rows = loom_num_hint(p->extents[DOT_ROW]);
+  p->block_tiles = dot_ceil(DOT_CHUNK_ROWS, p->mr);
+  if (rows > DOT_CHUNK_ROWS) rows = DOT_CHUNK_ROWS;
+  int64_t work = (rows < 1 ? 1 : rows) * p->rhs.step * (depth < 1 ? 1 : depth);
+  p->block_panels = dot_ceil(DOT_CHUNK_WORK, work);
+  p->chunks_m = loom_num_ceil(p->tiles, p->block_tiles);
+  p->chunks_n = loom_num_ceil(p->panels, p->block_panels);
+}
+
 static bool dot_refuse(MlirOperation op, const char *text) {
   return loom_emit_error(mlirOperationGetLocation(op), "cannot lower 'loom.dot_general': %s", text);
 }
@@ -208,9 +236,9 @@ static bool dot_types(dot_plan *p) {
     return dot_refuse(p->op, "operands and result differ in element type");
   if (loom_dtype_is_complex(p->dtype))
     return dot_refuse(p->op, "no arithmetic for this element type");
-  if (loom_type_elements(&p->type) < 0 || loom_type_elements(&p->lhs.type) < 0 ||
-      loom_type_elements(&p->rhs.type) < 0)
-    return dot_refuse(p->op, "a symbolic size");
+  if (!loom_type_is_sized(&p->type) || !loom_type_is_sized(&p->lhs.type) ||
+      !loom_type_is_sized(&p->rhs.type))
+    return dot_refuse(p->op, "a size that cannot be expressed");
   return true;
 }
 
@@ -228,18 +256,28 @@ bool dot_plan_make(const lower_kernel *kernel, MlirOperation op, dot_plan *p) {
   p->stages[0] = 1;
   if (loom_type_elements(&p->type) == 0) return true; /* nothing to compute */
   dot_registers(kernel, p);
-  p->tiles = dot_ceil(p->extents[DOT_ROW], p->mr);
-  p->panels = dot_ceil(p->extents[DOT_COLUMN], (int64_t)p->nv * p->vl);
+  int64_t step = (int64_t)p->nv * p->vl, columns = p->extents[DOT_COLUMN];
+  p->tiles = loom_num_ceil(p->extents[DOT_ROW], p->mr);
+  p->panels = loom_num_ceil(columns, step);
+  p->few_rows = !loom_num_at_most(p->mr, p->extents[DOT_ROW]);
+  p->few_columns = LOOM_STRIDE_IS_SYM(columns) && !loom_num_at_most(step, columns);
   dot_packing(kernel, p);
-  dot_chunks(p);
+  bool symbolic = false;
+  for (int g = 0; g < DOT_GROUPS; g++)
+    symbolic |= LOOM_STRIDE_IS_SYM(p->extents[g]);
+  if (symbolic)
+    dot_chunks_symbolic(p);
+  else
+    dot_chunks(p);
   p->scratch = (int64_t)p->mr * p->nv * p->vl * (int64_t)loom_dtype_size(p->work);
   p->stages[0] = 0;
   for (int side = 0; side < 2; side++) {
     const dot_operand *o = side ? &p->rhs : &p->lhs;
-    if (!o->direct) p->stages[0] += o->batches * o->panels;
+    if (!o->direct) p->stages[0] = loom_num_add(p->stages[0], loom_num_mul(o->batches, o->panels));
   }
   p->stage_count = p->stages[0] ? 2 : 1;
-  p->stages[p->stage_count - 1] = p->extents[DOT_BATCH] * p->chunks_m * p->chunks_n;
+  p->stages[p->stage_count - 1] =
+      loom_num_mul(p->extents[DOT_BATCH], loom_num_mul(p->chunks_m, p->chunks_n));
   return true;
 }
 

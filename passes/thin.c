@@ -12,8 +12,7 @@
  * a reduction reads at the speed of memory, keeps as many sums as hide their latency, and fuses
  * with what is around it.
  *
- * requires: static sizes (others are left). keeps: values up to the order of a sum. breaks:
- * nothing.
+ * keeps: values up to the order of a sum. breaks: nothing.
  */
 #include <string.h>
 
@@ -43,7 +42,7 @@ static int thin_place(const thin_product *t, int side, int dim) {
   return (int)t->batches + (side ? rows : 0) + dim - free_before;
 }
 
-/* Reads the product; false when it is no thin one of static sizes. */
+/* Reads the product; false when it is no thin one. */
 static bool thin_read(MlirOperation op, thin_product *t) {
   static const char *const batch[] = {"lhs_batch", "rhs_batch"};
   static const char *const depth[] = {"lhs_contract", "rhs_contract"};
@@ -55,17 +54,20 @@ static bool thin_read(MlirOperation op, thin_product *t) {
     t->batches = loom_get_i64s(op, batch[side], t->batch[side], LOOM_MAX_RANK);
     t->depths = loom_get_i64s(op, depth[side], t->depth[side], LOOM_MAX_RANK);
     if (!loom_type_from_mlir(mlirValueGetType(loom_operand(op, side)), &t->types[side]) ||
-        loom_type_elements(&t->types[side]) < 1)
+        !loom_type_is_sized(&t->types[side]) || loom_num_elements(&t->types[side]) == 0)
       return false;
   }
   t->full = t->result;
   t->full.rank = t->result.rank + (int)t->depths;
-  if (loom_type_elements(&t->result) < 1 || t->full.rank > LOOM_MAX_RANK) return false;
+  if (!loom_type_is_sized(&t->result) || loom_num_elements(&t->result) == 0 ||
+      t->full.rank > LOOM_MAX_RANK)
+    return false;
   for (int side = 0; side < 2; side++)
     for (int d = 0; d < t->types[side].rank; d++) {
       int place = thin_place(t, side, d);
       if (place >= t->result.rank) t->full.dims[place] = t->types[side].dims[d];
-      if (place >= t->batches && place < t->result.rank) free_size[side] *= t->types[side].dims[d];
+      if (place >= t->batches && place < t->result.rank)
+        free_size[side] = loom_num_mul(free_size[side], loom_num_dim(t->types[side].dims[d]));
     }
   return !t->depths || free_size[0] == 1 || free_size[1] == 1;
 }

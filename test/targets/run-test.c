@@ -372,8 +372,9 @@ static bool test_symbolic(run_case *c, bool timed) {
       c->symbols[i] = s.stride[i] ? s.sizes[i] : s.sizes[i] * trials[t].times + trials[t].plus;
     good = trial(c, plan, timed && t == 0);
     if (!good) printf("(trial %zu) ", t);
-    if (!good && (strstr(c->err.message, "too large") || strstr(c->err.message, "sliced out") ||
-                  strstr(c->err.message, "no value") || strstr(c->err.message, "no valid value")))
+    if (!good && t &&
+        (strstr(c->err.message, "too large") || strstr(c->err.message, "sliced out") ||
+         strstr(c->err.message, "no value") || strstr(c->err.message, "no valid value")))
       good = true;
   }
   if (plan) loom_plan_unref(plan);
