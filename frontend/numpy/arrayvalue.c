@@ -54,12 +54,11 @@ static value *array_binary(tracer *t, int op, value *l, value *r, bool inplace) 
   value *args[2] = {l, r};
   bool write = inplace && np_is_array(l) && !np_array_of(l)->scalar;
   if (op == NB_MATRIX_MULTIPLY) {
-    if (!np_gate_values(t, args, 2)) return NULL;
     if (!write) return np_matmul(t, l, r);
     value *product = np_matmul(t, l, r);
     np_array *p = np_array_of(product), *a = np_array_of(l);
     if (!p) return NULL;
-    if (!loom_type_equal(&p->type, &a->type))
+    if (p->type.dtype != a->type.dtype || !np_same_sizes(t, &p->type, &a->type))
       return trace_break(t, BREAK_NUMPY_FUNCTION, "@= that changes the sizes or the dtype");
     return np_write(t, a, np_read(t, p)) ? l : NULL;
   }

@@ -503,7 +503,7 @@ value *np_take(tracer *t, const np_call *c) {
     return np_unsupported(t, c, "with indices that are not integers");
   loom_value v[2] = {np_read(t, a), emit_convert(t, np_read(t, i), LOOM_I64)};
   if (np_is_none(t, p[2])) {
-    int64_t n = np_elements(&a->type);
+    int64_t n = np_count_dim(t, &a->type);
     v[0] = emit_reshape(t, v[0], 1, &n);
   } else if (!np_int_arg(t, p[2], &axis) || !np_axis(t, axis, a->type.rank, &k)) {
     return NULL;

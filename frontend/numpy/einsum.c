@@ -124,7 +124,7 @@ static bool einsum_diagonals(tracer *t, einsum_term *term, np_array **a) {
             *args[4] = {base, np_int(t, 0), np_int(t, i), np_int(t, j)};
       np_call c = {"diagonal", args, 4, NULL, true, NULL};
       if (!base || !args[1] || !args[2] || !args[3]) return false;
-      if ((*a)->type.dims[i] != (*a)->type.dims[j])
+      if (size_same(t, (*a)->type.dims[i], (*a)->type.dims[j]) <= 0)
         return einsum_fail(t, "dimensions in operand for a repeated subscript are not equal");
       value *v = np_diagonal(t, &c);
       if (!v) return false;
@@ -153,7 +153,7 @@ static bool einsum_sizes(tracer *t, einsum_state *s) {
       for (int k = 0; k < s->count; k++) {
         int at = einsum_find(&s->terms[k], term->labels[d]);
         int64_t other = at >= 0 ? s->arrays[k]->type.dims[at] : 1;
-        if (at >= 0 && other != 1 && most != 1 && other != most)
+        if (at >= 0 && other != 1 && most != 1 && size_same(t, other, most) <= 0)
           return einsum_fail(t, "operands could not be broadcast together with remapped shapes");
         if (at >= 0 && other != 1) most = other;
       }
@@ -278,7 +278,8 @@ static value *einsum_run(tracer *t, einsum_state *s, value *out) {
   if (v == LOOM_NO_VALUE) return NULL;
   if (out) {
     np_array *o = np_array_of(out);
-    if (!o || !loom_type_equal(&o->type, emit_type(t, v)))
+    if (!o || o->type.dtype != emit_type(t, v)->dtype ||
+        !np_same_sizes(t, &o->type, emit_type(t, v)))
       return trace_break(t, BREAK_NUMPY_FUNCTION, "einsum into another dtype");
     return np_write(t, o, v) ? out : NULL;
   }

@@ -30,7 +30,7 @@ static value *linalg_mismatch(tracer *t, const np_array *a, const np_array *b, i
       t, PyExc_ValueError,
       "matmul: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature "
       "(n?,k),(k,m?)->(n?,m?) (size %lld is different from %lld)",
-      (long long)n, (long long)k);
+      (long long)size_hint(t, np_dim(n)), (long long)size_hint(t, np_dim(k)));
 }
 
 /* Leading (batch) sizes of both, broadcast; false after a ValueError. */
@@ -89,7 +89,7 @@ static value *linalg_result(tracer *t, loom_value v, value *out) {
   if (!np_can_cast(type.dtype, o->type.dtype, NPY_SAME_KIND_CASTING))
     return trace_break(t, BREAK_NUMPY_FUNCTION, "a product into an array of another kind");
   type.dtype = o->type.dtype;
-  if (!loom_type_equal(&type, &o->type))
+  if (!np_same_sizes(t, &type, &o->type))
     return trace_break(t, BREAK_NUMPY_FUNCTION, "a product into other sizes");
   return np_write(t, o, emit_convert(t, v, type.dtype)) ? out : NULL;
 }
@@ -104,7 +104,7 @@ static void matmul_layout(tracer *t, const np_array *a, const np_array *b, int b
   np_c_strides(t, type, strides);
   if (np_elements(type) == 0) return;
   for (int i = batch; i < type->rank; i++)
-    inner *= type->dims[i];
+    inner = np_times(t, inner, np_dim(type->dims[i]));
   for (int i = 0; i < 2; i++) {
     heads[i].type.rank = heads[i].type.rank > 2 ? heads[i].type.rank - 2 : 0;
     for (int d = 0; d < heads[i].type.rank; d++)
@@ -112,7 +112,7 @@ static void matmul_layout(tracer *t, const np_array *a, const np_array *b, int b
   }
   np_layout_elementwise(t, both, 2, &outer, 'K', strides);
   for (int i = 0; i < batch; i++)
-    strides[i] *= inner;
+    strides[i] = np_times(t, strides[i], inner);
 }
 
 static value *linalg_matmul(tracer *t, value *l, value *r, value *out) {
@@ -129,7 +129,8 @@ static value *linalg_matmul(tracer *t, value *l, value *r, value *out) {
                        a->type.rank == 0 ? 0 : 1);
   int64_t k = a->type.dims[a->type.rank - 1],
           n = b->type.dims[b->type.rank >= 2 ? b->type.rank - 2 : 0];
-  if (k != n) return linalg_mismatch(t, a, b, n, k);
+  int same = size_same(t, k, n);
+  if (same <= 0) return same < 0 ? NULL : linalg_mismatch(t, a, b, n, k);
   if (!linalg_batch(t, a, b, &batch, dims)) return NULL;
   loom_value v = matmul_nodes(t, a, b, dtype, batch, dims);
   if (v == LOOM_NO_VALUE || batch < 2 || out) return linalg_result(t, v, out);
@@ -163,7 +164,7 @@ static value *linalg_inner(tracer *t, value *l, value *r, value *out, bool last)
   }
   int64_t lc[1] = {a->type.rank - 1},
           rc[1] = {b->type.rank >= 2 && !last ? b->type.rank - 2 : b->type.rank - 1};
-  if (a->type.dims[lc[0]] != b->type.dims[rc[0]]) {
+  if (size_same(t, a->type.dims[lc[0]], b->type.dims[rc[0]]) <= 0) {
     char text[2][128];
     return trace_raise(
         t, PyExc_ValueError, "shapes %s and %s not aligned: %lld (dim %d) != %lld (dim %d)",
@@ -190,7 +191,7 @@ value *np_inner(tracer *t, const np_call *c) {
 
 static value *linalg_flat(tracer *t, value *v) {
   np_array *a = np_as_array(t, v);
-  int64_t n = a ? np_elements(&a->type) : 0;
+  int64_t n = a ? np_count(t, &a->type) : 0;
   return a ? np_reshape_to(t, a, 1, &n, 'C') : NULL;
 }
 
@@ -229,7 +230,7 @@ value *np_vecdot(tracer *t, const np_call *c) {
   np_operand o[2] = {{.array = a}, {.array = b}};
   if (a->type.rank == 0 || b->type.rank == 0 || a->type.rank > 2 || b->type.rank > 2)
     return np_unsupported(t, c, "of 0-d arrays or several dimensions");
-  if (a->type.dims[a->type.rank - 1] != b->type.dims[b->type.rank - 1])
+  if (size_same(t, a->type.dims[a->type.rank - 1], b->type.dims[b->type.rank - 1]) <= 0)
     return np_unsupported(t, c, "of several lengths");
   if (!np_broadcast(t, o, 2, &rank, dims)) return NULL;
   for (int i = 0; i < rank; i++)
@@ -285,7 +286,7 @@ value *np_tensordot(tracer *t, const np_call *c) {
       !tensordot_axes(t, c, p[2], a, b, &n, la, rb))
     return NULL;
   for (int i = 0; i < n; i++)
-    if (a->type.dims[la[i]] != b->type.dims[rb[i]])
+    if (size_same(t, a->type.dims[la[i]], b->type.dims[rb[i]]) <= 0)
       return trace_raise(t, PyExc_ValueError, "shape-mismatch for sum");
   if (a->type.rank + b->type.rank - 2 * n > LOOM_MAX_RANK)
     return np_unsupported(t, c, "of too many dimensions");

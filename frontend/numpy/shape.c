@@ -417,7 +417,7 @@ value *np_repeat(tracer *t, const np_call *c) {
     return trace_raise(t, PyExc_ValueError, "repeats may not contain negative values.");
   loom_value v = np_read(t, a);
   if (np_is_none(t, p[2])) {
-    int64_t n = np_elements(&a->type);
+    int64_t n = np_count_dim(t, &a->type);
     v = emit_reshape(t, v, 1, &n);
   } else if (!np_int_arg(t, p[2], &axis) || !np_axis(t, axis, a->type.rank, &k)) {
     return NULL;
@@ -430,7 +430,7 @@ value *np_repeat(tracer *t, const np_call *c) {
     wide.dims[map[i]] = dims[i] = from.dims[i];
   }
   wide.dims[k + 1] = times;
-  dims[k] *= times;
+  if (!size_admit(t, np_times(t, np_dim(dims[k]), times), &dims[k])) return NULL;
   return np_fresh(t, emit_reshape(t, emit_broadcast(t, v, &wide, map), from.rank, dims), NULL);
 }
 
@@ -455,19 +455,28 @@ value *np_sort_method(tracer *t, const np_call *c) {
 static loom_value roll_axis(tracer *t, loom_value v, int axis, int64_t shift) {
   if (v == LOOM_NO_VALUE) return v;
   loom_type type = *emit_type(t, v);
-  int64_t n = type.dims[axis], starts[LOOM_MAX_RANK] = {0}, steps[LOOM_MAX_RANK],
-          sizes[LOOM_MAX_RANK];
-  if (n == 0 || (shift = (shift % n + n) % n) == 0) return v;
+  int64_t n = np_dim(type.dims[axis]), starts[LOOM_MAX_RANK] = {0}, steps[LOOM_MAX_RANK],
+          sizes[LOOM_MAX_RANK], rest;
+  if (n == 0 || shift == 0) return v;
+  if (!LOOM_STRIDE_IS_SYM(n)) {
+    if ((shift = (shift % n + n) % n) == 0) return v;
+  } else if (size_less(t, llabs(shift), n) <= 0) { /* more than once around */
+    size_know(t, n);
+    return LOOM_NO_VALUE;
+  } else if (shift < 0) {
+    shift = np_plus(t, shift, n);
+  }
+  if (!size_minus(t, n, shift, &rest)) return LOOM_NO_VALUE;
   for (int i = 0; i < type.rank; i++) {
     steps[i] = 1;
     sizes[i] = type.dims[i];
   }
   loom_value parts[2];
-  starts[axis] = n - shift;
-  sizes[axis] = shift;
+  starts[axis] = rest;
+  if (!size_admit(t, shift, &sizes[axis])) return LOOM_NO_VALUE;
   parts[0] = emit_slice(t, v, starts, sizes, steps);
   starts[axis] = 0;
-  sizes[axis] = n - shift;
+  if (!size_admit(t, rest, &sizes[axis])) return LOOM_NO_VALUE;
   parts[1] = emit_slice(t, v, starts, sizes, steps);
   return parts[0] == LOOM_NO_VALUE || parts[1] == LOOM_NO_VALUE
              ? LOOM_NO_VALUE
@@ -484,7 +493,7 @@ value *np_roll(tracer *t, const np_call *c) {
   loom_value v = np_read(t, a);
   if (np_is_none(t, p[2])) {
     /* As NumPy: the flat array is rolled and given the old sizes, a view of it. */
-    int64_t n = np_elements(&a->type);
+    int64_t n = np_count_dim(t, &a->type);
     if (ns != 1) return np_unsupported(t, c, "several shifts without axes");
     value *flat = np_fresh(t, roll_axis(t, emit_reshape(t, v, 1, &n), 0, shifts[0]), NULL);
     if (!flat) return NULL;
@@ -509,10 +518,11 @@ value *np_roll(tracer *t, const np_call *c) {
  */
 static value *diagonal_view(tracer *t, np_array *a, int64_t offset) {
   int rank = a->type.rank;
-  int64_t m = a->type.dims[rank - 2], n = a->type.dims[rank - 1];
+  int64_t m = np_dim(a->type.dims[rank - 2]), n = np_dim(a->type.dims[rank - 1]);
   int64_t down = offset < 0 ? -offset : 0, right = offset > 0 ? offset : 0;
-  int64_t length = m - down < n - right ? m - down : n - right;
-  if (length < 0) length = 0;
+  int64_t rows = np_plus(t, m, -down), columns = np_plus(t, n, -right);
+  int64_t length = size_less(t, rows, columns) > 0 ? rows : columns;
+  if (size_less(t, length, 0) > 0) length = 0;
   int64_t dims[LOOM_MAX_RANK], strides[LOOM_MAX_RANK], starts[LOOM_MAX_RANK] = {0},
                                                        steps[LOOM_MAX_RANK];
   for (int i = 0; i < rank; i++) {
@@ -520,18 +530,24 @@ static value *diagonal_view(tracer *t, np_array *a, int64_t offset) {
     strides[i] = a->strides[i];
     steps[i] = 1;
   }
-  int64_t stride = strides[rank - 2] + strides[rank - 1];
-  int64_t start = length ? down * strides[rank - 2] + right * strides[rank - 1] : 0;
-  dims[rank - 2] = m * n;
+  int64_t stride = np_plus(t, strides[rank - 2], strides[rank - 1]);
+  int64_t start = length ? np_plus(t, np_times(t, strides[rank - 2], down),
+                                   np_times(t, strides[rank - 1], right))
+                         : 0;
+  if (LOOM_STRIDE_IS_SYM(n)) { /* a step of n + 1 has to be known */
+    size_know(t, n);
+    return NULL;
+  }
+  if (!size_admit(t, np_times(t, m, n), &dims[rank - 2])) return NULL;
   value *flat = np_view_reshape(t, a, rank - 1, dims, strides);
   if (!flat) return NULL;
-  dims[rank - 2] = length;
+  if (!size_admit(t, length, &dims[rank - 2])) return NULL;
   starts[rank - 2] = length ? down * n + right : 0;
   steps[rank - 2] = n + 1;
   value *v = np_view_slice(t, np_array_of(flat), starts, dims, steps);
   if (!v) return NULL;
   np_array *d = np_array_of(v);
-  d->offset = a->offset + start;
+  d->offset = np_plus(t, a->offset, start);
   d->strides[rank - 2] = stride;
   d->writeable = false;
   return v;
@@ -576,12 +592,12 @@ value *np_trace(tracer *t, const np_call *c) {
 
 /* np.diag of a vector: the vector spread over columns, kept where row and column agree. */
 static value *diag_matrix(tracer *t, np_array *a, int64_t k) {
-  int64_t size = a->type.dims[0] + (k < 0 ? -k : k), low[1] = {k > 0 ? k : 0};
+  int64_t size, low[1] = {k > 0 ? k : 0};
+  if (!size_admit(t, np_plus(t, np_dim(a->type.dims[0]), llabs(k)), &size)) return NULL;
   loom_type square = type_make(a->type.dtype, 2, (int64_t[]){size, size}), index = square;
   loom_type zero = type_make(a->type.dtype, 0, NULL);
   index.dtype = LOOM_I64;
-  loom_attr attrs[2] = {attr_ints(low, 1),
-                        attr_ints((int64_t[]){size - a->type.dims[0] - low[0]}, 1)};
+  loom_attr attrs[2] = {attr_ints(low, 1), attr_ints((int64_t[]){llabs(k) - low[0]}, 1)};
   loom_value in[2] = {np_read(t, a), emit_constant(t, &zero, 0)};
   if (in[0] == LOOM_NO_VALUE || in[1] == LOOM_NO_VALUE) return NULL;
   loom_value padded = trace_node(t, LOOM_OP_PAD, in, 2, attrs, 2, NULL);
