@@ -2,6 +2,8 @@
 #include "frontend/callable.h"
 
 #include <fenv.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* Results of ops below which a run keeps the GIL: giving it up and taking it back costs more than
  * such a kernel. */
@@ -147,6 +149,16 @@ static int entry_host(void *context, const loom_host_call *call) {
   return failed;
 }
 
+/* Signal handlers run during long plans as they do between bytecodes: on the main thread. Another
+ * one need not wait for the GIL. */
+static int entry_poll(void *context) {
+  if (syscall(SYS_gettid) != getpid()) return 0;
+  PyGILState_STATE state = PyGILState_Ensure();
+  int stop = PyErr_CheckSignals();
+  PyGILState_Release(state);
+  return stop;
+}
+
 static uint32_t entry_launch(const entry *e, const loom_call *call) {
   if (!e->release_gil) return loom_plan_run(e->plan, call);
   uint32_t status;
@@ -159,7 +171,7 @@ static bool entry_accept(const entry *e, uint32_t status, bool *fallback) {
   if (!status) return true;
   if (status & LOOM_STATUS_MEMORY) return PyErr_NoMemory(), false;
   if (status & LOOM_STATUS_INTERRUPTED) {
-    *fallback = PyErr_CheckSignals() == 0;
+    *fallback = !PyErr_Occurred(); /* what a signal handler raised */
     return false;
   }
   if (status & (LOOM_STATUS_INDEX | LOOM_STATUS_HOST | LOOM_STATUS_SIZE)) {
@@ -207,6 +219,7 @@ static PyObject *entry_launch_simple(const entry *e, void *const *inputs, const 
   loom_call call = {.inputs = inputs,
                     .outputs = &data,
                     .host = entry_host,
+                    .poll = e->release_gil ? entry_poll : NULL,
                     .host_context = (void *)e,
                     .symbols = symbols};
   uint32_t status = entry_launch(e, &call);
@@ -245,6 +258,7 @@ typedef struct run_state {
   void **inputs;
   uint64_t *scalars;
   size_t *sizes; /* for each output its bytes */
+  bool direct;   /* writes into arguments: has to come to its end */
   uint8_t *small;
   void *memory; /* NULL: nothing to give back */
   uint64_t stack[RUN_STACK / 8];
@@ -277,6 +291,7 @@ static bool run_init(run_state *s, const entry *e, PyObject *const *args, const 
   size_t bytes = (3 * in + 3 * out + shared) * 8 + out * RUN_SMALL + RUN_SMALL;
   void *start = memset(s->stack, 0, bytes <= RUN_STACK ? bytes : 0);
   s->memory = NULL;
+  s->direct = false;
   if (bytes > RUN_STACK) {
     start = s->memory = calloc(1, bytes);
     if (!start) return PyErr_NoMemory(), false;
@@ -377,7 +392,10 @@ static bool run_gather(run_state *s, const entry *e, PyObject *const *args) {
 static bool run_allocate(run_state *s, const entry *e) {
   bool direct = e->captured->effect_count && direct_allowed(e);
   for (uint32_t i = 0; i < e->captured->graph.output_count; i++) {
-    if (direct && direct_open(e, &s->run, i)) continue;
+    if (direct && direct_open(e, &s->run, i)) {
+      s->direct = true;
+      continue;
+    }
     if (PyErr_Occurred()) return false;
     if (e->outputs[i]) {
       s->run.arrays[i] = e->adapter->new_output(e->outputs[i]->payload, &e->captured->graph,
@@ -441,6 +459,7 @@ static PyObject *entry_run_general(const entry *e, PyObject *const *args, const 
                       .scalars = s.scalars,
                       .outputs = s.run.data,
                       .host = entry_host,
+                      .poll = e->release_gil && !s.direct ? entry_poll : NULL,
                       .host_context = (void *)e,
                       .symbols = symbols};
     uint32_t status = e->kind == BACKEND_INTERPRET ? run_interpret(&s, e) : entry_launch(e, &call);

@@ -71,10 +71,33 @@ struct loom_plan {
   _Alignas(8) uint8_t bytes[];
 };
 
+/* ---- run.c: a long run asks every POLL_MS whether to go on ---- */
+
+#define POLL_MS 50u
+
+typedef struct run_poll {
+  loom_poll_fn poll;
+  void *context;
+  uint64_t last; /* coarse_ms() of the last question */
+} run_poll;
+
+/* Of the plan that this thread is running; NULL: none, or it is not to be asked. */
+extern _Thread_local run_poll *loom_polling;
+/* Asks when it is time: true when the run has to stop. What is asked may run plans of its own on
+ * this thread, and finds the floating-point unit as the caller of the plan left it but for flags.
+ */
+bool loom_poll_now(void);
+
 /* ---- threads.c ---- */
 
 /* Makes spinning workers park at once: other code's threads are about to want the CPUs. */
 void loom_threads_park(void);
+
+/* ---- quota.c ---- */
+
+/* CPUs that the control groups of this process allow; 0: no limit. `list`: /proc/self/cgroup;
+ * `mounts`: the folder /sys/fs/cgroup. */
+long loom_quota_cpus(const char *list, const char *mounts);
 
 /* ---- blocks.c ---- */
 

@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#define POLL_MS 50u
-
 /* ---- sizes ---- */
 
 /* One call: the arrays of pointers in the order of place_kind, and what is private to it. */
@@ -177,16 +175,25 @@ static uint32_t run_instr(const run *r, const loom_plan_instr *in) {
   }
 }
 
+_Thread_local run_poll *loom_polling;
+
+bool loom_poll_now(void) {
+  run_poll *p = loom_polling;
+  if (!p || coarse_ms() - p->last < POLL_MS) return false;
+  uint32_t state = _mm_getcsr();
+  loom_polling = NULL;
+  bool stop = p->poll(p->context) != 0;
+  loom_polling = p;
+  _mm_setcsr(state);
+  p->last = coarse_ms();
+  return stop;
+}
+
 static uint32_t run_all(const run *r) {
   const loom_plan_header *h = loom_plan_header_of(r->plan);
-  const loom_call *call = r->call;
   uint32_t count = h->instrs.count, status = 0;
-  uint64_t polled = call->poll ? coarse_ms() : 0;
   for (uint32_t i = h->prologue; i < count && !(status & PLAN_STOPS); i++) {
-    if (call->poll && coarse_ms() - polled >= POLL_MS) {
-      if (call->poll(call->host_context)) return status | LOOM_STATUS_INTERRUPTED;
-      polled = coarse_ms();
-    }
+    if (loom_poll_now()) return status | LOOM_STATUS_INTERRUPTED;
     status |= run_instr(r, &r->plan->instrs[i]);
   }
   return status;
@@ -230,7 +237,11 @@ static uint32_t run_in_arena(run *r) {
   if (status) return status;
   r->arena = r->arena_size ? loom_block_alloc(r->arena_size) : NULL;
   if (!r->arena && r->arena_size) return LOOM_STATUS_MEMORY;
+  run_poll poll = {r->call->poll, r->call->host_context, 0}, *outer = loom_polling;
+  if (poll.poll) poll.last = coarse_ms();
+  loom_polling = poll.poll ? &poll : NULL;
   status = run_all(r);
+  loom_polling = outer;
   loom_block_free(r->arena, r->arena_size);
   for (uint32_t i = 0; i < loom_plan_header_of(r->plan)->late_count; i++)
     if (r->owned[i]) loom_block_free(r->late[i], r->owned[i] - 1);

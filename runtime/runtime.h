@@ -223,7 +223,8 @@ uint64_t loom_cpu_features(void);
  * --------------------------------------------------------------------------------------------------------
  */
 
-/* Threads used by launches: OMP_NUM_THREADS, else the CPUs this process may use. */
+/* Threads used by launches: OMP_NUM_THREADS, else the CPUs this process may use, as far as the
+ * quotas of its control groups (containers) go. */
 int loom_threads_count(void);
 void loom_threads_set_count(int count); /* >= 1; takes effect with the next launch */
 
@@ -293,8 +294,8 @@ typedef int (*loom_host_fn)(void *context, const loom_host_call *call);
 typedef void *(*loom_allocate_fn)(void *context, uint32_t output, size_t bytes,
                                   const int64_t *symbols);
 
-/* Asked between instructions of a long run, about every 50 ms: not 0 stops it
- * (LOOM_STATUS_INTERRUPTED). */
+/* Asked between instructions of a long run and between chunks of a long kernel, about every 50 ms,
+ * on the caller's thread: not 0 stops it (LOOM_STATUS_INTERRUPTED). */
 typedef int (*loom_poll_fn)(void *context);
 
 typedef struct loom_call {

@@ -42,7 +42,8 @@
 #define IDLE_SECONDS 12
 #define SHORT_TICKS 30000u /* a job that is not worth waking workers for: about 10 us of work */
 #define HISTORY 64
-#define PIECES 8 /* pieces of a range that are handed out one by one */
+#define ALONE_PIECES 16 /* of a job without workers, to ask between them whether to go on */
+#define PIECES 8        /* pieces of a range that are handed out one by one */
 
 typedef struct range {
   _Alignas(64) _Atomic int64_t next;
@@ -63,6 +64,7 @@ static struct {
   _Atomic uint32_t waiting; /* the caller waits on it */
   _Atomic uint32_t parked;  /* generation after which nobody spins */
   _Atomic uint32_t status;
+  _Atomic bool cancelled; /* the caller wants no more of this job */
   _Atomic bool stopping;
   /* The job. */
   _Alignas(64) loom_kernel_fn kernel;
@@ -100,6 +102,8 @@ static int threads_default(void) {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) == 0) cpus = CPU_COUNT(&set);
   if (cpus < 1) cpus = sysconf(_SC_NPROCESSORS_ONLN);
+  long quota = loom_quota_cpus("/proc/self/cgroup", "/sys/fs/cgroup");
+  if (quota > 0 && quota < cpus) cpus = quota;
   return cpus < 1 ? 1 : cpus < THREADS_MAX ? (int)cpus : THREADS_MAX;
 }
 
@@ -118,6 +122,17 @@ void loom_threads_set_count(int count) {
 
 /* ---- the work ---- */
 
+/* Asks the caller's thread, after a piece, whether to go on; then the scratch memory may be
+ * another. */
+static bool job_goes_on(int self, void **scratch) {
+  if (self || !loom_polling) return !atomic_load_explicit(&pool.cancelled, memory_order_relaxed);
+  if (loom_poll_now()) {
+    atomic_store_explicit(&pool.cancelled, true, memory_order_relaxed);
+    return false;
+  }
+  return !pool.scratch || (*scratch = loom_scratch(pool.scratch)) != NULL;
+}
+
 /* Runs pieces of the job, those of range `self` first; returns status bits. */
 static uint32_t job_run(int self, int team) {
   void *scratch = NULL;
@@ -132,6 +147,7 @@ static uint32_t job_run(int self, int team) {
       if (begin >= r->end) break;
       int64_t end = begin + r->piece < r->end ? begin + r->piece : r->end;
       status |= pool.kernel(pool.buffers, pool.params, scratch, begin, end);
+      if (!job_goes_on(self, &scratch)) return status | LOOM_STATUS_INTERRUPTED;
     }
   }
   return status;
@@ -254,8 +270,16 @@ static uint32_t launch_alone(loom_kernel_fn kernel, void *const *buffers, const 
                              size_t scratch, int64_t chunks) {
   void *memory = NULL;
   if (scratch && !(memory = loom_scratch(scratch))) return LOOM_STATUS_MEMORY;
-  uint32_t saved = fp_begin();
-  uint32_t status = kernel(buffers, params, memory, 0, chunks);
+  uint32_t saved = fp_begin(), status = 0;
+  int64_t piece = loom_polling && chunks > ALONE_PIECES ? chunks / ALONE_PIECES : chunks;
+  for (int64_t begin = 0; begin < chunks; begin += piece) {
+    int64_t end = chunks - begin < piece ? chunks : begin + piece;
+    status |= kernel(buffers, params, memory, begin, end);
+    if (end == chunks) break;
+    if (loom_poll_now()) status |= LOOM_STATUS_INTERRUPTED;
+    if (scratch && !(memory = loom_scratch(scratch))) status |= LOOM_STATUS_MEMORY;
+    if (status & (LOOM_STATUS_INTERRUPTED | LOOM_STATUS_MEMORY)) break;
+  }
   return status | fp_end(saved);
 }
 
@@ -321,6 +345,7 @@ static uint32_t launch_team(loom_kernel_fn kernel, void *const *buffers, const u
   pool.params = params;
   pool.scratch = scratch;
   pool.control = saved;
+  atomic_store_explicit(&pool.cancelled, false, memory_order_relaxed);
   pool.team = team;
   atomic_store_explicit(&pool.entered, 0, memory_order_relaxed);
   atomic_store_explicit(&pool.status, 0, memory_order_relaxed);

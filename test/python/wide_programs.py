@@ -191,7 +191,7 @@ def wide_programs(draw):
             lines.append(f"{pad}{x}[...] = {expression()}")
         elif kind == 4:
             name = draw(st.sampled_from(["np.add", "np.multiply", "np.maximum", "np.divide", "np.subtract", "np.less"]))
-            extra = draw(st.sampled_from(["", "", f", where={pick()} > 1", ", casting='unsafe'"]))
+            extra = draw(st.sampled_from(["", "", f", where={pick()} > 1"]))
             lines.append(f"{pad}{name}({pick()}, {pick()}, out={x}{extra})")
         elif kind == 5 and indent == 1:
             lines.append(f"{pad}for i in range({draw(st.integers(0, 3))}):")
