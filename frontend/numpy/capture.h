@@ -123,8 +123,8 @@ bool np_finish(tracer *t);
 recipe *np_rebuild(tracer *t, value *v);
 void np_add_storage(tracer *t, np_storage *s);
 
-/* ---- sizes.c: symbolic sizes (see size.c). After a failure the results mean nothing, and something is
- * pending. ---- */
+/* ---- sizes.c: symbolic sizes (see size.c). After a failure the results mean nothing, and
+ * something is pending. ---- */
 
 int64_t np_times(tracer *t, int64_t a, int64_t b); /* of numbers of the graph */
 int64_t np_plus(tracer *t, int64_t a, int64_t b);
@@ -136,8 +136,8 @@ int64_t np_in_elements(tracer *t, int64_t bytes, loom_dtype dtype);
 /* Are all sizes equal? Symbolic ones are made one symbol. False after a failure too. */
 bool np_same_sizes(tracer *t, const loom_type *a, const loom_type *b);
 bool np_is_symbolic(const np_array *a);
-/* The type and strides (bytes) of a live array with the symbols that its sizes are; guards them, and puts
- * them into the payload. */
+/* The type and strides (bytes) of a live array with the symbols that its sizes are; guards them,
+ * and puts them into the payload. */
 bool np_sizes_read(tracer *t, const source *s, numpy_array_payload *p, loom_type *type,
                    int64_t *strides);
 value *np_number(tracer *t, int64_t number); /* as a Python int */
@@ -162,17 +162,18 @@ void np_layout_elementwise(tracer *t, np_array *const *operands, int count, cons
 /* Strides of a copy (order 'K', 'A', 'C' or 'F') with the dtype of `type`. */
 void np_layout_copy(tracer *t, const np_array *a, const loom_type *type, char order, int64_t *out);
 /* Strides of the result of ufunc.reduce of `a` over the axes in `mask`. */
-void np_layout_reduce(tracer *t, const np_array *a, uint32_t mask, bool keepdims, const loom_type *result,
-                      int64_t *out);
+void np_layout_reduce(tracer *t, const np_array *a, uint32_t mask, bool keepdims,
+                      const loom_type *result, int64_t *out);
 /* Strides of an einsum's result: `axes` holds, for each array, `row` apart, its axis of each label
  * (-1: none); the result's labels come first. */
-void np_layout_labels(tracer *t, np_array *const *arrays, int count, const int *axes, int row, int labels,
-                      const loom_type *result, int64_t *out);
+void np_layout_labels(tracer *t, np_array *const *arrays, int count, const int *axes, int row,
+                      int labels, const loom_type *result, int64_t *out);
 /* Strides of the arrays joined. */
 void np_layout_concatenate(tracer *t, np_array *const *arrays, int count, const loom_type *result,
                            int64_t *out);
 /* Strides of a view with other sizes, or false when only a copy can have them (order 'C', 'F'). */
-bool np_reshape_strides(tracer *t, const np_array *a, int rank, const int64_t *dims, char order, int64_t *out);
+bool np_reshape_strides(tracer *t, const np_array *a, int rank, const int64_t *dims, char order,
+                        int64_t *out);
 
 /* ---- promote.c: operands and dtypes ---- */
 
@@ -219,11 +220,15 @@ value *np_ufunc_apply(tracer *t, const char *name, value *const *args, int count
 /* One ufunc loop on loaded operands of one shape. */
 loom_value np_ufunc_loop(tracer *t, PyObject *ufunc, const loom_value *in, loom_dtype out_dtype);
 PyObject *np_ufunc_object(const char *name); /* borrowed, immortal */
+bool np_ufunc_is_own(
+    const PyObject *ufunc); /* NumPy's own, not made by np.frompyfunc or a library */
 
 /* ---- index.c ---- */
 
 value *np_get_item(tracer *t, value *v, value *key);
 bool np_set_item(tracer *t, value *v, value *key, value *item);
+/* The value of an assignment with the target's dtype and sizes. */
+loom_value np_assign_value(tracer *t, const loom_type *target, const np_operand *o);
 /* a[...] = item */
 bool np_assign(tracer *t, np_array *a, value *item);
 
@@ -231,7 +236,7 @@ bool np_assign(tracer *t, np_array *a, value *item);
 
 bool np_is_fancy(tracer *t, value *key); /* has the key an array, a list or a bool? */
 value *np_fancy_get(tracer *t, value *v, value *key);
-bool np_fancy_set(tracer *t, np_array *a, value *key, value *item);
+bool np_fancy_set(tracer *t, value *v, value *key, value *item);
 
 /* ---- call.c: functions and methods by row of names.def ---- */
 
@@ -246,8 +251,8 @@ typedef struct np_call {
 } np_call;
 typedef value *(*np_handler)(tracer *t, const np_call *c);
 
-/* May this handler see the symbolic sizes of its arguments (sizes.def)? Else capture starts again without
- * them: false. */
+/* May this handler see the symbolic sizes of its arguments (sizes.def)? Else capture starts again
+ * without them: false. */
 bool np_gate(tracer *t, np_handler handler, const np_call *c);
 bool np_gate_values(tracer *t, value *const *values, Py_ssize_t count); /* none is let through */
 bool np_call_init(void);
@@ -269,6 +274,7 @@ bool np_ints_arg(tracer *t, value *v, int *count, int64_t *out);
 bool np_axes_arg(tracer *t, value *v, int rank, uint32_t *mask);
 bool np_axis(tracer *t, int64_t axis, int rank, int *out);
 value *np_unsupported(tracer *t, const np_call *c, const char *what);
+value *np_ufunc_at(tracer *t, PyObject *ufunc, const np_call *c); /* inplace.c */
 /* Calls a pure function of NumPy's on known arguments; *done false when some are not known (or it
  * would warn). */
 value *np_fold(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count, PyObject *kwnames,
@@ -290,8 +296,8 @@ value *np_slot_call(tracer *t, const char *name, value *const *args, Py_ssize_t 
 /* A copy in the given order ('K', 'A', 'C', 'F') with another dtype; a NumPy scalar when `a` is
  * one. */
 value *np_copy(tracer *t, np_array *a, loom_dtype dtype, char order);
-/* a.reshape(dims): a view where NumPy can make one. The sizes are numbers, one may be -1; they become
- * sizes of a type. */
+/* a.reshape(dims): a view where NumPy can make one. The sizes are numbers, one may be -1; they
+ * become sizes of a type. */
 value *np_reshape_to(tracer *t, np_array *a, int rank, int64_t *dims, char order);
 /* np.array and its like: the value itself, or a copy. */
 value *np_to_array(tracer *t, value *v, bool typed, loom_dtype dtype, bool copy, char order);

@@ -5,28 +5,11 @@
  * gather from. An index out of bounds makes the kernel report it, and the plain function raises.
  * Where the result's dimensions stand, how they lie in memory, and whether the result is a view,
  * is asked of NumPy with arrays of at most two elements along each axis.
- *
- * Writing is a host call, but for a boolean mask with a value that does not depend on how many
- * elements the mask takes: that is a select. */
-#include "frontend/numpy/capture.h"
+ */
+#include "frontend/numpy/fancy.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-typedef enum fancy_kind { FANCY_BASIC, FANCY_DOTS, FANCY_INT, FANCY_ARRAY, FANCY_MASK } fancy_kind;
-
-typedef struct fancy_item {
-  fancy_kind kind;
-  value *from;
-  np_array *index; /* of FANCY_ARRAY and FANCY_MASK */
-  int64_t number;  /* of FANCY_INT */
-} fancy_item;
-
-typedef struct fancy_key {
-  fancy_item items[2 * LOOM_MAX_RANK];
-  int count, arrays;
-  bool tuple; /* the key was one */
-} fancy_key;
 
 /* ---- the key -------------------------------------------------------------------------------- */
 
@@ -105,7 +88,7 @@ static bool fancy_add_item(tracer *t, fancy_key *k, value *item) {
   return np_int_arg(t, item, &number.number) && fancy_add(t, k, number);
 }
 
-static bool fancy_parse(tracer *t, value *key, fancy_key *k) {
+bool fancy_parse(tracer *t, value *key, fancy_key *k) {
   *k = (fancy_key){.tuple = key->type == &value_tuple_type};
   if (!k->tuple) return fancy_add_item(t, k, key);
   value *tuple = trace_to_tuple(t, key);
@@ -116,15 +99,6 @@ static bool fancy_parse(tracer *t, value *key, fancy_key *k) {
 }
 
 /* ---- reading: the view and its indexed axes ------------------------------------------------- */
-
-typedef struct fancy_read {
-  np_array *from;          /* V */
-  int axes[LOOM_MAX_RANK]; /* of V, for each index in the key */
-  fancy_item *index[LOOM_MAX_RANK];
-  int count;
-  int rank; /* of all indices together */
-  int64_t dims[LOOM_MAX_RANK];
-} fancy_read;
 
 /* The key with everything that is not basic replaced by a whole slice, applied. */
 static np_array *fancy_view(tracer *t, value *v, fancy_key *k) {
@@ -183,6 +157,15 @@ static bool fancy_broadcast(tracer *t, fancy_read *r) {
     }
   }
   return true;
+}
+
+bool fancy_open(tracer *t, value *v, fancy_key *k, fancy_read *r) {
+  *r = (fancy_read){0};
+  if (!(r->from = fancy_view(t, v, k)) || !fancy_axes(t, k, r) || !fancy_broadcast(t, r))
+    return false;
+  if (r->from->type.rank - r->count + r->rank <= LOOM_MAX_RANK) return true;
+  trace_break(t, BREAK_LIMIT, "more than %d dimensions", LOOM_MAX_RANK);
+  return false;
 }
 
 /* ---- reading: what NumPy does with small arrays --------------------------------------------- */
@@ -306,7 +289,7 @@ static loom_value fancy_offset(tracer *t, const fancy_read *r, int i, loom_value
 }
 
 /* Indices along several axes as one along the axes taken together. */
-static loom_value fancy_linear(tracer *t, const fancy_read *r) {
+loom_value fancy_linear(tracer *t, const fancy_read *r) {
   loom_type type = type_make(LOOM_I64, r->rank, r->dims);
   loom_value bad = LOOM_NO_VALUE, sum = LOOM_NO_VALUE;
   if (r->count == 1) return emit_convert(t, np_read(t, r->index[0]->index), LOOM_I64);
@@ -320,9 +303,8 @@ static loom_value fancy_linear(tracer *t, const fancy_read *r) {
   return emit_select(t, bad, emit_constant(t, &type, (uint64_t)INT64_MAX), sum);
 }
 
-/* The elements with the dimensions of the indices first, those of the other axes after them. */
-static loom_value fancy_gather(tracer *t, const fancy_read *r) {
-  int64_t perm[LOOM_MAX_RANK], dims[LOOM_MAX_RANK] = {1};
+loom_value fancy_front(tracer *t, const fancy_read *r, int64_t *perm) {
+  int64_t dims[LOOM_MAX_RANK] = {1};
   bool indexed[LOOM_MAX_RANK] = {false};
   int n = 0, rank = 1;
   for (int i = 0; i < r->count; i++) {
@@ -336,16 +318,22 @@ static loom_value fancy_gather(tracer *t, const fancy_read *r) {
     trace_break(t, BREAK_NUMPY_FUNCTION, "indexing nothing with an array");
     return LOOM_NO_VALUE;
   }
-  loom_value v = emit_reshape(t, emit_transpose(t, np_read(t, r->from), perm), rank, dims);
+  return emit_reshape(t, emit_transpose(t, np_read(t, r->from), perm), rank, dims);
+}
+
+/* The elements with the dimensions of the indices first, those of the other axes after them. */
+static loom_value fancy_gather(tracer *t, const fancy_read *r) {
+  int64_t perm[LOOM_MAX_RANK];
+  loom_value v = fancy_front(t, r, perm);
   loom_attr attrs[2] = {attr_int(0), attr_str("raise")};
-  loom_value in[2] = {v, fancy_linear(t, r)};
+  loom_value in[2] = {v, v == LOOM_NO_VALUE ? v : fancy_linear(t, r)};
   if (in[0] == LOOM_NO_VALUE || in[1] == LOOM_NO_VALUE) return LOOM_NO_VALUE;
   return trace_node(t, LOOM_OP_GATHER, in, 2, attrs, 2, NULL);
 }
 
 /* Where the indices' dimensions stand in the result: NumPy puts them first when something stands
  * between two of them. */
-static int fancy_place(const fancy_key *k, const fancy_read *r) {
+int fancy_place(const fancy_key *k, const fancy_read *r) {
   int status = -1; /* none seen; 0: in a row of them; 1: past it */
   for (int i = 0; i < k->count; i++) {
     bool index = k->items[i].kind == FANCY_ARRAY || k->items[i].kind == FANCY_INT;
@@ -409,129 +397,8 @@ value *np_fancy_get(tracer *t, value *v, value *key) {
   for (int i = 0; i < k.count; i++)
     if (k.items[i].kind == FANCY_MASK)
       return trace_break(t, BREAK_NUMPY_FUNCTION, "indexing with a boolean array");
-  if (!(r.from = fancy_view(t, v, &k)) || !fancy_axes(t, &k, &r) || !fancy_broadcast(t, &r))
-    return NULL;
-  if (r.from->type.rank - r.count + r.rank > LOOM_MAX_RANK)
-    return trace_break(t, BREAK_LIMIT, "more than %d dimensions", LOOM_MAX_RANK);
+  if (!fancy_open(t, v, &k, &r)) return NULL;
   if (!fancy_ask(t, &k, &r, &like)) return NULL;
   loom_value node = fancy_gather(t, &r);
   return node == LOOM_NO_VALUE ? NULL : fancy_make(t, &k, &r, node, &like);
-}
-
-/* ---- writing -------------------------------------------------------------------------------- */
-
-/* array[mask] = value where the value's dimensions do not include the mask's: a select. Else *done
- * is false. */
-static bool fancy_select(tracer *t, np_array *a, np_array *mask, value *item, bool *done) {
-  np_operand o;
-  int rest = a->type.rank - mask->type.rank;
-  *done = false;
-  if (!np_operand_from(t, item, &o) || rest < 0) return !trace_pending(t);
-  loom_type value_type = o.array ? o.array->type : (loom_type){0};
-  bool one = np_elements(&value_type) == 1;
-  if (!one && value_type.rank > rest) return true;
-  for (int i = 0; i < mask->type.rank; i++)
-    if (mask->type.dims[i] != a->type.dims[i]) return true;
-  for (int i = 0; i < value_type.rank && !one; i++) {
-    int64_t n = value_type.dims[i];
-    if (n != 1 && n != a->type.dims[a->type.rank - value_type.rank + i]) return true;
-  }
-  int64_t dims[LOOM_MAX_RANK];
-  for (int i = 0; i < a->type.rank; i++)
-    dims[i] = i < mask->type.rank ? mask->type.dims[i] : 1;
-  loom_value v = np_operand_load(t, &o, a->type.dtype);
-  if (one) v = emit_reshape(t, v, 0, NULL);
-  v = emit_broadcast_to(t, v, a->type.rank, a->type.dims);
-  loom_value where = emit_reshape(t, np_read(t, mask), a->type.rank, dims);
-  where = emit_broadcast_to(t, where, a->type.rank, a->type.dims);
-  *done = true;
-  return np_write(t, a, emit_select(t, where, v, np_read(t, a)));
-}
-
-/* Elements that are written twice get NumPy's last value when its order is that of C: the plan
- * hands over all arrays in C order. */
-static bool fancy_in_order(tracer *t, const fancy_key *k, const np_operand *o) {
-  for (int i = 0; i < k->count; i++) {
-    const np_array *index = k->items[i].kind == FANCY_ARRAY ? k->items[i].index : NULL;
-    if (index && !np_is_c(t, index) && np_elements(&index->type) > 1) return false;
-  }
-  return !o->array || np_is_c(t, o->array) || np_elements(&o->array->type) == 1;
-}
-
-/* setitem(array, key, value): a copy of the array with the item set. */
-static PyObject *fancy_set_function(void) {
-  static PyObject *function;
-  if (function) return function;
-  PyObject *globals = PyDict_New();
-  PyObject *code = globals ? PyRun_String("def setitem(array, key, value):\n"
-                                          "    array = array.copy()\n"
-                                          "    array[key] = value\n"
-                                          "    return array\n",
-                                          Py_file_input, globals, globals)
-                           : NULL;
-  function = code ? Py_XNewRef(PyDict_GetItemString(globals, "setitem")) : NULL;
-  Py_XDECREF(code);
-  Py_XDECREF(globals);
-  return function;
-}
-
-static PyObject *fancy_host_item(tracer *t, np_host_call *h, const fancy_item *item) {
-  if (item->kind == FANCY_ARRAY || item->kind == FANCY_MASK) return np_host_hole(t, h, item->index);
-  return Py_XNewRef(np_known(t, item->from));
-}
-
-static PyObject *fancy_host_key(tracer *t, np_host_call *h, const fancy_key *k) {
-  PyObject *key = PyTuple_New(k->count);
-  for (int i = 0; key && i < k->count; i++) {
-    PyObject *o = fancy_host_item(t, h, &k->items[i]);
-    if (!o) Py_CLEAR(key);
-    if (key) PyTuple_SET_ITEM(key, i, o);
-  }
-  if (!key || k->tuple || k->count != 1) return key;
-  PyObject *one = Py_NewRef(PyTuple_GET_ITEM(key, 0));
-  Py_DECREF(key);
-  return one;
-}
-
-static bool fancy_host_set(tracer *t, np_array *a, const fancy_key *k, const np_operand *o) {
-  np_host_call h;
-  np_array *number = NULL;
-  if (!o->array) {
-    number = np_array_of(np_fresh(t, np_operand_load(t, o, a->type.dtype), NULL));
-    if (!number) return false;
-  }
-  bool good = np_host_init(&h);
-  PyObject *array = good ? np_host_hole(t, &h, a) : NULL;
-  PyObject *key = array ? fancy_host_key(t, &h, k) : NULL;
-  PyObject *item = key ? np_host_hole(t, &h, o->array ? o->array : number) : NULL;
-  PyObject *args = item ? PyTuple_Pack(3, array, key, item) : NULL;
-  loom_value v = args ? np_host_emit(t, &h, fancy_set_function(), args, &a->type) : LOOM_NO_VALUE;
-  Py_XDECREF(array);
-  Py_XDECREF(key);
-  Py_XDECREF(item);
-  Py_XDECREF(args);
-  np_host_fini(&h);
-  if (PyErr_Occurred()) trace_raise_live(t);
-  if (v == LOOM_NO_VALUE && !trace_pending(t))
-    trace_break(t, BREAK_NUMPY_FUNCTION, "assignment through such arrays of indices");
-  return v != LOOM_NO_VALUE && np_write(t, a, v);
-}
-
-bool np_fancy_set(tracer *t, np_array *a, value *key, value *item) {
-  fancy_key k;
-  np_operand o;
-  bool done = false;
-  np_array *mask = np_array_of(key);
-  if (mask && mask->type.dtype == LOOM_BOOL && mask->type.rank > 0) {
-    bool good = fancy_select(t, a, mask, item, &done);
-    if (!good || done) return good;
-  }
-  if (!fancy_parse(t, key, &k) || !np_operand_from(t, item, &o)) return false;
-  if (np_elements(&a->type) == 0 || (o.array && np_elements(&o.array->type) == 0))
-    return trace_break(t, BREAK_NUMPY_FUNCTION, "assignment of nothing through arrays") != NULL;
-  if (!fancy_in_order(t, &k, &o)) {
-    trace_break(t, BREAK_NUMPY_FUNCTION, "assignment through arrays that are not in C order");
-    return false;
-  }
-  return fancy_host_set(t, a, &k, &o);
 }

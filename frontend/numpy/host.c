@@ -117,7 +117,8 @@ static bool host_argument(tracer *t, np_host_call *h, value *v, host_content con
   *item = *sample = NULL;
   if (known) {
     PyObject *plain = a ? Py_NewRef(known) : value_plain(t, v);
-    if (!plain && !PyArray_DescrCheck(known)) return false;
+    bool ufunc = Py_IS_TYPE(known, &PyUFunc_Type) && np_ufunc_is_own(known);
+    if (!plain && !PyArray_DescrCheck(known) && !ufunc) return false;
     Py_XDECREF(plain);
     *item = Py_NewRef(known);
     *sample = Py_NewRef(known);

@@ -273,7 +273,7 @@ static bool index_same_memory(const np_array *a, const np_array *b) {
 
 /* The value of an assignment with the target's dtype and sizes; leading sizes of 1 are dropped, as
  * NumPy does. */
-static loom_value index_value(tracer *t, const loom_type *target, const np_operand *o) {
+loom_value np_assign_value(tracer *t, const loom_type *target, const np_operand *o) {
   loom_value node = np_operand_load(t, o, target->dtype);
   if (node == LOOM_NO_VALUE) return node;
   loom_type type = *emit_type(t, node);
@@ -302,7 +302,7 @@ bool np_assign(tracer *t, np_array *a, value *item) {
   if (o.array && a->writeable && index_same_memory(o.array, a))
     return true; /* a[i] += x assigns what is there already */
   if (!np_check_stored(t, &o, a->type.dtype)) return false;
-  return np_write(t, a, index_value(t, &a->type, &o));
+  return np_write(t, a, np_assign_value(t, &a->type, &o));
 }
 
 /* An array that was known stays known when a known item of it is set. */
@@ -333,7 +333,7 @@ bool np_set_item(tracer *t, value *v, value *key, value *item) {
     return false;
   }
   if (np_is_fancy(t, key))
-    return np_gate_values(t, (value *[]){v, key, item}, 3) && np_fancy_set(t, a, key, item);
+    return np_gate_values(t, (value *[]){v, key, item}, 3) && np_fancy_set(t, v, key, item);
   if (trace_pending(t) || !index_plan_make(t, a, key, &p)) return false;
   np_array *from = np_array_of(item);
   bool sequence = from ? from->type.rank > 0

@@ -18,6 +18,10 @@ static PyObject *inplace_function(const char *name) {
                                          "    array = array.copy()\n"
                                          "    numpy.putmask(array, *args)\n"
                                          "    return array\n"
+                                         "def at(array, ufunc, *args):\n"
+                                         "    array = array.copy()\n"
+                                         "    ufunc.at(array, *args)\n"
+                                         "    return array\n"
                                          "def place(array, *args):\n"
                                          "    array = array.copy()\n"
                                          "    numpy.place(array, *args)\n"
@@ -90,4 +94,29 @@ value *np_putmask(tracer *t, const np_call *c) {
   v = emit_broadcast_to(t, v, a->type.rank, a->type.dims);
   loom_value where = emit_convert(t, np_read(t, mask), LOOM_BOOL);
   return np_write(t, a, emit_select(t, where, v, np_read(t, a))) ? value_const(t, Py_None) : NULL;
+}
+
+/* Elements that are met twice are combined in NumPy's order when that is the order of C. */
+static bool inplace_in_order(tracer *t, value *v) {
+  np_array *a = np_array_of(v);
+  if (a) return np_is_c(t, a) || np_elements(&a->type) == 1;
+  if (v->type != &value_tuple_type) return true;
+  value *tuple = trace_to_tuple(t, v);
+  for (Py_ssize_t i = 0; tuple && i < tuple->seq.count; i++)
+    if (!inplace_in_order(t, tuple->seq.items[i])) return false;
+  return tuple != NULL;
+}
+
+value *np_ufunc_at(tracer *t, PyObject *ufunc, const np_call *c) {
+  value *args[4];
+  if (c->kwnames || c->count < 2 || c->count > 3)
+    return np_unsupported(t, c, "with these arguments");
+  if (!inplace_array(t, c, c->args[0])) return NULL;
+  args[0] = c->args[0];
+  if (!(args[1] = value_const(t, ufunc))) return NULL;
+  for (Py_ssize_t i = 1; i < c->count; i++) {
+    args[i + 1] = c->args[i];
+    if (!inplace_in_order(t, c->args[i])) return np_unsupported(t, c, "in another order than C");
+  }
+  return inplace_host(t, c, "at", args, (int)c->count + 1);
 }

@@ -29,8 +29,9 @@ enum {
   NUMPY_ALIGNED = 1,   /* aligned for its dtype; always in native byte order */
   NUMPY_WRITEABLE = 2, /* guards: see flags_mask; results and views: writeable */
   NUMPY_WARNS = 8,     /* views: writing into it warns, as into what np.broadcast_arrays gives */
-  NUMPY_SYMBOLIC = 16, /* some sizes, strides (in bytes) or the offset are symbolic numbers of the graph */
-  NUMPY_PYTHON = 4     /* RECIPE_SCALAR: a Python bool, int or float, not a NumPy scalar */
+  NUMPY_SYMBOLIC =
+      16, /* some sizes, strides (in bytes) or the offset are symbolic numbers of the graph */
+  NUMPY_PYTHON = 4 /* RECIPE_SCALAR: a Python bool, int or float, not a NumPy scalar */
 };
 
 /* The one flat description of an array, payload of:

@@ -468,7 +468,7 @@ static value *ufunc_run(tracer *t, ufunc_args *a) {
 }
 
 /* Is it one of NumPy's, not made by np.frompyfunc or another library? */
-static bool ufunc_is_own(const PyObject *ufunc) {
+bool np_ufunc_is_own(const PyObject *ufunc) {
   static const char *const modules[] = {"numpy._core.umath", "numpy.linalg._umath_linalg",
                                         "numpy.fft._pocketfft_umath"};
   const char *name = ((const PyUFuncObject *)ufunc)->name;
@@ -489,7 +489,7 @@ static bool ufunc_is_pure(tracer *t, const PyUFuncObject *u, Py_ssize_t count, P
         PyUnicode_CompareWithASCIIString(name, "where") == 0)
       return false;
   }
-  return count == u->nin && ufunc_is_own((const PyObject *)u);
+  return count == u->nin && np_ufunc_is_own((const PyObject *)u);
 }
 
 value *np_ufunc_call(tracer *t, PyObject *ufunc, value *const *args, Py_ssize_t count,

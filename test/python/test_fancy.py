@@ -163,3 +163,68 @@ def test_random_keys(seed):
     scope = {"np": np}
     exec(f"def get(a, {', '.join(arrays)}):\n    return a[{text}]\n", scope)
     check(frameloom.compile(scope["get"]), scope["get"], [a, *arrays.values()])
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_writes(seed):
+    """Also with elements that several indices name."""
+    rng = np.random.default_rng(1000 + seed)
+    rank = int(rng.integers(1, 4))
+    shape = tuple(int(n) for n in rng.integers(1, 40 if seed % 3 == 0 else 6, rank))
+    a = rng.integers(-9, 9, shape).astype(rng.choice([np.float32, np.int16, np.float64, np.bool_, np.uint8]))
+    a = a.transpose(rng.permutation(rank))[tuple(slice(None, None, int(rng.choice([1, 1, -1]))) for _ in shape)]
+    items, arrays = [], {}
+    common = tuple(int(n) for n in rng.integers(1, 9, rng.integers(0, 3)))
+    for axis in range(rank):
+        kind, n = rng.choice(["array", "array", "slice", "int"]), a.shape[axis]
+        if kind == "array":
+            sizes = tuple(s if rng.random() < .7 else 1 for s in common[int(rng.integers(0, len(common) + 1)):])
+            arrays[f"x{axis}"] = np.asarray(rng.integers(-n, n, sizes), rng.choice([np.int64, np.int32, np.int8]))
+            items.append(f"x{axis}")
+        else:
+            items.append(rng.choice([":", "::-1", f"{n // 2}:"]) if kind == "slice" else str(rng.integers(-n, n)))
+    text = ", ".join(items)
+    scope = {"np": np}
+    names = ", ".join(["a", "v", *arrays])
+    exec(f"def get({names}):\n    return a[{text}]\ndef put({names}):\n    a[{text}] = v\n    return a\n", scope)
+    taken = np.asarray(scope["get"](a, None, *arrays.values()))
+    sizes = tuple(n if rng.random() < .7 else 1 for n in taken.shape[int(rng.integers(0, taken.ndim + 1)):])
+    value = rng.integers(-3, 4, sizes).astype(rng.choice([np.float32, np.int64]))
+    compiled = frameloom.compile(scope["put"])
+    for _ in range(2):
+        one, other = np.copy(a, order="K"), np.copy(a, order="K")
+        assert_same(compiled(one, value, *arrays.values()), scope["put"](other, value, *arrays.values()))
+        assert_same(one, other)
+
+
+@pytest.mark.parametrize("where", ["a[i] = v", "a[i, i] = v", "a[:, i] = v", "a[i, 0] = v"])
+@pytest.mark.parametrize("bad", [6, -7, 2**40])
+def test_writes_out_of_bounds_leave_the_array_alone(where, bad):
+    scope = {}
+    exec(f"def put(a, i, v):\n    {where}\n    return a\n", scope)
+    compiled = frameloom.compile(scope["put"], fullgraph=True)
+    good, wrong = np.array([1, 2]), np.array([1, bad])
+    for index in (good, wrong, good):
+        one, other = np.zeros((6, 6)), np.zeros((6, 6))
+        want, want_error, _ = outcome(scope["put"], [one, index, 1.0])
+        got, error, _ = outcome(compiled, [other, index, 1.0])
+        assert type(error) is type(want_error) and str(error) == str(want_error)
+        assert_same(other, one)
+
+
+AT = """np.add.at(a, i, v) | np.subtract.at(a, i, v) | np.multiply.at(a, (i, i), 2) | np.maximum.at(a, i, 0) | np.add.at(a, (slice(None), i), 1)
+np.negative.at(a, i) | np.add.at(a, i[::-1], v) | np.add.at(a, [0, 0, 1], 1) | np.divide.at(a, i, 0)""".replace("\n", " | ").split(" | ")
+
+
+@pytest.mark.parametrize("statement", AT)
+def test_ufunc_at(statement):
+    scope = {"np": np}
+    exec(f"def program(a, i, v):\n    {statement}\n    return a\n", scope)
+    compiled = frameloom.compile(scope["program"])
+    for _ in range(2):
+        one, other = np.arange(36.0).reshape(6, 6), np.arange(36.0).reshape(6, 6)
+        i, v = np.array([0, 0, 3, -1, 0]), np.full((5, 6), 0.1)
+        want, want_error, warned = outcome(scope["program"], [one, i, v])
+        got, error, seen = outcome(compiled, [other, i, v])
+        assert type(error) is type(want_error) and seen == warned
+        assert_same(other, one)
