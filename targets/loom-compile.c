@@ -246,8 +246,15 @@ static bool compile_text(compile_job *job, const loom_bytes *text) {
   job->text = text;
   mlirContextAttachDiagnosticHandler(ctx, compile_diagnostic, job, NULL);
   MlirModule module = compile_parse(job, ctx, text);
-  bool ok = module.ptr && compile_passes(job, module) && compile_program(job, module) &&
-            compile_emit(job, module);
+  bool ok = module.ptr && compile_passes(job, module);
+  if (ok) {
+    MlirOperation top = mlirModuleGetOperation(module);
+    ok = loom_sizes_enter(top) && compile_program(job, module);
+    loom_sizes_leave(top);
+    mlirOperationRemoveAttributeByName(top, loom_str("loom.symbols"));
+    mlirOperationRemoveAttributeByName(top, loom_str("loom.exprs"));
+  }
+  ok = ok && compile_emit(job, module);
   if (module.ptr) mlirModuleDestroy(module);
   mlirContextDestroy(ctx);
   return ok;

@@ -17,17 +17,39 @@ static MlirBlock program_block(MlirOperation plan) {
 }
 
 static int64_t program_arena(MlirOperation plan) {
-  return (loom_get_i64(plan, "arena", 0) + PROGRAM_ALIGN - 1) / PROGRAM_ALIGN * PROGRAM_ALIGN;
+  return loom_num_mul(loom_num_ceil(loom_get_i64(plan, "arena", 0), PROGRAM_ALIGN), PROGRAM_ALIGN);
 }
 
+/* Symbolic scratches lie one after the other: which is the largest is known only then. */
 int64_t loom_program_workspace(MlirOperation plan) {
-  int64_t scratch = 0;
+  int64_t scratch = 0, symbolic = 0;
   for (MlirOperation op = mlirBlockGetFirstOperation(program_block(plan)); op.ptr;
        op = mlirOperationGetNextInBlock(op)) {
-    int64_t need = loom_get_i64(op, "scratch", 0);
-    if (loom_is(op, "loom.launch") && need > scratch) scratch = need;
+    int64_t need = loom_is(op, "loom.launch") ? loom_get_i64(op, "scratch", 0) : 0;
+    if (LOOM_STRIDE_IS_SYM(need))
+      symbolic = loom_num_add(symbolic, need);
+    else if (need > scratch)
+      scratch = need;
   }
-  return program_arena(plan) + scratch;
+  return loom_num_add(program_arena(plan), loom_num_add(scratch, symbolic));
+}
+
+static bool program_is_sized(void) { return loom_sizes() && loom_sizes()->symbol_count; }
+
+/* Bytes of a buffer: by its type, or as the plan says where that is symbolic; -1 unknown. */
+static int64_t program_bytes(MlirOperation plan, MlirValue buffer) {
+  loom_type type;
+  int64_t bytes[128];
+  MlirOperation op = loom_def(buffer);
+  if (op.ptr && loom_get_attr(op, "bytes").ptr) return loom_get_i64(op, "bytes", -1);
+  if (!op.ptr && loom_get_attr(plan, "bytes").ptr) {
+    intptr_t count = loom_get_i64s(plan, "bytes", bytes, 128);
+    int64_t number = mlirBlockArgumentGetArgNumber(buffer);
+    return number < count && number < 128 ? bytes[number] : -1;
+  }
+  if (!loom_type_from_mlir(mlirValueGetType(buffer), &type) || loom_type_elements(&type) < 0)
+    return -1;
+  return loom_type_elements(&type) * (int64_t)loom_dtype_size(type.dtype);
 }
 
 /* Has an earlier launch named the same stage? */
@@ -39,6 +61,100 @@ static bool program_seen(MlirOperation plan, MlirOperation op) {
         mlirAttributeEqual(loom_get_attr(other, "stage"), loom_get_attr(op, "stage")))
       return true;
   return false;
+}
+
+/* ---- symbolic sizes, as text of the LLVM dialect ---- */
+
+static void program_need(uint8_t *needed, int64_t number) {
+  if (!LOOM_STRIDE_IS_SYM(number) || !loom_num_known(number)) return;
+  const loom_expr *expr = &loom_sizes()->exprs[LOOM_STRIDE_EXPR(number)];
+  if (needed[LOOM_STRIDE_EXPR(number)]++) return;
+  if (expr->kind == LOOM_EXPR_CONST || expr->kind == LOOM_EXPR_SYMBOL) return;
+  program_need(needed, LOOM_STRIDE_SYM(expr->lhs));
+  program_need(needed, LOOM_STRIDE_SYM(expr->rhs));
+}
+
+/* Quotients and remainders are towards negative infinity; divisors are positive. */
+static void program_divide(FILE *text, uint32_t i, const loom_expr *expr) {
+  fprintf(
+      text,
+      "%%ed%u = llvm.intr.smax(%%e%u, %%one) : (i64, i64) -> i64\n"
+      "%%er%u = llvm.srem %%e%u, %%ed%u : i64\n%%eb%u = llvm.icmp \"slt\" %%er%u, %%zero : i64\n",
+      i, expr->rhs, i, expr->lhs, i, i, i);
+  if (expr->kind == LOOM_EXPR_MOD)
+    fprintf(text,
+            "%%ea%u = llvm.select %%eb%u, %%ed%u, %%zero : i1, i64\n"
+            "%%e%u = llvm.add %%er%u, %%ea%u : i64\n",
+            i, i, i, i, i, i);
+  else
+    fprintf(text,
+            "%%eq%u = llvm.sdiv %%e%u, %%ed%u : i64\n%%ea%u = llvm.sext %%eb%u : i1 to i64\n"
+            "%%e%u = llvm.add %%eq%u, %%ea%u : i64\n",
+            i, expr->lhs, i, i, i, i, i, i);
+}
+
+/* Every expression that is needed as a value %e<number>, operands first. */
+static void program_exprs(FILE *text, const uint8_t *needed) {
+  const loom_graph *sizes = loom_sizes();
+  for (uint32_t i = 0; sizes && i < sizes->expr_count; i++) {
+    const loom_expr *expr = &sizes->exprs[i];
+    static const char *const names[] = {[LOOM_EXPR_ADD] = "llvm.add",
+                                        [LOOM_EXPR_MUL] = "llvm.mul",
+                                        [LOOM_EXPR_MIN] = "llvm.intr.smin",
+                                        [LOOM_EXPR_MAX] = "llvm.intr.smax"};
+    if (!needed[i]) continue;
+    switch (expr->kind) {
+    case LOOM_EXPR_CONST:
+      fprintf(text, "%%e%u = llvm.mlir.constant(%" PRId64 " : i64) : i64\n", i, expr->value);
+      break;
+    case LOOM_EXPR_SYMBOL:
+      fprintf(text,
+              "%%ep%u = llvm.getelementptr %%sizes[%" PRId64 "] : (!llvm.ptr) -> !llvm.ptr, i64\n"
+              "%%e%u = llvm.load %%ep%u : !llvm.ptr -> i64\n",
+              i, expr->value, i, i);
+      break;
+    case LOOM_EXPR_ADD:
+    case LOOM_EXPR_MUL:
+      fprintf(text, "%%e%u = %s %%e%u, %%e%u : i64\n", i, names[expr->kind], expr->lhs, expr->rhs);
+      break;
+    case LOOM_EXPR_FLOORDIV:
+    case LOOM_EXPR_MOD: program_divide(text, i, expr); break;
+    default:
+      fprintf(text, "%%e%u = %s(%%e%u, %%e%u) : (i64, i64) -> i64\n", i, names[expr->kind],
+              expr->lhs, expr->rhs);
+    }
+  }
+}
+
+/* A number as the value %<name><n>. */
+static void program_number(FILE *text, const char *name, int n, int64_t number) {
+  if (LOOM_STRIDE_IS_SYM(number))
+    fprintf(text, "%%%s%d = llvm.add %%e%u, %%zero : i64\n", name, n, LOOM_STRIDE_EXPR(number));
+  else
+    fprintf(text, "%%%s%d = llvm.mlir.constant(%" PRId64 " : i64) : i64\n", name, n, number);
+}
+
+static bool program_need_op(MlirOperation op, void *user) {
+  static const char *const names[] = {"offset", "bytes", "chunks", "scratch"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    program_need(user, loom_get_i64(op, names[i], 0));
+  return true;
+}
+
+/* The expressions that the entry, or its function for the workspace, needs. NULL: out of memory. */
+static uint8_t *program_needed(MlirOperation plan, bool entry) {
+  uint8_t *needed = calloc(1, loom_sizes() ? loom_sizes()->expr_count + 1u : 1);
+  if (!needed) return NULL;
+  if (!entry) {
+    program_need(needed, loom_program_workspace(plan));
+    return needed;
+  }
+  program_need(needed, program_arena(plan));
+  loom_walk_block(program_block(plan), program_need_op, needed);
+  MlirAttribute bytes = loom_get_attr(plan, "bytes");
+  for (intptr_t i = 0; bytes.ptr && i < mlirDenseArrayGetNumElements(bytes); i++)
+    program_need(needed, mlirDenseI64ArrayGetElement(bytes, i));
+  return needed;
 }
 
 /* ---- the entry, as text of the LLVM dialect ---- */
@@ -65,10 +181,9 @@ static bool program_pointer(FILE *text, MlirOperation plan, MlirValue value, int
   if (!mlirValueIsABlockArgument(value)) {
     MlirOperation op = loom_def(value);
     if (!loom_is(op, "loom.buffer")) return false;
-    fprintf(text,
-            "%%o%d = llvm.mlir.constant(%" PRId64 " : i64) : i64\n"
-            "%%p%d = llvm.getelementptr %%work[%%o%d] : (!llvm.ptr, i64) -> !llvm.ptr, i8\n",
-            n, loom_get_i64(op, "offset", 0), n, n);
+    program_number(text, "o", n, loom_get_i64(op, "offset", 0));
+    fprintf(text, "%%p%d = llvm.getelementptr %%work[%%o%d] : (!llvm.ptr, i64) -> !llvm.ptr, i8\n",
+            n, n);
     return true;
   }
   int64_t index = mlirBlockArgumentGetArgNumber(value);
@@ -114,31 +229,37 @@ static bool program_launch(FILE *text, MlirOperation plan, MlirOperation op, con
     program_store(text, i < buffers ? "buffers" : "params", i < buffers ? i : i - buffers,
                   i < buffers ? "!llvm.ptr" : "i64", *n);
   }
+  int64_t symbols = loom_get_i64(op, "symbols", 0);
+  for (int64_t i = 0; i < symbols; i++, ++*n) {
+    fprintf(text,
+            "%%sp%d = llvm.getelementptr %%sizes[%" PRId64 "] : (!llvm.ptr) -> !llvm.ptr, i64\n"
+            "%%v%d = llvm.load %%sp%d : !llvm.ptr -> i64\n",
+            *n, i, *n, *n);
+    program_store(text, "params", (int)(mlirOperationGetNumOperands(op) - buffers + i), "i64", *n);
+  }
+  program_number(text, "c", step, loom_get_i64(op, "chunks", 0));
   fprintf(text,
-          "%%c%d = llvm.mlir.constant(%" PRId64 " : i64) : i64\n"
           "%%r%d = llvm.call @%s_%.*s_s%" PRId64
           "(%%buffers, %%params, %%scratch, %%zero, %%c%d) : "
           "(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64) -> i32\n"
           "%%t%d = llvm.or %%t%d, %%r%d : i32\n",
-          step, loom_get_i64(op, "chunks", 0), step, prefix, (int)name.length, name.data,
-          loom_get_i64(op, "stage", 0), step, step + 1, step, step);
+          step, prefix, (int)name.length, name.data, loom_get_i64(op, "stage", 0), step, step + 1,
+          step, step);
   return true;
 }
 
 static bool program_copy(FILE *text, MlirOperation plan, MlirOperation op, int *n, int step) {
-  loom_type type;
   int source = (*n)++, target = (*n)++;
-  if (!loom_type_from_mlir(mlirValueGetType(loom_operand(op, 0)), &type) ||
-      loom_type_elements(&type) < 0 || !program_pointer(text, plan, loom_operand(op, 0), source) ||
+  int64_t bytes = program_bytes(plan, loom_operand(op, 0));
+  if (bytes == -1 || !program_pointer(text, plan, loom_operand(op, 0), source) ||
       !program_pointer(text, plan, loom_operand(op, 1), target))
     return loom_emit_error(mlirOperationGetLocation(op), "a copy of no memory");
-  int64_t bytes = loom_type_elements(&type) * (int64_t)loom_dtype_size(type.dtype);
+  program_number(text, "c", step, bytes);
   fprintf(text,
-          "%%c%d = llvm.mlir.constant(%" PRId64 " : i64) : i64\n"
           "\"llvm.intr.memcpy\"(%%p%d, %%p%d, %%c%d) <{isVolatile = false}> : "
           "(!llvm.ptr, !llvm.ptr, i64) -> ()\n"
           "%%t%d = llvm.or %%t%d, %%t%d : i32\n",
-          step, bytes, target, source, step, step + 1, step, step);
+          target, source, step, step + 1, step, step);
   return true;
 }
 
@@ -148,7 +269,7 @@ static int program_longest(MlirOperation plan) {
   for (MlirOperation op = mlirBlockGetFirstOperation(program_block(plan)); op.ptr;
        op = mlirOperationGetNextInBlock(op))
     if (mlirOperationGetNumOperands(op) > longest) longest = mlirOperationGetNumOperands(op);
-  return (int)longest;
+  return (int)longest + (int)(loom_sizes() ? loom_sizes()->symbol_count : 0);
 }
 
 static bool program_body(FILE *text, MlirOperation plan, const char *prefix) {
@@ -170,24 +291,64 @@ static bool program_body(FILE *text, MlirOperation plan, const char *prefix) {
   return true;
 }
 
+/* int64_t <name>_workspace(const int64_t *sizes) */
+static bool program_workspace_text(FILE *text, MlirOperation plan, const char *name) {
+  uint8_t *needed = program_needed(plan, false);
+  if (!needed) return false;
+  fprintf(text,
+          "llvm.func @%s_workspace(%%sizes: !llvm.ptr) -> i64 {\n"
+          "%%zero = llvm.mlir.constant(0 : i64) : i64\n"
+          "%%one = llvm.mlir.constant(1 : i64) : i64\n",
+          name);
+  program_exprs(text, needed);
+  program_number(text, "w", 0, loom_program_workspace(plan));
+  fprintf(text, "llvm.return %%w0 : i64\n}\n");
+  free(needed);
+  return true;
+}
+
 static bool program_text(MlirOperation plan, const char *name, char **out, size_t *size) {
   FILE *text = open_memstream(out, size);
-  if (!text) return loom_emit_error(mlirOperationGetLocation(plan), "out of memory");
-  fprintf(text, "module {\n");
-  program_declare(text, plan, name);
-  fprintf(text,
-          "llvm.func @%s(%%inputs: !llvm.ptr, %%outputs: !llvm.ptr, %%work: !llvm.ptr) -> i32 {\n"
-          "%%t0 = llvm.mlir.constant(0 : i32) : i32\n%%zero = llvm.mlir.constant(0 : i64) : i64\n"
-          "%%count = llvm.mlir.constant(%d : i64) : i64\n"
-          "%%buffers = llvm.alloca %%count x !llvm.ptr : (i64) -> !llvm.ptr\n"
-          "%%params = llvm.alloca %%count x i64 : (i64) -> !llvm.ptr\n"
-          "%%arena = llvm.mlir.constant(%" PRId64 " : i64) : i64\n"
-          "%%scratch = llvm.getelementptr %%work[%%arena] : (!llvm.ptr, i64) -> !llvm.ptr, i8\n",
-          name, program_longest(plan), program_arena(plan));
-  bool ok = program_body(text, plan, name);
-  if (fclose(text) != 0 && ok)
+  uint8_t *needed = program_needed(plan, true);
+  bool sized = program_is_sized(), ok = text && needed;
+  if (ok) fprintf(text, "module {\n");
+  if (ok) program_declare(text, plan, name);
+  if (ok && sized) ok = program_workspace_text(text, plan, name);
+  if (ok) {
+    fprintf(
+        text,
+        "llvm.func @%s(%s%%inputs: !llvm.ptr, %%outputs: !llvm.ptr, %%work: !llvm.ptr) -> i32 {\n"
+        "%%t0 = llvm.mlir.constant(0 : i32) : i32\n"
+        "%%zero = llvm.mlir.constant(0 : i64) : i64\n"
+        "%%one = llvm.mlir.constant(1 : i64) : i64\n"
+        "%%count = llvm.mlir.constant(%d : i64) : i64\n"
+        "%%buffers = llvm.alloca %%count x !llvm.ptr : (i64) -> !llvm.ptr\n"
+        "%%params = llvm.alloca %%count x i64 : (i64) -> !llvm.ptr\n",
+        name, sized ? "%sizes: !llvm.ptr, " : "", program_longest(plan));
+    program_exprs(text, needed);
+    program_number(text, "arena", 0, program_arena(plan));
+    fprintf(
+        text,
+        "%%scratch = llvm.getelementptr %%work[%%arena0] : (!llvm.ptr, i64) -> !llvm.ptr, i8\n");
+    ok = program_body(text, plan, name);
+  } else {
+    loom_emit_error(mlirOperationGetLocation(plan), "out of memory");
+  }
+  free(needed);
+  if (text && fclose(text) != 0 && ok)
     ok = loom_emit_error(mlirOperationGetLocation(plan), "out of memory");
   return ok;
+}
+
+/* Takes the functions with a body out of a parsed module: what comes before are declarations. */
+static void program_move(MlirModule from, MlirModule to) {
+  MlirOperation op = mlirBlockGetFirstOperation(mlirModuleGetBody(from)), next;
+  for (; op.ptr; op = next) {
+    next = mlirOperationGetNextInBlock(op);
+    if (mlirBlockIsNull(mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0)))) continue;
+    mlirOperationRemoveFromParent(op);
+    mlirBlockAppendOwnedOperation(mlirModuleGetBody(to), op);
+  }
 }
 
 bool loom_program_entry(MlirModule module, MlirOperation plan, const char *name) {
@@ -198,13 +359,8 @@ bool loom_program_entry(MlirModule module, MlirOperation plan, const char *name)
     MlirModule made =
         mlirModuleCreateParse(mlirOperationGetContext(plan), mlirStringRefCreate(text, size));
     ok = !mlirModuleIsNull(made);
-    MlirOperation function = {NULL}, op = {NULL};
-    if (ok) op = mlirBlockGetFirstOperation(mlirModuleGetBody(made));
-    for (; op.ptr; op = mlirOperationGetNextInBlock(op))
-      function = op; /* the last one: what comes before are declarations */
     if (ok) {
-      mlirOperationRemoveFromParent(function);
-      mlirBlockAppendOwnedOperation(mlirModuleGetBody(module), function);
+      program_move(made, module);
       mlirModuleDestroy(made);
     }
   }
@@ -214,9 +370,40 @@ bool loom_program_entry(MlirModule module, MlirOperation plan, const char *name)
 
 /* ---- the header ---- */
 
-static void program_describe(FILE *out, MlirType type, const char *list, int64_t index) {
+static void program_show(FILE *out, uint32_t index) {
+  const loom_expr *expr = &loom_sizes()->exprs[index];
+  static const char *const signs[] = {[LOOM_EXPR_ADD] = " + ",      [LOOM_EXPR_MUL] = " * ",
+                                      [LOOM_EXPR_FLOORDIV] = " / ", [LOOM_EXPR_MOD] = " % ",
+                                      [LOOM_EXPR_MIN] = " min ",    [LOOM_EXPR_MAX] = " max "};
+  if (expr->kind == LOOM_EXPR_CONST) {
+    fprintf(out, "%" PRId64, expr->value);
+  } else if (expr->kind == LOOM_EXPR_SYMBOL) {
+    fprintf(out, "sizes[%" PRId64 "]", expr->value);
+  } else {
+    fputc('(', out);
+    program_show(out, expr->lhs);
+    fputs(signs[expr->kind], out);
+    program_show(out, expr->rhs);
+    fputc(')', out);
+  }
+}
+
+static void program_describe(FILE *out, MlirOperation plan, MlirValue value, const char *list,
+                             int64_t index) {
   loom_type plain;
+  MlirType type = mlirValueGetType(value);
   if (!loom_type_from_mlir(type, &plain)) return;
+  if (!mlirShapedTypeHasStaticShape(type)) {
+    fprintf(out, " *   %s[%" PRId64 "]: %s of rank %d, ", list, index, loom_dtype_name(plain.dtype),
+            plain.rank);
+    int64_t bytes = program_bytes(plan, value);
+    if (LOOM_STRIDE_IS_SYM(bytes))
+      program_show(out, LOOM_STRIDE_EXPR(bytes));
+    else
+      fprintf(out, "%" PRId64, bytes);
+    fprintf(out, " bytes\n");
+    return;
+  }
   fprintf(out, " *   %s[%" PRId64 "]: %s", list, index, loom_dtype_name(plain.dtype));
   for (int d = 0; d < plain.rank; d++)
     fprintf(out, "%s%" PRId64, d ? "x" : " ", plain.dims[d]);
@@ -233,16 +420,26 @@ static void program_describe(FILE *out, MlirType type, const char *list, int64_t
   fprintf(out, "\n");
 }
 
+static void program_count(FILE *out, int64_t number) {
+  if (LOOM_STRIDE_IS_SYM(number))
+    program_show(out, LOOM_STRIDE_EXPR(number));
+  else
+    fprintf(out, "%" PRId64, number);
+}
+
 static void program_stage(FILE *out, MlirOperation op, const char *prefix) {
   MlirStringRef name = mlirFlatSymbolRefAttrGetValue(loom_get_attr(op, "kernel"));
-  fprintf(
-      out,
-      "/* %" PRId64 " chunks, %" PRId64 " bytes of scratch a thread, %d buffers and scalars. */\n"
-      "uint32_t %s_%.*s_s%" PRId64 "(void *const *buffers, const uint64_t *params, void *scratch, "
-      "int64_t begin, int64_t end);\n",
-      loom_get_i64(op, "chunks", 0), loom_get_i64(op, "scratch", 0),
-      (int)mlirOperationGetNumOperands(op), prefix, (int)name.length, name.data,
-      loom_get_i64(op, "stage", 0));
+  fputs("/* ", out);
+  program_count(out, loom_get_i64(op, "chunks", 0));
+  fputs(" chunks, ", out);
+  program_count(out, loom_get_i64(op, "scratch", 0));
+  fprintf(out,
+          " bytes of scratch a thread, %d buffers and scalars%s. */\n"
+          "uint32_t %s_%.*s_s%" PRId64
+          "(void *const *buffers, const uint64_t *params, void *scratch, "
+          "int64_t begin, int64_t end);\n",
+          (int)mlirOperationGetNumOperands(op), program_is_sized() ? ", then sizes" : "", prefix,
+          (int)name.length, name.data, loom_get_i64(op, "stage", 0));
 }
 
 static void program_stages(FILE *out, MlirOperation plan, const char *prefix) {
@@ -276,20 +473,28 @@ bool loom_program_header(MlirOperation plan, const char *name, loom_bytes *out) 
           "/* Made by loom-compile. */\n#ifndef %s_H\n#define %s_H\n\n#include <stdint.h>\n\n"
           "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
           "/* Bytes of `workspace`, which is 64-byte aligned; each running call needs one of its "
-          "own. */\n"
-          "#define %s_WORKSPACE %" PRId64 "\n\n/* Runs on the calling thread.\n *\n",
-          upper, upper, upper, loom_program_workspace(plan));
+          "own. */\n",
+          upper, upper);
+  bool sized = program_is_sized();
+  if (sized)
+    fprintf(file, "int64_t %s_workspace(const int64_t *sizes);\n", name);
+  else
+    fprintf(file, "#define %s_WORKSPACE %" PRId64 "\n", upper, loom_program_workspace(plan));
+  fprintf(file, "\n/* Runs on the calling thread.\n *\n");
+  if (sized)
+    fprintf(file, " *   sizes: %u of them, as the function's types name them (s0, s1, ...)\n",
+            loom_sizes()->symbol_count);
   for (int64_t i = 0; i < mlirBlockGetNumArguments(block); i++)
-    program_describe(file, mlirValueGetType(mlirBlockGetArgument(block, i)),
-                     i < inputs ? "inputs" : "outputs", i < inputs ? i : i - inputs);
+    program_describe(file, plan, mlirBlockGetArgument(block, i), i < inputs ? "inputs" : "outputs",
+                     i < inputs ? i : i - inputs);
   fprintf(file,
           " *\n * Pointers are to element [0, ..., 0]; outputs overlap nothing. Returns 0, or a "
           "union of 1 (an integer"
           "\n * was divided by zero), 2 (an integer division overflowed) and 256 (an index was out "
           "of bounds: outputs are"
           "\n * not valid). */\n"
-          "int %s(const void *const *inputs, void *const *outputs, void *workspace);\n\n",
-          name);
+          "int %s(%sconst void *const *inputs, void *const *outputs, void *workspace);\n\n",
+          name, sized ? "const int64_t *sizes, " : "");
   program_stages(file, plan, name);
   fprintf(file, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
   if (fclose(file) != 0) return loom_emit_error(mlirOperationGetLocation(plan), "out of memory");

@@ -8,11 +8,13 @@
 #include "graph/graph.h"
 
 /* Appends `int <name>(const void *const *inputs, void *const *outputs, void *workspace)` to a module of the LLVM
- * dialect: it runs the launches of `plan` one after another. False after a diagnostic. */
+ * dialect: it runs the launches of `plan` one after another. With symbolic sizes (loom_sizes() of the module) it takes
+ * `const int64_t *sizes` first, and `int64_t <name>_workspace(const int64_t *sizes)` comes with it. False after a
+ * diagnostic. */
 bool loom_program_entry(MlirModule module, MlirOperation plan, const char *name);
 /* The C header of that function and of the kernels' stages. malloc'ed text. */
 bool loom_program_header(MlirOperation plan, const char *name, loom_bytes *out);
-/* Bytes of the workspace: the plan's arena, then the scratch of one thread. */
+/* Bytes of the workspace, maybe a symbolic number: the plan's arena, then the scratch of one thread. */
 int64_t loom_program_workspace(MlirOperation plan);
 
 #endif
