@@ -202,6 +202,27 @@ def BitcastOp : Loom_PureOp<"bitcast", [Elementwise]> {
   let lower = "bitcast";
 }
 
+class Loom_Part<string mnemonic, string text> : Loom_PureInferredOp<mnemonic, [Elementwise]> {
+  let summary = text;
+  let arguments = (ins Loom_Tensor:$operand);
+  let results = (outs Loom_Tensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` functional-type(operands, results)";
+  let shape = "part";
+  let lower = "part";
+  let dtypes = "c";
+}
+def RealOp : Loom_Part<"real", "The real parts of complex numbers, as floats">;
+def ImagOp : Loom_Part<"imag", "The imaginary parts of complex numbers, as floats">;
+def ComplexOp : Loom_PureInferredOp<"complex", [Elementwise, SameTypeOperands]> {
+  let summary = "Complex numbers of real and imaginary parts (f32 or f64)";
+  let arguments = (ins Loom_Tensor:$real, Loom_Tensor:$imag);
+  let results = (outs Loom_Tensor:$result);
+  let assemblyFormat = "$real `,` $imag attr-dict `:` functional-type(operands, results)";
+  let shape = "pair";
+  let lower = "part";
+  let dtypes = "f";
+}
+
 // ---- creation -------------------------------------------------------------------------------------------------------
 
 def ConstantOp : Loom_PureOp<"constant", [ConstantLike]> {

@@ -118,6 +118,21 @@ static bool infer_compare(infer_state *s) {
   return infer_predicate(s);
 }
 
+static bool infer_part(infer_state *s) {
+  if (!infer_same(s)) return false;
+  s->out[0].dtype = s->out[0].dtype == LOOM_C64 ? LOOM_F32 : LOOM_F64;
+  return true;
+}
+
+static bool infer_pair(infer_state *s) {
+  if (!infer_same(s)) return false;
+  loom_dtype dtype = s->out[0].dtype;
+  if (dtype != LOOM_F32 && dtype != LOOM_F64)
+    return INFER_FAIL(s, "there are no complex numbers of %s", loom_dtype_name(dtype));
+  s->out[0].dtype = dtype == LOOM_F32 ? LOOM_C64 : LOOM_C128;
+  return true;
+}
+
 static bool infer_select(infer_state *s) {
   const loom_type *condition = infer_operand(s, 0), *a = infer_operand(s, 1),
                   *b = infer_operand(s, 2);
@@ -540,6 +555,8 @@ static const struct {
     {"same", infer_same, false},
     {"predicate", infer_predicate, false},
     {"compare", infer_compare, false},
+    {"part", infer_part, false},
+    {"pair", infer_pair, false},
     {"select", infer_select, false},
     {"convert", infer_convert, true},
     {"bitcast", infer_bitcast, true},

@@ -71,6 +71,11 @@ static bool interp_element(const interp_call *c, const int64_t *index, loom_cell
     b = interp_load(&in[1], index);
     *out = (loom_cell){.i = loom_cell_compare(c->view->attrs[0].str, dtype, a, b)};
     return true;
+  case LOOM_OP_REAL: *out = (loom_cell){.re = a.re}; return true;
+  case LOOM_OP_IMAG: *out = (loom_cell){.re = a.im}; return true;
+  case LOOM_OP_COMPLEX:
+    *out = (loom_cell){.re = a.re, .im = interp_load(&in[1], index).re};
+    return true;
   default: break;
   }
   if (c->view->operand_count == 2)

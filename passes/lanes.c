@@ -23,6 +23,8 @@ MlirType lane_type(MlirContext ctx, loom_dtype dtype, int width) {
 
 MlirType lane_memory_type(MlirContext ctx, loom_dtype dtype, int width) {
   if (loom_dtype_is_half(dtype)) return lane_int(ctx, 16, width);
+  if (loom_dtype_is_complex(dtype))
+    return lane_int(ctx, (unsigned)loom_dtype_size(dtype) * 8, width);
   return lane_type(ctx, dtype == LOOM_BOOL ? LOOM_I8 : dtype, width);
 }
 
@@ -100,6 +102,56 @@ MlirValue lane_shuffle2(loom_builder *b, MlirValue x, MlirValue y, int count,
 MlirValue lane_reverse(loom_builder *b, MlirValue vector) {
   int width = lane_width(mlirValueGetType(vector));
   return width == 1 ? vector : lanes_shuffle(b, vector, width, width - 1, -1);
+}
+
+/* ---- pairs ---- */
+
+MlirValue lane_part(loom_builder *b, MlirValue value, int part) {
+  int width = lane_width(mlirValueGetType(value)) / 2;
+  return width == 1 ? lane_extract(b, value, part) : lanes_shuffle(b, value, width, part, 2);
+}
+
+MlirValue lane_pair(loom_builder *b, MlirValue real, MlirValue imag) {
+  MlirType type = mlirValueGetType(real);
+  int64_t size = 2, picks[256];
+  int width = lane_width(type);
+  if (width > 1) {
+    for (int i = 0; i < 2 * width && i < 256; i++)
+      picks[i] = i / 2 + (i % 2) * width;
+    return lane_shuffle2(b, real, imag, 2 * width, picks);
+  }
+  MlirType pair = mlirVectorTypeGet(1, &size, type), i32 = mlirIntegerTypeGet(b->ctx, 32);
+  MlirValue none = lane_const_float(b, pair, 0);
+  MlirValue first =
+      loom_build3(b, "llvm.insertelement", none, real, loom_build_int(b, i32, 0), pair);
+  return loom_build3(b, "llvm.insertelement", first, imag, loom_build_int(b, i32, 1), pair);
+}
+
+MlirValue lane_pair_splat(loom_builder *b, MlirValue value, int width) {
+  int64_t picks[256];
+  for (int i = 0; i < 2 * width && i < 256; i++)
+    picks[i] = i % 2;
+  return lane_shuffle2(b, value, value, 2 * width, picks);
+}
+
+MlirValue lane_pair_mask(loom_builder *b, MlirValue mask) {
+  int64_t picks[256];
+  int width = lane_width(mlirValueGetType(mask));
+  for (int i = 0; i < 2 * width && i < 256; i++)
+    picks[i] = i / 2;
+  return lane_shuffle2(b, mask, mask, 2 * width, picks);
+}
+
+MlirValue lane_pair_reverse(loom_builder *b, MlirValue value) {
+  int64_t picks[256];
+  int width = lane_width(mlirValueGetType(value));
+  for (int i = 0; i < width && i < 256; i++)
+    picks[i] = width - 2 - i / 2 * 2 + i % 2;
+  return lane_shuffle2(b, value, value, width, picks);
+}
+
+static loom_dtype lanes_part_dtype(loom_dtype dtype) {
+  return dtype == LOOM_C64 ? LOOM_F32 : dtype == LOOM_C128 ? LOOM_F64 : dtype;
 }
 
 /* ---- memory ---- */
@@ -190,8 +242,9 @@ MlirValue lane_round(loom_builder *b, loom_dtype dtype, MlirValue value) {
 }
 
 static loom_named lanes_alignment(loom_builder *b, loom_dtype dtype, unsigned bits) {
-  loom_named attr = {"alignment", mlirIntegerAttrGet(mlirIntegerTypeGet(b->ctx, bits),
-                                                     (int64_t)loom_dtype_size(dtype))};
+  loom_named attr = {"alignment",
+                     mlirIntegerAttrGet(mlirIntegerTypeGet(b->ctx, bits),
+                                        (int64_t)loom_dtype_size(lanes_part_dtype(dtype)))};
   return attr;
 }
 
@@ -203,6 +256,10 @@ static MlirValue lanes_zero(loom_builder *b, MlirType type) {
 MlirValue lane_load(loom_builder *b, MlirValue ptr, loom_dtype dtype, int width, MlirValue mask) {
   MlirType type = lane_memory_type(b->ctx, dtype, width);
   MlirOperation op;
+  if (loom_dtype_is_complex(dtype)) {
+    type = lane_type(b->ctx, lanes_part_dtype(dtype), 2 * width);
+    if (mask.ptr && width > 1) mask = lane_pair_mask(b, mask);
+  }
   if (!mask.ptr || width == 1) {
     loom_named attr = lanes_alignment(b, dtype, 64);
     op = loom_build(b, "llvm.load", 1, &ptr, 1, &type, 1, &attr);
@@ -216,6 +273,9 @@ MlirValue lane_load(loom_builder *b, MlirValue ptr, loom_dtype dtype, int width,
 
 void lane_store(loom_builder *b, MlirValue value, MlirValue ptr, loom_dtype dtype, MlirValue mask) {
   value = lane_to_memory(b, value, dtype);
+  bool complex = loom_dtype_is_complex(dtype);
+  if (complex && lane_width(mlirValueGetType(value)) == 2) mask.ptr = NULL;
+  if (complex && mask.ptr) mask = lane_pair_mask(b, mask);
   if (!mask.ptr || lane_width(mlirValueGetType(value)) == 1) {
     loom_named attr = lanes_alignment(b, dtype, 64);
     MlirValue operands[] = {value, ptr};
@@ -231,8 +291,22 @@ static MlirValue lanes_all(loom_builder *b, int width) {
   return lane_const_int(b, lane_int(b->ctx, 1, width), -1);
 }
 
+/* The offset of a part, in parts. */
+static MlirValue lanes_part_offset(loom_builder *b, MlirValue offsets, int part) {
+  MlirType type = mlirValueGetType(offsets);
+  offsets = lane_op2(b, "arith.shli", offsets, lane_const_int(b, type, 1));
+  return part ? lane_op2(b, "arith.addi", offsets, lane_const_int(b, type, 1)) : offsets;
+}
+
 MlirValue lane_gather(loom_builder *b, MlirValue ptr, MlirValue offsets, loom_dtype dtype,
                       MlirValue mask) {
+  if (loom_dtype_is_complex(dtype) && lane_width(mlirValueGetType(offsets)) > 1) {
+    MlirValue part[2];
+    for (int i = 0; i < 2; i++)
+      part[i] =
+          lane_gather(b, ptr, lanes_part_offset(b, offsets, i), lanes_part_dtype(dtype), mask);
+    return lane_pair(b, part[0], part[1]);
+  }
   MlirValue address = lane_address(b, ptr, offsets, dtype);
   int width = lane_width(mlirValueGetType(offsets));
   if (width == 1) return lane_load(b, address, dtype, 1, mask);
@@ -245,6 +319,12 @@ MlirValue lane_gather(loom_builder *b, MlirValue ptr, MlirValue offsets, loom_dt
 
 void lane_scatter(loom_builder *b, MlirValue value, MlirValue ptr, MlirValue offsets,
                   loom_dtype dtype, MlirValue mask) {
+  if (loom_dtype_is_complex(dtype) && lane_width(mlirValueGetType(offsets)) > 1) {
+    for (int i = 0; i < 2; i++)
+      lane_scatter(b, lane_part(b, value, i), ptr, lanes_part_offset(b, offsets, i),
+                   lanes_part_dtype(dtype), mask);
+    return;
+  }
   MlirValue address = lane_address(b, ptr, offsets, dtype);
   int width = lane_width(mlirValueGetType(offsets));
   if (width == 1) {

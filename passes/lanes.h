@@ -17,7 +17,8 @@ typedef enum lanes_target { LANES_CPU, LANES_GPU } lanes_target;
  * of them. float16 and bfloat16 are f32 in registers, always a value that they have: what computes
  * one rounds it (lane_round). */
 MlirType lane_type(MlirContext ctx, loom_dtype dtype, int width);
-/* The type of one element in memory: lane_type but i8 for bool, i16 for float16 and bfloat16. */
+/* The type of one element in memory: lane_type but i8 for bool, i16 for float16 and bfloat16, an
+ * integer of both parts for complex numbers. */
 MlirType lane_memory_type(MlirContext ctx, loom_dtype dtype, int width);
 /* 1 for a scalar. */
 int lane_width(MlirType type);
@@ -55,6 +56,14 @@ MlirValue lane_gather(loom_builder *b, MlirValue ptr, MlirValue offsets, loom_dt
                       MlirValue mask);
 void lane_scatter(loom_builder *b, MlirValue value, MlirValue ptr, MlirValue offsets,
                   loom_dtype dtype, MlirValue mask);
+/* Complex numbers in registers are vectors of twice as many floats, real and imaginary parts by
+ * turns: of one element too. They are only moved; arithmetic is on parts (0 real, 1 imaginary). */
+MlirValue lane_part(loom_builder *b, MlirValue value, int part);
+MlirValue lane_pair(loom_builder *b, MlirValue real, MlirValue imag);
+/* A register for `width` lanes of pairs: one pair repeated, masks with each lane doubled. */
+MlirValue lane_pair_splat(loom_builder *b, MlirValue value, int width);
+MlirValue lane_pair_mask(loom_builder *b, MlirValue mask);
+MlirValue lane_pair_reverse(loom_builder *b, MlirValue value);
 /* Any elements of two vectors, by number; `count` of them. */
 MlirValue lane_shuffle2(loom_builder *b, MlirValue x, MlirValue y, int count,
                         const int64_t *elements);

@@ -190,6 +190,7 @@ void lower_unbind_all(lower *l) { l->bound = NULL; }
 MlirValue lower_wide(lower *l, lower_value value) {
   if (value.lanes || l->width == 1) return value.v;
   loom_builder b = lower_at_level(l, value.level);
+  if (loom_dtype_is_complex(value.dtype)) return lane_pair_splat(&b, value.v, l->width);
   return lane_splat(&b, value.v, l->width);
 }
 
@@ -206,6 +207,8 @@ static MlirValue emit_mask(lower *l, loom_builder *b, const lower_at *at, bool w
 
 MlirValue lower_repeat_first(lower *l, loom_builder *b, MlirValue value) {
   if (!l->mask.ptr || l->width == 1) return value;
+  if (lane_width(mlirValueGetType(value)) == 2 * l->width)
+    return lane_select(b, lane_pair_mask(b, l->mask), value, lane_pair_splat(b, value, l->width));
   MlirValue first = lane_splat(b, lane_extract(b, value, 0), l->width);
   return lane_select(b, l->mask, value, first);
 }
@@ -395,15 +398,16 @@ static lower_value emit_load(lower *l, const lower_buffer *buffer, int operand,
   if (!place.wide) { /* one place for all lanes: a gather of it under the mask */
     MlirType type = lane_int(b.ctx, 64, l->width);
     out.v = lane_gather(&b, place.address, lane_const_int(&b, type, 0), dtype, mask);
-  } else if (!mask.ptr && place.step && place.step >= -LOWER_APART && place.step <= LOWER_APART &&
-             l->width >= 4) {
+  } else if (!mask.ptr && !loom_dtype_is_complex(dtype) && place.step &&
+             place.step >= -LOWER_APART && place.step <= LOWER_APART && l->width >= 4) {
     out.v = emit_load_apart(l, &b, &place, dtype);
   } else if (place.offsets.ptr) {
     out.v = lane_gather(&b, place.address, place.offsets, dtype, mask);
   } else {
     if (place.reversed && mask.ptr) mask = lane_reverse(&b, mask);
     out.v = lane_load(&b, place.address, dtype, l->width, mask);
-    if (place.reversed) out.v = lane_reverse(&b, out.v);
+    if (place.reversed)
+      out.v = loom_dtype_is_complex(dtype) ? lane_pair_reverse(&b, out.v) : lane_reverse(&b, out.v);
   }
   out.v = lower_repeat_first(l, &b, out.v);
   out.level = level;
@@ -433,7 +437,7 @@ void lower_store(lower *l, int result, const lower_at *at, lower_value value) {
     return;
   }
   if (place.reversed) {
-    v = lane_reverse(&b, v);
+    v = loom_dtype_is_complex(value.dtype) ? lane_pair_reverse(&b, v) : lane_reverse(&b, v);
     if (mask.ptr) mask = lane_reverse(&b, mask);
   }
   lane_store(&b, v, place.address, buffer->type.dtype, mask);
@@ -443,7 +447,8 @@ void lower_store(lower *l, int result, const lower_at *at, lower_value value) {
 static lower_value emit_parameter(lower *l, const lower_buffer *buffer) {
   loom_dtype dtype = buffer->type.dtype;
   lower_value out = {{NULL}, 0, false, dtype};
-  if (l->dry) return out;
+  if (loom_dtype_is_complex(dtype)) lower_fail(l, l->kernel->op, "a complex scalar parameter");
+  if (l->dry || l->failed) return out;
   loom_builder b = lower_at_level(l, 0);
   MlirValue index = loom_build_int(&b, mlirIntegerTypeGet(b.ctx, 64), buffer->scalar);
   MlirValue address = lane_address(&b, l->params, index, LOOM_I64);
@@ -508,6 +513,8 @@ static lower_value emit_elementwise(lower *l, MlirOperation op, loom_opcode code
   }
   if (l->failed) return out;
   loom_dtype from = count > 0 ? args[code == LOOM_OP_SELECT ? 1 : 0].dtype : dtype;
+  if (loom_dtype_is_complex(from)) lower_fail(l, op, "complex numbers are loom-complex's");
+  if (l->failed) return out;
   l->cost += lower_cost(code, from);
   if (l->dry) return out;
   MlirValue registers[3];
@@ -517,6 +524,27 @@ static lower_value emit_elementwise(lower *l, MlirOperation op, loom_opcode code
   loom_builder b = lower_at_level(l, out.level);
   out.v = lower_scalar(l, &b, op, code, from, registers);
   if (!out.v.ptr) lower_fail(l, op, "not supported for this element type");
+  return out;
+}
+
+/* Complex numbers are taken apart where they come from memory and joined where they go there. */
+static lower_value emit_part(lower *l, MlirOperation op, loom_opcode code, const lower_at *at,
+                             loom_dtype dtype) {
+  lower_value x = lower_emit(l, loom_operand(op, 0), at), y = x, out = x;
+  if (code == LOOM_OP_COMPLEX) y = lower_emit(l, loom_operand(op, 1), at);
+  out.dtype = dtype;
+  l->cost += 1;
+  if (l->failed) return out;
+  if (y.level > out.level) out.level = y.level;
+  out.lanes |= y.lanes;
+  if (l->dry) return out;
+  loom_builder b = lower_at_level(l, out.level);
+  if (code != LOOM_OP_COMPLEX)
+    out.v = lane_part(&b, x.v, code == LOOM_OP_IMAG);
+  else if (out.lanes)
+    out.v = lane_pair(&b, lower_wide(l, x), lower_wide(l, y));
+  else
+    out.v = lane_pair(&b, x.v, y.v);
   return out;
 }
 
@@ -539,6 +567,11 @@ static lower_value emit_op(lower *l, MlirOperation op, const lower_at *at) {
       strcmp(lowering, "select") == 0 || strcmp(lowering, "convert") == 0 ||
       strcmp(lowering, "bitcast") == 0)
     return emit_elementwise(l, op, code, at, type.dtype);
+  if (strcmp(lowering, "part") == 0) return emit_part(l, op, code, at, type.dtype);
+  if (loom_dtype_is_complex(type.dtype)) {
+    lower_fail(l, op, "complex numbers are loom-complex's");
+    return none;
+  }
   if (code == LOOM_OP_REDUCE) return lower_emit_reduce(l, op, at);
   if (code == LOOM_OP_SCAN) return lower_emit_scan(l, op, at);
   if (code == LOOM_OP_RANDOM) return lower_emit_random(l, op, at);

@@ -23,8 +23,6 @@ static bool kernel_buffer(MlirOperation op, MlirAttribute strides, int index, Ml
   out->shares = -1;
   if (!loom_type_from_mlir(mlirValueGetType(value), &out->type))
     return loom_emit_error(loc, "kernel value %d is no tensor of a known element type", index);
-  if (loom_dtype_is_complex(out->type.dtype))
-    return loom_emit_error(loc, "kernel value %d is complex, for which there is no code", index);
   if (!loom_type_is_sized(&out->type))
     return loom_emit_error(loc, "kernel value %d is too large", index);
   return kernel_strides(op, strides, index, out);

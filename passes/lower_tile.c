@@ -45,8 +45,8 @@ static int tile_step(const lower *l) {
 static bool tile_fits(const lower *l, const lower_access *a, int along) {
   int lane = l->plan->lanes.var;
   int64_t step = a->coef[lane];
-  return !a->store && !a->opaque && !a->guarded && step != 0 && step != 1 && step != -1 &&
-         a->coef[along] == 1;
+  return !a->store && !a->opaque && !a->guarded && !loom_dtype_is_complex(a->dtype) && step != 0 &&
+         step != 1 && step != -1 && a->coef[along] == 1;
 }
 
 /* At least four strips where there is enough for them, so that threads have something to share. */

@@ -11,6 +11,7 @@
 void loom_add_front_passes(MlirOpPassManager manager) {
   MlirOpPassManager function = mlirOpPassManagerGetNestedUnder(manager, loom_str("func.func"));
   mlirOpPassManagerAddOwnedPass(function, mlirCreateTransformsCanonicalizer());
+  mlirOpPassManagerAddOwnedPass(function, loom_make_complex_pass());
   mlirOpPassManagerAddOwnedPass(function, loom_make_thin_pass());
   mlirOpPassManagerAddOwnedPass(function, loom_make_simplify_pass());
   mlirOpPassManagerAddOwnedPass(function, mlirCreateTransformsCanonicalizer());

@@ -30,14 +30,15 @@ static const struct {
     {"unary", LOOM_CLASS_POINTWISE},   {"predicate", LOOM_CLASS_POINTWISE},
     {"binary", LOOM_CLASS_POINTWISE},  {"compare", LOOM_CLASS_POINTWISE},
     {"select", LOOM_CLASS_POINTWISE},  {"convert", LOOM_CLASS_POINTWISE},
-    {"bitcast", LOOM_CLASS_POINTWISE}, {"constant", LOOM_CLASS_CONSTANT},
-    {"iota", LOOM_CLASS_CONSTANT},     {"view", LOOM_CLASS_VIEW},
-    {"update_slice", LOOM_CLASS_MOVE}, {"concatenate", LOOM_CLASS_MOVE},
-    {"pad", LOOM_CLASS_MOVE},          {"gather", LOOM_CLASS_MOVE},
-    {"reduce", LOOM_CLASS_REDUCE},     {"scan", LOOM_CLASS_SCAN},
-    {"dot", LOOM_CLASS_DOT},           {"sort", LOOM_CLASS_ALONE},
-    {"scatter", LOOM_CLASS_ALONE},     {"convolution", LOOM_CLASS_DOT},
-    {"random", LOOM_CLASS_MOVE},       {"host_call", LOOM_CLASS_HOST},
+    {"bitcast", LOOM_CLASS_POINTWISE}, {"part", LOOM_CLASS_POINTWISE},
+    {"constant", LOOM_CLASS_CONSTANT}, {"iota", LOOM_CLASS_CONSTANT},
+    {"view", LOOM_CLASS_VIEW},         {"update_slice", LOOM_CLASS_MOVE},
+    {"concatenate", LOOM_CLASS_MOVE},  {"pad", LOOM_CLASS_MOVE},
+    {"gather", LOOM_CLASS_MOVE},       {"reduce", LOOM_CLASS_REDUCE},
+    {"scan", LOOM_CLASS_SCAN},         {"dot", LOOM_CLASS_DOT},
+    {"sort", LOOM_CLASS_ALONE},        {"scatter", LOOM_CLASS_ALONE},
+    {"convolution", LOOM_CLASS_DOT},   {"random", LOOM_CLASS_MOVE},
+    {"host_call", LOOM_CLASS_HOST},
 };
 
 loom_class loom_class_of(MlirOperation op) {

@@ -96,5 +96,5 @@ func.func @packed(%x: tensor<2x48x20x20xf32>, %w: tensor<64x48x3x3xf32> {loom.st
 
 // BAD: cannot lower 'loom.scatter': the result does not overwrite the operand
 // BAD: cannot lower 'loom.scatter': no code for this target
-// BAD: kernel value 0 is complex, for which there is no code
+// BAD: cannot lower 'loom.add': complex numbers are loom-complex's
 // BAD: cannot lower 'loom.convolution': more than three spatial dimensions

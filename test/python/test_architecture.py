@@ -126,8 +126,8 @@ def op_records():
             yield name, shape.group(1)
         elif base in ("Loom_Unary", "Loom_Binary"):
             yield name, "same"
-        elif base == "Loom_Predicate":
-            yield name, "predicate"
+        elif base in ("Loom_Predicate", "Loom_Part"):
+            yield name, base.removeprefix("Loom_").lower()
         elif base == "Loom_View":
             yield name, name
 

@@ -1,0 +1,385 @@
+/* loom-complex: complex arithmetic becomes arithmetic of real and imaginary parts.
+ *
+ *   %0 = loom.mul %a, %b : tensor<4xcomplex<f32>>
+ * becomes
+ *   %1 = loom.real %a, %2 = loom.imag %a, %3 = loom.real %b, %4 = loom.imag %b
+ *   %5 = loom.mul %1, %3   %6 = loom.mul %2, %4   %7 = loom.sub %5, %6     (and the imaginary part)
+ *   %0 = loom.complex %7, %8
+ *
+ * What is left of complex numbers is how they lie in memory: loom.real and loom.imag of a
+ * function's arguments (and of what a library made), loom.complex of its results. The formulas are
+ * NumPy's: products without a special case for infinities, quotients by Smith's method.
+ *
+ * requires: nothing. keeps: values; flags up to spurious ones of a division by zero. breaks:
+ * nothing. Ops without parts (sorting, functions, products of all elements) are diagnosed.
+ */
+#include <string.h>
+
+#include "dialects/ir.h"
+#include "passes/passes.h"
+
+typedef struct parts {
+  MlirValue whole, part[2]; /* real, imaginary */
+} parts;
+
+typedef struct complex_old {
+  struct complex_old *next;
+  MlirOperation op;
+} complex_old;
+
+typedef struct complex_job {
+  loom_arena arena;
+  parts *table; /* open addressing by the whole */
+  size_t count, capacity;
+  complex_old *old; /* replaced, the last one first */
+  bool failed;
+} complex_job;
+
+/* ---- what is known of each complex value ---- */
+
+static size_t complex_slot(const complex_job *job, MlirValue value) {
+  size_t i = ((uintptr_t)value.ptr >> 4) * 0x9e3779b97f4a7c15u % job->capacity;
+  while (job->table[i].whole.ptr && !mlirValueEqual(job->table[i].whole, value))
+    i = (i + 1) % job->capacity;
+  return i;
+}
+
+static void complex_note(complex_job *job, MlirValue whole, MlirValue re, MlirValue im) {
+  if (2 * job->count >= job->capacity) {
+    parts *old = job->table;
+    size_t n = job->capacity;
+    parts *grown = loom_arena_alloc(&job->arena, sizeof *grown * (n ? 2 * n : 64));
+    if (!grown) {
+      job->failed = true;
+      return;
+    }
+    job->table = grown;
+    job->capacity = n ? 2 * n : 64;
+    for (size_t i = 0; i < n; i++)
+      if (old[i].whole.ptr) job->table[complex_slot(job, old[i].whole)] = old[i];
+  }
+  size_t slot = complex_slot(job, whole);
+  job->count += !job->table[slot].whole.ptr;
+  job->table[slot] = (parts){whole, {re, im}};
+}
+
+static bool complex_is(MlirValue value, loom_type *out) {
+  return loom_type_from_mlir(mlirValueGetType(value), out) && loom_dtype_is_complex(out->dtype);
+}
+
+/* The type with another element type: the encoding of symbolic sizes stays. */
+static MlirType complex_retype(MlirType type, MlirType element) {
+  int64_t dims[LOOM_MAX_RANK], rank = mlirShapedTypeGetRank(type);
+  for (int64_t i = 0; i < rank && i < LOOM_MAX_RANK; i++)
+    dims[i] = mlirShapedTypeGetDimSize(type, i);
+  return mlirRankedTensorTypeGet(rank, dims, element, mlirRankedTensorTypeGetEncoding(type));
+}
+
+static MlirType complex_part_type(MlirType type) {
+  return complex_retype(type, mlirComplexTypeGetElementType(mlirShapedTypeGetElementType(type)));
+}
+
+static MlirValue complex_part(complex_job *job, loom_builder *b, MlirValue value, int part) {
+  loom_type type;
+  if (!complex_is(value, &type)) return value;
+  if (job->capacity) {
+    size_t slot = complex_slot(job, value);
+    if (job->table[slot].whole.ptr) return job->table[slot].part[part];
+  }
+  MlirType element = complex_part_type(mlirValueGetType(value));
+  MlirValue re = loom_build1(b, "loom.real", value, element);
+  MlirValue im = loom_build1(b, "loom.imag", value, element);
+  complex_note(job, value, re, im);
+  return part ? im : re;
+}
+
+/* ---- formulas ---- */
+
+static MlirValue complex_op(loom_builder *b, const char *name, MlirValue x, MlirValue y) {
+  return loom_build2(b, name, x, y, mlirValueGetType(x));
+}
+
+static MlirValue complex_test(loom_builder *b, const char *direction, MlirValue x, MlirValue y) {
+  MlirType type = complex_retype(mlirValueGetType(x), mlirIntegerTypeGet(b->ctx, 1));
+  MlirValue operands[] = {x, y};
+  loom_named attr = {"direction", loom_attr_str(b->ctx, direction)};
+  return loom_result(loom_build(b, "loom.compare", 2, operands, 1, &type, 1, &attr), 0);
+}
+
+static MlirValue complex_constant(loom_builder *b, MlirType type, double value) {
+  MlirType element = mlirShapedTypeGetElementType(type);
+  loom_named attr = {"value", mlirFloatAttrDoubleGet(b->ctx, element, value)};
+  return loom_result(loom_build(b, "loom.constant", 0, NULL, 1, &type, 1, &attr), 0);
+}
+
+static void complex_multiply(loom_builder *b, const parts *x, const parts *y, MlirValue *out) {
+  MlirValue rr = complex_op(b, "loom.mul", x->part[0], y->part[0]);
+  MlirValue ii = complex_op(b, "loom.mul", x->part[1], y->part[1]);
+  MlirValue ri = complex_op(b, "loom.mul", x->part[0], y->part[1]);
+  MlirValue ir = complex_op(b, "loom.mul", x->part[1], y->part[0]);
+  out[0] = complex_op(b, "loom.sub", rr, ii);
+  out[1] = complex_op(b, "loom.add", ri, ir);
+}
+
+static MlirValue complex_select(loom_builder *b, MlirValue condition, MlirValue x, MlirValue y) {
+  return loom_build3(b, "loom.select", condition, x, y, mlirValueGetType(x));
+}
+
+/* Smith: with a the part of y of larger magnitude and c the other, ratio = c / a,
+ * scale = 1 / (a + c ratio). A y of 0 divides both parts of x by 0. */
+static void complex_divide(loom_builder *b, const parts *x, const parts *y, MlirValue *out) {
+  MlirType type = mlirValueGetType(x->part[0]);
+  MlirValue zero = complex_constant(b, type, 0), one = complex_constant(b, type, 1);
+  MlirValue re = loom_build1(b, "loom.abs", y->part[0], type);
+  MlirValue im = loom_build1(b, "loom.abs", y->part[1], type);
+  MlirValue first = complex_test(b, "ge", re, im);
+  MlirValue a = complex_select(b, first, y->part[0], y->part[1]);
+  MlirValue c = complex_select(b, first, y->part[1], y->part[0]);
+  MlirType bools = mlirValueGetType(first);
+  MlirValue none = loom_build2(b, "loom.and", complex_test(b, "eq", re, zero),
+                               complex_test(b, "eq", im, zero), bools);
+  MlirValue ratio = complex_op(b, "loom.div", c, complex_select(b, none, one, a));
+  MlirValue scale = complex_op(b, "loom.mul", c, ratio);
+  scale = complex_select(b, none, re, complex_op(b, "loom.add", a, scale));
+  scale = complex_op(b, "loom.div", one, scale);
+  MlirValue re_ratio = complex_op(b, "loom.mul", x->part[0], ratio);
+  MlirValue im_ratio = complex_op(b, "loom.mul", x->part[1], ratio);
+  MlirValue top[2][2] = {{complex_op(b, "loom.add", x->part[0], im_ratio),
+                          complex_op(b, "loom.sub", x->part[1], re_ratio)},
+                         {complex_op(b, "loom.add", re_ratio, x->part[1]),
+                          complex_op(b, "loom.sub", im_ratio, x->part[0])}};
+  for (int i = 0; i < 2; i++) {
+    MlirValue high = complex_select(b, first, top[0][i], top[1][i]);
+    high = complex_select(b, none, x->part[i], high);
+    out[i] = complex_op(b, "loom.mul", high, scale);
+  }
+}
+
+/* ---- ops ---- */
+
+/* The op on one part of each complex operand (or on operand `other` of part `second`). */
+static MlirValue complex_again(complex_job *job, loom_builder *b, MlirOperation op, int first,
+                               int second) {
+  MlirValue operands[64];
+  loom_named attrs[16];
+  intptr_t count = mlirOperationGetNumOperands(op), named = mlirOperationGetNumAttributes(op);
+  if (count > 64 || named > 16) return (MlirValue){NULL};
+  for (intptr_t i = 0; i < count; i++)
+    operands[i] = complex_part(job, b, loom_operand(op, i), i ? second : first);
+  for (intptr_t i = 0; i < named; i++) {
+    MlirNamedAttribute attr = mlirOperationGetAttribute(op, i);
+    char *key = loom_arena_alloc(&job->arena, mlirIdentifierStr(attr.name).length + 1);
+    if (!key) return (MlirValue){NULL};
+    memcpy(key, mlirIdentifierStr(attr.name).data, mlirIdentifierStr(attr.name).length);
+    attrs[i] = (loom_named){key, attr.attribute};
+  }
+  loom_type complex;
+  MlirType type = mlirValueGetType(loom_result(op, 0));
+  if (complex_is(loom_result(op, 0), &complex)) type = complex_part_type(type);
+  MlirStringRef full = mlirIdentifierStr(mlirOperationGetName(op));
+  char name[64];
+  if (full.length >= sizeof name) return (MlirValue){NULL};
+  memcpy(name, full.data, full.length);
+  name[full.length] = 0;
+  return loom_result(loom_build(b, name, count, operands, 1, &type, named, attrs), 0);
+}
+
+/* Does the op act on each part alone? */
+static bool complex_by_parts(MlirOperation op, loom_opcode code) {
+  switch (code) {
+  case LOOM_OP_ADD:
+  case LOOM_OP_SUB:
+  case LOOM_OP_NEG:
+  case LOOM_OP_COPY:
+  case LOOM_OP_SELECT:
+  case LOOM_OP_BROADCAST:
+  case LOOM_OP_RESHAPE:
+  case LOOM_OP_TRANSPOSE:
+  case LOOM_OP_SLICE:
+  case LOOM_OP_UPDATE_SLICE:
+  case LOOM_OP_CONCATENATE:
+  case LOOM_OP_PAD:
+  case LOOM_OP_GATHER: return true;
+  case LOOM_OP_REDUCE:
+  case LOOM_OP_SCAN: return loom_str_is(loom_get_str(op, "kind"), "sum");
+  default: return false;
+  }
+}
+
+static bool complex_from_constant(loom_builder *b, MlirOperation op, MlirValue *out) {
+  loom_type type;
+  loom_attr scalar;
+  if (!complex_is(loom_result(op, 0), &type) ||
+      !loom_scalar_from_mlir(loom_get_attr(op, "value"), type.dtype, &scalar))
+    return false;
+  loom_cell cell = loom_cell_from_attr(type.dtype, &scalar);
+  MlirType part = complex_part_type(mlirValueGetType(loom_result(op, 0)));
+  out[0] = complex_constant(b, part, cell.re);
+  out[1] = complex_constant(b, part, cell.im);
+  return true;
+}
+
+/* x of any type as complex of the result's. */
+static bool complex_convert(complex_job *job, loom_builder *b, MlirOperation op, MlirValue *out) {
+  loom_type from;
+  MlirValue x = loom_operand(op, 0);
+  MlirType part = complex_part_type(mlirValueGetType(loom_result(op, 0)));
+  bool complex = complex_is(x, &from);
+  for (int i = 0; i < 1 + complex; i++) {
+    out[i] = complex_part(job, b, x, i);
+    if (!mlirTypeEqual(mlirValueGetType(out[i]), part))
+      out[i] = loom_build1(b, "loom.convert", out[i], part);
+  }
+  if (!complex) out[1] = complex_constant(b, part, 0);
+  return true;
+}
+
+static bool complex_product(complex_job *job, loom_builder *b, MlirOperation op, MlirValue *out) {
+  MlirValue rr = complex_again(job, b, op, 0, 0), ii = complex_again(job, b, op, 1, 1);
+  MlirValue ri = complex_again(job, b, op, 0, 1), ir = complex_again(job, b, op, 1, 0);
+  out[0] = complex_op(b, "loom.sub", rr, ii);
+  out[1] = complex_op(b, "loom.add", ri, ir);
+  return true;
+}
+
+/* The parts of a complex result; false when there are no formulas. */
+static bool complex_result(complex_job *job, loom_builder *b, MlirOperation op, loom_opcode code,
+                           MlirValue *out) {
+  parts x = {0}, y = {0};
+  if (complex_by_parts(op, code)) {
+    out[0] = complex_again(job, b, op, 0, 0);
+    out[1] = complex_again(job, b, op, 1, 1);
+    return out[0].ptr && out[1].ptr;
+  }
+  switch (code) {
+  case LOOM_OP_CONSTANT: return complex_from_constant(b, op, out);
+  case LOOM_OP_CONVERT: return complex_convert(job, b, op, out);
+  case LOOM_OP_DOT_GENERAL: return complex_product(job, b, op, out);
+  case LOOM_OP_COMPLEX:
+    out[0] = loom_operand(op, 0);
+    out[1] = loom_operand(op, 1);
+    return true;
+  case LOOM_OP_MUL:
+  case LOOM_OP_DIV:
+    for (int i = 0; i < 2; i++) {
+      x.part[i] = complex_part(job, b, loom_operand(op, 0), i);
+      y.part[i] = complex_part(job, b, loom_operand(op, 1), i);
+    }
+    (code == LOOM_OP_MUL ? complex_multiply : complex_divide)(b, &x, &y, out);
+    return true;
+  default: return false;
+  }
+}
+
+/* A result that is not complex, of complex operands. */
+static MlirValue complex_plain(complex_job *job, loom_builder *b, MlirOperation op,
+                               loom_opcode code) {
+  MlirValue re, im, none = {NULL}, x = loom_operand(op, 0);
+  MlirType type = mlirValueGetType(loom_result(op, 0));
+  switch (code) {
+  case LOOM_OP_REAL: return complex_part(job, b, x, 0);
+  case LOOM_OP_IMAG: return complex_part(job, b, x, 1);
+  case LOOM_OP_IS_NAN:
+  case LOOM_OP_IS_INF:
+  case LOOM_OP_IS_FINITE:
+  case LOOM_OP_COMPARE: {
+    bool every = code == LOOM_OP_IS_FINITE;
+    if (code == LOOM_OP_COMPARE) {
+      MlirStringRef direction = loom_get_str(op, "direction");
+      every = loom_str_is(direction, "eq");
+      if (!every && !loom_str_is(direction, "ne")) return none;
+    }
+    re = complex_again(job, b, op, 0, 0);
+    im = complex_again(job, b, op, 1, 1);
+    return loom_build2(b, every ? "loom.and" : "loom.or", re, im, type);
+  }
+  case LOOM_OP_CONVERT:
+    re = complex_part(job, b, x, 0);
+    if (mlirTypeEqual(mlirValueGetType(re), type)) return re;
+    re = complex_again(job, b, op, 0, 0);
+    if (!mlirTypeIsAInteger(mlirShapedTypeGetElementType(type)) ||
+        mlirIntegerTypeGetWidth(mlirShapedTypeGetElementType(type)) != 1)
+      return re;
+    return loom_build2(b, "loom.or", re, complex_again(job, b, op, 1, 1), type);
+  default: return none;
+  }
+}
+
+/* Operands of what stays complex: results, calls of a library. */
+static void complex_join(complex_job *job, MlirOperation op) {
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); i++) {
+    MlirValue value = loom_operand(op, i);
+    loom_type type;
+    if (!complex_is(value, &type) || !job->capacity) continue;
+    size_t slot = complex_slot(job, value);
+    MlirOperation def = loom_def(value);
+    if (!job->table[slot].whole.ptr || !def.ptr || loom_is(def, "loom.complex") ||
+        loom_is(def, "loom.host_call"))
+      continue;
+    loom_builder b = loom_builder_before(op);
+    const parts *p = &job->table[slot];
+    mlirOperationSetOperand(
+        op, i, loom_build2(&b, "loom.complex", p->part[0], p->part[1], mlirValueGetType(value)));
+  }
+}
+
+static bool complex_touches(MlirOperation op) {
+  loom_type type;
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); i++)
+    if (complex_is(loom_operand(op, i), &type)) return true;
+  for (intptr_t i = 0; i < mlirOperationGetNumResults(op); i++)
+    if (complex_is(loom_result(op, i), &type)) return true;
+  return false;
+}
+
+static bool complex_visit(MlirOperation op, void *user) {
+  complex_job *job = user;
+  loom_opcode code;
+  loom_type type;
+  MlirValue out[2] = {{NULL}, {NULL}};
+  if (!complex_touches(op)) return true;
+  bool table = loom_opcode_of(op, &code);
+  if (!table || code == LOOM_OP_HOST_CALL) {
+    complex_join(job, op);
+    return true;
+  }
+  loom_builder b = loom_builder_before(op);
+  complex_old *old = loom_arena_alloc(&job->arena, sizeof *old);
+  if (!old) return false;
+  *old = (complex_old){job->old, op};
+  job->old = old;
+  bool whole = mlirOperationGetNumResults(op) == 1 && complex_is(loom_result(op, 0), &type);
+  bool good = false;
+  if (whole) {
+    good = complex_result(job, &b, op, code, out);
+    if (good) complex_note(job, loom_result(op, 0), out[0], out[1]);
+  } else if (mlirOperationGetNumResults(op) == 1) {
+    out[0] = complex_plain(job, &b, op, code);
+    good = out[0].ptr != NULL;
+    if (good) mlirValueReplaceAllUsesOfWith(loom_result(op, 0), out[0]);
+  }
+  if (good && !job->failed) return true;
+  return loom_emit_error(mlirOperationGetLocation(op), "'%.*s' of complex numbers has no code",
+                         (int)mlirIdentifierStr(mlirOperationGetName(op)).length,
+                         mlirIdentifierStr(mlirOperationGetName(op)).data);
+}
+
+static bool complex_run(MlirOperation function) {
+  MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(function, 0));
+  complex_job job = {0};
+  bool good = !block.ptr || loom_walk_block(block, complex_visit, &job);
+  for (complex_old *old = job.old; good && old; old = old->next) {
+    bool used = false;
+    for (intptr_t i = 0; i < mlirOperationGetNumResults(old->op); i++)
+      used |= mlirValueGetFirstUse(loom_result(old->op, i)).ptr != NULL;
+    if (!used) mlirOperationDestroy(old->op);
+  }
+  loom_arena_fini(&job.arena);
+  return good;
+}
+
+MlirPass loom_make_complex_pass(void) {
+  return loom_pass_create("LoomComplex", "loom-complex",
+                          "Turn complex arithmetic into arithmetic of real and imaginary parts",
+                          "func.func", complex_run);
+}

@@ -1,0 +1,61 @@
+// RUN: %loom-opt --split-input-file --loom-complex --canonicalize --cse %s | FileCheck %s
+// RUN: not %loom-opt --split-input-file --loom-complex %S/inputs/complex-bad.mlir 2>&1 | FileCheck %s --check-prefix=BAD
+// BAD: error: 'loom.sin' of complex numbers has no code
+// BAD: error: 'loom.reduce' of complex numbers has no code
+// BAD: error: 'loom.compare' of complex numbers has no code
+
+// CHECK-LABEL: func.func @product
+// CHECK-DAG: %[[AR:.*]] = loom.real %arg0
+// CHECK-DAG: %[[AI:.*]] = loom.imag %arg0
+// CHECK-DAG: %[[BR:.*]] = loom.real %arg1
+// CHECK-DAG: %[[BI:.*]] = loom.imag %arg1
+// CHECK: %[[RR:.*]] = loom.mul %[[AR]], %[[BR]]
+// CHECK: %[[II:.*]] = loom.mul %[[AI]], %[[BI]]
+// CHECK: %[[RI:.*]] = loom.mul %[[AR]], %[[BI]]
+// CHECK: %[[IR:.*]] = loom.mul %[[AI]], %[[BR]]
+// CHECK: %[[RE:.*]] = loom.sub %[[RR]], %[[II]]
+// CHECK: %[[IM:.*]] = loom.add %[[RI]], %[[IR]]
+// CHECK: %[[Z:.*]] = loom.complex %[[RE]], %[[IM]]
+// CHECK: return %[[Z]]
+func.func @product(%a: tensor<4xcomplex<f32>>, %b: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
+  %0 = loom.mul %a, %b : tensor<4xcomplex<f32>>
+  return %0 : tensor<4xcomplex<f32>>
+}
+
+// -----
+
+// Parts of what was joined are the parts: no complex number is made.
+// CHECK-LABEL: func.func @norm
+// CHECK-NOT: loom.complex
+// CHECK: loom.hypot
+func.func @norm(%a: tensor<4xf64>, %b: tensor<4xf64>) -> tensor<4xf64> {
+  %0 = loom.complex %a, %b : (tensor<4xf64>, tensor<4xf64>) -> tensor<4xcomplex<f64>>
+  %1 = loom.neg %0 : tensor<4xcomplex<f64>>
+  %2 = loom.real %1 : (tensor<4xcomplex<f64>>) -> tensor<4xf64>
+  %3 = loom.imag %1 : (tensor<4xcomplex<f64>>) -> tensor<4xf64>
+  %4 = loom.hypot %2, %3 : tensor<4xf64>
+  return %4 : tensor<4xf64>
+}
+
+// -----
+
+// What is returned as it came, and floats, stay.
+// CHECK-LABEL: func.func @untouched
+// CHECK-NEXT: %[[S:.*]] = loom.add %arg1, %arg1
+// CHECK-NEXT: return %arg0, %[[S]]
+func.func @untouched(%a: tensor<4xcomplex<f64>>, %b: tensor<4xf64>) -> (tensor<4xcomplex<f64>>, tensor<4xf64>) {
+  %0 = loom.add %b, %b : tensor<4xf64>
+  return %a, %0 : tensor<4xcomplex<f64>>, tensor<4xf64>
+}
+
+// -----
+
+// A library gets the whole numbers.
+// CHECK-LABEL: func.func @host
+// CHECK: %[[Z:.*]] = loom.complex
+// CHECK: loom.host_call "f"(%[[Z]])
+func.func @host(%a: tensor<4xcomplex<f64>>) -> tensor<4xcomplex<f64>> {
+  %0 = loom.add %a, %a : tensor<4xcomplex<f64>>
+  %1 = loom.host_call "f"(%0) effects = "pure" slot = 0 : (tensor<4xcomplex<f64>>) -> tensor<4xcomplex<f64>>
+  return %1 : tensor<4xcomplex<f64>>
+}
