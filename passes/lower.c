@@ -209,6 +209,10 @@ static void lower_unit_body(lower *l, void *user, const MlirValue *carried, Mlir
     lower_scan_loop(l);
     return;
   }
+  if (l->plan->mix) {
+    lower_mix_body(l);
+    return;
+  }
   if (l->plan->lane_reduced) lower_reduce_all(l);
   lower_results(l, false, values);
   if (lower_plan_any_full(l)) {

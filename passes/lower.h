@@ -12,8 +12,8 @@
  * Sections by file: lower_kernel.c (parsing), lower_index.c (index forms, views), lower_emit.c
  * (values on demand), lower_scalar.c (arithmetic of one op), lower_nest.c (loops), lower_plan.c
  * (which loops), lower_reduce.c, lower_scan.c, lower_save.c (values kept in scratch), lower_tile.c
- * (transposed operands), lower_box.c (parts of the domain), lower_move.c, lower.c (functions and
- * stages).
+ * (transposed operands), lower_box.c (parts of the domain), lower_mix.c (interleaved results),
+ * lower_move.c, lower.c (functions and stages).
  */
 #ifndef LOOM_LOWER_H
 #define LOOM_LOWER_H
@@ -185,9 +185,9 @@ typedef struct lower_plan {
   int cost;      /* rough instructions a lane */
   int tile_loop; /* loop along which some operands are contiguous, to be turned; or -1 */
   int tiles[LOWER_TILES], tile_count; /* their accesses */
-  int tile_side;                      /* elements along a tile's side */
-  bool
-      panel; /* the operands of short reductions are turned, so that lanes run along what is kept */
+  int mix, mix_var; /* places in a short innermost dimension that is interleaved; 0: none */
+  int tile_side;    /* elements along a tile's side */
+  bool panel;       /* operands of short reductions are turned: lanes run along what is kept */
   lower_box boxes[LOWER_BOXES]; /* the first is the root */
   int box_count;                /* 0: the domain is not divided */
   int64_t splits;               /* parts of the outermost reduced loop; 0: one stage does all */
@@ -391,6 +391,12 @@ void lower_phase_close(lower *l, int outer);
 lower_saved *lower_save_of(lower *l, MlirValue value, const lower_at *at);
 lower_value lower_save_load(lower *l, const lower_saved *saved);
 void lower_save_store(lower *l, lower_saved *saved, lower_value value);
+
+/* ---- lower_mix.c ----------------------------------------------------------------------------- */
+
+/* Takes a short innermost loop out of the nest, where results can be interleaved along it. */
+void lower_mix_find(lower *l);
+void lower_mix_body(lower *l);
 
 /* ---- lower_box.c ----------------------------------------------------------------------------- */
 

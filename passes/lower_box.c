@@ -69,7 +69,7 @@ void lower_box_find(lower *l) {
   lower_plan *plan = l->plan;
   plan->box_count = 0;
   if (!l->guards || plan->reduced || plan->scan_count || plan->group_count ||
-      plan->tile_loop >= 0 || plan->lanes.var < 0 || l->kernel->target == LANES_GPU)
+      plan->tile_loop >= 0 || plan->mix || plan->lanes.var < 0 || l->kernel->target == LANES_GPU)
     return;
   int accesses = l->access_count, cost = l->cost;
   uint32_t individual = l->individual, values = box_try(l);

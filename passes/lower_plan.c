@@ -215,6 +215,7 @@ bool lower_plan_make(lower *l, lower_plan *out) {
   if (l->failed) return false;
   out->cost = l->cost;
   plan_loops(l);
+  lower_mix_find(l);
   lower_tile_find(l);
   lower_save_find(l);
   lower_box_find(l);

@@ -123,7 +123,7 @@ void lower_tile_find(lower *l) {
   lower_plan *plan = l->plan;
   plan->tile_loop = -1;
   panel_find(l);
-  if (plan->reduced || plan->scan_count || plan->group_count || plan->lanes.var < 0 ||
+  if (plan->reduced || plan->mix || plan->scan_count || plan->group_count || plan->lanes.var < 0 ||
       l->kernel->target == LANES_GPU || plan->kept.count < 2 ||
       loom_num_hint(plan->kept.loops[plan->kept.count - 1].extent) < TILE_SMALLEST)
     return;

@@ -164,6 +164,25 @@ def test_reductions_over_few_coordinates(sizes, dtype):
     check(frameloom.compile(function, fullgraph=True), function, [x, y, w], ulps=256, scale=4 * k)
 
 
+INTERLEAVED = {
+    "stacked": lambda x: np.stack([x, x * 2, x[::-1]], axis=-1),
+    "pairs": lambda x: np.stack([x > 0, x.T.copy().T < 1], axis=-1),
+    "repeated": lambda x: np.repeat(x, 4, axis=1) + 1,
+    "channels": lambda x: x[:, : x.shape[1] // 4 * 4].reshape(x.shape[0], -1, 4)[..., :3] * np.array([1, 2, 3], x.dtype),
+    "reversed": lambda x: x[:, : x.shape[1] // 3 * 3].reshape(-1, 3)[:, ::-1] + x[0, 0],
+    "padded": lambda x: np.pad(x[..., None], ((0, 0), (1, 1), (1, 2))),
+}
+
+
+@pytest.mark.parametrize("shape", [(300, 128), (129, 131), (2, 5003), (1, 40)], ids=str)
+@pytest.mark.parametrize("kind", INTERLEAVED)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "int16"])
+def test_interleaved(shape, kind, dtype):
+    function = INTERLEAVED[kind]
+    check(frameloom.compile(function, fullgraph=True), function, [array(shape, dtype)])
+    check(frameloom.compile(function, fullgraph=True), function, [np.asfortranarray(array(shape, dtype))])
+
+
 def test_same_bits_for_any_number_of_threads():
     import os
     import subprocess
