@@ -143,7 +143,7 @@ static int entry_host(void *context, const loom_host_call *call) {
   PyGILState_STATE state = PyGILState_Ensure();
   int failed = e->adapter->host_call
                    ? e->adapter->host_call(e->captured, call->name, call->slot, call->buffers,
-                                           call->reads, call->count)
+                                           call->reads, call->count, call->symbols)
                    : 1;
   PyGILState_Release(state);
   return failed;

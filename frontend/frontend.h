@@ -447,7 +447,8 @@ struct loom_adapter {
   /* Would the library's state report one of these floating-point flags (loom_fp_flag bits)? 1, 0, or -1 on error. */
   int (*flags_matter)(uint32_t flags);
   /* Host calls: runs the function in the slot on buffers (see numpy/host.c). */
-  int (*host_call)(void *context, const char *name, uint32_t slot, void *const *buffers, uint32_t reads, uint32_t count);
+  int (*host_call)(void *context, const char *name, uint32_t slot, void *const *buffers, uint32_t reads, uint32_t count,
+                   const int64_t *symbols);
 };
 
 extern const loom_adapter loom_numpy_adapter;

@@ -318,6 +318,7 @@ typedef struct np_host_call {
   PyObject *inputs; /* list of specs */
   loom_value operands[NP_HOST_ARRAYS];
   uint32_t count;
+  int64_t values[LOOM_MAX_SYMBOLS]; /* of the symbols, for samples */
 } np_host_call;
 bool np_host_init(np_host_call *h);
 void np_host_fini(np_host_call *h);
@@ -331,7 +332,7 @@ loom_value np_host_emit(tracer *t, np_host_call *h, PyObject *callable, PyObject
 PyObject *np_host_mark(bool scalar);         /* borrowed: the hole itself */
 value *np_host(tracer *t, const np_call *c); /* any pure function of the library */
 int np_host_run(void *context, const char *name, uint32_t slot, void *const *buffers,
-                uint32_t reads, uint32_t count);
+                uint32_t reads, uint32_t count, const int64_t *symbols);
 
 /* ---- errstate.c ---- */
 

@@ -2,8 +2,9 @@
  *
  * At capture the function is called once on made-up arrays of the same sizes, which tells the
  * dtypes and sizes of its results: only functions for which these do not depend on the data have a
- * row. Where they do after all, the results do not fit when the plan runs, and the plain function
- * does.
+ * row. Where sizes are symbolic it is called with two sets of sizes, and a size of a result is one
+ * of the arguments' (or one more or less), or a constant, when both calls agree on that. Where they
+ * do after all, the results do not fit when the plan runs, and the plain function does.
  *
  * The table of a capture holds for each slot: (callable, arguments with holes, keywords, inputs,
  * outputs, error state, functions that stand in for the user's frames), where an input is (type
@@ -33,14 +34,20 @@ typedef enum host_content {
 
 /* An array of these sizes that most functions accept: ones on the diagonal of matrices, ascending
  * vectors. Its axes have the memory order of `like`, which results may follow. */
-static PyObject *host_sample(tracer *t, const np_array *like, host_content content) {
+static PyObject *host_sample(tracer *t, const np_host_call *h, const np_array *like,
+                             host_content content) {
   const loom_type *type = &like->type;
   npy_intp dims[LOOM_MAX_RANK], order[LOOM_MAX_RANK];
   int64_t strides[LOOM_MAX_RANK];
   np_layout_copy(t, like, type, 'K', strides);
+  const loom_graph *graph = trace_graph(t);
   for (int i = 0; i < type->rank; i++) {
-    dims[i] = type->dims[i];
-    order[i] = strides[i];
+    int64_t size, stride;
+    if (!loom_dim_eval(graph, type->dims[i], h->values, &size) ||
+        !loom_stride_eval(graph, strides[i], h->values, &stride))
+      return NULL;
+    dims[i] = size;
+    order[i] = stride;
   }
   PyArrayObject *a = (PyArrayObject *)PyArray_ZEROS(type->rank, dims, NPY_DOUBLE, 0);
   if (!a) return NULL;
@@ -76,6 +83,16 @@ PyObject *np_host_hole(tracer *t, np_host_call *h, np_array *a) {
   bool good = spec && PyList_Append(h->inputs, spec) == 0;
   Py_XDECREF(spec);
   return good ? Py_NewRef(np_host_mark(a->scalar)) : NULL;
+}
+
+/* Elements of a sample. */
+static int64_t host_elements(tracer *t, const np_host_call *h, const loom_type *type) {
+  int64_t n = 1, size;
+  for (int i = 0; i < type->rank; i++)
+    if (!loom_dim_eval(trace_graph(t), type->dims[i], h->values, &size) ||
+        __builtin_mul_overflow(n, size, &n))
+      return INT64_MAX;
+  return n;
 }
 
 static bool host_argument(tracer *t, np_host_call *h, value *v, host_content content,
@@ -129,9 +146,9 @@ static bool host_argument(tracer *t, np_host_call *h, value *v, host_content con
                ? host_items(t, h, v, content, item, sample)
                : false;
   if (np_elements(&a->type) == 0) return false;
-  if (np_elements(&a->type) > HOST_LARGEST && content != HOST_NOTHING) return false;
+  if (content != HOST_NOTHING && host_elements(t, h, &a->type) > HOST_LARGEST) return false;
   if (!(*item = np_host_hole(t, h, a))) return false;
-  *sample = content == HOST_NOTHING ? Py_NewRef(Py_None) : host_sample(t, a, content);
+  *sample = content == HOST_NOTHING ? Py_NewRef(Py_None) : host_sample(t, h, a, content);
   if (!*sample) Py_CLEAR(*item);
   return *sample != NULL;
 }
@@ -404,13 +421,73 @@ static value *host_value(tracer *t, PyObject *o, const host_output *outputs, uin
   return value_tuple_of(t, (PyObject *)Py_TYPE(o), items, n);
 }
 
+static PyObject *host_try(tracer *t, const np_call *c, np_host_call *h, host_arguments_list *l,
+                          PyObject *callable, bool other);
+
+/* The size that is `now` with the first sample sizes and `later` with the second: one of the
+ * operands', one more or less, or a constant. */
+static bool host_size(tracer *t, const np_host_call *first, const np_host_call *second, int64_t now,
+                      int64_t later, loom_dim *out) {
+  const loom_graph *graph = trace_graph(t);
+  int64_t a, b;
+  *out = now;
+  if (now == later) return true;
+  for (uint32_t k = 0; k < first->count; k++) {
+    const loom_type type = *loom_graph_type(graph, first->operands[k]);
+    for (int i = 0; i < type.rank; i++) {
+      if (!LOOM_DIM_IS_SYM(type.dims[i])) continue;
+      if (!loom_dim_eval(graph, type.dims[i], first->values, &a) ||
+          !loom_dim_eval(graph, type.dims[i], second->values, &b))
+        return false;
+      int64_t more = now - a;
+      if (more == later - b && more >= -1 && more <= 1)
+        return size_admit(t, np_plus(t, np_dim(type.dims[i]), more), out);
+    }
+  }
+  return false;
+}
+
+/* Takes the sizes of results back to symbols. */
+static bool host_generalise(tracer *t, const np_call *c, const np_host_call *h, PyObject *callable,
+                            host_output *o, uint32_t count) {
+  bool symbolic = false, good;
+  uint32_t others = 0;
+  for (uint32_t k = 0; k < h->count; k++)
+    symbolic |= size_type_is_symbolic(loom_graph_type(trace_graph(t), h->operands[k]));
+  if (!symbolic) return true;
+  np_host_call second = {0};
+  host_arguments_list l = {0};
+  host_output *again = trace_alloc(t, sizeof *again * NP_HOST_ARRAYS);
+  PyObject *result = again ? host_try(t, c, &second, &l, callable, true) : NULL;
+  good = result && host_results(result, again, &others) && others == count;
+  for (uint32_t i = 0; i < count && good; i++) {
+    int64_t stride = (int64_t)loom_dtype_size(o[i].type.dtype);
+    int rank = o[i].type.rank;
+    good = !o[i].gaps && !again[i].gaps && again[i].type.rank == rank &&
+           again[i].type.dtype == o[i].type.dtype && again[i].scalar == o[i].scalar &&
+           !memcmp(again[i].order, o[i].order, sizeof *o->order * (size_t)rank);
+    for (int d = 0; d < rank && good; d++)
+      good = host_size(t, h, &second, o[i].type.dims[d], again[i].type.dims[d], &o[i].type.dims[d]);
+    for (int d = rank - 1; d >= 0 && good; d--) {
+      o[i].strides[o[i].order[d]] = stride;
+      stride = np_times(t, stride, np_dim(o[i].type.dims[o[i].order[d]]));
+    }
+  }
+  Py_XDECREF(result);
+  host_arguments_fini(&l);
+  np_host_fini(&second);
+  PyErr_Clear();
+  return good && !trace_pending(t);
+}
+
 static value *host_emit(tracer *t, const np_call *c, np_host_call *h, const host_arguments_list *l,
                         PyObject *callable, PyObject *result) {
   host_output *o = trace_alloc(t, sizeof *o * NP_HOST_ARRAYS);
   loom_type *types = trace_alloc(t, sizeof *types * NP_HOST_ARRAYS);
   uint32_t count = 0, next = 0;
   if (!o || !types) return NULL;
-  bool good = host_results(result, o, &count) && count > 0 && host_is_fresh(l, result);
+  bool good = host_results(result, o, &count) && count > 0 && host_is_fresh(l, result) &&
+              host_generalise(t, c, h, callable, o, count);
   PyObject *outputs = PyList_New(0);
   for (uint32_t i = 0; i < count && good; i++) {
     PyObject *spec = host_output_spec(&o[i], &types[i]);
@@ -427,13 +504,25 @@ static value *host_emit(tracer *t, const np_call *c, np_host_call *h, const host
   return host_value(t, result, o, &next, v);
 }
 
+/* Sizes for samples: this call's where they are small, and others. */
+static void host_choose_sizes(tracer *t, np_host_call *h, bool other) {
+  const loom_graph *graph = trace_graph(t);
+  for (uint32_t i = 0; i < graph->symbol_count && i < LOOM_MAX_SYMBOLS; i++) {
+    int64_t now = graph->symbols[i].hint;
+    if (now > 512) now = 509 + i;
+    h->values[i] = now + (other ? 3 + 2 * (int64_t)i : 0);
+  }
+}
+
 /* The library's answer on samples, of the first content that it accepts: a new reference. */
 static PyObject *host_try(tracer *t, const np_call *c, np_host_call *h, host_arguments_list *l,
-                          PyObject *callable) {
+                          PyObject *callable, bool other) {
   for (int content = 0; content < HOST_CONTENTS; content++) {
     np_host_fini(h);
     host_arguments_fini(l);
-    if (!np_host_init(h) || !host_arguments(t, c, h, content, l) || trace_pending(t)) return NULL;
+    if (!np_host_init(h)) return NULL;
+    host_choose_sizes(t, h, other);
+    if (!host_arguments(t, c, h, content, l) || trace_pending(t)) return NULL;
     if (h->count == 0) return NULL;
     PyObject *result = np_call_quietly(callable, l->sample_args, l->sample_kwargs);
     if (result) return result;
@@ -446,7 +535,7 @@ static PyObject *host_try(tracer *t, const np_call *c, np_host_call *h, host_arg
 value *np_of_sizes(tracer *t, const np_call *c) {
   np_host_call h = {0};
   host_arguments_list l = {0};
-  PyObject *result = host_try(t, c, &h, &l, c->callee);
+  PyObject *result = host_try(t, c, &h, &l, c->callee, false);
   host_arguments_fini(&l);
   np_host_fini(&h);
   PyErr_Clear();
@@ -459,7 +548,7 @@ value *np_host(tracer *t, const np_call *c) {
   host_arguments_list l = {0};
   PyObject *callable =
       c->callee ? Py_NewRef(c->callee) : PyObject_GetAttrString((PyObject *)&PyArray_Type, c->name);
-  PyObject *result = callable ? host_try(t, c, &h, &l, callable) : NULL;
+  PyObject *result = callable ? host_try(t, c, &h, &l, callable, false) : NULL;
   bool good = result != NULL;
   value *v = NULL;
   if (good)

@@ -12,13 +12,22 @@ PyObject *np_host_mark(bool scalar) {
   return marks[scalar];
 }
 
+/* What the symbolic sizes of a capture are on this call. */
+typedef struct host_sizes {
+  const loom_graph *graph;
+  const int64_t *symbols;
+} host_sizes;
+
 /* A buffer of the plan as an array in C order. */
-static PyObject *host_wrap(PyObject *spec, void *data, bool writeable) {
+static PyObject *host_wrap(const host_sizes *now, PyObject *spec, void *data, bool writeable) {
   PyObject *sizes = PyTuple_GET_ITEM(spec, 1);
   npy_intp dims[LOOM_MAX_RANK];
   int rank = (int)PyTuple_GET_SIZE(sizes);
-  for (int i = 0; i < rank; i++)
-    dims[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(sizes, i));
+  for (int i = 0; i < rank; i++) {
+    int64_t size = PyLong_AsLongLong(PyTuple_GET_ITEM(sizes, i));
+    if (!loom_dim_eval(now->graph, size, now->symbols, &size)) return PyErr_NoMemory();
+    dims[i] = size;
+  }
   return PyArray_New(&PyArray_Type, rank, dims, (int)PyLong_AsLong(PyTuple_GET_ITEM(spec, 0)), NULL,
                      data, 0, writeable ? NPY_ARRAY_CARRAY : NPY_ARRAY_CARRAY_RO, NULL);
 }
@@ -27,6 +36,7 @@ typedef struct host_inputs {
   PyObject *specs;
   void *const *buffers;
   Py_ssize_t next;
+  const host_sizes *now;
 } host_inputs;
 
 static PyObject *host_fill(host_inputs *in, PyObject *item);
@@ -57,7 +67,7 @@ static PyObject *host_fill(host_inputs *in, PyObject *item) {
     return NULL;
   }
   Py_ssize_t i = in->next++;
-  PyObject *array = host_wrap(PyList_GET_ITEM(in->specs, i), in->buffers[i], false);
+  PyObject *array = host_wrap(in->now, PyList_GET_ITEM(in->specs, i), in->buffers[i], false);
   if (!scalar || !array) return array;
   PyObject *number = PyArray_ToScalar(PyArray_DATA((PyArrayObject *)array), (PyArrayObject *)array);
   Py_DECREF(array);
@@ -80,8 +90,8 @@ static PyArrayObject *host_ordered(PyObject *spec, PyObject *result) {
 }
 
 /* Copies a result into its buffer; a SystemError when it is not what the sample was. */
-static bool host_store(PyObject *spec, void *data, PyObject *result) {
-  PyArrayObject *to = (PyArrayObject *)host_wrap(spec, data, true),
+static bool host_store(const host_sizes *now, PyObject *spec, void *data, PyObject *result) {
+  PyArrayObject *to = (PyArrayObject *)host_wrap(now, spec, data, true),
                 *from = host_ordered(spec, result);
   bool good = to && from && PyArray_TYPE(from) == PyArray_TYPE(to) &&
               PyArray_NDIM(from) == PyArray_NDIM(to) &&
@@ -95,18 +105,19 @@ static bool host_store(PyObject *spec, void *data, PyObject *result) {
 }
 
 /* Stores every array and number of the result in its buffer. */
-static bool host_store_all(PyObject *outputs, void *const *buffers, Py_ssize_t *next,
-                           PyObject *result) {
+static bool host_store_all(const host_sizes *now, PyObject *outputs, void *const *buffers,
+                           Py_ssize_t *next, PyObject *result) {
   if (!PyTuple_Check(result) && !PyList_CheckExact(result)) {
     Py_ssize_t i = (*next)++;
     if (i < PyList_GET_SIZE(outputs))
-      return host_store(PyList_GET_ITEM(outputs, i), buffers[i], result);
+      return host_store(now, PyList_GET_ITEM(outputs, i), buffers[i], result);
     PyErr_SetString(PyExc_SystemError, "frameloom: a host call gave more results");
     return false;
   }
   Py_ssize_t n = PySequence_Fast_GET_SIZE(result);
   for (Py_ssize_t i = 0; i < n; i++)
-    if (!host_store_all(outputs, buffers, next, PySequence_Fast_GET_ITEM(result, i))) return false;
+    if (!host_store_all(now, outputs, buffers, next, PySequence_Fast_GET_ITEM(result, i)))
+      return false;
   return true;
 }
 
@@ -131,21 +142,23 @@ static PyObject *host_invoke(PyObject *row, PyObject *args, PyObject *kwargs) {
 }
 
 int np_host_run(void *context, const char *name, uint32_t slot, void *const *buffers,
-                uint32_t reads, uint32_t count) {
+                uint32_t reads, uint32_t count, const int64_t *symbols) {
   const capture *c = context;
+  const host_sizes now = {&c->graph, symbols};
   PyObject *row =
       c->hosts && slot < PyList_GET_SIZE(c->hosts) ? PyList_GET_ITEM(c->hosts, slot) : NULL;
   if (!row || !PyTuple_Check(row)) return 1;
   PyObject *outputs = PyTuple_GET_ITEM(row, 4), *result = NULL;
   Py_ssize_t next = 0, results = PyList_GET_SIZE(outputs);
-  host_inputs in = {.specs = PyTuple_GET_ITEM(row, 3), .buffers = buffers};
+  host_inputs in = {.specs = PyTuple_GET_ITEM(row, 3), .buffers = buffers, .now = &now};
   if (PyList_GET_SIZE(in.specs) != reads || count != reads + results) return 1;
   PyObject *args = host_fill_items(&in, PyTuple_GET_ITEM(row, 1));
   PyObject *kwargs = args ? host_fill_keywords(&in, PyTuple_GET_ITEM(row, 2)) : NULL;
   fexcept_t flags; /* NumPy reports its own: they are not the kernels' */
   fegetexceptflag(&flags, FE_ALL_EXCEPT);
   if (kwargs) result = host_invoke(row, args, kwargs);
-  bool good = result && host_store_all(outputs, buffers + reads, &next, result) && next == results;
+  bool good =
+      result && host_store_all(&now, outputs, buffers + reads, &next, result) && next == results;
   fesetexceptflag(&flags, FE_ALL_EXCEPT);
   Py_XDECREF(args);
   Py_XDECREF(kwargs);

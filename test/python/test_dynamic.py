@@ -114,6 +114,26 @@ def test_matrices(number, order):
     run(TWO[number], calls, captures=4 if number == 5 else 2)
 
 
+CALLS = """np.diff(a); np.roll(a, 1); np.roll(a, -2); np.flip(a); np.sort(a); np.argsort(a, kind='stable'); np.median(a)
+np.percentile(a, 30); np.take(a, [0, 1]); np.repeat(a, 2); np.tile(a, 2); np.stack([a, a]); np.vstack([a, a]); np.hstack([a, a])
+np.interp(a, np.sort(a), a); np.einsum('i,i->', a, a); np.einsum('i,j->ij', a, a); np.outer(a, a); np.cov(a); np.gradient(a)
+np.meshgrid(a, a)[0]; np.searchsorted(np.sort(a), a); np.count_nonzero(a); np.ptp(a); np.average(a); np.nansum(a); np.nanmean(a)
+np.linalg.norm(a); np.dot(a, a); np.tril(a[:, None] + a); np.diag(a); np.expand_dims(a, 0); np.squeeze(a[None])
+np.moveaxis(a[:, None], 0, 1); np.clip(a, 0.2, 0.8); np.isclose(a, a); np.allclose(a, a); np.maximum.reduce(a)
+np.add.accumulate(a); np.multiply.outer(a, a); np.histogram(a)[0]; np.insert(a, 0, 1); np.append(a, 1); np.delete(a, 0)
+np.triu(np.ones((len(a), len(a)))); np.eye(len(a)) @ a; np.arange(len(a)) / len(a); np.zeros((len(a), 3)).sum(axis=0)
+np.std(a, ddof=1); (a - a.mean()) / a.std(); np.polyval([1, 2, 3], a); np.select([a > 0.5], [a], 0); np.nan_to_num(a)
+np.round(a, 2); np.atleast_2d(a); np.broadcast_arrays(a, a[:, None])[0] + 1; np.rot90(a[None]); a[a.shape[0] // 2]
+a[len(a) // 2:]; a[:len(a) // 2] + a[len(a) - len(a) // 2:]; max(a.shape[0], 3); float(len(a)); [x for x in a.shape]
+a[-len(a):]; np.float32(len(a)); np.sqrt(len(a)); a.shape == (5,); a.reshape(a.shape); np.zeros(a.shape + (2,))
+a[..., None].shape; np.sum(a[:, None] @ a[None], axis=0)""".replace("\n", ";").split(";")
+
+
+@pytest.mark.parametrize("call", [c.strip() for c in CALLS])
+def test_calls(call):
+    run(eval("lambda a: " + call), [(ramp(n),) for n in (5, 8, 10, 14)])
+
+
 def test_sizes_that_belong_together():
     run(lambda a, b: a + b, [(ramp(n), ramp(n)) for n in SIZES])
     run(lambda a, b: a + b, [(ramp(n, m), ramp(m)) for n, m in SQUARE])
