@@ -32,6 +32,7 @@ typedef struct entry {
   const recipe **outputs; /* for each output its OUTPUT recipe, or NULL: a temporary block */
   size_t *sizes;          /* for each output its bytes */
   const recipe **targets; /* for each output the array that it may be written straight into, or NULL */
+  const effect *reporter; /* its one operation is all that raises, and can be reported afterwards */
   double capture_ms;
   loom_compile_report report;
   uint64_t hits;
@@ -53,6 +54,8 @@ void direct_find(entry *e);
 /* May this run write into its targets? Not when a floating-point exception would be reported: the
  * plain function has to find everything as it was. */
 bool direct_allowed(const entry *e);
+/* Reports the flags of a run that has written into its targets; -1 with an exception set. */
+int direct_report(const entry *e, uint32_t flags);
 /* The target of output `i` and its data go to `run`; false when it has to have a temporary block
  * (or an exception is set). */
 bool direct_open(const entry *e, loom_run *run, uint32_t i);

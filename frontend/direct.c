@@ -4,8 +4,10 @@
  * the run's status is known: had a floating-point exception to be reported, the plain function
  * would have to find everything as it was. Where none can be, and nothing else can stop the run,
  * the plan writes large outputs into the argument itself: when the graph does not read that array,
- * or when the kernel that writes it reads it element by element (loom_plan_output_overwrites). That
- * the array shares no memory with others is guarded. */
+ * or when the kernel that writes it reads it element by element (loom_plan_output_overwrites). The
+ * same when all that can raise is the one ufunc that writes the argument: NumPy reports what it
+ * raised after it has written, and so can be done here. That the array shares no memory with others
+ * is guarded. */
 #include "frontend/callable.h"
 
 #define DIRECT_BYTES 16384 /* smaller copies cost less than to look at the error state */
@@ -62,6 +64,24 @@ static bool direct_is_safe(const loom_graph *g) {
   return true;
 }
 
+/* Is the write of this effect by one operation whose flags a kernel raises exactly as the library
+ * does, and the only one that can raise any? */
+static bool direct_is_reporter(const capture *c, const effect *e) {
+  const loom_graph *g = &c->graph;
+  int32_t maker = g->values[g->outputs[e->number].value].node;
+  if (e->report < 0 || c->effect_count != 1 || c->fp_reported || maker < 0) return false;
+  switch (g->nodes[maker].op) {
+  case LOOM_OP_ADD:
+  case LOOM_OP_SUB:
+  case LOOM_OP_MUL:
+  case LOOM_OP_DIV: break;
+  default: return false;
+  }
+  for (uint32_t n = 0; n < g->node_count; n++)
+    if ((int32_t)n != maker && (loom_node_fp(g, &g->nodes[n]) & c->fp_ops)) return false;
+  return true;
+}
+
 void direct_find(entry *e) {
   const capture *c = e->captured;
   if (e->kind != BACKEND_LOOM || !direct_is_safe(&c->graph)) return;
@@ -75,7 +95,13 @@ void direct_find(entry *e) {
     if (free ||
         (target->kind == RECIPE_SOURCE && loom_plan_output_overwrites(e->plan, number) == input))
       e->targets[number] = target;
+    if (e->targets[number] && direct_is_reporter(c, &c->effects[i])) e->reporter = &c->effects[i];
   }
+}
+
+int direct_report(const entry *e, uint32_t flags) {
+  const capture *c = e->captured;
+  return e->adapter->report(PyList_GET_ITEM(c->hosts, e->reporter->report), flags);
 }
 
 bool direct_allowed(const entry *e) {
@@ -84,6 +110,7 @@ bool direct_allowed(const entry *e) {
   for (uint32_t i = 0; i < c->effect_count && !any; i++)
     any = e->targets[c->effects[i].number] && e->sizes[c->effects[i].number] >= DIRECT_BYTES;
   if (!any || c->fp_reported) return false;
+  if (e->reporter) return true;
   int matters = c->fp_ops ? e->adapter->flags_matter(c->fp_ops) : 0;
   if (matters < 0) PyErr_Clear();
   return !matters;

@@ -446,6 +446,13 @@ static uint32_t run_interpret(run_state *s, const entry *e) {
          (raised & FE_INVALID ? LOOM_FP_INVALID : 0);
 }
 
+/* A run that has written into arguments and raised flags is reported now, if it has to be. */
+static bool run_accept(const run_state *s, const entry *e, uint32_t status, bool *fallback) {
+  uint32_t flags = status & e->captured->fp_ops & 15u;
+  if (s->direct && e->reporter && flags && !(status & ~15u)) return direct_report(e, flags) == 0;
+  return entry_accept(e, status, fallback);
+}
+
 static PyObject *entry_run_general(const entry *e, PyObject *const *args, const int64_t *symbols,
                                    bool *fallback) {
   run_state s;
@@ -463,7 +470,7 @@ static PyObject *entry_run_general(const entry *e, PyObject *const *args, const 
                       .host_context = (void *)e,
                       .symbols = symbols};
     uint32_t status = e->kind == BACKEND_INTERPRET ? run_interpret(&s, e) : entry_launch(e, &call);
-    if (entry_accept(e, status, fallback) && effects_apply(&s.run))
+    if (run_accept(&s, e, status, fallback) && effects_apply(&s.run))
       result = recipe_build(&s.run, e->captured->result);
   }
   run_fini(&s, e);

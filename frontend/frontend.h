@@ -134,6 +134,8 @@ typedef struct effect {
   enum { EFFECT_WRITE_ARRAY /* copy output `number` into the array `target` (source or view) */ } kind;
   recipe *target;
   int64_t number;
+  int64_t report; /* slot of `hosts`: how the library reports a floating-point exception of the one operation that
+                     made the output, or -1 */
 } effect;
 
 typedef struct break_info {
@@ -446,6 +448,9 @@ struct loom_adapter {
   void *(*direct)(PyObject *target, const loom_type *type, const int64_t *strides);
   /* Would the library's state report one of these floating-point flags (loom_fp_flag bits)? 1, 0, or -1 on error. */
   int (*flags_matter)(uint32_t flags);
+  /* Reports floating-point flags as the operation would have from the user's line, by the row that an effect's `report`
+   * names; -1 with an exception set. */
+  int (*report)(PyObject *row, uint32_t flags);
   /* Host calls: runs the function in the slot on buffers (see numpy/host.c). */
   int (*host_call)(void *context, const char *name, uint32_t slot, void *const *buffers, uint32_t reads, uint32_t count,
                    const int64_t *symbols);

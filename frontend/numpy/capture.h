@@ -62,6 +62,8 @@ typedef struct np_storage {
   loom_value current;   /* all elements, with the sizes of the root */
   uint32_t version;     /* counts writes: keys the views' cached reads */
   np_array *written;    /* the view of the root that covers all writes so far; NULL: none */
+  loom_value made;      /* what one ufunc wrote into all of it, when `report` is a row */
+  PyObject *report;     /* (name of the ufunc, frames) of the first such write; or None after another */
 } np_storage;
 
 typedef enum view_kind {
@@ -217,6 +219,9 @@ value *np_ufunc_call(tracer *t, PyObject *ufunc, value *const *args, Py_ssize_t 
                      PyObject *kwnames);
 /* A ufunc by name on given operands, `out` may be NULL. */
 value *np_ufunc_apply(tracer *t, const char *name, value *const *args, int count, value *out);
+/* A ufunc has written `node`, as its loop gave it, into the array `out`. Notes how it would report a
+ * floating-point exception (numpy_report), so that the plan may write straight into an argument. */
+bool np_note_report(tracer *t, PyObject *ufunc, np_array *out, loom_value node);
 /* One ufunc loop on loaded operands of one shape. */
 loom_value np_ufunc_loop(tracer *t, PyObject *ufunc, const loom_value *in, loom_dtype out_dtype);
 PyObject *np_ufunc_object(const char *name); /* borrowed, immortal */

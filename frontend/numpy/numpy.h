@@ -77,6 +77,7 @@ PyObject *numpy_array_view(PyObject *base, const void *payload, const loom_graph
                            const int64_t *symbols);
 bool numpy_array_write(PyObject *target, const loom_type *type, const int64_t *strides,
                        const void *data);
+int numpy_report(PyObject *row, uint32_t flags);
 /* Is a descriptor NumPy's own one of its type number, or a copy of it? */
 bool numpy_descr_plain(const PyArray_Descr *descr);
 void *numpy_array_direct(PyObject *target, const loom_type *type, const int64_t *strides);

@@ -391,13 +391,15 @@ static value *ufunc_finish(tracer *t, const ufunc_args *a, int i, loom_value nod
   if (node == LOOM_NO_VALUE) return NULL;
   if (a->out[i]) {
     np_array *out = np_array_of(a->out[i]);
+    loom_value made = node;
     node = emit_convert(t, node, out->type.dtype);
     if (a->masked) {
       loom_value mask = emit_convert(t, np_operand_load(t, &a->in[a->nin], LOOM_BOOL), LOOM_BOOL);
       mask = emit_broadcast_to(t, mask, out->type.rank, out->type.dims);
       node = emit_select(t, mask, node, np_read(t, out));
     }
-    return np_write(t, out, node) ? a->out[i] : NULL;
+    if (!np_write(t, out, node)) return NULL;
+    return np_note_report(t, a->ufunc, out, made == node ? node : LOOM_NO_VALUE) ? a->out[i] : NULL;
   }
   node = emit_convert(t, node, dtype);
   if (node == LOOM_NO_VALUE) return NULL;

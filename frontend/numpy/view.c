@@ -363,7 +363,12 @@ static bool view_write_back(tracer *t, np_storage *s) {
   int64_t number = view_output(t, np_read(t, a), &a->type, strides);
   if (a != root) target = view_rebuild_view(t, target, a);
   if (!target || number < 0) return false;
-  trace_effect(t, (effect){.kind = EFFECT_WRITE_ARRAY, .target = target, .number = number});
+  int64_t report = -1;
+  if (a == root && s->report && s->report != Py_None && s->made == s->current)
+    report = trace_host(t, Py_NewRef(s->report));
+  trace_effect(
+      t,
+      (effect){.kind = EFFECT_WRITE_ARRAY, .target = target, .number = number, .report = report});
   return true;
 }
 

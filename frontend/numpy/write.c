@@ -1,7 +1,7 @@
 /* Results into arrays that existed before the call: straight, where they lie as the plan writes
  * them, else by a copy.
  */
-#include "frontend/numpy/numpy.h"
+#include "frontend/numpy/capture.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +24,48 @@ void *numpy_array_direct(PyObject *target, const loom_type *type, const int64_t 
         PyArray_STRIDE(a, i) != strides[i] * (npy_intp)loom_dtype_size(type->dtype))
       return NULL;
   return PyArray_DATA(a);
+}
+
+/* ---- reports -------------------------------------------------------------------------------- */
+
+bool np_note_report(tracer *t, PyObject *ufunc, np_array *out, loom_value node) {
+  static const char *const exact[] = {"add", "subtract", "multiply", "divide"};
+  np_storage *s = out->storage;
+  if (!s->source || out->kind != VIEW_ROOT || !loom_dtype_is_float(out->type.dtype)) return true;
+  bool first = s->report == NULL, good = false;
+  const char *name = ((PyUFuncObject *)ufunc)->name;
+  for (size_t i = 0; i < sizeof exact / sizeof *exact; i++)
+    good |= strcmp(name, exact[i]) == 0;
+  const np_errors *errors = np_error_tracked(t);
+  s->report = Py_None;
+  if (!first || !good || node == LOOM_NO_VALUE || !errors || errors->state) return errors != NULL;
+  PyObject *row = Py_BuildValue("(sN)", name, trace_standins(t));
+  if (!row) return trace_raise_live(t) != NULL;
+  s->report = trace_keep(t, row);
+  s->made = node;
+  return true;
+}
+
+static PyObject *write_give_report(PyObject *self, PyObject *args) {
+  const char *name;
+  int flags;
+  if (!PyArg_ParseTuple(args, "si", &name, &flags)) return NULL;
+  if (PyUFunc_GiveFloatingpointErrors(name, flags) < 0) return NULL;
+  Py_RETURN_NONE;
+}
+
+/* As the ufunc does at its end, from a frame that looks like the user's. */
+int numpy_report(PyObject *row, uint32_t flags) {
+  static PyMethodDef method = {"report", write_give_report, METH_VARARGS, NULL};
+  PyObject *function = PyCFunction_New(&method, NULL), *kwargs = PyDict_New();
+  PyObject *args = Py_BuildValue("(Oi)", PyTuple_GET_ITEM(row, 0), (int)flags), *done = NULL;
+  if (function && kwargs && args)
+    done = standin_call(PyTuple_GET_ITEM(row, 1), function, args, kwargs);
+  Py_XDECREF(function);
+  Py_XDECREF(kwargs);
+  Py_XDECREF(args);
+  Py_XDECREF(done);
+  return done ? 0 : -1;
 }
 
 /* ---- copies --------------------------------------------------------------------------------- */

@@ -1,5 +1,7 @@
 """Large arguments that a function writes: straight into them where that is exact, else by way of a copy."""
 
+import warnings
+
 import numpy as np
 import pytest
 from compare import outcome
@@ -154,3 +156,65 @@ def test_arguments_that_share_memory():
             f(x[:20000], x[:20000])
             f(x[20000:], x[:20000][::-1])
     np.testing.assert_array_equal(mine, plain)
+
+
+def divide(a, b):
+    a /= b
+    return a
+
+
+def subtract_out(a, b):
+    return np.subtract(a, b, out=a)
+
+
+def nested(a, b):
+    return scale(a, b), 1
+
+
+REPORTED = [increment, scale, divide, subtract_out, add_out, nested, twice, both]
+
+
+def details(function, arguments, state, action):
+    import traceback
+
+    globals().pop("__warningregistry__", None)
+    calls, where, result = [], None, None
+    with warnings.catch_warnings(record=True) as caught, np.errstate(all=state, under="ignore",
+                                                                     call=lambda *a: calls.append(a)):
+        warnings.simplefilter(action)
+        try:
+            result = function(*arguments)
+        except (RuntimeWarning, FloatingPointError) as error:
+            where = repr(error), [(f.filename, f.lineno, f.name) for f in traceback.extract_tb(error.__traceback__)][1:]
+    seen = [(str(w.message), w.category, w.filename, w.lineno) for w in caught]
+    return seen, where, calls, repr(result), repr(arguments), sorted(map(str, globals().get("__warningregistry__", {})))
+
+
+@pytest.mark.parametrize("state,action", [("warn", "always"), ("warn", "default"), ("warn", "error"), ("raise", "always"),
+                                          ("call", "always"), ("ignore", "always")])
+@pytest.mark.parametrize("function", REPORTED, ids=lambda f: f.__name__)
+def test_reports_after_writing(function, state, action):
+    """One ufunc that writes an argument reports after it has written, from the user's line."""
+    compiled = frameloom.compile(function)
+    for dtype in ("float32", "float64"):
+        big = float(np.finfo(dtype).max)
+        for values in ((big, 2.0), (np.inf, np.inf), (0.0, 0.0), (1.0, 0.0), (1.5, 2.0), (-np.inf, 0.0), (-big, big)):
+            mine, plain = ([np.full(20001, 1.5, dtype), np.full(20001, 2, dtype)] for _ in range(2))
+            for arrays in (mine, plain):
+                arrays[0][12345], arrays[1][12345] = values
+            assert details(compiled, mine, state, action) == details(function, plain, state, action)
+            for g, w in zip(mine, plain):
+                np.testing.assert_array_equal(g, w)
+
+
+@pytest.mark.parametrize("size", [16385, 20000, 20001, 33333])
+@pytest.mark.parametrize("function", [increment, scale, divide, subtract_out], ids=lambda f: f.__name__)
+def test_no_report_without_cause(function, size, capfd):
+    """Nothing but the elements raises flags: no masked lane, no tail."""
+    compiled = frameloom.compile(function, fullgraph=True)
+    for dtype in ("float32", "float64"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for _ in range(2):
+                compiled(np.full(size, 1.5, dtype), np.full(size, 2.5, dtype))
+                compiled(np.full((size // 11, 11), 1.5, dtype), np.full((1, 11), 2.5, dtype))
