@@ -4,7 +4,9 @@
  * (free of lhs), columns (free of rhs), depth (contracted). A chunk is a block of tiles by a block
  * of panels; a tile is `mr` rows, a panel `nv` vectors of columns. A tile's sums stay in registers
  * over the whole depth, then go to scratch, from where the epilogue is lowered like any elementwise
- * kernel. Extents and what follows from them are numbers that may be symbolic (ir.h).
+ * kernel. A great depth is taken in blocks, for each of which all tiles of a chunk have their turn;
+ * in between their sums lie in scratch, and the order of each sum stays the same. Extents and what
+ * follows from them are numbers that may be symbolic (ir.h).
  */
 #ifndef LOOM_DOT_H
 #define LOOM_DOT_H
@@ -40,11 +42,13 @@ typedef struct dot_plan {
   loom_type type;
   int64_t extents[DOT_GROUPS];
   int vl, mr, nv;
-  bool few_rows, few_columns; /* there may be less than a tile, or a panel, which is known only then */
+  bool few_rows,
+      few_columns; /* there may be less than a tile, or a panel, which is known only then */
   dot_operand lhs, rhs;
   int64_t tiles, panels;             /* of rows, of columns */
   int64_t block_tiles, block_panels; /* of one chunk */
   int64_t chunks_m, chunks_n;        /* of one batch */
+  int64_t depth_block;               /* steps of depth taken at once; 0: all */
   int64_t stages[2];
   int stage_count;
   int64_t slots, scratch; /* bytes */

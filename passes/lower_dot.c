@@ -16,9 +16,12 @@ typedef struct dot_job {
   int lanes;                                            /* of the last vector of a panel */
   int64_t chunk_low;                                    /* first chunk of what is packed */
   MlirValue row0, column0;                              /* i64 */
-  MlirValue rhs;                                        /* the panel at depth 0 */
+  MlirValue rhs;                                        /* the panel at the depth's first step */
   MlirValue tile_low, tile_high, panel_low, panel_high; /* of the chunk */
   MlirValue rows[16];                                   /* lhs: offsets of a tile's rows */
+  MlirValue depth_low, depth_high;                      /* of the block */
+  MlirValue sums;                                       /* where those of the tile lie */
+  lower_body tile;                                      /* what is done with each */
 } dot_job;
 
 /* ---- small arithmetic on i64 at the current scope ---- */
@@ -230,7 +233,8 @@ static void dot_pack(lower *l, dot_job *job) {
 
 /* ---- a tile ---- */
 
-/* Element [batch, first, 0] of an operand, `first` being the first row or column of `panel`. */
+/* Element [batch, first, depth_low] of an operand, `first` being the first row or column of
+ * `panel`. */
 static MlirValue dot_panel_pointer(lower *l, const dot_job *job, const dot_operand *o,
                                    MlirValue panel, MlirValue first) {
   const dot_plan *p = job->p;
@@ -239,10 +243,12 @@ static MlirValue dot_panel_pointer(lower *l, const dot_job *job, const dot_opera
     offset = dot_const(l, o->base);
     offset = dot_add_scaled(l, offset, batch, o->strides[DOT_BATCH]);
     offset = dot_add_scaled(l, offset, first, o->strides[o->lane_group]);
+    offset = dot_add_scaled(l, offset, job->depth_low, o->strides[DOT_DEPTH]);
     return dot_address(l, l->pointers[l->kernel->operands[o->operand].slot], offset, p->work);
   }
   offset = dot_add_scaled(l, panel, batch, o->batches == 1 ? 0 : o->panels);
   offset = dot_op(l, "arith.muli", offset, loom_num_mul(o->step, p->extents[DOT_DEPTH]));
+  offset = dot_add_scaled(l, offset, job->depth_low, o->step);
   return dot_address(l, dot_slots(l, o->offset), offset, p->work);
 }
 
@@ -295,7 +301,7 @@ static MlirValue dot_sum_pointer(lower *l, const dot_job *job, MlirValue row, in
   const dot_plan *p = job->p;
   int64_t step = (int64_t)p->nv * p->vl;
   MlirValue offset = dot_const(l, (int64_t)vector * p->vl);
-  return dot_address(l, l->scratch, dot_add_scaled(l, offset, row, step), p->work);
+  return dot_address(l, job->sums, dot_add_scaled(l, offset, row, step), p->work);
 }
 
 static void dot_finish_vector(lower *l, const dot_job *job, int vector) {
@@ -337,31 +343,90 @@ static void dot_place_rows(lower *l, dot_job *job) {
         dot_op(l, "arith.muli", dot_op(l, "arith.minsi", last, r), p->lhs.strides[DOT_ROW]);
 }
 
-static void dot_tile(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  dot_job *job = user;
+static void dot_open_tile(lower *l, dot_job *job) {
+  job->row0 = dot_first(l, l->vars[DOT_TILE].iv, job->p->mr, job->p->extents[DOT_ROW]);
+}
+
+/* The block of the depth into the sums, then to where they lie. */
+static void dot_add_depth(lower *l, dot_job *job, MlirValue *sums) {
   const dot_plan *p = job->p;
-  MlirValue sums[LOWER_CARRIED], tile = l->vars[DOT_TILE].iv;
   int count = p->mr * p->nv;
-  job->row0 = dot_first(l, tile, p->mr, p->extents[DOT_ROW]);
-  loom_builder b = lower_at_level(l, 0);
-  MlirType type = lane_type(b.ctx, p->work, p->vl);
-  MlirValue zero =
-      loom_dtype_is_float(p->dtype) ? lane_const_float(&b, type, 0) : lane_const_int(&b, type, 0);
-  for (int i = 0; i < count; i++)
-    sums[i] = zero;
-  sums[count] = dot_panel_pointer(l, job, &p->lhs, tile, job->row0);
+  sums[count] = dot_panel_pointer(l, job, &p->lhs, l->vars[DOT_TILE].iv, job->row0);
   sums[count + 1] = job->rhs;
   dot_place_rows(l, job);
-  lower_for(l, dot_const(l, 0), dot_const(l, p->extents[DOT_DEPTH]), dot_const(l, 1), DOT_DEPTH,
-            count + 2, sums, dot_step, job, sums);
+  lower_for(l, job->depth_low, job->depth_high, dot_const(l, 1), DOT_DEPTH, count + 2, sums,
+            dot_step, job, sums);
   for (int i = 0; i < count && !l->failed; i++) {
     MlirValue ptr = dot_sum_pointer(l, job, dot_const(l, i / p->nv), i % p->nv);
-    b = dot_here(l);
+    loom_builder b = dot_here(l);
     lane_store(&b, sums[i], ptr, p->work, (MlirValue){NULL});
   }
+}
+
+static void dot_finish_tile(lower *l, dot_job *job) {
+  const dot_plan *p = job->p;
   MlirValue last = dot_op(l, "arith.addi", job->row0, p->mr);
   if (p->few_rows) last = dot_op(l, "arith.minsi", last, p->extents[DOT_ROW]);
   lower_for(l, job->row0, last, dot_const(l, 1), DOT_ROW, 0, NULL, dot_finish_row, job, NULL);
+}
+
+static MlirValue dot_zero(lower *l, const dot_plan *p) {
+  loom_builder b = lower_at_level(l, 0);
+  MlirType type = lane_type(b.ctx, p->work, p->vl);
+  return loom_dtype_is_float(p->dtype) ? lane_const_float(&b, type, 0)
+                                       : lane_const_int(&b, type, 0);
+}
+
+/* The whole depth at once. */
+static void dot_tile(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  dot_job *job = user;
+  MlirValue sums[LOWER_CARRIED], zero = dot_zero(l, job->p);
+  for (int i = 0; i < job->p->mr * job->p->nv; i++)
+    sums[i] = zero;
+  job->sums = l->scratch;
+  dot_open_tile(l, job);
+  dot_add_depth(l, job, sums);
+  dot_finish_tile(l, job);
+}
+
+/* ---- the depth in blocks: the sums of all tiles of a chunk lie in scratch ---- */
+
+static void dot_find_sums(lower *l, dot_job *job) {
+  const dot_plan *p = job->p;
+  loom_builder b = dot_here(l);
+  MlirValue panel = lane_op2(&b, "arith.subi", l->vars[DOT_PANEL].iv, job->panel_low);
+  MlirValue tile = lane_op2(&b, "arith.subi", l->vars[DOT_TILE].iv, job->tile_low);
+  MlirValue number = dot_add_scaled(l, tile, panel, p->block_tiles);
+  MlirValue offset = dot_op(l, "arith.muli", number, (int64_t)p->mr * p->nv * p->vl);
+  job->sums = dot_address(l, l->scratch, offset, p->work);
+}
+
+static void dot_tile_block(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  dot_job *job = user;
+  const dot_plan *p = job->p;
+  MlirValue sums[LOWER_CARRIED];
+  dot_open_tile(l, job);
+  dot_find_sums(l, job);
+  for (int i = 0; i < p->mr * p->nv; i++) {
+    MlirValue ptr = dot_sum_pointer(l, job, dot_const(l, i / p->nv), i % p->nv);
+    loom_builder b = dot_here(l);
+    sums[i] = lane_load(&b, ptr, p->work, p->vl, (MlirValue){NULL});
+  }
+  dot_add_depth(l, job, sums);
+}
+
+static void dot_tile_end(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  dot_open_tile(l, user);
+  dot_find_sums(l, user);
+  dot_finish_tile(l, user);
+}
+
+static void dot_clear(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  const dot_job *job = user;
+  MlirValue at = mlirBlockGetArgument(l->scopes[l->depth].block, 0);
+  MlirValue ptr = dot_address(l, l->scratch, at, job->p->work);
+  loom_builder b = dot_here(l);
+  lane_store(&b, dot_zero(l, job->p), ptr, job->p->work, (MlirValue){NULL});
 }
 
 /* ---- chunks ---- */
@@ -372,8 +437,33 @@ static void dot_panel(lower *l, void *user, const MlirValue *carried, MlirValue 
   MlirValue panel = l->vars[DOT_PANEL].iv;
   job->column0 = dot_first(l, panel, p->rhs.step, p->extents[DOT_COLUMN]);
   job->rhs = dot_panel_pointer(l, job, &p->rhs, panel, job->column0);
-  lower_for(l, job->tile_low, job->tile_high, dot_const(l, 1), DOT_TILE, 0, NULL, dot_tile, job,
+  lower_for(l, job->tile_low, job->tile_high, dot_const(l, 1), DOT_TILE, 0, NULL, job->tile, job,
             NULL);
+}
+
+static void dot_panels(lower *l, dot_job *job, lower_body tile) {
+  job->tile = tile;
+  lower_for(l, job->panel_low, job->panel_high, dot_const(l, 1), DOT_PANEL, 0, NULL, dot_panel, job,
+            NULL);
+}
+
+static void dot_depth(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  dot_job *job = user;
+  job->depth_low = mlirBlockGetArgument(l->scopes[l->depth].block, 0);
+  MlirValue high = dot_op(l, "arith.addi", job->depth_low, job->p->depth_block);
+  job->depth_high = dot_op(l, "arith.minsi", high, job->p->extents[DOT_DEPTH]);
+  dot_panels(l, job, dot_tile_block);
+}
+
+static void dot_blocks(lower *l, dot_job *job) {
+  const dot_plan *p = job->p;
+  int64_t sums = p->block_tiles * p->block_panels * p->mr * p->nv * p->vl;
+  lower_for(l, dot_const(l, 0), dot_const(l, sums), dot_const(l, p->vl), -1, 0, NULL, dot_clear,
+            job, NULL);
+  lower_for(l, dot_const(l, 0), job->depth_high, dot_const(l, p->depth_block), -1, 0, NULL,
+            dot_depth, job, NULL);
+  job->depth_low = dot_const(l, 0);
+  dot_panels(l, job, dot_tile_end);
 }
 
 /* [low, high) of block number `block`: `size` each, at most `limit`. */
@@ -394,8 +484,12 @@ static void dot_chunk(lower *l, void *user, const MlirValue *carried, MlirValue 
             &job->tile_low, &job->tile_high);
   dot_block(l, dot_op(l, "arith.remui", within, p->chunks_n), p->block_panels, p->panels,
             &job->panel_low, &job->panel_high);
-  lower_for(l, job->panel_low, job->panel_high, dot_const(l, 1), DOT_PANEL, 0, NULL, dot_panel, job,
-            NULL);
+  job->depth_low = dot_const(l, 0);
+  job->depth_high = dot_const(l, p->extents[DOT_DEPTH]);
+  if (p->depth_block)
+    dot_blocks(l, job);
+  else
+    dot_panels(l, job, dot_tile);
 }
 
 bool dot_lower(lower *l, const dot_plan *p, int stage) {

@@ -21,6 +21,10 @@
 #define DOT_CHUNK_WORK (1 << 20)     /* multiply-adds that make a chunk worth its launch */
 #define DOT_CHUNKS 64
 #define DOT_CHUNK_ROWS 64
+/* Bytes of a row or column of a block of the depth: with these the rows of a chunk and a panel stay
+ * in the second cache. */
+#define DOT_DEPTH_BYTES 2048
+#define DOT_SUMS_BYTES (256 << 10) /* of a chunk, when they lie in scratch between the blocks */
 #define DOT_LIKELY 1024
 
 /* ---- dimensions ---- */
@@ -192,20 +196,40 @@ static void dot_packing(const lower_kernel *kernel, dot_plan *p) {
   p->slots = at;
 }
 
+/* A depth somewhat over a block is not worth the trips of the sums. */
+static void dot_depth_blocks(dot_plan *p) {
+  int64_t most = DOT_DEPTH_BYTES / (int64_t)loom_dtype_size(p->work);
+  int64_t depth = loom_num_hint(p->extents[DOT_DEPTH]);
+  if (depth <= most + most / 2) return;
+  bool symbolic = LOOM_STRIDE_IS_SYM(p->extents[DOT_DEPTH]);
+  p->depth_block = symbolic ? most : dot_ceil(depth, dot_ceil(depth, most));
+}
+
+static int64_t dot_tile_bytes(const dot_plan *p) {
+  return (int64_t)p->mr * p->nv * p->vl * (int64_t)loom_dtype_size(p->work);
+}
+
+/* Panels of a chunk whose sums fit. */
+static int64_t dot_most_panels(const dot_plan *p) {
+  int64_t most = DOT_SUMS_BYTES / (p->block_tiles * dot_tile_bytes(p));
+  return !p->depth_block ? INT64_MAX : most > 1 ? most : 1;
+}
+
 static void dot_chunks(dot_plan *p) {
   int64_t work = p->extents[DOT_BATCH] * p->extents[DOT_ROW] * p->extents[DOT_COLUMN];
   work = work > INT64_MAX / (p->extents[DOT_DEPTH] + 1) ? INT64_MAX : work * p->extents[DOT_DEPTH];
   int64_t want = dot_ceil(work, DOT_CHUNK_WORK);
-  if (want > DOT_CHUNKS) want = DOT_CHUNKS;
   if (want < 1) want = 1; /* a depth of 0 */
   want = dot_ceil(want, p->extents[DOT_BATCH]);
   p->chunks_m = dot_ceil(p->tiles, dot_ceil(DOT_CHUNK_ROWS, p->mr));
   if (p->chunks_m > want) p->chunks_m = want;
   p->block_tiles = dot_ceil(p->tiles, p->chunks_m);
   p->chunks_m = dot_ceil(p->tiles, p->block_tiles);
+  if (want > DOT_CHUNKS) want = DOT_CHUNKS;
   p->chunks_n = dot_ceil(want, p->chunks_m);
   if (p->chunks_n > p->panels) p->chunks_n = p->panels;
   p->block_panels = dot_ceil(p->panels, p->chunks_n);
+  if (p->block_panels > dot_most_panels(p)) p->block_panels = dot_most_panels(p);
   p->chunks_n = dot_ceil(p->panels, p->block_panels);
 }
 
@@ -218,6 +242,7 @@ static void dot_chunks_symbolic(dot_plan *p) {
   if (rows > DOT_CHUNK_ROWS) rows = DOT_CHUNK_ROWS;
   int64_t work = (rows < 1 ? 1 : rows) * p->rhs.step * (depth < 1 ? 1 : depth);
   p->block_panels = dot_ceil(DOT_CHUNK_WORK, work);
+  if (p->block_panels > dot_most_panels(p)) p->block_panels = dot_most_panels(p);
   p->chunks_m = loom_num_ceil(p->tiles, p->block_tiles);
   p->chunks_n = loom_num_ceil(p->panels, p->block_panels);
 }
@@ -265,11 +290,12 @@ bool dot_plan_make(const lower_kernel *kernel, MlirOperation op, dot_plan *p) {
   bool symbolic = false;
   for (int g = 0; g < DOT_GROUPS; g++)
     symbolic |= LOOM_STRIDE_IS_SYM(p->extents[g]);
+  dot_depth_blocks(p);
   if (symbolic)
     dot_chunks_symbolic(p);
   else
     dot_chunks(p);
-  p->scratch = (int64_t)p->mr * p->nv * p->vl * (int64_t)loom_dtype_size(p->work);
+  p->scratch = dot_tile_bytes(p) * (p->depth_block ? p->block_tiles * p->block_panels : 1);
   p->stages[0] = 0;
   for (int side = 0; side < 2; side++) {
     const dot_operand *o = side ? &p->rhs : &p->lhs;
@@ -297,23 +323,22 @@ bool dot_schedule(const lower_kernel *kernel, MlirOperation op) {
   for (int i = 0; i < kernel->result_count; i++)
     inplace[i] = -1;
   MlirContext ctx = kernel->ctx;
-  const char *names[] = {"kind",        "mr",           "nv",       "vl",
-                         "block_tiles", "block_panels", "pack_lhs", "pack_rhs"};
-  MlirAttribute values[] = {loom_attr_str(ctx, "dot"),
-                            loom_attr_i64(ctx, p.mr),
-                            loom_attr_i64(ctx, p.nv),
-                            loom_attr_i64(ctx, p.vl),
-                            loom_attr_i64(ctx, p.block_tiles),
-                            loom_attr_i64(ctx, p.block_panels),
-                            mlirBoolAttrGet(ctx, !p.lhs.direct),
-                            mlirBoolAttrGet(ctx, !p.rhs.direct)};
-  MlirNamedAttribute entries[8];
-  for (int i = 0; i < 8; i++)
+  enum { COUNT = 9 };
+  const char *names[COUNT] = {"kind",         "mr",          "nv",       "vl",      "block_tiles",
+                              "block_panels", "depth_block", "pack_lhs", "pack_rhs"};
+  MlirAttribute values[COUNT] = {
+      loom_attr_str(ctx, "dot"),          loom_attr_i64(ctx, p.mr),
+      loom_attr_i64(ctx, p.nv),           loom_attr_i64(ctx, p.vl),
+      loom_attr_i64(ctx, p.block_tiles),  loom_attr_i64(ctx, p.block_panels),
+      loom_attr_i64(ctx, p.depth_block),  mlirBoolAttrGet(ctx, !p.lhs.direct),
+      mlirBoolAttrGet(ctx, !p.rhs.direct)};
+  MlirNamedAttribute entries[COUNT];
+  for (int i = 0; i < COUNT; i++)
     entries[i] = mlirNamedAttributeGet(mlirIdentifierGet(ctx, loom_str(names[i])), values[i]);
   loom_set_attr(kernel->op, "inplace", loom_attr_i64s(ctx, kernel->result_count, inplace));
   loom_set_attr(kernel->op, "stages", loom_attr_i64s(ctx, p.stage_count, p.stages));
   loom_set_attr(kernel->op, "scratch", loom_attr_i64(ctx, p.scratch));
   loom_set_attr(kernel->op, "slots", loom_attr_i64(ctx, p.slots));
-  loom_set_attr(kernel->op, "schedule", mlirDictionaryAttrGet(ctx, 8, entries));
+  loom_set_attr(kernel->op, "schedule", mlirDictionaryAttrGet(ctx, COUNT, entries));
   return true;
 }

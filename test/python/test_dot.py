@@ -57,6 +57,27 @@ def test_packed(shapes, layout):
     check(matmul, a, b)
 
 
+@pytest.mark.parametrize("m,n", [(3, 17), (70, 130), (9, 1100)])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "bool", "uint8"])
+def test_great_depth(m, n, dtype):
+    """The depth is taken in blocks: operands that are packed and not, an epilogue, ragged last blocks."""
+    rng = np.random.default_rng(2)
+    for depth in (1601, 4099):
+        a, b = make(rng, (m, depth), dtype), make(rng, (depth, n), dtype)
+        check(matmul, a, b)
+        check(lambda a, b, c: (a @ b) * c + c, np.asfortranarray(a), b, make(rng, (n,), dtype))
+        check(lambda a, b: a @ b.T, a, np.ascontiguousarray(b.T))
+
+
+def test_depth_in_blocks_keeps_the_order_of_sums():
+    """A depth's first block, then zeros: the bits of the first block alone."""
+    rng = np.random.default_rng(3)
+    a, b = make(rng, (65, 2048), "float32"), make(rng, (2048, 50), "float32")
+    a[:, 512:] = 0
+    whole, part = (frameloom.compile(matmul)(x, y) for x, y in ((a, b), (a[:, :512].copy(), b[:512].copy())))
+    np.testing.assert_array_equal(whole, part)
+
+
 def test_epilogue():
     rng = np.random.default_rng(2)
     x, w, b = make(rng, (70, 90), "float32"), make(rng, (90, 50), "float32"), make(rng, 50, "float32")
