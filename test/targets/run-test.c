@@ -208,8 +208,10 @@ static bool run(run_case *c, const loom_plan *plan, bool timed) {
   return true;
 }
 
+static const char *cpu;
+
 static loom_plan *compile(run_case *c, bool timed) {
-  loom_compile_options options = {NULL, getenv("FRAMELOOM_TRACE"), false};
+  loom_compile_options options = {cpu, getenv("FRAMELOOM_TRACE"), false};
   loom_bytes bytes;
   for (int i = 0; i < (timed ? 3 : 1); i++) {
     if (i) free(bytes.data);
@@ -258,9 +260,28 @@ typedef struct symbolic {
   bool stride[64];
 } symbolic;
 
+/* What became of a size that some value has. */
+static bool symbolic_known(const symbolic *s, int64_t size, loom_dim *out) {
+  for (uint32_t v = 0; v < s->to->value_count; v++) {
+    const loom_type *was = loom_graph_type(s->from, v), *is = loom_graph_type(s->to, v);
+    for (int d = 0; d < was->rank; d++) {
+      *out = is->dims[d];
+      if (was->dims[d] == size && LOOM_DIM_IS_SYM(*out)) return true;
+    }
+  }
+  for (uint32_t i = 0; i < s->count * s->count; i++) {
+    uint32_t a = i / s->count, b = i % s->count;
+    if (!s->stride[a] && !s->stride[b] && s->sizes[a] * s->sizes[b] == size)
+      return loom_dim_combine(s->to, LOOM_EXPR_MUL, s->dims[a], s->dims[b], out);
+  }
+  return false;
+}
+
 static loom_dim symbolic_dim(symbolic *s, int64_t size, bool add) {
+  loom_dim known_dim;
   for (uint32_t i = 0; i < s->count; i++)
     if (!s->stride[i] && s->sizes[i] == size) return s->dims[i];
+  if (!add && size >= 2 && symbolic_known(s, size, &known_dim)) return known_dim;
   const loom_symbol known = {.min = 1, .max = 1 << 24, .divisor = 1, .hint = size};
   if (!add || size < 2 || s->count == 60) return size;
   s->sizes[s->count] = size;
@@ -419,6 +440,7 @@ int main(int argc, char **argv) {
     unchecked |= strcmp(argv[i], "-T") == 0;
     timed |= unchecked || strcmp(argv[i], "-t") == 0;
     symbols |= strcmp(argv[i], "-s") == 0;
+    if (strncmp(argv[i], "-m", 2) == 0) cpu = argv[i] + 2;
   }
   char *text = argc > 1 ? read_file(argv[argc - 1]) : NULL;
   if (!text) return fprintf(stderr, "usage: run-test [-t|-T] [-s] FILE\n"), 2;
