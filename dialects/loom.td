@@ -299,6 +299,22 @@ def SliceOp : Loom_View<"slice",
   }];
 }
 
+def WindowsOp : Loom_View<"windows", "The windows of `sizes[d]` elements of each dimension d, as dimensions of their own",
+                          "windows", [DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let description = [{
+    The result has twice the operand's rank: element (o..., k...) is operand element o[d] * strides[d] + k[d] * dilation[d]
+    in each dimension d, with k[d] < sizes[d]. A dimension without windows has a size of 1 (and may be symbolic when its
+    stride is 1 too). Pooling is a reduction over the window's dimensions of a padded operand.
+  }];
+  let infersType = 1;
+  let arguments = (ins Loom_Tensor:$operand, DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$strides,
+                       DenseI64ArrayAttr:$dilation);
+  let assemblyFormat = [{
+    $operand `sizes` `=` $sizes `strides` `=` $strides `dilation` `=` $dilation attr-dict
+    `:` functional-type(operands, results)
+  }];
+}
+
 // ---- data movement ---------------------------------------------------------------------------------------------------
 
 def CopyOp : Loom_PureOp<"copy", [SameOperandsAndResultType]> {

@@ -292,6 +292,35 @@ static bool infer_slice(infer_state *s) {
   return true;
 }
 
+static bool infer_window_of(infer_state *s, int i, loom_dim dim, loom_dim *out) {
+  int64_t size = infer_attr(s, 0)->ints[i], stride = infer_attr(s, 1)->ints[i],
+          dilation = infer_attr(s, 2)->ints[i], extent;
+  *out = dim;
+  if (size == 1 && stride == 1) return true;
+  if (LOOM_DIM_IS_SYM(dim)) return INFER_FAIL(s, "dimension %d has windows but no static size", i);
+  if (size < 1 || stride < 1 || dilation < 1)
+    return INFER_FAIL(s, "dimension %d: size, stride or dilation is not positive", i);
+  if (__builtin_mul_overflow(dilation, size - 1, &extent) || dim <= extent)
+    return INFER_FAIL(s, "the window exceeds dimension %d", i);
+  *out = (dim - extent - 1) / stride + 1;
+  return true;
+}
+
+static bool infer_windows(infer_state *s) {
+  const loom_type *from = infer_operand(s, 0);
+  loom_type result = {.dtype = from->dtype};
+  for (uint32_t a = 0; a < 3; a++)
+    if (!infer_list(s, a, from->rank)) return false;
+  for (int i = 0; i < from->rank; i++) {
+    loom_dim dim;
+    if (!infer_window_of(s, i, from->dims[i], &dim) || !infer_push(s, &result, dim)) return false;
+  }
+  for (int i = 0; i < from->rank; i++)
+    if (!infer_push(s, &result, infer_attr(s, 0)->ints[i])) return false;
+  s->out[0] = result;
+  return true;
+}
+
 /* ---- data movement ---- */
 
 static bool infer_update_slice(infer_state *s) {
@@ -567,6 +596,7 @@ static const struct {
     {"reshape", infer_reshape, true},
     {"transpose", infer_transpose, false},
     {"slice", infer_slice, false},
+    {"windows", infer_windows, false},
     {"update_slice", infer_update_slice, false},
     {"concatenate", infer_concatenate, false},
     {"pad", infer_pad, false},

@@ -167,6 +167,14 @@ static const loom_buffer *interp_map_slice(const interp_call *c, const int64_t *
   return &c->operands[0];
 }
 
+static const loom_buffer *interp_map_windows(const interp_call *c, const int64_t *out,
+                                             int64_t *in) {
+  int rank = c->operands[0].type.rank;
+  for (int i = 0; i < rank; i++)
+    in[i] = out[i] * c->view->attrs[1].ints[i] + out[rank + i] * c->view->attrs[2].ints[i];
+  return &c->operands[0];
+}
+
 static const loom_buffer *interp_map_same(const interp_call *c, const int64_t *out, int64_t *in) {
   memcpy(in, out, sizeof *in * LOOM_MAX_RANK);
   return &c->operands[0];
@@ -310,6 +318,7 @@ static bool interp_dispatch(const interp_call *c) {
   case LOOM_OP_RESHAPE: return interp_move(c, interp_map_reshape);
   case LOOM_OP_TRANSPOSE: return interp_move(c, interp_map_transpose);
   case LOOM_OP_SLICE: return interp_move(c, interp_map_slice);
+  case LOOM_OP_WINDOWS: return interp_move(c, interp_map_windows);
   case LOOM_OP_COPY: return interp_move(c, interp_map_same);
   case LOOM_OP_CONCATENATE: return interp_move(c, interp_map_concatenate);
   case LOOM_OP_PAD: return interp_move(c, interp_map_pad);

@@ -310,12 +310,15 @@ static fuse_via fuse_through(fuse_via via, MlirOperation op, MlirOperation *broa
     return via == FUSE_DIRECT ? FUSE_BROADCAST : FUSE_EXPANDED;
   }
   if (loom_is(op, "loom.reshape") && !fuse_is_unit_reshape(op)) return FUSE_BUFFER;
+  if (loom_is(op, "loom.windows")) return FUSE_EXPANDED;
   return via == FUSE_DIRECT || via == FUSE_VIEWED ? FUSE_VIEWED : FUSE_EXPANDED;
 }
 
-/* Does the view leave out elements of its operand? */
+/* Does the view leave out elements of its operand (windows may: strides, the end of a dimension)?
+ */
 static bool fuse_is_partial(const fuse_node *view) {
   loom_type type;
+  if (loom_is(view->op, "loom.windows")) return true;
   return loom_is(view->op, "loom.slice") &&
          (!loom_type_from_mlir(mlirValueGetType(loom_operand(view->op, 0)), &type) ||
           loom_num_elements(&type) != loom_num_elements(&view->type));

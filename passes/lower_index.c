@@ -298,9 +298,19 @@ static void index_slice(lower *l, MlirOperation op, const lower_at *at, lower_at
   }
 }
 
+static void index_windows(lower *l, MlirOperation op, const lower_at *at, lower_at *out) {
+  int64_t strides[LOOM_MAX_RANK], dilation[LOOM_MAX_RANK];
+  loom_get_i64s(op, "strides", strides, LOOM_MAX_RANK);
+  loom_get_i64s(op, "dilation", dilation, LOOM_MAX_RANK);
+  for (int64_t d = 0; d < out->rank; d++) {
+    index_accumulate(l, &out->dims[d], &at->dims[d], strides[d]);
+    index_accumulate(l, &out->dims[d], &at->dims[out->rank + d], dilation[d]);
+  }
+}
+
 const lower_at *lower_at_operand(lower *l, MlirOperation op, loom_opcode code, const lower_at *at) {
   if (code != LOOM_OP_BROADCAST && code != LOOM_OP_RESHAPE && code != LOOM_OP_TRANSPOSE &&
-      code != LOOM_OP_SLICE)
+      code != LOOM_OP_SLICE && code != LOOM_OP_WINDOWS)
     return at;
   loom_type from, to;
   int64_t dims[LOOM_MAX_RANK];
@@ -323,6 +333,8 @@ const lower_at *lower_at_operand(lower *l, MlirOperation op, loom_opcode code, c
       out->dims[dims[d]] = at->dims[d];
   } else if (code == LOOM_OP_SLICE) {
     index_slice(l, op, at, out);
+  } else if (code == LOOM_OP_WINDOWS) {
+    index_windows(l, op, at, out);
   } else {
     index_reshape(l, &from, &to, at, out);
   }

@@ -104,12 +104,26 @@ static bool outline_slice(MlirOperation op, const outline_operand *in, outline_o
   return true;
 }
 
+static bool outline_windows(MlirOperation op, const outline_operand *in, outline_operand *out) {
+  int64_t strides[LOOM_MAX_RANK], dilation[LOOM_MAX_RANK];
+  int rank = in->type.rank;
+  if (loom_get_i64s(op, "strides", strides, LOOM_MAX_RANK) != rank ||
+      loom_get_i64s(op, "dilation", dilation, LOOM_MAX_RANK) != rank)
+    return false;
+  for (int i = 0; i < rank; i++) {
+    out->strides[i] = loom_num_mul(in->strides[i], strides[i]);
+    out->strides[rank + i] = loom_num_mul(in->strides[i], dilation[i]);
+  }
+  return true;
+}
+
 static bool outline_view(MlirOperation op, const outline_operand *in, outline_operand *out) {
   *out = (outline_operand){.outer = in->outer};
   if (!loom_type_from_mlir(mlirValueGetType(loom_result(op, 0)), &out->type)) return false;
   if (loom_is(op, "loom.broadcast")) return outline_broadcast(op, in, out);
   if (loom_is(op, "loom.transpose")) return outline_transpose(op, in, out);
   if (loom_is(op, "loom.slice")) return outline_slice(op, in, out);
+  if (loom_is(op, "loom.windows")) return outline_windows(op, in, out);
   if (loom_is(op, "loom.reshape"))
     return loom_reshape_strides(&in->type, in->strides, &out->type, out->strides);
   return false;

@@ -189,6 +189,8 @@ func.func @others(%f: tensor<4x8xf32>, %p: tensor<4x8xi1>, %k: tensor<2xui64>, %
   %scan_35 = loom.scan "sum" %f axis = 0 : tensor<4x8xf32>
   // CHECK: loom.dot_general %{{.*}}, %{{.*}} batch = [] x [] contract = [1] x [1] : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x4xf32>
   %dot_general_99 = loom.dot_general %f, %f batch = [] x [] contract = [1] x [1] : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x4xf32>
+  // CHECK: loom.windows %{{.*}} sizes = [2, 3] strides = [1, 2] dilation = [1, 1] : (tensor<4x8xf32>) -> tensor<3x3x2x3xf32>
+  %windows_1 = loom.windows %f sizes = [2, 3] strides = [1, 2] dilation = [1, 1] : (tensor<4x8xf32>) -> tensor<3x3x2x3xf32>
   // CHECK: loom.convolution %{{.*}}, %{{.*}} strides = [2] padding = [1, 1] dilation = [1] groups = 1 : (tensor<1x2x8xf32>, tensor<3x2x3xf32>) -> tensor<1x3x4xf32>
   %convolution_134 = loom.convolution %image, %filter strides = [2] padding = [1, 1] dilation = [1] groups = 1 : (tensor<1x2x8xf32>, tensor<3x2x3xf32>) -> tensor<1x3x4xf32>
   // CHECK: loom.assume_shape %{{.*}} : (tensor<4x8xf32>) -> tensor<4x8xf32>

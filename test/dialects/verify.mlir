@@ -1152,3 +1152,30 @@ loom.kernel @k {
 ^bb0(%x: tensor<4xf32>):
   loom.yield %x : tensor<4xf32>
 } {strides = [array<i64: 1>, array<i64: 1>], scalars = array<i64>, inplace = array<i64: -1>}
+
+// -----
+
+func.func @windows_too_large(%a: tensor<4x8xf32>) {
+  // expected-error @+2 {{'loom.windows' op the window exceeds dimension 1}}
+  // expected-error @+1 {{'loom.windows' op failed to infer returned types}}
+  %0 = loom.windows %a sizes = [1, 5] strides = [1, 1] dilation = [1, 2] : (tensor<4x8xf32>) -> tensor<4x0x1x5xf32>
+  return
+}
+
+// -----
+
+func.func @windows_stride(%a: tensor<4x8xf32>) {
+  // expected-error @+2 {{dimension 0: size, stride or dilation is not positive}}
+  // expected-error @+1 {{'loom.windows' op failed to infer returned types}}
+  %0 = loom.windows %a sizes = [2, 1] strides = [0, 1] dilation = [1, 1] : (tensor<4x8xf32>) -> tensor<4x8x2x1xf32>
+  return
+}
+
+// -----
+
+func.func @windows_rank(%a: tensor<1x1x1x1x1x1x1x1x1xf32>) {
+  // expected-error @+2 {{the result's rank exceeds 16}}
+  // expected-error @+1 {{'loom.windows' op failed to infer returned types}}
+  %0 = loom.windows %a sizes = [1, 1, 1, 1, 1, 1, 1, 1, 1] strides = [1, 1, 1, 1, 1, 1, 1, 1, 1] dilation = [1, 1, 1, 1, 1, 1, 1, 1, 1] : (tensor<1x1x1x1x1x1x1x1x1xf32>) -> tensor<1xf32>
+  return
+}

@@ -311,6 +311,8 @@ def test_views():
         Case("slice {0} starts = [1, 2, 3] sizes = [1, 3, 2] steps = [1, -1, -3] : {t}", [x], x[1:2, ::-1, ::-3]),
         Case("slice {0} starts = [0, 0, 0] sizes = [2, 0, 4] steps = [1, 1, 1] : {t}", [x], x[:, :0]),
         Case("copy {0} : {r}", [x], x),
+        Case("windows {0} sizes = [1, 2, 2] strides = [1, 1, 2] dilation = [1, 2, 1] : {t}", [x],
+             np.lib.stride_tricks.sliding_window_view(x, (1, 3, 2))[:, :, ::2, :, ::2]),
     ])
 
 
