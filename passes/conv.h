@@ -56,6 +56,7 @@ typedef struct conv_plan {
   int unrolled;                    /* first dimension of the window that is unrolled */
   bool windows;                    /* summed window by window, without packing; tiles are groups */
   int vl, mr, nv;
+  int xl; /* lanes along a line: 1 where lines have one pixel, which no index tells from another */
   int64_t step;                                                         /* pixels of a panel */
   int64_t tiles, panels, block_tiles, block_panels, chunks_m, chunks_n; /* of one group */
   int64_t tile_offset;                                                  /* in scratch, bytes */

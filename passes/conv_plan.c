@@ -101,7 +101,7 @@ static void conv_input_line(const lower_kernel *kernel, conv_plan *p) {
     const lower_buffer *buffer = &kernel->operands[i];
     if (!mlirValueEqual(buffer->value, loom_operand(p->op, 0)) || buffer->slot < 0) continue;
     p->input = i;
-    p->line = p->vl > 1 && step <= 4 && p->spatial > 0 && p->in.dims[p->in.rank - 1] < INT32_MAX &&
+    p->line = p->xl > 1 && step <= 4 && p->spatial > 0 && p->in.dims[p->in.rank - 1] < INT32_MAX &&
               buffer->strides[p->in.rank - 1] == 1;
   }
 }
@@ -127,6 +127,7 @@ static void conv_registers(const lower_kernel *kernel, conv_plan *p) {
       p->nv = nv;
     }
   p->step = (int64_t)p->nv * p->vl;
+  p->xl = p->x == 1 ? 1 : p->vl;
 }
 
 static int64_t conv_work(const conv_plan *p) {

@@ -190,7 +190,7 @@ static void conv_pack_channel(lower *l, void *user, const MlirValue *carried, Ml
 /* One vector of a segment: the mask is on for its pixels. */
 static void conv_vector(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   conv_job *job = user;
-  int vl = job->p->vl;
+  int vl = job->p->xl;
   if (vl > 1) {
     loom_builder b = conv_here(l);
     MlirType i32 = mlirIntegerTypeGet(b.ctx, 32), ids = lane_int(b.ctx, 32, vl);
@@ -207,8 +207,8 @@ static void conv_vectors(lower *l, conv_job *job, lower_body body) {
   lower_body outer = job->pixels;
   job->pixels = body;
   l->lane_var = CONV_X;
-  l->width = job->p->vl;
-  lower_for(l, job->x_low, job->x_high, conv_const(l, job->p->vl), CONV_X, 0, NULL, conv_vector,
+  l->width = job->p->xl;
+  lower_for(l, job->x_low, job->x_high, conv_const(l, job->p->xl), CONV_X, 0, NULL, conv_vector,
             job, NULL);
   l->lane_var = -1;
   l->width = 1;
@@ -267,12 +267,12 @@ static MlirValue conv_input_mask(lower *l, const conv_job *job, const lower_inde
   if (l->vars[CONV_X].level > level) level = l->vars[CONV_X].level;
   if (!lower_index_base(l, &dims[last], &x)) x = limit;
   loom_builder b = lower_at_level(l, level);
-  MlirType i32 = mlirIntegerTypeGet(b.ctx, 32), lanes = lane_int(b.ctx, 32, p->vl);
+  MlirType i32 = mlirIntegerTypeGet(b.ctx, 32), lanes = lane_int(b.ctx, 32, p->xl);
   MlirType i64 = mlirValueGetType(limit.v);
   MlirValue zero = limit.v;
   MlirValue left = lane_op2(&b, "arith.subi", job->x_high, l->vars[CONV_X].iv);
   left = lane_op2(&b, "arith.muli", left, lane_const_int(&b, i64, stride));
-  left = lane_op2(&b, "arith.subi", left, lane_const_int(&b, i64, stride - 1 + part * p->vl));
+  left = lane_op2(&b, "arith.subi", left, lane_const_int(&b, i64, stride - 1 + part * p->xl));
   for (int d = 2; d < last; d++) {
     lower_value row;
     if (lower_index_range(l, &dims[d], &low, &high) && low >= 0 && high < p->in.dims[d]) continue;
@@ -281,12 +281,12 @@ static MlirValue conv_input_mask(lower *l, const conv_job *job, const lower_inde
     left = lane_select(&b, inside, left, zero);
   }
   MlirValue ids = lane_id(&b, lanes);
-  MlirValue wide = lane_splat(&b, loom_build1(&b, "arith.trunci", left, i32), p->vl);
+  MlirValue wide = lane_splat(&b, loom_build1(&b, "arith.trunci", left, i32), p->xl);
   MlirValue mask = lane_cmpi(&b, "slt", ids, wide);
   if (p->spatial &&
       !(lower_index_range(l, &dims[last], &low, &high) && low >= 0 && high < p->in.dims[last])) {
-    MlirValue at = lane_op2(&b, "arith.addi", x.v, lane_const_int(&b, i64, part * p->vl));
-    at = lane_splat(&b, loom_build1(&b, "arith.trunci", at, i32), p->vl);
+    MlirValue at = lane_op2(&b, "arith.addi", x.v, lane_const_int(&b, i64, part * p->xl));
+    at = lane_splat(&b, loom_build1(&b, "arith.trunci", at, i32), p->xl);
     at = lane_op2(&b, "arith.addi", at, ids);
     MlirValue inside = lane_cmpi(&b, "ult", at, lane_const_int(&b, lanes, p->in.dims[last]));
     mask = lane_op2(&b, "arith.andi", mask, inside);
@@ -326,12 +326,12 @@ static MlirValue conv_load(lower *l, const conv_job *job) {
   int64_t stride = p->spatial ? p->strides[p->spatial - 1] : 1;
   for (int64_t i = 0; i < stride; i++) {
     MlirValue mask = conv_input_mask(l, job, dims, i);
-    MlirValue at = i ? conv_address(l, ptr, conv_const(l, i * p->vl), p->dtype) : ptr;
+    MlirValue at = i ? conv_address(l, ptr, conv_const(l, i * p->xl), p->dtype) : ptr;
     loom_builder b = conv_here(l);
-    parts[i] = lane_load(&b, at, p->dtype, p->vl, mask);
+    parts[i] = lane_load(&b, at, p->dtype, p->xl, mask);
   }
   loom_builder b = conv_here(l);
-  return stride == 1 ? parts[0] : conv_pick(&b, parts, stride, p->vl);
+  return stride == 1 ? parts[0] : conv_pick(&b, parts, stride, p->xl);
 }
 
 /* The input at every pixel of the lanes, for the place in the window and the channel at hand. */
@@ -410,7 +410,7 @@ static void conv_finish(lower *l, const conv_plan *p, MlirValue sum) {
   const lower_at *at = conv_result_at(l, p);
   if (!at || l->failed) return;
   lower_unbind_all(l);
-  lower_bind(l, loom_result(p->op, 0), at, (lower_value){sum, l->depth, p->vl > 1, p->dtype});
+  lower_bind(l, loom_result(p->op, 0), at, (lower_value){sum, l->depth, p->xl > 1, p->dtype});
   lower_value values[64];
   for (int i = 0; i < l->kernel->result_count && !l->failed; i++)
     values[i] = lower_emit(l, l->kernel->results[i].value, at);
@@ -431,9 +431,9 @@ static void conv_finish_pixels(lower *l, void *user, const MlirValue *carried, M
   MlirValue offset = conv_add_scaled(l, conv_within(l, job), row, p->step);
   MlirValue ptr = conv_tile_pointer(l, p, offset);
   loom_builder b = conv_here(l);
-  MlirValue sum = lane_load(&b, ptr, p->dtype, p->vl, l->mask);
+  MlirValue sum = lane_load(&b, ptr, p->dtype, p->xl, l->mask);
   if (l->mask.ptr) { /* lanes that are off repeat lane 0, so that they raise nothing of their own */
-    MlirValue first = lane_splat(&b, lane_extract(&b, sum, 0), p->vl);
+    MlirValue first = lane_splat(&b, lane_extract(&b, sum, 0), p->xl);
     sum = lane_select(&b, l->mask, sum, first);
   }
   conv_finish(l, p, sum);
@@ -489,13 +489,13 @@ static void conv_window_place(lower *l, void *user, const MlirValue *carried, Ml
   MlirValue offset = conv_op(l, "arith.muli", conv_depth(l, job), p->weight_step);
   MlirValue ptr = conv_address(l, row, offset, p->dtype);
   loom_builder b = conv_here(l);
-  MlirValue weight = lane_splat(&b, lane_load(&b, ptr, p->dtype, 1, (MlirValue){NULL}), p->vl);
+  MlirValue weight = lane_splat(&b, lane_load(&b, ptr, p->dtype, 1, (MlirValue){NULL}), p->xl);
   next[0] = conv_multiply_add(&b, p->dtype, value, weight, carried[0]);
 }
 
 static void conv_window_row(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   conv_job *job = user;
-  MlirValue sum = conv_zero(l, 0, job->p, job->p->vl);
+  MlirValue sum = conv_zero(l, 0, job->p, job->p->xl);
   conv_depths(l, job, 1, &sum, conv_window_place);
   if (!l->failed) conv_finish(l, job->p, sum);
 }

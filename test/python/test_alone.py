@@ -46,37 +46,58 @@ def test_scatter_reports_bad_indices(tmp_path, bad):
     np.testing.assert_array_equal(target, [10, 1, 2, 3, 4, 5, 30])
 
 
+def convolve(x, w, stride, padding, dilation, groups):
+    """The sum over the window, in float64."""
+    n, ins, outs, window = *x.shape[:2], w.shape[0], np.array(w.shape[2:], int)
+    x = np.pad(x.astype(float), [(0, 0), (0, 0), *map(tuple, padding)])
+    out = (np.array(x.shape[2:], int) - dilation * (window - 1) - 1) // stride + 1
+    result = np.zeros((n, outs, *out))
+    for place in np.ndindex(*window):
+        view = x[(slice(None), slice(None), *(
+            slice(k * d, k * d + (o - 1) * s + 1, s) for k, d, o, s in zip(place, dilation, out, stride)))]
+        view = view.reshape(n, groups, ins // groups, *out)
+        weights = w[(slice(None), slice(None), *place)].reshape(groups, outs // groups, ins // groups)
+        result += np.einsum("ngi...,goi->ngo...", view, weights).reshape(result.shape)
+    return result
+
+
+def fenced(array, rng):
+    """A copy in a random order of its dimensions, in the middle of a block of ones, and the block."""
+    order = rng.permutation(array.ndim) if rng.integers(0, 3) == 0 else np.arange(array.ndim)
+    block = np.ones(array.size + 256, array.dtype)
+    inside = block[128:128 + array.size].reshape([array.shape[d] for d in order]).transpose(np.argsort(order))
+    inside[...] = array
+    return inside, block
+
+
 @pytest.mark.parametrize("cpu, options", [("x86-64-v3", ""), ("x86-64-v4", "loom.vector = 64 : i64")])
-def test_random_convolutions(tmp_path, cpu, options):
-    """Every form of a convolution against a sum over the window, the chunks shared out in both orders."""
+@pytest.mark.parametrize("spatial", [0, 1, 2, 3])
+def test_random_convolutions(tmp_path, cpu, options, spatial):
+    """Small integers, so that every order of summing gives the same: whatever the sizes (lines of one pixel, steps and
+    padding beyond the window), groups and layouts, with nothing written beside the result, by any division of chunks."""
     if cpu == "x86-64-v4" and "avx512f" not in open("/proc/cpuinfo").read():
         pytest.skip("no AVX-512")
-    rng = np.random.default_rng(1)
-    for case in range(12):
-        spatial, groups = int(rng.integers(1, 3)), int(rng.choice([1, 1, 2, 5]))
-        n, outs, ins = int(rng.integers(1, 4)), groups * int(rng.integers(1, 20)), groups * int(rng.integers(1, 6))
-        window, stride, dilation = (rng.integers(1, high, spatial) for high in (5, 4, 3))
-        padding = rng.integers(0, 3, (spatial, 2))
-        size = dilation * (window - 1) + 1 + rng.integers(0, 20, spatial)
-        x = rng.standard_normal((n, ins, *size)).astype(np.float32)
-        w = rng.standard_normal((outs, ins // groups, *window)).astype(np.float32)
-        padded = np.pad(x.astype(float), [(0, 0), (0, 0), *map(tuple, padding)])
-        out = (np.array(padded.shape[2:]) - dilation * (window - 1) - 1) // stride + 1
-        expected = np.zeros((n, outs, *out))
-        for place in np.ndindex(*window):
-            view = padded[(slice(None), slice(None), *(
-                slice(k * d, k * d + (o - 1) * s + 1, s) for k, d, o, s in zip(place, dilation, out, stride)))]
-            view = view.reshape(n, groups, ins // groups, *out)
-            weights = w[(slice(None), slice(None), *place)].reshape(groups, outs // groups, ins // groups)
-            expected += np.einsum("ngi...,goi->ngo...", view, weights).reshape(expected.shape)
-        result = np.empty(expected.shape, np.float32)
-        kinds = ", ".join(harness.tensor(a) for a in (x, w))
-        listed = lambda a: "[" + ", ".join(map(str, np.ravel(a))) + "]"
+    rng = np.random.default_rng(spatial)
+    listed = lambda a: "[" + ", ".join(map(str, np.ravel(a))) + "]"
+    for case in range(8 if spatial else 2):
+        groups, dtype = int(rng.choice([1, 1, 2, 5])), rng.choice(["float32", "float32", "float64", "int8"])
+        window, stride, dilation = (rng.integers(1, high, spatial) for high in (5, 6, 4))
+        padding = rng.integers(0, 5, (spatial, 2))
+        size = np.maximum(1, dilation * (window - 1) + 1 - padding.sum(1)) + rng.choice([0, 0, 1, 9, 20], spatial)
+        ins, outs = groups * int(rng.integers(1, 6)), groups * int(rng.choice([1, 2, 3, 9, 17]))
+        x = rng.integers(-2, 3, (int(rng.integers(1, 4)), ins, *size)).astype(dtype)
+        w = rng.integers(-2, 3, (outs, ins // groups, *window)).astype(dtype)
+        expected = convolve(x, w, stride, padding, dilation, groups)
+        add = rng.integers(-9, 10, expected.shape).astype(dtype)
+        (x, _), (w, _), (add, _) = fenced(x, rng), fenced(w, rng), fenced(add, rng)
+        result, block = fenced(np.zeros_like(expected, dtype), rng)
+        kinds, kind = f"({harness.tensor(x)}, {harness.tensor(w)})", harness.tensor(result)
         body = (f"%0 = loom.convolution %a0, %a1 strides = {listed(stride)} padding = {listed(padding)} "
-                f"dilation = {listed(dilation)} groups = {groups} : ({kinds}) -> {harness.tensor(result)}\nyield %0")
-        kernel = harness.Kernel(harness.kernel("k", [x, w], body, [result]), str(tmp_path / f"k{case}"), cpu, options)
-        assert kernel.run([x, w], [result]) == 0
-        np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4)
-        again = np.empty_like(result)
-        kernel.run([x, w], [again], parts=3, reverse=True)
-        np.testing.assert_array_equal(again, result)
+                f"dilation = {listed(dilation)} groups = {groups} : {kinds} -> {kind}\n"
+                f"%1 = loom.add %0, %a2 : {kind}\nyield %1")
+        kernel = harness.Kernel(harness.kernel("k", [x, w, add], body, [result]), str(tmp_path / f"k{case}"), cpu, options)
+        for parts in (1, 3):
+            result[...] = 0
+            assert kernel.run([x, w, add], [result], parts=parts, reverse=parts > 1) == 0
+            np.testing.assert_array_equal(result, (expected + add).astype(int).astype(dtype))
+            assert (block[:128] == 1).all() and (block[-128:] == 1).all()

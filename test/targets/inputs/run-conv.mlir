@@ -59,3 +59,9 @@ func.func @kinds(%x: tensor<2x3x9xi32>, %w: tensor<8x3x3xi32>, %y: tensor<2x3x9x
   %3 = loom.convolution %m, %n strides = [] padding = [] dilation = [] groups = 1 : (tensor<5x6xf32>, tensor<7x6xf32>) -> tensor<5x7xf32>
   return %0, %1, %2, %3 : tensor<2x8x9xi32>, tensor<2x8x9xui8>, tensor<2x8x7xf32>, tensor<5x7xf32>
 }
+// Lines of one pixel: there are no lanes along them.
+func.func @narrow(%x: tensor<2x4x8x8xf32>, %w: tensor<2x2x3x3xf32>, %y: tensor<1x2x4x3xf32>, %v: tensor<4x2x3x4xf32>) -> (tensor<2x2x2x1xf32>, tensor<1x4x2x1xf32>) {
+  %0 = loom.convolution %x, %w strides = [3, 2] padding = [2, 2, 1, 1] dilation = [4, 4] groups = 2 : (tensor<2x4x8x8xf32>, tensor<2x2x3x3xf32>) -> tensor<2x2x2x1xf32>
+  %1 = loom.convolution %y, %v strides = [2, 2] padding = [1, 1, 1, 1] dilation = [1, 1] groups = 1 : (tensor<1x2x4x3xf32>, tensor<4x2x3x4xf32>) -> tensor<1x4x2x1xf32>
+  return %0, %1 : tensor<2x2x2x1xf32>, tensor<1x4x2x1xf32>
+}
