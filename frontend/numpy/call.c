@@ -419,11 +419,72 @@ static value *call_attach_known(tracer *t, PyObject *callee, const np_call *c, v
   return result;
 }
 
+static bool call_has_complex(const value *v, int depth) {
+  if (np_is_array(v)) return loom_dtype_is_complex(np_array_of(v)->type.dtype);
+  if (v->object && PyComplex_Check(v->object)) return true;
+  bool items = v->type == &value_tuple_type || v->type == &value_list_type;
+  for (Py_ssize_t i = 0; items && depth < 4 && i < v->seq.count; i++)
+    if (call_has_complex(v->seq.items[i], depth + 1)) return true;
+  return false;
+}
+
+/* Handlers that were written with complex numbers in mind; others would take them for integers. */
+static bool call_takes_complex(const call_row *row) {
+  static const char *const names[] = {"sum",
+                                      "mean",
+                                      "cumsum",
+                                      "all",
+                                      "any",
+                                      "reshape",
+                                      "ravel",
+                                      "transpose",
+                                      "swapaxes",
+                                      "squeeze",
+                                      "broadcast_to",
+                                      "concatenate",
+                                      "diagonal",
+                                      "zeros_like",
+                                      "empty_like",
+                                      "ones_like",
+                                      "full_like",
+                                      "full",
+                                      "copy",
+                                      "__copy__",
+                                      "astype",
+                                      "where",
+                                      "take",
+                                      "flatten",
+                                      "matmul",
+                                      "dot",
+                                      "inner",
+                                      "outer",
+                                      "tensordot",
+                                      "einsum",
+                                      "conj",
+                                      "conjugate",
+                                      "fill",
+                                      "roll",
+                                      "repeat",
+                                      "result_type",
+                                      "array",
+                                      "asarray",
+                                      "asanyarray",
+                                      "ascontiguousarray",
+                                      "asfortranarray",
+                                      "may_share_memory"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(row->name, names[i]) == 0) return true;
+  return false;
+}
+
 static value *call_row_run(tracer *t, const call_row *row, PyObject *callee, value *const *args,
                            Py_ssize_t count, PyObject *kwnames, bool method) {
   if (row->handler) {
     np_call c = {row->name, args, count, kwnames, method, method ? NULL : callee};
     if (!np_gate(t, row->handler, &c)) return NULL;
+    for (Py_ssize_t i = 0; i < count && !call_takes_complex(row); i++)
+      if (call_has_complex(args[i], 0))
+        return trace_break(t, BREAK_UNSUPPORTED_DTYPE, "np.%s of complex numbers", row->name);
     value *v = row->handler(t, &c);
     return v && callee ? call_attach_known(t, callee, &c, v) : v;
   }

@@ -26,6 +26,7 @@ const loom_type *emit_type(tracer *t, loom_value v);
 loom_value emit_constant(tracer *t, const loom_type *type, uint64_t bits);
 /* The bits of one element. */
 uint64_t emit_bits(loom_dtype dtype, loom_cell cell);
+loom_value emit_complex(tracer *t, loom_dtype dtype, double re, double im); /* 0-d */
 loom_value emit_float(tracer *t, const loom_type *type, double x); /* of a float or integer type */
 bool emit_is_constant(tracer *t, loom_value v, uint64_t *bits);
 loom_value emit1(tracer *t, loom_opcode op, loom_value a);
@@ -71,7 +72,8 @@ typedef enum view_kind {
   VIEW_SLICE,
   VIEW_TRANSPOSE,
   VIEW_RESHAPE,
-  VIEW_BROADCAST
+  VIEW_BROADCAST,
+  VIEW_PART
 } view_kind;
 
 /* An array: a block and how to see it. A view is its parent seen through one op. */
@@ -79,7 +81,8 @@ struct np_array {
   np_storage *storage;
   np_array *parent;
   view_kind kind;
-  int64_t a[LOOM_MAX_RANK]; /* SLICE: starts; TRANSPOSE: perm; BROADCAST: dims */
+  int64_t a[LOOM_MAX_RANK]; /* SLICE: starts; TRANSPOSE: perm; BROADCAST: dims; PART: 1 for the
+                               imaginary one */
   int64_t b[LOOM_MAX_RANK]; /* SLICE: steps */
   loom_type type;
   int64_t strides[LOOM_MAX_RANK]; /* bytes, as NumPy has them */
@@ -118,6 +121,8 @@ value *np_view_transpose(tracer *t, np_array *a, const int64_t *perm);
 value *np_view_reshape(tracer *t, np_array *a, int rank, const int64_t *dims,
                        const int64_t *strides);
 value *np_view_broadcast(tracer *t, np_array *a, int rank, const int64_t *dims);
+/* The real parts of complex numbers, or the imaginary ones: a view too. */
+value *np_view_part(tracer *t, np_array *a, int part);
 /* A view with the same sizes: a[...] */
 value *np_view_same(tracer *t, np_array *a);
 /* What finish and rebuild of the adapter and the value type do. */

@@ -99,9 +99,10 @@ value *np_full(tracer *t, const np_call *c) {
   if (!np_is_none(t, p[4]) || !np_is_none(t, p[5])) return np_unsupported(t, c, "device= or like=");
   np_operand fill;
   if (!np_operand_from(t, p[1], &fill)) return NULL;
-  loom_dtype dtype = fill.array                   ? fill.array->type.dtype
-                     : fill.weak == &PyFloat_Type ? LOOM_F64
-                                                  : LOOM_I64;
+  loom_dtype dtype = fill.array                     ? fill.array->type.dtype
+                     : fill.weak == &PyFloat_Type   ? LOOM_F64
+                     : fill.weak == &PyComplex_Type ? LOOM_C128
+                                                    : LOOM_I64;
   char order = np_order_arg(t, p[3], 'C');
   if (!order || (!np_is_none(t, p[2]) && !np_dtype_arg(t, p[2], &dtype)) ||
       !create_sizes(t, p[0], dtype, &type))
@@ -383,7 +384,9 @@ value *np_fill(tracer *t, const np_call *c) {
 }
 
 value *np_conj(tracer *t, const np_call *c) {
-  return c->count == 1 ? c->args[0] : np_unsupported(t, c, "with out=");
+  if (c->count != 1) return np_unsupported(t, c, "with out=");
+  bool is_complex = loom_dtype_is_complex(np_array_of(c->args[0])->type.dtype);
+  return is_complex ? np_ufunc_apply(t, "conjugate", c->args, 1, NULL) : c->args[0];
 }
 
 /* np.copyto(dst, src, casting='same_kind', where=True) */

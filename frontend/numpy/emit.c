@@ -36,11 +36,16 @@ uint64_t emit_bits(loom_dtype dtype, loom_cell cell) {
 
 loom_value emit_float(tracer *t, const loom_type *type, double x) {
   loom_cell cell = {0};
-  if (loom_dtype_is_float(type->dtype))
+  if (loom_dtype_is_float(type->dtype) || loom_dtype_is_complex(type->dtype))
     cell.re = x;
   else
     cell.i = (int64_t)x;
   return emit_constant(t, type, emit_bits(type->dtype, cell));
+}
+
+loom_value emit_complex(tracer *t, loom_dtype dtype, double re, double im) {
+  loom_type part = type_make(dtype == LOOM_C64 ? LOOM_F32 : LOOM_F64, 0, NULL);
+  return emit2(t, LOOM_OP_COMPLEX, emit_float(t, &part, re), emit_float(t, &part, im));
 }
 
 bool emit_is_constant(tracer *t, loom_value v, uint64_t *bits) {
@@ -81,6 +86,11 @@ loom_value emit_select(tracer *t, loom_value condition, loom_value a, loom_value
 
 loom_value emit_convert(tracer *t, loom_value v, loom_dtype dtype) {
   if (v == LOOM_NO_VALUE || emit_type(t, v)->dtype == dtype) return v;
+  if (loom_dtype_is_complex(emit_type(t, v)->dtype) && !loom_dtype_is_complex(dtype) &&
+      dtype != LOOM_BOOL) {
+    trace_break(t, BREAK_UNSUPPORTED_DTYPE, "complex numbers without their imaginary parts");
+    return LOOM_NO_VALUE;
+  }
   loom_type type = *emit_type(t, v);
   type.dtype = dtype;
   return emit_node(t, LOOM_OP_CONVERT, &v, 1, NULL, 0, &type);

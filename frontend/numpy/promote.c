@@ -9,10 +9,7 @@ PyArray_Descr *np_descr(loom_dtype dtype) {
   return PyArray_DescrFromType(numpy_typenum_from_dtype(dtype));
 }
 
-bool np_dtype_supported(loom_dtype d) {
-  return d == LOOM_BOOL || loom_dtype_is_integer(d) || d == LOOM_F16 || d == LOOM_F32 ||
-         d == LOOM_F64;
-}
+bool np_dtype_supported(loom_dtype d) { return d != LOOM_BF16; }
 
 bool np_dtype_of(tracer *t, PyArray_Descr *descr, loom_dtype *out) {
   /* long long is int64 by another name, which results would have to keep. */
@@ -68,13 +65,12 @@ static bool promote_from_live(tracer *t, PyObject *o, np_operand *out) {
     out->dtype = LOOM_BOOL;
     return true;
   }
-  if (PyLong_CheckExact(o) || PyFloat_CheckExact(o)) {
+  if (PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyComplex_CheckExact(o)) {
     out->number = o;
     out->weak = Py_TYPE(o);
     return true;
   }
-  trace_break(t, PyComplex_Check(o) ? BREAK_UNSUPPORTED_DTYPE : BREAK_UNSUPPORTED_TYPE,
-              "an operand of type %.100s", Py_TYPE(o)->tp_name);
+  trace_break(t, BREAK_UNSUPPORTED_TYPE, "an operand of type %.100s", Py_TYPE(o)->tp_name);
   return false;
 }
 
@@ -157,7 +153,9 @@ np_array *np_as_array(tracer *t, value *v) {
   np_operand o;
   if (!np_operand_from(t, v, &o)) return NULL;
   if (o.array) return o.array;
-  loom_dtype dtype = o.weak == &PyFloat_Type ? LOOM_F64 : LOOM_I64;
+  loom_dtype dtype = o.weak == &PyFloat_Type     ? LOOM_F64
+                     : o.weak == &PyComplex_Type ? LOOM_C128
+                                                 : LOOM_I64;
   return np_array_of(np_fresh(t, np_operand_load(t, &o, dtype), NULL));
 }
 
@@ -209,11 +207,27 @@ static loom_value promote_load_number(tracer *t, const np_operand *o, loom_dtype
   return LOOM_NO_VALUE;
 }
 
+static loom_value promote_load_complex(tracer *t, PyObject *number, loom_dtype dtype) {
+  Py_complex z = PyComplex_AsCComplex(number);
+  bool narrow = dtype == LOOM_C64, failed = PyErr_Occurred() != NULL;
+  PyErr_Clear(); /* an int beyond float64 */
+  failed |= narrow && ((isfinite(z.real) && !isfinite((float)z.real)) ||
+                       (isfinite(z.imag) && !isfinite((float)z.imag)));
+  if (!failed) return emit_complex(t, dtype, z.real, z.imag);
+  trace_break(t, BREAK_NUMPY_FUNCTION, "a number that overflows %s", loom_dtype_name(dtype));
+  return LOOM_NO_VALUE;
+}
+
 loom_value np_operand_load(tracer *t, const np_operand *o, loom_dtype dtype) {
   if (o->array) return emit_convert(t, np_read(t, o->array), dtype);
   if (o->node != LOOM_NO_VALUE) return promote_load_number(t, o, dtype);
   loom_type type = type_make(dtype, 0, NULL);
   uint64_t bits;
+  if (loom_dtype_is_complex(dtype)) return promote_load_complex(t, o->number, dtype);
+  if (PyComplex_CheckExact(o->number)) {
+    trace_break(t, BREAK_UNSUPPORTED_DTYPE, "a complex number as %s", loom_dtype_name(dtype));
+    return LOOM_NO_VALUE;
+  }
   return np_pack(t, o->number, dtype, &bits) ? emit_constant(t, &type, bits) : LOOM_NO_VALUE;
 }
 
@@ -316,9 +330,10 @@ bool np_result_type(tracer *t, const np_operand *o, int count, loom_dtype *out) 
   }
   PyObject *args = PyTuple_New(count), *result = NULL;
   for (int i = 0; args && i < count; i++) {
-    PyObject *item = o[i].array                   ? (PyObject *)np_descr(o[i].array->type.dtype)
-                     : o[i].weak == &PyFloat_Type ? PyFloat_FromDouble(0)
-                                                  : PyLong_FromLong(0);
+    PyObject *item = o[i].array                     ? (PyObject *)np_descr(o[i].array->type.dtype)
+                     : o[i].weak == &PyFloat_Type   ? PyFloat_FromDouble(0)
+                     : o[i].weak == &PyComplex_Type ? PyComplex_FromDoubles(0, 0)
+                                                    : PyLong_FromLong(0);
     PyTuple_SET_ITEM(args, i, item);
   }
   if (args && function) result = PyObject_CallObject(function, args);

@@ -224,8 +224,10 @@ static loom_value reduce_divisor(tracer *t, const loom_type *type, int64_t count
 static loom_value reduce_divide(tracer *t, loom_value v, int64_t count) {
   if (v == LOOM_NO_VALUE) return v;
   loom_dtype dtype = emit_type(t, v)->dtype;
-  bool wide = dtype == LOOM_F16 || (dtype == LOOM_F32 && size_less(t, 1 << 24, count) > 0);
+  bool narrow = dtype == LOOM_C64,
+       wide = dtype == LOOM_F16 || (dtype == LOOM_F32 && size_less(t, 1 << 24, count) > 0);
   if (wide) v = emit_convert(t, v, LOOM_F64);
+  if (narrow) v = emit_convert(t, v, LOOM_C128);
   if (v == LOOM_NO_VALUE) return v;
   loom_type type = *emit_type(t, v);
   return emit_convert(t, emit2(t, LOOM_OP_DIV, v, reduce_divisor(t, &type, count)), dtype);
@@ -234,7 +236,8 @@ static loom_value reduce_divide(tracer *t, loom_value v, int64_t count) {
 /* The dtype that mean and var compute in; false after a break. */
 static bool reduce_float_dtype(tracer *t, const np_call *c, const np_array *a, value *v,
                                loom_dtype *out) {
-  *out = loom_dtype_is_float(a->type.dtype) ? a->type.dtype : LOOM_F64;
+  bool inexact = loom_dtype_is_float(a->type.dtype) || loom_dtype_is_complex(a->type.dtype);
+  *out = inexact ? a->type.dtype : LOOM_F64;
   if (np_is_none(t, v)) return !trace_pending(t);
   if (!np_dtype_arg(t, v, out)) return false;
   if (loom_dtype_is_float(*out)) return true;

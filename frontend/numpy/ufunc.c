@@ -209,8 +209,8 @@ static loom_opcode ufunc_bool_op(loom_opcode op) {
   }
 }
 
-static loom_value ufunc_row_loop(tracer *t, const ufunc_row *row, const loom_value *in,
-                                 loom_dtype out) {
+static loom_value ufunc_row_plain(tracer *t, const ufunc_row *row, const loom_value *in,
+                                  loom_dtype out) {
   loom_dtype dtype = emit_type(t, in[0])->dtype;
   switch (row->kind) {
   case UFUNC_SAME1: return emit1(t, row->op, in[0]);
@@ -230,6 +230,38 @@ static loom_value ufunc_row_loop(tracer *t, const ufunc_row *row, const loom_val
     return row->op == LOOM_OP_ABS && loom_dtype_is_signed(dtype) ? emit1(t, row->op, in[0]) : in[0];
   default: return ((ufunc_function)(uintptr_t)row->extra)(t, in, out);
   }
+}
+
+/* What there is for complex numbers. */
+static loom_value ufunc_complex(tracer *t, const ufunc_row *row, const loom_value *in) {
+  const char *name = row->name;
+  loom_opcode op = row->op;
+  if (row->kind == UFUNC_LOGICAL || row->kind == UFUNC_PREDICATE)
+    return op == LOOM_OP_SIGNBIT ? LOOM_NO_VALUE : ufunc_row_plain(t, row, in, LOOM_BOOL);
+  if (row->kind == UFUNC_COMPARE &&
+      (strcmp(row->extra, "eq") == 0 || strcmp(row->extra, "ne") == 0))
+    return emit_compare(t, row->extra, in[0], in[1]);
+  if (op == LOOM_OP_ADD || op == LOOM_OP_SUB || (op == LOOM_OP_MUL && row->kind == UFUNC_SAME2) ||
+      (op == LOOM_OP_DIV && row->kind == UFUNC_SAME2))
+    return emit2(t, op, in[0], in[1]);
+  if (op == LOOM_OP_NEG) return emit1(t, op, in[0]);
+  if (strcmp(name, "positive") == 0) return in[0];
+  if (strcmp(name, "square") == 0) return emit2(t, LOOM_OP_MUL, in[0], in[0]);
+  bool size = strcmp(name, "absolute") == 0;
+  if (!size && strcmp(name, "conjugate") != 0) return LOOM_NO_VALUE;
+  loom_value re = emit1(t, LOOM_OP_REAL, in[0]), im = emit1(t, LOOM_OP_IMAG, in[0]);
+  return size ? emit2(t, LOOM_OP_HYPOT, re, im)
+              : emit2(t, LOOM_OP_COMPLEX, re, emit1(t, LOOM_OP_NEG, im));
+}
+
+static loom_value ufunc_row_loop(tracer *t, const ufunc_row *row, const loom_value *in,
+                                 loom_dtype out) {
+  bool is_complex = loom_dtype_is_complex(emit_type(t, in[0])->dtype);
+  if (!is_complex) return ufunc_row_plain(t, row, in, out);
+  loom_value v = ufunc_complex(t, row, in);
+  if (v == LOOM_NO_VALUE && !trace_pending(t))
+    trace_break(t, BREAK_UNSUPPORTED_DTYPE, "np.%s of complex numbers", row->name);
+  return v;
 }
 
 loom_value np_ufunc_loop(tracer *t, PyObject *ufunc, const loom_value *in, loom_dtype out_dtype) {
@@ -460,6 +492,8 @@ static value *ufunc_run(tracer *t, ufunc_args *a) {
     return NULL;
   loom_value fast = ufunc_fast_power(t, a, in);
   if (fast != LOOM_NO_VALUE) return ufunc_finish(t, a, 0, fast, types[2]);
+  if (loom_dtype_is_complex(types[0]) && a->row->kind == UFUNC_PAIR)
+    return trace_break(t, BREAK_UNSUPPORTED_DTYPE, "np.%s of complex numbers", a->row->name);
   if (a->row->kind != UFUNC_PAIR)
     return ufunc_finish(t, a, 0, ufunc_row_loop(t, a->row, in, types[a->nin]), types[a->nin]);
   if (!((ufunc_pair)(uintptr_t)a->row->extra)(t, in, out)) return NULL;

@@ -100,6 +100,7 @@ loom_value np_read(tracer *t, np_array *a) {
   case VIEW_SLICE: p = emit_slice(t, p, a->a, a->type.dims, a->b); break;
   case VIEW_TRANSPOSE: p = emit_transpose(t, p, a->a); break;
   case VIEW_RESHAPE: p = emit_reshape(t, p, a->type.rank, a->type.dims); break;
+  case VIEW_PART: p = emit1(t, a->a[0] ? LOOM_OP_IMAG : LOOM_OP_REAL, p); break;
   default: p = emit_broadcast_to(t, p, a->type.rank, a->type.dims); break;
   }
   a->node = p;
@@ -144,6 +145,10 @@ bool np_write(tracer *t, np_array *a, loom_value node) {
       node = emit_update(t, np_read(t, p), node, v->a, v->b);
     } else if (v->kind == VIEW_RESHAPE) {
       node = emit_reshape(t, node, p->type.rank, p->type.dims);
+    } else if (v->kind == VIEW_PART) {
+      loom_value other = emit1(t, v->a[0] ? LOOM_OP_REAL : LOOM_OP_IMAG, np_read(t, p));
+      node =
+          v->a[0] ? emit2(t, LOOM_OP_COMPLEX, other, node) : emit2(t, LOOM_OP_COMPLEX, node, other);
     } else if (v->kind == VIEW_TRANSPOSE) {
       int64_t inverse[LOOM_MAX_RANK];
       for (int i = 0; i < v->type.rank; i++)
@@ -217,6 +222,20 @@ value *np_view_reshape(tracer *t, np_array *p, int rank, const int64_t *dims,
   if (!v) return NULL;
   a->type = type_make(p->type.dtype, rank, dims);
   memcpy(a->strides, strides, sizeof(int64_t) * (size_t)rank);
+  return v;
+}
+
+value *np_view_part(tracer *t, np_array *p, int part) {
+  np_array *a;
+  if (p->scalar)
+    return np_result(t, emit1(t, part ? LOOM_OP_IMAG : LOOM_OP_REAL, np_read(t, p)), NULL);
+  value *v = view_new(t, &p, VIEW_PART, &a);
+  if (!v) return NULL;
+  loom_dtype dtype = p->type.dtype == LOOM_C64 ? LOOM_F32 : LOOM_F64;
+  a->type = type_make(dtype, p->type.rank, p->type.dims);
+  memcpy(a->strides, p->strides, sizeof a->strides);
+  a->a[0] = part;
+  if (part) a->offset = np_plus(t, a->offset, (int64_t)loom_dtype_size(dtype));
   return v;
 }
 

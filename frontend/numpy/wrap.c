@@ -98,7 +98,8 @@ static value *wrap_constant(tracer *t, PyObject *object, const numpy_array_paylo
   size_t size = loom_dtype_size(p->dtype), bytes = (size_t)PyArray_NBYTES(data);
   const char *start = PyArray_BYTES(data);
   loom_value node;
-  if (bytes == 0 || memcmp(start, start + size, bytes - size) == 0) {
+  bool small = size <= sizeof(uint64_t) && !loom_dtype_is_complex(p->dtype);
+  if (bytes == 0 || (small && memcmp(start, start + size, bytes - size) == 0)) {
     uint64_t bits = 0;
     if (bytes) memcpy(&bits, start, size);
     Py_DECREF(data);
