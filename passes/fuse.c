@@ -24,7 +24,8 @@
  * - reduce: every reduce op takes operands of these sizes over the same axes; pointwise ops work at
  *   full size or at the reduced size, and one broadcast brings a reduced value back to full size;
  *
- * - scan: pointwise ops before one scan;
+ * - scan: one scan and pointwise ops of its size before and after it, none that is costly when the
+ *   scan goes along rows, which are taken element by element;
  *
  * - dot: one dot_general and pointwise ops of its result's size after it;
  *
@@ -450,7 +451,7 @@ static bool fuse_join(const fuse_group *a, const fuse_group *b, fuse_group *out)
     loom_type reduced = fuse_reduced(&a->space, a->axes);
     return fuse_same_sizes(&reduced, &b->space) || fuse_same_sizes(&a->space, &b->space);
   }
-  if (a->kind == FUSE_DOT && b->kind == FUSE_POINTWISE)
+  if ((a->kind == FUSE_DOT || a->kind == FUSE_SCAN) && b->kind == FUSE_POINTWISE)
     return fuse_same_sizes(&a->space, &b->space);
   *out = *b;
   if (a->kind == FUSE_POINTWISE && (b->kind == FUSE_REDUCE || b->kind == FUSE_SCAN))
@@ -507,16 +508,24 @@ bool fuse_leaves(const fuse_state *s, int n, int a, int b) {
   return false;
 }
 
-/* A full-size value may leave a reduce group only when it goes by rows, a scan group or not at all.
- */
+/* A full-size value may leave a reduce group only when it goes by rows. */
 static bool fuse_yields_fit(const fuse_state *s, int a, int b, const fuse_group *g) {
-  if (g->kind == FUSE_REDUCE ? fuse_rows(&g->space, g->axes) : g->kind != FUSE_SCAN) return true;
+  if (g->kind != FUSE_REDUCE || fuse_rows(&g->space, g->axes)) return true;
   int both[] = {a, b};
   for (int k = 0; k < 2; k++)
     for (int n = s->groups[both[k]].head; n >= 0; n = s->nodes[n].next)
-      if (s->nodes[n].class != LOOM_CLASS_SCAN && fuse_node_is_full(g, &s->nodes[n]) &&
-          fuse_leaves(s, n, a, b))
-        return false;
+      if (fuse_node_is_full(g, &s->nodes[n]) && fuse_leaves(s, n, a, b)) return false;
+  return true;
+}
+
+/* Lanes do not run along the axis of a scan: where that is the last one, every element is taken for
+ * itself, and costly ops are better off in a kernel of their own. */
+static bool fuse_costs_fit(const fuse_state *s, int a, int b, const fuse_group *g) {
+  if (g->kind != FUSE_SCAN || !(g->axes >> (g->space.rank - 1) & 1)) return true;
+  int both[] = {a, b};
+  for (int k = 0; k < 2; k++)
+    for (int n = s->groups[both[k]].head; n >= 0; n = s->nodes[n].next)
+      if (s->nodes[n].cost >= FUSE_COSTLY) return false;
   return true;
 }
 
@@ -624,7 +633,9 @@ static bool fuse_try_merge(fuse_state *s, int a, int b, bool related) {
   fuse_group *ga = &s->groups[a], *gb = &s->groups[b], joint;
   if (a == b || !ga->count || !gb->count || ga->count + gb->count > FUSE_MAX_OPS) return false;
   if (!fuse_join(ga, gb, &joint) && (related || !fuse_join(gb, ga, &joint))) return false;
-  if (!fuse_edges_fit(s, a, b, &joint) || !fuse_yields_fit(s, a, b, &joint)) return false;
+  if (!fuse_edges_fit(s, a, b, &joint) || !fuse_yields_fit(s, a, b, &joint) ||
+      !fuse_costs_fit(s, a, b, &joint))
+    return false;
   if (related && fuse_should_wait(s, a, b, &joint)) return false;
   if (fuse_path_between(s, a, b) || (!related && fuse_path_between(s, b, a))) return false;
   if (!fuse_buffers_fit(s, a, b)) return false;
@@ -732,6 +743,8 @@ static bool fuse_add_node(MlirOperation op, void *user) {
       group->axes |= 1u << axes[i];
     loom_type_from_mlir(mlirValueGetType(loom_operand(op, 0)), &group->space);
   }
+  if (group->kind == FUSE_SCAN && group->space.rank)
+    group->axes = 1u << loom_get_i64(op, "axis", group->space.rank - 1);
   if (node->free) group->count = 0;
   return loom_map_put(&s->index, op.ptr, n);
 }

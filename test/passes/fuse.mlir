@@ -224,3 +224,49 @@ func.func @host(%a: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %3 = loom.add %1, %2 : tensor<4x4xf32>
   return %3 : tensor<4x4xf32>
 }
+
+// -----
+
+// A scan takes in what comes before and after it; what is costly only when lanes run beside the scan.
+// CHECK-LABEL: func.func @scan_columns
+// CHECK: %[[F:.*]]:2 = loom.fusion
+// CHECK: loom.exp
+// CHECK: loom.scan
+// CHECK: loom.exp
+// CHECK-NOT: loom.fusion
+// CHECK: return %[[F]]#
+func.func @scan_columns(%a: tensor<40x30xf32>) -> (tensor<40x30xf32>, tensor<40x30xf32>) {
+  %0 = loom.exp %a : tensor<40x30xf32>
+  %1 = loom.scan "sum" %0 axis = 0 : tensor<40x30xf32>
+  %2 = loom.exp %1 : tensor<40x30xf32>
+  return %1, %2 : tensor<40x30xf32>, tensor<40x30xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @scan_rows
+// CHECK: loom.fusion
+// CHECK: loom.exp
+// CHECK: loom.fusion
+// CHECK: loom.scan
+// CHECK-NEXT: loom.neg
+func.func @scan_rows(%a: tensor<40x30xf32>) -> tensor<40x30xf32> {
+  %0 = loom.exp %a : tensor<40x30xf32>
+  %1 = loom.scan "sum" %0 axis = 1 : tensor<40x30xf32>
+  %2 = loom.neg %1 : tensor<40x30xf32>
+  return %2 : tensor<40x30xf32>
+}
+
+// -----
+
+// A scan that is read elsewhere than where it is made goes through memory.
+// CHECK-LABEL: func.func @scan_reversed
+// CHECK: loom.scan
+// CHECK: loom.fusion
+// CHECK: loom.slice
+func.func @scan_reversed(%a: tensor<40x30xf32>) -> tensor<40x30xf32> {
+  %0 = loom.scan "sum" %a axis = 0 : tensor<40x30xf32>
+  %1 = loom.slice %0 starts = [39, 0] sizes = [40, 30] steps = [-1, 1] : (tensor<40x30xf32>) -> tensor<40x30xf32>
+  %2 = loom.add %0, %1 : tensor<40x30xf32>
+  return %2 : tensor<40x30xf32>
+}
