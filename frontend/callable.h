@@ -22,7 +22,8 @@ typedef struct entry {
   backend kind;
   bool simple;      /* only arrays in, one new array out, no effects: entry_run's short way */
   bool reads;       /* simple, and some inputs are no arguments */
-  bool release_gil; /* enough work for it to be worth while */
+  bool release_gil; /* enough work for it to be worth while, with this call's sizes at least */
+  const loom_type *largest; /* of symbolic sizes: that decides it on each call; or NULL */
   PyObject *code;   /* of the function when it was captured (owned) */
   capture *captured;
   guard_program *guards;

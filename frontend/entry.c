@@ -30,6 +30,43 @@ static bool entry_has_work(const loom_graph *graph) {
   return work >= ENTRY_GIL_WORK;
 }
 
+/* The symbols' values in the call that was captured. */
+static void entry_hints(const loom_graph *graph, int64_t *out) {
+  for (uint32_t i = 0; i < graph->symbol_count && i < LOOM_MAX_SYMBOLS; i++)
+    out[i] = graph->symbols[i].hint;
+}
+
+/* The value with the most elements by the hints when some size is symbolic, else NULL. */
+static const loom_type *entry_largest(const loom_graph *graph) {
+  int64_t hints[LOOM_MAX_SYMBOLS], most = -1;
+  const loom_type *largest = NULL;
+  for (uint32_t i = 0; i < graph->node_count; i++)
+    if (graph->nodes[i].op == LOOM_OP_HOST_CALL) return NULL;
+  entry_hints(graph, hints);
+  for (uint32_t i = 0; i < graph->value_count; i++) {
+    const loom_type *type = &graph->values[i].type;
+    loom_type now;
+    if (!size_type_is_symbolic(type) || !size_resolve(graph, type, NULL, hints, &now, NULL) ||
+        loom_type_elements(&now) <= most)
+      continue;
+    most = loom_type_elements(&now);
+    largest = type;
+  }
+  return largest;
+}
+
+/* Is it worth while to give up the GIL for this call? */
+static bool entry_releases(const entry *e, const int64_t *symbols) {
+  const loom_graph *graph = &e->captured->graph;
+  int64_t work = graph->node_count, size;
+  if (!e->largest) return e->release_gil;
+  for (int i = 0; i < e->largest->rank; i++)
+    if (!loom_dim_eval(graph, e->largest->dims[i], symbols, &size) ||
+        __builtin_mul_overflow(work, size, &work))
+      return true;
+  return work >= ENTRY_GIL_WORK;
+}
+
 static const recipe *entry_output_recipe(const capture *c, int64_t number) {
   const recipe *found = recipe_find_output(c->result, number);
   for (uint32_t i = 0; i < c->shared_count && !found; i++)
@@ -54,6 +91,18 @@ static bool entry_is_simple(entry *e) {
   return true;
 }
 
+/* Is the plan's output, with the sizes of the call that was captured, no larger than the graph's?
+ */
+static bool entry_agrees(const entry *e, uint32_t number, const int64_t *hints) {
+  const loom_graph *graph = &e->captured->graph;
+  loom_type now;
+  size_t planned = 0;
+  return size_resolve(graph, loom_graph_type(graph, graph->outputs[number].value), NULL, hints,
+                      &now, NULL) &&
+         loom_plan_output_size(e->plan, number, hints, &planned) &&
+         planned <= (size_t)loom_type_elements(&now) * loom_dtype_size(now.dtype);
+}
+
 /* Sizes of outputs, and whether plan and capture agree on them. */
 static bool entry_measure(entry *e, loom_error *err) {
   const capture *c = e->captured;
@@ -61,6 +110,8 @@ static bool entry_measure(entry *e, loom_error *err) {
     return loom_fail(err, "the plan has another number of outputs than the graph");
   if (e->plan && loom_plan_header_of(e->plan)->input_count != c->graph.input_count)
     return loom_fail(err, "the plan has another number of inputs than the graph");
+  int64_t hints[LOOM_MAX_SYMBOLS];
+  entry_hints(&c->graph, hints);
   for (uint32_t i = 0; i < c->graph.output_count; i++) {
     const loom_type *type = loom_graph_type(&c->graph, c->graph.outputs[i].value);
     int64_t elements = loom_type_elements(type);
@@ -68,9 +119,7 @@ static bool entry_measure(entry *e, loom_error *err) {
     if (elements < 0 && !symbolic) return loom_fail(err, "a result is too large");
     e->sizes[i] = symbolic ? 0 : (size_t)elements * loom_dtype_size(type->dtype);
     e->outputs[i] = entry_output_recipe(c, i);
-    size_t planned = 0;
-    if (symbolic || !e->plan) continue;
-    if (!loom_plan_output_size(e->plan, i, NULL, &planned) || planned > e->sizes[i])
+    if (e->plan && !entry_agrees(e, i, hints))
       return loom_fail(err, "the plan has a larger output than the graph");
   }
   return true;
@@ -112,6 +161,7 @@ entry *entry_new(capture *captured, loom_plan *plan, backend kind, PyObject *cod
   direct_find(e);
   entry_bind_constants(e);
   e->release_gil = entry_has_work(&captured->graph);
+  e->largest = e->release_gil ? entry_largest(&captured->graph) : NULL;
   return e;
 }
 
@@ -159,8 +209,8 @@ static int entry_poll(void *context) {
   return stop;
 }
 
-static uint32_t entry_launch(const entry *e, const loom_call *call) {
-  if (!e->release_gil) return loom_plan_run(e->plan, call);
+static uint32_t entry_launch(const entry *e, const loom_call *call, bool release) {
+  if (!release) return loom_plan_run(e->plan, call);
   uint32_t status;
   Py_BEGIN_ALLOW_THREADS status = loom_plan_run(e->plan, call);
   Py_END_ALLOW_THREADS return status;
@@ -216,13 +266,14 @@ static PyObject *entry_launch_simple(const entry *e, void *const *inputs, const 
     *fallback = !PyErr_Occurred();
     return NULL;
   }
+  bool release = entry_releases(e, symbols);
   loom_call call = {.inputs = inputs,
                     .outputs = &data,
                     .host = entry_host,
-                    .poll = e->release_gil ? entry_poll : NULL,
+                    .poll = release ? entry_poll : NULL,
                     .host_context = (void *)e,
                     .symbols = symbols};
-  uint32_t status = entry_launch(e, &call);
+  uint32_t status = entry_launch(e, &call, release);
   if (!status || entry_accept(e, status, fallback)) return result;
   Py_DECREF(result);
   return NULL;
@@ -462,14 +513,16 @@ static PyObject *entry_run_general(const entry *e, PyObject *const *args, const 
       !run_allocate(&s, e)) {
     *fallback = !PyErr_Occurred();
   } else {
+    bool release = entry_releases(e, symbols);
     loom_call call = {.inputs = s.inputs,
                       .scalars = s.scalars,
                       .outputs = s.run.data,
                       .host = entry_host,
-                      .poll = e->release_gil && !s.direct ? entry_poll : NULL,
+                      .poll = release && !s.direct ? entry_poll : NULL,
                       .host_context = (void *)e,
                       .symbols = symbols};
-    uint32_t status = e->kind == BACKEND_INTERPRET ? run_interpret(&s, e) : entry_launch(e, &call);
+    uint32_t status =
+        e->kind == BACKEND_INTERPRET ? run_interpret(&s, e) : entry_launch(e, &call, release);
     if (run_accept(&s, e, status, fallback) && effects_apply(&s.run))
       result = recipe_build(&s.run, e->captured->result);
   }
