@@ -71,7 +71,7 @@ typedef enum guard_kind {
  * numbers of the graph, constant or symbolic (see loom_stride in graph.h). */
 typedef enum size_field { SIZE_OF_INT, SIZE_OF_DIM, SIZE_OF_STRIDE /* in elements */ } size_field;
 typedef enum size_test {
-  SIZE_BINDS,   /* what `field` of the source reads becomes the value of symbol `left`, if it is in its range */
+  SIZE_BINDS,   /* what `field` of the source reads is `right` times the value of symbol `left`, which is in its range */
   SIZE_READS,   /* what is read equals `left` */
   SIZE_EQUAL,   /* left == right */
   SIZE_DIFFERS, /* left != right */
@@ -185,6 +185,7 @@ typedef struct size_fact {
   bool apart;     /* it has had a symbol of its own */
   bool skip;      /* a constant in the capture now being made */
   int64_t min, max;
+  int64_t unit;   /* divides it in all calls that the next capture is for: its symbol is how often */
   int64_t before, now; /* how it changed when it was last seen to */
   int64_t symbol; /* in the capture now being made: a number, 0: none yet */
 } size_fact;
@@ -344,6 +345,8 @@ int size_less(tracer *t, int64_t a, int64_t b);
 int size_equal(tracer *t, int64_t a, int64_t b);
 /* a / b where b divides a in this call, as a product that stays exact on others. */
 bool size_divide(tracer *t, int64_t a, int64_t b, int64_t *out);
+/* Starts again with a unit for a symbol that the number divides, exactly in this call; false when it divides none. */
+bool size_make_exact(tracer *t, int64_t number);
 /* Are two sizes of types equal? When they are, but by other symbols, capture starts again with one symbol. */
 int size_same(tracer *t, loom_dim a, loom_dim b);
 /* As a size in a type: symbolic ones are at least 2, by a guard; smaller ones have to be known. Must not be negative. */

@@ -139,8 +139,9 @@ static bool guard_binds(const guard *g, const loom_graph *graph, int64_t now, in
   const size_guard *p = g->payload;
   int64_t number = graph->exprs[LOOM_STRIDE_EXPR(p->left)].value;
   const loom_symbol *known = &graph->symbols[number];
-  symbols[number] = now;
-  return now >= known->min && now <= known->max;
+  if (p->right != 1 && now % p->right != 0) return false;
+  symbols[number] = p->right != 1 ? now / p->right : now;
+  return symbols[number] >= known->min && symbols[number] <= known->max;
 }
 
 static bool guard_size_holds(const guard *g, const loom_graph *graph, PyObject *const *args,
@@ -383,6 +384,8 @@ static PyObject *guard_symbol_name(const capture *c, int64_t symbol) {
         c->graph.exprs[LOOM_STRIDE_EXPR(p->left)].value != symbol)
       continue;
     PyObject *name = source_name(g->source), *text = name ? guard_size_name(p, name) : NULL;
+    if (text && p->right != 1)
+      Py_SETREF(text, PyUnicode_FromFormat("(%U//%lld)", text, (long long)p->right));
     Py_XDECREF(name);
     return text;
   }
@@ -411,6 +414,9 @@ PyObject *guard_number_words(const capture *c, int64_t number) {
 
 static PyObject *guard_describe_range(const capture *c, const size_guard *p, PyObject *what) {
   const loom_symbol *s = &c->graph.symbols[c->graph.exprs[LOOM_STRIDE_EXPR(p->left)].value];
+  if (p->right != 1)
+    return PyUnicode_FromFormat("%U %% %lld == 0 and %lld <= %U <= %lld", what, (long long)p->right,
+                                (long long)s->min * p->right, what, (long long)s->max * p->right);
   bool low = s->min > INT64_MIN / 4, high = s->max < ((int64_t)1 << 40);
   if (low && high)
     return PyUnicode_FromFormat("%lld <= %U <= %lld", (long long)s->min, what, (long long)s->max);

@@ -53,6 +53,7 @@ static size_fact *size_add(size_table *table, const char *name, size_field field
                    .field = field,
                    .axis = axis,
                    .group = table->count++,
+                   .unit = 1,
                    .min = field == SIZE_OF_DIM ? 2 : INT64_MIN / 4,
                    .max = field == SIZE_OF_DIM ? SIZE_DIM_MAX : INT64_MAX / 4};
   return f;
@@ -107,12 +108,17 @@ static bool size_overflows(tracer *t) {
 /* A fresh symbol, read by `s` on every call. */
 static bool size_bind(tracer *t, const source *s, size_fact *f, int64_t now) {
   loom_graph *graph = trace_graph(t);
-  loom_symbol known = {.min = f->min, .max = f->max, .divisor = 1, .hint = now};
+  int64_t unit = now % f->unit == 0 ? f->unit : 1, symbol;
+  loom_symbol known = {.min = f->min / unit + (f->min % unit > 0),
+                       .max = f->max / unit,
+                       .divisor = 1,
+                       .hint = now / unit};
   loom_dim dim;
   if (!loom_dim_symbol(graph, &known, &dim)) return trace_fail(t), false;
   t->capture->sized = true;
-  f->symbol = loom_stride_of_dim(dim);
-  size_add_guard(t, s, (size_guard){SIZE_BINDS, f->field, f->axis, f->symbol, 0});
+  symbol = loom_stride_of_dim(dim);
+  if (!size_op(t, LOOM_EXPR_MUL, symbol, unit, &f->symbol)) return false;
+  size_add_guard(t, s, (size_guard){SIZE_BINDS, f->field, f->axis, symbol, unit});
   return !trace_pending(t);
 }
 
@@ -461,6 +467,7 @@ int size_same(tracer *t, loom_dim a, loom_dim b) {
     size_restart(t);
     return -1;
   }
+  if (size_make_exact(t, l) || size_make_exact(t, r)) return -1;
   /* Equal by way of other arithmetic, or to a constant: in this call only. */
   size_know(t, l);
   size_know(t, r);
@@ -504,6 +511,33 @@ static bool size_open_number(const loom_graph *graph, int64_t number, size_sum *
   return size_open(graph, LOOM_STRIDE_EXPR(number), out);
 }
 
+/* A symbol that is divided by a constant without a rest in this call: the next attempt counts in
+ * that unit. False when there is none. */
+static bool size_find_unit(tracer *t, uint32_t index) {
+  const loom_graph *graph = trace_graph(t);
+  const loom_expr *e = &graph->exprs[index];
+  if (e->kind == LOOM_EXPR_CONST || e->kind == LOOM_EXPR_SYMBOL) return false;
+  const loom_expr *from = &graph->exprs[e->lhs], *by = &graph->exprs[e->rhs];
+  bool divides = (e->kind == LOOM_EXPR_FLOORDIV || e->kind == LOOM_EXPR_MOD) &&
+                 from->kind == LOOM_EXPR_SYMBOL && by->kind == LOOM_EXPR_CONST && by->value > 1 &&
+                 by->value < 1 << 20 && graph->symbols[from->value].hint % by->value == 0;
+  for (uint32_t i = 0; divides && t->sizes && i < t->sizes->count; i++) {
+    size_fact *f = &t->sizes->facts[i];
+    int64_t plain;
+    if (!f->symbol || f->unit > 1 << 20 ||
+        !size_op(t, LOOM_EXPR_MUL, LOOM_STRIDE_SYM(e->lhs), f->unit, &plain) || plain != f->symbol)
+      continue;
+    f->unit *= by->value;
+    size_restart(t);
+  }
+  return t->state == TRACE_RESTART || size_find_unit(t, e->lhs) || size_find_unit(t, e->rhs);
+}
+
+bool size_make_exact(tracer *t, int64_t number) {
+  return LOOM_STRIDE_IS_SYM(number) && !trace_pending(t) &&
+         size_find_unit(t, LOOM_STRIDE_EXPR(number));
+}
+
 bool size_divide(tracer *t, int64_t a, int64_t b, int64_t *out) {
   const loom_graph *graph = trace_graph(t);
   size_sum sum, by;
@@ -518,6 +552,10 @@ bool size_divide(tracer *t, int64_t a, int64_t b, int64_t *out) {
       return false;
   }
   if (good) return !trace_pending(t);
+  if (!LOOM_STRIDE_IS_SYM(b) && size_op(t, LOOM_EXPR_FLOORDIV, a, b, &part) &&
+      size_make_exact(t, part))
+    return false;
+  if (size_make_exact(t, b)) return false;
   size_know(t, a);
   size_know(t, b);
   return false;

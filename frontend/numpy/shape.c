@@ -58,6 +58,7 @@ static bool shape_complete(tracer *t, const np_array *a, int rank, int64_t *dims
   } else if (size_hint(t, product) != size_hint(t, n)) {
     return size_equal(t, product, n) < 0 ? false : shape_mismatch(t, a, rank, dims);
   } else if (product != n) { /* equal in this call only */
+    if (size_make_exact(t, product)) return false;
     size_know(t, product);
     size_know(t, n);
     return false;

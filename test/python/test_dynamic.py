@@ -196,6 +196,27 @@ def test_branches_on_sizes():
     run(f, [(ramp(n),) for n in (5, 7, 9, 100, 4, 30, 11, 10)], captures=3)
 
 
+def test_sizes_that_are_divided():
+    even = [(ramp(n),) for n in (6, 8, 10, 12, 40)]
+    run(lambda a: a.reshape(-1, 2), even)
+    run(lambda a: a.reshape(-1, 2).sum(axis=1) + 1, even)
+    run(lambda a: a[::2] + a[1::2], even)
+    run(lambda a: a[: len(a) // 2 * 2].reshape(-1, 2), [(ramp(n),) for n in (6, 9, 10, 13, 40)])
+    run(lambda a: a.reshape(-1, 4) if len(a) % 4 == 0 else a, [(ramp(n),) for n in (8, 12, 10, 16, 41, 40)], captures=3)
+
+    def pool(a):
+        n, m = a.shape
+        return a.reshape(n // 2, 2, m // 2, 2).max(axis=(1, 3))
+
+    run(pool, [(ramp(n, m),) for n, m in ((6, 8), (8, 4), (10, 6), (12, 12), (40, 20))])
+    run(lambda a: a.reshape(a.shape[0] // 2, 2, -1), [(ramp(n, m),) for n, m in ((6, 8), (8, 5), (10, 7), (40, 20))])
+    f = frameloom.compile(lambda a: a.reshape(-1, 2), backend=BACKEND)
+    for n in (6, 8, 10):
+        f(ramp(n))
+    with pytest.raises(ValueError, match="cannot reshape array of size 7"):
+        f(ramp(7))
+
+
 def test_loops_over_sizes_are_specialised():
     def f(a):
         out = a * 0
