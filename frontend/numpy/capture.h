@@ -53,6 +53,8 @@ loom_value emit_iota(tracer *t, const loom_type *type, int64_t axis);
 
 typedef struct np_array np_array;
 
+#define NP_WRITTEN 8
+
 /* One block of memory as capture sees it. Writing replaces `current`: nothing is ever updated in
  * place. */
 typedef struct np_storage {
@@ -62,9 +64,13 @@ typedef struct np_storage {
   value *root;          /* the array value that owns the block */
   loom_value current;   /* all elements, with the sizes of the root */
   uint32_t version;     /* counts writes: keys the views' cached reads */
-  np_array *written;    /* the view of the root that covers all writes so far; NULL: none */
   loom_value made;      /* what one ufunc wrote into all of it, when `report` is a row */
   PyObject *report;     /* (name of the ufunc, frames) of the first such write; or None after another */
+  /* Slices of the root that share no element and cover all writes so far, with their last values;
+   * or the root alone. */
+  np_array *written[NP_WRITTEN];
+  loom_value parts[NP_WRITTEN];
+  int written_count;
 } np_storage;
 
 typedef enum view_kind {

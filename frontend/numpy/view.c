@@ -1,8 +1,8 @@
 /* Storage and views, made functional. An array value is a view of a block; a write through a view
  * becomes a new value of its parent (update_slice, the inverse transpose or reshape), up to the
  * block, whose current value is replaced. All views of the block read through it, so they see the
- * write, as in NumPy. What was written into a block that existed before the call is copied back by
- * one effect at the end. */
+ * write, as in NumPy. What was written into a block that existed before the call is copied back at
+ * the end: a few slices of it that share no element, or all of it. */
 #include "frontend/numpy/capture.h"
 
 #include <stdlib.h>
@@ -114,18 +114,44 @@ static bool view_same_slice(const np_array *a, const np_array *b) {
          memcmp(a->b, b->b, bytes) == 0;
 }
 
-/* Remembers which part of the block all writes stay in: a slice of the root, or the whole. */
-static void view_mark_written(np_array *a) {
+/* Is there an axis along which two slices of one array surely lie beside each other? */
+static bool view_apart(const np_array *a, const np_array *b) {
+  for (int i = 0; i < a->type.rank; i++) {
+    const np_array *of[2] = {a, b};
+    int64_t low[2], high[2];
+    bool known = true;
+    for (int k = 0; k < 2; k++) {
+      int64_t first = of[k]->a[i], size = of[k]->type.dims[i];
+      known &= size > 0 && !LOOM_STRIDE_IS_SYM(first) && !LOOM_STRIDE_IS_SYM(of[k]->b[i]);
+      int64_t last = known ? first + (size - 1) * of[k]->b[i] : 0;
+      low[k] = first < last ? first : last;
+      high[k] = first < last ? last : first;
+    }
+    if (known && (high[0] < low[1] || high[1] < low[0])) return true;
+  }
+  return false;
+}
+
+/* Remembers which part of the block is written through `a`; returns its number and the view of the
+ * root that it is. */
+static int view_mark_written(np_array *a, np_array **top_out) {
   np_storage *s = a->storage;
   np_array *root = np_array_of(s->root), *top = a;
   while (top->parent && top->parent != root)
     top = top->parent;
-  if (top->kind != VIEW_SLICE) top = root;
-  if (!s->written)
-    s->written = top;
-  else if (s->written != top &&
-           (s->written == root || top == root || !view_same_slice(s->written, top)))
-    s->written = root;
+  *top_out = top;
+  bool whole = top->kind != VIEW_SLICE || (s->written_count && s->written[0] == root);
+  for (int i = 0; i < s->written_count && !whole; i++) {
+    if (s->written[i] == top || view_same_slice(s->written[i], top)) return i;
+    whole = !view_apart(s->written[i], top);
+  }
+  if (!whole && s->written_count < NP_WRITTEN) {
+    s->written[s->written_count] = top;
+    return s->written_count++;
+  }
+  s->written[0] = root;
+  s->written_count = 1;
+  return 0;
 }
 
 bool np_write(tracer *t, np_array *a, loom_value node) {
@@ -138,9 +164,11 @@ bool np_write(tracer *t, np_array *a, loom_value node) {
     trace_raise(t, PyExc_ValueError, "assignment destination is read-only");
     return false;
   }
-  view_mark_written(a);
+  np_array *top;
+  int part = view_mark_written(a, &top);
   for (np_array *v = a; v->parent; v = v->parent) {
     np_array *p = v->parent;
+    if (v == top) a->storage->parts[part] = node;
     if (v->kind == VIEW_SLICE) {
       node = emit_update(t, np_read(t, p), node, v->a, v->b);
     } else if (v->kind == VIEW_RESHAPE) {
@@ -372,14 +400,14 @@ static bool view_check_aliases(tracer *t, np_storage *s) {
   return true;
 }
 
-static bool view_write_back(tracer *t, np_storage *s) {
-  np_array *root = np_array_of(s->root), *a = s->written;
+static bool view_write_back(tracer *t, np_storage *s, int part) {
+  np_array *root = np_array_of(s->root), *a = s->written[part];
   recipe *target = trace_recipe(t, RECIPE_SOURCE);
   if (!target) return false;
   target->source = s->source;
   int64_t strides[LOOM_MAX_RANK];
   np_layout_copy(t, a, &a->type, 'K', strides);
-  int64_t number = view_output(t, np_read(t, a), &a->type, strides);
+  int64_t number = view_output(t, a == root ? np_read(t, a) : s->parts[part], &a->type, strides);
   if (a != root) target = view_rebuild_view(t, target, a);
   if (!target || number < 0) return false;
   int64_t report = -1;
@@ -393,8 +421,11 @@ static bool view_write_back(tracer *t, np_storage *s) {
 
 bool np_finish(tracer *t) {
   if (!np_scalar_finish(t) || !np_error_finish(t)) return false;
-  for (np_storage *s = view_storages(t); s; s = s->next)
-    if (s->written && s->source && (!view_check_aliases(t, s) || !view_write_back(t, s)))
-      return false;
+  for (np_storage *s = view_storages(t); s; s = s->next) {
+    if (!s->written_count || !s->source) continue;
+    if (!view_check_aliases(t, s)) return false;
+    for (int i = 0; i < s->written_count; i++)
+      if (!view_write_back(t, s, i)) return false;
+  }
   return true;
 }

@@ -195,6 +195,29 @@ def program36(a):
     return a
 
 
+def program37(a):
+    a[0] = a[1] + 1
+    a[2, ::2] = 4
+    a[2, 1::2] = a[0, 1::2]
+    a[0] *= 2
+    return None
+
+
+def program38(a):
+    a[:2] = 1
+    a[1:] += a[:2]
+    a[0, 1] = 9
+    return a[1]
+
+
+def program39(a):
+    b = a.T
+    b[1] = 2
+    a[::-1][0] = 3
+    a[1, 1:1] = 5
+    return b
+
+
 PROGRAMS = [f for name, f in sorted(globals().items()) if name.startswith("program")]
 
 
@@ -220,6 +243,29 @@ def test_program(program):
         assert error is None, error
         assert_same(got, want)
         assert_same(mine, plain)
+
+
+def test_several_slices_of_a_large_array():
+    """Only what is written is computed and copied back; slices that share elements are seen in order."""
+    rng = np.random.default_rng(3)
+    for _ in range(60):
+        writes = []
+        for _ in range(rng.integers(2, 7)):
+            low, step = rng.integers(0, 30, 2), rng.choice([1, 1, 2, -1], 2)
+            high = low + rng.integers(0, 9, 2)
+            index = tuple(slice(int(x), int(y)) if z > 0 else slice(int(y), int(x) or None, int(z))
+                          for x, y, z in zip(low, high, step))
+            writes.append((index if rng.random() < 0.8 else int(low[0]), int(rng.integers(1, 5))))
+
+        def program(a, b):
+            for index, factor in writes:
+                a[index] = a[index] * factor + b[index]
+            return a[3] + 1
+
+        a, b = rng.standard_normal((2, 40, 40))
+        mine, plain = a.copy(), a.copy()
+        assert_same(frameloom.compile(program, fullgraph=True)(mine, b), program(plain, b))
+        np.testing.assert_array_equal(mine, plain)
 
 
 def add_in_place(a, b):
