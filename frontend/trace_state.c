@@ -177,6 +177,7 @@ static bool trace_complex_code(loom_opcode op, const loom_attr *attrs) {
   case LOOM_OP_MUL:
   case LOOM_OP_DIV:
   case LOOM_OP_NEG:
+  case LOOM_OP_EXP:
   case LOOM_OP_COPY:
   case LOOM_OP_SELECT:
   case LOOM_OP_IS_NAN:

@@ -356,6 +356,8 @@ uint32_t loom_node_fp(const loom_graph *graph, const loom_node *node) {
   bool floats = false;
   for (uint32_t i = 0; i < node->operand_count; i++) {
     loom_dtype dtype = graph->values[node->operands[i]].type.dtype;
+    if (node->op == LOOM_OP_EXP && loom_dtype_is_complex(dtype))
+      flags |= LOOM_FP_INVALID; /* the sine of an infinity */
     floats |= loom_dtype_is_float(dtype) || loom_dtype_is_complex(dtype);
   }
   if (floats) return flags;

@@ -13,6 +13,7 @@
  * requires: nothing. keeps: values; flags up to spurious ones of a division by zero. breaks:
  * nothing. Ops without parts (sorting, functions, products of all elements) are diagnosed.
  */
+#include <math.h>
 #include <string.h>
 
 #include "dialects/ir.h"
@@ -155,6 +156,32 @@ static void complex_divide(loom_builder *b, const parts *x, const parts *y, Mlir
   }
 }
 
+/* e^re (cos im + i sin im), the power in two halves so that it overflows no earlier than the
+ * result. As C has it: a zero im stays; with an infinite re, an im that is no number does not
+ * matter to the size. */
+static void complex_exp(loom_builder *b, const parts *x, MlirValue *out) {
+  MlirValue re = x->part[0], im = x->part[1];
+  MlirType type = mlirValueGetType(re);
+  MlirValue zero = complex_constant(b, type, 0), endless = complex_constant(b, type, INFINITY);
+  MlirValue half = complex_op(b, "loom.mul", re, complex_constant(b, type, 0.5));
+  half = loom_build1(b, "loom.exp", half, type);
+  MlirValue flat = complex_test(b, "eq", im, zero);
+  MlirType bools = mlirValueGetType(flat);
+  MlirValue number = loom_build1(b, "loom.is_finite", im, bools);
+  MlirValue odd = loom_build1(b, "loom.not", number, bools);
+  MlirValue bottom = complex_constant(b, type, -INFINITY);
+  MlirValue none = loom_build2(b, "loom.and", odd, complex_test(b, "eq", re, bottom), bools);
+  MlirValue all = loom_build2(b, "loom.and", odd, complex_test(b, "eq", re, endless), bools);
+  static const char *const names[] = {"loom.cos", "loom.sin"};
+  for (int i = 0; i < 2; i++) {
+    MlirValue turn = loom_build1(b, names[i], im, type);
+    out[i] = complex_op(b, "loom.mul", complex_op(b, "loom.mul", half, turn), half);
+    out[i] = complex_select(b, none, zero, out[i]);
+  }
+  out[0] = complex_select(b, all, endless, out[0]);
+  out[1] = complex_select(b, flat, im, out[1]);
+}
+
 /* ---- ops ---- */
 
 /* The op on one part of each complex operand (or on operand `other` of part `second`). */
@@ -258,6 +285,11 @@ static bool complex_result(complex_job *job, loom_builder *b, MlirOperation op, 
   case LOOM_OP_COMPLEX:
     out[0] = loom_operand(op, 0);
     out[1] = loom_operand(op, 1);
+    return true;
+  case LOOM_OP_EXP:
+    for (int i = 0; i < 2; i++)
+      x.part[i] = complex_part(job, b, loom_operand(op, 0), i);
+    complex_exp(b, &x, out);
     return true;
   case LOOM_OP_MUL:
   case LOOM_OP_DIV:

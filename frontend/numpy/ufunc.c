@@ -244,7 +244,7 @@ static loom_value ufunc_complex(tracer *t, const ufunc_row *row, const loom_valu
   if (op == LOOM_OP_ADD || op == LOOM_OP_SUB || (op == LOOM_OP_MUL && row->kind == UFUNC_SAME2) ||
       (op == LOOM_OP_DIV && row->kind == UFUNC_SAME2))
     return emit2(t, op, in[0], in[1]);
-  if (op == LOOM_OP_NEG) return emit1(t, op, in[0]);
+  if (op == LOOM_OP_NEG || op == LOOM_OP_EXP) return emit1(t, op, in[0]);
   if (strcmp(name, "positive") == 0) return in[0];
   if (strcmp(name, "square") == 0) return emit2(t, LOOM_OP_MUL, in[0], in[0]);
   bool size = strcmp(name, "absolute") == 0;
@@ -452,11 +452,23 @@ static bool ufunc_load(tracer *t, const ufunc_args *a, const loom_dtype *types, 
   return true;
 }
 
+/* npy_cpow of a small whole number. */
+static loom_value ufunc_complex_power(tracer *t, const np_operand *e, loom_value z) {
+  if (!e->number || PyComplex_Check(e->number)) return LOOM_NO_VALUE;
+  double x = PyLong_Check(e->number) ? PyLong_AsDouble(e->number) : PyFloat_AS_DOUBLE(e->number);
+  if (x == -1 && PyErr_Occurred()) PyErr_Clear();
+  if (x != 2 && x != 3) return LOOM_NO_VALUE;
+  loom_value square = emit2(t, LOOM_OP_MUL, z, z);
+  return x == 2 ? square : emit2(t, LOOM_OP_MUL, z, square);
+}
+
 /* NumPy computes float powers with these exponents by other means, which shows: (-inf) ** 0.5 is
  * NaN. Scalars go through pow. LOOM_NO_VALUE: none of these. */
 static loom_value ufunc_fast_power(tracer *t, const ufunc_args *a, const loom_value *in) {
   const np_operand *e = &a->in[1];
-  if (strcmp(a->row->name, "power") != 0 || !ufunc_is_float(t, in[0])) return LOOM_NO_VALUE;
+  if (strcmp(a->row->name, "power") != 0) return LOOM_NO_VALUE;
+  if (loom_dtype_is_complex(emit_type(t, in[0])->dtype)) return ufunc_complex_power(t, e, in[0]);
+  if (!ufunc_is_float(t, in[0])) return LOOM_NO_VALUE;
   bool scalars = a->in[0].array && a->in[0].array->scalar;
   uint64_t bits;
   double x;

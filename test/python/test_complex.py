@@ -37,7 +37,8 @@ CASES = {
     "chain": lambda a, b: (a * b + a) / (b * b + 1) - a,
     "floats": lambda a, b: (a * b.real, a + np.abs(b), a.imag * 2, a.real - b.imag),
     "norm": lambda a, b: (np.abs(a), np.abs(a * b), (a * np.conj(a)).real, a.conj(), np.conjugate(b)),
-    "square": lambda a, b: np.square(a),
+    "square": lambda a, b: (np.square(a), a**2, b**3, a**2.0),
+    "exp": lambda a, b: (np.exp(a), np.exp(1j * a.real), np.exp(b * 3)),
     "compare": lambda a, b: (a == b, a != b, np.isnan(a), np.isfinite(a), np.logical_and(a, b), a.astype(bool)),
     "sums": lambda a, b: (a.sum(), a.sum(axis=0), np.sum(b, axis=1, keepdims=True)),
     "means": lambda a, b: (a.mean(), np.mean(a, axis=0), np.mean(b, axis=-1)),
@@ -136,8 +137,8 @@ def test_in_place():
 
 
 @pytest.mark.parametrize("function", [
-    lambda z: np.exp(z), lambda z: np.sort(z, axis=0), lambda z: z.prod(), lambda z: z.max(), lambda z: np.round(z, 1),
-    lambda z: z.var(), lambda z: np.sqrt(z), lambda z: z ** 2, lambda z: np.vdot(z[0], z[0]), lambda z: np.sign(z),
+    lambda z: np.log(z), lambda z: z ** 5, lambda z: z ** z, lambda z: z ** -1, lambda z: np.sort(z, axis=0), lambda z: z.prod(), lambda z: z.max(), lambda z: np.round(z, 1),
+    lambda z: z.var(), lambda z: np.sqrt(z), lambda z: z ** 0.5, lambda z: np.vdot(z[0], z[0]), lambda z: np.sign(z),
     lambda z: z < z[::-1], lambda z: np.angle(z), lambda z: np.linalg.norm(z), lambda z: complex(z[0, 0]),
     lambda z: z.astype(float), lambda z: np.reciprocal(z), lambda z: z[z.real > 0], lambda z: np.clip(z, 0, 1),
     lambda z: z.tolist(), lambda z: np.median(z.real), lambda z: z[0, 0] * z[0, 1], lambda z: np.real_if_close(z),
@@ -160,7 +161,25 @@ def test_everything_else_is_right_too(function):
             assert got == want
 
 
-@pytest.mark.parametrize("function", [lambda z: z / (z - z), lambda z: z * 1e38 * 1e38, lambda z: z / 0])
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_exp_at_the_ends(dtype):
+    top = 88.6 if dtype == "complex64" else 709.7
+    ends = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, top, top + 0.4, top + 1, top * 1.2, -top, -top * 1.05, 3 * top]
+    z = np.empty((len(ends), len(ends)), dtype)
+    z.real, z.imag = np.array(ends)[:, None], np.array(ends)
+    with np.errstate(all="ignore"):
+        got, want = frameloom.compile(lambda z: np.exp(z), fullgraph=True)(z), np.exp(z)
+    for g, w in ((got.real, want.real), (got.imag, want.imag)):
+        same = (np.isnan(g) & np.isnan(w)) | (g == w)
+        with np.errstate(all="ignore"):
+            near = np.abs(g - w) <= 16 * np.spacing(np.abs(w))
+        assert np.all(same | near), (z[~(same | near)], got[~(same | near)], want[~(same | near)])
+        number = ~np.isnan(w)
+        zero = number & (w == 0) & np.isfinite(z.imag)
+        np.testing.assert_array_equal(np.signbit(g[zero]), np.signbit(w[zero]))
+
+
+@pytest.mark.parametrize("function", [lambda z: np.exp(z * np.inf), lambda z: np.exp(z * 1000), lambda z: z / (z - z), lambda z: z * 1e38 * 1e38, lambda z: z / 0])
 def test_warnings(function):
     z = numbers((4, 6), "complex64")
     check(frameloom.compile(lambda z: np.abs(function(z))), lambda z: np.abs(function(z)), (z,), ulps=64)
