@@ -83,23 +83,31 @@ static loom_value ufunc_logaddexp2(tracer *t, const loom_value *in, loom_dtype o
   return ufunc_logaddexp_base(t, in, true);
 }
 
-/* NumPy raises for integers to negative powers, so that a signed exponent has to be known. */
+/* NumPy raises for integers to negative powers: whether there are any is looked at when the plan
+ * runs. */
+static loom_value ufunc_power_checked(tracer *t, const loom_value *in) {
+  int64_t axes[LOOM_MAX_RANK];
+  loom_value zero = ufunc_number(t, in[1], 0), negative = emit_compare(t, "lt", in[1], zero);
+  if (negative == LOOM_NO_VALUE) return negative;
+  int rank = emit_type(t, negative)->rank;
+  for (int i = 0; i < rank; i++)
+    axes[i] = i;
+  if (rank) negative = emit_reduce(t, "or", negative, axes, rank);
+  if (negative == LOOM_NO_VALUE || !trace_assume(t, negative, false)) return LOOM_NO_VALUE;
+  return emit2(t, LOOM_OP_POW, in[0], emit2(t, LOOM_OP_MAX, in[1], zero));
+}
+
 static loom_value ufunc_power(tracer *t, const loom_value *in, loom_dtype out) {
   loom_dtype dtype = emit_type(t, in[1])->dtype;
   uint64_t bits;
-  bool known = emit_is_constant(t, in[1], &bits);
-  if (loom_dtype_is_signed(dtype)) {
-    int shift = 64 - 8 * (int)loom_dtype_size(dtype);
-    if (!known) {
-      trace_break(t, BREAK_NUMPY_FUNCTION, "an integer power whose exponent is not known");
-      return LOOM_NO_VALUE;
-    }
-    if ((int64_t)(bits << shift) < 0) {
-      trace_raise(t, PyExc_ValueError, "Integers to negative integer powers are not allowed.");
-      return LOOM_NO_VALUE;
-    }
-    if (bits == 2) return emit2(t, LOOM_OP_MUL, in[0], in[0]);
+  if (!loom_dtype_is_signed(dtype)) return emit2(t, LOOM_OP_POW, in[0], in[1]);
+  if (!emit_is_constant(t, in[1], &bits)) return ufunc_power_checked(t, in);
+  int shift = 64 - 8 * (int)loom_dtype_size(dtype);
+  if ((int64_t)(bits << shift) < 0) {
+    trace_raise(t, PyExc_ValueError, "Integers to negative integer powers are not allowed.");
+    return LOOM_NO_VALUE;
   }
+  if (bits == 2) return emit2(t, LOOM_OP_MUL, in[0], in[0]);
   return emit2(t, LOOM_OP_POW, in[0], in[1]);
 }
 

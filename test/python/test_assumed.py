@@ -154,3 +154,17 @@ def test_identity_of_a_bool_is_not_guessed():
     assert compiled(np.ones(2)) is True and compiled(np.zeros(2)) is False
     compiled = frameloom.compile(lambda x: (x.any().item() is False, x.any().item() is None))
     assert compiled(np.ones(2)) == (False, False) and compiled(np.zeros(2)) == (True, False)
+
+
+@pytest.mark.parametrize("backend", ["loom", "interpret"])
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64])
+def test_integer_powers(dtype, backend):
+    compiled = frameloom.compile(lambda a, b: (a**b, b ** a[:1], np.power(a, b[0])), backend=backend, fullgraph=True)
+    plain = lambda a, b: (a**b, b ** a[:1], np.power(a, b[0]))  # noqa: E731
+    values = np.array([3, 0, 2, 7, 1], dtype)
+    for b in ([1, 2, 3, 0, 5], [0, 0, 0, 0, 0], [1, 2, -1, 3, 4], [63, 64, 100, 5, 1], [-1, -2, -3, -4, -5]):
+        want, want_error, _ = outcome(plain, [values, np.array(b, dtype)])
+        got, error, _ = outcome(compiled, [values, np.array(b, dtype)])
+        assert type(error) is type(want_error) and str(error) == str(want_error)
+        if want_error is None:
+            assert_same(got, want)
