@@ -117,7 +117,8 @@ value *trace_call(tracer *t, value *callee, value *const *args, Py_ssize_t count
   if (owner) {
     bool mine;
     PyObject *object = value_identity(t, callee);
-    return owner->call(t, object, NULL, args, count, kwnames, &mine);
+    value *own = owner->call(t, object, NULL, args, count, kwnames, &mine);
+    if (own != t->not_implemented || callee->type != &value_function_type) return own;
   }
   value *result = callee->type->call ? callee->type->call(t, callee, args, count, kwnames) : NULL;
   if (result == t->not_implemented)

@@ -477,6 +477,16 @@ static bool call_takes_complex(const call_row *row) {
   return false;
 }
 
+/* What NumPy wrote in Python behind a function that dispatches: borrowed, or NULL. */
+static PyObject *call_python(PyObject *callee) {
+  if (PyFunction_Check(callee)) return callee;
+  if (!Py_IS_TYPE(callee, call_dispatcher_type)) return NULL;
+  PyObject *own = PyObject_GetAttrString(callee, "_implementation");
+  Py_XDECREF(own); /* the dispatcher keeps it */
+  PyErr_Clear();
+  return own && PyFunction_Check(own) ? own : NULL;
+}
+
 static value *call_row_run(tracer *t, const call_row *row, PyObject *callee, value *const *args,
                            Py_ssize_t count, PyObject *kwnames, bool method) {
   if (row->handler) {
@@ -490,9 +500,9 @@ static value *call_row_run(tracer *t, const call_row *row, PyObject *callee, val
   }
   bool done;
   value *v = np_fold(t, callee, args, count, kwnames, &done);
-  return done || trace_pending(t)
-             ? v
-             : trace_break(t, BREAK_NUMPY_FUNCTION, "%s of arguments not known", row->name);
+  if (done || trace_pending(t)) return v;
+  if (call_python(row->object)) return trace_not_implemented(t); /* NumPy's own code is inlined */
+  return trace_break(t, BREAK_NUMPY_FUNCTION, "%s of arguments not known", row->name);
 }
 
 /* Methods of ndarray, of NumPy scalars and of ufuncs. */
@@ -546,7 +556,11 @@ static value *call_any(tracer *t, PyObject *callee, value *const *args, Py_ssize
     return done || trace_pending(t) ? v : np_ufunc_call(t, callee, args, count, kwnames);
   }
   const call_row *row = call_find_function(callee);
-  if (row) return call_row_run(t, row, callee, args, count, kwnames, false);
+  if (row) {
+    value *v = call_row_run(t, row, callee, args, count, kwnames, false);
+    PyObject *own = v == trace_not_implemented(t) ? call_python(callee) : NULL;
+    return own && own != callee ? trace_call(t, value_const(t, own), args, count, kwnames) : v;
+  }
   if (Py_IS_TYPE(callee, call_dispatcher_type))
     return call_dispatcher(t, callee, args, count, kwnames);
   if (Py_IS_TYPE(callee, &PyWrapperDescr_Type) && count > 0 && np_is_array(args[0]) && !kwnames)

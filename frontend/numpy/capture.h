@@ -79,7 +79,8 @@ typedef enum view_kind {
   VIEW_TRANSPOSE,
   VIEW_RESHAPE,
   VIEW_BROADCAST,
-  VIEW_PART
+  VIEW_PART,
+  VIEW_WINDOW /* of np.lib.stride_tricks.sliding_window_view, one axis at a time: read only */
 } view_kind;
 
 /* An array: a block and how to see it. A view is its parent seen through one op. */
@@ -88,7 +89,7 @@ struct np_array {
   np_array *parent;
   view_kind kind;
   int64_t a[LOOM_MAX_RANK]; /* SLICE: starts; TRANSPOSE: perm; BROADCAST: dims; PART: 1 for the
-                               imaginary one */
+                               imaginary one; WINDOW: the axis */
   int64_t b[LOOM_MAX_RANK]; /* SLICE: steps */
   loom_type type;
   int64_t strides[LOOM_MAX_RANK]; /* bytes, as NumPy has them */
@@ -129,6 +130,8 @@ value *np_view_reshape(tracer *t, np_array *a, int rank, const int64_t *dims,
 value *np_view_broadcast(tracer *t, np_array *a, int rank, const int64_t *dims);
 /* The real parts of complex numbers, or the imaginary ones: a view too. */
 value *np_view_part(tracer *t, np_array *a, int part);
+/* All windows of `width` elements along an axis; the new last dimension goes through one. */
+value *np_view_window(tracer *t, np_array *a, int axis, int64_t width);
 /* A view with the same sizes: a[...] */
 value *np_view_same(tracer *t, np_array *a);
 /* What finish and rebuild of the adapter and the value type do. */
@@ -230,8 +233,9 @@ value *np_ufunc_call(tracer *t, PyObject *ufunc, value *const *args, Py_ssize_t 
                      PyObject *kwnames);
 /* A ufunc by name on given operands, `out` may be NULL. */
 value *np_ufunc_apply(tracer *t, const char *name, value *const *args, int count, value *out);
-/* A ufunc has written `node`, as its loop gave it, into the array `out`. Notes how it would report a
- * floating-point exception (numpy_report), so that the plan may write straight into an argument. */
+/* A ufunc has written `node`, as its loop gave it, into the array `out`. Notes how it would report
+ * a floating-point exception (numpy_report), so that the plan may write straight into an argument.
+ */
 bool np_note_report(tracer *t, PyObject *ufunc, np_array *out, loom_value node);
 /* One ufunc loop on loaded operands of one shape. */
 loom_value np_ufunc_loop(tracer *t, PyObject *ufunc, const loom_value *in, loom_dtype out_dtype);

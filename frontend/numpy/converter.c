@@ -75,13 +75,18 @@ static value *converter_wrap(tracer *t, converter *k, const np_call *c) {
 }
 
 static value *converter_result_type(tracer *t, converter *k, const np_call *c) {
-  np_operand o[32];
+  np_operand o[33];
   loom_dtype dtype;
-  if (c->count || c->kwnames || k->count > 32 || k->count == 0)
-    return np_unsupported(t, c, "with arguments");
+  value *p[2];
+  bool inexact;
+  if (!np_parse(t, c, "| extra_dtype ensure_inexact", p) || !np_bool_arg(t, p[1], false, &inexact))
+    return NULL;
+  if (!np_is_none(t, p[0]) || k->count > 32 || k->count == 0)
+    return np_unsupported(t, c, "with another dtype");
   for (int i = 0; i < k->count; i++)
     if (!np_operand_from(t, k->from[i], &o[i])) return NULL;
-  if (!np_result_type(t, o, k->count, &dtype)) return NULL;
+  o[k->count] = (np_operand){.weak = &PyFloat_Type};
+  if (!np_result_type(t, o, k->count + inexact, &dtype)) return NULL;
   return value_const(t, trace_keep(t, (PyObject *)np_descr(dtype)));
 }
 

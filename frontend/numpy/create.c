@@ -632,10 +632,30 @@ value *np_python_number(tracer *t, loom_value node) {
   return v && v->number.node != LOOM_NO_VALUE ? v : NULL;
 }
 
+value *np_item(tracer *t, const np_call *c);
+
+/* a.item(i), flat, or a.item(i, j, ...). */
+static value *item_at(tracer *t, const np_call *c, np_array *a) {
+  value *from = c->args[0], *key = c->count == 2 ? c->args[1] : NULL;
+  if (key && key->type == &value_tuple_type) return np_unsupported(t, c, "of a tuple");
+  np_know_sizes(t, a);
+  if (trace_pending(t)) return NULL;
+  int64_t n = np_elements(&a->type);
+  if (key && a->type.rank != 1 && !(from = np_reshape_to(t, a, 1, &n, 'C'))) return NULL;
+  if (!key && c->count - 1 != a->type.rank) return np_unsupported(t, c, "of other dimensions");
+  if (!key) key = value_tuple(t, c->args + 1, c->count - 1);
+  value *item = key ? np_get_item(t, from, key) : NULL;
+  np_array *i = np_array_of(item);
+  if (item && (!i || i->type.rank)) return np_unsupported(t, c, "of what is not an integer");
+  np_call one = {"item", &item, 1, NULL, true, NULL};
+  return item ? np_item(t, &one) : NULL;
+}
+
 value *np_item(tracer *t, const np_call *c) {
   np_array *a = np_array_of(c->args[0]);
   PyObject *known = np_known(t, c->args[0]);
-  if (c->count != 1 || !a || a->type.dtype == LOOM_U64) return np_unsupported(t, c, "");
+  if (c->kwnames || !a || a->type.dtype == LOOM_U64) return np_unsupported(t, c, "");
+  if (c->count > 1) return item_at(t, c, a);
   if (np_elements(&a->type) != 1)
     return trace_raise(t, PyExc_ValueError,
                        "can only convert an array of size 1 to a Python scalar");
@@ -654,6 +674,24 @@ value *np_builtin_number(tracer *t, const np_call *c) {
   PyObject *known = np_known(t, c->args[0]);
   if (known) return np_made(t, whole ? PyNumber_Long(known) : PyNumber_Float(known));
   return np_python_number(t, emit_convert(t, np_read(t, a), whole ? LOOM_I64 : LOOM_F64));
+}
+
+/* a.view() of the same dtype. */
+value *np_view(tracer *t, const np_call *c) {
+  np_array *a = np_array_of(c->args[0]);
+  if (c->count != 1 || c->kwnames || !a || a->scalar)
+    return np_unsupported(t, c, "of another type");
+  return np_view_same(t, a);
+}
+
+/* round(x, n) of a NumPy float is np.round(); without n it is a Python int. */
+value *np_builtin_round(tracer *t, const np_call *c) {
+  np_array *a = c->count == 2 && !c->kwnames ? np_array_of(c->args[0]) : NULL;
+  if (c->count && !np_is_array(c->args[0])) return trace_not_implemented(t);
+  if (!a || !a->scalar || !loom_dtype_is_float(a->type.dtype) || np_is_none(t, c->args[1]))
+    return np_unsupported(t, c, "of this argument");
+  np_call round = {"round", c->args, 2, NULL, false, NULL};
+  return np_round(t, &round);
 }
 
 value *np_builtin_divmod(tracer *t, const np_call *c) {

@@ -422,7 +422,7 @@ static value *host_value(tracer *t, PyObject *o, const host_output *outputs, uin
 }
 
 static PyObject *host_try(tracer *t, const np_call *c, np_host_call *h, host_arguments_list *l,
-                          PyObject *callable, bool other);
+                          PyObject *callable, bool other, int first);
 
 /* The size that is `now` with the first sample sizes and `later` with the second: one of the
  * operands', one more or less, or a constant. */
@@ -458,7 +458,7 @@ static bool host_generalise(tracer *t, const np_call *c, const np_host_call *h, 
   np_host_call second = {0};
   host_arguments_list l = {0};
   host_output *again = trace_alloc(t, sizeof *again * NP_HOST_ARRAYS);
-  PyObject *result = again ? host_try(t, c, &second, &l, callable, true) : NULL;
+  PyObject *result = again ? host_try(t, c, &second, &l, callable, true, HOST_ASCENDING) : NULL;
   good = result && host_results(result, again, &others) && others == count;
   for (uint32_t i = 0; i < count && good; i++) {
     int64_t stride = (int64_t)loom_dtype_size(o[i].type.dtype);
@@ -516,8 +516,8 @@ static void host_choose_sizes(tracer *t, np_host_call *h, bool other) {
 
 /* The library's answer on samples, of the first content that it accepts: a new reference. */
 static PyObject *host_try(tracer *t, const np_call *c, np_host_call *h, host_arguments_list *l,
-                          PyObject *callable, bool other) {
-  for (int content = 0; content < HOST_CONTENTS; content++) {
+                          PyObject *callable, bool other, int first) {
+  for (int content = first; content < HOST_CONTENTS; content++) {
     np_host_fini(h);
     host_arguments_fini(l);
     if (!np_host_init(h)) return NULL;
@@ -531,24 +531,12 @@ static PyObject *host_try(tracer *t, const np_call *c, np_host_call *h, host_arg
   return NULL;
 }
 
-/* A function of NumPy's whose answer depends on sizes and dtypes only: called at capture. */
-value *np_of_sizes(tracer *t, const np_call *c) {
-  np_host_call h = {0};
-  host_arguments_list l = {0};
-  PyObject *result = host_try(t, c, &h, &l, c->callee, false);
-  host_arguments_fini(&l);
-  np_host_fini(&h);
-  PyErr_Clear();
-  if (result) return np_made(t, result);
-  return trace_pending(t) ? NULL : np_unsupported(t, c, "with these arguments");
-}
-
-value *np_host(tracer *t, const np_call *c) {
+static value *host_call(tracer *t, const np_call *c, int first) {
   np_host_call h = {0};
   host_arguments_list l = {0};
   PyObject *callable =
       c->callee ? Py_NewRef(c->callee) : PyObject_GetAttrString((PyObject *)&PyArray_Type, c->name);
-  PyObject *result = callable ? host_try(t, c, &h, &l, callable, false) : NULL;
+  PyObject *result = callable ? host_try(t, c, &h, &l, callable, false, first) : NULL;
   bool good = result != NULL;
   value *v = NULL;
   if (good)
@@ -562,4 +550,33 @@ value *np_host(tracer *t, const np_call *c) {
   host_arguments_fini(&l);
   np_host_fini(&h);
   return trace_pending(t) ? NULL : v;
+}
+
+value *np_host(tracer *t, const np_call *c) { return host_call(t, c, HOST_ASCENDING); }
+
+/* As long as no number is beyond minlength: else the result is longer, and the plain function runs.
+ */
+value *np_bincount(tracer *t, const np_call *c) {
+  value *p[3];
+  int64_t least = 0;
+  if (!np_parse(t, c, "x | weights minlength", p)) return NULL;
+  if (p[2] && !np_int_arg(t, p[2], &least)) return NULL;
+  return least > 0 ? host_call(t, c, HOST_ZEROS) : np_unsupported(t, c, "without minlength");
+}
+
+/* A function of NumPy's whose answer depends on sizes and dtypes only: called at capture. */
+value *np_of_sizes(tracer *t, const np_call *c) {
+  np_host_call h = {0};
+  host_arguments_list l = {0};
+  PyObject *result = host_try(t, c, &h, &l, c->callee, false, HOST_ASCENDING);
+  host_arguments_fini(&l);
+  np_host_fini(&h);
+  PyErr_Clear();
+  PyObject *arrays = result ? PyList_New(0) : NULL;
+  if (arrays) host_collect(result, arrays);
+  bool good = arrays && PyList_GET_SIZE(arrays) == 0; /* else it may hold what the samples held */
+  Py_XDECREF(arrays);
+  if (good) return np_made(t, result);
+  Py_XDECREF(result);
+  return trace_pending(t) ? NULL : np_unsupported(t, c, "with these arguments");
 }

@@ -477,5 +477,8 @@ value *np_ufunc_method(tracer *t, const char *name, value *const *args, Py_ssize
   if (strcmp(name, "accumulate") == 0) return accumulate_method(t, ufunc, &c);
   if (strcmp(name, "outer") == 0) return outer_method(t, ufunc, &c);
   if (strcmp(name, "at") == 0 && np_ufunc_is_own(ufunc)) return np_ufunc_at(t, ufunc, &c);
-  return np_unsupported(t, &c, "");
+  np_call host = c;
+  bool own = np_ufunc_is_own(ufunc) && !kwnames && strcmp(name, "at") != 0;
+  host.callee = own ? trace_keep(t, PyObject_GetAttrString(ufunc, name)) : NULL;
+  return host.callee ? np_host(t, &host) : np_unsupported(t, &c, "");
 }

@@ -395,6 +395,48 @@ value *np_concatenate(tracer *t, const np_call *c) {
   return np_fresh(t, v, strides);
 }
 
+/* np.lib.stride_tricks.sliding_window_view, read only. */
+value *np_sliding_window(tracer *t, const np_call *c) {
+  value *p[5];
+  int64_t widths[LOOM_MAX_RANK], axes[LOOM_MAX_RANK];
+  int count, named, axis;
+  bool writeable;
+  if (!np_parse(t, c, "x window_shape | axis subok writeable", p)) return NULL;
+  np_array *a = np_array_of(p[0]);
+  if (!np_bool_arg(t, p[4], false, &writeable) || !np_ints_arg(t, p[1], &count, widths))
+    return NULL;
+  bool all = np_is_none(t, p[2]);
+  if (!all && !np_ints_arg(t, p[2], &named, axes)) return NULL;
+  if (all && a) named = a->type.rank;
+  if (!a || a->scalar || writeable || named != count || a->type.rank + count > LOOM_MAX_RANK)
+    return np_unsupported(t, c, "with these arguments");
+  value *v = p[0];
+  for (int i = 0; i < count; i++) {
+    if (!np_axis(t, all ? i : axes[i], a->type.rank, &axis)) return NULL;
+    if (widths[i] < 1 || widths[i] > np_array_of(v)->type.dims[axis])
+      return np_unsupported(t, c, "with a window of no element, or larger than the array");
+    if (!(v = np_view_window(t, np_array_of(v), axis, widths[i]))) return NULL;
+  }
+  return count ? v : np_unsupported(t, c, "without windows");
+}
+
+value *np_take(tracer *t, const np_call *c);
+
+/* Known counts, one for each element along the axis: the elements at known indices. */
+static value *repeat_each(tracer *t, value *v, const int64_t *counts, int n, value *axis) {
+  npy_intp total = 0, at = 0;
+  for (int i = 0; i < n; i++)
+    total += counts[i];
+  PyArrayObject *index = (PyArrayObject *)PyArray_SimpleNew(1, &total, NPY_INTP);
+  if (!index) return trace_raise_live(t);
+  for (int i = 0; i < n; i++)
+    for (int64_t k = 0; k < counts[i]; k++)
+      ((npy_intp *)PyArray_DATA(index))[at++] = i;
+  value *args[3] = {v, np_made(t, (PyObject *)index), axis};
+  np_call take = {"take", args, 3, NULL, false, NULL};
+  return args[1] ? np_take(t, &take) : NULL;
+}
+
 /* a.repeat(n, axis): each element n times in a row. */
 value *np_repeat(tracer *t, const np_call *c) {
   value *p[3];
@@ -408,7 +450,19 @@ value *np_repeat(tracer *t, const np_call *c) {
     if (np_is_array(p[1]) && !np_known(t, p[1]))
       return np_unsupported(t, c, "counts that are not known");
     if (!np_ints_arg(t, p[1], &n, dims)) return NULL;
-    if (n != 1) return np_unsupported(t, c, "several counts");
+    if (n != 1) {
+      np_know_sizes(t, a);
+      bool flat = np_is_none(t, p[2]);
+      if (trace_pending(t)) return NULL;
+      if (!flat && (!np_int_arg(t, p[2], &axis) || !np_axis(t, axis, a->type.rank, &k)))
+        return NULL;
+      int64_t along = flat ? np_elements(&a->type) : a->type.dims[k], least = 0;
+      for (int i = 0; i < n; i++)
+        least = dims[i] < least ? dims[i] : least;
+      if (along != n || least < 0) return np_unsupported(t, c, "with other counts");
+      value *from = flat ? np_reshape_to(t, a, 1, &along, 'C') : p[0];
+      return from ? repeat_each(t, from, dims, n, np_int(t, k)) : NULL;
+    }
     times = dims[0];
   } else if (!np_int_arg(t, p[1], &times)) {
     return NULL;

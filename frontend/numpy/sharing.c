@@ -3,8 +3,6 @@
  * nothing with others; arrays that existed before are guarded to stay apart. */
 #include "frontend/numpy/capture.h"
 
-#include <string.h>
-
 /* An array of these sizes and strides at this place: a new reference. */
 static PyObject *sharing_stand_in(const np_array *a, char *base) {
   npy_intp dims[LOOM_MAX_RANK], strides[LOOM_MAX_RANK];

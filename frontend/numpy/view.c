@@ -91,6 +91,20 @@ value *np_constant_scalar(tracer *t, loom_dtype dtype, uint64_t bits) {
   return np_result(t, emit_constant(t, &type, bits), NULL);
 }
 
+/* Element [..., i, ..., j] is the parent's [..., i + j, ...]. */
+static loom_value view_read_window(tracer *t, loom_value p, int axis, const np_array *a) {
+  int64_t perm[LOOM_MAX_RANK];
+  int rank = a->type.rank, last = rank - 1;
+  loom_type type = type_make(LOOM_I64, 2, (int64_t[]){a->type.dims[axis], a->type.dims[last]});
+  loom_value index = emit2(t, LOOM_OP_ADD, emit_iota(t, &type, 0), emit_iota(t, &type, 1));
+  loom_attr attrs[2] = {attr_int(axis), attr_str("clip")};
+  if (p == LOOM_NO_VALUE || index == LOOM_NO_VALUE) return LOOM_NO_VALUE;
+  p = trace_node(t, LOOM_OP_GATHER, (loom_value[]){p, index}, 2, attrs, 2, NULL);
+  for (int i = 0; i < rank; i++)
+    perm[i] = i == last ? axis + 1 : i <= axis ? i : i + 1;
+  return emit_transpose(t, p, perm);
+}
+
 loom_value np_read(tracer *t, np_array *a) {
   np_storage *s = a->storage;
   if (a->kind == VIEW_ROOT) return s->current;
@@ -101,6 +115,7 @@ loom_value np_read(tracer *t, np_array *a) {
   case VIEW_TRANSPOSE: p = emit_transpose(t, p, a->a); break;
   case VIEW_RESHAPE: p = emit_reshape(t, p, a->type.rank, a->type.dims); break;
   case VIEW_PART: p = emit1(t, a->a[0] ? LOOM_OP_IMAG : LOOM_OP_REAL, p); break;
+  case VIEW_WINDOW: p = view_read_window(t, p, (int)a->a[0], a); break;
   default: p = emit_broadcast_to(t, p, a->type.rank, a->type.dims); break;
   }
   a->node = p;
@@ -282,6 +297,20 @@ value *np_view_broadcast(tracer *t, np_array *p, int rank, const int64_t *dims) 
     bool repeated = j < 0 || p->type.dims[j] == 1;
     a->strides[i] = repeated ? 0 : p->strides[j];
   }
+  return v;
+}
+
+value *np_view_window(tracer *t, np_array *p, int axis, int64_t width) {
+  np_array *a;
+  value *v = view_new(t, &p, VIEW_WINDOW, &a);
+  if (!v) return NULL;
+  a->type = p->type;
+  memcpy(a->strides, p->strides, sizeof p->strides);
+  a->type.dims[axis] -= width - 1;
+  a->type.dims[a->type.rank] = width;
+  a->strides[a->type.rank++] = p->strides[axis];
+  a->a[0] = axis;
+  a->writeable = false;
   return v;
 }
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import frameloom
-from compare import assert_same, check
+from compare import assert_same, check, outcome
 
 A = np.arange(24.0).reshape(4, 6)
 
@@ -117,3 +117,46 @@ def test_results_that_are_arguments_stay_them():
     v, edges = np.arange(9.0), np.array([0.0, 4.0, 9.0])
     for _ in range(2):
         assert (compiled(v, edges) is edges) == (program(v, edges) is edges)
+
+
+MORE = """np.lib.stride_tricks.sliding_window_view(v, 3) | np.lib.stride_tricks.sliding_window_view(a, (2, 3)).sum((2, 3)) | np.lib.stride_tricks.sliding_window_view(a, 2, axis=0).max(-1)
+np.lib.stride_tricks.sliding_window_view(a[::-1, ::2], 2, axis=1) * 2 | np.lib.stride_tricks.sliding_window_view(v, 3)[::2, 1] | np.lib.stride_tricks.sliding_window_view(a.T, (2, 2), (0, 1))
+np.lib.stride_tricks.sliding_window_view(v, (2, 2), (0, 0)) | np.lib.stride_tricks.sliding_window_view(v, 9) | a.item(3) | a.item(1, 2) | a.item(-1) | v.item(2) | a.view() | a.view()[0]
+round(a[0, 0], 2) | round(v.sum(), 1) | np.repeat(a, [1, 2, 0, 2], axis=0) | np.repeat(v, [0, 1, 2, 0, 0, 1, 1, 3]) | np.repeat(a[:2, :2], [1, 2, 3, 4]) | np.repeat(a, [1, 2], axis=0)
+np.bincount(i, minlength=10) | np.bincount(i, v[:6], minlength=10) | np.bincount(i, minlength=2) | np.bincount(i) | np.add.reduceat(v, [0, 3]) | np.maximum.reduceat(a, [0, 2], axis=1)
+np.linspace(0, a[0, 0], 5) | np.linspace(v, v + 1, 4, axis=1) | np.linspace(v[0], 3, 5, retstep=True) | np.logspace(0, v[0], 3) | np.geomspace(1, v[0] + 100, 3) | np.pad(v, 2, mode='linear_ramp')""".replace("\n", " | ")
+
+
+@pytest.mark.parametrize("expression", MORE.split(" | "))
+def test_more(expression):
+    program = eval(f"lambda a, v, i: {expression}", {"np": np})
+    compiled = frameloom.compile(program)
+    args = lambda: [np.sin(A), np.cos(np.arange(8.0)), np.array([1, 0, 4, 1, 5, 1])]  # noqa: E731
+    check(compiled, program, args(), ulps=64)
+    if outcome(program, args())[1] is not None:
+        return
+    got, want = compiled(*args()), program(*args())
+    if isinstance(want, np.ndarray):
+        assert got.flags.writeable == want.flags.writeable and (got.base is None) == (want.base is None)
+
+
+def test_windows_see_writes():
+    def program(v):
+        w = np.lib.stride_tricks.sliding_window_view(v, 2)
+        before = w.sum()
+        v[1] = 10
+        return w, before, w.sum(axis=1)
+
+    one, other = np.arange(4.0), np.arange(4.0)
+    compiled = frameloom.compile(program, fullgraph=True)
+    assert_same(compiled(one), program(other))
+    assert np.shares_memory(compiled(one)[0], one)
+
+
+def test_writes_into_windows_raise():
+    def program(v):
+        w = np.lib.stride_tricks.sliding_window_view(v, 2)
+        w[0] = 1
+        return w
+
+    check(frameloom.compile(program), program, [np.arange(4.0)])
