@@ -245,6 +245,20 @@ static value *index_element(tracer *t, value *from, value *key, const index_plan
   return np_result(t, emit_reshape(t, v, 0, NULL), NULL);
 }
 
+/* vector[indices] where a size is symbolic; NULL with nothing pending: it is something else, for
+ * which sizes have to be known. */
+static value *index_take(tracer *t, np_array *a, value *key) {
+  np_array *index = np_array_of(key);
+  if (a->type.rank != 1 || a->scalar || !index || index->type.rank == 0 ||
+      !(np_is_symbolic(a) || np_is_symbolic(index)) || !loom_dtype_is_integer(index->type.dtype) ||
+      index->type.dtype == LOOM_U64 || a->type.dims[0] == 0 || !np_is_c(t, index))
+    return NULL;
+  loom_attr attrs[2] = {attr_int(0), attr_str("raise")};
+  loom_value in[2] = {np_read(t, a), emit_convert(t, np_read(t, index), LOOM_I64)};
+  if (in[0] == LOOM_NO_VALUE || in[1] == LOOM_NO_VALUE) return NULL;
+  return np_fresh(t, trace_node(t, LOOM_OP_GATHER, in, 2, attrs, 2, NULL), NULL);
+}
+
 value *np_get_item(tracer *t, value *v, value *key) {
   np_array *a = np_array_of(v);
   index_plan p;
@@ -256,6 +270,8 @@ value *np_get_item(tracer *t, value *v, value *key) {
                  ? NULL
                  : trace_raise(t, PyExc_IndexError, "invalid index to scalar variable.");
   }
+  value *taken = index_take(t, a, key);
+  if (taken || trace_pending(t)) return taken;
   if (np_is_fancy(t, key))
     return np_gate_values(t, (value *[]){v, key}, 2) ? np_fancy_get(t, v, key) : NULL;
   if (!index_plan_make(t, a, key, &p)) return NULL;
@@ -320,6 +336,21 @@ static bool index_set_known(tracer *t, np_array *a, PyObject *before, value *key
   return true;
 }
 
+/* array[mask] = one number, where a size is symbolic; *mine is false when it is something else. */
+static bool index_set_mask(tracer *t, np_array *a, value *key, value *item, bool *mine) {
+  np_array *mask = np_array_of(key);
+  np_operand o;
+  *mine = mask && mask->type.dtype == LOOM_BOOL && mask->type.rank == a->type.rank &&
+          (np_is_symbolic(a) || np_is_symbolic(mask)) && !np_array_of(item);
+  if (!*mine) return false;
+  if (!np_operand_from(t, item, &o)) return false;
+  *mine = !o.array;
+  if (!*mine || !np_same_sizes(t, &mask->type, &a->type)) return false;
+  loom_value v = np_operand_load(t, &o, a->type.dtype);
+  v = emit_broadcast_to(t, v, a->type.rank, a->type.dims);
+  return np_write(t, a, emit_select(t, np_read(t, mask), v, np_read(t, a)));
+}
+
 bool np_set_item(tracer *t, value *v, value *key, value *item) {
   np_array *a = np_array_of(v);
   index_plan p;
@@ -332,6 +363,9 @@ bool np_set_item(tracer *t, value *v, value *key, value *item) {
                 loom_dtype_name(a->type.dtype));
     return false;
   }
+  bool mine;
+  bool set = index_set_mask(t, a, key, item, &mine);
+  if (set || trace_pending(t)) return set;
   if (np_is_fancy(t, key))
     return np_gate_values(t, (value *[]){v, key, item}, 3) && np_fancy_set(t, v, key, item);
   if (trace_pending(t) || !index_plan_make(t, a, key, &p)) return false;

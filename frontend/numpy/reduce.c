@@ -476,6 +476,7 @@ value *np_ufunc_method(tracer *t, const char *name, value *const *args, Py_ssize
   if (strcmp(name, "reduce") == 0) return reduce_method(t, ufunc, &c);
   if (strcmp(name, "accumulate") == 0) return accumulate_method(t, ufunc, &c);
   if (strcmp(name, "outer") == 0) return outer_method(t, ufunc, &c);
+  if (!np_gate_values(t, args, count + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0))) return NULL;
   if (strcmp(name, "at") == 0 && np_ufunc_is_own(ufunc)) return np_ufunc_at(t, ufunc, &c);
   np_call host = c;
   bool own = np_ufunc_is_own(ufunc) && !kwnames && strcmp(name, "at") != 0;

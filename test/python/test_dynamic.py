@@ -196,6 +196,26 @@ def test_branches_on_sizes():
     run(f, [(ramp(n),) for n in (5, 7, 9, 100, 4, 30, 11, 10)], captures=3)
 
 
+def zero_where(a):
+    b = a.copy()
+    b[b > 3] = 0
+    b[a < 1] = 2.5
+    return b
+
+
+def test_indexing_with_arrays():
+    run(zero_where, [(ramp(n),) for n in SIZES])
+    run(zero_where, [(ramp(*s),) for s in SQUARE])
+    run(lambda a, i: a[i], [(ramp(n), np.arange(n)[::-1].copy() - n // 2) for n in SIZES])
+    run(lambda a, i: a[i] + 1, [(ramp(n), np.array([[0, -1], [1, 2]])) for n in SIZES])
+    f = frameloom.compile(lambda a, i: a[i], backend=BACKEND)
+    for n in SIZES:
+        np.testing.assert_array_equal(f(ramp(n), np.array([0, -n])), ramp(n)[[0, -n]])
+    for bad in (3, -4):
+        with pytest.raises(IndexError, match="out of bounds for axis 0 with size 3"):
+            f(ramp(3), np.array([0, bad]))
+
+
 def test_sizes_that_are_divided():
     even = [(ramp(n),) for n in (6, 8, 10, 12, 40)]
     run(lambda a: a.reshape(-1, 2), even)
