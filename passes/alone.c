@@ -6,6 +6,7 @@
 static const alone_kind alone_kinds[] = {
     {"loom.scatter", scatter_plan, scatter_lower},
     {"loom.convolution", convolution_plan, convolution_lower},
+    {"loom.sort", sort_plan, sort_lower},
 };
 
 const alone_kind *alone_find(const lower_kernel *kernel, MlirOperation *out) {
@@ -25,11 +26,23 @@ bool alone_refuse(MlirOperation op, const char *text) {
                          name.data, text);
 }
 
+/* Sizes and strides of every operand and result are numbers: these lowerings compute with them. */
+static bool alone_is_static(const lower_kernel *kernel) {
+  for (int i = 0; i < kernel->operand_count + kernel->result_count; i++) {
+    const lower_buffer *buffer = &kernel->operands[i]; /* results follow operands */
+    if (loom_type_elements(&buffer->type) < 0) return false;
+    for (int d = 0; d < buffer->type.rank; d++)
+      if (LOOM_STRIDE_IS_SYM(buffer->strides[d])) return false;
+  }
+  return true;
+}
+
 bool alone_plan_make(const alone_kind *kind, const lower_kernel *kernel, MlirOperation op,
                      alone_plan *out) {
   memset(out, 0, sizeof *out);
   out->op = op;
   if (kernel->target == LANES_GPU) return alone_refuse(op, "no code for this target");
+  if (!alone_is_static(kernel)) return alone_refuse(op, "a symbolic size");
   return kind->plan(kernel, out);
 }
 

@@ -48,5 +48,7 @@ bool scatter_plan(const lower_kernel *kernel, alone_plan *out);
 void scatter_lower(lower *l, const alone_plan *plan, int stage);
 bool convolution_plan(const lower_kernel *kernel, alone_plan *out);
 void convolution_lower(lower *l, const alone_plan *plan, int stage);
+bool sort_plan(const lower_kernel *kernel, alone_plan *out);
+void sort_lower(lower *l, const alone_plan *plan, int stage);
 
 #endif

@@ -94,7 +94,19 @@ func.func @packed(%x: tensor<2x48x20x20xf32>, %w: tensor<64x48x3x3xf32> {loom.st
   return %0 : tensor<2x64x18x18xf32>
 }
 
+// -----
+
+// Lines go to chunks; each has its part of the slots.
+// CHECK-LABEL: loom.kernel @k0
+// CHECK: loom.sort
+// CHECK: schedule = {kind = "sort"}, scratch = 0 : i64, slots = {{[1-9][0-9]*}} : i64, stages = array<i64: 16>
+func.func @lines(%x: tensor<1000x1000xf32>) -> tensor<1000x1000xi64> {
+  %0 = loom.sort %x axis = 1 {indices = true} : (tensor<1000x1000xf32>) -> tensor<1000x1000xi64>
+  return %0 : tensor<1000x1000xi64>
+}
+
 // BAD: cannot lower 'loom.scatter': the result does not overwrite the operand
 // BAD: cannot lower 'loom.scatter': no code for this target
 // BAD: cannot lower 'loom.add': complex numbers are loom-complex's
 // BAD: cannot lower 'loom.convolution': more than three spatial dimensions
+// BAD: cannot lower 'loom.sort': the operand is no buffer, or there is something beside it

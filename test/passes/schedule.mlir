@@ -124,4 +124,4 @@ module {
 }
 
 // BAD: error: cannot lower 'loom.kernel': results differ in shape
-// BAD: error: cannot lower 'loom.sort': not supported in a group
+// BAD: error: cannot lower 'loom.assume_shape': not supported in a group

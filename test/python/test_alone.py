@@ -101,3 +101,37 @@ def test_random_convolutions(tmp_path, cpu, options, spatial):
             assert kernel.run([x, w, add], [result], parts=parts, reverse=parts > 1) == 0
             np.testing.assert_array_equal(result, (expected + add).astype(int).astype(dtype))
             assert (block[:128] == 1).all() and (block[-128:] == 1).all()
+
+
+def sort(tmp_path, array, axis, numbers, name="k"):
+    out = np.zeros(array.shape, np.int64 if numbers else array.dtype)
+    body = (f"%0 = loom.sort %a0 axis = {axis} {{indices = {str(numbers).lower()}}} : ({harness.tensor(array)}) -> "
+            f"{harness.tensor(out)}\nyield %0")
+    kernel = harness.Kernel(harness.kernel("k", [array], body, [out]), str(tmp_path / name))
+    results = []
+    for parts in (1, 3):
+        out[...] = 0
+        assert kernel.run([array], [out], parts=parts, reverse=parts > 1) == 0
+        results.append(out.copy())
+    np.testing.assert_array_equal(*results)
+    return out
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int32", "uint64", "int64", "float32", "float64"])
+def test_sort_is_numpys_stable_sort(tmp_path, dtype):
+    """To the bit: NaNs of both signs last, zeros of both signs equal, extremes of integers."""
+    rng = np.random.default_rng(2)
+    if dtype[0] == "f":
+        special = np.array([np.nan, -np.nan, 0.0, -0.0, np.inf, -np.inf, 1.0, -1.0, np.finfo(dtype).tiny / 4], dtype)
+    elif dtype == "bool":
+        special = np.array([False, True])
+    else:
+        special = np.array([np.iinfo(dtype).min, np.iinfo(dtype).max, 0, 1], dtype)
+    for case, (shape, axis) in enumerate([((5, 1), 1), ((9, 24), 1), ((25, 7), 0), ((2, 300, 3), 1), ((6000,), 0)]):
+        x = rng.integers(0, 2 if dtype == "bool" else 100, shape).astype(dtype)
+        x = np.where(rng.random(shape) < 0.4, rng.choice(special, shape), x).astype(dtype)
+        if case == 3:
+            x = np.asfortranarray(x)
+        values, numbers = sort(tmp_path, x, axis, False, f"v{case}"), sort(tmp_path, x, axis, True, f"n{case}")
+        assert values.tobytes() == np.sort(x, axis, kind="stable").tobytes()
+        np.testing.assert_array_equal(numbers, np.argsort(x, axis, kind="stable"))

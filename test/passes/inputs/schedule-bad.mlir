@@ -13,7 +13,7 @@ module {
 module {
   loom.kernel @sorted {
   ^bb0(%a: tensor<4xf32>):
-    %0 = loom.sort %a axis = 0 {indices = false} : (tensor<4xf32>) -> tensor<4xf32>
+    %0 = loom.assume_shape %a : (tensor<4xf32>) -> tensor<4xf32>
     loom.yield %0 : tensor<4xf32>
   } {strides = [array<i64: 1>, array<i64: 1>], scalars = array<i64>, inplace = array<i64: -1>}
 }
