@@ -219,7 +219,10 @@ static uint32_t entry_launch(const entry *e, const loom_call *call, bool release
 /* Are the results good? Else the plain function has to run (*fallback), or an exception is set. */
 static bool entry_accept(const entry *e, uint32_t status, bool *fallback) {
   if (!status) return true;
-  if (status & LOOM_STATUS_MEMORY) return PyErr_NoMemory(), false;
+  if (status & LOOM_STATUS_MEMORY) {
+    *fallback = true; /* it may do with less, or says what it wanted */
+    return false;
+  }
   if (status & LOOM_STATUS_INTERRUPTED) {
     *fallback = !PyErr_Occurred(); /* what a signal handler raised */
     return false;
@@ -257,13 +260,19 @@ static bool entry_read_inputs(const entry *e, PyObject *const *args, PyObject **
   return true;
 }
 
+/* Nothing has been changed yet: the plain function shall say what is wrong, if it is. */
+static bool entry_gave_up(void) {
+  if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_Exception)) PyErr_Clear();
+  return !PyErr_Occurred();
+}
+
 static PyObject *entry_launch_simple(const entry *e, void *const *inputs, const int64_t *symbols,
                                      bool *fallback) {
   void *data;
   const capture *c = e->captured;
   PyObject *result = e->adapter->new_output(c->result->payload, &c->graph, symbols, &data);
   if (!result) {
-    *fallback = !PyErr_Occurred();
+    *fallback = entry_gave_up();
     return NULL;
   }
   bool release = entry_releases(e, symbols);
@@ -501,6 +510,7 @@ static uint32_t run_interpret(run_state *s, const entry *e) {
 static bool run_accept(const run_state *s, const entry *e, uint32_t status, bool *fallback) {
   uint32_t flags = status & e->captured->fp_ops & 15u;
   if (s->direct && e->reporter && flags && !(status & ~15u)) return direct_report(e, flags) == 0;
+  if (s->direct && (status & LOOM_STATUS_MEMORY)) return PyErr_NoMemory(), false;
   return entry_accept(e, status, fallback);
 }
 
@@ -511,7 +521,7 @@ static PyObject *entry_run_general(const entry *e, PyObject *const *args, const 
   if (!run_init(&s, e, args, symbols)) return NULL;
   if (!run_gather(&s, e, args) || (e->captured->sized && !run_measure(&s, e)) ||
       !run_allocate(&s, e)) {
-    *fallback = !PyErr_Occurred();
+    *fallback = entry_gave_up();
   } else {
     bool release = entry_releases(e, symbols);
     loom_call call = {.inputs = s.inputs,
@@ -523,8 +533,10 @@ static PyObject *entry_run_general(const entry *e, PyObject *const *args, const 
                       .symbols = symbols};
     uint32_t status =
         e->kind == BACKEND_INTERPRET ? run_interpret(&s, e) : entry_launch(e, &call, release);
-    if (run_accept(&s, e, status, fallback) && effects_apply(&s.run))
+    if (run_accept(&s, e, status, fallback) && effects_apply(&s.run)) {
       result = recipe_build(&s.run, e->captured->result);
+      if (!result && !e->captured->effect_count) *fallback = entry_gave_up();
+    }
   }
   run_fini(&s, e);
   return result;

@@ -5,6 +5,7 @@ import pytest
 from compare import check
 
 import frameloom
+from compare import outcome
 
 SHAPES = [(300, 4096), (4099, 517), (2048, 1024), (100_003, 8), (7, 300_001), (1_000_003,), (33, 65, 257), (3, 100_000, 3)]
 REDUCTIONS = ["sum", "prod", "max", "min", "mean", "var", "argmax", "argmin", "any", "all"]
@@ -196,3 +197,16 @@ def test_same_bits_for_any_number_of_threads():
     digests = {subprocess.run([sys.executable, "-c", program], env={**os.environ, "OMP_NUM_THREADS": str(threads)},
                               capture_output=True, text=True, check=True).stdout for threads in (1, 2, 3, 7)}
     assert len(digests) == 1
+
+
+@pytest.mark.parametrize("function", [
+    lambda a: a + 1, lambda a: a.copy(), lambda a: np.zeros(a.shape, np.int8)[:2], lambda a: np.concatenate([a, a]),
+    lambda a: a[3], lambda a: a[-5:].mean(), lambda a: a[::2**38].shape, lambda a: a.reshape(-1)[:3], lambda a: a.size,
+    lambda a: (a[:10] > 0).all(), lambda a: np.broadcast_to(a[:1], a.shape).strides,
+])
+def test_huge_views(function):
+    """More elements than memory, in an array of one: what needs no memory works, what does raises NumPy's own error."""
+    for a in (np.broadcast_to(np.float64(1), (2**45,)), np.broadcast_to(np.float32(1), (2**55, 0))):
+        compiled = frameloom.compile(function)
+        for _ in range(2):
+            assert repr(outcome(compiled, (a,))) == repr(outcome(function, (a,)))
