@@ -48,6 +48,7 @@ typedef struct lower_kernel {
   int operand_count, result_count, buffer_count, scalar_count;
   lower_buffer *operands, *results;
   lanes_target target;
+  bool fastmath; /* the user's sums and products may be contracted and regrouped */
   int vector_bytes;
 } lower_kernel;
 

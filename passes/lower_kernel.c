@@ -42,6 +42,7 @@ static void kernel_options(MlirOperation op, lower_kernel *out) {
   MlirAttribute vector = kernel_option(op, "loom.vector");
   out->target = LANES_CPU;
   out->vector_bytes = 32;
+  out->fastmath = kernel_option(op, "loom.fastmath").ptr != NULL;
   if (target.ptr && mlirAttributeIsAString(target) &&
       (loom_str_is(mlirStringAttrGetValue(target), "nvptx") ||
        loom_str_is(mlirStringAttrGetValue(target), "amdgpu")))

@@ -277,6 +277,16 @@ static MlirValue scalar_predicate(const scalar_args *a) {
   return lane_cmpi(b, predicate, raw, lane_const_int(b, ints, infinity));
 }
 
+/* The user's own sums and products. Only these are for LLVM to contract and regroup, when that is
+ * allowed: what polynomials are made of has to stay as it is. */
+static MlirValue scalar_arithmetic(const scalar_args *a, const char *name) {
+  MlirValue v = lane_op2(a->b, name, a->x, a->y);
+  if (a->l && a->l->kernel->fastmath)
+    loom_set_attr(loom_def(v), "fastmath",
+                  mlirAttributeParseGet(a->b->ctx, loom_str("#arith.fastmath<reassoc,contract>")));
+  return v;
+}
+
 static MlirValue scalar_floating(const scalar_args *a) {
   loom_builder *b = a->b;
   MlirValue one;
@@ -292,9 +302,9 @@ static MlirValue scalar_floating(const scalar_args *a) {
   case LOOM_OP_RSQRT:
     one = scalar_float(a, 1);
     return lane_op2(b, "arith.divf", one, lane_op1(b, "llvm.intr.sqrt", a->x));
-  case LOOM_OP_ADD: return lane_op2(b, "arith.addf", a->x, a->y);
-  case LOOM_OP_SUB: return lane_op2(b, "arith.subf", a->x, a->y);
-  case LOOM_OP_MUL: return lane_op2(b, "arith.mulf", a->x, a->y);
+  case LOOM_OP_ADD: return scalar_arithmetic(a, "arith.addf");
+  case LOOM_OP_SUB: return scalar_arithmetic(a, "arith.subf");
+  case LOOM_OP_MUL: return scalar_arithmetic(a, "arith.mulf");
   case LOOM_OP_DIV: return lane_op2(b, "arith.divf", a->x, a->y);
   case LOOM_OP_MAX: return scalar_float_extreme(a, true);
   case LOOM_OP_MIN: return scalar_float_extreme(a, false);

@@ -132,11 +132,63 @@ static PyObject *host_fill_keywords(host_inputs *in, PyObject *kwargs) {
   return filled;
 }
 
+/* Is this the only thread that runs Python? */
+static bool host_is_alone(void) {
+  PyThreadState *first = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+  return first && !PyThreadState_Next(first);
+}
+
+/* ("error", None, Warning, None, 0) */
+static PyObject *host_filter(void) {
+  static PyObject *filter;
+  if (!filter) filter = Py_BuildValue("(sOOOi)", "error", Py_None, PyExc_Warning, Py_None, 0);
+  return filter;
+}
+
+static bool host_ignores_all(PyObject *filters) {
+  PyObject *first = PyList_GET_SIZE(filters) ? PyList_GET_ITEM(filters, 0) : NULL;
+  if (!first || !PyTuple_Check(first) || PyTuple_GET_SIZE(first) != 5) return false;
+  PyObject *action = PyTuple_GET_ITEM(first, 0);
+  return PyUnicode_Check(action) && PyUnicode_CompareWithASCIIString(action, "ignore") == 0 &&
+         PyTuple_GET_ITEM(first, 1) == Py_None && PyTuple_GET_ITEM(first, 2) == PyExc_Warning &&
+         PyTuple_GET_ITEM(first, 3) == Py_None;
+}
+
+/* Makes warnings raise, so that the plain function gives them: had a later kernel to be run again
+ * for a report of its own, they would be given twice. The filters belong to all threads, so only
+ * where there is one; elsewhere, and when everything is ignored, the call warns by itself. The list
+ * that was changed: a new reference, or NULL. */
+static PyObject *host_warnings_raise(void) {
+  static PyObject *module;
+  if (!host_is_alone() || !host_filter()) return PyErr_Clear(), NULL;
+  if (!module) module = PyImport_ImportModule("warnings");
+  PyObject *list = module ? PyObject_GetAttrString(module, "filters") : NULL;
+  if (!list || !PyList_CheckExact(list) || host_ignores_all(list) ||
+      PyList_Insert(list, 0, host_filter()) < 0)
+    Py_CLEAR(list);
+  PyErr_Clear();
+  return list;
+}
+
+static void host_warnings_restore(PyObject *list) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++)
+    if (PyList_GET_ITEM(list, i) == host_filter()) {
+      PyList_SetSlice(list, i, i + 1, NULL);
+      break;
+    }
+  Py_DECREF(list);
+  PyErr_Restore(type, value, traceback);
+}
+
 /* callable(*args, **kwargs) in an error state that raises what would be reported. */
 static PyObject *host_invoke(PyObject *row, PyObject *args, PyObject *kwargs) {
   PyObject *token = np_error_enter(PyTuple_GET_ITEM(row, 5));
   if (!token) return NULL;
+  PyObject *filters = host_warnings_raise();
   PyObject *result = standin_call(PyTuple_GET_ITEM(row, 6), PyTuple_GET_ITEM(row, 0), args, kwargs);
+  if (filters) host_warnings_restore(filters);
   if (!np_error_leave(token)) Py_CLEAR(result);
   return result;
 }

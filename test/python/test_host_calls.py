@@ -132,3 +132,19 @@ def test_layouts_of_what_is_read(function, order):
         assert got[1:] == want[1:]
         assert_same(got[0], want[0])
         assert_same(mine, plain)
+
+
+def test_each_warning_once():
+    """A call that warns, and a floating-point exception after it that has to be reported: both once, in their order."""
+    def program(a):
+        b = np.nanmax(a, axis=-1)
+        return b, 1 / (a[0] - a[0]), np.median(b)
+
+    compiled = frameloom.compile(program)
+    a, before = np.array([[np.nan, np.nan], [1.0, 2.0]])[::-1], list(warnings.filters)
+    for _ in range(3):
+        assert outcome(compiled, (a,))[2] == outcome(program, (a,))[2]
+    assert warnings.filters == before
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert repr(compiled(a)) == repr(program(a))
