@@ -102,7 +102,9 @@ static loom_type fuse_reduced(const loom_type *space, uint32_t axes) {
 }
 
 /* Are the reduced axes the last ones, with rows enough for the threads or so little work that it
- * does not matter? Then a row can be visited again while it is in the cache. */
+ * does not matter? Then a row can be visited again while it is in the cache. (Columns are not worth
+ * it: a block of them that fits a cache is read in short pieces far apart, which costs several
+ * times what reading all of the array once more does.) */
 static bool fuse_rows(const loom_type *space, uint32_t axes) {
   int64_t rows = 1, total = 1;
   bool inner = false;

@@ -40,11 +40,23 @@ static int schedule_width(const lower *l, int registers, int64_t extent, bool lo
     if (size > widest && !(loads && l->accesses[i].store)) widest = size;
   }
   int width = registers * l->kernel->vector_bytes / (int)widest;
-  if (width > 64) width = 64;
+  if (width > (registers > 4 ? 128 : 64)) width = registers > 4 ? 128 : 64;
   extent = loom_num_high(extent);
   while (width > 1 && width > extent)
     width /= 2;
   return width;
+}
+
+/* Registers of sums that hide the latency of adding to them: of the comparisons and selections of
+ * an arg-reduction, when there are registers enough. */
+static int schedule_sums(const lower *l) {
+  if (l->cost > 8) return l->cost > 24 ? 1 : 2;
+  for (int g = 0; g < l->plan->group_count; g++) {
+    MlirStringRef kind = loom_get_str(l->plan->groups[g].members[0], "kind");
+    bool arg = loom_str_is(kind, "argmax") || loom_str_is(kind, "argmin");
+    if (arg && l->kernel->vector_bytes == 64 && l->plan->groups[g].count == 1) return 8;
+  }
+  return 4;
 }
 
 /* Masked loads and stores exist for elements of 4 and 8 bytes; others end with single elements. */
@@ -117,7 +129,7 @@ static void schedule_make(const lower *l, lower_schedule *out) {
   /* Long bodies fill the registers with one vector; short ones and sums need several to hide
    * latency. */
   out->width = schedule_width(l, l->cost > 24 ? 1 : 2, extent, false);
-  out->reduce_width = schedule_width(l, l->cost > 24 ? 1 : l->cost > 8 ? 2 : 4, INT64_MAX, true);
+  out->reduce_width = schedule_width(l, schedule_sums(l), INT64_MAX, true);
   out->tail = lower_tail_for(l, extent, out->width);
   int64_t target = schedule_max(SCHEDULE_CHUNK_WORK / (2 + l->cost / 4), 2048);
   out->block = extent;
@@ -224,7 +236,7 @@ static void schedule_make_symbolic(const lower *l, lower_schedule *out) {
   int64_t extent = nest->loops[nest->count - 1].extent, rows = lower_plan_rows(plan);
   int64_t inner = schedule_row_work(plan);
   out->width = schedule_width(l, l->cost > 24 ? 1 : 2, extent, false);
-  out->reduce_width = schedule_width(l, l->cost > 24 ? 1 : l->cost > 8 ? 2 : 4, INT64_MAX, true);
+  out->reduce_width = schedule_width(l, schedule_sums(l), INT64_MAX, true);
   int64_t target = schedule_max(SCHEDULE_CHUNK_WORK / (2 + l->cost / 4), 2048);
   out->block = extent;
   out->blocks = 1;
