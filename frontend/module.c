@@ -1,5 +1,6 @@
 /* The module definition of frameloom._native. */
 #include "frontend/frontend.h"
+#include "frontend/torch/torch.h"
 
 static PyMethodDef module_methods[] = {
     {"reset", loom_py_reset, METH_NOARGS,
@@ -17,6 +18,12 @@ static PyMethodDef module_methods[] = {
     {"set_setting", loom_py_set_setting, METH_VARARGS, NULL},
     {"mark", loom_py_mark, METH_VARARGS,
      PyDoc_STR("mark(array, axis, (least, largest) or None): see mark_dynamic and mark_static.")},
+    {"torch_init", torch_py_init, METH_NOARGS,
+     PyDoc_STR("torch_init()\n--\n\nFinds torch's C interface; ImportError when this torch is too "
+               "different.")},
+    {"torch_compile", torch_py_compile, METH_VARARGS,
+     PyDoc_STR("torch_compile(graph_module, cpu, interpret, fastmath)\n--\n\nA callable for an FX "
+               "graph of ATen ops.")},
     {"_capture", loom_debug_capture, METH_VARARGS, PyDoc_STR("Captures one call, for tests.")},
     {NULL, NULL, 0, NULL}};
 
@@ -30,7 +37,7 @@ static int module_exec(PyObject *module) {
   if (!module_in_main_interpreter() || !loom_config_init()) return -1;
   for (const loom_adapter *const *a = loom_adapters(); *a; a++)
     if ((*a)->init && !(*a)->init()) return -1;
-  return loom_callable_init(module) ? 0 : -1;
+  return loom_callable_init(module) && torch_compiled_init(module) ? 0 : -1;
 }
 
 static PyModuleDef_Slot module_slots[] = {

@@ -1,0 +1,56 @@
+/* ATen matrix products. */
+#include "frontend/torch/torch.h"
+
+#include <string.h>
+
+/* Contracts axis `lc` of l with axis `rc` of r, with `batch` leading batch axes. */
+static loom_value linear_dot(fx_call *c, loom_value l, loom_value r, int batch, int lc, int rc) {
+  int64_t batches[1] = {0}, left[1] = {lc}, right[1] = {rc};
+  loom_attr attrs[4] = {{.kind = LOOM_ATTR_I64S, .ints = batches, .count = batch},
+                        {.kind = LOOM_ATTR_I64S, .ints = batches, .count = batch},
+                        {.kind = LOOM_ATTR_I64S, .ints = left, .count = 1},
+                        {.kind = LOOM_ATTR_I64S, .ints = right, .count = 1}};
+  return loom_build(c->b, LOOM_OP_DOT_GENERAL, (loom_value[]){l, r}, 2, attrs, 4, NULL, 0);
+}
+
+static loom_value linear_operand(fx_call *c, int i) {
+  return loom_build_convert(c->b, fx_tensor(c, i), fx_compute_dtype(c->types[0].dtype));
+}
+
+/* The product of operands `at` and `at + 1` by the ranks that `text` names: "mm", "bmm", "mv",
+ * "dot". */
+static loom_value linear_product(fx_call *c, int at, const char *text) {
+  loom_value l = linear_operand(c, at), r = linear_operand(c, at + 1);
+  if (!strcmp(text, "bmm")) return linear_dot(c, l, r, 1, 2, 1);
+  if (!strcmp(text, "dot")) return linear_dot(c, l, r, 0, 0, 0);
+  return linear_dot(c, l, r, 0, 1, 0); /* mm, mv */
+}
+
+bool aten_product(fx_call *c, loom_value *out) {
+  loom_value v = linear_product(c, 0, c->text);
+  out[0] = loom_build_convert(c->b, v, c->types[0].dtype);
+  return out[0] != LOOM_NO_VALUE;
+}
+
+/* A term times the number at argument `i`, unless that is 1. */
+static loom_value linear_scaled(fx_call *c, loom_value v, int i, const loom_type *type) {
+  PyObject *o = c->args[i];
+  if ((PyLong_Check(o) && PyLong_AsLong(o) == 1) || (PyFloat_Check(o) && PyFloat_AS_DOUBLE(o) == 1))
+    return v;
+  return loom_build2(c->b, LOOM_OP_MUL, v, fx_operand(c, i, type->dtype, type));
+}
+
+/* addmm, baddbmm, addmv(self, l, r, beta, alpha): beta * self + alpha * (l @ r). */
+bool aten_add_product(fx_call *c, loom_value *out) {
+  loom_type type = c->types[0];
+  type.dtype = fx_compute_dtype(type.dtype);
+  loom_value v = linear_scaled(c, linear_product(c, 1, c->text), 4, &type);
+  double beta = 1;
+  if (!fx_double(c, 3, &beta)) return false;
+  if (beta != 0) {
+    loom_value self = fx_operand(c, 0, type.dtype, &type);
+    v = loom_build2(c->b, LOOM_OP_ADD, v, linear_scaled(c, self, 3, &type));
+  }
+  out[0] = loom_build_convert(c->b, v, c->types[0].dtype);
+  return out[0] != LOOM_NO_VALUE;
+}

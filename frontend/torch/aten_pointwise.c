@@ -1,0 +1,330 @@
+/* Pointwise ATen ops. torch computes on halves in float32 and rounds once an op; so do these. */
+#include "frontend/torch/torch.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool pointwise_done(fx_call *c, loom_value v, loom_value *out) {
+  out[0] = loom_build_convert(c->b, v, c->types[0].dtype);
+  return out[0] != LOOM_NO_VALUE;
+}
+
+static loom_value pointwise_float(fx_call *c, const loom_type *like, double x) {
+  return loom_build_float(c->b, like, x);
+}
+
+/* Operand 0 as the dtype in which a float result is computed. */
+static loom_value pointwise_operand(fx_call *c, loom_type *type) {
+  *type = c->types[0];
+  type->dtype = fx_compute_dtype(type->dtype);
+  return fx_operand(c, 0, type->dtype, type);
+}
+
+/* ---- one operand ------------------------------------------------------------------------------
+ */
+
+/* Integers become floats first, where the declared result is one. */
+bool aten_unary(fx_call *c, loom_value *out) {
+  loom_type type;
+  loom_value x = pointwise_operand(c, &type);
+  bool exact = loom_dtype_is_float(type.dtype) || loom_dtype_is_complex(type.dtype);
+  if (!exact && (c->op == LOOM_OP_CEIL || c->op == LOOM_OP_FLOOR || c->op == LOOM_OP_TRUNC ||
+                 c->op == LOOM_OP_ROUND_EVEN))
+    return pointwise_done(c, x, out);
+  if (type.dtype == LOOM_BOOL && c->op == LOOM_OP_ABS) return pointwise_done(c, x, out);
+  return pointwise_done(c, loom_build1(c->b, c->op, x), out);
+}
+
+bool aten_predicate(fx_call *c, loom_value *out) {
+  loom_value x = fx_tensor(c, 0);
+  return pointwise_done(c, loom_build1(c->b, c->op, x), out);
+}
+
+bool aten_logical_not(fx_call *c, loom_value *out) {
+  loom_value x = loom_build_convert(c->b, fx_tensor(c, 0), LOOM_BOOL);
+  return pointwise_done(c, loom_build1(c->b, LOOM_OP_NOT, x), out);
+}
+
+bool aten_sign(fx_call *c, loom_value *out) {
+  loom_value x = fx_tensor(c, 0);
+  if (c->types[0].dtype == LOOM_BOOL) return pointwise_done(c, x, out);
+  if (!loom_dtype_is_float(c->types[0].dtype))
+    return pointwise_done(c, loom_build1(c->b, LOOM_OP_SIGN, x), out);
+  loom_value zero = pointwise_float(c, &c->types[0], 0); /* torch: the sign of NaN is 0 */
+  loom_value nan = loom_build1(c->b, LOOM_OP_IS_NAN, x);
+  loom_value sign = loom_build1(c->b, LOOM_OP_SIGN, x);
+  return pointwise_done(c, loom_build_select(c->b, nan, zero, sign), out);
+}
+
+bool aten_reciprocal(fx_call *c, loom_value *out) {
+  loom_type type;
+  loom_value x = pointwise_operand(c, &type);
+  loom_value one = pointwise_float(c, &type, 1);
+  return pointwise_done(c, loom_build2(c->b, LOOM_OP_DIV, one, x), out);
+}
+
+bool aten_relu(fx_call *c, loom_value *out) {
+  loom_value x = fx_tensor(c, 0);
+  loom_value zero = loom_build_int(c->b, &c->types[0], 0);
+  return pointwise_done(c, loom_build2(c->b, LOOM_OP_MAX, x, zero), out);
+}
+
+bool aten_gelu(fx_call *c, loom_value *out) {
+  loom_type type;
+  loom_builder *b = c->b;
+  loom_value x = pointwise_operand(c, &type), inner;
+  loom_value half = loom_build2(b, LOOM_OP_MUL, x, pointwise_float(c, &type, 0.5));
+  loom_value one = pointwise_float(c, &type, 1);
+  if (!strcmp(fx_text(c, 1), "tanh")) {
+    loom_value cube = loom_build2(b, LOOM_OP_MUL, loom_build2(b, LOOM_OP_MUL, x, x), x);
+    cube = loom_build2(b, LOOM_OP_MUL, cube, pointwise_float(c, &type, 0.044715));
+    inner = loom_build2(b, LOOM_OP_MUL, loom_build2(b, LOOM_OP_ADD, x, cube),
+                        pointwise_float(c, &type, 0.7978845608028654));
+    inner = loom_build1(b, LOOM_OP_TANH, inner);
+  } else {
+    inner = loom_build2(b, LOOM_OP_MUL, x, pointwise_float(c, &type, 0.7071067811865476));
+    inner = loom_build1(b, LOOM_OP_ERF, inner);
+  }
+  loom_value sum = loom_build2(b, LOOM_OP_ADD, inner, one);
+  return pointwise_done(c, loom_build2(b, LOOM_OP_MUL, half, sum), out);
+}
+
+bool aten_silu(fx_call *c, loom_value *out) {
+  loom_type type;
+  loom_value x = pointwise_operand(c, &type);
+  loom_value s = loom_build1(c->b, LOOM_OP_LOGISTIC, x);
+  return pointwise_done(c, loom_build2(c->b, LOOM_OP_MUL, x, s), out);
+}
+
+bool aten_leaky_relu(fx_call *c, loom_value *out) {
+  loom_type type;
+  double slope;
+  loom_value x = pointwise_operand(c, &type);
+  if (!fx_double(c, 1, &slope)) return false;
+  loom_value positive = loom_build_compare(c->b, "gt", x, pointwise_float(c, &type, 0));
+  loom_value scaled = loom_build2(c->b, LOOM_OP_MUL, x, pointwise_float(c, &type, slope));
+  return pointwise_done(c, loom_build_select(c->b, positive, x, scaled), out);
+}
+
+bool aten_elu(fx_call *c, loom_value *out) {
+  loom_type type;
+  double alpha, scale, input_scale;
+  loom_builder *b = c->b;
+  loom_value x = pointwise_operand(c, &type);
+  if (!fx_double(c, 1, &alpha) || !fx_double(c, 2, &scale) || !fx_double(c, 3, &input_scale))
+    return false;
+  loom_value positive = loom_build_compare(b, "gt", x, pointwise_float(c, &type, 0));
+  loom_value grown = loom_build2(b, LOOM_OP_MUL, x, pointwise_float(c, &type, input_scale));
+  grown = loom_build1(b, LOOM_OP_EXPM1, grown);
+  grown = loom_build2(b, LOOM_OP_MUL, grown, pointwise_float(c, &type, alpha * scale));
+  loom_value linear = loom_build2(b, LOOM_OP_MUL, x, pointwise_float(c, &type, scale));
+  return pointwise_done(c, loom_build_select(b, positive, linear, grown), out);
+}
+
+/* ---- two operands
+ * --------------------------------------------------------------------------------- */
+
+/* Both operands in the dtype of torch's promotion, halves as float32. */
+static bool pointwise_pair(fx_call *c, loom_type *type, loom_value *l, loom_value *r) {
+  *type = c->types[0];
+  if (!fx_promote(c, (int[]){0, 1}, 2, &type->dtype)) return false;
+  type->dtype = fx_compute_dtype(type->dtype);
+  *l = fx_operand(c, 0, type->dtype, type);
+  *r = fx_operand(c, 1, type->dtype, type);
+  return true;
+}
+
+bool aten_binary(fx_call *c, loom_value *out) {
+  loom_type type;
+  loom_value l, r;
+  if (!pointwise_pair(c, &type, &l, &r)) return false;
+  return pointwise_done(c, loom_build2(c->b, c->op, l, r), out);
+}
+
+/* add and sub: alpha is argument 2; rsub swaps. */
+static bool pointwise_scaled(fx_call *c, bool swap, loom_value *out) {
+  loom_type type;
+  loom_value l, r;
+  if (!pointwise_pair(c, &type, &l, &r)) return false;
+  loom_value scale = fx_operand(c, 2, type.dtype, &type);
+  bool one = PyLong_Check(c->args[2]) && PyLong_AsLong(c->args[2]) == 1;
+  if (!one && swap) l = loom_build2(c->b, LOOM_OP_MUL, l, scale);
+  if (!one && !swap) r = loom_build2(c->b, LOOM_OP_MUL, r, scale);
+  return pointwise_done(c, swap ? loom_build2(c->b, c->op, r, l) : loom_build2(c->b, c->op, l, r),
+                        out);
+}
+
+bool aten_scaled(fx_call *c, loom_value *out) { return pointwise_scaled(c, false, out); }
+bool aten_rsub(fx_call *c, loom_value *out) { return pointwise_scaled(c, true, out); }
+
+bool aten_compare(fx_call *c, loom_value *out) {
+  loom_type type;
+  loom_value l, r;
+  if (!pointwise_pair(c, &type, &l, &r)) return false;
+  return pointwise_done(c, loom_build_compare(c->b, c->text, l, r), out);
+}
+
+bool aten_logical(fx_call *c, loom_value *out) {
+  loom_value l = fx_operand(c, 0, LOOM_BOOL, &c->types[0]);
+  loom_value r = fx_operand(c, 1, LOOM_BOOL, &c->types[0]);
+  return pointwise_done(c, loom_build2(c->b, c->op, l, r), out);
+}
+
+/* Ops whose result is a float also for integers: div, atan2. */
+bool aten_binary_float(fx_call *c, loom_value *out) {
+  loom_type type = c->types[0];
+  type.dtype = fx_compute_dtype(type.dtype);
+  loom_value l = fx_operand(c, 0, type.dtype, &type), r = fx_operand(c, 1, type.dtype, &type);
+  return pointwise_done(c, loom_build2(c->b, c->op, l, r), out);
+}
+
+/* An integer division by zero raises in torch: only divisors that are known are compiled. */
+static bool pointwise_divides(fx_call *c, const loom_type *type) {
+  if (loom_dtype_is_float(type->dtype)) return true;
+  if (fx_is_tensor(c, 1) || !PyLong_Check(c->args[1]) || PyLong_AsLong(c->args[1]) == 0)
+    return PyErr_Clear(), fx_decline(c, "an integer division that may raise");
+  return true;
+}
+
+bool aten_remainder(fx_call *c, loom_value *out) {
+  loom_type type;
+  loom_value l, r;
+  if (!pointwise_pair(c, &type, &l, &r) || !pointwise_divides(c, &type)) return false;
+  return pointwise_done(c, loom_build2(c->b, c->op, l, r), out);
+}
+
+bool aten_div_mode(fx_call *c, loom_value *out) {
+  loom_type type;
+  loom_value l, r;
+  const char *mode = fx_text(c, 2);
+  if (!*mode) return aten_binary_float(c, out);
+  if (!pointwise_pair(c, &type, &l, &r) || !pointwise_divides(c, &type)) return false;
+  if (!strcmp(mode, "floor"))
+    return pointwise_done(c, loom_build2(c->b, LOOM_OP_FLOOR_DIV, l, r), out);
+  if (loom_dtype_is_float(type.dtype)) {
+    loom_value q = loom_build2(c->b, LOOM_OP_DIV, l, r);
+    return pointwise_done(c, loom_build1(c->b, LOOM_OP_TRUNC, q), out);
+  }
+  /* Truncated: what is left after the remainder with the dividend's sign divides exactly. */
+  loom_value rest = loom_build2(c->b, LOOM_OP_FMOD, l, r);
+  loom_value whole = loom_build2(c->b, LOOM_OP_SUB, l, rest);
+  return pointwise_done(c, loom_build2(c->b, LOOM_OP_FLOOR_DIV, whole, r), out);
+}
+
+/* x to a known power, as torch special-cases it; LOOM_NO_VALUE: no special case. */
+static loom_value pointwise_power(fx_call *c, loom_value x, const loom_type *type, double power) {
+  loom_builder *b = c->b;
+  loom_value square = loom_build2(b, LOOM_OP_MUL, x, x);
+  loom_value one = loom_build_int(b, type, 1);
+  bool real = loom_dtype_is_float(type->dtype);
+  if (power == 0) return one;
+  if (power == 1) return x;
+  if (power == 2) return square;
+  if (power == 3) return loom_build2(b, LOOM_OP_MUL, square, x);
+  if (real && power == 0.5) return loom_build1(b, LOOM_OP_SQRT, x);
+  if (real && power == -0.5) return loom_build1(b, LOOM_OP_RSQRT, x);
+  if (real && power == -1) return loom_build2(b, LOOM_OP_DIV, one, x);
+  if (real && power == -2) return loom_build2(b, LOOM_OP_DIV, one, square);
+  return LOOM_NO_VALUE;
+}
+
+bool aten_pow(fx_call *c, loom_value *out) {
+  loom_type type;
+  loom_value l, r;
+  if (!pointwise_pair(c, &type, &l, &r)) return false;
+  bool known = !fx_is_tensor(c, 1);
+  double power = 0;
+  if (known && !fx_double(c, 1, &power)) return false;
+  if (!loom_dtype_is_float(type.dtype) && (!known || power < 0 || type.dtype == LOOM_BOOL))
+    return fx_decline(c, "an integer power that may be negative");
+  loom_value v = known ? pointwise_power(c, l, &type, power) : LOOM_NO_VALUE;
+  if (v == LOOM_NO_VALUE) v = loom_build2(c->b, LOOM_OP_POW, l, r);
+  return pointwise_done(c, v, out);
+}
+
+/* ---- more operands
+ * ----------------------------------------------------------------------------------- */
+
+bool aten_where(fx_call *c, loom_value *out) {
+  loom_type type = c->types[0];
+  if (loom_build_type(c->b, fx_tensor(c, 0))->dtype != LOOM_BOOL)
+    return fx_decline(c, "a condition that is not bool");
+  loom_value condition = fx_operand(c, 0, LOOM_BOOL, &type);
+  loom_value l = fx_operand(c, 1, type.dtype, &type), r = fx_operand(c, 2, type.dtype, &type);
+  out[0] = loom_build_select(c->b, condition, l, r);
+  return true;
+}
+
+bool aten_masked_fill(fx_call *c, loom_value *out) {
+  loom_type type = c->types[0];
+  loom_value x = fx_operand(c, 0, type.dtype, &type);
+  loom_value mask = fx_operand(c, 1, LOOM_BOOL, &type);
+  loom_value value = fx_operand(c, 2, type.dtype, &type);
+  out[0] = loom_build_select(c->b, mask, value, x);
+  return true;
+}
+
+/* clamp, clamp_min, clamp_max, hardtanh: bounds at arguments 1 and 2 (`text` "max": only an upper).
+ */
+bool aten_clamp(fx_call *c, loom_value *out) {
+  loom_type type = c->types[0];
+  loom_value x = fx_operand(c, 0, type.dtype, &type);
+  int low = strcmp(c->text, "max") ? 1 : -1, high = low < 0 ? 1 : strcmp(c->text, "min") ? 2 : -1;
+  if (low > 0 && fx_has(c, low))
+    x = loom_build2(c->b, LOOM_OP_MAX, x, fx_operand(c, low, type.dtype, &type));
+  if (high > 0 && fx_has(c, high))
+    x = loom_build2(c->b, LOOM_OP_MIN, x, fx_operand(c, high, type.dtype, &type));
+  out[0] = x;
+  return true;
+}
+
+/* ---- conversions and copies
+ * ----------------------------------------------------------------------------- */
+
+bool aten_to_copy(fx_call *c, loom_value *out) {
+  loom_dtype from = loom_build_type(c->b, fx_tensor(c, 0))->dtype;
+  if (loom_dtype_is_complex(from) && !loom_dtype_is_complex(c->types[0].dtype))
+    return fx_decline(c, "complex to real");
+  out[0] = loom_build_convert(c->b, fx_tensor(c, 0), c->types[0].dtype);
+  return true;
+}
+
+/* The same elements: in a dialect of values a copy is its operand. */
+bool aten_same(fx_call *c, loom_value *out) {
+  out[0] = fx_tensor(c, 0);
+  return true;
+}
+
+/* copy: argument 1 as the dtype and shape of argument 0. */
+bool aten_copy(fx_call *c, loom_value *out) {
+  out[0] = fx_operand(c, 1, c->types[0].dtype, &c->types[0]);
+  return true;
+}
+
+/* The number at argument 0 or 1 (`text`), in the declared shape. */
+bool aten_full(fx_call *c, loom_value *out) {
+  int at = *c->text ? *c->text - '0' : -1;
+  out[0] = at < 0 ? loom_build_int(c->b, &c->types[0], 0)
+                  : fx_operand(c, at, c->types[0].dtype, &c->types[0]);
+  return true;
+}
+
+bool aten_ones(fx_call *c, loom_value *out) {
+  out[0] = loom_build_int(c->b, &c->types[0], 1);
+  return true;
+}
+
+/* arange.start_step: start, end, step. */
+bool aten_arange(fx_call *c, loom_value *out) {
+  loom_type type = c->types[0];
+  loom_value start = fx_operand(c, 0, type.dtype, &type);
+  loom_value step = fx_operand(c, 2, type.dtype, &type);
+  loom_type wide = type;
+  if (loom_dtype_is_float(type.dtype)) { /* torch computes float ranges in float64 */
+    wide.dtype = LOOM_F64;
+    start = fx_operand(c, 0, LOOM_F64, &wide);
+    step = fx_operand(c, 2, LOOM_F64, &wide);
+  }
+  loom_value scaled = loom_build2(c->b, LOOM_OP_MUL, loom_build_iota(c->b, &wide, 0), step);
+  return pointwise_done(c, loom_build2(c->b, LOOM_OP_ADD, start, scaled), out);
+}

@@ -1,0 +1,291 @@
+/* ATen ops that move elements: views, slices, joins. */
+#include "frontend/torch/torch.h"
+
+#include <string.h>
+
+static const loom_type *shape_type(fx_call *c, int i) {
+  loom_value v = fx_tensor(c, i);
+  return v == LOOM_NO_VALUE ? &c->types[0] : loom_build_type(c->b, v);
+}
+
+bool aten_permute(fx_call *c, loom_value *out) {
+  int64_t perm[LOOM_MAX_RANK];
+  int rank = shape_type(c, 0)->rank, count = fx_ints(c, 1, perm, LOOM_MAX_RANK);
+  if (count != rank) return fx_decline(c, "not a permutation");
+  for (int i = 0; i < rank; i++)
+    perm[i] += perm[i] < 0 ? rank : 0;
+  out[0] = loom_build_transpose(c->b, fx_tensor(c, 0), perm);
+  return true;
+}
+
+/* t (no axes) and transpose.int (two). */
+bool aten_transpose(fx_call *c, loom_value *out) {
+  int rank = shape_type(c, 0)->rank, l = 0, r = 1;
+  int64_t perm[LOOM_MAX_RANK];
+  for (int i = 0; i < rank; i++)
+    perm[i] = i;
+  if (c->count > 1 && (!fx_axis(c, 1, rank, &l) || !fx_axis(c, 2, rank, &r))) return false;
+  if (rank > 1) perm[l] = r, perm[r] = l;
+  out[0] = loom_build_transpose(c->b, fx_tensor(c, 0), perm);
+  return true;
+}
+
+/* view, reshape, squeeze, unsqueeze: torch has worked out the sizes. */
+bool aten_reshape(fx_call *c, loom_value *out) {
+  if (shape_type(c, 0)->dtype != c->types[0].dtype) return fx_decline(c, "a view of another dtype");
+  out[0] = loom_build_reshape(c->b, fx_tensor(c, 0), c->types[0].rank, c->types[0].dims);
+  return true;
+}
+
+bool aten_expand(fx_call *c, loom_value *out) {
+  out[0] = loom_build_broadcast_to(c->b, fx_tensor(c, 0), c->types[0].rank, c->types[0].dims);
+  return true;
+}
+
+bool aten_repeat(fx_call *c, loom_value *out) {
+  const loom_type from = *shape_type(c, 0);
+  int64_t times[LOOM_MAX_RANK], map[LOOM_MAX_RANK];
+  loom_dim dims[LOOM_MAX_RANK];
+  int rank = fx_ints(c, 1, times, LOOM_MAX_RANK / 2), at = 0;
+  if (rank < from.rank) return fx_decline(c, "fewer repeats than dimensions");
+  for (int i = 0; i < rank; i++) { /* every axis becomes (times, size), joined afterwards */
+    int source = i - (rank - from.rank);
+    dims[at++] = times[i];
+    if (source < 0) continue;
+    map[source] = at;
+    dims[at++] = from.dims[source];
+  }
+  loom_value v = loom_build_broadcast(c->b, fx_tensor(c, 0), at, dims, map);
+  out[0] = loom_build_reshape(c->b, v, c->types[0].rank, c->types[0].dims);
+  return true;
+}
+
+/* ---- slices ------------------------------------------------------------------------------------
+ */
+
+/* Start, size and step of slice(dim, start, end, step) at arguments `at`...; the axis is static. */
+static bool shape_slice(fx_call *c, int at, int *axis, int64_t *start, int64_t *size,
+                        int64_t *step) {
+  const loom_type *from = shape_type(c, 0);
+  int64_t end = INT64_MAX;
+  *start = 0;
+  if (!fx_axis(c, at, from->rank, axis) || !fx_int(c, at + 3, step)) return false;
+  if (fx_has(c, at + 1) && !fx_int(c, at + 1, start)) return false;
+  if (fx_has(c, at + 2) && !fx_int(c, at + 2, &end)) return false;
+  loom_dim n = from->dims[*axis];
+  if (LOOM_DIM_IS_SYM(n)) {
+    if (*start || end != INT64_MAX || *step != 1) return fx_decline(c, "a slice of unknown size");
+    return *size = n, true;
+  }
+  if (*start < 0) *start += n;
+  if (end < 0) end += n;
+  *start = *start < 0 ? 0 : *start > n ? n : *start;
+  end = end < *start ? *start : end > n ? n : end;
+  *size = (end - *start + *step - 1) / *step;
+  return true;
+}
+
+bool aten_slice(fx_call *c, loom_value *out) {
+  int axis;
+  int64_t start, size, step;
+  if (!shape_slice(c, 1, &axis, &start, &size, &step)) return false;
+  out[0] = loom_build_slice(c->b, fx_tensor(c, 0), axis, start, size, step);
+  return true;
+}
+
+static bool shape_update(fx_call *c, loom_value update, int axis, int64_t start, int64_t step,
+                         loom_value *out) {
+  int64_t starts[LOOM_MAX_RANK] = {0}, steps[LOOM_MAX_RANK];
+  int rank = c->types[0].rank;
+  for (int i = 0; i < rank; i++)
+    steps[i] = 1;
+  starts[axis] = start;
+  steps[axis] = step;
+  loom_attr attrs[2] = {{.kind = LOOM_ATTR_I64S, .ints = starts, .count = rank},
+                        {.kind = LOOM_ATTR_I64S, .ints = steps, .count = rank}};
+  update = loom_build_convert(c->b, update, c->types[0].dtype);
+  out[0] = loom_build(c->b, LOOM_OP_UPDATE_SLICE, (loom_value[]){fx_tensor(c, 0), update}, 2, attrs,
+                      2, NULL, 0);
+  return true;
+}
+
+/* slice_scatter(self, src, dim, start, end, step). */
+bool aten_slice_scatter(fx_call *c, loom_value *out) {
+  int axis;
+  int64_t start, size, step;
+  if (!shape_slice(c, 2, &axis, &start, &size, &step)) return false;
+  loom_type type = c->types[0];
+  type.dims[axis] = size;
+  loom_value update = fx_operand(c, 1, type.dtype, &type);
+  if (size == 0) return aten_same(c, out);
+  return shape_update(c, update, axis, start, step, out);
+}
+
+static bool shape_index(fx_call *c, int at, int *axis, int64_t *index) {
+  const loom_type *from = shape_type(c, 0);
+  if (!fx_axis(c, at, from->rank, axis) || !fx_int(c, at + 1, index)) return false;
+  if (LOOM_DIM_IS_SYM(from->dims[*axis]) && *index < 0) return fx_decline(c, "an unknown index");
+  if (*index < 0) *index += from->dims[*axis];
+  return true;
+}
+
+bool aten_select(fx_call *c, loom_value *out) {
+  int axis;
+  int64_t index;
+  if (!shape_index(c, 1, &axis, &index)) return false;
+  loom_value v = loom_build_slice(c->b, fx_tensor(c, 0), axis, index, 1, 1);
+  out[0] = loom_build_reshape(c->b, v, c->types[0].rank, c->types[0].dims);
+  return true;
+}
+
+bool aten_select_scatter(fx_call *c, loom_value *out) {
+  int axis;
+  int64_t index;
+  if (!shape_index(c, 2, &axis, &index)) return false;
+  loom_type type = c->types[0];
+  type.dims[axis] = 1;
+  loom_value update = loom_build_reshape(c->b, fx_tensor(c, 1), type.rank, type.dims);
+  return shape_update(c, update, axis, index, 1, out);
+}
+
+/* split_with_sizes, split.Tensor, unbind (`text` "unbind": the axis goes): by the declared sizes.
+ */
+bool aten_split(fx_call *c, loom_value *out) {
+  bool unbind = !strcmp(c->text, "unbind");
+  const loom_type from = *shape_type(c, 0);
+  int axis;
+  int64_t start = 0;
+  if (!fx_axis(c, unbind ? 1 : 2, from.rank, &axis)) return false;
+  for (uint32_t i = 0; i < c->result_count; i++) {
+    int64_t size = unbind ? 1 : c->types[i].dims[axis];
+    if (LOOM_DIM_IS_SYM(size)) return fx_decline(c, "a part of unknown size");
+    loom_value part = loom_build_slice(c->b, fx_tensor(c, 0), axis, start, size, 1);
+    out[i] = loom_build_reshape(c->b, part, c->types[i].rank, c->types[i].dims);
+    start += size;
+  }
+  return true;
+}
+
+bool aten_flip(fx_call *c, loom_value *out) {
+  const loom_type from = *shape_type(c, 0);
+  uint32_t axes = 0;
+  int64_t list[LOOM_MAX_RANK];
+  int count = fx_ints(c, 1, list, LOOM_MAX_RANK);
+  if (count < 0) return false;
+  for (int i = 0; i < count; i++)
+    axes |= 1u << (list[i] < 0 ? list[i] + from.rank : list[i]);
+  out[0] = fx_tensor(c, 0);
+  for (int i = 0; i < from.rank; i++) {
+    if (!(axes >> i & 1)) continue;
+    if (LOOM_DIM_IS_SYM(from.dims[i])) return fx_decline(c, "a flip of unknown size");
+    if (from.dims[i] > 0)
+      out[0] = loom_build_slice(c->b, out[0], i, from.dims[i] - 1, from.dims[i], -1);
+  }
+  return true;
+}
+
+/* ---- joins
+ * ---------------------------------------------------------------------------------------- */
+
+#define SHAPE_MAX_PARTS 256
+
+bool aten_cat(fx_call *c, loom_value *out) {
+  loom_value parts[SHAPE_MAX_PARTS];
+  int count = fx_tensors(c, 0, parts, SHAPE_MAX_PARTS), axis, kept = 0;
+  if (count < 0 || !fx_axis(c, 1, c->types[0].rank, &axis)) return false;
+  for (int i = 0; i < count; i++) {
+    const loom_type *type = loom_build_type(c->b, parts[i]);
+    if (type->rank == 1 && type->dims[0] == 0 && c->types[0].rank != 1)
+      continue; /* as torch does */
+    parts[kept++] = loom_build_convert(c->b, parts[i], c->types[0].dtype);
+  }
+  if (!kept) return fx_decline(c, "nothing to join");
+  out[0] = loom_build_concatenate(c->b, parts, (uint32_t)kept, axis);
+  return true;
+}
+
+bool aten_stack(fx_call *c, loom_value *out) {
+  loom_value parts[SHAPE_MAX_PARTS];
+  int count = fx_tensors(c, 0, parts, SHAPE_MAX_PARTS), axis;
+  if (count < 0 || !fx_axis(c, 1, c->types[0].rank, &axis)) return false;
+  loom_type type = c->types[0];
+  type.dims[axis] = 1;
+  for (int i = 0; i < count; i++) {
+    loom_value part = loom_build_convert(c->b, parts[i], type.dtype);
+    parts[i] = loom_build_reshape(c->b, part, type.rank, type.dims);
+  }
+  out[0] = loom_build_concatenate(c->b, parts, (uint32_t)count, axis);
+  return true;
+}
+
+/* constant_pad_nd(self, pad, value): pairs from the last axis on; negative ones cut. */
+bool aten_pad(fx_call *c, loom_value *out) {
+  const loom_type from = *shape_type(c, 0);
+  int64_t pairs[2 * LOOM_MAX_RANK], low[LOOM_MAX_RANK] = {0}, high[LOOM_MAX_RANK] = {0};
+  int count = fx_ints(c, 1, pairs, 2 * LOOM_MAX_RANK);
+  if (count < 0) return false;
+  loom_value v = fx_tensor(c, 0);
+  for (int k = 0; k < count / 2; k++) {
+    int axis = from.rank - 1 - k;
+    int64_t before = pairs[2 * k], after = pairs[2 * k + 1], n = from.dims[axis];
+    low[axis] = before > 0 ? before : 0;
+    high[axis] = after > 0 ? after : 0;
+    if (before >= 0 && after >= 0) continue;
+    if (LOOM_DIM_IS_SYM(n)) return fx_decline(c, "a cut of unknown size");
+    int64_t cut = before < 0 ? -before : 0;
+    v = loom_build_slice(c->b, v, axis, cut, n - cut + (after < 0 ? after : 0), 1);
+  }
+  loom_type scalar = loom_type_make(from.dtype, 0, NULL);
+  loom_value value = fx_operand(c, 2, from.dtype, &scalar);
+  loom_attr attrs[2] = {{.kind = LOOM_ATTR_I64S, .ints = low, .count = from.rank},
+                        {.kind = LOOM_ATTR_I64S, .ints = high, .count = from.rank}};
+  out[0] = loom_build(c->b, LOOM_OP_PAD, (loom_value[]){v, value}, 2, attrs, 2, NULL, 0);
+  return true;
+}
+
+/* ---- gathers
+ * ---------------------------------------------------------------------------------------- */
+
+static loom_value shape_gather(fx_call *c, loom_value v, loom_value indices, int axis) {
+  loom_attr attrs[2] = {{.kind = LOOM_ATTR_I64, .i = axis},
+                        {.kind = LOOM_ATTR_STR, .str = "raise"}};
+  return loom_build(c->b, LOOM_OP_GATHER, (loom_value[]){v, indices}, 2, attrs, 2, NULL, 0);
+}
+
+/* Indices where a negative one is an error: made too large, so that the gather reports it. */
+static loom_value shape_strict(fx_call *c, loom_value indices) {
+  loom_type type = *loom_build_type(c->b, indices);
+  loom_value negative = loom_build_compare(c->b, "lt", indices, loom_build_int(c->b, &type, 0));
+  int64_t largest = type.dtype == LOOM_I32 ? INT32_MAX : INT64_MAX;
+  return loom_build_select(c->b, negative, loom_build_int(c->b, &type, largest), indices);
+}
+
+bool aten_embedding(fx_call *c, loom_value *out) {
+  out[0] = shape_gather(c, fx_tensor(c, 0), shape_strict(c, fx_tensor(c, 1)), 0);
+  return true;
+}
+
+bool aten_index_select(fx_call *c, loom_value *out) {
+  int axis;
+  if (!fx_axis(c, 1, shape_type(c, 0)->rank, &axis)) return false;
+  if (shape_type(c, 2)->rank != 1 || !shape_type(c, 0)->rank) return fx_decline(c, "a 0-d operand");
+  out[0] = shape_gather(c, fx_tensor(c, 0), shape_strict(c, fx_tensor(c, 2)), axis);
+  return true;
+}
+
+/* index.Tensor with one integer array. */
+bool aten_index(fx_call *c, loom_value *out) {
+  PyObject *list = c->args[1];
+  int axis = -1;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); i++) {
+    if (PySequence_Fast_GET_ITEM(list, i) == Py_None) continue;
+    if (axis >= 0) return fx_decline(c, "several index tensors");
+    axis = (int)i;
+  }
+  const fx_value *v = axis < 0 ? NULL : fx_value_of(c->im, PySequence_Fast_GET_ITEM(list, axis));
+  if (!v || v->kind != FX_TENSOR) return fx_decline(c, "no index tensor");
+  if (!loom_dtype_is_signed(loom_build_type(c->b, v->value)->dtype))
+    return fx_decline(c, "a mask as index");
+  out[0] = shape_gather(c, fx_tensor(c, 0), v->value, axis);
+  return true;
+}

@@ -1,0 +1,284 @@
+/* ATen ops without an emitter: called in torch, inside the plan.
+ *
+ * Each has a slot: (op, arguments with holes, keywords with holes, specs of the operands, specs of
+ * the results). Operands arrive in C order; one that has other strides in torch is given these, for
+ * ops whose result depends on them. Results are copied into the plan's buffers. */
+#include "frontend/torch/torch.h"
+
+#include <string.h>
+
+static PyObject *host_hole(void) {
+  static PyObject *hole;
+  if (!hole) hole = PyObject_CallNoArgs((PyObject *)&PyBaseObject_Type);
+  return hole;
+}
+
+#define HOST_MAX_OPERANDS 64
+
+typedef struct host_row {
+  fx_call *call;
+  loom_value operands[HOST_MAX_OPERANDS];
+  uint32_t count;
+  PyObject *specs; /* list of bytes: torch_spec of each operand */
+} host_row;
+
+static PyObject *host_spec(fx_import *im, PyObject *meta) {
+  torch_spec spec;
+  int64_t strides[LOOM_MAX_RANK];
+  if (!fx_read_spec(im, meta, &spec)) return NULL;
+  torch_spec_dense(&spec, strides);
+  return PyBytes_FromStringAndSize((const char *)&spec, sizeof spec);
+}
+
+/* ---- at import ------------------------------------------------------------------------------- */
+
+static PyObject *host_operand(host_row *row, const fx_value *v) {
+  if (row->count == HOST_MAX_OPERANDS) {
+    PyErr_SetString(PyExc_NotImplementedError, "too many operands");
+    return NULL;
+  }
+  PyObject *spec = host_spec(row->call->im, v->meta);
+  if (!spec || PyList_Append(row->specs, spec) < 0) return Py_XDECREF(spec), NULL;
+  Py_DECREF(spec);
+  row->operands[row->count++] = v->value;
+  return Py_NewRef(host_hole());
+}
+
+/* An argument with every node replaced: tensors by holes, numbers by themselves. A new reference.
+ */
+static PyObject *host_template(host_row *row, PyObject *o) {
+  bool is_list = PyList_Check(o);
+  if (!is_list && !PyTuple_CheckExact(o)) {
+    const fx_value *v = fx_value_of(row->call->im, o);
+    int64_t size;
+    if (!v) return Py_NewRef(o);
+    if (v->kind == FX_TENSOR) return host_operand(row, v);
+    if (v->kind == FX_OBJECT) return Py_NewRef(v->object);
+    if (v->kind == FX_SIZE && loom_dim_eval(row->call->im->graph, v->dim, NULL, &size))
+      return PyLong_FromLongLong(size);
+    PyErr_SetString(PyExc_NotImplementedError, "an operand that is neither a tensor nor a number");
+    return NULL;
+  }
+  Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+  PyObject *out = is_list ? PyList_New(n) : PyTuple_New(n);
+  for (Py_ssize_t i = 0; out && i < n; i++) {
+    PyObject *item = host_template(row, PySequence_Fast_GET_ITEM(o, i));
+    if (!item)
+      Py_CLEAR(out);
+    else if (is_list)
+      PyList_SET_ITEM(out, i, item);
+    else
+      PyTuple_SET_ITEM(out, i, item);
+  }
+  return out;
+}
+
+static PyObject *host_keywords(host_row *row, PyObject *kwargs) {
+  PyObject *out = PyDict_New(), *key, *item;
+  Py_ssize_t at = 0;
+  while (out && PyDict_Next(kwargs, &at, &key, &item)) {
+    PyObject *made = host_template(row, item);
+    if (!made || PyDict_SetItem(out, key, made) < 0) Py_CLEAR(out);
+    Py_XDECREF(made);
+  }
+  return out;
+}
+
+static PyObject *host_results(fx_call *c) {
+  PyObject *specs = PyList_New(0);
+  bool many = PyTuple_Check(c->meta) || PyList_Check(c->meta);
+  for (uint32_t i = 0; specs && i < c->result_count; i++) {
+    PyObject *meta = many ? PySequence_Fast_GET_ITEM(c->meta, (Py_ssize_t)i) : c->meta;
+    PyObject *spec = c->present[i] ? host_spec(c->im, meta) : Py_NewRef(Py_None);
+    if (!spec || PyList_Append(specs, spec) < 0) Py_CLEAR(specs);
+    Py_XDECREF(spec);
+  }
+  return specs;
+}
+
+/* Has the op this property? `path` is a dotted pair of attributes. */
+static bool host_is(PyObject *target, const char *attribute, const char *property) {
+  PyObject *object = PyObject_GetAttrString(target, attribute);
+  PyObject *value = object ? PyObject_GetAttrString(object, property) : NULL;
+  bool is = value && PyObject_IsTrue(value) > 0;
+  PyErr_Clear();
+  Py_XDECREF(value);
+  Py_XDECREF(object);
+  return is;
+}
+
+static bool host_is_random(PyObject *target) {
+  PyObject *tags = PyObject_GetAttrString(target, "tags");
+  PyObject *text = tags ? PyObject_Str(tags) : NULL;
+  const char *words = text ? PyUnicode_AsUTF8(text) : NULL;
+  bool random = words && strstr(words, "nondeterministic_seeded");
+  PyErr_Clear();
+  Py_XDECREF(text);
+  Py_XDECREF(tags);
+  return random;
+}
+
+static bool host_node(host_row *row, PyObject *entry, loom_value *out) {
+  fx_call *c = row->call;
+  loom_type types[FX_MAX_RESULTS];
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < c->result_count; i++)
+    if (c->present[i]) types[count++] = c->types[i];
+  bool random = host_is_random(c->target);
+  int64_t slot = PyList_GET_SIZE(c->im->hosts);
+  loom_attr attrs[3] = {{.kind = LOOM_ATTR_STR, .str = "torch"},
+                        {.kind = LOOM_ATTR_STR, .str = random ? "random raises" : "pure raises"},
+                        {.kind = LOOM_ATTR_I64, .i = slot}};
+  loom_value v =
+      loom_build(c->b, LOOM_OP_HOST_CALL, row->operands, row->count, attrs, 3, types, count);
+  if (v == LOOM_NO_VALUE) {
+    PyErr_SetString(PyExc_NotImplementedError, c->b->err.message);
+    return false;
+  }
+  for (uint32_t i = 0; i < c->result_count; i++)
+    if (c->present[i]) out[i] = v++;
+  return PyList_Append(c->im->hosts, entry) == 0;
+}
+
+bool torch_host_emit(fx_call *c, PyObject *args, PyObject *kwargs, loom_value *out) {
+  host_row row = {.call = c, .specs = PyList_New(0)};
+  if (!c->result_count || host_is(c->target, "_schema", "is_mutable")) {
+    PyErr_Format(PyExc_NotImplementedError, "%S changes its operands", c->target);
+    Py_XDECREF(row.specs);
+    return false;
+  }
+  PyObject *list = row.specs ? host_template(&row, args) : NULL;
+  PyObject *keywords = list ? host_keywords(&row, kwargs) : NULL;
+  PyObject *results = keywords ? host_results(c) : NULL;
+  PyObject *entry = results ? PyTuple_Pack(5, c->target, list, keywords, row.specs, results) : NULL;
+  PyObject *reason = entry ? Py_BuildValue("(Os)", c->target, c->why) : NULL;
+  bool good =
+      reason && host_node(&row, entry, out) && PyList_Append(c->im->host_reasons, reason) == 0;
+  Py_XDECREF(reason);
+  Py_XDECREF(entry);
+  Py_XDECREF(results);
+  Py_XDECREF(keywords);
+  Py_XDECREF(list);
+  Py_XDECREF(row.specs);
+  return good;
+}
+
+/* ---- when the plan runs -------------------------------------------------------------------------
+ */
+
+/* A spec in C order, and whether it was already (axes of size 1 do not matter). */
+static bool host_in_order(const torch_spec *spec, torch_spec *out) {
+  bool same = true;
+  int64_t next = 1;
+  *out = *spec;
+  for (int i = spec->rank - 1; i >= 0; i--) {
+    same &= spec->sizes[i] == 1 || spec->strides[i] == next;
+    out->strides[i] = next;
+    next *= spec->sizes[i] > 1 ? spec->sizes[i] : 1;
+  }
+  return same;
+}
+
+static bool host_copy(PyObject *to, PyObject *from) {
+  PyObject *done = to && from ? PyObject_CallMethod(to, "copy_", "O", from) : NULL;
+  Py_XDECREF(done);
+  return done != NULL;
+}
+
+/* A buffer in C order as the tensor that torch would have there. */
+static PyObject *host_wrap(PyObject *bytes, void *buffer) {
+  torch_spec spec, ordered;
+  void *data;
+  memcpy(&spec, PyBytes_AS_STRING(bytes), sizeof spec);
+  bool same = host_in_order(&spec, &ordered);
+  PyObject *tensor = torch_over(&ordered, buffer);
+  if (!tensor || same) return tensor;
+  PyObject *strided = torch_empty(&spec, &data);
+  if (!host_copy(strided, tensor)) Py_CLEAR(strided);
+  Py_DECREF(tensor);
+  return strided;
+}
+
+typedef struct host_fill {
+  PyObject *specs;
+  void *const *buffers;
+  Py_ssize_t next;
+} host_fill;
+
+static PyObject *host_argument(host_fill *f, PyObject *o) {
+  if (o == host_hole()) {
+    Py_ssize_t i = f->next++;
+    return host_wrap(PyList_GET_ITEM(f->specs, i), f->buffers[i]);
+  }
+  bool is_list = PyList_CheckExact(o);
+  if (!is_list && !PyTuple_CheckExact(o)) return Py_NewRef(o);
+  Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+  PyObject *out = is_list ? PyList_New(n) : PyTuple_New(n);
+  for (Py_ssize_t i = 0; out && i < n; i++) {
+    PyObject *item = host_argument(f, PySequence_Fast_GET_ITEM(o, i));
+    if (!item)
+      Py_CLEAR(out);
+    else if (is_list)
+      PyList_SET_ITEM(out, i, item);
+    else
+      PyTuple_SET_ITEM(out, i, item);
+  }
+  return out;
+}
+
+static bool host_store(PyObject *bytes, void *buffer, PyObject *result) {
+  torch_spec spec, ordered;
+  memcpy(&spec, PyBytes_AS_STRING(bytes), sizeof spec);
+  host_in_order(&spec, &ordered);
+  PyObject *to = torch_over(&ordered, buffer);
+  PyObject *shape = to ? PyObject_GetAttrString(to, "shape") : NULL;
+  PyObject *got = shape ? PyObject_GetAttrString(result, "shape") : NULL;
+  bool good = got && PyObject_RichCompareBool(shape, got, Py_EQ) == 1;
+  if (!good && !PyErr_Occurred())
+    PyErr_SetString(PyExc_SystemError, "frameloom: an op gave a result of another size in torch");
+  good = good && host_copy(to, result);
+  Py_XDECREF(got);
+  Py_XDECREF(shape);
+  Py_XDECREF(to);
+  return good;
+}
+
+/* The results that are tensors, in order, into the buffers behind the operands'. */
+static bool host_store_all(PyObject *specs, PyObject *result, void *const *buffers) {
+  bool many = PyTuple_Check(result) || PyList_Check(result);
+  Py_ssize_t count = PyList_GET_SIZE(specs);
+  if (many ? PySequence_Fast_GET_SIZE(result) != count : count != 1) {
+    PyErr_SetString(PyExc_SystemError, "frameloom: an op gave another number of results in torch");
+    return false;
+  }
+  for (Py_ssize_t i = 0; i < count; i++) {
+    PyObject *spec = PyList_GET_ITEM(specs, i);
+    if (spec == Py_None) continue;
+    if (!host_store(spec, *buffers++, many ? PySequence_Fast_GET_ITEM(result, i) : result))
+      return false;
+  }
+  return true;
+}
+
+int torch_host_run(PyObject *hosts, uint32_t slot, void *const *buffers, uint32_t reads,
+                   uint32_t count) {
+  if (slot >= PyList_GET_SIZE(hosts)) return 1;
+  PyObject *row = PyList_GET_ITEM(hosts, slot), *key, *item;
+  host_fill f = {.specs = PyTuple_GET_ITEM(row, 3), .buffers = buffers};
+  if (PyList_GET_SIZE(f.specs) != reads || count < reads) return 1;
+  PyObject *args = host_argument(&f, PyTuple_GET_ITEM(row, 1));
+  PyObject *kwargs = args ? PyDict_New() : NULL;
+  Py_ssize_t at = 0;
+  bool good = kwargs != NULL;
+  while (good && PyDict_Next(PyTuple_GET_ITEM(row, 2), &at, &key, &item)) {
+    PyObject *made = host_argument(&f, item);
+    good = made && PyDict_SetItem(kwargs, key, made) == 0;
+    Py_XDECREF(made);
+  }
+  PyObject *result = good ? PyObject_Call(PyTuple_GET_ITEM(row, 0), args, kwargs) : NULL;
+  good = result && host_store_all(PyTuple_GET_ITEM(row, 4), result, buffers + reads);
+  Py_XDECREF(result);
+  Py_XDECREF(kwargs);
+  Py_XDECREF(args);
+  return !good;
+}

@@ -1,0 +1,227 @@
+/* Tensors from C, without linking torch.
+ *
+ * torch exports a C interface for ahead-of-time compiled code (aoti_torch_*): it takes pointers to
+ * at::Tensor, and a tensor's Python object holds its at::Tensor behind the object's head. Where it
+ * lies there is not part of any interface, so that it is probed once against what Python says; a
+ * torch for which the probe fails is refused with a clear error. */
+#include "frontend/torch/torch.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+typedef int32_t torch_status;
+
+static struct {
+  bool ready;
+  PyTypeObject *tensor, *parameter;
+  size_t handle; /* where a tensor's Python object holds its at::Tensor */
+  size_t keys;   /* where a TensorImpl holds its dispatch keys */
+  uint64_t lazy; /* keys of conjugate and negative views */
+  torch_status (*data)(void *, void **);
+  torch_status (*sizes)(void *, int64_t **);
+  torch_status (*strides)(void *, int64_t **);
+  torch_status (*rank)(void *, int64_t *);
+  torch_status (*dtype)(void *, int32_t *);
+  torch_status (*device)(void *, int32_t *);
+  torch_status (*free)(void *);
+  torch_status (*empty)(int64_t, const int64_t *, const int64_t *, int32_t, int32_t, int32_t,
+                        void **);
+  torch_status (*blob)(void *, int64_t, const int64_t *, const int64_t *, int64_t, int32_t, int32_t,
+                       int32_t, void **);
+  PyObject *(*wrap)(const void *); /* THPVariable_Wrap(const at::TensorBase &) */
+} torch;
+
+/* at::ScalarType: fixed by torch's serialisation format. */
+static const int8_t torch_types[LOOM_DTYPE_COUNT] = {
+    [LOOM_BOOL] = 11, [LOOM_I8] = 1,   [LOOM_I16] = 2,  [LOOM_I32] = 3,  [LOOM_I64] = 4,
+    [LOOM_U8] = 0,    [LOOM_U16] = 27, [LOOM_U32] = 28, [LOOM_U64] = 29, [LOOM_F16] = 5,
+    [LOOM_BF16] = 15, [LOOM_F32] = 6,  [LOOM_F64] = 7,  [LOOM_C64] = 9,  [LOOM_C128] = 10};
+
+int32_t torch_scalar_type(loom_dtype dtype) { return torch_types[dtype]; }
+
+static void *tensor_handle(PyObject *tensor) { return (char *)tensor + torch.handle; }
+
+static uint64_t tensor_keys(PyObject *tensor) {
+  char *impl = *(char **)tensor_handle(tensor);
+  uint64_t keys;
+  memcpy(&keys, impl + torch.keys, sizeof keys);
+  return keys;
+}
+
+/* ---- finding and probing the interface --------------------------------------------------------
+ */
+
+static void *torch_library(PyObject *module, const char *name) {
+  PyObject *file = PyObject_GetAttrString(module, "__file__");
+  const char *path = file ? PyUnicode_AsUTF8(file) : NULL;
+  const char *slash = path ? strrchr(path, '/') : NULL;
+  char full[4096];
+  void *library = NULL;
+  if (slash && snprintf(full, sizeof full, "%.*s/lib/%s", (int)(slash - path), path, name) <
+                   (int)sizeof full)
+    library = dlopen(full, RTLD_NOW | RTLD_NOLOAD);
+  Py_XDECREF(file);
+  return library;
+}
+
+static bool torch_symbols(PyObject *module) {
+  void *cpu = torch_library(module, "libtorch_cpu.so");
+  void *python = torch_library(module, "libtorch_python.so");
+  const struct {
+    void *library;
+    const char *name;
+    void *slot;
+  } wanted[] = {{cpu, "aoti_torch_get_data_ptr", &torch.data},
+                {cpu, "aoti_torch_get_sizes", &torch.sizes},
+                {cpu, "aoti_torch_get_strides", &torch.strides},
+                {cpu, "aoti_torch_get_dim", &torch.rank},
+                {cpu, "aoti_torch_get_dtype", &torch.dtype},
+                {cpu, "aoti_torch_get_device_type", &torch.device},
+                {cpu, "aoti_torch_delete_tensor_object", &torch.free},
+                {cpu, "aoti_torch_empty_strided", &torch.empty},
+                {cpu, "aoti_torch_create_tensor_from_blob", &torch.blob},
+                {python, "_Z16THPVariable_WrapRKN2at10TensorBaseE", &torch.wrap}};
+  for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+    void *found = wanted[i].library ? dlsym(wanted[i].library, wanted[i].name) : NULL;
+    if (!found) {
+      PyErr_Format(PyExc_ImportError, "frameloom: this torch has no %s", wanted[i].name);
+      return false;
+    }
+    memcpy(wanted[i].slot, &found, sizeof found);
+  }
+  return true;
+}
+
+/* Is a pointer at this place of the object the at::Tensor of a tensor whose data lies at `data`?
+ * The word is read as a TensorImpl only when it looks like a pointer to the heap. */
+static bool torch_probe_handle(PyObject *tensor, PyObject *address) {
+  void *data, *expected = PyLong_AsVoidPtr(address);
+  uintptr_t word;
+  torch.handle = sizeof(PyObject); /* the first field of THPVariable */
+  memcpy(&word, tensor_handle(tensor), sizeof word);
+  if (word < 4096 || word % 8) return false;
+  return torch.data(tensor_handle(tensor), &data) == 0 && data == expected;
+}
+
+/* The dispatch keys are the first words of a TensorImpl that differ between a tensor and its
+ * negative view in one bit. */
+static bool torch_probe_keys(PyObject *tensor, PyObject *negative, PyObject *conjugate) {
+  for (torch.keys = 8; torch.keys < 256; torch.keys += 8) {
+    uint64_t plain = tensor_keys(tensor), neg = tensor_keys(negative),
+             conj = tensor_keys(conjugate);
+    uint64_t n = plain ^ neg;
+    if (n && !(n & (n - 1)) && (neg & n) && !(plain & n)) {
+      uint64_t candidates = conj & ~plain; /* of another dtype, but the same functionality keys */
+      if (!candidates || (candidates & (candidates - 1))) continue;
+      torch.lazy = n | candidates;
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool torch_probe(PyObject *module) {
+  PyObject *tensor = PyObject_CallMethod(module, "zeros", "i", 3);
+  PyObject *address = tensor ? PyObject_CallMethod(tensor, "data_ptr", NULL) : NULL;
+  PyObject *negative = tensor ? PyObject_CallMethod(module, "_neg_view", "O", tensor) : NULL;
+  PyObject *complex = tensor ? PyObject_CallMethod(module, "complex", "OO", tensor, tensor) : NULL;
+  PyObject *conjugate = complex ? PyObject_CallMethod(complex, "conj", NULL) : NULL;
+  bool good = address && negative && conjugate && torch_probe_handle(tensor, address) &&
+              torch_probe_keys(tensor, negative, conjugate);
+  if (!good && !PyErr_Occurred())
+    PyErr_SetString(PyExc_ImportError, "frameloom: tensors of this torch are laid out differently");
+  Py_XDECREF(conjugate);
+  Py_XDECREF(complex);
+  Py_XDECREF(negative);
+  Py_XDECREF(address);
+  Py_XDECREF(tensor);
+  return good;
+}
+
+bool torch_init(void) {
+  if (torch.ready) return true;
+  PyObject *module = PyImport_ImportModule("torch");
+  if (!module) return false;
+  PyObject *nn = PyImport_ImportModule("torch.nn");
+  torch.tensor = (PyTypeObject *)PyObject_GetAttrString(module, "Tensor");
+  torch.parameter = nn ? (PyTypeObject *)PyObject_GetAttrString(nn, "Parameter") : NULL;
+  torch.ready = torch.tensor && torch.parameter && torch_symbols(module) && torch_probe(module);
+  Py_XDECREF(nn);
+  Py_DECREF(module);
+  return torch.ready;
+}
+
+/* ---- strides -------------------------------------------------------------------------------- */
+
+void torch_spec_dense(torch_spec *spec, int64_t *out) {
+  int order[LOOM_MAX_RANK], n = spec->rank;
+  for (int i = 0; i < n; i++) { /* a stable insertion sort, largest stride first */
+    int at = i;
+    while (at > 0 && spec->strides[order[at - 1]] < spec->strides[i])
+      order[at] = order[at - 1], at--;
+    order[at] = i;
+  }
+  int64_t next = 1;
+  bool dense = true;
+  for (int k = n - 1; k >= 0; k--) {
+    int axis = order[k];
+    out[axis] = next;
+    dense &= spec->sizes[axis] <= 1 || spec->strides[axis] == next;
+    next *= spec->sizes[axis] > 1 ? spec->sizes[axis] : 1;
+  }
+  if (dense) return;
+  next = 1;
+  for (int i = n - 1; i >= 0; i--) {
+    out[i] = spec->strides[i] = next;
+    next *= spec->sizes[i] > 1 ? spec->sizes[i] : 1;
+  }
+}
+
+/* ---- reading and making tensors -----------------------------------------------------------------
+ */
+
+bool torch_read(PyObject *tensor, torch_view *out) {
+  if (Py_TYPE(tensor) != torch.tensor && Py_TYPE(tensor) != torch.parameter) {
+    PyErr_Format(PyExc_TypeError, "frameloom: an input is a %s, not a torch.Tensor",
+                 Py_TYPE(tensor)->tp_name);
+    return false;
+  }
+  void *handle = tensor_handle(tensor);
+  int32_t device;
+  if (torch.device(handle, &device) != 0 || device != 0 || (tensor_keys(tensor) & torch.lazy)) {
+    PyErr_SetString(PyExc_TypeError,
+                    "frameloom: an input is not a plain tensor on the CPU (another device, or a "
+                    "conjugate or negative view)");
+    return false;
+  }
+  if (torch.dtype(handle, &out->dtype) || torch.rank(handle, &out->rank) ||
+      torch.sizes(handle, &out->sizes) || torch.strides(handle, &out->strides) ||
+      torch.data(handle, &out->data)) {
+    PyErr_SetString(PyExc_TypeError, "frameloom: an input is not a strided tensor");
+    return false;
+  }
+  return true;
+}
+
+static PyObject *torch_take(void *handle) {
+  PyObject *tensor = torch.wrap(handle);
+  torch.free(handle);
+  return tensor;
+}
+
+PyObject *torch_empty(const torch_spec *spec, void **data) {
+  void *handle;
+  if (torch.empty(spec->rank, spec->sizes, spec->strides, torch_types[spec->dtype], 0, 0,
+                  &handle) != 0 ||
+      torch.data(handle, data) != 0)
+    return PyErr_NoMemory();
+  return torch_take(handle);
+}
+
+PyObject *torch_over(const torch_spec *spec, void *data) {
+  void *handle;
+  if (torch.blob(data, spec->rank, spec->sizes, spec->strides, 0, torch_types[spec->dtype], 0, 0,
+                 &handle) != 0)
+    return PyErr_NoMemory();
+  return torch_take(handle);
+}

@@ -1,0 +1,193 @@
+/* The torch backend: FX graphs of ATen ops become captured graphs, tensors are read and made from
+ * C.
+ *
+ * Nothing here is linked against torch: what is needed of its C interface is looked up in the
+ * libraries that the process has already loaded (tensor.c), and everything else goes through
+ * Python at compile time.
+ *
+ * Sections by file: tensor.c (the data plane), fx.c (nodes to values), fx_args.c (arguments of one
+ * call), aten.def and aten_*.c (one emitter for each family of ops), host.c (ops that run through
+ * torch), compiled.c (the callable that AOTAutograd gets).
+ */
+#ifndef LOOM_FRONTEND_TORCH_H
+#define LOOM_FRONTEND_TORCH_H
+
+#include "frontend/frontend.h"
+#include "graph/build.h"
+
+/* ==== tensor.c: tensors from C ================================================================ */
+
+/* Finds torch's C interface; false with an exception when torch is not imported or too different.
+ */
+bool torch_init(void);
+
+/* What a compiled graph expects of a tensor, or makes. Strides are in elements. */
+typedef struct torch_spec {
+  loom_dtype dtype;
+  int32_t rank;
+  int64_t sizes[LOOM_MAX_RANK], strides[LOOM_MAX_RANK];
+} torch_spec;
+
+/* A strided tensor on the CPU, dense in its bits (no conjugate or negative view): its data, sizes
+ * and strides. The arrays live as long as the tensor's metadata. */
+typedef struct torch_view {
+  void *data;
+  int64_t *sizes, *strides;
+  int64_t rank;
+  int32_t dtype; /* torch's ScalarType */
+} torch_view;
+
+bool torch_read(PyObject *tensor, torch_view *out); /* false with an exception: not such a tensor */
+/* A new tensor from torch's own allocator; its data. NULL with an exception. */
+PyObject *torch_empty(const torch_spec *spec, void **data);
+/* A tensor over memory of somebody else, who keeps it while it is used. */
+PyObject *torch_over(const torch_spec *spec, void *data);
+int32_t torch_scalar_type(loom_dtype dtype);
+/* The strides of `spec` as those of a dense array of permuted axes (axes of size 1 get one that
+ * fits) in `out`; where they are no such strides, `spec` and `out` become C order. */
+void torch_spec_dense(torch_spec *spec, int64_t *out);
+
+/* ==== fx.c: an FX graph as values ==============================================================
+ */
+
+typedef struct fx_value {
+  enum { FX_NOTHING, FX_TENSOR, FX_MANY, FX_SIZE, FX_OBJECT } kind;
+  loom_value value;       /* TENSOR */
+  struct fx_value *items; /* MANY; in the import's arena */
+  uint32_t count;
+  loom_dim dim;     /* SIZE: a symbolic int */
+  PyObject *object; /* OBJECT: anything else, borrowed from the graph */
+  PyObject *meta;   /* TENSOR: the FakeTensor that describes it, borrowed from the graph */
+} fx_value;
+
+/* How one result of the graph is made. */
+typedef struct fx_result {
+  enum { FX_RESULT_OUTPUT, FX_RESULT_INPUT, FX_RESULT_SIZE, FX_RESULT_OBJECT } kind;
+  uint32_t number; /* OUTPUT: of the graph; INPUT: the argument */
+  loom_dim dim;
+  PyObject *object; /* owned */
+  torch_spec spec;  /* OUTPUT: what the tensor looks like */
+} fx_result;
+
+/* What a placeholder is bound to in a call. */
+typedef struct fx_input {
+  enum { FX_INPUT_TENSOR, FX_INPUT_SIZE, FX_INPUT_OBJECT } kind;
+  uint32_t number; /* TENSOR: of the graph's inputs */
+  torch_spec spec; /* TENSOR */
+  PyObject *name;  /* SIZE: torch's symbol, owned */
+} fx_input;
+
+typedef struct fx_import {
+  loom_graph *graph;
+  loom_builder builder;
+  PyObject *sizes;  /* dict: name of a symbol of torch's -> its value in this call; borrowed */
+  fx_input *inputs; /* by placeholder; malloc'ed */
+  uint32_t input_count;
+  PyObject *index;  /* dict: node -> number in `values` */
+  fx_value *values; /* malloc'ed */
+  uint32_t value_count, value_capacity;
+  PyObject *hosts;        /* list, by slot: see host.c */
+  PyObject *host_reasons; /* list of (op, reason) */
+  uint32_t ops;           /* call_function nodes with an array result */
+} fx_import;
+
+/* The whole graph module: inputs in the order of its placeholders, results in that of its output.
+ * False with an exception. `results` and `im->inputs` are the caller's to free. */
+bool fx_import_module(fx_import *im, PyObject *module, fx_result **results, uint32_t *result_count);
+/* What the placeholders of a module are, before anything is imported: malloc'ed; NULL with an
+ * exception. */
+fx_input *fx_placeholders(PyObject *module, uint32_t *count);
+void fx_import_fini(fx_import *im);
+/* The type of a FakeTensor; false (with an exception or not) when it is of no supported kind. */
+bool fx_read_type(fx_import *im, PyObject *meta, loom_type *out);
+bool fx_read_spec(fx_import *im, PyObject *meta, torch_spec *out);
+bool fx_read_dtype(PyObject *dtype, loom_dtype *out);
+/* An int or SymInt as a size. */
+bool fx_read_dim(fx_import *im, PyObject *number, loom_dim *out);
+fx_value *fx_value_of(fx_import *im, PyObject *node);
+
+/* ==== fx_args.c: the arguments of one call ======================================================
+ */
+
+#define FX_MAX_ARGS 20
+#define FX_MAX_RESULTS 8
+
+typedef struct fx_call {
+  fx_import *im;
+  loom_builder *b;
+  PyObject *target, *node, *meta; /* the op, the node, its FakeTensor(s); borrowed */
+  PyObject *args[FX_MAX_ARGS];    /* in the schema's order, defaults filled in; borrowed */
+  PyObject *kept[FX_MAX_ARGS];    /* those of them that are owned */
+  int count;
+  loom_type types[FX_MAX_RESULTS]; /* of the tensor results, as torch declares them */
+  bool present[FX_MAX_RESULTS];    /* is this result a tensor? */
+  uint32_t result_count;
+  loom_opcode op;   /* of the row in aten.def */
+  const char *text; /* of the row: a direction, a kind */
+  char why[160];    /* the reason, once it was declined */
+} fx_call;
+
+/* Declines: the op runs through torch, for this reason. Always false. */
+bool fx_decline(fx_call *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+bool fx_has(const fx_call *c, int i); /* given and not None */
+bool fx_is_tensor(const fx_call *c, int i);
+/* Operand `i`, which has to be a tensor; LOOM_NO_VALUE after a failure of the builder. */
+loom_value fx_tensor(fx_call *c, int i);
+/* The tensors of a list; -1 after a failure. */
+int fx_tensors(fx_call *c, int i, loom_value *out, int capacity);
+/* Operand `i`, tensor or number, as `dtype` in the shape of the first result. */
+loom_value fx_operand(fx_call *c, int i, loom_dtype dtype, const loom_type *shape);
+/* torch.result_type of the given operands (tensors, 0-d tensors and numbers rank differently). */
+bool fx_promote(fx_call *c, const int *operands, int count, loom_dtype *out);
+bool fx_int(fx_call *c, int i, int64_t *out); /* these decline when it is none */
+bool fx_double(fx_call *c, int i, double *out);
+bool fx_bool(fx_call *c, int i, bool *out);
+bool fx_dtype(fx_call *c, int i, loom_dtype *out);
+int fx_ints(fx_call *c, int i, int64_t *out, int capacity);  /* the count, or -1 */
+int fx_dims(fx_call *c, int i, loom_dim *out, int capacity); /* sizes, maybe symbolic */
+const char *fx_text(fx_call *c, int i);                      /* "" when None */
+/* An axis in [0, rank). */
+bool fx_axis(fx_call *c, int i, int rank, int *out);
+/* A mask of axes; None and the empty list are all of them. */
+bool fx_axes(fx_call *c, int i, int rank, uint32_t *out);
+
+/* Elements of a type over the axes of a mask; -1 when symbolic. */
+int64_t fx_count(const loom_type *type, uint32_t axes);
+/* The dtype in which torch computes on this one: float32 for the halves. */
+loom_dtype fx_compute_dtype(loom_dtype dtype);
+
+/* ==== aten.def, aten_*.c =========================================================================
+ */
+
+/* Emits a call: its results in `out`. False: declined, or the builder has failed. */
+typedef bool (*aten_emit)(fx_call *c, loom_value *out);
+typedef struct aten_row {
+  const char *name; /* "add.Tensor" */
+  aten_emit emit;
+  loom_opcode op;
+  const char *text;
+} aten_row;
+const aten_row *aten_find(const char *name);
+
+#define ATEN(NAME, EMIT, OP, TEXT) bool aten_##EMIT(fx_call *c, loom_value *out);
+#include "frontend/torch/aten.def"
+#undef ATEN
+
+/* ==== host.c: ops without an emitter =============================================================
+ */
+
+/* Appends a host call for the node; its results. False with an exception. */
+bool torch_host_emit(fx_call *c, PyObject *args, PyObject *kwargs, loom_value *out);
+int torch_host_run(PyObject *hosts, uint32_t slot, void *const *buffers, uint32_t reads,
+                   uint32_t count);
+
+/* ==== compiled.c
+ * ================================================================================== */
+
+/* (graph module, options dict) -> callable with one list of inputs. METH_VARARGS. */
+PyObject *torch_py_init(PyObject *module, PyObject *unused);
+PyObject *torch_py_compile(PyObject *module, PyObject *args);
+bool torch_compiled_init(PyObject *module);
+
+#endif

@@ -1,0 +1,191 @@
+/* Nodes of a captured graph, made by functions that compose. */
+#include "graph/build.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+loom_value loom_build_fail(loom_builder *b, const char *format, ...) {
+  if (b->failed) return LOOM_NO_VALUE;
+  va_list args;
+  va_start(args, format);
+  vsnprintf(b->err.message, sizeof b->err.message, format, args);
+  va_end(args);
+  b->failed = true;
+  return LOOM_NO_VALUE;
+}
+
+loom_value loom_build(loom_builder *b, loom_opcode op, const loom_value *operands, uint32_t count,
+                      const loom_attr *attrs, uint32_t attr_count, const loom_type *types,
+                      uint32_t type_count) {
+  if (b->failed) return LOOM_NO_VALUE;
+  for (uint32_t i = 0; i < count; i++)
+    if (operands[i] == LOOM_NO_VALUE) return loom_build_fail(b, "an operand is missing");
+  loom_error err = {""};
+  loom_value v = loom_graph_node(b->graph, op, operands, count, attrs, attr_count, types,
+                                 type_count, &b->location, &err);
+  return v != LOOM_NO_VALUE
+             ? v
+             : loom_build_fail(b, "loom.%s: %s", loom_op_table[op].name, err.message);
+}
+
+loom_value loom_build1(loom_builder *b, loom_opcode op, loom_value v) {
+  return loom_build(b, op, &v, 1, NULL, 0, NULL, 0);
+}
+
+loom_value loom_build2(loom_builder *b, loom_opcode op, loom_value l, loom_value r) {
+  return loom_build(b, op, (loom_value[]){l, r}, 2, NULL, 0, NULL, 0);
+}
+
+loom_value loom_build_compare(loom_builder *b, const char *direction, loom_value l, loom_value r) {
+  loom_attr attr = {.kind = LOOM_ATTR_STR, .str = direction};
+  return loom_build(b, LOOM_OP_COMPARE, (loom_value[]){l, r}, 2, &attr, 1, NULL, 0);
+}
+
+loom_value loom_build_select(loom_builder *b, loom_value condition, loom_value l, loom_value r) {
+  return loom_build(b, LOOM_OP_SELECT, (loom_value[]){condition, l, r}, 3, NULL, 0, NULL, 0);
+}
+
+const loom_type *loom_build_type(const loom_builder *b, loom_value v) {
+  return loom_graph_type(b->graph, v);
+}
+
+loom_type loom_type_make(loom_dtype dtype, int rank, const loom_dim *dims) {
+  loom_type type = {.dtype = dtype, .rank = rank};
+  for (int i = 0; i < rank; i++)
+    type.dims[i] = dims[i];
+  return type;
+}
+
+/* ---- constants ------------------------------------------------------------------------------ */
+
+static loom_value build_cell(loom_builder *b, const loom_type *type, loom_cell cell) {
+  loom_attr attr = {.kind = LOOM_ATTR_SCALAR};
+  loom_cell_to_attr(type->dtype, loom_cell_round(type->dtype, cell), &attr);
+  return loom_build(b, LOOM_OP_CONSTANT, NULL, 0, &attr, 1, type, 1);
+}
+
+loom_value loom_build_float(loom_builder *b, const loom_type *type, double x) {
+  bool real = loom_dtype_is_float(type->dtype) || loom_dtype_is_complex(type->dtype);
+  if (!real) return loom_build_int(b, type, type->dtype == LOOM_BOOL ? x != 0 : (int64_t)x);
+  return build_cell(b, type, (loom_cell){.re = x});
+}
+
+loom_value loom_build_int(loom_builder *b, const loom_type *type, int64_t x) {
+  bool real = loom_dtype_is_float(type->dtype) || loom_dtype_is_complex(type->dtype);
+  if (type->dtype == LOOM_BOOL) x = x != 0;
+  return build_cell(b, type, real ? (loom_cell){.re = (double)x} : (loom_cell){.i = x});
+}
+
+/* The attribute of the constant that `v` is, or NULL. */
+static const loom_attr *build_constant(const loom_builder *b, loom_value v) {
+  int32_t node = b->graph->values[v].node;
+  if (node < 0 || b->graph->nodes[node].op != LOOM_OP_CONSTANT) return NULL;
+  return &b->graph->nodes[node].attrs[0];
+}
+
+/* `op` on one operand with a declared result type; a constant stays a constant. */
+static loom_value build_moved(loom_builder *b, loom_opcode op, loom_value v, const loom_attr *attr,
+                              const loom_type *type) {
+  const loom_attr *constant = build_constant(b, v);
+  if (!constant) return loom_build(b, op, &v, 1, attr, attr ? 1 : 0, type, 1);
+  loom_attr copy = *constant;
+  return loom_build(b, LOOM_OP_CONSTANT, NULL, 0, &copy, 1, type, 1);
+}
+
+/* ---- types and shapes ------------------------------------------------------------------------ */
+
+loom_value loom_build_convert(loom_builder *b, loom_value v, loom_dtype dtype) {
+  if (v == LOOM_NO_VALUE || loom_build_type(b, v)->dtype == dtype) return v;
+  loom_type type = *loom_build_type(b, v);
+  type.dtype = dtype;
+  return loom_build(b, LOOM_OP_CONVERT, &v, 1, NULL, 0, &type, 1);
+}
+
+loom_value loom_build_broadcast(loom_builder *b, loom_value v, int rank, const loom_dim *dims,
+                                const int64_t *map) {
+  if (v == LOOM_NO_VALUE) return v;
+  const loom_type *from = loom_build_type(b, v);
+  loom_type type = loom_type_make(from->dtype, rank, dims);
+  if (loom_type_equal(from, &type)) return v;
+  loom_attr attr = {.kind = LOOM_ATTR_I64S, .ints = map, .count = from->rank};
+  return build_moved(b, LOOM_OP_BROADCAST, v, &attr, &type);
+}
+
+loom_value loom_build_broadcast_to(loom_builder *b, loom_value v, int rank, const loom_dim *dims) {
+  if (v == LOOM_NO_VALUE) return v;
+  int64_t map[LOOM_MAX_RANK];
+  int from = loom_build_type(b, v)->rank;
+  if (from > rank) return loom_build_fail(b, "a broadcast to fewer dimensions");
+  for (int i = 0; i < from; i++)
+    map[i] = rank - from + i;
+  return loom_build_broadcast(b, v, rank, dims, map);
+}
+
+loom_value loom_build_reshape(loom_builder *b, loom_value v, int rank, const loom_dim *dims) {
+  if (v == LOOM_NO_VALUE) return v;
+  loom_type type = loom_type_make(loom_build_type(b, v)->dtype, rank, dims);
+  if (loom_type_equal(loom_build_type(b, v), &type)) return v;
+  return build_moved(b, LOOM_OP_RESHAPE, v, NULL, &type);
+}
+
+loom_value loom_build_transpose(loom_builder *b, loom_value v, const int64_t *perm) {
+  if (v == LOOM_NO_VALUE) return v;
+  const loom_type *from = loom_build_type(b, v);
+  loom_type type = {.dtype = from->dtype, .rank = from->rank};
+  bool same = true;
+  for (int i = 0; i < type.rank; i++) {
+    type.dims[i] = from->dims[perm[i]];
+    same &= perm[i] == i;
+  }
+  if (same) return v;
+  loom_attr attr = {.kind = LOOM_ATTR_I64S, .ints = perm, .count = type.rank};
+  return build_moved(b, LOOM_OP_TRANSPOSE, v, &attr, &type);
+}
+
+loom_value loom_build_slice(loom_builder *b, loom_value v, int axis, int64_t start, int64_t size,
+                            int64_t step) {
+  if (v == LOOM_NO_VALUE) return v;
+  const loom_type *from = loom_build_type(b, v);
+  int64_t starts[LOOM_MAX_RANK] = {0}, sizes[LOOM_MAX_RANK], steps[LOOM_MAX_RANK];
+  if (start == 0 && step == 1 && size == from->dims[axis]) return v;
+  for (int i = 0; i < from->rank; i++) {
+    sizes[i] = LOOM_DIM_IS_SYM(from->dims[i]) ? -1 : from->dims[i];
+    steps[i] = 1;
+  }
+  starts[axis] = start;
+  sizes[axis] = size;
+  steps[axis] = step;
+  loom_attr attrs[3] = {{.kind = LOOM_ATTR_I64S, .ints = starts, .count = from->rank},
+                        {.kind = LOOM_ATTR_I64S, .ints = sizes, .count = from->rank},
+                        {.kind = LOOM_ATTR_I64S, .ints = steps, .count = from->rank}};
+  return loom_build(b, LOOM_OP_SLICE, &v, 1, attrs, 3, NULL, 0);
+}
+
+loom_value loom_build_reduce(loom_builder *b, const char *kind, loom_value v, uint32_t axes,
+                             bool keepdims) {
+  if (v == LOOM_NO_VALUE) return v;
+  loom_type kept = *loom_build_type(b, v);
+  int64_t list[LOOM_MAX_RANK];
+  int32_t count = 0;
+  for (int i = 0; i < kept.rank; i++) {
+    if (!(axes >> i & 1)) continue;
+    list[count++] = i;
+    kept.dims[i] = 1;
+  }
+  loom_attr attrs[2] = {{.kind = LOOM_ATTR_STR, .str = kind},
+                        {.kind = LOOM_ATTR_I64S, .ints = list, .count = count}};
+  loom_value r = loom_build(b, LOOM_OP_REDUCE, &v, 1, attrs, 2, NULL, 0);
+  return keepdims ? loom_build_reshape(b, r, kept.rank, kept.dims) : r;
+}
+
+loom_value loom_build_concatenate(loom_builder *b, const loom_value *values, uint32_t count,
+                                  int axis) {
+  if (count == 1) return values[0];
+  loom_attr attr = {.kind = LOOM_ATTR_I64, .i = axis};
+  return loom_build(b, LOOM_OP_CONCATENATE, values, count, &attr, 1, NULL, 0);
+}
+
+loom_value loom_build_iota(loom_builder *b, const loom_type *type, int axis) {
+  loom_attr attr = {.kind = LOOM_ATTR_I64, .i = axis};
+  return loom_build(b, LOOM_OP_IOTA, NULL, 0, &attr, 1, type, 1);
+}

@@ -1,0 +1,56 @@
+/* Building nodes of a captured graph: for whoever makes one without an evaluator around it.
+ *
+ * Every function takes LOOM_NO_VALUE (something failed before) among its operands and hands it on,
+ * so that calls compose and one look at `failed` at the end is enough. Identities are folded here,
+ * which keeps graphs small. Sizes may be symbolic.
+ */
+#ifndef LOOM_GRAPH_BUILD_H
+#define LOOM_GRAPH_BUILD_H
+
+#include "graph/graph.h"
+
+typedef struct loom_builder {
+  loom_graph *graph;
+  loom_location location; /* of the nodes made next */
+  bool failed;
+  loom_error err; /* the first failure */
+} loom_builder;
+
+/* Fails the builder; always LOOM_NO_VALUE. */
+loom_value loom_build_fail(loom_builder *b, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+loom_value loom_build(loom_builder *b, loom_opcode op, const loom_value *operands, uint32_t count,
+                      const loom_attr *attrs, uint32_t attr_count, const loom_type *types,
+                      uint32_t type_count);
+loom_value loom_build1(loom_builder *b, loom_opcode op, loom_value v);
+loom_value loom_build2(loom_builder *b, loom_opcode op, loom_value l, loom_value r);
+loom_value loom_build_compare(loom_builder *b, const char *direction, loom_value l, loom_value r);
+loom_value loom_build_select(loom_builder *b, loom_value condition, loom_value l, loom_value r);
+
+const loom_type *loom_build_type(const loom_builder *b, loom_value v);
+loom_type loom_type_make(loom_dtype dtype, int rank, const loom_dim *dims);
+
+/* A tensor filled with one number, rounded to the dtype; integers exactly. */
+loom_value loom_build_float(loom_builder *b, const loom_type *type, double x);
+loom_value loom_build_int(loom_builder *b, const loom_type *type, int64_t x);
+
+loom_value loom_build_convert(loom_builder *b, loom_value v, loom_dtype dtype);
+/* Operand dimension i becomes result dimension map[i]. */
+loom_value loom_build_broadcast(loom_builder *b, loom_value v, int rank, const loom_dim *dims,
+                                const int64_t *map);
+/* Right-aligned, as NumPy and torch broadcast. */
+loom_value loom_build_broadcast_to(loom_builder *b, loom_value v, int rank, const loom_dim *dims);
+loom_value loom_build_reshape(loom_builder *b, loom_value v, int rank, const loom_dim *dims);
+loom_value loom_build_transpose(loom_builder *b, loom_value v, const int64_t *perm);
+/* `size` elements along one axis from `start` in steps; the others whole. */
+loom_value loom_build_slice(loom_builder *b, loom_value v, int axis, int64_t start, int64_t size,
+                            int64_t step);
+/* Over the axes of the mask; keepdims leaves them with size 1. */
+loom_value loom_build_reduce(loom_builder *b, const char *kind, loom_value v, uint32_t axes,
+                             bool keepdims);
+loom_value loom_build_concatenate(loom_builder *b, const loom_value *values, uint32_t count,
+                                  int axis);
+loom_value loom_build_iota(loom_builder *b, const loom_type *type, int axis);
+
+#endif

@@ -1,0 +1,67 @@
+"""The torch.compile backend: ``torch.compile(model, backend="frameloom")``.
+
+torch's own Dynamo captures the model and AOTAutograd makes forward and backward graphs of core ATen
+ops from it; each graph is compiled by frameloom. An op without a lowering runs through torch inside
+the compiled graph.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch._dynamo.backends.common import aot_autograd
+from torch._decomp import core_aten_decompositions
+from functorch.compile import min_cut_rematerialization_partition
+
+from torch.utils._python_dispatch import _disable_current_modes
+
+from frameloom import _native
+
+with _disable_current_modes():  # the probe needs real tensors
+    _native.torch_init()
+
+OPTIONS = {"cpu": "", "fastmath": False}
+MODES = ("default", "max-autotune", "max-autotune-no-cudagraphs", "reduce-overhead")
+
+compiled_graphs: list = []
+
+
+def _options(mode, options):
+    if mode is not None and mode not in MODES:
+        raise ValueError(f"frameloom: unknown mode {mode!r}; known are {', '.join(MODES)}")
+    unknown = set(options or {}) - set(OPTIONS)
+    if unknown:
+        raise ValueError(
+            f"frameloom: unknown options {', '.join(sorted(unknown))}; known are {', '.join(OPTIONS)}"
+        )
+    return OPTIONS | dict(options or {})
+
+
+def _compiler(options, interpret):
+    def compile_graph(module, example_inputs):
+        graph = _native.torch_compile(module, options["cpu"], interpret, options["fastmath"])
+        compiled_graphs.append(graph)
+        return graph
+
+    return compile_graph
+
+
+def _backend(module, example_inputs, mode, options, interpret):
+    compile_graph = _compiler(_options(mode, options), interpret)
+    aot = aot_autograd(
+        fw_compiler=compile_graph,
+        bw_compiler=compile_graph,
+        inference_compiler=compile_graph,
+        decompositions=core_aten_decompositions(),
+        partition_fn=min_cut_rematerialization_partition,
+    )
+    return aot(module, example_inputs)
+
+
+def backend(module, example_inputs, *, mode=None, options=None):
+    """Compiles an FX graph that Dynamo has captured."""
+    return _backend(module, example_inputs, mode, options, False)
+
+
+def backend_interpret(module, example_inputs, *, mode=None, options=None):
+    """The same with the reference interpreter in place of kernels: to find a wrong answer."""
+    return _backend(module, example_inputs, mode, options, True)
