@@ -209,10 +209,10 @@ static bool run_allocate(run *r) {
   return true;
 }
 
-static int run_host(void *context, const char *name, uint32_t slot, void *const *buffers,
-                    uint32_t reads, uint32_t count) {
+static int run_host(void *context, const loom_host_call *call) {
   PyGILState_STATE state = PyGILState_Ensure();
-  int failed = torch_host_run(((run *)context)->version->hosts, slot, buffers, reads, count);
+  int failed = torch_host_run(((run *)context)->version->hosts, call->slot, call->buffers,
+                              call->reads, call->count);
   PyGILState_Release(state);
   return failed;
 }
@@ -240,7 +240,7 @@ static bool run_interpret(run *r) {
     memcpy(outputs[i].strides, graph->outputs[i].strides, sizeof outputs[i].strides);
   }
   loom_error err = {""};
-  bool good = loom_interpret(graph, buffers, outputs, &err);
+  bool good = loom_interpret(graph, buffers, outputs, NULL, &err);
   free(buffers);
   if (!good) PyErr_SetString(PyExc_RuntimeError, err.message);
   return good;

@@ -7,6 +7,8 @@ the compiled graph.
 
 from __future__ import annotations
 
+import logging
+
 import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch._decomp import core_aten_decompositions
@@ -19,6 +21,7 @@ from frameloom import _native
 with _disable_current_modes():  # the probe needs real tensors
     _native.torch_init()
 
+_log = logging.getLogger("frameloom.torch")
 OPTIONS = {"cpu": "", "fastmath": False}
 MODES = ("default", "max-autotune", "max-autotune-no-cudagraphs", "reduce-overhead")
 
@@ -36,21 +39,42 @@ def _options(mode, options):
     return OPTIONS | dict(options or {})
 
 
-def _compiler(options, interpret):
-    def compile_graph(module, example_inputs):
-        graph = _native.torch_compile(module, options["cpu"], interpret, options["fastmath"])
-        compiled_graphs.append(graph)
-        return graph
+def compile_graph(module, *, interpret=False, **options):
+    """A callable for one FX graph of ATen ops (a ``GraphModule`` with fake tensors in its metadata).
 
-    return compile_graph
+    It takes one list of inputs (tensors and ints) and gives a tuple of results. Raises
+    ``NotImplementedError`` with the reason when the graph cannot be compiled.
+    """
+    known = _options(None, options)
+    graph = _native.torch_compile(module, known["cpu"], interpret, known["fastmath"])
+    compiled_graphs.append(graph)
+    return graph
+
+
+def boxed(module):
+    """The graph module itself as a callable with one list of inputs: runs in eager torch."""
+
+    def run(inputs):
+        return module(*inputs)
+
+    run._boxed_call = True
+    return run
 
 
 def _backend(module, example_inputs, mode, options, interpret):
-    compile_graph = _compiler(_options(mode, options), interpret)
+    options = _options(mode, options)
+
+    def compiler(graph_module, example_inputs):
+        try:
+            return compile_graph(graph_module, interpret=interpret, **options)
+        except NotImplementedError as e:
+            _log.warning("a graph runs in eager torch: %s", e)
+            return boxed(graph_module)
+
     aot = aot_autograd(
-        fw_compiler=compile_graph,
-        bw_compiler=compile_graph,
-        inference_compiler=compile_graph,
+        fw_compiler=compiler,
+        bw_compiler=compiler,
+        inference_compiler=compiler,
         decompositions=core_aten_decompositions(),
         partition_fn=min_cut_rematerialization_partition,
     )
