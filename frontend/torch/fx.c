@@ -311,13 +311,25 @@ static bool fx_agrees(fx_call *c, const loom_value *values) {
   return true;
 }
 
+/* Kernels compute on no complex numbers. */
+static bool fx_is_complex(fx_call *c) {
+  for (uint32_t i = 0; i < c->result_count; i++)
+    if (c->present[i] && loom_dtype_is_complex(c->types[i].dtype)) return true;
+  for (int i = 0; i < c->count; i++)
+    if (fx_is_tensor(c, i) && loom_dtype_is_complex(loom_build_type(c->b, fx_tensor(c, i))->dtype))
+      return true;
+  return false;
+}
+
 /* Emits through the table; false without an exception: declined. */
 static bool fx_emit(fx_call *c, loom_value *values) {
   PyObject *text = PyObject_Str(c->target); /* "aten.add.Tensor" */
   const char *name = text ? PyUnicode_AsUTF8(text) : NULL;
   const aten_row *row = name && !strncmp(name, "aten.", 5) ? aten_find(name + 5) : NULL;
   bool good = false;
-  if (row) {
+  if (row && fx_is_complex(c)) {
+    fx_decline(c, "complex numbers");
+  } else if (row) {
     c->op = row->op;
     c->text = row->text;
     good = row->emit(c, values) && !c->b->failed && fx_agrees(c, values);
