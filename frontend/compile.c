@@ -90,7 +90,8 @@ static bool library_open(double *load_ms, loom_error *err) {
 /* What precedes the graph in a key: all else that the code depends on. */
 typedef struct compile_key {
   char magic[16];
-  uint32_t plan_version, fastmath;
+  uint32_t plan_version;
+  bool fastmath, quiet;
   char cpu[16];
   uint64_t library[4];
   uint32_t cpuid[16]; /* of "native": brand-independent feature words and the model */
@@ -131,6 +132,7 @@ static bool compile_make_key(const loom_graph *graph, const loom_compile_options
   memcpy(head.magic, "frameloom plan", 15);
   head.plan_version = LOOM_PLAN_VERSION;
   head.fastmath = options->fastmath;
+  head.quiet = options->quiet;
   const char *cpu = options->cpu ? options->cpu : "native";
   memcpy(head.cpu, cpu, strnlen(cpu, sizeof head.cpu - 1));
   memcpy(head.library, library.identity, sizeof head.library);

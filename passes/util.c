@@ -63,6 +63,14 @@ static bool util_is_inexact(loom_dtype dtype) {
   return loom_dtype_is_float(dtype) || loom_dtype_is_complex(dtype);
 }
 
+/* A module marked `loom.quiet` reports no exceptions. */
+static bool util_is_quiet(MlirOperation op) {
+  MlirOperation parent = mlirOperationGetParentOperation(op);
+  for (; !mlirOperationIsNull(parent); parent = mlirOperationGetParentOperation(op))
+    op = parent;
+  return !mlirAttributeIsNull(mlirOperationGetAttributeByName(op, loom_str("loom.quiet")));
+}
+
 uint32_t loom_fp_of(MlirOperation op) {
   loom_opcode code;
   loom_dtype in, out;
@@ -70,8 +78,8 @@ uint32_t loom_fp_of(MlirOperation op) {
       mlirOperationGetNumOperands(op) < 1)
     return 0;
   uint32_t mask = loom_op_table[code].fp;
-  if (!mask || !util_dtype(loom_result(op, 0), &out) || !util_dtype(loom_operand(op, 0), &in))
-    return mask;
+  if (!mask || util_is_quiet(op)) return 0;
+  if (!util_dtype(loom_result(op, 0), &out) || !util_dtype(loom_operand(op, 0), &in)) return mask;
   switch (code) {
   case LOOM_OP_FLOOR_DIV:
   case LOOM_OP_REM:

@@ -131,7 +131,7 @@ static MlirOperation compile_take_plan(compile_job *job) {
 static bool compile_emit(compile_job *job, const loom_target_cpu *cpu, loom_bytes *out) {
   MlirOperation plan = compile_take_plan(job);
   if (!plan.ptr) return loom_fail(job->err, "the pipeline made no plan");
-  loom_target_options target = {job->options->cpu};
+  loom_target_options target = {job->options->cpu, job->options->quiet};
   loom_bytes image = {NULL, 0};
   loom_entries entries = {NULL, 0};
   bool empty = !mlirBlockGetFirstOperation(mlirModuleGetBody(job->module)).ptr;
@@ -153,12 +153,13 @@ static void compile_set_target(compile_job *job, const loom_target_cpu *cpu) {
   loom_set_attr(module, "loom.target", loom_attr_str(job->ctx, "x86"));
   loom_set_attr(module, "loom.vector", loom_attr_i64(job->ctx, cpu->vector_bits / 8));
   if (job->options->fastmath) loom_set_attr(module, "loom.fastmath", mlirUnitAttrGet(job->ctx));
+  if (job->options->quiet) loom_set_attr(module, "loom.quiet", mlirUnitAttrGet(job->ctx));
 }
 
 static bool compile_graph(compile_job *job, const loom_graph *graph, loom_bytes *out,
                           loom_compile_info *info) {
   loom_target_cpu cpu;
-  loom_target_options target = {job->options->cpu};
+  loom_target_options target = {job->options->cpu, job->options->quiet};
   double start = compile_now(), at = start;
   if (!loom_target_resolve(&loom_target_x86, &target, &cpu, job->err)) return false;
   if (!loom_import(job->ctx, graph, &job->module, job->err)) return false;

@@ -14,6 +14,7 @@ typedef struct loom_compile_options {
   const char *cpu;       /* "native", "x86-64-v3", "x86-64-v4"; NULL: native */
   const char *trace_dir; /* where every stage's IR is written, or NULL */
   bool fastmath;         /* contraction and reassociation allowed */
+  bool quiet;            /* nobody asks which floating-point exceptions were raised */
 } loom_compile_options;
 
 /* What a compilation cost and made, for logs and reports. */

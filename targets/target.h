@@ -17,6 +17,7 @@
 typedef struct loom_target_options {
   const char
       *cpu; /* "native" (or NULL) for this machine, else a name that LLVM knows for the target */
+  bool quiet; /* floating-point flags need not survive */
 } loom_target_options;
 
 /* What a CPU name means for LLVM. */
@@ -25,6 +26,7 @@ typedef struct loom_target_cpu {
   const char *features; /* static storage */
   uint64_t needs;       /* LOOM_CPU_* bits that running the code needs (x86) */
   uint32_t vector_bits; /* width of the vector unit; 0: one lane is one thread */
+  bool quiet;           /* of the options */
 } loom_target_cpu;
 
 typedef struct loom_target {

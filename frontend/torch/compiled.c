@@ -68,7 +68,8 @@ static bool version_compile(const compiled *c, version *v) {
   loom_error err = {""};
   loom_compile_options options = {.cpu = c->cpu[0] ? c->cpu : NULL,
                                   .trace_dir = loom_config.trace[0] ? loom_config.trace : NULL,
-                                  .fastmath = c->fastmath};
+                                  .fastmath = c->fastmath,
+                                  .quiet = true};
   bool good;
   Py_BEGIN_ALLOW_THREADS good =
       loom_compile_plan(&v->graph, &options, loom_config.cache != 0, &v->plan, &v->report, &err);

@@ -166,7 +166,9 @@ static bool fx_tensor_input(fx_import *im, PyObject *node, PyObject *meta, fx_in
   out->number = im->graph->input_count;
   loom_value v = loom_graph_input(im->graph, LOOM_INPUT_ARRAY, &type, out->spec.strides);
   if (v == LOOM_NO_VALUE) return PyErr_NoMemory(), false;
-  return fx_define(im, node, (fx_value){.kind = FX_TENSOR, .value = v, .meta = meta});
+  fx_value value = {.kind = FX_TENSOR, .value = v, .meta = meta};
+  value.placeholder = (int32_t)im->input_count - 1;
+  return fx_define(im, node, value);
 }
 
 static bool fx_is_symbol(PyObject *meta) {
@@ -348,7 +350,8 @@ static bool fx_define_results(fx_import *im, const fx_call *c, const loom_value 
   if (!items) return PyErr_NoMemory(), false;
   for (uint32_t i = 0; i < c->result_count; i++) {
     PyObject *meta = many ? PySequence_Fast_GET_ITEM(c->meta, (Py_ssize_t)i) : c->meta;
-    if (c->present[i]) items[i] = (fx_value){.kind = FX_TENSOR, .value = values[i], .meta = meta};
+    if (c->present[i])
+      items[i] = (fx_value){.kind = FX_TENSOR, .value = values[i], .meta = meta, .placeholder = -1};
   }
   if (!many) return fx_define(im, c->node, items[0]);
   return fx_define(im, c->node,
@@ -433,28 +436,47 @@ static bool fx_call_function(fx_import *im, PyObject *node) {
 /* ---- results
  * ----------------------------------------------------------------------------------------- */
 
-static bool fx_result_tensor(fx_import *im, const fx_value *v, fx_result *out) {
-  const loom_value_info *info = &im->graph->values[v->value];
-  if (info->node < 0) {
-    *out = (fx_result){.kind = FX_RESULT_INPUT};
-    for (uint32_t i = 0; i < im->input_count; i++)
-      if (im->inputs[i].kind == FX_INPUT_TENSOR && im->inputs[i].number == (uint32_t)info->index)
-        out->number = i;
-    return true;
+/* A value of its own for an output: a copy of what is an input or an output already (each tensor
+ * that a graph makes has storage of its own), and of a host call's result in another order than the
+ * C order in which it writes. */
+static loom_value fx_own_value(fx_import *im, loom_value v, const torch_spec *spec,
+                               const int64_t *strides) {
+  const loom_value_info *info = &im->graph->values[v];
+  bool copy = info->node < 0;
+  for (uint32_t i = 0; i < im->graph->output_count; i++)
+    copy |= im->graph->outputs[i].value == v;
+  if (!copy && im->graph->nodes[info->node].op == LOOM_OP_HOST_CALL) {
+    int64_t ordered[LOOM_MAX_RANK];
+    loom_contiguous_strides(&info->type, ordered);
+    for (int i = 0; i < spec->rank; i++)
+      copy |= spec->sizes[i] > 1 && strides[i] != ordered[i];
   }
+  return copy ? loom_build1(&im->builder, LOOM_OP_COPY, v) : v;
+}
+
+static bool fx_result_tensor(fx_import *im, const fx_value *v, fx_result *out) {
   int64_t strides[LOOM_MAX_RANK] = {0};
   if (!fx_read_spec(im, v->meta, &out->spec)) return false;
   torch_spec_dense(&out->spec, strides);
   out->kind = FX_RESULT_OUTPUT;
   out->number = im->graph->output_count;
-  for (uint32_t i = 0; i < im->graph->output_count; i++)
-    if (im->graph->outputs[i].value == v->value) return out->number = i, true;
-  return loom_graph_output(im->graph, v->value, strides) || (PyErr_NoMemory(), false);
+  loom_value value = fx_own_value(im, v->value, &out->spec, strides);
+  return value != LOOM_NO_VALUE &&
+         (loom_graph_output(im->graph, value, strides) || (PyErr_NoMemory(), false));
 }
 
-static bool fx_result_of(fx_import *im, PyObject *item, fx_result *out) {
+/* One node is one tensor, however often it is returned. */
+static bool fx_result_of(fx_import *im, PyObject *list, Py_ssize_t i, fx_result *all) {
+  PyObject *item = PySequence_Fast_GET_ITEM(list, i);
   const fx_value *v = fx_value_of(im, item);
-  if (v && v->kind == FX_TENSOR) return fx_result_tensor(im, v, out);
+  fx_result *out = &all[i];
+  if (v && v->kind == FX_TENSOR) {
+    for (Py_ssize_t k = 0; k < i; k++)
+      if (PySequence_Fast_GET_ITEM(list, k) == item) return *out = all[k], true;
+    if (v->placeholder < 0) return fx_result_tensor(im, v, out);
+    *out = (fx_result){.kind = FX_RESULT_INPUT, .number = (uint32_t)v->placeholder};
+    return true;
+  }
   if (v && v->kind == FX_SIZE) return out->kind = FX_RESULT_SIZE, out->dim = v->dim, true;
   out->kind = FX_RESULT_OBJECT;
   out->object = Py_NewRef(v && v->kind == FX_OBJECT ? v->object : item);
@@ -468,7 +490,7 @@ static bool fx_output(fx_import *im, PyObject *node, fx_result **results, uint32
   fx_result *all = calloc((size_t)n + 1, sizeof *all);
   bool good = list && all;
   for (Py_ssize_t i = 0; i < n && good; i++)
-    good = fx_result_of(im, PySequence_Fast_GET_ITEM(list, i), &all[i]);
+    good = fx_result_of(im, list, i, all);
   *results = all;
   *count = (uint32_t)n;
   Py_XDECREF(list);

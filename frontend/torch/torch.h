@@ -53,6 +53,7 @@ void torch_spec_dense(torch_spec *spec, int64_t *out);
 typedef struct fx_value {
   enum { FX_NOTHING, FX_TENSOR, FX_MANY, FX_SIZE, FX_OBJECT } kind;
   loom_value value;       /* TENSOR */
+  int32_t placeholder;    /* TENSOR: which one it is, or -1 */
   struct fx_value *items; /* MANY; in the import's arena */
   uint32_t count;
   loom_dim dim;     /* SIZE: a symbolic int */

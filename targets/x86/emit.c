@@ -46,6 +46,7 @@ static bool x86_resolve(const loom_target_options *options, loom_target_cpu *out
     out->features = x86_cpus[i].features;
     out->needs = x86_cpus[i].needs;
     out->vector_bits = x86_cpus[i].vector_bits;
+    out->quiet = options && options->quiet;
     return true;
   }
   return loom_fail(err, "unknown x86 CPU '%s': native, x86-64, x86-64-v3 or x86-64-v4", name);
@@ -60,10 +61,9 @@ static void x86_attribute(LLVMValueRef function, const char *name) {
 
 /* No unwinding through kernels: no unwind tables, no landing pads. No flag is lost. */
 static void x86_prepare(LLVMModuleRef module, const loom_target_cpu *cpu) {
-  (void)cpu;
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
     if (!LLVMIsDeclaration(f)) x86_attribute(f, "nounwind");
-  loom_x86_fence(module);
+  if (!cpu->quiet) loom_x86_fence(module);
 }
 
 const loom_target loom_target_x86 = {

@@ -211,7 +211,7 @@ static bool run(run_case *c, const loom_plan *plan, bool timed) {
 static const char *cpu;
 
 static loom_plan *compile(run_case *c, bool timed) {
-  loom_compile_options options = {cpu, getenv("FRAMELOOM_TRACE"), false};
+  loom_compile_options options = {.cpu = cpu, .trace_dir = getenv("FRAMELOOM_TRACE")};
   loom_bytes bytes;
   for (int i = 0; i < (timed ? 3 : 1); i++) {
     if (i) free(bytes.data);
