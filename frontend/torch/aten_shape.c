@@ -243,49 +243,73 @@ bool aten_pad(fx_call *c, loom_value *out) {
   return true;
 }
 
-/* ---- gathers
- * ---------------------------------------------------------------------------------------- */
+/* ---- diagonals
+ * ------------------------------------------------------------------------------------ */
 
-static loom_value shape_gather(fx_call *c, loom_value v, loom_value indices, int axis) {
-  loom_attr attrs[2] = {{.kind = LOOM_ATTR_I64, .i = axis},
-                        {.kind = LOOM_ATTR_STR, .str = "raise"}};
-  return loom_build(c->b, LOOM_OP_GATHER, (loom_value[]){v, indices}, 2, attrs, 2, NULL, 0);
-}
+/* Where the diagonal (offset, dim1, dim2 at arguments `at`...) lies in the operand with its two
+ * axes moved last and joined. */
+typedef struct shape_diagonal {
+  int64_t perm[LOOM_MAX_RANK], start, step;
+  loom_dim moved[LOOM_MAX_RANK], joined[LOOM_MAX_RANK];
+  int rank;
+} shape_diagonal;
 
-/* Indices where a negative one is an error: made too large, so that the gather reports it. */
-static loom_value shape_strict(fx_call *c, loom_value indices) {
-  loom_type type = *loom_build_type(c->b, indices);
-  loom_value negative = loom_build_compare(c->b, "lt", indices, loom_build_int(c->b, &type, 0));
-  int64_t largest = type.dtype == LOOM_I32 ? INT32_MAX : INT64_MAX;
-  return loom_build_select(c->b, negative, loom_build_int(c->b, &type, largest), indices);
-}
-
-bool aten_embedding(fx_call *c, loom_value *out) {
-  out[0] = shape_gather(c, fx_tensor(c, 0), shape_strict(c, fx_tensor(c, 1)), 0);
+static bool shape_find_diagonal(fx_call *c, int at, shape_diagonal *d) {
+  const loom_type *from = shape_type(c, 0);
+  int64_t offset;
+  int row, column, k = 0;
+  if (!fx_int(c, at, &offset) || !fx_axis(c, at + 1, from->rank, &row) ||
+      !fx_axis(c, at + 2, from->rank, &column))
+    return false;
+  d->rank = from->rank;
+  if (d->rank < 2 || loom_type_elements(from) <= 0)
+    return fx_decline(c, "a size that is unknown or 0");
+  for (int i = 0; i < d->rank; i++)
+    if (i != row && i != column) d->perm[k++] = i;
+  d->perm[k++] = row;
+  d->perm[k] = column;
+  for (int i = 0; i < d->rank; i++)
+    d->moved[i] = d->joined[i] = from->dims[d->perm[i]];
+  d->joined[d->rank - 2] = from->dims[row] * from->dims[column];
+  d->step = from->dims[column] + 1;
+  d->start = offset >= 0 ? offset : -offset * from->dims[column];
   return true;
 }
 
-bool aten_index_select(fx_call *c, loom_value *out) {
-  int axis;
-  if (!fx_axis(c, 1, shape_type(c, 0)->rank, &axis)) return false;
-  if (shape_type(c, 2)->rank != 1 || !shape_type(c, 0)->rank) return fx_decline(c, "a 0-d operand");
-  out[0] = shape_gather(c, fx_tensor(c, 0), shape_strict(c, fx_tensor(c, 2)), axis);
+static loom_value shape_joined(fx_call *c, const shape_diagonal *d) {
+  loom_value v = loom_build_transpose(c->b, fx_tensor(c, 0), d->perm);
+  return loom_build_reshape(c->b, v, d->rank - 1, d->joined);
+}
+
+/* diagonal(self, offset, dim1, dim2). */
+bool aten_diagonal(fx_call *c, loom_value *out) {
+  shape_diagonal d;
+  if (!shape_find_diagonal(c, 1, &d)) return false;
+  int axis = d.rank - 2;
+  int64_t size = c->types[0].dims[axis];
+  if (size == 0) return fx_decline(c, "an empty diagonal");
+  out[0] = loom_build_slice(c->b, shape_joined(c, &d), axis, d.start, size, d.step);
   return true;
 }
 
-/* index.Tensor with one integer array. */
-bool aten_index(fx_call *c, loom_value *out) {
-  PyObject *list = c->args[1];
-  int axis = -1;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); i++) {
-    if (PySequence_Fast_GET_ITEM(list, i) == Py_None) continue;
-    if (axis >= 0) return fx_decline(c, "several index tensors");
-    axis = (int)i;
+/* diagonal_scatter(self, src, offset, dim1, dim2). */
+bool aten_diagonal_scatter(fx_call *c, loom_value *out) {
+  shape_diagonal d;
+  int64_t back[LOOM_MAX_RANK], starts[LOOM_MAX_RANK] = {0}, steps[LOOM_MAX_RANK];
+  if (!shape_find_diagonal(c, 2, &d)) return false;
+  if (fx_count(shape_type(c, 1), ~0u) <= 0) return fx_decline(c, "an empty diagonal");
+  for (int i = 0; i < d.rank; i++) {
+    back[d.perm[i]] = i;
+    steps[i] = 1;
   }
-  const fx_value *v = axis < 0 ? NULL : fx_value_of(c->im, PySequence_Fast_GET_ITEM(list, axis));
-  if (!v || v->kind != FX_TENSOR) return fx_decline(c, "no index tensor");
-  if (!loom_dtype_is_signed(loom_build_type(c->b, v->value)->dtype))
-    return fx_decline(c, "a mask as index");
-  out[0] = shape_gather(c, fx_tensor(c, 0), v->value, axis);
+  starts[d.rank - 2] = d.start;
+  steps[d.rank - 2] = d.step;
+  loom_attr attrs[2] = {{.kind = LOOM_ATTR_I64S, .ints = starts, .count = d.rank - 1},
+                        {.kind = LOOM_ATTR_I64S, .ints = steps, .count = d.rank - 1}};
+  loom_value update = loom_build_convert(c->b, fx_tensor(c, 1), c->types[0].dtype);
+  loom_value v = loom_build(c->b, LOOM_OP_UPDATE_SLICE, (loom_value[]){shape_joined(c, &d), update},
+                            2, attrs, 2, NULL, 0);
+  v = loom_build_reshape(c->b, v, d.rank, d.moved);
+  out[0] = loom_build_transpose(c->b, v, back);
   return true;
 }
