@@ -57,34 +57,110 @@ bool aten_index_select(fx_call *c, loom_value *out) {
   return true;
 }
 
-/* gather(self, dim, index): each index tells one coordinate, its place the others. */
-bool aten_gather(fx_call *c, loom_value *out) {
+/* Positions in the flattened operand 0: `index` tells the coordinate along `axis`, its own place
+ * the others. */
+static loom_value index_flat(fx_call *c, loom_value index, int axis) {
   loom_builder *b = c->b;
-  const loom_type from = *index_type(c, 0), to = c->types[0];
-  int axis;
-  if (!fx_axis(c, 1, from.rank, &axis)) return false;
-  loom_dim elements = loom_type_elements(&from);
-  if (!from.rank || elements <= 0) return fx_decline(c, "a size that is unknown or 0");
-  loom_type places = loom_type_make(LOOM_I64, to.rank, to.dims);
-  loom_value at = index_checked(c, fx_tensor(c, 2), from.dims[axis], false);
-  int64_t stride = 1;
+  const loom_type from = *index_type(c, 0);
+  if (index == LOOM_NO_VALUE) return index;
+  const loom_type *shape = loom_build_type(b, index);
+  const loom_type places = loom_type_make(LOOM_I64, shape->rank, shape->dims);
+  loom_value at = index_checked(c, index, from.dims[axis], false);
   loom_value flat = loom_build_int(b, &places, 0);
+  int64_t stride = 1;
   for (int i = from.rank - 1; i >= 0; i--) {
     loom_value coordinate = i == axis ? at : loom_build_iota(b, &places, i);
     loom_value scaled = loom_build2(b, LOOM_OP_MUL, coordinate, loom_build_int(b, &places, stride));
     flat = loom_build2(b, LOOM_OP_ADD, flat, scaled);
     stride *= from.dims[i];
   }
-  /* What was out of bounds stays so: INT64_MAX / 2 times a stride may wrap. */
+  /* What was out of bounds stays so, although the product may have wrapped. */
   loom_value wrong = loom_build_compare(b, "ge", at, loom_build_int(b, &places, from.dims[axis]));
-  flat = loom_build_select(b, wrong, loom_build_int(b, &places, INT64_MAX), flat);
-  loom_value line = loom_build_reshape(b, fx_tensor(c, 0), 1, &elements);
-  out[0] = index_gather(c, line, flat, 0);
+  return loom_build_select(b, wrong, loom_build_int(b, &places, INT64_MAX), flat);
+}
+
+/* The number of elements of operand 0 and the axis at argument 1. */
+static bool index_line(fx_call *c, int *axis, loom_dim *elements) {
+  const loom_type *from = index_type(c, 0);
+  if (!fx_axis(c, 1, from->rank, axis)) return false;
+  *elements = loom_type_elements(from);
+  return (from->rank && *elements > 0) || fx_decline(c, "a size that is unknown or 0");
+}
+
+/* gather(self, dim, index). */
+bool aten_gather(fx_call *c, loom_value *out) {
+  int axis;
+  loom_dim elements;
+  if (!index_line(c, &axis, &elements)) return false;
+  loom_value line = loom_build_reshape(c->b, fx_tensor(c, 0), 1, &elements);
+  out[0] = index_gather(c, line, index_flat(c, fx_tensor(c, 2), axis), 0);
   return true;
 }
 
-/* ---- index.Tensor: several index tensors
- * ------------------------------------------------------------ */
+/* ---- scatters -------------------------------------------------------------------------------- */
+
+static loom_value index_scatter(fx_call *c, const char *combine, loom_value v, loom_value indices,
+                                loom_value updates) {
+  loom_attr attrs[2] = {{.kind = LOOM_ATTR_I64, .i = 0}, {.kind = LOOM_ATTR_STR, .str = combine}};
+  return loom_build(c->b, LOOM_OP_SCATTER, (loom_value[]){v, indices, updates}, 3, attrs, 2, NULL,
+                    0);
+}
+
+/* The part of `src` that lies under an index of this shape. */
+static loom_value index_cut(fx_call *c, loom_value src, const loom_type *shape) {
+  for (int i = 0; i < shape->rank; i++)
+    src = loom_build_slice(c->b, src, i, 0, shape->dims[i], 1);
+  return src;
+}
+
+/* scatter.src, scatter.value, scatter_add(self, dim, index, src): `text` is how they combine. */
+bool aten_scatter(fx_call *c, loom_value *out) {
+  int axis;
+  loom_dim elements;
+  if (!index_line(c, &axis, &elements)) return false;
+  const loom_type from = c->types[0], shape = *index_type(c, 2);
+  loom_type updates = loom_type_make(from.dtype, shape.rank, shape.dims);
+  if (shape.rank != from.rank || loom_type_elements(&shape) < 0)
+    return fx_decline(c, "an index of unknown size");
+  if (loom_type_elements(&shape) == 0) return aten_same(c, out);
+  loom_value src = fx_is_tensor(c, 3) ? index_cut(c, fx_tensor(c, 3), &shape)
+                                      : fx_operand(c, 3, from.dtype, &updates);
+  loom_value line = loom_build_reshape(c->b, fx_tensor(c, 0), 1, &elements);
+  src = loom_build_convert(c->b, src, from.dtype);
+  line = index_scatter(c, c->text, line, index_flat(c, fx_tensor(c, 2), axis), src);
+  out[0] = loom_build_reshape(c->b, line, from.rank, from.dims);
+  return true;
+}
+
+/* embedding_dense_backward(grad, indices, num_weights, padding_idx, scale_grad_by_freq). */
+bool aten_embedding_backward(fx_call *c, loom_value *out) {
+  loom_builder *b = c->b;
+  int64_t padding;
+  bool by_frequency;
+  if (!fx_int(c, 3, &padding) || !fx_bool(c, 4, &by_frequency)) return false;
+  if (by_frequency) return fx_decline(c, "scaled by frequency");
+  loom_type type = c->types[0];
+  loom_value indices = index_checked(c, fx_tensor(c, 1), type.dims[0], false);
+  loom_value grad = fx_tensor(c, 0);
+  if (indices == LOOM_NO_VALUE || grad == LOOM_NO_VALUE) return false;
+  const loom_type places = *loom_build_type(b, indices), shape = *loom_build_type(b, grad);
+  type.dtype = fx_compute_dtype(type.dtype);
+  grad = loom_build_convert(b, grad, type.dtype);
+  if (padding >= 0) {
+    loom_value kept = loom_build_compare(b, "ne", indices, loom_build_int(b, &places, padding));
+    int64_t map[LOOM_MAX_RANK];
+    for (int i = 0; i < places.rank; i++)
+      map[i] = i;
+    loom_type zeros = loom_type_make(type.dtype, shape.rank, shape.dims);
+    kept = loom_build_broadcast(b, kept, shape.rank, shape.dims, map);
+    grad = loom_build_select(b, kept, grad, loom_build_int(b, &zeros, 0));
+  }
+  loom_value v = index_scatter(c, "add", loom_build_int(b, &type, 0), indices, grad);
+  out[0] = loom_build_convert(b, v, c->types[0].dtype);
+  return out[0] != LOOM_NO_VALUE;
+}
+
+/* ---- index.Tensor: several index tensors ----------------------------------------------------- */
 
 typedef struct index_axes {
   int64_t perm[LOOM_MAX_RANK];  /* indexed axes first */
@@ -180,5 +256,71 @@ bool aten_index(fx_call *c, loom_value *out) {
   for (int i = 0; i < rank; i++)
     perm[i] = i < x.first ? places + i : i < x.first + places ? i - x.first : i;
   out[0] = loom_build_transpose(c->b, v, perm);
+  return true;
+}
+
+/* index_put with one mask of leading axes and one value: a select. */
+static bool index_put_mask(fx_call *c, loom_value mask, bool accumulate, loom_value *out) {
+  loom_builder *b = c->b;
+  const loom_type type = c->types[0], shape = *loom_build_type(b, mask);
+  int64_t map[LOOM_MAX_RANK];
+  if (loom_type_elements(index_type(c, 2)) != 1) return fx_decline(c, "a mask as index");
+  for (int i = 0; i < shape.rank; i++)
+    map[i] = i;
+  mask = loom_build_broadcast(b, mask, type.rank, type.dims, map);
+  loom_value value = loom_build_reshape(b, fx_tensor(c, 2), 0, NULL);
+  value =
+      loom_build_broadcast_to(b, loom_build_convert(b, value, type.dtype), type.rank, type.dims);
+  if (accumulate) value = loom_build2(b, LOOM_OP_ADD, fx_tensor(c, 0), value);
+  out[0] = loom_build_select(b, mask, value, fx_tensor(c, 0));
+  return true;
+}
+
+/* The only index of a list, when it is a mask; else LOOM_NO_VALUE. */
+static loom_value index_mask(fx_call *c, PyObject *list) {
+  if (PySequence_Fast_GET_SIZE(list) != 1 || PySequence_Fast_GET_ITEM(list, 0) == Py_None)
+    return LOOM_NO_VALUE;
+  const fx_value *v = fx_value_of(c->im, PySequence_Fast_GET_ITEM(list, 0));
+  bool is = v && v->kind == FX_TENSOR && loom_build_type(c->b, v->value)->dtype == LOOM_BOOL;
+  return is ? v->value : LOOM_NO_VALUE;
+}
+
+/* The values to put, in the order places, other axes. */
+static loom_value index_updates(fx_call *c, const index_axes *x, const loom_type *joined) {
+  loom_dim dims[LOOM_MAX_RANK];
+  int64_t perm[LOOM_MAX_RANK];
+  int places = x->places.rank, rank = places + joined->rank - 1;
+  for (int i = 0; i < rank; i++) {
+    int other = i < x->first ? i : i - places;
+    bool place = i >= x->first && i < x->first + places;
+    dims[i] = place ? x->places.dims[i - x->first] : joined->dims[1 + other];
+    perm[i] = i < places ? x->first + i : i - places < x->first ? i - places : i;
+  }
+  loom_value v = loom_build_convert(c->b, fx_tensor(c, 2), joined->dtype);
+  return loom_build_transpose(c->b, loom_build_broadcast_to(c->b, v, rank, dims), perm);
+}
+
+/* index_put(self, indices, values, accumulate). */
+bool aten_index_put(fx_call *c, loom_value *out) {
+  index_axes x = {.count = 0};
+  loom_type joined;
+  bool accumulate;
+  int64_t back[LOOM_MAX_RANK];
+  loom_dim moved[LOOM_MAX_RANK];
+  if (!fx_bool(c, 3, &accumulate)) return false;
+  loom_value mask = index_mask(c, c->args[1]);
+  if (mask != LOOM_NO_VALUE) return index_put_mask(c, mask, accumulate, out);
+  if (!index_collect(c, c->args[1], &x) || !index_places(c, &x)) return false;
+  loom_value v = index_operand(c, &x, &joined);
+  if (loom_type_elements(&joined) <= 0 || loom_type_elements(&x.places) <= 0)
+    return fx_decline(c, "a size that is unknown or 0");
+  loom_value updates = index_updates(c, &x, &joined);
+  v = index_scatter(c, accumulate ? "add" : "set", v, index_joined(c, &x), updates);
+  for (int i = 0; i < c->types[0].rank; i++) {
+    back[x.perm[i]] = i;
+    moved[i] = c->types[0].dims[x.perm[i]];
+  }
+  v = loom_build_reshape(c->b, v, c->types[0].rank, moved);
+  out[0] = loom_build_transpose(c->b, v, back);
   return true;
 }

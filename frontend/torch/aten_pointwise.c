@@ -121,8 +121,7 @@ bool aten_elu(fx_call *c, loom_value *out) {
   return pointwise_done(c, loom_build_select(b, positive, linear, grown), out);
 }
 
-/* ---- two operands
- * --------------------------------------------------------------------------------- */
+/* ---- two operands ---------------------------------------------------------------------------- */
 
 /* Both operands in the dtype of torch's promotion, halves as float32. */
 static bool pointwise_pair(fx_call *c, loom_type *type, loom_value *l, loom_value *r) {
@@ -242,8 +241,7 @@ bool aten_pow(fx_call *c, loom_value *out) {
   return pointwise_done(c, v, out);
 }
 
-/* ---- more operands
- * ----------------------------------------------------------------------------------- */
+/* ---- more operands --------------------------------------------------------------------------- */
 
 bool aten_where(fx_call *c, loom_value *out) {
   loom_type type = c->types[0];
@@ -278,8 +276,7 @@ bool aten_clamp(fx_call *c, loom_value *out) {
   return true;
 }
 
-/* ---- conversions and copies
- * ----------------------------------------------------------------------------- */
+/* ---- conversions and copies ------------------------------------------------------------------ */
 
 bool aten_to_copy(fx_call *c, loom_value *out) {
   loom_dtype from = loom_build_type(c->b, fx_tensor(c, 0))->dtype;

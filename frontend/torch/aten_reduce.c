@@ -122,8 +122,7 @@ bool aten_scan(fx_call *c, loom_value *out) {
   return reduce_done(c, 0, loom_build(c->b, LOOM_OP_SCAN, &x, 1, attrs, 2, NULL, 0), out);
 }
 
-/* ---- variance
- * -------------------------------------------------------------------------------------- */
+/* ---- variance -------------------------------------------------------------------------------- */
 
 /* Mean (kept) and the sum of squared differences from it (kept). */
 static loom_value reduce_squares(fx_call *c, loom_value x, uint32_t axes, loom_value *mean) {
@@ -153,8 +152,7 @@ bool aten_var(fx_call *c, loom_value *out) {
   return c->result_count < 2 || reduce_done(c, 1, mean, out);
 }
 
-/* ---- softmax
- * ------------------------------------------------------------------------------------------ */
+/* ---- softmax --------------------------------------------------------------------------------- */
 
 /* _softmax and _log_softmax(self, dim, half_to_float). */
 bool aten_softmax(fx_call *c, loom_value *out) {
@@ -176,8 +174,7 @@ bool aten_softmax(fx_call *c, loom_value *out) {
       out);
 }
 
-/* ---- normalisation
- * -------------------------------------------------------------------------------------- */
+/* ---- normalisation --------------------------------------------------------------------------- */
 
 /* A weight or bias (argument `i`) along one axis or as trailing axes, spread; `v` scaled by it. */
 static loom_value norm_apply(fx_call *c, loom_opcode op, loom_value v, int i, const loom_dim *dims,

@@ -184,8 +184,7 @@ bool aten_flip(fx_call *c, loom_value *out) {
   return true;
 }
 
-/* ---- joins
- * ---------------------------------------------------------------------------------------- */
+/* ---- joins ----------------------------------------------------------------------------------- */
 
 #define SHAPE_MAX_PARTS 256
 
@@ -243,8 +242,7 @@ bool aten_pad(fx_call *c, loom_value *out) {
   return true;
 }
 
-/* ---- diagonals
- * ------------------------------------------------------------------------------------ */
+/* ---- diagonals ------------------------------------------------------------------------------- */
 
 /* Where the diagonal (offset, dim1, dim2 at arguments `at`...) lies in the operand with its two
  * axes moved last and joined. */

@@ -13,14 +13,15 @@
 typedef struct version {
   struct version *next;
   uint32_t refs;
-  int64_t *sizes; /* of the SIZE placeholders, in order */
+  void **constant_data; /* of the CONST inputs, by input */
+  int64_t *sizes;       /* of the SIZE placeholders, in order */
   loom_graph graph;
   loom_plan *plan; /* NULL: the interpreter */
   fx_input *inputs;
   fx_result *results;
   uint32_t result_count, ops;
   bool release_gil;
-  PyObject *hosts, *host_reasons;
+  PyObject *constants, *hosts, *host_reasons;
   loom_compile_report report;
 } version;
 
@@ -41,8 +42,10 @@ static void version_unref(version *v) {
     Py_XDECREF(v->results[i].object);
   if (v->plan) loom_plan_unref(v->plan);
   loom_graph_fini(&v->graph);
+  Py_XDECREF(v->constants);
   Py_XDECREF(v->hosts);
   Py_XDECREF(v->host_reasons);
+  free(v->constant_data);
   free(v->sizes);
   free(v->inputs);
   free(v->results);
@@ -95,6 +98,7 @@ static bool version_import(const compiled *c, version *v) {
   if (good) {
     loom_graph_prune(&v->graph);
     v->inputs = im.inputs;
+    v->constants = Py_NewRef(im.constants);
     v->hosts = Py_NewRef(im.hosts);
     v->host_reasons = Py_NewRef(im.host_reasons);
     v->ops = im.ops;
@@ -105,6 +109,19 @@ static bool version_import(const compiled *c, version *v) {
   return good;
 }
 
+/* Data of the constant inputs, for the plan; they are in the order of the list. */
+static bool version_bind(version *v) {
+  Py_ssize_t next = 0;
+  for (uint32_t i = 0; i < v->graph.input_count; i++) {
+    torch_view t;
+    if (v->graph.inputs[i].kind != LOOM_INPUT_CONST) continue;
+    if (!torch_read(PyList_GET_ITEM(v->constants, next++), &t)) return false;
+    if (v->plan) loom_plan_set_const(v->plan, i, t.data);
+    v->constant_data[i] = t.data;
+  }
+  return true;
+}
+
 static version *version_new(const compiled *c, const int64_t *sizes) {
   version *v = calloc(1, sizeof *v);
   if (!v) return (version *)PyErr_NoMemory();
@@ -113,7 +130,10 @@ static version *version_new(const compiled *c, const int64_t *sizes) {
   v->sizes = malloc((c->size_count + 1) * sizeof *v->sizes);
   if (!v->sizes) PyErr_NoMemory();
   if (v->sizes) memcpy(v->sizes, sizes, c->size_count * sizeof *v->sizes);
-  if (!v->sizes || !version_import(c, v) || !version_compile(c, v)) return version_unref(v), NULL;
+  bool good = v->sizes && version_import(c, v) && version_compile(c, v);
+  v->constant_data = good ? calloc(v->graph.input_count + 1, sizeof(void *)) : NULL;
+  if (good && !v->constant_data) PyErr_NoMemory();
+  if (!v->constant_data || !version_bind(v)) return version_unref(v), NULL;
   v->release_gil = version_has_work(&v->graph);
   for (uint32_t i = 0; i < v->graph.node_count; i++)
     v->release_gil |= v->graph.nodes[i].op == LOOM_OP_HOST_CALL;
@@ -299,6 +319,7 @@ static PyObject *compiled_run(compiled *c, version *v, PyObject *const *args) {
   void **memory = small ? stack : malloc(2 * ((size_t)in + out + 1) * sizeof *memory);
   if (!memory) return PyErr_NoMemory();
   memset(memory, 0, 2 * ((size_t)in + out) * sizeof *memory);
+  memcpy(memory, v->constant_data, in * sizeof *memory);
   run r = {.version = v,
            .args = args,
            .inputs = memory,
@@ -346,8 +367,7 @@ static PyObject *compiled_call(PyObject *self, PyObject *const *args, size_t fla
   return result;
 }
 
-/* ---- the type
- * --------------------------------------------------------------------------------------- */
+/* ---- the type -------------------------------------------------------------------------------- */
 
 static void compiled_clear_versions(compiled *c) {
   while (c->versions) {

@@ -152,8 +152,7 @@ static bool fx_is_fake_tensor(PyObject *meta) {
   return meta != Py_None && PyObject_HasAttrString(meta, "untyped_storage");
 }
 
-/* ---- placeholders
- * -------------------------------------------------------------------------------- */
+/* ---- placeholders ---------------------------------------------------------------------------- */
 
 static bool fx_tensor_input(fx_import *im, PyObject *node, PyObject *meta, fx_input *out) {
   loom_type type;
@@ -225,8 +224,7 @@ fx_input *fx_placeholders(PyObject *module, uint32_t *count) {
   return inputs;
 }
 
-/* ---- calls
- * ---------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 /* The arguments of a schema: a tuple of (name, default), kept for each op. */
 static PyObject *fx_schema(PyObject *target) {
@@ -433,8 +431,67 @@ static bool fx_call_function(fx_import *im, PyObject *node) {
   return good;
 }
 
-/* ---- results
- * ----------------------------------------------------------------------------------------- */
+/* ---- constants ------------------------------------------------------------------------------- */
+
+/* A tensor of one number as a constant of the graph. */
+static bool fx_number_constant(fx_import *im, PyObject *node, PyObject *tensor, PyObject *meta,
+                               const loom_type *type) {
+  PyObject *number = PyObject_CallMethod(tensor, "item", NULL);
+  if (!number) return false;
+  bool real = PyFloat_Check(number);
+  loom_value v = real ? loom_build_float(&im->builder, type, PyFloat_AS_DOUBLE(number))
+                      : loom_build_int(&im->builder, type, PyLong_AsLongLong(number));
+  Py_DECREF(number);
+  if (PyErr_Occurred()) return false;
+  return fx_define(im, node,
+                   (fx_value){.kind = FX_TENSOR, .value = v, .meta = meta, .placeholder = -1});
+}
+
+/* A tensor that the module holds: its data is bound to the plan. */
+static bool fx_tensor_constant(fx_import *im, PyObject *node, PyObject *tensor, PyObject *meta) {
+  loom_type type;
+  int64_t strides[LOOM_MAX_RANK];
+  if (!fx_read_type(im, tensor, &type)) {
+    if (!PyErr_Occurred())
+      PyErr_SetString(PyExc_NotImplementedError, "a constant of a dtype that is not compiled");
+    return false;
+  }
+  if (loom_type_elements(&type) == 1 && !loom_dtype_is_complex(type.dtype))
+    return fx_number_constant(im, node, tensor, meta, &type);
+  PyObject *ordered = PyObject_CallMethod(tensor, "contiguous", NULL);
+  PyObject *plain = ordered ? PyObject_CallMethod(ordered, "detach", NULL) : NULL;
+  bool good = plain && PyList_Append(im->constants, plain) == 0;
+  Py_XDECREF(plain);
+  Py_XDECREF(ordered);
+  if (!good) return false;
+  loom_contiguous_strides(&type, strides);
+  loom_value v = loom_graph_input(im->graph, LOOM_INPUT_CONST, &type, strides);
+  if (v == LOOM_NO_VALUE) return PyErr_NoMemory(), false;
+  return fx_define(im, node,
+                   (fx_value){.kind = FX_TENSOR, .value = v, .meta = meta, .placeholder = -1});
+}
+
+/* get_attr: a dotted path from the module. */
+static bool fx_attribute(fx_import *im, PyObject *node) {
+  PyObject *path = PyObject_GetAttrString(node, "target");
+  PyObject *parts = path ? PyObject_CallMethod(path, "split", "s", ".") : NULL;
+  PyObject *object = parts ? Py_NewRef(im->module) : NULL, *meta = fx_meta(node);
+  for (Py_ssize_t i = 0; object && i < PyList_GET_SIZE(parts); i++) {
+    PyObject *next = PyObject_GetAttr(object, PyList_GET_ITEM(parts, i));
+    Py_SETREF(object, next);
+  }
+  bool is_tensor = object && fx_is_fake_tensor(object);
+  if (object && !is_tensor)
+    PyErr_SetString(PyExc_NotImplementedError, "an attribute of the module that is no tensor");
+  bool good =
+      is_tensor && fx_tensor_constant(im, node, object, fx_is_fake_tensor(meta) ? meta : object);
+  Py_XDECREF(object);
+  Py_XDECREF(parts);
+  Py_XDECREF(path);
+  return good;
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
 
 /* A value of its own for an output: a copy of what is an input or an output already (each tensor
  * that a graph makes has storage of its own), and of a host call's result in another order than the
@@ -498,12 +555,12 @@ static bool fx_output(fx_import *im, PyObject *node, fx_result **results, uint32
   return good;
 }
 
-/* ---- the module
- * ---------------------------------------------------------------------------------------- */
+/* ---- the module ------------------------------------------------------------------------------ */
 
 static bool fx_node(fx_import *im, PyObject *node, fx_result **results, uint32_t *count) {
   if (fx_node_is(node, "placeholder")) return fx_placeholder(im, node);
   if (fx_node_is(node, "call_function")) return fx_call_function(im, node);
+  if (fx_node_is(node, "get_attr")) return fx_attribute(im, node);
   if (fx_node_is(node, "output")) return fx_output(im, node, results, count);
   PyErr_SetString(PyExc_NotImplementedError, "a node that is no call of a function");
   return false;
@@ -514,13 +571,15 @@ bool fx_import_module(fx_import *im, PyObject *module, fx_result **results,
   *results = NULL;
   *result_count = 0;
   im->builder.graph = im->graph;
+  im->module = module;
+  im->constants = PyList_New(0);
   im->index = PyDict_New();
   im->hosts = PyList_New(0);
   im->host_reasons = PyList_New(0);
   PyObject *list = fx_nodes(module);
   Py_ssize_t count = list ? PyList_GET_SIZE(list) : 0;
   im->inputs = calloc((size_t)count + 1, sizeof *im->inputs);
-  bool good = list && im->index && im->hosts && im->host_reasons && im->inputs;
+  bool good = list && im->index && im->constants && im->hosts && im->host_reasons && im->inputs;
   for (Py_ssize_t i = 0; good && i < count; i++)
     good = fx_node(im, PyList_GET_ITEM(list, i), results, result_count);
   Py_XDECREF(list);
@@ -532,6 +591,7 @@ void fx_import_fini(fx_import *im) {
   free(im->values);
   free(im->inputs);
   Py_XDECREF(im->index);
+  Py_XDECREF(im->constants);
   Py_XDECREF(im->hosts);
   Py_XDECREF(im->host_reasons);
 }

@@ -87,6 +87,8 @@ typedef struct fx_import {
   PyObject *index;  /* dict: node -> number in `values` */
   fx_value *values; /* malloc'ed */
   uint32_t value_count, value_capacity;
+  PyObject *module;       /* borrowed */
+  PyObject *constants;    /* list of tensors: data of the CONST inputs, in their order */
   PyObject *hosts;        /* list, by slot: see host.c */
   PyObject *host_reasons; /* list of (op, reason) */
   uint32_t ops;           /* call_function nodes with an array result */

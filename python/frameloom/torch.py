@@ -46,7 +46,8 @@ def compile_graph(module, *, interpret=False, **options):
     ``NotImplementedError`` with the reason when the graph cannot be compiled.
     """
     known = _options(None, options)
-    graph = _native.torch_compile(module, known["cpu"], interpret, known["fastmath"])
+    with _disable_current_modes():  # constants of the module are real tensors
+        graph = _native.torch_compile(module, known["cpu"], interpret, known["fastmath"])
     compiled_graphs.append(graph)
     return graph
 
