@@ -1,6 +1,7 @@
 /* ATen reductions, softmax and the normalisations. Sums of halves are kept in float32. */
 #include "frontend/torch/torch.h"
 
+#include <math.h>
 #include <string.h>
 
 static bool reduce_done(fx_call *c, uint32_t i, loom_value v, loom_value *out) {
@@ -109,6 +110,33 @@ bool aten_extreme(fx_call *c, loom_value *out) {
   loom_value at = loom_build_reduce(c->b, max ? "argmax" : "argmin", x, 1u << axis, false);
   return reduce_done(c, 0, loom_build_reduce(c->b, c->text, x, 1u << axis, false), out) &&
          reduce_done(c, 1, at, out);
+}
+
+/* linalg_vector_norm(self, ord, dim, keepdim, dtype). */
+bool aten_vector_norm(fx_call *c, loom_value *out) {
+  loom_builder *b = c->b;
+  double order;
+  uint32_t axes;
+  if (!fx_double(c, 1, &order) || !fx_axes(c, 2, reduce_rank(c), &axes)) return false;
+  loom_value x = reduce_operand(c, 0, c->types[0].dtype);
+  if (x == LOOM_NO_VALUE) return false;
+  const loom_type type = *loom_build_type(b, x);
+  if (isinf(order) && fx_count(&type, axes) <= 0) return fx_decline(c, "nothing to reduce");
+  x = order == 2 ? loom_build2(b, LOOM_OP_MUL, x, x) : loom_build1(b, LOOM_OP_ABS, x);
+  if (isinf(order))
+    return reduce_done(c, 0, loom_build_reduce(b, order > 0 ? "max" : "min", x, axes, false), out);
+  if (order == 0)
+    x = loom_build_convert(b, loom_build_compare(b, "ne", x, loom_build_int(b, &type, 0)),
+                           type.dtype);
+  else if (order != 1 && order != 2)
+    x = loom_build2(b, LOOM_OP_POW, x, loom_build_float(b, &type, order));
+  loom_value sum = loom_build_reduce(b, "sum", x, axes, false);
+  if (sum == LOOM_NO_VALUE) return false;
+  const loom_type reduced = *loom_build_type(b, sum);
+  if (order == 2) sum = loom_build1(b, LOOM_OP_SQRT, sum);
+  if (order != 0 && order != 1 && order != 2)
+    sum = loom_build2(b, LOOM_OP_POW, sum, loom_build_float(b, &reduced, 1 / order));
+  return reduce_done(c, 0, sum, out);
 }
 
 /* cumsum and cumprod(self, dim, dtype). */

@@ -113,7 +113,7 @@ fx_value *fx_value_of(fx_import *im, PyObject *node);
  */
 
 #define FX_MAX_ARGS 20
-#define FX_MAX_RESULTS 8
+#define FX_MAX_RESULTS 128
 
 typedef struct fx_call {
   fx_import *im;

@@ -114,7 +114,7 @@ def check_sample(op, dtype, sample, grad, interpret=False):
         expected = _run(fn, _clone(tensors, grad), grad)
     except Exception as e:  # eager refuses: nothing to compare
         return "skipped", f"eager: {type(e).__name__}", report
-    torch.manual_seed(0)
+    torch.manual_seed(42)  # OpInfo's wrappers seed with this when eager torch runs
     try:
         got = _run(compiled(fn, report, interpret), _clone(tensors, grad), grad)
     except Exception as e:
