@@ -40,7 +40,7 @@ if [ ! -x .venv/bin/python ]; then "$python" -m venv .venv; fi
 want=("scikit-build-core>=0.10" "numpy>=2")
 for group in "$@"; do
   case $group in
-    test) want+=("pytest>=8" "pytest-timeout" "hypothesis>=6" "lit") ;;
+    test) want+=("pytest>=8" "pytest-timeout" "hypothesis>=6" "lit" "torch==2.13.0" "expecttest") ;;
     bench) want+=(-r bench/requirements.txt) ;;
   esac
 done

@@ -180,21 +180,21 @@ static bool run_matches(const torch_view *t, const torch_spec *spec, bool *strid
   return true;
 }
 
-/* A copy of a tensor with the strides that the kernels expect. */
+/* A copy of a tensor with the strides that the kernels expect; torch raises when these overlap. */
 static PyObject *run_restride(PyObject *tensor, const torch_spec *spec, void **data) {
-  torch_spec dense = *spec;
-  int64_t strides[LOOM_MAX_RANK];
-  torch_spec_dense(&dense, strides);
-  if (memcmp(&dense, spec, sizeof dense) != 0) {
-    PyErr_SetString(PyExc_RuntimeError,
-                    "frameloom: an input has other strides than the graph was traced with");
-    return NULL;
-  }
   PyObject *copy = torch_empty(spec, data);
   PyObject *done = copy ? PyObject_CallMethod(copy, "copy_", "O", tensor) : NULL;
   if (!done) Py_CLEAR(copy);
   Py_XDECREF(done);
   return copy;
+}
+
+/* What a conjugate or negative view stands for, in memory of its own. */
+static PyObject *run_resolve(PyObject *tensor) {
+  PyObject *conjugated = PyObject_CallMethod(tensor, "resolve_conj", NULL);
+  PyObject *resolved = conjugated ? PyObject_CallMethod(conjugated, "resolve_neg", NULL) : NULL;
+  Py_XDECREF(conjugated);
+  return resolved;
 }
 
 static bool run_read(run *r, const compiled *c) {
@@ -203,7 +203,13 @@ static bool run_read(run *r, const compiled *c) {
     torch_view t;
     bool strides;
     if (input->kind != FX_INPUT_TENSOR) continue;
-    if (!torch_read(r->args[i], &t)) return false;
+    PyObject *tensor = r->args[i];
+    if (torch_is_lazy(tensor)) {
+      tensor = run_resolve(tensor);
+      if (!tensor) return false;
+      r->owned[input->number] = tensor;
+    }
+    if (!torch_read(tensor, &t)) return false;
     if (!run_matches(&t, &input->spec, &strides)) {
       PyErr_Format(
           PyExc_RuntimeError,
@@ -214,8 +220,9 @@ static bool run_read(run *r, const compiled *c) {
     if (strides || loom_type_elements(loom_graph_type(
                        &r->version->graph, r->version->graph.inputs[input->number].value)) == 0)
       continue;
-    r->owned[input->number] = run_restride(r->args[i], &input->spec, &r->inputs[input->number]);
-    if (!r->owned[input->number]) return false;
+    PyObject *copy = run_restride(tensor, &input->spec, &r->inputs[input->number]);
+    if (!copy) return false;
+    Py_XSETREF(r->owned[input->number], copy);
   }
   return true;
 }
@@ -291,6 +298,27 @@ static bool run_plan(run *r) {
   Py_END_ALLOW_THREADS return run_status(status);
 }
 
+static PyObject *run_numbers(const int64_t *numbers, int count) {
+  PyObject *tuple = PyTuple_New(count);
+  for (int i = 0; tuple && i < count; i++) {
+    PyObject *number = PyLong_FromLongLong(numbers[i]);
+    if (!number) Py_CLEAR(tuple);
+    if (number) PyTuple_SET_ITEM(tuple, i, number);
+  }
+  return tuple;
+}
+
+static PyObject *run_view(PyObject *base, const fx_result *result) {
+  PyObject *sizes = run_numbers(result->spec.sizes, result->spec.rank);
+  PyObject *strides = run_numbers(result->spec.strides, result->spec.rank);
+  PyObject *view = sizes && strides ? PyObject_CallMethod(base, "as_strided", "OOL", sizes, strides,
+                                                          (long long)result->offset)
+                                    : NULL;
+  Py_XDECREF(strides);
+  Py_XDECREF(sizes);
+  return view;
+}
+
 static PyObject *run_results(const run *r) {
   const version *v = r->version;
   PyObject *tuple = PyTuple_New(v->result_count);
@@ -302,6 +330,8 @@ static PyObject *run_results(const run *r) {
       item = Py_NewRef(r->arrays[result->number]);
     else if (result->kind == FX_RESULT_INPUT)
       item = Py_NewRef(r->args[result->number]);
+    else if (result->kind == FX_RESULT_VIEW)
+      item = run_view(PyTuple_GET_ITEM(tuple, result->number), result);
     else if (result->kind == FX_RESULT_OBJECT)
       item = Py_NewRef(result->object);
     else

@@ -514,12 +514,68 @@ static loom_value fx_own_value(fx_import *im, loom_value v, const torch_spec *sp
 static bool fx_result_tensor(fx_import *im, const fx_value *v, fx_result *out) {
   int64_t strides[LOOM_MAX_RANK] = {0};
   if (!fx_read_spec(im, v->meta, &out->spec)) return false;
+  memcpy(out->own, out->spec.strides, sizeof out->own);
   torch_spec_dense(&out->spec, strides);
   out->kind = FX_RESULT_OUTPUT;
   out->number = im->graph->output_count;
   loom_value value = fx_own_value(im, v->value, &out->spec, strides);
   return value != LOOM_NO_VALUE &&
          (loom_graph_output(im->graph, value, strides) || (PyErr_NoMemory(), false));
+}
+
+/* Where a result lies in its storage, in elements. */
+typedef struct fx_place {
+  PyObject *storage; /* an int that identifies it; owned */
+  int64_t offset, end, size;
+} fx_place;
+
+static bool fx_read_place(fx_import *im, PyObject *meta, const torch_spec *spec, fx_place *out) {
+  PyObject *storage = PyObject_CallMethod(meta, "untyped_storage", NULL);
+  PyObject *offset = storage ? PyObject_CallMethod(meta, "storage_offset", NULL) : NULL;
+  PyObject *bytes = offset ? PyObject_CallMethod(storage, "nbytes", NULL) : NULL;
+  out->storage = bytes ? PyObject_GetAttrString(storage, "_cdata") : NULL;
+  bool good =
+      out->storage && fx_read_dim(im, offset, &out->offset) && fx_read_dim(im, bytes, &out->size);
+  out->size /= (int64_t)loom_dtype_size(spec->dtype);
+  out->end = out->offset + 1;
+  for (int i = 0; i < spec->rank; i++) {
+    out->end += (spec->sizes[i] - 1) * spec->strides[i];
+    if (spec->sizes[i] == 0) out->end = INT64_MIN; /* covers nothing */
+  }
+  Py_XDECREF(bytes);
+  Py_XDECREF(offset);
+  Py_XDECREF(storage);
+  return good;
+}
+
+/* A result that shares storage with an earlier one is a view of that, as it is in eager torch, when
+ * the earlier one is the whole storage. Results that only share some of it are refused. */
+static bool fx_find_view(fx_import *im, PyObject *list, Py_ssize_t i, const fx_value *v,
+                         fx_result *all) {
+  fx_result *out = &all[i];
+  fx_place place = {NULL, 0, 0, 0};
+  torch_spec spec;
+  bool good = fx_read_spec(im, v->meta, &spec) && fx_read_place(im, v->meta, &spec, &place);
+  for (Py_ssize_t k = 0; k < i && good && out->kind != FX_RESULT_VIEW; k++) {
+    const fx_value *other = fx_value_of(im, PySequence_Fast_GET_ITEM(list, k));
+    fx_place base = {NULL, 0, 0, 0};
+    if (!other || other->kind != FX_TENSOR || all[k].kind != FX_RESULT_OUTPUT) continue;
+    good = fx_read_place(im, other->meta, &all[k].spec, &base);
+    bool shared = good && PyObject_RichCompareBool(base.storage, place.storage, Py_EQ) == 1;
+    bool overlap = shared && base.offset < place.end && place.offset < base.end;
+    bool whole = base.offset == 0 && base.end == base.size && all[k].spec.dtype == spec.dtype &&
+                 !memcmp(all[k].own, all[k].spec.strides, sizeof all[k].own);
+    Py_XDECREF(base.storage);
+    if (!overlap) continue;
+    if (!whole) {
+      PyErr_SetString(PyExc_NotImplementedError, "results that share a part of their storage");
+      good = false;
+    }
+    *out = (fx_result){.kind = FX_RESULT_VIEW, .number = (uint32_t)k, .spec = spec};
+    out->offset = place.offset;
+  }
+  Py_XDECREF(place.storage);
+  return good;
 }
 
 /* One node is one tensor, however often it is returned. */
@@ -530,7 +586,9 @@ static bool fx_result_of(fx_import *im, PyObject *list, Py_ssize_t i, fx_result 
   if (v && v->kind == FX_TENSOR) {
     for (Py_ssize_t k = 0; k < i; k++)
       if (PySequence_Fast_GET_ITEM(list, k) == item) return *out = all[k], true;
-    if (v->placeholder < 0) return fx_result_tensor(im, v, out);
+    if (v->placeholder < 0)
+      return fx_find_view(im, list, i, v, all) &&
+             (out->kind == FX_RESULT_VIEW || fx_result_tensor(im, v, out));
     *out = (fx_result){.kind = FX_RESULT_INPUT, .number = (uint32_t)v->placeholder};
     return true;
   }

@@ -180,6 +180,11 @@ void torch_spec_dense(torch_spec *spec, int64_t *out) {
 /* ---- reading and making tensors -----------------------------------------------------------------
  */
 
+bool torch_is_lazy(PyObject *tensor) {
+  bool plain = Py_TYPE(tensor) == torch.tensor || Py_TYPE(tensor) == torch.parameter;
+  return plain && (tensor_keys(tensor) & torch.lazy);
+}
+
 bool torch_read(PyObject *tensor, torch_view *out) {
   if (Py_TYPE(tensor) != torch.tensor && Py_TYPE(tensor) != torch.parameter) {
     PyErr_Format(PyExc_TypeError, "frameloom: an input is a %s, not a torch.Tensor",

@@ -37,6 +37,8 @@ typedef struct torch_view {
   int32_t dtype; /* torch's ScalarType */
 } torch_view;
 
+/* Is it a conjugate or negative view, whose memory does not hold its elements? */
+bool torch_is_lazy(PyObject *tensor);
 bool torch_read(PyObject *tensor, torch_view *out); /* false with an exception: not such a tensor */
 /* A new tensor from torch's own allocator; its data. NULL with an exception. */
 PyObject *torch_empty(const torch_spec *spec, void **data);
@@ -63,11 +65,13 @@ typedef struct fx_value {
 
 /* How one result of the graph is made. */
 typedef struct fx_result {
-  enum { FX_RESULT_OUTPUT, FX_RESULT_INPUT, FX_RESULT_SIZE, FX_RESULT_OBJECT } kind;
-  uint32_t number; /* OUTPUT: of the graph; INPUT: the argument */
+  enum { FX_RESULT_OUTPUT, FX_RESULT_INPUT, FX_RESULT_VIEW, FX_RESULT_SIZE, FX_RESULT_OBJECT } kind;
+  uint32_t number; /* OUTPUT: of the graph; INPUT: the argument; VIEW: the result it is a view of */
+  int64_t offset;  /* VIEW: in elements */
   loom_dim dim;
-  PyObject *object; /* owned */
-  torch_spec spec;  /* OUTPUT: what the tensor looks like */
+  PyObject *object;           /* owned */
+  torch_spec spec;            /* OUTPUT, VIEW: what the tensor looks like */
+  int64_t own[LOOM_MAX_RANK]; /* OUTPUT: torch's strides, which may not be dense */
 } fx_result;
 
 /* What a placeholder is bound to in a call. */
