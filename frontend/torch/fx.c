@@ -600,7 +600,9 @@ static bool fx_result_of(fx_import *im, PyObject *list, Py_ssize_t i, fx_result 
 
 static bool fx_output(fx_import *im, PyObject *node, fx_result **results, uint32_t *count) {
   PyObject *args = PyObject_GetAttrString(node, "args");
-  PyObject *list = args ? PySequence_Fast(PyTuple_GET_ITEM(args, 0), "the output") : NULL;
+  PyObject *given = args ? PyTuple_GET_ITEM(args, 0) : NULL;
+  bool many = given && (PyList_Check(given) || PyTuple_Check(given));
+  PyObject *list = !given ? NULL : many ? Py_NewRef(given) : PyTuple_Pack(1, given);
   Py_ssize_t n = list ? PySequence_Fast_GET_SIZE(list) : 0;
   fx_result *all = calloc((size_t)n + 1, sizeof *all);
   bool good = list && all;
