@@ -28,7 +28,7 @@ static loom_value linear_product(fx_call *c, int at, const char *text) {
 
 bool aten_product(fx_call *c, loom_value *out) {
   loom_value v = linear_product(c, 0, c->text);
-  out[0] = loom_build_convert(c->b, v, c->types[0].dtype);
+  out[0] = fx_round(c, 0, v);
   return out[0] != LOOM_NO_VALUE;
 }
 
@@ -51,7 +51,7 @@ bool aten_add_product(fx_call *c, loom_value *out) {
     loom_value self = fx_operand(c, 0, type.dtype, &type);
     v = loom_build2(c->b, LOOM_OP_ADD, v, linear_scaled(c, self, 3, &type));
   }
-  out[0] = loom_build_convert(c->b, v, c->types[0].dtype);
+  out[0] = fx_round(c, 0, v);
   return out[0] != LOOM_NO_VALUE;
 }
 
@@ -87,6 +87,6 @@ bool aten_convolution(fx_call *c, loom_value *out) {
     bias = loom_build_broadcast(b, bias, type.rank, type.dims, channel);
     v = loom_build2(b, LOOM_OP_ADD, v, bias);
   }
-  out[0] = loom_build_convert(b, v, type.dtype);
+  out[0] = fx_round(c, 0, v);
   return out[0] != LOOM_NO_VALUE;
 }

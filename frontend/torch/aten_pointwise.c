@@ -5,7 +5,7 @@
 #include <string.h>
 
 static bool pointwise_done(fx_call *c, loom_value v, loom_value *out) {
-  out[0] = loom_build_convert(c->b, v, c->types[0].dtype);
+  out[0] = fx_round(c, 0, v);
   return out[0] != LOOM_NO_VALUE;
 }
 

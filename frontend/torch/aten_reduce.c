@@ -5,13 +5,13 @@
 #include <string.h>
 
 static bool reduce_done(fx_call *c, uint32_t i, loom_value v, loom_value *out) {
-  v = loom_build_convert(c->b, v, c->types[i].dtype);
-  out[i] = loom_build_reshape(c->b, v, c->types[i].rank, c->types[i].dims);
+  v = loom_build_reshape(c->b, v, c->types[i].rank, c->types[i].dims);
+  out[i] = fx_round(c, i, v);
   return out[i] != LOOM_NO_VALUE;
 }
 
 static loom_value reduce_operand(fx_call *c, int i, loom_dtype dtype) {
-  return loom_build_convert(c->b, fx_tensor(c, i), fx_compute_dtype(dtype));
+  return fx_tensor_as(c, i, fx_compute_dtype(dtype));
 }
 
 static int reduce_rank(fx_call *c) {
@@ -209,7 +209,7 @@ static loom_value norm_apply(fx_call *c, loom_opcode op, loom_value v, int i, co
                              int rank) {
   if (!fx_has(c, i) || v == LOOM_NO_VALUE) return v;
   const loom_type type = *loom_build_type(c->b, v);
-  loom_value w = loom_build_convert(c->b, fx_tensor(c, i), type.dtype);
+  loom_value w = fx_tensor_as(c, i, type.dtype);
   if (dims) w = loom_build_reshape(c->b, w, rank, dims);
   return loom_build2(c->b, op, v, reduce_spread(c, w, &type));
 }

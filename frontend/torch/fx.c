@@ -165,7 +165,7 @@ static bool fx_tensor_input(fx_import *im, PyObject *node, PyObject *meta, fx_in
   out->number = im->graph->input_count;
   loom_value v = loom_graph_input(im->graph, LOOM_INPUT_ARRAY, &type, out->spec.strides);
   if (v == LOOM_NO_VALUE) return PyErr_NoMemory(), false;
-  fx_value value = {.kind = FX_TENSOR, .value = v, .meta = meta};
+  fx_value value = {.kind = FX_TENSOR, .value = v, .wide = LOOM_NO_VALUE, .meta = meta};
   value.placeholder = (int32_t)im->input_count - 1;
   return fx_define(im, node, value);
 }
@@ -349,7 +349,12 @@ static bool fx_define_results(fx_import *im, const fx_call *c, const loom_value 
   for (uint32_t i = 0; i < c->result_count; i++) {
     PyObject *meta = many ? PySequence_Fast_GET_ITEM(c->meta, (Py_ssize_t)i) : c->meta;
     if (c->present[i])
-      items[i] = (fx_value){.kind = FX_TENSOR, .value = values[i], .meta = meta, .placeholder = -1};
+
+      items[i] = (fx_value){.kind = FX_TENSOR,
+                            .value = values[i],
+                            .wide = c->wide[i],
+                            .meta = meta,
+                            .placeholder = -1};
   }
   if (!many) return fx_define(im, c->node, items[0]);
   return fx_define(im, c->node,
@@ -359,7 +364,7 @@ static bool fx_define_results(fx_import *im, const fx_call *c, const loom_value 
 static bool fx_aten(fx_import *im, fx_call *c, PyObject *args, PyObject *kwargs) {
   loom_value values[FX_MAX_RESULTS];
   for (int i = 0; i < FX_MAX_RESULTS; i++)
-    values[i] = LOOM_NO_VALUE;
+    values[i] = c->wide[i] = LOOM_NO_VALUE;
   bool bound = fx_bind(c, args, kwargs) && fx_declared(c);
   bool good = bound && fx_emit(c, values);
   if (!good && bound && !PyErr_Occurred()) good = torch_host_emit(c, args, kwargs, values);
@@ -443,8 +448,10 @@ static bool fx_number_constant(fx_import *im, PyObject *node, PyObject *tensor, 
                       : loom_build_int(&im->builder, type, PyLong_AsLongLong(number));
   Py_DECREF(number);
   if (PyErr_Occurred()) return false;
-  return fx_define(im, node,
-                   (fx_value){.kind = FX_TENSOR, .value = v, .meta = meta, .placeholder = -1});
+  return fx_define(
+      im, node,
+      (fx_value){
+          .kind = FX_TENSOR, .value = v, .meta = meta, .placeholder = -1, .wide = LOOM_NO_VALUE});
 }
 
 /* A tensor that the module holds: its data is bound to the plan. */
@@ -467,8 +474,10 @@ static bool fx_tensor_constant(fx_import *im, PyObject *node, PyObject *tensor, 
   loom_contiguous_strides(&type, strides);
   loom_value v = loom_graph_input(im->graph, LOOM_INPUT_CONST, &type, strides);
   if (v == LOOM_NO_VALUE) return PyErr_NoMemory(), false;
-  return fx_define(im, node,
-                   (fx_value){.kind = FX_TENSOR, .value = v, .meta = meta, .placeholder = -1});
+  return fx_define(
+      im, node,
+      (fx_value){
+          .kind = FX_TENSOR, .value = v, .meta = meta, .placeholder = -1, .wide = LOOM_NO_VALUE});
 }
 
 /* get_attr: a dotted path from the module. */
@@ -548,6 +557,13 @@ static bool fx_read_place(fx_import *im, PyObject *meta, const torch_spec *spec,
   return good;
 }
 
+/* Several indices for one element: torch refuses to write through such a tensor. */
+static bool fx_is_expanded(const fx_result *r) {
+  for (int i = 0; i < r->spec.rank; i++)
+    if (r->spec.sizes[i] > 1 && r->own[i] == 0) return true;
+  return false;
+}
+
 /* A result that shares storage with an earlier one is a view of that, as it is in eager torch, when
  * the earlier one is the whole storage. Results that only share some of it are refused. */
 static bool fx_find_view(fx_import *im, PyObject *list, Py_ssize_t i, const fx_value *v,
@@ -560,6 +576,7 @@ static bool fx_find_view(fx_import *im, PyObject *list, Py_ssize_t i, const fx_v
     const fx_value *other = fx_value_of(im, PySequence_Fast_GET_ITEM(list, k));
     fx_place base = {NULL, 0, 0, 0};
     if (!other || other->kind != FX_TENSOR || all[k].kind != FX_RESULT_OUTPUT) continue;
+    if (fx_is_expanded(&all[k])) continue;
     good = fx_read_place(im, other->meta, &all[k].spec, &base);
     bool shared = good && PyObject_RichCompareBool(base.storage, place.storage, Py_EQ) == 1;
     bool overlap = shared && base.offset < place.end && place.offset < base.end;

@@ -4,6 +4,13 @@
 #include <stdarg.h>
 #include <string.h>
 
+static bool fx_same_shape(const loom_type *a, const loom_type *b) {
+  bool same = a->rank == b->rank;
+  for (int i = 0; same && i < a->rank; i++)
+    same = a->dims[i] == b->dims[i];
+  return same;
+}
+
 bool fx_decline(fx_call *c, const char *format, ...) {
   if (c->why[0]) return false;
   va_list args;
@@ -28,6 +35,22 @@ static loom_value fx_tensor_of(fx_call *c, PyObject *node) {
 loom_value fx_tensor(fx_call *c, int i) {
   if (!fx_has(c, i)) return loom_build_fail(c->b, "operand %d is missing", i);
   return fx_tensor_of(c, c->args[i]);
+}
+
+loom_value fx_tensor_as(fx_call *c, int i, loom_dtype dtype) {
+  const fx_value *v = fx_has(c, i) ? fx_value_of(c->im, c->args[i]) : NULL;
+  if (v && v->kind == FX_TENSOR && dtype == LOOM_F32 && v->wide != LOOM_NO_VALUE) return v->wide;
+  return loom_build_convert(c->b, fx_tensor(c, i), dtype);
+}
+
+loom_value fx_round(fx_call *c, uint32_t i, loom_value v) {
+  if (v == LOOM_NO_VALUE) return v;
+  loom_dtype dtype = c->types[i].dtype;
+  bool narrower = fx_compute_dtype(dtype) != dtype;
+  if (narrower && loom_build_type(c->b, v)->dtype == LOOM_F32 &&
+      fx_same_shape(loom_build_type(c->b, v), &c->types[i]))
+    c->wide[i] = v;
+  return loom_build_convert(c->b, v, dtype);
 }
 
 int fx_tensors(fx_call *c, int i, loom_value *out, int capacity) {
@@ -181,7 +204,7 @@ static loom_value fx_number_operand(fx_call *c, int i, loom_dtype dtype, const l
 loom_value fx_operand(fx_call *c, int i, loom_dtype dtype, const loom_type *shape) {
   if (!fx_has(c, i)) return loom_build_fail(c->b, "operand %d is missing", i);
   if (!fx_is_tensor(c, i)) return fx_number_operand(c, i, dtype, shape);
-  loom_value v = loom_build_convert(c->b, fx_tensor(c, i), dtype);
+  loom_value v = fx_tensor_as(c, i, dtype);
   return loom_build_broadcast_to(c->b, v, shape->rank, shape->dims);
 }
 

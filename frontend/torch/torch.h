@@ -55,6 +55,7 @@ void torch_spec_dense(torch_spec *spec, int64_t *out);
 typedef struct fx_value {
   enum { FX_NOTHING, FX_TENSOR, FX_MANY, FX_SIZE, FX_OBJECT } kind;
   loom_value value;       /* TENSOR */
+  loom_value wide;        /* TENSOR of halves: the same before it was rounded, float32; or none */
   int32_t placeholder;    /* TENSOR: which one it is, or -1 */
   struct fx_value *items; /* MANY; in the import's arena */
   uint32_t count;
@@ -129,9 +130,10 @@ typedef struct fx_call {
   loom_type types[FX_MAX_RESULTS]; /* of the tensor results, as torch declares them */
   bool present[FX_MAX_RESULTS];    /* is this result a tensor? */
   uint32_t result_count;
-  loom_opcode op;   /* of the row in aten.def */
-  const char *text; /* of the row: a direction, a kind */
-  char why[160];    /* the reason, once it was declined */
+  loom_value wide[FX_MAX_RESULTS]; /* what fx_round rounded */
+  loom_opcode op;                  /* of the row in aten.def */
+  const char *text;                /* of the row: a direction, a kind */
+  char why[160];                   /* the reason, once it was declined */
 } fx_call;
 
 /* Declines: the op runs through torch, for this reason. Always false. */
@@ -141,6 +143,11 @@ bool fx_has(const fx_call *c, int i); /* given and not None */
 bool fx_is_tensor(const fx_call *c, int i);
 /* Operand `i`, which has to be a tensor; LOOM_NO_VALUE after a failure of the builder. */
 loom_value fx_tensor(fx_call *c, int i);
+/* The same as `dtype`. Halves that were just computed are not rounded in between: like torch's own
+ * compiler, and closer to the exact result than eager torch. */
+loom_value fx_tensor_as(fx_call *c, int i, loom_dtype dtype);
+/* A computed value as the declared dtype of result `i`. */
+loom_value fx_round(fx_call *c, uint32_t i, loom_value v);
 /* The tensors of a list; -1 after a failure. */
 int fx_tensors(fx_call *c, int i, loom_value *out, int capacity);
 /* Operand `i`, tensor or number, as `dtype` in the shape of the first result. */
