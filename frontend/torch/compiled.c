@@ -31,6 +31,7 @@ typedef struct compiled {
   fx_input *inputs; /* kinds and names */
   uint32_t input_count, size_count;
   bool interpret, fastmath;
+  long long visible;
   char cpu[16];
   version *versions; /* last used first */
   PyObject *dict;    /* attributes: AOTAutograd's wrappers copy them */
@@ -93,7 +94,7 @@ static PyObject *version_sizes(const compiled *c, const int64_t *sizes) {
 }
 
 static bool version_import(const compiled *c, version *v) {
-  fx_import im = {.graph = &v->graph, .sizes = version_sizes(c, v->sizes)};
+  fx_import im = {.graph = &v->graph, .visible = c->visible, .sizes = version_sizes(c, v->sizes)};
   bool good = im.sizes && fx_import_module(&im, c->module, &v->results, &v->result_count);
   if (good) {
     loom_graph_prune(&v->graph);
@@ -163,6 +164,7 @@ static version *compiled_version(compiled *c, const int64_t *sizes) {
 
 typedef struct run {
   version *version;
+  bool other; /* an input is not what the graph was traced with */
   PyObject *const *args;
   PyObject **owned; /* for each graph input: a copy with the expected strides, or NULL */
   void **inputs, **outputs;
@@ -180,7 +182,14 @@ static bool run_matches(const torch_view *t, const torch_spec *spec, bool *strid
   return true;
 }
 
-/* A copy of a tensor with the strides that the kernels expect; torch raises when these overlap. */
+/* Do several indices mean one element? */
+static bool run_overlaps_itself(const torch_spec *spec) {
+  for (int i = 0; i < spec->rank; i++)
+    if (spec->sizes[i] > 1 && spec->strides[i] == 0) return true;
+  return false;
+}
+
+/* A copy of a tensor with the strides that the kernels expect. */
 static PyObject *run_restride(PyObject *tensor, const torch_spec *spec, void **data) {
   PyObject *copy = torch_empty(spec, data);
   PyObject *done = copy ? PyObject_CallMethod(copy, "copy_", "O", tensor) : NULL;
@@ -210,16 +219,12 @@ static bool run_read(run *r, const compiled *c) {
       r->owned[input->number] = tensor;
     }
     if (!torch_read(tensor, &t)) return false;
-    if (!run_matches(&t, &input->spec, &strides)) {
-      PyErr_Format(
-          PyExc_RuntimeError,
-          "frameloom: input %u is not of the dtype and sizes that the graph was traced with", i);
-      return false;
-    }
+    if (!run_matches(&t, &input->spec, &strides)) return r->other = true, false;
     r->inputs[input->number] = t.data;
     if (strides || loom_type_elements(loom_graph_type(
                        &r->version->graph, r->version->graph.inputs[input->number].value)) == 0)
       continue;
+    if (run_overlaps_itself(&input->spec)) return r->other = true, false;
     PyObject *copy = run_restride(tensor, &input->spec, &r->inputs[input->number]);
     if (!copy) return false;
     Py_XSETREF(r->owned[input->number], copy);
@@ -309,8 +314,8 @@ static PyObject *run_numbers(const int64_t *numbers, int count) {
 }
 
 static PyObject *run_view(PyObject *base, const fx_result *result) {
-  PyObject *sizes = run_numbers(result->spec.sizes, result->spec.rank);
-  PyObject *strides = run_numbers(result->spec.strides, result->spec.rank);
+  PyObject *sizes = run_numbers(result->view.sizes, result->view.rank);
+  PyObject *strides = run_numbers(result->view.strides, result->view.rank);
   PyObject *view = sizes && strides ? PyObject_CallMethod(base, "as_strided", "OOL", sizes, strides,
                                                           (long long)result->offset)
                                     : NULL;
@@ -327,7 +332,8 @@ static PyObject *run_results(const run *r) {
     int64_t size = 0;
     PyObject *item;
     if (result->kind == FX_RESULT_OUTPUT)
-      item = Py_NewRef(r->arrays[result->number]);
+      item = result->expanded ? run_view(r->arrays[result->number], result)
+                              : Py_NewRef(r->arrays[result->number]);
     else if (result->kind == FX_RESULT_INPUT)
       item = Py_NewRef(r->args[result->number]);
     else if (result->kind == FX_RESULT_VIEW)
@@ -505,12 +511,15 @@ PyObject *torch_py_compile(PyObject *module, PyObject *args) {
   PyObject *graph_module;
   const char *cpu;
   int interpret, fastmath;
-  if (!PyArg_ParseTuple(args, "Ospp", &graph_module, &cpu, &interpret, &fastmath)) return NULL;
+  long long visible;
+  if (!PyArg_ParseTuple(args, "OsppL", &graph_module, &cpu, &interpret, &fastmath, &visible))
+    return NULL;
   compiled *c = (compiled *)compiled_type->tp_alloc(compiled_type, 0);
   if (!c) return NULL;
   c->vectorcall = compiled_call;
   c->module = Py_NewRef(graph_module);
   c->interpret = interpret;
+  c->visible = visible;
   c->fastmath = fastmath;
   snprintf(c->cpu, sizeof c->cpu, "%s", cpu);
   c->inputs = fx_placeholders(graph_module, &c->input_count);

@@ -520,14 +520,28 @@ static loom_value fx_own_value(fx_import *im, loom_value v, const torch_spec *sp
   return copy ? loom_build1(&im->builder, LOOM_OP_COPY, v) : v;
 }
 
+/* A value without its expanded dimensions (stride 0), which become size 1 in `spec`. */
+static loom_value fx_unexpanded(fx_import *im, loom_value v, torch_spec *spec, bool *expanded) {
+  for (int i = 0; i < spec->rank; i++) {
+    if (spec->sizes[i] <= 1 || spec->strides[i] != 0) continue;
+    v = loom_build_slice(&im->builder, v, i, 0, 1, 1);
+    spec->sizes[i] = 1;
+    *expanded = true;
+  }
+  return v;
+}
+
 static bool fx_result_tensor(fx_import *im, const fx_value *v, fx_result *out) {
   int64_t strides[LOOM_MAX_RANK] = {0};
-  if (!fx_read_spec(im, v->meta, &out->spec)) return false;
-  memcpy(out->own, out->spec.strides, sizeof out->own);
+  if (!fx_read_spec(im, v->meta, &out->view)) return false;
+  out->spec = out->view;
+  loom_value value = fx_unexpanded(im, v->value, &out->spec, &out->expanded);
   torch_spec_dense(&out->spec, strides);
+  for (int i = 0; i < out->spec.rank; i++)
+    if (out->view.strides[i]) out->view.strides[i] = out->spec.strides[i];
   out->kind = FX_RESULT_OUTPUT;
   out->number = im->graph->output_count;
-  loom_value value = fx_own_value(im, v->value, &out->spec, strides);
+  if (value != LOOM_NO_VALUE) value = fx_own_value(im, value, &out->spec, strides);
   return value != LOOM_NO_VALUE &&
          (loom_graph_output(im->graph, value, strides) || (PyErr_NoMemory(), false));
 }
@@ -557,38 +571,67 @@ static bool fx_read_place(fx_import *im, PyObject *meta, const torch_spec *spec,
   return good;
 }
 
-/* Several indices for one element: torch refuses to write through such a tensor. */
-static bool fx_is_expanded(const fx_result *r) {
-  for (int i = 0; i < r->spec.rank; i++)
-    if (r->spec.sizes[i] > 1 && r->own[i] == 0) return true;
-  return false;
+static bool fx_mark(uint8_t *bits, int64_t size, const torch_spec *spec, int64_t offset) {
+  int64_t index[LOOM_MAX_RANK] = {0};
+  bool met = false;
+  for (;;) {
+    int64_t at = offset;
+    for (int i = 0; i < spec->rank; i++)
+      at += index[i] * spec->strides[i];
+    if (at < 0 || at >= size) return true;
+    met |= bits[at];
+    bits[at] = 1;
+    int axis = spec->rank - 1;
+    while (axis >= 0 && ++index[axis] == spec->sizes[axis])
+      index[axis--] = 0;
+    if (axis < 0) return met;
+  }
+}
+
+#define FX_MAX_STORAGE (1 << 26) /* elements; larger ones are taken to overlap */
+
+/* Has an element of the one a place in the other? */
+static bool fx_overlaps(const torch_spec *a, const fx_place *at_a, const torch_spec *b,
+                        const fx_place *at_b) {
+  if (at_a->offset >= at_b->end || at_b->offset >= at_a->end) return false;
+  int64_t size = at_a->end > at_b->end ? at_a->end : at_b->end;
+  uint8_t *bits = size <= FX_MAX_STORAGE ? calloc((size_t)size, 1) : NULL;
+  if (!bits) return true;
+  fx_mark(bits, size, a, at_a->offset);
+  bool met = fx_mark(bits, size, b, at_b->offset);
+  free(bits);
+  return met;
+}
+
+/* Is result `k` the whole of its storage, as it is made? */
+static bool fx_is_whole(const fx_result *r, const fx_place *place, const torch_spec *traced) {
+  return place->offset == 0 && place->end == place->size && !r->expanded &&
+         !memcmp(traced->strides, r->spec.strides, sizeof traced->strides);
 }
 
 /* A result that shares storage with an earlier one is a view of that, as it is in eager torch, when
- * the earlier one is the whole storage. Results that only share some of it are refused. */
+ * the earlier one is the whole storage. Results that only share some elements are refused. */
 static bool fx_find_view(fx_import *im, PyObject *list, Py_ssize_t i, const fx_value *v,
                          fx_result *all) {
   fx_result *out = &all[i];
   fx_place place = {NULL, 0, 0, 0};
-  torch_spec spec;
+  torch_spec spec, traced;
   bool good = fx_read_spec(im, v->meta, &spec) && fx_read_place(im, v->meta, &spec, &place);
   for (Py_ssize_t k = 0; k < i && good && out->kind != FX_RESULT_VIEW; k++) {
     const fx_value *other = fx_value_of(im, PySequence_Fast_GET_ITEM(list, k));
     fx_place base = {NULL, 0, 0, 0};
     if (!other || other->kind != FX_TENSOR || all[k].kind != FX_RESULT_OUTPUT) continue;
-    if (fx_is_expanded(&all[k])) continue;
-    good = fx_read_place(im, other->meta, &all[k].spec, &base);
-    bool shared = good && PyObject_RichCompareBool(base.storage, place.storage, Py_EQ) == 1;
-    bool overlap = shared && base.offset < place.end && place.offset < base.end;
-    bool whole = base.offset == 0 && base.end == base.size && all[k].spec.dtype == spec.dtype &&
-                 !memcmp(all[k].own, all[k].spec.strides, sizeof all[k].own);
+    good = fx_read_spec(im, other->meta, &traced) && fx_read_place(im, other->meta, &traced, &base);
+    bool shared = good && PyObject_RichCompareBool(base.storage, place.storage, Py_EQ) == 1 &&
+                  traced.dtype == spec.dtype && fx_overlaps(&traced, &base, &spec, &place);
+    bool whole = shared && fx_is_whole(&all[k], &base, &traced);
     Py_XDECREF(base.storage);
-    if (!overlap) continue;
+    if (!shared || all[k].expanded) continue; /* torch refuses to write to what is expanded */
     if (!whole) {
       PyErr_SetString(PyExc_NotImplementedError, "results that share a part of their storage");
       good = false;
     }
-    *out = (fx_result){.kind = FX_RESULT_VIEW, .number = (uint32_t)k, .spec = spec};
+    *out = (fx_result){.kind = FX_RESULT_VIEW, .number = (uint32_t)k, .view = spec};
     out->offset = place.offset;
   }
   Py_XDECREF(place.storage);
@@ -604,7 +647,7 @@ static bool fx_result_of(fx_import *im, PyObject *list, Py_ssize_t i, fx_result 
     for (Py_ssize_t k = 0; k < i; k++)
       if (PySequence_Fast_GET_ITEM(list, k) == item) return *out = all[k], true;
     if (v->placeholder < 0)
-      return fx_find_view(im, list, i, v, all) &&
+      return (i >= im->visible || fx_find_view(im, list, i, v, all)) &&
              (out->kind == FX_RESULT_VIEW || fx_result_tensor(im, v, out));
     *out = (fx_result){.kind = FX_RESULT_INPUT, .number = (uint32_t)v->placeholder};
     return true;

@@ -70,9 +70,10 @@ typedef struct fx_result {
   uint32_t number; /* OUTPUT: of the graph; INPUT: the argument; VIEW: the result it is a view of */
   int64_t offset;  /* VIEW: in elements */
   loom_dim dim;
-  PyObject *object;           /* owned */
-  torch_spec spec;            /* OUTPUT, VIEW: what the tensor looks like */
-  int64_t own[LOOM_MAX_RANK]; /* OUTPUT: torch's strides, which may not be dense */
+  PyObject *object; /* owned */
+  torch_spec spec;  /* OUTPUT: the tensor that is allocated */
+  torch_spec view;  /* VIEW: the tensor; OUTPUT that is expanded: with its full sizes */
+  bool expanded;
 } fx_result;
 
 /* What a placeholder is bound to in a call. */
@@ -86,6 +87,7 @@ typedef struct fx_input {
 typedef struct fx_import {
   loom_graph *graph;
   loom_builder builder;
+  int64_t visible;  /* so many first results may be written to by whoever gets them */
   PyObject *sizes;  /* dict: name of a symbol of torch's -> its value in this call; borrowed */
   fx_input *inputs; /* by placeholder; malloc'ed */
   uint32_t input_count;

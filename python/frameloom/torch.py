@@ -39,15 +39,16 @@ def _options(mode, options):
     return OPTIONS | dict(options or {})
 
 
-def compile_graph(module, *, interpret=False, **options):
+def compile_graph(module, *, interpret=False, visible=1 << 62, **options):
     """A callable for one FX graph of ATen ops (a ``GraphModule`` with fake tensors in its metadata).
 
-    It takes one list of inputs (tensors and ints) and gives a tuple of results. Raises
+    The first `visible` results may be written to by whoever gets them, so that views among them stay
+    views. It takes one list of inputs (tensors and ints) and gives a tuple of results. Raises
     ``NotImplementedError`` with the reason when the graph cannot be compiled.
     """
     known = _options(None, options)
     with _disable_current_modes():  # constants of the module are real tensors
-        graph = _native.torch_compile(module, known["cpu"], interpret, known["fastmath"])
+        graph = _native.torch_compile(module, known["cpu"], interpret, known["fastmath"], visible)
     compiled_graphs.append(graph)
     return graph
 
@@ -62,20 +63,27 @@ def boxed(module):
     return run
 
 
+def _forward_results():
+    """How many results of a forward graph are the user's; the others are kept for the backward."""
+    context = torch._guards.TracingContext.try_get()
+    metadata = context.fw_metadata if context else None
+    return metadata.num_forward if metadata else 1 << 62
+
+
 def _backend(module, example_inputs, mode, options, interpret):
     options = _options(mode, options)
 
-    def compiler(graph_module, example_inputs):
+    def compiler(graph_module, visible):
         try:
-            return compile_graph(graph_module, interpret=interpret, **options)
+            return compile_graph(graph_module, interpret=interpret, visible=visible, **options)
         except NotImplementedError as e:
             _log.warning("a graph runs in eager torch: %s", e)
             return boxed(graph_module)
 
     aot = aot_autograd(
-        fw_compiler=compiler,
-        bw_compiler=compiler,
-        inference_compiler=compiler,
+        fw_compiler=lambda graph, inputs: compiler(graph, _forward_results()),
+        bw_compiler=lambda graph, inputs: compiler(graph, 0),  # gradients are accumulated in place
+        inference_compiler=lambda graph, inputs: compiler(graph, 1 << 62),
         decompositions=core_aten_decompositions(),
         partition_fn=min_cut_rematerialization_partition,
     )

@@ -335,3 +335,26 @@ def test_outputs_may_be_kept_and_freed_in_any_order():
     for a, b in kept:
         close(a, x + 1)
         close(b, x * 2)
+
+
+def test_parts_of_one_tensor_and_expanded_results():
+    def f(x):
+        y = x + 1
+        return (*y.chunk(3, 1), y.sum().expand(4), y[:, :1].expand(4, 5))
+
+    x = torch.randn(4, 6)
+    for got, expected in zip(torch.compile(f, backend=ft.backend)(x), f(x)):
+        close(got, expected)
+
+
+def test_gradients_have_storage_of_their_own():
+    def f(x, y):
+        return (x + y).sum()
+
+    x, y = torch.randn(3, 4, requires_grad=True), torch.randn(3, 4, requires_grad=True)
+    compiled = torch.compile(f, backend=ft.backend)
+    for _ in range(2):
+        compiled(x, y).backward()
+    close(x.grad, torch.full((3, 4), 2.0))
+    x.grad.add_(1)
+    close(y.grad, torch.full((3, 4), 2.0))
