@@ -63,6 +63,13 @@ def boxed(module):
     return run
 
 
+def decompositions():
+    """Core ATen, without the attention whose second result is not what its gradient expects."""
+    table = dict(core_aten_decompositions())
+    del table[torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default]
+    return table
+
+
 def _forward_results():
     """How many results of a forward graph are the user's; the others are kept for the backward."""
     context = torch._guards.TracingContext.try_get()
@@ -84,7 +91,7 @@ def _backend(module, example_inputs, mode, options, interpret):
         fw_compiler=lambda graph, inputs: compiler(graph, _forward_results()),
         bw_compiler=lambda graph, inputs: compiler(graph, 0),  # gradients are accumulated in place
         inference_compiler=lambda graph, inputs: compiler(graph, 1 << 62),
-        decompositions=core_aten_decompositions(),
+        decompositions=decompositions(),
         partition_fn=min_cut_rematerialization_partition,
     )
     return aot(module, example_inputs)

@@ -59,6 +59,28 @@ def test_inference(name):
     assert len(ft.compiled_graphs) == 1 and not host_calls()
 
 
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("mask", [False, True])
+def test_attention(causal, mask):
+    if causal and mask:
+        return
+    bias = torch.randn(1, 4, 8, 8) if mask else None
+
+    def f(q, k, v):
+        return F.scaled_dot_product_attention(q, k, v, bias, is_causal=causal)
+
+    leaves = [[torch.randn(2, 4, 8, 16, requires_grad=True) for _ in range(3)]]
+    leaves.append([t.detach().clone().requires_grad_() for t in leaves[0]])
+    weight = torch.randn(2, 4, 8, 16)
+    results = [run(*qkv) for run, qkv in zip((torch.compile(f, backend=ft.backend), f), leaves)]
+    close(results[0], results[1])
+    for r in results:
+        (r * weight).sum().backward()
+    for got, expected in zip(*leaves):
+        close(got.grad, expected.grad, rtol=1e-4, atol=1e-5)
+    assert not host_calls()
+
+
 @pytest.mark.parametrize("name", BACKENDS)
 def test_training_step(name):
     model, x, weight = Block(), torch.randn(2, 8, 32), torch.randn(2, 8, 32)

@@ -11,13 +11,12 @@ from collections import Counter
 
 import torch
 from functorch.compile import aot_function, min_cut_rematerialization_partition
-from torch._decomp import core_aten_decompositions
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils import _pytree as pytree
 
 import frameloom.torch
 
-DECOMPOSITIONS = core_aten_decompositions()
+DECOMPOSITIONS = frameloom.torch.decompositions()
 
 
 def _clone(tree, grad):

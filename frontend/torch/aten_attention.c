@@ -1,0 +1,118 @@
+/* Scaled dot-product attention and its gradient, from products and a softmax over (batch, heads,
+ * queries, keys). */
+#include "frontend/torch/torch.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Contracts axis `lc` of l with axis `rc` of r; the first two axes are batches. */
+static loom_value attention_dot(fx_call *c, loom_value l, loom_value r, int lc, int rc) {
+  int64_t batch[2] = {0, 1}, left = lc, right = rc;
+  loom_attr attrs[4] = {{.kind = LOOM_ATTR_I64S, .ints = batch, .count = 2},
+                        {.kind = LOOM_ATTR_I64S, .ints = batch, .count = 2},
+                        {.kind = LOOM_ATTR_I64S, .ints = &left, .count = 1},
+                        {.kind = LOOM_ATTR_I64S, .ints = &right, .count = 1}};
+  return loom_build(c->b, LOOM_OP_DOT_GENERAL, (loom_value[]){l, r}, 2, attrs, 4, NULL, 0);
+}
+
+/* What both directions read from a call. */
+typedef struct attention {
+  loom_value q, k, v, scores; /* scores: scaled and masked */
+  loom_type type;             /* of the scores */
+  double scale;
+} attention;
+
+static loom_value attention_like(fx_call *c, const attention *a, double x) {
+  return loom_build_float(c->b, &a->type, x);
+}
+
+static loom_value attention_spread(fx_call *c, const attention *a, loom_value v) {
+  return loom_build_broadcast_to(c->b, v, a->type.rank, a->type.dims);
+}
+
+/* Keys after the query do not count. */
+static loom_value attention_causal(fx_call *c, const attention *a, loom_value scores) {
+  loom_type places = a->type;
+  places.dtype = LOOM_I64;
+  loom_value query = loom_build_iota(c->b, &places, 2), key = loom_build_iota(c->b, &places, 3);
+  loom_value seen = loom_build_compare(c->b, "ge", query, key);
+  return loom_build_select(c->b, seen, scores, attention_like(c, a, -INFINITY));
+}
+
+/* Operands q, k, v at `at`...; dropout, is_causal, mask and scale at the given arguments. */
+static bool attention_read(fx_call *c, int at, int dropout, int causal, int mask, int scale,
+                           attention *a) {
+  double p;
+  bool is_causal;
+  loom_builder *b = c->b;
+  if (!fx_double(c, dropout, &p) || !fx_bool(c, causal, &is_causal)) return false;
+  if (p != 0) return fx_decline(c, "dropout");
+  a->q = fx_tensor_as(c, at, LOOM_F32);
+  a->k = fx_tensor_as(c, at + 1, LOOM_F32);
+  a->v = fx_tensor_as(c, at + 2, LOOM_F32);
+  loom_value given = fx_tensor(c, at);
+  if (given == LOOM_NO_VALUE) return false;
+  if (loom_build_type(b, given)->dtype == LOOM_F64) {
+    a->q = fx_tensor(c, at);
+    a->k = fx_tensor(c, at + 1);
+    a->v = fx_tensor(c, at + 2);
+  }
+  const loom_type *q = loom_build_type(b, a->q);
+  if (q->rank != 4 || LOOM_DIM_IS_SYM(q->dims[3])) return fx_decline(c, "not four dimensions");
+  a->scale = 1 / sqrt((double)q->dims[3]);
+  if (fx_has(c, scale) && !fx_double(c, scale, &a->scale)) return false;
+  loom_value dot = attention_dot(c, a->q, a->k, 3, 3);
+  if (dot == LOOM_NO_VALUE) return false;
+  a->type = *loom_build_type(b, dot);
+  if (fx_count(&a->type, ~0u) == 0) return fx_decline(c, "nothing to attend to");
+  a->scores = loom_build2(b, LOOM_OP_MUL, dot, attention_like(c, a, a->scale));
+  if (fx_has(c, mask)) {
+    loom_value m = fx_tensor_as(c, mask, a->type.dtype);
+    a->scores = loom_build2(b, LOOM_OP_ADD, a->scores, attention_spread(c, a, m));
+  }
+  if (is_causal) a->scores = attention_causal(c, a, a->scores);
+  return true;
+}
+
+/* _scaled_dot_product_flash_attention_for_cpu(q, k, v, dropout_p, is_causal, attn_mask, scale):
+ * output and the logarithm of the sum of exponentials of each query. */
+bool aten_attention(fx_call *c, loom_value *out) {
+  attention a;
+  loom_builder *b = c->b;
+  if (!attention_read(c, 0, 3, 4, 5, 6, &a)) return false;
+  loom_value max = loom_build_reduce(b, "max", a.scores, 1u << 3, true);
+  /* A query whose keys are all masked: every difference is 0 and not a NaN, as torch's kernel. */
+  loom_value e = loom_build2(b, LOOM_OP_SUB, a.scores, attention_spread(c, &a, max));
+  e = loom_build1(b, LOOM_OP_EXP, e);
+  loom_value sum = loom_build_reduce(b, "sum", e, 1u << 3, true);
+  loom_value p = loom_build2(b, LOOM_OP_DIV, e, attention_spread(c, &a, sum));
+  out[0] = fx_round(c, 0, attention_dot(c, p, a.v, 3, 2));
+  loom_value lse = loom_build2(b, LOOM_OP_ADD, max, loom_build1(b, LOOM_OP_LOG, sum));
+  lse = loom_build_reshape(b, lse, c->types[1].rank, c->types[1].dims);
+  out[1] = loom_build_convert(b, lse, c->types[1].dtype);
+  return out[0] != LOOM_NO_VALUE && out[1] != LOOM_NO_VALUE;
+}
+
+/* ..._backward(grad_out, q, k, v, out, logsumexp, dropout_p, is_causal, attn_mask, scale): the
+ * gradients of q, k and v. */
+bool aten_attention_backward(fx_call *c, loom_value *out) {
+  attention a;
+  loom_builder *b = c->b;
+  if (!attention_read(c, 1, 6, 7, 8, 9, &a)) return false;
+  loom_dtype dtype = a.type.dtype;
+  loom_value grad = fx_tensor_as(c, 0, dtype), result = fx_tensor_as(c, 4, dtype);
+  loom_dim kept[4] = {a.type.dims[0], a.type.dims[1], a.type.dims[2], 1};
+  loom_value lse = loom_build_reshape(b, fx_tensor_as(c, 5, dtype), 4, kept);
+  loom_value p = loom_build2(b, LOOM_OP_SUB, a.scores, attention_spread(c, &a, lse));
+  p = loom_build1(b, LOOM_OP_EXP, p);
+  loom_value d =
+      loom_build_reduce(b, "sum", loom_build2(b, LOOM_OP_MUL, grad, result), 1u << 3, true);
+  loom_value dp = attention_dot(c, grad, a.v, 3, 3);
+  dp = loom_build2(b, LOOM_OP_SUB, dp, attention_spread(c, &a, d));
+  loom_value ds = loom_build2(b, LOOM_OP_MUL, loom_build2(b, LOOM_OP_MUL, p, dp),
+                              attention_like(c, &a, a.scale));
+  out[0] = fx_round(c, 0, attention_dot(c, ds, a.k, 3, 2));
+  out[1] = fx_round(c, 1, attention_dot(c, ds, a.q, 2, 2));
+  out[2] = fx_round(c, 2, attention_dot(c, p, grad, 2, 2));
+  return out[0] != LOOM_NO_VALUE && out[1] != LOOM_NO_VALUE && out[2] != LOOM_NO_VALUE;
+}
