@@ -387,6 +387,7 @@ static fuse_via fuse_reads(const fuse_node *node, intptr_t i) {
 }
 
 static void fuse_find_edges(fuse_state *s) {
+  s->deep = false;
   s->edge_count = 0;
   for (int n = 0; n < s->count; n++)
     s->nodes[n].first_use = -1;
@@ -414,10 +415,34 @@ static void fuse_find_edges(fuse_state *s) {
 
 /* ---- legality ---- */
 
+/* The last node in each group or in what it depends on: groups are computed as a whole, so that one
+ * may depend on nodes behind its own. To a fixed point; merging only ever raises it. */
+static void fuse_deepen(fuse_state *s) {
+  bool changed = true;
+  if (s->deep) return;
+  s->deep = true;
+  for (int g = 0; g < s->count; g++)
+    s->groups[g].deep = s->groups[g].max;
+  while (changed) {
+    changed = false;
+    for (int n = 0; n < s->count; n++) {
+      const fuse_node *node = &s->nodes[n];
+      if (node->free) continue;
+      for (int e = 0; e < node->edge_count; e++) {
+        int p = s->nodes[s->edges[node->first_edge + e].producer].group;
+        if (s->groups[p].deep <= s->groups[node->group].deep) continue;
+        s->groups[node->group].deep = s->groups[p].deep;
+        changed = true;
+      }
+    }
+  }
+}
+
 /* Is there a path from group `from` to group `to` through a third? Walks backwards from `to`;
- * groups that end before `from` begins cannot depend on it. */
+ * groups that need nothing from where `from` begins cannot depend on it. */
 static bool fuse_path_between(fuse_state *s, int from, int to) {
   int top = 0, mark = ++s->mark;
+  fuse_deepen(s);
   s->stack[top++] = to;
   s->groups[to].mark = mark;
   while (top) {
@@ -426,7 +451,7 @@ static bool fuse_path_between(fuse_state *s, int from, int to) {
       for (int e = 0; e < s->nodes[n].edge_count; e++) {
         int p = s->nodes[s->edges[s->nodes[n].first_edge + e].producer].group;
         if (p == from && g != to) return true;
-        if (p == from || s->groups[p].mark == mark || s->groups[p].max < s->groups[from].min)
+        if (p == from || s->groups[p].mark == mark || s->groups[p].deep < s->groups[from].min)
           continue;
         s->groups[p].mark = mark;
         s->stack[top++] = p;
@@ -580,6 +605,7 @@ static bool fuse_should_wait(const fuse_state *s, int a, int b, const fuse_group
 
 static void fuse_merge(fuse_state *s, int a, int b, const fuse_group *joint) {
   fuse_group *into = &s->groups[a], *from = &s->groups[b];
+  s->deep = false;
   for (int n = from->head; n >= 0; n = s->nodes[n].next)
     s->nodes[n].group = a;
   s->nodes[into->tail].next = from->head;

@@ -54,6 +54,7 @@ typedef struct fuse_group {
   uint32_t axes;
   int head, tail, count;
   int min, max; /* smallest and largest node number */
+  int deep;     /* largest node number in it or in what it depends on, while fuse_state.deep */
   int mark;
 } fuse_group;
 
@@ -66,6 +67,7 @@ typedef struct fuse_state {
   int edge_count, edge_capacity;
   int *stack;
   int mark;
+  bool deep;      /* groups' `deep` hold */
   loom_map index; /* operation -> node */
   bool out_of_memory;
 } fuse_state;
