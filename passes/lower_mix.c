@@ -25,7 +25,8 @@ void lower_mix_find(lower *l) {
     return;
   for (int i = 0; i < l->access_count; i++) {
     const lower_access *a = &l->accesses[i];
-    if (a->store && (a->opaque || a->coef[inner.var] != 1 || a->coef[around.var] != inner.extent))
+    if (a->store && (a->opaque || loom_dtype_is_complex(a->dtype) || a->coef[inner.var] != 1 ||
+                     a->coef[around.var] != inner.extent))
       return;
   }
   plan->mix = (int)inner.extent;

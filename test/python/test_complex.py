@@ -75,6 +75,18 @@ def test_promotion(dtype, other):
     same(lambda a, x: (a + x, x * a, a / (x * x + 1), x + 1j), (a, x))
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("n", [17, 64, 1000])
+def test_short_inner_dimensions(n, dtype):
+    """Numbers side by side in memory: nothing may be shuffled as if they were floats."""
+    a, b = numbers((n,), dtype), numbers((n,), dtype)
+    same(lambda a, b: np.stack([a, b], axis=-1), (a, b))
+    same(lambda a, b: np.stack([a, b, a], axis=-1) * 2, (a, b))
+    same(lambda a: np.repeat(a, 2), (a,))
+    same(lambda a: a.reshape(-1), (numbers((2, n), dtype).T,))
+    same(lambda a: a[:, ::-1].T + 1, (numbers((n, 3), dtype),))
+
+
 def test_sizes_that_vary():
     function = lambda a, b: ((a * b + 1j).sum(axis=0), np.abs(a) * 2, a.real + b.imag)  # noqa: E731
     compiled = frameloom.compile(function, fullgraph=True)
