@@ -153,15 +153,28 @@ value *np_matmul_call(tracer *t, const np_call *c) {
   return linalg_matmul(t, p[0], p[1], out);
 }
 
+/* With a number the product is that of the elements, but numbers have their own dtypes here. What
+ * BLAS is asked for comes in C order, the rest from the ufunc. */
+static value *linalg_scaled(tracer *t, np_array *a, np_array *b, loom_dtype dtype, value *out) {
+  np_array *shape = a->type.rank ? a : b;
+  int64_t strides[LOOM_MAX_RANK];
+  loom_value in[2] = {emit_convert(t, np_read(t, a), dtype), emit_convert(t, np_read(t, b), dtype)};
+  for (int i = 0; i < 2; i++)
+    in[i] = emit_broadcast_to(t, in[i], shape->type.rank, shape->type.dims);
+  if (in[0] == LOOM_NO_VALUE || in[1] == LOOM_NO_VALUE) return NULL;
+  loom_value v = np_ufunc_loop(t, np_ufunc_object("multiply"), in, dtype);
+  if (v == LOOM_NO_VALUE || out || (loom_dtype_is_float(dtype) && shape->type.rank <= 2))
+    return linalg_result(t, v, out);
+  np_layout_elementwise(t, &shape, 1, emit_type(t, v), 'K', strides);
+  return np_result(t, v, strides);
+}
+
 /* np.dot: the last axis of a with the last but one of b. */
 static value *linalg_inner(tracer *t, value *l, value *r, value *out, bool last) {
   np_array *a, *b;
   loom_dtype dtype;
   if (!linalg_pair(t, l, r, &a, &b, &dtype)) return NULL;
-  if (a->type.rank == 0 || b->type.rank == 0) {
-    value *pair[2] = {l, r};
-    return np_ufunc_apply(t, "multiply", pair, 2, out);
-  }
+  if (a->type.rank == 0 || b->type.rank == 0) return linalg_scaled(t, a, b, dtype, out);
   int64_t lc[1] = {a->type.rank - 1},
           rc[1] = {b->type.rank >= 2 && !last ? b->type.rank - 2 : b->type.rank - 1};
   if (size_same(t, a->type.dims[lc[0]], b->type.dims[rc[0]]) <= 0) {

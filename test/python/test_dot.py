@@ -112,3 +112,14 @@ def test_shared_operand():
     check(matmul, make(rng, (3, 100, 120), "float32"), make(rng, (120, 300), "float32"))
     check(matmul, make(rng, (300, 120), "float32"), make(rng, (3, 120, 100), "float32"))
     check(matmul, make(rng, (2, 1, 90, 300), "float32"), make(rng, (3, 300, 200), "float32"))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "bool"])
+def test_products_with_numbers(dtype):
+    """Numbers are not weak in np.dot, and the result is in C order."""
+    for a in (np.ones((3, 4), dtype, order="F"), np.ones((3, 4), dtype)[:, ::-1], np.ones((), dtype), np.ones(3, dtype)):
+        for f in (lambda a: np.dot(2.0, a), lambda a: np.dot(a, 3), lambda a: a.dot(a.max()), lambda a: np.inner(a.max(), a),
+                  lambda a: np.dot(np.array(2), a), lambda a: np.dot(a, True)):
+            got, want = frameloom.compile(f, fullgraph=True)(a), f(a)
+            assert type(got) is type(want) and got.dtype == want.dtype and got.strides == want.strides
+            np.testing.assert_array_equal(got, want)
