@@ -185,7 +185,7 @@ int64_t loom_stride_divisor(const loom_graph *graph, int64_t stride) {
 int64_t loom_hint_round(int64_t hint) {
   int64_t power = 1;
   if (hint <= 0) return 0;
-  while (power <= hint / 16)
+  while (power < hint && power <= INT64_MAX / 16)
     power *= 16;
   return power;
 }
