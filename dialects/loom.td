@@ -472,7 +472,8 @@ def HostCallOp : Loom_Op<"host_call"> {
   let summary = "A call of a library function by its stable name, run by the plan through the frontend";
   let description = [{
     `effects` is a list of words: "pure" (may be merged and dropped), "reads", "writes", "random", "raises", "warns",
-    "alias". Without "pure" the call stays ordered. `slot` names the callable and the recipe for its arguments in the
+    "alias", "sizes" (symbols that are sizes of its results and of nothing before are known when it has run). Without
+    "pure" the call stays ordered. `slot` names the callable and the recipe for its arguments in the
     frontend's table of the plan.
   }];
   let arguments = (ins Variadic<Loom_Tensor>:$operands, StrAttr:$name, StrAttr:$effects, I64Attr:$slot);

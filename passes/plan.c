@@ -33,10 +33,15 @@
 #include "dialects/ir.h"
 #include "passes/passes.h"
 
+/* Whose memory a storage is: known before the run, allocated when its size is known, or the host's.
+ */
+typedef enum plan_late { PLAN_KNOWN, PLAN_ALLOCATED, PLAN_FROM_HOST } plan_late;
+
 typedef struct plan_storage { /* bytes that one or several values (in-place, reshaped) live in */
   int64_t size, offset;
-  int first, last;  /* steps between which it is live */
-  int output;       /* output number, or -1: arena */
+  int first, last; /* steps between which it is live */
+  int output;      /* output number, or -1: arena */
+  plan_late late;
   MlirValue buffer; /* the last loom.buffer made of it */
 } plan_storage;
 
@@ -50,6 +55,7 @@ typedef struct plan_state {
   int storage_count, storage_capacity;
   int64_t arena;
   intptr_t inputs;
+  uint8_t *late; /* for each symbol: a host call introduces it */
 } plan_state;
 
 #define PLAN_ALIGN 64
@@ -97,6 +103,80 @@ static int64_t plan_bytes(MlirValue value) {
   int64_t elements = loom_type_elements(&type);
   int64_t size = (int64_t)loom_dtype_size(type.dtype);
   return elements < 0 || elements > INT64_MAX / 16 / size ? -1 : elements * size;
+}
+
+/* ---- sizes that are known only when the plan runs ---- */
+
+static bool plan_is_late(const plan_state *s, int64_t number) {
+  if (!LOOM_STRIDE_IS_SYM(number)) return false;
+  const loom_expr *expr = &loom_sizes()->exprs[LOOM_STRIDE_EXPR(number)];
+  if (expr->kind == LOOM_EXPR_CONST) return false;
+  if (expr->kind == LOOM_EXPR_SYMBOL) return s->late[expr->value];
+  return plan_is_late(s, LOOM_STRIDE_SYM(expr->lhs)) || plan_is_late(s, LOOM_STRIDE_SYM(expr->rhs));
+}
+
+/* The symbol that a size is, or -1. */
+static int64_t plan_symbol(loom_dim dim) {
+  const loom_expr *expr = LOOM_DIM_IS_SYM(dim) ? &loom_sizes()->exprs[LOOM_DIM_EXPR(dim)] : NULL;
+  return expr && expr->kind == LOOM_EXPR_SYMBOL ? expr->value : -1;
+}
+
+/* Marks the symbols that are sizes of a value, with `mark`; appends those that had none to `out`.
+ */
+static intptr_t plan_mark(uint8_t *symbols, MlirValue value, uint8_t mark, int64_t *out,
+                          intptr_t count) {
+  loom_type type;
+  if (!loom_type_from_mlir(mlirValueGetType(value), &type)) return count;
+  for (int d = 0; d < type.rank; d++) {
+    int64_t symbol = plan_symbol(type.dims[d]);
+    if (symbol < 0 || symbols[symbol]) continue;
+    symbols[symbol] = mark;
+    if (out && count < LOOM_MAX_RANK) out[count++] = symbol;
+  }
+  return count;
+}
+
+static bool plan_introduces(MlirOperation op) {
+  if (!loom_is(op, "loom.host_call")) return false;
+  MlirStringRef words = loom_get_str(op, "effects");
+  for (size_t i = 0; i + 5 <= words.length; i++)
+    if (!memcmp(words.data + i, "sizes", 5)) return true;
+  return false;
+}
+
+/* A host call with the effect "sizes" introduces the symbols that are sizes of its results and of
+ * nothing before it; it says so in `loom.introduces`. */
+static bool plan_find_late(plan_state *s) {
+  uint8_t *seen = calloc(1, loom_sizes()->symbol_count + 1u);
+  s->late = calloc(1, loom_sizes()->symbol_count + 1u);
+  if (!seen || !s->late) return free(seen), plan_memory(s);
+  for (intptr_t i = 0; i < mlirBlockGetNumArguments(s->block); i++)
+    plan_mark(seen, mlirBlockGetArgument(s->block, i), 1, NULL, 0);
+  for (MlirOperation op = mlirBlockGetFirstOperation(s->block); op.ptr;
+       op = mlirOperationGetNextInBlock(op)) {
+    int64_t made[LOOM_MAX_RANK];
+    intptr_t count = 0;
+    if (!plan_introduces(op)) continue;
+    for (intptr_t i = 0; i < mlirOperationGetNumResults(op); i++)
+      count = plan_mark(seen, loom_result(op, i), 2, made, count);
+    loom_set_attr(op, "loom.introduces", loom_attr_i64s(s->ctx, count, made));
+  }
+  for (uint32_t i = 0; i < loom_sizes()->symbol_count; i++)
+    s->late[i] = seen[i] == 2;
+  free(seen);
+  return true;
+}
+
+/* Has this result of a host call a size that the call itself tells? */
+static bool plan_is_from_host(MlirOperation op, intptr_t result) {
+  int64_t made[LOOM_MAX_RANK];
+  loom_type type;
+  intptr_t count = loom_get_i64s(op, "loom.introduces", made, LOOM_MAX_RANK);
+  if (!loom_type_from_mlir(mlirValueGetType(loom_result(op, result)), &type)) return false;
+  for (int d = 0; d < type.rank; d++)
+    for (intptr_t i = 0; i < count; i++)
+      if (plan_symbol(type.dims[d]) == made[i]) return true;
+  return false;
 }
 
 /* ---- storages ---- */
@@ -194,11 +274,14 @@ static bool plan_find_storages(plan_state *s) {
       int storage = plan_result_storage(s, op, kernel, i, step);
       if (storage < 0) return false;
       s->storages[storage].last = step;
+      if (plan_is_late(s, s->storages[storage].size)) s->storages[storage].late = PLAN_ALLOCATED;
+      if (plan_is_from_host(op, i)) s->storages[storage].late = PLAN_FROM_HOST;
       if (!loom_map_put(&s->storage_of, loom_result(op, i).ptr, storage)) return plan_memory(s);
     }
     int64_t slots = kernel.ptr ? loom_get_i64(kernel, "slots", 0) : 0;
     if (slots != 0) {
       int storage = plan_add_storage(s, slots, step);
+      if (storage >= 0 && plan_is_late(s, slots)) s->storages[storage].late = PLAN_ALLOCATED;
       if (storage < 0 || !loom_map_put(&s->storage_of, op.ptr, storage)) return plan_memory(s);
     }
   }
@@ -247,7 +330,7 @@ static bool plan_place_symbolic(plan_state *s) {
   if (!rooms) return plan_memory(s);
   for (int n = 0; n < s->storage_count; n++) {
     plan_storage *storage = &s->storages[n];
-    if (storage->output >= 0 || !LOOM_STRIDE_IS_SYM(storage->size)) continue;
+    if (storage->output >= 0 || storage->late || !LOOM_STRIDE_IS_SYM(storage->size)) continue;
     int room = 0;
     for (; room < count; room++) { /* storages come in the order of time */
       bool fits = loom_num_at_most(storage->size, rooms[room].size);
@@ -267,7 +350,8 @@ static bool plan_place_symbolic(plan_state *s) {
         loom_num_add(s->arena, loom_num_mul(loom_num_ceil(rooms[i].size, PLAN_ALIGN), PLAN_ALIGN));
   }
   for (int n = 0; n < s->storage_count; n++)
-    if (s->storages[n].output < 0 && LOOM_STRIDE_IS_SYM(s->storages[n].size))
+    if (s->storages[n].output < 0 && !s->storages[n].late &&
+        LOOM_STRIDE_IS_SYM(s->storages[n].size))
       s->storages[n].offset = rooms[s->storages[n].offset].offset;
   free(rooms);
   return true;
@@ -325,7 +409,8 @@ static void plan_bind_outputs(plan_state *s, MlirOperation terminator) {
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(terminator); i++) {
     MlirValue value = loom_operand(terminator, i);
     int storage = plan_storage_of(s, value);
-    if (storage >= 0 && s->storages[storage].output < 0 && plan_lies_as_asked(s, value, i))
+    if (storage >= 0 && s->storages[storage].output < 0 &&
+        s->storages[storage].late != PLAN_FROM_HOST && plan_lies_as_asked(s, value, i))
       s->storages[storage].output = (int)i;
   }
 }
@@ -381,8 +466,13 @@ static bool plan_set_bytes(plan_state *s, MlirOperation terminator) {
     symbolic |= LOOM_STRIDE_IS_SYM(bytes[i]);
   }
   if (symbolic) loom_set_attr(s->plan, "bytes", loom_attr_i64s(s->ctx, s->inputs + outs, bytes));
+  intptr_t count = 0;
+  int64_t late[256];
+  for (uint32_t i = 0; i < loom_sizes()->symbol_count && count < 256; i++)
+    if (s->late[i]) late[count++] = i;
+  if (count) loom_set_attr(s->plan, "loom.late", loom_attr_i64s(s->ctx, count, late));
   free(bytes);
-  return true;
+  return count < 256 || loom_emit_error(mlirOperationGetLocation(s->function), "too many sizes");
 }
 
 static bool plan_make(plan_state *s, MlirOperation terminator) {
@@ -434,8 +524,10 @@ static MlirValue plan_arena_buffer(plan_state *s, loom_builder *b, int storage, 
   if (at->buffer.ptr && mlirTypeEqual(mlirValueGetType(at->buffer), type)) return at->buffer;
   bool symbolic = LOOM_STRIDE_IS_SYM(at->offset) || LOOM_STRIDE_IS_SYM(at->size);
   loom_named attrs[] = {{"offset", loom_attr_i64(s->ctx, at->offset)},
-                        {"bytes", loom_attr_i64(s->ctx, at->size)}};
-  MlirOperation made = loom_build(b, "loom.buffer", 0, NULL, 1, &type, symbolic ? 2 : 1, attrs);
+                        {"bytes", loom_attr_i64(s->ctx, at->size)},
+                        {"loom.late", loom_attr_i64(s->ctx, at->late)}};
+  int count = at->late ? 3 : symbolic ? 2 : 1;
+  MlirOperation made = loom_build(b, "loom.buffer", 0, NULL, 1, &type, count, attrs);
   at->buffer = loom_result(made, 0);
   return at->buffer;
 }
@@ -528,8 +620,10 @@ static bool plan_host_call(plan_state *s, loom_builder *b, MlirOperation op, pla
       {"name", loom_get_attr(op, "name")},
       {"slot", loom_get_attr(op, "slot")},
       {"reads", loom_attr_i64(s->ctx, mlirOperationGetNumOperands(op))},
+      {"loom.introduces", loom_get_attr(op, "loom.introduces")},
   };
-  loom_build(b, "loom.call_host", lists->buffers, lists->values, 0, NULL, 3, attrs);
+  loom_build(b, "loom.call_host", lists->buffers, lists->values, 0, NULL,
+             attrs[3].value.ptr ? 4 : 3, attrs);
   return true;
 }
 
@@ -577,13 +671,14 @@ static bool plan_run(MlirOperation module) {
               mlirBlockIsNull(mlirBlockGetNextInRegion(s.block));
   if (!good)
     loom_emit_error(mlirOperationGetLocation(s.function), "a plan needs a function of one block");
-  good = good && plan_find_kernels(&s) && plan_find_storages(&s);
+  good = good && plan_find_late(&s) && plan_find_kernels(&s) && plan_find_storages(&s);
   if (good) plan_bind_outputs(&s, terminator);
   good = good && plan_place(&s) && plan_make(&s, terminator) && plan_write(&s, terminator);
   if (good) mlirOperationDestroy(s.function);
   loom_map_fini(&s.storage_of);
   loom_map_fini(&s.kernels);
   free(s.storages);
+  free(s.late);
   return good;
 }
 

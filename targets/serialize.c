@@ -24,7 +24,11 @@ typedef struct serial_state {
   serial_bytes inputs, buffer_table, instrs, indices, table, names, constants;
   uint32_t input_count, output_count, scalar_count, buffer_count, kernel_count;
   uint32_t *registers; /* for each expression of the table: its register, or UINT32_MAX */
-  uint32_t symbol_count, register_count, constant_count, prologue, argument;
+  uint32_t symbol_count, register_count, constant_count, prologue, argument, late_count;
+  uint8_t *unknown; /* symbols that no host call has introduced yet */
+  uint8_t *pending; /* expressions to be computed when their symbols are known */
+  loom_map
+      waiting; /* buffer value -> 1 + output number (or 1): to be allocated before its first use */
 } serial_state;
 
 static void serial_put(serial_bytes *bytes, const void *data, size_t size) {
@@ -71,14 +75,52 @@ static bool serial_need_op(MlirOperation op, void *user) {
   return true;
 }
 
+static bool serial_is_late(const serial_state *s, uint32_t index) {
+  const loom_expr *expr = &loom_sizes()->exprs[index];
+  if (expr->kind == LOOM_EXPR_CONST) return false;
+  if (expr->kind == LOOM_EXPR_SYMBOL) return s->unknown[expr->value];
+  return serial_is_late(s, expr->lhs) || serial_is_late(s, expr->rhs);
+}
+
+static void serial_compute(serial_state *s, uint32_t index) {
+  const loom_expr *expr = &loom_sizes()->exprs[index];
+  loom_plan_instr instr = {.opcode = LOOM_PLAN_SIZE,
+                           .op = expr->kind,
+                           .a = s->registers[index],
+                           .b = s->registers[expr->lhs],
+                           .c = s->registers[expr->rhs]};
+  serial_put(&s->instrs, &instr, sizeof instr);
+  s->pending[index] = 0;
+}
+
+/* Computes what a number needs and has had to wait for a host call. */
+static bool serial_ready(serial_state *s, int64_t number) {
+  if (!LOOM_STRIDE_IS_SYM(number)) return true;
+  uint32_t index = LOOM_STRIDE_EXPR(number);
+  const loom_expr *expr = &loom_sizes()->exprs[index];
+  if (serial_is_late(s, index)) return loom_fail(s->err, "a size is needed before it is known");
+  if (!s->pending[index]) return true;
+  if (!serial_ready(s, LOOM_STRIDE_SYM(expr->lhs)) || !serial_ready(s, LOOM_STRIDE_SYM(expr->rhs)))
+    return false;
+  serial_compute(s, index);
+  return true;
+}
+
 /* Registers: symbols, then constants, then the rest in the table's order, operands first. */
 static bool serial_registers(serial_state *s, MlirBlock block) {
   const loom_graph *sizes = loom_sizes();
   uint32_t count = sizes->expr_count;
   s->symbol_count = s->register_count = sizes->symbol_count;
   s->registers = malloc(sizeof *s->registers * (count + 1u));
+  s->unknown = calloc(1, s->symbol_count + 1u);
+  s->pending = calloc(1, count + 1u);
   uint8_t *needed = calloc(1, count + 1u);
-  if (!s->registers || !needed) return free(needed), loom_fail(s->err, "out of memory");
+  if (!s->registers || !needed || !s->unknown || !s->pending)
+    return free(needed), loom_fail(s->err, "out of memory");
+  MlirAttribute late = loom_get_attr(s->plan, "loom.late");
+  for (intptr_t i = 0; late.ptr && i < mlirDenseArrayGetNumElements(late); i++)
+    if (mlirDenseI64ArrayGetElement(late, i) < s->symbol_count)
+      s->unknown[mlirDenseI64ArrayGetElement(late, i)] = 1;
   MlirAttribute bytes = loom_get_attr(s->plan, "bytes");
   for (intptr_t i = 0; bytes.ptr && i < mlirDenseArrayGetNumElements(bytes); i++)
     serial_need_number(needed, mlirDenseI64ArrayGetElement(bytes, i));
@@ -95,15 +137,13 @@ static bool serial_registers(serial_state *s, MlirBlock block) {
     serial_put(&s->constants, &expr->value, sizeof expr->value);
   }
   for (uint32_t i = 0; i < count; i++) {
-    const loom_expr *expr = &sizes->exprs[i];
     if (!needed[i] || s->registers[i] != UINT32_MAX) continue;
     s->registers[i] = s->register_count++;
-    loom_plan_instr instr = {.opcode = LOOM_PLAN_SIZE,
-                             .op = expr->kind,
-                             .a = s->registers[i],
-                             .b = s->registers[expr->lhs],
-                             .c = s->registers[expr->rhs]};
-    serial_put(&s->instrs, &instr, sizeof instr);
+    if (serial_is_late(s, i)) {
+      s->pending[i] = 1;
+      continue;
+    }
+    serial_compute(s, i);
     s->prologue++;
   }
   free(needed);
@@ -144,6 +184,18 @@ static bool serial_buffer(serial_state *s, MlirValue value, loom_plan_buffer_kin
   buffer.offset = serial_number(s, offset, LOOM_PLAN_OFFSET_REGISTER, &buffer.flags);
   buffer.size = serial_number(s, serial_size(s, value), LOOM_PLAN_SIZE_REGISTER, &buffer.flags);
   if (kind == LOOM_PLAN_BUFFER_OUTPUT) buffer.overwrites = serial_overwrites(s, index);
+  int64_t size = serial_size(s, value),
+          late = loom_def(value).ptr ? loom_get_i64(loom_def(value), "loom.late", 0) : 0;
+  bool output = kind == LOOM_PLAN_BUFFER_OUTPUT && LOOM_STRIDE_IS_SYM(size) &&
+                serial_is_late(s, LOOM_STRIDE_EXPR(size));
+  if (late || output) { /* 1: allocated before its first use; 2: the host's own memory */
+    buffer.kind = LOOM_PLAN_BUFFER_LATE;
+    buffer.index = s->late_count++;
+    buffer.offset = 0;
+    buffer.overwrites = 0;
+    if (late != 2 && !loom_map_put(&s->waiting, value.ptr, output ? 1 + index : 0))
+      return loom_fail(s->err, "out of memory");
+  }
   serial_put(&s->buffer_table, &buffer, sizeof buffer);
   return loom_map_put(&s->buffers, value.ptr, s->buffer_count++) ||
          loom_fail(s->err, "out of memory");
@@ -212,6 +264,37 @@ static uint32_t serial_kernel(serial_state *s, MlirOperation launch) {
   return UINT32_MAX;
 }
 
+/* Before an instruction: memory for its buffers that have none yet, and sizes that it names. */
+static bool serial_prepare(serial_state *s, MlirOperation op) {
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); i++) {
+    MlirValue buffer = loom_operand(op, i);
+    int64_t output = loom_map_get(&s->waiting, buffer.ptr, -1);
+    if (output < 0) continue;
+    if (!mlirValueIsABlockArgument(buffer))
+      s->argument = UINT32_MAX;
+    else
+      s->argument = (uint32_t)mlirBlockArgumentGetArgNumber(buffer);
+    if (!serial_ready(s, serial_size(s, buffer))) return false;
+    loom_plan_instr instr = {.opcode = LOOM_PLAN_ALLOC,
+                             .a = (uint32_t)loom_map_get(&s->buffers, buffer.ptr, 0),
+                             .b = (uint32_t)output};
+    serial_put(&s->instrs, &instr, sizeof instr);
+    if (!loom_map_put(&s->waiting, buffer.ptr, -1)) return loom_fail(s->err, "out of memory");
+  }
+  return serial_ready(s, loom_get_i64(op, "chunks", 0)) &&
+         serial_ready(s, loom_get_i64(op, "scratch", 0));
+}
+
+/* After a host call: the symbols that it introduces are known, and the sizes of its results. */
+static bool serial_introduce(serial_state *s, MlirOperation op) {
+  MlirAttribute made = loom_get_attr(op, "loom.introduces");
+  for (intptr_t i = 0; made.ptr && i < mlirDenseArrayGetNumElements(made); i++)
+    s->unknown[mlirDenseI64ArrayGetElement(made, i)] = 0;
+  for (intptr_t i = loom_get_i64(op, "reads", 0); i < mlirOperationGetNumOperands(op); i++)
+    if (!serial_ready(s, serial_size(s, loom_operand(op, i)))) return false;
+  return true;
+}
+
 /* Appends a list of buffers or scalars; entries from `first` on of the op's operands. */
 static bool serial_list(serial_state *s, const loom_map *numbers, MlirOperation op, intptr_t first,
                         intptr_t count) {
@@ -268,7 +351,7 @@ static bool serial_host_call(serial_state *s, MlirOperation op) {
       .buffer_count = (uint32_t)count,
   };
   serial_put(&s->instrs, &instr, sizeof instr);
-  return serial_list(s, &s->buffers, op, 0, count);
+  return serial_list(s, &s->buffers, op, 0, count) && serial_introduce(s, op);
 }
 
 static bool serial_copy(serial_state *s, MlirOperation op) {
@@ -285,6 +368,7 @@ static bool serial_op(MlirOperation op, void *user) {
   if (loom_is(op, "loom.buffer"))
     return serial_buffer(s, loom_result(op, 0), LOOM_PLAN_BUFFER_ARENA, 0,
                          loom_get_i64(op, "offset", 0));
+  if (!serial_prepare(s, op)) return false;
   if (loom_is(op, "loom.launch")) return serial_launch(s, op);
   if (loom_is(op, "loom.call_host")) return serial_host_call(s, op);
   if (loom_is(op, "loom.copy_buffer")) return serial_copy(s, op);
@@ -312,6 +396,7 @@ static bool serial_assemble(serial_state *s, const loom_bytes *image, uint64_t f
       .scalar_count = s->scalar_count,
       .symbol_count = s->symbol_count,
       .register_count = s->register_count,
+      .late_count = s->late_count,
       .prologue = s->prologue,
   };
   h.arena_size =
@@ -356,6 +441,9 @@ bool loom_plan_serialize(MlirOperation plan, const loom_bytes *image, const loom
   serial_bytes *parts[] = {&s.inputs, &s.buffer_table, &s.instrs,   &s.indices,
                            &s.table,  &s.names,        &s.constants};
   free(s.registers);
+  free(s.unknown);
+  free(s.pending);
+  loom_map_fini(&s.waiting);
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
     free(parts[i]->data);
   return good;
