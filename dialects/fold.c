@@ -48,6 +48,29 @@ static bool fold_is_integral(loom_dtype dtype) {
   return dtype == LOOM_BOOL || loom_dtype_is_integer(dtype);
 }
 
+/* Could computing the value raise an exception that the library would warn of? Looks at a bounded
+ * number of ops; what lies beyond could. */
+static bool fold_may_raise(MlirValue value, int *budget) {
+  MlirOperation def = loom_def(value);
+  loom_opcode code;
+  if (!def.ptr || !loom_opcode_of(def, &code)) return false;
+  if (--*budget < 0) return true;
+  bool divides = code == LOOM_OP_FLOOR_DIV || code == LOOM_OP_REM || code == LOOM_OP_FMOD;
+  MlirType type = mlirValueGetType(value);
+  bool integral = mlirTypeIsAShaped(type) && mlirTypeIsAInteger(mlirShapedTypeGetElementType(type));
+  bool computes = code != LOOM_OP_ADD && code != LOOM_OP_SUB && code != LOOM_OP_MUL;
+  if (divides || (loom_op_table[code].fp && (!integral || computes))) return true;
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(def); i++)
+    if (fold_may_raise(loom_operand(def, i), budget)) return true;
+  return false;
+}
+
+/* May the operand go, though its elements were wanted? */
+static bool fold_may_drop(const fold_call *f, intptr_t i) {
+  int budget = 16;
+  return !fold_may_raise(loom_operand(f->op, i), &budget);
+}
+
 /* ---- constants ---- */
 
 /* Are the op's bits the same on every implementation that keeps to IEEE 754? */
@@ -112,7 +135,7 @@ static loom_folded fold_compare(const fold_call *f) {
   if (name.length != 2) return fold_none;
   memcpy(direction, name.data, 2);
   bool same = mlirValueEqual(loom_operand(f->op, 0), loom_operand(f->op, 1));
-  if (same && fold_is_integral(f->operand.dtype)) {
+  if (same && fold_is_integral(f->operand.dtype) && fold_may_drop(f, 0)) {
     a = b = (loom_cell){0};
   } else if (!fold_constant(f, 0, &a) || !fold_constant(f, 1, &b)) {
     return fold_none;
@@ -173,7 +196,7 @@ static loom_folded fold_same_operands(const fold_call *f) {
   case LOOM_OP_OR: return fold_operand(f, 0);
   case LOOM_OP_SUB:
   case LOOM_OP_XOR:
-    if (!fold_is_integral(f->operand.dtype)) return fold_none;
+    if (!fold_is_integral(f->operand.dtype) || !fold_may_drop(f, 0)) return fold_none;
     return fold_cell(f, f->operand.dtype, (loom_cell){0});
   default: return fold_none;
   }
@@ -183,7 +206,8 @@ static loom_folded fold_binary(const fold_call *f) {
   loom_cell value;
   if (fold_constant(f, 1, &value)) {
     if (fold_is_neutral(f, value)) return fold_operand(f, 0);
-    if (fold_is_absorbing(f, value)) return fold_cell(f, f->operand.dtype, value);
+    if (fold_is_absorbing(f, value) && fold_may_drop(f, 0))
+      return fold_cell(f, f->operand.dtype, value);
   }
   /* Commutative ops carry a lone constant on the right. */
   if (mlirValueEqual(loom_operand(f->op, 0), loom_operand(f->op, 1))) {

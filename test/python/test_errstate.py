@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from compare import check
 
 import frameloom
 
@@ -221,3 +222,10 @@ def test_seterr_stays_a_side_effect():
         assert np.geterr()["divide"] == "ignore"
     finally:
         np.seterr(**old)
+
+
+@pytest.mark.parametrize("source", ["(c // a) < (c // a)", "(c // a) - (c // a)", "(c % a) * 0", "(c // a) ^ (c // a)",
+                                    "(c // a + 1) & 0"])
+def test_divisions_whose_quotient_does_not_matter_are_reported(source):
+    plain = eval("lambda a, c: " + source)
+    check(frameloom.compile(plain), plain, [np.zeros((2, 1), int), np.ones((1, 1), int)])
