@@ -148,3 +148,28 @@ def test_each_warning_once():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert repr(compiled(a)) == repr(program(a))
+TRANSFORMS = """np.fft.fft(v) | np.fft.ifft(v) | np.fft.rfft(v) | np.fft.irfft(v) | np.fft.hfft(v) | np.fft.ihfft(v) | np.fft.fft2(a) | np.fft.rfft2(a)
+np.fft.irfft2(a) | np.fft.fftn(a, axes=(0,)) | np.fft.ifftn(a) | np.fft.rfftn(a, s=(4, 6), axes=(0, 1)) | np.fft.fft(a, axis=0) | np.fft.fft(v, 12) | np.fft.fft(v, norm='ortho')
+np.fft.ifft(np.fft.fft(v)).real + 1 | np.fft.irfft(np.fft.rfft(v) * 2, 9) | np.fft.fftshift(np.fft.fft(v)) | np.fft.fftfreq(8) + v[:8] | np.fft.fft(a.T) * 1j | abs(np.fft.rfft(v)) ** 2
+np.fft.fft(v.astype(np.float32)) | np.fft.fft(np.arange(4)) | np.fft.fft(v, 0)""".replace("\n", " | ").split(" | ")
+
+
+@pytest.mark.parametrize("expression", TRANSFORMS)
+def test_transforms(expression):
+    function = eval("lambda a, v: " + expression, {"np": np})
+    compiled = frameloom.compile(function)
+    for _ in range(2):
+        want, want_error, _ = outcome(function, list(arguments()))
+        got, error, _ = outcome(compiled, list(arguments()))
+        assert type(error) is type(want_error) and str(error) == str(want_error)
+        if want_error is None:
+            assert got.dtype == want.dtype and got.shape == want.shape and got.strides == want.strides
+            np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
+
+
+def test_transforms_of_several_lengths():
+    program = lambda v: np.fft.irfft(np.fft.rfft(v) * 2, len(v)) + np.fft.fft(v).real  # noqa: E731
+    compiled = frameloom.compile(program)
+    for n in (8, 9, 16, 5, 31, 8):
+        v = np.sin(np.arange(n) * 1.0)
+        np.testing.assert_allclose(compiled(v), program(v), rtol=1e-12, atol=1e-12)
