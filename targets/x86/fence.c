@@ -7,6 +7,7 @@
  *   then 0 / 0 is a constant. Such conversions, and divisors unless they are loaded or constants
  *   other than zero, go through `llvm.arithmetic.fence`, which is no instruction of the machine and
  *   through which nothing is seen.
+ *   The same for a value that is compared with itself, which would not be computed at all.
  * - masking: with AVX-512 `select(c, x / y, 0)` becomes a division of the selected elements only,
  *   where the library computes x / y for all. An operation on vectors of which nothing but values
  *   of selects come is fenced. One with other uses is computed in full anyway, and may be half of
@@ -158,6 +159,8 @@ void loom_x86_fence(LLVMModuleRef module) {
       for (LLVMValueRef v = LLVMGetFirstInstruction(b), next; v; v = next) {
         next = LLVMGetNextInstruction(v);
         if (LLVMGetInstructionOpcode(v) == LLVMFDiv) fence_divisor(&s, v);
+        if (LLVMGetInstructionOpcode(v) == LLVMFCmp && LLVMGetOperand(v, 0) == LLVMGetOperand(v, 1))
+          LLVMSetOperand(v, 1, fence_before(&s, v, LLVMGetOperand(v, 1)));
         bool scalar = LLVMGetTypeKind(LLVMTypeOf(v)) != LLVMVectorTypeKind;
         bool loose =
             LLVMGetFirstUse(v) && fence_may_raise(&s, v) && !fence_is_needed(v, FENCE_DEPTH);

@@ -22,7 +22,7 @@ KEPT = [
     "np.where(x > 1, (x - x) * np.inf, 5)", "np.where(x > 1e306, np.expm1(x), 2.)",
     "np.where(x > 1e306, np.tan(x * np.inf), 2.)", "np.where(x > 1e306, np.exp2(x), 2.)",
     "np.where(x > 1e306, np.log2(-x), 2.)", "np.where(x > 1e306, np.hypot(x, x), 2.)",
-    "np.where(x > 1e306, np.reciprocal(x * 0), 2.)", "np.where(x > 1e306, np.logaddexp(x, x), 2.)",
+    "np.less(x // (x - x), x // (x - x))", "(x * y == x * y) * 1.0", "np.where(x > 1e306, np.reciprocal(x * 0), 2.)", "np.where(x > 1e306, np.logaddexp(x, x), 2.)",
 ]
 
 
