@@ -218,6 +218,15 @@ static void scatter_chunk(lower *l, void *user, const MlirValue *carried, MlirVa
             NULL, scatter_outer, j, NULL);
 }
 
+/* An axis of one element may have stride 0: its place would not depend on the index then, and the
+ * old value be read once, before the loop over the indices. Any other stride means the same place.
+ */
+static void scatter_bind_axis(const lower_kernel *kernel, int axis) {
+  lower_buffer *to = &kernel->results[0], *from = &kernel->operands[to->shares];
+  if (to->strides[axis] == 0) to->strides[axis] = 1;
+  if (from->strides[axis] == 0) from->strides[axis] = 1;
+}
+
 void scatter_lower(lower *l, const alone_plan *plan, int stage) {
   scatter_job job;
   if (!scatter_read(l->kernel, plan->op, &job)) {
@@ -225,6 +234,7 @@ void scatter_lower(lower *l, const alone_plan *plan, int stage) {
     return;
   }
   if (loom_type_elements(&job.updates) == 0) return;
+  scatter_bind_axis(l->kernel, job.axis);
   const int64_t extents[SCATTER_VARS] = {job.outer, job.count, job.rows, job.lanes, INT32_MAX};
   l->var_count = SCATTER_VARS;
   for (int v = 0; v < SCATTER_VARS; v++)

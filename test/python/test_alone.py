@@ -37,6 +37,18 @@ def test_scatter_in_any_division(tmp_path, shape, axis):
         np.testing.assert_array_equal(out, expected)
 
 
+@pytest.mark.parametrize("combine, expected", [("add", [1111, 3332]), ("mul", [1000000, 6000000]), ("set", [1000, 3000])])
+def test_scatter_combines_duplicates_on_an_axis_of_one_element(tmp_path, combine, expected):
+    """The old value is read anew for every update, also where no index can move it."""
+    target, indices = np.array([[1], [2]], np.int64), np.array([0, -1, 0])
+    updates = np.array([[10, 100, 1000], [10, 320, 3000]], np.int64)
+    if combine == "mul":
+        updates[1] = [10, 100, 3000]
+    kernel = scatter(tmp_path, target, indices, updates, 1, combine)
+    assert kernel.run([target, indices, updates], [target]) == 0
+    np.testing.assert_array_equal(target.ravel(), expected)
+
+
 @pytest.mark.parametrize("bad", [7, -8, 2**62, -2**63])
 def test_scatter_reports_bad_indices(tmp_path, bad):
     target, updates = np.arange(7.0), np.array([10.0, 20.0, 30.0])
