@@ -661,6 +661,21 @@ static bool plan_write(plan_state *s, MlirOperation terminator) {
   return plan_copy_outputs(s, &b, terminator);
 }
 
+/* Control flow has no instructions in a plan: what is around it has not been grouped either, so
+ * that it is to be named first. */
+static bool plan_check_regions(const plan_state *s) {
+  for (MlirOperation op = mlirBlockGetFirstOperation(s->block); op.ptr;
+       op = mlirOperationGetNextInBlock(op)) {
+    MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
+    loom_opcode code;
+    if (loom_opcode_of(op, &code) && mlirOperationGetNumRegions(op) > 0)
+      return loom_emit_error(mlirOperationGetLocation(op),
+                             "'%.*s' cannot be compiled, only interpreted", (int)name.length,
+                             name.data);
+  }
+  return true;
+}
+
 static bool plan_run(MlirOperation module) {
   plan_state s = {.module = module, .function = loom_main_function(module)};
   if (!s.function.ptr) return true;
@@ -671,7 +686,8 @@ static bool plan_run(MlirOperation module) {
               mlirBlockIsNull(mlirBlockGetNextInRegion(s.block));
   if (!good)
     loom_emit_error(mlirOperationGetLocation(s.function), "a plan needs a function of one block");
-  good = good && plan_find_late(&s) && plan_find_kernels(&s) && plan_find_storages(&s);
+  good = good && plan_check_regions(&s) && plan_find_late(&s) && plan_find_kernels(&s) &&
+         plan_find_storages(&s);
   if (good) plan_bind_outputs(&s, terminator);
   good = good && plan_place(&s) && plan_make(&s, terminator) && plan_write(&s, terminator);
   if (good) mlirOperationDestroy(s.function);
