@@ -87,7 +87,7 @@ static bool shape_slice(fx_call *c, int at, int *axis, int64_t *start, int64_t *
 
 bool aten_slice(fx_call *c, loom_value *out) {
   int axis;
-  int64_t start, size, step;
+  int64_t start = 0, size = 0, step = 1;
   if (!shape_slice(c, 1, &axis, &start, &size, &step)) return false;
   out[0] = loom_build_slice(c->b, fx_tensor(c, 0), axis, start, size, step);
   return true;
@@ -112,7 +112,7 @@ static bool shape_update(fx_call *c, loom_value update, int axis, int64_t start,
 /* slice_scatter(self, src, dim, start, end, step). */
 bool aten_slice_scatter(fx_call *c, loom_value *out) {
   int axis;
-  int64_t start, size, step;
+  int64_t start = 0, size = 0, step = 1;
   if (!shape_slice(c, 2, &axis, &start, &size, &step)) return false;
   loom_type type = c->types[0];
   type.dims[axis] = size;

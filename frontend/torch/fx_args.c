@@ -144,7 +144,7 @@ const char *fx_text(fx_call *c, int i) {
 }
 
 bool fx_axis(fx_call *c, int i, int rank, int *out) {
-  int64_t axis;
+  int64_t axis = 0;
   if (!fx_int(c, i, &axis)) return false;
   if (axis < 0) axis += rank ? rank : 1;
   if (axis < 0 || axis >= (rank ? rank : 1)) return fx_decline(c, "an axis out of range");
@@ -153,7 +153,7 @@ bool fx_axis(fx_call *c, int i, int rank, int *out) {
 }
 
 bool fx_axes(fx_call *c, int i, int rank, uint32_t *out) {
-  int64_t list[LOOM_MAX_RANK];
+  int64_t list[LOOM_MAX_RANK] = {0};
   *out = (1u << rank) - 1;
   if (!fx_has(c, i)) return true;
   int count = 1;
