@@ -280,6 +280,7 @@ static void refuses_bad_regions(void **state) {
                    LOOM_NO_VALUE);
   assert_non_null(strstr(err.message, "another type than the result"));
   assert_int_equal(g.node_count, 0);
+  loom_graph_fini(&g);
 }
 
 /* x[n - 3:] of a reversed x, padded by m: starts, sizes and padding are numbers of symbols. */
