@@ -13,6 +13,26 @@ static PyObject *host_hole(void) {
   return hole;
 }
 
+/* Lists and tuples made again, with `leaf` for what lies in them. A new reference. */
+typedef PyObject *(*host_leaf)(void *user, PyObject *o);
+
+static PyObject *host_map(PyObject *o, host_leaf leaf, void *user) {
+  bool is_list = PyList_Check(o);
+  if (!is_list && !PyTuple_CheckExact(o)) return leaf(user, o);
+  Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+  PyObject *out = is_list ? PyList_New(n) : PyTuple_New(n);
+  for (Py_ssize_t i = 0; out && i < n; i++) {
+    PyObject *item = host_map(PySequence_Fast_GET_ITEM(o, i), leaf, user);
+    if (!item)
+      Py_CLEAR(out);
+    else if (is_list)
+      PyList_SET_ITEM(out, i, item);
+    else
+      PyTuple_SET_ITEM(out, i, item);
+  }
+  return out;
+}
+
 #define HOST_MAX_OPERANDS 64
 
 typedef struct host_row {
@@ -44,40 +64,26 @@ static PyObject *host_operand(host_row *row, const fx_value *v) {
   return Py_NewRef(host_hole());
 }
 
-/* An argument with every node replaced: tensors by holes, numbers by themselves. A new reference.
+/* What stands for an argument: a hole for a tensor, else the number or object. A new reference.
  */
-static PyObject *host_template(host_row *row, PyObject *o) {
-  bool is_list = PyList_Check(o);
-  if (!is_list && !PyTuple_CheckExact(o)) {
-    const fx_value *v = fx_value_of(row->call->im, o);
-    int64_t size;
-    if (!v) return Py_NewRef(o);
-    if (v->kind == FX_TENSOR) return host_operand(row, v);
-    if (v->kind == FX_OBJECT) return Py_NewRef(v->object);
-    if (v->kind == FX_SIZE && loom_dim_eval(row->call->im->graph, v->dim, NULL, &size))
-      return PyLong_FromLongLong(size);
-    PyErr_SetString(PyExc_NotImplementedError, "an operand that is neither a tensor nor a number");
-    return NULL;
-  }
-  Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
-  PyObject *out = is_list ? PyList_New(n) : PyTuple_New(n);
-  for (Py_ssize_t i = 0; out && i < n; i++) {
-    PyObject *item = host_template(row, PySequence_Fast_GET_ITEM(o, i));
-    if (!item)
-      Py_CLEAR(out);
-    else if (is_list)
-      PyList_SET_ITEM(out, i, item);
-    else
-      PyTuple_SET_ITEM(out, i, item);
-  }
-  return out;
+static PyObject *host_template(void *user, PyObject *o) {
+  host_row *row = user;
+  const fx_value *v = fx_value_of(row->call->im, o);
+  int64_t size;
+  if (!v) return Py_NewRef(o);
+  if (v->kind == FX_TENSOR) return host_operand(row, v);
+  if (v->kind == FX_OBJECT) return Py_NewRef(v->object);
+  if (v->kind == FX_SIZE && loom_dim_eval(row->call->im->graph, v->dim, NULL, &size))
+    return PyLong_FromLongLong(size);
+  PyErr_SetString(PyExc_NotImplementedError, "an operand that is neither a tensor nor a number");
+  return NULL;
 }
 
 static PyObject *host_keywords(host_row *row, PyObject *kwargs) {
   PyObject *out = PyDict_New(), *key, *item;
   Py_ssize_t at = 0;
   while (out && PyDict_Next(kwargs, &at, &key, &item)) {
-    PyObject *made = host_template(row, item);
+    PyObject *made = host_map(item, host_template, row);
     if (!made || PyDict_SetItem(out, key, made) < 0) Py_CLEAR(out);
     Py_XDECREF(made);
   }
@@ -147,7 +153,7 @@ bool torch_host_emit(fx_call *c, PyObject *args, PyObject *kwargs, loom_value *o
     Py_XDECREF(row.specs);
     return false;
   }
-  PyObject *list = row.specs ? host_template(&row, args) : NULL;
+  PyObject *list = row.specs ? host_map(args, host_template, &row) : NULL;
   PyObject *keywords = list ? host_keywords(&row, kwargs) : NULL;
   PyObject *results = keywords ? host_results(c) : NULL;
   PyObject *entry = results ? PyTuple_Pack(5, c->target, list, keywords, row.specs, results) : NULL;
@@ -205,25 +211,11 @@ typedef struct host_fill {
   Py_ssize_t next;
 } host_fill;
 
-static PyObject *host_argument(host_fill *f, PyObject *o) {
-  if (o == host_hole()) {
-    Py_ssize_t i = f->next++;
-    return host_wrap(PyList_GET_ITEM(f->specs, i), f->buffers[i]);
-  }
-  bool is_list = PyList_CheckExact(o);
-  if (!is_list && !PyTuple_CheckExact(o)) return Py_NewRef(o);
-  Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
-  PyObject *out = is_list ? PyList_New(n) : PyTuple_New(n);
-  for (Py_ssize_t i = 0; out && i < n; i++) {
-    PyObject *item = host_argument(f, PySequence_Fast_GET_ITEM(o, i));
-    if (!item)
-      Py_CLEAR(out);
-    else if (is_list)
-      PyList_SET_ITEM(out, i, item);
-    else
-      PyTuple_SET_ITEM(out, i, item);
-  }
-  return out;
+static PyObject *host_argument(void *user, PyObject *o) {
+  host_fill *f = user;
+  if (o != host_hole()) return Py_NewRef(o);
+  Py_ssize_t i = f->next++;
+  return host_wrap(PyList_GET_ITEM(f->specs, i), f->buffers[i]);
 }
 
 static bool host_store(PyObject *bytes, void *buffer, PyObject *result) {
@@ -266,12 +258,12 @@ int torch_host_run(PyObject *hosts, uint32_t slot, void *const *buffers, uint32_
   PyObject *row = PyList_GET_ITEM(hosts, slot), *key, *item;
   host_fill f = {.specs = PyTuple_GET_ITEM(row, 3), .buffers = buffers};
   if (PyList_GET_SIZE(f.specs) != reads || count < reads) return 1;
-  PyObject *args = host_argument(&f, PyTuple_GET_ITEM(row, 1));
+  PyObject *args = host_map(PyTuple_GET_ITEM(row, 1), host_argument, &f);
   PyObject *kwargs = args ? PyDict_New() : NULL;
   Py_ssize_t at = 0;
   bool good = kwargs != NULL;
   while (good && PyDict_Next(PyTuple_GET_ITEM(row, 2), &at, &key, &item)) {
-    PyObject *made = host_argument(&f, item);
+    PyObject *made = host_map(item, host_argument, &f);
     good = made && PyDict_SetItem(kwargs, key, made) == 0;
     Py_XDECREF(made);
   }
