@@ -262,6 +262,49 @@ bool aten_masked_fill(fx_call *c, loom_value *out) {
   return true;
 }
 
+/* a * b + c, rounded twice. */
+bool aten_fma(fx_call *c, loom_value *out) {
+  loom_type type = c->types[0];
+  type.dtype = fx_compute_dtype(type.dtype);
+  loom_value l = fx_operand(c, 0, type.dtype, &type), r = fx_operand(c, 1, type.dtype, &type);
+  loom_value product = loom_build2(c->b, LOOM_OP_MUL, l, r);
+  loom_value sum = loom_build2(c->b, c->op, product, fx_operand(c, 2, type.dtype, &type));
+  return pointwise_done(c, sum, out);
+}
+
+/* self + value * tensor1 * tensor2, or with a division. */
+bool aten_addcmul(fx_call *c, loom_value *out) {
+  loom_type type = c->types[0];
+  type.dtype = fx_compute_dtype(type.dtype);
+  loom_value x = fx_operand(c, 0, type.dtype, &type), l = fx_operand(c, 1, type.dtype, &type);
+  loom_value r = fx_operand(c, 2, type.dtype, &type);
+  if (c->op == LOOM_OP_DIV && !loom_dtype_is_float(type.dtype))
+    return fx_decline(c, "a division of integers");
+  bool one = PyLong_Check(c->args[3]) && PyLong_AsLong(c->args[3]) == 1;
+  if (!one) l = loom_build2(c->b, LOOM_OP_MUL, fx_operand(c, 3, type.dtype, &type), l);
+  return pointwise_done(c, loom_build2(c->b, LOOM_OP_ADD, x, loom_build2(c->b, c->op, l, r)), out);
+}
+
+/* start + weight * (end - start); from the other end for weights of a half and more, as in torch.
+ */
+bool aten_lerp(fx_call *c, loom_value *out) {
+  loom_type type = c->types[0];
+  loom_builder *b = c->b;
+  type.dtype = fx_compute_dtype(type.dtype);
+  loom_value start = fx_operand(c, 0, type.dtype, &type), end = fx_operand(c, 1, type.dtype, &type);
+  loom_value weight = fx_operand(c, 2, type.dtype, &type);
+  loom_value way = loom_build2(b, LOOM_OP_SUB, end, start);
+  loom_value rest = loom_build2(b, LOOM_OP_SUB, pointwise_float(c, &type, 1), weight);
+  loom_value near = loom_build2(b, LOOM_OP_ADD, start, loom_build2(b, LOOM_OP_MUL, weight, way));
+  loom_value far = loom_build2(b, LOOM_OP_SUB, end, loom_build2(b, LOOM_OP_MUL, way, rest));
+  double known;
+  if (PyFloat_Check(c->args[2]) && fx_double(c, 2, &known))
+    return pointwise_done(c, fabs(known) < 0.5 ? near : far, out);
+  loom_value size = loom_build1(b, LOOM_OP_ABS, weight);
+  loom_value small = loom_build_compare(b, "lt", size, pointwise_float(c, &type, 0.5));
+  return pointwise_done(c, loom_build_select(b, small, near, far), out);
+}
+
 /* clamp, clamp_min, clamp_max, hardtanh: bounds at arguments 1 and 2 (`text` "max": only an upper).
  */
 bool aten_clamp(fx_call *c, loom_value *out) {

@@ -266,7 +266,7 @@ static bool fx_known(fx_call *c, Py_ssize_t i) {
   return c->args[i] != NULL;
 }
 
-static bool fx_bind(fx_call *c, PyObject *args, PyObject *kwargs) {
+bool fx_bind(fx_call *c, PyObject *args, PyObject *kwargs) {
   PyObject *schema = fx_schema(c->target);
   if (!schema) return false;
   Py_ssize_t count = PyTuple_GET_SIZE(schema), given = PyTuple_GET_SIZE(args);
@@ -325,7 +325,9 @@ static bool fx_is_complex(fx_call *c) {
 static bool fx_emit(fx_call *c, loom_value *values) {
   PyObject *text = PyObject_Str(c->target); /* "aten.add.Tensor" */
   const char *name = text ? PyUnicode_AsUTF8(text) : NULL;
-  const aten_row *row = name && !strncmp(name, "aten.", 5) ? aten_find(name + 5) : NULL;
+  /* Rows of torch's prims keep their prefix. */
+  bool known = name && (!strncmp(name, "aten.", 5) || !strncmp(name, "prims.", 6));
+  const aten_row *row = known ? aten_find(*name == 'a' ? name + 5 : name) : NULL;
   bool good = false;
   if (row && fx_is_complex(c)) {
     fx_decline(c, "complex numbers");
@@ -361,18 +363,30 @@ static bool fx_define_results(fx_import *im, const fx_call *c, const loom_value 
                    (fx_value){.kind = FX_MANY, .items = items, .count = c->result_count});
 }
 
-static bool fx_aten(fx_import *im, fx_call *c, PyObject *args, PyObject *kwargs) {
-  loom_value values[FX_MAX_RESULTS];
+void fx_release(fx_call *c) {
+  for (int i = 0; i < FX_MAX_ARGS; i++)
+    Py_CLEAR(c->kept[i]);
+}
+
+bool fx_emit_call(fx_call *c, PyObject *args, PyObject *kwargs, loom_value *values) {
   for (int i = 0; i < FX_MAX_RESULTS; i++)
     values[i] = c->wide[i] = LOOM_NO_VALUE;
   bool bound = fx_bind(c, args, kwargs) && fx_declared(c);
   bool good = bound && fx_emit(c, values);
   if (!good && bound && !PyErr_Occurred()) good = torch_host_emit(c, args, kwargs, values);
   if (!bound && !PyErr_Occurred()) PyErr_SetString(PyExc_NotImplementedError, c->why);
-  for (int i = 0; i < FX_MAX_ARGS; i++)
-    Py_XDECREF(c->kept[i]);
-  im->ops++;
-  return good && !PyErr_Occurred() && fx_define_results(im, c, values);
+  fx_release(c);
+  c->im->ops++;
+  return good && !PyErr_Occurred();
+}
+
+static bool fx_aten(fx_import *im, fx_call *c, PyObject *args, PyObject *kwargs) {
+  loom_value values[FX_MAX_RESULTS];
+  fx_value many;
+  bool is_foreach;
+  if (!fx_foreach(c, args, kwargs, &many, &is_foreach)) return false;
+  if (is_foreach) return fx_define(im, c->node, many);
+  return fx_emit_call(c, args, kwargs, values) && fx_define_results(im, c, values);
 }
 
 static bool fx_getitem(fx_import *im, PyObject *node, PyObject *args) {

@@ -6,8 +6,9 @@
  * Python at compile time.
  *
  * Sections by file: tensor.c (the data plane), fx.c (nodes to values), fx_args.c (arguments of one
- * call), aten.def and aten_*.c (one emitter for each family of ops), host.c (ops that run through
- * torch), compiled.c (the callable that AOTAutograd gets).
+ * call), foreach.def and foreach.c (ops over lists), aten.def and aten_*.c (one emitter for each
+ * family of ops), host.c (ops that run through torch), compiled.c (the callable that AOTAutograd
+ * gets).
  */
 #ifndef LOOM_FRONTEND_TORCH_H
 #define LOOM_FRONTEND_TORCH_H
@@ -116,13 +117,26 @@ bool fx_read_dtype(PyObject *dtype, loom_dtype *out);
 bool fx_read_dim(fx_import *im, PyObject *number, loom_dim *out);
 fx_value *fx_value_of(fx_import *im, PyObject *node);
 
+typedef struct fx_call fx_call;
+/* The arguments of a call by its schema; false when declined or with an exception. */
+bool fx_bind(fx_call *c, PyObject *args, PyObject *kwargs);
+void fx_release(fx_call *c); /* what fx_bind has made */
+/* One call: through its emitter or through torch. False with an exception. */
+bool fx_emit_call(fx_call *c, PyObject *args, PyObject *kwargs, loom_value *values);
+
+/* ==== foreach.c: ops over lists of tensors ====================================================
+ */
+
+/* False with an exception; `*is_one`: the op was one of foreach.def, its results are in `out`. */
+bool fx_foreach(fx_call *c, PyObject *args, PyObject *kwargs, fx_value *out, bool *is_one);
+
 /* ==== fx_args.c: the arguments of one call ======================================================
  */
 
 #define FX_MAX_ARGS 20
 #define FX_MAX_RESULTS 128
 
-typedef struct fx_call {
+struct fx_call {
   fx_import *im;
   loom_builder *b;
   PyObject *target, *node, *meta; /* the op, the node, its FakeTensor(s); borrowed */
@@ -136,7 +150,7 @@ typedef struct fx_call {
   loom_opcode op;                  /* of the row in aten.def */
   const char *text;                /* of the row: a direction, a kind */
   char why[160];                   /* the reason, once it was declined */
-} fx_call;
+};
 
 /* Declines: the op runs through torch, for this reason. Always false. */
 bool fx_decline(fx_call *c, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -64,9 +64,14 @@ def boxed(module):
 
 
 def decompositions():
-    """Core ATen, without the attention whose second result is not what its gradient expects."""
-    table = dict(core_aten_decompositions())
-    del table[torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default]
+    """Core ATen, without what is compiled as it is (the attention's second result would also not be
+    what its gradient expects)."""
+    aten, table = torch.ops.aten, dict(core_aten_decompositions())
+    for op in (
+        aten._scaled_dot_product_flash_attention_for_cpu.default, aten.addcmul.default,
+        aten.addcdiv.default, aten.lerp.Scalar, aten.lerp.Tensor,
+    ):
+        del table[op]
     return table
 
 
