@@ -1,10 +1,11 @@
 # make demo and make test do everything on a fresh Debian 12.
-.PHONY: help setup demo test bench format docs clean
+.PHONY: help setup demo test bench bench-models format docs clean
 
 help:
 	@echo "make demo    install what is missing, build, and run four NumPy programs compiled"
 	@echo "make test    install what is missing, build, and run every test"
 	@echo "make bench   measure against NumPy, numexpr, Numba, JAX and torch.compile (installs them)"
+	@echo "make bench-models  measure real models through torch.compile against eager torch and Inductor"
 	@echo "make docs    regenerate the dialect's reference page"
 	@echo "make format  clang-format the C code"
 
@@ -21,6 +22,10 @@ bench:
 	@scripts/setup.sh bench
 	@.venv/bin/python bench/bench.py
 	@.venv/bin/python bench/overhead.py
+
+bench-models:
+	@scripts/setup.sh models
+	@.venv/bin/python bench/models.py $(MODELS)
 
 docs: setup
 	@cmake --build build/wheel --target docs

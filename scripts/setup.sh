@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what is missing: Debian packages (as root or through sudo), a virtual environment, the build itself.
-# usage: scripts/setup.sh [test] [bench]   (extra groups of Python packages)
+# usage: scripts/setup.sh [test] [bench] [models]   (extra groups of Python packages)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -42,6 +42,7 @@ for group in "$@"; do
   case $group in
     test) want+=("pytest>=8" "pytest-timeout" "hypothesis>=6" "lit" "torch==2.13.0" "expecttest") ;;
     bench) want+=(-r bench/requirements.txt) ;;
+    models) want+=(-r bench/models.txt) ;;
   esac
 done
 .venv/bin/python -m pip install --quiet --disable-pip-version-check "${want[@]}"
