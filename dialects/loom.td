@@ -513,6 +513,21 @@ def IfOp : Loom_Op<"if", [RecursiveMemoryEffects]> {
   let lower = "region";
 }
 
+def ControlOp : Loom_Op<"control"> {
+  let summary = "Control flow over functions: what loom-regions makes of for, while and if";
+  let description = [{
+    `kind` and `bodies`: "for" with a body; "while" with a condition and a body; "if" with two branches. Operands: the
+    count of "for" or the condition of "if"; the initial values of what is carried; then what the functions read of the
+    outside. The functions take the same, but the int64 index instead of the count, and nothing instead of the
+    condition. `carry` says for each carried value what it becomes after an iteration: result number c of the body, or,
+    when c is negative, carried value -1 - c as it was before. The results of "if" are those of the branch.
+  }];
+  let arguments = (ins StrAttr:$kind, FlatSymbolRefArrayAttr:$bodies, DenseI64ArrayAttr:$carry,
+                       Variadic<Loom_Tensor>:$operands);
+  let results = (outs Variadic<Loom_Tensor>:$results);
+  let assemblyFormat = "$kind $bodies `carry` `=` $carry `(` $operands `)` attr-dict `:` functional-type(operands, results)";
+}
+
 // ---- structure: fusion groups, kernels, plans ----------------------------------------------------------------------------
 
 def YieldOp : Loom_Op<"yield", [Pure, Terminator, ReturnLike]> {
@@ -593,4 +608,12 @@ def CopyBufferOp : Loom_Op<"copy_buffer"> {
   let summary = "Copies one buffer to another of the same type";
   let arguments = (ins AnyMemRef:$source, AnyMemRef:$target);
   let assemblyFormat = "$source `to` $target attr-dict `:` type($source) `,` type($target)";
+}
+def RunOp : Loom_Op<"run"> {
+  let summary = "Control flow over plans: buffers read as in loom.control, then one for each result";
+  let arguments = (ins StrAttr:$kind, FlatSymbolRefArrayAttr:$plans, DenseI64ArrayAttr:$carry, I64Attr:$reads,
+                       Variadic<AnyMemRef>:$buffers);
+  let assemblyFormat = [{
+    $kind $plans `carry` `=` $carry `reads` `=` $reads `(` $buffers `)` attr-dict `:` functional-type(operands, results)
+  }];
 }

@@ -285,6 +285,49 @@ static bool structure_copy_buffer(MlirOperation op) {
   return true;
 }
 
+/* `reads` operands come in, `results` values go out. */
+static bool structure_flow(MlirOperation op, const char *list, int64_t reads, intptr_t results) {
+  MlirStringRef kind = loom_get_str(op, "kind");
+  MlirAttribute carry = loom_get_attr(op, "carry");
+  bool counts = loom_str_is(kind, "for"), branches = loom_str_is(kind, "if");
+  if (!counts && !branches && !loom_str_is(kind, "while"))
+    return structure_fail(op, "kind is none of for, while, if");
+  if (mlirArrayAttrGetNumElements(loom_get_attr(op, list)) != (counts ? 1 : 2))
+    return structure_fail(op, "%s does not list the %s", list, counts ? "body" : "two regions");
+  if (mlirDenseArrayGetNumElements(carry) != results)
+    return structure_fail(op, "carry does not list every result");
+  if (reads < (counts || branches) + (branches ? 0 : results))
+    return structure_fail(op, "has not one operand for each carried value");
+  for (intptr_t i = 0; i < results; i++) {
+    int64_t from = mlirDenseI64ArrayGetElement(carry, i);
+    if (from >= results || from < -results || (branches && from != i))
+      return structure_fail(op, "carry lists %" PRId64 ", which is no value", from);
+  }
+  return true;
+}
+
+static bool structure_control(MlirOperation op) {
+  intptr_t operands = mlirOperationGetNumOperands(op), results = mlirOperationGetNumResults(op);
+  bool branches = loom_str_is(loom_get_str(op, "kind"), "if");
+  bool counts = loom_str_is(loom_get_str(op, "kind"), "for");
+  if (!structure_flow(op, "bodies", operands, results)) return false;
+  if ((counts || branches) &&
+      !structure_is_scalar(mlirValueGetType(loom_operand(op, 0)), counts ? LOOM_I64 : LOOM_BOOL))
+    return structure_fail(op, "the first operand is no 0-d %s", counts ? "int64" : "bool");
+  for (intptr_t i = 0; !branches && i < results; i++)
+    if (!mlirTypeEqual(mlirValueGetType(loom_result(op, i)),
+                       mlirValueGetType(loom_operand(op, counts + i))))
+      return structure_fail(op, "result %d has another type than the carried value", (int)i);
+  return true;
+}
+
+static bool structure_run(MlirOperation op) {
+  int64_t reads = loom_get_i64(op, "reads", -1);
+  if (reads < 0 || reads > mlirOperationGetNumOperands(op))
+    return structure_fail(op, "reads exceeds the buffers");
+  return structure_flow(op, "plans", reads, mlirOperationGetNumOperands(op) - reads);
+}
+
 bool loom_verify_structure(MlirOperation op) {
   static const struct {
     const char *name;
@@ -301,6 +344,8 @@ bool loom_verify_structure(MlirOperation op) {
       {"loom.if", structure_if},
       {"loom.call_host", structure_call_host},
       {"loom.copy_buffer", structure_copy_buffer},
+      {"loom.control", structure_control},
+      {"loom.run", structure_run},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
     if (loom_is(op, rows[i].name)) return rows[i].verify(op);

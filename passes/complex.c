@@ -346,7 +346,7 @@ static void complex_join(complex_job *job, MlirOperation op) {
     size_t slot = complex_slot(job, value);
     MlirOperation def = loom_def(value);
     if (!job->table[slot].whole.ptr || !def.ptr || loom_is(def, "loom.complex") ||
-        loom_is(def, "loom.host_call"))
+        loom_is(def, "loom.host_call") || loom_is(def, "loom.control"))
       continue;
     loom_builder b = loom_builder_before(op);
     const parts *p = &job->table[slot];

@@ -199,6 +199,12 @@ static bool fuse_is_read_plain(MlirValue value) {
   return false;
 }
 
+/* Does the op write its results in C order, whatever is asked? */
+static bool fuse_is_written_plain(MlirOperation op) {
+  loom_class class = loom_class_of(op);
+  return class == LOOM_CLASS_HOST || class == LOOM_CLASS_OTHER || loom_is(op, "loom.scatter");
+}
+
 static void fuse_prepare_return(MlirOperation function, MlirOperation op) {
   intptr_t count = mlirOperationGetNumOperands(op);
   for (intptr_t i = 0; i < count; i++) {
@@ -206,8 +212,8 @@ static void fuse_prepare_return(MlirOperation function, MlirOperation op) {
     loom_type type;
     int64_t strides[LOOM_MAX_RANK];
     bool taken = !fuse_is_computed(root) || !loom_type_from_mlir(mlirValueGetType(value), &type);
-    if (!taken && (root.ptr != value.ptr || loom_is(loom_def(root), "loom.scatter") ||
-                   fuse_is_read_plain(root))) {
+    bool plain = !taken && fuse_is_written_plain(loom_def(root));
+    if (!taken && (root.ptr != value.ptr || plain || fuse_is_read_plain(root))) {
       loom_result_strides(function, i, &type, strides);
       taken = !fuse_contiguous(&type, strides);
     }
@@ -792,7 +798,9 @@ static bool fuse_is_excluded(MlirBlock block, MlirOperation terminator) {
   loom_type type;
   for (MlirOperation op = mlirBlockGetFirstOperation(block); !mlirOperationEqual(op, terminator);
        op = mlirOperationGetNextInBlock(op))
-    if (!loom_opcode_of(op, &code) || mlirOperationGetNumRegions(op) > 0) return true;
+    if ((!loom_opcode_of(op, &code) && !loom_is(op, "loom.control")) ||
+        mlirOperationGetNumRegions(op) > 0)
+      return true;
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(terminator); i++)
     if (!loom_type_from_mlir(mlirValueGetType(loom_operand(terminator, i)), &type)) return true;
   return false;

@@ -469,11 +469,14 @@ static bool outline_fusion(MlirOperation fusion, void *user) {
 }
 
 static bool outline_run(MlirOperation module) {
-  MlirOperation function = loom_main_function(module);
-  if (!function.ptr) return true;
-  MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(function, 0));
-  outline_state s = {.function = function, .ctx = mlirOperationGetContext(module)};
-  bool good = loom_walk_block(block, outline_fusion, &s);
+  outline_state s = {.ctx = mlirOperationGetContext(module)};
+  bool good = true;
+  for (MlirOperation f = loom_next_function(module, s.function); f.ptr && good;
+       f = loom_next_function(module, f)) {
+    s.function = f;
+    good =
+        loom_walk_block(mlirRegionGetFirstBlock(mlirOperationGetRegion(f, 0)), outline_fusion, &s);
+  }
   for (size_t i = 0; i < s.kernel_count; i++)
     free(s.kernels[i].words);
   free(s.kernels);

@@ -40,6 +40,9 @@ void loom_add_cpu_pipeline(MlirOpPassManager manager);
 
 /* The function named @main of a module, else the first function; null when there is none. */
 MlirOperation loom_main_function(MlirOperation module);
+/* The functions to be compiled, one after the other: the main one (previous: null), then those that
+ * loom-regions made for it (`loom.region`); null at the end. */
+MlirOperation loom_next_function(MlirOperation module, MlirOperation previous);
 
 /* How an op takes part in fusion, from the lowering class in the op table. */
 typedef enum loom_class {

@@ -9,6 +9,7 @@
 /* ---- the passes, stage by stage ---- */
 
 void loom_add_front_passes(MlirOpPassManager manager) {
+  mlirOpPassManagerAddOwnedPass(manager, loom_make_regions_pass());
   MlirOpPassManager function = mlirOpPassManagerGetNestedUnder(manager, loom_str("func.func"));
   mlirOpPassManagerAddOwnedPass(function, mlirCreateTransformsCanonicalizer());
   mlirOpPassManagerAddOwnedPass(function, loom_make_complex_pass());

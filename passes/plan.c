@@ -16,6 +16,8 @@
  *     } {inputs = 1, consts = [], arena = 64}
  *
  * requires: loom-outline, and loom-schedule for `stages`, `scratch` and `slots` of the kernels.
+ * Functions that loom-regions made get plans of their own, behind the main one; loom.control
+ * becomes loom.run.
  *
  * keeps: order.
  *
@@ -243,7 +245,8 @@ static int plan_result_storage(plan_state *s, MlirOperation op, MlirOperation ke
 
 static bool plan_check_op(const plan_state *s, MlirOperation op, MlirOperation *kernel) {
   *kernel = (MlirOperation){NULL};
-  if (loom_is(op, "loom.host_call") || loom_is(op, "loom.reshape")) return true;
+  if (loom_is(op, "loom.host_call") || loom_is(op, "loom.control") || loom_is(op, "loom.reshape"))
+    return true;
   if (!loom_is(op, "loom.apply")) {
     MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
     return loom_emit_error(mlirOperationGetLocation(op), "'%.*s' has no place in a plan",
@@ -608,14 +611,32 @@ static bool plan_launches(plan_state *s, loom_builder *b, MlirOperation op, plan
   return true;
 }
 
-/* The library's results are written in C order. */
-static bool plan_host_call(plan_state *s, loom_builder *b, MlirOperation op, plan_lists *lists) {
+/* What is no kernel reads buffers, and writes them in C order. */
+static bool plan_check_buffers(const plan_state *s, MlirOperation op, const plan_lists *lists,
+                               const char *what) {
   if (lists->scalars)
-    return loom_emit_error(mlirOperationGetLocation(op), "a host call takes no scalar inputs");
+    return loom_emit_error(mlirOperationGetLocation(op), "a %s takes no scalar inputs", what);
   for (intptr_t i = mlirOperationGetNumOperands(op); i < lists->buffers; i++)
     if (!plan_is_plain(s->ctx, mlirValueGetType(lists->values[i])))
       return loom_emit_error(mlirOperationGetLocation(op),
-                             "a host call cannot write a result in another order than C");
+                             "a %s cannot write a result in another order than C", what);
+  return true;
+}
+
+static bool plan_control(plan_state *s, loom_builder *b, MlirOperation op, plan_lists *lists) {
+  if (!plan_check_buffers(s, op, lists, "loop or branch")) return false;
+  loom_named attrs[] = {
+      {"kind", loom_get_attr(op, "kind")},
+      {"plans", loom_get_attr(op, "bodies")},
+      {"carry", loom_get_attr(op, "carry")},
+      {"reads", loom_attr_i64(s->ctx, mlirOperationGetNumOperands(op))},
+  };
+  loom_build(b, "loom.run", lists->buffers, lists->values, 0, NULL, 4, attrs);
+  return true;
+}
+
+static bool plan_host_call(plan_state *s, loom_builder *b, MlirOperation op, plan_lists *lists) {
+  if (!plan_check_buffers(s, op, lists, "host call")) return false;
   loom_named attrs[] = {
       {"name", loom_get_attr(op, "name")},
       {"slot", loom_get_attr(op, "slot")},
@@ -652,8 +673,9 @@ static bool plan_write(plan_state *s, MlirOperation terminator) {
     loom_builder b = loom_builder_at_end(s->body, mlirOperationGetLocation(op));
     plan_lists lists;
     bool good = plan_gather(s, &b, op, &lists) &&
-                (loom_is(op, "loom.apply") ? plan_launches(s, &b, op, &lists)
-                                           : plan_host_call(s, &b, op, &lists));
+                (loom_is(op, "loom.apply")     ? plan_launches(s, &b, op, &lists)
+                 : loom_is(op, "loom.control") ? plan_control(s, &b, op, &lists)
+                                               : plan_host_call(s, &b, op, &lists));
     free(lists.values);
     if (!good) return false;
   }
@@ -661,8 +683,7 @@ static bool plan_write(plan_state *s, MlirOperation terminator) {
   return plan_copy_outputs(s, &b, terminator);
 }
 
-/* Control flow has no instructions in a plan: what is around it has not been grouped either, so
- * that it is to be named first. */
+/* What is around a region has not been grouped either, so that it is to be named first. */
 static bool plan_check_regions(const plan_state *s) {
   for (MlirOperation op = mlirBlockGetFirstOperation(s->block); op.ptr;
        op = mlirOperationGetNextInBlock(op)) {
@@ -670,15 +691,14 @@ static bool plan_check_regions(const plan_state *s) {
     loom_opcode code;
     if (loom_opcode_of(op, &code) && mlirOperationGetNumRegions(op) > 0)
       return loom_emit_error(mlirOperationGetLocation(op),
-                             "'%.*s' cannot be compiled, only interpreted", (int)name.length,
+                             "'%.*s' has regions: run loom-regions first", (int)name.length,
                              name.data);
   }
   return true;
 }
 
-static bool plan_run(MlirOperation module) {
-  plan_state s = {.module = module, .function = loom_main_function(module)};
-  if (!s.function.ptr) return true;
+static bool plan_function(MlirOperation module, MlirOperation function) {
+  plan_state s = {.module = module, .function = function};
   s.ctx = mlirOperationGetContext(module);
   s.block = mlirRegionGetFirstBlock(mlirOperationGetRegion(s.function, 0));
   MlirOperation terminator = mlirBlockGetTerminator(s.block);
@@ -690,11 +710,27 @@ static bool plan_run(MlirOperation module) {
          plan_find_storages(&s);
   if (good) plan_bind_outputs(&s, terminator);
   good = good && plan_place(&s) && plan_make(&s, terminator) && plan_write(&s, terminator);
-  if (good) mlirOperationDestroy(s.function);
+  if (good && loom_get_attr(function, "loom.region").ptr)
+    loom_set_attr(s.plan, "loom.region", mlirUnitAttrGet(s.ctx));
   loom_map_fini(&s.storage_of);
   loom_map_fini(&s.kernels);
   free(s.storages);
   free(s.late);
+  return good;
+}
+
+/* The functions go when all have their plans: the next one is looked for behind the last. */
+static bool plan_run(MlirOperation module) {
+  bool good = true;
+  for (MlirOperation f = loom_next_function(module, (MlirOperation){NULL}); f.ptr && good;
+       f = loom_next_function(module, f))
+    good = plan_function(module, f);
+  MlirOperation main = loom_main_function(module);
+  for (MlirOperation f = main, next; f.ptr && good; f = next) {
+    next = loom_next_function(module, f);
+    if (!mlirOperationEqual(f, main)) mlirOperationDestroy(f);
+  }
+  if (good && main.ptr) mlirOperationDestroy(main);
   return good;
 }
 

@@ -21,6 +21,18 @@ MlirOperation loom_main_function(MlirOperation module) {
   return first;
 }
 
+MlirOperation loom_next_function(MlirOperation module, MlirOperation previous) {
+  MlirOperation main = loom_main_function(module), op;
+  if (!previous.ptr || !main.ptr) return main;
+  if (mlirOperationEqual(previous, main))
+    op = mlirBlockGetFirstOperation(mlirRegionGetFirstBlock(mlirOperationGetRegion(module, 0)));
+  else
+    op = mlirOperationGetNextInBlock(previous);
+  while (op.ptr && (!loom_is(op, "func.func") || !loom_get_attr(op, "loom.region").ptr))
+    op = mlirOperationGetNextInBlock(op);
+  return op;
+}
+
 /* ---- classes ---- */
 
 static const struct {

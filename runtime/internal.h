@@ -68,8 +68,45 @@ struct loom_plan {
   uint32_t list_limit; /* the longest buffer or parameter list */
   const int64_t *constants;
   uint32_t constant_count;
+  const loom_plan *root; /* the plan that this one is a region of, or itself */
+  loom_plan **regions; /* of a root: NULL, then its regions; they have no references of their own */
+  uint32_t region_count; /* with the NULL */
   _Alignas(8) uint8_t bytes[];
 };
+
+/* ---- run.c ---- */
+
+/* One call: the arrays of pointers in the order of place_kind, and what is private to it. */
+typedef struct run {
+  const loom_plan *plan;
+  const loom_call *call;
+  void *const *array[4]; /* inputs, outputs, constants, late buffers */
+  uint8_t *arena;
+  uint64_t arena_size;
+  int64_t *registers;
+  void **late;
+  uint64_t *owned; /* for each late buffer: bytes to give back + 1, or 0 */
+  void **buffers;  /* lists of the instruction that runs */
+  uint64_t *params;
+  uint64_t *memory; /* the lists above when they are too long for the stack of who opened it */
+  size_t memory_size;
+} run;
+
+#define RUN_STACK (4 * PLAN_STACK)
+
+/* Makes ready to run a plan, any number of times: sizes, arena, lists (in `stack`, RUN_STACK words,
+ * when they fit). run_close() is called whatever comes back. */
+uint32_t run_open(run *r, const loom_plan *plan, const loom_call *call, uint64_t *stack);
+uint32_t run_once(run *r);
+void run_close(run *r);
+/* Where a buffer lies, and its bytes (false: too many). */
+void *run_place(const run *r, uint32_t buffer);
+bool run_size_of(const run *r, uint32_t buffer, uint64_t *out);
+
+/* ---- control.c ---- */
+
+/* FOR, WHILE, BRANCH */
+uint32_t run_control(const run *r, const loom_plan_instr *in);
 
 /* ---- run.c: a long run asks every POLL_MS whether to go on ---- */
 

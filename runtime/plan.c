@@ -61,7 +61,8 @@ static bool check_header(const void *bytes, size_t size, loom_plan_header *h, lo
          check_section(h, &h->kernels, sizeof(loom_plan_kernel), "kernels", err) &&
          check_section(h, &h->constants, sizeof(int64_t), "constants", err) &&
          check_section(h, &h->names, 1, "names", err) &&
-         check_section(h, &h->image, 1, "image", err);
+         check_section(h, &h->image, 1, "image", err) &&
+         check_section(h, &h->regions, sizeof *h, "regions", err);
 }
 
 static bool check_inputs(const loom_plan_header *h, const uint8_t *bytes, loom_error *err) {
@@ -152,6 +153,24 @@ static bool check_size(const loom_plan_header *h, const loom_plan_instr *in) {
          in->c < h->register_count;
 }
 
+/* What of a loop or branch can be seen without its regions: check_regions() does the rest. */
+static bool check_control(const loom_plan_header *h, const uint8_t *bytes,
+                          const loom_plan_instr *in) {
+  uint32_t first = in->opcode != LOOM_PLAN_WHILE; /* a count or a condition comes first */
+  bool loops = in->opcode != LOOM_PLAN_BRANCH;
+  uint64_t needed = (uint64_t)first + (loops ? 2ull : 1ull) * in->c;
+  if (needed > in->buffer_count ||
+      !check_list(h, bytes, in->buffers, in->buffer_count, h->buffers.count))
+    return false;
+  const uint32_t *indices = (const void *)(bytes + h->indices.offset);
+  const loom_plan_buffer *buffers = (const void *)(bytes + h->buffers.offset);
+  const loom_plan_buffer *head = first ? &buffers[indices[in->buffers]] : NULL;
+  if (head && (head->flags & LOOM_PLAN_SIZE_REGISTER || head->size < (loops ? 8u : 1u)))
+    return false;
+  return !loops ||
+         (in->param_count == in->c && (uint64_t)in->params + in->param_count <= h->indices.count);
+}
+
 static bool check_instr(const loom_plan_header *h, const uint8_t *bytes,
                         const loom_plan_instr *in) {
   const loom_plan_buffer *buffers = (const void *)(bytes + h->buffers.offset);
@@ -173,6 +192,9 @@ static bool check_instr(const loom_plan_header *h, const uint8_t *bytes,
   case LOOM_PLAN_ALLOC:
     return in->a < h->buffers.count && buffers[in->a].kind == LOOM_PLAN_BUFFER_LATE &&
            in->b <= h->output_count;
+  case LOOM_PLAN_FOR:
+  case LOOM_PLAN_WHILE:
+  case LOOM_PLAN_BRANCH: return check_control(h, bytes, in);
   default: return false;
   }
 }
@@ -229,16 +251,19 @@ static void resolve_places(loom_plan *plan, const loom_plan_header *h) {
   }
 }
 
+/* A region's kernels are in the image of its root. */
 static bool resolve_kernels(loom_plan *plan, const loom_plan_header *h, loom_error *err) {
-  if (!h->kernels.count) return true;
-  const uint8_t *image = plan->bytes + h->image.offset;
-  if (!loom_image_map(image, h->image.count, &plan->image, err)) return false;
+  if (!h->kernels.count && !h->image.count) return true;
+  const loom_plan *root = plan->root;
+  const uint8_t *image = root->bytes + loom_plan_header_of(root)->image.offset;
+  if (root == plan && !loom_image_map(image, h->image.count, &plan->image, err)) return false;
+  if (!root->image.base) return loom_fail(err, "plan: a region with kernels but no image");
   const loom_image_header *code = (const void *)image;
   const loom_plan_kernel *kernels = (const void *)(plan->bytes + h->kernels.offset);
   for (uint32_t i = 0; i < h->kernels.count; i++) {
     if (kernels[i].entry >= code->text_size || !check_name(h, plan->bytes, kernels[i].name))
       return loom_fail(err, "plan: kernel %u has no entry or no name", i);
-    plan->kernels[i] = (loom_kernel_fn)(uintptr_t)(plan->image.base + kernels[i].entry);
+    plan->kernels[i] = (loom_kernel_fn)(uintptr_t)(root->image.base + kernels[i].entry);
   }
   return true;
 }
@@ -258,11 +283,103 @@ static bool resolve_instrs(loom_plan *plan, const loom_plan_header *h, loom_erro
   return resolve_places(plan, h), resolve_outputs(plan, h, err) && resolve_kernels(plan, h, err);
 }
 
-loom_plan *loom_plan_load(const void *bytes, size_t size, loom_error *err) {
+/* ---- regions ---- */
+
+#define PLAN_REGIONS 4096
+
+/* A region takes arrays of known number, and its results are as many as asked. */
+static bool check_region(const loom_plan *plan, uint32_t number, uint32_t caller, uint32_t inputs,
+                         uint32_t outputs, loom_error *err) {
+  if (number <= caller || number >= plan->root->region_count)
+    return loom_fail(err, "plan: region %u runs region %u", caller, number);
+  const loom_plan *region = plan->root->regions[number];
+  const loom_plan_header *h = loom_plan_header_of(region);
+  const loom_plan_input *in = (const void *)(region->bytes + h->inputs.offset);
+  bool good = h->input_count == inputs && h->output_count == outputs &&
+              h->symbol_count == loom_plan_header_of(plan)->symbol_count;
+  for (uint32_t i = 0; i < h->input_count && good; i++)
+    good = in[i].kind == LOOM_PLAN_ARRAY;
+  for (uint32_t i = 0; i < h->output_count && good; i++)
+    good = region->buffers[region->outputs[i]].kind == LOOM_PLAN_BUFFER_OUTPUT;
+  return good || loom_fail(err, "plan: region %u is not what is run", number);
+}
+
+static bool check_carry(const loom_plan *plan, const loom_plan_instr *in, uint32_t *results) {
+  *results = 0;
+  for (uint32_t i = 0; i < in->param_count; i++) {
+    uint32_t entry = plan->indices[in->params + i];
+    if (entry & LOOM_PLAN_CARRY_BEFORE) {
+      if ((entry & ~LOOM_PLAN_CARRY_BEFORE) >= in->c) return false;
+    } else if (entry >= in->c) {
+      return false;
+    } else if (entry >= *results) {
+      *results = entry + 1;
+    }
+  }
+  return true;
+}
+
+/* Every loop and branch of plan number `caller` runs regions that fit it and come behind it. */
+static bool check_regions(const loom_plan *plan, uint32_t caller, loom_error *err) {
+  const loom_plan_header *h = loom_plan_header_of(plan);
+  uint8_t truth_size;
+  for (uint32_t i = 0; i < h->instrs.count; i++) {
+    const loom_plan_instr *in = &plan->instrs[i];
+    uint32_t reads = in->buffer_count - in->c, results = in->c;
+    if (in->opcode == LOOM_PLAN_BRANCH) {
+      if (!check_region(plan, in->a, caller, reads - 1, results, err) ||
+          !check_region(plan, in->b, caller, reads - 1, results, err))
+        return false;
+      continue;
+    }
+    if (in->opcode != LOOM_PLAN_FOR && in->opcode != LOOM_PLAN_WHILE) continue;
+    if (!check_carry(plan, in, &results))
+      return loom_fail(err, "plan: loop %u carries what it has not", i);
+    if (!check_region(plan, in->a, caller, reads, results, err)) return false;
+    if (in->opcode == LOOM_PLAN_FOR) continue;
+    if (!check_region(plan, in->b, caller, reads, 1, err)) return false;
+    const loom_plan *test = plan->root->regions[in->b];
+    const loom_plan_buffer *truth = &test->buffers[test->outputs[0]];
+    if (truth->flags & LOOM_PLAN_SIZE_REGISTER || truth->size != sizeof truth_size)
+      return loom_fail(err, "plan: the condition of loop %u is no bool", i);
+  }
+  return true;
+}
+
+static loom_plan *plan_load(const void *bytes, size_t size, const loom_plan *root, loom_error *err);
+
+static bool load_regions(loom_plan *plan, loom_error *err) {
+  const loom_plan_header *h = loom_plan_header_of(plan);
+  if (h->regions.count >= PLAN_REGIONS) return loom_fail(err, "plan: %u regions", h->regions.count);
+  plan->regions = calloc(h->regions.count + 1u, sizeof *plan->regions);
+  if (!plan->regions) return loom_fail(err, "plan: out of memory");
+  uint64_t at = h->regions.offset;
+  for (uint32_t i = 1; i <= h->regions.count; i++) {
+    loom_plan_header region;
+    if (h->total_size - at < sizeof region) return loom_fail(err, "plan: region %u is cut off", i);
+    memcpy(&region, plan->bytes + at, sizeof region);
+    if (region.total_size > h->total_size - at || region.total_size % 8)
+      return loom_fail(err, "plan: region %u is cut off", i);
+    plan->regions[i] = plan_load(plan->bytes + at, region.total_size, plan, err);
+    if (!plan->regions[i]) return false;
+    plan->region_count = i + 1;
+    at += region.total_size;
+  }
+  bool good = check_regions(plan, 0, err);
+  for (uint32_t i = 1; i < plan->region_count && good; i++)
+    good = check_regions(plan->regions[i], i, err);
+  return good;
+}
+
+static loom_plan *plan_load(const void *bytes, size_t size, const loom_plan *root,
+                            loom_error *err) {
   loom_plan_header h;
   if (!check_header(bytes, size, &h, err)) return NULL;
+  if (!root != !(h.flags & LOOM_PLAN_REGION) || (root && (h.regions.count || h.image.count)))
+    return loom_fail(err, "plan: a region alone, or one in another"), NULL;
   loom_plan *plan = calloc(1, sizeof *plan + size);
   if (!plan) return loom_fail(err, "plan: out of memory"), NULL;
+  plan->root = root ? root : plan;
   atomic_init(&plan->references, 1);
   memcpy(plan->bytes, bytes, size);
   plan->instrs = (const void *)(plan->bytes + h.instrs.offset);
@@ -280,10 +397,14 @@ loom_plan *loom_plan_load(const void *bytes, size_t size, loom_error *err) {
     loom_fail(err, "plan: out of memory");
     goto fail;
   }
-  if (resolve_instrs(plan, &h, err)) return plan;
+  if (resolve_instrs(plan, &h, err) && (root || load_regions(plan, err))) return plan;
 fail:
   loom_plan_unref(plan);
   return NULL;
+}
+
+loom_plan *loom_plan_load(const void *bytes, size_t size, loom_error *err) {
+  return plan_load(bytes, size, NULL, err);
 }
 
 loom_plan *loom_plan_ref(loom_plan *plan) {
@@ -293,6 +414,9 @@ loom_plan *loom_plan_ref(loom_plan *plan) {
 
 void loom_plan_unref(loom_plan *plan) {
   if (!plan || atomic_fetch_sub_explicit(&plan->references, 1, memory_order_acq_rel) != 1) return;
+  for (uint32_t i = 1; i < plan->region_count; i++)
+    loom_plan_unref(plan->regions[i]);
+  free(plan->regions);
   loom_image_unmap(&plan->image);
   free(plan->kernels);
   free(plan->consts);

@@ -6,20 +6,6 @@
 
 /* ---- sizes ---- */
 
-/* One call: the arrays of pointers in the order of place_kind, and what is private to it. */
-typedef struct run {
-  const loom_plan *plan;
-  const loom_call *call;
-  void *const *array[4]; /* inputs, outputs, constants, late buffers */
-  uint8_t *arena;
-  uint64_t arena_size;
-  int64_t *registers;
-  void **late;
-  uint64_t *owned; /* for each late buffer: bytes to give back + 1, or 0 */
-  void **buffers;  /* lists of the instruction that runs */
-  uint64_t *params;
-} run;
-
 static bool size_compute(uint32_t op, int64_t a, int64_t b, int64_t *out) {
   int64_t quotient;
   switch (op) {
@@ -90,6 +76,12 @@ static inline void *place_find(const place *p, const run *r) {
   if (p->kind == PLACE_ARENA) return r->arena + p->offset;
   if (p->kind == PLACE_ARENA_AT) return r->arena + r->registers[p->index];
   return r->array[p->kind][p->index];
+}
+
+void *run_place(const run *r, uint32_t buffer) { return place_find(&r->plan->places[buffer], r); }
+
+bool run_size_of(const run *r, uint32_t buffer, uint64_t *out) {
+  return size_of_buffer(&r->plan->buffers[buffer], r->registers, out);
 }
 
 static void gather(const run *r, const loom_plan_instr *in, void **buffers) {
@@ -171,6 +163,9 @@ static uint32_t run_instr(const run *r, const loom_plan_instr *in) {
   case LOOM_PLAN_HOST_CALL: return run_host(r, in);
   case LOOM_PLAN_COPY: return run_copy(r, in);
   case LOOM_PLAN_ALLOC: return run_alloc(r, in);
+  case LOOM_PLAN_FOR:
+  case LOOM_PLAN_WHILE:
+  case LOOM_PLAN_BRANCH: return run_control(r, in);
   default: return run_size(in, r->registers);
   }
 }
@@ -231,45 +226,61 @@ static uint32_t run_arena(run *r) {
   return 0;
 }
 
-static uint32_t run_in_arena(run *r) {
-  uint32_t status = run_prologue(r->plan, r->call->symbols, r->registers);
+/* All of a call's arrays are one piece of memory, on the stack when it is small. */
+uint32_t run_open(run *r, const loom_plan *plan, const loom_call *call, uint64_t *stack) {
+  const loom_plan_header *h = loom_plan_header_of(plan);
+  size_t lists = plan->list_limit, late = h->late_count;
+  size_t words = 2 * lists + 2 * late + h->register_count;
+  uint64_t *at = stack;
+  *r = (run){.plan = plan, .call = call};
+  if (words > RUN_STACK) {
+    r->memory_size = words * sizeof *at;
+    at = r->memory = loom_block_alloc(r->memory_size);
+    if (!at) return LOOM_STATUS_MEMORY;
+  }
+  r->buffers = (void **)at;
+  r->params = at + lists;
+  r->late = (void **)(at + 2 * lists);
+  r->owned = at + 2 * lists + late;
+  r->registers = (int64_t *)(at + 2 * lists + 2 * late);
+  r->array[PLACE_INPUT] = call->inputs;
+  r->array[PLACE_OUTPUT] = call->outputs;
+  r->array[PLACE_CONST] = plan->consts;
+  r->array[PLACE_LATE] = r->late;
+  uint32_t status = run_prologue(plan, call->symbols, r->registers);
   if (!status) status = run_arena(r);
-  if (status) return status;
-  r->arena = r->arena_size ? loom_block_alloc(r->arena_size) : NULL;
-  if (!r->arena && r->arena_size) return LOOM_STATUS_MEMORY;
-  run_poll poll = {r->call->poll, r->call->host_context, 0}, *outer = loom_polling;
-  if (poll.poll) poll.last = coarse_ms();
-  loom_polling = poll.poll ? &poll : NULL;
-  status = run_all(r);
-  loom_polling = outer;
-  loom_block_free(r->arena, r->arena_size);
-  for (uint32_t i = 0; i < loom_plan_header_of(r->plan)->late_count; i++)
+  if (status || !r->arena_size) return status;
+  r->arena = loom_block_alloc(r->arena_size);
+  return r->arena ? 0 : LOOM_STATUS_MEMORY;
+}
+
+void run_close(run *r) {
+  if (r->arena) loom_block_free(r->arena, r->arena_size);
+  if (r->memory) loom_block_free(r->memory, r->memory_size);
+}
+
+uint32_t run_once(run *r) {
+  uint32_t late = loom_plan_header_of(r->plan)->late_count;
+  if (!late) return run_all(r);
+  memset(r->late, 0, 2 * late * sizeof *r->owned);
+  uint32_t status = run_all(r);
+  for (uint32_t i = 0; i < late; i++)
     if (r->owned[i]) loom_block_free(r->late[i], r->owned[i] - 1);
   return status;
 }
 
-/* All of a call's arrays are one piece of memory, on the stack when it is small. */
 uint32_t loom_plan_run(const loom_plan *plan, const loom_call *call) {
+  uint64_t stack[RUN_STACK];
+  run r;
   if (plan->direct) return run_direct(plan, call);
-  const loom_plan_header *h = loom_plan_header_of(plan);
-  size_t lists = plan->list_limit, late = h->late_count;
-  size_t words = 2 * lists + 2 * late + h->register_count;
-  uint64_t stack[4 * PLAN_STACK];
-  uint64_t *at = words > 4 * PLAN_STACK ? loom_block_alloc(words * sizeof *at) : stack;
-  if (!at) return LOOM_STATUS_MEMORY;
-  run r = {.plan = plan,
-           .call = call,
-           .buffers = (void **)at,
-           .params = at + lists,
-           .late = (void **)(at + 2 * lists),
-           .owned = at + 2 * lists + late,
-           .registers = (int64_t *)(at + 2 * lists + 2 * late)};
-  r.array[PLACE_INPUT] = call->inputs;
-  r.array[PLACE_OUTPUT] = call->outputs;
-  r.array[PLACE_CONST] = plan->consts;
-  r.array[PLACE_LATE] = r.late;
-  if (late) memset(r.late, 0, 2 * late * sizeof *at);
-  uint32_t status = run_in_arena(&r);
-  if (at != stack) loom_block_free(at, words * sizeof *at);
+  uint32_t status = run_open(&r, plan, call, stack);
+  if (!status) {
+    run_poll poll = {call->poll, call->host_context, 0}, *outer = loom_polling;
+    if (poll.poll) poll.last = coarse_ms();
+    loom_polling = poll.poll ? &poll : NULL;
+    status = run_once(&r);
+    loom_polling = outer;
+  }
+  run_close(&r);
   return status;
 }

@@ -45,7 +45,7 @@ typedef uint32_t (*loom_kernel_fn)(void *const *buffers, const uint64_t *params,
  * kernels' parameters may name a register instead of a number.
  */
 #define LOOM_PLAN_MAGIC 0x314d4f4f4c4e4c50ull
-#define LOOM_PLAN_VERSION 2u
+#define LOOM_PLAN_VERSION 3u
 
 typedef struct loom_plan_section {
   uint32_t offset, count; /* bytes from the start; entries */
@@ -73,6 +73,8 @@ typedef struct loom_plan_header {
   loom_plan_section names;     /* bytes: NUL-terminated names */
   loom_plan_section
       image; /* bytes: one loom_image (image.c) with the code of all kernels; count 0: no code */
+  loom_plan_section regions; /* plans of what is run over and over or only sometimes: whole plans
+                                one after the other, whose kernels are in this image */
 } loom_plan_header;
 
 typedef enum loom_plan_input_kind {
@@ -100,6 +102,7 @@ typedef enum loom_plan_buffer_kind {
 #define LOOM_PLAN_CHUNKS_REGISTER 1u
 #define LOOM_PLAN_SCRATCH_REGISTER 2u
 #define LOOM_PLAN_ARENA_REGISTER 1u
+#define LOOM_PLAN_REGION 2u /* of the header: one of the regions of another plan */
 /* In a launch's list of parameters: a register, not a scalar. */
 #define LOOM_PLAN_PARAM_REGISTER 0x80000000u
 
@@ -119,12 +122,22 @@ typedef enum loom_plan_opcode {
                    */
   LOOM_PLAN_CHECK, /* stops unless register a OP register b, `op` a loom_plan_check */
   LOOM_PLAN_ALLOC, /* memory for late buffer `a`: until the call's end (b 0), or as output b - 1 */
-  LOOM_PLAN_SWAP,
-  LOOM_PLAN_BRANCH,
-  LOOM_PLAN_LOOP,
+  /* Control flow. Plans are numbered from 1 in `regions`; one runs only later ones. The last `c`
+     buffers are written, in C order like all others. */
+  LOOM_PLAN_FOR,   /* plan `a` as often as the first buffer (int64) says; then `c` carried values,
+                      then what else it reads. It gets the int64 index in place of the count.
+                      params: LOOM_PLAN_CARRY_BEFORE */
+  LOOM_PLAN_WHILE, /* plan `a` while the one result (bool) of plan `b` is true; both get `c` carried
+                      values and what else they read */
+  LOOM_PLAN_BRANCH, /* plan `a` if the first buffer (bool) is true, else plan `b`, with the others
+                     */
   LOOM_PLAN_SYNC,
   LOOM_PLAN_OPCODE_COUNT
 } loom_plan_opcode;
+
+/* In a loop's list of parameters: what each carried value becomes is a result of the body, by
+ * number, or, with this bit, a carried value as it was before. */
+#define LOOM_PLAN_CARRY_BEFORE 0x80000000u
 
 typedef enum loom_plan_check {
   LOOM_PLAN_CHECK_EQ,
@@ -268,8 +281,8 @@ const loom_plan_header *loom_plan_header_of(const loom_plan *plan);
  * (LOOM_PLAN_ALLOC). */
 bool loom_plan_output_size(const loom_plan *plan, uint32_t index, const int64_t *symbols,
                            size_t *out);
-/* The input whose buffer the caller may pass for output `index` too (the kernel that writes it reads
- * each element before it writes that one, and nothing reads the input afterwards), or -1. */
+/* The input whose buffer the caller may pass for output `index` too (the kernel that writes it
+ * reads each element before it writes that one, and nothing reads the input afterwards), or -1. */
 int32_t loom_plan_output_overwrites(const loom_plan *plan, uint32_t index);
 /* Binds the data of constant input number `input`; the caller keeps it alive as long as the plan.
  */

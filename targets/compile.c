@@ -107,30 +107,41 @@ static uint32_t compile_count(const compile_job *job, const char *name) {
 }
 
 static uint32_t compile_count_applies(const compile_job *job) {
-  MlirOperation function = loom_main_function(mlirModuleGetOperation(job->module));
+  MlirOperation module = mlirModuleGetOperation(job->module);
   uint32_t count = 0;
-  if (!function.ptr) return 0;
-  MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(function, 0));
-  for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
-       op = mlirOperationGetNextInBlock(op))
-    count += loom_is(op, "loom.apply");
+  for (MlirOperation f = loom_next_function(module, (MlirOperation){NULL}); f.ptr;
+       f = loom_next_function(module, f)) {
+    MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(f, 0));
+    for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
+         op = mlirOperationGetNextInBlock(op))
+      count += loom_is(op, "loom.apply");
+  }
   return count;
 }
 
-static MlirOperation compile_take_plan(compile_job *job) {
-  for (MlirOperation op = mlirBlockGetFirstOperation(mlirModuleGetBody(job->module)); op.ptr;
-       op = mlirOperationGetNextInBlock(op))
-    if (loom_is(op, "loom.plan")) {
-      mlirOperationRemoveFromParent(op);
-      return op;
-    }
-  return (MlirOperation){NULL};
+/* Takes the plans out of the module: the main one, then those of its regions. */
+static MlirOperation *compile_take_plans(compile_job *job, intptr_t *count) {
+  uint32_t all = compile_count(job, "loom.plan");
+  MlirOperation *plans = calloc(all + 1u, sizeof *plans);
+  *count = 0;
+  if (!plans || !all)
+    return free(plans), loom_fail(job->err, all ? "out of memory" : "the pipeline made no plan"),
+           NULL;
+  for (MlirOperation op = mlirBlockGetFirstOperation(mlirModuleGetBody(job->module)), next; op.ptr;
+       op = next) {
+    next = mlirOperationGetNextInBlock(op);
+    if (!loom_is(op, "loom.plan")) continue;
+    mlirOperationRemoveFromParent(op);
+    plans[(*count)++] = op;
+  }
+  return plans;
 }
 
-/* Emits the kernels and writes the plan's bytes. The plan op leaves the module for that. */
+/* Emits the kernels and writes the plan's bytes. The plan ops leave the module for that. */
 static bool compile_emit(compile_job *job, const loom_target_cpu *cpu, loom_bytes *out) {
-  MlirOperation plan = compile_take_plan(job);
-  if (!plan.ptr) return loom_fail(job->err, "the pipeline made no plan");
+  intptr_t count;
+  MlirOperation *plans = compile_take_plans(job, &count);
+  if (!plans) return false;
   loom_target_options target = {job->options->cpu, job->options->quiet};
   loom_bytes image = {NULL, 0};
   loom_entries entries = {NULL, 0};
@@ -138,13 +149,15 @@ static bool compile_emit(compile_job *job, const loom_target_cpu *cpu, loom_byte
   bool good = empty || loom_x86_emit(job->module, &target, &image, &entries, job->err);
   if (good) {
     good = loom_sizes_enter(mlirModuleGetOperation(job->module)) &&
-           loom_plan_serialize(plan, &image, &entries, cpu->needs, out, job->err);
+           loom_plan_serialize(plans, count, &image, &entries, cpu->needs, out, job->err);
     loom_sizes_leave(mlirModuleGetOperation(job->module));
   }
   if (!good && !job->err->message[0]) loom_fail(job->err, "emission failed");
   loom_entries_fini(&entries);
   free(image.data);
-  mlirOperationDestroy(plan);
+  for (intptr_t i = 0; i < count; i++)
+    mlirOperationDestroy(plans[i]);
+  free(plans);
   return good;
 }
 

@@ -16,6 +16,8 @@ typedef struct serial_bytes {
 
 typedef struct serial_state {
   MlirOperation plan;
+  const MlirOperation *plans; /* with those of the regions, which it is one of */
+  intptr_t plan_count;
   const loom_entries *entries;
   loom_error *err;
   loom_map buffers; /* memref value -> buffer number */
@@ -354,6 +356,48 @@ static bool serial_host_call(serial_state *s, MlirOperation op) {
   return serial_list(s, &s->buffers, op, 0, count) && serial_introduce(s, op);
 }
 
+/* The number of a region's plan; behind the one that runs it, so that none runs itself. */
+static bool serial_region(serial_state *s, MlirOperation op, intptr_t i, uint32_t *out) {
+  MlirAttribute name = mlirArrayAttrGetElement(loom_get_attr(op, "plans"), i);
+  MlirStringRef text = mlirFlatSymbolRefAttrGetValue(name);
+  for (intptr_t p = 1; p < s->plan_count; p++) {
+    if (!mlirStringRefEqual(loom_get_str(s->plans[p], "sym_name"), text)) continue;
+    *out = (uint32_t)p;
+    return true;
+  }
+  return loom_fail(s->err, "there is no plan '%.*s'", (int)text.length, text.data);
+}
+
+/* Plans a (the body, or the branch taken) and b (the condition, or the other branch). */
+static bool serial_run(serial_state *s, MlirOperation op) {
+  MlirStringRef kind = loom_get_str(op, "kind");
+  MlirAttribute carry = loom_get_attr(op, "carry");
+  bool counts = loom_str_is(kind, "for"), branches = loom_str_is(kind, "if");
+  loom_plan_instr instr = {.opcode = counts     ? LOOM_PLAN_FOR
+                                     : branches ? LOOM_PLAN_BRANCH
+                                                : LOOM_PLAN_WHILE};
+  uint32_t first, second = 0;
+  if (!serial_region(s, op, 0, &first) || (!counts && !serial_region(s, op, 1, &second)))
+    return false;
+  bool swapped = !counts && !branches; /* a condition comes before its body */
+  instr.a = swapped ? second : first;
+  instr.b = swapped ? first : second;
+  intptr_t count = mlirOperationGetNumOperands(op);
+  instr.c = (uint32_t)mlirDenseArrayGetNumElements(carry);
+  instr.buffers = (uint32_t)(s->indices.size / sizeof(uint32_t));
+  instr.buffer_count = (uint32_t)count;
+  instr.params = instr.buffers + instr.buffer_count;
+  instr.param_count = instr.c;
+  serial_put(&s->instrs, &instr, sizeof instr);
+  if (!serial_list(s, &s->buffers, op, 0, count)) return false;
+  for (uint32_t i = 0; i < instr.c; i++) {
+    int64_t from = mlirDenseI64ArrayGetElement(carry, i);
+    uint32_t entry = from < 0 ? LOOM_PLAN_CARRY_BEFORE | (uint32_t)(-1 - from) : (uint32_t)from;
+    serial_put(&s->indices, &entry, sizeof entry);
+  }
+  return true;
+}
+
 static bool serial_copy(serial_state *s, MlirOperation op) {
   int64_t from = loom_map_get(&s->buffers, loom_operand(op, 0).ptr, -1);
   int64_t to = loom_map_get(&s->buffers, loom_operand(op, 1).ptr, -1);
@@ -372,6 +416,7 @@ static bool serial_op(MlirOperation op, void *user) {
   if (loom_is(op, "loom.launch")) return serial_launch(s, op);
   if (loom_is(op, "loom.call_host")) return serial_host_call(s, op);
   if (loom_is(op, "loom.copy_buffer")) return serial_copy(s, op);
+  if (loom_is(op, "loom.run")) return serial_run(s, op);
   MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
   return loom_fail(s->err, "'%.*s' has no form in a plan's bytes", (int)name.length, name.data);
 }
@@ -385,8 +430,9 @@ static void serial_section(serial_bytes *out, loom_plan_section *section, const 
   serial_put(out, data, size);
 }
 
-static bool serial_assemble(serial_state *s, const loom_bytes *image, uint64_t features,
-                            loom_bytes *out) {
+/* `regions`: the bytes of the regions' plans, of the main one only. */
+static bool serial_assemble(serial_state *s, const loom_bytes *image, const loom_bytes *regions,
+                            uint64_t features, loom_bytes *out) {
   loom_plan_header h = {
       .magic = LOOM_PLAN_MAGIC,
       .version = LOOM_PLAN_VERSION,
@@ -401,6 +447,7 @@ static bool serial_assemble(serial_state *s, const loom_bytes *image, uint64_t f
   };
   h.arena_size =
       serial_number(s, loom_get_i64(s->plan, "arena", 0), LOOM_PLAN_ARENA_REGISTER, &h.flags);
+  if (!regions) h.flags |= LOOM_PLAN_REGION;
   serial_bytes all = {0};
   serial_put(&all, &h, sizeof h);
   serial_section(&all, &h.inputs, s->inputs.data, s->inputs.size, s->input_count);
@@ -412,7 +459,11 @@ static bool serial_assemble(serial_state *s, const loom_bytes *image, uint64_t f
   serial_section(&all, &h.kernels, s->table.data, s->table.size, s->kernel_count);
   serial_section(&all, &h.constants, s->constants.data, s->constants.size, s->constant_count);
   serial_section(&all, &h.names, s->names.data, s->names.size, (uint32_t)s->names.size);
-  serial_section(&all, &h.image, image->data, image->size, (uint32_t)image->size);
+  serial_section(&all, &h.image, image->data, regions ? image->size : 0,
+                 regions ? (uint32_t)image->size : 0);
+  serial_section(&all, &h.regions, NULL, 0, regions ? (uint32_t)(s->plan_count - 1) : 0);
+  for (intptr_t i = 1; regions && i < s->plan_count; i++)
+    serial_put(&all, regions[i].data, regions[i].size); /* multiples of 8 bytes */
   serial_align(&all);
   bool failed = all.failed || s->inputs.failed || s->buffer_table.failed || s->instrs.failed ||
                 s->indices.failed || s->table.failed || s->names.failed || s->constants.failed;
@@ -429,12 +480,14 @@ static bool serial_assemble(serial_state *s, const loom_bytes *image, uint64_t f
   return true;
 }
 
-bool loom_plan_serialize(MlirOperation plan, const loom_bytes *image, const loom_entries *entries,
-                         uint64_t features, loom_bytes *out, loom_error *err) {
-  serial_state s = {.plan = plan, .entries = entries, .err = err};
-  MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(plan, 0));
+static bool serial_plan(serial_state *shared, intptr_t number, const loom_bytes *image,
+                        const loom_bytes *regions, uint64_t features, loom_bytes *out) {
+  serial_state s = *shared;
+  s.plan = s.plans[number];
+  MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(s.plan, 0));
   bool good = serial_registers(&s, block) && serial_arguments(&s, block) &&
-              loom_walk_block(block, serial_op, &s) && serial_assemble(&s, image, features, out);
+              loom_walk_block(block, serial_op, &s) &&
+              serial_assemble(&s, image, regions, features, out);
   loom_map_fini(&s.buffers);
   loom_map_fini(&s.scalars);
   loom_map_fini(&s.kernels);
@@ -446,5 +499,20 @@ bool loom_plan_serialize(MlirOperation plan, const loom_bytes *image, const loom
   loom_map_fini(&s.waiting);
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
     free(parts[i]->data);
+  return good;
+}
+
+bool loom_plan_serialize(const MlirOperation *plans, intptr_t count, const loom_bytes *image,
+                         const loom_entries *entries, uint64_t features, loom_bytes *out,
+                         loom_error *err) {
+  serial_state s = {.plans = plans, .plan_count = count, .entries = entries, .err = err};
+  loom_bytes *regions = calloc((size_t)count, sizeof *regions);
+  bool good = regions || loom_fail(err, "out of memory");
+  for (intptr_t i = 1; i < count && good; i++)
+    good = serial_plan(&s, i, image, NULL, features, &regions[i]);
+  good = good && serial_plan(&s, 0, image, regions, features, out);
+  for (intptr_t i = 1; i < count && regions; i++)
+    free(regions[i].data);
+  free(regions);
   return good;
 }

@@ -16,7 +16,7 @@
 
 typedef struct loom_target_options {
   const char
-      *cpu; /* "native" (or NULL) for this machine, else a name that LLVM knows for the target */
+      *cpu;   /* "native" (or NULL) for this machine, else a name that LLVM knows for the target */
   bool quiet; /* floating-point flags need not survive */
 } loom_target_options;
 
@@ -125,9 +125,10 @@ bool loom_x86_emit(MlirModule module, const loom_target_options *options, loom_b
 /* ---- serialize.c -------------------------------------------------------------------------------
  */
 
-/* The bytes of a plan from a loom.plan and the image of its kernels. `features`: LOOM_CPU_* bits
- * that the code needs. `out` is malloc'ed. */
-bool loom_plan_serialize(MlirOperation plan, const loom_bytes *image, const loom_entries *entries,
-                         uint64_t features, loom_bytes *out, loom_error *err);
+/* The bytes of a plan from a loom.plan, those of its regions behind it, and the image of all their
+ * kernels. `features`: LOOM_CPU_* bits that the code needs. `out` is malloc'ed. */
+bool loom_plan_serialize(const MlirOperation *plans, intptr_t count, const loom_bytes *image,
+                         const loom_entries *entries, uint64_t features, loom_bytes *out,
+                         loom_error *err);
 
 #endif

@@ -1,7 +1,6 @@
 // Ops with a kernel and a lowering of their own: how loom-fuse and loom-outline prepare them, how loom-schedule divides
 // them, what is refused.
 // RUN: %loom-opt --loom-fuse --loom-outline --loom-schedule --split-input-file %s | FileCheck %s
-// RUN: not %loom-opt --loom-cpu %S/inputs/control-flow.mlir 2>&1 | FileCheck %s --check-prefix=FLOW
 // RUN: not %loom-opt --loom-schedule --split-input-file %S/inputs/alone-bad.mlir 2>&1 | FileCheck %s --check-prefix=BAD
 
 // An argument is copied; the result takes the copy's place, and is the output's.
@@ -111,5 +110,3 @@ func.func @lines(%x: tensor<1000x1000xf32>) -> tensor<1000x1000xi64> {
 // BAD: cannot lower 'loom.add': complex numbers are loom-complex's
 // BAD: cannot lower 'loom.convolution': more than three spatial dimensions
 // BAD: cannot lower 'loom.sort': the operand is no buffer, or there is something beside it
-
-// FLOW: control-flow.mlir:4:8: error: 'loom.for' cannot be compiled, only interpreted

@@ -11,22 +11,6 @@ func.func @main(%a: i32, %t: tensor<4xf32>) -> (i32, tensor<4xf32>) {
 
 // -----
 
-// CHECK: 'loom.if' cannot be compiled, only interpreted
-func.func @main(%c: tensor<i1>, %t: tensor<4xf32>) -> (tensor<4xf32>) {
-  %e = loom.exp %t : tensor<4xf32>
-  %1 = loom.if %c (%t) {
-  ^bb0(%x: tensor<4xf32>):
-    %0 = loom.add %x, %e : tensor<4xf32>
-    loom.yield %0 : tensor<4xf32>
-  } else {
-  ^bb0(%x: tensor<4xf32>):
-    loom.yield %x : tensor<4xf32>
-  } : (tensor<i1>, tensor<4xf32>) -> tensor<4xf32>
-  return %1 : tensor<4xf32>
-}
-
-// -----
-
 // CHECK: a kernel needs operands of known size
 func.func @main(%a: tensor<4611686018427387904x4xf32>) -> tensor<4611686018427387904x4xf32> {
   %0 = loom.neg %a : tensor<4611686018427387904x4xf32>

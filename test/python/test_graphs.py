@@ -14,6 +14,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("LOOM_BUILD", ROOT / "build" / "dev"))
 RUN_TEST = BUILD / "bin" / "run-test"
+FIRST = int(os.environ.get("FRAMELOOM_FIRST_SEED", "0"))
 FLOAT_UNARY = ["neg", "abs", "floor", "sign", "trunc"]
 BINARY = ["add", "sub", "mul", "max", "min"]
 
@@ -218,7 +219,59 @@ class Graph:
         self.emit(a[1], out, f"loom.dot_general {a[0]}, {b[0]} batch = [] x [] contract = [1] x [1] : "
                   f"({self.type(a[1], a[2])}, {self.type(b[1], b[2])}) -> {self.type(a[1], out)}")
 
-    def function(self, name):
+    def region(self, arguments, wanted, depth):
+        """A region that takes `arguments`, reads what is around it, and yields values of the types of `wanted`."""
+        lines, values = self.lines, self.values
+        self.lines, self.values = [], values + arguments
+        steps = [self.unary, self.binary, self.binary, self.select, self.transpose, self.slice, self.reduce,
+                 self.update, self.write_through]
+        for _ in range(self.rng.randint(1, 5)):
+            self.rng.choice(steps)()
+        if depth < 2 and self.rng.random() < 0.3:
+            self.control(depth + 1)
+        yields = []
+        for _, dtype, sizes in wanted:
+            like = [v for v in self.values if v[1:] == (dtype, tuple(sizes))]
+            yields.append(self.rng.choice(like[-3:] + like[:1])[0])
+        body = self.lines
+        self.lines, self.values = lines, values
+        types = ", ".join(self.type(dtype, sizes) for _, dtype, sizes in wanted)
+        head = ", ".join(f"{name}: {self.type(dtype, sizes)}" for name, dtype, sizes in arguments)
+        return ["  {", f"  ^bb0({head}):", *body, f"    loom.yield {', '.join(yields)} : {types}", "  }"]
+
+    def names(self, like):
+        made = [(f"%r{self.count + i}", dtype, sizes) for i, (_, dtype, sizes) in enumerate(like)]
+        self.count += len(like)
+        return made
+
+    def control(self, depth=0):
+        """A loop that counts, or a branch."""
+        like = self.rng.sample(self.values[-8:], min(len(self.values), self.rng.randint(1, 4)))
+        like = [v for v in like if elements(v[2]) < 5000]
+        if not like:
+            return
+        arguments, result = self.names(like), f"%{self.count}"
+        self.count += 1
+        inputs = ", ".join(v[0] for v in like)
+        types = ", ".join(self.type(v[1], v[2]) for v in like)
+        if self.rng.random() < 0.6:
+            index = (f"%i{self.count}", "i64", ())
+            first, kind = f"%n{self.count}", "i64"
+            made = [f"  {first} = loom.constant({self.rng.randint(0, 6)} : i64) : tensor<i64>"]
+            body = self.region([index] + arguments, like, depth)
+            lines = [f"  {result}:{len(like)} = loom.for {first} init({inputs})"] + body
+        else:
+            first, kind = f"%n{self.count}", "i1"
+            made = [f"  {first} = loom.constant({self.rng.choice(['true', 'false'])}) : tensor<i1>"]
+            then, other = (self.region(self.names(like), like, depth) for _ in range(2))
+            # The arguments have other names in each branch; both read the same inputs.
+            lines = [f"  {result}:{len(like)} = loom.if {first} ({inputs})"] + then + ["  else"] + other
+        self.lines += made + lines
+        self.lines.append(f"  : (tensor<{kind}>, {types}) -> ({types})")
+        for i, (_, dtype, sizes) in enumerate(like):
+            self.values.append((f"{result}#{i}", dtype, sizes))
+
+    def function(self, name, control=False):
         rng = self.rng
         dtype = rng.choice(["f64", "f64", "i32", "i64"])
         n, m = rng.choice([1, 3, 8, 17, 40]), rng.choice([1, 4, 9, 32, 70])
@@ -228,6 +281,8 @@ class Graph:
             self.argument(dtype, sizes)
         steps = [self.unary, self.binary, self.binary, self.binary, self.select, self.transpose, self.slice,
                  self.reshape, self.reduce, self.reduce, self.concatenate, self.update, self.pad, self.dot, self.write_through, self.scan]
+        if control:
+            steps += 6 * [self.control]
         for _ in range(rng.randint(3, 16)):
             rng.choice(steps)()
         count = min(len(self.values), rng.randint(1, 3))
@@ -260,9 +315,10 @@ def elements(sizes):
 
 
 @pytest.mark.skipif(not RUN_TEST.exists(), reason="the compiler's tools are not built")
-@pytest.mark.parametrize("seed", range(10))
-def test_graphs(seed, tmp_path):
-    text = "".join(Graph(random.Random(seed * 1000 + i)).function(f"g{seed}_{i}") for i in range(12))
+@pytest.mark.parametrize("control", [False, True], ids=["straight", "control"])
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + 10))
+def test_graphs(seed, control, tmp_path):
+    text = "".join(Graph(random.Random(seed * 1000 + i)).function(f"g{seed}_{i}", control) for i in range(12))
     path = tmp_path / "graphs.mlir"
     path.write_text(text)
     done = subprocess.run([RUN_TEST, path], capture_output=True, text=True, timeout=300)

@@ -86,7 +86,12 @@ loom_bytes build_plan(const plan_parts *parts) {
   h.kernels = put(plan, &at, kernels, 3, sizeof *kernels);
   h.constants = put(plan, &at, parts->constants, parts->constant_count, sizeof *parts->constants);
   h.names = put(plan, &at, names, sizeof names, 1);
-  h.image = put(plan, &at, image, sizeof image, 1);
+  h.image = put(plan, &at, image, parts->flags & LOOM_PLAN_REGION ? 0 : sizeof image, 1);
+  h.regions = (loom_plan_section){at, parts->region_count};
+  for (uint32_t i = 0; i < parts->region_count; i++) {
+    put(plan, &at, parts->regions[i].data, (uint32_t)parts->regions[i].size, 1);
+    free(parts->regions[i].data);
+  }
   h.total_size = at;
   memcpy(plan, &h, sizeof h);
   build_seal_plan(plan, at);
@@ -99,4 +104,64 @@ uint64_t build_random(uint64_t *state) {
   x ^= x >> 7;
   x ^= x << 17;
   return *state = x;
+}
+
+void build_try_load(uint8_t *bytes, size_t size) {
+  loom_error err = {""};
+  loom_plan *plan = loom_plan_load(bytes, size, &err);
+  if (plan) /* whatever was changed did not matter: the sizes must make sense */
+    for (uint32_t i = 0; i < loom_plan_header_of(plan)->output_count; i++) {
+      size_t output;
+      const int64_t symbols[1] = {8};
+      bool one = loom_plan_header_of(plan)->symbol_count == 1;
+      if (loom_plan_output_size(plan, i, one ? symbols : NULL, &output))
+        assert_true(output < (1ull << 47));
+    }
+  else
+    assert_true(err.message[0]);
+  loom_plan_unref(plan);
+}
+
+/* The checksums of the regions, as far as they can be found, then the plan's own. */
+static void seal_all(uint8_t *bytes, size_t size) {
+  loom_plan_header h, region;
+  memcpy(&h, bytes, sizeof h);
+  size_t at = h.regions.offset;
+  for (uint32_t i = 0; i < h.regions.count && at < size && size - at >= sizeof region; i++) {
+    memcpy(&region, bytes + at, sizeof region);
+    if (region.total_size < sizeof region || region.total_size > size - at) break;
+    build_seal_plan(bytes + at, region.total_size);
+    at += region.total_size;
+  }
+  build_seal_plan(bytes, size);
+}
+
+void build_survive_damage(loom_bytes good) {
+  uint64_t seed = 88172645463325252ull;
+  uint8_t *bytes = malloc(good.size);
+  size_t tables = good.size - TEST_IMAGE_SIZE; /* damage there is what matters */
+  for (int round = 0; round < 20000; round++) {
+    memcpy(bytes, good.data, good.size);
+    int changes = 1 + (int)(build_random(&seed) % 3);
+    for (int i = 0; i < changes; i++) {
+      uint64_t r = build_random(&seed);
+      size_t at = r % (round % 4 ? tables : good.size - 4);
+      static const uint32_t words[] = {0, 1, 7, 0x7fffffff, 0x80000000, 0xfffffff8, 0xffffffff};
+      if (r >> 60 < 8)
+        bytes[at] ^= (uint8_t)(1u << (r >> 40 & 7));
+      else
+        memcpy(bytes + (at & ~(size_t)3), &words[(r >> 32) % 7], 4);
+    }
+    size_t size = good.size;
+    if (round % 16 == 0) { /* cut, and say so in the header */
+      size =
+          sizeof(loom_plan_header) + build_random(&seed) % (good.size - sizeof(loom_plan_header));
+      uint32_t total = (uint32_t)size;
+      memcpy(bytes + offsetof(loom_plan_header, total_size), &total, 4);
+    }
+    seal_all(bytes, size);
+    build_try_load(bytes, size);
+  }
+  free(bytes);
+  free(good.data);
 }

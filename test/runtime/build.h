@@ -42,11 +42,18 @@ typedef struct plan_parts {
   uint64_t arena_size;
   const int64_t *constants;
   uint32_t constant_count, symbol_count, register_count, late_count, prologue, flags;
+  const loom_bytes *regions; /* plans made with LOOM_PLAN_REGION; freed here */
+  uint32_t region_count;
 } plan_parts;
 
 /* The bytes of a plan whose kernels are ADD (0), CALL (1) and FILL (2); malloc'ed. */
 loom_bytes build_plan(const plan_parts *parts);
 void build_seal_plan(uint8_t *plan, size_t size);
+
+/* Loads copies of a plan (which it frees) with flips, words and cuts at random places, whose
+ * checksums are made right again, so that the checks behind them are reached too. */
+void build_survive_damage(loom_bytes good);
+void build_try_load(uint8_t *bytes, size_t size);
 
 /* xorshift: the same numbers in every run. */
 uint64_t build_random(uint64_t *state);

@@ -1,4 +1,3 @@
-// The constant before the loop is not what stands in the way.
 func.func @main(%n: tensor<i64>, %a: tensor<4xf32>) -> tensor<4xf32> {
   %s = loom.constant(2.0 : f32) : tensor<4xf32>
   %0 = loom.for %n init(%a) {
