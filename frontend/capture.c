@@ -205,7 +205,10 @@ static void capture_forget_symbols(size_table *sizes) {
 capture *capture_function(PyFunctionObject *function, PyObject *const *args, Py_ssize_t count,
                           const bool *symbolic_args, size_table *sizes) {
   bool *symbolic = calloc((size_t)count + 1, sizeof *symbolic);
+  int64_t late[LOOM_MAX_SYMBOLS];
   capture *c = NULL;
+  for (int i = 0; i < LOOM_MAX_SYMBOLS; i++)
+    late[i] = LATE_FREE;
   if (!symbolic) return (capture *)PyErr_NoMemory();
   if (symbolic_args) memcpy(symbolic, symbolic_args, (size_t)count * sizeof *symbolic);
   if (!builtins_init()) goto done;
@@ -213,7 +216,8 @@ capture *capture_function(PyFunctionObject *function, PyObject *const *args, Py_
   for (uint32_t i = 0; sizes && i < sizes->count; i++)
     sizes->facts[i].skip = false;
   for (Py_ssize_t attempt = 0; attempt <= count + 1 + CAPTURE_SIZE_RESTARTS; attempt++) {
-    tracer t = {.args = args, .arg_count = count, .symbolic = symbolic, .sizes = sizes};
+    tracer t = {
+        .args = args, .arg_count = count, .symbolic = symbolic, .sizes = sizes, .late_known = late};
     capture_forget_symbols(sizes);
     if (sizes && attempt >= CAPTURE_SIZE_RESTARTS) sizes->never = true;
     if (capture_init(&t)) capture_run(&t, function);

@@ -78,7 +78,7 @@ static const recipe *entry_output_recipe(const capture *c, int64_t number) {
 
 static bool entry_is_simple(entry *e) {
   const capture *c = e->captured;
-  if (e->kind != BACKEND_LOOM || c->effect_count || c->shared_count) return false;
+  if (e->kind != BACKEND_LOOM || c->effect_count || c->shared_count || c->late) return false;
   if (c->graph.output_count != 1 || c->result->kind != RECIPE_OUTPUT) return false;
   if (c->input_count > ENTRY_SIMPLE_INPUTS) return false;
   for (uint32_t i = 0; i < c->input_count; i++) {
@@ -91,12 +91,19 @@ static bool entry_is_simple(entry *e) {
   return true;
 }
 
+/* Is the size of this output known only when the plan has run so far? */
+static bool entry_is_late(const capture *c, uint32_t number) {
+  return size_type_is_late(&c->graph, loom_graph_type(&c->graph, c->graph.outputs[number].value),
+                           c->late);
+}
+
 /* Is the plan's output, with the sizes of the call that was captured, no larger than the graph's?
  */
 static bool entry_agrees(const entry *e, uint32_t number, const int64_t *hints) {
   const loom_graph *graph = &e->captured->graph;
   loom_type now;
   size_t planned = 0;
+  if (entry_is_late(e->captured, number)) return true; /* run_late_output */
   return size_resolve(graph, loom_graph_type(graph, graph->outputs[number].value), NULL, hints,
                       &now, NULL) &&
          loom_plan_output_size(e->plan, number, hints, &planned) &&
@@ -188,14 +195,25 @@ int entry_traverse(entry *e, visitproc visit, void *arg) {
 
 /* ---- running -------------------------------------------------------------------------------- */
 
+/* What a plan's calls of the host get. */
+typedef struct entry_context {
+  const entry *e;
+  PyObject *kept;   /* list of what owns the memory of results of host calls, or NULL */
+  int64_t *symbols; /* of the run, or NULL: no host call tells any */
+  struct run_state *state;
+} entry_context;
+
 static int entry_host(void *context, const loom_host_call *call) {
-  const entry *e = context;
+  entry_context *in = context;
+  const entry *e = in->e;
   PyGILState_STATE state = PyGILState_Ensure();
   int failed = e->adapter->host_call
                    ? e->adapter->host_call(e->captured, call->name, call->slot, call->buffers,
-                                           call->reads, call->count, call->symbols)
+                                           call->reads, call->count, call->symbols, &in->kept)
                    : 1;
   PyGILState_Release(state);
+  if (!failed && in->symbols)
+    memcpy(in->symbols, call->symbols, sizeof *in->symbols * e->captured->graph.symbol_count);
   return failed;
 }
 
@@ -276,13 +294,15 @@ static PyObject *entry_launch_simple(const entry *e, void *const *inputs, const 
     return NULL;
   }
   bool release = entry_releases(e, symbols);
+  entry_context context = {.e = e};
   loom_call call = {.inputs = inputs,
                     .outputs = &data,
                     .host = entry_host,
                     .poll = release ? entry_poll : NULL,
-                    .host_context = (void *)e,
+                    .host_context = &context,
                     .symbols = symbols};
   uint32_t status = entry_launch(e, &call, release);
+  Py_XDECREF(context.kept);
   if (!status || entry_accept(e, status, fallback)) return result;
   Py_DECREF(result);
   return NULL;
@@ -320,7 +340,8 @@ typedef struct run_state {
   size_t *sizes; /* for each output its bytes */
   bool direct;   /* writes into arguments: has to come to its end */
   uint8_t *small;
-  void *memory; /* NULL: nothing to give back */
+  void *memory;                      /* NULL: nothing to give back */
+  int64_t symbols[LOOM_MAX_SYMBOLS]; /* where host calls tell some: -1 as long as they have not */
   uint64_t stack[RUN_STACK / 8];
 } run_state;
 
@@ -331,7 +352,7 @@ static bool run_measure(run_state *s, const entry *e) {
     const loom_type *type = loom_graph_type(graph, graph->outputs[i].value);
     loom_type now;
     s->sizes[i] = e->sizes[i];
-    if (!size_type_is_symbolic(type)) continue;
+    if (!size_type_is_symbolic(type) || entry_is_late(e->captured, i)) continue;
     if (!size_resolve(graph, type, NULL, s->run.symbols, &now, NULL) ||
         __builtin_mul_overflow((size_t)loom_type_elements(&now), loom_dtype_size(now.dtype),
                                &s->sizes[i]) ||
@@ -370,6 +391,9 @@ static bool run_init(run_state *s, const entry *e, PyObject *const *args, const 
                       .data = at + 3 * in + out,
                       .shared = (PyObject **)(at + 3 * in + 3 * out)};
   s->sizes = c->sized ? (size_t *)(at + 3 * in + 2 * out) : e->sizes;
+  for (uint32_t i = 0; c->late && i < LOOM_MAX_SYMBOLS; i++)
+    s->symbols[i] = c->late >> i & 1 ? -1 : symbols[i];
+  if (c->late) s->run.symbols = s->symbols;
   return true;
 }
 
@@ -452,6 +476,7 @@ static bool run_gather(run_state *s, const entry *e, PyObject *const *args) {
 static bool run_allocate(run_state *s, const entry *e) {
   bool direct = e->captured->effect_count && direct_allowed(e);
   for (uint32_t i = 0; i < e->captured->graph.output_count; i++) {
+    if (entry_is_late(e->captured, i)) continue; /* run_late_output */
     if (direct && direct_open(e, &s->run, i)) {
       s->direct = true;
       continue;
@@ -470,9 +495,33 @@ static bool run_allocate(run_state *s, const entry *e) {
   return true;
 }
 
+/* Memory for an output whose size the plan knows only now. */
+static void *run_late_output(void *context, uint32_t i, size_t bytes, const int64_t *symbols) {
+  const entry_context *in = context;
+  run_state *s = in->state;
+  const entry *e = in->e;
+  if (!e->outputs[i]) {
+    s->sizes[i] = bytes;
+    return s->run.data[i] = bytes > RUN_SMALL ? loom_block_alloc(bytes) : s->small + i * RUN_SMALL;
+  }
+  const loom_graph *graph = &e->captured->graph;
+  const loom_type *type = loom_graph_type(graph, graph->outputs[i].value);
+  loom_type now;
+  if (!size_resolve(graph, type, NULL, symbols, &now, NULL) ||
+      (size_t)loom_type_elements(&now) * loom_dtype_size(now.dtype) < bytes)
+    return NULL;
+  PyGILState_STATE state = PyGILState_Ensure();
+  s->run.arrays[i] =
+      e->adapter->new_output(e->outputs[i]->payload, graph, symbols, &s->run.data[i]);
+  if (!s->run.arrays[i]) PyErr_Clear();
+  PyGILState_Release(state);
+  return s->run.arrays[i] ? s->run.data[i] : NULL;
+}
+
 /* Runs the graph with the reference interpreter; status bits like those of a plan. */
 static uint32_t run_interpret(run_state *s, const entry *e) {
   const loom_graph *graph = &e->captured->graph;
+  if (e->captured->late) return LOOM_STATUS_HOST; /* it knows no host calls */
   loom_buffer *buffers =
       calloc((size_t)graph->input_count + graph->output_count + 1, sizeof *buffers);
   if (!buffers) return LOOM_STATUS_MEMORY;
@@ -524,15 +573,18 @@ static PyObject *entry_run_general(const entry *e, PyObject *const *args, const 
     *fallback = entry_gave_up();
   } else {
     bool release = entry_releases(e, symbols);
+    entry_context context = {.e = e, .symbols = e->captured->late ? s.symbols : NULL, .state = &s};
     loom_call call = {.inputs = s.inputs,
                       .scalars = s.scalars,
                       .outputs = s.run.data,
                       .host = entry_host,
+                      .allocate = run_late_output,
                       .poll = release && !s.direct ? entry_poll : NULL,
-                      .host_context = (void *)e,
-                      .symbols = symbols};
+                      .host_context = &context,
+                      .symbols = s.run.symbols};
     uint32_t status =
         e->kind == BACKEND_INTERPRET ? run_interpret(&s, e) : entry_launch(e, &call, release);
+    Py_XDECREF(context.kept);
     if (run_accept(&s, e, status, fallback) && effects_apply(&s.run)) {
       result = recipe_build(&s.run, e->captured->result);
       if (!result && !e->captured->effect_count) *fallback = entry_gave_up();

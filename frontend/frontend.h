@@ -160,7 +160,8 @@ typedef struct capture {
   recipe *result;
   recipe **shared; /* RECIPE_SHARED targets */
   uint32_t shared_count;
-  bool sized;       /* some numbers of the graph are symbolic: each has a guard that reads it */
+  bool sized;       /* some numbers of the graph are symbolic: each has a guard that reads it, but for: */
+  uint64_t late;    /* the symbols that host calls introduce */
   break_info broke; /* reason != 0: nothing else is valid */
   PyObject *hosts;  /* list, by slot of a host call: what the adapter needs to run it; or NULL */
   uint32_t fp_ops;  /* union of loom_node_fp over the graph, less what the function itself asked to
@@ -359,6 +360,19 @@ bool size_exists(tracer *t, int64_t number);
 loom_value size_node(tracer *t, int64_t number);
 /* As a Python int. */
 value *value_size(tracer *t, int64_t number);
+/* A size that the host call made next will tell: a new symbol, which may be any number from 0 on; or the number that it
+ * has turned out to have to equal, which that call checks. */
+bool size_late(tracer *t, loom_dim *out);
+/* The symbol behind such a size as data: an int64 that the call gives. */
+void size_set_late_node(tracer *t, loom_dim size, loom_value node);
+bool size_is_late(tracer *t, int64_t number);
+bool size_any_late(const tracer *t); /* is there any? */
+/* Is it such a size whose call has not been made yet? */
+bool size_wants_node(tracer *t, loom_dim size);
+/* Takes such a size to be at least 2, as code wants that has not been looked through for smaller ones. */
+void size_not_small(tracer *t, int64_t number);
+/* Does a size of the type depend on one of these symbols? */
+bool size_type_is_late(const loom_graph *graph, const loom_type *type, uint64_t late);
 /* An int that is known, or a symbolic one: false with nothing pending when it is neither (or too large). */
 bool value_size_of(tracer *t, value *v, int64_t *out);
 loom_value number_node(tracer *t, value *v); /* the value of a value_number_type */
@@ -454,9 +468,10 @@ struct loom_adapter {
   /* Reports floating-point flags as the operation would have from the user's line, by the row that an effect's `report`
    * names; -1 with an exception set. */
   int (*report)(PyObject *row, uint32_t flags);
-  /* Host calls: runs the function in the slot on buffers (see numpy/host.c). */
-  int (*host_call)(void *context, const char *name, uint32_t slot, void *const *buffers, uint32_t reads, uint32_t count,
-                   const int64_t *symbols);
+  /* Host calls: runs the function in the slot on buffers (see numpy/host.c). What owns the memory of results that come
+   * without any goes to the list *kept, made when it is NULL. */
+  int (*host_call)(void *context, const char *name, uint32_t slot, void **buffers, uint32_t reads, uint32_t count,
+                   int64_t *symbols, PyObject **kept);
 };
 
 extern const loom_adapter loom_numpy_adapter;

@@ -215,7 +215,7 @@ static void size_know_for(tracer *t, int64_t number, bool for_ever) {
   if (size_pin(t, number, for_ever))
     size_restart(t);
   else
-    trace_break(t, BREAK_DATA_DEPENDENT, "a decision depends on a size that is computed");
+    trace_break(t, BREAK_DATA_DEPENDENT, "a decision depends on a size that depends on data");
 }
 
 void size_know(tracer *t, int64_t number) { size_know_for(t, number, true); }
@@ -364,12 +364,30 @@ static bool size_sign_range(const loom_graph *graph, int64_t number, __int128 *l
 
 /* ---- decisions ------------------------------------------------------------------------------ */
 
-/* Not so the size of what a host call gives. */
-static bool size_has_hint(tracer *t, uint32_t index) {
-  const loom_expr *e = &trace_graph(t)->exprs[index];
-  if (e->kind == LOOM_EXPR_CONST) return true;
-  if (e->kind == LOOM_EXPR_SYMBOL) return !(t->late >> e->value & 1);
-  return size_has_hint(t, e->lhs) && size_has_hint(t, e->rhs);
+bool size_is_late(tracer *t, int64_t number) {
+  return LOOM_STRIDE_IS_SYM(number) &&
+         (size_symbols(trace_graph(t), LOOM_STRIDE_EXPR(number)) & t->late);
+}
+
+bool size_any_late(const tracer *t) { return t->late != 0; }
+
+bool size_wants_node(tracer *t, loom_dim size) {
+  if (!LOOM_DIM_IS_SYM(size)) return false;
+  const loom_expr *e = &trace_graph(t)->exprs[LOOM_DIM_EXPR(size)];
+  return e->kind == LOOM_EXPR_SYMBOL && t->late >> e->value & 1 &&
+         t->late_nodes[e->value] == LOOM_NO_VALUE;
+}
+
+bool size_type_is_late(const loom_graph *graph, const loom_type *type, uint64_t late) {
+  for (int i = 0; i < type->rank && late; i++)
+    if (LOOM_DIM_IS_SYM(type->dims[i]) &&
+        (size_symbols(graph, LOOM_DIM_EXPR(type->dims[i])) & late))
+      return true;
+  return false;
+}
+
+void size_not_small(tracer *t, int64_t number) {
+  if (size_is_late(t, number) && !trace_pending(t)) size_less(t, number, 2);
 }
 
 /* symbol * coefficient + rest >= 0 narrows the symbol's range, which its own guard checks. */
@@ -393,6 +411,55 @@ static bool size_narrow(loom_graph *graph, int64_t difference) {
   return true;
 }
 
+/* number = coefficient * symbol + rest, but for a positive factor: false when it is no such sum. */
+static bool size_linear(const loom_graph *graph, int64_t number, int64_t *symbol,
+                        int64_t *coefficient, int64_t *rest) {
+  size_sum sum = {0};
+  if (!size_open(graph, LOOM_STRIDE_EXPR(number), &sum)) return false;
+  size_reduce(graph, &sum);
+  int first = sum.count == 2 && !sum.terms[0].count;
+  if (sum.count < 1 || sum.count > 2 || sum.terms[first].count != 1) return false;
+  if (sum.count == 2 && sum.terms[1 - first].count) return false;
+  const loom_expr *e = &graph->exprs[sum.terms[first].factors[0]];
+  *symbol = e->value;
+  *coefficient = sum.terms[first].coefficient;
+  *rest = sum.count == 2 ? sum.terms[1 - first].coefficient : 0;
+  return e->kind == LOOM_EXPR_SYMBOL && llabs(*rest) < SIZE_DIM_MAX;
+}
+
+/* What a host call tells is not known here. That it is not one of the smallest numbers is assumed
+ * where it decides something: the call itself checks it, and else the plain function runs. */
+#define SIZE_LATE_SMALL 4
+
+static bool size_assume_least(tracer *t, int64_t symbol, int64_t least) {
+  loom_symbol *s = &trace_graph(t)->symbols[symbol];
+  if (!(t->late >> symbol & 1) || least > SIZE_LATE_SMALL) return false;
+  if (s->min < least) s->min = least;
+  return true;
+}
+
+/* Is the number positive, for all but the smallest sizes? 1, 0, -1. */
+static int size_late_positive(tracer *t, int64_t number) {
+  int64_t symbol, c, rest;
+  if (size_linear(trace_graph(t), number, &symbol, &c, &rest)) {
+    int64_t edge = c > 0 ? -rest : rest, by = llabs(c); /* by * symbol > edge, or >= */
+    int64_t least = edge / by - (edge % by < 0) + (c > 0 || edge % by != 0);
+    if (size_assume_least(t, symbol, least)) return c > 0;
+  }
+  size_know(t, number);
+  return -1;
+}
+
+/* Is it 0? 1, 0, -1. */
+static int size_late_zero(tracer *t, int64_t number) {
+  int64_t symbol, c, rest;
+  if (size_linear(trace_graph(t), number, &symbol, &c, &rest) &&
+      (rest % c || size_assume_least(t, symbol, -rest / c + 1)))
+    return 0;
+  size_know(t, number);
+  return -1;
+}
+
 /* Has `b - a` the sign that this call's sizes say? The guard: a < b, or b <= a. */
 int size_less(tracer *t, int64_t a, int64_t b) {
   loom_graph *graph = trace_graph(t);
@@ -404,7 +471,7 @@ int size_less(tracer *t, int64_t a, int64_t b) {
     if (low > 0) return 1;
     if (high <= 0) return 0;
   }
-  if (!size_has_hint(t, LOOM_STRIDE_EXPR(difference))) return size_know(t, difference), -1;
+  if (size_is_late(t, difference)) return size_late_positive(t, difference);
   bool less = size_hint(t, difference) > 0;
   if (trace_pending(t)) return -1;
   if (less ? size_op(t, LOOM_EXPR_ADD, difference, -1, &narrowed)
@@ -426,7 +493,7 @@ int size_equal(tracer *t, int64_t a, int64_t b) {
   if (!size_minus(t, a, b, &difference)) return -1;
   if (!LOOM_STRIDE_IS_SYM(difference)) return difference == 0;
   if (size_sign_range(graph, difference, &low, &high) && (low > 0 || high < 0)) return 0;
-  if (!size_has_hint(t, LOOM_STRIDE_EXPR(difference))) return size_know(t, difference), -1;
+  if (size_is_late(t, difference)) return size_late_zero(t, difference);
   bool equal = size_hint(t, difference) == 0;
   size_add_guard(t, NULL, (size_guard){equal ? SIZE_EQUAL : SIZE_DIFFERS, 0, 0, a, b});
   return trace_pending(t) ? -1 : equal;
@@ -455,10 +522,62 @@ static void size_merge(size_table *table, const size_fact *f, const size_fact *g
   }
 }
 
+/* Which of the sizes that host calls tell the number is, or -1. */
+static int64_t size_late_find(tracer *t, int64_t number) {
+  for (uint32_t i = 0; i < t->late_count; i++)
+    if (t->late_known[i] == LATE_FREE && t->late_sizes[i] == number) return i;
+  return -1;
+}
+
+/* One of two sizes that have to be equal is told by a host call: capture starts again, and that
+ * call checks it. */
+static int size_same_late(tracer *t, int64_t l, int64_t r) {
+  int64_t a = size_late_find(t, l), b = size_late_find(t, r);
+  if (a >= 0 && b >= 0) {
+    t->late_known[a > b ? a : b] = LATE_SAME(a > b ? b : a);
+  } else if ((a >= 0 && !LOOM_STRIDE_IS_SYM(r)) || (b >= 0 && !LOOM_STRIDE_IS_SYM(l))) {
+    t->late_known[a >= 0 ? a : b] = a >= 0 ? r : l;
+  } else {
+    trace_break(t, BREAK_DATA_DEPENDENT, "arrays whose sizes depend on data have to fit together");
+    return -1;
+  }
+  size_restart(t);
+  return -1;
+}
+
+bool size_late(tracer *t, loom_dim *out) {
+  loom_graph *graph = trace_graph(t);
+  uint32_t at = t->late_count;
+  if (at >= LOOM_MAX_SYMBOLS || graph->symbol_count >= LOOM_MAX_SYMBOLS) {
+    trace_break(t, BREAK_LIMIT, "too many sizes that depend on data");
+    return false;
+  }
+  int64_t known = t->late_known[at], number = known;
+  if (known == LATE_FREE) {
+    loom_symbol symbol = {.max = SIZE_DIM_MAX, .divisor = 1, .hint = 4099 + 2 * (int64_t)at};
+    if (!loom_dim_symbol(graph, &symbol, out)) return trace_fail(t), false;
+    t->late |= (uint64_t)1 << (graph->symbol_count - 1);
+    t->late_nodes[graph->symbol_count - 1] = LOOM_NO_VALUE;
+    t->capture->late = t->late;
+    t->capture->sized = true;
+    number = loom_stride_of_dim(*out);
+  } else if (known < LATE_FREE) {
+    number = t->late_sizes[LATE_SAME(known)];
+  }
+  t->late_sizes[t->late_count++] = number;
+  return loom_dim_of_stride(number, out) || size_overflows(t);
+}
+
+void size_set_late_node(tracer *t, loom_dim size, loom_value node) {
+  const loom_expr *e = &trace_graph(t)->exprs[LOOM_DIM_EXPR(size)];
+  t->late_nodes[e->value] = node;
+}
+
 int size_same(tracer *t, loom_dim a, loom_dim b) {
   int64_t l = loom_stride_of_dim(a), r = loom_stride_of_dim(b), left = 0, right = 0;
   if (a == b) return 1;
   if (trace_pending(t)) return -1;
+  if (size_is_late(t, l) || size_is_late(t, r)) return size_same_late(t, l, r);
   if (size_hint(t, l) != size_hint(t, r)) return size_equal(t, l, r);
   if (!LOOM_STRIDE_IS_SYM(l) && !LOOM_STRIDE_IS_SYM(r)) return 0;
   const size_fact *f = size_fact_of(t, l, &left), *g = size_fact_of(t, r, &right);
@@ -476,7 +595,7 @@ int size_same(tracer *t, loom_dim a, loom_dim b) {
 
 bool size_admit(tracer *t, int64_t number, loom_dim *out) {
   if (LOOM_STRIDE_IS_SYM(number)) {
-    int small = size_less(t, number, 2);
+    int small = size_less(t, number, size_is_late(t, number) ? 0 : 2);
     if (small > 0) size_know_for(t, number, false);
     if (small != 0) return false;
   }
@@ -573,6 +692,7 @@ bool size_exists(tracer *t, int64_t number) {
     high += h > 0 ? h : 0;
     good = low >= INT64_MIN && high <= INT64_MAX;
   }
+  if (!good && size_is_late(t, number)) return size_overflows(t);
   if (!good) size_add_guard(t, NULL, (size_guard){SIZE_AT_MOST, 0, 0, number, number});
   return !trace_pending(t);
 }
@@ -580,8 +700,26 @@ bool size_exists(tracer *t, int64_t number) {
 /* ---- as data and as Python ints ---------------------------------------------------------------
  */
 
+/* A number with a symbol that a host call introduces: computed in the graph. */
+static loom_value size_late_node(tracer *t, uint32_t index) {
+  static const loom_opcode ops[] = {[LOOM_EXPR_ADD] = LOOM_OP_ADD,
+                                    [LOOM_EXPR_MUL] = LOOM_OP_MUL,
+                                    [LOOM_EXPR_FLOORDIV] = LOOM_OP_FLOOR_DIV,
+                                    [LOOM_EXPR_MOD] = LOOM_OP_REM,
+                                    [LOOM_EXPR_MIN] = LOOM_OP_MIN,
+                                    [LOOM_EXPR_MAX] = LOOM_OP_MAX};
+  const loom_expr e = trace_graph(t)->exprs[index];
+  if (e.kind == LOOM_EXPR_SYMBOL) return t->late_nodes[e.value];
+  loom_value in[2] = {size_node(t, LOOM_STRIDE_SYM(e.lhs)), size_node(t, LOOM_STRIDE_SYM(e.rhs))};
+  if (in[0] == LOOM_NO_VALUE || in[1] == LOOM_NO_VALUE) return LOOM_NO_VALUE;
+  return trace_node(t, ops[e.kind], in, 2, NULL, 0, NULL);
+}
+
 loom_value size_node(tracer *t, int64_t number) {
   capture *c = t->capture;
+  if (LOOM_STRIDE_IS_SYM(number) &&
+      trace_graph(t)->exprs[LOOM_STRIDE_EXPR(number)].kind == LOOM_EXPR_CONST)
+    number = trace_graph(t)->exprs[LOOM_STRIDE_EXPR(number)].value;
   const loom_type type = {.dtype = LOOM_I64};
   if (!LOOM_STRIDE_IS_SYM(number)) {
     loom_attr attr = {.kind = LOOM_ATTR_SCALAR, .bits = (uint64_t)number};
@@ -591,6 +729,7 @@ loom_value size_node(tracer *t, int64_t number) {
     if (!c->inputs[i].source && !c->inputs[i].constant && c->inputs[i].size == number)
       return c->graph.inputs[i].value;
   if (!size_exists(t, number)) return LOOM_NO_VALUE;
+  if (size_is_late(t, number)) return size_late_node(t, LOOM_STRIDE_EXPR(number));
   loom_value v = trace_input(t, LOOM_INPUT_SCALAR, &type, NULL, NULL, NULL);
   if (v != LOOM_NO_VALUE) c->inputs[c->input_count - 1].size = number;
   return v;

@@ -528,8 +528,9 @@ static MlirValue plan_arena_buffer(plan_state *s, loom_builder *b, int storage, 
   bool symbolic = LOOM_STRIDE_IS_SYM(at->offset) || LOOM_STRIDE_IS_SYM(at->size);
   loom_named attrs[] = {{"offset", loom_attr_i64(s->ctx, at->offset)},
                         {"bytes", loom_attr_i64(s->ctx, at->size)},
-                        {"loom.late", loom_attr_i64(s->ctx, at->late)}};
-  int count = at->late ? 3 : symbolic ? 2 : 1;
+                        {"loom.late", loom_attr_i64(s->ctx, at->late)},
+                        {"loom.storage", loom_attr_i64(s->ctx, storage)}};
+  int count = at->late ? 4 : symbolic ? 2 : 1;
   MlirOperation made = loom_build(b, "loom.buffer", 0, NULL, 1, &type, count, attrs);
   at->buffer = loom_result(made, 0);
   return at->buffer;

@@ -26,11 +26,12 @@ typedef struct serial_state {
   serial_bytes inputs, buffer_table, instrs, indices, table, names, constants;
   uint32_t input_count, output_count, scalar_count, buffer_count, kernel_count;
   uint32_t *registers; /* for each expression of the table: its register, or UINT32_MAX */
-  uint32_t symbol_count, register_count, constant_count, prologue, argument, late_count;
+  uint32_t symbol_count, register_count, constant_count, prologue, late_count;
   uint8_t *unknown; /* symbols that no host call has introduced yet */
   uint8_t *pending; /* expressions to be computed when their symbols are known */
   loom_map
       waiting; /* buffer value -> 1 + output number (or 1): to be allocated before its first use */
+  loom_map late; /* 1 + storage (passes/plan.c) -> its memory's number, however it is seen */
 } serial_state;
 
 static void serial_put(serial_bytes *bytes, const void *data, size_t size) {
@@ -166,7 +167,8 @@ static int64_t serial_size(const serial_state *s, MlirValue buffer) {
   MlirOperation op = loom_def(buffer);
   int64_t bytes = op.ptr ? loom_get_i64(op, "bytes", -1) : -1;
   MlirAttribute all = loom_get_attr(s->plan, "bytes");
-  if (!op.ptr && all.ptr) bytes = mlirDenseI64ArrayGetElement(all, s->argument);
+  if (!op.ptr && all.ptr)
+    bytes = mlirDenseI64ArrayGetElement(all, mlirBlockArgumentGetArgNumber(buffer));
   if (bytes != -1) return bytes;
   if (!loom_type_from_mlir(mlirValueGetType(buffer), &type)) return 0;
   int64_t elements = loom_type_elements(&type);
@@ -191,11 +193,16 @@ static bool serial_buffer(serial_state *s, MlirValue value, loom_plan_buffer_kin
   bool output = kind == LOOM_PLAN_BUFFER_OUTPUT && LOOM_STRIDE_IS_SYM(size) &&
                 serial_is_late(s, LOOM_STRIDE_EXPR(size));
   if (late || output) { /* 1: allocated before its first use; 2: the host's own memory */
+    int64_t storage = late ? 1 + loom_get_i64(loom_def(value), "loom.storage", -1) : 0;
+    const void *key = (const void *)(uintptr_t)storage;
+    int64_t known = storage ? loom_map_get(&s->late, key, -1) : -1;
     buffer.kind = LOOM_PLAN_BUFFER_LATE;
-    buffer.index = s->late_count++;
+    buffer.index = known < 0 ? s->late_count++ : (uint32_t)known;
     buffer.offset = 0;
     buffer.overwrites = 0;
-    if (late != 2 && !loom_map_put(&s->waiting, value.ptr, output ? 1 + index : 0))
+    if (storage && known < 0 && !loom_map_put(&s->late, key, buffer.index))
+      return loom_fail(s->err, "out of memory");
+    if (known < 0 && late != 2 && !loom_map_put(&s->waiting, value.ptr, output ? 1 + index : 0))
       return loom_fail(s->err, "out of memory");
   }
   serial_put(&s->buffer_table, &buffer, sizeof buffer);
@@ -217,7 +224,6 @@ static bool serial_arguments(serial_state *s, MlirBlock block) {
   int64_t inputs = loom_get_i64(s->plan, "inputs", 0);
   for (intptr_t i = 0; i < count; i++) {
     MlirValue value = mlirBlockGetArgument(block, i);
-    s->argument = (uint32_t)i;
     bool is_buffer = mlirTypeIsAMemRef(mlirValueGetType(value));
     if (i >= inputs) {
       if (!serial_buffer(s, value, LOOM_PLAN_BUFFER_OUTPUT, s->output_count++, 0)) return false;
@@ -272,10 +278,6 @@ static bool serial_prepare(serial_state *s, MlirOperation op) {
     MlirValue buffer = loom_operand(op, i);
     int64_t output = loom_map_get(&s->waiting, buffer.ptr, -1);
     if (output < 0) continue;
-    if (!mlirValueIsABlockArgument(buffer))
-      s->argument = UINT32_MAX;
-    else
-      s->argument = (uint32_t)mlirBlockArgumentGetArgNumber(buffer);
     if (!serial_ready(s, serial_size(s, buffer))) return false;
     loom_plan_instr instr = {.opcode = LOOM_PLAN_ALLOC,
                              .a = (uint32_t)loom_map_get(&s->buffers, buffer.ptr, 0),
@@ -497,6 +499,7 @@ static bool serial_plan(serial_state *shared, intptr_t number, const loom_bytes 
   free(s.unknown);
   free(s.pending);
   loom_map_fini(&s.waiting);
+  loom_map_fini(&s.late);
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
     free(parts[i]->data);
   return good;

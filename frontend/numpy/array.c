@@ -321,6 +321,15 @@ static PyObject *array_new(const numpy_array_payload *p, void **data) {
   return array;
 }
 
+/* NumPy gives a new array without elements strides of 0, and so its views, where the size that is 0
+ * is one that a host call told: others are never 0 when they are symbolic. */
+static void array_resolve_empty(const numpy_array_payload *p, numpy_array_payload *out) {
+  for (int i = 0; i < p->nd; i++)
+    if (p->dims[i] == 0) return;
+  memset(out->strides, 0, sizeof out->strides);
+  out->offset = 0;
+}
+
 /* The payload of this call, with its symbolic numbers replaced by their values; NULL when one
  * overflows. */
 static const numpy_array_payload *array_resolve(const numpy_array_payload *p,
@@ -339,6 +348,7 @@ static const numpy_array_payload *array_resolve(const numpy_array_payload *p,
   }
   if (!loom_stride_eval(graph, p->offset, symbols, &number)) return NULL;
   out->offset = number;
+  if (total == 0) array_resolve_empty(p, out);
   return out;
 }
 

@@ -93,7 +93,7 @@ static int array_truth(tracer *t, value *v) {
     if (truth < 0) trace_raise_live(t);
     return truth;
   }
-  if (n == 1) {
+  if (n == 1 || size_is_late(t, np_count(t, &a->type))) {
     trace_break(t, BREAK_DATA_DEPENDENT, "the truth of an array");
   } else if (n == 0) {
     trace_break(t, BREAK_NUMPY_FUNCTION, "the truth of an empty array");

@@ -65,7 +65,7 @@ typedef struct np_storage {
   loom_value current;   /* all elements, with the sizes of the root */
   uint32_t version;     /* counts writes: keys the views' cached reads */
   loom_value made;      /* what one ufunc wrote into all of it, when `report` is a row */
-  PyObject *report;     /* (name of the ufunc, frames) of the first such write; or None after another */
+  PyObject *report; /* (name of the ufunc, frames) of the first such write; or None after another */
   /* Slices of the root that share no element and cover all writes so far, with their last values;
    * or the root alone. */
   np_array *written[NP_WRITTEN];
@@ -258,6 +258,20 @@ bool np_is_fancy(tracer *t, value *key); /* has the key an array, a list or a bo
 value *np_fancy_get(tracer *t, value *v, value *key);
 bool np_fancy_set(tracer *t, value *v, value *key, value *item);
 
+/* ---- late.c: results whose sizes depend on data ---- */
+
+/* How many elements of a mask are true. */
+typedef struct np_mask {
+  struct np_mask *next;
+  loom_value mask;
+  loom_dim size;
+} np_mask;
+np_mask **np_masks(tracer *t); /* view.c: of this capture */
+/* array[mask], and array[mask] = vector. NULL or false with nothing pending: it is something else.
+ */
+value *np_mask_get(tracer *t, value *v, value *key);
+bool np_mask_set(tracer *t, value *v, value *key, value *item);
+
 /* ---- call.c: functions and methods by row of names.def ---- */
 
 #define NP_MAX_ARGS 16
@@ -270,11 +284,15 @@ typedef struct np_call {
   PyObject *callee; /* NULL: a method */
 } np_call;
 typedef value *(*np_handler)(tracer *t, const np_call *c);
+value *np_nonzero(tracer *t, const np_call *c); /* late.c */
 
 /* May this handler see the symbolic sizes of its arguments (sizes.def)? Else capture starts again
  * without them: false. */
 bool np_gate(tracer *t, np_handler handler, const np_call *c);
 bool np_gate_values(tracer *t, value *const *values, Py_ssize_t count); /* none is let through */
+/* Sizes that a host call tells are taken to be at least 2: in these values; in an array. */
+bool np_gate_small(tracer *t, value *const *values, Py_ssize_t count);
+void np_not_small(tracer *t, const np_array *a);
 bool np_call_init(void);
 bool np_has_row(PyObject *callee);
 value *np_call_object(tracer *t, PyObject *callee, value *self, value *const *args,
@@ -349,10 +367,17 @@ PyObject *np_host_item(tracer *t, np_host_call *h, value *v);
 /* The one result, of a known type, of callable(*args), where `args` is a tuple with holes. */
 loom_value np_host_emit(tracer *t, np_host_call *h, PyObject *callable, PyObject *args,
                         const loom_type *type);
+/* Results some sizes of which the call tells (size_late). The first of them, LOOM_NO_VALUE after a
+ * failure. */
+loom_value np_host_emit_late(tracer *t, np_host_call *h, PyObject *callable, PyObject *args,
+                             PyObject *kwargs, const loom_type *types, uint32_t count);
+/* A pure function of vectors that gives vectors of one size, which depends on the data; but for
+ * result number `whole`, which has the sizes of the first argument. */
+value *np_host_vectors(tracer *t, const np_call *c, int whole);
 PyObject *np_host_mark(bool scalar);         /* borrowed: the hole itself */
 value *np_host(tracer *t, const np_call *c); /* any pure function of the library */
-int np_host_run(void *context, const char *name, uint32_t slot, void *const *buffers,
-                uint32_t reads, uint32_t count, const int64_t *symbols);
+int np_host_run(void *context, const char *name, uint32_t slot, void **buffers, uint32_t reads,
+                uint32_t count, int64_t *symbols, PyObject **kept);
 
 /* ---- errstate.c ---- */
 

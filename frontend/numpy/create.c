@@ -428,7 +428,8 @@ value *np_where(tracer *t, const np_call *c) {
   int64_t dims[LOOM_MAX_RANK], strides[LOOM_MAX_RANK];
   loom_dtype dtype;
   if (!np_parse(t, c, "condition | x y", p)) return NULL;
-  if (!p[1] || !p[2]) return np_unsupported(t, c, "with a condition only");
+  if (!p[1] && !p[2]) return np_nonzero(t, c);
+  if (!p[1] || !p[2]) return np_unsupported(t, c, "with x or y only");
   for (int i = 0; i < 3; i++)
     if (!np_operand_from(t, p[i], &o[i])) return NULL;
   if (!np_broadcast(t, o, 3, &rank, dims) || !np_result_type(t, o + 1, 2, &dtype)) return NULL;
@@ -501,6 +502,7 @@ value *np_take(tracer *t, const np_call *c) {
   np_array *a = np_as_array(t, p[0]), *i = a ? np_as_array(t, p[1]) : NULL;
   if (!i) return NULL;
   if (!np_is_none(t, p[3])) return np_unsupported(t, c, "out=");
+  np_not_small(t, a); /* there is an element to be read by lanes without an index */
   const char *mode = np_is_none(t, p[4]) ? "raise" : np_str_arg(t, p[4]);
   if (!mode || !loom_dtype_is_integer(i->type.dtype) || i->type.dtype == LOOM_U64)
     return np_unsupported(t, c, "with indices that are not integers");

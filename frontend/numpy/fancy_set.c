@@ -147,6 +147,21 @@ static bool fancy_has_mask(const fancy_key *k) {
   return false;
 }
 
+/* array[mask] = vector where a size is symbolic. */
+bool np_mask_set(tracer *t, value *v, value *key, value *item) {
+  np_array *a = np_array_of(v), *mask = np_array_of(key), *from = np_array_of(item);
+  fancy_key k;
+  np_operand o;
+  if (!mask || mask->type.dtype != LOOM_BOOL || mask->type.rank == 0 || a->scalar || !from ||
+      mask->type.rank != a->type.rank || from->type.rank != 1 || trace_pending(t) ||
+      !(np_is_symbolic(a) || np_is_symbolic(mask) || np_is_symbolic(from)))
+    return false;
+  if (!np_operand_from(t, item, &o) || !np_check_stored(t, &o, a->type.dtype) ||
+      !np_same_sizes(t, &mask->type, &a->type))
+    return false;
+  return fancy_parse(t, key, &k) && fancy_host_set(t, a, &k, &o);
+}
+
 bool np_fancy_set(tracer *t, value *v, value *key, value *item) {
   np_array *a = np_array_of(v);
   fancy_key k;

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define HOST_EFFECTS "raises warns"
 #define HOST_LARGEST (1 << 20) /* elements of one operand: the call at capture takes time too */
 
 static PyObject *host_spec(const loom_type *type) {
@@ -292,11 +293,11 @@ static PyObject *host_output_spec(const host_output *o, loom_type *type) {
 
 static loom_value host_node(tracer *t, np_host_call *h, PyObject *callable, PyObject *args,
                             PyObject *kwargs, PyObject *outputs, const loom_type *types,
-                            uint32_t count) {
+                            uint32_t count, const char *effects) {
   PyObject *row = Py_BuildValue("(OOOOONN)", callable, args, kwargs, h->inputs, outputs,
                                 np_error_state(t), trace_standins(t));
   if (!row) return PyErr_Clear(), LOOM_NO_VALUE;
-  loom_attr attrs[3] = {attr_str("numpy"), attr_str("raises warns"), attr_int(trace_host(t, row))};
+  loom_attr attrs[3] = {attr_str("numpy"), attr_str(effects), attr_int(trace_host(t, row))};
   loom_location at = trace_location(t);
   loom_error err = {""};
   if (trace_pending(t)) return LOOM_NO_VALUE;
@@ -312,11 +313,54 @@ loom_value np_host_emit(tracer *t, np_host_call *h, PyObject *callable, PyObject
   loom_value v = LOOM_NO_VALUE;
   if (outputs && kwargs) {
     PyList_SET_ITEM(outputs, 0, Py_NewRef(spec));
-    v = host_node(t, h, callable, args, kwargs, outputs, type, 1);
+    v = host_node(t, h, callable, args, kwargs, outputs, type, 1, HOST_EFFECTS);
   }
   Py_XDECREF(spec);
   Py_XDECREF(outputs);
   Py_XDECREF(kwargs);
+  if (PyErr_Occurred()) trace_raise_live(t);
+  return trace_pending(t) ? LOOM_NO_VALUE : v;
+}
+
+/* The spec of the number itself goes into the list, and its type. */
+static bool host_add_count(PyObject *outputs, loom_dim size, loom_type *type) {
+  PyObject *spec = PyLong_FromLongLong(size);
+  bool good = spec && PyList_Append(outputs, spec) == 0;
+  Py_XDECREF(spec);
+  *type = type_make(LOOM_I64, 0, NULL);
+  return good;
+}
+
+loom_value np_host_emit_late(tracer *t, np_host_call *h, PyObject *callable, PyObject *args,
+                             PyObject *kwargs, const loom_type *types, uint32_t count) {
+  loom_type all[2 * NP_HOST_ARRAYS];
+  loom_dim told[NP_HOST_ARRAYS];
+  uint32_t total = count, tells = 0;
+  PyObject *outputs = PyList_New(0), *none = kwargs ? Py_NewRef(kwargs) : PyDict_New();
+  bool good = outputs && none;
+  for (uint32_t i = 0; i < count && good; i++) {
+    PyObject *spec = host_spec(&types[i]);
+    good = spec && PyList_Append(outputs, spec) == 0;
+    Py_XDECREF(spec);
+    all[i] = types[i];
+  }
+  for (uint32_t i = 0; i < count && good; i++)
+    for (int d = 0; d < types[i].rank && good; d++) {
+      bool seen = !size_wants_node(t, types[i].dims[d]);
+      for (uint32_t k = 0; k < tells; k++)
+        seen |= told[k] == types[i].dims[d];
+      if (seen || tells == NP_HOST_ARRAYS) continue;
+      told[tells++] = types[i].dims[d];
+      good = host_add_count(outputs, types[i].dims[d], &all[total++]);
+    }
+  loom_value v = LOOM_NO_VALUE;
+  if (good)
+    v = host_node(t, h, callable, args, none, outputs, all, total,
+                  tells ? HOST_EFFECTS " sizes" : HOST_EFFECTS);
+  for (uint32_t k = 0; k < tells && v != LOOM_NO_VALUE; k++)
+    size_set_late_node(t, told[k], v + (loom_value)(count + k));
+  Py_XDECREF(outputs);
+  Py_XDECREF(none);
   if (PyErr_Occurred()) trace_raise_live(t);
   return trace_pending(t) ? LOOM_NO_VALUE : v;
 }
@@ -494,9 +538,9 @@ static value *host_emit(tracer *t, const np_call *c, np_host_call *h, const host
     good = spec && outputs && PyList_Append(outputs, spec) == 0;
     Py_XDECREF(spec);
   }
-  loom_value v = good && outputs
-                     ? host_node(t, h, callable, l->args, l->kwargs, outputs, types, count)
-                     : LOOM_NO_VALUE;
+  loom_value v = good && outputs ? host_node(t, h, callable, l->args, l->kwargs, outputs, types,
+                                             count, HOST_EFFECTS)
+                                 : LOOM_NO_VALUE;
   Py_XDECREF(outputs);
   PyErr_Clear();
   if (trace_pending(t)) return NULL;
@@ -553,6 +597,51 @@ static value *host_call(tracer *t, const np_call *c, int first) {
 }
 
 value *np_host(tracer *t, const np_call *c) { return host_call(t, c, HOST_ASCENDING); }
+
+/* The types of the results with the size that the call tells; false when the sample's are not as
+ * they should be. */
+static bool host_vector_types(tracer *t, host_output *o, uint32_t count, int whole,
+                              const loom_type *like, loom_type *types) {
+  loom_dim size;
+  for (uint32_t i = 0; i < count; i++) {
+    bool shaped = (int)i == whole;
+    if (o[i].scalar || o[i].number || o[i].gaps || o[i].type.rank != (shaped ? like->rank : 1))
+      return false;
+  }
+  if (!size_late(t, &size)) return false;
+  for (uint32_t i = 0; i < count; i++) {
+    if ((int)i == whole)
+      memcpy(o[i].type.dims, like->dims, sizeof like->dims);
+    else
+      o[i].type.dims[0] = size;
+    o[i].view = false;
+    for (int d = 0; d < o[i].type.rank; d++)
+      o[i].order[d] = d;
+    np_c_strides(t, &o[i].type, o[i].strides);
+    types[i] = o[i].type;
+  }
+  return true;
+}
+
+value *np_host_vectors(tracer *t, const np_call *c, int whole) {
+  np_host_call h = {0};
+  host_arguments_list l = {0};
+  host_output *o = trace_alloc(t, sizeof *o * NP_HOST_ARRAYS);
+  loom_type *types = trace_alloc(t, sizeof *types * NP_HOST_ARRAYS);
+  np_array *first = np_array_of(c->args[0]);
+  uint32_t count = 0, next = 0;
+  PyObject *result = o && types ? host_try(t, c, &h, &l, c->callee, false, HOST_ASCENDING) : NULL;
+  bool good = result && (whole < 0 || first) && host_results(result, o, &count) &&
+              host_vector_types(t, o, count, whole, first ? &first->type : NULL, types);
+  loom_value v =
+      good ? np_host_emit_late(t, &h, c->callee, l.args, l.kwargs, types, count) : LOOM_NO_VALUE;
+  value *made = v == LOOM_NO_VALUE ? NULL : host_value(t, result, o, &next, v);
+  if (PyErr_Occurred()) PyErr_Clear();
+  Py_XDECREF(result);
+  host_arguments_fini(&l);
+  np_host_fini(&h);
+  return made || trace_pending(t) ? made : np_unsupported(t, c, "with these arguments");
+}
 
 /* As long as no number is beyond minlength: else the result is longer, and the plain function runs.
  */

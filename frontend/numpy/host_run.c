@@ -15,7 +15,9 @@ PyObject *np_host_mark(bool scalar) {
 /* What the symbolic sizes of a capture are on this call. */
 typedef struct host_sizes {
   const loom_graph *graph;
-  const int64_t *symbols;
+  int64_t *symbols; /* those that host calls tell: -1 as long as they have not */
+  uint64_t late;
+  PyObject **kept;
 } host_sizes;
 
 /* A buffer of the plan as an array in C order. */
@@ -89,8 +91,45 @@ static PyArrayObject *host_ordered(PyObject *spec, PyObject *result) {
   return turned;
 }
 
+static bool host_is_other(void) {
+  PyErr_SetString(PyExc_SystemError, "frameloom: a host call gave another result");
+  return false;
+}
+
+/* The size that a code stands for is `size`: it is what a symbol is from here on, or has to be. */
+static bool host_take_size(const host_sizes *now, int64_t code, int64_t size) {
+  const loom_expr *e = LOOM_DIM_IS_SYM(code) ? &now->graph->exprs[LOOM_DIM_EXPR(code)] : NULL;
+  int64_t known;
+  if (e && e->kind == LOOM_EXPR_SYMBOL && now->late >> e->value & 1 && now->symbols[e->value] < 0) {
+    const loom_symbol *symbol = &now->graph->symbols[e->value];
+    now->symbols[e->value] = size;
+    return size >= symbol->min && size <= symbol->max;
+  }
+  return loom_dim_eval(now->graph, code, now->symbols, &known) && known == size;
+}
+
+/* Hands the memory of a result over whose size was not known: what owns it is kept. */
+static bool host_give(const host_sizes *now, PyObject *spec, void **data, PyObject *result) {
+  PyObject *sizes = PyTuple_GET_ITEM(spec, 1);
+  PyArrayObject *plain = (PyArrayObject *)PyArray_FROM_OF(result, NPY_ARRAY_CARRAY_RO);
+  if (!plain) return false;
+  bool good = PyArray_NDIM(plain) == PyTuple_GET_SIZE(sizes) &&
+              PyArray_TYPE(plain) == (int)PyLong_AsLong(PyTuple_GET_ITEM(spec, 0));
+  for (int i = 0; good && i < PyArray_NDIM(plain); i++)
+    good =
+        host_take_size(now, PyLong_AsLongLong(PyTuple_GET_ITEM(sizes, i)), PyArray_DIM(plain, i));
+  if (!good) return Py_DECREF(plain), host_is_other();
+  *data = PyArray_DATA(plain);
+  if (!*now->kept) *now->kept = PyList_New(0);
+  good = *now->kept && PyList_Append(*now->kept, (PyObject *)plain) == 0;
+  Py_DECREF(plain);
+  return good;
+}
+
 /* Copies a result into its buffer; a SystemError when it is not what the sample was. */
-static bool host_store(const host_sizes *now, PyObject *spec, void *data, PyObject *result) {
+static bool host_store(const host_sizes *now, PyObject *spec, void **place, PyObject *result) {
+  if (!*place) return host_give(now, spec, place, result);
+  void *data = *place;
   PyArrayObject *to = (PyArrayObject *)host_wrap(now, spec, data, true),
                 *from = host_ordered(spec, result);
   bool good = to && from && PyArray_TYPE(from) == PyArray_TYPE(to) &&
@@ -99,18 +138,16 @@ static bool host_store(const host_sizes *now, PyObject *spec, void *data, PyObje
   if (good) good = PyArray_CopyInto(to, from) == 0;
   Py_XDECREF(to);
   Py_XDECREF(from);
-  if (!good && !PyErr_Occurred())
-    PyErr_SetString(PyExc_SystemError, "frameloom: a host call gave another result");
-  return good;
+  return good || (!PyErr_Occurred() ? host_is_other() : false);
 }
 
 /* Stores every array and number of the result in its buffer. */
-static bool host_store_all(const host_sizes *now, PyObject *outputs, void *const *buffers,
+static bool host_store_all(const host_sizes *now, PyObject *outputs, void **buffers,
                            Py_ssize_t *next, PyObject *result) {
   if (!PyTuple_Check(result) && !PyList_CheckExact(result)) {
     Py_ssize_t i = (*next)++;
-    if (i < PyList_GET_SIZE(outputs))
-      return host_store(now, PyList_GET_ITEM(outputs, i), buffers[i], result);
+    if (i < PyList_GET_SIZE(outputs) && PyTuple_Check(PyList_GET_ITEM(outputs, i)))
+      return host_store(now, PyList_GET_ITEM(outputs, i), &buffers[i], result);
     PyErr_SetString(PyExc_SystemError, "frameloom: a host call gave more results");
     return false;
   }
@@ -118,6 +155,20 @@ static bool host_store_all(const host_sizes *now, PyObject *outputs, void *const
   for (Py_ssize_t i = 0; i < n; i++)
     if (!host_store_all(now, outputs, buffers, next, PySequence_Fast_GET_ITEM(result, i)))
       return false;
+  return true;
+}
+
+/* The sizes themselves, as data. */
+static bool host_store_counts(const host_sizes *now, PyObject *outputs, void **buffers,
+                              Py_ssize_t *next) {
+  for (; *next < PyList_GET_SIZE(outputs); ++*next) {
+    PyObject *spec = PyList_GET_ITEM(outputs, *next);
+    int64_t size;
+    if (!PyLong_CheckExact(spec)) return false;
+    if (!loom_dim_eval(now->graph, PyLong_AsLongLong(spec), now->symbols, &size))
+      return host_is_other();
+    memcpy(buffers[*next], &size, sizeof size);
+  }
   return true;
 }
 
@@ -193,10 +244,10 @@ static PyObject *host_invoke(PyObject *row, PyObject *args, PyObject *kwargs) {
   return result;
 }
 
-int np_host_run(void *context, const char *name, uint32_t slot, void *const *buffers,
-                uint32_t reads, uint32_t count, const int64_t *symbols) {
+int np_host_run(void *context, const char *name, uint32_t slot, void **buffers, uint32_t reads,
+                uint32_t count, int64_t *symbols, PyObject **kept) {
   const capture *c = context;
-  const host_sizes now = {&c->graph, symbols};
+  const host_sizes now = {&c->graph, symbols, c->late, kept};
   PyObject *row =
       c->hosts && slot < PyList_GET_SIZE(c->hosts) ? PyList_GET_ITEM(c->hosts, slot) : NULL;
   if (!row || !PyTuple_Check(row)) return 1;
@@ -209,8 +260,8 @@ int np_host_run(void *context, const char *name, uint32_t slot, void *const *buf
   fexcept_t flags; /* NumPy reports its own: they are not the kernels' */
   fegetexceptflag(&flags, FE_ALL_EXCEPT);
   if (kwargs) result = host_invoke(row, args, kwargs);
-  bool good =
-      result && host_store_all(&now, outputs, buffers + reads, &next, result) && next == results;
+  bool good = result && host_store_all(&now, outputs, buffers + reads, &next, result) &&
+              host_store_counts(&now, outputs, buffers + reads, &next) && next == results;
   fesetexceptflag(&flags, FE_ALL_EXCEPT);
   Py_XDECREF(args);
   Py_XDECREF(kwargs);

@@ -95,7 +95,7 @@ static bool index_slice_symbolic(tracer *t, const np_array *a, index_plan *p, va
     return false;
   if (step < 0 ? !size_minus(t, start, stop, &length) : !size_minus(t, stop, start, &length))
     return false;
-  int none = size_less(t, length, 1);
+  int none = size_less(t, length, size_is_late(t, length) ? 0 : 1);
   if (none < 0) return false;
   int64_t by = llabs(step);
   if (none)
@@ -253,6 +253,7 @@ static value *index_take(tracer *t, np_array *a, value *key) {
       !(np_is_symbolic(a) || np_is_symbolic(index)) || !loom_dtype_is_integer(index->type.dtype) ||
       index->type.dtype == LOOM_U64 || a->type.dims[0] == 0 || !np_is_c(t, index))
     return NULL;
+  np_not_small(t, a);
   loom_attr attrs[2] = {attr_int(0), attr_str("raise")};
   loom_value in[2] = {np_read(t, a), emit_convert(t, np_read(t, index), LOOM_I64)};
   if (in[0] == LOOM_NO_VALUE || in[1] == LOOM_NO_VALUE) return NULL;
@@ -270,7 +271,8 @@ value *np_get_item(tracer *t, value *v, value *key) {
                  ? NULL
                  : trace_raise(t, PyExc_IndexError, "invalid index to scalar variable.");
   }
-  value *taken = index_take(t, a, key);
+  value *taken = np_mask_get(t, v, key);
+  if (!taken && !trace_pending(t)) taken = index_take(t, a, key);
   if (taken || trace_pending(t)) return taken;
   if (np_is_fancy(t, key))
     return np_gate_values(t, (value *[]){v, key}, 2) ? np_fancy_get(t, v, key) : NULL;
@@ -364,7 +366,7 @@ bool np_set_item(tracer *t, value *v, value *key, value *item) {
     return false;
   }
   bool mine;
-  bool set = index_set_mask(t, a, key, item, &mine);
+  bool set = index_set_mask(t, a, key, item, &mine) || np_mask_set(t, v, key, item);
   if (set || trace_pending(t)) return set;
   if (np_is_fancy(t, key))
     return np_gate_values(t, (value *[]){v, key, item}, 3) && np_fancy_set(t, v, key, item);

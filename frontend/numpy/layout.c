@@ -44,7 +44,10 @@ static bool layout_is_dense(tracer *t, const np_array *a, bool fortran) {
   for (int k = 0; k < a->type.rank; k++) {
     int i = fortran ? k : a->type.rank - 1 - k;
     if (a->type.dims[i] == 1) continue;
-    if (size_equal(t, a->strides[i], s) <= 0) return false;
+    if (size_equal(t, a->strides[i], s) <= 0) {
+      np_not_small(t, a); /* else it may be dense all the same */
+      return false;
+    }
     s = np_times(t, s, np_dim(a->type.dims[i]));
   }
   return true;

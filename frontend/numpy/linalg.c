@@ -139,7 +139,9 @@ static value *linalg_matmul(tracer *t, value *l, value *r, value *out) {
   return np_result(t, v, strides);
 }
 
-value *np_matmul(tracer *t, value *l, value *r) { return linalg_matmul(t, l, r, NULL); }
+value *np_matmul(tracer *t, value *l, value *r) {
+  return np_gate_small(t, (value *[]){l, r}, 2) ? linalg_matmul(t, l, r, NULL) : NULL;
+}
 
 value *np_matmul_call(tracer *t, const np_call *c) {
   value *p[3];

@@ -76,13 +76,20 @@ static loom_value reduce_load(tracer *t, np_reduction *r, loom_dtype dtype) {
   return emit_select(t, emit_broadcast_to(t, m, type.rank, type.dims), v, neutral);
 }
 
+/* A size that a host call tells is taken not to be 0. */
+static void reduce_not_empty(tracer *t, int64_t number) {
+  if (size_is_late(t, number) && !trace_pending(t)) size_less(t, number, 1);
+}
+
 static bool reduce_empty_error(tracer *t, const np_reduction *r) {
   bool none = false, nothing_kept = false;
   for (int i = 0; i < r->a->type.rank; i++)
     *(r->mask >> i & 1 ? &none : &nothing_kept) |= r->a->type.dims[i] == 0;
   uint64_t bits;
-  if (!none || nothing_kept || r->initial || reduce_identity(r->kind, r->a->type.dtype, &bits))
-    return false;
+  if (r->initial || reduce_identity(r->kind, r->a->type.dtype, &bits)) return false;
+  for (int i = 0; i < r->a->type.rank; i++)
+    if (r->mask >> i & 1) reduce_not_empty(t, np_dim(r->a->type.dims[i]));
+  if (!none || nothing_kept) return trace_pending(t);
   trace_raise(t, PyExc_ValueError,
               "zero-size array to reduction operation %s which has no identity",
               reduce_ufunc_name(r->kind));
@@ -225,7 +232,8 @@ static loom_value reduce_divide(tracer *t, loom_value v, int64_t count) {
   if (v == LOOM_NO_VALUE) return v;
   loom_dtype dtype = emit_type(t, v)->dtype;
   bool narrow = dtype == LOOM_C64,
-       wide = dtype == LOOM_F16 || (dtype == LOOM_F32 && size_less(t, 1 << 24, count) > 0);
+       wide = dtype == LOOM_F16 ||
+              (dtype == LOOM_F32 && (size_is_late(t, count) || size_less(t, 1 << 24, count) > 0));
   if (wide) v = emit_convert(t, v, LOOM_F64);
   if (narrow) v = emit_convert(t, v, LOOM_C128);
   if (v == LOOM_NO_VALUE) return v;
@@ -269,6 +277,7 @@ value *np_mean(tracer *t, const np_call *c) {
   if (r.a->type.rank == 0 && !np_is_none(t, p[1]))
     return np_unsupported(t, c, "axis of a 0-d array");
   int64_t n = reduce_count(t, r.a, r.mask);
+  reduce_not_empty(t, n);
   if (n == 0) return np_unsupported(t, c, "of an empty slice");
   bool half = r.dtype == LOOM_F16 && np_is_none(t, p[2]); /* summed in float32 */
   if (half && !np_is_none(t, p[3])) return np_unsupported(t, c, "of float16 with out=");
@@ -338,6 +347,7 @@ static value *reduce_arg(tracer *t, const np_call *c, const char *kind) {
     v = emit_reshape(t, v, 1, (int64_t[]){1});
   }
   if (v == LOOM_NO_VALUE) return NULL;
+  reduce_not_empty(t, np_dim(emit_type(t, v)->dims[k]));
   if (emit_type(t, v)->dims[k] == 0)
     return trace_raise(t, PyExc_ValueError, "attempt to get %s of an empty sequence", kind);
   if (emit_type(t, v)->dtype == LOOM_BOOL) v = emit_convert(t, v, LOOM_U8);
@@ -473,6 +483,7 @@ value *np_ufunc_method(tracer *t, const char *name, value *const *args, Py_ssize
   np_call c = {name, args + 1, count - 1, kwnames, true, NULL};
   if (!ufunc || !Py_IS_TYPE(ufunc, &PyUFunc_Type))
     return np_unsupported(t, &c, "of a ufunc that is not known");
+  if (!np_gate_small(t, args, count + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0))) return NULL;
   if (strcmp(name, "reduce") == 0) return reduce_method(t, ufunc, &c);
   if (strcmp(name, "accumulate") == 0) return accumulate_method(t, ufunc, &c);
   if (strcmp(name, "outer") == 0) return outer_method(t, ufunc, &c);

@@ -174,38 +174,60 @@ void np_know_sizes(tracer *t, const np_array *a) {
   size_know(t, a->offset);
 }
 
-static void sizes_know_value(tracer *t, value *v, int depth) {
+/* Sizes of an array that a host call tells are taken to be at least 2. */
+void np_not_small(tracer *t, const np_array *a) {
+  for (int i = 0; i < a->type.rank; i++)
+    size_not_small(t, np_dim(a->type.dims[i]));
+}
+
+/* For all arrays in a value; of numbers too, where `numbers` is not NULL. */
+static void sizes_visit(tracer *t, value *v, int depth, void (*arrays)(tracer *, const np_array *),
+                        void (*numbers)(tracer *, int64_t)) {
+  int64_t number;
   if (trace_pending(t) || !v || depth > 8) return;
   if (np_is_array(v)) {
-    np_know_sizes(t, np_array_of(v));
+    arrays(t, np_array_of(v));
   } else if (v->type == &value_tuple_type || v->type == &value_list_type ||
              v->type == &value_dict_type || v->type == &value_slice_type) {
     for (Py_ssize_t i = 0; i < v->seq.count; i++)
-      sizes_know_value(t, v->seq.items[i], depth + 1);
-  } else if (v->type == &value_number_type) {
-    int64_t number;
-    if (value_size_of(t, v, &number)) size_know(t, number);
+      sizes_visit(t, v->seq.items[i], depth + 1, arrays, numbers);
+  } else if (v->type == &value_number_type && numbers) {
+    if (value_size_of(t, v, &number)) numbers(t, number);
   }
 }
 
 bool np_gate_values(tracer *t, value *const *values, Py_ssize_t count) {
   for (Py_ssize_t i = 0; trace_graph(t)->symbol_count && i < count; i++)
-    sizes_know_value(t, values[i], 0);
+    sizes_visit(t, values[i], 0, np_know_sizes, size_know);
+  return !trace_pending(t);
+}
+
+bool np_gate_small(tracer *t, value *const *values, Py_ssize_t count) {
+  for (Py_ssize_t i = 0; size_any_late(t) && i < count; i++)
+    sizes_visit(t, values[i], 0, np_not_small, size_not_small);
   return !trace_pending(t);
 }
 
 #define NP_SIZED(HANDLER) value *HANDLER(tracer *t, const np_call *c);
+#define NP_ANY_SIZE(HANDLER) value *HANDLER(tracer *t, const np_call *c);
 #include "frontend/numpy/sizes.def"
 #undef NP_SIZED
+#undef NP_ANY_SIZE
 
 bool np_gate(tracer *t, np_handler handler, const np_call *c) {
-  static const np_handler open[] = {
-#define NP_SIZED(HANDLER) HANDLER,
+  static const struct {
+    np_handler handler;
+    bool any;
+  } open[] = {
+#define NP_SIZED(HANDLER) {HANDLER, false},
+#define NP_ANY_SIZE(HANDLER) {HANDLER, true},
 #include "frontend/numpy/sizes.def"
 #undef NP_SIZED
+#undef NP_ANY_SIZE
   };
+  Py_ssize_t count = c->count + (c->kwnames ? PyTuple_GET_SIZE(c->kwnames) : 0);
   if (!trace_graph(t)->symbol_count) return true;
   for (size_t i = 0; i < sizeof open / sizeof *open; i++)
-    if (open[i] == handler) return true;
-  return np_gate_values(t, c->args, c->count + (c->kwnames ? PyTuple_GET_SIZE(c->kwnames) : 0));
+    if (open[i].handler == handler) return open[i].any || np_gate_small(t, c->args, count);
+  return np_gate_values(t, c->args, count);
 }

@@ -18,6 +18,7 @@ typedef struct view_state {
   np_storage *storages;
   loom_value overflow;
   np_errors errors;
+  np_mask *masks;
 } view_state;
 
 static view_state *view_get_state(tracer *t) {
@@ -35,6 +36,11 @@ static np_storage *view_storages(tracer *t) {
 loom_value *np_overflow(tracer *t) {
   view_state *state = view_get_state(t);
   return state ? &state->overflow : NULL;
+}
+
+np_mask **np_masks(tracer *t) {
+  view_state *state = view_get_state(t);
+  return state ? &state->masks : NULL;
 }
 
 np_errors *np_error_tracked(tracer *t) {

@@ -266,7 +266,7 @@ static PyObject *number_python_type(tracer *t, value *v) {
 }
 
 static recipe *number_rebuild(tracer *t, value *v) {
-  if (number_is_size(v) && !v->source) {
+  if (number_is_size(v) && !v->source && !size_is_late(t, v->number.size)) {
     recipe *size = size_exists(t, v->number.size) ? trace_recipe(t, RECIPE_SIZE) : NULL;
     if (size) size->number = v->number.size;
     return size;
@@ -274,7 +274,8 @@ static recipe *number_rebuild(tracer *t, value *v) {
   recipe *r = trace_recipe(t, v->source ? RECIPE_SOURCE : RECIPE_SCALAR);
   if (!r) return NULL;
   r->source = v->source;
-  if (!v->source) r->number = trace_output(t, v->number.node, NULL);
+  loom_value node = v->source ? LOOM_NO_VALUE : number_node(t, v);
+  if (node != LOOM_NO_VALUE) r->number = trace_output(t, node, NULL);
   return trace_pending(t) ? NULL : r;
 }
 

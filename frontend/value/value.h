@@ -125,12 +125,21 @@ struct tracer {
   PyObject *const *args;
   Py_ssize_t arg_count;
   bool *symbolic;
-  size_table *sizes; /* or NULL */
-  uint64_t late;     /* bit for each symbol that a host call introduces */
+  size_table *sizes;                       /* or NULL */
+  uint64_t late;                           /* bit for each symbol that a host call introduces */
+  loom_value late_nodes[LOOM_MAX_SYMBOLS]; /* their values as data, of those calls */
+  int64_t *late_known; /* for each size that a host call tells, in the order of capture: what it has
+                          turned out to equal (see size_late) */
+  int64_t late_sizes[LOOM_MAX_SYMBOLS]; /* the sizes themselves, so far */
+  uint32_t late_count;
   const loom_adapter *state_owners[LOOM_MAX_ADAPTERS];
   void *states[LOOM_MAX_ADAPTERS];
   value *none, *true_value, *false_value, *null, *not_implemented;
 };
+
+/* tracer.late_known: nothing is known, or it is another of these sizes, else the number itself. */
+#define LATE_FREE (-1)
+#define LATE_SAME(size) (-2 - (int64_t)(size))
 
 void *pointer_map_get(const pointer_map *map, const void *key);
 bool pointer_map_set(tracer *t, pointer_map *map, const void *key, void *item);

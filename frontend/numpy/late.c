@@ -1,0 +1,215 @@
+/* Results whose sizes depend on data: array[mask], nonzero, unique and their like.
+ *
+ * The library computes them in a host call that tells the size: a symbol, which what comes after
+ * is compiled for (size_late). Everything that one mask takes has the same size, so that a[m] and
+ * b[m] fit together. Assignments of such a vector through a mask are host calls too. */
+#include "frontend/numpy/capture.h"
+
+#include <string.h>
+
+/* ---- how many elements a mask takes --------------------------------------------------------- */
+
+#define LATE_DEPTH 4
+
+static bool late_same_attr(const loom_attr *a, const loom_attr *b) {
+  if (a->kind != b->kind) return false;
+  switch (a->kind) {
+  case LOOM_ATTR_NONE: return true;
+  case LOOM_ATTR_STR: return strcmp(a->str, b->str) == 0;
+  case LOOM_ATTR_SCALAR: return a->bits == b->bits;
+  case LOOM_ATTR_I64: return a->i == b->i;
+  case LOOM_ATTR_I64S:
+    return a->count == b->count && !memcmp(a->ints, b->ints, sizeof *a->ints * (size_t)a->count);
+  default: return false;
+  }
+}
+
+/* Are two values the same by how they are made? a[a > 0] is often written twice. */
+static bool late_same_value(const loom_graph *g, loom_value a, loom_value b, int depth) {
+  int32_t l = g->values[a].node, r = g->values[b].node;
+  if (a == b) return true;
+  if (l < 0 || r < 0 || depth == 0) return false;
+  const loom_node *m = &g->nodes[l], *n = &g->nodes[r];
+  if (m->op != n->op || m->op == LOOM_OP_HOST_CALL || loom_op_table[m->op].regions ||
+      m->operand_count != n->operand_count ||
+      !loom_type_equal(&g->values[a].type, &g->values[b].type) || m->result_count != 1)
+    return false;
+  for (int i = 0; i < LOOM_MAX_ATTRS; i++)
+    if (!late_same_attr(&m->attrs[i], &n->attrs[i])) return false;
+  for (uint32_t i = 0; i < m->operand_count; i++)
+    if (!late_same_value(g, m->operands[i], n->operands[i], depth - 1)) return false;
+  return true;
+}
+
+/* The size of what a mask takes. */
+static bool late_mask_size(tracer *t, loom_value mask, loom_dim *out) {
+  np_mask **all = np_masks(t), *m;
+  if (!all || mask == LOOM_NO_VALUE) return false;
+  for (m = *all; m; m = m->next)
+    if (late_same_value(trace_graph(t), m->mask, mask, LATE_DEPTH)) return *out = m->size, true;
+  if (!(m = trace_alloc(t, sizeof *m)) || !size_late(t, out)) return false;
+  *m = (np_mask){*all, mask, *out};
+  *all = m;
+  return true;
+}
+
+/* ---- host calls ----------------------------------------------------------------------------- */
+
+/* getitem(array, mask) */
+static PyObject *late_get_item(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+  return count == 2 ? PyObject_GetItem(args[0], args[1]) : NULL;
+}
+
+/* nonzero(mask): the indices, a row for each element; of a vector, a vector. */
+static PyObject *late_indices(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+  PyArrayObject *mask = (PyArrayObject *)args[0];
+  PyObject *all = count == 1 ? PyArray_Nonzero(mask) : NULL;
+  if (!all) return NULL;
+  int rank = PyArray_NDIM(mask);
+  PyObject *first = PyTuple_GET_ITEM(all, 0), *result;
+  if (rank == 1) {
+    result = Py_NewRef(first);
+  } else {
+    npy_intp dims[2] = {PyArray_DIM((PyArrayObject *)first, 0), rank};
+    result = PyArray_SimpleNew(2, dims, NPY_INTP);
+    for (int i = 0; i < rank && result; i++) {
+      PyArrayObject *from = (PyArrayObject *)PyTuple_GET_ITEM(all, i);
+      npy_intp *to = (npy_intp *)PyArray_DATA((PyArrayObject *)result) + i;
+      for (npy_intp k = 0; k < dims[0]; k++)
+        to[k * rank] = *(npy_intp *)PyArray_GETPTR1(from, k);
+    }
+  }
+  Py_DECREF(all);
+  return result;
+}
+
+static PyMethodDef late_functions[] = {
+    {"getitem", (PyCFunction)(void (*)(void))late_get_item, METH_FASTCALL, NULL},
+    {"nonzero", (PyCFunction)(void (*)(void))late_indices, METH_FASTCALL, NULL}};
+
+enum { LATE_GET_ITEM, LATE_INDICES, LATE_FUNCTIONS };
+
+static PyObject *late_function(int which) {
+  static PyObject *functions[LATE_FUNCTIONS];
+  if (!functions[which]) functions[which] = PyCFunction_New(&late_functions[which], NULL);
+  return functions[which];
+}
+
+/* function(arrays...) with one result. */
+static loom_value late_call(tracer *t, int which, np_array *const *arrays, int count,
+                            const loom_type *type) {
+  np_host_call h;
+  loom_value v = LOOM_NO_VALUE;
+  PyObject *args = PyTuple_New(count);
+  bool good = np_host_init(&h) && args && late_function(which);
+  for (int i = 0; i < count && good; i++) {
+    PyObject *hole = np_host_hole(t, &h, arrays[i]);
+    good = hole != NULL;
+    if (good) PyTuple_SET_ITEM(args, i, hole);
+  }
+  if (good) v = np_host_emit_late(t, &h, late_function(which), args, NULL, type, 1);
+  Py_XDECREF(args);
+  np_host_fini(&h);
+  if (PyErr_Occurred()) trace_raise_live(t);
+  return v;
+}
+
+/* ---- masks ---------------------------------------------------------------------------------- */
+
+/* The mask that a key is, of as many dimensions as the array has, whose content is not known. */
+static np_array *late_mask(tracer *t, const np_array *a, value *key) {
+  np_array *mask = np_array_of(key);
+  if (!mask || mask->type.dtype != LOOM_BOOL || mask->type.rank == 0 || a->scalar) return NULL;
+  return mask->type.rank == a->type.rank && !np_known(t, key) ? mask : NULL;
+}
+
+/* Sizes that do not fit are NumPy's to report. */
+static bool late_mask_fits(tracer *t, const np_array *a, const np_array *mask) {
+  if (np_same_sizes(t, &mask->type, &a->type)) return true;
+  if (!trace_pending(t)) trace_break(t, BREAK_RAISES, "a mask of other sizes than the array");
+  return false;
+}
+
+value *np_mask_get(tracer *t, value *v, value *key) {
+  np_array *a = np_array_of(v), *mask = late_mask(t, a, key);
+  if (!mask || !late_mask_fits(t, a, mask)) return NULL;
+  loom_type type = {.dtype = a->type.dtype, .rank = 1};
+  if (!late_mask_size(t, np_read(t, mask), &type.dims[0])) return NULL;
+  return np_fresh(t, late_call(t, LATE_GET_ITEM, (np_array *[]){a, mask}, 2, &type), NULL);
+}
+
+value *np_take(tracer *t, const np_call *c);
+
+/* ---- nonzero and its like ------------------------------------------------------------------- */
+
+/* The indices of what is not zero, a row for each; of a vector, a vector. */
+static value *late_nonzero(tracer *t, const np_call *c, np_array *a) {
+  loom_type type = {.dtype = LOOM_I64, .rank = a->type.rank == 1 ? 1 : 2};
+  if (a->type.rank == 0) return np_unsupported(t, c, "of a 0-d array");
+  value *mask = np_fresh(t, emit_convert(t, np_read(t, a), LOOM_BOOL), NULL);
+  if (!mask) return NULL;
+  np_array *m = np_array_of(mask);
+  type.dims[1] = a->type.rank;
+  if (!late_mask_size(t, np_read(t, m), &type.dims[0])) return NULL;
+  return np_fresh(t, late_call(t, LATE_INDICES, &m, 1, &type), NULL);
+}
+
+value *np_nonzero(tracer *t, const np_call *c) {
+  value *p[3], *items[LOOM_MAX_RANK];
+  if (!np_parse(t, c, "a | x y", p)) return NULL;
+  np_array *a = np_as_array(t, p[0]);
+  value *all = a ? late_nonzero(t, c, a) : NULL;
+  if (!all) return NULL;
+  np_array *rows = np_array_of(all);
+  for (int i = 0; i < a->type.rank; i++) {
+    int64_t starts[2] = {0, i}, sizes[2] = {rows->type.dims[0], 1}, steps[2] = {1, 1};
+    value *column = all;
+    if (a->type.rank > 1) column = np_view_slice(t, rows, starts, sizes, steps);
+    if (!column) return NULL;
+    np_array *one = np_array_of(column);
+    if (!(items[i] = np_view_reshape(t, one, 1, one->type.dims, one->strides))) return NULL;
+  }
+  return value_tuple(t, items, a->type.rank);
+}
+
+value *np_argwhere(tracer *t, const np_call *c) {
+  value *p[1];
+  if (!np_parse(t, c, "a", p)) return NULL;
+  np_array *a = np_as_array(t, p[0]);
+  value *all = a ? late_nonzero(t, c, a) : NULL;
+  if (!all) return NULL;
+  loom_value rows = np_read(t, np_array_of(all));
+  int64_t turned[2] = {1, 0}, column[2] = {1, np_array_of(all)->type.dims[0]};
+  rows = a->type.rank == 1 ? emit_reshape(t, rows, 2, column) : emit_transpose(t, rows, turned);
+  value *own = np_fresh(t, rows, NULL);
+  return own ? np_view_transpose(t, np_array_of(own), turned) : NULL;
+}
+
+/* a.compress(condition): a.take(condition.nonzero()). */
+value *np_compress(tracer *t, const np_call *c) {
+  value *p[4];
+  if (!np_parse(t, c, "a condition | axis out", p)) return NULL;
+  if (!np_is_none(t, p[3])) return np_unsupported(t, c, "out=");
+  np_array *condition = np_as_array(t, p[1]);
+  if (!condition) return NULL;
+  if (condition->type.rank != 1)
+    return np_unsupported(t, c, "with a condition of other than one dimension");
+  value *index = late_nonzero(t, c, condition);
+  value *args[3] = {p[0], index, p[2] ? p[2] : value_const(t, Py_None)};
+  np_call take = {"take", args, 3, NULL, false, NULL};
+  return index && args[2] ? np_take(t, &take) : NULL;
+}
+
+/* ---- sets ----------------------------------------------------------------------------------- */
+
+value *np_unique(tracer *t, const np_call *c) {
+  value *p[7];
+  bool index, inverse;
+  if (!np_parse(t, c, "ar | return_index return_inverse return_counts axis equal_nan sorted", p) ||
+      !np_bool_arg(t, p[1], false, &index) || !np_bool_arg(t, p[2], false, &inverse))
+    return NULL;
+  if (!np_is_none(t, p[4])) return np_unsupported(t, c, "axis=");
+  return np_host_vectors(t, c, inverse ? 1 + index : -1);
+}
+
+value *np_set_operation(tracer *t, const np_call *c) { return np_host_vectors(t, c, -1); }
