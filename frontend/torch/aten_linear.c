@@ -55,6 +55,30 @@ bool aten_add_product(fx_call *c, loom_value *out) {
   return out[0] != LOOM_NO_VALUE;
 }
 
+/* addbmm(self, batch1, batch2, beta, alpha): the products of the batch, summed: one product over
+ * the joined axes. */
+bool aten_addbmm(fx_call *c, loom_value *out) {
+  loom_type type = c->types[0];
+  type.dtype = fx_compute_dtype(type.dtype);
+  loom_value l = linear_operand(c, 1), r = linear_operand(c, 2);
+  double beta = 1;
+  if (l == LOOM_NO_VALUE || r == LOOM_NO_VALUE || !fx_double(c, 3, &beta)) return false;
+  const loom_type lt = *loom_build_type(c->b, l), rt = *loom_build_type(c->b, r);
+  if (loom_type_elements(&lt) <= 0 || loom_type_elements(&rt) <= 0)
+    return fx_decline(c, "a size that is unknown or 0");
+  loom_dim inner = lt.dims[0] * lt.dims[2];
+  l = loom_build_transpose(c->b, l, (int64_t[]){1, 0, 2});
+  l = loom_build_reshape(c->b, l, 2, (loom_dim[]){lt.dims[1], inner});
+  r = loom_build_reshape(c->b, r, 2, (loom_dim[]){inner, rt.dims[2]});
+  loom_value v = linear_scaled(c, linear_dot(c, l, r, 0, 1, 0), 4, &type);
+  if (beta != 0) {
+    loom_value self = fx_operand(c, 0, type.dtype, &type);
+    v = loom_build2(c->b, LOOM_OP_ADD, v, linear_scaled(c, self, 3, &type));
+  }
+  out[0] = fx_round(c, 0, v);
+  return out[0] != LOOM_NO_VALUE;
+}
+
 /* convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups).
  */
 bool aten_convolution(fx_call *c, loom_value *out) {

@@ -2,6 +2,7 @@
 #include "frontend/torch/torch.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool pointwise_done(fx_call *c, loom_value v, loom_value *out) {
@@ -119,6 +120,68 @@ bool aten_elu(fx_call *c, loom_value *out) {
   grown = loom_build2(b, LOOM_OP_MUL, grown, pointwise_float(c, &type, alpha * scale));
   loom_value linear = loom_build2(b, LOOM_OP_MUL, x, pointwise_float(c, &type, scale));
   return pointwise_done(c, loom_build_select(b, positive, linear, grown), out);
+}
+
+/* round.decimals(self, decimals): scaled as torch does it. */
+bool aten_round_decimals(fx_call *c, loom_value *out) {
+  loom_type type;
+  int64_t decimals;
+  loom_builder *b = c->b;
+  loom_value x = pointwise_operand(c, &type);
+  if (!fx_int(c, 1, &decimals)) return false;
+  if (!loom_dtype_is_float(type.dtype)) return fx_decline(c, "integers rounded to decimals");
+  if (decimals == 0) return pointwise_done(c, loom_build1(b, LOOM_OP_ROUND_EVEN, x), out);
+  double power = 1;
+  for (int64_t i = 0; i < llabs(decimals) && i < 400; i++)
+    power *= 10;
+  loom_value scale = pointwise_float(c, &type, power);
+  x = loom_build2(b, decimals < 0 ? LOOM_OP_DIV : LOOM_OP_MUL, x, scale);
+  x = loom_build1(b, LOOM_OP_ROUND_EVEN, x);
+  return pointwise_done(c, loom_build2(b, decimals < 0 ? LOOM_OP_MUL : LOOM_OP_DIV, x, scale), out);
+}
+
+/* angle of a real number: 0, pi where it is negative, NaN where it is one. */
+bool aten_angle(fx_call *c, loom_value *out) {
+  loom_type type;
+  loom_builder *b = c->b;
+  loom_value x = pointwise_operand(c, &type);
+  loom_value zero = pointwise_float(c, &type, 0);
+  loom_value negative = loom_build_compare(b, "lt", x, zero);
+  loom_value v = loom_build_select(b, negative, pointwise_float(c, &type, 3.141592653589793), zero);
+  return pointwise_done(c, loom_build_select(b, loom_build1(b, LOOM_OP_IS_NAN, x), x, v), out);
+}
+
+/* frexp: x = mantissa * 2 ** exponent with 0.5 <= |mantissa| < 1, by the bits of x; what is 0 or
+ * not finite stays, with exponent 0. */
+bool aten_frexp(fx_call *c, loom_value *out) {
+  loom_builder *b = c->b;
+  loom_type type = c->types[0];
+  type.dtype = fx_compute_dtype(type.dtype);
+  loom_type bits = type;
+  bool wide = type.dtype == LOOM_F64;
+  bits.dtype = wide ? LOOM_I64 : LOOM_I32;
+  int shift = wide ? 52 : 23, bias = wide ? 1022 : 126;
+  int64_t field = wide ? 0x7FF : 0xFF;
+  loom_value x = fx_tensor_as(c, 0, type.dtype), zero = pointwise_float(c, &type, 0);
+  loom_value size = loom_build1(b, LOOM_OP_ABS, x);
+  loom_value tiny = loom_build_compare(b, "lt", size, /* subnormal: scaled to be normal */
+                                       pointwise_float(c, &type, wide ? 0x1p-1022 : 0x1p-126));
+  loom_value scaled = loom_build2(b, LOOM_OP_MUL, x, pointwise_float(c, &type, ldexp(1, shift)));
+  loom_value from = loom_build_select(b, tiny, scaled, x);
+  loom_value word = loom_build(b, LOOM_OP_BITCAST, &from, 1, NULL, 0, &bits, 1);
+  loom_value power = loom_build2(b, LOOM_OP_SHR, word, loom_build_int(b, &bits, shift));
+  power = loom_build2(b, LOOM_OP_AND, power, loom_build_int(b, &bits, field));
+  loom_value less = loom_build_select(b, tiny, loom_build_int(b, &bits, bias + shift),
+                                      loom_build_int(b, &bits, bias));
+  loom_value half = loom_build2(b, LOOM_OP_AND, word, loom_build_int(b, &bits, ~(field << shift)));
+  half = loom_build2(b, LOOM_OP_OR, half, loom_build_int(b, &bits, (int64_t)bias << shift));
+  half = loom_build(b, LOOM_OP_BITCAST, &half, 1, NULL, 0, &type, 1);
+  loom_value plain = loom_build2(b, LOOM_OP_AND, loom_build1(b, LOOM_OP_IS_FINITE, x),
+                                 loom_build_compare(b, "ne", x, zero));
+  loom_value exponent = loom_build_select(b, plain, loom_build2(b, LOOM_OP_SUB, power, less),
+                                          loom_build_int(b, &bits, 0));
+  out[1] = loom_build_convert(b, exponent, c->types[1].dtype);
+  return pointwise_done(c, loom_build_select(b, plain, half, x), out);
 }
 
 /* ---- two operands ---------------------------------------------------------------------------- */
@@ -239,6 +302,23 @@ bool aten_pow(fx_call *c, loom_value *out) {
   loom_value v = known ? pointwise_power(c, l, &type, power) : LOOM_NO_VALUE;
   if (v == LOOM_NO_VALUE) v = loom_build2(c->b, LOOM_OP_POW, l, r);
   return pointwise_done(c, v, out);
+}
+
+/* nextafter: in the operands' own dtype. */
+bool aten_nextafter(fx_call *c, loom_value *out) {
+  const loom_type type = c->types[0];
+  if (fx_compute_dtype(type.dtype) != type.dtype) return fx_decline(c, "the next half");
+  loom_value l = fx_operand(c, 0, type.dtype, &type), r = fx_operand(c, 1, type.dtype, &type);
+  return pointwise_done(c, loom_build2(c->b, LOOM_OP_NEXTAFTER, l, r), out);
+}
+
+/* bitwise_left_shift, bitwise_right_shift. */
+bool aten_shift(fx_call *c, loom_value *out) {
+  loom_type type;
+  loom_value l, r;
+  if (!pointwise_pair(c, &type, &l, &r)) return false;
+  if (!loom_dtype_is_integer(type.dtype)) return fx_decline(c, "a shift of other than integers");
+  return pointwise_done(c, loom_build2(c->b, c->op, l, r), out);
 }
 
 /* ---- more operands --------------------------------------------------------------------------- */

@@ -102,9 +102,9 @@ bool aten_arg(fx_call *c, loom_value *out) {
 /* max.dim and min.dim(self, dim, keepdim): values and indices. */
 bool aten_extreme(fx_call *c, loom_value *out) {
   int axis, rank = reduce_rank(c);
-  if (!rank) return fx_decline(c, "a 0-d operand");
-  if (!fx_axis(c, 1, rank, &axis)) return false;
   loom_value x = fx_tensor(c, 0);
+  if (!rank) return out[1] = loom_build_int(c->b, &c->types[1], 0), reduce_done(c, 0, x, out);
+  if (!fx_axis(c, 1, rank, &axis)) return false;
   if (loom_build_type(c->b, x)->dtype == LOOM_BOOL) x = loom_build_convert(c->b, x, LOOM_U8);
   bool max = !strcmp(c->text, "max");
   loom_value at = loom_build_reduce(c->b, max ? "argmax" : "argmin", x, 1u << axis, false);

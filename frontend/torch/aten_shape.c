@@ -32,9 +32,21 @@ bool aten_transpose(fx_call *c, loom_value *out) {
 
 /* view, reshape, squeeze, unsqueeze: torch has worked out the sizes. */
 bool aten_reshape(fx_call *c, loom_value *out) {
-  if (shape_type(c, 0)->dtype != c->types[0].dtype) return fx_decline(c, "a view of another dtype");
+  if (shape_type(c, 0)->dtype != c->types[0].dtype) return aten_view_dtype(c, out);
   out[0] = loom_build_reshape(c->b, fx_tensor(c, 0), c->types[0].rank, c->types[0].dims);
   return true;
+}
+
+/* view.dtype: the same bits, where the widths are the same. */
+bool aten_view_dtype(fx_call *c, loom_value *out) {
+  loom_value v = fx_tensor(c, 0);
+  if (v == LOOM_NO_VALUE) return false;
+  loom_dtype from = loom_build_type(c->b, v)->dtype, to = c->types[0].dtype;
+  if (from == to) return out[0] = v, true;
+  if (from == LOOM_BOOL || to == LOOM_BOOL || loom_dtype_size(from) != loom_dtype_size(to))
+    return fx_decline(c, "a view of another dtype");
+  out[0] = loom_build(c->b, LOOM_OP_BITCAST, &v, 1, NULL, 0, &c->types[0], 1);
+  return out[0] != LOOM_NO_VALUE;
 }
 
 bool aten_expand(fx_call *c, loom_value *out) {
@@ -91,6 +103,42 @@ bool aten_slice(fx_call *c, loom_value *out) {
   if (!shape_slice(c, 1, &axis, &start, &size, &step)) return false;
   out[0] = loom_build_slice(c->b, fx_tensor(c, 0), axis, start, size, step);
   return true;
+}
+
+/* narrow_copy(self, dim, start, length). */
+bool aten_narrow(fx_call *c, loom_value *out) {
+  int axis;
+  int64_t start;
+  const loom_type *from = shape_type(c, 0);
+  if (!fx_axis(c, 1, from->rank, &axis) || !fx_int(c, 2, &start)) return false;
+  loom_dim size = c->types[0].dims[axis], n = from->dims[axis];
+  if (LOOM_DIM_IS_SYM(size) || LOOM_DIM_IS_SYM(n)) return fx_decline(c, "a part of unknown size");
+  out[0] = loom_build_slice(c->b, fx_tensor(c, 0), axis, start < 0 ? start + n : start, size, 1);
+  return true;
+}
+
+/* unfold(self, dimension, size, step): windows along one axis, their places last. */
+bool aten_unfold(fx_call *c, loom_value *out) {
+  int axis;
+  int64_t size, step, sizes[LOOM_MAX_RANK], strides[LOOM_MAX_RANK], ones[LOOM_MAX_RANK];
+  loom_type from = *shape_type(c, 0);
+  if (!fx_axis(c, 1, from.rank, &axis) || !fx_int(c, 2, &size) || !fx_int(c, 3, &step))
+    return false;
+  if (!from.rank) from.dims[from.rank++] = 1;
+  if (loom_type_elements(&c->types[0]) <= 0 || 2 * from.rank > LOOM_MAX_RANK)
+    return fx_decline(c, "a size that is unknown or 0");
+  for (int i = 0; i < from.rank; i++) {
+    sizes[i] = i == axis ? size : 1;
+    strides[i] = i == axis ? step : 1;
+    ones[i] = 1;
+  }
+  loom_attr attrs[3] = {{.kind = LOOM_ATTR_I64S, .ints = sizes, .count = from.rank},
+                        {.kind = LOOM_ATTR_I64S, .ints = strides, .count = from.rank},
+                        {.kind = LOOM_ATTR_I64S, .ints = ones, .count = from.rank}};
+  loom_value v = loom_build_reshape(c->b, fx_tensor(c, 0), from.rank, from.dims);
+  v = loom_build(c->b, LOOM_OP_WINDOWS, &v, 1, attrs, 3, NULL, 0);
+  out[0] = loom_build_reshape(c->b, v, c->types[0].rank, c->types[0].dims);
+  return out[0] != LOOM_NO_VALUE;
 }
 
 static bool shape_update(fx_call *c, loom_value update, int axis, int64_t start, int64_t step,

@@ -321,6 +321,15 @@ static bool fx_is_complex(fx_call *c) {
   return false;
 }
 
+/* Results without elements are known without computing anything. */
+static bool fx_emit_empty(fx_call *c, loom_value *values) {
+  for (uint32_t i = 0; i < c->result_count; i++)
+    if (!c->present[i] || loom_type_elements(&c->types[i]) != 0) return false;
+  for (uint32_t i = 0; i < c->result_count; i++)
+    values[i] = loom_build_int(c->b, &c->types[i], 0);
+  return c->result_count > 0 && !c->b->failed;
+}
+
 /* Emits through the table; false without an exception: declined. */
 static bool fx_emit(fx_call *c, loom_value *values) {
   PyObject *text = PyObject_Str(c->target); /* "aten.add.Tensor" */
@@ -329,7 +338,9 @@ static bool fx_emit(fx_call *c, loom_value *values) {
   bool known = name && (!strncmp(name, "aten.", 5) || !strncmp(name, "prims.", 6));
   const aten_row *row = known ? aten_find(*name == 'a' ? name + 5 : name) : NULL;
   bool good = false;
-  if (row && fx_is_complex(c)) {
+  if (fx_emit_empty(c, values)) {
+    good = true;
+  } else if (row && fx_is_complex(c)) {
     fx_decline(c, "complex numbers");
   } else if (row) {
     c->op = row->op;

@@ -1,0 +1,326 @@
+/* ATen ops that write at positions given by tensors (index.h). */
+#include "frontend/torch/index.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- scatters -------------------------------------------------------------------------------- */
+
+/* `v` (of a dtype with arithmetic: halves are combined in float32) with slices along the axis
+ * combined with `updates`. */
+static loom_value scatter_build(fx_call *c, const char *combine, loom_value v, loom_value indices,
+                                loom_value updates, int axis) {
+  loom_attr attrs[2] = {{.kind = LOOM_ATTR_I64, .i = axis},
+                        {.kind = LOOM_ATTR_STR, .str = combine}};
+  return loom_build(c->b, LOOM_OP_SCATTER, (loom_value[]){v, indices, updates}, 3, attrs, 2, NULL,
+                    0);
+}
+
+/* The same for a value of any dtype. */
+static loom_value index_scatter(fx_call *c, const char *combine, loom_value v, loom_value indices,
+                                loom_value updates, int axis) {
+  if (v == LOOM_NO_VALUE) return v;
+  loom_dtype dtype = loom_build_type(c->b, v)->dtype, wide = fx_compute_dtype(dtype);
+  if (!strcmp(combine, "set")) wide = dtype;
+  v = loom_build_convert(c->b, v, wide);
+  v = scatter_build(c, combine, v, indices, loom_build_convert(c->b, updates, wide), axis);
+  return loom_build_convert(c->b, v, dtype);
+}
+
+/* The part of `src` that lies under an index of this shape. */
+static loom_value index_cut(fx_call *c, loom_value src, const loom_type *shape) {
+  for (int i = 0; i < shape->rank; i++)
+    src = loom_build_slice(c->b, src, i, 0, shape->dims[i], 1);
+  return src;
+}
+
+/* What scatter ops (self, dim, index, src) have in common: everything in at least one dimension. */
+typedef struct scatter_call {
+  loom_type from, updates; /* `updates`: the dtype of `from`, the shape of the index */
+  loom_value line, at, src;
+} scatter_call;
+
+static bool scatter_read(fx_call *c, scatter_call *s) {
+  int axis;
+  loom_dim elements;
+  if (!index_line(c, &axis, &elements)) return false;
+  s->from = index_type1(c, 0);
+  const loom_type shape = index_type1(c, 2);
+  if (shape.rank != s->from.rank || loom_type_elements(&shape) < 0)
+    return fx_decline(c, "an index of unknown size");
+  s->updates = loom_type_make(s->from.dtype, shape.rank, shape.dims);
+  s->src = fx_is_tensor(c, 3) ? index_cut(c, index_tensor1(c, 3), &shape)
+                              : fx_operand(c, 3, s->from.dtype, &s->updates);
+  s->src = loom_build_convert(c->b, s->src, s->from.dtype);
+  s->line = loom_build_reshape(c->b, fx_tensor(c, 0), 1, &elements);
+  s->at = index_flat(c, index_tensor1(c, 2), axis);
+  return s->at != LOOM_NO_VALUE;
+}
+
+/* A result in the shape of operand 0. */
+static bool scatter_done(fx_call *c, loom_value v, loom_value *out) {
+  out[0] = loom_build_reshape(c->b, v, c->types[0].rank, c->types[0].dims);
+  return out[0] != LOOM_NO_VALUE;
+}
+
+/* scatter.src, scatter.value, scatter_add(self, dim, index, src): `text` is how they combine, or
+ * nothing: argument 4 is. */
+bool aten_scatter(fx_call *c, loom_value *out) {
+  scatter_call s;
+  const char *combine = c->text;
+  if (!*combine) combine = !strcmp(fx_text(c, 4), "add") ? "add" : "mul";
+  if (loom_type_elements(index_type(c, 2)) == 0) return aten_same(c, out);
+  if (!scatter_read(c, &s)) return false;
+  return scatter_done(c, index_scatter(c, combine, s.line, s.at, s.src, 0), out);
+}
+
+/* ---- reductions by index ----------------------------------------------------------------------
+ */
+
+/* A reduction by torch's name, and the number that changes nothing. */
+typedef struct scatter_kind {
+  const char *combine;
+  double identity;
+  bool mean;
+} scatter_kind;
+
+static bool scatter_find(fx_call *c, const char *name, loom_dtype dtype, scatter_kind *out) {
+  static const struct {
+    const char *name;
+    scatter_kind kind;
+  } kinds[] = {{"sum", {"add", 0, false}},
+               {"mean", {"add", 0, true}},
+               {"prod", {"mul", 1, false}},
+               {"amax", {"max", -INFINITY, false}},
+               {"amin", {"min", INFINITY, false}}};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    if (strcmp(kinds[i].name, name) != 0) continue;
+    *out = kinds[i].kind;
+    if (dtype == LOOM_BOOL && out->mean) return fx_decline(c, "a mean of bools");
+    if (dtype == LOOM_BOOL) /* as numbers: the largest is "any", the smallest "all" */
+      *out = i == 0 || i == 3 ? kinds[3].kind : kinds[4].kind;
+    return true;
+  }
+  return fx_decline(c, "an unknown reduction");
+}
+
+/* The identity in the shape of `type`: for extremes of integers the end of their range. */
+static loom_value scatter_identity(fx_call *c, const scatter_kind *kind, const loom_type *type) {
+  int bits = 8 * (int)loom_dtype_size(type->dtype);
+  bool is_signed = loom_dtype_is_signed(type->dtype);
+  if (loom_dtype_is_float(type->dtype) || !isinf(kind->identity))
+    return loom_build_float(c->b, type, kind->identity);
+  int64_t high = (int64_t)(UINT64_MAX >> (64 - bits + is_signed));
+  int64_t low = is_signed ? -high - 1 : 0;
+  return loom_build_int(c->b, type, kind->identity < 0 ? low : high);
+}
+
+/* `v` reduced with `src` at `at`; without `include` what `v` has there does not count. */
+static loom_value scatter_reduce(fx_call *c, const scatter_kind *kind, bool include, loom_value v,
+                                 loom_value at, loom_value src, int axis) {
+  loom_builder *b = c->b;
+  if (v == LOOM_NO_VALUE || src == LOOM_NO_VALUE) return LOOM_NO_VALUE;
+  loom_dtype dtype = loom_build_type(b, v)->dtype;
+  loom_dtype wide = dtype == LOOM_BOOL ? LOOM_U8 : fx_compute_dtype(dtype);
+  v = loom_build_convert(b, v, wide);
+  src = loom_build_convert(b, src, wide);
+  if (v == LOOM_NO_VALUE || src == LOOM_NO_VALUE) return LOOM_NO_VALUE;
+  const loom_type type = *loom_build_type(b, v), updates = *loom_build_type(b, src);
+  if (!include) v = scatter_build(c, "set", v, at, scatter_identity(c, kind, &updates), axis);
+  v = scatter_build(c, kind->combine, v, at, src, axis);
+  if (kind->mean) {
+    loom_value count = loom_build_int(b, &type, include), one = loom_build_int(b, &type, 1);
+    count = scatter_build(c, "add", count, at, loom_build_int(b, &updates, 1), axis);
+    if (!include) count = loom_build2(b, LOOM_OP_MAX, count, one);
+    v = loom_build2(b, loom_dtype_is_float(wide) ? LOOM_OP_DIV : LOOM_OP_FLOOR_DIV, v, count);
+  }
+  return loom_build_convert(b, v, dtype);
+}
+
+/* scatter_reduce.two(self, dim, index, src, reduce, include_self). */
+bool aten_scatter_reduce(fx_call *c, loom_value *out) {
+  scatter_call s;
+  scatter_kind kind;
+  bool include;
+  if (loom_type_elements(index_type(c, 2)) == 0) return aten_same(c, out);
+  if (!fx_bool(c, 5, &include) || !scatter_find(c, fx_text(c, 4), c->types[0].dtype, &kind) ||
+      !scatter_read(c, &s))
+    return false;
+  return scatter_done(c, scatter_reduce(c, &kind, include, s.line, s.at, s.src, 0), out);
+}
+
+/* index_reduce(self, dim, index, source, reduce, include_self): whole slices. */
+bool aten_index_reduce(fx_call *c, loom_value *out) {
+  scatter_kind kind;
+  bool include;
+  int axis;
+  loom_dim elements;
+  if (loom_type_elements(index_type(c, 2)) == 0) return aten_same(c, out);
+  if (!fx_bool(c, 5, &include) || !scatter_find(c, fx_text(c, 4), c->types[0].dtype, &kind) ||
+      !index_line(c, &axis, &elements))
+    return false;
+  if (kind.mean && loom_dtype_is_half(c->types[0].dtype))
+    return fx_decline(c, "a mean of halves, which eager torch rounds after every element");
+  loom_value at = index_checked(c, index_tensor1(c, 2), index_type1(c, 0).dims[axis], false);
+  loom_value src = index_tensor1(c, 3);
+  return scatter_done(c, scatter_reduce(c, &kind, include, index_tensor1(c, 0), at, src, axis),
+                      out);
+}
+
+/* put(self, index, source, accumulate): operand 0 as if flat. */
+bool aten_put(fx_call *c, loom_value *out) {
+  bool accumulate;
+  if (loom_type_elements(index_type(c, 1)) == 0) return aten_same(c, out);
+  if (!fx_bool(c, 3, &accumulate)) return false;
+  const loom_type from = index_type1(c, 0), places = index_type1(c, 1);
+  loom_dim elements = loom_type_elements(&from);
+  if (elements <= 0) return fx_decline(c, "a size that is unknown or 0");
+  loom_value at = index_checked(c, index_tensor1(c, 1), elements, true);
+  loom_value src = loom_build_reshape(c->b, fx_tensor(c, 2), places.rank, places.dims);
+  loom_value line = loom_build_reshape(c->b, fx_tensor(c, 0), 1, &elements);
+  return scatter_done(c, index_scatter(c, accumulate ? "add" : "set", line, at, src, 0), out);
+}
+
+/* ---- masks ----------------------------------------------------------------------------------- */
+
+/* How many true elements a flat mask has up to each place, without that place's own. */
+static loom_value scatter_rank(fx_call *c, loom_value mask) {
+  loom_attr attrs[2] = {{.kind = LOOM_ATTR_STR, .str = "sum"}, {.kind = LOOM_ATTR_I64, .i = 0}};
+  loom_value ones = loom_build_convert(c->b, mask, LOOM_I64);
+  loom_value sums = loom_build(c->b, LOOM_OP_SCAN, &ones, 1, attrs, 2, NULL, 0);
+  return loom_build2(c->b, LOOM_OP_SUB, sums, ones);
+}
+
+/* masked_scatter(self, mask, source): true places take the elements of `source` in order. Too few
+ * of them are an index out of bounds. */
+bool aten_masked_scatter(fx_call *c, loom_value *out) {
+  loom_builder *b = c->b;
+  const loom_type type = c->types[0];
+  loom_dim elements = loom_type_elements(&type), given = loom_type_elements(index_type(c, 2));
+  if (elements <= 0 || given <= 0) return fx_decline(c, "a size that is unknown or 0");
+  loom_value mask = fx_operand(c, 1, LOOM_BOOL, &type), self = fx_operand(c, 0, type.dtype, &type);
+  mask = loom_build_reshape(b, mask, 1, &elements);
+  self = loom_build_reshape(b, self, 1, &elements);
+  loom_type places = loom_type_make(LOOM_I64, 1, &elements);
+  loom_value at = index_checked(c, scatter_rank(c, mask), given, false);
+  at = loom_build_select(b, mask, at, loom_build_int(b, &places, 0));
+  loom_value source = loom_build_reshape(b, fx_tensor(c, 2), 1, &given);
+  source = loom_build_convert(b, index_gather(c, source, at, 0), type.dtype);
+  return scatter_done(c, loom_build_select(b, mask, source, self), out);
+}
+
+/* masked_scatter_backward(grad, mask, sizes): the elements at true places in order, then zeros. */
+bool aten_masked_scatter_backward(fx_call *c, loom_value *out) {
+  loom_builder *b = c->b;
+  loom_dim elements = loom_type_elements(index_type(c, 0));
+  int64_t wanted = loom_type_elements(&c->types[0]);
+  if (elements <= 0 || wanted <= 0) return fx_decline(c, "a size that is unknown or 0");
+  loom_value mask = fx_operand(c, 1, LOOM_BOOL, index_type(c, 0));
+  mask = loom_build_reshape(b, mask, 1, &elements);
+  /* What is masked out goes to one place more. */
+  loom_type line = loom_type_make(c->types[0].dtype, 1, (loom_dim[]){wanted + 1});
+  loom_type places = loom_type_make(LOOM_I64, 1, &elements);
+  loom_value rest = loom_build_int(b, &places, wanted);
+  loom_value at = loom_build_select(b, mask, scatter_rank(c, mask), rest);
+  loom_value grad = loom_build_reshape(b, fx_tensor(c, 0), 1, &elements);
+  loom_value v = index_scatter(c, "set", loom_build_int(b, &line, 0), at,
+                               loom_build_convert(b, grad, line.dtype), 0);
+  return scatter_done(c, loom_build_slice(b, v, 0, 0, wanted, 1), out);
+}
+
+/* ---- embeddings and index_put ---------------------------------------------------------------- */
+
+/* embedding_dense_backward(grad, indices, num_weights, padding_idx, scale_grad_by_freq). */
+bool aten_embedding_backward(fx_call *c, loom_value *out) {
+  loom_builder *b = c->b;
+  int64_t padding;
+  bool by_frequency;
+  if (!fx_int(c, 3, &padding) || !fx_bool(c, 4, &by_frequency)) return false;
+  if (by_frequency) return fx_decline(c, "scaled by frequency");
+  loom_type type = c->types[0];
+  loom_value indices = index_checked(c, fx_tensor(c, 1), type.dims[0], false);
+  loom_value grad = fx_tensor(c, 0);
+  if (indices == LOOM_NO_VALUE || grad == LOOM_NO_VALUE) return false;
+  const loom_type places = *loom_build_type(b, indices), shape = *loom_build_type(b, grad);
+  type.dtype = fx_compute_dtype(type.dtype);
+  grad = loom_build_convert(b, grad, type.dtype);
+  if (padding >= 0) {
+    loom_value kept = loom_build_compare(b, "ne", indices, loom_build_int(b, &places, padding));
+    int64_t map[LOOM_MAX_RANK];
+    for (int i = 0; i < places.rank; i++)
+      map[i] = i;
+    loom_type zeros = loom_type_make(type.dtype, shape.rank, shape.dims);
+    kept = loom_build_broadcast(b, kept, shape.rank, shape.dims, map);
+    grad = loom_build_select(b, kept, grad, loom_build_int(b, &zeros, 0));
+  }
+  loom_value v = index_scatter(c, "add", loom_build_int(b, &type, 0), indices, grad, 0);
+  out[0] = loom_build_convert(b, v, c->types[0].dtype);
+  return out[0] != LOOM_NO_VALUE;
+}
+
+/* index_put with one mask of leading axes and one value: a select. */
+static bool index_put_mask(fx_call *c, loom_value mask, bool accumulate, loom_value *out) {
+  loom_builder *b = c->b;
+  const loom_type type = c->types[0], shape = *loom_build_type(b, mask);
+  int64_t map[LOOM_MAX_RANK];
+  if (loom_type_elements(index_type(c, 2)) != 1) return fx_decline(c, "a mask as index");
+  for (int i = 0; i < shape.rank; i++)
+    map[i] = i;
+  mask = loom_build_broadcast(b, mask, type.rank, type.dims, map);
+  loom_value value = loom_build_reshape(b, fx_tensor(c, 2), 0, NULL);
+  value =
+      loom_build_broadcast_to(b, loom_build_convert(b, value, type.dtype), type.rank, type.dims);
+  if (accumulate) value = loom_build2(b, LOOM_OP_ADD, fx_tensor(c, 0), value);
+  out[0] = loom_build_select(b, mask, value, fx_tensor(c, 0));
+  return true;
+}
+
+/* The only index of a list, when it is a mask; else LOOM_NO_VALUE. */
+static loom_value index_mask(fx_call *c, PyObject *list) {
+  if (PySequence_Fast_GET_SIZE(list) != 1 || PySequence_Fast_GET_ITEM(list, 0) == Py_None)
+    return LOOM_NO_VALUE;
+  const fx_value *v = fx_value_of(c->im, PySequence_Fast_GET_ITEM(list, 0));
+  bool is = v && v->kind == FX_TENSOR && loom_build_type(c->b, v->value)->dtype == LOOM_BOOL;
+  return is ? v->value : LOOM_NO_VALUE;
+}
+
+/* The values to put, in the order places, other axes. */
+static loom_value index_updates(fx_call *c, const index_axes *x, const loom_type *joined) {
+  loom_dim dims[LOOM_MAX_RANK];
+  int64_t perm[LOOM_MAX_RANK];
+  int places = x->places.rank, rank = places + joined->rank - 1;
+  for (int i = 0; i < rank; i++) {
+    int other = i < x->first ? i : i - places;
+    bool place = i >= x->first && i < x->first + places;
+    dims[i] = place ? x->places.dims[i - x->first] : joined->dims[1 + other];
+    perm[i] = i < places ? x->first + i : i - places < x->first ? i - places : i;
+  }
+  loom_value v = loom_build_convert(c->b, fx_tensor(c, 2), joined->dtype);
+  return loom_build_transpose(c->b, loom_build_broadcast_to(c->b, v, rank, dims), perm);
+}
+
+/* index_put(self, indices, values, accumulate). */
+bool aten_index_put(fx_call *c, loom_value *out) {
+  index_axes x = {.count = 0};
+  loom_type joined;
+  bool accumulate;
+  int64_t back[LOOM_MAX_RANK];
+  loom_dim moved[LOOM_MAX_RANK];
+  if (!fx_bool(c, 3, &accumulate)) return false;
+  loom_value mask = index_mask(c, c->args[1]);
+  if (mask != LOOM_NO_VALUE) return index_put_mask(c, mask, accumulate, out);
+  if (!index_collect(c, c->args[1], &x) || !index_places(c, &x)) return false;
+  loom_value v = index_operand(c, &x, &joined);
+  if (loom_type_elements(&x.places) == 0) return aten_same(c, out);
+  if (loom_type_elements(&joined) <= 0 || loom_type_elements(&x.places) < 0)
+    return fx_decline(c, "a size that is unknown or 0");
+  loom_value updates = index_updates(c, &x, &joined);
+  v = index_scatter(c, accumulate ? "add" : "set", v, index_joined(c, &x), updates, 0);
+  for (int i = 0; i < c->types[0].rank; i++) {
+    back[x.perm[i]] = i;
+    moved[i] = c->types[0].dims[x.perm[i]];
+  }
+  v = loom_build_reshape(c->b, v, c->types[0].rank, moved);
+  out[0] = loom_build_transpose(c->b, v, back);
+  return true;
+}

@@ -1,0 +1,103 @@
+/* as_strided and its like: elements of an operand by their place in its memory.
+ *
+ * What torch calls memory is the operand's storage. Only an operand that is the whole of its
+ * storage in C order has one that values of a graph know. */
+#include "frontend/torch/index.h"
+
+#include <string.h>
+
+typedef struct strided {
+  loom_type base, places; /* the operand; int64 in the shape of the view */
+  int64_t strides[LOOM_MAX_RANK], offset;
+  loom_dim elements; /* of the base */
+} strided;
+
+/* Is operand 0 the whole of its storage, in C order? */
+static bool strided_base(fx_call *c, strided *s) {
+  const fx_value *v = fx_has(c, 0) ? fx_value_of(c->im, c->args[0]) : NULL;
+  torch_spec spec;
+  int64_t ordered[LOOM_MAX_RANK], bytes;
+  if (!v || v->kind != FX_TENSOR || !fx_read_spec(c->im, v->meta, &spec)) return false;
+  s->base = *loom_build_type(c->b, v->value);
+  s->elements = loom_type_elements(&s->base);
+  if (s->elements <= 0) return fx_decline(c, "a size that is unknown or 0");
+  loom_contiguous_strides(&s->base, ordered);
+  for (int i = 0; i < s->base.rank; i++)
+    if (spec.sizes[i] != 1 && spec.strides[i] != ordered[i])
+      return fx_decline(c, "an operand in another order than C");
+  PyObject *storage = PyObject_CallMethod(v->meta, "untyped_storage", NULL);
+  PyObject *size = storage ? PyObject_CallMethod(storage, "nbytes", NULL) : NULL;
+  bool known = size && fx_read_dim(c->im, size, &bytes);
+  Py_XDECREF(size);
+  Py_XDECREF(storage);
+  PyErr_Clear();
+  int64_t whole = s->elements * (int64_t)loom_dtype_size(s->base.dtype);
+  return (known && bytes == whole) || fx_decline(c, "an operand that is a part of its storage");
+}
+
+/* Arguments size, stride, storage_offset at `at`...; the view lies within the operand. */
+static bool strided_read(fx_call *c, int at, strided *s) {
+  if (!strided_base(c, s)) return PyErr_Clear(), fx_decline(c, "an operand of unknown layout");
+  int64_t last = s->offset = 0;
+  if (fx_has(c, at + 2) && !fx_int(c, at + 2, &s->offset)) return false;
+  s->places = loom_type_make(LOOM_I64, 0, NULL);
+  s->places.rank = fx_ints(c, at, s->places.dims, LOOM_MAX_RANK);
+  if (s->places.rank < 0 || fx_ints(c, at + 1, s->strides, LOOM_MAX_RANK) != s->places.rank)
+    return fx_decline(c, "sizes or strides that are not known");
+  last = s->offset;
+  for (int i = 0; i < s->places.rank; i++) {
+    if (s->places.dims[i] < 1) return fx_decline(c, "a size that is unknown or 0");
+    if (s->strides[i] < 0) return fx_decline(c, "a negative stride");
+    last += (s->places.dims[i] - 1) * s->strides[i];
+  }
+  return (s->offset >= 0 && last < s->elements) || fx_decline(c, "a view beyond its operand");
+}
+
+/* Is the view a contiguous piece in C order? */
+static bool strided_is_piece(const strided *s) {
+  int64_t ordered[LOOM_MAX_RANK];
+  loom_contiguous_strides(&s->places, ordered);
+  for (int i = 0; i < s->places.rank; i++)
+    if (s->places.dims[i] != 1 && s->strides[i] != ordered[i]) return false;
+  return true;
+}
+
+static loom_value strided_line(fx_call *c, const strided *s) {
+  return loom_build_reshape(c->b, fx_tensor(c, 0), 1, &s->elements);
+}
+
+/* as_strided and as_strided_copy(self, size, stride, storage_offset). */
+bool aten_as_strided(fx_call *c, loom_value *out) {
+  strided s;
+  if (!strided_read(c, 1, &s)) return false;
+  loom_value line = strided_line(c, &s), v;
+  if (strided_is_piece(&s))
+    v = loom_build_slice(c->b, line, 0, s.offset, loom_type_elements(&s.places), 1);
+  else
+    v = index_gather(c, line, index_strided(c, &s.places, s.strides, s.offset), 0);
+  out[0] = loom_build_reshape(c->b, v, s.places.rank, s.places.dims);
+  return out[0] != LOOM_NO_VALUE;
+}
+
+/* as_strided_scatter(self, src, size, stride, storage_offset): where places of the view coincide
+ * the last one counts. */
+bool aten_as_strided_scatter(fx_call *c, loom_value *out) {
+  strided s;
+  if (!strided_read(c, 2, &s)) return false;
+  loom_value line = strided_line(c, &s), v;
+  loom_value src = loom_build_convert(c->b, fx_tensor(c, 1), s.base.dtype);
+  if (strided_is_piece(&s)) {
+    loom_dim size = loom_type_elements(&s.places);
+    int64_t starts[1] = {s.offset}, steps[1] = {1};
+    loom_attr attrs[2] = {{.kind = LOOM_ATTR_I64S, .ints = starts, .count = 1},
+                          {.kind = LOOM_ATTR_I64S, .ints = steps, .count = 1}};
+    src = loom_build_reshape(c->b, src, 1, &size);
+    v = loom_build(c->b, LOOM_OP_UPDATE_SLICE, (loom_value[]){line, src}, 2, attrs, 2, NULL, 0);
+  } else {
+    loom_attr attrs[2] = {{.kind = LOOM_ATTR_I64, .i = 0}, {.kind = LOOM_ATTR_STR, .str = "set"}};
+    loom_value at = index_strided(c, &s.places, s.strides, s.offset);
+    v = loom_build(c->b, LOOM_OP_SCATTER, (loom_value[]){line, at, src}, 3, attrs, 2, NULL, 0);
+  }
+  out[0] = loom_build_reshape(c->b, v, s.base.rank, s.base.dims);
+  return out[0] != LOOM_NO_VALUE;
+}
