@@ -5,8 +5,10 @@
  * of panels; a tile is `mr` rows, a panel `nv` vectors of columns. A tile's sums stay in registers
  * over the whole depth, then go to scratch, from where the epilogue is lowered like any elementwise
  * kernel. A great depth is taken in blocks, for each of which all tiles of a chunk have their turn;
- * in between their sums lie in scratch, and the order of each sum stays the same. Extents and what
- * follows from them are numbers that may be symbolic (ir.h).
+ * in between their sums lie in scratch. Floats are summed in runs of `sum_run` steps, each from
+ * zero, which are added up in scratch: the rounding error of one chain grows with its length, and
+ * libraries that block the depth have that of a run. Extents and what follows from them are numbers
+ * that may be symbolic (ir.h).
  */
 #ifndef LOOM_DOT_H
 #define LOOM_DOT_H
@@ -49,6 +51,7 @@ typedef struct dot_plan {
   int64_t block_tiles, block_panels; /* of one chunk */
   int64_t chunks_m, chunks_n;        /* of one batch */
   int64_t depth_block;               /* steps of depth taken at once; 0: all */
+  int64_t sum_run;                   /* steps of depth summed in one chain; 0: all */
   int64_t stages[2];
   int stage_count;
   int64_t slots, scratch; /* bytes */

@@ -347,20 +347,74 @@ static void dot_open_tile(lower *l, dot_job *job) {
   job->row0 = dot_first(l, l->vars[DOT_TILE].iv, job->p->mr, job->p->extents[DOT_ROW]);
 }
 
-/* The block of the depth into the sums, then to where they lie. */
+static MlirValue dot_zero(lower *l, const dot_plan *p) {
+  loom_builder b = lower_at_level(l, 0);
+  MlirType type = lane_type(b.ctx, p->work, p->vl);
+  return loom_dtype_is_float(p->dtype) ? lane_const_float(&b, type, 0)
+                                       : lane_const_int(&b, type, 0);
+}
+
+static void dot_zero_sums(lower *l, const dot_plan *p, MlirValue *sums) {
+  MlirValue zero = dot_zero(l, p);
+  for (int i = 0; i < p->mr * p->nv; i++)
+    sums[i] = zero;
+}
+
+/* Registers to where the sums lie, or (`load`) back. */
+static void dot_move_sums(lower *l, const dot_job *job, MlirValue *sums, bool load) {
+  const dot_plan *p = job->p;
+  for (int i = 0; i < p->mr * p->nv && !l->failed; i++) {
+    MlirValue ptr = dot_sum_pointer(l, job, dot_const(l, i / p->nv), i % p->nv);
+    loom_builder b = dot_here(l);
+    if (load)
+      sums[i] = lane_load(&b, ptr, p->work, p->vl, (MlirValue){NULL});
+    else
+      lane_store(&b, sums[i], ptr, p->work, (MlirValue){NULL});
+  }
+}
+
+/* One run of the depth, from zero; its sums are added to those in scratch. Carried: the two
+ * pointers. */
+static void dot_run(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  const dot_job *job = user;
+  const dot_plan *p = job->p;
+  int count = p->mr * p->nv;
+  MlirValue sums[LOWER_CARRIED], before[LOWER_CARRIED];
+  MlirValue low = mlirBlockGetArgument(l->scopes[l->depth].block, 0);
+  MlirValue high = dot_op(l, "arith.addi", low, p->sum_run);
+  loom_builder b = dot_here(l);
+  high = lane_op2(&b, "arith.minsi", high, job->depth_high);
+  dot_zero_sums(l, p, sums);
+  sums[count] = carried[0];
+  sums[count + 1] = carried[1];
+  lower_for(l, low, high, dot_const(l, 1), DOT_DEPTH, count + 2, sums, dot_step, user, sums);
+  if (l->failed) return;
+  dot_move_sums(l, job, before, true);
+  b = dot_here(l);
+  for (int i = 0; i < count; i++)
+    before[i] = lane_op2(&b, "arith.addf", before[i], sums[i]);
+  dot_move_sums(l, job, before, false);
+  next[0] = sums[count];
+  next[1] = sums[count + 1];
+}
+
+/* The block of the depth into the sums: those in registers, which then go to where they lie, or
+ * run by run to those that lie there. */
 static void dot_add_depth(lower *l, dot_job *job, MlirValue *sums) {
   const dot_plan *p = job->p;
   int count = p->mr * p->nv;
   sums[count] = dot_panel_pointer(l, job, &p->lhs, l->vars[DOT_TILE].iv, job->row0);
   sums[count + 1] = job->rhs;
   dot_place_rows(l, job);
-  lower_for(l, job->depth_low, job->depth_high, dot_const(l, 1), DOT_DEPTH, count + 2, sums,
-            dot_step, job, sums);
-  for (int i = 0; i < count && !l->failed; i++) {
-    MlirValue ptr = dot_sum_pointer(l, job, dot_const(l, i / p->nv), i % p->nv);
-    loom_builder b = dot_here(l);
-    lane_store(&b, sums[i], ptr, p->work, (MlirValue){NULL});
+  MlirValue step = dot_const(l, p->sum_run ? p->sum_run : 1);
+  if (p->sum_run) {
+    lower_for(l, job->depth_low, job->depth_high, step, -1, 2, sums + count, dot_run, job,
+              sums + count);
+    return;
   }
+  lower_for(l, job->depth_low, job->depth_high, step, DOT_DEPTH, count + 2, sums, dot_step, job,
+            sums);
+  dot_move_sums(l, job, sums, false);
 }
 
 static void dot_finish_tile(lower *l, dot_job *job) {
@@ -370,21 +424,14 @@ static void dot_finish_tile(lower *l, dot_job *job) {
   lower_for(l, job->row0, last, dot_const(l, 1), DOT_ROW, 0, NULL, dot_finish_row, job, NULL);
 }
 
-static MlirValue dot_zero(lower *l, const dot_plan *p) {
-  loom_builder b = lower_at_level(l, 0);
-  MlirType type = lane_type(b.ctx, p->work, p->vl);
-  return loom_dtype_is_float(p->dtype) ? lane_const_float(&b, type, 0)
-                                       : lane_const_int(&b, type, 0);
-}
-
 /* The whole depth at once. */
 static void dot_tile(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   dot_job *job = user;
-  MlirValue sums[LOWER_CARRIED], zero = dot_zero(l, job->p);
-  for (int i = 0; i < job->p->mr * job->p->nv; i++)
-    sums[i] = zero;
+  MlirValue sums[LOWER_CARRIED];
+  dot_zero_sums(l, job->p, sums);
   job->sums = l->scratch;
   dot_open_tile(l, job);
+  if (job->p->sum_run) dot_move_sums(l, job, sums, false);
   dot_add_depth(l, job, sums);
   dot_finish_tile(l, job);
 }
@@ -403,15 +450,10 @@ static void dot_find_sums(lower *l, dot_job *job) {
 
 static void dot_tile_block(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   dot_job *job = user;
-  const dot_plan *p = job->p;
   MlirValue sums[LOWER_CARRIED];
   dot_open_tile(l, job);
   dot_find_sums(l, job);
-  for (int i = 0; i < p->mr * p->nv; i++) {
-    MlirValue ptr = dot_sum_pointer(l, job, dot_const(l, i / p->nv), i % p->nv);
-    loom_builder b = dot_here(l);
-    sums[i] = lane_load(&b, ptr, p->work, p->vl, (MlirValue){NULL});
-  }
+  if (!job->p->sum_run) dot_move_sums(l, job, sums, true);
   dot_add_depth(l, job, sums);
 }
 

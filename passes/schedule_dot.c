@@ -26,6 +26,7 @@
 #define DOT_DEPTH_BYTES 2048
 #define DOT_SUMS_BYTES (256 << 10) /* of a chunk, when they lie in scratch between the blocks */
 #define DOT_LIKELY 1024
+#define DOT_SUM_RUN 192
 
 /* ---- dimensions ---- */
 
@@ -205,6 +206,14 @@ static void dot_depth_blocks(dot_plan *p) {
   p->depth_block = symbolic ? most : dot_ceil(depth, dot_ceil(depth, most));
 }
 
+/* A block of the depth is a number of runs: where a run starts depends on nothing but the depth. */
+static void dot_sum_runs(dot_plan *p) {
+  if (!loom_dtype_is_float(p->dtype) || loom_num_at_most(p->extents[DOT_DEPTH], DOT_SUM_RUN))
+    return;
+  p->sum_run = DOT_SUM_RUN;
+  p->depth_block = dot_ceil(p->depth_block, DOT_SUM_RUN) * DOT_SUM_RUN;
+}
+
 static int64_t dot_tile_bytes(const dot_plan *p) {
   return (int64_t)p->mr * p->nv * p->vl * (int64_t)loom_dtype_size(p->work);
 }
@@ -291,6 +300,7 @@ bool dot_plan_make(const lower_kernel *kernel, MlirOperation op, dot_plan *p) {
   for (int g = 0; g < DOT_GROUPS; g++)
     symbolic |= LOOM_STRIDE_IS_SYM(p->extents[g]);
   dot_depth_blocks(p);
+  dot_sum_runs(p);
   if (symbolic)
     dot_chunks_symbolic(p);
   else

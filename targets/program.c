@@ -68,7 +68,8 @@ static bool program_seen(MlirOperation plan, MlirOperation op) {
 static void program_need(uint8_t *needed, int64_t number) {
   if (!LOOM_STRIDE_IS_SYM(number) || !loom_num_known(number)) return;
   const loom_expr *expr = &loom_sizes()->exprs[LOOM_STRIDE_EXPR(number)];
-  if (needed[LOOM_STRIDE_EXPR(number)]++) return;
+  if (needed[LOOM_STRIDE_EXPR(number)]) return;
+  needed[LOOM_STRIDE_EXPR(number)] = 1;
   if (expr->kind == LOOM_EXPR_CONST || expr->kind == LOOM_EXPR_SYMBOL) return;
   program_need(needed, LOOM_STRIDE_SYM(expr->lhs));
   program_need(needed, LOOM_STRIDE_SYM(expr->rhs));
@@ -143,13 +144,12 @@ static bool program_need_op(MlirOperation op, void *user) {
 
 /* The expressions that the entry, or its function for the workspace, needs. NULL: out of memory. */
 static uint8_t *program_needed(MlirOperation plan, bool entry) {
+  /* First, since it may append to the table of expressions. */
+  int64_t bytes_needed = entry ? program_arena(plan) : loom_program_workspace(plan);
   uint8_t *needed = calloc(1, loom_sizes() ? loom_sizes()->expr_count + 1u : 1);
   if (!needed) return NULL;
-  if (!entry) {
-    program_need(needed, loom_program_workspace(plan));
-    return needed;
-  }
-  program_need(needed, program_arena(plan));
+  program_need(needed, bytes_needed);
+  if (!entry) return needed;
   loom_walk_block(program_block(plan), program_need_op, needed);
   MlirAttribute bytes = loom_get_attr(plan, "bytes");
   for (intptr_t i = 0; bytes.ptr && i < mlirDenseArrayGetNumElements(bytes); i++)

@@ -31,7 +31,12 @@ module {
 // CHECK-NOT: llvm.intr.fma
 // CHECK-LABEL: func.func @packed_s0(
 // CHECK-LABEL: func.func private @packed_s1_body
+// A chain of 512 would round too often: three runs, each from zero, are added up.
+// CHECK: %[[STEP:[a-z0-9_]+]] = arith.constant 192
+// CHECK: scf.for {{.*}} step %[[STEP]]
 // CHECK: llvm.intr.fma
+// CHECK: scf.yield
+// CHECK: arith.addf
 // CHECK-LABEL: func.func @packed_s1(
 module {
   loom.kernel @packed {

@@ -123,3 +123,13 @@ def test_products_with_numbers(dtype):
             got, want = frameloom.compile(f, fullgraph=True)(a), f(a)
             assert type(got) is type(want) and got.dtype == want.dtype and got.strides == want.strides
             np.testing.assert_array_equal(got, want)
+
+
+def test_long_sums_round_little():
+    """A chain of 4,000 additions would be ten times as far from the exact result as runs of 200 are."""
+    rng = np.random.default_rng(7)
+    for m, n in ((60, 70), (5, 70), (600, 300)):
+        a, b = rng.standard_normal((m, 4000)).astype("float32"), rng.standard_normal((4000, n)).astype("float32")
+        exact = a.astype("float64") @ b.astype("float64")
+        got = frameloom.compile(matmul, fullgraph=True)(a, b)
+        assert np.linalg.norm(got - exact) / np.linalg.norm(exact) < 4e-7
