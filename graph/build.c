@@ -147,7 +147,7 @@ loom_value loom_build_slice(loom_builder *b, loom_value v, int axis, int64_t sta
   if (v == LOOM_NO_VALUE) return v;
   const loom_type *from = loom_build_type(b, v);
   int64_t starts[LOOM_MAX_RANK] = {0}, sizes[LOOM_MAX_RANK], steps[LOOM_MAX_RANK];
-  if (start == 0 && step == 1 && size == from->dims[axis]) return v;
+  if (start == 0 && step == 1 && size == loom_stride_of_dim(from->dims[axis])) return v;
   for (int i = 0; i < from->rank; i++) {
     sizes[i] = LOOM_DIM_IS_SYM(from->dims[i]) ? -1 : from->dims[i];
     steps[i] = 1;

@@ -43,7 +43,8 @@ loom_value loom_build_broadcast(loom_builder *b, loom_value v, int rank, const l
 loom_value loom_build_broadcast_to(loom_builder *b, loom_value v, int rank, const loom_dim *dims);
 loom_value loom_build_reshape(loom_builder *b, loom_value v, int rank, const loom_dim *dims);
 loom_value loom_build_transpose(loom_builder *b, loom_value v, const int64_t *perm);
-/* `size` elements along one axis from `start` in steps; the others whole. */
+/* `size` elements along one axis from `start` in steps; the others whole. Start and size may be
+ * symbolic numbers (of a size: loom_stride_of_dim). */
 loom_value loom_build_slice(loom_builder *b, loom_value v, int axis, int64_t start, int64_t size,
                             int64_t step);
 /* Over the axes of the mask; keepdims leaves them with size 1. */

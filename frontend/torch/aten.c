@@ -9,6 +9,17 @@ static const aten_row aten_rows[] = {
 #undef ATEN
 };
 
+bool aten_takes_sizes(const aten_row *row) {
+  static const aten_emit sized[] = {
+#define SIZED(EMIT) aten_##EMIT,
+#include "frontend/torch/aten_sized.def"
+#undef SIZED
+  };
+  for (size_t i = 0; i < sizeof sized / sizeof *sized; i++)
+    if (sized[i] == row->emit) return true;
+  return false;
+}
+
 #define ATEN_SLOTS 1024 /* of the hash table; more than twice the rows */
 
 static uint32_t aten_hash(const char *name) {

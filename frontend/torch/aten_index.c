@@ -30,7 +30,7 @@ loom_value index_checked(fx_call *c, loom_value indices, int64_t n, bool negativ
   loom_value v = loom_build_convert(b, indices, LOOM_I64);
   if (v == LOOM_NO_VALUE) return v;
   const loom_type type = *loom_build_type(b, v);
-  loom_value zero = loom_build_int(b, &type, 0), size = loom_build_int(b, &type, n);
+  loom_value zero = loom_build_int(b, &type, 0), size = fx_number_value(c, &type, n);
   loom_value never = loom_build_int(b, &type, INT64_MAX / 2);
   if (negative) {
     loom_value from_end = loom_build2(b, LOOM_OP_ADD, v, size);
@@ -45,8 +45,7 @@ loom_value index_checked(fx_call *c, loom_value indices, int64_t n, bool negativ
  */
 
 bool aten_embedding(fx_call *c, loom_value *out) {
-  loom_dim n = index_type(c, 0)->dims[0];
-  if (LOOM_DIM_IS_SYM(n)) return fx_decline(c, "a table of unknown size");
+  int64_t n = loom_stride_of_dim(index_type(c, 0)->dims[0]);
   out[0] = index_gather(c, fx_tensor(c, 0), index_checked(c, fx_tensor(c, 1), n, false), 0);
   return true;
 }
@@ -61,10 +60,10 @@ bool aten_index_select(fx_call *c, loom_value *out) {
   int axis;
   const loom_type from = index_type1(c, 0);
   if (!fx_axis(c, 1, from.rank, &axis)) return false;
-  if (LOOM_DIM_IS_SYM(from.dims[axis])) return fx_decline(c, "an axis of unknown size");
   if (loom_type_elements(&c->types[0]) == 0 && from.dims[axis] == 0)
     return index_done(c, loom_build_int(c->b, &c->types[0], 0), out);
-  loom_value at = index_checked(c, index_tensor1(c, 2), from.dims[axis], false);
+  int64_t n = loom_stride_of_dim(from.dims[axis]);
+  loom_value at = index_checked(c, index_tensor1(c, 2), n, false);
   return index_done(c, index_gather(c, index_tensor1(c, 0), at, axis), out);
 }
 
@@ -74,17 +73,20 @@ loom_value index_flat(fx_call *c, loom_value index, int axis) {
   if (index == LOOM_NO_VALUE) return index;
   const loom_type *shape = loom_build_type(b, index);
   const loom_type places = loom_type_make(LOOM_I64, shape->rank, shape->dims);
-  loom_value at = index_checked(c, index, from.dims[axis], false);
+  int64_t n = loom_stride_of_dim(from.dims[axis]), stride = 1;
+  loom_value at = index_checked(c, index, n, false);
   loom_value flat = loom_build_int(b, &places, 0);
-  int64_t stride = 1;
   for (int i = from.rank - 1; i >= 0; i--) {
     loom_value coordinate = i == axis ? at : loom_build_iota(b, &places, i);
-    loom_value scaled = loom_build2(b, LOOM_OP_MUL, coordinate, loom_build_int(b, &places, stride));
+    loom_value scaled =
+        loom_build2(b, LOOM_OP_MUL, coordinate, fx_number_value(c, &places, stride));
     flat = loom_build2(b, LOOM_OP_ADD, flat, scaled);
-    stride *= from.dims[i];
+    if (!loom_stride_combine(c->im->graph, LOOM_EXPR_MUL, stride, loom_stride_of_dim(from.dims[i]),
+                             &stride))
+      return loom_build_fail(b, "a size is too complicated");
   }
   /* What was out of bounds stays so, although the product may have wrapped. */
-  loom_value wrong = loom_build_compare(b, "ge", at, loom_build_int(b, &places, from.dims[axis]));
+  loom_value wrong = loom_build_compare(b, "ge", at, fx_number_value(c, &places, n));
   return loom_build_select(b, wrong, loom_build_int(b, &places, INT64_MAX), flat);
 }
 
@@ -104,8 +106,8 @@ loom_value index_strided(fx_call *c, const loom_type *places, const int64_t *str
 bool index_line(fx_call *c, int *axis, loom_dim *elements) {
   const loom_type from = index_type1(c, 0);
   if (!fx_axis(c, 1, from.rank, axis)) return false;
-  *elements = loom_type_elements(&from);
-  return *elements > 0 || fx_decline(c, "a size that is unknown or 0");
+  return (loom_type_elements_in(c->im->graph, &from, elements) && *elements != 0) ||
+         fx_decline(c, "a size that is unknown or 0");
 }
 
 /* gather(self, dim, index). */
@@ -136,11 +138,10 @@ bool index_collect(fx_call *c, PyObject *list, index_axes *x) {
     }
     if (v->kind != FX_TENSOR || !loom_dtype_is_integer(loom_build_type(c->b, v->value)->dtype))
       return fx_decline(c, "a mask as index");
-    if (LOOM_DIM_IS_SYM(from.dims[i])) return fx_decline(c, "an axis of unknown size");
     if (x->first < 0) x->first = i;
     if (last >= 0 && last != i - 1) x->first = 0; /* apart: the result comes first */
     last = i;
-    x->sizes[x->count] = from.dims[i];
+    x->sizes[x->count] = loom_stride_of_dim(from.dims[i]);
     x->at[x->count] = v->value;
     x->perm[x->count++] = i;
   }
@@ -173,9 +174,9 @@ loom_value index_joined(fx_call *c, const index_axes *x) {
   for (int k = 0; k < x->count; k++) {
     loom_value at = index_checked(c, x->at[k], x->sizes[k], true);
     at = loom_build_broadcast_to(b, at, places->rank, places->dims);
-    loom_value bad = loom_build_compare(b, "ge", at, loom_build_int(b, places, x->sizes[k]));
+    loom_value bad = loom_build_compare(b, "ge", at, fx_number_value(c, places, x->sizes[k]));
     wrong = k ? loom_build2(b, LOOM_OP_OR, wrong, bad) : bad;
-    flat = loom_build2(b, LOOM_OP_MUL, flat, loom_build_int(b, places, x->sizes[k]));
+    flat = loom_build2(b, LOOM_OP_MUL, flat, fx_number_value(c, places, x->sizes[k]));
     flat = loom_build2(b, LOOM_OP_ADD, flat, at);
   }
   return loom_build_select(b, wrong, loom_build_int(b, places, INT64_MAX), flat);
@@ -185,7 +186,9 @@ loom_value index_operand(fx_call *c, const index_axes *x, loom_type *out) {
   const loom_type from = *index_type(c, 0);
   *out = loom_type_make(from.dtype, 1, (loom_dim[]){1});
   for (int k = 0; k < x->count; k++)
-    out->dims[0] *= x->sizes[k];
+    if (!loom_dim_combine(c->im->graph, LOOM_EXPR_MUL, out->dims[0], from.dims[x->perm[k]],
+                          &out->dims[0]))
+      return loom_build_fail(c->b, "a size is too complicated");
   for (int i = x->count; i < from.rank; i++)
     out->dims[out->rank++] = from.dims[x->perm[i]];
   loom_value v = loom_build_transpose(c->b, fx_tensor(c, 0), x->perm);

@@ -28,16 +28,9 @@ static loom_value reduce_spread(fx_call *c, loom_value v, const loom_type *like)
 static loom_value reduce_count(fx_call *c, loom_value of, uint32_t axes, loom_dtype dtype) {
   const loom_type type = *loom_build_type(c->b, of);
   loom_type scalar = loom_type_make(dtype, 0, NULL);
-  int64_t known = fx_count(&type, axes);
-  if (known >= 0) return loom_build_int(c->b, &scalar, known);
-  loom_value count = loom_build_int(c->b, &scalar, 1);
-  for (int i = 0; i < type.rank; i++) {
-    if (!(axes >> i & 1)) continue;
-    loom_attr attr = {.kind = LOOM_ATTR_I64, .i = i};
-    loom_value size = loom_build(c->b, LOOM_OP_SIZE, &of, 1, &attr, 1, NULL, 0);
-    count = loom_build2(c->b, LOOM_OP_MUL, count, loom_build_convert(c->b, size, dtype));
-  }
-  return count;
+  int64_t count = 0;
+  if (!fx_product(c, &type, axes, &count)) return loom_build_fail(c->b, "%s", c->why);
+  return fx_number_value(c, &scalar, count);
 }
 
 /* The mean over axes, kept with size 1. */
@@ -89,8 +82,9 @@ bool aten_arg(fx_call *c, loom_value *out) {
   int axis = 0, rank = reduce_rank(c);
   if (x == LOOM_NO_VALUE) return false;
   if (!fx_has(c, 1) || !rank) {
-    loom_dim all = loom_type_elements(loom_build_type(c->b, x));
-    if (all < 0) return fx_decline(c, "an unknown number of elements");
+    loom_dim all;
+    if (!loom_type_elements_in(c->im->graph, loom_build_type(c->b, x), &all))
+      return fx_decline(c, "a size is too complicated");
     x = loom_build_reshape(c->b, x, 1, &all);
   } else if (!fx_axis(c, 1, rank, &axis)) {
     return false;
@@ -121,7 +115,7 @@ bool aten_vector_norm(fx_call *c, loom_value *out) {
   loom_value x = reduce_operand(c, 0, c->types[0].dtype);
   if (x == LOOM_NO_VALUE) return false;
   const loom_type type = *loom_build_type(b, x);
-  if (isinf(order) && fx_count(&type, axes) <= 0) return fx_decline(c, "nothing to reduce");
+  if (isinf(order) && fx_count(&type, axes) == 0) return fx_decline(c, "nothing to reduce");
   x = order == 2 ? loom_build2(b, LOOM_OP_MUL, x, x) : loom_build1(b, LOOM_OP_ABS, x);
   if (isinf(order))
     return reduce_done(c, 0, loom_build_reduce(b, order > 0 ? "max" : "min", x, axes, false), out);
@@ -161,6 +155,20 @@ static loom_value reduce_squares(fx_call *c, loom_value x, uint32_t axes, loom_v
   return loom_build_reduce(c->b, "sum", loom_build2(c->b, LOOM_OP_MUL, d, d), axes, true);
 }
 
+/* max(count - correction, 0) as a value of rank 0. */
+static loom_value reduce_degrees(fx_call *c, loom_value x, uint32_t axes, double correction,
+                                 loom_dtype dtype) {
+  const loom_type type = *loom_build_type(c->b, x), scalar = loom_type_make(dtype, 0, NULL);
+  int64_t count = fx_count(&type, axes);
+  if (count >= 0) {
+    double degrees = (double)count - correction;
+    return loom_build_float(c->b, &scalar, degrees > 0 ? degrees : 0);
+  }
+  loom_value v = reduce_count(c, x, axes, dtype);
+  v = loom_build2(c->b, LOOM_OP_SUB, v, loom_build_float(c->b, &scalar, correction));
+  return loom_build2(c->b, LOOM_OP_MAX, v, loom_build_int(c->b, &scalar, 0));
+}
+
 /* var.correction and var_mean.correction(self, dim, correction, keepdim). */
 bool aten_var(fx_call *c, loom_value *out) {
   uint32_t axes;
@@ -168,14 +176,11 @@ bool aten_var(fx_call *c, loom_value *out) {
   loom_value x = reduce_operand(c, 0, c->types[0].dtype), mean;
   if (!fx_axes(c, 1, reduce_rank(c), &axes)) return false;
   if (fx_has(c, 2) && !fx_double(c, 2, &correction)) return false;
-  int64_t count = x == LOOM_NO_VALUE ? -1 : fx_count(loom_build_type(c->b, x), axes);
-  if (count < 0) return fx_decline(c, "an unknown number of elements");
   loom_value sum = reduce_squares(c, x, axes, &mean);
   if (sum == LOOM_NO_VALUE) return false;
   const loom_type type = *loom_build_type(c->b, sum);
-  double degrees = (double)count - correction;
-  loom_value divisor = loom_build_float(c->b, &type, degrees > 0 ? degrees : 0);
-  loom_value var = loom_build2(c->b, LOOM_OP_DIV, sum, divisor);
+  loom_value divisor = reduce_degrees(c, x, axes, correction, type.dtype);
+  loom_value var = loom_build2(c->b, LOOM_OP_DIV, sum, reduce_spread(c, divisor, &type));
   if (!reduce_done(c, 0, var, out)) return false;
   return c->result_count < 2 || reduce_done(c, 1, mean, out);
 }

@@ -56,9 +56,9 @@ bool aten_expand(fx_call *c, loom_value *out) {
 
 bool aten_repeat(fx_call *c, loom_value *out) {
   const loom_type from = *shape_type(c, 0);
-  int64_t times[LOOM_MAX_RANK], map[LOOM_MAX_RANK];
-  loom_dim dims[LOOM_MAX_RANK];
-  int rank = fx_ints(c, 1, times, LOOM_MAX_RANK / 2), at = 0;
+  int64_t map[LOOM_MAX_RANK];
+  loom_dim times[LOOM_MAX_RANK], dims[LOOM_MAX_RANK];
+  int rank = fx_dims(c, 1, times, LOOM_MAX_RANK / 2), at = 0;
   if (rank < from.rank) return fx_decline(c, "fewer repeats than dimensions");
   for (int i = 0; i < rank; i++) { /* every axis becomes (times, size), joined afterwards */
     int source = i - (rank - from.rank);
@@ -75,19 +75,45 @@ bool aten_repeat(fx_call *c, loom_value *out) {
 /* ---- slices ------------------------------------------------------------------------------------
  */
 
-/* Start, size and step of slice(dim, start, end, step) at arguments `at`...; the axis is static. */
-static bool shape_slice(fx_call *c, int at, int *axis, int64_t *start, int64_t *size,
-                        int64_t *step) {
+/* The start of a slice or an index as a number that counts from the front; declines where its sign
+ * depends on the sizes. */
+static bool shape_start(fx_call *c, int64_t size, int64_t *start) {
+  int64_t low, high;
+  loom_stride_range(c->im->graph, *start, &low, &high);
+  if (low >= 0) return true;
+  if (high >= 0) return fx_decline(c, "a start that may be negative");
+  if (!loom_stride_combine(c->im->graph, LOOM_EXPR_ADD, *start, size, start))
+    return fx_decline(c, "a size is too complicated");
+  loom_stride_range(c->im->graph, *start, &low, &high);
+  return low >= 0 || fx_decline(c, "a start that may lie before the first element");
+}
+
+/* Of a symbolic slice torch declares the size `length`, so only the start is to be found. Without
+ * an end the two make up the whole axis. */
+static bool shape_slice_sized(fx_call *c, int64_t size, int64_t length, bool open, int64_t *start,
+                              int64_t step) {
+  if (step == 1 && length == size) return *start = 0, true;
+  if (open && step == 1)
+    return loom_stride_minus(c->im->graph, size, length, start) ||
+           fx_decline(c, "a size is too complicated");
+  return shape_start(c, size, start);
+}
+
+/* Start, size and step of slice(dim, start, end, step) at arguments `at`...; the result has (or
+ * takes in) `length` elements there, by torch's types. */
+static bool shape_slice(fx_call *c, int at, int *axis, const loom_type *part, int64_t *start,
+                        int64_t *size, int64_t *step) {
   const loom_type *from = shape_type(c, 0);
   int64_t end = INT64_MAX;
   *start = 0;
   if (!fx_axis(c, at, from->rank, axis) || !fx_int(c, at + 3, step)) return false;
-  if (fx_has(c, at + 1) && !fx_int(c, at + 1, start)) return false;
-  if (fx_has(c, at + 2) && !fx_int(c, at + 2, &end)) return false;
-  loom_dim n = from->dims[*axis];
-  if (LOOM_DIM_IS_SYM(n)) {
-    if (*start || end != INT64_MAX || *step != 1) return fx_decline(c, "a slice of unknown size");
-    return *size = n, true;
+  if (fx_has(c, at + 1) && !fx_number(c, at + 1, start)) return false;
+  if (fx_has(c, at + 2) && !fx_number(c, at + 2, &end)) return false;
+  int64_t n = loom_stride_of_dim(from->dims[*axis]);
+  if (LOOM_STRIDE_IS_SYM(n) || LOOM_STRIDE_IS_SYM(*start) || LOOM_STRIDE_IS_SYM(end)) {
+    if (*axis >= part->rank) return fx_decline(c, "a slice of unknown size");
+    *size = loom_stride_of_dim(part->dims[*axis]);
+    return shape_slice_sized(c, n, *size, end == INT64_MAX, start, *step);
   }
   if (*start < 0) *start += n;
   if (end < 0) end += n;
@@ -100,7 +126,7 @@ static bool shape_slice(fx_call *c, int at, int *axis, int64_t *start, int64_t *
 bool aten_slice(fx_call *c, loom_value *out) {
   int axis;
   int64_t start = 0, size = 0, step = 1;
-  if (!shape_slice(c, 1, &axis, &start, &size, &step)) return false;
+  if (!shape_slice(c, 1, &axis, &c->types[0], &start, &size, &step)) return false;
   out[0] = loom_build_slice(c->b, fx_tensor(c, 0), axis, start, size, step);
   return true;
 }
@@ -161,9 +187,9 @@ static bool shape_update(fx_call *c, loom_value update, int axis, int64_t start,
 bool aten_slice_scatter(fx_call *c, loom_value *out) {
   int axis;
   int64_t start = 0, size = 0, step = 1;
-  if (!shape_slice(c, 2, &axis, &start, &size, &step)) return false;
   loom_type type = c->types[0];
-  type.dims[axis] = size;
+  if (!shape_slice(c, 2, &axis, shape_type(c, 1), &start, &size, &step)) return false;
+  if (!loom_dim_of_stride(size, &type.dims[axis])) return fx_decline(c, "a negative size");
   loom_value update = fx_operand(c, 1, type.dtype, &type);
   if (size == 0) return aten_same(c, out);
   return shape_update(c, update, axis, start, step, out);
@@ -171,10 +197,8 @@ bool aten_slice_scatter(fx_call *c, loom_value *out) {
 
 static bool shape_index(fx_call *c, int at, int *axis, int64_t *index) {
   const loom_type *from = shape_type(c, 0);
-  if (!fx_axis(c, at, from->rank, axis) || !fx_int(c, at + 1, index)) return false;
-  if (LOOM_DIM_IS_SYM(from->dims[*axis]) && *index < 0) return fx_decline(c, "an unknown index");
-  if (*index < 0) *index += from->dims[*axis];
-  return true;
+  if (!fx_axis(c, at, from->rank, axis) || !fx_number(c, at + 1, index)) return false;
+  return shape_start(c, loom_stride_of_dim(from->dims[*axis]), index);
 }
 
 bool aten_select(fx_call *c, loom_value *out) {
@@ -205,11 +229,11 @@ bool aten_split(fx_call *c, loom_value *out) {
   int64_t start = 0;
   if (!fx_axis(c, unbind ? 1 : 2, from.rank, &axis)) return false;
   for (uint32_t i = 0; i < c->result_count; i++) {
-    int64_t size = unbind ? 1 : c->types[i].dims[axis];
-    if (LOOM_DIM_IS_SYM(size)) return fx_decline(c, "a part of unknown size");
+    int64_t size = unbind ? 1 : loom_stride_of_dim(c->types[i].dims[axis]);
     loom_value part = loom_build_slice(c->b, fx_tensor(c, 0), axis, start, size, 1);
     out[i] = loom_build_reshape(c->b, part, c->types[i].rank, c->types[i].dims);
-    start += size;
+    if (!loom_stride_combine(c->im->graph, LOOM_EXPR_ADD, start, size, &start))
+      return fx_decline(c, "a size is too complicated");
   }
   return true;
 }
@@ -225,9 +249,11 @@ bool aten_flip(fx_call *c, loom_value *out) {
   out[0] = fx_tensor(c, 0);
   for (int i = 0; i < from.rank; i++) {
     if (!(axes >> i & 1)) continue;
-    if (LOOM_DIM_IS_SYM(from.dims[i])) return fx_decline(c, "a flip of unknown size");
-    if (from.dims[i] > 0)
-      out[0] = loom_build_slice(c->b, out[0], i, from.dims[i] - 1, from.dims[i], -1);
+    int64_t size = loom_stride_of_dim(from.dims[i]), last;
+    if (size == 0) continue;
+    if (!loom_stride_minus(c->im->graph, size, 1, &last))
+      return fx_decline(c, "a size is too complicated");
+    out[0] = loom_build_slice(c->b, out[0], i, last, size, -1);
   }
   return true;
 }
@@ -265,22 +291,35 @@ bool aten_stack(fx_call *c, loom_value *out) {
   return true;
 }
 
+/* What is added at one side, or cut off there. */
+static bool shape_pad_side(fx_call *c, int64_t number, int64_t *added, int64_t *cut) {
+  int64_t low, high;
+  loom_stride_range(c->im->graph, number, &low, &high);
+  *added = low >= 0 ? number : 0;
+  if (low >= 0) return true;
+  if (high > 0) return fx_decline(c, "a padding that may be negative");
+  return loom_stride_combine(c->im->graph, LOOM_EXPR_MUL, number, -1, cut) ||
+         fx_decline(c, "a size is too complicated");
+}
+
 /* constant_pad_nd(self, pad, value): pairs from the last axis on; negative ones cut. */
 bool aten_pad(fx_call *c, loom_value *out) {
   const loom_type from = *shape_type(c, 0);
   int64_t pairs[2 * LOOM_MAX_RANK], low[LOOM_MAX_RANK] = {0}, high[LOOM_MAX_RANK] = {0};
-  int count = fx_ints(c, 1, pairs, 2 * LOOM_MAX_RANK);
+  int count = fx_numbers(c, 1, pairs, 2 * LOOM_MAX_RANK);
   if (count < 0) return false;
   loom_value v = fx_tensor(c, 0);
   for (int k = 0; k < count / 2; k++) {
     int axis = from.rank - 1 - k;
-    int64_t before = pairs[2 * k], after = pairs[2 * k + 1], n = from.dims[axis];
-    low[axis] = before > 0 ? before : 0;
-    high[axis] = after > 0 ? after : 0;
-    if (before >= 0 && after >= 0) continue;
-    if (LOOM_DIM_IS_SYM(n)) return fx_decline(c, "a cut of unknown size");
-    int64_t cut = before < 0 ? -before : 0;
-    v = loom_build_slice(c->b, v, axis, cut, n - cut + (after < 0 ? after : 0), 1);
+    int64_t cuts[2] = {0, 0}, n = loom_stride_of_dim(from.dims[axis]), left;
+    if (!shape_pad_side(c, pairs[2 * k], &low[axis], &cuts[0]) ||
+        !shape_pad_side(c, pairs[2 * k + 1], &high[axis], &cuts[1]))
+      return false;
+    if (!cuts[0] && !cuts[1]) continue;
+    if (!loom_stride_minus(c->im->graph, n, cuts[0], &left) ||
+        !loom_stride_minus(c->im->graph, left, cuts[1], &left))
+      return fx_decline(c, "a size is too complicated");
+    v = loom_build_slice(c->b, v, axis, cuts[0], left, 1);
   }
   loom_type scalar = loom_type_make(from.dtype, 0, NULL);
   loom_value value = fx_operand(c, 2, from.dtype, &scalar);

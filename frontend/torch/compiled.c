@@ -1,25 +1,32 @@
 /* The callable that AOTAutograd gets for one FX graph.
  *
  * Called with one list of inputs, tensors and ints, in the order of the graph's placeholders; gives
- * a tuple of results. A graph whose sizes are symbols has one compiled version for each tuple of
- * sizes that it was called with, the last used tried first. */
+ * a tuple of results. A graph with symbolic sizes has one version for all sizes (the general one).
+ * Where an op cannot be compiled for all sizes, or a call is outside of what is known of the
+ * symbols, there is a version for each tuple of sizes, the last used tried first and only so many
+ * of them kept; then the general version, in which such ops run through torch, serves the other
+ * sizes. What cannot be compiled for a call runs in eager torch. */
 #include "frontend/torch/torch.h"
 
 #include <structmember.h>
 
 #include <string.h>
 
+#define COMPILED_MAX_VERSIONS 8 /* for known sizes, of one graph */
+
 /* One compiled version: immutable once made. */
 typedef struct version {
   struct version *next;
   uint32_t refs;
+  bool general;         /* for all sizes: its graph has symbols */
   void **constant_data; /* of the CONST inputs, by input */
-  int64_t *sizes;       /* of the SIZE placeholders, in order */
+  int64_t *sizes;       /* else: of torch's symbols, in order */
   loom_graph graph;
   loom_plan *plan; /* NULL: the interpreter */
   fx_input *inputs;
   fx_result *results;
-  uint32_t result_count, ops;
+  fx_scalar *scalars; /* sizes that are data */
+  uint32_t scalar_count, result_count, ops;
   bool release_gil;
   PyObject *constants, *hosts, *host_reasons;
   loom_compile_report report;
@@ -28,13 +35,19 @@ typedef struct version {
 typedef struct compiled {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject *module; /* the FX graph module */
-  fx_input *inputs; /* kinds and names */
-  uint32_t input_count, size_count;
+  fx_input *inputs; /* kinds */
+  fx_symbols symbols;
+  uint32_t input_count;
   bool interpret, fastmath;
   long long visible;
   char cpu[16];
-  version *versions; /* last used first */
-  PyObject *dict;    /* attributes: AOTAutograd's wrappers copy them */
+  version *general;     /* or NULL */
+  version *versions;    /* for known sizes, last used first */
+  uint32_t known;       /* how many of these have been made */
+  bool no_general;      /* it was tried */
+  bool per_size;        /* they are better than the general one */
+  PyObject *why_static; /* why there is no general one, or why it is not the better one; or NULL */
+  PyObject *dict;       /* attributes: AOTAutograd's wrappers copy them */
 } compiled;
 
 static void version_unref(version *v) {
@@ -48,6 +61,7 @@ static void version_unref(version *v) {
   Py_XDECREF(v->host_reasons);
   free(v->constant_data);
   free(v->sizes);
+  free(v->scalars);
   free(v->inputs);
   free(v->results);
   free(v);
@@ -81,31 +95,24 @@ static bool version_compile(const compiled *c, version *v) {
   return good;
 }
 
-/* The names of the symbols with their sizes in this call. */
-static PyObject *version_sizes(const compiled *c, const int64_t *sizes) {
-  PyObject *dict = PyDict_New();
-  for (uint32_t i = 0, at = 0; dict && i < c->input_count; i++) {
-    if (c->inputs[i].kind != FX_INPUT_SIZE) continue;
-    PyObject *size = PyLong_FromLongLong(sizes[at++]);
-    if (!size || PyDict_SetItem(dict, c->inputs[i].name, size) < 0) Py_CLEAR(dict);
-    Py_XDECREF(size);
-  }
-  return dict;
-}
-
 static bool version_import(const compiled *c, version *v) {
-  fx_import im = {.graph = &v->graph, .visible = c->visible, .sizes = version_sizes(c, v->sizes)};
-  bool good = im.sizes && fx_import_module(&im, c->module, &v->results, &v->result_count);
+  fx_import im = {.graph = &v->graph,
+                  .visible = c->visible,
+                  .symbols = &c->symbols,
+                  .values_of_symbols = v->general ? NULL : v->sizes};
+  bool good = fx_import_module(&im, c->module, &v->results, &v->result_count);
   if (good) {
     loom_graph_prune(&v->graph);
     v->inputs = im.inputs;
+    v->scalars = im.scalars;
+    v->scalar_count = im.scalar_count;
     v->constants = Py_NewRef(im.constants);
     v->hosts = Py_NewRef(im.hosts);
     v->host_reasons = Py_NewRef(im.host_reasons);
     v->ops = im.ops;
     im.inputs = NULL;
+    im.scalars = NULL;
   }
-  Py_XDECREF(im.sizes);
   fx_import_fini(&im);
   return good;
 }
@@ -123,15 +130,24 @@ static bool version_bind(version *v) {
   return true;
 }
 
+/* The graph for these values of torch's symbols; NULL: for all of them. */
 static version *version_new(const compiled *c, const int64_t *sizes) {
   version *v = calloc(1, sizeof *v);
   if (!v) return (version *)PyErr_NoMemory();
   v->refs = 1;
+  v->general = !sizes;
   loom_graph_init(&v->graph);
-  v->sizes = malloc((c->size_count + 1) * sizeof *v->sizes);
+  v->sizes = calloc(c->symbols.count + 1, sizeof *v->sizes);
   if (!v->sizes) PyErr_NoMemory();
-  if (v->sizes) memcpy(v->sizes, sizes, c->size_count * sizeof *v->sizes);
-  bool good = v->sizes && version_import(c, v) && version_compile(c, v);
+  if (v->sizes && sizes) memcpy(v->sizes, sizes, c->symbols.count * sizeof *v->sizes);
+  if (!v->sizes || !version_import(c, v)) return version_unref(v), NULL;
+  return v;
+}
+
+/* Compiles it; takes `v` over (NULL: an exception is set already). */
+static version *version_finish(const compiled *c, version *v) {
+  if (!v) return NULL;
+  bool good = version_compile(c, v);
   v->constant_data = good ? calloc(v->graph.input_count + 1, sizeof(void *)) : NULL;
   if (good && !v->constant_data) PyErr_NoMemory();
   if (!v->constant_data || !version_bind(v)) return version_unref(v), NULL;
@@ -141,20 +157,113 @@ static version *version_new(const compiled *c, const int64_t *sizes) {
   return v;
 }
 
-/* The version for these sizes, made if there is none; borrowed. */
-static version *compiled_version(compiled *c, const int64_t *sizes) {
+/* Takes the exception that says why something is not compiled; false when it is another one. */
+static bool compiled_forgive(PyObject **why) {
+  if (!PyErr_ExceptionMatches(PyExc_NotImplementedError)) return false;
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  if (why) Py_XSETREF(*why, value ? PyObject_Str(value) : NULL);
+  Py_XDECREF(trace);
+  Py_XDECREF(value);
+  Py_XDECREF(type);
+  return !PyErr_Occurred();
+}
+
+static version *compiled_keep(compiled *c, version *v) {
+  version **last = &c->versions;
+  uint32_t count = 0;
+  if (!v) return NULL;
+  c->known++;
+  v->next = c->versions;
+  c->versions = v;
+  for (; *last && count < COMPILED_MAX_VERSIONS; count++)
+    last = &(*last)->next;
+  version *old = *last;
+  *last = NULL;
+  version_unref(old); /* at most one is too many */
+  return v;
+}
+
+/* The version for known sizes; NULL, maybe with an exception, when there is none yet. */
+static version *compiled_find(compiled *c, const int64_t *sizes) {
   for (version **at = &c->versions; *at; at = &(*at)->next) {
     version *v = *at;
-    if (memcmp(v->sizes, sizes, c->size_count * sizeof *sizes) != 0) continue;
-    if (at == &c->versions) return v;
+    if (memcmp(v->sizes, sizes, c->symbols.count * sizeof *sizes) != 0) continue;
     *at = v->next;
     v->next = c->versions;
     return c->versions = v;
   }
-  version *v = version_new(c, sizes);
-  if (!v) return NULL;
-  v->next = c->versions;
-  return c->versions = v;
+  return NULL;
+}
+
+/* The general version, made when there are too many others; NULL without an exception: there can be
+ * none. */
+static version *compiled_general(compiled *c) {
+  if (c->general || c->no_general) return c->general;
+  c->general = version_finish(c, version_new(c, NULL));
+  c->no_general = !c->general;
+  if (!c->general) compiled_forgive(NULL);
+  return c->general;
+}
+
+/* The version for a call, made if there is none; borrowed. NULL without an exception: none can be
+ * made. */
+static version *compiled_version(compiled *c, const int64_t *sizes) {
+  bool fits = fx_symbols_fit(&c->symbols, sizes);
+  if (fits && c->general && !c->per_size) return c->general;
+  version *v = compiled_find(c, sizes);
+  if (v) return v;
+  bool many = c->known >= COMPILED_MAX_VERSIONS;
+  if (fits && many && compiled_general(c)) return c->general;
+  if (PyErr_Occurred()) return NULL;
+  v = compiled_keep(c, version_finish(c, version_new(c, sizes)));
+  if (v || !compiled_forgive(NULL)) return v;
+  return fits ? compiled_general(c) : NULL;
+}
+
+/* Would some ops that run through torch in the general version be compiled if sizes were known?
+ * Only then a version for each tuple of sizes is worth its compilation; the one for `hints`, else
+ * NULL. */
+static version *compiled_better(compiled *c, const version *general, const int64_t *hints) {
+  Py_ssize_t through_torch = PyList_GET_SIZE(general->host_reasons);
+  version *known = through_torch ? version_new(c, hints) : NULL;
+  if (PyErr_Occurred()) PyErr_Clear();
+  if (!known) return NULL;
+  if (PyList_GET_SIZE(known->host_reasons) >= through_torch) return version_unref(known), NULL;
+  PyObject *first = PyList_GET_ITEM(general->host_reasons, 0);
+  Py_XSETREF(c->why_static, PyUnicode_FromFormat("%S: %S", PyTuple_GET_ITEM(first, 0),
+                                                 PyTuple_GET_ITEM(first, 1)));
+  return known;
+}
+
+/* Tries the general version first; the better one for known sizes in its place is given back. */
+static bool compiled_prepare_general(compiled *c, const int64_t *hints, version **better) {
+  version *general = version_new(c, NULL);
+  *better = general && hints ? compiled_better(c, general, hints) : NULL;
+  c->per_size = *better != NULL;
+  if (c->per_size) return version_unref(general), true;
+  c->general = version_finish(c, general);
+  c->no_general = !c->general;
+  return c->general || compiled_forgive(&c->why_static);
+}
+
+/* Compiles at once, so that what is not supported shows here. */
+static bool compiled_prepare(compiled *c) {
+  int64_t hints[FX_MAX_SYMBOLS];
+  bool hinted = true;
+  version *known = NULL;
+  for (uint32_t i = 0; i < c->symbols.count; i++) {
+    hints[i] = c->symbols.rows[i].hint;
+    hinted &= c->symbols.rows[i].hinted;
+  }
+  if (c->symbols.count && !compiled_prepare_general(c, hinted ? hints : NULL, &known)) return false;
+  if (c->general) return true;
+  if (!hinted) {
+    PyErr_SetString(PyExc_NotImplementedError, "sizes that are only known when run");
+    return false;
+  }
+  return compiled_keep(c, version_finish(c, known ? known : version_new(c, hints))) != NULL;
 }
 
 /* ---- running ------------------------------------------------------------------------------------
@@ -164,13 +273,20 @@ static version *compiled_version(compiled *c, const int64_t *sizes) {
 
 typedef struct run {
   version *version;
-  bool other; /* an input is not what the graph was traced with */
+  bool other;             /* an input is not what the graph was traced with */
+  const int64_t *symbols; /* of the version's graph */
   PyObject *const *args;
   PyObject **owned; /* for each graph input: a copy with the expected strides, or NULL */
   void **inputs, **outputs;
   PyObject **arrays; /* for each graph output */
-  void **memory;
+  uint64_t *scalars;
 } run;
+
+/* A spec of the version for this call: itself, or written to `room`. NULL: a size overflows. */
+static const torch_spec *run_spec(const run *r, const torch_spec *spec, torch_spec *room) {
+  if (!r->version->general) return spec;
+  return fx_spec_at(&r->version->graph, spec, r->symbols, room) ? room : NULL;
+}
 
 static bool run_matches(const torch_view *t, const torch_spec *spec, bool *strides) {
   if (t->dtype != torch_scalar_type(spec->dtype) || t->rank != spec->rank) return false;
@@ -206,37 +322,64 @@ static PyObject *run_resolve(PyObject *tensor) {
   return resolved;
 }
 
+static bool run_read_tensor(run *r, const fx_input *input, PyObject *tensor) {
+  torch_view t;
+  torch_spec room;
+  const torch_spec *spec = run_spec(r, &input->spec, &room);
+  bool strides, empty = false;
+  if (torch_is_lazy(tensor)) {
+    tensor = run_resolve(tensor);
+    if (!tensor) return false;
+    r->owned[input->number] = tensor;
+  }
+  if (!torch_read(tensor, &t)) return false;
+  if (!spec || !run_matches(&t, spec, &strides)) return r->other = true, false;
+  r->inputs[input->number] = t.data;
+  for (int i = 0; i < spec->rank; i++)
+    empty |= spec->sizes[i] == 0;
+  if (strides || empty) return true;
+  if (run_overlaps_itself(spec)) return r->other = true, false;
+  PyObject *copy = run_restride(tensor, spec, &r->inputs[input->number]);
+  if (!copy) return false;
+  Py_XSETREF(r->owned[input->number], copy);
+  return true;
+}
+
+/* An int that is no symbol itself is computed from those; a call has to agree. */
+static bool run_read_size(run *r, const fx_input *input, PyObject *given) {
+  int64_t expected, value = PyLong_AsLongLong(given);
+  if (value == -1 && PyErr_Occurred()) return false;
+  if (loom_stride_eval(&r->version->graph, input->size, r->symbols, &expected) && value == expected)
+    return true;
+  return r->other = true, false;
+}
+
 static bool run_read(run *r, const compiled *c) {
+  const version *v = r->version;
   for (uint32_t i = 0; i < c->input_count; i++) {
-    const fx_input *input = &r->version->inputs[i];
-    torch_view t;
-    bool strides;
-    if (input->kind != FX_INPUT_TENSOR) continue;
-    PyObject *tensor = r->args[i];
-    if (torch_is_lazy(tensor)) {
-      tensor = run_resolve(tensor);
-      if (!tensor) return false;
-      r->owned[input->number] = tensor;
-    }
-    if (!torch_read(tensor, &t)) return false;
-    if (!run_matches(&t, &input->spec, &strides)) return r->other = true, false;
-    r->inputs[input->number] = t.data;
-    if (strides || loom_type_elements(loom_graph_type(
-                       &r->version->graph, r->version->graph.inputs[input->number].value)) == 0)
-      continue;
-    if (run_overlaps_itself(&input->spec)) return r->other = true, false;
-    PyObject *copy = run_restride(tensor, &input->spec, &r->inputs[input->number]);
-    if (!copy) return false;
-    Py_XSETREF(r->owned[input->number], copy);
+    if (c->inputs[i].kind == FX_INPUT_TENSOR && !run_read_tensor(r, &v->inputs[i], r->args[i]))
+      return false;
+    if (c->inputs[i].kind == FX_INPUT_SIZE && !run_read_size(r, &v->inputs[i], r->args[i]))
+      return false;
+  }
+  for (uint32_t i = 0; i < v->scalar_count; i++) {
+    int64_t number;
+    if (!loom_stride_eval(&v->graph, v->scalars[i].number, r->symbols, &number))
+      return r->other = true, false;
+    r->scalars[i] = (uint64_t)number;
+    r->inputs[v->graph.values[v->scalars[i].value].index] = &r->scalars[i];
   }
   return true;
 }
 
 static bool run_allocate(run *r) {
+  torch_spec room;
   for (uint32_t i = 0; i < r->version->result_count; i++) {
     const fx_result *result = &r->version->results[i];
     if (result->kind != FX_RESULT_OUTPUT || r->arrays[result->number]) continue;
-    r->arrays[result->number] = torch_empty(&result->spec, &r->outputs[result->number]);
+    const torch_spec *spec = run_spec(r, &result->spec, &room);
+    if (!spec) return r->other = true, false;
+    r->arrays[result->number] = torch_empty(spec, &r->outputs[result->number]);
     if (!r->arrays[result->number]) return false;
   }
   return true;
@@ -244,8 +387,8 @@ static bool run_allocate(run *r) {
 
 static int run_host(void *context, const loom_host_call *call) {
   PyGILState_STATE state = PyGILState_Ensure();
-  int failed = torch_host_run(((run *)context)->version->hosts, call->slot, call->buffers,
-                              call->reads, call->count);
+  const version *v = ((run *)context)->version;
+  int failed = torch_host_run(v->hosts, &v->graph, call);
   PyGILState_Release(state);
   return failed;
 }
@@ -257,30 +400,41 @@ static int run_poll(void *context) {
   return failed;
 }
 
+/* A buffer of the interpreter for this call's sizes. */
+static bool run_buffer(const run *r, void *data, loom_value value, const int64_t *strides,
+                       loom_buffer *out) {
+  const loom_graph *graph = &r->version->graph;
+  const loom_type *type = loom_graph_type(graph, value);
+  *out = (loom_buffer){.data = data, .type = *type};
+  for (int i = 0; i < type->rank; i++)
+    if (!loom_dim_eval(graph, type->dims[i], r->symbols, &out->type.dims[i]) ||
+        !loom_stride_eval(graph, strides[i], r->symbols, &out->strides[i]))
+      return false;
+  return true;
+}
+
 static bool run_interpret(run *r) {
   const loom_graph *graph = &r->version->graph;
   loom_buffer *buffers = calloc(graph->input_count + graph->output_count + 1, sizeof *buffers);
-  if (!buffers) return PyErr_NoMemory(), false;
-  for (uint32_t i = 0; i < graph->input_count; i++) {
-    buffers[i] = (loom_buffer){.data = r->inputs[i],
-                               .type = *loom_graph_type(graph, graph->inputs[i].value)};
-    memcpy(buffers[i].strides, graph->inputs[i].strides, sizeof buffers[i].strides);
-  }
   loom_buffer *outputs = buffers + graph->input_count;
-  for (uint32_t i = 0; i < graph->output_count; i++) {
-    outputs[i] = (loom_buffer){.data = r->outputs[i],
-                               .type = *loom_graph_type(graph, graph->outputs[i].value)};
-    memcpy(outputs[i].strides, graph->outputs[i].strides, sizeof outputs[i].strides);
-  }
-  loom_error err = {""};
-  bool good = loom_interpret(graph, buffers, outputs, NULL, &err);
+  if (!buffers) return PyErr_NoMemory(), false;
+  loom_error err = {"a size overflows"};
+  bool good = true;
+  for (uint32_t i = 0; i < graph->input_count && good; i++)
+    good =
+        run_buffer(r, r->inputs[i], graph->inputs[i].value, graph->inputs[i].strides, &buffers[i]);
+  for (uint32_t i = 0; i < graph->output_count && good; i++)
+    good = run_buffer(r, r->outputs[i], graph->outputs[i].value, graph->outputs[i].strides,
+                      &outputs[i]);
+  good = good && loom_interpret(graph, buffers, outputs, r->symbols, &err);
   free(buffers);
   if (!good) PyErr_SetString(PyExc_RuntimeError, err.message);
   return good;
 }
 
-static bool run_status(uint32_t status) {
+static bool run_status(run *r, uint32_t status) {
   if (PyErr_Occurred()) return false;
+  if (status & LOOM_STATUS_SIZE) return r->other = true, false;
   if (status & LOOM_STATUS_MEMORY) return PyErr_NoMemory(), false;
   if (status & LOOM_STATUS_INDEX)
     return PyErr_SetString(PyExc_IndexError, "index out of range in self"), false;
@@ -293,14 +447,16 @@ static bool run_plan(run *r) {
   version *v = r->version;
   loom_call call = {.inputs = r->inputs,
                     .outputs = r->outputs,
+                    .scalars = r->scalars,
+                    .symbols = r->symbols,
                     .host = run_host,
                     .host_context = r,
                     .poll = run_poll};
   uint32_t status;
   if (!v->plan) return !v->graph.output_count || run_interpret(r);
-  if (!v->release_gil) return run_status(loom_plan_run(v->plan, &call));
+  if (!v->release_gil) return run_status(r, loom_plan_run(v->plan, &call));
   Py_BEGIN_ALLOW_THREADS status = loom_plan_run(v->plan, &call);
-  Py_END_ALLOW_THREADS return run_status(status);
+  Py_END_ALLOW_THREADS return run_status(r, status);
 }
 
 static PyObject *run_numbers(const int64_t *numbers, int count) {
@@ -313,67 +469,123 @@ static PyObject *run_numbers(const int64_t *numbers, int count) {
   return tuple;
 }
 
-static PyObject *run_view(PyObject *base, const fx_result *result) {
-  PyObject *sizes = run_numbers(result->view.sizes, result->view.rank);
-  PyObject *strides = run_numbers(result->view.strides, result->view.rank);
+static PyObject *run_view(const run *r, PyObject *base, const fx_result *result) {
+  torch_spec room;
+  int64_t offset;
+  const torch_spec *spec = run_spec(r, &result->view, &room);
+  if (!spec || !loom_stride_eval(&r->version->graph, result->offset, r->symbols, &offset))
+    return PyErr_SetString(PyExc_OverflowError, "frameloom: a size overflows"), NULL;
+  PyObject *sizes = run_numbers(spec->sizes, spec->rank);
+  PyObject *strides = run_numbers(spec->strides, spec->rank);
   PyObject *view = sizes && strides ? PyObject_CallMethod(base, "as_strided", "OOL", sizes, strides,
-                                                          (long long)result->offset)
+                                                          (long long)offset)
                                     : NULL;
   Py_XDECREF(strides);
   Py_XDECREF(sizes);
   return view;
 }
 
+static PyObject *run_size(const run *r, int64_t number) {
+  int64_t size;
+  if (loom_stride_eval(&r->version->graph, number, r->symbols, &size))
+    return PyLong_FromLongLong(size);
+  return PyErr_SetString(PyExc_OverflowError, "frameloom: a size overflows"), NULL;
+}
+
+static PyObject *run_result(const run *r, PyObject *before, const fx_result *result) {
+  switch (result->kind) {
+  case FX_RESULT_OUTPUT:
+    return result->expanded ? run_view(r, r->arrays[result->number], result)
+                            : Py_NewRef(r->arrays[result->number]);
+  case FX_RESULT_INPUT: return Py_NewRef(r->args[result->number]);
+  case FX_RESULT_VIEW: return run_view(r, PyTuple_GET_ITEM(before, result->number), result);
+  case FX_RESULT_OBJECT: return Py_NewRef(result->object);
+  default: return run_size(r, result->size);
+  }
+}
+
 static PyObject *run_results(const run *r) {
   const version *v = r->version;
   PyObject *tuple = PyTuple_New(v->result_count);
   for (uint32_t i = 0; tuple && i < v->result_count; i++) {
-    const fx_result *result = &v->results[i];
-    int64_t size = 0;
-    PyObject *item;
-    if (result->kind == FX_RESULT_OUTPUT)
-      item = result->expanded ? run_view(r->arrays[result->number], result)
-                              : Py_NewRef(r->arrays[result->number]);
-    else if (result->kind == FX_RESULT_INPUT)
-      item = Py_NewRef(r->args[result->number]);
-    else if (result->kind == FX_RESULT_VIEW)
-      item = run_view(PyTuple_GET_ITEM(tuple, result->number), result);
-    else if (result->kind == FX_RESULT_OBJECT)
-      item = Py_NewRef(result->object);
-    else
-      item = loom_dim_eval(&v->graph, result->dim, NULL, &size) ? PyLong_FromLongLong(size) : NULL;
+    PyObject *item = run_result(r, tuple, &v->results[i]);
     if (!item) Py_CLEAR(tuple);
     if (item) PyTuple_SET_ITEM(tuple, i, item);
   }
   return tuple;
 }
 
-static PyObject *compiled_run(compiled *c, version *v, PyObject *const *args) {
+/* Runs a version; NULL without an exception: the call is another one than it was made for. */
+static PyObject *compiled_run(compiled *c, version *v, PyObject *const *args,
+                              const int64_t *symbols) {
   void *stack[2 * RUN_STACK + 2];
+  uint64_t few[16];
   uint32_t in = v->graph.input_count, out = v->graph.output_count;
-  bool small = in + out <= RUN_STACK;
+  bool small = in + out <= RUN_STACK, some = v->scalar_count <= sizeof few / sizeof *few;
   void **memory = small ? stack : malloc(2 * ((size_t)in + out + 1) * sizeof *memory);
-  if (!memory) return PyErr_NoMemory();
-  memset(memory, 0, 2 * ((size_t)in + out) * sizeof *memory);
-  memcpy(memory, v->constant_data, in * sizeof *memory);
-  run r = {.version = v,
-           .args = args,
-           .inputs = memory,
-           .outputs = memory + in,
-           .owned = (PyObject **)memory + in + out,
-           .arrays = (PyObject **)memory + 2 * (size_t)in + out};
-  v->refs++;
-  PyObject *result = run_read(&r, c) && run_allocate(&r) && run_plan(&r) ? run_results(&r) : NULL;
-  for (uint32_t i = 0; i < in; i++)
-    Py_XDECREF(r.owned[i]);
-  for (uint32_t i = 0; i < out; i++)
-    Py_XDECREF(r.arrays[i]);
-  version_unref(v);
+  uint64_t *scalars = some ? few : malloc(v->scalar_count * sizeof *scalars);
+  PyObject *result = NULL;
+  if (memory && scalars) {
+    memset(memory, 0, 2 * ((size_t)in + out) * sizeof *memory);
+    memcpy(memory, v->constant_data, in * sizeof *memory);
+    run r = {.version = v,
+             .symbols = symbols,
+             .args = args,
+             .inputs = memory,
+             .outputs = memory + in,
+             .owned = (PyObject **)memory + in + out,
+             .arrays = (PyObject **)memory + 2 * (size_t)in + out,
+             .scalars = scalars};
+    v->refs++;
+    if (run_read(&r, c) && run_allocate(&r) && run_plan(&r)) result = run_results(&r);
+    for (uint32_t i = 0; i < in; i++)
+      Py_XDECREF(r.owned[i]);
+    for (uint32_t i = 0; i < out; i++)
+      Py_XDECREF(r.arrays[i]);
+    version_unref(v);
+  } else {
+    PyErr_NoMemory();
+  }
   if (!small) free(memory);
+  if (!some) free(scalars);
   return result;
 }
 
-#define COMPILED_MAX_SIZES 64
+/* The values of torch's symbols in a call; false when they are not whole, or with an exception. */
+static bool compiled_read_symbols(const compiled *c, PyObject *const *args, int64_t *out) {
+  for (uint32_t i = 0; i < c->symbols.count; i++) {
+    const fx_symbol *row = &c->symbols.rows[i];
+    int64_t value;
+    if (row->axis < 0) {
+      value = PyLong_AsLongLong(args[row->place]);
+      if (value == -1 && PyErr_Occurred()) return false;
+    } else {
+      torch_view t;
+      if (!torch_read(args[row->place], &t)) return false;
+      if (row->axis >= t.rank) return false;
+      value = t.sizes[row->axis];
+    }
+    if (value % row->factor) return false;
+    out[i] = value / row->factor;
+  }
+  return true;
+}
+
+/* What is compiled for no such call: eager torch. */
+static PyObject *compiled_eager(const compiled *c, PyObject *const *args) {
+  return PyObject_Vectorcall(c->module, args, c->input_count, NULL);
+}
+
+static PyObject *compiled_dispatch(compiled *c, PyObject *const *args) {
+  int64_t values[FX_MAX_SYMBOLS], symbols[FX_MAX_SYMBOLS];
+  PyObject *result = NULL;
+  bool good = compiled_read_symbols(c, args, values);
+  version *v = good ? compiled_version(c, values) : NULL;
+  for (uint32_t i = 0; i < c->symbols.count && v; i++)
+    symbols[i] = values[i] / c->symbols.rows[i].unit;
+  if (v) result = compiled_run(c, v, args, symbols);
+  return result || PyErr_Occurred() ? result : compiled_eager(c, args);
+}
 
 /* The list of AOTAutograd's boxed convention, or the inputs one by one. */
 static PyObject *compiled_call(PyObject *self, PyObject *const *args, size_t flags,
@@ -381,8 +593,6 @@ static PyObject *compiled_call(PyObject *self, PyObject *const *args, size_t fla
   compiled *c = (compiled *)self;
   Py_ssize_t count = PyVectorcall_NARGS(flags);
   PyObject *boxed = count == 1 && PyList_CheckExact(args[0]) ? PyList_AsTuple(args[0]) : NULL;
-  int64_t sizes[COMPILED_MAX_SIZES];
-  uint32_t size_count = 0;
   if (PyErr_Occurred()) return NULL;
   if (boxed) {
     args = &PyTuple_GET_ITEM(boxed, 0);
@@ -392,13 +602,7 @@ static PyObject *compiled_call(PyObject *self, PyObject *const *args, size_t fla
   if (!good)
     PyErr_Format(PyExc_TypeError, "frameloom: %zd inputs for a graph with %u", count,
                  c->input_count);
-  for (uint32_t i = 0; i < c->input_count && good; i++) {
-    if (c->inputs[i].kind != FX_INPUT_SIZE) continue;
-    sizes[size_count++] = PyLong_AsLongLong(args[i]);
-    good = !PyErr_Occurred();
-  }
-  version *v = good ? compiled_version(c, sizes) : NULL;
-  PyObject *result = v ? compiled_run(c, v, args) : NULL;
+  PyObject *result = good ? compiled_dispatch(c, args) : NULL;
   Py_XDECREF(boxed);
   return result;
 }
@@ -406,6 +610,7 @@ static PyObject *compiled_call(PyObject *self, PyObject *const *args, size_t fla
 /* ---- the type -------------------------------------------------------------------------------- */
 
 static void compiled_clear_versions(compiled *c) {
+  version_unref(c->general);
   while (c->versions) {
     version *v = c->versions;
     c->versions = v->next;
@@ -433,24 +638,40 @@ static void compiled_dealloc(PyObject *self) {
   PyTypeObject *type = Py_TYPE(self);
   PyObject_GC_UnTrack(self);
   compiled_clear_versions(c);
-  for (uint32_t i = 0; i < c->input_count; i++)
-    Py_XDECREF(c->inputs[i].name);
+  fx_symbols_fini(&c->symbols);
+  Py_XDECREF(c->why_static);
   free(c->inputs);
   compiled_clear(self);
   type->tp_free(self);
   Py_DECREF(type);
 }
 
-static PyObject *version_describe(const version *v) {
-  return Py_BuildValue("{s:I,s:O,s:I,s:d,s:O}", "ops", v->ops, "host_calls", v->host_reasons,
-                       "kernels", v->report.info.kernels, "compile_ms", v->report.total_ms,
-                       "cached", v->report.cached ? Py_True : Py_False);
+/* The sizes that a version is for, by the names of torch's symbols; None: all. */
+static PyObject *version_sizes(const compiled *c, const version *v) {
+  if (v->general) Py_RETURN_NONE;
+  PyObject *dict = PyDict_New();
+  for (uint32_t i = 0; dict && i < c->symbols.count; i++) {
+    PyObject *size = PyLong_FromLongLong(v->sizes[i]);
+    if (!size || PyDict_SetItem(dict, c->symbols.rows[i].name, size) < 0) Py_CLEAR(dict);
+    Py_XDECREF(size);
+  }
+  return dict;
+}
+
+static PyObject *version_describe(const compiled *c, const version *v) {
+  return Py_BuildValue("{s:I,s:O,s:I,s:d,s:O,s:I,s:N,s:O}", "ops", v->ops, "host_calls",
+                       v->host_reasons, "kernels", v->report.info.kernels, "compile_ms",
+                       v->report.total_ms, "cached", v->report.cached ? Py_True : Py_False,
+                       "symbols", v->graph.symbol_count, "sizes", version_sizes(c, v),
+                       "static_because", c->why_static && !v->general ? c->why_static : Py_None);
 }
 
 static PyObject *compiled_report(PyObject *self, PyObject *unused) {
+  const compiled *c = (compiled *)self;
   PyObject *list = PyList_New(0);
-  for (version *v = ((compiled *)self)->versions; list && v; v = v->next) {
-    PyObject *row = version_describe(v);
+  const version *v = c->general ? c->general : c->versions;
+  for (; list && v; v = v->general ? c->versions : v->next) {
+    PyObject *row = version_describe(c, v);
     if (!row || PyList_Append(list, row) < 0) Py_CLEAR(list);
     Py_XDECREF(row);
   }
@@ -458,7 +679,8 @@ static PyObject *compiled_report(PyObject *self, PyObject *unused) {
 }
 
 static PyObject *compiled_graph(PyObject *self, PyObject *unused) {
-  version *v = ((compiled *)self)->versions;
+  const compiled *c = (compiled *)self;
+  const version *v = c->general && !c->per_size ? c->general : c->versions;
   char *text = NULL;
   size_t size = 0;
   FILE *out = v ? open_memstream(&text, &size) : NULL;
@@ -522,16 +744,9 @@ PyObject *torch_py_compile(PyObject *module, PyObject *args) {
   c->visible = visible;
   c->fastmath = fastmath;
   snprintf(c->cpu, sizeof c->cpu, "%s", cpu);
-  c->inputs = fx_placeholders(graph_module, &c->input_count);
-  bool good = c->inputs && PyObject_SetAttrString((PyObject *)c, "_boxed_call", Py_True) == 0;
-  for (uint32_t i = 0; i < c->input_count && good; i++)
-    c->size_count += c->inputs[i].kind == FX_INPUT_SIZE;
-  if (good && c->size_count > COMPILED_MAX_SIZES) {
-    PyErr_SetString(PyExc_NotImplementedError, "too many symbolic sizes");
-    good = false;
-  }
-  /* A graph without symbols is compiled at once, so that what is not supported shows here. */
-  if (good && !c->size_count) good = compiled_version(c, (int64_t[]){0}) != NULL;
+  c->inputs = fx_placeholders(graph_module, &c->input_count, &c->symbols);
+  bool good = c->inputs && PyObject_SetAttrString((PyObject *)c, "_boxed_call", Py_True) == 0 &&
+              compiled_prepare(c);
   if (!good) Py_CLEAR(c);
   return (PyObject *)c;
 }

@@ -19,71 +19,6 @@ bool fx_read_dtype(PyObject *dtype, loom_dtype *out) {
   return good;
 }
 
-/* A sympy expression over torch's symbols as a size. */
-static bool fx_read_expr(fx_import *im, PyObject *expr, loom_dim *out);
-
-static bool fx_read_symbol(fx_import *im, PyObject *expr, loom_dim *out) {
-  PyObject *name = PyObject_Str(expr);
-  PyObject *number = name && im->sizes ? PyDict_GetItemWithError(im->sizes, name) : NULL;
-  bool good = number && loom_dim_constant(im->graph, PyLong_AsLongLong(number), out);
-  if (name && !number && !PyErr_Occurred())
-    PyErr_Format(PyExc_ValueError, "the symbol %U is not an input", name);
-  Py_XDECREF(name);
-  return good;
-}
-
-static bool fx_combine_args(fx_import *im, PyObject *expr, loom_expr_kind kind, loom_dim *out) {
-  PyObject *args = PyObject_GetAttrString(expr, "args");
-  bool good = args && PyTuple_Check(args) && PyTuple_GET_SIZE(args) > 0;
-  for (Py_ssize_t i = 0; good && i < PyTuple_GET_SIZE(args); i++) {
-    loom_dim next;
-    good = fx_read_expr(im, PyTuple_GET_ITEM(args, i), &next) &&
-           (i == 0 ? (*out = next, true) : loom_dim_combine(im->graph, kind, *out, next, out));
-  }
-  Py_XDECREF(args);
-  return good;
-}
-
-static bool fx_read_expr(fx_import *im, PyObject *expr, loom_dim *out) {
-  static const struct {
-    const char *name;
-    loom_expr_kind kind;
-  } kinds[] = {{"Add", LOOM_EXPR_ADD},           {"Mul", LOOM_EXPR_MUL},
-               {"FloorDiv", LOOM_EXPR_FLOORDIV}, {"CleanDiv", LOOM_EXPR_FLOORDIV},
-               {"Mod", LOOM_EXPR_MOD},           {"PythonMod", LOOM_EXPR_MOD},
-               {"Min", LOOM_EXPR_MIN},           {"Max", LOOM_EXPR_MAX}};
-  PyObject *number = PyNumber_Long(expr);
-  if (number) {
-    int64_t value = PyLong_AsLongLong(number);
-    Py_DECREF(number);
-    return !PyErr_Occurred() && loom_dim_constant(im->graph, value, out);
-  }
-  PyErr_Clear();
-  const char *type = Py_TYPE(expr)->tp_name, *dot = strrchr(type, '.');
-  type = dot ? dot + 1 : type;
-  if (!strcmp(type, "Symbol")) return fx_read_symbol(im, expr, out);
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-    if (!strcmp(type, kinds[i].name)) return fx_combine_args(im, expr, kinds[i].kind, out);
-  PyErr_Format(PyExc_ValueError, "a size is of the kind %s", type);
-  return false;
-}
-
-bool fx_read_dim(fx_import *im, PyObject *number, loom_dim *out) {
-  if (PyLong_Check(number)) {
-    *out = PyLong_AsLongLong(number);
-    return !PyErr_Occurred();
-  }
-  const fx_value *v = fx_value_of(im, number);
-  if (v && v->kind == FX_SIZE) return *out = v->dim, true;
-  PyObject *node = PyObject_GetAttrString(number, "node");
-  PyObject *expr = node ? PyObject_GetAttrString(node, "expr") : NULL;
-  bool good = expr && fx_read_expr(im, expr, out);
-  Py_XDECREF(expr);
-  Py_XDECREF(node);
-  if (!good && !PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "a size is too complicated");
-  return good;
-}
-
 bool fx_read_type(fx_import *im, PyObject *meta, loom_type *out) {
   PyObject *dtype = PyObject_GetAttrString(meta, "dtype");
   PyObject *shape = dtype ? PyObject_GetAttrString(meta, "shape") : NULL;
@@ -107,8 +42,8 @@ bool fx_read_spec(fx_import *im, PyObject *meta, torch_spec *out) {
   out->dtype = type.dtype;
   out->rank = type.rank;
   for (int i = 0; i < out->rank && good; i++) {
-    out->sizes[i] = type.dims[i];
-    good = fx_read_dim(im, PyTuple_GET_ITEM(strides, i), &out->strides[i]);
+    out->sizes[i] = loom_stride_of_dim(type.dims[i]);
+    good = fx_read_number(im, PyTuple_GET_ITEM(strides, i), &out->strides[i]);
   }
   Py_XDECREF(strides);
   return good;
@@ -148,7 +83,7 @@ static PyObject *fx_meta(PyObject *node) {
   return val ? val : Py_None;
 }
 
-static bool fx_is_fake_tensor(PyObject *meta) {
+bool fx_is_fake_tensor(PyObject *meta) {
   return meta != Py_None && PyObject_HasAttrString(meta, "untyped_storage");
 }
 
@@ -183,7 +118,9 @@ static bool fx_placeholder(fx_import *im, PyObject *node) {
   if (!fx_is_symbol(meta))
     return fx_define(im, node, (fx_value){.kind = FX_OBJECT, .object = meta});
   input->kind = FX_INPUT_SIZE;
-  return fx_read_dim(im, meta, &v.dim) && fx_define(im, node, v);
+  if (!fx_read_number(im, meta, &v.number)) return false;
+  input->size = v.number;
+  return fx_define(im, node, v);
 }
 
 /* The nodes of a module's graph, a new list. */
@@ -203,24 +140,47 @@ static bool fx_node_is(PyObject *node, const char *kind) {
   return same;
 }
 
-fx_input *fx_placeholders(PyObject *module, uint32_t *count) {
-  PyObject *nodes = fx_nodes(module);
-  if (!nodes) return NULL;
-  Py_ssize_t n = PyList_GET_SIZE(nodes);
-  fx_input *inputs = calloc((size_t)n + 1, sizeof *inputs);
-  *count = 0;
-  for (Py_ssize_t i = 0; i < n && inputs; i++) {
+/* A symbolic float or bool has no place among sizes. */
+static bool fx_is_size(PyObject *meta) {
+  PyObject *node = PyObject_GetAttrString(meta, "node");
+  PyObject *type = node ? PyObject_GetAttrString(node, "pytype") : NULL;
+  bool is = type == (PyObject *)&PyLong_Type;
+  Py_XDECREF(type);
+  Py_XDECREF(node);
+  if (!is && !PyErr_Occurred())
+    PyErr_SetString(PyExc_NotImplementedError, "an input that is a symbolic float or bool");
+  return is;
+}
+
+static bool fx_describe_inputs(PyObject *nodes, fx_input *inputs, uint32_t *count,
+                               fx_symbols *symbols) {
+  PyObject **metas = calloc((size_t)PyList_GET_SIZE(nodes) + 1, sizeof(PyObject *));
+  bool good = metas || (PyErr_NoMemory(), false);
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(nodes) && good; i++) {
     PyObject *node = PyList_GET_ITEM(nodes, i);
     if (!fx_node_is(node, "placeholder")) continue;
-    PyObject *meta = fx_meta(node);
+    PyObject *meta = metas[*count] = fx_meta(node);
     fx_input *input = &inputs[(*count)++];
     input->kind = fx_is_fake_tensor(meta) ? FX_INPUT_TENSOR
                   : fx_is_symbol(meta)    ? FX_INPUT_SIZE
                                           : FX_INPUT_OBJECT;
-    if (input->kind == FX_INPUT_SIZE) input->name = PyObject_Str(meta);
+    good = input->kind != FX_INPUT_SIZE || fx_is_size(meta);
   }
-  Py_DECREF(nodes);
-  if (!inputs) PyErr_NoMemory();
+  good = good && fx_find_symbols(inputs, *count, metas, symbols);
+  free(metas);
+  return good;
+}
+
+fx_input *fx_placeholders(PyObject *module, uint32_t *count, fx_symbols *symbols) {
+  PyObject *nodes = fx_nodes(module);
+  fx_input *inputs = nodes ? calloc((size_t)PyList_GET_SIZE(nodes) + 1, sizeof *inputs) : NULL;
+  *count = 0;
+  if (nodes && !inputs) PyErr_NoMemory();
+  if (inputs && !fx_describe_inputs(nodes, inputs, count, symbols)) {
+    free(inputs);
+    inputs = NULL;
+  }
+  Py_XDECREF(nodes);
   return inputs;
 }
 
@@ -259,10 +219,9 @@ static PyObject *fx_schema(PyObject *target) {
 /* A node that is a known number or object is replaced by it. */
 static bool fx_known(fx_call *c, Py_ssize_t i) {
   const fx_value *v = fx_value_of(c->im, c->args[i]);
-  int64_t size;
   if (v && v->kind == FX_OBJECT) c->args[i] = v->object;
-  if (!v || v->kind != FX_SIZE || !loom_dim_eval(c->im->graph, v->dim, NULL, &size)) return true;
-  c->args[i] = c->kept[i] = PyLong_FromLongLong(size);
+  if (!v || v->kind != FX_SIZE || LOOM_STRIDE_IS_SYM(v->number)) return true;
+  c->args[i] = c->kept[i] = PyLong_FromLongLong(v->number);
   return c->args[i] != NULL;
 }
 
@@ -330,6 +289,23 @@ static bool fx_emit_empty(fx_call *c, loom_value *values) {
   return c->result_count > 0 && !c->b->failed;
 }
 
+/* Is a size of an operand or a result symbolic? */
+static bool fx_is_sized(fx_call *c) {
+  bool sized = false;
+  for (uint32_t i = 0; i < c->result_count; i++)
+    sized |= c->present[i] && fx_count(&c->types[i], ~0u) < 0;
+  for (int i = 0; i < c->count; i++) {
+    PyObject *o = fx_has(c, i) ? c->args[i] : NULL;
+    Py_ssize_t n = o && (PyList_Check(o) || PyTuple_Check(o)) ? PySequence_Fast_GET_SIZE(o) : -1;
+    for (Py_ssize_t k = 0; o && k < (n < 0 ? 1 : n); k++) {
+      const fx_value *v = fx_value_of(c->im, n < 0 ? o : PySequence_Fast_GET_ITEM(o, k));
+      sized |= v && v->kind == FX_SIZE && LOOM_STRIDE_IS_SYM(v->number);
+      sized |= v && v->kind == FX_TENSOR && fx_count(loom_build_type(c->b, v->value), ~0u) < 0;
+    }
+  }
+  return sized;
+}
+
 /* Emits through the table; false without an exception: declined. */
 static bool fx_emit(fx_call *c, loom_value *values) {
   PyObject *text = PyObject_Str(c->target); /* "aten.add.Tensor" */
@@ -342,6 +318,8 @@ static bool fx_emit(fx_call *c, loom_value *values) {
     good = true;
   } else if (row && fx_is_complex(c)) {
     fx_decline(c, "complex numbers");
+  } else if (row && !aten_takes_sizes(row) && fx_is_sized(c)) {
+    fx_decline(c, "sizes that change");
   } else if (row) {
     c->op = row->op;
     c->text = row->text;
@@ -411,12 +389,19 @@ static bool fx_getitem(fx_import *im, PyObject *node, PyObject *args) {
   return fx_define(im, node, many->items[i]);
 }
 
-/* Arithmetic on sizes: the result's own expression is in its meta. */
+/* Arithmetic on sizes: the result's own expression is in its meta. What is no number of ours (a
+ * float, a bool) is only missed when it is used. */
 static bool fx_size_call(fx_import *im, PyObject *node, PyObject *meta) {
   fx_value v = {.kind = FX_SIZE};
   if (PyLong_Check(meta) || PyFloat_Check(meta))
     return fx_define(im, node, (fx_value){.kind = FX_OBJECT, .object = meta});
-  return fx_read_dim(im, meta, &v.dim) && fx_define(im, node, v);
+  if (!fx_read_number(im, meta, &v.number)) v.kind = FX_NOTHING;
+  PyErr_Clear();
+  return fx_define(im, node, v);
+}
+
+static bool fx_is_number(PyObject *meta) {
+  return fx_is_symbol(meta) || PyLong_Check(meta) || PyFloat_Check(meta);
 }
 
 /* The innermost line of the user's in the node's stack trace. */
@@ -449,8 +434,8 @@ static bool fx_call_function(fx_import *im, PyObject *node) {
   if (good && PyObject_HasAttrString(target, "_schema")) {
     fx_locate(im, node);
     fx_call c = {.im = im, .b = &im->builder, .target = target, .node = node, .meta = meta};
-    good = fx_is_symbol(meta) ? fx_size_call(im, node, meta) : fx_aten(im, &c, args, kwargs);
-  } else if (good && fx_is_symbol(meta)) {
+    good = fx_is_number(meta) ? fx_size_call(im, node, meta) : fx_aten(im, &c, args, kwargs);
+  } else if (good && fx_is_number(meta)) {
     good = fx_size_call(im, node, meta);
   } else if (good) {
     good = fx_getitem(im, node, args);
@@ -525,181 +510,6 @@ static bool fx_attribute(fx_import *im, PyObject *node) {
   return good;
 }
 
-/* ---- results --------------------------------------------------------------------------------- */
-
-/* A value of its own for an output: a copy of what is an input or an output already (each tensor
- * that a graph makes has storage of its own), and of a host call's result in another order than the
- * C order in which it writes. */
-static loom_value fx_own_value(fx_import *im, loom_value v, const torch_spec *spec,
-                               const int64_t *strides) {
-  const loom_value_info *info = &im->graph->values[v];
-  bool copy = info->node < 0;
-  for (uint32_t i = 0; i < im->graph->output_count; i++)
-    copy |= im->graph->outputs[i].value == v;
-  if (!copy && im->graph->nodes[info->node].op == LOOM_OP_HOST_CALL) {
-    int64_t ordered[LOOM_MAX_RANK];
-    loom_contiguous_strides(&info->type, ordered);
-    for (int i = 0; i < spec->rank; i++)
-      copy |= spec->sizes[i] > 1 && strides[i] != ordered[i];
-  }
-  return copy ? loom_build1(&im->builder, LOOM_OP_COPY, v) : v;
-}
-
-/* A value without its expanded dimensions (stride 0), which become size 1 in `spec`. */
-static loom_value fx_unexpanded(fx_import *im, loom_value v, torch_spec *spec, bool *expanded) {
-  for (int i = 0; i < spec->rank; i++) {
-    if (spec->sizes[i] <= 1 || spec->strides[i] != 0) continue;
-    v = loom_build_slice(&im->builder, v, i, 0, 1, 1);
-    spec->sizes[i] = 1;
-    *expanded = true;
-  }
-  return v;
-}
-
-static bool fx_result_tensor(fx_import *im, const fx_value *v, fx_result *out) {
-  int64_t strides[LOOM_MAX_RANK] = {0};
-  if (!fx_read_spec(im, v->meta, &out->view)) return false;
-  out->spec = out->view;
-  loom_value value = fx_unexpanded(im, v->value, &out->spec, &out->expanded);
-  torch_spec_dense(&out->spec, strides);
-  for (int i = 0; i < out->spec.rank; i++)
-    if (out->view.strides[i]) out->view.strides[i] = out->spec.strides[i];
-  out->kind = FX_RESULT_OUTPUT;
-  out->number = im->graph->output_count;
-  if (value != LOOM_NO_VALUE) value = fx_own_value(im, value, &out->spec, strides);
-  return value != LOOM_NO_VALUE &&
-         (loom_graph_output(im->graph, value, strides) || (PyErr_NoMemory(), false));
-}
-
-/* Where a result lies in its storage, in elements. */
-typedef struct fx_place {
-  PyObject *storage; /* an int that identifies it; owned */
-  int64_t offset, end, size;
-} fx_place;
-
-static bool fx_read_place(fx_import *im, PyObject *meta, const torch_spec *spec, fx_place *out) {
-  PyObject *storage = PyObject_CallMethod(meta, "untyped_storage", NULL);
-  PyObject *offset = storage ? PyObject_CallMethod(meta, "storage_offset", NULL) : NULL;
-  PyObject *bytes = offset ? PyObject_CallMethod(storage, "nbytes", NULL) : NULL;
-  out->storage = bytes ? PyObject_GetAttrString(storage, "_cdata") : NULL;
-  bool good =
-      out->storage && fx_read_dim(im, offset, &out->offset) && fx_read_dim(im, bytes, &out->size);
-  out->size /= (int64_t)loom_dtype_size(spec->dtype);
-  out->end = out->offset + 1;
-  for (int i = 0; i < spec->rank; i++) {
-    out->end += (spec->sizes[i] - 1) * spec->strides[i];
-    if (spec->sizes[i] == 0) out->end = INT64_MIN; /* covers nothing */
-  }
-  Py_XDECREF(bytes);
-  Py_XDECREF(offset);
-  Py_XDECREF(storage);
-  return good;
-}
-
-static bool fx_mark(uint8_t *bits, int64_t size, const torch_spec *spec, int64_t offset) {
-  int64_t index[LOOM_MAX_RANK] = {0};
-  bool met = false;
-  for (;;) {
-    int64_t at = offset;
-    for (int i = 0; i < spec->rank; i++)
-      at += index[i] * spec->strides[i];
-    if (at < 0 || at >= size) return true;
-    met |= bits[at];
-    bits[at] = 1;
-    int axis = spec->rank - 1;
-    while (axis >= 0 && ++index[axis] == spec->sizes[axis])
-      index[axis--] = 0;
-    if (axis < 0) return met;
-  }
-}
-
-#define FX_MAX_STORAGE (1 << 26) /* elements; larger ones are taken to overlap */
-
-/* Has an element of the one a place in the other? */
-static bool fx_overlaps(const torch_spec *a, const fx_place *at_a, const torch_spec *b,
-                        const fx_place *at_b) {
-  if (at_a->offset >= at_b->end || at_b->offset >= at_a->end) return false;
-  int64_t size = at_a->end > at_b->end ? at_a->end : at_b->end;
-  uint8_t *bits = size <= FX_MAX_STORAGE ? calloc((size_t)size, 1) : NULL;
-  if (!bits) return true;
-  fx_mark(bits, size, a, at_a->offset);
-  bool met = fx_mark(bits, size, b, at_b->offset);
-  free(bits);
-  return met;
-}
-
-/* Is result `k` the whole of its storage, as it is made? */
-static bool fx_is_whole(const fx_result *r, const fx_place *place, const torch_spec *traced) {
-  return place->offset == 0 && place->end == place->size && !r->expanded &&
-         !memcmp(traced->strides, r->spec.strides, sizeof traced->strides);
-}
-
-/* A result that shares storage with an earlier one is a view of that, as it is in eager torch, when
- * the earlier one is the whole storage. Results that only share some elements are refused. */
-static bool fx_find_view(fx_import *im, PyObject *list, Py_ssize_t i, const fx_value *v,
-                         fx_result *all) {
-  fx_result *out = &all[i];
-  fx_place place = {NULL, 0, 0, 0};
-  torch_spec spec, traced;
-  bool good = fx_read_spec(im, v->meta, &spec) && fx_read_place(im, v->meta, &spec, &place);
-  for (Py_ssize_t k = 0; k < i && good && out->kind != FX_RESULT_VIEW; k++) {
-    const fx_value *other = fx_value_of(im, PySequence_Fast_GET_ITEM(list, k));
-    fx_place base = {NULL, 0, 0, 0};
-    if (!other || other->kind != FX_TENSOR || all[k].kind != FX_RESULT_OUTPUT) continue;
-    good = fx_read_spec(im, other->meta, &traced) && fx_read_place(im, other->meta, &traced, &base);
-    bool shared = good && PyObject_RichCompareBool(base.storage, place.storage, Py_EQ) == 1 &&
-                  traced.dtype == spec.dtype && fx_overlaps(&traced, &base, &spec, &place);
-    bool whole = shared && fx_is_whole(&all[k], &base, &traced);
-    Py_XDECREF(base.storage);
-    if (!shared || all[k].expanded) continue; /* torch refuses to write to what is expanded */
-    if (!whole) {
-      PyErr_SetString(PyExc_NotImplementedError, "results that share a part of their storage");
-      good = false;
-    }
-    *out = (fx_result){.kind = FX_RESULT_VIEW, .number = (uint32_t)k, .view = spec};
-    out->offset = place.offset;
-  }
-  Py_XDECREF(place.storage);
-  return good;
-}
-
-/* One node is one tensor, however often it is returned. */
-static bool fx_result_of(fx_import *im, PyObject *list, Py_ssize_t i, fx_result *all) {
-  PyObject *item = PySequence_Fast_GET_ITEM(list, i);
-  const fx_value *v = fx_value_of(im, item);
-  fx_result *out = &all[i];
-  if (v && v->kind == FX_TENSOR) {
-    for (Py_ssize_t k = 0; k < i; k++)
-      if (PySequence_Fast_GET_ITEM(list, k) == item) return *out = all[k], true;
-    if (v->placeholder < 0)
-      return (i >= im->visible || fx_find_view(im, list, i, v, all)) &&
-             (out->kind == FX_RESULT_VIEW || fx_result_tensor(im, v, out));
-    *out = (fx_result){.kind = FX_RESULT_INPUT, .number = (uint32_t)v->placeholder};
-    return true;
-  }
-  if (v && v->kind == FX_SIZE) return out->kind = FX_RESULT_SIZE, out->dim = v->dim, true;
-  out->kind = FX_RESULT_OBJECT;
-  out->object = Py_NewRef(v && v->kind == FX_OBJECT ? v->object : item);
-  return true;
-}
-
-static bool fx_output(fx_import *im, PyObject *node, fx_result **results, uint32_t *count) {
-  PyObject *args = PyObject_GetAttrString(node, "args");
-  PyObject *given = args ? PyTuple_GET_ITEM(args, 0) : NULL;
-  bool many = given && (PyList_Check(given) || PyTuple_Check(given));
-  PyObject *list = !given ? NULL : many ? Py_NewRef(given) : PyTuple_Pack(1, given);
-  Py_ssize_t n = list ? PySequence_Fast_GET_SIZE(list) : 0;
-  fx_result *all = calloc((size_t)n + 1, sizeof *all);
-  bool good = list && all;
-  for (Py_ssize_t i = 0; i < n && good; i++)
-    good = fx_result_of(im, list, i, all);
-  *results = all;
-  *count = (uint32_t)n;
-  Py_XDECREF(list);
-  Py_XDECREF(args);
-  return good;
-}
-
 /* ---- the module ------------------------------------------------------------------------------ */
 
 static bool fx_node(fx_import *im, PyObject *node, fx_result **results, uint32_t *count) {
@@ -717,6 +527,10 @@ bool fx_import_module(fx_import *im, PyObject *module, fx_result **results,
   *result_count = 0;
   im->builder.graph = im->graph;
   im->module = module;
+  if (!fx_bind_symbols(im)) {
+    if (!PyErr_Occurred()) PyErr_NoMemory();
+    return false;
+  }
   im->constants = PyList_New(0);
   im->index = PyDict_New();
   im->hosts = PyList_New(0);
@@ -735,6 +549,8 @@ bool fx_import_module(fx_import *im, PyObject *module, fx_result **results,
 void fx_import_fini(fx_import *im) {
   free(im->values);
   free(im->inputs);
+  free(im->scalars);
+  Py_XDECREF(im->sizes);
   Py_XDECREF(im->index);
   Py_XDECREF(im->constants);
   Py_XDECREF(im->hosts);

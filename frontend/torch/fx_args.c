@@ -67,8 +67,8 @@ int fx_tensors(fx_call *c, int i, loom_value *out, int capacity) {
 
 /* ---- numbers -------------------------------------------------------------------------------- */
 
-/* The number itself, or the one that a constant symbolic int stands for. */
-static PyObject *fx_number(fx_call *c, int i) {
+/* The Python number that an argument is. */
+static PyObject *fx_known_number(fx_call *c, int i) {
   PyObject *o = fx_has(c, i) ? c->args[i] : NULL;
   if (o && (PyLong_Check(o) || PyFloat_Check(o))) return o;
   fx_decline(c, "argument %d is not a known number", i);
@@ -76,7 +76,7 @@ static PyObject *fx_number(fx_call *c, int i) {
 }
 
 bool fx_int(fx_call *c, int i, int64_t *out) {
-  PyObject *o = fx_number(c, i);
+  PyObject *o = fx_known_number(c, i);
   if (!o || !PyLong_Check(o)) return fx_decline(c, "argument %d is not an int", i);
   *out = PyLong_AsLongLong(o);
   if (!PyErr_Occurred()) return true;
@@ -85,7 +85,7 @@ bool fx_int(fx_call *c, int i, int64_t *out) {
 }
 
 bool fx_double(fx_call *c, int i, double *out) {
-  PyObject *o = fx_number(c, i);
+  PyObject *o = fx_known_number(c, i);
   if (!o) return false;
   *out = PyFloat_AsDouble(o);
   if (!PyErr_Occurred()) return true;
@@ -135,6 +135,56 @@ int fx_ints(fx_call *c, int i, int64_t *out, int capacity) {
     }
   }
   return (int)count;
+}
+
+bool fx_number(fx_call *c, int i, int64_t *out) {
+  if (fx_has(c, i) && fx_read_number(c->im, c->args[i], out)) return true;
+  PyErr_Clear();
+  return fx_decline(c, "argument %d is not an int that is known from the inputs", i);
+}
+
+int fx_numbers(fx_call *c, int i, int64_t *out, int capacity) {
+  PyObject *list = fx_has(c, i) ? c->args[i] : NULL;
+  if (!list || !(PyList_Check(list) || PyTuple_Check(list)))
+    return fx_decline(c, "argument %d is not a list", i), -1;
+  Py_ssize_t count = PySequence_Fast_GET_SIZE(list);
+  if (count > capacity) return fx_decline(c, "a list of %zd numbers", count), -1;
+  for (Py_ssize_t k = 0; k < count; k++)
+    if (!fx_read_number(c->im, PySequence_Fast_GET_ITEM(list, k), &out[k])) {
+      PyErr_Clear();
+      return fx_decline(c, "argument %d holds a number that is not known from the inputs", i), -1;
+    }
+  return (int)count;
+}
+
+bool fx_product(fx_call *c, const loom_type *type, uint32_t axes, int64_t *out) {
+  *out = 1;
+  for (int i = 0; i < type->rank; i++)
+    if (axes >> i & 1 && !loom_stride_combine(c->im->graph, LOOM_EXPR_MUL, *out,
+                                              loom_stride_of_dim(type->dims[i]), out))
+      return fx_decline(c, "a size is too complicated");
+  return true;
+}
+
+loom_value fx_number_data(fx_call *c, int64_t number) {
+  fx_import *im = c->im;
+  const loom_type type = {.dtype = LOOM_I64};
+  if (!LOOM_STRIDE_IS_SYM(number)) return loom_build_int(c->b, &type, number);
+  for (uint32_t i = 0; i < im->scalar_count; i++)
+    if (im->scalars[i].number == number) return im->scalars[i].value;
+  fx_scalar *grown = realloc(im->scalars, (im->scalar_count + 1) * sizeof *grown);
+  if (!grown) return loom_build_fail(c->b, "out of memory");
+  im->scalars = grown;
+  loom_value v = loom_graph_input(im->graph, LOOM_INPUT_SCALAR, &type, NULL);
+  if (v == LOOM_NO_VALUE) return loom_build_fail(c->b, "out of memory");
+  im->scalars[im->scalar_count++] = (fx_scalar){.value = v, .number = number};
+  return v;
+}
+
+loom_value fx_number_value(fx_call *c, const loom_type *type, int64_t number) {
+  if (!LOOM_STRIDE_IS_SYM(number)) return loom_build_int(c->b, type, number);
+  loom_value v = loom_build_convert(c->b, fx_number_data(c, number), type->dtype);
+  return loom_build_broadcast_to(c->b, v, type->rank, type->dims);
 }
 
 const char *fx_text(fx_call *c, int i) {
@@ -193,6 +243,8 @@ loom_dtype fx_compute_dtype(loom_dtype dtype) {
 static loom_value fx_number_operand(fx_call *c, int i, loom_dtype dtype, const loom_type *shape) {
   PyObject *o = c->args[i];
   loom_type type = loom_type_make(dtype, shape->rank, shape->dims);
+  const fx_value *v = fx_value_of(c->im, o);
+  if (v && v->kind == FX_SIZE) return fx_number_value(c, &type, v->number);
   if (PyFloat_Check(o)) return loom_build_float(c->b, &type, PyFloat_AS_DOUBLE(o));
   if (!PyLong_Check(o)) return loom_build_fail(c->b, "argument %d is not a known number", i);
   int64_t integer = PyLong_AsLongLong(o);
@@ -249,6 +301,8 @@ static bool fx_rank_operand(fx_call *c, int i, loom_dtype *dtype, int *rank) {
   if (o && PyBool_Check(o)) return *dtype = LOOM_BOOL, true;
   if (o && PyLong_Check(o)) return *dtype = LOOM_I64, true;
   if (o && PyFloat_Check(o)) return *dtype = LOOM_F32, true;
+  const fx_value *v = o ? fx_value_of(c->im, o) : NULL;
+  if (v && v->kind == FX_SIZE) return *dtype = LOOM_I64, true;
   return fx_decline(c, "operand %d is neither a tensor nor a known number", i);
 }
 

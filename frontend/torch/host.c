@@ -33,6 +33,15 @@ static PyObject *host_map(PyObject *o, host_leaf leaf, void *user) {
   return out;
 }
 
+/* A symbolic number among the arguments, as slice(hole, code): no op takes a slice. */
+static PyObject *host_number(int64_t number) {
+  PyObject *code = PyLong_FromLongLong(number);
+  if (!code || !LOOM_STRIDE_IS_SYM(number)) return code;
+  PyObject *slice = PySlice_New(host_hole(), code, NULL);
+  Py_DECREF(code);
+  return slice;
+}
+
 #define HOST_MAX_OPERANDS 64
 
 typedef struct host_row {
@@ -46,7 +55,10 @@ static PyObject *host_spec(fx_import *im, PyObject *meta) {
   torch_spec spec;
   int64_t strides[LOOM_MAX_RANK];
   if (!fx_read_spec(im, meta, &spec)) return NULL;
-  torch_spec_dense(&spec, strides);
+  if (!fx_spec_dense(im, &spec, strides)) {
+    PyErr_SetString(PyExc_NotImplementedError, "a size is too complicated");
+    return NULL;
+  }
   return PyBytes_FromStringAndSize((const char *)&spec, sizeof spec);
 }
 
@@ -69,12 +81,10 @@ static PyObject *host_operand(host_row *row, const fx_value *v) {
 static PyObject *host_template(void *user, PyObject *o) {
   host_row *row = user;
   const fx_value *v = fx_value_of(row->call->im, o);
-  int64_t size;
   if (!v) return Py_NewRef(o);
   if (v->kind == FX_TENSOR) return host_operand(row, v);
   if (v->kind == FX_OBJECT) return Py_NewRef(v->object);
-  if (v->kind == FX_SIZE && loom_dim_eval(row->call->im->graph, v->dim, NULL, &size))
-    return PyLong_FromLongLong(size);
+  if (v->kind == FX_SIZE) return host_number(v->number);
   PyErr_SetString(PyExc_NotImplementedError, "an operand that is neither a tensor nor a number");
   return NULL;
 }
@@ -191,11 +201,27 @@ static bool host_copy(PyObject *to, PyObject *from) {
   return done != NULL;
 }
 
+typedef struct host_fill {
+  PyObject *specs;
+  const loom_graph *graph;
+  const loom_host_call *call;
+  Py_ssize_t next;
+} host_fill;
+
+/* The spec in `bytes` for the sizes of this call. */
+static bool host_spec_at(const host_fill *f, PyObject *bytes, torch_spec *out) {
+  torch_spec spec;
+  memcpy(&spec, PyBytes_AS_STRING(bytes), sizeof spec);
+  if (fx_spec_at(f->graph, &spec, f->call->symbols, out)) return true;
+  PyErr_SetString(PyExc_OverflowError, "frameloom: a size overflows");
+  return false;
+}
+
 /* A buffer in C order as the tensor that torch would have there. */
-static PyObject *host_wrap(PyObject *bytes, void *buffer) {
+static PyObject *host_wrap(const host_fill *f, PyObject *bytes, void *buffer) {
   torch_spec spec, ordered;
   void *data;
-  memcpy(&spec, PyBytes_AS_STRING(bytes), sizeof spec);
+  if (!host_spec_at(f, bytes, &spec)) return NULL;
   bool same = host_in_order(&spec, &ordered);
   PyObject *tensor = torch_over(&ordered, buffer);
   if (!tensor || same) return tensor;
@@ -205,22 +231,23 @@ static PyObject *host_wrap(PyObject *bytes, void *buffer) {
   return strided;
 }
 
-typedef struct host_fill {
-  PyObject *specs;
-  void *const *buffers;
-  Py_ssize_t next;
-} host_fill;
-
 static PyObject *host_argument(void *user, PyObject *o) {
   host_fill *f = user;
+  if (PySlice_Check(o) && ((PySliceObject *)o)->start == host_hole()) {
+    int64_t code = PyLong_AsLongLong(((PySliceObject *)o)->stop), number;
+    if (loom_stride_eval(f->graph, code, f->call->symbols, &number))
+      return PyLong_FromLongLong(number);
+    PyErr_SetString(PyExc_OverflowError, "frameloom: a size overflows");
+    return NULL;
+  }
   if (o != host_hole()) return Py_NewRef(o);
   Py_ssize_t i = f->next++;
-  return host_wrap(PyList_GET_ITEM(f->specs, i), f->buffers[i]);
+  return host_wrap(f, PyList_GET_ITEM(f->specs, i), f->call->buffers[i]);
 }
 
-static bool host_store(PyObject *bytes, void *buffer, PyObject *result) {
+static bool host_store(const host_fill *f, PyObject *bytes, void *buffer, PyObject *result) {
   torch_spec spec, ordered;
-  memcpy(&spec, PyBytes_AS_STRING(bytes), sizeof spec);
+  if (!host_spec_at(f, bytes, &spec)) return false;
   host_in_order(&spec, &ordered);
   PyObject *to = torch_over(&ordered, buffer);
   PyObject *shape = to ? PyObject_GetAttrString(to, "shape") : NULL;
@@ -236,7 +263,8 @@ static bool host_store(PyObject *bytes, void *buffer, PyObject *result) {
 }
 
 /* The results that are tensors, in order, into the buffers behind the operands'. */
-static bool host_store_all(PyObject *specs, PyObject *result, void *const *buffers) {
+static bool host_store_all(const host_fill *f, PyObject *specs, PyObject *result) {
+  void *const *buffers = f->call->buffers + f->call->reads;
   bool many = PyTuple_Check(result) || PyList_Check(result);
   Py_ssize_t count = PyList_GET_SIZE(specs);
   if (many ? PySequence_Fast_GET_SIZE(result) != count : count != 1) {
@@ -246,18 +274,17 @@ static bool host_store_all(PyObject *specs, PyObject *result, void *const *buffe
   for (Py_ssize_t i = 0; i < count; i++) {
     PyObject *spec = PyList_GET_ITEM(specs, i);
     if (spec == Py_None) continue;
-    if (!host_store(spec, *buffers++, many ? PySequence_Fast_GET_ITEM(result, i) : result))
+    if (!host_store(f, spec, *buffers++, many ? PySequence_Fast_GET_ITEM(result, i) : result))
       return false;
   }
   return true;
 }
 
-int torch_host_run(PyObject *hosts, uint32_t slot, void *const *buffers, uint32_t reads,
-                   uint32_t count) {
-  if (slot >= PyList_GET_SIZE(hosts)) return 1;
-  PyObject *row = PyList_GET_ITEM(hosts, slot), *key, *item;
-  host_fill f = {.specs = PyTuple_GET_ITEM(row, 3), .buffers = buffers};
-  if (PyList_GET_SIZE(f.specs) != reads || count < reads) return 1;
+int torch_host_run(PyObject *hosts, const loom_graph *graph, const loom_host_call *call) {
+  if (call->slot >= PyList_GET_SIZE(hosts)) return 1;
+  PyObject *row = PyList_GET_ITEM(hosts, call->slot), *key, *item;
+  host_fill f = {.specs = PyTuple_GET_ITEM(row, 3), .graph = graph, .call = call};
+  if (PyList_GET_SIZE(f.specs) != call->reads || call->count < call->reads) return 1;
   PyObject *args = host_map(PyTuple_GET_ITEM(row, 1), host_argument, &f);
   PyObject *kwargs = args ? PyDict_New() : NULL;
   Py_ssize_t at = 0;
@@ -268,7 +295,7 @@ int torch_host_run(PyObject *hosts, uint32_t slot, void *const *buffers, uint32_
     Py_XDECREF(made);
   }
   PyObject *result = good ? PyObject_Call(PyTuple_GET_ITEM(row, 0), args, kwargs) : NULL;
-  good = result && host_store_all(PyTuple_GET_ITEM(row, 4), result, buffers + reads);
+  good = result && host_store_all(&f, PyTuple_GET_ITEM(row, 4), result);
   Py_XDECREF(result);
   Py_XDECREF(kwargs);
   Py_XDECREF(args);

@@ -151,32 +151,6 @@ bool torch_init(void) {
   return torch.ready;
 }
 
-/* ---- strides -------------------------------------------------------------------------------- */
-
-void torch_spec_dense(torch_spec *spec, int64_t *out) {
-  int order[LOOM_MAX_RANK], n = spec->rank;
-  for (int i = 0; i < n; i++) { /* a stable insertion sort, largest stride first */
-    int at = i;
-    while (at > 0 && spec->strides[order[at - 1]] < spec->strides[i])
-      order[at] = order[at - 1], at--;
-    order[at] = i;
-  }
-  int64_t next = 1;
-  bool dense = true;
-  for (int k = n - 1; k >= 0; k--) {
-    int axis = order[k];
-    out[axis] = next;
-    dense &= spec->sizes[axis] <= 1 || spec->strides[axis] == next;
-    next *= spec->sizes[axis] > 1 ? spec->sizes[axis] : 1;
-  }
-  if (dense) return;
-  next = 1;
-  for (int i = n - 1; i >= 0; i--) {
-    out[i] = spec->strides[i] = next;
-    next *= spec->sizes[i] > 1 ? spec->sizes[i] : 1;
-  }
-}
-
 /* ---- reading and making tensors -----------------------------------------------------------------
  */
 

@@ -5,10 +5,10 @@
  * libraries that the process has already loaded (tensor.c), and everything else goes through
  * Python at compile time.
  *
- * Sections by file: tensor.c (the data plane), fx.c (nodes to values), fx_args.c (arguments of one
- * call), foreach.def and foreach.c (ops over lists), aten.def and aten_*.c (one emitter for each
- * family of ops), host.c (ops that run through torch), compiled.c (the callable that AOTAutograd
- * gets).
+ * Sections by file: tensor.c (the data plane), fx.c (nodes to values), fx_size.c (symbolic sizes),
+ * fx_result.c (results), fx_args.c (arguments of one call), foreach.def and foreach.c (ops over
+ * lists), aten.def and aten_*.c (one emitter for each family of ops), host.c (ops that run through
+ * torch), compiled.c (the callable that AOTAutograd gets).
  */
 #ifndef LOOM_FRONTEND_TORCH_H
 #define LOOM_FRONTEND_TORCH_H
@@ -22,7 +22,8 @@
  */
 bool torch_init(void);
 
-/* What a compiled graph expects of a tensor, or makes. Strides are in elements. */
+/* What a compiled graph expects of a tensor, or makes. Strides are in elements. In an import and in
+ * what it gives sizes and strides may be symbolic numbers of the graph (fx_spec_at). */
 typedef struct torch_spec {
   loom_dtype dtype;
   int32_t rank;
@@ -46,10 +47,6 @@ PyObject *torch_empty(const torch_spec *spec, void **data);
 /* A tensor over memory of somebody else, who keeps it while it is used. */
 PyObject *torch_over(const torch_spec *spec, void *data);
 int32_t torch_scalar_type(loom_dtype dtype);
-/* The strides of `spec` as those of a dense array of permuted axes (axes of size 1 get one that
- * fits) in `out`; where they are no such strides, `spec` and `out` become C order. */
-void torch_spec_dense(torch_spec *spec, int64_t *out);
-
 /* ==== fx.c: an FX graph as values ==============================================================
  */
 
@@ -60,7 +57,7 @@ typedef struct fx_value {
   int32_t placeholder;    /* TENSOR: which one it is, or -1 */
   struct fx_value *items; /* MANY; in the import's arena */
   uint32_t count;
-  loom_dim dim;     /* SIZE: a symbolic int */
+  int64_t number;   /* SIZE: maybe symbolic */
   PyObject *object; /* OBJECT: anything else, borrowed from the graph */
   PyObject *meta;   /* TENSOR: the FakeTensor that describes it, borrowed from the graph */
 } fx_value;
@@ -69,8 +66,8 @@ typedef struct fx_value {
 typedef struct fx_result {
   enum { FX_RESULT_OUTPUT, FX_RESULT_INPUT, FX_RESULT_VIEW, FX_RESULT_SIZE, FX_RESULT_OBJECT } kind;
   uint32_t number; /* OUTPUT: of the graph; INPUT: the argument; VIEW: the result it is a view of */
-  int64_t offset;  /* VIEW: in elements */
-  loom_dim dim;
+  int64_t offset;  /* VIEW: in elements, maybe symbolic */
+  int64_t size;    /* SIZE: the number */
   PyObject *object; /* owned */
   torch_spec spec;  /* OUTPUT: the tensor that is allocated */
   torch_spec view;  /* VIEW: the tensor; OUTPUT that is expanded: with its full sizes */
@@ -82,14 +79,42 @@ typedef struct fx_input {
   enum { FX_INPUT_TENSOR, FX_INPUT_SIZE, FX_INPUT_OBJECT } kind;
   uint32_t number; /* TENSOR: of the graph's inputs */
   torch_spec spec; /* TENSOR */
-  PyObject *name;  /* SIZE: torch's symbol, owned */
+  int64_t size;    /* SIZE: the number, maybe symbolic */
 } fx_input;
+
+#define FX_MAX_SYMBOLS LOOM_MAX_SYMBOLS
+
+/* A symbol of torch's: where a call tells its value, and what is known of it. */
+typedef struct fx_symbol {
+  PyObject *name;               /* owned */
+  uint32_t place;               /* the placeholder that tells it */
+  int32_t axis;                 /* its size there; -1: the int itself */
+  int64_t factor;               /* what is there is so many times the symbol */
+  int64_t min, max, unit, hint; /* unit divides it; hint: in the call that was captured */
+  bool hinted;
+} fx_symbol;
+
+typedef struct fx_symbols {
+  fx_symbol rows[FX_MAX_SYMBOLS];
+  uint32_t count;
+} fx_symbols;
+
+/* A SCALAR input of the graph whose value is a size. */
+typedef struct fx_scalar {
+  loom_value value;
+  int64_t number;
+} fx_scalar;
 
 typedef struct fx_import {
   loom_graph *graph;
   loom_builder builder;
-  int64_t visible;  /* so many first results may be written to by whoever gets them */
-  PyObject *sizes;  /* dict: name of a symbol of torch's -> its value in this call; borrowed */
+  int64_t visible;           /* so many first results may be written to by whoever gets them */
+  const fx_symbols *symbols; /* of the module */
+  const int64_t *values_of_symbols; /* their values, or NULL: they become symbols of the graph */
+  PyObject *sizes;                  /* dict: name of a symbol of torch's -> the number that it is */
+  int64_t hints[FX_MAX_SYMBOLS];    /* of the graph's symbols */
+  fx_scalar *scalars;               /* in the order of the graph's SCALAR inputs; malloc'ed */
+  uint32_t scalar_count;
   fx_input *inputs; /* by placeholder; malloc'ed */
   uint32_t input_count;
   PyObject *index;  /* dict: node -> number in `values` */
@@ -107,15 +132,46 @@ typedef struct fx_import {
 bool fx_import_module(fx_import *im, PyObject *module, fx_result **results, uint32_t *result_count);
 /* What the placeholders of a module are, before anything is imported: malloc'ed; NULL with an
  * exception. */
-fx_input *fx_placeholders(PyObject *module, uint32_t *count);
+fx_input *fx_placeholders(PyObject *module, uint32_t *count, fx_symbols *symbols);
 void fx_import_fini(fx_import *im);
 /* The type of a FakeTensor; false (with an exception or not) when it is of no supported kind. */
 bool fx_read_type(fx_import *im, PyObject *meta, loom_type *out);
 bool fx_read_spec(fx_import *im, PyObject *meta, torch_spec *out);
 bool fx_read_dtype(PyObject *dtype, loom_dtype *out);
-/* An int or SymInt as a size. */
-bool fx_read_dim(fx_import *im, PyObject *number, loom_dim *out);
 fx_value *fx_value_of(fx_import *im, PyObject *node);
+bool fx_is_fake_tensor(PyObject *meta);
+
+/* ==== fx_size.c: symbolic sizes =================================================================
+ */
+
+/* The symbols of a module, by what its placeholders tell (`metas`, one for each). */
+bool fx_find_symbols(const fx_input *inputs, uint32_t count, PyObject *const *metas,
+                     fx_symbols *out);
+void fx_symbols_fini(fx_symbols *s);
+/* Does what is known of the symbols hold for these values? */
+bool fx_symbols_fit(const fx_symbols *s, const int64_t *values);
+/* Makes the numbers that the symbols stand for in an import. */
+bool fx_bind_symbols(fx_import *im);
+/* An int or SymInt as a number; as a size of a type. False with an exception. */
+bool fx_read_number(fx_import *im, PyObject *number, int64_t *out);
+bool fx_read_dim(fx_import *im, PyObject *number, loom_dim *out);
+/* The value of a number in the call that was captured. */
+int64_t fx_hint(const fx_import *im, int64_t number);
+/* Is a size 0 or 1? No symbolic one counts as that. */
+bool fx_one(int64_t size);
+/* A spec for these values of the graph's symbols; false when a size overflows. */
+bool fx_spec_at(const loom_graph *graph, const torch_spec *spec, const int64_t *symbols,
+                torch_spec *out);
+/* The strides of `spec` as those of a dense array of permuted axes (axes of size 1 get one that
+ * fits) in `out`; where they are no such strides, `spec` and `out` become C order. False when that
+ * cannot be expressed. */
+bool fx_spec_dense(fx_import *im, torch_spec *spec, int64_t *out);
+
+/* ==== fx_result.c: results ======================================================================
+ */
+
+/* The results of an output node, malloc'ed. */
+bool fx_output(fx_import *im, PyObject *node, fx_result **results, uint32_t *count);
 
 typedef struct fx_call fx_call;
 /* The arguments of a call by its schema; false when declined or with an exception. */
@@ -176,7 +232,14 @@ bool fx_bool(fx_call *c, int i, bool *out);
 bool fx_dtype(fx_call *c, int i, loom_dtype *out);
 int fx_ints(fx_call *c, int i, int64_t *out, int capacity);  /* the count, or -1 */
 int fx_dims(fx_call *c, int i, loom_dim *out, int capacity); /* sizes, maybe symbolic */
-const char *fx_text(fx_call *c, int i);                      /* "" when None */
+bool fx_number(fx_call *c, int i, int64_t *out);             /* an int, maybe symbolic */
+int fx_numbers(fx_call *c, int i, int64_t *out, int capacity);
+/* A number, maybe symbolic, as a 0-d int64; as a tensor of this type. */
+loom_value fx_number_data(fx_call *c, int64_t number);
+loom_value fx_number_value(fx_call *c, const loom_type *type, int64_t number);
+/* The product of the sizes over the axes of a mask, maybe symbolic. */
+bool fx_product(fx_call *c, const loom_type *type, uint32_t axes, int64_t *out);
+const char *fx_text(fx_call *c, int i); /* "" when None */
 /* An axis in [0, rank). */
 bool fx_axis(fx_call *c, int i, int rank, int *out);
 /* A mask of axes; None and the empty list are all of them. */
@@ -199,6 +262,8 @@ typedef struct aten_row {
   const char *text;
 } aten_row;
 const aten_row *aten_find(const char *name);
+/* Does the emitter take symbolic sizes (aten_sized.def)? */
+bool aten_takes_sizes(const aten_row *row);
 
 #define ATEN(NAME, EMIT, OP, TEXT) bool aten_##EMIT(fx_call *c, loom_value *out);
 #include "frontend/torch/aten.def"
@@ -209,8 +274,7 @@ const aten_row *aten_find(const char *name);
 
 /* Appends a host call for the node; its results. False with an exception. */
 bool torch_host_emit(fx_call *c, PyObject *args, PyObject *kwargs, loom_value *out);
-int torch_host_run(PyObject *hosts, uint32_t slot, void *const *buffers, uint32_t reads,
-                   uint32_t count);
+int torch_host_run(PyObject *hosts, const loom_graph *graph, const loom_host_call *call);
 
 /* ==== compiled.c
  * ================================================================================== */

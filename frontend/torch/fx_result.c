@@ -1,0 +1,259 @@
+/* The results of an FX graph: outputs of the captured graph with storage of their own, views of
+ * these, inputs, sizes.
+ *
+ * Sizes, strides and offsets are numbers of the graph. What two results share has to be known for
+ * all values of the symbols: where it is not, the import fails, and the graph is compiled for each
+ * tuple of sizes. */
+#include "frontend/torch/torch.h"
+
+#include <string.h>
+
+/* A value of its own for an output: a copy of what is an input or an output already (each tensor
+ * that a graph makes has storage of its own), and of a host call's result in another order than the
+ * C order in which it writes. */
+static loom_value fx_own_value(fx_import *im, loom_value v, const torch_spec *spec,
+                               const int64_t *strides) {
+  const loom_value_info *info = &im->graph->values[v];
+  bool copy = info->node < 0;
+  for (uint32_t i = 0; i < im->graph->output_count; i++)
+    copy |= im->graph->outputs[i].value == v;
+  if (!copy && im->graph->nodes[info->node].op == LOOM_OP_HOST_CALL) {
+    int64_t ordered[LOOM_MAX_RANK];
+    copy = !loom_contiguous_strides_in(im->graph, &info->type, ordered);
+    for (int i = 0; i < spec->rank && !copy; i++)
+      copy |= !fx_one(spec->sizes[i]) && strides[i] != ordered[i];
+  }
+  return copy ? loom_build1(&im->builder, LOOM_OP_COPY, v) : v;
+}
+
+/* A value without its expanded dimensions (stride 0), which become size 1 in `spec`. */
+static loom_value fx_unexpanded(fx_import *im, loom_value v, torch_spec *spec, bool *expanded) {
+  for (int i = 0; i < spec->rank; i++) {
+    if (fx_one(spec->sizes[i]) || spec->strides[i] != 0) continue;
+    v = loom_build_slice(&im->builder, v, i, 0, 1, 1);
+    spec->sizes[i] = 1;
+    *expanded = true;
+  }
+  return v;
+}
+
+static bool fx_too_complicated(void) {
+  PyErr_SetString(PyExc_NotImplementedError, "a size is too complicated");
+  return false;
+}
+
+static bool fx_result_tensor(fx_import *im, const fx_value *v, fx_result *out) {
+  int64_t strides[LOOM_MAX_RANK] = {0};
+  if (!fx_read_spec(im, v->meta, &out->view)) return false;
+  out->spec = out->view;
+  loom_value value = fx_unexpanded(im, v->value, &out->spec, &out->expanded);
+  if (!fx_spec_dense(im, &out->spec, strides)) return fx_too_complicated();
+  for (int i = 0; i < out->spec.rank; i++)
+    if (out->view.strides[i]) out->view.strides[i] = out->spec.strides[i];
+  out->kind = FX_RESULT_OUTPUT;
+  out->number = im->graph->output_count;
+  if (value != LOOM_NO_VALUE) value = fx_own_value(im, value, &out->spec, strides);
+  if (value == LOOM_NO_VALUE) {
+    PyErr_SetString(PyExc_NotImplementedError, im->builder.err.message);
+    return false;
+  }
+  return (loom_graph_output(im->graph, value, strides) || (PyErr_NoMemory(), false));
+}
+
+/* Where a result lies in its storage, in elements: numbers of the graph. */
+typedef struct fx_place {
+  PyObject *storage; /* an int that identifies it; owned */
+  int64_t offset, end, size;
+  bool empty;
+} fx_place;
+
+/* The number behind the last element of a spec. */
+static bool fx_end(fx_import *im, const torch_spec *spec, fx_place *out) {
+  bool good = loom_stride_combine(im->graph, LOOM_EXPR_ADD, out->offset, 1, &out->end);
+  for (int i = 0; i < spec->rank && good; i++) {
+    int64_t last;
+    good = loom_stride_minus(im->graph, spec->sizes[i], 1, &last) &&
+           loom_stride_combine(im->graph, LOOM_EXPR_MUL, last, spec->strides[i], &last) &&
+           loom_stride_combine(im->graph, LOOM_EXPR_ADD, out->end, last, &out->end);
+    out->empty |= spec->sizes[i] == 0;
+  }
+  return good || fx_too_complicated();
+}
+
+static bool fx_read_place(fx_import *im, PyObject *meta, const torch_spec *spec, fx_place *out) {
+  PyObject *storage = PyObject_CallMethod(meta, "untyped_storage", NULL);
+  PyObject *offset = storage ? PyObject_CallMethod(meta, "storage_offset", NULL) : NULL;
+  PyObject *bytes = offset ? PyObject_CallMethod(storage, "nbytes", NULL) : NULL;
+  out->storage = bytes ? PyObject_GetAttrString(storage, "_cdata") : NULL;
+  bool good = out->storage && fx_read_number(im, offset, &out->offset) &&
+              fx_read_number(im, bytes, &out->size);
+  if (good && !loom_stride_combine(im->graph, LOOM_EXPR_FLOORDIV, out->size,
+                                   (int64_t)loom_dtype_size(spec->dtype), &out->size))
+    good = fx_too_complicated();
+  Py_XDECREF(bytes);
+  Py_XDECREF(offset);
+  Py_XDECREF(storage);
+  return good && fx_end(im, spec, out);
+}
+
+static bool fx_mark(uint8_t *bits, int64_t size, const torch_spec *spec, int64_t offset) {
+  int64_t index[LOOM_MAX_RANK] = {0};
+  bool met = false;
+  for (;;) {
+    int64_t at = offset;
+    for (int i = 0; i < spec->rank; i++)
+      at += index[i] * spec->strides[i];
+    if (at < 0 || at >= size) return true;
+    met |= bits[at];
+    bits[at] = 1;
+    int axis = spec->rank - 1;
+    while (axis >= 0 && ++index[axis] == spec->sizes[axis])
+      index[axis--] = 0;
+    if (axis < 0) return met;
+  }
+}
+
+#define FX_MAX_STORAGE (1 << 26) /* elements; larger ones are taken to overlap */
+
+/* With known sizes: has an element of the one a place in the other? */
+static bool fx_meets(const torch_spec *a, const fx_place *at_a, const torch_spec *b,
+                     const fx_place *at_b) {
+  int64_t size = at_a->end > at_b->end ? at_a->end : at_b->end;
+  uint8_t *bits = size <= FX_MAX_STORAGE ? calloc((size_t)size, 1) : NULL;
+  if (!bits) return true;
+  fx_mark(bits, size, a, at_a->offset);
+  bool met = fx_mark(bits, size, b, at_b->offset);
+  free(bits);
+  return met;
+}
+
+static bool fx_is_known(const torch_spec *spec, const fx_place *place) {
+  bool known = !LOOM_STRIDE_IS_SYM(place->offset) && !LOOM_STRIDE_IS_SYM(place->end);
+  for (int i = 0; i < spec->rank; i++)
+    known &= !LOOM_STRIDE_IS_SYM(spec->sizes[i]) && !LOOM_STRIDE_IS_SYM(spec->strides[i]);
+  return known;
+}
+
+/* Is a number at least another one, whatever the symbols are? */
+static bool fx_at_least(fx_import *im, int64_t a, int64_t b) {
+  int64_t difference, low, high;
+  if (!loom_stride_minus(im->graph, a, b, &difference)) return false;
+  loom_stride_range(im->graph, difference, &low, &high);
+  return low >= 0;
+}
+
+/* The elements of a spec within lines of `line` elements: [*low, *high), as far as its static
+ * inner dimensions go. False when a stride is neither within a line nor a multiple of it. */
+static bool fx_line_part(const fx_import *im, const torch_spec *spec, int64_t offset, int64_t line,
+                         int64_t *low, int64_t *high) {
+  if (LOOM_STRIDE_IS_SYM(offset) || offset < 0) return false;
+  *low = offset % line;
+  *high = *low + 1;
+  for (int i = 0; i < spec->rank; i++) {
+    int64_t stride = spec->strides[i], size = spec->sizes[i];
+    if (fx_one(size) || loom_stride_divisor(im->graph, stride) % line == 0) continue;
+    if (LOOM_STRIDE_IS_SYM(stride) || LOOM_STRIDE_IS_SYM(size) || stride < 0) return false;
+    *high += (size - 1) * stride;
+  }
+  return *high <= line;
+}
+
+/* Parts of the same lines that are apart, like q, k and v of one product. The lines are as long as
+ * one of the strides. */
+static bool fx_parts_differ(const fx_import *im, const torch_spec *a, int64_t offset_a,
+                            const torch_spec *b, int64_t offset_b) {
+  for (int i = 0; i < a->rank; i++) {
+    int64_t line = loom_stride_divisor(im->graph, a->strides[i]), low_a, high_a, low_b, high_b;
+    if (line > 1 && fx_line_part(im, a, offset_a, line, &low_a, &high_a) &&
+        fx_line_part(im, b, offset_b, line, &low_b, &high_b) &&
+        (high_a <= low_b || high_b <= low_a))
+      return true;
+  }
+  return false;
+}
+
+/* May an element of the one have a place in the other? */
+static bool fx_overlaps(fx_import *im, const torch_spec *a, const fx_place *at_a,
+                        const torch_spec *b, const fx_place *at_b) {
+  if (at_a->empty || at_b->empty || fx_at_least(im, at_a->offset, at_b->end) ||
+      fx_at_least(im, at_b->offset, at_a->end))
+    return false;
+  if (fx_is_known(a, at_a) && fx_is_known(b, at_b)) return fx_meets(a, at_a, b, at_b);
+  return !fx_parts_differ(im, a, at_a->offset, b, at_b->offset);
+}
+
+/* Is result `k` the whole of its storage, as it is made? */
+static bool fx_is_whole(const fx_result *r, const fx_place *place, const torch_spec *traced) {
+  return place->offset == 0 && place->end == place->size && !r->expanded &&
+         !memcmp(traced->strides, r->spec.strides, sizeof traced->strides);
+}
+
+/* A result that shares storage with an earlier one is a view of that, as it is in eager torch, when
+ * the earlier one is the whole storage. Results that only share some elements are refused. */
+static bool fx_find_view(fx_import *im, PyObject *list, Py_ssize_t i, const fx_value *v,
+                         fx_result *all) {
+  fx_result *out = &all[i];
+  fx_place place = {.storage = NULL};
+  torch_spec spec, traced;
+  bool good = fx_read_spec(im, v->meta, &spec) && fx_read_place(im, v->meta, &spec, &place);
+  for (Py_ssize_t k = 0; k < i && good && out->kind != FX_RESULT_VIEW; k++) {
+    const fx_value *other = fx_value_of(im, PySequence_Fast_GET_ITEM(list, k));
+    fx_place base = {.storage = NULL};
+    if (!other || other->kind != FX_TENSOR || all[k].kind != FX_RESULT_OUTPUT) continue;
+    good = fx_read_spec(im, other->meta, &traced) && fx_read_place(im, other->meta, &traced, &base);
+    bool shared = good && PyObject_RichCompareBool(base.storage, place.storage, Py_EQ) == 1 &&
+                  traced.dtype == spec.dtype && fx_overlaps(im, &traced, &base, &spec, &place);
+    bool whole = shared && fx_is_whole(&all[k], &base, &traced);
+    Py_XDECREF(base.storage);
+    if (!shared || all[k].expanded) continue; /* torch refuses to write to what is expanded */
+    if (!whole) {
+      PyErr_SetString(PyExc_NotImplementedError, "results that share a part of their storage");
+      good = false;
+    }
+    *out = (fx_result){.kind = FX_RESULT_VIEW, .number = (uint32_t)k, .view = spec};
+    out->offset = place.offset;
+  }
+  Py_XDECREF(place.storage);
+  return good;
+}
+
+/* One node is one tensor, however often it is returned. */
+static bool fx_result_of(fx_import *im, PyObject *list, Py_ssize_t i, fx_result *all) {
+  PyObject *item = PySequence_Fast_GET_ITEM(list, i);
+  const fx_value *v = fx_value_of(im, item);
+  fx_result *out = &all[i];
+  if (v && v->kind == FX_TENSOR) {
+    for (Py_ssize_t k = 0; k < i; k++)
+      if (PySequence_Fast_GET_ITEM(list, k) == item) return *out = all[k], true;
+    if (v->placeholder < 0)
+      return (i >= im->visible || fx_find_view(im, list, i, v, all)) &&
+             (out->kind == FX_RESULT_VIEW || fx_result_tensor(im, v, out));
+    *out = (fx_result){.kind = FX_RESULT_INPUT, .number = (uint32_t)v->placeholder};
+    return true;
+  }
+  if (v && (v->kind == FX_NOTHING || v->kind == FX_MANY)) {
+    PyErr_SetString(PyExc_NotImplementedError, "a result that is no tensor, int or object");
+    return false;
+  }
+  if (v && v->kind == FX_SIZE) return out->kind = FX_RESULT_SIZE, out->size = v->number, true;
+  out->kind = FX_RESULT_OBJECT;
+  out->object = Py_NewRef(v && v->kind == FX_OBJECT ? v->object : item);
+  return true;
+}
+
+bool fx_output(fx_import *im, PyObject *node, fx_result **results, uint32_t *count) {
+  PyObject *args = PyObject_GetAttrString(node, "args");
+  PyObject *given = args ? PyTuple_GET_ITEM(args, 0) : NULL;
+  bool many = given && (PyList_Check(given) || PyTuple_Check(given));
+  PyObject *list = !given ? NULL : many ? Py_NewRef(given) : PyTuple_Pack(1, given);
+  Py_ssize_t n = list ? PySequence_Fast_GET_SIZE(list) : 0;
+  fx_result *all = calloc((size_t)n + 1, sizeof *all);
+  bool good = list && all;
+  for (Py_ssize_t i = 0; i < n && good; i++)
+    good = fx_result_of(im, list, i, all);
+  *results = all;
+  *count = (uint32_t)n;
+  Py_XDECREF(list);
+  Py_XDECREF(args);
+  return good;
+}

@@ -1,0 +1,210 @@
+"""Sizes that change from call to call: torch.compile(..., dynamic=True) and mark_dynamic."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import torch.nn.functional as F  # noqa: E402
+
+import frameloom.torch as ft  # noqa: E402
+
+BACKENDS = {"frameloom": ft.backend, "frameloom_interpret": ft.backend_interpret}
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    torch.manual_seed(0)
+    torch._dynamo.reset()
+    ft.compiled_graphs.clear()
+
+
+def versions():
+    return [v for g in ft.compiled_graphs for v in g.report()]
+
+
+def all_general(host_calls=()):
+    """Every graph has one version, for all sizes, and only these ops run through torch."""
+    for g in ft.compiled_graphs:
+        (version,) = g.report()
+        assert version["sizes"] is None and version["symbols"], version["static_because"]
+    found = {str(op) for v in versions() for op, _ in v["host_calls"]}
+    assert found == set(host_calls)
+
+
+def same(got, expected, **tolerance):
+    torch.testing.assert_close(got, expected, equal_nan=True, check_stride=True, **tolerance)
+
+
+def check(f, *calls, backend="frameloom", host_calls=(), graphs=1, backward=False, mark=(0,)):
+    """The same results as eager's for every call, from one version of each graph.
+
+    The sizes along `mark` of each tensor are marked as dynamic; where it is None, all sizes are.
+    """
+    dynamic = True if mark is None else None
+    compiled = torch.compile(f, backend=BACKENDS[backend], dynamic=dynamic)
+    for args in calls:
+        leaves = [
+            [a.detach().clone().requires_grad_(a.requires_grad) if torch.is_tensor(a) else a for a in args]
+            for _ in range(2)
+        ]
+        for a in leaves[0]:
+            for axis in mark or ():
+                if torch.is_tensor(a):
+                    torch._dynamo.mark_dynamic(a, axis)
+        got, expected = compiled(*leaves[0]), f(*leaves[1])
+        same(got, expected)
+        if backward:
+            for results in (got, expected):
+                results = results if isinstance(results, tuple) else (results,)
+                sum((t * t).sum() for t in results if torch.is_tensor(t) and t.requires_grad).backward()
+            for a, b in zip(*leaves):
+                if torch.is_tensor(a) and a.requires_grad:
+                    same(a.grad, b.grad, rtol=1e-4, atol=1e-5)
+    assert len(ft.compiled_graphs) == graphs * (2 if backward else 1)
+    all_general(host_calls)
+
+
+SIZES = (5, 4, 17, 64, 7)
+
+
+def matrices(*more):
+    return [(torch.randn(n, 8), *more) for n in SIZES]
+
+
+CASES = {
+    "pointwise": lambda x: (x * 2 + 1).relu(),
+    "broadcast": lambda x: x[:, None] - x[None],
+    "minus one": lambda x: x.reshape(-1) + 1,
+    "view": lambda x: x.view(x.shape[0], 2, 4).transpose(1, 2).reshape(x.shape[0] * 4, 2) * 2,
+    "flatten": lambda x: x.flatten().unflatten(0, (-1, 4)).sum(1),
+    "cat": lambda x: torch.cat([x, x[1:], x.flip(0)]),
+    "stack": lambda x: torch.stack([x, x + 1], 1),
+    "arange": lambda x: x + torch.arange(x.shape[0])[:, None],
+    "arange from": lambda x: torch.arange(x.shape[0], 3 * x.shape[0], 2) * x.shape[0],
+    "float arange": lambda x: torch.arange(0, x.shape[0], dtype=torch.float32) / 2,
+    "mask": lambda x: x.masked_fill(torch.ones(x.shape[0], 8, dtype=torch.bool).triu(1), -1.0),
+    "causal": lambda x: (x @ x.T).masked_fill(
+        torch.arange(x.shape[0])[:, None] < torch.arange(x.shape[0]), float("-inf")
+    ),
+    "where": lambda x: torch.where(torch.arange(x.shape[0])[:, None] > 1, x, -x),
+    "half": lambda x: x[: x.shape[0] // 2] + 1,
+    "second half": lambda x: x[x.shape[0] // 2 :] * 2,
+    "without the last": lambda x: x[:-1] + x[1:],
+    "last": lambda x: x[-1] + x[0] + x.select(0, -2),
+    "steps": lambda x: x[::2] + 1,
+    "odd": lambda x: x[1::2] * 3,
+    "expand": lambda x: x[0].expand(x.shape[0], 8) + x,
+    "expanded": lambda x: x[:1].expand(x.shape[0], 8),
+    "repeat": lambda x: x.repeat(2, 1),
+    "repeat by size": lambda x: torch.ones(3).repeat(x.shape[0]),
+    "pad": lambda x: F.pad(x, (1, 2, 3, 0), value=2.0),
+    "crop": lambda x: F.pad(x, (0, 0, -1, 0)),
+    "sizes": lambda x: (x + 1, x.shape[0] * 2 + 1, x.numel() // 3, x.shape[0] % 4),
+    "size as number": lambda x: x * x.shape[0] + x.shape[0],
+    "size as float": lambda x: x / x.shape[0] ** 0.5,
+    "mean": lambda x: (x.mean(0), x.mean(), x.sum(), x.mean(1)),
+    "var": lambda x: (x.var(0), x.std(), x.var(0, correction=0)),
+    "softmax": lambda x: (x.softmax(0), x.softmax(1), x.log_softmax(0)),
+    "normalised": lambda x: F.layer_norm(x, (8,)),
+    "normalised long": lambda x: F.layer_norm(x.T, (x.shape[0],)),
+    "extremes": lambda x: (x.amax(0), x.max(0).values, x.max(0).indices, x.argmin(), x.argmax(0)),
+    "norm": lambda x: (x.norm(), x.norm(dim=0), torch.linalg.vector_norm(x, float("inf"))),
+    "cumsum": lambda x: x.cumsum(0),
+    "product": lambda x: (x @ x.T, x.T @ x, torch.mv(x, x[0])),
+    "batched": lambda x: torch.bmm(x.view(-1, 2, 4), x.view(-1, 4, 2)),
+    "einsum": lambda x: torch.einsum("ij,kj->ik", x, x) * 2,
+    "transposed": lambda x: (x.T + 1, (x * 2).t()),
+    "split": lambda x: [y + 1 for y in x.split([2, x.shape[0] - 2])],
+    "chunks of axis 1": lambda x: [y * 2 for y in x.chunk(2, dim=1)],
+    "unbind": lambda x: [y * 2 for y in x.unbind(1)],
+    "fills": lambda x: (torch.zeros(x.shape[0], 3), x.new_ones(x.shape[0]), torch.full_like(x, 3)),
+    "tensor of sizes": lambda x: torch.tensor(x.shape[0]) + x.sum().long() * 0,
+    "select by": lambda x: x.index_select(0, torch.tensor([1, 0])),
+    "index": lambda x: x[torch.tensor([[0, 1], [1, 0]])],
+    "gathered": lambda x: x.gather(0, (x > 0).long()),
+    "taken": lambda x: x[torch.arange(x.shape[0] - 1, -1, -1)],
+    "min of sizes": lambda x: x[: min(x.shape[0], 4)] + 1,
+    "view of result": lambda x: (lambda y: (y, y.view(-1), y[1:]))(x + 1),
+    "argument": lambda x: (x, x[1:], x * 2),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_ops(case):
+    check(CASES[case], *matrices())
+
+
+@pytest.mark.parametrize("case", sorted(set(CASES) - {"flatten", "batched"}))
+def test_every_size_is_dynamic(case):
+    check(CASES[case], *matrices(), mark=None)
+
+
+@pytest.mark.parametrize("case", ["view", "causal", "softmax", "size as float", "product", "pad"])
+def test_interpreter(case):
+    check(CASES[case], *matrices()[:3], backend="frameloom_interpret")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_edge_sizes(case):
+    """Torch makes graphs of its own where a size computed from others is 0 or 1."""
+    f = CASES[case]
+    compiled = torch.compile(f, backend=ft.backend, dynamic=True)
+    for n in (5, 3, 2, 4):
+        x = torch.randn(n, 8)
+        same(compiled(x), f(x))
+
+
+def test_versions_for_each_size_where_an_op_needs_that():
+    """The sign of this padding depends on the size: known sizes first, then torch for that op."""
+
+    def f(x):
+        return F.pad(x, (0, 0, 0, 64 - x.shape[0])) * 2
+
+    compiled = torch.compile(f, backend=ft.backend)
+    for n in range(3, 15):
+        x = torch.randn(n, 8)
+        torch._dynamo.mark_dynamic(x, 0)
+        same(compiled(x), f(x))
+    rows = versions()
+    assert len(rows) == 9 and all("negative" in v["static_because"] for v in rows[1:])
+    assert rows[0]["sizes"] is None and len(rows[0]["host_calls"]) == 1
+    assert not any(v["host_calls"] for v in rows[1:])
+    assert [n for v in rows[1:] for n in v["sizes"].values()] == list(range(10, 2, -1))
+
+
+def test_a_divisor_is_guarded():
+    def f(x):
+        return x.view(x.shape[0] // 4, 4, 8).sum(1)
+
+    check(f, *[(torch.randn(n, 8),) for n in (8, 12, 64)])
+
+
+def test_layouts():
+    """A transposed argument, and one with gaps, which is copied to the layout that was traced."""
+    f = torch.compile(lambda x: x * 2 + x.sum(0), backend=ft.backend, dynamic=True)
+    for n in (5, 6, 9):
+        for x in (torch.randn(n, 8), torch.randn(8, n).T, torch.randn(n, 16)[:, ::2]):
+            same(f(x), x * 2 + x.sum(0))
+    assert all(v["sizes"] is None for v in versions())
+
+
+def test_automatic():
+    """The second size makes torch trace once more, with a symbol; no other size does."""
+
+    def f(x):
+        return x.softmax(-1) @ x.T
+
+    compiled = torch.compile(f, backend=ft.backend)
+    for n in (4, 5, 6, 7, 20):
+        x = torch.randn(n, 8)
+        same(compiled(x), f(x))
+    assert [v["symbols"] for v in versions()] == [0, 1]
+
+
+def test_mark_dynamic_with_a_range():
+    f = torch.compile(lambda x: (x + 1).cumsum(0), backend=ft.backend)
+    for n in (4, 16, 9):
+        x = torch.randn(n, 8)
+        torch._dynamo.mark_dynamic(x, 0, min=4, max=16)
+        same(f(x), (x + 1).cumsum(0))
+    all_general()
