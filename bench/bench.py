@@ -16,10 +16,12 @@ best of many calls within `--seconds` for each program and implementation. Colum
 """
 
 import argparse
+import atexit
 import fnmatch
 import json
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -35,7 +37,9 @@ def limit_threads(count):
     """Before any library is imported: all of them then see `count` CPUs."""
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:count])
     os.environ.update({name: str(count) for name in THREAD_VARIABLES})
-    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", tempfile.mkdtemp(prefix="bench-inductor-"))
+    if "TORCHINDUCTOR_CACHE_DIR" not in os.environ:  # a worker has its parent's
+        folder = os.environ["TORCHINDUCTOR_CACHE_DIR"] = tempfile.mkdtemp(prefix="bench-inductor-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 

@@ -149,14 +149,6 @@ static MlirValue fuse_insert_copy(MlirOperation before, MlirValue value) {
   return loom_build1(&b, "loom.copy", value, mlirValueGetType(value));
 }
 
-static bool fuse_contiguous(const loom_type *type, const int64_t *strides) {
-  int64_t plain[LOOM_MAX_RANK];
-  if (!loom_plain_strides(type, plain)) return false;
-  for (int i = 0; i < type->rank; i++)
-    if (type->dims[i] != 0 && type->dims[i] != 1 && strides[i] != plain[i]) return false;
-  return true;
-}
-
 /* Follows reshapes of a whole buffer up to the value that lies in it. */
 MlirValue fuse_root(MlirValue value) {
   for (MlirOperation def = loom_def(value); def.ptr && loom_is(def, "loom.reshape");
@@ -183,7 +175,7 @@ static bool fuse_argument_is_plain(MlirOperation function, MlirValue value) {
       !loom_type_from_mlir(mlirValueGetType(value), &type))
     return false;
   loom_argument_strides(function, number, &type, strides);
-  return fuse_contiguous(&type, strides);
+  return loom_strides_fit_plain(&type, strides);
 }
 
 /* Does a host call, or another op that wants C order, read the value or a reshape of it? */
@@ -215,7 +207,7 @@ static void fuse_prepare_return(MlirOperation function, MlirOperation op) {
     bool plain = !taken && fuse_is_written_plain(loom_def(root));
     if (!taken && (root.ptr != value.ptr || plain || fuse_is_read_plain(root))) {
       loom_result_strides(function, i, &type, strides);
-      taken = !fuse_contiguous(&type, strides);
+      taken = !loom_strides_fit_plain(&type, strides);
     }
     for (intptr_t k = 0; k < i && !taken; k++)
       taken = fuse_root(loom_operand(op, k)).ptr == root.ptr;

@@ -69,6 +69,9 @@ void loom_argument_strides(MlirOperation function, intptr_t index, const loom_ty
                            int64_t *out);
 void loom_result_strides(MlirOperation function, intptr_t index, const loom_type *type,
                          int64_t *out);
+/* Do they give each element the place that it has in C order? Those of dimensions with one element
+ * do not matter. */
+bool loom_strides_fit_plain(const loom_type *type, const int64_t *strides);
 /* Where a value lies outside of kernels: an argument as its attribute says; a value that is
  * returned as its first use by the return asks, so that its kernel writes it in place, unless it is
  * also seen reshaped; all else in C order. */

@@ -135,9 +135,18 @@ void loom_argument_strides(MlirOperation function, intptr_t index, const loom_ty
   util_strides(util_argument_attr(function, "arg_attrs", index, "loom.strides"), type, out);
 }
 
+bool loom_strides_fit_plain(const loom_type *type, const int64_t *strides) {
+  int64_t plain[LOOM_MAX_RANK];
+  if (!loom_plain_strides(type, plain)) return false;
+  for (int i = 0; i < type->rank; i++)
+    if (type->dims[i] != 0 && type->dims[i] != 1 && strides[i] != plain[i]) return false;
+  return true;
+}
+
 void loom_result_strides(MlirOperation function, intptr_t index, const loom_type *type,
                          int64_t *out) {
   util_strides(util_argument_attr(function, "res_attrs", index, "loom.strides"), type, out);
+  if (loom_strides_fit_plain(type, out)) loom_plain_strides(type, out);
 }
 
 void loom_value_strides(MlirOperation function, MlirValue value, const loom_type *type,

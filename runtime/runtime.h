@@ -14,8 +14,7 @@
 /* Errors are texts filled by whoever fails, as in graph/graph.h. */
 #include "graph/graph.h"
 
-/* ---- the kernel ABI
- * --------------------------------------------------------------------------------------------- */
+/* ---- the kernel ABI -------------------------------------------------------------------------- */
 
 /* One stage of a kernel over chunks [begin, end). `buffers`: operands, results, then the slots
  * buffer if there is one. `params`: 8 bytes for each scalar operand (bit-cast, zero-extended), then
@@ -33,7 +32,6 @@ typedef uint32_t (*loom_kernel_fn)(void *const *buffers, const uint64_t *params,
 #define LOOM_STATUS_SIZE 0x1000u /* a symbolic size overflows, or a check of sizes failed */
 
 /* ---- the plan's binary form
- * --------------------------------------------------------------------------------------
  *
  * Little-endian, position-independent, all offsets from the start and 8-byte aligned: header, then
  * the sections that it names. Versioned and bounds-checked when loaded; kernels' code is
@@ -164,8 +162,7 @@ typedef struct loom_plan_kernel {
   uint32_t name;  /* in `names`: for profiles and logs */
 } loom_plan_kernel;
 
-/* ---- checksum.c, env.c
- * ---------------------------------------------------------------------------------------------- */
+/* ---- checksum.c, env.c ----------------------------------------------------------------------- */
 
 /* XXH3 with 64 bits: what every `checksum` here is. */
 uint64_t loom_checksum(const void *data, size_t size);
@@ -184,8 +181,7 @@ const char *loom_env(loom_env_variable variable); /* NULL when unset or empty */
 /* A number of bytes with an optional K, M or G; false when unset or not a number. */
 bool loom_env_bytes(loom_env_variable variable, uint64_t *out);
 
-/* ---- image.c: position-independent code
- * -------------------------------------------------------------------------- */
+/* ---- image.c: position-independent code ------------------------------------------------------ */
 
 /* The bytes of an image: this header, code (with its constants, PC-relative), then for each import
  * a word {support function, offset of its 8-byte slot in the code}. */
@@ -213,8 +209,7 @@ typedef struct loom_image {
 bool loom_image_map(const void *bytes, size_t size, loom_image *out, loom_error *err);
 void loom_image_unmap(loom_image *image);
 
-/* ---- support.c: what compiled code may call (support.def)
- * ----------------------------------------------------------- */
+/* ---- support.c: what compiled code may call (support.def) ------------------------------------ */
 
 typedef enum loom_support_function {
 #define LOOM_SUPPORT(ENUM, SYMBOL, FUNCTION) LOOM_SUPPORT_##ENUM,
@@ -232,9 +227,7 @@ void *loom_support_address(loom_support_function function);
 #define LOOM_CPU_AVX512 2u /* F, BW, DQ, VL */
 uint64_t loom_cpu_features(void);
 
-/* ---- threads.c
- * --------------------------------------------------------------------------------------------------------
- */
+/* ---- threads.c ------------------------------------------------------------------------------- */
 
 /* Threads used by launches: OMP_NUM_THREADS, else the CPUs this process may use, as far as the
  * quotas of its control groups (containers) go. */
@@ -247,8 +240,7 @@ void loom_threads_set_count(int count); /* >= 1; takes effect with the next laun
 uint32_t loom_threads_launch(loom_kernel_fn kernel, void *const *buffers, const uint64_t *params,
                              size_t scratch, int64_t chunks);
 
-/* ---- blocks.c: a caching allocator for results and arenas
- * -------------------------------------------------------------- */
+/* ---- blocks.c: a caching allocator for results and arenas ------------------------------------ */
 
 /* 64-byte aligned. Freed blocks are kept for reuse, bounded (LOOM_BLOCKS_LIMIT bytes, given back
  * when idle); huge pages are asked for on large ones. Thread-safe; usable after fork. NULL when out
@@ -263,9 +255,7 @@ typedef struct loom_block_stats {
 void loom_block_get_stats(loom_block_stats *out);
 void loom_block_trim(void); /* gives all cached blocks back */
 
-/* ---- plan.c, run.c
- * ----------------------------------------------------------------------------------------------------------------
- */
+/* ---- plan.c, run.c --------------------------------------------------------------------------- */
 
 typedef struct loom_plan
     loom_plan; /* loaded: immutable but for its constants, shared, reference-counted */
@@ -327,9 +317,7 @@ typedef struct loom_call {
  * once; takes no lock of Python's. */
 uint32_t loom_plan_run(const loom_plan *plan, const loom_call *call);
 
-/* ---- cache.c: the disk cache
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- cache.c: the disk cache ----------------------------------------------------------------- */
 
 /* One cached object by content: `key` bytes in full are stored and compared, so that a hash
  * collision cannot give a wrong plan. The folder is FRAMELOOM_CACHE_DIR, else

@@ -27,10 +27,18 @@ def twice(b):
     return more, more, more.copy(), more.T.copy(), np.ascontiguousarray(more)
 
 
-@pytest.mark.parametrize("function", [concatenated_twice, summed, reshaped, twice])
+def kept(b):
+    return b.sum(0), b.max(1, keepdims=True), b.min(0, keepdims=True), b.mean((0, 1), keepdims=True)
+
+
+@pytest.mark.parametrize("function", [concatenated_twice, summed, reshaped, twice, kept])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_results_in_any_order(function, dtype):
     values = np.random.default_rng(0).standard_normal((5, 7)).astype(dtype)
     for b in (values, values.T, np.asfortranarray(values), np.broadcast_to(values[:1], values.shape), values[::-1],
               values[:, ::2]):
         check(frameloom.compile(function), function, [b], ulps=64, scale=64.0)
+
+
+def test_kept_dimensions_of_one_element_are_compiled():
+    frameloom.compile(kept, fullgraph=True)(np.asfortranarray(np.arange(42.0).reshape(6, 7)))
