@@ -290,6 +290,7 @@ value *np_nonzero(tracer *t, const np_call *c); /* late.c */
  * without them: false. */
 bool np_gate(tracer *t, np_handler handler, const np_call *c);
 bool np_gate_values(tracer *t, value *const *values, Py_ssize_t count); /* none is let through */
+bool np_gate_key(tracer *t, value *key); /* only sizes of arrays that a host call tells are */
 /* Sizes that a host call tells are taken to be at least 2: in these values; in an array. */
 bool np_gate_small(tracer *t, value *const *values, Py_ssize_t count);
 void np_not_small(tracer *t, const np_array *a);
@@ -375,6 +376,7 @@ loom_value np_host_emit_late(tracer *t, np_host_call *h, PyObject *callable, PyO
  * result number `whole`, which has the sizes of the first argument. */
 value *np_host_vectors(tracer *t, const np_call *c, int whole);
 PyObject *np_host_mark(bool scalar);         /* borrowed: the hole itself */
+bool np_host_is_quiet(PyObject *callable);   /* late.c: it neither warns nor reports anything */
 value *np_host(tracer *t, const np_call *c); /* any pure function of the library */
 int np_host_run(void *context, const char *name, uint32_t slot, void **buffers, uint32_t reads,
                 uint32_t count, int64_t *symbols, PyObject **kept);

@@ -98,6 +98,36 @@ bool fancy_parse(tracer *t, value *key, fancy_key *k) {
   return true;
 }
 
+/* A mask whose content is not known is the indices of its elements as well: as many as the plan
+ * finds. */
+static bool fancy_expand_masks(tracer *t, fancy_key *k) {
+  fancy_key all = {.tuple = k->tuple};
+  for (int i = 0; i < k->count; i++) {
+    const fancy_item *item = &k->items[i];
+    if (item->kind != FANCY_MASK) {
+      if (!fancy_add(t, &all, *item)) return false;
+      continue;
+    }
+    np_call c = {"nonzero", &item->from, 1, NULL, false, NULL};
+    if (item->index->type.rank == 0)
+      return np_unsupported(t, &c, "of a mask without dimensions") != NULL;
+    value *tuple = np_nonzero(t, &c);
+    for (int d = 0; tuple && d < item->index->type.rank; d++) {
+      value *one = tuple->seq.items[d];
+      fancy_item index = {.kind = FANCY_ARRAY,
+                          .from = one,
+                          .index = np_array_of(one),
+                          .masked = true,
+                          .extent = item->index->type.dims[d]};
+      if (!fancy_add(t, &all, index)) return false;
+    }
+    if (!tuple) return false;
+    all.tuple |= item->index->type.rank > 1;
+  }
+  *k = all;
+  return true;
+}
+
 /* ---- reading: the view and its indexed axes ------------------------------------------------- */
 
 /* The key with everything that is not basic replaced by a whole slice, applied. */
@@ -131,6 +161,10 @@ static bool fancy_axes(tracer *t, fancy_key *k, fancy_read *r) {
   }
   for (int i = 0; i < r->count; i++) {
     int64_t n = r->from->type.dims[r->axes[i]], number = r->index[i]->number;
+    if (r->index[i]->masked && r->index[i]->extent != n) {
+      trace_break(t, BREAK_RAISES, "a mask of other sizes than the array");
+      return false;
+    }
     if (r->index[i]->kind != FANCY_INT || (number >= -n && number < n)) continue;
     trace_raise(t, PyExc_IndexError, "index %lld is out of bounds for axis %d with size %lld",
                 (long long)number, r->axes[i], (long long)n);
@@ -152,6 +186,11 @@ static bool fancy_broadcast(tracer *t, fancy_read *r) {
       int64_t *out = &r->dims[r->rank - type->rank + d];
       if (*out == 1) *out = type->dims[d];
       if (type->dims[d] == *out || type->dims[d] == 1) continue;
+      bool late = LOOM_DIM_IS_SYM(type->dims[d]) || LOOM_DIM_IS_SYM(*out);
+      if (late && (size_same(t, type->dims[d], *out) > 0 || trace_pending(t))) {
+        if (trace_pending(t)) return false;
+        continue;
+      }
       trace_break(t, BREAK_RAISES, "arrays of indices whose sizes do not fit together");
       return false;
     }
@@ -197,7 +236,8 @@ static PyObject *fancy_small(const np_array *a) {
   npy_intp size = (npy_intp)loom_dtype_size(a->type.dtype), below = 0, above = size;
   fancy_small_strides(a, size, strides);
   for (int i = 0; i < a->type.rank; i++) {
-    dims[i] = a->type.dims[i] < 2 ? a->type.dims[i] : 2;
+    bool less = !LOOM_DIM_IS_SYM(a->type.dims[i]) && a->type.dims[i] < 2;
+    dims[i] = less ? a->type.dims[i] : 2;
     if (dims[i] == 2) *(strides[i] < 0 ? &below : &above) += strides[i];
   }
   npy_intp total = above - below;
@@ -359,7 +399,7 @@ static void fancy_strides(tracer *t, const fancy_result *like, const loom_type *
   }
   for (int i = type->rank; i-- > 0;) {
     out[order[i]] = next;
-    next *= type->dims[order[i]];
+    next = np_times(t, next, np_dim(type->dims[order[i]]));
   }
 }
 
@@ -372,7 +412,8 @@ static value *fancy_make(tracer *t, const fancy_key *k, const fancy_read *r, loo
   for (int i = 0; i < type.rank; i++)
     back[i] = i < place ? n + i : i < place + n ? i - place : i;
   for (int i = 0; i < type.rank; i++)
-    if (type.dims[back[i]] > 1 && like->shown[i] != like->strides[like->view ? back[i] : i])
+    if (type.dims[back[i]] != 0 && type.dims[back[i]] != 1 &&
+        like->shown[i] != like->strides[like->view ? back[i] : i])
       return trace_break(t, BREAK_NUMPY_FUNCTION, "indexing with arrays in this order");
   fancy_strides(t, like, &type, strides);
   if (!like->view && place == 0) return np_fresh(t, node, strides);
@@ -394,9 +435,7 @@ value *np_fancy_get(tracer *t, value *v, value *key) {
   PyObject *known = np_known(t, v), *live = known ? np_known(t, key) : NULL;
   if (live) return np_made(t, PyObject_GetItem(known, live));
   if (!fancy_parse(t, key, &k)) return NULL;
-  for (int i = 0; i < k.count; i++)
-    if (k.items[i].kind == FANCY_MASK)
-      return trace_break(t, BREAK_NUMPY_FUNCTION, "indexing with a boolean array");
+  if (!fancy_expand_masks(t, &k)) return NULL;
   if (!fancy_open(t, v, &k, &r)) return NULL;
   if (!fancy_ask(t, &k, &r, &like)) return NULL;
   loom_value node = fancy_gather(t, &r);

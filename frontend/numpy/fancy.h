@@ -11,6 +11,8 @@ typedef struct fancy_item {
   value *from;
   np_array *index; /* of FANCY_ARRAY and FANCY_MASK */
   int64_t number;  /* of FANCY_INT */
+  bool masked;     /* the index is what a mask takes, along an axis of `extent` elements */
+  int64_t extent;
 } fancy_item;
 
 typedef struct fancy_key {

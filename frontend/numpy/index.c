@@ -275,7 +275,7 @@ value *np_get_item(tracer *t, value *v, value *key) {
   if (!taken && !trace_pending(t)) taken = index_take(t, a, key);
   if (taken || trace_pending(t)) return taken;
   if (np_is_fancy(t, key))
-    return np_gate_values(t, (value *[]){v, key}, 2) ? np_fancy_get(t, v, key) : NULL;
+    return np_gate_values(t, &v, 1) && np_gate_key(t, key) ? np_fancy_get(t, v, key) : NULL;
   if (!index_plan_make(t, a, key, &p)) return NULL;
   if (p.all_ints) return index_element(t, v, key, &p);
   return index_view(t, a, &p);

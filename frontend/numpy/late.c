@@ -55,14 +55,87 @@ static bool late_mask_size(tracer *t, loom_value mask, loom_dim *out) {
 
 /* ---- host calls ----------------------------------------------------------------------------- */
 
-/* getitem(array, mask) */
+/* The first `count` elements whose flag is set: what is written last lies before them, so that no
+ * branch depends on the data. */
+#define LATE_COMPRESS(TYPE)                                                                        \
+  static void late_compress_##TYPE(const void *from, const uint8_t *mask, npy_intp count,          \
+                                   void *to) {                                                     \
+    const TYPE *in = from;                                                                         \
+    TYPE *out = to;                                                                                \
+    for (npy_intp i = 0, at = 0; at < count; i++) {                                                \
+      out[at] = in[i];                                                                             \
+      at += mask[i] != 0;                                                                          \
+    }                                                                                              \
+  }
+typedef struct late_pair {
+  uint64_t low, high;
+} late_pair;
+LATE_COMPRESS(uint8_t)
+LATE_COMPRESS(uint16_t)
+LATE_COMPRESS(uint32_t)
+LATE_COMPRESS(uint64_t)
+LATE_COMPRESS(late_pair)
+
+typedef void (*late_compress)(const void *from, const uint8_t *mask, npy_intp count, void *to);
+
+static late_compress late_compress_of(npy_intp size) {
+  switch (size) {
+  case 1: return late_compress_uint8_t;
+  case 2: return late_compress_uint16_t;
+  case 4: return late_compress_uint32_t;
+  case 8: return late_compress_uint64_t;
+  case 16: return late_compress_late_pair;
+  default: return NULL;
+  }
+}
+
+static npy_intp late_count(const uint8_t *flags, npy_intp n) {
+  npy_intp count = 0;
+  for (npy_intp i = 0; i < n; i++)
+    count += flags[i] != 0;
+  return count;
+}
+
+/* A new vector in one of the runtime's blocks. */
+static PyObject *late_vector(int typenum, npy_intp n) {
+  numpy_array_payload p = {.typenum = typenum, .nd = 1, .flags = NUMPY_WRITEABLE, .dims = {n}};
+  void *data;
+  if (!numpy_dtype_from_typenum(typenum, &p.dtype)) return NULL;
+  p.strides[0] = (npy_intp)loom_dtype_size(p.dtype);
+  return numpy_array_new_output(&p, NULL, NULL, &data);
+}
+
+/* getitem(array, mask) of arrays in C order and of one shape. */
 static PyObject *late_get_item(PyObject *self, PyObject *const *args, Py_ssize_t count) {
-  return count == 2 ? PyObject_GetItem(args[0], args[1]) : NULL;
+  PyArrayObject *a = (PyArrayObject *)args[0], *mask = (PyArrayObject *)args[1];
+  late_compress compress = late_compress_of(PyArray_ITEMSIZE(a));
+  npy_intp all = PyArray_SIZE(a);
+  const uint8_t *flags = PyArray_DATA(mask);
+  if (!compress || PyArray_SIZE(mask) != all || !PyArray_IS_C_CONTIGUOUS(a) ||
+      !PyArray_IS_C_CONTIGUOUS(mask) || !PyArray_ISALIGNED(a))
+    return PyObject_GetItem(args[0], args[1]);
+  npy_intp taken = late_count(flags, all);
+  PyObject *out = late_vector(PyArray_TYPE(a), taken);
+  if (out) compress(PyArray_DATA(a), flags, taken, PyArray_DATA((PyArrayObject *)out));
+  return out;
+}
+
+static PyObject *late_vector_indices(PyArrayObject *mask) {
+  const uint8_t *flags = PyArray_DATA(mask);
+  npy_intp taken = late_count(flags, PyArray_SIZE(mask));
+  PyObject *out = late_vector(NPY_INTP, taken);
+  npy_intp *to = out ? PyArray_DATA((PyArrayObject *)out) : NULL;
+  for (npy_intp i = 0, at = 0; out && at < taken; i++) {
+    to[at] = i;
+    at += flags[i] != 0;
+  }
+  return out;
 }
 
 /* nonzero(mask): the indices, a row for each element; of a vector, a vector. */
 static PyObject *late_indices(PyObject *self, PyObject *const *args, Py_ssize_t count) {
   PyArrayObject *mask = (PyArrayObject *)args[0];
+  if (PyArray_NDIM(mask) == 1 && PyArray_IS_C_CONTIGUOUS(mask)) return late_vector_indices(mask);
   PyObject *all = count == 1 ? PyArray_Nonzero(mask) : NULL;
   if (!all) return NULL;
   int rank = PyArray_NDIM(mask);
@@ -93,6 +166,12 @@ static PyObject *late_function(int which) {
   static PyObject *functions[LATE_FUNCTIONS];
   if (!functions[which]) functions[which] = PyCFunction_New(&late_functions[which], NULL);
   return functions[which];
+}
+
+bool np_host_is_quiet(PyObject *callable) {
+  for (int i = 0; i < LATE_FUNCTIONS; i++)
+    if (callable == late_function(i)) return true;
+  return false;
 }
 
 /* function(arrays...) with one result. */

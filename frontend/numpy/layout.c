@@ -79,6 +79,7 @@ static int64_t layout_absolute(tracer *t, int64_t stride) {
 /* Guards that the strides of every call have the signs and the order of this call's. */
 static void layout_pin(tracer *t, const np_array *a) {
   int64_t absolute[LOOM_MAX_RANK];
+  np_is_c(t, a); /* of arrays that are not, small sizes change the order */
   for (int i = 0; i < a->type.rank; i++)
     absolute[i] = layout_absolute(t, a->strides[i]);
   for (int i = 0; i < a->type.rank; i++)

@@ -202,6 +202,16 @@ bool np_gate_values(tracer *t, value *const *values, Py_ssize_t count) {
   return !trace_pending(t);
 }
 
+static void sizes_know_early(tracer *t, const np_array *a) {
+  for (int i = 0; i < a->type.rank; i++)
+    if (!size_is_late(t, np_dim(a->type.dims[i]))) size_know(t, np_dim(a->type.dims[i]));
+}
+
+bool np_gate_key(tracer *t, value *key) {
+  if (trace_graph(t)->symbol_count) sizes_visit(t, key, 0, sizes_know_early, size_know);
+  return !trace_pending(t);
+}
+
 bool np_gate_small(tracer *t, value *const *values, Py_ssize_t count) {
   for (Py_ssize_t i = 0; size_any_late(t) && i < count; i++)
     sizes_visit(t, values[i], 0, np_not_small, size_not_small);

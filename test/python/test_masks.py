@@ -114,11 +114,43 @@ def test_statements(body):
         check(copied(compiled), copied(space["function"]), arguments, ulps=64, scale=100)
 
 
+MIXED = """
+a[m0] | a[m0].sum(0) | a[m0]*2 | a[:,m1] | a[:,:,m2] | a[..., m2] | a[m0, 1] | a[m0, :, 2] | a[1, m1] | a[1, :, m2] | a[m01] | a[m01, 2] | a[:, m12]
+a[m0, 1:3] | a[m0, None] | a[None, m0] | a[m0, ..., 0] | a[::2][:, m1] | a[m0][:, 0] | a[m0, m0c] | a[m01[0], m2c] | a[m0][m0[m0]] | a[0][m12]
+a[m01].shape | a[:, m1].mean(1) | a[m0].max(0) | a[:, m1].max(axis=(0,2)) | a[m0, [0]] | a[m0,:,[1]] | a[m0].T + 1 | np.sort(a[m0],axis=0)
+np.concatenate([a[m0],a[~m0]]) | a[m0] @ a[0].T | a[m0].reshape(-1) | a[:, m1].ravel() | a[:,m1].copy() | a[m0]+a[0] | a[m0].cumsum(0)
+np.compress(m1,a,axis=1) | np.compress(m0,a,axis=0) | a[m0].std(0) | len(a[m0]) | a[m2] | a[:,:,:,m0] | np.argwhere(a>0) | np.nonzero(a)
+a[a>0].sum() | np.take(a, np.flatnonzero(m1), axis=1) | a[m0][::-1] | a[:,m1,None] | a[m01].sum(1) | a[np.flatnonzero(m0)] | np.stack([a[m0], a[m0]])
+np.where(m0[:,None,None],a,0)[m0] | np.tile(a[m0],2) | a[m0].swapaxes(0,1) | np.einsum('ijk->k',a[m0]) | a[m0].any(1) | a[m0].argmax(0)
+a[m0].argmax(1) | a[m0].var()
+""".replace("\n", " | ").strip(" |").split(" | ")
+
+
+def masks():
+    """Of the first three axes of an array, of the first two together, of the last two together."""
+    for share in (0.5, 0.0, 1.0, 0.2):
+        yield [RNG.random(n) < share for n in (4, 5, 6, (4, 5), (5, 6))]
+    one = [np.arange(n) == 1 for n in (4, 5, 6)] + [np.zeros((4, 5), bool), np.zeros((5, 6), bool)]
+    one[3][1, 2] = one[4][1, 2] = True
+    yield one
+
+
+@pytest.mark.parametrize("expression", MIXED)
+def test_masks_of_some_axes(expression):
+    function = eval(f"lambda a, m0, m1, m2, m01, m12, m0c, m2c: {expression}", {"np": np})
+    compiled = frameloom.compile(function)
+    a = RNG.standard_normal((4, 5, 6))
+    for array in (a, np.asfortranarray(a), a.transpose(0, 2, 1).copy().transpose(0, 2, 1), a[:, ::-1]):
+        for m in masks():
+            check(compiled, function, [array, *m, m[0].copy(), np.resize(m[2], 5)], ulps=64, scale=10)
+
+
 WHOLE = """
 a[a > 0] | a[a > 0].sum() | a[a > 0].mean() | a[a > 0].max() | a[a > 0] * b[a > 0] | a[a > 0] + b[~(a <= 0)] | len(a[a > 0]) | a[a > 0].sum() / len(a[a > 0])
 a[a > 0][1:] | np.nonzero(a) | np.flatnonzero(a > 0) | np.argwhere(a > 0) | np.where(a > 0) | np.extract(a > 0, b) | np.compress(a > 0, b) | np.sort(a[a > 0])
 np.unique(a) | np.unique(a, True, True, True) | np.intersect1d(a, b) | np.union1d(a, b) | np.setdiff1d(a, b) | np.setxor1d(a, b) | b[np.nonzero(a > 0)[0]]
 np.concatenate([a[a > 0], b[b > 0]]) | np.zeros(len(a[a > 0])) | a[a > 0][:, None] * a[a > 0] | np.cumsum(a[a > 0]) | a[a > 0][a[a > 0] > 1]
+np.outer(a, b)[a > 0] | np.outer(a, b)[:, a > 0].sum(0) | np.outer(a, b)[a > 0, 1:3] | np.outer(a, b)[np.flatnonzero(a > 0)]
 """.replace("\n", " | ").strip(" |").split(" | ")
 
 
