@@ -49,3 +49,9 @@ def test_programs_interpreted(program):
 @settings(max_examples=COUNT, **COMMON)
 def test_programs_of_statements(program):
     run_statements(program)
+
+
+@given(wide_programs(masks=True))
+@settings(max_examples=COUNT // 2, **COMMON)
+def test_programs_of_masks(program):
+    run_statements(program)

@@ -46,6 +46,17 @@ PRODUCTS = ("{0} @ {1}", "np.dot({0}, {1})", "np.matmul({0}, {1}.T)", "np.outer(
             "np.einsum('...i,...i->...', {0}, {1})", "np.einsum('i...->...', {0})", "np.tensordot({0}, {1}, 1)",
             "np.vdot({0}, {1})", "np.einsum('ij,jk', {0}, {1})", "np.einsum('ij->ji', {0})", "np.kron({0}, {1})",
             "np.einsum('ii->i', {0})", "np.einsum('ij,kj->ik', {0}, {1})")
+MASKS = ("{0} > 0", "{0} < {1}", "~({0} > 1)", "{0} == {1}", "{0} != 0", "({0} > 0) & ({1} > 0)", "np.isfinite({0})", "{0} > 100",
+         "({0} > -1) | ({1} < 0)")
+MASKED = ("{0}[{m}]", "{0}[{m}]", "{1}[{m}]", "{0}[{m}].sum()", "{1}[{m}].mean()", "{0}[{m}].max()", "len({0}[{m}])",
+          "{0}[{m}] {o} {1}[{m}]", "{0}[{m}] * 2 + 1", "np.nonzero({m})[0]", "np.nonzero({m})[-1] * 2", "np.flatnonzero({m})",
+          "np.argwhere({m})", "np.where({m})[0].size", "{0}.ravel()[np.flatnonzero({m})]", "np.extract({m}, {1})", "np.unique({0})",
+          "np.unique({0}, return_counts=True)[1]", "np.unique({0}, return_inverse=True)[1]", "np.union1d({0}, {1})",
+          "np.setdiff1d({0}, {1})", "np.compress(np.ravel({m})[:4], {1})", "np.cumsum({0}[{m}])", "np.sort({1}[{m}])",
+          "{0}[{m}][::-1]", "{0}[{m}][1:]", "{0}[{m}][:, None]", "np.concatenate([{0}[{m}], {1}.ravel()])", "{0}[{m}].std()",
+          "{0}[..., np.ravel({m})[:3]]", "{0}[np.ravel({m})[:{0}.shape[0]]]", "{0}[({m}).any(-1)]", "{0}[:, ({m}).any(0)]",
+          "{0}[0, ({m})[0]]", "{0}[{m}].sum() / len({0}[{m}])", "np.zeros(({m}).sum())", "{0}[{m}].any()", "{0}[{m}].astype(np.{d})",
+          "np.where({0}[{m}] > 1, {0}[{m}], 0)", "{0}[{m}].reshape(-1, 1)", "{0}[{m}].prod()", "{0}[{m}][0]", "{0}[{m}].T")
 CONSTANTS = ("2", "0.5", "-1", "True", "np.float32(1.5)", "3", "np.int64(2)", "0", "1e30", "np.uint8(200)", "7.0")
 INDICES = ("0", "-1", "1:", ":-1", "::2", "::-1", "1::2", "-3:", "...", "None", ":0", "2:5", "-2::-1", "::-2", ":, 0", ":, ::-1",
            "..., 0", "..., ::-1", "..., None", "1:, ..., :-1", "[0, 0]", "[0, -1]", "..., [0]", "None, ..., None", "..., 1:",
@@ -116,7 +127,7 @@ def inputs(draw, shape, dtype):
 
 
 @st.composite
-def wide_programs(draw):
+def wide_programs(draw, masks=False):
     rank = draw(st.sampled_from([0, 1, 1, 2, 2, 2, 3, 4]))
     sizes = st.sampled_from([1, 2, 3, 4, 5, 8, 17, 40] if rank < 3 else [1, 2, 3, 5, 9])
     shape = tuple(draw(sizes) for _ in range(rank))
@@ -147,6 +158,10 @@ def wide_programs(draw):
         kind = draw(st.integers(0, 19))
         d = draw(st.sampled_from(DTYPES))
         axis = draw(st.sampled_from([0, -1, 1, None]))
+        if masks and draw(st.booleans()):
+            x, y = pick(), pick()
+            m = draw(st.sampled_from(MASKS)).format(*([x, y] if draw(st.booleans()) else [y, x]))
+            return draw(st.sampled_from(MASKED)).format(x, y, m=m, d=d, o=draw(st.sampled_from("+-*")))
         if kind < 6:
             other = draw(st.sampled_from(CONSTANTS)) if draw(st.integers(0, 3)) == 0 else pick()
             return draw(st.sampled_from(BINARY)).format(pick(), other)
@@ -183,6 +198,8 @@ def wide_programs(draw):
         x = pick()
         operator = draw(st.sampled_from(["+", "-", "*", "/", "//", "%", "**", "&", "|"]))
         index = draw(st.sampled_from(INDICES))
+        if masks and draw(st.booleans()):
+            index = draw(st.sampled_from(MASKS)).format(x, pick())
         if kind == 0:
             lines.append(f"{pad}{x} {operator}= {expression()}")
         elif kind == 1:
