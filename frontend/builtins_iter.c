@@ -66,7 +66,8 @@ value *builtin_filter(tracer *t, const builtin_args *a) {
 value *builtin_reversed(tracer *t, const builtin_args *a) {
   CHECK(1, 1);
   value *v = a->args[0];
-  if (v->type == &value_tuple_type || v->type == &value_list_type) return iter_reversed(t, v);
+  if (v->type == &value_tuple_type || v->type == &value_list_type)
+    return iter_exactly(iter_reversed(t, v));
   if (v->type == &value_object_type) {
     value *result = trace_method(t, v, "__reversed__", NULL, 0);
     return result || trace_pending(t) ? result : t->not_implemented;

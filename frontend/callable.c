@@ -15,10 +15,6 @@
 
 /* Functions that this thread is running as plain Python inside a compiled call: a recursive call
  * among them that no entry fits is not captured again. */
-typedef struct plain_frame {
-  const callable *who;
-  struct plain_frame *outer;
-} plain_frame;
 static _Thread_local plain_frame *plain_frames __attribute__((tls_model("initial-exec")));
 /* Depth of functions made by frameloom.disable() in this thread: nothing below them is compiled. */
 static _Thread_local int disabled_depth __attribute__((tls_model("initial-exec")));
@@ -31,6 +27,8 @@ static inline bool thread_is_traced(void) {
   PyThreadState *state = _PyThreadState_UncheckedGet();
   return state->c_tracefunc || state->c_profilefunc;
 }
+
+bool callable_thread_is_traced(void) { return thread_is_traced(); }
 
 /* Bytes of this thread's C stack that are left, but for a sixteenth for what is called. Plain
  * Python calls take none, calls through this object do: with a high recursion limit it would end
@@ -50,24 +48,34 @@ static size_t call_stack_left(void) {
   return &here > end ? (size_t)(&here - end) : 0;
 }
 
+bool callable_stack_check(const callable *c) {
+  if (call_stack_left()) return true;
+  PyErr_Format(PyExc_RecursionError, "recursion through the compiled function %U is too deep",
+               c->function->func_qualname);
+  return false;
+}
+
 static PyObject *call_plain(const callable *c, PyObject *const *args, size_t flags,
                             PyObject *kwnames) {
-  if (!call_stack_left()) {
-    PyErr_Format(PyExc_RecursionError, "recursion through the compiled function %U is too deep",
-                 c->function->func_qualname);
-    return NULL;
-  }
+  if (!callable_stack_check(c)) return NULL;
   return PyObject_Vectorcall((PyObject *)c->function, args, flags, kwnames);
 }
+
+void plain_frame_open(plain_frame *frame, const callable *c) {
+  *frame = (plain_frame){c, plain_frames};
+  plain_frames = frame;
+}
+
+void plain_frame_close(const plain_frame *frame) { plain_frames = frame->outer; }
 
 /* The plain function on behalf of a call that was not compiled. */
 static PyObject *call_uncompiled(callable *c, PyObject *const *args, size_t flags,
                                  PyObject *kwnames) {
-  plain_frame frame = {c, plain_frames};
+  plain_frame frame;
   Py_INCREF(c);
-  plain_frames = &frame;
+  plain_frame_open(&frame, c);
   PyObject *result = call_plain(c, args, flags, kwnames);
-  plain_frames = frame.outer;
+  plain_frame_close(&frame);
   Py_DECREF(c);
   return result;
 }
@@ -88,24 +96,47 @@ static inline entry *call_find(const callable *c, PyObject *const *slots, int64_
   return NULL;
 }
 
+/* Builds a version for a call that none fits: new reference, or NULL with *plain set or an
+ * exception. */
+static entry *call_build(callable *c, PyObject *const *slots, int64_t *symbols, bool *plain) {
+  c->misses++;
+  bool build = !call_is_nested(c->owner ? c->owner : c) && call_stack_left() >= BUILD_STACK;
+  entry *e = build ? callable_build(c, slots) : NULL;
+  if (!e) {
+    *plain = !PyErr_Occurred();
+    return NULL;
+  }
+  *plain = e->captured->sized && !guard_program_check(e->guards, slots, symbols);
+  if (!*plain) return e;
+  entry_unref(e);
+  return NULL;
+}
+
+entry *callable_entry(callable *c, PyObject *const *slots, int64_t *symbols, bool *plain) {
+  entry *e = call_find(c, slots, symbols);
+  if (!e) return call_build(c, slots, symbols, plain);
+  c->hits++;
+  e->refs++;
+  return e;
+}
+
+static PyObject *call_entry(callable *c, entry *e, PyObject *const *slots, const int64_t *symbols,
+                            bool *plain) {
+  return __builtin_expect(e->stopped, 0) ? resume_run(c, e, slots, symbols, plain)
+                                         : entry_run(e, slots, symbols, plain);
+}
+
 /* Runs a fitting entry, or builds one. NULL with *plain set: the plain function has to run. */
 static PyObject *call_slots(callable *c, PyObject *const *slots, bool *plain) {
   int64_t symbols[LOOM_MAX_SYMBOLS];
   entry *e = call_find(c, slots, symbols);
   if (e) {
     c->hits++;
-    return entry_run(e, slots, symbols, plain);
+    return call_entry(c, e, slots, symbols, plain);
   }
-  c->misses++;
-  bool build = !call_is_nested(c) && call_stack_left() >= BUILD_STACK;
-  e = build ? callable_build(c, slots) : NULL;
-  if (!e) {
-    *plain = !PyErr_Occurred();
-    return NULL;
-  }
-  PyObject *result = NULL;
-  *plain = e->captured->sized && !guard_program_check(e->guards, slots, symbols);
-  if (!*plain) result = entry_run(e, slots, symbols, plain);
+  e = call_build(c, slots, symbols, plain);
+  if (!e) return NULL;
+  PyObject *result = call_entry(c, e, slots, symbols, plain);
   entry_unref(e);
   return result;
 }
@@ -190,6 +221,12 @@ static bool callable_options(callable *c, const char *backend_name, PyObject *dy
   return true;
 }
 
+static void callable_link(callable *c) {
+  c->next = all_callables;
+  if (all_callables) all_callables->previous = c;
+  all_callables = c;
+}
+
 static PyObject *callable_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   static char *names[] = {"function", "backend", "fullgraph", "dynamic",
                           "fastmath", "cpu",     "disabled",  NULL};
@@ -207,13 +244,48 @@ static PyObject *callable_new(PyTypeObject *type, PyObject *args, PyObject *kwar
   c->fastmath = fastmath;
   c->disabled = disabled;
   c->vectorcall = disabled ? disabled_vectorcall : callable_vectorcall;
-  c->next = all_callables;
-  if (all_callables) all_callables->previous = c;
-  all_callables = c;
+  callable_link(c);
   if (callable_refresh(c) && callable_options(c, backend_name, dynamic_object, cpu))
     return (PyObject *)c;
   Py_DECREF(c);
   return NULL;
+}
+
+/* With the options of another, but no counts of its own yet. */
+static callable *callable_copy(const callable *like, PyObject *function) {
+  callable *c = (callable *)loom_callable_type.tp_alloc(&loom_callable_type, 0);
+  if (!c) return NULL;
+  c->function = (PyFunctionObject *)Py_NewRef(function);
+  c->vectorcall = callable_vectorcall;
+  c->kind = like->kind;
+  c->dynamic = like->dynamic;
+  c->fastmath = like->fastmath;
+  memcpy(c->cpu, like->cpu, sizeof c->cpu);
+  c->sizes.always = c->dynamic == DYNAMIC_ALWAYS;
+  c->sizes.never = c->dynamic == DYNAMIC_NEVER;
+  callable_link(c);
+  return c;
+}
+
+callable *callable_part(callable *owner, resume_point *point, PyObject *code) {
+  callable *c = callable_copy(owner, (PyObject *)owner->function);
+  if (!c) {
+    resume_point_free(point);
+    return NULL;
+  }
+  c->point = point;
+  c->owner = owner;
+  c->code = Py_NewRef(code);
+  c->simple = -1;
+  c->slots = ((PyCodeObject *)code)->co_nlocalsplus - ((PyCodeObject *)code)->co_nfreevars +
+             resume_start(c)->depth;
+  return c;
+}
+
+PyObject *callable_like(const callable *owner, PyObject *function) {
+  callable *c = callable_copy(owner, function);
+  if (c && !callable_refresh(c)) Py_CLEAR(c);
+  return (PyObject *)c;
 }
 
 static int callable_traverse(PyObject *self, visitproc visit, void *arg) {
@@ -226,7 +298,7 @@ static int callable_traverse(PyObject *self, visitproc visit, void *arg) {
     int stopped = entry_traverse(c->entries->items[i], visit, arg);
     if (stopped) return stopped;
   }
-  return 0;
+  return resume_traverse(c, visit, arg);
 }
 
 /* The function stays: a callable that the collector has found may still be called by a finalizer.
@@ -246,6 +318,7 @@ static void callable_dealloc(PyObject *self) {
   callable_forget(c);
   Py_CLEAR(c->function);
   Py_CLEAR(c->code);
+  resume_point_free(c->point);
   Py_TYPE(self)->tp_free(self);
 }
 
@@ -365,7 +438,7 @@ bool loom_callable_init(PyObject *module) {
  * forget. */
 PyObject *loom_py_reset(PyObject *module, PyObject *unused) {
   for (callable *c = all_callables; c;) {
-    bool busy = c->entries || c->breaks || c->last_args;
+    bool busy = c->entries || c->breaks || c->last_args || c->resumes.count;
     Py_INCREF(c);
     callable_forget(c);
     callable *next = busy ? all_callables : c->next;

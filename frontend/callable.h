@@ -20,11 +20,12 @@ bool backend_from_name(const char *name, backend *out);
 typedef struct entry {
   uint32_t refs;
   backend kind;
+  bool stopped;     /* ends in front of an instruction: see resume.c */
   bool simple;      /* only arrays in, one new array out, no effects: entry_run's short way */
   bool reads;       /* simple, and some inputs are no arguments */
   bool release_gil; /* enough work for it to be worth while, with this call's sizes at least */
   const loom_type *largest; /* of symbolic sizes: that decides it on each call; or NULL */
-  PyObject *code;   /* of the function when it was captured (owned) */
+  PyObject *code;           /* of the function when it was captured (owned) */
   capture *captured;
   guard_program *guards;
   const loom_adapter *adapter;
@@ -32,8 +33,12 @@ typedef struct entry {
   uint32_t slots[ENTRY_SIMPLE_INPUTS]; /* simple: the argument of each input */
   const recipe **outputs; /* for each output its OUTPUT recipe, or NULL: a temporary block */
   size_t *sizes;          /* for each output its bytes */
-  const recipe **targets; /* for each output the array that it may be written straight into, or NULL */
+  const recipe *
+      *targets; /* for each output the array that it may be written straight into, or NULL */
   const effect *reporter; /* its one operation is all that raises, and can be reported afterwards */
+  uint32_t idle;          /* stopped: runs in which no part had anything to compute */
+  bool useful;            /* stopped: some run had */
+  bool part;              /* of a function, not the whole of it */
   double capture_ms;
   loom_compile_report report;
   uint64_t hits;
@@ -44,8 +49,8 @@ typedef struct entry {
 entry *entry_new(capture *captured, loom_plan *plan, backend kind, PyObject *code, loom_error *err);
 void entry_unref(entry *e);
 int entry_traverse(entry *e, visitproc visit, void *arg);
-/* Runs a version whose guards hold and gave `symbols`. NULL with an exception, or with *fallback set and none: the
- * plain function has to run (nothing has been changed yet). */
+/* Runs a version whose guards hold and gave `symbols`. NULL with an exception, or with *fallback
+ * set and none: the plain function has to run (nothing has been changed yet). */
 PyObject *entry_run(entry *e, PyObject *const *args, const int64_t *symbols, bool *fallback);
 
 /* ---- direct.c: writes straight into arguments ------------------------------------------------ */
@@ -66,6 +71,7 @@ typedef struct entry_list {
   uint32_t refs, count;
   entry *items[];
 } entry_list;
+void entries_unref(entry_list *list); /* miss.c */
 
 /* ---- the callable --------------------------------------------------------------------------- */
 
@@ -76,11 +82,21 @@ typedef struct negative {
 } negative;
 
 #define CALLABLE_NEGATIVES 32
-#define CALLABLE_MAX_SLOTS 64
+#define CALLABLE_MAX_SLOTS LOOM_MAX_SLOTS
 #define CALLABLE_MAX_FAILURES                                                                      \
   64 /* captures that broke, after which the plain function is always used */
 
 typedef enum dynamic { DYNAMIC_AUTO, DYNAMIC_ALWAYS, DYNAMIC_NEVER } dynamic;
+
+/* A place in a function where capture ended, and what runs from there on (resume.c). */
+typedef struct resume_point resume_point;
+
+/* Places of one callable. */
+typedef struct resume_table {
+  struct callable **points; /* owned */
+  uint32_t count, capacity;
+  PyObject *callees; /* dict: function -> what is called in its place; or NULL */
+} resume_table;
 
 typedef struct callable {
   PyObject_HEAD vectorcallfunc vectorcall;
@@ -103,6 +119,9 @@ typedef struct callable {
   uint64_t by_value;   /* bit for each slot where that was tried and the value was needed */
   long building_pid;   /* process and */
   unsigned long building; /* thread that is compiling a new version; 0: none */
+  resume_table resumes;
+  resume_point *point;    /* of a part of a function: where it starts; else NULL */
+  struct callable *owner; /* of a part: what it is a part of (borrowed) */
   uint64_t hits, misses;
   uint32_t failures, captures, negative_count;
   negative negatives[CALLABLE_NEGATIVES];
@@ -131,9 +150,47 @@ entry *callable_build(callable *c, PyObject *const *slots);
 void callable_publish(callable *c, entry *e); /* takes over the reference */
 void callable_forget(callable *c);            /* all that was compiled or learnt */
 
+/* ---- callable.c -------------------------------------------------------------------------------
+ */
+
+/* A callable for the part of `owner`'s function (with this code) that starts at `point`, which it
+ * takes over. */
+callable *callable_part(callable *owner, resume_point *point, PyObject *code);
+/* One for a function that `owner`'s calls, with the same options. */
+PyObject *callable_like(const callable *owner, PyObject *function);
+/* The version whose guards hold, or one that is built now: new reference. NULL with *plain set: the
+ * plain code has to run; else with an exception. */
+entry *callable_entry(callable *c, PyObject *const *slots, int64_t *symbols, bool *plain);
+bool callable_thread_is_traced(void);
+bool callable_stack_check(
+    const callable *c); /* else RecursionError: the C stack is nearly used up */
+/* While one is open, calls of `c` in this thread that no version fits are not captured. */
+typedef struct plain_frame {
+  const callable *who;
+  struct plain_frame *outer;
+} plain_frame;
+void plain_frame_open(plain_frame *frame, const callable *c);
+void plain_frame_close(const plain_frame *frame);
+
+/* ---- resume.c: going on behind a break ----------------------------------------------------------
+ */
+
+/* Runs a version that ends in front of an instruction, and what comes after it. Like entry_run().
+ */
+PyObject *resume_run(callable *c, entry *e, PyObject *const *args, const int64_t *symbols,
+                     bool *fallback);
+/* Where the captures of a part start; NULL: at the function's beginning. */
+const frame_shape *resume_start(const callable *c);
+/* May the capture that broke for this reason end in front of the instruction? */
+bool resume_is_possible(const callable *c, const break_info *why);
+void resume_clear(callable *c); /* drops its parts */
+void resume_point_free(resume_point *point);
+int resume_traverse(callable *c, visitproc visit, void *arg);
+
 /* ---- dynamic.c: what a miss says of sizes ---------------------------------------------------- */
 
-/* Sizes and ints by which this call fails a version that fits otherwise are symbols from here on. */
+/* Sizes and ints by which this call fails a version that fits otherwise are symbols from here on.
+ */
 void dynamic_learn(callable *c, PyObject *const *slots);
 /* Why no version fits, for the log. */
 void dynamic_log_recompile(const callable *c, PyObject *const *slots);

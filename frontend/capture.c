@@ -128,24 +128,71 @@ int capture_traverse(const capture *c, visitproc visit, void *arg) {
   return source_table_traverse(tables->sources, visit, arg);
 }
 
+static value *capture_slot(tracer *t, Py_ssize_t i, PyObject *name) {
+  const source *s = trace_source(t, SOURCE_ARG, NULL, NULL, name, i);
+  return value_lazy(t, t->args[i], s);
+}
+
+static bool capture_arguments(tracer *t, frame *f) {
+  if (t->arg_count > f->code->locals)
+    return trace_break(t, BREAK_OPCODE, "more arguments than locals") != NULL;
+  for (Py_ssize_t i = 0; i < t->arg_count; i++)
+    if (t->args[i] && !(f->locals[i] = capture_slot(
+                            t, i, PyTuple_GET_ITEM(f->code->object->co_localsplusnames, i))))
+      return false;
+  return true;
+}
+
+/* A cell that the function has made: nothing but its content may be looked at. */
+static value *capture_cell(tracer *t, Py_ssize_t i, PyObject *name) {
+  PyObject *cell = t->args[i], *key = trace_keep(t, PyUnicode_InternFromString("cell_contents"));
+  const source *s = trace_source(t, SOURCE_ARG, NULL, NULL, name, i);
+  const source *content = s && key ? trace_source(t, SOURCE_DERIVED, s, NULL, key, 0) : NULL;
+  value *v = content ? value_new(t, &value_cell_type) : NULL;
+  if (!v) return NULL;
+  v->source = s;
+  v->object = trace_keep(t, Py_NewRef(cell));
+  if (!pointer_map_set(t, &t->wrapped, cell, v)) return NULL;
+  if (!PyCell_GET(cell)) return guard_simple(t, GUARD_MISSING, content, NULL, 0), v;
+  v->cell.content = value_lazy(t, PyCell_GET(cell), content);
+  return v->cell.content ? v : NULL;
+}
+
+/* Free variables come with the function; the other slots hold what the frame held. */
+static bool capture_frame_state(tracer *t, frame *f) {
+  PyCodeObject *code = f->code->object;
+  Py_ssize_t locals = code->co_nlocalsplus - code->co_nfreevars;
+  value *closure = f->function->closure;
+  for (Py_ssize_t i = 0; i < t->arg_count; i++) {
+    bool local = i < locals;
+    PyObject *name = local ? Py_NewRef(PyTuple_GET_ITEM(code->co_localsplusnames, i))
+                           : PyUnicode_FromFormat("stack[%zd]", i - locals);
+    if (!trace_keep(t, name)) return trace_fail(t) != NULL;
+    bool cell =
+        local && t->args[i] && PyCell_Check(t->args[i]) && loom_local_is_cell(code, (int32_t)i);
+    value *v = !t->args[i] ? (local ? NULL : t->null)
+               : cell      ? capture_cell(t, i, name)
+                           : capture_slot(t, i, name);
+    if (!v && t->args[i]) return false;
+    if (local)
+      f->locals[i] = v;
+    else
+      frame_push(f, v);
+  }
+  for (int i = 0; closure && i < code->co_nfreevars; i++)
+    f->locals[locals + i] = closure->seq.items[i];
+  while (f->pc < f->code->count && f->code->instrs[f->pc].unit < t->start->unit)
+    f->pc++;
+  return true;
+}
+
 static frame *capture_root(tracer *t, PyFunctionObject *function) {
   const source *s = trace_source(t, SOURCE_FUNCTION, NULL, (PyObject *)function, NULL, 0);
   value *v = s ? value_wrap(t, (PyObject *)function, s) : NULL;
   function_data *data = v ? function_get(t, v) : NULL;
   frame *f = data ? frame_new(t, data) : NULL;
   if (!f) return NULL;
-  if (t->arg_count > f->code->locals)
-    return trace_break(t, BREAK_OPCODE, "more arguments than locals");
-  for (Py_ssize_t i = 0; i < t->arg_count; i++) {
-    if (!t->args[i]) continue;
-    PyObject *name = PyTuple_GET_ITEM(data->code->co_localsplusnames, i);
-    value *lazy = value_new(t, &value_lazy_type);
-    if (!lazy) return NULL;
-    lazy->source = trace_source(t, SOURCE_ARG, NULL, NULL, name, i);
-    lazy->object = t->args[i];
-    f->locals[i] = lazy;
-  }
-  return f;
+  return (t->start ? capture_frame_state(t, f) : capture_arguments(t, f)) ? f : NULL;
 }
 
 /* What nothing needs goes, but for what the library would have warned of. */
@@ -157,13 +204,45 @@ static bool capture_tidy(capture *c, uint32_t seen) {
   return true;
 }
 
-static void capture_finish(tracer *t, value *result) {
+/* One slot of a frame that is left: what nothing has looked at is the live object. */
+static recipe *capture_slot_recipe(tracer *t, value *v) {
+  if (v->type != &value_lazy_type) return trace_rebuild(t, v);
+  recipe *r = trace_recipe(t, RECIPE_SOURCE);
+  if (r) r->source = v->source;
+  return r;
+}
+
+/* What the frame holds in front of the instruction that comes next, as a tuple. */
+static recipe *capture_frame(tracer *t, const frame *f) {
+  const PyCodeObject *code = f->code->object;
+  int32_t locals = code->co_nlocalsplus - code->co_nfreevars;
+  frame_shape *at = &t->capture->at;
+  *at = (frame_shape){.unit = f->code->instrs[f->pc].unit, .depth = f->sp};
+  if (t->handling || locals + f->sp > LOOM_MAX_SLOTS)
+    return trace_break(t, BREAK_OPCODE, "the frame cannot be left here");
+  recipe *all = trace_recipe(t, RECIPE_TUPLE);
+  if (!all || !(all->items = calloc((size_t)(locals + f->sp) + 1, sizeof *all->items)))
+    return trace_fail(t);
+  for (int32_t i = 0; i < locals + f->sp; i++) {
+    value *v = i < locals ? f->locals[i] : f->stack[i - locals];
+    if (!v || v == t->null) continue;
+    if (!(all->items[all->count] = capture_slot_recipe(t, v))) return NULL;
+    all->count++;
+    at->present |= (uint64_t)1 << i;
+  }
+  t->capture->stopped = true;
+  return all;
+}
+
+/* `result` is NULL when the frame was left in the middle. */
+static void capture_finish(tracer *t, const frame *root, value *result) {
   for (const frame *f = t->generators; f; f = f->next_generator)
     if (generator_unwinds(f)) trace_break(t, BREAK_GENERATOR, "a generator is left inside a try");
   for (const loom_adapter *const *a = loom_adapters(); *a && !trace_pending(t); a++)
     if ((*a)->finish && !(*a)->finish(t) && !trace_pending(t))
       trace_break(t, BREAK_COMPILER, "%s", (*a)->name);
-  if (!trace_pending(t)) t->capture->result = trace_rebuild(t, result);
+  if (!trace_pending(t))
+    t->capture->result = result ? trace_rebuild(t, result) : capture_frame(t, root);
   if (!trace_pending(t) && !capture_tidy(t->capture, t->fp_seen)) PyErr_NoMemory();
   if (!trace_pending(t)) capture_mark_overwrites(t->capture);
 }
@@ -180,6 +259,7 @@ static void capture_run(tracer *t, PyFunctionObject *function) {
   int flags = ((PyCodeObject *)function->func_code)->co_flags;
   bool yielded = false;
   frame *f = capture_root(t, function);
+  t->root = f;
   if (f && flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) {
     f->pc = 1;
     t->frame = f;
@@ -188,7 +268,7 @@ static void capture_run(tracer *t, PyFunctionObject *function) {
   }
   value *result = f ? frame_run(t, f, &yielded) : NULL;
   t->frame = f;
-  if (result) capture_finish(t, result);
+  if (result || t->stopped) capture_finish(t, f, result);
   if (t->state == TRACE_RAISING) capture_raises(t);
   if (!t->capture->result && t->state == TRACE_GOING)
     trace_break(t, BREAK_OPCODE, "capture failed silently");
@@ -202,8 +282,9 @@ static void capture_forget_symbols(size_table *sizes) {
     sizes->facts[i].symbol = 0;
 }
 
-capture *capture_function(PyFunctionObject *function, PyObject *const *args, Py_ssize_t count,
-                          const bool *symbolic_args, size_table *sizes) {
+static capture *capture_range(PyFunctionObject *function, const frame_shape *start, int64_t stop,
+                              PyObject *const *args, Py_ssize_t count, const bool *symbolic_args,
+                              size_table *sizes) {
   bool *symbolic = calloc((size_t)count + 1, sizeof *symbolic);
   int64_t late[LOOM_MAX_SYMBOLS];
   capture *c = NULL;
@@ -216,8 +297,13 @@ capture *capture_function(PyFunctionObject *function, PyObject *const *args, Py_
   for (uint32_t i = 0; sizes && i < sizes->count; i++)
     sizes->facts[i].skip = false;
   for (Py_ssize_t attempt = 0; attempt <= count + 1 + CAPTURE_SIZE_RESTARTS; attempt++) {
-    tracer t = {
-        .args = args, .arg_count = count, .symbolic = symbolic, .sizes = sizes, .late_known = late};
+    tracer t = {.args = args,
+                .arg_count = count,
+                .symbolic = symbolic,
+                .sizes = sizes,
+                .start = start,
+                .stop = stop,
+                .late_known = late};
     capture_forget_symbols(sizes);
     if (sizes && attempt >= CAPTURE_SIZE_RESTARTS) sizes->never = true;
     if (capture_init(&t)) capture_run(&t, function);
@@ -233,6 +319,42 @@ capture *capture_function(PyFunctionObject *function, PyObject *const *args, Py_
 done:
   free(symbolic);
   return c;
+}
+
+capture *capture_from(PyFunctionObject *function, const frame_shape *start, PyObject *const *args,
+                      Py_ssize_t count, const bool *symbolic_args, size_table *sizes) {
+  return capture_range(function, start, -1, args, count, symbolic_args, sizes);
+}
+
+capture *capture_function(PyFunctionObject *function, PyObject *const *args, Py_ssize_t count,
+                          const bool *symbolic_args, size_table *sizes) {
+  return capture_range(function, NULL, -1, args, count, symbolic_args, sizes);
+}
+
+/* What a frame holds may be of a kind that cannot be rebuilt. So the last instruction is looked for
+ * in front of which all can be: it is the one that makes such an object, and is then run as it is.
+ */
+capture *capture_until(PyFunctionObject *function, const frame_shape *start, PyObject *const *args,
+                       Py_ssize_t count, const bool *symbolic_args, size_table *sizes,
+                       int64_t step) {
+  capture *best = NULL;
+  int64_t good = -1, bad = step + 1, at = step;
+  while (bad - good > 1) {
+    capture *c = capture_range(function, start, at, args, count, symbolic_args, sizes);
+    if (!c) break;
+    if (c->broke.reason || !c->stopped) {
+      bad = at;
+      capture_free(c);
+    } else {
+      good = at;
+      capture_free(best);
+      best = c;
+    }
+    at = good + (bad - good) / 2;
+  }
+  if (!PyErr_Occurred()) return best;
+  capture_free(best);
+  return NULL;
 }
 
 /* ---- for tests ------------------------------------------------------------------------------ */

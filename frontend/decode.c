@@ -300,3 +300,9 @@ loom_code *loom_decode(PyCodeObject *object, loom_arena *arena, loom_error *err)
             PyUnicode_AsUTF8(object->co_qualname));
   return NULL;
 }
+
+#define LOCAL_CELL 0x40 /* CO_FAST_CELL of CPython's internal headers */
+
+bool loom_local_is_cell(PyCodeObject *code, int32_t local) {
+  return PyBytes_AS_STRING(code->co_localspluskinds)[local] & LOCAL_CELL;
+}

@@ -165,6 +165,7 @@ entry *entry_new(capture *captured, loom_plan *plan, backend kind, PyObject *cod
     return NULL;
   }
   e->simple = entry_is_simple(e);
+  e->stopped = captured->stopped;
   direct_find(e);
   entry_bind_constants(e);
   e->release_gil = entry_has_work(&captured->graph);
@@ -228,6 +229,7 @@ static int entry_poll(void *context) {
 }
 
 static uint32_t entry_launch(const entry *e, const loom_call *call, bool release) {
+  if (!e->plan) return 0; /* nothing is computed */
   if (!release) return loom_plan_run(e->plan, call);
   uint32_t status;
   Py_BEGIN_ALLOW_THREADS status = loom_plan_run(e->plan, call);

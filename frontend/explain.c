@@ -55,6 +55,7 @@ bool callable_record_break(callable *c, const break_info *info) {
   loom_log(LOOM_LOG_BREAKS, "%s:%d:%d: %U: FL%04d %s: %s",
            info->location.file ? info->location.file : "?", info->location.line,
            info->location.column, c->function->func_qualname, info->reason, text, info->detail);
+  if (info->reason == BREAK_LIVE_ITERATOR) return true; /* another break's doing */
   PyObject *row = break_tuple(info);
   if (row && !c->breaks) c->breaks = PyList_New(0);
   int known = row && c->breaks ? PySequence_Contains(c->breaks, row) : -1;
@@ -129,32 +130,50 @@ static PyObject *entry_report(const entry *e) {
   PyObject *graph = entry_graph_text(e), *ops = entry_ops(e), *guards = entry_guards(e),
            *made = NULL;
   if (graph && ops && guards)
-    made = Py_BuildValue("{sssOsOsOsKsOsIsIs{sdsdsdsdsdsdsd}}", "backend", kinds[e->kind], "graph",
-                         graph, "ops", ops, "guards", guards, "hits", (unsigned long long)e->hits,
-                         "cached", e->report.cached ? Py_True : Py_False, "fusions", info->fusions,
-                         "kernels", entry_kernels(e), "times", "capture_ms", e->capture_ms,
-                         "load_ms", e->report.load_ms, "import_ms", info->import_ms, "passes_ms",
-                         info->passes_ms, "lower_ms", info->lower_ms, "emit_ms", info->emit_ms,
-                         "total_ms", e->report.total_ms);
+    made = Py_BuildValue(
+        "{sssOsOsOsKsOsOsIsIs{sdsdsdsdsdsdsd}}", "backend", kinds[e->kind], "graph", graph, "ops",
+        ops, "guards", guards, "hits", (unsigned long long)e->hits, "part",
+        e->part ? Py_True : Py_False, "cached", e->report.cached ? Py_True : Py_False, "fusions",
+        info->fusions, "kernels", entry_kernels(e), "times", "capture_ms", e->capture_ms, "load_ms",
+        e->report.load_ms, "import_ms", info->import_ms, "passes_ms", info->passes_ms, "lower_ms",
+        info->lower_ms, "emit_ms", info->emit_ms, "total_ms", e->report.total_ms);
   Py_XDECREF(graph);
   Py_XDECREF(ops);
   Py_XDECREF(guards);
   return made;
 }
 
+/* Versions of a callable and of the parts of its function. */
+static bool report_entries(const callable *c, PyObject *entries) {
+  entry_list *list = c->entries;
+  bool good = true;
+  if (list) list->refs++;
+  for (uint32_t i = list ? list->count : 0; good && i-- > 0;) {
+    PyObject *row = entry_report(list->items[i]);
+    good = row && PyList_Append(entries, row) == 0;
+    Py_XDECREF(row);
+  }
+  entries_unref(list);
+  for (uint32_t i = 0; good && i < c->resumes.count; i++)
+    good = report_entries(c->resumes.points[i], entries);
+  return good;
+}
+
+static uint32_t report_captures(const callable *c) {
+  uint32_t captures = c->captures;
+  for (uint32_t i = 0; i < c->resumes.count; i++)
+    captures += c->resumes.points[i]->captures;
+  return captures;
+}
+
 PyObject *callable_report(PyObject *self, PyObject *unused) {
   callable *c = (callable *)self;
   PyObject *entries = PyList_New(0);
-  entry_list *list = c->entries;
-  for (uint32_t i = list ? list->count : 0; entries && i-- > 0;) {
-    PyObject *row = entry_report(list->items[i]);
-    if (!row || PyList_Append(entries, row) < 0) Py_CLEAR(entries);
-    Py_XDECREF(row);
-  }
+  if (entries && !report_entries(c, entries)) Py_CLEAR(entries);
   if (!entries) return NULL;
   return Py_BuildValue("{sNsOsKsKsI}", "entries", entries, "breaks",
                        c->breaks ? c->breaks : Py_None, "hits", (unsigned long long)c->hits,
-                       "misses", (unsigned long long)c->misses, "captures", c->captures);
+                       "misses", (unsigned long long)c->misses, "captures", report_captures(c));
 }
 
 /* ---- logs of a new entry -------------------------------------------------------------------- */

@@ -142,7 +142,18 @@ typedef struct break_info {
   int reason; /* row of breaks.def; 0: none */
   char detail[256];
   loom_location location;
+  int64_t step; /* how many instructions of the outermost frame were evaluated before the one that broke; -1: it is
+                   not known, or capture cannot end there */
 } break_info;
+
+#define LOOM_MAX_SLOTS 64 /* of a frame that is left or entered in the middle */
+/* What a frame's locals and stack hold in front of an instruction. Slots are its locals and cells (free variables have
+ * none), then the items of its stack. */
+typedef struct frame_shape {
+  int32_t unit; /* of the instruction, in code units of co_code */
+  int32_t depth;
+  uint64_t present; /* bit for each slot: a bound local, an item that is not NULL */
+} frame_shape;
 
 typedef struct capture {
   loom_graph graph;
@@ -163,6 +174,8 @@ typedef struct capture {
   bool sized;       /* some numbers of the graph are symbolic: each has a guard that reads it, but for: */
   uint64_t late;    /* the symbols that host calls introduce */
   break_info broke; /* reason != 0: nothing else is valid */
+  bool stopped;     /* it ends in front of `at`: the result is a tuple of what is present there */
+  frame_shape at;
   PyObject *hosts;  /* list, by slot of a host call: what the adapter needs to run it; or NULL */
   uint32_t fp_ops;  /* union of loom_node_fp over the graph, less what the function itself asked to
                        ignore: 0 means flags never matter */
@@ -207,6 +220,13 @@ size_fact *size_table_get(size_table *table, const source *s, size_field field, 
  * Python exception is set (and NULL returned) only for MemoryError and KeyboardInterrupt. */
 capture *capture_function(PyFunctionObject *function, PyObject *const *args, Py_ssize_t count,
                           const bool *symbolic_args, size_table *sizes);
+/* The same from `start` (NULL: the function's beginning), where argument slots are those of a frame_shape. */
+capture *capture_from(PyFunctionObject *function, const frame_shape *start, PyObject *const *args, Py_ssize_t count,
+                      const bool *symbolic_args, size_table *sizes);
+/* What can be captured before the instruction at which capture_from() broke (`step` of its break_info), or before an
+ * earlier one when there the frame holds what cannot be rebuilt. NULL without an exception: nothing. */
+capture *capture_until(PyFunctionObject *function, const frame_shape *start, PyObject *const *args, Py_ssize_t count,
+                       const bool *symbolic_args, size_table *sizes, int64_t step);
 void capture_free(capture *c);
 /* Notes for each output that an effect writes over an input that the plan may do so at once (direct.c). */
 void capture_mark_overwrites(capture *c);
@@ -392,6 +412,8 @@ recipe *trace_recipe(tracer *t, recipe_kind kind); /* zeroed, owned by the captu
 recipe *trace_rebuild(tracer *t, value *v);        /* RECIPE_SHARED when the value was asked for before */
 /* Rebuilds the items of a container (v->seq) into the recipe `r`, which it gives back. */
 recipe *trace_rebuild_items(tracer *t, recipe *r, value *v);
+/* An iterator over a sequence, made again where it stands (-1: at its end). */
+recipe *iter_recipe(tracer *t, value *sequence, Py_ssize_t index, bool reverse);
 void trace_effect(tracer *t, effect e);
 /* From here on the function ignores these floating-point flags, and reports those. */
 void trace_fp_state(tracer *t, uint32_t ignored, uint32_t reported);

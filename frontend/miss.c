@@ -113,7 +113,7 @@ static bool numbers_choose(callable *c, PyObject *const *slots, bool *symbolic,
   if (!now) return false;
   *libraries = 0;
   for (Py_ssize_t i = 0; i < c->slots; i++) {
-    bool library, plain = number_is_plain(slots[i], &library);
+    bool library = false, plain = slots[i] && number_is_plain(slots[i], &library);
     uint64_t bit = (uint64_t)1 << i;
     PyTuple_SET_ITEM(now, i, Py_NewRef(plain ? slots[i] : Py_None));
     PyObject *before = last && PyTuple_GET_SIZE(last) == c->slots ? PyTuple_GET_ITEM(last, i) : now;
@@ -166,7 +166,8 @@ static entry *build_entry(const callable *c, capture *captured, PyObject *code, 
   loom_error err = {""};
   loom_compile_report report;
   memset(&report, 0, sizeof report);
-  if (c->kind == BACKEND_LOOM && !build_plan(c, captured, &plan, &report, &err)) {
+  bool empty = !captured->graph.node_count && !captured->graph.output_count;
+  if (c->kind == BACKEND_LOOM && !empty && !build_plan(c, captured, &plan, &report, &err)) {
     capture_free(captured);
   } else {
     entry *e = entry_new(captured, plan, c->kind, code, &err);
@@ -204,13 +205,14 @@ static double build_clock(void) {
 /* Captures; with numbers of a library by value when it broke, perhaps for want of such a value. */
 static capture *build_capture(callable *c, PyObject *const *slots, bool *symbolic,
                               uint64_t libraries) {
-  capture *captured = capture_function(c->function, slots, c->slots, symbolic, &c->sizes);
+  const frame_shape *start = resume_start(c);
+  capture *captured = capture_from(c->function, start, slots, c->slots, symbolic, &c->sizes);
   if (!captured || !captured->broke.reason || !libraries) return captured;
   c->by_value |= libraries;
   for (Py_ssize_t i = 0; i < c->slots; i++)
     if (libraries >> i & 1) symbolic[i] = false;
   capture_free(captured);
-  return capture_function(c->function, slots, c->slots, symbolic, &c->sizes);
+  return capture_from(c->function, start, slots, c->slots, symbolic, &c->sizes);
 }
 
 /* Captures and compiles `code`, that of the function now: another thread may replace it while the
@@ -232,6 +234,20 @@ static entry *build_try(callable *c, PyObject *const *slots, bool *symbolic, uin
   return e;
 }
 
+/* Captures and compiles what comes before the instruction at which capture broke. */
+static entry *build_part(callable *c, PyObject *const *slots, const bool *symbolic, PyObject *code,
+                         int64_t step) {
+  double start = build_clock();
+  break_info why = {.reason = 0};
+  capture *captured =
+      capture_until(c->function, resume_start(c), slots, c->slots, symbolic, &c->sizes, step);
+  double capture_ms = build_clock() - start;
+  entry *e = captured ? build_entry(c, captured, code, &why) : NULL;
+  if (e) e->capture_ms = capture_ms;
+  if (why.reason) build_report(c->owner ? c->owner : c, &why);
+  return e;
+}
+
 /* What cannot be captured or compiled with symbolic sizes is with constant ones, from here on. */
 static entry *build_from(callable *c, PyObject *const *slots, bool *symbolic, uint64_t libraries,
                          PyObject *code) {
@@ -250,8 +266,11 @@ static entry *build_from(callable *c, PyObject *const *slots, bool *symbolic, ui
     if (e || PyErr_Occurred()) return e;
     why = again;
   }
-  if (why.reason) build_report(c, &why);
-  return NULL;
+  if (!why.reason) return NULL;
+  build_report(c->owner ? c->owner : c, &why);
+  return PyErr_Occurred() || !resume_is_possible(c, &why)
+             ? NULL
+             : build_part(c, slots, symbolic, code, why.step);
 }
 
 static entry *build_now(callable *c, PyObject *const *slots) {
@@ -293,7 +312,7 @@ entry *callable_build(callable *c, PyObject *const *slots) {
   if (c->failures >= CALLABLE_MAX_FAILURES && !c->fullgraph) return NULL;
   Py_hash_t signature = 0;
   for (Py_ssize_t i = 0; i < c->slots; i++)
-    signature = signature_mix(signature, signature_of(slots[i], 3));
+    if (slots[i]) signature = signature_mix(signature, signature_of(slots[i], 3));
   negative *known = negative_find(c, signature);
   if (known && !c->fullgraph && negative_holds(known)) return NULL;
   if (loom_log_mask & LOOM_LOG_RECOMPILES) dynamic_log_recompile(c, slots);
@@ -303,6 +322,7 @@ entry *callable_build(callable *c, PyObject *const *slots) {
   entry *e = build_now(c, slots);
   c->building = 0;
   if (e) {
+    e->part = c->owner || e->stopped;
     entry_log(e, c);
     e->refs++;
     callable_publish(c, e);
@@ -317,7 +337,7 @@ entry *callable_build(callable *c, PyObject *const *slots) {
 
 /* ---- publishing ----------------------------------------------------------------------------- */
 
-static void entries_unref(entry_list *list) {
+void entries_unref(entry_list *list) {
   if (!list || --list->refs) return;
   for (uint32_t i = 0; i < list->count; i++)
     entry_unref(list->items[i]);
@@ -355,4 +375,5 @@ void callable_forget(callable *c) {
   Py_CLEAR(c->breaks);
   Py_CLEAR(c->last_args);
   entries_unref(old);
+  resume_clear(c);
 }

@@ -231,6 +231,7 @@ static PyObject *read_cell(PyObject *base, Py_ssize_t index) {
 static PyObject *read_derived(PyObject *base, PyObject *key) {
   if (PyUnicode_CompareWithASCIIString(key, "__class__") == 0)
     return Py_NewRef((PyObject *)Py_TYPE(base));
+  if (PyCell_Check(base)) return Py_XNewRef(PyCell_GET(base));
   for (const loom_adapter *const *a = loom_adapters(); *a; a++) {
     PyObject *item = (*a)->derived ? (*a)->derived(base, key) : NULL;
     if (item) return item;

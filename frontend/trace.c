@@ -39,12 +39,110 @@ static bool frame_tick(tracer *t) {
   return false;
 }
 
+/* How many items an instruction may look at. Those that only move them, or drop them, leave what
+ * has not been looked at as it is. */
+static int32_t step_reach(const loom_instr *in) {
+  switch (in->op) {
+  case BC_POP:
+  case BC_PUSH_NULL:
+  case BC_NULL_UNDER:
+  case BC_SWAP:
+  case BC_COPY:
+  case BC_LOAD_CONST:
+  case BC_LOAD_FAST:
+  case BC_LOAD_GLOBAL:
+  case BC_LOAD_DEREF:
+  case BC_LOAD_CLOSURE:
+  case BC_STORE_FAST:
+  case BC_STORE_DEREF:
+  case BC_DELETE_FAST:
+  case BC_JUMP:
+  case BC_KW_NAMES: return 0;
+  case BC_FOR_ITER:
+  case BC_GET_ITER:
+  case BC_RETURN:
+  case BC_LOAD_ATTR:
+  case BC_POP_JUMP_IF_FALSE:
+  case BC_POP_JUMP_IF_TRUE:
+  case BC_POP_JUMP_IF_NONE:
+  case BC_POP_JUMP_IF_NOT_NONE: return 1;
+  case BC_CALL: return in->arg + 2;
+  case BC_BUILD_TUPLE:
+  case BC_BUILD_LIST:
+  case BC_BUILD_SET:
+  case BC_BUILD_STRING: return in->arg;
+  case BC_BUILD_MAP: return 2 * in->arg;
+  case BC_BUILD_CONST_KEY_MAP:
+  case BC_LIST_APPEND:
+  case BC_SET_ADD: return in->arg + 1;
+  default: return in->arg < 16 ? in->arg + 5 : 5;
+  }
+}
+
+/* Methods that change a container. */
+static bool step_changes(PyObject *object, const char *name) {
+  static const char *const lists[] = {"append", "extend", "insert",  "pop", "remove",
+                                      "clear",  "sort",   "reverse", NULL},
+                           *const dicts[] = {"pop", "popitem", "clear", "update", NULL},
+                           *const sets[] = {"add",   "discard", "remove", "pop",
+                                            "clear", "update",  NULL};
+  const char *const *names = PyList_CheckExact(object)   ? lists
+                             : PyDict_CheckExact(object) ? dicts
+                             : PySet_CheckExact(object)  ? sets
+                                                         : NULL;
+  for (; names && *names; names++)
+    if (!strcmp(*names, name)) return true;
+  return false;
+}
+
+/* What existed before is not looked at, and not guarded, before an instruction has to: the
+ * outermost frame's stack holds it as it is. What breaks at once is not looked at either: a list
+ * that grows at each break would have another length each time. */
+static bool frame_realise(tracer *t, frame *f, const loom_instr *in) {
+  int32_t reach = step_reach(in);
+  const value *top = f->sp ? f->stack[f->sp - 1] : NULL;
+  const char *name = in->op == BC_LOAD_ATTR && top && top->type == &value_lazy_type
+                         ? PyUnicode_AsUTF8(PyTuple_GET_ITEM(f->code->object->co_names, in->arg))
+                         : NULL;
+  if (name && step_changes(top->object, name))
+    return trace_break(t, BREAK_SIDE_EFFECT, "%s() of a %s that existed before the call", name,
+                       Py_TYPE(top->object)->tp_name) != NULL;
+  for (int32_t i = f->sp - 1; i >= 0 && i >= f->sp - reach; i--) {
+    value **at = &f->stack[i];
+    if ((*at)->type == &value_lazy_type && !(*at = value_wrap(t, (*at)->object, (*at)->source)))
+      return false;
+  }
+  return true;
+}
+
+/* Does an instruction of CPython's begin here? One may be two of ours, and a call begins with the
+ * names of its keywords. What sets a frame up is none. */
+static bool frame_begins(const frame *f, const loom_instr *in) {
+  if (in->op == BC_MAKE_CELL || in->op == BC_COPY_FREE) return false;
+  if (in->op == BC_CALL && f->kwnames) return false;
+  return in == f->code->instrs || in[-1].unit != in->unit;
+}
+
+/* False when capture ends in front of the instruction. */
+static bool frame_goes_on(tracer *t, const frame *f, const loom_instr *in) {
+  if (!frame_begins(f, in)) return true;
+  t->stopped = t->root_step == t->stop;
+  if (t->stopped)
+    t->handling = t->handled != NULL;
+  else
+    t->root_step++;
+  return !t->stopped;
+}
+
 static step frame_step(tracer *t, frame *f) {
   if (f->pc < 0 || f->pc >= f->code->count) {
     trace_break(t, BREAK_OPCODE, "execution runs past the end of the bytecode");
     return STEP_FAIL;
   }
-  const loom_instr *in = &f->code->instrs[f->pc++];
+  const loom_instr *in = &f->code->instrs[f->pc];
+  if (f == t->root && !frame_goes_on(t, f, in)) return STEP_FAIL;
+  f->pc++;
+  if (f == t->root && !frame_realise(t, f, in)) return STEP_FAIL;
   if (!frame_tick(t)) return STEP_FAIL;
   if (f->sp + 4 > f->code->stack + 2) {
     trace_break(t, BREAK_OPCODE, "the bytecode overflows its stack");
@@ -59,6 +157,7 @@ static value *frame_loop(tracer *t, frame *f, bool *yielded) {
     f->thrown = NULL;
     if (thrown) trace_raise_value(t, thrown);
     step s = thrown ? STEP_FAIL : frame_step(t, f);
+    if (t->stopped) return NULL;
     /* A step that reports success has nothing pending; this catches one that forgot a failure below
      * it. */
     if (s == STEP_NEXT && t->state == TRACE_GOING) continue;
@@ -173,7 +272,7 @@ static step local_unbound(tracer *t, frame *f, int32_t index) {
 step step_LOAD_FAST(tracer *t, frame *f, const loom_instr *in) {
   LOCAL(in->arg);
   if (!f->locals[in->arg]) return local_unbound(t, f, in->arg);
-  return frame_result(f, local_realise(t, &f->locals[in->arg]));
+  return frame_result(f, f == t->root ? f->locals[in->arg] : local_realise(t, &f->locals[in->arg]));
 }
 
 step step_STORE_FAST(tracer *t, frame *f, const loom_instr *in) {
@@ -227,7 +326,7 @@ step step_LOAD_DEREF(tracer *t, frame *f, const loom_instr *in) {
     trace_raise(t, PyExc_NameError, "a free variable is not assigned");
     return STEP_FAIL;
   }
-  return frame_result(f, local_realise(t, &cell->cell.content));
+  return frame_result(f, f == t->root ? cell->cell.content : local_realise(t, &cell->cell.content));
 }
 
 static step cell_store(tracer *t, frame *f, const loom_instr *in, value *content) {
@@ -273,7 +372,9 @@ step step_LOAD_GLOBAL(tracer *t, frame *f, const loom_instr *in) {
     trace_raise(t, PyExc_NameError, "name '%s' is not defined", PyUnicode_AsUTF8(name));
     return STEP_FAIL;
   }
-  return frame_result(f, value_wrap(t, object, s));
+  bool grows = PyList_CheckExact(object) || PyDict_CheckExact(object) || PySet_CheckExact(object);
+  return frame_result(f,
+                      f == t->root && grows ? value_lazy(t, object, s) : value_wrap(t, object, s));
 }
 
 step step_STORE_GLOBAL(tracer *t, frame *f, const loom_instr *in) {

@@ -146,6 +146,8 @@ value *trace_iter(tracer *t, value *v) {
 value *trace_next(tracer *t, value *v) {
   if (trace_pending(t)) return NULL;
   if (v->type->next) return v->type->next(t, v);
+  if (v->object && Py_TYPE(v->object)->tp_iternext)
+    return trace_break(t, BREAK_LIVE_ITERATOR, "the next item of a live %s", value_type_name(t, v));
   return trace_raise(t, PyExc_TypeError, "'%s' object is not an iterator", value_type_name(t, v));
 }
 

@@ -91,6 +91,7 @@ static void trace_set_break(tracer *t, int reason, const char *format, va_list l
   info->reason = reason;
   vsnprintf(info->detail, sizeof info->detail, format, list);
   info->location = trace_location(t);
+  info->step = t->root_step - 1;
   break_inside(t->frame, info);
   t->state = TRACE_BROKEN;
   t->raised = NULL;

@@ -341,7 +341,7 @@ static value *array_iter_self(tracer *t, value *v) { return v; }
 static PyObject *array_iter_type(tracer *t, value *v) { return (PyObject *)&PySeqIter_Type; }
 
 static recipe *array_iter_rebuild(tracer *t, value *v) {
-  return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an iterator over an array as a result");
+  return iter_recipe(t, v->any.a, v->any.i, false);
 }
 
 static const value_type array_iterator_value_type = {.name = "iterator",

@@ -1,7 +1,7 @@
 /* Functions, bound methods, cells, super(): values that calls go through. */
 #include "frontend/value/value.h"
 
-static value *value_lazy(tracer *t, PyObject *object, const source *s) {
+value *value_lazy(tracer *t, PyObject *object, const source *s) {
   value *v = s ? value_new(t, &value_lazy_type) : NULL;
   if (!v) return NULL;
   v->source = s;
@@ -272,7 +272,23 @@ const value_type value_method_type = {.name = "method",
                                       .python_type = method_python_type,
                                       .rebuild = method_rebuild};
 
-const value_type value_cell_type = {.name = "cell"};
+static recipe *cell_rebuild(tracer *t, value *v) {
+  recipe *r = trace_recipe(t, v->source ? RECIPE_SOURCE : RECIPE_CALL);
+  if (!r) return NULL;
+  r->source = v->source;
+  if (v->source) return r;
+  if (v->object) return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a cell of a function");
+  recipe *type = trace_recipe(t, RECIPE_CONST);
+  r->items = calloc(2, sizeof *r->items);
+  if (!type || !r->items) return trace_fail(t);
+  type->object = Py_NewRef((PyObject *)&PyCell_Type);
+  r->items[r->count++] = type;
+  if (!v->cell.content) return r;
+  r->items[r->count] = trace_rebuild(t, v->cell.content);
+  return r->items[r->count++] ? r : NULL;
+}
+
+const value_type value_cell_type = {.name = "cell", .rebuild = cell_rebuild};
 
 /* ---- methods of our own values -------------------------------------------------------------- */
 

@@ -20,6 +20,7 @@ typedef struct iter_data {
   value **inner;
   Py_ssize_t count, at;
   bool strict, done;
+  bool exact; /* of ITER_SEQUENCE and ITER_REVERSED: iter() or reversed() of `base` itself */
 } iter_data;
 
 static value *iter_new(tracer *t, iter_kind kind, value *base, value *const *inner,
@@ -36,6 +37,11 @@ static value *iter_new(tracer *t, iter_kind kind, value *base, value *const *inn
 
 value *iter_over(tracer *t, value *sequence) {
   return iter_new(t, ITER_SEQUENCE, sequence, NULL, 0);
+}
+
+value *iter_exactly(value *iterator) {
+  if (iterator) ((iter_data *)iterator->any.a)->exact = true;
+  return iterator;
 }
 
 value *iter_known(tracer *t, value *const *items, Py_ssize_t count) {
@@ -236,7 +242,68 @@ static value *iterator_get_attr(tracer *t, value *v, PyObject *name) {
   return builtin_method_find(t, iterator_methods, v, name);
 }
 
+/* ---- made again behind a break -------------------------------------------------------------- */
+
+/* (sequence, index, reverse) -> an iterator over it that stands there; -1: at its end. */
+static PyObject *iter_restore(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+  PyObject *it = PyObject_IsTrue(args[2])
+                     ? PyObject_CallOneArg((PyObject *)&PyReversed_Type, args[0])
+                     : PyObject_GetIter(args[0]);
+  Py_ssize_t index = it ? PyLong_AsSsize_t(args[1]) : -1;
+  while (it && index < 0) {
+    PyObject *item = PyIter_Next(it);
+    if (!item) break;
+    Py_DECREF(item);
+  }
+  PyObject *done = it && index >= 0 ? PyObject_CallMethod(it, "__setstate__", "n", index) : NULL;
+  Py_XDECREF(done);
+  if (PyErr_Occurred()) Py_CLEAR(it);
+  return it;
+}
+
+static recipe *iter_const(tracer *t, PyObject *object) {
+  recipe *r = object ? trace_recipe(t, RECIPE_CONST) : NULL;
+  if (r)
+    r->object = object;
+  else
+    Py_XDECREF(object);
+  return r ? r : trace_pending(t) ? NULL : trace_fail(t);
+}
+
+/* A call of `function` with `count` values. */
+static recipe *iter_call_recipe(tracer *t, PyObject *function, value *const *args,
+                                Py_ssize_t count) {
+  recipe *r = trace_recipe(t, RECIPE_CALL);
+  if (!r || !(r->items = calloc((size_t)count + 1, sizeof *r->items))) return trace_fail(t);
+  if (!(r->items[r->count++] = iter_const(t, function))) return NULL;
+  for (Py_ssize_t i = 0; i < count; i++)
+    if (!(r->items[r->count++] = trace_rebuild(t, args[i]))) return NULL;
+  return r;
+}
+
+recipe *iter_recipe(tracer *t, value *sequence, Py_ssize_t index, bool reverse) {
+  static PyMethodDef method = {"iterator", (PyCFunction)(void (*)(void))iter_restore, METH_FASTCALL,
+                               NULL};
+  value *args[3] = {sequence, value_int(t, index), value_bool(t, reverse)};
+  return args[1] ? iter_call_recipe(t, PyCFunction_New(&method, NULL), args, 3) : NULL;
+}
+
+static recipe *iterator_rebuild(tracer *t, value *v) {
+  iter_data *d = v->any.a;
+  value *args[2] = {d->base, d->counter};
+  if ((d->kind == ITER_SEQUENCE || d->kind == ITER_REVERSED) && d->exact && !d->function) {
+    bool reverse = d->kind == ITER_REVERSED;
+    return iter_recipe(t, d->base, d->done ? -1 : d->at - reverse, reverse);
+  }
+  if (d->kind == ITER_ENUMERATE)
+    return iter_call_recipe(t, Py_NewRef((PyObject *)&PyEnum_Type), args, 2);
+  if (d->kind == ITER_ZIP && !d->strict)
+    return iter_call_recipe(t, Py_NewRef((PyObject *)&PyZip_Type), d->inner, d->count);
+  return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an iterator is returned");
+}
+
 const value_type value_iterator_type = {.name = "iterator",
+                                        .rebuild = iterator_rebuild,
                                         .iter = iter_self,
                                         .next = iterator_next,
                                         .get_attr = iterator_get_attr,
@@ -254,7 +321,13 @@ static value *range_next(tracer *t, value *v) {
 
 static PyObject *range_python_type(tracer *t, value *v) { return (PyObject *)&PyRangeIter_Type; }
 
+static recipe *range_rebuild(tracer *t, value *v) {
+  value *range = value_const(t, v->object);
+  return range ? iter_recipe(t, range, v->any.i, false) : NULL;
+}
+
 const value_type value_range_type = {.name = "range iterator",
+                                     .rebuild = range_rebuild,
                                      .iter = iter_self,
                                      .next = range_next,
                                      .get_attr = iterator_get_attr,

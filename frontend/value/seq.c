@@ -381,7 +381,7 @@ static value *list_get_attr(tracer *t, value *v, PyObject *name) {
   return builtin_method_find(t, list_methods, v, name);
 }
 
-static value *seq_iter(tracer *t, value *v) { return iter_over(t, v); }
+static value *seq_iter(tracer *t, value *v) { return iter_exactly(iter_over(t, v)); }
 
 static PyObject *tuple_python_type(tracer *t, value *v) {
   return tuple_class(v) ? tuple_class(v) : (PyObject *)&PyTuple_Type;

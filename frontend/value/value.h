@@ -43,6 +43,7 @@ typedef struct loom_code {
 /* Allocated in the arena; NULL with `err` set when the code makes no sense. */
 loom_code *loom_decode(PyCodeObject *code, loom_arena *arena, loom_error *err);
 const char *loom_bytecode_name(loom_bytecode op);
+bool loom_local_is_cell(PyCodeObject *code, int32_t local); /* made into one when the function starts */
 
 /* ---- frames --------------------------------------------------------------------------------- */
 
@@ -116,6 +117,11 @@ struct tracer {
   value
       *returned; /* of the frame that has just finished (also a generator's StopIteration value) */
   frame *frame, *generators;
+  frame *root;       /* the outermost frame */
+  int64_t root_step; /* instructions of it that were begun */
+  int64_t stop;      /* capture ends in front of this one; -1: at the function's end */
+  bool stopped, handling; /* it has; inside the handler of an exception */
+  const frame_shape *start; /* where the outermost frame starts; NULL: at the beginning */
   int depth;
   uint64_t steps;
   uint32_t fp_ignored, fp_seen; /* flags ignored now; those of the nodes made while not ignored */
@@ -176,6 +182,7 @@ static inline step frame_result(frame *f, value *v) {
 
 /* ---- value/ --------------------------------------------------------------------------------- */
 
+value *value_lazy(tracer *t, PyObject *object, const source *s); /* not looked at yet */
 extern const value_type value_lazy_type, value_object_type, value_builtin_method_type,
     value_generator_type, value_range_type, value_super_type, value_partial_type;
 
@@ -237,6 +244,7 @@ value *set_from(tracer *t, value *iterable, bool frozen);
 
 /* Iterators (value/iter.c). */
 value *iter_over(tracer *t, value *sequence);                        /* tuple or list value, live */
+value *iter_exactly(value *iterator); /* iter() or reversed() of the sequence itself */
 value *iter_known(tracer *t, value *const *items, Py_ssize_t count); /* a snapshot */
 value *iter_enumerate(tracer *t, value *iterator, value *start);
 value *iter_zip(tracer *t, value *const *iterators, Py_ssize_t count, bool strict);

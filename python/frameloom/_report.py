@@ -72,7 +72,8 @@ class Explanation:
     """
 
     def __init__(self, name, report):
-        entries = report["entries"]
+        # Between two breaks there may be nothing to compute.
+        entries = [e for e in report["entries"] if e["ops"] or not e["part"]]
         self.name = name
         self.graphs = [e["graph"] for e in entries]
         self.ops_per_graph = [e["ops"] for e in entries]

@@ -231,7 +231,7 @@ def test_explain_a_break_and_a_method():
         return a + 1
 
     report = frameloom.explain(f, np.ones(3))
-    assert report.graph_count == 0 and report.graph_break_count == 1
+    assert report.graph_count == 1 and report.graph_break_count == 1
     reason = report.break_reasons[0]
     assert reason.code.startswith("FL") and reason.file == __file__ and reason.line > 0
     assert "print" in str(reason)

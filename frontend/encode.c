@@ -1,0 +1,476 @@
+/* Code objects that start in the middle of a function, for CPython 3.11. The only file besides
+ * decode.c that knows opcodes' numbers.
+ *
+ * The function's own code goes behind a prologue, with its exception table and line table shifted:
+ *
+ *     RESUME
+ *     for each local: store it, or unbind it             (the prologue has the line of the
+ *     for each item of the stack: push it                 instruction that comes next)
+ *     <the truth of HANDOVER_ENTER>                       signals, and what was pending, are raised
+ * here <a copy of the instruction>                         covered by the handler of the original
+ *     exit 0: when not HANDOVER_LEAVE: return (stack..., locals..., HANDOVER_EXIT0)
+ *             else jump behind the original
+ *     exit 1: the same behind a jump that was taken
+ *     <the function's code>
+ *
+ * An exception of the instruction goes to the handler in the function's own code, which runs on to
+ * the end of the function. A call's copy includes what prepares it (KW_NAMES, PRECALL).
+ */
+#include "frontend/resume.h"
+#include "frontend/value/value.h"
+
+#include <opcode.h>
+
+typedef struct encoder {
+  PyCodeObject *object;
+  const uint8_t *bytes; /* of co_code */
+  int32_t units;
+  uint8_t *out;
+  int32_t count, capacity; /* in code units */
+  int32_t consts;          /* index of the first constant of ours */
+  bool failed;
+} encoder;
+
+/* One instruction as CPython has it, prefixes and caches included. */
+typedef struct region {
+  int32_t begin, op, end; /* `op`: unit of the last opcode in it */
+  uint32_t arg;           /* of that opcode */
+  int32_t effect[2];      /* on the depth of the stack: without and with its jump */
+} region;
+
+/* ---- reading -----------------------------------------------------------------------------------
+ */
+
+static int op_at(const encoder *e, int32_t unit) { return e->bytes[2 * unit]; }
+
+static bool read_one(const encoder *e, int32_t at, region *out) {
+  uint32_t arg = 0;
+  *out = (region){.begin = at};
+  while (at < e->units && op_at(e, at) == EXTENDED_ARG)
+    arg = (arg | e->bytes[2 * at++ + 1]) << 8;
+  if (at >= e->units) return false;
+  out->op = at;
+  out->arg = arg | e->bytes[2 * at + 1];
+  for (at++; at < e->units && op_at(e, at) == CACHE;)
+    at++;
+  out->end = at;
+  int opcode = op_at(e, out->op), oparg = opcode < HAVE_ARGUMENT ? 0 : (int)out->arg;
+  for (int jump = 0; jump < 2; jump++)
+    out->effect[jump] = PyCompile_OpcodeStackEffectWithJump(opcode, oparg, jump);
+  return true;
+}
+
+/* The instruction at `at`, where one begins. */
+static bool read_region(const encoder *e, int32_t at, region *out) {
+  region next;
+  if (!read_one(e, at, out)) return false;
+  while (op_at(e, out->op) == KW_NAMES || op_at(e, out->op) == PRECALL) {
+    if (!read_one(e, out->end, &next)) return false;
+    for (int jump = 0; jump < 2; jump++)
+      out->effect[jump] += next.effect[jump];
+    out->op = next.op;
+    out->arg = next.arg;
+    out->end = next.end;
+  }
+  return true;
+}
+
+static bool find_region(const encoder *e, int32_t unit, region *out) {
+  for (int32_t at = 0; at < e->units; at = out->end) {
+    if (!read_region(e, at, out)) return false;
+    if (unit < out->end) return true;
+  }
+  return false;
+}
+
+typedef struct jump_row {
+  uint8_t opcode, forward; /* as a jump forward */
+  int8_t direction;
+} jump_row;
+
+static const jump_row jump_rows[] = {
+    {FOR_ITER, FOR_ITER, 1},
+    {JUMP_IF_FALSE_OR_POP, JUMP_IF_FALSE_OR_POP, 1},
+    {JUMP_IF_TRUE_OR_POP, JUMP_IF_TRUE_OR_POP, 1},
+    {POP_JUMP_FORWARD_IF_FALSE, POP_JUMP_FORWARD_IF_FALSE, 1},
+    {POP_JUMP_FORWARD_IF_TRUE, POP_JUMP_FORWARD_IF_TRUE, 1},
+    {POP_JUMP_FORWARD_IF_NONE, POP_JUMP_FORWARD_IF_NONE, 1},
+    {POP_JUMP_FORWARD_IF_NOT_NONE, POP_JUMP_FORWARD_IF_NOT_NONE, 1},
+    {POP_JUMP_BACKWARD_IF_FALSE, POP_JUMP_FORWARD_IF_FALSE, -1},
+    {POP_JUMP_BACKWARD_IF_TRUE, POP_JUMP_FORWARD_IF_TRUE, -1},
+    {POP_JUMP_BACKWARD_IF_NONE, POP_JUMP_FORWARD_IF_NONE, -1},
+    {POP_JUMP_BACKWARD_IF_NOT_NONE, POP_JUMP_FORWARD_IF_NOT_NONE, -1}};
+
+static const jump_row *find_jump(int opcode) {
+  for (size_t i = 0; i < sizeof jump_rows / sizeof *jump_rows; i++)
+    if (jump_rows[i].opcode == opcode) return &jump_rows[i];
+  return NULL;
+}
+
+static bool open_code(encoder *e, PyCodeObject *code, PyObject **bytes) {
+  *bytes = PyCode_GetCode(code);
+  *e = (encoder){.object = code, .consts = (int32_t)PyTuple_GET_SIZE(code->co_consts)};
+  if (!*bytes) return PyErr_Clear(), false;
+  e->bytes = (const uint8_t *)PyBytes_AS_STRING(*bytes);
+  e->units = (int32_t)(PyBytes_GET_SIZE(*bytes) / 2);
+  return true;
+}
+
+int32_t encode_begin(PyCodeObject *code, int32_t unit) {
+  PyObject *bytes;
+  encoder e;
+  region r;
+  bool found = open_code(&e, code, &bytes) && find_region(&e, unit, &r);
+  Py_XDECREF(bytes);
+  return found ? r.begin : -1;
+}
+
+/* ---- writing -----------------------------------------------------------------------------------
+ */
+
+static void put_unit(encoder *e, int opcode, uint32_t arg) {
+  if (e->count >= e->capacity) {
+    int32_t bigger = e->capacity ? e->capacity * 2 : 256;
+    uint8_t *grown = realloc(e->out, (size_t)bigger * 2);
+    if (!grown) {
+      e->failed = true;
+      return;
+    }
+    e->out = grown;
+    e->capacity = bigger;
+  }
+  e->out[2 * e->count] = (uint8_t)opcode;
+  e->out[2 * e->count++ + 1] = (uint8_t)arg;
+}
+
+static void put(encoder *e, int opcode, uint32_t arg) {
+  for (int shift = 24; shift > 0; shift -= 8)
+    if (arg >> shift) put_unit(e, EXTENDED_ARG, arg >> shift & 0xff);
+  put_unit(e, opcode, arg & 0xff);
+}
+
+/* A jump forward, of a width that does not depend on where it goes; see put_target(). */
+static int32_t put_jump(encoder *e, int opcode) {
+  put_unit(e, EXTENDED_ARG, 0);
+  put_unit(e, EXTENDED_ARG, 0);
+  put_unit(e, opcode, 0);
+  return e->count - 1;
+}
+
+static void put_target(encoder *e, int32_t jump, int32_t target) {
+  uint32_t distance = (uint32_t)(target - (jump + 1));
+  if (e->failed) return;
+  if (target <= jump || distance >= 1u << 24) e->failed = true;
+  for (int i = 0; i < 3; i++)
+    e->out[2 * (jump - i) + 1] = (uint8_t)(distance >> 8 * i);
+}
+
+static void put_constant(encoder *e, handover_role role) {
+  put(e, LOAD_CONST, (uint32_t)(e->consts + (int)role));
+}
+
+/* locals() takes a cell for one only if the code that made it comes before the instruction. */
+static void put_cells(encoder *e, int32_t locals) {
+  int32_t over = put_jump(e, JUMP_FORWARD);
+  for (int32_t i = 0; i < locals; i++)
+    if (loom_local_is_cell(e->object, i)) put(e, MAKE_CELL, (uint32_t)i);
+  put_target(e, over, e->count);
+}
+
+static int32_t argument_count(const PyCodeObject *code) {
+  return code->co_argcount + code->co_kwonlyargcount + !!(code->co_flags & CO_VARARGS) +
+         !!(code->co_flags & CO_VARKEYWORDS);
+}
+
+static void put_prologue(encoder *e, const frame_shape *at, int32_t locals) {
+  put(e, RESUME, 0);
+  if (e->object->co_ncellvars) put_cells(e, locals);
+  if (e->object->co_nfreevars) put(e, COPY_FREE_VARS, (uint32_t)e->object->co_nfreevars);
+  for (int32_t i = 0; i < locals + at->depth; i++) {
+    bool present = at->present >> i & 1;
+    if (present) {
+      put_constant(e, HANDOVER_GIVE);
+      put(e, UNARY_INVERT, 0);
+      if (i < locals) put(e, STORE_FAST, (uint32_t)i);
+    } else if (i >= locals) {
+      put(e, PUSH_NULL, 0);
+    } else if (i < argument_count(e->object)) {
+      put(e, DELETE_FAST, (uint32_t)i);
+    }
+  }
+}
+
+static void put_enter(encoder *e) {
+  put_constant(e, HANDOVER_ENTER);
+  put(e, POP_JUMP_FORWARD_IF_TRUE, 0);
+}
+
+/* The jump to the function's own code, and what leaves the frame. */
+static int32_t put_exit(encoder *e, const step_code *s, int number) {
+  put_constant(e, HANDOVER_LEAVE);
+  int32_t stay = put_jump(e, POP_JUMP_FORWARD_IF_TRUE), count = s->depth[number] + 1;
+  for (int32_t i = 0; i < CALLABLE_MAX_SLOTS; i++) {
+    if (!(s->locals[number] >> i & 1)) continue;
+    put(e, LOAD_FAST, (uint32_t)i);
+    count++;
+  }
+  put_constant(e, number ? HANDOVER_EXIT1 : HANDOVER_EXIT0);
+  put(e, BUILD_TUPLE, (uint32_t)count);
+  put(e, RETURN_VALUE, 0);
+  return stay;
+}
+
+/* ---- tables ------------------------------------------------------------------------------------
+ */
+
+typedef struct writer {
+  uint8_t *bytes;
+  size_t count, capacity;
+  bool failed;
+} writer;
+
+static void write_byte(writer *w, uint32_t byte) {
+  if (w->count == w->capacity) {
+    size_t bigger = w->capacity ? w->capacity * 2 : 64;
+    uint8_t *grown = realloc(w->bytes, bigger);
+    if (!grown) {
+      w->failed = true;
+      return;
+    }
+    w->bytes = grown;
+    w->capacity = bigger;
+  }
+  w->bytes[w->count++] = (uint8_t)byte;
+}
+
+/* A number of a row of the exception table, the largest digit first. */
+static void write_handler_number(writer *w, uint32_t number, uint32_t flag) {
+  int shift = 30;
+  while (shift > 0 && !(number >> shift))
+    shift -= 6;
+  for (; shift >= 0; shift -= 6, flag = 0)
+    write_byte(w, flag | (shift ? 64u : 0u) | (number >> shift & 63u));
+}
+
+static uint32_t read_handler_number(const uint8_t **p, const uint8_t *end) {
+  uint32_t number = 0;
+  while (*p < end) {
+    uint8_t byte = *(*p)++;
+    number = number << 6 | (byte & 63u);
+    if (!(byte & 64)) break;
+  }
+  return number;
+}
+
+static void write_handler(writer *w, const uint32_t row[4]) {
+  for (int i = 0; i < 4; i++)
+    write_handler_number(w, row[i], i ? 0 : 128);
+}
+
+/* `begin` to `end` is handled as `unit` is; then come the function's own rows. */
+static void write_handlers(writer *w, PyObject *table, int32_t unit, int32_t begin, int32_t end,
+                           int32_t shift) {
+  for (int own = 0; own < 2; own++) {
+    const uint8_t *p = (const uint8_t *)PyBytes_AS_STRING(table),
+                  *last = p + PyBytes_GET_SIZE(table);
+    while (p < last) {
+      uint32_t row[4]; /* start, size, target, depth and flag */
+      for (int i = 0; i < 4; i++)
+        row[i] = read_handler_number(&p, last);
+      bool covers = (uint32_t)unit >= row[0] && (uint32_t)unit < row[0] + row[1];
+      row[2] += (uint32_t)shift;
+      if (own) {
+        row[0] += (uint32_t)shift;
+        write_handler(w, row);
+      } else if (covers) {
+        row[0] = (uint32_t)begin;
+        row[1] = (uint32_t)(end - begin);
+        write_handler(w, row);
+        break;
+      }
+    }
+  }
+}
+
+static void write_number(writer *w, uint32_t number) {
+  for (; number >= 64; number >>= 6)
+    write_byte(w, 64 | (number & 63));
+  write_byte(w, number);
+}
+
+static void write_signed(writer *w, int32_t number) {
+  write_number(w, number < 0 ? (uint32_t)-number << 1 | 1 : (uint32_t)number << 1);
+}
+
+enum { LOCATION_NO_COLUMNS = 13, LOCATION_LONG = 14, LOCATION_NONE = 15 };
+
+/* All `count` units stand where `unit` of the function stands; the last one is back on the first
+ * line, where the function's own table starts. */
+static void write_lines(writer *w, PyCodeObject *code, int32_t unit, int32_t count) {
+  int line = 0, column = -1, end_line = 0, end_column = -1;
+  PyCode_Addr2Location(code, unit * 2, &line, &column, &end_line, &end_column);
+  int kind = line <= 0                                         ? LOCATION_NONE
+             : column < 0 || end_column < 0 || end_line < line ? LOCATION_NO_COLUMNS
+                                                               : LOCATION_LONG;
+  int32_t delta = line > 0 ? line - code->co_firstlineno : 0, first = delta;
+  for (int32_t left = count - 1; left > 0; left -= 8, first = 0) {
+    write_byte(w, 128u | (uint32_t)kind << 3 | (uint32_t)((left < 8 ? left : 8) - 1));
+    if (kind != LOCATION_NONE) write_signed(w, first);
+    if (kind != LOCATION_LONG) continue;
+    write_number(w, (uint32_t)(end_line - line));
+    write_number(w, (uint32_t)column + 1);
+    write_number(w, (uint32_t)end_column + 1);
+  }
+  write_byte(w, 128u | LOCATION_NO_COLUMNS << 3);
+  write_signed(w, -delta);
+}
+
+/* ---- one code object ---------------------------------------------------------------------------
+ */
+
+static PyObject *encode_consts(const encoder *e) {
+  PyObject *consts = PyTuple_New(e->consts + HANDOVER_ROLES);
+  for (int32_t i = 0; consts && i < e->consts; i++)
+    PyTuple_SET_ITEM(consts, i, Py_NewRef(PyTuple_GET_ITEM(e->object->co_consts, i)));
+  for (int i = 0; consts && i < HANDOVER_ROLES; i++)
+    PyTuple_SET_ITEM(consts, e->consts + i, Py_NewRef(handover_constant((handover_role)i)));
+  return consts;
+}
+
+static PyObject *encode_lines(const encoder *e, const region *r, int32_t shift) {
+  writer w = {0};
+  PyObject *own = e->object->co_linetable;
+  write_lines(&w, e->object, r->op, shift);
+  for (Py_ssize_t i = 0; i < PyBytes_GET_SIZE(own); i++)
+    write_byte(&w, (uint8_t)PyBytes_AS_STRING(own)[i]);
+  PyObject *made =
+      w.failed ? PyErr_NoMemory() : PyBytes_FromStringAndSize((char *)w.bytes, (Py_ssize_t)w.count);
+  free(w.bytes);
+  return made;
+}
+
+static PyObject *encode_handlers(const encoder *e, const region *r, int32_t begin, int32_t end,
+                                 int32_t shift) {
+  writer w = {0};
+  write_handlers(&w, e->object->co_exceptiontable, r->op, begin, end, shift);
+  PyObject *made =
+      w.failed ? PyErr_NoMemory() : PyBytes_FromStringAndSize((char *)w.bytes, (Py_ssize_t)w.count);
+  free(w.bytes);
+  return made;
+}
+
+/* The new code object: units [begin, end) are handled as the instruction is. */
+static PyObject *encode_object(const encoder *e, const region *r, int32_t begin, int32_t end,
+                               int32_t shift, int32_t stack) {
+  PyObject *handlers = encode_handlers(e, r, begin, end, shift), *lines = encode_lines(e, r, shift),
+           *consts = encode_consts(e), *kwargs = NULL, *replace = NULL, *none = PyTuple_New(0),
+           *made = NULL;
+  if (handlers && lines && consts && none)
+    kwargs = Py_BuildValue("{sNsOsOsOsi}", "co_code",
+                           PyBytes_FromStringAndSize((char *)e->out, (Py_ssize_t)e->count * 2),
+                           "co_consts", consts, "co_exceptiontable", handlers, "co_linetable",
+                           lines, "co_stacksize", (int)stack);
+  if (kwargs) replace = PyObject_GetAttrString((PyObject *)e->object, "replace");
+  if (replace) made = PyObject_Call(replace, none, kwargs);
+  Py_XDECREF(handlers);
+  Py_XDECREF(lines);
+  Py_XDECREF(consts);
+  Py_XDECREF(kwargs);
+  Py_XDECREF(replace);
+  Py_XDECREF(none);
+  return made;
+}
+
+static void step_describe(const encoder *e, const region *r, const frame_shape *at, int32_t locals,
+                          step_code *out) {
+  int opcode = op_at(e, r->op);
+  const jump_row *jump = find_jump(opcode);
+  uint64_t bound = at->present & (locals < 64 ? ((uint64_t)1 << locals) - 1 : ~(uint64_t)0);
+  if (opcode == STORE_FAST) bound |= (uint64_t)1 << r->arg;
+  if (opcode == DELETE_FAST) bound &= ~((uint64_t)1 << r->arg);
+  out->next[0] =
+      opcode == RETURN_VALUE || opcode == RAISE_VARARGS || opcode == RERAISE ? -1 : r->end;
+  out->next[1] = jump ? r->end + jump->direction * (int32_t)r->arg : -1;
+  for (int i = 0; i < 2; i++) {
+    out->depth[i] = at->depth + r->effect[i];
+    out->locals[i] = bound;
+    if (out->next[i] >= 0) out->next[i] = encode_begin(e->object, out->next[i]);
+  }
+  out->callee = -1;
+  if (opcode == CALL) out->callee = locals + at->depth - (int32_t)r->arg - 2;
+  if (opcode == CALL_FUNCTION_EX) out->callee = locals + at->depth - 3 - (int32_t)(r->arg & 1);
+}
+
+/* Instructions that only make sense where they stand. */
+static bool step_stays(int opcode) {
+  switch (opcode) {
+  case RESUME:
+  case MAKE_CELL:
+  case COPY_FREE_VARS:
+  case RETURN_GENERATOR:
+  case YIELD_VALUE:
+  case SEND:
+  case JUMP_FORWARD:
+  case JUMP_BACKWARD:
+  case JUMP_BACKWARD_NO_INTERRUPT:
+  case PUSH_EXC_INFO:
+  case POP_EXCEPT: return true;
+  default: return false;
+  }
+}
+
+/* Everything in front of the function's own code; the handler's range goes to begin and end. */
+static void encode_front(encoder *e, const region *r, const frame_shape *at, int32_t locals,
+                         bool whole, const step_code *s, int32_t *begin, int32_t *end) {
+  const jump_row *jump = find_jump(op_at(e, r->op));
+  int32_t body[2] = {-1, -1}, taken = -1, whole_jump = -1;
+  put_prologue(e, at, locals);
+  *begin = e->count;
+  put_enter(e);
+  if (whole) {
+    whole_jump = put_jump(e, JUMP_FORWARD);
+  } else if (jump) {
+    taken = put_jump(e, jump->forward);
+  } else {
+    for (int32_t i = r->begin; i < r->end; i++)
+      put_unit(e, e->bytes[2 * i], e->bytes[2 * i + 1]);
+  }
+  *end = e->count;
+  for (int i = 0; i < 2 && !whole; i++) {
+    if (s->next[i] < 0) continue;
+    if (i == 1) put_target(e, taken, e->count);
+    body[i] = put_exit(e, s, i);
+  }
+  put(e, NOP, 0);
+  if (whole) put_target(e, whole_jump, e->count + r->begin);
+  for (int i = 0; i < 2; i++)
+    if (body[i] >= 0) put_target(e, body[i], e->count + s->next[i]);
+}
+
+static bool encode_at(encoder *e, const frame_shape *at, bool whole, step_code *out) {
+  region r;
+  int32_t locals = e->object->co_nlocalsplus - e->object->co_nfreevars, begin, end;
+  if (locals + at->depth > CALLABLE_MAX_SLOTS || !find_region(e, at->unit, &r)) return false;
+  if (!whole && step_stays(op_at(e, r.op))) return false;
+  step_describe(e, &r, at, locals, out);
+  encode_front(e, &r, at, locals, whole, out, &begin, &end);
+  int32_t shift = e->count, stack = e->object->co_stacksize;
+  for (int32_t i = 0; i < e->units; i++)
+    put_unit(e, e->bytes[2 * i], e->bytes[2 * i + 1]);
+  if (e->failed) return false;
+  for (int i = 0; i < 2; i++)
+    if (out->depth[i] + locals + 2 > stack) stack = out->depth[i] + locals + 2;
+  if (at->depth > stack) stack = at->depth;
+  out->code = encode_object(e, &r, begin, end, shift, stack + 2);
+  return out->code != NULL;
+}
+
+bool encode_step(PyCodeObject *code, const frame_shape *at, bool whole, step_code *out) {
+  PyObject *bytes;
+  encoder e;
+  *out = (step_code){.code = NULL};
+  bool good = open_code(&e, code, &bytes) && encode_at(&e, at, whole, out);
+  free(e.out);
+  Py_XDECREF(bytes);
+  return good;
+}

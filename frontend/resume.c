@@ -1,0 +1,320 @@
+/* Going on behind a break.
+ *
+ * A capture that ends in front of an instruction gives what the frame holds there: its locals and
+ * its stack. The instruction is then run by the interpreter, in a frame that starts right there
+ * (encode.c) and is left right behind it; what comes next is a part of its own, with guards on
+ * what the frame held, captured once and found again by the place and by which slots are filled. So
+ * a function with breaks is a chain of parts and instructions, and this loop goes along it: nothing
+ * nests, a loop whose body breaks comes back to the parts that it has, and there is one frame at a
+ * time, whose caller is the function's own.
+ *
+ * Whatever cannot be run compiled goes on as plain bytecode from where the frame stands, to the
+ * function's end: never from its beginning, since what came before has had its effects. The same
+ * for an exception that a handler of the function takes: the frame of the instruction goes on with
+ * it.
+ */
+#include "frontend/resume.h"
+
+#define RESUME_MAX_POINTS 256 /* of one function that are compiled */
+
+struct resume_point {
+  frame_shape at;
+  step_code step, rest; /* one instruction; all from there on */
+  PyObject *step_function, *rest_function;
+  bool tried[2]; /* has either been made? */
+};
+
+static const PyObject *resume_none[CALLABLE_MAX_SLOTS];
+
+/* ---- points ------------------------------------------------------------------------------------
+ */
+
+void resume_point_free(resume_point *p) {
+  if (!p) return;
+  Py_XDECREF(p->step.code);
+  Py_XDECREF(p->rest.code);
+  Py_XDECREF(p->step_function);
+  Py_XDECREF(p->rest_function);
+  free(p);
+}
+
+const frame_shape *resume_start(const callable *c) { return c->point ? &c->point->at : NULL; }
+
+static bool shape_equal(const frame_shape *a, const frame_shape *b) {
+  return a->unit == b->unit && a->depth == b->depth && a->present == b->present;
+}
+
+static callable *point_new(callable *owner, PyObject *code, const frame_shape *at) {
+  resume_table *table = &owner->resumes;
+  if (table->count == table->capacity) {
+    uint32_t bigger = table->capacity ? table->capacity * 2 : 8;
+    callable **grown = realloc(table->points, bigger * sizeof(callable *));
+    if (!grown) return (callable *)PyErr_NoMemory();
+    table->points = grown;
+    table->capacity = bigger;
+  }
+  resume_point *p = calloc(1, sizeof *p);
+  if (!p) return (callable *)PyErr_NoMemory();
+  p->at = *at;
+  callable *part = callable_part(owner, p, code);
+  if (part) table->points[table->count++] = part;
+  return part;
+}
+
+/* The part that starts there: a new reference, or NULL with an exception. */
+static callable *point_get(callable *owner, PyObject *code, const frame_shape *at) {
+  callable *part = NULL;
+  for (uint32_t i = 0; i < owner->resumes.count && !part; i++) {
+    callable *known = owner->resumes.points[i];
+    if (known->code == code && shape_equal(&known->point->at, at)) part = known;
+  }
+  if (!part) part = point_new(owner, code, at);
+  Py_XINCREF(part);
+  return part;
+}
+
+static PyObject *point_make_function(const callable *part, PyObject *code) {
+  const PyFunctionObject *own = part->function;
+  PyObject *made = PyFunction_NewWithQualName(code, own->func_globals, own->func_qualname);
+  if (made && own->func_closure && PyFunction_SetClosure(made, own->func_closure)) Py_CLEAR(made);
+  return made;
+}
+
+/* The function that runs one instruction, or all from there on: borrowed; NULL without an exception
+ * when there is none. */
+static PyObject *point_function(callable *part, bool whole) {
+  resume_point *p = part->point;
+  step_code *s = whole ? &p->rest : &p->step;
+  PyObject **function = whole ? &p->rest_function : &p->step_function;
+  if (p->tried[whole]) return *function;
+  if (!encode_step((PyCodeObject *)part->code, &p->at, whole, s)) {
+    p->tried[whole] = !PyErr_Occurred();
+    return NULL;
+  }
+  *function = point_make_function(part, s->code);
+  p->tried[whole] = *function != NULL;
+  return *function;
+}
+
+static PyObject *point_call(const callable *part, PyObject *function, frame_state *s) {
+  const PyCodeObject *code = (const PyCodeObject *)part->code;
+  PyObject *names = NULL, *result;
+  if (!callable_stack_check(part)) return NULL;
+  if (!resume_none[0])
+    for (int i = 0; i < CALLABLE_MAX_SLOTS; i++)
+      resume_none[i] = Py_None;
+  if (code->co_kwonlyargcount)
+    names = PyTuple_GetSlice(code->co_localsplusnames, code->co_argcount,
+                             code->co_argcount + code->co_kwonlyargcount);
+  if (code->co_kwonlyargcount && !names) return NULL;
+  Py_INCREF(function);
+  result =
+      handover_call(function, s, (PyObject *const *)resume_none, (size_t)code->co_argcount, names);
+  Py_DECREF(function);
+  Py_XDECREF(names);
+  return result;
+}
+
+/* ---- the table ---------------------------------------------------------------------------------
+ */
+
+bool resume_is_possible(const callable *c, const break_info *why) {
+  const PyCodeObject *code = (const PyCodeObject *)c->code;
+  if (c->fullgraph || c->kind == BACKEND_EAGER || why->step < 0) return false;
+  if (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) return false;
+  if (code->co_nlocalsplus - code->co_nfreevars > CALLABLE_MAX_SLOTS) return false;
+  switch (why->reason) {
+  case BREAK_RAISES:
+  case BREAK_LIMIT:
+  case BREAK_RECURSION:
+  case BREAK_TRACING: return false;
+  default: return true;
+  }
+}
+
+void resume_clear(callable *c) {
+  resume_table old = c->resumes;
+  c->resumes = (resume_table){.points = NULL};
+  for (uint32_t i = 0; i < old.count; i++) {
+    old.points[i]->owner = NULL;
+    Py_DECREF(old.points[i]);
+  }
+  free(old.points);
+  Py_XDECREF(old.callees);
+}
+
+int resume_traverse(callable *c, visitproc visit, void *arg) {
+  for (uint32_t i = 0; i < c->resumes.count; i++)
+    Py_VISIT(c->resumes.points[i]);
+  Py_VISIT(c->resumes.callees);
+  if (c->point) {
+    Py_VISIT(c->point->step_function);
+    Py_VISIT(c->point->rest_function);
+  }
+  return 0;
+}
+
+/* ---- the state ---------------------------------------------------------------------------------
+ */
+
+/* Moves the items of a tuple that nobody else has into the slots that are `present`, in order. */
+static void state_take(frame_state *s, PyObject *tuple, Py_ssize_t count, uint64_t present) {
+  Py_ssize_t at = 0;
+  s->count = count;
+  for (Py_ssize_t i = 0; i < count; i++) {
+    s->items[i] = NULL;
+    if (!(present >> i & 1)) continue;
+    s->items[i] = PyTuple_GET_ITEM(tuple, at);
+    PyTuple_SET_ITEM(tuple, at++, NULL);
+  }
+  Py_DECREF(tuple);
+}
+
+/* What a frame that was left by an exit gave: its stack, its locals. */
+static void state_take_exit(frame_state *s, frame_shape *at, const callable *part, PyObject *tuple,
+                            int number) {
+  const step_code *step = &part->point->step;
+  Py_ssize_t locals = (Py_ssize_t)(part->slots - part->point->at.depth), from = 0;
+  *at = (frame_shape){
+      .unit = step->next[number], .depth = step->depth[number], .present = step->locals[number]};
+  s->count = locals + at->depth;
+  for (Py_ssize_t i = 0; i < at->depth; i++, from++) {
+    s->items[locals + i] = PyTuple_GET_ITEM(tuple, from);
+    PyTuple_SET_ITEM(tuple, from, NULL);
+    if (s->items[locals + i]) at->present |= (uint64_t)1 << (locals + i);
+  }
+  for (Py_ssize_t i = 0; i < locals; i++) {
+    s->items[i] = NULL;
+    if (!(at->present >> i & 1)) continue;
+    s->items[i] = PyTuple_GET_ITEM(tuple, from);
+    PyTuple_SET_ITEM(tuple, from++, NULL);
+  }
+  Py_DECREF(tuple);
+}
+
+/* ---- the loop ----------------------------------------------------------------------------------
+ */
+
+#define RESUME_IDLE_STEPS 256 /* without anything to compute: the rest is plain bytecode */
+#define RESUME_IDLE_RUNS 4    /* of that kind, after which the function is */
+
+typedef struct drive {
+  uint32_t steps;
+  bool useful; /* a part had something to compute */
+  callable *owner;
+  PyObject *code; /* of the function when the call began (owned) */
+  frame_state state;
+  frame_shape at;
+} drive;
+
+/* From here on as plain bytecode, which raises a pending exception first. Takes the state. */
+static PyObject *drive_plain(drive *d, callable *part) {
+  PyObject *type, *raised, *traceback, *result = NULL;
+  plain_frame frame;
+  PyErr_Fetch(&type, &raised, &traceback);
+  PyObject *function = point_function(part, true);
+  if (!function && !PyErr_Occurred())
+    PyErr_SetString(PyExc_SystemError, "frameloom: a frame cannot be entered again");
+  if (type) PyErr_Restore(type, raised, traceback);
+  plain_frame_open(&frame, d->owner);
+  if (function) result = point_call(part, function, &d->state);
+  plain_frame_close(&frame);
+  frame_state_clear(&d->state);
+  return result;
+}
+
+/* Runs the instruction in front of which the frame stands. True: the frame stands behind it. Else
+ * the call has its result (*result), or has failed. */
+static bool drive_step(drive *d, PyObject **result) {
+  callable *part = point_get(d->owner, d->code, &d->at);
+  PyObject *function = part ? point_function(part, false) : NULL;
+  bool traced = callable_thread_is_traced();
+  *result = NULL;
+  if (part && !PyErr_Occurred() && (!function || traced)) {
+    *result = drive_plain(d, part);
+    Py_DECREF(part);
+    return false;
+  }
+  if (function) *result = point_call(part, function, &d->state);
+  frame_state_clear(&d->state);
+  int number = *result ? handover_exit(*result) : -1;
+  if (number >= 0) {
+    state_take_exit(&d->state, &d->at, part, *result, number);
+    *result = NULL;
+  }
+  Py_XDECREF(part);
+  return number >= 0;
+}
+
+/* Runs the part that starts where the frame stands. True: it ended in front of another
+ * instruction. */
+static bool drive_part(drive *d, PyObject **result) {
+  int64_t symbols[LOOM_MAX_SYMBOLS];
+  callable *part = point_get(d->owner, d->code, &d->at);
+  bool plain = false;
+  *result = NULL;
+  if (!part) return frame_state_clear(&d->state), false;
+  entry *e = NULL;
+  if ((!d->useful && d->steps++ > RESUME_IDLE_STEPS) || callable_thread_is_traced() ||
+      d->owner->function->func_code != d->code || d->owner->resumes.count > RESUME_MAX_POINTS)
+    plain = true;
+  else
+    e = callable_entry(part, d->state.items, symbols, &plain);
+  if (e) {
+    *result = entry_run(e, d->state.items, symbols, &plain);
+    d->useful |= e->captured->graph.node_count > 0;
+  }
+  /* What was raised while nothing had been changed yet, by a signal handler that is, is raised
+   * where the frame stands, under the handlers there. */
+  plain |= e && !*result && !e->captured->effect_count;
+  if (plain)
+    *result = drive_plain(d, part);
+  else
+    frame_state_clear(&d->state);
+  bool stopped = e && *result && !plain && e->stopped;
+  if (stopped) {
+    const frame_shape *at = &e->captured->at;
+    Py_ssize_t locals = (Py_ssize_t)(part->slots - part->point->at.depth);
+    d->at = *at;
+    state_take(&d->state, *result, locals + at->depth, at->present);
+    *result = NULL;
+  }
+  if (e) entry_unref(e);
+  Py_DECREF(part);
+  return stopped;
+}
+
+static void drive_normalise(drive *d) {
+  int32_t begin = encode_begin((PyCodeObject *)d->code, d->at.unit);
+  if (begin >= 0) d->at.unit = begin;
+}
+
+PyObject *resume_run(callable *c, entry *e, PyObject *const *args, const int64_t *symbols,
+                     bool *fallback) {
+  drive d = {.owner = c,
+             .at = e->captured->at,
+             .code = e->code,
+             .useful = e->captured->graph.node_count > 0};
+  if (!e->useful && e->idle >= RESUME_IDLE_RUNS) {
+    *fallback = true;
+    return NULL;
+  }
+  const PyCodeObject *code = (const PyCodeObject *)e->code;
+  Py_ssize_t locals = code->co_nlocalsplus - code->co_nfreevars;
+  Py_INCREF(c);
+  Py_INCREF(d.code);
+  e->refs++;
+  PyObject *result = entry_run(e, args, symbols, fallback);
+  if (result) {
+    state_take(&d.state, result, locals + d.at.depth, d.at.present);
+    do
+      drive_normalise(&d);
+    while (drive_step(&d, &result) && drive_part(&d, &result));
+  }
+  e->useful |= d.useful;
+  e->idle += !d.useful;
+  entry_unref(e);
+  Py_DECREF(d.code);
+  Py_DECREF(c);
+  return result;
+}

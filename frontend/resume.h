@@ -1,0 +1,64 @@
+/* Going on behind a break: code objects that start in the middle of a function, and the loop that
+ * runs captured segments and breaking instructions by turns.
+ *
+ * Sections by file: encode.c, handover.c, resume.c.
+ */
+#ifndef LOOM_FRONTEND_RESUME_H
+#define LOOM_FRONTEND_RESUME_H
+
+#include "frontend/callable.h"
+
+/* ---- encode.c: code objects (the version of CPython matters here) ------------------------------
+ */
+
+/* Constants of such code, by which it speaks with the driver (handover.c). */
+typedef enum handover_role {
+  HANDOVER_GIVE,  /* ~ of it gives the next object of the frame's state */
+  HANDOVER_ENTER, /* its truth is asked for when the state is restored: may raise */
+  HANDOVER_LEAVE, /* is true when the frame shall go on by itself */
+  HANDOVER_EXIT0, /* ends the tuple that a frame returns when it is left behind the instruction */
+  HANDOVER_EXIT1, /* the same, behind a jump that was taken */
+  HANDOVER_ROLES
+} handover_role;
+PyObject *handover_constant(handover_role role); /* borrowed */
+
+typedef struct step_code {
+  PyObject *code;     /* owned */
+  int32_t next[2];    /* where the function goes on behind each exit; -1: there is no such exit */
+  int32_t depth[2];   /* of its stack there */
+  uint64_t locals[2]; /* which of its locals are bound there: none of another slot */
+  int32_t callee; /* of a call: the slot of the callable, the NULL under it or its self; or -1 */
+} step_code;
+
+/* The first code unit of the instruction that `unit` belongs to: with its prefixes, and with what a
+ * call is preceded by. -1: there is none. */
+int32_t encode_begin(PyCodeObject *code, int32_t unit);
+/* Code that takes over a frame's state in front of the instruction at `at->unit`. With `whole` the
+ * function goes on to its end; else one instruction is run, and the frame is left by an exit. False
+ * without an exception when this cannot be done there. */
+bool encode_step(PyCodeObject *code, const frame_shape *at, bool whole, step_code *out);
+
+/* ---- frame.c: the interpreter's frames (the version of CPython matters here)
+ * --------------------- */
+
+/* Does somebody hold the frame object of the frame that runs now? */
+bool frame_is_seen(void);
+
+/* ---- handover.c --------------------------------------------------------------------------------
+ */
+
+/* What a frame's locals and stack hold, by slot: owned, NULL where nothing is. */
+typedef struct frame_state {
+  PyObject *items[CALLABLE_MAX_SLOTS];
+  Py_ssize_t count;
+} frame_state;
+void frame_state_clear(frame_state *s);
+
+/* Calls a function made of a step's code: the frame takes over the state, and raises a pending
+ * exception. `args` are those that its code has to be given. */
+PyObject *handover_call(PyObject *function, frame_state *s, PyObject *const *args, size_t count,
+                        PyObject *kwnames);
+/* Which exit a result was left by, or -1: it is the function's own. */
+int handover_exit(PyObject *result);
+
+#endif
