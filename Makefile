@@ -1,5 +1,5 @@
 # make demo and make test do everything on a fresh Debian 12.
-.PHONY: help setup demo test bench bench-models format docs clean
+.PHONY: help setup demo test bench bench-models format docs torch-ops clean
 
 help:
 	@echo "make demo    install what is missing, build, and run four NumPy programs compiled"
@@ -7,6 +7,7 @@ help:
 	@echo "make bench   measure against NumPy, numexpr, Numba, JAX and torch.compile (installs them)"
 	@echo "make bench-models  measure real models through torch.compile against eager torch and Inductor"
 	@echo "make docs    regenerate the dialect's reference page"
+	@echo "make torch-ops  torch's own samples of every op through the backend (LIMIT=n samples of each)"
 	@echo "make format  clang-format the C code"
 
 setup:
@@ -30,6 +31,10 @@ bench-models:
 docs: setup
 	@cmake --build build/wheel --target docs
 	@.venv/bin/python docs/numpy_coverage.py
+
+torch-ops:
+	@scripts/setup.sh test
+	@.venv/bin/python docs/torch_ops.py --limit $(or $(LIMIT),0)
 
 format:
 	@git ls-files '*.c' '*.h' 'dialects/glue.cpp' | xargs clang-format-22 -i

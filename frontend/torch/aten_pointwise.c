@@ -219,9 +219,11 @@ static bool pointwise_scaled(fx_call *c, bool swap, loom_value *out) {
 bool aten_scaled(fx_call *c, loom_value *out) { return pointwise_scaled(c, false, out); }
 bool aten_rsub(fx_call *c, loom_value *out) { return pointwise_scaled(c, true, out); }
 
+/* Halves are compared as they were rounded: whether `x == x.amax()` has to be as in eager torch. */
 bool aten_compare(fx_call *c, loom_value *out) {
   loom_type type;
   loom_value l, r;
+  c->rounded = true;
   if (!pointwise_pair(c, &type, &l, &r)) return false;
   return pointwise_done(c, loom_build_compare(c->b, c->text, l, r), out);
 }
@@ -328,18 +330,17 @@ bool aten_where(fx_call *c, loom_value *out) {
   if (loom_build_type(c->b, fx_tensor(c, 0))->dtype != LOOM_BOOL)
     return fx_decline(c, "a condition that is not bool");
   loom_value condition = fx_operand(c, 0, LOOM_BOOL, &type);
+  type.dtype = fx_compute_dtype(type.dtype);
   loom_value l = fx_operand(c, 1, type.dtype, &type), r = fx_operand(c, 2, type.dtype, &type);
-  out[0] = loom_build_select(c->b, condition, l, r);
-  return true;
+  return pointwise_done(c, loom_build_select(c->b, condition, l, r), out);
 }
 
 bool aten_masked_fill(fx_call *c, loom_value *out) {
-  loom_type type = c->types[0];
-  loom_value x = fx_operand(c, 0, type.dtype, &type);
+  loom_type type;
+  loom_value x = pointwise_operand(c, &type);
   loom_value mask = fx_operand(c, 1, LOOM_BOOL, &type);
   loom_value value = fx_operand(c, 2, type.dtype, &type);
-  out[0] = loom_build_select(c->b, mask, value, x);
-  return true;
+  return pointwise_done(c, loom_build_select(c->b, mask, value, x), out);
 }
 
 /* a * b + c, rounded twice. */
@@ -388,15 +389,14 @@ bool aten_lerp(fx_call *c, loom_value *out) {
 /* clamp, clamp_min, clamp_max, hardtanh: bounds at arguments 1 and 2 (`text` "max": only an upper).
  */
 bool aten_clamp(fx_call *c, loom_value *out) {
-  loom_type type = c->types[0];
-  loom_value x = fx_operand(c, 0, type.dtype, &type);
+  loom_type type;
+  loom_value x = pointwise_operand(c, &type);
   int low = strcmp(c->text, "max") ? 1 : -1, high = low < 0 ? 1 : strcmp(c->text, "min") ? 2 : -1;
   if (low > 0 && fx_has(c, low))
     x = loom_build2(c->b, LOOM_OP_MAX, x, fx_operand(c, low, type.dtype, &type));
   if (high > 0 && fx_has(c, high))
     x = loom_build2(c->b, LOOM_OP_MIN, x, fx_operand(c, high, type.dtype, &type));
-  out[0] = x;
-  return true;
+  return pointwise_done(c, x, out);
 }
 
 /* ---- conversions and copies ------------------------------------------------------------------ */

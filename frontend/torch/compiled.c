@@ -273,7 +273,7 @@ static bool compiled_prepare(compiled *c) {
 
 typedef struct run {
   version *version;
-  bool other;             /* an input is not what the graph was traced with */
+  bool other;             /* an input or a result of torch's is not what was traced */
   const int64_t *symbols; /* of the version's graph */
   PyObject *const *args;
   PyObject **owned; /* for each graph input: a copy with the expected strides, or NULL */
@@ -327,6 +327,10 @@ static bool run_read_tensor(run *r, const fx_input *input, PyObject *tensor) {
   torch_spec room;
   const torch_spec *spec = run_spec(r, &input->spec, &room);
   bool strides, empty = false;
+  if (tensor == Py_None && input->spec.rank == 1 && input->spec.sizes[0] == 0) {
+    r->inputs[input->number] = r; /* an effect token: never read */
+    return true;
+  }
   if (torch_is_lazy(tensor)) {
     tensor = run_resolve(tensor);
     if (!tensor) return false;
@@ -389,6 +393,7 @@ static int run_host(void *context, const loom_host_call *call) {
   PyGILState_STATE state = PyGILState_Ensure();
   const version *v = ((run *)context)->version;
   int failed = torch_host_run(v->hosts, &v->graph, call);
+  ((run *)context)->other |= failed == TORCH_HOST_OTHER;
   PyGILState_Release(state);
   return failed;
 }
@@ -433,7 +438,7 @@ static bool run_interpret(run *r) {
 }
 
 static bool run_status(run *r, uint32_t status) {
-  if (PyErr_Occurred()) return false;
+  if (PyErr_Occurred() || r->other) return false;
   if (status & LOOM_STATUS_SIZE) return r->other = true, false;
   if (status & LOOM_STATUS_MEMORY) return PyErr_NoMemory(), false;
   if (status & LOOM_STATUS_INDEX)
@@ -482,6 +487,8 @@ static PyObject *run_view(const run *r, PyObject *base, const fx_result *result)
                                     : NULL;
   Py_XDECREF(strides);
   Py_XDECREF(sizes);
+  if (view && result->conjugate) Py_SETREF(view, PyObject_CallMethod(view, "conj", NULL));
+  if (view && result->negative) Py_SETREF(view, PyObject_CallMethod(view, "_neg_view", NULL));
   return view;
 }
 
@@ -573,7 +580,11 @@ static bool compiled_read_symbols(const compiled *c, PyObject *const *args, int6
 
 /* What is compiled for no such call: eager torch. */
 static PyObject *compiled_eager(const compiled *c, PyObject *const *args) {
-  return PyObject_Vectorcall(c->module, args, c->input_count, NULL);
+  PyObject *result = PyObject_Vectorcall(c->module, args, c->input_count, NULL);
+  bool many = !result || PyTuple_Check(result) || PyList_Check(result);
+  PyObject *tuple = many ? result : PyTuple_Pack(1, result);
+  if (!many) Py_DECREF(result);
+  return tuple;
 }
 
 static PyObject *compiled_dispatch(compiled *c, PyObject *const *args) {

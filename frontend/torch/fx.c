@@ -378,6 +378,18 @@ static bool fx_aten(fx_import *im, fx_call *c, PyObject *args, PyObject *kwargs)
   return fx_emit_call(c, args, kwargs, values) && fx_define_results(im, c, values);
 }
 
+/* A higher-order op: called in torch with its subgraphs and ops, never merged or dropped. */
+static bool fx_higher_order(fx_import *im, fx_call *c, PyObject *args, PyObject *kwargs) {
+  loom_value values[FX_MAX_RESULTS];
+  for (int i = 0; i < FX_MAX_RESULTS; i++)
+    values[i] = c->wide[i] = LOOM_NO_VALUE;
+  fx_decline(c, "a higher-order op");
+  bool good = fx_declared(c) && torch_host_emit(c, args, kwargs, values);
+  if (!good && !PyErr_Occurred()) PyErr_SetString(PyExc_NotImplementedError, c->why);
+  im->ops++;
+  return good && fx_define_results(im, c, values);
+}
+
 static bool fx_getitem(fx_import *im, PyObject *node, PyObject *args) {
   const fx_value *many = fx_value_of(im, PyTuple_GET_ITEM(args, 0));
   Py_ssize_t i = PyLong_AsSsize_t(PyTuple_GET_ITEM(args, 1));
@@ -437,6 +449,9 @@ static bool fx_call_function(fx_import *im, PyObject *node) {
     good = fx_is_number(meta) ? fx_size_call(im, node, meta) : fx_aten(im, &c, args, kwargs);
   } else if (good && fx_is_number(meta)) {
     good = fx_size_call(im, node, meta);
+  } else if (good && PyObject_HasAttrString(target, "py_kernels")) {
+    fx_call c = {.im = im, .b = &im->builder, .target = target, .node = node, .meta = meta};
+    good = fx_higher_order(im, &c, args, kwargs);
   } else if (good) {
     good = fx_getitem(im, node, args);
   }

@@ -39,7 +39,8 @@ loom_value fx_tensor(fx_call *c, int i) {
 
 loom_value fx_tensor_as(fx_call *c, int i, loom_dtype dtype) {
   const fx_value *v = fx_has(c, i) ? fx_value_of(c->im, c->args[i]) : NULL;
-  if (v && v->kind == FX_TENSOR && dtype == LOOM_F32 && v->wide != LOOM_NO_VALUE) return v->wide;
+  bool wide = v && v->kind == FX_TENSOR && dtype == LOOM_F32 && v->wide != LOOM_NO_VALUE;
+  if (wide && !c->rounded) return v->wide;
   return loom_build_convert(c->b, fx_tensor(c, i), dtype);
 }
 

@@ -188,6 +188,16 @@ static bool fx_is_whole(const fx_result *r, const fx_place *place, const torch_s
          !memcmp(traced->strides, r->spec.strides, sizeof traced->strides);
 }
 
+/* Do two tensors differ in this lazy property, "is_conj" or "is_neg"? -1 with an exception. */
+static int fx_differs(PyObject *a, PyObject *b, const char *property) {
+  PyObject *of_a = PyObject_CallMethod(a, property, NULL);
+  PyObject *of_b = of_a ? PyObject_CallMethod(b, property, NULL) : NULL;
+  int differs = of_b ? of_a != of_b : -1;
+  Py_XDECREF(of_a);
+  Py_XDECREF(of_b);
+  return differs;
+}
+
 /* A result that shares storage with an earlier one is a view of that, as it is in eager torch, when
  * the earlier one is the whole storage. Results that only share some elements are refused. */
 static bool fx_find_view(fx_import *im, PyObject *list, Py_ssize_t i, const fx_value *v,
@@ -210,8 +220,15 @@ static bool fx_find_view(fx_import *im, PyObject *list, Py_ssize_t i, const fx_v
       PyErr_SetString(PyExc_NotImplementedError, "results that share a part of their storage");
       good = false;
     }
-    *out = (fx_result){.kind = FX_RESULT_VIEW, .number = (uint32_t)k, .view = spec};
-    out->offset = place.offset;
+    int conjugate = good ? fx_differs(v->meta, other->meta, "is_conj") : -1;
+    int negative = conjugate >= 0 ? fx_differs(v->meta, other->meta, "is_neg") : -1;
+    good = negative >= 0;
+    *out = (fx_result){.kind = FX_RESULT_VIEW,
+                       .number = (uint32_t)k,
+                       .view = spec,
+                       .offset = place.offset,
+                       .conjugate = conjugate > 0,
+                       .negative = negative > 0};
   }
   Py_XDECREF(place.storage);
   return good;

@@ -423,11 +423,15 @@ bool fx_spec_dense(fx_import *im, torch_spec *spec, int64_t *out) {
     dense = (fx_one(spec->sizes[axis]) || spec->strides[axis] == next) &&
             (k == 0 || size_next(im, &next, spec->sizes[axis]));
   }
-  if (dense) return true;
+  int64_t ordered[LOOM_MAX_RANK];
+  bool same = dense; /* as C order, where strides mean something? */
   next = 1;
   for (int i = n - 1; i >= 0; i--) {
-    out[i] = spec->strides[i] = next;
-    if (i > 0 && !size_next(im, &next, spec->sizes[i])) return false;
+    ordered[i] = next;
+    same = same && (fx_one(spec->sizes[i]) || out[i] == next);
+    if (i > 0 && !size_next(im, &next, spec->sizes[i])) return dense;
   }
+  if (!dense) memcpy(spec->strides, ordered, sizeof *ordered * (size_t)n);
+  if (!dense || same) memcpy(out, ordered, sizeof *ordered * (size_t)n);
   return true;
 }

@@ -140,10 +140,13 @@ static bool host_node(host_row *row, PyObject *entry, loom_value *out) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < c->result_count; i++)
     if (c->present[i]) types[count++] = c->types[i];
-  bool random = host_is_random(c->target);
+  bool higher = !PyObject_HasAttrString(c->target, "_schema");
+  const char *effects = higher                      ? "raises"
+                        : host_is_random(c->target) ? "random raises"
+                                                    : "pure raises";
   int64_t slot = PyList_GET_SIZE(c->im->hosts);
   loom_attr attrs[3] = {{.kind = LOOM_ATTR_STR, .str = "torch"},
-                        {.kind = LOOM_ATTR_STR, .str = random ? "random raises" : "pure raises"},
+                        {.kind = LOOM_ATTR_STR, .str = effects},
                         {.kind = LOOM_ATTR_I64, .i = slot}};
   loom_value v =
       loom_build(c->b, LOOM_OP_HOST_CALL, row->operands, row->count, attrs, 3, types, count);
@@ -206,6 +209,7 @@ typedef struct host_fill {
   const loom_graph *graph;
   const loom_host_call *call;
   Py_ssize_t next;
+  bool other; /* a result of torch's is of another size than declared */
 } host_fill;
 
 /* The spec in `bytes` for the sizes of this call. */
@@ -245,17 +249,15 @@ static PyObject *host_argument(void *user, PyObject *o) {
   return host_wrap(f, PyList_GET_ITEM(f->specs, i), f->call->buffers[i]);
 }
 
-static bool host_store(const host_fill *f, PyObject *bytes, void *buffer, PyObject *result) {
+static bool host_store(host_fill *f, PyObject *bytes, void *buffer, PyObject *result) {
   torch_spec spec, ordered;
   if (!host_spec_at(f, bytes, &spec)) return false;
   host_in_order(&spec, &ordered);
   PyObject *to = torch_over(&ordered, buffer);
   PyObject *shape = to ? PyObject_GetAttrString(to, "shape") : NULL;
   PyObject *got = shape ? PyObject_GetAttrString(result, "shape") : NULL;
-  bool good = got && PyObject_RichCompareBool(shape, got, Py_EQ) == 1;
-  if (!good && !PyErr_Occurred())
-    PyErr_SetString(PyExc_SystemError, "frameloom: an op gave a result of another size in torch");
-  good = good && host_copy(to, result);
+  f->other = got && PyObject_RichCompareBool(shape, got, Py_EQ) == 0;
+  bool good = got && !f->other && host_copy(to, result);
   Py_XDECREF(got);
   Py_XDECREF(shape);
   Py_XDECREF(to);
@@ -263,7 +265,7 @@ static bool host_store(const host_fill *f, PyObject *bytes, void *buffer, PyObje
 }
 
 /* The results that are tensors, in order, into the buffers behind the operands'. */
-static bool host_store_all(const host_fill *f, PyObject *specs, PyObject *result) {
+static bool host_store_all(host_fill *f, PyObject *specs, PyObject *result) {
   void *const *buffers = f->call->buffers + f->call->reads;
   bool many = PyTuple_Check(result) || PyList_Check(result);
   Py_ssize_t count = PyList_GET_SIZE(specs);
@@ -299,5 +301,5 @@ int torch_host_run(PyObject *hosts, const loom_graph *graph, const loom_host_cal
   Py_XDECREF(result);
   Py_XDECREF(kwargs);
   Py_XDECREF(args);
-  return !good;
+  return f.other ? TORCH_HOST_OTHER : !good;
 }

@@ -72,6 +72,7 @@ typedef struct fx_result {
   torch_spec spec;  /* OUTPUT: the tensor that is allocated */
   torch_spec view;  /* VIEW: the tensor; OUTPUT that is expanded: with its full sizes */
   bool expanded;
+  bool conjugate, negative; /* VIEW: of what it is a view of */
 } fx_result;
 
 /* What a placeholder is bound to in a call. */
@@ -203,6 +204,7 @@ struct fx_call {
   bool present[FX_MAX_RESULTS];    /* is this result a tensor? */
   uint32_t result_count;
   loom_value wide[FX_MAX_RESULTS]; /* what fx_round rounded */
+  bool rounded;                    /* operands are taken as they were rounded */
   loom_opcode op;                  /* of the row in aten.def */
   const char *text;                /* of the row: a direction, a kind */
   char why[160];                   /* the reason, once it was declined */
@@ -274,6 +276,7 @@ bool aten_takes_sizes(const aten_row *row);
 
 /* Appends a host call for the node; its results. False with an exception. */
 bool torch_host_emit(fx_call *c, PyObject *args, PyObject *kwargs, loom_value *out);
+#define TORCH_HOST_OTHER 2 /* torch gave results of other sizes than it had declared */
 int torch_host_run(PyObject *hosts, const loom_graph *graph, const loom_host_call *call);
 
 /* ==== compiled.c

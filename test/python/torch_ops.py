@@ -1,52 +1,45 @@
 """Samples of torch's own OpInfo database through the backend, compared with eager torch.
 
-A sample is compiled by AOTAutograd alone (no Dynamo: the ops are what is tested here), forward and,
-where it is differentiable, backward.
+A sample is compiled by AOTAutograd alone (the ops are what is tested here), forward and, where it is
+differentiable, backward. What AOTAutograd cannot trace without Dynamo in front (sizes and numbers that
+depend on data, sparse tensors) goes through torch.compile, where it becomes a graph break.
 """
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections import Counter
 
 import torch
 from functorch.compile import aot_function, min_cut_rematerialization_partition
+from torch._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    UnsupportedOperatorException,
+)
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils import _pytree as pytree
 
 import frameloom.torch
 
 DECOMPOSITIONS = frameloom.torch.decompositions()
+SEED = 42  # OpInfo's own wrappers of random ops seed with this whenever eager torch calls them
 
+# Their results are memory as it was found: only dtype, shape and strides are compared.
+UNDEFINED = frozenset(
+    "empty empty_like empty_strided empty_permuted new_empty new_empty_strided resize_ resize_as_".split()
+)
 
-def _clone(tree, grad):
-    def one(t):
-        if not isinstance(t, torch.Tensor):
-            return t
-        copy = t.detach().clone(memory_format=torch.preserve_format)
-        return copy.requires_grad_(grad and t.requires_grad)
-
-    return pytree.tree_map(one, tree)
-
-
-def _tensors(tree):
-    return [t for t in pytree.tree_leaves(tree) if isinstance(t, torch.Tensor)]
-
-
-def _run(fn, tensors, grad):
-    """Results and gradients; the gradients of the sum of all float results times ramps."""
-    out = fn(*tensors)
-    grads = []
-    if grad:
-        leaves = [t for t in tensors if t.requires_grad]
-        loss = 0
-        for t in _tensors(out):
-            if t.requires_grad:
-                weight = torch.linspace(0.5, 1.5, max(t.numel(), 1), dtype=torch.float64)
-                loss = loss + (t * weight[: t.numel()].reshape(t.shape).to(t.dtype)).sum()
-        if isinstance(loss, torch.Tensor) and leaves:
-            grads = torch.autograd.grad(loss, leaves, allow_unused=True)
-    return out, grads
+# What a sample came to. All but the last three are good.
+SAME = "same"  # forward and backward agree with eager torch
+NEARER = "nearer"  # beyond the tolerance, but no farther than eager from float64 (times SLACK)
+SHAPE = "shape"  # undefined or random results: dtype, shape and strides agree
+RAISES = "raises"  # eager torch and the backend raise the same type
+BROKEN = "torch cannot"  # torch's own aot_eager does not agree with eager torch either
+WRONG, FAILED, CRASHED = "wrong", "failed", "crashed"
+BAD = (WRONG, FAILED, CRASHED)
+SLACK = 1.5
 
 
 class Report:
@@ -54,22 +47,131 @@ class Report:
 
     def __init__(self):
         self.host_calls = Counter()
-        self.graphs = []
-        self.refused = []
+        self.refused = []  # graphs that ran in eager torch
+        self.breaks = []  # why Dynamo was needed
+        self.graphs = 0
+
+    def whole(self):
+        return not (self.host_calls or self.refused or self.breaks)
 
 
-def compiled(fn, report, interpret=False):
+# ---- one sample ---------------------------------------------------------------------------------
+
+
+class Case:
+    """A sample as a function of its tensors."""
+
+    def __init__(self, op, sample, grad):
+        self.op, self.grad, self.post = op, grad, sample.output_process_fn_grad
+        self.leaves, self.spec = pytree.tree_flatten(((sample.input, *sample.args), sample.kwargs))
+        self.places = [i for i, leaf in enumerate(self.leaves) if isinstance(leaf, torch.Tensor)]
+
+    def __call__(self, *tensors):
+        filled = list(self.leaves)
+        for place, tensor in zip(self.places, tensors):
+            filled[place] = tensor
+        args, kwargs = pytree.tree_unflatten(filled, self.spec)
+        return self.op.op(*args, **kwargs)
+
+    def tensors(self, dtype=None):
+        """Fresh copies; floats as `dtype` where it is given."""
+        made = {}  # a tensor that is given twice stays one tensor
+        for i in self.places:
+            t = self.leaves[i]
+            if id(t) not in made:
+                copy = t.detach().clone(memory_format=torch.preserve_format)
+                if dtype and copy.is_floating_point():
+                    copy = copy.to(dtype)
+                made[id(t)] = copy.requires_grad_(self.grad and t.requires_grad)
+        return [made[id(self.leaves[i])] for i in self.places]
+
+    def run(self, fn, tensors):
+        """Results and the gradients of the float ones times ramps."""
+        torch.manual_seed(SEED)
+        out = fn(*tensors)
+        if not self.grad:
+            return out, ()
+        ends = [t for t in _tensors(self.post(out)) if t.requires_grad]
+        leaves = list({id(t): t for t in tensors if t.requires_grad}.values())
+        if not ends or not leaves:
+            return out, ()
+        return out, torch.autograd.grad(ends, leaves, [_ramp(t) for t in ends], allow_unused=True)
+
+
+def _tensors(tree):
+    return [t for t in pytree.tree_leaves(tree) if isinstance(t, torch.Tensor)]
+
+
+def _ramp(t):
+    """Weights that bfloat16 holds exactly."""
+    ramp = torch.arange(t.numel(), dtype=torch.float64).remainder_(64).div_(64).add_(0.5)
+    return ramp.reshape(t.shape).to(t.dtype)
+
+
+def _eager_backend(module, report):
+    return frameloom.torch.boxed(module)
+
+
+def _strides(t):
+    """Of the axes whose strides mean something, in the order of memory."""
+    return sorted((t.stride(i), i) for i, n in enumerate(t.shape) if n > 1) if t.numel() else []
+
+
+def _has_gaps(t):
+    """Is it no dense array of permuted axes (a view of something larger, that is not returned)?"""
+    expected = 1
+    for stride, axis in _strides(t):
+        if stride != expected and stride:
+            return True
+        expected *= t.shape[axis] if stride else 1
+    return False
+
+
+def _mismatch(results, expected):
+    """None, or which result has another dtype, shape or strides."""
+    for i, (t, e) in enumerate(zip(results, expected)):
+        if not isinstance(t, torch.Tensor) or not isinstance(e, torch.Tensor):
+            continue
+        if t.dtype != e.dtype or t.shape != e.shape:
+            return f"result {i} is {t.dtype} {tuple(t.shape)}, not {e.dtype} {tuple(e.shape)}"
+        if _strides(t) != _strides(e) and not (t.is_contiguous() and _has_gaps(e)):
+            return f"result {i} has strides {t.stride()}, not {e.stride()}"
+    return None
+
+
+def _checked(graph, module):
+    """The graph's callable; its results have to be what torch's fake tensors, or torch itself, say."""
+    (declared,) = [n for n in module.graph.nodes if n.op == "output"][0].args
+    fakes = [getattr(node, "meta", {}).get("val") for node in declared]
+
+    def run(inputs):
+        given = list(inputs)
+        results = graph(inputs)
+        if _mismatch(results, fakes) and (wrong := _mismatch(results, module(*given))):
+            raise AssertionError(wrong)
+        return results
+
+    run._boxed_call = True
+    return run
+
+
+def _backend(module, report, interpret=False):
+    try:
+        graph = frameloom.torch.compile_graph(module, interpret=interpret)
+    except NotImplementedError as e:
+        report.refused.append(str(e))
+        return frameloom.torch.boxed(module)
+    report.graphs += 1
+    for version in graph.report():
+        for op, reason in version["host_calls"]:
+            report.host_calls[str(op), str(reason)] += 1
+    frameloom.torch.compiled_graphs.clear()
+    return _checked(graph, module)
+
+
+def traced(fn, backend, report):
     def compile_graph(module, example_inputs):
-        try:
-            graph = frameloom.torch.compile_graph(module, interpret=interpret)
-        except NotImplementedError as e:
-            report.refused.append(str(e))
-            return frameloom.torch.boxed(module)
-        report.graphs.append(graph)
-        for version in graph.report():
-            for op, reason in version["host_calls"]:
-                report.host_calls[f"{op}: {reason}"] += 1
-        return graph
+        return backend(module, report)
 
     return aot_function(
         fn,
@@ -79,6 +181,28 @@ def compiled(fn, report, interpret=False):
         decompositions=DECOMPOSITIONS,
         partition_fn=min_cut_rematerialization_partition,
     )
+
+
+def _with_dynamo(case, backend):
+    torch._dynamo.reset()
+    try:
+        return case.run(torch.compile(case, backend=backend), case.tensors())
+    finally:
+        torch._dynamo.reset()
+
+
+# What AOTAutograd alone cannot trace: with Dynamo in front these are graph breaks.
+UNTRACEABLE = (DataDependentOutputException, DynamicOutputShapeException, UnsupportedOperatorException)
+
+
+def _untraceable(e):
+    return isinstance(e, UNTRACEABLE) or any(
+        part in str(e)
+        for part in ("could not find kernel", "GuardOnDataDependent", "data-dependent", "FakeTensor", "sparse")
+    )
+
+
+# ---- comparing ----------------------------------------------------------------------------------
 
 
 def tolerance(op, dtype):
@@ -94,46 +218,166 @@ def tolerance(op, dtype):
     return {"rtol": rtol, "atol": atol}
 
 
+def _difference(got, expected, limits):
+    """None, or how they differ."""
+    try:
+        torch.testing.assert_close(got, expected, equal_nan=True, check_stride=False, **limits)
+    except AssertionError as e:
+        return " ".join(str(e).split())[:300]
+    except Exception as e:  # objects that assert_close does not know
+        return f"cannot be compared: {type(e).__name__}"
+    return None
+
+
+def _distance(t, exact):
+    """The greatest distance of two tensors; infinite where only one of them is finite."""
+    if t.shape != exact.shape:
+        return float("inf")
+    t, exact = t.to(exact.dtype), exact
+    apart = torch.where((t == exact) | (t.isnan() & exact.isnan()), 0.0, (t - exact).abs())
+    return float(apart.nan_to_num(nan=float("inf")).max()) if apart.numel() else 0.0
+
+
+def _nearer(case, got, expected, limits):
+    """Is every tensor that differs at most SLACK times as far from a float64 run as eager torch's?"""
+    try:
+        exact = case.run(case, case.tensors(torch.float64))
+    except Exception:
+        return False
+    ours, eagers, exacts = _tensors(got), _tensors(expected), _tensors(exact)
+    if len(ours) != len(eagers) or len(ours) != len(exacts):
+        return False
+    for a, b, e in zip(ours, eagers, exacts):
+        if a.dtype != b.dtype or a.shape != b.shape:
+            return False
+        if _difference(a, b, limits) is None:
+            continue
+        if not a.is_floating_point() or e.shape != a.shape:
+            return False
+        if not _distance(a, e.double()) <= SLACK * _distance(b, e.double()):
+            return False
+    return True
+
+
+def _like(got, expected):
+    """Do dtypes and shapes agree?"""
+    a, b = _tensors(got), _tensors(expected)
+    return len(a) == len(b) and all(s.dtype == t.dtype and s.shape == t.shape for s, t in zip(a, b))
+
+
+def _is_random(case, expected):
+    """Does another seed give eager torch other results?"""
+    state = torch.manual_seed
+    try:
+        torch.manual_seed = lambda seed: state(seed + 1)
+        other = case.run(case, case.tensors())
+    except Exception:
+        return False
+    finally:
+        torch.manual_seed = state
+    return _difference(other, expected, {"rtol": 0, "atol": 0}) is not None
+
+
 def check_sample(op, dtype, sample, grad, interpret=False):
-    """('same' | 'wrong' | 'skipped' | 'failed', detail, Report)."""
-    report = Report()
-    tree = ((sample.input, *sample.args), sample.kwargs)
-    leaves, spec = pytree.tree_flatten(tree)
-    places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
-
-    def fn(*tensors):
-        filled = list(leaves)
-        for place, tensor in zip(places, tensors):
-            filled[place] = tensor
-        args, kwargs = pytree.tree_unflatten(filled, spec)
-        return op.op(*args, **kwargs)
-
-    tensors = [leaves[i] for i in places]
-    torch.manual_seed(0)
+    """(outcome, detail, Report) of one sample."""
+    case, report = Case(op, sample, grad), Report()
     try:
-        expected = _run(fn, _clone(tensors, grad), grad)
-    except Exception as e:  # eager refuses: nothing to compare
-        return "skipped", f"eager: {type(e).__name__}", report
-    torch.manual_seed(42)  # OpInfo's wrappers seed with this when eager torch runs
-    try:
-        got = _run(compiled(fn, report, interpret), _clone(tensors, grad), grad)
+        expected = case.run(case, case.tensors())
     except Exception as e:
-        return "failed", f"{type(e).__name__}: {(str(e).splitlines() or [''])[0][:160]}", report
+        return _check_raises(case, report, e, interpret)
     try:
-        torch.testing.assert_close(
-            got, expected, equal_nan=True, check_stride=False, **tolerance(op, dtype)
+        got = case.run(
+            traced(case, lambda m, r: _backend(m, r, interpret), report), case.tensors()
         )
     except AssertionError as e:
-        return "wrong", " ".join(str(e).split())[:300], report
-    return "same", "", report
+        return WRONG, str(e)[:300], report
+    except Exception as e:
+        return _check_broken(case, report, expected, dtype, e)
+    return _judge(case, report, got, expected, dtype)
 
 
-def samples(op, dtype, limit):
-    grad = dtype.is_floating_point and op.supports_autograd and dtype in op.supported_backward_dtypes("cpu")
+def _judge(case, report, got, expected, dtype):
+    limits = tolerance(case.op, dtype)
+    difference = _difference(got, expected, limits)
+    if difference is None:
+        return SAME, "", report
+    if case.op.name in UNDEFINED and _like(got, expected):
+        return SHAPE, "", report
+    if dtype == torch.bfloat16 and _nearer(case, got, expected, limits):
+        return NEARER, "", report
+    try:  # does torch's own run of the same graphs agree with ours?
+        torchs = case.run(traced(case, _eager_backend, report), case.tensors())
+    except Exception:
+        torchs = None
+    if torchs is not None and _difference(got, torchs, limits) is None:
+        return (SHAPE if _like(got, expected) else BROKEN), difference, report
+    if _like(got, expected) and _is_random(case, expected):
+        return SHAPE, difference, report
+    return WRONG, difference, report
+
+
+def _check_raises(case, report, error, interpret):
+    """Eager torch refuses the sample: the backend has to raise the same type."""
+    try:
+        case.run(traced(case, lambda m, r: _backend(m, r, interpret), report), case.tensors())
+    except Exception as e:
+        if isinstance(e, type(error)) or isinstance(error, type(e)) or _untraceable(e):
+            return RAISES, type(error).__name__, report
+        kind = f"{type(e).__name__}, eager: {type(error).__name__}"
+    else:
+        kind = f"no exception, eager: {type(error).__name__}"
+    try:
+        case.run(traced(case, _eager_backend, report), case.tensors())
+    except Exception as e:
+        if not isinstance(e, type(error)):
+            return BROKEN, kind, report
+    else:
+        return BROKEN, kind, report
+    return FAILED, kind, report
+
+
+def _check_broken(case, report, expected, dtype, error):
+    """The sample was not compiled as one graph: with Dynamo it is a graph break."""
+    text = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:160]}"
+    report.breaks.append(type(error).__name__)
+    try:
+        case.run(traced(case, _eager_backend, report), case.tensors())
+        return FAILED, text, report  # torch's own aot_eager can do it
+    except Exception:
+        pass
+    try:
+        return _judge(case, report, _with_dynamo(case, frameloom.torch.backend), expected, dtype)
+    except Exception as e:
+        text = f"{type(e).__name__}: {(str(e).splitlines() or [''])[0][:160]}"
+    try:
+        _with_dynamo(case, "aot_eager")
+    except Exception:
+        return BROKEN, text, report
+    return FAILED, text, report
+
+
+# ---- all samples --------------------------------------------------------------------------------
+
+
+def needs_grad(op, dtype):
+    return dtype.is_floating_point and op.supports_autograd and dtype in op.supported_backward_dtypes("cpu")
+
+
+def samples(op, dtype, limit=None):
+    """(index, sample) of at most `limit` samples, spread evenly over all of them."""
+    grad = needs_grad(op, dtype)
+
+    def generate():
+        torch.manual_seed(0)
+        return op.sample_inputs("cpu", dtype, requires_grad=grad)
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        torch.manual_seed(0)
-        for i, sample in enumerate(op.sample_inputs("cpu", dtype, requires_grad=grad)):
-            if i >= limit:
-                break
-            yield sample, grad
+        if limit is None:
+            yield from enumerate(generate())
+            return
+        count = sum(1 for _ in generate())
+        wanted = sorted({i * count // min(limit, count) for i in range(min(limit, count))})
+        for index, sample in enumerate(itertools.islice(generate(), wanted[-1] + 1 if wanted else 0)):
+            if index in wanted:
+                yield index, sample

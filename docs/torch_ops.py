@@ -1,0 +1,298 @@
+"""Writes docs/torch-ops.md: torch's own OpInfo samples through the backend (`make torch-ops`).
+
+    python docs/torch_ops.py [--limit N] [--dtypes float32,int64] [--ops REGEX] [--again REGEX] [--report]
+
+Results are kept in build/torch-ops, one line for each sample, so that a run that was stopped goes on
+where it was; `--again` forgets the outcomes, host calls and ops that match. Samples run in a child
+process: one that crashes or hangs is noted and the next child goes on behind it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import resource
+import subprocess
+import sys
+import time
+import warnings
+from collections import Counter, defaultdict
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+DATA = ROOT / "build" / "torch-ops"
+DTYPES = ("float32", "float64", "int64", "bool", "bfloat16")
+SECONDS = 180  # for one sample, before its process is ended
+MEGABYTES = 4000  # of a process, before the next one takes over
+
+
+# ---- the child: runs samples ----------------------------------------------------------------------
+
+
+def load(dtype):
+    path = DATA / f"{dtype}.jsonl"
+    lines = path.read_text().splitlines() if path.exists() else []
+    return {(row["op"], row["sample"]): row for row in map(json.loads, lines)}
+
+
+def work(dtype, limit, pattern):
+    """Runs what is missing; notes what is being run, for the parent."""
+    sys.path.insert(0, str(ROOT / "test" / "python"))
+    warnings.simplefilter("ignore")
+    import torch
+    import torch_ops
+
+    torch.set_num_threads(1)
+    done, kind = load(dtype), getattr(torch, dtype)
+    with open(DATA / f"{dtype}.jsonl", "a", buffering=1) as out:
+        for op in torch_ops.op_db:
+            if kind not in op.supported_dtypes("cpu") or not re.search(pattern, op.formatted_name):
+                continue
+            work_op(torch_ops, op, kind, limit, done, out)
+
+
+def write(out, dtype, op, sample, outcome, detail="", report=None, seconds=0):
+    row = {"op": op, "sample": sample, "outcome": outcome, "detail": detail, "ms": round(seconds * 1e3)}
+    if report:
+        row["host"] = [f"{name}: {reason}" for name, reason in report.host_calls]
+        row["refused"], row["breaks"] = report.refused, report.breaks
+    out.write(json.dumps({k: v for k, v in row.items() if v or k == "sample"}) + "\n")
+
+
+def work_op(torch_ops, op, dtype, limit, done, out):
+    name, text, current = op.formatted_name, str(dtype)[6:], DATA / f"{str(dtype)[6:]}.current"
+    grad = torch_ops.needs_grad(op, dtype)
+    current.write_text(json.dumps([name, -1]))
+    if (name, -1) in done:
+        return
+    try:
+        for index, sample in torch_ops.samples(op, dtype, limit):
+            if (name, index) in done:
+                continue
+            current.write_text(json.dumps([name, index]))
+            start = time.time()
+            outcome, detail, report = torch_ops.check_sample(op, dtype, sample, grad)
+            write(out, text, name, index, outcome, detail, report, time.time() - start)
+            if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > MEGABYTES * 1024:
+                sys.exit(9)
+    except Exception as e:  # OpInfo's own samples
+        write(out, text, name, -1, "torch cannot", f"no samples: {type(e).__name__}: {e}"[:200])
+
+
+# ---- the parent ----------------------------------------------------------------------------------
+
+
+def run_child(dtype, args):
+    """None when all is done, else how the child ended."""
+    current = DATA / f"{dtype}.current"
+    current.write_text("[]")
+    command = [sys.executable, __file__, "--child", dtype, "--ops", args.ops]
+    if args.limit:
+        command += ["--limit", str(args.limit)]
+    env = dict(os.environ, FRAMELOOM_CACHE="0", OMP_NUM_THREADS="1")
+    with open(DATA / f"{dtype}.log", "ab") as log:
+        child = subprocess.Popen(command, env=env, stdout=log, stderr=log)
+        while child.poll() is None:
+            time.sleep(0.5)
+            if time.time() - current.stat().st_mtime > SECONDS:
+                child.kill()
+                child.wait()
+                return f"took more than {SECONDS} s"
+    return None if child.returncode == 0 else f"ended with {child.returncode}"
+
+
+def run(dtype, args):
+    while (ended := run_child(dtype, args)) is not None:
+        at = json.loads((DATA / f"{dtype}.current").read_text())
+        if not at:
+            sys.exit(f"the child of {dtype} {ended}: see {DATA / dtype}.log")
+        if ended == "ended with 9":
+            continue
+        print(f"{dtype} {at[0]} sample {at[1]} {ended}", flush=True)
+        with open(DATA / f"{dtype}.jsonl", "a") as out:
+            write(out, dtype, *at, "crashed", ended)
+
+
+def forget(dtype, pattern):
+    rows = load(dtype)
+    kept = [row for row in rows.values() if not re.search(pattern, json.dumps(row))]
+    (DATA / f"{dtype}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in kept))
+    print(f"{dtype}: {len(rows) - len(kept)} of {len(rows)} again")
+
+
+# ---- the page -----------------------------------------------------------------------------------
+
+GOOD = ("same", "nearer", "shape", "raises")
+BAD = ("wrong", "failed", "crashed")
+
+
+class Entry:
+    """All samples of one op in one dtype."""
+
+    def __init__(self):
+        self.outcomes, self.host, self.details, self.whole = Counter(), Counter(), {}, True
+
+    def add(self, row):
+        self.outcomes[row["outcome"]] += 1
+        self.host.update(set(row.get("host", ())))
+        self.host.update({"the graph ran in eager torch: " + r for r in row.get("refused", ())})
+        self.host.update({"graph break: " + r for r in row.get("breaks", ())})
+        self.whole &= not (row.get("host") or row.get("refused") or row.get("breaks"))
+        if row["outcome"] in BAD or row["outcome"] in ("shape", "torch cannot"):
+            self.details.setdefault(row["outcome"], (row["sample"], row.get("detail", "")))
+
+    def kind(self):
+        if any(self.outcomes[o] for o in BAD):
+            return "failing"
+        return "compiled" if self.whole else "through torch"
+
+
+def entries(dtype):
+    table = defaultdict(Entry)
+    for row in load(dtype).values():
+        table[row["op"]].add(row)
+    return table
+
+
+def totals(tables):
+    lines = [
+        "| dtype | ops | compiled whole | through torch | failing | samples | pass | same | nearer | shape | raises "
+        "| torch cannot | wrong | failed | crashed |",
+        "|---|" + "--:|" * 14,
+    ]
+    for dtype, table in tables.items():
+        kinds = Counter(e.kind() for e in table.values())
+        all_ = sum((e.outcomes for e in table.values()), Counter())
+        counted = sum(all_.values()) - all_["torch cannot"]
+        passed = sum(all_[o] for o in GOOD)
+        n = max(len(table), 1)
+        lines.append(
+            f"| {dtype} | {len(table)} | {kinds['compiled']} ({100 * kinds['compiled'] / n:.0f} %) | "
+            f"{kinds['through torch']} | {kinds['failing']} | {sum(all_.values())} | "
+            f"{100 * passed / max(counted, 1):.2f} % | "
+            + " | ".join(str(all_[o]) for o in (*GOOD, "torch cannot", *BAD)) + " |"
+        )
+    return lines
+
+
+def wanted(table):
+    """(entries it alone keeps from being compiled whole, entries it is in, ATen op: reason)."""
+    alone, part = Counter(), Counter()
+    for e in table.values():
+        ops = {h.split(": ")[0] for h in e.host}
+        part.update(ops)
+        if len(ops) == 1:
+            alone.update(ops)
+    return sorted(((alone[o], part[o], o) for o in part), reverse=True)
+
+
+def write_wanted(tables, path):
+    table = tables.get("float32", {})
+    reasons = defaultdict(Counter)
+    for e in table.values():
+        for h in e.host:
+            op, _, reason = h.partition(": ")
+            reasons[op][reason] += 1
+    lines = [
+        f"{alone:4} {part:4}  {op:55} {'; '.join(r for r, _ in reasons[op].most_common(4))[:160]}"
+        for alone, part, op in wanted(table)
+    ]
+    pathlib.Path(path).write_text("alone part  ATen op (float32)\n" + "\n".join(lines) + "\n")
+
+
+def cell(text):
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def mark(entry):
+    if entry is None:
+        return ""
+    return {"compiled": "yes", "through torch": "torch", "failing": "**no**"}[entry.kind()]
+
+
+def page(tables, limit):
+    import torch
+
+    ops = sorted({op for table in tables.values() for op in table})
+    lines = [
+        "# torch ops",
+        "",
+        f"Made by `make torch-ops` from the OpInfo database of torch {torch.__version__.split('+')[0]} on the CPU: "
+        + ("every sample" if not limit else f"of each op and dtype up to {limit} samples, spread evenly over all of them,"),
+        "through AOTAutograd and the backend, forward and, where the op is differentiable, backward, against eager torch at",
+        "OpInfo's tolerances. `make torch-ops LIMIT=0` runs every sample there is.",
+        "",
+        *totals(tables),
+        "",
+        "- *compiled whole*: no graph of any sample needed torch. *Through torch*: some ATen op ran in torch (why: below), or",
+        "  the op depends on data in a way that torch makes a graph break of.",
+        "- *nearer*: bfloat16 only. Kernels do not round between the ops of a graph, so a result may lie beyond the tolerance",
+        f"  around eager's; it is accepted when it is at most {1.5} times as far from a float64 run as eager's.",
+        "- *shape*: the values are not defined (`empty`) or random with other numbers once torch has decomposed the op",
+        "  (`aot_eager` differs from eager in the same way): dtypes and shapes agree.",
+        "- *raises*: eager raises, and so does the compiled function, the same type. *torch cannot*: torch's own `aot_eager`",
+        "  fails or differs as well, not counted.",
+        "",
+        "## Failing",
+        "",
+    ]
+    lines += failing(tables) + ["", "## ATen ops that ran through torch (float32)", ""]
+    lines += ["| ATen op | ops it is in | reasons |", "|---|--:|---|"]
+    table = tables.get("float32", {})
+    for _, part, op in sorted(wanted(table), key=lambda row: (-row[1], row[2])):
+        reasons = sorted({h.partition(": ")[2] for e in table.values() for h in e.host if h.split(": ")[0] == op})
+        lines.append(f"| `{cell(op)}` | {part} | {cell('; '.join(reasons[:3]))} |")
+    lines += ["", "## Every op", "", "yes: compiled whole; torch: at least one ATen op through torch.", ""]
+    lines += ["| op | " + " | ".join(tables) + " | through torch |", "|---|" + "---|" * (len(tables) + 1)]
+    for op in ops:
+        rows = [table.get(op) for table in tables.values()]
+        through = sorted({h.split(": ")[0] for e in rows if e for h in e.host})
+        lines.append(f"| `{op}` | " + " | ".join(map(mark, rows)) + f" | {cell(', '.join(through[:6]))} |")
+    return "\n".join(lines) + "\n"
+
+
+def failing(tables):
+    lines = []
+    for dtype, table in tables.items():
+        for op, e in sorted(table.items()):
+            for outcome in BAD:
+                if e.outcomes[outcome]:
+                    index, detail = e.details[outcome]
+                    lines.append(
+                        f"| `{op}` | {dtype} | {e.outcomes[outcome]} of {e.outcomes.total()} {outcome} | "
+                        f"{index} | {cell(detail)[:160]} |"
+                    )
+    head = ["| op | dtype | samples | first | detail |", "|---|---|---|--:|---|"]
+    return head + lines if lines else ["None."]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--limit", type=int, default=0, help="samples of each op and dtype; 0: all")
+    parser.add_argument("--dtypes", default=",".join(DTYPES))
+    parser.add_argument("--ops", default="", help="a regular expression")
+    parser.add_argument("--again", help="forget results that match before running")
+    parser.add_argument("--report", action="store_true", help="run nothing")
+    parser.add_argument("--wanted", help="write the ops that run through torch to this file")
+    parser.add_argument("--page", default=str(ROOT / "docs" / "torch-ops.md"))
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    DATA.mkdir(parents=True, exist_ok=True)
+    if args.child:
+        return work(args.child, args.limit or None, args.ops)
+    dtypes = args.dtypes.split(",")
+    for dtype in () if args.report else dtypes:
+        if args.again:
+            forget(dtype, args.again)
+        run(dtype, args)
+    tables = {dtype: entries(dtype) for dtype in DTYPES if (DATA / f"{dtype}.jsonl").exists()}
+    if args.wanted:
+        write_wanted(tables, args.wanted)
+    pathlib.Path(args.page).write_text(page(tables, args.limit))
+    print("\n".join(totals(tables)))
+
+
+if __name__ == "__main__":
+    main()

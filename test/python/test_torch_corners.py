@@ -1,0 +1,97 @@
+"""Graphs of ATen ops with results, layouts and arguments off the beaten track."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch.fx.experimental.proxy_tensor import make_fx  # noqa: E402
+
+import frameloom.torch as ft  # noqa: E402
+
+aten = torch.ops.aten
+
+
+def check(fn, *inputs, host_calls=None):
+    """Compiles fn and compares its results, bit for bit, with those of the graph in torch."""
+    module = make_fx(fn, tracing_mode="fake")(*inputs)
+    graph = ft.compile_graph(module)
+    got, expected = graph(list(inputs)), module(*inputs)
+    torch.testing.assert_close(
+        got, tuple(expected), rtol=0, atol=0, equal_nan=True, check_stride=True
+    )
+    if host_calls is not None:
+        assert len(graph.report()[0]["host_calls"]) == host_calls
+    return graph
+
+
+def test_a_conjugate_view_of_another_result():
+    x = torch.randn(5, 5)
+
+    def fn(x):
+        values, vectors = aten.linalg_eig(x)
+        return values, vectors, aten._conj(aten.alias(values))
+
+    check(fn, x)
+
+
+@pytest.mark.parametrize("shape", [(3, 1), (3, 2), (0, 2), (1, 1)])
+def test_a_library_result_in_another_order_than_c(shape):
+    a, b = torch.randn(3, 3).triu() + 3 * torch.eye(3), torch.randn(3, *shape[1:])
+    if not shape[0]:
+        a, b = torch.zeros(0, 0), torch.zeros(shape)
+
+    def fn(a, b):
+        x = aten.linalg_solve_triangular(a, b, upper=True)
+        return x, aten.permute(x, [1, 0])
+
+    check(fn, a, b, host_calls=1 if shape[0] else 0)
+
+
+def test_results_without_an_element_need_no_kernel():
+    def fn(x, index):
+        return [aten.cat([x, x], 1), aten.gather(x, 0, index), aten._softmax(x, 0, False)]
+
+    check(fn, torch.zeros(0, 2), torch.zeros(0, 2, dtype=torch.int64), host_calls=0)
+
+
+def test_halves_are_compared_as_they_were_rounded():
+    x = torch.randn(5, 7, generator=torch.manual_seed(0)).to(torch.bfloat16)
+
+    def fn(x):
+        norm = aten.linalg_vector_norm(x, 1.0, [0], True)
+        return [aten.eq(aten.amax(norm, [1], True), norm), aten.sum(aten.eq(norm, aten.amax(norm)))]
+
+    graph = check(fn, x, host_calls=0)
+    assert graph([x])[1] >= 1
+
+
+def test_checks_that_torch_orders_by_tokens():
+    """linalg.inv raises for a singular matrix, by an op without a result."""
+    fn = torch.compile(torch.linalg.inv, backend=ft.backend, fullgraph=True)
+    ft.compiled_graphs.clear()
+    x = torch.randn(4, 4) + 4 * torch.eye(4)
+    x.requires_grad_()
+    torch.testing.assert_close(fn(x), torch.linalg.inv(x))
+    assert ft.compiled_graphs  # it did not run in eager torch
+    with pytest.raises(torch.linalg.LinAlgError, match="singular"):
+        fn(torch.zeros(4, 4).requires_grad_())
+
+
+def test_a_library_result_of_another_size_than_declared():
+    """torch's shape rule for embedding_bag of halves differs from what the kernel gives."""
+    weight = torch.randn(10, 3).to(torch.bfloat16)
+    index, offsets = torch.tensor([1, 2, 4, 5, 4]), torch.tensor([0, 3])
+
+    def fn(weight, index, offsets):
+        return list(aten._embedding_bag(weight, index, offsets))
+
+    module = make_fx(fn, tracing_mode="fake")(weight, index, offsets)
+    got, expected = ft.compile_graph(module)([weight, index, offsets]), module(weight, index, offsets)
+    torch.testing.assert_close(list(got), list(expected))
+
+
+def test_inputs_of_other_sizes_than_traced_run_in_torch():
+    module = make_fx(lambda x: aten.add(x, 1), tracing_mode="fake")(torch.zeros(3))
+    graph = ft.compile_graph(module)
+    for x in (torch.zeros(4), torch.zeros(3, dtype=torch.int64), torch.zeros(2, 3)):
+        torch.testing.assert_close(graph([x])[0], x + 1)
