@@ -284,7 +284,12 @@ callable *callable_part(callable *owner, resume_point *point, PyObject *code) {
 
 PyObject *callable_like(const callable *owner, PyObject *function) {
   callable *c = callable_copy(owner, function);
-  if (c && !callable_refresh(c)) Py_CLEAR(c);
+  if (!c || !callable_refresh(c)) {
+    Py_XDECREF(c);
+    return NULL;
+  }
+  c->quiet = true;
+  c->resumes.callees = Py_XNewRef(owner->resumes.callees);
   return (PyObject *)c;
 }
 

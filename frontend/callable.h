@@ -95,7 +95,7 @@ typedef struct resume_point resume_point;
 typedef struct resume_table {
   struct callable **points; /* owned */
   uint32_t count, capacity;
-  PyObject *callees; /* dict: function -> what is called in its place; or NULL */
+  PyObject *callees; /* dict: function -> what is called in its place, shared with those; or NULL */
 } resume_table;
 
 typedef struct callable {
@@ -111,6 +111,7 @@ typedef struct callable {
   backend kind;
   dynamic dynamic;
   bool fullgraph, fastmath, disabled, warned;
+  bool quiet; /* made for a function that a compiled one calls: says nothing of its own */
   char cpu[16];
   PyObject *breaks;    /* list of tuples, see explain.c; or NULL */
   PyObject *last_args; /* tuple of the numbers of the last capture, to see which change; or NULL */

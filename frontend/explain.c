@@ -156,6 +156,10 @@ static bool report_entries(const callable *c, PyObject *entries) {
   entries_unref(list);
   for (uint32_t i = 0; good && i < c->resumes.count; i++)
     good = report_entries(c->resumes.points[i], entries);
+  PyObject *key, *called;
+  for (Py_ssize_t at = 0; good && !c->quiet && c->resumes.callees &&
+                          PyDict_Next(c->resumes.callees, &at, &key, &called);)
+    good = report_entries((const callable *)called, entries);
   return good;
 }
 

@@ -14,6 +14,7 @@
  * it.
  */
 #include "frontend/resume.h"
+#include "frontend/value/value.h"
 
 #define RESUME_MAX_POINTS 256 /* of one function that are compiled */
 
@@ -223,6 +224,40 @@ static PyObject *drive_plain(drive *d, callable *part) {
   return result;
 }
 
+#define RESUME_MAX_CALLEES 64
+
+/* What is called in place of a plain Python function that could not be inlined whole: a callable
+ * for it, which has breaks and parts of its own. Borrowed; NULL: the function itself is called. */
+static PyObject *callee_of(callable *owner, PyObject *function) {
+  PyCodeObject *code = (PyCodeObject *)PyFunction_GET_CODE(function);
+  resume_table *table = &owner->resumes;
+  if (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR) ||
+      loom_code_is_library(code, PyFunction_GET_GLOBALS(function)))
+    return NULL;
+  if (!table->callees && !(table->callees = PyDict_New())) return NULL;
+  PyObject *known = PyDict_GetItemWithError(table->callees, function);
+  if (known || PyErr_Occurred() || PyDict_GET_SIZE(table->callees) >= RESUME_MAX_CALLEES)
+    return known;
+  PyObject *made = callable_like(owner, function);
+  bool good = made && PyDict_SetItem(table->callees, function, made) == 0;
+  Py_XDECREF(made);
+  return good ? made : NULL;
+}
+
+/* A call of a plain Python function, or of a method that is one, calls its callable instead. */
+static void drive_callee(drive *d, const resume_point *p) {
+  PyObject **at = p->step.callee >= 0 ? &d->state.items[p->step.callee] : NULL, *instead;
+  if (at && !*at) at++;
+  PyObject *bound = at && *at && Py_IS_TYPE(*at, &PyMethod_Type) ? *at : NULL;
+  PyObject *function = bound ? PyMethod_GET_FUNCTION(bound) : at ? *at : NULL;
+  if (!function || !PyFunction_Check(function)) return;
+  instead = callee_of(d->owner, function);
+  if (instead)
+    instead = bound ? PyMethod_New(instead, PyMethod_GET_SELF(bound)) : Py_NewRef(instead);
+  PyErr_Clear();
+  if (instead) Py_SETREF(*at, instead);
+}
+
 /* Runs the instruction in front of which the frame stands. True: the frame stands behind it. Else
  * the call has its result (*result), or has failed. */
 static bool drive_step(drive *d, PyObject **result) {
@@ -235,6 +270,7 @@ static bool drive_step(drive *d, PyObject **result) {
     Py_DECREF(part);
     return false;
   }
+  if (function) drive_callee(d, part->point);
   if (function) *result = point_call(part, function, &d->state);
   frame_state_clear(&d->state);
   int number = *result ? handover_exit(*result) : -1;

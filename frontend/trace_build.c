@@ -9,10 +9,11 @@ static value **build_pop(tracer *t, frame *f, int32_t count) {
   return f->stack + f->sp;
 }
 
-/* The container `depth` below the top, after the top was popped. */
+/* The container `depth` below the top, after the top was popped. Behind a break it may be one that
+ * existed before. */
 static value *build_peek(tracer *t, frame *f, int32_t depth, const value_type *type) {
   value *v = depth >= 1 && f->sp >= depth ? f->stack[f->sp - depth] : NULL;
-  if (v && v->type == type) return v;
+  if (v && v->type == type) return value_mutable(t, v) ? v : NULL;
   return trace_break(t, BREAK_OPCODE, "a container is not where the bytecode says");
 }
 

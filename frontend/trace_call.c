@@ -2,6 +2,14 @@
  * generators. */
 #include "frontend/value/value.h"
 
+bool loom_code_is_library(PyCodeObject *code, PyObject *globals) {
+  const char *file = PyUnicode_AsUTF8(code->co_filename);
+  PyErr_Clear();
+  return file && (strstr(file, "/site-packages/") || strstr(file, "/lib/python3.") ||
+                  strstr(file, "/dist-packages/") || model_owns(globals) ||
+                  strncmp(file, "<frozen", 7) == 0);
+}
+
 frame *frame_new(tracer *t, function_data *function) {
   loom_code *code = pointer_map_get(&t->codes, function->code);
   if (!code) {
@@ -18,11 +26,7 @@ frame *frame_new(tracer *t, function_data *function) {
   f->locals = trace_alloc(t, (size_t)(code->locals + code->stack + 4) * sizeof(value *));
   if (!f->locals) return NULL;
   f->stack = f->locals + code->locals;
-  const char *file = PyUnicode_AsUTF8(function->code->co_filename);
-  PyErr_Clear();
-  f->library = file && (strstr(file, "/site-packages/") || strstr(file, "/lib/python3.") ||
-                        strstr(file, "/dist-packages/") || model_owns(function->globals) ||
-                        strncmp(file, "<frozen", 7) == 0);
+  f->library = loom_code_is_library(function->code, function->globals);
   return f;
 }
 

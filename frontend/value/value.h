@@ -75,6 +75,7 @@ typedef struct frame {
   bool generator, running, finished, library;
 } frame;
 
+bool loom_code_is_library(PyCodeObject *code, PyObject *globals); /* not the user's own */
 int32_t frame_line(const frame *f); /* of the instruction now being evaluated */
 
 typedef enum step { STEP_NEXT, STEP_FAIL, STEP_RETURN, STEP_YIELD } step;

@@ -550,7 +550,7 @@ def test_a_break_in_a_called_function():
         y = helper(x + 1)
         return y * 2
 
-    check(f, X, graphs=2)
+    check(f, X, graphs=4)
 
 
 def recursive(n, x):

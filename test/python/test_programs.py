@@ -7,7 +7,7 @@ from compare import check
 from hypothesis import HealthCheck, given, settings
 from programs import programs
 from wide_programs import run as run_statements
-from wide_programs import wide_programs
+from wide_programs import broken_programs, wide_programs
 
 import frameloom
 
@@ -55,3 +55,9 @@ def test_programs_of_statements(program):
 @settings(max_examples=COUNT // 2, **COMMON)
 def test_programs_of_masks(program):
     run_statements(program)
+
+
+@given(broken_programs())
+@settings(max_examples=COUNT // 2, **COMMON)
+def test_programs_with_breaks(program):
+    run_statements(program, "interpret")

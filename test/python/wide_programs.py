@@ -233,6 +233,20 @@ def wide_programs(draw, masks=False):
     return Program(source, arrays, aliases, draw(st.sampled_from(["warn", "warn", "ignore", "raise"])))
 
 
+@st.composite
+def broken_programs(draw):
+    """The same with breaks between statements."""
+    program = draw(wide_programs())
+    lines = []
+    for line in program.source.split("\n"):
+        lines.append(line)
+        pad = line[: len(line) - len(line.lstrip())]
+        if pad and not line.endswith(":") and "return" not in line and draw(st.integers(0, 2)) == 0:
+            lines.append(pad + "print(end='')")
+    program.source = "\n".join(lines)
+    return program
+
+
 def outcome(function, arguments, state):
     with warnings.catch_warnings(record=True) as caught, np.errstate(all=state, under="ignore"):
         warnings.simplefilter("always")
