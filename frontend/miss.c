@@ -296,8 +296,8 @@ static entry *build_now(callable *c, PyObject *const *slots) {
 
 /* Warns once; -1 when the warning is an exception. */
 static int build_warn_limit(callable *c) {
-  if (c->owner) c = c->owner;
-  if (c->warned || c->quiet) return 0;
+  /* What makes parts of a function differ is not what the user passes. */
+  if (c->owner || c->warned || c->quiet) return 0;
   c->warned = true;
   return PyErr_WarnFormat(
       PyExc_RuntimeWarning, 2,

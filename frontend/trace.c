@@ -58,22 +58,44 @@ static int32_t step_reach(const loom_instr *in) {
   case BC_DELETE_FAST:
   case BC_JUMP:
   case BC_KW_NAMES: return 0;
+  case BC_UNARY:
   case BC_FOR_ITER:
   case BC_GET_ITER:
   case BC_RETURN:
   case BC_LOAD_ATTR:
+  case BC_DELETE_ATTR:
+  case BC_BEFORE_WITH:
+  case BC_IMPORT_FROM:
+  case BC_LIST_TO_TUPLE:
+  case BC_UNPACK_SEQUENCE:
+  case BC_UNPACK_EX:
+  case BC_JUMP_IF_FALSE_OR_POP:
+  case BC_JUMP_IF_TRUE_OR_POP:
   case BC_POP_JUMP_IF_FALSE:
   case BC_POP_JUMP_IF_TRUE:
   case BC_POP_JUMP_IF_NONE:
   case BC_POP_JUMP_IF_NOT_NONE: return 1;
+  case BC_BINARY:
+  case BC_COMPARE:
+  case BC_IS:
+  case BC_CONTAINS:
+  case BC_SUBSCR:
+  case BC_DELETE_SUBSCR:
+  case BC_STORE_ATTR:
+  case BC_FORMAT_VALUE:
+  case BC_IMPORT_NAME: return 2;
+  case BC_STORE_SUBSCR: return 3;
   case BC_CALL: return in->arg + 2;
   case BC_BUILD_TUPLE:
   case BC_BUILD_LIST:
   case BC_BUILD_SET:
+  case BC_BUILD_SLICE:
   case BC_BUILD_STRING: return in->arg;
   case BC_BUILD_MAP: return 2 * in->arg;
   case BC_BUILD_CONST_KEY_MAP:
   case BC_LIST_APPEND:
+  case BC_LIST_EXTEND:
+  case BC_SET_UPDATE:
   case BC_SET_ADD: return in->arg + 1;
   default: return in->arg < 16 ? in->arg + 5 : 5;
   }
