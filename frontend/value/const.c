@@ -50,7 +50,27 @@ static value *const_percent(tracer *t, value *l, value *r) {
   return value_made(t, result);
 }
 
+/* An object of a class over a builtin type, say, which has its own ways with what is no constant.
+ */
+static bool const_has_ways(const value *v) {
+  const PyTypeObject *type = value_is_const(v) ? Py_TYPE(v->object) : NULL;
+  return type &&
+         (PyType_HasFeature((PyTypeObject *)type, Py_TPFLAGS_HEAPTYPE) ||
+          type == &PyFrozenSet_Type) &&
+         !PyType_Check(v->object) && !object_is_immutable(v->object);
+}
+
+/* A constant with ways of its own that meets what is none, or NULL. */
+static const value *const_unknown_pair(const value *l, const value *r) {
+  if (value_is_const(l) == value_is_const(r)) return NULL;
+  return const_has_ways(l) ? l : const_has_ways(r) ? r : NULL;
+}
+
 static value *const_binary(tracer *t, int op, value *l, value *r, bool inplace) {
+  const value *own = const_unknown_pair(l, r);
+  if (own)
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an operator of a %s",
+                       Py_TYPE(own->object)->tp_name);
   if (value_is_const(l) && op == 6 && PyUnicode_CheckExact(l->object))
     return const_percent(t, l, r);
   if (!value_is_const(l) || !value_is_const(r)) return trace_not_implemented(t);
@@ -85,6 +105,10 @@ static bool const_compares_in_c(value *v) {
 }
 
 static value *const_compare(tracer *t, int op, value *l, value *r) {
+  const value *own = const_unknown_pair(l, r);
+  if (own && Py_TYPE(own->object)->tp_richcompare != PyBaseObject_Type.tp_richcompare)
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a comparison of a %s",
+                       Py_TYPE(own->object)->tp_name);
   if (!value_is_const(l) || !value_is_const(r)) return trace_not_implemented(t);
   bool plain = const_plain(l) && const_plain(r);
   if (!plain && !object_is_immutable(l->object) && op != Py_EQ && op != Py_NE)

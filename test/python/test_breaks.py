@@ -788,3 +788,22 @@ def test_places_and_causes(place, cause, tmp_path):
     exec(compile(source, str(path), "exec"), space)
     check(space["f"], X, [], calls=2)
     check(space["f"], X * 2, [], calls=2)
+
+
+# ---- objects of classes over builtin types, which live behind every break ----
+
+def test_live_objects_of_classes_over_builtin_types():
+    class Row(list):
+        pass
+
+    class Table(dict):
+        pass
+
+    def f(row, table, frozen):
+        try:
+            both = row + [3]
+        except TypeError:
+            both = None
+        return row == [1, 2], [1, 2] != row, table == {"a": 1}, row in [[1, 2]], frozen == {1, 2}, both
+
+    assert frameloom.compile(f)(Row([1, 2]), Table(a=1), frozenset([1, 2])) == (True, False, True, True, True, [1, 2, 3])
