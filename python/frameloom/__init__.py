@@ -6,8 +6,8 @@
     def gelu(x):
         return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
 
-The first call with new types and sizes of arguments compiles; what cannot be compiled runs as plain Python, with the
-reason on record (`frameloom.explain`, `FRAMELOOM_LOGS=breaks`).
+The first call with new types and sizes of arguments compiles; what cannot be compiled runs as plain Python between the
+parts that can, with the reason on record (`frameloom.explain`, `FRAMELOOM_LOGS=breaks`).
 """
 
 import sys as _sys

@@ -17,8 +17,8 @@ def compile(fn=None, *, fullgraph=False, dynamic=None, backend=None, options=Non
     """Compile a Python function over NumPy arrays; a decorator with and without arguments.
 
     fn         a function or a method
-    fullgraph  raise `frameloom.GraphBreak` where the function cannot be captured whole, instead of running it as
-               plain Python
+    fullgraph  raise `frameloom.GraphBreak` where the function cannot be captured whole, instead of compiling it
+               in parts around what has to run as plain Python (docs/graph-breaks.md)
     dynamic    sizes of arrays, and Python ints and floats: None compiles for the value and, once it changes, for
                all values; True for all values at once (sizes of 0 and 1 apart); False always for the value. See
                also `mark_dynamic` and docs/dynamic.md
