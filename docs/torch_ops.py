@@ -199,6 +199,9 @@ def write_wanted(tables, path):
         f"{alone:4} {part:4}  {op:55} {'; '.join(r for r, _ in reasons[op].most_common(4))[:160]}"
         for alone, part, op in wanted(table)
     ]
+    sets = Counter(frozenset(h.split(": ")[0] for h in e.host) for e in table.values() if e.host)
+    lines += ["", "entries  set of ops that keeps them from being compiled whole"]
+    lines += [f"{n:4}  {', '.join(sorted(ops))}" for ops, n in sets.most_common() if len(ops) > 1]
     pathlib.Path(path).write_text("alone part  ATen op (float32)\n" + "\n".join(lines) + "\n")
 
 
@@ -212,24 +215,27 @@ def mark(entry):
     return {"compiled": "yes", "through torch": "torch", "failing": "**no**"}[entry.kind()]
 
 
-def page(tables, limit):
+def page(tables):
     import torch
 
     ops = sorted({op for table in tables.values() for op in table})
     lines = [
         "# torch ops",
         "",
-        f"Made by `make torch-ops` from the OpInfo database of torch {torch.__version__.split('+')[0]} on the CPU: "
-        + ("every sample" if not limit else f"of each op and dtype up to {limit} samples, spread evenly over all of them,"),
+        f"Made by `make torch-ops` from the OpInfo database of torch {torch.__version__.split('+')[0]} on the CPU: its samples",
         "through AOTAutograd and the backend, forward and, where the op is differentiable, backward, against eager torch at",
-        "OpInfo's tolerances. `make torch-ops LIMIT=0` runs every sample there is.",
+        "OpInfo's tolerances. `make torch-ops` runs every sample there is, `make torch-ops LIMIT=n` n of each op and dtype,",
+        "spread evenly over all; this page shows those that were run, at most "
+        + ", ".join(f"{max(e.outcomes.total() for e in t.values())} ({d})" for d, t in tables.items())
+        + " of an op.",
         "",
         *totals(tables),
         "",
         "- *compiled whole*: no graph of any sample needed torch. *Through torch*: some ATen op ran in torch (why: below), or",
         "  the op depends on data in a way that torch makes a graph break of.",
-        "- *nearer*: bfloat16 only. Kernels do not round between the ops of a graph, so a result may lie beyond the tolerance",
-        f"  around eager's; it is accepted when it is at most {1.5} times as far from a float64 run as eager's.",
+        "- *nearer*: bfloat16 and float32. Kernels do not round bfloat16 between the ops of a graph, and they sum in another order,",
+        "  so a result may lie beyond the tolerance around eager's; it is accepted when it is at most 1.5 times as far from a",
+        "  float64 run as eager's.",
         "- *shape*: the values are not defined (`empty`) or random with other numbers once torch has decomposed the op",
         "  (`aot_eager` differs from eager in the same way): dtypes and shapes agree.",
         "- *raises*: eager raises, and so does the compiled function, the same type. *torch cannot*: torch's own `aot_eager`",
@@ -290,7 +296,7 @@ def main():
     tables = {dtype: entries(dtype) for dtype in DTYPES if (DATA / f"{dtype}.jsonl").exists()}
     if args.wanted:
         write_wanted(tables, args.wanted)
-    pathlib.Path(args.page).write_text(page(tables, args.limit))
+    pathlib.Path(args.page).write_text(page(tables))
     print("\n".join(totals(tables)))
 
 

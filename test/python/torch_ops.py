@@ -230,12 +230,12 @@ def _difference(got, expected, limits):
 
 
 def _distance(t, exact):
-    """The greatest distance of two tensors; infinite where only one of them is finite."""
+    """The Euclidean distance of two tensors; infinite where only one of them is finite."""
     if t.shape != exact.shape:
         return float("inf")
     t, exact = t.to(exact.dtype), exact
     apart = torch.where((t == exact) | (t.isnan() & exact.isnan()), 0.0, (t - exact).abs())
-    return float(apart.nan_to_num(nan=float("inf")).max()) if apart.numel() else 0.0
+    return float(apart.nan_to_num(nan=float("inf")).norm())
 
 
 def _nearer(case, got, expected, limits):
@@ -303,7 +303,7 @@ def _judge(case, report, got, expected, dtype):
         return SAME, "", report
     if case.op.name in UNDEFINED and _like(got, expected):
         return SHAPE, "", report
-    if dtype == torch.bfloat16 and _nearer(case, got, expected, limits):
+    if dtype in (torch.bfloat16, torch.float32) and _nearer(case, got, expected, limits):
         return NEARER, "", report
     try:  # does torch's own run of the same graphs agree with ours?
         torchs = case.run(traced(case, _eager_backend, report), case.tensors())
