@@ -194,8 +194,9 @@ bool aten_softmax(fx_call *c, loom_value *out) {
   loom_builder *b = c->b;
   loom_value x = reduce_operand(c, 0, c->types[0].dtype);
   if (!fx_axis(c, 1, rank, &axis) || x == LOOM_NO_VALUE) return false;
+  if (!rank) x = loom_build_reshape(b, x, 1, (loom_dim[]){1});
   const loom_type type = *loom_build_type(b, x);
-  if (!rank || fx_count(&type, ~0u) == 0) return fx_decline(c, "a 0-d or empty operand");
+  if (fx_count(&type, ~0u) == 0) return fx_decline(c, "an empty operand");
   loom_value max = loom_build_reduce(b, "max", x, 1u << axis, true);
   loom_value moved = loom_build2(b, LOOM_OP_SUB, x, reduce_spread(c, max, &type));
   loom_value e = loom_build1(b, LOOM_OP_EXP, moved);

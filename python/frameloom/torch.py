@@ -11,7 +11,7 @@ import logging
 
 import torch
 from torch._dynamo.backends.common import aot_autograd
-from torch._decomp import core_aten_decompositions
+from torch._decomp import core_aten_decompositions, get_decompositions
 from functorch.compile import min_cut_rematerialization_partition
 
 from torch.utils._python_dispatch import _disable_current_modes
@@ -72,7 +72,7 @@ def decompositions():
         aten.addcdiv.default, aten.lerp.Scalar, aten.lerp.Tensor,
     ):
         del table[op]
-    return table
+    return table | get_decompositions([aten.dist, aten.ldexp])
 
 
 def _forward_results():

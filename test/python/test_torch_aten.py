@@ -150,3 +150,54 @@ def test_pointwise():
         check(torch.bitwise_left_shift, y, small)
         check(torch.bitwise_right_shift, y, small)
         check(torch.gcd, y, small)
+
+
+SPECIAL_FUNCTIONS = {
+    "erfc": (torch.erfc, 1e-14),
+    "erfcx": (torch.special.erfcx, 1e-14),
+    "erfinv": (torch.erfinv, 1e-14),
+    "ndtri": (torch.special.ndtri, 1e-14),
+    "lgamma": (torch.lgamma, 1e-13),
+    "digamma": (torch.digamma, 1e-11),
+    "polygamma1": (lambda x: torch.polygamma(1, x), 1e-8),  # what eager's own is good for
+    "polygamma4": (lambda x: torch.polygamma(4, x), 1e-11),
+    "i0": (torch.i0, 1e-14),
+    "i0e": (torch.special.i0e, 1e-14),
+    "i1": (torch.special.i1, 1e-14),
+    "i1e": (torch.special.i1e, 1e-14),
+    "k0": (torch.special.modified_bessel_k0, 1e-13),
+    "k1": (torch.special.modified_bessel_k1, 1e-13),
+    "k0e": (torch.special.scaled_modified_bessel_k0, 1e-13),
+    "k1e": (torch.special.scaled_modified_bessel_k1, 1e-13),
+    "j0": (torch.special.bessel_j0, 2e-6),
+    "j1": (torch.special.bessel_j1, 2e-6),
+    "y0": (torch.special.bessel_y0, 2e-6),
+    "y1": (torch.special.bessel_y1, 2e-6),
+    "spherical_j0": (torch.special.spherical_bessel_j0, 1e-14),
+    "airy": (torch.special.airy_ai, 5e-6),
+}
+
+
+@pytest.mark.parametrize("name", SPECIAL_FUNCTIONS)
+def test_special(name):
+    """In parts of 1 + |value|; eager's Bessel functions of float64 are no better than that."""
+    fn, tolerance = SPECIAL_FUNCTIONS[name]
+    ends = torch.tensor([0.0, -0.0, 1.0, -1.0, 2.0, 0.5, 1e-30, NAN, 8.0, 5.0, 7.999, 8.001], dtype=torch.float64)
+    x = torch.cat([ends, torch.linspace(-12, 12, 1001, dtype=torch.float64) + 1e-3, torch.linspace(0, 40, 99) + 1e-3])
+    if name in ("erfinv", "ndtri"):
+        x = torch.cat([x, torch.rand(300, dtype=torch.float64), torch.tensor([1e-20, 1e-200, 1 - 1e-15])])
+    if name == "polygamma1":
+        x = x[x != -1]  # a pole, which eager takes for a large number
+    for dtype in (torch.float64, torch.float32):
+        given = x.to(dtype)
+        expected = fn(given.double())
+        torch._dynamo.reset()
+        before = len(frameloom.torch.compiled_graphs)
+        got = torch.compile(fn, backend=frameloom.torch.backend)(given).double()
+        assert not frameloom.torch.compiled_graphs[before].report()[0]["host_calls"]
+        if dtype == torch.float32:
+            expected = torch.where(expected.abs() > 3e38, expected * INF, expected)
+        torch.testing.assert_close(
+            got, expected, rtol=max(tolerance, 2e-7 if dtype == torch.float32 else 0),
+            atol=max(tolerance, 2e-7 if dtype == torch.float32 else 0), equal_nan=True,
+        )
