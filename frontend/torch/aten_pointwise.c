@@ -27,6 +27,7 @@ static loom_value pointwise_operand(fx_call *c, loom_type *type) {
 /* Integers become floats first, where the declared result is one. */
 bool aten_unary(fx_call *c, loom_value *out) {
   loom_type type;
+  if (c->op == LOOM_OP_ABS && fx_is_complex_operand(c, 0)) return fx_complex_abs(c, out);
   loom_value x = pointwise_operand(c, &type);
   bool exact = loom_dtype_is_float(type.dtype) || loom_dtype_is_complex(type.dtype);
   if (!exact && (c->op == LOOM_OP_CEIL || c->op == LOOM_OP_FLOOR || c->op == LOOM_OP_TRUNC ||
@@ -144,6 +145,7 @@ bool aten_round_decimals(fx_call *c, loom_value *out) {
 bool aten_angle(fx_call *c, loom_value *out) {
   loom_type type;
   loom_builder *b = c->b;
+  if (fx_is_complex_operand(c, 0)) return fx_complex_angle(c, out);
   loom_value x = pointwise_operand(c, &type);
   loom_value zero = pointwise_float(c, &type, 0);
   loom_value negative = loom_build_compare(b, "lt", x, zero);
@@ -403,8 +405,9 @@ bool aten_clamp(fx_call *c, loom_value *out) {
 
 bool aten_to_copy(fx_call *c, loom_value *out) {
   loom_dtype from = loom_build_type(c->b, fx_tensor(c, 0))->dtype;
-  if (loom_dtype_is_complex(from) && !loom_dtype_is_complex(c->types[0].dtype))
-    return fx_decline(c, "complex to real");
+  loom_dtype to = c->types[0].dtype;
+  if (loom_dtype_is_complex(from) && !loom_dtype_is_complex(to) && to != LOOM_BOOL)
+    return fx_complex_to_real(c, out);
   out[0] = loom_build_convert(c->b, fx_tensor(c, 0), c->types[0].dtype);
   return true;
 }

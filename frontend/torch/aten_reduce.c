@@ -336,7 +336,15 @@ bool aten_batch_norm(fx_call *c, loom_value *out) {
   double eps, momentum;
   if (!fx_bool(c, 5, &training) || !fx_double(c, 6, &momentum) || !fx_double(c, 7, &eps))
     return false;
-  if (!training) return fx_decline(c, "statistics that are not those of the batch");
+  if (!training) {
+    if (loom_type_elements(&c->types[1]) || loom_type_elements(&c->types[2]))
+      return fx_decline(c, "saved statistics that are not those of the batch");
+    for (int i = 1; i < 3; i++)
+      out[i] = loom_build_int(c->b, &c->types[i], 0);
+    out[3] = fx_tensor(c, 3);
+    out[4] = fx_tensor(c, 4);
+    return batch_running(c, 7, out);
+  }
   loom_value x = reduce_operand(c, 0, c->types[0].dtype), mean, rstd, var;
   if (x == LOOM_NO_VALUE) return false;
   const loom_type type = *loom_build_type(c->b, x);

@@ -79,6 +79,17 @@ bool aten_as_strided(fx_call *c, loom_value *out) {
   return out[0] != LOOM_NO_VALUE;
 }
 
+/* resize(self, size): the first elements in C order; there have to be enough. */
+bool aten_resize(fx_call *c, loom_value *out) {
+  strided s = {.elements = 0};
+  int64_t wanted = loom_type_elements(&c->types[0]);
+  if (!strided_base(c, &s)) return PyErr_Clear(), fx_decline(c, "an operand of unknown layout");
+  if (wanted <= 0 || wanted > s.elements) return fx_decline(c, "more elements than there are");
+  loom_value v = loom_build_slice(c->b, strided_line(c, &s), 0, 0, wanted, 1);
+  out[0] = loom_build_reshape(c->b, v, c->types[0].rank, c->types[0].dims);
+  return out[0] != LOOM_NO_VALUE;
+}
+
 /* as_strided_scatter(self, src, size, stride, storage_offset): where places of the view coincide
  * the last one counts. */
 bool aten_as_strided_scatter(fx_call *c, loom_value *out) {

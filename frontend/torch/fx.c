@@ -270,16 +270,6 @@ static bool fx_agrees(fx_call *c, const loom_value *values) {
   return true;
 }
 
-/* Kernels compute on no complex numbers. */
-static bool fx_is_complex(fx_call *c) {
-  for (uint32_t i = 0; i < c->result_count; i++)
-    if (c->present[i] && loom_dtype_is_complex(c->types[i].dtype)) return true;
-  for (int i = 0; i < c->count; i++)
-    if (fx_is_tensor(c, i) && loom_dtype_is_complex(loom_build_type(c->b, fx_tensor(c, i))->dtype))
-      return true;
-  return false;
-}
-
 /* Results without elements are known without computing anything. */
 static bool fx_emit_empty(fx_call *c, loom_value *values) {
   for (uint32_t i = 0; i < c->result_count; i++)
@@ -314,16 +304,15 @@ static bool fx_emit(fx_call *c, loom_value *values) {
   bool known = name && (!strncmp(name, "aten.", 5) || !strncmp(name, "prims.", 6));
   const aten_row *row = known ? aten_find(*name == 'a' ? name + 5 : name) : NULL;
   bool good = false;
+  uint32_t first = c->b->graph->node_count;
   if (fx_emit_empty(c, values)) {
     good = true;
-  } else if (row && fx_is_complex(c)) {
-    fx_decline(c, "complex numbers");
   } else if (row && !aten_takes_sizes(row) && fx_is_sized(c)) {
     fx_decline(c, "sizes that change");
   } else if (row) {
     c->op = row->op;
     c->text = row->text;
-    good = row->emit(c, values) && !c->b->failed && fx_agrees(c, values);
+    good = row->emit(c, values) && !c->b->failed && fx_agrees(c, values) && fx_complex_ok(c, first);
   } else {
     fx_decline(c, "there is no lowering");
   }

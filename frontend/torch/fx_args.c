@@ -247,6 +247,12 @@ static loom_value fx_number_operand(fx_call *c, int i, loom_dtype dtype, const l
   const fx_value *v = fx_value_of(c->im, o);
   if (v && v->kind == FX_SIZE) return fx_number_value(c, &type, v->number);
   if (PyFloat_Check(o)) return loom_build_float(c->b, &type, PyFloat_AS_DOUBLE(o));
+  if (PyComplex_Check(o) && loom_dtype_is_complex(dtype)) {
+    type.dtype = dtype == LOOM_C64 ? LOOM_F32 : LOOM_F64;
+    loom_value re = loom_build_float(c->b, &type, PyComplex_RealAsDouble(o));
+    loom_value im = loom_build_float(c->b, &type, PyComplex_ImagAsDouble(o));
+    return loom_build2(c->b, LOOM_OP_COMPLEX, re, im);
+  }
   if (!PyLong_Check(o)) return loom_build_fail(c->b, "argument %d is not a known number", i);
   int64_t integer = PyLong_AsLongLong(o);
   if (!PyErr_Occurred()) return loom_build_int(c->b, &type, integer);
@@ -302,6 +308,7 @@ static bool fx_rank_operand(fx_call *c, int i, loom_dtype *dtype, int *rank) {
   if (o && PyBool_Check(o)) return *dtype = LOOM_BOOL, true;
   if (o && PyLong_Check(o)) return *dtype = LOOM_I64, true;
   if (o && PyFloat_Check(o)) return *dtype = LOOM_F32, true;
+  if (o && PyComplex_Check(o)) return *dtype = LOOM_C64, true;
   const fx_value *v = o ? fx_value_of(c->im, o) : NULL;
   if (v && v->kind == FX_SIZE) return *dtype = LOOM_I64, true;
   return fx_decline(c, "operand %d is neither a tensor nor a known number", i);

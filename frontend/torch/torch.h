@@ -271,6 +271,14 @@ bool aten_takes_sizes(const aten_row *row);
 #include "frontend/torch/aten.def"
 #undef ATEN
 
+/* aten_complex.c: has kernel formulas for all nodes from this one on that have to do with complex
+ * numbers? Else it declines. */
+bool fx_complex_ok(fx_call *c, uint32_t first_node);
+bool fx_is_complex_operand(fx_call *c, int i);
+bool fx_complex_abs(fx_call *c, loom_value *out); /* of operand 0 */
+bool fx_complex_angle(fx_call *c, loom_value *out);
+bool fx_complex_to_real(fx_call *c, loom_value *out);
+
 /* ==== host.c: ops without an emitter =============================================================
  */
 

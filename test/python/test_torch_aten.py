@@ -201,3 +201,53 @@ def test_special(name):
             got, expected, rtol=max(tolerance, 2e-7 if dtype == torch.float32 else 0),
             atol=max(tolerance, 2e-7 if dtype == torch.float32 else 0), equal_nan=True,
         )
+
+
+def test_complex():
+    x = torch.randn(3, 4, 6)
+    turn = torch.polar(torch.ones(4, 3), torch.randn(4, 3))
+
+    def rotary(x, turn):
+        pairs = torch.view_as_complex(x.reshape(3, 4, 3, 2))
+        return torch.view_as_real(pairs * turn).flatten(2)
+
+    check(rotary, x, turn, exact=False)
+    z, w = torch.randn(5, 3, dtype=torch.complex64), torch.randn(3, 4, dtype=torch.complex128)
+    check(lambda z: (z.abs(), z.angle(), z.conj() * z, z.real + z.imag, torch.sgn(z)), z, exact=False)
+    check(lambda z, w: z.to(torch.complex128) @ w, z, w, exact=False)
+    check(lambda z: (z * (2 - 1j) + 0.5j) / (z - 3), z, exact=False)
+    check(lambda z: torch.where(z.real > 0, z, 0).sum(0), z, exact=False)
+    check(lambda z: (z == z.conj(), z != 0, torch.isnan(z)), z)
+    check(lambda r, i: torch.complex(r, i) * 1j, torch.randn(4), torch.randn(4))
+    check(lambda z: torch.sin(z), z, exact=False, host=True)
+
+
+@pytest.mark.parametrize("p", [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, INF])
+def test_cdist(p):
+    """Forward and backward, with rows that are equal."""
+    x, y = torch.randn(2, 4, 3, dtype=torch.float64), torch.randn(2, 5, 3, dtype=torch.float64)
+    y[:, 0] = x[:, 0]
+    results = []
+    for fn in (torch.cdist, torch.compile(torch.cdist, backend=frameloom.torch.backend)):
+        a, b = x.clone().requires_grad_(), y.clone().requires_grad_()
+        far = fn(a, b, p)
+        (far * torch.arange(1.0, 21).reshape(4, 5)).sum().backward()
+        results.append((far.detach(), a.grad, b.grad))
+    torch.testing.assert_close(*results)
+
+
+@pytest.mark.parametrize("pads", [(2, 1), (-1, 2), (1, -2), (-4, 2), (3, -6, 1, 1), (-1, -1, 2, 0)])
+def test_replication_pad_gradient(pads):
+    def fn(x):
+        y = torch.nn.functional.pad(x, pads, mode="replicate")
+        return (y * torch.arange(1.0, y.numel() + 1).reshape(y.shape)).sum()
+
+    x = torch.randn(2, 3, 4, 4) if len(pads) == 4 else torch.randn(2, 3, 4)
+    a, b = x.clone().requires_grad_(), x.clone().requires_grad_()
+    try:
+        fn(a).backward()
+    except RuntimeError:
+        pytest.skip("eager torch refuses these")
+    torch._dynamo.reset()
+    torch.compile(fn, backend=frameloom.torch.backend)(b).backward()
+    torch.testing.assert_close(b.grad, a.grad)
