@@ -121,32 +121,6 @@ bool aten_max_pool(fx_call *c, loom_value *out) {
   return true;
 }
 
-/* max_pool2d_with_indices_backward(grad, self, kernel, stride, padding, dilation, ceil, indices):
- * the gradients go to the positions. */
-bool aten_max_pool_backward(fx_call *c, loom_value *out) {
-  loom_builder *b = c->b;
-  const loom_type type = c->types[0];
-  loom_value grad = fx_tensor(c, 0), indices = fx_tensor(c, 7);
-  if (grad == LOOM_NO_VALUE || indices == LOOM_NO_VALUE) return false;
-  const loom_type pooled = *loom_build_type(b, grad);
-  int64_t all = loom_type_elements(&type), each = loom_type_elements(&pooled);
-  if (all <= 0 || each <= 0) return fx_decline(c, "a size that is unknown or 0");
-  int64_t plane = type.dims[type.rank - 2] * type.dims[type.rank - 1];
-  int64_t windows = pooled.dims[type.rank - 2] * pooled.dims[type.rank - 1];
-  loom_dim flat[2] = {each / windows, windows}, line = all;
-  loom_type places = loom_type_make(LOOM_I64, 2, flat);
-  loom_value base = loom_build2(b, LOOM_OP_MUL, loom_build_iota(b, &places, 0),
-                                loom_build_int(b, &places, plane));
-  indices = loom_build2(b, LOOM_OP_ADD, loom_build_reshape(b, indices, 2, flat), base);
-  loom_type zeros = loom_type_make(type.dtype, 1, &line);
-  loom_attr attrs[2] = {{.kind = LOOM_ATTR_I64, .i = 0}, {.kind = LOOM_ATTR_STR, .str = "add"}};
-  loom_value operands[3] = {loom_build_int(b, &zeros, 0), indices,
-                            loom_build_reshape(b, grad, 2, flat)};
-  loom_value v = loom_build(b, LOOM_OP_SCATTER, operands, 3, attrs, 2, NULL, 0);
-  out[0] = loom_build_reshape(b, v, type.rank, type.dims);
-  return true;
-}
-
 /* avg_pool2d(self, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override). */
 bool aten_avg_pool(fx_call *c, loom_value *out) {
   pool p;
@@ -159,7 +133,7 @@ bool aten_avg_pool(fx_call *c, loom_value *out) {
   if (!loom_dtype_is_float(p.from.dtype)) return fx_decline(c, "integers");
   bool padded_anywhere = p.padding[0] || p.padding[1];
   if (ceil || (padded_anywhere && !include && !divisor))
-    return fx_decline(c, "windows of several sizes");
+    return aten_avg_pool_any(c, out); /* windows of several sizes */
   loom_type type = c->types[0];
   type.dtype = fx_compute_dtype(type.dtype);
   loom_value x = loom_build_convert(b, fx_tensor(c, 0), type.dtype);
@@ -176,13 +150,12 @@ bool aten_avg_pool(fx_call *c, loom_value *out) {
 }
 
 /* Sizes of an operand cut into whole windows: (..., out, window, out, window). */
-static bool pool_even(fx_call *c, const loom_type *from, const loom_type *to, loom_type *cut) {
+static bool pool_even(const loom_type *from, const loom_type *to, loom_type *cut) {
   int rank = from->rank;
-  if (rank < 3 || loom_type_elements(from) <= 0 || loom_type_elements(to) <= 0)
-    return fx_decline(c, "a size that is unknown or 0");
+  if (rank < 3 || loom_type_elements(from) <= 0 || loom_type_elements(to) <= 0) return false;
   *cut = loom_type_make(from->dtype, rank - 2, from->dims);
   for (int d = rank - 2; d < rank; d++) {
-    if (from->dims[d] % to->dims[d]) return fx_decline(c, "windows of several sizes");
+    if (from->dims[d] % to->dims[d]) return false;
     cut->dims[cut->rank++] = to->dims[d];
     cut->dims[cut->rank++] = from->dims[d] / to->dims[d];
   }
@@ -194,7 +167,9 @@ bool aten_adaptive_avg_pool(fx_call *c, loom_value *out) {
   loom_builder *b = c->b;
   loom_type cut, type = c->types[0];
   loom_value x = fx_tensor(c, 0);
-  if (x == LOOM_NO_VALUE || !pool_even(c, loom_build_type(b, x), &c->types[0], &cut)) return false;
+  if (x == LOOM_NO_VALUE) return false;
+  if (!pool_even(loom_build_type(b, x), &c->types[0], &cut))
+    return aten_adaptive_avg_pool_any(c, out);
   type.dtype = fx_compute_dtype(type.dtype);
   x = loom_build_reshape(b, loom_build_convert(b, x, type.dtype), cut.rank, cut.dims);
   uint32_t axes = 1u << (cut.rank - 1) | 1u << (cut.rank - 3);
@@ -212,7 +187,7 @@ bool aten_adaptive_avg_pool_backward(fx_call *c, loom_value *out) {
   loom_value grad = fx_tensor(c, 0);
   if (grad == LOOM_NO_VALUE) return false;
   const loom_type pooled = *loom_build_type(b, grad);
-  if (!pool_even(c, &type, &pooled, &cut)) return false;
+  if (!pool_even(&type, &pooled, &cut)) return aten_adaptive_avg_pool_gradient(c, out);
   loom_type small = pooled;
   small.dtype = fx_compute_dtype(type.dtype);
   int64_t count = cut.dims[cut.rank - 1] * cut.dims[cut.rank - 3], map[LOOM_MAX_RANK];

@@ -251,3 +251,35 @@ def test_replication_pad_gradient(pads):
     torch._dynamo.reset()
     torch.compile(fn, backend=frameloom.torch.backend)(b).backward()
     torch.testing.assert_close(b.grad, a.grad)
+
+
+POOLS = {
+    "cut": lambda x: torch.nn.functional.avg_pool2d(x, 3, 2, 1, ceil_mode=True, count_include_pad=False),
+    "ceil": lambda x: torch.nn.functional.avg_pool2d(x, (3, 2), 2, (1, 0), ceil_mode=True),
+    "divisor": lambda x: torch.nn.functional.avg_pool2d(x, 2, 1, divisor_override=3),
+    "wide": lambda x: torch.nn.functional.avg_pool3d(x, (2, 3, 5), (1, 2, 3), (1, 1, 2)),
+    "adaptive": lambda x: torch.nn.functional.adaptive_avg_pool2d(x, (3, 4)),
+    "larger": lambda x: torch.nn.functional.adaptive_avg_pool2d(x, (11, 5)),
+    "adaptive3": lambda x: torch.nn.functional.adaptive_avg_pool3d(x, (2, 3, 4)),
+    "max": lambda x: torch.nn.functional.adaptive_max_pool2d(x, (3, 4)),
+    "max3": lambda x: torch.nn.functional.max_pool3d(x, 2, (1, 2, 2), 1, (1, 2, 1)),
+    "indices": lambda x: torch.nn.functional.adaptive_max_pool3d(x, (2, 3, 4), return_indices=True)[0],
+}
+
+
+@pytest.mark.parametrize("name", POOLS)
+def test_pools(name):
+    """Forward and gradient, with equal elements."""
+    x = torch.randint(0, 5, (2, 3, 7, 10, 9)).float() if "3" in name or name in ("wide", "indices") else None
+    x = torch.randint(0, 5, (2, 3, 10, 9)).float() if x is None else x
+    results = []
+    torch._dynamo.reset()
+    before = len(frameloom.torch.compiled_graphs)
+    for fn in (POOLS[name], torch.compile(POOLS[name], backend=frameloom.torch.backend)):
+        given = x.clone().requires_grad_()
+        y = fn(given)
+        (y * torch.arange(1.0, y.numel() + 1).reshape(y.shape)).sum().backward()
+        results.append((y.detach(), given.grad))
+    torch.testing.assert_close(*results)
+    for graph in frameloom.torch.compiled_graphs[before:]:
+        assert not graph.report()[0]["host_calls"]

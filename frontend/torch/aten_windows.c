@@ -1,0 +1,413 @@
+/* Pooling over windows of several sizes: averages with windows cut at the edges, adaptive pools,
+ * pools over three axes, and their gradients.
+ *
+ * The windows of one axis are a rule that gives, for each result position and each place j in its
+ * window, a position of the operand and whether the window has it. Averages are separable: one sum
+ * of gathers for each axis. A gradient is the same with the rule turned around. Windows of one size
+ * are aten_pool.c's, which only slices. */
+#include "frontend/torch/torch.h"
+
+#include <math.h>
+#include <string.h>
+
+#define WINDOWS_MAX_PLACES 81 /* of a window; with larger ones the op runs through torch */
+#define WINDOWS_MAX_AXES 3
+
+/* One axis: `in` operand positions, `out` windows; adaptive ones are cut by the sizes alone. */
+typedef struct windows_axis {
+  int axis;
+  int64_t in, out, kernel, stride, padding, dilation;
+  bool adaptive, turned; /* turned: from the windows back to the operand */
+  int64_t places;        /* the most in one window */
+} windows_axis;
+
+/* ---- integers along one axis ------------------------------------------------------------------
+ */
+
+typedef struct windows_line {
+  fx_call *c;
+  loom_builder *b;
+  loom_type type; /* int64 [n] */
+} windows_line;
+
+static loom_value line_number(windows_line *l, int64_t x) {
+  return loom_build_int(l->b, &l->type, x);
+}
+
+/* v * scale + shift */
+static loom_value line_linear(windows_line *l, loom_value v, int64_t scale, int64_t shift) {
+  v = loom_build2(l->b, LOOM_OP_MUL, v, line_number(l, scale));
+  return loom_build2(l->b, LOOM_OP_ADD, v, line_number(l, shift));
+}
+
+static loom_value line_divided(windows_line *l, loom_value v, int64_t by) {
+  return loom_build2(l->b, LOOM_OP_FLOOR_DIV, v, line_number(l, by));
+}
+
+/* low <= v < high */
+static loom_value line_within(windows_line *l, loom_value low, loom_value v, loom_value high) {
+  return loom_build2(l->b, LOOM_OP_AND, loom_build_compare(l->b, "le", low, v),
+                     loom_build_compare(l->b, "lt", v, high));
+}
+
+/* First operand position of window `i` (a value of numbers), and the one behind the last. */
+static void line_window(windows_line *l, const windows_axis *w, loom_value i, loom_value *low,
+                        loom_value *high) {
+  if (w->adaptive) {
+    *low = line_divided(l, line_linear(l, i, w->in, 0), w->out);
+    *high = line_divided(l, line_linear(l, i, w->in, w->in + w->out - 1), w->out);
+    return;
+  }
+  *low = line_linear(l, i, w->stride, -w->padding);
+  *high = line_linear(l, i, w->stride, (w->kernel - 1) * w->dilation + 1 - w->padding);
+}
+
+/* Where place `j` of every window lies, and whether there is such a place. */
+static void windows_place(windows_line *l, const windows_axis *w, int64_t j, loom_value *at,
+                          loom_value *valid) {
+  loom_value own = loom_build_iota(l->b, &l->type, 0), low, high, zero = line_number(l, 0);
+  if (!w->turned) {
+    line_window(l, w, own, &low, &high);
+    *at = loom_build2(l->b, LOOM_OP_ADD, low, line_number(l, j * w->dilation));
+    *valid = line_within(l, zero, *at, line_number(l, w->in));
+    loom_value inside = loom_build_compare(l->b, "lt", *at, high);
+    *valid = loom_build2(l->b, LOOM_OP_AND, *valid, inside);
+    return;
+  }
+  /* The first window that may reach the position, then the next ones. */
+  loom_value first =
+      w->adaptive
+          ? line_divided(l, line_linear(l, own, w->out, 0), w->in)
+          : line_divided(l, line_linear(l, own, 1, w->padding - w->kernel + w->stride), w->stride);
+  *at = loom_build2(l->b, LOOM_OP_ADD, first, line_number(l, j));
+  line_window(l, w, *at, &low, &high);
+  *valid = loom_build2(l->b, LOOM_OP_AND, line_within(l, zero, *at, line_number(l, w->out)),
+                       line_within(l, low, own, high));
+}
+
+static windows_line windows_along(fx_call *c, const windows_axis *w) {
+  loom_dim n = w->turned ? w->in : w->out;
+  return (windows_line){.c = c, .b = c->b, .type = loom_type_make(LOOM_I64, 1, &n)};
+}
+
+/* `v` at these positions of the axis; what is outside is some element. */
+static loom_value windows_take(fx_call *c, loom_value v, int axis, loom_value at) {
+  loom_attr attrs[2] = {{.kind = LOOM_ATTR_I64, .i = axis}, {.kind = LOOM_ATTR_STR, .str = "clip"}};
+  return loom_build(c->b, LOOM_OP_GATHER, (loom_value[]){v, at}, 2, attrs, 2, NULL, 0);
+}
+
+/* A line along `axis` of `type`, spread over it. */
+static loom_value windows_spread(fx_call *c, loom_value line, int axis, const loom_type *type) {
+  int64_t map[1] = {axis};
+  return loom_build_broadcast(c->b, line, type->rank, type->dims, map);
+}
+
+/* Every window's sum along one axis. */
+static loom_value windows_sum(fx_call *c, loom_value v, const windows_axis *w) {
+  loom_builder *b = c->b;
+  loom_value sum = LOOM_NO_VALUE;
+  windows_line l = windows_along(c, w);
+  for (int64_t j = 0; j < w->places && v != LOOM_NO_VALUE; j++) {
+    loom_value at, valid;
+    windows_place(&l, w, j, &at, &valid);
+    loom_value taken = windows_take(c, v, w->axis, at);
+    if (taken == LOOM_NO_VALUE) return taken;
+    const loom_type type = *loom_build_type(b, taken);
+    valid = windows_spread(c, valid, w->axis, &type);
+    taken = loom_build_select(b, valid, taken, loom_build_int(b, &type, 0));
+    sum = j ? loom_build2(b, LOOM_OP_ADD, sum, taken) : taken;
+  }
+  return sum;
+}
+
+/* ---- reading a call -------------------------------------------------------------------------- */
+
+typedef struct windows {
+  windows_axis axes[WINDOWS_MAX_AXES];
+  int count;
+  loom_type from, to;
+} windows;
+
+/* The last `count` axes of the operand's and of the result's type. */
+static bool windows_sizes(fx_call *c, windows *w, int count, const loom_type *from,
+                          const loom_type *to) {
+  w->count = count;
+  w->from = *from;
+  w->to = *to;
+  if (from->rank <= count || loom_type_elements(from) <= 0 || loom_type_elements(to) <= 0)
+    return fx_decline(c, "a size that is unknown or 0");
+  for (int d = 0; d < count; d++) {
+    int axis = from->rank - count + d;
+    w->axes[d] = (windows_axis){.axis = axis, .in = from->dims[axis], .out = to->dims[axis]};
+    w->axes[d].dilation = 1;
+  }
+  return true;
+}
+
+/* A list of numbers, one for each axis or one for all; an empty one leaves `out` as it is. */
+static bool windows_list(fx_call *c, int i, int count, int64_t *out) {
+  int64_t list[WINDOWS_MAX_AXES];
+  int given = 1;
+  if (!fx_has(c, i)) return true;
+  if (PyLong_Check(c->args[i])) {
+    if (!fx_int(c, i, list)) return false;
+  } else {
+    given = fx_ints(c, i, list, WINDOWS_MAX_AXES);
+  }
+  for (int d = 0; d < count && given > 0; d++)
+    out[d] = list[given == count ? d : 0];
+  return given >= 0;
+}
+
+/* Arguments kernel_size, stride, padding at `at`..., dilation at `dilation` (0: none). */
+static bool windows_read(fx_call *c, windows *w, int at, int dilation) {
+  int64_t kernel[3] = {1, 1, 1}, stride[3], padding[3] = {0}, dilations[3] = {1, 1, 1};
+  if (!windows_list(c, at, w->count, kernel)) return false;
+  memcpy(stride, kernel, sizeof stride);
+  if (!windows_list(c, at + 1, w->count, stride) || !windows_list(c, at + 2, w->count, padding))
+    return false;
+  if (dilation && !windows_list(c, dilation, w->count, dilations)) return false;
+  for (int d = 0; d < w->count; d++) {
+    windows_axis *a = &w->axes[d];
+    a->kernel = a->places = kernel[d];
+    a->stride = stride[d];
+    a->padding = padding[d];
+    a->dilation = dilations[d];
+  }
+  return true;
+}
+
+static int64_t windows_low(const windows_axis *a, int64_t i) { return i * a->in / a->out; }
+static int64_t windows_high(const windows_axis *a, int64_t i) {
+  return ((i + 1) * a->in + a->out - 1) / a->out;
+}
+
+static void windows_adaptive(windows *w) {
+  for (int d = 0; d < w->count; d++) {
+    windows_axis *a = &w->axes[d];
+    a->adaptive = true;
+    for (int64_t i = 0; i < a->out; i++)
+      if (windows_high(a, i) - windows_low(a, i) > a->places)
+        a->places = windows_high(a, i) - windows_low(a, i);
+  }
+}
+
+/* The rules from the windows back to the operand. */
+static void windows_turn(windows *w) {
+  for (int d = 0; d < w->count; d++) {
+    windows_axis *a = &w->axes[d];
+    a->turned = true;
+    /* a position is in at most so many windows */
+    a->places =
+        a->adaptive ? (a->out + a->in - 1) / a->in + 1 : (a->kernel + a->stride - 1) / a->stride;
+  }
+}
+
+/* ---- averages -------------------------------------------------------------------------------- */
+
+/* How many elements the windows of one axis count: with the padding (`include`), but never what is
+ * beyond it. A float line. */
+static loom_value windows_count(fx_call *c, const windows_axis *w, bool include, loom_dtype dtype) {
+  loom_builder *b = c->b;
+  windows_axis plain = *w;
+  plain.turned = false;
+  windows_line l = windows_along(c, &plain);
+  loom_value low, high, own = loom_build_iota(b, &l.type, 0);
+  line_window(&l, &plain, own, &low, &high);
+  int64_t edge = include && !w->adaptive ? w->padding : 0;
+  high = loom_build2(b, LOOM_OP_MIN, high, line_number(&l, w->in + edge));
+  low = loom_build2(b, LOOM_OP_MAX, low, line_number(&l, -edge));
+  return loom_build_convert(b, loom_build2(b, LOOM_OP_SUB, high, low), dtype);
+}
+
+/* `v` (in the shape of the windows) divided by what each window counts, or by the number given. */
+static loom_value windows_divided(fx_call *c, loom_value v, const windows *w, bool include,
+                                  int64_t divisor) {
+  loom_builder *b = c->b;
+  if (v == LOOM_NO_VALUE) return v;
+  const loom_type type = *loom_build_type(b, v);
+  if (divisor) return loom_build2(b, LOOM_OP_DIV, v, loom_build_int(b, &type, divisor));
+  loom_value all = LOOM_NO_VALUE;
+  for (int d = 0; d < w->count; d++) {
+    loom_value line = windows_count(c, &w->axes[d], include, type.dtype);
+    line = windows_spread(c, line, w->axes[d].axis, &type);
+    all = d ? loom_build2(b, LOOM_OP_MUL, all, line) : line;
+  }
+  return loom_build2(b, LOOM_OP_DIV, v, all);
+}
+
+static bool windows_done(fx_call *c, loom_value v, loom_value *out) {
+  out[0] = fx_round(c, 0, v);
+  return out[0] != LOOM_NO_VALUE;
+}
+
+/* Averages take one axis after the other: what counts is the sum of the places. */
+static bool windows_small(fx_call *c, const windows *w) {
+  int64_t all = 0;
+  for (int d = 0; d < w->count; d++)
+    all += w->axes[d].places;
+  return all <= WINDOWS_MAX_PLACES || fx_decline(c, "a large window");
+}
+
+/* Maxima take all places together. */
+static bool windows_tiny(fx_call *c, const windows *w) {
+  int64_t all = 1;
+  for (int d = 0; d < w->count; d++)
+    all *= w->axes[d].places;
+  return all <= WINDOWS_MAX_PLACES || fx_decline(c, "a large window");
+}
+
+static bool windows_average(fx_call *c, const windows *w, bool include, int64_t divisor,
+                            loom_value *out) {
+  loom_value v = fx_tensor_as(c, 0, fx_compute_dtype(w->from.dtype));
+  if (!loom_dtype_is_float(w->from.dtype)) return fx_decline(c, "integers");
+  if (!windows_small(c, w)) return false;
+  for (int d = w->count - 1; d >= 0; d--)
+    v = windows_sum(c, v, &w->axes[d]);
+  return windows_done(c, windows_divided(c, v, w, include, divisor), out);
+}
+
+/* The gradient (operand 0) of each window goes to all that it counted. */
+static bool windows_average_gradient(fx_call *c, windows *w, bool include, int64_t divisor,
+                                     loom_value *out) {
+  loom_value v = fx_tensor_as(c, 0, fx_compute_dtype(w->from.dtype));
+  if (!loom_dtype_is_float(w->from.dtype)) return fx_decline(c, "integers");
+  v = windows_divided(c, v, w, include, divisor);
+  windows_turn(w);
+  if (!windows_small(c, w)) return false;
+  for (int d = 0; d < w->count; d++)
+    v = windows_sum(c, v, &w->axes[d]);
+  return windows_done(c, v, out);
+}
+
+static const loom_type *windows_type(fx_call *c, int i) {
+  loom_value v = fx_tensor(c, i);
+  return v == LOOM_NO_VALUE ? &c->types[0] : loom_build_type(c->b, v);
+}
+
+/* avg_pool2d (`text` "2"), avg_pool3d ("3") and, with the gradient before the operand, their
+ * gradients: (self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor). */
+static bool windows_average_call(fx_call *c, bool gradient, loom_value *out) {
+  windows w;
+  bool include;
+  int64_t divisor = 0;
+  const loom_type first = *windows_type(c, 0);
+  if (!windows_sizes(c, &w, *c->text - '0', gradient ? windows_type(c, 1) : &first,
+                     gradient ? &first : &c->types[0]))
+    return false;
+  if (!windows_read(c, &w, 1 + gradient, 0) || !fx_bool(c, 5 + gradient, &include)) return false;
+  if (fx_has(c, 6 + gradient) && !fx_int(c, 6 + gradient, &divisor)) return false;
+  return gradient ? windows_average_gradient(c, &w, include, divisor, out)
+                  : windows_average(c, &w, include, divisor, out);
+}
+
+bool aten_avg_pool_any(fx_call *c, loom_value *out) { return windows_average_call(c, false, out); }
+bool aten_avg_pool_gradient(fx_call *c, loom_value *out) {
+  return windows_average_call(c, true, out);
+}
+
+/* _adaptive_avg_pool2d and 3d(self, output_size). */
+bool aten_adaptive_avg_pool_any(fx_call *c, loom_value *out) {
+  windows w;
+  return windows_sizes(c, &w, *c->text - '0', windows_type(c, 0), &c->types[0]) &&
+         (windows_adaptive(&w), true) && windows_average(c, &w, false, 0, out);
+}
+
+/* _adaptive_avg_pool2d_backward and 3d(grad_output, self). */
+bool aten_adaptive_avg_pool_gradient(fx_call *c, loom_value *out) {
+  windows w;
+  return windows_sizes(c, &w, *c->text - '0', windows_type(c, 1), windows_type(c, 0)) &&
+         (windows_adaptive(&w), true) && windows_average_gradient(c, &w, false, 0, out);
+}
+
+/* ---- maxima ---------------------------------------------------------------------------------- */
+
+typedef struct windows_best {
+  loom_value value, at; /* `at`: -1 before anything was met */
+} windows_best;
+
+/* The places of axes `d`... of the part `v` of the operand, which lies at `position` (joined) of
+ * the axes before, where `valid`: the first largest, NaN before all. */
+static void windows_search(fx_call *c, const windows *w, int d, loom_value v, loom_value position,
+                           loom_value valid, windows_best *best) {
+  loom_builder *b = c->b;
+  const loom_type places = c->types[1];
+  if (v == LOOM_NO_VALUE) return;
+  if (d == w->count) {
+    loom_value larger = loom_build2(b, LOOM_OP_OR, loom_build_compare(b, "gt", v, best->value),
+                                    loom_build1(b, LOOM_OP_IS_NAN, v));
+    loom_value none = loom_build_compare(b, "lt", best->at, loom_build_int(b, &places, 0));
+    larger = loom_build2(b, LOOM_OP_AND, valid, loom_build2(b, LOOM_OP_OR, larger, none));
+    best->value = loom_build_select(b, larger, v, best->value);
+    best->at = loom_build_select(b, larger, position, best->at);
+    return;
+  }
+  const windows_axis *a = &w->axes[d];
+  windows_line l = windows_along(c, a);
+  for (int64_t j = 0; j < a->places; j++) {
+    loom_value at, here;
+    windows_place(&l, a, j, &at, &here);
+    loom_value taken = windows_take(c, v, a->axis, at);
+    at = windows_spread(c, at, a->axis, &places);
+    here = loom_build_broadcast(b, here, places.rank, places.dims, (int64_t[]){a->axis});
+    loom_value next = loom_build2(b, LOOM_OP_MUL, position, loom_build_int(b, &places, a->in));
+    next = loom_build2(b, LOOM_OP_ADD, next, at);
+    windows_search(c, w, d + 1, taken, next, loom_build2(b, LOOM_OP_AND, valid, here), best);
+  }
+}
+
+static bool windows_maximum(fx_call *c, const windows *w, loom_value *out) {
+  loom_builder *b = c->b;
+  if (!loom_dtype_is_float(w->from.dtype)) return fx_decline(c, "integers");
+  if (!windows_tiny(c, w)) return false;
+  loom_type bools = c->types[1];
+  bools.dtype = LOOM_BOOL;
+  windows_best best = {loom_build_float(b, &c->types[0], -INFINITY),
+                       loom_build_int(b, &c->types[1], -1)};
+  windows_search(c, w, 0, fx_tensor(c, 0), loom_build_int(b, &c->types[1], 0),
+                 loom_build_int(b, &bools, 1), &best);
+  out[0] = best.value;
+  out[1] = best.at;
+  return best.at != LOOM_NO_VALUE;
+}
+
+/* adaptive_max_pool2d and 3d(self, output_size): values and positions in the plane. */
+bool aten_adaptive_max_pool(fx_call *c, loom_value *out) {
+  windows w;
+  return windows_sizes(c, &w, *c->text - '0', windows_type(c, 0), &c->types[0]) &&
+         (windows_adaptive(&w), true) && windows_maximum(c, &w, out);
+}
+
+/* max_pool3d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode). */
+bool aten_max_pool_any(fx_call *c, loom_value *out) {
+  windows w;
+  return windows_sizes(c, &w, *c->text - '0', windows_type(c, 0), &c->types[0]) &&
+         windows_read(c, &w, 1, 4) && windows_maximum(c, &w, out);
+}
+
+/* Gradients of maxima (`text`: axes): operand 0 is added at the positions of the last argument. */
+bool aten_max_pool_gradient(fx_call *c, loom_value *out) {
+  loom_builder *b = c->b;
+  loom_type type = c->types[0];
+  const loom_type pooled = *windows_type(c, 0);
+  int64_t plane = 1, cut = 1, all = loom_type_elements(&type);
+  if (all <= 0 || loom_type_elements(&pooled) <= 0)
+    return fx_decline(c, "a size that is unknown or 0");
+  for (int d = 0; d < *c->text - '0'; d++) {
+    plane *= type.dims[type.rank - 1 - d];
+    cut *= pooled.dims[pooled.rank - 1 - d];
+  }
+  loom_dim flat[2] = {all / plane, cut};
+  loom_type places = loom_type_make(LOOM_I64, 2, flat);
+  loom_value base = loom_build2(b, LOOM_OP_MUL, loom_build_iota(b, &places, 0),
+                                loom_build_int(b, &places, plane));
+  loom_value at = loom_build_reshape(b, fx_tensor(c, c->count - 1), 2, flat);
+  at = loom_build2(b, LOOM_OP_ADD, at, base);
+  type.dtype = fx_compute_dtype(type.dtype);
+  loom_type line = loom_type_make(type.dtype, 1, &all);
+  loom_value grad = loom_build_reshape(b, fx_tensor_as(c, 0, type.dtype), 2, flat);
+  loom_attr attrs[2] = {{.kind = LOOM_ATTR_I64, .i = 0}, {.kind = LOOM_ATTR_STR, .str = "add"}};
+  loom_value operands[3] = {loom_build_int(b, &line, 0), at, grad};
+  loom_value v = loom_build(b, LOOM_OP_SCATTER, operands, 3, attrs, 2, NULL, 0);
+  return windows_done(c, loom_build_reshape(b, v, type.rank, type.dims), out);
+}
