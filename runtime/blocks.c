@@ -39,7 +39,7 @@
 #define LOCAL_DEPTH 32u        /* blocks of one class that one thread keeps */
 #define BLOCKS_IDLE_MS 10000u
 #define BLOCKS_CHECK_MS 1000u
-#define BLOCK_MAGIC 0x4b4c424du
+#define BLOCK_MAGIC 0x4b4cu
 
 typedef struct block {
   struct block *next;          /* in its class */
@@ -47,7 +47,8 @@ typedef struct block {
   struct block *newer, *older; /* by the time of its last use: shared cache only */
   size_t size;                 /* bytes of data, that of its class */
   uint64_t stamp;
-  uint32_t class, magic;
+  uint32_t class;
+  uint16_t magic, lent; /* lent: to a run */
 } block;
 _Static_assert(sizeof(block) <= BLOCK_ALIGN, "the header must fit before the data");
 
@@ -125,6 +126,7 @@ static block *block_new(uint32_t class) {
   b->size = size;
   b->class = class;
   b->magic = BLOCK_MAGIC;
+  b->lent = 0;
   return b;
 }
 
@@ -281,6 +283,13 @@ static block *shared_take(uint32_t class) {
   return b;
 }
 
+static void *block_use(local *l, block *b) {
+  COUNT(l->allocations, 1);
+  COUNT(l->live, (int64_t)b->size);
+  BLOCK_UNPOISON(block_data(b), b->size);
+  return block_data(b);
+}
+
 void *loom_block_alloc(size_t size) {
   local *l = local_get();
   if (!l || size > BLOCK_LARGEST) return NULL;
@@ -298,10 +307,39 @@ void *loom_block_alloc(size_t size) {
     loom_block_trim(); /* what is cached may be what is missing */
     if (!(b = block_new(class))) return NULL;
   }
-  COUNT(l->allocations, 1);
-  COUNT(l->live, (int64_t)b->size);
-  BLOCK_UNPOISON(block_data(b), b->size);
-  return block_data(b);
+  return block_use(l, b);
+}
+
+/* The smallest cached mapping of at least this class; where there is none, those that runs have
+ * used and that are too small go to `list`: the new one serves in their place. */
+static block *shared_borrow(uint32_t class, block **list) {
+  for (uint32_t c = class; c < CLASS_COUNT; c++) {
+    block *b = shared.classes[c];
+    if (b) return shared_unlink(b), b;
+  }
+  for (block *b = shared.oldest, *newer; b; b = newer) {
+    newer = b->newer;
+    if (!b->lent) continue;
+    shared_unlink(b);
+    b->next = *list;
+    *list = b;
+  }
+  return NULL;
+}
+
+void *loom_block_borrow(size_t size) {
+  if (size < BLOCK_MAPPED || size > BLOCK_LARGEST) return loom_block_alloc(size);
+  local *l = local_get();
+  if (!l) return NULL;
+  block *list = NULL;
+  pthread_mutex_lock(&shared.lock);
+  block *b = shared_borrow(class_of(size), &list);
+  pthread_mutex_unlock(&shared.lock);
+  delete_list(list);
+  if (b) COUNT(l->reuses, 1);
+  void *data = b ? block_use(l, b) : loom_block_alloc(size);
+  if (data) block_of(data)->lent = 1;
+  return data;
 }
 
 static void shared_give(block *b) {

@@ -62,6 +62,7 @@ struct loom_plan {
   loom_kernel_fn *kernels;
   void **consts;     /* for each input */
   uint32_t *outputs; /* for each output: its buffer */
+  uint32_t *last;    /* for each input: 1 + the instruction that uses it last; or 0 */
   place *places;     /* for each buffer */
   const loom_plan_buffer *buffers;
   bool direct;         /* one launch of one chunk, no arena, lists that fit the stack */
@@ -93,6 +94,13 @@ typedef struct run {
 } run;
 
 #define RUN_STACK (4 * PLAN_STACK)
+
+/* Does the instruction have a list of buffers? */
+static inline bool run_has_list(const loom_plan_instr *in) {
+  return in->opcode == LOOM_PLAN_LAUNCH || in->opcode == LOOM_PLAN_HOST_CALL ||
+         in->opcode == LOOM_PLAN_FOR || in->opcode == LOOM_PLAN_WHILE ||
+         in->opcode == LOOM_PLAN_BRANCH;
+}
 
 /* Makes ready to run a plan, any number of times: sizes, arena, lists (in `stack`, RUN_STACK words,
  * when they fit). run_close() is called whatever comes back. */

@@ -268,6 +268,21 @@ static bool resolve_kernels(loom_plan *plan, const loom_plan_header *h, loom_err
   return true;
 }
 
+static void resolve_last(loom_plan *plan, uint32_t instr, uint32_t buffer) {
+  const loom_plan_buffer *b = &plan->buffers[buffer];
+  if (b->kind == LOOM_PLAN_BUFFER_INPUT) plan->last[b->index] = instr + 1;
+}
+
+static void resolve_uses(loom_plan *plan, const loom_plan_header *h) {
+  for (uint32_t i = 0; i < h->instrs.count; i++) {
+    const loom_plan_instr *in = &plan->instrs[i];
+    if (in->opcode == LOOM_PLAN_COPY) resolve_last(plan, i, in->a);
+    if (!run_has_list(in)) continue;
+    for (uint32_t k = 0; k < in->buffer_count; k++)
+      resolve_last(plan, i, plan->indices[in->buffers + k]);
+  }
+}
+
 static bool resolve_instrs(loom_plan *plan, const loom_plan_header *h, loom_error *err) {
   for (uint32_t i = 0; i < h->instrs.count; i++) {
     const loom_plan_instr *in = &plan->instrs[i];
@@ -280,6 +295,7 @@ static bool resolve_instrs(loom_plan *plan, const loom_plan_header *h, loom_erro
   plan->direct = h->instrs.count == 1 && plan->instrs[0].opcode == LOOM_PLAN_LAUNCH &&
                  plan->instrs[0].chunks == 1 && !plan->instrs[0].scratch && !h->arena_size &&
                  !h->register_count && plan->list_limit <= PLAN_STACK;
+  resolve_uses(plan, h);
   return resolve_places(plan, h), resolve_outputs(plan, h, err) && resolve_kernels(plan, h, err);
 }
 
@@ -393,7 +409,8 @@ static loom_plan *plan_load(const void *bytes, size_t size, const loom_plan *roo
   plan->consts = calloc(h.inputs.count + 1u, sizeof *plan->consts);
   plan->outputs = calloc(h.output_count + 1u, sizeof *plan->outputs);
   plan->places = calloc(h.buffers.count + 1u, sizeof *plan->places);
-  if (!plan->kernels || !plan->consts || !plan->outputs || !plan->places) {
+  plan->last = calloc(h.inputs.count + 1u, sizeof *plan->last);
+  if (!plan->kernels || !plan->consts || !plan->outputs || !plan->places || !plan->last) {
     loom_fail(err, "plan: out of memory");
     goto fail;
   }
@@ -422,6 +439,7 @@ void loom_plan_unref(loom_plan *plan) {
   free(plan->consts);
   free(plan->outputs);
   free(plan->places);
+  free(plan->last);
   free(plan);
 }
 

@@ -184,12 +184,46 @@ bool loom_poll_now(void) {
   return stop;
 }
 
+/* Memory for the outputs that an instruction uses first. */
+static bool lend_buffer(const run *r, uint32_t buffer) {
+  const loom_plan_buffer *b = &r->plan->buffers[buffer];
+  if (b->kind != LOOM_PLAN_BUFFER_OUTPUT || r->call->outputs[b->index]) return true;
+  return r->call->lend(r->call->host_context, b->index);
+}
+
+static bool lend_all(const run *r, const loom_plan_instr *in) {
+  if (!r->call->lend) return true;
+  if (in->opcode == LOOM_PLAN_COPY) return lend_buffer(r, in->a) && lend_buffer(r, in->b);
+  uint32_t count = run_has_list(in) ? in->buffer_count : 0;
+  for (uint32_t i = 0; i < count; i++)
+    if (!lend_buffer(r, r->plan->indices[in->buffers + i])) return false;
+  return true;
+}
+
+static void release_buffer(const run *r, uint32_t instr, uint32_t buffer) {
+  const loom_plan_buffer *b = &r->plan->buffers[buffer];
+  if (b->kind == LOOM_PLAN_BUFFER_INPUT && r->plan->last[b->index] == instr + 1)
+    r->call->release(r->call->host_context, b->index);
+}
+
+/* The inputs that nothing after instruction `i` uses. One may be named twice. */
+static void release_all(const run *r, uint32_t i) {
+  const loom_plan_instr *in = &r->plan->instrs[i];
+  if (!r->call->release) return;
+  if (in->opcode == LOOM_PLAN_COPY) release_buffer(r, i, in->a);
+  uint32_t count = run_has_list(in) ? in->buffer_count : 0;
+  for (uint32_t k = 0; k < count; k++)
+    release_buffer(r, i, r->plan->indices[in->buffers + k]);
+}
+
 static uint32_t run_all(const run *r) {
   const loom_plan_header *h = loom_plan_header_of(r->plan);
   uint32_t count = h->instrs.count, status = 0;
   for (uint32_t i = h->prologue; i < count && !(status & PLAN_STOPS); i++) {
     if (loom_poll_now()) return status | LOOM_STATUS_INTERRUPTED;
+    if (!lend_all(r, &r->plan->instrs[i])) return status | LOOM_STATUS_MEMORY;
     status |= run_instr(r, &r->plan->instrs[i]);
+    if (!(status & PLAN_STOPS)) release_all(r, i);
   }
   return status;
 }
@@ -250,7 +284,7 @@ uint32_t run_open(run *r, const loom_plan *plan, const loom_call *call, uint64_t
   uint32_t status = run_prologue(plan, call->symbols, r->registers);
   if (!status) status = run_arena(r);
   if (status || !r->arena_size) return status;
-  r->arena = loom_block_alloc(r->arena_size);
+  r->arena = loom_block_borrow(r->arena_size);
   return r->arena ? 0 : LOOM_STATUS_MEMORY;
 }
 
@@ -272,7 +306,7 @@ uint32_t run_once(run *r) {
 uint32_t loom_plan_run(const loom_plan *plan, const loom_call *call) {
   uint64_t stack[RUN_STACK];
   run r;
-  if (plan->direct) return run_direct(plan, call);
+  if (plan->direct && !call->lend) return run_direct(plan, call);
   uint32_t status = run_open(&r, plan, call, stack);
   if (!status) {
     run_poll poll = {call->poll, call->host_context, 0}, *outer = loom_polling;

@@ -246,6 +246,9 @@ uint32_t loom_threads_launch(loom_kernel_fn kernel, void *const *buffers, const 
  * when idle); huge pages are asked for on large ones. Thread-safe; usable after fork. NULL when out
  * of memory. */
 void *loom_block_alloc(size_t size);
+/* Memory for one run: any cached block that is large enough serves, and smaller ones that served
+ * runs go back to the system when none is. */
+void *loom_block_borrow(size_t size);
 void loom_block_free(void *block, size_t size);
 void *loom_block_realloc(void *block, size_t old_size, size_t new_size);
 typedef struct loom_block_stats {
@@ -301,6 +304,13 @@ typedef void *(*loom_allocate_fn)(void *context, uint32_t output, size_t bytes,
  * on the caller's thread: not 0 stops it (LOOM_STATUS_INTERRUPTED). */
 typedef int (*loom_poll_fn)(void *context);
 
+/* Memory for output `output`, whose pointer was NULL, just before an instruction uses it: stored in
+ * the caller's array. False: there is none. */
+typedef bool (*loom_lend_fn)(void *context, uint32_t output);
+/* The instruction that used input `input` last has run; told more than once where it names it so.
+ */
+typedef void (*loom_release_fn)(void *context, uint32_t input);
+
 typedef struct loom_call {
   void *const *inputs; /* for each graph input of kind ARRAY its data; other entries are ignored */
   const uint64_t *scalars; /* in the order of the scalar inputs */
@@ -310,6 +320,8 @@ typedef struct loom_call {
   loom_poll_fn poll;      /* may be NULL; gets host_context */
   const int64_t *symbols; /* a value for each symbol; those that host calls introduce are ignored */
   loom_allocate_fn allocate; /* for outputs made during the run; gets host_context */
+  loom_lend_fn lend;         /* may be NULL; gets host_context */
+  loom_release_fn release;   /* may be NULL; gets host_context */
 } loom_call;
 
 /* Runs a plan: status bits (0: all well); of the floating-point flags those that the launches'

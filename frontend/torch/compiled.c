@@ -28,6 +28,9 @@ typedef struct version {
   fx_scalar *scalars; /* sizes that are data */
   uint32_t scalar_count, result_count, ops;
   bool release_gil;
+  bool lends;            /* some tensors are made and dropped during a run, as these say: */
+  uint32_t *made_by;     /* by output: 1 + the result that it is, made when it is first written */
+  uint32_t *placeholder; /* by input: 1 + the argument, dropped when it has been read */
   PyObject *constants, *hosts, *host_reasons;
   loom_compile_report report;
 } version;
@@ -60,6 +63,8 @@ static void version_unref(version *v) {
   Py_XDECREF(v->hosts);
   Py_XDECREF(v->host_reasons);
   free(v->constant_data);
+  free(v->made_by);
+  free(v->placeholder);
   free(v->sizes);
   free(v->scalars);
   free(v->inputs);
@@ -130,6 +135,39 @@ static bool version_bind(version *v) {
   return true;
 }
 
+#define COMPILED_LEND_BYTES (256 << 10) /* smaller tensors are all there for the whole run */
+
+static bool version_is_large(const torch_spec *spec) {
+  int64_t bytes = (int64_t)loom_dtype_size(spec->dtype);
+  for (int i = 0; i < spec->rank; i++)
+    bytes *= spec->sizes[i];
+  return bytes >= COMPILED_LEND_BYTES;
+}
+
+/* A training step's memory is at its highest where activations that are not yet used and gradients
+ * that are already there meet: large ones of both are there only as long as the plan needs them. */
+static bool version_lend(const compiled *c, version *v) {
+  v->made_by = calloc(v->graph.output_count + 1, sizeof *v->made_by);
+  v->placeholder = calloc(v->graph.input_count + 1, sizeof *v->placeholder);
+  if (!v->made_by || !v->placeholder) return PyErr_NoMemory(), false;
+  if (!v->plan || v->general) return true;
+  for (uint32_t i = 0; i < v->result_count; i++) {
+    const fx_result *result = &v->results[i];
+    if (result->kind == FX_RESULT_OUTPUT && version_is_large(&result->spec))
+      v->made_by[result->number] = i + 1, v->lends = true;
+  }
+  for (uint32_t i = 0; i < v->graph.node_count; i++)
+    if (v->graph.nodes[i].op == LOOM_OP_HOST_CALL) return true; /* may end in eager torch */
+  for (uint32_t i = 0; i < c->input_count; i++)
+    if (v->inputs[i].kind == FX_INPUT_TENSOR && version_is_large(&v->inputs[i].spec))
+      v->placeholder[v->inputs[i].number] = i + 1, v->lends = true;
+  for (uint32_t i = 0; i < v->result_count; i++)
+    if (v->results[i].kind == FX_RESULT_INPUT &&
+        v->inputs[v->results[i].number].kind == FX_INPUT_TENSOR)
+      v->placeholder[v->inputs[v->results[i].number].number] = 0;
+  return true;
+}
+
 /* The graph for these values of torch's symbols; NULL: for all of them. */
 static version *version_new(const compiled *c, const int64_t *sizes) {
   version *v = calloc(1, sizeof *v);
@@ -150,7 +188,7 @@ static version *version_finish(const compiled *c, version *v) {
   bool good = version_compile(c, v);
   v->constant_data = good ? calloc(v->graph.input_count + 1, sizeof(void *)) : NULL;
   if (good && !v->constant_data) PyErr_NoMemory();
-  if (!v->constant_data || !version_bind(v)) return version_unref(v), NULL;
+  if (!v->constant_data || !version_bind(v) || !version_lend(c, v)) return version_unref(v), NULL;
   v->release_gil = version_has_work(&v->graph);
   for (uint32_t i = 0; i < v->graph.node_count; i++)
     v->release_gil |= v->graph.nodes[i].op == LOOM_OP_HOST_CALL;
@@ -276,6 +314,7 @@ typedef struct run {
   bool other;             /* an input or a result of torch's is not what was traced */
   const int64_t *symbols; /* of the version's graph */
   PyObject *const *args;
+  PyObject *boxed;  /* the tuple that `args` are in, when it and they are this run's own; or NULL */
   PyObject **owned; /* for each graph input: a copy with the expected strides, or NULL */
   void **inputs, **outputs;
   PyObject **arrays; /* for each graph output */
@@ -376,17 +415,42 @@ static bool run_read(run *r, const compiled *c) {
   return true;
 }
 
-static bool run_allocate(run *r) {
+/* Tensors for the outputs, `later` those too that runs ask for. */
+static bool run_allocate(run *r, bool later) {
   torch_spec room;
   for (uint32_t i = 0; i < r->version->result_count; i++) {
     const fx_result *result = &r->version->results[i];
     if (result->kind != FX_RESULT_OUTPUT || r->arrays[result->number]) continue;
+    if (!later && r->version->made_by[result->number]) continue;
     const torch_spec *spec = run_spec(r, &result->spec, &room);
     if (!spec) return r->other = true, false;
     r->arrays[result->number] = torch_empty(spec, &r->outputs[result->number]);
     if (!r->arrays[result->number]) return false;
   }
   return true;
+}
+
+static bool run_lend(void *context, uint32_t output) {
+  run *r = context;
+  uint32_t result = r->version->made_by[output];
+  if (r->arrays[output] || !result) return r->arrays[output] != NULL; /* nothing lies at NULL */
+  PyGILState_STATE state = PyGILState_Ensure();
+  r->arrays[output] = torch_empty(&r->version->results[result - 1].spec, &r->outputs[output]);
+  PyGILState_Release(state);
+  return r->arrays[output] != NULL;
+}
+
+static void run_release(void *context, uint32_t input) {
+  run *r = context;
+  uint32_t placeholder = r->version->placeholder[input];
+  if (!placeholder) return;
+  PyGILState_STATE state = PyGILState_Ensure();
+  Py_CLEAR(r->owned[input]);
+  if (r->boxed) {
+    Py_DECREF(PyTuple_GET_ITEM(r->boxed, placeholder - 1));
+    PyTuple_SET_ITEM(r->boxed, placeholder - 1, Py_NewRef(Py_None));
+  }
+  PyGILState_Release(state);
 }
 
 static int run_host(void *context, const loom_host_call *call) {
@@ -456,7 +520,9 @@ static bool run_plan(run *r) {
                     .symbols = r->symbols,
                     .host = run_host,
                     .host_context = r,
-                    .poll = run_poll};
+                    .poll = run_poll,
+                    .lend = v->lends ? run_lend : NULL,
+                    .release = v->lends ? run_release : NULL};
   uint32_t status;
   if (!v->plan) return !v->graph.output_count || run_interpret(r);
   if (!v->release_gil) return run_status(r, loom_plan_run(v->plan, &call));
@@ -523,7 +589,7 @@ static PyObject *run_results(const run *r) {
 }
 
 /* Runs a version; NULL without an exception: the call is another one than it was made for. */
-static PyObject *compiled_run(compiled *c, version *v, PyObject *const *args,
+static PyObject *compiled_run(compiled *c, version *v, PyObject *const *args, PyObject *boxed,
                               const int64_t *symbols) {
   void *stack[2 * RUN_STACK + 2];
   uint64_t few[16];
@@ -538,13 +604,15 @@ static PyObject *compiled_run(compiled *c, version *v, PyObject *const *args,
     run r = {.version = v,
              .symbols = symbols,
              .args = args,
+             .boxed = boxed,
              .inputs = memory,
              .outputs = memory + in,
              .owned = (PyObject **)memory + in + out,
              .arrays = (PyObject **)memory + 2 * (size_t)in + out,
              .scalars = scalars};
     v->refs++;
-    if (run_read(&r, c) && run_allocate(&r) && run_plan(&r)) result = run_results(&r);
+    bool good = run_read(&r, c) && run_allocate(&r, !v->plan) && run_plan(&r);
+    if (good && run_allocate(&r, true)) result = run_results(&r);
     for (uint32_t i = 0; i < in; i++)
       Py_XDECREF(r.owned[i]);
     for (uint32_t i = 0; i < out; i++)
@@ -587,14 +655,18 @@ static PyObject *compiled_eager(const compiled *c, PyObject *const *args) {
   return tuple;
 }
 
-static PyObject *compiled_dispatch(compiled *c, PyObject *const *args) {
+/* `args` may be those in the tuple `boxed`, which nobody else has, made of `list`. */
+static PyObject *compiled_dispatch(compiled *c, PyObject *const *args, PyObject *list,
+                                   PyObject *boxed) {
   int64_t values[FX_MAX_SYMBOLS], symbols[FX_MAX_SYMBOLS];
   PyObject *result = NULL;
   bool good = compiled_read_symbols(c, args, values);
   version *v = good ? compiled_version(c, values) : NULL;
   for (uint32_t i = 0; i < c->symbols.count && v; i++)
     symbols[i] = values[i] / c->symbols.rows[i].unit;
-  if (v) result = compiled_run(c, v, args, symbols);
+  /* The convention gives the list away, so that nobody else holds what is dropped. */
+  if (v && list && v->lends && PyList_SetSlice(list, 0, PY_SSIZE_T_MAX, NULL) < 0) return NULL;
+  if (v) result = compiled_run(c, v, args, boxed, symbols);
   return result || PyErr_Occurred() ? result : compiled_eager(c, args);
 }
 
@@ -603,7 +675,8 @@ static PyObject *compiled_call(PyObject *self, PyObject *const *args, size_t fla
                                PyObject *kwnames) {
   compiled *c = (compiled *)self;
   Py_ssize_t count = PyVectorcall_NARGS(flags);
-  PyObject *boxed = count == 1 && PyList_CheckExact(args[0]) ? PyList_AsTuple(args[0]) : NULL;
+  PyObject *list = count == 1 && PyList_CheckExact(args[0]) ? args[0] : NULL;
+  PyObject *boxed = list ? PyList_AsTuple(list) : NULL;
   if (PyErr_Occurred()) return NULL;
   if (boxed) {
     args = &PyTuple_GET_ITEM(boxed, 0);
@@ -613,7 +686,7 @@ static PyObject *compiled_call(PyObject *self, PyObject *const *args, size_t fla
   if (!good)
     PyErr_Format(PyExc_TypeError, "frameloom: %zd inputs for a graph with %u", count,
                  c->input_count);
-  PyObject *result = good ? compiled_dispatch(c, args) : NULL;
+  PyObject *result = good ? compiled_dispatch(c, args, list, boxed) : NULL;
   Py_XDECREF(boxed);
   return result;
 }

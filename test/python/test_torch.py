@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import weakref
 
 import pytest
 
@@ -367,6 +368,23 @@ def test_parts_of_one_tensor_and_expanded_results():
     x = torch.randn(4, 6)
     for got, expected in zip(torch.compile(f, backend=ft.backend)(x), f(x)):
         close(got, expected)
+
+
+def test_a_list_with_large_tensors_is_given_away():
+    """So that each can be dropped when it was read last, and results made when they are first written."""
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    def f(a, b):
+        return a.sin() @ a + b, b, a[:0] * 2, a.sum(0)
+
+    module = make_fx(f, tracing_mode="fake")(torch.randn(300, 300), torch.randn(300, 300))
+    graph = ft.compile_graph(module)
+    a, b = torch.randn(300, 300), torch.randn(300, 300)
+    want, kept, inputs = f(a, b), weakref.ref(a), [a, b]
+    del a
+    got = graph(inputs)
+    assert kept() is None and not inputs and got[1] is b
+    torch.testing.assert_close(got, want, rtol=1e-4, atol=1e-4)
 
 
 def test_gradients_have_storage_of_their_own():

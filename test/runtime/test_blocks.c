@@ -39,6 +39,26 @@ static void is_aligned_and_large_enough(void **state) {
   loom_block_free(NULL, 0);
 }
 
+/* Runs take turns with one block, the largest that was asked for. */
+static void lends_one_block_to_runs(void **state) {
+  loom_block_trim();
+  void *small = loom_block_borrow(3 << 20);
+  loom_block_free(small, 3 << 20);
+  void *large = loom_block_borrow(12 << 20);
+  loom_block_free(large, 12 << 20);
+  assert_true(cached() < (size_t)14 << 20); /* the small one has gone */
+  void *again = loom_block_borrow(3 << 20), *other = loom_block_borrow(2 << 20);
+  assert_ptr_equal(again, large);
+  assert_ptr_not_equal(other, large);
+  loom_block_free(other, 2 << 20);
+  loom_block_free(again, 3 << 20);
+  void *result = loom_block_alloc(10 << 20); /* a result's block is never larger than its class */
+  assert_ptr_not_equal(result, large);
+  loom_block_free(result, 10 << 20);
+  assert_null(loom_block_borrow(SIZE_MAX));
+  loom_block_trim();
+}
+
 static void refuses_absurd_sizes(void **state) {
   assert_null(loom_block_alloc(SIZE_MAX));
   assert_null(loom_block_alloc((size_t)1 << 47));
@@ -171,13 +191,10 @@ static void survives_fork(void **state) {
 int main(void) {
   setenv("FRAMELOOM_BLOCKS_LIMIT", "16M", 1);
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(is_aligned_and_large_enough),
-      cmocka_unit_test(refuses_absurd_sizes),
-      cmocka_unit_test(reuses_blocks),
-      cmocka_unit_test(keeps_within_its_limit),
-      cmocka_unit_test(reallocates),
-      cmocka_unit_test(serves_eight_threads),
-      cmocka_unit_test(survives_fork),
+      cmocka_unit_test(is_aligned_and_large_enough), cmocka_unit_test(refuses_absurd_sizes),
+      cmocka_unit_test(lends_one_block_to_runs),     cmocka_unit_test(reuses_blocks),
+      cmocka_unit_test(keeps_within_its_limit),      cmocka_unit_test(reallocates),
+      cmocka_unit_test(serves_eight_threads),        cmocka_unit_test(survives_fork),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

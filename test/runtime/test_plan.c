@@ -237,6 +237,56 @@ static void calls_the_host(void **state) {
   loom_plan_unref(plan);
 }
 
+/* ---- memory lent and released during a run ---- */
+
+typedef struct lender {
+  int host, lent, released;
+  bool refuses;
+  void **outputs, *memory;
+} lender;
+
+static bool lend(void *context, uint32_t output) {
+  lender *l = context;
+  assert_int_equal(output, 0);
+  assert_true(l->released > 0); /* the launch was the input's last use, the copy is later */
+  l->lent++;
+  l->outputs[output] = l->memory;
+  return !l->refuses;
+}
+
+static void release(void *context, uint32_t input) {
+  lender *l = context;
+  assert_int_equal(input, 0);
+  l->released++;
+}
+
+static int host_lends(void *context, const loom_host_call *call) {
+  return host_negate(&((lender *)context)->host, call);
+}
+
+static void lends_and_releases(void **state) {
+  loom_plan *plan = host_plan();
+  float a[4] = {1, 2, 3, 4}, out[4] = {0};
+  void *inputs[] = {a}, *outputs[] = {NULL};
+  lender l = {.outputs = outputs, .memory = out};
+  loom_call call = {.inputs = inputs,
+                    .outputs = outputs,
+                    .host = host_lends,
+                    .host_context = &l,
+                    .lend = lend,
+                    .release = release};
+  assert_int_equal(loom_plan_run(plan, &call), 0);
+  assert_int_equal(l.lent, 1);
+  assert_true(l.released >= 1);
+  for (int i = 0; i < 4; i++)
+    assert_true(out[i] == -2 * a[i]);
+  outputs[0] = NULL;
+  l.refuses = true;
+  l.released = 0;
+  assert_int_equal(loom_plan_run(plan, &call), LOOM_STATUS_MEMORY);
+  loom_plan_unref(plan);
+}
+
 /* ---- symbolic sizes ---- */
 
 /* out = a + b over n floats, then -(out) by the host through an arena buffer of 4 n bytes at an
@@ -428,6 +478,7 @@ int main(void) {
       cmocka_unit_test(stops_at_an_index_error),
       cmocka_unit_test(can_be_interrupted),
       cmocka_unit_test(calls_the_host),
+      cmocka_unit_test(lends_and_releases),
       cmocka_unit_test(runs_for_every_size),
       cmocka_unit_test(takes_sizes_from_the_host),
       cmocka_unit_test(survives_random_damage),
