@@ -181,6 +181,9 @@ value *builtin_slice(tracer *t, const builtin_args *a) {
 
 /* An argument of range(): a known int, or what has a known __index__. */
 value *builtin_range(tracer *t, const builtin_args *a) {
+  if (a->count == 1 && !a->kwnames && number_is_size(a->args[0]) &&
+      !size_is_late(t, a->args[0]->number.size))
+    return value_range_to(t, a->args[0]->number.size);
   value *result = builtin_number(t, a);
   if (result != t->not_implemented) return result;
   return trace_break(t, BREAK_DATA_DEPENDENT, "a range of numbers that are not known");

@@ -287,6 +287,7 @@ static capture *capture_range(PyFunctionObject *function, const frame_shape *sta
                               size_table *sizes) {
   bool *symbolic = calloc((size_t)count + 1, sizeof *symbolic);
   int64_t late[LOOM_MAX_SYMBOLS];
+  roll_bans bans = {.count = 0};
   capture *c = NULL;
   for (int i = 0; i < LOOM_MAX_SYMBOLS; i++)
     late[i] = LATE_FREE;
@@ -296,14 +297,16 @@ static capture *capture_range(PyFunctionObject *function, const frame_shape *sta
   /* Each restart makes at least one argument known, so this ends; at last no size is a symbol. */
   for (uint32_t i = 0; sizes && i < sizes->count; i++)
     sizes->facts[i].skip = false;
-  for (Py_ssize_t attempt = 0; attempt <= count + 1 + CAPTURE_SIZE_RESTARTS; attempt++) {
+  Py_ssize_t attempts = count + 1 + CAPTURE_SIZE_RESTARTS + ROLL_BANS;
+  for (Py_ssize_t attempt = 0; attempt <= attempts; attempt++) {
     tracer t = {.args = args,
                 .arg_count = count,
                 .symbolic = symbolic,
                 .sizes = sizes,
                 .start = start,
                 .stop = stop,
-                .late_known = late};
+                .late_known = late,
+                .bans = &bans};
     capture_forget_symbols(sizes);
     if (sizes && attempt >= CAPTURE_SIZE_RESTARTS) sizes->never = true;
     if (capture_init(&t)) capture_run(&t, function);

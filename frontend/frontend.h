@@ -17,6 +17,7 @@
 #include "targets/compiler.h"
 
 typedef struct tracer tracer;
+typedef struct roll_walk roll_walk;
 typedef struct value value;
 
 /* ==== sources: where a live object comes from; hash-consed, the only key for guards, rebuilding and aliasing ========= */
@@ -263,6 +264,7 @@ typedef struct value_type {
   /* The live object when the content is known (value_known): a new reference or NULL; `plain`: only of an immutable one
    * whose own code is C. */
   PyObject *(*known)(tracer *t, value *v, bool plain);
+  void (*walk)(roll_walk *w, value *v); /* looks at what it holds (roll_walk.c); NULL: refused, or known there */
 } value_type;
 
 struct value {
@@ -417,6 +419,17 @@ recipe *iter_recipe(tracer *t, value *sequence, Py_ssize_t index, bool reverse);
 void trace_effect(tracer *t, effect e);
 /* From here on the function ignores these floating-point flags, and reports those. */
 void trace_fp_state(tracer *t, uint32_t ignored, uint32_t reported);
+/* roll_walk.c: for value types and adapters, which tell what of the state of the evaluator they hold, in an order that
+ * depends on nothing but its shape. */
+void roll_token(roll_walk *w, uint64_t token); /* something that has to stay as it is */
+void roll_pointer(roll_walk *w, const void *p);
+bool roll_seen(roll_walk *w, const void *object); /* notes it; true when it was come to before */
+void roll_value(roll_walk *w, value **holder);
+/* A value of the graph (or LOOM_NO_VALUE), which may change; `changed` is told of it. */
+void roll_node(roll_walk *w, loom_value *at, void *owner, void (*changed)(tracer *t, void *owner));
+void roll_refuse(roll_walk *w, const char *what); /* loops over such a state are unrolled */
+/* Cached reads of this value of the graph and later ones are to be forgotten. */
+loom_value roll_scrub(const roll_walk *w);
 /* standin.c: a function for each frame being captured, the outermost first: a new tuple; and callable(*args, **kwargs)
  * from within them. */
 PyObject *trace_standins(tracer *t);
@@ -450,6 +463,10 @@ struct loom_adapter {
   /* The function has returned: adds the effects on arrays that were written. Called before the result is rebuilt;
    * false after a raise or break. */
   bool (*finish)(tracer *t);
+  /* Looks at what the adapter itself remembers of the capture (roll_walk.c). */
+  void (*walk)(tracer *t, roll_walk *w);
+  /* A number of the library's, known so far, as one of the graph; NULL with nothing pending: it is none. */
+  value *(*walk_scalar)(tracer *t, PyObject *object);
   /* The truth of an object of the library's that is not known at capture, as a bool of the graph; LOOM_NO_VALUE, with
    * nothing pending, when there is no such thing. */
   loom_value (*condition)(tracer *t, value *v);
@@ -503,7 +520,7 @@ const loom_adapter *const *loom_adapters(void); /* NULL-terminated */
 
 typedef struct loom_settings {
   const char *logs, *trace, *backend, *cpu; /* never NULL; owned */
-  int64_t disable, recompile_limit, cache, fastmath;
+  int64_t disable, recompile_limit, cache, fastmath, unroll;
 } loom_settings;
 extern loom_settings loom_config;
 bool loom_config_init(void); /* reads the environment */

@@ -87,6 +87,7 @@ static void break_inside(const frame *f, break_info *info) {
 
 static void trace_set_break(tracer *t, int reason, const char *format, va_list list) {
   if (t->state == TRACE_BROKEN || t->state == TRACE_ERROR || t->state == TRACE_RESTART) return;
+  if (roll_blames(t)) return;
   break_info *info = &t->capture->broke;
   info->reason = reason;
   vsnprintf(info->detail, sizeof info->detail, format, list);

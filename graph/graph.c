@@ -262,8 +262,7 @@ loom_value loom_graph_add_node(loom_graph *graph, loom_opcode op, const loom_val
 
 /* ---- pruning ---- */
 
-/* Has the node an effect besides its results: may it raise, or must it run in order? */
-static bool graph_has_effect(const loom_node *node) {
+bool loom_node_has_effect(const loom_node *node) {
   switch (node->op) {
   case LOOM_OP_HOST_CALL: return !strstr(node->attrs[1].str, "pure");
   case LOOM_OP_GATHER: return strcmp(node->attrs[1].str, "raise") == 0;
@@ -273,7 +272,7 @@ static bool graph_has_effect(const loom_node *node) {
   }
   for (int r = 0; r < loom_op_table[node->op].regions; r++)
     for (uint32_t n = 0; n < node->regions[r]->node_count; n++)
-      if (graph_has_effect(&node->regions[r]->nodes[n])) return true;
+      if (loom_node_has_effect(&node->regions[r]->nodes[n])) return true;
   return false;
 }
 
@@ -284,7 +283,7 @@ static void graph_mark(const loom_graph *graph, uint8_t *live) {
     live[graph->inputs[i].value] = 1;
   for (uint32_t n = graph->node_count; n-- > 0;) {
     const loom_node *node = &graph->nodes[n];
-    bool needed = graph_has_effect(node);
+    bool needed = loom_node_has_effect(node);
     for (uint32_t i = 0; i < node->result_count; i++)
       needed |= live[node->first_result + i];
     if (!needed) continue;
@@ -301,7 +300,7 @@ static void graph_renumber(loom_graph *graph, const uint8_t *live, loom_value *m
   int32_t *node_map = (int32_t *)(map + graph->value_count);
   for (uint32_t n = 0; n < graph->node_count; n++) {
     const loom_node *node = &graph->nodes[n];
-    bool kept = node->result_count ? live[node->first_result] : graph_has_effect(node);
+    bool kept = node->result_count ? live[node->first_result] : loom_node_has_effect(node);
     node_map[n] = kept ? (int32_t)nodes : -1;
     if (kept) graph->nodes[nodes++] = *node;
   }

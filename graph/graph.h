@@ -345,6 +345,9 @@ void *loom_graph_grow(loom_graph *graph, void *array, uint32_t count, uint32_t m
  * its dtypes. */
 uint32_t loom_node_fp(const loom_graph *graph, const loom_node *node);
 
+/* Has the node an effect besides its results: may it raise, or must it run in order? */
+bool loom_node_has_effect(const loom_node *node);
+
 /* Makes outputs of values that nothing needs but whose computation may raise a floating-point
  * exception: the library would report it, so it has to happen. False when out of memory. */
 bool loom_graph_keep_raising(loom_graph *graph);

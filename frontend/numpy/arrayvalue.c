@@ -386,4 +386,5 @@ const value_type np_array_value_type = {.name = "ndarray",
                                         .iter = array_iter,
                                         .python_type = array_python_type,
                                         .rebuild = np_rebuild,
-                                        .known = array_known};
+                                        .known = array_known,
+                                        .walk = np_walk};

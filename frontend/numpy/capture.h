@@ -138,6 +138,11 @@ value *np_view_same(tracer *t, np_array *a);
 bool np_finish(tracer *t);
 recipe *np_rebuild(tracer *t, value *v);
 void np_add_storage(tracer *t, np_storage *s);
+np_storage *np_storages(tracer *t); /* all, the last one made first */
+/* For roll_walk.c: an array value; and what the capture knows besides values. */
+void np_walk(roll_walk *w, value *v);
+void np_walk_state(tracer *t, roll_walk *w);
+value *np_walk_scalar(tracer *t, PyObject *object);
 
 /* ---- sizes.c: symbolic sizes (see size.c). After a failure the results mean nothing, and
  * something is pending. ---- */

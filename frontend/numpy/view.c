@@ -28,7 +28,7 @@ static view_state *view_get_state(tracer *t) {
   return state ? *state : NULL;
 }
 
-static np_storage *view_storages(tracer *t) {
+np_storage *np_storages(tracer *t) {
   const view_state *state = view_get_state(t);
   return state ? state->storages : NULL;
 }
@@ -420,7 +420,7 @@ static bool view_check_aliases(tracer *t, np_storage *s) {
     trace_break(t, BREAK_ALIASING, "%s", "a written array whose elements share memory");
     return false;
   }
-  for (np_storage *o = view_storages(t); o; o = o->next) {
+  for (np_storage *o = np_storages(t); o; o = o->next) {
     if (o == s || !o->source) continue;
     if (!numpy_array_disjoint(s->live, o->live)) {
       trace_break(t, BREAK_ALIASING, "%s", "a written array shares memory with another array");
@@ -456,7 +456,7 @@ static bool view_write_back(tracer *t, np_storage *s, int part) {
 
 bool np_finish(tracer *t) {
   if (!np_scalar_finish(t) || !np_error_finish(t)) return false;
-  for (np_storage *s = view_storages(t); s; s = s->next) {
+  for (np_storage *s = np_storages(t); s; s = s->next) {
     if (!s->written_count || !s->source) continue;
     if (!view_check_aliases(t, s)) return false;
     for (int i = 0; i < s->written_count; i++)

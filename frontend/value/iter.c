@@ -302,16 +302,35 @@ static recipe *iterator_rebuild(tracer *t, value *v) {
   return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an iterator is returned");
 }
 
+static void iterator_walk(roll_walk *w, value *v) {
+  iter_data *d = v->any.a;
+  roll_token(w, (uint64_t)d->kind << 8 | (uint64_t)d->exact << 2 | (uint64_t)d->strict << 1 |
+                    (uint64_t)d->done);
+  roll_token(w, (uint64_t)d->at);
+  roll_token(w, (uint64_t)d->count);
+  roll_value(w, &d->base);
+  roll_value(w, &d->function);
+  roll_value(w, &d->counter);
+  bool inner = d->kind == ITER_ZIP || d->kind == ITER_MAP; /* else `count` means something else */
+  for (Py_ssize_t i = 0; inner && i < d->count; i++)
+    roll_value(w, &d->inner[i]);
+}
+
 const value_type value_iterator_type = {.name = "iterator",
+                                        .walk = iterator_walk,
                                         .rebuild = iterator_rebuild,
                                         .iter = iter_self,
                                         .next = iterator_next,
                                         .get_attr = iterator_get_attr,
                                         .python_type = iterator_python_type};
 
-/* ---- range: a constant range's iterator; any.i is the next index ---------------------------- */
+/* ---- range: a constant range's iterator; any.i is the next index. One to a number of the graph
+ * has that in any.n, and the range of this very call as its object: only a loop that is captured
+ * once (roll.c) does not have to know.
+ * --------------------------------------------------------------- */
 
 static value *range_next(tracer *t, value *v) {
+  if (v->any.n) return size_know(t, v->any.n), NULL;
   Py_ssize_t length = PyObject_Size(v->object);
   if (length < 0) return PyErr_Clear(), trace_break(t, BREAK_LIMIT, "a range of too many numbers");
   if (v->any.i >= length) return NULL;
@@ -322,6 +341,7 @@ static value *range_next(tracer *t, value *v) {
 static PyObject *range_python_type(tracer *t, value *v) { return (PyObject *)&PyRangeIter_Type; }
 
 static recipe *range_rebuild(tracer *t, value *v) {
+  if (v->any.n) return size_know(t, v->any.n), NULL;
   value *range = value_const(t, v->object);
   return range ? iter_recipe(t, range, v->any.i, false) : NULL;
 }
@@ -332,6 +352,53 @@ const value_type value_range_type = {.name = "range iterator",
                                      .next = range_next,
                                      .get_attr = iterator_get_attr,
                                      .python_type = range_python_type};
+
+/* range(n) of a number n of the graph: any.i. */
+value *value_range_to(tracer *t, int64_t number) {
+  value *v = value_new(t, &value_range_to_type);
+  int64_t now = size_hint(t, number);
+  PyObject *range =
+      v ? PyObject_CallFunction((PyObject *)&PyRange_Type, "L", (long long)now) : NULL;
+  if (!range) return v ? trace_raise_live(t) : NULL;
+  v->any.a = trace_keep(t, range);
+  v->any.i = number;
+  return v->any.a ? v : NULL;
+}
+
+static value *range_to_iter(tracer *t, value *v) {
+  value *iterator = value_new(t, &value_range_type);
+  if (!iterator) return NULL;
+  iterator->object = v->any.a;
+  iterator->any.n = v->any.i;
+  return iterator;
+}
+
+static void *range_to_know(tracer *t, value *v) { return size_know(t, v->any.i), NULL; }
+static value *range_to_item(tracer *t, value *v, value *key) { return range_to_know(t, v); }
+static value *range_to_attr(tracer *t, value *v, PyObject *name) { return range_to_know(t, v); }
+static value *range_to_length(tracer *t, value *v) { return range_to_know(t, v); }
+static recipe *range_to_rebuild(tracer *t, value *v) { return range_to_know(t, v); }
+static int range_to_truth(tracer *t, value *v) { return range_to_know(t, v), -1; }
+static int range_to_contains(tracer *t, value *v, value *item) { return range_to_know(t, v), -1; }
+static value *range_to_compare(tracer *t, int op, value *l, value *r) {
+  return range_to_know(t, l->type == &value_range_to_type ? l : r);
+}
+static value *range_to_binary(tracer *t, int op, value *l, value *r, bool inplace) {
+  return range_to_know(t, l->type == &value_range_to_type ? l : r);
+}
+static PyObject *range_to_python_type(tracer *t, value *v) { return (PyObject *)&PyRange_Type; }
+
+const value_type value_range_to_type = {.name = "range",
+                                        .iter = range_to_iter,
+                                        .get_item = range_to_item,
+                                        .get_attr = range_to_attr,
+                                        .length = range_to_length,
+                                        .truth = range_to_truth,
+                                        .contains = range_to_contains,
+                                        .compare = range_to_compare,
+                                        .binary = range_to_binary,
+                                        .rebuild = range_to_rebuild,
+                                        .python_type = range_to_python_type};
 
 /* ---- generators ----------------------------------------------------------------------------- */
 

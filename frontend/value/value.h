@@ -107,6 +107,20 @@ typedef struct capture_tables {
       shared_capacity;
 } capture_tables;
 
+/* Loops that are not captured once (roll.c), by the place of their FOR_ITER: kept from one attempt
+ * to the next. */
+#define ROLL_BANS 24
+typedef struct roll_ban_row {
+  PyCodeObject *code;
+  int32_t pc;
+} roll_ban_row;
+typedef struct roll_bans {
+  roll_ban_row rows[ROLL_BANS];
+  int count, restarts;
+  bool all;
+} roll_bans;
+typedef struct roll roll;
+
 struct tracer {
   capture *capture;
   capture_tables *tables;
@@ -139,6 +153,8 @@ struct tracer {
                           turned out to equal (see size_late) */
   int64_t late_sizes[LOOM_MAX_SYMBOLS]; /* the sizes themselves, so far */
   uint32_t late_count;
+  roll_bans *bans;
+  roll *rolls; /* loops over ranges, the last one begun first */
   const loom_adapter *state_owners[LOOM_MAX_ADAPTERS];
   void *states[LOOM_MAX_ADAPTERS];
   value *none, *true_value, *false_value, *null, *not_implemented;
@@ -181,11 +197,22 @@ static inline step frame_result(frame *f, value *v) {
   return STEP_NEXT;
 }
 
+/* ---- roll.c: loops captured once ---------------------------------------------------------------
+ */
+
+/* The next index of a FOR_ITER over a range. */
+value *roll_next(tracer *t, frame *f, value *iterator);
+/* What now ends capture may be the fault of a loop that is being captured once: capture starts
+ * again, without. False when there is none. */
+bool roll_blames(tracer *t);
+
 /* ---- value/ --------------------------------------------------------------------------------- */
 
 value *value_lazy(tracer *t, PyObject *object, const source *s); /* not looked at yet */
 extern const value_type value_lazy_type, value_object_type, value_builtin_method_type,
-    value_generator_type, value_range_type, value_super_type, value_partial_type;
+    value_generator_type, value_range_type, value_range_to_type, value_super_type,
+    value_partial_type;
+value *value_range_to(tracer *t, int64_t number);
 
 bool value_is_none(const value *v);
 bool value_is_const(const value *v);        /* a constant with a Python object */

@@ -26,6 +26,7 @@ class _Config:
     backend: str
     disable: bool
     recompile_limit: int
+    unroll: int
     cache: bool
     fastmath: bool
     cpu: str

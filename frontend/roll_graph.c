@@ -1,0 +1,149 @@
+/* A part of the graph as the body of a `for` (roll.h). */
+#include "frontend/roll.h"
+
+#include <string.h>
+
+typedef struct body_job {
+  tracer *t;
+  const roll_body *body;
+  loom_graph *graph, region;
+  uint32_t end;         /* behind the last node */
+  uint8_t *live;        /* nodes, from the first one on */
+  loom_value *map;      /* value -> in the region; LOOM_NO_VALUE */
+  loom_value *operands; /* of the loop: count, initial values, what is outside */
+  uint32_t operand_count;
+} body_job;
+
+static bool body_is_carried(const body_job *j, loom_value v) {
+  for (uint32_t i = 0; i < j->body->carried; i++)
+    if (j->body->before[i] == v) return true;
+  return v == j->body->index;
+}
+
+/* Marks what the results need, and what must happen all the same; false when something would be
+ * lost: what nobody reads, but the library would report an exception of. */
+static bool body_mark(body_job *j) {
+  const roll_body *b = j->body;
+  uint8_t *needed = trace_alloc(j->t, j->graph->value_count + 1);
+  if (!needed) return false;
+  for (uint32_t i = 0; i < b->carried; i++)
+    needed[b->after[i]] = 1;
+  for (uint32_t n = j->end; n-- > b->first;) {
+    const loom_node *node = &j->graph->nodes[n];
+    bool live = loom_node_has_effect(node);
+    for (uint32_t i = 0; i < node->result_count; i++)
+      live |= needed[node->first_result + i];
+    if (!live && loom_node_fp(j->graph, node)) return false;
+    j->live[n - b->first] = live;
+    for (uint32_t i = 0; live && i < node->operand_count; i++)
+      needed[node->operands[i]] = 1;
+  }
+  return true;
+}
+
+static loom_value body_input(body_job *j, loom_value outer, loom_value operand) {
+  loom_value v =
+      loom_graph_input(&j->region, LOOM_INPUT_ARRAY, loom_graph_type(j->graph, outer), NULL);
+  if (v == LOOM_NO_VALUE) return trace_fail(j->t), v;
+  j->map[outer] = v;
+  if (operand != LOOM_NO_VALUE) j->operands[j->operand_count++] = operand;
+  return v;
+}
+
+/* Inputs: the index, what is carried, what is read of the outside. */
+static bool body_inputs(body_job *j) {
+  const roll_body *b = j->body;
+  if (body_input(j, b->index, LOOM_NO_VALUE) == LOOM_NO_VALUE) return false;
+  for (uint32_t i = 0; i < b->carried; i++)
+    if (body_input(j, b->before[i], b->inits[i]) == LOOM_NO_VALUE) return false;
+  for (uint32_t n = b->first; n < j->end; n++) {
+    const loom_node *node = &j->graph->nodes[n];
+    for (uint32_t i = 0; j->live[n - b->first] && i < node->operand_count; i++) {
+      loom_value v = node->operands[i];
+      if (v >= b->first_value && j->graph->values[v].node >= (int32_t)b->first) continue;
+      if (j->map[v] != LOOM_NO_VALUE || body_is_carried(j, v)) continue;
+      if (body_input(j, v, v) == LOOM_NO_VALUE) return false;
+    }
+  }
+  for (uint32_t i = 0; i < b->carried; i++) { /* one that is handed on */
+    loom_value v = b->after[i];
+    bool made = j->graph->values[v].node >= (int32_t)b->first;
+    if (!made && j->map[v] == LOOM_NO_VALUE && body_input(j, v, v) == LOOM_NO_VALUE) return false;
+  }
+  return true;
+}
+
+static bool body_node(body_job *j, const loom_node *node) {
+  loom_value *operands = trace_alloc(j->t, sizeof *operands * (node->operand_count + 1u));
+  loom_type *types = trace_alloc(j->t, sizeof *types * (node->result_count + 1u));
+  loom_error err = {{0}};
+  if (!operands || !types) return false;
+  for (uint32_t i = 0; i < node->operand_count; i++)
+    operands[i] = j->map[node->operands[i]];
+  for (uint32_t i = 0; i < node->result_count; i++)
+    types[i] = *loom_graph_type(j->graph, node->first_result + i);
+  uint32_t attrs = 0;
+  while (attrs < LOOM_MAX_ATTRS && loom_op_table[node->op].attrs[attrs].name)
+    attrs++;
+  loom_value made =
+      loom_graph_add_node(&j->region, node->op, operands, node->operand_count, node->attrs, attrs,
+                          node->regions, types, node->result_count, &node->location, &err);
+  if (made == LOOM_NO_VALUE && node->result_count) return false;
+  for (uint32_t i = 0; i < node->result_count; i++)
+    j->map[node->first_result + i] = made + i;
+  return true;
+}
+
+static bool body_nodes(body_job *j) {
+  const roll_body *b = j->body;
+  for (uint32_t n = b->first; n < j->end; n++)
+    if (j->live[n - b->first] && !body_node(j, &j->graph->nodes[n])) return false;
+  for (uint32_t i = 0; i < b->carried; i++)
+    if (!loom_graph_output(&j->region, j->map[b->after[i]], NULL)) return false;
+  return true;
+}
+
+/* The iteration that was evaluated is in the loop now: what is left of it here means nothing. */
+static void body_clear(body_job *j) {
+  for (uint32_t n = j->body->first; n < j->end; n++) {
+    loom_node *node = &j->graph->nodes[n];
+    node->op = LOOM_OP_CONSTANT;
+    node->operand_count = 0;
+    node->regions = NULL;
+    memset(node->attrs, 0, sizeof node->attrs);
+    node->attrs[0].kind = LOOM_ATTR_SCALAR;
+  }
+}
+
+static bool body_finish(body_job *j) {
+  const roll_body *b = j->body;
+  loom_location location = trace_location(j->t);
+  loom_error err = {{0}};
+  loom_value made = loom_graph_region_node(j->graph, LOOM_OP_FOR, j->operands, j->operand_count,
+                                           &j->region, &location, &err);
+  if (made == LOOM_NO_VALUE)
+    return trace_break(j->t, BREAK_COMPILER, "a loop: %s", err.message), false;
+  body_clear(j);
+  for (uint32_t i = 0; i < b->carried; i++)
+    b->after[i] = made + i;
+  return true;
+}
+
+bool roll_make_loop(tracer *t, const roll_body *b) {
+  body_job j = {.t = t, .body = b, .graph = trace_graph(t)};
+  j.end = j.graph->node_count;
+  j.live = trace_alloc(t, j.end - b->first + 1u);
+  if (!j.live || !body_mark(&j)) return false;
+  loom_value counted = size_node(t, b->count);
+  uint32_t values = j.graph->value_count;
+  j.map = trace_alloc(t, sizeof *j.map * (values + 1u));
+  j.operands = trace_alloc(t, sizeof *j.operands * (values + b->carried + 2u));
+  if (counted == LOOM_NO_VALUE || !j.map || !j.operands) return false;
+  memset(j.map, 0xff, sizeof *j.map * values);
+  j.operands[j.operand_count++] = counted;
+  loom_region_init(&j.region, j.graph);
+  bool good = body_inputs(&j) && body_nodes(&j);
+  if (good) return body_finish(&j);
+  loom_graph_fini(&j.region);
+  return false;
+}

@@ -1,0 +1,279 @@
+/* The evaluator's state in a canonical form (roll.h).
+ *
+ * Whatever the code behind a loop's head may read is looked at, in an order that only depends on
+ * the shape of the state. What could hide something that changes is refused. */
+#include "frontend/roll.h"
+
+#include <string.h>
+
+static void walk_frames(roll_walk *w, const frame *f);
+
+/* ---- for value types and adapters (value.h) -------------------------------------------------- */
+
+void roll_refuse(roll_walk *w, const char *what) {
+  if (!w->refused) w->refused = what;
+}
+
+loom_value roll_scrub(const roll_walk *w) { return w->scrub; }
+
+static void *walk_grow(roll_walk *w, void *array, uint32_t count, uint32_t *capacity, size_t size) {
+  if (count < *capacity) return array;
+  uint32_t bigger = *capacity ? 2 * *capacity : 256;
+  void *grown = trace_alloc(w->t, bigger * size);
+  if (!grown) return roll_refuse(w, "memory"), NULL;
+  if (count) memcpy(grown, array, count * size);
+  *capacity = bigger;
+  return grown;
+}
+
+void roll_token(roll_walk *w, uint64_t token) {
+  w->tokens = walk_grow(w, w->tokens, w->token_count, &w->token_capacity, sizeof *w->tokens);
+  if (w->tokens) w->tokens[w->token_count++] = token;
+}
+
+void roll_pointer(roll_walk *w, const void *p) { roll_token(w, (uintptr_t)p); }
+
+bool roll_seen(roll_walk *w, const void *object) {
+  uintptr_t known = (uintptr_t)pointer_map_get(&w->seen, object);
+  roll_token(w, known);
+  if (known) return true;
+  if (!pointer_map_set(w->t, &w->seen, object, (void *)(uintptr_t)(w->seen.count + 1)))
+    roll_refuse(w, "memory");
+  return false;
+}
+
+static void walk_slot(roll_walk *w, roll_slot slot) {
+  w->slots = walk_grow(w, w->slots, w->slot_count, &w->slot_capacity, sizeof *w->slots);
+  if (w->slots) w->slots[w->slot_count++] = slot;
+}
+
+static void walk_type(roll_walk *w, const loom_type *type) {
+  roll_token(w, (uint64_t)type->dtype << 8 | (uint64_t)type->rank);
+  for (int i = 0; i < type->rank; i++)
+    roll_token(w, (uint64_t)type->dims[i]);
+}
+
+void roll_node(roll_walk *w, loom_value *at, void *owner, void (*changed)(tracer *t, void *owner)) {
+  roll_token(w, *at == LOOM_NO_VALUE);
+  if (*at == LOOM_NO_VALUE) return;
+  walk_type(w, loom_graph_type(trace_graph(w->t), *at));
+  walk_slot(w, (roll_slot){.at = at, .owner = owner, .changed = changed, .node = *at});
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+enum { WALK_NONE = 1, WALK_INDEX, WALK_FLOAT, WALK_OWN, WALK_DEAD };
+
+static void walk_items(roll_walk *w, value *v) {
+  roll_token(w, (uint64_t)v->seq.count);
+  for (Py_ssize_t i = 0; i < v->seq.count; i++)
+    roll_value(w, &v->seq.items[i]);
+}
+
+/* A known number of a library's may be another one after the next iteration: from here on it is one
+ * of the graph. */
+static bool walk_library_number(roll_walk *w, value **holder) {
+  PyObject *o = (*holder)->object;
+  for (const loom_adapter *const *a = loom_adapters(); *a; a++) {
+    value *v = !object_is_scalar(o) && (*a)->walk_scalar ? (*a)->walk_scalar(w->t, o) : NULL;
+    if (!v) continue;
+    *holder = v;
+    roll_value(w, holder);
+    return true;
+  }
+  return false;
+}
+
+static void walk_const(roll_walk *w, value **holder) {
+  value *v = *holder;
+  PyObject *o = v->object;
+  if (walk_library_number(w, holder)) return;
+  if (PyFloat_CheckExact(o)) {
+    roll_slot slot = {.holder = holder, .node = LOOM_NO_VALUE};
+    double number = PyFloat_AS_DOUBLE(o);
+    memcpy(&slot.bits, &number, sizeof number);
+    roll_token(w, WALK_FLOAT);
+    walk_slot(w, slot);
+    return;
+  }
+  roll_pointer(w, v->type);
+  int overflow = 0;
+  long long number = PyLong_CheckExact(o) ? PyLong_AsLongLongAndOverflow(o, &overflow) : 0;
+  if (PyLong_CheckExact(o) && !overflow) {
+    roll_token(w, (uint64_t)number);
+    return;
+  }
+  roll_pointer(w, o);
+}
+
+/* A Python number that is known only when run. */
+static void walk_number(roll_walk *w, value **holder) {
+  value *v = *holder;
+  if (number_is_size(v)) {
+    roll_pointer(w, v->type);
+    roll_token(w, (uint64_t)v->number.size);
+    return;
+  }
+  loom_dtype dtype = loom_graph_type(trace_graph(w->t), v->number.node)->dtype;
+  if (dtype == LOOM_F64) {
+    roll_token(w, WALK_FLOAT);
+  } else {
+    roll_pointer(w, v->type);
+    roll_token(w, dtype);
+  }
+  walk_slot(w, (roll_slot){.holder = holder, .node = v->number.node});
+}
+
+static void walk_function(roll_walk *w, value *v) {
+  function_data *d = v->any.a;
+  roll_pointer(w, v->any.b);
+  roll_pointer(w, d);
+  if (!d) return;
+  roll_pointer(w, d->code);
+  roll_pointer(w, d->globals);
+  roll_token(w, d->annotated);
+  value **parts[] = {&d->defaults, &d->kwdefaults, &d->closure, &d->attrs, &d->own};
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    roll_value(w, parts[i]);
+}
+
+static void walk_object(roll_walk *w, value *v) {
+  value *content = object_content(v), *attrs = v->any.b;
+  roll_pointer(w, v->any.a);
+  roll_value(w, &attrs);
+  roll_value(w, &content);
+}
+
+/* By the members of each type; what is missing here is refused. */
+static void walk_parts(roll_walk *w, value *v) {
+  const value_type *type = v->type;
+  value *first = v->any.a, *second = v->any.b;
+  if (type == &value_tuple_type || type == &value_set_type) {
+    roll_token(w, (uint64_t)v->any.n);
+    walk_items(w, v);
+  } else if (type == &value_list_type || type == &value_dict_type || type == &value_slice_type) {
+    walk_items(w, v);
+  } else if (type == &value_cell_type) {
+    roll_value(w, &v->cell.content);
+  } else if (type == &value_function_type) {
+    walk_function(w, v);
+  } else if (type == &value_method_type) {
+    roll_value(w, &v->method.function);
+    roll_value(w, &v->method.self);
+  } else if (type == &value_builtin_method_type) {
+    roll_pointer(w, v->any.a);
+    roll_value(w, &second);
+  } else if (type == &value_super_type) {
+    roll_value(w, &first);
+    roll_value(w, &second);
+  } else if (type == &value_object_type) {
+    walk_object(w, v);
+  } else if (type == &value_range_type || type == &value_range_to_type) {
+    roll_token(w, (uint64_t)v->any.i);
+    roll_pointer(w, v->any.a);
+  } else if (type->walk) {
+    type->walk(w, v);
+  } else {
+    roll_refuse(w, type->name);
+  }
+}
+
+void roll_value(roll_walk *w, value **holder) {
+  value *v = *holder;
+  if (w->refused) return;
+  if (!v) return roll_token(w, WALK_NONE);
+  if (v == w->item) return roll_token(w, WALK_INDEX);
+  if (v == w->own) return roll_token(w, WALK_OWN);
+  if (v->type == &value_number_type) return walk_number(w, holder);
+  if (v->type == &value_const_type) return walk_const(w, holder);
+  roll_pointer(w, v->type);
+  if (v->type == &value_null_type || roll_seen(w, v)) return;
+  roll_pointer(w, v->source);
+  if (!v->type->walk) roll_pointer(w, v->object);
+  if (v->type != &value_lazy_type) walk_parts(w, v);
+}
+
+/* ---- frames -----------------------------------------------------------------------------------
+ */
+
+static void walk_frames(roll_walk *w, const frame *f) {
+  for (; f; f = f->back) {
+    value *names = f->names, *kwnames = f->kwnames;
+    if (f->generator || f->thrown || f->handled) roll_refuse(w, "a generator");
+    roll_pointer(w, f->code);
+    roll_token(w, (uint64_t)f->pc << 32 | (uint32_t)f->sp);
+    for (int32_t i = 0; i < f->code->locals; i++) {
+      if (f == w->head && !w->live[i])
+        roll_token(w, WALK_DEAD);
+      else
+        roll_value(w, &f->locals[i]);
+    }
+    for (int32_t i = 0; i < f->sp; i++)
+      roll_value(w, &f->stack[i]);
+    roll_value(w, &names);
+    roll_value(w, &kwnames);
+  }
+}
+
+void roll_walk_state(roll_walk *w) {
+  tracer *t = w->t;
+  walk_frames(w, t->frame);
+  if (t->handled || t->raised) roll_refuse(w, "an exception being handled");
+  if (t->made.count) roll_refuse(w, "a class made in the function");
+  roll_token(w, t->fp_ignored);
+  roll_token(w, t->late);
+  roll_token(w, t->late_count);
+  for (const loom_adapter *const *a = loom_adapters(); *a; a++)
+    if ((*a)->walk) (*a)->walk(t, w);
+}
+
+/* ---- which locals are read later --------------------------------------------------------------
+ */
+
+/* Updates the locals that are read from instruction `i` on; true when that changed them. */
+static bool live_step(const loom_code *code, int32_t i, bool *all) {
+  const int32_t n = code->locals;
+  const loom_instr *in = &code->instrs[i];
+  bool *here = all + (size_t)i * (size_t)n, changed = false;
+  bool ends =
+      in->op == BC_JUMP || in->op == BC_RETURN || in->op == BC_RAISE || in->op == BC_RERAISE;
+  for (int32_t v = 0; v < n; v++) {
+    bool read = !ends && i + 1 < code->count && all[(size_t)(i + 1) * (size_t)n + (size_t)v];
+    if (in->target >= 0) read |= all[(size_t)in->target * (size_t)n + (size_t)v];
+    if (in->arg == v && (in->op == BC_STORE_FAST)) read = false;
+    if (in->arg == v && (in->op == BC_LOAD_FAST || in->op == BC_DELETE_FAST)) read = true;
+    for (int32_t h = 0; h < code->handler_count && !read; h++)
+      if (i >= code->handlers[h].begin && i < code->handlers[h].end)
+        read = all[(size_t)code->handlers[h].target * (size_t)n + (size_t)v];
+    if (read && !here[v]) here[v] = changed = true;
+  }
+  return changed;
+}
+
+/* What is a variable of an inner function too is always read. */
+static void live_cells(const loom_code *code, bool *live) {
+  for (int32_t i = 0; i < code->count; i++) {
+    const loom_instr *in = &code->instrs[i];
+    bool cell = in->op == BC_MAKE_CELL || in->op == BC_LOAD_CLOSURE || in->op == BC_LOAD_DEREF ||
+                in->op == BC_STORE_DEREF || in->op == BC_DELETE_DEREF ||
+                in->op == BC_LOAD_CLASSDEREF;
+    if (cell && in->arg >= 0 && in->arg < code->locals) live[in->arg] = true;
+    if (in->op == BC_COPY_FREE)
+      for (int32_t v = code->locals - in->arg; v >= 0 && v < code->locals; v++)
+        live[v] = true;
+  }
+}
+
+bool *roll_live(tracer *t, const loom_code *code, int32_t at) {
+  size_t n = (size_t)code->locals;
+  bool *all = trace_alloc(t, ((size_t)code->count + 1) * (n + 1) * sizeof *all), changed = true;
+  if (!all) return NULL;
+  while (changed) {
+    changed = false;
+    for (int32_t i = code->count - 1; i >= 0; i--)
+      changed |= live_step(code, i, all);
+  }
+  bool *live = all + (size_t)at * n;
+  live_cells(code, live);
+  return live;
+}
