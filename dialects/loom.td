@@ -448,6 +448,25 @@ def ConvolutionOp : Loom_PureInferredOp<"convolution"> {
   let lower = "convolution";
   let fp = FpOverflowInvalid;
 }
+def ConvolutionGradientOp : Loom_PureInferredOp<"convolution_gradient"> {
+  let summary = "Gradient of a convolution with respect to its weights, from its input and the gradient of its result";
+  let description = [{
+    result[o, i, k] is the sum over n and y of rhs[n, o, y] * lhs[n, g I + i, y * strides + k * dilation - low], where g is
+    the group of output channel o and lhs is zero outside. Attributes are the convolution's; `window` has the spatial
+    sizes of its weights.
+  }];
+  let arguments = (ins Loom_Tensor:$lhs, Loom_Tensor:$rhs, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding,
+                       DenseI64ArrayAttr:$dilation, DenseI64ArrayAttr:$window, I64Attr:$groups);
+  let results = (outs Loom_Tensor:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs `strides` `=` $strides `padding` `=` $padding `dilation` `=` $dilation `window` `=` $window
+    `groups` `=` $groups attr-dict `:` functional-type(operands, results)
+  }];
+  let dtypes = "iuf";
+  let shape = "convolution_gradient";
+  let lower = "convolution_gradient";
+  let fp = FpOverflowInvalid;
+}
 
 // ---- sizes, calls of the host ------------------------------------------------------------------------------------------
 

@@ -513,9 +513,9 @@ static bool infer_dot_general(infer_state *s) {
   return true;
 }
 
-/* (size + low + high - dilation * (window - 1) - 1) / stride + 1 */
-static bool infer_window(infer_state *s, int i, loom_dim *out) {
-  int64_t size = infer_operand(s, 0)->dims[i + 2], window = infer_operand(s, 1)->dims[i + 2];
+/* (size + low + high - dilation * (window - 1) - 1) / stride + 1 of spatial dimension i. */
+static bool infer_window(infer_state *s, int i, loom_dim window, loom_dim *out) {
+  int64_t size = infer_operand(s, 0)->dims[i + 2];
   int64_t stride = infer_attr(s, 0)->ints[i], low = infer_attr(s, 1)->ints[2 * i],
           high = infer_attr(s, 1)->ints[2 * i + 1], dilation = infer_attr(s, 2)->ints[i], extent;
   if (LOOM_DIM_IS_SYM(size) || LOOM_DIM_IS_SYM(window))
@@ -549,7 +549,35 @@ static bool infer_convolution(infer_state *s) {
   result.dims[0] = lhs->dims[0];
   result.dims[1] = rhs->dims[0];
   for (int i = 0; i < spatial; i++)
-    if (!infer_window(s, i, &result.dims[i + 2])) return false;
+    if (!infer_window(s, i, rhs->dims[i + 2], &result.dims[i + 2])) return false;
+  s->out[0] = result;
+  return true;
+}
+
+static bool infer_convolution_gradient(infer_state *s) {
+  const loom_type *lhs = infer_operand(s, 0), *rhs = infer_operand(s, 1);
+  int spatial = lhs->rank - 2;
+  int64_t groups = infer_attr(s, 4)->i;
+  if (lhs->dtype != rhs->dtype || lhs->rank != rhs->rank || spatial < 0)
+    return INFER_FAIL(s, "operands need one element type and one rank of at least 2");
+  if (!infer_dtype(s, lhs->dtype) || !infer_list(s, 0, spatial) || !infer_list(s, 1, 2 * spatial) ||
+      !infer_list(s, 2, spatial) || !infer_list(s, 3, spatial))
+    return false;
+  if (LOOM_DIM_IS_SYM(lhs->dims[1]) || LOOM_DIM_IS_SYM(rhs->dims[1]))
+    return INFER_FAIL(s, "channel counts must be static");
+  if (groups < 1 || lhs->dims[1] % groups != 0 || rhs->dims[1] % groups != 0)
+    return INFER_FAIL(s, "channels and groups do not agree");
+  if (lhs->dims[0] != rhs->dims[0]) return INFER_FAIL(s, "sizes differ in dimension 0");
+  loom_type result = {.dtype = lhs->dtype, .rank = lhs->rank};
+  result.dims[0] = rhs->dims[1];
+  result.dims[1] = lhs->dims[1] / groups;
+  for (int i = 0; i < spatial; i++) {
+    loom_dim pixels, window = infer_attr(s, 3)->ints[i];
+    if (!infer_window(s, i, window, &pixels)) return false;
+    if (pixels != rhs->dims[i + 2])
+      return INFER_FAIL(s, "spatial dimension %d of the gradient is not the convolution's", i);
+    result.dims[i + 2] = window;
+  }
   s->out[0] = result;
   return true;
 }
@@ -607,6 +635,7 @@ static const struct {
     {"scan", infer_scan, false},
     {"dot_general", infer_dot_general, false},
     {"convolution", infer_convolution, false},
+    {"convolution_gradient", infer_convolution_gradient, false},
     {"assume_shape", infer_assume_shape, true},
     {"size", infer_size, false},
     {"region", infer_region, false},

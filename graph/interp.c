@@ -330,6 +330,7 @@ static bool interp_dispatch(const interp_call *c) {
   case LOOM_OP_SCAN: return interp_scan(c);
   case LOOM_OP_DOT_GENERAL: return interp_dot_general(c);
   case LOOM_OP_CONVOLUTION: return interp_convolution(c);
+  case LOOM_OP_CONVOLUTION_GRADIENT: return interp_convolution_gradient(c);
   case LOOM_OP_ASSUME_SHAPE: return interp_assume_shape(c);
   case LOOM_OP_SIZE: return interp_size(c);
   case LOOM_OP_FOR:

@@ -26,6 +26,7 @@ bool interp_scan(const interp_call *c);
 bool interp_sort(const interp_call *c);
 bool interp_dot_general(const interp_call *c);
 bool interp_convolution(const interp_call *c);
+bool interp_convolution_gradient(const interp_call *c);
 bool interp_random(const interp_call *c);
 
 bool interp_region(const interp_call *c);

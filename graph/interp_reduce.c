@@ -294,6 +294,40 @@ bool interp_convolution(const interp_call *c) {
   return true;
 }
 
+/* One weight: the sum over the batch and the pixels of the convolution's result. */
+static loom_cell convolution_gradient_element(const interp_call *c, const int64_t *index) {
+  const loom_buffer *lhs = &c->operands[0], *rhs = &c->operands[1];
+  const loom_attr *a = c->view->attrs;
+  loom_type space = rhs->type;
+  int64_t group = index[0] / (rhs->type.dims[1] / a[4].i), r[LOOM_MAX_RANK] = {0};
+  loom_cell sum = {0};
+  space.dims[1] = 1;
+  if (interp_empty(&space)) return sum;
+  do {
+    int64_t l[LOOM_MAX_RANK] = {r[0], group * c->results[0].type.dims[1] + index[1]};
+    int64_t at[LOOM_MAX_RANK];
+    bool inside = true;
+    memcpy(at, r, sizeof at);
+    at[1] = index[0];
+    for (int i = 0; i < lhs->type.rank - 2; i++) {
+      l[i + 2] = r[i + 2] * a[0].ints[i] + index[i + 2] * a[2].ints[i] - a[1].ints[2 * i];
+      inside &= l[i + 2] >= 0 && l[i + 2] < lhs->type.dims[i + 2];
+    }
+    loom_cell element = inside ? interp_load(lhs, l) : (loom_cell){0};
+    dot_step(lhs->type.dtype, &sum, element, interp_load(rhs, at));
+  } while (interp_next(&space, r));
+  return sum;
+}
+
+bool interp_convolution_gradient(const interp_call *c) {
+  int64_t index[LOOM_MAX_RANK] = {0};
+  if (interp_empty(&c->results[0].type)) return true;
+  do
+    interp_store(&c->results[0], index, convolution_gradient_element(c, index));
+  while (interp_next(&c->results[0].type, index));
+  return true;
+}
+
 /* ---- random numbers ----
  *
  * Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", 2011).

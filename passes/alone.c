@@ -7,6 +7,7 @@ static const alone_kind alone_kinds[] = {
     {"loom.scatter", scatter_plan, scatter_lower},
     {"loom.convolution", convolution_plan, convolution_lower},
     {"loom.sort", sort_plan, sort_lower},
+    {"loom.convolution_gradient", conv_gradient_plan, conv_gradient_lower},
 };
 
 const alone_kind *alone_find(const lower_kernel *kernel, MlirOperation *out) {
@@ -68,6 +69,50 @@ void alone_split(lower *l, int var, const int64_t *sizes, int count, lower_index
     lower_index_divmod(l, &linear, sizes[i], &quotient, &out[i]);
     linear = quotient;
   }
+}
+
+/* ---- small arithmetic at the current scope ---- */
+
+loom_builder alone_here(const lower *l) { return lower_at_level(l, l->depth); }
+MlirValue alone_const(lower *l, int64_t value) { return lower_int(l, value).v; }
+
+MlirValue alone_op2(lower *l, const char *name, MlirValue x, MlirValue y) {
+  loom_builder b = alone_here(l);
+  return lane_op2(&b, name, x, y);
+}
+
+MlirValue alone_op(lower *l, const char *name, MlirValue x, int64_t y) {
+  return alone_op2(l, name, x, alone_const(l, y));
+}
+
+MlirValue alone_add_scaled(lower *l, MlirValue x, MlirValue y, int64_t scale) {
+  return alone_op2(l, "arith.addi", x, scale == 1 ? y : alone_op(l, "arith.muli", y, scale));
+}
+
+MlirValue alone_address(lower *l, MlirValue ptr, MlirValue offset, loom_dtype dtype) {
+  loom_builder b = alone_here(l);
+  return lane_address(&b, ptr, offset, dtype);
+}
+
+MlirValue alone_multiply_add(loom_builder *b, loom_dtype dtype, MlirValue x, MlirValue y,
+                             MlirValue sum) {
+  if (loom_dtype_is_float(dtype)) return lane_fma(b, x, y, sum);
+  return lane_op2(b, "arith.addi", lane_op2(b, "arith.muli", x, y), sum);
+}
+
+void alone_set(lower *l, int var, MlirValue iv) {
+  l->vars[var].iv = iv;
+  l->vars[var].level = l->depth;
+}
+
+void alone_coef(const lower *l, lower_index *index, int var, int64_t coef) {
+  if (l->vars[var].extent != 1) index->coef[var] = coef;
+}
+
+void alone_block(lower *l, MlirValue block, int64_t size, int64_t limit, MlirValue *low,
+                 MlirValue *high) {
+  *low = alone_op(l, "arith.muli", block, size);
+  *high = alone_op(l, "arith.minsi", alone_op(l, "arith.addi", *low, size), limit);
 }
 
 lower_lanes alone_lanes(const lower *l, int var, int64_t extent, loom_dtype dtype) {

@@ -42,12 +42,34 @@ void alone_split(lower *l, int var, const int64_t *sizes, int count, lower_index
 /* Lanes over `var`: as many as fit a vector and its extent. */
 lower_lanes alone_lanes(const lower *l, int var, int64_t extent, loom_dtype dtype);
 
+/* ---- small arithmetic at the current scope, on i64 ---- */
+
+loom_builder alone_here(const lower *l);
+MlirValue alone_const(lower *l, int64_t value);
+MlirValue alone_op2(lower *l, const char *name, MlirValue x, MlirValue y);
+MlirValue alone_op(lower *l, const char *name, MlirValue x, int64_t y);
+/* x + y * scale */
+MlirValue alone_add_scaled(lower *l, MlirValue x, MlirValue y, int64_t scale);
+MlirValue alone_address(lower *l, MlirValue ptr, MlirValue offset, loom_dtype dtype);
+/* [low, high) of block number `block`: `size` each, at most `limit`. */
+void alone_block(lower *l, MlirValue block, int64_t size, int64_t limit, MlirValue *low,
+                 MlirValue *high);
+/* x * y + sum on registers of this element type. */
+MlirValue alone_multiply_add(loom_builder *b, loom_dtype dtype, MlirValue x, MlirValue y,
+                             MlirValue sum);
+/* Gives a variable its value in the current scope. */
+void alone_set(lower *l, int var, MlirValue iv);
+/* Adds a variable to an index, unless it is always 0. */
+void alone_coef(const lower *l, lower_index *index, int var, int64_t coef);
+
 /* ---- one function a row ---- */
 
 bool scatter_plan(const lower_kernel *kernel, alone_plan *out);
 void scatter_lower(lower *l, const alone_plan *plan, int stage);
 bool convolution_plan(const lower_kernel *kernel, alone_plan *out);
 void convolution_lower(lower *l, const alone_plan *plan, int stage);
+bool conv_gradient_plan(const lower_kernel *kernel, alone_plan *out);
+void conv_gradient_lower(lower *l, const alone_plan *plan, int stage);
 bool sort_plan(const lower_kernel *kernel, alone_plan *out);
 void sort_lower(lower *l, const alone_plan *plan, int stage);
 

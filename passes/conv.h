@@ -4,8 +4,9 @@
  * order of the result) and whose depth is input channels x window. A panel is `step` pixels; what
  * their windows read is packed into scratch, depth by depth, just before it is used, so that it is
  * read from the cache: no image of all windows is ever made. A tile is `mr` output channels of a
- * panel, summed in registers over the whole depth, each weight being one broadcast. Sums then go to
- * scratch, from where the epilogue is lowered like any elementwise kernel.
+ * panel, summed in registers over a block of the depth, each weight being one broadcast. The sums
+ * of blocks are added in scratch (one long chain of additions would round more than the library's),
+ * from where the epilogue is lowered like any elementwise kernel.
  *
  * Pixels of a panel that lie in one row of the result (along its last dimension) are a segment, at
  * most a few a panel: they are read, and stored, as vectors of neighbours.
@@ -35,6 +36,8 @@ enum {
   CONV_PANEL,
   CONV_SEGMENT,
   CONV_DEPTH,
+  CONV_BLOCK_LOW,
+  CONV_RUN,
   CONV_VARS
 };
 
@@ -50,14 +53,17 @@ typedef struct conv_plan {
   int64_t depth_coef[1 + CONV_SPATIAL]; /* of the input channel and of the window's dimensions */
   bool direct; /* weights are read where they lie; else packed in slots as [channel][depth] */
   int operand; /* of the kernel: the weights */
-  int64_t weight_row, weight_step; /* in elements: between output channels, along the depth */
-  bool line;                       /* the input is a buffer whose last dimension is contiguous */
-  int input;                       /* of the kernel, then */
-  int unrolled;                    /* first dimension of the window that is unrolled */
-  bool windows;                    /* summed window by window, without packing; tiles are groups */
+  int64_t weight_base, weight_row, weight_step; /* in elements: the first; between output channels;
+                                                   along the depth */
+  int64_t run, weight_run; /* so many steps of the depth, then on from a run's start by so much */
+  bool line;               /* the input is a buffer whose last dimension is contiguous */
+  int input;               /* of the kernel, then */
+  int unrolled;            /* first dimension of the window that is unrolled */
+  bool windows;            /* summed window by window, without packing; tiles are groups */
   int vl, mr, nv;
   int xl; /* lanes along a line: 1 where lines have one pixel, which no index tells from another */
-  int64_t step;                                                         /* pixels of a panel */
+  int64_t step;  /* pixels of a panel */
+  int64_t block; /* of the depth that is summed in registers */
   int64_t tiles, panels, block_tiles, block_panels, chunks_m, chunks_n; /* of one group */
   int64_t tile_offset;                                                  /* in scratch, bytes */
 } conv_plan;

@@ -6,6 +6,7 @@
 #define CONV_CHUNK_WORK (1 << 20) /* multiply-adds that make a chunk worth its launch */
 #define CONV_CHUNKS 64
 #define CONV_UNROLL 16
+#define CONV_BLOCK 192 /* of the depth: additions in a row */
 #define CONV_LIMIT (INT64_C(1) << 40)
 
 static int64_t conv_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -52,38 +53,84 @@ static void conv_sizes(conv_plan *p) {
   p->pixels = p->lines * p->x;
 }
 
-/* Are the weights a buffer in which the depth, in some order of its dimensions, is one line? Then
- * that order is taken. */
-static void conv_weights(const lower_kernel *kernel, conv_plan *p) {
-  int order[1 + CONV_SPATIAL], count = 1 + p->spatial;
-  const lower_buffer *buffer = NULL;
-  for (int i = 0; i < kernel->operand_count; i++)
-    if (mlirValueEqual(kernel->operands[i].value, loom_operand(p->op, 1)) &&
-        kernel->operands[i].slot >= 0) {
-      buffer = &kernel->operands[i];
-      p->operand = i;
-    }
-  for (int i = 0; i < count; i++) {
-    int at = i;
-    while (buffer && at > 0 && buffer->strides[order[at - 1] + 1] < buffer->strides[i + 1]) {
-      order[at] = order[at - 1];
-      at--;
-    }
-    order[at] = i;
+/* The buffer of the kernel that the weights are, maybe through slices (windows are reversed in the
+ * gradient of a convolution), and their strides in it. */
+static bool conv_weight_strides(const lower_kernel *kernel, conv_plan *p, int64_t *strides) {
+  int64_t starts[8][LOOM_MAX_RANK], steps[8][LOOM_MAX_RANK];
+  MlirValue value = loom_operand(p->op, 1);
+  int slices = 0, rank = p->weights.rank;
+  for (MlirOperation op = loom_def(value); op.ptr && loom_is(op, "loom.slice") && slices < 8;
+       op = loom_def(value)) {
+    if (loom_get_i64s(op, "starts", starts[slices], LOOM_MAX_RANK) != rank ||
+        loom_get_i64s(op, "steps", steps[slices], LOOM_MAX_RANK) != rank)
+      return false;
+    slices++;
+    value = loom_operand(op, 0);
   }
-  int64_t inner = 1, stride = 0;
-  bool line = buffer != NULL;
+  for (int i = 0; i < kernel->operand_count; i++) {
+    const lower_buffer *buffer = &kernel->operands[i];
+    if (!mlirValueEqual(buffer->value, value) || buffer->slot < 0) continue;
+    p->operand = i;
+    memcpy(strides, buffer->strides, sizeof *strides * (size_t)rank);
+    for (int k = slices - 1; k >= 0; k--)
+      for (int d = 0; d < rank; d++) {
+        p->weight_base += starts[k][d] * strides[d];
+        strides[d] *= steps[k][d];
+      }
+    return true;
+  }
+  return false;
+}
+
+static int64_t conv_abs(int64_t x) { return x < 0 ? -x : x; }
+
+/* Gives the listed dimensions of the depth their places in its order, the last one innermost, from
+ * `inner` on. Do they lie in one line? `step`: between its elements. */
+static bool conv_line(conv_plan *p, const int64_t *strides, const int *order, int count,
+                      int64_t inner, int64_t *step) {
+  int64_t places = 1;
+  bool line = true;
+  *step = 0;
   for (int i = count - 1; i >= 0; i--) {
     int64_t size = p->weights.dims[order[i] + 1];
-    p->depth_coef[order[i]] = inner;
+    p->depth_coef[order[i]] = inner * places;
     if (size == 1) continue;
-    if (inner == 1) stride = line ? buffer->strides[order[i] + 1] : 0;
-    line = line && buffer->strides[order[i] + 1] == stride * inner;
-    inner *= size;
+    if (places == 1) *step = strides[order[i] + 1];
+    line = line && strides[order[i] + 1] == *step * places;
+    places *= size;
   }
-  p->direct = line;
-  p->weight_row = line ? buffer->strides[0] : p->depth;
-  p->weight_step = line ? stride : 1;
+  return line;
+}
+
+/* Are the weights a buffer in which the depth is one line, in some order of its dimensions, or for
+ * each input channel one? Then that order is taken. */
+static void conv_weights(const lower_kernel *kernel, conv_plan *p) {
+  int order[1 + CONV_SPATIAL], plain[1 + CONV_SPATIAL], count = 1 + p->spatial;
+  int64_t strides[LOOM_MAX_RANK] = {0}, step;
+  bool known = conv_weight_strides(kernel, p, strides);
+  for (int i = 0; i < count; i++) {
+    int at = i;
+    plain[i] = i;
+    for (; at > 0 && conv_abs(strides[order[at - 1] + 1]) < conv_abs(strides[i + 1]); at--)
+      order[at] = order[at - 1];
+    order[at] = i;
+  }
+  p->run = p->depth;
+  p->direct = known && conv_line(p, strides, order, count, 1, &p->weight_step);
+  if (!p->direct && known && !p->windows && p->channels > 1) {
+    int64_t places = p->depth / p->channels;
+    p->direct = conv_line(p, strides, plain + 1, p->spatial, 1, &p->weight_step);
+    p->depth_coef[0] = places;
+    p->run = places;
+    p->weight_run = strides[1];
+  }
+  p->weight_row = strides[0];
+  if (p->direct) return;
+  conv_line(p, strides, plain, count, 1, &step);
+  p->run = p->depth;
+  p->weight_base = 0;
+  p->weight_row = p->depth;
+  p->weight_step = 1;
 }
 
 /* The innermost dimensions of the window, up to some places together. */
@@ -127,6 +174,10 @@ static void conv_registers(const lower_kernel *kernel, conv_plan *p) {
       p->nv = nv;
     }
   p->step = (int64_t)p->nv * p->vl;
+  p->block = p->depth ? p->depth : 1;
+  if (p->depth > CONV_BLOCK * 3 / 2)
+    p->block = conv_ceil(p->depth, conv_ceil(p->depth, CONV_BLOCK));
+  if (p->run < p->depth) p->block = conv_ceil(p->block, p->run) * p->run;
   p->xl = p->x == 1 ? 1 : p->vl;
 }
 
@@ -157,8 +208,8 @@ bool conv_plan_make(const lower_kernel *kernel, MlirOperation op, conv_plan *p) 
   if (!conv_types(kernel, op, p)) return false;
   conv_sizes(p);
   if (loom_type_elements(&p->out) == 0) return true; /* nothing to compute */
-  conv_weights(kernel, p);
   p->windows = p->rows <= 2;
+  conv_weights(kernel, p);
   conv_registers(kernel, p);
   conv_chunks(p);
   conv_unroll(p);

@@ -413,6 +413,9 @@ void lower_tile_find(lower *l);
 int64_t lower_tile_scratch(const lower *l);
 int64_t lower_tile_units(const lower_plan *plan);
 void lower_tile_unit(lower *l, MlirValue unit, lower_body body);
+/* Transposes `size` registers of `size` elements by the instructions that work within 128-bit lanes
+ * first, then on whole lanes. `order[i]`: the column that register i holds then. */
+void lower_turn(loom_builder *b, MlirValue *rows, int size, int bytes, int *order);
 /* Units of a kernel with panels of operands, each of `rows` rows; and what one of them does. */
 int64_t lower_panel_units(const lower_plan *plan, int64_t rows);
 void lower_panel_unit(lower *l, MlirValue unit, int64_t rows, lower_body body);

@@ -15,46 +15,11 @@ typedef struct conv_job {
   MlirValue weights;           /* at the group's first channel */
 } conv_job;
 
-/* ---- small arithmetic on i64 at the current scope ---- */
-
-static loom_builder conv_here(const lower *l) { return lower_at_level(l, l->depth); }
-static MlirValue conv_const(lower *l, int64_t value) { return lower_int(l, value).v; }
-
-static MlirValue conv_op2(lower *l, const char *name, MlirValue x, MlirValue y) {
-  loom_builder b = conv_here(l);
-  return lane_op2(&b, name, x, y);
-}
-
-static MlirValue conv_op(lower *l, const char *name, MlirValue x, int64_t y) {
-  return conv_op2(l, name, x, conv_const(l, y));
-}
-
-/* x + y * scale */
-static MlirValue conv_add_scaled(lower *l, MlirValue x, MlirValue y, int64_t scale) {
-  return conv_op2(l, "arith.addi", x, scale == 1 ? y : conv_op(l, "arith.muli", y, scale));
-}
-
-static MlirValue conv_address(lower *l, MlirValue ptr, MlirValue offset, loom_dtype dtype) {
-  loom_builder b = conv_here(l);
-  return lane_address(&b, ptr, offset, dtype);
-}
-
 static MlirValue conv_zero(lower *l, int level, const conv_plan *p, int width) {
   loom_builder b = lower_at_level(l, level);
   MlirType type = lane_type(b.ctx, p->dtype, width);
   return loom_dtype_is_float(p->dtype) ? lane_const_float(&b, type, 0)
                                        : lane_const_int(&b, type, 0);
-}
-
-static MlirValue conv_multiply_add(loom_builder *b, loom_dtype dtype, MlirValue x, MlirValue y,
-                                   MlirValue sum) {
-  if (loom_dtype_is_float(dtype)) return lane_fma(b, x, y, sum);
-  return lane_op2(b, "arith.addi", lane_op2(b, "arith.muli", x, y), sum);
-}
-
-static void conv_set(lower *l, int var, MlirValue iv) {
-  l->vars[var].iv = iv;
-  l->vars[var].level = l->depth;
 }
 
 /* ---- indices ---- */
@@ -63,21 +28,17 @@ static int conv_out_var(const conv_plan *p, int i) {
   return i == p->spatial - 1 ? CONV_X : CONV_OUT + i;
 }
 
-static void conv_coef(const lower *l, lower_index *index, int var, int64_t coef) {
-  if (l->vars[var].extent != 1) index->coef[var] = coef;
-}
-
 /* What the window reads for a pixel: outside of the input where there is padding. */
 static void conv_input_index(const lower *l, const conv_job *job, lower_index *dims) {
   const conv_plan *p = job->p;
-  conv_coef(l, &dims[0], CONV_N, 1);
-  conv_coef(l, &dims[1], CONV_GROUP, p->channels);
-  conv_coef(l, &dims[1], CONV_C, 1);
+  alone_coef(l, &dims[0], CONV_N, 1);
+  alone_coef(l, &dims[1], CONV_GROUP, p->channels);
+  alone_coef(l, &dims[1], CONV_C, 1);
   for (int i = 0; i < p->spatial; i++) {
-    conv_coef(l, &dims[i + 2], conv_out_var(p, i), p->strides[i]);
+    alone_coef(l, &dims[i + 2], conv_out_var(p, i), p->strides[i]);
     dims[i + 2].constant = -p->low[i];
     if (i < p->unrolled)
-      conv_coef(l, &dims[i + 2], CONV_WINDOW + i, p->dilation[i]);
+      alone_coef(l, &dims[i + 2], CONV_WINDOW + i, p->dilation[i]);
     else
       dims[i + 2].constant += job->place[i] * p->dilation[i];
   }
@@ -86,11 +47,11 @@ static void conv_input_index(const lower *l, const conv_job *job, lower_index *d
 static const lower_at *conv_result_at(lower *l, const conv_plan *p) {
   lower_at *at = lower_at_new(l, p->out.rank);
   if (!at) return NULL;
-  conv_coef(l, &at->dims[0], CONV_N, 1);
-  conv_coef(l, &at->dims[1], CONV_GROUP, p->rows);
-  conv_coef(l, &at->dims[1], CONV_ROW, 1);
+  alone_coef(l, &at->dims[0], CONV_N, 1);
+  alone_coef(l, &at->dims[1], CONV_GROUP, p->rows);
+  alone_coef(l, &at->dims[1], CONV_ROW, 1);
   for (int i = 0; i < p->spatial; i++)
-    conv_coef(l, &at->dims[i + 2], conv_out_var(p, i), 1);
+    alone_coef(l, &at->dims[i + 2], conv_out_var(p, i), 1);
   return lower_at_intern(l, at);
 }
 
@@ -99,13 +60,13 @@ static MlirValue conv_depth(lower *l, const conv_job *job) {
   const conv_plan *p = job->p;
   lower_index index = {0};
   lower_value out;
-  conv_coef(l, &index, CONV_C, p->depth_coef[0]);
+  alone_coef(l, &index, CONV_C, p->depth_coef[0]);
   for (int i = 0; i < p->spatial; i++)
     if (i < p->unrolled)
-      conv_coef(l, &index, CONV_WINDOW + i, p->depth_coef[i + 1]);
+      alone_coef(l, &index, CONV_WINDOW + i, p->depth_coef[i + 1]);
     else
       index.constant += job->place[i] * p->depth_coef[i + 1];
-  return lower_index_base(l, &index, &out) ? out.v : conv_const(l, 0);
+  return lower_index_base(l, &index, &out) ? out.v : alone_const(l, 0);
 }
 
 /* ---- the depth's dimensions: loops over the input channel and over large windows; the last
@@ -144,7 +105,7 @@ static void conv_depth_dim(lower *l, void *user, const MlirValue *carried, MlirV
   int var = loop->dim ? CONV_WINDOW + loop->dim - 1 : CONV_C;
   int64_t extent = loop->dim ? p->window[loop->dim - 1] : p->channels;
   inner.dim++;
-  lower_for(l, conv_const(l, 0), conv_const(l, extent), conv_const(l, 1), var, loop->carried,
+  lower_for(l, alone_const(l, 0), alone_const(l, extent), alone_const(l, 1), var, loop->carried,
             carried, conv_depth_dim, &inner, next);
 }
 
@@ -165,19 +126,19 @@ static void conv_pack_weight(lower *l, void *user, const MlirValue *carried, Mli
   const conv_plan *p = job->p;
   lower_at *at = lower_at_new(l, p->weights.rank);
   if (!at) return;
-  conv_coef(l, &at->dims[0], CONV_CHUNK, 1);
-  conv_coef(l, &at->dims[1], CONV_C, 1);
+  alone_coef(l, &at->dims[0], CONV_CHUNK, 1);
+  alone_coef(l, &at->dims[1], CONV_C, 1);
   for (int i = 0; i < p->spatial; i++) {
     if (i < p->unrolled)
-      conv_coef(l, &at->dims[i + 2], CONV_WINDOW + i, 1);
+      alone_coef(l, &at->dims[i + 2], CONV_WINDOW + i, 1);
     else
       at->dims[i + 2].constant = job->place[i];
   }
   lower_value value = lower_emit(l, loom_operand(p->op, 1), lower_at_intern(l, at));
   if (l->failed) return;
-  MlirValue offset = conv_add_scaled(l, conv_depth(l, job), l->vars[CONV_CHUNK].iv, p->depth);
-  MlirValue ptr = conv_address(l, conv_slots(l), offset, p->dtype);
-  loom_builder b = conv_here(l);
+  MlirValue offset = alone_add_scaled(l, conv_depth(l, job), l->vars[CONV_CHUNK].iv, p->depth);
+  MlirValue ptr = alone_address(l, conv_slots(l), offset, p->dtype);
+  loom_builder b = alone_here(l);
   lane_store(&b, value.v, ptr, p->dtype, (MlirValue){NULL});
 }
 
@@ -192,7 +153,7 @@ static void conv_vector(lower *l, void *user, const MlirValue *carried, MlirValu
   conv_job *job = user;
   int vl = job->p->xl;
   if (vl > 1) {
-    loom_builder b = conv_here(l);
+    loom_builder b = alone_here(l);
     MlirType i32 = mlirIntegerTypeGet(b.ctx, 32), ids = lane_int(b.ctx, 32, vl);
     MlirValue left = lane_op2(&b, "arith.subi", job->x_high, l->vars[CONV_X].iv);
     left = lane_splat(&b, loom_build1(&b, "arith.trunci", left, i32), vl);
@@ -208,7 +169,7 @@ static void conv_vectors(lower *l, conv_job *job, lower_body body) {
   job->pixels = body;
   l->lane_var = CONV_X;
   l->width = job->p->xl;
-  lower_for(l, job->x_low, job->x_high, conv_const(l, job->p->xl), CONV_X, 0, NULL, conv_vector,
+  lower_for(l, job->x_low, job->x_high, alone_const(l, job->p->xl), CONV_X, 0, NULL, conv_vector,
             job, NULL);
   l->lane_var = -1;
   l->width = 1;
@@ -225,14 +186,14 @@ static void conv_segment(lower *l, void *user, const MlirValue *carried, MlirVal
   conv_job *job = loop->job;
   const conv_plan *p = job->p;
   MlirValue rest = l->vars[CONV_SEGMENT].iv;
-  job->line = conv_op(l, "arith.muli", rest, p->x);
-  job->x_low = conv_op(l, "arith.maxsi", conv_op2(l, "arith.subi", job->first, job->line), 0);
-  job->x_high = conv_op(l, "arith.minsi", conv_op2(l, "arith.subi", job->last, job->line), p->x);
+  job->line = alone_op(l, "arith.muli", rest, p->x);
+  job->x_low = alone_op(l, "arith.maxsi", alone_op2(l, "arith.subi", job->first, job->line), 0);
+  job->x_high = alone_op(l, "arith.minsi", alone_op2(l, "arith.subi", job->last, job->line), p->x);
   for (int i = p->spatial - 2; i >= 0; i--) {
-    conv_set(l, CONV_OUT + i, conv_op(l, "arith.remui", rest, p->out.dims[i + 2]));
-    rest = conv_op(l, "arith.divui", rest, p->out.dims[i + 2]);
+    alone_set(l, CONV_OUT + i, alone_op(l, "arith.remui", rest, p->out.dims[i + 2]));
+    rest = alone_op(l, "arith.divui", rest, p->out.dims[i + 2]);
   }
-  conv_set(l, CONV_N, rest);
+  alone_set(l, CONV_N, rest);
   loop->body(l, job);
   for (int i = 0; i < CONV_X - CONV_N; i++)
     l->vars[CONV_N + i].iv = (MlirValue){NULL};
@@ -240,16 +201,16 @@ static void conv_segment(lower *l, void *user, const MlirValue *carried, MlirVal
 
 static void conv_segments(lower *l, conv_job *job, void (*body)(lower *l, conv_job *job)) {
   conv_segment_loop loop = {job, body};
-  MlirValue low = conv_op(l, "arith.divui", job->first, job->p->x);
-  MlirValue high = conv_op(l, "arith.subi", job->last, 1);
-  high = conv_op(l, "arith.addi", conv_op(l, "arith.divui", high, job->p->x), 1);
-  lower_for(l, low, high, conv_const(l, 1), CONV_SEGMENT, 0, NULL, conv_segment, &loop, NULL);
+  MlirValue low = alone_op(l, "arith.divui", job->first, job->p->x);
+  MlirValue high = alone_op(l, "arith.subi", job->last, 1);
+  high = alone_op(l, "arith.addi", alone_op(l, "arith.divui", high, job->p->x), 1);
+  lower_for(l, low, high, alone_const(l, 1), CONV_SEGMENT, 0, NULL, conv_segment, &loop, NULL);
 }
 
 /* The place of lane 0 among the pixels of the panel. */
 static MlirValue conv_within(lower *l, const conv_job *job) {
-  MlirValue pixel = conv_op2(l, "arith.addi", l->vars[CONV_X].iv, job->line);
-  return conv_op2(l, "arith.subi", pixel, job->first);
+  MlirValue pixel = alone_op2(l, "arith.addi", l->vars[CONV_X].iv, job->line);
+  return alone_op2(l, "arith.subi", pixel, job->first);
 }
 
 /* ---- what a window reads ---- */
@@ -261,7 +222,7 @@ static MlirValue conv_input_mask(lower *l, const conv_job *job, const lower_inde
   const conv_plan *p = job->p;
   int last = p->in.rank - 1, level = lower_index_level(l, &dims[last]);
   int64_t stride = p->spatial ? p->strides[p->spatial - 1] : 1, low, high;
-  lower_value x, limit = {conv_const(l, 0), 0, false, LOOM_I64};
+  lower_value x, limit = {alone_const(l, 0), 0, false, LOOM_I64};
   for (int d = 2; d < last; d++)
     if (lower_index_level(l, &dims[d]) > level) level = lower_index_level(l, &dims[d]);
   if (l->vars[CONV_X].level > level) level = l->vars[CONV_X].level;
@@ -322,15 +283,15 @@ static MlirValue conv_load(lower *l, const conv_job *job) {
       offset.coef[v] += buffer->strides[d] * dims[d].coef[v];
   }
   MlirValue ptr = l->pointers[buffer->slot], parts[4] = {{NULL}};
-  if (lower_index_base(l, &offset, &base)) ptr = conv_address(l, ptr, base.v, p->dtype);
+  if (lower_index_base(l, &offset, &base)) ptr = alone_address(l, ptr, base.v, p->dtype);
   int64_t stride = p->spatial ? p->strides[p->spatial - 1] : 1;
   for (int64_t i = 0; i < stride; i++) {
     MlirValue mask = conv_input_mask(l, job, dims, i);
-    MlirValue at = i ? conv_address(l, ptr, conv_const(l, i * p->xl), p->dtype) : ptr;
-    loom_builder b = conv_here(l);
+    MlirValue at = i ? alone_address(l, ptr, alone_const(l, i * p->xl), p->dtype) : ptr;
+    loom_builder b = alone_here(l);
     parts[i] = lane_load(&b, at, p->dtype, p->xl, mask);
   }
-  loom_builder b = conv_here(l);
+  loom_builder b = alone_here(l);
   return stride == 1 ? parts[0] : conv_pick(&b, parts, stride, p->xl);
 }
 
@@ -352,9 +313,9 @@ static void conv_pack_place(lower *l, void *user, const MlirValue *carried, Mlir
   const conv_plan *p = job->p;
   MlirValue value = conv_input(l, job);
   if (l->failed) return;
-  MlirValue offset = conv_add_scaled(l, conv_within(l, job), conv_depth(l, job), p->step);
-  MlirValue ptr = conv_address(l, l->scratch, offset, p->dtype);
-  loom_builder b = conv_here(l);
+  MlirValue offset = alone_add_scaled(l, conv_within(l, job), conv_depth(l, job), p->step);
+  MlirValue ptr = alone_address(l, l->scratch, offset, p->dtype);
+  loom_builder b = alone_here(l);
   lane_store(&b, value, ptr, p->dtype, l->mask);
 }
 
@@ -366,15 +327,15 @@ static void conv_pack_segment(lower *l, conv_job *job) { conv_vectors(l, job, co
 
 static void conv_clear(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   const conv_job *job = user;
-  MlirValue ptr = conv_address(l, l->scratch, l->vars[CONV_DEPTH].iv, job->p->dtype);
-  loom_builder b = conv_here(l);
+  MlirValue ptr = alone_address(l, l->scratch, l->vars[CONV_DEPTH].iv, job->p->dtype);
+  loom_builder b = alone_here(l);
   lane_store(&b, conv_zero(l, 0, job->p, job->p->vl), ptr, job->p->dtype, (MlirValue){NULL});
 }
 
 static void conv_pack_panel(lower *l, conv_job *job) {
   const conv_plan *p = job->p;
   if (p->pixels < p->step) /* pixels that do not exist are summed too */
-    lower_for(l, conv_const(l, 0), conv_const(l, p->depth * p->step), conv_const(l, p->vl),
+    lower_for(l, alone_const(l, 0), alone_const(l, p->depth * p->step), alone_const(l, p->vl),
               CONV_DEPTH, 0, NULL, conv_clear, job, NULL);
   conv_segments(l, job, conv_pack_segment);
 }
@@ -387,21 +348,21 @@ static void conv_step(lower *l, void *user, const MlirValue *carried, MlirValue 
   const conv_plan *p = ((conv_job *)user)->p;
   MlirValue none = {NULL}, columns[8], left = carried[p->mr * p->nv],
             right = carried[p->mr * p->nv + 1];
-  loom_builder b = conv_here(l);
+  loom_builder b = alone_here(l);
   for (int v = 0; v < p->nv; v++) {
-    MlirValue ptr = v ? conv_address(l, right, conv_const(l, v * p->vl), p->dtype) : right;
+    MlirValue ptr = v ? alone_address(l, right, alone_const(l, v * p->vl), p->dtype) : right;
     columns[v] = lane_load(&b, ptr, p->dtype, p->vl, none);
   }
   for (int r = 0; r < p->mr; r++) {
-    MlirValue ptr = r ? conv_address(l, left, conv_const(l, r * p->weight_row), p->dtype) : left;
+    MlirValue ptr = r ? alone_address(l, left, alone_const(l, r * p->weight_row), p->dtype) : left;
     MlirValue x = lane_splat(&b, lane_load(&b, ptr, p->dtype, 1, none), p->vl);
     for (int v = 0; v < p->nv; v++) {
       int i = r * p->nv + v;
-      next[i] = conv_multiply_add(&b, p->dtype, x, columns[v], carried[i]);
+      next[i] = alone_multiply_add(&b, p->dtype, x, columns[v], carried[i]);
     }
   }
-  next[p->mr * p->nv] = conv_address(l, left, conv_const(l, p->weight_step), p->dtype);
-  next[p->mr * p->nv + 1] = conv_address(l, right, conv_const(l, p->step), p->dtype);
+  next[p->mr * p->nv] = alone_address(l, left, alone_const(l, p->weight_step), p->dtype);
+  next[p->mr * p->nv + 1] = alone_address(l, right, alone_const(l, p->step), p->dtype);
 }
 
 /* ---- the epilogue ---- */
@@ -420,17 +381,17 @@ static void conv_finish(lower *l, const conv_plan *p, MlirValue sum) {
 }
 
 static MlirValue conv_tile_pointer(lower *l, const conv_plan *p, MlirValue offset) {
-  MlirValue tile = conv_address(l, l->scratch, conv_const(l, p->tile_offset), LOOM_U8);
-  return conv_address(l, tile, offset, p->dtype);
+  MlirValue tile = alone_address(l, l->scratch, alone_const(l, p->tile_offset), LOOM_U8);
+  return alone_address(l, tile, offset, p->dtype);
 }
 
 static void conv_finish_pixels(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   conv_job *job = user;
   const conv_plan *p = job->p;
-  MlirValue row = conv_op2(l, "arith.subi", l->vars[CONV_ROW].iv, job->row0);
-  MlirValue offset = conv_add_scaled(l, conv_within(l, job), row, p->step);
+  MlirValue row = alone_op2(l, "arith.subi", l->vars[CONV_ROW].iv, job->row0);
+  MlirValue offset = alone_add_scaled(l, conv_within(l, job), row, p->step);
   MlirValue ptr = conv_tile_pointer(l, p, offset);
-  loom_builder b = conv_here(l);
+  loom_builder b = alone_here(l);
   MlirValue sum = lane_load(&b, ptr, p->dtype, p->xl, l->mask);
   if (l->mask.ptr) { /* lanes that are off repeat lane 0, so that they raise nothing of their own */
     MlirValue first = lane_splat(&b, lane_extract(&b, sum, 0), p->xl);
@@ -444,36 +405,72 @@ static void conv_finish_row(lower *l, void *user, const MlirValue *carried, Mlir
 }
 
 static void conv_finish_segment(lower *l, conv_job *job) {
-  lower_for(l, job->row0, job->row_end, conv_const(l, 1), CONV_ROW, 0, NULL, conv_finish_row, job,
+  lower_for(l, job->row0, job->row_end, alone_const(l, 1), CONV_ROW, 0, NULL, conv_finish_row, job,
             NULL);
 }
 
 static MlirValue conv_weight_pointer(lower *l, const conv_job *job, MlirValue row) {
   const conv_plan *p = job->p;
-  MlirValue offset = conv_op(l, "arith.muli", row, p->weight_row);
-  return conv_address(l, job->weights, offset, p->dtype);
+  MlirValue offset = alone_op(l, "arith.muli", row, p->weight_row);
+  return alone_address(l, job->weights, offset, p->dtype);
+}
+
+/* Adds sums to the tile in scratch, or clears it. */
+static void conv_tile_add(lower *l, const conv_job *job, const MlirValue *sums) {
+  const conv_plan *p = job->p;
+  MlirValue none = {NULL}, zero = conv_zero(l, 0, p, p->vl);
+  const char *add = loom_dtype_is_float(p->dtype) ? "arith.addf" : "arith.addi";
+  for (int i = 0; i < p->mr * p->nv && !l->failed; i++) {
+    MlirValue ptr = conv_tile_pointer(l, p, alone_const(l, (int64_t)i * p->vl)), sum = zero;
+    loom_builder b = alone_here(l);
+    if (sums) sum = sums[i];
+    if (sums && p->block < p->depth)
+      sum = lane_op2(&b, add, lane_load(&b, ptr, p->dtype, p->vl, none), sum);
+    lane_store(&b, sum, ptr, p->dtype, none);
+  }
+}
+
+/* A run of the depth whose weights lie in one line. */
+static void conv_run(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  conv_job *job = user;
+  const conv_plan *p = job->p;
+  int count = p->mr * p->nv;
+  lower_for(l, alone_const(l, 0), alone_const(l, p->run), alone_const(l, 1), CONV_DEPTH, count + 2,
+            carried, conv_step, job, next);
+  next[count] = alone_address(l, carried[count], alone_const(l, p->weight_run), p->dtype);
+}
+
+/* Carried: pointers to the weights and to the panel. */
+static void conv_tile_block(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  conv_job *job = user;
+  const conv_plan *p = job->p;
+  int count = p->mr * p->nv;
+  MlirValue sums[LOWER_CARRIED], zero = conv_zero(l, 0, p, p->vl);
+  bool runs = p->run < p->depth;
+  for (int i = 0; i < count; i++)
+    sums[i] = zero;
+  sums[count] = carried[0];
+  sums[count + 1] = carried[1];
+  MlirValue low = l->vars[CONV_BLOCK_LOW].iv;
+  MlirValue high = alone_op(l, "arith.minsi", alone_op(l, "arith.addi", low, p->block), p->depth);
+  lower_for(l, low, high, alone_const(l, runs ? p->run : 1), runs ? CONV_RUN : CONV_DEPTH,
+            count + 2, sums, runs ? conv_run : conv_step, job, sums);
+  conv_tile_add(l, job, sums);
+  next[0] = sums[count];
+  next[1] = sums[count + 1];
 }
 
 static void conv_tile(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   conv_job *job = user;
   const conv_plan *p = job->p;
-  int count = p->mr * p->nv;
-  MlirValue sums[LOWER_CARRIED], zero = conv_zero(l, 0, p, p->vl);
   /* The last tile starts early enough to be whole: some channels are computed twice. */
-  job->row0 = conv_op(l, "arith.muli", l->vars[CONV_TILE].iv, p->mr);
-  job->row0 = conv_op(l, "arith.minsi", job->row0, p->rows - p->mr);
-  job->row_end = conv_op(l, "arith.addi", job->row0, p->mr);
-  for (int i = 0; i < count; i++)
-    sums[i] = zero;
-  sums[count] = conv_weight_pointer(l, job, job->row0);
-  sums[count + 1] = l->scratch;
-  lower_for(l, conv_const(l, 0), conv_const(l, p->depth), conv_const(l, 1), CONV_DEPTH, count + 2,
-            sums, conv_step, job, sums);
-  for (int i = 0; i < count && !l->failed; i++) {
-    MlirValue ptr = conv_tile_pointer(l, p, conv_const(l, (int64_t)i * p->vl));
-    loom_builder b = conv_here(l);
-    lane_store(&b, sums[i], ptr, p->dtype, (MlirValue){NULL});
-  }
+  job->row0 = alone_op(l, "arith.muli", l->vars[CONV_TILE].iv, p->mr);
+  job->row0 = alone_op(l, "arith.minsi", job->row0, p->rows - p->mr);
+  job->row_end = alone_op(l, "arith.addi", job->row0, p->mr);
+  MlirValue ends[2] = {conv_weight_pointer(l, job, job->row0), l->scratch};
+  if (p->block != p->depth) conv_tile_add(l, job, NULL);
+  lower_for(l, alone_const(l, 0), alone_const(l, p->depth), alone_const(l, p->block),
+            CONV_BLOCK_LOW, 2, ends, conv_tile_block, job, ends);
   conv_segments(l, job, conv_finish_segment);
 }
 
@@ -484,13 +481,13 @@ static void conv_window_place(lower *l, void *user, const MlirValue *carried, Ml
   const conv_plan *p = job->p;
   MlirValue value = conv_input(l, job);
   if (l->failed) return;
-  MlirValue channel = conv_add_scaled(l, l->vars[CONV_ROW].iv, l->vars[CONV_GROUP].iv, p->rows);
+  MlirValue channel = alone_add_scaled(l, l->vars[CONV_ROW].iv, l->vars[CONV_GROUP].iv, p->rows);
   MlirValue row = conv_weight_pointer(l, job, channel);
-  MlirValue offset = conv_op(l, "arith.muli", conv_depth(l, job), p->weight_step);
-  MlirValue ptr = conv_address(l, row, offset, p->dtype);
-  loom_builder b = conv_here(l);
+  MlirValue offset = alone_op(l, "arith.muli", conv_depth(l, job), p->weight_step);
+  MlirValue ptr = alone_address(l, row, offset, p->dtype);
+  loom_builder b = alone_here(l);
   MlirValue weight = lane_splat(&b, lane_load(&b, ptr, p->dtype, 1, (MlirValue){NULL}), p->xl);
-  next[0] = conv_multiply_add(&b, p->dtype, value, weight, carried[0]);
+  next[0] = alone_multiply_add(&b, p->dtype, value, weight, carried[0]);
 }
 
 static void conv_window_row(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
@@ -502,13 +499,13 @@ static void conv_window_row(lower *l, void *user, const MlirValue *carried, Mlir
 
 static void conv_window_group(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   conv_job *job = user;
-  lower_for(l, conv_const(l, 0), conv_const(l, job->p->rows), conv_const(l, 1), CONV_ROW, 0, NULL,
-            conv_window_row, job, NULL);
+  lower_for(l, alone_const(l, 0), alone_const(l, job->p->rows), alone_const(l, 1), CONV_ROW, 0,
+            NULL, conv_window_row, job, NULL);
 }
 
 static void conv_window_pixels(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   conv_job *job = user;
-  lower_for(l, job->tile_low, job->tile_high, conv_const(l, 1), CONV_GROUP, 0, NULL,
+  lower_for(l, job->tile_low, job->tile_high, alone_const(l, 1), CONV_GROUP, 0, NULL,
             conv_window_group, job, NULL);
 }
 
@@ -522,27 +519,20 @@ static void conv_panel(lower *l, void *user, const MlirValue *carried, MlirValue
   conv_job *job = user;
   const conv_plan *p = job->p;
   int64_t whole = p->pixels < p->step ? p->pixels : p->step;
-  job->first = conv_op(l, "arith.muli", l->vars[CONV_PANEL].iv, p->step);
-  job->first = conv_op(l, "arith.minsi", job->first, p->pixels - whole);
-  job->last = conv_op(l, "arith.addi", job->first, whole);
+  job->first = alone_op(l, "arith.muli", l->vars[CONV_PANEL].iv, p->step);
+  job->first = alone_op(l, "arith.minsi", job->first, p->pixels - whole);
+  job->last = alone_op(l, "arith.addi", job->first, whole);
   conv_pack_panel(l, job);
-  lower_for(l, job->tile_low, job->tile_high, conv_const(l, 1), CONV_TILE, 0, NULL, conv_tile, job,
+  lower_for(l, job->tile_low, job->tile_high, alone_const(l, 1), CONV_TILE, 0, NULL, conv_tile, job,
             NULL);
-}
-
-/* [low, high) of block number `block`: `size` each, at most `limit`. */
-static void conv_block(lower *l, MlirValue block, int64_t size, int64_t limit, MlirValue *low,
-                       MlirValue *high) {
-  *low = conv_op(l, "arith.muli", block, size);
-  *high = conv_op(l, "arith.minsi", conv_op(l, "arith.addi", *low, size), limit);
 }
 
 /* A chunk's panels are one run of pixels, its tiles are groups. */
 static void conv_window_chunk(lower *l, conv_job *job) {
   const conv_plan *p = job->p;
-  job->first = conv_op(l, "arith.muli", job->panel_low, p->step);
-  job->last = conv_op(l, "arith.muli", job->panel_high, p->step);
-  job->last = conv_op(l, "arith.minsi", job->last, p->pixels);
+  job->first = alone_op(l, "arith.muli", job->panel_low, p->step);
+  job->last = alone_op(l, "arith.muli", job->panel_high, p->step);
+  job->last = alone_op(l, "arith.minsi", job->last, p->pixels);
   conv_segments(l, job, conv_window_segment);
 }
 
@@ -550,21 +540,23 @@ static void conv_chunk(lower *l, void *user, const MlirValue *carried, MlirValue
   conv_job *job = user;
   const conv_plan *p = job->p;
   MlirValue chunk = l->vars[CONV_CHUNK].iv;
-  MlirValue group = conv_op(l, "arith.divui", chunk, p->chunks_m * p->chunks_n);
-  MlirValue within = conv_op(l, "arith.remui", chunk, p->chunks_m * p->chunks_n);
-  conv_block(l, conv_op(l, "arith.divui", within, p->chunks_n), p->block_tiles, p->tiles,
-             &job->tile_low, &job->tile_high);
-  conv_block(l, conv_op(l, "arith.remui", within, p->chunks_n), p->block_panels, p->panels,
-             &job->panel_low, &job->panel_high);
+  MlirValue group = alone_op(l, "arith.divui", chunk, p->chunks_m * p->chunks_n);
+  MlirValue within = alone_op(l, "arith.remui", chunk, p->chunks_m * p->chunks_n);
+  alone_block(l, alone_op(l, "arith.divui", within, p->chunks_n), p->block_tiles, p->tiles,
+              &job->tile_low, &job->tile_high);
+  alone_block(l, alone_op(l, "arith.remui", within, p->chunks_n), p->block_panels, p->panels,
+              &job->panel_low, &job->panel_high);
   job->weights = p->direct ? l->pointers[l->kernel->operands[p->operand].slot] : conv_slots(l);
+  if (p->weight_base)
+    job->weights = alone_address(l, job->weights, alone_const(l, p->weight_base), p->dtype);
   if (p->windows) {
     conv_window_chunk(l, job);
     return;
   }
-  conv_set(l, CONV_GROUP, group);
-  MlirValue offset = conv_op(l, "arith.muli", group, p->rows * p->weight_row);
-  job->weights = conv_address(l, job->weights, offset, p->dtype);
-  lower_for(l, job->panel_low, job->panel_high, conv_const(l, 1), CONV_PANEL, 0, NULL, conv_panel,
+  alone_set(l, CONV_GROUP, group);
+  MlirValue offset = alone_op(l, "arith.muli", group, p->rows * p->weight_row);
+  job->weights = alone_address(l, job->weights, offset, p->dtype);
+  lower_for(l, job->panel_low, job->panel_high, alone_const(l, 1), CONV_PANEL, 0, NULL, conv_panel,
             job, NULL);
   l->vars[CONV_GROUP].iv = (MlirValue){NULL};
 }
@@ -592,6 +584,6 @@ void convolution_lower(lower *l, const alone_plan *plan, int stage) {
   if (loom_type_elements(&p.out) == 0) return;
   conv_job job = {.p = &p};
   conv_extents(l, &p);
-  lower_for(l, l->begin, l->end, conv_const(l, 1), CONV_CHUNK, 0, NULL,
+  lower_for(l, l->begin, l->end, alone_const(l, 1), CONV_CHUNK, 0, NULL,
             stage < plan->stage_count - 1 ? conv_pack_channel : conv_chunk, &job, NULL);
 }

@@ -176,9 +176,7 @@ static MlirValue tile_lanes(loom_builder *b, MlirValue x, MlirValue y, int size,
   return lane_shuffle2(b, x, y, size, elements);
 }
 
-/* Transposes `size` registers of `size` elements by the instructions that work within 128-bit lanes
- * first, then on whole lanes. `order[i]`: the column that register i holds then. */
-static void tile_turn(loom_builder *b, MlirValue *rows, int size, int bytes, int *order) {
+void lower_turn(loom_builder *b, MlirValue *rows, int size, int bytes, int *order) {
   int lane = 16 / bytes < size ? 16 / bytes : size;
   for (int step = 1; step < size; step *= 2)
     for (int i = 0; i < size; i++) {
@@ -249,7 +247,7 @@ static void tile_pack_square(lower *l, loom_builder *b, const lower_access *a, M
     int64_t at = loom_num_add(loom_num_mul(dx + p, a->coef[l->plan->lanes.var]), dt);
     rows[p] = lane_load(b, tile_beside(l, b, source, at, dtype), dtype, size, none);
   }
-  tile_turn(b, rows, size, (int)loom_dtype_size(a->dtype), order);
+  lower_turn(b, rows, size, (int)loom_dtype_size(a->dtype), order);
   for (int q = 0; q < size; q++) {
     int64_t at = (dt + order[q]) * l->plan->tile_side + dx;
     lane_store(b, rows[q], tile_beside(l, b, target, at, dtype), dtype, none);

@@ -54,7 +54,7 @@ typedef enum loom_class {
   LOOM_CLASS_REDUCE,
   LOOM_CLASS_SCAN,
   LOOM_CLASS_DOT,
-  LOOM_CLASS_ALONE, /* a kernel of its own: sort, scatter */
+  LOOM_CLASS_ALONE, /* a kernel of its own: sort, scatter, convolution_gradient */
   LOOM_CLASS_HOST   /* run by the plan itself */
 } loom_class;
 

@@ -50,7 +50,7 @@ static const struct {
     {"scan", LOOM_CLASS_SCAN},         {"dot", LOOM_CLASS_DOT},
     {"sort", LOOM_CLASS_ALONE},        {"scatter", LOOM_CLASS_ALONE},
     {"convolution", LOOM_CLASS_DOT},   {"random", LOOM_CLASS_MOVE},
-    {"host_call", LOOM_CLASS_HOST},
+    {"host_call", LOOM_CLASS_HOST},    {"convolution_gradient", LOOM_CLASS_ALONE},
 };
 
 loom_class loom_class_of(MlirOperation op) {

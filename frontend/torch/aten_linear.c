@@ -78,39 +78,3 @@ bool aten_addbmm(fx_call *c, loom_value *out) {
   out[0] = fx_round(c, 0, v);
   return out[0] != LOOM_NO_VALUE;
 }
-
-/* convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups).
- */
-bool aten_convolution(fx_call *c, loom_value *out) {
-  loom_builder *b = c->b;
-  const loom_type type = c->types[0];
-  int64_t strides[LOOM_MAX_RANK], pairs[2 * LOOM_MAX_RANK], padding[LOOM_MAX_RANK];
-  int64_t dilation[LOOM_MAX_RANK], groups;
-  bool transposed;
-  int spatial = type.rank - 2;
-  if (!fx_bool(c, 6, &transposed) || !fx_int(c, 8, &groups)) return false;
-  if (transposed || spatial < 1) return fx_decline(c, "a transposed convolution");
-  if (loom_type_elements(&type) <= 0) return fx_decline(c, "a size that is unknown or 0");
-  int counts[3] = {fx_ints(c, 3, strides, LOOM_MAX_RANK), fx_ints(c, 4, padding, LOOM_MAX_RANK),
-                   fx_ints(c, 5, dilation, LOOM_MAX_RANK)};
-  if (counts[0] < 1 || counts[1] < 1 || counts[2] < 1) return false;
-  for (int i = spatial - 1; i >= 0; i--) { /* one number stands for all axes */
-    strides[i] = strides[i < counts[0] ? i : 0];
-    dilation[i] = dilation[i < counts[2] ? i : 0];
-    pairs[2 * i] = pairs[2 * i + 1] = padding[i < counts[1] ? i : 0];
-  }
-  loom_attr attrs[4] = {{.kind = LOOM_ATTR_I64S, .ints = strides, .count = spatial},
-                        {.kind = LOOM_ATTR_I64S, .ints = pairs, .count = 2 * spatial},
-                        {.kind = LOOM_ATTR_I64S, .ints = dilation, .count = spatial},
-                        {.kind = LOOM_ATTR_I64, .i = groups}};
-  loom_value operands[2] = {linear_operand(c, 0), linear_operand(c, 1)};
-  loom_value v = loom_build(b, LOOM_OP_CONVOLUTION, operands, 2, attrs, 4, NULL, 0);
-  if (fx_has(c, 2) && v != LOOM_NO_VALUE) {
-    loom_value bias = linear_operand(c, 2);
-    int64_t channel[1] = {1};
-    bias = loom_build_broadcast(b, bias, type.rank, type.dims, channel);
-    v = loom_build2(b, LOOM_OP_ADD, v, bias);
-  }
-  out[0] = fx_round(c, 0, v);
-  return out[0] != LOOM_NO_VALUE;
-}

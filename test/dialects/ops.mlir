@@ -193,6 +193,8 @@ func.func @others(%f: tensor<4x8xf32>, %p: tensor<4x8xi1>, %k: tensor<2xui64>, %
   %windows_1 = loom.windows %f sizes = [2, 3] strides = [1, 2] dilation = [1, 1] : (tensor<4x8xf32>) -> tensor<3x3x2x3xf32>
   // CHECK: loom.convolution %{{.*}}, %{{.*}} strides = [2] padding = [1, 1] dilation = [1] groups = 1 : (tensor<1x2x8xf32>, tensor<3x2x3xf32>) -> tensor<1x3x4xf32>
   %convolution_134 = loom.convolution %image, %filter strides = [2] padding = [1, 1] dilation = [1] groups = 1 : (tensor<1x2x8xf32>, tensor<3x2x3xf32>) -> tensor<1x3x4xf32>
+  // CHECK: loom.convolution_gradient %{{.*}}, %{{.*}} strides = [2] padding = [1, 1] dilation = [1] window = [3] groups = 1 : (tensor<1x2x8xf32>, tensor<1x3x4xf32>) -> tensor<3x2x3xf32>
+  %convolution_gradient_1 = loom.convolution_gradient %image, %convolution_134 strides = [2] padding = [1, 1] dilation = [1] window = [3] groups = 1 : (tensor<1x2x8xf32>, tensor<1x3x4xf32>) -> tensor<3x2x3xf32>
   // CHECK: loom.assume_shape %{{.*}} : (tensor<4x8xf32>) -> tensor<4x8xf32>
   %assume_shape_41 = loom.assume_shape %f : (tensor<4x8xf32>) -> tensor<4x8xf32>
   // CHECK: loom.size %{{.*}} axis = 1 : (tensor<4x8xf32>) -> tensor<i64>

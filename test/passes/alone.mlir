@@ -96,6 +96,40 @@ func.func @packed(%x: tensor<2x48x20x20xf32>, %w: tensor<64x48x3x3xf32> {loom.st
 
 // -----
 
+// Channels exchanged and windows reversed, as in the gradient of the input: read in place, run by run.
+// CHECK-LABEL: loom.kernel @k0
+// CHECK: loom.slice
+// CHECK: loom.convolution
+// CHECK: slots = 0 : i64, stages = array<i64: {{[0-9]+}}>
+// CHECK-NOT: loom.kernel @k1
+// CHECK-LABEL: func.func @reversed
+func.func @reversed(%g: tensor<2x64x20x20xf32>, %w: tensor<64x48x3x3xf32>) -> tensor<2x48x20x20xf32> {
+  %t = loom.transpose %w perm = [1, 0, 2, 3] : (tensor<64x48x3x3xf32>) -> tensor<48x64x3x3xf32>
+  %r = loom.slice %t starts = [0, 0, 2, 2] sizes = [48, 64, 3, 3] steps = [1, 1, -1, -1] : (tensor<48x64x3x3xf32>) -> tensor<48x64x3x3xf32>
+  %0 = loom.convolution %g, %r strides = [1, 1] padding = [1, 1, 1, 1] dilation = [1, 1] groups = 1 : (tensor<2x64x20x20xf32>, tensor<48x64x3x3xf32>) -> tensor<2x48x20x20xf32>
+  return %0 : tensor<2x48x20x20xf32>
+}
+
+// -----
+
+// The gradient of weights: a kernel of its own, its operands in memory. Without padding the input is read where it lies: the first stage turns the 2 x 18 lines of the gradient for each of two panels.
+// CHECK-LABEL: loom.kernel @k0
+// CHECK: loom.exp
+// CHECK-LABEL: loom.kernel @k1
+// CHECK: loom.convolution_gradient
+// CHECK: schedule = {kind = "convolution_gradient"}, {{.*}}stages = array<i64: 72, {{[0-9]+}}>
+// CHECK-LABEL: loom.kernel @k2
+// CHECK: loom.mul
+// CHECK-LABEL: func.func @gradient
+func.func @gradient(%x: tensor<2x48x20x20xf32>, %g: tensor<2x16x18x18xf32>) -> tensor<16x48x3x3xf32> {
+  %e = loom.exp %g : tensor<2x16x18x18xf32>
+  %0 = loom.convolution_gradient %x, %e strides = [1, 1] padding = [0, 0, 0, 0] dilation = [1, 1] window = [3, 3] groups = 1 : (tensor<2x48x20x20xf32>, tensor<2x16x18x18xf32>) -> tensor<16x48x3x3xf32>
+  %1 = loom.mul %0, %0 : tensor<16x48x3x3xf32>
+  return %1 : tensor<16x48x3x3xf32>
+}
+
+// -----
+
 // Lines go to chunks; each has its part of the slots.
 // CHECK-LABEL: loom.kernel @k0
 // CHECK: loom.sort
@@ -110,3 +144,4 @@ func.func @lines(%x: tensor<1000x1000xf32>) -> tensor<1000x1000xi64> {
 // BAD: cannot lower 'loom.add': complex numbers are loom-complex's
 // BAD: cannot lower 'loom.convolution': more than three spatial dimensions
 // BAD: cannot lower 'loom.sort': the operand is no buffer, or there is something beside it
+// BAD: cannot lower 'loom.convolution_gradient': more than three spatial dimensions

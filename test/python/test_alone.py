@@ -115,6 +115,44 @@ def test_random_convolutions(tmp_path, cpu, options, spatial):
             assert (block[:128] == 1).all() and (block[-128:] == 1).all()
 
 
+@pytest.mark.parametrize("cpu, options", [("x86-64-v3", ""), ("x86-64-v4", "loom.vector = 64 : i64")])
+@pytest.mark.parametrize("spatial", [0, 1, 2, 3])
+def test_random_gradients_of_convolutions(tmp_path, cpu, options, spatial):
+    """Like the convolutions above: the sum over all pixels of what a weight is multiplied with."""
+    if cpu == "x86-64-v4" and "avx512f" not in open("/proc/cpuinfo").read():
+        pytest.skip("no AVX-512")
+    rng = np.random.default_rng(10 + spatial)
+    listed = lambda a: "[" + ", ".join(map(str, np.ravel(a))) + "]"
+    for case in range(10 if spatial else 2):
+        groups, dtype = int(rng.choice([1, 1, 2, 5])), rng.choice(["float32", "float32", "float64", "int8"])
+        window, stride, dilation = (rng.integers(1, high, spatial) for high in (5, 4, 3))
+        padding = rng.integers(0, 5, (spatial, 2)) * rng.integers(0, 2)
+        size = np.maximum(1, dilation * (window - 1) + 1 - padding.sum(1)) + rng.choice([0, 0, 1, 9, 20], spatial)
+        ins, outs = groups * int(rng.choice([1, 2, 5, 12])), groups * int(rng.choice([1, 2, 3, 9, 17, 40]))
+        x = rng.integers(-2, 3, (int(rng.integers(1, 4)), ins, *size)).astype(dtype)
+        pixels = (size + padding.sum(1) - dilation * (window - 1) - 1) // stride + 1
+        gradient = rng.integers(-2, 3, (x.shape[0], outs, *pixels)).astype(dtype)
+        expected = np.zeros((outs, ins // groups, *window))
+        padded = np.pad(x.astype(float), [(0, 0), (0, 0), *map(tuple, padding)])
+        for place in np.ndindex(*window):
+            view = padded[(slice(None), slice(None), *(
+                slice(k * d, k * d + (o - 1) * s + 1, s) for k, d, o, s in zip(place, dilation, pixels, stride)))]
+            view = view.reshape(x.shape[0], groups, ins // groups, -1)
+            each = gradient.astype(float).reshape(x.shape[0], groups, outs // groups, -1)
+            expected[(slice(None), slice(None), *place)] = np.einsum("ngip,ngop->goi", view, each).reshape(outs, -1)
+        (x, _), (gradient, _) = fenced(x, rng), fenced(gradient, rng)
+        result, block = fenced(np.zeros_like(expected, dtype), rng)
+        kinds, kind = f"({harness.tensor(x)}, {harness.tensor(gradient)})", harness.tensor(result)
+        body = (f"%0 = loom.convolution_gradient %a0, %a1 strides = {listed(stride)} padding = {listed(padding)} "
+                f"dilation = {listed(dilation)} window = {listed(window)} groups = {groups} : {kinds} -> {kind}\nyield %0")
+        kernel = harness.Kernel(harness.kernel("k", [x, gradient], body, [result]), str(tmp_path / f"k{case}"), cpu, options)
+        for parts in (1, 3):
+            result[...] = 0
+            assert kernel.run([x, gradient], [result], parts=parts, reverse=parts > 1) == 0
+            np.testing.assert_array_equal(result, expected.astype(int).astype(dtype))
+            assert (block[:128] == 1).all() and (block[-128:] == 1).all()
+
+
 def sort(tmp_path, array, axis, numbers, name="k"):
     out = np.zeros(array.shape, np.int64 if numbers else array.dtype)
     body = (f"%0 = loom.sort %a0 axis = {axis} {{indices = {str(numbers).lower()}}} : ({harness.tensor(array)}) -> "

@@ -402,6 +402,13 @@ def test_contractions():
     image, kernel = random.standard_normal((2, 4, 7)), random.standard_normal((6, 2, 3))
     cases.append(Case("convolution {0}, {1} strides = [2] padding = [1, 2] dilation = [2] groups = 2 : {t}",
                       [image, kernel], convolve(image, kernel, 2, 1, 2, 2, 2), ulp=64))
+    gradient, weights = random.standard_normal((2, 6, 3)), np.zeros((6, 2, 3))
+    for place in np.ndindex(*weights.shape):  # the convolution is linear in its weights
+        one = np.zeros_like(weights)
+        one[place] = 1
+        weights[place] = (convolve(image, one, 2, 1, 2, 2, 2) * gradient).sum()
+    cases.append(Case("convolution_gradient {0}, {1} strides = [2] padding = [1, 2] dilation = [2] window = [3] groups = 2 : {t}",
+                      [image, gradient], weights, ulp=64))
     check(cases)
 
 

@@ -38,3 +38,11 @@ loom.kernel @k {
   %1 = loom.neg %0 : tensor<8xf32>
   loom.yield %1 : tensor<8xf32>
 } {strides = [array<i64: 1>, array<i64: 1>], scalars = array<i64>, inplace = array<i64: -1>}
+
+// -----
+
+loom.kernel @k {
+^bb0(%x: tensor<1x1x2x2x2x2xf32>, %g: tensor<1x1x2x2x2x2xf32>):
+  %0 = loom.convolution_gradient %x, %g strides = [1, 1, 1, 1] padding = [0, 0, 0, 0, 0, 0, 0, 0] dilation = [1, 1, 1, 1] window = [1, 1, 1, 1] groups = 1 : (tensor<1x1x2x2x2x2xf32>, tensor<1x1x2x2x2x2xf32>) -> tensor<1x1x1x1x1x1xf32>
+  loom.yield %0 : tensor<1x1x1x1x1x1xf32>
+} {strides = [array<i64: 64, 64, 8, 4, 2, 1>, array<i64: 64, 64, 8, 4, 2, 1>, array<i64: 1, 1, 1, 1, 1, 1>], scalars = array<i64>, inplace = array<i64: -1>}

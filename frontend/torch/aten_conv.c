@@ -1,0 +1,306 @@
+/* ATen convolutions and their gradients.
+ *
+ * The gradient of the input is a convolution of the result's gradient with the weights, channels
+ * exchanged and windows reversed. A stride of s in some dimension makes it s convolutions there,
+ * each with every s-th place of the window, whose results alternate. A transposed convolution is
+ * that gradient taken forward, so its own gradients are a convolution and, with roles exchanged,
+ * the gradient of the weights. */
+#include "frontend/torch/torch.h"
+
+#include <string.h>
+
+#define CONV_SPATIAL 3
+#define CONV_MAX_PHASES 16
+
+typedef struct conv_call {
+  fx_call *c;
+  loom_builder *b;
+  int spatial;
+  int64_t strides[CONV_SPATIAL], padding[CONV_SPATIAL], dilation[CONV_SPATIAL], groups;
+  bool transposed;
+} conv_call;
+
+/* Arguments stride, padding, dilation, transposed, output_padding, groups from `at` on. */
+static bool conv_read(fx_call *c, int at, const loom_type *input, conv_call *out) {
+  int64_t *lists[3] = {out->strides, out->padding, out->dilation};
+  out->c = c;
+  out->b = c->b;
+  out->spatial = input->rank - 2;
+  if (out->spatial < 1 || out->spatial > CONV_SPATIAL)
+    return fx_decline(c, "%d spatial dimensions", out->spatial);
+  for (int k = 0; k < 3; k++) {
+    int count = fx_ints(c, at + k, lists[k], CONV_SPATIAL);
+    if (count < 1) return false;
+    for (int i = out->spatial - 1; i >= 0; i--) /* one number stands for all axes */
+      lists[k][i] = lists[k][i < count ? i : 0];
+    for (int i = 0; i < out->spatial; i++)
+      if (lists[k][i] < (k != 1)) return fx_decline(c, "an attribute out of range");
+  }
+  return fx_bool(c, at + 3, &out->transposed) && fx_int(c, at + 5, &out->groups);
+}
+
+static loom_value conv_operand(fx_call *c, int i, const loom_type *like) {
+  return loom_build_convert(c->b, fx_tensor(c, i), fx_compute_dtype(like->dtype));
+}
+
+static loom_value conv_ints(const conv_call *v, loom_opcode op, const loom_value *operands,
+                            const int64_t *strides, const int64_t *padding, const int64_t *dilation,
+                            const int64_t *window) {
+  loom_attr attrs[5] = {
+      {.kind = LOOM_ATTR_I64S, .ints = (int64_t *)strides, .count = v->spatial},
+      {.kind = LOOM_ATTR_I64S, .ints = (int64_t *)padding, .count = 2 * v->spatial},
+      {.kind = LOOM_ATTR_I64S, .ints = (int64_t *)dilation, .count = v->spatial}};
+  int count = 3;
+  if (window)
+    attrs[count++] =
+        (loom_attr){.kind = LOOM_ATTR_I64S, .ints = (int64_t *)window, .count = v->spatial};
+  attrs[count++] = (loom_attr){.kind = LOOM_ATTR_I64, .i = v->groups};
+  return loom_build(v->b, op, operands, 2, attrs, (uint32_t)count, NULL, 0);
+}
+
+static void conv_pairs(const conv_call *v, int64_t *pairs) {
+  for (int i = 0; i < v->spatial; i++)
+    pairs[2 * i] = pairs[2 * i + 1] = v->padding[i];
+}
+
+static loom_value conv_forward(const conv_call *v, loom_value x, loom_value w) {
+  int64_t pairs[2 * CONV_SPATIAL];
+  conv_pairs(v, pairs);
+  return conv_ints(v, LOOM_OP_CONVOLUTION, (loom_value[]){x, w}, v->strides, pairs, v->dilation,
+                   NULL);
+}
+
+/* ---- the gradient of the input ---- */
+
+typedef struct conv_phases {
+  const conv_call *v;
+  loom_value gradient, weights;                     /* the weights with channels exchanged */
+  loom_type from, window, to;                       /* of them; of the result */
+  int64_t steps[CONV_SPATIAL];                      /* phases */
+  int64_t first[CONV_SPATIAL], count[CONV_SPATIAL]; /* places of each phase, in steps */
+  int64_t phase[CONV_SPATIAL];
+} conv_phases;
+
+/* (g O, I, ...) as (g I, O, ...). */
+static loom_value conv_exchange(const conv_call *v, loom_value w) {
+  const loom_type type = *loom_build_type(v->b, w);
+  int64_t g = v->groups, outs = type.dims[0] / g, ins = type.dims[1];
+  loom_dim split[LOOM_MAX_RANK] = {g, outs, ins}, joined[LOOM_MAX_RANK] = {g * ins, outs};
+  int64_t perm[LOOM_MAX_RANK] = {1, 0};
+  for (int i = 2; i < type.rank; i++) {
+    split[i + 1] = joined[i] = type.dims[i];
+    perm[i] = i;
+  }
+  if (g == 1) return loom_build_transpose(v->b, w, perm);
+  if (outs > 1 && ins > 1) {
+    for (int i = 0; i <= type.rank; i++)
+      perm[i] = i == 1 ? 2 : i == 2 ? 1 : i;
+    w = loom_build_reshape(v->b, w, type.rank + 1, split);
+    w = loom_build_transpose(v->b, w, perm);
+  }
+  return loom_build_reshape(v->b, w, type.rank, joined);
+}
+
+/* Zeros between the elements of a dimension. */
+static loom_value conv_spread(const conv_call *v, loom_value x, int axis, int64_t stride) {
+  loom_type type = *loom_build_type(v->b, x), scalar = loom_type_make(type.dtype, 0, NULL);
+  loom_dim apart[LOOM_MAX_RANK];
+  int64_t low[LOOM_MAX_RANK] = {0}, high[LOOM_MAX_RANK] = {0}, size = type.dims[axis];
+  for (int i = 0; i < type.rank; i++)
+    apart[i < axis ? i : i + 1] = type.dims[i];
+  apart[axis] = size;
+  apart[axis + 1] = 1;
+  high[axis + 1] = stride - 1;
+  x = loom_build_reshape(v->b, x, type.rank + 1, apart);
+  loom_attr attrs[2] = {{.kind = LOOM_ATTR_I64S, .ints = low, .count = type.rank + 1},
+                        {.kind = LOOM_ATTR_I64S, .ints = high, .count = type.rank + 1}};
+  loom_value operands[2] = {x, loom_build_int(v->b, &scalar, 0)};
+  x = loom_build(v->b, LOOM_OP_PAD, operands, 2, attrs, 2, NULL, 0);
+  type.dims[axis] = size * stride;
+  x = loom_build_reshape(v->b, x, type.rank, type.dims);
+  return loom_build_slice(v->b, x, axis, 0, (size - 1) * stride + 1, 1);
+}
+
+/* One phase: position m of it is the sum over t of gradient[m - t * dilation] * weights[phase +
+ * t * steps], for m from `first` on. */
+static loom_value conv_phase(const conv_phases *s) {
+  const conv_call *v = s->v;
+  loom_value x = s->gradient, w = s->weights;
+  int64_t pairs[2 * CONV_SPATIAL], ones[CONV_SPATIAL] = {1, 1, 1};
+  loom_type type = s->to;
+  bool none = false;
+  for (int d = 0; d < v->spatial; d++) {
+    int64_t places = (s->window.dims[d + 2] - s->phase[d] + s->steps[d] - 1) / s->steps[d];
+    int64_t reach = v->dilation[d] * (places - 1), size = s->from.dims[d + 2];
+    type.dims[d + 2] = s->count[d];
+    if (places <= 0) {
+      none = true;
+      continue;
+    }
+    int64_t low = reach - s->first[d], high = s->count[d] + reach - size - low, cut = 0;
+    if (low < 0) cut = -low;
+    if (cut >= size || size + high <= cut) {
+      none = true; /* nothing of the gradient is reached */
+      continue;
+    }
+    int64_t left = size - cut + (high < 0 ? high : 0);
+    if (left != size) x = loom_build_slice(v->b, x, d + 2, cut, left, 1);
+    pairs[2 * d] = low > 0 ? low : 0;
+    pairs[2 * d + 1] = high > 0 ? high : 0;
+    w = loom_build_slice(v->b, w, d + 2, s->phase[d] + s->steps[d] * (places - 1), places,
+                         -s->steps[d]);
+  }
+  if (none) return loom_build_int(v->b, &type, 0);
+  return conv_ints(v, LOOM_OP_CONVOLUTION, (loom_value[]){x, w}, ones, pairs, v->dilation, NULL);
+}
+
+/* Phases of the dimensions from `d` on, alternating; the ones before are given. */
+static loom_value conv_alternate(conv_phases *s, int d) {
+  const conv_call *v = s->v;
+  if (d == v->spatial) return conv_phase(s);
+  loom_value parts[CONV_MAX_PHASES];
+  int64_t steps = s->steps[d];
+  s->phase[d] = 0;
+  if (steps == 1) return conv_alternate(s, d + 1);
+  for (int64_t i = 0; i < steps; i++) {
+    s->phase[d] = i;
+    parts[i] = conv_alternate(s, d + 1);
+    if (parts[i] == LOOM_NO_VALUE) return LOOM_NO_VALUE;
+    loom_type type = *loom_build_type(v->b, parts[i]);
+    memmove(type.dims + d + 4, type.dims + d + 3, sizeof *type.dims * (size_t)(type.rank - d - 3));
+    type.dims[d + 3] = 1;
+    parts[i] = loom_build_reshape(v->b, parts[i], type.rank + 1, type.dims);
+  }
+  loom_value joined = loom_build_concatenate(v->b, parts, (uint32_t)steps, d + 3);
+  if (joined == LOOM_NO_VALUE) return joined;
+  loom_type type = *loom_build_type(v->b, joined);
+  type.dims[d + 2] *= steps;
+  memmove(type.dims + d + 3, type.dims + d + 4, sizeof *type.dims * (size_t)(type.rank - d - 4));
+  return loom_build_reshape(v->b, joined, type.rank - 1, type.dims);
+}
+
+/* The gradient of a convolution's input of type `to`. */
+static loom_value conv_input_gradient(const conv_call *v, loom_value gradient, loom_value w,
+                                      const loom_type *to) {
+  if (gradient == LOOM_NO_VALUE || w == LOOM_NO_VALUE) return LOOM_NO_VALUE;
+  conv_phases s = {.v = v, .gradient = gradient, .to = *to};
+  int64_t phases = 1;
+  s.to.dtype = loom_build_type(v->b, w)->dtype;
+  s.weights = conv_exchange(v, w);
+  for (int d = 0; d < v->spatial; d++) {
+    s.steps[d] = v->strides[d];
+    if (v->dilation[d] > 1 && v->strides[d] > 1) { /* rare: multiplies zeros */
+      s.gradient = conv_spread(v, s.gradient, d + 2, v->strides[d]);
+      s.steps[d] = 1;
+    }
+    phases *= s.steps[d];
+    s.first[d] = v->padding[d] / s.steps[d];
+    s.count[d] = (to->dims[d + 2] + v->padding[d] + s.steps[d] - 1) / s.steps[d] - s.first[d];
+  }
+  if (phases > CONV_MAX_PHASES) return fx_decline(v->c, "a long stride"), LOOM_NO_VALUE;
+  if (s.gradient == LOOM_NO_VALUE || s.weights == LOOM_NO_VALUE) return LOOM_NO_VALUE;
+  s.from = *loom_build_type(v->b, s.gradient);
+  s.window = *loom_build_type(v->b, s.weights);
+  loom_value out = conv_alternate(&s, 0);
+  for (int d = 0; d < v->spatial && out != LOOM_NO_VALUE; d++) {
+    int64_t start = v->padding[d] - s.first[d] * s.steps[d];
+    if (start || s.count[d] * s.steps[d] != to->dims[d + 2])
+      out = loom_build_slice(v->b, out, d + 2, start, to->dims[d + 2], 1);
+  }
+  return out;
+}
+
+/* ---- the gradient of the weights ---- */
+
+/* Of weights of type `to`, from a convolution's input and the gradient of its result. */
+static loom_value conv_weight_gradient(const conv_call *v, loom_value x, loom_value gradient,
+                                       const loom_type *to) {
+  if (x == LOOM_NO_VALUE || gradient == LOOM_NO_VALUE) return LOOM_NO_VALUE;
+  const loom_type in = *loom_build_type(v->b, x), out = *loom_build_type(v->b, gradient);
+  conv_call line = *v;
+  int64_t pairs[2 * CONV_SPATIAL], pixels = 1;
+  bool points = true; /* windows of one place, one after another: the pixels are one line */
+  conv_pairs(v, pairs);
+  for (int d = 0; d < v->spatial; d++) {
+    points &= to->dims[d + 2] == 1 && v->strides[d] == 1 && v->padding[d] == 0;
+    pixels *= in.dims[d + 2];
+  }
+  if (points && v->spatial > 1) {
+    line.spatial = 1;
+    x = loom_build_reshape(v->b, x, 3, (loom_dim[]){in.dims[0], in.dims[1], pixels});
+    gradient =
+        loom_build_reshape(v->b, gradient, 3, (loom_dim[]){out.dims[0], out.dims[1], pixels});
+  }
+  loom_value made = conv_ints(&line, LOOM_OP_CONVOLUTION_GRADIENT, (loom_value[]){x, gradient},
+                              v->strides, pairs, v->dilation, to->dims + 2);
+  return loom_build_reshape(v->b, made, to->rank, to->dims);
+}
+
+/* ---- the ops ---- */
+
+/* convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups).
+ */
+bool aten_convolution(fx_call *c, loom_value *out) {
+  loom_builder *b = c->b;
+  const loom_type type = c->types[0];
+  conv_call call;
+  if (!conv_read(c, 3, &type, &call)) return false;
+  if (loom_type_elements(&type) <= 0) return fx_decline(c, "a size that is unknown or 0");
+  loom_value x = conv_operand(c, 0, &type), w = conv_operand(c, 1, &type);
+  if (x == LOOM_NO_VALUE || w == LOOM_NO_VALUE) return false;
+  if (loom_type_elements(loom_build_type(b, x)) <= 0)
+    return fx_decline(c, "a size that is unknown or 0");
+  loom_value v =
+      call.transposed ? conv_input_gradient(&call, x, w, &type) : conv_forward(&call, x, w);
+  if (v == LOOM_NO_VALUE) return false;
+  if (fx_has(c, 2)) {
+    loom_value bias = conv_operand(c, 2, &type);
+    int64_t channel[1] = {1};
+    bias = loom_build_broadcast(b, bias, type.rank, type.dims, channel);
+    v = loom_build2(b, LOOM_OP_ADD, v, bias);
+  }
+  out[0] = fx_round(c, 0, v);
+  return out[0] != LOOM_NO_VALUE;
+}
+
+/* Which of the three gradients are wanted. */
+static bool conv_mask(fx_call *c, bool *mask) {
+  PyObject *list = PySequence_Fast(c->args[10], "a mask");
+  bool good = list && PySequence_Fast_GET_SIZE(list) == 3;
+  for (int i = 0; i < 3 && good; i++)
+    mask[i] = PyObject_IsTrue(PySequence_Fast_GET_ITEM(list, i)) > 0 && c->present[i];
+  PyErr_Clear();
+  Py_XDECREF(list);
+  return good || fx_decline(c, "an unknown mask");
+}
+
+/* convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation,
+ * transposed, output_padding, groups, output_mask). */
+bool aten_convolution_backward(fx_call *c, loom_value *out) {
+  conv_call call;
+  bool mask[3];
+  loom_value values[3] = {fx_tensor(c, 0), fx_tensor(c, 1), fx_tensor(c, 2)};
+  loom_type types[3];
+  for (int i = 0; i < 3; i++) {
+    if (values[i] == LOOM_NO_VALUE) return false;
+    types[i] = *loom_build_type(c->b, values[i]);
+    if (loom_type_elements(&types[i]) <= 0) return fx_decline(c, "a size that is unknown or 0");
+    values[i] = conv_operand(c, i, &types[i]);
+  }
+  if (!conv_read(c, 4, &types[1], &call) || !conv_mask(c, mask)) return false;
+  loom_value gradient = values[0], x = values[1], w = values[2];
+  if (mask[0])
+    out[0] = call.transposed ? conv_forward(&call, gradient, w)
+                             : conv_input_gradient(&call, gradient, w, &types[1]);
+  if (mask[1])
+    out[1] = call.transposed ? conv_weight_gradient(&call, gradient, x, &types[2])
+                             : conv_weight_gradient(&call, x, gradient, &types[2]);
+  if (mask[2])
+    out[2] = loom_build_reduce(c->b, "sum", gradient, ((1u << types[0].rank) - 1) & ~2u, false);
+  for (uint32_t i = 0; i < 3; i++) {
+    if (!mask[i]) continue;
+    if (out[i] == LOOM_NO_VALUE) return false;
+    out[i] = fx_round(c, i, out[i]);
+  }
+  return true;
+}

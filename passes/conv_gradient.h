@@ -1,0 +1,63 @@
+/* Kernels with a convolution_gradient: how they are divided (conv_gradient_plan.c) and lowered
+ * (lower_conv_gradient.c).
+ *
+ * A matrix product whose rows are weights of an output channel (input channel x window), whose
+ * columns are output channels and whose depth is the pixels of the convolution's result, over the
+ * batch. Lanes are output channels: in a first stage the result's gradient is turned so that a
+ * panel of `step` channels lies together, pixel by pixel, and the input is copied with its padding
+ * around it (unless nothing is padded). Then a row of a tile reads, for consecutive pixels,
+ * elements of the input `stride` apart, each one broadcast: every place of the window reads the
+ * same image at an offset known when compiling, and no image of all windows is made.
+ *
+ * A tile is `mr` rows, some input channels with their whole window or a part of one window, by a
+ * panel, summed in registers over a block of pixels. The sums of blocks are added in scratch, where
+ * a chunk has all its tiles, so that a block of the gradient serves them from the cache.
+ */
+#ifndef LOOM_CONV_GRADIENT_H
+#define LOOM_CONV_GRADIENT_H
+
+#include "passes/alone.h"
+
+#define GRADIENT_SPATIAL 3
+
+/* Variables of the lowering. Every plan has three spatial dimensions, the missing ones first. */
+enum {
+  GRADIENT_N,
+  GRADIENT_CHANNEL, /* of the input, in its group */
+  GRADIENT_ROW,     /* of the tile, or of the chunk's sums */
+  GRADIENT_LANE,    /* output channel within the panel */
+  GRADIENT_AT,      /* and + 1, + 2: position in the gradient, the padded input or the window */
+  GRADIENT_CHUNK = GRADIENT_AT + GRADIENT_SPATIAL,
+  GRADIENT_PLANES, /* first of a block */
+  GRADIENT_LINES,
+  GRADIENT_PIXELS,
+  GRADIENT_PLANE,
+  GRADIENT_LINE,
+  GRADIENT_PIXEL,
+  GRADIENT_VARS
+};
+
+typedef struct gradient_plan {
+  MlirOperation op;
+  loom_type in, gradient, out;
+  loom_dtype dtype;
+  const lower_buffer *image, *pixels, *weights; /* the input, the gradient, the result */
+  int64_t batch, groups, rows, channels;        /* of one group: output and input channels */
+  int64_t strides[GRADIENT_SPATIAL], low[GRADIENT_SPATIAL], dilation[GRADIENT_SPATIAL];
+  int64_t window[GRADIENT_SPATIAL], size[GRADIENT_SPATIAL], count[GRADIENT_SPATIAL]; /* of pixels */
+  int64_t padded[GRADIENT_SPATIAL];            /* what the windows reach */
+  int64_t places, planes;                      /* of a window; batch x first spatial dimension */
+  bool direct;                                 /* the input is read where it lies */
+  int64_t image_strides[2 + GRADIENT_SPATIAL]; /* of what is read: batch, channel, ... */
+  int vl, nv, mr, square;
+  int64_t tile[1 + GRADIENT_SPATIAL]; /* input channels and window places of a tile */
+  int64_t step, panels;
+  int64_t block[GRADIENT_SPATIAL]; /* planes, lines and pixels summed in registers */
+  int64_t chunk_channels, chunks;  /* input channels of a chunk; chunks of a panel */
+  int64_t pack_lines, pack_planes; /* chunks of the first stage: of the gradient, of the input */
+  int64_t image_offset;            /* in the slots, bytes */
+} gradient_plan;
+
+bool gradient_plan_make(const lower_kernel *kernel, MlirOperation op, gradient_plan *out);
+
+#endif

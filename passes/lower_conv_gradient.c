@@ -1,0 +1,517 @@
+/* Lowering of kernels with a convolution_gradient (conv_gradient.h). */
+#include "passes/conv_gradient.h"
+
+#include <string.h>
+
+#define GRADIENT_SQUARE 8
+
+typedef struct gradient_job {
+  const gradient_plan *p;
+  MlirValue group, first;              /* output channels: the group, the panel's first in it */
+  MlirValue gradient, image;           /* pointers: the panel of the gradient; the group's input */
+  MlirValue channel_low, channel_high; /* of the chunk */
+  MlirValue tile_image, tile_sums;     /* of a tile, of the rows of its sums */
+  MlirValue high[GRADIENT_SPATIAL];    /* ends of the block */
+  MlirValue target;                    /* while packing */
+} gradient_job;
+
+static MlirValue gradient_splat(lower *l, const gradient_plan *p, int width) {
+  loom_builder b = lower_at_level(l, 0);
+  MlirType type = lane_type(b.ctx, p->dtype, width);
+  return loom_dtype_is_float(p->dtype) ? lane_const_float(&b, type, 0)
+                                       : lane_const_int(&b, type, 0);
+}
+
+static MlirValue gradient_slots(lower *l, int64_t bytes) {
+  MlirValue slots = l->pointers[l->kernel->buffer_count];
+  return bytes ? alone_address(l, slots, alone_const(l, bytes), LOOM_U8) : slots;
+}
+
+/* ptr + a number of elements known now. */
+static MlirValue gradient_beside(lower *l, MlirValue ptr, int64_t elements, loom_dtype dtype) {
+  return elements ? alone_address(l, ptr, alone_const(l, elements), dtype) : ptr;
+}
+
+/* ptr + index * stride elements. */
+static MlirValue gradient_along(lower *l, MlirValue ptr, MlirValue index, int64_t stride,
+                                loom_dtype dtype) {
+  if (stride == 0) return ptr;
+  return alone_address(l, ptr, stride == 1 ? index : alone_op(l, "arith.muli", index, stride),
+                       dtype);
+}
+
+static MlirValue gradient_divide(lower *l, MlirValue x, int64_t by, MlirValue *rest) {
+  *rest = by == 1 ? alone_const(l, 0) : alone_op(l, "arith.remui", x, by);
+  return by == 1 ? x : alone_op(l, "arith.divui", x, by);
+}
+
+static int64_t gradient_stride(const gradient_plan *p, const lower_buffer *buffer, int d) {
+  int at = d - (GRADIENT_SPATIAL - (p->out.rank - 2));
+  return at < 0 ? 0 : buffer->strides[at + 2];
+}
+
+static void gradient_loop(lower *l, int64_t count, int var, lower_body body, gradient_job *job) {
+  lower_for(l, alone_const(l, 0), alone_const(l, count), alone_const(l, 1), var, 0, NULL, body, job,
+            NULL);
+}
+
+/* First output channel of a panel in its group: the last panel starts early enough to be whole, so
+ * that some channels are summed twice, to the same bits. */
+static MlirValue gradient_first(lower *l, const gradient_plan *p, MlirValue panel) {
+  if (p->rows <= p->step) return alone_const(l, 0);
+  return alone_op(l, "arith.minsi", alone_op(l, "arith.muli", panel, p->step), p->rows - p->step);
+}
+
+/* ---- packing the gradient: lines of `step` channels, pixel by pixel ---- */
+
+/* The element of a line of the gradient at pixel GRADIENT_PIXEL of channel `lane` of the panel. */
+static MlirValue gradient_source(lower *l, const gradient_job *job, int64_t lane) {
+  const gradient_plan *p = job->p;
+  MlirValue ptr = gradient_beside(l, job->image, lane * p->pixels->strides[1], p->dtype);
+  return gradient_along(l, ptr, l->vars[GRADIENT_PIXEL].iv,
+                        gradient_stride(p, p->pixels, GRADIENT_SPATIAL - 1), p->dtype);
+}
+
+static void gradient_pack_pixel(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  gradient_job *job = user;
+  const gradient_plan *p = job->p;
+  MlirValue none = {NULL};
+  MlirValue to = gradient_along(l, job->target, l->vars[GRADIENT_PIXEL].iv, p->step, p->dtype);
+  for (int64_t lane = 0; lane < p->step; lane++) {
+    MlirValue from = gradient_source(l, job, lane), at = gradient_beside(l, to, lane, p->dtype);
+    loom_builder b = alone_here(l);
+    MlirValue value = gradient_splat(l, p, 1);
+    if (lane < p->rows) value = lane_load(&b, from, p->dtype, 1, none);
+    lane_store(&b, value, at, p->dtype, none);
+  }
+}
+
+/* A square of pixels and channels: the last one of a line starts early enough to be whole. */
+static void gradient_pack_square(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  gradient_job *job = user;
+  const gradient_plan *p = job->p;
+  int square = p->square, order[GRADIENT_SQUARE];
+  MlirValue rows[GRADIENT_SQUARE], none = {NULL}, saved = l->vars[GRADIENT_PIXEL].iv;
+  int64_t line = p->count[GRADIENT_SPATIAL - 1];
+  l->vars[GRADIENT_PIXEL].iv = alone_op(l, "arith.minsi", saved, line - square);
+  MlirValue to = gradient_along(l, job->target, l->vars[GRADIENT_PIXEL].iv, p->step, p->dtype);
+  for (int64_t lane = 0; lane < p->step; lane += square) {
+    for (int i = 0; i < square; i++) {
+      MlirValue from = gradient_source(l, job, lane + i);
+      loom_builder b = alone_here(l);
+      rows[i] = gradient_splat(l, p, square);
+      if (lane + i < p->rows) rows[i] = lane_load(&b, from, p->dtype, square, none);
+    }
+    loom_builder b = alone_here(l);
+    lower_turn(&b, rows, square, (int)loom_dtype_size(p->dtype), order);
+    for (int i = 0; i < square; i++) {
+      MlirValue at = gradient_beside(l, to, order[i] * p->step + lane, p->dtype);
+      b = alone_here(l);
+      lane_store(&b, rows[i], at, p->dtype, none);
+    }
+  }
+  l->vars[GRADIENT_PIXEL].iv = saved;
+}
+
+/* One line of a panel. */
+static void gradient_pack_line(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  gradient_job *job = user;
+  const gradient_plan *p = job->p;
+  MlirValue rest, y, z, panel, chunk = l->vars[GRADIENT_CHUNK].iv;
+  int64_t line = p->count[GRADIENT_SPATIAL - 1];
+  job->target = gradient_along(l, gradient_slots(l, 0), chunk, line * p->step, p->dtype);
+  rest = gradient_divide(l, chunk, p->count[1], &y);
+  rest = gradient_divide(l, rest, p->count[0], &z);
+  MlirValue n;
+  rest = gradient_divide(l, rest, p->batch, &n);
+  MlirValue group = gradient_divide(l, rest, p->panels, &panel);
+  MlirValue channel = alone_add_scaled(l, gradient_first(l, p, panel), group, p->rows);
+  MlirValue ptr = l->pointers[p->pixels->slot];
+  ptr = gradient_along(l, ptr, n, p->pixels->strides[0], p->dtype);
+  ptr = gradient_along(l, ptr, channel, p->pixels->strides[1], p->dtype);
+  ptr = gradient_along(l, ptr, z, gradient_stride(p, p->pixels, 0), p->dtype);
+  job->image = gradient_along(l, ptr, y, gradient_stride(p, p->pixels, 1), p->dtype);
+  bool squares = p->square > 1 && line >= p->square && gradient_stride(p, p->pixels, 2) == 1;
+  lower_for(l, alone_const(l, 0), alone_const(l, line), alone_const(l, squares ? p->square : 1),
+            GRADIENT_PIXEL, 0, NULL, squares ? gradient_pack_square : gradient_pack_pixel, job,
+            NULL);
+}
+
+/* ---- packing the input: with zeros around it ---- */
+
+static void gradient_copy_element(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  gradient_job *job = user;
+  const gradient_plan *p = job->p;
+  MlirValue x = l->vars[GRADIENT_PIXEL].iv, none = {NULL};
+  MlirValue from = gradient_along(l, job->image, x, gradient_stride(p, p->image, 2), p->dtype);
+  MlirValue to = gradient_along(l, job->target, x, 1, p->dtype);
+  loom_builder b = alone_here(l);
+  lane_store(&b, lane_load(&b, from, p->dtype, 1, none), to, p->dtype, none);
+}
+
+static void gradient_copy_vector(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  gradient_job *job = user;
+  const gradient_plan *p = job->p;
+  int vector = p->square;
+  int64_t most = p->size[2] < p->padded[2] - p->low[2] ? p->size[2] : p->padded[2] - p->low[2];
+  MlirValue x = alone_op(l, "arith.minsi", l->vars[GRADIENT_PIXEL].iv, most - vector);
+  MlirValue from = alone_address(l, job->image, x, p->dtype), none = {NULL};
+  MlirValue to = alone_address(l, job->target, x, p->dtype);
+  loom_builder b = alone_here(l);
+  lane_store(&b, lane_load(&b, from, p->dtype, vector, none), to, p->dtype, none);
+}
+
+/* One line of the input that is not padding. */
+static void gradient_copy_line(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  gradient_job *job = user, inner = *job;
+  const gradient_plan *p = job->p;
+  MlirValue z = l->vars[GRADIENT_PLANE].iv, y = l->vars[GRADIENT_LINE].iv;
+  int64_t most = p->padded[2] - p->low[2];
+  if (p->size[2] < most) most = p->size[2];
+  if (most <= 0) return;
+  MlirValue from = gradient_along(l, job->image, z, gradient_stride(p, p->image, 0), p->dtype);
+  inner.image = gradient_along(l, from, y, gradient_stride(p, p->image, 1), p->dtype);
+  MlirValue to = gradient_beside(
+      l, job->target, (p->low[0] * p->padded[1] + p->low[1]) * p->padded[2] + p->low[2], p->dtype);
+  to = gradient_along(l, to, z, p->padded[1] * p->padded[2], p->dtype);
+  inner.target = gradient_along(l, to, y, p->padded[2], p->dtype);
+  bool vectors = p->square > 1 && most >= p->square && gradient_stride(p, p->image, 2) == 1;
+  lower_for(l, alone_const(l, 0), alone_const(l, most), alone_const(l, vectors ? p->square : 1),
+            GRADIENT_PIXEL, 0, NULL, vectors ? gradient_copy_vector : gradient_copy_element, &inner,
+            NULL);
+}
+
+static void gradient_copy_plane(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  gradient_job *job = user;
+  const gradient_plan *p = job->p;
+  int64_t most = p->padded[1] - p->low[1];
+  gradient_loop(l, p->size[1] < most ? p->size[1] : most, GRADIENT_LINE, gradient_copy_line, job);
+}
+
+static int gradient_clear_width(const gradient_plan *p) {
+  return p->image_strides[1] < p->square ? 1 : p->square;
+}
+
+static void gradient_clear(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  const gradient_plan *p = ((gradient_job *)user)->p;
+  MlirValue x = l->vars[GRADIENT_PIXEL].iv;
+  int width = gradient_clear_width(p);
+  if (width > 1) x = alone_op(l, "arith.minsi", x, p->image_strides[1] - width);
+  MlirValue to = alone_address(l, ((gradient_job *)user)->target, x, p->dtype);
+  loom_builder b = alone_here(l);
+  lane_store(&b, gradient_splat(l, p, width), to, p->dtype, (MlirValue){NULL});
+}
+
+/* One channel of one image. */
+static void gradient_copy_image(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  gradient_job *job = user;
+  const gradient_plan *p = job->p;
+  MlirValue channel, chunk = alone_op(l, "arith.subi", l->vars[GRADIENT_CHUNK].iv, p->pack_lines);
+  int64_t most = p->padded[0] - p->low[0];
+  job->target =
+      gradient_along(l, gradient_slots(l, p->image_offset), chunk, p->image_strides[1], p->dtype);
+  MlirValue n = gradient_divide(l, chunk, p->in.dims[1], &channel);
+  MlirValue ptr = gradient_along(l, l->pointers[p->image->slot], n, p->image->strides[0], p->dtype);
+  job->image = gradient_along(l, ptr, channel, p->image->strides[1], p->dtype);
+  lower_for(l, alone_const(l, 0), alone_const(l, p->image_strides[1]),
+            alone_const(l, gradient_clear_width(p)), GRADIENT_PIXEL, 0, NULL, gradient_clear, job,
+            NULL);
+  gradient_loop(l, p->size[0] < most ? p->size[0] : most, GRADIENT_PLANE, gradient_copy_plane, job);
+}
+
+static void gradient_pack(lower *l, gradient_job *job) {
+  const gradient_plan *p = job->p;
+  MlirValue one = alone_const(l, 1);
+  lower_for(l, l->begin, alone_op(l, "arith.minsi", l->end, p->pack_lines), one, GRADIENT_CHUNK, 0,
+            NULL, gradient_pack_line, job, NULL);
+  if (!p->pack_planes) return;
+  lower_for(l, alone_op(l, "arith.maxsi", l->begin, p->pack_lines), l->end, one, GRADIENT_CHUNK, 0,
+            NULL, gradient_copy_image, job, NULL);
+}
+
+/* ---- a tile ---- */
+
+/* Calls for each row of a tile: its place among the chunk's sums, and in the image. */
+static void gradient_rows(const gradient_plan *p, int64_t *sums, int64_t *image) {
+  int row = 0;
+  for (int64_t c = 0; c < p->tile[0]; c++)
+    for (int64_t z = 0; z < p->tile[1]; z++)
+      for (int64_t y = 0; y < p->tile[2]; y++)
+        for (int64_t x = 0; x < p->tile[3]; x++, row++) {
+          sums[row] = c * p->places + (z * p->window[1] + y) * p->window[2] + x;
+          image[row] = c * p->image_strides[1] + z * p->dilation[0] * p->image_strides[2] +
+                       y * p->dilation[1] * p->image_strides[3] +
+                       x * p->dilation[2] * p->image_strides[4];
+        }
+}
+
+/* One pixel. Carried: the sums, then pointers to the image and to the gradient. */
+static void gradient_step(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  const gradient_plan *p = ((gradient_job *)user)->p;
+  int count = p->mr * p->nv;
+  int64_t sums[64], image[64];
+  MlirValue none = {NULL}, columns[4];
+  gradient_rows(p, sums, image);
+  for (int v = 0; v < p->nv; v++) {
+    MlirValue ptr = gradient_beside(l, carried[count + 1], (int64_t)v * p->vl, p->dtype);
+    loom_builder b = alone_here(l);
+    columns[v] = lane_load(&b, ptr, p->dtype, p->vl, none);
+  }
+  for (int r = 0; r < p->mr; r++) {
+    MlirValue ptr = gradient_beside(l, carried[count], image[r], p->dtype);
+    loom_builder b = alone_here(l);
+    MlirValue x = lane_splat(&b, lane_load(&b, ptr, p->dtype, 1, none), p->vl);
+    for (int v = 0; v < p->nv; v++)
+      next[r * p->nv + v] = alone_multiply_add(&b, p->dtype, x, columns[v], carried[r * p->nv + v]);
+  }
+  next[count] = gradient_beside(l, carried[count], p->strides[2] * p->image_strides[4], p->dtype);
+  next[count + 1] = gradient_beside(l, carried[count + 1], p->step, p->dtype);
+}
+
+static void gradient_line(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  gradient_job *job = user;
+  const gradient_plan *p = job->p;
+  MlirValue values[LOWER_CARRIED];
+  int count = p->mr * p->nv;
+  memcpy(values, carried, sizeof *values * (size_t)(count + 2));
+  lower_for(l, l->vars[GRADIENT_PIXELS].iv, job->high[2], alone_const(l, 1), GRADIENT_PIXEL,
+            count + 2, values, gradient_step, job, values);
+  memcpy(next, values, sizeof *values * (size_t)count);
+  next[count] = gradient_beside(l, carried[count], p->strides[1] * p->image_strides[3], p->dtype);
+  next[count + 1] = gradient_beside(l, carried[count + 1], p->count[2] * p->step, p->dtype);
+}
+
+/* The block's lines of one plane. Carried: the sums. */
+static void gradient_plane(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  gradient_job *job = user;
+  const gradient_plan *p = job->p;
+  MlirValue values[LOWER_CARRIED], z, plane = l->vars[GRADIENT_PLANE].iv;
+  MlirValue line = l->vars[GRADIENT_LINES].iv, pixel = l->vars[GRADIENT_PIXELS].iv;
+  int count = p->mr * p->nv;
+  MlirValue n = gradient_divide(l, plane, p->count[0], &z), ptr = job->tile_image;
+  ptr = gradient_along(l, ptr, n, p->image_strides[0], p->dtype);
+  ptr = gradient_along(l, ptr, z, p->strides[0] * p->image_strides[2], p->dtype);
+  ptr = gradient_along(l, ptr, line, p->strides[1] * p->image_strides[3], p->dtype);
+  memcpy(values, carried, sizeof *values * (size_t)count);
+  values[count] = gradient_along(l, ptr, pixel, p->strides[2] * p->image_strides[4], p->dtype);
+  MlirValue at = alone_add_scaled(l, line, plane, p->count[1]);
+  at = alone_add_scaled(l, pixel, at, p->count[2]);
+  values[count + 1] = gradient_along(l, job->gradient, at, p->step, p->dtype);
+  lower_for(l, line, job->high[1], alone_const(l, 1), GRADIENT_LINE, count + 2, values,
+            gradient_line, job, values);
+  memcpy(next, values, sizeof *values * (size_t)count);
+}
+
+/* The block of one tile: input channel GRADIENT_CHANNEL, place GRADIENT_AT in the window. */
+static void gradient_tile(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  gradient_job *job = user;
+  const gradient_plan *p = job->p;
+  int count = p->mr * p->nv;
+  int64_t rows[64], image[64];
+  MlirValue sums[LOWER_CARRIED], none = {NULL}, zero = gradient_splat(l, p, p->vl);
+  MlirValue channel = l->vars[GRADIENT_CHANNEL].iv, *at = (MlirValue[GRADIENT_SPATIAL]){{NULL}};
+  MlirValue row = alone_op2(l, "arith.subi", channel, job->channel_low);
+  MlirValue ptr = gradient_along(l, job->image, channel, p->image_strides[1], p->dtype);
+  for (int d = 0; d < GRADIENT_SPATIAL; d++) {
+    at[d] = l->vars[GRADIENT_AT + d].iv;
+    row = alone_add_scaled(l, at[d], row, p->window[d]);
+    ptr = gradient_along(l, ptr, at[d], p->dilation[d] * p->image_strides[d + 2], p->dtype);
+  }
+  job->tile_image = ptr;
+  MlirValue place = gradient_along(l, l->scratch, row, p->step, p->dtype);
+  for (int i = 0; i < count; i++)
+    sums[i] = zero;
+  lower_for(l, l->vars[GRADIENT_PLANES].iv, job->high[0], alone_const(l, 1), GRADIENT_PLANE, count,
+            sums, gradient_plane, job, sums);
+  gradient_rows(p, rows, image);
+  const char *add = loom_dtype_is_float(p->dtype) ? "arith.addf" : "arith.addi";
+  for (int i = 0; i < count && !l->failed; i++) {
+    int64_t offset = rows[i / p->nv] * p->step + (int64_t)(i % p->nv) * p->vl;
+    MlirValue to = gradient_beside(l, place, offset, p->dtype);
+    loom_builder b = alone_here(l);
+    MlirValue sum = lane_op2(&b, add, lane_load(&b, to, p->dtype, p->vl, none), sums[i]);
+    lane_store(&b, sum, to, p->dtype, none);
+  }
+}
+
+/* ---- a chunk: for each block of pixels all tiles ---- */
+
+static void gradient_tiles(lower *l, gradient_job *job, int d);
+
+static void gradient_tile_loop(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  gradient_job *job = user;
+  int d = 0;
+  while (d < GRADIENT_SPATIAL && l->vars[GRADIENT_AT + d].iv.ptr)
+    d++;
+  gradient_tiles(l, job, d);
+}
+
+/* Loops over the window's dimensions from `d` on. */
+static void gradient_tiles(lower *l, gradient_job *job, int d) {
+  const gradient_plan *p = job->p;
+  if (d == GRADIENT_SPATIAL) {
+    gradient_tile(l, job, NULL, NULL);
+    return;
+  }
+  lower_for(l, alone_const(l, 0), alone_const(l, p->window[d]), alone_const(l, p->tile[d + 1]),
+            GRADIENT_AT + d, 0, NULL, gradient_tile_loop, job, NULL);
+}
+
+static void gradient_block_end(lower *l, gradient_job *job, int d, int64_t limit) {
+  MlirValue low = l->vars[GRADIENT_PLANES + d].iv;
+  job->high[d] = alone_op(l, "arith.addi", low, job->p->block[d]);
+  job->high[d] = alone_op(l, "arith.minsi", job->high[d], limit);
+}
+
+static void gradient_pixels(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  gradient_job *job = user;
+  gradient_block_end(l, job, 2, job->p->count[2]);
+  lower_for(l, job->channel_low, job->channel_high, alone_const(l, job->p->tile[0]),
+            GRADIENT_CHANNEL, 0, NULL, gradient_tile_loop, job, NULL);
+}
+
+static void gradient_lines(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  gradient_job *job = user;
+  const gradient_plan *p = job->p;
+  gradient_block_end(l, job, 1, p->count[1]);
+  lower_for(l, alone_const(l, 0), alone_const(l, p->count[2]), alone_const(l, p->block[2]),
+            GRADIENT_PIXELS, 0, NULL, gradient_pixels, job, NULL);
+}
+
+static void gradient_planes(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  gradient_job *job = user;
+  const gradient_plan *p = job->p;
+  gradient_block_end(l, job, 0, p->planes);
+  lower_for(l, alone_const(l, 0), alone_const(l, p->count[1]), alone_const(l, p->block[1]),
+            GRADIENT_LINES, 0, NULL, gradient_lines, job, NULL);
+}
+
+static void gradient_clear_sums(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  const gradient_plan *p = ((gradient_job *)user)->p;
+  MlirValue to = gradient_along(l, l->scratch, l->vars[GRADIENT_ROW].iv, p->vl, p->dtype);
+  loom_builder b = alone_here(l);
+  lane_store(&b, gradient_splat(l, p, p->vl), to, p->dtype, (MlirValue){NULL});
+}
+
+/* ---- from the sums to the weights ---- */
+
+/* Weight `row` (counted from the chunk's first input channel) of output channel `lane` of the
+ * panel, where the weights of an output channel are a line. */
+static MlirValue gradient_weight(lower *l, const gradient_job *job, MlirValue row, int64_t lane) {
+  const gradient_plan *p = job->p;
+  MlirValue at = gradient_beside(l, job->target, lane * p->weights->strides[0], p->dtype);
+  return alone_address(l, at, row, p->dtype);
+}
+
+static void gradient_store_square(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  gradient_job *job = user;
+  const gradient_plan *p = job->p;
+  int square = p->square, order[GRADIENT_SQUARE];
+  MlirValue rows[GRADIENT_SQUARE], none = {NULL}, row = l->vars[GRADIENT_ROW].iv;
+  MlirValue from = gradient_along(l, l->scratch, row, p->step, p->dtype);
+  for (int64_t lane = 0; lane < p->step && lane < p->rows; lane += square) {
+    for (int i = 0; i < square; i++) {
+      MlirValue ptr = gradient_beside(l, from, i * p->step + lane, p->dtype);
+      loom_builder b = alone_here(l);
+      rows[i] = lane_load(&b, ptr, p->dtype, square, none);
+    }
+    loom_builder b = alone_here(l);
+    lower_turn(&b, rows, square, (int)loom_dtype_size(p->dtype), order);
+    for (int i = 0; i < square; i++) {
+      if (lane + order[i] >= p->rows) continue;
+      MlirValue to = gradient_weight(l, job, row, lane + order[i]);
+      b = alone_here(l);
+      lane_store(&b, rows[i], to, p->dtype, none);
+    }
+  }
+}
+
+static int64_t gradient_lanes(const gradient_plan *p) {
+  return p->step < p->rows ? p->step : p->rows;
+}
+
+/* One weight where they may lie in any order: channel, place and lane are variables. */
+static void gradient_store_lane(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  gradient_job *job = user;
+  const gradient_plan *p = job->p;
+  MlirValue lane = l->vars[GRADIENT_LANE].iv, row = l->vars[GRADIENT_ROW].iv, place, at;
+  MlirValue from = gradient_along(l, l->scratch, row, p->step, p->dtype), none = {NULL};
+  from = alone_address(l, from, lane, p->dtype);
+  MlirValue to = gradient_along(l, job->target, lane, p->weights->strides[0], p->dtype);
+  MlirValue channel = gradient_divide(l, row, p->places, &place);
+  to = gradient_along(l, to, channel, p->weights->strides[1], p->dtype);
+  for (int d = GRADIENT_SPATIAL - 1; d >= 0; d--) {
+    place = gradient_divide(l, place, p->window[d], &at);
+    to = gradient_along(l, to, at, gradient_stride(p, p->weights, d), p->dtype);
+  }
+  loom_builder b = alone_here(l);
+  lane_store(&b, lane_load(&b, from, p->dtype, 1, none), to, p->dtype, none);
+}
+
+static void gradient_store_row(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  gradient_job *job = user;
+  gradient_loop(l, gradient_lanes(job->p), GRADIENT_LANE, gradient_store_lane, job);
+}
+
+/* Are the weights of an output channel a line of memory? */
+static bool gradient_weights_are_lines(const gradient_plan *p) {
+  int64_t next = 1;
+  for (int d = p->out.rank - 1; d >= 1; d--) {
+    if (p->out.dims[d] == 1) continue;
+    if (p->weights->strides[d] != next) return false;
+    next *= p->out.dims[d];
+  }
+  return true;
+}
+
+static void gradient_store(lower *l, gradient_job *job) {
+  const gradient_plan *p = job->p;
+  MlirValue channel = alone_add_scaled(l, job->first, job->group, p->rows);
+  MlirValue to =
+      gradient_along(l, l->pointers[p->weights->slot], channel, p->weights->strides[0], p->dtype);
+  job->target = gradient_along(l, to, job->channel_low, p->weights->strides[1], p->dtype);
+  MlirValue rows = alone_op2(l, "arith.subi", job->channel_high, job->channel_low);
+  rows = alone_op(l, "arith.muli", rows, p->places);
+  MlirValue low = alone_const(l, 0);
+  if (p->square > 1 && gradient_weights_are_lines(p)) {
+    MlirValue whole = alone_op(l, "arith.subi", rows, p->square - 1);
+    lower_for(l, low, whole, alone_const(l, p->square), GRADIENT_ROW, 0, NULL,
+              gradient_store_square, job, NULL);
+    low = alone_op(l, "arith.andi", rows, -(int64_t)p->square);
+  }
+  lower_for(l, low, rows, alone_const(l, 1), GRADIENT_ROW, 0, NULL, gradient_store_row, job, NULL);
+}
+
+static void gradient_chunk(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  gradient_job *job = user;
+  const gradient_plan *p = job->p;
+  MlirValue block, panel;
+  MlirValue rest = gradient_divide(l, l->vars[GRADIENT_CHUNK].iv, p->chunks, &block);
+  int64_t lines = p->planes * p->count[1] * p->count[2];
+  job->gradient = gradient_along(l, gradient_slots(l, 0), rest, lines * p->step, p->dtype);
+  job->group = gradient_divide(l, rest, p->panels, &panel);
+  job->first = gradient_first(l, p, panel);
+  alone_block(l, block, p->chunk_channels, p->channels, &job->channel_low, &job->channel_high);
+  MlirValue image = p->direct ? l->pointers[p->image->slot] : gradient_slots(l, p->image_offset);
+  job->image = gradient_along(l, image, job->group, p->channels * p->image_strides[1], p->dtype);
+  gradient_loop(l, p->chunk_channels * p->places * p->nv, GRADIENT_ROW, gradient_clear_sums, job);
+  lower_for(l, alone_const(l, 0), alone_const(l, p->planes), alone_const(l, p->block[0]),
+            GRADIENT_PLANES, 0, NULL, gradient_planes, job, NULL);
+  gradient_store(l, job);
+}
+
+void conv_gradient_lower(lower *l, const alone_plan *plan, int stage) {
+  gradient_plan p;
+  if (!gradient_plan_make(l->kernel, plan->op, &p)) {
+    l->failed = true;
+    return;
+  }
+  if (loom_type_elements(&p.out) == 0) return;
+  gradient_job job = {.p = &p};
+  l->var_count = GRADIENT_VARS;
+  if (stage == 0)
+    gradient_pack(l, &job);
+  else
+    lower_for(l, l->begin, l->end, alone_const(l, 1), GRADIENT_CHUNK, 0, NULL, gradient_chunk, &job,
+              NULL);
+}

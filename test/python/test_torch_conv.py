@@ -1,0 +1,114 @@
+"""Convolutions and pooling with their gradients, compiled by the torch backend, against eager torch."""
+
+import random
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import torch.nn.functional as F  # noqa: E402
+
+import frameloom.torch as ft  # noqa: E402
+
+CPUS = ("native", "x86-64-v3")
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    torch.manual_seed(0)
+    torch._dynamo.reset()
+    ft.compiled_graphs.clear()
+
+
+def host_calls():
+    return [op for g in ft.compiled_graphs for v in g.report() for op, _ in v["host_calls"]]
+
+
+def both(function, tensors, cpu="native", **tolerance):
+    """Results and gradients of a weighted sum, compiled and not."""
+    runs = []
+    for f in (torch.compile(function, backend=ft.backend, options={"cpu": cpu}), function):
+        leaves = [t.detach().clone(memory_format=torch.preserve_format).requires_grad_(t.requires_grad) for t in tensors]
+        y = f(*leaves)
+        torch.manual_seed(1)
+        (y * torch.randn_like(y)).sum().backward()
+        runs.append([y] + [t.grad for t in leaves if t.requires_grad])
+    torch.testing.assert_close(*runs, check_stride=True, **tolerance)
+
+
+def configuration(rng, spatial):
+    """(function, tensors) of a random convolution that torch accepts."""
+    groups = rng.choice([1, 1, 2, 3])
+    ins, outs = groups * rng.choice([1, 2, 5]), groups * rng.choice([1, 2, 4, 19])
+    window = [rng.randint(1, 4) for _ in range(spatial)]
+    stride = [rng.choice([1, 1, 2, 3]) for _ in range(spatial)]
+    dilation = [rng.choice([1, 1, 2]) for _ in range(spatial)]
+    padding = [rng.randint(0, 3) for _ in range(spatial)]
+    extra = rng.choice([0, 1, 4, 11])
+    size = [max(1, d * (k - 1) + 1 - 2 * p) + extra + rng.randint(0, 2) for k, d, p in zip(window, dilation, padding)]
+    transposed = rng.random() < 0.3
+    options = dict(stride=stride, padding=padding, dilation=dilation, groups=groups)
+    if transposed:
+        options["padding"] = [min(p, d * (k - 1) // 2) for p, d, k in zip(padding, dilation, window)]
+        options["output_padding"] = [rng.randint(0, s - 1) for s in stride]
+    weight = torch.randn(*((ins, outs // groups) if transposed else (outs, ins // groups)), *window, dtype=torch.float64)
+    x = torch.randn(rng.randint(1, 3), ins, *size, dtype=torch.float64)
+    if spatial == 2 and rng.random() < 0.3:
+        x = x.to(memory_format=torch.channels_last)
+    bias = torch.randn(outs, dtype=torch.float64) if rng.random() < 0.5 else None
+    kind = getattr(F, f"conv_transpose{spatial}d" if transposed else f"conv{spatial}d")
+    tensors = [x, weight] + ([bias] if bias is not None else [])
+    wanted = [rng.random() < 0.8 for _ in tensors]
+    if not any(wanted):
+        wanted[0] = True
+    for t, w in zip(tensors, wanted):
+        t.requires_grad_(w)
+    return (lambda x, w, b=None: kind(x, w, b, **options)), tensors
+
+
+@pytest.mark.parametrize("cpu", CPUS)
+@pytest.mark.parametrize("spatial", [1, 2, 3])
+def test_random_convolutions(spatial, cpu):
+    rng = random.Random(spatial)
+    for _ in range(10):
+        torch._dynamo.reset()
+        both(*configuration(rng, spatial), cpu=cpu, rtol=1e-10, atol=1e-10)
+    assert not host_calls()
+
+
+@pytest.mark.parametrize("cpu", CPUS)
+@pytest.mark.parametrize(
+    "n, i, size, o, window, stride, padding, groups",
+    [
+        (2, 16, 20, 24, 3, 1, 1, 1),
+        (2, 16, 21, 24, 3, 2, 1, 1),
+        (1, 3, 33, 40, 7, 2, 3, 1),
+        (2, 32, 9, 80, 1, 1, 0, 1),
+        (2, 32, 10, 64, 1, 2, 0, 1),
+        (2, 64, 5, 96, 3, 1, 1, 1),
+        (2, 24, 12, 24, 3, 1, 1, 24),
+        (2, 24, 13, 24, 3, 2, 1, 24),
+        (2, 24, 12, 48, 3, 1, 1, 4),
+    ],
+)
+def test_shapes_of_models(n, i, size, o, window, stride, padding, groups, cpu):
+    x = torch.randn(n, i, size, size, requires_grad=True)
+    w = torch.randn(o, i // groups, window, window, requires_grad=True)
+    both(lambda x, w: F.conv2d(x, w, None, stride, padding, 1, groups), [x, w], cpu, rtol=1e-4, atol=2e-4)
+    assert not host_calls()
+
+
+def test_gradients_are_as_close_to_float64_as_those_of_eager_torch():
+    for i, size, o, window in ((64, 12, 64, 3), (256, 6, 64, 3), (512, 8, 128, 1)):
+        leaves = [torch.randn(2, i, size, size), torch.randn(o, i, window, window) / (i * window)]
+        runs = []
+        f = lambda x, w: F.conv2d(x, w, None, 1, window // 2)
+        torch._dynamo.reset()
+        for run, dtype in ((torch.compile(f, backend=ft.backend), None), (f, None), (f, torch.float64)):
+            x, w = (t.to(dtype or t.dtype).clone().requires_grad_() for t in leaves)
+            y = run(x, w)
+            torch.manual_seed(1)
+            (y * torch.randn(y.shape)).sum().backward()
+            runs.append([y.double(), x.grad.double(), w.grad.double()])
+        for ours, eager, exact in zip(*runs):
+            assert (ours - exact).norm() <= 1.5 * (eager - exact).norm()
