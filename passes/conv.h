@@ -3,10 +3,12 @@
  * A matrix product whose rows are output channels, whose columns are pixels (batch x spatial, in C
  * order of the result) and whose depth is input channels x window. A panel is `step` pixels; what
  * their windows read is packed into scratch, depth by depth, just before it is used, so that it is
- * read from the cache: no image of all windows is ever made. A tile is `mr` output channels of a
+ * read from the cache: no image of all windows is ever made (but for few panels, which chunks
+ * share). A tile is `mr` output channels of a
  * panel, summed in registers over a block of the depth, each weight being one broadcast. The sums
  * of blocks are added in scratch (one long chain of additions would round more than the library's),
- * from where the epilogue is lowered like any elementwise kernel.
+ * from where the epilogue is lowered like any elementwise kernel. A block of the panel serves all
+ * tiles before the next one.
  *
  * Pixels of a panel that lie in one row of the result (along its last dimension) are a segment, at
  * most a few a panel: they are read, and stored, as vectors of neighbours.
@@ -38,6 +40,7 @@ enum {
   CONV_DEPTH,
   CONV_BLOCK_LOW,
   CONV_RUN,
+  CONV_SUMS,
   CONV_VARS
 };
 
@@ -65,9 +68,13 @@ typedef struct conv_plan {
   int64_t step;  /* pixels of a panel */
   int64_t block; /* of the depth that is summed in registers */
   int64_t tiles, panels, block_tiles, block_panels, chunks_m, chunks_n; /* of one group */
-  int64_t tile_offset;                                                  /* in scratch, bytes */
+  int64_t sums;        /* tiles whose sums lie in scratch at once */
+  int64_t tile_offset; /* of the first of them in scratch, bytes */
+  bool ahead; /* several chunks read a panel: a stage of its own packs it, into the slots */
+  int64_t panel_offset, panel_blocks, panel_channels; /* there: bytes; chunks of a panel; of each */
 } conv_plan;
 
+bool conv_packs_weights(const conv_plan *p); /* in the first stage */
 bool conv_plan_make(const lower_kernel *kernel, MlirOperation op, conv_plan *out);
 
 #endif

@@ -7,6 +7,7 @@
 #define CONV_CHUNKS 64
 #define CONV_UNROLL 16
 #define CONV_BLOCK 192 /* of the depth: additions in a row */
+#define CONV_SUMS_BYTES (192 << 10)
 #define CONV_LIMIT (INT64_C(1) << 40)
 
 static int64_t conv_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -202,6 +203,21 @@ static void conv_chunks(conv_plan *p) {
   p->chunks_m = conv_ceil(p->tiles, p->block_tiles);
 }
 
+/* What lies in scratch and in the slots. */
+static void conv_memory(conv_plan *p) {
+  int64_t size = (int64_t)loom_dtype_size(p->dtype), panel = p->depth * p->step * size;
+  int64_t most = CONV_SUMS_BYTES / (p->mr * p->step * size);
+  p->sums = p->block == p->depth || most < 1 ? 1 : p->block_tiles < most ? p->block_tiles : most;
+  p->ahead = !p->windows && p->chunks_m > 1 && p->depth > 0;
+  p->tile_offset = p->windows || p->ahead ? 0 : conv_ceil(panel, 64) * 64;
+  if (!p->ahead) return;
+  bool outer = p->depth_coef[0] == p->depth / p->channels; /* a channel's part is one piece */
+  p->panel_blocks = p->pixels < p->step && !outer ? 1 : p->channels < 8 ? p->channels : 8;
+  p->panel_channels = conv_ceil(p->channels, p->panel_blocks);
+  p->panel_blocks = conv_ceil(p->channels, p->panel_channels);
+  p->panel_offset = p->direct ? 0 : conv_ceil(p->weights.dims[0] * p->depth * size, 64) * 64;
+}
+
 bool conv_plan_make(const lower_kernel *kernel, MlirOperation op, conv_plan *p) {
   memset(p, 0, sizeof *p);
   p->op = op;
@@ -216,22 +232,28 @@ bool conv_plan_make(const lower_kernel *kernel, MlirOperation op, conv_plan *p) 
   conv_input_line(kernel, p);
   int64_t size = (int64_t)loom_dtype_size(p->dtype);
   if (p->depth > CONV_LIMIT / p->step / size) return alone_refuse(op, "too many input channels");
-  p->tile_offset = p->windows ? 0 : conv_ceil(p->depth * p->step * size, 64) * 64;
+  conv_memory(p);
   return true;
 }
+
+bool conv_packs_weights(const conv_plan *p) { return !p->direct && p->depth > 0; }
 
 bool convolution_plan(const lower_kernel *kernel, alone_plan *out) {
   conv_plan p;
   if (!conv_plan_make(kernel, out->op, &p)) return false;
+  int64_t size = (int64_t)loom_dtype_size(p.dtype);
   out->stage_count = 1;
   out->stages[0] = 0;
   if (loom_type_elements(&p.out) == 0) return true;
-  if (!p.direct && p.depth > 0) {
-    out->slots = p.weights.dims[0] * p.depth * (int64_t)loom_dtype_size(p.dtype);
-    out->stages[0] = p.weights.dims[0];
-    out->stage_count = 2;
+  if (conv_packs_weights(&p)) {
+    out->slots = p.weights.dims[0] * p.depth * size;
+    out->stages[out->stage_count++ - 1] = p.weights.dims[0];
+  }
+  if (p.ahead) {
+    out->slots = p.panel_offset + p.groups * p.panels * p.depth * p.step * size;
+    out->stages[out->stage_count++ - 1] = p.groups * p.panels * p.panel_blocks;
   }
   out->stages[out->stage_count - 1] = (p.windows ? 1 : p.groups) * p.chunks_m * p.chunks_n;
-  out->scratch = p.tile_offset + p.mr * p.step * (int64_t)loom_dtype_size(p.dtype);
+  out->scratch = p.tile_offset + p.sums * p.mr * p.step * size;
   return true;
 }

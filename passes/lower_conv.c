@@ -11,6 +11,10 @@ typedef struct conv_job {
   MlirValue row0, row_end;                              /* output channels of the tile */
   MlirValue tile_low, tile_high, panel_low, panel_high; /* of the chunk */
   lower_body pixels;                                    /* what a vector of the segment does */
+  MlirValue channel_low, channel_high;                  /* of what is packed; null: all */
+  MlirValue panel;                                      /* where it lies */
+  MlirValue sums_low, sums_high;                        /* tiles with sums in scratch */
+  MlirValue sums;                                       /* where those of the tile lie */
   int64_t place[CONV_SPATIAL]; /* in the unrolled dimensions of the window */
   MlirValue weights;           /* at the group's first channel */
 } conv_job;
@@ -104,9 +108,14 @@ static void conv_depth_dim(lower *l, void *user, const MlirValue *carried, MlirV
   }
   int var = loop->dim ? CONV_WINDOW + loop->dim - 1 : CONV_C;
   int64_t extent = loop->dim ? p->window[loop->dim - 1] : p->channels;
+  MlirValue low = alone_const(l, 0), high = alone_const(l, extent);
+  if (!loop->dim && loop->job->channel_low.ptr) {
+    low = loop->job->channel_low;
+    high = loop->job->channel_high;
+  }
   inner.dim++;
-  lower_for(l, alone_const(l, 0), alone_const(l, extent), alone_const(l, 1), var, loop->carried,
-            carried, conv_depth_dim, &inner, next);
+  lower_for(l, low, high, alone_const(l, 1), var, loop->carried, carried, conv_depth_dim, &inner,
+            next);
 }
 
 /* Carries at most one value. */
@@ -314,7 +323,7 @@ static void conv_pack_place(lower *l, void *user, const MlirValue *carried, Mlir
   MlirValue value = conv_input(l, job);
   if (l->failed) return;
   MlirValue offset = alone_add_scaled(l, conv_within(l, job), conv_depth(l, job), p->step);
-  MlirValue ptr = alone_address(l, l->scratch, offset, p->dtype);
+  MlirValue ptr = alone_address(l, job->panel, offset, p->dtype);
   loom_builder b = alone_here(l);
   lane_store(&b, value, ptr, p->dtype, l->mask);
 }
@@ -327,16 +336,20 @@ static void conv_pack_segment(lower *l, conv_job *job) { conv_vectors(l, job, co
 
 static void conv_clear(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   const conv_job *job = user;
-  MlirValue ptr = alone_address(l, l->scratch, l->vars[CONV_DEPTH].iv, job->p->dtype);
+  MlirValue ptr = alone_address(l, job->panel, l->vars[CONV_DEPTH].iv, job->p->dtype);
   loom_builder b = alone_here(l);
   lane_store(&b, conv_zero(l, 0, job->p, job->p->vl), ptr, job->p->dtype, (MlirValue){NULL});
 }
 
 static void conv_pack_panel(lower *l, conv_job *job) {
   const conv_plan *p = job->p;
+  MlirValue low = alone_const(l, 0), high = alone_const(l, p->depth * p->step);
+  if (job->channel_low.ptr && p->panel_blocks > 1) {
+    low = alone_op(l, "arith.muli", job->channel_low, p->depth_coef[0] * p->step);
+    high = alone_op(l, "arith.muli", job->channel_high, p->depth_coef[0] * p->step);
+  }
   if (p->pixels < p->step) /* pixels that do not exist are summed too */
-    lower_for(l, alone_const(l, 0), alone_const(l, p->depth * p->step), alone_const(l, p->vl),
-              CONV_DEPTH, 0, NULL, conv_clear, job, NULL);
+    lower_for(l, low, high, alone_const(l, p->vl), CONV_DEPTH, 0, NULL, conv_clear, job, NULL);
   conv_segments(l, job, conv_pack_segment);
 }
 
@@ -380,17 +393,12 @@ static void conv_finish(lower *l, const conv_plan *p, MlirValue sum) {
   lower_unbind_all(l);
 }
 
-static MlirValue conv_tile_pointer(lower *l, const conv_plan *p, MlirValue offset) {
-  MlirValue tile = alone_address(l, l->scratch, alone_const(l, p->tile_offset), LOOM_U8);
-  return alone_address(l, tile, offset, p->dtype);
-}
-
 static void conv_finish_pixels(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   conv_job *job = user;
   const conv_plan *p = job->p;
   MlirValue row = alone_op2(l, "arith.subi", l->vars[CONV_ROW].iv, job->row0);
   MlirValue offset = alone_add_scaled(l, conv_within(l, job), row, p->step);
-  MlirValue ptr = conv_tile_pointer(l, p, offset);
+  MlirValue ptr = alone_address(l, job->sums, offset, p->dtype);
   loom_builder b = alone_here(l);
   MlirValue sum = lane_load(&b, ptr, p->dtype, p->xl, l->mask);
   if (l->mask.ptr) { /* lanes that are off repeat lane 0, so that they raise nothing of their own */
@@ -415,18 +423,66 @@ static MlirValue conv_weight_pointer(lower *l, const conv_job *job, MlirValue ro
   return alone_address(l, job->weights, offset, p->dtype);
 }
 
-/* Adds sums to the tile in scratch, or clears it. */
+/* Where the tile lies. The last one starts early enough to be whole: some channels are computed
+ * twice. */
+static void conv_place_tile(lower *l, conv_job *job) {
+  const conv_plan *p = job->p;
+  MlirValue tile = l->vars[CONV_TILE].iv;
+  MlirValue at = alone_address(l, l->scratch, alone_const(l, p->tile_offset), LOOM_U8);
+  job->row0 = alone_op(l, "arith.muli", tile, p->mr);
+  job->row0 = alone_op(l, "arith.minsi", job->row0, p->rows - p->mr);
+  job->row_end = alone_op(l, "arith.addi", job->row0, p->mr);
+  tile = alone_op2(l, "arith.subi", tile, job->sums_low);
+  job->sums = alone_address(l, at, alone_op(l, "arith.muli", tile, p->mr * p->step), p->dtype);
+}
+
+static MlirValue conv_sums(lower *l, const conv_job *job, int i) {
+  return alone_address(l, job->sums, alone_const(l, (int64_t)i * job->p->vl), job->p->dtype);
+}
+
+static void conv_tile_clear(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  conv_job *job = user;
+  const conv_plan *p = job->p;
+  conv_place_tile(l, job);
+  for (int i = 0; i < p->mr * p->nv; i++) {
+    MlirValue ptr = conv_sums(l, job, i);
+    loom_builder b = alone_here(l);
+    lane_store(&b, conv_zero(l, 0, p, p->vl), ptr, p->dtype, (MlirValue){NULL});
+  }
+}
+
 static void conv_tile_add(lower *l, const conv_job *job, const MlirValue *sums) {
   const conv_plan *p = job->p;
-  MlirValue none = {NULL}, zero = conv_zero(l, 0, p, p->vl);
+  MlirValue none = {NULL};
   const char *add = loom_dtype_is_float(p->dtype) ? "arith.addf" : "arith.addi";
   for (int i = 0; i < p->mr * p->nv && !l->failed; i++) {
-    MlirValue ptr = conv_tile_pointer(l, p, alone_const(l, (int64_t)i * p->vl)), sum = zero;
+    MlirValue ptr = conv_sums(l, job, i), sum = sums[i];
     loom_builder b = alone_here(l);
-    if (sums) sum = sums[i];
-    if (sums && p->block < p->depth)
+    if (p->block != p->depth)
       sum = lane_op2(&b, add, lane_load(&b, ptr, p->dtype, p->vl, none), sum);
     lane_store(&b, sum, ptr, p->dtype, none);
+  }
+}
+
+#define CONV_LINE_BYTES 64
+#define CONV_PREFETCHES 12
+
+/* Fetches the run's weights of the next tile: a run of each row is short, and the next one far
+ * away, so that no hardware foresees them. */
+static void conv_prefetch(lower *l, const conv_plan *p, MlirValue weights) {
+  int64_t size = (int64_t)loom_dtype_size(p->dtype), row = p->weight_row * size;
+  int64_t low = p->weight_step < 0 ? (p->run - 1) * p->weight_step * size : 0;
+  if (row < 0 || row > CONV_LINE_BYTES * 2) return;
+  loom_builder b = alone_here(l);
+  MlirType i32 = mlirIntegerTypeGet(b.ctx, 32);
+  loom_named attrs[3] = {{"rw", mlirIntegerAttrGet(i32, 0)},
+                         {"hint", mlirIntegerAttrGet(i32, 3)},
+                         {"cache", mlirIntegerAttrGet(i32, 1)}};
+  for (int64_t i = 0; i < CONV_PREFETCHES && i * CONV_LINE_BYTES < p->mr * row; i++) {
+    MlirValue at = alone_const(l, low + p->mr * row + i * CONV_LINE_BYTES);
+    at = alone_address(l, weights, at, LOOM_U8);
+    b = alone_here(l);
+    loom_build(&b, "llvm.intr.prefetch", 1, &at, 0, NULL, 3, attrs);
   }
 }
 
@@ -435,43 +491,59 @@ static void conv_run(lower *l, void *user, const MlirValue *carried, MlirValue *
   conv_job *job = user;
   const conv_plan *p = job->p;
   int count = p->mr * p->nv;
+  conv_prefetch(l, p, carried[count]);
   lower_for(l, alone_const(l, 0), alone_const(l, p->run), alone_const(l, 1), CONV_DEPTH, count + 2,
             carried, conv_step, job, next);
   next[count] = alone_address(l, carried[count], alone_const(l, p->weight_run), p->dtype);
 }
 
-/* Carried: pointers to the weights and to the panel. */
+/* The tile's sums over the block of the depth at CONV_BLOCK_LOW. */
 static void conv_tile_block(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   conv_job *job = user;
   const conv_plan *p = job->p;
   int count = p->mr * p->nv;
   MlirValue sums[LOWER_CARRIED], zero = conv_zero(l, 0, p, p->vl);
   bool runs = p->run < p->depth;
-  for (int i = 0; i < count; i++)
-    sums[i] = zero;
-  sums[count] = carried[0];
-  sums[count + 1] = carried[1];
   MlirValue low = l->vars[CONV_BLOCK_LOW].iv;
   MlirValue high = alone_op(l, "arith.minsi", alone_op(l, "arith.addi", low, p->block), p->depth);
+  conv_place_tile(l, job);
+  for (int i = 0; i < count; i++)
+    sums[i] = zero;
+  MlirValue at = runs ? alone_op(l, "arith.divui", low, p->run) : low;
+  at = alone_op(l, "arith.muli", at, runs ? p->weight_run : p->weight_step);
+  sums[count] = alone_address(l, conv_weight_pointer(l, job, job->row0), at, p->dtype);
+  at = alone_op(l, "arith.muli", low, p->step);
+  sums[count + 1] = alone_address(l, job->panel, at, p->dtype);
   lower_for(l, low, high, alone_const(l, runs ? p->run : 1), runs ? CONV_RUN : CONV_DEPTH,
             count + 2, sums, runs ? conv_run : conv_step, job, sums);
   conv_tile_add(l, job, sums);
-  next[0] = sums[count];
-  next[1] = sums[count + 1];
 }
 
-static void conv_tile(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+static void conv_tile_finish(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  conv_place_tile(l, user);
+  conv_segments(l, user, conv_finish_segment);
+}
+
+static void conv_tiles(lower *l, conv_job *job, lower_body body) {
+  lower_for(l, job->sums_low, job->sums_high, alone_const(l, 1), CONV_TILE, 0, NULL, body, job,
+            NULL);
+}
+
+static void conv_block_tiles(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  conv_tiles(l, user, conv_tile_block);
+}
+
+/* Tiles from CONV_SUMS on whose sums are in scratch at once: for each block of the depth all. */
+static void conv_sums_block(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   conv_job *job = user;
   const conv_plan *p = job->p;
-  /* The last tile starts early enough to be whole: some channels are computed twice. */
-  job->row0 = alone_op(l, "arith.muli", l->vars[CONV_TILE].iv, p->mr);
-  job->row0 = alone_op(l, "arith.minsi", job->row0, p->rows - p->mr);
-  job->row_end = alone_op(l, "arith.addi", job->row0, p->mr);
-  MlirValue ends[2] = {conv_weight_pointer(l, job, job->row0), l->scratch};
-  if (p->block != p->depth) conv_tile_add(l, job, NULL);
+  job->sums_low = l->vars[CONV_SUMS].iv;
+  job->sums_high = alone_op(l, "arith.addi", job->sums_low, p->sums);
+  job->sums_high = alone_op2(l, "arith.minsi", job->sums_high, job->tile_high);
+  if (p->block != p->depth) conv_tiles(l, job, conv_tile_clear);
   lower_for(l, alone_const(l, 0), alone_const(l, p->depth), alone_const(l, p->block),
-            CONV_BLOCK_LOW, 2, ends, conv_tile_block, job, ends);
-  conv_segments(l, job, conv_finish_segment);
+            CONV_BLOCK_LOW, 0, NULL, conv_block_tiles, job, NULL);
+  conv_tiles(l, job, conv_tile_finish);
 }
 
 /* ---- window by window: vectors of pixels, for each the groups ---- */
@@ -515,16 +587,47 @@ static void conv_window_segment(lower *l, conv_job *job) {
 
 /* ---- chunks ---- */
 
+static void conv_place_panel(lower *l, conv_job *job, MlirValue panel) {
+  const conv_plan *p = job->p;
+  int64_t whole = p->pixels < p->step ? p->pixels : p->step;
+  job->first = alone_op(l, "arith.muli", panel, p->step);
+  job->first = alone_op(l, "arith.minsi", job->first, p->pixels - whole);
+  job->last = alone_op(l, "arith.addi", job->first, whole);
+}
+
+/* Panel `number`, counted through the groups, among those that are packed ahead. */
+static MlirValue conv_panel_ahead(lower *l, const conv_plan *p, MlirValue number) {
+  MlirValue at = alone_address(l, conv_slots(l), alone_const(l, p->panel_offset), LOOM_U8);
+  return alone_address(l, at, alone_op(l, "arith.muli", number, p->depth * p->step), p->dtype);
+}
+
+static void conv_pack_ahead(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  conv_job *job = user;
+  const conv_plan *p = job->p;
+  MlirValue chunk = l->vars[CONV_CHUNK].iv;
+  MlirValue number = alone_op(l, "arith.divui", chunk, p->panel_blocks);
+  alone_block(l, alone_op(l, "arith.remui", chunk, p->panel_blocks), p->panel_channels, p->channels,
+              &job->channel_low, &job->channel_high);
+  alone_set(l, CONV_GROUP, alone_op(l, "arith.divui", number, p->panels));
+  conv_place_panel(l, job, alone_op(l, "arith.remui", number, p->panels));
+  job->panel = conv_panel_ahead(l, p, number);
+  conv_pack_panel(l, job);
+  l->vars[CONV_GROUP].iv = (MlirValue){NULL};
+}
+
 static void conv_panel(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   conv_job *job = user;
   const conv_plan *p = job->p;
-  int64_t whole = p->pixels < p->step ? p->pixels : p->step;
-  job->first = alone_op(l, "arith.muli", l->vars[CONV_PANEL].iv, p->step);
-  job->first = alone_op(l, "arith.minsi", job->first, p->pixels - whole);
-  job->last = alone_op(l, "arith.addi", job->first, whole);
-  conv_pack_panel(l, job);
-  lower_for(l, job->tile_low, job->tile_high, alone_const(l, 1), CONV_TILE, 0, NULL, conv_tile, job,
-            NULL);
+  MlirValue panel = l->vars[CONV_PANEL].iv;
+  conv_place_panel(l, job, panel);
+  job->panel = l->scratch;
+  if (p->ahead)
+    job->panel =
+        conv_panel_ahead(l, p, alone_add_scaled(l, panel, l->vars[CONV_GROUP].iv, p->panels));
+  else
+    conv_pack_panel(l, job);
+  lower_for(l, job->tile_low, job->tile_high, alone_const(l, p->sums), CONV_SUMS, 0, NULL,
+            conv_sums_block, job, NULL);
 }
 
 /* A chunk's panels are one run of pixels, its tiles are groups. */
@@ -584,6 +687,9 @@ void convolution_lower(lower *l, const alone_plan *plan, int stage) {
   if (loom_type_elements(&p.out) == 0) return;
   conv_job job = {.p = &p};
   conv_extents(l, &p);
-  lower_for(l, l->begin, l->end, alone_const(l, 1), CONV_CHUNK, 0, NULL,
-            stage < plan->stage_count - 1 ? conv_pack_channel : conv_chunk, &job, NULL);
+  int main = plan->stage_count - 1;
+  lower_body body = stage == main                          ? conv_chunk
+                    : stage == 0 && conv_packs_weights(&p) ? conv_pack_channel
+                                                           : conv_pack_ahead;
+  lower_for(l, l->begin, l->end, alone_const(l, 1), CONV_CHUNK, 0, NULL, body, &job, NULL);
 }

@@ -12,7 +12,7 @@ typedef struct gradient_job {
   MlirValue channel_low, channel_high; /* of the chunk */
   MlirValue tile_image, tile_sums;     /* of a tile, of the rows of its sums */
   MlirValue high[GRADIENT_SPATIAL];    /* ends of the block */
-  MlirValue target;                    /* while packing */
+  MlirValue target, square;            /* while packing */
 } gradient_job;
 
 static MlirValue gradient_splat(lower *l, const gradient_plan *p, int width) {
@@ -62,6 +62,11 @@ static MlirValue gradient_first(lower *l, const gradient_plan *p, MlirValue pane
   return alone_op(l, "arith.minsi", alone_op(l, "arith.muli", panel, p->step), p->rows - p->step);
 }
 
+/* Channels of a panel that are there. */
+static int64_t gradient_lanes(const gradient_plan *p) {
+  return p->step < p->rows ? p->step : p->rows;
+}
+
 /* ---- packing the gradient: lines of `step` channels, pixel by pixel ---- */
 
 /* The element of a line of the gradient at pixel GRADIENT_PIXEL of channel `lane` of the panel. */
@@ -86,30 +91,52 @@ static void gradient_pack_pixel(lower *l, void *user, const MlirValue *carried, 
   }
 }
 
-/* A square of pixels and channels: the last one of a line starts early enough to be whole. */
+/* Whole squares along the panel's channels that are there are done in a loop. */
+static int64_t gradient_whole(const gradient_plan *p) {
+  return gradient_lanes(p) / p->square * p->square;
+}
+
+/* Turns `count` channels from GRADIENT_LANE + `lane` on; further ones are zeros. */
+static void gradient_pack_lanes(lower *l, gradient_job *job, int64_t lane, int64_t count) {
+  const gradient_plan *p = job->p;
+  int square = p->square, order[GRADIENT_SQUARE];
+  MlirValue rows[GRADIENT_SQUARE], none = {NULL}, to = job->square;
+  MlirValue from = gradient_source(l, job, lane);
+  if (l->vars[GRADIENT_LANE].iv.ptr) {
+    from = gradient_along(l, from, l->vars[GRADIENT_LANE].iv, p->pixels->strides[1], p->dtype);
+    to = alone_address(l, to, l->vars[GRADIENT_LANE].iv, p->dtype);
+  }
+  for (int i = 0; i < square; i++) {
+    MlirValue at = gradient_beside(l, from, i * p->pixels->strides[1], p->dtype);
+    loom_builder b = alone_here(l);
+    rows[i] = gradient_splat(l, p, square);
+    if (i < count) rows[i] = lane_load(&b, at, p->dtype, square, none);
+  }
+  loom_builder b = alone_here(l);
+  lower_turn(&b, rows, square, (int)loom_dtype_size(p->dtype), order);
+  for (int i = 0; i < square; i++) {
+    MlirValue at = gradient_beside(l, to, order[i] * p->step + lane, p->dtype);
+    b = alone_here(l);
+    lane_store(&b, rows[i], at, p->dtype, none);
+  }
+}
+
+static void gradient_pack_whole(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  gradient_pack_lanes(l, user, 0, ((gradient_job *)user)->p->square);
+}
+
+/* A square of pixels by all channels: the last one of a line starts early enough to be whole. */
 static void gradient_pack_square(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   gradient_job *job = user;
   const gradient_plan *p = job->p;
-  int square = p->square, order[GRADIENT_SQUARE];
-  MlirValue rows[GRADIENT_SQUARE], none = {NULL}, saved = l->vars[GRADIENT_PIXEL].iv;
-  int64_t line = p->count[GRADIENT_SPATIAL - 1];
-  l->vars[GRADIENT_PIXEL].iv = alone_op(l, "arith.minsi", saved, line - square);
-  MlirValue to = gradient_along(l, job->target, l->vars[GRADIENT_PIXEL].iv, p->step, p->dtype);
-  for (int64_t lane = 0; lane < p->step; lane += square) {
-    for (int i = 0; i < square; i++) {
-      MlirValue from = gradient_source(l, job, lane + i);
-      loom_builder b = alone_here(l);
-      rows[i] = gradient_splat(l, p, square);
-      if (lane + i < p->rows) rows[i] = lane_load(&b, from, p->dtype, square, none);
-    }
-    loom_builder b = alone_here(l);
-    lower_turn(&b, rows, square, (int)loom_dtype_size(p->dtype), order);
-    for (int i = 0; i < square; i++) {
-      MlirValue at = gradient_beside(l, to, order[i] * p->step + lane, p->dtype);
-      b = alone_here(l);
-      lane_store(&b, rows[i], at, p->dtype, none);
-    }
-  }
+  MlirValue saved = l->vars[GRADIENT_PIXEL].iv;
+  int64_t line = p->count[GRADIENT_SPATIAL - 1], whole = gradient_whole(p);
+  l->vars[GRADIENT_PIXEL].iv = alone_op(l, "arith.minsi", saved, line - p->square);
+  job->square = gradient_along(l, job->target, l->vars[GRADIENT_PIXEL].iv, p->step, p->dtype);
+  lower_for(l, alone_const(l, 0), alone_const(l, whole), alone_const(l, p->square), GRADIENT_LANE,
+            0, NULL, gradient_pack_whole, job, NULL);
+  for (int64_t lane = whole; lane < p->step; lane += p->square)
+    gradient_pack_lanes(l, job, lane, p->rows - lane);
   l->vars[GRADIENT_PIXEL].iv = saved;
 }
 
@@ -403,31 +430,43 @@ static MlirValue gradient_weight(lower *l, const gradient_job *job, MlirValue ro
   return alone_address(l, at, row, p->dtype);
 }
 
-static void gradient_store_square(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  gradient_job *job = user;
+/* The weights of a square of rows and `count` channels from GRADIENT_LANE + `lane` on. */
+static void gradient_store_lanes(lower *l, gradient_job *job, int64_t lane, int64_t count) {
   const gradient_plan *p = job->p;
   int square = p->square, order[GRADIENT_SQUARE];
-  MlirValue rows[GRADIENT_SQUARE], none = {NULL}, row = l->vars[GRADIENT_ROW].iv;
-  MlirValue from = gradient_along(l, l->scratch, row, p->step, p->dtype);
-  for (int64_t lane = 0; lane < p->step && lane < p->rows; lane += square) {
-    for (int i = 0; i < square; i++) {
-      MlirValue ptr = gradient_beside(l, from, i * p->step + lane, p->dtype);
-      loom_builder b = alone_here(l);
-      rows[i] = lane_load(&b, ptr, p->dtype, square, none);
-    }
+  MlirValue rows[GRADIENT_SQUARE], none = {NULL}, from = job->square;
+  MlirValue to = gradient_weight(l, job, l->vars[GRADIENT_ROW].iv, lane);
+  if (l->vars[GRADIENT_LANE].iv.ptr) {
+    from = alone_address(l, from, l->vars[GRADIENT_LANE].iv, p->dtype);
+    to = gradient_along(l, to, l->vars[GRADIENT_LANE].iv, p->weights->strides[0], p->dtype);
+  }
+  for (int i = 0; i < square; i++) {
+    MlirValue ptr = gradient_beside(l, from, i * p->step + lane, p->dtype);
     loom_builder b = alone_here(l);
-    lower_turn(&b, rows, square, (int)loom_dtype_size(p->dtype), order);
-    for (int i = 0; i < square; i++) {
-      if (lane + order[i] >= p->rows) continue;
-      MlirValue to = gradient_weight(l, job, row, lane + order[i]);
-      b = alone_here(l);
-      lane_store(&b, rows[i], to, p->dtype, none);
-    }
+    rows[i] = lane_load(&b, ptr, p->dtype, square, none);
+  }
+  loom_builder b = alone_here(l);
+  lower_turn(&b, rows, square, (int)loom_dtype_size(p->dtype), order);
+  for (int i = 0; i < square; i++) {
+    if (order[i] >= count) continue;
+    MlirValue at = gradient_beside(l, to, order[i] * p->weights->strides[0], p->dtype);
+    b = alone_here(l);
+    lane_store(&b, rows[i], at, p->dtype, none);
   }
 }
 
-static int64_t gradient_lanes(const gradient_plan *p) {
-  return p->step < p->rows ? p->step : p->rows;
+static void gradient_store_whole(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  gradient_store_lanes(l, user, 0, ((gradient_job *)user)->p->square);
+}
+
+static void gradient_store_square(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  gradient_job *job = user;
+  const gradient_plan *p = job->p;
+  int64_t whole = gradient_whole(p), lanes = gradient_lanes(p);
+  job->square = gradient_along(l, l->scratch, l->vars[GRADIENT_ROW].iv, p->step, p->dtype);
+  lower_for(l, alone_const(l, 0), alone_const(l, whole), alone_const(l, p->square), GRADIENT_LANE,
+            0, NULL, gradient_store_whole, job, NULL);
+  if (whole < lanes) gradient_store_lanes(l, job, whole, lanes - whole);
 }
 
 /* One weight where they may lie in any order: channel, place and lane are variables. */

@@ -246,6 +246,9 @@ bool aten_convolution(fx_call *c, loom_value *out) {
   conv_call call;
   if (!conv_read(c, 3, &type, &call)) return false;
   if (loom_type_elements(&type) <= 0) return fx_decline(c, "a size that is unknown or 0");
+  for (int d = 0; d < call.spatial && call.transposed && loom_dtype_is_half(type.dtype); d++)
+    if (call.strides[d] > 1 && call.dilation[d] > 1)
+      return fx_decline(c, "half floats that torch rounds on the way");
   loom_value x = conv_operand(c, 0, &type), w = conv_operand(c, 1, &type);
   if (x == LOOM_NO_VALUE || w == LOOM_NO_VALUE) return false;
   if (loom_type_elements(loom_build_type(b, x)) <= 0)

@@ -112,3 +112,22 @@ def test_gradients_are_as_close_to_float64_as_those_of_eager_torch():
             runs.append([y.double(), x.grad.double(), w.grad.double()])
         for ours, eager, exact in zip(*runs):
             assert (ours - exact).norm() <= 1.5 * (eager - exact).norm()
+
+
+@pytest.mark.parametrize("cpu", CPUS)
+def test_random_averages_of_windows(cpu):
+    """Windows beside and over each other, beyond the end (ceil_mode), padding counted or not, a divisor."""
+    rng = random.Random(5)
+    for _ in range(10):
+        torch._dynamo.reset()
+        kernel = [rng.randint(1, 4) for _ in range(2)]
+        options = {
+            "stride": rng.choice([None, [rng.randint(1, 4) for _ in range(2)]]),
+            "padding": [rng.randint(0, k // 2) for k in kernel],
+            "ceil_mode": rng.random() < 0.5,
+            "count_include_pad": rng.random() < 0.5,
+            "divisor_override": rng.choice([None, None, 3]),
+        }
+        x = torch.randn(2, 3, rng.randint(6, 13), rng.randint(6, 13), dtype=torch.float64, requires_grad=True)
+        both(lambda x: F.avg_pool2d(x, kernel, **options), [x], cpu)
+    assert not host_calls()
