@@ -96,6 +96,17 @@ func.func @packed(%x: tensor<2x48x20x20xf32>, %w: tensor<64x48x3x3xf32> {loom.st
 
 // -----
 
+// Few pixels and many channels: several chunks read a panel, so that a stage packs it for all of them.
+// CHECK-LABEL: loom.kernel @k0
+// CHECK: slots = {{[1-9][0-9]*}} : i64, stages = array<i64: {{[0-9]+}}, {{[0-9]+}}>
+// CHECK-LABEL: func.func @ahead
+func.func @ahead(%x: tensor<1x256x5x5xf32>, %w: tensor<512x256x3x3xf32>) -> tensor<1x512x5x5xf32> {
+  %0 = loom.convolution %x, %w strides = [1, 1] padding = [1, 1, 1, 1] dilation = [1, 1] groups = 1 : (tensor<1x256x5x5xf32>, tensor<512x256x3x3xf32>) -> tensor<1x512x5x5xf32>
+  return %0 : tensor<1x512x5x5xf32>
+}
+
+// -----
+
 // Channels exchanged and windows reversed, as in the gradient of the input: read in place, run by run.
 // CHECK-LABEL: loom.kernel @k0
 // CHECK: loom.slice
