@@ -74,6 +74,7 @@ static loom_value complex_of(fx_call *c, loom_value re, loom_value im) {
 /* Real and imaginary part of operand 0, which has to be complex. */
 static bool complex_parts(fx_call *c, loom_value *re, loom_value *im) {
   loom_value v = fx_tensor(c, 0);
+  *re = *im = LOOM_NO_VALUE;
   if (v == LOOM_NO_VALUE || !complex_value(c->b, v)) return fx_decline(c, "a real operand");
   *re = loom_build1(c->b, LOOM_OP_REAL, v);
   *im = loom_build1(c->b, LOOM_OP_IMAG, v);

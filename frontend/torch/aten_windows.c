@@ -333,7 +333,7 @@ static void windows_search(fx_call *c, const windows *w, int d, loom_value v, lo
   loom_builder *b = c->b;
   const loom_type places = c->types[1];
   if (v == LOOM_NO_VALUE) return;
-  if (d == w->count) {
+  if (d == w->count || d == WINDOWS_MAX_AXES) {
     loom_value larger = loom_build2(b, LOOM_OP_OR, loom_build_compare(b, "gt", v, best->value),
                                     loom_build1(b, LOOM_OP_IS_NAN, v));
     loom_value none = loom_build_compare(b, "lt", best->at, loom_build_int(b, &places, 0));
