@@ -23,6 +23,7 @@ bench:
 	@scripts/setup.sh bench
 	@.venv/bin/python bench/bench.py
 	@.venv/bin/python bench/overhead.py
+	@.venv/bin/python bench/time_steps.py
 
 bench-models:
 	@scripts/setup.sh models

@@ -1,12 +1,17 @@
 """Loops over a range that are captured once: the same results, effects and identities as plain Python's."""
 
 import os
+import pathlib
 import random
+import sys
 
 import numpy as np
 import pytest
 
 import frameloom
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
+import time_steps  # noqa: E402
 
 FIRST = int(os.environ.get("FRAMELOOM_FIRST_SEED", "0"))
 
@@ -313,6 +318,18 @@ def test_many_iterations_cost_no_more():
     compiled = frameloom.compile(step)
     assert same(step(U, 100_000), compiled(U, 100_000))
     assert operations(compiled, U, 100_000) == operations(frameloom.compile(step), U, 1000)
+
+
+@pytest.mark.parametrize("name", time_steps.PROGRAMS)
+def test_programs_that_step_through_time(name):
+    frameloom.config.unroll = 16
+    function = time_steps.PROGRAMS[name][0]
+    compiled = frameloom.compile(function)
+    for steps in (200, 40, 3):
+        want, got = (f(*time_steps.arguments(name), steps) for f in (function, compiled))
+        assert np.allclose(time_steps.flat(want), time_steps.flat(got), rtol=1e-6, equal_nan=True)
+    ops = [operations(frameloom.compile(function), *time_steps.arguments(name), steps) for steps in (40, 5000)]
+    assert ops[0] == ops[1]
 
 
 # ---- random loops ----
