@@ -4,10 +4,10 @@
 #include <string.h>
 
 static const alone_kind alone_kinds[] = {
-    {"loom.scatter", scatter_plan, scatter_lower},
-    {"loom.convolution", convolution_plan, convolution_lower},
-    {"loom.sort", sort_plan, sort_lower},
-    {"loom.convolution_gradient", conv_gradient_plan, conv_gradient_lower},
+    {"loom.scatter", scatter_plan, scatter_lower, true},
+    {"loom.convolution", convolution_plan, convolution_lower, false},
+    {"loom.sort", sort_plan, sort_lower, false},
+    {"loom.convolution_gradient", conv_gradient_plan, conv_gradient_lower, false},
 };
 
 const alone_kind *alone_find(const lower_kernel *kernel, MlirOperation *out) {
@@ -27,7 +27,8 @@ bool alone_refuse(MlirOperation op, const char *text) {
                          name.data, text);
 }
 
-/* Sizes and strides of every operand and result are numbers: these lowerings compute with them. */
+/* Sizes and strides of every operand and result are known: most lowerings here compute with them.
+ */
 static bool alone_is_static(const lower_kernel *kernel) {
   for (int i = 0; i < kernel->operand_count + kernel->result_count; i++) {
     const lower_buffer *buffer = &kernel->operands[i]; /* results follow operands */
@@ -43,7 +44,7 @@ bool alone_plan_make(const alone_kind *kind, const lower_kernel *kernel, MlirOpe
   memset(out, 0, sizeof *out);
   out->op = op;
   if (kernel->target == LANES_GPU) return alone_refuse(op, "no code for this target");
-  if (!alone_is_static(kernel)) return alone_refuse(op, "a symbolic size");
+  if (!kind->symbolic && !alone_is_static(kernel)) return alone_refuse(op, "a symbolic size");
   return kind->plan(kernel, out);
 }
 
@@ -65,7 +66,7 @@ void alone_split(lower *l, int var, const int64_t *sizes, int count, lower_index
   linear.coef[var] = 1;
   for (int i = count - 1; i >= 0; i--) {
     lower_index quotient = {0};
-    if (sizes[i] <= 1) continue; /* always 0 */
+    if (!LOOM_STRIDE_IS_SYM(sizes[i]) && sizes[i] <= 1) continue; /* always 0 */
     lower_index_divmod(l, &linear, sizes[i], &quotient, &out[i]);
     linear = quotient;
   }
@@ -117,11 +118,12 @@ void alone_block(lower *l, MlirValue block, int64_t size, int64_t limit, MlirVal
 
 lower_lanes alone_lanes(const lower *l, int var, int64_t extent, loom_dtype dtype) {
   int size = (int)loom_dtype_size(dtype), width = l->kernel->vector_bytes / size;
-  while (width > 1 && width > extent)
+  while (width > 1 && !LOOM_STRIDE_IS_SYM(extent) && width > extent)
     width /= 2;
   lower_lanes lanes = {var, width, LOWER_TAIL_NONE};
   /* Masked loads and stores exist for elements of 4 and 8 bytes; with AVX-512 for all. */
-  if (extent % width) lanes.tail = LOWER_TAIL_SCALAR;
-  if (extent % width && (size >= 4 || l->kernel->vector_bytes == 64)) lanes.tail = LOWER_TAIL_MASK;
+  bool even = loom_num_multiple(extent, width);
+  if (!even) lanes.tail = LOWER_TAIL_SCALAR;
+  if (!even && (size >= 4 || l->kernel->vector_bytes == 64)) lanes.tail = LOWER_TAIL_MASK;
   return lanes;
 }

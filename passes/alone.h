@@ -23,6 +23,7 @@ typedef struct alone_kind {
   const char *name; /* of the op */
   bool (*plan)(const lower_kernel *kernel, alone_plan *out);
   void (*lower)(lower *l, const alone_plan *plan, int stage);
+  bool symbolic; /* takes symbolic sizes and strides */
 } alone_kind;
 
 /* ---- alone.c --------------------------------------------------------------------------------- */
@@ -37,7 +38,8 @@ bool alone_schedule(const alone_kind *kind, const lower_kernel *kernel, MlirOper
 /* Emits "cannot lower 'op': text" and returns false. */
 bool alone_refuse(MlirOperation op, const char *text);
 
-/* Splits variable `var` into `count` dimensions of these sizes, the last one innermost. */
+/* Splits variable `var` into `count` dimensions of these sizes (numbers), the last one innermost.
+ */
 void alone_split(lower *l, int var, const int64_t *sizes, int count, lower_index *out);
 /* Lanes over `var`: as many as fit a vector and its extent. */
 lower_lanes alone_lanes(const lower *l, int var, int64_t extent, loom_dtype dtype);

@@ -20,10 +20,11 @@ enum { CUT_OUTER, CUT_ROW, CUT_LANE, CUT_AXIS };
 typedef struct scatter_job {
   MlirOperation op;
   loom_type to, indices, updates;
+  int64_t to_dims[LOOM_MAX_RANK], index_dims[LOOM_MAX_RANK]; /* numbers, as all sizes below */
   int axis;
   int64_t outer, count, rows, lanes; /* inner is rows x lanes, the last dimension */
   int cut;
-  int64_t chunks, size; /* of what is cut */
+  int64_t chunks, size; /* of what is cut: how many there are is a constant */
   MlirValue low[SCATTER_VARS], high[SCATTER_VARS];
   MlirValue axis_low, axis_high;
   const char *combine;    /* for lower_combine, or NULL to set */
@@ -32,37 +33,53 @@ typedef struct scatter_job {
   const lower_at *place;
 } scatter_job;
 
-static int64_t scatter_product(const loom_type *type, int first, int last) {
+static int64_t scatter_product(const int64_t *dims, int first, int last) {
   int64_t product = 1;
   for (int d = first; d < last; d++)
-    product *= type->dims[d];
+    product = loom_num_mul(product, dims[d]);
   return product;
 }
 
-static int64_t scatter_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static bool scatter_is_known(int64_t number) { return !LOOM_STRIDE_IS_SYM(number); }
 
 static void scatter_cut(scatter_job *j, int cut, int64_t extent, int64_t granule, int64_t chunks) {
-  int64_t most = scatter_ceil(extent, granule);
-  if (chunks > most) chunks = most;
+  int64_t most = loom_num_ceil(extent, granule);
+  if (scatter_is_known(most) && chunks > most) chunks = most;
   if (chunks < 1) chunks = 1;
   j->cut = cut;
-  j->size = scatter_ceil(scatter_ceil(extent, chunks), granule) * granule;
-  if (j->size < 1) j->size = 1;
-  j->chunks = scatter_ceil(extent, j->size);
+  j->size = loom_num_mul(loom_num_ceil(loom_num_ceil(extent, chunks), granule), granule);
+  if (scatter_is_known(j->size) && j->size < 1) j->size = 1;
+  j->chunks = chunks;
+  if (scatter_is_known(extent)) j->chunks = loom_num_ceil(extent, j->size);
   if (j->chunks < 1) j->chunks = 1;
 }
 
 static void scatter_divide(scatter_job *j) {
-  int64_t work = scatter_ceil(loom_type_elements(&j->updates), SCATTER_WORK);
+  int64_t work = loom_num_hint(loom_num_ceil(loom_num_elements(&j->updates), SCATTER_WORK));
   int64_t chunks = work < SCATTER_CHUNKS ? work : SCATTER_CHUNKS;
-  if (j->outer >= 8)
+  if (loom_num_hint(j->outer) >= 8)
     scatter_cut(j, CUT_OUTER, j->outer, 1, chunks);
-  else if (j->rows >= 8)
+  else if (loom_num_hint(j->rows) >= 8)
     scatter_cut(j, CUT_ROW, j->rows, 1, chunks);
-  else if (j->lanes >= 256)
+  else if (loom_num_hint(j->lanes) >= 256)
     scatter_cut(j, CUT_LANE, j->lanes, 64, chunks);
   else
-    scatter_cut(j, CUT_AXIS, j->to.dims[j->axis], 1, work < 4 ? 1 : SCATTER_AXIS_CHUNKS);
+    scatter_cut(j, CUT_AXIS, j->to_dims[j->axis], 1, work < 4 ? 1 : SCATTER_AXIS_CHUNKS);
+}
+
+/* The box of outer, axis and inner elements. */
+static void scatter_shape(scatter_job *j) {
+  for (int d = 0; d < j->to.rank; d++)
+    j->to_dims[d] = loom_num_dim(j->to.dims[d]);
+  for (int d = 0; d < j->indices.rank; d++)
+    j->index_dims[d] = loom_num_dim(j->indices.dims[d]);
+  j->axis = (int)loom_get_i64(j->op, "axis", 0);
+  j->outer = scatter_product(j->to_dims, 0, j->axis);
+  j->count = scatter_product(j->index_dims, 0, j->indices.rank);
+  j->rows = j->lanes = 1;
+  if (j->axis + 1 >= j->to.rank) return;
+  j->rows = scatter_product(j->to_dims, j->axis + 1, j->to.rank - 1);
+  j->lanes = j->to_dims[j->to.rank - 1];
 }
 
 static bool scatter_read(const lower_kernel *kernel, MlirOperation op, scatter_job *j) {
@@ -70,9 +87,8 @@ static bool scatter_read(const lower_kernel *kernel, MlirOperation op, scatter_j
   j->op = op;
   loom_type *types[] = {&j->to, &j->indices, &j->updates};
   for (int i = 0; i < 3; i++)
-    if (!loom_type_from_mlir(mlirValueGetType(loom_operand(op, i)), types[i]) ||
-        loom_type_elements(types[i]) < 0)
-      return alone_refuse(op, "a symbolic size");
+    if (!loom_type_from_mlir(mlirValueGetType(loom_operand(op, i)), types[i]))
+      return alone_refuse(op, "an operand of an unknown type");
   MlirStringRef combine = loom_get_str(op, "combine");
   static const char *const words[][2] = {
       {"add", "sum"}, {"mul", "prod"}, {"min", "min"}, {"max", "max"}};
@@ -86,16 +102,9 @@ static bool scatter_read(const lower_kernel *kernel, MlirOperation op, scatter_j
       kernel->results[0].shares < 0 ||
       !mlirValueEqual(kernel->operands[kernel->results[0].shares].value, loom_operand(op, 0)))
     return alone_refuse(op, "the result does not overwrite the operand");
-  j->axis = (int)loom_get_i64(op, "axis", 0);
-  j->outer = scatter_product(&j->to, 0, j->axis);
-  j->count = loom_type_elements(&j->indices);
-  j->rows = j->lanes = 1;
-  if (j->axis + 1 < j->to.rank) {
-    j->rows = scatter_product(&j->to, j->axis + 1, j->to.rank - 1);
-    j->lanes = j->to.dims[j->to.rank - 1];
-  }
+  scatter_shape(j);
   scatter_divide(j);
-  return true;
+  return !loom_num_take_failure() || alone_refuse(op, "a size that cannot be expressed");
 }
 
 bool scatter_plan(const lower_kernel *kernel, alone_plan *out) {
@@ -113,13 +122,13 @@ static lower_value scatter_target(lower *l, scatter_job *j, lower_value *inside)
   lower_at *at = lower_at_new(l, j->indices.rank);
   lower_value index = {{NULL}, 0, false, LOOM_I64};
   if (!at) return index;
-  alone_split(l, SCATTER_INDEX, j->indices.dims, j->indices.rank, at->dims);
+  alone_split(l, SCATTER_INDEX, j->index_dims, j->indices.rank, at->dims);
   index = lower_emit(l, loom_operand(j->op, 1), lower_at_intern(l, at));
   if (l->failed) return index;
   index.level = l->depth;
   loom_builder b = lower_at_level(l, l->depth);
   MlirValue v = lower_convert(NULL, &b, index.v, j->indices.dtype, LOOM_I64);
-  MlirValue zero = lower_int(l, 0).v, size = lower_int(l, j->to.dims[j->axis]).v;
+  MlirValue zero = lower_int(l, 0).v, size = lower_int(l, j->to_dims[j->axis]).v;
   if (!loom_dtype_is_unsigned(j->indices.dtype))
     v = lane_select(&b, lane_cmpi(&b, "slt", v, zero), lane_op2(&b, "arith.addi", v, size), v);
   MlirValue good = lane_cmpi(&b, "ult", v, size), bad = lane_cmpi(&b, "uge", v, size);
@@ -136,13 +145,13 @@ static void scatter_places(lower *l, scatter_job *j) {
   lower_at *update = lower_at_new(l, j->updates.rank), *place = lower_at_new(l, j->to.rank);
   if (!update || !place) return;
   int axis = j->axis, many = j->indices.rank, inner = j->to.rank - axis - 1;
-  alone_split(l, SCATTER_OUTER, j->to.dims, axis, place->dims);
+  alone_split(l, SCATTER_OUTER, j->to_dims, axis, place->dims);
   if (inner > 1)
-    alone_split(l, SCATTER_ROW, j->to.dims + axis + 1, inner - 1, place->dims + axis + 1);
-  if (inner && j->lanes > 1) place->dims[j->to.rank - 1].coef[SCATTER_LANE] = 1;
+    alone_split(l, SCATTER_ROW, j->to_dims + axis + 1, inner - 1, place->dims + axis + 1);
+  if (inner && j->lanes != 1) place->dims[j->to.rank - 1].coef[SCATTER_LANE] = 1;
   memcpy(update->dims, place->dims, sizeof *place->dims * (size_t)axis);
   memcpy(update->dims + axis + many, place->dims + axis + 1, sizeof *place->dims * (size_t)inner);
-  alone_split(l, SCATTER_INDEX, j->indices.dims, many, update->dims + axis);
+  alone_split(l, SCATTER_INDEX, j->index_dims, many, update->dims + axis);
   place->dims[axis] = j->target;
   j->update = lower_at_intern(l, update);
   j->place = lower_at_intern(l, place);
@@ -202,7 +211,7 @@ static void scatter_outer(lower *l, void *user, const MlirValue *carried, MlirVa
 static void scatter_chunk(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   scatter_job *j = user;
   static const int vars[] = {SCATTER_OUTER, SCATTER_ROW, SCATTER_LANE, -1};
-  const int64_t extents[] = {j->outer, j->rows, j->lanes, j->to.dims[j->axis]};
+  const int64_t extents[] = {j->outer, j->rows, j->lanes, j->to_dims[j->axis]};
   loom_builder b = lower_at_level(l, l->depth);
   MlirValue chunk = l->vars[SCATTER_CHUNK].iv, size = lower_int(l, j->size).v;
   MlirValue first = lane_op2(&b, "arith.muli", chunk, size);

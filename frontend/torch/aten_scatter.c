@@ -30,7 +30,7 @@ static loom_value index_scatter(fx_call *c, const char *combine, loom_value v, l
 /* The part of `src` that lies under an index of this shape. */
 static loom_value index_cut(fx_call *c, loom_value src, const loom_type *shape) {
   for (int i = 0; i < shape->rank; i++)
-    src = loom_build_slice(c->b, src, i, 0, shape->dims[i], 1);
+    src = loom_build_slice(c->b, src, i, 0, loom_stride_of_dim(shape->dims[i]), 1);
   return src;
 }
 
@@ -46,8 +46,7 @@ static bool scatter_read(fx_call *c, scatter_call *s) {
   if (!index_line(c, &axis, &elements)) return false;
   s->from = index_type1(c, 0);
   const loom_type shape = index_type1(c, 2);
-  if (shape.rank != s->from.rank || loom_type_elements(&shape) < 0)
-    return fx_decline(c, "an index of unknown size");
+  if (shape.rank != s->from.rank) return fx_decline(c, "an index of another rank");
   s->updates = loom_type_make(s->from.dtype, shape.rank, shape.dims);
   s->src = fx_is_tensor(c, 3) ? index_cut(c, index_tensor1(c, 3), &shape)
                               : fx_operand(c, 3, s->from.dtype, &s->updates);
@@ -238,7 +237,7 @@ bool aten_embedding_backward(fx_call *c, loom_value *out) {
   if (!fx_int(c, 3, &padding) || !fx_bool(c, 4, &by_frequency)) return false;
   if (by_frequency) return fx_decline(c, "scaled by frequency");
   loom_type type = c->types[0];
-  loom_value indices = index_checked(c, fx_tensor(c, 1), type.dims[0], false);
+  loom_value indices = index_checked(c, fx_tensor(c, 1), loom_stride_of_dim(type.dims[0]), false);
   loom_value grad = fx_tensor(c, 0);
   if (indices == LOOM_NO_VALUE || grad == LOOM_NO_VALUE) return false;
   const loom_type places = *loom_build_type(b, indices), shape = *loom_build_type(b, grad);
@@ -312,8 +311,7 @@ bool aten_index_put(fx_call *c, loom_value *out) {
   if (!index_collect(c, c->args[1], &x) || !index_places(c, &x)) return false;
   loom_value v = index_operand(c, &x, &joined);
   if (loom_type_elements(&x.places) == 0) return aten_same(c, out);
-  if (loom_type_elements(&joined) <= 0 || loom_type_elements(&x.places) < 0)
-    return fx_decline(c, "a size that is unknown or 0");
+  if (loom_type_elements(&joined) == 0) return fx_decline(c, "a size of 0");
   loom_value updates = index_updates(c, &x, &joined);
   v = index_scatter(c, accumulate ? "add" : "set", v, index_joined(c, &x), updates, 0);
   for (int i = 0; i < c->types[0].rank; i++) {

@@ -410,7 +410,7 @@ static bool run_read(run *r, const compiled *c) {
     if (!loom_stride_eval(&v->graph, v->scalars[i].number, r->symbols, &number))
       return r->other = true, false;
     r->scalars[i] = (uint64_t)number;
-    r->inputs[v->graph.values[v->scalars[i].value].index] = &r->scalars[i];
+    r->inputs[v->scalars[i].input] = &r->scalars[i];
   }
   return true;
 }

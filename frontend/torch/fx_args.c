@@ -178,7 +178,8 @@ loom_value fx_number_data(fx_call *c, int64_t number) {
   im->scalars = grown;
   loom_value v = loom_graph_input(im->graph, LOOM_INPUT_SCALAR, &type, NULL);
   if (v == LOOM_NO_VALUE) return loom_build_fail(c->b, "out of memory");
-  im->scalars[im->scalar_count++] = (fx_scalar){.value = v, .number = number};
+  im->scalars[im->scalar_count++] =
+      (fx_scalar){.value = v, .input = im->graph->input_count - 1, .number = number};
   return v;
 }
 

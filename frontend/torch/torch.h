@@ -102,7 +102,8 @@ typedef struct fx_symbols {
 
 /* A SCALAR input of the graph whose value is a size. */
 typedef struct fx_scalar {
-  loom_value value;
+  loom_value value; /* while it is imported: pruning renumbers values */
+  uint32_t input;
   int64_t number;
 } fx_scalar;
 

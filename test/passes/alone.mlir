@@ -36,6 +36,22 @@ func.func @computed(%x: tensor<100x768xf32>, %i: tensor<1000xi64>, %u: tensor<10
 
 // -----
 
+// As many indices as a call has: how the rows are cut does not depend on them.
+// CHECK-LABEL: loom.kernel @k1
+// CHECK: loom.scatter "add"
+// CHECK: schedule = {kind = "scatter"}
+// CHECK-SAME: stages = array<i64: 1>
+// CHECK-LABEL: func.func @sized
+module attributes {loom.exprs = array<i64: 1, 0, 0, 0>, loom.symbols = array<i64: 2, 1099511627776, 1, 5>} {
+func.func @sized(%x: tensor<100x768xf32>, %i: tensor<?xi64, affine_map<()[s0] -> (s0)>>, %u: tensor<?x768xf32, affine_map<()[s0] -> (s0, 768)>>) -> tensor<100x768xf32> {
+  %e = loom.exp %x : tensor<100x768xf32>
+  %0 = loom.scatter "add" %e, %i, %u axis = 0 : (tensor<100x768xf32>, tensor<?xi64, affine_map<()[s0] -> (s0)>>, tensor<?x768xf32, affine_map<()[s0] -> (s0, 768)>>) -> tensor<100x768xf32>
+  return %0 : tensor<100x768xf32>
+}
+}
+
+// -----
+
 // An output that is not in C order gets a copy.
 // CHECK-LABEL: loom.kernel @k2
 // CHECK: loom.copy
