@@ -110,10 +110,8 @@ static PyObject *entry_guards(const entry *e) {
   return list;
 }
 
-/* Kernels of a plan: their first stages, so that it is known for plans of the disk cache too. */
-static unsigned entry_kernels(const entry *e) {
-  if (!e->plan) return 0;
-  const loom_plan_header *header = loom_plan_header_of(e->plan);
+unsigned loom_plan_kernel_count(const loom_plan *plan) {
+  const loom_plan_header *header = loom_plan_header_of(plan);
   const char *bytes = (const char *)header;
   const loom_plan_kernel *rows = (const void *)(bytes + header->kernels.offset);
   unsigned count = 0;
@@ -130,13 +128,14 @@ static PyObject *entry_report(const entry *e) {
   PyObject *graph = entry_graph_text(e), *ops = entry_ops(e), *guards = entry_guards(e),
            *made = NULL;
   if (graph && ops && guards)
-    made = Py_BuildValue(
-        "{sssOsOsOsKsOsOsIsIs{sdsdsdsdsdsdsd}}", "backend", kinds[e->kind], "graph", graph, "ops",
-        ops, "guards", guards, "hits", (unsigned long long)e->hits, "part",
-        e->part ? Py_True : Py_False, "cached", e->report.cached ? Py_True : Py_False, "fusions",
-        info->fusions, "kernels", entry_kernels(e), "times", "capture_ms", e->capture_ms, "load_ms",
-        e->report.load_ms, "import_ms", info->import_ms, "passes_ms", info->passes_ms, "lower_ms",
-        info->lower_ms, "emit_ms", info->emit_ms, "total_ms", e->report.total_ms);
+    made = Py_BuildValue("{sssOsOsOsKsOsOsIsIs{sdsdsdsdsdsdsd}}", "backend", kinds[e->kind],
+                         "graph", graph, "ops", ops, "guards", guards, "hits",
+                         (unsigned long long)e->hits, "part", e->part ? Py_True : Py_False,
+                         "cached", e->report.cached ? Py_True : Py_False, "fusions", info->fusions,
+                         "kernels", e->plan ? loom_plan_kernel_count(e->plan) : 0, "times",
+                         "capture_ms", e->capture_ms, "load_ms", e->report.load_ms, "import_ms",
+                         info->import_ms, "passes_ms", info->passes_ms, "lower_ms", info->lower_ms,
+                         "emit_ms", info->emit_ms, "total_ms", e->report.total_ms);
   Py_XDECREF(graph);
   Py_XDECREF(ops);
   Py_XDECREF(guards);
@@ -193,6 +192,26 @@ static void entry_log_time(const entry *e, PyObject *name) {
   loom_log(LOOM_LOG_TIME, "%U: %s", name, line);
 }
 
+/* Functions that the library itself runs inside the plan. */
+static void entry_log_hosts(const entry *e, PyObject *name) {
+  const loom_graph *graph = &e->captured->graph;
+  PyObject *hosts = e->captured->hosts;
+  for (uint32_t i = 0; hosts && i < graph->node_count; i++) {
+    const loom_node *node = &graph->nodes[i];
+    if (node->op != LOOM_OP_HOST_CALL) continue;
+    int64_t slot = node->attrs[2].i;
+    if (slot < 0 || slot >= PyList_GET_SIZE(hosts)) continue;
+    PyObject *row = PyList_GET_ITEM(hosts, slot);
+    PyObject *function = PyTuple_GET_ITEM(row, 0);
+    PyObject *words = PyObject_GetAttrString(function, "__name__");
+    PyErr_Clear();
+    loom_log(LOOM_LOG_HOST_CALLS, "%U: %S runs in %s, %s:%d", name, words ? words : function,
+             node->attrs[0].str, node->location.file ? node->location.file : "?",
+             node->location.line);
+    Py_XDECREF(words);
+  }
+}
+
 void entry_log(const entry *e, const callable *c) {
   if (!loom_log_mask) return;
   PyObject *name = c->function->func_qualname;
@@ -205,6 +224,7 @@ void entry_log(const entry *e, const callable *c) {
     Py_XDECREF(words);
   }
   PyErr_Clear();
+  if (loom_log_mask & LOOM_LOG_HOST_CALLS) entry_log_hosts(e, name);
   if (e->kind != BACKEND_LOOM) return;
   loom_log(LOOM_LOG_CACHE, "%U: %s", name, e->report.cached ? "from the disk cache" : "compiled");
   if (!e->report.cached)

@@ -534,7 +534,8 @@ enum {
   LOOM_LOG_TIME = 32,
   LOOM_LOG_KERNELS = 64,
   LOOM_LOG_BYTECODE = 128,
-  LOOM_LOG_DYNAMIC = 256
+  LOOM_LOG_DYNAMIC = 256,
+  LOOM_LOG_HOST_CALLS = 512
 };
 extern uint32_t loom_log_mask;
 /* Writes "[frameloom breaks] ..." to sys.stderr when the category is on; PyUnicode_FromFormat's formats. */
@@ -601,6 +602,9 @@ PyObject *loom_py_reset(PyObject *module, PyObject *unused);
 /* frameloom.graph_break() and frameloom.is_compiling(), as plain Python calls them (capture: builtins.def). */
 PyObject *loom_py_graph_break(PyObject *module, PyObject *unused);
 PyObject *loom_py_is_compiling(PyObject *module, PyObject *unused);
+
+/* Kernels of a plan: their first stages, so that it is known for plans of the disk cache too. */
+unsigned loom_plan_kernel_count(const loom_plan *plan);
 
 /* Code, text, hint of a reason in breaks.def. */
 const char *loom_break_text(int reason, const char **name_out, const char **hint_out);

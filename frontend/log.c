@@ -11,7 +11,7 @@ static const struct {
                       {"graph", LOOM_LOG_GRAPH},     {"cache", LOOM_LOG_CACHE},
                       {"time", LOOM_LOG_TIME},       {"recompiles", LOOM_LOG_RECOMPILES},
                       {"kernels", LOOM_LOG_KERNELS}, {"bytecode", LOOM_LOG_BYTECODE},
-                      {"dynamic", LOOM_LOG_DYNAMIC}};
+                      {"dynamic", LOOM_LOG_DYNAMIC}, {"host_calls", LOOM_LOG_HOST_CALLS}};
 enum { LOG_COUNT = sizeof log_categories / sizeof *log_categories };
 
 typedef enum setting_type { SETTING_STR, SETTING_INT, SETTING_BOOL } setting_type;
@@ -86,7 +86,7 @@ static bool setting_valid(const struct setting *s, const char *text) {
   if (s->place == &loom_config.logs && !log_parse(text, &mask, &bad)) {
     PyErr_Format(PyExc_ValueError,
                  "unknown log '%.40s': use breaks, guards, graph, recompiles, cache, time, "
-                 "kernels, bytecode, dynamic or all",
+                 "kernels, bytecode, dynamic, host_calls or all",
                  bad);
     return false;
   }

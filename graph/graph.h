@@ -454,6 +454,14 @@ bool loom_interpret_op(const loom_op_view *view, const loom_buffer *operands, lo
  * symbol of the graph; NULL: those that are a size of an input are read from there. */
 bool loom_interpret(const loom_graph *graph, const loom_buffer *inputs, loom_buffer *outputs,
                     const int64_t *symbols, loom_error *err);
+/* Runs the host call in a slot: operands' buffers in C order, then the results'; not 0: it failed.
+ */
+typedef int (*loom_interpret_host)(void *context, uint32_t slot, void **buffers, uint32_t reads,
+                                   uint32_t count, const int64_t *symbols);
+/* The same for graphs with host calls (not in regions). */
+bool loom_interpret_hosted(const loom_graph *graph, const loom_buffer *inputs, loom_buffer *outputs,
+                           const int64_t *symbols, loom_interpret_host host, void *context,
+                           loom_error *err);
 
 #ifdef __cplusplus
 }

@@ -367,6 +367,8 @@ typedef struct interp_state {
   uint32_t *last_use;  /* the node after which a value is dead; outputs outlive all */
   int64_t *symbols;
   uint32_t known; /* so many first symbols were given */
+  loom_interpret_host host;
+  void *context; /* of `host` */
   loom_error *err;
 } interp_state;
 
@@ -463,6 +465,43 @@ static bool interp_slice_fits(interp_state *s, const loom_node *node, const loom
   return true;
 }
 
+/* A buffer in C order: the operand's own, or a copy, which is then also in `copy`. */
+static void *interp_in_order(const loom_buffer *operand, void **copy) {
+  loom_buffer ordered = {.type = operand->type};
+  int64_t size = 1;
+  bool same = true;
+  loom_contiguous_strides(&ordered.type, ordered.strides);
+  for (int i = 0; i < operand->type.rank; i++) {
+    size *= operand->type.dims[i];
+    same &= operand->type.dims[i] <= 1 || operand->strides[i] == ordered.strides[i];
+  }
+  if (same || !size) return operand->data;
+  *copy = ordered.data = malloc((size_t)size * loom_dtype_size(operand->type.dtype));
+  if (ordered.data) interp_copy(&ordered, operand);
+  return ordered.data;
+}
+
+static bool interp_host(interp_state *s, const loom_node *node, const loom_buffer *operands) {
+  uint32_t reads = node->operand_count, count = reads + node->result_count;
+  void **buffers = calloc(count + 1, sizeof *buffers), **copies = calloc(reads + 1, sizeof *copies);
+  bool good = buffers && copies;
+  for (uint32_t i = 0; i < reads && good; i++) {
+    buffers[i] = interp_in_order(&operands[i], &copies[i]);
+    good = buffers[i] || interp_empty(&operands[i].type);
+  }
+  for (uint32_t i = reads; i < count && good; i++)
+    buffers[i] = s->values[node->first_result + i - reads].data;
+  if (!good) loom_fail(s->err, "out of memory");
+  good = good &&
+         (!s->host(s->context, (uint32_t)node->attrs[2].i, buffers, reads, count, s->symbols) ||
+          loom_fail(s->err, "a host call failed"));
+  for (uint32_t i = 0; copies && i < reads; i++)
+    free(copies[i]);
+  free(copies);
+  free(buffers);
+  return good;
+}
+
 static bool interp_node(interp_state *s, uint32_t n) {
   const loom_node *node = &s->graph->nodes[n];
   loom_attr attrs[LOOM_MAX_ATTRS];
@@ -482,7 +521,8 @@ static bool interp_node(interp_state *s, uint32_t n) {
   loom_op_view view = {node->op, attrs, types, node->operand_count, node->regions};
   interp_call call = {&view,  operands,   &s->values[node->first_result],
                       s->err, s->symbols, s->graph->symbol_count};
-  good = good && interp_op(&call, node->result_count);
+  bool hosted = node->op == LOOM_OP_HOST_CALL && s->host;
+  good = good && (hosted ? interp_host(s, node, operands) : interp_op(&call, node->result_count));
   for (uint32_t i = 0; good && i < node->operand_count; i++)
     if (s->last_use[node->operands[i]] == n) interp_release(s, node->operands[i]);
   free(operands);
@@ -510,14 +550,15 @@ static bool interp_outputs(interp_state *s, const loom_buffer *outputs) {
   return true;
 }
 
-bool interp_graph(const loom_graph *graph, const int64_t *symbols, uint32_t symbol_count,
-                  const loom_buffer *inputs, loom_buffer *outputs, loom_error *err) {
-  interp_state s = {.graph = graph, .err = err};
+static bool interp_run(interp_state state, const int64_t *symbols, uint32_t symbol_count,
+                       const loom_buffer *inputs, loom_buffer *outputs) {
+  interp_state s = state;
+  const loom_graph *graph = s.graph;
   s.values = calloc(graph->value_count + 1, sizeof *s.values);
   s.last_use = calloc(graph->value_count + 1, sizeof *s.last_use);
   s.symbols = calloc(graph->symbol_count + 1, sizeof *s.symbols);
   bool good = s.values && s.last_use && s.symbols;
-  if (!good) loom_fail(err, "out of memory");
+  if (!good) loom_fail(s.err, "out of memory");
   for (uint32_t i = 0; good && i < graph->symbol_count; i++)
     s.symbols[i] = i < symbol_count ? symbols[i] : -1;
   s.known = symbol_count;
@@ -532,6 +573,19 @@ bool interp_graph(const loom_graph *graph, const int64_t *symbols, uint32_t symb
   free(s.last_use);
   free(s.symbols);
   return good;
+}
+
+bool interp_graph(const loom_graph *graph, const int64_t *symbols, uint32_t symbol_count,
+                  const loom_buffer *inputs, loom_buffer *outputs, loom_error *err) {
+  interp_state s = {.graph = graph, .err = err};
+  return interp_run(s, symbols, symbol_count, inputs, outputs);
+}
+
+bool loom_interpret_hosted(const loom_graph *graph, const loom_buffer *inputs, loom_buffer *outputs,
+                           const int64_t *symbols, loom_interpret_host host, void *context,
+                           loom_error *err) {
+  interp_state s = {.graph = graph, .host = host, .context = context, .err = err};
+  return interp_run(s, symbols, symbols ? graph->symbol_count : 0, inputs, outputs);
 }
 
 bool loom_interpret(const loom_graph *graph, const loom_buffer *inputs, loom_buffer *outputs,

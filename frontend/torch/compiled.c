@@ -31,7 +31,7 @@ typedef struct version {
   bool lends;            /* some tensors are made and dropped during a run, as these say: */
   uint32_t *made_by;     /* by output: 1 + the result that it is, made when it is first written */
   uint32_t *placeholder; /* by input: 1 + the argument, dropped when it has been read */
-  PyObject *constants, *hosts, *host_reasons;
+  PyObject *constants, *hosts, *host_reasons, *host_places;
   loom_compile_report report;
 } version;
 
@@ -50,7 +50,8 @@ typedef struct compiled {
   bool no_general;      /* it was tried */
   bool per_size;        /* they are better than the general one */
   PyObject *why_static; /* why there is no general one, or why it is not the better one; or NULL */
-  PyObject *dict;       /* attributes: AOTAutograd's wrappers copy them */
+  PyObject *weak;
+  PyObject *dict; /* attributes: AOTAutograd's wrappers copy them */
 } compiled;
 
 static void version_unref(version *v) {
@@ -62,6 +63,7 @@ static void version_unref(version *v) {
   Py_XDECREF(v->constants);
   Py_XDECREF(v->hosts);
   Py_XDECREF(v->host_reasons);
+  Py_XDECREF(v->host_places);
   free(v->constant_data);
   free(v->made_by);
   free(v->placeholder);
@@ -114,6 +116,7 @@ static bool version_import(const compiled *c, version *v) {
     v->constants = Py_NewRef(im.constants);
     v->hosts = Py_NewRef(im.hosts);
     v->host_reasons = Py_NewRef(im.host_reasons);
+    v->host_places = Py_NewRef(im.host_places);
     v->ops = im.ops;
     im.inputs = NULL;
     im.scalars = NULL;
@@ -168,6 +171,11 @@ static bool version_lend(const compiled *c, version *v) {
   return true;
 }
 
+static torch_description version_description(const version *v) {
+  return (torch_description){&v->graph,       v->plan,        &v->report,
+                             v->host_reasons, v->host_places, v->ops};
+}
+
 /* The graph for these values of torch's symbols; NULL: for all of them. */
 static version *version_new(const compiled *c, const int64_t *sizes) {
   version *v = calloc(1, sizeof *v);
@@ -192,6 +200,8 @@ static version *version_finish(const compiled *c, version *v) {
   v->release_gil = version_has_work(&v->graph);
   for (uint32_t i = 0; i < v->graph.node_count; i++)
     v->release_gil |= v->graph.nodes[i].op == LOOM_OP_HOST_CALL;
+  torch_description d = version_description(v);
+  torch_log(&d);
   return v;
 }
 
@@ -482,6 +492,15 @@ static bool run_buffer(const run *r, void *data, loom_value value, const int64_t
   return true;
 }
 
+static int run_interpret_host(void *context, uint32_t slot, void **buffers, uint32_t reads,
+                              uint32_t count, const int64_t *symbols) {
+  const version *v = ((run *)context)->version;
+  loom_host_call call = {.name = "torch", .slot = slot, .reads = reads, .count = count};
+  call.buffers = buffers;
+  call.symbols = (int64_t *)symbols; /* only read */
+  return torch_host_run(v->hosts, &v->graph, &call);
+}
+
 static bool run_interpret(run *r) {
   const loom_graph *graph = &r->version->graph;
   loom_buffer *buffers = calloc(graph->input_count + graph->output_count + 1, sizeof *buffers);
@@ -495,9 +514,10 @@ static bool run_interpret(run *r) {
   for (uint32_t i = 0; i < graph->output_count && good; i++)
     good = run_buffer(r, r->outputs[i], graph->outputs[i].value, graph->outputs[i].strides,
                       &outputs[i]);
-  good = good && loom_interpret(graph, buffers, outputs, r->symbols, &err);
+  good = good &&
+         loom_interpret_hosted(graph, buffers, outputs, r->symbols, run_interpret_host, r, &err);
   free(buffers);
-  if (!good) PyErr_SetString(PyExc_RuntimeError, err.message);
+  if (!good && !PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, err.message);
   return good;
 }
 
@@ -721,6 +741,7 @@ static void compiled_dealloc(PyObject *self) {
   compiled *c = (compiled *)self;
   PyTypeObject *type = Py_TYPE(self);
   PyObject_GC_UnTrack(self);
+  if (c->weak) PyObject_ClearWeakRefs(self);
   compiled_clear_versions(c);
   fx_symbols_fini(&c->symbols);
   Py_XDECREF(c->why_static);
@@ -743,11 +764,14 @@ static PyObject *version_sizes(const compiled *c, const version *v) {
 }
 
 static PyObject *version_describe(const compiled *c, const version *v) {
-  return Py_BuildValue("{s:I,s:O,s:I,s:d,s:O,s:I,s:N,s:O}", "ops", v->ops, "host_calls",
-                       v->host_reasons, "kernels", v->report.info.kernels, "compile_ms",
-                       v->report.total_ms, "cached", v->report.cached ? Py_True : Py_False,
-                       "symbols", v->graph.symbol_count, "sizes", version_sizes(c, v),
-                       "static_because", c->why_static && !v->general ? c->why_static : Py_None);
+  torch_description d = version_description(v);
+  PyObject *row = torch_describe(&d), *sizes = row ? version_sizes(c, v) : NULL;
+  PyObject *why = c->why_static && !v->general ? c->why_static : Py_None;
+  bool good = sizes && PyDict_SetItemString(row, "sizes", sizes) == 0 &&
+              PyDict_SetItemString(row, "static_because", why) == 0;
+  Py_XDECREF(sizes);
+  if (!good) Py_CLEAR(row);
+  return row;
 }
 
 static PyObject *compiled_report(PyObject *self, PyObject *unused) {
@@ -765,21 +789,14 @@ static PyObject *compiled_report(PyObject *self, PyObject *unused) {
 static PyObject *compiled_graph(PyObject *self, PyObject *unused) {
   const compiled *c = (compiled *)self;
   const version *v = c->general && !c->per_size ? c->general : c->versions;
-  char *text = NULL;
-  size_t size = 0;
-  FILE *out = v ? open_memstream(&text, &size) : NULL;
-  if (!out) Py_RETURN_NONE;
-  loom_graph_print(&v->graph, out);
-  fclose(out);
-  PyObject *string = PyUnicode_FromStringAndSize(text, (Py_ssize_t)size);
-  free(text);
-  return string;
+  if (!v) Py_RETURN_NONE;
+  return torch_graph_text(&v->graph);
 }
 
 static PyMethodDef compiled_methods[] = {
     {"report", compiled_report, METH_NOARGS,
      PyDoc_STR("report()\n--\n\nA list with a dict for each compiled version: ops, host_calls, "
-               "kernels, compile_ms (milliseconds), cached.")},
+               "host_places, kernels, compile_ms (milliseconds), cached.")},
     {"graph", compiled_graph, METH_NOARGS,
      PyDoc_STR("graph()\n--\n\nThe captured graph of the version used last, as loom MLIR.")},
     {NULL, NULL, 0, NULL}};
@@ -787,6 +804,7 @@ static PyGetSetDef compiled_getset[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 static PyMemberDef compiled_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(compiled, weak), READONLY, NULL},
     {"__dictoffset__", T_PYSSIZET, offsetof(compiled, dict), READONLY, NULL},
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(compiled, vectorcall), READONLY, NULL},
     {NULL, 0, 0, 0, NULL}};

@@ -300,9 +300,8 @@ static bool fx_is_sized(fx_call *c) {
 static bool fx_emit(fx_call *c, loom_value *values) {
   PyObject *text = PyObject_Str(c->target); /* "aten.add.Tensor" */
   const char *name = text ? PyUnicode_AsUTF8(text) : NULL;
-  /* Rows of torch's prims keep their prefix. */
-  bool known = name && (!strncmp(name, "aten.", 5) || !strncmp(name, "prims.", 6));
-  const aten_row *row = known ? aten_find(*name == 'a' ? name + 5 : name) : NULL;
+  /* Rows of other libraries keep their prefix. */
+  const aten_row *row = name ? aten_find(strncmp(name, "aten.", 5) ? name : name + 5) : NULL;
   bool good = false;
   uint32_t first = c->b->graph->node_count;
   if (fx_emit_empty(c, values)) {
@@ -380,8 +379,9 @@ static bool fx_higher_order(fx_import *im, fx_call *c, PyObject *args, PyObject 
 }
 
 static bool fx_getitem(fx_import *im, PyObject *node, PyObject *args) {
-  const fx_value *many = fx_value_of(im, PyTuple_GET_ITEM(args, 0));
-  Py_ssize_t i = PyLong_AsSsize_t(PyTuple_GET_ITEM(args, 1));
+  PyObject *number = PyTuple_GET_SIZE(args) == 2 ? PyTuple_GET_ITEM(args, 1) : Py_None;
+  const fx_value *many = PyLong_Check(number) ? fx_value_of(im, PyTuple_GET_ITEM(args, 0)) : NULL;
+  Py_ssize_t i = many ? PyLong_AsSsize_t(number) : -1;
   if (!many || many->kind != FX_MANY || i < 0 || i >= many->count) {
     PyErr_SetString(PyExc_NotImplementedError,
                     "an item of something that is not a list of tensors");
@@ -432,14 +432,14 @@ static bool fx_call_function(fx_import *im, PyObject *node) {
   PyObject *kwargs = PyObject_GetAttrString(node, "kwargs");
   PyObject *meta = fx_meta(node);
   bool good = target && args && kwargs;
+  fx_call c = {.im = im, .b = &im->builder, .target = target, .node = node, .meta = meta};
   if (good && PyObject_HasAttrString(target, "_schema")) {
     fx_locate(im, node);
-    fx_call c = {.im = im, .b = &im->builder, .target = target, .node = node, .meta = meta};
     good = fx_is_number(meta) ? fx_size_call(im, node, meta) : fx_aten(im, &c, args, kwargs);
   } else if (good && fx_is_number(meta)) {
     good = fx_size_call(im, node, meta);
   } else if (good && PyObject_HasAttrString(target, "py_kernels")) {
-    fx_call c = {.im = im, .b = &im->builder, .target = target, .node = node, .meta = meta};
+    fx_locate(im, node);
     good = fx_higher_order(im, &c, args, kwargs);
   } else if (good) {
     good = fx_getitem(im, node, args);
@@ -539,10 +539,12 @@ bool fx_import_module(fx_import *im, PyObject *module, fx_result **results,
   im->index = PyDict_New();
   im->hosts = PyList_New(0);
   im->host_reasons = PyList_New(0);
+  im->host_places = PyList_New(0);
   PyObject *list = fx_nodes(module);
   Py_ssize_t count = list ? PyList_GET_SIZE(list) : 0;
   im->inputs = calloc((size_t)count + 1, sizeof *im->inputs);
-  bool good = list && im->index && im->constants && im->hosts && im->host_reasons && im->inputs;
+  bool good = list && im->index && im->constants && im->hosts && im->host_reasons &&
+              im->host_places && im->inputs;
   for (Py_ssize_t i = 0; good && i < count; i++)
     good = fx_node(im, PyList_GET_ITEM(list, i), results, result_count);
   Py_XDECREF(list);
@@ -559,4 +561,5 @@ void fx_import_fini(fx_import *im) {
   Py_XDECREF(im->constants);
   Py_XDECREF(im->hosts);
   Py_XDECREF(im->host_reasons);
+  Py_XDECREF(im->host_places);
 }

@@ -159,6 +159,19 @@ static bool host_node(host_row *row, PyObject *entry, loom_value *out) {
   return PyList_Append(c->im->hosts, entry) == 0;
 }
 
+/* Which op runs through torch, why, and for which line of the model. */
+static bool host_record(fx_call *c) {
+  const loom_location *at = &c->b->location;
+  PyObject *reason = Py_BuildValue("(Os)", c->target, c->why);
+  PyObject *place =
+      at->file ? PyUnicode_FromFormat("%s:%d", at->file, at->line) : PyUnicode_FromString("");
+  bool good = reason && place && PyList_Append(c->im->host_reasons, reason) == 0 &&
+              PyList_Append(c->im->host_places, place) == 0;
+  Py_XDECREF(place);
+  Py_XDECREF(reason);
+  return good;
+}
+
 bool torch_host_emit(fx_call *c, PyObject *args, PyObject *kwargs, loom_value *out) {
   host_row row = {.call = c, .specs = PyList_New(0)};
   if (!c->result_count || host_is(c->target, "_schema", "is_mutable")) {
@@ -170,10 +183,7 @@ bool torch_host_emit(fx_call *c, PyObject *args, PyObject *kwargs, loom_value *o
   PyObject *keywords = list ? host_keywords(&row, kwargs) : NULL;
   PyObject *results = keywords ? host_results(c) : NULL;
   PyObject *entry = results ? PyTuple_Pack(5, c->target, list, keywords, row.specs, results) : NULL;
-  PyObject *reason = entry ? Py_BuildValue("(Os)", c->target, c->why) : NULL;
-  bool good =
-      reason && host_node(&row, entry, out) && PyList_Append(c->im->host_reasons, reason) == 0;
-  Py_XDECREF(reason);
+  bool good = entry && host_node(&row, entry, out) && host_record(c);
   Py_XDECREF(entry);
   Py_XDECREF(results);
   Py_XDECREF(keywords);

@@ -159,8 +159,22 @@ bool torch_is_lazy(PyObject *tensor) {
   return plain && (tensor_keys(tensor) & torch.lazy);
 }
 
+/* Is it a tensor of a subclass that only adds Python to it, without a dispatch of its own? */
+static bool torch_is_plain_subclass(PyObject *tensor) {
+  if (!PyType_IsSubtype(Py_TYPE(tensor), torch.tensor)) return false;
+  const char *name = "__torch_dispatch__";
+  PyObject *own = PyObject_GetAttrString((PyObject *)Py_TYPE(tensor), name);
+  PyObject *base = PyObject_GetAttrString((PyObject *)torch.tensor, name);
+  bool plain = own && own == base;
+  PyErr_Clear();
+  Py_XDECREF(base);
+  Py_XDECREF(own);
+  return plain;
+}
+
 bool torch_read(PyObject *tensor, torch_view *out) {
-  if (Py_TYPE(tensor) != torch.tensor && Py_TYPE(tensor) != torch.parameter) {
+  if (Py_TYPE(tensor) != torch.tensor && Py_TYPE(tensor) != torch.parameter &&
+      !torch_is_plain_subclass(tensor)) {
     PyErr_Format(PyExc_TypeError, "frameloom: an input is a %s, not a torch.Tensor",
                  Py_TYPE(tensor)->tp_name);
     return false;

@@ -126,6 +126,7 @@ typedef struct fx_import {
   PyObject *constants;    /* list of tensors: data of the CONST inputs, in their order */
   PyObject *hosts;        /* list, by slot: see host.c */
   PyObject *host_reasons; /* list of (op, reason) */
+  PyObject *host_places;  /* for each: "file:line" of the model, or "" */
   uint32_t ops;           /* call_function nodes with an array result */
 } fx_import;
 
@@ -287,6 +288,22 @@ bool fx_complex_to_real(fx_call *c, loom_value *out);
 bool torch_host_emit(fx_call *c, PyObject *args, PyObject *kwargs, loom_value *out);
 #define TORCH_HOST_OTHER 2 /* torch gave results of other sizes than it had declared */
 int torch_host_run(PyObject *hosts, const loom_graph *graph, const loom_host_call *call);
+
+/* ==== describe.c: reports and logs
+ * ================================================================
+ */
+
+typedef struct torch_description {
+  const loom_graph *graph;
+  const loom_plan *plan; /* NULL: the interpreter */
+  const loom_compile_report *report;
+  PyObject *host_reasons, *host_places; /* as in fx_import; borrowed */
+  uint32_t ops;
+} torch_description;
+
+PyObject *torch_describe(const torch_description *d); /* a new dict */
+void torch_log(const torch_description *d);
+PyObject *torch_graph_text(const loom_graph *graph); /* as MLIR */
 
 /* ==== compiled.c
  * ================================================================================== */

@@ -133,8 +133,8 @@ def _axes(array, axis):
 def set_logs(*names, **flags):
     """Choose what is logged to stderr: `set_logs("breaks", "guards")` or `set_logs(breaks=True)`; nothing: no logs.
 
-    Known: breaks, guards, graph, recompiles, cache, time, kernels, bytecode, dynamic, all. The environment variable
-    FRAMELOOM_LOGS does the same.
+    Known: breaks, guards, graph, recompiles, cache, time, kernels, bytecode, dynamic,
+    host_calls, all. The environment variable FRAMELOOM_LOGS does the same.
     """
     names = list(names) + [name for name, on in flags.items() if on]
     config.logs = ",".join(names)

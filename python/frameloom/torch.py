@@ -7,7 +7,11 @@ the compiled graph.
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import logging
+import threading
+import weakref
 
 import torch
 from torch._dynamo.backends.common import aot_autograd
@@ -21,22 +25,98 @@ from frameloom import _native
 with _disable_current_modes():  # the probe needs real tensors
     _native.torch_init()
 
+from frameloom import _torch_random  # noqa: E402
+
 _log = logging.getLogger("frameloom.torch")
-OPTIONS = {"cpu": "", "fastmath": False}
 MODES = ("default", "max-autotune", "max-autotune-no-cudagraphs", "reduce-overhead")
 
-compiled_graphs: list = []
+
+@dataclasses.dataclass(slots=True)
+class Options:
+    """What `torch.compile(..., options={...})` may hold.
+
+    cpu              "" (frameloom.config.cpu), "native", "x86-64-v3" or "x86-64-v4"
+    fastmath         allow contraction and reassociation
+    fallback_random  random ops run through torch and give eager torch's numbers; else they are Philox
+                     of ours, seeded from torch's generator
+    """
+
+    cpu: str = ""
+    fastmath: bool = False
+    fallback_random: bool = False
+
+
+class Config(Options):
+    """Defaults of the options: `frameloom.torch.config.fallback_random = True`."""
+
+    __slots__ = ()
+
+    @contextlib.contextmanager
+    def patch(self, **options):
+        """Set some for the length of a `with` block (or of a function, as a decorator)."""
+        before = {name: getattr(self, name) for name in options}
+        try:
+            for name, value in options.items():
+                setattr(self, name, value)
+            yield self
+        finally:
+            for name, value in before.items():
+                setattr(self, name, value)
+
+
+config = Config()
+
+
+class CompiledGraphs:
+    """The compiled graphs that are still alive, in the order in which they were made."""
+
+    def __init__(self):
+        self._references = []
+
+    def _alive(self):
+        self._references = [r for r in self._references if r() is not None]
+        return [graph for r in self._references if (graph := r()) is not None]
+
+    def append(self, graph):
+        """Remember a graph for as long as somebody else does."""
+        self._references.append(weakref.ref(graph))
+
+    def clear(self):
+        """Forget all; they stay compiled."""
+        self._references.clear()
+
+    def __len__(self):
+        return len(self._alive())
+
+    def __iter__(self):
+        return iter(self._alive())
+
+    def __getitem__(self, index):
+        return self._alive()[index]
+
+    def __repr__(self):
+        return f"<frameloom.torch.compiled_graphs: {len(self)}>"
+
+
+compiled_graphs = CompiledGraphs()
 
 
 def _options(mode, options):
     if mode is not None and mode not in MODES:
         raise ValueError(f"frameloom: unknown mode {mode!r}; known are {', '.join(MODES)}")
-    unknown = set(options or {}) - set(OPTIONS)
+    known = {field.name: type(field.default) for field in dataclasses.fields(Options)}
+    unknown = set(options or {}) - set(known)
     if unknown:
         raise ValueError(
-            f"frameloom: unknown options {', '.join(sorted(unknown))}; known are {', '.join(OPTIONS)}"
+            f"frameloom: unknown options {', '.join(sorted(unknown))}; known are {', '.join(known)}"
         )
-    return OPTIONS | dict(options or {})
+    made = Options(**{name: getattr(config, name) for name in known} | dict(options or {}))
+    for name, kind in known.items():
+        if not isinstance(getattr(made, name), kind):
+            raise TypeError(f"frameloom: the option {name} is a {kind.__name__}, not {getattr(made, name)!r}")
+    if made.cpu not in ("", "native", "x86-64-v3", "x86-64-v4"):
+        raise ValueError(f"frameloom: unknown cpu {made.cpu!r}; known are native, x86-64-v3, x86-64-v4")
+    return made
 
 
 def compile_graph(module, *, interpret=False, visible=1 << 62, **options):
@@ -46,9 +126,14 @@ def compile_graph(module, *, interpret=False, visible=1 << 62, **options):
     views. It takes one list of inputs (tensors and ints) and gives a tuple of results. Raises
     ``NotImplementedError`` with the reason when the graph cannot be compiled.
     """
-    known = _options(None, options)
+    return _compile_graph(module, _options(None, options), interpret, visible)
+
+
+def _compile_graph(module, options, interpret, visible):
     with _disable_current_modes():  # constants of the module are real tensors
-        graph = _native.torch_compile(module, known["cpu"], interpret, known["fastmath"], visible)
+        cpu = options.cpu or _native.get_setting("cpu")
+        fastmath = options.fastmath or _native.get_setting("fastmath")
+        graph = _native.torch_compile(module, cpu, interpret, fastmath, visible)
     compiled_graphs.append(graph)
     return graph
 
@@ -63,7 +148,7 @@ def boxed(module):
     return run
 
 
-def decompositions():
+def decompositions(fallback_random=True):
     """Core ATen, without what is compiled as it is (the attention's second result would also not be
     what its gradient expects)."""
     aten, table = torch.ops.aten, dict(core_aten_decompositions())
@@ -72,7 +157,8 @@ def decompositions():
         aten.addcdiv.default, aten.lerp.Scalar, aten.lerp.Tensor,
     ):
         del table[op]
-    return table | get_decompositions([aten.dist, aten.ldexp])
+    table |= get_decompositions([aten.dist, aten.ldexp])
+    return table if fallback_random else table | _torch_random.decompositions()
 
 
 def _forward_results():
@@ -85,19 +171,33 @@ def _forward_results():
 def _backend(module, example_inputs, mode, options, interpret):
     options = _options(mode, options)
 
-    def compiler(graph_module, visible):
+    def compiler(graph_module, kind, visible):
         try:
-            return compile_graph(graph_module, interpret=interpret, visible=visible, **options)
+            made, reason = _compile_graph(graph_module, options, interpret, visible), None
         except NotImplementedError as e:
             _log.warning("a graph runs in eager torch: %s", e)
-            return boxed(graph_module)
+            made, reason = boxed(graph_module), str(e)
+        for heard in getattr(_listeners, "all", ()):
+            heard(kind, made, graph_module, reason)
+        return made
+
+    def inference(graph_module, inputs):
+        if not options.fallback_random:
+            _torch_random.replace(graph_module)
+        return compiler(graph_module, "inference", 1 << 62)
+
+    def partition(joint, *args, **keywords):
+        if not options.fallback_random:
+            _torch_random.replace(joint)
+        return min_cut_rematerialization_partition(joint, *args, **keywords)
 
     aot = aot_autograd(
-        fw_compiler=lambda graph, inputs: compiler(graph, _forward_results()),
-        bw_compiler=lambda graph, inputs: compiler(graph, 0),  # gradients are accumulated in place
-        inference_compiler=lambda graph, inputs: compiler(graph, 1 << 62),
-        decompositions=decompositions(),
-        partition_fn=min_cut_rematerialization_partition,
+        fw_compiler=lambda graph, inputs: compiler(graph, "forward", _forward_results()),
+        # Gradients are accumulated in place.
+        bw_compiler=lambda graph, inputs: compiler(graph, "backward", 0),
+        inference_compiler=inference,
+        decompositions=decompositions(options.fallback_random),
+        partition_fn=partition,
     )
     return aot(module, example_inputs)
 
@@ -110,3 +210,17 @@ def backend(module, example_inputs, *, mode=None, options=None):
 def backend_interpret(module, example_inputs, *, mode=None, options=None):
     """The same with the reference interpreter in place of kernels: to find a wrong answer."""
     return _backend(module, example_inputs, mode, options, True)
+
+
+_listeners = threading.local()  # of this thread's compilations
+
+
+def explain(model, *args, **kwargs):
+    """Call the model once, compiled, and tell how it was: a `TorchExplanation`.
+
+    Gradients are not asked for, but the graphs of the backward are compiled and reported where an
+    input or parameter requires them. The model's own compiled versions are left alone.
+    """
+    from ._torch_report import explain_call
+
+    return explain_call(model, args, kwargs)

@@ -416,6 +416,7 @@ def test_custom_op_that_writes_to_its_argument():
 
     x = torch.randn(4)
     close(compiled(f)(x), f(x))
+    assert len(ft.compiled_graphs) == 1
 
 
 # ---- two processes -----------------------------------------------------------------------------------
