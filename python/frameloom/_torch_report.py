@@ -120,6 +120,16 @@ def _describe(kind, made, module, reason):
     )
 
 
+def _backward(model, inputs, results):
+    """Gradients of the results, for their compilation."""
+    tensors = [t for t in torch.utils._pytree.tree_leaves(inputs) if isinstance(t, torch.Tensor)]
+    tensors += list(model.parameters()) if isinstance(model, torch.nn.Module) else []
+    wanted = [t for t in tensors if t.requires_grad]
+    results = [t for t in torch.utils._pytree.tree_leaves(results) if isinstance(t, torch.Tensor) and t.requires_grad]
+    if wanted and results:
+        torch.autograd.grad(results, wanted, [torch.ones_like(t) for t in results], allow_unused=True)
+
+
 def explain_call(model, args, kwargs):
     """Run a fresh compiled version once and report on it."""
     plain = getattr(model, "_orig_mod", None) or getattr(model, "_torchdynamo_orig_callable", model)
@@ -134,7 +144,8 @@ def explain_call(model, args, kwargs):
     before_listeners = getattr(frontend._listeners, "all", ())
     frontend._listeners.all = (*before_listeners, lambda *row: made.append(row))
     try:
-        torch.compile(plain, backend=backend)(*args, **kwargs)
+        results = torch.compile(plain, backend=backend)(*args, **kwargs)
+        _backward(plain, (args, kwargs), results)
     finally:
         frontend._listeners.all = before_listeners
     reasons = [line for reason, count in (breaks - before).items() for line in [reason.splitlines()[0]] * count]

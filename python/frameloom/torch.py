@@ -39,11 +39,15 @@ class Options:
     fastmath         allow contraction and reassociation
     fallback_random  random ops run through torch and give eager torch's numbers; else they are Philox
                      of ours, seeded from torch's generator
+    freezing         without gradients, parameters and buffers become constants: what depends on them
+                     alone is computed once. They are looked at in each call; one that was changed
+                     (but through `.data`) makes the graph with parameters as inputs run
     """
 
     cpu: str = ""
     fastmath: bool = False
     fallback_random: bool = False
+    freezing: bool = False
 
 
 class Config(Options):
@@ -129,7 +133,20 @@ def compile_graph(module, *, interpret=False, visible=1 << 62, **options):
     return _compile_graph(module, _options(None, options), interpret, visible)
 
 
+def _refuse(module):
+    """Graphs whose inputs are no dense tensors on the CPU are not compiled."""
+    for node in module.graph.nodes:
+        value = node.meta.get("val") if node.op == "placeholder" else None
+        if isinstance(value, torch.Tensor) and value.device.type != "cpu":
+            raise NotImplementedError(f"an input on the device {value.device.type}")
+        if isinstance(value, torch.Tensor) and value.layout is not torch.strided:
+            raise NotImplementedError(f"an input of the layout {value.layout}")
+        if isinstance(value, torch.SymInt) and value.node.is_nested_int():
+            raise NotImplementedError("a nested tensor")
+
+
 def _compile_graph(module, options, interpret, visible):
+    _refuse(module)
     with _disable_current_modes():  # constants of the module are real tensors
         cpu = options.cpu or _native.get_setting("cpu")
         fastmath = options.fastmath or _native.get_setting("fastmath")
@@ -184,7 +201,21 @@ def _backend(module, example_inputs, mode, options, interpret):
     def inference(graph_module, inputs):
         if not options.fallback_random:
             _torch_random.replace(graph_module)
+        if options.freezing and not torch.is_grad_enabled():
+            return frozen(graph_module)
         return compiler(graph_module, "inference", 1 << 62)
+
+    def frozen(graph_module):
+        from . import _torch_freeze
+
+        count = sum(node.op == "placeholder" for node in graph_module.graph.nodes)
+        constants = _torch_freeze.frozen_inputs(example_inputs) if count == len(example_inputs) else {}
+        if not constants:
+            return compiler(graph_module, "inference", 1 << 62)
+        made = compiler(_torch_freeze.freeze(graph_module, constants), "inference", 1 << 62)
+        return _torch_freeze.Frozen(
+            constants, count, made, lambda: compiler(graph_module, "inference", 1 << 62)
+        )
 
     def partition(joint, *args, **keywords):
         if not options.fallback_random:
@@ -212,14 +243,26 @@ def backend_interpret(module, example_inputs, *, mode=None, options=None):
     return _backend(module, example_inputs, mode, options, True)
 
 
+def compile_exported(program, **options):
+    """A callable for a program of `torch.export.export`, with the model's own calling convention.
+
+    It holds the program's parameters and buffers, writes the buffers and inputs that the model changes,
+    takes the sizes that the program was exported for, and computes no gradients. Raises RuntimeError
+    or TypeError for other inputs, NotImplementedError when the program cannot be compiled.
+    """
+    from ._torch_export import CompiledExport
+
+    return CompiledExport(program, options)
+
+
 _listeners = threading.local()  # of this thread's compilations
 
 
 def explain(model, *args, **kwargs):
     """Call the model once, compiled, and tell how it was: a `TorchExplanation`.
 
-    Gradients are not asked for, but the graphs of the backward are compiled and reported where an
-    input or parameter requires them. The model's own compiled versions are left alone.
+    Where the results have gradients with regard to inputs and parameters, these are computed (and
+    dropped), so that the backward is reported too. The model's own compiled versions are left alone.
     """
     from ._torch_report import explain_call
 
