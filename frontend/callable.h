@@ -42,6 +42,8 @@ typedef struct entry {
   double capture_ms;
   loom_compile_report report;
   uint64_t hits;
+  uint32_t given_up; /* runs in a row whose host calls made the plain function run; and calls since */
+  uint32_t passed_by;
 } entry;
 
 /* Takes over `captured` and `plan` also when it fails (NULL with MemoryError, or with `err` set and

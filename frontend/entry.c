@@ -596,8 +596,18 @@ static PyObject *entry_run_general(const entry *e, PyObject *const *args, const 
   return result;
 }
 
+#define ENTRY_GIVE_UPS 8
+#define ENTRY_TRY_AGAIN 64
+
+/* A function most calls of which end in the plain one, since what was assumed of sizes that depend
+ * on data does not hold, is not run in vain each time. */
+static bool entry_is_vain(entry *e) {
+  if (e->given_up < ENTRY_GIVE_UPS) return false;
+  return ++e->passed_by % ENTRY_TRY_AGAIN != 0;
+}
+
 PyObject *entry_run(entry *e, PyObject *const *args, const int64_t *symbols, bool *fallback) {
-  if (e->kind == BACKEND_EAGER) {
+  if (e->kind == BACKEND_EAGER || (e->captured->late && entry_is_vain(e))) {
     *fallback = true;
     return NULL;
   }
@@ -605,6 +615,13 @@ PyObject *entry_run(entry *e, PyObject *const *args, const int64_t *symbols, boo
   e->hits++;
   PyObject *result = e->simple ? entry_run_simple(e, args, symbols, fallback)
                                : entry_run_general(e, args, symbols, fallback);
+  if (result)
+    e->given_up = 0;
+  else if (e->given_up < ENTRY_GIVE_UPS && ++e->given_up == ENTRY_GIVE_UPS && e->captured->late)
+    loom_log(LOOM_LOG_BREAKS,
+             "%U runs as plain Python most of the time: a size that depends on data "
+             "is smaller than was assumed, or does not fit",
+             ((PyCodeObject *)e->code)->co_qualname);
   entry_unref(e);
   return result;
 }

@@ -197,3 +197,17 @@ def test_sizes_of_two_masks_that_differ():
     assert (compiled(a, np.array([-1.0, -3, 4])) == [5, 6]).all()  # broadcast
     with pytest.raises(ValueError, match="could not be broadcast"):
         compiled(a, np.array([1.0, 3, 4]))
+
+
+def test_a_call_that_small_sizes_end_is_right_however_often():
+    def function(a):
+        return a[a > 0].max() if (a > 0).any() is not None else 0
+
+    compiled = frameloom.compile(function)
+    for i in range(200):
+        a = np.array([-1.0, i - 100.0])
+        if i > 100:
+            assert compiled(a) == i - 100
+        else:
+            with pytest.raises(ValueError):
+                compiled(a)
