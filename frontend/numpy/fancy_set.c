@@ -38,7 +38,10 @@ static bool fancy_select(tracer *t, np_array *a, np_array *mask, value *item, bo
 static bool fancy_in_order(tracer *t, const fancy_key *k, const np_operand *o) {
   for (int i = 0; i < k->count; i++) {
     const np_array *index = k->items[i].kind == FANCY_ARRAY ? k->items[i].index : NULL;
-    if (index && !np_is_c(t, index) && np_elements(&index->type) > 1) return false;
+    int64_t n = index ? np_elements(&index->type) : 0;
+    bool row = index && index->type.rank == 1 && !LOOM_STRIDE_IS_SYM(index->strides[0]) &&
+               index->strides[0] > 0;
+    if (index && !row && !np_is_c(t, index) && n != 0 && n != 1) return false;
   }
   return !o->array || np_is_c(t, o->array) || np_elements(&o->array->type) == 1;
 }

@@ -114,6 +114,45 @@ def test_statements(body):
         check(copied(compiled), copied(space["function"]), arguments, ulps=64, scale=100)
 
 
+SCATTERS = [
+    "i=np.flatnonzero(m); c=a.copy(); c[i]=1; return c",
+    "i=np.flatnonzero(m); c=a.copy(); c[i]=b[i]; return c",
+    "i=np.nonzero(m)[0]; c=a.copy(); c[i]+=b[i]*2; return c",
+    "i=np.flatnonzero(m); a[i]=b[i][::-1]; return a.sum()",
+    "i=np.flatnonzero(m); c=np.zeros((len(a),3)); c[i]=5; return c",
+    "i=np.flatnonzero(m); c=np.zeros((len(a),3)); c[i,1]=b[i]; return c",
+    "i=np.flatnonzero(m); c=np.zeros((3,len(a))); c[:,i]=b[i]; return c",
+    "i,j=np.nonzero(np.outer(m,m)); c=np.zeros((len(a),len(a))); c[i,j]=1; return c",
+    "i,j=np.nonzero(np.outer(m,m)); c=np.zeros((len(a),len(a))); c[i,j]=b[i]; return c",
+    "i=np.flatnonzero(m); c=a.copy(); c[i]=b[:3]; return c",
+    "i=np.flatnonzero(m); c=a.copy(); np.add.at(c,i,b[i]); return c",
+    "c=a.copy(); c[m.nonzero()]=2; return c",
+    "c=np.zeros((len(a),4)); c[m]=b[m][:,None]; return c",
+    "c=np.zeros((len(a),4)); c[m]=7; return c",
+    "c=np.zeros((len(a),4)); c[m,1]=b[m]; return c",
+    "c=np.zeros((4,len(a))); c[:,m]=b[m]; return c",
+    "c=np.zeros((4,len(a))); c[:,m]*=2; c[1,m]+=b[m]; return c",
+]
+
+
+@pytest.mark.parametrize("body", SCATTERS)
+def test_assignments_through_indices(body):
+    space = {"np": np}
+    exec(f"def function(a, b, m):\n    {body}\n", space)
+
+    def copied(function):
+        def run(a, b, m):
+            a = a.copy()
+            return function(a, b, m), a
+        return run
+
+    compiled = frameloom.compile(space["function"])
+    for n in (20, 20, 1, 33, 300):
+        for share in (0.5, 0, 1, 0.1):
+            check(copied(compiled), copied(space["function"]),
+                  [RNG.standard_normal(n), RNG.standard_normal(n), RNG.random(n) < share], ulps=64, scale=10)
+
+
 MIXED = """
 a[m0] | a[m0].sum(0) | a[m0]*2 | a[:,m1] | a[:,:,m2] | a[..., m2] | a[m0, 1] | a[m0, :, 2] | a[1, m1] | a[1, :, m2] | a[m01] | a[m01, 2] | a[:, m12]
 a[m0, 1:3] | a[m0, None] | a[None, m0] | a[m0, ..., 0] | a[::2][:, m1] | a[m0][:, 0] | a[m0, m0c] | a[m01[0], m2c] | a[m0][m0[m0]] | a[0][m12]
