@@ -270,3 +270,30 @@ func.func @scan_reversed(%a: tensor<40x30xf32>) -> tensor<40x30xf32> {
   %2 = loom.add %0, %1 : tensor<40x30xf32>
   return %2 : tensor<40x30xf32>
 }
+
+// -----
+
+// What reads the product stands after the group of %1, %5 and %9 in the module, but that group also waits for %3: merging %3's
+// group with one that depends on it would make each need the other.
+// CHECK-LABEL: func.func @no_cycle
+// CHECK: %[[A:.*]]:2 = loom.fusion(%arg0)
+// CHECK: loom.add
+// CHECK-NEXT: loom.add
+// CHECK: %[[B:.*]]:3 = loom.fusion(%arg1, %[[A]]#0)
+// CHECK: loom.exp
+// CHECK: loom.reduce
+// CHECK: %[[C:.*]] = loom.fusion(%[[B]]#0)
+// CHECK: loom.dot_general
+// CHECK: loom.fusion(%[[C]])
+// CHECK: loom.reduce
+func.func @no_cycle(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64x64xf32>, tensor<64xf32>) {
+  %1 = loom.add %b, %b : tensor<64x64xf32>
+  %2 = loom.dot_general %1, %1 batch = [] x [] contract = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %3 = loom.add %a, %a : tensor<64x64xf32>
+  %5 = loom.exp %1 : tensor<64x64xf32>
+  %8 = loom.reduce "sum" %5 axes = [1] : (tensor<64x64xf32>) -> tensor<64xf32>
+  %9 = loom.add %5, %3 : tensor<64x64xf32>
+  %12 = loom.reduce "sum" %2 axes = [1] : (tensor<64x64xf32>) -> tensor<64xf32>
+  %13 = loom.add %a, %3 : tensor<64x64xf32>
+  return %13, %8, %9, %12 : tensor<64x64xf32>, tensor<64xf32>, tensor<64x64xf32>, tensor<64xf32>
+}
