@@ -14,6 +14,12 @@ def one_long_kernel(a):
     return a
 
 
+def a_loop(a):
+    for _ in range(300):
+        a = np.sin(a) + 0.5
+    return a
+
+
 def many_kernels(a):
     b = a.reshape(1000, -1)[:, :1000]
     for _ in range(40):
@@ -34,7 +40,13 @@ def timer():
     signal.signal(signal.SIGALRM, before)
 
 
-@pytest.mark.parametrize("function", [one_long_kernel, many_kernels])
+@pytest.fixture(autouse=True)
+def unrolled():
+    with frameloom.config.patch(unroll=100):
+        yield
+
+
+@pytest.mark.parametrize("function", [one_long_kernel, many_kernels, a_loop])
 def test_handlers_run(function, timer):
     compiled = frameloom.compile(function, fullgraph=True)
     a = np.full(3_000_000, 0.25)
@@ -50,7 +62,7 @@ def test_handlers_run(function, timer):
     pytest.fail(f"{len(timer)} calls of the handler")
 
 
-@pytest.mark.parametrize("function", [one_long_kernel, many_kernels, writes])
+@pytest.mark.parametrize("function", [one_long_kernel, many_kernels, a_loop, writes])
 def test_what_they_raise(function, timer):
     def handler(*_):
         raise KeyboardInterrupt
