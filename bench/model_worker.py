@@ -31,7 +31,7 @@ class Frameloom:
     def __init__(self):
         import frameloom.torch as module
         self.module, self.seconds, self.eager_graphs = module, [], 0
-        inner = module.compile_graph
+        inner = module._compile_graph
 
         def timed(*arguments, **options):
             start = time.perf_counter()
@@ -43,7 +43,7 @@ class Frameloom:
             finally:
                 self.seconds.append(time.perf_counter() - start)
 
-        module.compile_graph = timed
+        module._compile_graph = timed
 
     def compile(self, module):
         return torch.compile(module, backend=self.module.backend)
