@@ -166,41 +166,6 @@ loom_location trace_location(tracer *t) {
 
 loom_graph *trace_graph(tracer *t) { return &t->capture->graph; }
 
-/* Has the compiler code for the op on complex numbers (passes/complex.c)? */
-static bool trace_complex_code(loom_opcode op, const loom_attr *attrs) {
-  switch (op) {
-  case LOOM_OP_CONSTANT:
-  case LOOM_OP_CONVERT:
-  case LOOM_OP_COMPLEX:
-  case LOOM_OP_REAL:
-  case LOOM_OP_IMAG:
-  case LOOM_OP_ADD:
-  case LOOM_OP_SUB:
-  case LOOM_OP_MUL:
-  case LOOM_OP_DIV:
-  case LOOM_OP_NEG:
-  case LOOM_OP_EXP:
-  case LOOM_OP_COPY:
-  case LOOM_OP_SELECT:
-  case LOOM_OP_IS_NAN:
-  case LOOM_OP_IS_INF:
-  case LOOM_OP_IS_FINITE:
-  case LOOM_OP_BROADCAST:
-  case LOOM_OP_RESHAPE:
-  case LOOM_OP_TRANSPOSE:
-  case LOOM_OP_SLICE:
-  case LOOM_OP_UPDATE_SLICE:
-  case LOOM_OP_CONCATENATE:
-  case LOOM_OP_PAD:
-  case LOOM_OP_GATHER:
-  case LOOM_OP_DOT_GENERAL: return true;
-  case LOOM_OP_COMPARE: return strcmp(attrs[0].str, "eq") == 0 || strcmp(attrs[0].str, "ne") == 0;
-  case LOOM_OP_REDUCE:
-  case LOOM_OP_SCAN: return strcmp(attrs[0].str, "sum") == 0;
-  default: return false;
-  }
-}
-
 loom_value trace_node(tracer *t, loom_opcode op, const loom_value *operands, uint32_t count,
                       const loom_attr *attrs, uint32_t attr_count, const loom_type *type) {
   loom_graph *graph = trace_graph(t);
@@ -212,7 +177,7 @@ loom_value trace_node(tracer *t, loom_opcode op, const loom_value *operands, uin
   bool complex = type && loom_dtype_is_complex(type->dtype);
   for (uint32_t i = 0; i < count; i++)
     complex |= loom_dtype_is_complex(graph->values[operands[i]].type.dtype);
-  if (complex && !trace_complex_code(op, attrs)) {
+  if (complex && !loom_complex_has_code(op, attrs)) {
     trace_break(t, BREAK_UNSUPPORTED_DTYPE, "%s of complex numbers", loom_op_table[op].name);
     return LOOM_NO_VALUE;
   }

@@ -260,6 +260,42 @@ loom_value loom_graph_add_node(loom_graph *graph, loom_opcode op, const loom_val
   return node.first_result;
 }
 
+/* ---- complex numbers ---- */
+
+bool loom_complex_has_code(loom_opcode op, const loom_attr *attrs) {
+  switch (op) {
+  case LOOM_OP_CONSTANT:
+  case LOOM_OP_CONVERT:
+  case LOOM_OP_COMPLEX:
+  case LOOM_OP_REAL:
+  case LOOM_OP_IMAG:
+  case LOOM_OP_ADD:
+  case LOOM_OP_SUB:
+  case LOOM_OP_MUL:
+  case LOOM_OP_DIV:
+  case LOOM_OP_NEG:
+  case LOOM_OP_EXP:
+  case LOOM_OP_COPY:
+  case LOOM_OP_SELECT:
+  case LOOM_OP_IS_NAN:
+  case LOOM_OP_IS_INF:
+  case LOOM_OP_IS_FINITE:
+  case LOOM_OP_BROADCAST:
+  case LOOM_OP_RESHAPE:
+  case LOOM_OP_TRANSPOSE:
+  case LOOM_OP_SLICE:
+  case LOOM_OP_UPDATE_SLICE:
+  case LOOM_OP_CONCATENATE:
+  case LOOM_OP_PAD:
+  case LOOM_OP_GATHER:
+  case LOOM_OP_DOT_GENERAL: return true;
+  case LOOM_OP_COMPARE: return strcmp(attrs[0].str, "eq") == 0 || strcmp(attrs[0].str, "ne") == 0;
+  case LOOM_OP_REDUCE:
+  case LOOM_OP_SCAN: return strcmp(attrs[0].str, "sum") == 0;
+  default: return false;
+  }
+}
+
 /* ---- pruning ---- */
 
 bool loom_node_has_effect(const loom_node *node) {

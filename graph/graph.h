@@ -345,6 +345,9 @@ void *loom_graph_grow(loom_graph *graph, void *array, uint32_t count, uint32_t m
  * its dtypes. */
 uint32_t loom_node_fp(const loom_graph *graph, const loom_node *node);
 
+/* Has the compiler code for the op on complex numbers (passes/complex.c takes it apart)? */
+bool loom_complex_has_code(loom_opcode op, const loom_attr *attrs);
+
 /* Has the node an effect besides its results: may it raise, or must it run in order? */
 bool loom_node_has_effect(const loom_node *node);
 

@@ -87,13 +87,12 @@ static bool regions_is_carried(const regions_job *j, MlirValue value, intptr_t *
 }
 
 /* Value i is the same in all iterations: the initial one, which is then read from the outside. */
-static void regions_fix(regions_job *j, intptr_t i, const bool *fixed) {
+static void regions_fix(regions_job *j, intptr_t i) {
   MlirValue init = loom_operand(j->op, j->first + i);
   for (intptr_t r = 0; r < mlirOperationGetNumRegions(j->op); r++)
-    if (fixed[i])
-      mlirValueReplaceAllUsesOfWith(mlirBlockGetArgument(regions_block(j->op, r), i + j->is_for),
-                                    init);
-  if (fixed[i]) mlirValueReplaceAllUsesOfWith(loom_result(j->op, i), init);
+    mlirValueReplaceAllUsesOfWith(mlirBlockGetArgument(regions_block(j->op, r), i + j->is_for),
+                                  init);
+  mlirValueReplaceAllUsesOfWith(loom_result(j->op, i), init);
 }
 
 /* Fills `carried` and `carry`; the block arguments of what is not carried any more are gone. The
@@ -133,7 +132,7 @@ static bool regions_find_carried(regions_job *j, regions_list *results, intptr_t
   loom_map_fini(&known);
   /* The yield is replaced later; what it hands on unchanged must not keep an argument alive. */
   for (intptr_t i = 0; i < count && !j->out_of_memory; i++)
-    regions_fix(j, i, fixed);
+    if (fixed[i]) regions_fix(j, i);
   for (intptr_t i = 0; i < results->count && !j->out_of_memory; i++) {
     intptr_t slot; /* a fixed one: now it is read from the outside */
     if (regions_is_carried(j, results->values[i], &slot) && slot < count && fixed[slot])
@@ -279,19 +278,15 @@ static void regions_yielded(regions_job *j, intptr_t r, regions_list *out) {
 
 static void regions_replace(regions_job *j, const MlirAttribute *bodies, const intptr_t *kept) {
   regions_list operands = {0};
-  MlirType *types = malloc(sizeof *types * (size_t)(j->carried.count + 1));
   intptr_t results = j->is_if ? mlirOperationGetNumResults(j->op) : j->carried.count;
+  MlirType *types = malloc(sizeof *types * (size_t)(results + 1));
   if (!types) j->out_of_memory = true;
   if (j->first) regions_add(j, &operands, loom_operand(j->op, 0));
   for (intptr_t i = 0; i < j->carried.count; i++)
     regions_add(j, &operands, j->carried.values[i]);
   for (intptr_t i = 0; i < j->outside.count; i++)
     regions_add(j, &operands, j->outside.values[i]);
-  MlirType *all = types;
-  if (results > j->carried.count) all = realloc(types, sizeof *types * (size_t)(results + 1));
-  if (!all) j->out_of_memory = true;
   if (!j->out_of_memory) {
-    types = all;
     for (intptr_t i = 0; i < results; i++)
       types[i] = mlirValueGetType(loom_result(j->op, kept[i]));
     loom_builder b = loom_builder_before(j->op);

@@ -338,7 +338,6 @@ static bool check_carry(const loom_plan *plan, const loom_plan_instr *in, uint32
 /* Every loop and branch of plan number `caller` runs regions that fit it and come behind it. */
 static bool check_regions(const loom_plan *plan, uint32_t caller, loom_error *err) {
   const loom_plan_header *h = loom_plan_header_of(plan);
-  uint8_t truth_size;
   for (uint32_t i = 0; i < h->instrs.count; i++) {
     const loom_plan_instr *in = &plan->instrs[i];
     uint32_t reads = in->buffer_count - in->c, results = in->c;
@@ -356,7 +355,7 @@ static bool check_regions(const loom_plan *plan, uint32_t caller, loom_error *er
     if (!check_region(plan, in->b, caller, reads, 1, err)) return false;
     const loom_plan *test = plan->root->regions[in->b];
     const loom_plan_buffer *truth = &test->buffers[test->outputs[0]];
-    if (truth->flags & LOOM_PLAN_SIZE_REGISTER || truth->size != sizeof truth_size)
+    if (truth->flags & LOOM_PLAN_SIZE_REGISTER || truth->size != sizeof(uint8_t))
       return loom_fail(err, "plan: the condition of loop %u is no bool", i);
   }
   return true;

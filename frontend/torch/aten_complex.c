@@ -4,8 +4,6 @@
  * fx_complex_ok looks at what they have built. */
 #include "frontend/torch/torch.h"
 
-#include <string.h>
-
 /* ---- what kernels have formulas for ---------------------------------------------------------- */
 
 static bool complex_value(const loom_builder *b, loom_value v) {
@@ -18,38 +16,10 @@ static bool complex_node_ok(const loom_builder *b, const loom_node *node) {
     complex |= complex_value(b, node->operands[i]);
   bool result = node->result_count && complex_value(b, node->first_result);
   if (!complex && !result) return true;
-  switch (node->op) {
-  case LOOM_OP_ADD:
-  case LOOM_OP_SUB:
-  case LOOM_OP_NEG:
-  case LOOM_OP_MUL:
-  case LOOM_OP_DIV:
-  case LOOM_OP_EXP:
-  case LOOM_OP_COPY:
-  case LOOM_OP_SELECT:
-  case LOOM_OP_BROADCAST:
-  case LOOM_OP_RESHAPE:
-  case LOOM_OP_TRANSPOSE:
-  case LOOM_OP_SLICE:
-  case LOOM_OP_UPDATE_SLICE:
-  case LOOM_OP_CONCATENATE:
-  case LOOM_OP_PAD:
-  case LOOM_OP_GATHER:
-  case LOOM_OP_CONSTANT:
-  case LOOM_OP_DOT_GENERAL:
-  case LOOM_OP_COMPLEX:
-  case LOOM_OP_REAL:
-  case LOOM_OP_IMAG:
-  case LOOM_OP_IS_NAN:
-  case LOOM_OP_IS_INF: return true;
   /* to another complex type, or to bool; never silently to the real part */
-  case LOOM_OP_CONVERT: return result || loom_build_type(b, node->first_result)->dtype == LOOM_BOOL;
-  case LOOM_OP_REDUCE:
-  case LOOM_OP_SCAN: return !strcmp(node->attrs[0].str, "sum");
-  case LOOM_OP_COMPARE:
-    return !strcmp(node->attrs[0].str, "eq") || !strcmp(node->attrs[0].str, "ne");
-  default: return false;
-  }
+  if (node->op == LOOM_OP_CONVERT)
+    return result || loom_build_type(b, node->first_result)->dtype == LOOM_BOOL;
+  return loom_complex_has_code(node->op, node->attrs);
 }
 
 bool fx_complex_ok(fx_call *c, uint32_t first_node) {

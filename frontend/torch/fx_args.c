@@ -107,12 +107,20 @@ bool fx_dtype(fx_call *c, int i, loom_dtype *out) {
   return fx_decline(c, "argument %d is not a dtype that is compiled", i);
 }
 
-int fx_dims(fx_call *c, int i, loom_dim *out, int capacity) {
+/* How many items a list or tuple has; -1 after it was declined. */
+static Py_ssize_t args_list(fx_call *c, int i, int capacity) {
   PyObject *list = fx_has(c, i) ? c->args[i] : NULL;
   if (!list || !(PyList_Check(list) || PyTuple_Check(list)))
     return fx_decline(c, "argument %d is not a list", i), -1;
   Py_ssize_t count = PySequence_Fast_GET_SIZE(list);
   if (count > capacity) return fx_decline(c, "a list of %zd numbers", count), -1;
+  return count;
+}
+
+int fx_dims(fx_call *c, int i, loom_dim *out, int capacity) {
+  Py_ssize_t count = args_list(c, i, capacity);
+  PyObject *list = c->args[i];
+  if (count < 0) return -1;
   for (Py_ssize_t k = 0; k < count; k++)
     if (!fx_read_dim(c->im, PySequence_Fast_GET_ITEM(list, k), &out[k])) {
       PyErr_Clear();
@@ -122,11 +130,9 @@ int fx_dims(fx_call *c, int i, loom_dim *out, int capacity) {
 }
 
 int fx_ints(fx_call *c, int i, int64_t *out, int capacity) {
-  PyObject *list = fx_has(c, i) ? c->args[i] : NULL;
-  if (!list || !(PyList_Check(list) || PyTuple_Check(list)))
-    return fx_decline(c, "argument %d is not a list", i), -1;
-  Py_ssize_t count = PySequence_Fast_GET_SIZE(list);
-  if (count > capacity) return fx_decline(c, "a list of %zd numbers", count), -1;
+  Py_ssize_t count = args_list(c, i, capacity);
+  PyObject *list = c->args[i];
+  if (count < 0) return -1;
   for (Py_ssize_t k = 0; k < count; k++) {
     PyObject *o = PySequence_Fast_GET_ITEM(list, k);
     out[k] = PyLong_Check(o) ? PyLong_AsLongLong(o) : -1;
@@ -145,11 +151,9 @@ bool fx_number(fx_call *c, int i, int64_t *out) {
 }
 
 int fx_numbers(fx_call *c, int i, int64_t *out, int capacity) {
-  PyObject *list = fx_has(c, i) ? c->args[i] : NULL;
-  if (!list || !(PyList_Check(list) || PyTuple_Check(list)))
-    return fx_decline(c, "argument %d is not a list", i), -1;
-  Py_ssize_t count = PySequence_Fast_GET_SIZE(list);
-  if (count > capacity) return fx_decline(c, "a list of %zd numbers", count), -1;
+  Py_ssize_t count = args_list(c, i, capacity);
+  PyObject *list = c->args[i];
+  if (count < 0) return -1;
   for (Py_ssize_t k = 0; k < count; k++)
     if (!fx_read_number(c->im, PySequence_Fast_GET_ITEM(list, k), &out[k])) {
       PyErr_Clear();
