@@ -107,6 +107,7 @@ void capture_free(capture *c) {
   free(c->inputs);
   free(c->effects);
   free(c->shared);
+  free(c->loops);
   loom_graph_fini(&c->graph);
   source_table_free(tables->sources);
   Py_XDECREF(tables->codes);

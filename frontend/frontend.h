@@ -156,6 +156,19 @@ typedef struct frame_shape {
   uint64_t present; /* bit for each slot: a bound local, an item that is not NULL */
 } frame_shape;
 
+/* What became of a loop of the user's: for logs and explain() (roll_note.c). */
+typedef enum loop_fate {
+  LOOP_ROLLED,   /* its body is in the graph once */
+  LOOP_UNROLLED, /* once for each iteration */
+  LOOP_LEFT      /* Python runs it, around what is compiled of its body */
+} loop_fate;
+typedef struct loop_record {
+  loom_location location; /* of its head */
+  loop_fate fate;
+  int64_t count; /* iterations; -1: not known at capture */
+  char why[160]; /* why it is not rolled, or "" */
+} loop_record;
+
 typedef struct capture {
   loom_graph graph;
   /* For each graph input: where its array or number comes from. */
@@ -174,6 +187,8 @@ typedef struct capture {
   uint32_t shared_count;
   bool sized;       /* some numbers of the graph are symbolic: each has a guard that reads it, but for: */
   uint64_t late;    /* the symbols that host calls introduce */
+  loop_record *loops; /* loop_count of them, in the order in which they were met */
+  uint32_t loop_count;
   break_info broke; /* reason != 0: nothing else is valid */
   bool stopped;     /* it ends in front of `at`: the result is a tuple of what is present there */
   frame_shape at;
@@ -346,6 +361,9 @@ const source *trace_source(tracer *t, source_kind kind, const source *base, PyOb
 bool trace_pending(const tracer *t); /* an exception is being raised, or capture has broken off */
 void *trace_alloc(tracer *t, size_t bytes);   /* zeroed, lives as long as the capture is being made */
 PyObject *trace_keep(tracer *t, PyObject *object); /* takes the reference, returns it borrowed */
+
+/* Notes, and logs, what became of the loop whose head is now being evaluated: the last word on a place holds. */
+void trace_note_loop(tracer *t, loop_fate fate, int64_t count, const char *format, ...);
 
 /* For adapters. A new graph input read from `s` on each call (or the constant `constant`, whose reference it takes). */
 loom_value trace_input(tracer *t, loom_input_kind kind, const loom_type *type, const int64_t *strides, const source *s,
@@ -520,7 +538,7 @@ const loom_adapter *const *loom_adapters(void); /* NULL-terminated */
 
 typedef struct loom_settings {
   const char *logs, *trace, *backend, *cpu; /* never NULL; owned */
-  int64_t disable, recompile_limit, cache, fastmath, unroll;
+  int64_t disable, recompile_limit, cache, fastmath, unroll_limit;
 } loom_settings;
 extern loom_settings loom_config;
 bool loom_config_init(void); /* reads the environment */

@@ -157,11 +157,25 @@ bool loom_config_init(void) {
   return true;
 }
 
+/* The setting that a name means: its own, or another one for it. */
+static const char *setting_own_name(PyObject *name) {
+  static const char *const aliases[][2] = {
+#define LOOM_SETTING(TYPE, NAME, DEFAULT, ENV, DOC)
+#define LOOM_SETTING_ALIAS(NAME, SETTING) {#NAME, #SETTING},
+#include "frontend/config.def"
+#undef LOOM_SETTING_ALIAS
+#undef LOOM_SETTING
+  };
+  for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+    if (PyUnicode_CompareWithASCIIString(name, aliases[i][0]) == 0) return aliases[i][1];
+  return PyUnicode_AsUTF8(name);
+}
+
 static const struct setting *setting_find(PyObject *name) {
-  for (int i = 0; i < SETTING_COUNT && PyUnicode_Check(name); i++)
-    if (settings_table[i].place &&
-        PyUnicode_CompareWithASCIIString(name, settings_table[i].name) == 0)
-      return &settings_table[i];
+  const char *own = PyUnicode_Check(name) ? setting_own_name(name) : NULL;
+  for (int i = 0; own && i < SETTING_COUNT; i++)
+    if (settings_table[i].place && !strcmp(own, settings_table[i].name)) return &settings_table[i];
+  if (PyErr_Occurred()) return NULL;
   PyErr_Format(PyExc_AttributeError, "frameloom.config has no setting %R", name);
   return NULL;
 }

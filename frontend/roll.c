@@ -250,16 +250,17 @@ static bool roll_close(tracer *t, roll *r, roll_walk *now) {
   return (carried ? roll_make_loop(t, &body) : roll_is_idle(t, r)) && roll_leave(t, r, now, after);
 }
 
-static void roll_log(const roll *r, const char *what, const char *why) {
-  loom_log(LOOM_LOG_DYNAMIC, "%s:%d: a loop of %zd iterations is %s%s",
-           PyUnicode_AsUTF8(r->frame->code->object->co_filename), (int)frame_line(r->frame),
-           PyObject_Size(r->iterator->object), what, why);
+static int64_t roll_length(const roll *r) {
+  Py_ssize_t length = PyObject_Size(r->iterator->object);
+  if (length < 0) PyErr_Clear();
+  return length;
 }
 
-static void roll_give_up(roll *r, const roll_walk *now) {
+static void roll_give_up(tracer *t, roll *r, const roll_walk *now) {
   r->stage = ROLL_OVER;
-  roll_log(r, "unrolled: ",
-           now->refused ? now->refused : "what it leaves behind differs from one to the next");
+  trace_note_loop(t, LOOP_UNROLLED, roll_length(r), "%s",
+                  now->refused ? now->refused
+                               : "what it leaves behind differs from one to the next");
 }
 
 /* At the head, after the hidden iteration. */
@@ -271,12 +272,13 @@ static void roll_check(tracer *t, roll *r) {
     r->stage = ROLL_OVER;
     bool made = roll_close(t, r, now);
     if (!trace_pending(t))
-      roll_log(r, made ? "captured once" : "unrolled: ", made ? "" : "it carries nothing");
+      trace_note_loop(t, made ? LOOP_ROLLED : LOOP_UNROLLED, roll_length(r), "%s",
+                      made ? "" : "it carries nothing");
     return;
   }
   r->before = now;
   r->stage = ROLL_OVER;
-  if (!alike || ++r->tries >= ROLL_TRIES || !roll_hide(t, r)) roll_give_up(r, now);
+  if (!alike || ++r->tries >= ROLL_TRIES || !roll_hide(t, r)) roll_give_up(t, r, now);
 }
 
 /* At the head, after an iteration like any other. */
@@ -285,7 +287,7 @@ static void roll_watch(tracer *t, roll *r) {
   if (!now) return;
   bool alike = r->before && roll_alike(r->before, now);
   if (now->refused || ++r->tries > ROLL_TRIES) {
-    roll_give_up(r, now);
+    roll_give_up(t, r, now);
     return;
   }
   if (alike) {
@@ -301,7 +303,7 @@ static roll *roll_find(tracer *t, frame *f, value *iterator) {
     if (r->iterator == iterator) return r;
   Py_ssize_t length = PyObject_Size(iterator->object);
   if (length < 0) PyErr_Clear();
-  if (length - iterator->any.i <= loom_config.unroll || iterator->any.i || roll_banned(t, f))
+  if (length - iterator->any.i <= loom_config.unroll_limit || iterator->any.i || roll_banned(t, f))
     return NULL;
   roll *r = trace_alloc(t, sizeof *r);
   bool *live = r ? roll_live(t, f->code, f->pc - 1) : NULL;

@@ -26,7 +26,9 @@ class _Config:
     backend: str
     disable: bool
     recompile_limit: int
+    unroll_limit: int
     unroll: int
+    cache_size_limit: int
     cache: bool
     fastmath: bool
     cpu: str

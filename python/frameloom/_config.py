@@ -13,7 +13,7 @@ class Config:
     backend           for functions whose `compile()` names none: "loom", "interpret" or "eager"
     disable           run every function as plain Python
     recompile_limit   kinds of arguments for which one function is compiled
-    unroll            loops over a range of at most so many iterations are unrolled, longer ones captured once
+    unroll_limit      loops over a range of at most so many iterations are unrolled, longer ones captured once
     cache             keep compiled code on disk
     fastmath          allow contraction and reassociation, for functions compiled from now on
     cpu               "native", "x86-64-v3" or "x86-64-v4", for functions compiled from now on
@@ -25,7 +25,7 @@ class Config:
     backend: str
     disable: bool
     recompile_limit: int
-    unroll: int
+    unroll_limit: int
     cache: bool
     fastmath: bool
     cpu: str

@@ -159,6 +159,9 @@ def test_config():
     with frameloom.config.patch(recompile_limit=2, backend="interpret") as config:
         assert config.recompile_limit == 2 and frameloom.config.backend == "interpret"
     assert frameloom.config.recompile_limit == 8
+    with frameloom.config.patch(cache_size_limit=3, unroll=5):
+        assert frameloom.config.recompile_limit == 3 and frameloom.config.unroll_limit == 5
+    assert frameloom.config.cache_size_limit == 8 and frameloom.config.unroll_limit == 16
     with pytest.raises(AttributeError):
         frameloom.config.nothing = 1
     with pytest.raises(AttributeError):

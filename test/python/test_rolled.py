@@ -18,10 +18,10 @@ FIRST = int(os.environ.get("FRAMELOOM_FIRST_SEED", "0"))
 
 @pytest.fixture(autouse=True)
 def short():
-    before = frameloom.config.unroll
-    frameloom.config.unroll = 3
+    before = frameloom.config.unroll_limit
+    frameloom.config.unroll_limit = 3
     yield
-    frameloom.config.unroll = before
+    frameloom.config.unroll_limit = before
 
 
 def operations(compiled, *args):
@@ -322,7 +322,7 @@ def test_many_iterations_cost_no_more():
 
 @pytest.mark.parametrize("name", time_steps.PROGRAMS)
 def test_programs_that_step_through_time(name):
-    frameloom.config.unroll = 16
+    frameloom.config.unroll_limit = 16
     function = time_steps.PROGRAMS[name][0]
     compiled = frameloom.compile(function)
     for steps in (200, 40, 3):

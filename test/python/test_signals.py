@@ -42,7 +42,7 @@ def timer():
 
 @pytest.fixture(autouse=True)
 def unrolled():
-    with frameloom.config.patch(unroll=100):
+    with frameloom.config.patch(unroll_limit=100):
         yield
 
 
