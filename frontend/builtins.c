@@ -12,8 +12,29 @@ static value *builtin_pure(tracer *t, const builtin_args *a) {
   return call_real(t, a->callee, a->args, a->count, a->kwnames);
 }
 
+/* The message that the user gave, or a text of ours. */
+static const char *builtin_message(const builtin_args *a, const char *missing) {
+  value *v = a->count ? a->args[0] : builtin_keyword(a, "msg");
+  PyObject *text = v ? value_str_object(v) : NULL;
+  const char *words = text ? PyUnicode_AsUTF8(text) : NULL;
+  if (!words) PyErr_Clear();
+  return words && *words ? words : missing;
+}
+
 value *builtin_graph_break(tracer *t, const builtin_args *a) {
-  return trace_break(t, BREAK_USER, "in the compiled function");
+  static const char *const keywords[] = {"msg", NULL};
+  if (!builtin_check(t, a, 0, 1, keywords)) return NULL;
+  return trace_break(t, BREAK_USER, "%s", builtin_message(a, "in the compiled function"));
+}
+
+/* The frame that calls it is left to Python. When it is not the outermost one, capture ends in
+ * front of the call that leads there. */
+value *builtin_skip_frame(tracer *t, const builtin_args *a) {
+  static const char *const keywords[] = {"msg", NULL};
+  if (!builtin_check(t, a, 0, 1, keywords)) return NULL;
+  trace_break(t, BREAK_SKIPPED, "%s", builtin_message(a, "in the compiled function"));
+  if (t->frame == t->root) t->capture->broke.step = -1;
+  return NULL;
 }
 
 value *builtin_is_compiling(tracer *t, const builtin_args *a) { return t->true_value; }

@@ -16,8 +16,6 @@
 /* Functions that this thread is running as plain Python inside a compiled call: a recursive call
  * among them that no entry fits is not captured again. */
 static _Thread_local plain_frame *plain_frames __attribute__((tls_model("initial-exec")));
-/* Depth of functions made by frameloom.disable() in this thread: nothing below them is compiled. */
-static _Thread_local int disabled_depth __attribute__((tls_model("initial-exec")));
 
 static callable *all_callables; /* doubly linked, under the GIL */
 
@@ -55,8 +53,8 @@ bool callable_stack_check(const callable *c) {
   return false;
 }
 
-static PyObject *call_plain(const callable *c, PyObject *const *args, size_t flags,
-                            PyObject *kwnames) {
+PyObject *callable_call_plain(const callable *c, PyObject *const *args, size_t flags,
+                              PyObject *kwnames) {
   if (!callable_stack_check(c)) return NULL;
   return PyObject_Vectorcall((PyObject *)c->function, args, flags, kwnames);
 }
@@ -68,13 +66,12 @@ void plain_frame_open(plain_frame *frame, const callable *c) {
 
 void plain_frame_close(const plain_frame *frame) { plain_frames = frame->outer; }
 
-/* The plain function on behalf of a call that was not compiled. */
-static PyObject *call_uncompiled(callable *c, PyObject *const *args, size_t flags,
-                                 PyObject *kwnames) {
+PyObject *callable_call_uncompiled(callable *c, PyObject *const *args, size_t flags,
+                                   PyObject *kwnames) {
   plain_frame frame;
   Py_INCREF(c);
   plain_frame_open(&frame, c);
-  PyObject *result = call_plain(c, args, flags, kwnames);
+  PyObject *result = callable_call_plain(c, args, flags, kwnames);
   plain_frame_close(&frame);
   Py_DECREF(c);
   return result;
@@ -147,7 +144,7 @@ static bool callable_refresh(callable *c);
 static PyObject *call_traced(callable *c, PyObject *const *args, size_t flags, PyObject *kwnames) {
   const break_info why = {.reason = BREAK_TRACING};
   if (!c->breaks && !callable_record_break(c, &why)) return NULL;
-  return call_plain(c, args, flags, kwnames);
+  return callable_call_plain(c, args, flags, kwnames);
 }
 
 static PyObject *call_bound(callable *c, PyObject *const *args, Py_ssize_t count, PyObject *kwnames,
@@ -165,7 +162,7 @@ static PyObject *call_bound(callable *c, PyObject *const *args, Py_ssize_t count
 static PyObject *callable_vectorcall(PyObject *self, PyObject *const *args, size_t flags,
                                      PyObject *kwnames) {
   callable *c = (callable *)self;
-  if (disabled_depth || loom_config.disable) return call_plain(c, args, flags, kwnames);
+  if (disabled_depth || loom_all_eager) return callable_call_plain(c, args, flags, kwnames);
   if (thread_is_traced()) return call_traced(c, args, flags, kwnames);
   if (c->code != c->function->func_code && !callable_refresh(c)) return NULL;
   Py_ssize_t count = PyVectorcall_NARGS(flags);
@@ -175,15 +172,7 @@ static PyObject *callable_vectorcall(PyObject *self, PyObject *const *args, size
     result = call_slots(c, args, &plain);
   else
     result = call_bound(c, args, count, kwnames, &plain);
-  return plain ? call_uncompiled(c, args, flags, kwnames) : result;
-}
-
-static PyObject *disabled_vectorcall(PyObject *self, PyObject *const *args, size_t flags,
-                                     PyObject *kwnames) {
-  disabled_depth++;
-  PyObject *result = call_plain((callable *)self, args, flags, kwnames);
-  disabled_depth--;
-  return result;
+  return plain ? callable_call_uncompiled(c, args, flags, kwnames) : result;
 }
 
 /* ---- making one ----------------------------------------------------------------------------- */
@@ -227,26 +216,38 @@ static void callable_link(callable *c) {
   all_callables = c;
 }
 
+static const char *const role_names[] = {"compile", "disable", "skip", "run"};
+
+static bool callable_role_from_name(callable *c, const char *name) {
+  for (int i = 0; i < 4; i++)
+    if (!strcmp(name, role_names[i])) return c->role = (callable_role)i, true;
+  PyErr_Format(PyExc_ValueError, "unknown role '%.40s'", name);
+  return false;
+}
+
 static PyObject *callable_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-  static char *names[] = {"function", "backend", "fullgraph", "dynamic",
-                          "fastmath", "cpu",     "disabled",  NULL};
-  PyObject *function, *dynamic_object = Py_None;
-  const char *backend_name = "loom", *cpu = "native";
-  int fullgraph = 0, fastmath = 0, disabled = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|spOpsp:Callable", names, &PyFunction_Type,
+  static char *names[] = {"function", "backend", "fullgraph", "dynamic", "fastmath",
+                          "cpu",      "role",    "target",    "reason",  NULL};
+  PyObject *function, *dynamic_object = Py_None, *target = NULL, *reason = NULL;
+  const char *backend_name = "loom", *cpu = "native", *role = "compile";
+  int fullgraph = 0, fastmath = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|spOpssOU:Callable", names, &PyFunction_Type,
                                    &function, &backend_name, &fullgraph, &dynamic_object, &fastmath,
-                                   &cpu, &disabled))
+                                   &cpu, &role, &target, &reason))
     return NULL;
   callable *c = (callable *)type->tp_alloc(type, 0);
   if (!c) return NULL;
   c->function = (PyFunctionObject *)Py_NewRef(function);
   c->fullgraph = fullgraph;
   c->fastmath = fastmath;
-  c->disabled = disabled;
-  c->vectorcall = disabled ? disabled_vectorcall : callable_vectorcall;
+  c->target = Py_XNewRef(target);
+  c->reason = Py_XNewRef(reason);
   callable_link(c);
-  if (callable_refresh(c) && callable_options(c, backend_name, dynamic_object, cpu))
+  if (callable_role_from_name(c, role) && callable_refresh(c) &&
+      callable_options(c, backend_name, dynamic_object, cpu)) {
+    c->vectorcall = c->role == ROLE_COMPILE ? callable_vectorcall : stance_vectorcall(c->role);
     return (PyObject *)c;
+  }
   Py_DECREF(c);
   return NULL;
 }
@@ -297,6 +298,7 @@ static int callable_traverse(PyObject *self, visitproc visit, void *arg) {
   callable *c = (callable *)self;
   Py_VISIT(c->function);
   Py_VISIT(c->code);
+  Py_VISIT(c->target);
   Py_VISIT(c->breaks);
   Py_VISIT(c->last_args);
   for (uint32_t i = 0; c->entries && c->entries->refs == 1 && i < c->entries->count; i++) {
@@ -323,6 +325,8 @@ static void callable_dealloc(PyObject *self) {
   callable_forget(c);
   Py_CLEAR(c->function);
   Py_CLEAR(c->code);
+  Py_CLEAR(c->target);
+  Py_CLEAR(c->reason);
   resume_point_free(c->point);
   Py_TYPE(self)->tp_free(self);
 }
@@ -357,9 +361,9 @@ static int callable_setattr(PyObject *self, PyObject *name, PyObject *item) {
 }
 
 static PyObject *callable_repr(PyObject *self) {
+  static const char *const words[] = {"compiled", "disabled", "skipped", "frozen"};
   callable *c = (callable *)self;
-  return PyUnicode_FromFormat("<%s function %U>", c->disabled ? "disabled" : "compiled",
-                              c->function->func_qualname);
+  return PyUnicode_FromFormat("<%s function %U>", words[c->role], c->function->func_qualname);
 }
 
 static PyObject *callable_itself(PyObject *self, PyObject *unused) { return Py_NewRef(self); }
@@ -429,12 +433,24 @@ PyTypeObject loom_callable_type = {
 /* ---- the module's part ---------------------------------------------------------------------- */
 
 static PyObject *callable_unwrap(PyObject *object) {
-  if (!Py_IS_TYPE(object, &loom_callable_type) || ((callable *)object)->disabled) return NULL;
-  return (PyObject *)((callable *)object)->function;
+  if (!Py_IS_TYPE(object, &loom_callable_type)) return NULL;
+  const callable *c = (const callable *)object;
+  return c->role == ROLE_COMPILE ? (PyObject *)c->function : NULL;
+}
+
+static PyObject *callable_why_plain(PyObject *object) {
+  static PyObject *nothing;
+  if (!Py_IS_TYPE(object, &loom_callable_type)) return NULL;
+  const callable *c = (const callable *)object;
+  if (c->role == ROLE_COMPILE) return NULL;
+  if (c->reason) return c->reason;
+  if (!nothing) nothing = PyUnicode_InternFromString("");
+  return nothing;
 }
 
 bool loom_callable_init(PyObject *module) {
   loom_callable_unwrap = callable_unwrap;
+  loom_callable_why_plain = callable_why_plain;
   return PyType_Ready(&loom_callable_type) == 0 &&
          PyModule_AddObjectRef(module, "Callable", (PyObject *)&loom_callable_type) == 0;
 }
@@ -454,5 +470,20 @@ PyObject *loom_py_reset(PyObject *module, PyObject *unused) {
   Py_RETURN_NONE;
 }
 
-PyObject *loom_py_graph_break(PyObject *module, PyObject *unused) { Py_RETURN_NONE; }
+/* Both take one message, and are looked at by capture alone. */
+static PyObject *module_message(PyObject *args, PyObject *kwargs, const char *format) {
+  static char *names[] = {"msg", NULL};
+  PyObject *message;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, format, names, &message)) return NULL;
+  Py_RETURN_NONE;
+}
+
+PyObject *loom_py_graph_break(PyObject *module, PyObject *args, PyObject *kwargs) {
+  return module_message(args, kwargs, "|U:graph_break");
+}
+
+PyObject *loom_py_skip_frame(PyObject *module, PyObject *args, PyObject *kwargs) {
+  return module_message(args, kwargs, "|U:skip_frame");
+}
+
 PyObject *loom_py_is_compiling(PyObject *module, PyObject *unused) { Py_RETURN_FALSE; }

@@ -42,7 +42,8 @@ typedef struct entry {
   double capture_ms;
   loom_compile_report report;
   uint64_t hits;
-  uint32_t given_up; /* runs in a row whose host calls made the plain function run; and calls since */
+  uint32_t
+      given_up; /* runs in a row whose host calls made the plain function run; and calls since */
   uint32_t passed_by;
 } entry;
 
@@ -88,6 +89,14 @@ typedef struct negative {
 #define CALLABLE_MAX_FAILURES                                                                      \
   64 /* captures that broke, after which the plain function is always used */
 
+/* What a callable does when it is called. */
+typedef enum callable_role {
+  ROLE_COMPILE, /* runs compiled versions of the function, and makes them */
+  ROLE_DISABLE, /* the plain function; nothing below it is compiled */
+  ROLE_SKIP,    /* the plain function; what it calls is as it always is */
+  ROLE_RUN      /* `target`; below it compiled versions run, and none is made */
+} callable_role;
+
 typedef enum dynamic { DYNAMIC_AUTO, DYNAMIC_ALWAYS, DYNAMIC_NEVER } dynamic;
 
 /* A place in a function where capture ended, and what runs from there on (resume.c). */
@@ -112,8 +121,12 @@ typedef struct callable {
   struct callable *next, *previous; /* of all live ones */
   backend kind;
   dynamic dynamic;
-  bool fullgraph, fastmath, disabled, warned;
-  bool quiet; /* made for a function that a compiled one calls: says nothing of its own */
+  callable_role role;
+  PyObject *target; /* ROLE_RUN: what is called (owned); else NULL */
+  PyObject *reason; /* why it is disabled, a str; or NULL */
+  bool fullgraph, fastmath, warned;
+  bool skipped; /* the function has called skip_frame() */
+  bool quiet;   /* made for a function that a compiled one calls: says nothing of its own */
   char cpu[16];
   PyObject *breaks;    /* list of tuples, see explain.c; or NULL */
   PyObject *last_args; /* tuple of the numbers of the last capture, to see which change; or NULL */
@@ -165,6 +178,11 @@ PyObject *callable_like(const callable *owner, PyObject *function);
  * plain code has to run; else with an exception. */
 entry *callable_entry(callable *c, PyObject *const *slots, int64_t *symbols, bool *plain);
 bool callable_thread_is_traced(void);
+/* The plain function; on behalf of a call that was not compiled. */
+PyObject *callable_call_plain(const callable *c, PyObject *const *args, size_t flags,
+                              PyObject *kwnames);
+PyObject *callable_call_uncompiled(callable *c, PyObject *const *args, size_t flags,
+                                   PyObject *kwnames);
 bool callable_stack_check(
     const callable *c); /* else RecursionError: the C stack is nearly used up */
 /* While one is open, calls of `c` in this thread that no version fits are not captured. */
@@ -190,6 +208,15 @@ void resume_clear(callable *c); /* drops its parts */
 void resume_point_free(resume_point *point);
 int resume_traverse(callable *c, visitproc visit, void *arg);
 
+/* ---- stance.c: may this call be compiled? --------------------------------------------------- */
+
+extern bool loom_all_eager; /* config.disable, or the stance: every function is a plain one */
+/* Calls of disabled functions in this thread: nothing below one is compiled. */
+extern _Thread_local int disabled_depth __attribute__((tls_model("initial-exec")));
+vectorcallfunc stance_vectorcall(callable_role role); /* of all roles but ROLE_COMPILE */
+/* False, perhaps with an exception: this call, which no version fits, is not to be compiled. */
+bool stance_allows(const callable *c, PyObject *const *slots);
+
 /* ---- dynamic.c: what a miss says of sizes ---------------------------------------------------- */
 
 /* Sizes and ints by which this call fails a version that fits otherwise are symbols from here on.
@@ -197,6 +224,8 @@ int resume_traverse(callable *c, visitproc visit, void *arg);
 void dynamic_learn(callable *c, PyObject *const *slots);
 /* Why no version fits, for the log. */
 void dynamic_log_recompile(const callable *c, PyObject *const *slots);
+/* The same in words: a new string; NULL without an exception when there is no version. */
+PyObject *dynamic_why(const callable *c, PyObject *const *slots);
 
 /* ---- explain.c ------------------------------------------------------------------------------ */
 

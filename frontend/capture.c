@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 PyObject *(*loom_callable_unwrap)(PyObject *object);
+PyObject *(*loom_callable_why_plain)(PyObject *object);
 
 const loom_adapter *const *loom_adapters(void) {
   static const loom_adapter *const adapters[] = {&loom_numpy_adapter, NULL};

@@ -120,8 +120,8 @@ static PyObject *dynamic_words(const guard *g, PyObject *object) {
   return PyUnicode_FromFormat("of type %s", Py_TYPE(object)->tp_name);
 }
 
-void dynamic_log_recompile(const callable *c, PyObject *const *slots) {
-  if (!c->entries) return;
+PyObject *dynamic_why(const callable *c, PyObject *const *slots) {
+  if (!c->entries) return NULL;
   const capture *newest = c->entries->items[0]->captured;
   const guard *failed = guard_first_failure(newest, slots);
   PyObject *words = failed ? guard_describe(newest, failed) : PyUnicode_FromString("its code");
@@ -129,12 +129,18 @@ void dynamic_log_recompile(const callable *c, PyObject *const *slots) {
   PyObject *now =
       failed && failed->source && failed->kind != GUARD_SIZE ? dynamic_words(failed, object) : NULL;
   if (words && now)
-    loom_log(LOOM_LOG_RECOMPILES, "%U: changed: %U, now %U (the guard is of line %d)",
-             c->function->func_qualname, words, now, (int)failed->location.line);
+    Py_SETREF(words, PyUnicode_FromFormat("changed: %U, now %U (the guard is of line %d)", words,
+                                          now, (int)failed->location.line));
   else if (words)
-    loom_log(LOOM_LOG_RECOMPILES, "%U: changed: %U", c->function->func_qualname, words);
+    Py_SETREF(words, PyUnicode_FromFormat("changed: %U", words));
   Py_XDECREF(object);
-  Py_XDECREF(words);
   Py_XDECREF(now);
+  return words;
+}
+
+void dynamic_log_recompile(const callable *c, PyObject *const *slots) {
+  PyObject *words = dynamic_why(c, slots);
+  if (words) loom_log(LOOM_LOG_RECOMPILES, "%U: %U", c->function->func_qualname, words);
+  Py_XDECREF(words);
   PyErr_Clear();
 }

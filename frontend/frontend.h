@@ -253,6 +253,8 @@ int capture_traverse(const capture *c, visitproc visit, void *arg);
 PyObject *loom_debug_capture(PyObject *self, PyObject *args);
 /* The plain function (borrowed) behind a compiled callable, NULL when the object is none; set by callable.c. */
 extern PyObject *(*loom_callable_unwrap)(PyObject *object);
+/* Why a callable must not be looked into (borrowed, perhaps ""), NULL when the object is none such; set by callable.c. */
+extern PyObject *(*loom_callable_why_plain)(PyObject *object);
 
 /* ==== values: what the evaluator computes with ============================================================================ */
 
@@ -538,7 +540,7 @@ const loom_adapter *const *loom_adapters(void); /* NULL-terminated */
 
 typedef struct loom_settings {
   const char *logs, *trace, *backend, *cpu; /* never NULL; owned */
-  int64_t disable, recompile_limit, cache, fastmath, unroll_limit;
+  int64_t disable, recompile_limit, error_on_recompile, cache, fastmath, unroll_limit;
 } loom_settings;
 extern loom_settings loom_config;
 bool loom_config_init(void); /* reads the environment */
@@ -617,9 +619,14 @@ bool loom_callable_init(PyObject *module);
 /* Rows of breaks.def: (code, name, text, hint). */
 PyObject *loom_py_reasons(PyObject *module, PyObject *unused);
 PyObject *loom_py_reset(PyObject *module, PyObject *unused);
-/* frameloom.graph_break() and frameloom.is_compiling(), as plain Python calls them (capture: builtins.def). */
-PyObject *loom_py_graph_break(PyObject *module, PyObject *unused);
+/* frameloom.graph_break(), skip_frame() and is_compiling(), as plain Python calls them (capture: builtins.def). */
+PyObject *loom_py_graph_break(PyObject *module, PyObject *args, PyObject *kwargs);
+PyObject *loom_py_skip_frame(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *loom_py_is_compiling(PyObject *module, PyObject *unused);
+/* stance.c: what the process does about functions that would have to be compiled. */
+PyObject *loom_py_set_stance(PyObject *module, PyObject *name);
+PyObject *loom_py_get_stance(PyObject *module, PyObject *unused);
+void loom_stance_refresh(void); /* config.disable has changed */
 
 /* Kernels of a plan: their first stages, so that it is known for plans of the disk cache too. */
 unsigned loom_plan_kernel_count(const loom_plan *plan);

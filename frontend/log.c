@@ -120,6 +120,7 @@ static bool setting_store_number(const struct setting *s, int64_t number) {
     return false;
   }
   *(int64_t *)s->place = s->type == SETTING_BOOL ? number != 0 : number;
+  if (s->place == &loom_config.disable) loom_stance_refresh();
   return true;
 }
 

@@ -193,6 +193,7 @@ static void build_log_bytecode(const callable *c) {
 }
 
 static void build_report(callable *c, const break_info *why) {
+  c->skipped |= why->reason == BREAK_SKIPPED && why->step < 0;
   if (callable_record_break(c, why) && c->fullgraph) callable_raise_break(why);
 }
 
@@ -308,6 +309,7 @@ static int build_warn_limit(callable *c) {
 
 entry *callable_build(callable *c, PyObject *const *slots) {
   if (c->building && c->building_pid == (long)getpid()) return NULL;
+  if (c->skipped && !c->fullgraph) return NULL;
   if (c->entries && c->entries->count >= (uint64_t)loom_config.recompile_limit)
     return build_warn_limit(c), NULL;
   if (c->failures >= CALLABLE_MAX_FAILURES && !c->fullgraph) return NULL;
@@ -316,6 +318,7 @@ entry *callable_build(callable *c, PyObject *const *slots) {
     if (slots[i]) signature = signature_mix(signature, signature_of(slots[i], 3));
   negative *known = negative_find(c, signature);
   if (known && !c->fullgraph && negative_holds(known)) return NULL;
+  if (!stance_allows(c, slots)) return NULL;
   if (loom_log_mask & LOOM_LOG_RECOMPILES) dynamic_log_recompile(c, slots);
   if (c->dynamic != DYNAMIC_NEVER) dynamic_learn(c, slots);
   c->building = PyThread_get_thread_ident();
@@ -371,7 +374,7 @@ void callable_forget(callable *c) {
   c->symbolic = c->by_value = 0;
   size_table_clear(&c->sizes);
   c->sizes.never = c->dynamic == DYNAMIC_NEVER;
-  c->warned = false;
+  c->warned = c->skipped = false;
   c->hits = c->misses = 0;
   Py_CLEAR(c->breaks);
   Py_CLEAR(c->last_args);

@@ -6,9 +6,16 @@ static PyMethodDef module_methods[] = {
     {"reset", loom_py_reset, METH_NOARGS,
      PyDoc_STR(
          "reset()\n--\n\nForgets everything that was compiled, and gives cached memory back.")},
-    {"graph_break", loom_py_graph_break, METH_NOARGS,
-     PyDoc_STR("graph_break()\n--\n\nEnds capture here: a compiled function that calls it runs as "
-               "plain Python.")},
+    {"graph_break", (PyCFunction)(void (*)(void))loom_py_graph_break, METH_VARARGS | METH_KEYWORDS,
+     PyDoc_STR("graph_break(msg='')\n--\n\nEnds capture here, for the reason in `msg`: what comes "
+               "before and what comes after are compiled apart.\nUnder fullgraph=True it raises "
+               "GraphBreak; in plain Python it does nothing.")},
+    {"skip_frame", (PyCFunction)(void (*)(void))loom_py_skip_frame, METH_VARARGS | METH_KEYWORDS,
+     PyDoc_STR("skip_frame(msg='')\n--\n\nLeaves the function that calls it to plain Python, for "
+               "the reason in `msg`; functions that it calls may still be compiled.\nUnder "
+               "fullgraph=True it raises GraphBreak; in plain Python it does nothing.")},
+    {"set_stance", loom_py_set_stance, METH_O, PyDoc_STR("Sets the stance; see set_stance.")},
+    {"get_stance", loom_py_get_stance, METH_NOARGS, PyDoc_STR("The name of the stance.")},
     {"is_compiling", loom_py_is_compiling, METH_NOARGS,
      PyDoc_STR(
          "is_compiling()\n--\n\nTrue while a function is being captured, False in plain Python.")},

@@ -414,6 +414,8 @@ static value *const_call(tracer *t, value *v, value *const *args, Py_ssize_t cou
     value *f = s ? value_wrap(t, plain, s) : NULL;
     return f ? trace_call(t, f, args, count, kwnames) : NULL;
   }
+  PyObject *disabled = loom_callable_why_plain ? loom_callable_why_plain(o) : NULL;
+  if (disabled) return trace_break(t, BREAK_DISABLED, "%s", PyUnicode_AsUTF8(disabled));
   value *result = builtin_call(t, o, args, count, kwnames, &mine);
   if (mine || result || trace_pending(t)) return result;
   for (const loom_adapter *const *a = loom_adapters(); *a; a++) {

@@ -12,15 +12,21 @@ parts that can, with the reason on record (`frameloom.explain`, `FRAMELOOM_LOGS=
 
 import sys as _sys
 
-from ._errors import GraphBreak
+from ._errors import GraphBreak, RecompileError
 
 if getattr(_sys, "_is_gil_enabled", lambda: True)():
-    from ._api import compile, config, disable, explain, graph_break, is_compiling, mark_dynamic, mark_static, reset, set_logs
+    from ._api import (
+        compile, config, disable, explain, graph_break, is_compiling, mark_dynamic, mark_static, reset, run, set_logs, set_stance,
+        skip_frame,
+    )
 else:
-    from ._eager import compile, config, disable, explain, graph_break, is_compiling, mark_dynamic, mark_static, reset, set_logs
+    from ._eager import (
+        compile, config, disable, explain, graph_break, is_compiling, mark_dynamic, mark_static, reset, run, set_logs, set_stance,
+        skip_frame,
+    )
 
 __version__ = "0.1.0"
 __all__ = [
-    "GraphBreak", "compile", "config", "disable", "explain", "graph_break", "is_compiling", "mark_dynamic",
-    "mark_static", "reset", "set_logs",
+    "GraphBreak", "RecompileError", "compile", "config", "disable", "explain", "graph_break", "is_compiling", "mark_dynamic",
+    "mark_static", "reset", "run", "set_logs", "set_stance", "skip_frame",
 ]

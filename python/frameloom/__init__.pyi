@@ -1,13 +1,15 @@
 from collections.abc import Callable as _AnyCallable
 from collections.abc import Iterable as _Iterable
 from contextlib import AbstractContextManager as _Manager
-from typing import Any, ParamSpec, TypeVar, overload
+from typing import Any, Literal, ParamSpec, TypeVar, overload
 
 from ._native import Callable as _Compiled
 from ._report import Explanation as _Explanation
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+_F = TypeVar("_F", bound=_AnyCallable[..., Any])
+_Stance = Literal["default", "force_eager", "eager_on_recompile", "fail_on_recompile"]
 __version__: str
 
 class GraphBreak(RuntimeError):
@@ -20,12 +22,15 @@ class GraphBreak(RuntimeError):
     lineno: int
     column: int
 
+class RecompileError(RuntimeError): ...
+
 class _Config:
     logs: str
     trace: str
     backend: str
     disable: bool
     recompile_limit: int
+    error_on_recompile: bool
     unroll_limit: int
     unroll: int
     cache_size_limit: int
@@ -44,9 +49,23 @@ def compile(fn: _AnyCallable[_P, _R], *, fullgraph: bool = False, dynamic: bool 
 def compile(fn: None = None, *, fullgraph: bool = False, dynamic: bool | None = None, backend: str | None = None,
             options: dict[str, Any] | None = None,
             disable: bool = False) -> _AnyCallable[[_AnyCallable[_P, _R]], _Compiled[_P, _R]]: ...
-def disable(fn: _AnyCallable[_P, _R]) -> _Compiled[_P, _R]: ...
+@overload
+def disable(fn: _AnyCallable[_P, _R], recursive: bool = True, *, reason: str | None = None) -> _Compiled[_P, _R]: ...
+@overload
+def disable(fn: None = None, recursive: bool = True, *,
+            reason: str | None = None) -> _AnyCallable[[_AnyCallable[_P, _R]], _Compiled[_P, _R]]: ...
+def run(fn: _AnyCallable[_P, _R]) -> _Compiled[_P, _R]: ...
+
+class set_stance:
+    stance: str
+    def __init__(self, stance: _Stance = "default") -> None: ...
+    def __call__(self, fn: _F) -> _F: ...
+    def __enter__(self) -> None: ...
+    def __exit__(self, *exception: object) -> None: ...
+
 def explain(fn: _AnyCallable[..., Any], /, *args: Any, **kwargs: Any) -> _Explanation: ...
-def graph_break() -> None: ...
+def graph_break(msg: str = "") -> None: ...
+def skip_frame(msg: str = "") -> None: ...
 def is_compiling() -> bool: ...
 def mark_dynamic(array: Any, axis: int | _Iterable[int], *, min: int | None = None, max: int | None = None) -> None: ...
 def mark_static(array: Any, axis: int | _Iterable[int] | None = None) -> None: ...

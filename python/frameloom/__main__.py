@@ -1,8 +1,9 @@
-"""`python -m frameloom`: versions and settings of this installation.
+"""`frameloom`, `python -m frameloom`: versions and settings of this installation.
 
-    python -m frameloom            versions, settings, environment variables
-    python -m frameloom reasons    why functions are not compiled: every code and what may help
-    python -m frameloom markdown   both as the page docs/settings.md
+    frameloom                  versions, settings, environment variables
+    frameloom reasons          why functions are not compiled: every code and what may help
+    frameloom explain FL0003   cause, example and remedy of one of them
+    frameloom markdown         settings and reasons as the page docs/settings.md
 """
 
 import argparse
@@ -57,11 +58,45 @@ def _markdown():
         print(f"| FL{code:04d} | {text} | {hint} |")
 
 
+def page(code):
+    """What breaks.md says of a code ("FL0003", "fl3", "3"), as text; KeyError when there is no such code."""
+    import importlib.resources
+
+    digits = code.upper().removeprefix("FL")
+    name = f"FL{int(digits):04d}" if digits.isdecimal() else code
+    text = importlib.resources.files("frameloom").joinpath("breaks.md").read_text(encoding="utf-8")
+    for section in text.split("\n## ")[1:]:
+        if section.split("\n", 1)[0] == name:
+            return section
+    raise KeyError(code)
+
+
+def _explain(code):
+    import sys
+
+    from frameloom import _native
+
+    try:
+        section = page(code)
+    except KeyError:
+        sys.exit(f"frameloom explain: no such code: {code} (`frameloom reasons` lists all)")
+    name, body = section.split("\n", 1)
+    text = next(row[2] for row in _native.reasons() if f"FL{row[0]:04d}" == name)
+    print(f"{name}: {text}\n{body.replace('**', '').rstrip()}")
+
+
 def main(argv=None):
     """Print what is asked for."""
-    parser = argparse.ArgumentParser(prog="python -m frameloom", description=__doc__.splitlines()[0])
-    parser.add_argument("what", nargs="?", default="info", choices=("info", "reasons", "markdown"))
-    {"info": _info, "reasons": _reasons, "markdown": _markdown}[parser.parse_args(argv).what]()
+    parser = argparse.ArgumentParser(prog="frameloom", description=__doc__.splitlines()[0])
+    parser.add_argument("what", nargs="?", default="info", choices=("info", "reasons", "explain", "markdown"))
+    parser.add_argument("code", nargs="?", help="of a reason, for explain")
+    chosen = parser.parse_args(argv)
+    if (chosen.what == "explain") != (chosen.code is not None):
+        parser.error("explain takes a code, such as FL0003; nothing else does")
+    if chosen.what == "explain":
+        _explain(chosen.code)
+    else:
+        {"info": _info, "reasons": _reasons, "markdown": _markdown}[chosen.what]()
 
 
 if __name__ == "__main__":

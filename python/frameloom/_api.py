@@ -1,5 +1,6 @@
 """The public functions."""
 
+import functools as _functools
 import types as _types
 
 from . import _native
@@ -10,13 +11,15 @@ _CPUS = ("native", "x86-64-v3", "x86-64-v4")
 
 graph_break = _native.graph_break
 is_compiling = _native.is_compiling
+skip_frame = _native.skip_frame
 reset = _native.reset
 
 
 def compile(fn=None, *, fullgraph=False, dynamic=None, backend=None, options=None, disable=False):
     """Compile a Python function over NumPy arrays; a decorator with and without arguments.
 
-    fn         a function or a method
+    fn         a function, a method, a functools.partial, an object with a `__call__` written in Python, or a class
+               (its `__call__` is compiled in place, and the class given back)
     fullgraph  raise `frameloom.GraphBreak` where the function cannot be captured whole, instead of compiling it
                in parts around what has to run as plain Python (docs/graph-breaks.md)
     dynamic    sizes of arrays, and Python ints and floats: None compiles for the value and, once it changes, for
@@ -76,19 +79,121 @@ def _function(fn, what):
     if isinstance(fn, (staticmethod, classmethod)):
         function, wrap = _function(fn.__func__, what)
         return function, lambda made: type(fn)(wrap(made))
+    if isinstance(fn, _functools.partial):
+        function, wrap = _function(fn.func, what)
+        return function, lambda made: type(fn)(wrap(made), *fn.args, **fn.keywords)
+    call = None if isinstance(fn, type) else _call_method(type(fn))
+    if call is not None:  # an object with a __call__ of its own: its bound method
+        function, wrap = _function(call, what)
+        return function, lambda made: wrap(made).__get__(fn, type(fn))
     kind = f"class {fn.__name__}" if isinstance(fn, type) else type(fn).__name__
     raise TypeError(f"frameloom.{what} expects a Python function, not {kind}")
 
 
+def _call_method(cls):
+    """`__call__` of a class where it is written in Python, else None."""
+    call = next((vars(c)["__call__"] for c in cls.__mro__ if "__call__" in vars(c)), None)
+    return call if isinstance(call, (_types.FunctionType, _native.Callable, staticmethod, classmethod)) else None
+
+
+def _change_class(cls, names, make, what):
+    """Puts what `make` makes of them in place of methods of the class itself. True when there were any."""
+    changed = False
+    for name in names:
+        method = vars(cls).get(name, _call_method(cls) if name == "__call__" else None)
+        if isinstance(method, (_types.FunctionType, _native.Callable, staticmethod, classmethod)):
+            function, wrap = _function(method, what)
+            setattr(cls, name, wrap(make(function)))
+            changed = True
+    return changed
+
+
 def _compile(fn, disable, settings):
+    if isinstance(fn, type) and _call_method(fn) is not None:
+        if not disable:
+            _change_class(fn, ["__call__"], lambda f: _native.Callable(f, **settings), "compile")
+        return fn
     function, wrap = _function(fn, "compile")
     return fn if disable else wrap(_native.Callable(function, **settings))
 
 
-def disable(fn):
-    """A function that always runs as plain Python, together with all compiled functions that it calls."""
+def disable(fn=None, recursive=True, *, reason=None):
+    """A function that always runs as plain Python; a decorator with and without arguments.
+
+    fn         a function, a method, or a class (its `__init__` and `__call__`)
+    recursive  also everything that it calls; False: only the function itself, while compiled functions that it calls
+               run as always
+    reason     a str that is shown where a compiled function calls it, which is a graph break (FL0020)
+
+    Raises TypeError for what is not a Python function.
+    """
+    if reason is not None and not isinstance(reason, str):
+        raise TypeError(f"reason must be a str, not {type(reason).__name__}")
+    if fn is None:
+        return lambda f: disable(f, recursive, reason=reason)
+    role = "disable" if recursive else "skip"
+
+    def make(function):
+        words = f"{function.__qualname__}(): {reason}" if reason else f"{function.__qualname__}()"
+        return _native.Callable(function, role=role, reason=words)
+
+    if isinstance(fn, type):
+        if not _change_class(fn, ["__init__", "__call__"], make, "disable"):
+            raise TypeError(f"frameloom.disable: class {fn.__name__} has no __init__ or __call__ written in Python")
+        return fn
     function, wrap = _function(fn, "disable")
-    return wrap(_native.Callable(function, disabled=True))
+    return wrap(make(function))
+
+
+def run(fn):
+    """A function that calls `fn` and uses what was compiled before, for it and all that it calls, but compiles nothing.
+
+    Calls that no compiled version fits run as plain Python. `fn` is a compiled function, or a plain one that calls
+    compiled ones. Raises TypeError for what is not a Python function.
+    """
+    if isinstance(fn, _types.MethodType):
+        return _types.MethodType(run(fn.__func__), fn.__self__)
+    function, _ = _function(fn, "run")
+    return _native.Callable(function, role="run", target=fn)
+
+
+class set_stance:
+    """Choose what calls of compiled functions do, in the whole process:
+
+    "default"             run a version that fits, or compile one
+    "force_eager"         run every function as plain Python
+    "eager_on_recompile"  run a version that fits; where there is none, run plain Python and compile nothing
+    "fail_on_recompile"   run a version that fits; where there is none, raise `frameloom.RecompileError`
+
+    `set_stance(name)` holds until the next call, `with set_stance(name):` for a block, and as a decorator for each
+    call of a function. Raises ValueError for an unknown name.
+    """
+
+    def __init__(self, stance="default"):
+        self.stance, self._before = stance, _native.get_stance()
+        _native.set_stance(stance)
+
+    def __call__(self, fn):
+        """As a decorator: the stance holds for calls of the function only."""
+        if not callable(fn):
+            raise TypeError(f"frameloom.set_stance decorates functions, not {type(fn).__name__}")
+        _native.set_stance(self._before)
+
+        @_functools.wraps(fn)
+        def call(*args, **kwargs):
+            with set_stance(self.stance):
+                return fn(*args, **kwargs)
+
+        return call
+
+    def __enter__(self):
+        _native.set_stance(self.stance)
+
+    def __exit__(self, *exception):
+        _native.set_stance(self._before)
+
+    def __repr__(self):
+        return f"frameloom.set_stance({self.stance!r})"
 
 
 def mark_dynamic(array, axis, *, min=None, max=None):

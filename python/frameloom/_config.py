@@ -12,7 +12,9 @@ class Config:
     trace             a folder in which every stage of each compilation is written, or ""
     backend           for functions whose `compile()` names none: "loom", "interpret" or "eager"
     disable           run every function as plain Python
-    recompile_limit   kinds of arguments for which one function is compiled
+    recompile_limit   kinds of arguments for which one function is compiled (also: cache_size_limit)
+    error_on_recompile
+                      raise `RecompileError` where a function would have to be compiled again
     unroll_limit      loops over a range of at most so many iterations are unrolled, longer ones captured once
     cache             keep compiled code on disk
     fastmath          allow contraction and reassociation, for functions compiled from now on
@@ -25,6 +27,7 @@ class Config:
     backend: str
     disable: bool
     recompile_limit: int
+    error_on_recompile: bool
     unroll_limit: int
     cache: bool
     fastmath: bool

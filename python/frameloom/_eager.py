@@ -22,9 +22,27 @@ def compile(fn=None, *, fullgraph=False, dynamic=None, backend=None, options=Non
     return fn if fn is not None else lambda f: f
 
 
-def disable(fn):
+def disable(fn=None, recursive=True, *, reason=None):
+    """Give the function back as it is."""
+    return fn if fn is not None else lambda f: f
+
+
+def run(fn):
     """Give the function back as it is."""
     return fn
+
+
+class set_stance(_contextlib.ContextDecorator):
+    """Does nothing."""
+
+    def __init__(self, stance="default"):
+        self.stance = stance
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, *exception):
+        pass
 
 
 def explain(fn, /, *args, **kwargs):
@@ -32,7 +50,11 @@ def explain(fn, /, *args, **kwargs):
     raise RuntimeError("frameloom.explain: nothing is compiled on a free-threaded Python")
 
 
-def graph_break():
+def graph_break(msg=""):
+    """Does nothing."""
+
+
+def skip_frame(msg=""):
     """Does nothing."""
 
 

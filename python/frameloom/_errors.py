@@ -1,4 +1,4 @@
-"""The exception for what cannot be compiled."""
+"""The exceptions of this package."""
 
 
 class GraphBreak(RuntimeError):
@@ -17,4 +17,11 @@ class GraphBreak(RuntimeError):
     lineno = column = 0
 
 
-GraphBreak.__module__ = "frameloom"
+class RecompileError(RuntimeError):
+    """A function would have to be compiled while `config.error_on_recompile` or the stance "fail_on_recompile" forbids it.
+
+    The message names the guard that failed, the old and the new value.
+    """
+
+
+GraphBreak.__module__ = RecompileError.__module__ = "frameloom"
