@@ -279,7 +279,7 @@ callable *callable_part(callable *owner, resume_point *point, PyObject *code) {
   c->code = Py_NewRef(code);
   c->simple = -1;
   c->slots = ((PyCodeObject *)code)->co_nlocalsplus - ((PyCodeObject *)code)->co_nfreevars +
-             resume_start(c)->depth;
+             resume_start(c)->depth + !!resume_start(c)->handled;
   return c;
 }
 

@@ -166,9 +166,10 @@ static bool capture_frame_state(tracer *t, frame *f) {
   Py_ssize_t locals = code->co_nlocalsplus - code->co_nfreevars;
   value *closure = f->function->closure;
   for (Py_ssize_t i = 0; i < t->arg_count; i++) {
-    bool local = i < locals;
-    PyObject *name = local ? Py_NewRef(PyTuple_GET_ITEM(code->co_localsplusnames, i))
-                           : PyUnicode_FromFormat("stack[%zd]", i - locals);
+    bool local = i < locals, handled = i >= locals + t->start->depth;
+    PyObject *name = local     ? Py_NewRef(PyTuple_GET_ITEM(code->co_localsplusnames, i))
+                     : handled ? PyUnicode_FromString("<handled>")
+                               : PyUnicode_FromFormat("stack[%zd]", i - locals);
     if (!trace_keep(t, name)) return trace_fail(t) != NULL;
     bool cell =
         local && t->args[i] && PyCell_Check(t->args[i]) && loom_local_is_cell(code, (int32_t)i);
@@ -178,9 +179,12 @@ static bool capture_frame_state(tracer *t, frame *f) {
     if (!v && t->args[i]) return false;
     if (local)
       f->locals[i] = v;
+    else if (handled)
+      t->handled = v;
     else
       frame_push(f, v);
   }
+  t->handlers = t->start->handled;
   for (int i = 0; closure && i < code->co_nfreevars; i++)
     f->locals[locals + i] = closure->seq.items[i];
   while (f->pc < f->code->count && f->code->instrs[f->pc].unit < t->start->unit)
@@ -219,14 +223,14 @@ static recipe *capture_frame(tracer *t, const frame *f) {
   const PyCodeObject *code = f->code->object;
   int32_t locals = code->co_nlocalsplus - code->co_nfreevars;
   frame_shape *at = &t->capture->at;
-  *at = (frame_shape){.unit = f->code->instrs[f->pc].unit, .depth = f->sp};
-  if (t->handling || locals + f->sp > LOOM_MAX_SLOTS)
+  int32_t slots = locals + f->sp + !!t->leaving;
+  *at = (frame_shape){.unit = f->code->instrs[f->pc].unit, .depth = f->sp, .handled = t->handlers};
+  if (!t->handlers != !t->leaving || slots > LOOM_MAX_SLOTS)
     return trace_break(t, BREAK_OPCODE, "the frame cannot be left here");
   recipe *all = trace_recipe(t, RECIPE_TUPLE);
-  if (!all || !(all->items = calloc((size_t)(locals + f->sp) + 1, sizeof *all->items)))
-    return trace_fail(t);
-  for (int32_t i = 0; i < locals + f->sp; i++) {
-    value *v = i < locals ? f->locals[i] : f->stack[i - locals];
+  if (!all || !(all->items = calloc((size_t)slots + 1, sizeof *all->items))) return trace_fail(t);
+  for (int32_t i = 0; i < slots; i++) {
+    value *v = i < locals ? f->locals[i] : i < locals + f->sp ? f->stack[i - locals] : t->leaving;
     if (!v || v == t->null) continue;
     if (!(all->items[all->count] = capture_slot_recipe(t, v))) return NULL;
     all->count++;

@@ -7,14 +7,14 @@
  *     for each local: store it, or unbind it             (the prologue has the line of the
  *     for each item of the stack: push it                 instruction that comes next)
  *     <the truth of HANDOVER_ENTER>                       signals, and what was pending, are raised
- * here <a copy of the instruction>                         covered by the handler of the original
+ * here <a copy of the instruction>                         covered by exit 2, or by the handler
  *     exit 0: when not HANDOVER_LEAVE: return (stack..., locals..., HANDOVER_EXIT0)
  *             else jump behind the original
  *     exit 1: the same behind a jump that was taken
+ *     exit 2: the same in front of the handler of the original, with the exception on the stack
  *     <the function's code>
  *
- * An exception of the instruction goes to the handler in the function's own code, which runs on to
- * the end of the function. A call's copy includes what prepares it (KW_NAMES, PRECALL).
+ * A call's copy includes what prepares it (KW_NAMES, PRECALL).
  */
 #include "frontend/resume.h"
 #include "frontend/value/value.h"
@@ -28,8 +28,15 @@ typedef struct encoder {
   uint8_t *out;
   int32_t count, capacity; /* in code units */
   int32_t consts;          /* index of the first constant of ours */
+  int32_t front;           /* units of ours, in front of the function's own */
   bool failed;
 } encoder;
+
+/* Where the instruction's copy stands, and where exceptions of it go: -1: to the function's own
+ * code. */
+typedef struct front {
+  int32_t begin, end, target;
+} front;
 
 /* One instruction as CPython has it, prefixes and caches included. */
 typedef struct region {
@@ -207,14 +214,16 @@ static void put_enter(encoder *e) {
 
 /* The jump to the function's own code, and what leaves the frame. */
 static int32_t put_exit(encoder *e, const step_code *s, int number) {
+  if (number == 2) put(e, COPY, 1);
   put_constant(e, HANDOVER_LEAVE);
+  if (number == 2) put(e, CONTAINS_OP, 0);
   int32_t stay = put_jump(e, POP_JUMP_FORWARD_IF_TRUE), count = s->depth[number] + 1;
   for (int32_t i = 0; i < CALLABLE_MAX_SLOTS; i++) {
     if (!(s->locals[number] >> i & 1)) continue;
     put(e, LOAD_FAST, (uint32_t)i);
     count++;
   }
-  put_constant(e, number ? HANDOVER_EXIT1 : HANDOVER_EXIT0);
+  put_constant(e, (handover_role)(HANDOVER_EXIT0 + number));
   put(e, BUILD_TUPLE, (uint32_t)count);
   put(e, RETURN_VALUE, 0);
   return stay;
@@ -267,28 +276,37 @@ static void write_handler(writer *w, const uint32_t row[4]) {
     write_handler_number(w, row[i], i ? 0 : 128);
 }
 
-/* `begin` to `end` is handled as `unit` is; then come the function's own rows. */
+/* Rows of the table: start, size, target, depth and flag. */
+static bool read_handler(const uint8_t **p, const uint8_t *last, uint32_t row[4]) {
+  for (int i = 0; i < 4; i++)
+    row[i] = read_handler_number(p, last);
+  return *p <= last;
+}
+
+/* The row that covers a unit. */
+static bool find_handler(PyObject *table, int32_t unit, uint32_t row[4]) {
+  const uint8_t *p = (const uint8_t *)PyBytes_AS_STRING(table), *last = p + PyBytes_GET_SIZE(table);
+  while (p < last && read_handler(&p, last, row))
+    if ((uint32_t)unit >= row[0] && (uint32_t)unit < row[0] + row[1]) return true;
+  return false;
+}
+
+/* `begin` to `end` is handled as `unit` is, by `target` or (-1) the function's own code; then come
+ * the function's own rows. */
 static void write_handlers(writer *w, PyObject *table, int32_t unit, int32_t begin, int32_t end,
-                           int32_t shift) {
-  for (int own = 0; own < 2; own++) {
-    const uint8_t *p = (const uint8_t *)PyBytes_AS_STRING(table),
-                  *last = p + PyBytes_GET_SIZE(table);
-    while (p < last) {
-      uint32_t row[4]; /* start, size, target, depth and flag */
-      for (int i = 0; i < 4; i++)
-        row[i] = read_handler_number(&p, last);
-      bool covers = (uint32_t)unit >= row[0] && (uint32_t)unit < row[0] + row[1];
-      row[2] += (uint32_t)shift;
-      if (own) {
-        row[0] += (uint32_t)shift;
-        write_handler(w, row);
-      } else if (covers) {
-        row[0] = (uint32_t)begin;
-        row[1] = (uint32_t)(end - begin);
-        write_handler(w, row);
-        break;
-      }
-    }
+                           int32_t target, int32_t shift) {
+  const uint8_t *p = (const uint8_t *)PyBytes_AS_STRING(table), *last = p + PyBytes_GET_SIZE(table);
+  uint32_t row[4];
+  if (find_handler(table, unit, row)) {
+    row[0] = (uint32_t)begin;
+    row[1] = (uint32_t)(end - begin);
+    row[2] = target >= 0 ? (uint32_t)target : row[2] + (uint32_t)shift;
+    write_handler(w, row);
+  }
+  while (p < last && read_handler(&p, last, row)) {
+    row[0] += (uint32_t)shift;
+    row[2] += (uint32_t)shift;
+    write_handler(w, row);
   }
 }
 
@@ -349,20 +367,17 @@ static PyObject *encode_lines(const encoder *e, const region *r, int32_t shift) 
   return made;
 }
 
-static PyObject *encode_handlers(const encoder *e, const region *r, int32_t begin, int32_t end,
-                                 int32_t shift) {
+static PyObject *encode_handlers(const encoder *e, const region *r, const front *f) {
   writer w = {0};
-  write_handlers(&w, e->object->co_exceptiontable, r->op, begin, end, shift);
+  write_handlers(&w, e->object->co_exceptiontable, r->op, f->begin, f->end, f->target, e->front);
   PyObject *made =
       w.failed ? PyErr_NoMemory() : PyBytes_FromStringAndSize((char *)w.bytes, (Py_ssize_t)w.count);
   free(w.bytes);
   return made;
 }
 
-/* The new code object: units [begin, end) are handled as the instruction is. */
-static PyObject *encode_object(const encoder *e, const region *r, int32_t begin, int32_t end,
-                               int32_t shift, int32_t stack) {
-  PyObject *handlers = encode_handlers(e, r, begin, end, shift), *lines = encode_lines(e, r, shift),
+static PyObject *encode_object(const encoder *e, const region *r, const front *f, int32_t stack) {
+  PyObject *handlers = encode_handlers(e, r, f), *lines = encode_lines(e, r, e->front),
            *consts = encode_consts(e), *kwargs = NULL, *replace = NULL, *none = PyTuple_New(0),
            *made = NULL;
   if (handlers && lines && consts && none)
@@ -385,7 +400,8 @@ static void step_describe(const encoder *e, const region *r, const frame_shape *
                           step_code *out) {
   int opcode = op_at(e, r->op);
   const jump_row *jump = find_jump(opcode);
-  uint64_t bound = at->present & (locals < 64 ? ((uint64_t)1 << locals) - 1 : ~(uint64_t)0);
+  uint64_t bound = at->present & (locals < 64 ? ((uint64_t)1 << locals) - 1 : ~(uint64_t)0),
+           kept = bound;
   if (opcode == STORE_FAST) bound |= (uint64_t)1 << r->arg;
   if (opcode == DELETE_FAST) bound &= ~((uint64_t)1 << r->arg);
   out->next[0] =
@@ -396,6 +412,12 @@ static void step_describe(const encoder *e, const region *r, const frame_shape *
     out->locals[i] = bound;
     if (out->next[i] >= 0) out->next[i] = encode_begin(e->object, out->next[i]);
   }
+  uint32_t row[4];
+  bool handled = find_handler(e->object->co_exceptiontable, r->op, row);
+  out->next[2] = handled ? (int32_t)row[2] : -1;
+  out->depth[2] = handled ? (int32_t)(row[3] >> 1) + (int32_t)(row[3] & 1) + 1 : 0;
+  out->locals[2] = kept;
+  out->place = handled && (row[3] & 1) && opcode != RERAISE ? r->op : -1;
   out->callee = -1;
   if (opcode == CALL) out->callee = locals + at->depth - (int32_t)r->arg - 2;
   if (opcode == CALL_FUNCTION_EX) out->callee = locals + at->depth - 3 - (int32_t)(r->arg & 1);
@@ -419,13 +441,13 @@ static bool step_stays(int opcode) {
   }
 }
 
-/* Everything in front of the function's own code; the handler's range goes to begin and end. */
+/* Everything in front of the function's own code. */
 static void encode_front(encoder *e, const region *r, const frame_shape *at, int32_t locals,
-                         bool whole, const step_code *s, int32_t *begin, int32_t *end) {
+                         bool whole, const step_code *s, front *out) {
   const jump_row *jump = find_jump(op_at(e, r->op));
-  int32_t body[2] = {-1, -1}, taken = -1, whole_jump = -1;
+  int32_t body[3] = {-1, -1, -1}, taken = -1, whole_jump = -1;
   put_prologue(e, at, locals);
-  *begin = e->count;
+  *out = (front){.begin = e->count, .target = -1};
   put_enter(e);
   if (whole) {
     whole_jump = put_jump(e, JUMP_FORWARD);
@@ -435,33 +457,36 @@ static void encode_front(encoder *e, const region *r, const frame_shape *at, int
     for (int32_t i = r->begin; i < r->end; i++)
       put_unit(e, e->bytes[2 * i], e->bytes[2 * i + 1]);
   }
-  *end = e->count;
-  for (int i = 0; i < 2 && !whole; i++) {
+  out->end = e->count;
+  for (int i = 0; i < 3 && !whole; i++) {
     if (s->next[i] < 0) continue;
     if (i == 1) put_target(e, taken, e->count);
+    if (i == 2) out->target = e->count;
     body[i] = put_exit(e, s, i);
   }
   put(e, NOP, 0);
   if (whole) put_target(e, whole_jump, e->count + r->begin);
-  for (int i = 0; i < 2; i++)
+  for (int i = 0; i < 3; i++)
     if (body[i] >= 0) put_target(e, body[i], e->count + s->next[i]);
+  e->front = e->count;
 }
 
 static bool encode_at(encoder *e, const frame_shape *at, bool whole, step_code *out) {
   region r;
-  int32_t locals = e->object->co_nlocalsplus - e->object->co_nfreevars, begin, end;
-  if (locals + at->depth > CALLABLE_MAX_SLOTS || !find_region(e, at->unit, &r)) return false;
+  front f;
+  int32_t locals = e->object->co_nlocalsplus - e->object->co_nfreevars;
+  if (locals + at->depth >= CALLABLE_MAX_SLOTS || !find_region(e, at->unit, &r)) return false;
   if (!whole && step_stays(op_at(e, r.op))) return false;
   step_describe(e, &r, at, locals, out);
-  encode_front(e, &r, at, locals, whole, out, &begin, &end);
-  int32_t shift = e->count, stack = e->object->co_stacksize;
+  encode_front(e, &r, at, locals, whole, out, &f);
+  int32_t stack = e->object->co_stacksize;
   for (int32_t i = 0; i < e->units; i++)
     put_unit(e, e->bytes[2 * i], e->bytes[2 * i + 1]);
   if (e->failed) return false;
-  for (int i = 0; i < 2; i++)
+  for (int i = 0; i < 3; i++)
     if (out->depth[i] + locals + 2 > stack) stack = out->depth[i] + locals + 2;
   if (at->depth > stack) stack = at->depth;
-  out->code = encode_object(e, &r, begin, end, shift, stack + 2);
+  out->code = encode_object(e, &r, &f, stack + 2);
   return out->code != NULL;
 }
 

@@ -50,6 +50,7 @@ PyObject *source_name(const source *s);
 /* Reads the source again on this call's arguments: a new reference, NULL without an exception when it is gone. Runs
  * no Python code. */
 PyObject *source_read(const source *s, PyObject *const *args);
+PyObject *source_thread(void); /* an object whose derived sources read the state of the thread; borrowed */
 
 /* ==== guards ============================================================================================================ */
 
@@ -153,6 +154,7 @@ typedef struct break_info {
 typedef struct frame_shape {
   int32_t unit; /* of the instruction, in code units of co_code */
   int32_t depth;
+  int32_t handled;  /* how many handlers of exceptions it is inside of: if any, a slot for the exception comes last */
   uint64_t present; /* bit for each slot: a bound local, an item that is not NULL */
 } frame_shape;
 

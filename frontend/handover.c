@@ -51,12 +51,21 @@ static int handover_truth(PyObject *self) {
   }
 }
 
+static int handover_contains(PyObject *self, PyObject *raised) {
+  PyThreadState *state = _PyThreadState_UncheckedGet();
+  return state->c_tracefunc || state->c_profilefunc || frame_is_seen_beside(raised);
+}
+
+static PySequenceMethods handover_sequence = {.sq_contains = handover_contains};
 static PyNumberMethods handover_number = {.nb_bool = handover_truth, .nb_invert = handover_give};
 
-static PyTypeObject handover_type = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "frameloom._native.Handover",
-    .tp_doc = PyDoc_STR("Restores the state of a frame."), .tp_basicsize = sizeof(handover_object),
-    .tp_flags = Py_TPFLAGS_DEFAULT, .tp_as_number = &handover_number};
+static PyTypeObject handover_type = {PyVarObject_HEAD_INIT(NULL, 0).tp_name =
+                                         "frameloom._native.Handover",
+                                     .tp_doc = PyDoc_STR("Restores the state of a frame."),
+                                     .tp_basicsize = sizeof(handover_object),
+                                     .tp_flags = Py_TPFLAGS_DEFAULT,
+                                     .tp_as_number = &handover_number,
+                                     .tp_as_sequence = &handover_sequence};
 
 PyObject *handover_constant(handover_role role) {
   static handover_object objects[HANDOVER_ROLES];
@@ -78,7 +87,7 @@ int handover_exit(PyObject *result) {
   if (!PyTuple_CheckExact(result) || !PyTuple_GET_SIZE(result)) return -1;
   PyObject *last = PyTuple_GET_ITEM(result, PyTuple_GET_SIZE(result) - 1);
   if (!last || !Py_IS_TYPE(last, &handover_type)) return -1;
-  return ((handover_object *)last)->role == HANDOVER_EXIT1;
+  return (int)((handover_object *)last)->role - HANDOVER_EXIT0;
 }
 
 /* A signal handler may raise before the frame has taken anything: what it raised is then raised

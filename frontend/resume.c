@@ -9,9 +9,11 @@
  * time, whose caller is the function's own.
  *
  * Whatever cannot be run compiled goes on as plain bytecode from where the frame stands, to the
- * function's end: never from its beginning, since what came before has had its effects. The same
- * for an exception that a handler of the function takes: the frame of the instruction goes on with
- * it.
+ * function's end: never from its beginning, since what came before has had its effects.
+ *
+ * An exception that the instruction raises, and that a handler of the function takes, is an exit of
+ * its own, in front of the handler. While parts run the thread handles what the function's caller
+ * does; what the frame handles is kept with its state, and comes back with each instruction.
  */
 #include "frontend/resume.h"
 #include "frontend/value/value.h"
@@ -42,7 +44,8 @@ void resume_point_free(resume_point *p) {
 const frame_shape *resume_start(const callable *c) { return c->point ? &c->point->at : NULL; }
 
 static bool shape_equal(const frame_shape *a, const frame_shape *b) {
-  return a->unit == b->unit && a->depth == b->depth && a->present == b->present;
+  return a->unit == b->unit && a->depth == b->depth && a->handled == b->handled &&
+         a->present == b->present;
 }
 
 static callable *point_new(callable *owner, PyObject *code, const frame_shape *at) {
@@ -125,7 +128,6 @@ bool resume_is_possible(const callable *c, const break_info *why) {
   if (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) return false;
   if (code->co_nlocalsplus - code->co_nfreevars > CALLABLE_MAX_SLOTS) return false;
   switch (why->reason) {
-  case BREAK_RAISES:
   case BREAK_LIMIT:
   case BREAK_RECURSION:
   case BREAK_TRACING: return false;
@@ -158,6 +160,11 @@ int resume_traverse(callable *c, visitproc visit, void *arg) {
 /* ---- the state ---------------------------------------------------------------------------------
  */
 
+/* How many slots a state has. */
+static Py_ssize_t state_count(Py_ssize_t locals, const frame_shape *at) {
+  return locals + at->depth + !!at->handled;
+}
+
 /* Moves the items of a tuple that nobody else has into the slots that are `present`, in order. */
 static void state_take(frame_state *s, PyObject *tuple, Py_ssize_t count, uint64_t present) {
   Py_ssize_t at = 0;
@@ -175,10 +182,12 @@ static void state_take(frame_state *s, PyObject *tuple, Py_ssize_t count, uint64
 static void state_take_exit(frame_state *s, frame_shape *at, const callable *part, PyObject *tuple,
                             int number) {
   const step_code *step = &part->point->step;
-  Py_ssize_t locals = (Py_ssize_t)(part->slots - part->point->at.depth), from = 0;
-  *at = (frame_shape){
-      .unit = step->next[number], .depth = step->depth[number], .present = step->locals[number]};
-  s->count = locals + at->depth;
+  Py_ssize_t locals = part->slots - state_count(0, &part->point->at), from = 0;
+  *at = (frame_shape){.unit = step->next[number],
+                      .depth = step->depth[number],
+                      .handled = part->point->at.handled,
+                      .present = step->locals[number]};
+  s->count = state_count(locals, at);
   for (Py_ssize_t i = 0; i < at->depth; i++, from++) {
     s->items[locals + i] = PyTuple_GET_ITEM(tuple, from);
     PyTuple_SET_ITEM(tuple, from, NULL);
@@ -191,6 +200,8 @@ static void state_take_exit(frame_state *s, frame_shape *at, const callable *par
     PyTuple_SET_ITEM(tuple, from++, NULL);
   }
   Py_DECREF(tuple);
+  PyObject *place = number == 2 && step->place >= 0 ? PyLong_FromLong(step->place) : NULL;
+  if (place) Py_SETREF(s->items[locals + at->depth - 2], place);
 }
 
 /* ---- the loop ----------------------------------------------------------------------------------
@@ -203,10 +214,31 @@ typedef struct drive {
   uint32_t steps;
   bool useful; /* a part had something to compute */
   callable *owner;
-  PyObject *code; /* of the function when the call began (owned) */
+  PyObject *code;  /* of the function when the call began (owned) */
+  PyObject *outer; /* what the caller handles (owned), or NULL */
   frame_state state;
   frame_shape at;
 } drive;
+
+/* A frame inside of a handler is entered while the thread handles its exception. */
+static void drive_open(drive *d) {
+  if (!d->at.handled) return;
+  PyObject **handled = &d->state.items[--d->state.count];
+  PyErr_SetHandledException(*handled ? *handled : Py_None);
+  Py_CLEAR(*handled);
+}
+
+/* The frame was left: with its exception, when it goes on inside of a handler. */
+static void drive_close(drive *d, bool goes_on) {
+  PyObject *handled = goes_on && d->at.handled ? PyErr_GetHandledException() : NULL;
+  if (handled) {
+    d->state.items[d->state.count - 1] = handled;
+    d->at.present |= (uint64_t)1 << (d->state.count - 1);
+  } else if (goes_on && d->at.handled) {
+    d->state.items[d->state.count - 1] = NULL;
+  }
+  PyErr_SetHandledException(d->outer ? d->outer : Py_None);
+}
 
 /* From here on as plain bytecode, which raises a pending exception first. Takes the state. */
 static PyObject *drive_plain(drive *d, callable *part) {
@@ -218,9 +250,11 @@ static PyObject *drive_plain(drive *d, callable *part) {
     PyErr_SetString(PyExc_SystemError, "frameloom: a frame cannot be entered again");
   if (type) PyErr_Restore(type, raised, traceback);
   plain_frame_open(&frame, d->owner);
+  drive_open(d);
   if (function) result = point_call(part, function, &d->state);
   plain_frame_close(&frame);
   frame_state_clear(&d->state);
+  drive_close(d, false);
   return result;
 }
 
@@ -271,6 +305,7 @@ static bool drive_step(drive *d, PyObject **result) {
     return false;
   }
   if (function) drive_callee(d, part->point);
+  drive_open(d);
   if (function) *result = point_call(part, function, &d->state);
   frame_state_clear(&d->state);
   int number = *result ? handover_exit(*result) : -1;
@@ -278,6 +313,7 @@ static bool drive_step(drive *d, PyObject **result) {
     state_take_exit(&d->state, &d->at, part, *result, number);
     *result = NULL;
   }
+  drive_close(d, number >= 0);
   Py_XDECREF(part);
   return number >= 0;
 }
@@ -310,9 +346,9 @@ static bool drive_part(drive *d, PyObject **result) {
   bool stopped = e && *result && !plain && e->stopped;
   if (stopped) {
     const frame_shape *at = &e->captured->at;
-    Py_ssize_t locals = (Py_ssize_t)(part->slots - part->point->at.depth);
+    Py_ssize_t locals = part->slots - state_count(0, &part->point->at);
     d->at = *at;
-    state_take(&d->state, *result, locals + at->depth, at->present);
+    state_take(&d->state, *result, state_count(locals, at), at->present);
     *result = NULL;
   }
   if (e) entry_unref(e);
@@ -327,14 +363,15 @@ static void drive_normalise(drive *d) {
 
 PyObject *resume_run(callable *c, entry *e, PyObject *const *args, const int64_t *symbols,
                      bool *fallback) {
-  drive d = {.owner = c,
-             .at = e->captured->at,
-             .code = e->code,
-             .useful = e->captured->graph.node_count > 0};
   if (!e->useful && e->idle >= RESUME_IDLE_RUNS) {
     *fallback = true;
     return NULL;
   }
+  drive d = {.owner = c,
+             .at = e->captured->at,
+             .code = e->code,
+             .outer = PyErr_GetHandledException(),
+             .useful = e->captured->graph.node_count > 0};
   const PyCodeObject *code = (const PyCodeObject *)e->code;
   Py_ssize_t locals = code->co_nlocalsplus - code->co_nfreevars;
   Py_INCREF(c);
@@ -342,7 +379,7 @@ PyObject *resume_run(callable *c, entry *e, PyObject *const *args, const int64_t
   e->refs++;
   PyObject *result = entry_run(e, args, symbols, fallback);
   if (result) {
-    state_take(&d.state, result, locals + d.at.depth, d.at.present);
+    state_take(&d.state, result, state_count(locals, &d.at), d.at.present);
     do
       drive_normalise(&d);
     while (drive_step(&d, &result) && drive_part(&d, &result));
@@ -350,6 +387,7 @@ PyObject *resume_run(callable *c, entry *e, PyObject *const *args, const int64_t
   e->useful |= d.useful;
   e->idle += !d.useful;
   entry_unref(e);
+  Py_XDECREF(d.outer);
   Py_DECREF(d.code);
   Py_DECREF(c);
   return result;

@@ -15,18 +15,20 @@
 typedef enum handover_role {
   HANDOVER_GIVE,  /* ~ of it gives the next object of the frame's state */
   HANDOVER_ENTER, /* its truth is asked for when the state is restored: may raise */
-  HANDOVER_LEAVE, /* is true when the frame shall go on by itself */
+  HANDOVER_LEAVE, /* is true, or contains what was raised, when the frame shall go on by itself */
   HANDOVER_EXIT0, /* ends the tuple that a frame returns when it is left behind the instruction */
   HANDOVER_EXIT1, /* the same, behind a jump that was taken */
+  HANDOVER_EXIT2, /* the same, in front of the handler of an exception that it raised */
   HANDOVER_ROLES
 } handover_role;
 PyObject *handover_constant(handover_role role); /* borrowed */
 
 typedef struct step_code {
   PyObject *code;     /* owned */
-  int32_t next[2];    /* where the function goes on behind each exit; -1: there is no such exit */
-  int32_t depth[2];   /* of its stack there */
-  uint64_t locals[2]; /* which of its locals are bound there: none of another slot */
+  int32_t next[3];    /* where the function goes on behind each exit; -1: there is no such exit */
+  int32_t depth[3];   /* of its stack there */
+  uint64_t locals[3]; /* which of its locals are bound there: none of another slot */
+  int32_t place;      /* of the instruction: what the handler finds under the exception, or -1 */
   int32_t callee; /* of a call: the slot of the callable, the NULL under it or its self; or -1 */
 } step_code;
 
@@ -43,6 +45,8 @@ bool encode_step(PyCodeObject *code, const frame_shape *at, bool whole, step_cod
 
 /* Does somebody hold the frame object of the frame that runs now? */
 bool frame_is_seen(void);
+/* The same, but for the traceback of an exception. */
+bool frame_is_seen_beside(PyObject *exception);
 
 /* ---- handover.c --------------------------------------------------------------------------------
  */

@@ -228,7 +228,21 @@ static PyObject *read_cell(PyObject *base, Py_ssize_t index) {
   return Py_XNewRef(PyCell_GET(PyTuple_GET_ITEM(closure, index)));
 }
 
+PyObject *source_thread(void) {
+  static PyObject *thread;
+  if (!thread) thread = PyObject_CallNoArgs((PyObject *)&PyBaseObject_Type);
+  return thread;
+}
+
+/* What the thread is handling. */
+static PyObject *read_handled(PyObject *key) {
+  PyObject *handled = PyErr_GetHandledException();
+  bool always = PyUnicode_CompareWithASCIIString(key, "handled_or_none") == 0;
+  return handled || !always ? handled : Py_NewRef(Py_None);
+}
+
 static PyObject *read_derived(PyObject *base, PyObject *key) {
+  if (base == source_thread()) return read_handled(key);
   if (PyUnicode_CompareWithASCIIString(key, "__class__") == 0)
     return Py_NewRef((PyObject *)Py_TYPE(base));
   if (PyCell_Check(base)) return Py_XNewRef(PyCell_GET(base));

@@ -57,6 +57,8 @@ static int32_t step_reach(const loom_instr *in) {
   case BC_STORE_DEREF:
   case BC_DELETE_FAST:
   case BC_JUMP:
+  case BC_PUSH_EXC:
+  case BC_POP_EXC:
   case BC_KW_NAMES: return 0;
   case BC_UNARY:
   case BC_FOR_ITER:
@@ -64,6 +66,7 @@ static int32_t step_reach(const loom_instr *in) {
   case BC_RETURN:
   case BC_LOAD_ATTR:
   case BC_DELETE_ATTR:
+  case BC_RERAISE:
   case BC_BEFORE_WITH:
   case BC_IMPORT_FROM:
   case BC_LIST_TO_TUPLE:
@@ -79,6 +82,7 @@ static int32_t step_reach(const loom_instr *in) {
   case BC_COMPARE:
   case BC_IS:
   case BC_CONTAINS:
+  case BC_EXC_MATCH:
   case BC_SUBSCR:
   case BC_DELETE_SUBSCR:
   case BC_STORE_ATTR:
@@ -86,6 +90,7 @@ static int32_t step_reach(const loom_instr *in) {
   case BC_IMPORT_NAME: return 2;
   case BC_STORE_SUBSCR: return 3;
   case BC_CALL: return in->arg + 2;
+  case BC_RAISE:
   case BC_BUILD_TUPLE:
   case BC_BUILD_LIST:
   case BC_BUILD_SET:
@@ -150,7 +155,7 @@ static bool frame_goes_on(tracer *t, const frame *f, const loom_instr *in) {
   if (!frame_begins(f, in)) return true;
   t->stopped = t->root_step == t->stop;
   if (t->stopped)
-    t->handling = t->handled != NULL;
+    t->leaving = t->handled;
   else
     t->root_step++;
   return !t->stopped;

@@ -20,13 +20,52 @@ static value *raise_instance(tracer *t, value *v) {
   return trace_raise(t, PyExc_TypeError, "exceptions must derive from BaseException");
 }
 
+/* Raising what is handled, or was caught, leaves its traceback as it is: but each frame that it
+ * leaves adds itself. */
+static step raise_again(tracer *t, const frame *f, value *v) {
+  if (v->type != &value_exception_type && (f != t->root || !value_is_exception(v)))
+    trace_break(t, BREAK_RAISES, "an exception that existed before the call");
+  trace_raise_value(t, v);
+  return STEP_FAIL;
+}
+
+/* What this frame, or one that it was inlined into, handles; NULL with nothing pending: what the
+ * caller does. */
+static value *handled_now(tracer *t) {
+  if (t->handled && t->handled->type == &value_lazy_type)
+    t->handled = value_wrap(t, t->handled->object, t->handled->source);
+  return t->handled;
+}
+
+/* Reads what the thread is handling: see source.c. */
+static const source *handled_source(tracer *t, const char *name) {
+  PyObject *key = trace_keep(t, PyUnicode_InternFromString(name));
+  const source *thread = trace_source(t, SOURCE_CONST, NULL, source_thread(), NULL, 0);
+  return key && thread ? trace_source(t, SOURCE_DERIVED, thread, NULL, key, 0) : NULL;
+}
+
+/* Is nothing handled by the caller? By a guard. */
+static bool handled_is_nothing(tracer *t) {
+  PyObject *handled = PyErr_GetHandledException();
+  Py_XDECREF(handled);
+  if (handled)
+    return trace_break(t, BREAK_RAISES, "the exception that the caller handles is read") != NULL;
+  guard_simple(t, GUARD_MISSING, handled_source(t, "handled"), NULL, 0);
+  return !trace_pending(t);
+}
+
 step step_RAISE(tracer *t, frame *f, const loom_instr *in) {
   value *cause = in->arg == 2 ? frame_pop(f) : NULL;
-  value *v = in->arg >= 1 ? raise_instance(t, frame_pop(f)) : t->handled;
-  if (trace_pending(t)) return STEP_FAIL;
-  if (!v)
-    trace_raise(t, PyExc_RuntimeError, "No active exception to reraise");
-  else if (cause && !value_is_none(cause) && !(cause = raise_instance(t, cause)))
+  if (in->arg == 0) {
+    value *again = handled_now(t);
+    if (again) return raise_again(t, f, again);
+    if (!trace_pending(t) && handled_is_nothing(t))
+      trace_raise(t, PyExc_RuntimeError, "No active exception to reraise");
+    return STEP_FAIL;
+  }
+  value *v = raise_instance(t, frame_pop(f));
+  if (trace_pending(t) || !v) return STEP_FAIL;
+  if (cause && !value_is_none(cause) && !(cause = raise_instance(t, cause)))
     return STEP_FAIL;
   else {
     if (cause) exception_set_cause(v, cause);
@@ -36,11 +75,7 @@ step step_RAISE(tracer *t, frame *f, const loom_instr *in) {
 }
 
 step step_RERAISE(tracer *t, frame *f, const loom_instr *in) {
-  value *v = frame_pop(f);
-  if (v->type != &value_exception_type)
-    trace_break(t, BREAK_OPCODE, "what is raised again is no exception");
-  trace_raise_value(t, v);
-  return STEP_FAIL;
+  return raise_again(t, f, frame_pop(f));
 }
 
 step step_LOAD_ASSERTION_ERROR(tracer *t, frame *f, const loom_instr *in) {
@@ -50,16 +85,26 @@ step step_LOAD_ASSERTION_ERROR(tracer *t, frame *f, const loom_instr *in) {
 /* ---- handling ------------------------------------------------------------------------------- */
 
 step step_PUSH_EXC(tracer *t, frame *f, const loom_instr *in) {
-  value *exception = frame_pop(f);
-  frame_push(f, t->handled ? t->handled : t->none);
+  value *exception = frame_pop(f), *before = t->handled;
+  /* Should the frame be left in the handler, its stack has to hold what the caller handles. */
+  if (!before && f == t->root)
+    before = value_lazy(t, Py_None, handled_source(t, "handled_or_none"));
+  else if (!before)
+    before = t->none;
+  if (!before) return STEP_FAIL;
+  frame_push(f, before);
   frame_push(f, exception);
   t->handled = exception;
+  t->handlers += f == t->root;
   return STEP_NEXT;
 }
 
 step step_POP_EXC(tracer *t, frame *f, const loom_instr *in) {
   value *before = frame_pop(f);
-  t->handled = value_is_none(before) ? NULL : before;
+  if (f == t->root)
+    t->handled = --t->handlers > 0 ? before : NULL;
+  else
+    t->handled = value_is_none(before) ? NULL : before;
   return STEP_NEXT;
 }
 
@@ -80,7 +125,7 @@ static int exc_match(tracer *t, value *exception, value *types) {
 
 step step_EXC_MATCH(tracer *t, frame *f, const loom_instr *in) {
   value *types = frame_pop(f), *exception = frame_peek(f, 1);
-  if (exception->type != &value_exception_type) return STEP_FAIL;
+  if (!value_is_exception(exception)) return STEP_FAIL;
   int match = exc_match(t, exception, types);
   return match < 0 ? STEP_FAIL : frame_result(f, value_bool(t, match));
 }
@@ -111,6 +156,7 @@ static const value_type value_traceback_type = {
 value *builtin_exc_info(tracer *t, const builtin_args *a) {
   value *items[3] = {t->none, t->none, t->none};
   if (a->count || a->kwnames) return t->not_implemented;
+  if (!t->handled && !handled_is_nothing(t)) return NULL;
   if (t->handled && t->handled->type == &value_exception_type) {
     items[0] = value_const(t, exception_class(t->handled));
     items[1] = t->handled;

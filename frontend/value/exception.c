@@ -24,10 +24,19 @@ value *value_exception(tracer *t, PyObject *type, value *args) {
 }
 
 static exception_data *exception_of(value *v) { return v->any.a; }
-PyObject *exception_class(value *v) { return exception_of(v)->type; }
+
+bool value_is_exception(const value *v) {
+  return v->type == &value_exception_type ||
+         (value_is_const(v) && PyExceptionInstance_Check(v->object));
+}
+
+PyObject *exception_class(value *v) {
+  return v->type == &value_exception_type ? exception_of(v)->type : (PyObject *)Py_TYPE(v->object);
+}
 
 /* For the report of a break: the class and what is known of the message. */
 const char *exception_message(value *v) {
+  if (v->type != &value_exception_type) return "one that existed before";
   exception_data *data = exception_of(v);
   if (!data->args) return data->message;
   value *first = data->args->seq.count ? data->args->seq.items[0] : NULL;

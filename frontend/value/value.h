@@ -128,14 +128,16 @@ struct tracer {
                      is kept alive */
   loom_arena arena;
   trace_status state;
-  value *raised, *handled;
+  value *raised, *handled; /* `handled` NULL: what the caller handles, if anything */
   value
       *returned; /* of the frame that has just finished (also a generator's StopIteration value) */
   frame *frame, *generators;
   frame *root;       /* the outermost frame */
   int64_t root_step; /* instructions of it that were begun */
   int64_t stop;      /* capture ends in front of this one; -1: at the function's end */
-  bool stopped, handling; /* it has; inside the handler of an exception */
+  bool stopped;      /* it has: */
+  value *leaving;    /* what was being handled there */
+  int32_t handlers;  /* of exceptions that the outermost frame is inside of */
   const frame_shape *start; /* where the outermost frame starts; NULL: at the beginning */
   int depth;
   uint64_t steps;
@@ -324,7 +326,9 @@ value *trace_special(tracer *t, value *v,
                      const char *name); /* bound, from the type; NULL without pending: none */
 value *trace_method(tracer *t, value *v, const char *name, value *const *args, Py_ssize_t count);
 value *value_exception(tracer *t, PyObject *type, value *args);
+/* Of one made inside, or a live one: */
 PyObject *exception_class(value *v);
+bool value_is_exception(const value *v);
 void *trace_raise_value(tracer *t, value *exception);
 void *trace_raise_key(tracer *t, value *key); /* KeyError(key) */
 const char *exception_message(value *v);
