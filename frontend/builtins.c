@@ -149,7 +149,6 @@ static value *call_object_method(tracer *t, const char *name, value *const *args
                ? item
                : trace_raise(t, PyExc_AttributeError, "no attribute '%s'", PyUnicode_AsUTF8(text));
   }
-  if (!object_is_virtual(self)) return t->not_implemented;
   if (!strcmp(name, "__setattr__") && text && count == 3)
     return object_store(t, self, text, args[2]) ? t->none : NULL;
   if (!strcmp(name, "__delattr__") && text)

@@ -106,6 +106,9 @@ void capture_free(capture *c) {
   free(tables->recipes);
   free(c->guards);
   free(c->inputs);
+  for (uint32_t i = 0; i < c->change_count; i++)
+    Py_XDECREF(c->changes[i].key);
+  free(c->changes);
   free(c->effects);
   free(c->shared);
   free(c->loops);
@@ -249,6 +252,7 @@ static void capture_finish(tracer *t, const frame *root, value *result) {
       trace_break(t, BREAK_COMPILER, "%s", (*a)->name);
   if (!trace_pending(t))
     t->capture->result = result ? trace_rebuild(t, result) : capture_frame(t, root);
+  if (!trace_pending(t)) shadow_finish(t);
   if (!trace_pending(t) && !capture_tidy(t->capture, t->fp_seen)) PyErr_NoMemory();
   if (!trace_pending(t)) capture_mark_overwrites(t->capture);
 }

@@ -69,7 +69,8 @@ static bool direct_is_safe(const loom_graph *g) {
 static bool direct_is_reporter(const capture *c, const effect *e) {
   const loom_graph *g = &c->graph;
   int32_t maker = g->values[g->outputs[e->number].value].node;
-  if (e->report < 0 || c->effect_count != 1 || c->fp_reported || maker < 0) return false;
+  if (e->report < 0 || c->effect_count != 1 || c->change_count || c->fp_reported || maker < 0)
+    return false;
   switch (g->nodes[maker].op) {
   case LOOM_OP_ADD:
   case LOOM_OP_SUB:

@@ -19,7 +19,7 @@ static bool effect_write_array(loom_run *run, const effect *e) {
   return good;
 }
 
-bool effects_apply(loom_run *run) {
+static bool effects_write_arrays(loom_run *run) {
   for (uint32_t i = 0; i < run->captured->effect_count; i++) {
     const effect *e = &run->captured->effects[i];
     switch (e->kind) {
@@ -28,4 +28,77 @@ bool effects_apply(loom_run *run) {
     }
   }
   return true;
+}
+
+/* ---- other objects --------------------------------------------------------------------------- */
+
+/* The class has neither a __setattr__ nor a data descriptor of that name: the guards say so. */
+static int change_attr(PyObject *object, PyObject *name, PyObject *item) {
+  if (PyType_Check(object)) return PyType_Type.tp_setattro(object, name, item);
+  return PyObject_GenericSetAttr(object, name, item);
+}
+
+static int change_item(PyObject *dict, PyObject *key, PyObject *item) {
+  return item ? PyDict_SetItem(dict, key, item) : PyDict_DelItem(dict, key);
+}
+
+static int change_slice(const change *c, PyObject *made) {
+  PyObject *items = PyTuple_GetSlice(made, 1, PyTuple_GET_SIZE(made));
+  int failed = items ? PyList_SetSlice(PyTuple_GET_ITEM(made, 0), c->from, c->to, items) : -1;
+  Py_XDECREF(items);
+  return failed;
+}
+
+static int change_call(const change *c, PyObject *made) {
+  PyObject *result = PyObject_VectorcallMethod(c->key, &PyTuple_GET_ITEM(made, 0),
+                                               (size_t)PyTuple_GET_SIZE(made), NULL);
+  Py_XDECREF(result);
+  return result ? 0 : -1;
+}
+
+static int change_apply(const change *c, PyObject *made) {
+  PyObject *items[3] = {NULL, NULL, NULL};
+  for (Py_ssize_t i = 0; i < 3 && i < PyTuple_GET_SIZE(made); i++)
+    items[i] = PyTuple_GET_ITEM(made, i);
+  switch (c->kind) {
+  case CHANGE_ATTR: return change_attr(items[0], c->key, items[1]);
+  case CHANGE_ITEM: return change_item(items[0], items[1], items[2]);
+  case CHANGE_CELL: return PyCell_Set(items[0], items[1]);
+  case CHANGE_SLICE: return change_slice(c, made);
+  case CHANGE_CALL: return change_call(c, made);
+  }
+  return 0;
+}
+
+/* A list of what each change is made with. */
+static PyObject *changes_build(loom_run *run) {
+  const capture *c = run->captured;
+  PyObject *all = PyList_New(c->change_count);
+  for (uint32_t i = 0; all && i < c->change_count; i++) {
+    PyObject *made = recipe_build(run, c->changes[i].made);
+    if (made)
+      PyList_SET_ITEM(all, i, made);
+    else
+      Py_CLEAR(all);
+  }
+  return all;
+}
+
+static bool changes_apply(const loom_run *run, PyObject *made) {
+  const capture *c = run->captured;
+  for (uint32_t i = 0; i < c->change_count; i++)
+    if (change_apply(&c->changes[i], PyList_GET_ITEM(made, i)) < 0) return false;
+  return true;
+}
+
+PyObject *effects_commit(loom_run *run, bool *changed) {
+  const capture *c = run->captured;
+  PyObject *made = c->change_count ? changes_build(run) : NULL, *result = NULL;
+  if (made || !c->change_count) result = recipe_build(run, c->result);
+  if (result && (c->effect_count || c->change_count)) {
+    *changed = true;
+    if (!effects_write_arrays(run) || (made && !changes_apply(run, made))) Py_CLEAR(result);
+  }
+  Py_XDECREF(made);
+  return result;
 }

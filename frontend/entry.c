@@ -73,12 +73,15 @@ static const recipe *entry_output_recipe(const capture *c, int64_t number) {
     found = recipe_find_output(c->shared[i], number);
   for (uint32_t i = 0; i < c->effect_count && !found; i++)
     found = recipe_find_output(c->effects[i].target, number);
+  for (uint32_t i = 0; i < c->change_count && !found; i++)
+    found = recipe_find_output(c->changes[i].made, number);
   return found;
 }
 
 static bool entry_is_simple(entry *e) {
   const capture *c = e->captured;
-  if (e->kind != BACKEND_LOOM || c->effect_count || c->shared_count || c->late) return false;
+  if (e->kind != BACKEND_LOOM || c->effect_count || c->change_count || c->shared_count || c->late)
+    return false;
   if (c->graph.output_count != 1 || c->result->kind != RECIPE_OUTPUT) return false;
   if (c->input_count > ENTRY_SIMPLE_INPUTS) return false;
   for (uint32_t i = 0; i < c->input_count; i++) {
@@ -587,9 +590,10 @@ static PyObject *entry_run_general(const entry *e, PyObject *const *args, const 
     uint32_t status =
         e->kind == BACKEND_INTERPRET ? run_interpret(&s, e) : entry_launch(e, &call, release);
     Py_XDECREF(context.kept);
-    if (run_accept(&s, e, status, fallback) && effects_apply(&s.run)) {
-      result = recipe_build(&s.run, e->captured->result);
-      if (!result && !e->captured->effect_count) *fallback = entry_gave_up();
+    bool changed = s.direct;
+    if (run_accept(&s, e, status, fallback)) {
+      result = effects_commit(&s.run, &changed);
+      if (!result && !changed) *fallback = entry_gave_up();
     }
   }
   run_fini(&s, e);

@@ -140,6 +140,21 @@ typedef struct effect {
                      made the output, or -1 */
 } effect;
 
+/* What is done to other objects than arrays, in order, when everything that is read has been read (effects.c). */
+typedef enum change_kind {
+  CHANGE_ATTR,  /* made: object, value; the attribute `key` is set, or deleted */
+  CHANGE_ITEM,  /* made: dict, key, value: set, or deleted */
+  CHANGE_CELL,  /* made: cell, content: set, or emptied */
+  CHANGE_SLICE, /* made: list, items: they take the place of its items [from, to) */
+  CHANGE_CALL   /* made: object of an exact builtin type, arguments of its method `key` */
+} change_kind;
+typedef struct change {
+  change_kind kind;
+  recipe *made; /* a tuple; without the value where something is deleted */
+  PyObject *key; /* owned */
+  Py_ssize_t from, to;
+} change;
+
 typedef struct break_info {
   int reason; /* row of breaks.def; 0: none */
   char detail[256];
@@ -184,6 +199,8 @@ typedef struct capture {
   uint32_t guard_count;
   effect *effects;
   uint32_t effect_count;
+  change *changes;
+  uint32_t change_count;
   recipe *result;
   recipe **shared; /* RECIPE_SHARED targets */
   uint32_t shared_count;
@@ -439,6 +456,7 @@ recipe *trace_rebuild_items(tracer *t, recipe *r, value *v);
 /* An iterator over a sequence, made again where it stands (-1: at its end). */
 recipe *iter_recipe(tracer *t, value *sequence, Py_ssize_t index, bool reverse);
 void trace_effect(tracer *t, effect e);
+void trace_change(tracer *t, change c); /* takes over its key */
 /* From here on the function ignores these floating-point flags, and reports those. */
 void trace_fp_state(tracer *t, uint32_t ignored, uint32_t reported);
 /* roll_walk.c: for value types and adapters, which tell what of the state of the evaluator they hold, in an order that
@@ -600,7 +618,9 @@ typedef struct loom_run {
 PyObject *recipe_build(loom_run *run, const recipe *r); /* new reference */
 /* The OUTPUT recipe of output `number` anywhere below `r`, or NULL. */
 const recipe *recipe_find_output(const recipe *r, int64_t number);
-bool effects_apply(loom_run *run);
+/* Builds the result, then does what the run does to objects that existed before: all that is read of them has been by
+ * then. *changed: something may have been. NULL with an exception. */
+PyObject *effects_commit(loom_run *run, bool *changed);
 
 /* ==== compiling a graph (compile.c) ================================================================================================ */
 

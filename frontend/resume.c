@@ -338,7 +338,7 @@ static bool drive_part(drive *d, PyObject **result) {
   }
   /* What was raised while nothing had been changed yet, by a signal handler that is, is raised
    * where the frame stands, under the handlers there. */
-  plain |= e && !*result && !e->captured->effect_count;
+  plain |= e && !*result && !e->captured->effect_count && !e->captured->change_count;
   if (plain)
     *result = drive_plain(d, part);
   else

@@ -220,6 +220,7 @@ void roll_walk_state(roll_walk *w) {
   walk_frames(w, t->frame);
   if (t->handled || t->raised) roll_refuse(w, "an exception being handled");
   if (t->made.count) roll_refuse(w, "a class made in the function");
+  shadow_walk(w, t);
   roll_token(w, t->fp_ignored);
   roll_token(w, t->late);
   roll_token(w, t->late_count);

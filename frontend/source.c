@@ -169,6 +169,7 @@ static PyObject *read_function(PyObject *base, const char *name) {
   PyFunctionObject *f = (PyFunctionObject *)base;
   if (!strcmp(name, "__code__")) return Py_NewRef(f->func_code);
   if (!strcmp(name, "__globals__")) return Py_NewRef(f->func_globals);
+  if (!strcmp(name, "__closure__")) return Py_XNewRef(f->func_closure);
   if (!strcmp(name, "__defaults__"))
     return Py_NewRef(f->func_defaults ? f->func_defaults : Py_None);
   if (!strcmp(name, "__kwdefaults__"))
@@ -246,6 +247,10 @@ static PyObject *read_derived(PyObject *base, PyObject *key) {
   if (PyUnicode_CompareWithASCIIString(key, "__class__") == 0)
     return Py_NewRef((PyObject *)Py_TYPE(base));
   if (PyCell_Check(base)) return Py_XNewRef(PyCell_GET(base));
+  if (PyUnicode_CompareWithASCIIString(key, "__dict__") == 0) {
+    PyObject **dict = _PyObject_GetDictPtr(base);
+    return dict ? Py_XNewRef(*dict) : NULL;
+  }
   for (const loom_adapter *const *a = loom_adapters(); *a; a++) {
     PyObject *item = (*a)->derived ? (*a)->derived(base, key) : NULL;
     if (item) return item;

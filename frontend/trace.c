@@ -106,34 +106,20 @@ static int32_t step_reach(const loom_instr *in) {
   }
 }
 
-/* Methods that change a container. */
-static bool step_changes(PyObject *object, const char *name) {
-  static const char *const lists[] = {"append", "extend", "insert",  "pop", "remove",
-                                      "clear",  "sort",   "reverse", NULL},
-                           *const dicts[] = {"pop", "popitem", "clear", "update", NULL},
-                           *const sets[] = {"add",   "discard", "remove", "pop",
-                                            "clear", "update",  NULL};
-  const char *const *names = PyList_CheckExact(object)   ? lists
-                             : PyDict_CheckExact(object) ? dicts
-                             : PySet_CheckExact(object)  ? sets
-                                                         : NULL;
-  for (; names && *names; names++)
-    if (!strcmp(*names, name)) return true;
-  return false;
+/* Containers that may have changed on the next call. */
+bool object_grows(PyObject *object) {
+  return PyList_CheckExact(object) || PyDict_CheckExact(object) || PySet_CheckExact(object);
 }
 
 /* What existed before is not looked at, and not guarded, before an instruction has to: the
- * outermost frame's stack holds it as it is. What breaks at once is not looked at either: a list
- * that grows at each break would have another length each time. */
+ * outermost frame's stack holds it as it is, that of others containers. What only adds to one does
+ * not look at it either: a list that grows would have another length each time. */
 static bool frame_realise(tracer *t, frame *f, const loom_instr *in) {
   int32_t reach = step_reach(in);
   const value *top = f->sp ? f->stack[f->sp - 1] : NULL;
-  const char *name = in->op == BC_LOAD_ATTR && top && top->type == &value_lazy_type
-                         ? PyUnicode_AsUTF8(PyTuple_GET_ITEM(f->code->object->co_names, in->arg))
-                         : NULL;
-  if (name && step_changes(top->object, name))
-    return trace_break(t, BREAK_SIDE_EFFECT, "%s() of a %s that existed before the call", name,
-                       Py_TYPE(top->object)->tp_name) != NULL;
+  if (in->op == BC_LOAD_ATTR && top && top->type == &value_lazy_type &&
+      shadow_takes(top, PyTuple_GET_ITEM(f->code->object->co_names, in->arg)))
+    return true;
   for (int32_t i = f->sp - 1; i >= 0 && i >= f->sp - reach; i--) {
     value **at = &f->stack[i];
     if ((*at)->type == &value_lazy_type && !(*at = value_wrap(t, (*at)->object, (*at)->source)))
@@ -169,7 +155,7 @@ static step frame_step(tracer *t, frame *f) {
   const loom_instr *in = &f->code->instrs[f->pc];
   if (f == t->root && !frame_goes_on(t, f, in)) return STEP_FAIL;
   f->pc++;
-  if (f == t->root && !frame_realise(t, f, in)) return STEP_FAIL;
+  if (!frame_realise(t, f, in)) return STEP_FAIL;
   if (!frame_tick(t)) return STEP_FAIL;
   if (f->sp + 4 > f->code->stack + 2) {
     trace_break(t, BREAK_OPCODE, "the bytecode overflows its stack");
@@ -280,8 +266,9 @@ step step_LOAD_CONST(tracer *t, frame *f, const loom_instr *in) {
                                                     : value_const(t, object));
 }
 
-static value *local_realise(tracer *t, value **slot) {
-  if (*slot && (*slot)->type == &value_lazy_type)
+static value *local_realise(tracer *t, const frame *f, value **slot) {
+  bool lazy = *slot && (*slot)->type == &value_lazy_type;
+  if (lazy && f != t->root && !object_grows((*slot)->object))
     *slot = value_wrap(t, (*slot)->object, (*slot)->source);
   return *slot;
 }
@@ -299,7 +286,7 @@ static step local_unbound(tracer *t, frame *f, int32_t index) {
 step step_LOAD_FAST(tracer *t, frame *f, const loom_instr *in) {
   LOCAL(in->arg);
   if (!f->locals[in->arg]) return local_unbound(t, f, in->arg);
-  return frame_result(f, f == t->root ? f->locals[in->arg] : local_realise(t, &f->locals[in->arg]));
+  return frame_result(f, local_realise(t, f, &f->locals[in->arg]));
 }
 
 step step_STORE_FAST(tracer *t, frame *f, const loom_instr *in) {
@@ -353,16 +340,17 @@ step step_LOAD_DEREF(tracer *t, frame *f, const loom_instr *in) {
     trace_raise(t, PyExc_NameError, "a free variable is not assigned");
     return STEP_FAIL;
   }
-  return frame_result(f, f == t->root ? cell->cell.content : local_realise(t, &cell->cell.content));
+  return frame_result(f, local_realise(t, f, &cell->cell.content));
 }
 
 static step cell_store(tracer *t, frame *f, const loom_instr *in, value *content) {
   value *cell = local_cell(t, f, in->arg);
   if (!cell) return STEP_FAIL;
-  if (cell->object) {
-    trace_break(t, BREAK_SIDE_EFFECT, "assignment to a variable of an enclosing function");
+  if (!content && !cell->cell.content) {
+    trace_raise(t, PyExc_NameError, "a free variable is not assigned");
     return STEP_FAIL;
   }
+  if (!shadow_open(t, cell)) return STEP_FAIL;
   cell->cell.content = content;
   return STEP_NEXT;
 }
@@ -394,21 +382,30 @@ step step_LOAD_GLOBAL(tracer *t, frame *f, const loom_instr *in) {
   PyErr_Clear();
   const source *s = trace_source(t, SOURCE_GLOBAL, NULL, globals, name, 0);
   if (!s) return STEP_FAIL;
+  const overlay_slot *changed = overlay_find(overlay_of(t, globals), name);
+  if (changed && changed->item) return frame_result(f, changed->item);
+  if (changed) return trace_break(t, BREAK_SIDE_EFFECT, "a global that was deleted"), STEP_FAIL;
   if (!object) {
     guard_simple(t, GUARD_MISSING, s, NULL, 0);
     trace_raise(t, PyExc_NameError, "name '%s' is not defined", PyUnicode_AsUTF8(name));
     return STEP_FAIL;
   }
-  bool grows = PyList_CheckExact(object) || PyDict_CheckExact(object) || PySet_CheckExact(object);
   return frame_result(f,
-                      f == t->root && grows ? value_lazy(t, object, s) : value_wrap(t, object, s));
+                      object_grows(object) ? value_lazy(t, object, s) : value_wrap(t, object, s));
 }
 
 step step_STORE_GLOBAL(tracer *t, frame *f, const loom_instr *in) {
-  PyObject *name = step_item(f->code->object->co_names, in->arg);
-  trace_break(t, BREAK_SIDE_EFFECT, "assignment to the global '%s'",
-              name ? PyUnicode_AsUTF8(name) : "?");
-  return STEP_FAIL;
+  NEED(1);
+  PyObject *name = step_item(f->code->object->co_names, in->arg), *globals = f->function->globals;
+  value *item = frame_pop(f);
+  if (!name || !PyDict_CheckExact(globals)) return step_bad(t, "globals are not a dict");
+  if (pointer_map_get(&t->wrapped, globals)) {
+    trace_break(t, BREAK_SIDE_EFFECT, "assignment to a global while globals() is read");
+    return STEP_FAIL;
+  }
+  const source *s = trace_source(t, SOURCE_CONST, NULL, globals, NULL, 0);
+  overlay *o = s ? overlay_open(t, globals, s, false) : NULL;
+  return o && overlay_put(t, o, name, item) ? STEP_NEXT : STEP_FAIL;
 }
 
 /* ---- operators ------------------------------------------------------------------------------ */
@@ -478,7 +475,11 @@ step step_LOAD_ATTR(tracer *t, frame *f, const loom_instr *in) {
   NEED(1);
   PyObject *name = step_item(f->code->object->co_names, in->arg);
   if (!name) return step_bad(t, "a name is out of range");
-  return frame_result(f, trace_get_attr(t, frame_pop(f), name));
+  value *v = frame_pop(f);
+  if (v->type == &value_lazy_type) return frame_result(f, shadow_method(t, v));
+  value *lazy = v->type == &value_object_type ? object_lazy_attr(t, v, name) : NULL;
+  if (lazy || trace_pending(t)) return frame_result(f, lazy);
+  return frame_result(f, trace_get_attr(t, v, name));
 }
 
 step step_STORE_ATTR(tracer *t, frame *f, const loom_instr *in) {

@@ -13,6 +13,8 @@ static value **build_pop(tracer *t, frame *f, int32_t count) {
  * existed before. */
 static value *build_peek(tracer *t, frame *f, int32_t depth, const value_type *type) {
   value *v = depth >= 1 && f->sp >= depth ? f->stack[f->sp - depth] : NULL;
+  if (v && v->type == &value_set_type && v->source)
+    return trace_break(t, BREAK_SIDE_EFFECT, "a set that existed before is filled");
   if (v && v->type == type) return value_mutable(t, v) ? v : NULL;
   return trace_break(t, BREAK_OPCODE, "a container is not where the bytecode says");
 }

@@ -284,6 +284,16 @@ void trace_effect(tracer *t, effect e) {
     c->effects[c->effect_count++] = e;
 }
 
+void trace_change(tracer *t, change c) {
+  capture *to = t->capture;
+  if (trace_pending(t) ||
+      !trace_grow(t, &to->changes, to->change_count, &t->tables->change_capacity, sizeof c)) {
+    Py_XDECREF(c.key);
+    return;
+  }
+  to->changes[to->change_count++] = c;
+}
+
 int64_t trace_host(tracer *t, PyObject *row) {
   capture *c = t->capture;
   if (!c->hosts) c->hosts = PyList_New(0);

@@ -16,10 +16,19 @@ static const source *function_own(tracer *t, const source *s, const char *name) 
 
 static value *function_cell(tracer *t, const source *s, PyObject *cell, Py_ssize_t i) {
   value *v = pointer_map_get(&t->wrapped, cell);
-  if (v) return v;
+  const source *closure = function_own(t, s, "__closure__"), *own = NULL;
+  PyObject *key = closure ? trace_keep(t, PyLong_FromSsize_t(i)) : NULL;
+  if (!key || !(own = trace_source(t, SOURCE_ITEM, closure, NULL, key, 0))) return NULL;
+  if (v) { /* another function's, or the frame's own */
+    const source *first = v->source ? v->source : v->any.b;
+    if (first && first != own)
+      trace_guard(t, (guard){.kind = GUARD_SAME, .source = first, .source2 = own, .number = 1});
+    return v;
+  }
   const source *at = trace_source(t, SOURCE_CELL, s, NULL, NULL, i);
   if (!at || !(v = value_new(t, &value_cell_type))) return NULL;
   v->object = trace_keep(t, Py_NewRef(cell));
+  v->any.b = (void *)own;
   if (!pointer_map_set(t, &t->wrapped, cell, v)) return NULL;
   if (PyCell_GET(cell))
     v->cell.content = value_lazy(t, PyCell_GET(cell), at);

@@ -140,6 +140,8 @@ static void guard_behind(tracer *t, PyTypeObject *type, PyObject *name, PyObject
 }
 
 static value *live_attr(tracer *t, value *v, PyObject *name) {
+  const overlay_slot *changed = overlay_find(overlay_of(t, v->object), name);
+  if (changed) return changed->item;
   PyObject **dict = _PyObject_GetDictPtr(v->object);
   PyObject *item = dict && *dict ? PyDict_GetItemWithError(*dict, name) : NULL;
   const source *s = trace_source(t, SOURCE_ATTR, v->source, NULL, name, 0);
@@ -155,6 +157,8 @@ static value *slot_attr(tracer *t, value *v, PyObject *name, PyObject *descr) {
     value *key = value_const(t, name);
     return key && v->any.b ? dict_get(t, v->any.b, key) : NULL;
   }
+  const overlay_slot *changed = overlay_find(overlay_of(t, v->object), name);
+  if (changed) return changed->item;
   PyObject *item = PyMember_GetOne((char *)v->object, ((PyMemberDescrObject *)descr)->d_member);
   PyErr_Clear();
   const source *s = trace_source(t, SOURCE_ATTR, v->source, NULL, name, 0);
@@ -193,6 +197,32 @@ static PyObject *interned(tracer *t, const char *name) {
   return trace_keep(t, PyUnicode_InternFromString(name));
 }
 
+/* A class's own method, when it is the expected one, has to stay it. */
+static void guard_method(tracer *t, PyTypeObject *type, PyObject *name, PyObject *standard) {
+  if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || _PyType_Lookup(type, name) != standard)
+    return;
+  const source *own = trace_source(t, SOURCE_CONST, NULL, (PyObject *)type, NULL, 0);
+  guard_simple(t, GUARD_IDENTITY, own ? trace_source(t, SOURCE_ATTR, own, NULL, name, 0) : NULL,
+               standard, 0);
+}
+
+value *object_lazy_attr(tracer *t, value *v, PyObject *name) {
+  PyTypeObject *type = (PyTypeObject *)object_class(v);
+  PyObject *attribute = interned(t, "__getattribute__"), *item = NULL;
+  PyObject *standard = attribute ? _PyType_Lookup(&PyBaseObject_Type, attribute) : NULL;
+  PyObject *descr = _PyType_Lookup(type, name);
+  if (!v->object || _PyType_Lookup(type, attribute) != standard ||
+      overlay_find(overlay_of(t, v->object), name) || is_data_descriptor(descr))
+    return NULL;
+  PyObject **dict = _PyObject_GetDictPtr(v->object);
+  if (dict && *dict) item = PyDict_GetItemWithError(*dict, name);
+  PyErr_Clear();
+  if (!item || !object_grows(item) || pointer_map_get(&t->wrapped, item)) return NULL;
+  guard_method(t, type, attribute, standard);
+  guard_behind(t, type, name, descr);
+  return value_lazy(t, item, trace_source(t, SOURCE_ATTR, v->source, NULL, name, 0));
+}
+
 /* Which of a type's own lookup methods are Python: __getattribute__ cannot be followed, __getattr__
  * is inlined. */
 static value *object_get_attr(tracer *t, value *v, PyObject *name) {
@@ -206,11 +236,7 @@ static value *object_get_attr(tracer *t, value *v, PyObject *name) {
   if (_PyType_Lookup(type, attribute) != standard)
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a class with __getattribute__",
                        PyUnicode_AsUTF8(name));
-  if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
-    const source *own = trace_source(t, SOURCE_CONST, NULL, (PyObject *)type, NULL, 0);
-    guard_simple(t, GUARD_IDENTITY,
-                 own ? trace_source(t, SOURCE_ATTR, own, NULL, attribute, 0) : NULL, standard, 0);
-  }
+  guard_method(t, type, attribute, standard);
   value *item = object_attr(t, v, name);
   if (item || trace_pending(t)) return item;
   value *method = type_attr(t, (PyObject *)type, hook, v, NULL);
@@ -230,18 +256,47 @@ static bool object_set_attr(tracer *t, value *v, PyObject *name, value *item) {
     trace_break(t, BREAK_ATTRIBUTE, "assignment to an attribute of a %s", type->tp_name);
     return false;
   }
-  if (!hook || !object_is_virtual(v)) {
-    trace_break(t, BREAK_SIDE_EFFECT, "assignment to '%s' of a %s that existed before the call",
-                PyUnicode_AsUTF8(name), type->tp_name);
-    return false;
-  }
-  if (_PyType_Lookup(type, hook) != _PyType_Lookup(&PyBaseObject_Type, hook)) {
+  if (!hook) return false;
+  PyObject *standard = _PyType_Lookup(&PyBaseObject_Type, hook);
+  if (!object_is_virtual(v)) guard_method(t, type, hook, standard);
+  if (_PyType_Lookup(type, hook) != standard) {
     value *method = type_attr(t, (PyObject *)type, hook, v, NULL),
           *key = method ? value_const(t, name) : NULL;
     value *args[2] = {key, item};
     return key && trace_call(t, method, args, item ? 2 : 1, NULL) != NULL;
   }
   return object_store(t, v, name, item);
+}
+
+/* An attribute of an object that existed before the call. */
+static bool live_store(tracer *t, value *v, PyObject *name, value *item, PyObject *descr) {
+  PyTypeObject *type = (PyTypeObject *)object_class(v);
+  bool slot = descr && Py_IS_TYPE(descr, &PyMemberDescr_Type);
+  if (!loom_class_is_python(type) || !v->source || !PyUnicode_CheckExact(name)) {
+    trace_break(t, BREAK_SIDE_EFFECT, "assignment to '%s' of a %s that existed before the call",
+                PyUnicode_AsUTF8(name), type->tp_name);
+    return false;
+  }
+  if (!slot) guard_behind(t, type, name, descr);
+  overlay *o = overlay_open(t, v->object, v->source, true);
+  if (!o || item) return o && overlay_put(t, o, name, item);
+  value *now = slot ? slot_attr(t, v, name, descr) : live_attr(t, v, name);
+  if (!now) {
+    trace_raise(t, PyExc_AttributeError, "%s", PyUnicode_AsUTF8(name));
+    return false;
+  }
+  PyObject **dict = slot ? NULL : _PyObject_GetDictPtr(v->object);
+  bool existed = dict && *dict && PyDict_GetItemWithError(*dict, name);
+  PyErr_Clear();
+  const source *s = trace_source(t, SOURCE_ATTR, v->source, NULL, name, 0);
+  PyObject *const none[1] = {NULL};
+  const source here = {.kind = SOURCE_CONST, .object = v->object},
+               like = {.kind = SOURCE_ATTR, .base = &here, .key = name};
+  PyObject *before = slot ? source_read(&like, none) : NULL;
+  existed |= before != NULL;
+  Py_XDECREF(before);
+  if (!existed) guard_simple(t, GUARD_MISSING, s, NULL, 0);
+  return s && overlay_delete(t, o, name, existed);
 }
 
 /* As object.__setattr__. */
@@ -274,6 +329,7 @@ bool object_store(tracer *t, value *v, PyObject *name, value *item) {
                 PyUnicode_AsUTF8(name));
     return false;
   }
+  if (!object_is_virtual(v)) return live_store(t, v, name, item, descr);
   value *key = value_const(t, name);
   if (!key) return false;
   if (item) return dict_put(t, v->any.b, key, item);

@@ -17,11 +17,7 @@ value *value_list(tracer *t, value *const *items, Py_ssize_t count) {
   return v;
 }
 
-bool value_mutable(tracer *t, value *v) {
-  if (!v->source) return true;
-  trace_break(t, BREAK_SIDE_EFFECT, "a %s that existed before the call is changed", v->type->name);
-  return false;
-}
+bool value_mutable(tracer *t, value *v) { return shadow_open(t, v); }
 
 bool seq_append(tracer *t, value *v, value *item) {
   if (v->seq.count == v->seq.capacity) {

@@ -109,6 +109,13 @@ static value *set_operation(tracer *t, int op, value *l, value *r) {
   return result;
 }
 
+static const char *set_method_of(int op) {
+  return op == SET_OR    ? "update"
+         : op == SET_AND ? "intersection_update"
+         : op == SET_SUB ? "difference_update"
+                         : "symmetric_difference_update";
+}
+
 static value *set_binary(tracer *t, int op, value *l, value *r, bool inplace) {
   if (value_is_const(l) && PyFrozenSet_CheckExact(l->object)) l = set_from(t, l, true);
   if (l && value_is_const(r) && PyFrozenSet_CheckExact(r->object)) r = set_from(t, r, true);
@@ -118,7 +125,7 @@ static value *set_binary(tracer *t, int op, value *l, value *r, bool inplace) {
     return trace_not_implemented(t);
   value *result = set_operation(t, op, l, r);
   if (!result || !inplace || set_is_frozen(l)) return result;
-  if (!value_mutable(t, l)) return NULL;
+  if (!shadow_set(t, l, set_method_of(op), &r, 1)) return NULL;
   l->seq = result->seq;
   l->any.n |= SET_DISORDERED;
   return l;
@@ -160,19 +167,21 @@ static value *set_iter(tracer *t, value *v) {
   static value *NAME(tracer *t, value *v, value *const *args, Py_ssize_t count, PyObject *kwnames)
 #define ARGS(NAME, LEAST, MOST)                                                                    \
   if (!args_check(t, NAME, count, LEAST, MOST, kwnames)) return NULL
-#define MUTABLE                                                                                    \
-  if (!value_mutable(t, v)) return NULL
+#define CHANGES(NAME)                                                                              \
+  if (!shadow_set(t, v, NAME, args, count)) return NULL
 
 METHOD(set_add_method) {
   ARGS("add", 1, 1);
-  MUTABLE;
+  if (!key_check(t, args[0])) return NULL;
+  CHANGES("add");
   return set_add(t, v, args[0]) ? t->none : NULL;
 }
 
 METHOD(set_discard) {
   Py_ssize_t i;
   ARGS("discard", 1, 1);
-  MUTABLE;
+  if (!key_check(t, args[0])) return NULL;
+  CHANGES("discard");
   int found = set_find(t, v, args[0], &i);
   if (found == 1) set_remove_at(v, i);
   return found < 0 ? NULL : t->none;
@@ -181,15 +190,15 @@ METHOD(set_discard) {
 METHOD(set_remove) {
   Py_ssize_t i;
   ARGS("remove", 1, 1);
-  MUTABLE;
   int found = set_find(t, v, args[0], &i);
+  if (found == 1 && !shadow_set(t, v, "discard", args, 1)) return NULL;
   if (found == 1) set_remove_at(v, i);
   return found < 0 ? NULL : found ? t->none : trace_raise_key(t, args[0]);
 }
 
 METHOD(set_clear) {
   ARGS("clear", 0, 0);
-  MUTABLE;
+  CHANGES("clear");
   v->seq.count = 0;
   v->any.n |= SET_DISORDERED;
   return t->none;
@@ -229,9 +238,19 @@ METHOD(set_symmetric) {
   return set_fold(t, v, args, count, SET_XOR);
 }
 
+/* Iterators among the arguments are read once. */
 static value *set_fold_in_place(tracer *t, value *v, value *const *args, Py_ssize_t count, int op) {
-  MUTABLE;
-  value *result = set_fold(t, v, args, count, op);
+  value *known = value_tuple(t, NULL, 0);
+  for (Py_ssize_t i = 0; known && i < count; i++) {
+    bool again = args[i]->type == &value_set_type || value_is_const(args[i]);
+    value *all = again ? args[i] : trace_to_tuple(t, args[i]);
+    if (!all || !seq_append(t, known, all)) return NULL;
+    if (v->source && args[i]->type == &value_dict_type)
+      return trace_break(t, BREAK_SIDE_EFFECT, "a set is updated by a dict");
+  }
+  args = known ? known->seq.items : NULL;
+  value *result = args || !count ? set_fold(t, v, args, count, op) : NULL;
+  if (!result || !shadow_set(t, v, set_method_of(op), args, count)) return NULL;
   if (result) v->seq = result->seq;
   v->any.n |= SET_DISORDERED;
   return result ? t->none : NULL;

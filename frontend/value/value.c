@@ -354,7 +354,7 @@ value *value_wrap(tracer *t, PyObject *object, const source *s) {
     v = wrap_scalar(t, object, s);
   } else if ((v = pointer_map_get(&t->wrapped, object))) {
     v = wrap_again(t, v, object, s);
-  } else if ((v = wrap_new(t, object, s))) {
+  } else if ((v = wrap_new(t, object, s)) && shadow_catch_up(t, v)) {
     trace_keep(t, Py_NewRef(object)); /* its address is a key */
     pointer_map_set(t, &t->wrapped, object, v);
   }

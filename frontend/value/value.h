@@ -43,7 +43,8 @@ typedef struct loom_code {
 /* Allocated in the arena; NULL with `err` set when the code makes no sense. */
 loom_code *loom_decode(PyCodeObject *code, loom_arena *arena, loom_error *err);
 const char *loom_bytecode_name(loom_bytecode op);
-bool loom_local_is_cell(PyCodeObject *code, int32_t local); /* made into one when the function starts */
+bool loom_local_is_cell(PyCodeObject *code,
+                        int32_t local); /* made into one when the function starts */
 
 /* ---- frames --------------------------------------------------------------------------------- */
 
@@ -104,7 +105,7 @@ typedef struct capture_tables {
   PyObject *codes; /* list: code objects, whose names locations point at */
   recipe **recipes;
   uint32_t recipe_count, recipe_capacity, guard_capacity, input_capacity, effect_capacity,
-      shared_capacity;
+      change_capacity, shared_capacity;
 } capture_tables;
 
 /* Loops that are not captured once (roll.c), by the place of their FOR_ITER: kept from one attempt
@@ -155,6 +156,7 @@ struct tracer {
                           turned out to equal (see size_late) */
   int64_t late_sizes[LOOM_MAX_SYMBOLS]; /* the sizes themselves, so far */
   uint32_t late_count;
+  struct shadows *shadows; /* shadow.c; or NULL */
   roll_bans *bans;
   roll *rolls; /* loops over ranges, the last one begun first */
   const loom_adapter *state_owners[LOOM_MAX_ADAPTERS];
@@ -222,6 +224,7 @@ bool object_is_scalar(PyObject *object);    /* exact int, float, complex, bool, 
                                                Ellipsis, NotImplemented */
 bool object_is_plain(PyObject *object);     /* made of exact builtin types only */
 bool object_is_immutable(PyObject *object); /* says an adapter */
+bool object_grows(PyObject *object);        /* an exact list, dict or set */
 bool type_keeps_default(PyTypeObject *type, const char *name);
 bool type_runs_python(PyTypeObject *type, const char *name); /* the method is written in Python */
 value *value_bool(tracer *t, bool truth);
@@ -241,7 +244,7 @@ PyObject *value_str_object(value *v); /* borrowed exact str of a constant, or NU
 
 /* Sequences (value/seq.c). */
 bool seq_append(tracer *t, value *list, value *item);
-bool value_mutable(tracer *t, value *v); /* breaks when it existed before the call */
+bool value_mutable(tracer *t, value *v); /* before it is changed; false after a break */
 value *seq_concat(tracer *t, const value_type *type, value *l, value *r);
 bool list_extend(tracer *t, value *list, value *iterable);
 
@@ -273,8 +276,8 @@ PyObject *set_real(tracer *t, value *v); /* NULL without an exception: its order
 value *set_from(tracer *t, value *iterable, bool frozen);
 
 /* Iterators (value/iter.c). */
-value *iter_over(tracer *t, value *sequence);                        /* tuple or list value, live */
-value *iter_exactly(value *iterator); /* iter() or reversed() of the sequence itself */
+value *iter_over(tracer *t, value *sequence); /* tuple or list value, live */
+value *iter_exactly(value *iterator);         /* iter() or reversed() of the sequence itself */
 value *iter_known(tracer *t, value *const *items, Py_ssize_t count); /* a snapshot */
 value *iter_enumerate(tracer *t, value *iterator, value *start);
 value *iter_zip(tracer *t, value *const *iterators, Py_ssize_t count, bool strict);
@@ -310,6 +313,9 @@ function_data *function_get(tracer *t, value *v); /* of a value_function_type, w
 value *value_object_new(tracer *t, PyObject *cls);
 PyObject *object_class(value *v);
 bool object_is_virtual(value *v);
+/* A container that an attribute of a live object holds, not looked at yet; NULL with nothing
+ * pending: it is none, or has been. */
+value *object_lazy_attr(tracer *t, value *v, PyObject *name);
 bool object_store(tracer *t, value *v, PyObject *name, value *item);
 value *object_allocate(tracer *t, PyObject *cls);
 bool loom_class_is_python(PyTypeObject *type); /* defined by a class statement over object */
@@ -353,6 +359,30 @@ bool container_keeps(value *v, const char *name); /* the method is the builtin t
 value *container_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t count,
                       PyObject *kwnames); /* self first */
 recipe *container_rebuild(tracer *t, value *v);
+
+/* ---- value/shadow.c: changes of what existed before the call --------------------------------- */
+
+/* To be asked before the content of a list, dictionary or cell is changed; false after a break. */
+bool shadow_open(tracer *t, value *v);
+/* The same for a set, with the operation: a method of sets. */
+bool shadow_set(tracer *t, value *set, const char *method, value *const *args, Py_ssize_t count);
+bool shadow_takes(const value *lazy, PyObject *name); /* a method that needs not look at it */
+value *shadow_method(tracer *t, value *lazy);
+bool shadow_catch_up(tracer *t, value *v); /* a value just made of what was changed unseen */
+/* Attributes, or items of a dictionary, that were assigned or deleted. */
+typedef struct overlay overlay;
+typedef struct overlay_slot {
+  PyObject *key;
+  value *item; /* NULL: deleted */
+  bool moved;  /* was deleted before: comes last */
+} overlay_slot;
+overlay *overlay_of(const tracer *t, PyObject *object); /* NULL: nothing has been */
+overlay *overlay_open(tracer *t, PyObject *object, const source *s, bool attributes);
+overlay_slot *overlay_find(const overlay *o, PyObject *key); /* `o` may be NULL */
+bool overlay_put(tracer *t, overlay *o, PyObject *key, value *item);
+bool overlay_delete(tracer *t, overlay *o, PyObject *key, bool existed); /* before the call */
+void shadow_walk(roll_walk *w, const tracer *t);
+void shadow_finish(tracer *t);
 
 /* ---- value/classbody.c ----------------------------------------------------------------------- */
 

@@ -1,0 +1,462 @@
+/* What the captured function does to objects that existed before the call.
+ *
+ * Nothing is done while capturing: a list, dictionary or cell that is changed keeps its new content
+ * in its value, beside what it held before; attributes, global variables and items of dictionaries
+ * that were never read as a whole lie in an overlay, through which every reader looks first. At the
+ * end (of the function, or in front of a break) the difference becomes the capture's changes. The
+ * order of sets depends on their history, so that their operations are kept one by one.
+ *
+ * Two sources that led to two objects when the function was captured must not lead to one later on:
+ * what is done to one would have to be seen in the other. */
+#include "frontend/value/value.h"
+
+#define SHADOW_MAX_PAIRS 20000
+
+typedef struct shadow { /* a value whose content has changed, and what it held */
+  value *v;
+  value **items;
+  Py_ssize_t count;
+} shadow;
+
+typedef struct shadow_call { /* a method of a list or set, to be called again */
+  value *v;                  /* or one that has not been looked at: a lazy value */
+  const char *method;
+  value *args;
+} shadow_call;
+
+struct overlay {
+  overlay *next;
+  PyObject *object;
+  const source *source;
+  bool attributes;
+  overlay_slot *slots;
+  uint32_t count, capacity;
+};
+
+struct shadows {
+  shadow *opened;
+  shadow_call *calls;
+  uint32_t opened_count, opened_capacity, call_count, call_capacity;
+  overlay *overlays;
+  pointer_map by_value; /* value -> itself */
+  pointer_map unread;   /* live object -> the lazy value through which it was changed */
+};
+
+static void *shadow_grow(tracer *t, void *array, uint32_t count, uint32_t *capacity, size_t size) {
+  if (count < *capacity) return array;
+  uint32_t bigger = *capacity ? 2 * *capacity : 8;
+  void *grown = trace_alloc(t, bigger * size);
+  if (grown && count) memcpy(grown, array, count * size);
+  if (grown) *capacity = bigger;
+  return grown;
+}
+
+static struct shadows *shadow_all(tracer *t) {
+  if (!t->shadows) t->shadows = trace_alloc(t, sizeof *t->shadows);
+  return t->shadows;
+}
+
+/* ---- values whose content is known ----------------------------------------------------------- */
+
+static const source *shadow_source(const value *v) {
+  return v->type == &value_cell_type && !v->source ? v->any.b : v->source;
+}
+
+static bool shadow_is_live(const value *v) {
+  return v->source || (v->type == &value_cell_type && v->object);
+}
+
+bool shadow_open(tracer *t, value *v) {
+  if (!shadow_is_live(v)) return true;
+  struct shadows *s = shadow_all(t);
+  if (!s || pointer_map_get(&s->by_value, v)) return s != NULL;
+  bool cell = v->type == &value_cell_type, set = v->type == &value_set_type;
+  if (!v->object || !shadow_source(v) ||
+      !(cell || set || v->type == &value_list_type || v->type == &value_dict_type)) {
+    trace_break(t, BREAK_SIDE_EFFECT, "a %s that existed before the call is changed",
+                v->type->name);
+    return false;
+  }
+  s->opened = shadow_grow(t, s->opened, s->opened_count, &s->opened_capacity, sizeof *s->opened);
+  value *before = s->opened && !cell ? value_tuple(t, v->seq.items, v->seq.count) : NULL;
+  if (!s->opened || (!cell && !before)) return false;
+  shadow *now = &s->opened[s->opened_count++];
+  *now = (shadow){.v = v};
+  if (before) now->items = before->seq.items;
+  now->count = before ? before->seq.count : v->cell.content != NULL;
+  return pointer_map_set(t, &s->by_value, v, v);
+}
+
+/* ---- operations that are kept as they are ------------------------------------------------------
+ */
+
+/* The argument as it is now. */
+static value *call_argument(tracer *t, value *v) {
+  if (v->type == &value_list_type) return value_tuple(t, v->seq.items, v->seq.count);
+  if (v->type != &value_set_type || v->source) return v;
+  PyObject *order = set_is_frozen(v) ? Py_NewRef(Py_None) : set_real(t, v);
+  Py_XDECREF(order);
+  if (!order)
+    return trace_pending(t) ? NULL : trace_break(t, BREAK_SIDE_EFFECT, "a set of unknown order");
+  value *copy = set_is_frozen(v) ? v : value_set(t, false);
+  for (Py_ssize_t i = 0; copy && copy != v && i < v->seq.count; i++)
+    if (!seq_append(t, copy, v->seq.items[i])) return NULL;
+  return copy;
+}
+
+static bool call_add(tracer *t, value *v, const char *method, value *const *args, Py_ssize_t n) {
+  struct shadows *s = shadow_all(t);
+  value *all = s ? value_tuple(t, NULL, 0) : NULL;
+  for (Py_ssize_t i = 0; all && i < n; i++) {
+    value *arg = v->type == &value_set_type ? call_argument(t, args[i]) : args[i];
+    if (!arg || !seq_append(t, all, arg)) return false;
+  }
+  if (!all) return false;
+  s->calls = shadow_grow(t, s->calls, s->call_count, &s->call_capacity, sizeof *s->calls);
+  if (!s->calls) return false;
+  s->calls[s->call_count++] = (shadow_call){.v = v, .method = method, .args = all};
+  return true;
+}
+
+bool shadow_set(tracer *t, value *set, const char *method, value *const *args, Py_ssize_t count) {
+  if (!set->source) return true;
+  return shadow_open(t, set) && call_add(t, set, method, args, count);
+}
+
+/* ---- lists and sets that have not been looked at: what only adds to them does not have to -----
+ */
+
+static bool unread_method(PyObject *object, PyObject *name) {
+  bool append = !PyUnicode_CompareWithASCIIString(name, "append");
+  bool add = !PyUnicode_CompareWithASCIIString(name, "add");
+  return (append && PyList_CheckExact(object)) || (add && PySet_CheckExact(object));
+}
+
+static value *unread_call(tracer *t, value *v, value *const *args, Py_ssize_t count,
+                          PyObject *kwnames) {
+  struct shadows *s = shadow_all(t);
+  bool list = PyList_CheckExact(v->object);
+  const char *method = list ? "append" : "add";
+  if (!s || !args_check(t, method, count, 1, 1, kwnames)) return NULL;
+  value *known = pointer_map_get(&t->wrapped, v->object);
+  value *first = pointer_map_get(&s->unread, v->object);
+  if (!list && !key_check(t, args[0])) return NULL;
+  if (known) {
+    PyObject *name = trace_keep(t, PyUnicode_InternFromString(method));
+    value *again = value_wrap(t, v->object, v->source);
+    value *bound = again && name ? trace_get_attr(t, again, name) : NULL;
+    return bound ? trace_call(t, bound, args, 1, NULL) : NULL;
+  }
+  guard_simple(t, GUARD_TYPE, v->source, (PyObject *)Py_TYPE(v->object), 0);
+  if (first && first->source != v->source)
+    trace_guard(
+        t, (guard){.kind = GUARD_SAME, .source = first->source, .source2 = v->source, .number = 1});
+  if (!first && !pointer_map_set(t, &s->unread, v->object, first = v)) return NULL;
+  return call_add(t, first, method, args, 1) ? t->none : NULL;
+}
+
+static const builtin_method unread_methods[] = {{"append", unread_call}, {"add", unread_call}};
+
+bool shadow_takes(const value *lazy, PyObject *name) {
+  return lazy->type == &value_lazy_type && unread_method(lazy->object, name);
+}
+
+value *shadow_method(tracer *t, value *lazy) {
+  value *v = value_new(t, &value_builtin_method_type);
+  if (!v) return NULL;
+  v->any.a = (void *)&unread_methods[PySet_CheckExact(lazy->object)];
+  v->any.b = lazy;
+  return v;
+}
+
+bool shadow_catch_up(tracer *t, value *v) {
+  struct shadows *s = t->shadows;
+  value *first = s && v->object ? pointer_map_get(&s->unread, v->object) : NULL;
+  if (!first) return true;
+  bool list = v->type == &value_list_type;
+  if ((!list && v->type != &value_set_type) || !shadow_open(t, v)) return !trace_pending(t);
+  if (first->source != v->source)
+    trace_guard(
+        t, (guard){.kind = GUARD_SAME, .source = first->source, .source2 = v->source, .number = 1});
+  for (uint32_t i = 0; i < s->call_count; i++) {
+    shadow_call *c = &s->calls[i];
+    if (c->v != first) continue;
+    value *item = c->args->seq.items[0];
+    if (!(list ? seq_append(t, v, item) : set_add(t, v, item))) return false;
+    if (!list)
+      c->v = v;
+    else
+      c->method = NULL; /* part of the content now */
+  }
+  return true;
+}
+
+/* ---- overlays -------------------------------------------------------------------------------- */
+
+overlay *overlay_of(const tracer *t, PyObject *object) {
+  overlay *o = t->shadows ? t->shadows->overlays : NULL;
+  while (o && o->object != object)
+    o = o->next;
+  return o;
+}
+
+overlay *overlay_open(tracer *t, PyObject *object, const source *s, bool attributes) {
+  overlay *o = overlay_of(t, object);
+  struct shadows *all = o ? NULL : shadow_all(t);
+  if (o || !all || !s) return o;
+  if (!(o = trace_alloc(t, sizeof *o)) || !trace_keep(t, Py_NewRef(object))) return NULL;
+  *o = (overlay){.object = object, .source = s, .attributes = attributes, .next = all->overlays};
+  all->overlays = o;
+  return o;
+}
+
+/* Keys are exact builtin objects. */
+overlay_slot *overlay_find(const overlay *o, PyObject *key) {
+  for (uint32_t i = 0; o && i < o->count; i++) {
+    PyObject *other = o->slots[i].key;
+    int equal = other == key ? 1 : PyObject_RichCompareBool(other, key, Py_EQ);
+    if (equal < 0) PyErr_Clear();
+    if (equal > 0) return &o->slots[i];
+  }
+  return NULL;
+}
+
+static bool overlay_add(tracer *t, overlay *o, overlay_slot slot) {
+  o->slots = shadow_grow(t, o->slots, o->count, &o->capacity, sizeof *o->slots);
+  if (!o->slots || !trace_keep(t, Py_NewRef(slot.key))) return false;
+  o->slots[o->count++] = slot;
+  return true;
+}
+
+static void overlay_drop(overlay *o, overlay_slot *slot) {
+  size_t behind = (size_t)(o->slots + o->count - slot - 1);
+  memmove(slot, slot + 1, behind * sizeof *slot);
+  o->count--;
+}
+
+bool overlay_put(tracer *t, overlay *o, PyObject *key, value *item) {
+  overlay_slot *slot = o ? overlay_find(o, key) : NULL;
+  if (!o) return false;
+  if (slot && slot->item) return slot->item = item, true;
+  if (slot) overlay_drop(o, slot);
+  return overlay_add(t, o, (overlay_slot){.key = key, .item = item, .moved = slot != NULL});
+}
+
+bool overlay_delete(tracer *t, overlay *o, PyObject *key, bool existed) {
+  overlay_slot *slot = o ? overlay_find(o, key) : NULL;
+  if (!o) return false;
+  if (slot && existed) return *slot = (overlay_slot){.key = slot->key}, true;
+  if (slot) return overlay_drop(o, slot), true;
+  return overlay_add(t, o, (overlay_slot){.key = key});
+}
+
+/* ---- the walk of a loop's state (roll_walk.c) --------------------------------------------------
+ */
+
+void shadow_walk(roll_walk *w, const tracer *t) {
+  struct shadows *s = t->shadows;
+  roll_token(w, s ? (uint64_t)s->opened_count << 32 | s->call_count : 0);
+  for (uint32_t i = 0; s && i < s->opened_count; i++)
+    roll_value(w, &s->opened[i].v);
+  for (overlay *o = s ? s->overlays : NULL; o; o = o->next) {
+    roll_pointer(w, o);
+    roll_token(w, o->count);
+    for (uint32_t i = 0; i < o->count; i++) {
+      roll_pointer(w, o->slots[i].key);
+      roll_token(w, o->slots[i].moved);
+      roll_value(w, &o->slots[i].item);
+    }
+  }
+}
+
+/* ---- as changes of the capture ----------------------------------------------------------------
+ */
+
+static recipe *made_source(tracer *t, const source *s) {
+  recipe *r = trace_recipe(t, RECIPE_SOURCE);
+  if (r) r->source = s;
+  return r;
+}
+
+static recipe *made_const(tracer *t, PyObject *object) {
+  recipe *r = trace_recipe(t, RECIPE_CONST);
+  if (r) r->object = Py_NewRef(object);
+  return r;
+}
+
+/* (target, key, items...) */
+static recipe *made_with(tracer *t, const source *target, recipe *key, value *const *items,
+                         Py_ssize_t count) {
+  recipe *r = trace_recipe(t, RECIPE_TUPLE);
+  if (!r || !(r->items = calloc((size_t)count + 2, sizeof *r->items))) return trace_fail(t);
+  if (!(r->items[r->count++] = made_source(t, target))) return NULL;
+  if (key) r->items[r->count++] = key;
+  for (Py_ssize_t i = 0; i < count; i++) {
+    recipe *item = trace_rebuild(t, items[i]);
+    if (!item) return NULL;
+    r->items[r->count++] = item;
+  }
+  return r;
+}
+
+static void finish_change(tracer *t, change c) {
+  if (c.made)
+    trace_change(t, c);
+  else
+    Py_XDECREF(c.key);
+}
+
+static void finish_slot(tracer *t, const overlay *o, PyObject *key, value *item) {
+  recipe *name = o->attributes ? NULL : made_const(t, key);
+  recipe *made = name || o->attributes ? made_with(t, o->source, name, &item, item != NULL) : NULL;
+  finish_change(t, (change){.kind = o->attributes ? CHANGE_ATTR : CHANGE_ITEM,
+                            .made = made,
+                            .key = Py_NewRef(key)});
+}
+
+static void finish_overlay(tracer *t, const overlay *o) {
+  for (uint32_t i = 0; i < o->count && !trace_pending(t); i++) {
+    const overlay_slot *slot = &o->slots[i];
+    if (slot->moved) finish_slot(t, o, slot->key, NULL);
+    finish_slot(t, o, slot->key, slot->item);
+  }
+}
+
+static void finish_list(tracer *t, const shadow *s) {
+  const value *v = s->v;
+  Py_ssize_t head = 0, tail = 0, count = v->seq.count;
+  while (head < count && head < s->count && v->seq.items[head] == s->items[head])
+    head++;
+  while (tail < count - head && tail < s->count - head &&
+         v->seq.items[count - 1 - tail] == s->items[s->count - 1 - tail])
+    tail++;
+  if (head == count && head == s->count) return;
+  finish_change(
+      t, (change){.kind = CHANGE_SLICE,
+                  .made = made_with(t, v->source, NULL, v->seq.items + head, count - head - tail),
+                  .from = head,
+                  .to = s->count - tail});
+}
+
+static Py_ssize_t dict_place(value *const *items, Py_ssize_t count, const value *key) {
+  for (Py_ssize_t i = 0; i < count; i += 2)
+    if (items[i] == key) return i;
+  return -1;
+}
+
+static void finish_item(tracer *t, const shadow *s, value *key, value *item) {
+  recipe *k = trace_rebuild(t, key);
+  if (k)
+    finish_change(t, (change){.kind = CHANGE_ITEM,
+                              .made = made_with(t, s->v->source, k, &item, item != NULL)});
+}
+
+/* Items keep their places as long as those that are left come in the old order. All behind the
+ * first that does not is put in anew. */
+static void finish_dict(tracer *t, const shadow *s) {
+  const value *v = s->v;
+  Py_ssize_t kept = 0, last = -1;
+  for (; kept < v->seq.count; kept += 2) {
+    Py_ssize_t at = dict_place(s->items, s->count, v->seq.items[kept]);
+    if (at <= last) break;
+    last = at;
+  }
+  for (Py_ssize_t i = 0; i < s->count; i += 2)
+    if (dict_place(v->seq.items, kept, s->items[i]) < 0) finish_item(t, s, s->items[i], NULL);
+  for (Py_ssize_t i = 0; i < v->seq.count && !trace_pending(t); i += 2) {
+    Py_ssize_t at = i < kept ? dict_place(s->items, s->count, v->seq.items[i]) : -1;
+    if (at < 0 || s->items[at + 1] != v->seq.items[i + 1])
+      finish_item(t, s, v->seq.items[i], v->seq.items[i + 1]);
+  }
+}
+
+static void finish_cell(tracer *t, const shadow *s) {
+  value *content = s->v->cell.content;
+  finish_change(
+      t, (change){.kind = CHANGE_CELL,
+                  .made = made_with(t, shadow_source(s->v), NULL, &content, content != NULL)});
+}
+
+static void finish_call(tracer *t, const shadow_call *c) {
+  value **args = c->args->seq.items;
+  Py_ssize_t count = c->args->seq.count;
+  if (!c->method) return;
+  finish_change(t, (change){.kind = CHANGE_CALL,
+                            .made = made_with(t, c->v->source, NULL, args, count),
+                            .key = PyUnicode_InternFromString(c->method)});
+}
+
+/* ---- what must not be one object ---------------------------------------------------------------
+ */
+
+/* The object is one that a guard names itself. */
+static bool apart_is_fixed(const source *s) { return s->kind == SOURCE_CONST; }
+
+static bool apart_guard(tracer *t, const source *a, const source *b, int *pairs) {
+  if (!a || !b || a == b || (apart_is_fixed(a) && apart_is_fixed(b))) return true;
+  if (++*pairs > SHADOW_MAX_PAIRS)
+    return trace_break(t, BREAK_LIMIT, "too many objects beside changed ones") != NULL;
+  trace_guard(t, (guard){.kind = GUARD_SAME, .source = a, .source2 = b, .number = 0});
+  return true;
+}
+
+/* The dictionary of an object with changed attributes must not be read as a dictionary. */
+static bool apart_from_dict(tracer *t, PyObject *object, const source *s, const value *w,
+                            int *pairs) {
+  PyObject **dict = w->object && PyDict_CheckExact(w->object) ? _PyObject_GetDictPtr(object) : NULL;
+  if (!dict || !*dict || !w->source) return true;
+  if (*dict == w->object)
+    return trace_break(t, BREAK_SIDE_EFFECT, "an attribute of an object whose __dict__ is used") !=
+           NULL;
+  PyObject *key = trace_keep(t, PyUnicode_InternFromString("__dict__"));
+  return key && apart_guard(t, trace_source(t, SOURCE_DERIVED, s, NULL, key, 0), w->source, pairs);
+}
+
+static bool apart_from_all(tracer *t, PyObject *object, const source *s, int *pairs) {
+  for (size_t i = 0; i < t->wrapped.capacity; i++) {
+    const value *w = t->wrapped.keys[i] ? t->wrapped.values[i] : NULL;
+    if (!w || !w->object || w->object == object) continue;
+    const source *other = shadow_source(w);
+    if (Py_IS_TYPE(w->object, Py_TYPE(object)) && other && !apart_guard(t, s, other, pairs))
+      return false;
+    if (!apart_from_dict(t, object, s, w, pairs)) return false;
+  }
+  const pointer_map *unread = &t->shadows->unread;
+  for (size_t i = 0; i < unread->capacity; i++) {
+    const value *w = unread->keys[i] ? unread->values[i] : NULL;
+    if (w && w->object != object && Py_IS_TYPE(w->object, Py_TYPE(object)) &&
+        !apart_guard(t, s, w->source, pairs))
+      return false;
+  }
+  return true;
+}
+
+static bool finish_apart(tracer *t) {
+  struct shadows *s = t->shadows;
+  int pairs = 0;
+  for (uint32_t i = 0; i < s->opened_count; i++)
+    if (!apart_from_all(t, s->opened[i].v->object, shadow_source(s->opened[i].v), &pairs))
+      return false;
+  for (const overlay *o = s->overlays; o; o = o->next)
+    if (!apart_from_all(t, o->object, o->source, &pairs)) return false;
+  for (size_t i = 0; i < s->unread.capacity; i++) {
+    const value *w = s->unread.keys[i] ? s->unread.values[i] : NULL;
+    if (w && !apart_from_all(t, w->object, w->source, &pairs)) return false;
+  }
+  return true;
+}
+
+void shadow_finish(tracer *t) {
+  struct shadows *s = t->shadows;
+  if (!s || !finish_apart(t)) return;
+  for (uint32_t i = 0; i < s->call_count && !trace_pending(t); i++)
+    finish_call(t, &s->calls[i]);
+  for (uint32_t i = 0; i < s->opened_count && !trace_pending(t); i++) {
+    const shadow *now = &s->opened[i];
+    if (now->v->type == &value_list_type) finish_list(t, now);
+    if (now->v->type == &value_dict_type) finish_dict(t, now);
+    if (now->v->type == &value_cell_type) finish_cell(t, now);
+  }
+  for (const overlay *o = s->overlays; o && !trace_pending(t); o = o->next)
+    finish_overlay(t, o);
+}
