@@ -1,9 +1,10 @@
 # make demo and make test do everything on a fresh Debian 12.
-.PHONY: help setup demo test bench bench-models format docs torch-ops clean
+.PHONY: help setup demo test test-cpython bench bench-models format docs torch-ops clean
 
 help:
 	@echo "make demo    install what is missing, build, and run four NumPy programs compiled"
 	@echo "make test    install what is missing, build, and run every test"
+	@echo "make test-cpython  CPython's own tests of the language, each method compiled (MODULES=\"test_x test_y\" for some)"
 	@echo "make bench   measure against NumPy, numexpr, Numba, JAX and torch.compile (installs them)"
 	@echo "make bench-models  measure real models through torch.compile against eager torch and Inductor"
 	@echo "make docs    regenerate the dialect's reference page"
@@ -18,6 +19,10 @@ demo: setup
 
 test:
 	@scripts/test.sh
+
+test-cpython:
+	@scripts/setup.sh test
+	@.venv/bin/python test/cpython/run.py $(if $(MODULES),$(MODULES),--table docs/cpython-tests.md)
 
 bench:
 	@scripts/setup.sh bench

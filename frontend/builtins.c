@@ -140,7 +140,7 @@ static value *call_object_method(tracer *t, const char *name, value *const *args
   if (!strcmp(name, "__init__")) {
     if (self->type == &value_exception_type)
       return exception_init(t, self, args + 1, count - 1) ? t->none : NULL;
-    return count == 1 ? t->none : t->not_implemented;
+    return count == 1 && self->type == &value_object_type ? t->none : t->not_implemented;
   }
   if (self->type != &value_object_type) return t->not_implemented;
   if (!strcmp(name, "__getattribute__") && text) {
@@ -170,6 +170,9 @@ static value *call_class_method(tracer *t, PyObject *o, value *const *args, Py_s
       count && value_is_const(args[0]) && PyType_Check(args[0]->object) ? args[0]->object : NULL;
   PyTypeObject *type = PyDescr_TYPE(o);
   if (!cls || (type != (PyTypeObject *)cls && !pure_type(type))) return t->not_implemented;
+  /* A subclass gives objects of its own; dict.fromkeys and its like of the class are known. */
+  if (type != (PyTypeObject *)cls && PyType_HasFeature((PyTypeObject *)cls, Py_TPFLAGS_HEAPTYPE))
+    return t->not_implemented;
   PyObject *bound = trace_keep(t, PyObject_GetAttr((PyObject *)type, PyDescr_NAME(o)));
   if (!bound) return PyErr_Occurred() ? trace_fail(t) : NULL;
   builtin_args a = {.callee = bound, .args = args + 1, .count = count - 1, .kwnames = kwnames};

@@ -28,18 +28,25 @@ value *builtin_number(tracer *t, const builtin_args *a) {
   return call_real(t, a->callee, a->args, a->count, a->kwnames);
 }
 
-static value *special_or_pass(tracer *t, value *v, const char *name) {
+/* What a special method of an object gives, which has to be of exactly this type: of subclasses
+ * CPython warns, all else it refuses. */
+static value *special_or_pass(tracer *t, value *v, const char *name, PyTypeObject *type) {
   if (v->type != &value_object_type) return t->not_implemented;
   value *result = trace_method(t, v, name, NULL, 0);
-  return result || trace_pending(t) ? result : t->not_implemented;
+  if (!result) return trace_pending(t) ? NULL : t->not_implemented;
+  PyObject *given = value_type_of(t, result);
+  if (given == (PyObject *)type) return result;
+  return given ? trace_break(t, BREAK_UNSUPPORTED_TYPE, "%s() gives a %s", name,
+                             ((PyTypeObject *)given)->tp_name)
+               : NULL;
 }
 
 value *builtin_int(tracer *t, const builtin_args *a) {
   if (a->count == 1 && !a->kwnames) {
     value *v = a->args[0];
     if (v->type == &value_number_type && value_type_of(t, v) == (PyObject *)&PyLong_Type) return v;
-    value *result = special_or_pass(t, v, "__int__");
-    if (result == t->not_implemented) result = special_or_pass(t, v, "__index__");
+    value *result = special_or_pass(t, v, "__int__", &PyLong_Type);
+    if (result == t->not_implemented) result = special_or_pass(t, v, "__index__", &PyLong_Type);
     if (result != t->not_implemented) return result;
   }
   return builtin_number(t, a);
@@ -48,7 +55,7 @@ value *builtin_int(tracer *t, const builtin_args *a) {
 value *builtin_float(tracer *t, const builtin_args *a) {
   if (a->count == 1 && !a->kwnames) {
     if (a->args[0]->type == &value_number_type) return number_to_float(t, a->args[0]);
-    value *result = special_or_pass(t, a->args[0], "__float__");
+    value *result = special_or_pass(t, a->args[0], "__float__", &PyFloat_Type);
     if (result != t->not_implemented) return result;
   }
   return builtin_number(t, a);
@@ -96,6 +103,16 @@ value *builtin_pow(tracer *t, const builtin_args *a) {
 
 /* ---- text ----------------------------------------------------------------------------------- */
 
+/* Names the class, whose names are guarded where they may change. */
+static value *text_of_class(tracer *t, value *v) {
+  static const char *const names[] = {"__module__", "__qualname__"};
+  for (int i = 0; i < 2; i++) {
+    PyObject *name = trace_keep(t, PyUnicode_InternFromString(names[i]));
+    if (!name || !trace_get_attr(t, v, name)) return NULL;
+  }
+  return value_made(t, PyObject_Repr(v->object));
+}
+
 static value *text_of(tracer *t, value *v, bool repr) {
   const char *name = repr ? "__repr__" : "__str__";
   PyObject *plain = value_plain(t, v);
@@ -108,11 +125,11 @@ static value *text_of(tracer *t, value *v, bool repr) {
   if (v->type == &value_exception_type && !repr) return exception_str(t, v);
   if (v->type == &value_object_type) {
     PyTypeObject *type = (PyTypeObject *)object_class(v);
-    if (type_runs_python(type, name)) return trace_method(t, v, name, NULL, 0);
-    if (!repr && type_runs_python(type, "__repr__")) return trace_method(t, v, "__repr__", NULL, 0);
+    if (!type_runs_python(type, name)) name = "__repr__";
+    if (type_runs_python(type, name)) return special_or_pass(t, v, name, &PyUnicode_Type);
   }
   if (value_is_const(v) && PyType_Check(v->object) && Py_TYPE(v->object) == &PyType_Type)
-    return value_made(t, PyObject_Repr(v->object));
+    return text_of_class(t, v);
   if (value_is_const(v) && object_is_immutable(v->object))
     return value_made(t, repr ? PyObject_Repr(v->object) : PyObject_Str(v->object));
   return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the text of a %s", v->type->name);
@@ -163,7 +180,11 @@ value *builtin_dict(tracer *t, const builtin_args *a) {
 
 static value *make_set(tracer *t, const builtin_args *a, bool frozen) {
   CHECK(0, 1);
-  return a->count ? set_from(t, a->args[0], frozen) : value_set(t, frozen);
+  value *v = a->count ? a->args[0] : NULL;
+  if (!v) return value_set(t, frozen);
+  bool same = v->type == &value_set_type ? set_is_frozen(v)
+                                         : value_is_const(v) && PyFrozenSet_CheckExact(v->object);
+  return frozen && same ? v : set_from(t, v, frozen);
 }
 
 value *builtin_set(tracer *t, const builtin_args *a) { return make_set(t, a, false); }
@@ -285,27 +306,39 @@ static bool known_abstract(PyTypeObject *cls) {
           !PyUnicode_CompareWithASCIIString(module, "os"));
 }
 
-static int is_subclass(tracer *t, PyObject *type, PyObject *cls) {
+/* What abc's checks remember changes with every register(). */
+static void guard_abstract(tracer *t, PyObject *cls) {
+  PyObject *key = trace_keep(t, PyUnicode_InternFromString("abc.get_cache_token()"));
+  const source *base = key ? trace_source(t, SOURCE_CONST, NULL, cls, NULL, 0) : NULL;
+  const source *s = base ? trace_source(t, SOURCE_DERIVED, base, NULL, key, 0) : NULL;
+  PyObject *now = s ? source_read(s, NULL) : NULL;
+  if (now) guard_simple(t, GUARD_NUMBER, s, now, 0);
+  Py_XDECREF(now);
+}
+
+static int is_subclass(tracer *t, PyObject *type, PyObject *cls, bool instance) {
   PyTypeObject *meta = Py_TYPE(cls);
   type = model_real(type);
   cls = model_real(cls);
-  if (PyType_IsSubtype((PyTypeObject *)type, (PyTypeObject *)cls)) return 1;
+  if (type == cls && (instance || meta == &PyType_Type)) return 1;
+  guard_mro(t, (PyTypeObject *)type);
   if (!type_runs_python(meta, "__subclasscheck__") && !type_runs_python(meta, "__instancecheck__"))
-    return 0;
+    return PyType_IsSubtype((PyTypeObject *)type, (PyTypeObject *)cls);
   if (known_abstract((PyTypeObject *)cls)) {
     int result = PyObject_IsSubclass(type, cls);
     if (result < 0) trace_raise_live(t);
+    guard_abstract(t, cls);
     return result;
   }
-  trace_break(t, BREAK_UNSUPPORTED_TYPE, "a check against the abstract class %s",
+  trace_break(t, BREAK_UNSUPPORTED_TYPE, "a check against the class %s, which has its own way",
               ((PyTypeObject *)cls)->tp_name);
   return -1;
 }
 
-static int check_classes(tracer *t, PyObject *type, value *classes) {
+static int check_classes(tracer *t, PyObject *type, value *classes, bool instance) {
   if (classes->type == &value_tuple_type) {
     for (Py_ssize_t i = 0; i < classes->seq.count; i++) {
-      int result = check_classes(t, type, classes->seq.items[i]);
+      int result = check_classes(t, type, classes->seq.items[i], instance);
       if (result) return result;
     }
     return 0;
@@ -317,14 +350,21 @@ static int check_classes(tracer *t, PyObject *type, value *classes) {
       trace_break(t, BREAK_UNSUPPORTED_TYPE, "a check against a %s", classes->type->name);
     return -1;
   }
-  int result = is_subclass(t, type, cls);
+  int result = is_subclass(t, type, cls, instance);
   Py_DECREF(cls);
   return result;
 }
 
 int trace_isinstance(tracer *t, value *v, value *types) {
   PyObject *type = value_type_of(t, v);
-  return type ? check_classes(t, type, types) : -1;
+  if (!type) return -1;
+  if (!type_keeps_default((PyTypeObject *)type, "__class__") ||
+      type_runs_python((PyTypeObject *)type, "__getattribute__")) {
+    trace_break(t, BREAK_UNSUPPORTED_TYPE, "a check of a %s, which says itself what its class is",
+                ((PyTypeObject *)type)->tp_name);
+    return -1;
+  }
+  return check_classes(t, type, types, true);
 }
 
 value *builtin_isinstance(tracer *t, const builtin_args *a) {
@@ -342,7 +382,7 @@ value *builtin_issubclass(tracer *t, const builtin_args *a) {
                             : trace_raise(t, PyExc_TypeError, "issubclass() arg 1 must be a class");
   }
   trace_keep(t, type);
-  int result = check_classes(t, type, a->args[1]);
+  int result = check_classes(t, type, a->args[1], false);
   return result < 0 ? NULL : value_bool(t, result);
 }
 
@@ -417,7 +457,7 @@ value *builtin_setitem(tracer *t, const builtin_args *a) {
 value *builtin_index(tracer *t, const builtin_args *a) {
   CHECK(1, 1);
   if (value_is_const(a->args[0]) && PyLong_CheckExact(a->args[0]->object)) return a->args[0];
-  value *result = special_or_pass(t, a->args[0], "__index__");
+  value *result = special_or_pass(t, a->args[0], "__index__", &PyLong_Type);
   if (result != t->not_implemented) return result;
   if (a->args[0]->type == &value_tuple_type || a->args[0]->type == &value_list_type)
     return trace_raise(t, PyExc_TypeError, "the object cannot be interpreted as an integer");

@@ -33,7 +33,7 @@ static recipe *rebuild_shared(tracer *t, recipe *r) {
 }
 
 recipe *trace_rebuild(tracer *t, value *v) {
-  if (trace_pending(t)) return NULL;
+  if (trace_pending(t) || !trace_goes_deeper(t)) return NULL;
   if (v->type == &value_lazy_type && !(v = value_wrap(t, v->object, v->source))) return NULL;
   recipe *r = pointer_map_get(&t->rebuilt, v);
   if (r == (const void *)&rebuild_busy)
@@ -316,7 +316,8 @@ static capture *capture_range(PyFunctionObject *function, const frame_shape *sta
                 .start = start,
                 .stop = stop,
                 .late_known = late,
-                .bans = &bans};
+                .bans = &bans,
+                .stack = __builtin_frame_address(0)};
     capture_forget_symbols(sizes);
     if (sizes && attempt >= CAPTURE_SIZE_RESTARTS) sizes->never = true;
     if (capture_init(&t)) capture_run(&t, function);

@@ -379,6 +379,9 @@ loom_value constants_fold(tracer *t, loom_value v);
 void trace_guard(tracer *t, guard g);         /* takes over g's object and payload */
 const source *trace_source(tracer *t, source_kind kind, const source *base, PyObject *object, PyObject *key,
                            Py_ssize_t index); /* hash-consed */
+/* For what recurses along the user's objects: false, with a break, when capture has used up its share of the C stack
+ * (lists that hold themselves, or many levels of them). */
+bool trace_goes_deeper(tracer *t);
 bool trace_pending(const tracer *t); /* an exception is being raised, or capture has broken off */
 void *trace_alloc(tracer *t, size_t bytes);   /* zeroed, lives as long as the capture is being made */
 PyObject *trace_keep(tracer *t, PyObject *object); /* takes the reference, returns it borrowed */

@@ -445,6 +445,13 @@ static PyObject *guard_describe_size(const capture *c, const guard *g, PyObject 
   return text;
 }
 
+static PyObject *guard_describe_number(PyObject *name, PyObject *number) {
+  PyObject *text = PyUnicode_FromFormat("%U is exactly %R", name, number);
+  if (text || !PyErr_ExceptionMatches(PyExc_ValueError)) return text;
+  PyErr_Clear(); /* an int of more digits than may be written */
+  return PyUnicode_FromFormat("%U is exactly an int of %zu bits", name, _PyLong_NumBits(number));
+}
+
 static PyObject *guard_describe_on(const capture *c, const guard *g, PyObject *name,
                                    PyObject *other) {
   switch (g->kind) {
@@ -453,7 +460,7 @@ static PyObject *guard_describe_on(const capture *c, const guard *g, PyObject *n
   case GUARD_IDENTITY:
     if (guard_has_plain_repr(g->object)) return PyUnicode_FromFormat("%U is %R", name, g->object);
     return PyUnicode_FromFormat("%U is <%s at %p>", name, Py_TYPE(g->object)->tp_name, g->object);
-  case GUARD_NUMBER: return PyUnicode_FromFormat("%U is exactly %R", name, g->object);
+  case GUARD_NUMBER: return guard_describe_number(name, g->object);
   case GUARD_LENGTH: return PyUnicode_FromFormat("len(%U) == %lld", name, (long long)g->number);
   case GUARD_DICT_KEYS: return PyUnicode_FromFormat("list(%U) == list(%R)", name, g->object);
   case GUARD_MISSING: return PyUnicode_FromFormat("%U does not exist", name);

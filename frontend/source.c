@@ -165,6 +165,13 @@ static PyObject *read_global(const source *s) {
   return read_dict(builtins, s->key);
 }
 
+/* A dictionary that a function is given when it is first asked for. */
+static PyObject *read_own_dict(PyObject **place) {
+  if (!*place) *place = PyDict_New();
+  if (!*place) PyErr_Clear();
+  return Py_XNewRef(*place);
+}
+
 static PyObject *read_function(PyObject *base, const char *name) {
   PyFunctionObject *f = (PyFunctionObject *)base;
   if (!strcmp(name, "__code__")) return Py_NewRef(f->func_code);
@@ -178,10 +185,10 @@ static PyObject *read_function(PyObject *base, const char *name) {
   if (!strcmp(name, "__qualname__")) return Py_NewRef(f->func_qualname);
   if (!strcmp(name, "__doc__")) return Py_XNewRef(f->func_doc);
   if (!strcmp(name, "__module__")) return Py_XNewRef(f->func_module);
-  if (!strcmp(name, "__dict__")) return Py_XNewRef(f->func_dict);
-  if (!strcmp(name, "__annotations__") && f->func_annotations &&
-      PyDict_CheckExact(f->func_annotations))
-    return Py_NewRef(f->func_annotations);
+  if (!strcmp(name, "__dict__")) return read_own_dict(&f->func_dict);
+  if (!strcmp(name, "__annotations__"))
+    return PyFunction_GetAnnotations(base) ? Py_NewRef(f->func_annotations)
+                                           : read_own_dict(&f->func_annotations);
   return NULL;
 }
 
@@ -242,10 +249,33 @@ static PyObject *read_handled(PyObject *key) {
   return handled || !always ? handled : Py_NewRef(Py_None);
 }
 
+/* How often classes were registered with abstract ones. */
+static PyObject *read_abstract_token(void) {
+  static PyObject *function;
+  PyObject *module = function ? NULL : PyImport_ImportModule("_abc");
+  if (module) function = PyObject_GetAttrString(module, "get_cache_token");
+  Py_XDECREF(module);
+  PyObject *token = function ? PyObject_CallNoArgs(function) : NULL;
+  if (!token) PyErr_Clear();
+  return token;
+}
+
+/* What `type` keeps of a class, by C code of its own. */
+static PyObject *read_class(PyObject *base, PyObject *key) {
+  if (PyUnicode_CompareWithASCIIString(key, "__mro__") == 0)
+    return Py_XNewRef(((PyTypeObject *)base)->tp_mro);
+  if (PyUnicode_CompareWithASCIIString(key, "abc.get_cache_token()") == 0)
+    return read_abstract_token();
+  PyObject *item = PyType_Type.tp_getattro(base, key);
+  if (!item) PyErr_Clear();
+  return item;
+}
+
 static PyObject *read_derived(PyObject *base, PyObject *key) {
   if (base == source_thread()) return read_handled(key);
   if (PyUnicode_CompareWithASCIIString(key, "__class__") == 0)
     return Py_NewRef((PyObject *)Py_TYPE(base));
+  if (PyType_Check(base)) return read_class(base, key);
   if (PyCell_Check(base)) return Py_XNewRef(PyCell_GET(base));
   if (PyUnicode_CompareWithASCIIString(key, "__dict__") == 0) {
     PyObject **dict = _PyObject_GetDictPtr(base);

@@ -32,8 +32,13 @@ static bool frame_unwind(tracer *t, frame *f) {
   return false;
 }
 
-static bool frame_tick(tracer *t) {
-  if ((++t->steps & 4095) == 0 && PyErr_CheckSignals()) return trace_fail(t), false;
+/* Items that are searched in the time of an instruction. */
+#define TRACE_ITEMS_A_STEP 32
+
+bool trace_charge(tracer *t, Py_ssize_t items) {
+  uint64_t before = t->steps;
+  t->steps += 1 + (uint64_t)items / TRACE_ITEMS_A_STEP;
+  if (t->steps >> 12 != before >> 12 && PyErr_CheckSignals()) return trace_fail(t), false;
   if (t->steps <= TRACE_MAX_STEPS) return true;
   trace_break(t, BREAK_LIMIT, "more than %u instructions were evaluated", TRACE_MAX_STEPS);
   return false;
@@ -156,7 +161,7 @@ static step frame_step(tracer *t, frame *f) {
   if (f == t->root && !frame_goes_on(t, f, in)) return STEP_FAIL;
   f->pc++;
   if (!frame_realise(t, f, in)) return STEP_FAIL;
-  if (!frame_tick(t)) return STEP_FAIL;
+  if (!trace_charge(t, 0)) return STEP_FAIL;
   if (f->sp + 4 > f->code->stack + 2) {
     trace_break(t, BREAK_OPCODE, "the bytecode overflows its stack");
     return STEP_FAIL;

@@ -111,15 +111,26 @@ step step_DICT_MERGE(tracer *t, frame *f, const loom_instr *in) {
 
 /* ---- strings -------------------------------------------------------------------------------- */
 
+/* What ascii() makes of a repr(). */
+static value *format_ascii(tracer *t, value *v) {
+  PyObject *text = value_str_object(v);
+  if (!text) return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the text of a %s", v->type->name);
+  PyObject *bytes = PyUnicode_AsEncodedString(text, "ascii", "backslashreplace");
+  PyObject *plain =
+      bytes ? PyUnicode_DecodeASCII(PyBytes_AS_STRING(bytes), PyBytes_GET_SIZE(bytes), NULL) : NULL;
+  Py_XDECREF(bytes);
+  return value_made(t, plain);
+}
+
 step step_FORMAT_VALUE(tracer *t, frame *f, const loom_instr *in) {
   value *spec = in->arg & 4 ? frame_pop(f) : NULL, *v = frame_pop(f);
   int conversion = in->arg & 3;
   if (conversion == 1) v = trace_str(t, v);
   if (conversion >= 2 && v) v = trace_repr(t, v);
+  if (conversion == 3 && v) v = format_ascii(t, v);
   if (!v) return STEP_FAIL;
   PyObject *text = spec ? value_str_object(spec) : NULL;
   PyObject *plain = value_plain(t, v);
-  if (conversion == 3 && plain) Py_SETREF(plain, PyObject_ASCII(plain));
   if (!plain && !trace_pending(t) && (!text || !PyUnicode_GET_LENGTH(text)))
     return frame_result(f, trace_str(t, v));
   if (!plain) {

@@ -19,7 +19,7 @@ value *trace_unary(tracer *t, int op, value *v) {
 
 value *trace_binary(tracer *t, int op, value *l, value *r, bool inplace) {
   value *result = t->not_implemented;
-  if (trace_pending(t)) return NULL;
+  if (trace_pending(t) || !trace_goes_deeper(t)) return NULL;
   if (l->type->binary) result = l->type->binary(t, op, l, r, inplace);
   if (result != t->not_implemented) return result;
   if (r->type->binary && r->type != l->type) result = r->type->binary(t, op, l, r, false);
@@ -34,7 +34,7 @@ value *trace_binary(tracer *t, int op, value *l, value *r, bool inplace) {
 value *trace_compare(tracer *t, int op, value *l, value *r) {
   static const int swapped[6] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
   value *result = t->not_implemented;
-  if (trace_pending(t)) return NULL;
+  if (trace_pending(t) || !trace_goes_deeper(t)) return NULL;
   /* A subclass on the right goes first; here that can only be an instance of a Python class. */
   bool right = r->type == &value_object_type && l->type == r->type &&
                object_class(l) != object_class(r) &&
@@ -54,7 +54,7 @@ value *trace_compare(tracer *t, int op, value *l, value *r) {
 }
 
 int trace_truth(tracer *t, value *v) {
-  if (trace_pending(t)) return -1;
+  if (trace_pending(t) || !trace_goes_deeper(t)) return -1;
   if (v == t->true_value) return 1;
   if (v == t->false_value || v == t->none) return 0;
   if (v->type->truth) return v->type->truth(t, v);
@@ -81,7 +81,7 @@ bool trace_set_item(tracer *t, value *v, value *key, value *item) {
 }
 
 value *trace_get_attr(tracer *t, value *v, PyObject *name) {
-  if (trace_pending(t)) return NULL;
+  if (trace_pending(t) || !trace_goes_deeper(t)) return NULL;
   if (!PyUnicode_CompareWithASCIIString(name, "__class__") && v->type != &value_object_type) {
     PyObject *type = value_type_of(t, v);
     return type ? value_const(t, type) : NULL;
@@ -112,7 +112,7 @@ static const loom_adapter *call_owner(PyObject *object) {
 
 value *trace_call(tracer *t, value *callee, value *const *args, Py_ssize_t count,
                   PyObject *kwnames) {
-  if (trace_pending(t)) return NULL;
+  if (trace_pending(t) || !trace_goes_deeper(t)) return NULL;
   const loom_adapter *owner = call_owner(callee->object);
   if (owner) {
     bool mine;
@@ -130,7 +130,7 @@ value *trace_call(tracer *t, value *callee, value *const *args, Py_ssize_t count
 }
 
 value *trace_iter(tracer *t, value *v) {
-  if (trace_pending(t)) return NULL;
+  if (trace_pending(t) || !trace_goes_deeper(t)) return NULL;
   if (v->type->iter) return v->type->iter(t, v);
   if (v->type->get_item && v->type->length) {
     int64_t count;
@@ -144,7 +144,7 @@ value *trace_iter(tracer *t, value *v) {
 }
 
 value *trace_next(tracer *t, value *v) {
-  if (trace_pending(t)) return NULL;
+  if (trace_pending(t) || !trace_goes_deeper(t)) return NULL;
   if (v->type->next) return v->type->next(t, v);
   if (v->object && Py_TYPE(v->object)->tp_iternext)
     return trace_break(t, BREAK_LIVE_ITERATOR, "the next item of a live %s", value_type_name(t, v));
@@ -170,7 +170,7 @@ int trace_contains(tracer *t, value *v, value *item) {
   if (v->type->contains) return v->type->contains(t, v, item);
   value *iterator = trace_iter(t, v), *next;
   while (iterator && (next = trace_next(t, iterator))) {
-    if (value_identical(next, item)) return 1;
+    if (value_identical(t, next, item)) return 1;
     value *equal = trace_compare(t, Py_EQ, next, item);
     int truth = equal ? trace_truth(t, equal) : -1;
     if (truth) return truth;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define TRACE_MAX_NODES 20000u
+#define TRACE_MAX_STACK (640 << 10) /* bytes; nothing is captured without a megabyte */
 
 /* ---- pointer maps --------------------------------------------------------------------------- */
 
@@ -49,6 +50,14 @@ bool pointer_map_set(tracer *t, pointer_map *map, const void *key, void *item) {
 /* ---- the ways in which a step fails --------------------------------------------------------- */
 
 bool trace_pending(const tracer *t) { return t->state != TRACE_GOING; }
+
+bool trace_goes_deeper(tracer *t) {
+  const char *here = __builtin_frame_address(0);
+  ptrdiff_t used = t->stack > here ? t->stack - here : here - t->stack;
+  return used < TRACE_MAX_STACK ||
+         trace_break(t, BREAK_RECURSION,
+                     "objects that hold each other, or calls, are nested too deeply");
+}
 
 void *trace_fail(tracer *t) {
   if (!PyErr_Occurred()) PyErr_NoMemory();

@@ -142,6 +142,10 @@ static value *const_compare(tracer *t, int op, value *l, value *r) {
 
 static int const_truth(tracer *t, value *v) {
   PyObject *o = v->object;
+  if (o == Py_NotImplemented) { /* warns, or raises, by the version */
+    trace_break(t, BREAK_UNSUPPORTED_TYPE, "the truth of NotImplemented");
+    return -1;
+  }
   if (const_plain(v)) return PyObject_IsTrue(o);
   if (PyDict_CheckExact(o)) {
     guard_simple(t, GUARD_LENGTH, v->source, NULL, PyDict_GET_SIZE(o));
@@ -303,24 +307,32 @@ static value *module_attr(tracer *t, value *v, PyObject *name) {
                      PyUnicode_AsUTF8(name));
 }
 
-/* Attributes of a class that `type` itself makes. */
+/* A name of a class, which may be given another. */
+static value *type_own_name(tracer *t, PyTypeObject *type, PyObject *name) {
+  const source *base = trace_source(t, SOURCE_CONST, NULL, (PyObject *)type, NULL, 0);
+  const source *s = base ? trace_source(t, SOURCE_DERIVED, base, NULL, name, 0) : NULL;
+  PyObject *item = s ? PyType_Type.tp_getattro((PyObject *)type, name) : NULL;
+  if (item && PyUnicode_CheckExact(item) && PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) &&
+      !class_is_made(t, (PyObject *)type))
+    guard_simple(t, GUARD_NUMBER, s, item, 0);
+  return value_made(t, item);
+}
+
+/* Attributes of a class that `type` itself makes; NULL with nothing pending: it is none of them. */
 static value *type_own_attr(tracer *t, PyTypeObject *type, PyObject *name) {
   const char *text = PyUnicode_AsUTF8(name);
-  if (!strcmp(text, "__name__") || !strcmp(text, "__qualname__") || !strcmp(text, "__mro__") ||
-      !strcmp(text, "__bases__") || !strcmp(text, "__base__") || !strcmp(text, "__module__")) {
-    PyObject *item = PyType_Type.tp_getattro((PyObject *)type, name);
-    if (item && PyTuple_CheckExact(item)) {
-      value **items = trace_alloc(t, sizeof *items * (size_t)PyTuple_GET_SIZE(item));
-      if (!items) return NULL;
-      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(item); i++)
-        if (!(items[i] = value_const(t, PyTuple_GET_ITEM(item, i)))) return NULL;
-      value *tuple = value_tuple(t, items, PyTuple_GET_SIZE(item));
-      Py_DECREF(item);
-      return tuple;
-    }
-    return value_made(t, item);
-  }
-  return NULL;
+  if (!strcmp(text, "__name__") || !strcmp(text, "__qualname__") || !strcmp(text, "__module__"))
+    return type_own_name(t, type, name);
+  if (strcmp(text, "__mro__") && strcmp(text, "__bases__") && strcmp(text, "__base__")) return NULL;
+  guard_mro(t, type);
+  PyObject *item = PyType_Type.tp_getattro((PyObject *)type, name);
+  if (!item || !PyTuple_CheckExact(item)) return value_made(t, item);
+  value **items = trace_alloc(t, sizeof *items * (size_t)PyTuple_GET_SIZE(item));
+  for (Py_ssize_t i = 0; items && i < PyTuple_GET_SIZE(item); i++)
+    if (!(items[i] = value_const(t, PyTuple_GET_ITEM(item, i)))) items = NULL;
+  value *tuple = items ? value_tuple(t, items, PyTuple_GET_SIZE(item)) : NULL;
+  Py_DECREF(item);
+  return tuple;
 }
 
 /* Metaclasses that keep type's own lookup, and have no data descriptor or __getattr__ to say about
@@ -332,6 +344,14 @@ static bool class_lookup_plain(PyTypeObject *meta, PyObject *name, PyObject *fou
   return !own || !Py_TYPE(own)->tp_descr_set;
 }
 
+/* A data descriptor of the metaclass comes before what the class itself has of that name. */
+static value *meta_attr(tracer *t, value *v, PyObject *name, PyObject *descr) {
+  PyObject *meta = (PyObject *)Py_TYPE(v->object);
+  if (Py_IS_TYPE(descr, &PyProperty_Type) || type_runs_python(Py_TYPE(descr), "__get__"))
+    return type_attr(t, meta, name, v, NULL);
+  return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a class", PyUnicode_AsUTF8(name));
+}
+
 static value *class_attr(tracer *t, value *v, PyObject *name) {
   PyTypeObject *type = (PyTypeObject *)v->object;
   if (!class_lookup_plain(Py_TYPE(type), name, _PyType_Lookup(type, name)))
@@ -339,9 +359,10 @@ static value *class_attr(tracer *t, value *v, PyObject *name) {
                        PyUnicode_AsUTF8(name));
   value *own = type_own_attr(t, type, name);
   if (own || trace_pending(t)) return own;
+  PyObject *meta = _PyType_Lookup(Py_TYPE(type), name);
+  if (meta && Py_TYPE(meta)->tp_descr_set) return meta_attr(t, v, name, meta);
   value *item = type_attr(t, v->object, name, NULL, NULL);
   if (item || trace_pending(t)) return item;
-  PyObject *meta = _PyType_Lookup(Py_TYPE(type), name);
   if (meta && PyFunction_Check(meta)) return type_attr(t, (PyObject *)Py_TYPE(type), name, v, NULL);
   if (meta) return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a metaclass", PyUnicode_AsUTF8(name));
   return trace_raise(t, PyExc_AttributeError, "type object '%s' has no attribute '%s'",

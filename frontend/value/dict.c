@@ -19,6 +19,7 @@ static bool key_by_identity(value *v) {
 }
 
 bool key_check(tracer *t, value *key) {
+  if (!trace_goes_deeper(t)) return false;
   if (value_is_const(key)) {
     PyTypeObject *type = Py_TYPE(key->object);
     if (type_runs_python(type, "__hash__") || type_runs_python(type, "__eq__"))
@@ -70,12 +71,13 @@ static int key_equal_sizes(tracer *t, value *l, value *r) {
 
 int key_equal(tracer *t, value *l, value *r) {
   if (l == r) return 1;
+  if (!trace_goes_deeper(t)) return -1;
   if (number_is_size(l) || number_is_size(r)) return key_equal_sizes(t, l, r);
   if (l->type == &value_tuple_type && r->type == &value_tuple_type)
     return key_equal_tuples(t, l, r);
   if (l->type != r->type && !(l->object && r->object)) return 0;
   if (value_is_const(l) && value_is_const(r)) {
-    if (l->object == r->object) return 1;
+    if (value_identical(t, l, r)) return 1;
     if (!object_is_plain(l->object) || !object_is_plain(r->object)) {
       if (key_by_identity(l) || key_by_identity(r)) {
         bool same;
@@ -99,7 +101,7 @@ int key_equal(tracer *t, value *l, value *r) {
 value *value_dict(tracer *t) { return value_new(t, &value_dict_type); }
 
 int dict_find(tracer *t, value *dict, value *key, Py_ssize_t *index_out) {
-  if (!key_check(t, key)) return -1;
+  if (!key_check(t, key) || !trace_charge(t, dict->seq.count)) return -1;
   for (Py_ssize_t i = 0; i < dict->seq.count; i += 2) {
     int equal = key_equal(t, dict->seq.items[i], key);
     *index_out = i;
@@ -246,7 +248,7 @@ static value *dict_compare(tracer *t, int op, value *l, value *r) {
       equal = false;
       break;
     }
-    if (value_identical(other, l->seq.items[i + 1])) continue;
+    if (value_identical(t, other, l->seq.items[i + 1])) continue;
     value *same = trace_compare(t, Py_EQ, l->seq.items[i + 1], other);
     int truth = same ? trace_truth(t, same) : -1;
     if (truth < 0) return NULL;

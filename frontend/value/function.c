@@ -146,13 +146,6 @@ static value *function_live_attr(tracer *t, value *v, PyObject *name) {
   const source here = {.kind = SOURCE_CONST, .object = v->object},
                like = {.kind = SOURCE_ATTR, .base = &here, .key = name};
   if (!at) return NULL;
-  PyFunctionObject *f = (PyFunctionObject *)v->object;
-  if ((!PyUnicode_CompareWithASCIIString(name, "__dict__") && !f->func_dict) ||
-      (!PyUnicode_CompareWithASCIIString(name, "__annotations__") && !f->func_annotations)) {
-    value *empty = value_dict(t); /* not to be written to */
-    if (empty) empty->source = s;
-    return empty;
-  }
   PyObject *item = source_read(&like, args);
   if (item) return value_wrap(t, trace_keep(t, item), at);
   guard_simple(t, GUARD_MISSING, at, NULL, 0);
@@ -349,6 +342,7 @@ static value *super_get_attr(tracer *t, value *v, PyObject *name) {
   bool of_class = value_is_const(self) && PyType_Check(self->object);
   PyObject *type = of_class ? self->object : value_type_of(t, self);
   if (!type) return NULL;
+  guard_mro(t, (PyTypeObject *)type);
   value *item = type_attr(t, type, name, self, after->object);
   if (item || trace_pending(t)) return item;
   return trace_raise(t, PyExc_AttributeError, "'super' object has no attribute '%s'",

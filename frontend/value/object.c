@@ -27,6 +27,14 @@ bool type_keeps_default(PyTypeObject *type, const char *name) {
   return own == standard;
 }
 
+void guard_mro(tracer *t, PyTypeObject *type) {
+  if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || !type->tp_mro) return;
+  PyObject *key = trace_keep(t, PyUnicode_InternFromString("__mro__"));
+  const source *base = key ? trace_source(t, SOURCE_CONST, NULL, (PyObject *)type, NULL, 0) : NULL;
+  const source *s = base ? trace_source(t, SOURCE_DERIVED, base, NULL, key, 0) : NULL;
+  guard_simple(t, GUARD_IDENTITY, s, type->tp_mro, 0);
+}
+
 static PyObject *type_find(PyObject *type, PyObject *name, PyObject *after, PyObject **where_out) {
   *where_out = type;
   if (!after) return _PyType_Lookup((PyTypeObject *)type, name);
@@ -377,13 +385,24 @@ static value *object_operator(tracer *t, int op, const char *prefix, value *self
   return result;
 }
 
+/* Has the right operand's class a reflected method that the left one's does not have? */
+static bool object_overloads(tracer *t, int op, value *l, value *r) {
+  char name[24];
+  snprintf(name, sizeof name, "__r%s__", operator_names[op]);
+  PyObject *key = interned(t, name);
+  if (!key || !PyType_IsSubtype((PyTypeObject *)object_class(r), (PyTypeObject *)object_class(l)))
+    return false;
+  return _PyType_Lookup((PyTypeObject *)object_class(r), key) !=
+         _PyType_Lookup((PyTypeObject *)object_class(l), key);
+}
+
 static value *object_binary(tracer *t, int op, value *l, value *r, bool inplace) {
   bool left = l->type == &value_object_type;
   value *result = trace_not_implemented(t);
   if (left && inplace) result = object_operator(t, op, "i", l, r);
   if (result != t->not_implemented) return result;
   bool sub = r->type == &value_object_type && left && object_class(l) != object_class(r) &&
-             PyType_IsSubtype((PyTypeObject *)object_class(r), (PyTypeObject *)object_class(l));
+             object_overloads(t, op, l, r);
   if (sub) result = object_operator(t, op, "r", r, l);
   if (result != t->not_implemented) return result;
   if (left) result = object_operator(t, op, "", l, r);
@@ -422,13 +441,29 @@ static value *object_compare(tracer *t, int op, value *l, value *r) {
 }
 
 static value *object_length(tracer *t, value *v) {
+  int64_t length;
   value *result = trace_method(t, v, "__len__", NULL, 0);
-  return result ? result : object_no(t, v, "has no len()");
+  if (!result) return object_no(t, v, "has no len()");
+  PyObject *type = value_type_of(t, result);
+  if (type && type != (PyObject *)&PyLong_Type)
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "__len__() gives a %s",
+                       ((PyTypeObject *)type)->tp_name);
+  if (!type || !value_is_const(result)) return type ? result : NULL;
+  if (!value_known_int(t, result, &length))
+    return trace_raise(t, PyExc_OverflowError, "a length that is too large");
+  return length >= 0 ? result : trace_raise(t, PyExc_ValueError, "__len__() should return >= 0");
 }
 
 static int object_truth(tracer *t, value *v) {
   value *result = trace_method(t, v, "__bool__", NULL, 0);
-  if (!result && !trace_pending(t)) result = trace_method(t, v, "__len__", NULL, 0);
+  PyObject *type = result ? value_type_of(t, result) : NULL;
+  if (result && type != (PyObject *)&PyBool_Type) {
+    if (type)
+      trace_raise(t, PyExc_TypeError, "__bool__ should return bool, returned %s",
+                  ((PyTypeObject *)type)->tp_name);
+    return -1;
+  }
+  if (!result && !trace_pending(t) && trace_special(t, v, "__len__")) result = object_length(t, v);
   if (!result) return trace_pending(t) ? -1 : 1;
   return trace_truth(t, result);
 }

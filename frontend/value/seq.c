@@ -69,6 +69,8 @@ static value *seq_repeat(tracer *t, value *seq, value *times, bool inplace) {
     if (!value_mutable(t, seq)) return NULL;
     return seq_repeat_into(t, seq, seq->seq.count, n) ? seq : NULL;
   }
+  bool same = n == 1 || seq->seq.count == 0; /* a tuple is shared then */
+  if (same && seq->type == &value_tuple_type && !tuple_class(seq)) return seq;
   value *v = value_tuple(t, seq->seq.items, seq->seq.count);
   if (!v || !seq_repeat_into(t, v, v->seq.count, n)) return NULL;
   v->type = seq->type;
@@ -89,6 +91,9 @@ static value *seq_binary(tracer *t, int op, value *l, value *r, bool inplace) {
   if (inplace && l->type == r->type && l->type == &value_list_type)
     return value_mutable(t, l) && list_extend(t, l, r) ? l : NULL;
   if (l->type != r->type) return trace_not_implemented(t);
+  bool tuples = l->type == &value_tuple_type; /* nothing added: the other tuple itself */
+  if (tuples && l->seq.count == 0 && !tuple_class(r)) return r;
+  if (tuples && r->seq.count == 0 && !tuple_class(l)) return l;
   return seq_concat(t, l->type, l, r);
 }
 
@@ -98,7 +103,7 @@ static value *seq_compare(tracer *t, int op, value *l, value *r) {
     return value_bool(t, op == Py_NE);
   for (Py_ssize_t i = 0; i < l->seq.count && i < r->seq.count; i++) {
     value *a = l->seq.items[i], *b = r->seq.items[i];
-    if (value_identical(a, b)) continue;
+    if (value_identical(t, a, b)) continue;
     value *equal = trace_compare(t, Py_EQ, a, b);
     int truth = equal ? trace_truth(t, equal) : -1;
     if (truth < 0) return NULL;
@@ -162,17 +167,17 @@ static value *seq_get_item(tracer *t, value *v, value *key) {
   return value_tuple(t, items, count);
 }
 
-/* Replaces [start, start + count) by items. */
+/* Replaces [start, start + count) by items, which are none of the list's own. */
 static bool list_splice(tracer *t, value *v, Py_ssize_t start, Py_ssize_t count,
                         value *const *items, Py_ssize_t added) {
-  value *tail = value_tuple(t, v->seq.items + start + count, v->seq.count - start - count);
-  value *middle = tail ? value_tuple(t, items, added) : NULL;
-  if (!middle) return false;
-  v->seq.count = start;
-  for (Py_ssize_t i = 0; i < added; i++)
-    if (!seq_append(t, v, middle->seq.items[i])) return false;
-  for (Py_ssize_t i = 0; i < tail->seq.count; i++)
-    if (!seq_append(t, v, tail->seq.items[i])) return false;
+  Py_ssize_t tail = v->seq.count - start - count, before = v->seq.count;
+  if (!trace_charge(t, tail + added)) return false;
+  for (Py_ssize_t i = count; i < added; i++)
+    if (!seq_append(t, v, t->none)) return false;
+  v->seq.count = before - count + added;
+  value **at = v->seq.items + start;
+  memmove(at + added, at + count, (size_t)tail * sizeof *at);
+  if (added) memcpy(at, items, (size_t)added * sizeof *at);
   return true;
 }
 
@@ -208,8 +213,9 @@ static bool list_set_item(tracer *t, value *v, value *key, value *item) {
 }
 
 static int seq_find(tracer *t, value *v, value *item, Py_ssize_t from, Py_ssize_t to) {
+  if (!trace_charge(t, to - from)) return -2;
   for (Py_ssize_t i = from; i < to && i < v->seq.count; i++) {
-    if (value_identical(v->seq.items[i], item)) return (int)i;
+    if (value_identical(t, v->seq.items[i], item)) return (int)i;
     value *equal = trace_compare(t, Py_EQ, v->seq.items[i], item);
     int truth = equal ? trace_truth(t, equal) : -1;
     if (truth < 0) return -2;

@@ -19,7 +19,7 @@ value *value_set(tracer *t, bool frozen) {
 }
 
 int set_find(tracer *t, value *set, value *item, Py_ssize_t *index_out) {
-  if (!key_check(t, item)) return -1;
+  if (!key_check(t, item) || !trace_charge(t, set->seq.count)) return -1;
   for (Py_ssize_t i = 0; i < set->seq.count; i++) {
     int equal = key_equal(t, set->seq.items[i], item);
     *index_out = i;
@@ -206,6 +206,7 @@ METHOD(set_clear) {
 
 METHOD(set_copy) {
   ARGS("copy", 0, 0);
+  if (set_is_frozen(v)) return v;
   return set_from(t, v, set_is_frozen(v));
 }
 

@@ -2,6 +2,8 @@
  * fresh objects; and what is known of a value: its object, its identity. */
 #include "frontend/value/value.h"
 
+#include <math.h>
+
 #define WRAP_MAX_ITEMS 1024
 #define WRAP_MAX_KEYS 64
 
@@ -17,36 +19,60 @@ bool object_is_scalar(PyObject *o) {
          o == Py_Ellipsis || o == Py_NotImplemented;
 }
 
-static bool plain_items(PyObject *const *items, Py_ssize_t count) {
+/* Where looking ends, and an object is taken not to be plain: it may hold itself. */
+#define PLAIN_DEPTH 64
+#define PLAIN_ITEMS 4000000
+
+typedef struct plain_look {
+  int depth;
+  Py_ssize_t items;
+} plain_look;
+
+static bool plain_to(PyObject *o, plain_look *look);
+
+static bool plain_items(PyObject *const *items, Py_ssize_t count, plain_look *look) {
   for (Py_ssize_t i = 0; i < count; i++)
-    if (!object_is_plain(items[i])) return false;
+    if (!plain_to(items[i], look)) return false;
   return true;
 }
 
-static bool plain_slice(PyObject *o) {
-  PySliceObject *s = (PySliceObject *)o;
-  return object_is_plain(s->start) && object_is_plain(s->stop) && object_is_plain(s->step);
+static bool plain_dict(PyObject *o, plain_look *look) {
+  PyObject *key, *item;
+  for (Py_ssize_t pos = 0; PyDict_Next(o, &pos, &key, &item);)
+    if (!plain_to(key, look) || !plain_to(item, look)) return false;
+  return true;
+}
+
+static bool plain_set(PyObject *o, plain_look *look) {
+  PyObject *key;
+  Py_hash_t hash;
+  for (Py_ssize_t pos = 0; _PySet_NextEntry(o, &pos, &key, &hash);)
+    if (!plain_to(key, look)) return false;
+  return true;
+}
+
+static bool plain_container(PyObject *o, plain_look *look) {
+  if (PyTuple_CheckExact(o))
+    return plain_items(((PyTupleObject *)o)->ob_item, PyTuple_GET_SIZE(o), look);
+  if (PyList_CheckExact(o))
+    return plain_items(((PyListObject *)o)->ob_item, PyList_GET_SIZE(o), look);
+  if (PySlice_Check(o)) return plain_items(&((PySliceObject *)o)->start, 3, look);
+  if (PyDict_CheckExact(o)) return plain_dict(o, look);
+  return PyAnySet_CheckExact(o) && plain_set(o, look);
+}
+
+static bool plain_to(PyObject *o, plain_look *look) {
+  if (look->items-- <= 0) return false;
+  if (object_is_scalar(o) || PyRange_Check(o)) return true;
+  if (look->depth == 0) return false;
+  look->depth--;
+  bool plain = plain_container(o, look);
+  look->depth++;
+  return plain;
 }
 
 bool object_is_plain(PyObject *o) {
-  if (object_is_scalar(o) || PyRange_Check(o)) return true;
-  if (PyTuple_CheckExact(o)) return plain_items(((PyTupleObject *)o)->ob_item, PyTuple_GET_SIZE(o));
-  if (PyList_CheckExact(o)) return plain_items(((PyListObject *)o)->ob_item, PyList_GET_SIZE(o));
-  if (PySlice_Check(o)) return plain_slice(o);
-  if (PyDict_CheckExact(o)) {
-    PyObject *key, *item;
-    for (Py_ssize_t pos = 0; PyDict_Next(o, &pos, &key, &item);)
-      if (!object_is_plain(key) || !object_is_plain(item)) return false;
-    return true;
-  }
-  if (PyAnySet_CheckExact(o)) {
-    PyObject *key;
-    Py_hash_t hash;
-    for (Py_ssize_t pos = 0; _PySet_NextEntry(o, &pos, &key, &hash);)
-      if (!object_is_plain(key)) return false;
-    return true;
-  }
-  return false;
+  return object_is_scalar(o) || plain_to(o, &(plain_look){PLAIN_DEPTH, PLAIN_ITEMS});
 }
 
 /* ---- constants ------------------------------------------------------------------------------ */
@@ -89,9 +115,21 @@ value *value_str(tracer *t, const char *text) {
   return object ? value_made(t, object) : trace_fail(t);
 }
 
-bool value_identical(const value *l, const value *r) {
-  return l == r ||
-         (l->type == &value_const_type && r->type == &value_const_type && l->object == r->object);
+/* Does not equal itself: a NaN, for which it matters whether two are one object. */
+static bool object_is_nan(PyObject *o) {
+  if (PyFloat_CheckExact(o)) return isnan(PyFloat_AS_DOUBLE(o));
+  if (!PyComplex_CheckExact(o)) return false;
+  Py_complex c = ((PyComplexObject *)o)->cval;
+  return isnan(c.real) || isnan(c.imag);
+}
+
+bool value_identical(tracer *t, value *l, value *r) {
+  bool same;
+  if (l == r) return true;
+  if (l->type != &value_const_type || r->type != &value_const_type) return false;
+  if (object_is_nan(l->object) && object_is_nan(r->object))
+    return value_same(t, l, r, &same) && same;
+  return l->object == r->object;
 }
 
 bool value_is_none(const value *v) { return v->type == &value_const_type && v->object == Py_None; }
@@ -324,8 +362,9 @@ static bool wrap_symbolic(tracer *t, PyObject *object, const source *s) {
 static value *wrap_int(tracer *t, PyObject *object, const source *s) {
   int overflow;
   int64_t now = PyLong_AsLongLongAndOverflow(object, &overflow), number = now;
-  if (!overflow && !size_read(t, s, SIZE_OF_INT, 0, now, &number)) return NULL;
-  if (overflow || !LOOM_STRIDE_IS_SYM(number)) return wrap_scalar(t, object, s);
+  if (overflow || LOOM_STRIDE_IS_SYM(now)) return wrap_scalar(t, object, s); /* reads as a symbol */
+  if (!size_read(t, s, SIZE_OF_INT, 0, now, &number)) return NULL;
+  if (!LOOM_STRIDE_IS_SYM(number)) return wrap_scalar(t, object, s);
   guard_simple(t, GUARD_TYPE, s, (PyObject *)&PyLong_Type, 0);
   value *v = value_size(t, number);
   if (v) v->source = s;
@@ -345,7 +384,7 @@ static value *wrap_number(tracer *t, PyObject *object, const source *s) {
 value *value_wrap(tracer *t, PyObject *object, const source *s) {
   if (!s) return value_const(t, object);
   value *v = pointer_map_get(&t->by_source, s);
-  if (v) return v;
+  if (v || !trace_goes_deeper(t)) return v;
   if (wrap_symbolic(t, object, s)) {
     v = wrap_number(t, object, s);
   } else if (PyLong_CheckExact(object)) {
@@ -400,6 +439,7 @@ static value *made_set(tracer *t, PyObject *object) {
 value *value_made(tracer *t, PyObject *object) {
   if (!object) return trace_raise_live(t);
   value *v = NULL;
+  if (!trace_goes_deeper(t)) return Py_DECREF(object), NULL;
   if (PyTuple_CheckExact(object) || PyList_CheckExact(object))
     v = made_sequence(t, object);
   else if (PyDict_CheckExact(object))
@@ -472,7 +512,7 @@ static PyObject *known_dict(tracer *t, value *v, bool plain) {
 }
 
 static PyObject *value_object_of(tracer *t, value *v, bool plain) {
-  if (trace_pending(t)) return NULL;
+  if (trace_pending(t) || !trace_goes_deeper(t)) return NULL;
   if (value_is_const(v)) {
     if (plain && !object_is_plain(v->object)) return NULL;
     if (v->any.i) value_identity(t, v);

@@ -133,14 +133,15 @@ struct tracer {
   value
       *returned; /* of the frame that has just finished (also a generator's StopIteration value) */
   frame *frame, *generators;
-  frame *root;       /* the outermost frame */
-  int64_t root_step; /* instructions of it that were begun */
-  int64_t stop;      /* capture ends in front of this one; -1: at the function's end */
-  bool stopped;      /* it has: */
-  value *leaving;    /* what was being handled there */
-  int32_t handlers;  /* of exceptions that the outermost frame is inside of */
+  frame *root;              /* the outermost frame */
+  int64_t root_step;        /* instructions of it that were begun */
+  int64_t stop;             /* capture ends in front of this one; -1: at the function's end */
+  bool stopped;             /* it has: */
+  value *leaving;           /* what was being handled there */
+  int32_t handlers;         /* of exceptions that the outermost frame is inside of */
   const frame_shape *start; /* where the outermost frame starts; NULL: at the beginning */
   int depth;
+  const char *stack; /* of C, where capture began */
   uint64_t steps;
   uint32_t fp_ignored, fp_seen; /* flags ignored now; those of the nodes made while not ignored */
   pointer_map wrapped, by_source, codes, rebuilt, guarded;
@@ -180,6 +181,9 @@ const source *source_table_get(struct source_table *table, const source *like);
 value *frame_run(tracer *t, frame *f, bool *yielded);
 frame *frame_new(tracer *t, function_data *function);
 bool frame_reserve(tracer *t);
+bool trace_charge(
+    tracer *t,
+    Py_ssize_t items); /* a search through that many counts as steps, too: false after a break */
 void *trace_fail(tracer *t); /* a Python exception of our own is set: capture ends with it */
 bool trace_grow(tracer *t, void *array, uint32_t count, uint32_t *capacity, size_t size);
 void trace_restart(tracer *t, Py_ssize_t arg); /* guard this argument by value instead */
@@ -219,12 +223,13 @@ extern const value_type value_lazy_type, value_object_type, value_builtin_method
 value *value_range_to(tracer *t, int64_t number);
 
 bool value_is_none(const value *v);
-bool value_is_const(const value *v);        /* a constant with a Python object */
-bool object_is_scalar(PyObject *object);    /* exact int, float, complex, bool, str, bytes, None,
-                                               Ellipsis, NotImplemented */
-bool object_is_plain(PyObject *object);     /* made of exact builtin types only */
-bool object_is_immutable(PyObject *object); /* says an adapter */
-bool object_grows(PyObject *object);        /* an exact list, dict or set */
+bool value_is_const(const value *v);           /* a constant with a Python object */
+bool object_is_scalar(PyObject *object);       /* exact int, float, complex, bool, str, bytes, None,
+                                                  Ellipsis, NotImplemented */
+bool object_is_plain(PyObject *object);        /* made of exact builtin types only */
+bool object_is_immutable(PyObject *object);    /* says an adapter */
+bool object_grows(PyObject *object);           /* an exact list, dict or set */
+void guard_mro(tracer *t, PyTypeObject *type); /* its bases are what they are */
 bool type_keeps_default(PyTypeObject *type, const char *name);
 bool type_runs_python(PyTypeObject *type, const char *name); /* the method is written in Python */
 value *value_bool(tracer *t, bool truth);
@@ -237,7 +242,7 @@ PyObject *value_identity(tracer *t,
 bool value_same(tracer *t, value *l, value *r, bool *same); /* `is`; false after a break */
 /* The same object as far as containers are concerned, which look at identity before they compare.
  */
-bool value_identical(const value *l, const value *r);
+bool value_identical(tracer *t, value *l, value *r);
 bool generator_unwinds(const frame *f); /* dropping it now would run code of its own */
 void guard_simple(tracer *t, guard_kind kind, const source *s, PyObject *object, int64_t number);
 PyObject *value_str_object(value *v); /* borrowed exact str of a constant, or NULL */

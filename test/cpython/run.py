@@ -1,0 +1,178 @@
+"""CPython's own tests of the language, each test method run by frameloom.compile: nothing may fail that passes plainly.
+
+    python test/cpython/run.py [--table FILE] [--limit SECONDS] [--verbose] [--breaks] [module ...]
+
+Every module runs in a process of its own, first plainly, then compiled; a method that crashes or hangs is noted and the
+module goes on behind it. Ends with 1 when a method fails, crashes or hangs that does not do so plainly. `--table` writes
+the share of the methods that were captured to docs/cpython-tests.md.
+"""
+
+import argparse
+import importlib.util
+import json
+import os
+import pathlib
+import platform
+import selectors
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+# Without those of one object's C code alone: modules whose tests are made of Python.
+MODULES = (HERE / "modules.txt").read_text().split()
+
+
+class Run:
+    """One module in one mode: rows by the id of a test."""
+
+    def __init__(self, module, mode, limit):
+        self.module, self.mode, self.limit = module, mode, limit
+        self.rows, self.order = {}, []
+        self.seconds = 0.0
+        began = time.monotonic()
+        while self.attempt() and len([r for r in self.rows.values() if r["outcomes"][0] in ("crash", "hang")]) < 20:
+            pass
+        self.seconds = time.monotonic() - began
+
+    def attempt(self):
+        """Runs what has not been run; True when it has to go on in another process."""
+        reader, writer = os.pipe()
+        with tempfile.TemporaryDirectory() as folder, tempfile.NamedTemporaryFile("w+") as skipped, \
+                tempfile.TemporaryFile() as output:
+            skipped.write("\n".join(self.rows))
+            skipped.flush()
+            environment = dict(os.environ, LOOM_REPORT=str(writer), PYTHONFAULTHANDLER="1")
+            process = subprocess.Popen(
+                [sys.executable, str(HERE / "worker.py"), self.mode, self.module, "--skip", skipped.name], cwd=folder,
+                pass_fds=[writer], env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+            os.close(writer)
+            begun, done, how = self.follow(process, reader)
+            process.wait()
+            output.seek(0)
+            words = output.read().decode(errors="replace")[-4000:]
+        if done:
+            return False
+        if begun is None:
+            self.rows[f"test.{self.module}"] = {"outcomes": ["does not load"], "traces": [words]}
+            return False
+        self.rows[begun] = {"id": begun, "outcomes": [how], "traces": [f"exit {process.returncode}\n{words}"]}
+        return True
+
+    def follow(self, process, reader):
+        """Reads rows until the process ends or takes too long: (test that was running, all done, what happened)."""
+        begun, done, how, pending = None, False, "crash", b""
+        watched = selectors.DefaultSelector()
+        watched.register(reader, selectors.EVENT_READ)
+        while True:
+            if not watched.select(self.limit):
+                how = "hang"
+                process.kill()
+                break
+            text = os.read(reader, 1 << 16)
+            if not text:
+                break
+            *lines, pending = (pending + text).split(b"\n")
+            for line in lines:
+                row = json.loads(line)
+                done |= "done" in row
+                if "begun" in row:
+                    begun = row["id"]
+                elif "outcomes" in row:
+                    self.rows[row["id"]] = row
+                    begun = None
+        watched.close()
+        os.close(reader)
+        return begun, done, how
+
+
+def differences(plain, compiled):
+    """Tests that are not as they are plainly: (id, outcomes plainly, outcomes compiled, traceback)."""
+    for name, row in compiled.rows.items():
+        want = plain.rows.get(name, {"outcomes": ["not run"], "traces": [""]})
+        if row["outcomes"] == want["outcomes"]:
+            continue
+        # The second run of a method that cannot be run twice may fail in more than one way.
+        if "pass" not in want["outcomes"] and "crash" not in row["outcomes"] and "hang" not in row["outcomes"]:
+            continue
+        if all(g == w or w not in ("pass", "skip") for g, w in zip(row["outcomes"], want["outcomes"])) and len(
+                row["outcomes"]) == len(want["outcomes"]):
+            continue
+        yield name, want["outcomes"], row["outcomes"], next((t for t in row["traces"] if t), "")
+
+
+def share(rows, *kinds):
+    counted = [r for r in rows if "captured" in r and r["outcomes"][0] != "skip"]
+    return sum(r["captured"] in kinds for r in counted), len(counted)
+
+
+def page(results):
+    """docs/cpython-tests.md"""
+    lines = [
+        "# CPython's own tests",
+        "",
+        f"Written by `make test-cpython` with CPython {platform.python_version()}: the test methods of these modules of",
+        "CPython's own test suite, each run twice plainly and twice by `frameloom.compile`. A method passes when it does what it",
+        "does plainly. *Whole*: captured without a graph break; *in parts*: with breaks; the others run as plain Python (most",
+        "of them: the method raises, or is a coroutine). Methods that are skipped plainly are not counted.",
+        "",
+        "| module | methods | as plainly | whole | in parts |",
+        "|---|---|---|---|---|",
+    ]
+    totals = [0, 0, 0, 0]
+    for module, (plain, compiled) in results.items():
+        whole, counted = share(compiled.rows.values(), "whole")
+        parts, _ = share(compiled.rows.values(), "parts")
+        good = counted - sum(1 for name, *_ in differences(plain, compiled) if "captured" in compiled.rows[name])
+        lost = sum(1 for name, *_ in differences(plain, compiled) if "captured" not in compiled.rows[name])
+        counted += lost
+        percent = f"{100 * whole / counted:.0f} %" if counted else ""
+        lines.append(f"| `{module}` | {counted} | {good} | {whole} ({percent}) | {parts} |")
+        totals = [a + b for a, b in zip(totals, (counted, good, whole, parts))]
+    lines.append(f"| **all** | {totals[0]} | {totals[1]} | {totals[2]} ({100 * totals[2] / max(totals[0], 1):.0f} %) | {totals[3]} |")
+    return "\n".join(lines) + "\n"
+
+
+def available(module):
+    """Not every version has every module."""
+    try:
+        return importlib.util.find_spec(f"test.{module}") is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("modules", nargs="*")
+    parser.add_argument("--table", type=pathlib.Path)
+    parser.add_argument("--limit", type=float, default=120, help="seconds for one method")
+    parser.add_argument("--verbose", action="store_true", help="with tracebacks")
+    parser.add_argument("--breaks", action="store_true", help="the breaks of every method")
+    options = parser.parse_args()
+    results, wrong = {}, 0
+    if not available("test_grammar"):
+        sys.exit("this CPython came without its own tests (Debian: libpython3-testsuite)")
+    for module in filter(available, options.modules or MODULES):
+        plain, compiled = Run(module, "plain", options.limit), Run(module, "compiled", options.limit)
+        results[module] = plain, compiled
+        whole, counted = share(compiled.rows.values(), "whole")
+        parts, _ = share(compiled.rows.values(), "parts")
+        print(f"{module}: {counted} methods, {whole} whole, {parts} in parts, "
+              f"{plain.seconds:.1f} s and {compiled.seconds:.1f} s", flush=True)
+        for name, want, got, trace in differences(plain, compiled):
+            wrong += 1
+            print(f"  {name}: {'/'.join(got)} instead of {'/'.join(want)}")
+            if options.verbose:
+                print("    " + trace.strip().replace("\n", "\n    "))
+        for name, row in compiled.rows.items() if options.breaks else ():
+            for words in row.get("breaks", ()):
+                print(f"  {name}: {words}")
+    if options.table:
+        options.table.write_text(page(results))
+    print(f"{wrong} methods differ" if wrong else "no method differs")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
