@@ -235,7 +235,7 @@ def page(tables):
         "  the op depends on data in a way that torch makes a graph break of.",
         "- *nearer*: bfloat16 and float32. Kernels do not round bfloat16 between the ops of a graph, and they sum in another order,",
         "  so a result may lie beyond the tolerance around eager's; it is accepted when it is at most 1.5 times as far from a",
-        "  float64 run as eager's.",
+        "  float64 run as eager's, or the root mean square of its distances over 16 more inputs nearby is.",
         "- *shape*: the values are not defined (`empty`) or random with other numbers once torch has decomposed the op",
         "  (`aot_eager` differs from eager in the same way): dtypes and shapes agree.",
         "- *raises*: eager raises, and so does the compiled function, the same type. *torch cannot*: torch's own `aot_eager`",

@@ -7,6 +7,7 @@ depend on data, sparse tensors) goes through torch.compile, where it becomes a g
 
 from __future__ import annotations
 
+import copy
 import itertools
 import warnings
 from collections import Counter
@@ -40,6 +41,7 @@ BROKEN = "torch cannot"  # torch's own aot_eager does not agree with eager torch
 WRONG, FAILED, CRASHED = "wrong", "failed", "crashed"
 BAD = (WRONG, FAILED, CRASHED)
 SLACK = 1.5
+WORST, NEARBY = 10, 16  # so much farther is wrong at once; so many inputs decide otherwise
 
 
 class Report:
@@ -79,11 +81,25 @@ class Case:
         for i in self.places:
             t = self.leaves[i]
             if id(t) not in made:
-                copy = t.detach().clone(memory_format=torch.preserve_format)
-                if dtype and copy.is_floating_point():
-                    copy = copy.to(dtype)
-                made[id(t)] = copy.requires_grad_(self.grad and t.requires_grad)
+                fresh = t.detach().clone(memory_format=torch.preserve_format)
+                if dtype and fresh.is_floating_point():
+                    fresh = fresh.to(dtype)
+                made[id(t)] = fresh.requires_grad_(self.grad and t.requires_grad)
         return [made[id(self.leaves[i])] for i in self.places]
+
+    def nearby(self, seed):
+        """The same sample, its floats changed by up to a thousandth."""
+        near, random = copy.copy(self), torch.Generator().manual_seed(seed)
+        near.leaves = list(self.leaves)
+        changed = {}  # a tensor that is given twice stays one tensor
+        for i in self.places:
+            t = self.leaves[i]
+            if id(t) not in changed:
+                factors = 1 + (torch.rand(t.shape, generator=random) - 0.5) / 512
+                changed[id(t)] = t.detach() * factors.to(t.dtype) if t.is_floating_point() else t
+                changed[id(t)].requires_grad_(t.requires_grad)
+            near.leaves[i] = changed[id(t)]
+        return near
 
     def run(self, fn, tensors):
         """Results and the gradients of the float ones times ramps."""
@@ -239,24 +255,54 @@ def _distance(t, exact):
 
 
 def _nearer(case, got, expected, limits):
-    """Is every tensor that differs at most SLACK times as far from a float64 run as eager torch's?"""
+    """Is every tensor that differs at most SLACK times as far from a float64 run as eager torch's?
+
+    A single distance is a matter of luck where the op amplifies rounding errors: where it is more, root mean
+    squares over NEARBY more inputs decide.
+    """
+    differs = _differing(got, expected, limits)
+    if differs is None:
+        return False
+    sums = _squares(case, got, expected, differs)
+    if not sums or not all(ours <= WORST**2 * eagers for ours, eagers in sums):
+        return False
+    near_enough = all(ours <= SLACK**2 * eagers for ours, eagers in sums)
+    for seed in range(0 if near_enough else NEARBY):
+        near = case.nearby(seed)
+        try:
+            expected = near.run(near, near.tensors())
+            got = near.run(traced(near, _backend, Report()), near.tensors())
+        except Exception:
+            return False
+        more = _squares(near, got, expected, differs)
+        if not more:
+            return False
+        sums = [(a + c, b + d) for (a, b), (c, d) in zip(sums, more)]
+    return all(ours <= SLACK**2 * eagers for ours, eagers in sums)
+
+
+def _differing(got, expected, limits):
+    """Numbers of the tensors that are not alike; None where dtypes or shapes are not."""
+    ours, eagers = _tensors(got), _tensors(expected)
+    if len(ours) != len(eagers):
+        return None
+    if any(a.dtype != b.dtype or a.shape != b.shape for a, b in zip(ours, eagers)):
+        return None
+    different = [i for i, (a, b) in enumerate(zip(ours, eagers)) if _difference(a, b, limits)]
+    return different if all(ours[i].is_floating_point() for i in different) else None
+
+
+def _squares(case, got, expected, places):
+    """The squared distances (ours, eager's) of these tensors from a float64 run; None without one."""
     try:
-        exact = case.run(case, case.tensors(torch.float64))
+        exact = _tensors(case.run(case, case.tensors(torch.float64)))
     except Exception:
-        return False
-    ours, eagers, exacts = _tensors(got), _tensors(expected), _tensors(exact)
-    if len(ours) != len(eagers) or len(ours) != len(exacts):
-        return False
-    for a, b, e in zip(ours, eagers, exacts):
-        if a.dtype != b.dtype or a.shape != b.shape:
-            return False
-        if _difference(a, b, limits) is None:
-            continue
-        if not a.is_floating_point() or e.shape != a.shape:
-            return False
-        if not _distance(a, e.double()) <= SLACK * _distance(b, e.double()):
-            return False
-    return True
+        return None
+    ours, eagers = _tensors(got), _tensors(expected)
+    if not len(ours) == len(eagers) == len(exact):
+        return None
+    pairs = [(ours[i], eagers[i], exact[i].double()) for i in places]
+    return [(_distance(a, e) ** 2, _distance(b, e) ** 2) for a, b, e in pairs]
 
 
 def _like(got, expected):
