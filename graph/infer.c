@@ -513,17 +513,28 @@ static bool infer_dot_general(infer_state *s) {
   return true;
 }
 
+/* (size + shift) / stride + 1 of a symbolic size. */
+static bool infer_symbolic_window(infer_state *s, loom_dim size, int64_t shift, int64_t stride,
+                                  loom_dim *out) {
+  int64_t n = loom_stride_of_dim(size);
+  return (loom_stride_combine(s->graph, LOOM_EXPR_ADD, n, shift, &n) &&
+          loom_stride_combine(s->graph, LOOM_EXPR_FLOORDIV, n, stride, &n) &&
+          loom_stride_combine(s->graph, LOOM_EXPR_ADD, n, 1, &n) && loom_dim_of_stride(n, out)) ||
+         infer_size_failed(s);
+}
+
 /* (size + low + high - dilation * (window - 1) - 1) / stride + 1 of spatial dimension i. */
 static bool infer_window(infer_state *s, int i, loom_dim window, loom_dim *out) {
   int64_t size = infer_operand(s, 0)->dims[i + 2];
   int64_t stride = infer_attr(s, 0)->ints[i], low = infer_attr(s, 1)->ints[2 * i],
           high = infer_attr(s, 1)->ints[2 * i + 1], dilation = infer_attr(s, 2)->ints[i], extent;
-  if (LOOM_DIM_IS_SYM(size) || LOOM_DIM_IS_SYM(window))
-    return INFER_FAIL(s, "spatial sizes must be static");
+  if (LOOM_DIM_IS_SYM(window)) return INFER_FAIL(s, "the window must be static");
   if (stride < 1 || dilation < 1 || low < 0 || high < 0 || window < 1)
     return INFER_FAIL(s, "spatial dimension %d: stride, padding or dilation out of range", i);
-  if (__builtin_mul_overflow(dilation, window - 1, &extent) ||
-      __builtin_add_overflow(size, low, &size) || __builtin_add_overflow(size, high, &size))
+  if (__builtin_mul_overflow(dilation, window - 1, &extent)) return infer_size_failed(s);
+  if (LOOM_DIM_IS_SYM(size))
+    return infer_symbolic_window(s, size, low + high - extent - 1, stride, out);
+  if (__builtin_add_overflow(size, low, &size) || __builtin_add_overflow(size, high, &size))
     return infer_size_failed(s);
   if (size <= extent) return INFER_FAIL(s, "the window exceeds spatial dimension %d", i);
   *out = (size - extent - 1) / stride + 1;

@@ -5,7 +5,7 @@
 
 static const alone_kind alone_kinds[] = {
     {"loom.scatter", scatter_plan, scatter_lower, true},
-    {"loom.convolution", convolution_plan, convolution_lower, false},
+    {"loom.convolution", convolution_plan, convolution_lower, true},
     {"loom.sort", sort_plan, sort_lower, false},
     {"loom.convolution_gradient", conv_gradient_plan, conv_gradient_lower, false},
 };

@@ -17,9 +17,7 @@ static bool conv_types(const lower_kernel *kernel, MlirOperation op, conv_plan *
       !loom_type_from_mlir(mlirValueGetType(loom_operand(op, 1)), &p->weights) ||
       !loom_type_from_mlir(mlirValueGetType(loom_result(op, 0)), &p->out))
     return alone_refuse(op, "an operand of an unknown type");
-  if (loom_type_elements(&p->in) < 0 || loom_type_elements(&p->weights) < 0 ||
-      loom_type_elements(&p->out) < 0)
-    return alone_refuse(op, "a symbolic size");
+  if (loom_type_elements(&p->weights) < 0) return alone_refuse(op, "weights of a symbolic size");
   p->dtype = p->out.dtype;
   p->spatial = p->out.rank - 2;
   if (p->spatial > CONV_SPATIAL) return alone_refuse(op, "more than three spatial dimensions");
@@ -43,15 +41,16 @@ static void conv_sizes(conv_plan *p) {
   p->rows = p->weights.dims[0] / p->groups;
   p->channels = p->weights.dims[1];
   p->depth = p->channels;
-  p->lines = p->out.dims[0];
+  p->lines = loom_num_dim(p->out.dims[0]);
   p->x = 1;
   for (int i = 0; i < p->spatial; i++) {
     p->low[i] = padding[2 * i];
     p->window[i] = p->weights.dims[i + 2];
     p->depth *= p->window[i];
-    *(i == p->spatial - 1 ? &p->x : &p->lines) *= p->out.dims[i + 2];
+    int64_t *product = i == p->spatial - 1 ? &p->x : &p->lines;
+    *product = loom_num_mul(*product, loom_num_dim(p->out.dims[i + 2]));
   }
-  p->pixels = p->lines * p->x;
+  p->pixels = loom_num_mul(p->lines, p->x);
 }
 
 /* The buffer of the kernel that the weights are, maybe through slices (windows are reversed in the
@@ -149,8 +148,7 @@ static void conv_input_line(const lower_kernel *kernel, conv_plan *p) {
     const lower_buffer *buffer = &kernel->operands[i];
     if (!mlirValueEqual(buffer->value, loom_operand(p->op, 0)) || buffer->slot < 0) continue;
     p->input = i;
-    p->line = p->xl > 1 && step <= 4 && p->spatial > 0 && p->in.dims[p->in.rank - 1] < INT32_MAX &&
-              buffer->strides[p->in.rank - 1] == 1;
+    p->line = p->xl > 1 && step <= 4 && p->spatial > 0 && buffer->strides[p->in.rank - 1] == 1;
   }
 }
 
@@ -161,13 +159,14 @@ static void conv_registers(const lower_kernel *kernel, conv_plan *p) {
   int64_t best = INT64_MAX;
   p->vl = kernel->vector_bytes / size;
   if (size < 4 && kernel->vector_bytes < 64) p->vl = 1; /* there are no masks for them */
-  while (p->vl > 1 && p->vl / 2 >= p->pixels)
+  int64_t pixels = loom_num_hint(p->pixels);
+  while (p->vl > 1 && p->vl / 2 >= pixels && !LOOM_STRIDE_IS_SYM(p->pixels))
     p->vl /= 2;
   p->mr = p->nv = 1;
   for (int nv = 1; nv <= 4 && !p->windows; nv++)
     for (int mr = 1; mr <= 12 && mr <= p->rows && mr * nv + nv + 1 <= registers; mr++) {
       int64_t each = mr * nv > mr + nv ? mr * nv : mr + nv;
-      int64_t tiles = conv_ceil(p->rows, mr) * conv_ceil(p->pixels, (int64_t)nv * p->vl);
+      int64_t tiles = conv_ceil(p->rows, mr) * conv_ceil(pixels, (int64_t)nv * p->vl);
       int64_t cost = tiles * ((each > 8 ? each : 8) + 1);
       if (cost > best) continue;
       best = cost;
@@ -183,7 +182,7 @@ static void conv_registers(const lower_kernel *kernel, conv_plan *p) {
 }
 
 static int64_t conv_work(const conv_plan *p) {
-  int64_t work = p->rows * p->pixels;
+  int64_t work = p->rows * loom_num_hint(p->pixels);
   return work > CONV_LIMIT || p->depth > CONV_LIMIT / (work + 1) ? CONV_LIMIT : work * p->depth;
 }
 
@@ -193,11 +192,16 @@ static void conv_chunks(conv_plan *p) {
   want = conv_ceil(want > 1 ? want : 1, p->groups);
   if (p->windows) want = conv_ceil(want * p->groups, conv_ceil(p->groups, 8));
   p->tiles = p->windows ? p->groups : conv_ceil(p->rows, p->mr);
-  p->panels = conv_ceil(p->pixels, p->step);
-  p->block_panels = conv_ceil(p->panels, want < p->panels ? want : p->panels);
-  p->chunks_n = conv_ceil(p->panels, p->block_panels);
+  p->panels = loom_num_ceil(p->pixels, p->step);
+  int64_t panels = loom_num_hint(p->panels);
+  p->block_panels = loom_num_ceil(p->panels, want < panels ? want : panels);
+  /* With symbolic sizes the number of chunks is that of the likely ones. */
+  p->chunks_n = conv_ceil(panels, loom_num_hint(p->block_panels));
+  bool known = !LOOM_STRIDE_IS_SYM(p->panels);
+  if (!known) p->chunks_n = want < panels ? want : panels;
   /* Each block of tiles packs its panels again: worth it only where there are few panels. */
   int64_t rows = conv_ceil(want < 8 ? want : 8, p->chunks_n), most = conv_ceil(p->tiles, 4);
+  if (!known) rows = 1; /* there is no room for panels that are packed ahead */
   if (p->windows) rows = conv_ceil(p->groups, 8);
   p->block_tiles = conv_ceil(p->tiles, rows < most ? rows : most);
   p->chunks_m = conv_ceil(p->tiles, p->block_tiles);
@@ -212,7 +216,9 @@ static void conv_memory(conv_plan *p) {
   p->tile_offset = p->windows || p->ahead ? 0 : conv_ceil(panel, 64) * 64;
   if (!p->ahead) return;
   bool outer = p->depth_coef[0] == p->depth / p->channels; /* a channel's part is one piece */
-  p->panel_blocks = p->pixels < p->step && !outer ? 1 : p->channels < 8 ? p->channels : 8;
+  p->panel_blocks = loom_num_below(p->pixels, p->step) && !outer ? 1
+                    : p->channels < 8                            ? p->channels
+                                                                 : 8;
   p->panel_channels = conv_ceil(p->channels, p->panel_blocks);
   p->panel_blocks = conv_ceil(p->channels, p->panel_channels);
   p->panel_offset = p->direct ? 0 : conv_ceil(p->weights.dims[0] * p->depth * size, 64) * 64;
@@ -233,7 +239,7 @@ bool conv_plan_make(const lower_kernel *kernel, MlirOperation op, conv_plan *p) 
   int64_t size = (int64_t)loom_dtype_size(p->dtype);
   if (p->depth > CONV_LIMIT / p->step / size) return alone_refuse(op, "too many input channels");
   conv_memory(p);
-  return true;
+  return !loom_num_take_failure() || alone_refuse(op, "a size that cannot be expressed");
 }
 
 bool conv_packs_weights(const conv_plan *p) { return !p->direct && p->depth > 0; }

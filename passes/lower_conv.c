@@ -195,12 +195,13 @@ static void conv_segment(lower *l, void *user, const MlirValue *carried, MlirVal
   conv_job *job = loop->job;
   const conv_plan *p = job->p;
   MlirValue rest = l->vars[CONV_SEGMENT].iv;
-  job->line = alone_op(l, "arith.muli", rest, p->x);
+  job->line = alone_op2(l, "arith.muli", rest, alone_const(l, p->x));
   job->x_low = alone_op(l, "arith.maxsi", alone_op2(l, "arith.subi", job->first, job->line), 0);
   job->x_high = alone_op(l, "arith.minsi", alone_op2(l, "arith.subi", job->last, job->line), p->x);
   for (int i = p->spatial - 2; i >= 0; i--) {
-    alone_set(l, CONV_OUT + i, alone_op(l, "arith.remui", rest, p->out.dims[i + 2]));
-    rest = alone_op(l, "arith.divui", rest, p->out.dims[i + 2]);
+    MlirValue size = lower_divisor(l, loom_num_dim(p->out.dims[i + 2])).v;
+    alone_set(l, CONV_OUT + i, alone_op2(l, "arith.remui", rest, size));
+    rest = alone_op2(l, "arith.divui", rest, size);
   }
   alone_set(l, CONV_N, rest);
   loop->body(l, job);
@@ -210,9 +211,9 @@ static void conv_segment(lower *l, void *user, const MlirValue *carried, MlirVal
 
 static void conv_segments(lower *l, conv_job *job, void (*body)(lower *l, conv_job *job)) {
   conv_segment_loop loop = {job, body};
-  MlirValue low = alone_op(l, "arith.divui", job->first, job->p->x);
-  MlirValue high = alone_op(l, "arith.subi", job->last, 1);
-  high = alone_op(l, "arith.addi", alone_op(l, "arith.divui", high, job->p->x), 1);
+  MlirValue x = lower_divisor(l, job->p->x).v, low = alone_op2(l, "arith.divui", job->first, x);
+  MlirValue high = alone_op2(l, "arith.addi", job->last, alone_op(l, "arith.subi", x, 1));
+  high = alone_op2(l, "arith.divui", high, x);
   lower_for(l, low, high, alone_const(l, 1), CONV_SEGMENT, 0, NULL, conv_segment, &loop, NULL);
 }
 
@@ -245,20 +246,31 @@ static MlirValue conv_input_mask(lower *l, const conv_job *job, const lower_inde
   left = lane_op2(&b, "arith.subi", left, lane_const_int(&b, i64, stride - 1 + part * p->xl));
   for (int d = 2; d < last; d++) {
     lower_value row;
-    if (lower_index_range(l, &dims[d], &low, &high) && low >= 0 && high < p->in.dims[d]) continue;
+    int64_t size = loom_num_dim(p->in.dims[d]);
+    if (lower_index_range(l, &dims[d], &low, &high) && loom_num_at_most(0, low) &&
+        loom_num_below(high, size))
+      continue;
     if (!lower_index_base(l, &dims[d], &row)) row = (lower_value){zero, 0, false, LOOM_I64};
-    MlirValue inside = lane_cmpi(&b, "ult", row.v, lane_const_int(&b, i64, p->in.dims[d]));
+    MlirValue inside = lane_cmpi(&b, "ult", row.v, lower_int(l, size).v);
     left = lane_select(&b, inside, left, zero);
   }
   MlirValue ids = lane_id(&b, lanes);
   MlirValue wide = lane_splat(&b, loom_build1(&b, "arith.trunci", left, i32), p->xl);
   MlirValue mask = lane_cmpi(&b, "slt", ids, wide);
-  if (p->spatial &&
-      !(lower_index_range(l, &dims[last], &low, &high) && low >= 0 && high < p->in.dims[last])) {
+  int64_t size = loom_num_dim(p->in.dims[last]);
+  if (p->spatial && !(lower_index_range(l, &dims[last], &low, &high) && loom_num_at_most(0, low) &&
+                      loom_num_below(high, size))) {
+    /* Lanes from -at to size - at; clamped, so that 32 bits hold these. */
     MlirValue at = lane_op2(&b, "arith.addi", x.v, lane_const_int(&b, i64, part * p->xl));
-    at = lane_splat(&b, loom_build1(&b, "arith.trunci", at, i32), p->xl);
-    at = lane_op2(&b, "arith.addi", at, ids);
-    MlirValue inside = lane_cmpi(&b, "ult", at, lane_const_int(&b, lanes, p->in.dims[last]));
+    MlirValue first = lane_op2(&b, "arith.subi", zero, at);
+    MlirValue end = lane_op2(&b, "arith.subi", lower_int(l, size).v, at);
+    MlirValue most = lane_const_int(&b, i64, p->xl);
+    first = lane_op2(&b, "arith.minsi", lane_op2(&b, "arith.maxsi", first, zero), most);
+    end = lane_op2(&b, "arith.minsi", lane_op2(&b, "arith.maxsi", end, zero), most);
+    first = lane_splat(&b, loom_build1(&b, "arith.trunci", first, i32), p->xl);
+    end = lane_splat(&b, loom_build1(&b, "arith.trunci", end, i32), p->xl);
+    MlirValue inside = lane_op2(&b, "arith.andi", lane_cmpi(&b, "sge", ids, first),
+                                lane_cmpi(&b, "slt", ids, end));
     mask = lane_op2(&b, "arith.andi", mask, inside);
   }
   return mask;
@@ -287,9 +299,10 @@ static MlirValue conv_load(lower *l, const conv_job *job) {
   lower_value base;
   conv_input_index(l, job, dims);
   for (int d = 0; d < p->in.rank; d++) {
-    offset.constant += buffer->strides[d] * dims[d].constant;
+    int64_t stride = buffer->strides[d];
+    offset.constant = loom_num_add(offset.constant, loom_num_mul(stride, dims[d].constant));
     for (int v = 0; v < CONV_VARS; v++)
-      offset.coef[v] += buffer->strides[d] * dims[d].coef[v];
+      offset.coef[v] = loom_num_add(offset.coef[v], loom_num_mul(stride, dims[d].coef[v]));
   }
   MlirValue ptr = l->pointers[buffer->slot], parts[4] = {{NULL}};
   if (lower_index_base(l, &offset, &base)) ptr = alone_address(l, ptr, base.v, p->dtype);
@@ -348,8 +361,14 @@ static void conv_pack_panel(lower *l, conv_job *job) {
     low = alone_op(l, "arith.muli", job->channel_low, p->depth_coef[0] * p->step);
     high = alone_op(l, "arith.muli", job->channel_high, p->depth_coef[0] * p->step);
   }
-  if (p->pixels < p->step) /* pixels that do not exist are summed too */
+  if (!loom_num_at_most(p->step, p->pixels)) { /* pixels that do not exist are summed too */
+    if (LOOM_STRIDE_IS_SYM(p->pixels)) {
+      loom_builder b = alone_here(l);
+      MlirValue step = alone_const(l, p->step), pixels = alone_const(l, p->pixels);
+      high = lane_select(&b, lane_cmpi(&b, "slt", pixels, step), high, low);
+    }
     lower_for(l, low, high, alone_const(l, p->vl), CONV_DEPTH, 0, NULL, conv_clear, job, NULL);
+  }
   conv_segments(l, job, conv_pack_segment);
 }
 
@@ -589,10 +608,12 @@ static void conv_window_segment(lower *l, conv_job *job) {
 
 static void conv_place_panel(lower *l, conv_job *job, MlirValue panel) {
   const conv_plan *p = job->p;
-  int64_t whole = p->pixels < p->step ? p->pixels : p->step;
-  job->first = alone_op(l, "arith.muli", panel, p->step);
-  job->first = alone_op(l, "arith.minsi", job->first, p->pixels - whole);
-  job->last = alone_op(l, "arith.addi", job->first, whole);
+  MlirValue pixels = alone_const(l, p->pixels), whole = pixels, most;
+  if (LOOM_STRIDE_IS_SYM(p->pixels) || p->pixels > p->step)
+    whole = alone_op(l, "arith.minsi", pixels, p->step);
+  most = alone_op2(l, "arith.subi", pixels, whole);
+  job->first = alone_op2(l, "arith.minsi", alone_op(l, "arith.muli", panel, p->step), most);
+  job->last = alone_op2(l, "arith.addi", job->first, whole);
 }
 
 /* Panel `number`, counted through the groups, among those that are packed ahead. */
@@ -670,10 +691,10 @@ static void conv_extents(lower *l, const conv_plan *p) {
     l->vars[v].extent = v >= CONV_CHUNK ? INT32_MAX : 1;
   l->vars[CONV_GROUP].extent = p->groups;
   l->vars[CONV_ROW].extent = p->rows;
-  l->vars[CONV_N].extent = p->out.dims[0];
+  l->vars[CONV_N].extent = loom_num_dim(p->out.dims[0]);
   l->vars[CONV_C].extent = p->channels;
   for (int i = 0; i < p->spatial; i++) {
-    l->vars[conv_out_var(p, i)].extent = p->out.dims[i + 2];
+    l->vars[conv_out_var(p, i)].extent = loom_num_dim(p->out.dims[i + 2]);
     l->vars[CONV_WINDOW + i].extent = p->window[i];
   }
 }

@@ -341,7 +341,7 @@ lower_value lower_emit_or_zero(lower *l, MlirValue value, const lower_at *at) {
                                              : lane_const_int(&b, element, 0);
   }
   for (int64_t d = 0; d < at->rank; d++)
-    move_bound(l, &region, d, type.dims[d], &bounded);
+    move_bound(l, &region, d, loom_num_dim(type.dims[d]), &bounded);
   if (region.never) return zero;
   lower_value inner = move_inner(l, &region, bounded, value);
   return bounded && !l->failed ? move_select(l, region.condition, inner, zero) : inner;

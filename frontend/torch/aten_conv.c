@@ -245,14 +245,17 @@ bool aten_convolution(fx_call *c, loom_value *out) {
   const loom_type type = c->types[0];
   conv_call call;
   if (!conv_read(c, 3, &type, &call)) return false;
-  if (loom_type_elements(&type) <= 0) return fx_decline(c, "a size that is unknown or 0");
+  if (fx_is_empty(&type)) return fx_decline(c, "a size of 0");
   for (int d = 0; d < call.spatial && call.transposed && loom_dtype_is_half(type.dtype); d++)
     if (call.strides[d] > 1 && call.dilation[d] > 1)
       return fx_decline(c, "half floats that torch rounds on the way");
   loom_value x = conv_operand(c, 0, &type), w = conv_operand(c, 1, &type);
   if (x == LOOM_NO_VALUE || w == LOOM_NO_VALUE) return false;
-  if (loom_type_elements(loom_build_type(b, x)) <= 0)
-    return fx_decline(c, "a size that is unknown or 0");
+  const loom_type from = *loom_build_type(b, x);
+  if (fx_is_empty(&from)) return fx_decline(c, "a size of 0");
+  if (!fx_sizes_known(loom_build_type(b, w), 0)) return fx_decline(c, "weights of a symbolic size");
+  if (call.transposed && !(fx_sizes_known(&type, 2) && fx_sizes_known(&from, 2)))
+    return fx_decline(c, "a transposed convolution of images of a symbolic size");
   loom_value v =
       call.transposed ? conv_input_gradient(&call, x, w, &type) : conv_forward(&call, x, w);
   if (v == LOOM_NO_VALUE) return false;

@@ -34,8 +34,9 @@ static bool pool_read(fx_call *c, int operand, int at, int dilation, const loom_
   if (v == LOOM_NO_VALUE) return false;
   p->from = *loom_build_type(c->b, v);
   int rank = p->from.rank;
-  if (rank < 3 || loom_type_elements(&p->from) <= 0)
-    return fx_decline(c, "a size that is unknown or 0");
+  if (rank < 3 || fx_is_empty(&p->from) || !fx_sizes_known(&p->from, rank - 2) ||
+      !fx_sizes_known(to, rank - 2))
+    return fx_decline(c, "a size that is symbolic or 0");
   p->padding[0] = p->padding[1] = 0;
   p->dilation[0] = p->dilation[1] = 1;
   if (!pool_pair(c, at, p->kernel)) return false;
@@ -152,7 +153,9 @@ bool aten_avg_pool(fx_call *c, loom_value *out) {
 /* Sizes of an operand cut into whole windows: (..., out, window, out, window). */
 static bool pool_even(const loom_type *from, const loom_type *to, loom_type *cut) {
   int rank = from->rank;
-  if (rank < 3 || loom_type_elements(from) <= 0 || loom_type_elements(to) <= 0) return false;
+  if (rank < 3 || fx_is_empty(from) || fx_is_empty(to) || !fx_sizes_known(from, rank - 2) ||
+      !fx_sizes_known(to, rank - 2))
+    return false;
   *cut = loom_type_make(from->dtype, rank - 2, from->dims);
   for (int d = rank - 2; d < rank; d++) {
     if (from->dims[d] % to->dims[d]) return false;

@@ -255,10 +255,12 @@ bool aten_group_norm(fx_call *c, loom_value *out) {
   double eps;
   if (!fx_int(c, 6, &group) || !fx_double(c, 7, &eps)) return false;
   const loom_type type = c->types[0];
-  int64_t all = loom_type_elements(&type);
-  if (all <= 0 || type.rank < 2) return fx_decline(c, "an unknown or empty operand");
-  loom_dim split[3] = {type.dims[0], group, all / type.dims[0] / group};
-  loom_dim channels[LOOM_MAX_RANK];
+  if (fx_is_empty(&type) || type.rank < 2 || !fx_sizes_known(&type, 1))
+    return fx_decline(c, "an operand that is empty or of a symbolic size");
+  loom_dim split[3] = {type.dims[0], group, 1}, channels[LOOM_MAX_RANK];
+  for (int i = 1; i < type.rank; i++)
+    split[2] *= type.dims[i];
+  split[2] /= group;
   for (int i = 0; i < type.rank; i++)
     channels[i] = i == 1 ? type.dims[1] : 1;
   loom_value x = reduce_operand(c, 0, type.dtype), mean, rstd, var;

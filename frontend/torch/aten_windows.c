@@ -134,8 +134,9 @@ static bool windows_sizes(fx_call *c, windows *w, int count, const loom_type *fr
   w->count = count;
   w->from = *from;
   w->to = *to;
-  if (from->rank <= count || loom_type_elements(from) <= 0 || loom_type_elements(to) <= 0)
-    return fx_decline(c, "a size that is unknown or 0");
+  if (from->rank <= count || fx_is_empty(from) || fx_is_empty(to) ||
+      !fx_sizes_known(from, from->rank - count) || !fx_sizes_known(to, to->rank - count))
+    return fx_decline(c, "a size that is symbolic or 0");
   for (int d = 0; d < count; d++) {
     int axis = from->rank - count + d;
     w->axes[d] = (windows_axis){.axis = axis, .in = from->dims[axis], .out = to->dims[axis]};

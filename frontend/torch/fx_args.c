@@ -239,6 +239,21 @@ int64_t fx_count(const loom_type *type, uint32_t axes) {
   return count;
 }
 
+bool fx_is_empty(const loom_type *type) {
+  bool symbolic = false;
+  for (int i = 0; i < type->rank; i++) {
+    if (!type->dims[i]) return true;
+    symbolic |= LOOM_DIM_IS_SYM(type->dims[i]);
+  }
+  return !symbolic && loom_type_elements(type) <= 0;
+}
+
+bool fx_sizes_known(const loom_type *type, int first) {
+  for (int i = first; i < type->rank; i++)
+    if (LOOM_DIM_IS_SYM(type->dims[i])) return false;
+  return true;
+}
+
 loom_dtype fx_compute_dtype(loom_dtype dtype) {
   return dtype == LOOM_F16 || dtype == LOOM_BF16 ? LOOM_F32 : dtype;
 }

@@ -251,6 +251,10 @@ bool fx_axes(fx_call *c, int i, int rank, uint32_t *out);
 
 /* Elements of a type over the axes of a mask; -1 when symbolic. */
 int64_t fx_count(const loom_type *type, uint32_t axes);
+/* Has it a size 0, or more elements than can be counted? */
+bool fx_is_empty(const loom_type *type);
+/* Are the sizes from axis `first` on no symbolic ones? */
+bool fx_sizes_known(const loom_type *type, int first);
 /* The dtype in which torch computes on this one: float32 for the halves. */
 loom_dtype fx_compute_dtype(loom_dtype dtype);
 

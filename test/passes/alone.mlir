@@ -52,6 +52,22 @@ func.func @sized(%x: tensor<100x768xf32>, %i: tensor<?xi64, affine_map<()[s0] ->
 
 // -----
 
+// A convolution of any batch and image: as many chunks as the likely sizes want, panels shared out among them.
+// CHECK-LABEL: loom.kernel @k0
+// CHECK: loom.convolution
+// CHECK: schedule = {kind = "convolution"}
+// CHECK-SAME: slots = 0
+// CHECK-SAME: stages = array<i64: 64>
+// CHECK-LABEL: func.func @images
+module attributes {loom.exprs = array<i64: 1, 0, 0, 0, 1, 1, 0, 0, 1, 2, 0, 0>, loom.symbols = array<i64: 2, 1099511627776, 1, 8, 2, 1099511627776, 1, 64, 2, 1099511627776, 1, 64>} {
+func.func @images(%x: tensor<?x16x?x?xf32, affine_map<()[s0, s1, s2] -> (s0, 16, s1, s2)>>, %w: tensor<32x16x1x1xf32>) -> tensor<?x32x?x?xf32, affine_map<()[s0, s1, s2] -> (s0, 32, s1, s2)>> {
+  %0 = loom.convolution %x, %w strides = [1, 1] padding = [0, 0, 0, 0] dilation = [1, 1] groups = 1 : (tensor<?x16x?x?xf32, affine_map<()[s0, s1, s2] -> (s0, 16, s1, s2)>>, tensor<32x16x1x1xf32>) -> tensor<?x32x?x?xf32, affine_map<()[s0, s1, s2] -> (s0, 32, s1, s2)>>
+  return %0 : tensor<?x32x?x?xf32, affine_map<()[s0, s1, s2] -> (s0, 32, s1, s2)>>
+}
+}
+
+// -----
+
 // An output that is not in C order gets a copy.
 // CHECK-LABEL: loom.kernel @k2
 // CHECK: loom.copy

@@ -146,6 +146,49 @@ def test_every_size_is_dynamic(case):
     check(CASES[case], *matrices(), mark=None)
 
 
+def image_op(op, *shapes, **kwargs):
+    """`op` with constant weights of these shapes."""
+    tensors = [torch.randn(shape, generator=torch.Generator().manual_seed(0)) / 4 for shape in shapes]
+    return lambda x: op(x, *tensors, **kwargs)
+
+
+# Of [n, 4, h, w].
+CONVOLUTIONS = {
+    "padded": image_op(F.conv2d, (6, 4, 3, 3), (6,), padding=1),
+    "strided": image_op(F.conv2d, (20, 4, 3, 5), stride=(2, 3), padding=(1, 2)),
+    "dilated": image_op(F.conv2d, (3, 4, 3, 3), dilation=2, padding=2),
+    "point": image_op(F.conv2d, (33, 4, 1, 1)),
+    "grouped": image_op(F.conv2d, (8, 2, 3, 3), groups=2, padding=1),
+    "depthwise": image_op(F.conv2d, (4, 1, 3, 3), groups=4, padding=1),
+    "deep": image_op(lambda x, w: F.conv2d(x.repeat(1, 64, 1, 1), w / 16), (5, 256, 3, 3)),
+    "line": image_op(lambda x, w: F.conv1d(x[:, :, 0], w, padding=1), (5, 4, 3)),
+    "turned": image_op(lambda x, w: F.conv2d(x.transpose(2, 3).relu(), w, padding=1), (5, 4, 3, 3)),
+}
+# Sizes of images may not change.
+POOLS = {
+    "transposed": image_op(F.conv_transpose2d, (4, 3, 2, 2), stride=2),
+    "largest": lambda x: F.max_pool2d(x, 3, 2, 1),
+    "mean": lambda x: F.avg_pool2d(x, 2),
+    "cut mean": lambda x: F.avg_pool2d(x, 3, 2, 1, count_include_pad=False),
+    "adaptive": lambda x: (F.adaptive_avg_pool2d(x, 1), F.adaptive_avg_pool2d(x, (3, 2))),
+    "adaptive largest": lambda x: F.adaptive_max_pool2d(x, (3, 2)),
+    "groups": image_op(lambda x, w, b: F.group_norm(x, 2, w, b), (4,), (4,)),
+    "batch": image_op(lambda x, m, v: F.batch_norm(x, m, v.exp()), (4,), (4,)),
+}
+
+
+@pytest.mark.parametrize("case", [*CONVOLUTIONS, *POOLS])
+def test_images_of_any_batch(case):
+    f = (CONVOLUTIONS | POOLS)[case]
+    check(f, *[(torch.randn(n, 4, 9, 11),) for n in (5, 2, 13, 3)])  # torch guards on 16
+
+
+@pytest.mark.parametrize("case", CONVOLUTIONS)
+def test_images_of_any_size(case):
+    sizes = [(3, 11, 13), (2, 6, 7), (5, 40, 9), (2, 8, 37)]
+    check(CONVOLUTIONS[case], *[(torch.randn(n, 4, h, w),) for n, h, w in sizes], mark=(0, 2, 3))
+
+
 @pytest.mark.parametrize("case", ["view", "causal", "softmax", "size as float", "product", "pad"])
 def test_interpreter(case):
     check(CASES[case], *matrices()[:3], backend="frameloom_interpret")
