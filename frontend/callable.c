@@ -190,13 +190,23 @@ static bool callable_refresh(callable *c) {
   return true;
 }
 
-static bool callable_options(callable *c, const char *backend_name, PyObject *dynamic_object,
-                             const char *cpu) {
-  if (!backend_from_name(backend_name, &c->kind)) {
-    PyErr_Format(PyExc_ValueError, "unknown backend '%.40s': use 'loom', 'interpret' or 'eager'",
-                 backend_name);
-    return false;
+static bool callable_backend(callable *c, PyObject *given) {
+  const char *name = PyUnicode_Check(given) ? PyUnicode_AsUTF8(given) : NULL;
+  if (!name && PyCallable_Check(given)) {
+    c->kind = BACKEND_USER;
+    c->user = Py_NewRef(given);
+    return true;
   }
+  if (name && backend_from_name(name, &c->kind)) return true;
+  if (!PyErr_Occurred())
+    PyErr_Format(PyExc_ValueError,
+                 "unknown backend %R: use 'loom', 'interpret', 'eager' or a callable", given);
+  return false;
+}
+
+static bool callable_options(callable *c, PyObject *backend_given, PyObject *dynamic_object,
+                             const char *cpu) {
+  if (backend_given && !callable_backend(c, backend_given)) return false;
   c->dynamic = dynamic_object == Py_None   ? DYNAMIC_AUTO
                : dynamic_object == Py_True ? DYNAMIC_ALWAYS
                                            : DYNAMIC_NEVER;
@@ -228,11 +238,11 @@ static bool callable_role_from_name(callable *c, const char *name) {
 static PyObject *callable_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   static char *names[] = {"function", "backend", "fullgraph", "dynamic", "fastmath",
                           "cpu",      "role",    "target",    "reason",  NULL};
-  PyObject *function, *dynamic_object = Py_None, *target = NULL, *reason = NULL;
-  const char *backend_name = "loom", *cpu = "native", *role = "compile";
+  PyObject *function, *dynamic_object = Py_None, *target = NULL, *reason = NULL, *backend = NULL;
+  const char *cpu = "native", *role = "compile";
   int fullgraph = 0, fastmath = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|spOpssOU:Callable", names, &PyFunction_Type,
-                                   &function, &backend_name, &fullgraph, &dynamic_object, &fastmath,
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|OpOpssOU:Callable", names, &PyFunction_Type,
+                                   &function, &backend, &fullgraph, &dynamic_object, &fastmath,
                                    &cpu, &role, &target, &reason))
     return NULL;
   callable *c = (callable *)type->tp_alloc(type, 0);
@@ -244,7 +254,7 @@ static PyObject *callable_new(PyTypeObject *type, PyObject *args, PyObject *kwar
   c->reason = Py_XNewRef(reason);
   callable_link(c);
   if (callable_role_from_name(c, role) && callable_refresh(c) &&
-      callable_options(c, backend_name, dynamic_object, cpu)) {
+      callable_options(c, backend, dynamic_object, cpu)) {
     c->vectorcall = c->role == ROLE_COMPILE ? callable_vectorcall : stance_vectorcall(c->role);
     return (PyObject *)c;
   }
@@ -259,6 +269,7 @@ static callable *callable_copy(const callable *like, PyObject *function) {
   c->function = (PyFunctionObject *)Py_NewRef(function);
   c->vectorcall = callable_vectorcall;
   c->kind = like->kind;
+  c->user = Py_XNewRef(like->user);
   c->dynamic = like->dynamic;
   c->fastmath = like->fastmath;
   memcpy(c->cpu, like->cpu, sizeof c->cpu);
@@ -299,6 +310,7 @@ static int callable_traverse(PyObject *self, visitproc visit, void *arg) {
   Py_VISIT(c->function);
   Py_VISIT(c->code);
   Py_VISIT(c->target);
+  Py_VISIT(c->user);
   Py_VISIT(c->breaks);
   Py_VISIT(c->last_args);
   for (uint32_t i = 0; c->entries && c->entries->refs == 1 && i < c->entries->count; i++) {
@@ -326,6 +338,7 @@ static void callable_dealloc(PyObject *self) {
   Py_CLEAR(c->function);
   Py_CLEAR(c->code);
   Py_CLEAR(c->target);
+  Py_CLEAR(c->user);
   Py_CLEAR(c->reason);
   resume_point_free(c->point);
   Py_TYPE(self)->tp_free(self);
@@ -384,7 +397,8 @@ static PyObject *callable_get_options(PyObject *self, PyObject *unused) {
   PyObject *numbers = c->dynamic == DYNAMIC_AUTO     ? Py_None
                       : c->dynamic == DYNAMIC_ALWAYS ? Py_True
                                                      : Py_False;
-  return Py_BuildValue("{sssOsOsOss}", "backend", kinds[c->kind], "fullgraph",
+  PyObject *user = c->user ? Py_NewRef(c->user) : PyUnicode_FromString(kinds[c->kind]);
+  return Py_BuildValue("{sNsOsOsOss}", "backend", user, "fullgraph",
                        c->fullgraph ? Py_True : Py_False, "dynamic", numbers, "fastmath",
                        c->fastmath ? Py_True : Py_False, "cpu", c->cpu);
 }
@@ -476,6 +490,13 @@ static PyObject *module_message(PyObject *args, PyObject *kwargs, const char *fo
   PyObject *message;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, format, names, &message)) return NULL;
   Py_RETURN_NONE;
+}
+
+PyObject *loom_py_callables(PyObject *module, PyObject *unused) {
+  PyObject *list = PyList_New(0);
+  for (callable *c = all_callables; list && c; c = c->next)
+    if (Py_REFCNT(c) > 0 && PyList_Append(list, (PyObject *)c) < 0) Py_CLEAR(list);
+  return list;
 }
 
 PyObject *loom_py_graph_break(PyObject *module, PyObject *args, PyObject *kwargs) {

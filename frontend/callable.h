@@ -9,7 +9,12 @@
 
 /* ---- entry.c: one compiled version ---------------------------------------------------------- */
 
-typedef enum backend { BACKEND_LOOM, BACKEND_INTERPRET, BACKEND_EAGER } backend;
+typedef enum backend {
+  BACKEND_LOOM,
+  BACKEND_INTERPRET,
+  BACKEND_EAGER,
+  BACKEND_USER /* a callable of the user's: backend.c */
+} backend;
 bool backend_from_name(const char *name, backend *out);
 
 #define ENTRY_SIMPLE_INPUTS 16
@@ -39,6 +44,8 @@ typedef struct entry {
   uint32_t idle;          /* stopped: runs in which no part had anything to compute */
   bool useful;            /* stopped: some run had */
   bool part;              /* of a function, not the whole of it */
+  PyObject *name;         /* of its graph, for people (owned) */
+  PyObject *user, *runner; /* BACKEND_USER: the backend, and what it made of the graph, or NULL */
   double capture_ms;
   loom_compile_report report;
   uint64_t hits;
@@ -55,6 +62,13 @@ int entry_traverse(entry *e, visitproc visit, void *arg);
 /* Runs a version whose guards hold and gave `symbols`. NULL with an exception, or with *fallback
  * set and none: the plain function has to run (nothing has been changed yet). */
 PyObject *entry_run(entry *e, PyObject *const *args, const int64_t *symbols, bool *fallback);
+
+/* ---- backend.c: graphs that a function of the user's runs --------------------------------------
+ */
+
+/* Runs the graph on these inputs into these buffers; false with an exception. */
+bool backend_run(entry *e, const loom_buffer *inputs, PyObject *const *live,
+                 const loom_buffer *outputs);
 
 /* ---- direct.c: writes straight into arguments ------------------------------------------------ */
 
@@ -120,6 +134,7 @@ typedef struct callable {
   PyObject *weakrefs;
   struct callable *next, *previous; /* of all live ones */
   backend kind;
+  PyObject *user; /* BACKEND_USER: the backend (owned); else NULL */
   dynamic dynamic;
   callable_role role;
   PyObject *target; /* ROLE_RUN: what is called (owned); else NULL */
@@ -236,5 +251,8 @@ void callable_raise_break(const break_info *info); /* sets GraphBreak */
 PyObject *callable_report(PyObject *self,
                           PyObject *unused); /* what `frameloom.explain` shows, as a dict */
 void entry_log(const entry *e, const callable *c);
+PyObject *callable_title(const callable *c); /* "step", "step from line 12": a new string */
+/* All live callables, for reports over them: a new list. */
+PyObject *loom_py_callables(PyObject *module, PyObject *unused);
 
 #endif

@@ -185,6 +185,9 @@ void entry_unref(entry *e) {
   free(e->sizes);
   free(e->targets);
   Py_XDECREF(e->code);
+  Py_XDECREF(e->name);
+  Py_XDECREF(e->user);
+  Py_XDECREF(e->runner);
   free(e);
 }
 
@@ -193,6 +196,8 @@ void entry_unref(entry *e) {
 int entry_traverse(entry *e, visitproc visit, void *arg) {
   if (e->refs != 1) return 0;
   Py_VISIT(e->code);
+  Py_VISIT(e->user);
+  Py_VISIT(e->runner);
   int stopped = guard_program_traverse(e->guards, visit, arg);
   return stopped ? stopped : capture_traverse(e->captured, visit, arg);
 }
@@ -479,7 +484,7 @@ static bool run_gather(run_state *s, const entry *e, PyObject *const *args) {
 }
 
 static bool run_allocate(run_state *s, const entry *e) {
-  bool direct = e->captured->effect_count && direct_allowed(e);
+  bool direct = e->captured->effect_count && e->kind != BACKEND_USER && direct_allowed(e);
   for (uint32_t i = 0; i < e->captured->graph.output_count; i++) {
     if (entry_is_late(e->captured, i)) continue; /* run_late_output */
     if (direct && direct_open(e, &s->run, i)) {
@@ -523,30 +528,40 @@ static void *run_late_output(void *context, uint32_t i, size_t bytes, const int6
   return s->run.arrays[i] ? s->run.data[i] : NULL;
 }
 
+/* Inputs and outputs as they are on this call: one piece of memory, inputs first. NULL when it is
+ * short, or a size overflows. */
+static loom_buffer *run_buffers(const run_state *s, const entry *e) {
+  const loom_graph *graph = &e->captured->graph;
+  loom_buffer *inputs =
+      calloc((size_t)graph->input_count + graph->output_count + 1, sizeof *inputs);
+  loom_buffer *outputs = inputs ? inputs + graph->input_count : NULL;
+  bool good = inputs != NULL;
+  for (uint32_t i = 0; good && i < graph->input_count; i++) {
+    inputs[i].data = s->inputs[i];
+    good =
+        size_resolve(graph, loom_graph_type(graph, graph->inputs[i].value),
+                     graph->inputs[i].strides, s->run.symbols, &inputs[i].type, inputs[i].strides);
+  }
+  for (uint32_t i = 0; good && i < graph->output_count; i++) {
+    outputs[i].data = s->run.data[i];
+    good = size_resolve(graph, loom_graph_type(graph, graph->outputs[i].value),
+                        graph->outputs[i].strides, s->run.symbols, &outputs[i].type,
+                        outputs[i].strides);
+  }
+  if (good) return inputs;
+  free(inputs);
+  return NULL;
+}
+
 /* Runs the graph with the reference interpreter; status bits like those of a plan. */
 static uint32_t run_interpret(run_state *s, const entry *e) {
   const loom_graph *graph = &e->captured->graph;
   if (e->captured->late) return LOOM_STATUS_HOST; /* it knows no host calls */
-  loom_buffer *buffers =
-      calloc((size_t)graph->input_count + graph->output_count + 1, sizeof *buffers);
+  loom_buffer *buffers = run_buffers(s, e);
   if (!buffers) return LOOM_STATUS_MEMORY;
-  loom_buffer *outputs = buffers + graph->input_count;
-  bool good = true;
-  for (uint32_t i = 0; i < graph->input_count; i++) {
-    buffers[i].data = s->inputs[i];
-    good &= size_resolve(graph, loom_graph_type(graph, graph->inputs[i].value),
-                         graph->inputs[i].strides, s->run.symbols, &buffers[i].type,
-                         buffers[i].strides);
-  }
-  for (uint32_t i = 0; i < graph->output_count; i++) {
-    outputs[i].data = s->run.data[i];
-    good &= size_resolve(graph, loom_graph_type(graph, graph->outputs[i].value),
-                         graph->outputs[i].strides, s->run.symbols, &outputs[i].type,
-                         outputs[i].strides);
-  }
-  loom_error err = {"a size overflows"};
+  loom_error err = {""};
   feclearexcept(FE_ALL_EXCEPT);
-  good = good && loom_interpret(graph, buffers, outputs, s->run.symbols, &err);
+  bool good = loom_interpret(graph, buffers, buffers + graph->input_count, s->run.symbols, &err);
   int raised = fetestexcept(FE_ALL_EXCEPT);
   feclearexcept(FE_ALL_EXCEPT);
   free(buffers);
@@ -560,6 +575,17 @@ static uint32_t run_interpret(run_state *s, const entry *e) {
          (raised & FE_INVALID ? LOOM_FP_INVALID : 0);
 }
 
+/* A status of a run by the user's backend: what it raises is raised by the call (*raised). */
+static uint32_t run_user(run_state *s, entry *e, bool *raised) {
+  const loom_graph *graph = &e->captured->graph;
+  if (!graph->node_count && !graph->output_count) return 0;
+  loom_buffer *buffers = run_buffers(s, e);
+  if (!buffers) return LOOM_STATUS_MEMORY;
+  *raised = !backend_run(e, buffers, s->live, buffers + graph->input_count);
+  free(buffers);
+  return 0;
+}
+
 /* A run that has written into arguments and raised flags is reported now, if it has to be. */
 static bool run_accept(const run_state *s, const entry *e, uint32_t status, bool *fallback) {
   uint32_t flags = status & e->captured->fp_ops & 15u;
@@ -568,7 +594,7 @@ static bool run_accept(const run_state *s, const entry *e, uint32_t status, bool
   return entry_accept(e, status, fallback);
 }
 
-static PyObject *entry_run_general(const entry *e, PyObject *const *args, const int64_t *symbols,
+static PyObject *entry_run_general(entry *e, PyObject *const *args, const int64_t *symbols,
                                    bool *fallback) {
   run_state s;
   PyObject *result = NULL;
@@ -587,11 +613,13 @@ static PyObject *entry_run_general(const entry *e, PyObject *const *args, const 
                       .poll = release && !s.direct ? entry_poll : NULL,
                       .host_context = &context,
                       .symbols = s.run.symbols};
-    uint32_t status =
-        e->kind == BACKEND_INTERPRET ? run_interpret(&s, e) : entry_launch(e, &call, release);
+    bool raised = false;
+    uint32_t status = e->kind == BACKEND_INTERPRET ? run_interpret(&s, e)
+                      : e->kind == BACKEND_USER    ? run_user(&s, e, &raised)
+                                                   : entry_launch(e, &call, release);
     Py_XDECREF(context.kept);
     bool changed = s.direct;
-    if (run_accept(&s, e, status, fallback)) {
+    if (!raised && run_accept(&s, e, status, fallback)) {
       result = effects_commit(&s.run, &changed);
       if (!result && !changed) *fallback = entry_gave_up();
     }

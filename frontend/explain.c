@@ -75,6 +75,16 @@ void callable_raise_break(const break_info *info) {
   Py_XDECREF(report);
 }
 
+/* ---- names ----------------------------------------------------------------------------------- */
+
+PyObject *callable_title(const callable *c) {
+  const frame_shape *at = resume_start(c);
+  PyObject *name = c->function->func_qualname;
+  if (!at) return Py_NewRef(name);
+  return PyUnicode_FromFormat("%U from line %d", name,
+                              PyCode_Addr2Line((PyCodeObject *)c->code, 2 * at->unit));
+}
+
 /* ---- entries -------------------------------------------------------------------------------- */
 
 static PyObject *entry_graph_text(const entry *e) {
@@ -123,7 +133,7 @@ unsigned loom_plan_kernel_count(const loom_plan *plan) {
 }
 
 static PyObject *entry_report(const entry *e) {
-  static const char *const kinds[] = {"loom", "interpret", "eager"};
+  static const char *const kinds[] = {"loom", "interpret", "eager", "user"};
   const loom_compile_info *info = &e->report.info;
   PyObject *graph = entry_graph_text(e), *ops = entry_ops(e), *guards = entry_guards(e),
            *made = NULL;

@@ -160,6 +160,12 @@ static bool build_plan(const callable *c, const capture *captured, loom_plan **o
   return good;
 }
 
+static bool build_names(entry *e, const callable *c) {
+  e->name = callable_title(c);
+  e->user = Py_XNewRef(c->user);
+  return e->name != NULL;
+}
+
 /* Takes over `captured`. NULL with `why` filled, or with an exception. */
 static entry *build_entry(const callable *c, capture *captured, PyObject *code, break_info *why) {
   loom_plan *plan = NULL;
@@ -167,11 +173,18 @@ static entry *build_entry(const callable *c, capture *captured, PyObject *code, 
   loom_compile_report report;
   memset(&report, 0, sizeof report);
   bool empty = !captured->graph.node_count && !captured->graph.output_count;
-  if (c->kind == BACKEND_LOOM && !empty && !build_plan(c, captured, &plan, &report, &err)) {
+  bool late = c->kind == BACKEND_USER && captured->late;
+  if (late) loom_fail(&err, "sizes that depend on data are not given to a backend of the user's");
+  if (late ||
+      (c->kind == BACKEND_LOOM && !empty && !build_plan(c, captured, &plan, &report, &err))) {
     capture_free(captured);
   } else {
     entry *e = entry_new(captured, plan, c->kind, code, &err);
     if (e) e->report = report;
+    if (e && !build_names(e, c)) {
+      entry_unref(e);
+      return NULL;
+    }
     if (e || PyErr_Occurred()) return e;
   }
   why->reason = BREAK_COMPILER;

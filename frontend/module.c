@@ -1,5 +1,6 @@
 /* The module definition of frameloom._native. */
-#include "frontend/frontend.h"
+#include "frontend/callable.h"
+#include "frontend/graph_object.h"
 #include "frontend/torch/torch.h"
 
 static PyMethodDef module_methods[] = {
@@ -19,6 +20,7 @@ static PyMethodDef module_methods[] = {
     {"is_compiling", loom_py_is_compiling, METH_NOARGS,
      PyDoc_STR(
          "is_compiling()\n--\n\nTrue while a function is being captured, False in plain Python.")},
+    {"callables", loom_py_callables, METH_NOARGS, PyDoc_STR("All compiled functions that live.")},
     {"reasons", loom_py_reasons, METH_NOARGS, PyDoc_STR("Rows of the table of graph breaks.")},
     {"settings", loom_py_settings, METH_NOARGS, PyDoc_STR("Rows of the table of settings.")},
     {"get_setting", loom_py_get_setting, METH_O, NULL},
@@ -44,7 +46,9 @@ static int module_exec(PyObject *module) {
   if (!module_in_main_interpreter() || !loom_config_init()) return -1;
   for (const loom_adapter *const *a = loom_adapters(); *a; a++)
     if ((*a)->init && !(*a)->init()) return -1;
-  return loom_callable_init(module) && torch_compiled_init(module) ? 0 : -1;
+  return loom_callable_init(module) && loom_graph_object_init(module) && torch_compiled_init(module)
+             ? 0
+             : -1;
 }
 
 static PyModuleDef_Slot module_slots[] = {

@@ -4,8 +4,8 @@
  * it, the compiler library imports it into the `loom` dialect. Shape and dtype rules live here
  * once, and the dialect's verifiers call them.
  *
- * Sections by file: dtype.c, expr.c (symbolic sizes), graph.c, region.c, infer.c (shape rules),
- * print.c, serial.c, interp.c.
+ * Sections by file: dtype.c, expr.c (symbolic sizes), graph.c, copy.c, region.c, infer.c (shape
+ * rules), print.c, serial.c, interp.c.
  */
 #ifndef LOOM_GRAPH_H
 #define LOOM_GRAPH_H
@@ -359,6 +359,10 @@ bool loom_graph_keep_raising(loom_graph *graph);
  * outputs stay. */
 void loom_graph_prune(loom_graph *graph);
 
+/* ---- copy.c: with locations and regions; false (and an empty graph) when out of memory ------ */
+
+bool loom_graph_copy(const loom_graph *from, loom_graph *out);
+
 /* ---- region.c: control flow ---------------------------------------------------------------
 
    A node of `for`, `while` or `if` has sub-graphs, which see nothing but their inputs: what they
@@ -409,6 +413,8 @@ bool loom_infer(loom_graph *graph, const loom_op_view *view, loom_type *out, uin
 
 void loom_graph_print(const loom_graph *graph,
                       FILE *out); /* as loom-dialect MLIR text that loom-opt reads */
+
+void loom_type_print(const loom_graph *graph, const loom_type *type, FILE *out);
 
 typedef struct loom_bytes {
   uint8_t *data; /* malloc'ed; the owner frees it */

@@ -81,6 +81,10 @@ static void print_type(const loom_graph *graph, const loom_type *type, FILE *out
   fputc('>', out);
 }
 
+void loom_type_print(const loom_graph *graph, const loom_type *type, FILE *out) {
+  print_type(graph, type, out);
+}
+
 static void print_string(const char *text, FILE *out) {
   fputc('"', out);
   for (const unsigned char *c = (const unsigned char *)text; *c; c++) {

@@ -16,17 +16,17 @@ from ._errors import GraphBreak, RecompileError
 
 if getattr(_sys, "_is_gil_enabled", lambda: True)():
     from ._api import (
-        compile, config, disable, explain, graph_break, is_compiling, mark_dynamic, mark_static, reset, run, set_logs, set_stance,
+        Graph, compile, config, disable, explain, graph_break, is_compiling, mark_dynamic, mark_static, reset, run, set_logs, set_stance,
         skip_frame,
     )
 else:
     from ._eager import (
-        compile, config, disable, explain, graph_break, is_compiling, mark_dynamic, mark_static, reset, run, set_logs, set_stance,
+        Graph, compile, config, disable, explain, graph_break, is_compiling, mark_dynamic, mark_static, reset, run, set_logs, set_stance,
         skip_frame,
     )
 
 __version__ = "0.1.0"
 __all__ = [
-    "GraphBreak", "RecompileError", "compile", "config", "disable", "explain", "graph_break", "is_compiling", "mark_dynamic",
+    "Graph", "GraphBreak", "RecompileError", "compile", "config", "disable", "explain", "graph_break", "is_compiling", "mark_dynamic",
     "mark_static", "reset", "run", "set_logs", "set_stance", "skip_frame",
 ]

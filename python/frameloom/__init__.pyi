@@ -3,7 +3,9 @@ from collections.abc import Iterable as _Iterable
 from contextlib import AbstractContextManager as _Manager
 from typing import Any, Literal, ParamSpec, TypeVar, overload
 
+from ._native import Backend as _Backend
 from ._native import Callable as _Compiled
+from ._native import Graph as Graph
 from ._report import Explanation as _Explanation
 
 _P = ParamSpec("_P")
@@ -43,10 +45,10 @@ config: _Config
 
 @overload
 def compile(fn: _AnyCallable[_P, _R], *, fullgraph: bool = False, dynamic: bool | None = None,
-            backend: str | None = None, options: dict[str, Any] | None = None,
+            backend: str | _Backend | None = None, options: dict[str, Any] | None = None,
             disable: bool = False) -> _Compiled[_P, _R]: ...
 @overload
-def compile(fn: None = None, *, fullgraph: bool = False, dynamic: bool | None = None, backend: str | None = None,
+def compile(fn: None = None, *, fullgraph: bool = False, dynamic: bool | None = None, backend: str | _Backend | None = None,
             options: dict[str, Any] | None = None,
             disable: bool = False) -> _AnyCallable[[_AnyCallable[_P, _R]], _Compiled[_P, _R]]: ...
 @overload

@@ -9,6 +9,7 @@ from ._config import config
 _OPTIONS = {"fastmath": bool, "cpu": str}
 _CPUS = ("native", "x86-64-v3", "x86-64-v4")
 
+Graph = _native.Graph
 graph_break = _native.graph_break
 is_compiling = _native.is_compiling
 skip_frame = _native.skip_frame
@@ -25,8 +26,10 @@ def compile(fn=None, *, fullgraph=False, dynamic=None, backend=None, options=Non
     dynamic    sizes of arrays, and Python ints and floats: None compiles for the value and, once it changes, for
                all values; True for all values at once (sizes of 0 and 1 apart); False always for the value. See
                also `mark_dynamic` and docs/dynamic.md
-    backend    "loom" (the compiler), "interpret" (the reference interpreter) or "eager" (captures, checks guards,
-               runs plain Python); None: `frameloom.config.backend`
+    backend    "loom" (the compiler), "interpret" (the reference interpreter), "eager" (captures, checks guards, runs
+               plain Python), or a callable: it gets a `frameloom.Graph` and the list of this call's inputs (read-only
+               arrays), and gives what is called with the inputs of each call and returns the outputs (an array, or a
+               tuple of them). None: `frameloom.config.backend`
     options    a dict: "fastmath" (bool: contraction and reassociation allowed), "cpu" ("native", "x86-64-v3",
                "x86-64-v4")
     disable    give `fn` back as it is
@@ -48,10 +51,10 @@ def _settings(fullgraph, dynamic, backend, options, disable):
         raise TypeError(f"dynamic must be None or a bool, not {type(dynamic).__name__}")
     if backend is None:
         backend = config.backend
-    if not isinstance(backend, str):
-        raise TypeError(f"backend must be a str, not {type(backend).__name__}")
-    if backend not in ("loom", "interpret", "eager"):
-        raise ValueError(f"unknown backend {backend!r}: use 'loom', 'interpret' or 'eager'")
+    if not isinstance(backend, str) and not callable(backend):
+        raise TypeError(f"backend must be a str or a callable, not {type(backend).__name__}")
+    if isinstance(backend, str) and backend not in ("loom", "interpret", "eager"):
+        raise ValueError(f"unknown backend {backend!r}: use 'loom', 'interpret', 'eager' or a callable")
     settings = {"backend": backend, "fullgraph": fullgraph, "dynamic": dynamic,
                 "fastmath": config.fastmath, "cpu": config.cpu}
     if options is not None and not isinstance(options, dict):

@@ -1,0 +1,35 @@
+/* A captured graph as Python sees it: what a backend written by the user gets.
+ *
+ * Sections by file: graph_object.c (Graph), graph_node.c (Node, Value).
+ */
+#ifndef LOOM_FRONTEND_GRAPH_OBJECT_H
+#define LOOM_FRONTEND_GRAPH_OBJECT_H
+
+#include "frontend/frontend.h"
+
+/* A copy of a capture's graph, or a region of such a graph. */
+typedef struct graph_object {
+  PyObject_HEAD const loom_graph *graph; /* &own, or a region of the owner's */
+  struct graph_object *owner;            /* of a region (owned); NULL: `captured` is this one's */
+  PyObject *name;                        /* "step", "step from line 12" */
+  /* What running it needs: graph, hosts and late; each input of sizes alone has its number. */
+  capture captured;
+} graph_object;
+
+extern PyTypeObject loom_graph_object_type, loom_graph_node_type, loom_graph_value_type;
+bool loom_graph_object_init(PyObject *module);
+PyObject *graph_object_new(const capture *c, PyObject *name);
+PyObject *graph_node_new(graph_object *graph, uint32_t number);
+PyObject *graph_node_regions(graph_object *graph, const loom_node *node);
+PyObject *graph_value_new(graph_object *graph, loom_value value);
+PyObject *graph_value_tuple(graph_object *graph, const loom_value *values, uint32_t count);
+/* Runs the graph in the reference interpreter on arrays: a tuple of new arrays (numpy/exchange.c).
+ */
+PyObject *numpy_graph_run(const capture *c, PyObject *const *args, Py_ssize_t count);
+/* A read-only array of a buffer that `owner` keeps alive. */
+PyObject *numpy_buffer_wrap(const loom_buffer *buffer, PyObject *owner);
+/* Copies an array or a number into a buffer; false with a TypeError or ValueError that calls it
+ * `what`. */
+bool numpy_buffer_store(const loom_buffer *buffer, PyObject *from, const char *what);
+
+#endif
