@@ -17,6 +17,8 @@
  * among them that no entry fits is not captured again. */
 static _Thread_local plain_frame *plain_frames __attribute__((tls_model("initial-exec")));
 
+_Thread_local PyFunctionObject *loom_function_now __attribute__((tls_model("initial-exec")));
+
 static callable *all_callables; /* doubly linked, under the GIL */
 
 /* ---- calls ---------------------------------------------------------------------------------- */
@@ -28,10 +30,16 @@ static inline bool thread_is_traced(void) {
 
 bool callable_thread_is_traced(void) { return thread_is_traced(); }
 
+bool callable_is_off(void) { return disabled_depth || loom_all_eager || thread_is_traced(); }
+
+PyFunctionObject *callable_function(const callable *c) {
+  return c->shared && loom_function_now ? loom_function_now : c->function;
+}
+
 /* Bytes of this thread's C stack that are left, but for a sixteenth for what is called. Plain
  * Python calls take none, calls through this object do: with a high recursion limit it would end
  * before Python's own check sees it. */
-static size_t call_stack_left(void) {
+size_t callable_stack_left(void) {
   static _Thread_local char *end __attribute__((tls_model("initial-exec")));
   char here;
   if (!end) {
@@ -47,7 +55,7 @@ static size_t call_stack_left(void) {
 }
 
 bool callable_stack_check(const callable *c) {
-  if (call_stack_left()) return true;
+  if (callable_stack_left()) return true;
   PyErr_Format(PyExc_RecursionError, "recursion through the compiled function %U is too deep",
                c->function->func_qualname);
   return false;
@@ -69,9 +77,12 @@ void plain_frame_close(const plain_frame *frame) { plain_frames = frame->outer; 
 PyObject *callable_call_uncompiled(callable *c, PyObject *const *args, size_t flags,
                                    PyObject *kwnames) {
   plain_frame frame;
+  hook_scope scope;
   Py_INCREF(c);
   plain_frame_open(&frame, c);
+  hook_open(&scope, c, c->function->func_code);
   PyObject *result = callable_call_plain(c, args, flags, kwnames);
+  hook_close(&scope);
   plain_frame_close(&frame);
   Py_DECREF(c);
   return result;
@@ -97,8 +108,11 @@ static inline entry *call_find(const callable *c, PyObject *const *slots, int64_
  * exception. */
 static entry *call_build(callable *c, PyObject *const *slots, int64_t *symbols, bool *plain) {
   c->misses++;
-  bool build = !call_is_nested(c->owner ? c->owner : c) && call_stack_left() >= BUILD_STACK;
+  bool build = !call_is_nested(c->owner ? c->owner : c) && callable_stack_left() >= BUILD_STACK;
+  PyFunctionObject *function = loom_function_now;
+  if (!c->shared) loom_function_now = NULL;
   entry *e = build ? callable_build(c, slots) : NULL;
+  loom_function_now = function;
   if (!e) {
     *plain = !PyErr_Occurred();
     return NULL;
@@ -135,6 +149,23 @@ static PyObject *call_slots(callable *c, PyObject *const *slots, bool *plain) {
   if (!e) return NULL;
   PyObject *result = call_entry(c, e, slots, symbols, plain);
   entry_unref(e);
+  return result;
+}
+
+PyObject *callable_call_frame(callable *c, PyFunctionObject *function, PyObject **slots,
+                              bool *plain, bool *useful) {
+  int64_t symbols[LOOM_MAX_SYMBOLS];
+  PyFunctionObject *outer = loom_function_now;
+  PyObject *result = NULL;
+  if (c->slots > CALLABLE_MAX_SLOTS) return *plain = true, NULL;
+  loom_function_now = function;
+  entry *e = callable_entry(c, slots, symbols, plain);
+  if (e) {
+    result = call_entry(c, e, slots, symbols, plain);
+    *useful = e->useful || e->captured->graph.node_count > 0;
+    entry_unref(e);
+  }
+  loom_function_now = outer;
   return result;
 }
 
@@ -287,6 +318,7 @@ callable *callable_part(callable *owner, resume_point *point, PyObject *code) {
   }
   c->point = point;
   c->owner = owner;
+  c->shared = owner->shared;
   c->code = Py_NewRef(code);
   c->simple = -1;
   c->slots = ((PyCodeObject *)code)->co_nlocalsplus - ((PyCodeObject *)code)->co_nfreevars +
@@ -294,15 +326,15 @@ callable *callable_part(callable *owner, resume_point *point, PyObject *code) {
   return c;
 }
 
-PyObject *callable_like(const callable *owner, PyObject *function) {
+callable *callable_shared(const callable *owner, PyObject *function) {
   callable *c = callable_copy(owner, function);
   if (!c || !callable_refresh(c)) {
     Py_XDECREF(c);
     return NULL;
   }
-  c->quiet = true;
+  c->quiet = c->shared = true;
   c->resumes.callees = Py_XNewRef(owner->resumes.callees);
-  return (PyObject *)c;
+  return c;
 }
 
 static int callable_traverse(PyObject *self, visitproc visit, void *arg) {
@@ -331,6 +363,7 @@ static void callable_dealloc(PyObject *self) {
   callable *c = (callable *)self;
   PyObject_GC_UnTrack(self);
   if (c->weakrefs) PyObject_ClearWeakRefs(self);
+  if (c->shared) hook_forget(c);
   if (c->previous) c->previous->next = c->next;
   if (c->next) c->next->previous = c->previous;
   if (all_callables == c) all_callables = c->next;

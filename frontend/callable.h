@@ -120,7 +120,8 @@ typedef struct resume_point resume_point;
 typedef struct resume_table {
   struct callable **points; /* owned */
   uint32_t count, capacity;
-  PyObject *callees; /* dict: function -> what is called in its place, shared with those; or NULL */
+  PyObject *callees; /* dict: code -> the callable for functions with it that the hook is given,
+                        shared with those (hook.c); or NULL */
 } resume_table;
 
 typedef struct callable {
@@ -141,6 +142,7 @@ typedef struct callable {
   PyObject *reason; /* why it is disabled, a str; or NULL */
   bool fullgraph, fastmath, warned;
   bool skipped; /* the function has called skip_frame() */
+  bool shared;  /* for all functions with this code: `function` only names them */
   bool quiet;   /* made for a function that a compiled one calls: says nothing of its own */
   char cpu[16];
   PyObject *breaks;    /* list of tuples, see explain.c; or NULL */
@@ -187,8 +189,17 @@ void callable_forget(callable *c);            /* all that was compiled or learnt
 /* A callable for the part of `owner`'s function (with this code) that starts at `point`, which it
  * takes over. */
 callable *callable_part(callable *owner, resume_point *point, PyObject *code);
-/* One for a function that `owner`'s calls, with the same options. */
-PyObject *callable_like(const callable *owner, PyObject *function);
+/* One for the functions with this one's code that `owner`'s calls, with the same options. */
+callable *callable_shared(const callable *owner, PyObject *function);
+/* The function that is being called: with `shared`, the one that this call began with. */
+PyFunctionObject *callable_function(const callable *c);
+/* Runs a shared one with the arguments that a frame of `function` starts with, which are taken out
+ * of it as soon as nothing but the compiled code can go on with them. *useful: an array operation
+ * was compiled. NULL with *plain set: the frame has to be evaluated. */
+PyObject *callable_call_frame(callable *c, PyFunctionObject *function, PyObject **slots,
+                              bool *plain, bool *useful);
+size_t callable_stack_left(void); /* bytes of the thread's C stack */
+bool callable_is_off(void);       /* is nothing compiled now in this thread? */
 /* The version whose guards hold, or one that is built now: new reference. NULL with *plain set: the
  * plain code has to run; else with an exception. */
 entry *callable_entry(callable *c, PyObject *const *slots, int64_t *symbols, bool *plain);
@@ -207,6 +218,21 @@ typedef struct plain_frame {
 } plain_frame;
 void plain_frame_open(plain_frame *frame, const callable *c);
 void plain_frame_close(const plain_frame *frame);
+
+/* ---- hook.c: functions that are called by what runs for real ------------------------------------
+ */
+
+/* While one is open in a thread, functions that are called there are compiled, with the options of
+ * `owner`; not the one with the code `code`. */
+typedef struct hook_scope {
+  callable *owner;
+  const PyObject *code;
+  struct hook_scope *outer;
+} hook_scope;
+void hook_open(hook_scope *scope, callable *owner, const PyObject *code);
+void hook_close(const hook_scope *scope);
+void hook_forget(const callable *c); /* it is about to go */
+void hook_reset(const callable *c);  /* what was learnt of it is void */
 
 /* ---- resume.c: going on behind a break ----------------------------------------------------------
  */

@@ -196,7 +196,8 @@ static bool capture_frame_state(tracer *t, frame *f) {
 }
 
 static frame *capture_root(tracer *t, PyFunctionObject *function) {
-  const source *s = trace_source(t, SOURCE_FUNCTION, NULL, (PyObject *)function, NULL, 0);
+  PyObject *own = function == loom_function_now ? NULL : (PyObject *)function;
+  const source *s = trace_source(t, SOURCE_FUNCTION, NULL, own, NULL, 0);
   value *v = s ? value_wrap(t, (PyObject *)function, s) : NULL;
   function_data *data = v ? function_get(t, v) : NULL;
   frame *f = data ? frame_new(t, data) : NULL;

@@ -418,9 +418,6 @@ static void step_describe(const encoder *e, const region *r, const frame_shape *
   out->depth[2] = handled ? (int32_t)(row[3] >> 1) + (int32_t)(row[3] & 1) + 1 : 0;
   out->locals[2] = kept;
   out->place = handled && (row[3] & 1) && opcode != RERAISE ? r->op : -1;
-  out->callee = -1;
-  if (opcode == CALL) out->callee = locals + at->depth - (int32_t)r->arg - 2;
-  if (opcode == CALL_FUNCTION_EX) out->callee = locals + at->depth - 3 - (int32_t)(r->arg & 1);
 }
 
 /* Instructions that only make sense where they stand. */

@@ -8,7 +8,26 @@ typedef struct interpreter_frame {
   PyObject *globals, *builtins, *locals;
   PyCodeObject *code;
   PyFrameObject *object; /* once somebody has asked for it */
+  struct _PyInterpreterFrame *previous;
+  void *at;
+  int stack;
+  bool entered;
+  char owner;
+  PyObject *slots[1];
 } interpreter_frame;
+
+static const interpreter_frame *frame_mirror(const struct _PyInterpreterFrame *f) {
+  return (const interpreter_frame *)f;
+}
+
+PyCodeObject *frame_code(const struct _PyInterpreterFrame *f) { return frame_mirror(f)->code; }
+
+PyFunctionObject *frame_function(const struct _PyInterpreterFrame *f) {
+  PyObject *function = (PyObject *)frame_mirror(f)->function;
+  return function && PyFunction_Check(function) ? (PyFunctionObject *)function : NULL;
+}
+
+PyObject **frame_slots(struct _PyInterpreterFrame *f) { return ((interpreter_frame *)f)->slots; }
 
 static const interpreter_frame *frame_now(void) {
   const PyThreadState *state = _PyThreadState_UncheckedGet();

@@ -184,7 +184,7 @@ static PyObject *guard_builtins(PyObject *globals) {
 /* Does reading this source depend on nothing but dictionaries that the program watches? Adds them.
  */
 static bool guard_watch_source(guard_program *p, const source *s) {
-  if (s->kind == SOURCE_CONST || s->kind == SOURCE_FUNCTION) return true;
+  if (s->kind == SOURCE_CONST || s->kind == SOURCE_FUNCTION) return s->object != NULL;
   if (s->kind == SOURCE_GLOBAL) {
     if (!guard_add_dict(p, s->object)) return false;
     PyObject *found = PyDict_GetItemWithError(s->object, s->key);

@@ -220,13 +220,13 @@ static double build_clock(void) {
 static capture *build_capture(callable *c, PyObject *const *slots, bool *symbolic,
                               uint64_t libraries) {
   const frame_shape *start = resume_start(c);
-  capture *captured = capture_from(c->function, start, slots, c->slots, symbolic, &c->sizes);
+  capture *captured = capture_from(callable_function(c), start, slots, c->slots, symbolic, &c->sizes);
   if (!captured || !captured->broke.reason || !libraries) return captured;
   c->by_value |= libraries;
   for (Py_ssize_t i = 0; i < c->slots; i++)
     if (libraries >> i & 1) symbolic[i] = false;
   capture_free(captured);
-  return capture_from(c->function, start, slots, c->slots, symbolic, &c->sizes);
+  return capture_from(callable_function(c), start, slots, c->slots, symbolic, &c->sizes);
 }
 
 /* Captures and compiles `code`, that of the function now: another thread may replace it while the
@@ -254,7 +254,7 @@ static entry *build_part(callable *c, PyObject *const *slots, const bool *symbol
   double start = build_clock();
   break_info why = {.reason = 0};
   capture *captured =
-      capture_until(c->function, resume_start(c), slots, c->slots, symbolic, &c->sizes, step);
+      capture_until(callable_function(c), resume_start(c), slots, c->slots, symbolic, &c->sizes, step);
   double capture_ms = build_clock() - start;
   entry *e = captured ? build_entry(c, captured, code, &why) : NULL;
   if (e) e->capture_ms = capture_ms;
@@ -381,6 +381,7 @@ void callable_publish(callable *c, entry *e) {
 }
 
 void callable_forget(callable *c) {
+  if (c->shared) hook_reset(c);
   entry_list *old = c->entries;
   c->entries = NULL;
   c->failures = c->negative_count = c->captures = 0;

@@ -78,26 +78,26 @@ static callable *point_get(callable *owner, PyObject *code, const frame_shape *a
 }
 
 static PyObject *point_make_function(const callable *part, PyObject *code) {
-  const PyFunctionObject *own = part->function;
+  const PyFunctionObject *own = callable_function(part);
   PyObject *made = PyFunction_NewWithQualName(code, own->func_globals, own->func_qualname);
   if (made && own->func_closure && PyFunction_SetClosure(made, own->func_closure)) Py_CLEAR(made);
   return made;
 }
 
-/* The function that runs one instruction, or all from there on: borrowed; NULL without an exception
- * when there is none. */
+/* The function that runs one instruction, or all from there on; NULL without an exception when
+ * there is none. A closure that is shared is made anew for the one that is called. */
 static PyObject *point_function(callable *part, bool whole) {
   resume_point *p = part->point;
   step_code *s = whole ? &p->rest : &p->step;
   PyObject **function = whole ? &p->rest_function : &p->step_function;
-  if (p->tried[whole]) return *function;
-  if (!encode_step((PyCodeObject *)part->code, &p->at, whole, s)) {
+  if (p->tried[whole] && *function) return Py_NewRef(*function);
+  if (!p->tried[whole]) {
+    encode_step((PyCodeObject *)part->code, &p->at, whole, s);
     p->tried[whole] = !PyErr_Occurred();
-    return NULL;
   }
-  *function = point_make_function(part, s->code);
-  p->tried[whole] = *function != NULL;
-  return *function;
+  PyObject *made = s->code ? point_make_function(part, s->code) : NULL;
+  if (made && !(part->shared && callable_function(part)->func_closure)) *function = Py_NewRef(made);
+  return made;
 }
 
 static PyObject *point_call(const callable *part, PyObject *function, frame_state *s) {
@@ -111,10 +111,11 @@ static PyObject *point_call(const callable *part, PyObject *function, frame_stat
     names = PyTuple_GetSlice(code->co_localsplusnames, code->co_argcount,
                              code->co_argcount + code->co_kwonlyargcount);
   if (code->co_kwonlyargcount && !names) return NULL;
-  Py_INCREF(function);
+  hook_scope scope;
+  hook_open(&scope, (callable *)part, PyFunction_GET_CODE(function));
   result =
       handover_call(function, s, (PyObject *const *)resume_none, (size_t)code->co_argcount, names);
-  Py_DECREF(function);
+  hook_close(&scope);
   Py_XDECREF(names);
   return result;
 }
@@ -252,44 +253,11 @@ static PyObject *drive_plain(drive *d, callable *part) {
   plain_frame_open(&frame, d->owner);
   drive_open(d);
   if (function) result = point_call(part, function, &d->state);
+  Py_XDECREF(function);
   plain_frame_close(&frame);
   frame_state_clear(&d->state);
   drive_close(d, false);
   return result;
-}
-
-#define RESUME_MAX_CALLEES 64
-
-/* What is called in place of a plain Python function that could not be inlined whole: a callable
- * for it, which has breaks and parts of its own. Borrowed; NULL: the function itself is called. */
-static PyObject *callee_of(callable *owner, PyObject *function) {
-  PyCodeObject *code = (PyCodeObject *)PyFunction_GET_CODE(function);
-  resume_table *table = &owner->resumes;
-  if (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR) ||
-      loom_code_is_library(code, PyFunction_GET_GLOBALS(function)))
-    return NULL;
-  if (!table->callees && !(table->callees = PyDict_New())) return NULL;
-  PyObject *known = PyDict_GetItemWithError(table->callees, function);
-  if (known || PyErr_Occurred() || PyDict_GET_SIZE(table->callees) >= RESUME_MAX_CALLEES)
-    return known;
-  PyObject *made = callable_like(owner, function);
-  bool good = made && PyDict_SetItem(table->callees, function, made) == 0;
-  Py_XDECREF(made);
-  return good ? made : NULL;
-}
-
-/* A call of a plain Python function, or of a method that is one, calls its callable instead. */
-static void drive_callee(drive *d, const resume_point *p) {
-  PyObject **at = p->step.callee >= 0 ? &d->state.items[p->step.callee] : NULL, *instead;
-  if (at && !*at) at++;
-  PyObject *bound = at && *at && Py_IS_TYPE(*at, &PyMethod_Type) ? *at : NULL;
-  PyObject *function = bound ? PyMethod_GET_FUNCTION(bound) : at ? *at : NULL;
-  if (!function || !PyFunction_Check(function)) return;
-  instead = callee_of(d->owner, function);
-  if (instead)
-    instead = bound ? PyMethod_New(instead, PyMethod_GET_SELF(bound)) : Py_NewRef(instead);
-  PyErr_Clear();
-  if (instead) Py_SETREF(*at, instead);
 }
 
 /* Runs the instruction in front of which the frame stands. True: the frame stands behind it. Else
@@ -301,12 +269,13 @@ static bool drive_step(drive *d, PyObject **result) {
   *result = NULL;
   if (part && !PyErr_Occurred() && (!function || traced)) {
     *result = drive_plain(d, part);
+    Py_XDECREF(function);
     Py_DECREF(part);
     return false;
   }
-  if (function) drive_callee(d, part->point);
   drive_open(d);
   if (function) *result = point_call(part, function, &d->state);
+  Py_XDECREF(function);
   frame_state_clear(&d->state);
   int number = *result ? handover_exit(*result) : -1;
   if (number >= 0) {
@@ -380,6 +349,9 @@ PyObject *resume_run(callable *c, entry *e, PyObject *const *args, const int64_t
   PyObject *result = entry_run(e, args, symbols, fallback);
   if (result) {
     state_take(&d.state, result, state_count(locals, &d.at), d.at.present);
+    /* What a frame started with is in its state now: nobody else is to hold it. */
+    for (Py_ssize_t i = 0; c->shared && i < c->slots; i++)
+      Py_CLEAR(((PyObject **)args)[i]);
     do
       drive_normalise(&d);
     while (drive_step(&d, &result) && drive_part(&d, &result));

@@ -29,7 +29,6 @@ typedef struct step_code {
   int32_t depth[3];   /* of its stack there */
   uint64_t locals[3]; /* which of its locals are bound there: none of another slot */
   int32_t place;      /* of the instruction: what the handler finds under the exception, or -1 */
-  int32_t callee; /* of a call: the slot of the callable, the NULL under it or its self; or -1 */
 } step_code;
 
 /* The first code unit of the instruction that `unit` belongs to: with its prefixes, and with what a
@@ -43,6 +42,13 @@ bool encode_step(PyCodeObject *code, const frame_shape *at, bool whole, step_cod
 /* ---- frame.c: the interpreter's frames (the version of CPython matters here)
  * --------------------- */
 
+struct _PyInterpreterFrame;
+typedef PyObject *frame_evaluator(PyThreadState *, struct _PyInterpreterFrame *, int);
+/* May a function given to the interpreter's hook return without having evaluated the frame? */
+#define FRAME_CAN_SKIP (PY_VERSION_HEX < 0x030c0000)
+PyCodeObject *frame_code(const struct _PyInterpreterFrame *f);         /* borrowed */
+PyFunctionObject *frame_function(const struct _PyInterpreterFrame *f); /* borrowed; NULL: none */
+PyObject **frame_slots(struct _PyInterpreterFrame *f); /* its locals: the arguments come first */
 /* Does somebody hold the frame object of the frame that runs now? */
 bool frame_is_seen(void);
 /* The same, but for the traceback of an exception. */

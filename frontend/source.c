@@ -313,6 +313,7 @@ static PyObject *read_from(const source *s, PyObject *base) {
 PyObject *source_read(const source *s, PyObject *const *args) {
   if (s->kind == SOURCE_ARG) return Py_XNewRef(args[s->index]);
   if (s->kind == SOURCE_GLOBAL) return read_global(s);
+  if (s->kind == SOURCE_FUNCTION && !s->object) return Py_XNewRef((PyObject *)loom_function_now);
   if (s->kind == SOURCE_FUNCTION || s->kind == SOURCE_CONST) return Py_XNewRef(s->object);
   PyObject *base = source_read(s->base, args);
   if (!base) return NULL;

@@ -1,0 +1,229 @@
+/* Functions that are called, however deep, by code that runs for real inside of a compiled call:
+ * they are compiled too, without anybody having asked for each of them.
+ *
+ * While such code runs, and only then, the interpreter gives each Python frame that it is about to
+ * evaluate to a function of ours (PEP 523). It finds the frame's arguments bound already, so that
+ * nothing has to be known of how the function was called: by an instruction, through a method or a
+ * closure, as a callback of C code. There is one callable for a code object: what differs between
+ * functions with the same code (closures that are made anew for each call) is read from the
+ * function that is called.
+ *
+ * The interpreter's hook is one for all threads. It passes on, to whatever was set before: frames
+ * of threads that run nothing compiled; generators and coroutines; frames in which an exception is
+ * thrown; library code; code that turned out to have nothing to compute; all frames while the
+ * thread is debugged or profiled. Where frames run under a hook they use the C stack, which plain
+ * calls do not: when little is left of it, the hook is taken away until the frame at hand has
+ * ended.
+ */
+#include "frontend/resume.h"
+#include "frontend/value/value.h"
+
+#define HOOK_STACK (512 << 10) /* bytes of C stack that nothing is hooked without */
+#define HOOK_IDLE 4       /* calls with nothing to compute, after which a function is let alone */
+#define HOOK_FAILURES 16  /* calls that could not be compiled, likewise */
+#define HOOK_CALLEES 1024 /* of one compiled function */
+
+static _Thread_local hook_scope *scope_now __attribute__((tls_model("initial-exec")));
+
+/* All under the GIL: */
+static Py_ssize_t scope_count;      /* of all threads */
+static frame_evaluator *hook_outer; /* whoever was there before */
+static Py_ssize_t hook_index = -1;  /* of what is kept with code objects */
+
+#if FRAME_CAN_SKIP
+
+/* ---- what is kept with a code object ------------------------------------------------------------
+ */
+
+typedef struct hook_record {
+  callable *made;          /* borrowed: it forgets itself here when it goes; or NULL */
+  uint32_t idle, failures; /* calls in a row */
+  bool useful, never;      /* some had something to compute; it is let alone */
+  bool barred;             /* for what it is */
+} hook_record;
+
+static hook_record *record_of(PyCodeObject *code) {
+  void *kept = NULL;
+  if (hook_index < 0 && (hook_index = _PyEval_RequestCodeExtraIndex(free)) < 0) return NULL;
+  if (_PyCode_GetExtra((PyObject *)code, hook_index, &kept)) PyErr_Clear();
+  return kept;
+}
+
+static hook_record *record_new(PyCodeObject *code) {
+  hook_record *r = calloc(1, sizeof *r);
+  if (r && _PyCode_SetExtra((PyObject *)code, hook_index, r)) {
+    PyErr_Clear();
+    free(r);
+    return NULL;
+  }
+  if (r)
+    r->barred = !(code->co_flags & CO_OPTIMIZED) ||
+                code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR);
+  return r;
+}
+
+void hook_reset(const callable *c) {
+  hook_record *r = c->code ? record_of((PyCodeObject *)c->code) : NULL;
+  if (r && r->made == c) *r = (hook_record){.made = r->made, .barred = r->barred};
+}
+
+void hook_forget(const callable *c) {
+  hook_record *r = c->code ? record_of((PyCodeObject *)c->code) : NULL;
+  if (r && r->made == c) *r = (hook_record){.barred = r->barred};
+}
+
+/* ---- which callable a frame is given to ---------------------------------------------------------
+ */
+
+static bool hook_options_agree(const callable *a, const callable *b) {
+  return a->kind == b->kind && a->dynamic == b->dynamic && a->fastmath == b->fastmath &&
+         !strcmp(a->cpu, b->cpu);
+}
+
+/* Codes that are equal are not the same, and the callable keeps its own alive. */
+static PyObject *hook_key(const PyFunctionObject *function) {
+  return PyLong_FromVoidPtr(function->func_code);
+}
+
+/* The callee lives as long as one of those that it is called from. */
+static callable *hook_keep(callable *owner, const PyFunctionObject *function, callable *c) {
+  PyObject *callees = owner->resumes.callees;
+  if (c->resumes.callees == callees) return c;
+  PyObject *key = hook_key(function);
+  bool good = key && PyDict_SetItem(callees, key, (PyObject *)c) == 0;
+  Py_XDECREF(key);
+  return good ? c : NULL;
+}
+
+static callable *hook_make(callable *owner, hook_record *r, PyFunctionObject *function) {
+  PyObject *callees = owner->resumes.callees, *key = hook_key(function), *named = NULL;
+  callable *known = key ? (callable *)PyDict_GetItemWithError(callees, key) : NULL, *made = NULL;
+  if (key && !known && !PyErr_Occurred() && PyDict_GET_SIZE(callees) < HOOK_CALLEES)
+    named = PyFunction_New(function->func_code, function->func_globals);
+  if (named) made = callable_shared(owner, named);
+  if (made && PyDict_SetItem(callees, key, (PyObject *)made) == 0) known = made;
+  if (known && known == made && !r->made) r->made = made;
+  Py_XDECREF(key);
+  Py_XDECREF(named);
+  Py_XDECREF(made);
+  return known;
+}
+
+/* Borrowed; NULL: the frame is not for us. */
+static callable *hook_callable(callable *owner, hook_record *r, PyFunctionObject *function) {
+  callable *c = r->made;
+  if (!owner->resumes.callees && !(owner->resumes.callees = PyDict_New())) return NULL;
+  if (c && hook_options_agree(c, owner))
+    c = hook_keep(owner, function, c);
+  else
+    c = hook_make(owner, r, function);
+  return c && c->function->func_globals == function->func_globals ? c : NULL;
+}
+
+static bool hook_is_library(PyCodeObject *code, PyFunctionObject *function) {
+  return loom_code_is_library(code, function->func_globals);
+}
+
+static PyObject *hook_pass(PyThreadState *state, struct _PyInterpreterFrame *f, int thrown) {
+  return hook_outer ? hook_outer(state, f, thrown) : _PyEval_EvalFrameDefault(state, f, thrown);
+}
+
+static PyObject *hook_evaluate(PyThreadState *state, struct _PyInterpreterFrame *f, int thrown);
+
+/* With no hook of ours until the frame has ended. */
+static PyObject *hook_pass_deep(PyThreadState *state, struct _PyInterpreterFrame *f) {
+  PyInterpreterState *interpreter = PyThreadState_GetInterpreter(state);
+  if (_PyInterpreterState_GetEvalFrameFunc(interpreter) != hook_evaluate)
+    return hook_pass(state, f, 0);
+  _PyInterpreterState_SetEvalFrameFunc(interpreter,
+                                       hook_outer ? hook_outer : _PyEval_EvalFrameDefault);
+  PyObject *result = hook_pass(state, f, 0);
+  if (scope_count) _PyInterpreterState_SetEvalFrameFunc(interpreter, hook_evaluate);
+  return result;
+}
+
+static void hook_learn(hook_record *r, bool plain, bool useful) {
+  if (plain)
+    r->never = ++r->failures >= HOOK_FAILURES;
+  else
+    r->failures = 0;
+  r->useful |= useful;
+  if (!plain && !r->useful) r->never = ++r->idle >= HOOK_IDLE;
+}
+
+/* The frame of a function that may be compiled. */
+static PyObject *hook_call(PyThreadState *state, struct _PyInterpreterFrame *f, hook_record *r,
+                           callable *c, PyFunctionObject *function) {
+  bool plain = false, useful = false;
+  plain_frame frame;
+  Py_INCREF(c);
+  Py_INCREF(function);
+  PyObject *result = callable_call_frame(c, function, frame_slots(f), &plain, &useful);
+  hook_learn(r, plain, useful);
+  if (plain) {
+    plain_frame_open(&frame, c);
+    result = hook_pass(state, f, 0);
+    plain_frame_close(&frame);
+  }
+  Py_DECREF(function);
+  Py_DECREF(c);
+  return result;
+}
+
+static PyObject *hook_evaluate(PyThreadState *state, struct _PyInterpreterFrame *f, int thrown) {
+  const hook_scope *scope = scope_now;
+  if (!scope || thrown) return hook_pass(state, f, thrown);
+  PyCodeObject *code = frame_code(f);
+  if ((const PyObject *)code == scope->code) return hook_pass(state, f, 0);
+  hook_record *r = record_of(code);
+  PyFunctionObject *function = frame_function(f);
+  if (!r && hook_index >= 0 && (r = record_new(code)) && function)
+    r->barred |= hook_is_library(code, function);
+  if (callable_stack_left() < HOOK_STACK) return hook_pass_deep(state, f);
+  if (!r || r->never || r->barred || !function || callable_is_off()) return hook_pass(state, f, 0);
+  callable *c = hook_callable(scope->owner, r, function);
+  PyErr_Clear();
+  return c ? hook_call(state, f, r, c, function) : hook_pass(state, f, 0);
+}
+
+static void hook_install(void) {
+  PyInterpreterState *interpreter = PyInterpreterState_Get();
+  frame_evaluator *now = _PyInterpreterState_GetEvalFrameFunc(interpreter);
+  if (now == hook_evaluate) return;
+  hook_outer = now == _PyEval_EvalFrameDefault ? NULL : now;
+  _PyInterpreterState_SetEvalFrameFunc(interpreter, hook_evaluate);
+}
+
+/* Somebody who came after us keeps calling us: then all frames are passed on. */
+static void hook_remove(void) {
+  PyInterpreterState *interpreter = PyInterpreterState_Get();
+  if (_PyInterpreterState_GetEvalFrameFunc(interpreter) != hook_evaluate) return;
+  _PyInterpreterState_SetEvalFrameFunc(interpreter,
+                                       hook_outer ? hook_outer : _PyEval_EvalFrameDefault);
+}
+
+#else
+
+void hook_forget(const callable *c) {}
+void hook_reset(const callable *c) {}
+static void hook_install(void) {}
+static void hook_remove(void) {}
+
+#endif
+
+/* ---- when it is on ------------------------------------------------------------------------------
+ */
+
+/* A shared callable keeps nothing itself: its callees are those of whoever called it. */
+void hook_open(hook_scope *scope, callable *owner, const PyObject *code) {
+  if (owner->owner) owner = owner->owner;
+  if (owner->shared && scope_now) owner = scope_now->owner;
+  *scope = (hook_scope){.owner = owner, .code = code, .outer = scope_now};
+  scope_now = scope;
+  if (!scope_count++) hook_install();
+}
+
+void hook_close(const hook_scope *scope) {
+  scope_now = scope->outer;
+  if (!--scope_count) hook_remove();
+}
