@@ -199,10 +199,6 @@ value *builtin_reduce(tracer *t, const builtin_args *a) {
   return total;
 }
 
-typedef struct partial_data {
-  value *function, *args, *keywords;
-} partial_data;
-
 bool is_partial(PyObject *o) {
   return !strcmp(Py_TYPE(o)->tp_name, "functools.partial") && !PyType_Check(o);
 }
@@ -235,18 +231,25 @@ static value *partial_get_attr(tracer *t, value *v, PyObject *name) {
   return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a partial", PyUnicode_AsUTF8(name));
 }
 
+static PyObject *partial_python_type(tracer *t, value *v) {
+  return ((partial_data *)v->any.a)->type;
+}
+
 static int partial_truth(tracer *t, value *v) { return 1; }
 
 const value_type value_partial_type = {.name = "partial",
                                        .truth = partial_truth,
                                        .get_attr = partial_get_attr,
-                                       .call = partial_call_value};
+                                       .call = partial_call_value,
+                                       .python_type = partial_python_type,
+                                       .rebuild = partial_rebuild};
 
 value *builtin_partial(tracer *t, const builtin_args *a) {
   if (a->count < 1) return trace_raise(t, PyExc_TypeError, "partial() needs a callable");
   value *v = value_new(t, &value_partial_type);
   partial_data *d = v ? trace_alloc(t, sizeof *d) : NULL;
   if (!d) return NULL;
+  d->type = a->callee;
   d->function = a->args[0];
   d->args = value_tuple(t, a->args + 1, a->count - 1);
   d->keywords = value_dict(t);

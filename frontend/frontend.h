@@ -458,6 +458,8 @@ recipe *trace_recipe(tracer *t, recipe_kind kind); /* zeroed, owned by the captu
 recipe *trace_rebuild(tracer *t, value *v);        /* RECIPE_SHARED when the value was asked for before */
 /* Rebuilds the items of a container (v->seq) into the recipe `r`, which it gives back. */
 recipe *trace_rebuild_items(tracer *t, recipe *r, value *v);
+/* A call of `function`, whose reference it takes, with these values. */
+recipe *trace_rebuild_call(tracer *t, PyObject *function, value *const *args, Py_ssize_t count);
 /* An iterator over a sequence, made again where it stands (-1: at its end). */
 recipe *iter_recipe(tracer *t, value *sequence, Py_ssize_t index, bool reverse);
 void trace_effect(tracer *t, effect e);

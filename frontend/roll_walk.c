@@ -132,7 +132,8 @@ static void walk_function(roll_walk *w, value *v) {
   roll_pointer(w, d->code);
   roll_pointer(w, d->globals);
   roll_token(w, d->annotated);
-  value **parts[] = {&d->defaults, &d->kwdefaults, &d->closure, &d->attrs, &d->own};
+  value **parts[] = {&d->defaults, &d->kwdefaults, &d->closure,
+                     &d->attrs,    &d->own,        &d->annotations};
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
     roll_value(w, parts[i]);
 }

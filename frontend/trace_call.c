@@ -228,7 +228,7 @@ step step_MAKE_FUNCTION(tracer *t, frame *f, const loom_instr *in) {
   data->globals = f->function->globals;
   if (in->arg & 8) data->closure = frame_pop(f);
   data->annotated = in->arg & 4;
-  if (data->annotated) frame_pop(f);
+  if (data->annotated) data->annotations = frame_pop(f);
   if (in->arg & 2) data->kwdefaults = frame_pop(f);
   if (in->arg & 1) data->defaults = trace_to_tuple(t, frame_pop(f));
   return trace_pending(t) ? STEP_FAIL : frame_result(f, function_new(t, data, NULL));

@@ -164,16 +164,22 @@ static value *function_made_default(tracer *t, function_data *data, const char *
     PyObject *module = PyDict_GetItemString(data->globals, "__name__");
     return value_const(t, module && PyUnicode_CheckExact(module) ? module : Py_None);
   }
-  if (data->annotated) return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a function", name);
-  value *key = value_str(t, name), *empty = value_dict(t);
+  value *key = value_str(t, name), *all = value_dict(t), *from = data->annotations;
+  if (data->annotated && (!from || from->type != &value_tuple_type))
+    return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a function", name);
+  for (Py_ssize_t i = 0; all && data->annotated && i + 1 < from->seq.count; i += 2)
+    if (!dict_put(t, all, from->seq.items[i], from->seq.items[i + 1])) return NULL;
   if (!data->own) data->own = value_dict(t);
-  return key && empty && data->own && dict_put(t, data->own, key, empty) ? empty : NULL;
+  return key && all && data->own && dict_put(t, data->own, key, all) ? all : NULL;
 }
 
 static value *function_made_attr(tracer *t, function_data *data, PyObject *name) {
   const char *text = PyUnicode_AsUTF8(name);
   bool own = function_own_name(text);
   value *dict = own ? data->own : data->attrs, *key = value_const(t, name);
+  if (!strcmp(text, "__defaults__")) return data->defaults ? data->defaults : t->none;
+  if (!strcmp(text, "__kwdefaults__")) return data->kwdefaults ? data->kwdefaults : t->none;
+  if (!strcmp(text, "__closure__")) return data->closure ? data->closure : t->none;
   if (!strcmp(text, "__dict__")) return data->attrs ? data->attrs : (data->attrs = value_dict(t));
   value *item = dict && key ? dict_get(t, dict, key) : NULL;
   if (item || trace_pending(t)) return item;
@@ -204,8 +210,7 @@ static bool function_set_attr(tracer *t, value *v, PyObject *name, value *item) 
 static PyObject *function_python_type(tracer *t, value *v) { return (PyObject *)&PyFunction_Type; }
 
 static recipe *function_rebuild(tracer *t, value *v) {
-  if (!v->source)
-    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a function made inside is returned");
+  if (!v->source) return v->object ? NULL : function_rebuild_made(t, v);
   recipe *r = trace_recipe(t, RECIPE_SOURCE);
   if (r) r->source = v->source;
   return r;
@@ -261,7 +266,7 @@ static PyObject *method_python_type(tracer *t, value *v) {
 }
 
 static recipe *method_rebuild(tracer *t, value *v) {
-  if (!v->source) return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a bound method is returned");
+  if (!v->source) return method_rebuild_made(t, v);
   recipe *r = trace_recipe(t, RECIPE_SOURCE);
   if (r) r->source = v->source;
   return r;
@@ -275,19 +280,12 @@ const value_type value_method_type = {.name = "method",
                                       .rebuild = method_rebuild};
 
 static recipe *cell_rebuild(tracer *t, value *v) {
-  recipe *r = trace_recipe(t, v->source ? RECIPE_SOURCE : RECIPE_CALL);
-  if (!r) return NULL;
-  r->source = v->source;
-  if (v->source) return r;
-  if (v->object) return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a cell of a function");
-  recipe *type = trace_recipe(t, RECIPE_CONST);
-  r->items = calloc(2, sizeof *r->items);
-  if (!type || !r->items) return trace_fail(t);
-  type->object = Py_NewRef((PyObject *)&PyCell_Type);
-  r->items[r->count++] = type;
-  if (!v->cell.content) return r;
-  r->items[r->count] = trace_rebuild(t, v->cell.content);
-  return r->items[r->count++] ? r : NULL;
+  const source *s = v->source ? v->source : v->object ? v->any.b : NULL;
+  if (v->object && !s) return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a cell of a function");
+  if (!s) return cell_rebuild_made(t, v);
+  recipe *r = trace_recipe(t, RECIPE_SOURCE);
+  if (r) r->source = s;
+  return r;
 }
 
 const value_type value_cell_type = {.name = "cell", .rebuild = cell_rebuild};

@@ -261,31 +261,11 @@ static PyObject *iter_restore(PyObject *self, PyObject *const *args, Py_ssize_t 
   return it;
 }
 
-static recipe *iter_const(tracer *t, PyObject *object) {
-  recipe *r = object ? trace_recipe(t, RECIPE_CONST) : NULL;
-  if (r)
-    r->object = object;
-  else
-    Py_XDECREF(object);
-  return r ? r : trace_pending(t) ? NULL : trace_fail(t);
-}
-
-/* A call of `function` with `count` values. */
-static recipe *iter_call_recipe(tracer *t, PyObject *function, value *const *args,
-                                Py_ssize_t count) {
-  recipe *r = trace_recipe(t, RECIPE_CALL);
-  if (!r || !(r->items = calloc((size_t)count + 1, sizeof *r->items))) return trace_fail(t);
-  if (!(r->items[r->count++] = iter_const(t, function))) return NULL;
-  for (Py_ssize_t i = 0; i < count; i++)
-    if (!(r->items[r->count++] = trace_rebuild(t, args[i]))) return NULL;
-  return r;
-}
-
 recipe *iter_recipe(tracer *t, value *sequence, Py_ssize_t index, bool reverse) {
   static PyMethodDef method = {"iterator", (PyCFunction)(void (*)(void))iter_restore, METH_FASTCALL,
                                NULL};
   value *args[3] = {sequence, value_int(t, index), value_bool(t, reverse)};
-  return args[1] ? iter_call_recipe(t, PyCFunction_New(&method, NULL), args, 3) : NULL;
+  return args[1] ? trace_rebuild_call(t, PyCFunction_New(&method, NULL), args, 3) : NULL;
 }
 
 static recipe *iterator_rebuild(tracer *t, value *v) {
@@ -296,9 +276,9 @@ static recipe *iterator_rebuild(tracer *t, value *v) {
     return iter_recipe(t, d->base, d->done ? -1 : d->at - reverse, reverse);
   }
   if (d->kind == ITER_ENUMERATE)
-    return iter_call_recipe(t, Py_NewRef((PyObject *)&PyEnum_Type), args, 2);
+    return trace_rebuild_call(t, Py_NewRef((PyObject *)&PyEnum_Type), args, 2);
   if (d->kind == ITER_ZIP && !d->strict)
-    return iter_call_recipe(t, Py_NewRef((PyObject *)&PyZip_Type), d->inner, d->count);
+    return trace_rebuild_call(t, Py_NewRef((PyObject *)&PyZip_Type), d->inner, d->count);
   return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an iterator is returned");
 }
 
@@ -543,5 +523,6 @@ static PyObject *generator_python_type(tracer *t, value *v) {
 const value_type value_generator_type = {.name = "generator",
                                          .iter = iter_self,
                                          .next = generator_next,
+                                         .rebuild = generator_rebuild,
                                          .get_attr = generator_get_attr,
                                          .python_type = generator_python_type};

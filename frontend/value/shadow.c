@@ -38,6 +38,8 @@ struct shadows {
   shadow_call *calls;
   uint32_t opened_count, opened_capacity, call_count, call_capacity;
   overlay *overlays;
+  value **fills; /* cells made inside, to be given their content */
+  uint32_t fill_count, fill_capacity;
   pointer_map by_value; /* value -> itself */
   pointer_map unread;   /* live object -> the lazy value through which it was changed */
 };
@@ -386,6 +388,28 @@ static void finish_call(tracer *t, const shadow_call *c) {
                             .key = PyUnicode_InternFromString(c->method)});
 }
 
+bool shadow_fill(tracer *t, value *cell) {
+  struct shadows *s = shadow_all(t);
+  if (s) s->fills = shadow_grow(t, s->fills, s->fill_count, &s->fill_capacity, sizeof *s->fills);
+  if (!s || !s->fills) return false;
+  s->fills[s->fill_count++] = cell;
+  return true;
+}
+
+/* Rebuilding what one cell holds may come to others. */
+static void finish_fills(tracer *t, struct shadows *s) {
+  for (uint32_t i = 0; i < s->fill_count && !trace_pending(t); i++) {
+    recipe *made = trace_recipe(t, RECIPE_TUPLE);
+    if (!made || !(made->items = calloc(2, sizeof *made->items))) {
+      trace_fail(t);
+      return;
+    }
+    if ((made->items[0] = trace_rebuild(t, s->fills[i]))) made->count++;
+    if (made->count && (made->items[1] = trace_rebuild(t, s->fills[i]->cell.content)))
+      trace_change(t, (change){.kind = CHANGE_CELL, .made = (made->count++, made)});
+  }
+}
+
 /* ---- what must not be one object ---------------------------------------------------------------
  */
 
@@ -459,4 +483,5 @@ void shadow_finish(tracer *t) {
   }
   for (const overlay *o = s->overlays; o && !trace_pending(t); o = o->next)
     finish_overlay(t, o);
+  finish_fills(t, s);
 }

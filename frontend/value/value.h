@@ -55,7 +55,8 @@ typedef struct function_data { /* of a value_function_type: `any.a`; any.b is th
   value *defaults;   /* tuple value or NULL */
   value *kwdefaults; /* dict value or NULL */
   value *closure;    /* tuple value of cells or NULL */
-  bool annotated;    /* made with annotations */
+  bool annotated;    /* made with annotations: */
+  value *annotations; /* tuple or dict value */
   value *attrs;      /* of one made inside: dict value of its __dict__, or NULL */
   value *
       own; /* of one made inside: dict value of __name__ and the like that were assigned, or NULL */
@@ -365,6 +366,18 @@ value *container_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t
                       PyObject *kwnames); /* self first */
 recipe *container_rebuild(tracer *t, value *v);
 
+/* ---- value/made.c: functions, methods and generators made inside, as results ------------------ */
+
+recipe *function_rebuild_made(tracer *t, value *v);
+recipe *method_rebuild_made(tracer *t, value *v);
+recipe *cell_rebuild_made(tracer *t, value *v);
+recipe *partial_rebuild(tracer *t, value *v);
+recipe *generator_rebuild(tracer *t, value *v);
+typedef struct partial_data {
+  value *function, *args, *keywords;
+  PyObject *type;
+} partial_data;
+
 /* ---- value/shadow.c: changes of what existed before the call --------------------------------- */
 
 /* To be asked before the content of a list, dictionary or cell is changed; false after a break. */
@@ -386,6 +399,8 @@ overlay *overlay_open(tracer *t, PyObject *object, const source *s, bool attribu
 overlay_slot *overlay_find(const overlay *o, PyObject *key); /* `o` may be NULL */
 bool overlay_put(tracer *t, overlay *o, PyObject *key, value *item);
 bool overlay_delete(tracer *t, overlay *o, PyObject *key, bool existed); /* before the call */
+/* A cell made inside gets its content when all else has been made: functions in it may hold it. */
+bool shadow_fill(tracer *t, value *cell);
 void shadow_walk(roll_walk *w, const tracer *t);
 void shadow_finish(tracer *t);
 

@@ -71,10 +71,6 @@ async def coroutine():
     return 1
 
 
-def returns_function():
-    return lambda: 1
-
-
 def returns_object():
     made = Base(1)
     made.itself = made
@@ -100,7 +96,6 @@ def long_list():
         (deep, (), "RECURSION"),
         (generator, (), "GENERATOR"),
         (coroutine, (), "GENERATOR"),
-        (returns_function, (), "UNSUPPORTED_TYPE"),
         (returns_object, (), "UNSUPPORTED_TYPE"),
         (huge, (), "LIMIT"),
         (long_list, (), "LIMIT"),
