@@ -228,13 +228,13 @@ static value *call_class(tracer *t, PyObject *o, const builtin_args *a) {
   PyTypeObject *type = (PyTypeObject *)o;
   if (PyType_IsSubtype(type, (PyTypeObject *)PyExc_BaseException))
     return exception_make(t, o, a->args, a->count, a->kwnames);
-  if (type_runs_python(Py_TYPE(type), "__call__")) {
+  if (type_runs_python(t, Py_TYPE(type), "__call__")) {
     PyObject *name = trace_keep(t, PyUnicode_InternFromString("__call__"));
     value *cls = name ? value_const(t, o) : NULL;
     value *method = cls ? type_attr(t, (PyObject *)Py_TYPE(type), name, cls, NULL) : NULL;
     return method ? trace_call(t, method, a->args, a->count, a->kwnames) : NULL;
   }
-  if (type_runs_python(type, "__new__") && tuple_class_known(type))
+  if (type_runs_python(t, type, "__new__") && tuple_class_known(t, type))
     return object_make(t, o, a->args, a->count, a->kwnames);
   if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) &&
       Py_TYPE(type)->tp_call == PyType_Type.tp_call &&

@@ -413,7 +413,7 @@ value *builtin_bound_call(tracer *t, PyObject *o, const builtin_args *a) {
   if (self == (PyObject *)&PyBaseObject_Type && !strcmp(name, "__new__") && cls)
     return object_allocate(t, a->args[0]->object);
   if (self == (PyObject *)&PyTuple_Type && !strcmp(name, "__new__") && cls && a->count <= 2 &&
-      tuple_class_known((PyTypeObject *)a->args[0]->object)) {
+      tuple_class_known(t, (PyTypeObject *)a->args[0]->object)) {
     value *items = a->count == 2 ? trace_to_tuple(t, a->args[1]) : value_tuple(t, NULL, 0);
     value *v = items ? value_tuple(t, items->seq.items, items->seq.count) : NULL;
     if (v) tuple_set_class(v, a->args[0]->object);

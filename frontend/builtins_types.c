@@ -125,8 +125,8 @@ static value *text_of(tracer *t, value *v, bool repr) {
   if (v->type == &value_exception_type && !repr) return exception_str(t, v);
   if (v->type == &value_object_type) {
     PyTypeObject *type = (PyTypeObject *)object_class(v);
-    if (!type_runs_python(type, name)) name = "__repr__";
-    if (type_runs_python(type, name)) return special_or_pass(t, v, name, &PyUnicode_Type);
+    if (!type_runs_python(t, type, name)) name = "__repr__";
+    if (type_runs_python(t, type, name)) return special_or_pass(t, v, name, &PyUnicode_Type);
   }
   if (value_is_const(v) && PyType_Check(v->object) && Py_TYPE(v->object) == &PyType_Type)
     return text_of_class(t, v);
@@ -287,17 +287,11 @@ value *builtin_type(tracer *t, const builtin_args *a) {
   return type ? value_const(t, type) : NULL;
 }
 
-static PyObject *class_hook(PyTypeObject *type) {
-  PyObject *key = PyUnicode_InternFromString("__subclasshook__"),
-           *hook = key ? _PyType_Lookup(type, key) : NULL;
-  Py_XDECREF(key);
-  return hook;
-}
-
 /* abc's own checks call a class's __subclasshook__; without one, or with the standard library's,
  * they run no user code. */
-static bool known_abstract(PyTypeObject *cls) {
-  PyObject *hook = class_hook(cls), *own = class_hook(&PyBaseObject_Type);
+static bool known_abstract(tracer *t, PyTypeObject *cls) {
+  PyObject *hook = class_special(t, cls, "__subclasshook__"),
+           *own = class_special(t, &PyBaseObject_Type, "__subclasshook__");
   if (!strcmp(Py_TYPE(cls)->tp_name, "ABCMeta") && hook == own) return true;
   PyObject *module = PyDict_GetItemString(cls->tp_dict, "__module__");
   return module && PyUnicode_CheckExact(module) &&
@@ -322,9 +316,10 @@ static int is_subclass(tracer *t, PyObject *type, PyObject *cls, bool instance) 
   cls = model_real(cls);
   if (type == cls && (instance || meta == &PyType_Type)) return 1;
   guard_mro(t, (PyTypeObject *)type);
-  if (!type_runs_python(meta, "__subclasscheck__") && !type_runs_python(meta, "__instancecheck__"))
+  if (!type_runs_python(t, meta, "__subclasscheck__") &&
+      !type_runs_python(t, meta, "__instancecheck__"))
     return PyType_IsSubtype((PyTypeObject *)type, (PyTypeObject *)cls);
-  if (known_abstract((PyTypeObject *)cls)) {
+  if (known_abstract(t, (PyTypeObject *)cls)) {
     int result = PyObject_IsSubclass(type, cls);
     if (result < 0) trace_raise_live(t);
     guard_abstract(t, cls);
@@ -358,8 +353,8 @@ static int check_classes(tracer *t, PyObject *type, value *classes, bool instanc
 int trace_isinstance(tracer *t, value *v, value *types) {
   PyObject *type = value_type_of(t, v);
   if (!type) return -1;
-  if (!type_keeps_default((PyTypeObject *)type, "__class__") ||
-      type_runs_python((PyTypeObject *)type, "__getattribute__")) {
+  if (!type_keeps_default(t, (PyTypeObject *)type, "__class__") ||
+      type_runs_python(t, (PyTypeObject *)type, "__getattribute__")) {
     trace_break(t, BREAK_UNSUPPORTED_TYPE, "a check of a %s, which says itself what its class is",
                 ((PyTypeObject *)type)->tp_name);
     return -1;

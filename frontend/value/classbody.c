@@ -117,7 +117,7 @@ static PyObject *body_bases(tracer *t, value *const *bases, Py_ssize_t count) {
   for (Py_ssize_t i = 0; tuple && i < count; i++) {
     PyObject *base = value_is_const(bases[i]) ? bases[i]->object : NULL;
     if (!base || !Py_IS_TYPE(base, &PyType_Type) ||
-        type_runs_python((PyTypeObject *)base, "__init_subclass__")) {
+        type_runs_python(t, (PyTypeObject *)base, "__init_subclass__")) {
       Py_DECREF(tuple);
       return trace_break(t, BREAK_UNSUPPORTED_TYPE,
                          "a class with a base that makes its subclasses");

@@ -99,8 +99,8 @@ static value *const_unary(tracer *t, int op, value *v) {
   }
 }
 
-static bool const_compares_in_c(value *v) {
-  return !type_runs_python(Py_TYPE(v->object), "__eq__") &&
+static bool const_compares_in_c(tracer *t, value *v) {
+  return !type_runs_python(t, Py_TYPE(v->object), "__eq__") &&
          Py_TYPE(v->object)->tp_richcompare == PyBaseObject_Type.tp_richcompare;
 }
 
@@ -118,12 +118,12 @@ static value *const_compare(tracer *t, int op, value *l, value *r) {
   bool readable = (const_readable(l) || types) && (const_readable(r) || types);
   if (plain || (readable && (object_is_immutable(l->object) || object_is_immutable(r->object))))
     return value_made(t, PyObject_RichCompare(l->object, r->object, op));
-  if ((!const_plain(l) && !const_compares_in_c(l)) ||
-      (!const_plain(r) && !const_compares_in_c(r))) {
+  if ((!const_plain(l) && !const_compares_in_c(t, l)) ||
+      (!const_plain(r) && !const_compares_in_c(t, r))) {
     bool by_identity = (PyType_Check(l->object) || PyModule_Check(l->object) || const_plain(l) ||
-                        const_compares_in_c(l)) &&
+                        const_compares_in_c(t, l)) &&
                        (PyType_Check(r->object) || PyModule_Check(r->object) || const_plain(r) ||
-                        const_compares_in_c(r));
+                        const_compares_in_c(t, r));
     bool functions = PyCFunction_CheckExact(l->object) && PyCFunction_CheckExact(r->object);
     bool meta = (PyType_Check(l->object) &&
                  Py_TYPE(l->object)->tp_richcompare != PyType_Type.tp_richcompare) ||
@@ -169,7 +169,7 @@ static value *const_raise_no(tracer *t, value *v, const char *what) {
  * nothing pending: there is none. */
 static value *const_meta(tracer *t, value *v, const char *name, value *const *args,
                          Py_ssize_t count) {
-  if (!PyType_Check(v->object) || !type_runs_python(Py_TYPE(v->object), name)) return NULL;
+  if (!PyType_Check(v->object) || !type_runs_python(t, Py_TYPE(v->object), name)) return NULL;
   PyObject *key = trace_keep(t, PyUnicode_InternFromString(name));
   value *method = key ? type_attr(t, (PyObject *)Py_TYPE(v->object), key, v, NULL) : NULL;
   return method ? trace_call(t, method, args, count, NULL) : NULL;
@@ -294,7 +294,9 @@ static value *module_attr(tracer *t, value *v, PyObject *name) {
   PyObject *hook = PyDict_GetItemString(dict, "__getattr__");
   if (hook && PyFunction_Check(hook) && PyModule_CheckExact(v->object)) {
     guard_simple(t, GUARD_MISSING, s, NULL, 0);
-    value *key = value_const(t, name), *f = key ? value_const(t, hook) : NULL;
+    PyObject *own = trace_keep(t, PyUnicode_InternFromString("__getattr__"));
+    const source *at = own ? trace_source(t, SOURCE_ATTR, base, NULL, own, 0) : NULL;
+    value *key = at ? value_const(t, name) : NULL, *f = key ? value_wrap(t, hook, at) : NULL;
     return f ? trace_call1(t, f, key) : NULL;
   }
   if (hook || !PyModule_CheckExact(v->object))
@@ -337,29 +339,29 @@ static value *type_own_attr(tracer *t, PyTypeObject *type, PyObject *name) {
 
 /* Metaclasses that keep type's own lookup, and have no data descriptor or __getattr__ to say about
  * this name. */
-static bool class_lookup_plain(PyTypeObject *meta, PyObject *name, PyObject *found) {
+static bool class_lookup_plain(tracer *t, PyTypeObject *meta, PyObject *name, PyObject *found) {
   if (meta->tp_getattro == PyType_Type.tp_getattro) return true;
-  if (!found || type_runs_python(meta, "__getattribute__")) return false;
-  PyObject *own = _PyType_Lookup(meta, name);
+  if (!found || type_runs_python(t, meta, "__getattribute__")) return false;
+  PyObject *own = class_lookup(t, meta, name);
   return !own || !Py_TYPE(own)->tp_descr_set;
 }
 
 /* A data descriptor of the metaclass comes before what the class itself has of that name. */
 static value *meta_attr(tracer *t, value *v, PyObject *name, PyObject *descr) {
   PyObject *meta = (PyObject *)Py_TYPE(v->object);
-  if (Py_IS_TYPE(descr, &PyProperty_Type) || type_runs_python(Py_TYPE(descr), "__get__"))
+  if (Py_IS_TYPE(descr, &PyProperty_Type) || type_runs_python(t, Py_TYPE(descr), "__get__"))
     return type_attr(t, meta, name, v, NULL);
   return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a class", PyUnicode_AsUTF8(name));
 }
 
 static value *class_attr(tracer *t, value *v, PyObject *name) {
   PyTypeObject *type = (PyTypeObject *)v->object;
-  if (!class_lookup_plain(Py_TYPE(type), name, _PyType_Lookup(type, name)))
+  if (!class_lookup_plain(t, Py_TYPE(type), name, _PyType_Lookup(type, name)))
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a class with a metaclass",
                        PyUnicode_AsUTF8(name));
   value *own = type_own_attr(t, type, name);
   if (own || trace_pending(t)) return own;
-  PyObject *meta = _PyType_Lookup(Py_TYPE(type), name);
+  PyObject *meta = class_lookup(t, Py_TYPE(type), name);
   if (meta && Py_TYPE(meta)->tp_descr_set) return meta_attr(t, v, name, meta);
   value *item = type_attr(t, v->object, name, NULL, NULL);
   if (item || trace_pending(t)) return item;

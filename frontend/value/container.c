@@ -21,10 +21,10 @@ bool container_fill(tracer *t, value *v) {
   return !base || content;
 }
 
-bool container_keeps(value *v, const char *name) {
+bool container_keeps(tracer *t, value *v, const char *name) {
   PyTypeObject *type = (PyTypeObject *)object_class(v), *base = container_base(type);
   PyObject *key = base ? PyUnicode_InternFromString(name) : NULL;
-  bool keeps = key && _PyType_Lookup(type, key) == _PyType_Lookup(base, key);
+  bool keeps = key && class_lookup(t, type, key) == _PyType_Lookup(base, key);
   Py_XDECREF(key);
   return keeps;
 }

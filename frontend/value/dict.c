@@ -4,10 +4,8 @@
 
 static const value_type value_view_type;
 
-bool type_runs_python(PyTypeObject *type, const char *name) {
-  PyObject *text = PyUnicode_InternFromString(name);
-  PyObject *method = text ? _PyType_Lookup(type, text) : NULL;
-  Py_XDECREF(text);
+bool type_runs_python(tracer *t, PyTypeObject *type, const char *name) {
+  PyObject *method = class_special(t, type, name);
   return method && (PyFunction_Check(method) || Py_IS_TYPE(method, &PyStaticMethod_Type) ||
                     Py_IS_TYPE(method, &PyClassMethod_Type));
 }
@@ -18,11 +16,19 @@ static bool key_by_identity(value *v) {
   return v->type == &value_function_type || (value_is_const(v) && !object_is_plain(v->object));
 }
 
+/* An object is a key by its identity when its class leaves hash and equality as they are. */
+static bool key_object_check(tracer *t, value *key) {
+  PyTypeObject *type = (PyTypeObject *)object_class(key);
+  if (class_special(t, type, "__hash__") == Py_None)
+    return trace_raise(t, PyExc_TypeError, "unhashable type: '%s'", type->tp_name), false;
+  return type_keeps_default(t, type, "__hash__") && type_keeps_default(t, type, "__eq__");
+}
+
 bool key_check(tracer *t, value *key) {
   if (!trace_goes_deeper(t)) return false;
   if (value_is_const(key)) {
     PyTypeObject *type = Py_TYPE(key->object);
-    if (type_runs_python(type, "__hash__") || type_runs_python(type, "__eq__"))
+    if (type_runs_python(t, type, "__hash__") || type_runs_python(t, type, "__eq__"))
       return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a key of type %s", type->tp_name), false;
     if (type->tp_hash == PyObject_HashNotImplemented)
       return trace_raise(t, PyExc_TypeError, "unhashable type: '%s'", type->tp_name), false;
@@ -37,11 +43,9 @@ bool key_check(tracer *t, value *key) {
       (key->type == &value_set_type && !set_is_frozen(key)))
     return trace_raise(t, PyExc_TypeError, "unhashable type: '%s'", key->type->name), false;
   if (key->type == &value_function_type || number_is_size(key)) return true;
-  if (key->type == &value_object_type &&
-      type_keeps_default((PyTypeObject *)object_class(key), "__hash__") &&
-      type_keeps_default((PyTypeObject *)object_class(key), "__eq__"))
-    return true;
-  if (key->object && !type_runs_python(Py_TYPE(key->object), "__hash__") && value_identity(t, key))
+  if (key->type == &value_object_type && key_object_check(t, key)) return true;
+  if (key->object && key->type != &value_object_type &&
+      !type_runs_python(t, Py_TYPE(key->object), "__hash__") && value_identity(t, key))
     return true;
   if (!trace_pending(t)) trace_break(t, BREAK_UNSUPPORTED_TYPE, "a %s as a key", key->type->name);
   return false;
@@ -195,10 +199,10 @@ static bool dict_update_mapping(tracer *t, value *dict, value *other, bool merge
   return keys != NULL;
 }
 
-static bool dict_is_mapping(const value *v) {
+static bool dict_is_mapping(tracer *t, const value *v) {
   PyObject *name = PyUnicode_InternFromString("keys");
   bool found = name && v->type == &value_object_type &&
-               _PyType_Lookup((PyTypeObject *)object_class((value *)v), name);
+               class_lookup(t, (PyTypeObject *)object_class((value *)v), name);
   Py_XDECREF(name);
   return found;
 }
@@ -206,11 +210,11 @@ static bool dict_is_mapping(const value *v) {
 bool dict_update(tracer *t, value *dict, value *other, bool merge) {
   if (value_is_const(other) && PyDict_CheckExact(other->object)) other = dict_of_live(t, other);
   if (!other) return false;
-  if (object_content(other) && container_keeps(other, "__iter__") &&
+  if (object_content(other) && container_keeps(t, other, "__iter__") &&
       object_content(other)->type == &value_dict_type)
     other = object_content(other); /* as CPython's PyDict_Merge() */
   if (other->type != &value_dict_type) {
-    if (dict_is_mapping(other)) return dict_update_mapping(t, dict, other, merge);
+    if (dict_is_mapping(t, other)) return dict_update_mapping(t, dict, other, merge);
     if (!merge && (other->type == &value_list_type || other->type == &value_tuple_type ||
                    other->type == &value_iterator_type || other->type == &value_generator_type ||
                    other->type == &value_view_type))

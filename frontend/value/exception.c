@@ -96,9 +96,9 @@ value *exception_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t c
   value *tuple = value_tuple(t, args, count);
   value *v = tuple ? value_exception(t, cls, tuple) : NULL;
   if (!v) return NULL;
-  if (type_runs_python(type, "__new__"))
+  if (type_runs_python(t, type, "__new__"))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a new %s", type->tp_name);
-  if (!type_runs_python(type, "__init__")) {
+  if (!type_runs_python(t, type, "__init__")) {
     if (kwnames)
       return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a new %s with keywords", type->tp_name);
     return v;
@@ -163,7 +163,7 @@ static bool exception_set_attr(tracer *t, value *v, PyObject *name, value *item)
 value *exception_str(tracer *t, value *v) {
   exception_data *data = exception_of(v);
   PyTypeObject *type = (PyTypeObject *)data->type;
-  if (type_runs_python(type, "__str__")) return trace_method(t, v, "__str__", NULL, 0);
+  if (type_runs_python(t, type, "__str__")) return trace_method(t, v, "__str__", NULL, 0);
   bool base = type->tp_str == ((PyTypeObject *)PyExc_BaseException)->tp_str;
   bool key = type->tp_str == ((PyTypeObject *)PyExc_KeyError)->tp_str;
   if (!data->args || (!base && !key))

@@ -12,19 +12,19 @@ void tuple_set_class(value *v, PyObject *type) {
 
 /* Whatever operators and protocols do is tuple's own; only __new__, attributes and methods may be
  * the class's. */
-bool tuple_class_known(PyTypeObject *type) {
+bool tuple_class_known(tracer *t, PyTypeObject *type) {
   static const char *const names[] = {
       "__eq__",   "__ne__",   "__lt__",   "__le__",       "__gt__",      "__ge__",
       "__hash__", "__iter__", "__len__",  "__contains__", "__getitem__", "__add__",
       "__radd__", "__mul__",  "__rmul__", "__bool__",     "__getattr__", "__getattribute__"};
   if (!PyType_IsSubtype(type, &PyTuple_Type) || !Py_IS_TYPE(type, &PyType_Type)) return false;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (type_runs_python(type, names[i])) return false;
+    if (type_runs_python(t, type, names[i])) return false;
   return true;
 }
 
 value *value_tuple_of(tracer *t, PyObject *type, value *const *items, Py_ssize_t count) {
-  if (type != (PyObject *)&PyTuple_Type && !tuple_class_known((PyTypeObject *)type))
+  if (type != (PyObject *)&PyTuple_Type && !tuple_class_known(t, (PyTypeObject *)type))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an object of type %.100s",
                        ((PyTypeObject *)type)->tp_name);
   value *v = value_tuple(t, items, count);

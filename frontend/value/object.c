@@ -18,13 +18,24 @@ bool object_is_virtual(value *v) { return v->any.b != NULL; }
 
 /* ---- attributes found on a class ------------------------------------------------------------ */
 
+PyObject *class_lookup(tracer *t, PyTypeObject *type, PyObject *name) {
+  PyObject *item = _PyType_Lookup(type, name);
+  if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE)
+    return item;
+  const source *base = trace_source(t, SOURCE_CONST, NULL, (PyObject *)type, NULL, 0);
+  const source *s = base ? trace_source(t, SOURCE_ATTR, base, NULL, name, 0) : NULL;
+  guard_simple(t, item ? GUARD_IDENTITY : GUARD_MISSING, s, item, 0);
+  return item;
+}
+
+PyObject *class_special(tracer *t, PyTypeObject *type, const char *name) {
+  PyObject *key = trace_keep(t, PyUnicode_InternFromString(name));
+  return key ? class_lookup(t, type, key) : NULL;
+}
+
 /* The method is object's own, or there is none. */
-bool type_keeps_default(PyTypeObject *type, const char *name) {
-  PyObject *key = PyUnicode_InternFromString(name);
-  PyObject *own = key ? _PyType_Lookup(type, key) : NULL,
-           *standard = key ? _PyType_Lookup(&PyBaseObject_Type, key) : NULL;
-  Py_XDECREF(key);
-  return own == standard;
+bool type_keeps_default(tracer *t, PyTypeObject *type, const char *name) {
+  return class_special(t, type, name) == class_special(t, &PyBaseObject_Type, name);
 }
 
 void guard_mro(tracer *t, PyTypeObject *type) {
@@ -114,7 +125,7 @@ static value *type_bind(tracer *t, PyObject *item, const source *s, PyObject *ty
   if (!self &&
       (kind == &PyProperty_Type || kind == &PyGetSetDescr_Type || kind == &PyMemberDescr_Type))
     return v;
-  if (v->type == &value_object_type && type_runs_python(kind, "__get__")) {
+  if (v->type == &value_object_type && type_runs_python(t, kind, "__get__")) {
     value *args[2] = {self ? self : t->none, value_const(t, type)};
     return args[1] ? trace_method(t, v, "__get__", args, 2) : NULL;
   }
@@ -181,7 +192,7 @@ value *object_attr(tracer *t, value *v, PyObject *name) {
   PyObject *descr = _PyType_Lookup(type, name);
   if (descr && Py_IS_TYPE(descr, &PyMemberDescr_Type)) return slot_attr(t, v, name, descr);
   if (is_data_descriptor(descr)) {
-    if (Py_IS_TYPE(descr, &PyProperty_Type) || type_runs_python(Py_TYPE(descr), "__get__"))
+    if (Py_IS_TYPE(descr, &PyProperty_Type) || type_runs_python(t, Py_TYPE(descr), "__get__"))
       return type_attr(t, (PyObject *)type, name, v, NULL);
     if (!PyUnicode_CompareWithASCIIString(name, "__class__"))
       return value_const(t, model_real((PyObject *)type));
@@ -197,6 +208,7 @@ value *object_attr(tracer *t, value *v, PyObject *name) {
     value *key = value_const(t, name);
     item = key ? dict_get(t, v->any.b, key) : NULL;
   }
+  if (!item && !descr) guard_behind(t, type, name, NULL);
   if (item || trace_pending(t) || !descr) return item;
   return type_attr(t, (PyObject *)type, name, v, NULL);
 }
@@ -241,10 +253,9 @@ static value *object_get_attr(tracer *t, value *v, PyObject *name) {
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a %s", PyUnicode_AsUTF8(name), type->tp_name);
   PyTypeObject *base = object_content(v) ? container_base(type) : &PyBaseObject_Type;
   PyObject *standard = _PyType_Lookup(base, attribute);
-  if (_PyType_Lookup(type, attribute) != standard)
+  if (class_lookup(t, type, attribute) != standard)
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a class with __getattribute__",
                        PyUnicode_AsUTF8(name));
-  guard_method(t, type, attribute, standard);
   value *item = object_attr(t, v, name);
   if (item || trace_pending(t)) return item;
   value *method = type_attr(t, (PyObject *)type, hook, v, NULL);
@@ -266,8 +277,7 @@ static bool object_set_attr(tracer *t, value *v, PyObject *name, value *item) {
   }
   if (!hook) return false;
   PyObject *standard = _PyType_Lookup(&PyBaseObject_Type, hook);
-  if (!object_is_virtual(v)) guard_method(t, type, hook, standard);
-  if (_PyType_Lookup(type, hook) != standard) {
+  if (class_lookup(t, type, hook) != standard) {
     value *method = type_attr(t, (PyObject *)type, hook, v, NULL),
           *key = method ? value_const(t, name) : NULL;
     value *args[2] = {key, item};
@@ -313,7 +323,7 @@ bool object_store(tracer *t, value *v, PyObject *name, value *item) {
   PyObject *descr = _PyType_Lookup(type, name);
   if (is_data_descriptor(descr) && !Py_IS_TYPE(descr, &PyMemberDescr_Type)) {
     const char *hook = item ? "__set__" : "__delete__";
-    if (type_runs_python(Py_TYPE(descr), hook)) {
+    if (type_runs_python(t, Py_TYPE(descr), hook)) {
       PyObject *where;
       type_find((PyObject *)type, name, NULL, &where);
       const source *base = trace_source(t, SOURCE_CONST, NULL, where, NULL, 0);
@@ -356,7 +366,7 @@ value *trace_special(tracer *t, value *v, const char *name) {
   if (!type) return NULL;
   if (v->type == &value_object_type || v->type == &value_exception_type)
     return type_attr(t, type, text, v, NULL);
-  return _PyType_Lookup((PyTypeObject *)type, text) ? trace_get_attr(t, v, text) : NULL;
+  return class_lookup(t, (PyTypeObject *)type, text) ? trace_get_attr(t, v, text) : NULL;
 }
 
 value *trace_method(tracer *t, value *v, const char *name, value *const *args, Py_ssize_t count) {
@@ -392,8 +402,8 @@ static bool object_overloads(tracer *t, int op, value *l, value *r) {
   PyObject *key = interned(t, name);
   if (!key || !PyType_IsSubtype((PyTypeObject *)object_class(r), (PyTypeObject *)object_class(l)))
     return false;
-  return _PyType_Lookup((PyTypeObject *)object_class(r), key) !=
-         _PyType_Lookup((PyTypeObject *)object_class(l), key);
+  return class_lookup(t, (PyTypeObject *)object_class(r), key) !=
+         class_lookup(t, (PyTypeObject *)object_class(l), key);
 }
 
 static value *object_binary(tracer *t, int op, value *l, value *r, bool inplace) {
@@ -428,9 +438,9 @@ static value *object_compare(tracer *t, int op, value *l, value *r) {
   if (l->type != &value_object_type && object_content(r))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a comparison with a class over dict or list");
   if (l->type != &value_object_type) return trace_not_implemented(t);
-  bool plain_ne = op == Py_NE && !type_runs_python((PyTypeObject *)object_class(l), "__ne__");
+  bool plain_ne = op == Py_NE && !type_runs_python(t, (PyTypeObject *)object_class(l), "__ne__");
   const char *name = names[plain_ne ? Py_EQ : op];
-  if (type_keeps_default((PyTypeObject *)object_class(l), name)) return trace_not_implemented(t);
+  if (type_keeps_default(t, (PyTypeObject *)object_class(l), name)) return trace_not_implemented(t);
   value *result = trace_method(t, l, name, &r, 1);
   if (!result) return NULL;
   if (value_is_const(result) && result->object == Py_NotImplemented)
@@ -576,15 +586,15 @@ const value_type value_object_type = {.name = "object",
 
 /* ---- making instances ----------------------------------------------------------------------- */
 
-static bool same_as_object(PyTypeObject *type, PyObject *name) {
-  return _PyType_Lookup(type, name) == _PyType_Lookup(&PyBaseObject_Type, name);
+static bool same_as_object(tracer *t, PyTypeObject *type, PyObject *name) {
+  return class_lookup(t, type, name) == _PyType_Lookup(&PyBaseObject_Type, name);
 }
 
 /* object.__new__(cls). */
 value *object_allocate(tracer *t, PyObject *cls) {
   PyTypeObject *type = (PyTypeObject *)cls;
   if ((!loom_class_is_python(type) && !container_base(type)) ||
-      type->tp_flags & Py_TPFLAGS_IS_ABSTRACT || !type_keeps_default(type, "__del__"))
+      type->tp_flags & Py_TPFLAGS_IS_ABSTRACT || !type_keeps_default(t, type, "__del__"))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a new %s", type->tp_name);
   value *v = value_object_new(t, cls);
   if (v) v->any.b = value_dict(t);
@@ -606,14 +616,15 @@ value *object_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t coun
   PyObject *make = interned(t, "__new__"), *init = interned(t, "__init__");
   if (!make || !init) return NULL;
   PyTypeObject *base = container_base(type);
-  bool plain = _PyType_Lookup(type, make) == _PyType_Lookup(base ? base : &PyBaseObject_Type, make);
+  bool plain =
+      class_lookup(t, type, make) == _PyType_Lookup(base ? base : &PyBaseObject_Type, make);
   value *v =
       plain ? object_allocate(t, cls) : object_new_inlined(t, cls, make, args, count, kwnames);
   PyObject *made = !v                              ? NULL
                    : v->type == &value_object_type ? object_class(v)
                                                    : value_type_of(t, v);
   if (!made || !PyType_IsSubtype((PyTypeObject *)made, type)) return trace_pending(t) ? NULL : v;
-  if (same_as_object((PyTypeObject *)made, init)) {
+  if (same_as_object(t, (PyTypeObject *)made, init)) {
     if (plain && (count || kwnames))
       return trace_raise(t, PyExc_TypeError, "%s() takes no arguments", type->tp_name);
     return v;

@@ -321,7 +321,7 @@ static value *wrap_instance(tracer *t, PyObject *object, const source *s) {
 static value *wrap_new(tracer *t, PyObject *object, const source *s) {
   if (PyTuple_CheckExact(object) || PyList_CheckExact(object)) return wrap_sequence(t, object, s);
   if (PyDict_CheckExact(object)) return wrap_dict(t, object, s);
-  if (PyTuple_Check(object) && tuple_class_known(Py_TYPE(object)))
+  if (PyTuple_Check(object) && tuple_class_known(t, Py_TYPE(object)))
     return wrap_sequence(t, object, s);
   if (PySet_CheckExact(object)) return wrap_set(t, object, s);
   if (PyFunction_Check(object)) return wrap_function(t, object, s);

@@ -224,15 +224,20 @@ extern const value_type value_lazy_type, value_object_type, value_builtin_method
 value *value_range_to(tracer *t, int64_t number);
 
 bool value_is_none(const value *v);
-bool value_is_const(const value *v);           /* a constant with a Python object */
-bool object_is_scalar(PyObject *object);       /* exact int, float, complex, bool, str, bytes, None,
-                                                  Ellipsis, NotImplemented */
-bool object_is_plain(PyObject *object);        /* made of exact builtin types only */
-bool object_is_immutable(PyObject *object);    /* says an adapter */
-bool object_grows(PyObject *object);           /* an exact list, dict or set */
+bool value_is_const(const value *v);        /* a constant with a Python object */
+bool object_is_scalar(PyObject *object);    /* exact int, float, complex, bool, str, bytes, None,
+                                               Ellipsis, NotImplemented */
+bool object_is_plain(PyObject *object);     /* made of exact builtin types only */
+bool object_is_immutable(PyObject *object); /* says an adapter */
+bool object_grows(PyObject *object);        /* an exact list, dict or set */
+/* What a class has by a name along its bases, or NULL (borrowed): guarded to stay that, where
+ * classes can be changed. */
+PyObject *class_lookup(tracer *t, PyTypeObject *type, PyObject *name);
+PyObject *class_special(tracer *t, PyTypeObject *type, const char *name);
 void guard_mro(tracer *t, PyTypeObject *type); /* its bases are what they are */
-bool type_keeps_default(PyTypeObject *type, const char *name);
-bool type_runs_python(PyTypeObject *type, const char *name); /* the method is written in Python */
+bool type_keeps_default(tracer *t, PyTypeObject *type, const char *name);
+bool type_runs_python(tracer *t, PyTypeObject *type,
+                      const char *name); /* the method is written in Python */
 value *value_bool(tracer *t, bool truth);
 value *value_int(tracer *t, int64_t number);
 value *value_str(tracer *t, const char *text);
@@ -258,7 +263,7 @@ bool list_extend(tracer *t, value *list, value *iterable);
  * class. */
 PyObject *tuple_class(const value *v); /* NULL: a plain tuple */
 bool tuple_class_known(
-    PyTypeObject *type); /* a subclass of tuple that keeps tuple's own behaviour */
+    tracer *t, PyTypeObject *type); /* a subclass of tuple that keeps tuple's own behaviour */
 void tuple_set_class(value *v, PyObject *type);
 value *tuple_field(tracer *t, value *v, PyObject *name); /* NULL with nothing pending: missing */
 recipe *tuple_rebuild_class(tracer *t, value *v, recipe *items);
@@ -361,7 +366,8 @@ PyTypeObject *
 container_base(PyTypeObject *type); /* dict or list, which it is a Python class over */
 value *object_content(value *v);    /* the dict or list value, or NULL */
 bool container_fill(tracer *t, value *v);
-bool container_keeps(value *v, const char *name); /* the method is the builtin type's own */
+bool container_keeps(tracer *t, value *v,
+                     const char *name); /* the method is the builtin type's own */
 value *container_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t count,
                       PyObject *kwnames); /* self first */
 recipe *container_rebuild(tracer *t, value *v);
