@@ -116,7 +116,7 @@ static bool import_nodes(import_state *s, MlirBlock block, loom_error *err) {
 }
 
 static MlirAttribute import_dict(import_state *s, intptr_t count, const loom_named *attrs) {
-  MlirNamedAttribute named[2];
+  MlirNamedAttribute named[3];
   for (intptr_t i = 0; i < count; i++)
     named[i] =
         mlirNamedAttributeGet(mlirIdentifierGet(s->ctx, loom_str(attrs[i].name)), attrs[i].value);
@@ -126,10 +126,13 @@ static MlirAttribute import_dict(import_state *s, intptr_t count, const loom_nam
 static MlirAttribute import_input_attrs(import_state *s, const loom_input *input) {
   int rank = s->graph->values[input->value].type.rank;
   loom_named scalar = {"loom.scalar", mlirUnitAttrGet(s->ctx)};
-  loom_named array[2] = {{"loom.strides", loom_attr_i64s(s->ctx, rank, input->strides)},
-                         {"loom.const", mlirUnitAttrGet(s->ctx)}};
+  loom_named array[3] = {{"loom.strides", loom_attr_i64s(s->ctx, rank, input->strides)}};
+  intptr_t count = 1;
   if (input->kind == LOOM_INPUT_SCALAR) return import_dict(s, 1, &scalar);
-  return import_dict(s, input->kind == LOOM_INPUT_CONST ? 2 : 1, array);
+  if (input->kind == LOOM_INPUT_CONST)
+    array[count++] = (loom_named){"loom.const", mlirUnitAttrGet(s->ctx)};
+  if (input->given) array[count++] = (loom_named){"loom.given", mlirUnitAttrGet(s->ctx)};
+  return import_dict(s, count, array);
 }
 
 /* Builds the func.func with an empty entry block, which is returned. */
@@ -148,10 +151,13 @@ static MlirBlock import_function(import_state *s, MlirBlock body, loom_error *er
   for (uint32_t i = 0; i < outs; i++) {
     const loom_output *output = &graph->outputs[i];
     int32_t rank = graph->values[output->value].type.rank;
-    loom_named both[] = {{"loom.strides", loom_attr_i64s(s->ctx, rank, output->strides)},
-                         {"loom.overwrites", loom_attr_i64(s->ctx, output->overwrites)}};
+    loom_named named[3] = {{"loom.strides", loom_attr_i64s(s->ctx, rank, output->strides)}};
+    intptr_t count = 1;
+    if (output->overwrites >= 0)
+      named[count++] = (loom_named){"loom.overwrites", loom_attr_i64(s->ctx, output->overwrites)};
+    if (output->lent) named[count++] = (loom_named){"loom.lent", mlirUnitAttrGet(s->ctx)};
     types[ins + i] = import_type(s, output->value);
-    attrs[ins + i] = import_dict(s, output->overwrites < 0 ? 1 : 2, both);
+    attrs[ins + i] = import_dict(s, count, named);
   }
   MlirBlock entry = mlirBlockCreate(ins, types, locations);
   for (uint32_t i = 0; i < ins; i++)

@@ -628,6 +628,11 @@ def CopyBufferOp : Loom_Op<"copy_buffer"> {
   let arguments = (ins AnyMemRef:$source, AnyMemRef:$target);
   let assemblyFormat = "$source `to` $target attr-dict `:` type($source) `,` type($target)";
 }
+def TrimArenaOp : Loom_Op<"trim_arena"> {
+  let summary = "Gives the pages of bytes [offset, offset + bytes) of the arena back: nothing is there that will be read";
+  let arguments = (ins I64Attr:$offset, I64Attr:$bytes);
+  let assemblyFormat = "`offset` `=` $offset `bytes` `=` $bytes attr-dict";
+}
 def RunOp : Loom_Op<"run"> {
   let summary = "Control flow over plans: buffers read as in loom.control, then one for each result";
   let arguments = (ins StrAttr:$kind, FlatSymbolRefArrayAttr:$plans, DenseI64ArrayAttr:$carry, I64Attr:$reads,

@@ -285,6 +285,14 @@ static bool structure_copy_buffer(MlirOperation op) {
   return true;
 }
 
+static bool structure_trim_arena(MlirOperation op) {
+  int64_t offset = loom_get_i64(op, "offset", -1), bytes = loom_get_i64(op, "bytes", -1);
+  int64_t arena = loom_get_i64(mlirOperationGetParentOperation(op), "arena", INT64_MAX);
+  if (offset < 0 || bytes < 0 || bytes > arena || offset > arena - bytes)
+    return structure_fail(op, "the bytes are outside of the arena");
+  return true;
+}
+
 /* `reads` operands come in, `results` values go out. */
 static bool structure_flow(MlirOperation op, const char *list, int64_t reads, intptr_t results) {
   MlirStringRef kind = loom_get_str(op, "kind");
@@ -344,6 +352,7 @@ bool loom_verify_structure(MlirOperation op) {
       {"loom.if", structure_if},
       {"loom.call_host", structure_call_host},
       {"loom.copy_buffer", structure_copy_buffer},
+      {"loom.trim_arena", structure_trim_arena},
       {"loom.control", structure_control},
       {"loom.run", structure_run},
   };

@@ -276,6 +276,7 @@ typedef struct loom_input {
   loom_input_kind kind;
   int64_t strides[LOOM_MAX_RANK]; /* ARRAY: in elements (0 broadcast, negative reversed), maybe
                                      symbolic; the buffer points at element [0, ..., 0] */
+  bool given; /* nobody else has it: its memory is given back once the plan has read it last */
 } loom_input;
 
 /* Each output is a buffer of its own; views and aliases of results are the frontend's affair. */
@@ -285,6 +286,7 @@ typedef struct loom_output {
                                      layout */
   int32_t overwrites; /* an input of this type and layout whose buffer the caller would like to pass
                          for this output as well, or -1 */
+  bool lent; /* the caller makes it when the plan first writes to it */
 } loom_output;
 
 typedef struct loom_graph {

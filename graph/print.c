@@ -312,6 +312,7 @@ static void print_inputs(const loom_graph *graph, FILE *out) {
       fputs("loom.scalar}", out);
       continue;
     }
+    if (input->given) fputs("loom.given, ", out);
     fputs("loom.strides = ", out);
     print_ints(input->strides, type->rank, out);
     fputc('}', out);
@@ -348,6 +349,7 @@ void loom_graph_print(const loom_graph *graph, FILE *out) {
     fputs(" {loom.strides = ", out);
     print_ints(output->strides, type->rank, out);
     if (output->overwrites >= 0) fprintf(out, ", loom.overwrites = %d", output->overwrites);
+    if (output->lent) fputs(", loom.lent", out);
     fputc('}', out);
   }
   fputs(") {\n", out);

@@ -104,7 +104,7 @@ static void serial_graph(serial_writer *w, const loom_graph *graph) {
   for (uint32_t i = 0; i < graph->input_count; i++) {
     const loom_input *input = &graph->inputs[i];
     serial_number(w, input->value);
-    serial_number(w, (uint64_t)input->kind);
+    serial_number(w, (uint64_t)input->kind | (input->given ? 256u : 0));
     serial_type(w, &graph->values[input->value].type);
     serial_ints(w, input->strides, graph->values[input->value].type.rank);
   }
@@ -116,12 +116,13 @@ static void serial_graph(serial_writer *w, const loom_graph *graph) {
     serial_number(w, graph->outputs[i].value);
     serial_ints(w, graph->outputs[i].strides, graph->values[graph->outputs[i].value].type.rank);
     serial_number(w, (uint64_t)(graph->outputs[i].overwrites + 1));
+    serial_number(w, graph->outputs[i].lent);
   }
 }
 
 bool loom_graph_serialize(const loom_graph *graph, loom_bytes *out) {
   serial_writer w = {0};
-  serial_text(&w, "loom graph 2");
+  serial_text(&w, "loom graph 3");
   serial_sizes(&w, graph);
   serial_graph(&w, graph);
   if (w.failed) {

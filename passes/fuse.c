@@ -671,15 +671,25 @@ static bool fuse_try_merge(fuse_state *s, int a, int b, bool related) {
 
 /* ---- the three moves ---- */
 
+/* The last producer of a node in front of node `limit`, or -1. */
+static int fuse_producer_before(const fuse_state *s, const fuse_node *node, int limit) {
+  int last = -1;
+  for (int e = 0; e < node->edge_count; e++) {
+    int producer = s->edges[node->first_edge + e].producer;
+    if (producer < limit && producer > last) last = producer;
+  }
+  return last;
+}
+
+/* Later producers first: of a sum of products, each is added by the product that comes last. All
+ * added by one would have to be there at once. */
 static bool fuse_vertically(fuse_state *s) {
   bool changed = false;
   for (int n = 0; n < s->count; n++) {
     const fuse_node *node = &s->nodes[n];
     if (node->free || s->groups[node->group].kind == FUSE_STAYS) continue;
-    for (int e = 0; e < node->edge_count; e++) {
-      int producer = s->nodes[s->edges[node->first_edge + e].producer].group;
-      changed |= fuse_try_merge(s, producer, node->group, true);
-    }
+    for (int p = fuse_producer_before(s, node, n); p >= 0; p = fuse_producer_before(s, node, p))
+      changed |= fuse_try_merge(s, s->nodes[p].group, node->group, true);
   }
   return changed;
 }

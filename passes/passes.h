@@ -81,8 +81,9 @@ bool loom_strides_are_contiguous(const loom_type *type, const int64_t *strides);
 /* The argument whose buffer the caller would like to pass for result `index` as well
  * (`loom.overwrites`), or -1. */
 int64_t loom_result_overwrites(MlirOperation function, intptr_t index);
-/* Whether argument `index` of a function has the unit or boolean attribute `name`. */
+/* Whether argument (result) `index` of a function has the unit or boolean attribute `name`. */
 bool loom_argument_has(MlirOperation function, intptr_t index, const char *name);
+bool loom_result_has(MlirOperation function, intptr_t index, const char *name);
 
 /* Strides that make `out` a view of `in` (types of as many elements, static sizes); false when only
  * a copy can. */

@@ -27,13 +27,15 @@
  * reshapes of whole buffers are the buffer itself. All else lives in one arena. Offsets: buffers
  * are placed from the largest to the smallest, each into the tightest gap left by those already
  * placed that live at the same time; 64-byte aligned. Placing in the order of time would leave
- * holes that nothing fits.
+ * holes that nothing fits. Where the caller gives inputs away (`loom.given`) or makes results late
+ * (`loom.lent`), dead parts of the arena are given back between launches (plan_trim.c).
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "dialects/ir.h"
 #include "passes/passes.h"
+#include "passes/plan.h"
 
 /* Whose memory a storage is: known before the run, allocated when its size is known, or the host's.
  */
@@ -58,6 +60,11 @@ typedef struct plan_state {
   int64_t arena;
   intptr_t inputs;
   uint8_t *late; /* for each symbol: a host call introduces it */
+  int steps;
+  plan_trim *trims;
+  int trim_count;
+  int64_t peak; /* bytes that are there at the highest point, what the caller gives or makes late
+                   included; 0: it does neither */
 } plan_state;
 
 #define PLAN_ALIGN 64
@@ -382,6 +389,77 @@ static bool plan_place(plan_state *s) {
   return plan_place_symbolic(s);
 }
 
+/* ---- giving parts of it back (plan_trim.c) ---- */
+
+static int plan_last_read(const plan_state *s, MlirValue value, const loom_map *steps) {
+  int last = -1;
+  for (MlirOpOperand use = mlirValueGetFirstUse(value); !mlirOpOperandIsNull(use);
+       use = mlirOpOperandGetNextUse(use)) {
+    MlirOperation user = mlirOpOperandGetOwner(use);
+    int step = loom_is(user, "loom.reshape") ? plan_last_read(s, loom_result(user, 0), steps)
+                                             : (int)loom_map_get(steps, user.ptr, s->steps - 1);
+    if (step > last) last = step;
+  }
+  return last;
+}
+
+/* Adds what the caller gives away until it was read last, and what it makes late from when it is
+ * written first. False when it does neither. */
+static bool plan_add_others(const plan_state *s, const loom_map *steps, int64_t *others) {
+  bool any = false;
+  for (intptr_t i = 0; i < mlirBlockGetNumArguments(s->block); i++) {
+    MlirValue argument = mlirBlockGetArgument(s->block, i);
+    int64_t bytes = plan_bytes(argument);
+    if (!loom_argument_has(s->function, i, "loom.given") || bytes < 0) continue;
+    any = true;
+    for (int step = plan_last_read(s, argument, steps); step >= 0; step--)
+      others[step] += bytes;
+  }
+  for (int n = 0; n < s->storage_count; n++) {
+    const plan_storage *storage = &s->storages[n];
+    if (storage->output < 0 || !loom_result_has(s->function, storage->output, "loom.lent"))
+      continue;
+    any = true;
+    for (int step = storage->first; step < s->steps; step++)
+      others[step] += storage->size;
+  }
+  return any;
+}
+
+static int plan_list_spans(const plan_state *s, plan_span *spans) {
+  int count = 0;
+  for (int n = 0; n < s->storage_count; n++) {
+    const plan_storage *at = &s->storages[n];
+    if (at->output < 0) spans[count++] = (plan_span){at->offset, at->size, at->first, at->last};
+  }
+  return count;
+}
+
+static bool plan_number_steps(plan_state *s, loom_map *steps) {
+  for (MlirOperation op = mlirBlockGetFirstOperation(s->block); op.ptr;
+       op = mlirOperationGetNextInBlock(op))
+    if (!loom_map_put(steps, op.ptr, s->steps++)) return false;
+  return true;
+}
+
+static bool plan_find_trims(plan_state *s) {
+  loom_map steps = {0};
+  for (int n = 0; n < s->storage_count; n++)
+    if (LOOM_STRIDE_IS_SYM(s->storages[n].size) || s->storages[n].late) return true;
+  bool good = plan_number_steps(s, &steps);
+  int64_t *others = calloc((size_t)s->steps + 1, sizeof *others);
+  plan_span *spans = malloc(sizeof *spans * ((size_t)s->storage_count + 1));
+  if (good && others && spans && plan_add_others(s, &steps, others)) {
+    plan_life life = {spans, plan_list_spans(s, spans), s->steps, others, s->arena};
+    good = loom_plan_find_trims(&life, &s->trims, &s->trim_count, &s->peak);
+  }
+  good &= others && spans;
+  free(others);
+  free(spans);
+  loom_map_fini(&steps);
+  return good || plan_memory(s);
+}
+
 /* ---- the plan op ---- */
 
 /* Is what `value` is a reshape of laid out in C order? */
@@ -512,6 +590,7 @@ static bool plan_make(plan_state *s, MlirOperation terminator) {
   s->plan = loom_build_regions(&b, "loom.plan", 0, NULL, 0, NULL, attrs[4].value.ptr ? 5 : 4, attrs,
                                1, &region);
   free(consts);
+  if (good && s->peak) loom_set_attr(s->plan, "loom.peak", loom_attr_i64(s->ctx, s->peak));
   if (good) return plan_set_bytes(s, terminator);
   return loom_emit_error(loc, "a plan needs array types of known size");
 }
@@ -667,11 +746,22 @@ static bool plan_copy_outputs(plan_state *s, loom_builder *b, MlirOperation term
   return true;
 }
 
+static void plan_write_trims(const plan_state *s, loom_builder *b, int step, int *next) {
+  for (; *next < s->trim_count && s->trims[*next].step <= step; ++*next) {
+    loom_named attrs[] = {{"offset", loom_attr_i64(s->ctx, s->trims[*next].offset)},
+                          {"bytes", loom_attr_i64(s->ctx, s->trims[*next].size)}};
+    loom_build(b, "loom.trim_arena", 0, NULL, 0, NULL, 2, attrs);
+  }
+}
+
 static bool plan_write(plan_state *s, MlirOperation terminator) {
+  int step = 0, trim = 0;
   for (MlirOperation op = mlirBlockGetFirstOperation(s->block);
-       op.ptr && !mlirOperationEqual(op, terminator); op = mlirOperationGetNextInBlock(op)) {
+       op.ptr && !mlirOperationEqual(op, terminator);
+       op = mlirOperationGetNextInBlock(op), step++) {
     if (loom_is(op, "loom.reshape")) continue;
     loom_builder b = loom_builder_at_end(s->body, mlirOperationGetLocation(op));
+    plan_write_trims(s, &b, step, &trim);
     plan_lists lists;
     bool good = plan_gather(s, &b, op, &lists) &&
                 (loom_is(op, "loom.apply")     ? plan_launches(s, &b, op, &lists)
@@ -710,12 +800,14 @@ static bool plan_function(MlirOperation module, MlirOperation function) {
   good = good && plan_check_regions(&s) && plan_find_late(&s) && plan_find_kernels(&s) &&
          plan_find_storages(&s);
   if (good) plan_bind_outputs(&s, terminator);
-  good = good && plan_place(&s) && plan_make(&s, terminator) && plan_write(&s, terminator);
+  good = good && plan_place(&s) && plan_find_trims(&s) && plan_make(&s, terminator) &&
+         plan_write(&s, terminator);
   if (good && loom_get_attr(function, "loom.region").ptr)
     loom_set_attr(s.plan, "loom.region", mlirUnitAttrGet(s.ctx));
   loom_map_fini(&s.storage_of);
   loom_map_fini(&s.kernels);
   free(s.storages);
+  free(s.trims);
   free(s.late);
   return good;
 }

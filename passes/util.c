@@ -184,9 +184,16 @@ bool loom_strides_are_contiguous(const loom_type *type, const int64_t *strides) 
          !memcmp(plain, strides, sizeof *plain * (size_t)type->rank);
 }
 
-bool loom_argument_has(MlirOperation function, intptr_t index, const char *name) {
-  MlirAttribute attr = util_argument_attr(function, "arg_attrs", index, name);
+static bool util_holds(MlirAttribute attr) {
   return attr.ptr && !(mlirAttributeIsABool(attr) && !mlirBoolAttrGetValue(attr));
+}
+
+bool loom_argument_has(MlirOperation function, intptr_t index, const char *name) {
+  return util_holds(util_argument_attr(function, "arg_attrs", index, name));
+}
+
+bool loom_result_has(MlirOperation function, intptr_t index, const char *name) {
+  return util_holds(util_argument_attr(function, "res_attrs", index, name));
 }
 
 /* The end of a run of equal products; false when there is none that can be told. */

@@ -377,6 +377,15 @@ void loom_block_free(void *data, size_t size) {
   shared_give(b);
 }
 
+void loom_block_forget(void *data, size_t begin, size_t end) {
+  const block *b = block_of(data);
+  if (b->size < BLOCK_MAPPED) return; /* its pages hold other blocks too */
+  if (end > b->size) end = b->size;
+  begin = (begin + BLOCK_PAGE - 1) / BLOCK_PAGE * BLOCK_PAGE;
+  end = end / BLOCK_PAGE * BLOCK_PAGE;
+  if (begin < end) madvise((uint8_t *)data + begin, end - begin, MADV_DONTNEED);
+}
+
 void *loom_block_realloc(void *data, size_t old_size, size_t new_size) {
   if (!data) return loom_block_alloc(new_size);
   block *b = block_of(data);

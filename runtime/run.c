@@ -157,6 +157,14 @@ static uint32_t run_alloc(const run *r, const loom_plan_instr *in) {
   return 0;
 }
 
+/* What lies behind the arena in its block is nobody's either, when the arena's end goes. */
+static uint32_t run_trim(const run *r, const loom_plan_instr *in) {
+  size_t begin = (size_t)in->a * LOOM_PLAN_PAGE, end = (size_t)in->b * LOOM_PLAN_PAGE;
+  bool last = r->arena_size - end < LOOM_PLAN_PAGE;
+  loom_block_forget(r->arena, begin, last ? SIZE_MAX : end);
+  return 0;
+}
+
 static uint32_t run_instr(const run *r, const loom_plan_instr *in) {
   switch (in->opcode) {
   case LOOM_PLAN_LAUNCH: return run_launch(r, in);
@@ -166,6 +174,7 @@ static uint32_t run_instr(const run *r, const loom_plan_instr *in) {
   case LOOM_PLAN_FOR:
   case LOOM_PLAN_WHILE:
   case LOOM_PLAN_BRANCH: return run_control(r, in);
+  case LOOM_PLAN_TRIM: return run_trim(r, in);
   default: return run_size(in, r->registers);
   }
 }

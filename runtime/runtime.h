@@ -43,7 +43,8 @@ typedef uint32_t (*loom_kernel_fn)(void *const *buffers, const uint64_t *params,
  * kernels' parameters may name a register instead of a number.
  */
 #define LOOM_PLAN_MAGIC 0x314d4f4f4c4e4c50ull
-#define LOOM_PLAN_VERSION 3u
+#define LOOM_PLAN_VERSION 4u
+#define LOOM_PLAN_PAGE 4096u /* the unit of LOOM_PLAN_TRIM */
 
 typedef struct loom_plan_section {
   uint32_t offset, count; /* bytes from the start; entries */
@@ -130,6 +131,7 @@ typedef enum loom_plan_opcode {
   LOOM_PLAN_BRANCH, /* plan `a` if the first buffer (bool) is true, else plan `b`, with the others
                      */
   LOOM_PLAN_SYNC,
+  LOOM_PLAN_TRIM, /* pages [a, b) of the arena hold nothing any more: back to the system */
   LOOM_PLAN_OPCODE_COUNT
 } loom_plan_opcode;
 
@@ -250,6 +252,9 @@ void *loom_block_alloc(size_t size);
  * runs go back to the system when none is. */
 void *loom_block_borrow(size_t size);
 void loom_block_free(void *block, size_t size);
+/* Bytes [begin, end) of a block hold nothing any more: whole pages of them go back to the system,
+ * and come again, as zeros, when they are touched. */
+void loom_block_forget(void *block, size_t begin, size_t end);
 void *loom_block_realloc(void *block, size_t old_size, size_t new_size);
 typedef struct loom_block_stats {
   size_t live_bytes, cached_bytes;

@@ -276,7 +276,7 @@ static bool program_body(FILE *text, MlirOperation plan, const char *prefix) {
   int n = 0, step = 0;
   for (MlirOperation op = mlirBlockGetFirstOperation(program_block(plan)); op.ptr;
        op = mlirOperationGetNextInBlock(op)) {
-    if (loom_is(op, "loom.buffer")) continue;
+    if (loom_is(op, "loom.buffer") || loom_is(op, "loom.trim_arena")) continue;
     bool ok;
     if (loom_is(op, "loom.launch"))
       ok = program_launch(text, plan, op, prefix, &n, step++);

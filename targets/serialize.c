@@ -409,6 +409,16 @@ static bool serial_copy(serial_state *s, MlirOperation op) {
   return true;
 }
 
+/* In pages, rounded inwards. */
+static bool serial_trim(serial_state *s, MlirOperation op) {
+  int64_t begin = loom_get_i64(op, "offset", 0), end = begin + loom_get_i64(op, "bytes", 0);
+  int64_t first = (begin + LOOM_PLAN_PAGE - 1) / LOOM_PLAN_PAGE, last = end / LOOM_PLAN_PAGE;
+  if (begin < 0 || last <= first || last > UINT32_MAX) return true;
+  loom_plan_instr instr = {.opcode = LOOM_PLAN_TRIM, .a = (uint32_t)first, .b = (uint32_t)last};
+  serial_put(&s->instrs, &instr, sizeof instr);
+  return true;
+}
+
 static bool serial_op(MlirOperation op, void *user) {
   serial_state *s = user;
   if (loom_is(op, "loom.buffer"))
@@ -418,6 +428,7 @@ static bool serial_op(MlirOperation op, void *user) {
   if (loom_is(op, "loom.launch")) return serial_launch(s, op);
   if (loom_is(op, "loom.call_host")) return serial_host_call(s, op);
   if (loom_is(op, "loom.copy_buffer")) return serial_copy(s, op);
+  if (loom_is(op, "loom.trim_arena")) return serial_trim(s, op);
   if (loom_is(op, "loom.run")) return serial_run(s, op);
   MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
   return loom_fail(s->err, "'%.*s' has no form in a plan's bytes", (int)name.length, name.data);

@@ -88,8 +88,20 @@ static bool version_has_work(const loom_graph *graph) {
   return false;
 }
 
+#define COMPILED_LEND_BYTES (256 << 10) /* smaller tensors are all there for the whole run */
+
+static bool version_is_large(const torch_spec *spec) {
+  int64_t bytes = (int64_t)loom_dtype_size(spec->dtype);
+  for (int i = 0; i < spec->rank; i++)
+    bytes *= spec->sizes[i];
+  return bytes >= COMPILED_LEND_BYTES;
+}
+
 static bool version_compile(const compiled *c, version *v) {
   if (c->interpret || !v->graph.output_count) return true;
+  for (uint32_t i = 0; i < v->result_count && !v->general; i++)
+    if (v->results[i].kind == FX_RESULT_OUTPUT)
+      v->graph.outputs[v->results[i].number].lent = version_is_large(&v->results[i].spec);
   loom_error err = {""};
   loom_compile_options options = {.cpu = c->cpu[0] ? c->cpu : NULL,
                                   .trace_dir = loom_config.trace[0] ? loom_config.trace : NULL,
@@ -138,15 +150,6 @@ static bool version_bind(version *v) {
   return true;
 }
 
-#define COMPILED_LEND_BYTES (256 << 10) /* smaller tensors are all there for the whole run */
-
-static bool version_is_large(const torch_spec *spec) {
-  int64_t bytes = (int64_t)loom_dtype_size(spec->dtype);
-  for (int i = 0; i < spec->rank; i++)
-    bytes *= spec->sizes[i];
-  return bytes >= COMPILED_LEND_BYTES;
-}
-
 /* A training step's memory is at its highest where activations that are not yet used and gradients
  * that are already there meet: large ones of both are there only as long as the plan needs them. */
 static bool version_lend(const compiled *c, version *v) {
@@ -156,7 +159,7 @@ static bool version_lend(const compiled *c, version *v) {
   if (!v->plan || v->general) return true;
   for (uint32_t i = 0; i < v->result_count; i++) {
     const fx_result *result = &v->results[i];
-    if (result->kind == FX_RESULT_OUTPUT && version_is_large(&result->spec))
+    if (result->kind == FX_RESULT_OUTPUT && v->graph.outputs[result->number].lent)
       v->made_by[result->number] = i + 1, v->lends = true;
   }
   for (uint32_t i = 0; i < v->graph.node_count; i++)

@@ -89,6 +89,17 @@ bool fx_is_fake_tensor(PyObject *meta) {
 
 /* ---- placeholders ---------------------------------------------------------------------------- */
 
+/* What the forward has kept for a backward graph goes with the call; parameters and inputs of the
+ * model stay (torch's partitioner names them so). No more than a guess about memory. */
+static bool fx_is_given(const fx_import *im, PyObject *node) {
+  PyObject *name = im->visible == 0 ? PyObject_GetAttrString(node, "name") : NULL;
+  const char *text = name ? PyUnicode_AsUTF8(name) : NULL;
+  bool given = text && strncmp(text, "primals", 7) != 0;
+  Py_XDECREF(name);
+  PyErr_Clear();
+  return given;
+}
+
 static bool fx_tensor_input(fx_import *im, PyObject *node, PyObject *meta, fx_input *out) {
   loom_type type;
   if (!fx_read_spec(im, meta, &out->spec) || !fx_read_type(im, meta, &type)) {
@@ -100,6 +111,7 @@ static bool fx_tensor_input(fx_import *im, PyObject *node, PyObject *meta, fx_in
   out->number = im->graph->input_count;
   loom_value v = loom_graph_input(im->graph, LOOM_INPUT_ARRAY, &type, out->spec.strides);
   if (v == LOOM_NO_VALUE) return PyErr_NoMemory(), false;
+  im->graph->inputs[out->number].given = fx_is_given(im, node);
   fx_value value = {.kind = FX_TENSOR, .value = v, .wide = LOOM_NO_VALUE, .meta = meta};
   value.placeholder = (int32_t)im->input_count - 1;
   return fx_define(im, node, value);

@@ -267,4 +267,6 @@ loom.plan @main {
   loom.call_host "g" slot = 1 reads = 0 () : () -> ()
   // CHECK: loom.copy_buffer %{{.*}} to %{{.*}} : memref<4xf32>, memref<4xf32>
   loom.copy_buffer %t to %out : memref<4xf32>, memref<4xf32>
+  // CHECK: loom.trim_arena offset = 64 bytes = 16
+  loom.trim_arena offset = 64 bytes = 16
 } {inputs = 2 : i64, consts = array<i64>, arena = 128 : i64}

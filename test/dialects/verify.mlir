@@ -1156,6 +1156,14 @@ loom.plan @p {
 
 loom.plan @p {
 ^bb0(%in: memref<4xf32>, %out: memref<4xf32>):
+  // expected-error@+1 {{the bytes are outside of the arena}}
+  loom.trim_arena offset = 32 bytes = 64
+} {inputs = 1 : i64, consts = array<i64>, arena = 64 : i64}
+
+// -----
+
+loom.plan @p {
+^bb0(%in: memref<4xf32>, %out: memref<4xf32>):
   // expected-error@+1 {{reads exceeds the buffers}}
   loom.call_host "f" slot = 0 reads = 2 (%in) : (memref<4xf32>) -> ()
 } {inputs = 1 : i64, consts = array<i64>, arena = 64 : i64}

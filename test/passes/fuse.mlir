@@ -297,3 +297,25 @@ func.func @no_cycle(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> (tensor<64x
   %13 = loom.add %a, %3 : tensor<64x64xf32>
   return %13, %8, %9, %12 : tensor<64x64xf32>, tensor<64xf32>, tensor<64x64xf32>, tensor<64xf32>
 }
+
+// -----
+
+// Products that are added up: each is added by the product behind it, so that no more than two are there at once.
+// CHECK-LABEL: func.func @sum_of_products
+// CHECK: %[[A:.*]] = loom.fusion(%arg0, %arg1)
+// CHECK-NOT: loom.add
+// CHECK: %[[B:.*]] = loom.fusion({{.*}}%[[A]]{{.*}})
+// CHECK: loom.dot_general
+// CHECK: loom.add
+// CHECK: loom.fusion({{.*}}%[[B]]{{.*}})
+// CHECK: loom.dot_general
+// CHECK: loom.add
+func.func @sum_of_products(%a: tensor<16x8xf32>, %b: tensor<8x4xf32>, %c: tensor<16x8xf32>, %d: tensor<8x4xf32>,
+                           %e: tensor<16x8xf32>, %f: tensor<8x4xf32>) -> tensor<16x4xf32> {
+  %0 = loom.dot_general %a, %b batch = [] x [] contract = [1] x [0] : (tensor<16x8xf32>, tensor<8x4xf32>) -> tensor<16x4xf32>
+  %1 = loom.dot_general %c, %d batch = [] x [] contract = [1] x [0] : (tensor<16x8xf32>, tensor<8x4xf32>) -> tensor<16x4xf32>
+  %2 = loom.add %0, %1 : tensor<16x4xf32>
+  %3 = loom.dot_general %e, %f batch = [] x [] contract = [1] x [0] : (tensor<16x8xf32>, tensor<8x4xf32>) -> tensor<16x4xf32>
+  %4 = loom.add %2, %3 : tensor<16x4xf32>
+  return %4 : tensor<16x4xf32>
+}

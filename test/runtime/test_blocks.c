@@ -188,6 +188,28 @@ static void survives_fork(void **state) {
   loom_block_free(mine, 1 << 20);
 }
 
+static void forgets_whole_pages(void **state) {
+  const size_t size = 1 << 20;
+  uint8_t *data = loom_block_alloc(size);
+  memset(data, 7, size);
+  loom_block_forget(data, 4096 + 1, 5 * 4096 - 1); /* pages 2 and 3 lie inside as a whole */
+  assert_int_equal(data[4096], 7);
+  assert_int_equal(data[2 * 4096 - 1], 7);
+  assert_int_equal(data[2 * 4096], 0);
+  assert_int_equal(data[4 * 4096 - 1], 0);
+  assert_int_equal(data[4 * 4096], 7);
+  loom_block_forget(data, 6 * 4096, SIZE_MAX); /* no farther than the block goes */
+  assert_int_equal(data[6 * 4096 - 1], 7);
+  assert_int_equal(data[size - 1], 0);
+  loom_block_free(data, size);
+  uint8_t *small = loom_block_alloc(16384); /* its pages may hold other blocks */
+  memset(small, 7, 16384);
+  loom_block_forget(small, 0, 16384);
+  for (int i = 0; i < 16384; i++)
+    assert_int_equal(small[i], 7);
+  loom_block_free(small, 16384);
+}
+
 int main(void) {
   setenv("FRAMELOOM_BLOCKS_LIMIT", "16M", 1);
   const struct CMUnitTest tests[] = {
@@ -195,6 +217,7 @@ int main(void) {
       cmocka_unit_test(lends_one_block_to_runs),     cmocka_unit_test(reuses_blocks),
       cmocka_unit_test(keeps_within_its_limit),      cmocka_unit_test(reallocates),
       cmocka_unit_test(serves_eight_threads),        cmocka_unit_test(survives_fork),
+      cmocka_unit_test(forgets_whole_pages),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,348 @@
+/* loom-order: puts kernels in an order in which less memory is live at once.
+ *
+ * before:
+ *     %0 = loom.fusion(%a, %w) {...}      // 8 MiB, returned
+ *     %1 = loom.fusion(%a, %b) {...}      // 1 MiB, the last reader of %a and %b
+ *
+ * after:
+ *     %1 = loom.fusion(%a, %b) {...}
+ *     %0 = loom.fusion(%a, %w) {...}
+ *
+ * requires: loom-fuse; before loom-outline, which looks at the order when it lets a result
+ * overwrite an operand.
+ *
+ * keeps: values; the order of host calls and of control flow among each other.
+ *
+ * breaks: nothing.
+ *
+ * What counts: values between kernels, arguments that the caller gives away (`loom.given`) and
+ * results that it makes when they are first written (`loom.lent`). In the backward pass of a
+ * training step that is all there is: activations go while gradients come, and whoever makes the
+ * gradient of a large weight early holds it while all activations are still there.
+ *
+ * A greedy list schedule: of all ops whose operands are there, the one after which the least is
+ * live comes next, of equal ones the first of the program. Greed can be wrong, so both orders are
+ * gone through and the new one is taken only when its highest point is lower by some percent;
+ * programs of little memory are left as they are. It ends since each round places one op.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dialects/ir.h"
+#include "passes/passes.h"
+
+#define ORDER_SMALL (1 << 20) /* bytes at the highest point below which the order does not matter  \
+                               */
+#define ORDER_GAIN 50         /* a new order has to save at least one part in so many */
+#define ORDER_WINDOW 256      /* so many ready ops are looked at */
+
+typedef struct order_value { /* one storage: a value and its reshapes */
+  int64_t size;
+  int32_t readers, left; /* ops that read it; of these, not yet placed */
+  bool kept;             /* it stays: an argument of the caller's, a result */
+} order_value;
+
+typedef struct order_op {
+  MlirOperation op;
+  int32_t waits;            /* ops that have to come before and are not placed */
+  int32_t reads, writes;    /* where its lists begin */
+  int32_t next_count, next; /* ops that wait for it: where the list begins */
+  int32_t read_count, write_count;
+} order_op;
+
+typedef struct order_state {
+  MlirOperation function;
+  MlirBlock block;
+  loom_map values, ops;
+  order_value *storages;
+  order_op *list;
+  int32_t *numbers; /* lists of storages, then of ops that wait */
+  int32_t *order, *ready;
+  int32_t op_count, storage_count, number_count;
+  int64_t base; /* live before the first op */
+} order_state;
+
+/* ---- what is there ---- */
+
+static MlirValue order_root(MlirValue value) {
+  for (MlirOperation def = loom_def(value); def.ptr && loom_is(def, "loom.reshape");
+       def = loom_def(value))
+    value = loom_operand(def, 0);
+  return value;
+}
+
+static int64_t order_bytes(MlirValue value) {
+  loom_type type;
+  if (!loom_type_from_mlir(mlirValueGetType(value), &type) || !loom_type_is_sized(&type)) return 0;
+  int64_t elements = loom_num_hint(loom_num_elements(&type));
+  return elements < 0 || elements > INT64_MAX >> 20
+             ? 0
+             : elements * (int64_t)loom_dtype_size(type.dtype);
+}
+
+/* Is it a result, and one that the caller makes late? */
+static bool order_is_result(const order_state *s, MlirValue value, bool *lent) {
+  for (MlirOpOperand use = mlirValueGetFirstUse(value); !mlirOpOperandIsNull(use);
+       use = mlirOpOperandGetNextUse(use)) {
+    MlirOperation user = mlirOpOperandGetOwner(use);
+    bool through = loom_is(user, "loom.reshape") && order_is_result(s, loom_result(user, 0), lent);
+    if (loom_is(user, "func.return"))
+      *lent = loom_result_has(s->function, mlirOpOperandGetOperandNumber(use), "loom.lent");
+    if (through || loom_is(user, "func.return")) return true;
+  }
+  return false;
+}
+
+static bool order_add_value(order_state *s, MlirValue value) {
+  order_value *storage = &s->storages[s->storage_count];
+  bool lent = true;
+  *storage = (order_value){.size = order_bytes(value)};
+  if (mlirValueIsABlockArgument(value)) {
+    intptr_t number = mlirBlockArgumentGetArgNumber(value);
+    storage->kept = !loom_argument_has(s->function, number, "loom.given");
+    if (!storage->kept) s->base += storage->size;
+  } else {
+    storage->kept = order_is_result(s, value, &lent);
+    if (storage->kept && !lent) storage->size = 0; /* it is there all the time */
+  }
+  return loom_map_put(&s->values, value.ptr, s->storage_count++);
+}
+
+static int32_t order_find(const order_state *s, MlirValue value) {
+  return (int32_t)loom_map_get(&s->values, order_root(value).ptr, -1);
+}
+
+/* Appends a storage to the list of an op that began at `begin`, once. */
+static void order_note(order_state *s, int32_t begin, int32_t storage) {
+  for (int32_t i = begin; i < s->number_count; i++)
+    if (s->numbers[i] == storage) return;
+  if (storage >= 0) s->numbers[s->number_count++] = storage;
+}
+
+static bool order_add_op(order_state *s, MlirOperation op) {
+  order_op *entry = &s->list[s->op_count];
+  *entry = (order_op){.op = op, .reads = s->number_count};
+  if (!loom_is(op, "loom.reshape"))
+    for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); i++)
+      order_note(s, entry->reads, order_find(s, loom_operand(op, i)));
+  entry->read_count = s->number_count - entry->reads;
+  for (int32_t i = 0; i < entry->read_count; i++)
+    s->storages[s->numbers[entry->reads + i]].readers++;
+  entry->writes = s->number_count;
+  for (intptr_t i = 0; i < mlirOperationGetNumResults(op) && !loom_is(op, "loom.reshape"); i++) {
+    if (!order_add_value(s, loom_result(op, i))) return false;
+    s->numbers[s->number_count++] = s->storage_count - 1;
+  }
+  entry->write_count = s->number_count - entry->writes;
+  return loom_map_put(&s->ops, op.ptr, s->op_count++);
+}
+
+/* ---- what has to come before what ---- */
+
+static bool order_is_ordered(MlirOperation op) {
+  return loom_is(op, "loom.host_call") || loom_is(op, "loom.control");
+}
+
+/* Calls `visit` for each op that has to come before op `n`; one may be named twice. */
+static void order_before(const order_state *s, int32_t n, int32_t last_ordered,
+                         void (*visit)(order_state *, int32_t, int32_t), order_state *state) {
+  MlirOperation op = s->list[n].op;
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); i++) {
+    MlirOperation def = loom_def(loom_operand(op, i));
+    int32_t before = def.ptr ? (int32_t)loom_map_get(&s->ops, def.ptr, -1) : -1;
+    if (before >= 0) visit(state, before, n);
+  }
+  if (last_ordered >= 0 && order_is_ordered(op)) visit(state, last_ordered, n);
+}
+
+static void order_count_edge(order_state *s, int32_t before, int32_t after) {
+  s->list[before].next_count++;
+  s->list[after].waits++;
+}
+
+static void order_add_edge(order_state *s, int32_t before, int32_t after) {
+  order_op *from = &s->list[before];
+  s->numbers[from->next + from->next_count++] = after;
+}
+
+static void order_visit_edges(order_state *s, void (*visit)(order_state *, int32_t, int32_t)) {
+  int32_t ordered = -1;
+  for (int32_t n = 0; n < s->op_count; n++) {
+    order_before(s, n, ordered, visit, s);
+    if (order_is_ordered(s->list[n].op)) ordered = n;
+  }
+}
+
+/* A result that may take an argument's buffer is written when all that read the argument before it
+ * have done so: the order of the program stays for these. */
+static bool order_overwrites(const order_state *s) {
+  MlirOperation terminator = mlirBlockGetTerminator(s->block);
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(terminator); i++)
+    if (loom_result_overwrites(s->function, i) >= 0) return true;
+  return false;
+}
+
+static void order_find_edges(order_state *s) {
+  order_visit_edges(s, order_count_edge);
+  int32_t at = s->number_count;
+  for (int32_t n = 0; n < s->op_count; n++) {
+    s->list[n].next = at;
+    at += s->list[n].next_count;
+    s->list[n].next_count = 0;
+  }
+  order_visit_edges(s, order_add_edge);
+}
+
+/* ---- the order ---- */
+
+static int64_t order_made(const order_state *s, const order_op *op) {
+  int64_t bytes = 0;
+  for (int32_t i = 0; i < op->write_count; i++)
+    bytes += s->storages[s->numbers[op->writes + i]].size;
+  return bytes;
+}
+
+/* What nothing needs any more once it has run; its own results that nobody reads, too. */
+static int64_t order_freed(const order_state *s, const order_op *op) {
+  int64_t bytes = 0;
+  for (int32_t i = 0; i < op->read_count; i++) {
+    const order_value *value = &s->storages[s->numbers[op->reads + i]];
+    if (value->left == 1 && !value->kept) bytes += value->size;
+  }
+  for (int32_t i = 0; i < op->write_count; i++) {
+    const order_value *value = &s->storages[s->numbers[op->writes + i]];
+    if (value->readers == 0 && !value->kept) bytes += value->size;
+  }
+  return bytes;
+}
+
+static void order_start(order_state *s) {
+  for (int32_t i = 0; i < s->storage_count; i++)
+    s->storages[i].left = s->storages[i].readers;
+}
+
+/* Places an op: what is live afterwards; `peak` grows to what is live while it runs. */
+static int64_t order_place(order_state *s, int32_t n, int64_t live, int64_t *peak) {
+  const order_op *op = &s->list[n];
+  live += order_made(s, op);
+  if (live > *peak) *peak = live;
+  live -= order_freed(s, op);
+  for (int32_t i = 0; i < op->read_count; i++)
+    s->storages[s->numbers[op->reads + i]].left--;
+  return live;
+}
+
+static int64_t order_peak_of_program(order_state *s) {
+  int64_t live = s->base, peak = s->base;
+  order_start(s);
+  for (int32_t n = 0; n < s->op_count; n++)
+    live = order_place(s, n, live, &peak);
+  return peak;
+}
+
+/* The place in `ready`, which is sorted, of the op to come next. */
+static int32_t order_choose(const order_state *s, int32_t ready_count) {
+  int32_t best = 0, window = ready_count < ORDER_WINDOW ? ready_count : ORDER_WINDOW;
+  int64_t best_growth = INT64_MAX;
+  for (int32_t i = 0; i < window; i++) {
+    const order_op *op = &s->list[s->ready[i]];
+    int64_t growth = order_made(s, op) - order_freed(s, op);
+    if (growth >= best_growth) continue;
+    best_growth = growth;
+    best = i;
+  }
+  return best;
+}
+
+static int32_t order_insert(order_state *s, int32_t count, int32_t n) {
+  int32_t at = count;
+  for (; at > 0 && s->ready[at - 1] > n; at--)
+    s->ready[at] = s->ready[at - 1];
+  s->ready[at] = n;
+  return count + 1;
+}
+
+/* Fills `order`; the highest point. */
+static int64_t order_greedily(order_state *s) {
+  int64_t live = s->base, peak = s->base;
+  int32_t ready_count = 0, placed = 0;
+  order_start(s);
+  for (int32_t n = 0; n < s->op_count; n++)
+    if (s->list[n].waits == 0) ready_count = order_insert(s, ready_count, n);
+  while (ready_count > 0) {
+    int32_t at = order_choose(s, ready_count), n = s->ready[at];
+    memmove(s->ready + at, s->ready + at + 1, sizeof *s->ready * (size_t)(--ready_count - at));
+    live = order_place(s, n, live, &peak);
+    s->order[placed++] = n;
+    for (int32_t i = 0; i < s->list[n].next_count; i++) {
+      int32_t next = s->numbers[s->list[n].next + i];
+      if (--s->list[next].waits == 0) ready_count = order_insert(s, ready_count, next);
+    }
+  }
+  return placed == s->op_count ? peak : INT64_MAX;
+}
+
+static void order_move(order_state *s) {
+  MlirOperation terminator = mlirBlockGetTerminator(s->block);
+  for (int32_t i = 0; i < s->op_count; i++)
+    mlirOperationMoveBefore(s->list[s->order[i]].op, terminator);
+}
+
+/* ---- the pass ---- */
+
+static bool order_allocate(order_state *s) {
+  size_t ops = 1, values = (size_t)mlirBlockGetNumArguments(s->block) + 1, numbers = 1;
+  for (MlirOperation op = mlirBlockGetFirstOperation(s->block); op.ptr;
+       op = mlirOperationGetNextInBlock(op)) {
+    size_t operands = (size_t)mlirOperationGetNumOperands(op);
+    size_t results = (size_t)mlirOperationGetNumResults(op);
+    ops++;
+    values += results;
+    numbers += 2 * operands + results + 1; /* reads, writes, edges */
+  }
+  s->storages = malloc(sizeof *s->storages * values);
+  s->list = malloc(sizeof *s->list * ops);
+  s->numbers = malloc(sizeof *s->numbers * numbers);
+  s->order = malloc(sizeof *s->order * ops);
+  s->ready = malloc(sizeof *s->ready * ops);
+  return s->storages && s->list && s->numbers && s->order && s->ready;
+}
+
+static bool order_read(order_state *s) {
+  if (!order_allocate(s)) return false;
+  for (intptr_t i = 0; i < mlirBlockGetNumArguments(s->block); i++)
+    if (!order_add_value(s, mlirBlockGetArgument(s->block, i))) return false;
+  MlirOperation terminator = mlirBlockGetTerminator(s->block);
+  for (MlirOperation op = mlirBlockGetFirstOperation(s->block);
+       op.ptr && !mlirOperationEqual(op, terminator); op = mlirOperationGetNextInBlock(op))
+    if (!order_add_op(s, op)) return false;
+  return true;
+}
+
+static bool order_run(MlirOperation function) {
+  order_state s = {.function = function};
+  s.block = mlirRegionGetFirstBlock(mlirOperationGetRegion(function, 0));
+  if (mlirBlockIsNull(s.block) || !mlirBlockIsNull(mlirBlockGetNextInRegion(s.block))) return true;
+  MlirOperation terminator = mlirBlockGetTerminator(s.block);
+  if (!terminator.ptr || !loom_is(terminator, "func.return") || order_overwrites(&s)) return true;
+  bool good = order_read(&s);
+  int64_t before = good ? order_peak_of_program(&s) : 0;
+  if (before > ORDER_SMALL) {
+    order_find_edges(&s);
+    if (order_greedily(&s) < before - before / ORDER_GAIN) order_move(&s);
+  }
+  loom_map_fini(&s.values);
+  loom_map_fini(&s.ops);
+  free(s.storages);
+  free(s.list);
+  free(s.numbers);
+  free(s.order);
+  free(s.ready);
+  return good || loom_emit_error(mlirOperationGetLocation(function), "out of memory");
+}
+
+MlirPass loom_make_order_pass(void) {
+  return loom_pass_create("LoomOrder", "loom-order",
+                          "Order kernels so that less memory is live at once", "func.func",
+                          order_run);
+}

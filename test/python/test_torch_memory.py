@@ -1,0 +1,102 @@
+"""How much memory a training step needs at its highest point: read from the plans, which say it, not measured."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+torch = pytest.importorskip("torch")
+nn = torch.nn
+
+import frameloom  # noqa: E402
+import frameloom.torch as backend  # noqa: E402
+
+MB = 1 << 20
+
+
+class Plans:
+    """The backward's plan of a model, and gradients that are those of eager torch."""
+
+    def __init__(self, module, inputs, folder, monkeypatch):
+        self.texts = []
+        inner = backend._compile_graph
+
+        def traced(*arguments):
+            place = folder / str(len(self.texts))
+            place.mkdir()
+            monkeypatch.setattr(frameloom.config, "trace", str(place))
+            try:
+                return inner(*arguments)
+            finally:
+                self.texts.append((place / "03-plan.mlir").read_text())
+
+        monkeypatch.setattr(backend, "_compile_graph", traced)
+        monkeypatch.setattr(frameloom.config, "cache", False)
+        torch._dynamo.reset()
+        compiled = torch.compile(module, backend=backend.backend)
+        want = self.gradients(module, module, inputs)
+        for _ in range(3):  # later calls find what the first has left in the arena
+            got = self.gradients(module, compiled, inputs)
+            for g, w in zip(got, want, strict=True):
+                torch.testing.assert_close(g, w, rtol=1e-4, atol=1e-4)
+        self.backward = self.texts[-1]
+
+    @staticmethod
+    def gradients(module, function, inputs):
+        module.zero_grad(set_to_none=True)
+        function(*inputs).square().mean().backward()
+        return [p.grad for p in module.parameters()]
+
+    def peak(self):
+        return int(re.search(r"loom\.peak = (\d+)", self.backward)[1])
+
+    def launches(self):
+        return [line for line in self.backward.splitlines() if "loom.launch" in line and "stage = 0" in line]
+
+
+def parameter_bytes(module):
+    return sum(p.numel() * 4 for p in module.parameters())
+
+
+def test_large_gradients_come_after_the_activations_have_gone(tmp_path, monkeypatch):
+    """The last layers have large weights and small activations, the first ones the other way round."""
+    torch.manual_seed(0)
+    module = nn.Sequential(
+        nn.Conv2d(3, 32, 3, padding=1), nn.Tanh(), nn.Conv2d(32, 32, 3, padding=1), nn.Tanh(),
+        nn.AdaptiveAvgPool2d(4), nn.Flatten(), nn.Linear(512, 1024), nn.Tanh(), nn.Linear(1024, 1024))
+    plans = Plans(module, (torch.randn(2, 3, 64, 64),), tmp_path, monkeypatch)
+    activations = 4 * 2 * 32 * 64 * 64 * 4
+    assert parameter_bytes(module) > 6 * MB and activations > 3 * MB
+    # Both at once is what the order of the program needs.
+    assert plans.peak() < parameter_bytes(module) + activations * 3 // 4
+
+
+def test_dead_parts_of_the_arena_are_given_back(tmp_path, monkeypatch):
+    """The gradient of a wide activation is gone when the gradients of the weights are all there."""
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.Linear(512, 1024), nn.GELU(), nn.Linear(1024, 1024), nn.GELU(), nn.Linear(1024, 512))
+    plans = Plans(module, (torch.randn(512, 512),), tmp_path, monkeypatch)
+    arena = int(re.search(r"arena = (\d+)", plans.backward)[1])
+    assert "loom.trim_arena" in plans.backward
+    kept = 4 * 512 * 1024 * 4  # what the forward hands on, and the gradient that comes in
+    assert plans.peak() < parameter_bytes(module) + arena + kept // 4
+
+
+def test_products_of_a_sum_are_added_as_they_come(tmp_path, monkeypatch):
+    """The gradient of a weight that is used in each step of a loop: no more than two of its size at once."""
+
+    class Loop(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.h = nn.Linear(512, 512, bias=False)
+
+        def forward(self, x):
+            for _ in range(8):
+                x = torch.tanh(self.h(x))
+            return x
+
+    torch.manual_seed(0)
+    module = Loop()
+    plans = Plans(module, (torch.randn(16, 512),), tmp_path, monkeypatch)
+    assert plans.peak() < 3.5 * parameter_bytes(module)
