@@ -47,6 +47,7 @@ typedef struct entry {
   PyObject *name;         /* of its graph, for people (owned) */
   PyObject *user, *runner; /* BACKEND_USER: the backend, and what it made of the graph, or NULL */
   double capture_ms;
+  double *guard_ns; /* for each guard what it costs, or NULL: it was not measured */
   loom_compile_report report;
   uint64_t hits;
   uint32_t
@@ -145,12 +146,13 @@ typedef struct callable {
   bool shared;  /* for all functions with this code: `function` only names them */
   bool quiet;   /* made for a function that a compiled one calls: says nothing of its own */
   char cpu[16];
-  PyObject *breaks;    /* list of tuples, see explain.c; or NULL */
-  PyObject *last_args; /* tuple of the numbers of the last capture, to see which change; or NULL */
-  uint64_t symbolic;   /* bit for each slot whose number is captured as an input */
-  size_table sizes;    /* which sizes and ints change */
-  uint64_t by_value;   /* bit for each slot where that was tried and the value was needed */
-  long building_pid;   /* process and */
+  PyObject *breaks;     /* list of tuples, see explain.c; or NULL */
+  PyObject *recompiles; /* the same, see recompile.c */
+  PyObject *last_args;  /* tuple of the numbers of the last capture, to see which change; or NULL */
+  uint64_t symbolic;    /* bit for each slot whose number is captured as an input */
+  size_table sizes;     /* which sizes and ints change */
+  uint64_t by_value;    /* bit for each slot where that was tried and the value was needed */
+  long building_pid;    /* process and */
   unsigned long building; /* thread that is compiling a new version; 0: none */
   resume_table resumes;
   resume_point *point;    /* of a part of a function: where it starts; else NULL */
@@ -263,10 +265,16 @@ bool stance_allows(const callable *c, PyObject *const *slots);
 /* Sizes and ints by which this call fails a version that fits otherwise are symbols from here on.
  */
 void dynamic_learn(callable *c, PyObject *const *slots);
-/* Why no version fits, for the log. */
-void dynamic_log_recompile(const callable *c, PyObject *const *slots);
-/* The same in words: a new string; NULL without an exception when there is no version. */
-PyObject *dynamic_why(const callable *c, PyObject *const *slots);
+
+/* ---- recompile.c ---------------------------------------------------------------------------- */
+
+/* Which guard of the newest version fails: (title, what, guard, old, new, advice, file, line), a
+ * new reference. NULL without an exception when there is none. */
+PyObject *recompile_why(const callable *c, PyObject *const *slots);
+PyObject *recompile_sentence(PyObject *row); /* "a was float64[3] and is float64[4] (f.py:3)" */
+/* Logs and remembers it with what it has cost; `made`: the new version, or NULL. False with an
+ * exception. */
+bool recompile_keep(callable *c, PyObject *row, const entry *made, double ms);
 
 /* ---- explain.c ------------------------------------------------------------------------------ */
 
@@ -276,7 +284,16 @@ bool callable_record_break(callable *c, const break_info *info);
 void callable_raise_break(const break_info *info); /* sets GraphBreak */
 PyObject *callable_report(PyObject *self,
                           PyObject *unused); /* what `frameloom.explain` shows, as a dict */
-void entry_log(const entry *e, const callable *c);
+void entry_log(const entry *e);              /* entry_log.c */
+/* A new folder for the stages of a compilation whose schedule is to be logged (malloc'ed), or NULL;
+ * the log of what is in such a folder, which goes if it is temporary. */
+char *schedule_log_folder(void);
+void schedule_log(const char *folder, PyObject *name, bool temporary);
+extern bool explain_measures; /* guards of new versions are measured */
+PyObject *loom_py_measure_guards(PyObject *module, PyObject *on);
+/* times.c: phases of all compilations of the process. */
+void times_add(PyObject *name, double capture_ms, const loom_compile_report *report);
+PyObject *loom_py_compile_times(PyObject *module, PyObject *unused);
 PyObject *callable_title(const callable *c); /* "step", "step from line 12": a new string */
 /* All live callables, for reports over them: a new list. */
 PyObject *loom_py_callables(PyObject *module, PyObject *unused);

@@ -184,6 +184,7 @@ void entry_unref(entry *e) {
   free(e->outputs);
   free(e->sizes);
   free(e->targets);
+  free(e->guard_ns);
   Py_XDECREF(e->code);
   Py_XDECREF(e->name);
   Py_XDECREF(e->user);

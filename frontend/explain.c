@@ -110,14 +110,64 @@ static PyObject *entry_ops(const entry *e) {
   return list;
 }
 
+/* (kind, source or "", words, file, line, function, ns or None) */
+static PyObject *guard_tuple(const entry *e, uint32_t i) {
+  static const char *const kinds[] = {
+      [GUARD_TYPE] = "type",       [GUARD_IDENTITY] = "identity", [GUARD_NUMBER] = "value",
+      [GUARD_LENGTH] = "length",   [GUARD_DICT_KEYS] = "keys",    [GUARD_MISSING] = "missing",
+      [GUARD_ARRAY] = "array",     [GUARD_SAME] = "same",         [GUARD_DISJOINT] = "disjoint",
+      [GUARD_NONZERO] = "nonzero", [GUARD_SIZE] = "size",         [GUARD_CUSTOM] = "state"};
+  const guard *g = &e->captured->guards[i];
+  PyObject *words = guard_describe(e->captured, g);
+  PyObject *name = g->source ? source_name(g->source) : PyUnicode_FromString("");
+  PyObject *ns = e->guard_ns ? PyFloat_FromDouble(e->guard_ns[i]) : Py_NewRef(Py_None), *row = NULL;
+  bool known = (size_t)g->kind < sizeof kinds / sizeof *kinds && kinds[g->kind];
+  if (words && name && ns)
+    row = Py_BuildValue("(sOOzizO)", known ? kinds[g->kind] : "other", name, words,
+                        g->location.file, (int)g->location.line, g->location.function, ns);
+  Py_XDECREF(words);
+  Py_XDECREF(name);
+  Py_XDECREF(ns);
+  return row;
+}
+
 static PyObject *entry_guards(const entry *e) {
   PyObject *list = PyList_New(e->captured->guard_count);
   for (uint32_t i = 0; list && i < e->captured->guard_count; i++) {
-    PyObject *words = guard_describe(e->captured, &e->captured->guards[i]);
-    if (!words) Py_CLEAR(list);
-    if (words) PyList_SET_ITEM(list, i, words);
+    PyObject *row = guard_tuple(e, i);
+    if (!row) Py_CLEAR(list);
+    if (row) PyList_SET_ITEM(list, i, row);
   }
   return list;
+}
+
+/* (file, line, column, function, fate, iterations or None, why) */
+static PyObject *entry_loops(const entry *e) {
+  static const char *const fates[] = {
+      [LOOP_ROLLED] = "rolled", [LOOP_UNROLLED] = "unrolled", [LOOP_LEFT] = "left"};
+  PyObject *list = PyList_New(0);
+  for (uint32_t i = 0; list && i < e->captured->loop_count; i++) {
+    const loop_record *r = &e->captured->loops[i];
+    PyObject *count = r->count < 0 ? Py_NewRef(Py_None) : PyLong_FromLongLong(r->count);
+    PyObject *why = PyUnicode_DecodeUTF8(r->why, (Py_ssize_t)strlen(r->why), "replace");
+    PyObject *row = count && why ? Py_BuildValue("(ziizsOO)", r->location.file,
+                                                 (int)r->location.line, (int)r->location.column,
+                                                 r->location.function, fates[r->fate], count, why)
+                                 : NULL;
+    if (!row || PyList_Append(list, row) < 0) Py_CLEAR(list);
+    Py_XDECREF(count);
+    Py_XDECREF(why);
+    Py_XDECREF(row);
+  }
+  return list;
+}
+
+bool explain_measures;
+
+PyObject *loom_py_measure_guards(PyObject *module, PyObject *on) {
+  PyObject *before = PyBool_FromLong(explain_measures);
+  explain_measures = PyObject_IsTrue(on) == 1;
+  return before;
 }
 
 unsigned loom_plan_kernel_count(const loom_plan *plan) {
@@ -136,19 +186,20 @@ static PyObject *entry_report(const entry *e) {
   static const char *const kinds[] = {"loom", "interpret", "eager", "user"};
   const loom_compile_info *info = &e->report.info;
   PyObject *graph = entry_graph_text(e), *ops = entry_ops(e), *guards = entry_guards(e),
-           *made = NULL;
-  if (graph && ops && guards)
-    made = Py_BuildValue("{sssOsOsOsKsOsOsIsIs{sdsdsdsdsdsdsd}}", "backend", kinds[e->kind],
-                         "graph", graph, "ops", ops, "guards", guards, "hits",
-                         (unsigned long long)e->hits, "part", e->part ? Py_True : Py_False,
-                         "cached", e->report.cached ? Py_True : Py_False, "fusions", info->fusions,
-                         "kernels", e->plan ? loom_plan_kernel_count(e->plan) : 0, "times",
-                         "capture_ms", e->capture_ms, "load_ms", e->report.load_ms, "import_ms",
-                         info->import_ms, "passes_ms", info->passes_ms, "lower_ms", info->lower_ms,
-                         "emit_ms", info->emit_ms, "total_ms", e->report.total_ms);
+           *loops = entry_loops(e), *made = NULL;
+  if (graph && ops && guards && loops)
+    made = Py_BuildValue(
+        "{sssOsOsOsOsOsKsOsOsIsIs{sdsdsdsdsdsdsd}}", "backend", kinds[e->kind], "name", e->name,
+        "loops", loops, "graph", graph, "ops", ops, "guards", guards, "hits",
+        (unsigned long long)e->hits, "part", e->part ? Py_True : Py_False, "cached",
+        e->report.cached ? Py_True : Py_False, "fusions", info->fusions, "kernels",
+        e->plan ? loom_plan_kernel_count(e->plan) : 0, "times", "capture_ms", e->capture_ms,
+        "load_ms", e->report.load_ms, "import_ms", info->import_ms, "passes_ms", info->passes_ms,
+        "lower_ms", info->lower_ms, "emit_ms", info->emit_ms, "total_ms", e->report.total_ms);
   Py_XDECREF(graph);
   Py_XDECREF(ops);
   Py_XDECREF(guards);
+  Py_XDECREF(loops);
   return made;
 }
 
@@ -184,61 +235,8 @@ PyObject *callable_report(PyObject *self, PyObject *unused) {
   PyObject *entries = PyList_New(0);
   if (entries && !report_entries(c, entries)) Py_CLEAR(entries);
   if (!entries) return NULL;
-  return Py_BuildValue("{sNsOsKsKsI}", "entries", entries, "breaks",
-                       c->breaks ? c->breaks : Py_None, "hits", (unsigned long long)c->hits,
+  return Py_BuildValue("{sNsOsOsKsKsI}", "entries", entries, "breaks",
+                       c->breaks ? c->breaks : Py_None, "recompiles",
+                       c->recompiles ? c->recompiles : Py_None, "hits", (unsigned long long)c->hits,
                        "misses", (unsigned long long)c->misses, "captures", report_captures(c));
-}
-
-/* ---- logs of a new entry -------------------------------------------------------------------- */
-
-static void entry_log_time(const entry *e, PyObject *name) {
-  char line[200];
-  const loom_compile_info *i = &e->report.info;
-  snprintf(line, sizeof line,
-           "capture %.2f ms, compile %.2f ms (load %.2f, import %.2f, passes %.2f, lower %.2f, "
-           "emit %.2f)",
-           e->capture_ms, e->report.total_ms, e->report.load_ms, i->import_ms, i->passes_ms,
-           i->lower_ms, i->emit_ms);
-  loom_log(LOOM_LOG_TIME, "%U: %s", name, line);
-}
-
-/* Functions that the library itself runs inside the plan. */
-static void entry_log_hosts(const entry *e, PyObject *name) {
-  const loom_graph *graph = &e->captured->graph;
-  PyObject *hosts = e->captured->hosts;
-  for (uint32_t i = 0; hosts && i < graph->node_count; i++) {
-    const loom_node *node = &graph->nodes[i];
-    if (node->op != LOOM_OP_HOST_CALL) continue;
-    int64_t slot = node->attrs[2].i;
-    if (slot < 0 || slot >= PyList_GET_SIZE(hosts)) continue;
-    PyObject *row = PyList_GET_ITEM(hosts, slot);
-    PyObject *function = PyTuple_GET_ITEM(row, 0);
-    PyObject *words = PyObject_GetAttrString(function, "__name__");
-    PyErr_Clear();
-    loom_log(LOOM_LOG_HOST_CALLS, "%U: %S runs in %s, %s:%d", name, words ? words : function,
-             node->attrs[0].str, node->location.file ? node->location.file : "?",
-             node->location.line);
-    Py_XDECREF(words);
-  }
-}
-
-void entry_log(const entry *e, const callable *c) {
-  if (!loom_log_mask) return;
-  PyObject *name = c->function->func_qualname;
-  PyObject *text = loom_log_mask & LOOM_LOG_GRAPH ? entry_graph_text(e) : NULL;
-  if (text) loom_log(LOOM_LOG_GRAPH, "%U\n%U", name, text);
-  Py_XDECREF(text);
-  for (uint32_t i = 0; loom_log_mask & LOOM_LOG_GUARDS && i < e->captured->guard_count; i++) {
-    PyObject *words = guard_describe(e->captured, &e->captured->guards[i]);
-    if (words) loom_log(LOOM_LOG_GUARDS, "%U: %U", name, words);
-    Py_XDECREF(words);
-  }
-  PyErr_Clear();
-  if (loom_log_mask & LOOM_LOG_HOST_CALLS) entry_log_hosts(e, name);
-  if (e->kind != BACKEND_LOOM) return;
-  loom_log(LOOM_LOG_CACHE, "%U: %s", name, e->report.cached ? "from the disk cache" : "compiled");
-  if (!e->report.cached)
-    loom_log(LOOM_LOG_KERNELS, "%U: %u ops, %u fusions, %u kernels", name, e->report.info.ops,
-             e->report.info.fusions, e->report.info.kernels);
-  entry_log_time(e, name);
 }

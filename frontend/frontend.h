@@ -582,7 +582,10 @@ enum {
   LOOM_LOG_KERNELS = 64,
   LOOM_LOG_BYTECODE = 128,
   LOOM_LOG_DYNAMIC = 256,
-  LOOM_LOG_HOST_CALLS = 512
+  LOOM_LOG_HOST_CALLS = 512,
+  LOOM_LOG_GRAPH_CODE = 1024,
+  LOOM_LOG_SIDE_EFFECTS = 2048,
+  LOOM_LOG_SCHEDULE = 4096
 };
 extern uint32_t loom_log_mask;
 /* Writes "[frameloom breaks] ..." to sys.stderr when the category is on; PyUnicode_FromFormat's formats. */
@@ -602,6 +605,9 @@ int guard_program_traverse(guard_program *p, visitproc visit, void *arg);
 /* Do all guards hold? Runs no Python code, sets no exception. The values of the capture's symbols go to `symbols`, which
  * has room for LOOM_MAX_SYMBOLS. */
 bool guard_program_check(guard_program *p, PyObject *const *args, int64_t *symbols);
+/* What each guard of the capture costs a call that all hold for, in ns: malloc'ed, NULL when out of memory. Guards by
+ * name share the look at the versions of their dictionaries. */
+double *guard_program_cost(guard_program *p, const capture *c, PyObject *const *args);
 /* The first guard that fails (one pass in the order of capture), or NULL. */
 const guard *guard_first_failure(const capture *c, PyObject *const *args);
 PyObject *guard_number_words(const capture *c, int64_t number); /* "a.shape[0]*2"; a new string */

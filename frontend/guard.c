@@ -14,6 +14,8 @@
  */
 #include "frontend/frontend.h"
 
+#include <time.h>
+
 #define GUARD_MAX_DICTS 16
 
 /* Where a held guard looks: the object itself, or a field of one that is alive while names hold. */
@@ -341,6 +343,66 @@ bool guard_program_check(guard_program *p, PyObject *const *args, int64_t *symbo
   for (uint32_t i = 0; i < p->size_count; i++)
     if (!guard_size_holds(p->sizes[i], p->graph, args, symbols)) return false;
   return true;
+}
+
+/* ---- what they cost ---------------------------------------------------------------------------
+ */
+
+#define COST_ROUNDS 5
+#define COST_TIMES 200
+
+typedef enum cost_kind { COST_ARG, COST_NAMES, COST_HELD, COST_READ, COST_SIZE } cost_kind;
+
+static double cost_clock(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static bool cost_once(guard_program *p, cost_kind kind, const void *what, PyObject *const *args,
+                      int64_t *symbols) {
+  const guard *g = what;
+  switch (kind) {
+  case COST_ARG: return guard_holds_on(g, args[g->source->index], args);
+  case COST_NAMES: return guard_versions_hold(p);
+  case COST_HELD: return guard_held_holds(what, args);
+  case COST_READ: return guard_holds(g, args);
+  default: return guard_size_holds(g, p->graph, args, symbols);
+  }
+}
+
+/* The least of a few rounds. */
+static double cost_of(guard_program *p, cost_kind kind, const void *what, PyObject *const *args,
+                      int64_t *symbols) {
+  double least = 0;
+  volatile bool held;
+  for (int round = 0; round < COST_ROUNDS; round++) {
+    double start = cost_clock();
+    for (int i = 0; i < COST_TIMES; i++)
+      held = cost_once(p, kind, what, args, symbols);
+    double ns = (cost_clock() - start) / COST_TIMES;
+    if (!round || ns < least) least = ns;
+  }
+  (void)held;
+  return least;
+}
+
+double *guard_program_cost(guard_program *p, const capture *c, PyObject *const *args) {
+  int64_t symbols[LOOM_MAX_SYMBOLS] = {0};
+  double *ns = calloc((size_t)c->guard_count + 1, sizeof *ns);
+  if (!ns || !guard_program_check(p, args, symbols)) return ns;
+  for (uint32_t i = 0; i < p->arg_count; i++)
+    ns[p->args[i] - c->guards] = cost_of(p, COST_ARG, p->args[i], args, symbols);
+  double names = p->named_count ? cost_of(p, COST_NAMES, NULL, args, symbols) : 0;
+  for (uint32_t i = 0; i < p->named_count; i++)
+    ns[p->named[i] - c->guards] = names / p->named_count;
+  for (uint32_t i = 0; i < p->held_count; i++)
+    ns[p->held[i].g - c->guards] = cost_of(p, COST_HELD, &p->held[i], args, symbols);
+  for (uint32_t i = 0; i < p->rest_count; i++)
+    ns[p->rest[i] - c->guards] = cost_of(p, COST_READ, p->rest[i], args, symbols);
+  for (uint32_t i = 0; i < p->size_count; i++)
+    ns[p->sizes[i] - c->guards] = cost_of(p, COST_SIZE, p->sizes[i], args, symbols);
+  return ns;
 }
 
 const guard *guard_next_failure(const capture *c, PyObject *const *args, int64_t *symbols,

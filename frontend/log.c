@@ -7,11 +7,19 @@ uint32_t loom_log_mask;
 static const struct {
   const char *name;
   uint32_t bit;
-} log_categories[] = {{"breaks", LOOM_LOG_BREAKS},   {"guards", LOOM_LOG_GUARDS},
-                      {"graph", LOOM_LOG_GRAPH},     {"cache", LOOM_LOG_CACHE},
-                      {"time", LOOM_LOG_TIME},       {"recompiles", LOOM_LOG_RECOMPILES},
-                      {"kernels", LOOM_LOG_KERNELS}, {"bytecode", LOOM_LOG_BYTECODE},
-                      {"dynamic", LOOM_LOG_DYNAMIC}, {"host_calls", LOOM_LOG_HOST_CALLS}};
+} log_categories[] = {{"breaks", LOOM_LOG_BREAKS},
+                      {"guards", LOOM_LOG_GUARDS},
+                      {"graph", LOOM_LOG_GRAPH},
+                      {"cache", LOOM_LOG_CACHE},
+                      {"time", LOOM_LOG_TIME},
+                      {"recompiles", LOOM_LOG_RECOMPILES},
+                      {"kernels", LOOM_LOG_KERNELS},
+                      {"bytecode", LOOM_LOG_BYTECODE},
+                      {"dynamic", LOOM_LOG_DYNAMIC},
+                      {"host_calls", LOOM_LOG_HOST_CALLS},
+                      {"graph_code", LOOM_LOG_GRAPH_CODE},
+                      {"side_effects", LOOM_LOG_SIDE_EFFECTS},
+                      {"schedule", LOOM_LOG_SCHEDULE}};
 enum { LOG_COUNT = sizeof log_categories / sizeof *log_categories };
 
 typedef enum setting_type { SETTING_STR, SETTING_INT, SETTING_BOOL } setting_type;
@@ -84,10 +92,11 @@ static bool setting_valid(const struct setting *s, const char *text) {
   const char *bad = text;
   uint32_t mask;
   if (s->place == &loom_config.logs && !log_parse(text, &mask, &bad)) {
-    PyErr_Format(PyExc_ValueError,
-                 "unknown log '%.40s': use breaks, guards, graph, recompiles, cache, time, "
-                 "kernels, bytecode, dynamic, host_calls or all",
-                 bad);
+    PyErr_Format(
+        PyExc_ValueError,
+        "unknown log '%.40s': use graph, graph_code, bytecode, guards, recompiles, breaks, "
+        "dynamic, side_effects, host_calls, kernels, schedule, cache, time or all",
+        bad);
     return false;
   }
   if (s->place == &loom_config.backend && !setting_check_word(text, backends)) {

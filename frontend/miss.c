@@ -151,12 +151,19 @@ static char *build_trace_folder(const callable *c) {
 /* Compiles a capture. False with `err` filled; *out stays NULL for backends without a plan. */
 static bool build_plan(const callable *c, const capture *captured, loom_plan **out,
                        loom_compile_report *report, loom_error *err) {
-  char *trace = build_trace_folder(c);
+  char *kept = build_trace_folder(c), *passing = kept ? NULL : schedule_log_folder();
+  char *trace = kept ? kept : passing;
   loom_compile_options options = {.cpu = c->cpu, .trace_dir = trace, .fastmath = c->fastmath};
   bool cache = loom_config.cache && !trace, good;
   Py_BEGIN_ALLOW_THREADS good =
       loom_compile_plan(&captured->graph, &options, cache, out, report, err);
-  Py_END_ALLOW_THREADS free(trace);
+  Py_END_ALLOW_THREADS if (trace) {
+    PyObject *name = callable_title(c);
+    if (name) schedule_log(trace, name, passing);
+    Py_XDECREF(name);
+    PyErr_Clear();
+  }
+  free(trace);
   return good;
 }
 
@@ -320,6 +327,15 @@ static int build_warn_limit(callable *c) {
       c->function->func_qualname, (long long)loom_config.recompile_limit);
 }
 
+/* Without disturbing an exception that capture has left; one of its own is dropped. */
+static void build_note(callable *c, PyObject *why, const entry *e, double ms) {
+  PyObject *type, *raised, *traceback;
+  PyErr_Fetch(&type, &raised, &traceback);
+  recompile_keep(c, why, e, ms);
+  PyErr_Clear();
+  PyErr_Restore(type, raised, traceback);
+}
+
 entry *callable_build(callable *c, PyObject *const *slots) {
   if (c->building && c->building_pid == (long)getpid()) return NULL;
   if (c->skipped && !c->fullgraph) return NULL;
@@ -332,15 +348,20 @@ entry *callable_build(callable *c, PyObject *const *slots) {
   negative *known = negative_find(c, signature);
   if (known && !c->fullgraph && negative_holds(known)) return NULL;
   if (!stance_allows(c, slots)) return NULL;
-  if (loom_log_mask & LOOM_LOG_RECOMPILES) dynamic_log_recompile(c, slots);
+  PyObject *why = recompile_why(c, slots);
   if (c->dynamic != DYNAMIC_NEVER) dynamic_learn(c, slots);
+  double start = build_clock();
   c->building = PyThread_get_thread_ident();
   c->building_pid = (long)getpid();
   entry *e = build_now(c, slots);
   c->building = 0;
+  if (why) build_note(c, why, e, build_clock() - start);
+  Py_XDECREF(why);
   if (e) {
     e->part = c->owner || e->stopped;
-    entry_log(e, c);
+    if (explain_measures) e->guard_ns = guard_program_cost(e->guards, e->captured, slots);
+    times_add(e->name, e->capture_ms, &e->report);
+    entry_log(e);
     e->refs++;
     callable_publish(c, e);
     if (PyErr_CheckSignals() == 0) return e;
@@ -391,6 +412,7 @@ void callable_forget(callable *c) {
   c->warned = c->skipped = false;
   c->hits = c->misses = 0;
   Py_CLEAR(c->breaks);
+  Py_CLEAR(c->recompiles);
   Py_CLEAR(c->last_args);
   entries_unref(old);
   resume_clear(c);

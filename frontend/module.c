@@ -21,6 +21,10 @@ static PyMethodDef module_methods[] = {
      PyDoc_STR(
          "is_compiling()\n--\n\nTrue while a function is being captured, False in plain Python.")},
     {"callables", loom_py_callables, METH_NOARGS, PyDoc_STR("All compiled functions that live.")},
+    {"measure_guards", loom_py_measure_guards, METH_O,
+     PyDoc_STR("measure_guards(on): time the guards of new versions; gives what was set before.")},
+    {"compile_times", loom_py_compile_times, METH_NOARGS,
+     PyDoc_STR("(name, from the disk, {phase: ms}) of each compilation.")},
     {"reasons", loom_py_reasons, METH_NOARGS, PyDoc_STR("Rows of the table of graph breaks.")},
     {"settings", loom_py_settings, METH_NOARGS, PyDoc_STR("Rows of the table of settings.")},
     {"get_setting", loom_py_get_setting, METH_O, NULL},

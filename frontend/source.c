@@ -127,11 +127,22 @@ static PyObject *source_name_indexed(const source *s, const char *format) {
   return name;
 }
 
+/* A free variable of the compiled function has a name. */
+static PyObject *source_name_cell(const source *s) {
+  PyObject *function = s->base && s->base->kind == SOURCE_FUNCTION ? s->base->object : NULL;
+  if (!function || !PyFunction_Check(function))
+    return source_name_indexed(s, "%U.__closure__[%zd]");
+  PyCodeObject *code = (PyCodeObject *)PyFunction_GET_CODE(function);
+  Py_ssize_t at = code->co_nlocalsplus - code->co_nfreevars + s->index;
+  if (s->index >= code->co_nfreevars) return source_name_indexed(s, "%U.__closure__[%zd]");
+  return Py_NewRef(PyTuple_GET_ITEM(code->co_localsplusnames, at));
+}
+
 PyObject *source_name(const source *s) {
   switch (s->kind) {
   case SOURCE_ARG: return s->key ? Py_NewRef(s->key) : PyUnicode_FromFormat("arg%zd", s->index);
   case SOURCE_GLOBAL: return Py_NewRef(s->key);
-  case SOURCE_CELL: return source_name_indexed(s, "%U.__closure__[%zd]");
+  case SOURCE_CELL: return source_name_cell(s);
   case SOURCE_ATTR: return source_name_of(s, "%U.%U");
   case SOURCE_ITEM: return source_name_of(s, "%U[%R]");
   case SOURCE_DEFAULT: return source_name_indexed(s, "%U.__defaults__[%zd]");

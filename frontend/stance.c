@@ -72,8 +72,9 @@ vectorcallfunc stance_vectorcall(callable_role role) {
 /* ---- calls that would be --------------------------------------------------------------------- */
 
 static void stance_refuse(const callable *c, PyObject *const *slots, const char *by) {
-  PyObject *why = dynamic_why(c, slots), *errors = NULL, *type = NULL;
-  if (!why && !PyErr_Occurred()) why = PyUnicode_FromString("it has not been compiled before");
+  PyObject *row = recompile_why(c, slots), *errors = NULL, *type = NULL;
+  PyObject *why =
+      row ? recompile_sentence(row) : PyUnicode_FromString("it has not been compiled before");
   if (why) errors = PyImport_ImportModule("frameloom._errors");
   if (errors) type = PyObject_GetAttrString(errors, "RecompileError");
   if (type)
@@ -81,6 +82,7 @@ static void stance_refuse(const callable *c, PyObject *const *slots, const char 
                  c->function->func_qualname,
                  PyUnicode_AsUTF8(((PyCodeObject *)c->function->func_code)->co_filename),
                  ((PyCodeObject *)c->function->func_code)->co_firstlineno, by, why);
+  Py_XDECREF(row);
   Py_XDECREF(why);
   Py_XDECREF(errors);
   Py_XDECREF(type);

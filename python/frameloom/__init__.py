@@ -16,17 +16,17 @@ from ._errors import GraphBreak, RecompileError
 
 if getattr(_sys, "_is_gil_enabled", lambda: True)():
     from ._api import (
-        Graph, compile, config, disable, explain, graph_break, is_compiling, mark_dynamic, mark_static, reset, run, set_logs, set_stance,
+        CompileProfiler, Graph, compile, compile_times, config, disable, explain, graph_break, is_compiling, mark_dynamic, mark_static, reset, run, set_logs, set_stance,
         skip_frame,
     )
 else:
     from ._eager import (
-        Graph, compile, config, disable, explain, graph_break, is_compiling, mark_dynamic, mark_static, reset, run, set_logs, set_stance,
+        CompileProfiler, Graph, compile, compile_times, config, disable, explain, graph_break, is_compiling, mark_dynamic, mark_static, reset, run, set_logs, set_stance,
         skip_frame,
     )
 
 __version__ = "0.1.0"
 __all__ = [
-    "Graph", "GraphBreak", "RecompileError", "compile", "config", "disable", "explain", "graph_break", "is_compiling", "mark_dynamic",
+    "CompileProfiler", "Graph", "GraphBreak", "RecompileError", "compile", "compile_times", "config", "disable", "explain", "graph_break", "is_compiling", "mark_dynamic",
     "mark_static", "reset", "run", "set_logs", "set_stance", "skip_frame",
 ]

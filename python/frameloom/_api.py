@@ -5,6 +5,7 @@ import types as _types
 
 from . import _native
 from ._config import config
+from ._report import CompileProfiler
 
 _OPTIONS = {"fastmath": bool, "cpu": str}
 _CPUS = ("native", "x86-64-v3", "x86-64-v4")
@@ -241,15 +242,40 @@ def _axes(array, axis):
 def set_logs(*names, **flags):
     """Choose what is logged to stderr: `set_logs("breaks", "guards")` or `set_logs(breaks=True)`; nothing: no logs.
 
-    Known: breaks, guards, graph, recompiles, cache, time, kernels, bytecode, dynamic,
-    host_calls, all. The environment variable FRAMELOOM_LOGS does the same.
+    graph         each captured graph, as MLIR text       graph_code    the same in the manner of Python
+    bytecode      what is captured                        guards        what has to hold, and which line wants it
+    recompiles    which guard failed, and what to do      breaks        what is not captured, and why
+    dynamic       sizes that become symbols; loops        side_effects  what is changed after a run
+    host_calls    functions of the library in a plan      kernels       how many, of what
+    schedule      fused groups with their schedule        cache         what came from the disk
+    time          of each phase                           all           all of them
+
+    The environment variable FRAMELOOM_LOGS does the same, with commas between names.
     """
     names = list(names) + [name for name, on in flags.items() if on]
     config.logs = ",".join(names)
 
 
+def compile_times(repr="str", aggregate=False):
+    """Milliseconds of each phase (capture, load, import, passes, lower, emit, total) of each compilation in this process.
+
+    repr       "str": a table as text; "csv": (header, rows) as torch's, times joined by commas
+    aggregate  sums, not single times
+
+    Raises ValueError for another `repr`.
+    """
+    from ._report import compile_times
+
+    return compile_times(repr, aggregate)
+
+
 def explain(fn, /, *args, **kwargs):
-    """Run `fn(*args, **kwargs)` once and report how it was compiled: graphs, breaks, guards and times."""
+    """Run `fn(*args, **kwargs)` once, effects included, and report how it was compiled.
+
+    Gives an object with graphs, breaks with reasons and places, guards with sources, lines and costs, loops, recompiles
+    and times; it prints, and `.json()` writes it. The function is compiled anew for it: `fn`'s own versions stay as they
+    are. An exception of the function is raised. Raises TypeError for what is not a Python function.
+    """
     from ._report import explain_call
 
     function, _ = _function(fn, "explain")

@@ -1,6 +1,5 @@
-"""Words about what was compiled and what was not. Imported only when somebody asks."""
+"""Words about what was compiled and what was not."""
 
-import linecache
 from typing import NamedTuple
 
 from ._errors import GraphBreak
@@ -38,6 +37,8 @@ def _source(file, line, column):
     """The place and its source line with a caret under the column."""
     if not file or not line:
         return ""
+    import linecache
+
     text = f"\n  {file}:{line}:{column}"
     source = linecache.getline(file, line).rstrip("\n")
     if not source.strip():
@@ -59,15 +60,70 @@ def graph_break_error(row):
     return error
 
 
+class Guard(NamedTuple):
+    """What has to hold for a compiled version to be used."""
+
+    kind: str  # "type", "identity", "value", "length", "keys", "missing", "array", "size", "same", "disjoint", "state", ...
+    source: str  # what is looked at: "a", "self.weights[0]", "<function>.__code__"
+    text: str  # "a: float32[16, 4]"
+    file: str | None  # the user's line that made it necessary
+    line: int
+    function: str | None
+    cost_ns: float | None  # of one check; None where it was not measured
+
+    def __str__(self):
+        place = f"  ({self.file}:{self.line})" if self.file and self.line else ""
+        cost = f"  {self.cost_ns:.1f} ns" if self.cost_ns is not None else ""
+        return f"{self.text}{cost}{place}"
+
+
+class Loop(NamedTuple):
+    """What became of a loop."""
+
+    file: str | None
+    line: int
+    column: int
+    function: str | None
+    fate: str  # "rolled" (once in the graph), "unrolled", "left" (to Python)
+    iterations: int | None  # None: not known when it was captured
+    why: str  # why it is not rolled, or ""
+
+    def __str__(self):
+        count = "" if self.iterations is None else f" of {_count(self.iterations, 'iteration')}"
+        return f"{self.file}:{self.line}: loop{count} {self.fate}" + (f": {self.why}" if self.why else "")
+
+
+class Recompile(NamedTuple):
+    """A call that no compiled version fitted, though there were some."""
+
+    function: str  # and the line where a part of it begins
+    source: str
+    guard: str  # the guard of the newest version that failed
+    old: str
+    new: str
+    advice: str  # what to write to avoid it
+    file: str | None
+    line: int
+    ms: float  # what capturing and compiling cost
+    compiled: bool  # False: it could not be compiled
+
+    def __str__(self):
+        place = f" ({self.file}:{self.line})" if self.file else ""
+        return f"{self.function}: {self.source} was {self.old} and is {self.new}{place}, {self.ms:.2f} ms; to avoid it: {self.advice}"
+
+
 class Explanation:
     """How a function was compiled.
 
     graph_count, graph_break_count, op_count
     graphs           the captured graphs, as MLIR text
+    graph_names      "step", "step from line 12"
     ops_per_graph    names of the operations of each
     kernels          kernels of each; `kernel_count` is their sum
     break_reasons    `BreakReason`s
-    out_guards       what has to hold of the arguments and of all else that the function reads, in words
+    out_guards       `Guard`s: what has to hold of the arguments and of all else that the function reads
+    loops            `Loop`s: which were rolled, unrolled or left to Python
+    recompiles       `Recompile`s
     compile_times    for each graph a dict of milliseconds
     """
 
@@ -76,10 +132,13 @@ class Explanation:
         entries = [e for e in report["entries"] if e["ops"] or not e["part"]]
         self.name = name
         self.graphs = [e["graph"] for e in entries]
+        self.graph_names = [e["name"] for e in entries]
         self.ops_per_graph = [e["ops"] for e in entries]
         self.kernels = [e["kernels"] for e in entries]
         self.cached = [e["cached"] for e in entries]
-        self.out_guards = [g for e in entries for g in e["guards"]]
+        self.out_guards = [Guard(*row) for e in entries for row in e["guards"]]
+        self.loops = list(dict.fromkeys(Loop(*row) for e in report["entries"] for row in e["loops"]))
+        self.recompiles = [Recompile(*row) for row in report["recompiles"] or []]
         self.compile_times = [e["times"] for e in entries]
         self.break_reasons = [_reason(row) for row in report["breaks"] or []]
 
@@ -104,9 +163,10 @@ class Explanation:
         import json
 
         fields = {name: getattr(self, name) for name in (
-            "name", "graph_count", "graph_break_count", "op_count", "kernel_count", "graphs", "ops_per_graph", "kernels", "cached",
-            "out_guards", "compile_times")}
-        fields["break_reasons"] = [reason._asdict() for reason in self.break_reasons]
+            "name", "graph_count", "graph_break_count", "op_count", "kernel_count", "graphs", "graph_names", "ops_per_graph",
+            "kernels", "cached", "compile_times")}
+        for name in ("out_guards", "loops", "recompiles", "break_reasons"):
+            fields[name] = [row._asdict() for row in getattr(self, name)]
         return json.dumps(fields, indent=2)
 
     def __str__(self):
@@ -115,9 +175,12 @@ class Explanation:
         for i, graph in enumerate(self.graphs):
             times = self.compile_times[i]
             made = _count(self.kernels[i], "kernel") + (" from the disk cache" if self.cached[i] else "")
-            lines.append(f"\ngraph {i}: {made}, {times['total_ms']:.1f} ms\n{graph.rstrip()}")
-        if self.out_guards:
-            lines.append("\nguards:\n" + "\n".join(f"  {guard}" for guard in self.out_guards))
+            lines.append(f"\ngraph {i}, {self.graph_names[i]}: {made}, {times['total_ms']:.1f} ms\n{graph.rstrip()}")
+        costs = [guard.cost_ns for guard in self.out_guards if guard.cost_ns is not None]
+        total = f", {sum(costs):.0f} ns" if costs else ""
+        for title, rows in ((f"guards{total}", self.out_guards), ("loops", self.loops), ("recompiles", self.recompiles)):
+            if rows:
+                lines.append(f"\n{title}:\n" + "\n".join(f"  {row}" for row in rows))
         if self.break_reasons:
             lines.append("\nbreaks:\n" + "\n".join(str(reason) for reason in self.break_reasons))
         return "\n".join(lines)
@@ -132,5 +195,88 @@ def _count(number, word):
 
 def explain_call(compiled, args, kwargs):
     """Run a fresh callable once and report on it. An exception of the function itself is the caller's."""
-    compiled(*args, **kwargs)
+    from . import _native
+
+    before = _native.measure_guards(True)
+    try:
+        compiled(*args, **kwargs)
+    finally:
+        _native.measure_guards(before)
     return Explanation(compiled.__qualname__, compiled._report())
+
+
+class CompileProfiler:
+    """A backend that runs the captured graphs as they are, and keeps count: `compile(fn, backend=CompileProfiler())`.
+
+    frame_count  graphs that it was given
+    op_count     operations in them
+
+    `report()` lists the graph breaks and, as if `recompile_limit` were 1, each guard whose failure made a function be
+    compiled again, of the functions that have this object as their backend and are still alive.
+    """
+
+    def __init__(self):
+        self.frame_count = self.op_count = 0
+
+    def __call__(self, graph, example_inputs):
+        self.frame_count += 1
+        self.op_count += len(graph)
+        return graph
+
+    def _reports(self):
+        from . import _native
+
+        for compiled in _native.callables():
+            if compiled._options()["backend"] is self:
+                yield compiled, compiled._report()
+
+    def get_metrics(self):
+        """A dict of "breaks" and "recompiles": {function: [BreakReason]} and {function: [Recompile]}."""
+        breaks, recompiles = {}, {}
+        for compiled, report in self._reports():
+            name = f"{compiled.__qualname__} ({compiled.__code__.co_filename}:{compiled.__code__.co_firstlineno})"
+            for row in report["breaks"] or ():
+                breaks.setdefault(name, []).append(_reason(row))
+            for row in report["recompiles"] or ():
+                recompiles.setdefault(name, []).append(Recompile(*row))
+        return {"breaks": breaks, "recompiles": recompiles}
+
+    def report(self):
+        """Words about both."""
+        metrics = self.get_metrics()
+        lines = [f"frameloom compile profiler: {_count(self.frame_count, 'graph')}, {_count(self.op_count, 'operation')}"]
+        lines += ["", "Graph breaks: what runs as plain Python between the graphs" if metrics["breaks"] else "No graph breaks."]
+        for name, rows in metrics["breaks"].items():
+            lines += [name, *("  " + str(row).replace("\n", "\n  ") for row in rows)]
+        if not metrics["recompiles"]:
+            lines += ["", "No recompilations."]
+        else:
+            lines += ["", "Recompilations: guards that failed"]
+            for name, rows in metrics["recompiles"].items():
+                lines += [name, *(f"  {row}" for row in rows)]
+            most = max(map(len, metrics["recompiles"].values())) + 1
+            lines += ["", f"With frameloom.config.recompile_limit = {most} or more all of these stay compiled."]
+        return "\n".join(lines)
+
+
+def compile_times(repr="str", aggregate=False):
+    """Milliseconds of each phase of each compilation in this process.
+
+    repr       "str": a table as text; "csv": (header, rows) as torch's, times joined by commas
+    aggregate  sums, not single times
+    """
+    from . import _native
+
+    if repr not in ("str", "csv"):
+        raise ValueError(f"repr must be 'str' or 'csv', not {repr!r}")
+    table = {}
+    for name, cached, phases in _native.compile_times():
+        for phase, ms in phases.items():
+            table.setdefault(f"{name}: {phase.removesuffix('_ms')}", []).append(ms)
+    table = {key: [sum(times)] if aggregate else times for key, times in table.items()}
+    rows = [(key, ", ".join(f"{ms:.3f}" for ms in times)) for key, times in table.items()]
+    if repr == "csv":
+        return [key for key, _ in rows], [times for _, times in rows]
+    width = max((len(key) for key, _ in rows), default=8)
+    lines = [f"{'Function':{width}}  Milliseconds"] + [f"{key:{width}}  {times}" for key, times in rows]
+    return "\n".join(lines)

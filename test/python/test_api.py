@@ -222,7 +222,7 @@ def test_explain():
     assert report.graph_count == 1 and report.graph_break_count == 0
     assert report.op_count >= 3 and report.ops_per_graph[0].count("mul") == 1
     assert "loom.mul" in report.graphs[0]
-    assert any("float64[2, 3]" in guard for guard in report.out_guards)
+    assert any("float64[2, 3]" in guard.text for guard in report.out_guards)
     assert report.compile_times[0]["total_ms"] >= 0
     assert "1 graph" in str(report) and "Explanation" in repr(report)
     assert json.loads(report.json())["graph_count"] == 1

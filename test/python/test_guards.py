@@ -214,7 +214,7 @@ def test_strides_are_part_of_the_guard(compiled):
 
 def test_guards_in_words():
     report = frameloom.explain(lambda a, n: a * n * SCALE, np.ones((2, 3), np.float32)[:, ::2], 2.0)
-    text = "\n".join(report.out_guards)
+    text = "\n".join(guard.text for guard in report.out_guards)
     assert "float32[2, 2] strides (12, 8)" in text and "SCALE" in text and "2.0" in text
 
 

@@ -108,7 +108,7 @@ def test_fail_on_recompile():
     f(x)
     with frameloom.set_stance("fail_on_recompile"):
         f(x)
-        with pytest.raises(frameloom.RecompileError, match=r"a: float64\[4\], now an array: float64\[2, 3\]"):
+        with pytest.raises(frameloom.RecompileError, match=r"a was float64\[4\] and is float64\[2, 3\]"):
             f(wide)
         with pytest.raises(frameloom.RecompileError, match="has not been compiled before"):
             fresh()(x)
