@@ -503,17 +503,20 @@ bool loom_callable_init(PyObject *module) {
          PyModule_AddObjectRef(module, "Callable", (PyObject *)&loom_callable_type) == 0;
 }
 
-/* Forgetting one may free others, so the list is walked anew after each that had something to
- * forget. */
+PyObject *loom_py_callables(PyObject *module, PyObject *unused) {
+  PyObject *list = PyList_New(0);
+  for (callable *c = all_callables; list && c; c = c->next)
+    if (Py_REFCNT(c) > 0 && PyList_Append(list, (PyObject *)c) < 0) Py_CLEAR(list);
+  return list;
+}
+
+/* Forgetting one may free others: all are kept until it is done. */
 PyObject *loom_py_reset(PyObject *module, PyObject *unused) {
-  for (callable *c = all_callables; c;) {
-    bool busy = c->entries || c->breaks || c->last_args || c->resumes.count;
-    Py_INCREF(c);
-    callable_forget(c);
-    callable *next = busy ? all_callables : c->next;
-    Py_DECREF(c);
-    c = next;
-  }
+  PyObject *all = loom_py_callables(module, NULL);
+  if (!all) return NULL;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(all); i++)
+    callable_forget((callable *)PyList_GET_ITEM(all, i));
+  Py_DECREF(all);
   loom_block_trim();
   Py_RETURN_NONE;
 }
@@ -524,13 +527,6 @@ static PyObject *module_message(PyObject *args, PyObject *kwargs, const char *fo
   PyObject *message;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, format, names, &message)) return NULL;
   Py_RETURN_NONE;
-}
-
-PyObject *loom_py_callables(PyObject *module, PyObject *unused) {
-  PyObject *list = PyList_New(0);
-  for (callable *c = all_callables; list && c; c = c->next)
-    if (Py_REFCNT(c) > 0 && PyList_Append(list, (PyObject *)c) < 0) Py_CLEAR(list);
-  return list;
 }
 
 PyObject *loom_py_graph_break(PyObject *module, PyObject *args, PyObject *kwargs) {
