@@ -14,6 +14,11 @@ static bool dynamic_is_int(const guard *g, PyObject *object, int64_t *before, in
   return !overflow && !later;
 }
 
+/* A float that is compared by value, now another one. Those of arguments are miss.c's. */
+static bool dynamic_is_float(const guard *g, PyObject *object) {
+  return g->kind == GUARD_NUMBER && PyFloat_CheckExact(g->object) && PyFloat_CheckExact(object);
+}
+
 /* Does the guard fail for nothing but sizes? */
 static bool dynamic_is_size(const guard *g, PyObject *const *slots) {
   uint32_t sizes, strides;
@@ -23,7 +28,8 @@ static bool dynamic_is_size(const guard *g, PyObject *const *slots) {
   PyObject *object = source_read(g->source, slots);
   bool is = object &&
             (g->kind == GUARD_ARRAY ? g->adapter->sizes_differ(object, g->payload, &sizes, &strides)
-                                    : dynamic_is_int(g, object, &before, &now));
+                                    : dynamic_is_int(g, object, &before, &now) ||
+                                          dynamic_is_float(g, object));
   Py_XDECREF(object);
   return is;
 }
@@ -32,6 +38,11 @@ static void dynamic_log(const callable *c, const size_fact *f) {
   static const char *const fields[] = {[SIZE_OF_DIM] = ".shape", [SIZE_OF_STRIDE] = ".strides"};
   char where[32] = "";
   if (!(loom_log_mask & LOOM_LOG_DYNAMIC)) return;
+  if (f->field == SIZE_OF_FLOAT) {
+    loom_log(LOOM_LOG_DYNAMIC, "%U: the float %s changes: compiled for all values",
+             c->function->func_qualname, f->name);
+    return;
+  }
   if (f->field != SIZE_OF_INT) snprintf(where, sizeof where, "%s[%d]", fields[f->field], f->axis);
   PyObject *advice =
       f->field == SIZE_OF_DIM
@@ -51,6 +62,10 @@ static void dynamic_log(const callable *c, const size_fact *f) {
 static void dynamic_mark(callable *c, const source *s, size_field field, int axis, int64_t before,
                          int64_t now) {
   size_fact *f = size_table_get(&c->sizes, s, field, axis);
+  if (f && f->field == SIZE_OF_FLOAT && f->state == SIZE_PINNED) {
+    f->state = SIZE_SYMBOL; /* what asks for its value breaks the graph from now on */
+    f->apart = true;
+  }
   if (!f || f->state != SIZE_STATIC || (field == SIZE_OF_DIM && now < 2)) return;
   f->state = SIZE_SYMBOL;
   f->before = before;
@@ -84,6 +99,8 @@ static void dynamic_mark_guard(callable *c, const guard *g, PyObject *const *slo
   if (object && g->kind == GUARD_ARRAY) dynamic_mark_array(c, g, object);
   if (object && dynamic_is_int(g, object, &before, &now))
     dynamic_mark(c, g->source, SIZE_OF_INT, 0, before, now);
+  if (object && dynamic_is_float(g, object) && g->source->kind != SOURCE_ARG)
+    dynamic_mark(c, g->source, SIZE_OF_FLOAT, 0, 0, 0);
   Py_XDECREF(object);
 }
 

@@ -73,7 +73,12 @@ typedef enum guard_kind {
 
 /* Numbers that change from call to call are symbols of the graph. Payload of GUARD_SIZE; `left` and `right` are
  * numbers of the graph, constant or symbolic (see loom_stride in graph.h). */
-typedef enum size_field { SIZE_OF_INT, SIZE_OF_DIM, SIZE_OF_STRIDE /* in elements */ } size_field;
+typedef enum size_field {
+  SIZE_OF_INT,
+  SIZE_OF_DIM,
+  SIZE_OF_STRIDE, /* in elements */
+  SIZE_OF_FLOAT   /* no size: an exact float that is an input of the graph once it has changed */
+} size_field;
 typedef enum size_test {
   SIZE_BINDS,   /* what `field` of the source reads is `right` times the value of symbol `left`, which is in its range */
   SIZE_READS,   /* what is read equals `left` */
@@ -399,6 +404,10 @@ loom_value trace_input(tracer *t, loom_input_kind kind, const loom_type *type, c
 
 /* A size of a live array, or an int (field SIZE_OF_INT), that `s` reads: a constant `now`, or a symbol with its guard. */
 bool size_read(tracer *t, const source *s, size_field field, int axis, int64_t now, int64_t *out);
+/* Has the float that `s` reads been seen to change? */
+bool size_float_changes(tracer *t, const source *s);
+/* Capture has to know it: starts again. False when it is none, or has been known and changed all the same. */
+bool size_know_float(tracer *t, const source *s);
 /* Takes over what mark_dynamic and mark_static said of a live array that `s` reads (mark.c). */
 bool size_apply_marks(tracer *t, PyObject *array, const source *s);
 PyObject *loom_py_mark(PyObject *module, PyObject *args);

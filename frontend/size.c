@@ -220,6 +220,30 @@ static void size_know_for(tracer *t, int64_t number, bool for_ever) {
 
 void size_know(tracer *t, int64_t number) { size_know_for(t, number, true); }
 
+/* ---- floats that are read from objects ---------------------------------------------------------
+ */
+
+static size_fact *size_float(const tracer *t, const source *s) {
+  if (!t->sizes || t->sizes->never || !t->sizes->count || !s || s->kind == SOURCE_ARG) return NULL;
+  PyObject *text = source_name(s);
+  const char *name = text ? PyUnicode_AsUTF8(text) : NULL;
+  size_fact *f = name ? size_find(t->sizes, name, SIZE_OF_FLOAT, 0) : NULL;
+  Py_XDECREF(text);
+  PyErr_Clear();
+  return f && f->state == SIZE_SYMBOL && !f->skip ? f : NULL;
+}
+
+bool size_float_changes(tracer *t, const source *s) { return size_float(t, s) != NULL; }
+
+bool size_know_float(tracer *t, const source *s) {
+  size_fact *f = size_float(t, s);
+  if (!f || f->apart) return false;
+  f->skip = true;
+  f->state = SIZE_PINNED;
+  size_restart(t);
+  return true;
+}
+
 /* ---- arithmetic ----------------------------------------------------------------------------- */
 
 bool size_op(tracer *t, loom_expr_kind kind, int64_t a, int64_t b, int64_t *out) {

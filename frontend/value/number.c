@@ -16,6 +16,8 @@ static void number_know_node(tracer *t, loom_value node, bool *found) {
     if (s && s->kind == SOURCE_ARG) {
       *found = true;
       trace_restart(t, s->index);
+    } else {
+      *found |= size_know_float(t, s);
     }
     return;
   }

@@ -355,7 +355,7 @@ bool trace_symbolic(const tracer *t, const source *s) {
 }
 
 static bool wrap_symbolic(tracer *t, PyObject *object, const source *s) {
-  return trace_symbolic(t, s) && PyFloat_CheckExact(object);
+  return PyFloat_CheckExact(object) && (trace_symbolic(t, s) || size_float_changes(t, s));
 }
 
 /* An int: by value, or a number of the graph. */

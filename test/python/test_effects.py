@@ -662,3 +662,57 @@ def test_cells_of_two_functions_that_stop_being_one():
     compiled = frameloom.compile(f)
     assert compiled(*make(1)) == 11
     assert compiled(make(1)[0], make(2)[1]) == 12
+
+
+def test_floats_of_objects_that_change():
+    """A float that an attribute holds becomes an input of the graph when it has changed once."""
+
+    class Clock:
+        def __init__(self):
+            self.now, self.ticks = 0.0, 0
+
+        def tick(self, dt):
+            self.now += dt
+            self.ticks += 1
+
+    def make():
+        clock = Clock()
+
+        def f(x, n):
+            for _ in range(n):
+                clock.tick(0.1)
+            return x * clock.now
+
+        return clock, f
+
+    clock, f = make()
+    plain_clock, plain = make()
+    compiled = frameloom.compile(f, fullgraph=True)
+    for _ in range(6):
+        assert np.array_equal(compiled(X, 3), plain(X, 3))
+        assert vars(clock) == vars(plain_clock) and type(clock.now) is float
+    assert len(compiled._report()["entries"]) <= 3
+
+
+def test_decisions_on_floats_that_change():
+    class Clock:
+        now = 0.0
+
+    def make():
+        clock = Clock()
+        clock.now = 0.0
+
+        def f(x):
+            if clock.now > 4.5:
+                return x
+            clock.now += 1.0
+            return x * clock.now
+
+        return clock, f
+
+    clock, f = make()
+    plain_clock, plain = make()
+    compiled = frameloom.compile(f)
+    for _ in range(12):
+        assert np.array_equal(compiled(X), plain(X)) and clock.now == plain_clock.now
+    assert len(compiled._report()["entries"]) < 8
