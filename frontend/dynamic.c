@@ -26,10 +26,10 @@ static bool dynamic_is_size(const guard *g, PyObject *const *slots) {
   if (g->kind == GUARD_SIZE) return true;
   if (!g->source || (g->kind != GUARD_ARRAY && g->kind != GUARD_NUMBER)) return false;
   PyObject *object = source_read(g->source, slots);
-  bool is = object &&
-            (g->kind == GUARD_ARRAY ? g->adapter->sizes_differ(object, g->payload, &sizes, &strides)
-                                    : dynamic_is_int(g, object, &before, &now) ||
-                                          dynamic_is_float(g, object));
+  bool is =
+      object && (g->kind == GUARD_ARRAY
+                     ? g->adapter->sizes_differ(object, g->payload, &sizes, &strides)
+                     : dynamic_is_int(g, object, &before, &now) || dynamic_is_float(g, object));
   Py_XDECREF(object);
   return is;
 }

@@ -404,13 +404,7 @@ step step_STORE_GLOBAL(tracer *t, frame *f, const loom_instr *in) {
   PyObject *name = step_item(f->code->object->co_names, in->arg), *globals = f->function->globals;
   value *item = frame_pop(f);
   if (!name || !PyDict_CheckExact(globals)) return step_bad(t, "globals are not a dict");
-  if (pointer_map_get(&t->wrapped, globals)) {
-    trace_break(t, BREAK_SIDE_EFFECT, "assignment to a global while globals() is read");
-    return STEP_FAIL;
-  }
-  const source *s = trace_source(t, SOURCE_CONST, NULL, globals, NULL, 0);
-  overlay *o = s ? overlay_open(t, globals, s, false) : NULL;
-  return o && overlay_put(t, o, name, item) ? STEP_NEXT : STEP_FAIL;
+  return overlay_put_variable(t, globals, name, item) ? STEP_NEXT : STEP_FAIL;
 }
 
 /* ---- operators ------------------------------------------------------------------------------ */

@@ -290,6 +290,8 @@ static value *module_attr(tracer *t, value *v, PyObject *name) {
   const source *s = base ? trace_source(t, SOURCE_ATTR, base, NULL, name, 0) : NULL;
   PyErr_Clear();
   if (!s) return NULL;
+  const overlay_slot *changed = overlay_find(overlay_of(t, dict), name);
+  if (changed && changed->item) return changed->item;
   if (item) return value_wrap(t, item, s);
   PyObject *hook = PyDict_GetItemString(dict, "__getattr__");
   if (hook && PyFunction_Check(hook) && PyModule_CheckExact(v->object)) {
@@ -413,6 +415,10 @@ static value *const_get_attr(tracer *t, value *v, PyObject *name) {
 }
 
 static bool const_set_attr(tracer *t, value *v, PyObject *name, value *item) {
+  if (PyType_Check(v->object)) return type_store(t, v, name, item);
+  bool module = PyModule_CheckExact(v->object) && PyUnicode_GET_LENGTH(name) &&
+                PyUnicode_READ_CHAR(name, 0) != '_';
+  if (module && item) return overlay_put_variable(t, PyModule_GetDict(v->object), name, item);
   trace_break(t, BREAK_SIDE_EFFECT, "assignment to '%s' of a %s", PyUnicode_AsUTF8(name),
               Py_TYPE(v->object)->tp_name);
   return false;

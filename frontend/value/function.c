@@ -146,6 +146,11 @@ static value *function_live_attr(tracer *t, value *v, PyObject *name) {
   const source here = {.kind = SOURCE_CONST, .object = v->object},
                like = {.kind = SOURCE_ATTR, .base = &here, .key = name};
   if (!at) return NULL;
+  const overlay *changes = overlay_of(t, v->object);
+  const overlay_slot *changed = overlay_find(changes, name);
+  if (changed) return changed->item;
+  if (changes && !PyUnicode_CompareWithASCIIString(name, "__dict__"))
+    return trace_break(t, BREAK_SIDE_EFFECT, "the __dict__ of a function that has changed");
   PyObject *item = source_read(&like, args);
   if (item) return value_wrap(t, trace_keep(t, item), at);
   guard_simple(t, GUARD_MISSING, at, NULL, 0);
@@ -197,6 +202,10 @@ static value *function_get_attr(tracer *t, value *v, PyObject *name) {
 static bool function_set_attr(tracer *t, value *v, PyObject *name, value *item) {
   const char *text = PyUnicode_AsUTF8(name);
   bool own = function_own_name(text);
+  if (v->object && item && !own && !_PyType_Lookup(&PyFunction_Type, name)) {
+    overlay *o = overlay_open(t, v->object, value_source(t, v), true);
+    return o && overlay_put(t, o, name, item);
+  }
   if (v->object || !item || (!own && _PyType_Lookup(&PyFunction_Type, name))) {
     trace_break(t, BREAK_SIDE_EFFECT, "assignment to '%s' of a function", text);
     return false;

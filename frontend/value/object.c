@@ -132,7 +132,26 @@ static value *type_bind(tracer *t, PyObject *item, const source *s, PyObject *ty
   return trace_break(t, BREAK_ATTRIBUTE, "'%s' is a %s", PyUnicode_AsUTF8(name), kind->tp_name);
 }
 
+/* What has been assigned to a class (of the method resolution order, behind `after`) and stands
+ * before what its dictionary holds: plain data. */
+static value *type_assigned(const tracer *t, PyObject *type, PyObject *name, PyObject *after) {
+  PyObject *mro = ((PyTypeObject *)type)->tp_mro;
+  bool passed = !after;
+  for (Py_ssize_t i = 0; t->shadows && mro && i < PyTuple_GET_SIZE(mro); i++) {
+    PyObject *cls = PyTuple_GET_ITEM(mro, i);
+    const overlay_slot *changed = passed ? overlay_find(overlay_of(t, cls), name) : NULL;
+    if (changed) return changed->item;
+    if (passed && PyType_Check(cls) &&
+        PyDict_GetItemWithError(((PyTypeObject *)cls)->tp_dict, name))
+      return NULL;
+    passed |= cls == after;
+  }
+  return NULL;
+}
+
 value *type_attr(tracer *t, PyObject *type, PyObject *name, value *self, PyObject *after) {
+  value *assigned = type_assigned(t, type, name, after);
+  if (assigned) return assigned;
   PyObject *where, *item = type_find(type, name, after, &where);
   const source *base = trace_source(t, SOURCE_CONST, NULL, where, NULL, 0);
   const source *s = base ? trace_source(t, SOURCE_ATTR, base, NULL, name, 0) : NULL;
@@ -208,8 +227,7 @@ value *object_attr(tracer *t, value *v, PyObject *name) {
     value *key = value_const(t, name);
     item = key ? dict_get(t, v->any.b, key) : NULL;
   }
-  if (!item && !descr) guard_behind(t, type, name, NULL);
-  if (item || trace_pending(t) || !descr) return item;
+  if (item || trace_pending(t)) return item;
   return type_attr(t, (PyObject *)type, name, v, NULL);
 }
 
@@ -284,6 +302,37 @@ static bool object_set_attr(tracer *t, value *v, PyObject *name, value *item) {
     return key && trace_call(t, method, args, item ? 2 : 1, NULL) != NULL;
   }
   return object_store(t, v, name, item);
+}
+
+/* May a class hold it without saying anything to lookups? */
+static bool store_is_data(tracer *t, value *item) {
+  if (value_is_const(item)) return object_is_scalar(item->object);
+  if (item->type == &value_object_type) {
+    PyObject *hook = interned(t, "__get__");
+    return hook && !_PyType_Lookup((PyTypeObject *)object_class(item), hook);
+  }
+  PyObject *type = item->type->python_type ? item->type->python_type(t, item) : NULL;
+  return type && !((PyTypeObject *)type)->tp_descr_get;
+}
+
+/* An attribute of a class: data, in place of data. */
+bool type_store(tracer *t, value *v, PyObject *name, value *item) {
+  PyTypeObject *type = (PyTypeObject *)v->object;
+  PyObject *before = _PyType_Lookup(type, name);
+  bool special = PyUnicode_GET_LENGTH(name) > 2 && PyUnicode_READ_CHAR(name, 0) == '_' &&
+                 PyUnicode_READ_CHAR(name, 1) == '_';
+  bool plain = Py_TYPE(type)->tp_setattro == PyType_Type.tp_setattro && !special &&
+               PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) &&
+               !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE) &&
+               !(before && (Py_TYPE(before)->tp_descr_get || is_data_descriptor(before)));
+  if (!item || !plain || !store_is_data(t, item) || model_owns(v->object)) {
+    trace_break(t, BREAK_SIDE_EFFECT, "assignment to '%s' of a class", PyUnicode_AsUTF8(name));
+    return false;
+  }
+  guard_behind(t, type, name, before);
+  overlay *o =
+      overlay_open(t, v->object, trace_source(t, SOURCE_CONST, NULL, v->object, NULL, 0), true);
+  return o && overlay_put(t, o, name, item);
 }
 
 /* An attribute of an object that existed before the call. */

@@ -244,6 +244,14 @@ bool overlay_put(tracer *t, overlay *o, PyObject *key, value *item) {
   return overlay_add(t, o, (overlay_slot){.key = key, .item = item, .moved = slot != NULL});
 }
 
+bool overlay_put_variable(tracer *t, PyObject *globals, PyObject *name, value *item) {
+  if (pointer_map_get(&t->wrapped, globals))
+    return trace_break(t, BREAK_SIDE_EFFECT, "assignment to a global while globals() is read") !=
+           NULL;
+  const source *s = trace_source(t, SOURCE_CONST, NULL, globals, NULL, 0);
+  return s && overlay_put(t, overlay_open(t, globals, s, false), name, item);
+}
+
 bool overlay_delete(tracer *t, overlay *o, PyObject *key, bool existed) {
   overlay_slot *slot = o ? overlay_find(o, key) : NULL;
   if (!o) return false;
@@ -317,6 +325,7 @@ static void finish_slot(tracer *t, const overlay *o, PyObject *key, value *item)
 }
 
 static void finish_overlay(tracer *t, const overlay *o) {
+  if (class_is_made(t, o->object)) return;
   for (uint32_t i = 0; i < o->count && !trace_pending(t); i++) {
     const overlay_slot *slot = &o->slots[i];
     if (slot->moved) finish_slot(t, o, slot->key, NULL);

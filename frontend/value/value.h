@@ -327,6 +327,7 @@ bool object_is_virtual(value *v);
 /* A container that an attribute of a live object holds, not looked at yet; NULL with nothing
  * pending: it is none, or has been. */
 value *object_lazy_attr(tracer *t, value *v, PyObject *name);
+bool type_store(tracer *t, value *v, PyObject *name, value *item);
 bool object_store(tracer *t, value *v, PyObject *name, value *item);
 value *object_allocate(tracer *t, PyObject *cls);
 bool loom_class_is_python(PyTypeObject *type); /* defined by a class statement over object */
@@ -404,6 +405,7 @@ overlay *overlay_of(const tracer *t, PyObject *object); /* NULL: nothing has bee
 overlay *overlay_open(tracer *t, PyObject *object, const source *s, bool attributes);
 overlay_slot *overlay_find(const overlay *o, PyObject *key); /* `o` may be NULL */
 bool overlay_put(tracer *t, overlay *o, PyObject *key, value *item);
+bool overlay_put_variable(tracer *t, PyObject *globals, PyObject *name, value *item);
 bool overlay_delete(tracer *t, overlay *o, PyObject *key, bool existed); /* before the call */
 /* A cell made inside gets its content when all else has been made: functions in it may hold it. */
 bool shadow_fill(tracer *t, value *cell);

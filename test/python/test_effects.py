@@ -716,3 +716,50 @@ def test_decisions_on_floats_that_change():
     for _ in range(12):
         assert np.array_equal(compiled(X), plain(X)) and clock.now == plain_clock.now
     assert len(compiled._report()["entries"]) < 8
+
+
+class Counted:
+    count = 0
+    items = None
+
+
+class CountedChild(Counted):
+    pass
+
+
+def helper(x):
+    helper.calls = getattr(helper, "calls", 0) + 1
+    return x + helper.calls
+
+
+def test_attributes_of_classes_functions_and_modules():
+    def f(x, child, module):
+        Counted.count += 1
+        Counted.items = x
+        child.__class__.fresh = Counted.count
+        module.some_variable = child.count + child.fresh
+        return helper(x) + module.some_variable + child.items
+
+    compiled = frameloom.compile(f, fullgraph=True)
+    module = type(np)("made_for_this")
+    seen = []
+    for run in (compiled, f):
+        Counted.count, Counted.items, helper.calls = 0, None, 0
+        for _ in range(4):
+            seen.append((run(X, CountedChild(), module).tolist(), Counted.count, helper.calls, CountedChild.fresh))
+            assert Counted.items is X and module.some_variable == 2 * Counted.count
+        assert "count" not in vars(CountedChild)
+    assert seen[:4] == seen[4:]
+
+
+def test_an_attribute_that_a_class_gets_later():
+    class Bare:
+        pass
+
+    def f(x, o):
+        return x + getattr(o, "shift", 1)
+
+    compiled, o = frameloom.compile(f), Bare()
+    assert compiled(X, o)[0] == 2
+    Bare.shift = 5
+    assert compiled(X, o)[0] == 6
