@@ -468,6 +468,43 @@ def ConvolutionGradientOp : Loom_PureInferredOp<"convolution_gradient"> {
   let fp = FpOverflowInvalid;
 }
 
+def AttentionOp : Loom_PureOp<"attention"> {
+  let summary = "softmax(q k^T * scale + mask) v over keys, and the logarithm of each query's sum of exponentials";
+  let description = [{
+    Operands: q (batch, heads, queries, depth), k (batch, groups, keys, depth), v (batch, groups, keys, width), the 0-d
+    scale and, where there is one, a mask that is added to the scaled scores: (batch, heads, queries, keys), each of
+    them or 1. Query head h uses head h / (heads / groups) of k and v. `causal`: query i sees keys up to number i. Sums
+    are taken in f32 of half floats, else in the element type of q, k and v, which the scale has; the mask has either.
+    Results: (batch, heads, queries, width) in the type of q, and the logarithms, (batch, heads, queries) in that of
+    the scale. A query all of whose scores are -inf gives NaN where `empty` is "nan" (0 / 0), and zeros, logarithm
+    included, where it is "zero".
+  }];
+  let arguments = (ins Variadic<Loom_Tensor>:$operands, BoolAttr:$causal, StrAttr:$empty);
+  let results = (outs Loom_Tensor:$result, Loom_Tensor:$lse);
+  let assemblyFormat = [{
+    $operands `causal` `=` $causal `empty` `=` $empty attr-dict `:` functional-type(operands, results)
+  }];
+  let dtypes = "f";
+  let shape = "attention";
+  let lower = "attention";
+  let fp = FpDivideOverflowInvalid;
+}
+def AttentionGradientOp : Loom_PureOp<"attention_gradient"> {
+  let summary = "Gradients of an attention with respect to q, k and v";
+  let description = [{
+    Operands: the gradient of the result, q, k, v, the logarithms that the attention gave, for each query the sum over
+    width of result times gradient (as the logarithms: batch, heads, queries), the scale and the mask if there is one.
+    The scores are computed again.
+  }];
+  let arguments = (ins Variadic<Loom_Tensor>:$operands, BoolAttr:$causal);
+  let results = (outs Loom_Tensor:$q_gradient, Loom_Tensor:$k_gradient, Loom_Tensor:$v_gradient);
+  let assemblyFormat = "$operands `causal` `=` $causal attr-dict `:` functional-type(operands, results)";
+  let dtypes = "f";
+  let shape = "attention_gradient";
+  let lower = "attention_gradient";
+  let fp = FpOverflowInvalid;
+}
+
 // ---- sizes, calls of the host ------------------------------------------------------------------------------------------
 
 def AssumeShapeOp : Loom_Op<"assume_shape"> {

@@ -48,7 +48,7 @@ static MlirLogicalResult verify_computation(MlirOperation op) {
  * types. */
 static bool verify_is_inferred(loom_opcode op) {
   return !loom_op_declares_type(op) && strcmp(loom_op_table[op].shape, "same") != 0 &&
-         strcmp(loom_op_table[op].shape, "scan") != 0;
+         strcmp(loom_op_table[op].shape, "scan") != 0 && loom_op_table[op].results == 1;
 }
 
 MlirLogicalResult loom_verify_op(MlirOperation op) {

@@ -213,6 +213,8 @@ static bool graph_infer(loom_graph *graph, const loom_node *node, const loom_typ
 /* Room for the results: as many as are declared or as the regions give, and at least one. */
 static loom_type *graph_result_types(loom_graph *graph, const loom_node *node, uint32_t declared) {
   uint32_t count = declared;
+  if (loom_op_table[node->op].results > (int)count)
+    count = (uint32_t)loom_op_table[node->op].results;
   for (int r = 0; node->regions && r < loom_op_table[node->op].regions; r++)
     if (node->regions[r]->output_count > count) count = node->regions[r]->output_count;
   return loom_arena_alloc(&graph->arena, sizeof(loom_type) * (count ? count : 1));

@@ -403,7 +403,7 @@ typedef struct loom_op_view {
 /* Result types from operand types and attributes. For ops whose result type is not determined by
  * these (convert, constant, iota, reshape, broadcast, host_call, ...: loom_op_declares_type) `out`
  * holds the `*out_count` declared types and is checked instead. `out` has room for at least one
- * type, or for as many as the regions have outputs; `*out_count` is 0 when none is declared.
+ * type, for as many as the op has results or the regions outputs; `*out_count` is 0 when none is declared.
  * `graph` holds the symbolic sizes and may be NULL when all are static. */
 bool loom_op_declares_type(loom_opcode op);
 bool loom_infer_region(const loom_op_view *view, loom_type *out, uint32_t *out_count,

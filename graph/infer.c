@@ -593,6 +593,85 @@ static bool infer_convolution_gradient(infer_state *s) {
   return true;
 }
 
+/* ---- attention ---- */
+
+/* Sums of half floats are f32. */
+static loom_dtype infer_sum_dtype(loom_dtype dtype) {
+  return loom_dtype_is_half(dtype) ? LOOM_F32 : dtype;
+}
+
+static bool infer_attention_mask(infer_state *s, const loom_type *mask, const loom_type *q,
+                                 const loom_type *k) {
+  const loom_dim sizes[] = {q->dims[0], q->dims[1], q->dims[2], k->dims[2]};
+  if (mask->dtype != q->dtype && mask->dtype != infer_sum_dtype(q->dtype))
+    return INFER_FAIL(s, "the mask has another element type");
+  if (mask->rank != 4) return INFER_FAIL(s, "the mask has not four dimensions");
+  for (int i = 0; i < 4; i++)
+    if (mask->dims[i] != 1 && mask->dims[i] != sizes[i])
+      return INFER_FAIL(s, "dimension %d of the mask is not that of the scores", i);
+  return true;
+}
+
+/* Operands from `first` on: q, k, v; the scale and perhaps a mask from `scale` on. */
+static bool infer_attention_operands(infer_state *s, uint32_t first, uint32_t scale) {
+  const loom_type *q = infer_operand(s, first), *k = q + 1, *v = q + 2;
+  if (s->view->operand_count != scale + 1 && s->view->operand_count != scale + 2)
+    return INFER_FAIL(s, "takes %u or %u operands, not %u", scale + 1, scale + 2,
+                      s->view->operand_count);
+  for (int i = 0; i < 3; i++)
+    if (q[i].rank != 4 || q[i].dtype != q->dtype)
+      return INFER_FAIL(s, "q, k and v need four dimensions and one element type");
+  if (!infer_dtype(s, q->dtype)) return false;
+  for (int i = 0; i < 3; i++)
+    if (LOOM_DIM_IS_SYM(q[i].dims[1]) || LOOM_DIM_IS_SYM(q[i].dims[3]))
+      return INFER_FAIL(s, "heads, depth and width must be static");
+  if (q->dims[0] != k->dims[0] || k->dims[0] != v->dims[0] || k->dims[1] != v->dims[1] ||
+      k->dims[2] != v->dims[2] || q->dims[3] != k->dims[3])
+    return INFER_FAIL(s, "sizes of q, k and v do not agree");
+  if (k->dims[1] < 1 || q->dims[1] % k->dims[1] != 0)
+    return INFER_FAIL(s, "the heads of k do not divide those of q");
+  const loom_type *factor = infer_operand(s, scale);
+  if (factor->rank != 0 || factor->dtype != infer_sum_dtype(q->dtype))
+    return INFER_FAIL(s, "the scale is no 0-d %s", loom_dtype_name(infer_sum_dtype(q->dtype)));
+  return s->view->operand_count == scale + 1 || infer_attention_mask(s, factor + 1, q, k);
+}
+
+/* The type of what there is of each query. */
+static loom_type infer_attention_rows(const loom_type *q) {
+  return (loom_type){infer_sum_dtype(q->dtype), 3, {q->dims[0], q->dims[1], q->dims[2]}};
+}
+
+static bool infer_attention(infer_state *s) {
+  static const char *const words[] = {"nan", "zero", NULL};
+  if (s->view->operand_count < 4) return INFER_FAIL(s, "takes 4 or 5 operands");
+  if (!infer_attention_operands(s, 0, 3)) return false;
+  if (!infer_one_of(infer_attr(s, 1)->str, words))
+    return INFER_FAIL(s, "unknown word \"%s\" for empty", infer_attr(s, 1)->str);
+  const loom_type *q = infer_operand(s, 0);
+  loom_type result = *q, rows = infer_attention_rows(q);
+  result.dims[3] = q[2].dims[3];
+  s->out[0] = result;
+  s->out[1] = rows;
+  s->count = 2;
+  return true;
+}
+
+static bool infer_attention_gradient(infer_state *s) {
+  if (s->view->operand_count < 7) return INFER_FAIL(s, "takes 7 or 8 operands");
+  const loom_type *q = infer_operand(s, 1);
+  if (!infer_attention_operands(s, 1, 6)) return false;
+  loom_type result = *q, rows = infer_attention_rows(q);
+  result.dims[3] = q[2].dims[3];
+  if (!loom_type_equal(infer_operand(s, 0), &result))
+    return INFER_FAIL(s, "the gradient has not the type of the result");
+  if (!loom_type_equal(&q[3], &rows) || !loom_type_equal(&q[4], &rows))
+    return INFER_FAIL(s, "logarithms and sums are not one for each query");
+  for (int i = 0; i < 3; i++)
+    s->out[i] = q[i];
+  s->count = 3;
+  return true;
+}
+
 /* ---- sizes ---- */
 
 static bool infer_assume_shape(infer_state *s) {
@@ -647,6 +726,8 @@ static const struct {
     {"dot_general", infer_dot_general, false},
     {"convolution", infer_convolution, false},
     {"convolution_gradient", infer_convolution_gradient, false},
+    {"attention", infer_attention, false},
+    {"attention_gradient", infer_attention_gradient, false},
     {"assume_shape", infer_assume_shape, true},
     {"size", infer_size, false},
     {"region", infer_region, false},

@@ -331,6 +331,8 @@ static bool interp_dispatch(const interp_call *c) {
   case LOOM_OP_DOT_GENERAL: return interp_dot_general(c);
   case LOOM_OP_CONVOLUTION: return interp_convolution(c);
   case LOOM_OP_CONVOLUTION_GRADIENT: return interp_convolution_gradient(c);
+  case LOOM_OP_ATTENTION: return interp_attention(c);
+  case LOOM_OP_ATTENTION_GRADIENT: return interp_attention_gradient(c);
   case LOOM_OP_ASSUME_SHAPE: return interp_assume_shape(c);
   case LOOM_OP_SIZE: return interp_size(c);
   case LOOM_OP_FOR:
@@ -348,8 +350,8 @@ static bool interp_op(const interp_call *call, uint32_t result_count) {
   for (uint32_t i = 0; i < view->operand_count; i++)
     if (!interp_empty(&call->operands[i].type) && loom_type_elements(&call->operands[i].type) < 0)
       return loom_fail(call->err, "'%s' has operands of unknown size", info->name);
-  if (result_count != 1 && info->results >= 0)
-    return loom_fail(call->err, "'%s' has one result", info->name);
+  if (info->results >= 0 && result_count != (uint32_t)info->results)
+    return loom_fail(call->err, "'%s' has %d results", info->name, info->results);
   return interp_dispatch(call);
 }
 

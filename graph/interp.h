@@ -1,4 +1,4 @@
-/* Shared by interp.c, interp_reduce.c and interp_region.c only. */
+/* Shared by the files of the interpreter only. */
 #ifndef LOOM_GRAPH_INTERP_H
 #define LOOM_GRAPH_INTERP_H
 
@@ -27,6 +27,8 @@ bool interp_sort(const interp_call *c);
 bool interp_dot_general(const interp_call *c);
 bool interp_convolution(const interp_call *c);
 bool interp_convolution_gradient(const interp_call *c);
+bool interp_attention(const interp_call *c);
+bool interp_attention_gradient(const interp_call *c);
 bool interp_random(const interp_call *c);
 
 bool interp_region(const interp_call *c);

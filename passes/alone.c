@@ -8,6 +8,7 @@ static const alone_kind alone_kinds[] = {
     {"loom.convolution", convolution_plan, convolution_lower, true},
     {"loom.sort", sort_plan, sort_lower, false},
     {"loom.convolution_gradient", conv_gradient_plan, conv_gradient_lower, false},
+    {"loom.attention", attention_plan_alone, attention_lower, true},
 };
 
 const alone_kind *alone_find(const lower_kernel *kernel, MlirOperation *out) {

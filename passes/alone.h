@@ -72,6 +72,8 @@ bool convolution_plan(const lower_kernel *kernel, alone_plan *out);
 void convolution_lower(lower *l, const alone_plan *plan, int stage);
 bool conv_gradient_plan(const lower_kernel *kernel, alone_plan *out);
 void conv_gradient_lower(lower *l, const alone_plan *plan, int stage);
+bool attention_plan_alone(const lower_kernel *kernel, alone_plan *out);
+void attention_lower(lower *l, const alone_plan *plan, int stage);
 bool sort_plan(const lower_kernel *kernel, alone_plan *out);
 void sort_lower(lower *l, const alone_plan *plan, int stage);
 

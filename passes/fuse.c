@@ -56,6 +56,8 @@
 #define FUSE_CHEAP 1
 #define FUSE_COSTLY 100
 #define FUSE_SMALL 65536 /* elements that one thread handles well alone */
+/* Marks, for a moment, a view whose reader takes it as strides. */
+#define FUSE_STRIDED "loom.strided"
 
 /* ---- what a node is ---- */
 
@@ -245,6 +247,55 @@ static void fuse_prepare_strided(MlirOperation function, MlirOperation op) {
   }
 }
 
+/* Do strides alone tell where a value lies, wherever its root is put? */
+static bool fuse_is_strided(MlirOperation function, MlirValue value) {
+  MlirValue root = loom_view_root(value);
+  loom_layout layout = {0}, out;
+  bool argument = mlirValueIsABlockArgument(root);
+  if (!argument && !fuse_is_computed(root)) return false;
+  if (!loom_type_from_mlir(mlirValueGetType(root), &layout.type)) return false;
+  if (argument) {
+    intptr_t number = mlirBlockArgumentGetArgNumber(root);
+    if (loom_argument_has(function, number, "loom.scalar")) return false;
+    loom_argument_strides(function, number, &layout.type, layout.strides);
+    return loom_layout_follow(value, root, &layout, &out);
+  }
+  if (!loom_plain_strides(&layout.type, layout.strides) ||
+      !loom_layout_follow(value, root, &layout, &out))
+    return false;
+  for (MlirOpOperand use = mlirValueGetFirstUse(root); !mlirOpOperandIsNull(use);
+       use = mlirOpOperandGetNextUse(use)) {
+    if (!loom_is(mlirOpOperandGetOwner(use), "func.return")) continue;
+    loom_result_strides(function, mlirOpOperandGetOperandNumber(use), &layout.type, layout.strides);
+    if (!loom_layout_follow(value, root, &layout, &out)) return false;
+  }
+  return true;
+}
+
+/* A chain of views of one's own, so that what is done for other readers does not change it. */
+static MlirValue fuse_clone_views(MlirOperation before, MlirValue value) {
+  MlirOperation def = loom_def(value);
+  if (!def.ptr || loom_class_of(def) != LOOM_CLASS_VIEW) return value;
+  MlirValue under = fuse_clone_views(before, loom_operand(def, 0));
+  MlirOperation copy = mlirOperationClone(def);
+  mlirOperationSetOperand(copy, 0, under);
+  loom_set_attr(copy, FUSE_STRIDED, mlirUnitAttrGet(mlirOperationGetContext(before)));
+  mlirBlockInsertOwnedOperationBefore(mlirOperationGetBlock(before), before, copy);
+  return loom_result(copy, 0);
+}
+
+/* Operands of an attention may be any views that are strides: as they are, or at last by what has
+ * been copied under a reshape. */
+static void fuse_prepare_views(MlirOperation function, MlirOperation op, bool last) {
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); i++) {
+    MlirValue value = loom_operand(op, i);
+    if (mlirShapedTypeGetRank(mlirValueGetType(value)) == 0) continue;
+    bool good = fuse_is_strided(function, value);
+    if (good && !last) mlirOperationSetOperand(op, i, fuse_clone_views(op, value));
+    if (!good && last) mlirOperationSetOperand(op, i, fuse_insert_copy(op, value));
+  }
+}
+
 /* A scatter overwrites its operand: a buffer in C order that nothing else reads. */
 static void fuse_prepare_scatter(MlirOperation op) {
   MlirValue value = loom_operand(op, 0);
@@ -269,16 +320,26 @@ static void fuse_prepare_reshape(MlirOperation function, MlirOperation op) {
   mlirOperationSetOperand(op, 0, fuse_insert_copy(op, value));
 }
 
+static bool fuse_is_attention(MlirOperation op) {
+  return loom_is(op, "loom.attention") || loom_is(op, "loom.attention_gradient");
+}
+
 static void fuse_prepare(MlirOperation function, MlirBlock block) {
+  for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
+       op = mlirOperationGetNextInBlock(op))
+    if (fuse_is_attention(op)) fuse_prepare_views(function, op, false);
   for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
        op = mlirOperationGetNextInBlock(op)) {
     loom_class class = loom_class_of(op);
+    if (mlirOperationRemoveAttributeByName(op, loom_str(FUSE_STRIDED))) continue;
     if (loom_is(op, "loom.reshape"))
       fuse_prepare_reshape(function, op);
     else if (loom_is(op, "func.return"))
       fuse_prepare_return(function, op);
     else if (class == LOOM_CLASS_HOST || class == LOOM_CLASS_OTHER)
       fuse_prepare_host(function, op);
+    else if (fuse_is_attention(op))
+      fuse_prepare_views(function, op, true);
     else if (class == LOOM_CLASS_ALONE)
       fuse_prepare_strided(function, op);
     if (loom_is(op, "loom.scatter")) fuse_prepare_scatter(op);

@@ -95,23 +95,37 @@ static void fuse_clone_body(fuse_emit *e, MlirBlock block) {
   loom_map_fini(&arguments);
 }
 
+/* The values of a node that its group yields, to `out`: all results that are read. */
+static intptr_t fuse_yields(const fuse_state *s, int n, MlirValue *out) {
+  MlirOperation op = s->nodes[n].op;
+  intptr_t count = 0, results = mlirOperationGetNumResults(op);
+  if (s->nodes[n].free || !fuse_is_yielded(s, n)) return 0;
+  for (intptr_t i = 0; i < results; i++)
+    if (results == 1 || !mlirOpOperandIsNull(mlirValueGetFirstUse(loom_result(op, i))))
+      out[count++] = loom_result(op, i);
+  return count;
+}
+
 static void fuse_emit_group(fuse_emit *e, const fuse_group *group) {
   fuse_state *s = e->s;
   fuse_collect(e, group);
-  MlirValue *yields = malloc(sizeof *yields * 2 * (size_t)group->count);
-  MlirType *types = malloc(sizeof *types * (size_t)group->count);
+  size_t room = 0;
+  for (int i = 0; i < e->needed_count; i++)
+    room += (size_t)mlirOperationGetNumResults(s->nodes[e->needed[i]].op);
+  MlirValue *yields = malloc(sizeof *yields * 2 * room);
+  MlirType *types = malloc(sizeof *types * room);
   if (!yields || !types) s->out_of_memory = true;
-  MlirValue *old = yields ? yields + group->count : NULL;
+  MlirValue *old = yields ? yields + room : NULL;
   intptr_t count = 0;
   for (int i = 0; i < e->needed_count && !s->out_of_memory; i++)
-    if (!s->nodes[e->needed[i]].free && fuse_is_yielded(s, e->needed[i]))
-      old[count++] = loom_result(s->nodes[e->needed[i]].op, 0);
+    count += fuse_yields(s, e->needed[i], old + count);
   if (count && !s->out_of_memory) {
     e->input_count = 0;
     MlirBlock block = mlirBlockCreate(0, NULL, NULL);
     fuse_clone_body(e, block);
     for (intptr_t i = 0; i < count; i++) {
-      yields[i] = loom_result(s->nodes[fuse_node_of(s, old[i])].copy, 0);
+      yields[i] =
+          loom_result(s->nodes[fuse_node_of(s, old[i])].copy, mlirOpResultGetResultNumber(old[i]));
       types[i] = mlirValueGetType(yields[i]);
     }
     loom_builder inside = loom_builder_at_end(block, mlirOperationGetLocation(e->terminator));
@@ -173,7 +187,10 @@ static void fuse_emit_all(fuse_emit *e) {
 /* Replaces the block's ops by the groups. */
 void fuse_rewrite(fuse_state *s, MlirOperation terminator) {
   fuse_emit e = {.s = s, .terminator = terminator};
-  e.values = malloc(sizeof *e.values * (size_t)(s->count + 1));
+  size_t results = 1;
+  for (int n = 0; n < s->count; n++)
+    results += (size_t)mlirOperationGetNumResults(s->nodes[n].op);
+  e.values = malloc(sizeof *e.values * results);
   e.needed = malloc(sizeof *e.needed * 2 * (size_t)(s->count + 1));
   if (!e.values || !e.needed) s->out_of_memory = true;
   if (!s->out_of_memory) fuse_emit_all(&e);

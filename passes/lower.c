@@ -391,7 +391,7 @@ static bool lower_stages(lower_job *job) {
   } else if ((job->kind = alone_find(job->kernel, &op))) {
     if (!alone_plan_make(job->kind, job->kernel, op, &job->alone)) return false;
     stages = job->alone.stage_count;
-    slots = job->alone.slots > 0;
+    slots = job->alone.slots != 0;
   } else {
     lower_init(&job->analysis, job->kernel, job->arena, true);
     lower_schedule schedule;

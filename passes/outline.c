@@ -76,57 +76,13 @@ static outline_operand *outline_add_operand(outline_state *s) {
 
 /* ---- views that are only other strides ---- */
 
-static bool outline_broadcast(MlirOperation op, const outline_operand *in, outline_operand *out) {
-  int64_t dims[LOOM_MAX_RANK];
-  if (loom_get_i64s(op, "dims", dims, LOOM_MAX_RANK) != in->type.rank) return false;
-  for (int i = 0; i < in->type.rank; i++)
-    if (in->type.dims[i] == out->type.dims[dims[i]]) out->strides[dims[i]] = in->strides[i];
-  return true;
-}
-
-static bool outline_transpose(MlirOperation op, const outline_operand *in, outline_operand *out) {
-  int64_t perm[LOOM_MAX_RANK];
-  if (loom_get_i64s(op, "perm", perm, LOOM_MAX_RANK) != in->type.rank) return false;
-  for (int i = 0; i < in->type.rank; i++)
-    out->strides[i] = in->strides[perm[i]];
-  return true;
-}
-
-static bool outline_slice(MlirOperation op, const outline_operand *in, outline_operand *out) {
-  int64_t starts[LOOM_MAX_RANK], steps[LOOM_MAX_RANK];
-  if (loom_get_i64s(op, "starts", starts, LOOM_MAX_RANK) != in->type.rank ||
-      loom_get_i64s(op, "steps", steps, LOOM_MAX_RANK) != in->type.rank)
-    return false;
-  for (int i = 0; i < in->type.rank; i++) {
-    if (starts[i] != 0) return false;
-    out->strides[i] = loom_num_mul(in->strides[i], steps[i]);
-  }
-  return true;
-}
-
-static bool outline_windows(MlirOperation op, const outline_operand *in, outline_operand *out) {
-  int64_t strides[LOOM_MAX_RANK], dilation[LOOM_MAX_RANK];
-  int rank = in->type.rank;
-  if (loom_get_i64s(op, "strides", strides, LOOM_MAX_RANK) != rank ||
-      loom_get_i64s(op, "dilation", dilation, LOOM_MAX_RANK) != rank)
-    return false;
-  for (int i = 0; i < rank; i++) {
-    out->strides[i] = loom_num_mul(in->strides[i], strides[i]);
-    out->strides[rank + i] = loom_num_mul(in->strides[i], dilation[i]);
-  }
-  return true;
-}
-
 static bool outline_view(MlirOperation op, const outline_operand *in, outline_operand *out) {
-  *out = (outline_operand){.outer = in->outer};
-  if (!loom_type_from_mlir(mlirValueGetType(loom_result(op, 0)), &out->type)) return false;
-  if (loom_is(op, "loom.broadcast")) return outline_broadcast(op, in, out);
-  if (loom_is(op, "loom.transpose")) return outline_transpose(op, in, out);
-  if (loom_is(op, "loom.slice")) return outline_slice(op, in, out);
-  if (loom_is(op, "loom.windows")) return outline_windows(op, in, out);
-  if (loom_is(op, "loom.reshape"))
-    return loom_reshape_strides(&in->type, in->strides, &out->type, out->strides);
-  return false;
+  loom_layout from = {.type = in->type}, to;
+  memcpy(from.strides, in->strides, sizeof from.strides);
+  if (!loom_layout_view(op, &from, &to) || to.base != 0) return false;
+  *out = (outline_operand){.outer = in->outer, .type = to.type};
+  memcpy(out->strides, to.strides, sizeof to.strides);
+  return true;
 }
 
 /* An operand of this layout for the same outer value: an existing argument or a new one. */

@@ -1,6 +1,6 @@
 /* The passes. One file a pass; no pass calls another; the pipelines are listed in pipeline.c.
  *
- * Sections by file: pipeline.c, util.c; every other file is one pass.
+ * Sections by file: pipeline.c, util.c, view.c; every other file is one pass.
  */
 #ifndef LOOM_PASSES_H
 #define LOOM_PASSES_H
@@ -89,6 +89,21 @@ bool loom_result_has(MlirOperation function, intptr_t index, const char *name);
  * a copy can. */
 bool loom_reshape_strides(const loom_type *in, const int64_t *in_strides, const loom_type *out,
                           int64_t *out_strides);
+
+/* ---- view.c: views that are nothing but other strides ---- */
+
+typedef struct loom_layout {
+  loom_type type;
+  int64_t base, strides[LOOM_MAX_RANK]; /* numbers, in elements */
+} loom_layout;
+
+/* Where the elements of a view lie when its operand lies at `in`; false when strides cannot say. */
+bool loom_layout_view(MlirOperation op, const loom_layout *in, loom_layout *out);
+/* What is under all views of a value. */
+MlirValue loom_view_root(MlirValue value);
+/* The layout of a value from that of its root. */
+bool loom_layout_follow(MlirValue value, MlirValue root, const loom_layout *of_root,
+                        loom_layout *out);
 
 /* A map from a pointer (operation, value) to an integer. */
 typedef struct loom_map {

@@ -51,6 +51,7 @@ static const struct {
     {"sort", LOOM_CLASS_ALONE},        {"scatter", LOOM_CLASS_ALONE},
     {"convolution", LOOM_CLASS_DOT},   {"random", LOOM_CLASS_MOVE},
     {"host_call", LOOM_CLASS_HOST},    {"convolution_gradient", LOOM_CLASS_ALONE},
+    {"attention", LOOM_CLASS_ALONE},   {"attention_gradient", LOOM_CLASS_ALONE},
 };
 
 loom_class loom_class_of(MlirOperation op) {
@@ -86,7 +87,7 @@ static bool util_is_quiet(MlirOperation op) {
 uint32_t loom_fp_of(MlirOperation op) {
   loom_opcode code;
   loom_dtype in, out;
-  if (!loom_opcode_of(op, &code) || mlirOperationGetNumResults(op) != 1 ||
+  if (!loom_opcode_of(op, &code) || mlirOperationGetNumResults(op) < 1 ||
       mlirOperationGetNumOperands(op) < 1)
     return 0;
   uint32_t mask = loom_op_table[code].fp;

@@ -15,6 +15,14 @@ static loom_value attention_dot(fx_call *c, loom_value l, loom_value r, int lc, 
   return loom_build(c->b, LOOM_OP_DOT_GENERAL, (loom_value[]){l, r}, 2, attrs, 4, NULL, 0);
 }
 
+/* The operands of loom.attention. */
+typedef struct attention_call {
+  loom_value values[5];
+  uint32_t count;
+  loom_dtype dtype; /* of sums */
+  bool causal;
+} attention_call;
+
 /* What both directions read from a call. */
 typedef struct attention {
   loom_value q, k, v, scores; /* scores: scaled and masked */
@@ -74,23 +82,79 @@ static bool attention_read(fx_call *c, int at, int dropout, int causal, int mask
   return true;
 }
 
-/* _scaled_dot_product_flash_attention_for_cpu(q, k, v, dropout_p, is_causal, attn_mask, scale):
- * output and the logarithm of the sum of exponentials of each query. */
-bool aten_attention(fx_call *c, loom_value *out) {
+/* Fewer queries than it takes to fill a vector. */
+static bool attention_is_small(fx_call *c, const attention_call *a) {
+  const loom_type *q = loom_build_type(c->b, a->values[0]);
+  return !LOOM_DIM_IS_SYM(q->dims[2]) && q->dims[2] < 4;
+}
+
+/* q, k, v, scale and the mask if there is one, as the op takes them. */
+static bool attention_operands(fx_call *c, int at, int dropout, int causal, int mask, int scale,
+                               attention_call *a) {
+  double p, factor;
+  loom_builder *b = c->b;
+  if (!fx_double(c, dropout, &p) || !fx_bool(c, causal, &a->causal)) return false;
+  if (p != 0) return fx_decline(c, "dropout");
+  for (int i = 0; i < 3; i++)
+    a->values[i] = fx_tensor(c, at + i);
+  if (a->values[0] == LOOM_NO_VALUE) return false;
+  const loom_type *q = loom_build_type(b, a->values[0]);
+  if (q->rank != 4 || LOOM_DIM_IS_SYM(q->dims[3])) return fx_decline(c, "not four dimensions");
+  a->dtype = loom_dtype_is_half(q->dtype) ? LOOM_F32 : q->dtype;
+  factor = 1 / sqrt((double)q->dims[3]);
+  if (fx_has(c, scale) && !fx_double(c, scale, &factor)) return false;
+  loom_type scalar = loom_type_make(a->dtype, 0, NULL);
+  a->values[3] = loom_build_float(b, &scalar, factor);
+  a->count = 4;
+  if (!fx_has(c, mask)) return true;
+  loom_value m = fx_tensor_as(c, mask, a->dtype);
+  if (m == LOOM_NO_VALUE) return false;
+  const loom_type *type = loom_build_type(b, m);
+  loom_dim dims[4] = {1, 1, 1, 1};
+  if (type->rank > 4) return fx_decline(c, "a mask of more than four dimensions");
+  for (int i = 0; i < type->rank; i++)
+    dims[4 - type->rank + i] = type->dims[i];
+  a->values[a->count++] = loom_build_reshape(b, m, 4, dims);
+  return true;
+}
+
+/* Products and a softmax, where there are too few queries for lanes. */
+static bool attention_composed(fx_call *c, loom_value *out) {
   attention a;
   loom_builder *b = c->b;
   if (!attention_read(c, 0, 3, 4, 5, 6, &a)) return false;
   loom_value max = loom_build_reduce(b, "max", a.scores, 1u << 3, true);
-  /* A query whose keys are all masked: every difference is 0 and not a NaN, as torch's kernel. */
+  const loom_type rows = max == LOOM_NO_VALUE ? a.type : *loom_build_type(b, max);
+  loom_value zero = loom_build_float(b, &rows, 0), low = loom_build_float(b, &rows, -INFINITY);
+  loom_value none = loom_build_compare(b, "eq", max, low);
+  max = loom_build_select(b, none, zero, max);
   loom_value e = loom_build2(b, LOOM_OP_SUB, a.scores, attention_spread(c, &a, max));
   e = loom_build1(b, LOOM_OP_EXP, e);
   loom_value sum = loom_build_reduce(b, "sum", e, 1u << 3, true);
+  sum = loom_build_select(b, none, loom_build_float(b, &rows, 1), sum);
   loom_value p = loom_build2(b, LOOM_OP_DIV, e, attention_spread(c, &a, sum));
   out[0] = fx_round(c, 0, attention_dot(c, p, a.v, 3, 2));
   loom_value lse = loom_build2(b, LOOM_OP_ADD, max, loom_build1(b, LOOM_OP_LOG, sum));
   lse = loom_build_reshape(b, lse, c->types[1].rank, c->types[1].dims);
   out[1] = loom_build_convert(b, lse, c->types[1].dtype);
   return out[0] != LOOM_NO_VALUE && out[1] != LOOM_NO_VALUE;
+}
+
+/* _scaled_dot_product_flash_attention_for_cpu(q, k, v, dropout_p, is_causal, attn_mask, scale):
+ * output and the logarithm of the sum of exponentials of each query. torch's kernel gives zeros for
+ * a query whose keys are all masked. */
+bool aten_attention(fx_call *c, loom_value *out) {
+  attention_call a;
+  if (!attention_operands(c, 0, 3, 4, 5, 6, &a)) return false;
+  if (attention_is_small(c, &a)) return attention_composed(c, out);
+  loom_attr attrs[2] = {{.kind = LOOM_ATTR_BOOL, .i = a.causal},
+                        {.kind = LOOM_ATTR_STR, .str = "zero"}};
+  loom_value made = loom_build(c->b, LOOM_OP_ATTENTION, a.values, a.count, attrs, 2, NULL, 0);
+  if (made == LOOM_NO_VALUE) return false;
+  out[0] = made;
+  out[1] = loom_build_reshape(c->b, made + 1, c->types[1].rank, c->types[1].dims);
+  out[1] = loom_build_convert(c->b, out[1], c->types[1].dtype);
+  return out[1] != LOOM_NO_VALUE;
 }
 
 /* ..._backward(grad_out, q, k, v, out, logsumexp, dropout_p, is_causal, attn_mask, scale): the

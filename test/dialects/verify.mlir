@@ -1214,3 +1214,51 @@ func.func @windows_rank(%a: tensor<1x1x1x1x1x1x1x1x1xf32>) {
   %0 = loom.windows %a sizes = [1, 1, 1, 1, 1, 1, 1, 1, 1] strides = [1, 1, 1, 1, 1, 1, 1, 1, 1] dilation = [1, 1, 1, 1, 1, 1, 1, 1, 1] : (tensor<1x1x1x1x1x1x1x1x1xf32>) -> tensor<1xf32>
   return
 }
+
+// -----
+
+func.func @attention_sizes(%q: tensor<1x2x4x8xf32>, %k: tensor<1x2x6x8xf32>, %v: tensor<1x2x5x8xf32>, %s: tensor<f32>) {
+  // expected-error @+1 {{'loom.attention' op sizes of q, k and v do not agree}}
+  %0, %1 = loom.attention %q, %k, %v, %s causal = false empty = "nan" : (tensor<1x2x4x8xf32>, tensor<1x2x6x8xf32>, tensor<1x2x5x8xf32>, tensor<f32>) -> (tensor<1x2x4x8xf32>, tensor<1x2x4xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_heads(%q: tensor<1x4x4x8xf32>, %k: tensor<1x3x6x8xf32>, %s: tensor<f32>) {
+  // expected-error @+1 {{the heads of k do not divide those of q}}
+  %0, %1 = loom.attention %q, %k, %k, %s causal = false empty = "nan" : (tensor<1x4x4x8xf32>, tensor<1x3x6x8xf32>, tensor<1x3x6x8xf32>, tensor<f32>) -> (tensor<1x4x4x8xf32>, tensor<1x4x4xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_mask(%q: tensor<1x2x4x8xf32>, %k: tensor<1x2x6x8xf32>, %s: tensor<f32>, %m: tensor<1x1x4x5xf32>) {
+  // expected-error @+1 {{dimension 3 of the mask is not that of the scores}}
+  %0, %1 = loom.attention %q, %k, %k, %s, %m causal = false empty = "nan" : (tensor<1x2x4x8xf32>, tensor<1x2x6x8xf32>, tensor<1x2x6x8xf32>, tensor<f32>, tensor<1x1x4x5xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x2x4xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_empty(%q: tensor<1x2x4x8xf32>, %s: tensor<f32>) {
+  // expected-error @+1 {{unknown word "none" for empty}}
+  %0, %1 = loom.attention %q, %q, %q, %s causal = false empty = "none" : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<f32>) -> (tensor<1x2x4x8xf32>, tensor<1x2x4xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_results(%q: tensor<1x2x4x8xbf16>, %s: tensor<f32>) {
+  // expected-error @+1 {{result 1 differs from the inferred type}}
+  %0, %1 = loom.attention %q, %q, %q, %s causal = false empty = "nan" : (tensor<1x2x4x8xbf16>, tensor<1x2x4x8xbf16>, tensor<1x2x4x8xbf16>, tensor<f32>) -> (tensor<1x2x4x8xbf16>, tensor<1x2x4xbf16>)
+  return
+}
+
+// -----
+
+func.func @attention_gradient_rows(%q: tensor<1x2x4x8xf32>, %l: tensor<1x2x5xf32>, %s: tensor<f32>) {
+  // expected-error @+1 {{logarithms and sums are not one for each query}}
+  %0, %1, %2 = loom.attention_gradient %q, %q, %q, %q, %l, %l, %s causal = false : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x5xf32>, tensor<1x2x5xf32>, tensor<f32>) -> (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>)
+  return
+}

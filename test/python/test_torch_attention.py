@@ -1,0 +1,150 @@
+"""loom.attention and its gradient through torch's attention, against float64 and eager."""
+
+import math
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import torch.nn.functional as F  # noqa: E402
+
+import frameloom.torch as ft  # noqa: E402
+
+BACKENDS = {"frameloom": ft.backend, "frameloom_interpret": ft.backend_interpret}
+TOLERANCE = {torch.float32: 2e-6, torch.float64: 1e-14, torch.bfloat16: 2e-2, torch.float16: 3e-3}
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    torch.manual_seed(0)
+    torch._dynamo.reset()
+    ft.compiled_graphs.clear()
+
+
+def operands(batch, heads, groups, queries, keys, depth, width, dtype=torch.float32, plain=False):
+    """q, k and v as models have them: views of (batch, place, head, column)."""
+    def one(heads, places, columns):
+        if plain:
+            return torch.randn(batch, heads, places, columns, dtype=dtype)
+        return torch.randn(batch, places, heads, columns, dtype=dtype).transpose(1, 2)
+
+    return one(heads, queries, depth), one(groups, keys, depth), one(groups, keys, width)
+
+
+def exact(q, k, v, mask=None, causal=False, scale=None):
+    """The same in float64, zeros where no key counts."""
+    q, k, v = (t.double() for t in (q, k, v))
+    scores = q @ k.transpose(-1, -2) * (scale or 1 / math.sqrt(q.shape[-1]))
+    if mask is not None:
+        scores = scores + mask.double()
+    if causal:
+        hidden = torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1)
+        scores = scores.masked_fill(hidden, -math.inf)
+    none = (scores == -math.inf).all(-1, keepdim=True)
+    p = torch.softmax(scores.masked_fill(none, 0), -1).masked_fill(none, 0)
+    lse = torch.logsumexp(scores, -1)
+    return p @ v, torch.where(lse == -math.inf, 0, lse)
+
+
+def attend(q, k, v, mask, causal, scale):
+    return torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(
+        q, k, v, 0.0, causal, attn_mask=mask, scale=scale)
+
+
+def hidden_mask(shape, dtype):
+    mask = torch.randn(shape, dtype=dtype)
+    mask[torch.rand(shape) < 0.3] = -math.inf
+    return mask
+
+
+CASES = [
+    # batch, heads, queries, keys, depth, width, mask, causal
+    (2, 4, 17, 17, 16, 16, None, False),
+    (2, 4, 17, 17, 16, 16, None, True),
+    (1, 2, 197, 197, 64, 64, None, False),
+    (1, 2, 130, 300, 80, 80, (1, 2, 130, 300), False),
+    (2, 2, 65, 129, 24, 24, (2, 1, 1, 129), False),
+    (2, 2, 65, 70, 10, 10, (1, 2, 65, 1), False),
+    (2, 2, 33, 33, 33, 33, (33, 33), False),
+    (1, 3, 1, 50, 64, 64, None, False),
+    (1, 3, 2, 5, 7, 7, (1, 3, 2, 5), False),
+    (1, 3, 4, 5, 8, 8, None, True),
+    (1, 2, 300, 70, 32, 32, None, True),
+    (1, 2, 70, 300, 32, 32, None, True),
+    (2, 4, 17, 1, 16, 16, None, False),
+    (1, 1, 64, 64, 128, 128, None, False),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
+def test_forward(case, dtype):
+    *sizes, shape, causal = case
+    q, k, v = operands(sizes[0], sizes[1], *sizes[1:], dtype, plain=sizes[2] == 33)
+    mask = None if shape is None else hidden_mask(shape, dtype)
+    got = torch.compile(attend, backend=ft.backend, dynamic=False)(q, k, v, mask, causal, None)
+    expected = exact(q, k, v, mask, causal)
+    assert got[0].dtype == dtype
+    for g, e in zip(got, expected):
+        torch.testing.assert_close(g.double(), e, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+@pytest.mark.parametrize("queries", [2, 9])
+def test_queries_without_keys(name, queries):
+    q, k, v = operands(1, 2, 2, queries, 9, 8, 8)
+    mask = torch.zeros(queries, 9)
+    mask[1] = -math.inf
+    mask[0, 3] = -math.inf
+    got = torch.compile(attend, backend=BACKENDS[name])(q, k, v, mask, False, 0.3)
+    expected = attend(q, k, v, mask, False, 0.3)
+    for g, e in zip(got, expected):
+        torch.testing.assert_close(g, e)
+    assert (got[0][:, :, 1] == 0).all() and (got[1][:, :, 1] == 0).all()
+
+
+def test_infinities_and_nans_stay_with_their_query():
+    q, k, v = operands(1, 1, 1, 40, 70, 8, 8)
+    mask = torch.zeros(40, 70)
+    mask[3, 66] = math.nan
+    mask[5, 2] = math.inf
+    mask[7, :65] = -math.inf
+    got = torch.compile(attend, backend=ft.backend)(q, k, v, mask, False, None)
+    expected = attend(q, k, v, mask, False, None)
+    for g, e in zip(got, expected):
+        torch.testing.assert_close(g, e, equal_nan=True, rtol=1e-5, atol=1e-6)
+    assert got[0][0, 0].isnan().any(-1).nonzero().flatten().tolist() == [3, 5]
+
+
+def test_bits_do_not_depend_on_threads():
+    q, k, v = operands(1, 3, 3, 150, 190, 40, 40)
+    compiled = torch.compile(attend, backend=ft.backend)
+    threads, results = torch.get_num_threads(), []
+    try:
+        for count in (1, 2, 3):
+            torch.set_num_threads(count)
+            results.append(compiled(q, k, v, None, True, None))
+    finally:
+        torch.set_num_threads(threads)
+    for r in results[1:]:
+        assert all(torch.equal(a, b) for a, b in zip(r, results[0]))
+
+
+def test_heads_of_one_product_are_not_copied():
+    def f(x):
+        q, k, v = (t.view(2, 24, 4, 16).transpose(1, 2) for t in x.split(64, dim=2))
+        return F.scaled_dot_product_attention(q, k, v)
+
+    x = torch.randn(2, 24, 192)
+    with torch.no_grad():
+        torch.testing.assert_close(torch.compile(f, backend=ft.backend)(x), f(x))
+
+
+def test_symbolic_sizes():
+    compiled = torch.compile(attend, backend=ft.backend, dynamic=True)
+    for batch, queries, keys in ((2, 9, 12), (3, 70, 33), (4, 5, 200)):
+        q, k, v = operands(batch, 2, 2, queries, keys, 16, 16)
+        mask = hidden_mask((batch, 1, queries, keys), torch.float32)
+        for g, e in zip(compiled(q, k, v, mask, False, None), exact(q, k, v, mask)):
+            torch.testing.assert_close(g.double(), e, rtol=2e-6, atol=2e-6)
+    assert len(ft.compiled_graphs) == 1
