@@ -9,6 +9,7 @@ static const alone_kind alone_kinds[] = {
     {"loom.sort", sort_plan, sort_lower, false},
     {"loom.convolution_gradient", conv_gradient_plan, conv_gradient_lower, false},
     {"loom.attention", attention_plan_alone, attention_lower, true},
+    {"loom.attention_gradient", attention_plan_alone, attention_gradient_lower, true},
 };
 
 const alone_kind *alone_find(const lower_kernel *kernel, MlirOperation *out) {

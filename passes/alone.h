@@ -74,6 +74,7 @@ bool conv_gradient_plan(const lower_kernel *kernel, alone_plan *out);
 void conv_gradient_lower(lower *l, const alone_plan *plan, int stage);
 bool attention_plan_alone(const lower_kernel *kernel, alone_plan *out);
 void attention_lower(lower *l, const alone_plan *plan, int stage);
+void attention_gradient_lower(lower *l, const alone_plan *plan, int stage);
 bool sort_plan(const lower_kernel *kernel, alone_plan *out);
 void sort_lower(lower *l, const alone_plan *plan, int stage);
 

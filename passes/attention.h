@@ -88,6 +88,8 @@ void attention_loop(lower *l, MlirValue low, MlirValue high, int64_t step, lower
                     void *user);
 /* x / by and x % by, for a number `by` that is not negative. */
 MlirValue attention_divide(lower *l, MlirValue x, int64_t by, MlirValue *rest);
+/* x rounded up to a multiple of `of`. */
+MlirValue attention_whole(lower *l, MlirValue x, int64_t of);
 /* Element [i0, i1, 0, 0] of an operand, where dimensions of size 1 have but one place. */
 MlirValue attention_head(lower *l, const attention_operand *o, MlirValue i0, MlirValue i1);
 MlirValue attention_result_head(lower *l, const lower_buffer *b, MlirValue i0, MlirValue i1);
@@ -153,6 +155,8 @@ typedef struct attention_scores {
   MlirValue queries, keys; /* how many of them are there */
 } attention_scores;
 
+/* The scale as a scalar, at the outermost scope; null after a failure. */
+MlirValue attention_scale(lower *l, const attention_plan *p);
 /* Puts a mask that differs between queries into the block of scores. */
 void attention_mask_block(lower *l, const attention_scores *s);
 /* The score from the sum: scaled and masked. */

@@ -35,6 +35,12 @@ MlirValue attention_divide(lower *l, MlirValue x, int64_t by, MlirValue *rest) {
   return alone_op2(l, "arith.divui", x, divisor);
 }
 
+MlirValue attention_whole(lower *l, MlirValue x, int64_t of) {
+  MlirValue up = alone_op(l, "arith.addi", x, of - 1), rest;
+  attention_divide(l, up, of, &rest);
+  return alone_op2(l, "arith.subi", up, rest);
+}
+
 MlirValue attention_vector(lower *l, const attention_plan *p, double x) {
   loom_builder b = lower_at_level(l, 0);
   return lane_const_float(&b, lane_type(b.ctx, p->work, p->vl), x);

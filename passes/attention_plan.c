@@ -116,13 +116,13 @@ static void attention_keys(const lower_kernel *kernel, attention_plan *p) {
 
 /* Lays out the scratch. Rows of what a tile or a square may go beyond the end of are there. */
 static void attention_areas(const lower_kernel *kernel, attention_plan *p) {
-  int64_t size = (int64_t)loom_dtype_size(p->work), slack = 32, vectors;
+  int64_t size = (int64_t)loom_dtype_size(p->work), slack = 32;
   attention_cost(kernel, p->width, p->block_q / p->vl, &p->values);
   p->row_depth = attention_round(p->depth, p->vl);
-  p->row_width = attention_round(attention_round(p->width, p->values.mr), p->vl);
-  vectors = attention_round(p->width, p->vl) / p->vl;
+  p->row_width = attention_round(p->width, p->vl);
+  if (!p->gradient) p->row_width = attention_round(attention_round(p->width, p->values.mr), p->vl);
   attention_cost(kernel, p->block_k, p->row_depth / p->vl, &p->dk);
-  attention_cost(kernel, p->block_k, vectors, &p->dv);
+  attention_cost(kernel, p->block_k, p->row_width / p->vl, &p->dv);
   attention_cost(kernel, p->block_q, p->row_depth / p->vl, &p->dq);
   int64_t keys = p->block_k + slack, q = p->block_q;
   int64_t depth = attention_round(p->depth, p->square), width = p->row_width + p->square;

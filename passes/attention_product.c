@@ -59,6 +59,11 @@ void attention_multiply(lower *l, attention_product *x) {
 
 /* ---- scores ---- */
 
+MlirValue attention_scale(lower *l, const attention_plan *p) {
+  lower_at *at = lower_at_new(l, 0);
+  return at ? lower_emit(l, p->scale, lower_at_intern(l, at)).v : (MlirValue){NULL};
+}
+
 void attention_mask_block(lower *l, const attention_scores *s) {
   const attention_plan *p = s->p;
   if (!s->mask.ptr || !p->mask_turned) return;

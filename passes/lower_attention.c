@@ -98,10 +98,7 @@ static void attention_block(lower *l, void *user, const MlirValue *carried, Mlir
       alone_op2(l, "arith.minsi", alone_op(l, "arith.addi", key, p->block_k), j->key_high);
   j->scores.keys = alone_op2(l, "arith.subi", end, key);
   /* Tiles read whole ones. */
-  MlirValue rows = alone_op(l, "arith.addi", j->scores.keys, p->scores.mr - 1);
-  MlirValue rest;
-  attention_divide(l, rows, p->scores.mr, &rest);
-  rows = alone_op2(l, "arith.subi", rows, rest);
+  MlirValue rows = attention_whole(l, j->scores.keys, p->scores.mr);
   attention_source k = attention_source_of(p, &p->k, j->k, key, keys);
   attention_source v = attention_source_of(p, &p->v, j->v, key, keys);
   attention_pack_rows(l, &k, rows, p->depth, attention_area(l, p, ATTENTION_K), p->row_depth);
@@ -242,9 +239,7 @@ void attention_lower(lower *l, const alone_plan *plan, int stage) {
     return;
   }
   attention_job job = {.p = &p, .scores.p = &p};
-  lower_at *at = lower_at_new(l, 0);
-  if (!at) return;
-  job.scores.scale = lower_emit(l, p.scale, lower_at_intern(l, at)).v;
+  job.scores.scale = attention_scale(l, &p);
   if (l->failed) return;
   attention_loop(l, l->begin, l->end, 1, attention_chunk, &job);
 }

@@ -157,9 +157,7 @@ bool aten_attention(fx_call *c, loom_value *out) {
   return out[1] != LOOM_NO_VALUE;
 }
 
-/* ..._backward(grad_out, q, k, v, out, logsumexp, dropout_p, is_causal, attn_mask, scale): the
- * gradients of q, k and v. */
-bool aten_attention_backward(fx_call *c, loom_value *out) {
+static bool attention_backward_composed(fx_call *c, loom_value *out) {
   attention a;
   loom_builder *b = c->b;
   if (!attention_read(c, 1, 6, 7, 8, 9, &a)) return false;
@@ -179,4 +177,29 @@ bool aten_attention_backward(fx_call *c, loom_value *out) {
   out[1] = fx_round(c, 1, attention_dot(c, ds, a.q, 2, 2));
   out[2] = fx_round(c, 2, attention_dot(c, p, grad, 2, 2));
   return out[0] != LOOM_NO_VALUE && out[1] != LOOM_NO_VALUE && out[2] != LOOM_NO_VALUE;
+}
+
+/* ..._backward(grad_out, q, k, v, out, logsumexp, dropout_p, is_causal, attn_mask, scale): the
+ * gradients of q, k and v. */
+bool aten_attention_backward(fx_call *c, loom_value *out) {
+  attention_call a;
+  loom_builder *b = c->b;
+  if (!attention_operands(c, 1, 6, 7, 8, 9, &a)) return false;
+  if (attention_is_small(c, &a)) return attention_backward_composed(c, out);
+  loom_value grad = fx_tensor(c, 0), lse = fx_tensor_as(c, 5, a.dtype);
+  if (grad == LOOM_NO_VALUE || lse == LOOM_NO_VALUE) return false;
+  const loom_type *type = loom_build_type(b, grad);
+  loom_dim rows[3] = {type->dims[0], type->dims[1], type->dims[2]};
+  loom_value product =
+      loom_build2(b, LOOM_OP_MUL, fx_tensor_as(c, 0, a.dtype), fx_tensor_as(c, 4, a.dtype));
+  loom_value dot = loom_build_reduce(b, "sum", product, 1u << 3, false);
+  lse = loom_build_reshape(b, lse, 3, rows);
+  loom_value values[8] = {grad, a.values[0], a.values[1], a.values[2], lse, dot, a.values[3]};
+  if (a.count > 4) values[7] = a.values[4];
+  loom_attr causal = {.kind = LOOM_ATTR_BOOL, .i = a.causal};
+  loom_value made =
+      loom_build(b, LOOM_OP_ATTENTION_GRADIENT, values, a.count + 3, &causal, 1, NULL, 0);
+  for (uint32_t i = 0; i < 3; i++)
+    out[i] = made == LOOM_NO_VALUE ? made : made + i;
+  return made != LOOM_NO_VALUE;
 }

@@ -43,3 +43,21 @@ func.func @copied(%x: tensor<1x100x16xf32> {loom.strides = array<i64: 1600, 1, 1
   %o, %lse = loom.attention %q, %k, %k, %s causal = false empty = "zero" : (tensor<1x2x100x8xf32>, tensor<1x2x40x8xf32>, tensor<1x2x40x8xf32>, tensor<f32>) -> (tensor<1x2x100x8xf32>, tensor<1x2x100xf32>)
   return %o, %lse : tensor<1x2x100x8xf32>, tensor<1x2x100xf32>
 }
+
+// -----
+
+// Heads of k and v are shared; half floats sum the gradient of q in slots, others where it goes.
+// CHECK-LABEL: loom.kernel @k0
+// CHECK: loom.attention_gradient
+// CHECK: slots = 0 : i64
+// CHECK-SAME: stages = array<i64: 2>
+// CHECK-LABEL: loom.kernel @k1
+// CHECK: loom.attention_gradient
+// CHECK-NOT: slots = 0
+// CHECK: stages = array<i64: 2>
+// CHECK-LABEL: func.func @gradient
+func.func @gradient(%q: tensor<1x4x20x8xf32>, %k: tensor<1x2x40x8xf32>, %l: tensor<1x4x20xf32>, %s: tensor<f32>, %qh: tensor<1x4x20x8xf16>, %kh: tensor<1x2x40x8xf16>) -> (tensor<1x4x20x8xf32>, tensor<1x4x20x8xf16>) {
+  %0, %1, %2 = loom.attention_gradient %q, %q, %k, %k, %l, %l, %s causal = false : (tensor<1x4x20x8xf32>, tensor<1x4x20x8xf32>, tensor<1x2x40x8xf32>, tensor<1x2x40x8xf32>, tensor<1x4x20xf32>, tensor<1x4x20xf32>, tensor<f32>) -> (tensor<1x4x20x8xf32>, tensor<1x2x40x8xf32>, tensor<1x2x40x8xf32>)
+  %3, %4, %5 = loom.attention_gradient %qh, %qh, %kh, %kh, %l, %l, %s causal = false : (tensor<1x4x20x8xf16>, tensor<1x4x20x8xf16>, tensor<1x2x40x8xf16>, tensor<1x2x40x8xf16>, tensor<1x4x20xf32>, tensor<1x4x20xf32>, tensor<f32>) -> (tensor<1x4x20x8xf16>, tensor<1x2x40x8xf16>, tensor<1x2x40x8xf16>)
+  return %0, %3 : tensor<1x4x20x8xf32>, tensor<1x4x20x8xf16>
+}
