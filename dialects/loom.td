@@ -474,7 +474,8 @@ def AttentionOp : Loom_PureOp<"attention"> {
     Operands: q (batch, heads, queries, depth), k (batch, groups, keys, depth), v (batch, groups, keys, width), the 0-d
     scale and, where there is one, a mask that is added to the scaled scores: (batch, heads, queries, keys), each of
     them or 1. Query head h uses head h / (heads / groups) of k and v. `causal`: query i sees keys up to number i. Sums
-    are taken in f32 of half floats, else in the element type of q, k and v, which the scale has; the mask has either.
+    are taken in f32 of half floats, else in the element type of q, k and v, which the scale has; the mask has either, or
+    is of bool and says where a key counts: elsewhere the score is -inf.
     Results: (batch, heads, queries, width) in the type of q, and the logarithms, (batch, heads, queries) in that of
     the scale. A query all of whose scores are -inf gives NaN where `empty` is "nan" (0 / 0), and zeros, logarithm
     included, where it is "zero".

@@ -603,7 +603,8 @@ static loom_dtype infer_sum_dtype(loom_dtype dtype) {
 static bool infer_attention_mask(infer_state *s, const loom_type *mask, const loom_type *q,
                                  const loom_type *k) {
   const loom_dim sizes[] = {q->dims[0], q->dims[1], q->dims[2], k->dims[2]};
-  if (mask->dtype != q->dtype && mask->dtype != infer_sum_dtype(q->dtype))
+  if (mask->dtype != q->dtype && mask->dtype != infer_sum_dtype(q->dtype) &&
+      mask->dtype != LOOM_BOOL)
     return INFER_FAIL(s, "the mask has another element type");
   if (mask->rank != 4) return INFER_FAIL(s, "the mask has not four dimensions");
   for (int i = 0; i < 4; i++)

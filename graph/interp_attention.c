@@ -47,7 +47,9 @@ static double attention_score(const attention_row *r, int64_t key) {
   int64_t index[] = {at[0], at[1], at[2], key};
   for (int i = 0; i < 4; i++)
     if (r->mask->type.dims[i] == 1) index[i] = 0;
-  return sum + interp_load(r->mask, index).re;
+  loom_cell mask = interp_load(r->mask, index);
+  if (r->mask->type.dtype == LOOM_BOOL) return mask.i ? sum : -INFINITY;
+  return sum + mask.re;
 }
 
 /* Calls `visit` for each query with its scores. */

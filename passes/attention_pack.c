@@ -2,6 +2,7 @@
  * operands into it and results out of it. */
 #include "passes/attention.h"
 
+#include <math.h>
 #include <string.h>
 
 #define ATTENTION_SQUARE 8
@@ -117,10 +118,21 @@ typedef struct pack_job {
   MlirValue rows[ATTENTION_SQUARE];
 } pack_job;
 
-/* One element from memory as a register of the sums' type, and back. */
-static void pack_element(lower *l, MlirValue from, loom_dtype in, MlirValue to, loom_dtype out) {
+/* What a mask of bool adds. */
+static MlirValue pack_load(lower *l, const attention_plan *p, MlirValue from, loom_dtype dtype,
+                           int width, MlirValue mask) {
   loom_builder b = alone_here(l);
-  MlirValue none = {NULL}, x = lane_load(&b, from, in, 1, none);
+  MlirValue x = lane_load(&b, from, dtype, width, mask);
+  if (dtype != LOOM_BOOL) return x;
+  MlirType type = lane_type(b.ctx, p->work, width);
+  return lane_select(&b, x, lane_const_float(&b, type, 0), lane_const_float(&b, type, -INFINITY));
+}
+
+/* One element from memory as a register of the sums' type, and back. */
+static void pack_element(lower *l, const attention_plan *p, MlirValue from, loom_dtype in,
+                         MlirValue to, loom_dtype out) {
+  MlirValue none = {NULL}, x = pack_load(l, p, from, in, 1, none);
+  loom_builder b = alone_here(l);
   lane_store(&b, lane_round(&b, out, x), to, out, none);
 }
 
@@ -139,7 +151,7 @@ static void pack_rows_element(lower *l, void *user, const MlirValue *carried, Ml
   pack_job *j = user;
   MlirValue at = attention_iteration(l);
   MlirValue from = pack_along(l, j->from, at, j->s->column, j->s->dtype);
-  pack_element(l, from, j->s->dtype, attention_at(l, j->p, j->to, at), j->p->work);
+  pack_element(l, j->p, from, j->s->dtype, attention_at(l, j->p, j->to, at), j->p->work);
 }
 
 static void pack_rows_row(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
@@ -173,8 +185,7 @@ static void pack_square(lower *l, pack_job *j, bool masked) {
   if (masked) mask = pack_mask(l, alone_op2(l, "arith.subi", j->columns, column), size);
   for (int i = 0; i < size; i++) {
     MlirValue at = alone_address(l, j->rows[i], column, j->s->dtype);
-    loom_builder b = alone_here(l);
-    rows[i] = lane_load(&b, at, j->s->dtype, size, mask);
+    rows[i] = pack_load(l, p, at, j->s->dtype, size, mask);
   }
   loom_builder b = alone_here(l);
   lower_turn(&b, rows, size, (int)loom_dtype_size(p->work), order);
@@ -197,7 +208,7 @@ static void pack_column(lower *l, void *user, const MlirValue *carried, MlirValu
   MlirValue to = pack_along(l, j->to, column, j->p->block_q, j->p->work);
   for (int i = 0; i < j->p->square; i++) {
     MlirValue from = pack_along(l, j->rows[i], column, j->s->column, j->s->dtype);
-    pack_element(l, from, j->s->dtype, attention_beside(l, j->p, to, i), j->p->work);
+    pack_element(l, j->p, from, j->s->dtype, attention_beside(l, j->p, to, i), j->p->work);
   }
 }
 
@@ -255,7 +266,7 @@ static void unpack_element(lower *l, void *user, const MlirValue *carried, MlirV
   MlirValue column = attention_iteration(l);
   MlirValue from = pack_along(l, j->from, column, j->p->block_q, j->p->work);
   MlirValue to = pack_along(l, j->to, column, j->result->strides[3], dtype);
-  pack_element(l, from, j->p->work, to, dtype);
+  pack_element(l, j->p, from, j->p->work, to, dtype);
 }
 
 static void unpack_row(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
@@ -303,7 +314,7 @@ static void unpack_row_element(lower *l, void *user, const MlirValue *carried, M
   loom_dtype dtype = j->result->type.dtype;
   MlirValue at = attention_iteration(l);
   MlirValue to = pack_along(l, j->to, at, j->result->strides[3], dtype);
-  pack_element(l, attention_at(l, j->p, j->from, at), j->p->work, to, dtype);
+  pack_element(l, j->p, attention_at(l, j->p, j->from, at), j->p->work, to, dtype);
 }
 
 static void unpack_rows_row(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
@@ -328,7 +339,7 @@ void attention_unpack_rows(lower *l, const attention_plan *p, MlirValue from, in
 static void pack_line_element(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   pack_job *j = user;
   MlirValue row = attention_iteration(l);
-  pack_element(l, pack_row(l, j->s, row), j->s->dtype, attention_at(l, j->p, j->to, row),
+  pack_element(l, j->p, pack_row(l, j->s, row), j->s->dtype, attention_at(l, j->p, j->to, row),
                j->p->work);
 }
 

@@ -85,7 +85,12 @@ static MlirValue score_row_mask(lower *l, const attention_scores *s, MlirValue k
     ptr = alone_address(l, ptr, alone_op(l, "arith.muli", key, at->strides[3]), at->type.dtype);
   }
   loom_builder b = alone_here(l);
-  return lane_splat(&b, lane_load(&b, ptr, at->type.dtype, 1, (MlirValue){NULL}), p->vl);
+  MlirValue x = lane_load(&b, ptr, at->type.dtype, 1, (MlirValue){NULL});
+  if (at->type.dtype == LOOM_BOOL) {
+    MlirType type = lane_type(b.ctx, p->work, 1);
+    x = lane_select(&b, x, lane_const_float(&b, type, 0), lane_const_float(&b, type, -INFINITY));
+  }
+  return lane_splat(&b, x, p->vl);
 }
 
 /* Keys after the query do not count. */
@@ -112,7 +117,11 @@ MlirValue attention_score(lower *l, const attention_scores *s, MlirValue row, Ml
   }
   loom_builder b = alone_here(l);
   sum = lane_op2(&b, "arith.mulf", sum, lane_splat(&b, s->scale, p->vl));
-  if (mask.ptr) sum = lane_op2(&b, "arith.addf", sum, mask);
+  bool hides = mask.ptr && p->mask.at.type.dtype == LOOM_BOOL;
+  if (hides)
+    sum = lane_select(&b, lane_cmpf(&b, "oeq", mask, attention_vector(l, p, 0)), sum, mask);
+  else if (mask.ptr)
+    sum = lane_op2(&b, "arith.addf", sum, mask);
   return p->causal ? score_causal(l, s, key, column, sum) : sum;
 }
 

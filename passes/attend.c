@@ -1,0 +1,423 @@
+/* loom-attend: a softmax of products between two products becomes an attention.
+ *
+ * before:
+ *     %s = loom.dot_general %q, %k        (perhaps times a scale, plus a mask or selected by one)
+ *     %m = loom.reduce "max" %s           (along keys, broadcast back)
+ *     %e = loom.exp (%s - %m)
+ *     %p = %e / loom.reduce "sum" %e      (the same)
+ *     %o = loom.dot_general %p, %v
+ *
+ * after:
+ *     %o, %lse = loom.attention %q, %k, %v, %scale, %mask causal = false empty = "nan"
+ *
+ * requires: loom-simplify, which brings views and constants to one form.
+ *
+ * keeps: values up to rounding: sums are scaled once more and divided at the end. A row that holds
+ * NaN, an infinity or nothing but -inf gives NaN either way.
+ *
+ * breaks: nothing.
+ *
+ * Nothing else may read what is in between, which is never made then. Few queries or keys stay as
+ * they are: their scores fit the cache, and the products fuse with what is around them. An
+ * attention, made here or elsewhere, whose k and v repeat heads reads the heads themselves.
+ */
+#include <string.h>
+
+#include "dialects/ir.h"
+#include "passes/passes.h"
+
+#define ATTEND_QUERIES 16
+#define ATTEND_KEYS 32
+#define ATTEND_COLUMNS 256
+
+typedef struct attend_match {
+  MlirOperation scores, result; /* the products */
+  loom_type type;               /* of what the softmax is taken of */
+  int64_t place[4];             /* its dimension i is the place[i] of four */
+  loom_dim batch, heads;
+  MlirValue scale, mask; /* or null */
+  bool divides;          /* by the scale */
+  bool hides;            /* the mask is bool: where the score is -inf */
+} attend_match;
+
+static bool attend_reads(MlirValue value, int wanted) {
+  int count = 0;
+  for (MlirOpOperand use = mlirValueGetFirstUse(value); !mlirOpOperandIsNull(use);
+       use = mlirOpOperandGetNextUse(use))
+    count++;
+  return count == wanted;
+}
+
+/* The op of this name that makes a value which is read so often. */
+static bool attend_def(MlirValue value, const char *name, int reads, MlirOperation *out) {
+  *out = loom_def(value);
+  return out->ptr && loom_is(*out, name) && attend_reads(value, reads);
+}
+
+/* Is `value` the broadcast of a reduction of `of` along its last dimension? */
+static bool attend_row(MlirValue value, const char *kind, MlirValue of, int rank) {
+  MlirOperation broadcast, reduce;
+  int64_t dims[LOOM_MAX_RANK], axes[LOOM_MAX_RANK];
+  if (!attend_def(value, "loom.broadcast", 1, &broadcast) ||
+      !attend_def(loom_operand(broadcast, 0), "loom.reduce", 1, &reduce) ||
+      !loom_str_is(loom_get_str(reduce, "kind"), kind) || loom_operand(reduce, 0).ptr != of.ptr ||
+      loom_get_i64s(reduce, "axes", axes, LOOM_MAX_RANK) != 1 || axes[0] != rank - 1 ||
+      loom_get_i64s(broadcast, "dims", dims, LOOM_MAX_RANK) != rank - 1)
+    return false;
+  for (int i = 0; i < rank - 1; i++)
+    if (dims[i] != i) return false;
+  return true;
+}
+
+/* What is under reshapes that keep the last two dimensions and that nothing else reads. */
+static MlirValue attend_under(MlirValue value) {
+  MlirOperation def;
+  loom_type in, out;
+  while (attend_def(value, "loom.reshape", 1, &def)) {
+    MlirValue under = loom_operand(def, 0);
+    if (!loom_type_from_mlir(mlirValueGetType(under), &in) ||
+        !loom_type_from_mlir(mlirValueGetType(value), &out) || in.rank < 2 || out.rank < 2 ||
+        in.dims[in.rank - 1] != out.dims[out.rank - 1] ||
+        in.dims[in.rank - 2] != out.dims[out.rank - 2])
+      break;
+    value = under;
+  }
+  return value;
+}
+
+/* ---- from the softmax to the scores ---- */
+
+static bool attend_scores(MlirValue value, attend_match *m) {
+  return attend_def(attend_under(value), "loom.dot_general", 1, &m->scores);
+}
+
+/* A 0-d value, or a constant, in every element. */
+static bool attend_is_scalar(MlirValue value) {
+  MlirOperation def = loom_def(value);
+  if (!def.ptr) return false;
+  if (loom_is(def, "loom.constant"))
+    return !mlirAttributeIsADenseElements(loom_get_attr(def, "value"));
+  return loom_is(def, "loom.broadcast") &&
+         mlirShapedTypeGetRank(mlirValueGetType(loom_operand(def, 0))) == 0;
+}
+
+static bool attend_scaled(MlirValue value, attend_match *m) {
+  MlirOperation def;
+  m->scale.ptr = NULL;
+  m->divides = false;
+  if (attend_scores(value, m)) return true;
+  value = attend_under(value);
+  for (int side = 0; attend_def(value, "loom.mul", 1, &def) && side < 2; side++) {
+    m->scale = loom_operand(def, side);
+    if (attend_is_scalar(m->scale) && attend_scores(loom_operand(def, 1 - side), m)) return true;
+  }
+  m->divides = attend_def(value, "loom.div", 1, &def);
+  if (!m->divides) return false;
+  m->scale = loom_operand(def, 1);
+  return attend_is_scalar(m->scale) && attend_scores(loom_operand(def, 0), m);
+}
+
+static bool attend_is_lowest(MlirValue value) {
+  MlirOperation def = loom_def(value);
+  MlirAttribute attr = def.ptr && loom_is(def, "loom.constant") ? loom_get_attr(def, "value")
+                                                                : (MlirAttribute){NULL};
+  if (!attr.ptr || !mlirAttributeIsAFloat(attr)) return false;
+  double x = mlirFloatAttrGetValueDouble(attr);
+  return x < 0 && x - x != 0; /* -inf - -inf is NaN */
+}
+
+/* The scores as they enter the softmax, which reads them twice. */
+static bool attend_masked(MlirValue value, attend_match *m) {
+  MlirOperation def = loom_def(value);
+  m->mask.ptr = NULL;
+  m->hides = false;
+  if (!def.ptr || !attend_reads(value, 2)) return false;
+  if (loom_is(def, "loom.add")) {
+    for (int side = 0; side < 2; side++) {
+      m->mask = loom_operand(def, side);
+      MlirOperation made = loom_def(m->mask);
+      if (!(made.ptr && loom_is(made, "loom.constant")) &&
+          attend_scaled(loom_operand(def, 1 - side), m))
+        return true;
+    }
+    return false;
+  }
+  if (loom_is(def, "loom.select")) {
+    m->mask = loom_operand(def, 0);
+    m->hides = attend_is_lowest(loom_operand(def, 1));
+    if (!m->hides && !attend_is_lowest(loom_operand(def, 2))) return false;
+    return attend_scaled(loom_operand(def, m->hides ? 2 : 1), m);
+  }
+  /* What is scaled last is read twice itself. */
+  MlirValue scale = {NULL};
+  if (loom_is(def, "loom.mul") && attend_is_scalar(loom_operand(def, 0)))
+    scale = loom_operand(def, 0);
+  int other = scale.ptr ? 1 : 0;
+  if (!scale.ptr && (loom_is(def, "loom.mul") || loom_is(def, "loom.div")) &&
+      attend_is_scalar(loom_operand(def, 1)))
+    scale = loom_operand(def, 1);
+  m->scale = scale;
+  m->divides = scale.ptr && loom_is(def, "loom.div");
+  if (scale.ptr) return attend_scores(loom_operand(def, other), m);
+  if (loom_is(def, "loom.reshape")) return attend_scaled(loom_operand(def, 0), m);
+  m->scores = def;
+  return loom_is(def, "loom.dot_general");
+}
+
+static bool attend_softmax(MlirValue value, attend_match *m) {
+  MlirOperation div, exp, sub;
+  if (!attend_def(attend_under(value), "loom.div", 1, &div)) return false;
+  if (!attend_def(loom_operand(div, 0), "loom.exp", 2, &exp) ||
+      !attend_def(loom_operand(exp, 0), "loom.sub", 1, &sub))
+    return false;
+  MlirValue e = loom_operand(div, 0), scores = loom_operand(sub, 0);
+  if (!loom_type_from_mlir(mlirValueGetType(scores), &m->type) ||
+      !attend_row(loom_operand(div, 1), "sum", e, m->type.rank) ||
+      !attend_row(loom_operand(sub, 1), "max", scores, m->type.rank))
+    return false;
+  return attend_masked(scores, m);
+}
+
+/* ---- products ---- */
+
+/* One side of a product: its batch dimensions, then the two others, `first` being the free one or
+ * the contracted one. False unless there are these. */
+static bool attend_side(MlirOperation dot, int side, bool contract_last, int64_t *perm, int *rank) {
+  static const char *const names[][2] = {{"lhs_batch", "lhs_contract"},
+                                         {"rhs_batch", "rhs_contract"}};
+  int64_t contract[LOOM_MAX_RANK];
+  intptr_t batch = loom_get_i64s(dot, names[side][0], perm, LOOM_MAX_RANK);
+  *rank = (int)mlirShapedTypeGetRank(mlirValueGetType(loom_operand(dot, side)));
+  if (loom_get_i64s(dot, names[side][1], contract, LOOM_MAX_RANK) != 1 || batch != *rank - 2)
+    return false;
+  int64_t left = 0;
+  for (int d = 0; d < *rank; d++)
+    left += d;
+  for (intptr_t i = 0; i < batch; i++)
+    left -= perm[i];
+  left -= contract[0];
+  perm[*rank - 2] = contract_last ? left : contract[0];
+  perm[*rank - 1] = contract_last ? contract[0] : left;
+  return true;
+}
+
+static bool attend_in_order(const int64_t *perm, int rank) {
+  for (int i = 0; i < rank; i++)
+    if (perm[i] != i) return false;
+  return true;
+}
+
+/* Do the sizes fit, and is there enough of them? */
+static bool attend_fits(attend_match *m) {
+  int64_t perm[LOOM_MAX_RANK];
+  loom_type scores, k, v;
+  int rank, r = m->type.rank;
+  if (r < 2 || r > 4 || (m->type.dtype != LOOM_F32 && m->type.dtype != LOOM_F64)) return false;
+  for (int side = 0; side < 2; side++)
+    if (!attend_side(m->scores, side, true, perm, &rank)) return false;
+  if (!loom_type_from_mlir(mlirValueGetType(loom_operand(m->scores, 1)), &k) ||
+      LOOM_DIM_IS_SYM(k.dims[perm[rank - 1]]) || k.dims[perm[rank - 1]] > ATTEND_COLUMNS)
+    return false;
+  if (!attend_side(m->result, 1, false, perm, &rank) ||
+      !loom_type_from_mlir(mlirValueGetType(loom_operand(m->result, 1)), &v) ||
+      LOOM_DIM_IS_SYM(v.dims[perm[rank - 1]]) || v.dims[perm[rank - 1]] > ATTEND_COLUMNS)
+    return false;
+  if (!loom_type_from_mlir(mlirValueGetType(loom_result(m->scores, 0)), &scores) ||
+      scores.dims[scores.rank - 1] != m->type.dims[r - 1] ||
+      scores.dims[scores.rank - 2] != m->type.dims[r - 2])
+    return false;
+  m->batch = r > 2 ? m->type.dims[0] : 1;
+  m->heads = r > 3 ? m->type.dims[1] : 1;
+  for (int i = 0; i < r; i++)
+    m->place[i] = i >= r - 2 ? i + 4 - r : i;
+  return !LOOM_DIM_IS_SYM(m->heads) &&
+         loom_num_hint(loom_num_dim(m->type.dims[r - 2])) >= ATTEND_QUERIES &&
+         loom_num_hint(loom_num_dim(m->type.dims[r - 1])) >= ATTEND_KEYS;
+}
+
+/* ---- building ---- */
+
+static MlirValue attend_transpose(loom_builder *b, MlirValue value, const int64_t *perm) {
+  loom_type in, out;
+  if (!loom_type_from_mlir(mlirValueGetType(value), &in) || attend_in_order(perm, in.rank))
+    return value;
+  out = in;
+  for (int i = 0; i < in.rank; i++)
+    out.dims[i] = in.dims[perm[i]];
+  MlirType type = loom_type_to_mlir(b->ctx, &out);
+  loom_named attr = {"perm", loom_attr_i64s(b->ctx, in.rank, perm)};
+  return loom_result(loom_build(b, "loom.transpose", 1, &value, 1, &type, 1, &attr), 0);
+}
+
+static MlirValue attend_reshape(loom_builder *b, MlirValue value, const loom_type *to) {
+  MlirType type = loom_type_to_mlir(b->ctx, to);
+  if (mlirTypeEqual(type, mlirValueGetType(value))) return value;
+  return loom_build1(b, "loom.reshape", value, type);
+}
+
+/* A side of a product as (batch, heads, ., .). What was reshaped from there is read there. */
+static MlirValue attend_operand(loom_builder *b, const attend_match *m, MlirOperation dot, int side,
+                                bool contract_last) {
+  int64_t perm[LOOM_MAX_RANK], four[4] = {0, 1, 2, 3};
+  int rank;
+  loom_type in, under;
+  MlirValue value = loom_operand(dot, side);
+  MlirOperation def = loom_def(value);
+  if (!attend_side(dot, side, contract_last, perm, &rank) ||
+      !loom_type_from_mlir(mlirValueGetType(value), &in))
+    return value;
+  if (rank == 3 && perm[0] == 0 && def.ptr && loom_is(def, "loom.reshape") &&
+      loom_type_from_mlir(mlirValueGetType(loom_operand(def, 0)), &under) && under.rank == 4 &&
+      under.dims[0] == m->batch && under.dims[1] == m->heads && under.dims[2] == in.dims[1] &&
+      under.dims[3] == in.dims[2]) {
+    four[2] = perm[1] + 1;
+    four[3] = perm[2] + 1;
+    return attend_transpose(b, loom_operand(def, 0), four);
+  }
+  loom_type to = {
+      in.dtype, 4, {m->batch, m->heads, in.dims[perm[rank - 2]], in.dims[perm[rank - 1]]}};
+  return attend_reshape(b, attend_transpose(b, value, perm), &to);
+}
+
+/* The mask with four dimensions, of which those that it does not have are 1. */
+static MlirValue attend_mask(loom_builder *b, const attend_match *m) {
+  int64_t dims[LOOM_MAX_RANK];
+  loom_type in, to = {m->type.dtype, 4, {1, 1, 1, 1}};
+  MlirValue value = m->mask;
+  MlirOperation def = loom_def(value);
+  for (int i = 0; i < m->type.rank; i++)
+    dims[i] = i;
+  if (def.ptr && loom_is(def, "loom.broadcast")) {
+    loom_get_i64s(def, "dims", dims, LOOM_MAX_RANK);
+    value = loom_operand(def, 0);
+  }
+  if (!loom_type_from_mlir(mlirValueGetType(value), &in)) return value;
+  to.dtype = in.dtype;
+  for (int i = 0; i < in.rank; i++)
+    to.dims[m->place[dims[i]]] = in.dims[i];
+  if (m->hides) value = loom_build1(b, "loom.not", value, mlirValueGetType(value));
+  return attend_reshape(b, value, &to);
+}
+
+static MlirValue attend_constant(loom_builder *b, MlirType type, MlirAttribute attr) {
+  loom_named value = {"value", attr};
+  return loom_result(loom_build(b, "loom.constant", 0, NULL, 1, &type, 1, &value), 0);
+}
+
+static MlirValue attend_scale(loom_builder *b, const attend_match *m) {
+  loom_type scalar = {.dtype = m->type.dtype};
+  MlirType type = loom_type_to_mlir(b->ctx, &scalar),
+           element = loom_dtype_to_mlir(b->ctx, scalar.dtype);
+  MlirAttribute unit = mlirFloatAttrDoubleGet(b->ctx, element, 1);
+  if (!m->scale.ptr) return attend_constant(b, type, unit);
+  MlirOperation def = loom_def(m->scale);
+  if (loom_is(def, "loom.constant")) {
+    MlirAttribute value = loom_get_attr(def, "value");
+    if (m->divides && mlirAttributeIsAFloat(value))
+      value = mlirFloatAttrDoubleGet(b->ctx, element, 1 / mlirFloatAttrGetValueDouble(value));
+    return attend_constant(b, type, value);
+  }
+  MlirValue value = loom_operand(def, 0);
+  if (!m->divides) return value;
+  return loom_build2(b, "loom.div", attend_constant(b, type, unit), value, type);
+}
+
+static void attend_build(attend_match *m) {
+  loom_builder b = loom_builder_before(m->result);
+  loom_type q, v, result;
+  MlirValue operands[5];
+  operands[0] = attend_operand(&b, m, m->scores, 0, true);
+  operands[1] = attend_operand(&b, m, m->scores, 1, true);
+  operands[2] = attend_operand(&b, m, m->result, 1, false);
+  operands[3] = attend_scale(&b, m);
+  if (m->mask.ptr) operands[4] = attend_mask(&b, m);
+  MlirType old = mlirValueGetType(loom_result(m->result, 0));
+  if (!loom_type_from_mlir(mlirValueGetType(operands[0]), &q) ||
+      !loom_type_from_mlir(mlirValueGetType(operands[2]), &v) || !loom_type_from_mlir(old, &result))
+    return;
+  loom_type out = q, rows = q;
+  out.dims[3] = v.dims[3];
+  rows.rank = 3;
+  rows.dims[3] = 0;
+  MlirType types[] = {loom_type_to_mlir(b.ctx, &out), loom_type_to_mlir(b.ctx, &rows)};
+  loom_named attrs[] = {{"causal", mlirBoolAttrGet(b.ctx, 0)},
+                        {"empty", loom_attr_str(b.ctx, "nan")}};
+  MlirOperation made =
+      loom_build(&b, "loom.attention", m->mask.ptr ? 5 : 4, operands, 2, types, 2, attrs);
+  if (!made.ptr) return;
+  mlirValueReplaceAllUsesOfWith(loom_result(m->result, 0),
+                                attend_reshape(&b, loom_result(made, 0), &result));
+  mlirOperationDestroy(m->result);
+}
+
+/* ---- repeated heads ---- */
+
+/* (batch, groups, keys, .) under a broadcast to (batch, groups, times, keys, .) and a reshape to
+ * (batch, heads, keys, .); null when it is not so. */
+static MlirValue attend_once(MlirValue value, loom_type *out) {
+  MlirOperation reshape = loom_def(value), broadcast;
+  int64_t dims[LOOM_MAX_RANK];
+  loom_type wide, all;
+  MlirValue none = {NULL};
+  if (!reshape.ptr || !loom_is(reshape, "loom.reshape")) return none;
+  broadcast = loom_def(loom_operand(reshape, 0));
+  if (!broadcast.ptr || !loom_is(broadcast, "loom.broadcast") ||
+      !loom_type_from_mlir(mlirValueGetType(value), &all) ||
+      !loom_type_from_mlir(mlirValueGetType(loom_operand(reshape, 0)), &wide) ||
+      !loom_type_from_mlir(mlirValueGetType(loom_operand(broadcast, 0)), out) || wide.rank != 5)
+    return none;
+  intptr_t count = loom_get_i64s(broadcast, "dims", dims, LOOM_MAX_RANK);
+  for (intptr_t i = 0; i < count; i++)
+    if (dims[i] != (count == 5 ? i : i < 2 ? i : i + 1)) return none;
+  if (wide.dims[0] != all.dims[0] || wide.dims[3] != all.dims[2] || wide.dims[4] != all.dims[3])
+    return none;
+  loom_type once = {wide.dtype, 4, {wide.dims[0], wide.dims[1], wide.dims[3], wide.dims[4]}};
+  bool fits = count == 4 ? loom_type_equal(out, &once)
+                         : count == 5 && out->dims[2] == 1 && out->dims[0] == once.dims[0] &&
+                               out->dims[1] == once.dims[1] && out->dims[3] == once.dims[2] &&
+                               out->dims[4] == once.dims[3];
+  *out = once;
+  return fits ? loom_operand(broadcast, 0) : none;
+}
+
+static void attend_unrepeat(MlirOperation op) {
+  loom_type types[2];
+  MlirValue once[2];
+  for (int i = 0; i < 2; i++) {
+    once[i] = attend_once(loom_operand(op, i + 1), &types[i]);
+    if (!once[i].ptr) return;
+  }
+  if (types[0].dims[1] != types[1].dims[1]) return;
+  loom_builder b = loom_builder_before(op);
+  for (int i = 0; i < 2; i++)
+    mlirOperationSetOperand(op, i + 1, attend_reshape(&b, once[i], &types[i]));
+}
+
+/* ---- the pass ---- */
+
+static bool attend_visit(MlirOperation op, void *user) {
+  attend_match m = {.result = op};
+  int64_t perm[LOOM_MAX_RANK];
+  int rank;
+  if (loom_is(op, "loom.dot_general") && attend_side(op, 0, true, perm, &rank) &&
+      attend_in_order(perm, rank) && attend_softmax(loom_operand(op, 0), &m) && attend_fits(&m))
+    attend_build(&m);
+  return true;
+}
+
+static bool attend_visit_made(MlirOperation op, void *user) {
+  if (loom_is(op, "loom.attention")) attend_unrepeat(op);
+  return true;
+}
+
+static bool attend_run(MlirOperation function) {
+  MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(function, 0));
+  return !block.ptr || (loom_walk_block(block, attend_visit, NULL) &&
+                        loom_walk_block(block, attend_visit_made, NULL));
+}
+
+MlirPass loom_make_attend_pass(void) {
+  return loom_pass_create("LoomAttend", "loom-attend",
+                          "Turn a softmax between two products into an attention", "func.func",
+                          attend_run);
+}
