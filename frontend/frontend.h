@@ -516,6 +516,10 @@ struct loom_adapter {
    * call of a constant. Sets *mine to false when it is not this library's. */
   value *(*call)(tracer *t, PyObject *callee, value *self, value *const *args, Py_ssize_t count, PyObject *kwnames,
                  bool *mine);
+  /* A call of a function of the user's that is not looked into: `fake` (NULL: the function itself) is called on made-up
+   * arrays and tells what its results are like. */
+  value *(*opaque)(tracer *t, PyObject *callable, PyObject *fake, const char *name, value *const *args,
+                   Py_ssize_t count, PyObject *kwnames);
   /* The function has returned: adds the effects on arrays that were written. Called before the result is rebuilt;
    * false after a raise or break. */
   bool (*finish)(tracer *t);
@@ -667,6 +671,11 @@ PyObject *loom_py_reset(PyObject *module, PyObject *unused);
 PyObject *loom_py_graph_break(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *loom_py_skip_frame(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *loom_py_is_compiling(PyObject *module, PyObject *unused);
+/* rules.c: functions that the user has marked: custom operators, those allowed and not allowed in the graph. */
+PyObject *loom_py_set_rule(PyObject *module, PyObject *args);
+/* The call of a marked object: NULL with nothing pending when it is not marked. */
+value *rules_call(tracer *t, value *callee, value *const *args, Py_ssize_t count, PyObject *kwnames);
+extern Py_ssize_t loom_rule_count;
 /* stance.c: what the process does about functions that would have to be compiled. */
 PyObject *loom_py_set_stance(PyObject *module, PyObject *name);
 PyObject *loom_py_get_stance(PyObject *module, PyObject *unused);

@@ -21,6 +21,8 @@ static PyMethodDef module_methods[] = {
      PyDoc_STR(
          "is_compiling()\n--\n\nTrue while a function is being captured, False in plain Python.")},
     {"callables", loom_py_callables, METH_NOARGS, PyDoc_STR("All compiled functions that live.")},
+    {"set_rule", loom_py_set_rule, METH_VARARGS,
+     PyDoc_STR("set_rule(object, kind, function, fake or None, name): see custom_op.")},
     {"measure_guards", loom_py_measure_guards, METH_O,
      PyDoc_STR("measure_guards(on): time the guards of new versions; gives what was set before.")},
     {"compile_times", loom_py_compile_times, METH_NOARGS,

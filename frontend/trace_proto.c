@@ -113,6 +113,10 @@ static const loom_adapter *call_owner(PyObject *object) {
 value *trace_call(tracer *t, value *callee, value *const *args, Py_ssize_t count,
                   PyObject *kwnames) {
   if (trace_pending(t) || !trace_goes_deeper(t)) return NULL;
+  if (loom_rule_count && callee->object) {
+    value *marked = rules_call(t, callee, args, count, kwnames);
+    if (marked || trace_pending(t)) return marked;
+  }
   const loom_adapter *owner = call_owner(callee->object);
   if (owner) {
     bool mine;

@@ -129,6 +129,11 @@ bool np_axes_arg(tracer *t, value *v, int rank, uint32_t *mask) {
 }
 
 value *np_unsupported(tracer *t, const np_call *c, const char *what) {
+  if (c->opaque)
+    return trace_break(t, BREAK_CUSTOM_OP, "%s: %s", c->name,
+                       !strcmp(what, "with such results")
+                           ? "its results are no arrays or numbers of their own"
+                           : "it takes no array, or what is neither an array nor a plain constant");
   return trace_break(t, BREAK_NUMPY_FUNCTION, "%s%s%s", c->name, *what ? ": " : "", what);
 }
 
@@ -490,7 +495,12 @@ static PyObject *call_python(PyObject *callee) {
 static value *call_row_run(tracer *t, const call_row *row, PyObject *callee, value *const *args,
                            Py_ssize_t count, PyObject *kwnames, bool method) {
   if (row->handler) {
-    np_call c = {row->name, args, count, kwnames, method, method ? NULL : callee};
+    np_call c = {.name = row->name,
+                 .args = args,
+                 .count = count,
+                 .kwnames = kwnames,
+                 .method = method,
+                 .callee = method ? NULL : callee};
     if (!np_gate(t, row->handler, &c)) return NULL;
     for (Py_ssize_t i = 0; i < count && !call_takes_complex(row); i++)
       if (call_has_complex(args[i], 0))

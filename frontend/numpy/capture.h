@@ -286,7 +286,9 @@ typedef struct np_call {
   Py_ssize_t count;
   PyObject *kwnames;
   bool method;
-  PyObject *callee; /* NULL: a method */
+  PyObject *callee;  /* NULL: a method */
+  bool opaque;       /* of the user's, marked as such: not to be looked into */
+  PyObject *sampler; /* opaque: what is called at capture in its place, or NULL */
 } np_call;
 typedef value *(*np_handler)(tracer *t, const np_call *c);
 value *np_nonzero(tracer *t, const np_call *c); /* late.c */
@@ -383,6 +385,9 @@ value *np_host_vectors(tracer *t, const np_call *c, int whole);
 PyObject *np_host_mark(bool scalar);         /* borrowed: the hole itself */
 bool np_host_is_quiet(PyObject *callable);   /* late.c: it neither warns nor reports anything */
 value *np_host(tracer *t, const np_call *c); /* any pure function of the library */
+value *np_opaque(tracer *t, PyObject *callable, PyObject *fake, const char *name,
+                 value *const *args, Py_ssize_t count,
+                 PyObject *kwnames); /* any function of the user's */
 int np_host_run(void *context, const char *name, uint32_t slot, void **buffers, uint32_t reads,
                 uint32_t count, int64_t *symbols, PyObject **kept);
 

@@ -132,7 +132,11 @@ static value *converter_length(tracer *t, value *v) {
 
 static value *converter_call(tracer *t, value *v, value *const *args, Py_ssize_t count,
                              PyObject *kwnames) {
-  np_call c = {converter_methods[v->any.i].name, args, count, kwnames, true, NULL};
+  np_call c = {.name = converter_methods[v->any.i].name,
+               .args = args,
+               .count = count,
+               .kwnames = kwnames,
+               .method = true};
   return converter_methods[v->any.i].call(t, v->any.a, &c);
 }
 

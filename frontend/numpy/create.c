@@ -649,7 +649,7 @@ static value *item_at(tracer *t, const np_call *c, np_array *a) {
   value *item = key ? np_get_item(t, from, key) : NULL;
   np_array *i = np_array_of(item);
   if (item && (!i || i->type.rank)) return np_unsupported(t, c, "of what is not an integer");
-  np_call one = {"item", &item, 1, NULL, true, NULL};
+  np_call one = {.name = "item", .args = &item, .count = 1, .method = true};
   return item ? np_item(t, &one) : NULL;
 }
 
@@ -692,7 +692,7 @@ value *np_builtin_round(tracer *t, const np_call *c) {
   if (c->count && !np_is_array(c->args[0])) return trace_not_implemented(t);
   if (!a || !a->scalar || !loom_dtype_is_float(a->type.dtype) || np_is_none(t, c->args[1]))
     return np_unsupported(t, c, "of this argument");
-  np_call round = {"round", c->args, 2, NULL, false, NULL};
+  np_call round = {.name = "round", .args = c->args, .count = 2};
   return np_round(t, &round);
 }
 

@@ -122,7 +122,7 @@ static bool einsum_diagonals(tracer *t, einsum_term *term, np_array **a) {
       if (term->labels[i] != term->labels[j]) continue;
       value *base = np_view_same(t, *a),
             *args[4] = {base, np_int(t, 0), np_int(t, i), np_int(t, j)};
-      np_call c = {"diagonal", args, 4, NULL, true, NULL};
+      np_call c = {.name = "diagonal", .args = args, .count = 4, .method = true};
       if (!base || !args[1] || !args[2] || !args[3]) return false;
       if (size_same(t, (*a)->type.dims[i], (*a)->type.dims[j]) <= 0)
         return einsum_fail(t, "dimensions in operand for a repeated subscript are not equal");

@@ -108,7 +108,7 @@ static bool fancy_expand_masks(tracer *t, fancy_key *k) {
       if (!fancy_add(t, &all, *item)) return false;
       continue;
     }
-    np_call c = {"nonzero", &item->from, 1, NULL, false, NULL};
+    np_call c = {.name = "nonzero", .args = &item->from, .count = 1};
     if (item->index->type.rank == 0)
       return np_unsupported(t, &c, "of a mask without dimensions") != NULL;
     value *tuple = np_nonzero(t, &c);

@@ -30,8 +30,18 @@ typedef enum host_content {
   HOST_ASCENDING,
   HOST_ZEROS,
   HOST_CONTENTS,
+  HOST_SHAPES, /* what it holds does not matter */
   HOST_NOTHING /* no sample is wanted */
 } host_content;
+
+/* Of zeros where that is cheap. */
+static PyObject *host_blank(loom_dtype dtype, int rank, npy_intp *dims, npy_intp *strides) {
+  PyObject *made =
+      PyArray_NewFromDescr(&PyArray_Type, np_descr(dtype), rank, dims, strides, NULL, 0, NULL);
+  if (made && PyArray_SIZE((PyArrayObject *)made) <= HOST_LARGEST)
+    PyArray_FillWithScalar((PyArrayObject *)made, Py_False);
+  return made;
+}
 
 /* An array of these sizes that most functions accept: ones on the diagonal of matrices, ascending
  * vectors. Its axes have the memory order of `like`, which results may follow. */
@@ -50,6 +60,8 @@ static PyObject *host_sample(tracer *t, const np_host_call *h, const np_array *l
     dims[i] = size;
     order[i] = stride;
   }
+  if (content == HOST_SHAPES && !like->scalar)
+    return host_blank(type->dtype, type->rank, dims, order);
   PyArrayObject *a = (PyArrayObject *)PyArray_ZEROS(type->rank, dims, NPY_DOUBLE, 0);
   if (!a) return NULL;
   double *data = PyArray_DATA(a);
@@ -146,8 +158,8 @@ static bool host_argument(tracer *t, np_host_call *h, value *v, host_content con
     return v->type == &value_tuple_type || v->type == &value_list_type
                ? host_items(t, h, v, content, item, sample)
                : false;
-  if (np_elements(&a->type) == 0) return false;
-  if (content != HOST_NOTHING && host_elements(t, h, &a->type) > HOST_LARGEST) return false;
+  if (np_elements(&a->type) == 0 && content != HOST_SHAPES) return false;
+  if (content < HOST_CONTENTS && host_elements(t, h, &a->type) > HOST_LARGEST) return false;
   if (!(*item = np_host_hole(t, h, a))) return false;
   *sample = content == HOST_NOTHING ? Py_NewRef(Py_None) : host_sample(t, h, a, content);
   if (!*sample) Py_CLEAR(*item);
@@ -558,21 +570,52 @@ static void host_choose_sizes(tracer *t, np_host_call *h, bool other) {
   }
 }
 
+/* One attempt: a new reference; NULL with an exception when it was called and raised one. */
+static PyObject *host_ask(tracer *t, const np_call *c, np_host_call *h, host_arguments_list *l,
+                          PyObject *callable, bool other, int content) {
+  np_host_fini(h);
+  host_arguments_fini(l);
+  if (!np_host_init(h)) return NULL;
+  host_choose_sizes(t, h, other);
+  if (!host_arguments(t, c, h, content, l) || trace_pending(t) || h->count == 0) return NULL;
+  return np_call_quietly(callable, l->sample_args, l->sample_kwargs);
+}
+
+/* What the user's function raises on samples says what is wrong with it. */
+static void host_blame(tracer *t, const np_call *c) {
+  PyObject *type, *raised, *traceback;
+  PyErr_Fetch(&type, &raised, &traceback);
+  PyErr_NormalizeException(&type, &raised, &traceback);
+  PyObject *text = raised ? PyObject_Str(raised) : NULL;
+  const char *words = text ? PyUnicode_AsUTF8(text) : NULL;
+  PyErr_Clear();
+  if (type)
+    trace_break(t, BREAK_CUSTOM_OP, "%s: %s raised %s: %s", c->name,
+                c->sampler ? "its fake" : "called on made-up arrays, it",
+                ((PyTypeObject *)type)->tp_name, words ? words : "");
+  Py_XDECREF(text);
+  Py_XDECREF(type);
+  Py_XDECREF(raised);
+  Py_XDECREF(traceback);
+}
+
 /* The library's answer on samples, of the first content that it accepts: a new reference. */
 static PyObject *host_try(tracer *t, const np_call *c, np_host_call *h, host_arguments_list *l,
                           PyObject *callable, bool other, int first) {
-  for (int content = first; content < HOST_CONTENTS; content++) {
-    np_host_fini(h);
-    host_arguments_fini(l);
-    if (!np_host_init(h)) return NULL;
-    host_choose_sizes(t, h, other);
-    if (!host_arguments(t, c, h, content, l) || trace_pending(t)) return NULL;
-    if (h->count == 0) return NULL;
-    PyObject *result = np_call_quietly(callable, l->sample_args, l->sample_kwargs);
-    if (result) return result;
-    PyErr_Clear();
+  PyObject *result = NULL;
+  if (c->sampler) {
+    result = host_ask(t, c, h, l, c->sampler, other, HOST_SHAPES);
+    if (!result && PyErr_Occurred()) host_blame(t, c);
+    return result;
   }
-  return NULL;
+  for (int content = first; content < HOST_CONTENTS && !result; content++) {
+    PyErr_Clear();
+    result = host_ask(t, c, h, l, callable, other, content);
+    if (!result && (!PyErr_Occurred() || h->count == 0)) break;
+  }
+  if (!result && c->opaque && PyErr_Occurred()) host_blame(t, c);
+  if (!result) PyErr_Clear();
+  return result;
 }
 
 static value *host_call(tracer *t, const np_call *c, int first) {
@@ -585,7 +628,7 @@ static value *host_call(tracer *t, const np_call *c, int first) {
   value *v = NULL;
   if (good)
     v = host_emit(t, c, &h, &l, callable, result);
-  else if (callable && h.count == 0 && c->callee && !trace_pending(t))
+  else if (callable && h.count == 0 && c->callee && !c->opaque && !trace_pending(t))
     v = np_fold(t, c->callee, c->args, c->count, c->kwnames, &good);
   if (PyErr_Occurred()) PyErr_Clear();
   if (!good && !trace_pending(t)) np_unsupported(t, c, "with these arguments");
@@ -597,6 +640,18 @@ static value *host_call(tracer *t, const np_call *c, int first) {
 }
 
 value *np_host(tracer *t, const np_call *c) { return host_call(t, c, HOST_ASCENDING); }
+
+value *np_opaque(tracer *t, PyObject *callable, PyObject *fake, const char *name,
+                 value *const *args, Py_ssize_t count, PyObject *kwnames) {
+  const np_call c = {.name = name,
+                     .args = args,
+                     .count = count,
+                     .kwnames = kwnames,
+                     .callee = callable,
+                     .opaque = true,
+                     .sampler = fake};
+  return np_gate(t, np_host, &c) ? host_call(t, &c, HOST_ASCENDING) : NULL;
+}
 
 /* The types of the results with the size that the call tells; false when the sample's are not as
  * they should be. */

@@ -275,7 +275,7 @@ value *np_compress(tracer *t, const np_call *c) {
     return np_unsupported(t, c, "with a condition of other than one dimension");
   value *index = late_nonzero(t, c, condition);
   value *args[3] = {p[0], index, p[2] ? p[2] : value_const(t, Py_None)};
-  np_call take = {"take", args, 3, NULL, false, NULL};
+  np_call take = {.name = "take", .args = args, .count = 3};
   return index && args[2] ? np_take(t, &take) : NULL;
 }
 

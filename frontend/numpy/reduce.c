@@ -480,7 +480,8 @@ static value *outer_method(tracer *t, PyObject *ufunc, const np_call *c) {
 value *np_ufunc_method(tracer *t, const char *name, value *const *args, Py_ssize_t count,
                        PyObject *kwnames) {
   PyObject *ufunc = count > 0 ? np_known(t, args[0]) : NULL;
-  np_call c = {name, args + 1, count - 1, kwnames, true, NULL};
+  np_call c = {
+      .name = name, .args = args + 1, .count = count - 1, .kwnames = kwnames, .method = true};
   if (!ufunc || !Py_IS_TYPE(ufunc, &PyUFunc_Type))
     return np_unsupported(t, &c, "of a ufunc that is not known");
   if (!np_gate_small(t, args, count + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0))) return NULL;

@@ -237,7 +237,10 @@ value *np_transpose(tracer *t, const np_call *c) {
   int64_t perm[LOOM_MAX_RANK];
   int count;
   value *axes = shape_keyword(c, "axes"), *both[2] = {c->count ? c->args[0] : NULL, axes};
-  np_call own = {c->name, axes ? both : c->args, axes ? 2 : c->count, NULL, c->method, NULL};
+  np_call own = {.name = c->name,
+                 .args = axes ? both : c->args,
+                 .count = axes ? 2 : c->count,
+                 .method = c->method};
   if (c->count < 1 || (c->kwnames && !axes)) return np_unsupported(t, c, "");
   np_array *a = np_as_array(t, c->args[0]);
   if (!a || !shape_axes(t, &own, a->type.rank, &count, perm)) return NULL;
@@ -433,7 +436,7 @@ static value *repeat_each(tracer *t, value *v, const int64_t *counts, int n, val
     for (int64_t k = 0; k < counts[i]; k++)
       ((npy_intp *)PyArray_DATA(index))[at++] = i;
   value *args[3] = {v, np_made(t, (PyObject *)index), axis};
-  np_call take = {"take", args, 3, NULL, false, NULL};
+  np_call take = {.name = "take", .args = args, .count = 3};
   return args[1] ? np_take(t, &take) : NULL;
 }
 
@@ -637,7 +640,7 @@ value *np_trace(tracer *t, const np_call *c) {
   Py_ssize_t n = p[3] ? 4 : p[2] ? 3 : p[1] ? 2 : 1;
   for (Py_ssize_t i = 1; i < n; i++)
     if (!p[i] && !(p[i] = np_int(t, i == 3))) return NULL;
-  np_call own = {c->name, p, n, NULL, c->method, NULL};
+  np_call own = {.name = c->name, .args = p, .count = n, .method = c->method};
   value *d = np_diagonal(t, &own);
   np_reduction r = {.kind = "sum", .a = np_array_of(d)};
   if (!d) return NULL;

@@ -554,7 +554,8 @@ value *np_ufunc_call(tracer *t, PyObject *ufunc, value *const *args, Py_ssize_t 
   ufunc_args a = {
       .ufunc = ufunc, .row = ufunc_find(ufunc), .nin = u->nin, .nout = u->nout, .order = 'K'};
   if (!a.row) {
-    np_call host = {u->name, args, count, kwnames, false, ufunc};
+    np_call host = {
+        .name = u->name, .args = args, .count = count, .kwnames = kwnames, .callee = ufunc};
     return ufunc_is_pure(t, u, count, kwnames)
                ? np_host(t, &host)
                : trace_break(t, BREAK_NUMPY_FUNCTION, "the ufunc %s", u->name);

@@ -16,17 +16,18 @@ from ._errors import GraphBreak, RecompileError
 
 if getattr(_sys, "_is_gil_enabled", lambda: True)():
     from ._api import (
-        CompileProfiler, Graph, compile, compile_times, config, disable, explain, graph_break, is_compiling, mark_dynamic, mark_static, reset, run, set_logs, set_stance,
-        skip_frame,
+        CompileProfiler, Graph, allow_in_graph, compile, compile_times, config, custom_op, disable, disallow_in_graph, explain,
+        graph_break, is_compiling, mark_dynamic, mark_static, nonstrict_trace, reset, run, set_logs, set_stance, skip_frame,
     )
 else:
     from ._eager import (
-        CompileProfiler, Graph, compile, compile_times, config, disable, explain, graph_break, is_compiling, mark_dynamic, mark_static, reset, run, set_logs, set_stance,
-        skip_frame,
+        CompileProfiler, Graph, allow_in_graph, compile, compile_times, config, custom_op, disable, disallow_in_graph, explain,
+        graph_break, is_compiling, mark_dynamic, mark_static, nonstrict_trace, reset, run, set_logs, set_stance, skip_frame,
     )
 
 __version__ = "0.1.0"
 __all__ = [
-    "CompileProfiler", "Graph", "GraphBreak", "RecompileError", "compile", "compile_times", "config", "disable", "explain", "graph_break", "is_compiling", "mark_dynamic",
-    "mark_static", "reset", "run", "set_logs", "set_stance", "skip_frame",
+    "CompileProfiler", "Graph", "GraphBreak", "RecompileError", "allow_in_graph", "compile", "compile_times", "config",
+    "custom_op", "disable", "disallow_in_graph", "explain", "graph_break", "is_compiling", "mark_dynamic", "mark_static",
+    "nonstrict_trace", "reset", "run", "set_logs", "set_stance", "skip_frame",
 ]

@@ -5,6 +5,7 @@ import types as _types
 
 from . import _native
 from ._config import config
+from ._custom import allow_in_graph, custom_op, disallow_in_graph, nonstrict_trace
 from ._report import CompileProfiler
 
 _OPTIONS = {"fastmath": bool, "cpu": str}
