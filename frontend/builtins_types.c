@@ -293,7 +293,7 @@ static bool known_abstract(tracer *t, PyTypeObject *cls) {
   PyObject *hook = class_special(t, cls, "__subclasshook__"),
            *own = class_special(t, &PyBaseObject_Type, "__subclasshook__");
   if (!strcmp(Py_TYPE(cls)->tp_name, "ABCMeta") && hook == own) return true;
-  PyObject *module = PyDict_GetItemString(cls->tp_dict, "__module__");
+  PyObject *module = PyDict_GetItemString(python_type_dict(cls), "__module__");
   return module && PyUnicode_CheckExact(module) &&
          (!PyUnicode_CompareWithASCIIString(module, "numbers") ||
           !PyUnicode_CompareWithASCIIString(module, "collections.abc") ||
@@ -394,7 +394,7 @@ value *builtin_super(tracer *t, const builtin_args *a) {
 bool loom_class_is_python(PyTypeObject *type) {
   for (PyTypeObject *base = type; base && base != &PyBaseObject_Type; base = base->tp_base)
     if (!PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) ||
-        !PyDict_GetItemString(base->tp_dict, "__module__"))
+        !PyDict_GetItemString(python_type_dict(base), "__module__"))
       return false;
   return true;
 }

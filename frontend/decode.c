@@ -1,12 +1,11 @@
-/* From co_code of CPython 3.11 to our own instruction set. The only file here that knows opcodes'
- * numbers.
+/* From co_code to our own instruction set, by the table opcodes.def. Handlers never look at the
+ * version.
  *
  * Always from co_code (PyCode_GetCode), never from the adaptive bytes that the interpreter rewrites
  * while it runs.
  */
+#include "frontend/opcodes.h"
 #include "frontend/value/value.h"
-
-#include <opcode.h>
 
 static const char *const bytecode_names[BC_COUNT] = {
 #define LOOM_BYTECODE(NAME) #NAME,
@@ -19,122 +18,43 @@ const char *loom_bytecode_name(loom_bytecode op) {
 }
 
 /* What a CPython opcode becomes. */
+typedef enum decode_form {
+  FORM_UNKNOWN, /* not in co_code */
+  FORM_NONE,
+  FORM_DROP,
+  FORM_PLAIN,
+  FORM_TWO,
+  FORM_PAIR,
+  FORM_NULLED,
+  FORM_COMPARE,
+  FORM_INTRINSIC,
+  FORM_TRUTH
+} decode_form;
+
+#define OWN (-1) /* CPython's argument */
+
 typedef struct decode_row {
-  uint8_t known; /* 0: unsupported; 1: one instruction; 2: dropped; 3: see decode_special() */
-  uint8_t op;
+  uint8_t form, op, then;
   int8_t jump; /* 1 forward, -1 backward */
-  bool fixed;  /* arg is replaced by `arg` */
-  int8_t arg;
+  int8_t arg, then_arg, skip, shift;
 } decode_row;
 
-#define ONE(CP, OURS) [CP] = {1, BC_##OURS, 0, false, 0}
-#define SET(CP, OURS, ARG) [CP] = {1, BC_##OURS, 0, true, ARG}
-#define FWD(CP, OURS) [CP] = {1, BC_##OURS, 1, false, 0}
-#define BACK(CP, OURS) [CP] = {1, BC_##OURS, -1, false, 0}
-#define DROP(CP) [CP] = {2, 0, 0, false, 0}
-#define SPECIAL(CP) [CP] = {3, 0, 0, false, 0}
+#define ONE(CP, OURS) [CP] = {.form = FORM_PLAIN, .op = BC_##OURS, .arg = OWN},
+#define SET(CP, OURS, ARG) [CP] = {.form = FORM_PLAIN, .op = BC_##OURS, .arg = ARG},
+#define TWO(CP, A, ARG, B, THEN)                                                                   \
+  [CP] = {.form = FORM_TWO, .op = BC_##A, .arg = ARG, .then = BC_##B, .then_arg = THEN},
+#define PAIR(CP, A, B) [CP] = {.form = FORM_PAIR, .op = BC_##A, .then = BC_##B},
+#define NULLED(CP, OURS, SHIFT) [CP] = {.form = FORM_NULLED, .op = BC_##OURS, .shift = SHIFT},
+#define SKIP(CP, OURS, UNITS)                                                                      \
+  [CP] = {.form = FORM_PLAIN, .op = BC_##OURS, .arg = OWN, .jump = 1, .skip = UNITS},
+#define FWD(CP, OURS) [CP] = {.form = FORM_PLAIN, .op = BC_##OURS, .arg = OWN, .jump = 1},
+#define BACK(CP, OURS) [CP] = {.form = FORM_PLAIN, .op = BC_##OURS, .arg = OWN, .jump = -1},
+#define DROP(CP) [CP] = {.form = FORM_DROP},
+#define ASK(CP, FORM) [CP] = {.form = FORM_##FORM},
+#define NONE(CP) [CP] = {.form = FORM_NONE},
 
 static const decode_row decode_rows[256] = {
-    DROP(CACHE),
-    DROP(NOP),
-    DROP(RESUME),
-    DROP(PRECALL),
-    DROP(EXTENDED_ARG),
-    ONE(POP_TOP, POP),
-    ONE(PUSH_NULL, PUSH_NULL),
-    ONE(SWAP, SWAP),
-    ONE(COPY, COPY),
-    SET(UNARY_POSITIVE, UNARY, UNOP_POS),
-    SET(UNARY_NEGATIVE, UNARY, UNOP_NEG),
-    SET(UNARY_NOT, UNARY, UNOP_NOT),
-    SET(UNARY_INVERT, UNARY, UNOP_INVERT),
-    ONE(BINARY_OP, BINARY),
-    ONE(COMPARE_OP, COMPARE),
-    ONE(IS_OP, IS),
-    ONE(CONTAINS_OP, CONTAINS),
-    ONE(BINARY_SUBSCR, SUBSCR),
-    ONE(STORE_SUBSCR, STORE_SUBSCR),
-    ONE(DELETE_SUBSCR, DELETE_SUBSCR),
-    ONE(LOAD_CONST, LOAD_CONST),
-    ONE(LOAD_FAST, LOAD_FAST),
-    ONE(STORE_FAST, STORE_FAST),
-    ONE(DELETE_FAST, DELETE_FAST),
-    SPECIAL(LOAD_GLOBAL),
-    ONE(STORE_GLOBAL, STORE_GLOBAL),
-    ONE(DELETE_GLOBAL, STORE_GLOBAL),
-    ONE(MAKE_CELL, MAKE_CELL),
-    ONE(COPY_FREE_VARS, COPY_FREE),
-    ONE(LOAD_CLOSURE, LOAD_CLOSURE),
-    ONE(LOAD_DEREF, LOAD_DEREF),
-    ONE(STORE_DEREF, STORE_DEREF),
-    ONE(DELETE_DEREF, DELETE_DEREF),
-    ONE(LOAD_ATTR, LOAD_ATTR),
-    SPECIAL(LOAD_METHOD),
-    ONE(STORE_ATTR, STORE_ATTR),
-    ONE(DELETE_ATTR, DELETE_ATTR),
-    FWD(JUMP_FORWARD, JUMP),
-    BACK(JUMP_BACKWARD, JUMP),
-    BACK(JUMP_BACKWARD_NO_INTERRUPT, JUMP),
-    FWD(POP_JUMP_FORWARD_IF_FALSE, POP_JUMP_IF_FALSE),
-    FWD(POP_JUMP_FORWARD_IF_TRUE, POP_JUMP_IF_TRUE),
-    FWD(POP_JUMP_FORWARD_IF_NONE, POP_JUMP_IF_NONE),
-    FWD(POP_JUMP_FORWARD_IF_NOT_NONE, POP_JUMP_IF_NOT_NONE),
-    BACK(POP_JUMP_BACKWARD_IF_FALSE, POP_JUMP_IF_FALSE),
-    BACK(POP_JUMP_BACKWARD_IF_TRUE, POP_JUMP_IF_TRUE),
-    BACK(POP_JUMP_BACKWARD_IF_NONE, POP_JUMP_IF_NONE),
-    BACK(POP_JUMP_BACKWARD_IF_NOT_NONE, POP_JUMP_IF_NOT_NONE),
-    FWD(JUMP_IF_FALSE_OR_POP, JUMP_IF_FALSE_OR_POP),
-    FWD(JUMP_IF_TRUE_OR_POP, JUMP_IF_TRUE_OR_POP),
-    ONE(GET_ITER, GET_ITER),
-    FWD(FOR_ITER, FOR_ITER),
-    ONE(KW_NAMES, KW_NAMES),
-    ONE(CALL, CALL),
-    ONE(CALL_FUNCTION_EX, CALL_EX),
-    ONE(MAKE_FUNCTION, MAKE_FUNCTION),
-    ONE(RETURN_VALUE, RETURN),
-    ONE(BUILD_TUPLE, BUILD_TUPLE),
-    ONE(BUILD_LIST, BUILD_LIST),
-    ONE(BUILD_SET, BUILD_SET),
-    ONE(BUILD_MAP, BUILD_MAP),
-    ONE(BUILD_CONST_KEY_MAP, BUILD_CONST_KEY_MAP),
-    ONE(BUILD_STRING, BUILD_STRING),
-    ONE(BUILD_SLICE, BUILD_SLICE),
-    ONE(LIST_TO_TUPLE, LIST_TO_TUPLE),
-    ONE(LIST_APPEND, LIST_APPEND),
-    ONE(LIST_EXTEND, LIST_EXTEND),
-    ONE(SET_ADD, SET_ADD),
-    ONE(SET_UPDATE, SET_UPDATE),
-    ONE(MAP_ADD, MAP_ADD),
-    ONE(DICT_UPDATE, DICT_UPDATE),
-    ONE(DICT_MERGE, DICT_MERGE),
-    ONE(FORMAT_VALUE, FORMAT_VALUE),
-    ONE(UNPACK_SEQUENCE, UNPACK_SEQUENCE),
-    ONE(UNPACK_EX, UNPACK_EX),
-    ONE(GET_LEN, GET_LEN),
-    ONE(MATCH_SEQUENCE, MATCH_SEQUENCE),
-    ONE(MATCH_MAPPING, MATCH_MAPPING),
-    ONE(MATCH_KEYS, MATCH_KEYS),
-    ONE(MATCH_CLASS, MATCH_CLASS),
-    ONE(LOAD_BUILD_CLASS, LOAD_BUILD_CLASS),
-    ONE(LOAD_NAME, LOAD_NAME),
-    ONE(STORE_NAME, STORE_NAME),
-    ONE(DELETE_NAME, DELETE_NAME),
-    ONE(SETUP_ANNOTATIONS, SETUP_ANNOTATIONS),
-    ONE(LOAD_CLASSDEREF, LOAD_CLASSDEREF),
-    ONE(LOAD_ASSERTION_ERROR, LOAD_ASSERTION_ERROR),
-    ONE(PUSH_EXC_INFO, PUSH_EXC),
-    ONE(POP_EXCEPT, POP_EXC),
-    ONE(CHECK_EXC_MATCH, EXC_MATCH),
-    ONE(RAISE_VARARGS, RAISE),
-    ONE(RERAISE, RERAISE),
-    ONE(BEFORE_WITH, BEFORE_WITH),
-    ONE(WITH_EXCEPT_START, WITH_EXCEPT_START),
-    ONE(IMPORT_NAME, IMPORT_NAME),
-    ONE(IMPORT_FROM, IMPORT_FROM),
-    ONE(RETURN_GENERATOR, RETURN_GENERATOR),
-    ONE(YIELD_VALUE, YIELD),
-    ONE(GET_YIELD_FROM_ITER, YIELD_FROM_ITER),
-    FWD(SEND, SEND),
+#include "frontend/opcodes.def"
 };
 
 typedef struct decoder {
@@ -143,7 +63,15 @@ typedef struct decoder {
   loom_code *code;
   int32_t *first; /* unit -> first instruction at or after it */
   int32_t capacity;
+  int32_t truth; /* where the truth of the next instruction's operand is asked for; -1: nowhere */
 } decoder;
+
+/* One instruction of CPython's. */
+typedef struct decode_one {
+  int opcode;
+  uint32_t arg;
+  int32_t unit, next; /* of the opcode; behind its inline caches */
+} decode_one;
 
 static bool decode_emit(decoder *d, loom_bytecode op, int32_t arg, int32_t target, int32_t unit) {
   if (d->code->count >= d->capacity) return false;
@@ -152,37 +80,90 @@ static bool decode_emit(decoder *d, loom_bytecode op, int32_t arg, int32_t targe
   return true;
 }
 
-/* LOAD_GLOBAL and LOAD_METHOD stand for two of our instructions. */
-static bool decode_special(decoder *d, int opcode, int32_t arg, int32_t unit) {
-  if (opcode == LOAD_GLOBAL) {
-    if ((arg & 1) && !decode_emit(d, BC_PUSH_NULL, 0, -1, unit)) return false;
-    return decode_emit(d, BC_LOAD_GLOBAL, arg >> 1, -1, unit);
+static int32_t decode_arg(const decode_one *in, int8_t arg) {
+  return arg == OWN ? (int32_t)in->arg : arg;
+}
+
+/* Will the next instruction take the truth of what is on the stack, as ours do of anything? */
+static bool decode_truth_follows(const decoder *d, int32_t unit) {
+  while (unit < d->units && d->bytes[2 * unit] == EXTENDED_ARG)
+    unit++;
+  return unit < d->units && opcode_takes_truth(d->bytes[2 * unit]);
+}
+
+/* From 3.13 on what decides a jump is made a bool beforehand: by TO_BOOL, or by the comparison. Our
+ * jumps do it themselves, and begin where that is done: within a comparison, at its inline cache.
+ */
+static bool decode_truth(decoder *d, const decode_one *in, int32_t unit) {
+  if (!decode_truth_follows(d, in->next)) return decode_emit(d, BC_TO_BOOL, 0, -1, unit);
+  d->truth = unit;
+  return true;
+}
+
+static bool decode_compare(decoder *d, const decode_one *in) {
+  if (!decode_emit(d, BC_COMPARE, (int32_t)(in->arg >> OPCODE_COMPARE_SHIFT), -1, in->unit))
+    return false;
+  if (!(in->arg & OPCODE_COMPARE_TRUTH)) return true;
+  return decode_truth(d, in, decode_truth_follows(d, in->next) ? in->unit + 1 : in->unit);
+}
+
+static bool decode_intrinsic(decoder *d, const decode_one *in) {
+#if LOOM_PYTHON >= 312
+  if (in->arg == OPCODE_INTRINSIC_POSITIVE) return decode_emit(d, BC_UNARY, UNOP_POS, -1, in->unit);
+  if (in->arg == OPCODE_INTRINSIC_LIST_TO_TUPLE)
+    return decode_emit(d, BC_LIST_TO_TUPLE, 0, -1, in->unit);
+#endif
+  return decode_emit(d, BC_UNSUPPORTED, in->opcode, -1, in->unit);
+}
+
+/* The NULL that makes a callable of what was pushed. A global's may come before it, an attribute's
+ * comes last. */
+static bool decode_nulled(decoder *d, const decode_row *row, const decode_one *in) {
+  loom_bytecode op = (loom_bytecode)row->op;
+  bool null = in->arg & 1, above = OPCODE_NULL_ABOVE, global = op == BC_LOAD_GLOBAL;
+  if (null && !above && global && !decode_emit(d, BC_PUSH_NULL, 0, -1, in->unit)) return false;
+  if (!decode_emit(d, op, (int32_t)(in->arg >> row->shift), -1, in->unit)) return false;
+  if (!null || (!above && global)) return true;
+  return decode_emit(d, above ? BC_PUSH_NULL : BC_NULL_UNDER, 0, -1, in->unit);
+}
+
+static bool decode_instruction(decoder *d, const decode_one *in) {
+  const decode_row *row = &decode_rows[in->opcode];
+  loom_bytecode op = (loom_bytecode)row->op, then = (loom_bytecode)row->then;
+  int32_t unit = d->truth >= 0 ? d->truth : in->unit, target = -1;
+  if (in->arg > INT32_MAX / 2) return false;
+  if (row->form != FORM_DROP) d->truth = -1;
+  switch ((decode_form)row->form) {
+  case FORM_DROP: return true;
+  case FORM_PLAIN:
+    if (row->jump) target = in->next + row->jump * (int32_t)in->arg + row->skip;
+    return decode_emit(d, op, decode_arg(in, row->arg), target, unit);
+  case FORM_TWO:
+    return decode_emit(d, op, decode_arg(in, row->arg), -1, unit) &&
+           decode_emit(d, then, decode_arg(in, row->then_arg), -1, unit);
+  case FORM_PAIR:
+    return decode_emit(d, op, (int32_t)(in->arg >> 4), -1, unit) &&
+           decode_emit(d, then, (int32_t)(in->arg & 15), -1, unit);
+  case FORM_NULLED: return decode_nulled(d, row, in);
+  case FORM_COMPARE: return decode_compare(d, in);
+  case FORM_INTRINSIC: return decode_intrinsic(d, in);
+  case FORM_TRUTH: return decode_truth(d, in, in->unit);
+  default: return decode_emit(d, BC_UNSUPPORTED, in->opcode, -1, unit);
   }
-  return decode_emit(d, BC_LOAD_ATTR, arg, -1, unit) && decode_emit(d, BC_NULL_UNDER, 0, -1, unit);
 }
 
 static bool decode_instructions(decoder *d) {
   uint32_t extended = 0;
-  for (int32_t unit = 0, start = 0; unit < d->units; start = unit) {
-    int opcode = d->bytes[2 * unit];
-    uint32_t arg = extended << 8 | d->bytes[2 * unit + 1];
-    const decode_row *row = &decode_rows[opcode];
+  for (int32_t unit = 0; unit < d->units;) {
+    decode_one in = {.opcode = d->bytes[2 * unit], .unit = unit, .next = unit + 1};
+    in.arg = extended << 8 | d->bytes[2 * unit + 1];
+    extended = in.opcode == EXTENDED_ARG ? in.arg : 0;
+    while (in.next < d->units && d->bytes[2 * in.next] == CACHE)
+      in.next++;
     d->first[unit] = d->code->count;
-    extended = opcode == EXTENDED_ARG ? arg : 0;
-    unit += 1;
-    /* Inline caches follow as CACHE instructions in co_code, and are dropped one by one. */
-    if (row->known == 2) continue;
-    if (arg > INT32_MAX) return false;
-    if (row->known == 3) {
-      if (!decode_special(d, opcode, (int32_t)arg, start)) return false;
-      continue;
-    }
-    int32_t target = -1;
-    if (row->jump) target = row->jump > 0 ? unit + (int32_t)arg : unit - (int32_t)arg;
-    if (!row->known) arg = (uint32_t)opcode;
-    loom_bytecode op = row->known ? (loom_bytecode)row->op : BC_UNSUPPORTED;
-    int32_t value = row->fixed ? row->arg : (int32_t)arg;
-    if (!decode_emit(d, op, value, target, start)) return false;
+    if (!decode_instruction(d, &in)) return false;
+    for (unit++; unit < in.next; unit++)
+      d->first[unit] = d->code->count;
   }
   d->first[d->units] = d->code->count;
   return true;
@@ -222,8 +203,12 @@ static bool decode_checks(const decoder *d) {
     case BC_STORE_ATTR:
     case BC_DELETE_ATTR:
     case BC_IMPORT_NAME:
+    case BC_LOAD_SUPER_ATTR:
+    case BC_LOAD_FROM_DICT_OR_GLOBALS:
     case BC_IMPORT_FROM: limit = PyTuple_GET_SIZE(code->co_names); break;
     case BC_LOAD_FAST:
+    case BC_LOAD_FAST_AND_CLEAR:
+    case BC_LOAD_FROM_DICT_OR_DEREF:
     case BC_STORE_FAST:
     case BC_DELETE_FAST:
     case BC_MAKE_CELL:
@@ -251,6 +236,19 @@ static bool decode_varint(const uint8_t **p, const uint8_t *end, int32_t *out) {
   return false;
 }
 
+/* From 3.12 on generators have handlers of their own: one makes a RuntimeError of a StopIteration
+ * that escapes, one is for what is thrown into a `yield from`. Both are what our generators do
+ * anyway (value/iter.c). */
+static bool decode_implicit(const decoder *d, int32_t target) {
+#if LOOM_PYTHON >= 312
+  const uint8_t *at = d->bytes + 2 * target;
+  if (at[0] == CLEANUP_THROW) return true;
+  return at[0] == CALL_INTRINSIC_1 && at[1] == OPCODE_STOPITERATION_ERROR;
+#else
+  return false;
+#endif
+}
+
 /* The exception table: varints of start, size, target (in units) and depth << 1 | lasti. */
 static bool decode_handlers(decoder *d, loom_arena *arena) {
   PyObject *table = d->code->object->co_exceptiontable;
@@ -263,6 +261,7 @@ static bool decode_handlers(decoder *d, loom_arena *arena) {
     if (!decode_varint(&p, end, &start) || !decode_varint(&p, end, &size)) return false;
     if (!decode_varint(&p, end, &target) || !decode_varint(&p, end, &depth)) return false;
     if (start > d->units || size > d->units - start || target >= d->units) return false;
+    if (decode_implicit(d, target)) continue;
     rows[d->code->handler_count++] = (loom_handler){.begin = d->first[start],
                                                     .end = d->first[start + size],
                                                     .target = d->first[target],
@@ -280,6 +279,7 @@ loom_code *loom_decode(PyCodeObject *object, loom_arena *arena, loom_error *err)
     return NULL;
   }
   decoder d = {.bytes = (const uint8_t *)PyBytes_AS_STRING(bytes),
+               .truth = -1,
                .units = (int32_t)(PyBytes_GET_SIZE(bytes) / 2)};
   d.capacity = 2 * d.units + 1;
   d.code = loom_arena_alloc(arena, sizeof *d.code);
@@ -296,8 +296,8 @@ loom_code *loom_decode(PyCodeObject *object, loom_arena *arena, loom_error *err)
   }
   Py_DECREF(bytes);
   if (good) return d.code;
-  loom_fail(err, "the bytecode of %s is not as CPython 3.11 writes it",
-            PyUnicode_AsUTF8(object->co_qualname));
+  loom_fail(err, "the bytecode of %s is not as CPython %d.%d writes it",
+            PyUnicode_AsUTF8(object->co_qualname), PY_MAJOR_VERSION, PY_MINOR_VERSION);
   return NULL;
 }
 

@@ -1,5 +1,4 @@
-/* Code objects that start in the middle of a function, for CPython 3.11. The only file besides
- * decode.c that knows opcodes' numbers.
+/* Code objects that start in the middle of a function.
  *
  * The function's own code goes behind a prologue, with its exception table and line table shifted:
  *
@@ -14,12 +13,13 @@
  *     exit 2: the same in front of the handler of the original, with the exception on the stack
  *     <the function's code>
  *
- * A call's copy includes what prepares it (KW_NAMES, PRECALL).
+ * A call's copy includes what prepares it (KW_NAMES, PRECALL), that of a jump the TO_BOOL before
+ * it. Where a comparison asks for the truth of its own result, a frame may stand within it, behind
+ * the comparison: the copy is a TO_BOOL and the jump that follows.
  */
+#include "frontend/opcodes.h"
 #include "frontend/resume.h"
 #include "frontend/value/value.h"
-
-#include <opcode.h>
 
 typedef struct encoder {
   PyCodeObject *object;
@@ -41,7 +41,10 @@ typedef struct front {
 /* One instruction as CPython has it, prefixes and caches included. */
 typedef struct region {
   int32_t begin, op, end; /* `op`: unit of the last opcode in it */
-  uint32_t arg;           /* of that opcode */
+  int32_t body;           /* what is copied starts here, behind a TO_BOOL when: */
+  bool truth;             /* the truth of what is on the stack is asked for first */
+  int32_t where;          /* its line, and its handler, are those of this unit */
+  uint32_t arg;           /* of the opcode at `op` */
   int32_t effect[2];      /* on the depth of the stack: without and with its jump */
 } region;
 
@@ -52,11 +55,11 @@ static int op_at(const encoder *e, int32_t unit) { return e->bytes[2 * unit]; }
 
 static bool read_one(const encoder *e, int32_t at, region *out) {
   uint32_t arg = 0;
-  *out = (region){.begin = at};
+  *out = (region){.begin = at, .body = at};
   while (at < e->units && op_at(e, at) == EXTENDED_ARG)
     arg = (arg | e->bytes[2 * at++ + 1]) << 8;
   if (at >= e->units) return false;
-  out->op = at;
+  out->op = out->where = at;
   out->arg = arg | e->bytes[2 * at + 1];
   for (at++; at < e->units && op_at(e, at) == CACHE;)
     at++;
@@ -64,27 +67,55 @@ static bool read_one(const encoder *e, int32_t at, region *out) {
   int opcode = op_at(e, out->op), oparg = opcode < HAVE_ARGUMENT ? 0 : (int)out->arg;
   for (int jump = 0; jump < 2; jump++)
     out->effect[jump] = PyCompile_OpcodeStackEffectWithJump(opcode, oparg, jump);
+  if (opcode == FOR_ITER) out->effect[1] = -1; /* it goes on behind what drops the iterator */
   return true;
+}
+
+/* Joins the instruction behind `out` with it. */
+static bool read_joined(const encoder *e, region *out, bool truth) {
+  region next;
+  if (!read_one(e, out->end, &next)) return false;
+  for (int jump = 0; jump < 2; jump++)
+    out->effect[jump] += next.effect[jump];
+  out->op = next.op;
+  out->arg = next.arg;
+  out->end = next.end;
+  out->truth = truth;
+  if (truth) out->body = next.begin;
+  return true;
+}
+
+static bool truth_follows(const encoder *e, const region *r) {
+  region next;
+  return read_one(e, r->end, &next) && opcode_takes_truth(op_at(e, next.op));
 }
 
 /* The instruction at `at`, where one begins. */
 static bool read_region(const encoder *e, int32_t at, region *out) {
-  region next;
   if (!read_one(e, at, out)) return false;
-  while (op_at(e, out->op) == KW_NAMES || op_at(e, out->op) == PRECALL) {
-    if (!read_one(e, out->end, &next)) return false;
-    for (int jump = 0; jump < 2; jump++)
-      out->effect[jump] += next.effect[jump];
-    out->op = next.op;
-    out->arg = next.arg;
-    out->end = next.end;
-  }
+  while (opcode_prepares_call(op_at(e, out->op)))
+    if (!read_joined(e, out, false)) return false;
+  if (opcode_asks_truth(op_at(e, out->op)) && truth_follows(e, out))
+    return read_joined(e, out, true);
   return true;
+}
+
+/* The second half of a comparison that asks for the truth of its result, and what follows it. */
+static void read_compared(const encoder *e, region *r) {
+  region next;
+  if (op_at(e, r->op) != COMPARE_OP || !(r->arg & OPCODE_COMPARE_TRUTH)) return;
+  if (!truth_follows(e, r) || !read_one(e, r->end, &next)) return;
+  next.truth = true;
+  next.where = r->op;
+  next.begin = r->op + 1; /* an inline cache: what decode.c says too */
+  *r = next;
 }
 
 static bool find_region(const encoder *e, int32_t unit, region *out) {
   for (int32_t at = 0; at < e->units; at = out->end) {
     if (!read_region(e, at, out)) return false;
+    if (unit <= out->op) return true;
+    read_compared(e, out);
     if (unit < out->end) return true;
   }
   return false;
@@ -92,21 +123,11 @@ static bool find_region(const encoder *e, int32_t unit, region *out) {
 
 typedef struct jump_row {
   uint8_t opcode, forward; /* as a jump forward */
-  int8_t direction;
+  int8_t direction, caches;
 } jump_row;
 
-static const jump_row jump_rows[] = {
-    {FOR_ITER, FOR_ITER, 1},
-    {JUMP_IF_FALSE_OR_POP, JUMP_IF_FALSE_OR_POP, 1},
-    {JUMP_IF_TRUE_OR_POP, JUMP_IF_TRUE_OR_POP, 1},
-    {POP_JUMP_FORWARD_IF_FALSE, POP_JUMP_FORWARD_IF_FALSE, 1},
-    {POP_JUMP_FORWARD_IF_TRUE, POP_JUMP_FORWARD_IF_TRUE, 1},
-    {POP_JUMP_FORWARD_IF_NONE, POP_JUMP_FORWARD_IF_NONE, 1},
-    {POP_JUMP_FORWARD_IF_NOT_NONE, POP_JUMP_FORWARD_IF_NOT_NONE, 1},
-    {POP_JUMP_BACKWARD_IF_FALSE, POP_JUMP_FORWARD_IF_FALSE, -1},
-    {POP_JUMP_BACKWARD_IF_TRUE, POP_JUMP_FORWARD_IF_TRUE, -1},
-    {POP_JUMP_BACKWARD_IF_NONE, POP_JUMP_FORWARD_IF_NONE, -1},
-    {POP_JUMP_BACKWARD_IF_NOT_NONE, POP_JUMP_FORWARD_IF_NOT_NONE, -1}};
+#define JUMP_ROW(OPCODE, FORWARD, DIRECTION, CACHES) {OPCODE, FORWARD, DIRECTION, CACHES},
+static const jump_row jump_rows[] = {OPCODE_JUMPS(JUMP_ROW)};
 
 static const jump_row *find_jump(int opcode) {
   for (size_t i = 0; i < sizeof jump_rows / sizeof *jump_rows; i++)
@@ -156,20 +177,53 @@ static void put(encoder *e, int opcode, uint32_t arg) {
   put_unit(e, opcode, arg & 0xff);
 }
 
+static void put_caches(encoder *e, int count) {
+  for (int i = 0; i < count; i++)
+    put_unit(e, CACHE, 0);
+}
+
 /* A jump forward, of a width that does not depend on where it goes; see put_target(). */
 static int32_t put_jump(encoder *e, int opcode) {
+  const jump_row *row = find_jump(opcode);
   put_unit(e, EXTENDED_ARG, 0);
   put_unit(e, EXTENDED_ARG, 0);
   put_unit(e, opcode, 0);
-  return e->count - 1;
+  int32_t jump = e->count - 1;
+  put_caches(e, row ? row->caches : 0);
+  return jump;
 }
 
 static void put_target(encoder *e, int32_t jump, int32_t target) {
-  uint32_t distance = (uint32_t)(target - (jump + 1));
   if (e->failed) return;
-  if (target <= jump || distance >= 1u << 24) e->failed = true;
+  const jump_row *row = find_jump(e->out[2 * jump]);
+  int32_t from = jump + 1 + (row ? row->caches : 0);
+  uint32_t distance = (uint32_t)(target - from);
+  if (target < from || distance >= 1u << 24) e->failed = true;
   for (int i = 0; i < 3; i++)
     e->out[2 * (jump - i) + 1] = (uint8_t)(distance >> 8 * i);
+}
+
+/* In front of a jump that wants a bool. */
+static void put_truth(encoder *e) {
+#if LOOM_PYTHON >= 313
+  put(e, TO_BOOL, 0);
+  put_caches(e, OPCODE_TO_BOOL_CACHES);
+#endif
+}
+
+static void put_contains(encoder *e) {
+  put(e, CONTAINS_OP, 0);
+  put_caches(e, OPCODE_CONTAINS_CACHES);
+}
+
+/* What FOR_ITER skips, where it jumps to. */
+static void put_end_for(encoder *e) {
+#if LOOM_PYTHON >= 312
+  put(e, END_FOR, 0);
+#endif
+#if LOOM_PYTHON >= 313
+  put(e, POP_TOP, 0);
+#endif
 }
 
 static void put_constant(encoder *e, handover_role role) {
@@ -209,15 +263,20 @@ static void put_prologue(encoder *e, const frame_shape *at, int32_t locals) {
 
 static void put_enter(encoder *e) {
   put_constant(e, HANDOVER_ENTER);
-  put(e, POP_JUMP_FORWARD_IF_TRUE, 0);
+  put_truth(e);
+  int32_t jump = put_jump(e, OPCODE_JUMP_IF_TRUE);
+  put_target(e, jump, e->count);
 }
 
 /* The jump to the function's own code, and what leaves the frame. */
 static int32_t put_exit(encoder *e, const step_code *s, int number) {
   if (number == 2) put(e, COPY, 1);
   put_constant(e, HANDOVER_LEAVE);
-  if (number == 2) put(e, CONTAINS_OP, 0);
-  int32_t stay = put_jump(e, POP_JUMP_FORWARD_IF_TRUE), count = s->depth[number] + 1;
+  if (number == 2)
+    put_contains(e);
+  else
+    put_truth(e);
+  int32_t stay = put_jump(e, OPCODE_JUMP_IF_TRUE), count = s->depth[number] + 1;
   for (int32_t i = 0; i < CALLABLE_MAX_SLOTS; i++) {
     if (!(s->locals[number] >> i & 1)) continue;
     put(e, LOAD_FAST, (uint32_t)i);
@@ -358,7 +417,7 @@ static PyObject *encode_consts(const encoder *e) {
 static PyObject *encode_lines(const encoder *e, const region *r, int32_t shift) {
   writer w = {0};
   PyObject *own = e->object->co_linetable;
-  write_lines(&w, e->object, r->op, shift);
+  write_lines(&w, e->object, r->where, shift);
   for (Py_ssize_t i = 0; i < PyBytes_GET_SIZE(own); i++)
     write_byte(&w, (uint8_t)PyBytes_AS_STRING(own)[i]);
   PyObject *made =
@@ -369,7 +428,7 @@ static PyObject *encode_lines(const encoder *e, const region *r, int32_t shift) 
 
 static PyObject *encode_handlers(const encoder *e, const region *r, const front *f) {
   writer w = {0};
-  write_handlers(&w, e->object->co_exceptiontable, r->op, f->begin, f->end, f->target, e->front);
+  write_handlers(&w, e->object->co_exceptiontable, r->where, f->begin, f->end, f->target, e->front);
   PyObject *made =
       w.failed ? PyErr_NoMemory() : PyBytes_FromStringAndSize((char *)w.bytes, (Py_ssize_t)w.count);
   free(w.bytes);
@@ -396,28 +455,52 @@ static PyObject *encode_object(const encoder *e, const region *r, const front *f
   return made;
 }
 
+static uint64_t slots_of_locals(const frame_shape *at, int32_t locals) {
+  return at->present & (locals < 64 ? ((uint64_t)1 << locals) - 1 : ~(uint64_t)0);
+}
+
+/* Which locals are bound behind the instruction. What is stored may be the NULL of an unbound one.
+ */
+static uint64_t step_bound(int opcode, uint32_t arg, const frame_shape *at, int32_t locals) {
+  uint64_t bound = slots_of_locals(at, locals);
+  int stores = opcode == STORE_FAST;
+  uint32_t first = arg;
+#if LOOM_PYTHON >= 313
+  if (opcode == STORE_FAST_LOAD_FAST) stores = 1, first = arg >> 4;
+  if (opcode == STORE_FAST_STORE_FAST) stores = 2, first = arg >> 4;
+#endif
+#if LOOM_PYTHON >= 312
+  if (opcode == LOAD_FAST_AND_CLEAR) bound &= ~((uint64_t)1 << arg);
+#endif
+  if (opcode == DELETE_FAST) bound &= ~((uint64_t)1 << arg);
+  for (int i = 0; i < stores; i++) {
+    uint64_t bit = (uint64_t)1 << (i ? arg & 15 : first);
+    bool null = !(at->present >> (locals + at->depth - 1 - i) & 1);
+    bound = null ? bound & ~bit : bound | bit;
+  }
+  return bound;
+}
+
+/* `raw`: where the function's own code goes on. */
 static void step_describe(const encoder *e, const region *r, const frame_shape *at, int32_t locals,
-                          step_code *out) {
+                          int32_t raw[3], step_code *out) {
   int opcode = op_at(e, r->op);
   const jump_row *jump = find_jump(opcode);
-  uint64_t bound = at->present & (locals < 64 ? ((uint64_t)1 << locals) - 1 : ~(uint64_t)0),
-           kept = bound;
-  if (opcode == STORE_FAST) bound |= (uint64_t)1 << r->arg;
-  if (opcode == DELETE_FAST) bound &= ~((uint64_t)1 << r->arg);
-  out->next[0] =
-      opcode == RETURN_VALUE || opcode == RAISE_VARARGS || opcode == RERAISE ? -1 : r->end;
-  out->next[1] = jump ? r->end + jump->direction * (int32_t)r->arg : -1;
+  uint64_t bound = step_bound(opcode, r->arg, at, locals);
+  int32_t skips = opcode == FOR_ITER ? OPCODE_FOR_SKIPS : 0;
+  raw[0] = opcode_ends(opcode) ? -1 : r->end;
+  raw[1] = jump ? r->end + jump->direction * (int32_t)r->arg + skips : -1;
   for (int i = 0; i < 2; i++) {
     out->depth[i] = at->depth + r->effect[i];
     out->locals[i] = bound;
-    if (out->next[i] >= 0) out->next[i] = encode_begin(e->object, out->next[i]);
+    out->next[i] = raw[i] < 0 ? -1 : encode_begin(e->object, raw[i]);
   }
   uint32_t row[4];
-  bool handled = find_handler(e->object->co_exceptiontable, r->op, row);
-  out->next[2] = handled ? (int32_t)row[2] : -1;
+  bool handled = find_handler(e->object->co_exceptiontable, r->where, row);
+  out->next[2] = raw[2] = handled ? (int32_t)row[2] : -1;
   out->depth[2] = handled ? (int32_t)(row[3] >> 1) + (int32_t)(row[3] & 1) + 1 : 0;
-  out->locals[2] = kept;
-  out->place = handled && (row[3] & 1) && opcode != RERAISE ? r->op : -1;
+  out->locals[2] = slots_of_locals(at, locals);
+  out->place = handled && (row[3] & 1) && opcode != RERAISE ? r->where : -1;
 }
 
 /* Instructions that only make sense where they stand. */
@@ -429,6 +512,9 @@ static bool step_stays(int opcode) {
   case RETURN_GENERATOR:
   case YIELD_VALUE:
   case SEND:
+#if LOOM_PYTHON >= 312
+  case CLEANUP_THROW:
+#endif
   case JUMP_FORWARD:
   case JUMP_BACKWARD:
   case JUMP_BACKWARD_NO_INTERRUPT:
@@ -438,44 +524,53 @@ static bool step_stays(int opcode) {
   }
 }
 
+/* The instruction. Gives the jump in it, or -1. */
+static int32_t put_instruction(encoder *e, const region *r) {
+  const jump_row *jump = find_jump(op_at(e, r->op));
+  if (r->truth) put_truth(e);
+  if (jump) return put_jump(e, jump->forward);
+  for (int32_t i = r->body; i < r->end; i++)
+    put_unit(e, e->bytes[2 * i], e->bytes[2 * i + 1]);
+  return -1;
+}
+
+/* The jump to the instruction in the function's own code. */
+static int32_t put_whole(encoder *e, const region *r) {
+  if (r->truth) put_truth(e);
+  return put_jump(e, JUMP_FORWARD);
+}
+
 /* Everything in front of the function's own code. */
 static void encode_front(encoder *e, const region *r, const frame_shape *at, int32_t locals,
-                         bool whole, const step_code *s, front *out) {
-  const jump_row *jump = find_jump(op_at(e, r->op));
-  int32_t body[3] = {-1, -1, -1}, taken = -1, whole_jump = -1;
+                         bool whole, const step_code *s, const int32_t raw[3], front *out) {
+  int32_t body[3] = {-1, -1, -1}, jump;
   put_prologue(e, at, locals);
   *out = (front){.begin = e->count, .target = -1};
   put_enter(e);
-  if (whole) {
-    whole_jump = put_jump(e, JUMP_FORWARD);
-  } else if (jump) {
-    taken = put_jump(e, jump->forward);
-  } else {
-    for (int32_t i = r->begin; i < r->end; i++)
-      put_unit(e, e->bytes[2 * i], e->bytes[2 * i + 1]);
-  }
+  jump = whole ? put_whole(e, r) : put_instruction(e, r);
   out->end = e->count;
   for (int i = 0; i < 3 && !whole; i++) {
-    if (s->next[i] < 0) continue;
-    if (i == 1) put_target(e, taken, e->count);
+    if (raw[i] < 0) continue;
+    if (i == 1) put_target(e, jump, e->count);
+    if (i == 1 && op_at(e, r->op) == FOR_ITER) put_end_for(e);
     if (i == 2) out->target = e->count;
     body[i] = put_exit(e, s, i);
   }
   put(e, NOP, 0);
-  if (whole) put_target(e, whole_jump, e->count + r->begin);
+  if (whole) put_target(e, jump, e->count + r->body);
   for (int i = 0; i < 3; i++)
-    if (body[i] >= 0) put_target(e, body[i], e->count + s->next[i]);
+    if (body[i] >= 0) put_target(e, body[i], e->count + raw[i]);
   e->front = e->count;
 }
 
 static bool encode_at(encoder *e, const frame_shape *at, bool whole, step_code *out) {
   region r;
   front f;
-  int32_t locals = e->object->co_nlocalsplus - e->object->co_nfreevars;
+  int32_t locals = e->object->co_nlocalsplus - e->object->co_nfreevars, raw[3];
   if (locals + at->depth >= CALLABLE_MAX_SLOTS || !find_region(e, at->unit, &r)) return false;
   if (!whole && step_stays(op_at(e, r.op))) return false;
-  step_describe(e, &r, at, locals, out);
-  encode_front(e, &r, at, locals, whole, out, &f);
+  step_describe(e, &r, at, locals, raw, out);
+  encode_front(e, &r, at, locals, whole, out, raw, &f);
   int32_t stack = e->object->co_stacksize;
   for (int32_t i = 0; i < e->units; i++)
     put_unit(e, e->bytes[2 * i], e->bytes[2 * i + 1]);

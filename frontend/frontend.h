@@ -9,9 +9,7 @@
 #ifndef LOOM_FRONTEND_H
 #define LOOM_FRONTEND_H
 
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-
+#include "frontend/python.h"
 #include "graph/graph.h"
 #include "runtime/runtime.h"
 #include "targets/compiler.h"

@@ -35,17 +35,6 @@ struct guard_program {
   bool versions_known;
 };
 
-static uint64_t guard_dict_version(PyObject *dict) {
-#if PY_VERSION_HEX >= 0x030c0000
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-#endif
-  return ((PyDictObject *)dict)->ma_version_tag;
-#if PY_VERSION_HEX >= 0x030c0000
-#pragma GCC diagnostic pop
-#endif
-}
-
 /* ---- one guard ------------------------------------------------------------------------------ */
 
 /* Same exact type and bits; both are known to be of one immutable builtin type, so that comparing
@@ -310,7 +299,7 @@ int guard_program_traverse(guard_program *p, visitproc visit, void *arg) {
 static bool guard_versions_hold(const guard_program *p) {
   if (!p->versions_known) return false;
   for (uint32_t i = 0; i < p->dict_count; i++)
-    if (guard_dict_version(p->dicts[i]) != p->versions[i]) return false;
+    if (python_dict_version(p->dicts[i]) != p->versions[i]) return false;
   return true;
 }
 
@@ -321,7 +310,7 @@ static bool guard_check_named(guard_program *p, PyObject *const *args) {
   for (uint32_t i = 0; i < p->held_count; i++)
     if (!guard_resolve(&p->held[i])) return false;
   for (uint32_t i = 0; i < p->dict_count; i++)
-    p->versions[i] = guard_dict_version(p->dicts[i]);
+    p->versions[i] = python_dict_version(p->dicts[i]);
   p->versions_known = true;
   return true;
 }

@@ -26,11 +26,12 @@
 static _Thread_local hook_scope *scope_now __attribute__((tls_model("initial-exec")));
 
 /* All under the GIL: */
-static Py_ssize_t scope_count;      /* of all threads */
-static frame_evaluator *hook_outer; /* whoever was there before */
-static Py_ssize_t hook_index = -1;  /* of what is kept with code objects */
+static Py_ssize_t scope_count; /* of all threads */
 
 #if FRAME_CAN_SKIP
+
+static frame_evaluator *hook_outer; /* whoever was there before */
+static Py_ssize_t hook_index = -1;  /* of what is kept with code objects */
 
 /* ---- what is kept with a code object ------------------------------------------------------------
  */

@@ -11,15 +11,15 @@ static PyObject *mark_find(PyObject *array) {
   PyObject *key = marks ? PyLong_FromVoidPtr(array) : NULL;
   PyObject *row = key ? PyDict_GetItemWithError(marks, key) : NULL;
   Py_XDECREF(key);
-  return row && PyWeakref_GET_OBJECT(PyTuple_GET_ITEM(row, 0)) == array ? PyTuple_GET_ITEM(row, 1)
-                                                                        : NULL;
+  return row && python_weakref_is(PyTuple_GET_ITEM(row, 0), array) ? PyTuple_GET_ITEM(row, 1)
+                                                                   : NULL;
 }
 
 static bool mark_prune(void) {
   PyObject *rows = PyDict_Items(marks);
   for (Py_ssize_t i = 0; rows && i < PyList_GET_SIZE(rows); i++) {
     PyObject *item = PyList_GET_ITEM(rows, i), *row = PyTuple_GET_ITEM(item, 1);
-    if (PyWeakref_GET_OBJECT(PyTuple_GET_ITEM(row, 0)) == Py_None &&
+    if (python_weakref_is(PyTuple_GET_ITEM(row, 0), NULL) &&
         PyDict_DelItem(marks, PyTuple_GET_ITEM(item, 0)) < 0)
       Py_CLEAR(rows);
   }

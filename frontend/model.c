@@ -37,7 +37,7 @@ bool model_owns(PyObject *object) {
   if (PyFunction_Check(object)) return ((PyFunctionObject *)object)->func_globals == globals;
   if (!PyType_Check(object) || !PyType_HasFeature((PyTypeObject *)object, Py_TPFLAGS_HEAPTYPE))
     return false;
-  PyObject *name = PyDict_GetItemString(((PyTypeObject *)object)->tp_dict, "__module__");
+  PyObject *name = PyDict_GetItemString(python_type_dict((PyTypeObject *)object), "__module__");
   PyObject *own = PyDict_GetItemString(globals, "__name__");
   return name && own && PyUnicode_Check(name) && PyUnicode_Compare(name, own) == 0;
 }

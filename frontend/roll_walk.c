@@ -243,7 +243,9 @@ static bool live_step(const loom_code *code, int32_t i, bool *all) {
     bool read = !ends && i + 1 < code->count && all[(size_t)(i + 1) * (size_t)n + (size_t)v];
     if (in->target >= 0) read |= all[(size_t)in->target * (size_t)n + (size_t)v];
     if (in->arg == v && (in->op == BC_STORE_FAST)) read = false;
-    if (in->arg == v && (in->op == BC_LOAD_FAST || in->op == BC_DELETE_FAST)) read = true;
+    if (in->arg == v &&
+        (in->op == BC_LOAD_FAST || in->op == BC_LOAD_FAST_AND_CLEAR || in->op == BC_DELETE_FAST))
+      read = true;
     for (int32_t h = 0; h < code->handler_count && !read; h++)
       if (i >= code->handlers[h].begin && i < code->handlers[h].end)
         read = all[(size_t)code->handlers[h].target * (size_t)n + (size_t)v];

@@ -55,6 +55,7 @@ static int32_t step_reach(const loom_instr *in) {
   case BC_COPY:
   case BC_LOAD_CONST:
   case BC_LOAD_FAST:
+  case BC_LOAD_FAST_AND_CLEAR:
   case BC_LOAD_GLOBAL:
   case BC_LOAD_DEREF:
   case BC_LOAD_CLOSURE:
@@ -66,6 +67,8 @@ static int32_t step_reach(const loom_instr *in) {
   case BC_POP_EXC:
   case BC_KW_NAMES: return 0;
   case BC_UNARY:
+  case BC_TO_BOOL:
+  case BC_CONVERT:
   case BC_FOR_ITER:
   case BC_GET_ITER:
   case BC_RETURN:
@@ -93,8 +96,11 @@ static int32_t step_reach(const loom_instr *in) {
   case BC_STORE_ATTR:
   case BC_FORMAT_VALUE:
   case BC_IMPORT_NAME: return 2;
-  case BC_STORE_SUBSCR: return 3;
+  case BC_SET_FUNCTION:
+  case BC_STORE_SUBSCR:
+  case BC_LOAD_SUPER_ATTR: return 3;
   case BC_CALL: return in->arg + 2;
+  case BC_CALL_KW: return in->arg + 3;
   case BC_RAISE:
   case BC_BUILD_TUPLE:
   case BC_BUILD_LIST:
@@ -294,10 +300,20 @@ step step_LOAD_FAST(tracer *t, frame *f, const loom_instr *in) {
   return frame_result(f, local_realise(t, f, &f->locals[in->arg]));
 }
 
+/* The locals of a comprehension may be those of the function around it, which stand on the stack
+ * meanwhile: NULL when they are unbound. */
+step step_LOAD_FAST_AND_CLEAR(tracer *t, frame *f, const loom_instr *in) {
+  LOCAL(in->arg);
+  frame_push(f, f->locals[in->arg] ? f->locals[in->arg] : t->null);
+  f->locals[in->arg] = NULL;
+  return STEP_NEXT;
+}
+
 step step_STORE_FAST(tracer *t, frame *f, const loom_instr *in) {
   LOCAL(in->arg);
   NEED(1);
-  f->locals[in->arg] = frame_pop(f);
+  value *v = frame_pop(f);
+  f->locals[in->arg] = v == t->null ? NULL : v;
   return STEP_NEXT;
 }
 
@@ -422,6 +438,15 @@ step step_UNARY(tracer *t, frame *f, const loom_instr *in) {
   return truth < 0 ? STEP_FAIL : frame_result(f, value_bool(t, !truth));
 }
 
+step step_TO_BOOL(tracer *t, frame *f, const loom_instr *in) {
+  NEED(1);
+  value *v = frame_pop(f);
+  loom_value condition = trace_condition(t, v);
+  if (condition != LOOM_NO_VALUE) return frame_result(f, trace_condition_value(t, condition));
+  int truth = trace_truth(t, v);
+  return truth < 0 ? STEP_FAIL : frame_result(f, value_bool(t, truth));
+}
+
 step step_BINARY(tracer *t, frame *f, const loom_instr *in) {
   NEED(2);
   value *r = frame_pop(f), *l = frame_pop(f);
@@ -479,6 +504,19 @@ step step_LOAD_ATTR(tracer *t, frame *f, const loom_instr *in) {
   value *lazy = v->type == &value_object_type ? object_lazy_attr(t, v, name) : NULL;
   if (lazy || trace_pending(t)) return frame_result(f, lazy);
   return frame_result(f, trace_get_attr(t, v, name));
+}
+
+step step_LOAD_SUPER_ATTR(tracer *t, frame *f, const loom_instr *in) {
+  NEED(3);
+  PyObject *name = step_item(f->code->object->co_names, in->arg);
+  if (!name) return step_bad(t, "a name is out of range");
+  value *self = frame_pop(f), *cls = frame_pop(f), *made = frame_pop(f), *args[2] = {cls, self};
+  if (!value_is_const(made) || made->object != (PyObject *)&PySuper_Type) {
+    trace_break(t, BREAK_UNSUPPORTED_TYPE, "a super() that is not Python's own");
+    return STEP_FAIL;
+  }
+  made = trace_call(t, made, args, 2, NULL);
+  return made ? frame_result(f, trace_get_attr(t, made, name)) : STEP_FAIL;
 }
 
 step step_STORE_ATTR(tracer *t, frame *f, const loom_instr *in) {

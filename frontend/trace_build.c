@@ -122,12 +122,20 @@ static value *format_ascii(tracer *t, value *v) {
   return value_made(t, plain);
 }
 
+/* !s, !r and !a. */
+static value *format_convert(tracer *t, value *v, int conversion) {
+  if (conversion == 1) v = trace_str(t, v);
+  if (conversion >= 2) v = trace_repr(t, v);
+  return conversion == 3 && v ? format_ascii(t, v) : v;
+}
+
+step step_CONVERT(tracer *t, frame *f, const loom_instr *in) {
+  return frame_result(f, format_convert(t, frame_pop(f), in->arg & 3));
+}
+
 step step_FORMAT_VALUE(tracer *t, frame *f, const loom_instr *in) {
   value *spec = in->arg & 4 ? frame_pop(f) : NULL, *v = frame_pop(f);
-  int conversion = in->arg & 3;
-  if (conversion == 1) v = trace_str(t, v);
-  if (conversion >= 2 && v) v = trace_repr(t, v);
-  if (conversion == 3 && v) v = format_ascii(t, v);
+  v = format_convert(t, v, in->arg & 3);
   if (!v) return STEP_FAIL;
   PyObject *text = spec ? value_str_object(spec) : NULL;
   PyObject *plain = value_plain(t, v);

@@ -152,15 +152,18 @@ value *trace_call_list(tracer *t, value *callee, value *args, value *kwargs) {
 
 /* ---- instructions --------------------------------------------------------------------------- */
 
-step step_KW_NAMES(tracer *t, frame *f, const loom_instr *in) {
-  PyObject *names = PyTuple_GET_ITEM(f->code->object->co_consts, in->arg);
-  bool good = PyTuple_CheckExact(names);
+static bool call_take_names(tracer *t, frame *f, PyObject *names) {
+  bool good = names && PyTuple_CheckExact(names);
   for (Py_ssize_t i = 0; good && i < PyTuple_GET_SIZE(names); i++)
     good = PyUnicode_CheckExact(PyTuple_GET_ITEM(names, i));
-  if (!good)
-    return trace_break(t, BREAK_OPCODE, "names of keywords that are no strings"), STEP_FAIL;
+  if (!good) return trace_break(t, BREAK_OPCODE, "names of keywords that are no strings") != NULL;
   f->kwnames = value_const(t, names);
-  return f->kwnames ? STEP_NEXT : STEP_FAIL;
+  return f->kwnames != NULL;
+}
+
+step step_KW_NAMES(tracer *t, frame *f, const loom_instr *in) {
+  PyObject *names = PyTuple_GET_ITEM(f->code->object->co_consts, in->arg);
+  return call_take_names(t, f, names) ? STEP_NEXT : STEP_FAIL;
 }
 
 /* super() without arguments means the __class__ cell and the first argument of the calling frame.
@@ -193,9 +196,10 @@ step step_CALL(tracer *t, frame *f, const loom_instr *in) {
   if (f->sp < count + 2)
     return trace_break(t, BREAK_OPCODE, "a call pops an empty stack"), STEP_FAIL;
   f->sp -= (int32_t)count + 2;
-  value **at = f->stack + f->sp, *callee = at[1], **args = at + 2;
-  if (at[0] != t->null) { /* a method and its self, or a function and its first argument */
-    callee = at[0];
+  /* A NULL under or above the callable, or a method and its self, or a function and its first
+   * argument. */
+  value **at = f->stack + f->sp, *callee = at[at[0] == t->null], **args = at + 2;
+  if (at[0] != t->null && at[1] != t->null) {
     args = at + 1;
     count++;
   }
@@ -209,9 +213,18 @@ step step_CALL(tracer *t, frame *f, const loom_instr *in) {
               : STEP_FAIL;
 }
 
+step step_CALL_KW(tracer *t, frame *f, const loom_instr *in) {
+  value *v = frame_pop(f);
+  PyObject *names = v ? trace_keep(t, value_plain(t, v)) : NULL;
+  return call_take_names(t, f, names) ? step_CALL(t, f, in) : STEP_FAIL;
+}
+
 step step_CALL_EX(tracer *t, frame *f, const loom_instr *in) {
   value *kwargs = in->arg & 1 ? frame_pop(f) : NULL, *args = frame_pop(f), *callee = frame_pop(f);
-  if (frame_peek(f, 1) == t->null) f->sp--;
+  if (callee == t->null)
+    callee = frame_pop(f);
+  else if (frame_peek(f, 1) == t->null)
+    f->sp--;
   if (kwargs && kwargs->type != &value_dict_type) {
     value *copy = value_dict(t);
     if (!copy || !dict_update(t, copy, kwargs, true)) return STEP_FAIL;
@@ -220,18 +233,32 @@ step step_CALL_EX(tracer *t, frame *f, const loom_instr *in) {
   return frame_result(f, trace_call_list(t, callee, args, kwargs));
 }
 
+static void function_set(tracer *t, function_data *data, int flag, value *item) {
+  if (flag == 8) data->closure = item;
+  if (flag == 4) data->annotated = true, data->annotations = item;
+  if (flag == 2) data->kwdefaults = item;
+  if (flag == 1) data->defaults = trace_to_tuple(t, item);
+}
+
 step step_MAKE_FUNCTION(tracer *t, frame *f, const loom_instr *in) {
   value *code = frame_pop(f);
   function_data *data = trace_alloc(t, sizeof *data);
   if (!data || !value_is_const(code) || !PyCode_Check(code->object)) return STEP_FAIL;
   data->code = (PyCodeObject *)code->object;
   data->globals = f->function->globals;
-  if (in->arg & 8) data->closure = frame_pop(f);
-  data->annotated = in->arg & 4;
-  if (data->annotated) data->annotations = frame_pop(f);
-  if (in->arg & 2) data->kwdefaults = frame_pop(f);
-  if (in->arg & 1) data->defaults = trace_to_tuple(t, frame_pop(f));
+  for (int flag = 8; flag; flag >>= 1)
+    if (in->arg & flag) function_set(t, data, flag, frame_pop(f));
   return trace_pending(t) ? STEP_FAIL : frame_result(f, function_new(t, data, NULL));
+}
+
+step step_SET_FUNCTION(tracer *t, frame *f, const loom_instr *in) {
+  value *v = frame_pop(f), *item = frame_pop(f);
+  if (v->type != &value_function_type || v->object || !v->any.a) {
+    trace_break(t, BREAK_OPCODE, "what is made a function is none");
+    return STEP_FAIL;
+  }
+  function_set(t, v->any.a, in->arg, item);
+  return trace_pending(t) ? STEP_FAIL : frame_result(f, v);
 }
 
 step step_RETURN(tracer *t, frame *f, const loom_instr *in) { return STEP_RETURN; }

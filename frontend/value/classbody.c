@@ -99,6 +99,32 @@ step step_LOAD_CLASSDEREF(tracer *t, frame *f, const loom_instr *in) {
   return trace_pending(t) ? STEP_FAIL : step_LOAD_DEREF(t, f, in);
 }
 
+step step_LOAD_LOCALS(tracer *t, frame *f, const loom_instr *in) {
+  if (f->names) return frame_result(f, f->names);
+  trace_break(t, BREAK_OPCODE, "names outside a class body");
+  return STEP_FAIL;
+}
+
+/* The dictionary on the stack is looked in first, then what `otherwise` reads. */
+static step body_find(tracer *t, frame *f, const loom_instr *in, PyObject *name,
+                      step (*otherwise)(tracer *, frame *, const loom_instr *)) {
+  value *names = frame_pop(f), *key = names->type == &value_dict_type ? value_const(t, name) : NULL;
+  value *item = key ? dict_get(t, names, key) : NULL;
+  if (item) return frame_result(f, item);
+  if (!key && !trace_pending(t)) trace_break(t, BREAK_OPCODE, "names that are not a dict");
+  return trace_pending(t) ? STEP_FAIL : otherwise(t, f, in);
+}
+
+step step_LOAD_FROM_DICT_OR_DEREF(tracer *t, frame *f, const loom_instr *in) {
+  PyObject *names = f->code->object->co_localsplusnames;
+  return body_find(t, f, in, PyTuple_GET_ITEM(names, in->arg), step_LOAD_DEREF);
+}
+
+step step_LOAD_FROM_DICT_OR_GLOBALS(tracer *t, frame *f, const loom_instr *in) {
+  PyObject *names = f->code->object->co_names;
+  return body_find(t, f, in, PyTuple_GET_ITEM(names, in->arg), step_LOAD_GLOBAL);
+}
+
 step step_LOAD_BUILD_CLASS(tracer *t, frame *f, const loom_instr *in) {
   PyObject *builtins = PyEval_GetBuiltins();
   PyObject *build = builtins ? PyDict_GetItemString(builtins, "__build_class__") : NULL;
@@ -148,7 +174,7 @@ static bool body_complete(tracer *t, value *cls, value *names) {
     value *item = names->seq.items[i + 1];
     if (!body_comes_later(item)) continue;
     PyObject *object = class_stand_in(t, item), *key = value_str_object(names->seq.items[i]);
-    if (!object || PyDict_SetItem(((PyTypeObject *)cls->object)->tp_dict, key, object) < 0)
+    if (!object || PyDict_SetItem(python_type_dict((PyTypeObject *)cls->object), key, object) < 0)
       return false;
     PyType_Modified((PyTypeObject *)cls->object);
   }

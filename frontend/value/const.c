@@ -12,15 +12,17 @@ static bool const_readable(value *v) { return const_plain(v) || object_is_immuta
 
 /* Results that would take the machine's memory or minutes. */
 static bool const_too_large(int op, PyObject *l, PyObject *r) {
-  if (op == 3 /* << */) return PyLong_Check(r) && (Py_SIZE(r) > 1 || PyLong_AsLong(r) > 100000);
+  if (op == 3 /* << */)
+    return PyLong_Check(r) && (python_long_size(r) > 1 || PyLong_AsLong(r) > 100000);
   if (op == 8 /* ** */ && PyLong_Check(l) && PyLong_Check(r))
-    return Py_SIZE(r) > 1 ||
-           (Py_SIZE(r) == 1 && (double)_PyLong_NumBits(l) * PyLong_AsDouble(r) > 1e6);
+    return python_long_size(r) > 1 ||
+           (python_long_size(r) == 1 && (double)_PyLong_NumBits(l) * PyLong_AsDouble(r) > 1e6);
   if (op == 5 /* * */ && PyLong_Check(l) != PyLong_Check(r)) {
     PyObject *number = PyLong_Check(l) ? l : r, *other = number == l ? r : l;
     if (!PyUnicode_Check(other) && !PyBytes_Check(other)) return false;
-    return Py_SIZE(number) > 1 ||
-           (Py_SIZE(number) == 1 && PyLong_AsDouble(number) * (double)PyObject_Size(other) > 1e7);
+    return python_long_size(number) > 1 ||
+           (python_long_size(number) == 1 &&
+            PyLong_AsDouble(number) * (double)PyObject_Size(other) > 1e7);
   }
   return false;
 }

@@ -54,7 +54,7 @@ static PyObject *type_find(PyObject *type, PyObject *name, PyObject *after, PyOb
   for (Py_ssize_t i = 0; mro && i < PyTuple_GET_SIZE(mro); i++) {
     PyObject *cls = PyTuple_GET_ITEM(mro, i);
     if (passed && PyType_Check(cls)) {
-      PyObject *item = PyDict_GetItemWithError(((PyTypeObject *)cls)->tp_dict, name);
+      PyObject *item = PyDict_GetItemWithError(python_type_dict((PyTypeObject *)cls), name);
       PyErr_Clear();
       *where_out = cls;
       if (item) return item;

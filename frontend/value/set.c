@@ -58,7 +58,8 @@ static bool set_of_digits(const value *v) {
   for (Py_ssize_t i = 0; i < v->seq.count; i++) {
     value *item = v->seq.items[i];
     if (!value_is_const(item) || !PyLong_CheckExact(item->object)) return false;
-    if (Py_SIZE(item->object) < 0 || Py_SIZE(item->object) > 1 || PyLong_AsLong(item->object) > 7)
+    if (python_long_size(item->object) < 0 || python_long_size(item->object) > 1 ||
+        PyLong_AsLong(item->object) > 7)
       return false;
   }
   return true;

@@ -1,0 +1,113 @@
+/* What differs between the versions of CPython that the extension is built for: 3.11, 3.12
+ * and 3.13.
+ *
+ * Everything else is written for all three. Versions show in this file and in opcodes.def, which
+ * says what each version's instructions become; besides these only decode.c and encode.c know
+ * opcodes.
+ */
+#ifndef LOOM_FRONTEND_PYTHON_H
+#define LOOM_FRONTEND_PYTHON_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdbool.h>
+
+#if PY_MAJOR_VERSION != 3 || PY_MINOR_VERSION < 11 || PY_MINOR_VERSION > 13
+#error "the extension is written for CPython 3.11, 3.12 and 3.13"
+#endif
+#define LOOM_PYTHON (100 * PY_MAJOR_VERSION + PY_MINOR_VERSION) /* 311, 312, 313 */
+
+/* ---- dictionaries ------------------------------------------------------------------------------
+ */
+
+/* Changes with every change of an exact dict's items. It is deprecated from 3.12 on, and kept by
+ * all three versions. */
+static inline uint64_t python_dict_version(PyObject *dict) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  return ((PyDictObject *)dict)->ma_version_tag;
+#pragma GCC diagnostic pop
+}
+
+/* ---- objects -----------------------------------------------------------------------------------
+ */
+
+/* Is this what a weak reference refers to? NULL: is it dead? */
+static inline int python_weakref_is(PyObject *reference, PyObject *object) {
+#if LOOM_PYTHON >= 313
+  PyObject *alive = NULL;
+  int known = PyWeakref_GetRef(reference, &alive) >= 0;
+  Py_XDECREF(alive);
+  return known && alive == object;
+#else
+  return PyWeakref_GET_OBJECT(reference) == (object ? object : Py_None);
+#endif
+}
+
+/* Borrowed. From 3.12 on builtin types keep theirs elsewhere. */
+static inline PyObject *python_type_dict(PyTypeObject *type) {
+#if LOOM_PYTHON >= 312
+  PyObject *dict = PyType_GetDict(type);
+  Py_XDECREF(dict);
+  return dict;
+#else
+  return type->tp_dict;
+#endif
+}
+
+/* Digits of an int, negative when it is. */
+static inline Py_ssize_t python_long_size(PyObject *number) {
+#if LOOM_PYTHON >= 312
+  uintptr_t tag = ((PyLongObject *)number)->long_value.lv_tag;
+  return (1 - (Py_ssize_t)(tag & 3)) * (Py_ssize_t)(tag >> 3);
+#else
+  return Py_SIZE(number);
+#endif
+}
+
+#if LOOM_PYTHON >= 313
+/* Exported still, but in no public header. */
+int _PySet_NextEntry(PyObject *set, Py_ssize_t *pos, PyObject **key, Py_hash_t *hash);
+#endif
+
+/* ---- frames ------------------------------------------------------------------------------------
+ */
+
+/* The first fields of _PyInterpreterFrame, which no public header describes. */
+typedef struct python_frame {
+#if LOOM_PYTHON >= 312
+  PyObject *code; /* or what else is run */
+  struct python_frame *previous;
+  PyObject *function, *globals, *builtins, *locals;
+#else
+  PyFunctionObject *function;
+  PyObject *globals, *builtins, *locals;
+  PyCodeObject *code;
+#endif
+  PyFrameObject *object; /* once somebody has asked for it */
+#if LOOM_PYTHON >= 312
+  void *at;
+  int stack;
+  uint16_t offset;
+  char owner;
+#else
+  struct python_frame *previous;
+  void *at;
+  int stack;
+  bool entered;
+  char owner;
+#endif
+  PyObject *slots[1]; /* locals, then the stack */
+} python_frame;
+
+/* The frame that runs now in this thread, or NULL. */
+static inline const python_frame *python_frame_now(void) {
+  const PyThreadState *state = _PyThreadState_UncheckedGet();
+#if LOOM_PYTHON >= 313
+  return (const python_frame *)state->current_frame;
+#else
+  return (const python_frame *)state->cframe->current_frame;
+#endif
+}
+
+#endif
