@@ -290,7 +290,7 @@ loom_code *loom_decode(PyCodeObject *object, loom_arena *arena, loom_error *err)
     d.code->object = object;
     d.code->instrs = instrs;
     d.code->locals = object->co_nlocalsplus;
-    d.code->stack = object->co_stacksize + 2;
+    d.code->stack = object->co_stacksize + 3; /* one more where two of ours stand for one */
     good = decode_instructions(&d) && decode_checks(&d) && decode_targets(&d) &&
            decode_handlers(&d, arena);
   }

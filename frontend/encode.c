@@ -144,11 +144,20 @@ static bool open_code(encoder *e, PyCodeObject *code, PyObject **bytes) {
   return true;
 }
 
+#define ENCODE_HOPS 8
+
+static int32_t jump_target(const encoder *e, const region *r) {
+  bool forward = op_at(e, r->op) == JUMP_FORWARD;
+  return forward ? r->end + (int32_t)r->arg : r->end - (int32_t)r->arg;
+}
+
 int32_t encode_begin(PyCodeObject *code, int32_t unit) {
   PyObject *bytes;
   encoder e;
   region r;
   bool found = open_code(&e, code, &bytes) && find_region(&e, unit, &r);
+  for (int hops = 0; found && hops < ENCODE_HOPS && opcode_jumps(op_at(&e, r.op)); hops++)
+    found = find_region(&e, jump_target(&e, &r), &r);
   Py_XDECREF(bytes);
   return found ? r.begin : -1;
 }
@@ -580,6 +589,22 @@ static bool encode_at(encoder *e, const frame_shape *at, bool whole, step_code *
   if (at->depth > stack) stack = at->depth;
   out->code = encode_object(e, &r, &f, stack + 2);
   return out->code != NULL;
+}
+
+PyObject *encode_leave(PyCodeObject *code) {
+  static const uint8_t units[] = {RESUME, 0, LOAD_CONST, 0, UNARY_INVERT, 0, RETURN_VALUE, 0},
+                       lines[] = {128 | LOCATION_NO_COLUMNS << 3 | 3, 0};
+  PyObject *replace = PyObject_GetAttrString((PyObject *)code, "replace"), *none = PyTuple_New(0),
+           *made = NULL;
+  PyObject *kwargs =
+      Py_BuildValue("{sy#s(O)sy#sy#}", "co_code", units, (Py_ssize_t)sizeof units, "co_consts",
+                    handover_constant(HANDOVER_RESULT), "co_linetable", lines,
+                    (Py_ssize_t)sizeof lines, "co_exceptiontable", units, (Py_ssize_t)0);
+  if (replace && none && kwargs) made = PyObject_Call(replace, none, kwargs);
+  Py_XDECREF(replace);
+  Py_XDECREF(none);
+  Py_XDECREF(kwargs);
+  return made;
 }
 
 bool encode_step(PyCodeObject *code, const frame_shape *at, bool whole, step_code *out) {

@@ -18,6 +18,44 @@ bool frame_is_seen(void) {
   return f && f->object && Py_REFCNT(f->object) > 1;
 }
 
+#if LOOM_PYTHON >= 312
+
+/* The entry of a frame that has run other code than its own. */
+static void frame_drop_entry(PyObject *leave) {
+  PyObject *raised = PyErr_GetRaisedException();
+  PyTracebackObject *first = raised ? (PyTracebackObject *)PyException_GetTraceback(raised) : NULL;
+  PyCodeObject *code = first ? PyFrame_GetCode(first->tb_frame) : NULL;
+  if ((PyObject *)code == leave)
+    PyException_SetTraceback(raised, first->tb_next ? (PyObject *)first->tb_next : Py_None);
+  Py_XDECREF(code);
+  Py_XDECREF(first);
+  if (raised) PyErr_SetRaisedException(raised);
+}
+
+/* From 3.12 on whoever evaluates a frame drops it too, by functions that are not exported: so the
+ * interpreter evaluates it, with code that does nothing but return. */
+PyObject *frame_leave(PyThreadState *state, struct _PyInterpreterFrame *f, PyObject *leave,
+                      PyObject *result) {
+  python_frame *mirror = (python_frame *)f;
+  PyObject *code = (PyObject *)mirror->code;
+  char *first = ((PyCodeObject *)leave)->co_code_adaptive;
+  mirror->code = Py_NewRef(leave);
+  mirror->at = first - PYTHON_FRAME_STARTS_BEFORE;
+  PyObject *got = handover_leave(state, f, result);
+  if (!got) frame_drop_entry(leave);
+  Py_DECREF(code);
+  return got;
+}
+
+#else
+
+PyObject *frame_leave(PyThreadState *state, struct _PyInterpreterFrame *f, PyObject *leave,
+                      PyObject *result) {
+  return result;
+}
+
+#endif
+
 /* Does the traceback come to the frame of `at` before? */
 static bool frame_came_before(const PyTracebackObject *first, const PyTracebackObject *at) {
   for (; first != at; first = first->tb_next)

@@ -19,7 +19,10 @@ typedef struct handover {
 
 static _Thread_local handover *handing __attribute__((tls_model("initial-exec")));
 
+static PyObject *handover_result(void);
+
 static PyObject *handover_give(PyObject *self) {
+  if (((handover_object *)self)->role == HANDOVER_RESULT) return handover_result();
   handover *h = handing;
   while (h && h->at < h->state->count) {
     PyObject *item = h->state->items[h->at];
@@ -28,6 +31,40 @@ static PyObject *handover_give(PyObject *self) {
   }
   PyErr_SetString(PyExc_SystemError, "frameloom: a frame takes more than it was given");
   return NULL;
+}
+
+/* What the frame that is about to be left returns, or raises. */
+typedef struct leaving {
+  PyObject *result, *type, *raised, *traceback;
+  struct leaving *outer;
+} leaving;
+
+static _Thread_local leaving *leaving_now __attribute__((tls_model("initial-exec")));
+
+static PyObject *handover_result(void) {
+  leaving *l = leaving_now;
+  if (!l) {
+    PyErr_SetString(PyExc_SystemError, "frameloom: no frame is being left");
+    return NULL;
+  }
+  leaving_now = l->outer;
+  if (!l->result) PyErr_Restore(l->type, l->raised, l->traceback);
+  return l->result;
+}
+
+PyObject *handover_leave(PyThreadState *state, struct _PyInterpreterFrame *f, PyObject *result) {
+  leaving l = {.result = result, .outer = leaving_now};
+  if (!result) PyErr_Fetch(&l.type, &l.raised, &l.traceback);
+  leaving_now = &l;
+  PyObject *got = _PyEval_EvalFrameDefault(state, f, 0);
+  if (leaving_now == &l) { /* a signal handler has raised before */
+    leaving_now = l.outer;
+    Py_XDECREF(l.result);
+    Py_XDECREF(l.type);
+    Py_XDECREF(l.raised);
+    Py_XDECREF(l.traceback);
+  }
+  return got;
 }
 
 static int handover_enter(void) {

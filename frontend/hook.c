@@ -26,10 +26,7 @@
 static _Thread_local hook_scope *scope_now __attribute__((tls_model("initial-exec")));
 
 /* All under the GIL: */
-static Py_ssize_t scope_count; /* of all threads */
-
-#if FRAME_CAN_SKIP
-
+static Py_ssize_t scope_count;      /* of all threads */
 static frame_evaluator *hook_outer; /* whoever was there before */
 static Py_ssize_t hook_index = -1;  /* of what is kept with code objects */
 
@@ -41,36 +38,50 @@ typedef struct hook_record {
   uint32_t idle, failures; /* calls in a row */
   bool useful, never;      /* some had something to compute; it is let alone */
   bool barred;             /* for what it is */
+  PyObject *leave;         /* code for frames that were not evaluated (owned), or NULL so far */
 } hook_record;
+
+static void record_free(void *kept) {
+  Py_XDECREF(((hook_record *)kept)->leave);
+  free(kept);
+}
 
 static hook_record *record_of(PyCodeObject *code) {
   void *kept = NULL;
-  if (hook_index < 0 && (hook_index = _PyEval_RequestCodeExtraIndex(free)) < 0) return NULL;
-  if (_PyCode_GetExtra((PyObject *)code, hook_index, &kept)) PyErr_Clear();
+  if (hook_index < 0 && (hook_index = PyUnstable_Eval_RequestCodeExtraIndex(record_free)) < 0)
+    return NULL;
+  if (PyUnstable_Code_GetExtra((PyObject *)code, hook_index, &kept)) PyErr_Clear();
   return kept;
 }
 
 static hook_record *record_new(PyCodeObject *code) {
   hook_record *r = calloc(1, sizeof *r);
-  if (r && _PyCode_SetExtra((PyObject *)code, hook_index, r)) {
+  if (r && PyUnstable_Code_SetExtra((PyObject *)code, hook_index, r)) {
     PyErr_Clear();
     free(r);
     return NULL;
   }
   if (r)
-    r->barred = !(code->co_flags & CO_OPTIMIZED) ||
+    r->barred = !(code->co_flags & CO_OPTIMIZED) || code->co_stacksize < 1 ||
                 code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR);
   return r;
 }
 
+/* A new reference; NULL when out of memory. */
+static PyObject *record_leave(hook_record *r, PyFunctionObject *function) {
+  if (!r->leave && !(r->leave = encode_leave((PyCodeObject *)function->func_code))) PyErr_Clear();
+  return Py_XNewRef(r->leave);
+}
+
 void hook_reset(const callable *c) {
   hook_record *r = c->code ? record_of((PyCodeObject *)c->code) : NULL;
-  if (r && r->made == c) *r = (hook_record){.made = r->made, .barred = r->barred};
+  if (r && r->made == c)
+    *r = (hook_record){.made = r->made, .barred = r->barred, .leave = r->leave};
 }
 
 void hook_forget(const callable *c) {
   hook_record *r = c->code ? record_of((PyCodeObject *)c->code) : NULL;
-  if (r && r->made == c) *r = (hook_record){.barred = r->barred};
+  if (r && r->made == c) *r = (hook_record){.barred = r->barred, .leave = r->leave};
 }
 
 /* ---- which callable a frame is given to ---------------------------------------------------------
@@ -157,6 +168,8 @@ static PyObject *hook_call(PyThreadState *state, struct _PyInterpreterFrame *f, 
                            callable *c, PyFunctionObject *function) {
   bool plain = false, useful = false;
   plain_frame frame;
+  PyObject *leave = PYTHON_FRAME_IS_EVALUATED ? record_leave(r, function) : NULL;
+  if (PYTHON_FRAME_IS_EVALUATED && !leave) return hook_pass(state, f, 0);
   Py_INCREF(c);
   Py_INCREF(function);
   PyObject *result = callable_call_frame(c, function, frame_slots(f), &plain, &useful);
@@ -165,7 +178,10 @@ static PyObject *hook_call(PyThreadState *state, struct _PyInterpreterFrame *f, 
     plain_frame_open(&frame, c);
     result = hook_pass(state, f, 0);
     plain_frame_close(&frame);
+  } else {
+    result = frame_leave(state, f, leave, result);
   }
+  Py_XDECREF(leave);
   Py_DECREF(function);
   Py_DECREF(c);
   return result;
@@ -202,15 +218,6 @@ static void hook_remove(void) {
   _PyInterpreterState_SetEvalFrameFunc(interpreter,
                                        hook_outer ? hook_outer : _PyEval_EvalFrameDefault);
 }
-
-#else
-
-void hook_forget(const callable *c) {}
-void hook_reset(const callable *c) {}
-static void hook_install(void) {}
-static void hook_remove(void) {}
-
-#endif
 
 /* ---- when it is on ------------------------------------------------------------------------------
  */

@@ -93,6 +93,11 @@ static inline bool opcode_takes_truth(int opcode) {
 #endif
 }
 
+/* Does it nothing but go on elsewhere? */
+static inline bool opcode_jumps(int opcode) {
+  return opcode == JUMP_FORWARD || opcode == JUMP_BACKWARD;
+}
+
 static inline bool opcode_ends(int opcode) {
 #if LOOM_PYTHON >= 312
   if (opcode == RETURN_CONST) return true;

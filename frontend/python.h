@@ -70,6 +70,15 @@ static inline Py_ssize_t python_long_size(PyObject *number) {
 int _PySet_NextEntry(PyObject *set, Py_ssize_t *pos, PyObject **key, Py_hash_t *hash);
 #endif
 
+/* Functions have `__type_params__`. */
+#define PYTHON_HAS_TYPE_PARAMETERS (LOOM_PYTHON >= 312)
+
+#if LOOM_PYTHON <= 311
+#define PyUnstable_Eval_RequestCodeExtraIndex _PyEval_RequestCodeExtraIndex
+#define PyUnstable_Code_GetExtra _PyCode_GetExtra
+#define PyUnstable_Code_SetExtra _PyCode_SetExtra
+#endif
+
 /* ---- frames ------------------------------------------------------------------------------------
  */
 
@@ -99,6 +108,12 @@ typedef struct python_frame {
 #endif
   PyObject *slots[1]; /* locals, then the stack */
 } python_frame;
+
+/* Has every frame to be evaluated, so that it is dropped? */
+#define PYTHON_FRAME_IS_EVALUATED (LOOM_PYTHON >= 312)
+
+/* Where a frame stands before its first instruction, in bytes before it. */
+#define PYTHON_FRAME_STARTS_BEFORE (LOOM_PYTHON >= 313 ? 0 : 2)
 
 /* The frame that runs now in this thread, or NULL. */
 static inline const python_frame *python_frame_now(void) {

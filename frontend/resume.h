@@ -8,17 +8,21 @@
 
 #include "frontend/callable.h"
 
+struct _PyInterpreterFrame;
+typedef PyObject *frame_evaluator(PyThreadState *, struct _PyInterpreterFrame *, int);
+
 /* ---- encode.c: code objects (the version of CPython matters here) ------------------------------
  */
 
 /* Constants of such code, by which it speaks with the driver (handover.c). */
 typedef enum handover_role {
-  HANDOVER_GIVE,  /* ~ of it gives the next object of the frame's state */
-  HANDOVER_ENTER, /* its truth is asked for when the state is restored: may raise */
-  HANDOVER_LEAVE, /* is true, or contains what was raised, when the frame shall go on by itself */
-  HANDOVER_EXIT0, /* ends the tuple that a frame returns when it is left behind the instruction */
-  HANDOVER_EXIT1, /* the same, behind a jump that was taken */
-  HANDOVER_EXIT2, /* the same, in front of the handler of an exception that it raised */
+  HANDOVER_GIVE,   /* ~ of it gives the next object of the frame's state */
+  HANDOVER_ENTER,  /* its truth is asked for when the state is restored: may raise */
+  HANDOVER_LEAVE,  /* is true, or contains what was raised, when the frame shall go on by itself */
+  HANDOVER_RESULT, /* ~ of it gives what a frame returns that was not evaluated, or raises */
+  HANDOVER_EXIT0,  /* ends the tuple that a frame returns when it is left behind the instruction */
+  HANDOVER_EXIT1,  /* the same, behind a jump that was taken */
+  HANDOVER_EXIT2,  /* the same, in front of the handler of an exception that it raised */
   HANDOVER_ROLES
 } handover_role;
 PyObject *handover_constant(handover_role role); /* borrowed */
@@ -32,20 +36,22 @@ typedef struct step_code {
 } step_code;
 
 /* The first code unit of the instruction that `unit` belongs to: with its prefixes, and with what a
- * call is preceded by. -1: there is none. */
+ * call is preceded by; of what an unconditional jump leads to. -1: there is none. */
 int32_t encode_begin(PyCodeObject *code, int32_t unit);
 /* Code that takes over a frame's state in front of the instruction at `at->unit`. With `whole` the
  * function goes on to its end; else one instruction is run, and the frame is left by an exit. False
  * without an exception when this cannot be done there. */
 bool encode_step(PyCodeObject *code, const frame_shape *at, bool whole, step_code *out);
+/* Code that returns HANDOVER_RESULT's, for a frame of `code`. NULL with an exception. */
+PyObject *encode_leave(PyCodeObject *code);
 
 /* ---- frame.c: the interpreter's frames (the version of CPython matters here)
  * --------------------- */
 
-struct _PyInterpreterFrame;
-typedef PyObject *frame_evaluator(PyThreadState *, struct _PyInterpreterFrame *, int);
-/* May a function given to the interpreter's hook return without having evaluated the frame? */
-#define FRAME_CAN_SKIP (PY_VERSION_HEX < 0x030c0000)
+/* What a function given to the interpreter's hook returns for a frame that it has not evaluated:
+ * `result`, or NULL with an exception. `leave` is the frame's code's (see encode_leave). */
+PyObject *frame_leave(PyThreadState *state, struct _PyInterpreterFrame *f, PyObject *leave,
+                      PyObject *result);
 PyCodeObject *frame_code(const struct _PyInterpreterFrame *f);         /* borrowed */
 PyFunctionObject *frame_function(const struct _PyInterpreterFrame *f); /* borrowed; NULL: none */
 PyObject **frame_slots(struct _PyInterpreterFrame *f); /* its locals: the arguments come first */
@@ -68,6 +74,9 @@ void frame_state_clear(frame_state *s);
  * exception. `args` are those that its code has to be given. */
 PyObject *handover_call(PyObject *function, frame_state *s, PyObject *const *args, size_t count,
                         PyObject *kwnames);
+/* What HANDOVER_RESULT gives: evaluates a frame that asks for it. Takes `result`; NULL: the
+ * exception that is set. */
+PyObject *handover_leave(PyThreadState *state, struct _PyInterpreterFrame *f, PyObject *result);
 /* Which exit a result was left by, or -1: it is the function's own. */
 int handover_exit(PyObject *result);
 

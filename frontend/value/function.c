@@ -129,7 +129,7 @@ static bool function_own_name(const char *name) {
                                       "__annotations__"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (!strcmp(name, names[i])) return true;
-  return false;
+  return PYTHON_HAS_TYPE_PARAMETERS && !strcmp(name, "__type_params__");
 }
 
 static value *function_missing(tracer *t, PyObject *name) {
@@ -169,6 +169,7 @@ static value *function_made_default(tracer *t, function_data *data, const char *
     PyObject *module = PyDict_GetItemString(data->globals, "__name__");
     return value_const(t, module && PyUnicode_CheckExact(module) ? module : Py_None);
   }
+  if (!strcmp(name, "__type_params__")) return value_tuple(t, NULL, 0);
   value *key = value_str(t, name), *all = value_dict(t), *from = data->annotations;
   if (data->annotated && (!from || from->type != &value_tuple_type))
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a function", name);

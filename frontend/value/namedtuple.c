@@ -38,7 +38,8 @@ static Py_ssize_t tuple_field_index(PyTypeObject *type, PyObject *name, PyObject
     Py_ssize_t offset = ((PyMemberDescrObject *)descr)->d_member->offset;
     return (offset - (Py_ssize_t)offsetof(PyTupleObject, ob_item)) / (Py_ssize_t)sizeof(PyObject *);
   }
-  if (strcmp(Py_TYPE(descr)->tp_name, "_collections._tuplegetter")) return -1;
+  const char *kind = strrchr(Py_TYPE(descr)->tp_name, '.'); /* of _collections or collections */
+  if (!kind || strcmp(kind, "._tuplegetter")) return -1;
   PyObject *key = PyUnicode_InternFromString("_fields"),
            *fields = key ? _PyType_Lookup(type, key) : NULL;
   Py_XDECREF(key);
