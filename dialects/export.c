@@ -73,6 +73,10 @@ static bool export_attrs(loom_graph *graph, MlirOperation op, MlirAttribute dict
     MlirAttribute attr =
         op.ptr ? loom_get_attr(op, info->attrs[i].name)
                : mlirDictionaryAttrGetElementByName(dict, loom_str(info->attrs[i].name));
+    if (!attr.ptr && out->view.op == LOOM_OP_FOR) { /* its only one has a default */
+      out->attrs[i] = (loom_attr){.kind = LOOM_ATTR_I64, .i = -1};
+      continue;
+    }
     if (!export_attr(graph, attr, info->attrs[i].kind, dtype, &out->attrs[i]))
       return loom_fail(err, "attribute '%s' is missing or of the wrong type", info->attrs[i].name);
   }
@@ -318,7 +322,7 @@ static bool export_region_node(export_state *s, MlirOperation op, loom_opcode co
   loom_value first = LOOM_NO_VALUE;
   if (good)
     first = loom_graph_region_node(s->graph, code, operands, (uint32_t)count + outside.count,
-                                   regions, NULL, s->err);
+                                   regions, loom_get_i64(op, "symbol", -1), NULL, s->err);
   else
     for (int r = 0; r < 2; r++)
       loom_graph_fini(&regions[r]);

@@ -297,7 +297,9 @@ static loom_folded fold_slice(const fold_call *f) {
   if (fold_is_whole(&outer, &f->operand)) return fold_operand(f, 0);
   if (!fold_producer(f, &producer) || !fold_read_window(producer, rank, &inner)) return fold_none;
   for (int i = 0; i < rank; i++) {
-    if (outer.sizes[i] < 0 || inner.sizes[i] < 0) return fold_none; /* symbolic */
+    if (outer.sizes[i] < 0 || inner.sizes[i] < 0 || LOOM_STRIDE_IS_SYM(outer.starts[i]) ||
+        LOOM_STRIDE_IS_SYM(inner.starts[i]))
+      return fold_none;
     int64_t offset;
     if (outer.sizes[i] == 0) { /* nothing is read: any start and step inside are as good */
       outer.starts[i] = 0;

@@ -28,6 +28,8 @@ def rows(records):
         for group in arity:
             for definition, label in record[group]["args"]:
                 kind = definition["def"]
+                if "DefaultValuedAttr" in records[kind].get("!superclasses", []):
+                    kind = records[kind]["baseAttr"]["def"]
                 if kind in KINDS:
                     attrs.append((label, KINDS[kind]))
                 elif records[kind].get("!superclasses") and "Variadic" in records[kind]["!superclasses"]:

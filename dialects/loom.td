@@ -544,10 +544,14 @@ def HostCallOp : Loom_Op<"host_call"> {
 
 def ForOp : Loom_Op<"for", [SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {
   let summary = "`count` iterations with carried arrays; the body takes the int64 index and the carried values";
-  let arguments = (ins Loom_Tensor:$count, Variadic<Loom_Tensor>:$inits);
+  let description = [{
+    `symbol` is the number of a symbol that is the index inside the body: starts of slices there may depend on it, sizes may
+    not. -1: there is none.
+  }];
+  let arguments = (ins Loom_Tensor:$count, Variadic<Loom_Tensor>:$inits, DefaultValuedAttr<I64Attr, "-1">:$symbol);
   let results = (outs Variadic<Loom_Tensor>:$results);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$count `init` `(` $inits `)` $body attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$count `init` `(` $inits `)` (`symbol` `=` $symbol^)? $body attr-dict `:` functional-type(operands, results)";
   let shape = "region";
   let lower = "region";
 }

@@ -300,6 +300,7 @@ static void capture_run(tracer *t, PyFunctionObject *function) {
   }
   value *result = f ? frame_run(t, f, &yielded) : NULL;
   t->frame = f;
+  if (roll_is_open(t)) return;
   if (result || t->stopped) capture_finish(t, f, result);
   if (t->state == TRACE_RAISING) capture_raises(t);
   if (!t->capture->result && t->state == TRACE_GOING)
@@ -338,6 +339,7 @@ static capture *capture_range(PyFunctionObject *function, const frame_shape *sta
                 .start = start,
                 .stop = stop,
                 .late_known = late,
+                .blamed = -1,
                 .bans = &bans,
                 .stack = __builtin_frame_address(0)};
     capture_forget_symbols(sizes);

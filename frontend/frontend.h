@@ -440,6 +440,12 @@ bool size_late(tracer *t, loom_dim *out);
 void size_set_late_node(tracer *t, loom_dim size, loom_value node);
 bool size_is_late(tracer *t, int64_t number);
 bool size_any_late(const tracer *t); /* is there any? */
+/* The index of a loop that is captured once, 0 to count - 1: a symbol of its body, which is `index` as data. False
+ * with nothing pending: there are too many. No size may depend on it. */
+bool size_loop(tracer *t, int64_t count, loom_value index, int64_t *out);
+bool size_is_looped(tracer *t, int64_t number); /* does it depend on one? */
+/* number + step * iteration */
+bool size_at_iteration(tracer *t, int64_t number, int64_t step, int64_t iteration, int64_t *out);
 /* Is it such a size whose call has not been made yet? */
 bool size_wants_node(tracer *t, loom_dim size);
 /* Takes such a size to be at least 2, as code wants that has not been looked through for smaller ones. */
@@ -468,6 +474,7 @@ recipe *trace_rebuild_items(tracer *t, recipe *r, value *v);
 /* A call of `function`, whose reference it takes, with these values. */
 recipe *trace_rebuild_call(tracer *t, PyObject *function, value *const *args, Py_ssize_t count);
 /* An iterator over a sequence, made again where it stands (-1: at its end). */
+value *iter_array(tracer *t, value *array, int64_t count); /* as NumPy's iter(array) gives it */
 recipe *iter_recipe(tracer *t, value *sequence, Py_ssize_t index, bool reverse);
 void trace_effect(tracer *t, effect e);
 void trace_change(tracer *t, change c); /* takes over its key */
@@ -481,6 +488,8 @@ bool roll_seen(roll_walk *w, const void *object); /* notes it; true when it was 
 void roll_value(roll_walk *w, value **holder);
 /* A value of the graph (or LOOM_NO_VALUE), which may change; `changed` is told of it. */
 void roll_node(roll_walk *w, loom_value *at, void *owner, void (*changed)(tracer *t, void *owner));
+/* A number of the graph, which may change by as much in every iteration. */
+void roll_whole(roll_walk *w, int64_t *number, void *owner, void (*changed)(tracer *t, void *owner));
 void roll_refuse(roll_walk *w, const char *what); /* loops over such a state are unrolled */
 /* Cached reads of this value of the graph and later ones are to be forgotten. */
 loom_value roll_scrub(const roll_walk *w);

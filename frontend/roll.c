@@ -1,17 +1,22 @@
 /* Loops captured once.
  *
- * A `for` over a range is evaluated iteration by iteration, and each adds its operations to the
- * graph: that is unrolling, and right for short loops. For a long one the evaluator's state (all
- * that the code can see) is compared at the loop's head from one iteration to the next. When two
- * states differ in nothing but the contents of arrays and floats, the next iteration is evaluated
- * with these contents unknown: each that had changed is hidden behind a copy, and so is the index.
- * When the state after it again differs in nothing else, every further iteration would do the same,
- * since what the evaluator does depends on the state alone. So the operations of this iteration
- * become the body of a loop of the graph, and evaluation goes on behind the loop.
+ * A `for` over a range, an array, or several of them at once, is evaluated iteration by iteration,
+ * and each adds its operations to the graph: that is unrolling, and right for short loops. For a
+ * long one the evaluator's state (all that the code can see) is compared at the loop's head from
+ * one iteration to the next. When two states differ in nothing but the contents of arrays and
+ * floats, the next iteration is evaluated with these contents unknown: each that had changed is
+ * hidden behind a copy, and so is the index. When the state after it again differs in nothing else,
+ * every further iteration would do the same, since what the evaluator does depends on the state
+ * alone. So the operations of this iteration become the body of a loop of the graph, and evaluation
+ * goes on behind the loop.
  *
- * Nothing is lost when that does not come about: a copy is a copy, and the graph so far is right.
- * When the code asks for what was hidden, capture starts again and leaves that loop alone
- * (roll_bans).
+ * Numbers (ints, and where the slices of arrays start) may grow by as much in every iteration. In
+ * the hidden one they are what they were plus so much times the index, which is a symbol of the
+ * graph (size_loop.c); when they are that for the next index at its end, they are in all.
+ *
+ * Nothing is lost when that does not come about: a copy is a copy, and the graph so far is right,
+ * unless the symbol is in it: then capture starts again, and watches for longer. When the code asks
+ * for what was hidden, it starts again and leaves that loop alone (roll_bans).
  */
 #include "frontend/roll.h"
 
@@ -29,45 +34,64 @@ typedef enum roll_stage {
 struct roll {
   roll *next;
   frame *frame;
-  value *iterator, *item;
+  value *iterator;
   int32_t pc;
   bool *live;
   roll_stage stage;
-  roll_walk *before; /* the state at the head, the last time */
-  bool *carried;     /* by slot of `before` */
-  loom_value *inits; /* what is hidden behind the copies */
+  roll_walk *before;      /* the state at the head, the last time */
+  bool *carried;          /* by slot of `before` */
+  loom_value *inits;      /* what is hidden behind the copies */
+  int64_t *bases, *steps; /* of numbers: in the first hidden iteration, and from one to the next */
   loom_value index;
-  uint32_t first; /* node of the hidden iteration */
+  int64_t symbol, left; /* the index; how many iterations there are from here on */
+  uint32_t first;       /* node of the hidden iteration */
   loom_value first_value;
-  Py_ssize_t start; /* its number */
-  int tries;
+  int tries, delay;
+  int64_t length; /* iterations in all; -1: not known at capture */
 };
+
+static uint64_t roll_symbol(tracer *t, const roll *r) {
+  return (uint64_t)trace_graph(t)->exprs[LOOM_STRIDE_EXPR(r->symbol)].value;
+}
 
 /* ---- loops that are left alone ----------------------------------------------------------------
  */
 
-static bool roll_banned(const tracer *t, const frame *f) {
-  const roll_bans *bans = t->bans;
-  if (!bans || bans->all) return true;
-  for (int i = 0; i < bans->count; i++)
-    if (bans->rows[i].code == f->code->object && bans->rows[i].pc == f->pc) return true;
-  return false;
+static roll_ban_row *roll_row(roll_bans *bans, PyCodeObject *code, int32_t pc) {
+  for (int i = 0; bans && i < bans->count; i++)
+    if (bans->rows[i].code == code && bans->rows[i].pc == pc) return &bans->rows[i];
+  return NULL;
 }
 
-static void roll_ban(tracer *t, const roll *r) {
+/* Capture starts again, and looks at `delay` iterations of this loop before it takes one for all.
+ */
+static void roll_restart(tracer *t, const roll *r, int delay) {
   roll_bans *bans = t->bans;
-  if (!bans) return;
-  if (++bans->restarts > ROLL_RESTARTS || bans->count == ROLL_BANS)
-    bans->all = true;
-  else
-    bans->rows[bans->count++] = (roll_ban_row){r->frame->code->object, r->pc};
+  roll_ban_row *row = roll_row(bans, r->frame->code->object, r->pc);
+  if (!bans || ++bans->restarts > ROLL_RESTARTS || (!row && bans->count == ROLL_BANS)) {
+    if (bans) bans->all = true;
+  } else {
+    if (!row) row = &bans->rows[bans->count++];
+    *row = (roll_ban_row){r->frame->code->object, r->pc, delay >= ROLL_TRIES ? -1 : delay};
+  }
+  t->state = TRACE_RESTART;
 }
 
 bool roll_blames(tracer *t) {
   for (roll *r = t->rolls; r; r = r->next) { /* the innermost came last */
+    bool meant = t->blamed < 0 || (r->symbol && roll_symbol(t, r) == (uint64_t)t->blamed);
+    if (r->stage != ROLL_HIDDEN || !meant) continue;
+    roll_restart(t, r, -1);
+    return true;
+  }
+  return false;
+}
+
+bool roll_is_open(tracer *t) {
+  if (t->state == TRACE_ERROR || t->state == TRACE_RESTART) return false;
+  for (roll *r = t->rolls; r; r = r->next) {
     if (r->stage != ROLL_HIDDEN) continue;
-    roll_ban(t, r);
-    t->state = TRACE_RESTART;
+    roll_restart(t, r, -1);
     return true;
   }
   return false;
@@ -83,7 +107,6 @@ static roll_walk *roll_look(tracer *t, const roll *r) {
                    .head = r->frame,
                    .live = r->live,
                    .own = r->iterator,
-                   .item = r->item,
                    .scrub = r->stage == ROLL_HIDDEN ? r->first_value : LOOM_NO_VALUE};
   roll_walk_state(w);
   return trace_pending(t) ? NULL : w;
@@ -95,18 +118,60 @@ static bool roll_alike(const roll_walk *a, const roll_walk *b) {
 }
 
 static bool roll_slot_same(const roll_slot *a, const roll_slot *b) {
+  if (a->whole) return a->size == b->size;
   return a->node == b->node && (a->node != LOOM_NO_VALUE || a->bits == b->bits);
 }
 
 /* Adds the slots that differ to those that are carried; how many there are. */
-static uint32_t roll_differ(roll *r, const roll_walk *now) {
+static uint32_t roll_differ(tracer *t, roll *r, const roll_walk *now) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < now->slot_count; i++) {
-    bool differs = !r->carried[i] && !roll_slot_same(&r->before->slots[i], &now->slots[i]);
+    const roll_slot *was = &r->before->slots[i], *is = &now->slots[i];
+    bool differs = !roll_slot_same(was, is);
+    if (was->whole && !size_minus(t, is->size, was->size, &r->steps[i])) return 0;
+    count += differs && !r->carried[i];
     r->carried[i] |= differs;
-    count += differs;
   }
   return count;
+}
+
+/* Are all numbers, behind the hidden iteration, what the next one begins with? */
+static bool roll_steps_hold(tracer *t, const roll *r, const roll_walk *now) {
+  for (uint32_t i = 0; i < now->slot_count; i++) {
+    const roll_slot *was = &r->before->slots[i];
+    int64_t next;
+    if (!was->whole) continue;
+    if (!size_op(t, LOOM_EXPR_ADD, was->size, r->carried[i] ? r->steps[i] : 0, &next)) return false;
+    if (now->slots[i].size != next) return false;
+  }
+  return true;
+}
+
+static bool roll_attr_looped(tracer *t, const loom_attr *attr) {
+  for (int32_t k = 0; attr->kind == LOOM_ATTR_I64S && k < attr->count; k++)
+    if (size_is_looped(t, attr->ints[k])) return true;
+  return false;
+}
+
+static bool roll_node_looped(tracer *t, const loom_node *node) {
+  const loom_op_info *info = &loom_op_table[node->op];
+  for (int a = 0; a < LOOM_MAX_ATTRS && info->attrs[a].name; a++)
+    if (roll_attr_looped(t, &node->attrs[a])) return true;
+  for (int r = 0; node->regions && r < info->regions; r++)
+    for (uint32_t n = 0; n < node->regions[r]->node_count; n++)
+      if (roll_node_looped(t, &node->regions[r]->nodes[n])) return true;
+  return false;
+}
+
+/* Does anything of the hidden iteration depend on the symbol of its index? */
+static bool roll_is_looped(tracer *t, const roll *r, const roll_walk *now) {
+  const loom_graph *graph = trace_graph(t);
+  bool looped = now->looped;
+  for (uint32_t i = 0; i < now->slot_count && r->carried && !looped; i++)
+    looped = r->before->slots[i].whole && r->carried[i];
+  for (uint32_t n = r->first; n < graph->node_count && !looped; n++)
+    looped = roll_node_looped(t, &graph->nodes[n]);
+  return looped;
 }
 
 /* ---- the hidden iteration ----------------------------------------------------------------------
@@ -120,6 +185,14 @@ static loom_value roll_number(tracer *t, loom_dtype dtype, uint64_t bits) {
 
 static loom_value roll_copy(tracer *t, loom_value v) {
   return v == LOOM_NO_VALUE ? v : trace_node(t, LOOM_OP_COPY, &v, 1, NULL, 0, NULL);
+}
+
+static bool roll_put_whole(tracer *t, roll_slot *slot, int64_t number) {
+  slot->size = number;
+  if (slot->holder) return (*slot->holder = value_size(t, number)) != NULL;
+  *slot->number = number;
+  slot->changed(t, slot->owner);
+  return true;
 }
 
 static bool roll_put(tracer *t, roll_slot *slot, loom_value v) {
@@ -137,80 +210,56 @@ static bool roll_put(tracer *t, roll_slot *slot, loom_value v) {
   return true;
 }
 
+/* A number is what it is now, plus so much times the index. */
+static bool roll_hide_whole(tracer *t, roll *r, uint32_t i) {
+  int64_t number;
+  r->bases[i] = r->before->slots[i].size;
+  return size_at_iteration(t, r->bases[i], r->steps[i], r->symbol, &number) &&
+         roll_put_whole(t, &r->before->slots[i], number);
+}
+
 /* The operands of the copies stay in `inits`. */
 static bool roll_hide(tracer *t, roll *r) {
   roll_walk *w = r->before;
   r->inits = trace_alloc(t, sizeof *r->inits * (w->slot_count + 1u));
-  if (!r->inits) return false;
+  r->bases = trace_alloc(t, sizeof *r->bases * (w->slot_count + 1u));
+  r->left = iter_left(t, r->iterator);
+  r->index = roll_copy(t, roll_number(t, LOOM_I64, 0));
+  if (!r->inits || !r->bases || r->index == LOOM_NO_VALUE || r->left == -1 ||
+      !size_loop(t, r->left, r->index, &r->symbol))
+    return false;
+  r->stage = ROLL_HIDDEN; /* it is to blame for what now goes wrong */
   for (uint32_t i = 0; i < w->slot_count; i++) {
     roll_slot *slot = &w->slots[i];
     if (!r->carried[i]) continue;
+    if (slot->whole && !roll_hide_whole(t, r, i)) return false;
+    if (slot->whole) continue;
     r->inits[i] = slot->node == LOOM_NO_VALUE ? roll_number(t, LOOM_F64, slot->bits) : slot->node;
     if (!roll_put(t, slot, roll_copy(t, r->inits[i]))) return false;
   }
-  r->start = r->iterator->any.i;
-  r->index = roll_copy(t, roll_number(t, LOOM_I64, 0));
-  if (r->index == LOOM_NO_VALUE) return false;
   r->first = trace_graph(t)->node_count;
   r->first_value = trace_graph(t)->value_count;
-  r->stage = ROLL_HIDDEN;
   return true;
-}
-
-static bool roll_range_int(PyObject *range, const char *name, int64_t *out) {
-  PyObject *number = PyObject_GetAttrString(range, name);
-  int overflow = 0;
-  *out = number ? PyLong_AsLongLongAndOverflow(number, &overflow) : 0;
-  Py_XDECREF(number);
-  PyErr_Clear();
-  return number && !overflow && *out > -(1ll << 52) && *out < 1ll << 52;
-}
-
-/* The index of the hidden iteration: start + (first + counted) * step. */
-static value *roll_item(tracer *t, roll *r) {
-  int64_t start, step;
-  if (!roll_range_int(r->iterator->object, "start", &start) ||
-      !roll_range_int(r->iterator->object, "step", &step))
-    return trace_break(t, BREAK_LIMIT, "a range of large numbers");
-  loom_value v[2] = {r->index, roll_number(t, LOOM_I64, (uint64_t)step)};
-  v[0] = v[1] == LOOM_NO_VALUE ? v[1] : trace_node(t, LOOM_OP_MUL, v, 2, NULL, 0, NULL);
-  v[1] = roll_number(t, LOOM_I64, (uint64_t)(start + (int64_t)r->start * step));
-  if (v[0] == LOOM_NO_VALUE || v[1] == LOOM_NO_VALUE) return NULL;
-  loom_value node = trace_node(t, LOOM_OP_ADD, v, 2, NULL, 0, NULL);
-  value *item = node == LOOM_NO_VALUE ? NULL : value_new(t, &value_number_type);
-  if (item) item->number.node = node;
-  return item;
 }
 
 /* ---- the loop ----------------------------------------------------------------------------------
  */
 
-static value *roll_last(tracer *t, value *iterator, Py_ssize_t at) {
-  int64_t last;
-  if (iterator->any.n)
-    return size_op(t, LOOM_EXPR_ADD, iterator->any.n, -1, &last) ? value_size(t, last) : NULL;
-  PyObject *object = PySequence_GetItem(iterator->object, at);
-  return object ? value_made(t, object) : trace_raise_live(t);
-}
-
-/* How many iterations are left: there is at least one (roll_is_next). */
-static bool roll_count(tracer *t, const roll *r, int64_t *out) {
-  int64_t all = r->iterator->any.n;
-  if (!all) return *out = PyObject_Size(r->iterator->object) - r->start, true;
-  return size_op(t, LOOM_EXPR_ADD, all, -(int64_t)r->start, out);
-}
-
-/* All slots hold what they do after the last iteration; the index is known again. */
+/* All slots hold what they do after the last iteration. */
 static bool roll_leave(tracer *t, roll *r, roll_walk *now, const loom_value *results) {
-  for (uint32_t i = 0, n = 0; i < now->slot_count; i++)
-    if (r->carried[i] && !roll_put(t, &now->slots[i], results[n++])) return false;
+  for (uint32_t i = 0, n = 0; i < now->slot_count; i++) {
+    int64_t number;
+    if (!r->carried[i]) continue;
+    if (!now->slots[i].whole) {
+      if (!roll_put(t, &now->slots[i], results[n++])) return false;
+    } else if (!size_at_iteration(t, r->bases[i], r->steps[i], r->left, &number) ||
+               !roll_put_whole(t, &now->slots[i], number)) {
+      return false;
+    }
+  }
   for (int32_t i = 0; i < r->frame->code->locals; i++)
     if (!r->live[i]) r->frame->locals[i] = NULL; /* nobody reads it before it is assigned */
-  Py_ssize_t length = PyObject_Size(r->iterator->object);
-  value *index = roll_last(t, r->iterator, length - 1);
-  if (!index) return false;
-  *r->item = *index;
-  r->iterator->any.i = length;
+  iter_finish(r->iterator);
   return true;
 }
 
@@ -226,12 +275,12 @@ static bool roll_is_idle(tracer *t, const roll *r) {
 static bool roll_close(tracer *t, roll *r, roll_walk *now) {
   uint32_t carried = 0;
   for (uint32_t i = 0; i < now->slot_count; i++)
-    carried += r->carried[i];
+    carried += r->carried[i] && !now->slots[i].whole;
   loom_value *lists = trace_alloc(t, 3 * sizeof *lists * (carried + 1u));
   if (!lists) return false;
   loom_value *inits = lists, *before = lists + carried, *after = lists + 2 * carried;
   for (uint32_t i = 0, n = 0; i < now->slot_count; i++) {
-    if (!r->carried[i]) continue;
+    if (!r->carried[i] || now->slots[i].whole) continue;
     inits[n] = r->inits[i];
     before[n] = r->before->slots[i].node;
     loom_value end = now->slots[i].node;
@@ -242,102 +291,129 @@ static bool roll_close(tracer *t, roll *r, roll_walk *now) {
   roll_body body = {.first = r->first,
                     .first_value = r->first_value,
                     .index = r->index,
+                    .symbol = (int64_t)roll_symbol(t, r),
+                    .count = r->left,
                     .carried = carried,
                     .inits = inits,
                     .before = before,
                     .after = after};
-  if (!roll_count(t, r, &body.count)) return false;
   return (carried ? roll_make_loop(t, &body) : roll_is_idle(t, r)) && roll_leave(t, r, now, after);
 }
 
-static int64_t roll_length(const roll *r) {
-  Py_ssize_t length = PyObject_Size(r->iterator->object);
-  if (length < 0) PyErr_Clear();
-  return length;
+static void roll_give_up(tracer *t, roll *r, const char *why) {
+  if (trace_pending(t)) return;
+  trace_note_loop(t, LOOP_UNROLLED, r->length, "%s",
+                  why ? why : "what it leaves behind differs from one iteration to the next");
+  r->stage = ROLL_OVER;
 }
 
-static void roll_give_up(tracer *t, roll *r, const roll_walk *now) {
+/* The hidden iteration does not stand for all. */
+static void roll_retry(tracer *t, roll *r, roll_walk *now, bool alike) {
   r->stage = ROLL_OVER;
-  trace_note_loop(t, LOOP_UNROLLED, roll_length(r), "%s",
-                  now->refused ? now->refused
-                               : "what it leaves behind differs from one to the next");
+  if (roll_is_looped(t, r, now)) {
+    roll_restart(t, r, now->refused ? -1 : r->tries + 1);
+    return;
+  }
+  r->before = now;
+  if (!alike || ++r->tries >= ROLL_TRIES || !roll_hide(t, r)) roll_give_up(t, r, now->refused);
 }
 
 /* At the head, after the hidden iteration. */
 static void roll_check(tracer *t, roll *r) {
   roll_walk *now = roll_look(t, r);
   if (!now) return;
-  bool alike = !now->refused && roll_alike(r->before, now);
-  if (alike && !roll_differ(r, now)) {
-    r->stage = ROLL_OVER;
-    bool made = roll_close(t, r, now);
-    if (!trace_pending(t))
-      trace_note_loop(t, made ? LOOP_ROLLED : LOOP_UNROLLED, roll_length(r), "%s",
-                      made ? "" : "it carries nothing");
+  bool alike = !now->refused && roll_alike(r->before, now), holds = alike;
+  holds = holds && roll_steps_hold(t, r, now);
+  for (uint32_t i = 0; i < now->slot_count && holds; i++)
+    holds = r->carried[i] || roll_slot_same(&r->before->slots[i], &now->slots[i]);
+  if (trace_pending(t)) return;
+  if (!holds) {
+    if (alike) roll_differ(t, r, now);
+    if (!trace_pending(t)) roll_retry(t, r, now, alike);
     return;
   }
-  r->before = now;
   r->stage = ROLL_OVER;
-  if (!alike || ++r->tries >= ROLL_TRIES || !roll_hide(t, r)) roll_give_up(t, r, now);
+  bool looped = roll_is_looped(t, r, now), made = roll_close(t, r, now);
+  if (trace_pending(t)) return;
+  trace_note_loop(t, made ? LOOP_ROLLED : LOOP_UNROLLED, r->length, "%s",
+                  made ? "" : "it carries nothing");
+  if (!made && looped) roll_restart(t, r, -1);
 }
 
 /* At the head, after an iteration like any other. */
 static void roll_watch(tracer *t, roll *r) {
   roll_walk *now = roll_look(t, r);
   if (!now) return;
+  int64_t left = iter_left(t, r->iterator), gone = 1;
   bool alike = r->before && roll_alike(r->before, now);
-  if (now->refused || ++r->tries > ROLL_TRIES) {
-    roll_give_up(t, r, now);
+  bool one = left != -1 && (!r->before || (size_minus(t, r->left, left, &gone) && gone == 1));
+  if (trace_pending(t)) return;
+  if (now->refused || !one || ++r->tries > ROLL_TRIES) {
+    roll_give_up(t, r, one ? now->refused : "it takes several items at once");
     return;
   }
-  if (alike) {
+  if (!alike) r->carried = NULL;
+  if (alike && !r->carried) {
     r->carried = trace_alloc(t, now->slot_count + 1u);
-    if (r->carried) roll_differ(r, now);
+    r->steps = trace_alloc(t, sizeof *r->steps * (now->slot_count + 1u));
   }
+  if (alike && r->carried && r->steps) roll_differ(t, r, now);
   r->before = now;
-  if (alike && r->carried) roll_hide(t, r);
+  r->left = left;
+  if (!alike || !r->carried || r->tries <= r->delay || trace_pending(t)) return;
+  if (!roll_hide(t, r)) roll_give_up(t, r, NULL);
 }
 
-static roll *roll_find(tracer *t, frame *f, value *iterator) {
-  for (roll *r = t->rolls; r; r = r->next)
-    if (r->iterator == iterator) return r;
-  Py_ssize_t length = PyObject_Size(iterator->object);
-  if (length < 0) PyErr_Clear();
-  if (length - iterator->any.i <= loom_config.unroll_limit || iterator->any.i || roll_banned(t, f))
-    return NULL;
+static roll *roll_new(tracer *t, frame *f, value *iterator) {
+  const roll_ban_row *row = roll_row(t->bans, f->code->object, f->pc);
+  int64_t left = iter_left(t, iterator);
+  bool few = left <= loom_config.unroll_limit && !LOOM_STRIDE_IS_SYM(left);
+  if (trace_pending(t) || left == -1) return NULL;
+  if (few || !t->bans || t->bans->all || (row && row->delay < 0)) return NULL;
   roll *r = trace_alloc(t, sizeof *r);
   bool *live = r ? roll_live(t, f->code, f->pc - 1) : NULL;
   if (!live) return NULL;
-  *r = (roll){.next = t->rolls, .frame = f, .iterator = iterator, .pc = f->pc, .live = live};
+  *r = (roll){.next = t->rolls,
+              .frame = f,
+              .iterator = iterator,
+              .pc = f->pc,
+              .live = live,
+              .delay = row ? row->delay : 0,
+              .length = LOOM_STRIDE_IS_SYM(left) ? -1 : left};
   return t->rolls = r;
 }
 
 /* Is there one more iteration whatever a number of the graph will be? By a guard; false when
  * something is pending. */
 static bool roll_is_next(tracer *t, value *iterator) {
-  if (iterator->any.n && size_less(t, iterator->any.i, iterator->any.n) <= 0 && !trace_pending(t))
-    size_know(t, iterator->any.n);
+  int64_t left = iter_left(t, iterator);
+  if (LOOM_STRIDE_IS_SYM(left) && size_less(t, 0, left) <= 0 && !trace_pending(t))
+    size_know(t, left);
   return !trace_pending(t);
 }
 
-/* An index like any other: of a range of unknown length only what is behind a loop in the graph. */
+/* An item like any other: of a symbolic number of them only where loops are looked at. */
 static value *roll_plain(tracer *t, const roll *r, value *iterator) {
-  bool over = r && r->stage == ROLL_OVER && iterator->any.i >= PyObject_Size(iterator->object);
-  if (over) return NULL;
-  if (!r || r->stage != ROLL_WATCHING || !iterator->any.n) return trace_next(t, iterator);
-  return roll_is_next(t, iterator) ? value_int(t, iterator->any.i++) : NULL;
+  if (!r || r->stage != ROLL_WATCHING || !LOOM_STRIDE_IS_SYM(iter_left(t, iterator)))
+    return trace_next(t, iterator);
+  value *item = roll_is_next(t, iterator) ? iter_ahead(t, iterator, 0) : NULL;
+  if (item) iter_step(t, iterator);
+  return trace_pending(t) ? NULL : item;
 }
 
 value *roll_next(tracer *t, frame *f, value *iterator) {
-  roll *r = roll_find(t, f, iterator);
-  if (!r || trace_pending(t)) return trace_pending(t) ? NULL : roll_plain(t, r, iterator);
-  if (r->stage == ROLL_HIDDEN)
+  roll *r = t->rolls;
+  while (r && r->iterator != iterator)
+    r = r->next;
+  if (!r) r = roll_new(t, f, iterator);
+  if (r && !trace_pending(t) && r->stage == ROLL_HIDDEN)
     roll_check(t, r);
-  else if (r->stage == ROLL_WATCHING)
+  else if (r && !trace_pending(t) && r->stage == ROLL_WATCHING)
     roll_watch(t, r);
   if (trace_pending(t)) return NULL;
-  if (r->stage != ROLL_HIDDEN) return r->item = roll_plain(t, r, iterator);
+  if (!r || r->stage != ROLL_HIDDEN) return roll_plain(t, r, iterator);
   if (!roll_is_next(t, iterator)) return NULL;
-  iterator->any.i++;
-  return r->item = roll_item(t, r);
+  value *item = iter_ahead(t, iterator, r->symbol);
+  if (item) iter_step(t, iterator);
+  return trace_pending(t) ? NULL : item;
 }

@@ -7,7 +7,7 @@
 #include "frontend/value/value.h"
 
 /* A place of the evaluator's state that may hold something else after an iteration: a value of the
- * graph, or a Python float. */
+ * graph, a Python float, or a number of the graph. */
 typedef struct roll_slot {
   loom_value *at; /* where the value of the graph is noted, or NULL */
   value **holder; /* a float: what holds it */
@@ -15,6 +15,9 @@ typedef struct roll_slot {
   void (*changed)(tracer *t, void *owner);
   loom_value node; /* what it held when it was looked at; LOOM_NO_VALUE: a known float, `bits` */
   uint64_t bits;
+  bool whole; /* a number of the graph: in `*number`, or an int in `*holder` */
+  int64_t *number;
+  int64_t size; /* what it was */
 } roll_slot;
 
 /* The state in a canonical form: two states that differ only in the contents of their slots, and in
@@ -28,8 +31,10 @@ struct roll_walk {
   pointer_map seen;    /* objects in the order in which they were come to */
   const frame *head;   /* the frame with the loop, whose dead locals are left out */
   const bool *live;    /* its locals */
-  const value *own;    /* the loop's iterator */
-  const value *item;   /* the index */
+  value *own;          /* the loop's iterator */
+  int own_seen;        /* how often it was come to */
+  int exact;           /* ints are looked at that may not change */
+  bool looped;         /* a number depends on the index of a loop */
   loom_value scrub;    /* cached reads from this value on are forgotten; or LOOM_NO_VALUE */
   const char *refused; /* why such a state cannot be looked at, or NULL */
 };
@@ -46,7 +51,8 @@ bool *roll_live(tracer *t, const loom_code *code, int32_t at);
 typedef struct roll_body {
   uint32_t first; /* node */
   loom_value first_value, index;
-  int64_t count; /* a number of the graph */
+  int64_t symbol; /* which is the index too */
+  int64_t count;  /* a number of the graph */
   uint32_t carried;
   const loom_value *inits, *before;
   loom_value *after;

@@ -120,7 +120,7 @@ static bool body_finish(body_job *j) {
   loom_location location = trace_location(j->t);
   loom_error err = {{0}};
   loom_value made = loom_graph_region_node(j->graph, LOOM_OP_FOR, j->operands, j->operand_count,
-                                           &j->region, &location, &err);
+                                           &j->region, b->symbol, &location, &err);
   if (made == LOOM_NO_VALUE)
     return trace_break(j->t, BREAK_COMPILER, "a loop: %s", err.message), false;
   body_clear(j);

@@ -62,12 +62,35 @@ void roll_node(roll_walk *w, loom_value *at, void *owner, void (*changed)(tracer
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-enum { WALK_NONE = 1, WALK_INDEX, WALK_FLOAT, WALK_OWN, WALK_DEAD };
+enum { WALK_NONE = 1, WALK_INT, WALK_FLOAT, WALK_OWN, WALK_DEAD };
+
+static void walk_whole(roll_walk *w, roll_slot slot) {
+  w->looped |= size_is_looped(w->t, slot.size);
+  if (w->exact) return roll_token(w, (uint64_t)slot.size);
+  roll_token(w, WALK_INT);
+  slot.whole = true;
+  walk_slot(w, slot);
+}
+
+void roll_whole(roll_walk *w, int64_t *number, void *owner,
+                void (*changed)(tracer *t, void *owner)) {
+  walk_whole(w, (roll_slot){.number = number, .owner = owner, .changed = changed, .size = *number});
+}
 
 static void walk_items(roll_walk *w, value *v) {
   roll_token(w, (uint64_t)v->seq.count);
   for (Py_ssize_t i = 0; i < v->seq.count; i++)
     roll_value(w, &v->seq.items[i]);
+}
+
+/* Keys stay what they are. */
+static void walk_pairs(roll_walk *w, value *v) {
+  roll_token(w, (uint64_t)v->seq.count);
+  for (Py_ssize_t i = 0; i < v->seq.count; i++) {
+    w->exact += i % 2 == 0;
+    roll_value(w, &v->seq.items[i]);
+    w->exact -= i % 2 == 0;
+  }
 }
 
 /* A known number of a library's may be another one after the next iteration: from here on it is one
@@ -96,24 +119,19 @@ static void walk_const(roll_walk *w, value **holder) {
     walk_slot(w, slot);
     return;
   }
-  roll_pointer(w, v->type);
   int overflow = 0;
   long long number = PyLong_CheckExact(o) ? PyLong_AsLongLongAndOverflow(o, &overflow) : 0;
-  if (PyLong_CheckExact(o) && !overflow) {
-    roll_token(w, (uint64_t)number);
-    return;
-  }
+  if (PyLong_CheckExact(o) && !overflow && !LOOM_STRIDE_IS_SYM(number))
+    return walk_whole(w, (roll_slot){.holder = holder, .size = number});
+  roll_pointer(w, v->type);
   roll_pointer(w, o);
 }
 
 /* A Python number that is known only when run. */
 static void walk_number(roll_walk *w, value **holder) {
   value *v = *holder;
-  if (number_is_size(v)) {
-    roll_pointer(w, v->type);
-    roll_token(w, (uint64_t)v->number.size);
-    return;
-  }
+  if (number_is_size(v))
+    return walk_whole(w, (roll_slot){.holder = holder, .size = v->number.size});
   loom_dtype dtype = loom_graph_type(trace_graph(w->t), v->number.node)->dtype;
   if (dtype == LOOM_F64) {
     roll_token(w, WALK_FLOAT);
@@ -149,10 +167,17 @@ static void walk_object(roll_walk *w, value *v) {
 static void walk_parts(roll_walk *w, value *v) {
   const value_type *type = v->type;
   value *first = v->any.a, *second = v->any.b;
-  if (type == &value_tuple_type || type == &value_set_type) {
+  if (type == &value_tuple_type) {
     roll_token(w, (uint64_t)v->any.n);
     walk_items(w, v);
-  } else if (type == &value_list_type || type == &value_dict_type || type == &value_slice_type) {
+  } else if (type == &value_set_type) {
+    roll_token(w, (uint64_t)v->any.n);
+    w->exact++;
+    walk_items(w, v);
+    w->exact--;
+  } else if (type == &value_dict_type) {
+    walk_pairs(w, v);
+  } else if (type == &value_list_type || type == &value_slice_type) {
     walk_items(w, v);
   } else if (type == &value_cell_type) {
     roll_value(w, &v->cell.content);
@@ -183,8 +208,11 @@ void roll_value(roll_walk *w, value **holder) {
   value *v = *holder;
   if (w->refused) return;
   if (!v) return roll_token(w, WALK_NONE);
-  if (v == w->item) return roll_token(w, WALK_INDEX);
-  if (v == w->own) return roll_token(w, WALK_OWN);
+  if (v == w->own) {
+    roll_token(w, WALK_OWN);
+    if (w->own_seen++) return roll_refuse(w, "its iterator is used elsewhere too");
+    return iter_walk_bases(w, v);
+  }
   if (v->type == &value_number_type) return walk_number(w, holder);
   if (v->type == &value_const_type) return walk_const(w, holder);
   roll_pointer(w, v->type);

@@ -13,13 +13,11 @@
  *   constant, so that a function which nobody has looked through is never given a symbol.
  *
  * What was learnt stays in the callable's size table. */
-#include "frontend/value/value.h"
+#include "frontend/size.h"
 
 #include <inttypes.h>
 
 #define SIZE_DIM_MAX ((int64_t)1 << 40) /* of a dimension; more is left to constants */
-#define SIZE_MAX_TERMS 16
-#define SIZE_MAX_FACTORS 8
 
 /* ---- what a callable has learnt ------------------------------------------------------------- */
 
@@ -84,6 +82,10 @@ static bool size_guarded(const capture *c, const source *s, const size_guard *pa
 }
 
 static void size_add_guard(tracer *t, const source *s, size_guard payload) {
+  if (size_is_looped(t, payload.left) || size_is_looped(t, payload.right)) {
+    size_know(t, size_is_looped(t, payload.left) ? payload.left : payload.right);
+    return;
+  }
   if (size_guarded(t->capture, s, &payload)) return;
   size_guard *copy = malloc(sizeof *copy);
   if (!copy) {
@@ -183,8 +185,7 @@ static void size_restart(tracer *t) {
   if (t->state != TRACE_ERROR && t->state != TRACE_BROKEN) t->state = TRACE_RESTART;
 }
 
-/* A bit for each symbol in an expression. */
-static uint64_t size_symbols(const loom_graph *graph, uint32_t index) {
+uint64_t size_symbols(const loom_graph *graph, uint32_t index) {
   const loom_expr *e = &graph->exprs[index];
   if (e->kind == LOOM_EXPR_CONST) return 0;
   if (e->kind == LOOM_EXPR_SYMBOL) return (uint64_t)1 << e->value;
@@ -212,6 +213,10 @@ static bool size_pin(tracer *t, int64_t number, bool for_ever) {
 
 static void size_know_for(tracer *t, int64_t number, bool for_ever) {
   if (!LOOM_STRIDE_IS_SYM(number) || (trace_pending(t) && t->state != TRACE_RESTART)) return;
+  if (size_is_looped(t, number)) {
+    size_blame(t, number, "the index of a loop has to be known");
+    return;
+  }
   if (size_pin(t, number, for_ever))
     size_restart(t);
   else
@@ -273,17 +278,6 @@ int64_t size_hint(tracer *t, int64_t number) {
 /* ---- signs: what the ranges of the symbols say of a difference --------------------------------
  */
 
-typedef struct size_term {
-  int64_t coefficient;
-  int count;
-  uint32_t factors[SIZE_MAX_FACTORS];
-} size_term;
-
-typedef struct size_sum {
-  int count;
-  size_term terms[SIZE_MAX_TERMS];
-} size_sum;
-
 static bool size_open_term(const loom_graph *graph, uint32_t index, size_term *out) {
   const loom_expr *e = &graph->exprs[index];
   if (e->kind == LOOM_EXPR_CONST)
@@ -295,8 +289,7 @@ static bool size_open_term(const loom_graph *graph, uint32_t index, size_term *o
   return true;
 }
 
-/* A canonical number as a sum of products. */
-static bool size_open(const loom_graph *graph, uint32_t index, size_sum *out) {
+bool size_open(const loom_graph *graph, uint32_t index, size_sum *out) {
   const loom_expr *e = &graph->exprs[index];
   if (e->kind == LOOM_EXPR_ADD)
     return size_open(graph, e->lhs, out) && size_open(graph, e->rhs, out);
@@ -306,7 +299,7 @@ static bool size_open(const loom_graph *graph, uint32_t index, size_sum *out) {
   return size_open_term(graph, index, term);
 }
 
-static bool size_drop_factor(size_term *term, uint32_t factor) {
+bool size_drop_factor(size_term *term, uint32_t factor) {
   for (int i = 0; i < term->count; i++) {
     if (term->factors[i] != factor) continue;
     term->factors[i] = term->factors[--term->count];
@@ -368,9 +361,7 @@ static void size_term_range(const loom_graph *graph, const size_term *term, __in
   }
 }
 
-/* Bounds of something of the sign of `number`. */
-static bool size_sign_range(const loom_graph *graph, int64_t number, __int128 *low,
-                            __int128 *high) {
+bool size_sign_range(const loom_graph *graph, int64_t number, __int128 *low, __int128 *high) {
   size_sum sum = {0};
   *low = *high = number;
   if (!LOOM_STRIDE_IS_SYM(number)) return true;
@@ -495,6 +486,7 @@ int size_less(tracer *t, int64_t a, int64_t b) {
     if (low > 0) return 1;
     if (high <= 0) return 0;
   }
+  if (size_is_looped(t, difference)) return size_loop_positive(t, difference);
   if (size_is_late(t, difference)) return size_late_positive(t, difference);
   bool less = size_hint(t, difference) > 0;
   if (trace_pending(t)) return -1;
@@ -517,6 +509,7 @@ int size_equal(tracer *t, int64_t a, int64_t b) {
   if (!size_minus(t, a, b, &difference)) return -1;
   if (!LOOM_STRIDE_IS_SYM(difference)) return difference == 0;
   if (size_sign_range(graph, difference, &low, &high) && (low > 0 || high < 0)) return 0;
+  if (size_is_looped(t, difference)) return size_loop_zero(t, difference);
   if (size_is_late(t, difference)) return size_late_zero(t, difference);
   bool equal = size_hint(t, difference) == 0;
   size_add_guard(t, NULL, (size_guard){equal ? SIZE_EQUAL : SIZE_DIFFERS, 0, 0, a, b});
@@ -601,6 +594,10 @@ int size_same(tracer *t, loom_dim a, loom_dim b) {
   int64_t l = loom_stride_of_dim(a), r = loom_stride_of_dim(b), left = 0, right = 0;
   if (a == b) return 1;
   if (trace_pending(t)) return -1;
+  if (size_is_looped(t, l) || size_is_looped(t, r)) {
+    size_know(t, size_is_looped(t, l) ? l : r);
+    return -1;
+  }
   if (size_is_late(t, l) || size_is_late(t, r)) return size_same_late(t, l, r);
   if (size_hint(t, l) != size_hint(t, r)) return size_equal(t, l, r);
   if (!LOOM_STRIDE_IS_SYM(l) && !LOOM_STRIDE_IS_SYM(r)) return 0;
@@ -618,6 +615,7 @@ int size_same(tracer *t, loom_dim a, loom_dim b) {
 }
 
 bool size_admit(tracer *t, int64_t number, loom_dim *out) {
+  if (size_is_looped(t, number)) return size_know(t, number), false;
   if (LOOM_STRIDE_IS_SYM(number)) {
     int small = size_less(t, number, size_is_late(t, number) ? 0 : 2);
     if (small > 0) size_know_for(t, number, false);
@@ -640,7 +638,7 @@ static bool size_divide_term(const size_term *term, const size_term *by, size_te
   return true;
 }
 
-static bool size_build_term(tracer *t, const size_term *term, int64_t *out) {
+bool size_build_term(tracer *t, const size_term *term, int64_t *out) {
   *out = term->coefficient;
   for (int i = 0; i < term->count; i++)
     if (!size_op(t, LOOM_EXPR_MUL, *out, LOOM_STRIDE_SYM(term->factors[i]), out)) return false;
@@ -716,7 +714,7 @@ bool size_exists(tracer *t, int64_t number) {
     high += h > 0 ? h : 0;
     good = low >= INT64_MIN && high <= INT64_MAX;
   }
-  if (!good && size_is_late(t, number)) return size_overflows(t);
+  if (!good && (size_is_late(t, number) || size_is_looped(t, number))) return size_overflows(t);
   if (!good) size_add_guard(t, NULL, (size_guard){SIZE_AT_MOST, 0, 0, number, number});
   return !trace_pending(t);
 }
@@ -753,7 +751,8 @@ loom_value size_node(tracer *t, int64_t number) {
     if (!c->inputs[i].source && !c->inputs[i].constant && c->inputs[i].size == number)
       return c->graph.inputs[i].value;
   if (!size_exists(t, number)) return LOOM_NO_VALUE;
-  if (size_is_late(t, number)) return size_late_node(t, LOOM_STRIDE_EXPR(number));
+  if (size_is_late(t, number) || size_is_looped(t, number))
+    return size_late_node(t, LOOM_STRIDE_EXPR(number));
   loom_value v = trace_input(t, LOOM_INPUT_SCALAR, &type, NULL, NULL, NULL);
   if (v != LOOM_NO_VALUE) c->inputs[c->input_count - 1].size = number;
   return v;

@@ -592,8 +592,7 @@ step step_GET_ITER(tracer *t, frame *f, const loom_instr *in) {
 step step_FOR_ITER(tracer *t, frame *f, const loom_instr *in) {
   NEED(1);
   value *iterator = f->stack[f->sp - 1];
-  bool range = iterator->type == &value_range_type;
-  value *item = range ? roll_next(t, f, iterator) : trace_next(t, iterator);
+  value *item = roll_next(t, f, iterator);
   if (item) return frame_result(f, item);
   if (trace_pending(t)) return STEP_FAIL;
   f->sp--;

@@ -140,7 +140,7 @@ value *trace_iter(tracer *t, value *v) {
     int64_t count;
     value *length = v->type->length(t, v);
     if (!length) return NULL;
-    if (!value_known_int(t, length, &count))
+    if (!value_size_of(t, length, &count) || size_is_late(t, count))
       return trace_break(t, BREAK_DATA_DEPENDENT, "a length that is not known");
     return iter_indexed(t, v, (Py_ssize_t)count);
   }

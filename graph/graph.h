@@ -375,14 +375,17 @@ bool loom_graph_copy(const loom_graph *from, loom_graph *out);
      while  operands and inputs carried, outside; shift 0; region 0 gives the 0-d bool, 1 the body
      if     operands condition, outside; inputs outside; shift -1; regions then and else
 
-   A region's types are written in the sizes of the graph around it. */
+   A region's types are written in the sizes of the graph around it. In the body of a `for` whose
+   attribute `symbol` is not -1, that symbol is the index: numbers that are no sizes may depend on
+   it. */
 
 /* An empty graph for a region of a node of `parent`, with the symbols and sizes known so far. */
 void loom_region_init(loom_graph *region, const loom_graph *parent);
 /* Appends a node with these regions, which it takes over with their memory (they are left empty,
- * also on failure). Returns the first result, LOOM_NO_VALUE with `err` set on failure. */
+ * also on failure); `symbol` is the attribute of a `for`. Returns the first result, LOOM_NO_VALUE
+ * with `err` set on failure. */
 loom_value loom_graph_region_node(loom_graph *graph, loom_opcode op, const loom_value *operands,
-                                  uint32_t operand_count, loom_graph *regions,
+                                  uint32_t operand_count, loom_graph *regions, int64_t symbol,
                                   const loom_location *location, loom_error *err);
 /* Operand i of the node is input i + shift of its regions. */
 int loom_region_shift(loom_opcode op);

@@ -10,6 +10,7 @@ typedef struct region_state {
   const interp_call *call;
   loom_buffer *inputs, *outputs;
   uint32_t results;
+  int64_t *symbols; /* of the body, or NULL: those around it */
 } region_state;
 
 static bool region_allocate(const interp_call *c, const loom_type *type, loom_buffer *out) {
@@ -39,6 +40,7 @@ static void region_fini(region_state *s) {
   for (uint32_t i = 0; i < s->results; i++)
     free(s->outputs[i].data);
   free(s->inputs);
+  free(s->symbols);
   free(s->outputs);
 }
 
@@ -57,8 +59,22 @@ static void region_bind(region_state *s, uint32_t carried) {
 
 static bool region_run(region_state *s, int region, loom_buffer *outputs) {
   const interp_call *c = s->call;
-  return interp_graph(c->view->regions[region], c->symbols, c->symbol_count, s->inputs, outputs,
+  const int64_t *symbols = s->symbols ? s->symbols : c->symbols;
+  return interp_graph(c->view->regions[region], symbols, c->symbol_count, s->inputs, outputs,
                       c->err);
+}
+
+/* Symbols of the body's own: one of them is the index. */
+static bool region_symbols(region_state *s, int64_t **index) {
+  const interp_call *c = s->call;
+  int64_t symbol = c->view->attrs[0].i;
+  if (symbol < 0) return true;
+  if (symbol >= c->symbol_count) return loom_fail(c->err, "a loop counts in no symbol");
+  s->symbols = malloc(sizeof *s->symbols * c->symbol_count);
+  if (!s->symbols) return loom_fail(c->err, "out of memory");
+  memcpy(s->symbols, c->symbols, sizeof *s->symbols * c->symbol_count);
+  *index = &s->symbols[symbol];
+  return true;
 }
 
 /* One iteration: all outputs are there before what is carried changes. */
@@ -70,11 +86,14 @@ static bool region_step(region_state *s, int region) {
 }
 
 static bool region_for(region_state *s) {
-  int64_t count = interp_load(&s->call->operands[0], NULL).i, index = 0;
+  int64_t count = interp_load(&s->call->operands[0], NULL).i, index = 0, *symbol = NULL;
+  if (!region_symbols(s, &symbol)) return false;
   region_bind(s, s->results);
   s->inputs[0].data = &index;
-  for (; index < count; index++)
+  for (; index < count; index++) {
+    if (symbol) *symbol = index;
     if (!region_step(s, 0)) return false;
+  }
   return true;
 }
 

@@ -108,8 +108,9 @@ static loom_graph *region_adopt(loom_graph *graph, loom_graph *region) {
 }
 
 loom_value loom_graph_region_node(loom_graph *graph, loom_opcode op, const loom_value *operands,
-                                  uint32_t operand_count, loom_graph *regions,
+                                  uint32_t operand_count, loom_graph *regions, int64_t symbol,
                                   const loom_location *location, loom_error *err) {
+  const loom_attr attr = {.kind = LOOM_ATTR_I64, .i = symbol};
   int count = loom_op_table[op].regions;
   const loom_graph **moved = loom_arena_alloc(&graph->arena, sizeof *moved * (size_t)(count + 1));
   bool good = moved != NULL;
@@ -122,6 +123,6 @@ loom_value loom_graph_region_node(loom_graph *graph, loom_opcode op, const loom_
     loom_fail(err, "out of memory");
     return LOOM_NO_VALUE;
   }
-  return loom_graph_add_node(graph, op, operands, operand_count, NULL, 0, moved, NULL, 0, location,
-                             err);
+  return loom_graph_add_node(graph, op, operands, operand_count, &attr, op == LOOM_OP_FOR, moved,
+                             NULL, 0, location, err);
 }

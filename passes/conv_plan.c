@@ -64,6 +64,8 @@ static bool conv_weight_strides(const lower_kernel *kernel, conv_plan *p, int64_
     if (loom_get_i64s(op, "starts", starts[slices], LOOM_MAX_RANK) != rank ||
         loom_get_i64s(op, "steps", steps[slices], LOOM_MAX_RANK) != rank)
       return false;
+    for (int d = 0; d < rank; d++)
+      if (LOOM_STRIDE_IS_SYM(starts[slices][d])) return false;
     slices++;
     value = loom_operand(op, 0);
   }

@@ -710,8 +710,10 @@ static bool plan_control(plan_state *s, loom_builder *b, MlirOperation op, plan_
       {"plans", loom_get_attr(op, "bodies")},
       {"carry", loom_get_attr(op, "carry")},
       {"reads", loom_attr_i64(s->ctx, mlirOperationGetNumOperands(op))},
+      {"loom.symbol", loom_get_attr(op, "loom.symbol")},
   };
-  loom_build(b, "loom.run", lists->buffers, lists->values, 0, NULL, 4, attrs);
+  loom_build(b, "loom.run", lists->buffers, lists->values, 0, NULL, attrs[4].value.ptr ? 5 : 4,
+             attrs);
   return true;
 }
 

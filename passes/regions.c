@@ -294,9 +294,10 @@ static void regions_replace(regions_job *j, const MlirAttribute *bodies, const i
     loom_named attrs[] = {
         {"kind", loom_attr_str(j->ctx, kind)},
         {"bodies", mlirArrayAttrGet(j->ctx, mlirOperationGetNumRegions(j->op), bodies)},
-        {"carry", loom_attr_i64s(j->ctx, results, j->carry)}};
-    MlirOperation made =
-        loom_build(&b, "loom.control", operands.count, operands.values, results, types, 3, attrs);
+        {"carry", loom_attr_i64s(j->ctx, results, j->carry)},
+        {"loom.symbol", loom_get_attr(j->op, "symbol")}};
+    MlirOperation made = loom_build(&b, "loom.control", operands.count, operands.values, results,
+                                    types, attrs[3].value.ptr ? 4 : 3, attrs);
     for (intptr_t i = 0; i < results; i++)
       mlirValueReplaceAllUsesOfWith(loom_result(j->op, kept[i]), loom_result(made, i));
     mlirOperationDestroy(j->op);

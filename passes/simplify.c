@@ -147,8 +147,9 @@ static bool simplify_slice(MlirOperation op) {
       loom_get_i64s(inner, "steps", b, LOOM_MAX_RANK) != rank)
     return false;
   for (intptr_t i = 0; i < rank; i++) {
-    a[i] += starts[i] * b[i];
+    a[i] = loom_num_add(a[i], loom_num_mul(starts[i], b[i]));
     b[i] *= steps[i];
+    if (!loom_num_known(a[i])) return false;
   }
   loom_builder at = loom_builder_before(op);
   MlirValue source = loom_operand(inner, 0);
@@ -252,8 +253,9 @@ static bool simplify_update_of_view(MlirOperation op) {
       !simplify_same_window(&outer, &view) || !simplify_read_window(update, &inner))
     return false;
   for (intptr_t i = 0; i < outer.rank; i++) {
-    outer.starts[i] += inner.starts[i] * outer.steps[i];
+    outer.starts[i] = loom_num_add(outer.starts[i], loom_num_mul(inner.starts[i], outer.steps[i]));
     outer.steps[i] *= inner.steps[i];
+    if (!loom_num_known(outer.starts[i])) return false;
   }
   loom_builder b = loom_builder_before(op);
   MlirValue operands[] = {loom_operand(op, 0), loom_operand(update, 1)};

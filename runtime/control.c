@@ -141,6 +141,8 @@ static uint32_t loop_for(loop *l) {
   l->inputs[0] = &index;
   for (; index < count && !(status & PLAN_STOPS); index++) {
     if (loom_poll_now()) return status | LOOM_STATUS_INTERRUPTED;
+    if (l->in->b) status |= run_set_symbol(&l->body, l->in->b - 1, index);
+    if (status & PLAN_STOPS) break;
     status |= loop_step(l, (count - index) % 2 != 0);
   }
   return status;
@@ -232,6 +234,7 @@ static uint32_t loop_run(loop *l, uint32_t reads) {
         !run_size_of(r, list[l->shift + i], &from) || from != l->size[i])
       return LOOM_STATUS_SIZE;
   }
+  if (l->shift && l->in->b) r->registers[l->in->b - 1] = 0;
   uint32_t status = run_open(&l->body, r->plan->root->regions[l->in->a], &call, stack);
   if (!status && !(control_fits(&l->body, r, list, l->shift, NULL) && loop_fits(l)))
     status = LOOM_STATUS_SIZE;

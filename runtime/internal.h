@@ -107,6 +107,8 @@ static inline bool run_has_list(const loom_plan_instr *in) {
 uint32_t run_open(run *r, const loom_plan *plan, const loom_call *call, uint64_t *stack);
 uint32_t run_once(run *r);
 void run_close(run *r);
+/* Another value for a symbol, between two runs. */
+uint32_t run_set_symbol(const run *r, uint32_t symbol, int64_t value);
 /* Where a buffer lies, and its bytes (false: too many). */
 void *run_place(const run *r, uint32_t buffer);
 bool run_size_of(const run *r, uint32_t buffer, uint64_t *out);

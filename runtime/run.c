@@ -47,6 +47,15 @@ static uint32_t run_prologue(const loom_plan *plan, const int64_t *symbols, int6
   return status;
 }
 
+/* Sizes do not depend on it, but other numbers may. */
+uint32_t run_set_symbol(const run *r, uint32_t symbol, int64_t value) {
+  uint32_t status = 0, count = loom_plan_header_of(r->plan)->prologue;
+  r->registers[symbol] = value;
+  for (uint32_t i = 0; i < count && !status; i++)
+    status = run_size(&r->plan->instrs[i], r->registers);
+  return status;
+}
+
 static bool size_of_buffer(const loom_plan_buffer *b, const int64_t *registers, uint64_t *out) {
   *out = b->size;
   if (b->flags & LOOM_PLAN_SIZE_REGISTER) *out = (uint64_t)registers[b->size];

@@ -124,7 +124,8 @@ typedef enum loom_plan_opcode {
   /* Control flow. Plans are numbered from 1 in `regions`; one runs only later ones. The last `c`
      buffers are written, in C order like all others. */
   LOOM_PLAN_FOR,   /* plan `a` as often as the first buffer (int64) says; then `c` carried values,
-                      then what else it reads. It gets the int64 index in place of the count.
+                      then what else it reads. It gets the int64 index in place of the count,
+                      and as the value of its symbol b - 1 (0: none).
                       params: LOOM_PLAN_CARRY_BEFORE */
   LOOM_PLAN_WHILE, /* plan `a` while the one result (bool) of plan `b` is true; both get `c` carried
                       values and what else they read */

@@ -329,37 +329,15 @@ static bool array_set_attr(tracer *t, value *v, PyObject *name, value *item) {
 
 /* ---- iteration ---- */
 
-static value *array_next(tracer *t, value *v) {
-  value *over = v->any.a;
-  if (v->any.i >= np_array_of(over)->type.dims[0]) return NULL;
-  value *index = np_int(t, v->any.i++);
-  return index ? np_get_item(t, over, index) : NULL;
-}
-
-static value *array_iter_self(tracer *t, value *v) { return v; }
-
-static PyObject *array_iter_type(tracer *t, value *v) { return (PyObject *)&PySeqIter_Type; }
-
-static recipe *array_iter_rebuild(tracer *t, value *v) {
-  return iter_recipe(t, v->any.a, v->any.i, false);
-}
-
-static const value_type array_iterator_value_type = {.name = "iterator",
-                                                     .iter = array_iter_self,
-                                                     .next = array_next,
-                                                     .python_type = array_iter_type,
-                                                     .rebuild = array_iter_rebuild};
-
 static value *array_iter(tracer *t, value *v) {
   np_array *a = np_array_of(v);
   if (a->scalar)
     return trace_raise(t, PyExc_TypeError, "'numpy.%s' object is not iterable",
                        loom_dtype_name(a->type.dtype));
   if (a->type.rank == 0) return trace_raise(t, PyExc_TypeError, "iteration over a 0-d array");
-  size_know(t, np_dim(a->type.dims[0]));
-  value *iterator = value_new(t, &array_iterator_value_type);
-  if (iterator) iterator->any.a = v;
-  return iterator;
+  int64_t n = np_dim(a->type.dims[0]);
+  if (size_is_late(t, n)) size_know(t, n);
+  return trace_pending(t) ? NULL : iter_array(t, v, n);
 }
 
 static int array_contains(tracer *t, value *v, value *item) {

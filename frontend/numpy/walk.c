@@ -12,6 +12,12 @@ static void walk_changed(tracer *t, void *owner) {
   s->written_count = 1;
 }
 
+/* Seen through elsewhere. */
+static void walk_moved(tracer *t, void *owner) {
+  np_array *a = owner;
+  a->node = LOOM_NO_VALUE;
+}
+
 static void walk_array(roll_walk *w, np_array *a);
 
 static void walk_storage(roll_walk *w, np_storage *s) {
@@ -31,13 +37,16 @@ static void walk_array(roll_walk *w, np_array *a) {
   roll_token(w, (uint64_t)a->kind << 32 | (uint64_t)a->type.dtype << 16 | (uint64_t)rank);
   roll_token(w, (uint64_t)a->scalar | (uint64_t)a->packed << 1 | (uint64_t)a->writeable << 2 |
                     (uint64_t)a->warns_on_write << 3);
-  roll_token(w, (uint64_t)a->offset);
+  roll_whole(w, &a->offset, a, walk_moved);
   for (int i = 0; i < rank; i++) {
     roll_token(w, (uint64_t)a->type.dims[i]);
     roll_token(w, (uint64_t)a->strides[i]);
   }
   for (int i = 0; i < LOOM_MAX_RANK && a->kind != VIEW_ROOT && i <= rank; i++) {
-    roll_token(w, (uint64_t)a->a[i]);
+    if (a->kind == VIEW_SLICE)
+      roll_whole(w, &a->a[i], a, walk_moved);
+    else
+      roll_token(w, (uint64_t)a->a[i]);
     roll_token(w, (uint64_t)a->b[i]);
   }
   loom_value scrub = roll_scrub(w);

@@ -20,7 +20,8 @@ typedef struct iter_data {
   value **inner;
   Py_ssize_t count, at;
   bool strict, done;
-  bool exact; /* of ITER_SEQUENCE and ITER_REVERSED: iter() or reversed() of `base` itself */
+  bool exact; /* of ITER_SEQUENCE, ITER_REVERSED, ITER_INDEX: iter() or reversed() of `base` itself
+               */
 } iter_data;
 
 static value *iter_new(tracer *t, iter_kind kind, value *base, value *const *inner,
@@ -68,6 +69,10 @@ value *iter_indexed(tracer *t, value *v, Py_ssize_t count) {
   value *iterator = iter_new(t, ITER_INDEX, v, NULL, 0);
   if (iterator) ((iter_data *)iterator->any.a)->count = count;
   return iterator;
+}
+
+value *iter_array(tracer *t, value *array, int64_t count) {
+  return iter_exactly(iter_indexed(t, array, count));
 }
 
 value *iter_enumerate(tracer *t, value *iterator, value *start) {
@@ -121,6 +126,7 @@ static value *next_reversed(iter_data *d) {
 }
 
 static value *next_enumerate(tracer *t, iter_data *d) {
+  if (d->done) return NULL;
   value *item = trace_next(t, d->base), *one = item ? value_int(t, 1) : NULL;
   if (!one) return NULL;
   value *pair[2] = {d->counter, item};
@@ -130,7 +136,7 @@ static value *next_enumerate(tracer *t, iter_data *d) {
 
 static value *next_zip(tracer *t, iter_data *d) {
   value *items = value_tuple(t, d->inner, d->count);
-  if (!items || d->count == 0) return NULL;
+  if (!items || d->count == 0 || d->done) return NULL;
   for (Py_ssize_t i = 0; i < d->count; i++) {
     if ((items->seq.items[i] = trace_next(t, d->inner[i]))) continue;
     if (trace_pending(t) || !d->strict) return NULL;
@@ -186,6 +192,7 @@ static value *next_chain(tracer *t, iter_data *d) {
 }
 
 static value *next_index(tracer *t, iter_data *d) {
+  if (LOOM_STRIDE_IS_SYM(d->count) && !d->done) return size_know(t, d->count), NULL;
   if (d->done || (d->count >= 0 && d->at >= d->count)) return NULL;
   value *key = value_int(t, d->at++), *item = key ? trace_get_item(t, d->base, key) : NULL;
   if (item || d->count >= 0 || t->state != TRACE_RAISING) return item;
@@ -225,6 +232,9 @@ static PyObject *iterator_python_type(tracer *t, value *v) {
   case ITER_SEQUENCE:
     if (d->function) return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the type of an iterator");
     return (PyObject *)(d->base->type == &value_list_type ? &PyListIter_Type : &PyTupleIter_Type);
+  case ITER_INDEX:
+    if (d->exact) return (PyObject *)&PySeqIter_Type;
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the type of an iterator");
   default: return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the type of an iterator");
   }
 }
@@ -275,6 +285,8 @@ static recipe *iterator_rebuild(tracer *t, value *v) {
     bool reverse = d->kind == ITER_REVERSED;
     return iter_recipe(t, d->base, d->done ? -1 : d->at - reverse, reverse);
   }
+  if (d->kind == ITER_INDEX && d->exact)
+    return iter_recipe(t, d->base, d->done ? -1 : d->at, false);
   if (d->kind == ITER_ENUMERATE)
     return trace_rebuild_call(t, Py_NewRef((PyObject *)&PyEnum_Type), args, 2);
   if (d->kind == ITER_ZIP && !d->strict)
@@ -310,8 +322,9 @@ const value_type value_iterator_type = {.name = "iterator",
  * --------------------------------------------------------------- */
 
 static value *range_next(tracer *t, value *v) {
-  if (v->any.n) return size_know(t, v->any.n), NULL;
   Py_ssize_t length = PyObject_Size(v->object);
+  if (v->any.n && v->any.i >= length) return NULL; /* behind a loop in the graph (iter_finish) */
+  if (v->any.n) return size_know(t, v->any.n), NULL;
   if (length < 0) return PyErr_Clear(), trace_break(t, BREAK_LIMIT, "a range of too many numbers");
   if (v->any.i >= length) return NULL;
   PyObject *item = PySequence_GetItem(v->object, v->any.i++);
@@ -332,6 +345,168 @@ const value_type value_range_type = {.name = "range iterator",
                                      .next = range_next,
                                      .get_attr = iterator_get_attr,
                                      .python_type = range_python_type};
+
+/* ---- loops that are captured once (roll.c) -------------------------------------------------- */
+
+static bool range_part(PyObject *range, const char *name, int64_t *out) {
+  PyObject *number = PyObject_GetAttrString(range, name);
+  int overflow = 0;
+  *out = number ? PyLong_AsLongLongAndOverflow(number, &overflow) : 0;
+  Py_XDECREF(number);
+  PyErr_Clear();
+  return number && !overflow && *out > -(1ll << 52) && *out < 1ll << 52;
+}
+
+static int64_t range_left(tracer *t, value *v) {
+  int64_t start, step, left;
+  if (v->any.n) return size_op(t, LOOM_EXPR_ADD, v->any.n, -v->any.i, &left) ? left : -1;
+  Py_ssize_t length = PyObject_Size(v->object);
+  if (length < 0) PyErr_Clear();
+  if (length >= 1ll << 52 || !range_part(v->object, "start", &start) ||
+      !range_part(v->object, "step", &step))
+    return -1;
+  return length < 0 ? -1 : length - v->any.i;
+}
+
+static value *range_ahead(tracer *t, value *v, int64_t ahead) {
+  int64_t start, step, at;
+  if (!range_part(v->object, "start", &start) || !range_part(v->object, "step", &step))
+    return trace_break(t, BREAK_LIMIT, "a range of large numbers");
+  return size_op(t, LOOM_EXPR_ADD, ahead, v->any.i, &at) &&
+                 size_at_iteration(t, start, step, at, &at)
+             ? value_size(t, at)
+             : NULL;
+}
+
+/* The shortest; where the lengths are not known, all have to be one number. */
+static int64_t zip_left(tracer *t, iter_data *d) {
+  int64_t least = -1;
+  for (Py_ssize_t i = 0; i < d->count; i++) {
+    int64_t left = iter_left(t, d->inner[i]);
+    bool symbolic = LOOM_STRIDE_IS_SYM(left) || LOOM_STRIDE_IS_SYM(least);
+    if (left == -1 || (i && left != least && (d->strict || symbolic))) return -1;
+    if (!i || left < least) least = left;
+  }
+  return least;
+}
+
+/* Ints that grow by as much from one to the next, or one object again and again. */
+static bool sequence_step(tracer *t, iter_data *d, int64_t *first, int64_t *step) {
+  bool back = d->kind == ITER_REVERSED;
+  Py_ssize_t at = back ? d->at - 1 : d->at, count = back ? d->at : d->base->seq.count - d->at;
+  int64_t before = 0, now;
+  *step = 0;
+  for (Py_ssize_t i = 0; i < count; i++, before = now) {
+    value *item = d->base->seq.items[back ? at - i : at + i];
+    if (!value_is_const(item) || !PyLong_CheckExact(item->object) ||
+        !value_size_of(t, item, &now) || llabs(now) >= 1ll << 52)
+      return false;
+    if (i == 0) *first = now;
+    if (i == 1) *step = now - before;
+    if (i > 1 && now - before != *step) return false;
+  }
+  return count > 0;
+}
+
+static int64_t sequence_left(tracer *t, iter_data *d) {
+  int64_t first, step;
+  if (d->done || (d->function && d->function->seq.count != d->count)) return -1;
+  if (!sequence_step(t, d, &first, &step)) return -1;
+  return d->kind == ITER_REVERSED ? d->at : d->base->seq.count - d->at;
+}
+
+int64_t iter_left(tracer *t, value *v) {
+  int64_t left, unused;
+  if (trace_pending(t)) return -1;
+  if (v->type == &value_range_type) return range_left(t, v);
+  if (v->type != &value_iterator_type) return -1;
+  iter_data *d = v->any.a;
+  switch (d->kind) {
+  case ITER_SEQUENCE:
+  case ITER_REVERSED: return sequence_left(t, d);
+  case ITER_ENUMERATE: return value_size_of(t, d->counter, &unused) ? iter_left(t, d->base) : -1;
+  case ITER_ZIP: return zip_left(t, d);
+  case ITER_INDEX:
+    if (d->done || d->count == -1) return -1;
+    return size_op(t, LOOM_EXPR_ADD, d->count, -(int64_t)d->at, &left) ? left : -1;
+  default: return -1;
+  }
+}
+
+static value *zip_ahead(tracer *t, iter_data *d, int64_t ahead) {
+  value *items = value_tuple(t, d->inner, d->count);
+  for (Py_ssize_t i = 0; items && i < d->count; i++)
+    if (!(items->seq.items[i] = iter_ahead(t, d->inner[i], ahead))) return NULL;
+  return items;
+}
+
+static value *enumerate_ahead(tracer *t, iter_data *d, int64_t ahead) {
+  int64_t number;
+  value *pair[2] = {NULL, iter_ahead(t, d->base, ahead)};
+  if (!pair[1] || !value_size_of(t, d->counter, &number) ||
+      !size_op(t, LOOM_EXPR_ADD, number, ahead, &number))
+    return NULL;
+  pair[0] = value_size(t, number);
+  return pair[0] ? value_tuple(t, pair, 2) : NULL;
+}
+
+value *iter_ahead(tracer *t, value *v, int64_t ahead) {
+  int64_t number, step;
+  if (v->type == &value_range_type) return range_ahead(t, v, ahead);
+  iter_data *d = v->any.a;
+  if (d->kind == ITER_ZIP) return zip_ahead(t, d, ahead);
+  if (d->kind == ITER_ENUMERATE) return enumerate_ahead(t, d, ahead);
+  if (d->kind != ITER_INDEX) {
+    bool good =
+        sequence_step(t, d, &number, &step) && size_at_iteration(t, number, step, ahead, &number);
+    return good ? value_size(t, number) : NULL;
+  }
+  if (!size_op(t, LOOM_EXPR_ADD, ahead, d->at, &number)) return NULL;
+  value *key = value_size(t, number);
+  return key ? trace_get_item(t, d->base, key) : NULL;
+}
+
+void iter_step(tracer *t, value *v) {
+  if (v->type == &value_range_type) {
+    v->any.i++;
+    return;
+  }
+  iter_data *d = v->any.a;
+  if (d->kind == ITER_ENUMERATE) {
+    value *one = value_int(t, 1);
+    d->counter = one ? trace_binary(t, 0, d->counter, one, false) : NULL;
+    iter_step(t, d->base);
+  } else if (d->kind == ITER_ZIP) {
+    for (Py_ssize_t i = 0; i < d->count; i++)
+      iter_step(t, d->inner[i]);
+  } else {
+    d->at += d->kind == ITER_REVERSED ? -1 : 1;
+  }
+}
+
+void iter_finish(value *v) {
+  if (v->type == &value_range_type) {
+    v->any.i = PyObject_Size(v->object);
+    return;
+  }
+  iter_data *d = v->any.a;
+  d->done = true;
+  if (d->kind == ITER_ENUMERATE) iter_finish(d->base);
+  for (Py_ssize_t i = 0; d->kind == ITER_ZIP && i < d->count; i++)
+    iter_finish(d->inner[i]);
+}
+
+void iter_walk_bases(roll_walk *w, value *v) {
+  if (v->type == &value_range_type) return;
+  iter_data *d = v->any.a;
+  if (d->kind != ITER_ZIP && d->kind != ITER_ENUMERATE) {
+    roll_value(w, &d->base);
+    roll_value(w, &d->function);
+  }
+  if (d->kind == ITER_ENUMERATE) iter_walk_bases(w, d->base);
+  for (Py_ssize_t i = 0; d->kind == ITER_ZIP && i < d->count; i++)
+    iter_walk_bases(w, d->inner[i]);
+}
 
 /* range(n) of a number n of the graph: any.i. */
 value *value_range_to(tracer *t, int64_t number) {

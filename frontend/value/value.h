@@ -115,6 +115,7 @@ typedef struct capture_tables {
 typedef struct roll_ban_row {
   PyCodeObject *code;
   int32_t pc;
+  int delay; /* so many iterations are looked at before one is taken for all; -1: never */
 } roll_ban_row;
 typedef struct roll_bans {
   roll_ban_row rows[ROLL_BANS];
@@ -159,6 +160,10 @@ struct tracer {
   int64_t late_sizes[LOOM_MAX_SYMBOLS]; /* the sizes themselves, so far */
   uint32_t late_count;
   struct shadows *shadows; /* shadow.c; or NULL */
+  uint64_t looped;                       /* bit for each symbol that is the index of a loop */
+  int64_t loop_counts[LOOM_MAX_SYMBOLS]; /* iterations of those, as numbers */
+  int64_t
+      blamed; /* the symbol of the loop that is at fault for what is now being reported, or -1 */
   roll_bans *bans;
   roll *rolls; /* loops over ranges, the last one begun first */
   const loom_adapter *state_owners[LOOM_MAX_ADAPTERS];
@@ -214,6 +219,8 @@ value *roll_next(tracer *t, frame *f, value *iterator);
 /* What now ends capture may be the fault of a loop that is being captured once: capture starts
  * again, without. False when there is none. */
 bool roll_blames(tracer *t);
+/* Was a loop left in the middle of the iteration that stood for all? Then capture starts again. */
+bool roll_is_open(tracer *t);
 
 /* ---- value/ --------------------------------------------------------------------------------- */
 
@@ -299,6 +306,14 @@ value *iter_call(tracer *t, value *function, value *sentinel);
 value *iter_watching(tracer *t, value *const *items, Py_ssize_t count, value *owner);
 value *iter_reversed(tracer *t, value *sequence);
 value *iter_indexed(tracer *t, value *v, Py_ssize_t count);
+/* For loops that are captured once: how many items are left, a number, or -1: that cannot be told;
+ * the item `ahead` further on, a number too; one item on; to the end; and what is iterated over,
+ * but not where it stands. Nothing is guarded but what telling needs. */
+int64_t iter_left(tracer *t, value *v);
+value *iter_ahead(tracer *t, value *v, int64_t ahead);
+void iter_step(tracer *t, value *v);
+void iter_finish(value *v);
+void iter_walk_bases(roll_walk *w, value *v);
 value *iter_chain(tracer *t, value *iterables); /* an iterator of iterables */
 value *value_generator(tracer *t, frame *f);
 value *generator_send(tracer *t, value *v,

@@ -120,7 +120,7 @@ def test_index_as_an_index():
         for i in range(n):
             s = s + a[i % 3]
         return s
-    check(step, U, rolled=False)
+    check(step, U)
 
 
 def test_decisions_by_the_index():
@@ -208,14 +208,14 @@ def test_objects():
     check(step, U)
 
 
-def test_a_counter_is_no_float():
+def test_a_counter():
     def step(a, n):
         k = 0
         for i in range(n):
             a = a + 1.0
             k += 1
         return a, k
-    check(step, U, rolled=False)
+    check(step, U)
 
 
 def test_a_growing_list():

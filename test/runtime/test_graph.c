@@ -206,7 +206,7 @@ static loom_value loop(loom_graph *g, loom_value n, loom_value x, loom_value ste
   if (twice) next = add(&body, next, outside, NULL);
   loom_graph_output(&body, next, NULL);
   loom_value operands[] = {n, x, step};
-  return loom_graph_region_node(g, LOOM_OP_FOR, operands, 3, &body, NULL, NULL);
+  return loom_graph_region_node(g, LOOM_OP_FOR, operands, 3, &body, -1, NULL, NULL);
 }
 
 static loom_value loops_sample(loom_graph *g, bool twice) {
@@ -267,7 +267,7 @@ static void refuses_bad_regions(void **state) {
   loom_value operands[] = {c, x};
   loom_region_init(&body, &g);
   loom_graph_input(&body, LOOM_INPUT_ARRAY, &truth, NULL);
-  assert_int_equal(loom_graph_region_node(&g, LOOM_OP_FOR, operands, 2, &body, NULL, &err),
+  assert_int_equal(loom_graph_region_node(&g, LOOM_OP_FOR, operands, 2, &body, -1, NULL, &err),
                    LOOM_NO_VALUE);
   assert_non_null(strstr(err.message, "count is not"));
   loom_graph regions[2];
@@ -276,7 +276,7 @@ static void refuses_bad_regions(void **state) {
     loom_value in = loom_graph_input(&regions[r], LOOM_INPUT_ARRAY, &type, NULL);
     loom_graph_output(&regions[r], r ? reduce(&regions[r], in, "sum", 0) : in, NULL);
   }
-  assert_int_equal(loom_graph_region_node(&g, LOOM_OP_IF, operands, 2, regions, NULL, &err),
+  assert_int_equal(loom_graph_region_node(&g, LOOM_OP_IF, operands, 2, regions, -1, NULL, &err),
                    LOOM_NO_VALUE);
   assert_non_null(strstr(err.message, "another type than the result"));
   assert_int_equal(g.node_count, 0);

@@ -1,0 +1,109 @@
+/* Numbers of the graph with the index of a loop in them (roll.c).
+ *
+ * The index of a loop that is captured once is a symbol of its body, which takes the values 0 to
+ * count - 1. A decision on such a number is the same in every iteration or it is none that capture
+ * can make: a number that is linear in the index is largest and smallest in the first and the last
+ * iteration, and what it is there no longer has the index in it, so that ranges, or this call's
+ * sizes and a guard, decide it as any other. */
+#include "frontend/size.h"
+
+bool size_is_looped(tracer *t, int64_t number) {
+  return t->looped && LOOM_STRIDE_IS_SYM(number) &&
+         (size_symbols(trace_graph(t), LOOM_STRIDE_EXPR(number)) & t->looped);
+}
+
+bool size_loop(tracer *t, int64_t count, loom_value index, int64_t *out) {
+  loom_graph *graph = trace_graph(t);
+  int64_t low, high;
+  loom_dim dim;
+  loom_stride_range(graph, count, &low, &high);
+  if (graph->symbol_count >= LOOM_MAX_SYMBOLS) return false;
+  const loom_symbol known = {.max = high > 0 ? high - 1 : 0, .divisor = 1};
+  if (!loom_dim_symbol(graph, &known, &dim)) return trace_fail(t), false;
+  uint32_t symbol = graph->symbol_count - 1;
+  t->looped |= (uint64_t)1 << symbol;
+  t->loop_counts[symbol] = count;
+  t->late_nodes[symbol] = index;
+  t->capture->sized = true;
+  *out = loom_stride_of_dim(dim);
+  return true;
+}
+
+/* The symbol of the innermost loop in a number. */
+static uint32_t loop_symbol(tracer *t, int64_t number) {
+  uint64_t bits = size_symbols(trace_graph(t), LOOM_STRIDE_EXPR(number)) & t->looped;
+  return (uint32_t)(63 - __builtin_clzll(bits));
+}
+
+void size_blame(tracer *t, int64_t number, const char *why) {
+  if (trace_pending(t)) return;
+  t->blamed = (int64_t)loop_symbol(t, number);
+  trace_break(t, BREAK_DATA_DEPENDENT, "%s", why);
+  t->blamed = -1;
+}
+
+/* number = factor * symbol + rest: false when it is no such sum, or something is pending. */
+static bool loop_split(tracer *t, int64_t number, uint32_t symbol, int64_t *factor, int64_t *rest) {
+  const loom_graph *graph = trace_graph(t);
+  size_sum sum = {0};
+  *factor = *rest = 0;
+  if (!size_open(graph, LOOM_STRIDE_EXPR(number), &sum)) return false;
+  for (int i = 0; i < sum.count; i++) {
+    size_term term = sum.terms[i];
+    int64_t part;
+    bool found = false;
+    for (int k = 0; k < term.count && !found; k++) {
+      const loom_expr *e = &graph->exprs[term.factors[k]];
+      found = e->kind == LOOM_EXPR_SYMBOL && e->value == symbol &&
+              size_drop_factor(&term, term.factors[k]);
+    }
+    for (int k = 0; k < term.count; k++)
+      if (size_symbols(graph, term.factors[k]) >> symbol & 1) return false;
+    int64_t *to = found ? factor : rest;
+    if (!size_build_term(t, &term, &part) || !size_op(t, LOOM_EXPR_ADD, *to, part, to))
+      return false;
+  }
+  return true;
+}
+
+/* What the number is at its smallest and its largest, without the index of the innermost loop. */
+static bool loop_extremes(tracer *t, int64_t number, int64_t *low, int64_t *high) {
+  uint32_t symbol = loop_symbol(t, number);
+  int64_t factor, last, other;
+  __int128 least, most;
+  if (!loop_split(t, number, symbol, &factor, low) || trace_pending(t)) return false;
+  if (!size_op(t, LOOM_EXPR_ADD, t->loop_counts[symbol], -1, &last) ||
+      !size_op(t, LOOM_EXPR_MUL, factor, last, &last) ||
+      !size_op(t, LOOM_EXPR_ADD, *low, last, &other) ||
+      !size_sign_range(trace_graph(t), factor, &least, &most))
+    return false;
+  *high = least >= 0 ? other : *low;
+  if (most <= 0) *low = other;
+  return least >= 0 || most <= 0;
+}
+
+int size_loop_positive(tracer *t, int64_t number) {
+  int64_t low, high;
+  if (loop_extremes(t, number, &low, &high)) {
+    if (size_hint(t, low) > 0 && size_less(t, 0, low) > 0) return 1;
+    if (size_hint(t, high) <= 0 && size_less(t, 0, high) == 0) return 0;
+  }
+  size_blame(t, number, "a decision depends on the index of a loop");
+  return -1;
+}
+
+int size_loop_zero(tracer *t, int64_t number) {
+  int64_t low, high;
+  if (loop_extremes(t, number, &low, &high)) {
+    if (low == 0 && high == 0) return 1;
+    if (size_hint(t, low) > 0 && size_less(t, 0, low) > 0) return 0;
+    if (size_hint(t, high) < 0 && size_less(t, high, 0) > 0) return 0;
+  }
+  size_blame(t, number, "a decision depends on the index of a loop");
+  return -1;
+}
+
+bool size_at_iteration(tracer *t, int64_t number, int64_t step, int64_t iteration, int64_t *out) {
+  return size_op(t, LOOM_EXPR_MUL, step, iteration, &step) &&
+         size_op(t, LOOM_EXPR_ADD, number, step, out);
+}
