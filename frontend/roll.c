@@ -14,6 +14,10 @@
  * the hidden one they are what they were plus so much times the index, which is a symbol of the
  * graph (size_loop.c); when they are that for the next index at its end, they are in all.
  *
+ * Where names change places without that the arrays do, or a decision depends on `i % n`, the state
+ * is the same every few iterations only (the period): so many are evaluated as one, and what is
+ * left of them at the end is unrolled.
+ *
  * Nothing is lost when that does not come about: a copy is a copy, and the graph so far is right,
  * unless the symbol is in it: then capture starts again, and watches for longer. When the code asks
  * for what was hidden, it starts again and leaves that loop alone (roll_bans).
@@ -23,7 +27,13 @@
 #include <string.h>
 
 #define ROLL_TRIES 6
-#define ROLL_RESTARTS 12
+#define ROLL_RESTARTS 16
+#define ROLL_ORDER 4   /* after so many iterations the names may be back where they were */
+#define ROLL_PERIOD 16 /* so many iterations at most are one of the loop in the graph */
+#define ROLL_PAST (2 * ROLL_PERIOD)
+#define ROLL_NODES 2000 /* an unrolled loop of more is left to Python */
+
+enum { ROLL_NEVER = -1, ROLL_LEAVE = -2 }; /* of roll_ban_row.delay */
 
 typedef enum roll_stage {
   ROLL_WATCHING, /* iterations are compared */
@@ -34,20 +44,29 @@ typedef enum roll_stage {
 struct roll {
   roll *next;
   frame *frame;
-  value *iterator;
+  value *iterator;      /* of a `for`; NULL: a `while`, which goes on as long as */
+  int64_t excess, wane; /* a number is positive, which grows by so much from one to the next */
   int32_t pc;
   bool *live;
   roll_stage stage;
-  roll_walk *before;      /* the state at the head, the last time */
+  roll_walk *before;              /* the state at the head, the last time */
+  roll_walk *past[ROLL_PAST + 1]; /* as often as it was watched, the last time first */
+  int period, phase;      /* iterations that are one in the graph; how many of them were hidden */
   bool *carried;          /* by slot of `before` */
   loom_value *inits;      /* what is hidden behind the copies */
   int64_t *bases, *steps; /* of numbers: in the first hidden iteration, and from one to the next */
   loom_value index;
   int64_t symbol, left; /* the index; how many iterations there are from here on */
+  int64_t count;        /* of the loop in the graph */
   uint32_t first;       /* node of the hidden iteration */
   loom_value first_value;
-  int tries, delay;
-  int64_t length; /* iterations in all; -1: not known at capture */
+  int tries, delay, given; /* given: a period that was asked for */
+  uint32_t begin;          /* node, at the first iteration */
+  int64_t length;          /* iterations in all; -1: not known at capture */
+  bool rolled;             /* it is in the graph */
+  bool tested;             /* a `while` on floats, whose number of iterations nobody knows */
+  double distance;         /* of its floats, the last time */
+  loom_value started, truth, condition; /* its test in the graph: at first, as it was, as it is */
 };
 
 static uint64_t roll_symbol(tracer *t, const roll *r) {
@@ -63,25 +82,36 @@ static roll_ban_row *roll_row(roll_bans *bans, PyCodeObject *code, int32_t pc) {
   return NULL;
 }
 
-/* Capture starts again, and looks at `delay` iterations of this loop before it takes one for all.
- */
-static void roll_restart(tracer *t, const roll *r, int delay) {
+/* Capture starts again, and looks at `delay` iterations of this loop before it takes one, or
+ * `period` of them, for all. */
+static void roll_restart(tracer *t, const roll *r, int delay, int period) {
   roll_bans *bans = t->bans;
   roll_ban_row *row = roll_row(bans, r->frame->code->object, r->pc);
   if (!bans || ++bans->restarts > ROLL_RESTARTS || (!row && bans->count == ROLL_BANS)) {
     if (bans) bans->all = true;
   } else {
     if (!row) row = &bans->rows[bans->count++];
-    *row = (roll_ban_row){r->frame->code->object, r->pc, delay >= ROLL_TRIES ? -1 : delay};
+    *row = (roll_ban_row){r->frame->code->object, r->pc, delay >= ROLL_TRIES ? ROLL_NEVER : delay,
+                          period};
   }
   t->state = TRACE_RESTART;
 }
 
+static int roll_common(int a, int b) {
+  int both = a;
+  while (both % b)
+    both += a;
+  return both;
+}
+
 bool roll_blames(tracer *t) {
   for (roll *r = t->rolls; r; r = r->next) { /* the innermost came last */
-    bool meant = t->blamed < 0 || (r->symbol && roll_symbol(t, r) == (uint64_t)t->blamed);
+    bool meant =
+        t->blamed < 0 || (r->symbol && !r->tested && roll_symbol(t, r) == (uint64_t)t->blamed);
     if (r->stage != ROLL_HIDDEN || !meant) continue;
-    roll_restart(t, r, -1);
+    int period = t->blamed_period > 1 ? roll_common(r->given, t->blamed_period) : 0;
+    bool again = period > r->given && period <= ROLL_PERIOD && !LOOM_STRIDE_IS_SYM(r->left);
+    roll_restart(t, r, again ? 0 : ROLL_NEVER, again ? period : 1);
     return true;
   }
   return false;
@@ -91,7 +121,7 @@ bool roll_is_open(tracer *t) {
   if (t->state == TRACE_ERROR || t->state == TRACE_RESTART) return false;
   for (roll *r = t->rolls; r; r = r->next) {
     if (r->stage != ROLL_HIDDEN) continue;
-    roll_restart(t, r, -1);
+    roll_restart(t, r, ROLL_NEVER, 1);
     return true;
   }
   return false;
@@ -123,10 +153,10 @@ static bool roll_slot_same(const roll_slot *a, const roll_slot *b) {
 }
 
 /* Adds the slots that differ to those that are carried; how many there are. */
-static uint32_t roll_differ(tracer *t, roll *r, const roll_walk *now) {
+static uint32_t roll_differ(tracer *t, roll *r, const roll_walk *before, const roll_walk *now) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < now->slot_count; i++) {
-    const roll_slot *was = &r->before->slots[i], *is = &now->slots[i];
+    const roll_slot *was = &before->slots[i], *is = &now->slots[i];
     bool differs = !roll_slot_same(was, is);
     if (was->whole && !size_minus(t, is->size, was->size, &r->steps[i])) return 0;
     count += differs && !r->carried[i];
@@ -219,15 +249,8 @@ static bool roll_hide_whole(tracer *t, roll *r, uint32_t i) {
 }
 
 /* The operands of the copies stay in `inits`. */
-static bool roll_hide(tracer *t, roll *r) {
+static bool roll_hide_slots(tracer *t, roll *r) {
   roll_walk *w = r->before;
-  r->inits = trace_alloc(t, sizeof *r->inits * (w->slot_count + 1u));
-  r->bases = trace_alloc(t, sizeof *r->bases * (w->slot_count + 1u));
-  r->left = iter_left(t, r->iterator);
-  r->index = roll_copy(t, roll_number(t, LOOM_I64, 0));
-  if (!r->inits || !r->bases || r->index == LOOM_NO_VALUE || r->left == -1 ||
-      !size_loop(t, r->left, r->index, &r->symbol))
-    return false;
   r->stage = ROLL_HIDDEN; /* it is to blame for what now goes wrong */
   for (uint32_t i = 0; i < w->slot_count; i++) {
     roll_slot *slot = &w->slots[i];
@@ -242,6 +265,30 @@ static bool roll_hide(tracer *t, roll *r) {
   return true;
 }
 
+/* Without an index, no number may change. */
+static bool roll_hide_tested(tracer *t, roll *r) {
+  for (uint32_t i = 0; i < r->before->slot_count; i++)
+    if (r->before->slots[i].whole && r->carried[i]) return false;
+  r->started = roll_number(t, LOOM_BOOL, 1);
+  r->truth = roll_copy(t, r->started);
+  return r->truth != LOOM_NO_VALUE && roll_hide_slots(t, r);
+}
+
+static bool roll_hide(tracer *t, roll *r, int64_t left) {
+  const roll_walk *w = r->before;
+  r->inits = trace_alloc(t, sizeof *r->inits * (w->slot_count + 1u));
+  r->bases = trace_alloc(t, sizeof *r->bases * (w->slot_count + 1u));
+  if (!r->inits || !r->bases) return false;
+  if (r->tested) return roll_hide_tested(t, r);
+  bool few = r->period > 1 && (LOOM_STRIDE_IS_SYM(left) || left < 2 * r->period);
+  r->left = left;
+  r->count = r->period > 1 ? left / r->period : left;
+  r->phase = 0;
+  r->index = roll_copy(t, roll_number(t, LOOM_I64, 0));
+  return r->index != LOOM_NO_VALUE && left != -1 && !few &&
+         size_loop(t, r->count, r->index, &r->symbol) && roll_hide_slots(t, r);
+}
+
 /* ---- the loop ----------------------------------------------------------------------------------
  */
 
@@ -252,15 +299,19 @@ static bool roll_leave(tracer *t, roll *r, roll_walk *now, const loom_value *res
     if (!r->carried[i]) continue;
     if (!now->slots[i].whole) {
       if (!roll_put(t, &now->slots[i], results[n++])) return false;
-    } else if (!size_at_iteration(t, r->bases[i], r->steps[i], r->left, &number) ||
+    } else if (!size_at_iteration(t, r->bases[i], r->steps[i], r->count, &number) ||
                !roll_put_whole(t, &now->slots[i], number)) {
       return false;
     }
   }
   for (int32_t i = 0; i < r->frame->code->locals; i++)
     if (!r->live[i]) r->frame->locals[i] = NULL; /* nobody reads it before it is assigned */
-  iter_finish(r->iterator);
-  return true;
+  if (!r->iterator) return !trace_pending(t);
+  if (r->period == 1)
+    iter_finish(r->iterator);
+  else
+    iter_step(t, r->iterator, (r->count - 1) * r->period);
+  return !trace_pending(t);
 }
 
 /* What nothing is carried by may have happened once as well, unless that can be seen. */
@@ -273,12 +324,17 @@ static bool roll_is_idle(tracer *t, const roll *r) {
 }
 
 static bool roll_close(tracer *t, roll *r, roll_walk *now) {
-  uint32_t carried = 0;
+  uint32_t carried = r->tested;
   for (uint32_t i = 0; i < now->slot_count; i++)
     carried += r->carried[i] && !now->slots[i].whole;
   loom_value *lists = trace_alloc(t, 3 * sizeof *lists * (carried + 1u));
   if (!lists) return false;
   loom_value *inits = lists, *before = lists + carried, *after = lists + 2 * carried;
+  if (r->tested) { /* the test comes last */
+    inits[carried - 1] = r->started;
+    before[carried - 1] = r->truth;
+    after[carried - 1] = r->condition;
+  }
   for (uint32_t i = 0, n = 0; i < now->slot_count; i++) {
     if (!r->carried[i] || now->slots[i].whole) continue;
     inits[n] = r->inits[i];
@@ -291,8 +347,9 @@ static bool roll_close(tracer *t, roll *r, roll_walk *now) {
   roll_body body = {.first = r->first,
                     .first_value = r->first_value,
                     .index = r->index,
-                    .symbol = (int64_t)roll_symbol(t, r),
-                    .count = r->left,
+                    .symbol = r->tested ? -1 : (int64_t)roll_symbol(t, r),
+                    .tested = r->tested,
+                    .count = r->count,
                     .carried = carried,
                     .inits = inits,
                     .before = before,
@@ -311,11 +368,12 @@ static void roll_give_up(tracer *t, roll *r, const char *why) {
 static void roll_retry(tracer *t, roll *r, roll_walk *now, bool alike) {
   r->stage = ROLL_OVER;
   if (roll_is_looped(t, r, now)) {
-    roll_restart(t, r, now->refused ? -1 : r->tries + 1);
+    roll_restart(t, r, now->refused ? ROLL_NEVER : r->tries + 1, r->given);
     return;
   }
   r->before = now;
-  if (!alike || ++r->tries >= ROLL_TRIES || !roll_hide(t, r)) roll_give_up(t, r, now->refused);
+  bool more = r->iterator && alike && ++r->tries < ROLL_TRIES;
+  if (!more || !roll_hide(t, r, iter_left(t, r->iterator))) roll_give_up(t, r, now->refused);
 }
 
 /* At the head, after the hidden iteration. */
@@ -328,48 +386,73 @@ static void roll_check(tracer *t, roll *r) {
     holds = r->carried[i] || roll_slot_same(&r->before->slots[i], &now->slots[i]);
   if (trace_pending(t)) return;
   if (!holds) {
-    if (alike) roll_differ(t, r, now);
+    if (alike) roll_differ(t, r, r->before, now);
     if (!trace_pending(t)) roll_retry(t, r, now, alike);
     return;
   }
   r->stage = ROLL_OVER;
   bool looped = roll_is_looped(t, r, now), made = roll_close(t, r, now);
+  r->rolled = made;
   if (trace_pending(t)) return;
   trace_note_loop(t, made ? LOOP_ROLLED : LOOP_UNROLLED, r->length, "%s",
                   made ? "" : "it carries nothing");
-  if (!made && looped) roll_restart(t, r, -1);
+  if (!made && looped) roll_restart(t, r, ROLL_NEVER, 1);
 }
 
-/* At the head, after an iteration like any other. */
-static void roll_watch(tracer *t, roll *r) {
-  roll_walk *now = roll_look(t, r);
-  if (!now) return;
-  int64_t left = iter_left(t, r->iterator), gone = 1;
-  bool alike = r->before && roll_alike(r->before, now);
-  bool one = left != -1 && (!r->before || (size_minus(t, r->left, left, &gone) && gone == 1));
-  if (trace_pending(t)) return;
-  if (now->refused || !one || ++r->tries > ROLL_TRIES) {
-    roll_give_up(t, r, one ? now->refused : "it takes several items at once");
-    return;
+/* Do numbers grow by as much as they did before? */
+static bool roll_is_steady(tracer *t, const roll_walk *first, const roll_walk *second,
+                           const roll_walk *now) {
+  for (uint32_t i = 0; i < now->slot_count; i++) {
+    int64_t before, after;
+    if (!now->slots[i].whole || now->slots[i].size == second->slots[i].size) continue;
+    if (!first || !roll_alike(first, now) ||
+        !size_minus(t, second->slots[i].size, first->slots[i].size, &before) ||
+        !size_minus(t, now->slots[i].size, second->slots[i].size, &after) || before != after)
+      return false;
   }
-  if (!alike) r->carried = NULL;
-  if (alike && !r->carried) {
+  return true;
+}
+
+/* After how many iterations is the state what it was? 0: it is not. */
+static int roll_find_period(tracer *t, const roll *r, const roll_walk *now) {
+  for (int p = r->given; p <= ROLL_ORDER * r->given && p <= ROLL_PERIOD; p += r->given) {
+    const roll_walk *second = r->past[p - 1],
+                    *first = 2 * p <= ROLL_PAST ? r->past[2 * p - 1] : NULL;
+    if (second && roll_alike(second, now) && roll_is_steady(t, first, second, now)) return p;
+  }
+  return 0;
+}
+
+/* At the head, after an iteration like any other, before which there were `left`. True: the next
+ * one may stand for all. */
+static bool roll_watch(tracer *t, roll *r, int64_t left) {
+  roll_walk *now = roll_look(t, r);
+  if (!now) return false;
+  int64_t gone = 1;
+  int period = now->refused ? 0 : roll_find_period(t, r, now);
+  bool one = left != -1 && (!r->past[0] || (size_minus(t, r->left, left, &gone) && gone == 1));
+  if (trace_pending(t)) return false;
+  if (now->refused || (r->iterator && !one) || ++r->tries > ROLL_TRIES + 3 * r->given) {
+    roll_give_up(t, r, one ? now->refused : "it takes several items at once");
+    return false;
+  }
+  if (period != r->period) r->carried = NULL;
+  r->period = period;
+  if (period && !r->carried) {
     r->carried = trace_alloc(t, now->slot_count + 1u);
     r->steps = trace_alloc(t, sizeof *r->steps * (now->slot_count + 1u));
   }
-  if (alike && r->carried && r->steps) roll_differ(t, r, now);
-  r->before = now;
+  if (period && r->carried && r->steps) roll_differ(t, r, r->past[period - 1], now);
+  memmove(r->past + 1, r->past, sizeof *r->past * ROLL_PAST);
+  r->past[0] = r->before = now;
   r->left = left;
-  if (!alike || !r->carried || r->tries <= r->delay || trace_pending(t)) return;
-  if (!roll_hide(t, r)) roll_give_up(t, r, NULL);
+  return period && r->carried && r->tries > r->delay && !trace_pending(t);
 }
 
-static roll *roll_new(tracer *t, frame *f, value *iterator) {
+static roll *roll_new(tracer *t, frame *f, value *iterator, int64_t left) {
   const roll_ban_row *row = roll_row(t->bans, f->code->object, f->pc);
-  int64_t left = iter_left(t, iterator);
   bool few = left <= loom_config.unroll_limit && !LOOM_STRIDE_IS_SYM(left);
-  if (trace_pending(t) || left == -1) return NULL;
-  if (few || !t->bans || t->bans->all || (row && row->delay < 0)) return NULL;
+  if (trace_pending(t) || left == -1 || few || !t->bans) return NULL;
   roll *r = trace_alloc(t, sizeof *r);
   bool *live = r ? roll_live(t, f->code, f->pc - 1) : NULL;
   if (!live) return NULL;
@@ -378,9 +461,31 @@ static roll *roll_new(tracer *t, frame *f, value *iterator) {
               .iterator = iterator,
               .pc = f->pc,
               .live = live,
-              .delay = row ? row->delay : 0,
+              .delay = row && row->delay > 0 ? row->delay : 0,
+              .given = row && row->period ? row->period : 1,
+              .begin = trace_graph(t)->node_count,
               .length = LOOM_STRIDE_IS_SYM(left) ? -1 : left};
+  if (t->bans->all || (row && row->delay < 0)) r->stage = ROLL_OVER;
+  if (row && row->delay == ROLL_LEAVE) {
+    trace_note_loop(t, LOOP_LEFT, r->length, "its iterations differ, and are too many to unroll");
+    trace_break(t, BREAK_LIMIT, "a loop of many iterations that are not alike");
+  }
   return t->rolls = r;
+}
+
+/* A long loop that is unrolled is left to Python, which runs what is compiled of its body. */
+static void roll_measure(tracer *t, const roll *r, value *iterator) {
+  int64_t left = iter_left(t, iterator), done = r->length - left;
+  int64_t nodes = trace_graph(t)->node_count - r->begin;
+  if (r->length < 0 || left < 0 || done != loom_config.unroll_limit + 1 || r->frame != t->root ||
+      nodes * left <= ROLL_NODES * done)
+    return;
+  roll_restart(t, r, ROLL_LEAVE, 1);
+}
+
+static void roll_begin(tracer *t, roll *r) {
+  int64_t left = iter_left(t, r->iterator);
+  if (roll_watch(t, r, left) && !roll_hide(t, r, left)) roll_give_up(t, r, NULL);
 }
 
 /* Is there one more iteration whatever a number of the graph will be? By a guard; false when
@@ -397,7 +502,7 @@ static value *roll_plain(tracer *t, const roll *r, value *iterator) {
   if (!r || r->stage != ROLL_WATCHING || !LOOM_STRIDE_IS_SYM(iter_left(t, iterator)))
     return trace_next(t, iterator);
   value *item = roll_is_next(t, iterator) ? iter_ahead(t, iterator, 0) : NULL;
-  if (item) iter_step(t, iterator);
+  if (item) iter_step(t, iterator, 1);
   return trace_pending(t) ? NULL : item;
 }
 
@@ -405,15 +510,151 @@ value *roll_next(tracer *t, frame *f, value *iterator) {
   roll *r = t->rolls;
   while (r && r->iterator != iterator)
     r = r->next;
-  if (!r) r = roll_new(t, f, iterator);
-  if (r && !trace_pending(t) && r->stage == ROLL_HIDDEN)
+  if (!r) r = roll_new(t, f, iterator, iter_left(t, iterator));
+  if (!r || trace_pending(t)) return trace_pending(t) ? NULL : roll_plain(t, r, iterator);
+  if (r->stage == ROLL_HIDDEN && ++r->phase == r->period)
     roll_check(t, r);
-  else if (r && !trace_pending(t) && r->stage == ROLL_WATCHING)
-    roll_watch(t, r);
+  else if (r->stage == ROLL_WATCHING)
+    roll_begin(t, r);
+  else if (r->stage == ROLL_OVER)
+    roll_measure(t, r, iterator);
   if (trace_pending(t)) return NULL;
-  if (!r || r->stage != ROLL_HIDDEN) return roll_plain(t, r, iterator);
+  if (r->stage != ROLL_HIDDEN) return roll_plain(t, r, iterator);
   if (!roll_is_next(t, iterator)) return NULL;
-  value *item = iter_ahead(t, iterator, r->symbol);
-  if (item) iter_step(t, iterator);
+  int64_t ahead;
+  value *item = size_op(t, LOOM_EXPR_MUL, r->symbol, r->period, &ahead)
+                    ? iter_ahead(t, iterator, ahead)
+                    : NULL;
+  if (item) iter_step(t, iterator, 1);
   return trace_pending(t) ? NULL : item;
+}
+
+/* ---- while ------------------------------------------------------------------------------------
+ *
+ * The test at the end of a `while` on ints says that a number, the excess, is positive. When it
+ * shrinks by as much in every iteration, there are as many more as that takes.
+ */
+
+/* What is positive when the comparison holds. */
+static bool roll_excess(tracer *t, int op, int64_t l, int64_t r, int64_t *out) {
+  if (op == Py_GT || op == Py_GE)
+    return size_minus(t, l, r, out) && (op == Py_GT || size_op(t, LOOM_EXPR_ADD, *out, 1, out));
+  return size_minus(t, r, l, out) && (op == Py_LT || size_op(t, LOOM_EXPR_ADD, *out, 1, out));
+}
+
+/* How many iterations come behind a test that holds, or -1. */
+static int64_t roll_remaining(tracer *t, int64_t excess, int64_t wane) {
+  int64_t up, left;
+  if (LOOM_STRIDE_IS_SYM(wane) || wane >= 0 || wane < -(1ll << 40)) return -1;
+  if (!size_op(t, LOOM_EXPR_ADD, excess, -wane - 1, &up) ||
+      !size_op(t, LOOM_EXPR_FLOORDIV, up, -wane, &left))
+    return -1;
+  return left;
+}
+
+static void roll_test_plain(tracer *t, roll *r, int64_t excess) {
+  int64_t wane = 0, left = -1;
+  bool again = r->past[0] && size_minus(t, excess, r->excess, &wane);
+  if (again) left = roll_remaining(t, excess, wane);
+  r->excess = excess;
+  bool few = left <= loom_config.unroll_limit && !LOOM_STRIDE_IS_SYM(left);
+  bool ready = !trace_pending(t) && roll_watch(t, r, -1);
+  if (!ready || trace_pending(t)) return;
+  r->wane = wane;
+  r->length = -1;
+  if (left == -1 || few || r->period != 1 || !roll_hide(t, r, left)) roll_give_up(t, r, NULL);
+}
+
+/* Is the excess, behind the hidden iteration, what it should be? */
+static bool roll_excess_holds(tracer *t, const roll *r, int64_t excess) {
+  int64_t due, next;
+  return size_op(t, LOOM_EXPR_ADD, r->symbol, 1, &next) &&
+         size_at_iteration(t, r->excess, r->wane, next, &due) && due == excess;
+}
+
+/* Is this the test at the end of a `while`? */
+static bool roll_is_test(const frame *f) {
+  const loom_instr *jump = &f->code->instrs[f->pc];
+  if (f->pc + 1 >= f->code->count || jump->target < 0) return false;
+  if (jump->op == BC_POP_JUMP_IF_TRUE) return jump->target <= f->pc;
+  return jump->op == BC_POP_JUMP_IF_FALSE && jump[1].op == BC_JUMP && jump[1].target <= f->pc;
+}
+
+static roll *roll_while(tracer *t, frame *f) {
+  roll *w = t->rolls;
+  while (w && (w->iterator || w->frame != f || w->pc != f->pc))
+    w = w->next;
+  return w ? w : roll_new(t, f, NULL, LOOM_STRIDE_SYM(0));
+}
+
+/* The hidden iteration has come to its end. */
+static value *roll_test_hidden(tracer *t, roll *w, bool good) {
+  if (good && !trace_pending(t)) roll_check(t, w);
+  if (trace_pending(t)) return NULL;
+  if (w->stage == ROLL_OVER && w->rolled) return w->frame = NULL, t->false_value;
+  roll_restart(t, w, ROLL_NEVER, 1);
+  return NULL;
+}
+
+static value *roll_test_ints(tracer *t, frame *f, int op, int64_t l, int64_t r) {
+  int64_t excess;
+  if (!roll_excess(t, op, l, r, &excess)) return NULL;
+  roll *w = roll_while(t, f);
+  if (!w || trace_pending(t)) return NULL;
+  if (w->stage == ROLL_HIDDEN)
+    return roll_test_hidden(t, w, !w->tested && roll_excess_holds(t, w, excess));
+  int goes_on = size_less(t, 0, excess);
+  if (goes_on == 0) w->frame = NULL; /* the next time it is another loop */
+  if (goes_on > 0 && w->stage == ROLL_WATCHING) roll_test_plain(t, w, excess);
+  return NULL;
+}
+
+static bool roll_float(const value *v, double *out) {
+  if (!value_is_const(v) || !(PyFloat_CheckExact(v->object) || PyLong_CheckExact(v->object)))
+    return false;
+  *out = PyFloat_AsDouble(v->object);
+  return !PyErr_Occurred() || (PyErr_Clear(), false);
+}
+
+/* Known floats, which are on their way to each other. */
+static void roll_test_floats(tracer *t, roll *w, double distance) {
+  double step = w->distance - distance;
+  bool far = w->past[0] && step > 0 && distance / step > (double)loom_config.unroll_limit;
+  bool ready = roll_watch(t, w, -1);
+  w->distance = distance;
+  if (!ready || trace_pending(t)) return;
+  w->tested = true;
+  if (!far || w->period != 1 || !roll_hide(t, w, -1)) roll_give_up(t, w, NULL);
+}
+
+static value *roll_test_hidden_floats(tracer *t, roll *w, int op, value *left, value *right) {
+  static const char *const kinds[] = {
+      [Py_LT] = "lt", [Py_LE] = "le", [Py_GT] = "gt", [Py_GE] = "ge"};
+  value *sides[2] = {number_to_float(t, left), number_to_float(t, right)};
+  if (!sides[0] || !sides[1]) return roll_test_hidden(t, w, false);
+  loom_value in[2] = {sides[0]->number.node, sides[1]->number.node};
+  const loom_attr kind = {.kind = LOOM_ATTR_STR, .str = kinds[op]};
+  if (in[0] == LOOM_NO_VALUE || in[1] == LOOM_NO_VALUE) return roll_test_hidden(t, w, false);
+  w->condition = trace_node(t, LOOM_OP_COMPARE, in, 2, &kind, 1, NULL);
+  return roll_test_hidden(t, w, w->tested && w->condition != LOOM_NO_VALUE);
+}
+
+value *roll_test(tracer *t, frame *f, int op, value *left, value *right) {
+  value *sides[2] = {left, right};
+  int64_t l, r;
+  double a, b;
+  if (op < Py_LT || op == Py_EQ || op == Py_NE || op > Py_GE || !roll_is_test(f)) return NULL;
+  for (int i = 0; i < 2; i++)
+    if (sides[i]->type != &value_number_type && !roll_float(sides[i], &a)) return NULL;
+  if (value_size_of(t, left, &l) && value_size_of(t, right, &r))
+    return roll_test_ints(t, f, op, l, r);
+  roll *w = trace_pending(t) ? NULL : roll_while(t, f);
+  if (!w || trace_pending(t)) return NULL;
+  if (w->stage == ROLL_HIDDEN) return roll_test_hidden_floats(t, w, op, left, right);
+  bool known = roll_float(left, &a) && roll_float(right, &b);
+  if (!known || !PyObject_RichCompareBool(left->object, right->object, op))
+    w->frame = NULL; /* the next time it is another loop */
+  else if (w->stage == ROLL_WATCHING)
+    roll_test_floats(t, w, op == Py_LT || op == Py_LE ? b - a : a - b);
+  return NULL;
 }

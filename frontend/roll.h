@@ -52,7 +52,9 @@ typedef struct roll_body {
   uint32_t first; /* node */
   loom_value first_value, index;
   int64_t symbol; /* which is the index too */
-  int64_t count;  /* a number of the graph */
+  bool
+      tested; /* a `while`: no count and no index; the last carried value says whether it goes on */
+  int64_t count; /* a number of the graph */
   uint32_t carried;
   const loom_value *inits, *before;
   loom_value *after;

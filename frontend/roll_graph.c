@@ -6,7 +6,7 @@
 typedef struct body_job {
   tracer *t;
   const roll_body *body;
-  loom_graph *graph, region;
+  loom_graph *graph, region, test;
   uint32_t end;         /* behind the last node */
   uint8_t *live;        /* nodes, from the first one on */
   loom_value *map;      /* value -> in the region; LOOM_NO_VALUE */
@@ -17,7 +17,7 @@ typedef struct body_job {
 static bool body_is_carried(const body_job *j, loom_value v) {
   for (uint32_t i = 0; i < j->body->carried; i++)
     if (j->body->before[i] == v) return true;
-  return v == j->body->index;
+  return v == j->body->index && !j->body->tested;
 }
 
 /* Marks what the results need, and what must happen all the same; false when something would be
@@ -53,7 +53,7 @@ static loom_value body_input(body_job *j, loom_value outer, loom_value operand) 
 /* Inputs: the index, what is carried, what is read of the outside. */
 static bool body_inputs(body_job *j) {
   const roll_body *b = j->body;
-  if (body_input(j, b->index, LOOM_NO_VALUE) == LOOM_NO_VALUE) return false;
+  if (!b->tested && body_input(j, b->index, LOOM_NO_VALUE) == LOOM_NO_VALUE) return false;
   for (uint32_t i = 0; i < b->carried; i++)
     if (body_input(j, b->before[i], b->inits[i]) == LOOM_NO_VALUE) return false;
   for (uint32_t n = b->first; n < j->end; n++) {
@@ -103,6 +103,18 @@ static bool body_nodes(body_job *j) {
   return true;
 }
 
+/* The region that says whether a `while` goes on: what is carried last. */
+static bool body_test(body_job *j) {
+  loom_value v = LOOM_NO_VALUE;
+  for (uint32_t i = 0; i < j->region.input_count; i++) {
+    loom_value in = loom_graph_input(&j->test, LOOM_INPUT_ARRAY,
+                                     loom_graph_type(&j->region, j->region.inputs[i].value), NULL);
+    if (in == LOOM_NO_VALUE) return false;
+    if (i + 1 == j->body->carried) v = in;
+  }
+  return loom_graph_output(&j->test, v, NULL);
+}
+
 /* The iteration that was evaluated is in the loop now: what is left of it here means nothing. */
 static void body_clear(body_job *j) {
   for (uint32_t n = j->body->first; n < j->end; n++) {
@@ -119,8 +131,10 @@ static bool body_finish(body_job *j) {
   const roll_body *b = j->body;
   loom_location location = trace_location(j->t);
   loom_error err = {{0}};
-  loom_value made = loom_graph_region_node(j->graph, LOOM_OP_FOR, j->operands, j->operand_count,
-                                           &j->region, b->symbol, &location, &err);
+  loom_graph regions[2] = {b->tested ? j->test : j->region, j->region};
+  loom_value made =
+      loom_graph_region_node(j->graph, b->tested ? LOOM_OP_WHILE : LOOM_OP_FOR, j->operands,
+                             j->operand_count, regions, b->symbol, &location, &err);
   if (made == LOOM_NO_VALUE)
     return trace_break(j->t, BREAK_COMPILER, "a loop: %s", err.message), false;
   body_clear(j);
@@ -134,16 +148,19 @@ bool roll_make_loop(tracer *t, const roll_body *b) {
   j.end = j.graph->node_count;
   j.live = trace_alloc(t, j.end - b->first + 1u);
   if (!j.live || !body_mark(&j)) return false;
-  loom_value counted = size_node(t, b->count);
+  loom_value counted = b->tested ? LOOM_NO_VALUE : size_node(t, b->count);
   uint32_t values = j.graph->value_count;
   j.map = trace_alloc(t, sizeof *j.map * (values + 1u));
   j.operands = trace_alloc(t, sizeof *j.operands * (values + b->carried + 2u));
-  if (counted == LOOM_NO_VALUE || !j.map || !j.operands) return false;
+  if ((counted == LOOM_NO_VALUE && !b->tested) || !j.map || !j.operands) return false;
   memset(j.map, 0xff, sizeof *j.map * values);
-  j.operands[j.operand_count++] = counted;
+  if (!b->tested) j.operands[j.operand_count++] = counted;
   loom_region_init(&j.region, j.graph);
-  bool good = body_inputs(&j) && body_nodes(&j);
+  loom_region_init(&j.test, j.graph);
+  bool good = body_inputs(&j) && body_nodes(&j) && (!b->tested || body_test(&j));
+  if (good && !b->tested) loom_graph_fini(&j.test);
   if (good) return body_finish(&j);
   loom_graph_fini(&j.region);
+  loom_graph_fini(&j.test);
   return false;
 }

@@ -35,11 +35,27 @@ static uint32_t loop_symbol(tracer *t, int64_t number) {
   return (uint32_t)(63 - __builtin_clzll(bits));
 }
 
+/* A number modulo which the index stands somewhere in an expression, or 0. */
+static int loop_period(tracer *t, uint32_t index, uint32_t symbol) {
+  const loom_graph *graph = trace_graph(t);
+  const loom_expr *e = &graph->exprs[index];
+  if (e->kind == LOOM_EXPR_CONST || e->kind == LOOM_EXPR_SYMBOL) return 0;
+  const loom_expr *by = &graph->exprs[e->rhs];
+  if (e->kind == LOOM_EXPR_MOD && by->kind == LOOM_EXPR_CONST && by->value > 1 && by->value < 64 &&
+      size_symbols(graph, e->lhs) >> symbol & 1)
+    return (int)by->value;
+  int left = loop_period(t, e->lhs, symbol);
+  return left ? left : loop_period(t, e->rhs, symbol);
+}
+
 void size_blame(tracer *t, int64_t number, const char *why) {
   if (trace_pending(t)) return;
-  t->blamed = (int64_t)loop_symbol(t, number);
+  uint32_t symbol = loop_symbol(t, number);
+  t->blamed = symbol;
+  t->blamed_period = loop_period(t, LOOM_STRIDE_EXPR(number), symbol);
   trace_break(t, BREAK_DATA_DEPENDENT, "%s", why);
   t->blamed = -1;
+  t->blamed_period = 0;
 }
 
 /* number = factor * symbol + rest: false when it is no such sum, or something is pending. */

@@ -456,7 +456,8 @@ step step_BINARY(tracer *t, frame *f, const loom_instr *in) {
 
 step step_COMPARE(tracer *t, frame *f, const loom_instr *in) {
   NEED(2);
-  value *r = frame_pop(f), *l = frame_pop(f);
+  value *r = frame_pop(f), *l = frame_pop(f), *tested = roll_test(t, f, in->arg, l, r);
+  if (tested || trace_pending(t)) return frame_result(f, tested);
   return frame_result(f, trace_compare(t, in->arg, l, r));
 }
 

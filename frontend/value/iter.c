@@ -466,21 +466,21 @@ value *iter_ahead(tracer *t, value *v, int64_t ahead) {
   return key ? trace_get_item(t, d->base, key) : NULL;
 }
 
-void iter_step(tracer *t, value *v) {
+void iter_step(tracer *t, value *v, int64_t by) {
   if (v->type == &value_range_type) {
-    v->any.i++;
+    v->any.i += by;
     return;
   }
   iter_data *d = v->any.a;
   if (d->kind == ITER_ENUMERATE) {
-    value *one = value_int(t, 1);
-    d->counter = one ? trace_binary(t, 0, d->counter, one, false) : NULL;
-    iter_step(t, d->base);
+    value *more = value_int(t, by);
+    d->counter = more ? trace_binary(t, 0, d->counter, more, false) : NULL;
+    iter_step(t, d->base, by);
   } else if (d->kind == ITER_ZIP) {
     for (Py_ssize_t i = 0; i < d->count; i++)
-      iter_step(t, d->inner[i]);
+      iter_step(t, d->inner[i], by);
   } else {
-    d->at += d->kind == ITER_REVERSED ? -1 : 1;
+    d->at += d->kind == ITER_REVERSED ? -by : by;
   }
 }
 

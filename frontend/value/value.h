@@ -52,12 +52,12 @@ typedef struct function_data { /* of a value_function_type: `any.a`; any.b is th
                                   name or NULL */
   PyCodeObject *code;
   PyObject *globals;
-  value *defaults;   /* tuple value or NULL */
-  value *kwdefaults; /* dict value or NULL */
-  value *closure;    /* tuple value of cells or NULL */
-  bool annotated;    /* made with annotations: */
+  value *defaults;    /* tuple value or NULL */
+  value *kwdefaults;  /* dict value or NULL */
+  value *closure;     /* tuple value of cells or NULL */
+  bool annotated;     /* made with annotations: */
   value *annotations; /* tuple or dict value */
-  value *attrs;      /* of one made inside: dict value of its __dict__, or NULL */
+  value *attrs;       /* of one made inside: dict value of its __dict__, or NULL */
   value *
       own; /* of one made inside: dict value of __name__ and the like that were assigned, or NULL */
 } function_data;
@@ -115,7 +115,8 @@ typedef struct capture_tables {
 typedef struct roll_ban_row {
   PyCodeObject *code;
   int32_t pc;
-  int delay; /* so many iterations are looked at before one is taken for all; -1: never */
+  int delay;  /* so many iterations are looked at before one is taken for all; or as in roll.c */
+  int period; /* so many of them are one */
 } roll_ban_row;
 typedef struct roll_bans {
   roll_ban_row rows[ROLL_BANS];
@@ -159,11 +160,11 @@ struct tracer {
                           turned out to equal (see size_late) */
   int64_t late_sizes[LOOM_MAX_SYMBOLS]; /* the sizes themselves, so far */
   uint32_t late_count;
-  struct shadows *shadows; /* shadow.c; or NULL */
+  struct shadows *shadows;               /* shadow.c; or NULL */
   uint64_t looped;                       /* bit for each symbol that is the index of a loop */
   int64_t loop_counts[LOOM_MAX_SYMBOLS]; /* iterations of those, as numbers */
-  int64_t
-      blamed; /* the symbol of the loop that is at fault for what is now being reported, or -1 */
+  int64_t blamed;    /* the symbol of the loop that is at fault for what is being reported, or -1 */
+  int blamed_period; /* it would not be, were so many iterations one; or 0 */
   roll_bans *bans;
   roll *rolls; /* loops over ranges, the last one begun first */
   const loom_adapter *state_owners[LOOM_MAX_ADAPTERS];
@@ -216,6 +217,8 @@ static inline step frame_result(frame *f, value *v) {
 
 /* The next index of a FOR_ITER over a range. */
 value *roll_next(tracer *t, frame *f, value *iterator);
+/* The comparison at the end of a `while`; NULL with nothing pending: evaluate it as any other. */
+value *roll_test(tracer *t, frame *f, int op, value *left, value *right);
 /* What now ends capture may be the fault of a loop that is being captured once: capture starts
  * again, without. False when there is none. */
 bool roll_blames(tracer *t);
@@ -311,7 +314,7 @@ value *iter_indexed(tracer *t, value *v, Py_ssize_t count);
  * but not where it stands. Nothing is guarded but what telling needs. */
 int64_t iter_left(tracer *t, value *v);
 value *iter_ahead(tracer *t, value *v, int64_t ahead);
-void iter_step(tracer *t, value *v);
+void iter_step(tracer *t, value *v, int64_t by);
 void iter_finish(value *v);
 void iter_walk_bases(roll_walk *w, value *v);
 value *iter_chain(tracer *t, value *iterables); /* an iterator of iterables */
@@ -388,7 +391,8 @@ value *container_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t
                       PyObject *kwnames); /* self first */
 recipe *container_rebuild(tracer *t, value *v);
 
-/* ---- value/made.c: functions, methods and generators made inside, as results ------------------ */
+/* ---- value/made.c: functions, methods and generators made inside, as results ------------------
+ */
 
 recipe *function_rebuild_made(tracer *t, value *v);
 recipe *method_rebuild_made(tracer *t, value *v);

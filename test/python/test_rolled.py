@@ -128,7 +128,7 @@ def test_decisions_by_the_index():
         for i in range(n):
             a = a + (1.0 if i % 2 else 2.0)
         return a
-    check(step, U, rolled=False)
+    check(step, U)
 
 
 def test_leaving_early():
