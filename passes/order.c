@@ -31,10 +31,11 @@
 #include "dialects/ir.h"
 #include "passes/passes.h"
 
-#define ORDER_SMALL (1 << 20) /* bytes at the highest point below which the order does not matter  \
-                               */
-#define ORDER_GAIN 50         /* a new order has to save at least one part in so many */
-#define ORDER_WINDOW 256      /* so many ready ops are looked at */
+#define ORDER_SMALL                                                                                \
+  (1 << 20)              /* bytes at the highest point below which the order does not matter       \
+                          */
+#define ORDER_GAIN 50    /* a new order has to save at least one part in so many */
+#define ORDER_WINDOW 256 /* so many ready ops are looked at */
 
 typedef struct order_value { /* one storage: a value and its reshapes */
   int64_t size;
@@ -48,6 +49,7 @@ typedef struct order_op {
   int32_t reads, writes;    /* where its lists begin */
   int32_t next_count, next; /* ops that wait for it: where the list begins */
   int32_t read_count, write_count;
+  int64_t packed; /* bytes of the factors of a product, which may be packed while it runs */
 } order_op;
 
 typedef struct order_state {
@@ -119,6 +121,40 @@ static void order_note(order_state *s, int32_t begin, int32_t storage) {
   if (storage >= 0) s->numbers[s->number_count++] = storage;
 }
 
+static int64_t order_packed(MlirOperation op) {
+  int64_t bytes = 0;
+  if (!loom_is(op, "loom.fusion")) return 0;
+  MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
+  for (MlirOperation in = mlirBlockGetFirstOperation(body); in.ptr;
+       in = mlirOperationGetNextInBlock(in))
+    if (loom_class_of(in) == LOOM_CLASS_DOT || loom_is(in, "loom.convolution_gradient"))
+      bytes += order_bytes(loom_operand(in, 0)) + order_bytes(loom_operand(in, 1));
+  return bytes;
+}
+
+/* The storage of the operand that a group with a scatter writes over, or -1. */
+static int32_t order_scattered(const order_state *s, MlirOperation op) {
+  if (!loom_is(op, "loom.fusion")) return -1;
+  MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
+  MlirOperation first = mlirBlockGetFirstOperation(body);
+  if (!loom_is(first, "loom.scatter") || !mlirValueIsABlockArgument(loom_operand(first, 0)))
+    return -1;
+  intptr_t argument = mlirBlockArgumentGetArgNumber(loom_operand(first, 0));
+  MlirValue written = loom_operand(op, argument);
+  return mlirValueIsABlockArgument(order_root(written)) ? -1 : order_find(s, written);
+}
+
+/* A result that lies in the storage of an operand. */
+static bool order_add_alias(order_state *s, MlirValue result, int32_t storage) {
+  order_value *value = &s->storages[storage];
+  bool lent = true;
+  if (order_is_result(s, result, &lent)) {
+    value->kept = true;
+    if (!lent) value->size = 0;
+  }
+  return loom_map_put(&s->values, result.ptr, storage);
+}
+
 static bool order_add_op(order_state *s, MlirOperation op) {
   order_op *entry = &s->list[s->op_count];
   *entry = (order_op){.op = op, .reads = s->number_count};
@@ -129,11 +165,17 @@ static bool order_add_op(order_state *s, MlirOperation op) {
   for (int32_t i = 0; i < entry->read_count; i++)
     s->storages[s->numbers[entry->reads + i]].readers++;
   entry->writes = s->number_count;
+  int32_t scattered = order_scattered(s, op);
   for (intptr_t i = 0; i < mlirOperationGetNumResults(op) && !loom_is(op, "loom.reshape"); i++) {
+    if (i == 0 && scattered >= 0) {
+      if (!order_add_alias(s, loom_result(op, i), scattered)) return false;
+      continue;
+    }
     if (!order_add_value(s, loom_result(op, i))) return false;
     s->numbers[s->number_count++] = s->storage_count - 1;
   }
   entry->write_count = s->number_count - entry->writes;
+  entry->packed = order_packed(op);
   return loom_map_put(&s->ops, op.ptr, s->op_count++);
 }
 
@@ -225,7 +267,7 @@ static void order_start(order_state *s) {
 static int64_t order_place(order_state *s, int32_t n, int64_t live, int64_t *peak) {
   const order_op *op = &s->list[n];
   live += order_made(s, op);
-  if (live > *peak) *peak = live;
+  if (live + op->packed > *peak) *peak = live + op->packed;
   live -= order_freed(s, op);
   for (int32_t i = 0; i < op->read_count; i++)
     s->storages[s->numbers[op->reads + i]].left--;

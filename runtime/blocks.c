@@ -49,6 +49,7 @@ typedef struct block {
   uint64_t stamp;
   uint32_t class;
   uint16_t magic, lent; /* lent: to a run */
+  size_t peak;          /* lent: the highest point of a call that used it (loom_block_settle) */
 } block;
 _Static_assert(sizeof(block) <= BLOCK_ALIGN, "the header must fit before the data");
 
@@ -127,6 +128,7 @@ static block *block_new(uint32_t class) {
   b->class = class;
   b->magic = BLOCK_MAGIC;
   b->lent = 0;
+  b->peak = 0;
   return b;
 }
 
@@ -383,7 +385,17 @@ void loom_block_forget(void *data, size_t begin, size_t end) {
   if (end > b->size) end = b->size;
   begin = (begin + BLOCK_PAGE - 1) / BLOCK_PAGE * BLOCK_PAGE;
   end = end / BLOCK_PAGE * BLOCK_PAGE;
-  if (begin < end) madvise((uint8_t *)data + begin, end - begin, MADV_DONTNEED);
+  if (begin >= end) return;
+  uint8_t *pages = (uint8_t *)data + begin;
+  madvise(pages, end - begin, MADV_NOHUGEPAGE); /* else the first touch brings 2 MiB again */
+  madvise(pages, end - begin, MADV_DONTNEED);
+}
+
+void loom_block_settle(void *data, size_t used, size_t peak) {
+  block *b = block_of(data);
+  size_t behind = b->size > used ? b->size - used : 0;
+  if (peak + behind > b->peak && b->peak) loom_block_forget(data, used, SIZE_MAX);
+  if (peak > b->peak) b->peak = peak;
 }
 
 void *loom_block_realloc(void *data, size_t old_size, size_t new_size) {

@@ -303,7 +303,9 @@ uint32_t run_open(run *r, const loom_plan *plan, const loom_call *call, uint64_t
   if (!status) status = run_arena(r);
   if (status || !r->arena_size) return status;
   r->arena = loom_block_borrow(r->arena_size);
-  return r->arena ? 0 : LOOM_STATUS_MEMORY;
+  if (!r->arena) return LOOM_STATUS_MEMORY;
+  if (h->peak) loom_block_settle(r->arena, r->arena_size, h->peak);
+  return 0;
 }
 
 void run_close(run *r) {

@@ -43,7 +43,7 @@ typedef uint32_t (*loom_kernel_fn)(void *const *buffers, const uint64_t *params,
  * kernels' parameters may name a register instead of a number.
  */
 #define LOOM_PLAN_MAGIC 0x314d4f4f4c4e4c50ull
-#define LOOM_PLAN_VERSION 4u
+#define LOOM_PLAN_VERSION 5u
 #define LOOM_PLAN_PAGE 4096u /* the unit of LOOM_PLAN_TRIM */
 
 typedef struct loom_plan_section {
@@ -57,6 +57,8 @@ typedef struct loom_plan_header {
   uint64_t cpu_features; /* what the code needs: loom_cpu_features() must include these bits */
   uint64_t arena_size;   /* bytes of scratch arena for one call, or a register
                             (LOOM_PLAN_ARENA_REGISTER) */
+  uint64_t peak; /* bytes that are there at the highest point of a call, what the caller gives away
+                    or makes late included; 0: not known */
   uint32_t input_count, output_count, scalar_count;
   uint32_t symbol_count, register_count; /* registers: symbols, constants, computed ones */
   uint32_t late_count;                   /* buffers of kind LATE */
@@ -256,6 +258,9 @@ void loom_block_free(void *block, size_t size);
 /* Bytes [begin, end) of a block hold nothing any more: whole pages of them go back to the system,
  * and come again, as zeros, when they are touched. */
 void loom_block_forget(void *block, size_t begin, size_t end);
+/* A run whose highest point is `peak` bytes uses the first `used` bytes of a borrowed block: what
+ * others have left behind these stays only where they went as high themselves. */
+void loom_block_settle(void *block, size_t used, size_t peak);
 void *loom_block_realloc(void *block, size_t old_size, size_t new_size);
 typedef struct loom_block_stats {
   size_t live_bytes, cached_bytes;

@@ -458,6 +458,7 @@ static bool serial_assemble(serial_state *s, const loom_bytes *image, const loom
       .register_count = s->register_count,
       .late_count = s->late_count,
       .prologue = s->prologue,
+      .peak = (uint64_t)loom_get_i64(s->plan, "loom.peak", 0),
   };
   h.arena_size =
       serial_number(s, loom_get_i64(s->plan, "arena", 0), LOOM_PLAN_ARENA_REGISTER, &h.flags);

@@ -25,7 +25,7 @@ from frameloom import _native
 with _disable_current_modes():  # the probe needs real tensors
     _native.torch_init()
 
-from frameloom import _torch_random  # noqa: E402
+from frameloom import _torch_random, _torch_sums  # noqa: E402
 
 _log = logging.getLogger("frameloom.torch")
 MODES = ("default", "max-autotune", "max-autotune-no-cudagraphs", "reduce-overhead")
@@ -189,6 +189,8 @@ def _backend(module, example_inputs, mode, options, interpret):
     options = _options(mode, options)
 
     def compiler(graph_module, kind, visible):
+        if kind == "backward":
+            _torch_sums.add_rows_in_place(graph_module)
         try:
             made, reason = _compile_graph(graph_module, options, interpret, visible), None
         except NotImplementedError as e:

@@ -100,3 +100,23 @@ def test_products_of_a_sum_are_added_as_they_come(tmp_path, monkeypatch):
     module = Loop()
     plans = Plans(module, (torch.randn(16, 512),), tmp_path, monkeypatch)
     assert plans.peak() < 3.5 * parameter_bytes(module)
+
+
+def test_gradients_of_a_tied_embedding_share_one_buffer(tmp_path, monkeypatch):
+    """Rows of two lookups and a product are added up in the result: no second array of the weight's size."""
+
+    class Tied(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embed = nn.Embedding(4000, 128)
+
+        def forward(self, i, j):
+            return (torch.tanh(self.embed(i)) + self.embed(j).sin()) @ self.embed.weight.T
+
+    torch.manual_seed(0)
+    module = Tied()
+    tokens = torch.randint(0, 4000, (2, 2, 16))
+    plans = Plans(module, (tokens[0], tokens[1]), tmp_path, monkeypatch)
+    weight = parameter_bytes(module)
+    assert sum(line.count("memref<4000x128xf32>") for line in plans.backward.splitlines() if "= loom.buffer" in line) <= 1
+    assert plans.peak() < 3 * weight

@@ -210,14 +210,32 @@ static void forgets_whole_pages(void **state) {
   loom_block_free(small, 16384);
 }
 
+static void drops_what_a_higher_run_has_left(void **state) {
+  const size_t size = 2 << 20, used = 1 << 20;
+  uint8_t *data = loom_block_borrow(size);
+  memset(data, 7, size);
+  loom_block_settle(data, size, 8 << 20);
+  loom_block_settle(data, used, 6 << 20); /* with what is behind it no higher than before */
+  assert_int_equal(data[used], 7);
+  loom_block_settle(data, used, (7 << 20) + 4096);
+  assert_int_equal(data[used - 1], 7);
+  assert_int_equal(data[used], 0);
+  loom_block_free(data, size);
+}
+
 int main(void) {
   setenv("FRAMELOOM_BLOCKS_LIMIT", "16M", 1);
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(is_aligned_and_large_enough), cmocka_unit_test(refuses_absurd_sizes),
-      cmocka_unit_test(lends_one_block_to_runs),     cmocka_unit_test(reuses_blocks),
-      cmocka_unit_test(keeps_within_its_limit),      cmocka_unit_test(reallocates),
-      cmocka_unit_test(serves_eight_threads),        cmocka_unit_test(survives_fork),
+      cmocka_unit_test(is_aligned_and_large_enough),
+      cmocka_unit_test(refuses_absurd_sizes),
+      cmocka_unit_test(lends_one_block_to_runs),
+      cmocka_unit_test(reuses_blocks),
+      cmocka_unit_test(keeps_within_its_limit),
+      cmocka_unit_test(reallocates),
+      cmocka_unit_test(serves_eight_threads),
+      cmocka_unit_test(survives_fork),
       cmocka_unit_test(forgets_whole_pages),
+      cmocka_unit_test(drops_what_a_higher_run_has_left),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
