@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import ctypes
 import gc
+import statistics
 import sys
 import time
 
@@ -20,6 +21,7 @@ from torch_models import MODELS
 STEPS = ("forward", "training")
 M_MMAP_THRESHOLD = -3
 DIFFERS = 1e-2  # relative distance from eager beyond which a result is wrong
+SEEDS = 9  # inputs that accuracy is the median of
 
 
 # ---- backends ----
@@ -174,16 +176,17 @@ def phase_time(name, backends, emit, settings):
         module, inputs = build(name, step)
         plain = runner(module, module, inputs, step)
         want = results(module, plain(), step)
-        exact = exact_results(name, step)
-        emit(step=step, backend="eager", error=distance(want, exact))
         torch._dynamo.reset()
-        steps = {"eager": plain}
+        functions = {"eager": module}
         for backend in backends:
             try:
-                steps[backend] = checked(module, inputs, step, backend, want, exact, emit)
+                functions[backend] = checked(module, inputs, step, backend, want, emit)
             except Exception as error:  # a peer that fails must not end the run
                 emit(step=step, backend=backend, note=f"{type(error).__name__}: {error}"[:300])
-        steps = {key: run for key, run in steps.items() if run}
+        functions = {key: function for key, function in functions.items() if function}
+        for backend, errors in all_errors(name, module, functions, step).items():
+            emit(step=step, backend=backend, error=statistics.median(errors), errors=errors)
+        steps = {key: runner(module, function, inputs, step) for key, function in functions.items()}
         best = alternate(steps, settings["seconds"])
         for backend, run in steps.items():
             gap = distance(results(module, run(), step), want)
@@ -191,21 +194,29 @@ def phase_time(name, backends, emit, settings):
                                                 {"note": f"wrong: differs from eager by {gap:.1e}"}))
 
 
-def exact_results(name, step):
-    module, inputs = build(name, step)
-    module = copy.deepcopy(module).double()
-    inputs = [x.double() if x.is_floating_point() else x for x in inputs]
-    return results(module, runner(module, module, inputs, step)(), step)
+def all_errors(name, module, functions, step):
+    """Distances from a float64 run of the same weights, for several inputs, by backend."""
+    exact = copy.deepcopy(module).double()
+    errors = {backend: [] for backend in functions}
+    for seed in range(SEEDS):
+        torch.manual_seed(1000 + seed)
+        inputs = MODELS[name]()[1]
+        wide = [x.double() if x.is_floating_point() else x for x in inputs]
+        want = results(exact, runner(exact, exact, wide, step)(), step)
+        for backend, function in functions.items():
+            got = results(module, runner(module, function, inputs, step)(), step)
+            errors[backend].append(distance(got, want))
+    return errors
 
 
-def checked(module, inputs, step, backend, want, exact, emit):
-    """A step of a backend, compiled and right; else None."""
-    run = runner(module, BACKENDS[backend]().compile(module), inputs, step)
-    got = results(module, run(), step)
+def checked(module, inputs, step, backend, want, emit):
+    """The module compiled by a backend, when it is right; else None."""
+    function = BACKENDS[backend]().compile(module)
+    got = results(module, runner(module, function, inputs, step)(), step)
     gap = distance(got, want)
-    emit(step=step, backend=backend, difference=gap, error=distance(got, exact))
+    emit(step=step, backend=backend, difference=gap)
     if gap < DIFFERS:
-        return run
+        return function
     emit(step=step, backend=backend, note=f"wrong: differs from eager by {gap:.1e}")
     return None
 
