@@ -1,10 +1,11 @@
 # make demo and make test do everything on a fresh Debian 12.
-.PHONY: help setup demo test test-cpython bench bench-models format docs torch-ops clean
+.PHONY: help setup demo test test-versions test-cpython bench bench-models format docs torch-ops clean
 
 help:
 	@echo "make demo    install what is missing, build, and run four NumPy programs compiled"
 	@echo "make test    install what is missing, build, and run every test"
 	@echo "make test-cpython  CPython's own tests of the language, each method compiled (MODULES=\"test_x test_y\" for some)"
+	@echo "make test-versions  the Python tests on each CPython of 3.11, 3.12 and 3.13 that is installed"
 	@echo "make bench   measure against NumPy, numexpr, Numba, JAX and torch.compile (installs them)"
 	@echo "make bench-models  measure real models through torch.compile against eager torch and Inductor"
 	@echo "make docs    regenerate the dialect's reference page"
@@ -19,6 +20,9 @@ demo: setup
 
 test:
 	@scripts/test.sh
+
+test-versions:
+	@scripts/test-versions.sh
 
 test-cpython:
 	@scripts/setup.sh test

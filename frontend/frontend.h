@@ -275,6 +275,8 @@ int capture_traverse(const capture *c, visitproc visit, void *arg);
 /* For tests: (function, args) -> {'graph': str, 'guards': [str], 'known': bool, 'result': object or str,
  * 'break': None or (code, name, detail, file, line, column)}. METH_VARARGS. */
 PyObject *loom_debug_capture(PyObject *self, PyObject *args);
+/* The same for bytecode: see recode.c. METH_O. */
+PyObject *loom_debug_recode(PyObject *self, PyObject *code);
 /* The plain function (borrowed) behind a compiled callable, NULL when the object is none; set by callable.c. */
 extern PyObject *(*loom_callable_unwrap)(PyObject *object);
 /* Why a callable must not be looked into (borrowed, perhaps ""), NULL when the object is none such; set by callable.c. */

@@ -40,6 +40,8 @@ static PyMethodDef module_methods[] = {
      PyDoc_STR("torch_compile(graph_module, cpu, interpret, fastmath)\n--\n\nA callable for an FX "
                "graph of ATen ops.")},
     {"_capture", loom_debug_capture, METH_VARARGS, PyDoc_STR("Captures one call, for tests.")},
+    {"_recode", loom_debug_recode, METH_O,
+     PyDoc_STR("Decodes a code object and encodes it again, for tests.")},
     {NULL, NULL, 0, NULL}};
 
 static bool module_in_main_interpreter(void) {

@@ -168,6 +168,14 @@ value *builtin_exc_info(tracer *t, const builtin_args *a) {
   return value_tuple(t, items, 3);
 }
 
+/* sys.exception(). */
+value *builtin_exception(tracer *t, const builtin_args *a) {
+  if (a->count || a->kwnames) return t->not_implemented;
+  if (t->handled && t->handled->type != &value_exception_type)
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an exception that capture does not know");
+  return t->handled ? t->handled : t->none;
+}
+
 step step_WITH_EXCEPT_START(tracer *t, frame *f, const loom_instr *in) {
   if (f->sp < 4) return STEP_FAIL;
   value *exception = frame_peek(f, 1), *leave = frame_peek(f, 4);

@@ -10,11 +10,10 @@ The first call with new types and sizes of arguments compiles; what cannot be co
 parts that can, with the reason on record (`frameloom.explain`, `FRAMELOOM_LOGS=breaks`).
 """
 
-import sys as _sys
-
+from . import _eager
 from ._errors import GraphBreak, RecompileError
 
-if getattr(_sys, "_is_gil_enabled", lambda: True)():
+if _eager.reason() is None:
     from ._api import (
         CompileProfiler, Graph, allow_in_graph, compile, compile_times, config, custom_op, disable, disallow_in_graph, explain,
         graph_break, is_compiling, mark_dynamic, mark_static, nonstrict_trace, reset, run, set_logs, set_stance, skip_frame,

@@ -1,8 +1,20 @@
-"""Stands in for the compiler on builds of Python without a GIL: everything runs as plain Python, with one warning."""
+"""Stands in for the compiler where there is none: on builds of Python without a GIL and on versions of CPython that it
+is not written for. Everything runs as plain Python, with one warning."""
 
 import contextlib as _contextlib
+import sys as _sys
+
+VERSIONS = ((3, 11), (3, 12), (3, 13))
 
 _warned = False
+
+
+def reason():
+    """Why nothing is compiled here; None where functions are."""
+    if not getattr(_sys, "_is_gil_enabled", lambda: True)():
+        return "a free-threaded Python"
+    version = tuple(_sys.version_info[:2])
+    return None if version in VERSIONS else f"Python {version[0]}.{version[1]}"
 
 
 def _warn():
@@ -12,8 +24,7 @@ def _warn():
     _warned = True
     import warnings
 
-    warnings.warn("frameloom does not compile on a free-threaded Python: functions run as they are", RuntimeWarning,
-                  stacklevel=3)
+    warnings.warn(f"frameloom does not compile on {reason()}: functions run as they are", RuntimeWarning, stacklevel=3)
 
 
 class Graph:
@@ -91,7 +102,7 @@ class set_stance(_contextlib.ContextDecorator):
 
 def explain(fn, /, *args, **kwargs):
     """Not available: nothing is compiled."""
-    raise RuntimeError("frameloom.explain: nothing is compiled on a free-threaded Python")
+    raise RuntimeError(f"frameloom.explain: nothing is compiled on {reason()}")
 
 
 def graph_break(msg=""):

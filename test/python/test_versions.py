@@ -1,0 +1,90 @@
+"""Bytecode of the CPython that runs the tests is read and written again as it was; other versions run everything as it
+is. FRAMELOOM_STDLIB=1 takes the whole standard library instead of some of its modules."""
+
+import dis
+import os
+import pathlib
+import subprocess
+import sys
+import types
+
+import pytest
+
+from frameloom import _native
+
+LIBRARY = pathlib.Path(os.__file__).parent
+SOME = ["argparse", "ast", "asyncio/tasks", "collections/__init__", "contextlib", "dataclasses", "decimal", "enum",
+        "functools", "inspect", "logging/__init__", "optparse", "tarfile", "traceback", "typing", "unittest/mock"]
+FILES = sorted(p for p in LIBRARY.rglob("*.py") if not {"site-packages", "test", "tests", "lib2to3"} & set(p.parts))
+if not os.environ.get("FRAMELOOM_STDLIB"):
+    FILES = [LIBRARY / f"{name}.py" for name in SOME if (LIBRARY / f"{name}.py").exists()]
+
+# Instructions that no handler of the evaluator has: asynchronous code, except*, interactive printing, type parameters.
+LEFT = {"ASYNC_GEN_WRAP", "BEFORE_ASYNC_WITH", "CALL_INTRINSIC_1", "CALL_INTRINSIC_2", "CHECK_EG_MATCH", "CLEANUP_THROW",
+        "END_ASYNC_FOR", "GET_AITER", "GET_ANEXT", "GET_AWAITABLE", "IMPORT_STAR", "PREP_RERAISE_STAR", "PRINT_EXPR"}
+
+
+def codes(code):
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from codes(constant)
+
+
+def check_decoded(code, instructions, handlers):
+    units = {i.offset // 2: i.opname for i in dis.get_instructions(code)}
+    before = -1
+    for name, unit, _, target in instructions:
+        assert unit >= before, "out of order"
+        before = unit
+        assert -1 <= target < len(instructions)
+        if name == "UNSUPPORTED":
+            assert units[unit] in LEFT
+    for begin, end, target, depth, _ in handlers:
+        assert 0 <= begin <= end <= len(instructions) and target < len(instructions) and depth <= code.co_stacksize
+
+
+def check_encoded(code, made):
+    shift = len(made.co_code) - len(code.co_code)
+    assert made.co_code[shift:] == code.co_code
+    assert list(made.co_positions())[shift // 2:] == list(code.co_positions())
+    rows = [(e.start + shift, e.end + shift, e.target + shift, e.depth, e.lasti) for e in dis._parse_exception_table(code)]
+    assert [(e.start, e.end, e.target, e.depth, e.lasti) for e in dis._parse_exception_table(made)][-len(rows):] == rows[:]
+    assert made.co_consts[:len(code.co_consts)] == code.co_consts
+    assert list(dis.get_instructions(made))[0].opname in ("RESUME", "COPY_FREE_VARS", "JUMP_FORWARD")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(LIBRARY)))
+def test_the_standard_library_is_read_and_written_as_it_is(path):
+    seen = 0
+    try:
+        compiled = compile(path.read_bytes(), str(path), "exec")
+    except SyntaxError:
+        pytest.skip("no module of this version")
+    for code in codes(compiled):
+        instructions, handlers, made = _native._recode(code)
+        check_decoded(code, instructions, handlers)
+        if made is not None:
+            check_encoded(code, made)
+            seen += 1
+    assert seen or not any(codes(compiled))
+
+
+def test_a_version_that_is_not_known_runs_everything_as_it_is():
+    program = """
+import sys, warnings
+major, minor = 3, 99
+sys.version_info = (major, minor, 0, "final", 0)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    import frameloom
+    def f(x): return x + 1
+    compiled = [frameloom.compile(f), frameloom.compile()(f), frameloom.compile(fullgraph=True)(f)]
+assert all(g is f for g in compiled) and compiled[0](2) == 3
+assert [str(w.message) for w in caught] == ["frameloom does not compile on Python 3.99: functions run as they are"], caught
+assert "frameloom._native" not in sys.modules
+with frameloom.config.patch(disable=True): frameloom.reset(); frameloom.graph_break()
+print("plain")
+"""
+    got = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert got.stdout == "plain\n", got.stderr
