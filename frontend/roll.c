@@ -31,7 +31,8 @@
 #define ROLL_ORDER 4   /* after so many iterations the names may be back where they were */
 #define ROLL_PERIOD 16 /* so many iterations at most are one of the loop in the graph */
 #define ROLL_PAST (2 * ROLL_PERIOD)
-#define ROLL_NODES 2000 /* an unrolled loop of more is left to Python */
+#define ROLL_WRITTEN 32768 /* bytes: a write of a part of more costs as much as one of all */
+#define ROLL_NODES 2000    /* an unrolled loop of more is left to Python */
 
 enum { ROLL_NEVER = -1, ROLL_LEAVE = -2 }; /* of roll_ban_row.delay */
 
@@ -63,7 +64,7 @@ struct roll {
   int tries, delay, given; /* given: a period that was asked for */
   uint32_t begin;          /* node, at the first iteration */
   int64_t length;          /* iterations in all; -1: not known at capture */
-  bool rolled;             /* it is in the graph */
+  bool rolled, measured;   /* it is in the graph; it is known how large it is unrolled */
   bool tested;             /* a `while` on floats, whose number of iterations nobody knows */
   double distance;         /* of its floats, the last time */
   loom_value started, truth, condition; /* its test in the graph: at first, as it was, as it is */
@@ -376,6 +377,25 @@ static void roll_retry(tracer *t, roll *r, roll_walk *now, bool alike) {
   if (!more || !roll_hide(t, r, iter_left(t, r->iterator))) roll_give_up(t, r, now->refused);
 }
 
+/* A kernel that replaces a part of an array goes through all of it: not for every element of a
+ * large one. */
+static bool roll_writes_little(tracer *t, const roll *r) {
+  const loom_graph *graph = trace_graph(t);
+  for (uint32_t n = r->first; n < graph->node_count; n++) {
+    const loom_node *node = &graph->nodes[n];
+    double bytes[2];
+    if (node->op != LOOM_OP_UPDATE_SLICE || !roll_attr_looped(t, &node->attrs[0])) continue;
+    for (int i = 0; i < 2; i++) {
+      const loom_type *type = loom_graph_type(graph, node->operands[i]);
+      bytes[i] = (double)loom_dtype_size(type->dtype);
+      for (int d = 0; d < type->rank; d++)
+        bytes[i] *= (double)size_hint(t, loom_stride_of_dim(type->dims[d]));
+    }
+    if (bytes[0] > ROLL_WRITTEN && bytes[0] > 8 * bytes[1]) return true;
+  }
+  return false;
+}
+
 /* At the head, after the hidden iteration. */
 static void roll_check(tracer *t, roll *r) {
   roll_walk *now = roll_look(t, r);
@@ -384,6 +404,10 @@ static void roll_check(tracer *t, roll *r) {
   holds = holds && roll_steps_hold(t, r, now);
   for (uint32_t i = 0; i < now->slot_count && holds; i++)
     holds = r->carried[i] || roll_slot_same(&r->before->slots[i], &now->slots[i]);
+  if (holds && roll_writes_little(t, r)) {
+    trace_note_loop(t, LOOP_UNROLLED, r->length, "it writes small parts of a large array");
+    roll_restart(t, r, ROLL_NEVER, 1);
+  }
   if (trace_pending(t)) return;
   if (!holds) {
     if (alike) roll_differ(t, r, r->before, now);
@@ -468,18 +492,19 @@ static roll *roll_new(tracer *t, frame *f, value *iterator, int64_t left) {
   if (t->bans->all || (row && row->delay < 0)) r->stage = ROLL_OVER;
   if (row && row->delay == ROLL_LEAVE) {
     trace_note_loop(t, LOOP_LEFT, r->length, "its iterations differ, and are too many to unroll");
-    trace_break(t, BREAK_LIMIT, "a loop of many iterations that are not alike");
+    trace_break(t, BREAK_LOOP, "%lld iterations", (long long)r->length);
   }
   return t->rolls = r;
 }
 
 /* A long loop that is unrolled is left to Python, which runs what is compiled of its body. */
-static void roll_measure(tracer *t, const roll *r, value *iterator) {
+static void roll_measure(tracer *t, roll *r, value *iterator) {
+  if (r->rolled || r->measured || r->length < 0 || r->frame != t->root) return;
   int64_t left = iter_left(t, iterator), done = r->length - left;
   int64_t nodes = trace_graph(t)->node_count - r->begin;
-  if (r->length < 0 || left < 0 || done != loom_config.unroll_limit + 1 || r->frame != t->root ||
-      nodes * left <= ROLL_NODES * done)
-    return;
+  if (left < 0 || done <= loom_config.unroll_limit) return;
+  r->measured = true;
+  if (nodes * left <= ROLL_NODES * done) return;
   roll_restart(t, r, ROLL_LEAVE, 1);
 }
 

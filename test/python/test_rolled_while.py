@@ -198,7 +198,20 @@ def test_a_long_loop_that_is_no_other_is_left_to_python():
     compiled = frameloom.compile(step)
     assert same(step(R.random(3) * 0, 3000), compiled(np.zeros(3), 3000))
     report = frameloom.explain(frameloom.compile(step), np.zeros(3), 3000)
-    assert report.op_count < 2000 and report.break_reasons
+    assert report.op_count < 100 and [r.code for r in report.break_reasons] == ["FL0023"]
+
+
+def test_a_small_part_of_a_large_array_is_not_written_by_going_through_all_of_it():
+    def step(a, n):
+        h = np.zeros((n, len(a)))
+        for i in range(n):
+            a = a * 0.5 + i
+            h[i] = a
+        return h
+    for n in (50, 3000):
+        assert same(step(np.ones(40), n), frameloom.compile(step)(np.ones(40), n))
+    report = frameloom.explain(frameloom.compile(step), np.ones(40), 3000)
+    assert [r.code for r in report.break_reasons] == ["FL0023"]
 
 
 # ---- random loops ----
