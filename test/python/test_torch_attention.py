@@ -140,6 +140,16 @@ def test_heads_of_one_product_are_not_copied():
         torch.testing.assert_close(torch.compile(f, backend=ft.backend)(x), f(x))
 
 
+def test_repeated_heads():
+    def f(q, k, v):
+        k, v = (t[:, :, None].expand(2, 2, 3, 50, 16).reshape(2, 6, 50, 16) for t in (k, v))
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+    q, k, v = operands(2, 6, 2, 50, 50, 16, 16)
+    with torch.no_grad():
+        torch.testing.assert_close(torch.compile(f, backend=ft.backend)(q, k, v), f(q, k, v))
+
+
 def test_symbolic_sizes():
     compiled = torch.compile(attend, backend=ft.backend, dynamic=True)
     for batch, queries, keys in ((2, 9, 12), (3, 70, 33), (4, 5, 200)):
