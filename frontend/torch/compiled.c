@@ -38,6 +38,7 @@ typedef struct version {
 typedef struct compiled {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject *module; /* the FX graph module */
+  PyObject *name;   /* of the graph, for people: a str */
   fx_input *inputs; /* kinds */
   fx_symbols symbols;
   uint32_t input_count;
@@ -174,9 +175,14 @@ static bool version_lend(const compiled *c, version *v) {
   return true;
 }
 
-static torch_description version_description(const version *v) {
-  return (torch_description){&v->graph,       v->plan,        &v->report,
-                             v->host_reasons, v->host_places, v->ops};
+static torch_description version_description(const compiled *c, const version *v) {
+  return (torch_description){.graph = &v->graph,
+                             .plan = v->plan,
+                             .report = &v->report,
+                             .host_reasons = v->host_reasons,
+                             .host_places = v->host_places,
+                             .ops = v->ops,
+                             .name = c->name};
 }
 
 /* The graph for these values of torch's symbols; NULL: for all of them. */
@@ -203,7 +209,7 @@ static version *version_finish(const compiled *c, version *v) {
   v->release_gil = version_has_work(&v->graph);
   for (uint32_t i = 0; i < v->graph.node_count; i++)
     v->release_gil |= v->graph.nodes[i].op == LOOM_OP_HOST_CALL;
-  torch_description d = version_description(v);
+  torch_description d = version_description(c, v);
   torch_log(&d);
   return v;
 }
@@ -728,6 +734,7 @@ static void compiled_clear_versions(compiled *c) {
 static int compiled_clear(PyObject *self) {
   compiled *c = (compiled *)self;
   Py_CLEAR(c->module);
+  Py_CLEAR(c->name);
   Py_CLEAR(c->dict);
   return 0;
 }
@@ -767,7 +774,7 @@ static PyObject *version_sizes(const compiled *c, const version *v) {
 }
 
 static PyObject *version_describe(const compiled *c, const version *v) {
-  torch_description d = version_description(v);
+  torch_description d = version_description(c, v);
   PyObject *row = torch_describe(&d), *sizes = row ? version_sizes(c, v) : NULL;
   PyObject *why = c->why_static && !v->general ? c->why_static : Py_None;
   bool good = sizes && PyDict_SetItemString(row, "sizes", sizes) == 0 &&
@@ -845,12 +852,18 @@ PyObject *torch_py_compile(PyObject *module, PyObject *args) {
   if (!c) return NULL;
   c->vectorcall = compiled_call;
   c->module = Py_NewRef(graph_module);
+  c->name = PyObject_GetAttrString(graph_module, "_frameloom_name");
+  if (!c->name || !PyUnicode_Check(c->name)) {
+    PyErr_Clear();
+    Py_XSETREF(c->name, PyUnicode_FromString("torch graph"));
+  }
   c->interpret = interpret;
   c->visible = visible;
   c->fastmath = fastmath;
   snprintf(c->cpu, sizeof c->cpu, "%s", cpu);
   c->inputs = fx_placeholders(graph_module, &c->input_count, &c->symbols);
-  bool good = c->inputs && PyObject_SetAttrString((PyObject *)c, "_boxed_call", Py_True) == 0 &&
+  bool good = c->name && c->inputs &&
+              PyObject_SetAttrString((PyObject *)c, "_boxed_call", Py_True) == 0 &&
               compiled_prepare(c);
   if (!good) Py_CLEAR(c);
   return (PyObject *)c;

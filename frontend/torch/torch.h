@@ -303,6 +303,7 @@ typedef struct torch_description {
   const loom_compile_report *report;
   PyObject *host_reasons, *host_places; /* as in fx_import; borrowed */
   uint32_t ops;
+  PyObject *name; /* a str; borrowed */
 } torch_description;
 
 PyObject *torch_describe(const torch_description *d); /* a new dict */

@@ -7,6 +7,7 @@ the compiled graph.
 
 from __future__ import annotations
 
+import re
 import contextlib
 import dataclasses
 import logging
@@ -185,12 +186,24 @@ def _forward_results():
     return metadata.num_forward if metadata else 1 << 62
 
 
+def _graph_name(module, kind):
+    """For logs: "forward, inference", "step from line 12, backward": the user's function in which the graph begins."""
+    for node in module.graph.nodes:
+        frame = re.search(r'File "[^"]*", line \d+, in (\S+)', node.meta.get("stack_trace") or "")
+        if frame:
+            part = re.fullmatch(r"torch_dynamo_resume_in_(.+)_at_(\d+)", frame[1])
+            place = f"{part[1]} from line {part[2]}" if part else frame[1]
+            return f"{place}, {kind}"
+    return f"torch graph, {kind}"
+
+
 def _backend(module, example_inputs, mode, options, interpret):
     options = _options(mode, options)
 
     def compiler(graph_module, kind, visible):
         if kind == "backward":
             _torch_sums.add_rows_in_place(graph_module)
+        graph_module._frameloom_name = _graph_name(module, kind)
         try:
             made, reason = _compile_graph(graph_module, options, interpret, visible), None
         except NotImplementedError as e:

@@ -441,3 +441,18 @@ def test_importing_torch_alone_is_enough():
         "torch.testing.assert_close(f(torch.ones(4, 3)), m(torch.ones(4, 3)))\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
+
+
+def test_logs_name_functions_and_parts(capfd):
+    def step(x):
+        y = x.tanh() + 1
+        print(end="")
+        return y * 2
+
+    with frameloom.config.patch(logs="cache"):
+        torch.compile(step, backend=ft.backend)(torch.ones(3))
+    line = step.__code__.co_firstlineno + 2
+    text = capfd.readouterr().err
+    assert "[frameloom cache] step, inference: " in text
+    assert f"[frameloom cache] step from line {line}, inference: " in text
+    assert "step, inference: total" in frameloom.compile_times()
