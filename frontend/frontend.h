@@ -54,6 +54,8 @@ PyObject *source_thread(void); /* an object whose derived sources read the state
 
 /* ==== guards ============================================================================================================ */
 
+bool object_is_deque(PyObject *object); /* an exact collections.deque (model.c) */
+
 typedef enum guard_kind {
   GUARD_TYPE,      /* exact type is `object` */
   GUARD_IDENTITY,  /* is `object` */

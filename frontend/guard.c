@@ -58,6 +58,7 @@ static bool guard_length(PyObject *object, int64_t length) {
   if (PyList_CheckExact(object)) return PyList_GET_SIZE(object) == length;
   if (PyDict_CheckExact(object)) return PyDict_GET_SIZE(object) == length;
   if (PyAnySet_CheckExact(object)) return PySet_GET_SIZE(object) == length;
+  if (object_is_deque(object)) return Py_SIZE(object) == length;
   return false;
 }
 

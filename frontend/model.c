@@ -59,6 +59,57 @@ value *builtin_model(tracer *t, const builtin_args *a) {
   return callee ? trace_call(t, callee, a->args, a->count, a->kwnames) : NULL;
 }
 
+/* ---- deques that existed before the call ------------------------------------------------------
+ */
+
+#define MODEL_MAX_ITEMS 1024
+
+bool object_is_deque(PyObject *object) {
+  PyTypeObject *type = Py_TYPE(object);
+  return !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) &&
+         strcmp(type->tp_name, "collections.deque") == 0;
+}
+
+/* Its items as a list of the model, each with its source. */
+static value *deque_items(tracer *t, PyObject *object, const source *s) {
+  Py_ssize_t count = Py_SIZE(object);
+  guard_simple(t, GUARD_LENGTH, s, NULL, count);
+  if (count > MODEL_MAX_ITEMS) return trace_break(t, BREAK_LIMIT, "a deque of %zd items", count);
+  value *items = value_list(t, NULL, 0);
+  for (Py_ssize_t i = 0; items && i < count; i++) {
+    PyObject *item = trace_keep(t, PySequence_GetItem(object, i));
+    PyObject *key = item ? trace_keep(t, PyLong_FromSsize_t(i)) : NULL;
+    const source *at = key ? trace_source(t, SOURCE_ITEM, s, NULL, key, 0) : NULL;
+    value *v = at ? value_wrap(t, item, at) : NULL;
+    if (!v || !seq_append(t, items, v)) return trace_pending(t) ? NULL : trace_fail(t);
+  }
+  return items;
+}
+
+value *model_wrap(tracer *t, PyObject *object, const source *s) {
+  if (!object_is_deque(object)) return NULL;
+  if (!model_module && !(model_module = PyImport_ImportModule("frameloom._models")))
+    return trace_fail(t);
+  PyObject *model = PyDict_GetItemString(model_globals(), "deque");
+  PyObject *length = trace_keep(t, PyObject_GetAttrString(object, "maxlen"));
+  PyObject *key = length ? trace_keep(t, PyUnicode_InternFromString("maxlen")) : NULL;
+  const source *at = key ? trace_source(t, SOURCE_DERIVED, s, NULL, key, 0) : NULL;
+  if (!at || !model || !model_remember(model, (PyObject *)Py_TYPE(object))) return trace_fail(t);
+  guard_simple(t, GUARD_TYPE, s, (PyObject *)Py_TYPE(object), 0);
+  value *v = value_object_new(t, model), *longest = value_wrap(t, length, at);
+  value *items = v && longest ? deque_items(t, object, s) : NULL;
+  value *name = items ? value_str(t, "maxlen") : NULL, *own = name ? value_str(t, "_items") : NULL;
+  if (!own || !(v->any.b = value_dict(t))) return NULL;
+  if (!dict_put(t, v->any.b, name, longest) || !dict_put(t, v->any.b, own, items)) return NULL;
+  v->source = s;
+  return shadow_open_model(t, v, object, items) ? v : NULL;
+}
+
+value *model_items(tracer *t, value *v) {
+  value *own = value_str(t, "_items");
+  return own ? dict_get(t, v->any.b, own) : NULL;
+}
+
 /* real(*model.__model__()). */
 recipe *model_rebuild(tracer *t, value *v) {
   PyObject *real = model_real(object_class(v));

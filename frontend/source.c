@@ -235,6 +235,12 @@ static PyObject *read_set(PyObject *base, PyObject *key) {
 static PyObject *read_item(PyObject *base, PyObject *key) {
   if (PySet_CheckExact(base)) return read_set(base, key);
   if (PyDict_CheckExact(base)) return read_dict(base, key);
+  if (object_is_deque(base)) {
+    Py_ssize_t at = PyLong_AsSsize_t(key);
+    PyObject *item = at >= 0 && at < Py_SIZE(base) ? PySequence_GetItem(base, at) : NULL;
+    if (!item) PyErr_Clear();
+    return item;
+  }
   if (!PyTuple_Check(base) && !PyList_CheckExact(base)) return NULL;
   Py_ssize_t i = PyLong_AsSsize_t(key);
   if (i < 0 || i >= Py_SIZE(base)) return PyErr_Clear(), NULL;
@@ -291,6 +297,11 @@ static PyObject *read_derived(PyObject *base, PyObject *key) {
   if (PyUnicode_CompareWithASCIIString(key, "__dict__") == 0) {
     PyObject **dict = _PyObject_GetDictPtr(base);
     return dict ? Py_XNewRef(*dict) : NULL;
+  }
+  if (object_is_deque(base)) {
+    PyObject *item = PyObject_GetAttr(base, key);
+    if (!item) PyErr_Clear();
+    return item;
   }
   for (const loom_adapter *const *a = loom_adapters(); *a; a++) {
     PyObject *item = (*a)->derived ? (*a)->derived(base, key) : NULL;

@@ -119,7 +119,8 @@ static int32_t step_reach(const loom_instr *in) {
 
 /* Containers that may have changed on the next call. */
 bool object_grows(PyObject *object) {
-  return PyList_CheckExact(object) || PyDict_CheckExact(object) || PySet_CheckExact(object);
+  return PyList_CheckExact(object) || PyDict_CheckExact(object) || PySet_CheckExact(object) ||
+         object_is_deque(object);
 }
 
 /* What existed before is not looked at, and not guarded, before an instruction has to: the

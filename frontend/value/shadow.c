@@ -16,6 +16,7 @@ typedef struct shadow { /* a value whose content has changed, and what it held *
   value *v;
   value **items;
   Py_ssize_t count;
+  PyObject *object; /* the live deque of a model, else NULL */
 } shadow;
 
 typedef struct shadow_call { /* a method of a list or set, to be called again */
@@ -89,6 +90,17 @@ bool shadow_open(tracer *t, value *v) {
   return pointer_map_set(t, &s->by_value, v, v);
 }
 
+bool shadow_open_model(tracer *t, value *v, PyObject *object, value *items) {
+  struct shadows *s = shadow_all(t);
+  if (s)
+    s->opened = shadow_grow(t, s->opened, s->opened_count, &s->opened_capacity, sizeof *s->opened);
+  value *before = s && s->opened ? value_tuple(t, items->seq.items, items->seq.count) : NULL;
+  if (!before) return false;
+  s->opened[s->opened_count++] =
+      (shadow){.v = v, .items = before->seq.items, .count = before->seq.count, .object = object};
+  return true;
+}
+
 /* ---- operations that are kept as they are ------------------------------------------------------
  */
 
@@ -131,13 +143,14 @@ bool shadow_set(tracer *t, value *set, const char *method, value *const *args, P
 static bool unread_method(PyObject *object, PyObject *name) {
   bool append = !PyUnicode_CompareWithASCIIString(name, "append");
   bool add = !PyUnicode_CompareWithASCIIString(name, "add");
-  return (append && PyList_CheckExact(object)) || (add && PySet_CheckExact(object));
+  return (append && (PyList_CheckExact(object) || object_is_deque(object))) ||
+         (add && PySet_CheckExact(object));
 }
 
 static value *unread_call(tracer *t, value *v, value *const *args, Py_ssize_t count,
                           PyObject *kwnames) {
   struct shadows *s = shadow_all(t);
-  bool list = PyList_CheckExact(v->object);
+  bool list = !PySet_CheckExact(v->object);
   const char *method = list ? "append" : "add";
   if (!s || !args_check(t, method, count, 1, 1, kwnames)) return NULL;
   value *known = pointer_map_get(&t->wrapped, v->object);
@@ -171,12 +184,13 @@ value *shadow_method(tracer *t, value *lazy) {
   return v;
 }
 
-bool shadow_catch_up(tracer *t, value *v) {
+bool shadow_catch_up(tracer *t, value *v, PyObject *object) {
   struct shadows *s = t->shadows;
-  value *first = s && v->object ? pointer_map_get(&s->unread, v->object) : NULL;
+  value *first = s ? pointer_map_get(&s->unread, object) : NULL;
   if (!first) return true;
-  bool list = v->type == &value_list_type;
-  if ((!list && v->type != &value_set_type) || !shadow_open(t, v)) return !trace_pending(t);
+  bool list = v->type == &value_list_type, deque = v->type == &value_object_type;
+  if (!list && !deque && v->type != &value_set_type) return true;
+  if (!deque && !shadow_open(t, v)) return false;
   if (first->source != v->source)
     trace_guard(
         t, (guard){.kind = GUARD_SAME, .source = first->source, .source2 = v->source, .number = 1});
@@ -184,8 +198,11 @@ bool shadow_catch_up(tracer *t, value *v) {
     shadow_call *c = &s->calls[i];
     if (c->v != first) continue;
     value *item = c->args->seq.items[0];
-    if (!(list ? seq_append(t, v, item) : set_add(t, v, item))) return false;
-    if (!list)
+    if (!(deque  ? trace_method(t, v, "append", &item, 1) != NULL
+          : list ? seq_append(t, v, item)
+                 : set_add(t, v, item)))
+      return false;
+    if (!list && !deque)
       c->v = v;
     else
       c->method = NULL; /* part of the content now */
@@ -349,6 +366,29 @@ static void finish_list(tracer *t, const shadow *s) {
                   .to = s->count - tail});
 }
 
+static void finish_deque_call(tracer *t, const value *v, const char *method, value *item) {
+  finish_change(t, (change){.kind = CHANGE_CALL,
+                            .made = made_with(t, v->source, NULL, &item, item != NULL),
+                            .key = PyUnicode_InternFromString(method)});
+}
+
+/* Items that are left over from the front stay; all others are put in anew. */
+static void finish_deque(tracer *t, const shadow *s) {
+  const value *items = model_items(t, s->v);
+  Py_ssize_t gone = 0, kept = 0, count = items ? items->seq.count : 0;
+  while (items && count && gone < s->count && s->items[gone] != items->seq.items[0])
+    gone++;
+  while (kept < count && gone + kept < s->count && s->items[gone + kept] == items->seq.items[kept])
+    kept++;
+  if (!items || (kept == count && gone == 0 && kept == s->count)) return;
+  bool tail = gone + kept == s->count && kept;
+  if (!tail && s->count) finish_deque_call(t, s->v, "clear", NULL);
+  for (Py_ssize_t i = 0; tail && i < gone; i++)
+    finish_deque_call(t, s->v, "popleft", NULL);
+  for (Py_ssize_t i = tail ? kept : 0; i < count && !trace_pending(t); i++)
+    finish_deque_call(t, s->v, "append", items->seq.items[i]);
+}
+
 static Py_ssize_t dict_place(value *const *items, Py_ssize_t count, const value *key) {
   for (Py_ssize_t i = 0; i < count; i += 2)
     if (items[i] == key) return i;
@@ -448,9 +488,10 @@ static bool apart_from_dict(tracer *t, PyObject *object, const source *s, const 
 static bool apart_from_all(tracer *t, PyObject *object, const source *s, int *pairs) {
   for (size_t i = 0; i < t->wrapped.capacity; i++) {
     const value *w = t->wrapped.keys[i] ? t->wrapped.values[i] : NULL;
-    if (!w || !w->object || w->object == object) continue;
+    PyObject *beside = w ? (PyObject *)(uintptr_t)t->wrapped.keys[i] : NULL;
+    if (!w || beside == object) continue;
     const source *other = shadow_source(w);
-    if (Py_IS_TYPE(w->object, Py_TYPE(object)) && other && !apart_guard(t, s, other, pairs))
+    if (Py_IS_TYPE(beside, Py_TYPE(object)) && other && !apart_guard(t, s, other, pairs))
       return false;
     if (!apart_from_dict(t, object, s, w, pairs)) return false;
   }
@@ -464,12 +505,16 @@ static bool apart_from_all(tracer *t, PyObject *object, const source *s, int *pa
   return true;
 }
 
+static bool apart_from_opened(tracer *t, const shadow *s, int *pairs) {
+  PyObject *object = s->object ? s->object : s->v->object;
+  return apart_from_all(t, object, shadow_source(s->v), pairs);
+}
+
 static bool finish_apart(tracer *t) {
   struct shadows *s = t->shadows;
   int pairs = 0;
   for (uint32_t i = 0; i < s->opened_count; i++)
-    if (!apart_from_all(t, s->opened[i].v->object, shadow_source(s->opened[i].v), &pairs))
-      return false;
+    if (!apart_from_opened(t, &s->opened[i], &pairs)) return false;
   for (const overlay *o = s->overlays; o; o = o->next)
     if (!apart_from_all(t, o->object, o->source, &pairs)) return false;
   for (size_t i = 0; i < s->unread.capacity; i++) {
@@ -486,6 +531,7 @@ void shadow_finish(tracer *t) {
     finish_call(t, &s->calls[i]);
   for (uint32_t i = 0; i < s->opened_count && !trace_pending(t); i++) {
     const shadow *now = &s->opened[i];
+    if (now->object) finish_deque(t, now);
     if (now->v->type == &value_list_type) finish_list(t, now);
     if (now->v->type == &value_dict_type) finish_dict(t, now);
     if (now->v->type == &value_cell_type) finish_cell(t, now);

@@ -327,6 +327,7 @@ static value *wrap_new(tracer *t, PyObject *object, const source *s) {
   if (PyFunction_Check(object)) return wrap_function(t, object, s);
   if (Py_IS_TYPE(object, &PyMethod_Type)) return wrap_method(t, object, s);
   if (PySlice_Check(object)) return wrap_slice(t, object, s);
+  if (object_is_deque(object)) return model_wrap(t, object, s);
   value *v = wrap_adapters(t, object, s);
   if (v || trace_pending(t)) return v;
   if (wrap_by_identity(object)) return wrap_const(t, object, s, GUARD_IDENTITY);
@@ -393,7 +394,7 @@ value *value_wrap(tracer *t, PyObject *object, const source *s) {
     v = wrap_scalar(t, object, s);
   } else if ((v = pointer_map_get(&t->wrapped, object))) {
     v = wrap_again(t, v, object, s);
-  } else if ((v = wrap_new(t, object, s)) && shadow_catch_up(t, v)) {
+  } else if ((v = wrap_new(t, object, s)) && shadow_catch_up(t, v, object)) {
     trace_keep(t, Py_NewRef(object)); /* its address is a key */
     pointer_map_set(t, &t->wrapped, object, v);
   }

@@ -408,11 +408,14 @@ typedef struct partial_data {
 
 /* To be asked before the content of a list, dictionary or cell is changed; false after a break. */
 bool shadow_open(tracer *t, value *v);
+/* A model of a live deque: what is done to its items is done to the deque. */
+bool shadow_open_model(tracer *t, value *v, PyObject *object, value *items);
 /* The same for a set, with the operation: a method of sets. */
 bool shadow_set(tracer *t, value *set, const char *method, value *const *args, Py_ssize_t count);
 bool shadow_takes(const value *lazy, PyObject *name); /* a method that needs not look at it */
 value *shadow_method(tracer *t, value *lazy);
-bool shadow_catch_up(tracer *t, value *v); /* a value just made of what was changed unseen */
+/* `v` has just been made of an object that may have been changed unseen. */
+bool shadow_catch_up(tracer *t, value *v, PyObject *object);
 /* Attributes, or items of a dictionary, that were assigned or deleted. */
 typedef struct overlay overlay;
 typedef struct overlay_slot {
@@ -454,6 +457,8 @@ bool model_owns(PyObject *object);   /* a class, a function or the globals of th
 /* An attribute of the model itself, which an object of the original does not have. */
 bool model_is_private(tracer *t, PyObject *cls, PyObject *name);
 recipe *model_rebuild(tracer *t, value *v);
+value *model_wrap(tracer *t, PyObject *object, const source *s); /* NULL, nothing pending: none */
+value *model_items(tracer *t, value *v); /* the list value of one for a live deque */
 
 /* ---- builtins.c ----------------------------------------------------------------------------- */
 

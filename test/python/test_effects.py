@@ -4,6 +4,7 @@ Python's, also at breaks, through aliases and where an exception leaves the func
 Each case is a function of no arguments that makes a world: a function, its arguments, and what to look at afterwards.
 """
 
+import collections
 import warnings
 
 import numpy as np
@@ -373,6 +374,54 @@ def sets_that_only_grow():
     return f, (X, 5), lambda: set(seen)
 
 
+@case
+def deques():
+    recent = collections.deque([1, 2, 3], maxlen=4)
+    other = collections.deque()
+    kept = recent
+
+    def f(x, q):
+        recent.append(x)
+        recent.append(len(recent))
+        first = recent.popleft()
+        q.appendleft(first)
+        kept.rotate(1)
+        recent[0] = "r"
+        return first, [v for v in recent if isinstance(v, int)], recent.maxlen, 3 in recent
+
+    return f, (X, other), lambda: (recent, other)
+
+
+@case
+def deques_that_only_grow():
+    log = collections.deque(maxlen=3)
+
+    def f(x):
+        log.append(x.sum())
+        return x + 1
+
+    return f, (X,), lambda: log
+
+
+@case
+def queues():
+    queue = collections.deque([(0, 1), (1, 2)])
+    seen = set()
+
+    def f(x):
+        total = x
+        while queue:
+            node, cost = queue.popleft()
+            seen.add(node)
+            total = total + cost
+            if cost < 3:
+                queue.append((node + 2, cost + 1))
+        queue.extend([(0, 1), (1, 2)])
+        return total
+
+    return f, (X,), lambda: (queue, seen)
+
+
 # ---- variables ----
 
 
@@ -561,7 +610,7 @@ def test_two_objects_that_become_one():
         b["k"] = 2
         return a["k"]
 
-    for f, make, look in ((lists, list, list), (objects, Sim, lambda s: s.steps), (tables, dict, dict)):
+    for f, make, look in ((lists, list, list), (lists, collections.deque, list), (objects, Sim, lambda s: s.steps), (tables, dict, dict)):
         compiled = frameloom.compile(f, fullgraph=True)
         for same in (False, True, False):
             a, p = make(), make()
@@ -583,6 +632,19 @@ def test_reading_one_and_changing_another():
 
 def test_a_list_that_grows_needs_one_version():
     log = []
+
+    def f(x):
+        log.append(x.sum())
+        return x + 1
+
+    compiled = frameloom.compile(f)
+    for _ in range(20):
+        compiled(X)
+    assert len(log) == 20 and len(compiled._report()["entries"]) == 1
+
+
+def test_a_deque_that_grows_needs_one_version():
+    log = collections.deque()
 
     def f(x):
         log.append(x.sum())
