@@ -88,7 +88,8 @@ recipe *method_rebuild_made(tracer *t, value *v) {
   value *function = v->method.function;
   bool compiled =
       value_is_const(function) && loom_callable_unwrap && loom_callable_unwrap(function->object);
-  if (function->type != &value_function_type && !compiled)
+  if ((function->type != &value_function_type && !compiled) ||
+      (function->object && model_owns(function->object)))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a method of a builtin type is returned");
   value *parts[2] = {function, v->method.self};
   return trace_rebuild_call(t, Py_NewRef((PyObject *)&PyMethod_Type), parts, 2);
