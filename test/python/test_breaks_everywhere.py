@@ -1,4 +1,4 @@
-"""The programs of language_cases with a break at every statement, and inside of expressions: still plain Python's results."""
+"""The programs of cases with a break at every statement, and inside of expressions: still plain Python's results."""
 
 import ast
 import inspect
@@ -7,8 +7,7 @@ import textwrap
 
 import pytest
 from compare import assert_same, outcome
-from language_cases import CASES
-from test_language import arguments
+from cases import PROGRAMS, inputs
 
 import frameloom
 
@@ -39,14 +38,14 @@ def check(tree, function):
     except SyntaxError:  # a nonlocal that has to come first
         return
     for _ in range(2):
-        want, want_error, want_warned = outcome(plain, arguments())
-        got, error, warned = outcome(compiled, arguments())
+        want, want_error, want_warned = outcome(plain, inputs())
+        got, error, warned = outcome(compiled, inputs())
         assert type(error) is type(want_error) and str(error) == str(want_error), ast.unparse(tree)
         assert warned == want_warned
         assert_same(got, want)
 
 
-@pytest.mark.parametrize("function", CASES, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
 def test_breaks_between_statements(function):
     places = sum(len(b) + 1 for b in blocks(parsed(function).body[0]))
     for place in [None, *range(places)]:
@@ -79,7 +78,7 @@ class Wrap(ast.NodeTransformer):
 
 
 @pytest.mark.parametrize("share", [0.05, 0.3])
-@pytest.mark.parametrize("function", CASES, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
 def test_breaks_inside_expressions(function, share):
     for seed in range(3):
         tree = parsed(function)
