@@ -159,6 +159,7 @@ typedef struct callable {
   struct callable *owner; /* of a part: what it is a part of (borrowed) */
   uint64_t hits, misses;
   uint32_t failures, captures, negative_count;
+  uint32_t splits; /* versions, the last of `entries`, that end before what varies without end */
   negative negatives[CALLABLE_NEGATIVES];
 } callable;
 
@@ -182,7 +183,8 @@ void binding_fini(binding *b);
  * exception: run the plain function; with one: GraphBreak under fullgraph, MemoryError,
  * KeyboardInterrupt. */
 entry *callable_build(callable *c, PyObject *const *slots);
-void callable_publish(callable *c, entry *e); /* takes over the reference */
+/* Takes over the reference. It is tried before all others, or (`last`) after them. */
+void callable_publish(callable *c, entry *e, bool last);
 void callable_forget(callable *c);            /* all that was compiled or learnt */
 
 /* ---- callable.c -------------------------------------------------------------------------------

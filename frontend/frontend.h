@@ -106,6 +106,7 @@ typedef struct guard {
   void *payload; /* malloc'ed, owned, flat */
   size_t payload_size;
   loom_location location; /* the user's line that caused it */
+  int64_t step;           /* the instruction of the outermost frame that did, as in break_info; -1: none */
 } guard;
 
 /* ==== what capture gives back ============================================================================================= */

@@ -227,7 +227,8 @@ static double build_clock(void) {
 static capture *build_capture(callable *c, PyObject *const *slots, bool *symbolic,
                               uint64_t libraries) {
   const frame_shape *start = resume_start(c);
-  capture *captured = capture_from(callable_function(c), start, slots, c->slots, symbolic, &c->sizes);
+  capture *captured =
+      capture_from(callable_function(c), start, slots, c->slots, symbolic, &c->sizes);
   if (!captured || !captured->broke.reason || !libraries) return captured;
   c->by_value |= libraries;
   for (Py_ssize_t i = 0; i < c->slots; i++)
@@ -260,8 +261,8 @@ static entry *build_part(callable *c, PyObject *const *slots, const bool *symbol
                          int64_t step) {
   double start = build_clock();
   break_info why = {.reason = 0};
-  capture *captured =
-      capture_until(callable_function(c), resume_start(c), slots, c->slots, symbolic, &c->sizes, step);
+  capture *captured = capture_until(callable_function(c), resume_start(c), slots, c->slots,
+                                    symbolic, &c->sizes, step);
   double capture_ms = build_clock() - start;
   entry *e = captured ? build_entry(c, captured, code, &why) : NULL;
   if (e) e->capture_ms = capture_ms;
@@ -294,14 +295,16 @@ static entry *build_from(callable *c, PyObject *const *slots, bool *symbolic, ui
              : build_part(c, slots, symbolic, code, why.step);
 }
 
-static entry *build_now(callable *c, PyObject *const *slots) {
+/* With `step`: only what comes before that instruction of the outermost frame. */
+static entry *build_now(callable *c, PyObject *const *slots, int64_t step) {
   bool symbolic[CALLABLE_MAX_SLOTS];
   uint64_t libraries;
   if (!numbers_choose(c, slots, symbolic, &libraries)) return NULL;
   build_log_bytecode(c);
   c->captures++;
   PyObject *code = Py_NewRef(c->code);
-  entry *e = build_from(c, slots, symbolic, libraries, code);
+  entry *e = step < 0 ? build_from(c, slots, symbolic, libraries, code)
+                      : build_part(c, slots, symbolic, code, step);
   Py_DECREF(code);
   const guard *failed = e ? guard_first_failure(e->captured, slots) : NULL;
   if (!failed) return e;
@@ -336,10 +339,26 @@ static void build_note(callable *c, PyObject *why, const entry *e, double ms) {
   PyErr_Restore(type, raised, traceback);
 }
 
+#define BUILD_MAX_SPLITS 8
+
+/* What runs behind a break cannot be given other arguments by the user: where new versions of it
+ * would be made for ever, the instruction that looks at what varies runs for real. Its number; -1:
+ * this is no such part. */
+static int64_t build_split(const callable *c, PyObject *const *slots) {
+  const entry_list *list = c->entries;
+  if (!list || list->count < (uint64_t)loom_config.recompile_limit || c->splits >= BUILD_MAX_SPLITS)
+    return -1;
+  if (c->fullgraph || !(c->owner || c->shared)) return -1;
+  const entry *e = list->items[c->splits ? list->count - 1 : 0];
+  const guard *failed = guard_first_failure(e->captured, slots);
+  return failed ? failed->step : -1;
+}
+
 entry *callable_build(callable *c, PyObject *const *slots) {
   if (c->building && c->building_pid == (long)getpid()) return NULL;
   if (c->skipped && !c->fullgraph) return NULL;
-  if (c->entries && c->entries->count >= (uint64_t)loom_config.recompile_limit)
+  int64_t split = build_split(c, slots);
+  if (split < 0 && c->entries && c->entries->count >= (uint64_t)loom_config.recompile_limit)
     return build_warn_limit(c), NULL;
   if (c->failures >= CALLABLE_MAX_FAILURES && !c->fullgraph) return NULL;
   Py_hash_t signature = 0;
@@ -353,7 +372,7 @@ entry *callable_build(callable *c, PyObject *const *slots) {
   double start = build_clock();
   c->building = PyThread_get_thread_ident();
   c->building_pid = (long)getpid();
-  entry *e = build_now(c, slots);
+  entry *e = build_now(c, slots, split);
   c->building = 0;
   if (why) build_note(c, why, e, build_clock() - start);
   Py_XDECREF(why);
@@ -363,7 +382,8 @@ entry *callable_build(callable *c, PyObject *const *slots) {
     times_add(e->name, e->capture_ms, &e->report);
     entry_log(e);
     e->refs++;
-    callable_publish(c, e);
+    c->splits += split >= 0;
+    callable_publish(c, e, split >= 0);
     if (PyErr_CheckSignals() == 0) return e;
     entry_unref(e);
     return NULL;
@@ -382,7 +402,7 @@ void entries_unref(entry_list *list) {
   free(list);
 }
 
-void callable_publish(callable *c, entry *e) {
+void callable_publish(callable *c, entry *e, bool last) {
   uint32_t count = c->entries ? c->entries->count : 0;
   entry_list *list = malloc(sizeof *list + ((size_t)count + 1) * sizeof(entry *));
   if (!list) {
@@ -391,10 +411,10 @@ void callable_publish(callable *c, entry *e) {
   }
   list->refs = 1;
   list->count = count + 1;
-  list->items[0] = e;
+  list->items[last ? count : 0] = e;
   for (uint32_t i = 0; i < count; i++) {
-    list->items[i + 1] = c->entries->items[i];
-    list->items[i + 1]->refs++;
+    entry *known = list->items[i + !last] = c->entries->items[i];
+    known->refs++;
   }
   entry_list *old = c->entries;
   c->entries = list;
@@ -410,6 +430,7 @@ void callable_forget(callable *c) {
   size_table_clear(&c->sizes);
   c->sizes.never = c->dynamic == DYNAMIC_NEVER;
   c->warned = c->skipped = false;
+  c->splits = 0;
   c->hits = c->misses = 0;
   Py_CLEAR(c->breaks);
   Py_CLEAR(c->recompiles);

@@ -239,6 +239,7 @@ void trace_guard(tracer *t, guard g) {
   if (!trace_grow(t, &c->guards, c->guard_count, &t->tables->guard_capacity, sizeof g))
     return guard_drop(&g);
   g.location = trace_location(t);
+  g.step = t->root_step - 1;
   c->guards[c->guard_count++] = g;
   if (!g.payload) pointer_map_set(t, &t->guarded, key, (void *)(size_t)c->guard_count);
 }

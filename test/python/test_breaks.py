@@ -611,6 +611,26 @@ def test_the_recompile_limit_goes_on_in_the_part():
     assert seen == list(range(13))
 
 
+def test_what_varies_without_end_runs_for_real_in_a_part():
+    """Behind the recompile limit, the part ends before the instruction that looks at it; the rest stays compiled."""
+    def f(x, names):
+        for n in names:
+            x = x + 1
+            print(n, end=" ")
+            x = x * 2 + len(n)
+            print(end="")
+            x = x - 1
+        return x * 3
+
+    compiled = frameloom.compile(f, backend="interpret", dynamic=False)
+    for count in (5, 40, 60):
+        names = ["a" * i for i in range(1, count)]
+        assert outcome(compiled, (X, names)) == outcome(f, (X, names))
+    entries = compiled._report()["entries"]
+    assert len(entries) < 40
+    assert sum(e["hits"] for e in entries if e["ops"] == ["constant", "sub"]) > 90
+
+
 def test_the_code_is_replaced_behind_a_break():
     def f(x):
         y = x + 1
