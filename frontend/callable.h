@@ -149,9 +149,9 @@ typedef struct callable {
   PyObject *breaks;     /* list of tuples, see explain.c; or NULL */
   PyObject *recompiles; /* the same, see recompile.c */
   PyObject *last_args;  /* tuple of the numbers of the last capture, to see which change; or NULL */
-  uint64_t symbolic;    /* bit for each slot whose number is captured as an input */
+  slot_set symbolic;    /* slots whose number is captured as an input */
   size_table sizes;     /* which sizes and ints change */
-  uint64_t by_value;    /* bit for each slot where that was tried and the value was needed */
+  slot_set by_value;    /* where that was tried and the value was needed */
   long building_pid;    /* process and */
   unsigned long building; /* thread that is compiling a new version; 0: none */
   resume_table resumes;
@@ -185,7 +185,7 @@ void binding_fini(binding *b);
 entry *callable_build(callable *c, PyObject *const *slots);
 /* Takes over the reference. It is tried before all others, or (`last`) after them. */
 void callable_publish(callable *c, entry *e, bool last);
-void callable_forget(callable *c);            /* all that was compiled or learnt */
+void callable_forget(callable *c); /* all that was compiled or learnt */
 
 /* ---- callable.c -------------------------------------------------------------------------------
  */

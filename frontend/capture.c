@@ -259,7 +259,7 @@ static recipe *capture_frame(tracer *t, const frame *f) {
     if (!v || v == t->null) continue;
     if (!(all->items[all->count] = capture_slot_recipe(t, v))) return NULL;
     all->count++;
-    at->present |= (uint64_t)1 << i;
+    slot_add(&at->present, i);
   }
   t->capture->stopped = true;
   return all;

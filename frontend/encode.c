@@ -257,7 +257,7 @@ static void put_prologue(encoder *e, const frame_shape *at, int32_t locals) {
   if (e->object->co_ncellvars) put_cells(e, locals);
   if (e->object->co_nfreevars) put(e, COPY_FREE_VARS, (uint32_t)e->object->co_nfreevars);
   for (int32_t i = 0; i < locals + at->depth; i++) {
-    bool present = at->present >> i & 1;
+    bool present = slot_has(&at->present, i);
     if (present) {
       put_constant(e, HANDOVER_GIVE);
       put(e, UNARY_INVERT, 0);
@@ -287,7 +287,7 @@ static int32_t put_exit(encoder *e, const step_code *s, int number) {
     put_truth(e);
   int32_t stay = put_jump(e, OPCODE_JUMP_IF_TRUE), count = s->depth[number] + 1;
   for (int32_t i = 0; i < CALLABLE_MAX_SLOTS; i++) {
-    if (!(s->locals[number] >> i & 1)) continue;
+    if (!slot_has(&s->locals[number], i)) continue;
     put(e, LOAD_FAST, (uint32_t)i);
     count++;
   }
@@ -464,14 +464,17 @@ static PyObject *encode_object(const encoder *e, const region *r, const front *f
   return made;
 }
 
-static uint64_t slots_of_locals(const frame_shape *at, int32_t locals) {
-  return at->present & (locals < 64 ? ((uint64_t)1 << locals) - 1 : ~(uint64_t)0);
+static slot_set slots_of_locals(const frame_shape *at, int32_t locals) {
+  slot_set bound = at->present;
+  for (int32_t i = locals; i < CALLABLE_MAX_SLOTS; i++)
+    slot_drop(&bound, i);
+  return bound;
 }
 
 /* Which locals are bound behind the instruction. What is stored may be the NULL of an unbound one.
  */
-static uint64_t step_bound(int opcode, uint32_t arg, const frame_shape *at, int32_t locals) {
-  uint64_t bound = slots_of_locals(at, locals);
+static slot_set step_bound(int opcode, uint32_t arg, const frame_shape *at, int32_t locals) {
+  slot_set bound = slots_of_locals(at, locals);
   int stores = opcode == STORE_FAST;
   uint32_t first = arg;
 #if LOOM_PYTHON >= 313
@@ -479,13 +482,15 @@ static uint64_t step_bound(int opcode, uint32_t arg, const frame_shape *at, int3
   if (opcode == STORE_FAST_STORE_FAST) stores = 2, first = arg >> 4;
 #endif
 #if LOOM_PYTHON >= 312
-  if (opcode == LOAD_FAST_AND_CLEAR) bound &= ~((uint64_t)1 << arg);
+  if (opcode == LOAD_FAST_AND_CLEAR) slot_drop(&bound, arg);
 #endif
-  if (opcode == DELETE_FAST) bound &= ~((uint64_t)1 << arg);
+  if (opcode == DELETE_FAST) slot_drop(&bound, arg);
   for (int i = 0; i < stores; i++) {
-    uint64_t bit = (uint64_t)1 << (i ? arg & 15 : first);
-    bool null = !(at->present >> (locals + at->depth - 1 - i) & 1);
-    bound = null ? bound & ~bit : bound | bit;
+    uint32_t slot = i ? arg & 15 : first;
+    if (slot_has(&at->present, locals + at->depth - 1 - i))
+      slot_add(&bound, slot);
+    else
+      slot_drop(&bound, slot);
   }
   return bound;
 }
@@ -495,7 +500,7 @@ static void step_describe(const encoder *e, const region *r, const frame_shape *
                           int32_t raw[3], step_code *out) {
   int opcode = op_at(e, r->op);
   const jump_row *jump = find_jump(opcode);
-  uint64_t bound = step_bound(opcode, r->arg, at, locals);
+  slot_set bound = step_bound(opcode, r->arg, at, locals);
   int32_t skips = opcode == FOR_ITER ? OPCODE_FOR_SKIPS : 0;
   raw[0] = opcode_ends(opcode) ? -1 : r->end;
   raw[1] = jump ? r->end + jump->direction * (int32_t)r->arg + skips : -1;
@@ -576,9 +581,11 @@ static bool encode_at(encoder *e, const frame_shape *at, bool whole, step_code *
   region r;
   front f;
   int32_t locals = e->object->co_nlocalsplus - e->object->co_nfreevars, raw[3];
-  if (locals + at->depth >= CALLABLE_MAX_SLOTS || !find_region(e, at->unit, &r)) return false;
+  if (!find_region(e, at->unit, &r)) return false;
   if (!whole && step_stays(op_at(e, r.op))) return false;
   step_describe(e, &r, at, locals, raw, out);
+  for (int i = 0; i < 3 && !whole; i++)
+    if (locals + out->depth[i] + !!at->handled > CALLABLE_MAX_SLOTS) return false;
   encode_front(e, &r, at, locals, whole, out, raw, &f);
   int32_t stack = e->object->co_stacksize;
   for (int32_t i = 0; i < e->units; i++)

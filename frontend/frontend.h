@@ -171,14 +171,30 @@ typedef struct break_info {
                    not known, or capture cannot end there */
 } break_info;
 
-#define LOOM_MAX_SLOTS 64 /* of a frame that is left or entered in the middle */
+#define LOOM_MAX_SLOTS 256 /* of a frame that is left or entered in the middle */
+typedef struct slot_set {
+  uint64_t bits[LOOM_MAX_SLOTS / 64];
+} slot_set;
+static inline bool slot_has(const slot_set *s, Py_ssize_t i) { return s->bits[i / 64] >> i % 64 & 1; }
+static inline void slot_add(slot_set *s, Py_ssize_t i) { s->bits[i / 64] |= (uint64_t)1 << i % 64; }
+static inline void slot_add_all(slot_set *s, const slot_set *more) {
+  for (int i = 0; i < LOOM_MAX_SLOTS / 64; i++)
+    s->bits[i] |= more->bits[i];
+}
+static inline bool slot_any(const slot_set *s) {
+  uint64_t all = 0;
+  for (int i = 0; i < LOOM_MAX_SLOTS / 64; i++)
+    all |= s->bits[i];
+  return all != 0;
+}
+static inline void slot_drop(slot_set *s, Py_ssize_t i) { s->bits[i / 64] &= ~((uint64_t)1 << i % 64); }
 /* What a frame's locals and stack hold in front of an instruction. Slots are its locals and cells (free variables have
  * none), then the items of its stack. */
 typedef struct frame_shape {
   int32_t unit; /* of the instruction, in code units of co_code */
   int32_t depth;
   int32_t handled;  /* how many handlers of exceptions it is inside of: if any, a slot for the exception comes last */
-  uint64_t present; /* bit for each slot: a bound local, an item that is not NULL */
+  slot_set present; /* bound locals, items that are not NULL */
 } frame_shape;
 
 /* What became of a loop of the user's: for logs and explain() (roll_note.c). */

@@ -105,23 +105,22 @@ static bool number_differs(PyObject *a, PyObject *b, bool library) {
   return false;
 }
 
-/* Which slots' numbers are to be captured as inputs: those that differ from the last capture's. The
- * bits of numbers of a library go to *libraries. */
+/* Which slots' numbers are to be captured as inputs: those that differ from the last capture's.
+ * Those with numbers of a library go to *libraries. */
 static bool numbers_choose(callable *c, PyObject *const *slots, bool *symbolic,
-                           uint64_t *libraries) {
+                           slot_set *libraries) {
   PyObject *now = PyTuple_New(c->slots), *last = c->last_args;
   if (!now) return false;
-  *libraries = 0;
+  *libraries = (slot_set){{0}};
   for (Py_ssize_t i = 0; i < c->slots; i++) {
     bool library = false, plain = slots[i] && number_is_plain(slots[i], &library);
-    uint64_t bit = (uint64_t)1 << i;
     PyTuple_SET_ITEM(now, i, Py_NewRef(plain ? slots[i] : Py_None));
     PyObject *before = last && PyTuple_GET_SIZE(last) == c->slots ? PyTuple_GET_ITEM(last, i) : now;
     if (plain && Py_TYPE(before) == Py_TYPE(slots[i]) && number_differs(before, slots[i], library))
-      c->symbolic |= bit;
-    symbolic[i] = plain && !(c->by_value & bit) && c->dynamic != DYNAMIC_NEVER &&
-                  (c->dynamic == DYNAMIC_ALWAYS || (c->symbolic & bit));
-    if (symbolic[i] && library) *libraries |= bit;
+      slot_add(&c->symbolic, i);
+    symbolic[i] = plain && !slot_has(&c->by_value, i) && c->dynamic != DYNAMIC_NEVER &&
+                  (c->dynamic == DYNAMIC_ALWAYS || slot_has(&c->symbolic, i));
+    if (symbolic[i] && library) slot_add(libraries, i);
   }
   Py_XSETREF(c->last_args, now);
   return true;
@@ -225,22 +224,22 @@ static double build_clock(void) {
 
 /* Captures; with numbers of a library by value when it broke, perhaps for want of such a value. */
 static capture *build_capture(callable *c, PyObject *const *slots, bool *symbolic,
-                              uint64_t libraries) {
+                              const slot_set *libraries) {
   const frame_shape *start = resume_start(c);
   capture *captured =
       capture_from(callable_function(c), start, slots, c->slots, symbolic, &c->sizes);
-  if (!captured || !captured->broke.reason || !libraries) return captured;
-  c->by_value |= libraries;
+  if (!captured || !captured->broke.reason || !slot_any(libraries)) return captured;
+  slot_add_all(&c->by_value, libraries);
   for (Py_ssize_t i = 0; i < c->slots; i++)
-    if (libraries >> i & 1) symbolic[i] = false;
+    if (slot_has(libraries, i)) symbolic[i] = false;
   capture_free(captured);
   return capture_from(callable_function(c), start, slots, c->slots, symbolic, &c->sizes);
 }
 
 /* Captures and compiles `code`, that of the function now: another thread may replace it while the
  * GIL is away. *sized: some size was symbolic. NULL with `why` filled, or with an exception. */
-static entry *build_try(callable *c, PyObject *const *slots, bool *symbolic, uint64_t libraries,
-                        PyObject *code, bool *sized, break_info *why) {
+static entry *build_try(callable *c, PyObject *const *slots, bool *symbolic,
+                        const slot_set *libraries, PyObject *code, bool *sized, break_info *why) {
   double start = build_clock();
   capture *captured = build_capture(c, slots, symbolic, libraries);
   double capture_ms = build_clock() - start;
@@ -271,8 +270,8 @@ static entry *build_part(callable *c, PyObject *const *slots, const bool *symbol
 }
 
 /* What cannot be captured or compiled with symbolic sizes is with constant ones, from here on. */
-static entry *build_from(callable *c, PyObject *const *slots, bool *symbolic, uint64_t libraries,
-                         PyObject *code) {
+static entry *build_from(callable *c, PyObject *const *slots, bool *symbolic,
+                         const slot_set *libraries, PyObject *code) {
   break_info why = {.reason = 0}, again = {.reason = 0};
   bool sized;
   entry *e = build_try(c, slots, symbolic, libraries, code, &sized, &why);
@@ -298,12 +297,12 @@ static entry *build_from(callable *c, PyObject *const *slots, bool *symbolic, ui
 /* With `step`: only what comes before that instruction of the outermost frame. */
 static entry *build_now(callable *c, PyObject *const *slots, int64_t step) {
   bool symbolic[CALLABLE_MAX_SLOTS];
-  uint64_t libraries;
+  slot_set libraries;
   if (!numbers_choose(c, slots, symbolic, &libraries)) return NULL;
   build_log_bytecode(c);
   c->captures++;
   PyObject *code = Py_NewRef(c->code);
-  entry *e = step < 0 ? build_from(c, slots, symbolic, libraries, code)
+  entry *e = step < 0 ? build_from(c, slots, symbolic, &libraries, code)
                       : build_part(c, slots, symbolic, code, step);
   Py_DECREF(code);
   const guard *failed = e ? guard_first_failure(e->captured, slots) : NULL;
@@ -426,7 +425,7 @@ void callable_forget(callable *c) {
   entry_list *old = c->entries;
   c->entries = NULL;
   c->failures = c->negative_count = c->captures = 0;
-  c->symbolic = c->by_value = 0;
+  c->symbolic = c->by_value = (slot_set){{0}};
   size_table_clear(&c->sizes);
   c->sizes.never = c->dynamic == DYNAMIC_NEVER;
   c->warned = c->skipped = false;

@@ -45,7 +45,7 @@ const frame_shape *resume_start(const callable *c) { return c->point ? &c->point
 
 static bool shape_equal(const frame_shape *a, const frame_shape *b) {
   return a->unit == b->unit && a->depth == b->depth && a->handled == b->handled &&
-         a->present == b->present;
+         !memcmp(&a->present, &b->present, sizeof a->present);
 }
 
 static callable *point_new(callable *owner, PyObject *code, const frame_shape *at) {
@@ -167,12 +167,12 @@ static Py_ssize_t state_count(Py_ssize_t locals, const frame_shape *at) {
 }
 
 /* Moves the items of a tuple that nobody else has into the slots that are `present`, in order. */
-static void state_take(frame_state *s, PyObject *tuple, Py_ssize_t count, uint64_t present) {
+static void state_take(frame_state *s, PyObject *tuple, Py_ssize_t count, const slot_set *present) {
   Py_ssize_t at = 0;
   s->count = count;
   for (Py_ssize_t i = 0; i < count; i++) {
     s->items[i] = NULL;
-    if (!(present >> i & 1)) continue;
+    if (!slot_has(present, i)) continue;
     s->items[i] = PyTuple_GET_ITEM(tuple, at);
     PyTuple_SET_ITEM(tuple, at++, NULL);
   }
@@ -192,11 +192,11 @@ static void state_take_exit(frame_state *s, frame_shape *at, const callable *par
   for (Py_ssize_t i = 0; i < at->depth; i++, from++) {
     s->items[locals + i] = PyTuple_GET_ITEM(tuple, from);
     PyTuple_SET_ITEM(tuple, from, NULL);
-    if (s->items[locals + i]) at->present |= (uint64_t)1 << (locals + i);
+    if (s->items[locals + i]) slot_add(&at->present, locals + i);
   }
   for (Py_ssize_t i = 0; i < locals; i++) {
     s->items[i] = NULL;
-    if (!(at->present >> i & 1)) continue;
+    if (!slot_has(&at->present, i)) continue;
     s->items[i] = PyTuple_GET_ITEM(tuple, from);
     PyTuple_SET_ITEM(tuple, from++, NULL);
   }
@@ -217,14 +217,14 @@ typedef struct drive {
   callable *owner;
   PyObject *code;  /* of the function when the call began (owned) */
   PyObject *outer; /* what the caller handles (owned), or NULL */
-  frame_state state;
+  frame_state *state;
   frame_shape at;
 } drive;
 
 /* A frame inside of a handler is entered while the thread handles its exception. */
 static void drive_open(drive *d) {
   if (!d->at.handled) return;
-  PyObject **handled = &d->state.items[--d->state.count];
+  PyObject **handled = &d->state->items[--d->state->count];
   PyErr_SetHandledException(*handled ? *handled : Py_None);
   Py_CLEAR(*handled);
 }
@@ -233,10 +233,10 @@ static void drive_open(drive *d) {
 static void drive_close(drive *d, bool goes_on) {
   PyObject *handled = goes_on && d->at.handled ? PyErr_GetHandledException() : NULL;
   if (handled) {
-    d->state.items[d->state.count - 1] = handled;
-    d->at.present |= (uint64_t)1 << (d->state.count - 1);
+    d->state->items[d->state->count - 1] = handled;
+    slot_add(&d->at.present, d->state->count - 1);
   } else if (goes_on && d->at.handled) {
-    d->state.items[d->state.count - 1] = NULL;
+    d->state->items[d->state->count - 1] = NULL;
   }
   PyErr_SetHandledException(d->outer ? d->outer : Py_None);
 }
@@ -252,10 +252,10 @@ static PyObject *drive_plain(drive *d, callable *part) {
   if (type) PyErr_Restore(type, raised, traceback);
   plain_frame_open(&frame, d->owner);
   drive_open(d);
-  if (function) result = point_call(part, function, &d->state);
+  if (function) result = point_call(part, function, d->state);
   Py_XDECREF(function);
   plain_frame_close(&frame);
-  frame_state_clear(&d->state);
+  frame_state_clear(d->state);
   drive_close(d, false);
   return result;
 }
@@ -274,12 +274,12 @@ static bool drive_step(drive *d, PyObject **result) {
     return false;
   }
   drive_open(d);
-  if (function) *result = point_call(part, function, &d->state);
+  if (function) *result = point_call(part, function, d->state);
   Py_XDECREF(function);
-  frame_state_clear(&d->state);
+  frame_state_clear(d->state);
   int number = *result ? handover_exit(*result) : -1;
   if (number >= 0) {
-    state_take_exit(&d->state, &d->at, part, *result, number);
+    state_take_exit(d->state, &d->at, part, *result, number);
     *result = NULL;
   }
   drive_close(d, number >= 0);
@@ -294,15 +294,15 @@ static bool drive_part(drive *d, PyObject **result) {
   callable *part = point_get(d->owner, d->code, &d->at);
   bool plain = false;
   *result = NULL;
-  if (!part) return frame_state_clear(&d->state), false;
+  if (!part) return frame_state_clear(d->state), false;
   entry *e = NULL;
   if ((!d->useful && d->steps++ > RESUME_IDLE_STEPS) || callable_thread_is_traced() ||
       d->owner->function->func_code != d->code || d->owner->resumes.count > RESUME_MAX_POINTS)
     plain = true;
   else
-    e = callable_entry(part, d->state.items, symbols, &plain);
+    e = callable_entry(part, d->state->items, symbols, &plain);
   if (e) {
-    *result = entry_run(e, d->state.items, symbols, &plain);
+    *result = entry_run(e, d->state->items, symbols, &plain);
     d->useful |= e->captured->graph.node_count > 0;
   }
   /* What was raised while nothing had been changed yet, by a signal handler that is, is raised
@@ -311,13 +311,13 @@ static bool drive_part(drive *d, PyObject **result) {
   if (plain)
     *result = drive_plain(d, part);
   else
-    frame_state_clear(&d->state);
+    frame_state_clear(d->state);
   bool stopped = e && *result && !plain && e->stopped;
   if (stopped) {
     const frame_shape *at = &e->captured->at;
     Py_ssize_t locals = part->slots - state_count(0, &part->point->at);
     d->at = *at;
-    state_take(&d->state, *result, state_count(locals, at), at->present);
+    state_take(d->state, *result, state_count(locals, at), &at->present);
     *result = NULL;
   }
   if (e) entry_unref(e);
@@ -336,7 +336,9 @@ PyObject *resume_run(callable *c, entry *e, PyObject *const *args, const int64_t
     *fallback = true;
     return NULL;
   }
+  frame_state state; /* too large to be cleared */
   drive d = {.owner = c,
+             .state = &state,
              .at = e->captured->at,
              .code = e->code,
              .outer = PyErr_GetHandledException(),
@@ -348,7 +350,7 @@ PyObject *resume_run(callable *c, entry *e, PyObject *const *args, const int64_t
   e->refs++;
   PyObject *result = entry_run(e, args, symbols, fallback);
   if (result) {
-    state_take(&d.state, result, state_count(locals, &d.at), d.at.present);
+    state_take(d.state, result, state_count(locals, &d.at), &d.at.present);
     /* What a frame started with is in its state now: nobody else is to hold it. */
     for (Py_ssize_t i = 0; c->shared && i < c->slots; i++)
       Py_CLEAR(((PyObject **)args)[i]);

@@ -31,7 +31,7 @@ typedef struct step_code {
   PyObject *code;     /* owned */
   int32_t next[3];    /* where the function goes on behind each exit; -1: there is no such exit */
   int32_t depth[3];   /* of its stack there */
-  uint64_t locals[3]; /* which of its locals are bound there: none of another slot */
+  slot_set locals[3]; /* which of its locals are bound there: none of another slot */
   int32_t place;      /* of the instruction: what the handler finds under the exception, or -1 */
 } step_code;
 

@@ -317,9 +317,9 @@ def test_two_callers_share_what_is_compiled():
     for g in compiled:
         for _ in range(2):
             g(X)
-    own = [{e["guards"][0].split(" at ")[0] for e in g._report()["entries"]} for g in compiled]
+    own = [{e["guards"][0][2].split(" at ")[0] for e in g._report()["entries"]} for g in compiled]
     assert own[0] & own[1], own
-    hits = [e["hits"] for e in compiled[0]._report()["entries"] if "callee" in e["guards"][0]]
+    hits = [e["hits"] for e in compiled[0]._report()["entries"] if "callee" in e["guards"][0][2]]
     assert hits and all(h == 4 for h in hits), hits
 
 
@@ -388,7 +388,7 @@ def test_what_has_nothing_to_compute_is_let_alone():
     compiled = frameloom.compile(f, backend="interpret")
     for _ in range(20):
         compiled(X)
-    hits = [e["hits"] for e in compiled._report()["entries"] if "key" in e["guards"][0]]
+    hits = [e["hits"] for e in compiled._report()["entries"] if "key" in e["guards"][0][2]]
     assert sum(hits) < 20
 
 
@@ -421,7 +421,7 @@ def test_disabled_functions_stay_so():
     compiled = frameloom.compile(f, backend="interpret")
     for _ in range(3):
         np.testing.assert_array_equal(compiled(X), (X + 1) * 6)
-    assert not any("inner" in e["guards"][0] for e in compiled._report()["entries"])
+    assert not any("inner" in e["guards"][0][2] for e in compiled._report()["entries"])
 
 
 def test_reset_inside():
