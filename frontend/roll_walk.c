@@ -247,7 +247,9 @@ static void walk_frames(roll_walk *w, const frame *f) {
 void roll_walk_state(roll_walk *w) {
   tracer *t = w->t;
   walk_frames(w, t->frame);
-  if (t->handled || t->raised) roll_refuse(w, "an exception being handled");
+  if (t->raised || (t->handled && t->handled->type == &value_exception_type))
+    roll_refuse(w, "an exception being handled");
+  roll_pointer(w, t->handled ? t->handled->object : NULL);
   if (t->made.count) roll_refuse(w, "a class made in the function");
   shadow_walk(w, t);
   roll_token(w, t->fp_ignored);

@@ -334,6 +334,24 @@ def test_handlers_are_compiled(f, graphs):
     same(f, graphs=graphs)
 
 
+def test_loops_in_handlers_are_rolled():
+    def f(x, n):
+        try:
+            boom(x)
+        except ValueError as e:
+            print(e)
+            for i in range(n):
+                x = x * 0.5 + i
+            x = x + sys.exc_info()[1].args[0].count("o")
+        return x
+
+    compiled = frameloom.compile(f, backend="interpret")
+    for n in (100, 1000, 2000):
+        np.testing.assert_allclose(compiled(X, n), f(X, n))
+    loops = [loop for e in compiled._report()["entries"] for loop in e["loops"]]
+    assert loops and all(loop[4] == "rolled" for loop in loops), loops
+
+
 def test_what_the_caller_handles():
     """A function without a handler of its own sees its caller's exception, compiled or not."""
     def reads(x):
