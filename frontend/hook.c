@@ -18,6 +18,8 @@
 #include "frontend/resume.h"
 #include "frontend/value/value.h"
 
+#include <pthread.h>
+
 #define HOOK_STACK (512 << 10) /* bytes of C stack that nothing is hooked without */
 #define HOOK_IDLE 4       /* calls with nothing to compute, after which a function is let alone */
 #define HOOK_FAILURES 16  /* calls that could not be compiled, likewise */
@@ -147,10 +149,11 @@ static PyObject *hook_pass_deep(PyThreadState *state, struct _PyInterpreterFrame
   PyInterpreterState *interpreter = PyThreadState_GetInterpreter(state);
   if (_PyInterpreterState_GetEvalFrameFunc(interpreter) != hook_evaluate)
     return hook_pass(state, f, 0);
-  _PyInterpreterState_SetEvalFrameFunc(interpreter,
-                                       hook_outer ? hook_outer : _PyEval_EvalFrameDefault);
+  frame_evaluator *outer = hook_outer ? hook_outer : _PyEval_EvalFrameDefault;
+  _PyInterpreterState_SetEvalFrameFunc(interpreter, outer);
   PyObject *result = hook_pass(state, f, 0);
-  if (scope_count) _PyInterpreterState_SetEvalFrameFunc(interpreter, hook_evaluate);
+  if (scope_count && _PyInterpreterState_GetEvalFrameFunc(interpreter) == outer)
+    _PyInterpreterState_SetEvalFrameFunc(interpreter, hook_evaluate);
   return result;
 }
 
@@ -222,12 +225,21 @@ static void hook_remove(void) {
 /* ---- when it is on ------------------------------------------------------------------------------
  */
 
+/* The other threads do not go on in a child of this process. */
+static void hook_forked(void) {
+  scope_count = 0;
+  for (const hook_scope *scope = scope_now; scope; scope = scope->outer)
+    scope_count++;
+}
+
 /* A shared callable keeps nothing itself: its callees are those of whoever called it. */
 void hook_open(hook_scope *scope, callable *owner, const PyObject *code) {
   if (owner->owner) owner = owner->owner;
   if (owner->shared && scope_now) owner = scope_now->owner;
   *scope = (hook_scope){.owner = owner, .code = code, .outer = scope_now};
   scope_now = scope;
+  static bool watching;
+  if (!watching) watching = pthread_atfork(NULL, NULL, hook_forked) == 0;
   if (!scope_count++) hook_install();
 }
 

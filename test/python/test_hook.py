@@ -2,11 +2,13 @@
 
 import ctypes
 import functools
+import os
 import shutil
 import subprocess
 import sys
 import sysconfig
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -374,6 +376,42 @@ def test_other_threads_are_left_alone():
     thread.join()
     np.testing.assert_array_equal(results[0], (X + 1) * 2)
     assert names == ["elsewhere"] * 3
+
+
+def test_a_child_process_is_hooked_no_longer_than_it_has_to():
+    """Another thread is inside of a step when the process forks: in the child that thread is gone."""
+    entered, leave, status = threading.Event(), threading.Event(), []
+
+    def blocks(y):
+        entered.set()
+        leave.wait(20)
+        return y
+
+    def f(x):
+        return blocks(x + 1) * 2
+
+    def forks(x):
+        y = x + 1
+        child = os.fork()
+        y = y * 2
+        if child == 0:
+            return y
+        status.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        return y
+
+    before = evaluator()
+    thread = threading.Thread(target=frameloom.compile(f, backend="interpret"), args=(X,))
+    thread.start()
+    assert entered.wait(20)
+    parent, compiled = os.getpid(), frameloom.compile(forks, backend="interpret")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        good = (compiled(X) == (X + 1) * 2).all()
+    if os.getpid() != parent:
+        os._exit(0 if good and evaluator() == before else 1)
+    leave.set()
+    thread.join()
+    assert good and status == [0] and evaluator() == before
 
 
 def test_what_has_nothing_to_compute_is_let_alone():
