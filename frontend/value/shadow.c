@@ -473,19 +473,30 @@ static bool apart_guard(tracer *t, const source *a, const source *b, int *pairs)
   return true;
 }
 
-/* The dictionary of an object with changed attributes must not be read as a dictionary. */
-static bool apart_from_dict(tracer *t, PyObject *object, const source *s, const value *w,
-                            int *pairs) {
-  PyObject **dict = w->object && PyDict_CheckExact(w->object) ? _PyObject_GetDictPtr(object) : NULL;
-  if (!dict || !*dict || !w->source) return true;
-  if (*dict == w->object)
+/* An object and what may be its own dictionary: what is done through one would have to be seen
+ * through the other. */
+static bool apart_from_dict(tracer *t, PyObject *object, const source *s, PyObject *dict,
+                            const source *other, int *pairs) {
+  PyObject **own = PyDict_CheckExact(dict) ? _PyObject_GetDictPtr(object) : NULL;
+  if (!own || !*own || !s || !other) return true;
+  if (*own == dict)
     return trace_break(t, BREAK_SIDE_EFFECT, "an attribute of an object whose __dict__ is used") !=
            NULL;
   PyObject *key = trace_keep(t, PyUnicode_InternFromString("__dict__"));
-  return key && apart_guard(t, trace_source(t, SOURCE_DERIVED, s, NULL, key, 0), w->source, pairs);
+  return key && apart_guard(t, trace_source(t, SOURCE_DERIVED, s, NULL, key, 0), other, pairs);
+}
+
+/* The variables of the function itself must not be changed as items of a dictionary. */
+static bool apart_from_globals(tracer *t, PyObject *dict, const source *s, int *pairs) {
+  PyObject *globals = t->root ? t->root->function->globals : NULL;
+  if (!globals || !PyDict_CheckExact(dict) || s->kind == SOURCE_CONST) return true;
+  if (globals == dict)
+    return trace_break(t, BREAK_SIDE_EFFECT, "an item of globals() is assigned") != NULL;
+  return apart_guard(t, s, trace_source(t, SOURCE_CONST, NULL, globals, NULL, 0), pairs);
 }
 
 static bool apart_from_all(tracer *t, PyObject *object, const source *s, int *pairs) {
+  if (!apart_from_globals(t, object, s, pairs)) return false;
   for (size_t i = 0; i < t->wrapped.capacity; i++) {
     const value *w = t->wrapped.keys[i] ? t->wrapped.values[i] : NULL;
     PyObject *beside = w ? (PyObject *)(uintptr_t)t->wrapped.keys[i] : NULL;
@@ -493,7 +504,10 @@ static bool apart_from_all(tracer *t, PyObject *object, const source *s, int *pa
     const source *other = shadow_source(w);
     if (Py_IS_TYPE(beside, Py_TYPE(object)) && other && !apart_guard(t, s, other, pairs))
       return false;
-    if (!apart_from_dict(t, object, s, w, pairs)) return false;
+    if (!apart_from_dict(t, object, s, beside, other, pairs)) return false;
+    if (w->type == &value_object_type && w->object &&
+        !apart_from_dict(t, beside, other, object, s, pairs))
+      return false;
   }
   const pointer_map *unread = &t->shadows->unread;
   for (size_t i = 0; i < unread->capacity; i++) {

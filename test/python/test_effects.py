@@ -707,6 +707,27 @@ def test_the_dictionary_of_a_changed_object():
     assert compiled(s, {"steps": 1}) == 1
     assert compiled(s, vars(s)) == 5
 
+    def g(o, d):
+        d["steps"] = 7
+        return o.steps
+
+    s.steps, compiled = 1, frameloom.compile(g)
+    assert compiled(s, {"steps": 2}) == 1
+    assert compiled(s, vars(s)) == 7
+
+
+def change_globals(d, x):
+    d["CHANGED"] = 2
+    return x + CHANGED  # noqa: F821
+
+
+def test_globals_changed_as_a_dictionary():
+    compiled = frameloom.compile(change_globals)
+    globals()["CHANGED"] = 1
+    assert compiled({}, X)[0] == 2
+    assert compiled(globals(), X)[0] == 3 and CHANGED == 2  # noqa: F821
+    del globals()["CHANGED"]
+
 
 def test_cells_of_two_functions_that_stop_being_one():
     def make(n):
