@@ -24,7 +24,12 @@ value *builtin_next(tracer *t, const builtin_args *a) {
   CHECK(1, 2);
   value *item = trace_next(t, a->args[0]);
   if (item || trace_pending(t)) return item;
-  return a->count == 2 ? a->args[1] : trace_raise(t, PyExc_StopIteration, "exhausted");
+  if (a->count == 2) return a->args[1];
+  value *ended = a->args[0]->type == &value_object_type || a->args[0]->type == &value_generator_type
+                     ? t->returned
+                     : t->none;
+  value *args = value_tuple(t, &ended, ended != t->none);
+  return args ? trace_raise_value(t, value_exception(t, PyExc_StopIteration, args)) : NULL;
 }
 
 value *builtin_enumerate(tracer *t, const builtin_args *a) {

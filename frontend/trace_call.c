@@ -286,9 +286,8 @@ step step_SEND(tracer *t, frame *f, const loom_instr *in) {
   if (receiver->type == &value_generator_type) {
     item = generator_send(t, receiver, sent);
   } else if (value_is_none(sent)) {
-    t->returned = t->none;
     item = trace_next(t, receiver);
-    if (!item) t->returned = t->none;
+    if (!item && receiver->type != &value_object_type) t->returned = t->none;
   } else {
     item = trace_break(t, BREAK_GENERATOR, "send() through a yield from");
   }

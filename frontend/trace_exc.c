@@ -108,9 +108,18 @@ step step_POP_EXC(tracer *t, frame *f, const loom_instr *in) {
   return STEP_NEXT;
 }
 
+/* All that an except clause names has to be classes of exceptions, or tuples of them: looked at
+ * before anything matches. */
+static bool exc_valid(value *types) {
+  if (types->type != &value_tuple_type) return is_exception_class(types);
+  for (Py_ssize_t i = 0; i < types->seq.count; i++)
+    if (!is_exception_class(types->seq.items[i])) return false;
+  return true;
+}
+
 /* 1 matches, 0 does not, -1 failed. */
 static int exc_match(tracer *t, value *exception, value *types) {
-  if (types->type == &value_tuple_type) {
+  if (types->type == &value_tuple_type && exc_valid(types)) {
     for (Py_ssize_t i = 0; i < types->seq.count; i++) {
       int match = exc_match(t, exception, types->seq.items[i]);
       if (match) return match;

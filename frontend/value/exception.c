@@ -89,6 +89,22 @@ bool exception_matches(tracer *t, value *v, PyObject *type) {
   return PyType_IsSubtype((PyTypeObject *)exception_class(v), (PyTypeObject *)type);
 }
 
+/* Does calling the class only keep the arguments? Others check them, or give an object of another
+ * class, as OSError. */
+static bool exception_keeps(PyTypeObject *type) {
+  PyTypeObject *const simple[] = {
+      (PyTypeObject *)PyExc_BaseException,  (PyTypeObject *)PyExc_StopIteration,
+      (PyTypeObject *)PyExc_SystemExit,     (PyTypeObject *)PyExc_ImportError,
+      (PyTypeObject *)PyExc_AttributeError, (PyTypeObject *)PyExc_NameError};
+  PyTypeObject *base = type;
+  while (base && PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE))
+    base = base->tp_base;
+  if (!base || base->tp_new != simple[0]->tp_new) return false;
+  for (size_t i = 0; i < sizeof simple / sizeof *simple; i++)
+    if (base->tp_init == simple[i]->tp_init) return true;
+  return false;
+}
+
 /* Calling an exception class. */
 value *exception_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t count,
                       PyObject *kwnames) {
@@ -96,7 +112,7 @@ value *exception_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t c
   value *tuple = value_tuple(t, args, count);
   value *v = tuple ? value_exception(t, cls, tuple) : NULL;
   if (!v) return NULL;
-  if (type_runs_python(t, type, "__new__"))
+  if (type_runs_python(t, type, "__new__") || !exception_keeps(type))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a new %s", type->tp_name);
   if (!type_runs_python(t, type, "__init__")) {
     if (kwnames)
@@ -118,6 +134,11 @@ bool exception_init(tracer *t, value *v, value *const *args, Py_ssize_t count) {
 void exception_set_cause(value *v, value *cause) {
   exception_of(v)->cause = cause;
   exception_of(v)->suppress = true;
+}
+
+value *exception_stop_value(tracer *t, value *stop) {
+  const value *args = stop->type == &value_exception_type ? exception_of(stop)->args : NULL;
+  return args && args->seq.count ? args->seq.items[0] : t->none;
 }
 
 static value *exception_get_attr(tracer *t, value *v, PyObject *name) {

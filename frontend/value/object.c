@@ -556,8 +556,10 @@ static value *object_next(tracer *t, value *v) {
   value *result = trace_method(t, v, "__next__", NULL, 0);
   if (result) return result;
   if (t->state == TRACE_RAISING && exception_matches(t, t->raised, PyExc_StopIteration)) {
+    value *stop = t->raised;
     t->state = TRACE_GOING;
     t->raised = NULL;
+    t->returned = exception_stop_value(t, stop);
     return NULL;
   }
   return object_no(t, v, "is not an iterator");

@@ -365,6 +365,7 @@ value *value_exception(tracer *t, PyObject *type, value *args);
 /* Of one made inside, or a live one: */
 PyObject *exception_class(value *v);
 bool value_is_exception(const value *v);
+value *exception_stop_value(tracer *t, value *stop); /* of a StopIteration */
 void *trace_raise_value(tracer *t, value *exception);
 void *trace_raise_key(tracer *t, value *key); /* KeyError(key) */
 const char *exception_message(value *v);

@@ -1,6 +1,6 @@
 """CPython's own tests of the language, each test method run by frameloom.compile: nothing may fail that passes plainly.
 
-    python test/cpython/run.py [--table FILE] [--limit SECONDS] [--verbose] [--breaks] [module ...]
+    python test/cpython/run.py [--all] [--table FILE] [--limit SECONDS] [--verbose] [--breaks] [module ...]
 
 Every module runs in a process of its own, first plainly, then compiled; a method that crashes or hangs is noted and the
 module goes on behind it. Ends with 1 when a method fails, crashes or hangs that does not do so plainly. `--table` writes
@@ -20,8 +20,8 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-# Without those of one object's C code alone: modules whose tests are made of Python.
-MODULES = (HERE / "modules.txt").read_text().split()
+LISTED = [line for line in (HERE / "modules.txt").read_text().splitlines() if not line.startswith("#")]
+MODULES = [line for line in LISTED if not line.startswith("+")]
 
 
 class Run:
@@ -145,6 +145,7 @@ def available(module):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("modules", nargs="*")
+    parser.add_argument("--all", action="store_true", help="the long ones, too")
     parser.add_argument("--table", type=pathlib.Path)
     parser.add_argument("--limit", type=float, default=120, help="seconds for one method")
     parser.add_argument("--verbose", action="store_true", help="with tracebacks")
@@ -153,7 +154,7 @@ def main():
     results, wrong = {}, 0
     if not available("test_grammar"):
         sys.exit("this CPython came without its own tests (Debian: libpython3-testsuite)")
-    for module in filter(available, options.modules or MODULES):
+    for module in filter(available, options.modules or ([m.strip("+ ") for m in LISTED] if options.all else MODULES)):
         plain, compiled = Run(module, "plain", options.limit), Run(module, "compiled", options.limit)
         results[module] = plain, compiled
         whole, counted = share(compiled.rows.values(), "whole")
