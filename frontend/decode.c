@@ -196,6 +196,7 @@ static bool decode_checks(const decoder *d) {
     case BC_KW_NAMES: limit = PyTuple_GET_SIZE(code->co_consts); break;
     case BC_LOAD_GLOBAL:
     case BC_STORE_GLOBAL:
+    case BC_DELETE_GLOBAL:
     case BC_LOAD_NAME:
     case BC_STORE_NAME:
     case BC_DELETE_NAME:

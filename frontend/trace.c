@@ -424,6 +424,13 @@ step step_STORE_GLOBAL(tracer *t, frame *f, const loom_instr *in) {
   return overlay_put_variable(t, globals, name, item) ? STEP_NEXT : STEP_FAIL;
 }
 
+step step_DELETE_GLOBAL(tracer *t, frame *f, const loom_instr *in) {
+  PyObject *name = step_item(f->code->object->co_names, in->arg);
+  trace_break(t, BREAK_SIDE_EFFECT, "deletion of the global '%s'",
+              name ? PyUnicode_AsUTF8(name) : "?");
+  return STEP_FAIL;
+}
+
 /* ---- operators ------------------------------------------------------------------------------ */
 
 step step_UNARY(tracer *t, frame *f, const loom_instr *in) {

@@ -93,6 +93,7 @@ function_data *function_get(tracer *t, value *v) {
   if (!s || !data) return NULL;
   data->code = (PyCodeObject *)f->func_code;
   data->globals = f->func_globals;
+  data->live = v->object;
   bool fresh = s->kind == SOURCE_ARG || s->kind == SOURCE_ITEM || s->kind == SOURCE_CELL;
   guard_simple(t, GUARD_IDENTITY, function_own(t, s, "__code__"), f->func_code, 0);
   if (fresh) /* likely to be made anew for each call */

@@ -133,6 +133,14 @@ static value *generator_argument(const frame *f, int i) {
   return v && v->type == &value_cell_type && !v->object ? v->cell.content : v;
 }
 
+/* A generator has the names of its function, which may not be those of the code. */
+static bool generator_is_renamed(const function_data *d) {
+  const PyFunctionObject *f = (const PyFunctionObject *)d->live;
+  if (!f) return d->own != NULL;
+  return PyUnicode_Compare(f->func_name, d->code->co_name) ||
+         PyUnicode_Compare(f->func_qualname, d->code->co_qualname);
+}
+
 /* By a call of its function, which runs nothing yet. */
 recipe *generator_rebuild(tracer *t, value *v) {
   const frame *f = v->any.a;
@@ -141,6 +149,8 @@ recipe *generator_rebuild(tracer *t, value *v) {
   if (!generator_is_new(f) || model_owns(f->function->globals) ||
       code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a generator that has begun is returned");
+  if (generator_is_renamed(f->function))
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a generator of a function with another name");
   value *args = value_tuple(t, NULL, 0), *keywords = value_dict(t), *item;
   for (int i = 0; args && keywords && i < named; i++) {
     if (!(item = generator_argument(f, i))) return NULL;
