@@ -171,8 +171,7 @@ static value *call_class_method(tracer *t, PyObject *o, value *const *args, Py_s
   PyTypeObject *type = PyDescr_TYPE(o);
   if (!cls || (type != (PyTypeObject *)cls && !pure_type(type))) return t->not_implemented;
   /* A subclass gives objects of its own; dict.fromkeys and its like of the class are known. */
-  if (type != (PyTypeObject *)cls && PyType_HasFeature((PyTypeObject *)cls, Py_TPFLAGS_HEAPTYPE))
-    return t->not_implemented;
+  if (type != (PyTypeObject *)cls) return t->not_implemented;
   PyObject *bound = trace_keep(t, PyObject_GetAttr((PyObject *)type, PyDescr_NAME(o)));
   if (!bound) return PyErr_Occurred() ? trace_fail(t) : NULL;
   builtin_args a = {.callee = bound, .args = args + 1, .count = count - 1, .kwnames = kwnames};

@@ -384,7 +384,13 @@ value *builtin_issubclass(tracer *t, const builtin_args *a) {
 value *builtin_super(tracer *t, const builtin_args *a) {
   if (a->count != 2 || !value_is_const(a->args[0]) || !PyType_Check(a->args[0]->object))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "super() with these arguments");
-  value *v = value_new(t, &value_super_type);
+  PyObject *type = value_type_of(t, a->args[1]), *own = a->args[0]->object;
+  bool of_class = value_is_const(a->args[1]) && PyType_Check(a->args[1]->object);
+  if (of_class && PyType_IsSubtype((PyTypeObject *)a->args[1]->object, (PyTypeObject *)own))
+    type = a->args[1]->object;
+  if (type && !PyType_IsSubtype((PyTypeObject *)type, (PyTypeObject *)own))
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "super() of an object of another class");
+  value *v = type ? value_new(t, &value_super_type) : NULL;
   if (!v) return NULL;
   v->any.a = a->args[0];
   v->any.b = a->args[1];

@@ -62,6 +62,15 @@ static bool const_has_ways(const value *v) {
          !PyType_Check(v->object) && !object_is_immutable(v->object);
 }
 
+/* A live container, say, that is known by its type alone: how it compares depends on what is in it.
+ */
+static bool const_compares_by_content(const value *v) {
+  return value_is_const(v) && !object_is_scalar(v->object) && !PyType_Check(v->object) &&
+         !PyModule_Check(v->object) && !object_is_immutable(v->object) &&
+         Py_TYPE(v->object)->tp_richcompare &&
+         Py_TYPE(v->object)->tp_richcompare != PyBaseObject_Type.tp_richcompare;
+}
+
 /* A constant with ways of its own that meets what is none, or NULL. */
 static const value *const_unknown_pair(const value *l, const value *r) {
   if (value_is_const(l) == value_is_const(r)) return NULL;
@@ -111,7 +120,15 @@ static value *const_compare(tracer *t, int op, value *l, value *r) {
   if (own && Py_TYPE(own->object)->tp_richcompare != PyBaseObject_Type.tp_richcompare)
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a comparison of a %s",
                        Py_TYPE(own->object)->tp_name);
+  if (value_is_const(l) != value_is_const(r) &&
+      (const_compares_by_content(l) || const_compares_by_content(r)))
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a comparison of a %s",
+                       Py_TYPE(value_is_const(l) ? l->object : r->object)->tp_name);
   if (!value_is_const(l) || !value_is_const(r)) return trace_not_implemented(t);
+  bool equality = op == Py_EQ || op == Py_NE; /* of bound methods: by what they are bound to */
+  if (equality && PyCFunction_CheckExact(l->object) && PyCFunction_CheckExact(r->object) &&
+      value_identity(t, l) && value_identity(t, r))
+    return value_made(t, PyObject_RichCompare(l->object, r->object, op));
   bool plain = const_plain(l) && const_plain(r);
   if (!plain && !object_is_immutable(l->object) && op != Py_EQ && op != Py_NE)
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an order of %s", Py_TYPE(l->object)->tp_name);

@@ -79,6 +79,11 @@ int key_equal(tracer *t, value *l, value *r) {
   if (number_is_size(l) || number_is_size(r)) return key_equal_sizes(t, l, r);
   if (l->type == &value_tuple_type && r->type == &value_tuple_type)
     return key_equal_tuples(t, l, r);
+  value *object = l->type == &value_object_type ? l : r->type == &value_object_type ? r : NULL;
+  if (object && !key_object_check(t, object)) {
+    if (!trace_pending(t)) trace_break(t, BREAK_UNSUPPORTED_TYPE, "a comparison of keys");
+    return -1;
+  }
   if (l->type != r->type && !(l->object && r->object)) return 0;
   if (value_is_const(l) && value_is_const(r)) {
     if (value_identical(t, l, r)) return 1;
@@ -326,7 +331,8 @@ static value *view_as_set(tracer *t, value *v) {
 
 static value *view_binary(tracer *t, int op, value *l, value *r, bool inplace) {
   value *a = view_as_set(t, l), *b = a ? view_as_set(t, r) : NULL;
-  return b ? trace_binary(t, op, a, b, false) : NULL;
+  a = a && b ? set_from(t, a, false) : NULL; /* of a frozen set, too, it gives a set */
+  return a ? trace_binary(t, op, a, b, false) : NULL;
 }
 
 static value *view_compare(tracer *t, int op, value *l, value *r) {

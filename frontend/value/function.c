@@ -283,7 +283,22 @@ static recipe *method_rebuild(tracer *t, value *v) {
   return r;
 }
 
+/* Equal with one function and one self, though each access makes another object. */
+static value *method_compare(tracer *t, int op, value *l, value *r) {
+  bool same = false;
+  if ((op != Py_EQ && op != Py_NE) || l->type != r->type) return trace_not_implemented(t);
+  if (!value_same(t, l->method.self, r->method.self, &same)) return NULL;
+  if (same && !value_same(t, l->method.function, r->method.function, &same)) return NULL;
+  return value_bool(t, same == (op == Py_EQ));
+}
+
+static value *unknown_compare(tracer *t, int op, value *l, value *r) {
+  if (l->type != r->type || (op != Py_EQ && op != Py_NE)) return trace_not_implemented(t);
+  return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a comparison of a %s", l->type->name);
+}
+
 const value_type value_method_type = {.name = "method",
+                                      .compare = method_compare,
                                       .truth = always_true,
                                       .get_attr = method_get_attr,
                                       .call = method_call,
@@ -299,7 +314,8 @@ static recipe *cell_rebuild(tracer *t, value *v) {
   return r;
 }
 
-const value_type value_cell_type = {.name = "cell", .rebuild = cell_rebuild};
+const value_type value_cell_type = {
+    .name = "cell", .compare = unknown_compare, .rebuild = cell_rebuild};
 
 /* ---- methods of our own values -------------------------------------------------------------- */
 
@@ -339,6 +355,7 @@ static value *builtin_method_get_attr(tracer *t, value *v, PyObject *name) {
 }
 
 const value_type value_builtin_method_type = {.name = "builtin method",
+                                              .compare = unknown_compare,
                                               .truth = always_true,
                                               .get_attr = builtin_method_get_attr,
                                               .call = builtin_method_call,

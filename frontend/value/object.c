@@ -681,5 +681,8 @@ value *object_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t coun
     return v;
   }
   value *method = type_attr(t, made, init, v, NULL);
-  return method && trace_call(t, method, args, count, kwnames) ? v : NULL;
+  value *given = method ? trace_call(t, method, args, count, kwnames) : NULL;
+  if (given && !value_is_none(given))
+    return trace_raise(t, PyExc_TypeError, "__init__() should return None");
+  return given ? v : NULL;
 }

@@ -13,7 +13,7 @@ from typing import Callable
 import numpy as np
 
 THEMES = [
-    "arrays", "breaks", "calling", "classes", "collected", "comprehensions", "descriptors", "effects", "flow", "formatting",
+    "arrays", "breaks", "calling", "classes", "collected", "comprehensions", "descriptors", "effects", "equality", "flow", "formatting",
     "generators", "identity", "iterating", "library", "managers", "matching", "names", "numbers", "objects", "raising", "records",
     "sequences", "tracebacks", "unpacking",
 ]
