@@ -58,7 +58,7 @@ typedef struct function_data { /* of a value_function_type: `any.a`; any.b is th
   bool annotated;     /* made with annotations: */
   value *annotations; /* tuple or dict value */
   value *attrs;       /* of one made inside: dict value of its __dict__, or NULL */
-  PyObject *live; /* the function itself, when it existed before (borrowed); or NULL */
+  PyObject *live;     /* the function itself, when it existed before (borrowed); or NULL */
   value *
       own; /* of one made inside: dict value of __name__ and the like that were assigned, or NULL */
 } function_data;
