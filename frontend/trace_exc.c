@@ -238,6 +238,20 @@ static PyObject *import_absolute(tracer *t, frame *f, PyObject *name, int64_t le
   return trace_keep(t, full);
 }
 
+/* A name that a package lacks may be a module of it, which the import would load. */
+static bool import_loads_more(value *module, value *names) {
+  PyObject *dict = value_is_const(module) && PyModule_Check(module->object)
+                       ? PyModule_GetDict(module->object)
+                       : NULL;
+  if (!dict || names->type != &value_tuple_type || !PyDict_GetItemString(dict, "__path__"))
+    return false;
+  for (Py_ssize_t i = 0; i < names->seq.count; i++) {
+    PyObject *name = value_str_object(names->seq.items[i]);
+    if (!name || !PyDict_Contains(dict, name)) return true;
+  }
+  return false;
+}
+
 step step_IMPORT_NAME(tracer *t, frame *f, const loom_instr *in) {
   value *from = frame_pop(f), *level = frame_pop(f);
   PyObject *names = f->code->object->co_names,
@@ -250,6 +264,10 @@ step step_IMPORT_NAME(tracer *t, frame *f, const loom_instr *in) {
     return STEP_FAIL;
   }
   value *module = import_loaded(t, name);
+  if (module && import_loads_more(module, from)) {
+    trace_break(t, BREAK_SIDE_EFFECT, "an import of a module of a package");
+    return STEP_FAIL;
+  }
   Py_ssize_t dot = PyUnicode_FindChar(name, '.', 0, PyUnicode_GET_LENGTH(name), 1);
   if (!module || dot < 0 || trace_truth(t, from) || up > 0) return frame_result(f, module);
   PyObject *first = trace_keep(t, PyUnicode_Substring(name, 0, dot));

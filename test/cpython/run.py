@@ -87,6 +87,12 @@ class Run:
         return begun, done, how
 
 
+def known():
+    """Tests that differ for a reason on record: by id."""
+    rows = [line for line in (HERE / "known.txt").read_text().splitlines() if line and not line.startswith("#")]
+    return dict(row.split(" ", 1) for row in rows)
+
+
 def differences(plain, compiled):
     """Tests that are not as they are plainly: (id, outcomes plainly, outcomes compiled, traceback)."""
     for name, row in compiled.rows.items():
@@ -131,6 +137,7 @@ def page(results):
         lines.append(f"| `{module}` | {counted} | {good} | {whole} ({percent}) | {parts} |")
         totals = [a + b for a, b in zip(totals, (counted, good, whole, parts))]
     lines.append(f"| **all** | {totals[0]} | {totals[1]} | {totals[2]} ({100 * totals[2] / max(totals[0], 1):.0f} %) | {totals[3]} |")
+    lines += ["", "These differ:", ""] + [f"- `{name}`: {why}" for name, why in known().items()]
     return "\n".join(lines) + "\n"
 
 
@@ -162,8 +169,8 @@ def main():
         print(f"{module}: {counted} methods, {whole} whole, {parts} in parts, "
               f"{plain.seconds:.1f} s and {compiled.seconds:.1f} s", flush=True)
         for name, want, got, trace in differences(plain, compiled):
-            wrong += 1
-            print(f"  {name}: {'/'.join(got)} instead of {'/'.join(want)}")
+            wrong += name not in known()
+            print(f"  {name}: {'/'.join(got)} instead of {'/'.join(want)}" + (": known" if name in known() else ""))
             if options.verbose:
                 print("    " + trace.strip().replace("\n", "\n    "))
         for name, row in compiled.rows.items() if options.breaks else ():
