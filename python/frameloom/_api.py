@@ -279,6 +279,10 @@ def explain(fn, /, *args, **kwargs):
     """
     from ._report import explain_call
 
+    while isinstance(fn, _functools.partial):
+        fn, args, kwargs = fn.func, (*fn.args, *args), {**fn.keywords, **kwargs}
+    if not isinstance(fn, (type, _types.FunctionType, _types.MethodType, _native.Callable, staticmethod, classmethod)):
+        fn = getattr(fn, "__call__", fn)  # the bound method of an object
     function, _ = _function(fn, "explain")
     if isinstance(fn, _types.MethodType):
         args = (fn.__self__, *args)

@@ -104,6 +104,29 @@ def test_explain_runs_the_function_once():
     assert compiled._report()["misses"] == 0
 
 
+def test_explain_of_partials_methods_and_objects():
+    import functools
+
+    class Scale:
+        def __init__(self, w):
+            self.w = w
+
+        def __call__(self, a):
+            return a * self.w
+
+        def add(self, a):
+            return a + self.w
+
+    for fn in (functools.partial(functools.partial(lambda a, b, c=1: b * a + c, 5.0), c=2.0), Scale(3.0), Scale(3.0).add,
+               frameloom.compile(Scale(2.0)), frameloom.compile(functools.partial(lambda k, a: a * k, 2.0))):
+        report = frameloom.explain(fn, x)
+        assert report.graph_count == 1 and report.graph_break_count == 0 and report.op_count
+    with pytest.raises(TypeError):
+        frameloom.explain(len, x)
+    with pytest.raises(TypeError):
+        frameloom.explain(Scale, 3.0)
+
+
 RECOMPILES = [
     (lambda a: a + 1, (x,), (x[:4],), r"a was float64\[6\] and is float64\[4\]", r"frameloom.mark_dynamic\(a, 0\)"),
     (lambda a: a + 1, (x,), (x.astype("f4"),), r"a was float64\[6\] and is float32\[6\]", "np.ascontiguousarray"),
