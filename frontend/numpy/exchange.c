@@ -115,10 +115,44 @@ static bool run_take(graph_run *r, uint32_t i, PyObject *object) {
   return true;
 }
 
-static bool run_check(const graph_run *r) {
+static bool expr_has(const loom_graph *graph, int64_t number, int64_t symbol) {
+  if (!LOOM_STRIDE_IS_SYM(number) || LOOM_STRIDE_EXPR(number) >= graph->expr_count) return false;
+  const loom_expr *e = &graph->exprs[LOOM_STRIDE_EXPR(number)];
+  if (e->kind == LOOM_EXPR_CONST) return false;
+  if (e->kind == LOOM_EXPR_SYMBOL) return e->value == symbol;
+  return expr_has(graph, LOOM_STRIDE_SYM(e->lhs), symbol) ||
+         expr_has(graph, LOOM_STRIDE_SYM(e->rhs), symbol);
+}
+
+static bool node_has(const loom_graph *graph, const loom_node *node, int64_t symbol);
+
+/* Does anything in the graph depend on the symbol? Capture may have made one that nothing needs. */
+static bool graph_has(const loom_graph *graph, int64_t symbol) {
+  for (uint32_t i = 0; i < graph->value_count; i++) {
+    const loom_type *type = &graph->values[i].type;
+    for (int d = 0; d < type->rank; d++)
+      if (expr_has(graph, loom_stride_of_dim(type->dims[d]), symbol)) return true;
+  }
+  for (uint32_t i = 0; i < graph->node_count; i++)
+    if (node_has(graph, &graph->nodes[i], symbol)) return true;
+  return false;
+}
+
+static bool node_has(const loom_graph *graph, const loom_node *node, int64_t symbol) {
+  for (int i = 0; i < LOOM_MAX_ATTRS; i++)
+    for (int k = 0; node->attrs[i].kind == LOOM_ATTR_I64S && k < node->attrs[i].count; k++)
+      if (expr_has(graph, node->attrs[i].ints[k], symbol)) return true;
+  for (int i = 0; node->regions && i < loom_op_table[node->op].regions; i++)
+    if (graph_has(node->regions[i], symbol)) return true;
+  return false;
+}
+
+static bool run_check(graph_run *r) {
   const loom_graph *graph = &r->c->graph;
   for (uint32_t i = 0; i < graph->symbol_count && i < LOOM_MAX_SYMBOLS; i++)
-    if (r->symbols[i] == RUN_UNKNOWN) {
+    if (r->symbols[i] == RUN_UNKNOWN && !graph_has(graph, i)) {
+      r->symbols[i] = graph->symbols[i].hint;
+    } else if (r->symbols[i] == RUN_UNKNOWN) {
       PyErr_Format(PyExc_ValueError,
                    "the symbol s%u is no size of an input: this graph cannot be "
                    "run by itself",
