@@ -23,14 +23,9 @@ static callable *all_callables; /* doubly linked, under the GIL */
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
-static inline bool thread_is_traced(void) {
-  PyThreadState *state = _PyThreadState_UncheckedGet();
-  return state->c_tracefunc || state->c_profilefunc;
-}
+bool callable_thread_is_traced(void) { return python_is_traced(); }
 
-bool callable_thread_is_traced(void) { return thread_is_traced(); }
-
-bool callable_is_off(void) { return disabled_depth || loom_all_eager || thread_is_traced(); }
+bool callable_is_off(void) { return disabled_depth || loom_all_eager || python_is_traced(); }
 
 PyFunctionObject *callable_function(const callable *c) {
   return c->shared && loom_function_now ? loom_function_now : c->function;
@@ -194,7 +189,7 @@ static PyObject *callable_vectorcall(PyObject *self, PyObject *const *args, size
                                      PyObject *kwnames) {
   callable *c = (callable *)self;
   if (disabled_depth || loom_all_eager) return callable_call_plain(c, args, flags, kwnames);
-  if (thread_is_traced()) return call_traced(c, args, flags, kwnames);
+  if (python_is_traced()) return call_traced(c, args, flags, kwnames);
   if (c->code != c->function->func_code && !callable_refresh(c)) return NULL;
   Py_ssize_t count = PyVectorcall_NARGS(flags);
   bool plain = false;

@@ -598,8 +598,10 @@ static bool encode_at(encoder *e, const frame_shape *at, bool whole, step_code *
   return out->code != NULL;
 }
 
+/* Nothing is seen of a frame before its first RESUME: no call of it is told to tracers that the
+ * function has set, and it stands in no traceback. */
 PyObject *encode_leave(PyCodeObject *code) {
-  static const uint8_t units[] = {RESUME, 0, LOAD_CONST, 0, UNARY_INVERT, 0, RETURN_VALUE, 0},
+  static const uint8_t units[] = {LOAD_CONST, 0, UNARY_INVERT, 0, RETURN_VALUE, 0, RESUME, 0},
                        lines[] = {128 | LOCATION_NO_COLUMNS << 3 | 3, 0};
   PyObject *replace = PyObject_GetAttrString((PyObject *)code, "replace"), *none = PyTuple_New(0),
            *made = NULL;

@@ -20,18 +20,6 @@ bool frame_is_seen(void) {
 
 #if LOOM_PYTHON >= 312
 
-/* The entry of a frame that has run other code than its own. */
-static void frame_drop_entry(PyObject *leave) {
-  PyObject *raised = PyErr_GetRaisedException();
-  PyTracebackObject *first = raised ? (PyTracebackObject *)PyException_GetTraceback(raised) : NULL;
-  PyCodeObject *code = first ? PyFrame_GetCode(first->tb_frame) : NULL;
-  if ((PyObject *)code == leave)
-    PyException_SetTraceback(raised, first->tb_next ? (PyObject *)first->tb_next : Py_None);
-  Py_XDECREF(code);
-  Py_XDECREF(first);
-  if (raised) PyErr_SetRaisedException(raised);
-}
-
 /* From 3.12 on whoever evaluates a frame drops it too, by functions that are not exported: so the
  * interpreter evaluates it, with code that does nothing but return. */
 PyObject *frame_leave(PyThreadState *state, struct _PyInterpreterFrame *f, PyObject *leave,
@@ -42,7 +30,6 @@ PyObject *frame_leave(PyThreadState *state, struct _PyInterpreterFrame *f, PyObj
   mirror->code = Py_NewRef(leave);
   mirror->at = first - PYTHON_FRAME_STARTS_BEFORE;
   PyObject *got = handover_leave(state, f, result);
-  if (!got) frame_drop_entry(leave);
   Py_DECREF(code);
   return got;
 }

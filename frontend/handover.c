@@ -57,7 +57,7 @@ PyObject *handover_leave(PyThreadState *state, struct _PyInterpreterFrame *f, Py
   if (!result) PyErr_Fetch(&l.type, &l.raised, &l.traceback);
   leaving_now = &l;
   PyObject *got = _PyEval_EvalFrameDefault(state, f, 0);
-  if (leaving_now == &l) { /* a signal handler has raised before */
+  if (leaving_now == &l) { /* too deep to be evaluated */
     leaving_now = l.outer;
     Py_XDECREF(l.result);
     Py_XDECREF(l.type);
@@ -79,18 +79,16 @@ static int handover_enter(void) {
 }
 
 static int handover_truth(PyObject *self) {
-  PyThreadState *state = _PyThreadState_UncheckedGet();
   switch (((handover_object *)self)->role) {
   case HANDOVER_ENTER: return handover_enter();
   /* Who holds the frame expects to see it go on. */
-  case HANDOVER_LEAVE: return state->c_tracefunc || state->c_profilefunc || frame_is_seen();
+  case HANDOVER_LEAVE: return python_is_traced() || frame_is_seen();
   default: return 1;
   }
 }
 
 static int handover_contains(PyObject *self, PyObject *raised) {
-  PyThreadState *state = _PyThreadState_UncheckedGet();
-  return state->c_tracefunc || state->c_profilefunc || frame_is_seen_beside(raised);
+  return python_is_traced() || frame_is_seen_beside(raised);
 }
 
 static PySequenceMethods handover_sequence = {.sq_contains = handover_contains};

@@ -199,7 +199,8 @@ static PyObject *hook_evaluate(PyThreadState *state, struct _PyInterpreterFrame 
   PyFunctionObject *function = frame_function(f);
   if (!r && hook_index >= 0 && (r = record_new(code)) && function)
     r->barred |= hook_is_library(code, function);
-  if (callable_stack_left() < HOOK_STACK) return hook_pass_deep(state, f);
+  if (callable_stack_left() < HOOK_STACK || python_recursion_is_low())
+    return hook_pass_deep(state, f);
   if (!r || r->never || r->barred || !function || callable_is_off()) return hook_pass(state, f, 0);
   callable *c = hook_callable(scope->owner, r, function);
   PyErr_Clear();

@@ -65,9 +65,8 @@ value *builtin_model(tracer *t, const builtin_args *a) {
 #define MODEL_MAX_ITEMS 1024
 
 bool object_is_deque(PyObject *object) {
-  PyTypeObject *type = Py_TYPE(object);
-  return !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) &&
-         strcmp(type->tp_name, "collections.deque") == 0;
+  return python_type_is_builtin(Py_TYPE(object)) &&
+         strcmp(Py_TYPE(object)->tp_name, "collections.deque") == 0;
 }
 
 /* Its items as a list of the model, each with its source. */

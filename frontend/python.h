@@ -55,6 +55,12 @@ static inline PyObject *python_type_dict(PyTypeObject *type) {
 #endif
 }
 
+/* Is it written in C, and not to be changed? From 3.12 on such types may be on the heap. */
+static inline bool python_type_is_builtin(PyTypeObject *type) {
+  return !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ||
+         PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
+}
+
 /* Digits of an int, negative when it is. */
 static inline Py_ssize_t python_long_size(PyObject *number) {
 #if LOOM_PYTHON >= 312
@@ -78,6 +84,18 @@ int _PySet_NextEntry(PyObject *set, Py_ssize_t *pos, PyObject **key, Py_hash_t *
 #define PyUnstable_Code_GetExtra _PyCode_GetExtra
 #define PyUnstable_Code_SetExtra _PyCode_SetExtra
 #endif
+
+/* Has a third of the calls that C code may nest been used up? From 3.12 on they are counted apart
+ * from Python's own, up to a low number that nobody can raise. */
+static inline bool python_recursion_is_low(void) {
+#if LOOM_PYTHON >= 313
+  return _PyThreadState_UncheckedGet()->c_recursion_remaining < Py_C_RECURSION_LIMIT * 2 / 3;
+#elif LOOM_PYTHON >= 312
+  return _PyThreadState_UncheckedGet()->c_recursion_remaining < C_RECURSION_LIMIT * 2 / 3;
+#else
+  return false;
+#endif
+}
 
 /* ---- frames ------------------------------------------------------------------------------------
  */
@@ -123,6 +141,31 @@ static inline const python_frame *python_frame_now(void) {
 #else
   return (const python_frame *)state->cframe->current_frame;
 #endif
+}
+
+/* ---- who looks on ------------------------------------------------------------------------------
+ */
+
+/* Has a tool asked for events of all code (sys.monitoring)? The interpreter keeps what is asked for
+ * with each code object, and has brought it up to date for what runs now. */
+static inline bool python_is_monitored(void) {
+#if LOOM_PYTHON >= 312
+  const python_frame *f = python_frame_now();
+  const PyCodeObject *code = f && f->code && PyCode_Check(f->code) ? (PyCodeObject *)f->code : NULL;
+  const _PyCoMonitoringData *kept = code ? code->_co_monitoring : NULL;
+  unsigned tools = 0;
+  for (size_t i = 0; kept && i < sizeof kept->active_monitors.tools; i++)
+    tools |= kept->active_monitors.tools[i];
+  return tools & 0x3f; /* the two others are those of the tracers below, of any thread */
+#else
+  return false;
+#endif
+}
+
+/* Is this thread debugged or profiled? */
+static inline bool python_is_traced(void) {
+  const PyThreadState *state = _PyThreadState_UncheckedGet();
+  return state->c_tracefunc || state->c_profilefunc || python_is_monitored();
 }
 
 #endif

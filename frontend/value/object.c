@@ -142,7 +142,7 @@ static value *type_assigned(const tracer *t, PyObject *type, PyObject *name, PyO
     const overlay_slot *changed = passed ? overlay_find(overlay_of(t, cls), name) : NULL;
     if (changed) return changed->item;
     if (passed && PyType_Check(cls) &&
-        PyDict_GetItemWithError(((PyTypeObject *)cls)->tp_dict, name))
+        PyDict_GetItemWithError(python_type_dict((PyTypeObject *)cls), name))
       return NULL;
     passed |= cls == after;
   }
