@@ -167,6 +167,7 @@ int64_t loom_stride_hint(const struct loom_graph *graph, int64_t stride);
 /* ---- types, attributes, ops -------------------------------------------------------------- */
 
 #define LOOM_MAX_RANK 16
+#define LOOM_ATTENTION_COLUMNS 512 /* depth and width of a head that its kernels take */
 
 typedef struct loom_type {
   loom_dtype dtype;

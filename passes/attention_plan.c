@@ -7,7 +7,6 @@
 #define ATTENTION_LANES 64 /* queries of a block, at most, unless vectors are wider */
 #define ATTENTION_KEYS 64  /* keys of a block */
 #define ATTENTION_GRADIENT_KEYS 128
-#define ATTENTION_COLUMNS 512 /* depth and width */
 
 static int64_t attention_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static int64_t attention_round(int64_t a, int64_t b) { return attention_ceil(a, b) * b; }
@@ -53,7 +52,8 @@ static bool attention_read(const lower_kernel *kernel, attention_plan *p) {
   p->keys = loom_num_dim(p->k.at.type.dims[2]);
   p->width = p->v.at.type.dims[3];
   p->mask_turned = p->mask.buffer && p->mask.at.type.dims[2] != 1 && p->mask.at.strides[2] != 0;
-  if (p->depth < 1 || p->width < 1 || p->depth > ATTENTION_COLUMNS || p->width > ATTENTION_COLUMNS)
+  if (p->depth < 1 || p->width < 1 || p->depth > LOOM_ATTENTION_COLUMNS ||
+      p->width > LOOM_ATTENTION_COLUMNS)
     return alone_refuse(p->op, "no or too many columns");
   return true;
 }

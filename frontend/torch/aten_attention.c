@@ -82,9 +82,13 @@ static bool attention_read(fx_call *c, int at, int dropout, int causal, int mask
   return true;
 }
 
-/* Fewer queries than it takes to fill a vector. */
-static bool attention_is_small(fx_call *c, const attention_call *a) {
+/* Fewer queries than it takes to fill a vector, or heads that the op's kernels do not take. */
+static bool attention_is_composed(fx_call *c, const attention_call *a) {
   const loom_type *q = loom_build_type(c->b, a->values[0]);
+  const loom_type *v = loom_build_type(c->b, a->values[2]);
+  if (LOOM_DIM_IS_SYM(v->dims[3]) || v->dims[3] > LOOM_ATTENTION_COLUMNS ||
+      q->dims[3] > LOOM_ATTENTION_COLUMNS)
+    return true;
   return !LOOM_DIM_IS_SYM(q->dims[2]) && q->dims[2] < 4;
 }
 
@@ -98,6 +102,7 @@ static bool attention_operands(fx_call *c, int at, int dropout, int causal, int 
   for (int i = 0; i < 3; i++)
     a->values[i] = fx_tensor(c, at + i);
   if (a->values[0] == LOOM_NO_VALUE) return false;
+  if (a->values[1] == LOOM_NO_VALUE || a->values[2] == LOOM_NO_VALUE) return false;
   const loom_type *q = loom_build_type(b, a->values[0]);
   if (q->rank != 4 || LOOM_DIM_IS_SYM(q->dims[3])) return fx_decline(c, "not four dimensions");
   a->dtype = loom_dtype_is_half(q->dtype) ? LOOM_F32 : q->dtype;
@@ -118,7 +123,7 @@ static bool attention_operands(fx_call *c, int at, int dropout, int causal, int 
   return true;
 }
 
-/* Products and a softmax, where there are too few queries for lanes. */
+/* Products and a softmax. */
 static bool attention_composed(fx_call *c, loom_value *out) {
   attention a;
   loom_builder *b = c->b;
@@ -146,7 +151,7 @@ static bool attention_composed(fx_call *c, loom_value *out) {
 bool aten_attention(fx_call *c, loom_value *out) {
   attention_call a;
   if (!attention_operands(c, 0, 3, 4, 5, 6, &a)) return false;
-  if (attention_is_small(c, &a)) return attention_composed(c, out);
+  if (attention_is_composed(c, &a)) return attention_composed(c, out);
   loom_attr attrs[2] = {{.kind = LOOM_ATTR_BOOL, .i = a.causal},
                         {.kind = LOOM_ATTR_STR, .str = "zero"}};
   loom_value made = loom_build(c->b, LOOM_OP_ATTENTION, a.values, a.count, attrs, 2, NULL, 0);
@@ -185,7 +190,7 @@ bool aten_attention_backward(fx_call *c, loom_value *out) {
   attention_call a;
   loom_builder *b = c->b;
   if (!attention_operands(c, 1, 6, 7, 8, 9, &a)) return false;
-  if (attention_is_small(c, &a)) return attention_backward_composed(c, out);
+  if (attention_is_composed(c, &a)) return attention_backward_composed(c, out);
   loom_value grad = fx_tensor(c, 0), lse = fx_tensor_as(c, 5, a.dtype);
   if (grad == LOOM_NO_VALUE || lse == LOOM_NO_VALUE) return false;
   const loom_type *type = loom_build_type(b, grad);

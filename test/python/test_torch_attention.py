@@ -73,6 +73,7 @@ CASES = [
     (1, 2, 70, 300, 32, 32, None, True),
     (2, 4, 17, 1, 16, 16, None, False),
     (1, 1, 64, 64, 128, 128, None, False),
+    (1, 2, 9, 20, 520, 520, (9, 20), False),  # wider than the kernels take
 ]
 
 
