@@ -115,7 +115,9 @@ static value *promote_stack(tracer *t, value *v) {
   if (known) {
     PyObject *array = PyArray_FROM_O(trace_keep(t, known));
     if (!array) return trace_raise_live(t);
-    return loom_numpy_adapter.wrap(t, trace_keep(t, array), NULL);
+    value *made = loom_numpy_adapter.wrap(t, trace_keep(t, array), NULL);
+    if (made && np_is_array(made)) np_array_of(made)->packed = true;
+    return made;
   }
   v = trace_to_tuple(t, v);
   if (!v) return NULL;

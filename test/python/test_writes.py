@@ -373,3 +373,16 @@ def test_numbers_that_do_not_fit(way, x):
     for values in (x, x / 50 if x[0] == 100 else x, x):
         for _ in range(2):
             assert repr(outcome(compiled, (values,))) == repr(outcome(program, (values,)))
+
+
+@pytest.mark.parametrize("number", [139, 139.5, np.int64(139), np.float64(-129.5), 100])
+@pytest.mark.parametrize("made", [lambda n: [n, n], lambda n: (1, n), lambda n: [n, np.int8(1)]])
+def test_known_numbers_of_a_list_that_do_not_fit(number, made):
+    def program(a, n):
+        a[1:3] = made(n)
+
+    mine, plain = np.zeros(3, np.int8), np.zeros(3, np.int8)
+    compiled = frameloom.compile(program)
+    for _ in range(2):
+        assert repr(outcome(compiled, (mine, number))) == repr(outcome(program, (plain, number)))
+        np.testing.assert_array_equal(mine, plain)
