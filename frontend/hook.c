@@ -43,8 +43,9 @@ typedef struct hook_record {
   PyObject *leave;         /* code for frames that were not evaluated (owned), or NULL so far */
 } hook_record;
 
+/* NULL where somebody else keeps something with a code object, and we do not. */
 static void record_free(void *kept) {
-  Py_XDECREF(((hook_record *)kept)->leave);
+  if (kept) Py_XDECREF(((hook_record *)kept)->leave);
   free(kept);
 }
 

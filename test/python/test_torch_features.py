@@ -456,3 +456,33 @@ def test_logs_name_functions_and_parts(capfd):
     assert "[frameloom cache] step, inference: " in text
     assert f"[frameloom cache] step from line {line}, inference: " in text
     assert "step, inference: total" in frameloom.compile_times()
+
+
+ONLY_TORCHS = """
+import gc
+import numpy as np, frameloom
+
+def called(a):
+    frameloom.graph_break()
+    return a + 1
+
+@frameloom.compile
+def breaks(a):
+    return called(a) * 2
+
+breaks(np.ones(3))
+import torch
+namespace = {}
+exec("def f(x): return x * 2", namespace)
+torch.compile(namespace["f"], backend="eager")(torch.ones(2))
+torch._dynamo.reset()
+del namespace
+gc.collect()
+print("done")
+"""
+
+
+def test_code_with_which_only_torch_keeps_something():
+    """The interpreter asks everybody who ever kept something with code objects to free it when one dies."""
+    run = subprocess.run([sys.executable, "-c", ONLY_TORCHS], capture_output=True, text=True)
+    assert run.stdout == "done\n", run.stderr
