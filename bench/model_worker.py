@@ -183,7 +183,7 @@ def phase_time(name, backends, emit, settings):
                 functions[backend] = checked(module, inputs, step, backend, want, emit)
             except Exception as error:  # a peer that fails must not end the run
                 emit(step=step, backend=backend, note=f"{type(error).__name__}: {error}"[:300])
-        functions = {key: function for key, function in functions.items() if function}
+        functions = {key: function for key, function in functions.items() if function is not None}
         for backend, errors in all_errors(name, module, functions, step).items():
             emit(step=step, backend=backend, error=statistics.median(errors), errors=errors)
         steps = {key: runner(module, function, inputs, step) for key, function in functions.items()}
