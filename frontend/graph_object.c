@@ -90,37 +90,38 @@ PyObject *graph_value_tuple(graph_object *graph, const loom_value *values, uint3
   return tuple;
 }
 
-static PyObject *graph_inputs(PyObject *self, void *unused) {
-  graph_object *g = (graph_object *)self;
-  PyObject *tuple = PyTuple_New(g->graph->input_count);
-  for (uint32_t i = 0; tuple && i < g->graph->input_count; i++) {
-    PyObject *v = graph_value_new(g, g->graph->inputs[i].value);
-    if (!v) Py_CLEAR(tuple);
-    if (v) PyTuple_SET_ITEM(tuple, i, v);
+static PyObject *graph_tuple(graph_object *graph, uint32_t count,
+                             PyObject *(*item)(graph_object *graph, uint32_t i)) {
+  PyObject *tuple = PyTuple_New(count);
+  for (uint32_t i = 0; tuple && i < count; i++) {
+    PyObject *made = item(graph, i);
+    if (!made) Py_CLEAR(tuple);
+    if (made) PyTuple_SET_ITEM(tuple, i, made);
   }
   return tuple;
+}
+
+static PyObject *graph_input(graph_object *g, uint32_t i) {
+  return graph_value_new(g, g->graph->inputs[i].value);
+}
+
+static PyObject *graph_output(graph_object *g, uint32_t i) {
+  return graph_value_new(g, g->graph->outputs[i].value);
+}
+
+static PyObject *graph_inputs(PyObject *self, void *unused) {
+  graph_object *g = (graph_object *)self;
+  return graph_tuple(g, g->graph->input_count, graph_input);
 }
 
 static PyObject *graph_outputs(PyObject *self, void *unused) {
   graph_object *g = (graph_object *)self;
-  PyObject *tuple = PyTuple_New(g->graph->output_count);
-  for (uint32_t i = 0; tuple && i < g->graph->output_count; i++) {
-    PyObject *v = graph_value_new(g, g->graph->outputs[i].value);
-    if (!v) Py_CLEAR(tuple);
-    if (v) PyTuple_SET_ITEM(tuple, i, v);
-  }
-  return tuple;
+  return graph_tuple(g, g->graph->output_count, graph_output);
 }
 
 static PyObject *graph_nodes(PyObject *self, void *unused) {
   graph_object *g = (graph_object *)self;
-  PyObject *tuple = PyTuple_New(g->graph->node_count);
-  for (uint32_t i = 0; tuple && i < g->graph->node_count; i++) {
-    PyObject *node = graph_node_new(g, i);
-    if (!node) Py_CLEAR(tuple);
-    if (node) PyTuple_SET_ITEM(tuple, i, node);
-  }
-  return tuple;
+  return graph_tuple(g, g->graph->node_count, graph_node_new);
 }
 
 static PyObject *graph_symbols(PyObject *self, void *unused) {

@@ -630,21 +630,9 @@ def test_reading_one_and_changing_another():
     assert compiled(second, second) == 2 and second == [1, 1]
 
 
-def test_a_list_that_grows_needs_one_version():
-    log = []
-
-    def f(x):
-        log.append(x.sum())
-        return x + 1
-
-    compiled = frameloom.compile(f)
-    for _ in range(20):
-        compiled(X)
-    assert len(log) == 20 and len(compiled._report()["entries"]) == 1
-
-
-def test_a_deque_that_grows_needs_one_version():
-    log = collections.deque()
+@pytest.mark.parametrize("make", [list, collections.deque])
+def test_what_grows_needs_one_version(make):
+    log = make()
 
     def f(x):
         log.append(x.sum())
