@@ -26,6 +26,35 @@ value *trace_condition_value(tracer *t, loom_value condition) {
   return v;
 }
 
+/* Do the functions at work ask which object something is? (That of a constant is no such question:
+ * what is chosen is none.) */
+static bool choose_observed(const tracer *t) {
+  for (const frame *f = t->frame; f; f = f->back)
+    for (int32_t i = 1; i < f->code->count; i++)
+      if (f->code->instrs[i].op == BC_IS && f->code->instrs[i - 1].op != BC_LOAD_CONST) return true;
+  return false;
+}
+
+/* The object chosen is a new one. So nothing is chosen where `is` is used, nor once capture met an
+ * `is` of something chosen. */
+value *trace_choose(tracer *t, loom_value condition, value *yes, value *no) {
+  value *v = NULL;
+  if (*t->never_choose || choose_observed(t)) return NULL;
+  if (yes->type == &value_number_type && no->type == &value_number_type && !number_is_size(yes) &&
+      !number_is_size(no)) {
+    loom_value in[3] = {condition, yes->number.node, no->number.node};
+    const loom_graph *graph = trace_graph(t);
+    if (loom_graph_type(graph, in[1])->dtype != loom_graph_type(graph, in[2])->dtype) return NULL;
+    loom_value node = trace_node(t, LOOM_OP_SELECT, in, 3, NULL, 0, NULL);
+    if (node == LOOM_NO_VALUE || !(v = value_new(t, &value_number_type))) return NULL;
+    v->number.node = node;
+  }
+  for (const loom_adapter *const *a = loom_adapters(); *a && !v && !trace_pending(t); a++)
+    if ((*a)->choose) v = (*a)->choose(t, condition, yes, no);
+  if (v) v->chosen = true;
+  return v;
+}
+
 static loom_value assume_number(tracer *t, int64_t number) {
   loom_type type = {.dtype = LOOM_I64};
   loom_attr attr = {.kind = LOOM_ATTR_SCALAR, .bits = (uint64_t)number};

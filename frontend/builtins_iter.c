@@ -119,6 +119,21 @@ value *builtin_sum(tracer *t, const builtin_args *a) {
   return total;
 }
 
+/* Is `item` the one so far? 1, 0, or -1 after a raise or break. When only the run knows, *best and
+ * *best_key become what the run chooses. */
+static int extreme_next(tracer *t, int op, value *item, value *rank, value **best,
+                        value **best_key) {
+  value *better = trace_compare(t, op, rank, *best_key);
+  loom_value condition = better ? trace_condition(t, better) : LOOM_NO_VALUE;
+  if (condition == LOOM_NO_VALUE) return better && !trace_pending(t) ? trace_truth(t, better) : -1;
+  value *chosen = trace_choose(t, condition, item, *best), *key = chosen;
+  if (chosen && rank != item) key = trace_choose(t, condition, rank, *best_key);
+  if (!chosen || !key) return trace_pending(t) ? -1 : trace_truth(t, better);
+  *best = chosen;
+  *best_key = key;
+  return 0;
+}
+
 static value *min_or_max(tracer *t, const builtin_args *a, int op) {
   static const char *const keywords[] = {"key", "default", NULL};
   if (!builtin_check(t, a, 1, -1, keywords)) return NULL;
@@ -131,8 +146,7 @@ static value *min_or_max(tracer *t, const builtin_args *a, int op) {
   for (Py_ssize_t i = 0; i < items->seq.count; i++) {
     value *item = items->seq.items[i],
           *rank = key && !value_is_none(key) ? trace_call1(t, key, item) : item;
-    value *better = rank && best ? trace_compare(t, op, rank, best_key) : NULL;
-    int truth = best ? (better ? trace_truth(t, better) : -1) : rank ? 1 : -1;
+    int truth = !rank ? -1 : best ? extreme_next(t, op, item, rank, &best, &best_key) : 1;
     if (truth < 0) return NULL;
     if (!truth) continue;
     best = item;

@@ -318,7 +318,7 @@ static void capture_forget_symbols(size_table *sizes) {
 static capture *capture_range(PyFunctionObject *function, const frame_shape *start, int64_t stop,
                               PyObject *const *args, Py_ssize_t count, const bool *symbolic_args,
                               size_table *sizes) {
-  bool *symbolic = calloc((size_t)count + 1, sizeof *symbolic);
+  bool *symbolic = calloc((size_t)count + 1, sizeof *symbolic), never_choose = stop >= 0;
   int64_t late[LOOM_MAX_SYMBOLS];
   roll_bans bans = {.count = 0};
   capture *c = NULL;
@@ -330,7 +330,7 @@ static capture *capture_range(PyFunctionObject *function, const frame_shape *sta
   /* Each restart makes at least one argument known, so this ends; at last no size is a symbol. */
   for (uint32_t i = 0; sizes && i < sizes->count; i++)
     sizes->facts[i].skip = false;
-  Py_ssize_t attempts = count + 1 + CAPTURE_SIZE_RESTARTS + ROLL_BANS;
+  Py_ssize_t attempts = count + 2 + CAPTURE_SIZE_RESTARTS + ROLL_BANS;
   for (Py_ssize_t attempt = 0; attempt <= attempts; attempt++) {
     tracer t = {.args = args,
                 .arg_count = count,
@@ -339,6 +339,7 @@ static capture *capture_range(PyFunctionObject *function, const frame_shape *sta
                 .start = start,
                 .stop = stop,
                 .late_known = late,
+                .never_choose = &never_choose,
                 .blamed = -1,
                 .bans = &bans,
                 .stack = __builtin_frame_address(0)};

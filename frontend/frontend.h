@@ -333,6 +333,7 @@ struct value {
   const value_type *type;
   const source *source; /* where it was read from, or NULL when made here */
   PyObject *object;     /* the live object of a constant (borrowed from the tracer's keep-alive list), or NULL */
+  bool chosen;          /* one of two objects: only the run knows which (trace_choose) */
   union {
     struct { value **items; Py_ssize_t count, capacity; } seq;       /* tuple, list; dict: key, value, ...; set */
     struct { loom_value node; void *layout; } array;                 /* adapters: see numpy/numpy.h */
@@ -558,6 +559,9 @@ struct loom_adapter {
   /* The truth of an object of the library's that is not known at capture, as a bool of the graph; LOOM_NO_VALUE, with
    * nothing pending, when there is no such thing. */
   loom_value (*condition)(tracer *t, value *v);
+  /* `yes` where `condition` (a bool of the graph) holds, else `no`, when that is an object of the library's of one type
+   * in either case; NULL with nothing pending when it is not. */
+  value *(*choose)(tracer *t, loom_value condition, value *yes, value *no);
   /* Reads a SOURCE_DERIVED of a live object: a new reference; NULL without an exception when it has none. */
   PyObject *(*derived)(PyObject *base, PyObject *key);
   /* Checks a live array against the payload of GUARD_ARRAY: flat C, no Python. */

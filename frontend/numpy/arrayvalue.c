@@ -84,6 +84,12 @@ loom_value np_condition(tracer *t, value *v) {
   return emit_convert(t, emit_reshape(t, np_read(t, a), 0, NULL), LOOM_BOOL);
 }
 
+value *np_choose(tracer *t, loom_value condition, value *yes, value *no) {
+  np_array *a = np_array_of(yes), *b = np_array_of(no);
+  if (!a || !b || !a->scalar || !b->scalar || a->type.dtype != b->type.dtype) return NULL;
+  return np_result(t, emit_select(t, condition, np_read(t, a), np_read(t, b)), NULL);
+}
+
 static int array_truth(tracer *t, value *v) {
   np_array *a = np_array_of(v);
   PyObject *known = np_known(t, v);

@@ -110,6 +110,8 @@ extern const value_type np_array_value_type;
 value *np_flat_copy(tracer *t, value *v);
 /* The truth of an array of one element that is not known. */
 loom_value np_condition(tracer *t, value *v);
+/* One of two NumPy scalars of one dtype; NULL, with nothing pending, for other values. */
+value *np_choose(tracer *t, loom_value condition, value *yes, value *no);
 bool np_is_array(const value *v);      /* an array or a NumPy scalar */
 np_array *np_array_of(const value *v); /* NULL when it is none */
 /* A new array with storage of its own. `strides` in bytes, NULL: C order. NULL when `node` is

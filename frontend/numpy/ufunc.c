@@ -240,15 +240,44 @@ static loom_value ufunc_row_plain(tracer *t, const ufunc_row *row, const loom_va
   }
 }
 
+/* Complex numbers are ordered by their real parts, then by the imaginary ones. One that is partly
+ * no number is before and after none, and NumPy reports that as invalid: as does the difference of
+ * infinities that is put in its place. */
+static loom_value ufunc_complex_order(tracer *t, const char *direction, const loom_value *in) {
+  loom_value re[2], im[2];
+  for (int i = 0; i < 2; i++) {
+    re[i] = emit1(t, LOOM_OP_REAL, in[i]);
+    im[i] = emit1(t, LOOM_OP_IMAG, in[i]);
+  }
+  const char strict[] = {direction[0], 't', 0};
+  loom_value first = emit_compare(t, strict, re[0], re[1]);
+  loom_value second = emit2(t, LOOM_OP_AND, emit_compare(t, "eq", re[0], re[1]),
+                            emit_compare(t, direction, im[0], im[1]));
+  loom_value odd = LOOM_NO_VALUE;
+  for (int i = 0; i < 4; i++) {
+    loom_value none = emit1(t, LOOM_OP_IS_NAN, i < 2 ? re[i] : im[i - 2]);
+    odd = i ? emit2(t, LOOM_OP_OR, odd, none) : none;
+  }
+  if (odd == LOOM_NO_VALUE) return odd;
+  loom_type type = *emit_type(t, re[0]);
+  loom_value endless = emit_float(t, &type, INFINITY), zero = emit_float(t, &type, 0);
+  loom_value part = emit_select(t, odd, endless, zero);
+  loom_value none = emit2(t, LOOM_OP_SUB, part, part);
+  return emit2(t, LOOM_OP_AND, emit2(t, LOOM_OP_OR, first, second),
+               emit_compare(t, "eq", none, none));
+}
+
 /* What there is for complex numbers. */
 static loom_value ufunc_complex(tracer *t, const ufunc_row *row, const loom_value *in) {
   const char *name = row->name;
   loom_opcode op = row->op;
   if (row->kind == UFUNC_LOGICAL || row->kind == UFUNC_PREDICATE)
     return op == LOOM_OP_SIGNBIT ? LOOM_NO_VALUE : ufunc_row_plain(t, row, in, LOOM_BOOL);
-  if (row->kind == UFUNC_COMPARE &&
-      (strcmp(row->extra, "eq") == 0 || strcmp(row->extra, "ne") == 0))
-    return emit_compare(t, row->extra, in[0], in[1]);
+  if (row->kind == UFUNC_COMPARE) {
+    const char *direction = row->extra;
+    bool order = strcmp(direction, "eq") != 0 && strcmp(direction, "ne") != 0;
+    return order ? ufunc_complex_order(t, direction, in) : emit_compare(t, direction, in[0], in[1]);
+  }
   if (op == LOOM_OP_ADD || op == LOOM_OP_SUB || (op == LOOM_OP_MUL && row->kind == UFUNC_SAME2) ||
       (op == LOOM_OP_DIV && row->kind == UFUNC_SAME2))
     return emit2(t, op, in[0], in[1]);

@@ -568,6 +568,11 @@ static bool small_singleton(PyObject *o) {
 bool value_same(tracer *t, value *l, value *r, bool *same) {
   *same = l == r;
   if (l == r) return true;
+  if ((l->chosen || r->chosen) && l->type == r->type) {
+    *t->never_choose = true;
+    if (t->state == TRACE_GOING) t->state = TRACE_RESTART;
+    return false;
+  }
   if (value_is_const(l) && value_is_const(r)) {
     *same = l->object == r->object;
     if (small_singleton(l->object) || small_singleton(r->object)) return true;

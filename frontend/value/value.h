@@ -166,6 +166,7 @@ struct tracer {
   int64_t loop_counts[LOOM_MAX_SYMBOLS]; /* iterations of those, as numbers */
   int64_t blamed;    /* the symbol of the loop that is at fault for what is being reported, or -1 */
   int blamed_period; /* it would not be, were so many iterations one; or 0 */
+  bool *never_choose; /* see trace_choose: kept over restarts */
   roll_bans *bans;
   roll *rolls; /* loops over ranges, the last one begun first */
   const loom_adapter *state_owners[LOOM_MAX_ADAPTERS];
@@ -333,6 +334,9 @@ loom_value trace_condition(tracer *t,
                            value *v); /* the truth of v as a bool of the graph; LOOM_NO_VALUE:
                                          known, or nothing that can be computed there */
 value *trace_condition_value(tracer *t, loom_value condition); /* as a Python bool */
+/* `yes` where the condition holds, else `no`, when both are numbers of one type; NULL with nothing
+ * pending when they are not. */
+value *trace_choose(tracer *t, loom_value condition, value *yes, value *no);
 /* A conditional jump one way of which surely raises is taken the other way: 1 or 0 is the truth to
  * go on with, -1 that there is none. */
 int jump_assumed(tracer *t, const frame *f, const loom_instr *in, bool when, value *v);

@@ -195,3 +195,11 @@ def test_exp_at_the_ends(dtype):
 def test_warnings(function):
     z = numbers((4, 6), "complex64")
     check(frameloom.compile(lambda z: np.abs(function(z))), lambda z: np.abs(function(z)), (z,), ulps=64)
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_complex_numbers_are_ordered_as_in_numpy(dtype):
+    special = [0, 1, -1, -0.0, np.nan, np.inf]
+    all_pairs = np.array([complex(re, im) for re in special for im in special]).astype(dtype)
+    same(lambda a, b: (a < b, a <= b, a > b, a >= b), (all_pairs[:, None], all_pairs[None, :]))
+    same(lambda a: a > 0.5, (numbers((7, 3), dtype),))
