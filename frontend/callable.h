@@ -22,6 +22,13 @@ bool backend_from_name(const char *name, backend *out);
 #define ENTRY_READ UINT32_MAX
 
 /* Immutable once it is published, but for counters; shared by reference (under the GIL). */
+/* See trial.c. */
+typedef struct trial {
+  enum { TRIAL_OPEN, TRIAL_PLAIN_NEXT, TRIAL_LEFT, TRIAL_OVER } state;
+  uint32_t warm, attempts, pairs, grown;
+  uint64_t compiled_ns, plain_ns; /* of the last compiled run; of the longest plain one */
+} trial;
+
 typedef struct entry {
   uint32_t refs;
   backend kind;
@@ -43,6 +50,7 @@ typedef struct entry {
   const effect *reporter; /* its one operation is all that raises, and can be reported afterwards */
   uint32_t idle;          /* stopped: runs in which no part had anything to compute */
   bool useful;            /* stopped: some run had */
+  trial trial;            /* stopped: is it faster than the plain function? */
   bool part;              /* of a function, not the whole of it */
   PyObject *name;         /* of its graph, for people (owned) */
   PyObject *user, *runner; /* BACKEND_USER: the backend, and what it made of the graph, or NULL */
@@ -157,6 +165,7 @@ typedef struct callable {
   resume_table resumes;
   resume_point *point;    /* of a part of a function: where it starts; else NULL */
   struct callable *owner; /* of a part: what it is a part of (borrowed) */
+  entry *tried;           /* the plain function is about to run in its place (owned), or NULL */
   uint64_t hits, misses;
   uint32_t failures, captures, negative_count;
   uint32_t splits; /* versions, the last of `entries`, that end before what varies without end */
@@ -252,6 +261,22 @@ bool resume_is_possible(const callable *c, const break_info *why);
 void resume_clear(callable *c); /* drops its parts */
 void resume_point_free(resume_point *point);
 int resume_traverse(callable *c, visitproc visit, void *arg);
+
+/* ---- trial.c: is a function with breaks slower compiled than as plain Python? -----------------
+ */
+
+uint64_t trial_clock(void); /* nanoseconds */
+/* Is the plain function to run in place of this version, to be timed? Then c->tried is set. */
+bool trial_is_plain(callable *c, entry *e);
+/* A call was compiled and took so long, with so many breaks. */
+void trial_compiled(entry *e, uint64_t ns, uint32_t rounds);
+/* Around a run of the plain function that may be one of a trial. `done`: nothing was raised. */
+typedef struct trial_run {
+  entry *tried;
+  uint64_t start;
+} trial_run;
+void trial_run_begin(trial_run *run, callable *c);
+void trial_run_end(trial_run *run, callable *c, bool done);
 
 /* ---- stance.c: may this call be compiled? --------------------------------------------------- */
 

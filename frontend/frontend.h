@@ -612,7 +612,7 @@ const loom_adapter *const *loom_adapters(void); /* NULL-terminated */
 
 typedef struct loom_settings {
   const char *logs, *trace, *backend, *cpu; /* never NULL; owned */
-  int64_t disable, recompile_limit, error_on_recompile, cache, fastmath, unroll_limit;
+  int64_t disable, recompile_limit, error_on_recompile, cache, fastmath, unroll_limit, leave_slower;
 } loom_settings;
 extern loom_settings loom_config;
 bool loom_config_init(void); /* reads the environment */

@@ -179,9 +179,12 @@ static PyObject *hook_call(PyThreadState *state, struct _PyInterpreterFrame *f, 
   PyObject *result = callable_call_frame(c, function, frame_slots(f), &plain, &useful);
   hook_learn(r, plain, useful);
   if (plain) {
+    trial_run run;
+    trial_run_begin(&run, c);
     plain_frame_open(&frame, c);
     result = hook_pass(state, f, 0);
     plain_frame_close(&frame);
+    trial_run_end(&run, c, result != NULL);
   } else {
     result = frame_leave(state, f, leave, result);
   }

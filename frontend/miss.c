@@ -432,6 +432,8 @@ void callable_forget(callable *c) {
   c->splits = 0;
   c->hits = c->misses = 0;
   Py_CLEAR(c->breaks);
+  entry_unref(c->tried);
+  c->tried = NULL;
   Py_CLEAR(c->recompiles);
   Py_CLEAR(c->last_args);
   entries_unref(old);

@@ -212,7 +212,8 @@ static void state_take_exit(frame_state *s, frame_shape *at, const callable *par
 #define RESUME_IDLE_RUNS 4    /* of that kind, after which the function is */
 
 typedef struct drive {
-  uint32_t steps;
+  uint32_t steps, rounds;
+  uint64_t start;
   bool useful; /* a part had something to compute */
   callable *owner;
   PyObject *code;  /* of the function when the call began (owned) */
@@ -332,7 +333,7 @@ static void drive_normalise(drive *d) {
 
 PyObject *resume_run(callable *c, entry *e, PyObject *const *args, const int64_t *symbols,
                      bool *fallback) {
-  if (!e->useful && e->idle >= RESUME_IDLE_RUNS) {
+  if ((!e->useful && e->idle >= RESUME_IDLE_RUNS) || trial_is_plain(c, e)) {
     *fallback = true;
     return NULL;
   }
@@ -342,6 +343,7 @@ PyObject *resume_run(callable *c, entry *e, PyObject *const *args, const int64_t
              .at = e->captured->at,
              .code = e->code,
              .outer = PyErr_GetHandledException(),
+             .start = trial_clock(),
              .useful = e->captured->graph.node_count > 0};
   const PyCodeObject *code = (const PyCodeObject *)e->code;
   Py_ssize_t locals = code->co_nlocalsplus - code->co_nfreevars;
@@ -356,8 +358,9 @@ PyObject *resume_run(callable *c, entry *e, PyObject *const *args, const int64_t
       Py_CLEAR(((PyObject **)args)[i]);
     do
       drive_normalise(&d);
-    while (drive_step(&d, &result) && drive_part(&d, &result));
+    while (d.rounds++, drive_step(&d, &result) && drive_part(&d, &result));
   }
+  if (result) trial_compiled(e, trial_clock() - d.start, d.rounds);
   e->useful |= d.useful;
   e->idle += !d.useful;
   entry_unref(e);

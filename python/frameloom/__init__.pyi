@@ -36,6 +36,7 @@ class _Config:
     recompile_limit: int
     error_on_recompile: bool
     unroll_limit: int
+    leave_slower: bool
     unroll: int
     cache_size_limit: int
     cache: bool

@@ -16,6 +16,7 @@ class Config:
     error_on_recompile
                       raise `RecompileError` where a function would have to be compiled again
     unroll_limit      loops over a range of at most so many iterations are unrolled, longer ones captured once
+    leave_slower      leave a function with many breaks to Python where some timed calls were faster that way
     cache             keep compiled code on disk
     fastmath          allow contraction and reassociation, for functions compiled from now on
     cpu               "native", "x86-64-v3" or "x86-64-v4", for functions compiled from now on
@@ -29,6 +30,7 @@ class Config:
     recompile_limit: int
     error_on_recompile: bool
     unroll_limit: int
+    leave_slower: bool
     cache: bool
     fastmath: bool
     cpu: str

@@ -1,0 +1,86 @@
+"""A function that its breaks make slower than plain Python is left to it, after some calls that are timed."""
+
+import numpy as np
+import pytest
+
+import frameloom
+
+SLOWER = "FL0024"
+
+
+def codes(compiled):
+    return [f"FL{row[0]:04d}" for row in compiled._report()["breaks"] or []]
+
+
+def positive(x, seen):
+    count = 0
+    for i in range(len(x)):
+        if x[i] > 0:
+            count += 1
+    seen.append(count)
+    return count
+
+
+def smoothed(x, rounds):
+    for _ in range(rounds):
+        y = x
+        for _ in range(8):
+            y = np.sin(y) * 0.5 + np.cos(y) * 0.25 + np.sqrt(np.abs(y) + 1.0)
+        x = y
+        if y[0, 0] > 1e9:
+            break
+    return x
+
+
+def run(compiled, x, calls):
+    seen = []
+    results = [compiled(x, seen) for _ in range(calls)]
+    want = int((x > 0).sum())
+    assert results == seen == [want] * calls
+
+
+def test_a_slower_function_is_left_to_python_and_gives_the_same():
+    compiled = frameloom.compile(positive)
+    run(compiled, np.arange(-15.0, 20.0), 20)
+    assert SLOWER in codes(compiled)
+    with pytest.raises(TypeError):
+        compiled(None, [])
+
+
+def test_it_is_looked_at_again_when_its_calls_take_much_longer():
+    compiled = frameloom.compile(positive, dynamic=True)
+    run(compiled, np.arange(-15.0, 20.0), 20)
+    assert SLOWER in codes(compiled)
+    before = compiled._report()["breaks"]
+    run(compiled, np.arange(-15.0, 9000.0), 30)
+    assert len(compiled._report()["breaks"]) >= len(before)
+
+
+def test_a_faster_function_stays_compiled():
+    compiled = frameloom.compile(smoothed)
+    x = np.full((24, 24), 0.5)
+    want = smoothed(x, 10)
+    for _ in range(20):
+        np.testing.assert_allclose(compiled(x, 10), want, rtol=1e-12)
+    assert SLOWER not in codes(compiled)
+
+
+def test_the_setting_keeps_the_parts():
+    with frameloom.config.patch(leave_slower=False):
+        compiled = frameloom.compile(positive)
+        run(compiled, np.arange(-15.0, 20.0), 20)
+        assert SLOWER not in codes(compiled)
+
+
+def test_a_function_called_by_one_that_runs_for_real():
+    def outer(x):
+        total = 0
+        for k in range(20):
+            seen = []
+            total += len(str(positive(x, seen))) + seen[0]
+        return total
+
+    compiled = frameloom.compile(outer)
+    x = np.arange(-15.0, 20.0)
+    for _ in range(8):
+        assert compiled(x) == outer(x)
