@@ -17,7 +17,7 @@ static const char *builtin_message(const builtin_args *a, const char *missing) {
   value *v = a->count ? a->args[0] : builtin_keyword(a, "msg");
   PyObject *text = v ? value_str_object(v) : NULL;
   const char *words = text ? PyUnicode_AsUTF8(text) : NULL;
-  if (!words) PyErr_Clear();
+  if (!words) error_drop();
   return words && *words ? words : missing;
 }
 

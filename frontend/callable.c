@@ -395,7 +395,7 @@ static int forward_set(PyObject *self, PyObject *item, void *name) {
 static PyObject *callable_getattr(PyObject *self, PyObject *name) {
   PyObject *found = PyObject_GenericGetAttr(self, name);
   if (found || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
-  PyErr_Clear();
+  error_drop_users();
   return PyObject_GetAttr((PyObject *)((callable *)self)->function, name);
 }
 

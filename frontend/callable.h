@@ -71,6 +71,9 @@ int entry_traverse(entry *e, visitproc visit, void *arg);
 /* Runs a version whose guards hold and gave `symbols`. NULL with an exception, or with *fallback
  * set and none: the plain function has to run (nothing has been changed yet). */
 PyObject *entry_run(entry *e, PyObject *const *args, const int64_t *symbols, bool *fallback);
+/* The same; *changed (false before): what was raised was so when something had been changed. */
+PyObject *entry_run_part(entry *e, PyObject *const *args, const int64_t *symbols, bool *fallback,
+                         bool *changed);
 
 /* ---- backend.c: graphs that a function of the user's runs --------------------------------------
  */

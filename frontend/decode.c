@@ -275,7 +275,7 @@ static bool decode_handlers(decoder *d, loom_arena *arena) {
 loom_code *loom_decode(PyCodeObject *object, loom_arena *arena, loom_error *err) {
   PyObject *bytes = PyCode_GetCode(object);
   if (!bytes) {
-    PyErr_Clear();
+    error_drop();
     loom_fail(err, "out of memory");
     return NULL;
   }

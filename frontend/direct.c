@@ -113,7 +113,7 @@ bool direct_allowed(const entry *e) {
   if (!any || c->fp_reported) return false;
   if (e->reporter) return true;
   int matters = c->fp_ops ? e->adapter->flags_matter(c->fp_ops) : 0;
-  if (matters < 0) PyErr_Clear();
+  if (matters < 0) error_drop();
   return !matters;
 }
 

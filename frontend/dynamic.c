@@ -56,7 +56,7 @@ static void dynamic_log(const callable *c, const size_fact *f) {
              c->function->func_qualname, f->name, where, (long long)f->before, (long long)f->now,
              advice);
   Py_XDECREF(advice);
-  PyErr_Clear();
+  error_drop();
 }
 
 static void dynamic_mark(callable *c, const source *s, size_field field, int axis, int64_t before,

@@ -138,7 +138,7 @@ static const jump_row *find_jump(int opcode) {
 static bool open_code(encoder *e, PyCodeObject *code, PyObject **bytes) {
   *bytes = PyCode_GetCode(code);
   *e = (encoder){.object = code, .consts = (int32_t)PyTuple_GET_SIZE(code->co_consts)};
-  if (!*bytes) return PyErr_Clear(), false;
+  if (!*bytes) return error_drop(), false;
   e->bytes = (const uint8_t *)PyBytes_AS_STRING(*bytes);
   e->units = (int32_t)(PyBytes_GET_SIZE(*bytes) / 2);
   return true;

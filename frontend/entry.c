@@ -258,8 +258,9 @@ static bool entry_accept(const entry *e, uint32_t status, bool *fallback) {
   }
   if (status & (LOOM_STATUS_INDEX | LOOM_STATUS_HOST | LOOM_STATUS_SIZE)) {
     if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception))
-      return false; /* an interrupt */
-    PyErr_Clear();  /* the plain function raises it, with the user's own lines in the traceback */
+      return false;     /* an interrupt */
+    error_drop_users(); /* the plain function raises it, with the user's own lines in the traceback
+                         */
     *fallback = true;
     return false;
   }
@@ -291,7 +292,7 @@ static bool entry_read_inputs(const entry *e, PyObject *const *args, PyObject **
 
 /* Nothing has been changed yet: the plain function shall say what is wrong, if it is. */
 static bool entry_gave_up(void) {
-  if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_Exception)) PyErr_Clear();
+  if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_Exception)) error_drop_users();
   return !PyErr_Occurred();
 }
 
@@ -437,13 +438,13 @@ static bool run_scalar(const entry *e, PyObject *number, loom_dtype dtype, uint6
         int64_t integer = PyLong_AsLongLong(number);
         memcpy(out, &integer, sizeof integer);
       }
-      if (PyErr_Occurred()) return PyErr_Clear(), false;
+      if (PyErr_Occurred()) return error_drop(), false;
       size_t size = loom_dtype_size(dtype);
       if (size < 8) *out &= ((uint64_t)1 << (8 * size)) - 1;
       return true;
     }
     real = PyLong_AsDouble(number);
-    if (PyErr_Occurred()) return PyErr_Clear(), false;
+    if (PyErr_Occurred()) return error_drop(), false;
   } else {
     return e->adapter->scalar_bits && e->adapter->scalar_bits(number, dtype, out);
   }
@@ -524,7 +525,7 @@ static void *run_late_output(void *context, uint32_t i, size_t bytes, const int6
   PyGILState_STATE state = PyGILState_Ensure();
   s->run.arrays[i] =
       e->adapter->new_output(e->outputs[i]->payload, graph, symbols, &s->run.data[i]);
-  if (!s->run.arrays[i]) PyErr_Clear();
+  if (!s->run.arrays[i]) error_drop();
   PyGILState_Release(state);
   return s->run.arrays[i] ? s->run.data[i] : NULL;
 }
@@ -596,7 +597,7 @@ static bool run_accept(const run_state *s, const entry *e, uint32_t status, bool
 }
 
 static PyObject *entry_run_general(entry *e, PyObject *const *args, const int64_t *symbols,
-                                   bool *fallback) {
+                                   bool *fallback, bool *changed) {
   run_state s;
   PyObject *result = NULL;
   if (!run_init(&s, e, args, symbols)) return NULL;
@@ -619,10 +620,10 @@ static PyObject *entry_run_general(entry *e, PyObject *const *args, const int64_
                       : e->kind == BACKEND_USER    ? run_user(&s, e, &raised)
                                                    : entry_launch(e, &call, release);
     Py_XDECREF(context.kept);
-    bool changed = s.direct;
+    *changed = s.direct;
     if (!raised && run_accept(&s, e, status, fallback)) {
-      result = effects_commit(&s.run, &changed);
-      if (!result && !changed) *fallback = entry_gave_up();
+      result = effects_commit(&s.run, changed);
+      if (!result && !*changed) *fallback = entry_gave_up();
     }
   }
   run_fini(&s, e);
@@ -640,6 +641,12 @@ static bool entry_is_vain(entry *e) {
 }
 
 PyObject *entry_run(entry *e, PyObject *const *args, const int64_t *symbols, bool *fallback) {
+  bool changed = false;
+  return entry_run_part(e, args, symbols, fallback, &changed);
+}
+
+PyObject *entry_run_part(entry *e, PyObject *const *args, const int64_t *symbols, bool *fallback,
+                         bool *changed) {
   if (e->kind == BACKEND_EAGER || (e->captured->late && entry_is_vain(e))) {
     *fallback = true;
     return NULL;
@@ -647,7 +654,7 @@ PyObject *entry_run(entry *e, PyObject *const *args, const int64_t *symbols, boo
   e->refs++; /* reset() may drop it while the GIL is away */
   e->hits++;
   PyObject *result = e->simple ? entry_run_simple(e, args, symbols, fallback)
-                               : entry_run_general(e, args, symbols, fallback);
+                               : entry_run_general(e, args, symbols, fallback, changed);
   if (result)
     e->given_up = 0;
   else if (e->given_up < ENTRY_GIVE_UPS && ++e->given_up == ENTRY_GIVE_UPS && e->captured->late)

@@ -29,7 +29,7 @@ static void entry_log_hosts(const entry *e, PyObject *name) {
     PyObject *row = PyList_GET_ITEM(hosts, slot);
     PyObject *function = PyTuple_GET_ITEM(row, 0);
     PyObject *words = PyObject_GetAttrString(function, "__name__");
-    PyErr_Clear();
+    error_drop();
     loom_log(LOOM_LOG_HOST_CALLS, "%U: %S runs in %s, %s:%d", name, words ? words : function,
              node->attrs[0].str, node->location.file ? node->location.file : "?",
              node->location.line);
@@ -104,7 +104,7 @@ void entry_log(const entry *e) {
     Py_XDECREF(words);
   }
   if (loom_log_mask & LOOM_LOG_SIDE_EFFECTS) entry_log_effects(e);
-  PyErr_Clear();
+  error_drop();
   if (loom_log_mask & LOOM_LOG_HOST_CALLS) entry_log_hosts(e, name);
   if (e->kind != BACKEND_LOOM) return;
   loom_log(LOOM_LOG_CACHE, "%U: %s", name, e->report.cached ? "from the disk cache" : "compiled");

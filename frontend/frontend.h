@@ -9,6 +9,7 @@
 #ifndef LOOM_FRONTEND_H
 #define LOOM_FRONTEND_H
 
+#include "frontend/error.h"
 #include "frontend/python.h"
 #include "graph/graph.h"
 #include "runtime/runtime.h"

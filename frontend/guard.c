@@ -49,7 +49,7 @@ static bool guard_number_equal(PyObject *a, PyObject *b) {
     return !memcmp(&((PyComplexObject *)a)->cval, &((PyComplexObject *)b)->cval, 16);
   if (type != &PyLong_Type && type != &PyUnicode_Type && type != &PyBytes_Type) return false;
   int equal = PyObject_RichCompareBool(a, b, Py_EQ);
-  if (equal < 0) PyErr_Clear();
+  if (equal < 0) error_drop();
   return equal == 1;
 }
 
@@ -180,7 +180,7 @@ static bool guard_watch_source(guard_program *p, const source *s) {
   if (s->kind == SOURCE_GLOBAL) {
     if (!guard_add_dict(p, s->object)) return false;
     PyObject *found = PyDict_GetItemWithError(s->object, s->key);
-    if (!found) PyErr_Clear();
+    if (!found) error_drop();
     return found || guard_add_dict(p, guard_builtins(s->object));
   }
   if (s->kind != SOURCE_ATTR || !s->base || !guard_watch_source(p, s->base)) return false;
@@ -500,7 +500,7 @@ static PyObject *guard_describe_size(const capture *c, const guard *g, PyObject 
 static PyObject *guard_describe_number(PyObject *name, PyObject *number) {
   PyObject *text = PyUnicode_FromFormat("%U is exactly %R", name, number);
   if (text || !PyErr_ExceptionMatches(PyExc_ValueError)) return text;
-  PyErr_Clear(); /* an int of more digits than may be written */
+  error_drop(); /* an int of more digits than may be written */
   return PyUnicode_FromFormat("%U is exactly an int of %zu bits", name, _PyLong_NumBits(number));
 }
 

@@ -142,7 +142,10 @@ PyObject *handover_call(PyObject *function, frame_state *s, PyObject *const *arg
                         PyObject *kwnames) {
   handover h = {.state = s};
   PyObject *result = NULL;
-  if (PyErr_Occurred()) PyErr_Fetch(&h.type, &h.raised, &h.traceback);
+  if (PyErr_Occurred()) {
+    PyErr_Fetch(&h.type, &h.raised, &h.traceback);
+    PyErr_NormalizeException(&h.type, &h.raised, &h.traceback); /* it may be only a class */
+  }
   for (int attempt = 0; attempt < 2; attempt++) {
     h.outer = handing;
     handing = &h;

@@ -53,14 +53,14 @@ static hook_record *record_of(PyCodeObject *code) {
   void *kept = NULL;
   if (hook_index < 0 && (hook_index = PyUnstable_Eval_RequestCodeExtraIndex(record_free)) < 0)
     return NULL;
-  if (PyUnstable_Code_GetExtra((PyObject *)code, hook_index, &kept)) PyErr_Clear();
+  if (PyUnstable_Code_GetExtra((PyObject *)code, hook_index, &kept)) error_drop();
   return kept;
 }
 
 static hook_record *record_new(PyCodeObject *code) {
   hook_record *r = calloc(1, sizeof *r);
   if (r && PyUnstable_Code_SetExtra((PyObject *)code, hook_index, r)) {
-    PyErr_Clear();
+    error_drop();
     free(r);
     return NULL;
   }
@@ -72,7 +72,7 @@ static hook_record *record_new(PyCodeObject *code) {
 
 /* A new reference; NULL when out of memory. */
 static PyObject *record_leave(hook_record *r, PyFunctionObject *function) {
-  if (!r->leave && !(r->leave = encode_leave((PyCodeObject *)function->func_code))) PyErr_Clear();
+  if (!r->leave && !(r->leave = encode_leave((PyCodeObject *)function->func_code))) error_drop();
   return Py_XNewRef(r->leave);
 }
 
@@ -207,7 +207,7 @@ static PyObject *hook_evaluate(PyThreadState *state, struct _PyInterpreterFrame 
     return hook_pass_deep(state, f);
   if (!r || r->never || r->barred || !function || callable_is_off()) return hook_pass(state, f, 0);
   callable *c = hook_callable(scope->owner, r, function);
-  PyErr_Clear();
+  error_drop();
   return c ? hook_call(state, f, r, c, function) : hook_pass(state, f, 0);
 }
 

@@ -60,6 +60,18 @@ static bool log_parse(const char *text, uint32_t *out, const char **bad) {
   return true;
 }
 
+/* To sys.stderr, which may be an object of the user's. Not by PySys_FormatStderr(), which drops
+ * what a signal handler raises meanwhile. */
+static void log_write(const char *name, PyObject *text) {
+  PyObject *stream = PySys_GetObject("stderr");
+  PyObject *line = text ? PyUnicode_FromFormat("[frameloom %s] %U\n", name, text) : NULL;
+  Py_XINCREF(stream);
+  if (line && stream && stream != Py_None) PyFile_WriteObject(line, stream, Py_PRINT_RAW);
+  Py_XDECREF(stream);
+  Py_XDECREF(line);
+  error_drop();
+}
+
 void loom_log(uint32_t category, const char *format, ...) {
   if (!(loom_log_mask & category)) return;
   PyObject *type, *value, *traceback; /* a log line must not disturb a pending exception */
@@ -71,9 +83,9 @@ void loom_log(uint32_t category, const char *format, ...) {
   va_start(arguments, format);
   PyObject *text = PyUnicode_FromFormatV(format, arguments);
   va_end(arguments);
-  if (text) PySys_FormatStderr("[frameloom %s] %U\n", name, text);
+  log_write(name, text);
   Py_XDECREF(text);
-  PyErr_Clear();
+  error_drop();
   PyErr_Restore(type, value, traceback);
 }
 

@@ -134,7 +134,7 @@ static char *build_trace_folder(const callable *c) {
   static unsigned counter;
   const char *name = *loom_config.trace ? PyUnicode_AsUTF8(c->function->func_name) : NULL;
   char path[4096];
-  if (!name) return PyErr_Clear(), NULL;
+  if (!name) return error_drop(), NULL;
   int length = snprintf(path, sizeof path, "%s/%03u-%.100s", loom_config.trace, counter++, name);
   if (length < 0 || (size_t)length >= sizeof path) return NULL;
   for (char *p = path + strlen(loom_config.trace) + 1; *p; p++)
@@ -160,7 +160,7 @@ static bool build_plan(const callable *c, const capture *captured, loom_plan **o
     PyObject *name = callable_title(c);
     if (name) schedule_log(trace, name, passing);
     Py_XDECREF(name);
-    PyErr_Clear();
+    error_drop();
   }
   free(trace);
   return good;
@@ -205,7 +205,7 @@ static void build_log_bytecode(const callable *c) {
   if (dis) bytecode = PyObject_CallMethod(dis, "Bytecode", "O", c->code);
   if (bytecode) text = PyObject_CallMethod(bytecode, "dis", NULL);
   if (text) loom_log(LOOM_LOG_BYTECODE, "%U\n%U", c->function->func_qualname, text);
-  PyErr_Clear();
+  error_drop();
   Py_XDECREF(dis);
   Py_XDECREF(bytecode);
   Py_XDECREF(text);
@@ -312,7 +312,7 @@ static entry *build_now(callable *c, PyObject *const *slots, int64_t step) {
     loom_log(LOOM_LOG_GUARDS, "%U: a new guard does not hold: %U", c->function->func_qualname,
              words);
   Py_XDECREF(words);
-  PyErr_Clear();
+  error_drop();
   entry_unref(e);
   return NULL;
 }
@@ -334,7 +334,7 @@ static void build_note(callable *c, PyObject *why, const entry *e, double ms) {
   PyObject *type, *raised, *traceback;
   PyErr_Fetch(&type, &raised, &traceback);
   recompile_keep(c, why, e, ms);
-  PyErr_Clear();
+  error_drop();
   PyErr_Restore(type, raised, traceback);
 }
 
@@ -369,12 +369,18 @@ entry *callable_build(callable *c, PyObject *const *slots) {
   PyObject *why = recompile_why(c, slots);
   if (c->dynamic != DYNAMIC_NEVER) dynamic_learn(c, slots);
   double start = build_clock();
+  uint32_t put_off = loom_errors_put_off;
   c->building = PyThread_get_thread_ident();
   c->building_pid = (long)getpid();
   entry *e = build_now(c, slots, split);
   c->building = 0;
   if (why) build_note(c, why, e, build_clock() - start);
   Py_XDECREF(why);
+  if (put_off != loom_errors_put_off) {
+    if (e) entry_unref(e);
+    if (!PyErr_Occurred()) Py_MakePendingCalls();
+    return NULL;
+  }
   if (e) {
     e->part = c->owner || e->stopped;
     if (explain_measures) e->guard_ns = guard_program_cost(e->guards, e->captured, slots);

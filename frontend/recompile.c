@@ -51,7 +51,7 @@ static PyObject *recompile_new(const guard *g, PyObject *const *slots) {
   if (!g->source) return PyUnicode_FromString("another state");
   if (!object) return PyUnicode_FromString("gone");
   Py_ssize_t length = g->kind == GUARD_LENGTH ? PyObject_Size(object) : -1;
-  if (length < 0) PyErr_Clear();
+  if (length < 0) error_drop();
   if (g->kind == GUARD_SIZE)
     words = recompile_size(g, object);
   else if (length >= 0)
@@ -147,7 +147,7 @@ PyObject *recompile_why(const callable *c, PyObject *const *slots) {
   const capture *newest = c->entries->items[0]->captured;
   const guard *failed = guard_first_failure(newest, slots);
   PyObject *row = failed ? recompile_tuple(c, newest, failed, slots) : NULL;
-  if (!row) PyErr_Clear();
+  if (!row) error_drop();
   return row;
 }
 

@@ -293,7 +293,7 @@ static bool drive_step(drive *d, PyObject **result) {
 static bool drive_part(drive *d, PyObject **result) {
   int64_t symbols[LOOM_MAX_SYMBOLS];
   callable *part = point_get(d->owner, d->code, &d->at);
-  bool plain = false;
+  bool plain = false, changed = false;
   *result = NULL;
   if (!part) return frame_state_clear(d->state), false;
   entry *e = NULL;
@@ -303,12 +303,12 @@ static bool drive_part(drive *d, PyObject **result) {
   else
     e = callable_entry(part, d->state->items, symbols, &plain);
   if (e) {
-    *result = entry_run(e, d->state->items, symbols, &plain);
+    *result = entry_run_part(e, d->state->items, symbols, &plain, &changed);
     d->useful |= e->captured->graph.node_count > 0;
   }
   /* What was raised while nothing had been changed yet, by a signal handler that is, is raised
    * where the frame stands, under the handlers there. */
-  plain |= e && !*result && !e->captured->effect_count && !e->captured->change_count;
+  plain |= !*result && !changed;
   if (plain)
     *result = drive_plain(d, part);
   else

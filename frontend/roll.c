@@ -638,7 +638,7 @@ static bool roll_float(const value *v, double *out) {
   if (!value_is_const(v) || !(PyFloat_CheckExact(v->object) || PyLong_CheckExact(v->object)))
     return false;
   *out = PyFloat_AsDouble(v->object);
-  return !PyErr_Occurred() || (PyErr_Clear(), false);
+  return !PyErr_Occurred() || (error_drop(), false);
 }
 
 /* Known floats, which are on their way to each other. */

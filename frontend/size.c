@@ -63,7 +63,7 @@ size_fact *size_table_get(size_table *table, const source *s, size_field field, 
   size_fact *f = name ? size_find(table, name, field, axis) : NULL;
   if (name && !f) f = size_add(table, name, field, axis);
   Py_XDECREF(text);
-  PyErr_Clear();
+  error_drop();
   return f;
 }
 
@@ -234,7 +234,7 @@ static size_fact *size_float(const tracer *t, const source *s) {
   const char *name = text ? PyUnicode_AsUTF8(text) : NULL;
   size_fact *f = name ? size_find(t->sizes, name, SIZE_OF_FLOAT, 0) : NULL;
   Py_XDECREF(text);
-  PyErr_Clear();
+  error_drop();
   return f && f->state == SIZE_SYMBOL && !f->skip ? f : NULL;
 }
 

@@ -56,7 +56,7 @@ static size_t source_hash(const source *s) {
   h = (h ^ (size_t)s->object >> 4) * 0x9e3779b97f4a7c15u;
   if (s->key) {
     Py_hash_t key = PyObject_Hash(s->key);
-    if (key == -1) PyErr_Clear();
+    if (key == -1) error_drop();
     h = (h ^ (size_t)key) * 0x9e3779b97f4a7c15u;
   }
   return h;
@@ -66,7 +66,7 @@ static bool source_key_equal(PyObject *a, PyObject *b) {
   if (a == b) return true;
   if (!a || !b || Py_TYPE(a) != Py_TYPE(b)) return false;
   int equal = PyObject_RichCompareBool(a, b, Py_EQ);
-  if (equal < 0) PyErr_Clear();
+  if (equal < 0) error_drop();
   return equal == 1;
 }
 
@@ -163,7 +163,7 @@ PyObject *source_name(const source *s) {
 static PyObject *read_dict(PyObject *dict, PyObject *key) {
   if (!dict || !PyDict_CheckExact(dict)) return NULL;
   PyObject *item = PyDict_GetItemWithError(dict, key);
-  if (!item) PyErr_Clear();
+  if (!item) error_drop();
   return Py_XNewRef(item);
 }
 
@@ -179,7 +179,7 @@ static PyObject *read_global(const source *s) {
 /* A dictionary that a function is given when it is first asked for. */
 static PyObject *read_own_dict(PyObject **place) {
   if (!*place) *place = PyDict_New();
-  if (!*place) PyErr_Clear();
+  if (!*place) error_drop();
   return Py_XNewRef(*place);
 }
 
@@ -207,7 +207,7 @@ static PyObject *read_member(PyObject *base, PyObject *name) {
   PyObject *descr = _PyType_Lookup(Py_TYPE(base), name);
   if (!descr || !Py_IS_TYPE(descr, &PyMemberDescr_Type)) return NULL;
   PyObject *item = PyMember_GetOne((char *)base, ((PyMemberDescrObject *)descr)->d_member);
-  if (!item) PyErr_Clear();
+  if (!item) error_drop();
   return item;
 }
 
@@ -238,12 +238,12 @@ static PyObject *read_item(PyObject *base, PyObject *key) {
   if (object_is_deque(base)) {
     Py_ssize_t at = PyLong_AsSsize_t(key);
     PyObject *item = at >= 0 && at < Py_SIZE(base) ? PySequence_GetItem(base, at) : NULL;
-    if (!item) PyErr_Clear();
+    if (!item) error_drop();
     return item;
   }
   if (!PyTuple_Check(base) && !PyList_CheckExact(base)) return NULL;
   Py_ssize_t i = PyLong_AsSsize_t(key);
-  if (i < 0 || i >= Py_SIZE(base)) return PyErr_Clear(), NULL;
+  if (i < 0 || i >= Py_SIZE(base)) return error_drop(), NULL;
   return Py_NewRef(PyTuple_Check(base) ? PyTuple_GET_ITEM(base, i) : PyList_GET_ITEM(base, i));
 }
 
@@ -273,7 +273,7 @@ static PyObject *read_abstract_token(void) {
   if (module) function = PyObject_GetAttrString(module, "get_cache_token");
   Py_XDECREF(module);
   PyObject *token = function ? PyObject_CallNoArgs(function) : NULL;
-  if (!token) PyErr_Clear();
+  if (!token) error_drop();
   return token;
 }
 
@@ -284,7 +284,7 @@ static PyObject *read_class(PyObject *base, PyObject *key) {
   if (PyUnicode_CompareWithASCIIString(key, "abc.get_cache_token()") == 0)
     return read_abstract_token();
   PyObject *item = PyType_Type.tp_getattro(base, key);
-  if (!item) PyErr_Clear();
+  if (!item) error_drop();
   return item;
 }
 
@@ -300,7 +300,7 @@ static PyObject *read_derived(PyObject *base, PyObject *key) {
   }
   if (object_is_deque(base)) {
     PyObject *item = PyObject_GetAttr(base, key);
-    if (!item) PyErr_Clear();
+    if (!item) error_drop();
     return item;
   }
   for (const loom_adapter *const *a = loom_adapters(); *a; a++) {

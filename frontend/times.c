@@ -30,7 +30,7 @@ void times_add(PyObject *name, double capture_ms, const loom_compile_report *r) 
   const char *text = PyUnicode_AsUTF8(name);
   time_row *row = text ? times_next() : NULL;
   if (!row) {
-    PyErr_Clear();
+    error_drop();
     return;
   }
   const double ms[TIME_PHASES] = {

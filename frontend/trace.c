@@ -401,7 +401,7 @@ step step_LOAD_GLOBAL(tracer *t, frame *f, const loom_instr *in) {
   PyObject *object = PyDict_GetItemWithError(globals, name);
   PyObject *builtins = object ? NULL : globals_builtins(globals);
   if (!object && builtins) object = PyDict_GetItemWithError(builtins, name);
-  PyErr_Clear();
+  error_drop();
   const source *s = trace_source(t, SOURCE_GLOBAL, NULL, globals, name, 0);
   if (!s) return STEP_FAIL;
   const overlay_slot *changed = overlay_find(overlay_of(t, globals), name);

@@ -4,7 +4,7 @@
 
 bool loom_code_is_library(PyCodeObject *code, PyObject *globals) {
   const char *file = PyUnicode_AsUTF8(code->co_filename);
-  PyErr_Clear();
+  error_drop();
   return file && (strstr(file, "/site-packages/") || strstr(file, "/lib/python3.") ||
                   strstr(file, "/dist-packages/") || model_owns(globals) ||
                   strncmp(file, "<frozen", 7) == 0);

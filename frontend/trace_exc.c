@@ -202,7 +202,7 @@ static bool import_of_same_library(const frame *f, PyObject *name) {
   PyObject *own = PyDict_GetItemString(f->function->globals, "__package__");
   const char *package = own && PyUnicode_Check(own) ? PyUnicode_AsUTF8(own) : NULL;
   const char *wanted = PyUnicode_AsUTF8(name);
-  if (!package || !wanted) return PyErr_Clear(), false;
+  if (!package || !wanted) return error_drop(), false;
   size_t n = strcspn(package, ".");
   return n > 0 && strncmp(package, wanted, n) == 0 && wanted[n] == '.';
 }
@@ -211,10 +211,10 @@ static value *import_loaded(tracer *t, PyObject *name) {
   PyObject *modules = PyImport_GetModuleDict();
   PyObject *module =
       modules && PyDict_CheckExact(modules) ? PyDict_GetItemWithError(modules, name) : NULL;
-  PyErr_Clear();
+  error_drop();
   if (!module && t->frame->library && import_of_same_library(t->frame, name)) {
     Py_XDECREF(PyImport_Import(name));
-    PyErr_Clear();
+    error_drop();
     module = PyDict_GetItem(modules, name);
   }
   if (!module || !PyModule_Check(module))

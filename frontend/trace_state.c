@@ -72,7 +72,7 @@ static void frame_location(const frame *f, loom_location *out) {
   if (!PyCode_Addr2Location(code, unit * 2, &line, &column, &end_line, &end_column)) line = 0;
   out->file = PyUnicode_AsUTF8(code->co_filename);
   out->function = PyUnicode_AsUTF8(code->co_qualname);
-  PyErr_Clear();
+  error_drop();
   out->line = line > 0 ? line : code->co_firstlineno;
   out->column = column + 1;
 }

@@ -46,7 +46,7 @@ static bool array_find_errstate(void) {
     array_errstate = PyObject_GetAttrString(umath, "_get_extobj_dict"); /* what np.geterr() calls */
   Py_XDECREF(umath);
   if (array_errstate) return true;
-  PyErr_Clear();
+  error_drop();
   PyObject *numpy = PyImport_ImportModule("numpy");
   if (!numpy) return false;
   array_errstate = PyObject_GetAttrString(numpy, "geterr");
@@ -262,7 +262,7 @@ bool numpy_scalar_bits(PyObject *number, loom_dtype dtype, uint64_t *out) {
               (dtype == LOOM_DTYPE_COUNT || dtype == have) && loom_dtype_size(have) <= sizeof *out;
   if (good) PyArray_ScalarAsCtype(number, out);
   Py_XDECREF(own);
-  PyErr_Clear();
+  error_drop();
   return good;
 }
 

@@ -46,7 +46,7 @@ static bool call_object_int(PyObject *o, int64_t *out) {
   *out = index ? PyLong_AsLongLong(index) : -1;
   Py_XDECREF(index);
   if (!PyErr_Occurred()) return true;
-  PyErr_Clear();
+  error_drop();
   return false;
 }
 
@@ -87,7 +87,7 @@ static PyObject *call_axis_error(void) {
     PyObject *module = PyImport_ImportModule("numpy.exceptions");
     type = module ? PyObject_GetAttrString(module, "AxisError") : NULL;
     Py_XDECREF(module);
-    PyErr_Clear();
+    error_drop();
   }
   return type ? type : PyExc_ValueError;
 }
@@ -269,7 +269,7 @@ static PyObject *call_fold_arg(tracer *t, value *v) {
 static PyObject *call_quiet; /* the same with warnings and floating-point errors ignored */
 
 PyObject *np_call_quietly(PyObject *function, PyObject *args, PyObject *kwargs) {
-  return PyObject_CallFunctionObjArgs(call_quiet, function, args, kwargs, NULL);
+  return np_call_apart(call_quiet, function, args, kwargs);
 }
 
 static PyObject *call_folder; /* calls f(*args, **kwargs) with floating-point errors raised */
@@ -288,12 +288,11 @@ value *np_fold(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count
     else if (good)
       good = PyDict_SetItem(kwargs, PyTuple_GET_ITEM(kwnames, i - count), o) == 0;
   }
-  PyObject *result =
-      good ? PyObject_CallFunctionObjArgs(call_folder, callee, tuple, kwargs, NULL) : NULL;
+  PyObject *result = good ? np_call_apart(call_folder, callee, tuple, kwargs) : NULL;
   Py_XDECREF(tuple);
   Py_XDECREF(kwargs);
   if (!good || (!result && PyErr_ExceptionMatches(PyExc_FloatingPointError))) {
-    PyErr_Clear();
+    error_drop();
     return NULL;
   }
   *done = true;
@@ -488,7 +487,7 @@ static PyObject *call_python(PyObject *callee) {
   if (!Py_IS_TYPE(callee, call_dispatcher_type)) return NULL;
   PyObject *own = PyObject_GetAttrString(callee, "_implementation");
   Py_XDECREF(own); /* the dispatcher keeps it */
-  PyErr_Clear();
+  error_drop();
   return own && PyFunction_Check(own) ? own : NULL;
 }
 

@@ -329,6 +329,8 @@ value *np_fold(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count
                bool *done);
 /* function(*args, **kwargs) with warnings and floating-point errors ignored: a new reference. */
 PyObject *np_call_quietly(PyObject *function, PyObject *args, PyObject *kwargs);
+/* how(function, args, kwargs), where `how` may change the error state and the warnings' filters (apart.c). */
+PyObject *np_call_apart(PyObject *how, PyObject *function, PyObject *args, PyObject *kwargs);
 value *np_made(tracer *t, PyObject *object); /* takes over the reference */
 /* An int as a constant value. */
 value *np_int(tracer *t, int64_t i);

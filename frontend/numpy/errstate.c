@@ -87,7 +87,7 @@ value *np_error_context(tracer *t, const char *name, value *const *args, bool *m
   PyObject *own = error_variable(), *live = args[0]->object;
   int64_t state;
   *mine = own && live == own;
-  if (!own) PyErr_Clear();
+  if (!own) error_drop();
   if (!*mine || !errors) return NULL;
   bool set = strcmp(name, "set") == 0;
   if ((!set && strcmp(name, "reset") != 0) || !np_int_arg(t, args[1], &state))

@@ -308,7 +308,7 @@ static loom_value host_node(tracer *t, np_host_call *h, PyObject *callable, PyOb
                             uint32_t count, const char *effects) {
   PyObject *row = Py_BuildValue("(OOOOONN)", callable, args, kwargs, h->inputs, outputs,
                                 np_error_state(t), trace_standins(t));
-  if (!row) return PyErr_Clear(), LOOM_NO_VALUE;
+  if (!row) return error_drop(), LOOM_NO_VALUE;
   loom_attr attrs[3] = {attr_str("numpy"), attr_str(effects), attr_int(trace_host(t, row))};
   loom_location at = trace_location(t);
   loom_error err = {""};
@@ -435,13 +435,13 @@ static bool host_shares(PyObject *o, PyObject *list) {
     PyObject *answer = PyObject_CallFunctionObjArgs(shares, o, PyList_GET_ITEM(list, i), NULL);
     bool shared = answer != Py_False;
     Py_XDECREF(answer);
-    if (shared) return PyErr_Clear(), true;
+    if (shared) return error_drop(), true;
   }
   return PyList_Append(list, o) < 0;
 }
 
 static void host_collect(PyObject *o, PyObject *list) {
-  if (PyArray_CheckExact(o) && PyList_Append(list, o) < 0) PyErr_Clear();
+  if (PyArray_CheckExact(o) && PyList_Append(list, o) < 0) error_drop();
   if (!PyTuple_Check(o) && !PyList_CheckExact(o)) return;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); i++)
     host_collect(PySequence_Fast_GET_ITEM(o, i), list);
@@ -532,7 +532,7 @@ static bool host_generalise(tracer *t, const np_call *c, const np_host_call *h, 
   Py_XDECREF(result);
   host_arguments_fini(&l);
   np_host_fini(&second);
-  PyErr_Clear();
+  error_drop();
   return good && !trace_pending(t);
 }
 
@@ -554,7 +554,7 @@ static value *host_emit(tracer *t, const np_call *c, np_host_call *h, const host
                                              count, HOST_EFFECTS)
                                  : LOOM_NO_VALUE;
   Py_XDECREF(outputs);
-  PyErr_Clear();
+  error_drop();
   if (trace_pending(t)) return NULL;
   if (v == LOOM_NO_VALUE) return np_unsupported(t, c, "with such results");
   return host_value(t, result, o, &next, v);
@@ -581,14 +581,25 @@ static PyObject *host_ask(tracer *t, const np_call *c, np_host_call *h, host_arg
   return np_call_quietly(callable, l->sample_args, l->sample_kwargs);
 }
 
+static void host_drop(const np_call *c) {
+  if (c->opaque)
+    error_drop_users();
+  else
+    error_drop();
+}
+
 /* What the user's function raises on samples says what is wrong with it. */
 static void host_blame(tracer *t, const np_call *c) {
   PyObject *type, *raised, *traceback;
+  if (!PyErr_ExceptionMatches(PyExc_Exception)) {
+    trace_raise_live(t);
+    return;
+  }
   PyErr_Fetch(&type, &raised, &traceback);
   PyErr_NormalizeException(&type, &raised, &traceback);
   PyObject *text = raised ? PyObject_Str(raised) : NULL;
   const char *words = text ? PyUnicode_AsUTF8(text) : NULL;
-  PyErr_Clear();
+  error_drop_users();
   if (type)
     trace_break(t, BREAK_CUSTOM_OP, "%s: %s raised %s: %s", c->name,
                 c->sampler ? "its fake" : "called on made-up arrays, it",
@@ -609,12 +620,12 @@ static PyObject *host_try(tracer *t, const np_call *c, np_host_call *h, host_arg
     return result;
   }
   for (int content = first; content < HOST_CONTENTS && !result; content++) {
-    PyErr_Clear();
+    host_drop(c);
     result = host_ask(t, c, h, l, callable, other, content);
     if (!result && (!PyErr_Occurred() || h->count == 0)) break;
   }
   if (!result && c->opaque && PyErr_Occurred()) host_blame(t, c);
-  if (!result) PyErr_Clear();
+  if (!result) host_drop(c);
   return result;
 }
 
@@ -630,7 +641,7 @@ static value *host_call(tracer *t, const np_call *c, int first) {
     v = host_emit(t, c, &h, &l, callable, result);
   else if (callable && h.count == 0 && c->callee && !c->opaque && !trace_pending(t))
     v = np_fold(t, c->callee, c->args, c->count, c->kwnames, &good);
-  if (PyErr_Occurred()) PyErr_Clear();
+  error_drop();
   if (!good && !trace_pending(t)) np_unsupported(t, c, "with these arguments");
   Py_XDECREF(result);
   Py_XDECREF(callable);
@@ -691,7 +702,7 @@ value *np_host_vectors(tracer *t, const np_call *c, int whole) {
   loom_value v =
       good ? np_host_emit_late(t, &h, c->callee, l.args, l.kwargs, types, count) : LOOM_NO_VALUE;
   value *made = v == LOOM_NO_VALUE ? NULL : host_value(t, result, o, &next, v);
-  if (PyErr_Occurred()) PyErr_Clear();
+  error_drop();
   Py_XDECREF(result);
   host_arguments_fini(&l);
   np_host_fini(&h);
@@ -715,7 +726,7 @@ value *np_of_sizes(tracer *t, const np_call *c) {
   PyObject *result = host_try(t, c, &h, &l, c->callee, false, HOST_ASCENDING);
   host_arguments_fini(&l);
   np_host_fini(&h);
-  PyErr_Clear();
+  error_drop();
   PyObject *arrays = result ? PyList_New(0) : NULL;
   if (arrays) host_collect(result, arrays);
   bool good = arrays && PyList_GET_SIZE(arrays) == 0; /* else it may hold what the samples held */

@@ -211,13 +211,13 @@ static bool host_ignores_all(PyObject *filters) {
  * that was changed: a new reference, or NULL. */
 static PyObject *host_warnings_raise(void) {
   static PyObject *module;
-  if (!host_is_alone() || !host_filter()) return PyErr_Clear(), NULL;
+  if (!host_is_alone() || !host_filter()) return error_drop(), NULL;
   if (!module) module = PyImport_ImportModule("warnings");
   PyObject *list = module ? PyObject_GetAttrString(module, "filters") : NULL;
   if (!list || !PyList_CheckExact(list) || host_ignores_all(list) ||
       PyList_Insert(list, 0, host_filter()) < 0)
     Py_CLEAR(list);
-  PyErr_Clear();
+  error_drop();
   return list;
 }
 

@@ -24,7 +24,7 @@ static bool index_error(tracer *t, const char *text) {
 static bool index_number(tracer *t, value *item, int64_t *out) {
   if (item->type == &value_number_type) return value_size_of(t, item, out);
   PyObject *o = np_known(t, item), *number = index_is_int(o) ? PyNumber_Index(o) : NULL;
-  if (!number) return PyErr_Clear(), false;
+  if (!number) return error_drop(), false;
   Py_ssize_t i = PyLong_AsSsize_t(number);
   Py_DECREF(number);
   *out = i;

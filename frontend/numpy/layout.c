@@ -163,7 +163,7 @@ static bool layout_ask(tracer *t, np_array *const *operands, int count, const lo
     layout_from_array(t, NpyIter_GetOperandArray(iter)[count], result, out);
     NpyIter_Deallocate(iter);
   }
-  PyErr_Clear();
+  error_drop();
   for (int i = 0; i < count; i++)
     Py_XDECREF(ops[i]);
   Py_XDECREF(dtypes[count]);
@@ -298,7 +298,7 @@ void np_layout_reduce(tracer *t, const np_array *a, uint32_t mask, bool keepdims
     layout_from_array(t, NpyIter_GetOperandArray(iter)[1], result, out);
     NpyIter_Deallocate(iter);
   }
-  PyErr_Clear();
+  error_drop();
   Py_XDECREF(ops[0]);
   Py_XDECREF(dtypes[1]);
 }
@@ -331,7 +331,7 @@ void np_layout_labels(tracer *t, np_array *const *arrays, int count, const int *
     layout_from_array(t, NpyIter_GetOperandArray(iter)[count], result, out);
     NpyIter_Deallocate(iter);
   }
-  PyErr_Clear();
+  error_drop();
   for (int i = 0; i < count; i++)
     Py_XDECREF(ops[i]);
   Py_XDECREF(dtypes[count]);

@@ -167,7 +167,7 @@ bool np_pack(tracer *t, PyObject *number, loom_dtype dtype, uint64_t *bits) {
   if ((dtype == LOOM_F32 || dtype == LOOM_F16) && (integer || PyFloat_Check(number))) {
     double x = integer ? PyLong_AsDouble(number) : PyFloat_AS_DOUBLE(number);
     bool failed = PyErr_Occurred() != NULL;
-    PyErr_Clear(); /* an int beyond float64 */
+    error_drop(); /* an int beyond float64 */
     if (failed ||
         (isfinite(x) && (!isfinite((float)x) || (dtype == LOOM_F16 && fabs(x) > 65504)))) {
       trace_break(t, BREAK_NUMPY_FUNCTION, "a number that overflows %s", loom_dtype_name(dtype));
@@ -213,7 +213,7 @@ static loom_value promote_load_number(tracer *t, const np_operand *o, loom_dtype
 static loom_value promote_load_complex(tracer *t, PyObject *number, loom_dtype dtype) {
   Py_complex z = PyComplex_AsCComplex(number);
   bool narrow = dtype == LOOM_C64, failed = PyErr_Occurred() != NULL;
-  PyErr_Clear(); /* an int beyond float64 */
+  error_drop(); /* an int beyond float64 */
   failed |= narrow && ((isfinite(z.real) && !isfinite((float)z.real)) ||
                        (isfinite(z.imag) && !isfinite((float)z.imag)));
   if (!failed) return emit_complex(t, dtype, z.real, z.imag);

@@ -334,7 +334,7 @@ static bool ufunc_out_of_range(const np_operand *number, const np_operand *array
     if (overflow > 0) {
       PyLong_AsUnsignedLongLong(number->number);
       bool too_large = bits < 64 || PyErr_Occurred() != NULL;
-      PyErr_Clear();
+      error_drop();
       return too_large;
     }
     return bits < 64 && x >> bits != 0;
@@ -493,7 +493,7 @@ static bool ufunc_load(tracer *t, const ufunc_args *a, const loom_dtype *types, 
 static loom_value ufunc_complex_power(tracer *t, const np_operand *e, loom_value z) {
   if (!e->number || PyComplex_Check(e->number)) return LOOM_NO_VALUE;
   double x = PyLong_Check(e->number) ? PyLong_AsDouble(e->number) : PyFloat_AS_DOUBLE(e->number);
-  if (x == -1 && PyErr_Occurred()) PyErr_Clear();
+  if (x == -1 && PyErr_Occurred()) error_drop();
   if (x != 2 && x != 3) return LOOM_NO_VALUE;
   loom_value square = emit2(t, LOOM_OP_MUL, z, z);
   return x == 2 ? square : emit2(t, LOOM_OP_MUL, z, square);

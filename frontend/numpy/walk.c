@@ -64,7 +64,7 @@ value *np_walk_scalar(tracer *t, PyObject *object) {
   bool good = own && numpy_dtype_from_typenum(own->type_num, &dtype) &&
               !loom_dtype_is_complex(dtype) && numpy_scalar_bits(object, dtype, &bits);
   Py_XDECREF(own);
-  PyErr_Clear();
+  error_drop();
   return good ? np_constant_scalar(t, dtype, bits) : NULL;
 }
 

@@ -275,7 +275,7 @@ static bool conv_mask(fx_call *c, bool *mask) {
   bool good = list && PySequence_Fast_GET_SIZE(list) == 3;
   for (int i = 0; i < 3 && good; i++)
     mask[i] = PyObject_IsTrue(PySequence_Fast_GET_ITEM(list, i)) > 0 && c->present[i];
-  PyErr_Clear();
+  error_drop();
   Py_XDECREF(list);
   return good || fx_decline(c, "an unknown mask");
 }

@@ -248,7 +248,7 @@ bool aten_binary_float(fx_call *c, loom_value *out) {
 static bool pointwise_divides(fx_call *c, const loom_type *type) {
   if (loom_dtype_is_float(type->dtype)) return true;
   if (fx_is_tensor(c, 1) || !PyLong_Check(c->args[1]) || PyLong_AsLong(c->args[1]) == 0)
-    return PyErr_Clear(), fx_decline(c, "an integer division that may raise");
+    return error_drop(), fx_decline(c, "an integer division that may raise");
   return true;
 }
 

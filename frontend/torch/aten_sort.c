@@ -33,7 +33,7 @@ static bool sort_uses(fx_call *c, int i) {
   }
   Py_XDECREF(list);
   Py_XDECREF(users);
-  PyErr_Clear();
+  error_drop();
   return used;
 }
 

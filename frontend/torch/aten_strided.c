@@ -30,14 +30,14 @@ static bool strided_base(fx_call *c, strided *s) {
   bool known = size && fx_read_dim(c->im, size, &bytes);
   Py_XDECREF(size);
   Py_XDECREF(storage);
-  PyErr_Clear();
+  error_drop();
   int64_t whole = s->elements * (int64_t)loom_dtype_size(s->base.dtype);
   return (known && bytes == whole) || fx_decline(c, "an operand that is a part of its storage");
 }
 
 /* Arguments size, stride, storage_offset at `at`...; the view lies within the operand. */
 static bool strided_read(fx_call *c, int at, strided *s) {
-  if (!strided_base(c, s)) return PyErr_Clear(), fx_decline(c, "an operand of unknown layout");
+  if (!strided_base(c, s)) return error_drop(), fx_decline(c, "an operand of unknown layout");
   int64_t last = s->offset = 0;
   if (fx_has(c, at + 2) && !fx_int(c, at + 2, &s->offset)) return false;
   s->places = loom_type_make(LOOM_I64, 0, NULL);
@@ -83,7 +83,7 @@ bool aten_as_strided(fx_call *c, loom_value *out) {
 bool aten_resize(fx_call *c, loom_value *out) {
   strided s = {.elements = 0};
   int64_t wanted = loom_type_elements(&c->types[0]);
-  if (!strided_base(c, &s)) return PyErr_Clear(), fx_decline(c, "an operand of unknown layout");
+  if (!strided_base(c, &s)) return error_drop(), fx_decline(c, "an operand of unknown layout");
   if (wanted <= 0 || wanted > s.elements) return fx_decline(c, "more elements than there are");
   loom_value v = loom_build_slice(c->b, strided_line(c, &s), 0, 0, wanted, 1);
   out[0] = loom_build_reshape(c->b, v, c->types[0].rank, c->types[0].dims);

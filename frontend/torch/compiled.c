@@ -285,7 +285,7 @@ static version *compiled_version(compiled *c, const int64_t *sizes) {
 static version *compiled_better(compiled *c, const version *general, const int64_t *hints) {
   Py_ssize_t through_torch = PyList_GET_SIZE(general->host_reasons);
   version *known = through_torch ? version_new(c, hints) : NULL;
-  if (PyErr_Occurred()) PyErr_Clear();
+  error_drop();
   if (!known) return NULL;
   if (PyList_GET_SIZE(known->host_reasons) >= through_torch) return version_unref(known), NULL;
   PyObject *first = PyList_GET_ITEM(general->host_reasons, 0);
@@ -854,7 +854,7 @@ PyObject *torch_py_compile(PyObject *module, PyObject *args) {
   c->module = Py_NewRef(graph_module);
   c->name = PyObject_GetAttrString(graph_module, "_frameloom_name");
   if (!c->name || !PyUnicode_Check(c->name)) {
-    PyErr_Clear();
+    error_drop();
     Py_XSETREF(c->name, PyUnicode_FromString("torch graph"));
   }
   c->interpret = interpret;

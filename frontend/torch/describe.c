@@ -38,7 +38,7 @@ void torch_log(const torch_description *d) {
   PyObject *text = loom_log_mask & LOOM_LOG_GRAPH ? torch_graph_text(d->graph) : NULL;
   if (text) loom_log(LOOM_LOG_GRAPH, "%U\n%U", name, text);
   Py_XDECREF(text);
-  PyErr_Clear();
+  error_drop();
   describe_host_calls(d, name);
   if (!d->plan) return;
   loom_log(LOOM_LOG_CACHE, "%U: %s", name, d->report->cached ? "from the disk cache" : "compiled");

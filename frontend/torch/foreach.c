@@ -22,7 +22,7 @@ static const struct foreach_row *foreach_find(PyObject *target) {
   bool is_one = name && !strncmp(name, prefix, strlen(prefix));
   for (size_t i = 0; is_one && i < sizeof foreach_rows / sizeof *foreach_rows; i++)
     if (!strcmp(foreach_rows[i].name, name + strlen(prefix))) found = &foreach_rows[i];
-  PyErr_Clear();
+  error_drop();
   Py_XDECREF(text);
   return found;
 }

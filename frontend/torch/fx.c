@@ -56,7 +56,7 @@ fx_value *fx_value_of(fx_import *im, PyObject *node) {
   if (PyLong_Check(node) || PyFloat_Check(node) || PyUnicode_Check(node) || PyList_Check(node))
     return NULL;
   PyObject *number = PyDict_GetItemWithError(im->index, node);
-  if (!number) PyErr_Clear(); /* not hashable: no node */
+  if (!number) error_drop(); /* not hashable: no node */
   return number ? &im->values[PyLong_AsLong(number)] : NULL;
 }
 
@@ -96,14 +96,14 @@ static bool fx_is_given(const fx_import *im, PyObject *node) {
   const char *text = name ? PyUnicode_AsUTF8(name) : NULL;
   bool given = text && strncmp(text, "primals", 7) != 0;
   Py_XDECREF(name);
-  PyErr_Clear();
+  error_drop();
   return given;
 }
 
 static bool fx_tensor_input(fx_import *im, PyObject *node, PyObject *meta, fx_input *out) {
   loom_type type;
   if (!fx_read_spec(im, meta, &out->spec) || !fx_read_type(im, meta, &type)) {
-    PyErr_Clear();
+    error_drop();
     PyErr_SetString(PyExc_NotImplementedError, "an input of a dtype or size that is not compiled");
     return false;
   }
@@ -264,7 +264,7 @@ static bool fx_declared(fx_call *c) {
     PyObject *meta = many ? PySequence_Fast_GET_ITEM(c->meta, i) : c->meta;
     c->present[i] = fx_is_fake_tensor(meta);
     if (c->present[i] && !fx_read_type(c->im, meta, &c->types[i])) {
-      PyErr_Clear();
+      error_drop();
       return fx_decline(c, "a result of a dtype or size that is not compiled");
     }
   }
@@ -409,7 +409,7 @@ static bool fx_size_call(fx_import *im, PyObject *node, PyObject *meta) {
   if (PyLong_Check(meta) || PyFloat_Check(meta))
     return fx_define(im, node, (fx_value){.kind = FX_OBJECT, .object = meta});
   if (!fx_read_number(im, meta, &v.number)) v.kind = FX_NOTHING;
-  PyErr_Clear();
+  error_drop();
   return fx_define(im, node, v);
 }
 
@@ -434,7 +434,7 @@ static void fx_locate(fx_import *im, PyObject *node) {
     im->builder.location.line = atoi(line + 5);
     im->builder.location.column = 1;
   }
-  PyErr_Clear();
+  error_drop();
   Py_XDECREF(trace);
 }
 

@@ -81,7 +81,7 @@ bool fx_int(fx_call *c, int i, int64_t *out) {
   if (!o || !PyLong_Check(o)) return fx_decline(c, "argument %d is not an int", i);
   *out = PyLong_AsLongLong(o);
   if (!PyErr_Occurred()) return true;
-  PyErr_Clear();
+  error_drop();
   return fx_decline(c, "argument %d is out of range", i);
 }
 
@@ -90,7 +90,7 @@ bool fx_double(fx_call *c, int i, double *out) {
   if (!o) return false;
   *out = PyFloat_AsDouble(o);
   if (!PyErr_Occurred()) return true;
-  PyErr_Clear();
+  error_drop();
   return fx_decline(c, "argument %d is out of range", i);
 }
 
@@ -103,7 +103,7 @@ bool fx_bool(fx_call *c, int i, bool *out) {
 
 bool fx_dtype(fx_call *c, int i, loom_dtype *out) {
   if (fx_has(c, i) && fx_read_dtype(c->args[i], out)) return true;
-  PyErr_Clear();
+  error_drop();
   return fx_decline(c, "argument %d is not a dtype that is compiled", i);
 }
 
@@ -123,7 +123,7 @@ int fx_dims(fx_call *c, int i, loom_dim *out, int capacity) {
   if (count < 0) return -1;
   for (Py_ssize_t k = 0; k < count; k++)
     if (!fx_read_dim(c->im, PySequence_Fast_GET_ITEM(list, k), &out[k])) {
-      PyErr_Clear();
+      error_drop();
       return fx_decline(c, "argument %d holds something else than sizes", i), -1;
     }
   return (int)count;
@@ -137,7 +137,7 @@ int fx_ints(fx_call *c, int i, int64_t *out, int capacity) {
     PyObject *o = PySequence_Fast_GET_ITEM(list, k);
     out[k] = PyLong_Check(o) ? PyLong_AsLongLong(o) : -1;
     if (!PyLong_Check(o) || PyErr_Occurred()) {
-      PyErr_Clear();
+      error_drop();
       return fx_decline(c, "argument %d holds a number that is not known", i), -1;
     }
   }
@@ -146,7 +146,7 @@ int fx_ints(fx_call *c, int i, int64_t *out, int capacity) {
 
 bool fx_number(fx_call *c, int i, int64_t *out) {
   if (fx_has(c, i) && fx_read_number(c->im, c->args[i], out)) return true;
-  PyErr_Clear();
+  error_drop();
   return fx_decline(c, "argument %d is not an int that is known from the inputs", i);
 }
 
@@ -156,7 +156,7 @@ int fx_numbers(fx_call *c, int i, int64_t *out, int capacity) {
   if (count < 0) return -1;
   for (Py_ssize_t k = 0; k < count; k++)
     if (!fx_read_number(c->im, PySequence_Fast_GET_ITEM(list, k), &out[k])) {
-      PyErr_Clear();
+      error_drop();
       return fx_decline(c, "argument %d holds a number that is not known from the inputs", i), -1;
     }
   return (int)count;
@@ -276,7 +276,7 @@ static loom_value fx_number_operand(fx_call *c, int i, loom_dtype dtype, const l
   if (!PyLong_Check(o)) return loom_build_fail(c->b, "argument %d is not a known number", i);
   int64_t integer = PyLong_AsLongLong(o);
   if (!PyErr_Occurred()) return loom_build_int(c->b, &type, integer);
-  PyErr_Clear();
+  error_drop();
   return loom_build_fail(c->b, "argument %d is out of range", i);
 }
 

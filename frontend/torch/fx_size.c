@@ -28,7 +28,7 @@ static PyObject *size_expr(PyObject *number) {
   PyObject *expr = type == (PyObject *)&PyLong_Type ? PyObject_GetAttrString(node, "expr") : NULL;
   Py_XDECREF(type);
   Py_XDECREF(node);
-  PyErr_Clear();
+  error_drop();
   return expr;
 }
 
@@ -47,7 +47,7 @@ static int64_t symbols_bound(PyObject *range, const char *which, int64_t open) {
   PyObject *number = bound ? PyNumber_Long(bound) : NULL;
   int64_t value = number ? PyLong_AsLongLong(number) : open;
   if (PyErr_Occurred()) value = open;
-  PyErr_Clear();
+  error_drop();
   Py_XDECREF(number);
   Py_XDECREF(bound);
   return value;
@@ -57,7 +57,7 @@ static PyObject *symbols_environment(PyObject *number) {
   PyObject *node = PyObject_GetAttrString(number, "node");
   PyObject *env = node ? PyObject_GetAttrString(node, "shape_env") : NULL;
   Py_XDECREF(node);
-  PyErr_Clear();
+  error_drop();
   return env;
 }
 
@@ -92,7 +92,7 @@ static int64_t symbols_unit(PyObject *env, const char *symbol) {
     Py_XDECREF(text);
     Py_XDECREF(expr);
   }
-  PyErr_Clear();
+  error_drop();
   Py_XDECREF(guards);
   return unit;
 }
@@ -105,7 +105,7 @@ static void symbols_describe(fx_symbol *row, PyObject *number, PyObject *symbol)
   PyObject *node = PyObject_GetAttrString(number, "node");
   PyObject *hint = node ? PyObject_GetAttrString(node, "hint") : NULL;
   const char *name = PyUnicode_AsUTF8(row->name);
-  PyErr_Clear();
+  error_drop();
   row->min = symbols_bound(range, "lower", 0);
   row->max = symbols_bound(range, "upper", SIZE_SYMBOL_MAX);
   if (row->min < SIZE_SYMBOL_MIN) row->min = SIZE_SYMBOL_MIN;
@@ -113,7 +113,7 @@ static void symbols_describe(fx_symbol *row, PyObject *number, PyObject *symbol)
   row->unit = name ? symbols_unit(env, name) : 1;
   row->hint = hint && PyLong_Check(hint) ? PyLong_AsLongLong(hint) / row->factor : 0;
   row->hinted = hint && PyLong_Check(hint);
-  PyErr_Clear();
+  error_drop();
   Py_XDECREF(hint);
   Py_XDECREF(node);
   Py_XDECREF(range);
@@ -144,7 +144,7 @@ static int64_t symbols_factor(PyObject *args, PyObject **symbol) {
   PyObject *number = PyNumber_Long(PyTuple_GET_ITEM(args, 0));
   int64_t factor = number ? PyLong_AsLongLong(number) : 0;
   if (PyErr_Occurred()) factor = 0;
-  PyErr_Clear();
+  error_drop();
   Py_XDECREF(number);
   *symbol = PyTuple_GET_ITEM(args, 1);
   return strcmp(size_kind(*symbol), "Symbol") ? 0 : factor;
@@ -316,7 +316,7 @@ static bool size_substitute(fx_import *im, PyObject *expr, int64_t *out) {
   PyObject *number = done ? PyNumber_Long(done) : NULL;
   if (number) *out = PyLong_AsLongLong(number);
   bool good = number && !PyErr_Occurred();
-  PyErr_Clear();
+  error_drop();
   Py_XDECREF(number);
   Py_XDECREF(done);
   Py_XDECREF(iterator);
@@ -340,7 +340,7 @@ static bool size_read_call(fx_import *im, PyObject *expr, int64_t *out) {
   for (size_t i = 0; args && PyTuple_Check(args) && i < sizeof kinds / sizeof *kinds; i++)
     if (!strcmp(kind, kinds[i].name)) good = size_combine_args(im, args, kinds[i].kind, out);
   Py_XDECREF(args);
-  PyErr_Clear();
+  error_drop();
   return good || size_substitute(im, expr, out);
 }
 
@@ -351,7 +351,7 @@ static bool size_read_expr(fx_import *im, PyObject *expr, int64_t *out) {
     Py_DECREF(number);
     return !PyErr_Occurred() && !LOOM_STRIDE_IS_SYM(*out);
   }
-  PyErr_Clear();
+  error_drop();
   int found = size_by_name(im, expr, out);
   if (found) return found > 0;
   return strcmp(size_kind(expr), "Symbol") != 0 && size_read_call(im, expr, out);

@@ -117,7 +117,7 @@ static bool host_is(PyObject *target, const char *attribute, const char *propert
   PyObject *object = PyObject_GetAttrString(target, attribute);
   PyObject *value = object ? PyObject_GetAttrString(object, property) : NULL;
   bool is = value && PyObject_IsTrue(value) > 0;
-  PyErr_Clear();
+  error_drop();
   Py_XDECREF(value);
   Py_XDECREF(object);
   return is;
@@ -128,7 +128,7 @@ static bool host_is_random(PyObject *target) {
   PyObject *text = tags ? PyObject_Str(tags) : NULL;
   const char *words = text ? PyUnicode_AsUTF8(text) : NULL;
   bool random = words && strstr(words, "nondeterministic_seeded");
-  PyErr_Clear();
+  error_drop();
   Py_XDECREF(text);
   Py_XDECREF(tags);
   return random;

@@ -166,7 +166,7 @@ static bool torch_is_plain_subclass(PyObject *tensor) {
   PyObject *own = PyObject_GetAttrString((PyObject *)Py_TYPE(tensor), name);
   PyObject *base = PyObject_GetAttrString((PyObject *)torch.tensor, name);
   bool plain = own && own == base;
-  PyErr_Clear();
+  error_drop();
   Py_XDECREF(base);
   Py_XDECREF(own);
   return plain;

@@ -226,7 +226,7 @@ static value *const_dict_item(tracer *t, value *v, value *key, bool *missing) {
   const source *s = value_source(t, v),
                *at = s ? trace_source(t, SOURCE_ITEM, s, NULL, k, 0) : NULL;
   PyObject *item = PyDict_GetItemWithError(v->object, k);
-  PyErr_Clear();
+  error_drop();
   if (item && at) return value_wrap(t, item, at);
   if (at) guard_simple(t, GUARD_MISSING, at, NULL, 0);
   *missing = at != NULL;
@@ -307,7 +307,7 @@ static value *module_attr(tracer *t, value *v, PyObject *name) {
   PyObject *item = PyDict_GetItemWithError(dict, name);
   const source *base = value_source(t, v);
   const source *s = base ? trace_source(t, SOURCE_ATTR, base, NULL, name, 0) : NULL;
-  PyErr_Clear();
+  error_drop();
   if (!s) return NULL;
   const overlay_slot *changed = overlay_find(overlay_of(t, dict), name);
   if (changed && changed->item) return changed->item;

@@ -42,7 +42,7 @@ const char *exception_message(value *v) {
   value *first = data->args->seq.count ? data->args->seq.items[0] : NULL;
   PyObject *text = first ? value_str_object(first) : NULL;
   const char *utf8 = text ? PyUnicode_AsUTF8(text) : "";
-  PyErr_Clear();
+  error_drop();
   return utf8 ? utf8 : "";
 }
 
@@ -53,7 +53,7 @@ void *trace_raise(tracer *t, PyObject *type, const char *format, ...) {
   va_start(list, format);
   vsnprintf(message, sizeof message, format, list);
   va_end(list);
-  PyErr_Clear();
+  error_drop();
   value *v = value_exception(t, type, NULL);
   if (v) exception_of(v)->message = loom_arena_strdup(&t->arena, message);
   if (v && !exception_of(v)->message) exception_of(v)->message = "";
@@ -70,8 +70,7 @@ void *trace_raise_live(tracer *t) {
   if (t->state != TRACE_GOING && t->state != TRACE_RAISING) return NULL;
   if (!PyErr_Occurred())
     return trace_break(t, BREAK_UNKNOWN_CALL, "a call failed without an exception");
-  if (PyErr_ExceptionMatches(PyExc_MemoryError) || PyErr_ExceptionMatches(PyExc_KeyboardInterrupt))
-    return trace_fail(t);
+  if (PyErr_ExceptionMatches(PyExc_MemoryError) || error_is_foreign()) return trace_fail(t);
   PyErr_Fetch(&type, &object, &traceback);
   PyErr_NormalizeException(&type, &object, &traceback);
   PyObject *args =
@@ -81,7 +80,7 @@ void *trace_raise_live(tracer *t) {
   Py_XDECREF(type);
   Py_XDECREF(object);
   Py_XDECREF(traceback);
-  PyErr_Clear();
+  error_drop();
   return trace_raise_value(t, v);
 }
 

@@ -325,7 +325,7 @@ static value *range_next(tracer *t, value *v) {
   Py_ssize_t length = PyObject_Size(v->object);
   if (v->any.n && v->any.i >= length) return NULL; /* behind a loop in the graph (iter_finish) */
   if (v->any.n) return size_know(t, v->any.n), NULL;
-  if (length < 0) return PyErr_Clear(), trace_break(t, BREAK_LIMIT, "a range of too many numbers");
+  if (length < 0) return error_drop(), trace_break(t, BREAK_LIMIT, "a range of too many numbers");
   if (v->any.i >= length) return NULL;
   PyObject *item = PySequence_GetItem(v->object, v->any.i++);
   return item ? value_made(t, item) : trace_raise_live(t);
@@ -353,7 +353,7 @@ static bool range_part(PyObject *range, const char *name, int64_t *out) {
   int overflow = 0;
   *out = number ? PyLong_AsLongLongAndOverflow(number, &overflow) : 0;
   Py_XDECREF(number);
-  PyErr_Clear();
+  error_drop();
   return number && !overflow && *out > -(1ll << 52) && *out < 1ll << 52;
 }
 
@@ -361,7 +361,7 @@ static int64_t range_left(tracer *t, value *v) {
   int64_t start, step, left;
   if (v->any.n) return size_op(t, LOOM_EXPR_ADD, v->any.n, -v->any.i, &left) ? left : -1;
   Py_ssize_t length = PyObject_Size(v->object);
-  if (length < 0) PyErr_Clear();
+  if (length < 0) error_drop();
   if (length >= 1ll << 52 || !range_part(v->object, "start", &start) ||
       !range_part(v->object, "step", &step))
     return -1;

@@ -75,7 +75,7 @@ static loom_value number_float(tracer *t, value *v) {
     number = PyFloat_AS_DOUBLE(v->object);
   } else if (PyLong_CheckExact(v->object) || PyBool_Check(v->object)) {
     number = PyLong_AsDouble(v->object);
-    if (PyErr_Occurred()) return PyErr_Clear(), LOOM_NO_VALUE;
+    if (PyErr_Occurred()) return error_drop(), LOOM_NO_VALUE;
   } else {
     return LOOM_NO_VALUE;
   }

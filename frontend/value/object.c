@@ -55,7 +55,7 @@ static PyObject *type_find(PyObject *type, PyObject *name, PyObject *after, PyOb
     PyObject *cls = PyTuple_GET_ITEM(mro, i);
     if (passed && PyType_Check(cls)) {
       PyObject *item = PyDict_GetItemWithError(python_type_dict((PyTypeObject *)cls), name);
-      PyErr_Clear();
+      error_drop();
       *where_out = cls;
       if (item) return item;
     }
@@ -75,7 +75,7 @@ static bool is_cached_property(PyTypeObject *kind) {
     PyObject *functools = PyImport_ImportModule("functools");
     own = functools ? PyObject_GetAttrString(functools, "cached_property") : NULL;
     Py_XDECREF(functools);
-    PyErr_Clear();
+    error_drop();
   }
   return own && (PyObject *)kind == own;
 }
@@ -183,7 +183,7 @@ static value *live_attr(tracer *t, value *v, PyObject *name) {
   PyObject **dict = _PyObject_GetDictPtr(v->object);
   PyObject *item = dict && *dict ? PyDict_GetItemWithError(*dict, name) : NULL;
   const source *s = trace_source(t, SOURCE_ATTR, v->source, NULL, name, 0);
-  PyErr_Clear();
+  error_drop();
   if (!s) return NULL;
   if (item) return value_wrap(t, item, s);
   if (dict) guard_simple(t, GUARD_MISSING, s, NULL, 0);
@@ -198,7 +198,7 @@ static value *slot_attr(tracer *t, value *v, PyObject *name, PyObject *descr) {
   const overlay_slot *changed = overlay_find(overlay_of(t, v->object), name);
   if (changed) return changed->item;
   PyObject *item = PyMember_GetOne((char *)v->object, ((PyMemberDescrObject *)descr)->d_member);
-  PyErr_Clear();
+  error_drop();
   const source *s = trace_source(t, SOURCE_ATTR, v->source, NULL, name, 0);
   if (!item) guard_simple(t, GUARD_MISSING, s, NULL, 0);
   if (!s || !item) return Py_XDECREF(item), NULL;
@@ -254,7 +254,7 @@ value *object_lazy_attr(tracer *t, value *v, PyObject *name) {
     return NULL;
   PyObject **dict = _PyObject_GetDictPtr(v->object);
   if (dict && *dict) item = PyDict_GetItemWithError(*dict, name);
-  PyErr_Clear();
+  error_drop();
   if (!item || !object_grows(item) || pointer_map_get(&t->wrapped, item)) return NULL;
   guard_method(t, type, attribute, standard);
   guard_behind(t, type, name, descr);
@@ -354,7 +354,7 @@ static bool live_store(tracer *t, value *v, PyObject *name, value *item, PyObjec
   }
   PyObject **dict = slot ? NULL : _PyObject_GetDictPtr(v->object);
   bool existed = dict && *dict && PyDict_GetItemWithError(*dict, name);
-  PyErr_Clear();
+  error_drop();
   const source *s = trace_source(t, SOURCE_ATTR, v->source, NULL, name, 0);
   PyObject *const none[1] = {NULL};
   const source here = {.kind = SOURCE_CONST, .object = v->object},

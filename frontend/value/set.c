@@ -76,7 +76,7 @@ PyObject *set_real(tracer *t, value *v) {
     Py_XDECREF(item);
   }
   if (real && set_is_frozen(v)) Py_SETREF(real, PyFrozenSet_New(real));
-  PyErr_Clear();
+  error_drop();
   return real;
 }
 

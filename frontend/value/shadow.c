@@ -234,7 +234,7 @@ overlay_slot *overlay_find(const overlay *o, PyObject *key) {
   for (uint32_t i = 0; o && i < o->count; i++) {
     PyObject *other = o->slots[i].key;
     int equal = other == key ? 1 : PyObject_RichCompareBool(other, key, Py_EQ);
-    if (equal < 0) PyErr_Clear();
+    if (equal < 0) error_drop();
     if (equal > 0) return &o->slots[i];
   }
   return NULL;

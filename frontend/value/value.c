@@ -508,7 +508,7 @@ static PyObject *known_dict(tracer *t, value *v, bool plain) {
     if (PyDict_SetItem(result, PyList_GET_ITEM(list, i), PyList_GET_ITEM(list, i + 1)))
       Py_CLEAR(result);
   Py_DECREF(list);
-  PyErr_Clear();
+  error_drop();
   return result;
 }
 
@@ -545,7 +545,7 @@ bool value_known_int(tracer *t, value *v, int64_t *out) {
     bool known = index && !overflow;
     Py_XDECREF(object);
     Py_XDECREF(index);
-    PyErr_Clear();
+    error_drop();
     return known;
   }
   if (!value_is_const(v) || !(PyLong_CheckExact(v->object) || PyBool_Check(v->object)))

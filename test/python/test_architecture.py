@@ -90,6 +90,12 @@ def test_files_stay_readable():
             assert len(lines) <= 1000, f"{path.relative_to(ROOT)} has {len(lines)} lines"
 
 
+def test_exceptions_are_dropped_in_one_place():
+    """PyErr_Clear() would lose an interrupt: error_drop() does not."""
+    for path in sources("frontend", ".c", ".h"):
+        assert path.name in ("error.c", "error.h") or "PyErr_Clear(" not in path.read_text(), path
+
+
 def test_every_table_is_included():
     everything = [(p, includes(p)) for f in RULES for p in sources(f, ".c", ".h", ".cpp")]
     for folder in RULES:
