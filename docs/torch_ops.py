@@ -24,8 +24,15 @@ from collections import Counter, defaultdict
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DATA = ROOT / "build" / "torch-ops"
 DTYPES = ("float32", "float64", "int64", "bool", "bfloat16")
+WHOLE = {"float32": 1}  # so many samples of each op go through the whole of torch.compile too
+DYNAMO = 12  # so many of each op and dtype that only Dynamo can split; the others are left out
+EVERY = -2  # in place of a sample's number: says that all samples of the op were run, and how many there are
 SECONDS = 180  # for one sample, before its process is ended
 MEGABYTES = 4000  # of a process, before the next one takes over
+
+
+GOOD = ("same", "nearer", "shape", "raises")
+BAD = ("wrong", "failed", "crashed")
 
 
 # ---- the child: runs samples ----------------------------------------------------------------------
@@ -45,6 +52,7 @@ def work(dtype, limit, pattern):
     import torch_ops
 
     torch.set_num_threads(1)
+    torch.manual_seed = torch.default_generator.manual_seed  # the other devices' would keep a stack for each call
     done, kind = load(dtype), getattr(torch, dtype)
     with open(DATA / f"{dtype}.jsonl", "a", buffering=1) as out:
         for op in torch_ops.op_db:
@@ -67,16 +75,29 @@ def work_op(torch_ops, op, dtype, limit, done, out):
     current.write_text(json.dumps([name, -1]))
     if (name, -1) in done:
         return
+    whole = WHOLE.get(text, 0) - sum(row["op"] == name for row in done.values())
+    dynamo = DYNAMO - sum(row["op"] == name and "breaks" in row for row in done.values())
+    count = 0
     try:
         for index, sample in torch_ops.samples(op, dtype, limit):
+            count += 1
             if (name, index) in done:
                 continue
             current.write_text(json.dumps([name, index]))
             start = time.time()
-            outcome, detail, report = torch_ops.check_sample(op, dtype, sample, grad)
+            outcome, detail, report = torch_ops.check_sample(
+                op, dtype, sample, grad, recorded=True, dynamo=dynamo > 0
+            )
+            dynamo -= bool(report.breaks)
+            if whole > 0 and outcome in GOOD and not report.breaks:
+                again, why = torch_ops.check_whole(op, dtype, sample, grad)
+                outcome, detail = (again, "torch.compile: " + why) if again in BAD else (outcome, detail)
+                whole -= 1
             write(out, text, name, index, outcome, detail, report, time.time() - start)
             if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > MEGABYTES * 1024:
                 sys.exit(9)
+        if limit is None and (name, EVERY) not in done:
+            write(out, text, name, EVERY, "count", str(count))
     except Exception as e:  # OpInfo's own samples
         write(out, text, name, -1, "torch cannot", f"no samples: {type(e).__name__}: {e}"[:200])
 
@@ -124,17 +145,18 @@ def forget(dtype, pattern):
 
 # ---- the page -----------------------------------------------------------------------------------
 
-GOOD = ("same", "nearer", "shape", "raises")
-BAD = ("wrong", "failed", "crashed")
-
 
 class Entry:
     """All samples of one op in one dtype."""
 
     def __init__(self):
         self.outcomes, self.host, self.details, self.whole = Counter(), Counter(), {}, True
+        self.every = False  # were all samples run?
 
     def add(self, row):
+        if row["sample"] == EVERY:
+            self.every = True
+            return
         self.outcomes[row["outcome"]] += 1
         self.host.update(set(row.get("host", ())))
         self.host.update({"the graph ran in eager torch: " + r for r in row.get("refused", ())})
@@ -158,21 +180,21 @@ def entries(dtype):
 
 def totals(tables):
     lines = [
-        "| dtype | ops | compiled whole | through torch | failing | samples | pass | same | nearer | shape | raises "
-        "| torch cannot | wrong | failed | crashed |",
-        "|---|" + "--:|" * 14,
+        "| dtype | ops | with every sample run | compiled whole | through torch | failing | samples | pass | same | nearer | shape | raises "
+        "| torch cannot | left out | wrong | failed | crashed |",
+        "|---|" + "--:|" * 16,
     ]
     for dtype, table in tables.items():
         kinds = Counter(e.kind() for e in table.values())
         all_ = sum((e.outcomes for e in table.values()), Counter())
-        counted = sum(all_.values()) - all_["torch cannot"]
+        counted = sum(all_.values()) - all_["torch cannot"] - all_["left out"]
         passed = sum(all_[o] for o in GOOD)
         n = max(len(table), 1)
         lines.append(
-            f"| {dtype} | {len(table)} | {kinds['compiled']} ({100 * kinds['compiled'] / n:.0f} %) | "
+            f"| {dtype} | {len(table)} | {sum(e.every for e in table.values())} | {kinds['compiled']} ({100 * kinds['compiled'] / n:.0f} %) | "
             f"{kinds['through torch']} | {kinds['failing']} | {sum(all_.values())} | "
             f"{100 * passed / max(counted, 1):.2f} % | "
-            + " | ".join(str(all_[o]) for o in (*GOOD, "torch cannot", *BAD)) + " |"
+            + " | ".join(str(all_[o]) for o in (*GOOD, "torch cannot", "left out", *BAD)) + " |"
         )
     return lines
 
@@ -223,11 +245,15 @@ def page(tables):
         "# torch ops",
         "",
         f"Made by `make torch-ops` from the OpInfo database of torch {torch.__version__.split('+')[0]} on the CPU: its samples",
-        "through AOTAutograd and the backend, forward and, where the op is differentiable, backward, against eager torch at",
-        "OpInfo's tolerances. `make torch-ops` runs every sample there is, `make torch-ops LIMIT=n` n of each op and dtype,",
-        "spread evenly over all; this page shows those that were run, at most "
-        + ", ".join(f"{max(e.outcomes.total() for e in t.values())} ({d})" for d, t in tables.items())
-        + " of an op.",
+        "through the backend, forward and, where the op is differentiable, backward, against eager torch at OpInfo's tolerances.",
+        "`make torch-ops` runs every sample there is, `make torch-ops LIMIT=n` n of each op and dtype, spread evenly over all;",
+        "this page shows what has been run: the table says of how many ops every sample.",
+        "",
+        "The first sample of an op goes through the whole of `torch.compile` (float32). For each sample, the ATen ops that",
+        "AOTAutograd would hand over are written down while eager torch computes them, decomposed and functional, and the",
+        "backend compiles them as one graph with forward and backward (`test/python/torch_record.py`): that leaves out Dynamo,",
+        "fake tensors and the partitioner, which are torch's own and take five times as long as the rest. What cannot be written",
+        "down in this way (results that depend on data, written or sparse tensors) goes through AOTAutograd or `torch.compile`.",
         "",
         *totals(tables),
         "",
@@ -239,7 +265,8 @@ def page(tables):
         "- *shape*: the values are not defined (`empty`) or random with other numbers once torch has decomposed the op",
         "  (`aot_eager` differs from eager in the same way): dtypes and shapes agree.",
         "- *raises*: eager raises, and so does the compiled function, the same type. *torch cannot*: torch's own `aot_eager`",
-        "  fails or differs as well, not counted.",
+        "  fails or differs as well, not counted. *left out*: the first op's result depends on data, so that Dynamo breaks the",
+        f"  graph there; {DYNAMO} such samples of an op are run, the others are not.",
         "",
         "## Failing",
         "",

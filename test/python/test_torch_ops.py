@@ -30,6 +30,33 @@ CASES = [(dtype, op) for dtype in PARTS for op in part(dtype)]
 @pytest.mark.filterwarnings("ignore")
 def test_samples(dtype, op):
     grad = torch_ops.needs_grad(op, dtype)
-    for _, sample in torch_ops.samples(op, dtype, 1):
-        outcome, detail, _ = torch_ops.check_sample(op, dtype, sample, grad)
+    for i, (_, sample) in enumerate(torch_ops.samples(op, dtype, 3)):
+        outcome, detail, _ = torch_ops.check_sample(op, dtype, sample, grad, recorded=i > 0)
         assert outcome not in torch_ops.BAD, f"{outcome}: {detail}"
+
+
+@pytest.mark.parametrize("op", torch_ops.op_db[::150], ids=lambda op: op.formatted_name)
+@pytest.mark.filterwarnings("ignore")
+def test_the_whole_of_torch_compile(op):
+    grad = torch_ops.needs_grad(op, torch.float32)
+    for _, sample in torch_ops.samples(op, torch.float32, 1):
+        outcome, detail = torch_ops.check_whole(op, torch.float32, sample, grad)
+        assert outcome not in torch_ops.BAD, f"{outcome}: {detail}"
+
+
+def test_a_recorded_graph_has_forward_and_backward():
+    (op,) = [op for op in torch_ops.op_db if op.formatted_name == "sigmoid"]
+    ((_, sample),) = torch_ops.samples(op, torch.float32, 1)
+    case, report = torch_ops.Case(op, sample, True), torch_ops.Report()
+    out, gradients = case.run(case, case.tensors())
+    again, recorded = torch_ops._recorded(case, report, case.ramps(out))
+    torch.testing.assert_close((again, recorded), (out, gradients))
+    assert report.graphs == 1 and report.whole() and len(recorded) == 1
+
+
+def test_what_depends_on_data_is_not_recorded():
+    (op,) = [op for op in torch_ops.op_db if op.formatted_name == "nonzero"]
+    ((_, sample),) = torch_ops.samples(op, torch.float32, 1)
+    case = torch_ops.Case(op, sample, False)
+    with pytest.raises(torch_ops.torch_record.NotRecorded):
+        torch_ops._recorded(case, torch_ops.Report(), [])

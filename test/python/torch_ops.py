@@ -1,8 +1,15 @@
 """Samples of torch's own OpInfo database through the backend, compared with eager torch.
 
-A sample is compiled by AOTAutograd alone (the ops are what is tested here), forward and, where it is
-differentiable, backward. What AOTAutograd cannot trace without Dynamo in front (sizes and numbers that
-depend on data, sparse tensors) goes through torch.compile, where it becomes a graph break.
+A sample goes one of three ways, forward and, where it is differentiable, backward:
+
+- recorded: its ATen ops are written down while eager torch computes them (torch_record.py) and become one
+  graph, which the backend compiles and runs. Dynamo, AOTAutograd's fake tensors and its partitioner
+  are skipped, all of them torch's own; the ops, decomposed by the backend's table, are the same, and so
+  are importer, emitters, passes, kernels and host calls. A sample takes a fifth of the time, most
+  of which is spent in the backend;
+- traced: by AOTAutograd, as torch.compile has it behind Dynamo: what cannot be recorded (written inputs,
+  sparse tensors, results that depend on data) and what eager torch refuses;
+- whole: through torch.compile. What AOTAutograd cannot trace without Dynamo in front becomes a graph break.
 """
 
 from __future__ import annotations
@@ -23,6 +30,7 @@ from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils import _pytree as pytree
 
 import frameloom.torch
+import torch_record
 
 DECOMPOSITIONS = frameloom.torch.decompositions()
 SEED = 42  # OpInfo's own wrappers of random ops seed with this whenever eager torch calls them
@@ -40,6 +48,7 @@ RAISES = "raises"  # eager torch and the backend raise the same type
 BROKEN = "torch cannot"  # torch's own aot_eager does not agree with eager torch either
 WRONG, FAILED, CRASHED = "wrong", "failed", "crashed"
 BAD = (WRONG, FAILED, CRASHED)
+LEFT_OUT = "left out"  # not run: its op needs Dynamo, through which enough of its samples have gone
 SLACK = 1.5
 WORST, NEARBY = 10, 16  # so much farther is wrong at once; so many inputs decide otherwise
 
@@ -101,7 +110,7 @@ class Case:
             near.leaves[i] = changed[id(t)]
         return near
 
-    def run(self, fn, tensors):
+    def run(self, fn, tensors, ramps=None):
         """Results and the gradients of the float ones times ramps."""
         torch.manual_seed(SEED)
         out = fn(*tensors)
@@ -111,7 +120,12 @@ class Case:
         leaves = list({id(t): t for t in tensors if t.requires_grad}.values())
         if not ends or not leaves:
             return out, ()
-        return out, torch.autograd.grad(ends, leaves, [_ramp(t) for t in ends], allow_unused=True)
+        ramps = [_ramp(t) for t in ends] if ramps is None else ramps
+        return out, torch.autograd.grad(ends, leaves, ramps, allow_unused=True)
+
+    def ramps(self, out):
+        """What `run` weights the float results by."""
+        return [_ramp(t) for t in _tensors(self.post(out)) if t.requires_grad] if self.grad else []
 
 
 def _tensors(tree):
@@ -178,11 +192,23 @@ def _backend(module, report, interpret=False):
         report.refused.append(str(e))
         return frameloom.torch.boxed(module)
     report.graphs += 1
+    _note(graph, report)
+    return _checked(graph, module)
+
+
+def _compile(module, report):
+    """The backend's callable for one graph; NotImplementedError where it refuses it."""
+    graph = frameloom.torch.compile_graph(module, visible=0)
+    report.graphs += 1
+    _note(graph, report)
+    return _checked(graph, module)
+
+
+def _note(graph, report):
     for version in graph.report():
         for op, reason in version["host_calls"]:
             report.host_calls[str(op), str(reason)] += 1
     frameloom.torch.compiled_graphs.clear()
-    return _checked(graph, module)
 
 
 def traced(fn, backend, report):
@@ -197,6 +223,30 @@ def traced(fn, backend, report):
         decompositions=DECOMPOSITIONS,
         partition_fn=min_cut_rematerialization_partition,
     )
+
+
+def _recorded(case, report, ramps):
+    """Results and gradients by one graph that was recorded (torch_record), compiled by the backend."""
+
+    def function(*tensors):
+        return case.run(case, tensors[: len(case.places)], tensors[len(case.places) :])
+
+    tensors = case.tensors()
+    module, inputs, spec = torch_record.record(function, [*tensors, *ramps], DECOMPOSITIONS, _KNOWN)
+    graph = _compile(module, report)
+    torch.manual_seed(SEED)
+    return pytree.tree_unflatten(graph([t.detach() for t in inputs]), spec)
+
+
+def _compiled(case, report, expected):
+    """Recorded, or traced where that is not possible."""
+    try:
+        return _recorded(case, report, case.ramps(expected[0]))
+    except Exception:
+        return case.run(traced(case, _backend, report), case.tensors())
+
+
+_KNOWN = {}  # of the ops: how they are recorded
 
 
 def _with_dynamo(case, backend):
@@ -271,7 +321,7 @@ def _nearer(case, got, expected, limits):
         near = case.nearby(seed)
         try:
             expected = near.run(near, near.tensors())
-            got = near.run(traced(near, _backend, Report()), near.tensors())
+            got = _compiled(near, Report(), expected)
         except Exception:
             return False
         more = _squares(near, got, expected, differs)
@@ -324,13 +374,41 @@ def _is_random(case, expected):
     return _difference(other, expected, {"rtol": 0, "atol": 0}) is not None
 
 
-def check_sample(op, dtype, sample, grad, interpret=False):
-    """(outcome, detail, Report) of one sample."""
+def check_whole(op, dtype, sample, grad):
+    """(outcome, detail) of one sample through torch.compile; "torch cannot" where Dynamo fails without us."""
+    case = Case(op, sample, grad)
+    try:
+        expected = case.run(case, case.tensors())
+    except Exception as e:
+        return RAISES, type(e).__name__
+    try:
+        got = _with_dynamo(case, frameloom.torch.backend)
+    except Exception as e:
+        text = f"{type(e).__name__}: {(str(e).splitlines() or [''])[0][:160]}"
+    else:
+        return _judge(case, Report(), got, expected, dtype)[:2]
+    try:
+        _with_dynamo(case, "aot_eager")
+    except Exception:
+        return BROKEN, text
+    return FAILED, text
+
+
+def check_sample(op, dtype, sample, grad, interpret=False, recorded=False, dynamo=True):
+    """(outcome, detail, Report) of one sample: recorded where it is asked for and possible, else traced,
+    else, where `dynamo` allows it, through torch.compile."""
     case, report = Case(op, sample, grad), Report()
     try:
         expected = case.run(case, case.tensors())
     except Exception as e:
         return _check_raises(case, report, e, interpret)
+    if recorded:
+        try:
+            got = _recorded(case, report, case.ramps(expected[0]))
+        except Exception as e:
+            report = Report()
+        else:
+            return _judge(case, report, got, expected, dtype)
     try:
         got = case.run(
             traced(case, lambda m, r: _backend(m, r, interpret), report), case.tensors()
@@ -338,7 +416,7 @@ def check_sample(op, dtype, sample, grad, interpret=False):
     except AssertionError as e:
         return WRONG, str(e)[:300], report
     except Exception as e:
-        return _check_broken(case, report, expected, dtype, e)
+        return _check_broken(case, report, expected, dtype, e, dynamo)
     return _judge(case, report, got, expected, dtype)
 
 
@@ -382,15 +460,18 @@ def _check_raises(case, report, error, interpret):
     return FAILED, kind, report
 
 
-def _check_broken(case, report, expected, dtype, error):
+def _check_broken(case, report, expected, dtype, error, dynamo):
     """The sample was not compiled as one graph: with Dynamo it is a graph break."""
+    if not dynamo and isinstance(error, UNTRACEABLE):
+        return LEFT_OUT, type(error).__name__, report
     text = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:160]}"
     report.breaks.append(type(error).__name__)
-    try:
-        case.run(traced(case, _eager_backend, report), case.tensors())
-        return FAILED, text, report  # torch's own aot_eager can do it
-    except Exception:
-        pass
+    if not isinstance(error, UNTRACEABLE):
+        try:
+            case.run(traced(case, _eager_backend, report), case.tensors())
+            return FAILED, text, report  # torch's own aot_eager can do it
+        except Exception:
+            pass
     try:
         return _judge(case, report, _with_dynamo(case, frameloom.torch.backend), expected, dtype)
     except Exception as e:
