@@ -11,23 +11,7 @@ torch = pytest.importorskip("torch")
 import torch.nn.functional as F  # noqa: E402
 
 import frameloom.torch as ft  # noqa: E402
-
-BACKENDS = {"frameloom": ft.backend, "frameloom_interpret": ft.backend_interpret}
-
-
-@pytest.fixture(autouse=True)
-def fresh():
-    torch.manual_seed(0)
-    torch._dynamo.reset()
-    ft.compiled_graphs.clear()
-
-
-def host_calls():
-    return [op for g in ft.compiled_graphs for v in g.report() for op, _ in v["host_calls"]]
-
-
-def close(got, expected, **tolerance):
-    torch.testing.assert_close(got, expected, equal_nan=True, check_stride=True, **tolerance)
+from torch_help import BACKENDS, close, fresh, host_calls  # noqa: E402, F401
 
 
 class Block(torch.nn.Module):

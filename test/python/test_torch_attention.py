@@ -9,16 +9,9 @@ torch = pytest.importorskip("torch")
 import torch.nn.functional as F  # noqa: E402
 
 import frameloom.torch as ft  # noqa: E402
+from torch_help import BACKENDS, fresh  # noqa: E402, F401
 
-BACKENDS = {"frameloom": ft.backend, "frameloom_interpret": ft.backend_interpret}
 TOLERANCE = {torch.float32: 2e-6, torch.float64: 1e-14, torch.bfloat16: 2e-2, torch.float16: 3e-3}
-
-
-@pytest.fixture(autouse=True)
-def fresh():
-    torch.manual_seed(0)
-    torch._dynamo.reset()
-    ft.compiled_graphs.clear()
 
 
 def operands(batch, heads, groups, queries, keys, depth, width, dtype=torch.float32, plain=False):

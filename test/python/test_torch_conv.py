@@ -9,19 +9,9 @@ torch = pytest.importorskip("torch")
 import torch.nn.functional as F  # noqa: E402
 
 import frameloom.torch as ft  # noqa: E402
+from torch_help import fresh, host_calls  # noqa: E402, F401
 
 CPUS = ("native", "x86-64-v3")
-
-
-@pytest.fixture(autouse=True)
-def fresh():
-    torch.manual_seed(0)
-    torch._dynamo.reset()
-    ft.compiled_graphs.clear()
-
-
-def host_calls():
-    return [op for g in ft.compiled_graphs for v in g.report() for op, _ in v["host_calls"]]
 
 
 def both(function, tensors, cpu="native", **tolerance):

@@ -7,15 +7,7 @@ torch = pytest.importorskip("torch")
 import torch.nn.functional as F  # noqa: E402
 
 import frameloom.torch as ft  # noqa: E402
-
-BACKENDS = {"frameloom": ft.backend, "frameloom_interpret": ft.backend_interpret}
-
-
-@pytest.fixture(autouse=True)
-def fresh():
-    torch.manual_seed(0)
-    torch._dynamo.reset()
-    ft.compiled_graphs.clear()
+from torch_help import BACKENDS, close, fresh  # noqa: E402, F401
 
 
 def versions():
@@ -29,10 +21,6 @@ def all_general(host_calls=()):
         assert version["sizes"] is None and version["symbols"], version["static_because"]
     found = {str(op) for v in versions() for op, _ in v["host_calls"]}
     assert found == set(host_calls)
-
-
-def same(got, expected, **tolerance):
-    torch.testing.assert_close(got, expected, equal_nan=True, check_stride=True, **tolerance)
 
 
 def check(f, *calls, backend="frameloom", host_calls=(), graphs=1, backward=False, mark=(0,)):
@@ -52,14 +40,14 @@ def check(f, *calls, backend="frameloom", host_calls=(), graphs=1, backward=Fals
                 if torch.is_tensor(a):
                     torch._dynamo.mark_dynamic(a, axis)
         got, expected = compiled(*leaves[0]), f(*leaves[1])
-        same(got, expected)
+        close(got, expected)
         if backward:
             for results in (got, expected):
                 results = results if isinstance(results, tuple) else (results,)
                 sum((t * t).sum() for t in results if torch.is_tensor(t) and t.requires_grad).backward()
             for a, b in zip(*leaves):
                 if torch.is_tensor(a) and a.requires_grad:
-                    same(a.grad, b.grad, rtol=1e-4, atol=1e-5)
+                    close(a.grad, b.grad, rtol=1e-4, atol=1e-5)
     assert len(ft.compiled_graphs) == graphs * (2 if backward else 1)
     all_general(host_calls)
 
@@ -201,7 +189,7 @@ def test_edge_sizes(case):
     compiled = torch.compile(f, backend=ft.backend, dynamic=True)
     for n in (5, 3, 2, 4):
         x = torch.randn(n, 8)
-        same(compiled(x), f(x))
+        close(compiled(x), f(x))
 
 
 def test_versions_for_each_size_where_an_op_needs_that():
@@ -214,7 +202,7 @@ def test_versions_for_each_size_where_an_op_needs_that():
     for n in range(3, 15):
         x = torch.randn(n, 8)
         torch._dynamo.mark_dynamic(x, 0)
-        same(compiled(x), f(x))
+        close(compiled(x), f(x))
     rows = versions()
     assert len(rows) == 9 and all("negative" in v["static_because"] for v in rows[1:])
     assert rows[0]["sizes"] is None and len(rows[0]["host_calls"]) == 1
@@ -295,7 +283,7 @@ def test_language_model(padded):
     compiled = torch.compile(model, backend=ft.backend)
     with torch.no_grad():
         for ids, kept in language_calls(padded):
-            same(compiled(ids, kept), model(ids, kept), rtol=1e-4, atol=1e-5)
+            close(compiled(ids, kept), model(ids, kept), rtol=1e-4, atol=1e-5)
     assert len(ft.compiled_graphs) == 1
     all_general()
 
@@ -312,7 +300,7 @@ def test_training_of_a_language_model(padded):
             loss.backward()
             grads.append([loss] + [p.grad.clone() for p in model.parameters()])
         for got, expected in zip(*grads):
-            same(got, expected, rtol=1e-4, atol=1e-5)
+            close(got, expected, rtol=1e-4, atol=1e-5)
     assert len(ft.compiled_graphs) == 2
     all_general()
 
@@ -345,7 +333,7 @@ def test_results_that_are_views_of_others():
         for results in (got, expected):
             results[1].add_(1)
             results[3].mul_(3)
-        same(got, expected)
+        close(got, expected)
     all_general()
 
 
@@ -354,7 +342,7 @@ def test_layouts():
     f = torch.compile(lambda x: x * 2 + x.sum(0), backend=ft.backend, dynamic=True)
     for n in (5, 6, 9):
         for x in (torch.randn(n, 8), torch.randn(8, n).T, torch.randn(n, 16)[:, ::2]):
-            same(f(x), x * 2 + x.sum(0))
+            close(f(x), x * 2 + x.sum(0))
     assert all(v["sizes"] is None for v in versions())
 
 
@@ -367,7 +355,7 @@ def test_automatic():
     compiled = torch.compile(f, backend=ft.backend)
     for n in (4, 5, 6, 7, 20):
         x = torch.randn(n, 8)
-        same(compiled(x), f(x))
+        close(compiled(x), f(x))
     assert [v["symbols"] for v in versions()] == [0, 1]
 
 
@@ -376,5 +364,5 @@ def test_mark_dynamic_with_a_range():
     for n in (4, 16, 9):
         x = torch.randn(n, 8)
         torch._dynamo.mark_dynamic(x, 0, min=4, max=16)
-        same(f(x), (x + 1).cumsum(0))
+        close(f(x), (x + 1).cumsum(0))
     all_general()

@@ -1,0 +1,30 @@
+"""What the tests of the torch backend share."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import frameloom.torch as ft  # noqa: E402
+
+BACKENDS = {"frameloom": ft.backend, "frameloom_interpret": ft.backend_interpret}
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    """Import it into a module, and each of its tests begins with a seed, without Dynamo's caches and graphs."""
+    torch.manual_seed(0)
+    torch._dynamo.reset()
+    ft.compiled_graphs.clear()
+
+
+def compiled(f, **keywords):
+    return torch.compile(f, backend=ft.backend, **keywords)
+
+
+def host_calls():
+    """Names of the ops that ran through torch, in all graphs that are alive."""
+    return [str(op) for g in ft.compiled_graphs for v in g.report() for op, _ in v["host_calls"]]
+
+
+def close(got, expected, **tolerance):
+    torch.testing.assert_close(got, expected, equal_nan=True, check_stride=True, **tolerance)
