@@ -196,8 +196,6 @@ static value *call_descriptor(tracer *t, PyObject *o, PyTypeObject *type, value 
       (type == &PySet_Type && own == &value_set_type) ||
       (type == &PyTuple_Type && own == &value_tuple_type))
     return call_value_method(t, o, args, count, kwnames);
-  if (type == &PyDict_Type && value_is_const(args[0]) && PyDict_CheckExact(args[0]->object))
-    return dict_live_method(t, args[0], name, args + 1, count - 1, kwnames);
   if (type == &PyProperty_Type) return class_descriptor(t, o, args, count, kwnames);
   if (!pure_type(type)) return t->not_implemented;
   if (type == &PyUnicode_Type && !strcmp(name, "join") && count == 2) {

@@ -42,7 +42,5 @@ bool is_partial(PyObject *o);
 value *partial_call(tracer *t, value *function, value *args, value *keywords, value *const *more,
                     Py_ssize_t count, PyObject *kwnames);
 value *builtin_bound_call(tracer *t, PyObject *o, const builtin_args *a);
-value *dict_live_method(tracer *t, value *v, const char *name, value *const *args, Py_ssize_t count,
-                        PyObject *kwnames);
 
 #endif

@@ -413,8 +413,7 @@ value *builtin_accumulate(tracer *t, const builtin_args *a) {
   return iter_over(t, list);
 }
 
-/* ---- bound C methods: itertools.chain.from_iterable, dict.fromkeys, live dictionaries' methods
- * ---- */
+/* ---- bound C methods: itertools.chain.from_iterable, dict.fromkeys --------------------------- */
 
 static value *dict_fromkeys(tracer *t, const builtin_args *a) {
   CHECK(1, 2);
@@ -445,24 +444,4 @@ value *builtin_bound_call(tracer *t, PyObject *o, const builtin_args *a) {
     return iterables ? iter_chain(t, iterables) : NULL;
   }
   return t->not_implemented;
-}
-
-/* Methods of a large live dictionary, read through its slots. */
-value *dict_live_method(tracer *t, value *v, const char *name, value *const *args, Py_ssize_t count,
-                        PyObject *kwnames) {
-  if (!strcmp(name, "get") && count >= 1 && count <= 2 && !kwnames) {
-    int found = trace_contains(t, v, args[0]);
-    if (found < 0) return NULL;
-    return found ? trace_get_item(t, v, args[0]) : count == 2 ? args[1] : t->none;
-  }
-  if (!strcmp(name, "keys") || !strcmp(name, "values") || !strcmp(name, "items") ||
-      !strcmp(name, "copy")) {
-    value *copy = value_dict(t);
-    if (!copy || !dict_update(t, copy, v, false)) return NULL;
-    PyObject *text = trace_keep(t, PyUnicode_InternFromString(name));
-    value *method = text ? trace_get_attr(t, copy, text) : NULL;
-    return method ? trace_call(t, method, args, count, kwnames) : NULL;
-  }
-  return trace_break(t, BREAK_SIDE_EFFECT, "%s() of a dictionary that existed before the call",
-                     name);
 }

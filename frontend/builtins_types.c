@@ -268,6 +268,17 @@ value *builtin_bind(tracer *t, const builtin_args *a) {
   return value_method(t, a->args[0], a->args[1]);
 }
 
+/* types.SimpleNamespace(**attributes) */
+value *builtin_namespace(tracer *t, const builtin_args *a) {
+  value *v = a->count ? NULL : value_object_new(t, a->callee);
+  if (!v || !(v->any.b = value_dict(t))) return trace_pending(t) ? NULL : t->not_implemented;
+  for (Py_ssize_t i = 0; a->kwnames && i < PyTuple_GET_SIZE(a->kwnames); i++) {
+    value *key = value_const(t, PyTuple_GET_ITEM(a->kwnames, i));
+    if (!key || !dict_put(t, v->any.b, key, a->args[i])) return NULL;
+  }
+  return v;
+}
+
 value *builtin_callable(tracer *t, const builtin_args *a) {
   CHECK(1, 1);
   value *v = a->args[0];

@@ -39,6 +39,8 @@ static int change_attr(PyObject *object, PyObject *name, PyObject *item) {
 }
 
 static int change_item(PyObject *dict, PyObject *key, PyObject *item) {
+  if (PyODict_Check(dict))
+    return item ? PyODict_SetItem(dict, key, item) : PyODict_DelItem(dict, key);
   return item ? PyDict_SetItem(dict, key, item) : PyDict_DelItem(dict, key);
 }
 

@@ -27,7 +27,7 @@ typedef enum source_kind {
   SOURCE_CELL,    /* index: closure cell of the function `base` */
   SOURCE_ATTR,    /* key: attribute of base: of a type, looked up along its MRO; of a module, in its dictionary; of a
                      function, its own (__code__, ...); else in the instance dictionary or a slot, never the type */
-  SOURCE_ITEM,    /* key: constant item of base (tuple, list, dict) */
+  SOURCE_ITEM,    /* key: constant item of base (tuple, list, dict, or what is over them) */
   SOURCE_DEFAULT, /* index: positional default of the function `base` */
   SOURCE_KWDEFAULT,
   SOURCE_FUNCTION, /* the compiled function itself */
@@ -61,9 +61,10 @@ typedef enum guard_kind {
   GUARD_TYPE,      /* exact type is `object` */
   GUARD_IDENTITY,  /* is `object` */
   GUARD_NUMBER,    /* exact type and bits of an int, float, complex, bool, str, bytes or None equal `object`'s */
-  GUARD_LENGTH,    /* len() of an exact list, tuple, dict or set is `number` */
-  GUARD_DICT_KEYS, /* keys of an exact dict, in order, are the tuple `object` */
+  GUARD_LENGTH,    /* the length that a list, tuple, dict or set has by itself is `number` */
+  GUARD_DICT_KEYS, /* keys of a dict, in order, are the tuple `object` */
   GUARD_MISSING,   /* the source cannot be read */
+  GUARD_PRESENT,   /* it can */
   GUARD_ARRAY,     /* adapter->guard_array(object read, payload) */
   GUARD_SAME,      /* source and source2 read one object (number 1) or two different ones (number 0) */
   GUARD_DISJOINT,  /* extents of two arrays (source and source2) do not overlap */
@@ -380,6 +381,7 @@ value *trace_get_attr(tracer *t, value *v, PyObject *name);
 value *trace_call(tracer *t, value *callee, value *const *args, Py_ssize_t count, PyObject *kwnames);
 value *trace_iter(tracer *t, value *v);
 value *trace_next(tracer *t, value *v);
+value *dict_whole(tracer *t, value *v); /* the pairs of a dict value as they are now, to be read at once */
 /* Unpacks any iterable of known length into a tuple value. */
 value *trace_to_tuple(tracer *t, value *v);
 
@@ -509,6 +511,7 @@ void roll_token(roll_walk *w, uint64_t token); /* something that has to stay as 
 void roll_pointer(roll_walk *w, const void *p);
 bool roll_seen(roll_walk *w, const void *object); /* notes it; true when it was come to before */
 void roll_value(roll_walk *w, value **holder);
+void roll_exactly(roll_walk *w, value **holder); /* ints in it stay what they are */
 /* A value of the graph (or LOOM_NO_VALUE), which may change; `changed` is told of it. */
 void roll_node(roll_walk *w, loom_value *at, void *owner, void (*changed)(tracer *t, void *owner));
 /* A number of the graph, which may change by as much in every iteration. */

@@ -55,19 +55,44 @@ static bool guard_number_equal(PyObject *a, PyObject *b) {
 
 static bool guard_length(PyObject *object, int64_t length) {
   if (PyTuple_Check(object)) return PyTuple_GET_SIZE(object) == length;
-  if (PyList_CheckExact(object)) return PyList_GET_SIZE(object) == length;
-  if (PyDict_CheckExact(object)) return PyDict_GET_SIZE(object) == length;
+  if (PyList_Check(object)) return PyList_GET_SIZE(object) == length;
+  if (PyDict_Check(object)) return PyDict_GET_SIZE(object) == length;
   if (PyAnySet_CheckExact(object)) return PySet_GET_SIZE(object) == length;
   if (object_is_deque(object)) return Py_SIZE(object) == length;
   return false;
 }
 
+/* A key that is compared by value, or the very object. */
+static bool guard_key_equal(PyObject *a, PyObject *b) {
+  if (a == b || !PyTuple_CheckExact(a)) return guard_number_equal(a, b);
+  if (!PyTuple_CheckExact(b) || PyTuple_GET_SIZE(a) != PyTuple_GET_SIZE(b)) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(a); i++)
+    if (!guard_key_equal(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i))) return false;
+  return true;
+}
+
+/* Ordered ones have an order of their own; the iterator's code is C and runs none for plain keys.
+ */
+static bool guard_ordered_keys(PyObject *object, PyObject *keys) {
+  PyObject *iterator = PyODict_Type.tp_iter(object), *key;
+  bool equal = iterator != NULL;
+  for (Py_ssize_t i = 0; equal && i < PyTuple_GET_SIZE(keys); i++) {
+    equal = (key = Py_TYPE(iterator)->tp_iternext(iterator)) &&
+            guard_key_equal(key, PyTuple_GET_ITEM(keys, i));
+    Py_XDECREF(key);
+  }
+  Py_XDECREF(iterator);
+  error_drop();
+  return equal;
+}
+
 static bool guard_dict_keys(PyObject *object, PyObject *keys) {
-  if (!PyDict_CheckExact(object) || PyDict_GET_SIZE(object) != PyTuple_GET_SIZE(keys)) return false;
+  if (!PyDict_Check(object) || PyDict_GET_SIZE(object) != PyTuple_GET_SIZE(keys)) return false;
+  if (PyODict_Check(object)) return guard_ordered_keys(object, keys);
   Py_ssize_t position = 0, i = 0;
   PyObject *key, *item;
   while (PyDict_Next(object, &position, &key, &item))
-    if (!guard_number_equal(key, PyTuple_GET_ITEM(keys, i++))) return false;
+    if (!guard_key_equal(key, PyTuple_GET_ITEM(keys, i++))) return false;
   return true;
 }
 
@@ -82,6 +107,7 @@ static inline bool guard_holds_on(const guard *g, PyObject *object, PyObject *co
     return (object || !g->source) && g->adapter->guard(g->payload, object);
   if (!object) return false;
   switch (g->kind) {
+  case GUARD_PRESENT: return true;
   case GUARD_TYPE: return (PyObject *)Py_TYPE(object) == g->object;
   case GUARD_IDENTITY: return object == g->object;
   case GUARD_NUMBER: return guard_number_equal(object, g->object);
@@ -516,6 +542,7 @@ static PyObject *guard_describe_on(const capture *c, const guard *g, PyObject *n
   case GUARD_LENGTH: return PyUnicode_FromFormat("len(%U) == %lld", name, (long long)g->number);
   case GUARD_DICT_KEYS: return PyUnicode_FromFormat("list(%U) == list(%R)", name, g->object);
   case GUARD_MISSING: return PyUnicode_FromFormat("%U does not exist", name);
+  case GUARD_PRESENT: return PyUnicode_FromFormat("%U exists", name);
   case GUARD_ARRAY:
     return g->adapter->describe ? g->adapter->describe(name, g->payload)
                                 : PyUnicode_FromFormat("%U is an array of the same kind", name);

@@ -85,23 +85,50 @@ static value *deque_items(tracer *t, PyObject *object, const source *s) {
   return items;
 }
 
+/* ---- objects that existed before the call: the model's attributes lead to what they hold ------
+ */
+
+static const char *model_name(PyObject *object) {
+  if (object_is_deque(object)) return "deque";
+  if (!python_type_is_builtin(Py_TYPE(object)) || !PyDict_Check(object)) return NULL;
+  if (!strcmp(Py_TYPE(object)->tp_name, "collections.defaultdict")) return "defaultdict";
+  return PyODict_CheckExact(object) ? "OrderedDict" : NULL;
+}
+
+bool object_is_modelled(PyObject *object) { return model_name(object) != NULL; }
+
+static bool model_set(tracer *t, value *v, const char *name, value *item) {
+  value *key = item ? value_str(t, name) : NULL;
+  return key && dict_put(t, v->any.b, key, item);
+}
+
+/* An attribute of the object itself, kept by its type in C. */
+static bool model_take(tracer *t, value *v, PyObject *object, const source *s, const char *name) {
+  PyObject *item = trace_keep(t, PyObject_GetAttrString(object, name));
+  PyObject *key = item ? trace_keep(t, PyUnicode_InternFromString(name)) : NULL;
+  const source *at = key ? trace_source(t, SOURCE_DERIVED, s, NULL, key, 0) : NULL;
+  if (!at) return trace_fail(t);
+  return model_set(t, v, name, value_wrap(t, item, at));
+}
+
+static bool model_fill(tracer *t, value *v, PyObject *object, const source *s) {
+  if (PyDict_Check(object))
+    return (PyODict_Check(object) || model_take(t, v, object, s, "default_factory")) &&
+           model_set(t, v, "_dict", live_new(t, object, s, NULL));
+  value *items = model_take(t, v, object, s, "maxlen") ? deque_items(t, object, s) : NULL;
+  return items && model_set(t, v, "_items", items) && shadow_open_model(t, v, object, items);
+}
+
 value *model_wrap(tracer *t, PyObject *object, const source *s) {
-  if (!object_is_deque(object)) return NULL;
   if (!model_module && !(model_module = PyImport_ImportModule("frameloom._models")))
     return trace_fail(t);
-  PyObject *model = PyDict_GetItemString(model_globals(), "deque");
-  PyObject *length = trace_keep(t, PyObject_GetAttrString(object, "maxlen"));
-  PyObject *key = length ? trace_keep(t, PyUnicode_InternFromString("maxlen")) : NULL;
-  const source *at = key ? trace_source(t, SOURCE_DERIVED, s, NULL, key, 0) : NULL;
-  if (!at || !model || !model_remember(model, (PyObject *)Py_TYPE(object))) return trace_fail(t);
+  PyObject *model = PyDict_GetItemString(model_globals(), model_name(object));
+  if (!model || !model_remember(model, (PyObject *)Py_TYPE(object))) return trace_fail(t);
   guard_simple(t, GUARD_TYPE, s, (PyObject *)Py_TYPE(object), 0);
-  value *v = value_object_new(t, model), *longest = value_wrap(t, length, at);
-  value *items = v && longest ? deque_items(t, object, s) : NULL;
-  value *name = items ? value_str(t, "maxlen") : NULL, *own = name ? value_str(t, "_items") : NULL;
-  if (!own || !(v->any.b = value_dict(t))) return NULL;
-  if (!dict_put(t, v->any.b, name, longest) || !dict_put(t, v->any.b, own, items)) return NULL;
+  value *v = value_object_new(t, model);
+  if (!v || !(v->any.b = value_dict(t))) return NULL;
   v->source = s;
-  return shadow_open_model(t, v, object, items) ? v : NULL;
+  return model_fill(t, v, object, s) ? v : NULL;
 }
 
 value *model_items(tracer *t, value *v) {

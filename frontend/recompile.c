@@ -46,12 +46,19 @@ static PyObject *recompile_old(const capture *c, const guard *g) {
   return text && g->kind == GUARD_ARRAY ? recompile_short(text) : text;
 }
 
+/* As the guard reads it: a class's own __len__ is not asked. */
+static Py_ssize_t recompile_length(PyObject *object) {
+  if (PyDict_Check(object)) return PyDict_GET_SIZE(object);
+  if (PyTuple_Check(object) || PyList_Check(object) || object_is_deque(object))
+    return Py_SIZE(object);
+  return PyAnySet_CheckExact(object) ? PySet_GET_SIZE(object) : -1;
+}
+
 static PyObject *recompile_new(const guard *g, PyObject *const *slots) {
   PyObject *object = g->source ? source_read(g->source, slots) : NULL, *words;
   if (!g->source) return PyUnicode_FromString("another state");
   if (!object) return PyUnicode_FromString("gone");
-  Py_ssize_t length = g->kind == GUARD_LENGTH ? PyObject_Size(object) : -1;
-  if (length < 0) error_drop();
+  Py_ssize_t length = g->kind == GUARD_LENGTH ? recompile_length(object) : -1;
   if (g->kind == GUARD_SIZE)
     words = recompile_size(g, object);
   else if (length >= 0)
@@ -107,6 +114,7 @@ static PyObject *recompile_advice(const guard *g, PyObject *const *slots, PyObje
     break;
   case GUARD_SAME:
   case GUARD_MISSING:
+  case GUARD_PRESENT:
     text = PyUnicode_FromFormat("make %U once, and not anew between calls", name);
     break;
   case GUARD_SIZE:

@@ -83,13 +83,18 @@ static void walk_items(roll_walk *w, value *v) {
     roll_value(w, &v->seq.items[i]);
 }
 
-/* Keys stay what they are. */
+void roll_exactly(roll_walk *w, value **holder) {
+  w->exact++;
+  roll_value(w, holder);
+  w->exact--;
+}
+
+/* Keys stay what they are. What a live dictionary holds lies elsewhere (livedict.c). */
 static void walk_pairs(roll_walk *w, value *v) {
   roll_token(w, (uint64_t)v->seq.count);
-  for (Py_ssize_t i = 0; i < v->seq.count; i++) {
-    w->exact += i % 2 == 0;
-    roll_value(w, &v->seq.items[i]);
-    w->exact -= i % 2 == 0;
+  for (Py_ssize_t i = 0; i + 1 < v->seq.count; i += 2) {
+    roll_exactly(w, &v->seq.items[i]);
+    roll_value(w, &v->seq.items[i + 1]);
   }
 }
 

@@ -232,16 +232,22 @@ static PyObject *read_set(PyObject *base, PyObject *key) {
   return NULL;
 }
 
-static PyObject *read_item(PyObject *base, PyObject *key) {
+/* `hash`: of the key when it is known, else 0. */
+static PyObject *read_item(PyObject *base, PyObject *key, Py_hash_t hash) {
   if (PySet_CheckExact(base)) return read_set(base, key);
-  if (PyDict_CheckExact(base)) return read_dict(base, key);
+  if (PyDict_Check(base)) {
+    if (!hash && (hash = PyObject_Hash(key)) == -1) return error_drop(), NULL;
+    PyObject *item = _PyDict_GetItem_KnownHash(base, key, hash);
+    if (!item) error_drop();
+    return Py_XNewRef(item);
+  }
   if (object_is_deque(base)) {
     Py_ssize_t at = PyLong_AsSsize_t(key);
     PyObject *item = at >= 0 && at < Py_SIZE(base) ? PySequence_GetItem(base, at) : NULL;
     if (!item) error_drop();
     return item;
   }
-  if (!PyTuple_Check(base) && !PyList_CheckExact(base)) return NULL;
+  if (!PyTuple_Check(base) && !PyList_Check(base)) return NULL;
   Py_ssize_t i = PyLong_AsSsize_t(key);
   if (i < 0 || i >= Py_SIZE(base)) return error_drop(), NULL;
   return Py_NewRef(PyTuple_Check(base) ? PyTuple_GET_ITEM(base, i) : PyList_GET_ITEM(base, i));
@@ -298,8 +304,8 @@ static PyObject *read_derived(PyObject *base, PyObject *key) {
     PyObject **dict = _PyObject_GetDictPtr(base);
     return dict ? Py_XNewRef(*dict) : NULL;
   }
-  if (object_is_deque(base)) {
-    PyObject *item = PyObject_GetAttr(base, key);
+  if (object_is_deque(base) || PyDict_Check(base)) {
+    PyObject *item = PyObject_GenericGetAttr(base, key);
     if (!item) error_drop();
     return item;
   }
@@ -320,7 +326,7 @@ static PyObject *read_from(const source *s, PyObject *base) {
   switch (s->kind) {
   case SOURCE_CELL: return read_cell(base, s->index);
   case SOURCE_ATTR: return read_attr(base, s->key);
-  case SOURCE_ITEM: return read_item(base, s->key);
+  case SOURCE_ITEM: return read_item(base, s->key, s->index);
   case SOURCE_DEFAULT: return read_default(base, s->index);
   case SOURCE_KWDEFAULT:
     return PyFunction_Check(base) ? read_dict(((PyFunctionObject *)base)->func_kwdefaults, s->key)

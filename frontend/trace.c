@@ -404,7 +404,7 @@ step step_LOAD_GLOBAL(tracer *t, frame *f, const loom_instr *in) {
   error_drop();
   const source *s = trace_source(t, SOURCE_GLOBAL, NULL, globals, name, 0);
   if (!s) return STEP_FAIL;
-  const overlay_slot *changed = overlay_find(overlay_of(t, globals), name);
+  const overlay_slot *changed = overlay_find(overlay_of(t, globals, false), name);
   if (changed && changed->item) return frame_result(f, changed->item);
   if (changed) return trace_break(t, BREAK_SIDE_EFFECT, "a global that was deleted"), STEP_FAIL;
   if (!object) {

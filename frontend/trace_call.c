@@ -225,7 +225,7 @@ step step_CALL_EX(tracer *t, frame *f, const loom_instr *in) {
     callee = frame_pop(f);
   else if (frame_peek(f, 1) == t->null)
     f->sp--;
-  if (kwargs && kwargs->type != &value_dict_type) {
+  if (kwargs && (kwargs->type != &value_dict_type || dict_live(kwargs))) {
     value *copy = value_dict(t);
     if (!copy || !dict_update(t, copy, kwargs, true)) return STEP_FAIL;
     kwargs = copy;

@@ -189,6 +189,7 @@ static void sizes_visit(tracer *t, value *v, int depth, void (*arrays)(tracer *,
     arrays(t, np_array_of(v));
   } else if (v->type == &value_tuple_type || v->type == &value_list_type ||
              v->type == &value_dict_type || v->type == &value_slice_type) {
+    if (v->type == &value_dict_type && !(v = dict_whole(t, v))) return;
     for (Py_ssize_t i = 0; i < v->seq.count; i++)
       sizes_visit(t, v->seq.items[i], depth + 1, arrays, numbers);
   } else if (v->type == &value_number_type && numbers) {

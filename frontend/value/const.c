@@ -166,10 +166,6 @@ static int const_truth(tracer *t, value *v) {
     return -1;
   }
   if (const_plain(v)) return PyObject_IsTrue(o);
-  if (PyDict_CheckExact(o)) {
-    guard_simple(t, GUARD_LENGTH, v->source, NULL, PyDict_GET_SIZE(o));
-    return PyDict_GET_SIZE(o) != 0;
-  }
   PyTypeObject *type = Py_TYPE(o);
   bool has = (type->tp_as_number && type->tp_as_number->nb_bool) ||
              (type->tp_as_mapping && type->tp_as_mapping->mp_length) ||
@@ -203,7 +199,7 @@ static value *const_length(tracer *t, value *v) {
     Py_ssize_t length = PyObject_Size(o);
     return length < 0 ? trace_raise_live(t) : value_int(t, length);
   }
-  if (PyDict_CheckExact(o) || PySet_CheckExact(o)) {
+  if (PySet_CheckExact(o)) {
     guard_simple(t, GUARD_LENGTH, v->source, NULL, PyObject_Size(o));
     return value_int(t, PyObject_Size(o));
   }
@@ -211,35 +207,8 @@ static value *const_length(tracer *t, value *v) {
   return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the length of a %s", Py_TYPE(o)->tp_name);
 }
 
-/* Item of a large live dictionary: guarded by key. */
-static value *const_dict_item(tracer *t, value *v, value *key, bool *missing) {
-  *missing = false;
-  PyObject *k = key_check(t, key) ? value_plain(t, key) : NULL;
-  bool identity = value_is_const(key) &&
-                  (Py_TYPE(key->object) == &PyType_Type || object_is_immutable(key->object));
-  if (!k && identity && !trace_pending(t)) k = Py_NewRef(key->object);
-  if (!k) {
-    if (!trace_pending(t)) trace_break(t, BREAK_UNSUPPORTED_TYPE, "a key that is not plain");
-    return NULL;
-  }
-  trace_keep(t, k);
-  const source *s = value_source(t, v),
-               *at = s ? trace_source(t, SOURCE_ITEM, s, NULL, k, 0) : NULL;
-  PyObject *item = PyDict_GetItemWithError(v->object, k);
-  error_drop();
-  if (item && at) return value_wrap(t, item, at);
-  if (at) guard_simple(t, GUARD_MISSING, at, NULL, 0);
-  *missing = at != NULL;
-  return NULL;
-}
-
 static value *const_get_item(tracer *t, value *v, value *key) {
   PyObject *o = v->object;
-  bool missing;
-  if (PyDict_CheckExact(o)) {
-    value *item = const_dict_item(t, v, key, &missing);
-    return missing ? trace_raise_key(t, key) : item;
-  }
   value *own = const_meta(t, v, "__getitem__", &key, 1);
   if (own || trace_pending(t)) return own;
   if (PyType_Check(o) && !(PyUnicode_CheckExact(o)))
@@ -257,11 +226,6 @@ static value *const_get_item(tracer *t, value *v, value *key) {
 
 static int const_contains(tracer *t, value *v, value *item) {
   PyObject *o = v->object;
-  bool missing;
-  if (PyDict_CheckExact(o)) {
-    value *found = const_dict_item(t, v, item, &missing);
-    return missing ? 0 : found ? 1 : -1;
-  }
   value *own = const_meta(t, v, "__contains__", &item, 1);
   if (own || trace_pending(t)) return own ? trace_truth(t, own) : -1;
   PyObject *k = const_plain(v) ? value_plain(t, item) : NULL;
@@ -309,7 +273,7 @@ static value *module_attr(tracer *t, value *v, PyObject *name) {
   const source *s = base ? trace_source(t, SOURCE_ATTR, base, NULL, name, 0) : NULL;
   error_drop();
   if (!s) return NULL;
-  const overlay_slot *changed = overlay_find(overlay_of(t, dict), name);
+  const overlay_slot *changed = overlay_find(overlay_of(t, dict, false), name);
   if (changed && changed->item) return changed->item;
   if (item) return value_wrap(t, item, s);
   PyObject *hook = PyDict_GetItemString(dict, "__getattr__");

@@ -1,17 +1,27 @@
-/* Instances of Python classes over dict and list, made inside: a dictionary of attributes like any
- * object's, and beside it the dict or list value that they hold. What the class does not override
- * is the builtin type's own, on that value. */
+/* Instances of Python classes over dict and list: attributes like any object's, and beside them the
+ * dict or list value that they hold. What the class does not override is the builtin type's own, on
+ * that value. */
 #include "frontend/value/value.h"
 
 PyTypeObject *container_base(PyTypeObject *type) {
   PyTypeObject *base = type;
-  while (base && PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE))
+  while (base && !python_type_is_builtin(base))
     base = base->tp_base;
+  if (base == type) return NULL;
   return base == &PyDict_Type || base == &PyList_Type ? base : NULL;
 }
 
 value *object_content(value *v) {
-  return v->type == &value_object_type && object_is_virtual(v) ? (value *)(intptr_t)v->any.n : NULL;
+  return v->type == &value_object_type ? (value *)(intptr_t)v->any.n : NULL;
+}
+
+bool container_wrap(tracer *t, value *v) {
+  PyTypeObject *base = container_base(Py_TYPE(v->object));
+  if (!base || !pointer_map_set(t, &t->wrapped, v->object, v)) return !base;
+  value *content = base == &PyDict_Type ? live_new(t, v->object, v->source, NULL)
+                                        : seq_of_live(t, v->object, v->source);
+  v->any.n = (Py_ssize_t)(intptr_t)content;
+  return content != NULL;
 }
 
 bool container_fill(tracer *t, value *v) {
@@ -48,6 +58,7 @@ static value *container_init(tracer *t, value *content, value *const *args, Py_s
   if (content->type == &value_list_type) {
     if (count > 1 || kwnames)
       return trace_raise(t, PyExc_TypeError, "list expected at most 1 argument");
+    if (!value_mutable(t, content)) return NULL;
     content->seq.count = 0;
     return !count || list_extend(t, content, args[0]) ? t->none : NULL;
   }

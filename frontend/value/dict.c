@@ -16,12 +16,50 @@ static bool key_by_identity(value *v) {
   return v->type == &value_function_type || (value_is_const(v) && !object_is_plain(v->object));
 }
 
+/* Enum's own __hash__, which is that of the member's name. */
+static PyObject *key_enum_hash(PyObject **meta_out) {
+  static PyObject *hash, *meta;
+  if (!hash) {
+    PyObject *module = PyImport_ImportModule("enum");
+    PyObject *base = module ? PyObject_GetAttrString(module, "Enum") : NULL;
+    hash = base ? PyObject_GetAttrString(base, "__hash__") : NULL;
+    meta = base ? Py_NewRef((PyObject *)Py_TYPE(base)) : NULL;
+    Py_XDECREF(module);
+    Py_XDECREF(base);
+    error_drop();
+  }
+  *meta_out = meta;
+  return hash;
+}
+
+static bool key_is_enum_class(tracer *t, PyTypeObject *type) {
+  PyObject *meta, *hash = key_enum_hash(&meta);
+  return hash && meta && PyObject_TypeCheck((PyObject *)type, (PyTypeObject *)meta) &&
+         class_special(t, type, "__hash__") == hash && type_keeps_default(t, type, "__eq__");
+}
+
+bool object_is_enum_member(tracer *t, PyObject *object) {
+  return key_is_enum_class(t, Py_TYPE(object));
+}
+
+Py_hash_t key_hash(tracer *t, PyObject *key) {
+  if (!object_is_enum_member(t, key)) return PyObject_Hash(key);
+  PyObject *text = trace_keep(t, PyUnicode_InternFromString("_name_"));
+  PyObject *name = text ? PyObject_GenericGetAttr(key, text) : NULL;
+  Py_hash_t hash = name && PyUnicode_CheckExact(name) ? PyObject_Hash(name) : -1;
+  Py_XDECREF(name);
+  error_drop();
+  if (hash == -1) trace_break(t, BREAK_UNSUPPORTED_TYPE, "a key of type %s", Py_TYPE(key)->tp_name);
+  return hash;
+}
+
 /* An object is a key by its identity when its class leaves hash and equality as they are. */
 static bool key_object_check(tracer *t, value *key) {
   PyTypeObject *type = (PyTypeObject *)object_class(key);
   if (class_special(t, type, "__hash__") == Py_None)
     return trace_raise(t, PyExc_TypeError, "unhashable type: '%s'", type->tp_name), false;
-  return type_keeps_default(t, type, "__hash__") && type_keeps_default(t, type, "__eq__");
+  return key_is_enum_class(t, type) ||
+         (type_keeps_default(t, type, "__hash__") && type_keeps_default(t, type, "__eq__"));
 }
 
 bool key_check(tracer *t, value *key) {
@@ -109,7 +147,8 @@ int key_equal(tracer *t, value *l, value *r) {
 
 value *value_dict(tracer *t) { return value_new(t, &value_dict_type); }
 
-int dict_find(tracer *t, value *dict, value *key, Py_ssize_t *index_out) {
+/* Of one made inside. */
+static int dict_find(tracer *t, value *dict, value *key, Py_ssize_t *index_out) {
   if (!key_check(t, key) || !trace_charge(t, dict->seq.count)) return -1;
   for (Py_ssize_t i = 0; i < dict->seq.count; i += 2) {
     int equal = key_equal(t, dict->seq.items[i], key);
@@ -119,13 +158,25 @@ int dict_find(tracer *t, value *dict, value *key, Py_ssize_t *index_out) {
   return 0;
 }
 
+/* 1: it has the key, 0: it has not, -1: failed. */
+static int dict_has(tracer *t, value *dict, value *key) {
+  Py_ssize_t i;
+  live_dict *live = dict_live(dict);
+  return live ? live_find(t, live, key, NULL) : dict_find(t, dict, key, &i);
+}
+
 value *dict_get(tracer *t, value *dict, value *key) {
   Py_ssize_t i;
+  value *item = NULL;
+  live_dict *live = dict_live(dict);
+  if (live) return live_find(t, live, key, &item) == 1 ? item : NULL;
   return dict_find(t, dict, key, &i) == 1 ? dict->seq.items[i + 1] : NULL;
 }
 
 bool dict_put(tracer *t, value *dict, value *key, value *item) {
   Py_ssize_t i;
+  live_dict *live = dict_live(dict);
+  if (live) return live_put(t, live, key, item);
   int found = dict_find(t, dict, key, &i);
   if (found < 0) return false;
   if (found) return dict->seq.items[i + 1] = item, true;
@@ -140,16 +191,27 @@ static void dict_remove_at(value *dict, Py_ssize_t i) {
 
 bool dict_remove(tracer *t, value *dict, value *key) {
   Py_ssize_t i;
+  live_dict *live = dict_live(dict);
+  if (live) return live_remove(t, live, key);
   int found = dict_find(t, dict, key, &i);
   if (found == 0) trace_raise_key(t, key);
   if (found == 1) dict_remove_at(dict, i);
   return found == 1;
 }
 
+value *dict_whole(tracer *t, value *v) {
+  live_dict *live = dict_live(v);
+  return live ? live_whole(t, live) : v;
+}
+
+Py_ssize_t dict_size(tracer *t, value *v) {
+  live_dict *live = dict_live(v);
+  return live ? live_length(t, live) : v->seq.count / 2;
+}
+
 static bool dict_put_merge(tracer *t, value *dict, value *key, value *item, bool merge) {
-  Py_ssize_t i;
   if (merge) {
-    int found = dict_find(t, dict, key, &i);
+    int found = dict_has(t, dict, key);
     if (found) {
       if (found == 1) trace_raise(t, PyExc_TypeError, "got multiple values for a keyword argument");
       return false;
@@ -171,29 +233,6 @@ static bool dict_update_pairs(tracer *t, value *dict, value *other) {
   return pairs != NULL;
 }
 
-/* A large live dictionary: its keys are guarded, then each item. */
-static value *dict_of_live(tracer *t, value *v) {
-  if (PyDict_GET_SIZE(v->object) > 4096)
-    return trace_break(t, BREAK_LIMIT, "a dictionary of many items");
-  PyObject *keys = PyDict_Keys(v->object), *tuple = keys ? PyList_AsTuple(keys) : NULL;
-  Py_XDECREF(keys);
-  if (!trace_keep(t, tuple)) return trace_fail(t);
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++)
-    if (!object_is_scalar(PyTuple_GET_ITEM(tuple, i)))
-      return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a dictionary with keys that are not plain");
-  const source *s = value_source(t, v);
-  guard_simple(t, GUARD_DICT_KEYS, s, tuple, 0);
-  value *dict = value_dict(t);
-  for (Py_ssize_t i = 0; s && dict && i < PyTuple_GET_SIZE(tuple); i++) {
-    PyObject *key = PyTuple_GET_ITEM(tuple, i), *item = PyDict_GetItemWithError(v->object, key);
-    const source *at = trace_source(t, SOURCE_ITEM, s, NULL, key, 0);
-    value *wrapped = at && item ? value_wrap(t, item, at) : NULL;
-    value *name = wrapped ? value_const(t, key) : NULL;
-    if (!name || !seq_append(t, dict, name) || !seq_append(t, dict, wrapped)) return NULL;
-  }
-  return dict;
-}
-
 /* An object with keys() and items by them. */
 static bool dict_update_mapping(tracer *t, value *dict, value *other, bool merge) {
   value *all = trace_method(t, other, "keys", NULL, 0), *keys = all ? trace_to_tuple(t, all) : NULL;
@@ -213,8 +252,6 @@ static bool dict_is_mapping(tracer *t, const value *v) {
 }
 
 bool dict_update(tracer *t, value *dict, value *other, bool merge) {
-  if (value_is_const(other) && PyDict_CheckExact(other->object)) other = dict_of_live(t, other);
-  if (!other) return false;
   if (object_content(other) && container_keeps(t, other, "__iter__") &&
       object_content(other)->type == &value_dict_type)
     other = object_content(other); /* as CPython's PyDict_Merge() */
@@ -227,6 +264,7 @@ bool dict_update(tracer *t, value *dict, value *other, bool merge) {
     trace_break(t, BREAK_UNSUPPORTED_TYPE, "a dictionary made from a %s", other->type->name);
     return false;
   }
+  if (!(other = dict_whole(t, other))) return false;
   for (Py_ssize_t i = 0; i < other->seq.count; i += 2)
     if (!dict_put_merge(t, dict, other->seq.items[i], other->seq.items[i + 1], merge)) return false;
   return true;
@@ -235,20 +273,21 @@ bool dict_update(tracer *t, value *dict, value *other, bool merge) {
 /* ---- slots ---------------------------------------------------------------------------------- */
 
 static value *dict_copy_value(tracer *t, value *v) {
-  value *copy = value_list(t, v->seq.items, v->seq.count);
+  value *whole = dict_whole(t, v);
+  value *copy = whole ? value_list(t, whole->seq.items, whole->seq.count) : NULL;
   if (copy) copy->type = &value_dict_type;
   return copy;
 }
 
 static value *dict_binary(tracer *t, int op, value *l, value *r, bool inplace) {
   if (op != 7 || l->type != r->type) return trace_not_implemented(t);
-  if (inplace && !value_mutable(t, l)) return NULL;
   value *v = inplace ? l : dict_copy_value(t, l);
   return v && dict_update(t, v, r, false) ? v : NULL;
 }
 
 static value *dict_compare(tracer *t, int op, value *l, value *r) {
   if (l->type != r->type || (op != Py_EQ && op != Py_NE)) return trace_not_implemented(t);
+  if (!(l = dict_whole(t, l)) || !(r = dict_whole(t, r))) return NULL;
   bool equal = l->seq.count == r->seq.count;
   for (Py_ssize_t i = 0; equal && i < l->seq.count; i += 2) {
     value *other = dict_get(t, r, l->seq.items[i]);
@@ -266,9 +305,15 @@ static value *dict_compare(tracer *t, int op, value *l, value *r) {
   return value_bool(t, equal == (op == Py_EQ));
 }
 
-static int dict_truth(tracer *t, value *v) { return v->seq.count != 0; }
+static int dict_truth(tracer *t, value *v) {
+  Py_ssize_t size = dict_size(t, v);
+  return size < 0 ? -1 : size != 0;
+}
 
-static value *dict_length(tracer *t, value *v) { return value_int(t, v->seq.count / 2); }
+static value *dict_length(tracer *t, value *v) {
+  Py_ssize_t size = dict_size(t, v);
+  return size < 0 ? NULL : value_int(t, size);
+}
 
 static value *dict_get_item(tracer *t, value *v, value *key) {
   value *item = dict_get(t, v, key);
@@ -276,17 +321,16 @@ static value *dict_get_item(tracer *t, value *v, value *key) {
 }
 
 static bool dict_set_item(tracer *t, value *v, value *key, value *item) {
-  if (!value_mutable(t, v)) return false;
   return item ? dict_put(t, v, key, item) : dict_remove(t, v, key);
 }
 
-static int dict_contains(tracer *t, value *v, value *item) {
-  Py_ssize_t i;
-  return dict_find(t, v, item, &i);
-}
+static int dict_contains(tracer *t, value *v, value *item) { return dict_has(t, v, item); }
 
 /* 0 keys, 1 values, 2 items: a snapshot, in order. */
 static value *dict_list(tracer *t, value *v, int what) {
+  live_dict *live = dict_live(v);
+  if (live && what == 0) return live_keys(t, live);
+  if (!(v = dict_whole(t, v))) return NULL;
   value *list = value_list(t, NULL, 0);
   for (Py_ssize_t i = 0; list && i < v->seq.count; i += 2) {
     value *item = what == 2 ? value_tuple(t, v->seq.items + i, 2) : v->seq.items[i + (what == 1)];
@@ -345,6 +389,14 @@ static PyObject *view_python_type(tracer *t, value *view) {
   return (PyObject *)types[view->any.i];
 }
 
+/* By the method that makes them. */
+static recipe *view_rebuild(tracer *t, value *view) {
+  static const char *const names[3] = {"keys", "values", "items"};
+  value *dict = view->any.a;
+  PyObject *method = PyObject_GetAttrString((PyObject *)&PyDict_Type, names[view->any.i]);
+  return method ? trace_rebuild_call(t, method, &dict, 1) : trace_fail(t);
+}
+
 static const value_type value_view_type = {.name = "dictionary view",
                                            .binary = view_binary,
                                            .compare = view_compare,
@@ -352,7 +404,8 @@ static const value_type value_view_type = {.name = "dictionary view",
                                            .length = view_length,
                                            .contains = view_contains,
                                            .iter = view_iter,
-                                           .python_type = view_python_type};
+                                           .python_type = view_python_type,
+                                           .rebuild = view_rebuild};
 
 static value *dict_view(tracer *t, value *dict, int what) {
   value *view = value_new(t, &value_view_type);
@@ -368,8 +421,6 @@ static value *dict_view(tracer *t, value *dict, int what) {
   static value *NAME(tracer *t, value *v, value *const *args, Py_ssize_t count, PyObject *kwnames)
 #define ARGS(NAME, LEAST, MOST)                                                                    \
   if (!args_check(t, NAME, count, LEAST, MOST, kwnames)) return NULL
-#define MUTABLE                                                                                    \
-  if (!value_mutable(t, v)) return NULL
 
 METHOD(dict_keys) {
   ARGS("keys", 0, 0);
@@ -397,7 +448,6 @@ METHOD(dict_setdefault) {
   ARGS("setdefault", 1, 2);
   value *item = dict_get(t, v, args[0]);
   if (item || trace_pending(t)) return item;
-  MUTABLE;
   item = count > 1 ? args[1] : t->none;
   return dict_put(t, v, args[0], item) ? item : NULL;
 }
@@ -407,20 +457,20 @@ METHOD(dict_pop) {
   value *item = dict_get(t, v, args[0]);
   if (trace_pending(t)) return NULL;
   if (!item) return count > 1 ? args[1] : trace_raise_key(t, args[0]);
-  MUTABLE;
   return dict_remove(t, v, args[0]) ? item : NULL;
 }
 
 METHOD(dict_popitem) {
   ARGS("popitem", 0, 0);
-  MUTABLE;
-  if (!v->seq.count) return trace_raise(t, PyExc_KeyError, "popitem(): dictionary is empty");
-  v->seq.count -= 2;
-  return value_tuple(t, v->seq.items + v->seq.count, 2);
+  value *keys = dict_list(t, v, 0);
+  if (!keys) return NULL;
+  if (!keys->seq.count) return trace_raise(t, PyExc_KeyError, "popitem(): dictionary is empty");
+  value *pair[2] = {keys->seq.items[keys->seq.count - 1], NULL};
+  if (!(pair[1] = dict_get(t, v, pair[0])) || !dict_remove(t, v, pair[0])) return NULL;
+  return value_tuple(t, pair, 2);
 }
 
 METHOD(dict_update_method) {
-  MUTABLE;
   Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
   if (count > 1) return trace_raise(t, PyExc_TypeError, "update() takes at most one argument");
   if (count == 1 && !dict_update(t, v, args[0], false)) return NULL;
@@ -438,9 +488,9 @@ METHOD(dict_copy) {
 
 METHOD(dict_clear) {
   ARGS("clear", 0, 0);
-  MUTABLE;
+  live_dict *live = dict_live(v);
   v->seq.count = 0;
-  return t->none;
+  return !live || live_clear(t, live) ? t->none : NULL;
 }
 
 static const builtin_method dict_methods[] = {{"keys", dict_keys},

@@ -147,7 +147,7 @@ static value *function_live_attr(tracer *t, value *v, PyObject *name) {
   const source here = {.kind = SOURCE_CONST, .object = v->object},
                like = {.kind = SOURCE_ATTR, .base = &here, .key = name};
   if (!at) return NULL;
-  const overlay *changes = overlay_of(t, v->object);
+  const overlay *changes = overlay_of(t, v->object, true);
   const overlay_slot *changed = overlay_find(changes, name);
   if (changed) return changed->item;
   if (changes && !PyUnicode_CompareWithASCIIString(name, "__dict__"))

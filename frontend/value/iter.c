@@ -50,12 +50,17 @@ value *iter_known(tracer *t, value *const *items, Py_ssize_t count) {
   return tuple ? iter_over(t, tuple) : NULL;
 }
 
+/* Of a dictionary or set, now. */
+static Py_ssize_t iter_size(tracer *t, value *owner) {
+  return owner->type == &value_dict_type ? dict_size(t, owner) : owner->seq.count;
+}
+
 value *iter_watching(tracer *t, value *const *items, Py_ssize_t count, value *owner) {
   value *v = iter_known(t, items, count);
   iter_data *d = v ? v->any.a : NULL;
   if (!d) return NULL;
   d->function = owner;
-  d->count = owner->seq.count;
+  d->count = iter_size(t, owner);
   return v;
 }
 
@@ -113,7 +118,7 @@ value *iter_chain(tracer *t, value *iterables) {
 
 static value *next_sequence(tracer *t, iter_data *d) {
   /* Over a dictionary or set: a snapshot of it, which has to stay as long as it was. */
-  if (d->function && !d->done && d->function->seq.count != d->count)
+  if (d->function && !d->done && iter_size(t, d->function) != d->count)
     return trace_raise(t, PyExc_RuntimeError, "%s changed size during iteration",
                        d->function->type->name);
   if (d->done || d->at >= d->base->seq.count) return d->done = true, NULL;
@@ -410,7 +415,7 @@ static bool sequence_step(tracer *t, iter_data *d, int64_t *first, int64_t *step
 
 static int64_t sequence_left(tracer *t, iter_data *d) {
   int64_t first, step;
-  if (d->done || (d->function && d->function->seq.count != d->count)) return -1;
+  if (d->done || (d->function && iter_size(t, d->function) != d->count)) return -1;
   if (!sequence_step(t, d, &first, &step)) return -1;
   return d->kind == ITER_REVERSED ? d->at : d->base->seq.count - d->at;
 }

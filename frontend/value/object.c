@@ -137,9 +137,9 @@ static value *type_bind(tracer *t, PyObject *item, const source *s, PyObject *ty
 static value *type_assigned(const tracer *t, PyObject *type, PyObject *name, PyObject *after) {
   PyObject *mro = ((PyTypeObject *)type)->tp_mro;
   bool passed = !after;
-  for (Py_ssize_t i = 0; t->shadows && mro && i < PyTuple_GET_SIZE(mro); i++) {
+  for (Py_ssize_t i = 0; t->overlays && mro && i < PyTuple_GET_SIZE(mro); i++) {
     PyObject *cls = PyTuple_GET_ITEM(mro, i);
-    const overlay_slot *changed = passed ? overlay_find(overlay_of(t, cls), name) : NULL;
+    const overlay_slot *changed = passed ? overlay_find(overlay_of(t, cls, true), name) : NULL;
     if (changed) return changed->item;
     if (passed && PyType_Check(cls) &&
         PyDict_GetItemWithError(python_type_dict((PyTypeObject *)cls), name))
@@ -161,10 +161,34 @@ value *type_attr(tracer *t, PyObject *type, PyObject *name, value *self, PyObjec
   return s ? type_bind(t, item, s, type, name, self) : NULL;
 }
 
+static PyObject *interned(tracer *t, const char *name) {
+  return trace_keep(t, PyUnicode_InternFromString(name));
+}
+
 /* ---- attributes of instances ---------------------------------------------------------------- */
 
 static bool is_data_descriptor(PyObject *item) {
   return item && Py_TYPE(item)->tp_descr_set != NULL;
+}
+
+static bool is_namespace(const PyTypeObject *type) {
+  return python_type_is_builtin((PyTypeObject *)type) &&
+         strcmp(type->tp_name, "types.SimpleNamespace") == 0;
+}
+
+bool object_is_namespace(PyObject *object) { return is_namespace(Py_TYPE(object)); }
+
+/* Instances keep attributes in a dictionary or slots, as those of a class statement over object do.
+ */
+static bool class_stores_plainly(PyTypeObject *type) {
+  return loom_class_is_python(type) || container_base(type) || is_namespace(type);
+}
+
+/* __dict__, as the class statement or the type of namespaces make it. */
+static bool is_own_dict(PyTypeObject *type, PyObject *name, PyObject *descr) {
+  return descr && !PyUnicode_CompareWithASCIIString(name, "__dict__") &&
+         (Py_IS_TYPE(descr, &PyGetSetDescr_Type) ||
+          (Py_IS_TYPE(descr, &PyMemberDescr_Type) && is_namespace(type)));
 }
 
 /* What the class says of a name that an instance has itself: no data descriptor may come to stand
@@ -178,7 +202,7 @@ static void guard_behind(tracer *t, PyTypeObject *type, PyObject *name, PyObject
 }
 
 static value *live_attr(tracer *t, value *v, PyObject *name) {
-  const overlay_slot *changed = overlay_find(overlay_of(t, v->object), name);
+  const overlay_slot *changed = overlay_find(overlay_of(t, v->object, true), name);
   if (changed) return changed->item;
   PyObject **dict = _PyObject_GetDictPtr(v->object);
   PyObject *item = dict && *dict ? PyDict_GetItemWithError(*dict, name) : NULL;
@@ -190,12 +214,14 @@ static value *live_attr(tracer *t, value *v, PyObject *name) {
   return NULL;
 }
 
+value *object_own_attr(tracer *t, value *v, PyObject *name) { return live_attr(t, v, name); }
+
 static value *slot_attr(tracer *t, value *v, PyObject *name, PyObject *descr) {
   if (!v->object) {
     value *key = value_const(t, name);
     return key && v->any.b ? dict_get(t, v->any.b, key) : NULL;
   }
-  const overlay_slot *changed = overlay_find(overlay_of(t, v->object), name);
+  const overlay_slot *changed = overlay_find(overlay_of(t, v->object, true), name);
   if (changed) return changed->item;
   PyObject *item = PyMember_GetOne((char *)v->object, ((PyMemberDescrObject *)descr)->d_member);
   error_drop();
@@ -205,17 +231,37 @@ static value *slot_attr(tracer *t, value *v, PyObject *name, PyObject *descr) {
   return value_wrap(t, trace_keep(t, item), s);
 }
 
+/* What vars() gives: of a live object, its dictionary. */
+static value *object_dict(tracer *t, value *v) {
+  if (v->any.b) return v->any.b;
+  PyObject **dict = v->object && v->source ? _PyObject_GetDictPtr(v->object) : NULL;
+  PyObject *name = interned(t, "__dict__");
+  if (!dict || !name || !class_stores_plainly((PyTypeObject *)object_class(v)))
+    return trace_break(t, BREAK_ATTRIBUTE, "'__dict__' of a %s",
+                       ((PyTypeObject *)object_class(v))->tp_name);
+  if (!*dict && !(*dict = PyDict_New())) return trace_fail(t);
+  const source *s = trace_source(t, SOURCE_DERIVED, v->source, NULL, name, 0);
+  value *known = pointer_map_get(&t->wrapped, *dict);
+  if (known || !s) return s ? value_wrap(t, *dict, s) : NULL;
+  guard_simple(t, GUARD_TYPE, s, (PyObject *)&PyDict_Type, 0);
+  value *items = live_new(t, *dict, s, v);
+  if (!items || !pointer_map_set(t, &t->wrapped, *dict, items) ||
+      !pointer_map_set(t, &t->by_source, s, items))
+    return NULL;
+  return items;
+}
+
 /* As object.__getattribute__; NULL with nothing pending: missing. */
 value *object_attr(tracer *t, value *v, PyObject *name) {
   PyTypeObject *type = (PyTypeObject *)object_class(v);
   PyObject *descr = _PyType_Lookup(type, name);
+  if (is_own_dict(type, name, descr)) return object_dict(t, v);
   if (descr && Py_IS_TYPE(descr, &PyMemberDescr_Type)) return slot_attr(t, v, name, descr);
   if (is_data_descriptor(descr)) {
     if (Py_IS_TYPE(descr, &PyProperty_Type) || type_runs_python(t, Py_TYPE(descr), "__get__"))
       return type_attr(t, (PyObject *)type, name, v, NULL);
     if (!PyUnicode_CompareWithASCIIString(name, "__class__"))
       return value_const(t, model_real((PyObject *)type));
-    if (!PyUnicode_CompareWithASCIIString(name, "__dict__") && v->any.b) return v->any.b;
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' is a %s", PyUnicode_AsUTF8(name),
                        Py_TYPE(descr)->tp_name);
   }
@@ -229,10 +275,6 @@ value *object_attr(tracer *t, value *v, PyObject *name) {
   }
   if (item || trace_pending(t)) return item;
   return type_attr(t, (PyObject *)type, name, v, NULL);
-}
-
-static PyObject *interned(tracer *t, const char *name) {
-  return trace_keep(t, PyUnicode_InternFromString(name));
 }
 
 /* A class's own method, when it is the expected one, has to stay it. */
@@ -250,7 +292,7 @@ value *object_lazy_attr(tracer *t, value *v, PyObject *name) {
   PyObject *standard = attribute ? _PyType_Lookup(&PyBaseObject_Type, attribute) : NULL;
   PyObject *descr = _PyType_Lookup(type, name);
   if (!v->object || _PyType_Lookup(type, attribute) != standard ||
-      overlay_find(overlay_of(t, v->object), name) || is_data_descriptor(descr))
+      overlay_find(overlay_of(t, v->object, true), name) || is_data_descriptor(descr))
     return NULL;
   PyObject **dict = _PyObject_GetDictPtr(v->object);
   if (dict && *dict) item = PyDict_GetItemWithError(*dict, name);
@@ -339,7 +381,7 @@ bool type_store(tracer *t, value *v, PyObject *name, value *item) {
 static bool live_store(tracer *t, value *v, PyObject *name, value *item, PyObject *descr) {
   PyTypeObject *type = (PyTypeObject *)object_class(v);
   bool slot = descr && Py_IS_TYPE(descr, &PyMemberDescr_Type);
-  if (!loom_class_is_python(type) || !v->source || !PyUnicode_CheckExact(name)) {
+  if (!class_stores_plainly(type) || !v->source || !PyUnicode_CheckExact(name)) {
     trace_break(t, BREAK_SIDE_EFFECT, "assignment to '%s' of a %s that existed before the call",
                 PyUnicode_AsUTF8(name), type->tp_name);
     return false;
@@ -482,7 +524,17 @@ static value *object_unary(tracer *t, int op, value *v) {
   return result ? result : object_no(t, v, "has no such operator");
 }
 
+/* Namespaces are what their attributes are. */
+static value *namespace_compare(tracer *t, int op, value *l, value *r) {
+  if (op != Py_EQ && op != Py_NE) return trace_not_implemented(t);
+  value *a = object_dict(t, l), *b = a ? object_dict(t, r) : NULL;
+  return b ? trace_compare(t, op, a, b) : NULL;
+}
+
 static value *object_compare(tracer *t, int op, value *l, value *r) {
+  if (l->type == r->type && is_namespace((PyTypeObject *)object_class(l)) &&
+      is_namespace((PyTypeObject *)object_class(r)))
+    return namespace_compare(t, op, l, r);
   static const char *const names[6] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
   if (l->type != &value_object_type && object_content(r))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a comparison with a class over dict or list");
@@ -579,7 +631,9 @@ static PyObject *object_make_live(PyObject *module, PyObject *args) {
   PyObject *cls, *attributes, *key, *item, *none = PyTuple_New(0);
   if (!none || !PyArg_ParseTuple(args, "O!O!", &PyType_Type, &cls, &PyDict_Type, &attributes))
     return Py_XDECREF(none), NULL;
-  PyObject *made = PyBaseObject_Type.tp_new((PyTypeObject *)cls, none, NULL);
+  newfunc make =
+      is_namespace((PyTypeObject *)cls) ? ((PyTypeObject *)cls)->tp_new : PyBaseObject_Type.tp_new;
+  PyObject *made = make((PyTypeObject *)cls, none, NULL);
   Py_DECREF(none);
   for (Py_ssize_t pos = 0; made && PyDict_Next(attributes, &pos, &key, &item);)
     if (PyObject_GenericSetAttr(made, key, item)) Py_CLEAR(made);

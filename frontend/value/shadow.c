@@ -1,16 +1,11 @@
 /* What the captured function does to objects that existed before the call.
  *
- * Nothing is done while capturing: a list, dictionary or cell that is changed keeps its new content
- * in its value, beside what it held before; attributes, global variables and items of dictionaries
- * that were never read as a whole lie in an overlay, through which every reader looks first. At the
- * end (of the function, or in front of a break) the difference becomes the capture's changes. The
- * order of sets depends on their history, so that their operations are kept one by one.
- *
- * Two sources that led to two objects when the function was captured must not lead to one later on:
- * what is done to one would have to be seen in the other. */
+ * Nothing is done while capturing: a list or cell that is changed keeps its new content in its
+ * value, beside what it held before; attributes and variables lie in an overlay (overlay.c), items
+ * of dictionaries in front of these (livedict.c). At the end (of the function, or in front of a
+ * break) the difference becomes the capture's changes. The order of sets depends on their history,
+ * so that their operations are kept one by one. */
 #include "frontend/value/value.h"
-
-#define SHADOW_MAX_PAIRS 20000
 
 typedef struct shadow { /* a value whose content has changed, and what it held */
   value *v;
@@ -25,20 +20,10 @@ typedef struct shadow_call { /* a method of a list or set, to be called again */
   value *args;
 } shadow_call;
 
-struct overlay {
-  overlay *next;
-  PyObject *object;
-  const source *source;
-  bool attributes;
-  overlay_slot *slots;
-  uint32_t count, capacity;
-};
-
 struct shadows {
   shadow *opened;
   shadow_call *calls;
   uint32_t opened_count, opened_capacity, call_count, call_capacity;
-  overlay *overlays;
   value **fills; /* cells made inside, to be given their content */
   uint32_t fill_count, fill_capacity;
   pointer_map by_value; /* value -> itself */
@@ -61,7 +46,7 @@ static struct shadows *shadow_all(tracer *t) {
 
 /* ---- values whose content is known ----------------------------------------------------------- */
 
-static const source *shadow_source(const value *v) {
+const source *shadow_source(const value *v) {
   return v->type == &value_cell_type && !v->source ? v->any.b : v->source;
 }
 
@@ -74,8 +59,7 @@ bool shadow_open(tracer *t, value *v) {
   struct shadows *s = shadow_all(t);
   if (!s || pointer_map_get(&s->by_value, v)) return s != NULL;
   bool cell = v->type == &value_cell_type, set = v->type == &value_set_type;
-  if (!v->object || !shadow_source(v) ||
-      !(cell || set || v->type == &value_list_type || v->type == &value_dict_type)) {
+  if (!v->object || !shadow_source(v) || !(cell || set || v->type == &value_list_type)) {
     trace_break(t, BREAK_SIDE_EFFECT, "a %s that existed before the call is changed",
                 v->type->name);
     return false;
@@ -210,73 +194,6 @@ bool shadow_catch_up(tracer *t, value *v, PyObject *object) {
   return true;
 }
 
-/* ---- overlays -------------------------------------------------------------------------------- */
-
-overlay *overlay_of(const tracer *t, PyObject *object) {
-  overlay *o = t->shadows ? t->shadows->overlays : NULL;
-  while (o && o->object != object)
-    o = o->next;
-  return o;
-}
-
-overlay *overlay_open(tracer *t, PyObject *object, const source *s, bool attributes) {
-  overlay *o = overlay_of(t, object);
-  struct shadows *all = o ? NULL : shadow_all(t);
-  if (o || !all || !s) return o;
-  if (!(o = trace_alloc(t, sizeof *o)) || !trace_keep(t, Py_NewRef(object))) return NULL;
-  *o = (overlay){.object = object, .source = s, .attributes = attributes, .next = all->overlays};
-  all->overlays = o;
-  return o;
-}
-
-/* Keys are exact builtin objects. */
-overlay_slot *overlay_find(const overlay *o, PyObject *key) {
-  for (uint32_t i = 0; o && i < o->count; i++) {
-    PyObject *other = o->slots[i].key;
-    int equal = other == key ? 1 : PyObject_RichCompareBool(other, key, Py_EQ);
-    if (equal < 0) error_drop();
-    if (equal > 0) return &o->slots[i];
-  }
-  return NULL;
-}
-
-static bool overlay_add(tracer *t, overlay *o, overlay_slot slot) {
-  o->slots = shadow_grow(t, o->slots, o->count, &o->capacity, sizeof *o->slots);
-  if (!o->slots || !trace_keep(t, Py_NewRef(slot.key))) return false;
-  o->slots[o->count++] = slot;
-  return true;
-}
-
-static void overlay_drop(overlay *o, overlay_slot *slot) {
-  size_t behind = (size_t)(o->slots + o->count - slot - 1);
-  memmove(slot, slot + 1, behind * sizeof *slot);
-  o->count--;
-}
-
-bool overlay_put(tracer *t, overlay *o, PyObject *key, value *item) {
-  overlay_slot *slot = o ? overlay_find(o, key) : NULL;
-  if (!o) return false;
-  if (slot && slot->item) return slot->item = item, true;
-  if (slot) overlay_drop(o, slot);
-  return overlay_add(t, o, (overlay_slot){.key = key, .item = item, .moved = slot != NULL});
-}
-
-bool overlay_put_variable(tracer *t, PyObject *globals, PyObject *name, value *item) {
-  if (pointer_map_get(&t->wrapped, globals))
-    return trace_break(t, BREAK_SIDE_EFFECT, "assignment to a global while globals() is read") !=
-           NULL;
-  const source *s = trace_source(t, SOURCE_CONST, NULL, globals, NULL, 0);
-  return s && overlay_put(t, overlay_open(t, globals, s, false), name, item);
-}
-
-bool overlay_delete(tracer *t, overlay *o, PyObject *key, bool existed) {
-  overlay_slot *slot = o ? overlay_find(o, key) : NULL;
-  if (!o) return false;
-  if (slot && existed) return *slot = (overlay_slot){.key = slot->key}, true;
-  if (slot) return overlay_drop(o, slot), true;
-  return overlay_add(t, o, (overlay_slot){.key = key});
-}
-
 /* ---- the walk of a loop's state (roll_walk.c) --------------------------------------------------
  */
 
@@ -285,15 +202,8 @@ void shadow_walk(roll_walk *w, const tracer *t) {
   roll_token(w, s ? (uint64_t)s->opened_count << 32 | s->call_count : 0);
   for (uint32_t i = 0; s && i < s->opened_count; i++)
     roll_value(w, &s->opened[i].v);
-  for (overlay *o = s ? s->overlays : NULL; o; o = o->next) {
-    roll_pointer(w, o);
-    roll_token(w, o->count);
-    for (uint32_t i = 0; i < o->count; i++) {
-      roll_pointer(w, o->slots[i].key);
-      roll_token(w, o->slots[i].moved);
-      roll_value(w, &o->slots[i].item);
-    }
-  }
+  overlay_walk(w, t);
+  live_walk(w, t);
 }
 
 /* ---- as changes of the capture ----------------------------------------------------------------
@@ -331,23 +241,6 @@ static void finish_change(tracer *t, change c) {
     trace_change(t, c);
   else
     Py_XDECREF(c.key);
-}
-
-static void finish_slot(tracer *t, const overlay *o, PyObject *key, value *item) {
-  recipe *name = o->attributes ? NULL : made_const(t, key);
-  recipe *made = name || o->attributes ? made_with(t, o->source, name, &item, item != NULL) : NULL;
-  finish_change(t, (change){.kind = o->attributes ? CHANGE_ATTR : CHANGE_ITEM,
-                            .made = made,
-                            .key = Py_NewRef(key)});
-}
-
-static void finish_overlay(tracer *t, const overlay *o) {
-  if (class_is_made(t, o->object)) return;
-  for (uint32_t i = 0; i < o->count && !trace_pending(t); i++) {
-    const overlay_slot *slot = &o->slots[i];
-    if (slot->moved) finish_slot(t, o, slot->key, NULL);
-    finish_slot(t, o, slot->key, slot->item);
-  }
 }
 
 static void finish_list(tracer *t, const shadow *s) {
@@ -389,36 +282,19 @@ static void finish_deque(tracer *t, const shadow *s) {
     finish_deque_call(t, s->v, "append", items->seq.items[i]);
 }
 
-static Py_ssize_t dict_place(value *const *items, Py_ssize_t count, const value *key) {
-  for (Py_ssize_t i = 0; i < count; i += 2)
-    if (items[i] == key) return i;
-  return -1;
-}
-
-static void finish_item(tracer *t, const shadow *s, value *key, value *item) {
+void shadow_item(tracer *t, const source *s, value *key, value *item) {
   recipe *k = trace_rebuild(t, key);
   if (k)
-    finish_change(t, (change){.kind = CHANGE_ITEM,
-                              .made = made_with(t, s->v->source, k, &item, item != NULL)});
+    finish_change(t,
+                  (change){.kind = CHANGE_ITEM, .made = made_with(t, s, k, &item, item != NULL)});
 }
 
-/* Items keep their places as long as those that are left come in the old order. All behind the
- * first that does not is put in anew. */
-static void finish_dict(tracer *t, const shadow *s) {
-  const value *v = s->v;
-  Py_ssize_t kept = 0, last = -1;
-  for (; kept < v->seq.count; kept += 2) {
-    Py_ssize_t at = dict_place(s->items, s->count, v->seq.items[kept]);
-    if (at <= last) break;
-    last = at;
-  }
-  for (Py_ssize_t i = 0; i < s->count; i += 2)
-    if (dict_place(v->seq.items, kept, s->items[i]) < 0) finish_item(t, s, s->items[i], NULL);
-  for (Py_ssize_t i = 0; i < v->seq.count && !trace_pending(t); i += 2) {
-    Py_ssize_t at = i < kept ? dict_place(s->items, s->count, v->seq.items[i]) : -1;
-    if (at < 0 || s->items[at + 1] != v->seq.items[i + 1])
-      finish_item(t, s, v->seq.items[i], v->seq.items[i + 1]);
-  }
+void shadow_named(tracer *t, const source *s, PyObject *key, value *item, bool attribute) {
+  recipe *name = attribute ? NULL : made_const(t, key);
+  recipe *made = name || attribute ? made_with(t, s, name, &item, item != NULL) : NULL;
+  finish_change(
+      t,
+      (change){.kind = attribute ? CHANGE_ATTR : CHANGE_ITEM, .made = made, .key = Py_NewRef(key)});
 }
 
 static void finish_cell(tracer *t, const shadow *s) {
@@ -459,98 +335,46 @@ static void finish_fills(tracer *t, struct shadows *s) {
   }
 }
 
-/* ---- what must not be one object ---------------------------------------------------------------
+/* ---- the end ----------------------------------------------------------------------------------
  */
 
-/* The object is one that a guard names itself. */
-static bool apart_is_fixed(const source *s) { return s->kind == SOURCE_CONST; }
-
-static bool apart_guard(tracer *t, const source *a, const source *b, int *pairs) {
-  if (!a || !b || a == b || (apart_is_fixed(a) && apart_is_fixed(b))) return true;
-  if (++*pairs > SHADOW_MAX_PAIRS)
-    return trace_break(t, BREAK_LIMIT, "too many objects beside changed ones") != NULL;
-  trace_guard(t, (guard){.kind = GUARD_SAME, .source = a, .source2 = b, .number = 0});
-  return true;
-}
-
-/* An object and what may be its own dictionary: what is done through one would have to be seen
- * through the other. */
-static bool apart_from_dict(tracer *t, PyObject *object, const source *s, PyObject *dict,
-                            const source *other, int *pairs) {
-  PyObject **own = PyDict_CheckExact(dict) ? _PyObject_GetDictPtr(object) : NULL;
-  if (!own || !*own || !s || !other) return true;
-  if (*own == dict)
-    return trace_break(t, BREAK_SIDE_EFFECT, "an attribute of an object whose __dict__ is used") !=
-           NULL;
-  PyObject *key = trace_keep(t, PyUnicode_InternFromString("__dict__"));
-  return key && apart_guard(t, trace_source(t, SOURCE_DERIVED, s, NULL, key, 0), other, pairs);
-}
-
-/* The variables of the function itself must not be changed as items of a dictionary. */
-static bool apart_from_globals(tracer *t, PyObject *dict, const source *s, int *pairs) {
-  PyObject *globals = t->root ? t->root->function->globals : NULL;
-  if (!globals || !PyDict_CheckExact(dict) || s->kind == SOURCE_CONST) return true;
-  if (globals == dict)
-    return trace_break(t, BREAK_SIDE_EFFECT, "an item of globals() is assigned") != NULL;
-  return apart_guard(t, s, trace_source(t, SOURCE_CONST, NULL, globals, NULL, 0), pairs);
-}
-
-static bool apart_from_all(tracer *t, PyObject *object, const source *s, int *pairs) {
-  if (!apart_from_globals(t, object, s, pairs)) return false;
-  for (size_t i = 0; i < t->wrapped.capacity; i++) {
-    const value *w = t->wrapped.keys[i] ? t->wrapped.values[i] : NULL;
-    PyObject *beside = w ? (PyObject *)(uintptr_t)t->wrapped.keys[i] : NULL;
-    if (!w || beside == object) continue;
-    const source *other = shadow_source(w);
-    if (Py_IS_TYPE(beside, Py_TYPE(object)) && other && !apart_guard(t, s, other, pairs))
-      return false;
-    if (!apart_from_dict(t, object, s, beside, other, pairs)) return false;
-    if (w->type == &value_object_type && w->object &&
-        !apart_from_dict(t, beside, other, object, s, pairs))
-      return false;
-  }
-  const pointer_map *unread = &t->shadows->unread;
-  for (size_t i = 0; i < unread->capacity; i++) {
-    const value *w = unread->keys[i] ? unread->values[i] : NULL;
-    if (w && w->object != object && Py_IS_TYPE(w->object, Py_TYPE(object)) &&
-        !apart_guard(t, s, w->source, pairs))
-      return false;
-  }
-  return true;
-}
-
-static bool apart_from_opened(tracer *t, const shadow *s, int *pairs) {
-  PyObject *object = s->object ? s->object : s->v->object;
-  return apart_from_all(t, object, shadow_source(s->v), pairs);
-}
-
 static bool finish_apart(tracer *t) {
-  struct shadows *s = t->shadows;
+  static struct shadows nothing;
+  const struct shadows *s = t->shadows ? t->shadows : &nothing;
   int pairs = 0;
-  for (uint32_t i = 0; i < s->opened_count; i++)
-    if (!apart_from_opened(t, &s->opened[i], &pairs)) return false;
-  for (const overlay *o = s->overlays; o; o = o->next)
-    if (!apart_from_all(t, o->object, o->source, &pairs)) return false;
+  for (uint32_t i = 0; i < s->opened_count; i++) {
+    const shadow *now = &s->opened[i];
+    PyObject *object = now->object ? now->object : now->v->object;
+    if (!apart_from_all(t, object, shadow_source(now->v), &s->unread, &pairs)) return false;
+  }
+  live_dict *live = t->live_dicts;
+  for (value *v; (v = live_changed(&live));)
+    if (!apart_from_all(t, v->object, v->source, &s->unread, &pairs)) return false;
+  if (!overlay_apart(t, &s->unread, &pairs)) return false;
   for (size_t i = 0; i < s->unread.capacity; i++) {
     const value *w = s->unread.keys[i] ? s->unread.values[i] : NULL;
-    if (w && !apart_from_all(t, w->object, w->source, &pairs)) return false;
+    if (w && !apart_from_all(t, w->object, w->source, &s->unread, &pairs)) return false;
   }
   return true;
 }
 
-void shadow_finish(tracer *t) {
-  struct shadows *s = t->shadows;
-  if (!s || !finish_apart(t)) return;
+static void finish_opened(tracer *t, const struct shadows *s) {
   for (uint32_t i = 0; i < s->call_count && !trace_pending(t); i++)
     finish_call(t, &s->calls[i]);
   for (uint32_t i = 0; i < s->opened_count && !trace_pending(t); i++) {
     const shadow *now = &s->opened[i];
     if (now->object) finish_deque(t, now);
     if (now->v->type == &value_list_type) finish_list(t, now);
-    if (now->v->type == &value_dict_type) finish_dict(t, now);
     if (now->v->type == &value_cell_type) finish_cell(t, now);
   }
-  for (const overlay *o = s->overlays; o && !trace_pending(t); o = o->next)
-    finish_overlay(t, o);
-  finish_fills(t, s);
+}
+
+void shadow_finish(tracer *t) {
+  if (!finish_apart(t)) return;
+  if (t->shadows) finish_opened(t, t->shadows);
+  live_dict *live = t->live_dicts;
+  for (value *v; !trace_pending(t) && (v = live_changed(&live));)
+    live_finish(t, dict_live(v));
+  overlay_finish(t);
+  if (t->shadows) finish_fills(t, t->shadows);
 }

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #define WRAP_MAX_ITEMS 1024
-#define WRAP_MAX_KEYS 64
+#define WRAP_MAX_SET 64
 
 value *value_new(tracer *t, const value_type *type) {
   value *v = trace_alloc(t, sizeof *v);
@@ -165,7 +165,7 @@ static value *wrap_item(tracer *t, const source *s, Py_ssize_t i, PyObject *obje
   return item ? value_wrap(t, object, item) : NULL;
 }
 
-static value *wrap_sequence(tracer *t, PyObject *object, const source *s) {
+value *seq_of_live(tracer *t, PyObject *object, const source *s) {
   bool tuple = PyTuple_Check(object);
   Py_ssize_t count = Py_SIZE(object);
   guard_simple(t, GUARD_TYPE, s, (PyObject *)Py_TYPE(object), 0);
@@ -180,7 +180,8 @@ static value *wrap_sequence(tracer *t, PyObject *object, const source *s) {
   v->seq.items = items;
   v->seq.count = v->seq.capacity = count;
   if (tuple) tuple_set_class(v, trace_keep(t, Py_NewRef((PyObject *)Py_TYPE(object))));
-  pointer_map_set(t, &t->wrapped, object, v); /* before the items: a list may hold itself */
+  if (!pointer_map_get(&t->wrapped, object)) /* before the items: a list may hold itself */
+    pointer_map_set(t, &t->wrapped, object, v);
   for (Py_ssize_t i = 0; i < count; i++) {
     items[i] = t->none;
     PyObject *item = tuple ? PyTuple_GET_ITEM(object, i) : PyList_GET_ITEM(object, i);
@@ -189,36 +190,9 @@ static value *wrap_sequence(tracer *t, PyObject *object, const source *s) {
   return v;
 }
 
-static bool wrap_dict_small(PyObject *dict) {
-  PyObject *key, *item;
-  if (PyDict_GET_SIZE(dict) > WRAP_MAX_KEYS) return false;
-  for (Py_ssize_t pos = 0; PyDict_Next(dict, &pos, &key, &item);)
-    if (!object_is_scalar(key)) return false;
-  return true;
-}
-
-/* A small dictionary becomes a value with all its items, its keys guarded as a whole. A large one
- * stays a constant, looked up by key. */
 static value *wrap_dict(tracer *t, PyObject *object, const source *s) {
-  if (!wrap_dict_small(object)) return wrap_const(t, object, s, GUARD_TYPE);
   guard_simple(t, GUARD_TYPE, s, (PyObject *)&PyDict_Type, 0);
-  PyObject *keys = PyDict_Keys(object), *tuple = keys ? PyList_AsTuple(keys) : NULL;
-  Py_XDECREF(keys);
-  if (!trace_keep(t, tuple)) return NULL;
-  guard_simple(t, GUARD_DICT_KEYS, s, tuple, 0);
-  value *v = value_dict(t);
-  if (!v) return NULL;
-  pointer_map_set(t, &t->wrapped, object, v);
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
-    PyObject *key = PyTuple_GET_ITEM(tuple, i), *item = PyDict_GetItemWithError(object, key);
-    const source *at = trace_source(t, SOURCE_ITEM, s, NULL, key, 0);
-    value *wrapped = item && at ? value_wrap(t, item, at) : NULL;
-    value *name = wrapped ? value_const(t, key) : NULL;
-    if (!name || !dict_put(t, v, name, wrapped)) return NULL;
-  }
-  v->source = s;
-  v->object = trace_keep(t, Py_NewRef(object));
-  return v;
+  return live_new(t, object, s, NULL);
 }
 
 /* A set of numbers and strings: its length and each item are guarded. Another set that is equal may
@@ -228,7 +202,7 @@ static value *wrap_set(tracer *t, PyObject *object, const source *s) {
   Py_hash_t hash;
   guard_simple(t, GUARD_TYPE, s, (PyObject *)&PySet_Type, 0);
   guard_simple(t, GUARD_LENGTH, s, NULL, PySet_GET_SIZE(object));
-  if (PySet_GET_SIZE(object) > WRAP_MAX_KEYS)
+  if (PySet_GET_SIZE(object) > WRAP_MAX_SET)
     return trace_break(t, BREAK_LIMIT, "a set of many items");
   value *v = value_set(t, false);
   if (!v) return NULL;
@@ -315,27 +289,32 @@ static value *wrap_instance(tracer *t, PyObject *object, const source *s) {
   if (!v) return NULL;
   v->source = s;
   v->object = trace_keep(t, Py_NewRef(object));
-  return v;
+  return v->object && container_wrap(t, v) ? v : NULL;
+}
+
+/* Objects whose attributes and special methods are followed. */
+static bool wrap_is_instance(PyObject *o) {
+  if (object_is_namespace(o)) return true;
+  if (!PyType_HasFeature(Py_TYPE(o), Py_TPFLAGS_HEAPTYPE)) return false;
+  if (PyList_Check(o) || PyDict_Check(o)) return container_base(Py_TYPE(o)) != NULL;
+  return !PyTuple_Check(o) && !PyAnySet_Check(o) && !PyExceptionInstance_Check(o) &&
+         !PyLong_Check(o) && !PyFloat_Check(o) && !PyUnicode_Check(o);
 }
 
 static value *wrap_new(tracer *t, PyObject *object, const source *s) {
-  if (PyTuple_CheckExact(object) || PyList_CheckExact(object)) return wrap_sequence(t, object, s);
+  if (PyTuple_CheckExact(object) || PyList_CheckExact(object)) return seq_of_live(t, object, s);
   if (PyDict_CheckExact(object)) return wrap_dict(t, object, s);
   if (PyTuple_Check(object) && tuple_class_known(t, Py_TYPE(object)))
-    return wrap_sequence(t, object, s);
+    return seq_of_live(t, object, s);
   if (PySet_CheckExact(object)) return wrap_set(t, object, s);
   if (PyFunction_Check(object)) return wrap_function(t, object, s);
   if (Py_IS_TYPE(object, &PyMethod_Type)) return wrap_method(t, object, s);
   if (PySlice_Check(object)) return wrap_slice(t, object, s);
-  if (object_is_deque(object)) return model_wrap(t, object, s);
+  if (object_is_modelled(object)) return model_wrap(t, object, s);
   value *v = wrap_adapters(t, object, s);
   if (v || trace_pending(t)) return v;
   if (wrap_by_identity(object)) return wrap_const(t, object, s, GUARD_IDENTITY);
-  if (PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE) && !PyTuple_Check(object) &&
-      !PyList_Check(object) && !PyDict_Check(object) && !PyAnySet_Check(object) &&
-      !PyExceptionInstance_Check(object) && !PyLong_Check(object) && !PyFloat_Check(object) &&
-      !PyUnicode_Check(object))
-    return wrap_instance(t, object, s);
+  if (wrap_is_instance(object)) return wrap_instance(t, object, s);
   return wrap_const(t, object, s, GUARD_TYPE);
 }
 
@@ -501,6 +480,7 @@ static PyObject *known_slice(tracer *t, value *v, bool plain) {
 }
 
 static PyObject *known_dict(tracer *t, value *v, bool plain) {
+  if (!(v = dict_whole(t, v))) return NULL;
   PyObject *list = known_sequence(t, &(value){.type = &value_list_type, .seq = v->seq}, plain);
   if (!list) return NULL;
   PyObject *result = PyDict_New();

@@ -162,6 +162,8 @@ struct tracer {
   int64_t late_sizes[LOOM_MAX_SYMBOLS]; /* the sizes themselves, so far */
   uint32_t late_count;
   struct shadows *shadows;               /* shadow.c; or NULL */
+  struct live_dict *live_dicts;          /* livedict.c */
+  struct overlay *overlays;              /* overlay.c */
   uint64_t looped;                       /* bit for each symbol that is the index of a loop */
   int64_t loop_counts[LOOM_MAX_SYMBOLS]; /* iterations of those, as numbers */
   int64_t blamed;    /* the symbol of the loop that is at fault for what is being reported, or -1 */
@@ -230,6 +232,8 @@ bool roll_is_open(tracer *t);
 /* ---- value/ --------------------------------------------------------------------------------- */
 
 value *value_lazy(tracer *t, PyObject *object, const source *s); /* not looked at yet */
+/* The items of a live tuple or list (or of an instance of a class over them), guarded. */
+value *seq_of_live(tracer *t, PyObject *object, const source *s);
 extern const value_type value_lazy_type, value_object_type, value_builtin_method_type,
     value_generator_type, value_range_type, value_range_to_type, value_super_type,
     value_partial_type;
@@ -285,11 +289,13 @@ recipe *tuple_rebuild_class(tracer *t, value *v, recipe *items);
 int key_equal(tracer *t, value *l, value *r);
 bool key_check(tracer *t, value *key); /* hashable and safe to compare */
 value *value_dict(tracer *t);
-int dict_find(tracer *t, value *dict, value *key, Py_ssize_t *index_out);
+bool object_is_enum_member(tracer *t, PyObject *object); /* whose hash is Enum's own */
+Py_hash_t key_hash(tracer *t, PyObject *key); /* of one that may be hashed; -1: raise or break */
 value *dict_get(tracer *t, value *dict, value *key); /* NULL with nothing pending: missing */
 bool dict_put(tracer *t, value *dict, value *key, value *item);
 bool dict_remove(tracer *t, value *dict, value *key); /* raises KeyError */
 bool dict_update(tracer *t, value *dict, value *other, bool merge);
+Py_ssize_t dict_size(tracer *t, value *v); /* -1: failed */
 value *value_set(tracer *t, bool frozen);
 int set_find(tracer *t, value *set, value *item, Py_ssize_t *index_out);
 bool set_add(tracer *t, value *set, value *item);
@@ -347,6 +353,7 @@ function_data *function_get(tracer *t, value *v); /* of a value_function_type, w
 value *value_object_new(tracer *t, PyObject *cls);
 PyObject *object_class(value *v);
 bool object_is_virtual(value *v);
+bool object_is_namespace(PyObject *object); /* an exact types.SimpleNamespace */
 /* A container that an attribute of a live object holds, not looked at yet; NULL with nothing
  * pending: it is none, or has been. */
 value *object_lazy_attr(tracer *t, value *v, PyObject *name);
@@ -362,6 +369,7 @@ bool exception_init(tracer *t, value *v, value *const *args, Py_ssize_t count);
 void exception_set_cause(value *v, value *cause);
 value *exception_str(tracer *t, value *v);
 value *object_attr(tracer *t, value *v, PyObject *name); /* NULL with nothing pending: missing */
+value *object_own_attr(tracer *t, value *v, PyObject *name); /* the same of a live one's __dict__ */
 value *type_attr(tracer *t, PyObject *type, PyObject *name, value *self, PyObject *start_after);
 value *trace_special(tracer *t, value *v,
                      const char *name); /* bound, from the type; NULL without pending: none */
@@ -385,12 +393,34 @@ value *builtin_method_find(tracer *t, const builtin_method *table, value *self, 
 bool args_check(tracer *t, const char *name, Py_ssize_t count, Py_ssize_t least, Py_ssize_t most,
                 PyObject *kwnames);
 
+/* ---- value/livedict.c: dictionaries that existed before the call -------------------------------
+ */
+
+typedef struct live_dict live_dict;
+live_dict *dict_live(const value *v); /* NULL: made inside */
+value *dict_owner(const value *v);    /* the object whose attributes it holds, or NULL */
+/* `object`, an instance of dict, as a value; `owner`: the live object whose __dict__ it is. */
+value *live_new(tracer *t, PyObject *object, const source *s, value *owner);
+/* 1 found, 0 not, -1 failed; `item_out` may be NULL. */
+int live_find(tracer *t, live_dict *d, value *key, value **item_out);
+bool live_put(tracer *t, live_dict *d, value *key, value *item);
+bool live_remove(tracer *t, live_dict *d, value *key); /* raises KeyError */
+bool live_clear(tracer *t, live_dict *d);
+value *live_keys(tracer *t, live_dict *d); /* a new list */
+value *live_keys_before(tracer *t, live_dict *d);
+value *live_whole(tracer *t, live_dict *d);
+Py_ssize_t live_length(tracer *t, live_dict *d);
+void live_walk(roll_walk *w, const tracer *t);
+value *live_changed(live_dict **from); /* the next one that was changed, or NULL */
+void live_finish(tracer *t, const live_dict *d);
+
 /* ---- value/container.c ----------------------------------------------------------------------- */
 
 PyTypeObject *
 container_base(PyTypeObject *type); /* dict or list, which it is a Python class over */
 value *object_content(value *v);    /* the dict or list value, or NULL */
 bool container_fill(tracer *t, value *v);
+bool container_wrap(tracer *t, value *v); /* of a live one */
 bool container_keeps(tracer *t, value *v,
                      const char *name); /* the method is the builtin type's own */
 value *container_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t count,
@@ -412,7 +442,7 @@ typedef struct partial_data {
 
 /* ---- value/shadow.c: changes of what existed before the call --------------------------------- */
 
-/* To be asked before the content of a list, dictionary or cell is changed; false after a break. */
+/* To be asked before the content of a list or cell is changed; false after a break. */
 bool shadow_open(tracer *t, value *v);
 /* A model of a live deque: what is done to its items is done to the deque. */
 bool shadow_open_model(tracer *t, value *v, PyObject *object, value *items);
@@ -422,6 +452,19 @@ bool shadow_takes(const value *lazy, PyObject *name); /* a method that needs not
 value *shadow_method(tracer *t, value *lazy);
 /* `v` has just been made of an object that may have been changed unseen. */
 bool shadow_catch_up(tracer *t, value *v, PyObject *object);
+/* A cell made inside gets its content when all else has been made: functions in it may hold it. */
+bool shadow_fill(tracer *t, value *cell);
+const source *shadow_source(const value *v);
+/* As changes: an item of the dictionary that `s` reads, set or (NULL) deleted; an attribute, or a
+ * variable, of a name. */
+void shadow_item(tracer *t, const source *s, value *key, value *item);
+void shadow_named(tracer *t, const source *s, PyObject *key, value *item, bool attribute);
+void shadow_walk(roll_walk *w, const tracer *t);
+void shadow_finish(tracer *t);
+
+/* ---- value/overlay.c --------------------------------------------------------------------------
+ */
+
 /* Attributes, or items of a dictionary, that were assigned or deleted. */
 typedef struct overlay overlay;
 typedef struct overlay_slot {
@@ -429,16 +472,26 @@ typedef struct overlay_slot {
   value *item; /* NULL: deleted */
   bool moved;  /* was deleted before: comes last */
 } overlay_slot;
-overlay *overlay_of(const tracer *t, PyObject *object); /* NULL: nothing has been */
+/* Of attributes, or of the items of a dictionary of variables. NULL: nothing has been. */
+overlay *overlay_of(const tracer *t, PyObject *object, bool attributes);
+uint32_t overlay_count(const overlay *o); /* `o` may be NULL */
+const overlay_slot *overlay_at(const overlay *o, uint32_t i);
 overlay *overlay_open(tracer *t, PyObject *object, const source *s, bool attributes);
 overlay_slot *overlay_find(const overlay *o, PyObject *key); /* `o` may be NULL */
 bool overlay_put(tracer *t, overlay *o, PyObject *key, value *item);
 bool overlay_put_variable(tracer *t, PyObject *globals, PyObject *name, value *item);
 bool overlay_delete(tracer *t, overlay *o, PyObject *key, bool existed); /* before the call */
-/* A cell made inside gets its content when all else has been made: functions in it may hold it. */
-bool shadow_fill(tracer *t, value *cell);
-void shadow_walk(roll_walk *w, const tracer *t);
-void shadow_finish(tracer *t);
+void overlay_walk(roll_walk *w, const tracer *t);
+bool overlay_apart(tracer *t, const pointer_map *unread, int *pairs);
+void overlay_finish(tracer *t);
+
+/* ---- value/apart.c ----------------------------------------------------------------------------
+ */
+
+/* Guards that nothing else that capture has read, nor what is in `unread`, is the object, which is
+ * changed; false after a break. */
+bool apart_from_all(tracer *t, PyObject *object, const source *s, const pointer_map *unread,
+                    int *pairs);
 
 /* ---- value/classbody.c ----------------------------------------------------------------------- */
 
@@ -463,7 +516,8 @@ bool model_owns(PyObject *object);   /* a class, a function or the globals of th
 /* An attribute of the model itself, which an object of the original does not have. */
 bool model_is_private(tracer *t, PyObject *cls, PyObject *name);
 recipe *model_rebuild(tracer *t, value *v);
-value *model_wrap(tracer *t, PyObject *object, const source *s); /* NULL, nothing pending: none */
+bool object_is_modelled(PyObject *object); /* a live one that has a model */
+value *model_wrap(tracer *t, PyObject *object, const source *s);
 value *model_items(tracer *t, value *v); /* the list value of one for a live deque */
 
 /* ---- builtins.c ----------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 """Guards: what has to hold for a compiled version to be used again."""
 
 import builtins
+import collections
 import math
 import types
 
@@ -326,3 +327,78 @@ def test_unrelated_writes_to_the_globals_change_nothing(compiled):
     for k in range(5):
         scope[f"other{k}"] = k
         np.testing.assert_array_equal(f(x), plain(x))
+
+
+def test_dictionaries_are_guarded_key_by_key():
+    cache = {}
+
+    def f(x, key):
+        if key not in cache:
+            cache[key] = x * len(key)
+        return cache[key] + 1
+
+    compiled, x = frameloom.compile(f, fullgraph=True), np.ones(3)
+    for key in ("a", "bb", "a", "bb"):
+        assert compiled(x, key)[0] == len(key) + 1
+    count = len(compiled._report()["entries"])
+    assert count == 4  # the first time and later, for each
+    cache["other"] = cache["a"]
+    cache["bb"] = np.full(3, 7.0)
+    assert compiled(x, "a")[0] == 2 and compiled(x, "bb")[0] == 8
+    assert len(compiled._report()["entries"]) == count
+    del cache["a"]
+    assert compiled(x, "a")[0] == 2 and "a" in cache and len(compiled._report()["entries"]) == count
+
+
+def test_what_is_asked_of_a_dictionary_is_guarded():
+    table = {"a": 1.0, (2, "b"): 2.0, int: 3.0}
+
+    def present(x):
+        return x + ("a" in table)
+
+    def size(x):
+        return x + len(table)
+
+    def keys(x):
+        return x + sum(1 for key in table if isinstance(key, tuple)), list(table)
+
+    x = np.zeros(2)
+    for f in (present, size, keys):
+        compiled = frameloom.compile(f, fullgraph=True)
+        before = dict(table)
+        for change in (lambda: table.update(a=5.0), lambda: table.pop("a"), lambda: table.update(z=1), lambda: table.pop((2, "b")),
+                       lambda: table.update({(2, "b"): 0}), table.clear):
+            got, want = compiled(x), f(x)
+            assert str(got) == str(want)
+            change()
+            assert str(compiled(x)) == str(f(x))
+        table.update(before)
+
+
+class Deeper(dict):
+    def __len__(self):
+        raise RuntimeError("never asked")
+
+
+def test_guards_ask_nothing_of_classes_over_dict():
+    d = Deeper(a=1)
+
+    def f(x, d):
+        return x + dict.__len__(d) + len(list(d))
+
+    compiled = frameloom.compile(f)
+    assert compiled(np.zeros(2), d)[0] == 2
+    d["b"] = 2
+    assert compiled(np.zeros(2), d)[0] == 4
+
+
+def test_ordered_dictionaries_are_guarded_in_their_order():
+    d = collections.OrderedDict(a=1, b=2)
+
+    def f(x, d):
+        return x, list(d), next(iter(d.items()))
+
+    compiled = frameloom.compile(f, fullgraph=True)
+    for _ in range(3):
+        assert compiled(np.zeros(2), d)[1:] == f(np.zeros(2), d)[1:]
+        d.move_to_end(next(iter(d)))

@@ -13,8 +13,8 @@ from typing import Callable
 import numpy as np
 
 THEMES = [
-    "arrays", "breaks", "calling", "classes", "collected", "comprehensions", "descriptors", "effects", "equality", "flow", "formatting",
-    "generators", "identity", "iterating", "library", "managers", "matching", "names", "numbers", "objects", "raising", "records",
+    "arrays", "breaks", "caches", "calling", "classes", "collected", "comprehensions", "copying", "descriptors", "effects", "equality", "flow", "formatting",
+    "generators", "identity", "iterating", "library", "live", "managers", "matching", "names", "numbers", "objects", "raising", "records",
     "sequences", "tracebacks", "unpacking",
 ]
 CASES, PROGRAMS = [], []
