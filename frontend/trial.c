@@ -63,7 +63,7 @@ static void trial_leave(callable *c, const trial *t) {
   why.location.file = PyUnicode_AsUTF8(code->co_filename);
   why.location.line = code->co_firstlineno;
   callable_record_break(c, &why);
-  PyErr_Clear();
+  error_drop();
   PyErr_Restore(type, raised, traceback);
 }
 
