@@ -38,15 +38,15 @@ static uint32_t nothing(void *const *buffers, const uint64_t *params, void *scra
 
 static void bench_threads(void) {
   char label[64];
-  MEASURE("launch, 1 chunk", 10000, loom_threads_launch(nothing, NULL, NULL, 0, 1));
+  MEASURE("launch, 1 chunk", 10000, loom_threads_launch(nothing, NULL, NULL, 0, 0, 1));
   snprintf(label, sizeof label, "launch, 16 chunks, %d threads, workers awake",
            loom_threads_count());
-  MEASURE(label, 10000, loom_threads_launch(nothing, NULL, NULL, 0, 16));
+  MEASURE(label, 10000, loom_threads_launch(nothing, NULL, NULL, 0, 0, 16));
   double best = 1e30;
   for (int round = 0; round < ROUNDS; round++) {
     usleep(2000);
     double start = now_ns();
-    loom_threads_launch(nothing, NULL, NULL, 0, 16);
+    loom_threads_launch(nothing, NULL, NULL, 0, 0, 16);
     double took = now_ns() - start;
     if (took < best) best = took;
   }

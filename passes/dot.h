@@ -33,7 +33,20 @@ typedef struct dot_operand {
   int64_t panels;  /* of one batch */
   int64_t batches; /* 1 when the operand is the same in every batch */
   int64_t offset;  /* in bytes, in slots */
+  int64_t round;   /* panels of one batch, and ... */
+  int64_t kept;    /* ... batches that are in slots at once */
 } dot_operand;
+
+/* Blocks of an operation whose packed operands are not there at once: each round packs what its
+ * chunks read, in the place of what the round before has read. */
+typedef struct dot_rounds {
+  int64_t batch;                  /* batches of one */
+  int64_t rows, columns, batches; /* number of rounds along each; all 1: there is one round */
+} dot_rounds;
+
+typedef struct dot_launch { /* chunks [first, first + count) of a stage */
+  int64_t stage, first, count;
+} dot_launch;
 
 typedef struct dot_plan {
   MlirOperation op;
@@ -49,9 +62,10 @@ typedef struct dot_plan {
   dot_operand lhs, rhs;
   int64_t tiles, panels;             /* of rows, of columns */
   int64_t block_tiles, block_panels; /* of one chunk */
-  int64_t chunks_m, chunks_n;        /* of one batch */
-  int64_t depth_block;               /* steps of depth taken at once; 0: all */
-  int64_t sum_run;                   /* steps of depth summed in one chain; 0: all */
+  int64_t chunks_m, chunks_n;        /* of one batch, in one round */
+  dot_rounds rounds;
+  int64_t depth_block; /* steps of depth taken at once; 0: all */
+  int64_t sum_run;     /* steps of depth summed in one chain; 0: all */
   int64_t stages[2];
   int stage_count;
   int64_t slots, scratch; /* bytes */
@@ -61,6 +75,15 @@ typedef struct dot_plan {
 MlirOperation dot_find(const lower_kernel *kernel);
 /* Is `op` one that this lowering takes: ranks, an element type with arithmetic. */
 bool dot_plan_make(const lower_kernel *kernel, MlirOperation op, dot_plan *out);
+/* Takes a product whose packed operands would need too much memory in rounds (dot_rounds.c). */
+void dot_divide(dot_plan *plan);
+bool dot_is_divided(const dot_plan *plan);
+/* Chunks of a packing stage for one round. */
+int64_t dot_round_packs(const dot_plan *plan);
+/* The launches of all rounds, malloc'ed. */
+dot_launch *dot_launches(const dot_plan *plan, intptr_t *count);
+/* Bytes of slots for what is packed at once; sets the operands' offsets. */
+int64_t dot_place(dot_plan *plan);
 /* loom-schedule: writes stages, scratch, slots and schedule to the kernel. False after a
  * diagnostic. */
 bool dot_schedule(const lower_kernel *kernel, MlirOperation op);

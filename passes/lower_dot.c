@@ -15,6 +15,7 @@ typedef struct dot_job {
   dot_operand const *packed;                            /* what a packing stage packs */
   int lanes;                                            /* of the last vector of a panel */
   int64_t chunk_low;                                    /* first chunk of what is packed */
+  MlirValue round_row, round_column, round_batch;       /* of the round; null: there is one */
   MlirValue row0, column0;                              /* i64 */
   MlirValue rhs;                                        /* the panel at the depth's first step */
   MlirValue tile_low, tile_high, panel_low, panel_high; /* of the chunk */
@@ -209,20 +210,44 @@ static void dot_pack_chunk(lower *l, void *user, const MlirValue *carried, MlirV
   const dot_operand *o = job->packed;
   bool columns = o->lane_group == DOT_COLUMN;
   MlirValue chunk = dot_op(l, "arith.subi", l->vars[DOT_CHUNK].iv, job->chunk_low);
-  dot_set(l, DOT_BATCH, dot_op(l, "arith.divui", chunk, o->panels));
-  MlirValue panel = dot_op(l, "arith.remui", chunk, o->panels);
+  MlirValue batch = dot_op(l, "arith.divui", chunk, o->round);
+  MlirValue panel = dot_op(l, "arith.remui", chunk, o->round);
+  if (job->round_batch.ptr) {
+    MlirValue round = columns ? job->round_column : job->round_row;
+    batch = dot_add_scaled(l, batch, job->round_batch, o->batches == 1 ? 0 : job->p->rounds.batch);
+    panel = dot_add_scaled(l, panel, round, o->round);
+  }
+  dot_set(l, DOT_BATCH, batch);
   *(columns ? &job->column0 : &job->row0) =
       dot_first(l, panel, o->step, job->p->extents[o->lane_group]);
   lower_for(l, dot_const(l, 0), dot_const(l, job->p->extents[DOT_DEPTH]), dot_const(l, 1),
             DOT_DEPTH, 0, NULL, columns ? dot_pack_vectors : dot_pack_rows, job, NULL);
 }
 
+/* The round of a chunk, of which each has `chunks`: where they begin. */
+static MlirValue dot_find_round(lower *l, dot_job *job, MlirValue chunk, int64_t chunks) {
+  const dot_rounds *rounds = &job->p->rounds;
+  MlirValue round = dot_op(l, "arith.divui", chunk, chunks);
+  job->round_row = dot_op(l, "arith.remui", round, rounds->rows);
+  MlirValue outer = dot_op(l, "arith.divui", round, rounds->rows);
+  job->round_column = dot_op(l, "arith.remui", outer, rounds->columns);
+  job->round_batch = dot_op(l, "arith.divui", outer, rounds->columns);
+  return dot_op(l, "arith.muli", round, chunks);
+}
+
+/* A launch is within one round. */
 static void dot_pack(lower *l, dot_job *job) {
   int64_t first = 0;
+  if (dot_is_divided(job->p)) {
+    MlirValue base = dot_find_round(l, job, l->begin, dot_round_packs(job->p));
+    loom_builder b = dot_here(l);
+    l->begin = lane_op2(&b, "arith.subi", l->begin, base);
+    l->end = lane_op2(&b, "arith.subi", l->end, base);
+  }
   for (int side = 0; side < 2 && !l->failed; side++) {
     const dot_operand *o = side ? &job->p->rhs : &job->p->lhs;
     if (o->direct) continue;
-    int64_t last = loom_num_add(first, loom_num_mul(o->batches, o->panels));
+    int64_t last = loom_num_add(first, loom_num_mul(o->kept, o->round));
     job->packed = o;
     job->chunk_low = first;
     lower_for(l, dot_op(l, "arith.maxsi", l->begin, first), dot_op(l, "arith.minsi", l->end, last),
@@ -246,7 +271,9 @@ static MlirValue dot_panel_pointer(lower *l, const dot_job *job, const dot_opera
     offset = dot_add_scaled(l, offset, job->depth_low, o->strides[DOT_DEPTH]);
     return dot_address(l, l->pointers[l->kernel->operands[o->operand].slot], offset, p->work);
   }
-  offset = dot_add_scaled(l, panel, batch, o->batches == 1 ? 0 : o->panels);
+  if (o->round != o->panels) panel = dot_op(l, "arith.remui", panel, o->round);
+  if (o->kept != o->batches) batch = dot_op(l, "arith.remui", batch, o->kept);
+  offset = dot_add_scaled(l, panel, batch, o->batches == 1 ? 0 : o->round);
   offset = dot_op(l, "arith.muli", offset, loom_num_mul(o->step, p->extents[DOT_DEPTH]));
   offset = dot_add_scaled(l, offset, job->depth_low, o->step);
   return dot_address(l, dot_slots(l, o->offset), offset, p->work);
@@ -520,12 +547,24 @@ static void dot_chunk(lower *l, void *user, const MlirValue *carried, MlirValue 
   const dot_plan *p = job->p;
   MlirValue chunk = l->vars[DOT_CHUNK].iv;
   int64_t per_batch = loom_num_mul(p->chunks_m, p->chunks_n);
-  dot_set(l, DOT_BATCH, dot_op(l, "arith.divui", chunk, per_batch));
+  bool divided = dot_is_divided(p);
+  if (divided) {
+    MlirValue base = dot_find_round(l, job, chunk, per_batch * p->rounds.batch);
+    loom_builder b = dot_here(l);
+    chunk = lane_op2(&b, "arith.subi", chunk, base);
+  }
+  MlirValue batch = dot_op(l, "arith.divui", chunk, per_batch);
   MlirValue within = dot_op(l, "arith.remui", chunk, per_batch);
-  dot_block(l, dot_op(l, "arith.divui", within, p->chunks_n), p->block_tiles, p->tiles,
-            &job->tile_low, &job->tile_high);
-  dot_block(l, dot_op(l, "arith.remui", within, p->chunks_n), p->block_panels, p->panels,
-            &job->panel_low, &job->panel_high);
+  MlirValue tiles = dot_op(l, "arith.divui", within, p->chunks_n);
+  MlirValue panels = dot_op(l, "arith.remui", within, p->chunks_n);
+  if (divided) {
+    batch = dot_add_scaled(l, batch, job->round_batch, p->rounds.batch);
+    tiles = dot_add_scaled(l, tiles, job->round_row, p->chunks_m);
+    panels = dot_add_scaled(l, panels, job->round_column, p->chunks_n);
+  }
+  dot_set(l, DOT_BATCH, batch);
+  dot_block(l, tiles, p->block_tiles, p->tiles, &job->tile_low, &job->tile_high);
+  dot_block(l, panels, p->block_panels, p->panels, &job->panel_low, &job->panel_high);
   job->depth_low = dot_const(l, 0);
   job->depth_high = dot_const(l, p->extents[DOT_DEPTH]);
   if (p->depth_block)

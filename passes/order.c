@@ -32,8 +32,10 @@
 #include "passes/passes.h"
 
 #define ORDER_SMALL                                                                                \
-  (1 << 20)              /* bytes at the highest point below which the order does not matter       \
-                          */
+  (1 << 20)                    /* bytes at the highest point below which the order does not matter \
+                                */
+#define ORDER_PACKED (1 << 20) /* bytes that a product packs at once, or a part of its operands */
+#define ORDER_PACKED_PART 16
 #define ORDER_GAIN 50    /* a new order has to save at least one part in so many */
 #define ORDER_WINDOW 256 /* so many ready ops are looked at */
 
@@ -121,13 +123,23 @@ static void order_note(order_state *s, int32_t begin, int32_t storage) {
   if (storage >= 0) s->numbers[s->number_count++] = storage;
 }
 
+/* A product packs so much of its operands at once (dot_rounds.c). */
+static int64_t order_round(MlirOperation product) {
+  int64_t lhs = order_bytes(loom_operand(product, 0)), rhs = order_bytes(loom_operand(product, 1));
+  int64_t part = (lhs + rhs + order_bytes(loom_result(product, 0))) / ORDER_PACKED_PART;
+  part = part > ORDER_PACKED ? part : ORDER_PACKED;
+  return lhs + rhs < part ? lhs + rhs : part;
+}
+
 static int64_t order_packed(MlirOperation op) {
   int64_t bytes = 0;
   if (!loom_is(op, "loom.fusion")) return 0;
   MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
   for (MlirOperation in = mlirBlockGetFirstOperation(body); in.ptr;
        in = mlirOperationGetNextInBlock(in))
-    if (loom_class_of(in) == LOOM_CLASS_DOT || loom_is(in, "loom.convolution_gradient"))
+    if (loom_class_of(in) == LOOM_CLASS_DOT)
+      bytes += order_round(in);
+    else if (loom_is(in, "loom.convolution_gradient"))
       bytes += order_bytes(loom_operand(in, 0)) + order_bytes(loom_operand(in, 1));
   return bytes;
 }

@@ -668,25 +668,47 @@ static bool plan_gather(plan_state *s, loom_builder *b, MlirOperation op, plan_l
   return true;
 }
 
+typedef struct plan_part { /* chunks [first, first + count) of a stage */
+  int64_t stage, first, count;
+} plan_part;
+
+static void plan_launch(plan_state *s, loom_builder *b, MlirOperation op, const plan_lists *lists,
+                        plan_part part) {
+  MlirOperation kernel = plan_kernel(s, op);
+  int32_t segments[] = {(int32_t)lists->buffers, (int32_t)lists->scalars};
+  loom_named attrs[8] = {
+      {"kernel", loom_get_attr(op, "kernel")},
+      {"stage", loom_attr_i64(s->ctx, part.stage)},
+      {"chunks", loom_attr_i64(s->ctx, part.count)},
+      {"scratch", loom_attr_i64(s->ctx, loom_get_i64(kernel, "scratch", 0))},
+      {"fp", loom_attr_i64(s->ctx, loom_get_i64(kernel, "fp", 15))},
+      {"operandSegmentSizes", mlirDenseI32ArrayGet(s->ctx, 2, segments)},
+  };
+  int count = 6;
+  if (loom_sizes()->symbol_count)
+    attrs[count++] = (loom_named){"symbols", loom_attr_i64(s->ctx, loom_sizes()->symbol_count)};
+  if (part.first) attrs[count++] = (loom_named){"loom.first", loom_attr_i64(s->ctx, part.first)};
+  loom_build(b, "loom.launch", lists->buffers + lists->scalars, lists->values, 0, NULL, count,
+             attrs);
+}
+
 static bool plan_launches(plan_state *s, loom_builder *b, MlirOperation op, plan_lists *lists) {
   MlirOperation kernel = plan_kernel(s, op);
   int64_t stages[64];
   intptr_t count = loom_get_i64s(kernel, "stages", stages, 64);
   if (count < 1 || count > 64)
     return loom_emit_error(mlirOperationGetLocation(kernel), "a kernel has 1 to 64 stages");
-  int32_t segments[] = {(int32_t)lists->buffers, (int32_t)lists->scalars};
-  for (intptr_t i = 0; i < count; i++) {
-    loom_named attrs[] = {
-        {"kernel", loom_get_attr(op, "kernel")},
-        {"stage", loom_attr_i64(s->ctx, i)},
-        {"chunks", loom_attr_i64(s->ctx, stages[i])},
-        {"scratch", loom_attr_i64(s->ctx, loom_get_i64(kernel, "scratch", 0))},
-        {"fp", loom_attr_i64(s->ctx, loom_get_i64(kernel, "fp", 15))},
-        {"operandSegmentSizes", mlirDenseI32ArrayGet(s->ctx, 2, segments)},
-        {"symbols", loom_attr_i64(s->ctx, loom_sizes()->symbol_count)},
-    };
-    loom_build(b, "loom.launch", lists->buffers + lists->scalars, lists->values, 0, NULL,
-               loom_sizes()->symbol_count ? 7 : 6, attrs);
+  MlirAttribute parts = loom_get_attr(kernel, "loom.launches");
+  if (!parts.ptr) {
+    for (intptr_t i = 0; i < count; i++)
+      plan_launch(s, b, op, lists, (plan_part){i, 0, stages[i]});
+    return true;
+  }
+  for (intptr_t i = 0; i + 3 <= mlirDenseArrayGetNumElements(parts); i += 3) {
+    plan_part part = {mlirDenseI64ArrayGetElement(parts, i),
+                      mlirDenseI64ArrayGetElement(parts, i + 1),
+                      mlirDenseI64ArrayGetElement(parts, i + 2)};
+    plan_launch(s, b, op, lists, part);
   }
   return true;
 }

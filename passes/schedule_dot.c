@@ -11,10 +11,12 @@
  * lhs is read where it lies when its depth is contiguous: a tile then reads `mr` streams at
  * constant distances, which costs nothing over a packed tile. rhs is read where it lies when its
  * columns are contiguous and it is small or used by few tiles; else its panels are packed by a
- * first stage, so that the inner loop reads one stream.
+ * first stage, so that the inner loop reads one stream. What is packed at once is bounded
+ * (dot_rounds.c).
  */
 #include "passes/dot.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define DOT_DIRECT_BYTES (128 << 10) /* rhs up to this size needs no packing */
@@ -169,7 +171,7 @@ static int64_t dot_bytes(const dot_plan *p, int group, int64_t size) {
 }
 
 static void dot_packing(const lower_kernel *kernel, dot_plan *p) {
-  int64_t size = (int64_t)loom_dtype_size(p->work), at = 0;
+  int64_t size = (int64_t)loom_dtype_size(p->work);
   bool same = !loom_dtype_is_half(p->dtype); /* packing makes f32 of half floats */
   bool known = same && dot_direct(kernel, &p->lhs);
   p->lhs.batches = known && p->lhs.strides[DOT_BATCH] == 0 ? 1 : p->extents[DOT_BATCH];
@@ -188,13 +190,11 @@ static void dot_packing(const lower_kernel *kernel, dot_plan *p) {
   p->rhs.panels = p->panels;
   for (int side = 0; side < 2; side++) {
     dot_operand *o = side ? &p->rhs : &p->lhs;
-    if (o->direct) continue;
-    o->offset = at;
-    int64_t row = loom_num_mul(o->step * size, p->extents[DOT_DEPTH]);
-    at = loom_num_add(at, loom_num_mul(loom_num_mul(o->batches, o->panels), row));
-    at = loom_num_mul(loom_num_ceil(loom_num_add(at, 1), 64), 64); /* 0 would mean no buffer */
+    o->round = o->panels;
+    o->kept = o->batches;
   }
-  p->slots = at;
+  p->rounds = (dot_rounds){p->extents[DOT_BATCH], 1, 1, 1};
+  p->slots = dot_place(p);
 }
 
 /* A depth somewhat over a block is not worth the trips of the sums. */
@@ -304,20 +304,31 @@ bool dot_plan_make(const lower_kernel *kernel, MlirOperation op, dot_plan *p) {
   if (symbolic)
     dot_chunks_symbolic(p);
   else
-    dot_chunks(p);
+    dot_chunks(p), dot_divide(p);
   p->scratch = dot_tile_bytes(p) * (p->depth_block ? p->block_tiles * p->block_panels : 1);
-  p->stages[0] = 0;
-  for (int side = 0; side < 2; side++) {
-    const dot_operand *o = side ? &p->rhs : &p->lhs;
-    if (!o->direct) p->stages[0] = loom_num_add(p->stages[0], loom_num_mul(o->batches, o->panels));
-  }
+  int64_t rounds = p->rounds.batches * p->rounds.rows * p->rounds.columns;
+  p->stages[0] = loom_num_mul(dot_round_packs(p), rounds);
   p->stage_count = p->stages[0] ? 2 : 1;
   p->stages[p->stage_count - 1] =
-      loom_num_mul(p->extents[DOT_BATCH], loom_num_mul(p->chunks_m, p->chunks_n));
+      loom_num_mul(loom_num_mul(p->rounds.batch, rounds), loom_num_mul(p->chunks_m, p->chunks_n));
   return true;
 }
 
 /* ---- the schedule ---- */
+
+/* `loom.launches`: stage, first chunk and number of chunks of each launch, where stages are not
+ * simply run one after the other. */
+static bool dot_write_launches(const lower_kernel *kernel, const dot_plan *p) {
+  intptr_t count = 0;
+  if (!dot_is_divided(p)) return true;
+  dot_launch *launches = dot_launches(p, &count);
+  if (!launches) return dot_refuse(p->op, "out of memory");
+  _Static_assert(sizeof *launches == 3 * sizeof(int64_t), "three numbers in a row");
+  loom_set_attr(kernel->op, "loom.launches",
+                loom_attr_i64s(kernel->ctx, 3 * count, &launches->stage));
+  free(launches);
+  return true;
+}
 
 MlirOperation dot_find(const lower_kernel *kernel) {
   MlirOperation op = mlirBlockGetFirstOperation(kernel->block);
@@ -350,5 +361,5 @@ bool dot_schedule(const lower_kernel *kernel, MlirOperation op) {
   loom_set_attr(kernel->op, "scratch", loom_attr_i64(ctx, p.scratch));
   loom_set_attr(kernel->op, "slots", loom_attr_i64(ctx, p.slots));
   loom_set_attr(kernel->op, "schedule", mlirDictionaryAttrGet(ctx, COUNT, entries));
-  return true;
+  return dot_write_launches(kernel, &p);
 }

@@ -296,8 +296,8 @@ static bool resolve_instrs(loom_plan *plan, const loom_plan_header *h, loom_erro
     if (longest > plan->list_limit) plan->list_limit = longest;
   }
   plan->direct = h->instrs.count == 1 && plan->instrs[0].opcode == LOOM_PLAN_LAUNCH &&
-                 plan->instrs[0].chunks == 1 && !plan->instrs[0].scratch && !h->arena_size &&
-                 !h->register_count && plan->list_limit <= PLAN_STACK;
+                 plan->instrs[0].chunks == 1 && !plan->instrs[0].b && !plan->instrs[0].scratch &&
+                 !h->arena_size && !h->register_count && plan->list_limit <= PLAN_STACK;
   resolve_uses(plan, h);
   return resolve_places(plan, h), resolve_outputs(plan, h, err) && resolve_kernels(plan, h, err);
 }

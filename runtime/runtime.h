@@ -43,7 +43,7 @@ typedef uint32_t (*loom_kernel_fn)(void *const *buffers, const uint64_t *params,
  * kernels' parameters may name a register instead of a number.
  */
 #define LOOM_PLAN_MAGIC 0x314d4f4f4c4e4c50ull
-#define LOOM_PLAN_VERSION 5u
+#define LOOM_PLAN_VERSION 6u
 #define LOOM_PLAN_PAGE 4096u /* the unit of LOOM_PLAN_TRIM */
 
 typedef struct loom_plan_section {
@@ -116,7 +116,7 @@ typedef struct loom_plan_buffer {
 } loom_plan_buffer;
 
 typedef enum loom_plan_opcode {
-  LOOM_PLAN_LAUNCH,    /* kernel `a` over `chunks`; lists: buffers, then params */
+  LOOM_PLAN_LAUNCH,    /* kernel `a` over `chunks` from chunk `b` on; lists: buffers, then params */
   LOOM_PLAN_HOST_CALL, /* name `a`, slot `b`; buffers list: `c` read, the rest written */
   LOOM_PLAN_COPY,      /* buffer `a` to buffer `b` */
   LOOM_PLAN_SIZE, /* register a = register b OP register c, `op` a loom_expr_kind; stops on overflow
@@ -239,11 +239,12 @@ uint64_t loom_cpu_features(void);
 int loom_threads_count(void);
 void loom_threads_set_count(int count); /* >= 1; takes effect with the next launch */
 
-/* Runs a kernel stage over [0, chunks), the caller taking part; returns the union of status bits,
- * those of the floating-point unit included. `scratch` bytes are given to each thread. Callable
- * from several threads at once (a busy pool makes the caller run alone); safe in a forked child. */
+/* Runs a kernel stage over [first, first + chunks), the caller taking part; returns the union of
+ * status bits, those of the floating-point unit included. `scratch` bytes are given to each thread.
+ * Callable from several threads at once (a busy pool makes the caller run alone); safe in a forked
+ * child. */
 uint32_t loom_threads_launch(loom_kernel_fn kernel, void *const *buffers, const uint64_t *params,
-                             size_t scratch, int64_t chunks);
+                             size_t scratch, int64_t first, int64_t chunks);
 
 /* ---- blocks.c: a caching allocator for results and arenas ------------------------------------ */
 

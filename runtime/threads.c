@@ -267,14 +267,14 @@ void loom_threads_park(void) {
 /* ---- launches ---- */
 
 static uint32_t launch_alone(loom_kernel_fn kernel, void *const *buffers, const uint64_t *params,
-                             size_t scratch, int64_t chunks) {
+                             size_t scratch, int64_t first, int64_t chunks) {
   void *memory = NULL;
   if (scratch && !(memory = loom_scratch(scratch))) return LOOM_STATUS_MEMORY;
   uint32_t saved = fp_begin(), status = 0;
   int64_t piece = loom_polling && chunks > ALONE_PIECES ? chunks / ALONE_PIECES : chunks;
   for (int64_t begin = 0; begin < chunks; begin += piece) {
     int64_t end = chunks - begin < piece ? chunks : begin + piece;
-    status |= kernel(buffers, params, memory, begin, end);
+    status |= kernel(buffers, params, memory, first + begin, first + end);
     if (end == chunks) break;
     if (loom_poll_now()) status |= LOOM_STATUS_INTERRUPTED;
     if (scratch && !(memory = loom_scratch(scratch))) status |= LOOM_STATUS_MEMORY;
@@ -308,10 +308,10 @@ static void past_keep(past *entry, uintptr_t job, uint64_t start, int team) {
                         memory_order_relaxed);
 }
 
-static void launch_divide(int64_t chunks, int team) {
+static void launch_divide(int64_t first, int64_t chunks, int team) {
   for (int i = 0; i < team; i++) {
     range *r = &pool.ranges[i];
-    int64_t begin = chunks / team * i + (chunks % team < i ? chunks % team : i);
+    int64_t begin = first + chunks / team * i + (chunks % team < i ? chunks % team : i);
     int64_t size = chunks / team + (i < chunks % team);
     r->end = begin + size;
     r->piece = size > PIECES ? size / PIECES : 1;
@@ -337,7 +337,7 @@ static void launch_join(void) {
 
 /* With workers; the pool is the caller's. */
 static uint32_t launch_team(loom_kernel_fn kernel, void *const *buffers, const uint64_t *params,
-                            size_t scratch, int64_t chunks, int team) {
+                            size_t scratch, int64_t first, int64_t chunks, int team) {
   if (pool.workers < team - 1) pool_grow(team - 1);
   uint32_t saved = fp_begin();
   pool.kernel = kernel;
@@ -349,7 +349,7 @@ static uint32_t launch_team(loom_kernel_fn kernel, void *const *buffers, const u
   pool.team = team;
   atomic_store_explicit(&pool.entered, 0, memory_order_relaxed);
   atomic_store_explicit(&pool.status, 0, memory_order_relaxed);
-  launch_divide(chunks, team);
+  launch_divide(first, chunks, team);
   uint32_t closed = atomic_load_explicit(&pool.gate, memory_order_relaxed);
   atomic_store(&pool.gate, (closed + GATE_GENERATION) | GATE_OPEN);
   if (atomic_load(&pool.sleepers)) futex_wake(&pool.gate, team - 1);
@@ -359,22 +359,22 @@ static uint32_t launch_team(loom_kernel_fn kernel, void *const *buffers, const u
 }
 
 uint32_t loom_threads_launch(loom_kernel_fn kernel, void *const *buffers, const uint64_t *params,
-                             size_t scratch, int64_t chunks) {
+                             size_t scratch, int64_t first, int64_t chunks) {
   if (chunks <= 0) return 0;
   int team = chunks == 1 ? 1 : loom_threads_count();
   if (team > chunks) team = (int)chunks;
-  if (team == 1) return launch_alone(kernel, buffers, params, scratch, chunks);
+  if (team == 1) return launch_alone(kernel, buffers, params, scratch, first, chunks);
   uint64_t start = __rdtsc();
   uintptr_t job = past_job(kernel, chunks);
   past *entry = past_of(job);
   bool alone =
       atomic_load_explicit(&pool.sleepers, memory_order_relaxed) && past_short(entry, job, start);
   if (alone || atomic_exchange_explicit(&pool.busy, true, memory_order_acquire)) {
-    uint32_t status = launch_alone(kernel, buffers, params, scratch, chunks);
+    uint32_t status = launch_alone(kernel, buffers, params, scratch, first, chunks);
     past_keep(entry, job, start, 1);
     return status;
   }
-  uint32_t status = launch_team(kernel, buffers, params, scratch, chunks, team);
+  uint32_t status = launch_team(kernel, buffers, params, scratch, first, chunks, team);
   atomic_store_explicit(&pool.busy, false, memory_order_release);
   past_keep(entry, job, start, team);
   return status;

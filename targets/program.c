@@ -237,14 +237,15 @@ static bool program_launch(FILE *text, MlirOperation plan, MlirOperation op, con
             *n, i, *n, *n);
     program_store(text, "params", (int)(mlirOperationGetNumOperands(op) - buffers + i), "i64", *n);
   }
-  program_number(text, "c", step, loom_get_i64(op, "chunks", 0));
+  int64_t first = loom_get_i64(op, "loom.first", 0), chunks = loom_get_i64(op, "chunks", 0);
+  program_number(text, "f", step, first);
+  program_number(text, "c", step, first ? first + chunks : chunks);
   fprintf(text,
-          "%%r%d = llvm.call @%s_%.*s_s%" PRId64
-          "(%%buffers, %%params, %%scratch, %%zero, %%c%d) : "
+          "%%r%d = llvm.call @%s_%.*s_s%" PRId64 "(%%buffers, %%params, %%scratch, %%f%d, %%c%d) : "
           "(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64) -> i32\n"
           "%%t%d = llvm.or %%t%d, %%r%d : i32\n",
-          step, prefix, (int)name.length, name.data, loom_get_i64(op, "stage", 0), step, step + 1,
-          step, step);
+          step, prefix, (int)name.length, name.data, loom_get_i64(op, "stage", 0), step, step,
+          step + 1, step, step);
   return true;
 }
 
@@ -442,6 +443,16 @@ static void program_stage(FILE *out, MlirOperation op, const char *prefix) {
           (int)name.length, name.data, loom_get_i64(op, "stage", 0));
 }
 
+/* Chunks of a stage that runs in parts, between which others run. */
+static void program_round(FILE *out, MlirOperation op, const char *prefix) {
+  MlirStringRef name = mlirFlatSymbolRefAttrGetValue(loom_get_attr(op, "kernel"));
+  int64_t first = loom_get_i64(op, "loom.first", 0);
+  if (first)
+    fprintf(out, "/* Here %s_%.*s_s%" PRId64 " again, from chunk %" PRId64 " on: %" PRId64 ". */\n",
+            prefix, (int)name.length, name.data, loom_get_i64(op, "stage", 0), first,
+            loom_get_i64(op, "chunks", 0));
+}
+
 static void program_stages(FILE *out, MlirOperation plan, const char *prefix) {
   fprintf(out,
           "/* The stages that %s runs, in order of their first use, for callers with threads of "
@@ -451,7 +462,10 @@ static void program_stages(FILE *out, MlirOperation plan, const char *prefix) {
           prefix);
   for (MlirOperation op = mlirBlockGetFirstOperation(program_block(plan)); op.ptr;
        op = mlirOperationGetNextInBlock(op))
-    if (loom_is(op, "loom.launch") && !program_seen(plan, op)) program_stage(out, op, prefix);
+    if (loom_is(op, "loom.launch")) {
+      if (!program_seen(plan, op)) program_stage(out, op, prefix);
+      program_round(out, op, prefix);
+    }
 }
 
 static void program_upper(const char *name, char *out, size_t size) {

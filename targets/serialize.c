@@ -321,10 +321,12 @@ static bool serial_launch(serial_state *s, MlirOperation op) {
       serial_number(s, loom_get_i64(op, "chunks", 1), LOOM_PLAN_CHUNKS_REGISTER, &instr.flags);
   uint64_t scratch =
       serial_number(s, loom_get_i64(op, "scratch", 0), LOOM_PLAN_SCRATCH_REGISTER, &instr.flags);
-  if (chunks > UINT32_MAX || scratch > UINT32_MAX)
+  int64_t first = loom_get_i64(op, "loom.first", 0);
+  if (chunks > UINT32_MAX || scratch > UINT32_MAX || first < 0 || first > UINT32_MAX)
     return loom_fail(s->err, "a launch of %lld chunks with %lld bytes of scratch",
                      (long long)chunks, (long long)scratch);
   instr.fp_mask = (uint32_t)loom_get_i64(op, "fp", 15);
+  instr.b = (uint32_t)first;
   instr.chunks = (uint32_t)chunks;
   instr.scratch = (uint32_t)scratch;
   instr.buffers = (uint32_t)(s->indices.size / sizeof(uint32_t));

@@ -160,7 +160,7 @@ static bool write_rows(PyArrayObject *target, const loom_type *type, const int64
   }
   if (p.run < WRITE_CHUNK) p.per_chunk = WRITE_CHUNK / p.run;
   void *buffers[] = {(void *)data, PyArray_DATA(target)};
-  loom_threads_launch(write_chunks, buffers, (const uint64_t *)&p, 0,
+  loom_threads_launch(write_chunks, buffers, (const uint64_t *)&p, 0, 0,
                       (int64_t)((p.rows + p.per_chunk - 1) / p.per_chunk));
   return true;
 }

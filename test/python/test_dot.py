@@ -57,6 +57,22 @@ def test_packed(shapes, layout):
     check(matmul, a, b)
 
 
+@pytest.mark.parametrize("layout", range(4))
+@pytest.mark.parametrize("shapes", [
+    ((130, 300), (300, 3001)), ((3001, 300), (300, 130)), ((901, 513), (513, 1203)), ((19, 1900), (1900, 801)),
+    ((17, 190, 201), (17, 201, 301)), ((17, 190, 201), (201, 901)), ((402, 301), (3, 301, 1503)),
+])
+def test_packed_in_rounds(shapes, layout):
+    """Operands of which only some panels are packed at once; ragged ends of rounds along each dimension."""
+    rng = np.random.default_rng(2)
+    a, b = (make(rng, s, "int32" if layout == 3 else "float32") for s in shapes)
+    if layout & 1:
+        a = np.ascontiguousarray(a.swapaxes(-1, -2)).swapaxes(-1, -2)
+    if layout & 2:
+        b = np.ascontiguousarray(b.swapaxes(-1, -2)).swapaxes(-1, -2)
+    check(lambda x, y: x @ y + 1, a, b)
+
+
 @pytest.mark.parametrize("m,n", [(3, 17), (70, 130), (9, 1100)])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "bool", "uint8"])
 def test_great_depth(m, n, dtype):

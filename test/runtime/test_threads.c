@@ -22,11 +22,26 @@ static uint32_t mark(void *const *buffers, const uint64_t *params, void *scratch
 static void check_marks(int64_t chunks) {
   uint8_t *seen = calloc(1, (size_t)chunks + 1);
   void *buffers[] = {seen};
-  assert_int_equal(loom_threads_launch(mark, buffers, NULL, 0, chunks), 0);
+  assert_int_equal(loom_threads_launch(mark, buffers, NULL, 0, 0, chunks), 0);
   for (int64_t i = 0; i < chunks; i++)
     if (seen[i] != 1) fail_msg("chunk %d of %d ran %d times", (int)i, (int)chunks, seen[i]);
   assert_int_equal(seen[chunks], 0);
   free(seen);
+}
+
+static void runs_chunks_from_the_first_named(void **state) {
+  static const int64_t firsts[] = {1, 7, 500};
+  for (int threads = 1; threads <= 4; threads++) {
+    loom_threads_set_count(threads);
+    for (size_t i = 0; i < sizeof firsts / sizeof *firsts; i++)
+      for (int64_t chunks = 0; firsts[i] + chunks <= CHUNKS; chunks += 31) {
+        uint8_t seen[CHUNKS + 1] = {0};
+        void *buffers[] = {seen};
+        assert_int_equal(loom_threads_launch(mark, buffers, NULL, 0, firsts[i], chunks), 0);
+        for (int64_t c = 0; c <= CHUNKS; c++)
+          assert_int_equal(seen[c], c >= firsts[i] && c < firsts[i] + chunks);
+      }
+  }
 }
 
 static void runs_each_chunk_once(void **state) {
@@ -79,7 +94,8 @@ static void gives_the_same_bits(void **state) {
       void *buffers[] = {threads == 1 ? first : again};
       loom_threads_set_count(threads);
       __builtin_ia32_ldmxcsr((control & ~0x6000u) | rounding << 13);
-      uint32_t status = loom_threads_launch(harmonic, buffers, NULL, 300 * sizeof(float), CHUNKS);
+      uint32_t status =
+          loom_threads_launch(harmonic, buffers, NULL, 300 * sizeof(float), 0, CHUNKS);
       __builtin_ia32_ldmxcsr(control);
       assert_int_equal(status, 0);
       if (threads > 1) assert_memory_equal(first, again, sizeof first);
@@ -100,10 +116,11 @@ static void collects_flags_of_every_thread(void **state) {
   loom_threads_set_count(4);
   for (uint64_t i = 0; i < 200; i++) {
     uint64_t params[] = {i * 5};
-    assert_int_equal(loom_threads_launch(raise_in_one, NULL, params, 0, CHUNKS),
+    assert_int_equal(loom_threads_launch(raise_in_one, NULL, params, 0, 0, CHUNKS),
                      LOOM_FP_DIVIDE | LOOM_STATUS_INDEX);
     params[0] = CHUNKS;
-    assert_int_equal(loom_threads_launch(raise_in_one, NULL, params, 0, CHUNKS), LOOM_STATUS_INDEX);
+    assert_int_equal(loom_threads_launch(raise_in_one, NULL, params, 0, 0, CHUNKS),
+                     LOOM_STATUS_INDEX);
   }
 }
 
@@ -116,7 +133,7 @@ static void *launch_often(void *argument) {
   buffers[0] = out;
   for (int i = 0; i < 500; i++) {
     memset(out, 0, sizeof out);
-    loom_threads_launch(harmonic, buffers, NULL, sizeof work, 64);
+    loom_threads_launch(harmonic, buffers, NULL, sizeof work, 0, 64);
     *failures += memcmp(out, expected, sizeof out) != 0;
   }
   return NULL;
@@ -200,6 +217,7 @@ static void wakes_parked_workers(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(runs_each_chunk_once),
+      cmocka_unit_test(runs_chunks_from_the_first_named),
       cmocka_unit_test(runs_short_jobs),
       cmocka_unit_test(gives_the_same_bits),
       cmocka_unit_test(collects_flags_of_every_thread),

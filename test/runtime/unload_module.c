@@ -18,7 +18,7 @@ __attribute__((visibility("default"))) int unload_work(void) {
     if (!block) return 1;
     memset(block, 0, size);
     void *buffers[] = {block};
-    if (loom_threads_launch(fill, buffers, NULL, 64, (int64_t)size)) return 2;
+    if (loom_threads_launch(fill, buffers, NULL, 64, 0, (int64_t)size)) return 2;
     if (memchr(block, 0, size)) return 3;
     loom_block_free(block, size);
   }
