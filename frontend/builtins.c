@@ -240,6 +240,8 @@ static value *call_class(tracer *t, PyObject *o, const builtin_args *a) {
   return t->not_implemented;
 }
 
+bool builtin_has_row(PyObject *object) { return builtin_slots[builtin_slot(object)].object; }
+
 value *builtin_call(tracer *t, PyObject *o, value *const *args, Py_ssize_t count, PyObject *kwnames,
                     bool *mine) {
   builtin_args a = {.callee = o, .args = args, .count = count, .kwnames = kwnames};

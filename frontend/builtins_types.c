@@ -61,6 +61,25 @@ value *builtin_float(tracer *t, const builtin_args *a) {
   return builtin_number(t, a);
 }
 
+/* What a class's own __hash__ gives is taken as an int's hash is when it is too large. */
+value *builtin_hash(tracer *t, const builtin_args *a) {
+  CHECK(1, 1);
+  value *v = a->args[0];
+  if (v->type != &value_object_type) return call_real(t, a->callee, a->args, 1, NULL);
+  PyTypeObject *type = (PyTypeObject *)object_class(v);
+  if (class_special(t, type, "__hash__") == Py_None)
+    return trace_raise(t, PyExc_TypeError, "unhashable type: '%s'", type->tp_name);
+  if (!type_runs_python(t, type, "__hash__")) return t->not_implemented;
+  value *result = special_or_pass(t, v, "__hash__", &PyLong_Type);
+  if (!result || !value_is_const(result)) return result ? t->not_implemented : NULL;
+  Py_ssize_t hash = PyLong_AsSsize_t(result->object);
+  if (hash == -1 && PyErr_Occurred()) {
+    error_drop();
+    hash = PyObject_Hash(result->object);
+  }
+  return value_int(t, hash == -1 ? -2 : hash);
+}
+
 value *builtin_round(tracer *t, const builtin_args *a) {
   if (a->count && !a->kwnames && a->args[0]->type == &value_object_type) {
     value *result = trace_method(t, a->args[0], "__round__", a->args + 1, a->count - 1);

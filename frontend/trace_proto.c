@@ -124,6 +124,12 @@ value *trace_call(tracer *t, value *callee, value *const *args, Py_ssize_t count
     value *own = owner->call(t, object, NULL, args, count, kwnames, &mine);
     if (own != t->not_implemented || callee->type != &value_function_type) return own;
   }
+  if (callee->type == &value_function_type && callee->object && builtin_has_row(callee->object)) {
+    bool mine;
+    PyObject *object = value_identity(t, callee);
+    value *own = builtin_call(t, object, args, count, kwnames, &mine);
+    if (mine || own || trace_pending(t)) return own;
+  }
   value *result = callee->type->call ? callee->type->call(t, callee, args, count, kwnames) : NULL;
   if (result == t->not_implemented)
     return trace_break(t, BREAK_UNKNOWN_CALL, "a %s", callee->type->name);

@@ -329,7 +329,8 @@ value *np_asfortranarray(tracer *t, const np_call *c) {
 value *np_copy_call(tracer *t, const np_call *c) {
   value *p[3];
   if (!np_parse(t, c, "a | order subok", p)) return NULL;
-  char order = np_order_arg(t, p[1], c->method ? 'C' : 'K');
+  bool plain = c->method && strcmp(c->name, "__copy__") != 0;
+  char order = np_order_arg(t, p[1], plain ? 'C' : 'K');
   np_array *a = order ? np_as_array(t, p[0]) : NULL;
   if (!a) return NULL;
   if (!c->method && a->scalar) return np_fresh(t, np_read(t, a), NULL);

@@ -32,7 +32,7 @@ static PyObject *key_enum_hash(PyObject **meta_out) {
   return hash;
 }
 
-static bool key_is_enum_class(tracer *t, PyTypeObject *type) {
+bool key_is_enum_class(tracer *t, PyTypeObject *type) {
   PyObject *meta, *hash = key_enum_hash(&meta);
   return hash && meta && PyObject_TypeCheck((PyObject *)type, (PyTypeObject *)meta) &&
          class_special(t, type, "__hash__") == hash && type_keeps_default(t, type, "__eq__");

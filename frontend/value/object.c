@@ -80,15 +80,19 @@ static bool is_cached_property(PyTypeObject *kind) {
   return own && (PyObject *)kind == own;
 }
 
-/* A functools.cached_property of an object made inside: no other thread sees it, no lock is needed.
- */
+/* A functools.cached_property, whose value is kept among the attributes. Without the lock that it
+ * takes where the version still has one: nothing else runs while capturing. */
 static value *object_cached(tracer *t, PyObject *descr, value *self) {
+  if (!((PyTypeObject *)object_class(self))->tp_dictoffset)
+    return trace_break(t, BREAK_ATTRIBUTE, "a cached property without a dictionary");
   PyObject *function = trace_keep(t, PyObject_GetAttrString(descr, "func"));
   PyObject *name = trace_keep(t, PyObject_GetAttrString(descr, "attrname"));
   value *f = function && name && PyUnicode_Check(name) ? wrap_constant(t, function) : NULL;
   value *key = f ? value_const(t, name) : NULL, *item = key ? trace_call1(t, f, self) : NULL;
   if (!item && !trace_pending(t)) trace_break(t, BREAK_ATTRIBUTE, "a cached property");
-  return item && dict_put(t, self->any.b, key, item) ? item : NULL;
+  if (!item || object_is_virtual(self))
+    return item && dict_put(t, self->any.b, key, item) ? item : NULL;
+  return object_store(t, self, name, item) ? item : NULL;
 }
 
 /* What `descriptor.__get__(self, type)` gives, for the descriptors that are known. */
@@ -116,8 +120,7 @@ static value *type_bind(tracer *t, PyObject *item, const source *s, PyObject *ty
     value *cls = value_const(t, type);
     return cls ? value_method(t, v, cls) : NULL;
   }
-  if (self && self->type == &value_object_type && object_is_virtual(self) &&
-      is_cached_property(kind))
+  if (self && self->type == &value_object_type && is_cached_property(kind))
     return object_cached(t, item, self);
   if (!kind->tp_descr_get) return v;
   if (loom_callable_unwrap && loom_callable_unwrap(item))
@@ -182,6 +185,12 @@ bool object_is_namespace(PyObject *object) { return is_namespace(Py_TYPE(object)
  */
 static bool class_stores_plainly(PyTypeObject *type) {
   return loom_class_is_python(type) || container_base(type) || is_namespace(type);
+}
+
+/* The builtin type whose ways with attributes are those of object. */
+static PyTypeObject *class_base(value *v) {
+  PyTypeObject *type = (PyTypeObject *)object_class(v);
+  return is_namespace(type) ? type : object_content(v) ? container_base(type) : &PyBaseObject_Type;
 }
 
 /* __dict__, as the class statement or the type of namespaces make it. */
@@ -311,8 +320,7 @@ static value *object_get_attr(tracer *t, value *v, PyObject *name) {
   if (!hook || !attribute) return NULL;
   if (model_is_private(t, (PyObject *)type, name))
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a %s", PyUnicode_AsUTF8(name), type->tp_name);
-  PyTypeObject *base = object_content(v) ? container_base(type) : &PyBaseObject_Type;
-  PyObject *standard = _PyType_Lookup(base, attribute);
+  PyObject *standard = _PyType_Lookup(class_base(v), attribute);
   if (class_lookup(t, type, attribute) != standard)
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a class with __getattribute__",
                        PyUnicode_AsUTF8(name));
@@ -336,7 +344,7 @@ static bool object_set_attr(tracer *t, value *v, PyObject *name, value *item) {
     return false;
   }
   if (!hook) return false;
-  PyObject *standard = _PyType_Lookup(&PyBaseObject_Type, hook);
+  PyObject *standard = _PyType_Lookup(class_base(v), hook);
   if (class_lookup(t, type, hook) != standard) {
     value *method = type_attr(t, (PyObject *)type, hook, v, NULL),
           *key = method ? value_const(t, name) : NULL;

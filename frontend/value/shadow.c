@@ -55,7 +55,7 @@ static bool shadow_is_live(const value *v) {
 }
 
 bool shadow_open(tracer *t, value *v) {
-  if (!shadow_is_live(v)) return true;
+  if (!shadow_is_live(v) || v->type == &value_dict_type) return true;
   struct shadows *s = shadow_all(t);
   if (!s || pointer_map_get(&s->by_value, v)) return s != NULL;
   bool cell = v->type == &value_cell_type, set = v->type == &value_set_type;

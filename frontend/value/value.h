@@ -164,6 +164,7 @@ struct tracer {
   struct shadows *shadows;               /* shadow.c; or NULL */
   struct live_dict *live_dicts;          /* livedict.c */
   struct overlay *overlays;              /* overlay.c */
+  struct copy_memo *copies;              /* copy.c */
   uint64_t looped;                       /* bit for each symbol that is the index of a loop */
   int64_t loop_counts[LOOM_MAX_SYMBOLS]; /* iterations of those, as numbers */
   int64_t blamed;    /* the symbol of the loop that is at fault for what is being reported, or -1 */
@@ -289,7 +290,8 @@ recipe *tuple_rebuild_class(tracer *t, value *v, recipe *items);
 int key_equal(tracer *t, value *l, value *r);
 bool key_check(tracer *t, value *key); /* hashable and safe to compare */
 value *value_dict(tracer *t);
-bool object_is_enum_member(tracer *t, PyObject *object); /* whose hash is Enum's own */
+bool key_is_enum_class(tracer *t, PyTypeObject *type); /* whose members' hash is Enum's own */
+bool object_is_enum_member(tracer *t, PyObject *object);
 Py_hash_t key_hash(tracer *t, PyObject *key); /* of one that may be hashed; -1: raise or break */
 value *dict_get(tracer *t, value *dict, value *key); /* NULL with nothing pending: missing */
 bool dict_put(tracer *t, value *dict, value *key, value *item);
@@ -524,6 +526,7 @@ value *model_items(tracer *t, value *v); /* the list value of one for a live deq
 
 bool builtins_init(void);
 /* A call of a builtin object; *mine false when the table has no row for it. */
+bool builtin_has_row(PyObject *object);
 value *builtin_call(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
                     PyObject *kwnames, bool *mine);
 value *call_real(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,

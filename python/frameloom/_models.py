@@ -513,6 +513,57 @@ def heappushpop(heap, item, /):
     return item
 
 
+def _siftdown_max(heap, startpos, pos):
+    newitem = heap[pos]
+    while pos > startpos:
+        parentpos = (pos - 1) >> 1
+        parent = heap[parentpos]
+        if parent < newitem:
+            heap[pos] = parent
+            pos = parentpos
+            continue
+        break
+    heap[pos] = newitem
+
+
+def _siftup_max(heap, pos):
+    endpos = len(heap)
+    startpos = pos
+    newitem = heap[pos]
+    childpos = 2 * pos + 1
+    while childpos < endpos:
+        rightpos = childpos + 1
+        if rightpos < endpos and not heap[rightpos] < heap[childpos]:
+            childpos = rightpos
+        heap[pos] = heap[childpos]
+        pos = childpos
+        childpos = 2 * pos + 1
+    heap[pos] = newitem
+    _siftdown_max(heap, startpos, pos)
+
+
+def _heapify_max(heap, /):
+    for i in reversed(range(len(heap) // 2)):
+        _siftup_max(heap, i)
+
+
+def _heappop_max(heap, /):
+    last = heap.pop()
+    if heap:
+        item = heap[0]
+        heap[0] = last
+        _siftup_max(heap, 0)
+        return item
+    return last
+
+
+def _heapreplace_max(heap, item, /):
+    first = heap[0]
+    heap[0] = item
+    _siftup_max(heap, 0)
+    return first
+
+
 def bisect_right(a, x, lo=0, hi=None, *, key=None):
     if lo < 0:
         raise ValueError("lo must be non-negative")

@@ -183,3 +183,96 @@ def namedtuple_in_a_list(x, y, items):
     items[0] = items[0]._replace(right=x)
     items.append(Pair(*items[0]))
     return items[1].right * 2, items[0] == items[1]
+
+
+@given(lambda: np.asfortranarray(np.ones((2, 3))))
+def array_copied_keeps_its_order(x, y, a):
+    b, c = copy.copy(a), copy.deepcopy(a)
+    c += 1
+    return b, c, a.copy(), b.flags.f_contiguous, c.flags.f_contiguous
+
+
+class Slotted:
+    __slots__ = ("a", "b", "missing")
+
+    def __init__(self):
+        self.a, self.b = 1, [2]
+
+
+@given(Slotted)
+def slots_copied(x, y, o):
+    p, q = copy.copy(o), copy.deepcopy(o)
+    q.b.append(x)
+    return p, q, hasattr(p, "missing"), p.b is o.b, q.a * x
+
+
+class Words(dict):
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.note = ["n"]
+
+
+class Steps(list):
+    unit = 1
+
+
+@given(lambda: Words({"k": [1]}), lambda: Steps([1, [2]]))
+def classes_over_builtin_types_copied(x, y, words, steps):
+    v, w, s = copy.copy(words), copy.deepcopy(words), copy.deepcopy(steps)
+    w["k"].append(x)
+    w.note.append("m")
+    s[1].append(y)
+    return v, w, s, v["k"] is words["k"], x + 1
+
+
+class Guarded:
+    def __init__(self):
+        self.a = 1
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return 7
+
+
+@given(Guarded)
+def copied_with_getattr(x, y, o):
+    return copy.copy(o), copy.deepcopy(o).other * x
+
+
+class Reduced:
+    def __init__(self, v):
+        self.v = v
+
+    def __reduce__(self):
+        return Reduced, (self.v + 1,)
+
+
+@given(lambda: Reduced(1))
+def copied_by_reduce(x, y, o):
+    return copy.copy(o), copy.deepcopy(o).v * x
+
+
+class Memo:
+    def __init__(self):
+        self.parts = [1, [2]]
+
+    def __deepcopy__(self, memo):
+        made = Memo()
+        made.parts = copy.deepcopy(self.parts, memo)
+        return made
+
+
+@given(lambda: (lambda m: [m, m.parts])(Memo()))
+def copied_with_a_memo(x, y, pair):
+    both = copy.deepcopy(pair)
+    both[1].append(x)
+    return both, both[0].parts is both[1], len(pair[1])
+
+
+@given(lambda: collections.OrderedDict(b=[1], a=2), lambda: collections.deque([[1], 2], maxlen=2))
+def containers_copied_deeply(x, y, d, q):
+    e, r = copy.deepcopy(d), copy.deepcopy(q)
+    e["b"].append(x)
+    r[0].append(y)
+    return e, r, r.maxlen, len(d["b"]), len(q[0])
