@@ -6,6 +6,7 @@
  * by name.
  */
 #include "frontend/callable.h"
+#include "frontend/generator.h"
 
 #include <pthread.h>
 #include <structmember.h>
@@ -167,8 +168,6 @@ PyObject *callable_call_frame(callable *c, PyFunctionObject *function, PyObject 
   return result;
 }
 
-static bool callable_refresh(callable *c);
-
 /* Debuggers and profilers see the user's own frames. On record once, for explain(). */
 static PyObject *call_traced(callable *c, PyObject *const *args, size_t flags, PyObject *kwnames) {
   const break_info why = {.reason = BREAK_TRACING};
@@ -207,13 +206,17 @@ static PyObject *callable_vectorcall(PyObject *self, PyObject *const *args, size
 /* ---- making one ----------------------------------------------------------------------------- */
 
 /* Counts that follow from the function's code, which the user may replace at any time. */
-static bool callable_refresh(callable *c) {
+bool callable_refresh(callable *c) {
   PyCodeObject *code = (PyCodeObject *)c->function->func_code;
   bool variadic = code->co_flags & (CO_VARARGS | CO_VARKEYWORDS);
   callable_forget(c);
   Py_XSETREF(c->code, Py_NewRef((PyObject *)code));
   c->slots = code->co_argcount + code->co_kwonlyargcount + !!(code->co_flags & CO_VARARGS) +
              !!(code->co_flags & CO_VARKEYWORDS);
+  if (c->role == ROLE_COMPILE && !c->shared)
+    c->vectorcall = generator_is_code((PyObject *)code) && !c->fullgraph && c->kind != BACKEND_EAGER
+                        ? generator_vectorcall
+                        : callable_vectorcall;
   c->simple =
       variadic || code->co_kwonlyargcount || c->slots > CALLABLE_MAX_SLOTS ? -1 : code->co_argcount;
   return true;
@@ -282,9 +285,9 @@ static PyObject *callable_new(PyTypeObject *type, PyObject *args, PyObject *kwar
   c->target = Py_XNewRef(target);
   c->reason = Py_XNewRef(reason);
   callable_link(c);
-  if (callable_role_from_name(c, role) && callable_refresh(c) &&
-      callable_options(c, backend, dynamic_object, cpu)) {
-    c->vectorcall = c->role == ROLE_COMPILE ? callable_vectorcall : stance_vectorcall(c->role);
+  if (callable_role_from_name(c, role) && callable_options(c, backend, dynamic_object, cpu) &&
+      callable_refresh(c)) {
+    if (c->role != ROLE_COMPILE) c->vectorcall = stance_vectorcall(c->role);
     return (PyObject *)c;
   }
   Py_DECREF(c);

@@ -134,6 +134,8 @@ typedef struct resume_table {
   uint32_t count, capacity;
   PyObject *callees; /* dict: code -> the callable for functions with it that the hook is given,
                         shared with those (hook.c); or NULL */
+  PyObject *generator; /* of a generator function: the one that is called in its place, whose code
+                          asks for parts (generator.c); or NULL */
 } resume_table;
 
 typedef struct callable {
@@ -214,6 +216,8 @@ PyFunctionObject *callable_function(const callable *c);
  * was compiled. NULL with *plain set: the frame has to be evaluated. */
 PyObject *callable_call_frame(callable *c, PyFunctionObject *function, PyObject **slots,
                               bool *plain, bool *useful);
+/* The user has replaced the function's code: what follows from it is found anew. */
+bool callable_refresh(callable *c);
 size_t callable_stack_left(void); /* bytes of the thread's C stack */
 bool callable_is_off(void);       /* is nothing compiled now in this thread? */
 /* The version whose guards hold, or one that is built now: new reference. NULL with *plain set: the

@@ -292,7 +292,7 @@ static void capture_run(tracer *t, PyFunctionObject *function) {
   bool yielded = false;
   frame *f = capture_root(t, function);
   t->root = f;
-  if (f && flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) {
+  if (f && !t->start && flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) {
     f->pc = 1;
     t->frame = f;
     trace_break(t, BREAK_GENERATOR, "%s", PyUnicode_AsUTF8(function->func_name));

@@ -17,20 +17,8 @@
  * it. Where a comparison asks for the truth of its own result, a frame may stand within it, behind
  * the comparison: the copy is a TO_BOOL and the jump that follows.
  */
-#include "frontend/opcodes.h"
-#include "frontend/resume.h"
+#include "frontend/encode.h"
 #include "frontend/value/value.h"
-
-typedef struct encoder {
-  PyCodeObject *object;
-  const uint8_t *bytes; /* of co_code */
-  int32_t units;
-  uint8_t *out;
-  int32_t count, capacity; /* in code units */
-  int32_t consts;          /* index of the first constant of ours */
-  int32_t front;           /* units of ours, in front of the function's own */
-  bool failed;
-} encoder;
 
 /* Where the instruction's copy stands, and where exceptions of it go: -1: to the function's own
  * code. */
@@ -38,33 +26,21 @@ typedef struct front {
   int32_t begin, end, target;
 } front;
 
-/* One instruction as CPython has it, prefixes and caches included. */
-typedef struct region {
-  int32_t begin, op, end; /* `op`: unit of the last opcode in it */
-  int32_t body;           /* what is copied starts here, behind a TO_BOOL when: */
-  bool truth;             /* the truth of what is on the stack is asked for first */
-  int32_t where;          /* its line, and its handler, are those of this unit */
-  uint32_t arg;           /* of the opcode at `op` */
-  int32_t effect[2];      /* on the depth of the stack: without and with its jump */
-} region;
-
 /* ---- reading -----------------------------------------------------------------------------------
  */
 
-static int op_at(const encoder *e, int32_t unit) { return e->bytes[2 * unit]; }
-
-static bool read_one(const encoder *e, int32_t at, region *out) {
+bool encode_read_one(const encoder *e, int32_t at, region *out) {
   uint32_t arg = 0;
   *out = (region){.begin = at, .body = at};
-  while (at < e->units && op_at(e, at) == EXTENDED_ARG)
+  while (at < e->units && encode_op_at(e, at) == EXTENDED_ARG)
     arg = (arg | e->bytes[2 * at++ + 1]) << 8;
   if (at >= e->units) return false;
   out->op = out->where = at;
   out->arg = arg | e->bytes[2 * at + 1];
-  for (at++; at < e->units && op_at(e, at) == CACHE;)
+  for (at++; at < e->units && encode_op_at(e, at) == CACHE;)
     at++;
   out->end = at;
-  int opcode = op_at(e, out->op), oparg = opcode < HAVE_ARGUMENT ? 0 : (int)out->arg;
+  int opcode = encode_op_at(e, out->op), oparg = opcode < HAVE_ARGUMENT ? 0 : (int)out->arg;
   for (int jump = 0; jump < 2; jump++)
     out->effect[jump] = PyCompile_OpcodeStackEffectWithJump(opcode, oparg, jump);
   if (opcode == FOR_ITER) out->effect[1] = -1; /* it goes on behind what drops the iterator */
@@ -74,7 +50,7 @@ static bool read_one(const encoder *e, int32_t at, region *out) {
 /* Joins the instruction behind `out` with it. */
 static bool read_joined(const encoder *e, region *out, bool truth) {
   region next;
-  if (!read_one(e, out->end, &next)) return false;
+  if (!encode_read_one(e, out->end, &next)) return false;
   for (int jump = 0; jump < 2; jump++)
     out->effect[jump] += next.effect[jump];
   out->op = next.op;
@@ -87,55 +63,51 @@ static bool read_joined(const encoder *e, region *out, bool truth) {
 
 static bool truth_follows(const encoder *e, const region *r) {
   region next;
-  return read_one(e, r->end, &next) && opcode_takes_truth(op_at(e, next.op));
+  return encode_read_one(e, r->end, &next) && opcode_takes_truth(encode_op_at(e, next.op));
 }
 
 /* The instruction at `at`, where one begins. */
-static bool read_region(const encoder *e, int32_t at, region *out) {
-  if (!read_one(e, at, out)) return false;
-  while (opcode_prepares_call(op_at(e, out->op)))
+bool encode_read_region(const encoder *e, int32_t at, region *out) {
+  if (!encode_read_one(e, at, out)) return false;
+  while (opcode_prepares_call(encode_op_at(e, out->op)))
     if (!read_joined(e, out, false)) return false;
-  if (opcode_asks_truth(op_at(e, out->op)) && truth_follows(e, out))
+  if (opcode_asks_truth(encode_op_at(e, out->op)) && truth_follows(e, out))
     return read_joined(e, out, true);
   return true;
 }
 
 /* The second half of a comparison that asks for the truth of its result, and what follows it. */
-static void read_compared(const encoder *e, region *r) {
+bool encode_read_compared(const encoder *e, region *r) {
   region next;
-  if (op_at(e, r->op) != COMPARE_OP || !(r->arg & OPCODE_COMPARE_TRUTH)) return;
-  if (!truth_follows(e, r) || !read_one(e, r->end, &next)) return;
+  if (encode_op_at(e, r->op) != COMPARE_OP || !(r->arg & OPCODE_COMPARE_TRUTH)) return false;
+  if (!truth_follows(e, r) || !encode_read_one(e, r->end, &next)) return false;
   next.truth = true;
   next.where = r->op;
   next.begin = r->op + 1; /* an inline cache: what decode.c says too */
   *r = next;
+  return true;
 }
 
 static bool find_region(const encoder *e, int32_t unit, region *out) {
   for (int32_t at = 0; at < e->units; at = out->end) {
-    if (!read_region(e, at, out)) return false;
+    if (!encode_read_region(e, at, out)) return false;
     if (unit <= out->op) return true;
-    read_compared(e, out);
+    encode_read_compared(e, out);
     if (unit < out->end) return true;
   }
   return false;
 }
 
-typedef struct jump_row {
-  uint8_t opcode, forward; /* as a jump forward */
-  int8_t direction, caches;
-} jump_row;
-
 #define JUMP_ROW(OPCODE, FORWARD, DIRECTION, CACHES) {OPCODE, FORWARD, DIRECTION, CACHES},
 static const jump_row jump_rows[] = {OPCODE_JUMPS(JUMP_ROW)};
 
-static const jump_row *find_jump(int opcode) {
+const jump_row *encode_find_jump(int opcode) {
   for (size_t i = 0; i < sizeof jump_rows / sizeof *jump_rows; i++)
     if (jump_rows[i].opcode == opcode) return &jump_rows[i];
   return NULL;
 }
 
-static bool open_code(encoder *e, PyCodeObject *code, PyObject **bytes) {
+bool encode_open(encoder *e, PyCodeObject *code, PyObject **bytes) {
   *bytes = PyCode_GetCode(code);
   *e = (encoder){.object = code, .consts = (int32_t)PyTuple_GET_SIZE(code->co_consts)};
   if (!*bytes) return error_drop(), false;
@@ -146,8 +118,8 @@ static bool open_code(encoder *e, PyCodeObject *code, PyObject **bytes) {
 
 #define ENCODE_HOPS 8
 
-static int32_t jump_target(const encoder *e, const region *r) {
-  bool forward = op_at(e, r->op) == JUMP_FORWARD;
+static int32_t encode_jump_target(const encoder *e, const region *r) {
+  bool forward = encode_op_at(e, r->op) == JUMP_FORWARD;
   return forward ? r->end + (int32_t)r->arg : r->end - (int32_t)r->arg;
 }
 
@@ -155,9 +127,9 @@ int32_t encode_begin(PyCodeObject *code, int32_t unit) {
   PyObject *bytes;
   encoder e;
   region r;
-  bool found = open_code(&e, code, &bytes) && find_region(&e, unit, &r);
-  for (int hops = 0; found && hops < ENCODE_HOPS && opcode_jumps(op_at(&e, r.op)); hops++)
-    found = find_region(&e, jump_target(&e, &r), &r);
+  bool found = encode_open(&e, code, &bytes) && find_region(&e, unit, &r);
+  for (int hops = 0; found && hops < ENCODE_HOPS && opcode_jumps(encode_op_at(&e, r.op)); hops++)
+    found = find_region(&e, encode_jump_target(&e, &r), &r);
   Py_XDECREF(bytes);
   return found ? r.begin : -1;
 }
@@ -165,7 +137,7 @@ int32_t encode_begin(PyCodeObject *code, int32_t unit) {
 /* ---- writing -----------------------------------------------------------------------------------
  */
 
-static void put_unit(encoder *e, int opcode, uint32_t arg) {
+void encode_unit(encoder *e, int opcode, uint32_t arg) {
   if (e->count >= e->capacity) {
     int32_t bigger = e->capacity ? e->capacity * 2 : 256;
     uint8_t *grown = realloc(e->out, (size_t)bigger * 2);
@@ -180,31 +152,31 @@ static void put_unit(encoder *e, int opcode, uint32_t arg) {
   e->out[2 * e->count++ + 1] = (uint8_t)arg;
 }
 
-static void put(encoder *e, int opcode, uint32_t arg) {
+void encode_put(encoder *e, int opcode, uint32_t arg) {
   for (int shift = 24; shift > 0; shift -= 8)
-    if (arg >> shift) put_unit(e, EXTENDED_ARG, arg >> shift & 0xff);
-  put_unit(e, opcode, arg & 0xff);
+    if (arg >> shift) encode_unit(e, EXTENDED_ARG, arg >> shift & 0xff);
+  encode_unit(e, opcode, arg & 0xff);
 }
 
-static void put_caches(encoder *e, int count) {
+static void encode_caches(encoder *e, int count) {
   for (int i = 0; i < count; i++)
-    put_unit(e, CACHE, 0);
+    encode_unit(e, CACHE, 0);
 }
 
-/* A jump forward, of a width that does not depend on where it goes; see put_target(). */
-static int32_t put_jump(encoder *e, int opcode) {
-  const jump_row *row = find_jump(opcode);
-  put_unit(e, EXTENDED_ARG, 0);
-  put_unit(e, EXTENDED_ARG, 0);
-  put_unit(e, opcode, 0);
+/* A jump forward, of a width that does not depend on where it goes; see encode_target(). */
+int32_t encode_jump(encoder *e, int opcode) {
+  const jump_row *row = encode_find_jump(opcode);
+  encode_unit(e, EXTENDED_ARG, 0);
+  encode_unit(e, EXTENDED_ARG, 0);
+  encode_unit(e, opcode, 0);
   int32_t jump = e->count - 1;
-  put_caches(e, row ? row->caches : 0);
+  encode_caches(e, row ? row->caches : 0);
   return jump;
 }
 
-static void put_target(encoder *e, int32_t jump, int32_t target) {
+void encode_target(encoder *e, int32_t jump, int32_t target) {
   if (e->failed) return;
-  const jump_row *row = find_jump(e->out[2 * jump]);
+  const jump_row *row = encode_find_jump(e->out[2 * jump]);
   int32_t from = jump + 1 + (row ? row->caches : 0);
   uint32_t distance = (uint32_t)(target - from);
   if (target < from || distance >= 1u << 24) e->failed = true;
@@ -213,38 +185,38 @@ static void put_target(encoder *e, int32_t jump, int32_t target) {
 }
 
 /* In front of a jump that wants a bool. */
-static void put_truth(encoder *e) {
+void encode_truth(encoder *e) {
 #if LOOM_PYTHON >= 313
-  put(e, TO_BOOL, 0);
-  put_caches(e, OPCODE_TO_BOOL_CACHES);
+  encode_put(e, TO_BOOL, 0);
+  encode_caches(e, OPCODE_TO_BOOL_CACHES);
 #endif
 }
 
 static void put_contains(encoder *e) {
-  put(e, CONTAINS_OP, 0);
-  put_caches(e, OPCODE_CONTAINS_CACHES);
+  encode_put(e, CONTAINS_OP, 0);
+  encode_caches(e, OPCODE_CONTAINS_CACHES);
 }
 
 /* What FOR_ITER skips, where it jumps to. */
 static void put_end_for(encoder *e) {
 #if LOOM_PYTHON >= 312
-  put(e, END_FOR, 0);
+  encode_put(e, END_FOR, 0);
 #endif
 #if LOOM_PYTHON >= 313
-  put(e, POP_TOP, 0);
+  encode_put(e, POP_TOP, 0);
 #endif
 }
 
 static void put_constant(encoder *e, handover_role role) {
-  put(e, LOAD_CONST, (uint32_t)(e->consts + (int)role));
+  encode_put(e, LOAD_CONST, (uint32_t)(e->consts + (int)role));
 }
 
 /* locals() takes a cell for one only if the code that made it comes before the instruction. */
 static void put_cells(encoder *e, int32_t locals) {
-  int32_t over = put_jump(e, JUMP_FORWARD);
+  int32_t over = encode_jump(e, JUMP_FORWARD);
   for (int32_t i = 0; i < locals; i++)
-    if (loom_local_is_cell(e->object, i)) put(e, MAKE_CELL, (uint32_t)i);
-  put_target(e, over, e->count);
+    if (loom_local_is_cell(e->object, i)) encode_put(e, MAKE_CELL, (uint32_t)i);
+  encode_target(e, over, e->count);
 }
 
 static int32_t argument_count(const PyCodeObject *code) {
@@ -253,60 +225,54 @@ static int32_t argument_count(const PyCodeObject *code) {
 }
 
 static void put_prologue(encoder *e, const frame_shape *at, int32_t locals) {
-  put(e, RESUME, 0);
+  encode_put(e, RESUME, 0);
   if (e->object->co_ncellvars) put_cells(e, locals);
-  if (e->object->co_nfreevars) put(e, COPY_FREE_VARS, (uint32_t)e->object->co_nfreevars);
+  if (e->object->co_nfreevars) encode_put(e, COPY_FREE_VARS, (uint32_t)e->object->co_nfreevars);
   for (int32_t i = 0; i < locals + at->depth; i++) {
     bool present = slot_has(&at->present, i);
     if (present) {
       put_constant(e, HANDOVER_GIVE);
-      put(e, UNARY_INVERT, 0);
-      if (i < locals) put(e, STORE_FAST, (uint32_t)i);
+      encode_put(e, UNARY_INVERT, 0);
+      if (i < locals) encode_put(e, STORE_FAST, (uint32_t)i);
     } else if (i >= locals) {
-      put(e, PUSH_NULL, 0);
+      encode_put(e, PUSH_NULL, 0);
     } else if (i < argument_count(e->object)) {
-      put(e, DELETE_FAST, (uint32_t)i);
+      encode_put(e, DELETE_FAST, (uint32_t)i);
     }
   }
 }
 
 static void put_enter(encoder *e) {
   put_constant(e, HANDOVER_ENTER);
-  put_truth(e);
-  int32_t jump = put_jump(e, OPCODE_JUMP_IF_TRUE);
-  put_target(e, jump, e->count);
+  encode_truth(e);
+  int32_t jump = encode_jump(e, OPCODE_JUMP_IF_TRUE);
+  encode_target(e, jump, e->count);
 }
 
 /* The jump to the function's own code, and what leaves the frame. */
 static int32_t put_exit(encoder *e, const step_code *s, int number) {
-  if (number == 2) put(e, COPY, 1);
+  if (number == 2) encode_put(e, COPY, 1);
   put_constant(e, HANDOVER_LEAVE);
   if (number == 2)
     put_contains(e);
   else
-    put_truth(e);
-  int32_t stay = put_jump(e, OPCODE_JUMP_IF_TRUE), count = s->depth[number] + 1;
+    encode_truth(e);
+  int32_t stay = encode_jump(e, OPCODE_JUMP_IF_TRUE), count = s->depth[number] + 1;
   for (int32_t i = 0; i < CALLABLE_MAX_SLOTS; i++) {
     if (!slot_has(&s->locals[number], i)) continue;
-    put(e, LOAD_FAST, (uint32_t)i);
+    encode_put(e, LOAD_FAST, (uint32_t)i);
     count++;
   }
   put_constant(e, (handover_role)(HANDOVER_EXIT0 + number));
-  put(e, BUILD_TUPLE, (uint32_t)count);
-  put(e, RETURN_VALUE, 0);
+  encode_put(e, BUILD_TUPLE, (uint32_t)count);
+  encode_put(e, RETURN_VALUE, 0);
   return stay;
 }
 
 /* ---- tables ------------------------------------------------------------------------------------
  */
 
-typedef struct writer {
-  uint8_t *bytes;
-  size_t count, capacity;
-  bool failed;
-} writer;
-
-static void write_byte(writer *w, uint32_t byte) {
+void encode_byte(writer *w, uint32_t byte) {
   if (w->count == w->capacity) {
     size_t bigger = w->capacity ? w->capacity * 2 : 64;
     uint8_t *grown = realloc(w->bytes, bigger);
@@ -326,7 +292,7 @@ static void write_handler_number(writer *w, uint32_t number, uint32_t flag) {
   while (shift > 0 && !(number >> shift))
     shift -= 6;
   for (; shift >= 0; shift -= 6, flag = 0)
-    write_byte(w, flag | (shift ? 64u : 0u) | (number >> shift & 63u));
+    encode_byte(w, flag | (shift ? 64u : 0u) | (number >> shift & 63u));
 }
 
 static uint32_t read_handler_number(const uint8_t **p, const uint8_t *end) {
@@ -339,22 +305,22 @@ static uint32_t read_handler_number(const uint8_t **p, const uint8_t *end) {
   return number;
 }
 
-static void write_handler(writer *w, const uint32_t row[4]) {
+void encode_write_handler(writer *w, const uint32_t row[4]) {
   for (int i = 0; i < 4; i++)
     write_handler_number(w, row[i], i ? 0 : 128);
 }
 
 /* Rows of the table: start, size, target, depth and flag. */
-static bool read_handler(const uint8_t **p, const uint8_t *last, uint32_t row[4]) {
+bool encode_read_handler(const uint8_t **p, const uint8_t *last, uint32_t row[4]) {
   for (int i = 0; i < 4; i++)
     row[i] = read_handler_number(p, last);
   return *p <= last;
 }
 
 /* The row that covers a unit. */
-static bool find_handler(PyObject *table, int32_t unit, uint32_t row[4]) {
+bool encode_find_handler(PyObject *table, int32_t unit, uint32_t row[4]) {
   const uint8_t *p = (const uint8_t *)PyBytes_AS_STRING(table), *last = p + PyBytes_GET_SIZE(table);
-  while (p < last && read_handler(&p, last, row))
+  while (p < last && encode_read_handler(&p, last, row))
     if ((uint32_t)unit >= row[0] && (uint32_t)unit < row[0] + row[1]) return true;
   return false;
 }
@@ -365,30 +331,28 @@ static void write_handlers(writer *w, PyObject *table, int32_t unit, int32_t beg
                            int32_t target, int32_t shift) {
   const uint8_t *p = (const uint8_t *)PyBytes_AS_STRING(table), *last = p + PyBytes_GET_SIZE(table);
   uint32_t row[4];
-  if (find_handler(table, unit, row)) {
+  if (encode_find_handler(table, unit, row)) {
     row[0] = (uint32_t)begin;
     row[1] = (uint32_t)(end - begin);
     row[2] = target >= 0 ? (uint32_t)target : row[2] + (uint32_t)shift;
-    write_handler(w, row);
+    encode_write_handler(w, row);
   }
-  while (p < last && read_handler(&p, last, row)) {
+  while (p < last && encode_read_handler(&p, last, row)) {
     row[0] += (uint32_t)shift;
     row[2] += (uint32_t)shift;
-    write_handler(w, row);
+    encode_write_handler(w, row);
   }
 }
 
-static void write_number(writer *w, uint32_t number) {
+void encode_number(writer *w, uint32_t number) {
   for (; number >= 64; number >>= 6)
-    write_byte(w, 64 | (number & 63));
-  write_byte(w, number);
+    encode_byte(w, 64 | (number & 63));
+  encode_byte(w, number);
 }
 
-static void write_signed(writer *w, int32_t number) {
-  write_number(w, number < 0 ? (uint32_t)-number << 1 | 1 : (uint32_t)number << 1);
+void encode_signed(writer *w, int32_t number) {
+  encode_number(w, number < 0 ? (uint32_t)-number << 1 | 1 : (uint32_t)number << 1);
 }
-
-enum { LOCATION_NO_COLUMNS = 13, LOCATION_LONG = 14, LOCATION_NONE = 15 };
 
 /* All `count` units stand where `unit` of the function stands; the last one is back on the first
  * line, where the function's own table starts. */
@@ -400,15 +364,15 @@ static void write_lines(writer *w, PyCodeObject *code, int32_t unit, int32_t cou
                                                                : LOCATION_LONG;
   int32_t delta = line > 0 ? line - code->co_firstlineno : 0, first = delta;
   for (int32_t left = count - 1; left > 0; left -= 8, first = 0) {
-    write_byte(w, 128u | (uint32_t)kind << 3 | (uint32_t)((left < 8 ? left : 8) - 1));
-    if (kind != LOCATION_NONE) write_signed(w, first);
+    encode_byte(w, 128u | (uint32_t)kind << 3 | (uint32_t)((left < 8 ? left : 8) - 1));
+    if (kind != LOCATION_NONE) encode_signed(w, first);
     if (kind != LOCATION_LONG) continue;
-    write_number(w, (uint32_t)(end_line - line));
-    write_number(w, (uint32_t)column + 1);
-    write_number(w, (uint32_t)end_column + 1);
+    encode_number(w, (uint32_t)(end_line - line));
+    encode_number(w, (uint32_t)column + 1);
+    encode_number(w, (uint32_t)end_column + 1);
   }
-  write_byte(w, 128u | LOCATION_NO_COLUMNS << 3);
-  write_signed(w, -delta);
+  encode_byte(w, 128u | LOCATION_NO_COLUMNS << 3);
+  encode_signed(w, -delta);
 }
 
 /* ---- one code object ---------------------------------------------------------------------------
@@ -428,7 +392,7 @@ static PyObject *encode_lines(const encoder *e, const region *r, int32_t shift) 
   PyObject *own = e->object->co_linetable;
   write_lines(&w, e->object, r->where, shift);
   for (Py_ssize_t i = 0; i < PyBytes_GET_SIZE(own); i++)
-    write_byte(&w, (uint8_t)PyBytes_AS_STRING(own)[i]);
+    encode_byte(&w, (uint8_t)PyBytes_AS_STRING(own)[i]);
   PyObject *made =
       w.failed ? PyErr_NoMemory() : PyBytes_FromStringAndSize((char *)w.bytes, (Py_ssize_t)w.count);
   free(w.bytes);
@@ -498,8 +462,8 @@ static slot_set step_bound(int opcode, uint32_t arg, const frame_shape *at, int3
 /* `raw`: where the function's own code goes on. */
 static void step_describe(const encoder *e, const region *r, const frame_shape *at, int32_t locals,
                           int32_t raw[3], step_code *out) {
-  int opcode = op_at(e, r->op);
-  const jump_row *jump = find_jump(opcode);
+  int opcode = encode_op_at(e, r->op);
+  const jump_row *jump = encode_find_jump(opcode);
   slot_set bound = step_bound(opcode, r->arg, at, locals);
   int32_t skips = opcode == FOR_ITER ? OPCODE_FOR_SKIPS : 0;
   raw[0] = opcode_ends(opcode) ? -1 : r->end;
@@ -510,7 +474,7 @@ static void step_describe(const encoder *e, const region *r, const frame_shape *
     out->next[i] = raw[i] < 0 ? -1 : encode_begin(e->object, raw[i]);
   }
   uint32_t row[4];
-  bool handled = find_handler(e->object->co_exceptiontable, r->where, row);
+  bool handled = encode_find_handler(e->object->co_exceptiontable, r->where, row);
   out->next[2] = raw[2] = handled ? (int32_t)row[2] : -1;
   out->depth[2] = handled ? (int32_t)(row[3] >> 1) + (int32_t)(row[3] & 1) + 1 : 0;
   out->locals[2] = slots_of_locals(at, locals);
@@ -540,18 +504,18 @@ static bool step_stays(int opcode) {
 
 /* The instruction. Gives the jump in it, or -1. */
 static int32_t put_instruction(encoder *e, const region *r) {
-  const jump_row *jump = find_jump(op_at(e, r->op));
-  if (r->truth) put_truth(e);
-  if (jump) return put_jump(e, jump->forward);
+  const jump_row *jump = encode_find_jump(encode_op_at(e, r->op));
+  if (r->truth) encode_truth(e);
+  if (jump) return encode_jump(e, jump->forward);
   for (int32_t i = r->body; i < r->end; i++)
-    put_unit(e, e->bytes[2 * i], e->bytes[2 * i + 1]);
+    encode_unit(e, e->bytes[2 * i], e->bytes[2 * i + 1]);
   return -1;
 }
 
 /* The jump to the instruction in the function's own code. */
 static int32_t put_whole(encoder *e, const region *r) {
-  if (r->truth) put_truth(e);
-  return put_jump(e, JUMP_FORWARD);
+  if (r->truth) encode_truth(e);
+  return encode_jump(e, JUMP_FORWARD);
 }
 
 /* Everything in front of the function's own code. */
@@ -565,15 +529,15 @@ static void encode_front(encoder *e, const region *r, const frame_shape *at, int
   out->end = e->count;
   for (int i = 0; i < 3 && !whole; i++) {
     if (raw[i] < 0) continue;
-    if (i == 1) put_target(e, jump, e->count);
-    if (i == 1 && op_at(e, r->op) == FOR_ITER) put_end_for(e);
+    if (i == 1) encode_target(e, jump, e->count);
+    if (i == 1 && encode_op_at(e, r->op) == FOR_ITER) put_end_for(e);
     if (i == 2) out->target = e->count;
     body[i] = put_exit(e, s, i);
   }
-  put(e, NOP, 0);
-  if (whole) put_target(e, jump, e->count + r->body);
+  encode_put(e, NOP, 0);
+  if (whole) encode_target(e, jump, e->count + r->body);
   for (int i = 0; i < 3; i++)
-    if (body[i] >= 0) put_target(e, body[i], e->count + raw[i]);
+    if (body[i] >= 0) encode_target(e, body[i], e->count + raw[i]);
   e->front = e->count;
 }
 
@@ -582,14 +546,14 @@ static bool encode_at(encoder *e, const frame_shape *at, bool whole, step_code *
   front f;
   int32_t locals = e->object->co_nlocalsplus - e->object->co_nfreevars, raw[3];
   if (!find_region(e, at->unit, &r)) return false;
-  if (!whole && step_stays(op_at(e, r.op))) return false;
+  if (!whole && step_stays(encode_op_at(e, r.op))) return false;
   step_describe(e, &r, at, locals, raw, out);
   for (int i = 0; i < 3 && !whole; i++)
     if (locals + out->depth[i] + !!at->handled > CALLABLE_MAX_SLOTS) return false;
   encode_front(e, &r, at, locals, whole, out, raw, &f);
   int32_t stack = e->object->co_stacksize;
   for (int32_t i = 0; i < e->units; i++)
-    put_unit(e, e->bytes[2 * i], e->bytes[2 * i + 1]);
+    encode_unit(e, e->bytes[2 * i], e->bytes[2 * i + 1]);
   if (e->failed) return false;
   for (int i = 0; i < 3; i++)
     if (out->depth[i] + locals + 2 > stack) stack = out->depth[i] + locals + 2;
@@ -620,7 +584,7 @@ bool encode_step(PyCodeObject *code, const frame_shape *at, bool whole, step_cod
   PyObject *bytes;
   encoder e;
   *out = (step_code){.code = NULL};
-  bool good = open_code(&e, code, &bytes) && encode_at(&e, at, whole, out);
+  bool good = encode_open(&e, code, &bytes) && encode_at(&e, at, whole, out);
   free(e.out);
   Py_XDECREF(bytes);
   return good;

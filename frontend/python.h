@@ -44,6 +44,17 @@ static inline int python_weakref_is(PyObject *reference, PyObject *object) {
 #endif
 }
 
+/* What it refers to: a new reference, or NULL when that is dead. */
+static inline PyObject *python_weakref_get(PyObject *reference) {
+#if LOOM_PYTHON >= 313
+  PyObject *alive = NULL;
+  return PyWeakref_GetRef(reference, &alive) > 0 ? alive : NULL;
+#else
+  PyObject *alive = PyWeakref_GET_OBJECT(reference);
+  return alive == Py_None ? NULL : Py_NewRef(alive);
+#endif
+}
+
 /* Borrowed. From 3.12 on builtin types keep theirs elsewhere. */
 static inline PyObject *python_type_dict(PyTypeObject *type) {
 #if LOOM_PYTHON >= 312
@@ -140,6 +151,16 @@ static inline const python_frame *python_frame_now(void) {
   return (const python_frame *)state->current_frame;
 #else
   return (const python_frame *)state->cframe->current_frame;
+#endif
+}
+
+/* From here on this frame seems to be the one that runs. */
+static inline void python_frame_set(const python_frame *f) {
+  PyThreadState *state = _PyThreadState_UncheckedGet();
+#if LOOM_PYTHON >= 313
+  state->current_frame = (struct _PyInterpreterFrame *)f;
+#else
+  state->cframe->current_frame = (struct _PyInterpreterFrame *)f;
 #endif
 }
 

@@ -77,6 +77,10 @@ static callable *point_get(callable *owner, PyObject *code, const frame_shape *a
   return part;
 }
 
+callable *resume_part(callable *owner, PyObject *code, const frame_shape *at) {
+  return owner->resumes.count > RESUME_MAX_POINTS ? NULL : point_get(owner, code, at);
+}
+
 static PyObject *point_make_function(const callable *part, PyObject *code) {
   const PyFunctionObject *own = callable_function(part);
   PyObject *made = PyFunction_NewWithQualName(code, own->func_globals, own->func_qualname);
@@ -126,7 +130,8 @@ static PyObject *point_call(const callable *part, PyObject *function, frame_stat
 bool resume_is_possible(const callable *c, const break_info *why) {
   const PyCodeObject *code = (const PyCodeObject *)c->code;
   if (c->fullgraph || c->kind == BACKEND_EAGER || why->step < 0) return false;
-  if (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) return false;
+  if (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) return false;
+  if (code->co_flags & CO_GENERATOR && !c->point) return false;
   if (code->co_nlocalsplus - code->co_nfreevars > CALLABLE_MAX_SLOTS) return false;
   switch (why->reason) {
   case BREAK_LIMIT:
@@ -145,12 +150,14 @@ void resume_clear(callable *c) {
   }
   free(old.points);
   Py_XDECREF(old.callees);
+  Py_XDECREF(old.generator);
 }
 
 int resume_traverse(callable *c, visitproc visit, void *arg) {
   for (uint32_t i = 0; i < c->resumes.count; i++)
     Py_VISIT(c->resumes.points[i]);
   Py_VISIT(c->resumes.callees);
+  Py_VISIT(c->resumes.generator);
   if (c->point) {
     Py_VISIT(c->point->step_function);
     Py_VISIT(c->point->rest_function);
@@ -166,17 +173,20 @@ static Py_ssize_t state_count(Py_ssize_t locals, const frame_shape *at) {
   return locals + at->depth + !!at->handled;
 }
 
-/* Moves the items of a tuple that nobody else has into the slots that are `present`, in order. */
-static void state_take(frame_state *s, PyObject *tuple, Py_ssize_t count, const slot_set *present) {
+void resume_take(PyObject **items, PyObject *tuple, Py_ssize_t count, const slot_set *present) {
   Py_ssize_t at = 0;
-  s->count = count;
   for (Py_ssize_t i = 0; i < count; i++) {
-    s->items[i] = NULL;
+    items[i] = NULL;
     if (!slot_has(present, i)) continue;
-    s->items[i] = PyTuple_GET_ITEM(tuple, at);
+    items[i] = PyTuple_GET_ITEM(tuple, at);
     PyTuple_SET_ITEM(tuple, at++, NULL);
   }
   Py_DECREF(tuple);
+}
+
+static void state_take(frame_state *s, PyObject *tuple, Py_ssize_t count, const slot_set *present) {
+  s->count = count;
+  resume_take(s->items, tuple, count, present);
 }
 
 /* What a frame that was left by an exit gave: its stack, its locals. */

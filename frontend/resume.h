@@ -80,4 +80,12 @@ PyObject *handover_leave(PyThreadState *state, struct _PyInterpreterFrame *f, Py
 /* Which exit a result was left by, or -1: it is the function's own. */
 int handover_exit(PyObject *result);
 
+/* ---- resume.c ----------------------------------------------------------------------------------
+ */
+
+/* The part that starts there: a new reference, or NULL: there are too many, or an exception. */
+callable *resume_part(callable *owner, PyObject *code, const frame_shape *at);
+/* Moves the items of a tuple that nobody else has into the slots that are `present`, in order. */
+void resume_take(PyObject **items, PyObject *tuple, Py_ssize_t count, const slot_set *present);
+
 #endif

@@ -273,7 +273,7 @@ step step_RETURN_GENERATOR(tracer *t, frame *f, const loom_instr *in) {
 
 step step_YIELD(tracer *t, frame *f, const loom_instr *in) {
   if (f->generator) return STEP_YIELD;
-  trace_break(t, BREAK_GENERATOR, "a yield outside a generator");
+  trace_break(t, BREAK_GENERATOR, "a value is yielded");
   return STEP_FAIL;
 }
 

@@ -273,6 +273,8 @@ def compile_times(repr="str", aggregate=False):
 def explain(fn, /, *args, **kwargs):
     """Run `fn(*args, **kwargs)` once, effects included, and report how it was compiled.
 
+    The generator that a generator function gives is run to its end, or for 1,000 values.
+
     Gives an object with graphs, breaks with reasons and places, guards with sources, lines and costs, loops, recompiles
     and times; it prints, and `.json()` writes it. The function is compiled anew for it: `fn`'s own versions stay as they
     are. An exception of the function is raised. Raises TypeError for what is not a Python function.

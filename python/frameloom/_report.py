@@ -1,5 +1,7 @@
 """Words about what was compiled and what was not."""
 
+import inspect as _inspect
+import itertools as _itertools
 from typing import NamedTuple
 
 from ._errors import GraphBreak
@@ -193,13 +195,19 @@ def _count(number, word):
     return f"{number} {word}" + ("" if number == 1 else "s")
 
 
+VALUES = 1000  # of a generator, however many it would give
+
+
 def explain_call(compiled, args, kwargs):
-    """Run a fresh callable once and report on it. An exception of the function itself is the caller's."""
+    """Run a fresh callable once and report on it; a generator to its end, or for VALUES values. An exception of the function itself is the caller's."""
     from . import _native
 
     before = _native.measure_guards(True)
     try:
-        compiled(*args, **kwargs)
+        result = compiled(*args, **kwargs)
+        if compiled.__code__.co_flags & _inspect.CO_GENERATOR:
+            for _ in _itertools.islice(result, VALUES):
+                pass
     finally:
         _native.measure_guards(before)
     return Explanation(compiled.__qualname__, compiled._report())

@@ -1,0 +1,59 @@
+/* Generators whose work between two yields is compiled.
+ *
+ * Sections by file: encode_generator.c, generator.c.
+ */
+#ifndef LOOM_FRONTEND_GENERATOR_H
+#define LOOM_FRONTEND_GENERATOR_H
+
+#include "frontend/resume.h"
+
+/* ---- encode_generator.c: the code of such a generator (the version of CPython matters here) -----
+ */
+
+/* Where a part may begin, and is asked for. */
+typedef struct generator_place {
+  int32_t unit, depth; /* in the function's own code */
+  bool armed;          /* capture has ended in front of what comes before it, or it always may */
+  uint8_t idle, failures;
+} generator_place;
+
+/* Where a part may end: in front of an instruction of the function's own code. */
+typedef struct generator_exit {
+  int32_t unit, depth;
+  int32_t places[2]; /* behind the instruction, and behind its jump; -1: none */
+} generator_exit;
+
+/* What the code asks of the driver, by constants whose truth it asks for, or which it inverts. */
+typedef enum generator_role {
+  GENERATOR_CHOOSE, /* true: the exit is in the upper half of those that are left */
+  GENERATOR_FILL,   /* fills the stack; may raise */
+  GENERATOR_RESULT, /* ~ of it is what the generator returns */
+  GENERATOR_PLACE   /* and those behind it: true when a part has run, and an exit is to be taken */
+} generator_role;
+
+typedef struct generator_layout {
+  PyObject *code; /* owned */
+  generator_place *places;
+  generator_exit *exits; /* by unit; the last one, of no unit, returns */
+  int32_t place_count, exit_count;
+} generator_layout;
+void generator_layout_fini(generator_layout *l);
+
+/* Makes the constant for a role (for places: GENERATOR_PLACE + its number): a new reference. */
+typedef PyObject *generator_mark_new(void *context, int32_t role);
+
+/* Code that does what `code`, a generator's, does, and asks for compiled parts. False without an
+ * exception when it cannot be made. */
+bool encode_generator(PyCodeObject *code, generator_mark_new *mark, void *context,
+                      generator_layout *out);
+
+/* ---- generator.c ------------------------------------------------------------------------------
+ */
+
+/* Is this the code of a generator function, whose parts can be compiled? */
+bool generator_is_code(const PyObject *code);
+/* What is called for the callable of such a function. */
+PyObject *generator_vectorcall(PyObject *self, PyObject *const *args, size_t flags,
+                               PyObject *kwnames);
+
+#endif
