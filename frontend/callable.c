@@ -97,7 +97,7 @@ static inline entry *call_find(const callable *c, PyObject *const *slots, int64_
   entry_list *list = c->entries;
   for (uint32_t i = 0; list && i < list->count; i++) {
     entry *e = list->items[i];
-    if (e->code == c->function->func_code && guard_program_check(e->guards, slots, symbols))
+    if (e->fits == c->function->func_code && guard_program_check(e->guards, slots, symbols))
       return e;
   }
   return NULL;

@@ -38,6 +38,11 @@ typedef struct entry {
   bool release_gil; /* enough work for it to be worth while, with this call's sizes at least */
   const loom_type *largest; /* of symbolic sizes: that decides it on each call; or NULL */
   PyObject *code;           /* of the function when it was captured (owned) */
+  PyObject *fits;           /* the same, borrowed; NULL: something that it guards has died */
+  struct callable *home;    /* in whose list it is (borrowed), or NULL */
+  PyObject **watches;       /* weak references to what it guards (owned) */
+  PyObject **pins;          /* of these, what a run reads when it has had no GIL (borrowed) */
+  uint32_t watch_count, pin_count;
   capture *captured;
   guard_program *guards;
   const loom_adapter *adapter;
@@ -69,11 +74,23 @@ entry *entry_new(capture *captured, loom_plan *plan, backend kind, PyObject *cod
 void entry_unref(entry *e);
 int entry_traverse(entry *e, visitproc visit, void *arg);
 /* Runs a version whose guards hold and gave `symbols`. NULL with an exception, or with *fallback
- * set and none: the plain function has to run (nothing has been changed yet). */
-PyObject *entry_run(entry *e, PyObject *const *args, const int64_t *symbols, bool *fallback);
-/* The same; *changed (false before): what was raised was so when something had been changed. */
+ * set and none: the plain function has to run (nothing has been changed yet). *changed (false
+ * before): what was raised was so when something had been changed. */
 PyObject *entry_run_part(entry *e, PyObject *const *args, const int64_t *symbols, bool *fallback,
                          bool *changed);
+static inline PyObject *entry_run(entry *e, PyObject *const *args, const int64_t *symbols,
+                                  bool *fallback) {
+  bool changed = false;
+  return entry_run_part(e, args, symbols, fallback, &changed);
+}
+
+/* ---- lifetime.c: versions do not keep alive what they guard -----------------------------------
+ */
+
+/* From here on the version has weak references where it can. False: it must not be used. */
+bool entry_let_go(entry *e);
+/* Drops the versions of which something has died. */
+void callable_bury(struct callable *c);
 
 /* ---- backend.c: graphs that a function of the user's runs --------------------------------------
  */
@@ -171,6 +188,7 @@ typedef struct callable {
   resume_point *point;    /* of a part of a function: where it starts; else NULL */
   struct callable *owner; /* of a part: what it is a part of (borrowed) */
   entry *tried;           /* the plain function is about to run in its place (owned), or NULL */
+  bool burying;           /* callable_bury() will be called soon */
   uint64_t hits, misses;
   uint32_t failures, captures, negative_count;
   uint32_t splits; /* versions, the last of `entries`, that end before what varies without end */

@@ -96,9 +96,9 @@ static bool capture_init(tracer *t) {
   c->tables = tables;
   loom_graph_init(&c->graph);
   tables->sources = source_table_new();
-  tables->codes = PyList_New(0);
+  tables->names = PyList_New(0);
   t->keep = PyList_New(0);
-  if (!tables->sources || !tables->codes || !t->keep) return PyErr_NoMemory(), false;
+  if (!tables->sources || !tables->names || !t->keep) return PyErr_NoMemory(), false;
   value *none = value_const(t, Py_None), *yes = value_const(t, Py_True),
         *no = value_const(t, Py_False);
   t->none = none;
@@ -109,39 +109,7 @@ static bool capture_init(tracer *t) {
   return none && yes && no && t->null && t->not_implemented;
 }
 
-void capture_free(capture *c) {
-  if (!c) return;
-  capture_tables *tables = c->tables;
-  for (uint32_t i = 0; i < c->guard_count; i++) {
-    Py_XDECREF(c->guards[i].object);
-    free(c->guards[i].payload);
-  }
-  for (uint32_t i = 0; i < c->input_count; i++)
-    Py_XDECREF(c->inputs[i].constant);
-  for (uint32_t i = 0; i < tables->recipe_count; i++) {
-    Py_XDECREF(tables->recipes[i]->object);
-    free(tables->recipes[i]->items);
-    free(tables->recipes[i]->payload);
-    free(tables->recipes[i]);
-  }
-  free(tables->recipes);
-  free(c->guards);
-  free(c->inputs);
-  for (uint32_t i = 0; i < c->change_count; i++)
-    Py_XDECREF(c->changes[i].key);
-  free(c->changes);
-  free(c->effects);
-  free(c->shared);
-  free(c->loops);
-  loom_graph_fini(&c->graph);
-  source_table_free(tables->sources);
-  Py_XDECREF(tables->codes);
-  Py_XDECREF(c->hosts);
-  free(tables);
-  free(c);
-}
-
-int capture_traverse(const capture *c, visitproc visit, void *arg) {
+int capture_each(const capture *c, visitproc visit, void *arg) {
   const capture_tables *tables = c->tables;
   for (uint32_t i = 0; i < c->guard_count; i++)
     Py_VISIT(c->guards[i].object);
@@ -149,9 +117,58 @@ int capture_traverse(const capture *c, visitproc visit, void *arg) {
     Py_VISIT(c->inputs[i].constant);
   for (uint32_t i = 0; i < tables->recipe_count; i++)
     Py_VISIT(tables->recipes[i]->object);
-  Py_VISIT(tables->codes);
+  for (uint32_t i = 0; i < c->change_count; i++)
+    Py_VISIT(c->changes[i].key);
+  Py_VISIT(tables->names);
   Py_VISIT(c->hosts);
   return source_table_traverse(tables->sources, visit, arg);
+}
+
+static int capture_release(PyObject *object, void *context) {
+  if (!capture_borrows(context, object)) Py_DECREF(object);
+  return 0;
+}
+
+void capture_free(capture *c) {
+  if (!c) return;
+  capture_tables *tables = c->tables;
+  capture_each(c, capture_release, c);
+  for (uint32_t i = 0; i < c->guard_count; i++)
+    free(c->guards[i].payload);
+  for (uint32_t i = 0; i < tables->recipe_count; i++) {
+    free(tables->recipes[i]->items);
+    free(tables->recipes[i]->payload);
+    free(tables->recipes[i]);
+  }
+  free(tables->recipes);
+  free(c->guards);
+  free(c->inputs);
+  free(c->changes);
+  free(c->effects);
+  free(c->shared);
+  free(c->loops);
+  free(c->weak);
+  loom_graph_fini(&c->graph);
+  source_table_free(tables->sources);
+  free(tables);
+  free(c);
+}
+
+/* For the collector, which is to see what is owned. */
+typedef struct capture_owned {
+  const capture *c;
+  visitproc visit;
+  void *arg;
+} capture_owned;
+
+static int capture_visit_owned(PyObject *object, void *context) {
+  const capture_owned *o = context;
+  return capture_borrows(o->c, object) ? 0 : o->visit(object, o->arg);
+}
+
+int capture_traverse(const capture *c, visitproc visit, void *arg) {
+  capture_owned owned = {c, visit, arg};
+  return c->weak_count ? capture_each(c, capture_visit_owned, &owned) : capture_each(c, visit, arg);
 }
 
 static value *capture_slot(tracer *t, Py_ssize_t i, PyObject *name) {
@@ -403,7 +420,7 @@ static const char *const guard_names[] = {
     [GUARD_LENGTH] = "length",   [GUARD_DICT_KEYS] = "keys", [GUARD_MISSING] = "missing",
     [GUARD_ARRAY] = "array",     [GUARD_SAME] = "same",      [GUARD_DISJOINT] = "disjoint",
     [GUARD_NONZERO] = "nonzero", [GUARD_SIZE] = "size",      [GUARD_CUSTOM] = "custom",
-    [GUARD_PRESENT] = "present"};
+    [GUARD_PRESENT] = "present", [GUARD_IN_PARTS] = "parts"};
 
 static PyObject *debug_guard(const guard *g) {
   PyObject *name = g->source ? source_name(g->source) : PyUnicode_FromString(""), *text = NULL;

@@ -155,7 +155,7 @@ entry *entry_new(capture *captured, loom_plan *plan, backend kind, PyObject *cod
   e->kind = kind;
   e->captured = captured;
   e->plan = plan;
-  e->code = Py_NewRef(code);
+  e->code = e->fits = Py_NewRef(code);
   e->adapter = loom_adapters()[0];
   e->outputs = calloc((size_t)outputs + 1, sizeof *e->outputs);
   e->sizes = calloc((size_t)outputs + 1, sizeof *e->sizes);
@@ -171,6 +171,11 @@ entry *entry_new(capture *captured, loom_plan *plan, backend kind, PyObject *cod
   e->stopped = captured->stopped;
   direct_find(e);
   entry_bind_constants(e);
+  if (!entry_let_go(e)) {
+    if (!PyErr_Occurred()) PyErr_NoMemory();
+    entry_unref(e);
+    return NULL;
+  }
   e->release_gil = entry_has_work(&captured->graph);
   e->largest = e->release_gil ? entry_largest(&captured->graph) : NULL;
   return e;
@@ -178,6 +183,10 @@ entry *entry_new(capture *captured, loom_plan *plan, backend kind, PyObject *cod
 
 void entry_unref(entry *e) {
   if (!e || --e->refs) return;
+  for (uint32_t i = 0; i < e->watch_count; i++)
+    Py_DECREF(e->watches[i]);
+  free(e->watches);
+  free(e->pins);
   guard_program_free(e->guards);
   if (e->plan) loom_plan_unref(e->plan);
   capture_free(e->captured);
@@ -596,11 +605,23 @@ static bool run_accept(const run_state *s, const entry *e, uint32_t status, bool
   return entry_accept(e, status, fallback);
 }
 
+/* What the run refers to weakly stays alive until its end. */
+static bool entry_pin(const entry *e, bool *fallback) {
+  *fallback = !e->fits;
+  for (uint32_t i = 0; e->fits && i < e->pin_count; i++)
+    Py_INCREF(e->pins[i]);
+  return e->fits != NULL;
+}
+
 static PyObject *entry_run_general(entry *e, PyObject *const *args, const int64_t *symbols,
                                    bool *fallback, bool *changed) {
   run_state s;
   PyObject *result = NULL;
   if (!run_init(&s, e, args, symbols)) return NULL;
+  if (e->pin_count && !entry_pin(e, fallback)) {
+    run_fini(&s, e);
+    return NULL;
+  }
   if (!run_gather(&s, e, args) || (e->captured->sized && !run_measure(&s, e)) ||
       !run_allocate(&s, e)) {
     *fallback = entry_gave_up();
@@ -627,6 +648,8 @@ static PyObject *entry_run_general(entry *e, PyObject *const *args, const int64_
     }
   }
   run_fini(&s, e);
+  for (uint32_t i = 0; i < e->pin_count; i++)
+    Py_DECREF(e->pins[i]);
   return result;
 }
 
@@ -638,11 +661,6 @@ static PyObject *entry_run_general(entry *e, PyObject *const *args, const int64_
 static bool entry_is_vain(entry *e) {
   if (e->given_up < ENTRY_GIVE_UPS) return false;
   return ++e->passed_by % ENTRY_TRY_AGAIN != 0;
-}
-
-PyObject *entry_run(entry *e, PyObject *const *args, const int64_t *symbols, bool *fallback) {
-  bool changed = false;
-  return entry_run_part(e, args, symbols, fallback, &changed);
 }
 
 PyObject *entry_run_part(entry *e, PyObject *const *args, const int64_t *symbols, bool *fallback,

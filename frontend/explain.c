@@ -117,7 +117,7 @@ static PyObject *guard_tuple(const entry *e, uint32_t i) {
       [GUARD_LENGTH] = "length",   [GUARD_DICT_KEYS] = "keys",    [GUARD_MISSING] = "missing",
       [GUARD_ARRAY] = "array",     [GUARD_SAME] = "same",         [GUARD_DISJOINT] = "disjoint",
       [GUARD_NONZERO] = "nonzero", [GUARD_SIZE] = "size",         [GUARD_CUSTOM] = "state",
-      [GUARD_PRESENT] = "present"};
+      [GUARD_PRESENT] = "present", [GUARD_IN_PARTS] = "identity"};
   const guard *g = &e->captured->guards[i];
   PyObject *words = guard_describe(e->captured, g);
   PyObject *name = g->source ? source_name(g->source) : PyUnicode_FromString("");
@@ -205,7 +205,8 @@ static PyObject *entry_report(const entry *e) {
 }
 
 /* Versions of a callable and of the parts of its function. */
-static bool report_entries(const callable *c, PyObject *entries) {
+static bool report_entries(callable *c, PyObject *entries) {
+  callable_bury(c);
   entry_list *list = c->entries;
   bool good = true;
   if (list) list->refs++;
@@ -220,7 +221,7 @@ static bool report_entries(const callable *c, PyObject *entries) {
   PyObject *key, *called;
   for (Py_ssize_t at = 0; good && !c->quiet && c->resumes.callees &&
                           PyDict_Next(c->resumes.callees, &at, &key, &called);)
-    good = report_entries((const callable *)called, entries);
+    good = report_entries((callable *)called, entries);
   return good;
 }
 

@@ -69,6 +69,7 @@ typedef enum guard_kind {
   GUARD_SAME,      /* source and source2 read one object (number 1) or two different ones (number 0) */
   GUARD_DISJOINT,  /* extents of two arrays (source and source2) do not overlap */
   GUARD_NONZERO,   /* an exact float is not 0 */
+  GUARD_IN_PARTS,  /* a guard_parts: what the object consists of (lifetime.c) */
   GUARD_SIZE,      /* a size_guard: reads a symbol, or compares sizes */
   GUARD_CUSTOM     /* adapter->guard(...) with payload: process state and the like */
 } guard_kind;
@@ -96,6 +97,15 @@ typedef struct size_guard {
   int64_t left, right;
 } size_guard;
 #define LOOM_MAX_SYMBOLS 48 /* of one capture */
+
+/* Payload of GUARD_IN_PARTS: the object has this exact type, and consists of these (borrowed). */
+#define GUARD_PARTS 16
+typedef struct guard_parts {
+  PyTypeObject *type;
+  int count;
+  PyObject *parts[GUARD_PARTS];
+} guard_parts;
+bool guard_parts_hold(const guard_parts *p, PyObject *object);
 
 typedef struct loom_adapter loom_adapter;
 
@@ -242,6 +252,8 @@ typedef struct capture {
                        ignore: 0 means flags never matter */
   uint32_t fp_reported; /* flags that matter whatever the caller's error state */
   void *tables;     /* sources and other owned storage */
+  PyObject **weak;  /* weak_count objects, sorted, that are not owned wherever they stand (lifetime.c) */
+  uint32_t weak_count;
 } capture;
 
 /* What a callable has learnt of one size (or stride) of an array, or of an int, by the name of its source. */
@@ -293,6 +305,9 @@ void capture_free(capture *c);
 void capture_mark_overwrites(capture *c);
 /* Visits every reference that the capture owns. */
 int capture_traverse(const capture *c, visitproc visit, void *arg);
+/* Visits every reference that it has, also borrowed ones, each as often as it has it. */
+int capture_each(const capture *c, visitproc visit, void *arg);
+bool capture_borrows(const capture *c, PyObject *object);
 /* For tests: (function, args) -> {'graph': str, 'guards': [str], 'known': bool, 'result': object or str,
  * 'break': None or (code, name, detail, file, line, column)}. METH_VARARGS. */
 PyObject *loom_debug_capture(PyObject *self, PyObject *args);
@@ -651,6 +666,8 @@ typedef struct guard_program guard_program;
 guard_program *guard_program_new(const capture *c);
 void guard_program_free(guard_program *p);
 int guard_program_traverse(guard_program *p, visitproc visit, void *arg);
+/* Gives up the dictionaries that the capture borrows now. */
+void guard_program_let_go(guard_program *p, const capture *c);
 /* Do all guards hold? Runs no Python code, sets no exception. The values of the capture's symbols go to `symbols`, which
  * has room for LOOM_MAX_SYMBOLS. */
 bool guard_program_check(guard_program *p, PyObject *const *args, int64_t *symbols);

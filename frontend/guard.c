@@ -32,6 +32,7 @@ struct guard_program {
   const loom_graph *graph;
   PyObject *dicts[GUARD_MAX_DICTS]; /* owned */
   uint64_t versions[GUARD_MAX_DICTS];
+  uint32_t borrowed; /* bits of the dictionaries that are not owned after all */
   bool versions_known;
 };
 
@@ -115,6 +116,7 @@ static inline bool guard_holds_on(const guard *g, PyObject *object, PyObject *co
   case GUARD_DICT_KEYS: return guard_dict_keys(object, g->object);
   case GUARD_ARRAY: return g->adapter->guard_array(object, g->payload);
   case GUARD_NONZERO: return guard_nonzero(object);
+  case GUARD_IN_PARTS: return guard_parts_hold(g->payload, object);
   default: break;
   }
   PyObject *other = source_read(g->source2, args);
@@ -309,7 +311,7 @@ guard_program *guard_program_new(const capture *c) {
 void guard_program_free(guard_program *p) {
   if (!p) return;
   for (uint32_t i = 0; i < p->dict_count; i++)
-    Py_DECREF(p->dicts[i]);
+    if (!(p->borrowed >> i & 1)) Py_DECREF(p->dicts[i]);
   free(p->args);
   free(p->held);
   free(p);
@@ -317,8 +319,16 @@ void guard_program_free(guard_program *p) {
 
 int guard_program_traverse(guard_program *p, visitproc visit, void *arg) {
   for (uint32_t i = 0; p && i < p->dict_count; i++)
-    Py_VISIT(p->dicts[i]);
+    if (!(p->borrowed >> i & 1)) Py_VISIT(p->dicts[i]);
   return 0;
+}
+
+void guard_program_let_go(guard_program *p, const capture *c) {
+  for (uint32_t i = 0; i < p->dict_count; i++)
+    if (capture_borrows(c, p->dicts[i]) && !(p->borrowed >> i & 1)) {
+      p->borrowed |= 1u << i;
+      Py_DECREF(p->dicts[i]);
+    }
 }
 
 /* ---- checking ------------------------------------------------------------------------------- */
@@ -530,6 +540,10 @@ static PyObject *guard_describe_number(PyObject *name, PyObject *number) {
   return PyUnicode_FromFormat("%U is exactly an int of %zu bits", name, _PyLong_NumBits(number));
 }
 
+static const PyTypeObject *guard_parts_type(const guard *g) {
+  return ((const guard_parts *)g->payload)->type;
+}
+
 static PyObject *guard_describe_on(const capture *c, const guard *g, PyObject *name,
                                    PyObject *other) {
   switch (g->kind) {
@@ -550,6 +564,8 @@ static PyObject *guard_describe_on(const capture *c, const guard *g, PyObject *n
     return PyUnicode_FromFormat("%U %s %U", name, g->number ? "is" : "is not", other);
   case GUARD_DISJOINT: return PyUnicode_FromFormat("%U and %U do not overlap", name, other);
   case GUARD_NONZERO: return PyUnicode_FromFormat("%U != 0", name);
+  case GUARD_IN_PARTS:
+    return PyUnicode_FromFormat("%U is the same %s", name, guard_parts_type(g)->tp_name);
   case GUARD_SIZE: return guard_describe_size(c, g, name);
   case GUARD_CUSTOM:
     return PyUnicode_FromFormat("%s: %U is in the same state", g->adapter->name, name);

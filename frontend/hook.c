@@ -110,9 +110,37 @@ static callable *hook_keep(callable *owner, const PyFunctionObject *function, ca
   return good ? c : NULL;
 }
 
+/* References to its code that a callable and the parts of its function have. */
+static Py_ssize_t hook_own_references(const callable *c) {
+  Py_ssize_t own = 1 + (c->function->func_code == c->code && !c->owner);
+  for (uint32_t i = 0; c->entries && i < c->entries->count; i++)
+    own += c->entries->items[i]->code == c->code;
+  for (uint32_t i = 0; i < c->resumes.count; i++)
+    own += hook_own_references(c->resumes.points[i]);
+  return own;
+}
+
+/* Callees go whose code nobody else has any more; and the oldest one where there are too many. */
+static void hook_prune(PyObject *callees) {
+  PyObject *key, *called, *gone = PyList_New(0);
+  for (Py_ssize_t at = 0; gone && PyDict_Next(callees, &at, &key, &called);) {
+    const callable *c = (callable *)called;
+    if (Py_REFCNT(c->code) <= hook_own_references(c)) PyList_Append(gone, key);
+  }
+  Py_ssize_t at = 0;
+  if (gone && !PyList_GET_SIZE(gone) && PyDict_GET_SIZE(callees) >= HOOK_CALLEES &&
+      PyDict_Next(callees, &at, &key, &called))
+    PyList_Append(gone, key);
+  for (Py_ssize_t i = 0; gone && i < PyList_GET_SIZE(gone); i++)
+    PyDict_DelItem(callees, PyList_GET_ITEM(gone, i));
+  Py_XDECREF(gone);
+  error_drop();
+}
+
 static callable *hook_make(callable *owner, hook_record *r, PyFunctionObject *function) {
   PyObject *callees = owner->resumes.callees, *key = hook_key(function), *named = NULL;
   callable *known = key ? (callable *)PyDict_GetItemWithError(callees, key) : NULL, *made = NULL;
+  if (key && !known && !PyErr_Occurred()) hook_prune(callees);
   if (key && !known && !PyErr_Occurred() && PyDict_GET_SIZE(callees) < HOOK_CALLEES)
     named = PyFunction_New(function->func_code, function->func_globals);
   if (named) made = callable_shared(owner, named);

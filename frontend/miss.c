@@ -354,6 +354,7 @@ static int64_t build_split(const callable *c, PyObject *const *slots) {
 }
 
 entry *callable_build(callable *c, PyObject *const *slots) {
+  callable_bury(c);
   if (c->building && c->building_pid == (long)getpid()) return NULL;
   if (c->skipped && !c->fullgraph) return NULL;
   int64_t split = build_split(c, slots);
@@ -421,6 +422,7 @@ void callable_publish(callable *c, entry *e, bool last) {
     entry *known = list->items[i + !last] = c->entries->items[i];
     known->refs++;
   }
+  e->home = c;
   entry_list *old = c->entries;
   c->entries = list;
   entries_unref(old);
@@ -429,6 +431,8 @@ void callable_publish(callable *c, entry *e, bool last) {
 void callable_forget(callable *c) {
   if (c->shared) hook_reset(c);
   entry_list *old = c->entries;
+  for (uint32_t i = 0; old && i < old->count; i++)
+    old->items[i]->home = NULL;
   c->entries = NULL;
   c->failures = c->negative_count = c->captures = 0;
   c->symbolic = c->by_value = (slot_set){{0}};

@@ -25,13 +25,12 @@ source_table *source_table_new(void) {
   return NULL;
 }
 
+/* What its sources refer to has been given up: capture_free(). */
 void source_table_free(source_table *table) {
   if (!table) return;
   for (size_t i = 0; i < table->capacity; i++) {
     for (source_entry *e = table->buckets[i], *next; e; e = next) {
       next = e->next;
-      Py_XDECREF(e->s.object);
-      Py_XDECREF(e->s.key);
       free(e);
     }
   }
@@ -285,8 +284,6 @@ static PyObject *read_abstract_token(void) {
 
 /* What `type` keeps of a class, by C code of its own. */
 static PyObject *read_class(PyObject *base, PyObject *key) {
-  if (PyUnicode_CompareWithASCIIString(key, "__mro__") == 0)
-    return Py_XNewRef(((PyTypeObject *)base)->tp_mro);
   if (PyUnicode_CompareWithASCIIString(key, "abc.get_cache_token()") == 0)
     return read_abstract_token();
   PyObject *item = PyType_Type.tp_getattro(base, key);
@@ -295,6 +292,9 @@ static PyObject *read_class(PyObject *base, PyObject *key) {
 }
 
 static PyObject *read_derived(PyObject *base, PyObject *key) {
+  static PyObject *mro; /* most of these guards are on it: keys that name it are interned */
+  if (!mro) mro = PyUnicode_InternFromString("__mro__");
+  if (key == mro && PyType_Check(base)) return Py_XNewRef(((PyTypeObject *)base)->tp_mro);
   if (base == source_thread()) return read_handled(key);
   if (PyUnicode_CompareWithASCIIString(key, "__class__") == 0)
     return Py_NewRef((PyObject *)Py_TYPE(base));

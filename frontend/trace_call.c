@@ -16,7 +16,9 @@ frame *frame_new(tracer *t, function_data *function) {
     loom_error err = {{0}};
     code = loom_decode(function->code, &t->arena, &err);
     if (!code) return trace_break(t, BREAK_OPCODE, "%s", err.message);
-    if (PyList_Append(t->tables->codes, (PyObject *)function->code)) return trace_fail(t);
+    if (PyList_Append(t->tables->names, function->code->co_filename) ||
+        PyList_Append(t->tables->names, function->code->co_qualname))
+      return trace_fail(t);
     if (!pointer_map_set(t, &t->codes, function->code, code)) return NULL;
   }
   frame *f = trace_alloc(t, sizeof *f);

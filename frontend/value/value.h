@@ -104,7 +104,7 @@ typedef struct pointer_map { /* open addressing, in the tracer's arena; never sh
 /* What a capture owns besides its graph, guards and inputs: capture->tables. */
 typedef struct capture_tables {
   struct source_table *sources;
-  PyObject *codes; /* list: code objects, whose names locations point at */
+  PyObject *names; /* list: of files and functions, which locations point at */
   recipe **recipes;
   uint32_t recipe_count, recipe_capacity, guard_capacity, input_capacity, effect_capacity,
       change_capacity, shared_capacity;
