@@ -28,56 +28,18 @@
 
 #define ROLL_TRIES 6
 #define ROLL_RESTARTS 16
-#define ROLL_ORDER 4   /* after so many iterations the names may be back where they were */
-#define ROLL_PERIOD 16 /* so many iterations at most are one of the loop in the graph */
-#define ROLL_PAST (2 * ROLL_PERIOD)
+#define ROLL_ORDER 4       /* after so many iterations the names may be back where they were */
 #define ROLL_WRITTEN 32768 /* bytes: a write of a part of more costs as much as one of all */
 #define ROLL_NODES 2000    /* an unrolled loop of more is left to Python */
 
-enum { ROLL_NEVER = -1, ROLL_LEAVE = -2 }; /* of roll_ban_row.delay */
-
-typedef enum roll_stage {
-  ROLL_WATCHING, /* iterations are compared */
-  ROLL_HIDDEN,   /* an iteration is evaluated with hidden contents */
-  ROLL_OVER      /* it is in the graph, or goes on unrolled */
-} roll_stage;
-
-struct roll {
-  roll *next;
-  frame *frame;
-  value *iterator;      /* of a `for`; NULL: a `while`, which goes on as long as */
-  int64_t excess, wane; /* a number is positive, which grows by so much from one to the next */
-  int32_t pc;
-  bool *live;
-  roll_stage stage;
-  roll_walk *before;              /* the state at the head, the last time */
-  roll_walk *past[ROLL_PAST + 1]; /* as often as it was watched, the last time first */
-  int period, phase;      /* iterations that are one in the graph; how many of them were hidden */
-  bool *carried;          /* by slot of `before` */
-  loom_value *inits;      /* what is hidden behind the copies */
-  int64_t *bases, *steps; /* of numbers: in the first hidden iteration, and from one to the next */
-  loom_value index;
-  int64_t symbol, left; /* the index; how many iterations there are from here on */
-  int64_t count;        /* of the loop in the graph */
-  uint32_t first;       /* node of the hidden iteration */
-  loom_value first_value;
-  int tries, delay, given; /* given: a period that was asked for */
-  uint32_t begin;          /* node, at the first iteration */
-  int64_t length;          /* iterations in all; -1: not known at capture */
-  bool rolled, measured;   /* it is in the graph; it is known how large it is unrolled */
-  bool tested;             /* a `while` on floats, whose number of iterations nobody knows */
-  double distance;         /* of its floats, the last time */
-  loom_value started, truth, condition; /* its test in the graph: at first, as it was, as it is */
-};
-
-static uint64_t roll_symbol(tracer *t, const roll *r) {
+uint64_t roll_symbol(tracer *t, const roll *r) {
   return (uint64_t)trace_graph(t)->exprs[LOOM_STRIDE_EXPR(r->symbol)].value;
 }
 
 /* ---- loops that are left alone ----------------------------------------------------------------
  */
 
-static roll_ban_row *roll_row(roll_bans *bans, PyCodeObject *code, int32_t pc) {
+roll_ban_row *roll_row(roll_bans *bans, PyCodeObject *code, int32_t pc) {
   for (int i = 0; bans && i < bans->count; i++)
     if (bans->rows[i].code == code && bans->rows[i].pc == pc) return &bans->rows[i];
   return NULL;
@@ -85,7 +47,7 @@ static roll_ban_row *roll_row(roll_bans *bans, PyCodeObject *code, int32_t pc) {
 
 /* Capture starts again, and looks at `delay` iterations of this loop before it takes one, or
  * `period` of them, for all. */
-static void roll_restart(tracer *t, const roll *r, int delay, int period) {
+void roll_restart(tracer *t, const roll *r, int delay, int period) {
   roll_bans *bans = t->bans;
   roll_ban_row *row = roll_row(bans, r->frame->code->object, r->pc);
   if (!bans || ++bans->restarts > ROLL_RESTARTS || (!row && bans->count == ROLL_BANS)) {
@@ -131,7 +93,7 @@ bool roll_is_open(tracer *t) {
 /* ---- looking ----------------------------------------------------------------------------------
  */
 
-static roll_walk *roll_look(tracer *t, const roll *r) {
+roll_walk *roll_look(tracer *t, const roll *r) {
   roll_walk *w = trace_alloc(t, sizeof *w);
   if (!w) return NULL;
   *w = (roll_walk){.t = t,
@@ -143,12 +105,12 @@ static roll_walk *roll_look(tracer *t, const roll *r) {
   return trace_pending(t) ? NULL : w;
 }
 
-static bool roll_alike(const roll_walk *a, const roll_walk *b) {
+bool roll_alike(const roll_walk *a, const roll_walk *b) {
   return a->token_count == b->token_count && a->slot_count == b->slot_count &&
          !memcmp(a->tokens, b->tokens, sizeof *a->tokens * a->token_count);
 }
 
-static bool roll_slot_same(const roll_slot *a, const roll_slot *b) {
+bool roll_slot_same(const roll_slot *a, const roll_slot *b) {
   if (a->whole) return a->size == b->size;
   return a->node == b->node && (a->node != LOOM_NO_VALUE || a->bits == b->bits);
 }
@@ -167,7 +129,7 @@ static uint32_t roll_differ(tracer *t, roll *r, const roll_walk *before, const r
 }
 
 /* Are all numbers, behind the hidden iteration, what the next one begins with? */
-static bool roll_steps_hold(tracer *t, const roll *r, const roll_walk *now) {
+bool roll_steps_hold(tracer *t, const roll *r, const roll_walk *now) {
   for (uint32_t i = 0; i < now->slot_count; i++) {
     const roll_slot *was = &r->before->slots[i];
     int64_t next;
@@ -195,7 +157,7 @@ static bool roll_node_looped(tracer *t, const loom_node *node) {
 }
 
 /* Does anything of the hidden iteration depend on the symbol of its index? */
-static bool roll_is_looped(tracer *t, const roll *r, const roll_walk *now) {
+bool roll_is_looped(tracer *t, const roll *r, const roll_walk *now) {
   const loom_graph *graph = trace_graph(t);
   bool looped = now->looped;
   for (uint32_t i = 0; i < now->slot_count && r->carried && !looped; i++)
@@ -208,17 +170,17 @@ static bool roll_is_looped(tracer *t, const roll *r, const roll_walk *now) {
 /* ---- the hidden iteration ----------------------------------------------------------------------
  */
 
-static loom_value roll_number(tracer *t, loom_dtype dtype, uint64_t bits) {
+loom_value roll_number(tracer *t, loom_dtype dtype, uint64_t bits) {
   const loom_type type = {.dtype = dtype};
   loom_attr attr = {.kind = LOOM_ATTR_SCALAR, .bits = bits};
   return trace_node(t, LOOM_OP_CONSTANT, NULL, 0, &attr, 1, &type);
 }
 
-static loom_value roll_copy(tracer *t, loom_value v) {
+loom_value roll_copy(tracer *t, loom_value v) {
   return v == LOOM_NO_VALUE ? v : trace_node(t, LOOM_OP_COPY, &v, 1, NULL, 0, NULL);
 }
 
-static bool roll_put_whole(tracer *t, roll_slot *slot, int64_t number) {
+bool roll_put_whole(tracer *t, roll_slot *slot, int64_t number) {
   slot->size = number;
   if (slot->holder) return (*slot->holder = value_size(t, number)) != NULL;
   *slot->number = number;
@@ -226,7 +188,7 @@ static bool roll_put_whole(tracer *t, roll_slot *slot, int64_t number) {
   return true;
 }
 
-static bool roll_put(tracer *t, roll_slot *slot, loom_value v) {
+bool roll_put(tracer *t, roll_slot *slot, loom_value v) {
   if (v == LOOM_NO_VALUE) return false;
   slot->node = v;
   if (slot->at) {
@@ -250,7 +212,7 @@ static bool roll_hide_whole(tracer *t, roll *r, uint32_t i) {
 }
 
 /* The operands of the copies stay in `inits`. */
-static bool roll_hide_slots(tracer *t, roll *r) {
+bool roll_hide_slots(tracer *t, roll *r) {
   roll_walk *w = r->before;
   r->stage = ROLL_HIDDEN; /* it is to blame for what now goes wrong */
   for (uint32_t i = 0; i < w->slot_count; i++) {
@@ -275,7 +237,7 @@ static bool roll_hide_tested(tracer *t, roll *r) {
   return r->truth != LOOM_NO_VALUE && roll_hide_slots(t, r);
 }
 
-static bool roll_hide(tracer *t, roll *r, int64_t left) {
+bool roll_hide(tracer *t, roll *r, int64_t left) {
   const roll_walk *w = r->before;
   r->inits = trace_alloc(t, sizeof *r->inits * (w->slot_count + 1u));
   r->bases = trace_alloc(t, sizeof *r->bases * (w->slot_count + 1u));
@@ -358,7 +320,7 @@ static bool roll_close(tracer *t, roll *r, roll_walk *now) {
   return (carried ? roll_make_loop(t, &body) : roll_is_idle(t, r)) && roll_leave(t, r, now, after);
 }
 
-static void roll_give_up(tracer *t, roll *r, const char *why) {
+void roll_give_up(tracer *t, roll *r, const char *why) {
   if (trace_pending(t)) return;
   trace_note_loop(t, LOOP_UNROLLED, r->length, "%s",
                   why ? why : "what it leaves behind differs from one iteration to the next");
@@ -397,7 +359,7 @@ static bool roll_writes_little(tracer *t, const roll *r) {
 }
 
 /* At the head, after the hidden iteration. */
-static void roll_check(tracer *t, roll *r) {
+void roll_check(tracer *t, roll *r) {
   roll_walk *now = roll_look(t, r);
   if (!now) return;
   bool alike = !now->refused && roll_alike(r->before, now), holds = alike;
@@ -449,7 +411,7 @@ static int roll_find_period(tracer *t, const roll *r, const roll_walk *now) {
 
 /* At the head, after an iteration like any other, before which there were `left`. True: the next
  * one may stand for all. */
-static bool roll_watch(tracer *t, roll *r, int64_t left) {
+bool roll_watch(tracer *t, roll *r, int64_t left) {
   roll_walk *now = roll_look(t, r);
   if (!now) return false;
   int64_t gone = 1;
@@ -473,7 +435,7 @@ static bool roll_watch(tracer *t, roll *r, int64_t left) {
   return period && r->carried && r->tries > r->delay && !trace_pending(t);
 }
 
-static roll *roll_new(tracer *t, frame *f, value *iterator, int64_t left) {
+roll *roll_new(tracer *t, frame *f, value *iterator, int64_t left) {
   const roll_ban_row *row = roll_row(t->bans, f->code->object, f->pc);
   bool few = left <= loom_config.unroll_limit && !LOOM_STRIDE_IS_SYM(left);
   if (trace_pending(t) || left == -1 || few || !t->bans) return NULL;
@@ -552,134 +514,4 @@ value *roll_next(tracer *t, frame *f, value *iterator) {
                     : NULL;
   if (item) iter_step(t, iterator, 1);
   return trace_pending(t) ? NULL : item;
-}
-
-/* ---- while ------------------------------------------------------------------------------------
- *
- * The test at the end of a `while` on ints says that a number, the excess, is positive. When it
- * shrinks by as much in every iteration, there are as many more as that takes.
- */
-
-/* What is positive when the comparison holds. */
-static bool roll_excess(tracer *t, int op, int64_t l, int64_t r, int64_t *out) {
-  if (op == Py_GT || op == Py_GE)
-    return size_minus(t, l, r, out) && (op == Py_GT || size_op(t, LOOM_EXPR_ADD, *out, 1, out));
-  return size_minus(t, r, l, out) && (op == Py_LT || size_op(t, LOOM_EXPR_ADD, *out, 1, out));
-}
-
-/* How many iterations come behind a test that holds, or -1. */
-static int64_t roll_remaining(tracer *t, int64_t excess, int64_t wane) {
-  int64_t up, left;
-  if (LOOM_STRIDE_IS_SYM(wane) || wane >= 0 || wane < -(1ll << 40)) return -1;
-  if (!size_op(t, LOOM_EXPR_ADD, excess, -wane - 1, &up) ||
-      !size_op(t, LOOM_EXPR_FLOORDIV, up, -wane, &left))
-    return -1;
-  return left;
-}
-
-static void roll_test_plain(tracer *t, roll *r, int64_t excess) {
-  int64_t wane = 0, left = -1;
-  bool again = r->past[0] && size_minus(t, excess, r->excess, &wane);
-  if (again) left = roll_remaining(t, excess, wane);
-  r->excess = excess;
-  bool few = left <= loom_config.unroll_limit && !LOOM_STRIDE_IS_SYM(left);
-  bool ready = !trace_pending(t) && roll_watch(t, r, -1);
-  if (!ready || trace_pending(t)) return;
-  r->wane = wane;
-  r->length = -1;
-  if (left == -1 || few || r->period != 1 || !roll_hide(t, r, left)) roll_give_up(t, r, NULL);
-}
-
-/* Is the excess, behind the hidden iteration, what it should be? */
-static bool roll_excess_holds(tracer *t, const roll *r, int64_t excess) {
-  int64_t due, next;
-  return size_op(t, LOOM_EXPR_ADD, r->symbol, 1, &next) &&
-         size_at_iteration(t, r->excess, r->wane, next, &due) && due == excess;
-}
-
-/* Is this the test at the end of a `while`? */
-static bool roll_is_test(const frame *f) {
-  const loom_instr *jump = &f->code->instrs[f->pc];
-  if (f->pc + 1 >= f->code->count || jump->target < 0) return false;
-  if (jump->op == BC_POP_JUMP_IF_TRUE) return jump->target <= f->pc;
-  return jump->op == BC_POP_JUMP_IF_FALSE && jump[1].op == BC_JUMP && jump[1].target <= f->pc;
-}
-
-static roll *roll_while(tracer *t, frame *f) {
-  roll *w = t->rolls;
-  while (w && (w->iterator || w->frame != f || w->pc != f->pc))
-    w = w->next;
-  return w ? w : roll_new(t, f, NULL, LOOM_STRIDE_SYM(0));
-}
-
-/* The hidden iteration has come to its end. */
-static value *roll_test_hidden(tracer *t, roll *w, bool good) {
-  if (good && !trace_pending(t)) roll_check(t, w);
-  if (trace_pending(t)) return NULL;
-  if (w->stage == ROLL_OVER && w->rolled) return w->frame = NULL, t->false_value;
-  roll_restart(t, w, ROLL_NEVER, 1);
-  return NULL;
-}
-
-static value *roll_test_ints(tracer *t, frame *f, int op, int64_t l, int64_t r) {
-  int64_t excess;
-  if (!roll_excess(t, op, l, r, &excess)) return NULL;
-  roll *w = roll_while(t, f);
-  if (!w || trace_pending(t)) return NULL;
-  if (w->stage == ROLL_HIDDEN)
-    return roll_test_hidden(t, w, !w->tested && roll_excess_holds(t, w, excess));
-  int goes_on = size_less(t, 0, excess);
-  if (goes_on == 0) w->frame = NULL; /* the next time it is another loop */
-  if (goes_on > 0 && w->stage == ROLL_WATCHING) roll_test_plain(t, w, excess);
-  return NULL;
-}
-
-static bool roll_float(const value *v, double *out) {
-  if (!value_is_const(v) || !(PyFloat_CheckExact(v->object) || PyLong_CheckExact(v->object)))
-    return false;
-  *out = PyFloat_AsDouble(v->object);
-  return !PyErr_Occurred() || (error_drop(), false);
-}
-
-/* Known floats, which are on their way to each other. */
-static void roll_test_floats(tracer *t, roll *w, double distance) {
-  double step = w->distance - distance;
-  bool far = w->past[0] && step > 0 && distance / step > (double)loom_config.unroll_limit;
-  bool ready = roll_watch(t, w, -1);
-  w->distance = distance;
-  if (!ready || trace_pending(t)) return;
-  w->tested = true;
-  if (!far || w->period != 1 || !roll_hide(t, w, -1)) roll_give_up(t, w, NULL);
-}
-
-static value *roll_test_hidden_floats(tracer *t, roll *w, int op, value *left, value *right) {
-  static const char *const kinds[] = {
-      [Py_LT] = "lt", [Py_LE] = "le", [Py_GT] = "gt", [Py_GE] = "ge"};
-  value *sides[2] = {number_to_float(t, left), number_to_float(t, right)};
-  if (!sides[0] || !sides[1]) return roll_test_hidden(t, w, false);
-  loom_value in[2] = {sides[0]->number.node, sides[1]->number.node};
-  const loom_attr kind = {.kind = LOOM_ATTR_STR, .str = kinds[op]};
-  if (in[0] == LOOM_NO_VALUE || in[1] == LOOM_NO_VALUE) return roll_test_hidden(t, w, false);
-  w->condition = trace_node(t, LOOM_OP_COMPARE, in, 2, &kind, 1, NULL);
-  return roll_test_hidden(t, w, w->tested && w->condition != LOOM_NO_VALUE);
-}
-
-value *roll_test(tracer *t, frame *f, int op, value *left, value *right) {
-  value *sides[2] = {left, right};
-  int64_t l, r;
-  double a, b;
-  if (op < Py_LT || op == Py_EQ || op == Py_NE || op > Py_GE || !roll_is_test(f)) return NULL;
-  for (int i = 0; i < 2; i++)
-    if (sides[i]->type != &value_number_type && !roll_float(sides[i], &a)) return NULL;
-  if (value_size_of(t, left, &l) && value_size_of(t, right, &r))
-    return roll_test_ints(t, f, op, l, r);
-  roll *w = trace_pending(t) ? NULL : roll_while(t, f);
-  if (!w || trace_pending(t)) return NULL;
-  if (w->stage == ROLL_HIDDEN) return roll_test_hidden_floats(t, w, op, left, right);
-  bool known = roll_float(left, &a) && roll_float(right, &b);
-  if (!known || !PyObject_RichCompareBool(left->object, right->object, op))
-    w->frame = NULL; /* the next time it is another loop */
-  else if (w->stage == ROLL_WATCHING)
-    roll_test_floats(t, w, op == Py_LT || op == Py_LE ? b - a : a - b);
-  return NULL;
 }

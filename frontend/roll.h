@@ -61,4 +61,72 @@ typedef struct roll_body {
 } roll_body;
 bool roll_make_loop(tracer *t, const roll_body *body);
 
+/* ---- roll.c: one loop ------------------------------------------------------------------------ */
+
+#define ROLL_PERIOD 16 /* so many iterations at most are one of the loop in the graph */
+#define ROLL_PAST (2 * ROLL_PERIOD)
+
+enum { ROLL_NEVER = -1, ROLL_LEAVE = -2 }; /* of roll_ban_row.delay */
+
+typedef enum roll_stage {
+  ROLL_WATCHING, /* iterations are compared */
+  ROLL_HIDDEN,   /* an iteration is evaluated with hidden contents */
+  ROLL_OVER      /* it is in the graph, or goes on unrolled */
+} roll_stage;
+
+struct roll {
+  roll *next;
+  frame *frame;
+  value *iterator;      /* of a `for`; NULL: a `while`, which goes on as long as */
+  int64_t excess, wane; /* a number is positive, which grows by so much from one to the next */
+  int32_t pc;
+  bool *live;
+  roll_stage stage;
+  roll_walk *before;              /* the state at the head, the last time */
+  roll_walk *past[ROLL_PAST + 1]; /* as often as it was watched, the last time first */
+  int period, phase;      /* iterations that are one in the graph; how many of them were hidden */
+  bool *carried;          /* by slot of `before` */
+  loom_value *inits;      /* what is hidden behind the copies */
+  int64_t *bases, *steps; /* of numbers: in the first hidden iteration, and from one to the next */
+  loom_value index;
+  int64_t symbol, left; /* the index; how many iterations there are from here on */
+  int64_t count;        /* of the loop in the graph */
+  uint32_t first;       /* node of the hidden iteration */
+  loom_value first_value;
+  int tries, delay, given; /* given: a period that was asked for */
+  uint32_t begin;          /* node, at the first iteration */
+  int64_t length;          /* iterations in all; -1: not known at capture */
+  bool rolled, measured;   /* it is in the graph; it is known how large it is unrolled */
+  bool tested;             /* a `while` on floats, whose number of iterations nobody knows */
+  double distance;         /* of its floats, the last time */
+  loom_value started, truth, condition; /* its test in the graph: at first, as it was, as it is */
+};
+
+uint64_t roll_symbol(tracer *t, const roll *r);
+roll_ban_row *roll_row(roll_bans *bans, PyCodeObject *code, int32_t pc);
+/* Capture starts again, and looks at `delay` iterations of this loop before it takes one, or
+ * `period` of them, for all. */
+void roll_restart(tracer *t, const roll *r, int delay, int period);
+/* A loop that is not known yet, in front of whose head there are `left` iterations; NULL when it is
+ * not looked at, or something is pending. */
+roll *roll_new(tracer *t, frame *f, value *iterator, int64_t left);
+/* At the head, after an iteration like any other, before which there were `left`. True: the next
+ * one may stand for all. */
+bool roll_watch(tracer *t, roll *r, int64_t left);
+/* The contents of what is carried are unknown from here on; false: they cannot be. */
+bool roll_hide(tracer *t, roll *r, int64_t left);
+/* At the head, after the hidden iteration. */
+void roll_check(tracer *t, roll *r);
+void roll_give_up(tracer *t, roll *r, const char *why);
+loom_value roll_number(tracer *t, loom_dtype dtype, uint64_t bits);
+loom_value roll_copy(tracer *t, loom_value v);
+roll_walk *roll_look(tracer *t, const roll *r);
+bool roll_alike(const roll_walk *a, const roll_walk *b);
+bool roll_slot_same(const roll_slot *a, const roll_slot *b);
+bool roll_put(tracer *t, roll_slot *slot, loom_value v);
+bool roll_put_whole(tracer *t, roll_slot *slot, int64_t number);
+bool roll_hide_slots(tracer *t, roll *r);
+bool roll_is_looped(tracer *t, const roll *r, const roll_walk *now);
+bool roll_steps_hold(tracer *t, const roll *r, const roll_walk *now);
+
 #endif
