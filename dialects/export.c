@@ -73,7 +73,7 @@ static bool export_attrs(loom_graph *graph, MlirOperation op, MlirAttribute dict
     MlirAttribute attr =
         op.ptr ? loom_get_attr(op, info->attrs[i].name)
                : mlirDictionaryAttrGetElementByName(dict, loom_str(info->attrs[i].name));
-    if (!attr.ptr && out->view.op == LOOM_OP_FOR) { /* its only one has a default */
+    if (!attr.ptr && info->regions && out->view.op != LOOM_OP_IF) { /* its only one has a default */
       out->attrs[i] = (loom_attr){.kind = LOOM_ATTR_I64, .i = -1};
       continue;
     }

@@ -557,10 +557,13 @@ def ForOp : Loom_Op<"for", [SingleBlockImplicitTerminator<"YieldOp">, RecursiveM
 }
 def WhileOp : Loom_Op<"while", [RecursiveMemoryEffects]> {
   let summary = "Carried arrays while the condition region yields a true 0-d bool";
-  let arguments = (ins Variadic<Loom_Tensor>:$inits);
+  let description = [{
+    `symbol` is the number of a symbol that counts the iterations inside the body, as that of `for` does; -1: there is none.
+  }];
+  let arguments = (ins Variadic<Loom_Tensor>:$inits, DefaultValuedAttr<I64Attr, "-1">:$symbol);
   let results = (outs Variadic<Loom_Tensor>:$results);
   let regions = (region SizedRegion<1>:$condition, SizedRegion<1>:$body);
-  let assemblyFormat = "`init` `(` $inits `)` $condition `do` $body attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "`init` `(` $inits `)` (`symbol` `=` $symbol^)? $condition `do` $body attr-dict `:` functional-type(operands, results)";
   let shape = "region";
   let lower = "region";
 }

@@ -347,7 +347,7 @@ static capture *capture_range(PyFunctionObject *function, const frame_shape *sta
   /* Each restart makes at least one argument known, so this ends; at last no size is a symbol. */
   for (uint32_t i = 0; sizes && i < sizes->count; i++)
     sizes->facts[i].skip = false;
-  Py_ssize_t attempts = count + 2 + CAPTURE_SIZE_RESTARTS + ROLL_BANS;
+  Py_ssize_t attempts = count + 2 + CAPTURE_SIZE_RESTARTS + 2 * ROLL_BANS;
   for (Py_ssize_t attempt = 0; attempt <= attempts; attempt++) {
     tracer t = {.args = args,
                 .arg_count = count,
@@ -373,6 +373,7 @@ static capture *capture_range(PyFunctionObject *function, const frame_shape *sta
     if (state == TRACE_ERROR) break;
   }
 done:
+  roll_bans_free(&bans);
   free(symbolic);
   return c;
 }

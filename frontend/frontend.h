@@ -484,6 +484,8 @@ bool size_any_late(const tracer *t); /* is there any? */
  * with nothing pending: there are too many. No size may depend on it. */
 bool size_loop(tracer *t, int64_t count, loom_value index, int64_t *out);
 bool size_is_looped(tracer *t, int64_t number); /* does it depend on one? */
+/* What a number is in the first iteration of the innermost loop whose index it depends on. */
+bool size_at_first(tracer *t, int64_t number, int64_t *out);
 /* number + step * iteration */
 bool size_at_iteration(tracer *t, int64_t number, int64_t step, int64_t iteration, int64_t *out);
 /* Is it such a size whose call has not been made yet? */
@@ -631,7 +633,8 @@ const loom_adapter *const *loom_adapters(void); /* NULL-terminated */
 
 typedef struct loom_settings {
   const char *logs, *trace, *backend, *cpu; /* never NULL; owned */
-  int64_t disable, recompile_limit, error_on_recompile, cache, fastmath, unroll_limit, leave_slower;
+  int64_t disable, recompile_limit, error_on_recompile, cache, fastmath, unroll_limit, leave_slower,
+      capture_data_dependent;
 } loom_settings;
 extern loom_settings loom_config;
 bool loom_config_init(void); /* reads the environment */

@@ -22,12 +22,12 @@
  * unless the symbol is in it: then capture starts again, and watches for longer. When the code asks
  * for what was hidden, it starts again and leaves that loop alone (roll_bans).
  */
-#include "frontend/roll.h"
+#include "frontend/branch.h"
 
 #include <string.h>
 
 #define ROLL_TRIES 6
-#define ROLL_RESTARTS 16
+#define ROLL_RESTARTS 48
 #define ROLL_ORDER 4       /* after so many iterations the names may be back where they were */
 #define ROLL_WRITTEN 32768 /* bytes: a write of a part of more costs as much as one of all */
 #define ROLL_NODES 2000    /* an unrolled loop of more is left to Python */
@@ -47,17 +47,31 @@ roll_ban_row *roll_row(roll_bans *bans, PyCodeObject *code, int32_t pc) {
 
 /* Capture starts again, and looks at `delay` iterations of this loop before it takes one, or
  * `period` of them, for all. */
-void roll_restart(tracer *t, const roll *r, int delay, int period) {
+roll_ban_row *roll_learn(tracer *t, PyCodeObject *code, int32_t pc) {
   roll_bans *bans = t->bans;
-  roll_ban_row *row = roll_row(bans, r->frame->code->object, r->pc);
+  roll_ban_row *row = roll_row(bans, code, pc);
+  t->state = TRACE_RESTART;
   if (!bans || ++bans->restarts > ROLL_RESTARTS || (!row && bans->count == ROLL_BANS)) {
     if (bans) bans->all = true;
-  } else {
-    if (!row) row = &bans->rows[bans->count++];
-    *row = (roll_ban_row){r->frame->code->object, r->pc, delay >= ROLL_TRIES ? ROLL_NEVER : delay,
-                          period};
+    return NULL;
   }
-  t->state = TRACE_RESTART;
+  if (!row) {
+    row = &bans->rows[bans->count++];
+    *row = (roll_ban_row){.code = code, .pc = pc};
+  }
+  return row;
+}
+
+void roll_bans_free(roll_bans *bans) {
+  for (int i = 0; i < bans->count; i++)
+    free(bans->rows[i].learnt);
+}
+
+void roll_restart(tracer *t, const roll *r, int delay, int period) {
+  roll_ban_row *row = roll_learn(t, r->frame->code->object, r->pc);
+  if (!row) return;
+  row->delay = delay >= ROLL_TRIES ? ROLL_NEVER : delay;
+  row->period = period;
 }
 
 static int roll_common(int a, int b) {
@@ -68,20 +82,24 @@ static int roll_common(int a, int b) {
 }
 
 bool roll_blames(tracer *t) {
+  const branch *inner = t->branches;
   for (roll *r = t->rolls; r; r = r->next) { /* the innermost came last */
-    bool meant =
-        t->blamed < 0 || (r->symbol && !r->tested && roll_symbol(t, r) == (uint64_t)t->blamed);
+    if (inner && r == inner->rolls && t->blamed < 0) break;
+    bool meant = t->blamed < 0 || (r->symbol && roll_symbol(t, r) == (uint64_t)t->blamed);
     if (r->stage != ROLL_HIDDEN || !meant) continue;
     int period = t->blamed_period > 1 ? roll_common(r->given, t->blamed_period) : 0;
-    bool again = period > r->given && period <= ROLL_PERIOD && !LOOM_STRIDE_IS_SYM(r->left);
+    bool again =
+        period > r->given && period <= ROLL_PERIOD && !LOOM_STRIDE_IS_SYM(r->left) && !r->ended;
     roll_restart(t, r, again ? 0 : ROLL_NEVER, again ? period : 1);
     return true;
   }
-  return false;
+  if (inner) branch_ban(t, inner->code, inner->pc);
+  return inner != NULL;
 }
 
 bool roll_is_open(tracer *t) {
   if (t->state == TRACE_ERROR || t->state == TRACE_RESTART) return false;
+  if (t->branches) return branch_ban(t, t->branches->code, t->branches->pc), true;
   for (roll *r = t->rolls; r; r = r->next) {
     if (r->stage != ROLL_HIDDEN) continue;
     roll_restart(t, r, ROLL_NEVER, 1);
@@ -111,7 +129,7 @@ bool roll_alike(const roll_walk *a, const roll_walk *b) {
 }
 
 bool roll_slot_same(const roll_slot *a, const roll_slot *b) {
-  if (a->whole) return a->size == b->size;
+  if (a->whole || b->whole) return a->whole && b->whole && a->size == b->size;
   return a->node == b->node && (a->node != LOOM_NO_VALUE || a->bits == b->bits);
 }
 
@@ -437,15 +455,20 @@ bool roll_watch(tracer *t, roll *r, int64_t left) {
 
 roll *roll_new(tracer *t, frame *f, value *iterator, int64_t left) {
   const roll_ban_row *row = roll_row(t->bans, f->code->object, f->pc);
-  bool few = left <= loom_config.unroll_limit && !LOOM_STRIDE_IS_SYM(left);
+  bool ended = row && row->learnt;
+  bool few = left <= (ended ? 0 : loom_config.unroll_limit) && !LOOM_STRIDE_IS_SYM(left);
   if (trace_pending(t) || left == -1 || few || !t->bans) return NULL;
   roll *r = trace_alloc(t, sizeof *r);
-  bool *live = r ? roll_live(t, f->code, f->pc - 1) : NULL;
+  bool *live = !r      ? NULL
+               : ended ? roll_end_live(t, f, f->pc - 1)
+                       : roll_live(t, f->code, f->pc - 1);
   if (!live) return NULL;
   *r = (roll){.next = t->rolls,
               .frame = f,
               .iterator = iterator,
               .pc = f->pc,
+              .head = f->pc - 1,
+              .ended = ended,
               .live = live,
               .delay = row && row->delay > 0 ? row->delay : 0,
               .given = row && row->period ? row->period : 1,
@@ -472,6 +495,11 @@ static void roll_measure(tracer *t, roll *r, value *iterator) {
 
 static void roll_begin(tracer *t, roll *r) {
   int64_t left = iter_left(t, r->iterator);
+  if (r->ended) {
+    const roll_ban_row *row = roll_row(t->bans, r->frame->code->object, r->pc);
+    if (left != 0 && r->tries++ >= row->learnt->peeled) roll_end_begin(t, r, left);
+    return;
+  }
   if (roll_watch(t, r, left) && !roll_hide(t, r, left)) roll_give_up(t, r, NULL);
 }
 
@@ -499,7 +527,9 @@ value *roll_next(tracer *t, frame *f, value *iterator) {
     r = r->next;
   if (!r) r = roll_new(t, f, iterator, iter_left(t, iterator));
   if (!r || trace_pending(t)) return trace_pending(t) ? NULL : roll_plain(t, r, iterator);
-  if (r->stage == ROLL_HIDDEN && ++r->phase == r->period)
+  if (r->stage == ROLL_HIDDEN && r->ended)
+    roll_end_check(t, r);
+  else if (r->stage == ROLL_HIDDEN && ++r->phase == r->period)
     roll_check(t, r);
   else if (r->stage == ROLL_WATCHING)
     roll_begin(t, r);

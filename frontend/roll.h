@@ -11,6 +11,7 @@
 typedef struct roll_slot {
   loom_value *at; /* where the value of the graph is noted, or NULL */
   value **holder; /* a float: what holds it */
+  value *held;    /* what it held when it was looked at */
   void *owner;    /* of `at`, for `changed` */
   void (*changed)(tracer *t, void *owner);
   loom_value node; /* what it held when it was looked at; LOOM_NO_VALUE: a known float, `bits` */
@@ -34,6 +35,7 @@ struct roll_walk {
   value *own;          /* the loop's iterator */
   int own_seen;        /* how often it was come to */
   int exact;           /* ints are looked at that may not change */
+  bool merges;         /* an int of the graph's data is an int like any other */
   bool looped;         /* a number depends on the index of a loop */
   loom_value scrub;    /* cached reads from this value on are forgotten; or LOOM_NO_VALUE */
   const char *refused; /* why such a state cannot be looked at, or NULL */
@@ -61,10 +63,38 @@ typedef struct roll_body {
 } roll_body;
 bool roll_make_loop(tracer *t, const roll_body *body);
 
+/* Nodes as the two regions of an `if` of the graph. */
+typedef struct roll_ways {
+  loom_value condition;
+  uint32_t bounds[3]; /* the first nodes of one way and of the other, and of what comes behind */
+  int true_way;       /* which of them a true condition chooses */
+  uint32_t count;
+  const loom_value *values[2]; /* of each way */
+  loom_value *results;
+} roll_ways;
+bool roll_make_branch(tracer *t, const roll_ways *ways);
+
 /* ---- roll.c: one loop ------------------------------------------------------------------------ */
 
 #define ROLL_PERIOD 16 /* so many iterations at most are one of the loop in the graph */
 #define ROLL_PAST (2 * ROLL_PERIOD)
+
+/* What attempts at a loop that data may end have shown of it. */
+#define ROLL_LEARNT 512
+typedef struct roll_learnt {
+  int peeled;                 /* iterations that are evaluated before one that stands for all */
+  bool carried[ROLL_LEARNT];  /* slots that an iteration changes */
+  int64_t steps[ROLL_LEARNT]; /* by how much, numbers */
+} roll_learnt;
+
+#define ROLL_ENDINGS 4
+typedef struct roll_ending { /* a place in the hidden iteration where data may end the loop */
+  loom_value stays;          /* it does not */
+  int32_t pc, sp;            /* where the frame goes on when it does */
+  roll_walk *state;
+  value **locals, **stack; /* of the frame there */
+  loom_value *results;     /* for each slot: what it holds behind the loop when it was ended here */
+} roll_ending;
 
 enum { ROLL_NEVER = -1, ROLL_LEAVE = -2 }; /* of roll_ban_row.delay */
 
@@ -100,10 +130,19 @@ struct roll {
   bool tested;             /* a `while` on floats, whose number of iterations nobody knows */
   double distance;         /* of its floats, the last time */
   loom_value started, truth, condition; /* its test in the graph: at first, as it was, as it is */
+  bool ended;                           /* by data (roll_end.c): */
+  int32_t head;                         /* of the loop in the code */
+  roll_ending endings[ROLL_ENDINGS];
+  int ending_count;
+  roll_ending *behind; /* behind the loop the frame goes on elsewhere when this has ended it: */
+  loom_value outcome;  /* it has not, as a bool */
 };
 
 uint64_t roll_symbol(tracer *t, const roll *r);
 roll_ban_row *roll_row(roll_bans *bans, PyCodeObject *code, int32_t pc);
+/* The row of a place, made when there is none: capture starts again with what is written there.
+ * NULL: without any loop captured once. */
+roll_ban_row *roll_learn(tracer *t, PyCodeObject *code, int32_t pc);
 /* Capture starts again, and looks at `delay` iterations of this loop before it takes one, or
  * `period` of them, for all. */
 void roll_restart(tracer *t, const roll *r, int delay, int period);

@@ -1,4 +1,4 @@
-/* A part of the graph as the body of a `for` (roll.h). */
+/* Parts of the graph as the body of a loop, or as the two ways of a branch (roll.h). */
 #include "frontend/roll.h"
 
 #include <string.h>
@@ -162,5 +162,91 @@ bool roll_make_loop(tracer *t, const roll_body *b) {
   if (good) return body_finish(&j);
   loom_graph_fini(&j.region);
   loom_graph_fini(&j.test);
+  return false;
+}
+
+/* ---- branches ---- */
+
+/* Values that a way reads of the outside become inputs of both, in one order. */
+typedef struct ways_inputs {
+  uint8_t *known;
+  loom_value *list;
+  uint32_t count;
+} ways_inputs;
+
+static bool ways_holds(const body_job *way, loom_value v) {
+  int32_t node = way->graph->values[v].node;
+  return node >= (int32_t)way->body->first && node < (int32_t)way->end;
+}
+
+static bool ways_read(const body_job *ways, int own, ways_inputs *in, loom_value v) {
+  if (ways_holds(&ways[own], v)) return true;
+  if (ways_holds(&ways[1 - own], v)) return false;
+  if (!in->known[v]) in->list[in->count++] = v;
+  in->known[v] = 1;
+  return true;
+}
+
+static bool ways_outside(const body_job *ways, int own, ways_inputs *in) {
+  const body_job *way = &ways[own];
+  for (uint32_t n = way->body->first; n < way->end; n++) {
+    const loom_node *node = &way->graph->nodes[n];
+    for (uint32_t k = 0; way->live[n - way->body->first] && k < node->operand_count; k++)
+      if (!ways_read(ways, own, in, node->operands[k])) return false;
+  }
+  for (uint32_t k = 0; k < way->body->carried; k++)
+    if (!ways_read(ways, own, in, way->body->after[k])) return false;
+  return true;
+}
+
+static bool ways_fill(body_job *j, const loom_value *list, uint32_t count) {
+  loom_region_init(&j->region, j->graph);
+  for (uint32_t i = 0; i < count; i++)
+    if (body_input(j, list[i], LOOM_NO_VALUE) == LOOM_NO_VALUE) return false;
+  return body_nodes(j);
+}
+
+static bool ways_finish(tracer *t, const roll_ways *w, body_job *ways, const loom_value *operands,
+                        uint32_t count) {
+  loom_location location = trace_location(t);
+  loom_error err = {{0}};
+  loom_graph regions[2] = {ways[w->true_way].region, ways[1 - w->true_way].region};
+  loom_value made = loom_graph_region_node(ways[0].graph, LOOM_OP_IF, operands, count, regions, -1,
+                                           &location, &err);
+  if (made == LOOM_NO_VALUE)
+    return trace_break(t, BREAK_COMPILER, "a branch: %s", err.message), false;
+  for (int i = 0; i < 2; i++)
+    body_clear(&ways[i]);
+  for (uint32_t i = 0; i < w->count; i++)
+    w->results[i] = made + i;
+  return true;
+}
+
+bool roll_make_branch(tracer *t, const roll_ways *w) {
+  loom_graph *graph = trace_graph(t);
+  roll_body bodies[2];
+  body_job ways[2];
+  uint32_t values = graph->value_count;
+  ways_inputs in = {.known = trace_alloc(t, values + 1u)};
+  loom_value *operands = trace_alloc(t, sizeof *operands * (values + 2u));
+  if (w->count == 0) return true; /* whatever happened has no results */
+  if (!in.known || !operands) return false;
+  for (int i = 0; i < 2; i++) {
+    bodies[i] = (roll_body){.first = w->bounds[i], .carried = w->count};
+    bodies[i].after = (loom_value *)w->values[i];
+    ways[i] = (body_job){.t = t, .body = &bodies[i], .graph = graph, .end = w->bounds[i + 1]};
+    ways[i].live = trace_alloc(t, ways[i].end - bodies[i].first + 1u);
+    ways[i].map = trace_alloc(t, sizeof *ways[i].map * (values + 1u));
+    if (!ways[i].live || !ways[i].map || !body_mark(&ways[i])) return false;
+    memset(ways[i].map, 0xff, sizeof *ways[i].map * values);
+  }
+  operands[0] = w->condition;
+  in.list = operands + 1;
+  if (!ways_outside(ways, 0, &in) || !ways_outside(ways, 1, &in)) return false;
+  bool good = ways_fill(&ways[0], in.list, in.count);
+  good = ways_fill(&ways[1], in.list, in.count) && good;
+  if (good) return ways_finish(t, w, ways, operands, in.count + 1);
+  for (int i = 0; i < 2; i++)
+    loom_graph_fini(&ways[i].region);
   return false;
 }

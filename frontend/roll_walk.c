@@ -44,6 +44,7 @@ bool roll_seen(roll_walk *w, const void *object) {
 
 static void walk_slot(roll_walk *w, roll_slot slot) {
   w->slots = walk_grow(w, w->slots, w->slot_count, &w->slot_capacity, sizeof *w->slots);
+  if (slot.holder) slot.held = *slot.holder;
   if (w->slots) w->slots[w->slot_count++] = slot;
 }
 
@@ -140,6 +141,8 @@ static void walk_number(roll_walk *w, value **holder) {
   loom_dtype dtype = loom_graph_type(trace_graph(w->t), v->number.node)->dtype;
   if (dtype == LOOM_F64) {
     roll_token(w, WALK_FLOAT);
+  } else if (dtype == LOOM_I64 && w->merges && !w->exact) {
+    roll_token(w, WALK_INT);
   } else {
     roll_pointer(w, v->type);
     roll_token(w, dtype);

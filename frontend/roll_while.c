@@ -3,7 +3,7 @@
  * The test at the end of a `while` on ints says that a number, the excess, is positive. When it
  * shrinks by as much in every iteration, there are as many more as that takes.
  */
-#include "frontend/roll.h"
+#include "frontend/branch.h"
 
 /* What is positive when the comparison holds. */
 static bool roll_excess(tracer *t, int op, int64_t l, int64_t r, int64_t *out) {
@@ -113,7 +113,9 @@ value *roll_test(tracer *t, frame *f, int op, value *left, value *right) {
   value *sides[2] = {left, right};
   int64_t l, r;
   double a, b;
-  if (op < Py_LT || op == Py_EQ || op == Py_NE || op > Py_GE || !roll_is_test(f)) return NULL;
+  if (op < Py_LT || op == Py_EQ || op == Py_NE || op > Py_GE || !roll_is_test(f) ||
+      roll_end_has(t, f))
+    return NULL;
   for (int i = 0; i < 2; i++)
     if (sides[i]->type != &value_number_type && !roll_float(sides[i], &a)) return NULL;
   if (value_size_of(t, left, &l) && value_size_of(t, right, &r))

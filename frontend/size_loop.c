@@ -123,3 +123,9 @@ bool size_at_iteration(tracer *t, int64_t number, int64_t step, int64_t iteratio
   return size_op(t, LOOM_EXPR_MUL, step, iteration, &step) &&
          size_op(t, LOOM_EXPR_ADD, number, step, out);
 }
+
+bool size_at_first(tracer *t, int64_t number, int64_t *out) {
+  int64_t factor;
+  *out = number;
+  return !size_is_looped(t, number) || loop_split(t, number, loop_symbol(t, number), &factor, out);
+}

@@ -176,10 +176,12 @@ static step frame_step(tracer *t, frame *f) {
   return step_table[in->op](t, f, in);
 }
 
-static value *frame_loop(tracer *t, frame *f, bool *yielded) {
+/* `end`: it is left in front of this instruction, with a NULL, and *yielded; -1: of none. */
+static value *frame_loop(tracer *t, frame *f, int32_t end, bool *yielded) {
   for (;;) {
     value *thrown = f->thrown;
     f->thrown = NULL;
+    if (f->pc == end) return *yielded = true, NULL;
     if (thrown) trace_raise_value(t, thrown);
     step s = thrown ? STEP_FAIL : frame_step(t, f);
     if (t->stopped) return NULL;
@@ -203,6 +205,15 @@ static value *frame_loop(tracer *t, frame *f, bool *yielded) {
   }
 }
 
+value *frame_until(tracer *t, frame *f, int32_t end, bool *met) {
+  bool yielded = false;
+  if (!trace_goes_deeper(t)) return *met = false, NULL;
+  value *result = frame_loop(t, f, end, &yielded);
+  *met = yielded && !result;
+  if (result && yielded) return trace_break(t, BREAK_GENERATOR, "a branch that yields");
+  return result;
+}
+
 value *frame_run(tracer *t, frame *f, bool *yielded) {
   frame *back = t->frame;
   value *handled = t->handled;
@@ -212,7 +223,7 @@ value *frame_run(tracer *t, frame *f, bool *yielded) {
   f->running = true;
   t->frame = f;
   if (f->generator && f->handled) t->handled = f->handled;
-  value *result = frame_loop(t, f, yielded);
+  value *result = frame_loop(t, f, -1, yielded);
   if (f->generator) f->handled = *yielded && t->handled != handled ? t->handled : NULL;
   t->handled = handled;
   f->running = false;
@@ -553,6 +564,10 @@ step step_JUMP(tracer *t, frame *f, const loom_instr *in) {
 static step jump_truth(tracer *t, frame *f, const loom_instr *in, bool when, bool keep) {
   NEED(1);
   int truth = keep ? -1 : jump_assumed(t, f, in, when, f->stack[f->sp - 1]);
+  step both = STEP_NEXT;
+  if (truth < 0 && !keep && loom_config.capture_data_dependent &&
+      (branch_jump(t, f, in, when, &both) || trace_pending(t)))
+    return trace_pending(t) ? STEP_FAIL : both;
   if (truth < 0) truth = trace_truth(t, f->stack[f->sp - 1]);
   if (truth < 0) return STEP_FAIL;
   bool jump = (truth != 0) == when;
@@ -604,9 +619,10 @@ step step_FOR_ITER(tracer *t, frame *f, const loom_instr *in) {
   value *item = roll_next(t, f, iterator);
   if (item) return frame_result(f, item);
   if (trace_pending(t)) return STEP_FAIL;
+  step out = STEP_NEXT;
   f->sp--;
   f->pc = in->target;
-  return STEP_NEXT;
+  return roll_end_behind(t, f, (int32_t)(in - f->code->instrs), &out) ? out : STEP_FAIL;
 }
 
 step step_UNSUPPORTED(tracer *t, frame *f, const loom_instr *in) {

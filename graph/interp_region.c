@@ -100,8 +100,11 @@ static bool region_for(region_state *s) {
 static bool region_while(region_state *s) {
   uint8_t truth = 0;
   loom_buffer test = {.data = &truth, .type = {.dtype = LOOM_BOOL}};
+  int64_t *symbol = NULL;
+  if (!region_symbols(s, &symbol)) return false;
   region_bind(s, s->results);
-  for (;;) {
+  for (int64_t index = 0;; index++) {
+    if (symbol) *symbol = index;
     if (!region_run(s, 0, &test)) return false;
     if (!truth) return true;
     if (!region_step(s, 1)) return false;

@@ -123,6 +123,6 @@ loom_value loom_graph_region_node(loom_graph *graph, loom_opcode op, const loom_
     loom_fail(err, "out of memory");
     return LOOM_NO_VALUE;
   }
-  return loom_graph_add_node(graph, op, operands, operand_count, &attr, op == LOOM_OP_FOR, moved,
+  return loom_graph_add_node(graph, op, operands, operand_count, &attr, op != LOOM_OP_IF, moved,
                              NULL, 0, location, err);
 }

@@ -157,7 +157,7 @@ static uint32_t loop_while(loop *l) {
   uint32_t status = run_open(&test, l->outer->plan->root->regions[l->in->b], &call, stack);
   const uint32_t *reads = l->outer->plan->indices + l->in->buffers;
   if (!status && !control_fits(&test, l->outer, reads, 0, NULL)) status = LOOM_STATUS_SIZE;
-  while (!(status & PLAN_STOPS)) {
+  for (int64_t index = 0; !(status & PLAN_STOPS); index++) {
     if (loom_poll_now()) {
       status |= LOOM_STATUS_INTERRUPTED;
       break;
@@ -165,6 +165,8 @@ static uint32_t loop_while(loop *l) {
     memcpy(l->inputs, l->now, sizeof *l->now * l->count);
     status |= run_once(&test);
     if (status & PLAN_STOPS || !more) break;
+    if (l->in->op) status |= run_set_symbol(&l->body, l->in->op - 1, index);
+    if (status & PLAN_STOPS) break;
     status |= loop_step(l, true);
   }
   run_close(&test);
@@ -234,7 +236,8 @@ static uint32_t loop_run(loop *l, uint32_t reads) {
         !run_size_of(r, list[l->shift + i], &from) || from != l->size[i])
       return LOOM_STATUS_SIZE;
   }
-  if (l->shift && l->in->b) r->registers[l->in->b - 1] = 0;
+  uint32_t symbol = l->shift ? l->in->b : l->in->op;
+  if (symbol) r->registers[symbol - 1] = 0;
   uint32_t status = run_open(&l->body, r->plan->root->regions[l->in->a], &call, stack);
   if (!status && !(control_fits(&l->body, r, list, l->shift, NULL) && loop_fits(l)))
     status = LOOM_STATUS_SIZE;

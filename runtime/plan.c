@@ -354,7 +354,7 @@ static bool check_regions(const loom_plan *plan, uint32_t caller, loom_error *er
     if (!check_carry(plan, in, &results))
       return loom_fail(err, "plan: loop %u carries what it has not", i);
     if (!check_region(plan, in->a, caller, reads, results, err)) return false;
-    if (in->opcode == LOOM_PLAN_FOR && in->b > h->symbol_count)
+    if ((in->opcode == LOOM_PLAN_FOR ? in->b : in->op) > h->symbol_count)
       return loom_fail(err, "plan: loop %u counts in no symbol", i);
     if (in->opcode == LOOM_PLAN_FOR) continue;
     if (!check_region(plan, in->b, caller, reads, 1, err)) return false;

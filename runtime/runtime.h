@@ -130,7 +130,8 @@ typedef enum loom_plan_opcode {
                       and as the value of its symbol b - 1 (0: none).
                       params: LOOM_PLAN_CARRY_BEFORE */
   LOOM_PLAN_WHILE, /* plan `a` while the one result (bool) of plan `b` is true; both get `c` carried
-                      values and what else they read */
+                      values and what else they read, plan `a` the number of iterations before as
+                      the value of its symbol `op` - 1 (0: none) */
   LOOM_PLAN_BRANCH, /* plan `a` if the first buffer (bool) is true, else plan `b`, with the others
                      */
   LOOM_PLAN_SYNC,
@@ -159,7 +160,7 @@ typedef struct loom_plan_instr {
   uint32_t scratch;               /* bytes private to a thread */
   uint32_t chunks;                /* or a register */
   uint32_t flags;                 /* LOOM_PLAN_CHUNKS_REGISTER, LOOM_PLAN_SCRATCH_REGISTER */
-  uint32_t op;                    /* SIZE, CHECK */
+  uint32_t op;                    /* SIZE, CHECK, WHILE */
 } loom_plan_instr;
 
 typedef struct loom_plan_kernel {

@@ -386,7 +386,9 @@ static bool serial_run(serial_state *s, MlirOperation op) {
   bool swapped = !counts && !branches; /* a condition comes before its body */
   instr.a = swapped ? second : first;
   instr.b = swapped ? first : second;
-  if (counts) instr.b = (uint32_t)(loom_get_i64(op, "loom.symbol", -1) + 1);
+  uint32_t symbol = (uint32_t)(loom_get_i64(op, "loom.symbol", -1) + 1);
+  if (counts) instr.b = symbol;
+  if (swapped) instr.op = symbol;
   intptr_t count = mlirOperationGetNumOperands(op);
   instr.c = (uint32_t)mlirDenseArrayGetNumElements(carry);
   instr.buffers = (uint32_t)(s->indices.size / sizeof(uint32_t));

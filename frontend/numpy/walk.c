@@ -24,7 +24,7 @@ static void walk_storage(roll_walk *w, np_storage *s) {
   if (roll_seen(w, s)) return;
   roll_pointer(w, s->source);
   roll_pointer(w, s->live);
-  roll_token(w, s->written_count != 0);
+  roll_token(w, s->source && s->written_count != 0);
   walk_array(w, np_array_of(s->root));
   roll_node(w, &s->current, s, walk_changed);
 }
@@ -70,7 +70,7 @@ value *np_walk_scalar(tracer *t, PyObject *object) {
 
 void np_walk(roll_walk *w, value *v) { walk_array(w, np_array_of(v)); }
 
-/* Blocks that the caller sees count even when no name is left for them. */
+/* Blocks of the caller that were written count even when no name is left for them. */
 void np_walk_state(tracer *t, roll_walk *w) {
   const np_errors *errors = np_error_tracked(t);
   loom_value *overflow = np_overflow(t);
@@ -79,5 +79,5 @@ void np_walk_state(tracer *t, roll_walk *w) {
   roll_token(w, (uint64_t)errors->depth);
   roll_node(w, overflow, NULL, NULL);
   for (np_storage *s = np_storages(t); s; s = s->next)
-    if (s->source) walk_storage(w, s);
+    if (s->source && s->written_count) walk_storage(w, s);
 }

@@ -8,22 +8,35 @@
  */
 #include "frontend/value/value.h"
 
+static void number_know_input(tracer *t, const loom_value_info *info, bool *found) {
+  const source *s = t->capture->inputs[info->index].source;
+  if (trace_graph(t)->inputs[info->index].kind != LOOM_INPUT_SCALAR) return; /* an array's data */
+  if (s && s->kind == SOURCE_ARG) {
+    *found = true;
+    trace_restart(t, s->index);
+  } else {
+    *found |= size_know_float(t, s);
+  }
+}
+
+/* All numbers of the caller that the node is made of. Operands come before what they are part of.
+ */
 static void number_know_node(tracer *t, loom_value node, bool *found) {
   const loom_graph *graph = trace_graph(t);
-  const loom_value_info *info = &graph->values[node];
-  if (info->node < 0) {
-    const source *s = t->capture->inputs[info->index].source;
-    if (s && s->kind == SOURCE_ARG) {
-      *found = true;
-      trace_restart(t, s->index);
-    } else {
-      *found |= size_know_float(t, s);
+  uint8_t *needed = trace_alloc(t, (size_t)node + 1);
+  if (!needed) return;
+  needed[node] = 1;
+  for (loom_value v = node + 1; v-- > 0;) {
+    const loom_value_info *info = &graph->values[v];
+    if (!needed[v]) continue;
+    if (info->node < 0) {
+      number_know_input(t, info, found);
+      continue;
     }
-    return;
+    const loom_node *n = &graph->nodes[info->node];
+    for (uint32_t i = 0; i < n->operand_count; i++)
+      if (n->operands[i] < v) needed[n->operands[i]] = 1;
   }
-  const loom_node *n = &graph->nodes[info->node];
-  for (uint32_t i = 0; i < n->operand_count; i++)
-    number_know_node(t, n->operands[i], found);
 }
 
 /* An int that is a number of the graph. */
@@ -228,6 +241,37 @@ static value *number_unary(tracer *t, int op, value *v) {
                                    1, NULL, 0, NULL));
 }
 
+/* Both as floats, or both as ints, when that loses nothing. */
+static bool number_sides(tracer *t, value *const *sides, loom_value *out) {
+  bool floats = number_is_float(t, sides[0]) || number_is_float(t, sides[1]);
+  for (int i = 0; i < 2; i++) {
+    int64_t number;
+    bool is_float = number_is_float(t, sides[i]),
+         sized = !is_float && value_size_of(t, sides[i], &number);
+    if (trace_pending(t)) return false;
+    if (sized && floats && (LOOM_STRIDE_IS_SYM(number) || llabs(number) > NUMBER_EXACT))
+      return false;
+    if (!sized && !is_float && (floats || number_dtype(t, sides[i]) != LOOM_I64)) return false;
+    out[i] = floats  ? number_float(t, sides[i])
+             : sized ? size_node(t, number)
+                     : number_node(t, sides[i]);
+    if (out[i] == LOOM_NO_VALUE) return false;
+  }
+  return true;
+}
+
+/* A comparison that is left to the graph (config.capture_data_dependent); NULL with nothing
+ * pending: it cannot be. */
+static value *number_compare_data(tracer *t, int op, value *l, value *r) {
+  static const char *const kinds[] = {[Py_LT] = "lt", [Py_LE] = "le", [Py_EQ] = "eq",
+                                      [Py_NE] = "ne", [Py_GT] = "gt", [Py_GE] = "ge"};
+  value *sides[2] = {l, r};
+  loom_value in[2];
+  const loom_attr kind = {.kind = LOOM_ATTR_STR, .str = kinds[op]};
+  if (!loom_config.capture_data_dependent || !number_sides(t, sides, in)) return NULL;
+  return number_made(t, trace_node(t, LOOM_OP_COMPARE, in, 2, &kind, 1, NULL));
+}
+
 static value *number_compare_sizes(tracer *t, int op, int64_t a, int64_t b) {
   bool swap = op == Py_GT || op == Py_LE, not = op == Py_LE || op == Py_GE || op == Py_NE;
   int answer =
@@ -239,9 +283,14 @@ static value *number_compare(tracer *t, int op, value *l, value *r) {
   if (!number_is(l) || !number_is(r)) return trace_not_implemented(t);
   int64_t a, b;
   if (!number_is_float(t, l) && !number_is_float(t, r) && value_size_of(t, l, &a) &&
-      value_size_of(t, r, &b))
-    return number_compare_sizes(t, op, a, b);
+      value_size_of(t, r, &b)) {
+    bool counts = roll_end_counts(t, a) || roll_end_counts(t, b);
+    value *later = counts ? number_compare_data(t, op, l, r) : NULL;
+    return later || trace_pending(t) ? later : number_compare_sizes(t, op, a, b);
+  }
   if (trace_pending(t)) return NULL;
+  value *later = number_compare_data(t, op, l, r);
+  if (later || trace_pending(t)) return later;
   if (l->type == &value_number_type) number_know(t, l);
   if (r->type == &value_number_type) number_know(t, r);
   return NULL;

@@ -118,13 +118,19 @@ typedef struct roll_ban_row {
   int32_t pc;
   int delay;  /* so many iterations are looked at before one is taken for all; or as in roll.c */
   int period; /* so many of them are one */
+  struct roll_learnt *learnt; /* of a loop that data may end: what it is known to change; or NULL */
 } roll_ban_row;
 typedef struct roll_bans {
   roll_ban_row rows[ROLL_BANS];
   int count, restarts;
   bool all;
 } roll_bans;
+/* Added to the place of an instruction: its row is that of a branch, or of a loop with its head
+ * there that data may end. */
+#define ROLL_BRANCH (1 << 24)
+#define ROLL_ENDS (2 << 24)
 typedef struct roll roll;
+typedef struct branch branch;
 
 struct tracer {
   capture *capture;
@@ -171,7 +177,9 @@ struct tracer {
   int blamed_period; /* it would not be, were so many iterations one; or 0 */
   bool *never_choose; /* see trace_choose: kept over restarts */
   roll_bans *bans;
-  roll *rolls; /* loops over ranges, the last one begun first */
+  roll *rolls;       /* loops over ranges, the last one begun first */
+  branch *branches;  /* that are being evaluated both ways, the innermost first */
+  pointer_map flows; /* flow.c */
   const loom_adapter *state_owners[LOOM_MAX_ADAPTERS];
   void *states[LOOM_MAX_ADAPTERS];
   value *none, *true_value, *false_value, *null, *not_implemented;
@@ -189,6 +197,9 @@ void source_table_free(struct source_table *table);
 int source_table_traverse(const struct source_table *table, visitproc visit, void *arg);
 const source *source_table_get(struct source_table *table, const source *like);
 
+/* Evaluates the frame that is being evaluated until it comes to instruction `end`: *met; or
+ * returns. */
+value *frame_until(tracer *t, frame *f, int32_t end, bool *met);
 /* Runs a frame until it returns, yields or fails: NULL after trace_raise() or trace_break(). */
 value *frame_run(tracer *t, frame *f, bool *yielded);
 frame *frame_new(tracer *t, function_data *function);
@@ -229,6 +240,19 @@ value *roll_test(tracer *t, frame *f, int op, value *left, value *right);
 bool roll_blames(tracer *t);
 /* Was a loop left in the middle of the iteration that stood for all? Then capture starts again. */
 bool roll_is_open(tracer *t);
+void roll_bans_free(roll_bans *bans);
+
+/* ---- branch.c, roll_end.c: decisions on data, under the option ---------------------------------
+ */
+
+/* A conditional jump on data, with what it tests on top of the stack. False with nothing pending:
+ * it cannot be captured. */
+bool branch_jump(tracer *t, frame *f, const loom_instr *in, bool when, step *out);
+/* Behind a `for`, whose FOR_ITER is instruction `head`: data may have ended it before. False:
+ * something is pending. */
+bool roll_end_behind(tracer *t, frame *f, int32_t head, step *out);
+/* Does the number depend on how many iterations there were of a loop that data ends? */
+bool roll_end_counts(tracer *t, int64_t number);
 
 /* ---- value/ --------------------------------------------------------------------------------- */
 

@@ -38,6 +38,7 @@ class _Config:
     unroll_limit: int
     leave_slower: bool
     unroll: int
+    capture_data_dependent: bool
     cache_size_limit: int
     cache: bool
     fastmath: bool

@@ -17,6 +17,8 @@ class Config:
                       raise `RecompileError` where a function would have to be compiled again
     unroll_limit      loops over a range of at most so many iterations are unrolled, longer ones captured once
     leave_slower      leave a function with many breaks to Python where some timed calls were faster that way
+    capture_data_dependent
+                      capture `if` and `while` on data of arrays as branches and loops of the graph
     cache             keep compiled code on disk
     fastmath          allow contraction and reassociation, for functions compiled from now on
     cpu               "native", "x86-64-v3" or "x86-64-v4", for functions compiled from now on
@@ -31,6 +33,7 @@ class Config:
     error_on_recompile: bool
     unroll_limit: int
     leave_slower: bool
+    capture_data_dependent: bool
     cache: bool
     fastmath: bool
     cpu: str
