@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define EXPR_MAX_FACTORS 6
-#define EXPR_MAX_TERMS 16
+#define EXPR_MAX_TERMS 40
 
 typedef struct expr_term {
   int64_t coefficient;
@@ -256,6 +256,24 @@ static bool expr_cancel(const expr_sum *a, const expr_sum *b, expr_sum *out) {
   return expr_normalize(out);
 }
 
+/* Is it x / by, rounded down, plus a constant? Then *out is (x + constant * by), so that dividing
+ * by c is dividing that by c * by. */
+static bool expr_is_quotient(const loom_graph *graph, const expr_sum *a, int64_t *by,
+                             expr_sum *out) {
+  int64_t constant = a->count == 2 ? a->terms[1].coefficient : 0;
+  if (a->count < 1 || a->count > 2 || (a->count == 2 && a->terms[1].count) ||
+      a->terms[0].count != 1 || a->terms[0].coefficient != 1)
+    return false;
+  const loom_expr *expr = &graph->exprs[a->terms[0].factors[0]];
+  if (expr->kind != LOOM_EXPR_FLOORDIV || graph->exprs[expr->rhs].kind != LOOM_EXPR_CONST)
+    return false;
+  *by = graph->exprs[expr->rhs].value;
+  expr_sum x, offset = {.count = constant != 0};
+  offset.terms[0] = (expr_term){.count = 0};
+  return *by > 0 && !__builtin_mul_overflow(constant, *by, &offset.terms[0].coefficient) &&
+         expr_open(graph, expr->lhs, &x) && expr_add(&x, &offset, out);
+}
+
 static bool expr_divide(loom_graph *graph, loom_expr_kind kind, const expr_sum *a,
                         const expr_sum *b, expr_sum *out) {
   int64_t divisor, dividend;
@@ -264,8 +282,14 @@ static bool expr_divide(loom_graph *graph, loom_expr_kind kind, const expr_sum *
   if (!expr_is_constant(b, &divisor) || divisor <= 0)
     return divisor != 0 && expr_atom(graph, kind, a, b, out);
   bool mod = kind == LOOM_EXPR_MOD;
-  expr_sum quotient, rest, atom = {0};
+  expr_sum quotient, rest, inner, atom = {0};
+  int64_t by;
   expr_split(a, divisor, &quotient, &rest);
+  if (!mod && expr_is_quotient(graph, &rest, &by, &inner) &&
+      !__builtin_mul_overflow(by, divisor, &by)) {
+    expr_sum whole = {.count = 1, .terms = {{.coefficient = by}}};
+    return expr_divide(graph, kind, &inner, &whole, &atom) && expr_add(&quotient, &atom, out);
+  }
   if (expr_is_constant(&rest, &dividend)) {
     int64_t q = expr_floordiv(dividend, divisor);
     int64_t value = mod ? dividend - q * divisor : q;

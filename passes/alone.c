@@ -7,7 +7,7 @@ static const alone_kind alone_kinds[] = {
     {"loom.scatter", scatter_plan, scatter_lower, true},
     {"loom.convolution", convolution_plan, convolution_lower, true},
     {"loom.sort", sort_plan, sort_lower, false},
-    {"loom.convolution_gradient", conv_gradient_plan, conv_gradient_lower, false},
+    {"loom.convolution_gradient", conv_gradient_plan, conv_gradient_lower, true},
     {"loom.attention", attention_plan_alone, attention_lower, true},
     {"loom.attention_gradient", attention_plan_alone, attention_gradient_lower, true},
 };

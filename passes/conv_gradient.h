@@ -12,6 +12,9 @@
  * A tile is `mr` rows, some input channels with their whole window or a part of one window, by a
  * panel, summed in registers over a block of pixels. The sums of blocks are added in scratch, where
  * a chunk has all its tiles, so that a block of the gradient serves them from the cache.
+ *
+ * The batch and the spatial sizes may be symbolic; then what follows from them are numbers
+ * (loom_num_add), and blocks are those of the likely sizes.
  */
 #ifndef LOOM_CONV_GRADIENT_H
 #define LOOM_CONV_GRADIENT_H

@@ -17,8 +17,7 @@ static bool gradient_types(const lower_kernel *kernel, gradient_plan *p) {
       !loom_type_from_mlir(mlirValueGetType(loom_operand(p->op, 1)), &p->gradient) ||
       !loom_type_from_mlir(mlirValueGetType(loom_result(p->op, 0)), &p->out))
     return alone_refuse(p->op, "an operand of an unknown type");
-  if (loom_type_elements(&p->in) < 0 || loom_type_elements(&p->gradient) < 0)
-    return alone_refuse(p->op, "a symbolic size");
+  if (loom_type_elements(&p->out) < 0) return alone_refuse(p->op, "weights of a symbolic size");
   p->dtype = p->out.dtype;
   if (p->out.rank - 2 > GRADIENT_SPATIAL)
     return alone_refuse(p->op, "more than three spatial dimensions");
@@ -45,7 +44,7 @@ static void gradient_sizes(gradient_plan *p) {
   loom_get_i64s(p->op, "window", lists[2], GRADIENT_SPATIAL);
   loom_get_i64s(p->op, "padding", padding, 2 * GRADIENT_SPATIAL);
   p->groups = loom_get_i64(p->op, "groups", 1);
-  p->batch = p->in.dims[0];
+  p->batch = loom_num_dim(p->in.dims[0]);
   p->rows = p->out.dims[0] / p->groups;
   p->channels = p->out.dims[1];
   p->places = 1;
@@ -55,12 +54,18 @@ static void gradient_sizes(gradient_plan *p) {
     p->dilation[d] = i < 0 ? 1 : lists[1][i];
     p->window[d] = i < 0 ? 1 : lists[2][i];
     p->low[d] = i < 0 ? 0 : padding[2 * i];
-    p->size[d] = i < 0 ? 1 : p->in.dims[i + 2];
-    p->count[d] = i < 0 ? 1 : p->gradient.dims[i + 2];
-    p->padded[d] = (p->count[d] - 1) * p->strides[d] + (p->window[d] - 1) * p->dilation[d] + 1;
+    p->size[d] = i < 0 ? 1 : loom_num_dim(p->in.dims[i + 2]);
+    p->count[d] = i < 0 ? 1 : loom_num_dim(p->gradient.dims[i + 2]);
+    p->padded[d] = loom_num_add(loom_num_mul(loom_num_sub(p->count[d], 1), p->strides[d]),
+                                (p->window[d] - 1) * p->dilation[d] + 1);
     p->places *= p->window[d];
   }
-  p->planes = p->batch * p->count[0];
+  p->planes = loom_num_mul(p->batch, p->count[0]);
+}
+
+/* Is this many elements more than can be addressed? Symbolic ones are looked at when called. */
+static bool gradient_too_many(int64_t a, int64_t b) {
+  return !LOOM_STRIDE_IS_SYM(a) && !LOOM_STRIDE_IS_SYM(b) && b > 0 && a > GRADIENT_LIMIT / b;
 }
 
 /* Where the tiles read the input. */
@@ -69,18 +74,19 @@ static bool gradient_image(gradient_plan *p) {
   int64_t size = (int64_t)loom_dtype_size(p->dtype), inner = 1;
   p->direct = true;
   for (int d = 0; d < GRADIENT_SPATIAL; d++)
-    p->direct &= p->low[d] == 0 && p->padded[d] <= p->size[d];
+    p->direct &= p->low[d] == 0 && loom_num_at_most(p->padded[d], p->size[d]);
   for (int d = GRADIENT_SPATIAL - 1; d >= 0; d--) {
     bool there = p->direct && d >= missing;
     p->image_strides[d + 2] = there ? p->image->strides[d - missing + 2] : inner;
-    if (p->padded[d] > GRADIENT_LIMIT / inner) return false;
-    inner *= p->padded[d];
+    if (gradient_too_many(p->padded[d], inner)) return false;
+    inner = loom_num_mul(inner, p->padded[d]);
   }
-  int64_t all = p->in.dims[1] > 0 ? p->in.dims[1] : 1;
-  if (inner * size > GRADIENT_LIMIT / all / (p->batch > 0 ? p->batch : 1)) return false;
+  int64_t images = loom_num_mul(p->batch, p->in.dims[1]);
+  if (gradient_too_many(inner, size) || gradient_too_many(loom_num_mul(inner, size), images))
+    return false;
   p->image_strides[1] = p->direct ? p->image->strides[1] : inner;
-  p->image_strides[0] = p->direct ? p->image->strides[0] : inner * p->in.dims[1];
-  p->pack_planes = p->direct ? 0 : p->batch * p->in.dims[1];
+  p->image_strides[0] = p->direct ? p->image->strides[0] : loom_num_mul(inner, p->in.dims[1]);
+  p->pack_planes = p->direct ? 0 : images;
   return true;
 }
 
@@ -137,8 +143,9 @@ static void gradient_blocks(gradient_plan *p) {
   const int64_t sizes[GRADIENT_SPATIAL] = {p->planes, p->count[1], p->count[2]};
   int64_t pixels = 1;
   for (int d = GRADIENT_SPATIAL - 1; d >= 0; d--) {
-    int64_t most = gradient_ceil(GRADIENT_BLOCK, pixels), size = sizes[d] > 0 ? sizes[d] : 1;
-    p->block[d] = size;
+    int64_t most = gradient_ceil(GRADIENT_BLOCK, pixels), size = loom_num_hint(sizes[d]);
+    if (size < 1) size = 1;
+    p->block[d] = size; /* the likely one, where it is symbolic: there may be more blocks */
     if (size > most + most / 2) p->block[d] = gradient_ceil(size, gradient_ceil(size, most));
     pixels = p->block[d] < size ? GRADIENT_BLOCK : pixels * size;
   }
@@ -146,8 +153,9 @@ static void gradient_blocks(gradient_plan *p) {
 
 static void gradient_chunks(gradient_plan *p) {
   int64_t size = (int64_t)loom_dtype_size(p->dtype), tiles = p->channels / p->tile[0];
-  double work = (double)loom_type_elements(&p->out) * (double)p->planes * (double)p->count[1] *
-                (double)p->count[2] / GRADIENT_CHUNK_WORK;
+  double work = (double)loom_type_elements(&p->out) * (double)loom_num_hint(p->planes) *
+                (double)loom_num_hint(p->count[1]) * (double)loom_num_hint(p->count[2]) /
+                GRADIENT_CHUNK_WORK;
   int64_t want = work > GRADIENT_CHUNKS ? GRADIENT_CHUNKS : 1 + (int64_t)work;
   want = gradient_ceil(want, p->groups * p->panels);
   int64_t each = gradient_ceil(tiles, want < tiles ? want : tiles);
@@ -168,13 +176,16 @@ bool gradient_plan_make(const lower_kernel *kernel, MlirOperation op, gradient_p
   gradient_blocks(p);
   gradient_chunks(p);
   int64_t size = (int64_t)loom_dtype_size(p->dtype);
-  int64_t lines = loom_type_elements(&p->gradient) > 0 ? p->planes * p->count[1] : 0;
-  p->pack_lines = p->groups * p->panels * lines;
-  if (p->count[2] * p->step * size > GRADIENT_LIMIT / (p->pack_lines + 1) ||
+  int64_t lines = loom_num_mul(p->planes, p->count[1]);
+  if (loom_type_elements(&p->gradient) == 0) lines = 0;
+  p->pack_lines = loom_num_mul(lines, p->groups * p->panels);
+  int64_t line = loom_num_mul(p->count[2], p->step * size);
+  if (gradient_too_many(line, loom_num_add(p->pack_lines, 1)) ||
       p->places * p->step > GRADIENT_LIMIT / size / p->chunk_channels)
     return alone_refuse(op, "a gradient that is too large");
-  p->image_offset = gradient_ceil(p->pack_lines * p->count[2] * p->step * size + 1, 64) * 64;
-  return true;
+  int64_t bytes = loom_num_add(loom_num_mul(p->pack_lines, line), 1);
+  p->image_offset = loom_num_mul(loom_num_ceil(bytes, 64), 64);
+  return !loom_num_take_failure() || alone_refuse(op, "a size that cannot be expressed");
 }
 
 bool conv_gradient_plan(const lower_kernel *kernel, alone_plan *out) {
@@ -184,10 +195,14 @@ bool conv_gradient_plan(const lower_kernel *kernel, alone_plan *out) {
   out->stages[0] = 0;
   if (loom_type_elements(&p.out) == 0) return true;
   int64_t size = (int64_t)loom_dtype_size(p.dtype);
-  out->slots = p.image_offset + p.pack_planes * p.image_strides[1] * size;
+  out->slots = p.image_offset;
+  if (!p.direct) {
+    int64_t bytes = loom_num_mul(loom_num_mul(p.pack_planes, p.image_strides[1]), size);
+    out->slots = loom_num_add(out->slots, bytes);
+  }
   out->stage_count = 2;
-  out->stages[0] = p.pack_lines + p.pack_planes;
+  out->stages[0] = loom_num_add(p.pack_lines, p.pack_planes);
   out->stages[1] = p.groups * p.panels * p.chunks;
   out->scratch = p.chunk_channels * p.places * p.step * size;
-  return true;
+  return !loom_num_take_failure() || alone_refuse(out->op, "a size that cannot be expressed");
 }

@@ -55,6 +55,34 @@ static void gradient_loop(lower *l, int64_t count, int var, lower_body body, gra
             NULL);
 }
 
+/* The smaller of two numbers. */
+static MlirValue gradient_least(lower *l, int64_t a, int64_t b) {
+  if (loom_num_at_most(a, b)) return alone_const(l, a);
+  return loom_num_at_most(b, a) ? alone_const(l, b)
+                                : alone_op(l, "arith.minsi", alone_const(l, a), b);
+}
+
+/* A line of as many pixels as the smaller number: in pieces of `width`, of which the last one
+ * begins within the one before it, or, where the line is shorter than a piece, pixel by pixel. */
+static void gradient_pieces(lower *l, int64_t a, int64_t b, int width, lower_body piece,
+                            lower_body pixel, gradient_job *job) {
+  MlirValue low = alone_const(l, 0), one = alone_const(l, 1), count = gradient_least(l, a, b);
+  bool known = loom_num_at_most(width, a) && loom_num_at_most(width, b);
+  if (width <= 1 || loom_num_below(a, width) || loom_num_below(b, width)) {
+    lower_for(l, low, count, one, GRADIENT_PIXEL, 0, NULL, pixel, job, NULL);
+    return;
+  }
+  MlirValue pieces = count, pixels = low;
+  if (!known) {
+    loom_builder at = alone_here(l);
+    MlirValue wide = lane_cmpi(&at, "sge", count, alone_const(l, width));
+    pieces = lane_select(&at, wide, count, low);
+    pixels = lane_select(&at, wide, low, count);
+  }
+  lower_for(l, low, pieces, alone_const(l, width), GRADIENT_PIXEL, 0, NULL, piece, job, NULL);
+  if (!known) lower_for(l, low, pixels, one, GRADIENT_PIXEL, 0, NULL, pixel, job, NULL);
+}
+
 /* First output channel of a panel in its group: the last panel starts early enough to be whole, so
  * that some channels are summed twice, to the same bits. */
 static MlirValue gradient_first(lower *l, const gradient_plan *p, MlirValue panel) {
@@ -72,7 +100,8 @@ static int64_t gradient_lanes(const gradient_plan *p) {
 /* The element of a line of the gradient at pixel GRADIENT_PIXEL of channel `lane` of the panel. */
 static MlirValue gradient_source(lower *l, const gradient_job *job, int64_t lane) {
   const gradient_plan *p = job->p;
-  MlirValue ptr = gradient_beside(l, job->image, lane * p->pixels->strides[1], p->dtype);
+  int64_t offset = loom_num_mul(p->pixels->strides[1], lane);
+  MlirValue ptr = gradient_beside(l, job->image, offset, p->dtype);
   return gradient_along(l, ptr, l->vars[GRADIENT_PIXEL].iv,
                         gradient_stride(p, p->pixels, GRADIENT_SPATIAL - 1), p->dtype);
 }
@@ -107,7 +136,7 @@ static void gradient_pack_lanes(lower *l, gradient_job *job, int64_t lane, int64
     to = alone_address(l, to, l->vars[GRADIENT_LANE].iv, p->dtype);
   }
   for (int i = 0; i < square; i++) {
-    MlirValue at = gradient_beside(l, from, i * p->pixels->strides[1], p->dtype);
+    MlirValue at = gradient_beside(l, from, loom_num_mul(p->pixels->strides[1], i), p->dtype);
     loom_builder b = alone_here(l);
     rows[i] = gradient_splat(l, p, square);
     if (i < count) rows[i] = lane_load(&b, at, p->dtype, square, none);
@@ -131,7 +160,7 @@ static void gradient_pack_square(lower *l, void *user, const MlirValue *carried,
   const gradient_plan *p = job->p;
   MlirValue saved = l->vars[GRADIENT_PIXEL].iv;
   int64_t line = p->count[GRADIENT_SPATIAL - 1], whole = gradient_whole(p);
-  l->vars[GRADIENT_PIXEL].iv = alone_op(l, "arith.minsi", saved, line - p->square);
+  l->vars[GRADIENT_PIXEL].iv = alone_op(l, "arith.minsi", saved, loom_num_sub(line, p->square));
   job->square = gradient_along(l, job->target, l->vars[GRADIENT_PIXEL].iv, p->step, p->dtype);
   lower_for(l, alone_const(l, 0), alone_const(l, whole), alone_const(l, p->square), GRADIENT_LANE,
             0, NULL, gradient_pack_whole, job, NULL);
@@ -146,7 +175,8 @@ static void gradient_pack_line(lower *l, void *user, const MlirValue *carried, M
   const gradient_plan *p = job->p;
   MlirValue rest, y, z, panel, chunk = l->vars[GRADIENT_CHUNK].iv;
   int64_t line = p->count[GRADIENT_SPATIAL - 1];
-  job->target = gradient_along(l, gradient_slots(l, 0), chunk, line * p->step, p->dtype);
+  job->target =
+      gradient_along(l, gradient_slots(l, 0), chunk, loom_num_mul(line, p->step), p->dtype);
   rest = gradient_divide(l, chunk, p->count[1], &y);
   rest = gradient_divide(l, rest, p->count[0], &z);
   MlirValue n;
@@ -158,10 +188,9 @@ static void gradient_pack_line(lower *l, void *user, const MlirValue *carried, M
   ptr = gradient_along(l, ptr, channel, p->pixels->strides[1], p->dtype);
   ptr = gradient_along(l, ptr, z, gradient_stride(p, p->pixels, 0), p->dtype);
   job->image = gradient_along(l, ptr, y, gradient_stride(p, p->pixels, 1), p->dtype);
-  bool squares = p->square > 1 && line >= p->square && gradient_stride(p, p->pixels, 2) == 1;
-  lower_for(l, alone_const(l, 0), alone_const(l, line), alone_const(l, squares ? p->square : 1),
-            GRADIENT_PIXEL, 0, NULL, squares ? gradient_pack_square : gradient_pack_pixel, job,
-            NULL);
+  bool squares = p->square > 1 && gradient_stride(p, p->pixels, 2) == 1;
+  gradient_pieces(l, line, line, squares ? p->square : 1, gradient_pack_square, gradient_pack_pixel,
+                  job);
 }
 
 /* ---- packing the input: with zeros around it ---- */
@@ -180,8 +209,9 @@ static void gradient_copy_vector(lower *l, void *user, const MlirValue *carried,
   gradient_job *job = user;
   const gradient_plan *p = job->p;
   int vector = p->square;
-  int64_t most = p->size[2] < p->padded[2] - p->low[2] ? p->size[2] : p->padded[2] - p->low[2];
-  MlirValue x = alone_op(l, "arith.minsi", l->vars[GRADIENT_PIXEL].iv, most - vector);
+  MlirValue most = gradient_least(l, p->size[2], loom_num_sub(p->padded[2], p->low[2]));
+  MlirValue last = alone_op(l, "arith.subi", most, vector);
+  MlirValue x = alone_op2(l, "arith.minsi", l->vars[GRADIENT_PIXEL].iv, last);
   MlirValue from = alone_address(l, job->image, x, p->dtype), none = {NULL};
   MlirValue to = alone_address(l, job->target, x, p->dtype);
   loom_builder b = alone_here(l);
@@ -193,37 +223,36 @@ static void gradient_copy_line(lower *l, void *user, const MlirValue *carried, M
   gradient_job *job = user, inner = *job;
   const gradient_plan *p = job->p;
   MlirValue z = l->vars[GRADIENT_PLANE].iv, y = l->vars[GRADIENT_LINE].iv;
-  int64_t most = p->padded[2] - p->low[2];
-  if (p->size[2] < most) most = p->size[2];
-  if (most <= 0) return;
+  int64_t reached = loom_num_sub(p->padded[2], p->low[2]); /* by the windows */
   MlirValue from = gradient_along(l, job->image, z, gradient_stride(p, p->image, 0), p->dtype);
   inner.image = gradient_along(l, from, y, gradient_stride(p, p->image, 1), p->dtype);
-  MlirValue to = gradient_beside(
-      l, job->target, (p->low[0] * p->padded[1] + p->low[1]) * p->padded[2] + p->low[2], p->dtype);
-  to = gradient_along(l, to, z, p->padded[1] * p->padded[2], p->dtype);
+  int64_t first = loom_num_mul(p->padded[1], p->low[0]);
+  first = loom_num_mul(loom_num_add(first, p->low[1]), p->padded[2]);
+  MlirValue to = gradient_beside(l, job->target, loom_num_add(first, p->low[2]), p->dtype);
+  to = gradient_along(l, to, z, loom_num_mul(p->padded[1], p->padded[2]), p->dtype);
   inner.target = gradient_along(l, to, y, p->padded[2], p->dtype);
-  bool vectors = p->square > 1 && most >= p->square && gradient_stride(p, p->image, 2) == 1;
-  lower_for(l, alone_const(l, 0), alone_const(l, most), alone_const(l, vectors ? p->square : 1),
-            GRADIENT_PIXEL, 0, NULL, vectors ? gradient_copy_vector : gradient_copy_element, &inner,
-            NULL);
+  bool vectors = p->square > 1 && gradient_stride(p, p->image, 2) == 1;
+  gradient_pieces(l, p->size[2], reached, vectors ? p->square : 1, gradient_copy_vector,
+                  gradient_copy_element, &inner);
 }
 
 static void gradient_copy_plane(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   gradient_job *job = user;
   const gradient_plan *p = job->p;
-  int64_t most = p->padded[1] - p->low[1];
-  gradient_loop(l, p->size[1] < most ? p->size[1] : most, GRADIENT_LINE, gradient_copy_line, job);
+  MlirValue lines = gradient_least(l, p->size[1], loom_num_sub(p->padded[1], p->low[1]));
+  lower_for(l, alone_const(l, 0), lines, alone_const(l, 1), GRADIENT_LINE, 0, NULL,
+            gradient_copy_line, job, NULL);
 }
 
 static int gradient_clear_width(const gradient_plan *p) {
-  return p->image_strides[1] < p->square ? 1 : p->square;
+  return loom_num_at_most(p->square, p->image_strides[1]) ? p->square : 1;
 }
 
 static void gradient_clear(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   const gradient_plan *p = ((gradient_job *)user)->p;
   MlirValue x = l->vars[GRADIENT_PIXEL].iv;
   int width = gradient_clear_width(p);
-  if (width > 1) x = alone_op(l, "arith.minsi", x, p->image_strides[1] - width);
+  if (width > 1) x = alone_op(l, "arith.minsi", x, loom_num_sub(p->image_strides[1], width));
   MlirValue to = alone_address(l, ((gradient_job *)user)->target, x, p->dtype);
   loom_builder b = alone_here(l);
   lane_store(&b, gradient_splat(l, p, width), to, p->dtype, (MlirValue){NULL});
@@ -234,7 +263,7 @@ static void gradient_copy_image(lower *l, void *user, const MlirValue *carried, 
   gradient_job *job = user;
   const gradient_plan *p = job->p;
   MlirValue channel, chunk = alone_op(l, "arith.subi", l->vars[GRADIENT_CHUNK].iv, p->pack_lines);
-  int64_t most = p->padded[0] - p->low[0];
+  MlirValue planes = gradient_least(l, p->size[0], loom_num_sub(p->padded[0], p->low[0]));
   job->target =
       gradient_along(l, gradient_slots(l, p->image_offset), chunk, p->image_strides[1], p->dtype);
   MlirValue n = gradient_divide(l, chunk, p->in.dims[1], &channel);
@@ -243,7 +272,8 @@ static void gradient_copy_image(lower *l, void *user, const MlirValue *carried, 
   lower_for(l, alone_const(l, 0), alone_const(l, p->image_strides[1]),
             alone_const(l, gradient_clear_width(p)), GRADIENT_PIXEL, 0, NULL, gradient_clear, job,
             NULL);
-  gradient_loop(l, p->size[0] < most ? p->size[0] : most, GRADIENT_PLANE, gradient_copy_plane, job);
+  lower_for(l, alone_const(l, 0), planes, alone_const(l, 1), GRADIENT_PLANE, 0, NULL,
+            gradient_copy_plane, job, NULL);
 }
 
 static void gradient_pack(lower *l, gradient_job *job) {
@@ -266,10 +296,16 @@ static void gradient_rows(const gradient_plan *p, int64_t *sums, int64_t *image)
       for (int64_t y = 0; y < p->tile[2]; y++)
         for (int64_t x = 0; x < p->tile[3]; x++, row++) {
           sums[row] = c * p->places + (z * p->window[1] + y) * p->window[2] + x;
-          image[row] = c * p->image_strides[1] + z * p->dilation[0] * p->image_strides[2] +
-                       y * p->dilation[1] * p->image_strides[3] +
-                       x * p->dilation[2] * p->image_strides[4];
+          const int64_t at[4] = {c, z * p->dilation[0], y * p->dilation[1], x * p->dilation[2]};
+          image[row] = 0;
+          for (int d = 0; d < 4; d++)
+            image[row] = loom_num_add(image[row], loom_num_mul(p->image_strides[d + 1], at[d]));
         }
+}
+
+/* In the image, from one pixel of the result to the next one along a dimension. */
+static int64_t gradient_move(const gradient_plan *p, int d) {
+  return loom_num_mul(p->image_strides[d + 2], p->strides[d]);
 }
 
 /* One pixel. Carried: the sums, then pointers to the image and to the gradient. */
@@ -291,7 +327,7 @@ static void gradient_step(lower *l, void *user, const MlirValue *carried, MlirVa
     for (int v = 0; v < p->nv; v++)
       next[r * p->nv + v] = alone_multiply_add(&b, p->dtype, x, columns[v], carried[r * p->nv + v]);
   }
-  next[count] = gradient_beside(l, carried[count], p->strides[2] * p->image_strides[4], p->dtype);
+  next[count] = gradient_beside(l, carried[count], gradient_move(p, 2), p->dtype);
   next[count + 1] = gradient_beside(l, carried[count + 1], p->step, p->dtype);
 }
 
@@ -304,8 +340,9 @@ static void gradient_line(lower *l, void *user, const MlirValue *carried, MlirVa
   lower_for(l, l->vars[GRADIENT_PIXELS].iv, job->high[2], alone_const(l, 1), GRADIENT_PIXEL,
             count + 2, values, gradient_step, job, values);
   memcpy(next, values, sizeof *values * (size_t)count);
-  next[count] = gradient_beside(l, carried[count], p->strides[1] * p->image_strides[3], p->dtype);
-  next[count + 1] = gradient_beside(l, carried[count + 1], p->count[2] * p->step, p->dtype);
+  next[count] = gradient_beside(l, carried[count], gradient_move(p, 1), p->dtype);
+  next[count + 1] =
+      gradient_beside(l, carried[count + 1], loom_num_mul(p->count[2], p->step), p->dtype);
 }
 
 /* The block's lines of one plane. Carried: the sums. */
@@ -317,10 +354,10 @@ static void gradient_plane(lower *l, void *user, const MlirValue *carried, MlirV
   int count = p->mr * p->nv;
   MlirValue n = gradient_divide(l, plane, p->count[0], &z), ptr = job->tile_image;
   ptr = gradient_along(l, ptr, n, p->image_strides[0], p->dtype);
-  ptr = gradient_along(l, ptr, z, p->strides[0] * p->image_strides[2], p->dtype);
-  ptr = gradient_along(l, ptr, line, p->strides[1] * p->image_strides[3], p->dtype);
+  ptr = gradient_along(l, ptr, z, gradient_move(p, 0), p->dtype);
+  ptr = gradient_along(l, ptr, line, gradient_move(p, 1), p->dtype);
   memcpy(values, carried, sizeof *values * (size_t)count);
-  values[count] = gradient_along(l, ptr, pixel, p->strides[2] * p->image_strides[4], p->dtype);
+  values[count] = gradient_along(l, ptr, pixel, gradient_move(p, 2), p->dtype);
   MlirValue at = alone_add_scaled(l, line, plane, p->count[1]);
   at = alone_add_scaled(l, pixel, at, p->count[2]);
   values[count + 1] = gradient_along(l, job->gradient, at, p->step, p->dtype);
@@ -340,9 +377,10 @@ static void gradient_tile(lower *l, void *user, const MlirValue *carried, MlirVa
   MlirValue row = alone_op2(l, "arith.subi", channel, job->channel_low);
   MlirValue ptr = gradient_along(l, job->image, channel, p->image_strides[1], p->dtype);
   for (int d = 0; d < GRADIENT_SPATIAL; d++) {
+    int64_t move = loom_num_mul(p->image_strides[d + 2], p->dilation[d]);
     at[d] = l->vars[GRADIENT_AT + d].iv;
     row = alone_add_scaled(l, at[d], row, p->window[d]);
-    ptr = gradient_along(l, ptr, at[d], p->dilation[d] * p->image_strides[d + 2], p->dtype);
+    ptr = gradient_along(l, ptr, at[d], move, p->dtype);
   }
   job->tile_image = ptr;
   MlirValue place = gradient_along(l, l->scratch, row, p->step, p->dtype);
@@ -526,13 +564,15 @@ static void gradient_chunk(lower *l, void *user, const MlirValue *carried, MlirV
   const gradient_plan *p = job->p;
   MlirValue block, panel;
   MlirValue rest = gradient_divide(l, l->vars[GRADIENT_CHUNK].iv, p->chunks, &block);
-  int64_t lines = p->planes * p->count[1] * p->count[2];
-  job->gradient = gradient_along(l, gradient_slots(l, 0), rest, lines * p->step, p->dtype);
+  int64_t pixels = loom_num_mul(loom_num_mul(p->planes, p->count[1]), p->count[2]);
+  int64_t panels = loom_num_mul(pixels, p->step);
+  job->gradient = gradient_along(l, gradient_slots(l, 0), rest, panels, p->dtype);
   job->group = gradient_divide(l, rest, p->panels, &panel);
   job->first = gradient_first(l, p, panel);
   alone_block(l, block, p->chunk_channels, p->channels, &job->channel_low, &job->channel_high);
   MlirValue image = p->direct ? l->pointers[p->image->slot] : gradient_slots(l, p->image_offset);
-  job->image = gradient_along(l, image, job->group, p->channels * p->image_strides[1], p->dtype);
+  job->image = gradient_along(l, image, job->group, loom_num_mul(p->image_strides[1], p->channels),
+                              p->dtype);
   gradient_loop(l, p->chunk_channels * p->places * p->nv, GRADIENT_ROW, gradient_clear_sums, job);
   lower_for(l, alone_const(l, 0), alone_const(l, p->planes), alone_const(l, p->block[0]),
             GRADIENT_PLANES, 0, NULL, gradient_planes, job, NULL);

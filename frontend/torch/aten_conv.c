@@ -4,7 +4,10 @@
  * exchanged and windows reversed. A stride of s in some dimension makes it s convolutions there,
  * each with every s-th place of the window, whose results alternate. A transposed convolution is
  * that gradient taken forward, so its own gradients are a convolution and, with roles exchanged,
- * the gradient of the weights. */
+ * the gradient of the weights.
+ *
+ * The batch and the sizes of images may be symbolic: they and what follows from them are numbers of
+ * the graph. */
 #include "frontend/torch/torch.h"
 
 #include <string.h>
@@ -70,6 +73,19 @@ static loom_value conv_forward(const conv_call *v, loom_value x, loom_value w) {
                    NULL);
 }
 
+static int64_t conv_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static int64_t conv_floor(int64_t a, int64_t b) { return a >= 0 ? a / b : -conv_ceil(-a, b); }
+
+/* a + b of a number and a known one; a * b. False, declined, when it cannot be expressed. */
+static bool conv_plus(const conv_call *v, int64_t a, int64_t b, int64_t *out) {
+  return loom_stride_combine(v->b->graph, LOOM_EXPR_ADD, a, b, out) ||
+         fx_decline(v->c, "a size is too complicated");
+}
+static bool conv_times(const conv_call *v, int64_t a, int64_t b, int64_t *out) {
+  return loom_stride_combine(v->b->graph, LOOM_EXPR_MUL, a, b, out) ||
+         fx_decline(v->c, "a size is too complicated");
+}
+
 /* ---- the gradient of the input ---- */
 
 typedef struct conv_phases {
@@ -77,7 +93,8 @@ typedef struct conv_phases {
   loom_value gradient, weights;                     /* the weights with channels exchanged */
   loom_type from, window, to;                       /* of them; of the result */
   int64_t steps[CONV_SPATIAL];                      /* phases */
-  int64_t first[CONV_SPATIAL], count[CONV_SPATIAL]; /* places of each phase, in steps */
+  int64_t first[CONV_SPATIAL], count[CONV_SPATIAL]; /* places of each phase, in steps; a number */
+  int64_t extra[CONV_SPATIAL];                      /* count - size of the gradient */
   int64_t phase[CONV_SPATIAL];
 } conv_phases;
 
@@ -130,20 +147,23 @@ static loom_value conv_phase(const conv_phases *s) {
   loom_type type = s->to;
   bool none = false;
   for (int d = 0; d < v->spatial; d++) {
-    int64_t places = (s->window.dims[d + 2] - s->phase[d] + s->steps[d] - 1) / s->steps[d];
-    int64_t reach = v->dilation[d] * (places - 1), size = s->from.dims[d + 2];
-    type.dims[d + 2] = s->count[d];
+    int64_t places = conv_ceil(s->window.dims[d + 2] - s->phase[d], s->steps[d]);
+    int64_t reach = v->dilation[d] * (places - 1);
+    int64_t size = loom_stride_of_dim(s->from.dims[d + 2]), left = size;
+    if (!loom_dim_of_stride(s->count[d], &type.dims[d + 2])) return LOOM_NO_VALUE;
     if (places <= 0) {
       none = true;
       continue;
     }
-    int64_t low = reach - s->first[d], high = s->count[d] + reach - size - low, cut = 0;
-    if (low < 0) cut = -low;
-    if (cut >= size || size + high <= cut) {
+    int64_t low = reach - s->first[d], high = s->extra[d] + reach - low, cut = low < 0 ? -low : 0;
+    int64_t less = cut + (high < 0 ? -high : 0);
+    if (less && LOOM_STRIDE_IS_SYM(size))
+      return fx_decline(v->c, "padding beyond the window"), LOOM_NO_VALUE;
+    if (less && less >= size) {
       none = true; /* nothing of the gradient is reached */
       continue;
     }
-    int64_t left = size - cut + (high < 0 ? high : 0);
+    left -= LOOM_STRIDE_IS_SYM(size) ? 0 : less;
     if (left != size) x = loom_build_slice(v->b, x, d + 2, cut, left, 1);
     pairs[2 * d] = low > 0 ? low : 0;
     pairs[2 * d + 1] = high > 0 ? high : 0;
@@ -174,9 +194,43 @@ static loom_value conv_alternate(conv_phases *s, int d) {
   loom_value joined = loom_build_concatenate(v->b, parts, (uint32_t)steps, d + 3);
   if (joined == LOOM_NO_VALUE) return joined;
   loom_type type = *loom_build_type(v->b, joined);
-  type.dims[d + 2] *= steps;
+  int64_t size;
+  if (!conv_times(v, loom_stride_of_dim(type.dims[d + 2]), steps, &size) ||
+      !loom_dim_of_stride(size, &type.dims[d + 2]))
+    return LOOM_NO_VALUE;
   memmove(type.dims + d + 3, type.dims + d + 4, sizeof *type.dims * (size_t)(type.rank - d - 4));
   return loom_build_reshape(v->b, joined, type.rank - 1, type.dims);
+}
+
+/* Phases of one dimension whose result has size `to`, the gradient size `size`.
+ *
+ * There are as many places as `to` needs. Where sizes are symbolic, size = (to + 2 padding - reach
+ * - 1) / stride + 1, rounded down, bounds their number from above: a few too many are cut off. */
+static bool conv_steps(conv_phases *s, int d) {
+  const conv_call *v = s->v;
+  int64_t padding = v->padding[d], steps = v->strides[d];
+  int64_t to = loom_stride_of_dim(s->to.dims[d + 2]);
+  int64_t reach = v->dilation[d] * (s->window.dims[d + 2] - 1);
+  bool symbolic = LOOM_STRIDE_IS_SYM(to) || LOOM_DIM_IS_SYM(s->from.dims[d + 2]);
+  if (v->dilation[d] > 1 && steps > 1) { /* rare: multiplies zeros */
+    if (symbolic) return fx_decline(v->c, "strides and dilation of a symbolic size");
+    s->gradient = conv_spread(v, s->gradient, d + 2, steps);
+    if (s->gradient == LOOM_NO_VALUE) return false;
+    s->from = *loom_build_type(v->b, s->gradient);
+    steps = 1;
+  }
+  int64_t size = loom_stride_of_dim(s->from.dims[d + 2]);
+  s->steps[d] = steps;
+  s->first[d] = padding / steps;
+  s->extra[d] = symbolic ? conv_floor(steps - 1 + reach - padding, steps) - s->first[d]
+                         : conv_ceil(to + padding, steps) - s->first[d] - size;
+  return conv_plus(v, size, s->extra[d], &s->count[d]);
+}
+
+/* What the alternating phases have before and behind the result. */
+static loom_value conv_cut(const conv_phases *s, int d, loom_value out) {
+  int64_t start = s->v->padding[d] - s->first[d] * s->steps[d];
+  return loom_build_slice(s->v->b, out, d + 2, start, loom_stride_of_dim(s->to.dims[d + 2]), 1);
 }
 
 /* The gradient of a convolution's input of type `to`. */
@@ -187,26 +241,17 @@ static loom_value conv_input_gradient(const conv_call *v, loom_value gradient, l
   int64_t phases = 1;
   s.to.dtype = loom_build_type(v->b, w)->dtype;
   s.weights = conv_exchange(v, w);
-  for (int d = 0; d < v->spatial; d++) {
-    s.steps[d] = v->strides[d];
-    if (v->dilation[d] > 1 && v->strides[d] > 1) { /* rare: multiplies zeros */
-      s.gradient = conv_spread(v, s.gradient, d + 2, v->strides[d]);
-      s.steps[d] = 1;
-    }
-    phases *= s.steps[d];
-    s.first[d] = v->padding[d] / s.steps[d];
-    s.count[d] = (to->dims[d + 2] + v->padding[d] + s.steps[d] - 1) / s.steps[d] - s.first[d];
-  }
-  if (phases > CONV_MAX_PHASES) return fx_decline(v->c, "a long stride"), LOOM_NO_VALUE;
-  if (s.gradient == LOOM_NO_VALUE || s.weights == LOOM_NO_VALUE) return LOOM_NO_VALUE;
+  if (s.weights == LOOM_NO_VALUE) return LOOM_NO_VALUE;
   s.from = *loom_build_type(v->b, s.gradient);
   s.window = *loom_build_type(v->b, s.weights);
-  loom_value out = conv_alternate(&s, 0);
-  for (int d = 0; d < v->spatial && out != LOOM_NO_VALUE; d++) {
-    int64_t start = v->padding[d] - s.first[d] * s.steps[d];
-    if (start || s.count[d] * s.steps[d] != to->dims[d + 2])
-      out = loom_build_slice(v->b, out, d + 2, start, to->dims[d + 2], 1);
+  for (int d = 0; d < v->spatial; d++) {
+    if (!conv_steps(&s, d)) return LOOM_NO_VALUE;
+    phases *= s.steps[d];
   }
+  if (phases > CONV_MAX_PHASES) return fx_decline(v->c, "a long stride"), LOOM_NO_VALUE;
+  loom_value out = conv_alternate(&s, 0);
+  for (int d = 0; d < v->spatial && out != LOOM_NO_VALUE; d++)
+    out = conv_cut(&s, d, out);
   return out;
 }
 
@@ -223,13 +268,14 @@ static loom_value conv_weight_gradient(const conv_call *v, loom_value x, loom_va
   conv_pairs(v, pairs);
   for (int d = 0; d < v->spatial; d++) {
     points &= to->dims[d + 2] == 1 && v->strides[d] == 1 && v->padding[d] == 0;
-    pixels *= in.dims[d + 2];
+    if (!conv_times(v, pixels, loom_stride_of_dim(in.dims[d + 2]), &pixels)) return LOOM_NO_VALUE;
   }
+  loom_dim all;
+  if (!loom_dim_of_stride(pixels, &all)) return LOOM_NO_VALUE;
   if (points && v->spatial > 1) {
     line.spatial = 1;
-    x = loom_build_reshape(v->b, x, 3, (loom_dim[]){in.dims[0], in.dims[1], pixels});
-    gradient =
-        loom_build_reshape(v->b, gradient, 3, (loom_dim[]){out.dims[0], out.dims[1], pixels});
+    x = loom_build_reshape(v->b, x, 3, (loom_dim[]){in.dims[0], in.dims[1], all});
+    gradient = loom_build_reshape(v->b, gradient, 3, (loom_dim[]){out.dims[0], out.dims[1], all});
   }
   loom_value made = conv_ints(&line, LOOM_OP_CONVOLUTION_GRADIENT, (loom_value[]){x, gradient},
                               v->strides, pairs, v->dilation, to->dims + 2);
@@ -254,8 +300,6 @@ bool aten_convolution(fx_call *c, loom_value *out) {
   const loom_type from = *loom_build_type(b, x);
   if (fx_is_empty(&from)) return fx_decline(c, "a size of 0");
   if (!fx_sizes_known(loom_build_type(b, w), 0)) return fx_decline(c, "weights of a symbolic size");
-  if (call.transposed && !(fx_sizes_known(&type, 2) && fx_sizes_known(&from, 2)))
-    return fx_decline(c, "a transposed convolution of images of a symbolic size");
   loom_value v =
       call.transposed ? conv_input_gradient(&call, x, w, &type) : conv_forward(&call, x, w);
   if (v == LOOM_NO_VALUE) return false;
@@ -290,9 +334,10 @@ bool aten_convolution_backward(fx_call *c, loom_value *out) {
   for (int i = 0; i < 3; i++) {
     if (values[i] == LOOM_NO_VALUE) return false;
     types[i] = *loom_build_type(c->b, values[i]);
-    if (loom_type_elements(&types[i]) <= 0) return fx_decline(c, "a size that is unknown or 0");
+    if (fx_is_empty(&types[i])) return fx_decline(c, "a size of 0");
     values[i] = conv_operand(c, i, &types[i]);
   }
+  if (!fx_sizes_known(&types[2], 0)) return fx_decline(c, "weights of a symbolic size");
   if (!conv_read(c, 4, &types[1], &call) || !conv_mask(c, mask)) return false;
   loom_value gradient = values[0], x = values[1], w = values[2];
   if (mask[0])

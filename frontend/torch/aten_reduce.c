@@ -318,14 +318,24 @@ bool aten_batch_norm_inference(fx_call *c, loom_value *out) {
   return batch_running(c, 6, out);
 }
 
+/* The variance of a batch times n / (n - 1). */
+static loom_value batch_unbiased(fx_call *c, loom_value x, uint32_t axes, loom_value var) {
+  if (var == LOOM_NO_VALUE) return var;
+  const loom_type type = *loom_build_type(c->b, var), scalar = {.dtype = LOOM_F64};
+  loom_value n = reduce_count(c, x, axes, LOOM_F64);
+  loom_value less = loom_build2(c->b, LOOM_OP_SUB, n, loom_build_float(c->b, &scalar, 1));
+  loom_value ratio = loom_build_convert(c->b, loom_build2(c->b, LOOM_OP_DIV, n, less), type.dtype);
+  return loom_build2(c->b, LOOM_OP_MUL, var, reduce_spread(c, ratio, &type));
+}
+
 /* The running statistic at argument `i`, moved towards `now` (kept over the batch). */
-static loom_value batch_moved(fx_call *c, int i, loom_value now, double momentum, double scale) {
+static loom_value batch_moved(fx_call *c, int i, loom_value now, double momentum) {
   loom_builder *b = c->b;
   loom_value old = fx_tensor(c, i);
   if (old == LOOM_NO_VALUE) return old;
   const loom_type type = *loom_build_type(b, old);
   now = loom_build_reshape(b, loom_build_convert(b, now, type.dtype), type.rank, type.dims);
-  now = loom_build2(b, LOOM_OP_MUL, now, loom_build_float(b, &type, momentum * scale));
+  now = loom_build2(b, LOOM_OP_MUL, now, loom_build_float(b, &type, momentum));
   old = loom_build2(b, LOOM_OP_MUL, old, loom_build_float(b, &type, 1 - momentum));
   return loom_build2(b, LOOM_OP_ADD, now, old);
 }
@@ -351,12 +361,11 @@ bool aten_batch_norm(fx_call *c, loom_value *out) {
   if (x == LOOM_NO_VALUE) return false;
   const loom_type type = *loom_build_type(c->b, x);
   uint32_t axes = batch_axes(&type, channels);
-  int64_t count = fx_count(&type, axes);
-  if (count < 2) return fx_decline(c, "an unknown or too small batch");
+  int64_t count = fx_count(&type, axes); /* symbolic sizes are 2 and more */
+  if (count >= 0 && count < 2) return fx_decline(c, "a batch that is too small");
   loom_value v = norm_core(c, x, axes, eps, &mean, &rstd, &var);
-  double unbiased = (double)count / (double)(count - 1);
-  out[3] = batch_moved(c, 3, mean, momentum, 1);
-  out[4] = batch_moved(c, 4, var, momentum, unbiased);
+  out[3] = batch_moved(c, 3, mean, momentum);
+  out[4] = batch_moved(c, 4, batch_unbiased(c, x, axes, var), momentum);
   return batch_finish(c, v, channels, out) && reduce_done(c, 1, mean, out) &&
          reduce_done(c, 2, rstd, out);
 }

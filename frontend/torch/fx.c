@@ -403,11 +403,18 @@ static bool fx_getitem(fx_import *im, PyObject *node, PyObject *args) {
 }
 
 /* Arithmetic on sizes: the result's own expression is in its meta. What is no number of ours (a
- * float, a bool) is only missed when it is used. */
-static bool fx_size_call(fx_import *im, PyObject *node, PyObject *meta) {
+ * bool) is only missed when it is used. */
+static bool fx_size_call(fx_call *c, PyObject *args) {
+  fx_import *im = c->im;
+  PyObject *node = c->node, *meta = c->meta;
   fx_value v = {.kind = FX_SIZE};
   if (PyLong_Check(meta) || PyFloat_Check(meta))
     return fx_define(im, node, (fx_value){.kind = FX_OBJECT, .object = meta});
+  if (fx_is_real(meta)) {
+    v.value = fx_real(c, args);
+    v.kind = v.value == LOOM_NO_VALUE ? FX_NOTHING : FX_REAL;
+    return !PyErr_Occurred() && fx_define(im, node, v);
+  }
   if (!fx_read_number(im, meta, &v.number)) v.kind = FX_NOTHING;
   error_drop();
   return fx_define(im, node, v);
@@ -447,9 +454,9 @@ static bool fx_call_function(fx_import *im, PyObject *node) {
   fx_call c = {.im = im, .b = &im->builder, .target = target, .node = node, .meta = meta};
   if (good && PyObject_HasAttrString(target, "_schema")) {
     fx_locate(im, node);
-    good = fx_is_number(meta) ? fx_size_call(im, node, meta) : fx_aten(im, &c, args, kwargs);
+    good = fx_is_number(meta) ? fx_size_call(&c, args) : fx_aten(im, &c, args, kwargs);
   } else if (good && fx_is_number(meta)) {
-    good = fx_size_call(im, node, meta);
+    good = fx_size_call(&c, args);
   } else if (good && PyObject_HasAttrString(target, "py_kernels")) {
     fx_locate(im, node);
     good = fx_higher_order(im, &c, args, kwargs);

@@ -266,6 +266,9 @@ static loom_value fx_number_operand(fx_call *c, int i, loom_dtype dtype, const l
   loom_type type = loom_type_make(dtype, shape->rank, shape->dims);
   const fx_value *v = fx_value_of(c->im, o);
   if (v && v->kind == FX_SIZE) return fx_number_value(c, &type, v->number);
+  if (v && v->kind == FX_REAL)
+    return loom_build_broadcast_to(c->b, loom_build_convert(c->b, v->value, dtype), type.rank,
+                                   type.dims);
   if (PyFloat_Check(o)) return loom_build_float(c->b, &type, PyFloat_AS_DOUBLE(o));
   if (PyComplex_Check(o) && loom_dtype_is_complex(dtype)) {
     type.dtype = dtype == LOOM_C64 ? LOOM_F32 : LOOM_F64;
@@ -331,6 +334,7 @@ static bool fx_rank_operand(fx_call *c, int i, loom_dtype *dtype, int *rank) {
   if (o && PyComplex_Check(o)) return *dtype = LOOM_C64, true;
   const fx_value *v = o ? fx_value_of(c->im, o) : NULL;
   if (v && v->kind == FX_SIZE) return *dtype = LOOM_I64, true;
+  if (v && v->kind == FX_REAL) return *dtype = LOOM_F32, true;
   return fx_decline(c, "operand %d is neither a tensor nor a known number", i);
 }
 

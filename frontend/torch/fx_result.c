@@ -248,7 +248,7 @@ static bool fx_result_of(fx_import *im, PyObject *list, Py_ssize_t i, fx_result 
     *out = (fx_result){.kind = FX_RESULT_INPUT, .number = (uint32_t)v->placeholder};
     return true;
   }
-  if (v && (v->kind == FX_NOTHING || v->kind == FX_MANY)) {
+  if (v && (v->kind == FX_NOTHING || v->kind == FX_MANY || v->kind == FX_REAL)) {
     PyErr_SetString(PyExc_NotImplementedError, "a result that is no tensor, int or object");
     return false;
   }

@@ -51,8 +51,8 @@ int32_t torch_scalar_type(loom_dtype dtype);
  */
 
 typedef struct fx_value {
-  enum { FX_NOTHING, FX_TENSOR, FX_MANY, FX_SIZE, FX_OBJECT } kind;
-  loom_value value;       /* TENSOR */
+  enum { FX_NOTHING, FX_TENSOR, FX_MANY, FX_SIZE, FX_REAL, FX_OBJECT } kind;
+  loom_value value;       /* TENSOR; REAL: a symbolic float, float64 of rank 0 */
   loom_value wide;        /* TENSOR of halves: the same before it was rounded, float32; or none */
   int32_t placeholder;    /* TENSOR: which one it is, or -1 */
   struct fx_value *items; /* MANY; in the import's arena */
@@ -241,6 +241,9 @@ int fx_numbers(fx_call *c, int i, int64_t *out, int capacity);
 /* A number, maybe symbolic, as a 0-d int64; as a tensor of this type. */
 loom_value fx_number_data(fx_call *c, int64_t number);
 loom_value fx_number_value(fx_call *c, const loom_type *type, int64_t number);
+/* fx_real.c: is this the type of a symbolic float? The value of a call that gives one, or none. */
+bool fx_is_real(PyObject *meta);
+loom_value fx_real(fx_call *c, PyObject *args);
 /* The product of the sizes over the axes of a mask, maybe symbolic. */
 bool fx_product(fx_call *c, const loom_type *type, uint32_t axes, int64_t *out);
 const char *fx_text(fx_call *c, int i); /* "" when None */

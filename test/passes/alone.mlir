@@ -173,6 +173,19 @@ func.func @gradient(%x: tensor<2x48x20x20xf32>, %g: tensor<2x16x18x18xf32>) -> t
 
 // -----
 
+// The same for images of any size: what the stages copy is counted when they are known.
+// CHECK-LABEL: loom.kernel @k0
+// CHECK: loom.convolution_gradient
+// CHECK: schedule = {kind = "convolution_gradient"}, {{.*}}slots = -{{[0-9]+}} : i64, stages = array<i64: -{{[0-9]+}}, 4>
+module attributes {loom.exprs = array<i64: 1, 0, 0, 0, 1, 1, 0, 0, 1, 2, 0, 0>, loom.symbols = array<i64: 2, 1099511627776, 1, 8, 2, 1099511627776, 1, 64, 2, 1099511627776, 1, 64>} {
+func.func @sized_gradient(%x: tensor<?x4x?x?xf32, affine_map<()[s0, s1, s2] -> (s0, 4, s1, s2)>>, %g: tensor<?x8x?x?xf32, affine_map<()[s0, s1, s2] -> (s0, 8, s1, s2)>>) -> tensor<8x4x3x3xf32> {
+  %0 = loom.convolution_gradient %x, %g strides = [1, 1] padding = [1, 1, 1, 1] dilation = [1, 1] window = [3, 3] groups = 1 : (tensor<?x4x?x?xf32, affine_map<()[s0, s1, s2] -> (s0, 4, s1, s2)>>, tensor<?x8x?x?xf32, affine_map<()[s0, s1, s2] -> (s0, 8, s1, s2)>>) -> tensor<8x4x3x3xf32>
+  return %0 : tensor<8x4x3x3xf32>
+}
+}
+
+// -----
+
 // Lines go to chunks; each has its part of the slots.
 // CHECK-LABEL: loom.kernel @k0
 // CHECK: loom.sort

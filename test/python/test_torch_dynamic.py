@@ -154,7 +154,6 @@ CONVOLUTIONS = {
 }
 # Sizes of images may not change.
 POOLS = {
-    "transposed": image_op(F.conv_transpose2d, (4, 3, 2, 2), stride=2),
     "largest": lambda x: F.max_pool2d(x, 3, 2, 1),
     "mean": lambda x: F.avg_pool2d(x, 2),
     "cut mean": lambda x: F.avg_pool2d(x, 3, 2, 1, count_include_pad=False),
@@ -175,6 +174,93 @@ def test_images_of_any_batch(case):
 def test_images_of_any_size(case):
     sizes = [(3, 11, 13), (2, 6, 7), (5, 40, 9), (2, 8, 37)]
     check(CONVOLUTIONS[case], *[(torch.randn(n, 4, h, w),) for n, h, w in sizes], mark=(0, 2, 3))
+
+
+TRANSPOSED = {
+    "plain": image_op(F.conv_transpose2d, (4, 3, 3, 3), padding=1),
+    "strided": image_op(F.conv_transpose2d, (4, 3, 3, 2), stride=(2, 3), padding=(1, 0), output_padding=(1, 2)),
+}
+
+
+@pytest.mark.parametrize("case", TRANSPOSED)
+def test_transposed_convolutions_of_any_size(case):
+    sizes = [(3, 11, 13), (2, 6, 7), (5, 40, 9), (2, 8, 37)]
+    check(TRANSPOSED[case], *[(torch.randn(n, 4, h, w),) for n, h, w in sizes], mark=(0, 2, 3))
+
+
+# Of [n, 4, h, w] and weights; the last ones are narrower than what is copied at once.
+GRADIENTS = {
+    "padded": ((6, 4, 3, 3), dict(padding=1)),
+    "strided": ((20, 4, 3, 5), dict(stride=(2, 3), padding=(1, 2))),
+    "strided point": ((5, 4, 1, 1), dict(stride=2)),
+    "far strided": ((5, 4, 2, 3), dict(stride=(3, 4), padding=(1, 1))),
+    "dilated": ((3, 4, 3, 3), dict(dilation=2, padding=2)),
+    "point": ((33, 4, 1, 1), {}),
+    "valid": ((17, 4, 3, 2), {}),
+    "grouped": ((8, 2, 3, 3), dict(groups=2, padding=1)),
+    "depthwise": ((4, 1, 3, 3), dict(groups=4, padding=1)),
+}
+
+
+@pytest.mark.parametrize("case", GRADIENTS)
+def test_gradients_of_images_of_any_size(case):
+    shape, options = GRADIENTS[case]
+
+    def f(x, w):
+        return F.conv2d(x, w, **options)
+
+    sizes = [(3, 11, 13), (2, 6, 7), (5, 40, 9), (2, 8, 37), (2, 5, 6), (3, 12, 5)]
+    compiled = torch.compile(f, backend=ft.backend)
+    for n, h, w in sizes:
+        pairs = [(torch.randn(n, 4, h, w), torch.randn(shape) / 4)]
+        pairs.append(tuple(t.clone() for t in pairs[0]))
+        for axis in (0, 2, 3):
+            torch._dynamo.mark_dynamic(pairs[0][0], axis)
+        for x, weights in pairs:
+            x.requires_grad_(), weights.requires_grad_()
+        for run, (x, weights) in zip((compiled, f), pairs):
+            y = run(x, weights)
+            (y * y.detach().cos()).sum().backward()
+        for a, b in zip(*pairs):
+            close(a.grad, b.grad, rtol=1e-4, atol=1e-4)
+    all_general()
+
+
+class Images(torch.nn.Module):
+    """A small convolutional net with norms, strides, groups and a head."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.Sequential(
+            torch.nn.Conv2d(3, 8, 3, padding=1), torch.nn.BatchNorm2d(8), torch.nn.SiLU(),
+            torch.nn.Conv2d(8, 12, 3, stride=2, padding=1), torch.nn.BatchNorm2d(12), torch.nn.SiLU(),
+            torch.nn.Conv2d(12, 12, 3, padding=1, groups=12), torch.nn.Conv2d(12, 16, 1, stride=2),
+            torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(16, 4),
+        )
+
+    def forward(self, x):
+        return self.layers(x)
+
+
+def test_training_with_batches_and_images_of_any_size():
+    net, other = Images(), Images()
+    other.load_state_dict(net.state_dict())
+    compiled = torch.compile(net, backend=ft.backend)
+    for n, h, w in [(2, 16, 20), (3, 17, 22), (5, 24, 31), (4, 13, 13), (2, 33, 18)]:
+        pair = [torch.randn(n, 3, h, w)]
+        pair.append(pair[0].clone())
+        for axis in (0, 2, 3):
+            torch._dynamo.mark_dynamic(pair[0], axis)
+        for run, module, x in zip((compiled, other), (net, other), pair):
+            module.zero_grad()
+            run(x.requires_grad_()).square().mean().backward()
+        close(pair[0].grad, pair[1].grad, rtol=1e-4, atol=1e-5)
+        for (name, a), b in zip(net.named_parameters(), other.parameters()):
+            close(a.grad, b.grad, rtol=1e-3, atol=1e-5, msg=lambda text: f"{name}: {text}")
+        for a, b in zip(net.buffers(), other.buffers()):
+            close(a, b, rtol=1e-5, atol=1e-6)
+    assert len(ft.compiled_graphs) == 2
+    all_general()
 
 
 @pytest.mark.parametrize("case", ["view", "causal", "softmax", "size as float", "product", "pad"])

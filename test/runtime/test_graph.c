@@ -92,6 +92,15 @@ static void computes_sizes(void **state) {
   assert_int_equal(b, c);
   assert_true(loom_dim_combine(&g, LOOM_EXPR_MOD, a, 3, &b));
   assert_int_equal(b, 0);
+  /* ((n - 1) floordiv 2 + 3) floordiv 4 == (n + 5) floordiv 8 */
+  loom_dim halved, other;
+  assert_true(loom_dim_offset(&g, n, -1, &halved));
+  assert_true(loom_dim_combine(&g, LOOM_EXPR_FLOORDIV, halved, 2, &halved));
+  assert_true(loom_dim_offset(&g, halved, 3, &halved));
+  assert_true(loom_dim_combine(&g, LOOM_EXPR_FLOORDIV, halved, 4, &halved));
+  assert_true(loom_dim_offset(&g, n, 5, &other));
+  assert_true(loom_dim_combine(&g, LOOM_EXPR_FLOORDIV, other, 8, &other));
+  assert_int_equal(halved, other);
   assert_true(loom_dim_combine(&g, LOOM_EXPR_MUL, n, 0, &b));
   assert_int_equal(b, 0);
   assert_true(loom_dim_combine(&g, LOOM_EXPR_MAX, n, m, &a));
