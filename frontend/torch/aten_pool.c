@@ -9,8 +9,9 @@
 
 /* The last two axes: kernel, stride, padding, dilation, and how much the end is padded in all. */
 typedef struct pool {
-  int64_t kernel[2], stride[2], padding[2], dilation[2], high[2], in[2], out[2];
-  loom_type from; /* of the operand */
+  int64_t kernel[2], stride[2], padding[2], dilation[2], high[2];
+  int64_t in[2], out[2]; /* numbers, maybe symbolic */
+  loom_type from;        /* of the operand */
 } pool;
 
 /* A list of one or two numbers; the empty list leaves `out` as it is. */
@@ -34,9 +35,7 @@ static bool pool_read(fx_call *c, int operand, int at, int dilation, const loom_
   if (v == LOOM_NO_VALUE) return false;
   p->from = *loom_build_type(c->b, v);
   int rank = p->from.rank;
-  if (rank < 3 || fx_is_empty(&p->from) || !fx_sizes_known(&p->from, rank - 2) ||
-      !fx_sizes_known(to, rank - 2))
-    return fx_decline(c, "a size that is symbolic or 0");
+  if (rank < 3 || fx_is_empty(&p->from)) return fx_decline(c, "a size of 0");
   p->padding[0] = p->padding[1] = 0;
   p->dilation[0] = p->dilation[1] = 1;
   if (!pool_pair(c, at, p->kernel)) return false;
@@ -45,10 +44,13 @@ static bool pool_read(fx_call *c, int operand, int at, int dilation, const loom_
   if (dilation && !pool_pair(c, dilation, p->dilation)) return false;
   if (p->kernel[0] * p->kernel[1] > POOL_MAX_WINDOW) return fx_decline(c, "a large window");
   for (int d = 0; d < 2; d++) {
-    p->in[d] = p->from.dims[rank - 2 + d];
-    p->out[d] = to->dims[rank - 2 + d];
+    p->in[d] = loom_stride_of_dim(p->from.dims[rank - 2 + d]);
+    p->out[d] = loom_stride_of_dim(to->dims[rank - 2 + d]);
+    /* With ceil_mode the last window may begin so far behind the padding. */
+    p->high[d] = p->padding[d] + p->stride[d] - 1;
+    if (LOOM_STRIDE_IS_SYM(p->in[d]) || LOOM_STRIDE_IS_SYM(p->out[d])) continue;
     int64_t reach = (p->out[d] - 1) * p->stride[d] + (p->kernel[d] - 1) * p->dilation[d] + 1;
-    p->high[d] = reach - p->in[d] - p->padding[d]; /* with ceil_mode beyond the padding */
+    p->high[d] = reach - p->in[d] - p->padding[d];
     if (p->high[d] < 0) p->high[d] = 0;
   }
   return true;
@@ -89,7 +91,7 @@ static loom_value pool_position(fx_call *c, const pool *p, const loom_type *plac
     int64_t shift = place[d] * p->dilation[d] - p->padding[d];
     at[d] = loom_build2(b, LOOM_OP_ADD, at[d], loom_build_int(b, places, shift));
   }
-  at[0] = loom_build2(b, LOOM_OP_MUL, at[0], loom_build_int(b, places, p->in[1]));
+  at[0] = loom_build2(b, LOOM_OP_MUL, at[0], fx_number_value(c, places, p->in[1]));
   return loom_build2(b, LOOM_OP_ADD, at[0], at[1]);
 }
 

@@ -4,7 +4,8 @@
  * The windows of one axis are a rule that gives, for each result position and each place j in its
  * window, a position of the operand and whether the window has it. Averages are separable: one sum
  * of gathers for each axis. A gradient is the same with the rule turned around. Windows of one size
- * are aten_pool.c's, which only slices. */
+ * are aten_pool.c's, which only slices. Sizes of operand and result may be symbolic, but for
+ * adaptive ones. */
 #include "frontend/torch/torch.h"
 
 #include <math.h>
@@ -13,7 +14,8 @@
 #define WINDOWS_MAX_PLACES 81 /* of a window; with larger ones the op runs through torch */
 #define WINDOWS_MAX_AXES 3
 
-/* One axis: `in` operand positions, `out` windows; adaptive ones are cut by the sizes alone. */
+/* One axis: `in` operand positions, `out` windows (numbers); adaptive ones are cut by the sizes
+ * alone. */
 typedef struct windows_axis {
   int axis;
   int64_t in, out, kernel, stride, padding, dilation;
@@ -31,7 +33,7 @@ typedef struct windows_line {
 } windows_line;
 
 static loom_value line_number(windows_line *l, int64_t x) {
-  return loom_build_int(l->b, &l->type, x);
+  return fx_number_value(l->c, &l->type, x);
 }
 
 /* v * scale + shift */
@@ -86,8 +88,10 @@ static void windows_place(windows_line *l, const windows_axis *w, int64_t j, loo
 }
 
 static windows_line windows_along(fx_call *c, const windows_axis *w) {
-  loom_dim n = w->turned ? w->in : w->out;
-  return (windows_line){.c = c, .b = c->b, .type = loom_type_make(LOOM_I64, 1, &n)};
+  windows_line l = {.c = c, .b = c->b, .type = {.dtype = LOOM_I64, .rank = 1}};
+  if (!loom_dim_of_stride(w->turned ? w->in : w->out, &l.type.dims[0]))
+    loom_build_fail(c->b, "a size is too complicated");
+  return l;
 }
 
 /* `v` at these positions of the axis; what is outside is some element. */
@@ -134,12 +138,13 @@ static bool windows_sizes(fx_call *c, windows *w, int count, const loom_type *fr
   w->count = count;
   w->from = *from;
   w->to = *to;
-  if (from->rank <= count || fx_is_empty(from) || fx_is_empty(to) ||
-      !fx_sizes_known(from, from->rank - count) || !fx_sizes_known(to, to->rank - count))
-    return fx_decline(c, "a size that is symbolic or 0");
+  if (from->rank <= count || fx_is_empty(from) || fx_is_empty(to))
+    return fx_decline(c, "a size of 0");
   for (int d = 0; d < count; d++) {
     int axis = from->rank - count + d;
-    w->axes[d] = (windows_axis){.axis = axis, .in = from->dims[axis], .out = to->dims[axis]};
+    w->axes[d] = (windows_axis){.axis = axis,
+                                .in = loom_stride_of_dim(from->dims[axis]),
+                                .out = loom_stride_of_dim(to->dims[axis])};
     w->axes[d].dilation = 1;
   }
   return true;
@@ -183,14 +188,17 @@ static int64_t windows_high(const windows_axis *a, int64_t i) {
   return ((i + 1) * a->in + a->out - 1) / a->out;
 }
 
-static void windows_adaptive(windows *w) {
+static bool windows_adaptive(fx_call *c, windows *w) {
   for (int d = 0; d < w->count; d++) {
     windows_axis *a = &w->axes[d];
     a->adaptive = true;
+    if (LOOM_STRIDE_IS_SYM(a->in) || LOOM_STRIDE_IS_SYM(a->out))
+      return fx_decline(c, "adaptive windows of a symbolic size");
     for (int64_t i = 0; i < a->out; i++)
       if (windows_high(a, i) - windows_low(a, i) > a->places)
         a->places = windows_high(a, i) - windows_low(a, i);
   }
+  return true;
 }
 
 /* The rules from the windows back to the operand. */
@@ -216,7 +224,8 @@ static loom_value windows_count(fx_call *c, const windows_axis *w, bool include,
   loom_value low, high, own = loom_build_iota(b, &l.type, 0);
   line_window(&l, &plain, own, &low, &high);
   int64_t edge = include && !w->adaptive ? w->padding : 0;
-  high = loom_build2(b, LOOM_OP_MIN, high, line_number(&l, w->in + edge));
+  loom_value end = line_linear(&l, line_number(&l, w->in), 1, edge);
+  high = loom_build2(b, LOOM_OP_MIN, high, end);
   low = loom_build2(b, LOOM_OP_MAX, low, line_number(&l, -edge));
   return loom_build_convert(b, loom_build2(b, LOOM_OP_SUB, high, low), dtype);
 }
@@ -311,14 +320,14 @@ bool aten_avg_pool_gradient(fx_call *c, loom_value *out) {
 bool aten_adaptive_avg_pool_any(fx_call *c, loom_value *out) {
   windows w;
   return windows_sizes(c, &w, *c->text - '0', windows_type(c, 0), &c->types[0]) &&
-         (windows_adaptive(&w), true) && windows_average(c, &w, false, 0, out);
+         windows_adaptive(c, &w) && windows_average(c, &w, false, 0, out);
 }
 
 /* _adaptive_avg_pool2d_backward and 3d(grad_output, self). */
 bool aten_adaptive_avg_pool_gradient(fx_call *c, loom_value *out) {
   windows w;
   return windows_sizes(c, &w, *c->text - '0', windows_type(c, 1), windows_type(c, 0)) &&
-         (windows_adaptive(&w), true) && windows_average_gradient(c, &w, false, 0, out);
+         windows_adaptive(c, &w) && windows_average_gradient(c, &w, false, 0, out);
 }
 
 /* ---- maxima ---------------------------------------------------------------------------------- */
@@ -351,7 +360,7 @@ static void windows_search(fx_call *c, const windows *w, int d, loom_value v, lo
     loom_value taken = windows_take(c, v, a->axis, at);
     at = windows_spread(c, at, a->axis, &places);
     here = loom_build_broadcast(b, here, places.rank, places.dims, (int64_t[]){a->axis});
-    loom_value next = loom_build2(b, LOOM_OP_MUL, position, loom_build_int(b, &places, a->in));
+    loom_value next = loom_build2(b, LOOM_OP_MUL, position, fx_number_value(c, &places, a->in));
     next = loom_build2(b, LOOM_OP_ADD, next, at);
     windows_search(c, w, d + 1, taken, next, loom_build2(b, LOOM_OP_AND, valid, here), best);
   }
@@ -376,7 +385,7 @@ static bool windows_maximum(fx_call *c, const windows *w, loom_value *out) {
 bool aten_adaptive_max_pool(fx_call *c, loom_value *out) {
   windows w;
   return windows_sizes(c, &w, *c->text - '0', windows_type(c, 0), &c->types[0]) &&
-         (windows_adaptive(&w), true) && windows_maximum(c, &w, out);
+         windows_adaptive(c, &w) && windows_maximum(c, &w, out);
 }
 
 /* max_pool3d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode). */
@@ -391,17 +400,19 @@ bool aten_max_pool_gradient(fx_call *c, loom_value *out) {
   loom_builder *b = c->b;
   loom_type type = c->types[0];
   const loom_type pooled = *windows_type(c, 0);
-  int64_t plane = 1, cut = 1, all = loom_type_elements(&type);
-  if (all <= 0 || loom_type_elements(&pooled) <= 0)
-    return fx_decline(c, "a size that is unknown or 0");
-  for (int d = 0; d < *c->text - '0'; d++) {
-    plane *= type.dims[type.rank - 1 - d];
-    cut *= pooled.dims[pooled.rank - 1 - d];
-  }
-  loom_dim flat[2] = {all / plane, cut};
+  uint32_t axes = (uint32_t)((1 << (*c->text - '0')) - 1) << (type.rank - (*c->text - '0'));
+  int64_t plane, cut, planes, elements; /* numbers */
+  loom_dim flat[2], all;
+  if (fx_is_empty(&type) || fx_is_empty(&pooled)) return fx_decline(c, "a size of 0");
+  if (!fx_product(c, &type, axes, &plane) || !fx_product(c, &pooled, axes, &cut) ||
+      !fx_product(c, &type, ~axes, &planes) || !fx_product(c, &type, ~0u, &elements))
+    return false;
+  if (!loom_dim_of_stride(planes, &flat[0]) || !loom_dim_of_stride(cut, &flat[1]) ||
+      !loom_dim_of_stride(elements, &all))
+    return fx_decline(c, "a size is too complicated");
   loom_type places = loom_type_make(LOOM_I64, 2, flat);
   loom_value base = loom_build2(b, LOOM_OP_MUL, loom_build_iota(b, &places, 0),
-                                loom_build_int(b, &places, plane));
+                                fx_number_value(c, &places, plane));
   loom_value at = loom_build_reshape(b, fx_tensor(c, c->count - 1), 2, flat);
   at = loom_build2(b, LOOM_OP_ADD, at, base);
   type.dtype = fx_compute_dtype(type.dtype);

@@ -152,11 +152,17 @@ CONVOLUTIONS = {
     "line": image_op(lambda x, w: F.conv1d(x[:, :, 0], w, padding=1), (5, 4, 3)),
     "turned": image_op(lambda x, w: F.conv2d(x.transpose(2, 3).relu(), w, padding=1), (5, 4, 3, 3)),
 }
-# Sizes of images may not change.
 POOLS = {
     "largest": lambda x: F.max_pool2d(x, 3, 2, 1),
+    "largest, ceil": lambda x: F.max_pool2d(x, 3, 2, 1, ceil_mode=True),
+    "largest and where": lambda x: F.max_pool2d(x, (2, 3), (2, 1), (1, 0), dilation=(1, 2), return_indices=True),
     "mean": lambda x: F.avg_pool2d(x, 2),
     "cut mean": lambda x: F.avg_pool2d(x, 3, 2, 1, count_include_pad=False),
+    "mean, ceil": lambda x: F.avg_pool2d(x, 3, 2, 1, ceil_mode=True),
+    "mean of lines": lambda x: F.avg_pool1d(x[:, :, 0], 3, 2),
+}
+# Sizes of images may not change.
+FIXED = {
     "adaptive": lambda x: (F.adaptive_avg_pool2d(x, 1), F.adaptive_avg_pool2d(x, (3, 2))),
     "adaptive largest": lambda x: F.adaptive_max_pool2d(x, (3, 2)),
     "groups": image_op(lambda x, w, b: F.group_norm(x, 2, w, b), (4,), (4,)),
@@ -164,16 +170,16 @@ POOLS = {
 }
 
 
-@pytest.mark.parametrize("case", [*CONVOLUTIONS, *POOLS])
+@pytest.mark.parametrize("case", [*CONVOLUTIONS, *POOLS, *FIXED])
 def test_images_of_any_batch(case):
-    f = (CONVOLUTIONS | POOLS)[case]
+    f = (CONVOLUTIONS | POOLS | FIXED)[case]
     check(f, *[(torch.randn(n, 4, 9, 11),) for n in (5, 2, 13, 3)])  # torch guards on 16
 
 
-@pytest.mark.parametrize("case", CONVOLUTIONS)
+@pytest.mark.parametrize("case", [*CONVOLUTIONS, *POOLS])
 def test_images_of_any_size(case):
     sizes = [(3, 11, 13), (2, 6, 7), (5, 40, 9), (2, 8, 37)]
-    check(CONVOLUTIONS[case], *[(torch.randn(n, 4, h, w),) for n, h, w in sizes], mark=(0, 2, 3))
+    check((CONVOLUTIONS | POOLS)[case], *[(torch.randn(n, 4, h, w),) for n, h, w in sizes], mark=(0, 2, 3))
 
 
 TRANSPOSED = {
@@ -224,6 +230,13 @@ def test_gradients_of_images_of_any_size(case):
         for a, b in zip(*pairs):
             close(a.grad, b.grad, rtol=1e-4, atol=1e-4)
     all_general()
+
+
+@pytest.mark.parametrize("case", POOLS)
+def test_gradients_of_pools_of_any_size(case):
+    sizes = [(3, 11, 13), (2, 6, 7), (5, 40, 9), (2, 8, 37)]
+    calls = [(torch.randn(n, 4, h, w).requires_grad_(),) for n, h, w in sizes]
+    check(POOLS[case], *calls, mark=(0, 2, 3), backward=True)
 
 
 class Images(torch.nn.Module):
