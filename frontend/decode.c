@@ -294,6 +294,7 @@ loom_code *loom_decode(PyCodeObject *object, loom_arena *arena, loom_error *err)
     d.code->stack = object->co_stacksize + 3; /* one more where two of ours stand for one */
     good = decode_instructions(&d) && decode_checks(&d) && decode_targets(&d) &&
            decode_handlers(&d, arena);
+    if (good) places_read(d.code);
   }
   Py_DECREF(bytes);
   if (good) return d.code;

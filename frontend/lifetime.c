@@ -192,6 +192,8 @@ void callable_bury(callable *c) {
     e->refs++;
     list->items[kept++] = e;
   }
+  loom_log(LOOM_LOG_RECOMPILES, "%U: %u version%s dropped: what they guard is gone",
+           c->function->func_qualname, dead, dead == 1 ? "" : "s");
   if (list) {
     list->refs = 1;
     list->count = kept;

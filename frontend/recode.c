@@ -6,16 +6,16 @@ static PyObject *recode_instructions(const loom_code *code) {
   PyObject *list = PyList_New(0);
   for (int32_t i = 0; list && i < code->count; i++) {
     const loom_instr *in = &code->instrs[i];
-    PyObject *row =
-        Py_BuildValue("(siii)", loom_bytecode_name(in->op), in->unit, in->arg, in->target);
+    PyObject *row = Py_BuildValue("(siiiii)", loom_bytecode_name(in->op), in->unit, in->arg,
+                                  in->target, in->line, in->column);
     if (!row || PyList_Append(list, row)) Py_CLEAR(list);
     Py_XDECREF(row);
   }
   return list;
 }
 
-/* (code) -> ([(name, unit, arg, target)], [(begin, end, target, depth, lasti)], code that takes
- * over a frame at the beginning, or None). */
+/* (code) -> ([(name, unit, arg, target, line, column)], [(begin, end, target, depth, lasti)], code
+ * that takes over a frame at the beginning, or None). */
 PyObject *loom_debug_recode(PyObject *self, PyObject *object) {
   loom_arena arena = {0};
   loom_error err = {{0}};

@@ -112,6 +112,10 @@ static PyObject *recompile_advice(const guard *g, PyObject *const *slots, PyObje
                ? advise_number(g, name)
                : PyUnicode_FromFormat("make %U once, and not anew between calls", name);
     break;
+  case GUARD_DISJOINT:
+    text = PyUnicode_FromFormat("pass arrays that share no memory, or a copy: %U.copy()", name);
+    break;
+  case GUARD_IN_PARTS:
   case GUARD_SAME:
   case GUARD_MISSING:
   case GUARD_PRESENT:

@@ -85,6 +85,8 @@ static PyObject *point_make_function(const callable *part, PyObject *code) {
   const PyFunctionObject *own = callable_function(part);
   PyObject *made = PyFunction_NewWithQualName(code, own->func_globals, own->func_qualname);
   if (made && own->func_closure && PyFunction_SetClosure(made, own->func_closure)) Py_CLEAR(made);
+  PyFunctionObject *function = (PyFunctionObject *)made;
+  if (made) Py_SETREF(function->func_builtins, Py_NewRef(own->func_builtins));
   return made;
 }
 

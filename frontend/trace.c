@@ -406,14 +406,37 @@ static PyObject *globals_builtins(PyObject *globals) {
   return builtins && PyDict_CheckExact(builtins) ? builtins : NULL;
 }
 
+/* A function keeps the builtins that its globals named when it was made. */
+static PyObject *frame_builtins(const frame *f) {
+  const PyFunctionObject *live = (const PyFunctionObject *)f->function->live;
+  PyObject *own = live ? live->func_builtins : NULL;
+  return own && PyDict_CheckExact(own) ? own : globals_builtins(f->function->globals);
+}
+
+/* Where a global is read. Its globals have come to name other builtins than the function has: then
+ * that they do not have the name themselves is a guard of its own. */
+static const source *global_source(tracer *t, const frame *f, PyObject *name, bool own,
+                                   PyObject *builtins) {
+  PyObject *globals = f->function->globals;
+  if (own || builtins == globals_builtins(globals))
+    return trace_source(t, SOURCE_GLOBAL, NULL, globals, name, 0);
+  const source *first = trace_source(t, SOURCE_CONST, NULL, globals, NULL, 0);
+  const source *second = trace_source(t, SOURCE_CONST, NULL, builtins, NULL, 0);
+  first = first ? trace_source(t, SOURCE_ITEM, first, NULL, name, 0) : NULL;
+  if (!first || !second) return NULL;
+  guard_simple(t, GUARD_MISSING, first, NULL, 0);
+  return trace_source(t, SOURCE_ITEM, second, NULL, name, 0);
+}
+
 step step_LOAD_GLOBAL(tracer *t, frame *f, const loom_instr *in) {
   PyObject *name = step_item(f->code->object->co_names, in->arg), *globals = f->function->globals;
   if (!name || !PyDict_CheckExact(globals)) return step_bad(t, "globals are not a dict");
   PyObject *object = PyDict_GetItemWithError(globals, name);
-  PyObject *builtins = object ? NULL : globals_builtins(globals);
+  bool own = object != NULL;
+  PyObject *builtins = own ? NULL : frame_builtins(f);
   if (!object && builtins) object = PyDict_GetItemWithError(builtins, name);
   error_drop();
-  const source *s = trace_source(t, SOURCE_GLOBAL, NULL, globals, name, 0);
+  const source *s = global_source(t, f, name, own, builtins);
   if (!s) return STEP_FAIL;
   const overlay_slot *changed = overlay_find(overlay_of(t, globals, false), name);
   if (changed && changed->item) return frame_result(f, changed->item);

@@ -67,14 +67,14 @@ void *trace_fail(tracer *t) {
 
 static void frame_location(const frame *f, loom_location *out) {
   PyCodeObject *code = f->code->object;
-  int line = 0, column = -1, end_line, end_column;
-  int unit = f->pc > 0 && f->pc <= f->code->count ? f->code->instrs[f->pc - 1].unit : 0;
-  if (!PyCode_Addr2Location(code, unit * 2, &line, &column, &end_line, &end_column)) line = 0;
+  const loom_instr *in =
+      f->code->count ? &f->code->instrs[f->pc > 0 && f->pc <= f->code->count ? f->pc - 1 : 0]
+                     : NULL;
   out->file = PyUnicode_AsUTF8(code->co_filename);
   out->function = PyUnicode_AsUTF8(code->co_qualname);
   error_drop();
-  out->line = line > 0 ? line : code->co_firstlineno;
-  out->column = column + 1;
+  out->line = in ? in->line : code->co_firstlineno;
+  out->column = in ? in->column : 0;
 }
 
 int32_t frame_line(const frame *f) {

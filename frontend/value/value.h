@@ -21,7 +21,8 @@ typedef struct loom_instr {
   loom_bytecode op;
   int32_t arg;
   int32_t target; /* of a jump: an instruction, else -1 */
-  int32_t unit;   /* where it stands in co_code, in code units */
+  int32_t unit;   /* where it stands in co_code, in code units: never less than the one before */
+  int32_t line, column; /* in the file, from 1; column 0: none */
 } loom_instr;
 
 /* Row of the exception table: an exception in [begin, end) goes to `target` with `depth` stack
@@ -42,6 +43,7 @@ typedef struct loom_code {
 
 /* Allocated in the arena; NULL with `err` set when the code makes no sense. */
 loom_code *loom_decode(PyCodeObject *code, loom_arena *arena, loom_error *err);
+void places_read(loom_code *code); /* fills in lines and columns (places.c) */
 const char *loom_bytecode_name(loom_bytecode op);
 bool loom_local_is_cell(PyCodeObject *code,
                         int32_t local); /* made into one when the function starts */

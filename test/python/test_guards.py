@@ -12,6 +12,7 @@ import frameloom
 
 SCALE = 2.0
 LIMITS = [1.0, 3.0]
+X = np.arange(4.0) - 1
 TABLE = {"a": 1.0, "b": 2.0}
 
 
@@ -402,3 +403,33 @@ def test_ordered_dictionaries_are_guarded_in_their_order():
     for _ in range(3):
         assert compiled(np.zeros(2), d)[1:] == f(np.zeros(2), d)[1:]
         d.move_to_end(next(iter(d)))
+
+
+def test_builtins_are_those_of_the_function():
+    """A function has the builtins that its globals named when it was made, whatever they name later."""
+    import builtins as real
+
+    def other(**changes):
+        return {**vars(real), **changes}
+
+    space = {"__builtins__": other(abs=lambda x: x * 10), "frameloom": frameloom}
+    exec("def f(x): return abs(x) + len(x)\ndef broken(x):\n    y = abs(x)\n    frameloom.graph_break()\n    return abs(y) + len(x)\n"
+         "def missing(x):\n    try:\n        return nothing\n    except NameError:\n        return x", space)
+    for name in ("f", "broken", "missing"):
+        function = space[name]
+        compiled = frameloom.compile(function, backend="interpret")
+        for change in (None, other(abs=lambda x: x * 100), real, other(len=lambda x: 7), other(nothing=5), None):
+            if change is not None:
+                space["__builtins__"] = change
+            for _ in range(3):
+                np.testing.assert_array_equal(compiled(X), function(X))
+    space["__builtins__"] = other(abs=lambda x: x * 10)
+    space["abs"] = lambda x: x * 3
+    np.testing.assert_array_equal(compiled(X), space["missing"](X))
+    caller = frameloom.compile(lambda x: space["f"](x) + 1, backend="interpret")
+    for value in (lambda x: x * 4, None, lambda x: x * 5):
+        if value:
+            space["abs"] = value
+        else:
+            del space["abs"]
+        np.testing.assert_array_equal(caller(X), space["f"](X) + 1)

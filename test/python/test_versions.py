@@ -33,8 +33,9 @@ def codes(code):
 
 def check_decoded(code, instructions, handlers):
     units = {i.offset // 2: i.opname for i in dis.get_instructions(code)}
-    before = -1
-    for name, unit, _, target in instructions:
+    places, before = list(code.co_positions()), -1
+    for name, unit, _, target, line, column in instructions:
+        assert (line, column) == (places[unit][0] or code.co_firstlineno, (places[unit][2] if places[unit][2] is not None else -1) + 1)
         assert unit >= before, "out of order"
         before = unit
         assert -1 <= target < len(instructions)
