@@ -4,6 +4,9 @@ usage: overhead.py [--out FOLDER]
 
 - call: the time of a compiled call on arrays of 16 floats, results allocated, less an empty Python call of as many
   arguments (a kernel of 16 elements takes a few ns, which are not subtracted), beside NumPy's own time;
+- capture: of straight code of 600 and 6,000 array operations, for each of them, from the report of the version;
+- memory: what a hundred versions of one function keep of the C heap, for each: all but its code, which is mapped, and
+  a few small objects of Python's;
 - import: `import frameloom` in a new process after NumPy's import;
 - cold: the first call with an empty disk cache, the compiler library's loading apart;
 - cached: the first call in a new process from the disk cache, and whether MLIR or LLVM were loaded.
@@ -12,6 +15,8 @@ Each figure is the best of several, with what was to be reached beside.
 """
 
 import argparse
+import ctypes
+import gc
 import json
 import subprocess
 import sys
@@ -30,6 +35,18 @@ def one(a):
 
 def four(a, b, c, d):
     return a * b + c * d
+
+
+G0 = G1 = G2 = G3 = G4 = G5 = G6 = G7 = G8 = G9 = 1.5
+
+
+def with_cells():
+    scale, shift = 2.0, 3.0
+
+    def guarded(a, b, c, d):
+        return (a * G0 + b * G1 + c * G2 + d * G3 + G4 + G5 + G6 + G7 + G8 + G9) * scale + shift
+
+    return guarded
 
 
 def nothing_of_one(a):
@@ -64,7 +81,8 @@ def measure_calls():
     import numpy as np
     arrays = [np.full(16, i + 1, np.float32) for i in range(4)]
     rows = {}
-    cases = (("one array", one, nothing_of_one, 1), ("four arrays", four, nothing_of_four, 4))
+    cases = (("one array", one, nothing_of_one, 1), ("four arrays", four, nothing_of_four, 4),
+             ("ten globals, two cells, four arrays", with_cells(), nothing_of_four, 4))
     for name, function, empty, count in cases:
         compiled, arguments = frameloom.compile(function), arrays[:count]
         assert np.array_equal(compiled(*arguments), function(*arguments))
@@ -73,6 +91,53 @@ def measure_calls():
                       "numpy": per_call(function, arguments) - per_call(empty, arguments),
                       "plain_python": bool(report.graph_break_count)}
     return rows
+
+
+def straight(count):
+    """A function of `count` array operations, one after the other."""
+    lines = "\n".join(f"    x = x * {1 + i % 7}e-3 + y" for i in range(count // 2))
+    namespace = {}
+    exec(f"def function(x, y):\n{lines}\n    return x", namespace)
+    return namespace["function"]
+
+
+def measure_capture(count):
+    """Microseconds for each operation: the best of five."""
+    import frameloom
+    import numpy as np
+    function, best, x = straight(count), float("inf"), np.ones(16)
+    for _ in range(5):
+        compiled = frameloom.compile(function, backend="interpret", fullgraph=True)
+        compiled(x, x)
+        best = min(best, compiled._report()["entries"][0]["times"]["capture_ms"])
+    return best * 1e3 / count
+
+
+class HeapInfo(ctypes.Structure):
+    """mallinfo2() of the GNU C library."""
+    _fields_ = [(name, ctypes.c_size_t) for name in ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks",
+                                                     "fsmblks", "uordblks", "fordblks", "keepcost")]
+
+
+def measure_memory(versions=100):
+    """KiB that are kept of each version."""
+    import frameloom
+    import numpy as np
+    libc = ctypes.CDLL("libc.so.6")
+    libc.mallinfo2.restype = HeapInfo
+
+    def heap():
+        gc.collect()
+        info = libc.mallinfo2()
+        return info.uordblks + info.hblkhd
+
+    compiled = frameloom.compile(with_cells(), dynamic=False)
+    with frameloom.config.patch(recompile_limit=versions * 2):
+        for n in range(2, 2 * versions + 2):
+            if n == versions + 2:
+                before = heap()
+            compiled(*[np.ones(n, np.float32)] * 4)
+        return (heap() - before) / versions / 1024
 
 
 def in_new_process(code):
@@ -98,19 +163,22 @@ def show(value, limit, unit):
 
 
 def report(facts):
-    for (name, row), limit in zip(facts["calls"].items(), (150, 250)):
+    for (name, row), limit in zip(facts["calls"].items(), (150, 250, 400)):
         note = "   runs as plain Python" if row["plain_python"] else ""
-        yield f"call, {name:30} {show(row['call'], limit, 'ns')}{note}"
-        yield f"  NumPy {'':29} {show(row['numpy'], None, 'ns')}"
-    yield f"import, beyond NumPy's {'':13} {show(facts['import_ms'], 50, 'ms')}"
+        yield f"call, {name:35} {show(row['call'], limit, 'ns')}{note}"
+        yield f"  NumPy {'':34} {show(row['numpy'], None, 'ns')}"
+    for count, us in facts["capture_us"].items():
+        yield f"capture of {count} operations, for each {'':5} {show(us, 20, 'us')}"
+    yield f"memory of a version beside its code {'':6} {show(facts['memory_kib'], 64, 'KiB')}"
+    yield f"import, beyond NumPy's {'':18} {show(facts['import_ms'], 50, 'ms')}"
     loads = [row["load_ms"] for row in facts["first"].values() if row.get("load_ms")]
-    yield f"loading the compiler library {'':7} {show(min(loads) if loads else None, 60, 'ms')}"
+    yield f"loading the compiler library {'':12} {show(min(loads) if loads else None, 60, 'ms')}"
     for title, limit in (("GELU, 1M", 15), ("softmax, 2048x1024", 20), ("MLP 256x768x3072", 40)):
         row = facts["first"][title]
         cold, cached = row.get("cold"), row.get("cached")
-        yield f"cold compile, {title:22} {show(cold and cold * 1e3, limit, 'ms')}"
+        yield f"cold compile, {title:27} {show(cold and cold * 1e3, limit, 'ms')}"
         note = ", MLIR and LLVM LOADED" if row.get("compiler_loaded_from_cache") else ""
-        yield f"from the disk cache, {title:15} {show(cached and cached * 1e3, 3, 'ms')}{note}"
+        yield f"from the disk cache, {title:20} {show(cached and cached * 1e3, 3, 'ms')}{note}"
 
 
 def main():
@@ -118,6 +186,7 @@ def main():
     parser.add_argument("--out", type=Path, default=HERE / "results")
     options = parser.parse_args()
     facts = {"calls": measure_calls(), "import_ms": measure_import(),
+             "capture_us": {count: measure_capture(count) for count in (600, 6000)}, "memory_kib": measure_memory(),
              "first": measure_first_calls(("gelu", "softmax", "mlp"))}
     lines = list(report(facts))
     print("\n".join(lines))

@@ -171,6 +171,14 @@ static void graph_copy_location(loom_graph *graph, loom_node *node, const loom_l
   node->location.function = graph_share(graph, location->function, last->function);
 }
 
+/* Types that are looked at while a node is made: in the arena only where there are many. */
+#define GRAPH_FEW 4
+
+static loom_type *graph_types(loom_graph *graph, uint32_t count, loom_type *few) {
+  return count <= GRAPH_FEW ? few : loom_arena_alloc(&graph->arena, sizeof(loom_type) * count);
+}
+
+/* *types: room for a few, or more. */
 static bool graph_operands(loom_graph *graph, loom_node *node, const loom_value *operands,
                            uint32_t count, loom_type **types, loom_error *err) {
   const loom_op_info *info = &loom_op_table[node->op];
@@ -178,7 +186,7 @@ static bool graph_operands(loom_graph *graph, loom_node *node, const loom_value 
     return loom_fail(err, "'%s' takes %d operands, not %u", info->name, info->operands, count);
   node->operand_count = count;
   node->operands = loom_arena_copy(&graph->arena, operands, sizeof *operands * count);
-  *types = loom_arena_alloc(&graph->arena, sizeof **types * count);
+  *types = graph_types(graph, count, *types);
   if (!node->operands || !*types) return loom_fail(err, "out of memory");
   for (uint32_t i = 0; i < count; i++) {
     if (operands[i] >= graph->value_count)
@@ -211,13 +219,14 @@ static bool graph_infer(loom_graph *graph, const loom_node *node, const loom_typ
 }
 
 /* Room for the results: as many as are declared or as the regions give, and at least one. */
-static loom_type *graph_result_types(loom_graph *graph, const loom_node *node, uint32_t declared) {
+static loom_type *graph_result_types(loom_graph *graph, const loom_node *node, uint32_t declared,
+                                     loom_type *few) {
   uint32_t count = declared;
   if (loom_op_table[node->op].results > (int)count)
     count = (uint32_t)loom_op_table[node->op].results;
   for (int r = 0; node->regions && r < loom_op_table[node->op].regions; r++)
     if (node->regions[r]->output_count > count) count = node->regions[r]->output_count;
-  return loom_arena_alloc(&graph->arena, sizeof(loom_type) * (count ? count : 1));
+  return graph_types(graph, count ? count : 1, few);
 }
 
 loom_value loom_graph_node(loom_graph *graph, loom_opcode op, const loom_value *operands,
@@ -238,12 +247,12 @@ loom_value loom_graph_add_node(loom_graph *graph, loom_opcode op, const loom_val
     return LOOM_NO_VALUE;
   }
   loom_node node = {.op = op, .regions = regions};
-  loom_type *operand_types = NULL;
+  loom_type few_operands[GRAPH_FEW], few_results[GRAPH_FEW] = {0}, *operand_types = few_operands;
   uint32_t count = types ? type_count : 0;
   if (!graph_copy_attrs(graph, &node, attrs, attr_count, err) ||
       !graph_operands(graph, &node, operands, operand_count, &operand_types, err))
     return LOOM_NO_VALUE;
-  loom_type *results = graph_result_types(graph, &node, count);
+  loom_type *results = graph_result_types(graph, &node, count, few_results);
   if (!results || !GRAPH_RESERVE(graph, node, 1)) {
     loom_fail(err, "out of memory");
     return LOOM_NO_VALUE;
