@@ -1,10 +1,12 @@
 /* The table of ops with a kernel and a lowering of their own (alone.h). */
 #include "passes/alone.h"
+#include "passes/passes.h"
 
 #include <string.h>
 
 static const alone_kind alone_kinds[] = {
     {"loom.scatter", scatter_plan, scatter_lower, true},
+    {"loom.update_slice", update_plan, update_lower, true},
     {"loom.convolution", convolution_plan, convolution_lower, true},
     {"loom.sort", sort_plan, sort_lower, false},
     {"loom.convolution_gradient", conv_gradient_plan, conv_gradient_lower, true},
@@ -16,7 +18,7 @@ const alone_kind *alone_find(const lower_kernel *kernel, MlirOperation *out) {
   for (MlirOperation op = mlirBlockGetFirstOperation(kernel->block); op.ptr;
        op = mlirOperationGetNextInBlock(op))
     for (size_t i = 0; i < sizeof alone_kinds / sizeof *alone_kinds; i++)
-      if (loom_is(op, alone_kinds[i].name)) {
+      if (loom_class_of(op) != LOOM_CLASS_MOVE && loom_is(op, alone_kinds[i].name)) {
         *out = op;
         return &alone_kinds[i];
       }

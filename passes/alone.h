@@ -68,6 +68,8 @@ void alone_coef(const lower *l, lower_index *index, int var, int64_t coef);
 
 bool scatter_plan(const lower_kernel *kernel, alone_plan *out);
 void scatter_lower(lower *l, const alone_plan *plan, int stage);
+bool update_plan(const lower_kernel *kernel, alone_plan *out);
+void update_lower(lower *l, const alone_plan *plan, int stage);
 bool convolution_plan(const lower_kernel *kernel, alone_plan *out);
 void convolution_lower(lower *l, const alone_plan *plan, int stage);
 bool conv_gradient_plan(const lower_kernel *kernel, alone_plan *out);

@@ -344,6 +344,10 @@ static void fuse_prepare(MlirOperation function, MlirBlock block) {
       fuse_prepare_strided(function, op);
     if (loom_is(op, "loom.scatter")) fuse_prepare_scatter(op);
   }
+  bool gpu = loom_is_for_gpu(function);
+  for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr && !gpu;
+       op = mlirOperationGetNextInBlock(op))
+    if (loom_is(op, "loom.update_slice")) fuse_prepare_update(function, block, op);
 }
 
 /* ---- edges ---- */
@@ -390,8 +394,9 @@ static bool fuse_is_partial(const fuse_node *view) {
 static void fuse_trace(fuse_state *s, MlirValue value, fuse_edge edge) {
   for (;;) {
     int n = fuse_node_of(s, value);
-    if (n < 0) return;
-    fuse_node *node = &s->nodes[n];
+    const fuse_node *node = n < 0 ? NULL : &s->nodes[n];
+    if (s->watches && (!node || !node->free)) fuse_note_read(s, value, edge.user);
+    if (!node) return;
     if (!node->free) {
       edge.producer = n;
       fuse_add_edge(s, edge);
@@ -445,11 +450,29 @@ static fuse_via fuse_reads(const fuse_node *node, intptr_t i) {
                                                                        : FUSE_EXPANDED;
 }
 
+/* All that reads what node `n` overwrites comes first. These are no uses of a value: nothing is
+ * yielded for them. */
+static void fuse_add_order(fuse_state *s, int n) {
+  for (int at = -2, user; (user = fuse_next_reader(s, n, &at)) >= 0;) {
+    if (user == n) continue;
+    int first = s->nodes[user].first_use;
+    fuse_add_edge(s, (fuse_edge){.producer = user, .user = n, .via = FUSE_BUFFER});
+    s->nodes[user].first_use = first;
+  }
+}
+
+static void fuse_forget_reads(fuse_state *s) {
+  s->read_count = 0;
+  for (int n = 0; n < s->count && s->watches; n++)
+    if (!fuse_watch(s, n)) s->out_of_memory = true;
+}
+
 static void fuse_find_edges(fuse_state *s) {
   s->deep = false;
   s->edge_count = 0;
   for (int n = 0; n < s->count; n++)
     s->nodes[n].first_use = -1;
+  fuse_forget_reads(s);
   int last_stays = -1;
   for (int n = 0; n < s->count; n++) {
     fuse_node *node = &s->nodes[n];
@@ -463,6 +486,7 @@ static void fuse_find_edges(fuse_state *s) {
                              .partial = loom_is(node->op, "loom.convolution"),
                              .guarded = node->class == LOOM_CLASS_MOVE ||
                                         loom_is(node->op, "loom.convolution")});
+    if (s->watches && loom_get_attr(node->op, LOOM_INPLACE).ptr) fuse_add_order(s, n);
     if (s->groups[node->group].kind == FUSE_STAYS) {
       if (last_stays >= 0)
         fuse_add_edge(s, (fuse_edge){.producer = last_stays, .user = n, .via = FUSE_BUFFER});
@@ -627,7 +651,7 @@ static bool fuse_can_dissolve(const fuse_state *s, int g) {
   if (group->kind != FUSE_POINTWISE || !group->count) return false;
   for (int n = group->head; n >= 0; n = s->nodes[n].next) {
     const fuse_node *node = &s->nodes[n];
-    if (node->returned || node->class != LOOM_CLASS_POINTWISE) return false;
+    if (node->returned || node->watched || node->class != LOOM_CLASS_POINTWISE) return false;
     cost += node->cost;
     ops += node->ops;
     fp |= node->fp;
@@ -843,7 +867,7 @@ static bool fuse_add_node(MlirOperation op, void *user) {
   if (group->kind == FUSE_SCAN && group->space.rank)
     group->axes = 1u << loom_get_i64(op, "axis", group->space.rank - 1);
   if (node->free) group->count = 0;
-  return loom_map_put(&s->index, op.ptr, n);
+  return fuse_watch(s, n) && loom_map_put(&s->index, op.ptr, n);
 }
 
 static int fuse_count_ops(MlirBlock block) {
@@ -919,6 +943,8 @@ static bool fuse_run(MlirOperation function) {
   }
   bool good = !s.out_of_memory;
   loom_map_fini(&s.index);
+  loom_map_fini(&s.watched);
+  free(s.reads);
   free(s.nodes);
   free(s.groups);
   free(s.stack);

@@ -44,6 +44,7 @@ typedef struct fuse_node {
   int cost, group, next;
   int first_edge, edge_count; /* towards producers */
   int first_use;              /* edge towards a user, or -1 */
+  bool watched;               /* reads what an op in place overwrites (fuse_inplace.c) */
   MlirOperation copy;         /* its clone in the group now being built */
   int stamp;
 } fuse_node;
@@ -58,6 +59,10 @@ typedef struct fuse_group {
   int mark;
 } fuse_group;
 
+typedef struct fuse_read { /* of a value that is watched */
+  int user, next;          /* node; the read noted before it, or -1 */
+} fuse_read;
+
 typedef struct fuse_state {
   MlirBlock block;
   fuse_node *nodes;
@@ -69,6 +74,10 @@ typedef struct fuse_state {
   int mark;
   bool deep;      /* groups' `deep` hold */
   loom_map index; /* operation -> node */
+  bool watches;   /* some op is in place: `watched` holds what is overwritten -> its last read */
+  loom_map watched;
+  fuse_read *reads;
+  int read_count, read_capacity;
   bool out_of_memory;
 } fuse_state;
 
@@ -80,6 +89,17 @@ int fuse_node_of(const fuse_state *s, MlirValue value);
 MlirValue fuse_root(MlirValue value);
 /* Does a value of this node leave groups `a` and `b`? */
 bool fuse_leaves(const fuse_state *s, int n, int a, int b);
+
+/* ---- fuse_inplace.c ---- */
+
+/* Marks an update_slice that may be done in place. */
+void fuse_prepare_update(MlirOperation function, MlirBlock block, MlirOperation op);
+/* For each node, when it is made: is what it reads to be watched? False: out of memory. */
+bool fuse_watch(fuse_state *s, int n);
+/* Node `user` reads `value`, which no view or free node stands for. */
+void fuse_note_read(fuse_state *s, MlirValue value, int user);
+/* The nodes that read what node `n` overwrites, one at a call; *at is -2 at first. -1: no more. */
+int fuse_next_reader(const fuse_state *s, int n, int *at);
 
 /* ---- fuse_build.c ---- */
 

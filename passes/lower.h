@@ -251,6 +251,8 @@ typedef struct lower {
 /* An index that is being made: fill `dims`, then intern it. */
 lower_at *lower_at_new(lower *l, int64_t rank);
 const lower_at *lower_at_intern(lower *l, lower_at *at);
+/* Where element `at` of the region of a slice or update_slice lies in the whole. */
+const lower_at *lower_at_slice(lower *l, MlirOperation op, const lower_at *at);
 /* dims[d] is variable first + d. */
 const lower_at *lower_at_identity(lower *l, int64_t rank, int first);
 /* The index of operand `i` of a view (broadcast, reshape, transpose, slice) or of an elementwise

@@ -298,6 +298,13 @@ static void index_slice(lower *l, MlirOperation op, const lower_at *at, lower_at
   }
 }
 
+const lower_at *lower_at_slice(lower *l, MlirOperation op, const lower_at *at) {
+  lower_at *out = lower_at_new(l, at->rank);
+  if (!out) return at;
+  index_slice(l, op, at, out);
+  return lower_at_intern(l, out);
+}
+
 static void index_windows(lower *l, MlirOperation op, const lower_at *at, lower_at *out) {
   int64_t strides[LOOM_MAX_RANK], dilation[LOOM_MAX_RANK];
   loom_get_i64s(op, "strides", strides, LOOM_MAX_RANK);

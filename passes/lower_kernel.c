@@ -1,5 +1,6 @@
 /* A loom.kernel as plain C structs (lower.h). */
 #include "passes/lower.h"
+#include "passes/passes.h"
 
 #include <string.h>
 
@@ -28,25 +29,11 @@ static bool kernel_buffer(MlirOperation op, MlirAttribute strides, int index, Ml
   return kernel_strides(op, strides, index, out);
 }
 
-/* The nearest enclosing op with this attribute decides. */
-static MlirAttribute kernel_option(MlirOperation op, const char *name) {
-  for (; op.ptr; op = mlirOperationGetParentOperation(op)) {
-    MlirAttribute attr = loom_get_attr(op, name);
-    if (attr.ptr) return attr;
-  }
-  return mlirAttributeGetNull();
-}
-
 static void kernel_options(MlirOperation op, lower_kernel *out) {
-  MlirAttribute target = kernel_option(op, "loom.target");
-  MlirAttribute vector = kernel_option(op, "loom.vector");
-  out->target = LANES_CPU;
+  MlirAttribute vector = loom_option(op, "loom.vector");
+  out->target = loom_is_for_gpu(op) ? LANES_GPU : LANES_CPU;
   out->vector_bytes = 32;
-  out->fastmath = kernel_option(op, "loom.fastmath").ptr != NULL;
-  if (target.ptr && mlirAttributeIsAString(target) &&
-      (loom_str_is(mlirStringAttrGetValue(target), "nvptx") ||
-       loom_str_is(mlirStringAttrGetValue(target), "amdgpu")))
-    out->target = LANES_GPU;
+  out->fastmath = loom_option(op, "loom.fastmath").ptr != NULL;
   if (vector.ptr && mlirAttributeIsAInteger(vector) && mlirIntegerAttrGetValueInt(vector) == 64)
     out->vector_bytes = 64;
 }

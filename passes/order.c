@@ -51,7 +51,8 @@ typedef struct order_op {
   int32_t reads, writes;    /* where its lists begin */
   int32_t next_count, next; /* ops that wait for it: where the list begins */
   int32_t read_count, write_count;
-  int64_t packed; /* bytes of the factors of a product, which may be packed while it runs */
+  int32_t overwrites; /* a storage that it reads, or -1 */
+  int64_t packed;     /* bytes of the factors of a product, which may be packed while it runs */
 } order_op;
 
 typedef struct order_state {
@@ -144,14 +145,12 @@ static int64_t order_packed(MlirOperation op) {
   return bytes;
 }
 
-/* The storage of the operand that a group with a scatter writes over, or -1. */
-static int32_t order_scattered(const order_state *s, MlirOperation op) {
+/* The storage of the operand that a group writes over, or -1. */
+static int32_t order_overwritten(const order_state *s, MlirOperation op) {
   if (!loom_is(op, "loom.fusion")) return -1;
-  MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
-  MlirOperation first = mlirBlockGetFirstOperation(body);
-  if (!loom_is(first, "loom.scatter") || !mlirValueIsABlockArgument(loom_operand(first, 0)))
-    return -1;
-  intptr_t argument = mlirBlockArgumentGetArgNumber(loom_operand(first, 0));
+  MlirOperation inside = loom_overwriting(mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0)));
+  if (!inside.ptr || !mlirValueIsABlockArgument(loom_operand(inside, 0))) return -1;
+  intptr_t argument = mlirBlockArgumentGetArgNumber(loom_operand(inside, 0));
   MlirValue written = loom_operand(op, argument);
   return mlirValueIsABlockArgument(order_root(written)) ? -1 : order_find(s, written);
 }
@@ -177,10 +176,11 @@ static bool order_add_op(order_state *s, MlirOperation op) {
   for (int32_t i = 0; i < entry->read_count; i++)
     s->storages[s->numbers[entry->reads + i]].readers++;
   entry->writes = s->number_count;
-  int32_t scattered = order_scattered(s, op);
+  int32_t overwritten = order_overwritten(s, op);
+  entry->overwrites = overwritten;
   for (intptr_t i = 0; i < mlirOperationGetNumResults(op) && !loom_is(op, "loom.reshape"); i++) {
-    if (i == 0 && scattered >= 0) {
-      if (!order_add_alias(s, loom_result(op, i), scattered)) return false;
+    if (i == 0 && overwritten >= 0) {
+      if (!order_add_alias(s, loom_result(op, i), overwritten)) return false;
       continue;
     }
     if (!order_add_value(s, loom_result(op, i))) return false;
@@ -197,6 +197,13 @@ static bool order_is_ordered(MlirOperation op) {
   return loom_is(op, "loom.host_call") || loom_is(op, "loom.control");
 }
 
+static bool order_reads(const order_state *s, int32_t n, int32_t storage) {
+  const order_op *op = &s->list[n];
+  for (int32_t i = 0; i < op->read_count; i++)
+    if (s->numbers[op->reads + i] == storage) return true;
+  return false;
+}
+
 /* Calls `visit` for each op that has to come before op `n`; one may be named twice. */
 static void order_before(const order_state *s, int32_t n, int32_t last_ordered,
                          void (*visit)(order_state *, int32_t, int32_t), order_state *state) {
@@ -207,6 +214,9 @@ static void order_before(const order_state *s, int32_t n, int32_t last_ordered,
     if (before >= 0) visit(state, before, n);
   }
   if (last_ordered >= 0 && order_is_ordered(op)) visit(state, last_ordered, n);
+  int32_t over = s->list[n].overwrites;
+  for (int32_t k = n - 1; k >= 0 && over >= 0 && s->list[k].overwrites != over; k--)
+    if (order_reads(s, k, over)) visit(state, k, n);
 }
 
 static void order_count_edge(order_state *s, int32_t before, int32_t after) {
@@ -352,7 +362,7 @@ static bool order_allocate(order_state *s) {
     size_t results = (size_t)mlirOperationGetNumResults(op);
     ops++;
     values += results;
-    numbers += 2 * operands + results + 1; /* reads, writes, edges */
+    numbers += 3 * operands + results + 1; /* reads, writes, edges for values and storages */
   }
   s->storages = malloc(sizeof *s->storages * values);
   s->list = malloc(sizeof *s->list * ops);

@@ -152,16 +152,30 @@ static bool outline_is_returned(MlirValue value) {
   return false;
 }
 
-/* A scatter overwrites its operand (loom-fuse has seen to it that it may), also in an output. */
-static int64_t outline_scatter_inplace(const outline_state *s, MlirOperation fusion,
-                                       MlirOperation scatter) {
-  MlirValue operand = loom_operand(scatter, 0);
+/* Is `here` the last op that reads `value` or a reshape of it? */
+static bool outline_is_read_last(MlirValue value, MlirOperation here) {
+  for (MlirOpOperand use = mlirValueGetFirstUse(value); !mlirOpOperandIsNull(use);
+       use = mlirOpOperandGetNextUse(use)) {
+    MlirOperation user = mlirOpOperandGetOwner(use);
+    if (mlirOperationEqual(user, here)) continue;
+    if (!mlirOperationIsBeforeInBlock(user, here)) return false;
+    if (loom_is(user, "loom.reshape") && !outline_is_read_last(loom_result(user, 0), here))
+      return false;
+  }
+  return true;
+}
+
+/* A scatter or an update in place overwrites its operand (loom-fuse has seen to it that it may),
+ * also in an output. */
+static int64_t outline_overwritten(const outline_state *s, MlirOperation fusion,
+                                   MlirOperation inside) {
+  MlirValue operand = loom_operand(inside, 0);
   if (!mlirValueIsABlockArgument(operand)) return -1;
   int64_t i = mlirBlockArgumentGetArgNumber(operand);
-  MlirOperation def = loom_def(s->operands[i].outer);
-  bool dies = def.ptr && loom_is(def, "loom.apply") && !s->operands[i].scalar &&
-              outline_dies_here(s->operands[i].outer, fusion);
-  return dies ? i : -1;
+  MlirValue outer = s->operands[i].outer;
+  MlirOperation def = loom_def(outer);
+  bool made = def.ptr && (loom_is(def, "loom.apply") || loom_is(def, "loom.control"));
+  return made && !s->operands[i].scalar && outline_is_read_last(outer, fusion) ? i : -1;
 }
 
 /* Which dying operand a result may overwrite: a pointwise body, no view of it, the same layout and
@@ -170,8 +184,8 @@ static int64_t outline_inplace(const outline_state *s, MlirOperation fusion, Mli
                                intptr_t result, const int64_t *strides, uint64_t *taken) {
   loom_type type;
   MlirValue value = loom_result(fusion, result);
-  MlirOperation first = mlirBlockGetFirstOperation(block);
-  if (loom_is(first, "loom.scatter")) return outline_scatter_inplace(s, fusion, first);
+  MlirOperation inside = loom_overwriting(block);
+  if (inside.ptr) return outline_overwritten(s, fusion, inside);
   if (outline_is_returned(value) || !outline_is_pointwise_body(block) ||
       !loom_type_from_mlir(mlirValueGetType(value), &type))
     return -1;
@@ -208,17 +222,41 @@ static bool outline_ends_here(MlirValue value, MlirOperation here) {
   return reads == 1;
 }
 
+/* The group that overwrites `value` in place, or null. */
+static MlirOperation outline_overwriter(MlirValue value) {
+  for (MlirOpOperand use = mlirValueGetFirstUse(value); !mlirOpOperandIsNull(use);
+       use = mlirOpOperandGetNextUse(use)) {
+    MlirOperation user = mlirOpOperandGetOwner(use);
+    if (!loom_is(user, "loom.fusion")) continue;
+    MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(user, 0));
+    MlirOperation inside = loom_overwriting(body);
+    if (inside.ptr &&
+        mlirValueEqual(loom_operand(inside, 0),
+                       mlirBlockGetArgument(body, mlirOpOperandGetOperandNumber(use))))
+      return user;
+  }
+  return (MlirOperation){NULL};
+}
+
+/* The one result of the function that `value` is, perhaps after it was overwritten in place; -1. */
+static intptr_t outline_result_number(MlirValue value) {
+  for (MlirOperation next; (next = outline_overwriter(value)).ptr;)
+    value = loom_result(next, 0);
+  MlirOpOperand use = mlirValueGetFirstUse(value);
+  if (mlirOpOperandIsNull(use) || !mlirOpOperandIsNull(mlirOpOperandGetNextUse(use)) ||
+      !loom_is(mlirOpOperandGetOwner(use), "func.return"))
+    return -1;
+  return mlirOpOperandGetOperandNumber(use);
+}
+
 /* The operand whose buffer the caller may pass for a result too (`loom.overwrites` of the
  * function's result): a pointwise body, nobody reads it later, the same type and layout. -1: none.
  */
 static int64_t outline_overlap(const outline_state *s, MlirOperation fusion, MlirBlock block,
                                intptr_t result, const int64_t *strides) {
   MlirValue value = loom_result(fusion, result);
-  MlirOpOperand use = mlirValueGetFirstUse(value);
-  if (mlirOpOperandIsNull(use) || !mlirOpOperandIsNull(mlirOpOperandGetNextUse(use)) ||
-      !loom_is(mlirOpOperandGetOwner(use), "func.return") || !outline_is_pointwise_body(block))
-    return -1;
-  int64_t argument = loom_result_overwrites(s->function, mlirOpOperandGetOperandNumber(use));
+  intptr_t number = outline_is_pointwise_body(block) ? outline_result_number(value) : -1;
+  int64_t argument = number < 0 ? -1 : loom_result_overwrites(s->function, number);
   loom_type type;
   if (argument < 0 || !loom_type_from_mlir(mlirValueGetType(value), &type)) return -1;
   MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(s->function, 0));

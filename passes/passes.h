@@ -60,6 +60,17 @@ typedef enum loom_class {
 
 loom_class loom_class_of(MlirOperation op);
 
+/* Marks an update_slice that writes into its operand's buffer, and a copy of an argument for such
+ * ones (fuse_inplace.c). */
+#define LOOM_INPLACE "loom.inplace"
+/* The op in a group's or kernel's body that overwrites its operand 0: a scatter, or an update_slice
+ * in place; or null. */
+MlirOperation loom_overwriting(MlirBlock body);
+
+/* An attribute of the op or of the nearest op around it that has one; or null. */
+MlirAttribute loom_option(MlirOperation op, const char *name);
+bool loom_is_for_gpu(MlirOperation op); /* by the option `loom.target` */
+
 /* Which floating-point exceptions an op can raise on its element types (loom_fp_flag bits). */
 uint32_t loom_fp_of(MlirOperation op);
 

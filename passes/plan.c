@@ -506,11 +506,28 @@ static MlirType plan_argument_type(plan_state *s, intptr_t i) {
   return plan_memref(s->ctx, tensor, strides);
 }
 
+/* What was in the buffer of `value` before ops overwrote it in place, one after the other. */
+static MlirValue plan_first_in_place(const plan_state *s, MlirValue value) {
+  for (;;) {
+    int64_t inplace[64];
+    MlirOperation def = loom_def(value);
+    MlirOperation kernel = def.ptr && loom_is(def, "loom.apply") ? plan_kernel(s, def) : def;
+    if (!kernel.ptr || !loom_is(kernel, "loom.kernel")) return value;
+    intptr_t count = loom_get_i64s(kernel, "inplace", inplace, 64);
+    intptr_t result = mlirOpResultGetResultNumber(value);
+    MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(kernel, 0));
+    if (result >= count || result >= 64 || inplace[result] < 0 || !loom_overwriting(body).ptr)
+      return value;
+    value = loom_operand(def, inplace[result]);
+  }
+}
+
 /* Whose buffer the caller may pass for output `i`: that of the operand over which the output's
  * kernel writes (loom-outline). */
 static int64_t plan_overwrites(const plan_state *s, MlirValue value, intptr_t i) {
   int64_t argument = loom_result_overwrites(s->function, i), overlaps[64];
   int storage = plan_storage_of(s, value);
+  value = plan_first_in_place(s, value);
   MlirOperation def = loom_def(value);
   if (argument < 0 || storage < 0 || s->storages[storage].output != i || !def.ptr ||
       !loom_is(def, "loom.apply"))
@@ -692,8 +709,24 @@ static void plan_launch(plan_state *s, loom_builder *b, MlirOperation op, const 
              attrs);
 }
 
+/* A kernel that does nothing but copy a buffer in C order, which may turn out to be the same one.
+ */
+static bool plan_is_copy(const plan_state *s, MlirOperation kernel, const plan_lists *lists) {
+  MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(kernel, 0));
+  MlirOperation first = mlirBlockGetFirstOperation(body);
+  return loom_is(first, "loom.copy") && loom_get_attr(first, LOOM_INPLACE).ptr &&
+         lists->buffers == 2 && lists->scalars == 0 &&
+         mlirOperationEqual(mlirOperationGetNextInBlock(first), mlirBlockGetTerminator(body)) &&
+         plan_is_plain(s->ctx, mlirValueGetType(lists->values[0])) &&
+         plan_is_plain(s->ctx, mlirValueGetType(lists->values[1]));
+}
+
 static bool plan_launches(plan_state *s, loom_builder *b, MlirOperation op, plan_lists *lists) {
   MlirOperation kernel = plan_kernel(s, op);
+  if (plan_is_copy(s, kernel, lists)) {
+    loom_build(b, "loom.copy_buffer", 2, lists->values, 0, NULL, 0, NULL);
+    return true;
+  }
   int64_t stages[64];
   intptr_t count = loom_get_i64s(kernel, "stages", stages, 64);
   if (count < 1 || count > 64)

@@ -58,6 +58,7 @@ loom_class loom_class_of(MlirOperation op) {
   static signed char known[LOOM_OP_COUNT]; /* class + 1; every thread writes the same bytes */
   loom_opcode code;
   if (!loom_opcode_of(op, &code)) return LOOM_CLASS_OTHER;
+  if (code == LOOM_OP_UPDATE_SLICE && loom_get_attr(op, LOOM_INPLACE).ptr) return LOOM_CLASS_ALONE;
   if (known[code]) return (loom_class)(known[code] - 1);
   loom_class found = LOOM_CLASS_OTHER;
   for (size_t i = 0; i < sizeof util_classes / sizeof *util_classes; i++)
@@ -65,6 +66,30 @@ loom_class loom_class_of(MlirOperation op) {
   if (code == LOOM_OP_ASSUME_SHAPE) found = LOOM_CLASS_OTHER;
   known[code] = (signed char)(found + 1);
   return found;
+}
+
+MlirOperation loom_overwriting(MlirBlock body) {
+  for (MlirOperation op = mlirBlockGetFirstOperation(body); op.ptr;
+       op = mlirOperationGetNextInBlock(op))
+    if (loom_class_of(op) == LOOM_CLASS_ALONE &&
+        (loom_is(op, "loom.scatter") || loom_is(op, "loom.update_slice")))
+      return op;
+  return (MlirOperation){NULL};
+}
+
+MlirAttribute loom_option(MlirOperation op, const char *name) {
+  for (; op.ptr; op = mlirOperationGetParentOperation(op)) {
+    MlirAttribute attr = loom_get_attr(op, name);
+    if (attr.ptr) return attr;
+  }
+  return mlirAttributeGetNull();
+}
+
+bool loom_is_for_gpu(MlirOperation op) {
+  MlirAttribute target = loom_option(op, "loom.target");
+  return target.ptr && mlirAttributeIsAString(target) &&
+         (loom_str_is(mlirStringAttrGetValue(target), "nvptx") ||
+          loom_str_is(mlirStringAttrGetValue(target), "amdgpu"));
 }
 
 static bool util_dtype(MlirValue value, loom_dtype *out) {

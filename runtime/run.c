@@ -143,8 +143,9 @@ static uint32_t run_copy(const run *r, const loom_plan_instr *in) {
   if (!size_of_buffer(&r->plan->buffers[in->a], r->registers, &from) ||
       !size_of_buffer(&r->plan->buffers[in->b], r->registers, &to) || from != to)
     return LOOM_STATUS_SIZE;
-  if (from)
-    memmove(place_find(&r->plan->places[in->b], r), place_find(&r->plan->places[in->a], r), from);
+  void *source = place_find(&r->plan->places[in->a], r);
+  void *target = place_find(&r->plan->places[in->b], r);
+  if (from && source != target) memmove(target, source, from);
   return 0;
 }
 

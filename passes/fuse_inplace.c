@@ -1,0 +1,134 @@
+/* Updates in place, for loom-fuse (fuse.c): an update_slice that replaces a small part of a large
+ * array writes into the array's buffer and moves nothing else.
+ *
+ * That may be when the buffer is the plan's own and nothing reads the old value later. Such an op
+ * is marked `loom.inplace` and is a kernel of its own; all that reads the old value comes before it
+ * (fuse_state.watched). An argument that a result may take the place of (`loom.overwrites`) is
+ * first copied as a whole, by an op marked as well: it becomes a copy that costs nothing where the
+ * caller passes one buffer for both.
+ */
+#include <stdlib.h>
+
+#include "passes/fuse.h"
+
+#define INPLACE_PART 4      /* of an array: what is replaced is at most a fourth */
+#define INPLACE_BYTES 16384 /* smaller arrays are copied as fast as a kernel is launched */
+
+static bool inplace_is_worth(MlirOperation op) {
+  loom_type whole, part;
+  if (!loom_type_from_mlir(mlirValueGetType(loom_operand(op, 0)), &whole) ||
+      !loom_type_from_mlir(mlirValueGetType(loom_operand(op, 1)), &part) ||
+      !loom_type_is_sized(&whole) || !loom_type_is_sized(&part))
+    return false;
+  int64_t all = loom_num_hint(loom_num_elements(&whole));
+  int64_t some = loom_num_hint(loom_num_elements(&part));
+  return all * (int64_t)loom_dtype_size(whole.dtype) >= INPLACE_BYTES && some <= all / INPLACE_PART;
+}
+
+/* Do all that read `value`, itself or a view of it, come before `op`, or are it? */
+static bool inplace_is_last(MlirValue value, MlirOperation op) {
+  for (MlirOpOperand use = mlirValueGetFirstUse(value); !mlirOpOperandIsNull(use);
+       use = mlirOpOperandGetNextUse(use)) {
+    MlirOperation user = mlirOpOperandGetOwner(use);
+    if (mlirOperationEqual(user, op)) continue;
+    if (!mlirOperationIsBeforeInBlock(user, op)) return false;
+    if (loom_class_of(user) == LOOM_CLASS_VIEW && !inplace_is_last(loom_result(user, 0), op))
+      return false;
+  }
+  return true;
+}
+
+/* An argument in C order whose buffer the caller would like to pass for a result too. */
+static bool inplace_is_wanted(MlirOperation function, MlirBlock block, MlirValue argument) {
+  MlirOperation terminator = mlirBlockGetTerminator(block);
+  loom_type type;
+  int64_t strides[LOOM_MAX_RANK];
+  intptr_t number = mlirBlockArgumentGetArgNumber(argument);
+  if (loom_argument_has(function, number, "loom.scalar") ||
+      !loom_type_from_mlir(mlirValueGetType(argument), &type))
+    return false;
+  loom_argument_strides(function, number, &type, strides);
+  if (!loom_strides_are_contiguous(&type, strides)) return false;
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(terminator); i++)
+    if (loom_result_overwrites(function, i) == number) return true;
+  return false;
+}
+
+/* The result lies as the operand does, in C order. */
+static bool inplace_is_plain(MlirOperation function, MlirValue result) {
+  for (MlirOpOperand use = mlirValueGetFirstUse(result); !mlirOpOperandIsNull(use);
+       use = mlirOpOperandGetNextUse(use)) {
+    loom_type type;
+    int64_t strides[LOOM_MAX_RANK];
+    if (!loom_is(mlirOpOperandGetOwner(use), "func.return")) continue;
+    if (!loom_type_from_mlir(mlirValueGetType(result), &type)) return false;
+    loom_result_strides(function, mlirOpOperandGetOperandNumber(use), &type, strides);
+    if (!loom_strides_are_contiguous(&type, strides)) return false;
+  }
+  return true;
+}
+
+static void inplace_mark(MlirOperation op) {
+  loom_set_attr(op, LOOM_INPLACE, mlirUnitAttrGet(mlirOperationGetContext(op)));
+}
+
+static MlirValue inplace_copy(MlirOperation before, MlirValue value) {
+  loom_builder b = loom_builder_before(before);
+  return loom_build1(&b, "loom.copy", value, mlirValueGetType(value));
+}
+
+void fuse_prepare_update(MlirOperation function, MlirBlock block, MlirOperation op) {
+  MlirValue whole = loom_operand(op, 0), part = loom_operand(op, 1);
+  MlirOperation def = loom_def(whole);
+  loom_class class = def.ptr ? loom_class_of(def) : LOOM_CLASS_OTHER;
+  bool computed = def.ptr && class != LOOM_CLASS_VIEW && class != LOOM_CLASS_CONSTANT &&
+                  class != LOOM_CLASS_HOST;
+  if ((!computed && (def.ptr || !inplace_is_wanted(function, block, whole))) ||
+      !inplace_is_worth(op) || !inplace_is_last(whole, op) ||
+      !inplace_is_plain(function, loom_result(op, 0)))
+    return;
+  if (!def.ptr) {
+    MlirValue copy = inplace_copy(op, whole);
+    inplace_mark(loom_def(copy));
+    mlirOperationSetOperand(op, 0, copy);
+  }
+  if (loom_view_root(part).ptr == whole.ptr) /* read before any of it is written */
+    mlirOperationSetOperand(op, 1, inplace_copy(op, part));
+  inplace_mark(op);
+}
+
+/* ---- what comes before what ---- */
+
+bool fuse_watch(fuse_state *s, int n) {
+  MlirOperation op = s->nodes[n].op;
+  if (!loom_get_attr(op, LOOM_INPLACE).ptr) return true;
+  s->groups[n].kind = FUSE_ALONE;
+  s->watches = true;
+  return loom_map_put(&s->watched, loom_operand(op, 0).ptr, -1);
+}
+
+void fuse_note_read(fuse_state *s, MlirValue value, int user) {
+  int64_t last = loom_map_get(&s->watched, value.ptr, -2);
+  if (last == -2) return;
+  s->nodes[user].watched = true;
+  if (s->read_count == s->read_capacity) {
+    int capacity = s->read_capacity ? s->read_capacity * 2 : 64;
+    fuse_read *grown = realloc(s->reads, sizeof *grown * (size_t)capacity);
+    if (!grown) {
+      s->out_of_memory = true;
+      return;
+    }
+    s->reads = grown;
+    s->read_capacity = capacity;
+  }
+  s->reads[s->read_count] = (fuse_read){user, (int)last};
+  if (!loom_map_put(&s->watched, value.ptr, s->read_count++)) s->out_of_memory = true;
+}
+
+int fuse_next_reader(const fuse_state *s, int n, int *at) {
+  if (*at == -2) *at = (int)loom_map_get(&s->watched, loom_operand(s->nodes[n].op, 0).ptr, -1);
+  if (*at < 0) return -1;
+  int user = s->reads[*at].user;
+  *at = s->reads[*at].next;
+  return user;
+}
