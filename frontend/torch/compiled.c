@@ -796,6 +796,24 @@ static PyObject *compiled_report(PyObject *self, PyObject *unused) {
   return list;
 }
 
+/* What a result really has, where that is known before a call. */
+static PyObject *compiled_strides_of(const compiled *c, const fx_result *result) {
+  bool known = !c->symbols.count && result->kind == FX_RESULT_OUTPUT && !result->expanded;
+  return known ? run_numbers(result->spec.strides, result->spec.rank) : Py_NewRef(Py_None);
+}
+
+static PyObject *compiled_result_strides(PyObject *self, PyObject *unused) {
+  const compiled *c = (compiled *)self;
+  const version *v = c->general ? c->general : c->versions;
+  PyObject *list = PyList_New(v ? v->result_count : 0);
+  for (uint32_t i = 0; list && v && i < v->result_count; i++) {
+    PyObject *strides = compiled_strides_of(c, &v->results[i]);
+    if (!strides) Py_CLEAR(list);
+    if (strides) PyList_SET_ITEM(list, i, strides);
+  }
+  return list;
+}
+
 static PyObject *compiled_graph(PyObject *self, PyObject *unused) {
   const compiled *c = (compiled *)self;
   const version *v = c->general && !c->per_size ? c->general : c->versions;
@@ -807,6 +825,9 @@ static PyMethodDef compiled_methods[] = {
     {"report", compiled_report, METH_NOARGS,
      PyDoc_STR("report()\n--\n\nA list with a dict for each compiled version: ops, host_calls, "
                "host_places, kernels, compile_ms (milliseconds), cached.")},
+    {"result_strides", compiled_result_strides, METH_NOARGS,
+     PyDoc_STR("result_strides()\n--\n\nFor each result its strides in elements, as a tuple; None "
+               "where they are as torch declares or follow from symbols.")},
     {"graph", compiled_graph, METH_NOARGS,
      PyDoc_STR("graph()\n--\n\nThe captured graph of the version used last, as loom MLIR.")},
     {NULL, NULL, 0, NULL}};

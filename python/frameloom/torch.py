@@ -186,6 +186,32 @@ def _forward_results():
     return metadata.num_forward if metadata else 1 << 62
 
 
+def _tell_strides(graph):
+    """Tells AOTAutograd how the tensors lie that a forward graph keeps for the backward: those that torch would keep as
+    views with gaps have none here."""
+    context = torch._guards.TracingContext.try_get()
+    told = context.output_strides if context else None
+    if told == [] and hasattr(graph, "result_strides"):
+        visible = _forward_results()
+        told.extend(s if i >= visible else None for i, s in enumerate(graph.result_strides()))
+
+
+def _take_strides(module, inputs):
+    """The backward graph's saved tensors as they are handed over (`_tell_strides`): else they would be copied."""
+    placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
+    for node, given in zip(placeholders, inputs):
+        traced = node.meta.get("val")
+        both = isinstance(traced, torch.Tensor) and isinstance(given, torch.Tensor)
+        if not both or given is traced or any(user.target in _READ_STORAGE for user in node.users):
+            continue
+        if given.stride() != traced.stride():
+            with traced.fake_mode:
+                node.meta["val"] = torch.empty_strided(traced.size(), given.stride(), dtype=traced.dtype)
+
+
+_READ_STORAGE = {torch.ops.aten.as_strided.default, torch.ops.aten.as_strided_scatter.default}
+
+
 def _graph_name(module, kind):
     """For logs: "forward, inference", "step from line 12, backward": the user's function in which the graph begins."""
     for node in module.graph.nodes:
@@ -237,10 +263,18 @@ def _backend(module, example_inputs, mode, options, interpret):
             _torch_random.replace(joint)
         return min_cut_rematerialization_partition(joint, *args, **keywords)
 
+    def forward(graph_module, inputs):
+        made = compiler(graph_module, "forward", _forward_results())
+        _tell_strides(made)
+        return made
+
+    def backward(graph_module, inputs):
+        _take_strides(graph_module, inputs)
+        return compiler(graph_module, "backward", 0)  # gradients are accumulated in place
+
     aot = aot_autograd(
-        fw_compiler=lambda graph, inputs: compiler(graph, "forward", _forward_results()),
-        # Gradients are accumulated in place.
-        bw_compiler=lambda graph, inputs: compiler(graph, "backward", 0),
+        fw_compiler=forward,
+        bw_compiler=backward,
         inference_compiler=inference,
         decompositions=decompositions(options.fallback_random),
         partition_fn=partition,

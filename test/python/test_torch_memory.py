@@ -120,3 +120,30 @@ def test_gradients_of_a_tied_embedding_share_one_buffer(tmp_path, monkeypatch):
     weight = parameter_bytes(module)
     assert sum(line.count("memref<4000x128xf32>") for line in plans.backward.splitlines() if "= loom.buffer" in line) <= 1
     assert plans.peak() < 3 * weight
+
+
+def test_saved_views_are_not_copied(tmp_path, monkeypatch):
+    """Views with gaps that the forward keeps have none in memory, and the backward graph is compiled for that."""
+
+    class Gated(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.up = nn.Linear(64, 256)
+
+        def forward(self, x):
+            gate, value = self.up(x).chunk(2, -1)
+            return torch.tanh(gate) * torch.sin(value)
+
+    torch.manual_seed(0)
+    module, x = Gated(), torch.randn(300, 64)
+    taken = []
+    inner = backend._compile_graph
+
+    def traced(graph_module, *arguments):
+        taken.append([n.meta["val"] for n in graph_module.graph.nodes if n.op == "placeholder"])
+        return inner(graph_module, *arguments)
+
+    monkeypatch.setattr(backend, "_compile_graph", traced)
+    Plans(module, (x,), tmp_path, monkeypatch)
+    saved = [t for t in taken[1] if tuple(t.shape) == (300, 128)]
+    assert len(saved) >= 2 and all(t.is_contiguous() for t in saved)
