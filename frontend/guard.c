@@ -567,8 +567,7 @@ static PyObject *guard_describe_on(const capture *c, const guard *g, PyObject *n
   case GUARD_IN_PARTS:
     return PyUnicode_FromFormat("%U is the same %s", name, guard_parts_type(g)->tp_name);
   case GUARD_SIZE: return guard_describe_size(c, g, name);
-  case GUARD_CUSTOM:
-    return PyUnicode_FromFormat("%s: %U is in the same state", g->adapter->name, name);
+  case GUARD_CUSTOM: return PyUnicode_FromFormat("%U is the same number", name);
   }
   return PyUnicode_FromString("?");
 }

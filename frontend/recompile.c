@@ -24,6 +24,10 @@ static PyObject *recompile_words(const loom_adapter *adapter, PyObject *object) 
       (PyUnicode_CheckExact(object) && PyUnicode_GET_LENGTH(object) < 64))
     return PyObject_Repr(object);
   if (PyFunction_Check(object) || PyType_Check(object)) return PyObject_Repr(object);
+  uint64_t bits;
+  for (const loom_adapter *const *a = loom_adapters(); *a; a++)
+    if ((*a)->scalar_bits && (*a)->scalar_bits(object, LOOM_DTYPE_COUNT, &bits))
+      return PyObject_Repr(object);
   return PyUnicode_FromFormat("of type %s", Py_TYPE(object)->tp_name);
 }
 
@@ -42,6 +46,7 @@ static PyObject *recompile_old(const capture *c, const guard *g) {
   if (g->kind == GUARD_TYPE)
     return PyUnicode_FromFormat("of type %s", ((PyTypeObject *)g->object)->tp_name);
   if (g->kind == GUARD_LENGTH) return PyUnicode_FromFormat("%lld items", (long long)g->number);
+  if (g->kind == GUARD_CUSTOM) return PyUnicode_FromString("another number");
   PyObject *text = guard_describe(c, g);
   return text && g->kind == GUARD_ARRAY ? recompile_short(text) : text;
 }
@@ -96,7 +101,18 @@ static PyObject *advise_number(const guard *g, PyObject *name) {
   return PyUnicode_FromFormat("pass np.asarray(%U), or compile with dynamic=True", name);
 }
 
+/* Something on the stack of a frame behind a break: the code has no name for it. */
+static bool advise_is_unnamed(PyObject *name) {
+  const char *text = PyUnicode_AsUTF8(name);
+  return text && strncmp(text, "stack[", 6) == 0;
+}
+
 static PyObject *recompile_advice(const guard *g, PyObject *const *slots, PyObject *name) {
+  if (advise_is_unnamed(name))
+    return PyUnicode_FromString(g->kind == GUARD_NUMBER
+                                    ? "compile with dynamic=True, or give it a name and pass it as "
+                                      "an array"
+                                    : "let this line compute one kind of value each time");
   PyObject *object = g->source ? source_read(g->source, slots) : NULL, *text;
   switch (g->kind) {
   case GUARD_ARRAY: text = advise_array(g, object, name); break;
@@ -126,6 +142,9 @@ static PyObject *recompile_advice(const guard *g, PyObject *const *slots, PyObje
         PyUnicode_FromFormat("frameloom.mark_dynamic(%U, %d, min=..., max=...), or pad %U to one "
                              "size",
                              name, (int)((const size_guard *)g->payload)->axis, name);
+    break;
+  case GUARD_CUSTOM:
+    text = PyUnicode_FromFormat("pass it as an array: np.asarray(%U)", name);
     break;
   default: text = PyUnicode_FromFormat("keep the state of %U the same between calls", name); break;
   }

@@ -13,14 +13,14 @@
 
 #include <time.h>
 
-#define TRIAL_WARM_UP 2        /* calls before: they compile */
-#define TRIAL_PAIRS 5          /* of a compiled and a plain run */
-#define TRIAL_COLD 4           /* times the compiled run: what the first plain one may take */
-#define TRIAL_ATTEMPTS 24      /* compiled runs that did not qualify, until there is no trial */
-#define TRIAL_ROUNDS 8         /* breaks of a call that qualifies: at least; */
-#define TRIAL_ROUND_NS 20000   /* a part and an instruction: at most; */
-#define TRIAL_CALL_NS 50000000 /* all: at most */
-#define TRIAL_GROWN 4          /* times the longest plain run of the trial: the sizes are others */
+#define TRIAL_WARM_UP 2         /* calls before: they compile */
+#define TRIAL_PAIRS 5           /* of a compiled and a plain run */
+#define TRIAL_COLD 4            /* times the compiled run: what the first plain one may take */
+#define TRIAL_ATTEMPTS 24       /* compiled runs that did not qualify, until there is no trial */
+#define TRIAL_ROUNDS 8          /* breaks of a call that qualifies: at least; */
+#define TRIAL_ROUND_NS 50000    /* a part and an instruction: at most; */
+#define TRIAL_CALL_NS 100000000 /* all: at most */
+#define TRIAL_GROWN 4           /* times the longest plain run of the trial: the sizes are others */
 #define TRIAL_GROWN_RUNS 3
 
 uint64_t trial_clock(void) {
