@@ -29,6 +29,8 @@ struct guard_program {
   const guard **args, **named, **rest, **sizes; /* point into the capture's guards */
   guard_held *held;
   uint32_t arg_count, named_count, held_count, rest_count, size_count, dict_count;
+  PyObject **codes; /* that are guarded: nobody is to watch one (borrowed) */
+  uint32_t code_count;
   const loom_graph *graph;
   PyObject *dicts[GUARD_MAX_DICTS]; /* owned */
   uint64_t versions[GUARD_MAX_DICTS];
@@ -274,6 +276,16 @@ static bool guard_is_given(const guard *g) {
          PyUnicode_CompareWithASCIIString(s->key, "__code__") == 0;
 }
 
+/* Code whose instructions are in the graph. */
+static bool guard_add_codes(guard_program *p, const capture *c) {
+  if (!PYTHON_MONITORS_CODE) return true;
+  p->codes = calloc((size_t)c->guard_count + 1, sizeof *p->codes);
+  for (uint32_t i = 0; p->codes && i < c->guard_count; i++)
+    if (c->guards[i].kind == GUARD_IDENTITY && PyCode_Check(c->guards[i].object))
+      p->codes[p->code_count++] = c->guards[i].object;
+  return p->codes != NULL;
+}
+
 guard_program *guard_program_new(const capture *c) {
   guard_program *p = calloc(1, sizeof *p);
   const guard **all = p ? calloc(4 * (size_t)c->guard_count + 1, sizeof *all) : NULL;
@@ -290,6 +302,10 @@ guard_program *guard_program_new(const capture *c) {
   p->sizes = all + 3 * (size_t)c->guard_count;
   p->held = held;
   p->graph = &c->graph;
+  if (!guard_add_codes(p, c)) {
+    guard_program_free(p);
+    return (guard_program *)PyErr_NoMemory();
+  }
   for (uint32_t i = 0; i < c->guard_count; i++) {
     const guard *g = &c->guards[i];
     bool simple = g->kind != GUARD_SAME && g->kind != GUARD_DISJOINT && g->kind != GUARD_CUSTOM;
@@ -314,6 +330,7 @@ void guard_program_free(guard_program *p) {
     if (!(p->borrowed >> i & 1)) Py_DECREF(p->dicts[i]);
   free(p->args);
   free(p->held);
+  free(p->codes);
   free(p);
 }
 
@@ -366,6 +383,8 @@ bool guard_program_check(guard_program *p, PyObject *const *args, int64_t *symbo
     if (!guard_held_holds(&p->held[i], args)) return false;
   for (uint32_t i = 0; i < p->rest_count; i++)
     if (!guard_holds(p->rest[i], args)) return false;
+  for (uint32_t i = 0; PYTHON_MONITORS_CODE && i < p->code_count; i++)
+    if (python_code_is_monitored(p->codes[i])) return false;
   for (uint32_t i = 0; i < p->size_count; i++)
     if (!guard_size_holds(p->sizes[i], p->graph, args, symbols)) return false;
   return true;

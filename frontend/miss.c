@@ -357,6 +357,7 @@ entry *callable_build(callable *c, PyObject *const *slots) {
   callable_bury(c);
   if (c->building && c->building_pid == (long)getpid()) return NULL;
   if (c->skipped && !c->fullgraph) return NULL;
+  if (python_code_is_monitored(c->code)) return NULL;
   int64_t split = build_split(c, slots);
   if (split < 0 && c->entries && c->entries->count >= (uint64_t)loom_config.recompile_limit)
     return build_warn_limit(c), NULL;

@@ -183,6 +183,20 @@ static inline bool python_is_monitored(void) {
 #endif
 }
 
+/* Has a tool asked for events of this code alone (a breakpoint in it)? */
+static inline bool python_code_is_monitored(PyObject *code) {
+#if LOOM_PYTHON >= 312
+  const _PyCoMonitoringData *kept = ((PyCodeObject *)code)->_co_monitoring;
+  unsigned tools = 0;
+  for (size_t i = 0; kept && i < sizeof kept->local_monitors.tools; i++)
+    tools |= kept->local_monitors.tools[i];
+  return tools != 0;
+#else
+  return false;
+#endif
+}
+#define PYTHON_MONITORS_CODE (LOOM_PYTHON >= 312)
+
 /* Is this thread debugged or profiled? */
 static inline bool python_is_traced(void) {
   const PyThreadState *state = _PyThreadState_UncheckedGet();

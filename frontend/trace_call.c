@@ -119,6 +119,8 @@ value *trace_inline(tracer *t, function_data *function, value *const *args, Py_s
                     PyObject *kwnames) {
   if (function->code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE))
     return trace_break(t, BREAK_GENERATOR, "a call of a coroutine");
+  if (python_code_is_monitored((PyObject *)function->code))
+    return trace_break(t, BREAK_TRACING, "in a called function");
   frame *f = frame_new(t, function);
   if (!f) return NULL;
   binding b = {.function = function,

@@ -224,6 +224,96 @@ def test_monitoring():
     assert [s for s in seen if s in ("stepped", "helper")] == [s for s in want if s in ("stepped", "helper")]
 
 
+@pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="sys.monitoring is new in 3.12")
+@pytest.mark.parametrize("watched", [stepped, helper], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("before", [False, True])
+def test_monitoring_of_one_code_object(watched, before):
+    """As a debugger asks for the lines of a function with a breakpoint, and of no other."""
+    events, seen = sys.monitoring.events, []
+    compiled = make(stepped)
+    if before:
+        compiled(X)
+    sys.monitoring.use_tool_id(4, "test")
+    sys.monitoring.register_callback(4, events.LINE, lambda code, line: seen.append((code.co_name, line)))
+    sys.monitoring.set_local_events(4, watched.__code__, events.LINE)
+    try:
+        want = stepped(X)
+        lines = list(seen)
+        for _ in range(3):
+            seen.clear()
+            np.testing.assert_array_equal(compiled(X), want)
+            assert seen == lines and len(lines) >= 3
+    finally:
+        sys.monitoring.set_local_events(4, watched.__code__, 0)
+        sys.monitoring.free_tool_id(4)
+    hits = sum(e["hits"] for e in compiled._report()["entries"])
+    compiled(X)
+    assert not before or sum(e["hits"] for e in compiled._report()["entries"]) > hits
+
+
+def quiet_helper(y):
+    z = y + 1
+    return z * 2
+
+
+def whole(x):
+    y = x * 2
+    return quiet_helper(y) + 1
+
+
+@pytest.mark.parametrize("place", ["whole", "quiet_helper"])
+def test_a_breakpoint_by_line_in_what_is_captured_whole(place):
+    """Set from outside, as `break file:line` does, while versions exist: each call stops there."""
+    compiled, out, stops = make(whole), io.StringIO(), []
+    compiled(X)
+    line = globals()[place].__code__.co_firstlineno + 1
+
+    class Debugger(pdb.Pdb):
+        def user_line(self, frame):
+            stops.append((frame.f_code.co_name, frame.f_lineno, sorted(frame.f_locals)))
+            self.set_continue()
+
+    def session(call):
+        stops.clear()
+        debugger = Debugger(stdout=out, nosigint=True, readrc=False)
+        debugger.reset()
+        debugger.set_break(__file__, line)
+        debugger.botframe = sys._getframe()
+        debugger.set_continue()
+        sys.settrace(debugger.trace_dispatch)
+        try:
+            result = call(X)
+        finally:
+            sys.settrace(None)
+            debugger.clear_all_breaks()
+        return result.tolist(), list(stops)
+
+    want = session(whole)
+    assert [stop[:2] for stop in want[1]] == [(place, line)]
+    for _ in range(3):
+        assert session(compiled) == want
+    np.testing.assert_array_equal(compiled(X), whole(X))
+
+
+def test_a_profiler_of_other_threads():
+    """threading.setprofile() sees compiled calls of threads that start from then on."""
+    compiled, seen = make(stepped), []
+    compiled(X)
+
+    def profile(frame, event, arg):
+        if event == "call" and frame.f_code.co_name in ("stepped", "helper"):
+            seen.append(frame.f_code.co_name)
+
+    threading.setprofile(profile)
+    try:
+        thread = threading.Thread(target=compiled, args=(X,))
+        thread.start()
+        thread.join()
+    finally:
+        threading.setprofile(None)
+    assert seen == ["stepped", "helper"]
+
+
 # ---- what a function sees of itself ----
 
 def stack():
