@@ -188,7 +188,8 @@ typedef struct callable {
   resume_point *point;    /* of a part of a function: where it starts; else NULL */
   struct callable *owner; /* of a part: what it is a part of (borrowed) */
   entry *tried;           /* the plain function is about to run in its place (owned), or NULL */
-  bool burying;           /* callable_bury() will be called soon */
+  bool burying;    /* callable_bury() will be called soon */
+  uint32_t wasted; /* versions that died before they had been worth while */
   uint64_t hits, misses;
   uint32_t failures, captures, negative_count;
   uint32_t splits; /* versions, the last of `entries`, that end before what varies without end */

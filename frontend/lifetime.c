@@ -21,6 +21,9 @@
 
 #include <structmember.h>
 
+#define LIFETIME_HITS 8 /* runs that a version is worth making for: else it counts as if it lived  \
+                         */
+
 /* ---- which objects -------------------------------------------------------------------------- */
 
 static bool lifetime_is_mortal(PyObject *o) {
@@ -187,6 +190,7 @@ void callable_bury(callable *c) {
     entry *e = old->items[i];
     if (!e->fits) {
       c->splits -= c->splits && i >= count - c->splits;
+      c->wasted += e->hits < LIFETIME_HITS;
       continue;
     }
     e->refs++;

@@ -359,7 +359,8 @@ entry *callable_build(callable *c, PyObject *const *slots) {
   if (c->skipped && !c->fullgraph) return NULL;
   if (python_code_is_monitored(c->code)) return NULL;
   int64_t split = build_split(c, slots);
-  if (split < 0 && c->entries && c->entries->count >= (uint64_t)loom_config.recompile_limit)
+  uint64_t versions = (uint64_t)c->wasted + (c->entries ? c->entries->count : 0);
+  if (split < 0 && versions >= (uint64_t)loom_config.recompile_limit)
     return build_warn_limit(c), NULL;
   if (c->failures >= CALLABLE_MAX_FAILURES && !c->fullgraph) return NULL;
   Py_hash_t signature = 0;
@@ -440,7 +441,7 @@ void callable_forget(callable *c) {
   size_table_clear(&c->sizes);
   c->sizes.never = c->dynamic == DYNAMIC_NEVER;
   c->warned = c->skipped = false;
-  c->splits = 0;
+  c->splits = c->wasted = 0;
   c->hits = c->misses = 0;
   Py_CLEAR(c->breaks);
   entry_unref(c->tried);

@@ -433,3 +433,56 @@ def test_builtins_are_those_of_the_function():
         else:
             del space["abs"]
         np.testing.assert_array_equal(caller(X), space["f"](X) + 1)
+
+
+def overriding(kind):
+    def array_ufunc(self, ufunc, method, *arguments, **options):
+        return "ufunc", ufunc.__name__, method
+
+    def array_function(self, function, types, arguments, options):
+        return "function", function.__name__
+
+    return {"none": None, "priority": 1000.0, "ufunc": array_ufunc, "function": array_function,
+            "array": lambda self, dtype=None, copy=None: np.ones(4)}[kind]
+
+
+OPERATIONS = [lambda x, w: x + w, lambda x, w: w + x, lambda x, w: np.add(x, w), lambda x, w: x < w, lambda x, w: np.concatenate([x, w]),
+              lambda x, w: np.where(x > 1, x, w), lambda x, w: (x + 1) + type(w)(3.0), lambda x, w: x + w.v, lambda x, w: x[0] + w,
+              lambda x, w: np.float64(2) + w, lambda x, w: np.sum(w), lambda x, w: x.sum() + w]
+
+
+@pytest.mark.parametrize("name, kind", [("__array_ufunc__", "none"), ("__array_ufunc__", "ufunc"), ("__array_priority__", "priority"),
+                                        ("__array_function__", "function"), ("__array__", "array")])
+def test_what_numpy_asks_objects_for_may_come_and_go(name, kind):
+    """On the class, then on the object alone, then nowhere: each time the answer is plain Python's."""
+    def outcome(function, *arguments):
+        try:
+            return repr(function(*arguments))
+        except Exception as error:
+            return type(error).__name__
+
+    for operation in OPERATIONS:
+        class W:
+            def __init__(self, v=2.0):
+                self.v = v
+
+            def __radd__(self, other):
+                return "radd", self.v, np.shape(other)
+
+            def __add__(self, other):
+                return "add", self.v
+
+            def __gt__(self, other):
+                return "gt"
+
+        w, compiled = W(), frameloom.compile(operation, backend="interpret")
+        for stage in range(4):
+            if stage == 1:
+                setattr(W, name, overriding(kind))
+            elif stage == 2:
+                delattr(W, name)
+                setattr(w, name, overriding(kind))
+            elif stage == 3:
+                delattr(w, name)
+            for _ in range(2):
+                assert outcome(compiled, X, w) == outcome(operation, X, w), (stage, OPERATIONS.index(operation))

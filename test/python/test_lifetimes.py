@@ -153,7 +153,12 @@ USES = [uses_an_instance, makes_an_instance, gives_an_instance, breaks_with_an_i
 
 
 def dies(make, use, backend="interpret", rounds=6):
-    """`use` of what `make` gives, time and again: each is collected, and so are the versions for it."""
+    """`use` of what `make` gives, time and again, below the limit: each is collected, and so are the versions for it."""
+    with frameloom.config.patch(recompile_limit=100):
+        return dies_below_the_limit(make, use, backend, rounds)
+
+
+def dies_below_the_limit(make, use, backend, rounds):
     compiled, counts = frameloom.compile(use, backend=backend), []
     for _ in range(rounds):
         thing = make()
@@ -244,13 +249,30 @@ def test_enumerations_die():
         assert dead() is None
 
 
+def test_what_is_made_anew_for_each_call_is_not_compiled_for_ever():
+    """Versions that die unused count towards the limit; those that were used do not."""
+    compiled = frameloom.compile(lambda x, f: f(x), backend="interpret")
+    with pytest.warns(RuntimeWarning, match="recompile_limit"):
+        for k in range(20):
+            compiled(X, eval(f"lambda x: x * {k}"))
+    assert compiled._report()["captures"] <= 9
+    compiled = frameloom.compile(lambda x, f: f(x), backend="interpret")
+    for k in range(20):
+        function = eval(f"lambda x: x * {k}")
+        for _ in range(10):
+            np.testing.assert_array_equal(compiled(X, function), X * k)
+        del function
+    assert compiled._report()["captures"] == 20 and versions(compiled) <= 1
+
+
 def test_the_same_address_is_no_mistake():
     """What is made anew often comes to lie where the last one was: it is looked at again."""
     compiled = frameloom.compile(lambda x, f: f(x), backend="interpret")
-    for k in range(40):
-        function = eval(f"lambda x: x * {k}")
-        np.testing.assert_array_equal(compiled(X, function), X * k)
-        del function
+    with frameloom.config.patch(recompile_limit=100):
+        for k in range(40):
+            function = eval(f"lambda x: x * {k}")
+            np.testing.assert_array_equal(compiled(X, function), X * k)
+            del function
     for k in range(40):
         cls = type("A", (), {"scaled": eval(f"lambda self, x: x * {k}")})
         np.testing.assert_array_equal(frameloom.compile(uses_an_instance)(X, cls()), X * k + 1)
