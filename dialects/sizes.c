@@ -124,10 +124,14 @@ bool loom_sizes_read(loom_graph *graph, MlirType type, loom_type *out) {
  * interning them again gives each its own number. So a number in an attribute may be
  * LOOM_STRIDE_SYM(number) in every pass. */
 
+/* The one around an op with the table, or the outermost: while a file is parsed, its module stands in
+ * another. */
 static MlirOperation sizes_module(MlirOperation op) {
   MlirOperation parent = op;
-  for (; op.ptr; op = mlirOperationGetParentOperation(op))
+  for (; op.ptr; op = mlirOperationGetParentOperation(op)) {
     parent = op;
+    if (loom_get_attr(op, "loom.exprs").ptr) break;
+  }
   return parent;
 }
 

@@ -345,6 +345,7 @@ static int callable_traverse(PyObject *self, visitproc visit, void *arg) {
   Py_VISIT(c->target);
   Py_VISIT(c->user);
   Py_VISIT(c->breaks);
+  Py_VISIT(c->loops);
   Py_VISIT(c->recompiles);
   Py_VISIT(c->last_args);
   for (uint32_t i = 0; c->entries && c->entries->refs == 1 && i < c->entries->count; i++) {

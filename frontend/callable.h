@@ -177,6 +177,7 @@ typedef struct callable {
   bool quiet;   /* made for a function that a compiled one calls: says nothing of its own */
   char cpu[16];
   PyObject *breaks;     /* list of tuples, see explain.c; or NULL */
+  PyObject *loops;      /* the same, of loops in which capture broke */
   PyObject *recompiles; /* the same, see recompile.c */
   PyObject *last_args;  /* tuple of the numbers of the last capture, to see which change; or NULL */
   slot_set symbolic;    /* slots whose number is captured as an input */
@@ -333,6 +334,8 @@ bool recompile_keep(callable *c, PyObject *row, const entry *made, double ms);
 
 /* Remembers and logs a break; (code, name, text, hint, detail, file, line, column). False with an
  * exception. */
+/* Loops of a capture that broke, which are left to Python. */
+void callable_record_loops(callable *c, const capture *captured);
 bool callable_record_break(callable *c, const break_info *info);
 void callable_raise_break(const break_info *info); /* sets GraphBreak */
 PyObject *callable_report(PyObject *self,

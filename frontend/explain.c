@@ -143,12 +143,13 @@ static PyObject *entry_guards(const entry *e) {
 }
 
 /* (file, line, column, function, fate, iterations or None, why) */
-static PyObject *entry_loops(const entry *e) {
+static PyObject *capture_loops(const capture *captured, bool left) {
   static const char *const fates[] = {
       [LOOP_ROLLED] = "rolled", [LOOP_UNROLLED] = "unrolled", [LOOP_LEFT] = "left"};
   PyObject *list = PyList_New(0);
-  for (uint32_t i = 0; list && i < e->captured->loop_count; i++) {
-    const loop_record *r = &e->captured->loops[i];
+  for (uint32_t i = 0; list && i < captured->loop_count; i++) {
+    const loop_record *r = &captured->loops[i];
+    if (left && r->fate != LOOP_LEFT) continue;
     PyObject *count = r->count < 0 ? Py_NewRef(Py_None) : PyLong_FromLongLong(r->count);
     PyObject *why = PyUnicode_DecodeUTF8(r->why, (Py_ssize_t)strlen(r->why), "replace");
     PyObject *row = count && why ? Py_BuildValue("(ziizsOO)", r->location.file,
@@ -161,6 +162,18 @@ static PyObject *entry_loops(const entry *e) {
     Py_XDECREF(row);
   }
   return list;
+}
+
+void callable_record_loops(callable *c, const capture *captured) {
+  PyObject *rows = capture_loops(captured, true);
+  if (rows && !c->loops) c->loops = PyList_New(0);
+  for (Py_ssize_t i = 0; rows && c->loops && i < PyList_GET_SIZE(rows); i++) {
+    PyObject *row = PyList_GET_ITEM(rows, i);
+    bool full = PyList_GET_SIZE(c->loops) >= EXPLAIN_MAX_BREAKS;
+    if (full || PySequence_Contains(c->loops, row) || PyList_Append(c->loops, row) < 0) break;
+  }
+  Py_XDECREF(rows);
+  error_drop(); /* a report that is short of memory says less */
 }
 
 bool explain_measures;
@@ -187,7 +200,7 @@ static PyObject *entry_report(const entry *e) {
   static const char *const kinds[] = {"loom", "interpret", "eager", "user"};
   const loom_compile_info *info = &e->report.info;
   PyObject *graph = entry_graph_text(e), *ops = entry_ops(e), *guards = entry_guards(e),
-           *loops = entry_loops(e), *made = NULL;
+           *loops = capture_loops(e->captured, false), *made = NULL;
   if (graph && ops && guards && loops)
     made = Py_BuildValue(
         "{sssOsOsOsOsOsKsOsOsIsIs{sdsdsdsdsdsdsd}}", "backend", kinds[e->kind], "name", e->name,
@@ -237,8 +250,9 @@ PyObject *callable_report(PyObject *self, PyObject *unused) {
   PyObject *entries = PyList_New(0);
   if (entries && !report_entries(c, entries)) Py_CLEAR(entries);
   if (!entries) return NULL;
-  return Py_BuildValue("{sNsOsOsKsKsI}", "entries", entries, "breaks",
-                       c->breaks ? c->breaks : Py_None, "recompiles",
-                       c->recompiles ? c->recompiles : Py_None, "hits", (unsigned long long)c->hits,
-                       "misses", (unsigned long long)c->misses, "captures", report_captures(c));
+  return Py_BuildValue("{sNsOsOsOsKsKsI}", "entries", entries, "breaks",
+                       c->breaks ? c->breaks : Py_None, "loops", c->loops ? c->loops : Py_None,
+                       "recompiles", c->recompiles ? c->recompiles : Py_None, "hits",
+                       (unsigned long long)c->hits, "misses", (unsigned long long)c->misses,
+                       "captures", report_captures(c));
 }

@@ -247,6 +247,7 @@ static entry *build_try(callable *c, PyObject *const *slots, bool *symbolic,
   if (!captured) return NULL;
   if (captured->broke.reason) {
     *why = captured->broke;
+    callable_record_loops(c->owner ? c->owner : c, captured);
     capture_free(captured);
     return NULL;
   }
@@ -444,6 +445,7 @@ void callable_forget(callable *c) {
   c->splits = c->wasted = 0;
   c->hits = c->misses = 0;
   Py_CLEAR(c->breaks);
+  Py_CLEAR(c->loops);
   entry_unref(c->tried);
   c->tried = NULL;
   Py_CLEAR(c->recompiles);

@@ -340,8 +340,8 @@ static bool roll_close(tracer *t, roll *r, roll_walk *now) {
 
 void roll_give_up(tracer *t, roll *r, const char *why) {
   if (trace_pending(t)) return;
-  trace_note_loop(t, LOOP_UNROLLED, r->length, "%s",
-                  why ? why : "what it leaves behind differs from one iteration to the next");
+  r->why = why ? why : "what it leaves behind differs from one iteration to the next";
+  trace_note_loop(t, LOOP_UNROLLED, r->length, "%s", r->why);
   r->stage = ROLL_OVER;
 }
 
@@ -387,6 +387,8 @@ void roll_check(tracer *t, roll *r) {
   if (holds && roll_writes_little(t, r)) {
     trace_note_loop(t, LOOP_UNROLLED, r->length, "it writes small parts of a large array");
     roll_restart(t, r, ROLL_NEVER, 1);
+    roll_ban_row *row = roll_row(t->bans, r->frame->code->object, r->pc);
+    if (row) row->why = "it writes small parts of a large array";
   }
   if (trace_pending(t)) return;
   if (!holds) {
@@ -457,6 +459,7 @@ roll *roll_new(tracer *t, frame *f, value *iterator, int64_t left) {
   const roll_ban_row *row = roll_row(t->bans, f->code->object, f->pc);
   bool ended = row && row->learnt;
   bool few = left <= (ended ? 0 : loom_config.unroll_limit) && !LOOM_STRIDE_IS_SYM(left);
+  if (few && left > 0 && !trace_pending(t)) roll_note_short(t, f, left);
   if (trace_pending(t) || left == -1 || few || !t->bans) return NULL;
   roll *r = trace_alloc(t, sizeof *r);
   bool *live = !r      ? NULL
@@ -476,7 +479,8 @@ roll *roll_new(tracer *t, frame *f, value *iterator, int64_t left) {
               .length = LOOM_STRIDE_IS_SYM(left) ? -1 : left};
   if (t->bans->all || (row && row->delay < 0)) r->stage = ROLL_OVER;
   if (row && row->delay == ROLL_LEAVE) {
-    trace_note_loop(t, LOOP_LEFT, r->length, "its iterations differ, and are too many to unroll");
+    trace_note_loop(t, LOOP_LEFT, r->length, "%s; there are too many iterations to unroll",
+                    row->why ? row->why : "its iterations differ");
     trace_break(t, BREAK_LOOP, "%lld iterations", (long long)r->length);
   }
   return t->rolls = r;
@@ -491,6 +495,8 @@ static void roll_measure(tracer *t, roll *r, value *iterator) {
   r->measured = true;
   if (nodes * left <= ROLL_NODES * done) return;
   roll_restart(t, r, ROLL_LEAVE, 1);
+  roll_ban_row *row = roll_row(t->bans, r->frame->code->object, r->pc);
+  if (row && !row->why) row->why = r->why;
 }
 
 static void roll_begin(tracer *t, roll *r) {

@@ -126,6 +126,7 @@ struct roll {
   int tries, delay, given; /* given: a period that was asked for */
   uint32_t begin;          /* node, at the first iteration */
   int64_t length;          /* iterations in all; -1: not known at capture */
+  const char *why;         /* it is unrolled, or NULL */
   bool rolled, measured;   /* it is in the graph; it is known how large it is unrolled */
   bool tested;             /* a `while` on floats, whose number of iterations nobody knows */
   double distance;         /* of its floats, the last time */

@@ -12,6 +12,9 @@ typedef struct body_job {
   loom_value *map;      /* value -> in the region; LOOM_NO_VALUE */
   loom_value *operands; /* of the loop: count, initial values, what is outside */
   uint32_t operand_count;
+  loom_value *unread; /* values that nobody reads, but the library would report an exception of:
+                         they are carried, in front of the others; NULL: there may be none */
+  uint32_t unread_count;
 } body_job;
 
 static bool body_is_carried(const body_job *j, loom_value v) {
@@ -21,7 +24,7 @@ static bool body_is_carried(const body_job *j, loom_value v) {
 }
 
 /* Marks what the results need, and what must happen all the same; false when something would be
- * lost: what nobody reads, but the library would report an exception of. */
+ * lost. */
 static bool body_mark(body_job *j) {
   const roll_body *b = j->body;
   uint8_t *needed = trace_alloc(j->t, j->graph->value_count + 1);
@@ -33,7 +36,12 @@ static bool body_mark(body_job *j) {
     bool live = loom_node_has_effect(node);
     for (uint32_t i = 0; i < node->result_count; i++)
       live |= needed[node->first_result + i];
-    if (!live && loom_node_fp(j->graph, node)) return false;
+    if (!live && loom_node_fp(j->graph, node)) {
+      if (!j->unread || loom_dtype_is_complex(loom_graph_type(j->graph, node->first_result)->dtype))
+        return false;
+      j->unread[j->unread_count++] = node->first_result;
+      live = true;
+    }
     j->live[n - b->first] = live;
     for (uint32_t i = 0; live && i < node->operand_count; i++)
       needed[node->operands[i]] = 1;
@@ -50,10 +58,23 @@ static loom_value body_input(body_job *j, loom_value outer, loom_value operand) 
   return v;
 }
 
+/* A carried value of this type whose initial one nobody reads. */
+static bool body_unread(body_job *j, loom_value v) {
+  const loom_attr zero = {.kind = LOOM_ATTR_SCALAR};
+  loom_type type = *loom_graph_type(j->graph, v);
+  loom_value init = trace_node(j->t, LOOM_OP_CONSTANT, NULL, 0, &zero, 1, &type);
+  if (init == LOOM_NO_VALUE) return false;
+  j->operands[j->operand_count++] = init;
+  return loom_graph_input(&j->region, LOOM_INPUT_ARRAY, &type, NULL) != LOOM_NO_VALUE ||
+         trace_fail(j->t);
+}
+
 /* Inputs: the index, what is carried, what is read of the outside. */
 static bool body_inputs(body_job *j) {
   const roll_body *b = j->body;
   if (!b->tested && body_input(j, b->index, LOOM_NO_VALUE) == LOOM_NO_VALUE) return false;
+  for (uint32_t i = 0; i < j->unread_count; i++)
+    if (!body_unread(j, j->unread[i])) return false;
   for (uint32_t i = 0; i < b->carried; i++)
     if (body_input(j, b->before[i], b->inits[i]) == LOOM_NO_VALUE) return false;
   for (uint32_t n = b->first; n < j->end; n++) {
@@ -98,6 +119,8 @@ static bool body_nodes(body_job *j) {
   const roll_body *b = j->body;
   for (uint32_t n = b->first; n < j->end; n++)
     if (j->live[n - b->first] && !body_node(j, &j->graph->nodes[n])) return false;
+  for (uint32_t i = 0; i < j->unread_count; i++)
+    if (!loom_graph_output(&j->region, j->map[j->unread[i]], NULL)) return false;
   for (uint32_t i = 0; i < b->carried; i++)
     if (!loom_graph_output(&j->region, j->map[b->after[i]], NULL)) return false;
   return true;
@@ -110,7 +133,7 @@ static bool body_test(body_job *j) {
     loom_value in = loom_graph_input(&j->test, LOOM_INPUT_ARRAY,
                                      loom_graph_type(&j->region, j->region.inputs[i].value), NULL);
     if (in == LOOM_NO_VALUE) return false;
-    if (i + 1 == j->body->carried) v = in;
+    if (i + 1 == j->unread_count + j->body->carried) v = in;
   }
   return loom_graph_output(&j->test, v, NULL);
 }
@@ -139,7 +162,7 @@ static bool body_finish(body_job *j) {
     return trace_break(j->t, BREAK_COMPILER, "a loop: %s", err.message), false;
   body_clear(j);
   for (uint32_t i = 0; i < b->carried; i++)
-    b->after[i] = made + i;
+    b->after[i] = made + j->unread_count + i;
   return true;
 }
 
@@ -147,11 +170,12 @@ bool roll_make_loop(tracer *t, const roll_body *b) {
   body_job j = {.t = t, .body = b, .graph = trace_graph(t)};
   j.end = j.graph->node_count;
   j.live = trace_alloc(t, j.end - b->first + 1u);
-  if (!j.live || !body_mark(&j)) return false;
+  j.unread = trace_alloc(t, sizeof *j.unread * (j.end - b->first + 1u));
+  if (!j.live || !j.unread || !body_mark(&j)) return false;
   loom_value counted = b->tested ? LOOM_NO_VALUE : size_node(t, b->count);
   uint32_t values = j.graph->value_count;
   j.map = trace_alloc(t, sizeof *j.map * (values + 1u));
-  j.operands = trace_alloc(t, sizeof *j.operands * (values + b->carried + 2u));
+  j.operands = trace_alloc(t, sizeof *j.operands * (values + b->carried + j.unread_count + 2u));
   if ((counted == LOOM_NO_VALUE && !b->tested) || !j.map || !j.operands) return false;
   memset(j.map, 0xff, sizeof *j.map * values);
   if (!b->tested) j.operands[j.operand_count++] = counted;

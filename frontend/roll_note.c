@@ -18,6 +18,43 @@ static loop_record *loop_get(capture *c, const loom_location *at) {
   return &grown[c->loop_count++];
 }
 
+/* Where the loop is whose FOR_ITER is instruction `head` of a frame. */
+static loom_location loop_location(tracer *t, const frame *f, int32_t head) {
+  frame at = *f, *inner = t->frame;
+  at.pc = head + 1;
+  t->frame = &at;
+  loom_location location = trace_location(t);
+  t->frame = inner;
+  return location;
+}
+
+void roll_note_short(tracer *t, const frame *f, int64_t left) {
+  const loom_instr *head = &f->code->instrs[f->pc - 1];
+  if (LOOM_STRIDE_IS_SYM(left) || pointer_map_get(&t->noted, head)) return;
+  pointer_map_set(t, &t->noted, head, t);
+  loom_location at = loop_location(t, f, f->pc - 1);
+  loop_record *r = loop_get(t->capture, &at);
+  if (!r) return;
+  r->fate = LOOP_UNROLLED;
+  r->count = left;
+}
+
+void roll_note_break(tracer *t, int reason) {
+  const char *name, *hint, *text = loom_break_text(reason, &name, &hint);
+  for (const frame *f = t->frame; f; f = f->back) {
+    for (int32_t i = 0; i < f->pc && i < f->code->count; i++) {
+      const loom_instr *in = &f->code->instrs[i];
+      if (in->op != BC_FOR_ITER || in->target < f->pc || i + 1 == f->pc) continue;
+      loom_location at = loop_location(t, f, i);
+      loop_record *r = loop_get(t->capture, &at);
+      if (!r) return;
+      r->fate = LOOP_LEFT;
+      r->count = -1;
+      snprintf(r->why, sizeof r->why, "its body breaks: %s", text);
+    }
+  }
+}
+
 void trace_note_loop(tracer *t, loop_fate fate, int64_t count, const char *format, ...) {
   static const char *const words[] = {[LOOP_ROLLED] = "captured once",
                                       [LOOP_UNROLLED] = "unrolled",

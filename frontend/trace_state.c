@@ -103,6 +103,7 @@ static void trace_set_break(tracer *t, int reason, const char *format, va_list l
   info->location = trace_location(t);
   info->step = t->root_step - 1;
   break_inside(t->frame, info);
+  if (reason != BREAK_LOOP) roll_note_break(t, reason);
   t->state = TRACE_BROKEN;
   t->raised = NULL;
 }

@@ -120,6 +120,7 @@ typedef struct roll_ban_row {
   int32_t pc;
   int delay;  /* so many iterations are looked at before one is taken for all; or as in roll.c */
   int period; /* so many of them are one */
+  const char *why; /* it is left to Python, or NULL */
   struct roll_learnt *learnt; /* of a loop that data may end: what it is known to change; or NULL */
 } roll_ban_row;
 typedef struct roll_bans {
@@ -182,6 +183,7 @@ struct tracer {
   roll *rolls;       /* loops over ranges, the last one begun first */
   branch *branches;  /* that are being evaluated both ways, the innermost first */
   pointer_map flows; /* flow.c */
+  pointer_map noted; /* roll_note.c */
   const loom_adapter *state_owners[LOOM_MAX_ADAPTERS];
   void *states[LOOM_MAX_ADAPTERS];
   value *none, *true_value, *false_value, *null, *not_implemented;
@@ -242,6 +244,10 @@ value *roll_test(tracer *t, frame *f, int op, value *left, value *right);
 bool roll_blames(tracer *t);
 /* Was a loop left in the middle of the iteration that stood for all? Then capture starts again. */
 bool roll_is_open(tracer *t);
+/* The loops in which capture breaks are left to Python. */
+void roll_note_break(tracer *t, int reason);
+/* A loop of so few iterations that it is unrolled. */
+void roll_note_short(tracer *t, const frame *f, int64_t left);
 void roll_bans_free(roll_bans *bans);
 
 /* ---- branch.c, roll_end.c: decisions on data, under the option ---------------------------------

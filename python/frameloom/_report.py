@@ -139,7 +139,8 @@ class Explanation:
         self.kernels = [e["kernels"] for e in entries]
         self.cached = [e["cached"] for e in entries]
         self.out_guards = [Guard(*row) for e in entries for row in e["guards"]]
-        self.loops = list(dict.fromkeys(Loop(*row) for e in report["entries"] for row in e["loops"]))
+        rows = [row for e in report["entries"] for row in e["loops"]] + list(report["loops"] or [])
+        self.loops = list(dict.fromkeys(Loop(*row) for row in rows))
         self.recompiles = [Recompile(*row) for row in report["recompiles"] or []]
         self.compile_times = [e["times"] for e in entries]
         self.break_reasons = [_reason(row) for row in report["breaks"] or []]
