@@ -138,10 +138,25 @@ static bool body_test(body_job *j) {
   return loom_graph_output(&j->test, v, NULL);
 }
 
-/* The iteration that was evaluated is in the loop now: what is left of it here means nothing. */
+#define BODY_CONSTANT 4 /* nodes on the way to what a constant is made of */
+
+/* Does the value depend on nothing, and is it made without any report? */
+static bool body_is_constant(const loom_graph *graph, loom_value v, int depth) {
+  int32_t number = graph->values[v].node;
+  const loom_node *node = number < 0 ? NULL : &graph->nodes[number];
+  bool constant = node && !node->regions && depth < BODY_CONSTANT && !loom_node_has_effect(node) &&
+                  !loom_node_fp(graph, node);
+  for (uint32_t i = 0; constant && i < node->operand_count; i++)
+    constant = body_is_constant(graph, node->operands[i], depth + 1);
+  return constant;
+}
+
+/* The iteration that was evaluated is in the loop now: what is left of it here means nothing, but
+ * for constants, which values that were looked at for the first time may stand for. */
 static void body_clear(body_job *j) {
   for (uint32_t n = j->body->first; n < j->end; n++) {
     loom_node *node = &j->graph->nodes[n];
+    if (node->result_count && body_is_constant(j->graph, node->first_result, 0)) continue;
     node->op = LOOM_OP_CONSTANT;
     node->operand_count = 0;
     node->regions = NULL;
@@ -205,7 +220,7 @@ static bool ways_holds(const body_job *way, loom_value v) {
 
 static bool ways_read(const body_job *ways, int own, ways_inputs *in, loom_value v) {
   if (ways_holds(&ways[own], v)) return true;
-  if (ways_holds(&ways[1 - own], v)) return false;
+  if (ways_holds(&ways[1 - own], v) && !body_is_constant(ways[own].graph, v, 0)) return false;
   if (!in->known[v]) in->list[in->count++] = v;
   in->known[v] = 1;
   return true;

@@ -300,10 +300,44 @@ def test_compiling_takes_no_longer_for_more_steps():
     check(f, (B, 1000), (B * 1e8, 1000))
 
 
+SCALAR, ARRAY, NUMBERS = np.float64(2.5), np.arange(3.0), [1.0, 2.0, 3.0]
+
+
+def test_what_is_looked_at_on_one_way_first_is_there_behind_it():
+    class Holder:
+        array = np.arange(3.0) + 1
+
+    holder = Holder()
+    holder.scale = np.float32(1.5)
+
+    def one(x):
+        x = x * 1
+        if x.sum() > 0:
+            x = x * 0.5 + SCALAR + ARRAY * holder.scale + np.array(NUMBERS) + holder.array
+        return x + SCALAR * 2 + ARRAY + holder.scale + np.array(NUMBERS) + holder.array
+
+    def other(x):
+        if x.sum() > 0:
+            x = x * 0.5 + SCALAR
+        else:
+            x = x - SCALAR * ARRAY + holder.scale
+        return x + SCALAR * ARRAY + holder.scale
+
+    def loop(x):
+        y = x * 1.0
+        while y.max() > 0.1:
+            y = y * 0.25 - SCALAR * 1e-3 + holder.array * holder.scale * 1e-3
+        return y + SCALAR + holder.scale
+
+    for f in (one, other, loop):
+        check(f, (M[0],), (-M[0],), (M[1],))
+
+
 # ---- random programs ----------------------------------------------------------------------------
 
 EXPRESSIONS = ["x * 0.5 + y", "np.abs(y) * 0.25 - x", "x + b", "np.minimum(x, y) + 0.5", "x - y.mean()", "y[::-1] * 0.9",
-               "np.where(x > y, x, 1 - y)", "x * s", "b - x"]
+               "np.where(x > y, x, 1 - y)", "x * s", "b - x", "x + G * 0.1",
+               "y * H[0] + H[1:2]", "x - H.mean()"]
 CONDITIONS = ["x.sum() > 1.0", "(x > y).any()", "np.abs(x - y).max() < 2.0", "y.max() > s", "float(x[0]) > 0.5",
               "not (y < 0).any()", "x[1] < y[1] and s > 0.2"]
 SCALARS = ["s * 0.5", "float(x.max()) * 0.25", "s + 0.1", "float(np.abs(y).mean())"]
@@ -342,10 +376,15 @@ def program(rng):
     return "def f(x, y, b, s, k):\n" + "\n".join(lines) + "\n    return x, y, s, k\n"
 
 
+def close(a, b):
+    """Means are rounded elsewhere, and loops may make more of that."""
+    return all(type(x) is type(y) and np.allclose(x, y, rtol=1e-5, atol=1e-9, equal_nan=True) for x, y in zip(a, b, strict=True))
+
+
 @pytest.mark.parametrize("seed", range(FIRST, FIRST + int(os.environ.get("FRAMELOOM_PROGRAMS", "40")) // 2))
 def test_random_programs(seed):
     rng = random.Random(seed)
-    space = {"np": np}
+    space = {"np": np, "G": np.float64(1.5), "H": np.linspace(0.5, 1, 5)}
     text = program(rng)
     exec(text, space)
     f, data = space["f"], np.random.default_rng(seed)
@@ -355,5 +394,5 @@ def test_random_programs(seed):
         mine, theirs = copied(args), copied(args)
         with np.errstate(all="ignore"):
             want, got = f(*theirs), compiled(*mine)
-        assert same(want, got), (text, want, got)
-        assert same(theirs, mine), text
+        assert close(want, got), (text, want, got)
+        assert close(theirs, mine), text
