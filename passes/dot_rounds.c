@@ -15,10 +15,10 @@
 
 #include <stdlib.h>
 
-#define ROUND_BYTES (1 << 20) /* of packed operands at once, */
-#define ROUND_PART 16         /* or so much of all that the product reads and writes */
-#define ROUND_WORK (32 << 20) /* multiply-adds, at least */
-#define ROUND_CHUNKS 24       /* wanted, if they are worth a launch: */
+#define ROUND_BYTES (512 << 10) /* of packed operands at once, */
+#define ROUND_PART 32           /* or so much of all that the product reads and writes */
+#define ROUND_WORK (16 << 20)   /* multiply-adds, at least */
+#define ROUND_CHUNKS 24         /* wanted, if they are worth a launch: */
 #define ROUND_CHUNK_WORK (1 << 20)
 #define ROUND_TILES 4
 

@@ -32,10 +32,11 @@
 #include "passes/passes.h"
 
 #define ORDER_SMALL                                                                                \
-  (1 << 20)                    /* bytes at the highest point below which the order does not matter \
-                                */
-#define ORDER_PACKED (1 << 20) /* bytes that a product packs at once, or a part of its operands */
-#define ORDER_PACKED_PART 16
+  (1 << 20) /* bytes at the highest point below which the order does not matter                    \
+             */
+#define ORDER_PACKED (512 << 10) /* bytes that a product packs at once, or a part of its operands  \
+                                  */
+#define ORDER_PACKED_PART 32
 #define ORDER_GAIN 50    /* a new order has to save at least one part in so many */
 #define ORDER_WINDOW 256 /* so many ready ops are looked at */
 

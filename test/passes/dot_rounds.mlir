@@ -1,18 +1,18 @@
 // RUN: %loom-opt %s --loom-schedule --loom-plan --split-input-file | FileCheck %s
 
-// A large right operand, 16 MiB: its panels are packed by rounds in less than 2 MiB, each round before its chunks. The small left
+// A large right operand, 16 MiB: its panels are packed by rounds in less than a MiB, each round before its chunks. The small left
 // one is read where it lies.
 // CHECK: loom.kernel @columns
 // CHECK-SAME: {{$}}
 // CHECK: pack_lhs = false, pack_rhs = true
 // CHECK-LABEL: loom.plan @main
-// CHECK: %[[SLOTS:.*]] = loom.buffer offset = 0 : memref<1{{[0-9]+}}xi8>
+// CHECK: %[[SLOTS:.*]] = loom.buffer offset = 0 : memref<{{[0-9][0-9][0-9][0-9][0-9][0-9]}}xi8>
 // CHECK-NEXT: loom.launch @columns stage = 0 chunks = [[PANELS:[0-9]+]](
 // CHECK-NOT: loom.first
 // CHECK: loom.launch @columns stage = 1 chunks = [[CHUNKS:[0-9]+]](
 // CHECK: loom.launch @columns stage = 0 chunks = [[PANELS]]({{.*}}%[[SLOTS]]){{.*}} loom.first = [[PANELS]] : i64
 // CHECK: loom.launch @columns stage = 1 chunks = [[CHUNKS]]({{.*}}%[[SLOTS]]){{.*}} loom.first = [[CHUNKS]] : i64
-// CHECK: arena = 1{{[0-9][0-9][0-9][0-9][0-9][0-9]}} : i64
+// CHECK: arena = {{[0-9][0-9][0-9][0-9][0-9][0-9]}} : i64
 module {
   loom.kernel @columns {
   ^bb0(%a: tensor<256x512xf32>, %b: tensor<8000x512xf32>):

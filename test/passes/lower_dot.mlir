@@ -23,10 +23,10 @@ module {
 
 // -----
 
-// rhs is large: a first stage packs its panels into the slots buffer.
+// rhs is large: a first stage packs its panels into the slots buffer, one half after the other.
 // SCHEDULE: loom.kernel @packed
 // SCHEDULE: pack_lhs = false, pack_rhs = true
-// SCHEDULE-SAME: slots = 1048640 : i64, stages = array<i64: 32, 64>
+// SCHEDULE-SAME: slots = 524352 : i64, stages = array<i64: 32, 64>
 // CHECK-LABEL: func.func private @packed_s0_body
 // CHECK-NOT: llvm.intr.fma
 // CHECK-LABEL: func.func @packed_s0(
