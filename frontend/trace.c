@@ -439,6 +439,7 @@ step step_LOAD_GLOBAL(tracer *t, frame *f, const loom_instr *in) {
   const source *s = global_source(t, f, name, own, builtins);
   if (!s) return STEP_FAIL;
   const overlay_slot *changed = overlay_find(overlay_of(t, globals, false), name);
+  if (!changed && builtins) changed = overlay_find(overlay_of(t, builtins, false), name);
   if (changed && changed->item) return frame_result(f, changed->item);
   if (changed) return trace_break(t, BREAK_SIDE_EFFECT, "a global that was deleted"), STEP_FAIL;
   if (!object) {

@@ -486,3 +486,23 @@ def test_what_numpy_asks_objects_for_may_come_and_go(name, kind):
                 delattr(w, name)
             for _ in range(2):
                 assert outcome(compiled, X, w) == outcome(operation, X, w), (stage, OPERATIONS.index(operation))
+
+
+def test_a_builtin_that_is_exchanged_within_the_call():
+    def f(x, change):
+        before = abs(x)
+        change()
+        return before + abs(x)
+
+    def change():
+        builtins.abs = lambda x: x * 10
+
+    compiled, real = frameloom.compile(f, backend="interpret"), builtins.abs
+    try:
+        for _ in range(3):
+            builtins.abs = real
+            got = compiled(X, change)
+            builtins.abs = real
+            np.testing.assert_array_equal(got, f(X, change))
+    finally:
+        builtins.abs = real
