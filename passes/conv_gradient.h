@@ -13,6 +13,9 @@
  * panel, summed in registers over a block of pixels. The sums of blocks are added in scratch, where
  * a chunk has all its tiles, so that a block of the gradient serves them from the cache.
  *
+ * With one channel a group (depthwise) each lane has an input of its own: the input is turned like
+ * the gradient, with its padding, and a row of a tile reads a vector of it.
+ *
  * The batch and the spatial sizes may be symbolic; then what follows from them are numbers
  * (loom_num_add), and blocks are those of the likely sizes.
  */
@@ -48,9 +51,10 @@ typedef struct gradient_plan {
   int64_t batch, groups, rows, channels;        /* of one group: output and input channels */
   int64_t strides[GRADIENT_SPATIAL], low[GRADIENT_SPATIAL], dilation[GRADIENT_SPATIAL];
   int64_t window[GRADIENT_SPATIAL], size[GRADIENT_SPATIAL], count[GRADIENT_SPATIAL]; /* of pixels */
-  int64_t padded[GRADIENT_SPATIAL];            /* what the windows reach */
-  int64_t places, planes;                      /* of a window; batch x first spatial dimension */
-  bool direct;                                 /* the input is read where it lies */
+  int64_t padded[GRADIENT_SPATIAL]; /* what the windows reach */
+  int64_t places, planes;           /* of a window; batch x first spatial dimension */
+  bool paired; /* depthwise: groups are lanes, as if there were one group of so many rows */
+  bool direct; /* the input is read where it lies */
   int64_t image_strides[2 + GRADIENT_SPATIAL]; /* of what is read: batch, channel, ... */
   int vl, nv, mr, square;
   int64_t tile[1 + GRADIENT_SPATIAL]; /* input channels and window places of a tile */
@@ -58,6 +62,7 @@ typedef struct gradient_plan {
   int64_t block[GRADIENT_SPATIAL]; /* planes, lines and pixels summed in registers */
   int64_t chunk_channels, chunks;  /* input channels of a chunk; chunks of a panel */
   int64_t pack_lines, pack_planes; /* chunks of the first stage: of the gradient, of the input */
+  int64_t plane;                   /* elements of one of the latter */
   int64_t image_offset;            /* in the slots, bytes */
 } gradient_plan;
 

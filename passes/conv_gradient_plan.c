@@ -47,6 +47,11 @@ static void gradient_sizes(gradient_plan *p) {
   p->batch = loom_num_dim(p->in.dims[0]);
   p->rows = p->out.dims[0] / p->groups;
   p->channels = p->out.dims[1];
+  p->paired = p->groups > 1 && p->rows == 1 && p->channels == 1;
+  if (p->paired) {
+    p->rows = p->groups;
+    p->groups = 1;
+  }
   p->places = 1;
   for (int d = 0; d < GRADIENT_SPATIAL; d++) {
     int i = d - missing;
@@ -72,9 +77,10 @@ static bool gradient_too_many(int64_t a, int64_t b) {
 static bool gradient_image(gradient_plan *p) {
   int missing = GRADIENT_SPATIAL - (p->out.rank - 2);
   int64_t size = (int64_t)loom_dtype_size(p->dtype), inner = 1;
-  p->direct = true;
+  p->direct = !p->paired;
   for (int d = 0; d < GRADIENT_SPATIAL; d++)
     p->direct &= p->low[d] == 0 && loom_num_at_most(p->padded[d], p->size[d]);
+  if (p->paired) inner = p->step;
   for (int d = GRADIENT_SPATIAL - 1; d >= 0; d--) {
     bool there = p->direct && d >= missing;
     p->image_strides[d + 2] = there ? p->image->strides[d - missing + 2] : inner;
@@ -84,6 +90,15 @@ static bool gradient_image(gradient_plan *p) {
   int64_t images = loom_num_mul(p->batch, p->in.dims[1]);
   if (gradient_too_many(inner, size) || gradient_too_many(loom_num_mul(inner, size), images))
     return false;
+  p->plane = inner;
+  if (p->paired) { /* [panel][batch]...[step], line by line */
+    p->plane = loom_num_mul(p->padded[2], p->step);
+    p->image_strides[1] = 0;
+    p->image_strides[0] = inner;
+    p->pack_planes =
+        loom_num_mul(loom_num_mul(p->padded[0], p->padded[1]), loom_num_mul(p->batch, p->panels));
+    return true;
+  }
   p->image_strides[1] = p->direct ? p->image->strides[1] : inner;
   p->image_strides[0] = p->direct ? p->image->strides[0] : loom_num_mul(inner, p->in.dims[1]);
   p->pack_planes = p->direct ? 0 : images;
@@ -123,7 +138,8 @@ static void gradient_registers(const lower_kernel *kernel, gradient_plan *p) {
     for (int most = 1; most * nv + nv + 1 <= registers; most++) {
       int64_t tile[1 + GRADIENT_SPATIAL];
       int64_t mr = gradient_tile(p, most, tile);
-      int64_t each = mr * nv > mr + nv ? mr * nv : mr + nv;
+      int64_t loads = p->paired ? mr * nv + nv : mr + nv;
+      int64_t each = mr * nv > loads ? mr * nv : loads;
       double cost = (double)gradient_ceil(p->rows, (int64_t)nv * p->vl) *
                     (double)((each > 8 ? each : 8) + 1) / (double)mr;
       if (best > 0 && cost >= best) continue;
@@ -136,6 +152,7 @@ static void gradient_registers(const lower_kernel *kernel, gradient_plan *p) {
   p->panels = gradient_ceil(p->rows, p->step);
   p->square = p->vl < 8 ? p->vl : 8;
   if (size == 8 && kernel->vector_bytes < 64 && p->square > 4) p->square = 4;
+  if (loom_num_below(p->count[2], p->square) && p->square > 4) p->square = 4; /* short lines */
 }
 
 /* Whole dimensions, innermost first, until a block has its pixels. */
@@ -171,8 +188,8 @@ bool gradient_plan_make(const lower_kernel *kernel, MlirOperation op, gradient_p
   if (!gradient_types(kernel, p)) return false;
   gradient_sizes(p);
   if (loom_type_elements(&p->out) == 0) return true; /* nothing to compute */
-  if (!gradient_image(p)) return alone_refuse(op, "an input that is too large");
   gradient_registers(kernel, p);
+  if (!gradient_image(p)) return alone_refuse(op, "an input that is too large");
   gradient_blocks(p);
   gradient_chunks(p);
   int64_t size = (int64_t)loom_dtype_size(p->dtype);
@@ -197,7 +214,7 @@ bool conv_gradient_plan(const lower_kernel *kernel, alone_plan *out) {
   int64_t size = (int64_t)loom_dtype_size(p.dtype);
   out->slots = p.image_offset;
   if (!p.direct) {
-    int64_t bytes = loom_num_mul(loom_num_mul(p.pack_planes, p.image_strides[1]), size);
+    int64_t bytes = loom_num_mul(loom_num_mul(p.pack_planes, p.plane), size);
     out->slots = loom_num_add(out->slots, bytes);
   }
   out->stage_count = 2;

@@ -13,6 +13,8 @@ typedef struct gradient_job {
   MlirValue tile_image, tile_sums;     /* of a tile, of the rows of its sums */
   MlirValue high[GRADIENT_SPATIAL];    /* ends of the block */
   MlirValue target, square;            /* while packing */
+  const lower_buffer *turned;          /* the gradient, or the input of paired lanes */
+  int64_t line, reached;               /* pixels of its lines: the smaller number */
 } gradient_job;
 
 static MlirValue gradient_splat(lower *l, const gradient_plan *p, int width) {
@@ -100,10 +102,22 @@ static int64_t gradient_lanes(const gradient_plan *p) {
 /* The element of a line of the gradient at pixel GRADIENT_PIXEL of channel `lane` of the panel. */
 static MlirValue gradient_source(lower *l, const gradient_job *job, int64_t lane) {
   const gradient_plan *p = job->p;
-  int64_t offset = loom_num_mul(p->pixels->strides[1], lane);
+  int64_t offset = loom_num_mul(job->turned->strides[1], lane);
   MlirValue ptr = gradient_beside(l, job->image, offset, p->dtype);
   return gradient_along(l, ptr, l->vars[GRADIENT_PIXEL].iv,
-                        gradient_stride(p, p->pixels, GRADIENT_SPATIAL - 1), p->dtype);
+                        gradient_stride(p, job->turned, GRADIENT_SPATIAL - 1), p->dtype);
+}
+
+/* A pixel whose channels are neighbours: vectors of them. */
+static void gradient_pack_vectors(lower *l, gradient_job *job, MlirValue to) {
+  const gradient_plan *p = job->p;
+  MlirValue from = gradient_source(l, job, 0), none = {NULL};
+  for (int v = 0; v < p->nv; v++) {
+    MlirValue source = gradient_beside(l, from, (int64_t)v * p->vl, p->dtype);
+    MlirValue at = gradient_beside(l, to, (int64_t)v * p->vl, p->dtype);
+    loom_builder b = alone_here(l);
+    lane_store(&b, lane_load(&b, source, p->dtype, p->vl, none), at, p->dtype, none);
+  }
 }
 
 static void gradient_pack_pixel(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
@@ -111,6 +125,10 @@ static void gradient_pack_pixel(lower *l, void *user, const MlirValue *carried, 
   const gradient_plan *p = job->p;
   MlirValue none = {NULL};
   MlirValue to = gradient_along(l, job->target, l->vars[GRADIENT_PIXEL].iv, p->step, p->dtype);
+  if (job->turned->strides[1] == 1 && p->rows >= p->step) {
+    gradient_pack_vectors(l, job, to);
+    return;
+  }
   for (int64_t lane = 0; lane < p->step; lane++) {
     MlirValue from = gradient_source(l, job, lane), at = gradient_beside(l, to, lane, p->dtype);
     loom_builder b = alone_here(l);
@@ -132,11 +150,11 @@ static void gradient_pack_lanes(lower *l, gradient_job *job, int64_t lane, int64
   MlirValue rows[GRADIENT_SQUARE], none = {NULL}, to = job->square;
   MlirValue from = gradient_source(l, job, lane);
   if (l->vars[GRADIENT_LANE].iv.ptr) {
-    from = gradient_along(l, from, l->vars[GRADIENT_LANE].iv, p->pixels->strides[1], p->dtype);
+    from = gradient_along(l, from, l->vars[GRADIENT_LANE].iv, job->turned->strides[1], p->dtype);
     to = alone_address(l, to, l->vars[GRADIENT_LANE].iv, p->dtype);
   }
   for (int i = 0; i < square; i++) {
-    MlirValue at = gradient_beside(l, from, loom_num_mul(p->pixels->strides[1], i), p->dtype);
+    MlirValue at = gradient_beside(l, from, loom_num_mul(job->turned->strides[1], i), p->dtype);
     loom_builder b = alone_here(l);
     rows[i] = gradient_splat(l, p, square);
     if (i < count) rows[i] = lane_load(&b, at, p->dtype, square, none);
@@ -159,14 +177,23 @@ static void gradient_pack_square(lower *l, void *user, const MlirValue *carried,
   gradient_job *job = user;
   const gradient_plan *p = job->p;
   MlirValue saved = l->vars[GRADIENT_PIXEL].iv;
-  int64_t line = p->count[GRADIENT_SPATIAL - 1], whole = gradient_whole(p);
-  l->vars[GRADIENT_PIXEL].iv = alone_op(l, "arith.minsi", saved, loom_num_sub(line, p->square));
+  int64_t whole = gradient_whole(p);
+  MlirValue last = alone_op(l, "arith.subi", gradient_least(l, job->line, job->reached), p->square);
+  l->vars[GRADIENT_PIXEL].iv = alone_op2(l, "arith.minsi", saved, last);
   job->square = gradient_along(l, job->target, l->vars[GRADIENT_PIXEL].iv, p->step, p->dtype);
   lower_for(l, alone_const(l, 0), alone_const(l, whole), alone_const(l, p->square), GRADIENT_LANE,
             0, NULL, gradient_pack_whole, job, NULL);
   for (int64_t lane = whole; lane < p->step; lane += p->square)
     gradient_pack_lanes(l, job, lane, p->rows - lane);
   l->vars[GRADIENT_PIXEL].iv = saved;
+}
+
+/* A line of all channels of a panel. */
+static void gradient_turn(lower *l, gradient_job *job) {
+  const gradient_plan *p = job->p;
+  bool squares = p->square > 1 && gradient_stride(p, job->turned, 2) == 1;
+  gradient_pieces(l, job->line, job->reached, squares ? p->square : 1, gradient_pack_square,
+                  gradient_pack_pixel, job);
 }
 
 /* One line of a panel. */
@@ -188,9 +215,9 @@ static void gradient_pack_line(lower *l, void *user, const MlirValue *carried, M
   ptr = gradient_along(l, ptr, channel, p->pixels->strides[1], p->dtype);
   ptr = gradient_along(l, ptr, z, gradient_stride(p, p->pixels, 0), p->dtype);
   job->image = gradient_along(l, ptr, y, gradient_stride(p, p->pixels, 1), p->dtype);
-  bool squares = p->square > 1 && gradient_stride(p, p->pixels, 2) == 1;
-  gradient_pieces(l, line, line, squares ? p->square : 1, gradient_pack_square, gradient_pack_pixel,
-                  job);
+  job->turned = p->pixels;
+  job->line = job->reached = line;
+  gradient_turn(l, job);
 }
 
 /* ---- packing the input: with zeros around it ---- */
@@ -245,14 +272,14 @@ static void gradient_copy_plane(lower *l, void *user, const MlirValue *carried, 
 }
 
 static int gradient_clear_width(const gradient_plan *p) {
-  return loom_num_at_most(p->square, p->image_strides[1]) ? p->square : 1;
+  return loom_num_at_most(p->square, p->plane) ? p->square : 1;
 }
 
 static void gradient_clear(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   const gradient_plan *p = ((gradient_job *)user)->p;
   MlirValue x = l->vars[GRADIENT_PIXEL].iv;
   int width = gradient_clear_width(p);
-  if (width > 1) x = alone_op(l, "arith.minsi", x, loom_num_sub(p->image_strides[1], width));
+  if (width > 1) x = alone_op(l, "arith.minsi", x, loom_num_sub(p->plane, width));
   MlirValue to = alone_address(l, ((gradient_job *)user)->target, x, p->dtype);
   loom_builder b = alone_here(l);
   lane_store(&b, gradient_splat(l, p, width), to, p->dtype, (MlirValue){NULL});
@@ -264,16 +291,55 @@ static void gradient_copy_image(lower *l, void *user, const MlirValue *carried, 
   const gradient_plan *p = job->p;
   MlirValue channel, chunk = alone_op(l, "arith.subi", l->vars[GRADIENT_CHUNK].iv, p->pack_lines);
   MlirValue planes = gradient_least(l, p->size[0], loom_num_sub(p->padded[0], p->low[0]));
-  job->target =
-      gradient_along(l, gradient_slots(l, p->image_offset), chunk, p->image_strides[1], p->dtype);
+  job->target = gradient_along(l, gradient_slots(l, p->image_offset), chunk, p->plane, p->dtype);
   MlirValue n = gradient_divide(l, chunk, p->in.dims[1], &channel);
   MlirValue ptr = gradient_along(l, l->pointers[p->image->slot], n, p->image->strides[0], p->dtype);
   job->image = gradient_along(l, ptr, channel, p->image->strides[1], p->dtype);
-  lower_for(l, alone_const(l, 0), alone_const(l, p->image_strides[1]),
-            alone_const(l, gradient_clear_width(p)), GRADIENT_PIXEL, 0, NULL, gradient_clear, job,
-            NULL);
+  lower_for(l, alone_const(l, 0), alone_const(l, p->plane), alone_const(l, gradient_clear_width(p)),
+            GRADIENT_PIXEL, 0, NULL, gradient_clear, job, NULL);
   lower_for(l, alone_const(l, 0), planes, alone_const(l, 1), GRADIENT_PLANE, 0, NULL,
             gradient_copy_plane, job, NULL);
+}
+
+static void gradient_turn_once(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  gradient_turn(l, user);
+}
+
+/* Is at - low in [0, size)? How many there are before `at` in *out, then. */
+static MlirValue gradient_inside(lower *l, MlirValue at, int64_t low, int64_t size,
+                                 MlirValue *out) {
+  *out = low ? alone_op(l, "arith.subi", at, low) : at;
+  loom_builder b = alone_here(l);
+  return lane_cmpi(&b, "ult", *out, alone_const(l, size)); /* negative ones are large */
+}
+
+/* A line of the padded input, turned: zeros, then what is there. */
+static void gradient_turn_image(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  gradient_job *job = user;
+  const gradient_plan *p = job->p;
+  MlirValue x, y, z, n,
+      chunk = alone_op(l, "arith.subi", l->vars[GRADIENT_CHUNK].iv, p->pack_lines);
+  MlirValue slots = gradient_slots(l, p->image_offset);
+  job->target = gradient_along(l, slots, chunk, p->plane, p->dtype);
+  lower_for(l, alone_const(l, 0), alone_const(l, p->plane), alone_const(l, gradient_clear_width(p)),
+            GRADIENT_PIXEL, 0, NULL, gradient_clear, job, NULL);
+  MlirValue rest = gradient_divide(l, chunk, p->padded[1], &y);
+  rest = gradient_divide(l, rest, p->padded[0], &z);
+  MlirValue panel = gradient_divide(l, rest, p->batch, &n), from = l->pointers[p->image->slot];
+  MlirValue there = gradient_inside(l, y, p->low[1], p->size[1], &y);
+  there = alone_op2(l, "arith.andi", there, gradient_inside(l, z, p->low[0], p->size[0], &z));
+  from = gradient_along(l, from, n, p->image->strides[0], p->dtype);
+  from = gradient_along(l, from, gradient_first(l, p, panel), p->image->strides[1], p->dtype);
+  from = gradient_along(l, from, z, gradient_stride(p, p->image, 0), p->dtype);
+  job->image = gradient_along(l, from, y, gradient_stride(p, p->image, 1), p->dtype);
+  job->target = gradient_beside(l, job->target, p->low[2] * p->step, p->dtype);
+  job->turned = p->image;
+  job->line = p->size[2];
+  job->reached = loom_num_sub(p->padded[2], p->low[2]);
+  loom_builder b = alone_here(l);
+  x = lane_select(&b, there, alone_const(l, 1), alone_const(l, 0));
+  lower_for(l, alone_const(l, 0), x, alone_const(l, 1), GRADIENT_LINE, 0, NULL, gradient_turn_once,
+            job, NULL);
 }
 
 static void gradient_pack(lower *l, gradient_job *job) {
@@ -283,7 +349,7 @@ static void gradient_pack(lower *l, gradient_job *job) {
             NULL, gradient_pack_line, job, NULL);
   if (!p->pack_planes) return;
   lower_for(l, alone_op(l, "arith.maxsi", l->begin, p->pack_lines), l->end, one, GRADIENT_CHUNK, 0,
-            NULL, gradient_copy_image, job, NULL);
+            NULL, p->paired ? gradient_turn_image : gradient_copy_image, job, NULL);
 }
 
 /* ---- a tile ---- */
@@ -308,6 +374,18 @@ static int64_t gradient_move(const gradient_plan *p, int d) {
   return loom_num_mul(p->image_strides[d + 2], p->strides[d]);
 }
 
+/* What vector `v` of a panel is multiplied by: the same element for all lanes and vectors (`first`,
+ * once it is there), or one for each lane. */
+static MlirValue gradient_image_lanes(lower *l, const gradient_plan *p, MlirValue ptr, int v,
+                                      MlirValue first) {
+  MlirValue none = {NULL};
+  if (!p->paired && v > 0) return first;
+  if (p->paired) ptr = gradient_beside(l, ptr, (int64_t)v * p->vl, p->dtype);
+  loom_builder b = alone_here(l);
+  if (p->paired) return lane_load(&b, ptr, p->dtype, p->vl, none);
+  return lane_splat(&b, lane_load(&b, ptr, p->dtype, 1, none), p->vl);
+}
+
 /* One pixel. Carried: the sums, then pointers to the image and to the gradient. */
 static void gradient_step(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   const gradient_plan *p = ((gradient_job *)user)->p;
@@ -321,11 +399,12 @@ static void gradient_step(lower *l, void *user, const MlirValue *carried, MlirVa
     columns[v] = lane_load(&b, ptr, p->dtype, p->vl, none);
   }
   for (int r = 0; r < p->mr; r++) {
-    MlirValue ptr = gradient_beside(l, carried[count], image[r], p->dtype);
-    loom_builder b = alone_here(l);
-    MlirValue x = lane_splat(&b, lane_load(&b, ptr, p->dtype, 1, none), p->vl);
-    for (int v = 0; v < p->nv; v++)
+    MlirValue ptr = gradient_beside(l, carried[count], image[r], p->dtype), x = none;
+    for (int v = 0; v < p->nv; v++) {
+      x = gradient_image_lanes(l, p, ptr, v, x);
+      loom_builder b = alone_here(l);
       next[r * p->nv + v] = alone_multiply_add(&b, p->dtype, x, columns[v], carried[r * p->nv + v]);
+    }
   }
   next[count] = gradient_beside(l, carried[count], gradient_move(p, 2), p->dtype);
   next[count + 1] = gradient_beside(l, carried[count + 1], p->step, p->dtype);
@@ -573,6 +652,10 @@ static void gradient_chunk(lower *l, void *user, const MlirValue *carried, MlirV
   MlirValue image = p->direct ? l->pointers[p->image->slot] : gradient_slots(l, p->image_offset);
   job->image = gradient_along(l, image, job->group, loom_num_mul(p->image_strides[1], p->channels),
                               p->dtype);
+  if (p->paired) { /* the panel's own; there is one group */
+    int64_t images = loom_num_mul(p->image_strides[0], p->batch);
+    job->image = gradient_along(l, gradient_slots(l, p->image_offset), panel, images, p->dtype);
+  }
   gradient_loop(l, p->chunk_channels * p->places * p->nv, GRADIENT_ROW, gradient_clear_sums, job);
   lower_for(l, alone_const(l, 0), alone_const(l, p->planes), alone_const(l, p->block[0]),
             GRADIENT_PLANES, 0, NULL, gradient_planes, job, NULL);

@@ -23,7 +23,7 @@ def both(function, tensors, cpu="native", **tolerance):
         torch.manual_seed(1)
         (y * torch.randn_like(y)).sum().backward()
         runs.append([y] + [t.grad for t in leaves if t.requires_grad])
-    torch.testing.assert_close(*runs, check_stride=True, **tolerance)
+    torch.testing.assert_close(*runs, **({"check_stride": True} | tolerance))
 
 
 def configuration(rng, spatial):
@@ -85,6 +85,27 @@ def test_shapes_of_models(n, i, size, o, window, stride, padding, groups, cpu):
     x = torch.randn(n, i, size, size, requires_grad=True)
     w = torch.randn(o, i // groups, window, window, requires_grad=True)
     both(lambda x, w: F.conv2d(x, w, None, stride, padding, 1, groups), [x, w], cpu, rtol=1e-4, atol=2e-4)
+    assert not host_calls()
+
+
+@pytest.mark.parametrize("cpu", CPUS)
+@pytest.mark.parametrize("layout", ["plain", "channels last", "turned"])
+def test_weights_of_depthwise_convolutions(layout, cpu):
+    """Fewer, as many and more channels than a vector has lanes; lines shorter and longer than it."""
+    rng = random.Random(3)
+    for channels, size in ((2, 9), (12, 7), (16, 20), (17, 3), (33, 14)):
+        torch._dynamo.reset()
+        stride, dilation, window = rng.choice([1, 2]), rng.choice([1, 2]), rng.choice([1, 3, 5])
+        x = torch.randn(2, channels, size, size + 2, dtype=torch.float64)
+        if layout == "channels last":
+            x = x.to(memory_format=torch.channels_last)
+        if layout == "turned":
+            x = x.transpose(2, 3)
+        w = torch.randn(channels, 1, window, window - (window > 1), dtype=torch.float64, requires_grad=True)
+        padding = dilation * (window - 1) // 2
+        # torch's fake tensors and its kernels give dimensions of size 1 different strides
+        options = {"rtol": 1e-10, "atol": 1e-10, "check_stride": layout == "plain"}
+        both(lambda x, w: F.conv2d(x, w, None, stride, padding, dilation, channels), [x, w], cpu, **options)
     assert not host_calls()
 
 
