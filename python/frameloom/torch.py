@@ -26,7 +26,7 @@ from frameloom import _native
 with _disable_current_modes():  # the probe needs real tensors
     _native.torch_init()
 
-from frameloom import _torch_random, _torch_sums  # noqa: E402
+from frameloom import _torch_random, _torch_sampling, _torch_sums  # noqa: E402
 
 _log = logging.getLogger("frameloom.torch")
 MODES = ("default", "max-autotune", "max-autotune-no-cudagraphs", "reduce-overhead")
@@ -175,7 +175,7 @@ def decompositions(fallback_random=True):
         aten.addcdiv.default, aten.lerp.Scalar, aten.lerp.Tensor,
     ):
         del table[op]
-    table |= get_decompositions([aten.dist, aten.ldexp])
+    table |= get_decompositions([aten.dist, aten.ldexp]) | _torch_sampling.decompositions()
     return table if fallback_random else table | _torch_random.decompositions()
 
 
