@@ -26,6 +26,8 @@ typedef struct branch_job {
   uint32_t first, middle, end; /* nodes: of the one way, of the other */
   loom_value first_value;
   roll_walk *ends[2];
+  uint64_t written; /* blocks of the caller, in front of the branch, and how many there are */
+  uint32_t blocks;
 } branch_job;
 
 void branch_ban(tracer *t, PyCodeObject *code, int32_t pc) {
@@ -190,6 +192,39 @@ static bool branch_merge(branch_job *j, const branch_jumps *jumps) {
   return true;
 }
 
+/* ---- what a way writes ------------------------------------------------------------------------
+ *
+ * An array of the caller that is written on one way only is written on both: on the other with what
+ * it holds.
+ */
+
+static uint64_t branch_written(tracer *t, uint32_t *count) {
+  uint64_t written = 0;
+  *count = 0;
+  for (const loom_adapter *const *a = loom_adapters(); *a && !written; a++)
+    if ((*a)->written) written = (*a)->written(t, count);
+  return written;
+}
+
+static bool branch_write_back(tracer *t, uint64_t which) {
+  for (const loom_adapter *const *a = loom_adapters(); *a; a++)
+    if (which && (*a)->write_back && !(*a)->write_back(t, which)) return false;
+  return true;
+}
+
+/* Does it write what it was not known to? Then capture starts again. `count`: of what there was
+ * before.
+ */
+static bool branch_writes_more(tracer *t, const branch_job *j, const branch_jumps *jumps) {
+  uint32_t count;
+  uint64_t more = branch_written(t, &count) & ~j->written;
+  if (j->blocks < 64) more &= ((uint64_t)1 << j->blocks) - 1;
+  if (!more || trace_pending(t)) return false;
+  roll_ban_row *row = roll_learn(t, j->f->code->object, ROLL_BRANCH + jumps->pc);
+  if (row) row->writes |= more;
+  return true;
+}
+
 static bool branch_run(branch_job *j, const branch_jumps *jumps) {
   tracer *t = j->t;
   if (!branch_save(j) || (jumps->ended && !roll_end_enter(t, jumps->ended)) ||
@@ -205,8 +240,9 @@ static bool branch_run(branch_job *j, const branch_jumps *jumps) {
 bool branch_both(tracer *t, frame *f, const branch_jumps *jumps, step *out) {
   const loom_flow *flow = flow_of(t, f->code);
   const roll_ban_row *row = roll_row(t->bans, f->code->object, ROLL_BRANCH + jumps->pc);
+  if (row && row->delay != ROLL_NEVER && !branch_write_back(t, row->writes)) return false;
   branch_job j = {.t = t, .f = f};
-  if (!flow || row || t->bans->all) return false;
+  if (!flow || (row && row->delay == ROLL_NEVER) || t->bans->all) return false;
   j.join = flow_join(flow, jumps->ways[0].pc, jumps->ways[1].pc);
   int32_t loop = flow_loop(flow, jumps->pc);
   bool inside = loop >= 0 && flow_within(flow, loop, jumps->ways[0].pc) &&
@@ -220,9 +256,11 @@ bool branch_both(tracer *t, frame *f, const branch_jumps *jumps, step *out) {
   f->sp = jumps->ways[jumps->ways[0].sp < jumps->ways[1].sp].sp; /* the higher one */
   *open = (branch){t->branches, f->code->object, jumps->pc, t->rolls};
   t->branches = open;
+  j.written = branch_written(t, &j.blocks);
   bool good = branch_run(&j, jumps);
   if (t->stopped) return false; /* roll_is_open() sees it */
-  if (!good && !trace_pending(t)) branch_ban(t, f->code->object, jumps->pc);
+  if (!good && !trace_pending(t) && !branch_writes_more(t, &j, jumps))
+    branch_ban(t, f->code->object, jumps->pc);
   if (t->state == TRACE_RAISING) { /* what is raised on one way only */
     t->state = TRACE_GOING;
     branch_ban(t, f->code->object, jumps->pc);
@@ -236,8 +274,8 @@ bool branch_both(tracer *t, frame *f, const branch_jumps *jumps, step *out) {
  * argument, or an array that the loop has made. When that cannot be a branch of the graph, the
  * graph takes it that there is one, and checks it: else the plain function runs. */
 static bool branch_suppose(tracer *t, frame *f, const branch_jumps *jumps) {
-  if (jumps->stays < 0 || !roll_row(t->bans, f->code->object, ROLL_BRANCH + jumps->pc))
-    return false;
+  const roll_ban_row *row = roll_row(t->bans, f->code->object, ROLL_BRANCH + jumps->pc);
+  if (jumps->stays < 0 || !row || row->delay != ROLL_NEVER) return false;
   for (const branch *b = t->branches; b; b = b->outer)
     if (b->code == f->code->object && b->pc == jumps->pc) return false;
   if (!trace_assume(t, jumps->condition, jumps->stays == 0)) return false;

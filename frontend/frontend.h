@@ -575,6 +575,10 @@ struct loom_adapter {
   bool (*finish)(tracer *t);
   /* Looks at what the adapter itself remembers of the capture (roll_walk.c). */
   void (*walk)(tracer *t, roll_walk *w);
+  /* Blocks of the caller that are written, bit i for the i-th that was looked at (the first 64); *count: all of them. */
+  uint64_t (*written)(tracer *t, uint32_t *count);
+  /* Takes these to be written from here on, with what they hold. False after a break. */
+  bool (*write_back)(tracer *t, uint64_t which);
   /* A number of the library's, known so far, as one of the graph; NULL with nothing pending: it is none. */
   value *(*walk_scalar)(tracer *t, PyObject *object);
   /* The truth of an object of the library's that is not known at capture, as a bool of the graph; LOOM_NO_VALUE, with

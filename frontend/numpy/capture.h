@@ -144,6 +144,8 @@ np_storage *np_storages(tracer *t); /* all, the last one made first */
 /* For roll_walk.c: an array value; and what the capture knows besides values. */
 void np_walk(roll_walk *w, value *v);
 void np_walk_state(tracer *t, roll_walk *w);
+uint64_t np_written(tracer *t, uint32_t *count);
+bool np_write_back(tracer *t, uint64_t which);
 value *np_walk_scalar(tracer *t, PyObject *object);
 
 /* ---- sizes.c: symbolic sizes (see size.c). After a failure the results mean nothing, and

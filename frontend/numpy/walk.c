@@ -81,3 +81,26 @@ void np_walk_state(tracer *t, roll_walk *w) {
   for (np_storage *s = np_storages(t); s; s = s->next)
     if (s->source && s->written_count) walk_storage(w, s);
 }
+
+uint64_t np_written(tracer *t, uint32_t *count) {
+  uint64_t written = 0;
+  *count = 0;
+  for (np_storage *s = np_storages(t); s; s = s->next)
+    *count += s->source != NULL;
+  uint32_t i = *count; /* the last one comes first */
+  for (np_storage *s = np_storages(t); s; s = s->next)
+    if (s->source && --i < 64 && s->written_count) written |= (uint64_t)1 << i;
+  return written;
+}
+
+bool np_write_back(tracer *t, uint64_t which) {
+  uint32_t i;
+  uint64_t written = np_written(t, &i);
+  for (np_storage *s = np_storages(t); s; s = s->next) {
+    if (!s->source || --i >= 64 || !((which & ~written) >> i & 1)) continue;
+    np_array *root = np_array_of(s->root);
+    if (!root->writeable || root->warns_on_write || !np_write(t, root, np_read(t, root)))
+      return false;
+  }
+  return true;
+}

@@ -121,6 +121,7 @@ typedef struct roll_ban_row {
   int delay;  /* so many iterations are looked at before one is taken for all; or as in roll.c */
   int period; /* so many of them are one */
   const char *why; /* it is left to Python, or NULL */
+  uint64_t writes; /* of a branch: blocks of the caller that it writes, see loom_adapter.written */
   struct roll_learnt *learnt; /* of a loop that data may end: what it is known to change; or NULL */
 } roll_ban_row;
 typedef struct roll_bans {

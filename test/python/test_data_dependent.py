@@ -109,8 +109,7 @@ def test_branches():
             y += 1
         return y
 
-    check(writes, (M,), (-M,), breaks=1)
-    for f in (assigned, returned, one_way, nested, numbers, both, either):
+    for f in (assigned, returned, one_way, nested, numbers, writes, both, either):
         report = check(f, (M,), (-M,), (M * 0,), (M - 2,), (M * 1e9,), (M * np.nan,))
         assert "if" in names(report), f.__name__
 
