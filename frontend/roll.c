@@ -29,7 +29,6 @@
 #define ROLL_TRIES 6
 #define ROLL_RESTARTS 48
 #define ROLL_ORDER 4       /* after so many iterations the names may be back where they were */
-#define ROLL_WRITTEN 32768 /* bytes: a write of a part of more costs as much as one of all */
 #define ROLL_NODES 2000    /* an unrolled loop of more is left to Python */
 
 uint64_t roll_symbol(tracer *t, const roll *r) {
@@ -357,25 +356,6 @@ static void roll_retry(tracer *t, roll *r, roll_walk *now, bool alike) {
   if (!more || !roll_hide(t, r, iter_left(t, r->iterator))) roll_give_up(t, r, now->refused);
 }
 
-/* A kernel that replaces a part of an array goes through all of it: not for every element of a
- * large one. */
-static bool roll_writes_little(tracer *t, const roll *r) {
-  const loom_graph *graph = trace_graph(t);
-  for (uint32_t n = r->first; n < graph->node_count; n++) {
-    const loom_node *node = &graph->nodes[n];
-    double bytes[2];
-    if (node->op != LOOM_OP_UPDATE_SLICE || !roll_attr_looped(t, &node->attrs[0])) continue;
-    for (int i = 0; i < 2; i++) {
-      const loom_type *type = loom_graph_type(graph, node->operands[i]);
-      bytes[i] = (double)loom_dtype_size(type->dtype);
-      for (int d = 0; d < type->rank; d++)
-        bytes[i] *= (double)size_hint(t, loom_stride_of_dim(type->dims[d]));
-    }
-    if (bytes[0] > ROLL_WRITTEN && bytes[0] > 8 * bytes[1]) return true;
-  }
-  return false;
-}
-
 /* At the head, after the hidden iteration. */
 void roll_check(tracer *t, roll *r) {
   roll_walk *now = roll_look(t, r);
@@ -384,12 +364,6 @@ void roll_check(tracer *t, roll *r) {
   holds = holds && roll_steps_hold(t, r, now);
   for (uint32_t i = 0; i < now->slot_count && holds; i++)
     holds = r->carried[i] || roll_slot_same(&r->before->slots[i], &now->slots[i]);
-  if (holds && roll_writes_little(t, r)) {
-    trace_note_loop(t, LOOP_UNROLLED, r->length, "it writes small parts of a large array");
-    roll_restart(t, r, ROLL_NEVER, 1);
-    roll_ban_row *row = roll_row(t->bans, r->frame->code->object, r->pc);
-    if (row) row->why = "it writes small parts of a large array";
-  }
   if (trace_pending(t)) return;
   if (!holds) {
     if (alike) roll_differ(t, r, r->before, now);
