@@ -488,6 +488,7 @@ value *builtin_setitem(tracer *t, const builtin_args *a) {
 value *builtin_index(tracer *t, const builtin_args *a) {
   CHECK(1, 1);
   if (value_is_const(a->args[0]) && PyLong_CheckExact(a->args[0]->object)) return a->args[0];
+  if (number_is_size(a->args[0])) return a->args[0];
   value *result = special_or_pass(t, a->args[0], "__index__", &PyLong_Type);
   if (result != t->not_implemented) return result;
   if (a->args[0]->type == &value_tuple_type || a->args[0]->type == &value_list_type)

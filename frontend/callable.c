@@ -12,6 +12,8 @@
 #include <structmember.h>
 
 #define CALL_STACK (24 << 10) /* bytes of C stack that a plain call is not made without */
+#define LEND_STACK                                                                                 \
+  (2 << 20) /* bytes of C stack that CPython's count of calls is not lifted without */
 #define BUILD_STACK (1 << 20) /* bytes of C stack that nothing is compiled without */
 
 /* Functions that this thread is running as plain Python inside a compiled call: a recursive call
@@ -57,10 +59,18 @@ bool callable_stack_check(const callable *c) {
   return false;
 }
 
+int callable_go_deeper(void) {
+  return python_recursion_is_low() && callable_stack_left() >= LEND_STACK ? python_recursion_lend()
+                                                                          : 0;
+}
+
 PyObject *callable_call_plain(const callable *c, PyObject *const *args, size_t flags,
                               PyObject *kwnames) {
   if (!callable_stack_check(c)) return NULL;
-  return PyObject_Vectorcall((PyObject *)c->function, args, flags, kwnames);
+  int lent = callable_go_deeper();
+  PyObject *result = PyObject_Vectorcall((PyObject *)c->function, args, flags, kwnames);
+  python_recursion_take_back(lent);
+  return result;
 }
 
 void plain_frame_open(plain_frame *frame, const callable *c) {

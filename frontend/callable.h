@@ -149,8 +149,8 @@ typedef struct resume_point resume_point;
 typedef struct resume_table {
   struct callable **points; /* owned */
   uint32_t count, capacity;
-  PyObject *callees; /* dict: code -> the callable for functions with it that the hook is given,
-                        shared with those (hook.c); or NULL */
+  PyObject *callees;   /* dict: code -> the callable for functions with it that the hook is given,
+                          shared with those (hook.c); or NULL */
   PyObject *generator; /* of a generator function: the one that is called in its place, whose code
                           asks for parts (generator.c); or NULL */
 } resume_table;
@@ -251,6 +251,10 @@ PyObject *callable_call_uncompiled(callable *c, PyObject *const *args, size_t fl
                                    PyObject *kwnames);
 bool callable_stack_check(
     const callable *c); /* else RecursionError: the C stack is nearly used up */
+/* Plain Python calls need no C stack, calls through a callable do, and from 3.12 on CPython counts
+ * them up to a low number: lets them go deeper where the stack has room. What it gives is for
+ * python_recursion_take_back(), when the call has returned. */
+int callable_go_deeper(void);
 /* While one is open, calls of `c` in this thread that no version fits are not captured. */
 typedef struct plain_frame {
   const callable *who;

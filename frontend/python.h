@@ -108,6 +108,24 @@ static inline bool python_recursion_is_low(void) {
 #endif
 }
 
+/* Lets the calls that C code nests go deeper by some, as far as they are counted apart; what it
+ * gives has to be taken back when the call that it was for has returned. */
+static inline int python_recursion_lend(void) {
+#if LOOM_PYTHON >= 312
+  enum { SOME = 64 };
+  _PyThreadState_UncheckedGet()->c_recursion_remaining += SOME;
+  return SOME;
+#else
+  return 0;
+#endif
+}
+
+static inline void python_recursion_take_back(int lent) {
+#if LOOM_PYTHON >= 312
+  _PyThreadState_UncheckedGet()->c_recursion_remaining -= lent;
+#endif
+}
+
 /* ---- frames ------------------------------------------------------------------------------------
  */
 

@@ -118,10 +118,12 @@ static PyObject *point_call(const callable *part, PyObject *function, frame_stat
                              code->co_argcount + code->co_kwonlyargcount);
   if (code->co_kwonlyargcount && !names) return NULL;
   hook_scope scope;
+  int lent = callable_go_deeper();
   hook_open(&scope, (callable *)part, PyFunction_GET_CODE(function));
   result =
       handover_call(function, s, (PyObject *const *)resume_none, (size_t)code->co_argcount, names);
   hook_close(&scope);
+  python_recursion_take_back(lent);
   Py_XDECREF(names);
   return result;
 }

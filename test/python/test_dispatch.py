@@ -236,7 +236,7 @@ def test_deep_recursion_raises(compiled):
             f(5000)
         sys.setrecursionlimit(1_000_000)
         assert f(3000) == 3000
-        with pytest.raises(RecursionError, match="compiled function"):
+        with pytest.raises(RecursionError, match="recursion"):
             f(500_000)
     finally:
         sys.setrecursionlimit(limit)
