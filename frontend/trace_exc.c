@@ -182,6 +182,7 @@ value *builtin_exception(tracer *t, const builtin_args *a) {
   if (a->count || a->kwnames) return t->not_implemented;
   if (t->handled && t->handled->type != &value_exception_type)
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an exception that capture does not know");
+  if (!t->handled && !handled_is_nothing(t)) return NULL;
   return t->handled ? t->handled : t->none;
 }
 

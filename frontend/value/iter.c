@@ -326,9 +326,11 @@ const value_type value_iterator_type = {.name = "iterator",
  * once (roll.c) does not have to know.
  * --------------------------------------------------------------- */
 
+#define RANGE_FINISHED PY_SSIZE_T_MAX /* in place of any.i: behind a loop in the graph */
+
 static value *range_next(tracer *t, value *v) {
   Py_ssize_t length = PyObject_Size(v->object);
-  if (v->any.n && v->any.i >= length) return NULL; /* behind a loop in the graph (iter_finish) */
+  if (v->any.i == RANGE_FINISHED) return NULL;
   if (v->any.n) return size_know(t, v->any.n), NULL;
   if (length < 0) return error_drop(), trace_break(t, BREAK_LIMIT, "a range of too many numbers");
   if (v->any.i >= length) return NULL;
@@ -341,7 +343,8 @@ static PyObject *range_python_type(tracer *t, value *v) { return (PyObject *)&Py
 static recipe *range_rebuild(tracer *t, value *v) {
   if (v->any.n) return size_know(t, v->any.n), NULL;
   value *range = value_const(t, v->object);
-  return range ? iter_recipe(t, range, v->any.i, false) : NULL;
+  Py_ssize_t at = v->any.i == RANGE_FINISHED ? PyObject_Size(v->object) : v->any.i;
+  return range ? iter_recipe(t, range, at, false) : NULL;
 }
 
 const value_type value_range_type = {.name = "range iterator",
@@ -364,6 +367,7 @@ static bool range_part(PyObject *range, const char *name, int64_t *out) {
 
 static int64_t range_left(tracer *t, value *v) {
   int64_t start, step, left;
+  if (v->any.i == RANGE_FINISHED) return 0;
   if (v->any.n) return size_op(t, LOOM_EXPR_ADD, v->any.n, -v->any.i, &left) ? left : -1;
   Py_ssize_t length = PyObject_Size(v->object);
   if (length < 0) error_drop();
@@ -491,7 +495,7 @@ void iter_step(tracer *t, value *v, int64_t by) {
 
 void iter_finish(value *v) {
   if (v->type == &value_range_type) {
-    v->any.i = PyObject_Size(v->object);
+    v->any.i = RANGE_FINISHED;
     return;
   }
   iter_data *d = v->any.a;

@@ -345,6 +345,10 @@ def test_sub_interpreter_refuses():
             "i = s.create()\n"
             "try: s.run_string(i, 'import frameloom._native')\n"
             "except s.RunFailedError as e: print('refused', e)")
+    if sys.version_info >= (3, 13):
+        code = ("import _interpreters as s\n"
+                "failed = s.run_string(s.create('legacy'), 'import frameloom._native')\n"
+                "if failed: print('refused', failed.formatted)")
     done = run(code)
     assert done.returncode == 0 and "refused" in done.stdout and "Import" in done.stdout
 

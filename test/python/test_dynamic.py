@@ -329,3 +329,19 @@ def test_marks_are_checked_and_die_with_their_array():
         frameloom.mark_static(None)
     for _ in range(1000):
         frameloom.mark_dynamic(ramp(3), 0)
+
+
+@pytest.mark.parametrize("dynamic", [True, None])
+def test_a_range_that_was_empty_at_first(dynamic):
+    def rows(a, n):
+        return list(range(n)), [a * i for i in range(n)]
+
+    def guarded(a, n):
+        if n > len(a):
+            return None
+        return tuple(range(n)), [i for i in reversed(range(n))], a + n
+
+    for function in (rows, guarded):
+        compiled = frameloom.compile(function, dynamic=dynamic, backend=BACKEND)
+        for size, n in [(1, 0), (1, 5), (2, 0), (2, 1), (2, 2), (3, 0), (3, 1)]:
+            assert_same(compiled(ramp(size), n), function(ramp(size), n))

@@ -575,3 +575,22 @@ def test_an_interrupt_at_any_moment(after):
         gc.enable()
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, old)
+
+
+def ask_exc_info(x):
+    return repr(sys.exc_info()[1]), x * 2
+
+
+def ask_exception(x):
+    return repr(sys.exception()) if hasattr(sys, "exception") else "", x * 2
+
+
+@pytest.mark.parametrize("function", [ask_exc_info, ask_exception])
+def test_the_exception_that_the_caller_handles(function):
+    compiled = make(function)
+    for _ in range(3):
+        assert compiled(X)[0] == function(X)[0]
+        try:
+            raise ValueError("outer")
+        except ValueError:
+            assert compiled(X)[0] == function(X)[0]
