@@ -72,3 +72,60 @@ bool frame_is_seen_beside(PyObject *exception) {
   Py_XDECREF(traceback);
   return Py_REFCNT(f->object) > known;
 }
+
+/* ---- are the mirrors right? ---------------------------------------------------------------------
+ *
+ * The fields above are nobody's promise: another release of a version that is known may have them
+ * elsewhere. So they are compared once with what the public functions say. */
+
+static bool probe_agrees;
+
+/* A frame that runs, seen from a C function that it calls with its first local. */
+static bool probe_running(const python_frame *f, PyObject *local) {
+  PyFrameObject *object = PyEval_GetFrame(), *back = object ? PyFrame_GetBack(object) : NULL;
+  PyCodeObject *code = object ? PyFrame_GetCode(object) : NULL;
+  bool good =
+      f && object && f->code == (void *)code && f->object == object &&
+      f->globals == PyEval_GetGlobals() && f->builtins == PyEval_GetBuiltins() &&
+      f->slots[0] == local &&
+      (const char *)f->at - (const char *)code->co_code_adaptive == PyFrame_GetLasti(object);
+  const python_frame *previous = good ? f->previous : NULL;
+  while (good && back && previous && previous->object != back)
+    previous = previous->previous;
+  good = good && (!back || previous);
+  Py_XDECREF(back);
+  Py_XDECREF(code);
+  return good;
+}
+
+PyObject *loom_py_frame_probe(PyObject *module, PyObject *local) {
+  return PyBool_FromLong(probe_running(python_frame_now(), local));
+}
+
+static PyObject *probe_function;
+
+/* A frame that is about to start. */
+static PyObject *probe_evaluate(PyThreadState *state, struct _PyInterpreterFrame *frame,
+                                int thrown) {
+  const python_frame *f = (const python_frame *)frame;
+  const PyFunctionObject *function = (const PyFunctionObject *)f->function;
+  const PyCodeObject *code = (const PyCodeObject *)PyFunction_GET_CODE(probe_function);
+  if ((const PyObject *)function == probe_function && f->code == (const void *)code)
+    probe_agrees = (const char *)f->at == code->co_code_adaptive - PYTHON_FRAME_STARTS_BEFORE &&
+                   f->slots[0] == Py_Ellipsis && !f->slots[1];
+  return _PyEval_EvalFrameDefault(state, frame, thrown);
+}
+
+PyObject *loom_py_frames_agree(PyObject *module, PyObject *function) {
+  if (!PyFunction_Check(function)) return PyErr_Format(PyExc_TypeError, "a function is expected");
+  PyInterpreterState *interpreter = PyInterpreterState_Get();
+  frame_evaluator *before = _PyInterpreterState_GetEvalFrameFunc(interpreter);
+  probe_function = function;
+  probe_agrees = false;
+  _PyInterpreterState_SetEvalFrameFunc(interpreter, probe_evaluate);
+  PyObject *args[] = {Py_Ellipsis}, *result = PyObject_Vectorcall(function, args, 1, NULL);
+  _PyInterpreterState_SetEvalFrameFunc(interpreter, before);
+  probe_agrees = probe_agrees && result == Py_True;
+  Py_XDECREF(result);
+  return result ? PyBool_FromLong(probe_agrees) : NULL;
+}

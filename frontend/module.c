@@ -1,6 +1,7 @@
 /* The module definition of frameloom._native. */
 #include "frontend/callable.h"
 #include "frontend/graph_object.h"
+#include "frontend/resume.h"
 #include "frontend/torch/torch.h"
 
 static PyMethodDef module_methods[] = {
@@ -39,6 +40,10 @@ static PyMethodDef module_methods[] = {
     {"torch_compile", torch_py_compile, METH_VARARGS,
      PyDoc_STR("torch_compile(graph_module, cpu, interpret, fastmath)\n--\n\nA callable for an FX "
                "graph of ATen ops.")},
+    {"frames_agree", loom_py_frames_agree, METH_O,
+     PyDoc_STR("frames_agree(function): are the interpreter's frames as they are taken to be?")},
+    {"frame_probe", loom_py_frame_probe, METH_O,
+     PyDoc_STR("frame_probe(local): is this the first local of the frame that calls?")},
     {"_capture", loom_debug_capture, METH_VARARGS, PyDoc_STR("Captures one call, for tests.")},
     {"_recode", loom_debug_recode, METH_O,
      PyDoc_STR("Decodes a code object and encodes it again, for tests.")},

@@ -55,6 +55,11 @@ PyObject *frame_leave(PyThreadState *state, struct _PyInterpreterFrame *f, PyObj
 PyCodeObject *frame_code(const struct _PyInterpreterFrame *f);         /* borrowed */
 PyFunctionObject *frame_function(const struct _PyInterpreterFrame *f); /* borrowed; NULL: none */
 PyObject **frame_slots(struct _PyInterpreterFrame *f); /* its locals: the arguments come first */
+/* frames_agree(function) -> are the interpreter's frames as python.h says? The function has one
+ * argument and one more local, and returns frame_probe(argument), with nothing bound to the local.
+ * METH_O. */
+PyObject *loom_py_frames_agree(PyObject *module, PyObject *function);
+PyObject *loom_py_frame_probe(PyObject *module, PyObject *local);
 /* Does somebody hold the frame object of the frame that runs now? */
 bool frame_is_seen(void);
 /* The same, but for the traceback of an exception. */

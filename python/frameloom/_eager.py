@@ -2,6 +2,7 @@
 is not written for. Everything runs as plain Python, with one warning."""
 
 import contextlib as _contextlib
+import functools as _functools
 import sys as _sys
 
 VERSIONS = ((3, 11), (3, 12), (3, 13))
@@ -14,7 +15,22 @@ def reason():
     if not getattr(_sys, "_is_gil_enabled", lambda: True)():
         return "a free-threaded Python"
     version = tuple(_sys.version_info[:2])
-    return None if version in VERSIONS else f"Python {version[0]}.{version[1]}"
+    if version not in VERSIONS:
+        return f"Python {version[0]}.{version[1]}"
+    return None if _frames_agree() else f"Python {_sys.version.split()[0]}, whose frames are not those of {version[0]}.{version[1]}"
+
+
+@_functools.cache
+def _frames_agree():
+    """Are the interpreter's frames, which no header describes, as in the releases that are known?"""
+    from . import _native
+
+    def probe(local):
+        other = frame_probe(local)
+        return other
+
+    frame_probe = _native.frame_probe
+    return _native.frames_agree(probe)
 
 
 def _warn():

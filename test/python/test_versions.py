@@ -89,3 +89,36 @@ print("plain")
 """
     got = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert got.stdout == "plain\n", got.stderr
+
+
+def test_frames_that_are_elsewhere_run_everything_as_it_is():
+    program = """
+import sys, types, warnings
+native = sys.modules["frameloom._native"] = types.ModuleType("frameloom._native")
+native.frames_agree, native.frame_probe = lambda function: False, None
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    import frameloom
+    def f(x): return x + 1
+    assert frameloom.compile(f) is f
+assert len(caught) == 1 and "whose frames are not those of" in str(caught[0].message), caught
+print("plain")
+"""
+    got = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert got.stdout == "plain\n", got.stderr
+
+
+def test_the_frames_are_looked_at():
+    def probe(local):
+        other = _native.frame_probe(local)
+        return other
+
+    def wrong(local, other=1):
+        return _native.frame_probe(local)
+
+    def unlike(local):
+        other = _native.frame_probe(None)
+        return other
+
+    assert _native.frames_agree(probe) is True
+    assert _native.frames_agree(wrong) is _native.frames_agree(unlike) is False
