@@ -111,6 +111,18 @@ static bool flow_run(rewrite *w, int32_t *begin) {
   return true;
 }
 
+int32_t generator_call_below(int opcode, int32_t arg) {
+  int32_t nulls = OPCODE_NULL_ABOVE; /* items between the callable and its arguments */
+  switch (opcode) {
+  case CALL: return arg + 1 + nulls;
+  case CALL_FUNCTION_EX: return 2 + (arg & 1) + nulls;
+#if LOOM_PYTHON >= 313
+  case CALL_KW: return arg + 2 + nulls;
+#endif
+  default: return 0;
+  }
+}
+
 /* ---- where parts may begin and end --------------------------------------------------------------
  */
 
@@ -159,6 +171,10 @@ static void exit_add(rewrite *w, const region *r, int32_t depth) {
   generator_exit *out = &w->out->exits[w->out->exit_count++];
   *out = (generator_exit){.unit = r->begin, .depth = depth, .places = {-1, -1}};
   if (op_is_trivial(opcode)) return;
+  if (generator_call_below(opcode, (int32_t)r->arg)) {
+    out->call = (uint8_t)opcode;
+    out->arg = (int32_t)r->arg;
+  }
   /* The loop of a `yield from` stays as it is. */
   if (opcode != SEND) out->places[0] = place_at(w, r->end, false);
   if (jump_direction(opcode)) out->places[1] = place_at(w, jump_goes(w, r), opcode == SEND);

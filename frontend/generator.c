@@ -11,6 +11,7 @@
  * While a part runs the frame is hidden, as if the part were what the generator's user has called.
  */
 #include "frontend/generator.h"
+#include "frontend/opcodes.h"
 #include "frontend/value/value.h"
 
 #define GENERATOR_IDLE 4 /* parts in a row with nothing to compute, after which none is tried */
@@ -184,6 +185,69 @@ static int place_run(segments *s, generator_place *p, python_frame *f, callable 
   return ran;
 }
 
+/* ---- calls that break a graph -------------------------------------------------------------------
+ *
+ * What a call runs for real is compiled too (hook.c): the callable on the stack is replaced by one
+ * that calls it so. */
+
+typedef struct hooked {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  PyObject *called; /* owned */
+  callable *owner;  /* owned */
+  PyObject *code;   /* of the generator (owned) */
+} hooked;
+
+static PyObject *hooked_call(PyObject *self, PyObject *const *args, size_t flags,
+                             PyObject *kwnames) {
+  hooked *h = (hooked *)self;
+  hook_scope scope;
+  Py_INCREF(self);
+  hook_open(&scope, h->owner, h->code);
+  PyObject *result = PyObject_Vectorcall(h->called, args, flags, kwnames);
+  hook_close(&scope);
+  Py_DECREF(self);
+  return result;
+}
+
+static void hooked_dealloc(PyObject *self) {
+  hooked *h = (hooked *)self;
+  Py_DECREF(h->called);
+  Py_DECREF(h->owner);
+  Py_DECREF(h->code);
+  PyObject_Free(self);
+}
+
+static PyTypeObject hooked_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "frameloom._native.HookedCall",
+    .tp_doc = PyDoc_STR("Calls something, and has the functions compiled that it calls."),
+    .tp_basicsize = sizeof(hooked),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_vectorcall_offset = offsetof(hooked, vectorcall),
+    .tp_call = PyVectorcall_Call,
+    .tp_dealloc = hooked_dealloc};
+
+/* The stack in front of a call: nothing is done where it cannot be. */
+static void call_hook(const segments *s, const generator_exit *out, PyObject **stack) {
+  int32_t below = generator_call_below(out->call, out->arg);
+  if (!below || below > out->depth || callable_is_off()) return;
+  PyObject **called = stack + out->depth - below;
+  if (!OPCODE_NULL_ABOVE && out->call == CALL && below < out->depth && called[-1]) called--;
+  /* What cannot be unpacked is reported with the callable's name. */
+  if (out->call == CALL_FUNCTION_EX && !PyTuple_CheckExact(stack[out->depth - 1 - (out->arg & 1)]))
+    return;
+  PyObject *owner = *called ? python_weakref_get(s->owner) : NULL;
+  hooked *h = !owner || PyType_Ready(&hooked_type) < 0 ? NULL : PyObject_New(hooked, &hooked_type);
+  if (h) {
+    h->vectorcall = hooked_call;
+    h->called = *called;
+    h->owner = (callable *)Py_NewRef(owner);
+    h->code = Py_NewRef(s->code);
+    *called = (PyObject *)h;
+  }
+  Py_XDECREF(owner);
+  PyErr_Clear();
+}
+
 /* ---- what the code asks -------------------------------------------------------------------------
  */
 
@@ -228,6 +292,7 @@ static int ask_fill(const mark *m) {
     stack[i] = p->stack[i];
     p->stack[i] = none;
   }
+  call_hook(m->segments, &m->segments->layout.exits[p->exit], stack);
   pending_drop();
   return 0;
 }

@@ -21,6 +21,8 @@ typedef struct generator_place {
 typedef struct generator_exit {
   int32_t unit, depth;
   int32_t places[2]; /* behind the instruction, and behind its jump; -1: none */
+  uint8_t call;      /* the opcode, when it is a call's; else 0 */
+  int32_t arg;       /* of a call */
 } generator_exit;
 
 /* What the code asks of the driver, by constants whose truth it asks for, or which it inverts. */
@@ -41,6 +43,10 @@ void generator_layout_fini(generator_layout *l);
 
 /* Makes the constant for a role (for places: GENERATOR_PLACE + its number): a new reference. */
 typedef PyObject *generator_mark_new(void *context, int32_t role);
+
+/* How far under the top of the stack a call finds its callable, as from 1; 0: it is no call. Before
+ * 3.13 a method comes one further below, in place of a NULL. */
+int32_t generator_call_below(int opcode, int32_t arg);
 
 /* Code that does what `code`, a generator's, does, and asks for compiled parts. False without an
  * exception when it cannot be made. */

@@ -245,7 +245,6 @@ def play(function, names):
                      generator.gi_yieldfrom is None, repr(sys.exc_info())))
     seen.append(str(LOG))
     del generator
-    gc.collect()
     return seen, str(LOG)
 
 
@@ -255,7 +254,7 @@ def play(function, names):
 def test_everything_that_is_done_with_a_generator(program, backend):
     compiled = frameloom.compile(program, backend=backend)
     choose = random.Random(program.__name__)
-    for round in range(25):
+    for round in range(15):
         names = ["next"] * choose.randrange(1, 9) if round < 5 else choose.choices(
             list(OPERATIONS), [6, 2, 1, 1, 1], k=choose.randrange(1, 9))
         assert play(compiled, names) == play(program, names), names
@@ -492,3 +491,62 @@ def test_disabled_and_eager():
     with frameloom.config.patch(disable=True):
         assert shown(next(generator)) == expected[1]
     assert shown(next(generator)) == expected[2]
+
+
+class Doubler:
+    def __init__(self, log):
+        self.log = log
+
+    def __call__(self, x, *more, scale=2.0):
+        y = x * scale
+        self.log.append(y.sum())
+        return y + len(more)
+
+    def method(self, x):
+        self.log.append("method")
+        return x * 3 + 1
+
+
+def test_functions_that_a_generator_calls_are_compiled():
+    log, depths = [], []
+    double = Doubler(log)
+
+    def helper(x, k=1):
+        y = np.abs(x) * 4 + k
+        depths.append([sys._getframe(i).f_code.co_name for i in range(3)])
+        log.append(y.tolist())
+        return y * 2
+
+    class Base:
+        def offset(self):
+            log.append("offset")
+            return 1.5
+
+    class Walk(Base):
+        def steps(self, x):
+            y = helper(x)
+            yield y
+            y = y + super().offset()
+            for key, value in sorted({"b": y, "a": x}.items(), key=lambda item: (log.append(item[0]), item[0])[1]):
+                yield value * 2
+            args, more = (y, 1), {"scale": 3.0}
+            yield double(*args, **more) + double.method(y)
+            yield double(y, 1, scale=0.5)
+            yield sum(map(helper, [y, y + 1]))
+            try:
+                yield helper(None)
+            except TypeError as e:
+                log.append(str(e))
+            yield double(*[y, 2])
+
+    def run(function):
+        log.clear()
+        depths.clear()
+        return [shown(v) for v in function(Walk(), X)], str(log), str(depths)
+
+    compiled = frameloom.compile(Walk.steps)
+    Walk.steps, plain = compiled, Walk.steps
+    expected = run(plain)
+    for _ in range(6):
+        assert run(compiled) == expected
+    assert len(compiled._report()["entries"]) > 4
