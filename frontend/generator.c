@@ -245,7 +245,7 @@ static void call_hook(const segments *s, const generator_exit *out, PyObject **s
     *called = (PyObject *)h;
   }
   Py_XDECREF(owner);
-  PyErr_Clear();
+  error_drop();
 }
 
 /* ---- what the code asks -------------------------------------------------------------------------
