@@ -28,7 +28,13 @@ bool container_fill(tracer *t, value *v) {
   PyTypeObject *base = container_base((PyTypeObject *)object_class(v));
   value *content = !base ? NULL : base == &PyDict_Type ? value_dict(t) : value_list(t, NULL, 0);
   v->any.n = (Py_ssize_t)(intptr_t)content;
-  return !base || content;
+  return !base || (content && pointer_map_set(t, &t->contents, content, v));
+}
+
+bool container_holds(tracer *t, value *content) {
+  if (!content || !pointer_map_get(&t->contents, content)) return false;
+  trace_break(t, BREAK_UNSUPPORTED_TYPE, "a view of an instance of a class over dict or list");
+  return true;
 }
 
 bool container_keeps(tracer *t, value *v, const char *name) {

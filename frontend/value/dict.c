@@ -393,6 +393,7 @@ static PyObject *view_python_type(tracer *t, value *view) {
 static recipe *view_rebuild(tracer *t, value *view) {
   static const char *const names[3] = {"keys", "values", "items"};
   value *dict = view->any.a;
+  if (container_holds(t, dict)) return NULL;
   PyObject *method = PyObject_GetAttrString((PyObject *)&PyDict_Type, names[view->any.i]);
   return method ? trace_rebuild_call(t, method, &dict, 1) : trace_fail(t);
 }

@@ -280,6 +280,7 @@ recipe *iter_recipe(tracer *t, value *sequence, Py_ssize_t index, bool reverse) 
   static PyMethodDef method = {"iterator", (PyCFunction)(void (*)(void))iter_restore, METH_FASTCALL,
                                NULL};
   value *args[3] = {sequence, value_int(t, index), value_bool(t, reverse)};
+  if (container_holds(t, sequence)) return NULL;
   return args[1] ? trace_rebuild_call(t, PyCFunction_New(&method, NULL), args, 3) : NULL;
 }
 

@@ -159,6 +159,7 @@ struct tracer {
   uint64_t steps;
   uint32_t fp_ignored, fp_seen; /* flags ignored now; those of the nodes made while not ignored */
   pointer_map wrapped, by_source, codes, rebuilt, guarded;
+  pointer_map contents; /* of instances made here of classes over dict and list -> the instance */
   pointer_map made,
       stand_ins; /* classbody.c: objects made for the capture alone; value -> its object */
   PyObject *const *args;
@@ -455,6 +456,8 @@ PyTypeObject *
 container_base(PyTypeObject *type); /* dict or list, which it is a Python class over */
 value *object_content(value *v);    /* the dict or list value, or NULL */
 bool container_fill(tracer *t, value *v);
+/* Is it what an instance made here holds? Rebuilt by itself it would be another object: a break. */
+bool container_holds(tracer *t, value *content);
 bool container_wrap(tracer *t, value *v); /* of a live one */
 bool container_keeps(tracer *t, value *v,
                      const char *name); /* the method is the builtin type's own */

@@ -235,3 +235,30 @@ def test_coroutines_are_refused(asynchronous):
 
     got, name = frameloom.compile(f)(X)
     assert got.tolist() == [2, 3, 4] and name == ("coroutine" if asynchronous else "async_generator")
+
+
+def test_views_and_iterators_of_subclasses_at_a_break():
+    class Rows(dict):
+        pass
+
+    class Items(list):
+        pass
+
+    def views(x):
+        rows = Rows(a=x)
+        keys, values, pairs = rows.keys(), rows.values(), rows.items()
+        print(end="")
+        rows["b"] = x * 2
+        return list(keys), [v.tolist() for v in values], len(pairs), type(keys)
+
+    def iterators(x):
+        items = Items([x])
+        forward = iter(items)
+        print(end="")
+        items.append(x * 2)
+        return [v.tolist() for v in forward], len(items)
+
+    for function in (views, iterators):
+        compiled = frameloom.compile(function)
+        for _ in range(3):
+            assert compiled(np.arange(3.0)) == function(np.arange(3.0))
