@@ -677,25 +677,9 @@ static bool fuse_can_dissolve(const fuse_state *s, int g) {
   return (uses == 1 && viewed) || (inputs <= 2 && cost * uses <= FUSE_MAX_DISSOLVED);
 }
 
-/* Would a product store what its readers can compute again from its result, which is stored
- * anyway? */
-static bool fuse_would_store(const fuse_state *s, int a, int b) {
-  bool stored = false, leaves = false;
-  if (!fuse_can_dissolve(s, b)) return false;
-  for (int n = s->groups[b].head; n >= 0; n = s->nodes[n].next) {
-    leaves |= fuse_leaves(s, n, a, b);
-    for (int e = 0; e < s->nodes[n].edge_count; e++) {
-      int producer = s->edges[s->nodes[n].first_edge + e].producer;
-      stored |= s->nodes[producer].group == a && fuse_leaves(s, producer, a, b);
-    }
-  }
-  return stored && leaves;
-}
-
 /* A group that can be computed again everywhere is better off so than stored by the first reduction
  * that reads it, when others read it too. */
 static bool fuse_should_wait(const fuse_state *s, int a, int b, const fuse_group *g) {
-  if (g->kind == FUSE_DOT && fuse_would_store(s, a, b)) return true;
   if (g->kind == FUSE_POINTWISE || !fuse_can_dissolve(s, a)) return false;
   for (int n = s->groups[a].head; n >= 0; n = s->nodes[n].next)
     if (fuse_leaves(s, n, a, b)) return true;

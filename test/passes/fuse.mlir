@@ -319,24 +319,3 @@ func.func @sum_of_products(%a: tensor<16x8xf32>, %b: tensor<8x4xf32>, %c: tensor
   %4 = loom.add %2, %3 : tensor<16x4xf32>
   return %4 : tensor<16x4xf32>
 }
-
-// -----
-
-// The product is stored in any case, since two reductions over different axes read it: what is cheap to compute from it
-// is computed there, and not stored beside it.
-// CHECK-LABEL: func.func @stored_once
-// CHECK: %[[PRODUCT:.*]] = loom.fusion
-// CHECK-NEXT: ^bb0
-// CHECK-NEXT: loom.dot_general
-// CHECK-NEXT: loom.yield
-// CHECK-NOT: loom.dot_general
-// CHECK: return
-func.func @stored_once(%a: tensor<300x200xf32>, %b: tensor<200x256xf32>, %w: tensor<256xf32>) -> (tensor<300xf32>, tensor<256xf32>, tensor<256xf32>) {
-  %0 = loom.dot_general %a, %b batch = [] x [] contract = [1] x [0] : (tensor<300x200xf32>, tensor<200x256xf32>) -> tensor<300x256xf32>
-  %1 = loom.broadcast %w dims = [1] : (tensor<256xf32>) -> tensor<300x256xf32>
-  %2 = loom.mul %0, %1 : tensor<300x256xf32>
-  %3 = loom.reduce "sum" %2 axes = [1] : (tensor<300x256xf32>) -> tensor<300xf32>
-  %4 = loom.reduce "sum" %2 axes = [0] : (tensor<300x256xf32>) -> tensor<256xf32>
-  %5 = loom.reduce "sum" %0 axes = [0] : (tensor<300x256xf32>) -> tensor<256xf32>
-  return %3, %4, %5 : tensor<300xf32>, tensor<256xf32>, tensor<256xf32>
-}
