@@ -28,8 +28,8 @@
 
 #define ROLL_TRIES 6
 #define ROLL_RESTARTS 48
-#define ROLL_ORDER 4       /* after so many iterations the names may be back where they were */
-#define ROLL_NODES 2000    /* an unrolled loop of more is left to Python */
+#define ROLL_ORDER 4    /* after so many iterations the names may be back where they were */
+#define ROLL_NODES 2000 /* an unrolled loop of more is left to Python */
 
 uint64_t roll_symbol(tracer *t, const roll *r) {
   return (uint64_t)trace_graph(t)->exprs[LOOM_STRIDE_EXPR(r->symbol)].value;
