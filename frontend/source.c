@@ -195,6 +195,10 @@ static PyObject *read_function(PyObject *base, const char *name) {
   if (!strcmp(name, "__qualname__")) return Py_NewRef(f->func_qualname);
   if (!strcmp(name, "__doc__")) return Py_XNewRef(f->func_doc);
   if (!strcmp(name, "__module__")) return Py_XNewRef(f->func_module);
+#if PYTHON_HAS_TYPE_PARAMETERS
+  if (!strcmp(name, "__type_params__"))
+    return f->func_typeparams ? Py_NewRef(f->func_typeparams) : PyTuple_New(0);
+#endif
   if (!strcmp(name, "__dict__")) return read_own_dict(&f->func_dict);
   if (!strcmp(name, "__annotations__"))
     return PyFunction_GetAnnotations(base) ? Py_NewRef(f->func_annotations)

@@ -594,3 +594,17 @@ def test_the_exception_that_the_caller_handles(function):
             raise ValueError("outer")
         except ValueError:
             assert compiled(X)[0] == function(X)[0]
+
+
+def named():
+    """Has a dictionary with names that every function has."""
+
+
+named.__dict__.update(dict.fromkeys(["__name__", "__qualname__", "__doc__", "__defaults__", "__type_params__"], "wrong"))
+
+
+def test_what_every_function_has_comes_before_its_dictionary():
+    def ask(x):
+        return named.__name__, named.__qualname__, named.__doc__, named.__defaults__, getattr(named, "__type_params__"), x * 2
+
+    assert make(ask)(X)[:5] == ask(X)[:5]
