@@ -76,6 +76,10 @@ static bool promote_from_live(tracer *t, PyObject *o, np_operand *out) {
 
 static value *promote_stack(tracer *t, value *v);
 
+#define PROMOTE_RANGE 4096 /* items of a range that are a constant of the graph */
+
+static value *promote_known(tracer *t, PyObject *known);
+
 bool np_operand_from(tracer *t, value *v, np_operand *out) {
   *out = (np_operand){.node = LOOM_NO_VALUE, .from = v};
   if (np_is_array(v)) {
@@ -105,20 +109,30 @@ bool np_operand_from(tracer *t, value *v, np_operand *out) {
     trace_break(t, BREAK_UNSUPPORTED_TYPE, "an operand of type %.100s", v->type->name);
     return false;
   }
+  Py_ssize_t items = PyRange_Check(o) ? PyObject_Size(o) : -1;
+  if (items >= 0 && items <= PROMOTE_RANGE) {
+    out->array = np_array_of(promote_known(t, o));
+    if (out->array) out->dtype = out->array->type.dtype;
+    return out->array != NULL;
+  }
+  error_drop();
   return promote_from_live(t, o, out);
+}
+
+/* A list, tuple or range of known numbers as the array that NumPy makes of it. */
+static value *promote_known(tracer *t, PyObject *known) {
+  PyObject *array = PyArray_FROM_O(known);
+  if (!array) return trace_raise_live(t);
+  value *made = loom_numpy_adapter.wrap(t, trace_keep(t, array), NULL);
+  if (made && np_is_array(made)) np_array_of(made)->packed = true;
+  return made;
 }
 
 /* A nested list or tuple as an array: NumPy makes one of known numbers, else the items are stacked.
  */
 static value *promote_stack(tracer *t, value *v) {
   PyObject *known = value_known(t, v);
-  if (known) {
-    PyObject *array = PyArray_FROM_O(trace_keep(t, known));
-    if (!array) return trace_raise_live(t);
-    value *made = loom_numpy_adapter.wrap(t, trace_keep(t, array), NULL);
-    if (made && np_is_array(made)) np_array_of(made)->packed = true;
-    return made;
-  }
+  if (known) return promote_known(t, trace_keep(t, known));
   v = trace_to_tuple(t, v);
   if (!v) return NULL;
   Py_ssize_t n = v->seq.count;

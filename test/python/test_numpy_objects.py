@@ -160,3 +160,18 @@ def test_writes_into_windows_raise():
         return w
 
     check(frameloom.compile(program), program, [np.arange(4.0)])
+
+
+def ranges(n, x, r):
+    d = np.zeros((n + 1, 4))
+    d[:, 0] = range(n + 1)
+    d[0] = range(4)
+    return d, x + r, np.maximum(x, range(0, 6, 2)), np.sum(range(5)), np.array(range(3)), x @ range(3)
+
+
+def test_ranges_are_arrays_of_their_items():
+    compiled = frameloom.compile(ranges, fullgraph=True)
+    for r in (range(3), range(1, 4), range(9, 0, -3)):
+        for dtype in (np.float32, np.int8):
+            x = np.arange(3).astype(dtype)
+            assert_same(ranges(5, x, r), compiled(5, x, r))
