@@ -69,7 +69,8 @@ static bool index_bound(tracer *t, value *v, int64_t n, int64_t low, int64_t hig
                         int64_t *out) {
   *out = missing;
   if (np_is_none(t, v)) return true;
-  if (!index_number(t, v, out)) return false;
+  if (v->type == &value_number_type && !number_is_size(v)) number_ask(t, v);
+  if (trace_pending(t) || !index_number(t, v, out)) return false;
   if (size_less(t, *out, 0) > 0) *out = np_plus(t, *out, n);
   if (size_less(t, *out, low) > 0)
     *out = low;

@@ -827,3 +827,14 @@ def test_live_objects_of_classes_over_builtin_types():
         return row == [1, 2], [1, 2] != row, table == {"a": 1}, row in [[1, 2]], frozen == {1, 2}, both
 
     assert frameloom.compile(f)(Row([1, 2]), Table(a=1), frozenset([1, 2])) == (True, False, True, True, True, [1, 2, 3])
+
+
+def test_a_slice_up_to_a_number_that_is_computed():
+    def f(x, n):
+        return x[int(n[0]):] * 2, x[: int(n[1])] + 1
+
+    x, n = np.arange(60.0), np.array([5, 40])
+    report = frameloom.explain(f, x, n)
+    assert {r.name for r in report.break_reasons} == {"DATA_DEPENDENT"}
+    for want, got in zip(f(x, n), frameloom.compile(f)(x, n), strict=True):
+        assert np.array_equal(want, got)
