@@ -35,16 +35,25 @@ static bool choose_observed(const tracer *t) {
   return false;
 }
 
+/* A Python float, known or not. */
+static bool choose_is_float(tracer *t, value *v) {
+  if (v->type == &value_number_type)
+    return !number_is_size(v) && value_type_of(t, v) == (PyObject *)&PyFloat_Type;
+  return value_is_const(v) && PyFloat_CheckExact(v->object);
+}
+
 /* The object chosen is a new one. So nothing is chosen where `is` is used, nor once capture met an
  * `is` of something chosen. */
 value *trace_choose(tracer *t, loom_value condition, value *yes, value *no) {
   value *v = NULL;
   if (*t->never_choose || choose_observed(t)) return NULL;
-  if (yes->type == &value_number_type && no->type == &value_number_type && !number_is_size(yes) &&
-      !number_is_size(no)) {
-    loom_value in[3] = {condition, yes->number.node, no->number.node};
-    const loom_graph *graph = trace_graph(t);
-    if (loom_graph_type(graph, in[1])->dtype != loom_graph_type(graph, in[2])->dtype) return NULL;
+  if (choose_is_float(t, yes) && choose_is_float(t, no)) {
+    loom_value in[3] = {condition};
+    for (int i = 0; i < 2; i++) {
+      value *number = number_to_float(t, i ? no : yes);
+      if (!number) return NULL;
+      in[1 + i] = number->number.node;
+    }
     loom_value node = trace_node(t, LOOM_OP_SELECT, in, 3, NULL, 0, NULL);
     if (node == LOOM_NO_VALUE || !(v = value_new(t, &value_number_type))) return NULL;
     v->number.node = node;

@@ -123,7 +123,10 @@ value *builtin_sum(tracer *t, const builtin_args *a) {
  * *best_key become what the run chooses. */
 static int extreme_next(tracer *t, int op, value *item, value *rank, value **best,
                         value **best_key) {
-  value *better = trace_compare(t, op, rank, *best_key);
+  bool computed = rank->type == &value_number_type && !number_is_size(rank);
+  computed |= (*best_key)->type == &value_number_type && !number_is_size(*best_key);
+  value *better = computed ? number_compare_data(t, op, rank, *best_key) : NULL;
+  if (!better && !trace_pending(t)) better = trace_compare(t, op, rank, *best_key);
   loom_value condition = better ? trace_condition(t, better) : LOOM_NO_VALUE;
   if (condition == LOOM_NO_VALUE) return better && !trace_pending(t) ? trace_truth(t, better) : -1;
   value *chosen = trace_choose(t, condition, item, *best), *key = chosen;

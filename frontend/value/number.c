@@ -260,16 +260,18 @@ static bool number_sides(tracer *t, value *const *sides, loom_value *out) {
   return true;
 }
 
-/* A comparison that is left to the graph (config.capture_data_dependent); NULL with nothing
- * pending: it cannot be. */
-static value *number_compare_data(tracer *t, int op, value *l, value *r) {
+value *number_compare_data(tracer *t, int op, value *l, value *r) {
   static const char *const kinds[] = {[Py_LT] = "lt", [Py_LE] = "le", [Py_EQ] = "eq",
                                       [Py_NE] = "ne", [Py_GT] = "gt", [Py_GE] = "ge"};
   value *sides[2] = {l, r};
   loom_value in[2];
   const loom_attr kind = {.kind = LOOM_ATTR_STR, .str = kinds[op]};
-  if (!loom_config.capture_data_dependent || !number_sides(t, sides, in)) return NULL;
+  if (!number_is(l) || !number_is(r) || !number_sides(t, sides, in)) return NULL;
   return number_made(t, trace_node(t, LOOM_OP_COMPARE, in, 2, &kind, 1, NULL));
+}
+
+static value *number_compare_later(tracer *t, int op, value *l, value *r) {
+  return loom_config.capture_data_dependent ? number_compare_data(t, op, l, r) : NULL;
 }
 
 static value *number_compare_sizes(tracer *t, int op, int64_t a, int64_t b) {
@@ -285,11 +287,11 @@ static value *number_compare(tracer *t, int op, value *l, value *r) {
   if (!number_is_float(t, l) && !number_is_float(t, r) && value_size_of(t, l, &a) &&
       value_size_of(t, r, &b)) {
     bool counts = roll_end_counts(t, a) || roll_end_counts(t, b);
-    value *later = counts ? number_compare_data(t, op, l, r) : NULL;
+    value *later = counts ? number_compare_later(t, op, l, r) : NULL;
     return later || trace_pending(t) ? later : number_compare_sizes(t, op, a, b);
   }
   if (trace_pending(t)) return NULL;
-  value *later = number_compare_data(t, op, l, r);
+  value *later = number_compare_later(t, op, l, r);
   if (later || trace_pending(t)) return later;
   if (l->type == &value_number_type) number_know(t, l);
   if (r->type == &value_number_type) number_know(t, r);

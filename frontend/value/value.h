@@ -370,6 +370,8 @@ value *generator_send(tracer *t, value *v,
  * guarded by value. */
 void number_know(tracer *t, value *v);
 value *number_to_float(tracer *t, value *v);
+/* A comparison that is left to the graph; NULL with nothing pending: it cannot be. */
+value *number_compare_data(tracer *t, int op, value *l, value *r);
 
 /* assume.c: what is decided when the plan runs. */
 loom_value trace_condition(tracer *t,

@@ -18,7 +18,7 @@ def by_key(x):
 
 
 def python_floats(x):
-    return max(float(x[0]), float(x[1])), min(float(x[2]), float(x[0]) + 1.0)
+    return max(float(x[0]), float(x[1])), min(float(x[2]), float(x[0]) + 1.0), max(0.0, float(x[3])), min(float(x[1]), 2.5, float(x[0]))
 
 
 def aligned(a, b):
