@@ -22,7 +22,7 @@ bool fx_is_real(PyObject *meta) {
   bool is = type == (PyObject *)&PyFloat_Type;
   Py_XDECREF(type);
   Py_XDECREF(node);
-  PyErr_Clear();
+  error_drop();
   return is;
 }
 
@@ -45,7 +45,7 @@ static const real_row *real_find(PyObject *target) {
   for (size_t i = 0; i < sizeof real_rows / sizeof *real_rows && text; i++)
     if (!strcmp(real_rows[i].name, text)) row = &real_rows[i];
   Py_XDECREF(name);
-  PyErr_Clear();
+  error_drop();
   return row;
 }
 
@@ -54,7 +54,7 @@ loom_value fx_real(fx_call *c, PyObject *args) {
   if (!row || PyTuple_GET_SIZE(args) != row->count) return LOOM_NO_VALUE;
   loom_value x = real_operand(c, PyTuple_GET_ITEM(args, 0)), y = x;
   if (row->count == 2) y = real_operand(c, PyTuple_GET_ITEM(args, 1));
-  PyErr_Clear(); /* an int that no float is near to: missed when it is used */
+  error_drop(); /* an int that no float is near to: missed when it is used */
   if (x == LOOM_NO_VALUE || y == LOOM_NO_VALUE) return LOOM_NO_VALUE;
   if (row->op == LOOM_OP_COPY) return x;
   return row->count == 2 ? loom_build2(c->b, row->op, x, y) : loom_build1(c->b, row->op, x);

@@ -135,11 +135,14 @@ def compile_graph(module, *, interpret=False, visible=1 << 62, **options):
 
 
 def _refuse(module):
-    """Graphs whose inputs are no dense tensors on the CPU are not compiled."""
+    """Graphs with tensors on another device than the CPU, or with inputs that are not dense, are not compiled."""
     for node in module.graph.nodes:
-        value = node.meta.get("val") if node.op == "placeholder" else None
-        if isinstance(value, torch.Tensor) and value.device.type != "cpu":
-            raise NotImplementedError(f"an input on the device {value.device.type}")
+        value = node.meta.get("val")
+        for part in value if isinstance(value, (tuple, list)) else (value,):
+            if isinstance(part, torch.Tensor) and part.device.type != "cpu":
+                raise NotImplementedError(f"a tensor on the device {part.device.type}")
+        if node.op != "placeholder":
+            continue
         if isinstance(value, torch.Tensor) and value.layout is not torch.strided:
             raise NotImplementedError(f"an input of the layout {value.layout}")
         if isinstance(value, torch.SymInt) and value.node.is_nested_int():

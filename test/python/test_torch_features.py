@@ -468,3 +468,12 @@ def test_code_with_which_only_torch_keeps_something():
     """The interpreter asks everybody who ever kept something with code objects to free it when one dies."""
     run = subprocess.run([sys.executable, "-c", ONLY_TORCHS], capture_output=True, text=True)
     assert run.stdout == "done\n", run.stderr
+
+
+def test_tensors_on_another_device_stay_there():
+    def to_meta(x):
+        return x.to("meta") + 1, torch.ones(3, device="meta") * 2, x * 2
+
+    shapes, made, doubled = compiled(to_meta)(torch.ones(3))
+    assert shapes.device.type == made.device.type == "meta" and shapes.shape == (3,)
+    assert torch.equal(doubled, torch.full((3,), 2.0))
