@@ -58,6 +58,18 @@ static int change_call(const change *c, PyObject *made) {
   return result ? 0 : -1;
 }
 
+static int change_advance(const change *c, PyObject *iterator) {
+  for (Py_ssize_t i = 0; i < c->to; i++) {
+    PyObject *item = Py_TYPE(iterator)->tp_iternext(iterator);
+    Py_XDECREF(item);
+    if (item) continue;
+    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_StopIteration)) return -1;
+    error_drop();
+    break;
+  }
+  return 0;
+}
+
 static int change_apply(const change *c, PyObject *made) {
   PyObject *items[3] = {NULL, NULL, NULL};
   for (Py_ssize_t i = 0; i < 3 && i < PyTuple_GET_SIZE(made); i++)
@@ -68,6 +80,7 @@ static int change_apply(const change *c, PyObject *made) {
   case CHANGE_CELL: return PyCell_Set(items[0], items[1]);
   case CHANGE_SLICE: return change_slice(c, made);
   case CHANGE_CALL: return change_call(c, made);
+  case CHANGE_ADVANCE: return change_advance(c, items[0]);
   }
   return 0;
 }

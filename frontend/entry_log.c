@@ -66,11 +66,12 @@ static void entry_log_change(const entry *e, const change *c) {
   PyObject *target = entry_words_of(c->made && c->made->count ? c->made->items[0] : NULL);
   if (!target) return;
   bool keyed = c->kind == CHANGE_ATTR || c->kind == CHANGE_CALL;
-  const char *verb = c->kind == CHANGE_ATTR    ? "sets an attribute of"
-                     : c->kind == CHANGE_CALL  ? "calls a method of"
-                     : c->kind == CHANGE_CELL  ? "sets the variable of"
-                     : c->kind == CHANGE_SLICE ? "changes the items of"
-                                               : "sets an item of";
+  const char *verb = c->kind == CHANGE_ATTR      ? "sets an attribute of"
+                     : c->kind == CHANGE_CALL    ? "calls a method of"
+                     : c->kind == CHANGE_CELL    ? "sets the variable of"
+                     : c->kind == CHANGE_SLICE   ? "changes the items of"
+                     : c->kind == CHANGE_ADVANCE ? "takes items from"
+                                                 : "sets an item of";
   if (keyed && c->key)
     loom_log(LOOM_LOG_SIDE_EFFECTS, "%U: %s %U: %S", e->name, verb, target, c->key);
   else

@@ -166,7 +166,8 @@ typedef enum change_kind {
   CHANGE_ITEM,  /* made: dict, key, value: set, or deleted */
   CHANGE_CELL,  /* made: cell, content: set, or emptied */
   CHANGE_SLICE, /* made: list, items: they take the place of its items [from, to) */
-  CHANGE_CALL   /* made: object of an exact builtin type, arguments of its method `key` */
+  CHANGE_CALL,  /* made: object of an exact builtin type, arguments of its method `key` */
+  CHANGE_ADVANCE /* made: iterator of a builtin type; taken `to` items further, or to its end */
 } change_kind;
 typedef struct change {
   change_kind kind;

@@ -313,6 +313,8 @@ static PyObject *read_derived(PyObject *base, PyObject *key) {
     if (!item) error_drop();
     return item;
   }
+  PyObject *part = live_iter_read(base, key);
+  if (part) return part;
   for (const loom_adapter *const *a = loom_adapters(); *a; a++) {
     PyObject *item = (*a)->derived ? (*a)->derived(base, key) : NULL;
     if (item) return item;

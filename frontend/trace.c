@@ -285,8 +285,7 @@ static PyObject *step_item(PyObject *tuple, int32_t index) {
 step step_LOAD_CONST(tracer *t, frame *f, const loom_instr *in) {
   PyObject *object = step_item(f->code->object->co_consts, in->arg);
   if (!object) return step_bad(t, "a constant's index is out of range");
-  return frame_result(f, PyTuple_CheckExact(object) ? value_made(t, Py_NewRef(object))
-                                                    : value_const(t, object));
+  return frame_result(f, value_const(t, object));
 }
 
 static value *local_realise(tracer *t, const frame *f, value **slot) {

@@ -189,7 +189,9 @@ value *builtin_exception(tracer *t, const builtin_args *a) {
 step step_WITH_EXCEPT_START(tracer *t, frame *f, const loom_instr *in) {
   if (f->sp < 4) return STEP_FAIL;
   value *exception = frame_peek(f, 1), *leave = frame_peek(f, 4);
-  if (exception->type != &value_exception_type) return STEP_FAIL;
+  if (exception->type != &value_exception_type)
+    return trace_break(t, BREAK_RAISES, "an exception that existed before the call leaves a with"),
+           STEP_FAIL;
   value *args[3] = {value_const(t, exception_class(exception)), exception,
                     value_new(t, &value_traceback_type)};
   if (!args[0] || !args[2]) return STEP_FAIL;

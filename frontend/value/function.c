@@ -94,7 +94,8 @@ function_data *function_get(tracer *t, value *v) {
   data->code = (PyCodeObject *)f->func_code;
   data->globals = f->func_globals;
   data->live = v->object;
-  bool fresh = s->kind == SOURCE_ARG || s->kind == SOURCE_ITEM || s->kind == SOURCE_CELL;
+  bool fresh = s->kind == SOURCE_ARG || s->kind == SOURCE_ITEM || s->kind == SOURCE_CELL ||
+               s->kind == SOURCE_DERIVED;
   guard_simple(t, GUARD_IDENTITY, function_own(t, s, "__code__"), f->func_code, 0);
   if (fresh) /* likely to be made anew for each call */
     guard_simple(t, GUARD_IDENTITY, function_own(t, s, "__globals__"), f->func_globals, 0);

@@ -56,7 +56,7 @@ value *live_new(tracer *t, PyObject *object, const source *s, value *owner) {
 static PyObject *owner_name(tracer *t, value *owner, value *key) {
   PyObject *name = value_str_object(key);
   PyObject *descr = name ? _PyType_Lookup((PyTypeObject *)object_class(owner), name) : NULL;
-  if (name && !(descr && Py_TYPE(descr)->tp_descr_set)) return name;
+  if (name && !(descr && Py_IS_TYPE(descr, &PyMemberDescr_Type))) return name;
   return trace_break(t, BREAK_SIDE_EFFECT, "an item of __dict__ that is no plain attribute");
 }
 
@@ -69,7 +69,7 @@ static int owner_find(tracer *t, const live_dict *d, value *key, value **item_ou
 
 static bool owner_put(tracer *t, const live_dict *d, value *key, value *item) {
   PyObject *name = owner_name(t, d->owner, key);
-  return name && object_store(t, d->owner, name, item);
+  return name && object_own_put(t, d->owner, name, item);
 }
 
 /* ---- one key ----------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ static int live_search(tracer *t, live_dict *d, value *key, value **item_out) {
   for (Py_ssize_t i = 0; keys && i < keys->seq.count; i++) {
     int equal = key_equal(t, keys->seq.items[i], key);
     if (equal < 0) return -1;
-    if (equal) return live_before_of(t, d, live_key(t, keys->seq.items[i]), item_out);
+    if (equal) return live_before_of(t, d, keys->seq.items[i]->object, item_out);
   }
   return keys ? 0 : -1;
 }

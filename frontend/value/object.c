@@ -416,6 +416,20 @@ static bool live_store(tracer *t, value *v, PyObject *name, value *item, PyObjec
   return s && overlay_delete(t, o, name, existed);
 }
 
+bool object_own_put(tracer *t, value *v, PyObject *name, value *item) {
+  PyTypeObject *type = (PyTypeObject *)object_class(v);
+  PyObject *descr = _PyType_Lookup(type, name);
+  if (!is_data_descriptor(descr)) return object_store(t, v, name, item);
+  guard_behind(t, type, name, descr);
+  PyObject **dict = _PyObject_GetDictPtr(v->object);
+  overlay *o = overlay_open(t, v->object, v->source, true);
+  bool existed = !item && dict && *dict && PyDict_GetItemWithError(*dict, name);
+  if (!(item ? overlay_put(t, o, name, item) : overlay_delete(t, o, name, existed))) return false;
+  overlay_slot *slot = overlay_find(o, name);
+  if (slot) slot->hidden = true;
+  return true;
+}
+
 /* As object.__setattr__. */
 bool object_store(tracer *t, value *v, PyObject *name, value *item) {
   PyTypeObject *type = (PyTypeObject *)object_class(v);
@@ -547,7 +561,7 @@ static value *object_compare(tracer *t, int op, value *l, value *r) {
   if (l->type != &value_object_type && object_content(r))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a comparison with a class over dict or list");
   if (l->type != &value_object_type) return trace_not_implemented(t);
-  bool plain_ne = op == Py_NE && !type_runs_python(t, (PyTypeObject *)object_class(l), "__ne__");
+  bool plain_ne = op == Py_NE && type_keeps_default(t, (PyTypeObject *)object_class(l), "__ne__");
   const char *name = names[plain_ne ? Py_EQ : op];
   if (type_keeps_default(t, (PyTypeObject *)object_class(l), name)) return trace_not_implemented(t);
   value *result = trace_method(t, l, name, &r, 1);

@@ -106,13 +106,20 @@ bool overlay_apart(tracer *t, const pointer_map *unread, int *pairs) {
   return true;
 }
 
+static const source *overlay_dict(tracer *t, const overlay *o) {
+  PyObject *key = trace_keep(t, PyUnicode_InternFromString("__dict__"));
+  return key ? trace_source(t, SOURCE_DERIVED, o->source, NULL, key, 0) : NULL;
+}
+
 void overlay_finish(tracer *t) {
   for (const overlay *o = t->overlays; o; o = o->next) {
     if (class_is_made(t, o->object)) continue;
     for (uint32_t i = 0; i < o->count && !trace_pending(t); i++) {
       const overlay_slot *slot = &o->slots[i];
-      if (slot->moved) shadow_named(t, o->source, slot->key, NULL, o->attributes);
-      shadow_named(t, o->source, slot->key, slot->item, o->attributes);
+      bool attribute = o->attributes && !slot->hidden;
+      const source *s = slot->hidden ? overlay_dict(t, o) : o->source;
+      if (slot->moved) shadow_named(t, s, slot->key, NULL, attribute);
+      shadow_named(t, s, slot->key, slot->item, attribute);
     }
   }
 }

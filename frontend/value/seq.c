@@ -400,6 +400,11 @@ static recipe *seq_rebuild_as(tracer *t, value *v, recipe_kind kind) {
 }
 
 static recipe *tuple_rebuild(tracer *t, value *v) {
+  if (v->object && !v->source) { /* a constant of the code is one object */
+    recipe *same = trace_recipe(t, RECIPE_CONST);
+    if (same) same->object = Py_NewRef(v->object);
+    return same;
+  }
   recipe *r = seq_rebuild_as(t, v, RECIPE_TUPLE);
   return tuple_class(v) && !v->source ? tuple_rebuild_class(t, v, r) : r;
 }

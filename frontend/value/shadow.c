@@ -74,6 +74,10 @@ bool shadow_open(tracer *t, value *v) {
   return pointer_map_set(t, &s->by_value, v, v);
 }
 
+bool shadow_is_open(const tracer *t, const value *v) {
+  return t->shadows && pointer_map_get(&t->shadows->by_value, v);
+}
+
 bool shadow_open_model(tracer *t, value *v, PyObject *object, value *items) {
   struct shadows *s = shadow_all(t);
   if (s)
@@ -297,6 +301,11 @@ void shadow_named(tracer *t, const source *s, PyObject *key, value *item, bool a
       (change){.kind = attribute ? CHANGE_ATTR : CHANGE_ITEM, .made = made, .key = Py_NewRef(key)});
 }
 
+void shadow_advance(tracer *t, const source *s, Py_ssize_t count) {
+  finish_change(
+      t, (change){.kind = CHANGE_ADVANCE, .made = made_with(t, s, NULL, NULL, 0), .to = count});
+}
+
 static void finish_cell(tracer *t, const shadow *s) {
   value *content = s->v->cell.content;
   finish_change(
@@ -350,7 +359,8 @@ static bool finish_apart(tracer *t) {
   live_dict *live = t->live_dicts;
   for (value *v; (v = live_changed(&live));)
     if (!apart_from_all(t, v->object, v->source, &s->unread, &pairs)) return false;
-  if (!overlay_apart(t, &s->unread, &pairs)) return false;
+  if (!overlay_apart(t, &s->unread, &pairs) || !live_iter_apart(t, &s->unread, &pairs))
+    return false;
   for (size_t i = 0; i < s->unread.capacity; i++) {
     const value *w = s->unread.keys[i] ? s->unread.values[i] : NULL;
     if (w && !apart_from_all(t, w->object, w->source, &s->unread, &pairs)) return false;
@@ -371,6 +381,7 @@ static void finish_opened(tracer *t, const struct shadows *s) {
 
 void shadow_finish(tracer *t) {
   if (!finish_apart(t)) return;
+  live_iter_finish(t);
   if (t->shadows) finish_opened(t, t->shadows);
   live_dict *live = t->live_dicts;
   for (value *v; !trace_pending(t) && (v = live_changed(&live));)

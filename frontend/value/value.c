@@ -311,8 +311,8 @@ static value *wrap_new(tracer *t, PyObject *object, const source *s) {
   if (Py_IS_TYPE(object, &PyMethod_Type)) return wrap_method(t, object, s);
   if (PySlice_Check(object)) return wrap_slice(t, object, s);
   if (object_is_modelled(object)) return model_wrap(t, object, s);
-  value *v = wrap_adapters(t, object, s);
-  if (v || trace_pending(t)) return v;
+  value *v = live_iter_wrap(t, object, s);
+  if (v || trace_pending(t) || (v = wrap_adapters(t, object, s)) || trace_pending(t)) return v;
   if (wrap_by_identity(object)) return wrap_const(t, object, s, GUARD_IDENTITY);
   if (wrap_is_instance(object)) return wrap_instance(t, object, s);
   return wrap_const(t, object, s, GUARD_TYPE);

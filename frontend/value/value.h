@@ -176,6 +176,7 @@ struct tracer {
   struct live_dict *live_dicts;          /* livedict.c */
   struct overlay *overlays;              /* overlay.c */
   struct copy_memo *copies;              /* copy.c */
+  struct live_iter *live_iters;          /* liveiter.c */
   uint64_t looped;                       /* bit for each symbol that is the index of a loop */
   int64_t loop_counts[LOOM_MAX_SYMBOLS]; /* iterations of those, as numbers */
   int64_t blamed;    /* the symbol of the loop that is at fault for what is being reported, or -1 */
@@ -407,7 +408,9 @@ bool exception_init(tracer *t, value *v, value *const *args, Py_ssize_t count);
 void exception_set_cause(value *v, value *cause);
 value *exception_str(tracer *t, value *v);
 value *object_attr(tracer *t, value *v, PyObject *name); /* NULL with nothing pending: missing */
-value *object_own_attr(tracer *t, value *v, PyObject *name); /* the same of a live one's __dict__ */
+/* Of a live one's __dict__, whatever the class says of the name; NULL: deleted. */
+value *object_own_attr(tracer *t, value *v, PyObject *name);
+bool object_own_put(tracer *t, value *v, PyObject *name, value *item);
 value *type_attr(tracer *t, PyObject *type, PyObject *name, value *self, PyObject *start_after);
 value *trace_special(tracer *t, value *v,
                      const char *name); /* bound, from the type; NULL without pending: none */
@@ -452,6 +455,13 @@ void live_walk(roll_walk *w, const tracer *t);
 value *live_changed(live_dict **from); /* the next one that was changed, or NULL */
 void live_finish(tracer *t, const live_dict *d);
 
+/* ---- value/liveiter.c: iterators that existed before the call --------------------------------- */
+
+value *live_iter_wrap(tracer *t, PyObject *object, const source *s); /* NULL, nothing pending: none */
+PyObject *live_iter_read(PyObject *object, PyObject *key); /* of a derived source */
+bool live_iter_apart(tracer *t, const pointer_map *unread, int *pairs);
+void live_iter_finish(tracer *t);
+
 /* ---- value/container.c ----------------------------------------------------------------------- */
 
 PyTypeObject *
@@ -495,6 +505,9 @@ bool shadow_catch_up(tracer *t, value *v, PyObject *object);
 /* A cell made inside gets its content when all else has been made: functions in it may hold it. */
 bool shadow_fill(tracer *t, value *cell);
 const source *shadow_source(const value *v);
+bool shadow_is_open(const tracer *t, const value *v); /* it is being changed */
+/* As a change: the iterator that `s` reads is taken so many items further. */
+void shadow_advance(tracer *t, const source *s, Py_ssize_t count);
 /* As changes: an item of the dictionary that `s` reads, set or (NULL) deleted; an attribute, or a
  * variable, of a name. */
 void shadow_item(tracer *t, const source *s, value *key, value *item);
@@ -511,6 +524,7 @@ typedef struct overlay_slot {
   PyObject *key;
   value *item; /* NULL: deleted */
   bool moved;  /* was deleted before: comes last */
+  bool hidden; /* behind a descriptor of the class: an item of __dict__ */
 } overlay_slot;
 /* Of attributes, or of the items of a dictionary of variables. NULL: nothing has been. */
 overlay *overlay_of(const tracer *t, PyObject *object, bool attributes);

@@ -170,3 +170,18 @@ def shared_in_arguments(x, y, a):
 @given(lambda: {"k": [1]})
 def held_by_a_dict(x, y, d):
     return d["k"] is d["k"], d["k"]
+
+
+@case
+def constant_tuples(x, y):
+    first, second = (1, (2, "a")), (1, (2, "a"))
+    return first is second, first[1] is second[1], x + first[0]
+
+
+def constant():
+    return (1, (2, "a"))
+
+
+@case
+def constant_tuple_of_a_function(x, y):
+    return constant() is constant(), x

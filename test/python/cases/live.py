@@ -487,3 +487,148 @@ def reversed_advanced(x, y, it):
 @given(lambda: iter({"a": 1, "b": 2}))
 def dict_iterator_advanced(x, y, it):
     return next(it), x
+
+
+# ---- iterators as arguments --------------------------------------------------------------------------------------------
+
+
+@given(lambda: iter([1, 2, 3]), lambda: zip([4, 5], (6, 7)), lambda: reversed([8, 9]))
+def iterators_exhausted(x, y, a, b, c):
+    return list(a), dict(b), [*c], next(a, None), next(b, "end"), next(c, 0), x * 2
+
+
+@given(lambda: map(lambda v: v * 2, iter([1, 2, 3])), lambda: filter(None, iter([0, 5, 6])))
+def mapped_and_filtered(x, y, m, f):
+    return x * next(m), next(f), list(m)
+
+
+@given(lambda: (lambda xs: [xs, iter(xs)])([1, 2, 3]))
+def list_read_while_iterated(x, y, both):
+    xs, it = both
+    first = next(it)
+    return x * first, xs[first], list(xs)
+
+
+@given(lambda: (lambda xs: [xs, iter(xs)])([1, 2, 3]))
+def list_changed_while_iterated(x, y, both):
+    xs, it = both
+    first = next(it)
+    xs.append(first)
+    xs.pop(0)
+    return x * first, list(it)
+
+
+@given(lambda: (lambda it: [it, enumerate(it)])(iter([5, 6, 7])))
+def iterator_by_two_ways(x, y, both):
+    it, numbered = both
+    a = next(it)
+    return x * a, next(numbered), next(it)
+
+
+@given(lambda: zip(*[iter([1, 2, 3, 4])] * 2))
+def one_iterator_twice(x, y, pairs):
+    return [a * b for a, b in pairs], x + 1
+
+
+@given(lambda: zip([1, 2], [3, 4, 5], strict=True))
+def zip_strict(x, y, pairs):
+    x[0] = next(pairs)[0]
+    for _ in pairs:
+        x += 1
+    return x
+
+
+@given(lambda: itertools.count(2**70), lambda: itertools.count(0.5, 0.25))
+def count_large(x, y, big, halves):
+    return next(big), next(big), x * next(halves) + next(halves), big
+
+
+@given(lambda: iter([]), lambda: iter(range(0)), lambda: enumerate([]), lambda: iter(""))
+def nothing_to_iterate(x, y, a, b, c, d):
+    return list(a), list(b), list(c), [*d], x + 1
+
+
+@given(lambda: iter([1, 2]))
+def iterator_fails_half_way(x, y, it):
+    x[0] = next(it)
+    next(it)
+    return next(it)
+
+
+class Field:
+    """Keeps its value in the instance's dictionary, under its own name."""
+
+    def __set_name__(self, owner, name):
+        self.name = name
+
+    def __get__(self, instance, owner):
+        return self if instance is None else instance.__dict__.get(self.name, 0)
+
+    def __set__(self, instance, value):
+        instance.__dict__[self.name] = value
+
+    def __delete__(self, instance):
+        del instance.__dict__[self.name]
+
+
+class Fielded:
+    a = Field()
+
+    def __init__(self):
+        self.b = 1
+
+
+@given(Fielded)
+def descriptor_over_the_dictionary(x, y, o):
+    first = o.a
+    o.a = x + o.b
+    o.a = o.a * 2
+    return first, o.a, list(vars(o)), vars(o)["a"] + 1
+
+
+@given(Fielded)
+def descriptor_deletes_from_the_dictionary(x, y, o):
+    o.a = x
+    del o.a
+    try:
+        del o.a
+    except KeyError as error:
+        missing = error.args
+    o.b = y
+    return o.a, missing, list(o.__dict__)
+
+
+@given(lambda: [Colour.RED, Colour.BLUE], lambda: {(1, Colour.RED): 5})
+def enum_in_tuple_keys(x, y, members, d):
+    d[2, members[1]] = x
+    return d[1, members[0]] + d[2, Colour.BLUE], (1, Colour.BLUE) in d, len(d)
+
+
+class Agreeable(dict):
+    def __eq__(self, other):
+        return True
+
+    __hash__ = None
+
+
+@given(lambda: Agreeable(a=1))
+def class_over_dict_equals_everything(x, y, d):
+    return d == {}, d != {}, d != {"a": 1}, x + 1
+
+
+@given(lambda: {float("nan"): 1, 2.0: 2})
+def dict_keys_that_equal_nothing(x, y, d):
+    key = list(d)[0]
+    d[key] = 5
+    d[float("nan")] = 6
+    return len(d), d[key], float("nan") in d, d[2] * x
+
+
+@given(lambda: {"a": 1, "b": 2, "c": 3})
+def dict_deleted_and_stored_again(x, y, d):
+    kept = d.pop("a")
+    d["a"] = kept
+    del d["b"]
+    d["b"] = x
+    d.setdefault("c", 9)
+    return list(d), d.popitem(), len(d)

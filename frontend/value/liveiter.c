@@ -1,0 +1,247 @@
+/* Iterators that existed before the call and have not begun: what they go over is read in their
+ * place, and at the end they are taken as far as capture has come.
+ *
+ * One that stands in the middle is left to Python, and so is one on the stack of a frame that goes
+ * on: each call would find it elsewhere. Only itertools.count is followed from wherever it is, for
+ * its number can be one of the graph. */
+#include "frontend/value/value.h"
+
+#define LIVE_ITER_PARTS 16
+
+typedef enum live_kind {
+  LIVE_NONE,
+  LIVE_SEQUENCE,
+  LIVE_REVERSED,
+  LIVE_RANGE,
+  LIVE_ENUMERATE,
+  LIVE_ZIP,
+  LIVE_MAP,
+  LIVE_FILTER,
+  LIVE_COUNT
+} live_kind;
+
+struct live_iter {
+  value *inner, *over; /* `over`: a tuple of the lists that it goes over */
+  Py_ssize_t taken;
+  bool shared, done; /* shared: it has no place of its own, those that it goes over have */
+  value *v;
+  struct live_iter *next;
+};
+
+/* As itertools keeps it on all versions: `now` is PY_SSIZE_T_MAX where the number is an object. */
+typedef struct count_layout {
+  PyObject_HEAD Py_ssize_t now;
+  PyObject *number, *step;
+} count_layout;
+
+static live_kind live_kind_of(PyObject *object) {
+  PyTypeObject *type = Py_TYPE(object);
+  if (!python_type_is_builtin(type) || !type->tp_iternext) return LIVE_NONE;
+  if (type == &PyListIter_Type || type == &PyTupleIter_Type) return LIVE_SEQUENCE;
+  if (!strcmp(type->tp_name, "str_iterator") || !strcmp(type->tp_name, "str_ascii_iterator"))
+    return LIVE_SEQUENCE;
+  if (type == &PyListRevIter_Type) return LIVE_REVERSED;
+  if (type == &PyRangeIter_Type) return LIVE_RANGE;
+  if (type == &PyEnum_Type) return LIVE_ENUMERATE;
+  if (type == &PyZip_Type) return LIVE_ZIP;
+  if (type == &PyMap_Type) return LIVE_MAP;
+  if (type == &PyFilter_Type) return LIVE_FILTER;
+  return strcmp(type->tp_name, "itertools.count") ? LIVE_NONE : LIVE_COUNT;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------
+ */
+
+static PyObject *read_count(PyObject *object, const char *name) {
+  const count_layout *c = (const count_layout *)object;
+  if (!strcmp(name, "step")) return Py_XNewRef(c->step);
+  return c->now == PY_SSIZE_T_MAX ? Py_XNewRef(c->number) : PyLong_FromSsize_t(c->now);
+}
+
+/* "0", "1", ...: what it was made of; "parts": of how many; "place": where it stands, None: at the
+ * beginning; "start", "stop", "step" of the range. Asked of its own __reduce__(), written in C. */
+PyObject *live_iter_read(PyObject *object, PyObject *key) {
+  live_kind kind = live_kind_of(object);
+  const char *name = PyUnicode_AsUTF8(key);
+  if (kind == LIVE_NONE || !name) return NULL;
+  if (kind == LIVE_COUNT) return read_count(object, name);
+  PyObject *reduced = PyObject_CallMethod(object, "__reduce__", NULL), *item = NULL;
+  PyObject *parts = reduced && PyTuple_Check(reduced) && PyTuple_GET_SIZE(reduced) > 1
+                        ? PyTuple_GET_ITEM(reduced, 1)
+                        : NULL;
+  bool digit = name[0] >= '0' && name[0] <= '9';
+  if (parts && PyTuple_Check(parts)) {
+    Py_ssize_t count = PyTuple_GET_SIZE(parts), at = digit ? atoi(name) : 0;
+    if (!strcmp(name, "parts"))
+      item = PyLong_FromSsize_t(count);
+    else if (!strcmp(name, "place"))
+      item = Py_NewRef(PyTuple_GET_SIZE(reduced) > 2 ? PyTuple_GET_ITEM(reduced, 2) : Py_None);
+    else if (at < count)
+      item = digit ? Py_NewRef(PyTuple_GET_ITEM(parts, at))
+                   : PyObject_GetAttr(PyTuple_GET_ITEM(parts, at), key);
+  }
+  Py_XDECREF(reduced);
+  if (!item) error_drop();
+  return item;
+}
+
+/* ---- making -----------------------------------------------------------------------------------
+ */
+
+static value *live_part(tracer *t, PyObject *object, const source *s, const char *name) {
+  PyObject *key = trace_keep(t, PyUnicode_InternFromString(name));
+  PyObject *item = key ? trace_keep(t, live_iter_read(object, key)) : NULL;
+  const source *at = item ? trace_source(t, SOURCE_DERIVED, s, NULL, key, 0) : NULL;
+  return at ? value_wrap(t, item, at) : trace_pending(t) ? NULL : trace_fail(t);
+}
+
+/* At the beginning? Of one that goes backwards over `count` items, else -1. */
+static bool live_is_fresh(tracer *t, PyObject *object, const source *s, Py_ssize_t count) {
+  int64_t place;
+  value *v = live_part(t, object, s, "place");
+  if (!v || value_is_none(v)) return v && count <= 0;
+  return value_known_int(t, v, &place) && place == (count < 0 ? 0 : count - 1);
+}
+
+static value *live_range(tracer *t, PyObject *object, const source *s) {
+  value *parts[3] = {live_part(t, object, s, "start"), live_part(t, object, s, "stop"),
+                     live_part(t, object, s, "step")};
+  value *cls = parts[0] && parts[1] && parts[2] ? value_const(t, (PyObject *)&PyRange_Type) : NULL;
+  value *range = cls ? trace_call(t, cls, parts, 3, NULL) : NULL;
+  return range ? trace_iter(t, range) : NULL;
+}
+
+static value *live_count(tracer *t, PyObject *object, const source *s) {
+  value *parts[2] = {live_part(t, object, s, "number"), live_part(t, object, s, "step")};
+  value *cls = parts[0] && parts[1] ? value_const(t, (PyObject *)Py_TYPE(object)) : NULL;
+  return cls ? trace_call(t, cls, parts, 2, NULL) : NULL;
+}
+
+static value *live_simple(tracer *t, PyObject *object, const source *s, live_kind kind,
+                          value *over) {
+  if (kind == LIVE_COUNT) return live_count(t, object, s);
+  if (kind == LIVE_RANGE) return live_is_fresh(t, object, s, -1) ? live_range(t, object, s) : NULL;
+  value *base = live_part(t, object, s, "0");
+  bool list = base && base->type == &value_list_type, back = kind == LIVE_REVERSED;
+  if (!base || (back && !list) || !live_is_fresh(t, object, s, back ? base->seq.count : -1) ||
+      (list && !seq_append(t, over, base)))
+    return NULL;
+  return back ? iter_reversed(t, base) : trace_iter(t, base);
+}
+
+/* One that is only gone through by way of another: whoever else comes to it must not follow it. */
+static value *live_hidden(tracer *t, PyObject *object, const source *s, value *over) {
+  live_kind kind = live_kind_of(object);
+  if (pointer_map_get(&t->wrapped, object) || kind == LIVE_NONE || kind >= LIVE_ENUMERATE)
+    return NULL;
+  guard_simple(t, GUARD_TYPE, s, (PyObject *)Py_TYPE(object), 0);
+  value *opaque = value_new(t, &value_const_type);
+  if (!opaque) return NULL;
+  opaque->source = s;
+  opaque->object = trace_keep(t, Py_NewRef(object));
+  opaque->any.i = 1;
+  if (!opaque->object || !pointer_map_set(t, &t->wrapped, object, opaque)) return NULL;
+  return live_simple(t, object, s, kind, over);
+}
+
+static value *live_inner(tracer *t, PyObject *object, const source *s, int i, bool hidden,
+                         value *over) {
+  char name[16];
+  snprintf(name, sizeof name, "%d", i);
+  if (!hidden) return live_part(t, object, s, name);
+  PyObject *key = trace_keep(t, PyUnicode_InternFromString(name));
+  PyObject *item = key ? trace_keep(t, live_iter_read(object, key)) : NULL;
+  const source *at = item ? trace_source(t, SOURCE_DERIVED, s, NULL, key, 0) : NULL;
+  return at ? live_hidden(t, item, at, over) : NULL;
+}
+
+static value *live_compound(tracer *t, PyObject *object, const source *s, live_kind kind,
+                            value *over) {
+  int64_t count;
+  value *inner[LIVE_ITER_PARTS], *parts = live_part(t, object, s, "parts");
+  bool map = kind == LIVE_MAP || kind == LIVE_FILTER;
+  if (!parts || !value_known_int(t, parts, &count) || count < 1 || count > LIVE_ITER_PARTS)
+    return NULL;
+  if (kind == LIVE_ENUMERATE) {
+    value *first = live_inner(t, object, s, 0, true, over);
+    value *start = first ? live_part(t, object, s, "1") : NULL;
+    return start ? iter_enumerate(t, first, start) : NULL;
+  }
+  for (int i = 0; i < count; i++)
+    if (!(inner[i] = live_inner(t, object, s, i, !map, over))) return NULL;
+  if (kind == LIVE_FILTER) return count == 2 ? iter_filter(t, inner[0], inner[1]) : NULL;
+  if (map) return iter_map(t, inner[0], inner + 1, count - 1);
+  value *strict = live_part(t, object, s, "place");
+  return strict ? iter_zip(t, inner, count, strict->object == Py_True) : NULL;
+}
+
+static const value_type value_live_iter_type;
+
+value *live_iter_wrap(tracer *t, PyObject *object, const source *s) {
+  live_kind kind = live_kind_of(object);
+  if (kind == LIVE_NONE || (t->start && s->kind == SOURCE_ARG)) return NULL;
+  struct live_iter *d = trace_alloc(t, sizeof *d);
+  value *v = d ? value_new(t, &value_live_iter_type) : NULL;
+  if (!v || !(d->over = value_tuple(t, NULL, 0))) return NULL;
+  guard_simple(t, GUARD_TYPE, s, (PyObject *)Py_TYPE(object), 0);
+  d->inner = kind < LIVE_ENUMERATE || kind == LIVE_COUNT
+                 ? live_simple(t, object, s, kind, d->over)
+                 : live_compound(t, object, s, kind, d->over);
+  if (!d->inner) return NULL;
+  d->shared = kind == LIVE_MAP || kind == LIVE_FILTER;
+  d->v = v;
+  d->next = t->live_iters;
+  t->live_iters = d;
+  v->any.a = d;
+  v->source = s;
+  v->object = trace_keep(t, Py_NewRef(object));
+  return v->object ? v : NULL;
+}
+
+/* ---- as a value -------------------------------------------------------------------------------
+ */
+
+static value *live_iter_self(tracer *t, value *v) { return v; }
+
+static value *live_iter_next(tracer *t, value *v) {
+  struct live_iter *d = v->any.a;
+  if (d->done) return NULL;
+  value *item = trace_next(t, d->inner);
+  if (trace_pending(t)) return NULL;
+  d->taken++;
+  d->done = !item;
+  return item;
+}
+
+static PyObject *live_iter_type(tracer *t, value *v) { return (PyObject *)Py_TYPE(v->object); }
+
+static recipe *live_iter_rebuild(tracer *t, value *v) {
+  recipe *r = trace_recipe(t, RECIPE_SOURCE);
+  if (r) r->source = v->source;
+  return r;
+}
+
+static const value_type value_live_iter_type = {.name = "iterator that existed before the call",
+                                                .iter = live_iter_self,
+                                                .next = live_iter_next,
+                                                .python_type = live_iter_type,
+                                                .rebuild = live_iter_rebuild};
+
+/* ---- at the end -------------------------------------------------------------------------------
+ */
+
+bool live_iter_apart(tracer *t, const pointer_map *unread, int *pairs) {
+  for (const struct live_iter *d = t->live_iters; d; d = d->next) {
+    if (!d->taken || d->shared) continue;
+    for (Py_ssize_t i = 0; i < d->over->seq.count; i++)
+      if (shadow_is_open(t, d->over->seq.items[i]))
+        return trace_break(t, BREAK_SIDE_EFFECT, "an iterator over a list that is changed") != NULL;
+    if (!apart_from_all(t, d->v->object, d->v->source, unread, pairs)) return false;
+  }
+  return true;
+}
+
+void live_iter_finish(tracer *t) {
+  for (const struct live_iter *d = t->live_iters; d && !trace_pending(t); d = d->next)
+    if (d->taken && !d->shared) shadow_advance(t, d->v->source, d->taken);
+}
