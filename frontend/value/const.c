@@ -1,7 +1,7 @@
 /* Constants: Python objects that are known, by value (numbers, strings) or by identity (modules,
  * types, functions of C). Also the values that stand for no object at all: NULL on the stack, an
  * argument that has not been looked at. */
-#include "frontend/value/value.h"
+#include "frontend/builtins.h"
 
 /* ---- operators ------------------------------------------------------------------------------ */
 
@@ -376,6 +376,11 @@ static value *builtin_attr(tracer *t, value *v, PyObject *name) {
     value *function = value_const(t, descr);
     return function ? value_method(t, function, v) : NULL;
   }
+  if (v->source && is_partial(v->object) && Py_IS_TYPE(descr, &PyMemberDescr_Type)) {
+    PyObject *item = trace_keep(t, PyObject_GenericGetAttr(v->object, name));
+    const source *s = item ? trace_source(t, SOURCE_ATTR, v->source, NULL, name, 0) : NULL;
+    return s ? value_wrap(t, item, s) : NULL;
+  }
   if (const_readable(v) && const_reads_in_c(descr))
     return value_made(t, PyObject_GenericGetAttr(v->object, name));
   return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a %s", PyUnicode_AsUTF8(name),
@@ -428,6 +433,7 @@ static value *const_call(tracer *t, value *v, value *const *args, Py_ssize_t cou
   }
   PyObject *disabled = loom_callable_why_plain ? loom_callable_why_plain(o) : NULL;
   if (disabled) return trace_break(t, BREAK_DISABLED, "%s", PyUnicode_AsUTF8(disabled));
+  if (object_is_cached(o)) return cached_call(t, v, args, count, kwnames);
   value *result = builtin_call(t, o, args, count, kwnames, &mine);
   if (mine || result || trace_pending(t)) return result;
   for (const loom_adapter *const *a = loom_adapters(); *a; a++) {

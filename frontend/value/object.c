@@ -123,6 +123,7 @@ static value *type_bind(tracer *t, PyObject *item, const source *s, PyObject *ty
   if (self && self->type == &value_object_type && is_cached_property(kind))
     return object_cached(t, item, self);
   if (!kind->tp_descr_get) return v;
+  if (object_is_cached(item)) return self ? value_method(t, v, self) : v;
   if (loom_callable_unwrap && loom_callable_unwrap(item))
     return self ? value_method(t, v, self) : v;
   if (!self &&

@@ -120,6 +120,10 @@ static bool call_add(tracer *t, value *v, const char *method, value *const *args
   return true;
 }
 
+bool shadow_again(tracer *t, value *callee, value *const *args, Py_ssize_t count) {
+  return call_add(t, callee, "__call__", args, count);
+}
+
 bool shadow_set(tracer *t, value *set, const char *method, value *const *args, Py_ssize_t count) {
   if (!set->source) return true;
   return shadow_open(t, set) && call_add(t, set, method, args, count);
@@ -318,7 +322,7 @@ static void finish_call(tracer *t, const shadow_call *c) {
   Py_ssize_t count = c->args->seq.count;
   if (!c->method) return;
   finish_change(t, (change){.kind = CHANGE_CALL,
-                            .made = made_with(t, c->v->source, NULL, args, count),
+                            .made = made_with(t, value_source(t, c->v), NULL, args, count),
                             .key = PyUnicode_InternFromString(c->method)});
 }
 

@@ -272,7 +272,8 @@ static bool wrap_by_identity(PyObject *o) {
          Py_IS_TYPE(o, &PyGetSetDescr_Type) || Py_IS_TYPE(o, &PyMemberDescr_Type) ||
          Py_IS_TYPE(o, &PyProperty_Type) || Py_IS_TYPE(o, &PyStaticMethod_Type) ||
          Py_IS_TYPE(o, &PyClassMethod_Type) || PyFrozenSet_CheckExact(o) || PyRange_Check(o) ||
-         (loom_callable_unwrap && loom_callable_unwrap(o)) || object_is_immutable(o);
+         object_is_cached(o) || (loom_callable_unwrap && loom_callable_unwrap(o)) ||
+         object_is_immutable(o);
 }
 
 static value *wrap_adapters(tracer *t, PyObject *object, const source *s) {
@@ -295,7 +296,7 @@ static value *wrap_instance(tracer *t, PyObject *object, const source *s) {
 /* Objects whose attributes and special methods are followed. */
 static bool wrap_is_instance(PyObject *o) {
   if (object_is_namespace(o)) return true;
-  if (!PyType_HasFeature(Py_TYPE(o), Py_TPFLAGS_HEAPTYPE)) return false;
+  if (python_type_is_builtin(Py_TYPE(o))) return false;
   if (PyList_Check(o) || PyDict_Check(o)) return container_base(Py_TYPE(o)) != NULL;
   return !PyTuple_Check(o) && !PyAnySet_Check(o) && !PyExceptionInstance_Check(o) &&
          !PyLong_Check(o) && !PyFloat_Check(o) && !PyUnicode_Check(o);

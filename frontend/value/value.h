@@ -462,6 +462,13 @@ PyObject *live_iter_read(PyObject *object, PyObject *key); /* of a derived sourc
 bool live_iter_apart(tracer *t, const pointer_map *unread, int *pairs);
 void live_iter_finish(tracer *t);
 
+/* ---- value/cached.c: functions with functools.lru_cache ---------------------------------------- */
+
+bool object_is_cached(PyObject *object);
+PyObject *cached_read(PyObject *wrapper, PyObject *key, Py_hash_t hash); /* what it holds, or NULL */
+value *cached_call(tracer *t, value *wrapper, value *const *args, Py_ssize_t count,
+                   PyObject *kwnames);
+
 /* ---- value/container.c ----------------------------------------------------------------------- */
 
 PyTypeObject *
@@ -504,6 +511,8 @@ value *shadow_method(tracer *t, value *lazy);
 bool shadow_catch_up(tracer *t, value *v, PyObject *object);
 /* A cell made inside gets its content when all else has been made: functions in it may hold it. */
 bool shadow_fill(tracer *t, value *cell);
+/* A call of a live object, of which the result is known, is made again at the end. */
+bool shadow_again(tracer *t, value *callee, value *const *args, Py_ssize_t count);
 const source *shadow_source(const value *v);
 bool shadow_is_open(const tracer *t, const value *v); /* it is being changed */
 /* As a change: the iterator that `s` reads is taken so many items further. */

@@ -5,6 +5,7 @@ Each case is a function of no arguments that makes a world: a function, its argu
 """
 
 import collections
+import functools
 import warnings
 
 import numpy as np
@@ -834,3 +835,44 @@ def test_an_attribute_that_a_class_gets_later():
     assert compiled(X, o)[0] == 2
     Bare.shift = 5
     assert compiled(X, o)[0] == 6
+
+
+@pytest.mark.parametrize("size", [None, 3])
+def test_calls_that_a_cache_knows_are_captured(size):
+    calls = []
+
+    @functools.lru_cache(maxsize=size)
+    def table(n, factor=1):
+        calls.append(n)
+        return {"at": np.arange(3.0) * n * factor}
+
+    def f(x, n):
+        return x + table(n)["at"], table(n) is table(n), table(n, 2)["at"] * 2
+
+    plain, x = f(X, 3), X
+    compiled = frameloom.compile(f, fullgraph=True)  # the cache knows both calls
+    before = table.cache_info()
+    got = compiled(x, 3)
+    after = table.cache_info()
+    assert np.array_equal(got[0], plain[0]) and got[1] and np.array_equal(got[2], plain[2])
+    assert after.hits - before.hits == 4 and after.misses == before.misses and calls == [3, 3]
+    table.cache_clear()
+    table(3), table(3, 2)
+    table(3)["at"][:] = 1.0
+    assert compiled(x, 3)[0][0] == x[0] + 1
+    with pytest.raises(frameloom.GraphBreak, match="cache does not know"):
+        compiled(x, 4)
+
+
+def test_a_bounded_cache_forgets_in_pythons_order():
+    @functools.lru_cache(maxsize=2)
+    def double(n):
+        return n * 2
+
+    def f(x, n):
+        return x * double(n)
+
+    compiled, twin = frameloom.compile(f), functools.lru_cache(maxsize=2)(double.__wrapped__)
+    for n in (1, 2, 1, 1, 3, 1, 2, 3, 1):
+        assert np.array_equal(compiled(X, n), X * twin(n))
+        assert double.cache_info() == twin.cache_info()

@@ -616,7 +616,10 @@ def class_over_dict_equals_everything(x, y, d):
     return d == {}, d != {}, d != {"a": 1}, x + 1
 
 
-@given(lambda: {float("nan"): 1, 2.0: 2})
+NAN = float("nan")
+
+
+@given(lambda: {NAN: 1, 2.0: 2})
 def dict_keys_that_equal_nothing(x, y, d):
     key = list(d)[0]
     d[key] = 5

@@ -1,0 +1,81 @@
+/* Calls of functions with functools.lru_cache that existed before: one that the cache knows gives
+ * what it holds, guarded, and is made again at the end for its count and its order; one that it
+ * does not know breaks, and Python fills the cache. */
+#include "frontend/value/value.h"
+
+/* As functools keeps a result where the cache is bounded, on all versions. */
+typedef struct cached_link {
+  PyObject_HEAD struct cached_link *prev, *next;
+  Py_hash_t hash;
+  PyObject *key, *result;
+} cached_link;
+
+bool object_is_cached(PyObject *object) {
+  return python_type_is_builtin(Py_TYPE(object)) &&
+         !strcmp(Py_TYPE(object)->tp_name, "functools._lru_cache_wrapper");
+}
+
+typedef struct cached_look {
+  PyObject *own, *found;
+} cached_look;
+
+static int cached_visit(PyObject *object, void *arg) {
+  cached_look *look = arg;
+  if (PyDict_CheckExact(object) && object != look->own) look->found = object;
+  return 0;
+}
+
+/* The dictionary that the wrapper looks into; borrowed. Results that are dictionaries are visited
+ * before it, and that of its attributes is another. */
+static PyObject *cached_dict(PyObject *wrapper) {
+  PyObject **own = _PyObject_GetDictPtr(wrapper);
+  cached_look look = {.own = own ? *own : NULL};
+  Py_TYPE(wrapper)->tp_traverse(wrapper, cached_visit, &look);
+  return look.found;
+}
+
+PyObject *cached_read(PyObject *wrapper, PyObject *key, Py_hash_t hash) {
+  PyObject *dict = cached_dict(wrapper);
+  if (dict && !hash && (hash = PyObject_Hash(key)) == -1) return error_drop(), NULL;
+  PyObject *item = dict ? _PyDict_GetItem_KnownHash(dict, key, hash) : NULL;
+  if (!item) error_drop();
+  bool link = item && !strcmp(Py_TYPE(item)->tp_name, "functools._lru_list_elem");
+  return Py_XNewRef(link ? ((cached_link *)item)->result : item);
+}
+
+/* The key of a call without keywords. */
+static PyObject *cached_key(tracer *t, value *const *args, Py_ssize_t count) {
+  for (Py_ssize_t i = 0; i < count; i++)
+    if (!key_check(t, args[i])) return NULL;
+  value *all = value_tuple(t, args, count);
+  PyObject *key = all ? trace_keep(t, value_known(t, all)) : NULL;
+  if (!key || count != 1) return key;
+  PyObject *only = PyTuple_GET_ITEM(key, 0);
+  return PyUnicode_CheckExact(only) || PyLong_CheckExact(only) ? only : key;
+}
+
+/* One that also keeps what types the arguments had may have a key like that of more arguments. */
+static bool cached_has_type(PyObject *key) {
+  for (Py_ssize_t i = 0; PyTuple_CheckExact(key) && i < PyTuple_GET_SIZE(key); i++)
+    if (PyType_Check(PyTuple_GET_ITEM(key, i))) return true;
+  return false;
+}
+
+value *cached_call(tracer *t, value *wrapper, value *const *args, Py_ssize_t count,
+                   PyObject *kwnames) {
+  PyObject *key = kwnames ? NULL : cached_key(t, args, count);
+  if (!key || cached_has_type(key))
+    return trace_pending(t) ? NULL
+                            : trace_break(t, BREAK_UNKNOWN_CALL, "a cached call of this kind");
+  Py_hash_t hash = key_hash(t, key);
+  const source *s = value_source(t, wrapper);
+  const source *at = s && hash != -1 ? trace_source(t, SOURCE_ITEM, s, NULL, key, hash) : NULL;
+  PyObject *item = at ? trace_keep(t, cached_read(wrapper->object, key, hash)) : NULL;
+  if (!at || trace_pending(t)) return trace_pending(t) ? NULL : trace_raise_live(t);
+  if (!item) {
+    guard_simple(t, GUARD_MISSING, at, NULL, 0);
+    return trace_break(t, BREAK_UNKNOWN_CALL, "a cached call that the cache does not know yet");
+  }
+  value *result = value_wrap(t, item, at);
+  return result && shadow_again(t, wrapper, args, count) ? result : NULL;
+}
