@@ -194,6 +194,7 @@ typedef struct callable {
   uint64_t hits, misses;
   uint32_t failures, captures, negative_count;
   uint32_t splits; /* versions, the last of `entries`, that end before what varies without end */
+  int64_t spent; /* versions that made room (build_make_room) */
   negative negatives[CALLABLE_NEGATIVES];
 } callable;
 

@@ -241,6 +241,7 @@ typedef struct capture {
   recipe *result;
   recipe **shared; /* RECIPE_SHARED targets */
   uint32_t shared_count;
+  bool spent;       /* its own changes end what it guards: it fills a gap in a dictionary */
   bool sized;       /* some numbers of the graph are symbolic: each has a guard that reads it, but for: */
   uint64_t late;    /* the symbols that host calls introduce */
   loop_record *loops; /* loop_count of them, in the order in which they were met */

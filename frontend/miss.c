@@ -354,11 +354,27 @@ static int64_t build_split(const callable *c, PyObject *const *slots) {
   return failed ? failed->step : -1;
 }
 
+/* A version that fills a gap which it guards has done its work: it makes room for one that finds
+ * what it left. As often as there may be versions. */
+static void build_make_room(callable *c) {
+  const entry_list *list = c->entries;
+  int64_t limit = loom_config.recompile_limit;
+  if (!list || c->wasted + (uint64_t)list->count < (uint64_t)limit || c->spent >= limit) return;
+  for (uint32_t i = list->count; i-- > 0;) {
+    if (!list->items[i]->captured->spent) continue;
+    list->items[i]->fits = NULL;
+    c->spent++;
+    callable_bury(c);
+    return;
+  }
+}
+
 entry *callable_build(callable *c, PyObject *const *slots) {
   callable_bury(c);
   if (c->building && c->building_pid == (long)getpid()) return NULL;
   if (c->skipped && !c->fullgraph) return NULL;
   if (python_code_is_monitored(c->code)) return NULL;
+  build_make_room(c);
   int64_t split = build_split(c, slots);
   uint64_t versions = (uint64_t)c->wasted + (c->entries ? c->entries->count : 0);
   if (split < 0 && versions >= (uint64_t)loom_config.recompile_limit)
@@ -443,6 +459,7 @@ void callable_forget(callable *c) {
   c->sizes.never = c->dynamic == DYNAMIC_NEVER;
   c->warned = c->skipped = false;
   c->splits = c->wasted = 0;
+  c->spent = 0;
   c->hits = c->misses = 0;
   Py_CLEAR(c->breaks);
   Py_CLEAR(c->loops);

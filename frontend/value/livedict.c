@@ -325,9 +325,21 @@ value *live_changed(live_dict **from) {
   return v;
 }
 
+/* Is it guarded that the key was missing? */
+static bool live_was_missed(tracer *t, const live_dict *d, value *key) {
+  PyObject *k = key->object;
+  Py_hash_t hash = k ? key_hash(t, k) : -1;
+  const source *at = hash == -1 ? NULL : trace_source(t, SOURCE_ITEM, d->v->source, NULL, k, hash);
+  for (uint32_t i = 0; at && i < t->capture->guard_count; i++)
+    if (t->capture->guards[i].kind == GUARD_MISSING && t->capture->guards[i].source == at)
+      return true;
+  return false;
+}
+
 void live_finish(tracer *t, const live_dict *d) {
   for (uint32_t i = 0; i < d->count && !trace_pending(t); i++) {
     const live_slot *slot = &d->slots[i];
+    if (slot->item && !t->capture->spent) t->capture->spent = live_was_missed(t, d, slot->key);
     if (slot->moved) shadow_item(t, d->v->source, slot->key, NULL);
     shadow_item(t, d->v->source, slot->key, slot->item);
   }

@@ -244,18 +244,17 @@ static value *slot_attr(tracer *t, value *v, PyObject *name, PyObject *descr) {
 /* What vars() gives: of a live object, its dictionary. */
 static value *object_dict(tracer *t, value *v) {
   if (v->any.b) return v->any.b;
-  PyObject **dict = v->object && v->source ? _PyObject_GetDictPtr(v->object) : NULL;
+  PyTypeObject *type = (PyTypeObject *)object_class(v);
   PyObject *name = interned(t, "__dict__");
-  if (!dict || !name || !class_stores_plainly((PyTypeObject *)object_class(v)))
-    return trace_break(t, BREAK_ATTRIBUTE, "'__dict__' of a %s",
-                       ((PyTypeObject *)object_class(v))->tp_name);
-  if (!*dict && !(*dict = PyDict_New())) return trace_fail(t);
-  const source *s = trace_source(t, SOURCE_DERIVED, v->source, NULL, name, 0);
-  value *known = pointer_map_get(&t->wrapped, *dict);
-  if (known || !s) return s ? value_wrap(t, *dict, s) : NULL;
+  if (!v->object || !v->source || !name || !type->tp_dictoffset || !class_stores_plainly(type))
+    return trace_break(t, BREAK_ATTRIBUTE, "'__dict__' of a %s", type->tp_name);
+  PyObject *dict = trace_keep(t, PyObject_GenericGetDict(v->object, NULL));
+  const source *s = dict ? trace_source(t, SOURCE_DERIVED, v->source, NULL, name, 0) : NULL;
+  if (!s) return trace_fail(t);
+  if (pointer_map_get(&t->wrapped, dict)) return value_wrap(t, dict, s);
   guard_simple(t, GUARD_TYPE, s, (PyObject *)&PyDict_Type, 0);
-  value *items = live_new(t, *dict, s, v);
-  if (!items || !pointer_map_set(t, &t->wrapped, *dict, items) ||
+  value *items = live_new(t, dict, s, v);
+  if (!items || !pointer_map_set(t, &t->wrapped, dict, items) ||
       !pointer_map_set(t, &t->by_source, s, items))
     return NULL;
   return items;

@@ -351,6 +351,24 @@ def test_dictionaries_are_guarded_key_by_key():
     assert compiled(x, "a")[0] == 2 and "a" in cache and len(compiled._report()["entries"]) == count
 
 
+def test_versions_that_fill_a_cache_make_room():
+    cache = {}
+
+    def f(x, key):
+        if key not in cache:
+            cache[key] = x * 2
+        return cache[key] + 1
+
+    compiled, x = frameloom.compile(f, fullgraph=True), np.ones(3)
+    for _ in range(3):
+        for key in "abcdefg":
+            assert compiled(x, key)[0] == 3
+    assert len(compiled._report()["entries"]) == 8
+    for i in range(40):
+        frameloom.compile(f)(x, str(i))
+    assert len(cache) == 47
+
+
 def test_what_is_asked_of_a_dictionary_is_guarded():
     table = {"a": 1.0, (2, "b"): 2.0, int: 3.0}
 
