@@ -5,7 +5,7 @@
  * promote.c (operands and dtypes), ufunc.c, arrayvalue.c (the value type), wrap.c (live objects,
  * the adapter), index.c, call.c (library functions and methods), reduce.c, shape.c, create.c,
  * linalg.c, fancy.c (indexing with arrays), inplace.c, converter.c,
- * sharing.c, slots.c, host.c and host_run.c,
+ * sharing.c, slots.c, host.c, host_sample.c and host_run.c,
  * errstate.c.
  */
 #ifndef LOOM_FRONTEND_NUMPY_CAPTURE_H
@@ -361,7 +361,7 @@ bool np_check_cast(tracer *t, loom_dtype from, loom_dtype to,
                    NPY_CASTING casting); /* or a TypeError */
 value *np_diagonal(tracer *t, const np_call *c);
 
-/* ---- host.c, host_run.c ---- */
+/* ---- host.c, host_sample.c, host_run.c ---- */
 
 #define NP_HOST_ARRAYS 16
 

@@ -10,204 +10,12 @@
  * outputs, error state, functions that stand in for the user's frames), where an input is (type
  * number, sizes) and an output too, with the order of its axes in memory as a third item when that
  * is not C's. host_run.c runs it. */
-#include "frontend/numpy/capture.h"
+#include "frontend/numpy/host.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define HOST_EFFECTS "raises warns"
-#define HOST_LARGEST (1 << 20) /* elements of one operand: the call at capture takes time too */
-
-static PyObject *host_spec(const loom_type *type) {
-  PyObject *dims = PyTuple_New(type->rank);
-  for (int i = 0; dims && i < type->rank; i++)
-    PyTuple_SET_ITEM(dims, i, PyLong_FromLongLong(type->dims[i]));
-  return dims ? Py_BuildValue("(iN)", numpy_typenum_from_dtype(type->dtype), dims) : NULL;
-}
-
-/* What a sample holds: functions refuse some, for their values are out of range or singular. */
-typedef enum host_content {
-  HOST_ASCENDING,
-  HOST_ZEROS,
-  HOST_CONTENTS,
-  HOST_SHAPES, /* what it holds does not matter */
-  HOST_NOTHING /* no sample is wanted */
-} host_content;
-
-/* Of zeros where that is cheap. */
-static PyObject *host_blank(loom_dtype dtype, int rank, npy_intp *dims, npy_intp *strides) {
-  PyObject *made =
-      PyArray_NewFromDescr(&PyArray_Type, np_descr(dtype), rank, dims, strides, NULL, 0, NULL);
-  if (made && PyArray_SIZE((PyArrayObject *)made) <= HOST_LARGEST)
-    PyArray_FillWithScalar((PyArrayObject *)made, Py_False);
-  return made;
-}
-
-/* An array of these sizes that most functions accept: ones on the diagonal of matrices, ascending
- * vectors. Its axes have the memory order of `like`, which results may follow. */
-static PyObject *host_sample(tracer *t, const np_host_call *h, const np_array *like,
-                             host_content content) {
-  const loom_type *type = &like->type;
-  npy_intp dims[LOOM_MAX_RANK], order[LOOM_MAX_RANK];
-  int64_t strides[LOOM_MAX_RANK];
-  np_layout_copy(t, like, type, 'K', strides);
-  const loom_graph *graph = trace_graph(t);
-  for (int i = 0; i < type->rank; i++) {
-    int64_t size, stride;
-    if (!loom_dim_eval(graph, type->dims[i], h->values, &size) ||
-        !loom_stride_eval(graph, strides[i], h->values, &stride))
-      return NULL;
-    dims[i] = size;
-    order[i] = stride;
-  }
-  if (content == HOST_SHAPES && !like->scalar)
-    return host_blank(type->dtype, type->rank, dims, order);
-  PyArrayObject *a = (PyArrayObject *)PyArray_ZEROS(type->rank, dims, NPY_DOUBLE, 0);
-  if (!a) return NULL;
-  double *data = PyArray_DATA(a);
-  npy_intp n = PyArray_SIZE(a), columns = type->rank ? dims[type->rank - 1] : 1;
-  npy_intp rows = type->rank > 1 ? dims[type->rank - 2] : 1;
-  for (npy_intp i = 0; i < n && content == HOST_ASCENDING; i++)
-    data[i] = type->rank < 2 ? (double)i : (i / columns) % rows == i % columns ? 1 : 0;
-  PyObject *sample = PyArray_NewFromDescr(&PyArray_Type, np_descr(type->dtype), type->rank, dims,
-                                          order, NULL, 0, NULL);
-  if (sample && PyArray_CopyInto((PyArrayObject *)sample, a) < 0) Py_CLEAR(sample);
-  Py_DECREF(a);
-  if (sample && like->scalar) {
-    PyObject *scalar =
-        PyArray_ToScalar(PyArray_DATA((PyArrayObject *)sample), (PyArrayObject *)sample);
-    Py_SETREF(sample, scalar);
-  }
-  return sample;
-}
-
-bool np_host_init(np_host_call *h) {
-  *h = (np_host_call){.inputs = PyList_New(0)};
-  return h->inputs != NULL;
-}
-
-void np_host_fini(np_host_call *h) { Py_XDECREF(h->inputs); }
-
-PyObject *np_host_hole(tracer *t, np_host_call *h, np_array *a) {
-  if (h->count >= NP_HOST_ARRAYS) return NULL;
-  h->operands[h->count] = np_read(t, a);
-  if (h->operands[h->count++] == LOOM_NO_VALUE) return NULL;
-  PyObject *spec = host_spec(&a->type);
-  bool good = spec && PyList_Append(h->inputs, spec) == 0;
-  Py_XDECREF(spec);
-  return good ? Py_NewRef(np_host_mark(a->scalar)) : NULL;
-}
-
-/* Elements of a sample. */
-static int64_t host_elements(tracer *t, const np_host_call *h, const loom_type *type) {
-  int64_t n = 1, size;
-  for (int i = 0; i < type->rank; i++)
-    if (!loom_dim_eval(trace_graph(t), type->dims[i], h->values, &size) ||
-        __builtin_mul_overflow(n, size, &n))
-      return INT64_MAX;
-  return n;
-}
-
-static bool host_argument(tracer *t, np_host_call *h, value *v, host_content content,
-                          PyObject **item, PyObject **sample);
-
-/* A tuple or list some items of which are arrays. */
-static bool host_items(tracer *t, np_host_call *h, value *v, host_content content, PyObject **item,
-                       PyObject **sample) {
-  bool list = value_type_of(t, v) == (PyObject *)&PyList_Type;
-  if (!list && value_type_of(t, v) != (PyObject *)&PyTuple_Type) return false;
-  value *tuple = trace_to_tuple(t, v);
-  Py_ssize_t n = tuple ? tuple->seq.count : -1;
-  *item = n < 0 ? NULL : list ? PyList_New(n) : PyTuple_New(n);
-  *sample = n < 0 ? NULL : list ? PyList_New(n) : PyTuple_New(n);
-  bool good = *item && *sample;
-  for (Py_ssize_t i = 0; i < n && good; i++) {
-    PyObject *one, *other;
-    good = host_argument(t, h, tuple->seq.items[i], content, &one, &other);
-    if (!good) break;
-    if (list) {
-      PyList_SET_ITEM(*item, i, one);
-      PyList_SET_ITEM(*sample, i, other);
-    } else {
-      PyTuple_SET_ITEM(*item, i, one);
-      PyTuple_SET_ITEM(*sample, i, other);
-    }
-  }
-  if (good) return true;
-  Py_CLEAR(*item);
-  Py_CLEAR(*sample);
-  return false;
-}
-
-/* One argument: a hole and a sample for an array, or the known object twice. New references. */
-static bool host_argument(tracer *t, np_host_call *h, value *v, host_content content,
-                          PyObject **item, PyObject **sample) {
-  np_array *a = np_array_of(v);
-  PyObject *known = a && !a->scalar ? NULL : np_known(t, v);
-  *item = *sample = NULL;
-  if (known) {
-    PyObject *plain = a ? Py_NewRef(known) : value_plain(t, v);
-    bool ufunc = Py_IS_TYPE(known, &PyUFunc_Type) && np_ufunc_is_own(known);
-    if (!plain && !PyArray_DescrCheck(known) && !ufunc) return false;
-    Py_XDECREF(plain);
-    *item = Py_NewRef(known);
-    *sample = Py_NewRef(known);
-    return true;
-  }
-  if (!a)
-    return v->type == &value_tuple_type || v->type == &value_list_type
-               ? host_items(t, h, v, content, item, sample)
-               : false;
-  if (np_elements(&a->type) == 0 && content != HOST_SHAPES) return false;
-  if (content < HOST_CONTENTS && host_elements(t, h, &a->type) > HOST_LARGEST) return false;
-  if (!(*item = np_host_hole(t, h, a))) return false;
-  *sample = content == HOST_NOTHING ? Py_NewRef(Py_None) : host_sample(t, h, a, content);
-  if (!*sample) Py_CLEAR(*item);
-  return *sample != NULL;
-}
-
-PyObject *np_host_item(tracer *t, np_host_call *h, value *v) {
-  PyObject *item, *sample;
-  bool good = host_argument(t, h, v, HOST_NOTHING, &item, &sample);
-  if (good) Py_DECREF(sample);
-  return good ? item : NULL;
-}
-
-typedef struct host_arguments_list {
-  PyObject *args, *kwargs, *sample_args, *sample_kwargs;
-} host_arguments_list;
-
-static void host_arguments_fini(host_arguments_list *l) {
-  Py_CLEAR(l->args);
-  Py_CLEAR(l->kwargs);
-  Py_CLEAR(l->sample_args);
-  Py_CLEAR(l->sample_kwargs);
-}
-
-static bool host_arguments(tracer *t, const np_call *c, np_host_call *h, host_content content,
-                           host_arguments_list *l) {
-  Py_ssize_t total = c->count + (c->kwnames ? PyTuple_GET_SIZE(c->kwnames) : 0);
-  l->args = PyTuple_New(c->count);
-  l->sample_args = PyTuple_New(c->count);
-  l->kwargs = PyDict_New();
-  l->sample_kwargs = PyDict_New();
-  bool good = l->args && l->sample_args && l->kwargs && l->sample_kwargs;
-  for (Py_ssize_t i = 0; i < total && good; i++) {
-    PyObject *item, *sample,
-        *name = i < c->count ? NULL : PyTuple_GET_ITEM(c->kwnames, i - c->count);
-    good = host_argument(t, h, c->args[i], content, &item, &sample);
-    if (good && !name) {
-      PyTuple_SET_ITEM(l->args, i, Py_NewRef(item));
-      PyTuple_SET_ITEM(l->sample_args, i, Py_NewRef(sample));
-    } else if (good) {
-      good = PyDict_SetItem(l->kwargs, name, item) == 0 &&
-             PyDict_SetItem(l->sample_kwargs, name, sample) == 0;
-    }
-    Py_XDECREF(item);
-    Py_XDECREF(sample);
-  }
-  return good;
-}
 
 /* One array or number among the results: its type as NumPy gave it, and how its axes are permuted
  * for the plan's buffer, which is in C order. */
@@ -291,7 +99,7 @@ static PyObject *host_output_spec(const host_output *o, loom_type *type) {
     type->dims[i] = o->type.dims[o->order[i]];
     same &= o->order[i] == i;
   }
-  PyObject *plain = host_spec(type);
+  PyObject *plain = np_host_spec(type);
   if (!plain || same) return plain;
   PyObject *order = PyTuple_New(o->type.rank);
   for (int i = 0; order && i < o->type.rank; i++)
@@ -321,7 +129,8 @@ static loom_value host_node(tracer *t, np_host_call *h, PyObject *callable, PyOb
 
 loom_value np_host_emit(tracer *t, np_host_call *h, PyObject *callable, PyObject *args,
                         const loom_type *type) {
-  PyObject *spec = host_spec(type), *outputs = spec ? PyList_New(1) : NULL, *kwargs = PyDict_New();
+  PyObject *spec = np_host_spec(type), *outputs = spec ? PyList_New(1) : NULL,
+           *kwargs = PyDict_New();
   loom_value v = LOOM_NO_VALUE;
   if (outputs && kwargs) {
     PyList_SET_ITEM(outputs, 0, Py_NewRef(spec));
@@ -351,7 +160,7 @@ loom_value np_host_emit_late(tracer *t, np_host_call *h, PyObject *callable, PyO
   PyObject *outputs = PyList_New(0), *none = kwargs ? Py_NewRef(kwargs) : PyDict_New();
   bool good = outputs && none;
   for (uint32_t i = 0; i < count && good; i++) {
-    PyObject *spec = host_spec(&types[i]);
+    PyObject *spec = np_host_spec(&types[i]);
     good = spec && PyList_Append(outputs, spec) == 0;
     Py_XDECREF(spec);
     all[i] = types[i];
@@ -477,9 +286,6 @@ static value *host_value(tracer *t, PyObject *o, const host_output *outputs, uin
   return value_tuple_of(t, (PyObject *)Py_TYPE(o), items, n);
 }
 
-static PyObject *host_try(tracer *t, const np_call *c, np_host_call *h, host_arguments_list *l,
-                          PyObject *callable, bool other, int first);
-
 /* The size that is `now` with the first sample sizes and `later` with the second: one of the
  * operands', one more or less, or a constant. */
 static bool host_size(tracer *t, const np_host_call *first, const np_host_call *second, int64_t now,
@@ -514,7 +320,7 @@ static bool host_generalise(tracer *t, const np_call *c, const np_host_call *h, 
   np_host_call second = {0};
   host_arguments_list l = {0};
   host_output *again = trace_alloc(t, sizeof *again * NP_HOST_ARRAYS);
-  PyObject *result = again ? host_try(t, c, &second, &l, callable, true, HOST_ASCENDING) : NULL;
+  PyObject *result = again ? np_host_try(t, c, &second, &l, callable, true, HOST_ASCENDING) : NULL;
   good = result && host_results(result, again, &others) && others == count;
   for (uint32_t i = 0; i < count && good; i++) {
     int64_t stride = (int64_t)loom_dtype_size(o[i].type.dtype);
@@ -530,7 +336,7 @@ static bool host_generalise(tracer *t, const np_call *c, const np_host_call *h, 
     }
   }
   Py_XDECREF(result);
-  host_arguments_fini(&l);
+  np_host_arguments_fini(&l);
   np_host_fini(&second);
   error_drop();
   return good && !trace_pending(t);
@@ -560,81 +366,12 @@ static value *host_emit(tracer *t, const np_call *c, np_host_call *h, const host
   return host_value(t, result, o, &next, v);
 }
 
-/* Sizes for samples: this call's where they are small, and others. */
-static void host_choose_sizes(tracer *t, np_host_call *h, bool other) {
-  const loom_graph *graph = trace_graph(t);
-  for (uint32_t i = 0; i < graph->symbol_count && i < LOOM_MAX_SYMBOLS; i++) {
-    int64_t now = graph->symbols[i].hint;
-    if (now > 512) now = 509 + i;
-    h->values[i] = now + (other ? 3 + 2 * (int64_t)i : 0);
-  }
-}
-
-/* One attempt: a new reference; NULL with an exception when it was called and raised one. */
-static PyObject *host_ask(tracer *t, const np_call *c, np_host_call *h, host_arguments_list *l,
-                          PyObject *callable, bool other, int content) {
-  np_host_fini(h);
-  host_arguments_fini(l);
-  if (!np_host_init(h)) return NULL;
-  host_choose_sizes(t, h, other);
-  if (!host_arguments(t, c, h, content, l) || trace_pending(t) || h->count == 0) return NULL;
-  return np_call_quietly(callable, l->sample_args, l->sample_kwargs);
-}
-
-static void host_drop(const np_call *c) {
-  if (c->opaque)
-    error_drop_users();
-  else
-    error_drop();
-}
-
-/* What the user's function raises on samples says what is wrong with it. */
-static void host_blame(tracer *t, const np_call *c) {
-  PyObject *type, *raised, *traceback;
-  if (!PyErr_ExceptionMatches(PyExc_Exception)) {
-    trace_raise_live(t);
-    return;
-  }
-  PyErr_Fetch(&type, &raised, &traceback);
-  PyErr_NormalizeException(&type, &raised, &traceback);
-  PyObject *text = raised ? PyObject_Str(raised) : NULL;
-  const char *words = text ? PyUnicode_AsUTF8(text) : NULL;
-  error_drop_users();
-  if (type)
-    trace_break(t, BREAK_CUSTOM_OP, "%s: %s raised %s: %s", c->name,
-                c->sampler ? "its fake" : "called on made-up arrays, it",
-                ((PyTypeObject *)type)->tp_name, words ? words : "");
-  Py_XDECREF(text);
-  Py_XDECREF(type);
-  Py_XDECREF(raised);
-  Py_XDECREF(traceback);
-}
-
-/* The library's answer on samples, of the first content that it accepts: a new reference. */
-static PyObject *host_try(tracer *t, const np_call *c, np_host_call *h, host_arguments_list *l,
-                          PyObject *callable, bool other, int first) {
-  PyObject *result = NULL;
-  if (c->sampler) {
-    result = host_ask(t, c, h, l, c->sampler, other, HOST_SHAPES);
-    if (!result && PyErr_Occurred()) host_blame(t, c);
-    return result;
-  }
-  for (int content = first; content < HOST_CONTENTS && !result; content++) {
-    host_drop(c);
-    result = host_ask(t, c, h, l, callable, other, content);
-    if (!result && (!PyErr_Occurred() || h->count == 0)) break;
-  }
-  if (!result && c->opaque && PyErr_Occurred()) host_blame(t, c);
-  if (!result) host_drop(c);
-  return result;
-}
-
 static value *host_call(tracer *t, const np_call *c, int first) {
   np_host_call h = {0};
   host_arguments_list l = {0};
   PyObject *callable =
       c->callee ? Py_NewRef(c->callee) : PyObject_GetAttrString((PyObject *)&PyArray_Type, c->name);
-  PyObject *result = callable ? host_try(t, c, &h, &l, callable, false, first) : NULL;
+  PyObject *result = callable ? np_host_try(t, c, &h, &l, callable, false, first) : NULL;
   bool good = result != NULL;
   value *v = NULL;
   if (good)
@@ -645,7 +382,7 @@ static value *host_call(tracer *t, const np_call *c, int first) {
   if (!good && !trace_pending(t)) np_unsupported(t, c, "with these arguments");
   Py_XDECREF(result);
   Py_XDECREF(callable);
-  host_arguments_fini(&l);
+  np_host_arguments_fini(&l);
   np_host_fini(&h);
   return trace_pending(t) ? NULL : v;
 }
@@ -696,7 +433,8 @@ value *np_host_vectors(tracer *t, const np_call *c, int whole) {
   loom_type *types = trace_alloc(t, sizeof *types * NP_HOST_ARRAYS);
   np_array *first = np_array_of(c->args[0]);
   uint32_t count = 0, next = 0;
-  PyObject *result = o && types ? host_try(t, c, &h, &l, c->callee, false, HOST_ASCENDING) : NULL;
+  PyObject *result =
+      o && types ? np_host_try(t, c, &h, &l, c->callee, false, HOST_ASCENDING) : NULL;
   bool good = result && (whole < 0 || first) && host_results(result, o, &count) &&
               host_vector_types(t, o, count, whole, first ? &first->type : NULL, types);
   loom_value v =
@@ -704,7 +442,7 @@ value *np_host_vectors(tracer *t, const np_call *c, int whole) {
   value *made = v == LOOM_NO_VALUE ? NULL : host_value(t, result, o, &next, v);
   error_drop();
   Py_XDECREF(result);
-  host_arguments_fini(&l);
+  np_host_arguments_fini(&l);
   np_host_fini(&h);
   return made || trace_pending(t) ? made : np_unsupported(t, c, "with these arguments");
 }
@@ -723,8 +461,8 @@ value *np_bincount(tracer *t, const np_call *c) {
 value *np_of_sizes(tracer *t, const np_call *c) {
   np_host_call h = {0};
   host_arguments_list l = {0};
-  PyObject *result = host_try(t, c, &h, &l, c->callee, false, HOST_ASCENDING);
-  host_arguments_fini(&l);
+  PyObject *result = np_host_try(t, c, &h, &l, c->callee, false, HOST_ASCENDING);
+  np_host_arguments_fini(&l);
   np_host_fini(&h);
   error_drop();
   PyObject *arrays = result ? PyList_New(0) : NULL;

@@ -1,0 +1,27 @@
+/* What host.c and host_sample.c share: a library function asked on made-up arrays. */
+#ifndef LOOM_NUMPY_HOST_H
+#define LOOM_NUMPY_HOST_H
+
+#include "frontend/numpy/capture.h"
+
+/* What a sample holds: functions refuse some, for their values are out of range or singular. */
+typedef enum host_content {
+  HOST_ASCENDING,
+  HOST_ZEROS,
+  HOST_CONTENTS,
+  HOST_SHAPES, /* what it holds does not matter */
+  HOST_NOTHING /* no sample is wanted */
+} host_content;
+
+typedef struct host_arguments_list {
+  PyObject *args, *kwargs, *sample_args, *sample_kwargs;
+} host_arguments_list;
+
+void np_host_arguments_fini(host_arguments_list *l);
+PyObject *np_host_spec(const loom_type *type); /* (type number, sizes) */
+/* The library's answer on samples, of the first content that it accepts: a new reference. `other`:
+ * with other sizes where these are symbolic. */
+PyObject *np_host_try(tracer *t, const np_call *c, np_host_call *h, host_arguments_list *l,
+                      PyObject *callable, bool other, int first);
+
+#endif
