@@ -362,9 +362,11 @@ static void build_make_room(callable *c) {
   if (!list || c->wasted + (uint64_t)list->count < (uint64_t)limit || c->spent >= limit) return;
   for (uint32_t i = list->count; i-- > 0;) {
     if (!list->items[i]->captured->spent) continue;
+    uint32_t wasted = c->wasted; /* it was not */
     list->items[i]->fits = NULL;
     c->spent++;
     callable_bury(c);
+    c->wasted = wasted;
     return;
   }
 }

@@ -412,7 +412,7 @@ static bool live_store(tracer *t, value *v, PyObject *name, value *item, PyObjec
   PyObject *before = slot ? source_read(&like, none) : NULL;
   existed |= before != NULL;
   Py_XDECREF(before);
-  if (!existed) guard_simple(t, GUARD_MISSING, s, NULL, 0);
+  guard_simple(t, existed ? GUARD_PRESENT : GUARD_MISSING, s, NULL, 0);
   return s && overlay_delete(t, o, name, existed);
 }
 
@@ -424,6 +424,8 @@ bool object_own_put(tracer *t, value *v, PyObject *name, value *item) {
   PyObject **dict = _PyObject_GetDictPtr(v->object);
   overlay *o = overlay_open(t, v->object, v->source, true);
   bool existed = !item && dict && *dict && PyDict_GetItemWithError(*dict, name);
+  const source *s = trace_source(t, SOURCE_ATTR, v->source, NULL, name, 0);
+  if (!item) guard_simple(t, existed ? GUARD_PRESENT : GUARD_MISSING, s, NULL, 0);
   if (!(item ? overlay_put(t, o, name, item) : overlay_delete(t, o, name, existed))) return false;
   overlay_slot *slot = overlay_find(o, name);
   if (slot) slot->hidden = true;

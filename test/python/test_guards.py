@@ -524,3 +524,20 @@ def test_a_builtin_that_is_exchanged_within_the_call():
             np.testing.assert_array_equal(got, f(X, change))
     finally:
         builtins.abs = real
+
+
+def test_what_is_deleted_is_guarded_to_be_there():
+    def f(x, o):
+        o.a = x + 1
+        del o.a
+        return x
+
+    def g(x, o):
+        vars(o)["a"] = x + 1
+        del vars(o)["a"]
+        return x
+
+    for function in (f, g):
+        compiled, first, second = frameloom.compile(function, fullgraph=True), types.SimpleNamespace(a=1, b=2), types.SimpleNamespace(b=2)
+        for o in (first, second, first):
+            assert compiled(np.ones(2), o)[0] == 1 and vars(o) == {"b": 2}
