@@ -12,7 +12,7 @@
  * - rest: as capture found them, each read by its source;
  * - sizes: read the capture's symbols, one after the other, and compare what follows from them.
  */
-#include "frontend/frontend.h"
+#include "frontend/value/value.h"
 
 #include <time.h>
 
@@ -77,6 +77,7 @@ static bool guard_key_equal(PyObject *a, PyObject *b) {
 /* Ordered ones have an order of their own; the iterator's code is C and runs none for plain keys.
  */
 static bool guard_ordered_keys(PyObject *object, PyObject *keys) {
+  if (!live_order_is_plain(object)) return false;
   PyObject *iterator = PyODict_Type.tp_iter(object), *key;
   bool equal = iterator != NULL;
   for (Py_ssize_t i = 0; equal && i < PyTuple_GET_SIZE(keys); i++) {

@@ -384,17 +384,26 @@ static value *view_compare(tracer *t, int op, value *l, value *r) {
   return b ? trace_compare(t, op, a, b) : NULL;
 }
 
-static PyObject *view_python_type(tracer *t, value *view) {
-  static PyTypeObject *const types[3] = {&PyDictKeys_Type, &PyDictValues_Type, &PyDictItems_Type};
-  return (PyObject *)types[view->any.i];
+static bool view_is_ordered(const tracer *t, const value *dict) {
+  value *holder = pointer_map_get(&t->contents, dict);
+  if (dict->object) return PyODict_Check(dict->object);
+  return holder && model_real(object_class(holder)) == (PyObject *)&PyODict_Type;
 }
 
-/* By the method that makes them. */
+static PyObject *view_python_type(tracer *t, value *view) {
+  static PyTypeObject *const types[2][3] = {
+      {&PyDictKeys_Type, &PyDictValues_Type, &PyDictItems_Type},
+      {&PyODictKeys_Type, &PyODictValues_Type, &PyODictItems_Type}};
+  return (PyObject *)types[view_is_ordered(t, view->any.a)][view->any.i];
+}
+
+/* By the method that makes them. One made inside may be what a model or an object holds. */
 static recipe *view_rebuild(tracer *t, value *view) {
   static const char *const names[3] = {"keys", "values", "items"};
   value *dict = view->any.a;
   if (container_holds(t, dict)) return NULL;
-  PyObject *method = PyObject_GetAttrString((PyObject *)&PyDict_Type, names[view->any.i]);
+  PyObject *type = (PyObject *)(view_is_ordered(t, dict) ? &PyODict_Type : &PyDict_Type);
+  PyObject *method = PyObject_GetAttrString(type, names[view->any.i]);
   return method ? trace_rebuild_call(t, method, &dict, 1) : trace_fail(t);
 }
 

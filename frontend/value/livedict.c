@@ -208,6 +208,14 @@ static value *live_key_value(tracer *t, PyObject *key) {
   return s ? value_wrap(t, key, s) : NULL;
 }
 
+/* Going through an ordered one hashes its keys, which must run nothing of the user's. */
+bool live_order_is_plain(PyObject *dict) {
+  PyObject *key, *item;
+  for (Py_ssize_t pos = 0; PyDict_Next(dict, &pos, &key, &item);)
+    if (!object_is_plain(key)) return false;
+  return true;
+}
+
 static PyObject *live_keys_tuple(PyObject *dict) {
   PyObject *iterator = PyODict_Check(dict) ? PyODict_Type.tp_iter(dict) : NULL;
   PyObject *keys = iterator ? PySequence_List(iterator) : PyDict_Keys(dict);
@@ -222,6 +230,9 @@ value *live_keys_before(tracer *t, live_dict *d) {
   PyObject *dict = d->v->object;
   if (PyDict_GET_SIZE(dict) > LIVE_MAX_ITEMS)
     return trace_break(t, BREAK_LIMIT, "a dictionary of many items");
+  if (PyODict_Check(dict) && !live_order_is_plain(dict))
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE,
+                       "an ordered dictionary of keys that are not plain");
   PyObject *keys = trace_keep(t, live_keys_tuple(dict));
   value *all = keys ? value_tuple(t, NULL, 0) : trace_fail(t);
   for (Py_ssize_t i = 0; all && i < PyTuple_GET_SIZE(keys); i++) {

@@ -465,6 +465,8 @@ bool object_store(tracer *t, value *v, PyObject *name, value *item) {
   if (!object_is_virtual(v)) return live_store(t, v, name, item, descr);
   value *key = value_const(t, name);
   if (!key) return false;
+  bool held = item && item->type == &value_dict_type && model_owns((PyObject *)type);
+  if (held && !pointer_map_set(t, &t->contents, item, v)) return false;
   if (item) return dict_put(t, v->any.b, key, item);
   if (dict_get(t, v->any.b, key)) return dict_remove(t, v->any.b, key);
   trace_raise(t, PyExc_AttributeError, "%s", PyUnicode_AsUTF8(name));

@@ -447,6 +447,7 @@ int live_find(tracer *t, live_dict *d, value *key, value **item_out);
 bool live_put(tracer *t, live_dict *d, value *key, value *item);
 bool live_remove(tracer *t, live_dict *d, value *key); /* raises KeyError */
 bool live_clear(tracer *t, live_dict *d);
+bool live_order_is_plain(PyObject *dict);  /* an ordered one can be gone through */
 value *live_keys(tracer *t, live_dict *d); /* a new list */
 value *live_keys_before(tracer *t, live_dict *d);
 value *live_whole(tracer *t, live_dict *d);

@@ -233,9 +233,27 @@ class OrderedDict(_mapping):
         return self._dict == other
 
     def __or__(self, other):
+        if not isinstance(other, dict):
+            return NotImplemented
         both = OrderedDict(self._dict)
         both.update(other)
         return both
+
+    def __ror__(self, other):
+        if not isinstance(other, dict):
+            return NotImplemented
+        both = OrderedDict(other)
+        both.update(self._dict)
+        return both
+
+    def __iter__(self):
+        return self._walk(list(self._dict))
+
+    def _walk(self, keys):
+        for key in keys:
+            if list(self._dict) != keys:
+                raise RuntimeError("OrderedDict mutated during iteration")
+            yield key
 
 
 class defaultdict(_mapping):
@@ -273,8 +291,17 @@ class defaultdict(_mapping):
         return self._dict == (other._dict if isinstance(other, _mapping) else other)
 
     def __or__(self, other):
+        if not isinstance(other, dict):
+            return NotImplemented
         both = defaultdict(self.default_factory, self._dict)
         both.update(other)
+        return both
+
+    def __ror__(self, other):
+        if not isinstance(other, dict):
+            return NotImplemented
+        both = defaultdict(self.default_factory, other)
+        both.update(self._dict)
         return both
 
 

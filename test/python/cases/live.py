@@ -635,3 +635,56 @@ def dict_deleted_and_stored_again(x, y, d):
     d["b"] = x
     d.setdefault("c", 9)
     return list(d), d.popitem(), len(d)
+
+
+class Own:
+    def __hash__(self):
+        raise RuntimeError("asked for a hash")
+
+
+def of_own_keys():
+    d = collections.OrderedDict(a=1)
+    key = Own()
+    Own.__hash__ = lambda self: 5
+    d[key] = 2
+    return d
+
+
+@given(of_own_keys)
+def ordered_with_keys_of_their_own(x, y, d):
+    return len(list(d)), d["a"] * x, list(d.values())
+
+
+@given(lambda: collections.OrderedDict(a=1, b=2), lambda: collections.defaultdict(list, {"a": 3}))
+def ordered_joined(x, y, d, e):
+    out = [d | {"c": x}, {"z": 1} | d, type({"z": 1} | d).__name__, e | {"q": 1}, {"a": 0, "y": 1} | e]
+    try:
+        d | ()
+    except TypeError:
+        out.append("no")
+    return out, x + 1
+
+
+@given(lambda: collections.OrderedDict(a=1, b=2, c=3))
+def ordered_moved_while_read(x, y, d):
+    seen = []
+    try:
+        for key in d:
+            seen.append(key)
+            d.move_to_end(key)
+    except RuntimeError:
+        seen.append("moved")
+    return seen, list(d), x + 1
+
+
+@given()
+def views_of_what_was_made(x, y):
+    d, e = collections.OrderedDict(a=1, b=2), collections.defaultdict(int, {"a": 1})
+    d.move_to_end("a")
+    return d.keys(), e.values(), type(d.items()).__name__, {"k": x}.keys()
+
+
+@given(lambda: collections.OrderedDict(a=1, b=2))
+def view_of_an_ordered_one(x, y, d):
+    d.move_to_end("a")
+    return d.keys(), list(d.values()), x + 1
