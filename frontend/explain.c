@@ -132,9 +132,11 @@ static PyObject *guard_tuple(const entry *e, uint32_t i) {
   return row;
 }
 
+/* None of a version that is over: what they name has died. */
 static PyObject *entry_guards(const entry *e) {
-  PyObject *list = PyList_New(e->captured->guard_count);
-  for (uint32_t i = 0; list && i < e->captured->guard_count; i++) {
+  uint32_t count = e->fits ? e->captured->guard_count : 0;
+  PyObject *list = PyList_New(count);
+  for (uint32_t i = 0; list && i < count; i++) {
     PyObject *row = guard_tuple(e, i);
     if (!row) Py_CLEAR(list);
     if (row) PyList_SET_ITEM(list, i, row);

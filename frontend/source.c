@@ -137,13 +137,22 @@ static PyObject *source_name_cell(const source *s) {
   return Py_NewRef(PyTuple_GET_ITEM(code->co_localsplusnames, at));
 }
 
+/* The repr() of another key may be the user's own code. */
+static PyObject *source_name_item(const source *s) {
+  if (object_is_plain(s->key)) return source_name_of(s, "%U[%R]");
+  PyObject *base = s->base ? source_name(s->base) : PyUnicode_FromString("?");
+  PyObject *name = base ? PyUnicode_FromFormat("%U[<%s>]", base, Py_TYPE(s->key)->tp_name) : NULL;
+  Py_XDECREF(base);
+  return name;
+}
+
 PyObject *source_name(const source *s) {
   switch (s->kind) {
   case SOURCE_ARG: return s->key ? Py_NewRef(s->key) : PyUnicode_FromFormat("arg%zd", s->index);
   case SOURCE_GLOBAL: return Py_NewRef(s->key);
   case SOURCE_CELL: return source_name_cell(s);
   case SOURCE_ATTR: return source_name_of(s, "%U.%U");
-  case SOURCE_ITEM: return source_name_of(s, "%U[%R]");
+  case SOURCE_ITEM: return source_name_item(s);
   case SOURCE_DEFAULT: return source_name_indexed(s, "%U.__defaults__[%zd]");
   case SOURCE_KWDEFAULT: return source_name_of(s, "%U.__kwdefaults__[%R]");
   case SOURCE_FUNCTION: return PyUnicode_FromString("<function>");
