@@ -25,19 +25,6 @@ static bool inplace_is_worth(MlirOperation op) {
   return all * (int64_t)loom_dtype_size(whole.dtype) >= INPLACE_BYTES && some <= all / INPLACE_PART;
 }
 
-/* Do all that read `value`, itself or a view of it, come before `op`, or are it? */
-static bool inplace_is_last(MlirValue value, MlirOperation op) {
-  for (MlirOpOperand use = mlirValueGetFirstUse(value); !mlirOpOperandIsNull(use);
-       use = mlirOpOperandGetNextUse(use)) {
-    MlirOperation user = mlirOpOperandGetOwner(use);
-    if (mlirOperationEqual(user, op)) continue;
-    if (!mlirOperationIsBeforeInBlock(user, op)) return false;
-    if (loom_class_of(user) == LOOM_CLASS_VIEW && !inplace_is_last(loom_result(user, 0), op))
-      return false;
-  }
-  return true;
-}
-
 /* An argument in C order whose buffer the caller would like to pass for a result too. */
 static bool inplace_is_wanted(MlirOperation function, MlirBlock block, MlirValue argument) {
   MlirOperation terminator = mlirBlockGetTerminator(block);
@@ -84,7 +71,7 @@ void fuse_prepare_update(MlirOperation function, MlirBlock block, MlirOperation 
   bool computed = def.ptr && class != LOOM_CLASS_VIEW && class != LOOM_CLASS_CONSTANT &&
                   class != LOOM_CLASS_HOST;
   if ((!computed && (def.ptr || !inplace_is_wanted(function, block, whole))) ||
-      !inplace_is_worth(op) || !inplace_is_last(whole, op) ||
+      !inplace_is_worth(op) || !loom_is_read_last(whole, op) ||
       !inplace_is_plain(function, loom_result(op, 0)))
     return;
   if (!def.ptr) {

@@ -152,19 +152,6 @@ static bool outline_is_returned(MlirValue value) {
   return false;
 }
 
-/* Is `here` the last op that reads `value` or a reshape of it? */
-static bool outline_is_read_last(MlirValue value, MlirOperation here) {
-  for (MlirOpOperand use = mlirValueGetFirstUse(value); !mlirOpOperandIsNull(use);
-       use = mlirOpOperandGetNextUse(use)) {
-    MlirOperation user = mlirOpOperandGetOwner(use);
-    if (mlirOperationEqual(user, here)) continue;
-    if (!mlirOperationIsBeforeInBlock(user, here)) return false;
-    if (loom_is(user, "loom.reshape") && !outline_is_read_last(loom_result(user, 0), here))
-      return false;
-  }
-  return true;
-}
-
 /* A scatter or an update in place overwrites its operand (loom-fuse has seen to it that it may),
  * also in an output. */
 static int64_t outline_overwritten(const outline_state *s, MlirOperation fusion,
@@ -175,7 +162,7 @@ static int64_t outline_overwritten(const outline_state *s, MlirOperation fusion,
   MlirValue outer = s->operands[i].outer;
   MlirOperation def = loom_def(outer);
   bool made = def.ptr && (loom_is(def, "loom.apply") || loom_is(def, "loom.control"));
-  return made && !s->operands[i].scalar && outline_is_read_last(outer, fusion) ? i : -1;
+  return made && !s->operands[i].scalar && loom_is_read_last(outer, fusion) ? i : -1;
 }
 
 /* Which dying operand a result may overwrite: a pointwise body, no view of it, the same layout and

@@ -66,6 +66,8 @@ loom_class loom_class_of(MlirOperation op);
 /* The op in a group's or kernel's body that overwrites its operand 0: a scatter, or an update_slice
  * in place; or null. */
 MlirOperation loom_overwriting(MlirBlock body);
+/* Is `here` the last op of its block that reads `value` or a view of it? */
+bool loom_is_read_last(MlirValue value, MlirOperation here);
 
 /* An attribute of the op or of the nearest op around it that has one; or null. */
 MlirAttribute loom_option(MlirOperation op, const char *name);

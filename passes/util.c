@@ -77,6 +77,18 @@ MlirOperation loom_overwriting(MlirBlock body) {
   return (MlirOperation){NULL};
 }
 
+bool loom_is_read_last(MlirValue value, MlirOperation here) {
+  for (MlirOpOperand use = mlirValueGetFirstUse(value); !mlirOpOperandIsNull(use);
+       use = mlirOpOperandGetNextUse(use)) {
+    MlirOperation user = mlirOpOperandGetOwner(use);
+    if (mlirOperationEqual(user, here)) continue;
+    if (!mlirOperationIsBeforeInBlock(user, here)) return false;
+    if (loom_class_of(user) == LOOM_CLASS_VIEW && !loom_is_read_last(loom_result(user, 0), here))
+      return false;
+  }
+  return true;
+}
+
 MlirAttribute loom_option(MlirOperation op, const char *name) {
   for (; op.ptr; op = mlirOperationGetParentOperation(op)) {
     MlirAttribute attr = loom_get_attr(op, name);
