@@ -89,6 +89,10 @@ static inline PyObject *entry_run(entry *e, PyObject *const *args, const int64_t
 
 /* From here on the version has weak references where it can. False: it must not be used. */
 bool entry_let_go(entry *e);
+/* Keeps what the version refers to weakly alive until entry_release(): for who looks at its guards
+ * and makes objects meanwhile. False: some of it has died. */
+bool entry_hold(const entry *e);
+void entry_release(const entry *e);
 /* Drops the versions of which something has died. */
 void callable_bury(struct callable *c);
 
@@ -189,12 +193,12 @@ typedef struct callable {
   resume_point *point;    /* of a part of a function: where it starts; else NULL */
   struct callable *owner; /* of a part: what it is a part of (borrowed) */
   entry *tried;           /* the plain function is about to run in its place (owned), or NULL */
-  bool burying;    /* callable_bury() will be called soon */
-  uint32_t wasted; /* versions that died before they had been worth while */
+  bool burying;           /* callable_bury() will be called soon */
+  uint32_t wasted;        /* versions that died before they had been worth while */
   uint64_t hits, misses;
   uint32_t failures, captures, negative_count;
   uint32_t splits; /* versions, the last of `entries`, that end before what varies without end */
-  int64_t spent; /* versions that made room (build_make_room) */
+  int64_t spent;   /* versions that made room (build_make_room) */
   negative negatives[CALLABLE_NEGATIVES];
 } callable;
 

@@ -96,7 +96,8 @@ void entry_log(const entry *e) {
   if (!loom_log_mask) return;
   PyObject *name = e->name;
   if (loom_log_mask & (LOOM_LOG_GRAPH | LOOM_LOG_GRAPH_CODE)) entry_log_graph(e);
-  for (uint32_t i = 0; loom_log_mask & LOOM_LOG_GUARDS && i < e->captured->guard_count; i++) {
+  bool held = loom_log_mask & LOOM_LOG_GUARDS && entry_hold(e);
+  for (uint32_t i = 0; held && i < e->captured->guard_count; i++) {
     const guard *g = &e->captured->guards[i];
     PyObject *words = guard_describe(e->captured, g);
     if (words)
@@ -104,6 +105,7 @@ void entry_log(const entry *e) {
                g->location.file ? g->location.file : "?", (int)g->location.line);
     Py_XDECREF(words);
   }
+  if (held) entry_release(e);
   if (loom_log_mask & LOOM_LOG_SIDE_EFFECTS) entry_log_effects(e);
   error_drop();
   if (loom_log_mask & LOOM_LOG_HOST_CALLS) entry_log_hosts(e, name);

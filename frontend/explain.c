@@ -134,13 +134,15 @@ static PyObject *guard_tuple(const entry *e, uint32_t i) {
 
 /* None of a version that is over: what they name has died. */
 static PyObject *entry_guards(const entry *e) {
-  uint32_t count = e->fits ? e->captured->guard_count : 0;
+  bool held = entry_hold(e);
+  uint32_t count = held ? e->captured->guard_count : 0;
   PyObject *list = PyList_New(count);
   for (uint32_t i = 0; list && i < count; i++) {
     PyObject *row = guard_tuple(e, i);
     if (!row) Py_CLEAR(list);
     if (row) PyList_SET_ITEM(list, i, row);
   }
+  if (held) entry_release(e);
   return list;
 }
 

@@ -21,8 +21,9 @@
 
 #include <structmember.h>
 
-#define LIFETIME_HITS 8 /* runs that a version is worth making for: else it counts as if it lived  \
-                         */
+#define LIFETIME_HITS                                                                              \
+  8 /* runs that a version is worth making for: else it counts as if it lived                      \
+     */
 
 /* ---- which objects -------------------------------------------------------------------------- */
 
@@ -204,6 +205,18 @@ void callable_bury(callable *c) {
   }
   c->entries = list;
   entries_unref(old);
+}
+
+bool entry_hold(const entry *e) {
+  const capture *c = e->captured;
+  for (uint32_t i = 0; e->fits && i < c->weak_count; i++)
+    Py_INCREF(c->weak[i]);
+  return e->fits != NULL;
+}
+
+void entry_release(const entry *e) {
+  for (uint32_t i = 0; i < e->captured->weak_count; i++)
+    Py_DECREF(e->captured->weak[i]);
 }
 
 /* ---- making a version let go ---------------------------------------------------------------- */

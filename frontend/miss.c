@@ -306,9 +306,11 @@ static entry *build_now(callable *c, PyObject *const *slots, int64_t step) {
   entry *e = step < 0 ? build_from(c, slots, symbolic, &libraries, code)
                       : build_part(c, slots, symbolic, code, step);
   Py_DECREF(code);
-  const guard *failed = e ? guard_first_failure(e->captured, slots) : NULL;
+  bool held = e && entry_hold(e);
+  const guard *failed = held ? guard_first_failure(e->captured, slots) : NULL;
+  PyObject *words = failed ? guard_describe(e->captured, failed) : NULL;
+  if (held) entry_release(e);
   if (!failed) return e;
-  PyObject *words = guard_describe(e->captured, failed);
   if (words)
     loom_log(LOOM_LOG_GUARDS, "%U: a new guard does not hold: %U", c->function->func_qualname,
              words);
@@ -350,7 +352,9 @@ static int64_t build_split(const callable *c, PyObject *const *slots) {
     return -1;
   if (c->fullgraph || !(c->owner || c->shared)) return -1;
   const entry *e = list->items[c->splits ? list->count - 1 : 0];
+  if (!entry_hold(e)) return -1;
   const guard *failed = guard_first_failure(e->captured, slots);
+  entry_release(e);
   return failed ? failed->step : -1;
 }
 

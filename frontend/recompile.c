@@ -175,9 +175,13 @@ static PyObject *recompile_tuple(const callable *c, const capture *newest, const
 
 PyObject *recompile_why(const callable *c, PyObject *const *slots) {
   if (!c->entries) return NULL;
-  const capture *newest = c->entries->items[0]->captured;
-  const guard *failed = guard_first_failure(newest, slots);
-  PyObject *row = failed ? recompile_tuple(c, newest, failed, slots) : NULL;
+  entry *newest = c->entries->items[0];
+  if (!entry_hold(newest)) return NULL;
+  newest->refs++;
+  const guard *failed = guard_first_failure(newest->captured, slots);
+  PyObject *row = failed ? recompile_tuple(c, newest->captured, failed, slots) : NULL;
+  entry_release(newest);
+  entry_unref(newest);
   if (!row) error_drop();
   return row;
 }
