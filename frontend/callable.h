@@ -274,12 +274,16 @@ void plain_frame_close(const plain_frame *frame);
 /* While one is open in a thread, functions that are called there are compiled, with the options of
  * `owner`; not the one with the code `code`. */
 typedef struct hook_scope {
-  callable *owner;
+  callable *owner; /* NULL: a pause */
   const PyObject *code;
   struct hook_scope *outer;
 } hook_scope;
 void hook_open(hook_scope *scope, callable *owner, const PyObject *code);
 void hook_close(const hook_scope *scope);
+/* Nothing is compiled until hook_close(), as in a host call: what it runs is the library's, or
+ * stands in for a function of the user's. False: nothing was anyway, and there is nothing to close.
+ */
+bool hook_pause(hook_scope *scope);
 void hook_forget(const callable *c); /* it is about to go */
 void hook_reset(const callable *c);  /* what was learnt of it is void */
 

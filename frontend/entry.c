@@ -226,10 +226,13 @@ static int entry_host(void *context, const loom_host_call *call) {
   entry_context *in = context;
   const entry *e = in->e;
   PyGILState_STATE state = PyGILState_Ensure();
+  hook_scope scope;
+  bool paused = hook_pause(&scope);
   int failed = e->adapter->host_call
                    ? e->adapter->host_call(e->captured, call->name, call->slot, call->buffers,
                                            call->reads, call->count, call->symbols, &in->kept)
                    : 1;
+  if (paused) hook_close(&scope);
   PyGILState_Release(state);
   if (!failed && in->symbols)
     memcpy(in->symbols, call->symbols, sizeof *in->symbols * e->captured->graph.symbol_count);

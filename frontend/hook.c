@@ -224,7 +224,7 @@ static PyObject *hook_call(PyThreadState *state, struct _PyInterpreterFrame *f, 
 
 static PyObject *hook_evaluate(PyThreadState *state, struct _PyInterpreterFrame *f, int thrown) {
   const hook_scope *scope = scope_now;
-  if (!scope || thrown) return hook_pass(state, f, thrown);
+  if (!scope || !scope->owner || thrown) return hook_pass(state, f, thrown);
   PyCodeObject *code = frame_code(f);
   if ((const PyObject *)code == scope->code) return hook_pass(state, f, 0);
   hook_record *r = record_of(code);
@@ -265,10 +265,18 @@ static void hook_forked(void) {
     scope_count++;
 }
 
+bool hook_pause(hook_scope *scope) {
+  if (!scope_now) return false;
+  *scope = (hook_scope){.outer = scope_now};
+  scope_now = scope;
+  scope_count++;
+  return true;
+}
+
 /* A shared callable keeps nothing itself: its callees are those of whoever called it. */
 void hook_open(hook_scope *scope, callable *owner, const PyObject *code) {
   if (owner->owner) owner = owner->owner;
-  if (owner->shared && scope_now) owner = scope_now->owner;
+  if (owner->shared && scope_now && scope_now->owner) owner = scope_now->owner;
   *scope = (hook_scope){.owner = owner, .code = code, .outer = scope_now};
   scope_now = scope;
   static bool watching;
