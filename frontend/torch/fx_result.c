@@ -37,6 +37,25 @@ static loom_value fx_unexpanded(fx_import *im, loom_value v, torch_spec *spec, b
   return v;
 }
 
+/* Are two elements surely in one place? As torch.empty_strided() makes them. */
+static bool fx_shares_places(const torch_spec *spec) {
+  int64_t extent = 1;
+  bool done[LOOM_MAX_RANK] = {false};
+  for (int n = 0; n < spec->rank; n++) {
+    int least = -1;
+    for (int i = 0; i < spec->rank; i++) {
+      if (LOOM_STRIDE_IS_SYM(spec->sizes[i]) || LOOM_STRIDE_IS_SYM(spec->strides[i])) return false;
+      if (spec->sizes[i] == 0) return false;
+      if (!done[i] && (least < 0 || spec->strides[i] < spec->strides[least])) least = i;
+    }
+    done[least] = true;
+    if (spec->sizes[least] == 1) continue;
+    if (spec->strides[least] < extent) return true;
+    extent += spec->strides[least] * (spec->sizes[least] - 1);
+  }
+  return false;
+}
+
 static bool fx_too_complicated(void) {
   PyErr_SetString(PyExc_NotImplementedError, "a size is too complicated");
   return false;
@@ -47,6 +66,10 @@ static bool fx_result_tensor(fx_import *im, const fx_value *v, fx_result *out) {
   if (!fx_read_spec(im, v->meta, &out->view)) return false;
   out->spec = out->view;
   loom_value value = fx_unexpanded(im, v->value, &out->spec, &out->expanded);
+  if (fx_shares_places(&out->spec)) {
+    PyErr_SetString(PyExc_NotImplementedError, "a result whose elements share places");
+    return false;
+  }
   if (!fx_spec_dense(im, &out->spec, strides)) return fx_too_complicated();
   for (int i = 0; i < out->spec.rank; i++)
     if (out->view.strides[i]) out->view.strides[i] = out->spec.strides[i];
