@@ -146,7 +146,7 @@ int fuse_node_of(const fuse_state *s, MlirValue value) {
 
 /* ---- preparation: everything that leaves lies in memory of its own ---- */
 
-static MlirValue fuse_insert_copy(MlirOperation before, MlirValue value) {
+MlirValue fuse_insert_copy(MlirOperation before, MlirValue value) {
   loom_builder b = loom_builder_before(before);
   return loom_build1(&b, "loom.copy", value, mlirValueGetType(value));
 }
@@ -163,8 +163,7 @@ static bool fuse_is_free_class(loom_class class) {
   return class == LOOM_CLASS_CONSTANT || class == LOOM_CLASS_VIEW;
 }
 
-/* Is the value computed into a buffer of the plan's own by some group or host call? */
-static bool fuse_is_computed(MlirValue value) {
+bool fuse_is_computed(MlirValue value) {
   MlirOperation def = loom_def(value);
   return def.ptr && !fuse_is_free_class(loom_class_of(def));
 }

@@ -87,6 +87,10 @@ typedef struct fuse_state {
 int fuse_node_of(const fuse_state *s, MlirValue value);
 /* Follows reshapes of a whole buffer up to the value that lies in it. */
 MlirValue fuse_root(MlirValue value);
+/* A copy of the value in front of `before`. */
+MlirValue fuse_insert_copy(MlirOperation before, MlirValue value);
+/* Is the value computed into a buffer of the plan's own by some group or host call? */
+bool fuse_is_computed(MlirValue value);
 /* Does a value of this node leave groups `a` and `b`? */
 bool fuse_leaves(const fuse_state *s, int n, int a, int b);
 

@@ -59,28 +59,21 @@ static void inplace_mark(MlirOperation op) {
   loom_set_attr(op, LOOM_INPLACE, mlirUnitAttrGet(mlirOperationGetContext(op)));
 }
 
-static MlirValue inplace_copy(MlirOperation before, MlirValue value) {
-  loom_builder b = loom_builder_before(before);
-  return loom_build1(&b, "loom.copy", value, mlirValueGetType(value));
-}
-
 void fuse_prepare_update(MlirOperation function, MlirBlock block, MlirOperation op) {
   MlirValue whole = loom_operand(op, 0), part = loom_operand(op, 1);
   MlirOperation def = loom_def(whole);
-  loom_class class = def.ptr ? loom_class_of(def) : LOOM_CLASS_OTHER;
-  bool computed = def.ptr && class != LOOM_CLASS_VIEW && class != LOOM_CLASS_CONSTANT &&
-                  class != LOOM_CLASS_HOST;
+  bool computed = fuse_is_computed(whole) && loom_class_of(def) != LOOM_CLASS_HOST;
   if ((!computed && (def.ptr || !inplace_is_wanted(function, block, whole))) ||
       !inplace_is_worth(op) || !loom_is_read_last(whole, op) ||
       !inplace_is_plain(function, loom_result(op, 0)))
     return;
   if (!def.ptr) {
-    MlirValue copy = inplace_copy(op, whole);
+    MlirValue copy = fuse_insert_copy(op, whole);
     inplace_mark(loom_def(copy));
     mlirOperationSetOperand(op, 0, copy);
   }
   if (loom_view_root(part).ptr == whole.ptr) /* read before any of it is written */
-    mlirOperationSetOperand(op, 1, inplace_copy(op, part));
+    mlirOperationSetOperand(op, 1, fuse_insert_copy(op, part));
   inplace_mark(op);
 }
 
