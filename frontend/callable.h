@@ -305,7 +305,6 @@ int resume_traverse(callable *c, visitproc visit, void *arg);
 /* ---- trial.c: is a function with breaks slower compiled than as plain Python? -----------------
  */
 
-uint64_t trial_clock(void); /* nanoseconds */
 /* Is the plain function to run in place of this version, to be timed? Then c->tried is set. */
 bool trial_is_plain(callable *c, entry *e);
 /* A call was compiled and took so long, with so many breaks. */

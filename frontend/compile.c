@@ -7,13 +7,6 @@
 #include <limits.h>
 #include <pthread.h>
 #include <sys/stat.h>
-#include <time.h>
-
-static double compile_now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
 
 /* ---- fork -------------------------------------------------------------------------------------
  *
@@ -76,12 +69,12 @@ static bool library_open_locked(loom_error *err) {
 }
 
 static bool library_open(double *load_ms, loom_error *err) {
-  double start = compile_now();
+  double start = loom_clock_ms();
   pthread_mutex_lock(&library_lock);
   bool was_open = library_compile != NULL;
   bool good = library_open_locked(err);
   pthread_mutex_unlock(&library_lock);
-  *load_ms = was_open ? 0 : compile_now() - start;
+  *load_ms = was_open ? 0 : loom_clock_ms() - start;
   return good;
 }
 
@@ -173,7 +166,7 @@ static bool compile_new(const loom_graph *graph, const loom_compile_options *opt
 
 bool loom_compile_plan(const loom_graph *graph, const loom_compile_options *options, bool cache,
                        loom_plan **out, loom_compile_report *report, loom_error *err) {
-  double start = compile_now();
+  double start = loom_clock_ms();
   memset(report, 0, sizeof *report);
   pthread_once(&library.once, library_find);
   loom_bytes key = {NULL, 0};
@@ -183,6 +176,6 @@ bool loom_compile_plan(const loom_graph *graph, const loom_compile_options *opti
   bool good = report->cached || compile_new(graph, options, cache ? &key : NULL, out, report, err);
   pthread_rwlock_unlock(&compile_lock);
   free(key.data);
-  report->total_ms = compile_now() - start;
+  report->total_ms = loom_clock_ms() - start;
   return good;
 }

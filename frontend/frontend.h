@@ -749,4 +749,8 @@ unsigned loom_plan_kernel_count(const loom_plan *plan);
 /* Code, text, hint of a reason in breaks.def. */
 const char *loom_break_text(int reason, const char **name_out, const char **hint_out);
 
+/* times.c: a clock that only goes forward. */
+uint64_t loom_clock_ns(void);
+double loom_clock_ms(void);
+
 #endif

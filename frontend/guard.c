@@ -14,7 +14,6 @@
  */
 #include "frontend/value/value.h"
 
-#include <time.h>
 
 #define GUARD_MAX_DICTS 16
 
@@ -399,12 +398,6 @@ bool guard_program_check(guard_program *p, PyObject *const *args, int64_t *symbo
 
 typedef enum cost_kind { COST_ARG, COST_NAMES, COST_HELD, COST_READ, COST_SIZE } cost_kind;
 
-static double cost_clock(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
 static bool cost_once(guard_program *p, cost_kind kind, const void *what, PyObject *const *args,
                       int64_t *symbols) {
   const guard *g = what;
@@ -423,10 +416,10 @@ static double cost_of(guard_program *p, cost_kind kind, const void *what, PyObje
   double least = 0;
   volatile bool held;
   for (int round = 0; round < COST_ROUNDS; round++) {
-    double start = cost_clock();
+    uint64_t start = loom_clock_ns();
     for (int i = 0; i < COST_TIMES; i++)
       held = cost_once(p, kind, what, args, symbols);
-    double ns = (cost_clock() - start) / COST_TIMES;
+    double ns = (double)(loom_clock_ns() - start) / COST_TIMES;
     if (!round || ns < least) least = ns;
   }
   (void)held;

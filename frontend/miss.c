@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /* ---- signatures that were not captured
@@ -216,12 +215,6 @@ static void build_report(callable *c, const break_info *why) {
   if (callable_record_break(c, why) && c->fullgraph) callable_raise_break(why);
 }
 
-static double build_clock(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
 /* Captures; with numbers of a library by value when it broke, perhaps for want of such a value. */
 static capture *build_capture(callable *c, PyObject *const *slots, bool *symbolic,
                               const slot_set *libraries) {
@@ -240,9 +233,9 @@ static capture *build_capture(callable *c, PyObject *const *slots, bool *symboli
  * GIL is away. *sized: some size was symbolic. NULL with `why` filled, or with an exception. */
 static entry *build_try(callable *c, PyObject *const *slots, bool *symbolic,
                         const slot_set *libraries, PyObject *code, bool *sized, break_info *why) {
-  double start = build_clock();
+  double start = loom_clock_ms();
   capture *captured = build_capture(c, slots, symbolic, libraries);
-  double capture_ms = build_clock() - start;
+  double capture_ms = loom_clock_ms() - start;
   *sized = captured && captured->sized;
   if (!captured) return NULL;
   if (captured->broke.reason) {
@@ -259,11 +252,11 @@ static entry *build_try(callable *c, PyObject *const *slots, bool *symbolic,
 /* Captures and compiles what comes before the instruction at which capture broke. */
 static entry *build_part(callable *c, PyObject *const *slots, const bool *symbolic, PyObject *code,
                          int64_t step) {
-  double start = build_clock();
+  double start = loom_clock_ms();
   break_info why = {.reason = 0};
   capture *captured = capture_until(callable_function(c), resume_start(c), slots, c->slots,
                                     symbolic, &c->sizes, step);
-  double capture_ms = build_clock() - start;
+  double capture_ms = loom_clock_ms() - start;
   entry *e = captured ? build_entry(c, captured, code, &why) : NULL;
   if (e) e->capture_ms = capture_ms;
   if (why.reason) build_report(c->owner ? c->owner : c, &why);
@@ -394,13 +387,13 @@ entry *callable_build(callable *c, PyObject *const *slots) {
   if (!stance_allows(c, slots)) return NULL;
   PyObject *why = recompile_why(c, slots);
   if (c->dynamic != DYNAMIC_NEVER) dynamic_learn(c, slots);
-  double start = build_clock();
+  double start = loom_clock_ms();
   uint32_t put_off = loom_errors_put_off;
   c->building = PyThread_get_thread_ident();
   c->building_pid = (long)getpid();
   entry *e = build_now(c, slots, split);
   c->building = 0;
-  if (why) build_note(c, why, e, build_clock() - start);
+  if (why) build_note(c, why, e, loom_clock_ms() - start);
   Py_XDECREF(why);
   if (put_off != loom_errors_put_off) {
     if (e) entry_unref(e);

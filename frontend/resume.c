@@ -357,7 +357,7 @@ PyObject *resume_run(callable *c, entry *e, PyObject *const *args, const int64_t
              .at = e->captured->at,
              .code = e->code,
              .outer = PyErr_GetHandledException(),
-             .start = trial_clock(),
+             .start = loom_clock_ns(),
              .useful = e->captured->graph.node_count > 0};
   const PyCodeObject *code = (const PyCodeObject *)e->code;
   Py_ssize_t locals = code->co_nlocalsplus - code->co_nfreevars;
@@ -374,7 +374,7 @@ PyObject *resume_run(callable *c, entry *e, PyObject *const *args, const int64_t
       drive_normalise(&d);
     while (d.rounds++, drive_step(&d, &result) && drive_part(&d, &result));
   }
-  if (result) trial_compiled(e, trial_clock() - d.start, d.rounds);
+  if (result) trial_compiled(e, loom_clock_ns() - d.start, d.rounds);
   e->useful |= d.useful;
   e->idle += !d.useful;
   entry_unref(e);

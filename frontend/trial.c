@@ -11,8 +11,6 @@
  * than the call itself, and one plain run that was not faster ends the trial. */
 #include "frontend/callable.h"
 
-#include <time.h>
-
 #define TRIAL_WARM_UP 2         /* calls before: they compile */
 #define TRIAL_PAIRS 5           /* of a compiled and a plain run */
 #define TRIAL_COLD 4            /* times the compiled run: what the first plain one may take */
@@ -22,12 +20,6 @@
 #define TRIAL_CALL_NS 100000000 /* all: at most */
 #define TRIAL_GROWN 4           /* times the longest plain run of the trial: the sizes are others */
 #define TRIAL_GROWN_RUNS 3
-
-uint64_t trial_clock(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 bool trial_is_plain(callable *c, entry *e) {
   trial *t = &e->trial;
@@ -90,11 +82,11 @@ static void trial_plain(callable *c, trial *t, uint64_t ns) {
 void trial_run_begin(trial_run *run, callable *c) {
   run->tried = c->tried;
   c->tried = NULL;
-  if (run->tried) run->start = trial_clock();
+  if (run->tried) run->start = loom_clock_ns();
 }
 
 void trial_run_end(trial_run *run, callable *c, bool done) {
   if (!run->tried) return;
-  if (done) trial_plain(c, &run->tried->trial, trial_clock() - run->start);
+  if (done) trial_plain(c, &run->tried->trial, loom_clock_ns() - run->start);
   entry_unref(run->tried);
 }
