@@ -181,11 +181,6 @@ static bool compile_program(compile_job *job, MlirModule module) {
   if (!plan.ptr)
     return !job->header ||
            compile_error(job->input, "has no function: there is no header to write");
-  for (MlirOperation op = mlirOperationGetNextInBlock(plan); op.ptr;
-       op = mlirOperationGetNextInBlock(op))
-    if (loom_is(op, "loom.plan"))
-      return compile_error(job->input, "loops and branches have no form as an object yet: only the "
-                                       "library's plans run them");
   if (!compile_name(job, loom_get_str(plan, "sym_name"))) return false;
   if (job->header && !x86) return compile_error(job->header, "headers are for the x86 target");
   compile_rename(module, job->default_name);
@@ -195,7 +190,8 @@ static bool compile_program(compile_job *job, MlirModule module) {
     ok = loom_program_header(plan, job->default_name, &text) && compile_write(job->header, &text);
     free(text.data);
   }
-  mlirOperationDestroy(plan);
+  while ((plan = compile_find(module, "loom.plan")).ptr)
+    mlirOperationDestroy(plan);
   return ok;
 }
 

@@ -14,7 +14,8 @@
 bool loom_program_entry(MlirModule module, MlirOperation plan, const char *name);
 /* The C header of that function and of the kernels' stages. malloc'ed text. */
 bool loom_program_header(MlirOperation plan, const char *name, loom_bytes *out);
-/* Bytes of the workspace, maybe a symbolic number: the plan's arena, then the scratch of one thread. */
-int64_t loom_program_workspace(MlirOperation plan);
+/* Bytes of the workspace, maybe a symbolic number: the plan's arena, then what its launches (by one
+ * thread), loops and branches need. False after a diagnostic: it changes with a loop's index. */
+bool loom_program_workspace(MlirOperation plan, int64_t *out);
 
 #endif

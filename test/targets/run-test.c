@@ -1,11 +1,12 @@
 /* Compiles every function of a file as the compiler library does, runs the plans and compares the
  * results with the reference interpreter.
  *
- * run-test [-t|-T] [-s] FILE: one line for each function: kernels, then "right" or the first
+ * run-test [-t|-T] [-s] [-c] FILE: one line for each function: kernels, then "right" or the first
  * difference. With -t, the times of compiling (the second time in this process) and of a run; with
  * -T without the interpreter, for large sizes. With -s, every size of an input that is at least 2
  * becomes a symbol first, and one plan runs for several values of them; a function whose meaning is
- * bound to its sizes is "static". FRAMELOOM_TRACE=dir keeps the stages.
+ * bound to its sizes is "static". With -c, as loom-compile does: one C function without the
+ * runtime. FRAMELOOM_TRACE=dir keeps the stages.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -18,6 +19,7 @@
 
 #include "dialects/dialect.h"
 #include "dialects/ir.h"
+#include "run-program.h"
 #include "runtime/runtime.h"
 #include "targets/compiler.h"
 
@@ -135,6 +137,7 @@ typedef struct run_case {
   uint64_t scalars[64];
   int64_t symbols[256];
   bool unchecked;
+  run_program *program; /* in place of a plan */
   loom_error err;
   loom_compile_info info;
 } run_case;
@@ -285,6 +288,10 @@ static bool run(run_case *c, const loom_plan *plan, bool timed) {
     inputs[i] = c->inputs[i].buffer.data;
   for (uint32_t i = 0; i < c->graph.output_count; i++)
     outputs[i] = c->outputs[i].buffer.data;
+  if (c->program) {
+    int status = run_program_call(c->program, c->symbols, (const void *const *)inputs, outputs);
+    return !(status & ~3) || loom_fail(&c->err, "the program returned %d", status);
+  }
   loom_call call = {.inputs = inputs,
                     .scalars = c->scalars,
                     .outputs = outputs,
@@ -337,7 +344,7 @@ static void discard(run_case *c) {
 static bool trial(run_case *c, loom_plan *plan, bool timed) {
   bool good = prepare(c);
   for (uint32_t i = 0; good && i < c->graph.input_count; i++)
-    if (c->graph.inputs[i].kind == LOOM_INPUT_CONST)
+    if (plan && c->graph.inputs[i].kind == LOOM_INPUT_CONST)
       loom_plan_set_const(plan, i, c->inputs[i].buffer.data);
   good = good && run(c, plan, timed) && (c->unchecked || interpret(c));
   for (uint32_t i = 0; good && !c->unchecked && i < c->graph.output_count; i++)
@@ -499,7 +506,22 @@ static bool test_symbolic(run_case *c, bool timed) {
   return good;
 }
 
-static int test(MlirOperation function, bool timed, bool symbols, bool unchecked) {
+/* One C function; what is meant for a host or is late in its size has none. */
+static bool test_program(run_case *c) {
+  run_program program;
+  c->program = &program;
+  printf("%s: %u ops  ", c->name, c->graph.node_count);
+  bool good = run_program_make(&c->graph, cpu, &program, &c->err);
+  for (int64_t t = 0; good && t < (c->graph.symbol_count ? 4 : 1); t++) {
+    for (uint32_t i = 0; i < c->graph.symbol_count; i++)
+      c->symbols[i] = i ? 0 : 1 + 37 * t * t;
+    good = trial(c, NULL, false);
+  }
+  run_program_fini(&program);
+  return good;
+}
+
+static int test(MlirOperation function, bool timed, bool symbols, bool unchecked, bool compiled) {
   run_case *c = calloc(1, sizeof *c);
   char name[64];
   MlirStringRef text = loom_get_str(function, "sym_name");
@@ -508,7 +530,9 @@ static int test(MlirOperation function, bool timed, bool symbols, bool unchecked
   c->unchecked = unchecked;
   loom_graph_init(&c->graph);
   bool good = loom_export(function, &c->graph, &c->err);
-  if (symbols && !c->graph.symbol_count) {
+  if (compiled) {
+    good = good && test_program(c);
+  } else if (symbols && !c->graph.symbol_count) {
     good = good && test_symbolic(c, timed);
   } else {
     loom_plan *plan = good ? compile(c, timed) : NULL;
@@ -537,15 +561,16 @@ static char *read_file(const char *path) {
 }
 
 int main(int argc, char **argv) {
-  bool timed = false, symbols = false, unchecked = false;
+  bool timed = false, symbols = false, unchecked = false, compiled = false;
   for (int i = 1; i + 1 < argc; i++) {
     unchecked |= strcmp(argv[i], "-T") == 0;
     timed |= unchecked || strcmp(argv[i], "-t") == 0;
     symbols |= strcmp(argv[i], "-s") == 0;
+    compiled |= strcmp(argv[i], "-c") == 0;
     if (strncmp(argv[i], "-m", 2) == 0) cpu = argv[i] + 2;
   }
   char *text = argc > 1 ? read_file(argv[argc - 1]) : NULL;
-  if (!text) return fprintf(stderr, "usage: run-test [-t|-T] [-s] FILE\n"), 2;
+  if (!text) return fprintf(stderr, "usage: run-test [-t|-T] [-s] [-c] FILE\n"), 2;
   MlirDialectRegistry registry = mlirDialectRegistryCreate();
   mlirRegisterAllDialects(registry);
   mlirDialectHandleInsertDialect(mlirGetDialectHandle__loom__(), registry);
@@ -556,7 +581,7 @@ int main(int argc, char **argv) {
   for (MlirOperation op = failed ? (MlirOperation){NULL}
                                  : mlirBlockGetFirstOperation(mlirModuleGetBody(module));
        op.ptr; op = mlirOperationGetNextInBlock(op))
-    if (loom_is(op, "func.func")) failed |= test(op, timed, symbols, unchecked);
+    if (loom_is(op, "func.func")) failed |= test(op, timed, symbols, unchecked, compiled);
   if (!mlirModuleIsNull(module)) mlirModuleDestroy(module);
   mlirContextDestroy(ctx);
   free(text);

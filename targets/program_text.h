@@ -1,0 +1,61 @@
+/* What the files of program.h share: how the plans of a module are read and written as text of the
+ * LLVM dialect. (program.c) */
+#ifndef LOOM_PROGRAM_TEXT_H
+#define LOOM_PROGRAM_TEXT_H
+
+#include <stdio.h>
+
+#include "targets/program.h"
+
+#define PROGRAM_ALIGN 64
+
+/* One function that is being written: a plan's. Values %p<n> are pointers, %t<n> what has been
+ * returned so far. */
+typedef struct program_writer {
+  FILE *text;
+  MlirOperation plan;
+  const char *name; /* of the whole program */
+  int values;       /* how many numbers are taken */
+  int step;         /* the newest %t */
+} program_writer;
+
+MlirBlock program_block(MlirOperation plan);
+/* The next plan of the module: the main one is the first, those of regions follow. */
+MlirOperation program_next(MlirOperation plan);
+/* The first run, or the next one, of a plan: loops and branches. */
+bool program_is_run(MlirOperation op);
+/* Bytes that come before what launches and runs of a plan use while they run. */
+int64_t program_arena(MlirOperation plan);
+/* A number of bytes as one that the alignment divides. */
+int64_t program_aligned(int64_t bytes);
+/* Bytes of the memory that a plan's function needs. */
+int64_t program_workspace(MlirOperation plan);
+/* Bytes of a buffer: by its type, or as the plan says where that is symbolic; -1: unknown. */
+int64_t program_bytes(MlirOperation plan, MlirValue buffer);
+/* Does the program take sizes? Symbols that loops count are not among them. */
+bool program_is_sized(MlirOperation main);
+/* Is the symbol one that a loop counts? */
+bool program_is_counted(MlirOperation main, int64_t symbol);
+/* Has an earlier launch named the same stage, in the main plan or in one behind it? */
+bool program_seen(MlirOperation main, MlirOperation op);
+
+/* A number as the value %<name><n>. */
+void program_number(FILE *text, const char *name, int n, int64_t number);
+/* A value of the plan as the pointer %p<*out>. False where it has no memory. */
+bool program_pointer(program_writer *w, MlirValue value, int *out);
+/* Moves bytes between two values that are pointers, unless these are equal. */
+void program_move(program_writer *w, const char *from, const char *to, int64_t bytes);
+
+/* ---- program_control.c ---- */
+
+/* Bytes that a run needs beyond the arena. */
+int64_t program_run_bytes(MlirOperation plan, MlirOperation run);
+/* Calls `visit` with each number of bytes that writing the run refers to. */
+void program_run_numbers(MlirOperation plan, MlirOperation run,
+                         void (*visit)(void *user, int64_t number), void *user);
+/* Entries of the lists of pointers that runs of a plan need. */
+int program_run_longest(MlirOperation plan);
+/* Writes a loop or a branch. False after a diagnostic. */
+bool program_run(program_writer *w, MlirOperation run);
+
+#endif

@@ -1,0 +1,119 @@
+#include "run-program.h"
+
+#include <mlir-c/Dialect/Func.h>
+#include <mlir-c/Pass.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dialects/dialect.h"
+#include "dialects/ir.h"
+#include "passes/passes.h"
+#include "targets/program.h"
+
+static MlirOperation first_plan(MlirModule module) {
+  MlirOperation op = mlirBlockGetFirstOperation(mlirModuleGetBody(module));
+  while (op.ptr && !loom_is(op, "loom.plan"))
+    op = mlirOperationGetNextInBlock(op);
+  return op;
+}
+
+static bool lower(MlirModule module, const loom_target_cpu *cpu) {
+  MlirOperation op = mlirModuleGetOperation(module);
+  MlirContext ctx = mlirOperationGetContext(op);
+  loom_set_attr(op, "loom.target", loom_attr_str(ctx, "x86"));
+  loom_set_attr(op, "loom.vector", loom_attr_i64(ctx, cpu->vector_bits / 8));
+  MlirPassManager manager = mlirPassManagerCreate(ctx);
+  loom_add_cpu_pipeline(mlirPassManagerGetAsOpPassManager(manager));
+  bool ok = mlirLogicalResultIsSuccess(mlirPassManagerRunOnOp(manager, op));
+  mlirPassManagerDestroy(manager);
+  return ok;
+}
+
+/* Kernels keep their names: there is one program only. */
+static bool entry(MlirModule module, int64_t *bytes) {
+  MlirOperation op = mlirModuleGetOperation(module), plan = first_plan(module);
+  bool ok = loom_sizes_enter(op);
+  for (MlirOperation f = mlirBlockGetFirstOperation(mlirModuleGetBody(module)); f.ptr;
+       f = mlirOperationGetNextInBlock(f)) {
+    char name[600];
+    MlirStringRef own = loom_get_str(f, "sym_name");
+    if (!loom_is(f, "llvm.func") || loom_get_attr(f, "sym_visibility").ptr) continue;
+    snprintf(name, sizeof name, "program_%.*s", (int)own.length, own.data);
+    loom_set_attr(f, "sym_name", loom_attr_str(mlirOperationGetContext(op), name));
+  }
+  ok = ok && plan.ptr && loom_program_workspace(plan, bytes) &&
+       loom_program_entry(module, plan, "program");
+  while ((plan = first_plan(module)).ptr)
+    mlirOperationDestroy(plan);
+  loom_sizes_leave(op);
+  mlirOperationRemoveAttributeByName(op, loom_str("loom.symbols"));
+  mlirOperationRemoveAttributeByName(op, loom_str("loom.exprs"));
+  return ok;
+}
+
+static const uint8_t *find(const run_program *p, const loom_entries *entries, const char *name) {
+  int64_t offset = loom_entries_find(entries, name);
+  return offset < 0 ? NULL : p->image.base + offset;
+}
+
+static bool emit(MlirModule module, const loom_target_options *options, run_program *out,
+                 loom_error *err) {
+  loom_bytes object = {NULL, 0}, image = {NULL, 0};
+  loom_entries entries = {NULL, 0};
+  bool ok = loom_target_emit(&loom_target_x86, module, options, LOOM_EMIT_OBJECT, &object, err) &&
+            loom_x86_link(&object, 1, &image, &entries, err) &&
+            loom_image_map(image.data, image.size, &out->image, err);
+  if (ok) {
+    out->entry = find(out, &entries, "program");
+    out->workspace = find(out, &entries, "program_workspace");
+    ok = out->entry || loom_fail(err, "no entry");
+  }
+  loom_entries_fini(&entries);
+  free(image.data);
+  free(object.data);
+  return ok;
+}
+
+bool run_program_make(const loom_graph *graph, const char *cpu, run_program *out, loom_error *err) {
+  loom_target_options options = {.cpu = cpu};
+  loom_target_cpu resolved;
+  memset(out, 0, sizeof *out);
+  if (!loom_target_resolve(&loom_target_x86, &options, &resolved, err)) return false;
+  MlirDialectRegistry registry = mlirDialectRegistryCreate();
+  mlirDialectHandleInsertDialect(mlirGetDialectHandle__loom__(), registry);
+  mlirDialectHandleInsertDialect(mlirGetDialectHandle__func__(), registry);
+  loom_register_conversions(registry);
+  MlirContext ctx = mlirContextCreateWithRegistry(registry, false);
+  mlirDialectRegistryDestroy(registry);
+  mlirContextLoadAllAvailableDialects(ctx);
+  MlirModule module = {NULL};
+  bool ok = loom_import(ctx, graph, &module, err) &&
+            (lower(module, &resolved) || loom_fail(err, "the pipeline failed")) &&
+            (entry(module, &out->bytes) || loom_fail(err, "no program")) &&
+            emit(module, &options, out, err);
+  if (module.ptr) mlirModuleDestroy(module);
+  mlirContextDestroy(ctx);
+  return ok;
+}
+
+int run_program_call(const run_program *p, const int64_t *sizes, const void *const *inputs,
+                     void *const *outputs) {
+  int (*plain)(const void *const *, void *const *, void *);
+  int (*sized)(const int64_t *, const void *const *, void *const *, void *);
+  int64_t (*workspace)(const int64_t *);
+  memcpy(&plain, &p->entry, sizeof plain);
+  memcpy(&sized, &p->entry, sizeof sized);
+  memcpy(&workspace, &p->workspace, sizeof workspace);
+  int64_t bytes = p->workspace ? workspace(sizes) : p->bytes;
+  void *memory = aligned_alloc(64, ((size_t)bytes + 127) / 64 * 64);
+  if (!memory) return -1;
+  memset(memory, 0x5a, (size_t)bytes);
+  int status =
+      p->workspace ? sized(sizes, inputs, outputs, memory) : plain(inputs, outputs, memory);
+  free(memory);
+  return status;
+}
+
+void run_program_fini(run_program *p) {
+  if (p->entry) loom_image_unmap(&p->image);
+}
