@@ -219,11 +219,25 @@ value *builtin_slice(tracer *t, const builtin_args *a) {
   return v;
 }
 
+/* range() of numbers of the graph, by a step that is known; NULL with nothing pending: it is none.
+ */
+static value *range_of_numbers(tracer *t, const builtin_args *a) {
+  int64_t parts[3] = {0, 0, 1};
+  bool any = false;
+  if (a->kwnames || a->count < 1 || a->count > 3) return NULL;
+  for (Py_ssize_t i = 0; i < a->count; i++) {
+    int64_t *part = &parts[a->count == 1 ? 1 : i];
+    if (!value_size_of(t, a->args[i], part) || size_is_late(t, *part)) return NULL;
+    any |= LOOM_STRIDE_IS_SYM(*part);
+  }
+  if (!any || LOOM_STRIDE_IS_SYM(parts[2]) || !parts[2]) return NULL;
+  return value_range_to(t, parts[0], parts[1], parts[2]);
+}
+
 /* An argument of range(): a known int, or what has a known __index__. */
 value *builtin_range(tracer *t, const builtin_args *a) {
-  if (a->count == 1 && !a->kwnames && number_is_size(a->args[0]) &&
-      !size_is_late(t, a->args[0]->number.size))
-    return value_range_to(t, a->args[0]->number.size);
+  value *numbers = range_of_numbers(t, a);
+  if (numbers || trace_pending(t)) return numbers;
   value *result = builtin_number(t, a);
   if (result != t->not_implemented) return result;
   return trace_break(t, BREAK_DATA_DEPENDENT, "a range of numbers that are not known");

@@ -28,8 +28,9 @@
 
 #define ROLL_TRIES 6
 #define ROLL_RESTARTS 48
-#define ROLL_ORDER 4    /* after so many iterations the names may be back where they were */
-#define ROLL_NODES 2000 /* an unrolled loop of more is left to Python */
+#define ROLL_ORDER 4      /* after so many iterations the names may be back where they were */
+#define ROLL_NODES 2000   /* an unrolled loop of more is left to Python */
+#define ROLL_ENDS_MOST 12 /* iterations at either end that are evaluated by themselves */
 
 uint64_t roll_symbol(tracer *t, const roll *r) {
   return (uint64_t)trace_graph(t)->exprs[LOOM_STRIDE_EXPR(r->symbol)].value;
@@ -80,16 +81,35 @@ static int roll_common(int a, int b) {
   return both;
 }
 
+/* Would the loop be one without some iterations at one of its ends? Then capture starts again. */
+static bool roll_cut(tracer *t, const roll *r) {
+  int delay = t->blamed_peel ? r->tries - 1 + t->blamed_peel : r->delay;
+  int tail = r->tail + t->blamed_tail;
+  if ((!t->blamed_peel && !t->blamed_tail) || r->tested || r->ended || r->period > 1 ||
+      delay > ROLL_ENDS_MOST || tail > ROLL_ENDS_MOST)
+    return false;
+  roll_ban_row *row = roll_learn(t, r->frame->code->object, r->pc);
+  if (!row) return true;
+  row->delay = delay;
+  row->tail = tail;
+  row->period = 1;
+  return true;
+}
+
 bool roll_blames(tracer *t) {
   const branch *inner = t->branches;
   for (roll *r = t->rolls; r; r = r->next) { /* the innermost came last */
     if (inner && r == inner->rolls && t->blamed < 0) break;
     bool meant = t->blamed < 0 || (r->symbol && roll_symbol(t, r) == (uint64_t)t->blamed);
     if (r->stage != ROLL_HIDDEN || !meant) continue;
+    if (roll_cut(t, r)) return true;
     int period = t->blamed_period > 1 ? roll_common(r->given, t->blamed_period) : 0;
     bool again =
         period > r->given && period <= ROLL_PERIOD && !LOOM_STRIDE_IS_SYM(r->left) && !r->ended;
     roll_restart(t, r, again ? 0 : ROLL_NEVER, again ? period : 1);
+    roll_ban_row *row = roll_row(t->bans, r->frame->code->object, r->pc);
+    if (row && !again && !row->why)
+      row->why = t->blamed < 0 ? "its body asks for what it changes" : t->blamed_why;
     return true;
   }
   if (inner) branch_ban(t, inner->code, inner->pc);
@@ -254,6 +274,14 @@ static bool roll_hide_tested(tracer *t, roll *r) {
   return r->truth != LOOM_NO_VALUE && roll_hide_slots(t, r);
 }
 
+/* The loop of the graph ends some iterations earlier: at least one is left to it. */
+static bool roll_leave_tail(tracer *t, roll *r) {
+  bool jumps =
+      !r->iterator || r->iterator->type == &value_range_type || !LOOM_STRIDE_IS_SYM(r->left);
+  return jumps && size_op(t, LOOM_EXPR_ADD, r->left, -r->tail, &r->count) &&
+         size_less(t, 0, r->count) > 0;
+}
+
 bool roll_hide(tracer *t, roll *r, int64_t left) {
   const roll_walk *w = r->before;
   r->inits = trace_alloc(t, sizeof *r->inits * (w->slot_count + 1u));
@@ -263,6 +291,7 @@ bool roll_hide(tracer *t, roll *r, int64_t left) {
   bool few = r->period > 1 && (LOOM_STRIDE_IS_SYM(left) || left < 2 * r->period);
   r->left = left;
   r->count = r->period > 1 ? left / r->period : left;
+  if (r->tail && !roll_leave_tail(t, r)) return false;
   r->phase = 0;
   r->index = roll_copy(t, roll_number(t, LOOM_I64, 0));
   return r->index != LOOM_NO_VALUE && left != -1 && !few &&
@@ -286,12 +315,11 @@ static bool roll_leave(tracer *t, roll *r, roll_walk *now, const loom_value *res
   }
   for (int32_t i = 0; i < r->frame->code->locals; i++)
     if (!r->live[i]) r->frame->locals[i] = NULL; /* nobody reads it before it is assigned */
+  int64_t more;
   if (!r->iterator) return !trace_pending(t);
-  if (r->period == 1)
-    iter_finish(r->iterator);
-  else
-    iter_step(t, r->iterator, (r->count - 1) * r->period);
-  return !trace_pending(t);
+  if (r->period == 1 && !r->tail) return iter_finish(r->iterator), !trace_pending(t);
+  return size_op(t, LOOM_EXPR_ADD, r->count, -1, &more) &&
+         size_op(t, LOOM_EXPR_MUL, more, r->period, &more) && iter_step(t, r->iterator, more);
 }
 
 /* What nothing is carried by may have happened once as well, unless that can be seen. */
@@ -412,7 +440,7 @@ bool roll_watch(tracer *t, roll *r, int64_t left) {
   int period = now->refused ? 0 : roll_find_period(t, r, now);
   bool one = left != -1 && (!r->past[0] || (size_minus(t, r->left, left, &gone) && gone == 1));
   if (trace_pending(t)) return false;
-  if (now->refused || (r->iterator && !one) || ++r->tries > ROLL_TRIES + 3 * r->given) {
+  if (now->refused || (r->iterator && !one) || ++r->tries > ROLL_TRIES + r->delay + 3 * r->given) {
     roll_give_up(t, r, one ? now->refused : "it takes several items at once");
     return false;
   }
@@ -449,6 +477,7 @@ roll *roll_new(tracer *t, frame *f, value *iterator, int64_t left) {
               .live = live,
               .delay = row && row->delay > 0 ? row->delay : 0,
               .given = row && row->period ? row->period : 1,
+              .tail = row ? row->tail : 0,
               .begin = trace_graph(t)->node_count,
               .length = LOOM_STRIDE_IS_SYM(left) ? -1 : left};
   if (t->bans->all || (row && row->delay < 0)) r->stage = ROLL_OVER;
@@ -457,6 +486,8 @@ roll *roll_new(tracer *t, frame *f, value *iterator, int64_t left) {
                     row->why ? row->why : "its iterations differ");
     trace_break(t, BREAK_LOOP, "%lld iterations", (long long)r->length);
   }
+  if (row && row->delay == ROLL_NEVER && row->why)
+    trace_note_loop(t, LOOP_UNROLLED, r->length, "%s", row->why);
   return t->rolls = r;
 }
 

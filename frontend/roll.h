@@ -124,6 +124,7 @@ struct roll {
   uint32_t first;       /* node of the hidden iteration */
   loom_value first_value;
   int tries, delay, given; /* given: a period that was asked for */
+  int tail;                /* iterations left for the end */
   uint32_t begin;          /* node, at the first iteration */
   int64_t length;          /* iterations in all; -1: not known at capture */
   const char *why;         /* it is unrolled, or NULL */

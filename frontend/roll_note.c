@@ -33,8 +33,9 @@ void roll_note_short(tracer *t, const frame *f, int64_t left) {
   if (LOOM_STRIDE_IS_SYM(left) || pointer_map_get(&t->noted, head)) return;
   pointer_map_set(t, &t->noted, head, t);
   loom_location at = loop_location(t, f, f->pc - 1);
+  uint32_t known = t->capture->loop_count;
   loop_record *r = loop_get(t->capture, &at);
-  if (!r) return;
+  if (!r || t->capture->loop_count == known) return; /* where it is longer says more */
   r->fate = LOOP_UNROLLED;
   r->count = left;
 }

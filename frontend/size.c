@@ -594,10 +594,7 @@ int size_same(tracer *t, loom_dim a, loom_dim b) {
   int64_t l = loom_stride_of_dim(a), r = loom_stride_of_dim(b), left = 0, right = 0;
   if (a == b) return 1;
   if (trace_pending(t)) return -1;
-  if (size_is_looped(t, l) || size_is_looped(t, r)) {
-    size_know(t, size_is_looped(t, l) ? l : r);
-    return -1;
-  }
+  if (size_is_looped(t, l) || size_is_looped(t, r)) return size_equal(t, l, r);
   if (size_is_late(t, l) || size_is_late(t, r)) return size_same_late(t, l, r);
   if (size_hint(t, l) != size_hint(t, r)) return size_equal(t, l, r);
   if (!LOOM_STRIDE_IS_SYM(l) && !LOOM_STRIDE_IS_SYM(r)) return 0;
@@ -615,7 +612,6 @@ int size_same(tracer *t, loom_dim a, loom_dim b) {
 }
 
 bool size_admit(tracer *t, int64_t number, loom_dim *out) {
-  if (size_is_looped(t, number)) return size_know(t, number), false;
   if (LOOM_STRIDE_IS_SYM(number)) {
     int small = size_less(t, number, size_is_late(t, number) ? 0 : 2);
     if (small > 0) size_know_for(t, number, false);

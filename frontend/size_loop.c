@@ -18,7 +18,8 @@ bool size_loop(tracer *t, int64_t count, loom_value index, int64_t *out) {
   loom_dim dim;
   loom_stride_range(graph, count, &low, &high);
   if (graph->symbol_count >= LOOM_MAX_SYMBOLS) return false;
-  const loom_symbol known = {.max = high > 0 ? high - 1 : 0, .divisor = 1};
+  const loom_symbol known = {
+      .max = high > 0 ? high - 1 : 0, .divisor = 1, .hint = size_hint(t, count) / 2};
   if (!loom_dim_symbol(graph, &known, &dim)) return trace_fail(t), false;
   uint32_t symbol = graph->symbol_count - 1;
   t->looped |= (uint64_t)1 << symbol;
@@ -53,9 +54,24 @@ void size_blame(tracer *t, int64_t number, const char *why) {
   uint32_t symbol = loop_symbol(t, number);
   t->blamed = symbol;
   t->blamed_period = loop_period(t, LOOM_STRIDE_EXPR(number), symbol);
+  t->blamed_why = why;
   trace_break(t, BREAK_DATA_DEPENDENT, "%s", why);
   t->blamed = -1;
-  t->blamed_period = 0;
+  t->blamed_period = t->blamed_peel = t->blamed_tail = 0;
+}
+
+#define LOOP_NEAR 8 /* iterations at one end that may be left out of a loop */
+
+/* A decision that becomes another one `from_first` iterations behind the first one, or as many
+ * before the last one (0: not near it), is the same in all others. */
+static void loop_blame_end(tracer *t, int64_t number, int64_t from_first, int64_t from_last) {
+  bool first = from_first > 0 && from_first <= LOOP_NEAR;
+  bool last = from_last > 0 && from_last <= LOOP_NEAR;
+  if (first && (!last || from_first <= from_last))
+    t->blamed_peel = (int)from_first;
+  else if (last)
+    t->blamed_tail = (int)from_last;
+  size_blame(t, number, "a decision depends on the index of a loop");
 }
 
 /* number = factor * symbol + rest: false when it is no such sum, or something is pending. */
@@ -82,40 +98,69 @@ static bool loop_split(tracer *t, int64_t number, uint32_t symbol, int64_t *fact
   return true;
 }
 
-/* What the number is at its smallest and its largest, without the index of the innermost loop. */
-static bool loop_extremes(tracer *t, int64_t number, int64_t *low, int64_t *high) {
+/* A number in the first and in the last iteration of the innermost loop, without its index. */
+typedef struct loop_ends {
+  int64_t factor, first, last;
+  int64_t low, high; /* the smaller and the larger of them */
+} loop_ends;
+
+static bool loop_extremes(tracer *t, int64_t number, loop_ends *out) {
   uint32_t symbol = loop_symbol(t, number);
-  int64_t factor, last, other;
+  int64_t steps;
   __int128 least, most;
-  if (!loop_split(t, number, symbol, &factor, low) || trace_pending(t)) return false;
-  if (!size_op(t, LOOM_EXPR_ADD, t->loop_counts[symbol], -1, &last) ||
-      !size_op(t, LOOM_EXPR_MUL, factor, last, &last) ||
-      !size_op(t, LOOM_EXPR_ADD, *low, last, &other) ||
-      !size_sign_range(trace_graph(t), factor, &least, &most))
+  *out = (loop_ends){0};
+  if (!loop_split(t, number, symbol, &out->factor, &out->first) || trace_pending(t)) return false;
+  if (!size_op(t, LOOM_EXPR_ADD, t->loop_counts[symbol], -1, &steps) ||
+      !size_op(t, LOOM_EXPR_MUL, out->factor, steps, &steps) ||
+      !size_op(t, LOOM_EXPR_ADD, out->first, steps, &out->last) ||
+      !size_sign_range(trace_graph(t), out->factor, &least, &most))
     return false;
-  *high = least >= 0 ? other : *low;
-  if (most <= 0) *low = other;
+  out->low = most <= 0 ? out->last : out->first;
+  out->high = least >= 0 ? out->last : out->first;
   return least >= 0 || most <= 0;
 }
 
+/* How many steps of `by` a number at one end of the loop, that grows by as much towards the other
+ * end, is away from being positive, or from not being so; 0: not known, or it will not be. */
+static int64_t loop_crossing(int64_t at, int64_t by) {
+  if (LOOM_STRIDE_IS_SYM(at) || LOOM_STRIDE_IS_SYM(by) || !by || llabs(at) > 1ll << 40) return 0;
+  if (by > 0 && at <= 0) return -at / by + 1;
+  if (by < 0 && at > 0) return (at - by - 1) / -by;
+  return 0;
+}
+
 int size_loop_positive(tracer *t, int64_t number) {
-  int64_t low, high;
-  if (loop_extremes(t, number, &low, &high)) {
-    if (size_hint(t, low) > 0 && size_less(t, 0, low) > 0) return 1;
-    if (size_hint(t, high) <= 0 && size_less(t, 0, high) == 0) return 0;
+  loop_ends ends;
+  if (!loop_extremes(t, number, &ends)) {
+    size_blame(t, number, "a decision depends on the index of a loop");
+    return -1;
   }
-  size_blame(t, number, "a decision depends on the index of a loop");
+  if (size_hint(t, ends.low) > 0 && size_less(t, 0, ends.low) > 0) return 1;
+  if (size_hint(t, ends.high) <= 0 && size_less(t, 0, ends.high) == 0) return 0;
+  loop_blame_end(t, number, loop_crossing(ends.first, ends.factor),
+                 loop_crossing(ends.last, LOOM_STRIDE_IS_SYM(ends.factor) ? 0 : -ends.factor));
   return -1;
 }
 
+/* How many steps of `by` away from one end the number is 0; -1: not known, -2: it is never. */
+static int64_t loop_root(int64_t at, int64_t by) {
+  if (LOOM_STRIDE_IS_SYM(at) || LOOM_STRIDE_IS_SYM(by) || !by) return -1;
+  return at % by || -(at / by) < 0 ? -2 : -(at / by);
+}
+
 int size_loop_zero(tracer *t, int64_t number) {
-  int64_t low, high;
-  if (loop_extremes(t, number, &low, &high)) {
-    if (low == 0 && high == 0) return 1;
-    if (size_hint(t, low) > 0 && size_less(t, 0, low) > 0) return 0;
-    if (size_hint(t, high) < 0 && size_less(t, high, 0) > 0) return 0;
+  loop_ends ends;
+  if (!loop_extremes(t, number, &ends)) {
+    size_blame(t, number, "a decision depends on the index of a loop");
+    return -1;
   }
-  size_blame(t, number, "a decision depends on the index of a loop");
+  if (ends.low == 0 && ends.high == 0) return 1;
+  if (size_hint(t, ends.low) > 0 && size_less(t, 0, ends.low) > 0) return 0;
+  if (size_hint(t, ends.high) < 0 && size_less(t, ends.high, 0) > 0) return 0;
+  int64_t first = loop_root(ends.first, ends.factor);
+  int64_t last = loop_root(ends.last, LOOM_STRIDE_IS_SYM(ends.factor) ? 0 : -ends.factor);
+  if (first == -2 || last == -2) return 0;
+  loop_blame_end(t, number, first + 1, last + 1);
   return -1;
 }
 

@@ -83,7 +83,7 @@ typedef struct run {
   const loom_call *call;
   void *const *array[4]; /* inputs, outputs, constants, late buffers */
   uint8_t *arena;
-  uint64_t arena_size;
+  uint64_t arena_size, arena_room; /* bytes in use, and borrowed */
   int64_t *registers;
   void **late;
   uint64_t *owned; /* for each late buffer: bytes to give back + 1, or 0 */
@@ -107,8 +107,8 @@ static inline bool run_has_list(const loom_plan_instr *in) {
 uint32_t run_open(run *r, const loom_plan *plan, const loom_call *call, uint64_t *stack);
 uint32_t run_once(run *r);
 void run_close(run *r);
-/* Another value for a symbol, between two runs. */
-uint32_t run_set_symbol(const run *r, uint32_t symbol, int64_t value);
+/* Another value for a symbol, between two runs: the arena may grow, and loses what is in it. */
+uint32_t run_set_symbol(run *r, uint32_t symbol, int64_t value);
 /* Where a buffer lies, and its bytes (false: too many). */
 void *run_place(const run *r, uint32_t buffer);
 bool run_size_of(const run *r, uint32_t buffer, uint64_t *out);

@@ -47,15 +47,6 @@ static uint32_t run_prologue(const loom_plan *plan, const int64_t *symbols, int6
   return status;
 }
 
-/* Sizes do not depend on it, but other numbers may. */
-uint32_t run_set_symbol(const run *r, uint32_t symbol, int64_t value) {
-  uint32_t status = 0, count = loom_plan_header_of(r->plan)->prologue;
-  r->registers[symbol] = value;
-  for (uint32_t i = 0; i < count && !status; i++)
-    status = run_size(&r->plan->instrs[i], r->registers);
-  return status;
-}
-
 static bool size_of_buffer(const loom_plan_buffer *b, const int64_t *registers, uint64_t *out) {
   *out = b->size;
   if (b->flags & LOOM_PLAN_SIZE_REGISTER) *out = (uint64_t)registers[b->size];
@@ -279,6 +270,23 @@ static uint32_t run_arena(run *r) {
   return 0;
 }
 
+/* Sizes within a loop's body may depend on its index; those of what it carries do not. */
+uint32_t run_set_symbol(run *r, uint32_t symbol, int64_t value) {
+  const loom_plan_header *h = loom_plan_header_of(r->plan);
+  uint32_t status = 0;
+  r->registers[symbol] = value;
+  for (uint32_t i = 0; i < h->prologue && !status; i++)
+    status = run_size(&r->plan->instrs[i], r->registers);
+  if (status || !(h->flags & LOOM_PLAN_ARENA_REGISTER)) return status;
+  status = run_arena(r);
+  if (status || r->arena_size <= r->arena_room) return status;
+  uint64_t room = r->arena_size + r->arena_size / 2; /* the next one may be larger */
+  if (r->arena) loom_block_free(r->arena, r->arena_room);
+  r->arena = loom_block_borrow(room);
+  r->arena_room = r->arena ? room : 0;
+  return r->arena ? 0 : LOOM_STATUS_MEMORY;
+}
+
 /* All of a call's arrays are one piece of memory, on the stack when it is small. */
 uint32_t run_open(run *r, const loom_plan *plan, const loom_call *call, uint64_t *stack) {
   const loom_plan_header *h = loom_plan_header_of(plan);
@@ -305,12 +313,13 @@ uint32_t run_open(run *r, const loom_plan *plan, const loom_call *call, uint64_t
   if (status || !r->arena_size) return status;
   r->arena = loom_block_borrow(r->arena_size);
   if (!r->arena) return LOOM_STATUS_MEMORY;
+  r->arena_room = r->arena_size;
   if (h->peak) loom_block_settle(r->arena, r->arena_size, h->peak);
   return 0;
 }
 
 void run_close(run *r) {
-  if (r->arena) loom_block_free(r->arena, r->arena_size);
+  if (r->arena) loom_block_free(r->arena, r->arena_room);
   if (r->memory) loom_block_free(r->memory, r->memory_size);
 }
 

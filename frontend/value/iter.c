@@ -322,17 +322,35 @@ const value_type value_iterator_type = {.name = "iterator",
                                         .get_attr = iterator_get_attr,
                                         .python_type = iterator_python_type};
 
-/* ---- range: a constant range's iterator; any.i is the next index. One to a number of the graph
- * has that in any.n, and the range of this very call as its object: only a loop that is captured
- * once (roll.c) does not have to know.
+/* ---- range: a constant range's iterator; any.i is the next index. One over numbers of the graph
+ * has them in any.a: only a loop that is captured once (roll.c) does not have to know how many
+ * there are.
  * --------------------------------------------------------------- */
 
 #define RANGE_FINISHED PY_SSIZE_T_MAX /* in place of any.i: behind a loop in the graph */
 
+typedef struct range_numbers {
+  int64_t start, step, count; /* numbers; the step is known */
+} range_numbers;
+
+static void *range_know(tracer *t, const range_numbers *r) {
+  size_know(t, r->start);
+  size_know(t, r->count);
+  return NULL;
+}
+
+static value *range_next_number(tracer *t, value *v) {
+  int64_t left = iter_left(t, v);
+  if (trace_pending(t)) return NULL;
+  if (LOOM_STRIDE_IS_SYM(left)) return range_know(t, v->any.a);
+  value *item = left > 0 ? iter_ahead(t, v, 0) : NULL;
+  return item && iter_step(t, v, 1) ? item : NULL;
+}
+
 static value *range_next(tracer *t, value *v) {
-  Py_ssize_t length = PyObject_Size(v->object);
   if (v->any.i == RANGE_FINISHED) return NULL;
-  if (v->any.n) return size_know(t, v->any.n), NULL;
+  if (v->any.a) return range_next_number(t, v);
+  Py_ssize_t length = PyObject_Size(v->object);
   if (length < 0) return error_drop(), trace_break(t, BREAK_LIMIT, "a range of too many numbers");
   if (v->any.i >= length) return NULL;
   PyObject *item = PySequence_GetItem(v->object, v->any.i++);
@@ -342,7 +360,7 @@ static value *range_next(tracer *t, value *v) {
 static PyObject *range_python_type(tracer *t, value *v) { return (PyObject *)&PyRangeIter_Type; }
 
 static recipe *range_rebuild(tracer *t, value *v) {
-  if (v->any.n) return size_know(t, v->any.n), NULL;
+  if (v->any.a) return range_know(t, v->any.a);
   value *range = value_const(t, v->object);
   Py_ssize_t at = v->any.i == RANGE_FINISHED ? PyObject_Size(v->object) : v->any.i;
   return range ? iter_recipe(t, range, at, false) : NULL;
@@ -368,8 +386,9 @@ static bool range_part(PyObject *range, const char *name, int64_t *out) {
 
 static int64_t range_left(tracer *t, value *v) {
   int64_t start, step, left;
+  const range_numbers *r = v->any.a;
   if (v->any.i == RANGE_FINISHED) return 0;
-  if (v->any.n) return size_op(t, LOOM_EXPR_ADD, v->any.n, -v->any.i, &left) ? left : -1;
+  if (r) return size_minus(t, r->count, v->any.i, &left) ? left : -1;
   Py_ssize_t length = PyObject_Size(v->object);
   if (length < 0) error_drop();
   if (length >= 1ll << 52 || !range_part(v->object, "start", &start) ||
@@ -380,7 +399,11 @@ static int64_t range_left(tracer *t, value *v) {
 
 static value *range_ahead(tracer *t, value *v, int64_t ahead) {
   int64_t start, step, at;
-  if (!range_part(v->object, "start", &start) || !range_part(v->object, "step", &step))
+  const range_numbers *r = v->any.a;
+  if (r) {
+    start = r->start;
+    step = r->step;
+  } else if (!range_part(v->object, "start", &start) || !range_part(v->object, "step", &step))
     return trace_break(t, BREAK_LIMIT, "a range of large numbers");
   return size_op(t, LOOM_EXPR_ADD, ahead, v->any.i, &at) &&
                  size_at_iteration(t, start, step, at, &at)
@@ -476,22 +499,25 @@ value *iter_ahead(tracer *t, value *v, int64_t ahead) {
   return key ? trace_get_item(t, d->base, key) : NULL;
 }
 
-void iter_step(tracer *t, value *v, int64_t by) {
+bool iter_step(tracer *t, value *v, int64_t by) {
   if (v->type == &value_range_type) {
-    v->any.i += by;
-    return;
+    int64_t at;
+    if (!size_op(t, LOOM_EXPR_ADD, v->any.i, by, &at)) return false;
+    v->any.i = at;
+    return true;
   }
   iter_data *d = v->any.a;
+  bool good = true;
+  if (LOOM_STRIDE_IS_SYM(by)) return size_know(t, by), false;
   if (d->kind == ITER_ENUMERATE) {
     value *more = value_int(t, by);
     d->counter = more ? trace_binary(t, 0, d->counter, more, false) : NULL;
-    iter_step(t, d->base, by);
-  } else if (d->kind == ITER_ZIP) {
-    for (Py_ssize_t i = 0; i < d->count; i++)
-      iter_step(t, d->inner[i], by);
-  } else {
-    d->at += d->kind == ITER_REVERSED ? -by : by;
+    return d->counter && iter_step(t, d->base, by);
   }
+  for (Py_ssize_t i = 0; d->kind == ITER_ZIP && i < d->count && good; i++)
+    good = iter_step(t, d->inner[i], by);
+  if (d->kind != ITER_ZIP) d->at += d->kind == ITER_REVERSED ? -by : by;
+  return good;
 }
 
 void iter_finish(value *v) {
@@ -518,27 +544,27 @@ void iter_walk_bases(roll_walk *w, value *v) {
     iter_walk_bases(w, d->inner[i]);
 }
 
-/* range(n) of a number n of the graph: any.i. */
-value *value_range_to(tracer *t, int64_t number) {
+/* A range of which a part is a number of the graph. */
+value *value_range_to(tracer *t, int64_t start, int64_t stop, int64_t step) {
   value *v = value_new(t, &value_range_to_type);
-  int64_t now = size_hint(t, number);
-  PyObject *range =
-      v ? PyObject_CallFunction((PyObject *)&PyRange_Type, "L", (long long)now) : NULL;
-  if (!range) return v ? trace_raise_live(t) : NULL;
-  v->any.a = trace_keep(t, range);
-  v->any.i = number;
-  return v->any.a ? v : NULL;
+  range_numbers *r = v ? trace_alloc(t, sizeof *r) : NULL;
+  int64_t by = llabs(step), span;
+  if (!r || (step > 0 ? !size_minus(t, stop, start, &span) : !size_minus(t, start, stop, &span)) ||
+      !size_op(t, LOOM_EXPR_ADD, span, by - 1, &span))
+    return NULL;
+  *r = (range_numbers){.start = start, .step = step};
+  if (!size_op(t, LOOM_EXPR_FLOORDIV, span, by, &r->count)) return NULL;
+  v->any.a = r;
+  return v;
 }
 
 static value *range_to_iter(tracer *t, value *v) {
   value *iterator = value_new(t, &value_range_type);
-  if (!iterator) return NULL;
-  iterator->object = v->any.a;
-  iterator->any.n = v->any.i;
+  if (iterator) iterator->any.a = v->any.a;
   return iterator;
 }
 
-static void *range_to_know(tracer *t, value *v) { return size_know(t, v->any.i), NULL; }
+static void *range_to_know(tracer *t, value *v) { return range_know(t, v->any.a); }
 static value *range_to_item(tracer *t, value *v, value *key) { return range_to_know(t, v); }
 static value *range_to_attr(tracer *t, value *v, PyObject *name) { return range_to_know(t, v); }
 static value *range_to_length(tracer *t, value *v) { return range_to_know(t, v); }

@@ -120,7 +120,8 @@ typedef struct roll_ban_row {
   int32_t pc;
   int delay;  /* so many iterations are looked at before one is taken for all; or as in roll.c */
   int period; /* so many of them are one */
-  const char *why; /* it is left to Python, or NULL */
+  int tail;   /* so many are left for the end, each by itself */
+  const char *why; /* it is left to Python or unrolled, or NULL */
   uint64_t writes; /* of a branch: blocks of the caller that it writes, see loom_adapter.written */
   struct roll_learnt *learnt; /* of a loop that data may end: what it is known to change; or NULL */
 } roll_ban_row;
@@ -181,6 +182,8 @@ struct tracer {
   int64_t loop_counts[LOOM_MAX_SYMBOLS]; /* iterations of those, as numbers */
   int64_t blamed;    /* the symbol of the loop that is at fault for what is being reported, or -1 */
   int blamed_period; /* it would not be, were so many iterations one; or 0 */
+  int blamed_peel, blamed_tail; /* or were so many more at its begin or end left out; or 0 */
+  const char *blamed_why;
   bool *never_choose; /* see trace_choose: kept over restarts */
   roll_bans *bans;
   roll *rolls;       /* loops over ranges, the last one begun first */
@@ -273,7 +276,7 @@ value *seq_of_live(tracer *t, PyObject *object, const source *s);
 extern const value_type value_lazy_type, value_object_type, value_builtin_method_type,
     value_generator_type, value_range_type, value_range_to_type, value_super_type,
     value_partial_type;
-value *value_range_to(tracer *t, int64_t number);
+value *value_range_to(tracer *t, int64_t start, int64_t stop, int64_t step);
 
 bool value_is_none(const value *v);
 bool value_is_const(const value *v);        /* a constant with a Python object */
@@ -359,7 +362,7 @@ value *iter_indexed(tracer *t, value *v, Py_ssize_t count);
  * but not where it stands. Nothing is guarded but what telling needs. */
 int64_t iter_left(tracer *t, value *v);
 value *iter_ahead(tracer *t, value *v, int64_t ahead);
-void iter_step(tracer *t, value *v, int64_t by);
+bool iter_step(tracer *t, value *v, int64_t by); /* `by`: a number; of a range any */
 void iter_finish(value *v);
 void iter_walk_bases(roll_walk *w, value *v);
 value *iter_chain(tracer *t, value *iterables); /* an iterator of iterables */
