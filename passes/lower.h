@@ -287,6 +287,9 @@ lower_value lower_emit(lower *l, MlirValue value, const lower_at *at);
  * loop has made. */
 void lower_bind(lower *l, MlirValue value, const lower_at *at, lower_value is);
 void lower_unbind_all(lower *l);
+/* Stores every result of the kernel at `at`, where `value`, what it computes in a way of its own
+ * (a product, a convolution), is known. */
+void lower_finish(lower *l, MlirValue value, const lower_at *at, lower_value is);
 /* Keeps what was made for an index for as long as its scope is open. */
 void lower_remember(lower *l, MlirValue value, const lower_at *at, lower_value is);
 /* Every lane of a value as the current width wants it. */

@@ -402,14 +402,7 @@ static void conv_step(lower *l, void *user, const MlirValue *carried, MlirValue 
 static void conv_finish(lower *l, const conv_plan *p, MlirValue sum) {
   const lower_at *at = conv_result_at(l, p);
   if (!at || l->failed) return;
-  lower_unbind_all(l);
-  lower_bind(l, loom_result(p->op, 0), at, (lower_value){sum, l->depth, p->xl > 1, p->dtype});
-  lower_value values[64];
-  for (int i = 0; i < l->kernel->result_count && !l->failed; i++)
-    values[i] = lower_emit(l, l->kernel->results[i].value, at);
-  for (int i = 0; i < l->kernel->result_count && !l->failed; i++)
-    lower_store(l, i, at, values[i]);
-  lower_unbind_all(l);
+  lower_finish(l, loom_result(p->op, 0), at, (lower_value){sum, l->depth, p->xl > 1, p->dtype});
 }
 
 static void conv_finish_pixels(lower *l, void *user, const MlirValue *carried, MlirValue *next) {

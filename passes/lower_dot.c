@@ -342,14 +342,7 @@ static void dot_finish_vector(lower *l, const dot_job *job, int vector) {
   sum = lane_round(&b, p->dtype, sum);
   const lower_at *at = dot_result_at(l, p);
   if (!at || l->failed) return;
-  lower_unbind_all(l);
-  lower_bind(l, p->result, at, (lower_value){sum, l->depth, p->vl > 1, p->dtype});
-  lower_value values[64];
-  for (int i = 0; i < l->kernel->result_count && !l->failed; i++)
-    values[i] = lower_emit(l, l->kernel->results[i].value, at);
-  for (int i = 0; i < l->kernel->result_count && !l->failed; i++)
-    lower_store(l, i, at, values[i]);
-  lower_unbind_all(l);
+  lower_finish(l, p->result, at, (lower_value){sum, l->depth, p->vl > 1, p->dtype});
 }
 
 static void dot_finish_row(lower *l, void *user, const MlirValue *carried, MlirValue *next) {

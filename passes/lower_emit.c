@@ -185,6 +185,17 @@ void lower_bind(lower *l, MlirValue value, const lower_at *at, lower_value is) {
 
 void lower_unbind_all(lower *l) { l->bound = NULL; }
 
+void lower_finish(lower *l, MlirValue value, const lower_at *at, lower_value is) {
+  lower_value values[64];
+  lower_unbind_all(l);
+  lower_bind(l, value, at, is);
+  for (int i = 0; i < l->kernel->result_count && !l->failed; i++)
+    values[i] = lower_emit(l, l->kernel->results[i].value, at);
+  for (int i = 0; i < l->kernel->result_count && !l->failed; i++)
+    lower_store(l, i, at, values[i]);
+  lower_unbind_all(l);
+}
+
 /* ---- lanes ---- */
 
 MlirValue lower_wide(lower *l, lower_value value) {

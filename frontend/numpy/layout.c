@@ -141,6 +141,22 @@ static void layout_from_array(tracer *t, PyArrayObject *a, const loom_type *type
   if (size_type_is_symbolic(type)) layout_lift(t, type, out);
 }
 
+/* The strides of the output that an iterator (or NULL) allocated behind `count` operands. Frees
+ * what it was made of. */
+static bool layout_answer(tracer *t, NpyIter *iter, PyArrayObject *const *ops, int count,
+                          PyArray_Descr *dtype, const loom_type *result, int64_t *out) {
+  bool known = iter != NULL;
+  if (known) {
+    layout_from_array(t, NpyIter_GetOperandArray(iter)[count], result, out);
+    NpyIter_Deallocate(iter);
+  }
+  error_drop();
+  for (int i = 0; i < count; i++)
+    Py_XDECREF(ops[i]);
+  Py_XDECREF(dtype);
+  return known;
+}
+
 /* Asks the iterator for the output it would allocate. False (with no exception) when it cannot
  * tell. */
 static bool layout_ask(tracer *t, np_array *const *operands, int count, const loom_type *result,
@@ -159,15 +175,7 @@ static bool layout_ask(tracer *t, np_array *const *operands, int count, const lo
   NpyIter *iter = good ? NpyIter_MultiNew(count + 1, ops, NPY_ITER_ZEROSIZE_OK, order,
                                           NPY_UNSAFE_CASTING, flags, dtypes)
                        : NULL;
-  if (iter) {
-    layout_from_array(t, NpyIter_GetOperandArray(iter)[count], result, out);
-    NpyIter_Deallocate(iter);
-  }
-  error_drop();
-  for (int i = 0; i < count; i++)
-    Py_XDECREF(ops[i]);
-  Py_XDECREF(dtypes[count]);
-  return iter != NULL;
+  return layout_answer(t, iter, ops, count, dtypes[count], result, out);
 }
 
 void np_layout_elementwise(tracer *t, np_array *const *operands, int count, const loom_type *result,
@@ -294,13 +302,7 @@ void np_layout_reduce(tracer *t, const np_array *a, uint32_t mask, bool keepdims
                                                NPY_KEEPORDER, NPY_UNSAFE_CASTING, flags, dtypes,
                                                a->type.rank, op_axes, NULL, -1)
                          : NULL;
-  if (iter) {
-    layout_from_array(t, NpyIter_GetOperandArray(iter)[1], result, out);
-    NpyIter_Deallocate(iter);
-  }
-  error_drop();
-  Py_XDECREF(ops[0]);
-  Py_XDECREF(dtypes[1]);
+  layout_answer(t, iter, ops, 1, dtypes[1], result, out);
 }
 
 void np_layout_labels(tracer *t, np_array *const *arrays, int count, const int *axes, int row,
@@ -327,14 +329,7 @@ void np_layout_labels(tracer *t, np_array *const *arrays, int count, const int *
                                  NPY_KEEPORDER, NPY_UNSAFE_CASTING, flags, dtypes, labels, op_axes,
                                  NULL, -1)
            : NULL;
-  if (iter) {
-    layout_from_array(t, NpyIter_GetOperandArray(iter)[count], result, out);
-    NpyIter_Deallocate(iter);
-  }
-  error_drop();
-  for (int i = 0; i < count; i++)
-    Py_XDECREF(ops[i]);
-  Py_XDECREF(dtypes[count]);
+  layout_answer(t, iter, ops, count, dtypes[count], result, out);
 }
 
 /* The strides of new dimensions [ni, nj) that stand for old dimensions [oi, oj), in C or Fortran

@@ -5,7 +5,25 @@ import contextlib as _contextlib
 from . import _native
 
 
-class Config:
+class Patchable:
+    """Settings as attributes that can be set for a while."""
+
+    __slots__ = ()
+
+    @_contextlib.contextmanager
+    def patch(self, **settings):
+        """Set some for the length of a `with` block (or of a function, as a decorator)."""
+        before = {name: getattr(self, name) for name in settings}
+        try:
+            for name, value in settings.items():
+                setattr(self, name, value)
+            yield self
+        finally:
+            for name, value in before.items():
+                setattr(self, name, value)
+
+
+class Config(Patchable):
     """Settings by name: `config.recompile_limit = 4`, `with config.patch(backend="interpret"): ...`.
 
     logs              what to log, separated by commas
@@ -50,18 +68,6 @@ class Config:
     def __repr__(self):
         rows = [row[0] for row in _native.settings() if row[0]]
         return "frameloom.config(" + ", ".join(f"{name}={getattr(self, name)!r}" for name in rows) + ")"
-
-    @_contextlib.contextmanager
-    def patch(self, **settings):
-        """Set some settings for the length of a `with` block (or of a function, as a decorator)."""
-        before = {name: getattr(self, name) for name in settings}
-        try:
-            for name, value in settings.items():
-                setattr(self, name, value)
-            yield self
-        finally:
-            for name, value in before.items():
-                setattr(self, name, value)
 
 
 config = Config()

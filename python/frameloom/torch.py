@@ -8,7 +8,6 @@ the compiled graph.
 from __future__ import annotations
 
 import re
-import contextlib
 import dataclasses
 import logging
 import threading
@@ -22,6 +21,7 @@ from functorch.compile import min_cut_rematerialization_partition
 from torch.utils._python_dispatch import _disable_current_modes
 
 from frameloom import _native
+from frameloom._config import Patchable
 
 with _disable_current_modes():  # the probe needs real tensors
     _native.torch_init()
@@ -51,22 +51,10 @@ class Options:
     freezing: bool = False
 
 
-class Config(Options):
+class Config(Options, Patchable):
     """Defaults of the options: `frameloom.torch.config.fallback_random = True`."""
 
     __slots__ = ()
-
-    @contextlib.contextmanager
-    def patch(self, **options):
-        """Set some for the length of a `with` block (or of a function, as a decorator)."""
-        before = {name: getattr(self, name) for name in options}
-        try:
-            for name, value in options.items():
-                setattr(self, name, value)
-            yield self
-        finally:
-            for name, value in before.items():
-                setattr(self, name, value)
 
 
 config = Config()
