@@ -198,6 +198,7 @@ static value *call_descriptor(tracer *t, PyObject *o, PyTypeObject *type, value 
     return call_value_method(t, o, args, count, kwnames);
   if (type == &PyProperty_Type) return class_descriptor(t, o, args, count, kwnames);
   if (!pure_type(type)) return t->not_implemented;
+  if (scalar_content(args[0])) return scalar_call(t, o, args, count, kwnames);
   if (type == &PyUnicode_Type && !strcmp(name, "join") && count == 2) {
     value *pair[2] = {args[0], trace_to_tuple(t, args[1])};
     return pair[1] ? call_real(t, o, pair, 2, NULL) : NULL;
@@ -235,7 +236,7 @@ static value *call_class(tracer *t, PyObject *o, const builtin_args *a) {
     return object_make(t, o, a->args, a->count, a->kwnames);
   if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) &&
       Py_TYPE(type)->tp_call == PyType_Type.tp_call &&
-      (loom_class_is_python(type) || container_base(type)))
+      (loom_class_is_python(type) || container_base(type) || scalar_base(type)))
     return object_make(t, o, a->args, a->count, a->kwnames);
   return t->not_implemented;
 }
@@ -247,7 +248,11 @@ value *builtin_call(tracer *t, PyObject *o, value *const *args, Py_ssize_t count
   builtin_args a = {.callee = o, .args = args, .count = count, .kwnames = kwnames};
   value *result = t->not_implemented;
   size_t slot = builtin_slot(o);
+  const builtin_row *row = builtin_slots[slot].row;
   *mine = false;
+  if (row && scalar_is_taken(t, row->name, args, count))
+    a.args = scalar_arguments(t, args, count + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
+  if (!a.args && count) return NULL;
   if (builtin_slots[slot].object) {
     a.op = builtin_slots[slot].row->op;
     a.name = builtin_slots[slot].row->name;

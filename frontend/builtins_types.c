@@ -69,6 +69,8 @@ value *builtin_hash(tracer *t, const builtin_args *a) {
   PyTypeObject *type = (PyTypeObject *)object_class(v);
   if (class_special(t, type, "__hash__") == Py_None)
     return trace_raise(t, PyExc_TypeError, "unhashable type: '%s'", type->tp_name);
+  value *content = scalar_plain(t, v, "__hash__");
+  if (content) return call_real(t, a->callee, &content, 1, NULL);
   if (!type_runs_python(t, type, "__hash__")) return t->not_implemented;
   value *result = special_or_pass(t, v, "__hash__", &PyLong_Type);
   if (!result || !value_is_const(result)) return result ? t->not_implemented : NULL;
@@ -144,8 +146,10 @@ static value *text_of(tracer *t, value *v, bool repr) {
   if (v->type == &value_exception_type && !repr) return exception_str(t, v);
   if (v->type == &value_object_type) {
     PyTypeObject *type = (PyTypeObject *)object_class(v);
-    if (!type_runs_python(t, type, name)) name = "__repr__";
-    if (type_runs_python(t, type, name)) return special_or_pass(t, v, name, &PyUnicode_Type);
+    bool scalar = scalar_content(v) != NULL;
+    if (type_keeps_default(t, type, "__str__")) name = "__repr__";
+    if (scalar || type_runs_python(t, type, name))
+      return special_or_pass(t, v, name, &PyUnicode_Type);
   }
   if (value_is_const(v) && PyType_Check(v->object) && Py_TYPE(v->object) == &PyType_Type)
     return text_of_class(t, v);

@@ -398,6 +398,9 @@ value *trace_get_attr(tracer *t, value *v, PyObject *name);
 value *trace_call(tracer *t, value *callee, value *const *args, Py_ssize_t count, PyObject *kwnames);
 value *trace_iter(tracer *t, value *v);
 value *trace_next(tracer *t, value *v);
+/* The constant that an instance of a Python class over int, float, complex, str or bytes is; NULL: it is none, or its
+ * class has one of these attributes. */
+value *value_scalar_of(tracer *t, const value *v, const char *const *hooks);
 value *dict_whole(tracer *t, value *v); /* the pairs of a dict value as they are now, to be read at once */
 /* Unpacks any iterable of known length into a tuple value. */
 value *trace_to_tuple(tracer *t, value *v);

@@ -165,7 +165,7 @@ static void walk_function(roll_walk *w, value *v) {
 }
 
 static void walk_object(roll_walk *w, value *v) {
-  value *content = object_content(v), *attrs = v->any.b;
+  value *content = object_content(v) ? object_content(v) : scalar_content(v), *attrs = v->any.b;
   roll_pointer(w, v->any.a);
   roll_value(w, &attrs);
   roll_value(w, &content);

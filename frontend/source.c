@@ -324,6 +324,7 @@ static PyObject *read_derived(PyObject *base, PyObject *key) {
     return item;
   }
   PyObject *part = live_iter_read(base, key);
+  if (!part) part = scalar_exact(base);
   if (part) return part;
   for (const loom_adapter *const *a = loom_adapters(); *a; a++) {
     PyObject *item = (*a)->derived ? (*a)->derived(base, key) : NULL;

@@ -138,6 +138,10 @@ step step_FORMAT_VALUE(tracer *t, frame *f, const loom_instr *in) {
   v = format_convert(t, v, in->arg & 3);
   if (!v) return STEP_FAIL;
   PyObject *text = spec ? value_str_object(spec) : NULL;
+  bool own = v->type == &value_object_type &&
+             !type_keeps_default(t, (PyTypeObject *)object_class(v), "__format__");
+  if (own && (spec || (spec = value_str(t, ""))))
+    return frame_result(f, trace_method(t, v, "__format__", &spec, 1));
   PyObject *plain = value_plain(t, v);
   if (!plain && !trace_pending(t) && (!text || !PyUnicode_GET_LENGTH(text)))
     return frame_result(f, trace_str(t, v));

@@ -20,6 +20,7 @@ value *trace_unary(tracer *t, int op, value *v) {
 value *trace_binary(tracer *t, int op, value *l, value *r, bool inplace) {
   value *result = t->not_implemented;
   if (trace_pending(t) || !trace_goes_deeper(t)) return NULL;
+  scalar_operands(t, op, &l, &r, inplace);
   if (l->type->binary) result = l->type->binary(t, op, l, r, inplace);
   if (result != t->not_implemented) return result;
   if (r->type->binary && r->type != l->type) result = r->type->binary(t, op, l, r, false);
@@ -35,6 +36,8 @@ value *trace_compare(tracer *t, int op, value *l, value *r) {
   static const int swapped[6] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
   value *result = t->not_implemented;
   if (trace_pending(t) || !trace_goes_deeper(t)) return NULL;
+  value *left = l, *other = r; /* as they are for `is` */
+  scalar_compared(t, op, &l, &r);
   /* A subclass on the right goes first; here that can only be an instance of a Python class. */
   bool right = r->type == &value_object_type && l->type == r->type &&
                object_class(l) != object_class(r) &&
@@ -47,7 +50,7 @@ value *trace_compare(tracer *t, int op, value *l, value *r) {
   if (result != t->not_implemented) return result;
   if (op == Py_EQ || op == Py_NE) {
     bool same;
-    return value_same(t, l, r, &same) ? value_bool(t, same == (op == Py_EQ)) : NULL;
+    return value_same(t, left, other, &same) ? value_bool(t, same == (op == Py_EQ)) : NULL;
   }
   return trace_raise(t, PyExc_TypeError, "no order between '%s' and '%s'", value_type_name(t, l),
                      value_type_name(t, r));

@@ -24,7 +24,8 @@ value *np_int(tracer *t, int64_t i) {
 }
 
 const char *np_str_arg(tracer *t, value *v) {
-  PyObject *o = v && !np_is_array(v) ? np_known(t, v) : NULL;
+  value *content = v ? np_scalar_of(t, v) : NULL;
+  PyObject *o = v && !np_is_array(v) ? np_known(t, content ? content : v) : NULL;
   return o && PyUnicode_CheckExact(o) ? PyUnicode_AsUTF8(o) : NULL;
 }
 
@@ -587,6 +588,17 @@ static value *call_any(tracer *t, PyObject *callee, value *const *args, Py_ssize
   }
   *mine = false;
   return NULL;
+}
+
+value *np_scalar_of(tracer *t, value *v) {
+  static const char *const hooks[] = {"__array__",
+                                      "__array_interface__",
+                                      "__array_struct__",
+                                      "__array_priority__",
+                                      "__array_ufunc__",
+                                      "__array_function__",
+                                      NULL};
+  return value_scalar_of(t, v, hooks);
 }
 
 value *np_call_object(tracer *t, PyObject *callee, value *self, value *const *args,

@@ -307,6 +307,8 @@ bool np_gate_small(tracer *t, value *const *values, Py_ssize_t count);
 void np_not_small(tracer *t, const np_array *a);
 bool np_call_init(void);
 bool np_has_row(PyObject *callee);
+/* The number or text that a member of an IntEnum, say, is to NumPy; NULL: it is none such. */
+value *np_scalar_of(tracer *t, value *v);
 value *np_call_object(tracer *t, PyObject *callee, value *self, value *const *args,
                       Py_ssize_t count, PyObject *kwnames, bool *mine);
 /* Binds arguments to names ("a | axis dtype out": required before the bar); missing ones are NULL.

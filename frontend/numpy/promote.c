@@ -96,6 +96,12 @@ bool np_operand_from(tracer *t, value *v, np_operand *out) {
     out->dtype = LOOM_BOOL;
     return b != NULL;
   }
+  value *content = np_scalar_of(t, v);
+  if (content && !PyUnicode_Check(content->object) && !PyBytes_Check(content->object)) {
+    out->array = np_array_of(promote_known(t, content->object)); /* not weak, as an int is */
+    if (out->array) out->dtype = out->array->type.dtype;
+    return out->array != NULL;
+  }
   if (v->type == &value_tuple_type || v->type == &value_list_type) {
     value *array = promote_stack(t, v);
     out->array = np_array_of(array);

@@ -215,7 +215,8 @@ static value *const_get_item(tracer *t, value *v, value *key) {
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a subscript of a type");
   if (!const_plain(v))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an item of a %s", Py_TYPE(o)->tp_name);
-  PyObject *k = value_plain(t, key);
+  value *index = scalar_plain(t, key, "__index__");
+  PyObject *k = value_plain(t, index ? index : key);
   if (!k)
     return trace_pending(t) ? NULL
                             : trace_break(t, BREAK_DATA_DEPENDENT, "an index that is not known");
@@ -341,10 +342,15 @@ static value *meta_attr(tracer *t, value *v, PyObject *name, PyObject *descr) {
 
 static value *class_attr(tracer *t, value *v, PyObject *name) {
   PyTypeObject *type = (PyTypeObject *)v->object;
+  bool of_type = _PyType_Lookup(&PyType_Type, name) &&
+                 !type_runs_python(t, Py_TYPE(type), "__getattribute__") &&
+                 class_lookup(t, Py_TYPE(type), name) == _PyType_Lookup(&PyType_Type, name);
+  value *own = of_type ? type_own_attr(t, type, name) : NULL;
+  if (own || trace_pending(t)) return own;
   if (!class_lookup_plain(t, Py_TYPE(type), name, _PyType_Lookup(type, name)))
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a class with a metaclass",
                        PyUnicode_AsUTF8(name));
-  value *own = type_own_attr(t, type, name);
+  own = type_own_attr(t, type, name);
   if (own || trace_pending(t)) return own;
   PyObject *meta = class_lookup(t, Py_TYPE(type), name);
   if (meta && Py_TYPE(meta)->tp_descr_set) return meta_attr(t, v, name, meta);

@@ -12,7 +12,8 @@ PyTypeObject *container_base(PyTypeObject *type) {
 }
 
 value *object_content(value *v) {
-  return v->type == &value_object_type ? (value *)(intptr_t)v->any.n : NULL;
+  value *content = v->type == &value_object_type ? (value *)(intptr_t)v->any.n : NULL;
+  return content && !value_is_const(content) ? content : NULL;
 }
 
 bool container_wrap(tracer *t, value *v) {
@@ -140,12 +141,15 @@ static PyObject *container_make_live(PyObject *module, PyObject *args) {
   if (!none ||
       !PyArg_ParseTuple(args, "O!O!O", &PyType_Type, &cls, &PyDict_Type, &attributes, &content))
     return Py_XDECREF(none), NULL;
-  PyTypeObject *base = container_base((PyTypeObject *)cls);
-  PyObject *made = base ? base->tp_new((PyTypeObject *)cls, none, NULL) : NULL;
-  Py_DECREF(none);
+  PyTypeObject *scalar = scalar_base((PyTypeObject *)cls);
+  PyTypeObject *base = scalar ? scalar : container_base((PyTypeObject *)cls);
+  if (scalar) Py_SETREF(none, PyTuple_Pack(1, content));
+  PyObject *made = base && none ? base->tp_new((PyTypeObject *)cls, none, NULL) : NULL;
+  Py_XDECREF(none);
   if (!made) return NULL;
-  bool good = base == &PyDict_Type ? PyDict_Update(made, content) == 0
-                                   : PyList_SetSlice(made, 0, 0, content) == 0;
+  bool good = scalar                 ? true
+              : base == &PyDict_Type ? PyDict_Update(made, content) == 0
+                                     : PyList_SetSlice(made, 0, 0, content) == 0;
   for (Py_ssize_t pos = 0; good && PyDict_Next(attributes, &pos, &key, &item);)
     good = PyObject_GenericSetAttr(made, key, item) == 0;
   if (!good) Py_CLEAR(made);
@@ -155,7 +159,8 @@ static PyObject *container_make_live(PyObject *module, PyObject *args) {
 recipe *container_rebuild(tracer *t, value *v) {
   static PyMethodDef method = {"make_container", container_make_live, METH_VARARGS, NULL};
   recipe *attributes = trace_rebuild(t, v->any.b);
-  recipe *content = attributes ? trace_rebuild(t, object_content(v)) : NULL;
+  value *inside = object_content(v) ? object_content(v) : scalar_content(v);
+  recipe *content = attributes ? trace_rebuild(t, inside) : NULL;
   recipe *r = content ? trace_recipe(t, RECIPE_CALL) : NULL;
   recipe *make = r ? trace_recipe(t, RECIPE_CONST) : NULL,
          *cls = make ? trace_recipe(t, RECIPE_CONST) : NULL;

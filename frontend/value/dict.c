@@ -12,8 +12,31 @@ bool type_runs_python(tracer *t, PyTypeObject *type, const char *name) {
 
 /* ---- keys ----------------------------------------------------------------------------------- */
 
-static bool key_by_identity(value *v) {
-  return v->type == &value_function_type || (value_is_const(v) && !object_is_plain(v->object));
+/* Its type compares it with others by C code of its own that looks at what is in it. */
+static bool key_has_ways(PyObject *o) {
+  richcmpfunc compare = Py_TYPE(o)->tp_richcompare;
+  return compare && compare != PyBaseObject_Type.tp_richcompare && !PyType_Check(o) &&
+         !object_is_plain(o);
+}
+
+/* Two constants, not both of builtin types alone: as a dictionary does, by hash and then by what
+ * the types say, where these are known to run nothing of the user's. */
+static int key_equal_objects(tracer *t, value *l, value *r) {
+  PyObject *both[2] = {l->object, r->object};
+  bool same, ways = false;
+  for (int i = 0; i < 2; i++) {
+    if (!key_has_ways(both[i])) continue;
+    ways = true;
+    if (PyCFunction_CheckExact(both[i]) || object_is_immutable(both[i])) continue;
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a comparison of keys"), -1;
+  }
+  if (!ways) return value_same(t, l, r, &same) ? same : -1;
+  if (!value_identity(t, l) || !value_identity(t, r)) return -1;
+  Py_hash_t hashes[2] = {PyObject_Hash(both[0]), PyObject_Hash(both[1])};
+  int equal = hashes[0] == -1 || hashes[1] == -1 ? -1
+              : hashes[0] != hashes[1] ? 0
+                                       : PyObject_RichCompareBool(both[0], both[1], Py_EQ);
+  return equal < 0 ? (trace_raise_live(t), -1) : equal;
 }
 
 /* Enum's own __hash__, which is that of the member's name. */
@@ -58,7 +81,7 @@ static bool key_object_check(tracer *t, value *key) {
   PyTypeObject *type = (PyTypeObject *)object_class(key);
   if (class_special(t, type, "__hash__") == Py_None)
     return trace_raise(t, PyExc_TypeError, "unhashable type: '%s'", type->tp_name), false;
-  return key_is_enum_class(t, type) ||
+  return key_is_enum_class(t, type) || scalar_key(t, key) ||
          (type_keeps_default(t, type, "__hash__") && type_keeps_default(t, type, "__eq__"));
 }
 
@@ -114,6 +137,9 @@ static int key_equal_sizes(tracer *t, value *l, value *r) {
 int key_equal(tracer *t, value *l, value *r) {
   if (l == r) return 1;
   if (!trace_goes_deeper(t)) return -1;
+  value *left = scalar_key(t, l), *right = scalar_key(t, r);
+  if (left) l = left;
+  if (right) r = right;
   if (number_is_size(l) || number_is_size(r)) return key_equal_sizes(t, l, r);
   if (l->type == &value_tuple_type && r->type == &value_tuple_type)
     return key_equal_tuples(t, l, r);
@@ -125,13 +151,8 @@ int key_equal(tracer *t, value *l, value *r) {
   if (l->type != r->type && !(l->object && r->object)) return 0;
   if (value_is_const(l) && value_is_const(r)) {
     if (value_identical(t, l, r)) return 1;
-    if (!object_is_plain(l->object) || !object_is_plain(r->object)) {
-      if (key_by_identity(l) || key_by_identity(r)) {
-        bool same;
-        return value_same(t, l, r, &same) ? same : -1;
-      }
-      return 0;
-    }
+    if (!object_is_plain(l->object) || !object_is_plain(r->object))
+      return key_equal_objects(t, l, r);
     int equal = PyObject_RichCompareBool(l->object, r->object, Py_EQ);
     return equal < 0 ? (trace_raise_live(t), -1) : equal;
   }

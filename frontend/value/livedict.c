@@ -200,7 +200,8 @@ static value *live_key_value(tracer *t, PyObject *key) {
   if (object_is_scalar(key)) return value_const(t, key);
   bool plain = PyTuple_CheckExact(key) && object_is_plain(key);
   bool itself = PyType_Check(key) || PyFunction_Check(key) || PyModule_Check(key) ||
-                PyCFunction_Check(key) || object_is_immutable(key) || object_is_enum_member(t, key);
+                PyCFunction_Check(key) || object_is_immutable(key) ||
+                object_is_enum_member(t, key) || scalar_base(Py_TYPE(key));
   if (!plain && !itself)
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a dictionary with keys that are not plain");
   if (plain) return value_const(t, key);

@@ -185,12 +185,14 @@ bool object_is_namespace(PyObject *object) { return is_namespace(Py_TYPE(object)
 /* Instances keep attributes in a dictionary or slots, as those of a class statement over object do.
  */
 static bool class_stores_plainly(PyTypeObject *type) {
-  return loom_class_is_python(type) || container_base(type) || is_namespace(type);
+  return loom_class_is_python(type) || container_base(type) || scalar_base(type) ||
+         is_namespace(type);
 }
 
 /* The builtin type whose ways with attributes are those of object. */
 static PyTypeObject *class_base(value *v) {
   PyTypeObject *type = (PyTypeObject *)object_class(v);
+  if (scalar_content(v)) return scalar_base(type);
   return is_namespace(type) ? type : object_content(v) ? container_base(type) : &PyBaseObject_Type;
 }
 
@@ -265,6 +267,8 @@ value *object_attr(tracer *t, value *v, PyObject *name) {
   PyTypeObject *type = (PyTypeObject *)object_class(v);
   PyObject *descr = _PyType_Lookup(type, name);
   if (is_own_dict(type, name, descr)) return object_dict(t, v);
+  value *part = descr ? scalar_attr(t, v, name, descr) : NULL;
+  if (part || trace_pending(t)) return part;
   if (descr && Py_IS_TYPE(descr, &PyMemberDescr_Type)) return slot_attr(t, v, name, descr);
   if (is_data_descriptor(descr)) {
     if (Py_IS_TYPE(descr, &PyProperty_Type) || type_runs_python(t, Py_TYPE(descr), "__get__"))
@@ -501,6 +505,8 @@ static const char *const operator_names[13] = {"add", "and",     "floordiv", "ls
                                                "mul", "mod",     "or",       "pow",    "rshift",
                                                "sub", "truediv", "xor"};
 
+const char *object_operator_name(int op) { return operator_names[op]; }
+
 static value *object_operator(tracer *t, int op, const char *prefix, value *self, value *other) {
   char name[24];
   snprintf(name, sizeof name, "__%s%s__", prefix, operator_names[op]);
@@ -536,8 +542,12 @@ static value *object_binary(tracer *t, int op, value *l, value *r, bool inplace)
   if (result != t->not_implemented || sub) return result;
   if (r->type == &value_object_type && (!left || object_class(l) != object_class(r)))
     result = object_operator(t, op, "r", r, l);
-  if (result == t->not_implemented && (object_content(l) || object_content(r)))
+  bool none = result == t->not_implemented;
+  if (none && (object_content(l) || object_content(r)))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an operator of a class over dict or list");
+  if (none &&
+      ((scalar_content(l) && value_is_const(r)) || (scalar_content(r) && value_is_const(l))))
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an operator of a class over a number or text");
   return result;
 }
 
@@ -667,7 +677,7 @@ static PyObject *object_make_live(PyObject *module, PyObject *args) {
 }
 
 static recipe *object_rebuild_new(tracer *t, value *v) {
-  if (object_content(v)) return container_rebuild(t, v);
+  if (object_content(v) || scalar_content(v)) return container_rebuild(t, v);
   static PyMethodDef method = {"make_object", object_make_live, METH_VARARGS, NULL};
   recipe *attributes = trace_rebuild(t, v->any.b),
          *r = attributes ? trace_recipe(t, RECIPE_CALL) : NULL;
@@ -746,17 +756,18 @@ value *object_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t coun
   PyTypeObject *type = (PyTypeObject *)cls;
   PyObject *make = interned(t, "__new__"), *init = interned(t, "__init__");
   if (!make || !init) return NULL;
-  PyTypeObject *base = container_base(type);
+  PyTypeObject *scalar = scalar_base(type), *base = scalar ? scalar : container_base(type);
   bool plain =
       class_lookup(t, type, make) == _PyType_Lookup(base ? base : &PyBaseObject_Type, make);
-  value *v =
-      plain ? object_allocate(t, cls) : object_new_inlined(t, cls, make, args, count, kwnames);
+  value *v = !plain   ? object_new_inlined(t, cls, make, args, count, kwnames)
+             : scalar ? scalar_make(t, cls, args, count, kwnames)
+                      : object_allocate(t, cls);
   PyObject *made = !v                              ? NULL
                    : v->type == &value_object_type ? object_class(v)
                                                    : value_type_of(t, v);
   if (!made || !PyType_IsSubtype((PyTypeObject *)made, type)) return trace_pending(t) ? NULL : v;
   if (same_as_object(t, (PyTypeObject *)made, init)) {
-    if (plain && (count || kwnames))
+    if (plain && !scalar && (count || kwnames))
       return trace_raise(t, PyExc_TypeError, "%s() takes no arguments", type->tp_name);
     return v;
   }

@@ -290,7 +290,7 @@ static value *wrap_instance(tracer *t, PyObject *object, const source *s) {
   if (!v) return NULL;
   v->source = s;
   v->object = trace_keep(t, Py_NewRef(object));
-  return v->object && container_wrap(t, v) ? v : NULL;
+  return v->object && container_wrap(t, v) && scalar_wrap(t, v) ? v : NULL;
 }
 
 /* Objects whose attributes and special methods are followed. */
@@ -298,8 +298,10 @@ static bool wrap_is_instance(PyObject *o) {
   if (object_is_namespace(o)) return true;
   if (python_type_is_builtin(Py_TYPE(o))) return false;
   if (PyList_Check(o) || PyDict_Check(o)) return container_base(Py_TYPE(o)) != NULL;
-  return !PyTuple_Check(o) && !PyAnySet_Check(o) && !PyExceptionInstance_Check(o) &&
-         !PyLong_Check(o) && !PyFloat_Check(o) && !PyUnicode_Check(o);
+  if (PyLong_Check(o) || PyFloat_Check(o) || PyComplex_Check(o) || PyUnicode_Check(o) ||
+      PyBytes_Check(o))
+    return scalar_base(Py_TYPE(o)) != NULL;
+  return !PyTuple_Check(o) && !PyAnySet_Check(o) && !PyExceptionInstance_Check(o);
 }
 
 static value *wrap_new(tracer *t, PyObject *object, const source *s) {
@@ -518,7 +520,9 @@ PyObject *value_plain(tracer *t, value *v) { return value_object_of(t, v, true);
 
 bool value_known_int(tracer *t, value *v, int64_t *out) {
   if (v->type == &value_number_type) return number_know(t, v), false;
+  value *content = scalar_plain(t, v, "__index__");
   int overflow;
+  if (content) v = content;
   if (v->type->known) {
     PyObject *object = v->type->known(t, v, true);
     PyObject *index = object && PyIndex_Check(object) ? PyNumber_Index(object) : NULL;

@@ -488,6 +488,30 @@ value *container_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t
                       PyObject *kwnames); /* self first */
 recipe *container_rebuild(tracer *t, value *v);
 
+/* ---- value/scalar.c: instances of classes over int, float, complex, str and bytes -------------- */
+
+PyTypeObject *scalar_base(PyTypeObject *type); /* which of these it is a Python class over, or NULL */
+PyObject *scalar_exact(PyObject *object);      /* a new object of that type itself */
+value *scalar_content(const value *v);         /* the constant that an instance is, or NULL */
+bool scalar_wrap(tracer *t, value *v);         /* of a live one */
+bool scalar_keeps(tracer *t, value *v, const char *name); /* the method is the builtin type's own */
+value *scalar_plain(tracer *t, value *v, const char *name); /* its constant if so, or NULL */
+/* Puts the constants in the place of operands whose classes leave the operation alone. */
+void scalar_operands(tracer *t, int op, value **l, value **r, bool inplace);
+void scalar_compared(tracer *t, int op, value **l, value **r);
+value *scalar_key(tracer *t, value *key); /* the constant that it hashes and compares like, or NULL */
+value **scalar_arguments(tracer *t, value *const *args, Py_ssize_t count);
+value *scalar_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t count,
+                   PyObject *kwnames); /* self first */
+/* An attribute that the builtin type keeps in C; NULL with nothing pending: it is none. */
+value *scalar_attr(tracer *t, value *v, PyObject *name, PyObject *descr);
+/* Is any of the arguments such an instance, to be taken by the builtin function (NULL: of math) for
+ * its number or text? */
+bool scalar_is_taken(tracer *t, const char *function, value *const *args, Py_ssize_t count);
+value *scalar_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t count,
+                   PyObject *kwnames); /* cls(...), but for __init__ */
+const char *object_operator_name(int op); /* "add", ... (object.c) */
+
 /* ---- value/made.c: functions, methods and generators made inside, as results ------------------
  */
 

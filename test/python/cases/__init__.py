@@ -13,9 +13,9 @@ from typing import Callable
 import numpy as np
 
 THEMES = [
-    "arrays", "breaks", "caches", "calling", "classes", "collected", "comprehensions", "copying", "descriptors", "effects", "equality", "flow", "formatting",
-    "generators", "identity", "iterating", "library", "live", "managers", "matching", "names", "numbers", "objects", "raising", "records",
-    "sequences", "tracebacks", "unpacking",
+    "arrays", "binary", "breaks", "caches", "calling", "classes", "collected", "comprehensions", "copying", "derived", "descriptors", "effects", "enumerated", "equality", "flow", "formatting",
+    "generators", "halfway", "identity", "iterating", "library", "live", "managers", "matching", "names", "nested", "numbers", "objects", "observed", "raising", "records",
+    "sequences", "spoken", "tracebacks", "unpacking",
 ]
 CASES, PROGRAMS = [], []
 

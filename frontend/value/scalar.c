@@ -1,0 +1,200 @@
+/* Instances of Python classes over int, float, complex, str and bytes, such as members of an
+ * IntEnum: attributes like any object's, and beside them the number or text that they are. Where
+ * the class leaves an operation alone it is done to that. */
+#include "frontend/value/value.h"
+
+PyTypeObject *scalar_base(PyTypeObject *type) {
+  PyTypeObject *base = type;
+  while (base && !python_type_is_builtin(base))
+    base = base->tp_base;
+  bool known = base == &PyLong_Type || base == &PyFloat_Type || base == &PyComplex_Type ||
+               base == &PyUnicode_Type || base == &PyBytes_Type;
+  return known && base != type ? base : NULL;
+}
+
+PyObject *scalar_exact(PyObject *object) {
+  if (PyLong_Check(object)) return _PyLong_Copy((PyLongObject *)object);
+  if (PyFloat_Check(object)) return PyFloat_FromDouble(PyFloat_AS_DOUBLE(object));
+  if (PyComplex_Check(object)) return PyComplex_FromCComplex(((PyComplexObject *)object)->cval);
+  if (PyUnicode_Check(object)) return PyUnicode_FromObject(object);
+  if (PyBytes_Check(object))
+    return PyBytes_FromStringAndSize(PyBytes_AS_STRING(object), PyBytes_GET_SIZE(object));
+  return NULL;
+}
+
+value *scalar_content(const value *v) {
+  value *content = v->type == &value_object_type ? (value *)(intptr_t)v->any.n : NULL;
+  return content && value_is_const(content) ? content : NULL;
+}
+
+value *value_scalar_of(tracer *t, const value *v, const char *const *hooks) {
+  value *content = scalar_content(v);
+  for (int i = 0; content && hooks[i]; i++)
+    if (class_special(t, v->any.a, hooks[i])) content = NULL;
+  return content;
+}
+
+bool scalar_wrap(tracer *t, value *v) {
+  if (!scalar_base(Py_TYPE(v->object))) return true;
+  PyObject *exact = trace_keep(t, scalar_exact(v->object));
+  PyObject *key = exact ? trace_keep(t, PyUnicode_InternFromString("the number or text")) : NULL;
+  const source *s = key ? trace_source(t, SOURCE_DERIVED, v->source, NULL, key, 0) : NULL;
+  value *content = s ? value_const(t, exact) : trace_fail(t);
+  if (!content) return false;
+  guard_simple(t, GUARD_NUMBER, s, exact, 0);
+  v->any.n = (Py_ssize_t)(intptr_t)content;
+  return true;
+}
+
+bool scalar_keeps(tracer *t, value *v, const char *name) {
+  PyTypeObject *type = (PyTypeObject *)object_class(v), *base = scalar_base(type);
+  PyObject *key = base ? trace_keep(t, PyUnicode_InternFromString(name)) : NULL;
+  return key && class_lookup(t, type, key) == _PyType_Lookup(base, key);
+}
+
+value *scalar_plain(tracer *t, value *v, const char *name) {
+  value *content = scalar_content(v);
+  return content && scalar_keeps(t, v, name) ? content : NULL;
+}
+
+/* ---- operators ------------------------------------------------------------------------------ */
+
+/* A number or text of Python's own, in one way or another. Others look at what they are given: to
+ * NumPy a member of an IntEnum is an int64, where an int takes the array's type. */
+static bool scalar_meets(const value *v) {
+  return scalar_content(v) || v->type == &value_number_type ||
+         (value_is_const(v) && object_is_scalar(v->object)) || v->type == &value_tuple_type ||
+         v->type == &value_list_type;
+}
+
+static bool scalar_keeps_operator(tracer *t, value *v, int op, bool inplace) {
+  static const char *const prefixes[] = {"", "r", "i"};
+  char name[24];
+  for (int i = 0; i < 2 + inplace; i++) {
+    snprintf(name, sizeof name, "__%s%s__", prefixes[i], object_operator_name(op));
+    if (!scalar_keeps(t, v, name)) return false;
+  }
+  return true;
+}
+
+void scalar_operands(tracer *t, int op, value **l, value **r, bool inplace) {
+  value *a = scalar_content(*l), *b = scalar_content(*r);
+  if ((!a && !b) || !scalar_meets(*l) || !scalar_meets(*r)) return;
+  if ((a && !scalar_keeps_operator(t, *l, op, inplace)) ||
+      (b && !scalar_keeps_operator(t, *r, op, false)))
+    return;
+  if (a) *l = a;
+  if (b) *r = b;
+}
+
+void scalar_compared(tracer *t, int op, value **l, value **r) {
+  static const char *const names[6] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
+  static const int swapped[6] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
+  value *both[2] = {*l, *r};
+  if (!scalar_content(*l) && !scalar_content(*r)) return;
+  if (!scalar_meets(*l) || !scalar_meets(*r)) return;
+  for (int i = 0; i < 2; i++) {
+    if (!scalar_content(both[i])) continue;
+    if (!scalar_keeps(t, both[i], names[i ? swapped[op] : op]) ||
+        !scalar_keeps(t, both[i], "__eq__") || !scalar_keeps(t, both[i], "__ne__"))
+      return;
+    both[i] = scalar_content(both[i]);
+  }
+  *l = both[0];
+  *r = both[1];
+}
+
+value *scalar_key(tracer *t, value *key) {
+  value *content = scalar_content(key);
+  if (!content || !scalar_keeps(t, key, "__hash__") || !scalar_keeps(t, key, "__eq__")) return NULL;
+  return content;
+}
+
+/* ---- the builtin type's own methods --------------------------------------------------------- */
+
+/* Answers NotImplemented to what it does not know. */
+static bool scalar_is_operator(const char *name) {
+  static const char *const others[] = {"__lt__", "__le__",     "__eq__",      "__ne__", "__gt__",
+                                       "__ge__", "__divmod__", "__rdivmod__", NULL};
+  for (int i = 0; others[i]; i++)
+    if (!strcmp(name, others[i])) return true;
+  for (int op = 0; op < 13; op++) {
+    const char *own = object_operator_name(op);
+    size_t length = strlen(own), from = name[2] == 'r' && strncmp(name + 2, own, length) ? 3 : 2;
+    if (!strncmp(name, "__", 2) && !strncmp(name + from, own, length) &&
+        !strcmp(name + from + length, "__"))
+      return true;
+  }
+  return false;
+}
+
+value **scalar_arguments(tracer *t, value *const *args, Py_ssize_t count) {
+  value **plain = trace_alloc(t, sizeof *plain * (size_t)(count + 1));
+  for (Py_ssize_t i = 0; plain && i < count; i++)
+    plain[i] = scalar_content(args[i]) ? scalar_content(args[i]) : args[i];
+  return plain;
+}
+
+value *scalar_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t count,
+                   PyObject *kwnames) {
+  const char *name = PyUnicode_AsUTF8(PyDescr_NAME(descr));
+  if (!strcmp(name, "__init__")) return t->none;
+  value **plain = scalar_arguments(t, args, count + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
+  if (!plain) return NULL;
+  if (!strcmp(name, "__iter__")) return trace_iter(t, plain[0]);
+  if (strncmp(name, "__", 2) != 0) {
+    value *method = trace_get_attr(t, plain[0], PyDescr_NAME(descr));
+    return method ? trace_call(t, method, plain + 1, count - 1, kwnames) : NULL;
+  }
+  value *result = call_real(t, descr, plain, count, kwnames);
+  if (result != t->not_implemented || !scalar_is_operator(name) || count != 2) return result;
+  if (value_is_const(args[1]) || args[1]->type == &value_number_type)
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an operator of a class over a number or text");
+  /* The operand is an array or an object: it has its turn. */
+  return value_const(t, Py_NotImplemented);
+}
+
+value *scalar_attr(tracer *t, value *v, PyObject *name, PyObject *descr) {
+  value *content = scalar_content(v);
+  bool own = content &&
+             (Py_IS_TYPE(descr, &PyGetSetDescr_Type) || Py_IS_TYPE(descr, &PyMemberDescr_Type)) &&
+             PyDescr_TYPE(descr) == scalar_base((PyTypeObject *)object_class(v));
+  return own ? trace_get_attr(t, content, name) : NULL;
+}
+
+/* Functions that take a number or text of a class over it for what it is, as long as the class
+ * leaves the conversion alone. */
+bool scalar_is_taken(tracer *t, const char *function, value *const *args, Py_ssize_t count) {
+  static const char *const names[] = {
+      "int", "float",  "complex", "divmod",    "pow", "round",   "range",   "chr",     "bin", "hex",
+      "oct", "islice", "repeat",  "enumerate", "ord", "getattr", "hasattr", "setattr", NULL};
+  static const char *const ways[] = {"__index__",   "__int__",   "__float__",
+                                     "__complex__", "__round__", "__divmod__",
+                                     "__rdivmod__", "__pow__",   NULL};
+  bool known = !function, any = false; /* a module of pure functions: they are about numbers */
+  for (int i = 0; function && names[i] && !known; i++)
+    known = !strcmp(function, names[i]);
+  for (Py_ssize_t i = 0; known && i < count; i++) {
+    if (!scalar_content(args[i])) continue;
+    any = true;
+    for (int k = 0; ways[k]; k++)
+      if (!scalar_keeps(t, args[i], ways[k])) return false;
+  }
+  return any;
+}
+
+/* ---- made inside ---------------------------------------------------------------------------- */
+
+value *scalar_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t count,
+                   PyObject *kwnames) {
+  PyObject *base = (PyObject *)scalar_base((PyTypeObject *)cls);
+  value *type = value_const(t, base);
+  value *content = type ? trace_call(t, type, args, count, kwnames) : NULL;
+  if (!content) return NULL;
+  if (!value_is_const(content) || !Py_IS_TYPE(content->object, (PyTypeObject *)base))
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a new %s", ((PyTypeObject *)cls)->tp_name);
+  value *v = value_object_new(t, cls);
+  if (!v || !(v->any.b = value_dict(t))) return NULL;
+  v->any.n = (Py_ssize_t)(intptr_t)content;
+  return v;
+}
