@@ -97,14 +97,15 @@ class Case:
         return [made[id(self.leaves[i])] for i in self.places]
 
     def nearby(self, seed):
-        """The same sample, its floats changed by up to a thousandth."""
+        """The same sample, its floats changed by up to a thousandth, or by some roundings where these are larger."""
         near, random = copy.copy(self), torch.Generator().manual_seed(seed)
         near.leaves = list(self.leaves)
         changed = {}  # a tensor that is given twice stays one tensor
         for i in self.places:
             t = self.leaves[i]
             if id(t) not in changed:
-                factors = 1 + (torch.rand(t.shape, generator=random) - 0.5) / 512
+                span = max(1 / 512, 8 * torch.finfo(t.dtype).eps) if t.is_floating_point() else 0
+                factors = 1 + (torch.rand(t.shape, generator=random) - 0.5) * span
                 changed[id(t)] = t.detach() * factors.to(t.dtype) if t.is_floating_point() else t
                 changed[id(t)].requires_grad_(t.requires_grad)
             near.leaves[i] = changed[id(t)]
