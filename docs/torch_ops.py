@@ -242,6 +242,14 @@ def median(table):
     return counts[len(counts) // 2]
 
 
+def extent(tables):
+    """What part of the samples was run."""
+    if all(e.every for table in tables.values() for e in table.values()):
+        return ["every one was run for this page."]
+    return ["this page shows what has been run: the table says of how many ops every sample; of the others it was, in the",
+            "median, " + ", ".join(f"{median(t)} ({d})" for d, t in tables.items()) + "."]
+
+
 def page(tables):
     import torch
 
@@ -252,8 +260,7 @@ def page(tables):
         f"Made by `make torch-ops` from the OpInfo database of torch {torch.__version__.split('+')[0]} on the CPU: its samples",
         "through the backend, forward and, where the op is differentiable, backward, against eager torch at OpInfo's tolerances.",
         "`make torch-ops` runs every sample there is, `make torch-ops LIMIT=n` n of each op and dtype, spread evenly over all;",
-        "this page shows what has been run: the table says of how many ops every sample; of the others it was, in the",
-        "median, " + ", ".join(f"{median(t)} ({d})" for d, t in tables.items()) + ".",
+        *extent(tables),
         "",
         f"The first sample of every {WHOLE}th op goes through the whole of `torch.compile` (float32). For each sample, the ATen ops that",
         "AOTAutograd would hand over are written down while eager torch computes them, decomposed and functional, and the",
