@@ -189,7 +189,8 @@ static value *call_descriptor(tracer *t, PyObject *o, PyTypeObject *type, value 
   if (Py_IS_TYPE(o, &PyClassMethodDescr_Type)) return call_class_method(t, o, args, count, kwnames);
   if (!count) return t->not_implemented;
   const value_type *own = args[0]->type;
-  if ((type == &PyDict_Type || type == &PyList_Type) && object_content(args[0]))
+  if (object_content(args[0]) &&
+      PyType_IsSubtype(container_base((PyTypeObject *)object_class(args[0])), type))
     return container_call(t, o, args, count, kwnames);
   if ((type == &PyList_Type && own == &value_list_type) ||
       (type == &PyDict_Type && own == &value_dict_type) ||

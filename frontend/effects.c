@@ -51,7 +51,23 @@ static int change_slice(const change *c, PyObject *made) {
   return failed;
 }
 
+/* What the class of an instance overrides is not called: it has been looked into. */
+static PyObject *change_call_base(PyObject *name, PyTypeObject *type, PyObject *made) {
+  while (!python_type_is_builtin(type))
+    type = type->tp_base;
+  PyObject *method = PyObject_GetAttr((PyObject *)type, name);
+  PyObject *result = method ? PyObject_Call(method, made, NULL) : NULL;
+  Py_XDECREF(method);
+  return result;
+}
+
 static int change_call(const change *c, PyObject *made) {
+  PyTypeObject *type = Py_TYPE(PyTuple_GET_ITEM(made, 0));
+  if (!python_type_is_builtin(type)) {
+    PyObject *given = change_call_base(c->key, type, made);
+    Py_XDECREF(given);
+    return given ? 0 : -1;
+  }
   PyObject *result = PyObject_VectorcallMethod(c->key, &PyTuple_GET_ITEM(made, 0),
                                                (size_t)PyTuple_GET_SIZE(made), NULL);
   Py_XDECREF(result);

@@ -56,6 +56,10 @@ PyObject *source_thread(void); /* an object whose derived sources read the state
 /* ==== guards ============================================================================================================ */
 
 bool object_is_deque(PyObject *object); /* an exact collections.deque (model.c) */
+bool object_is_over_deque(PyObject *object); /* or an instance of a class over it */
+/* New references, by the builtin type's own code, also of instances of classes over it: */
+PyObject *deque_item(PyObject *deque, Py_ssize_t at);
+PyObject *model_member(PyObject *object, PyObject *name);
 
 typedef enum guard_kind {
   GUARD_TYPE,      /* exact type is `object` */

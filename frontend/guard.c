@@ -59,8 +59,8 @@ static bool guard_length(PyObject *object, int64_t length) {
   if (PyTuple_Check(object)) return PyTuple_GET_SIZE(object) == length;
   if (PyList_Check(object)) return PyList_GET_SIZE(object) == length;
   if (PyDict_Check(object)) return PyDict_GET_SIZE(object) == length;
-  if (PyAnySet_CheckExact(object)) return PySet_GET_SIZE(object) == length;
-  if (object_is_deque(object)) return Py_SIZE(object) == length;
+  if (PyAnySet_Check(object)) return PySet_GET_SIZE(object) == length;
+  if (object_is_over_deque(object)) return Py_SIZE(object) == length;
   return false;
 }
 

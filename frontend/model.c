@@ -69,6 +69,32 @@ bool object_is_deque(PyObject *object) {
          strcmp(Py_TYPE(object)->tp_name, "collections.deque") == 0;
 }
 
+/* The builtin type that the object's is or is over. */
+static PyTypeObject *model_base(PyTypeObject *type) {
+  while (type && !python_type_is_builtin(type))
+    type = type->tp_base;
+  return type;
+}
+
+bool object_is_over_deque(PyObject *object) {
+  PyTypeObject *base = model_base(Py_TYPE(object));
+  return base && strcmp(base->tp_name, "collections.deque") == 0;
+}
+
+PyObject *deque_item(PyObject *deque, Py_ssize_t at) {
+  PyTypeObject *base = model_base(Py_TYPE(deque));
+  return base->tp_as_sequence->sq_item(deque, at);
+}
+
+PyObject *model_member(PyObject *object, PyObject *name) {
+  PyTypeObject *base = model_base(Py_TYPE(object));
+  PyObject *descr = base ? _PyType_Lookup(base, name) : NULL;
+  if (descr && Py_TYPE(descr)->tp_descr_get)
+    return Py_TYPE(descr)->tp_descr_get(descr, object, (PyObject *)Py_TYPE(object));
+  PyErr_SetObject(PyExc_AttributeError, name);
+  return NULL;
+}
+
 /* Its items as a list of the model, each with its source. */
 static value *deque_items(tracer *t, PyObject *object, const source *s) {
   Py_ssize_t count = Py_SIZE(object);
@@ -76,7 +102,7 @@ static value *deque_items(tracer *t, PyObject *object, const source *s) {
   if (count > MODEL_MAX_ITEMS) return trace_break(t, BREAK_LIMIT, "a deque of %zd items", count);
   value *items = value_list(t, NULL, 0);
   for (Py_ssize_t i = 0; items && i < count; i++) {
-    PyObject *item = trace_keep(t, PySequence_GetItem(object, i));
+    PyObject *item = trace_keep(t, deque_item(object, i));
     PyObject *key = item ? trace_keep(t, PyLong_FromSsize_t(i)) : NULL;
     const source *at = key ? trace_source(t, SOURCE_ITEM, s, NULL, key, 0) : NULL;
     value *v = at ? value_wrap(t, item, at) : NULL;
@@ -88,14 +114,15 @@ static value *deque_items(tracer *t, PyObject *object, const source *s) {
 /* ---- objects that existed before the call: the model's attributes lead to what they hold ------
  */
 
-static const char *model_name(PyObject *object) {
-  if (object_is_deque(object)) return "deque";
-  if (!python_type_is_builtin(Py_TYPE(object)) || !PyDict_Check(object)) return NULL;
-  if (!strcmp(Py_TYPE(object)->tp_name, "collections.defaultdict")) return "defaultdict";
-  return PyODict_CheckExact(object) ? "OrderedDict" : NULL;
+static const char *model_name(PyTypeObject *type) {
+  if (!python_type_is_builtin(type)) return NULL;
+  if (!strcmp(type->tp_name, "collections.deque")) return "deque";
+  if (!strcmp(type->tp_name, "collections.defaultdict")) return "defaultdict";
+  return type == &PyODict_Type ? "OrderedDict" : NULL;
 }
 
-bool object_is_modelled(PyObject *object) { return model_name(object) != NULL; }
+bool model_is_of(PyTypeObject *type) { return model_name(type) != NULL; }
+bool object_is_modelled(PyObject *object) { return model_is_of(Py_TYPE(object)); }
 
 static bool model_set(tracer *t, value *v, const char *name, value *item) {
   value *key = item ? value_str(t, name) : NULL;
@@ -104,8 +131,9 @@ static bool model_set(tracer *t, value *v, const char *name, value *item) {
 
 /* An attribute of the object itself, kept by its type in C. */
 static bool model_take(tracer *t, value *v, PyObject *object, const source *s, const char *name) {
-  PyObject *item = trace_keep(t, PyObject_GetAttrString(object, name));
-  PyObject *key = item ? trace_keep(t, PyUnicode_InternFromString(name)) : NULL;
+  PyObject *key = trace_keep(t, PyUnicode_InternFromString(name));
+  PyObject *item = key ? trace_keep(t, model_member(object, key)) : NULL;
+  if (!item) key = NULL;
   const source *at = key ? trace_source(t, SOURCE_DERIVED, s, NULL, key, 0) : NULL;
   if (!at) return trace_fail(t);
   return model_set(t, v, name, value_wrap(t, item, at));
@@ -119,22 +147,28 @@ static bool model_fill(tracer *t, value *v, PyObject *object, const source *s) {
   return items && model_set(t, v, "_items", items) && shadow_open_model(t, v, object, items);
 }
 
-value *model_wrap(tracer *t, PyObject *object, const source *s) {
+value *model_of_live(tracer *t, PyObject *object, const source *s, PyTypeObject *base) {
   if (!model_module && !(model_module = PyImport_ImportModule("frameloom._models")))
     return trace_fail(t);
-  PyObject *model = PyDict_GetItemString(model_globals(), model_name(object));
-  if (!model || !model_remember(model, (PyObject *)Py_TYPE(object))) return trace_fail(t);
-  guard_simple(t, GUARD_TYPE, s, (PyObject *)Py_TYPE(object), 0);
+  PyObject *model = PyDict_GetItemString(model_globals(), model_name(base));
+  if (!model || !model_remember(model, (PyObject *)base)) return trace_fail(t);
   value *v = value_object_new(t, model);
   if (!v || !(v->any.b = value_dict(t))) return NULL;
   v->source = s;
   return model_fill(t, v, object, s) ? v : NULL;
 }
 
-value *model_items(tracer *t, value *v) {
-  value *own = value_str(t, "_items");
+value *model_wrap(tracer *t, PyObject *object, const source *s) {
+  guard_simple(t, GUARD_TYPE, s, (PyObject *)Py_TYPE(object), 0);
+  return model_of_live(t, object, s, Py_TYPE(object));
+}
+
+value *model_part(tracer *t, value *v, const char *name) {
+  value *own = value_str(t, name);
   return own ? dict_get(t, v->any.b, own) : NULL;
 }
+
+value *model_items(tracer *t, value *v) { return model_part(t, v, "_items"); }
 
 /* real(*model.__model__()). */
 recipe *model_rebuild(tracer *t, value *v) {

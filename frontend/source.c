@@ -246,16 +246,16 @@ static PyObject *read_set(PyObject *base, PyObject *key) {
 
 /* `hash`: of the key when it is known, else 0. */
 static PyObject *read_item(PyObject *base, PyObject *key, Py_hash_t hash) {
-  if (PySet_CheckExact(base)) return read_set(base, key);
+  if (PyAnySet_Check(base)) return read_set(base, key);
   if (PyDict_Check(base)) {
     if (!hash && (hash = PyObject_Hash(key)) == -1) return error_drop(), NULL;
     PyObject *item = _PyDict_GetItem_KnownHash(base, key, hash);
     if (!item) error_drop();
     return Py_XNewRef(item);
   }
-  if (object_is_deque(base)) {
+  if (object_is_over_deque(base)) {
     Py_ssize_t at = PyLong_AsSsize_t(key);
-    PyObject *item = at >= 0 && at < Py_SIZE(base) ? PySequence_GetItem(base, at) : NULL;
+    PyObject *item = at >= 0 && at < Py_SIZE(base) ? deque_item(base, at) : NULL;
     if (!item) error_drop();
     return item;
   }
@@ -318,8 +318,8 @@ static PyObject *read_derived(PyObject *base, PyObject *key) {
     PyObject **dict = _PyObject_GetDictPtr(base);
     return dict ? Py_XNewRef(*dict) : NULL;
   }
-  if (object_is_deque(base) || PyDict_Check(base)) {
-    PyObject *item = PyObject_GenericGetAttr(base, key);
+  if (object_is_over_deque(base) || PyDict_Check(base)) {
+    PyObject *item = model_member(base, key);
     if (!item) error_drop();
     return item;
   }

@@ -8,7 +8,9 @@ PyTypeObject *container_base(PyTypeObject *type) {
   while (base && !python_type_is_builtin(base))
     base = base->tp_base;
   if (base == type) return NULL;
-  return base == &PyDict_Type || base == &PyList_Type ? base : NULL;
+  bool known = base == &PyDict_Type || base == &PyList_Type || base == &PySet_Type ||
+               base == &PyFrozenSet_Type || (base && model_is_of(base));
+  return known ? base : NULL;
 }
 
 value *object_content(value *v) {
@@ -19,15 +21,19 @@ value *object_content(value *v) {
 bool container_wrap(tracer *t, value *v) {
   PyTypeObject *base = container_base(Py_TYPE(v->object));
   if (!base || !pointer_map_set(t, &t->wrapped, v->object, v)) return !base;
-  value *content = base == &PyDict_Type ? live_new(t, v->object, v->source, NULL)
-                                        : seq_of_live(t, v->object, v->source);
+  value *content = base == &PyDict_Type   ? live_new(t, v->object, v->source, NULL)
+                   : base == &PyList_Type ? seq_of_live(t, v->object, v->source)
+                                          : derived_of_live(t, v->object, v->source, base);
   v->any.n = (Py_ssize_t)(intptr_t)content;
   return content != NULL;
 }
 
 bool container_fill(tracer *t, value *v) {
   PyTypeObject *base = container_base((PyTypeObject *)object_class(v));
-  value *content = !base ? NULL : base == &PyDict_Type ? value_dict(t) : value_list(t, NULL, 0);
+  value *content = !base                  ? NULL
+                   : base == &PyDict_Type ? value_dict(t)
+                   : base == &PyList_Type ? value_list(t, NULL, 0)
+                                          : derived_new(t, base);
   v->any.n = (Py_ssize_t)(intptr_t)content;
   return !base || (content && pointer_map_set(t, &t->contents, content, v));
 }
@@ -122,6 +128,11 @@ value *container_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t
                       PyObject *kwnames) {
   const char *name = PyUnicode_AsUTF8(PyDescr_NAME(descr));
   value *content = object_content(args[0]);
+  value *own = derived_call(t, descr, args, count, kwnames);
+  if (own != t->not_implemented) return own;
+  bool plain = content->type == &value_dict_type || content->type == &value_list_type;
+  if (!plain && (content->type != &value_set_type || !strcmp(name, "__init__")))
+    return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a class over a container", name);
   if (!strcmp(name, "__init__")) return container_init(t, content, args + 1, count - 1, kwnames);
   if (strncmp(name, "__", 2) != 0) {
     value *method = trace_get_attr(t, content, PyDescr_NAME(descr));
@@ -143,13 +154,14 @@ static PyObject *container_make_live(PyObject *module, PyObject *args) {
     return Py_XDECREF(none), NULL;
   PyTypeObject *scalar = scalar_base((PyTypeObject *)cls);
   PyTypeObject *base = scalar ? scalar : container_base((PyTypeObject *)cls);
-  if (scalar) Py_SETREF(none, PyTuple_Pack(1, content));
+  if (scalar || base == &PyFrozenSet_Type) Py_SETREF(none, PyTuple_Pack(1, content));
   PyObject *made = base && none ? base->tp_new((PyTypeObject *)cls, none, NULL) : NULL;
   Py_XDECREF(none);
   if (!made) return NULL;
   bool good = scalar                 ? true
               : base == &PyDict_Type ? PyDict_Update(made, content) == 0
-                                     : PyList_SetSlice(made, 0, 0, content) == 0;
+              : base == &PyList_Type ? PyList_SetSlice(made, 0, 0, content) == 0
+                                     : derived_fill(made, base, content) == 0;
   for (Py_ssize_t pos = 0; good && PyDict_Next(attributes, &pos, &key, &item);)
     good = PyObject_GenericSetAttr(made, key, item) == 0;
   if (!good) Py_CLEAR(made);

@@ -188,6 +188,8 @@ static value *copy_object(tracer *t, value *v, copy_memo *memo) {
       !key_is_enum_class(t, type) && copy_is_plain(t, type) &&
       copy_is_unregistered(t, type, "copyreg", "dispatch_table") &&
       copy_is_unregistered(t, type, "copy", memo ? "_deepcopy_dispatch" : "_copy_dispatch");
+  value *content = object_content(v);
+  plain &= !content || content->type == &value_list_type || content->type == &value_dict_type;
   if (plain) return copy_instance(t, v, memo);
   return trace_pending(t) ? NULL
                           : trace_break(t, BREAK_UNSUPPORTED_TYPE, "a copy of a %s", type->tp_name);

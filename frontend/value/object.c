@@ -268,6 +268,7 @@ value *object_attr(tracer *t, value *v, PyObject *name) {
   PyObject *descr = _PyType_Lookup(type, name);
   if (is_own_dict(type, name, descr)) return object_dict(t, v);
   value *part = descr ? scalar_attr(t, v, name, descr) : NULL;
+  if (descr && !part && !trace_pending(t)) part = derived_attr(t, v, name, descr);
   if (part || trace_pending(t)) return part;
   if (descr && Py_IS_TYPE(descr, &PyMemberDescr_Type)) return slot_attr(t, v, name, descr);
   if (is_data_descriptor(descr)) {
@@ -461,6 +462,8 @@ bool object_store(tracer *t, value *v, PyObject *name, value *item) {
     return f && trace_call(t, f, args, item ? 2 : 1, NULL) != NULL;
   }
   bool slot = descr && Py_IS_TYPE(descr, &PyMemberDescr_Type);
+  if (slot && PyDescr_TYPE(descr) == container_base(type))
+    return trace_break(t, BREAK_ATTRIBUTE, "assignment to '%s'", PyUnicode_AsUTF8(name)), false;
   if (!slot && !type->tp_dictoffset) {
     trace_raise(t, PyExc_AttributeError, "'%s' object has no attribute '%s'", type->tp_name,
                 PyUnicode_AsUTF8(name));
@@ -759,15 +762,16 @@ value *object_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t coun
   PyTypeObject *scalar = scalar_base(type), *base = scalar ? scalar : container_base(type);
   bool plain =
       class_lookup(t, type, make) == _PyType_Lookup(base ? base : &PyBaseObject_Type, make);
-  value *v = !plain   ? object_new_inlined(t, cls, make, args, count, kwnames)
-             : scalar ? scalar_make(t, cls, args, count, kwnames)
-                      : object_allocate(t, cls);
+  value *v = !plain                      ? object_new_inlined(t, cls, make, args, count, kwnames)
+             : scalar                    ? scalar_make(t, cls, args, count, kwnames)
+             : base == &PyFrozenSet_Type ? derived_make_frozen(t, cls, args, count, kwnames)
+                                         : object_allocate(t, cls);
   PyObject *made = !v                              ? NULL
                    : v->type == &value_object_type ? object_class(v)
                                                    : value_type_of(t, v);
   if (!made || !PyType_IsSubtype((PyTypeObject *)made, type)) return trace_pending(t) ? NULL : v;
   if (same_as_object(t, (PyTypeObject *)made, init)) {
-    if (plain && !scalar && (count || kwnames))
+    if (plain && !scalar && base != &PyFrozenSet_Type && (count || kwnames))
       return trace_raise(t, PyExc_TypeError, "%s() takes no arguments", type->tp_name);
     return v;
   }

@@ -197,14 +197,13 @@ static value *wrap_dict(tracer *t, PyObject *object, const source *s) {
 
 /* A set of numbers and strings: its length and each item are guarded. Another set that is equal may
  * have another order, so the order is not known. */
-static value *wrap_set(tracer *t, PyObject *object, const source *s) {
+value *set_of_live(tracer *t, PyObject *object, const source *s, bool frozen) {
   PyObject *key;
   Py_hash_t hash;
-  guard_simple(t, GUARD_TYPE, s, (PyObject *)&PySet_Type, 0);
   guard_simple(t, GUARD_LENGTH, s, NULL, PySet_GET_SIZE(object));
   if (PySet_GET_SIZE(object) > WRAP_MAX_SET)
     return trace_break(t, BREAK_LIMIT, "a set of many items");
-  value *v = value_set(t, false);
+  value *v = value_set(t, frozen);
   if (!v) return NULL;
   for (Py_ssize_t pos = 0; _PySet_NextEntry(object, &pos, &key, &hash);) {
     if (!object_is_scalar(key)) return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a set of objects");
@@ -216,6 +215,11 @@ static value *wrap_set(tracer *t, PyObject *object, const source *s) {
   v->source = s;
   v->object = trace_keep(t, Py_NewRef(object));
   return v;
+}
+
+static value *wrap_set(tracer *t, PyObject *object, const source *s) {
+  guard_simple(t, GUARD_TYPE, s, (PyObject *)&PySet_Type, 0);
+  return set_of_live(t, object, s, false);
 }
 
 static value *wrap_method(tracer *t, PyObject *object, const source *s) {
@@ -297,11 +301,12 @@ static value *wrap_instance(tracer *t, PyObject *object, const source *s) {
 static bool wrap_is_instance(PyObject *o) {
   if (object_is_namespace(o)) return true;
   if (python_type_is_builtin(Py_TYPE(o))) return false;
-  if (PyList_Check(o) || PyDict_Check(o)) return container_base(Py_TYPE(o)) != NULL;
+  if (PyList_Check(o) || PyDict_Check(o) || PyAnySet_Check(o))
+    return container_base(Py_TYPE(o)) != NULL;
   if (PyLong_Check(o) || PyFloat_Check(o) || PyComplex_Check(o) || PyUnicode_Check(o) ||
       PyBytes_Check(o))
     return scalar_base(Py_TYPE(o)) != NULL;
-  return !PyTuple_Check(o) && !PyAnySet_Check(o) && !PyExceptionInstance_Check(o);
+  return !PyTuple_Check(o) && !PyExceptionInstance_Check(o);
 }
 
 static value *wrap_new(tracer *t, PyObject *object, const source *s) {

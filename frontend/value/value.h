@@ -488,6 +488,24 @@ value *container_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t
                       PyObject *kwnames); /* self first */
 recipe *container_rebuild(tracer *t, value *v);
 
+/* ---- value/derived.c: classes over set, frozenset, deque, defaultdict and OrderedDict ---------- */
+
+/* What an instance holds: of a live one; nothing yet. */
+value *derived_of_live(tracer *t, PyObject *object, const source *s, PyTypeObject *base);
+value *derived_new(tracer *t, PyTypeObject *base);
+/* As container_call(); not_implemented: it is no instance of these, or the method is not followed. */
+value *derived_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t count,
+                    PyObject *kwnames);
+value *derived_attr(tracer *t, value *v, PyObject *name, PyObject *descr); /* as scalar_attr() */
+int derived_fill(PyObject *made, PyTypeObject *base, PyObject *content);
+value *derived_make_frozen(tracer *t, PyObject *cls, value *const *args, Py_ssize_t count,
+                           PyObject *kwnames);
+/* A live set's items (value.c); an object of the model of `base` that stands for a live one, and
+ * what such an object has by the name (model.c). */
+value *set_of_live(tracer *t, PyObject *object, const source *s, bool frozen);
+value *model_of_live(tracer *t, PyObject *object, const source *s, PyTypeObject *base);
+value *model_part(tracer *t, value *v, const char *name);
+
 /* ---- value/scalar.c: instances of classes over int, float, complex, str and bytes -------------- */
 
 PyTypeObject *scalar_base(PyTypeObject *type); /* which of these it is a Python class over, or NULL */
@@ -608,6 +626,7 @@ bool model_owns(PyObject *object);   /* a class, a function or the globals of th
 bool model_is_private(tracer *t, PyObject *cls, PyObject *name);
 recipe *model_rebuild(tracer *t, value *v);
 bool object_is_modelled(PyObject *object); /* a live one that has a model */
+bool model_is_of(PyTypeObject *type);      /* it has one */
 value *model_wrap(tracer *t, PyObject *object, const source *s);
 value *model_items(tracer *t, value *v); /* the list value of one for a live deque */
 
