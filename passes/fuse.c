@@ -36,6 +36,9 @@
  * used. Values at other sizes can therefore appear inside a group, read through views; they depend
  * on no reduction of it.
  *
+ * What reads a product that is stored anyway, for others, goes into the product's kernel only when
+ * no reduction has taken it in: else each pointwise op of a gradient would store an array there.
+ *
  * Why merging is safe: the graph of groups stays acyclic, because two groups are merged only when
  * no path leaves one and enters the other through a third. It ends, because each merge or
  * dissolution removes a group.
@@ -685,6 +688,17 @@ static bool fuse_should_wait(const fuse_state *s, int a, int b, const fuse_group
   return false;
 }
 
+/* Is all that `b` reads of product `a` stored anyway, for others? Then nothing is gained by storing
+ * what `b` computes besides: a reduction that reads it may compute it on the way. */
+static bool fuse_is_stored_anyway(const fuse_state *s, int a, int b) {
+  for (int n = s->groups[b].head; n >= 0; n = s->nodes[n].next)
+    for (int e = 0; e < s->nodes[n].edge_count; e++) {
+      int p = s->edges[s->nodes[n].first_edge + e].producer;
+      if (s->nodes[p].group == a && !fuse_leaves(s, p, a, b)) return false;
+    }
+  return true;
+}
+
 static void fuse_merge(fuse_state *s, int a, int b, const fuse_group *joint) {
   fuse_group *into = &s->groups[a], *from = &s->groups[b];
   s->deep = false;
@@ -747,6 +761,7 @@ static bool fuse_try_merge(fuse_state *s, int a, int b, bool related) {
       !fuse_costs_fit(s, a, b, &joint))
     return false;
   if (related && fuse_should_wait(s, a, b, &joint)) return false;
+  if (s->patient && joint.kind == FUSE_DOT && fuse_is_stored_anyway(s, a, b)) return false;
   if (fuse_path_between(s, a, b) || (!related && fuse_path_between(s, b, a))) return false;
   if (!fuse_buffers_fit(s, a, b)) return false;
   fuse_merge(s, a, b, &joint);
@@ -811,10 +826,17 @@ static bool fuse_horizontally(fuse_state *s) {
   return changed;
 }
 
+static bool fuse_feeds_product(const fuse_state *s, int g) {
+  for (int n = s->groups[g].head; n >= 0; n = s->nodes[n].next)
+    for (int e = s->nodes[n].first_use; e >= 0; e = s->edges[e].next_use)
+      if (s->nodes[s->edges[e].user].class == LOOM_CLASS_DOT) return true;
+  return false;
+}
+
 static bool fuse_dissolve(fuse_state *s) {
   bool changed = false;
   for (int g = 0; g < s->count; g++) {
-    if (!fuse_can_dissolve(s, g)) continue;
+    if (!fuse_can_dissolve(s, g) || (s->patient && fuse_feeds_product(s, g))) continue;
     int cost = 0, ops = 0;
     uint32_t fp = 0;
     for (int n = s->groups[g].head; n >= 0; n = s->nodes[n].next) {
@@ -836,6 +858,13 @@ static bool fuse_dissolve(fuse_state *s) {
     changed = true;
   }
   return changed;
+}
+
+static void fuse_grow(fuse_state *s, bool patient) {
+  s->patient = patient;
+  fuse_vertically(s);
+  for (int round = 0; round < 4 && fuse_dissolve(s); round++)
+    fuse_vertically(s);
 }
 
 /* ---- the pass ---- */
@@ -934,9 +963,8 @@ static bool fuse_run(MlirOperation function) {
       if (n >= 0) s.nodes[n].returned = true;
     }
     fuse_find_edges(&s);
-    fuse_vertically(&s);
-    for (int round = 0; round < 4 && fuse_dissolve(&s); round++)
-      fuse_vertically(&s);
+    fuse_grow(&s, true);
+    fuse_grow(&s, false);
     if (fuse_horizontally(&s)) fuse_vertically(&s);
     fuse_rewrite(&s, terminator);
   }

@@ -18,9 +18,10 @@
  * - views: chains compose to one; views of constants are constants; a broadcast reads no dimension
  *   of size 1 that a reshape put there;
  *
- * - reshapes: ones that only add dimensions of size 1 sink below pointwise ops towards their users,
- *   so that what follows a reduction works at the reduced size; all others rise above pointwise ops
- *   towards operands, where they become strides;
+ * - reshapes: ones that only add dimensions of size 1 sink below pointwise ops and reductions
+ *   towards their users, and ones that only drop such rise above pointwise ops, so that what
+ * belongs together works at one rank, the smaller one; all others rise above pointwise ops towards
+ *   operands, where they become strides;
  *
  * - updates: writing through a slice is one update of the array under it; what was just written is
  *   read from where it came;
@@ -401,6 +402,74 @@ static bool simplify_sink_reshape(MlirOperation op) {
   return false;
 }
 
+/* reduce(reshape(x)) -> reshape(reduce(x)) when the reshape only adds dimensions of size 1 to a
+ * computed value: so that a sum is taken where what it is the sum of was computed. */
+static bool simplify_sink_below_reduce(MlirOperation op) {
+  MlirOperation reshape = simplify_def_is(loom_operand(op, 0), "loom.reshape");
+  loom_type in, out;
+  int64_t where[LOOM_MAX_RANK], axes[LOOM_MAX_RANK], kept[LOOM_MAX_RANK];
+  intptr_t count = loom_get_i64s(op, "axes", axes, LOOM_MAX_RANK), kept_count = 0;
+  if (!reshape.ptr || !loom_def(loom_operand(reshape, 0)).ptr || count < 0 ||
+      count > LOOM_MAX_RANK || !simplify_types(reshape, &in, &out) || !simplify_static(&in) ||
+      !simplify_unit_map(&in, &out, where))
+    return false;
+  uint32_t reduced = 0, mapped = 0;
+  for (intptr_t a = 0; a < count; a++)
+    reduced |= 1u << axes[a];
+  loom_type small, result;
+  if (!loom_type_from_mlir(mlirValueGetType(loom_result(op, 0)), &result)) return false;
+  small = (loom_type){.dtype = result.dtype};
+  for (int i = 0; i < in.rank; i++) {
+    mapped |= 1u << where[i];
+    if (reduced >> where[i] & 1)
+      kept[kept_count++] = i;
+    else
+      small.dims[small.rank++] = in.dims[i];
+  }
+  bool unit = (reduced & ~mapped) != 0; /* an index along such an axis would be lost */
+  MlirStringRef kind = loom_get_str(op, "kind");
+  if (!kept_count || (unit && (loom_str_is(kind, "argmin") || loom_str_is(kind, "argmax"))))
+    return false;
+  loom_builder b = loom_builder_before(op);
+  MlirType type = loom_type_to_mlir(b.ctx, &small);
+  MlirValue operand = loom_operand(reshape, 0);
+  loom_named attrs[] = {{"kind", loom_get_attr(op, "kind")},
+                        {"axes", loom_attr_i64s(b.ctx, kept_count, kept)}};
+  MlirValue made = loom_result(loom_build(&b, "loom.reduce", 1, &operand, 1, &type, 2, attrs), 0);
+  if (small.rank == result.rank) return simplify_replace(op, made);
+  return simplify_replace(op,
+                          simplify_build_view(op, "loom.reshape", made,
+                                              mlirValueGetType(loom_result(op, 0)), NULL, 0, NULL));
+}
+
+/* reshape(broadcast(x)) -> broadcast(x) when the reshape only drops dimensions of size 1. */
+static bool simplify_reshape_of_broadcast(MlirOperation op) {
+  MlirOperation inner = simplify_def_is(loom_operand(op, 0), "loom.broadcast");
+  loom_type in, out, from;
+  int64_t where[LOOM_MAX_RANK], dims[LOOM_MAX_RANK], kept[LOOM_MAX_RANK];
+  if (!inner.ptr || !simplify_types(op, &in, &out) || !simplify_static(&in) ||
+      !simplify_unit_map(&out, &in, where) ||
+      !loom_type_from_mlir(mlirValueGetType(loom_operand(inner, 0)), &from))
+    return false;
+  intptr_t count = loom_get_i64s(inner, "dims", dims, LOOM_MAX_RANK);
+  loom_type small = {.dtype = from.dtype};
+  if (count != from.rank) return false;
+  for (intptr_t d = 0; d < count; d++) /* what is dropped has size 1 in `x` as well */
+    for (int i = 0; i < out.rank; i++)
+      if (where[i] == dims[d]) {
+        kept[small.rank] = i;
+        small.dims[small.rank++] = from.dims[d];
+      }
+  MlirValue value = loom_operand(inner, 0);
+  if (small.rank < from.rank)
+    value =
+        simplify_build_view(op, "loom.reshape", value,
+                            loom_type_to_mlir(mlirOperationGetContext(op), &small), NULL, 0, NULL);
+  return simplify_replace(op, simplify_build_view(op, "loom.broadcast", value,
+                                                  mlirValueGetType(loom_result(op, 0)), "dims",
+                                                  small.rank, kept));
+}
+
 static bool simplify_is_unit_only(const loom_type *in, const loom_type *out) {
   int64_t where[LOOM_MAX_RANK];
   return simplify_unit_map(in, out, where) || simplify_unit_map(out, in, where);
@@ -444,6 +513,36 @@ static bool simplify_raise_reshape(MlirOperation op) {
   simplify_replace(op, made);
   mlirOperationDestroy(def);
   return true;
+}
+
+/* Do all readers reshape the value to the type of `op`, one of them? */
+static bool simplify_only_reshaped(MlirOperation op) {
+  MlirType type = mlirValueGetType(loom_result(op, 0));
+  for (MlirOpOperand use = mlirValueGetFirstUse(loom_operand(op, 0)); !mlirOpOperandIsNull(use);
+       use = mlirOpOperandGetNextUse(use)) {
+    MlirOperation user = mlirOpOperandGetOwner(use);
+    if (!loom_is(user, "loom.reshape") ||
+        !mlirTypeEqual(mlirValueGetType(loom_result(user, 0)), type))
+      return false;
+  }
+  return true;
+}
+
+/* reshape(op(x, y)) -> op(reshape(x), reshape(y)) when it only drops dimensions of size 1 and
+ * nobody reads them: for all such readers at once. */
+static bool simplify_raise_drop(MlirOperation op) {
+  MlirOperation def = loom_def(loom_operand(op, 0));
+  loom_type in, out;
+  int64_t where[LOOM_MAX_RANK];
+  if (!def.ptr || !simplify_is_pointwise(def) || !simplify_is_plain_op(def) ||
+      !simplify_types(op, &in, &out) || !simplify_static(&in) ||
+      !simplify_unit_map(&out, &in, where) || !simplify_only_reshaped(op))
+    return false;
+  MlirValue made = simplify_clone_at_sizes(def, def, &out);
+  for (MlirOpOperand use = mlirValueGetFirstUse(loom_operand(op, 0)); !mlirOpOperandIsNull(use);
+       use = mlirOpOperandGetNextUse(use))
+    mlirValueReplaceAllUsesOfWith(loom_result(mlirOpOperandGetOwner(use), 0), made);
+  return simplify_replace(op, made);
 }
 
 /* ---- arithmetic ---- */
@@ -536,6 +635,9 @@ static const struct {
     {"loom.reshape", simplify_view_of_constant},
     {"loom.reshape", simplify_reshape},
     {"loom.reshape", simplify_raise_reshape},
+    {"loom.reshape", simplify_reshape_of_broadcast},
+    {"loom.reshape", simplify_raise_drop},
+    {"loom.reduce", simplify_sink_below_reduce},
     {"loom.transpose", simplify_view_of_constant},
     {"loom.transpose", simplify_transpose},
     {"loom.slice", simplify_view_of_constant},

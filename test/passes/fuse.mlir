@@ -277,7 +277,7 @@ func.func @scan_reversed(%a: tensor<40x30xf32>) -> tensor<40x30xf32> {
 // group with one that depends on it would make each need the other.
 // CHECK-LABEL: func.func @no_cycle
 // CHECK: %[[A:.*]]:2 = loom.fusion(%arg0)
-// CHECK: loom.add
+// CHECK: loom.tanh
 // CHECK-NEXT: loom.add
 // CHECK: %[[B:.*]]:3 = loom.fusion(%arg1, %[[A]]#0)
 // CHECK: loom.exp
@@ -289,10 +289,11 @@ func.func @scan_reversed(%a: tensor<40x30xf32>) -> tensor<40x30xf32> {
 func.func @no_cycle(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64x64xf32>, tensor<64xf32>) {
   %1 = loom.add %b, %b : tensor<64x64xf32>
   %2 = loom.dot_general %1, %1 batch = [] x [] contract = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
-  %3 = loom.add %a, %a : tensor<64x64xf32>
+  %3 = loom.tanh %a : tensor<64x64xf32>
   %5 = loom.exp %1 : tensor<64x64xf32>
   %8 = loom.reduce "sum" %5 axes = [1] : (tensor<64x64xf32>) -> tensor<64xf32>
-  %9 = loom.add %5, %3 : tensor<64x64xf32>
+  %4 = loom.transpose %3 perm = [1, 0] : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %9 = loom.add %5, %4 : tensor<64x64xf32>
   %12 = loom.reduce "sum" %2 axes = [1] : (tensor<64x64xf32>) -> tensor<64xf32>
   %13 = loom.add %a, %3 : tensor<64x64xf32>
   return %13, %8, %9, %12 : tensor<64x64xf32>, tensor<64xf32>, tensor<64x64xf32>, tensor<64xf32>
@@ -318,4 +319,33 @@ func.func @sum_of_products(%a: tensor<16x8xf32>, %b: tensor<8x4xf32>, %c: tensor
   %3 = loom.dot_general %e, %f batch = [] x [] contract = [1] x [0] : (tensor<16x8xf32>, tensor<8x4xf32>) -> tensor<16x4xf32>
   %4 = loom.add %2, %3 : tensor<16x4xf32>
   return %4 : tensor<16x4xf32>
+}
+
+// -----
+
+// The product is stored for the sum of its columns, so that what else is computed of it is left to the sums of rows: one array
+// between the kernels, where the gradient of a layer norm would store one for each of its pointwise ops.
+// CHECK-LABEL: func.func @stored_anyway
+// CHECK: %[[P:.*]] = loom.fusion(%arg0, %arg1)
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: loom.dot_general
+// CHECK-NEXT: loom.yield
+// CHECK: loom.fusion({{.*}}%[[P]]{{.*}})
+// CHECK: loom.reduce "sum" {{.*}} axes = [1]
+// CHECK: loom.reduce "sum" {{.*}} axes = [1]
+// CHECK: loom.yield %{{[0-9]+}} : tensor<300x64xf32>
+func.func @stored_anyway(%a: tensor<300x8xf32>, %b: tensor<8x64xf32>, %x: tensor<300x64xf32>, %g: tensor<64xf32>) -> (tensor<300x64xf32>, tensor<64xf32>) {
+  %0 = loom.dot_general %a, %b batch = [] x [] contract = [1] x [0] : (tensor<300x8xf32>, tensor<8x64xf32>) -> tensor<300x64xf32>
+  %1 = loom.broadcast %g dims = [1] : (tensor<64xf32>) -> tensor<300x64xf32>
+  %2 = loom.mul %0, %1 : tensor<300x64xf32>
+  %3 = loom.reduce "sum" %2 axes = [1] : (tensor<300x64xf32>) -> tensor<300xf32>
+  %4 = loom.mul %2, %x : tensor<300x64xf32>
+  %5 = loom.reduce "sum" %4 axes = [1] : (tensor<300x64xf32>) -> tensor<300xf32>
+  %6 = loom.broadcast %3 dims = [0] : (tensor<300xf32>) -> tensor<300x64xf32>
+  %7 = loom.broadcast %5 dims = [0] : (tensor<300xf32>) -> tensor<300x64xf32>
+  %8 = loom.mul %x, %7 : tensor<300x64xf32>
+  %9 = loom.sub %2, %6 : tensor<300x64xf32>
+  %10 = loom.sub %9, %8 : tensor<300x64xf32>
+  %11 = loom.reduce "sum" %0 axes = [0] : (tensor<300x64xf32>) -> tensor<64xf32>
+  return %10, %11 : tensor<300x64xf32>, tensor<64xf32>
 }

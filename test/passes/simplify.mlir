@@ -127,3 +127,41 @@ func.func @replaced(%a: tensor<10xf32>, %u: tensor<10xf32>) -> tensor<10xf32> {
   %1 = loom.update_slice %0, %u starts = [0] steps = [1] : (tensor<10xf32>, tensor<10xf32>) -> tensor<10xf32>
   return %1 : tensor<10xf32>
 }
+
+// -----
+
+// Sums of what a product and a reshape that adds a dimension of size 1 give are taken at the product's sizes, and what
+// works on arguments at the larger rank comes along: one rank for all.
+// CHECK-LABEL: func.func @unit_dimensions
+// CHECK: %[[P:.*]] = loom.dot_general
+// CHECK: loom.reshape %arg2 : (tensor<1x30x8xf32>) -> tensor<30x8xf32>
+// CHECK: %[[M:.*]] = loom.mul %[[P]], {{.*}} : tensor<30x8xf32>
+// CHECK: %[[S:.*]] = loom.reduce "sum" %[[M]] axes = [1] : (tensor<30x8xf32>) -> tensor<30xf32>
+// CHECK: %[[B:.*]] = loom.broadcast %[[S]] dims = [0] : (tensor<30xf32>) -> tensor<30x8xf32>
+// CHECK: loom.mul {{.*}}%[[B]] : tensor<30x8xf32>
+// CHECK: loom.reshape {{.*}} : (tensor<30x8xf32>) -> tensor<1x30x8xf32>
+func.func @unit_dimensions(%a: tensor<30x4xf32>, %b: tensor<4x8xf32>, %x: tensor<1x30x8xf32>) -> tensor<1x30x8xf32> {
+  %0 = loom.dot_general %a, %b batch = [] x [] contract = [1] x [0] : (tensor<30x4xf32>, tensor<4x8xf32>) -> tensor<30x8xf32>
+  %1 = loom.reshape %0 : (tensor<30x8xf32>) -> tensor<1x30x8xf32>
+  %2 = loom.sin %x : tensor<1x30x8xf32>
+  %3 = loom.mul %1, %2 : tensor<1x30x8xf32>
+  %4 = loom.reduce "sum" %3 axes = [2] : (tensor<1x30x8xf32>) -> tensor<1x30xf32>
+  %5 = loom.broadcast %4 dims = [0, 1] : (tensor<1x30xf32>) -> tensor<1x30x8xf32>
+  %6 = loom.mul %2, %5 : tensor<1x30x8xf32>
+  %7 = loom.sub %3, %6 : tensor<1x30x8xf32>
+  return %7 : tensor<1x30x8xf32>
+}
+
+// -----
+
+// The index along a dimension of size 1 would be lost; other axes of size 1 add nothing to a sum.
+// CHECK-LABEL: func.func @unit_axes
+// CHECK: loom.reduce "argmax" {{.*}} axes = [0] : (tensor<1x30xf32>) -> tensor<30xi64>
+// CHECK: loom.reduce "sum" {{.*}} axes = [0] : (tensor<30xf32>) -> tensor<f32>
+func.func @unit_axes(%a: tensor<30xf32>) -> (tensor<30xi64>, tensor<f32>) {
+  %0 = loom.sin %a : tensor<30xf32>
+  %1 = loom.reshape %0 : (tensor<30xf32>) -> tensor<1x30xf32>
+  %2 = loom.reduce "argmax" %1 axes = [0] : (tensor<1x30xf32>) -> tensor<30xi64>
+  %3 = loom.reduce "sum" %1 axes = [0, 1] : (tensor<1x30xf32>) -> tensor<f32>
+  return %2, %3 : tensor<30xi64>, tensor<f32>
+}
