@@ -257,7 +257,8 @@ static bool structure_buffer(MlirOperation op) {
       __builtin_mul_overflow(elements, (int64_t)loom_dtype_size(type.dtype), &end) ||
       __builtin_add_overflow(end, offset, &end))
     return structure_fail(op, "offset or size is out of range");
-  if (plan.ptr && loom_is(plan, "loom.plan") && end > loom_get_i64(plan, "arena", 0))
+  bool kept = loom_get_attr(op, "loom.kept").ptr; /* not in the arena */
+  if (!kept && plan.ptr && loom_is(plan, "loom.plan") && end > loom_get_i64(plan, "arena", 0))
     return structure_fail(op, "ends at byte %" PRId64 ", beyond the plan's arena", end);
   return true;
 }

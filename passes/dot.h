@@ -33,6 +33,7 @@ typedef struct dot_operand {
   int64_t panels;  /* of one batch */
   int64_t batches; /* 1 when the operand is the same in every batch */
   int64_t offset;  /* in bytes, in slots */
+  bool fixed;      /* of constants alone: packed once, in what the plan keeps, not in slots */
   int64_t round;   /* panels of one batch, and ... */
   int64_t kept;    /* ... batches that are in slots at once */
 } dot_operand;
@@ -66,9 +67,9 @@ typedef struct dot_plan {
   dot_rounds rounds;
   int64_t depth_block; /* steps of depth taken at once; 0: all */
   int64_t sum_run;     /* steps of depth summed in one chain; 0: all */
-  int64_t stages[2];
-  int stage_count;
-  int64_t slots, scratch; /* bytes */
+  int64_t stages[3];   /* packing what is fixed; packing; the product: the first two where needed */
+  int stage_count, once;        /* stages; of these, the first ones that are run once */
+  int64_t slots, kept, scratch; /* bytes */
 } dot_plan;
 
 /* The kernel's dot_general when it has one; a null op otherwise. */
@@ -78,12 +79,14 @@ bool dot_plan_make(const lower_kernel *kernel, MlirOperation op, dot_plan *out);
 /* Takes a product whose packed operands would need too much memory in rounds (dot_rounds.c). */
 void dot_divide(dot_plan *plan);
 bool dot_is_divided(const dot_plan *plan);
+/* Is it packed in every run? */
+static inline bool dot_is_packed(const dot_operand *o) { return !o->direct && !o->fixed; }
 /* Chunks of a packing stage for one round. */
 int64_t dot_round_packs(const dot_plan *plan);
 /* The launches of all rounds, malloc'ed. */
 dot_launch *dot_launches(const dot_plan *plan, intptr_t *count);
-/* Bytes of slots for what is packed at once; sets the operands' offsets. */
-int64_t dot_place(dot_plan *plan);
+/* Bytes for what is packed at once, or (`fixed`) once; sets the operands' offsets. */
+int64_t dot_place(dot_plan *plan, bool fixed);
 /* loom-schedule: writes stages, scratch, slots and schedule to the kernel. False after a
  * diagnostic. */
 bool dot_schedule(const lower_kernel *kernel, MlirOperation op);

@@ -30,11 +30,11 @@ bool dot_is_divided(const dot_plan *p) {
   return p->rounds.rows > 1 || p->rounds.columns > 1 || p->rounds.batches > 1;
 }
 
-int64_t dot_place(dot_plan *p) {
+int64_t dot_place(dot_plan *p, bool fixed) {
   int64_t size = (int64_t)loom_dtype_size(p->work), at = 0;
   for (int side = 0; side < 2; side++) {
     dot_operand *o = side ? &p->rhs : &p->lhs;
-    if (o->direct) continue;
+    if (o->direct || o->fixed != fixed) continue;
     o->offset = at;
     int64_t row = loom_num_mul(o->step * size, p->extents[DOT_DEPTH]);
     at = loom_num_add(at, loom_num_mul(loom_num_mul(o->kept, o->round), row));
@@ -44,7 +44,7 @@ int64_t dot_place(dot_plan *p) {
 }
 
 static int64_t round_packs(const dot_operand *o) {
-  return o->direct ? 0 : loom_num_mul(o->kept, o->round);
+  return dot_is_packed(o) ? loom_num_mul(o->kept, o->round) : 0;
 }
 
 int64_t dot_round_packs(const dot_plan *p) {
@@ -54,7 +54,8 @@ int64_t dot_round_packs(const dot_plan *p) {
 /* ---- how large a round is ---- */
 
 static int64_t round_panel_bytes(const dot_plan *p, const dot_operand *o) {
-  return o->direct ? 0 : o->step * p->extents[DOT_DEPTH] * (int64_t)loom_dtype_size(p->work);
+  return !dot_is_packed(o) ? 0
+                           : o->step * p->extents[DOT_DEPTH] * (int64_t)loom_dtype_size(p->work);
 }
 
 /* Packed bytes that may be there at once. */
@@ -121,8 +122,8 @@ static bool round_batches(dot_plan *p, int64_t budget) {
   int64_t fit = round_max((budget - shared) / each, round_ceil(ROUND_WORK, round_max(work, 1)));
   p->rounds.batch = round_min(round_max(fit, 1), batches);
   p->rounds.batches = round_ceil(batches, p->rounds.batch);
-  p->lhs.kept = p->lhs.batches > 1 ? p->rounds.batch : 1;
-  p->rhs.kept = p->rhs.batches > 1 ? p->rounds.batch : 1;
+  if (!p->lhs.fixed) p->lhs.kept = p->lhs.batches > 1 ? p->rounds.batch : 1;
+  if (!p->rhs.fixed) p->rhs.kept = p->rhs.batches > 1 ? p->rounds.batch : 1;
   return fit >= 1;
 }
 
@@ -131,7 +132,7 @@ void dot_divide(dot_plan *p) {
   if (p->slots <= budget) return;
   bool whole = round_batches(p, budget);
   if (!whole) round_within(p, budget);
-  p->slots = dot_place(p);
+  p->slots = dot_place(p, false);
 }
 
 /* ---- launches ---- */
@@ -140,7 +141,7 @@ void dot_divide(dot_plan *p) {
 static int64_t round_count(const dot_operand *o, int64_t batch, int64_t kept_batches, int64_t round,
                            int64_t last[2]) {
   int64_t key = o->batches > 1 ? batch : 0;
-  if (o->direct || (last[0] == key && last[1] == round)) return 0;
+  if (!dot_is_packed(o) || (last[0] == key && last[1] == round)) return 0;
   last[0] = key;
   last[1] = round;
   if (o->kept > 1) return round_min(o->kept, kept_batches) * o->round;
@@ -159,17 +160,18 @@ static intptr_t round_launches(const dot_plan *p, int64_t round, int64_t last[2]
   int64_t chunks = p->chunks_m * p->chunks_n;
   bool both = lhs && rhs && first + lhs == middle;
   intptr_t count = 0;
-  if (lhs) out[count++] = (dot_launch){0, first, both ? lhs + rhs : lhs};
-  if (rhs && !both) out[count++] = (dot_launch){0, middle, rhs};
-  out[count++] = (dot_launch){1, round * r->batch * chunks, batches * chunks};
+  if (lhs) out[count++] = (dot_launch){p->once, first, both ? lhs + rhs : lhs};
+  if (rhs && !both) out[count++] = (dot_launch){p->once, middle, rhs};
+  out[count++] = (dot_launch){p->stage_count - 1, round * r->batch * chunks, batches * chunks};
   return count;
 }
 
 dot_launch *dot_launches(const dot_plan *p, intptr_t *count) {
   int64_t rounds = p->rounds.batches * p->rounds.rows * p->rounds.columns;
   int64_t last[2][2] = {{-1, -1}, {-1, -1}};
-  dot_launch *launches = malloc(sizeof *launches * 3 * (size_t)rounds);
+  dot_launch *launches = malloc(sizeof *launches * (3 * (size_t)rounds + 1));
   *count = 0;
+  if (launches && p->once) launches[(*count)++] = (dot_launch){0, 0, p->stages[0]};
   for (int64_t i = 0; launches && i < rounds; i++)
     *count += round_launches(p, i, last, launches + *count);
   return launches;

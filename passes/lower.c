@@ -64,7 +64,7 @@ static void lower_kernel_types(MlirContext ctx, MlirType *out) {
 }
 
 /* The entry function: loads the pointers and calls the body. */
-static void lower_entry(const lower_kernel *k, const char *name, const char *body, bool slots) {
+static void lower_entry(const lower_kernel *k, const char *name, const char *body, int slots) {
   MlirType types[5];
   lower_kernel_types(k->ctx, types);
   MlirBlock block = lower_function(k, name, 5, types, false, 0);
@@ -89,7 +89,7 @@ static void lower_entry(const lower_kernel *k, const char *name, const char *bod
 }
 
 /* The body function's block becomes the outermost scope. */
-static void lower_open(lower *l, const char *name, bool slots) {
+static void lower_open(lower *l, const char *name, int slots) {
   const lower_kernel *k = l->kernel;
   MlirType abi[5], types[72];
   int place[64], count = 0;
@@ -104,7 +104,8 @@ static void lower_open(lower *l, const char *name, bool slots) {
   for (int i = 0; i < k->operand_count + k->result_count; i++)
     if (k->operands[i].overlaps && k->operands[i].slot >= 0)
       overlapping |= (uint64_t)1 << place[k->operands[i].slot];
-  if (slots) place[k->buffer_count] = count++;
+  for (int i = 0; i < slots; i++)
+    place[k->buffer_count + i] = count++;
   for (int i = 0; i < count; i++)
     types[i] = abi[0];
   for (int i = 1; i < 5; i++)
@@ -364,7 +365,8 @@ static void lower_stage_body(lower *l, lower_job *job, int stage) {
   if (!empty) lower_units(l);
 }
 
-static bool lower_stage(lower_job *job, int stage, bool slots) {
+/* `slots`: buffers behind operands and results: slots, what the plan keeps. */
+static bool lower_stage(lower_job *job, int stage, int slots) {
   MlirStringRef symbol = loom_get_str(job->kernel->op, "sym_name");
   char name[256], body[272];
   snprintf(name, sizeof name, "%.*s_s%d", (int)(symbol.length < 200 ? symbol.length : 200),
@@ -381,13 +383,13 @@ static bool lower_stage(lower_job *job, int stage, bool slots) {
 
 static bool lower_stages(lower_job *job) {
   int stages = 1;
-  bool slots = false;
+  int slots = 0;
   MlirOperation op;
   job->dot = dot_find(job->kernel);
   if (job->dot.ptr) {
     if (!dot_plan_make(job->kernel, job->dot, &job->plan)) return false;
     stages = job->plan.stage_count;
-    slots = job->plan.slots != 0;
+    slots = (job->plan.slots != 0) + (job->plan.kept != 0);
   } else if ((job->kind = alone_find(job->kernel, &op))) {
     if (!alone_plan_make(job->kind, job->kernel, op, &job->alone)) return false;
     stages = job->alone.stage_count;

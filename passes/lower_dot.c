@@ -53,10 +53,12 @@ static MlirValue dot_address(lower *l, MlirValue ptr, MlirValue offset, loom_dty
   return lane_address(&b, ptr, offset, dtype);
 }
 
-static MlirValue dot_slots(lower *l, int64_t offset) {
-  MlirValue at = dot_const(l, offset);
+/* Where an operand is packed: in slots or, behind these, in what is kept. */
+static MlirValue dot_slots(lower *l, const dot_plan *p, const dot_operand *o) {
+  MlirValue at = dot_const(l, o->offset);
   loom_builder b = dot_here(l);
-  return lane_address(&b, l->pointers[l->kernel->buffer_count], at, LOOM_U8);
+  int pointer = l->kernel->buffer_count + (o->fixed && p->slots);
+  return lane_address(&b, l->pointers[pointer], at, LOOM_U8);
 }
 
 /* ---- indices ---- */
@@ -162,7 +164,7 @@ static void dot_pack_store(lower *l, const dot_job *job, MlirValue within, MlirV
   MlirValue chunk = dot_op(l, "arith.subi", l->vars[DOT_CHUNK].iv, job->chunk_low);
   MlirValue row = dot_add_scaled(l, l->vars[DOT_DEPTH].iv, chunk, job->p->extents[DOT_DEPTH]);
   MlirValue offset = dot_add_scaled(l, within, row, o->step);
-  MlirValue ptr = dot_address(l, dot_slots(l, o->offset), offset, job->p->work);
+  MlirValue ptr = dot_address(l, dot_slots(l, job->p, o), offset, job->p->work);
   loom_builder b = dot_here(l);
   lane_store(&b, value, ptr, job->p->work, (MlirValue){NULL});
 }
@@ -235,10 +237,10 @@ static MlirValue dot_find_round(lower *l, dot_job *job, MlirValue chunk, int64_t
   return dot_op(l, "arith.muli", round, chunks);
 }
 
-/* A launch is within one round. */
-static void dot_pack(lower *l, dot_job *job) {
+/* A launch is within one round, but for that of the operands that are packed once. */
+static void dot_pack(lower *l, dot_job *job, bool fixed) {
   int64_t first = 0;
-  if (dot_is_divided(job->p)) {
+  if (dot_is_divided(job->p) && !fixed) {
     MlirValue base = dot_find_round(l, job, l->begin, dot_round_packs(job->p));
     loom_builder b = dot_here(l);
     l->begin = lane_op2(&b, "arith.subi", l->begin, base);
@@ -246,7 +248,7 @@ static void dot_pack(lower *l, dot_job *job) {
   }
   for (int side = 0; side < 2 && !l->failed; side++) {
     const dot_operand *o = side ? &job->p->rhs : &job->p->lhs;
-    if (o->direct) continue;
+    if (o->direct || o->fixed != fixed) continue;
     int64_t last = loom_num_add(first, loom_num_mul(o->kept, o->round));
     job->packed = o;
     job->chunk_low = first;
@@ -276,7 +278,7 @@ static MlirValue dot_panel_pointer(lower *l, const dot_job *job, const dot_opera
   offset = dot_add_scaled(l, panel, batch, o->batches == 1 ? 0 : o->round);
   offset = dot_op(l, "arith.muli", offset, loom_num_mul(o->step, p->extents[DOT_DEPTH]));
   offset = dot_add_scaled(l, offset, job->depth_low, o->step);
-  return dot_address(l, dot_slots(l, o->offset), offset, p->work);
+  return dot_address(l, dot_slots(l, p, o), offset, p->work);
 }
 
 static MlirValue dot_multiply_add(loom_builder *b, loom_dtype dtype, MlirValue x, MlirValue y,
@@ -581,7 +583,7 @@ bool dot_lower(lower *l, const dot_plan *p, int stage) {
   for (int v = 0; v < DOT_VARS; v++)
     l->vars[v].extent = v < DOT_GROUPS ? p->extents[v] : INT32_MAX;
   if (stage < p->stage_count - 1)
-    dot_pack(l, &job);
+    dot_pack(l, &job, stage < p->once);
   else
     lower_for(l, l->begin, l->end, dot_const(l, 1), DOT_CHUNK, 0, NULL, dot_chunk, &job, NULL);
   return !l->failed;

@@ -24,6 +24,7 @@ void loom_add_front_passes(MlirOpPassManager manager) {
 
 void loom_add_kernel_passes(MlirOpPassManager manager) {
   mlirOpPassManagerAddOwnedPass(manager, loom_make_outline_pass());
+  mlirOpPassManagerAddOwnedPass(manager, loom_make_keep_pass());
   mlirOpPassManagerAddOwnedPass(manager, loom_make_schedule_pass());
 }
 

@@ -45,6 +45,7 @@ typedef struct plan_storage { /* bytes that one or several values (in-place, res
   int64_t size, offset;
   int first, last; /* steps between which it is live */
   int output;      /* output number, or -1: arena */
+  bool kept;       /* made once (loom-keep): not in the arena, for as long as the plan */
   plan_late late;
   MlirValue buffer; /* the last loom.buffer made of it */
 } plan_storage;
@@ -53,7 +54,8 @@ typedef struct plan_state {
   MlirOperation module, function, plan;
   MlirContext ctx;
   MlirBlock block, body; /* of the function, of the plan */
-  loom_map storage_of;   /* value -> storage */
+  loom_map storage_of;   /* value -> storage; apply -> that of its slots */
+  loom_map kept_of;      /* apply -> storage of what its kernel packs once */
   loom_map kernels;      /* interned symbol attribute -> kernel operation */
   plan_storage *storages;
   int storage_count, storage_capacity;
@@ -286,6 +288,7 @@ static bool plan_find_storages(plan_state *s) {
       s->storages[storage].last = step;
       if (plan_is_late(s, s->storages[storage].size)) s->storages[storage].late = PLAN_ALLOCATED;
       if (plan_is_from_host(op, i)) s->storages[storage].late = PLAN_FROM_HOST;
+      s->storages[storage].kept = loom_get_attr(op, "loom.once").ptr != NULL;
       if (!loom_map_put(&s->storage_of, loom_result(op, i).ptr, storage)) return plan_memory(s);
     }
     int64_t slots = kernel.ptr ? loom_get_i64(kernel, "slots", 0) : 0;
@@ -293,6 +296,13 @@ static bool plan_find_storages(plan_state *s) {
       int storage = plan_add_storage(s, slots, step);
       if (storage >= 0 && plan_is_late(s, slots)) s->storages[storage].late = PLAN_ALLOCATED;
       if (storage < 0 || !loom_map_put(&s->storage_of, op.ptr, storage)) return plan_memory(s);
+      s->storages[storage].kept = loom_get_attr(op, "loom.once").ptr != NULL;
+    }
+    int64_t kept = kernel.ptr ? loom_get_i64(kernel, "loom.kept", 0) : 0;
+    if (kept) {
+      int storage = plan_add_storage(s, kept, step);
+      if (storage < 0 || !loom_map_put(&s->kept_of, op.ptr, storage)) return plan_memory(s);
+      s->storages[storage].kept = true;
     }
   }
   return true;
@@ -372,7 +382,9 @@ static bool plan_place(plan_state *s) {
   if (!order) return plan_memory(s);
   int *placed = order + s->storage_count, count = 0, placed_count = 0;
   for (int n = 0; n < s->storage_count; n++)
-    if (s->storages[n].output < 0 && !LOOM_STRIDE_IS_SYM(s->storages[n].size)) order[count++] = n;
+    if (s->storages[n].output < 0 && !s->storages[n].kept &&
+        !LOOM_STRIDE_IS_SYM(s->storages[n].size))
+      order[count++] = n;
   plan_sort_base = s->storages;
   qsort(order, (size_t)count, sizeof *order, plan_larger_first);
   for (int i = 0; i < count; i++) {
@@ -430,7 +442,8 @@ static int plan_list_spans(const plan_state *s, plan_span *spans) {
   int count = 0;
   for (int n = 0; n < s->storage_count; n++) {
     const plan_storage *at = &s->storages[n];
-    if (at->output < 0) spans[count++] = (plan_span){at->offset, at->size, at->first, at->last};
+    if (at->output < 0 && !at->kept)
+      spans[count++] = (plan_span){at->offset, at->size, at->first, at->last};
   }
   return count;
 }
@@ -622,6 +635,12 @@ static MlirValue plan_arena_buffer(plan_state *s, loom_builder *b, int storage, 
   plan_storage *at = &s->storages[storage];
   if (at->buffer.ptr && mlirTypeEqual(mlirValueGetType(at->buffer), type)) return at->buffer;
   bool symbolic = LOOM_STRIDE_IS_SYM(at->offset) || LOOM_STRIDE_IS_SYM(at->size);
+  if (at->kept) {
+    loom_named kept[] = {{"offset", loom_attr_i64(s->ctx, 0)},
+                         {"loom.kept", loom_attr_i64(s->ctx, storage)}};
+    at->buffer = loom_result(loom_build(b, "loom.buffer", 0, NULL, 1, &type, 2, kept), 0);
+    return at->buffer;
+  }
   loom_named attrs[] = {{"offset", loom_attr_i64(s->ctx, at->offset)},
                         {"bytes", loom_attr_i64(s->ctx, at->size)},
                         {"loom.late", loom_attr_i64(s->ctx, at->late)},
@@ -651,7 +670,7 @@ typedef struct plan_lists {
 static bool plan_gather(plan_state *s, loom_builder *b, MlirOperation op, plan_lists *out) {
   intptr_t operands = mlirOperationGetNumOperands(op), results = mlirOperationGetNumResults(op);
   MlirValue *scalars = malloc(sizeof *scalars * (size_t)(operands + 1));
-  out->values = malloc(sizeof *out->values * (size_t)(operands + results + 2));
+  out->values = malloc(sizeof *out->values * (size_t)(operands + results + 3));
   out->buffers = out->scalars = 0;
   if (!scalars || !out->values) {
     free(scalars);
@@ -672,8 +691,9 @@ static bool plan_gather(plan_state *s, loom_builder *b, MlirOperation op, plan_l
   }
   for (intptr_t i = 0; i < results; i++)
     out->values[out->buffers++] = plan_buffer(s, b, loom_result(op, i));
-  int slots = (int)loom_map_get(&s->storage_of, op.ptr, -1);
-  if (slots >= 0) {
+  for (int kept = 0; kept < 2; kept++) {
+    int slots = (int)loom_map_get(kept ? &s->kept_of : &s->storage_of, op.ptr, -1);
+    if (slots < 0) continue;
     int64_t size = s->storages[slots].size;
     if (LOOM_STRIDE_IS_SYM(size)) size = mlirShapedTypeGetDynamicSize();
     MlirType bytes = mlirMemRefTypeContiguousGet(mlirIntegerTypeGet(s->ctx, 8), 1, &size,
@@ -693,7 +713,7 @@ static void plan_launch(plan_state *s, loom_builder *b, MlirOperation op, const 
                         plan_part part) {
   MlirOperation kernel = plan_kernel(s, op);
   int32_t segments[] = {(int32_t)lists->buffers, (int32_t)lists->scalars};
-  loom_named attrs[8] = {
+  loom_named attrs[9] = {
       {"kernel", loom_get_attr(op, "kernel")},
       {"stage", loom_attr_i64(s->ctx, part.stage)},
       {"chunks", loom_attr_i64(s->ctx, part.count)},
@@ -705,6 +725,9 @@ static void plan_launch(plan_state *s, loom_builder *b, MlirOperation op, const 
   if (loom_sizes()->symbol_count)
     attrs[count++] = (loom_named){"symbols", loom_attr_i64(s->ctx, loom_sizes()->symbol_count)};
   if (part.first) attrs[count++] = (loom_named){"loom.first", loom_attr_i64(s->ctx, part.first)};
+  if (loom_get_attr(op, "loom.once").ptr ||
+      part.stage < loom_get_i64(kernel, "loom.once_stages", 0))
+    attrs[count++] = (loom_named){"loom.once", mlirUnitAttrGet(s->ctx)};
   loom_build(b, "loom.launch", lists->buffers + lists->scalars, lists->values, 0, NULL, count,
              attrs);
 }
@@ -862,6 +885,7 @@ static bool plan_function(MlirOperation module, MlirOperation function) {
   if (good && loom_get_attr(function, "loom.region").ptr)
     loom_set_attr(s.plan, "loom.region", mlirUnitAttrGet(s.ctx));
   loom_map_fini(&s.storage_of);
+  loom_map_fini(&s.kept_of);
   loom_map_fini(&s.kernels);
   free(s.storages);
   free(s.trims);

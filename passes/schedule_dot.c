@@ -170,6 +170,20 @@ static int64_t dot_bytes(const dot_plan *p, int group, int64_t size) {
   return loom_num_hint(loom_num_mul(p->extents[group], p->extents[DOT_DEPTH])) * size;
 }
 
+/* What is packed of constants alone (loom-keep) is packed once. A right operand that would be read
+ * where it lies since few tiles use it is packed as well then: one stream instead of many. */
+static void dot_fix(dot_plan *p) {
+  int64_t constant[2];
+  intptr_t count = loom_get_i64s(p->op, "loom.constant", constant, 2);
+  for (intptr_t i = 0; i < count && i < 2; i++) {
+    dot_operand *o = constant[i] ? &p->rhs : &p->lhs;
+    int64_t bytes = dot_bytes(p, o->lane_group, (int64_t)loom_dtype_size(p->work));
+    if (!loom_type_is_static(&o->type) || LOOM_STRIDE_IS_SYM(p->extents[DOT_DEPTH])) continue;
+    if (constant[i] && bytes > DOT_DIRECT_BYTES) o->direct = false;
+    o->fixed = !o->direct;
+  }
+}
+
 static void dot_packing(const lower_kernel *kernel, dot_plan *p) {
   int64_t size = (int64_t)loom_dtype_size(p->work);
   bool same = !loom_dtype_is_half(p->dtype); /* packing makes f32 of half floats */
@@ -194,7 +208,9 @@ static void dot_packing(const lower_kernel *kernel, dot_plan *p) {
     o->kept = o->batches;
   }
   p->rounds = (dot_rounds){p->extents[DOT_BATCH], 1, 1, 1};
-  p->slots = dot_place(p);
+  dot_fix(p);
+  p->slots = dot_place(p, false);
+  p->kept = dot_place(p, true);
 }
 
 /* A depth somewhat over a block is not worth the trips of the sums. */
@@ -307,9 +323,13 @@ bool dot_plan_make(const lower_kernel *kernel, MlirOperation op, dot_plan *p) {
     dot_chunks(p), dot_divide(p);
   p->scratch = dot_tile_bytes(p) * (p->depth_block ? p->block_tiles * p->block_panels : 1);
   int64_t rounds = p->rounds.batches * p->rounds.rows * p->rounds.columns;
-  p->stages[0] = loom_num_mul(dot_round_packs(p), rounds);
-  p->stage_count = p->stages[0] ? 2 : 1;
-  p->stages[p->stage_count - 1] =
+  p->once = p->lhs.fixed || p->rhs.fixed;
+  p->stages[0] = (p->lhs.fixed ? p->lhs.kept * p->lhs.round : 0) +
+                 (p->rhs.fixed ? p->rhs.kept * p->rhs.round : 0);
+  p->stage_count = p->once;
+  int64_t packs = loom_num_mul(dot_round_packs(p), rounds);
+  if (packs) p->stages[p->stage_count++] = packs;
+  p->stages[p->stage_count++] =
       loom_num_mul(loom_num_mul(p->rounds.batch, rounds), loom_num_mul(p->chunks_m, p->chunks_n));
   return true;
 }
@@ -360,6 +380,10 @@ bool dot_schedule(const lower_kernel *kernel, MlirOperation op) {
   loom_set_attr(kernel->op, "stages", loom_attr_i64s(ctx, p.stage_count, p.stages));
   loom_set_attr(kernel->op, "scratch", loom_attr_i64(ctx, p.scratch));
   loom_set_attr(kernel->op, "slots", loom_attr_i64(ctx, p.slots));
+  if (p.once) {
+    loom_set_attr(kernel->op, "loom.kept", loom_attr_i64(ctx, p.kept));
+    loom_set_attr(kernel->op, "loom.once_stages", loom_attr_i64(ctx, p.once));
+  }
   loom_set_attr(kernel->op, "schedule", mlirDictionaryAttrGet(ctx, COUNT, entries));
   return dot_write_launches(kernel, &p);
 }

@@ -38,13 +38,14 @@ static inline uint32_t fp_end(uint32_t saved) {
 #define PLAN_STOPS                                                                                 \
   (~(uint32_t)(LOOM_FP_DIVIDE | LOOM_FP_OVERFLOW | LOOM_FP_UNDERFLOW | LOOM_FP_INVALID))
 
-/* Where a buffer is found in one call: entry `index` of the inputs, outputs, constants or late
- * buffers, or in the arena at an offset or at the offset in register `index`. */
+/* Where a buffer is found in one call: entry `index` of the inputs, outputs, constants, late or
+ * kept buffers, or in the arena at an offset or at the offset in register `index`. */
 typedef enum place_kind {
   PLACE_INPUT,
   PLACE_OUTPUT,
   PLACE_CONST,
   PLACE_LATE,
+  PLACE_KEPT,
   PLACE_ARENA,
   PLACE_ARENA_AT
 } place_kind;
@@ -52,6 +53,18 @@ typedef struct place {
   uint32_t kind, index;
   uint64_t offset;
 } place;
+
+/* What a plan computes of constants alone, in its first run (keep.c). */
+typedef struct plan_kept {
+  _Atomic uint64_t state; /* KEPT_NOT, KEPT_DONE, or the process that is at it */
+  uint32_t status;        /* of its instructions: part of every run's */
+  uint32_t count;
+  bool *used; /* for each: by an instruction of every run */
+  uint64_t *sizes;
+  void *buffers[];
+} plan_kept;
+
+enum { KEPT_NOT, KEPT_DONE, KEPT_PROCESS }; /* and KEPT_PROCESS + pid */
 
 struct loom_plan {
   _Atomic uint32_t references;
@@ -67,6 +80,8 @@ struct loom_plan {
   const loom_plan_buffer *buffers;
   bool direct;         /* one launch of one chunk, no arena, lists that fit the stack */
   uint32_t list_limit; /* the longest buffer or parameter list */
+  const loom_plan_instr *once;
+  plan_kept *kept; /* NULL: nothing */
   const int64_t *constants;
   uint32_t constant_count;
   const loom_plan *root; /* the plan that this one is a region of, or itself */
@@ -81,7 +96,7 @@ struct loom_plan {
 typedef struct run {
   const loom_plan *plan;
   const loom_call *call;
-  void *const *array[4]; /* inputs, outputs, constants, late buffers */
+  void *const *array[5]; /* inputs, outputs, constants, late and kept buffers */
   uint8_t *arena;
   uint64_t arena_size, arena_room; /* bytes in use, and borrowed */
   int64_t *registers;
@@ -109,9 +124,18 @@ uint32_t run_once(run *r);
 void run_close(run *r);
 /* Another value for a symbol, between two runs: the arena may grow, and loses what is in it. */
 uint32_t run_set_symbol(run *r, uint32_t symbol, int64_t value);
+/* A launch with the buffers in r->buffers. */
+uint32_t run_kernel(const run *r, const loom_plan_instr *in);
 /* Where a buffer lies, and its bytes (false: too many). */
 void *run_place(const run *r, uint32_t buffer);
 bool run_size_of(const run *r, uint32_t buffer, uint64_t *out);
+
+/* ---- keep.c ---- */
+
+/* Makes sure that what the plan keeps is there: the status of what computes it. */
+uint32_t kept_ready(const run *r);
+plan_kept *kept_new(const loom_plan_header *h);
+void kept_free(plan_kept *kept);
 
 /* ---- control.c ---- */
 

@@ -51,7 +51,7 @@ static bool check_header(const void *bytes, size_t size, loom_plan_header *h, lo
       (uint64_t)h->symbol_count + h->constants.count > h->register_count ||
       h->register_count - h->symbol_count - h->constants.count > h->instrs.count ||
       h->symbol_count > PLAN_SYMBOLS || h->late_count > h->buffers.count ||
-      h->prologue > h->instrs.count ||
+      h->kept_count > h->buffers.count || h->prologue > h->instrs.count ||
       (h->flags & LOOM_PLAN_ARENA_REGISTER && h->arena_size >= h->register_count))
     return loom_fail(err, "plan: %u registers, %u late buffers", h->register_count, h->late_count);
   return check_section(h, &h->inputs, sizeof(loom_plan_input), "inputs", err) &&
@@ -62,6 +62,7 @@ static bool check_header(const void *bytes, size_t size, loom_plan_header *h, lo
          check_section(h, &h->constants, sizeof(int64_t), "constants", err) &&
          check_section(h, &h->names, 1, "names", err) &&
          check_section(h, &h->image, 1, "image", err) &&
+         check_section(h, &h->once, sizeof(loom_plan_instr), "instructions run once", err) &&
          check_section(h, &h->regions, sizeof *h, "regions", err);
 }
 
@@ -102,6 +103,9 @@ static bool check_buffer(const loom_plan_header *h, const uint8_t *bytes,
     if (!size_known || !offset_known) return false;
     return b->offset <= h->arena_size && b->size <= h->arena_size - b->offset;
   case LOOM_PLAN_BUFFER_LATE: return b->offset == 0 && b->index < h->late_count;
+  case LOOM_PLAN_BUFFER_KEPT:
+    return b->offset == 0 && b->index < h->kept_count && size_known && b->size &&
+           b->size <= PLAN_ARENA_LARGEST;
   default: return false;
   }
 }
@@ -214,6 +218,10 @@ static bool check_plan(const loom_plan_header *h, const uint8_t *bytes, loom_err
     if (!check_instr(h, bytes, &instrs[i]) || (i < h->prologue && !size))
       return loom_fail(err, "plan: instruction %u (opcode %u) is not valid", i, instrs[i].opcode);
   }
+  const loom_plan_instr *once = (const void *)(bytes + h->once.offset);
+  for (uint32_t i = 0; i < h->once.count; i++)
+    if (once[i].opcode != LOOM_PLAN_LAUNCH || !check_instr(h, bytes, &once[i]))
+      return loom_fail(err, "plan: instruction %u of those run once is not valid", i);
   return true;
 }
 
@@ -247,6 +255,7 @@ static void resolve_places(loom_plan *plan, const loom_plan_header *h) {
     bool constant = b->kind == LOOM_PLAN_BUFFER_INPUT && inputs[b->index].kind == LOOM_PLAN_CONST;
     p->kind = b->kind == LOOM_PLAN_BUFFER_OUTPUT ? PLACE_OUTPUT
               : b->kind == LOOM_PLAN_BUFFER_LATE ? PLACE_LATE
+              : b->kind == LOOM_PLAN_BUFFER_KEPT ? PLACE_KEPT
               : constant                         ? PLACE_CONST
                                                  : PLACE_INPUT;
     p->index = b->index;
@@ -286,9 +295,44 @@ static void resolve_uses(loom_plan *plan, const loom_plan_header *h) {
   }
 }
 
-static bool resolve_instrs(loom_plan *plan, const loom_plan_header *h, loom_error *err) {
+static void resolve_kept_use(loom_plan *plan, uint32_t buffer) {
+  const place *p = &plan->places[buffer];
+  if (p->kind == PLACE_KEPT) plan->kept->used[p->index] = true;
+}
+
+/* How large what is kept is, what of it every run uses, and that `once` makes that. */
+static bool resolve_kept(loom_plan *plan, const loom_plan_header *h, loom_error *err) {
+  if (!h->once.count && !h->kept_count) return true;
+  plan->kept = kept_new(h);
+  uint8_t *made = calloc(1, h->kept_count + 1u);
+  if (!plan->kept || !made) return free(made), loom_fail(err, "plan: out of memory");
+  for (uint32_t i = 0; i < h->buffers.count; i++) {
+    const loom_plan_buffer *b = &plan->buffers[i];
+    if (b->kind == LOOM_PLAN_BUFFER_KEPT && b->size > plan->kept->sizes[b->index])
+      plan->kept->sizes[b->index] = b->size;
+  }
+  for (uint32_t i = 0; i < h->once.count; i++)
+    for (uint32_t k = 0; k < plan->once[i].buffer_count; k++) {
+      const place *p = &plan->places[plan->indices[plan->once[i].buffers + k]];
+      if (p->kind == PLACE_KEPT) made[p->index] = 1;
+    }
   for (uint32_t i = 0; i < h->instrs.count; i++) {
     const loom_plan_instr *in = &plan->instrs[i];
+    if (in->opcode == LOOM_PLAN_COPY) resolve_kept_use(plan, in->a);
+    for (uint32_t k = 0; run_has_list(in) && k < in->buffer_count; k++)
+      resolve_kept_use(plan, plan->indices[in->buffers + k]);
+  }
+  bool good = true;
+  for (uint32_t i = 0; i < h->kept_count; i++)
+    good &= made[i] || !plan->kept->used[i];
+  free(made);
+  return good || loom_fail(err, "plan: nothing makes what is kept");
+}
+
+static bool resolve_instrs(loom_plan *plan, const loom_plan_header *h, loom_error *err) {
+  for (uint32_t i = 0; i < h->instrs.count + h->once.count; i++) {
+    const loom_plan_instr *in =
+        i < h->instrs.count ? &plan->instrs[i] : &plan->once[i - h->instrs.count];
     uint32_t params = in->opcode == LOOM_PLAN_LAUNCH ? in->param_count : 0;
     uint32_t longest = in->opcode == LOOM_PLAN_COPY ? 0
                        : in->buffer_count > params  ? in->buffer_count
@@ -297,9 +341,12 @@ static bool resolve_instrs(loom_plan *plan, const loom_plan_header *h, loom_erro
   }
   plan->direct = h->instrs.count == 1 && plan->instrs[0].opcode == LOOM_PLAN_LAUNCH &&
                  plan->instrs[0].chunks == 1 && !plan->instrs[0].b && !plan->instrs[0].scratch &&
-                 !h->arena_size && !h->register_count && plan->list_limit <= PLAN_STACK;
+                 !h->arena_size && !h->register_count && !h->once.count &&
+                 plan->list_limit <= PLAN_STACK;
   resolve_uses(plan, h);
-  return resolve_places(plan, h), resolve_outputs(plan, h, err) && resolve_kernels(plan, h, err);
+  resolve_places(plan, h);
+  return resolve_kept(plan, h, err) && resolve_outputs(plan, h, err) &&
+         resolve_kernels(plan, h, err);
 }
 
 /* ---- regions ---- */
@@ -395,7 +442,8 @@ static loom_plan *plan_load(const void *bytes, size_t size, const loom_plan *roo
                             loom_error *err) {
   loom_plan_header h;
   if (!check_header(bytes, size, &h, err)) return NULL;
-  if (!root != !(h.flags & LOOM_PLAN_REGION) || (root && (h.regions.count || h.image.count)))
+  if (!root != !(h.flags & LOOM_PLAN_REGION) ||
+      (root && (h.regions.count || h.image.count || h.once.count)))
     return loom_fail(err, "plan: a region alone, or one in another"), NULL;
   loom_plan *plan = calloc(1, sizeof *plan + size);
   if (!plan) return loom_fail(err, "plan: out of memory"), NULL;
@@ -403,6 +451,7 @@ static loom_plan *plan_load(const void *bytes, size_t size, const loom_plan *roo
   atomic_init(&plan->references, 1);
   memcpy(plan->bytes, bytes, size);
   plan->instrs = (const void *)(plan->bytes + h.instrs.offset);
+  plan->once = (const void *)(plan->bytes + h.once.offset);
   plan->indices = (const void *)(plan->bytes + h.indices.offset);
   plan->names = (const char *)plan->bytes + h.names.offset;
   plan->buffers = (const void *)(plan->bytes + h.buffers.offset);
@@ -444,6 +493,7 @@ void loom_plan_unref(loom_plan *plan) {
   free(plan->outputs);
   free(plan->places);
   free(plan->last);
+  kept_free(plan->kept);
   free(plan);
 }
 
@@ -455,4 +505,5 @@ int32_t loom_plan_output_overwrites(const loom_plan *plan, uint32_t index) {
 
 void loom_plan_set_const(loom_plan *plan, uint32_t input, const void *data) {
   if (input < loom_plan_header_of(plan)->input_count) plan->consts[input] = (void *)(uintptr_t)data;
+  if (plan->kept) atomic_store(&plan->kept->state, KEPT_NOT);
 }

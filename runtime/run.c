@@ -98,8 +98,7 @@ static void gather_params(const run *r, const loom_plan_instr *in, uint64_t *par
   }
 }
 
-static uint32_t run_launch(const run *r, const loom_plan_instr *in) {
-  gather(r, in, r->buffers);
+uint32_t run_kernel(const run *r, const loom_plan_instr *in) {
   gather_params(r, in, r->params);
   int64_t chunks = in->chunks, scratch = in->scratch;
   if (in->flags & LOOM_PLAN_CHUNKS_REGISTER) chunks = r->registers[in->chunks];
@@ -108,6 +107,11 @@ static uint32_t run_launch(const run *r, const loom_plan_instr *in) {
   uint32_t status = loom_threads_launch(r->plan->kernels[in->a], r->buffers, r->params,
                                         (size_t)scratch, in->b, chunks);
   return status & (in->fp_mask | PLAN_STOPS);
+}
+
+static uint32_t run_launch(const run *r, const loom_plan_instr *in) {
+  gather(r, in, r->buffers);
+  return run_kernel(r, in);
 }
 
 /* Results of unknown size come back as the host's own memory. */
@@ -308,6 +312,7 @@ uint32_t run_open(run *r, const loom_plan *plan, const loom_call *call, uint64_t
   r->array[PLACE_OUTPUT] = call->outputs;
   r->array[PLACE_CONST] = plan->consts;
   r->array[PLACE_LATE] = r->late;
+  if (plan->kept) r->array[PLACE_KEPT] = plan->kept->buffers;
   uint32_t status = run_prologue(plan, call->symbols, r->registers);
   if (!status) status = run_arena(r);
   if (status || !r->arena_size) return status;
@@ -342,7 +347,8 @@ uint32_t loom_plan_run(const loom_plan *plan, const loom_call *call) {
     run_poll poll = {call->poll, call->host_context, 0}, *outer = loom_polling;
     if (poll.poll) poll.last = coarse_ms();
     loom_polling = poll.poll ? &poll : NULL;
-    status = run_once(&r);
+    if (plan->kept) status = kept_ready(&r);
+    if (!(status & PLAN_STOPS)) status |= run_once(&r);
     loom_polling = outer;
   }
   run_close(&r);

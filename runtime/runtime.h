@@ -43,7 +43,7 @@ typedef uint32_t (*loom_kernel_fn)(void *const *buffers, const uint64_t *params,
  * kernels' parameters may name a register instead of a number.
  */
 #define LOOM_PLAN_MAGIC 0x314d4f4f4c4e4c50ull
-#define LOOM_PLAN_VERSION 6u
+#define LOOM_PLAN_VERSION 7u
 #define LOOM_PLAN_PAGE 4096u /* the unit of LOOM_PLAN_TRIM */
 
 typedef struct loom_plan_section {
@@ -62,6 +62,7 @@ typedef struct loom_plan_header {
   uint32_t input_count, output_count, scalar_count;
   uint32_t symbol_count, register_count; /* registers: symbols, constants, computed ones */
   uint32_t late_count;                   /* buffers of kind LATE */
+  uint32_t kept_count, reserved;         /* buffers of kind KEPT */
   uint32_t prologue; /* so many first instructions are SIZE and CHECK, and need only what the caller
                         knows */
   uint32_t flags;    /* LOOM_PLAN_ARENA_REGISTER */
@@ -74,6 +75,8 @@ typedef struct loom_plan_header {
   loom_plan_section names;     /* bytes: NUL-terminated names */
   loom_plan_section
       image; /* bytes: one loom_image (image.c) with the code of all kernels; count 0: no code */
+  loom_plan_section once;    /* loom_plan_instr: LAUNCHes that read constants and what is kept;
+                                run once, before the first call's instructions */
   loom_plan_section regions; /* plans of what is run over and over or only sometimes: whole plans
                                 one after the other, whose kernels are in this image */
 } loom_plan_header;
@@ -93,8 +96,10 @@ typedef enum loom_plan_buffer_kind {
   LOOM_PLAN_BUFFER_INPUT,  /* index: which input */
   LOOM_PLAN_BUFFER_OUTPUT, /* index: which output */
   LOOM_PLAN_BUFFER_ARENA,  /* index: unused; offset into the arena */
-  LOOM_PLAN_BUFFER_LATE    /* index: which late buffer; its data comes from an ALLOC or from a host
+  LOOM_PLAN_BUFFER_LATE,   /* index: which late buffer; its data comes from an ALLOC or from a host
                               call */
+  LOOM_PLAN_BUFFER_KEPT    /* index: which kept buffer; `once` fills it, and it stays as long as the
+                              plan, or until `once` has used it last when nothing else does */
 } loom_plan_buffer_kind;
 
 /* Flags of buffers, instructions and the header: the field is a register's number. */
@@ -290,9 +295,13 @@ bool loom_plan_output_size(const loom_plan *plan, uint32_t index, const int64_t 
 /* The input whose buffer the caller may pass for output `index` too (the kernel that writes it
  * reads each element before it writes that one, and nothing reads the input afterwards), or -1. */
 int32_t loom_plan_output_overwrites(const loom_plan *plan, uint32_t index);
-/* Binds the data of constant input number `input`; the caller keeps it alive as long as the plan.
- */
+/* Binds the data of constant input number `input`; the caller keeps it alive as long as the plan,
+ * and unchanged: what depends on constants alone is computed in the first run and kept. Not while
+ * the plan runs. */
 void loom_plan_set_const(loom_plan *plan, uint32_t input, const void *data);
+
+/* Bytes that the plan keeps from its first run on. */
+size_t loom_plan_kept_bytes(const loom_plan *plan);
 
 /* What a host call gets. `buffers`: `reads` operands, then results. A result whose size is not
  * known yet comes as NULL: the function puts the address of its data there (kept alive until the

@@ -23,14 +23,15 @@ typedef struct serial_state {
   loom_map buffers; /* memref value -> buffer number */
   loom_map scalars; /* 0-d tensor value -> scalar number */
   loom_map kernels; /* (kernel, stage) as offset of the entry + 1 -> number in `table` */
-  serial_bytes inputs, buffer_table, instrs, indices, table, names, constants;
+  serial_bytes inputs, buffer_table, instrs, once, indices, table, names, constants;
   uint32_t input_count, output_count, scalar_count, buffer_count, kernel_count;
   uint32_t *registers; /* for each expression of the table: its register, or UINT32_MAX */
-  uint32_t symbol_count, register_count, constant_count, prologue, late_count;
+  uint32_t symbol_count, register_count, constant_count, prologue, late_count, kept_count;
   uint8_t *unknown; /* symbols that no host call has introduced yet */
   uint8_t *pending; /* expressions to be computed when their symbols are known */
   loom_map
       waiting; /* buffer value -> 1 + output number (or 1): to be allocated before its first use */
+  loom_map kept; /* 1 + storage -> the number of what is kept, however it is seen */
   loom_map late; /* 1 + storage (passes/plan.c) -> its memory's number, however it is seen */
 } serial_state;
 
@@ -205,6 +206,14 @@ static bool serial_buffer(serial_state *s, MlirValue value, loom_plan_buffer_kin
     if (known < 0 && late != 2 && !loom_map_put(&s->waiting, value.ptr, output ? 1 + index : 0))
       return loom_fail(s->err, "out of memory");
   }
+  if (loom_def(value).ptr && loom_get_attr(loom_def(value), "loom.kept").ptr) {
+    const void *key = (const void *)(uintptr_t)(1 + loom_get_i64(loom_def(value), "loom.kept", 0));
+    int64_t known = loom_map_get(&s->kept, key, -1);
+    buffer.kind = LOOM_PLAN_BUFFER_KEPT;
+    buffer.index = known < 0 ? s->kept_count++ : (uint32_t)known;
+    if (known < 0 && !loom_map_put(&s->kept, key, buffer.index))
+      return loom_fail(s->err, "out of memory");
+  }
   serial_put(&s->buffer_table, &buffer, sizeof buffer);
   return loom_map_put(&s->buffers, value.ptr, s->buffer_count++) ||
          loom_fail(s->err, "out of memory");
@@ -334,7 +343,7 @@ static bool serial_launch(serial_state *s, MlirOperation op) {
   instr.params = instr.buffers + instr.buffer_count;
   uint32_t symbols = (uint32_t)loom_get_i64(op, "symbols", 0);
   instr.param_count = (uint32_t)scalars + symbols;
-  serial_put(&s->instrs, &instr, sizeof instr);
+  serial_put(loom_get_attr(op, "loom.once").ptr ? &s->once : &s->instrs, &instr, sizeof instr);
   if (!serial_list(s, &s->buffers, op, 0, buffers) ||
       !serial_list(s, &s->scalars, op, buffers, scalars))
     return false;
@@ -461,6 +470,7 @@ static bool serial_assemble(serial_state *s, const loom_bytes *image, const loom
       .symbol_count = s->symbol_count,
       .register_count = s->register_count,
       .late_count = s->late_count,
+      .kept_count = s->kept_count,
       .prologue = s->prologue,
       .peak = (uint64_t)loom_get_i64(s->plan, "loom.peak", 0),
   };
@@ -480,12 +490,15 @@ static bool serial_assemble(serial_state *s, const loom_bytes *image, const loom
   serial_section(&all, &h.names, s->names.data, s->names.size, (uint32_t)s->names.size);
   serial_section(&all, &h.image, image->data, regions ? image->size : 0,
                  regions ? (uint32_t)image->size : 0);
+  serial_section(&all, &h.once, s->once.data, s->once.size,
+                 (uint32_t)(s->once.size / sizeof(loom_plan_instr)));
   serial_section(&all, &h.regions, NULL, 0, regions ? (uint32_t)(s->plan_count - 1) : 0);
   for (intptr_t i = 1; regions && i < s->plan_count; i++)
     serial_put(&all, regions[i].data, regions[i].size); /* multiples of 8 bytes */
   serial_align(&all);
   bool failed = all.failed || s->inputs.failed || s->buffer_table.failed || s->instrs.failed ||
-                s->indices.failed || s->table.failed || s->names.failed || s->constants.failed;
+                s->once.failed || s->indices.failed || s->table.failed || s->names.failed ||
+                s->constants.failed;
   if (failed || all.size > UINT32_MAX) {
     free(all.data);
     return loom_fail(s->err, failed ? "out of memory" : "a plan of %zu bytes", all.size);
@@ -510,13 +523,14 @@ static bool serial_plan(serial_state *shared, intptr_t number, const loom_bytes 
   loom_map_fini(&s.buffers);
   loom_map_fini(&s.scalars);
   loom_map_fini(&s.kernels);
-  serial_bytes *parts[] = {&s.inputs, &s.buffer_table, &s.instrs,   &s.indices,
-                           &s.table,  &s.names,        &s.constants};
+  serial_bytes *parts[] = {&s.inputs,  &s.buffer_table, &s.instrs, &s.once,
+                           &s.indices, &s.table,        &s.names,  &s.constants};
   free(s.registers);
   free(s.unknown);
   free(s.pending);
   loom_map_fini(&s.waiting);
   loom_map_fini(&s.late);
+  loom_map_fini(&s.kept);
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
     free(parts[i]->data);
   return good;

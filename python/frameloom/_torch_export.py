@@ -56,8 +56,30 @@ class CompiledExport:
         self._held = [self._holder(spec, program) for spec in self._signature.input_specs]
         self._sizes = _symbol_inputs(module)
         self._ranges = {s: program.range_constraints.get(s) for *_, s in self._sizes}
-        self.graph = frontend._compile_graph(module, options, False, 1 << 62)
+        self.graph = self._frozen(module, options) if options.freezing else self._compiled(module, options)
         self.__name__ = "exported"
+
+    @staticmethod
+    def _compiled(module, options):
+        return frontend._compile_graph(module, options, False, 1 << 62)
+
+    def _frozen(self, module, options):
+        """What the program holds and does not write as constants, as long as it is not changed."""
+        from . import _torch_freeze
+
+        written = (OutputKind.BUFFER_MUTATION, OutputKind.PARAMETER_MUTATION)
+        changed = {spec.target for spec in self._signature.output_specs if spec.kind in written}
+        specs = self._signature.input_specs
+        constants = {
+            i + len(self._sizes): held
+            for i, (held, spec) in enumerate(zip(self._held, specs))
+            if held is not None and spec.target not in changed
+        }
+        if not constants:
+            return self._compiled(module, options)
+        made = self._compiled(_torch_freeze.freeze(module, constants), options)
+        count = len(self._sizes) + len(specs)
+        return _torch_freeze.Frozen(constants, count, made, lambda: self._compiled(module, options))
 
     def _holder(self, spec, program):
         """What is passed for an input that is not the user's; None: the user's."""

@@ -1,7 +1,9 @@
 """Parameters as constants of an inference graph (`options={"freezing": True}`).
 
 What depends on parameters alone is computed once, and a convolution takes a following batch norm into
-its weights. The frozen graph is used while the parameters are where they were and unchanged; else the
+its weights. Views and conversions of parameters stay in the graph: what the plan makes of these it
+makes once as well, in its first run, in the form in which its kernels read it, so that they need no
+memory of their own. The frozen graph is used while the parameters are where they were and unchanged; else the
 graph with parameters as inputs is, which is compiled when it is needed first.
 """
 
@@ -42,6 +44,26 @@ def _foldable(node, known):
         return False
     given = sum(n.numel() for k in node.all_input_nodes for n in torch.utils._pytree.tree_leaves(known[k]))
     return sum(v.numel() for v in values) <= given  # what only repeats is better left to the kernels
+
+
+_CONVERSIONS = {aten._to_copy.default, aten.clone.default, torch.ops.prims.convert_element_type.default}
+
+
+def _left_to_plan(node):
+    """Is it a view or a conversion? The plan makes of its operand at once what a kernel reads."""
+    return node.op == "call_function" and (
+        node.target in _CONVERSIONS or (isinstance(node.target, torch._ops.OpOverload) and node.target.is_view)
+    )
+
+
+def _wanted(graph, known):
+    """What is to be a constant: known, and read by a node that stays."""
+    staying = {n for n in graph.nodes if n not in known}
+    for node in reversed(graph.nodes):
+        if node in known and _left_to_plan(node) and any(user in staying for user in node.users):
+            staying.add(node)
+    wanted = [n for n in known if n not in staying and any(user in staying for user in n.users)]
+    return wanted, staying
 
 
 def _fold(graph, known):
@@ -93,14 +115,15 @@ def freeze(module, constants):
         known = {placeholders[i]: t.detach() for i, t in constants.items()}
         _fold(graph, known)
         _fold_batch_norm(graph, known)
-    for number, (node, value) in enumerate(list(known.items())):
-        if not any(user not in known for user in node.users) or not isinstance(value, torch.Tensor):
+    wanted, staying = _wanted(graph, known)
+    for number, node in enumerate(wanted):
+        if not isinstance(known[node], torch.Tensor):
             continue
-        made.register_buffer(f"_frozen_{number}", value, persistent=False)
+        made.register_buffer(f"_frozen_{number}", known[node], persistent=False)
         with graph.inserting_before(node):
             constant = graph.get_attr(f"_frozen_{number}")
         constant.meta = dict(node.meta)
-        node.replace_all_uses_with(constant, delete_user_cb=lambda user: user not in known)
+        node.replace_all_uses_with(constant, delete_user_cb=lambda user: user in staying)
     graph.eliminate_dead_code()
     for i in constants:
         if not placeholders[i].users:

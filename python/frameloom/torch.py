@@ -41,7 +41,7 @@ class Options:
     fallback_random  random ops run through torch and give eager torch's numbers; else they are Philox
                      of ours, seeded from torch's generator
     freezing         without gradients, parameters and buffers become constants: what depends on them
-                     alone is computed once. They are looked at in each call; one that was changed
+                     alone is computed once, weights are packed once. They are looked at in each call; one that was changed
                      (but through `.data`) makes the graph with parameters as inputs run
     """
 

@@ -1,4 +1,4 @@
-"""What surrounds the compiled graphs of torch: reports, logs, export, freezing, odd inputs, life and death."""
+"""What surrounds the compiled graphs of torch: reports, logs, export, odd inputs, life and death."""
 
 import copy
 import gc
@@ -171,55 +171,6 @@ def test_an_exported_program_with_sizes_that_vary():
         run(torch.randn(5, 4))
     with pytest.raises(TypeError, match="not a tensor"):
         run(torch.randn(5, 4), 3)
-
-
-# ---- freezing -------------------------------------------------------------------------------------------
-
-
-def test_frozen_parameters_are_constants():
-    model, x = Net(), torch.randn(2, 3, 8, 8)
-    model(torch.randn(4, 3, 8, 8))
-    model.eval()
-    run = compiled(model, options={"freezing": True})
-    with torch.no_grad():
-        for _ in range(2):
-            close(run(x), model(x), rtol=1e-4, atol=1e-5)
-        (graph,) = ft.compiled_graphs
-        text = graph.graph()
-        assert text.count("loom.const,") == 4 and "transpose" not in text and "rsqrt" not in text and "sqrt" not in text
-        # A changed parameter is seen: the graph that takes parameters as inputs runs.
-        model.line.weight.mul_(2)
-        close(run(x), model(x), rtol=1e-4, atol=1e-5)
-        model.conv.weight.data = torch.randn(8, 3, 3, 3)
-        close(run(x), model(x), rtol=1e-4, atol=1e-5)
-    assert len(ft.compiled_graphs) == 2
-
-
-def test_models_of_one_class_do_not_share_frozen_parameters():
-    models = [Net().eval() for _ in range(2)]
-    run = compiled(lambda model, x: model(x) * 2, options={"freezing": True})
-    x = torch.randn(2, 3, 8, 8)
-    with torch.no_grad():
-        for model in (*models, *models):
-            close(run(model, x), model(x) * 2, rtol=1e-4, atol=1e-5)
-
-
-def test_freezing_does_nothing_where_gradients_are_asked_for():
-    model, x = Net(), torch.randn(2, 3, 8, 8)
-    other = copy.deepcopy(model)
-    compiled(model, options={"freezing": True})(x).sum().backward()
-    other(x).sum().backward()
-    close(model.line.weight.grad, other.line.weight.grad, rtol=1e-4, atol=1e-4)
-
-
-def test_freezing_leaves_buffers_that_change_alone():
-    model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.BatchNorm1d(3))
-    other, run = copy.deepcopy(model), compiled(model, options={"freezing": True})
-    with torch.no_grad():
-        for _ in range(3):
-            x = torch.randn(6, 4)
-            close(run(x), other(x), rtol=1e-4, atol=1e-5)
-    close(model[1].running_mean, other[1].running_mean)
 
 
 # ---- tensors of other kinds --------------------------------------------------------------------------

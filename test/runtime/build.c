@@ -76,6 +76,7 @@ loom_bytes build_plan(const plan_parts *parts) {
                         .symbol_count = parts->symbol_count,
                         .register_count = parts->register_count,
                         .late_count = parts->late_count,
+                        .kept_count = parts->kept_count,
                         .prologue = parts->prologue,
                         .flags = parts->flags};
   uint32_t at = (sizeof h + 7) & ~7u;
@@ -87,6 +88,7 @@ loom_bytes build_plan(const plan_parts *parts) {
   h.constants = put(plan, &at, parts->constants, parts->constant_count, sizeof *parts->constants);
   h.names = put(plan, &at, names, sizeof names, 1);
   h.image = put(plan, &at, image, parts->flags & LOOM_PLAN_REGION ? 0 : sizeof image, 1);
+  h.once = put(plan, &at, parts->once, parts->once_count, sizeof *parts->once);
   h.regions = (loom_plan_section){at, parts->region_count};
   for (uint32_t i = 0; i < parts->region_count; i++) {
     put(plan, &at, parts->regions[i].data, (uint32_t)parts->regions[i].size, 1);

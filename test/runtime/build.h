@@ -42,6 +42,8 @@ typedef struct plan_parts {
   uint64_t arena_size;
   const int64_t *constants;
   uint32_t constant_count, symbol_count, register_count, late_count, prologue, flags;
+  const loom_plan_instr *once;
+  uint32_t once_count, kept_count;
   const loom_bytes *regions; /* plans made with LOOM_PLAN_REGION; freed here */
   uint32_t region_count;
 } plan_parts;
