@@ -188,6 +188,7 @@ static value *call_descriptor(tracer *t, PyObject *o, PyTypeObject *type, value 
     return call_object_method(t, name, args, count);
   if (Py_IS_TYPE(o, &PyClassMethodDescr_Type)) return call_class_method(t, o, args, count, kwnames);
   if (!count) return t->not_implemented;
+  if (!list_settle(t, args[0])) return NULL;
   const value_type *own = args[0]->type;
   if (object_content(args[0]) &&
       PyType_IsSubtype(container_base((PyTypeObject *)object_class(args[0])), type))

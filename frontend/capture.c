@@ -54,6 +54,7 @@ recipe *trace_rebuild_items(tracer *t, recipe *r, value *v) {
   if (!r->items) return trace_fail(t);
   for (Py_ssize_t i = 0; i < v->seq.count; i++) {
     if (!(r->items[i] = trace_rebuild(t, v->seq.items[i]))) return NULL;
+    r->number |= r->items[i]->kind == RECIPE_ROWS;
     r->count++;
   }
   return r;

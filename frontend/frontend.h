@@ -142,7 +142,11 @@ typedef enum recipe_kind {
   RECIPE_SLICE,
   RECIPE_CALL,     /* items[0](*items[1:]): only for exact, pure constructors */
   RECIPE_SIZE,     /* number: an int that follows from the sizes of this call */
-  RECIPE_SHARED    /* number: an earlier recipe of this capture: the same object (identity, cycles) */
+  RECIPE_SHARED,   /* number: an earlier recipe of this capture: the same object (identity, cycles) */
+  RECIPE_ROWS,     /* among the items of a list or tuple: all items, `number` times over, with rows from that on which
+                      the payload, a number too, names */
+  RECIPE_ROW       /* within those, number: output of the graph: one row of it, as an array of its own (payload: of the
+                      adapter) or a Python number */
 } recipe_kind;
 struct recipe {
   recipe_kind kind;
@@ -624,6 +628,16 @@ struct loom_adapter {
   /* RECIPE_SCALAR, RECIPE_VIEW, EFFECT_WRITE_ARRAY. */
   PyObject *(*scalar)(const void *payload, const void *data);
   PyObject *(*view)(PyObject *base, const void *payload, const loom_graph *graph, const int64_t *symbols);
+  /* Lists that loops captured once append to (value/rows.c). Where the contents are noted of an array that was made
+   * here and owns its memory, or of a number of the library's; NULL: it is another value. *parts: what others that
+   * share it have in common with it. */
+  loom_value *(*row_at)(value *v, const void *parts[2]);
+  bool (*row_like)(const value *a, const value *b); /* of two such: of one kind, size and layout */
+  value *(*row_new)(tracer *t, const value *like, loom_value node);
+  bool (*row_fits)(tracer *t, const value *like, loom_type *stack, int64_t rows); /* the type of so many of them */
+  /* A RECIPE_ROW: *output is that of the stack, -1 at first. */
+  recipe *(*row_recipe)(tracer *t, const value *like, loom_value stack, int64_t *output);
+  PyObject *(*row)(const void *payload, const loom_graph *graph, const int64_t *symbols, const void *stack, int64_t i);
   bool (*write)(PyObject *target, const loom_type *type, const int64_t *strides, const void *data);
   /* The data of `target` when a run may write the elements straight into it: it has this type and these strides (in
    * elements), is aligned and writeable. Else NULL. */

@@ -1,7 +1,86 @@
 /* Rebuilds the Python result of a run from its recipe. */
 #include "frontend/frontend.h"
 
+/* ---- rows of lists that loops have appended to ---- */
+
+static PyObject *recipe_build_row(loom_run *run, const recipe *r, int64_t row) {
+  const loom_graph *g = &run->captured->graph;
+  if (r->kind == RECIPE_TUPLE) {
+    PyObject *tuple = PyTuple_New(r->count);
+    for (uint32_t i = 0; tuple && i < r->count; i++) {
+      PyObject *item = recipe_build_row(run, r->items[i], row);
+      if (item)
+        PyTuple_SET_ITEM(tuple, i, item);
+      else
+        Py_CLEAR(tuple);
+    }
+    return tuple;
+  }
+  const void *data = run->data[r->number];
+  if (r->payload) return run->adapter->row(r->payload, g, run->symbols, data, row);
+  switch (loom_graph_type(g, g->outputs[r->number].value)->dtype) {
+  case LOOM_BOOL: return PyBool_FromLong(((const uint8_t *)data)[row]);
+  case LOOM_F64: return PyFloat_FromDouble(((const double *)data)[row]);
+  default: return PyLong_FromLongLong(((const int64_t *)data)[row]);
+  }
+}
+
+/* Groups and the first of their rows; false with an exception. */
+static bool recipe_rows_now(const loom_run *run, const recipe *r, int64_t *count, int64_t *from) {
+  const loom_graph *g = &run->captured->graph;
+  if (loom_stride_eval(g, r->number, run->symbols, count) && *count >= 0 &&
+      loom_stride_eval(g, *(const int64_t *)r->payload, run->symbols, from))
+    return true;
+  PyErr_SetString(PyExc_SystemError, "frameloom: a size of a result overflows");
+  return false;
+}
+
+/* How many items a list or tuple with rows has; -1 with an exception. */
+static Py_ssize_t recipe_length(const loom_run *run, const recipe *r) {
+  int64_t count, from;
+  Py_ssize_t total = 0;
+  for (uint32_t i = 0; i < r->count; i++) {
+    const recipe *item = r->items[i];
+    if (item->kind == RECIPE_ROWS && !recipe_rows_now(run, item, &count, &from)) return -1;
+    total += item->kind == RECIPE_ROWS ? (Py_ssize_t)count * item->count : 1;
+  }
+  return total;
+}
+
+static void recipe_set(PyObject *into, Py_ssize_t at, PyObject *item) {
+  if (PyTuple_Check(into))
+    PyTuple_SET_ITEM(into, at, item);
+  else
+    PyList_SET_ITEM(into, at, item);
+}
+
+static bool recipe_fill_rows(loom_run *run, const recipe *r, PyObject *into) {
+  int64_t count, from;
+  Py_ssize_t at = 0;
+  for (uint32_t i = 0; i < r->count; i++) {
+    const recipe *rows = r->items[i];
+    if (rows->kind != RECIPE_ROWS) {
+      PyObject *item = recipe_build(run, rows);
+      if (!item) return false;
+      recipe_set(into, at++, item);
+      continue;
+    }
+    if (!recipe_rows_now(run, rows, &count, &from)) return false;
+    for (int64_t k = 0; k < count * rows->count; k++) {
+      PyObject *item = recipe_build_row(run, rows->items[k % rows->count], from + k / rows->count);
+      if (!item) return false;
+      recipe_set(into, at++, item);
+    }
+  }
+  return true;
+}
+
+static bool recipe_has_rows(const recipe *r) {
+  return r->number && (r->kind == RECIPE_TUPLE || r->kind == RECIPE_LIST);
+}
+
 static bool recipe_fill(loom_run *run, const recipe *r, PyObject *into) {
+  if (recipe_has_rows(r)) return recipe_fill_rows(run, r, into);
   for (uint32_t i = 0; i < r->count; i++) {
     PyObject *item = recipe_build(run, r->items[i]);
     if (!item) return false;
@@ -30,10 +109,12 @@ static bool recipe_fill_dict(loom_run *run, const recipe *r, PyObject *into) {
   return true;
 }
 
-static PyObject *recipe_container(const recipe *r) {
+static PyObject *recipe_container(const loom_run *run, const recipe *r) {
+  Py_ssize_t count = recipe_has_rows(r) ? recipe_length(run, r) : r->count;
+  if (count < 0) return NULL;
   switch (r->kind) {
-  case RECIPE_TUPLE: return PyTuple_New(r->count);
-  case RECIPE_LIST: return PyList_New(r->count);
+  case RECIPE_TUPLE: return PyTuple_New(count);
+  case RECIPE_LIST: return PyList_New(count);
   case RECIPE_SET: return PySet_New(NULL);
   case RECIPE_FROZENSET: return PyFrozenSet_New(NULL);
   default: return PyDict_New();
@@ -43,7 +124,7 @@ static PyObject *recipe_container(const recipe *r) {
 /* A mutable container goes into `shared` before it is filled, so that one that contains itself
  * comes out right. */
 static PyObject *recipe_build_container(loom_run *run, const recipe *r, PyObject **shared) {
-  PyObject *made = recipe_container(r);
+  PyObject *made = recipe_container(run, r);
   if (!made) return NULL;
   if (shared) *shared = Py_NewRef(made);
   if (r->kind == RECIPE_DICT ? recipe_fill_dict(run, r, made) : recipe_fill(run, r, made))

@@ -137,6 +137,7 @@ roll_walk *roll_look(tracer *t, const roll *r) {
                    .head = r->frame,
                    .live = r->live,
                    .own = r->iterator,
+                   .lists = r->lists,
                    .scrub = r->stage == ROLL_HIDDEN ? r->first_value : LOOM_NO_VALUE};
   roll_walk_state(w);
   return trace_pending(t) ? NULL : w;
@@ -271,7 +272,8 @@ static bool roll_hide_tested(tracer *t, roll *r) {
     if (r->before->slots[i].whole && r->carried[i]) return false;
   r->started = roll_number(t, LOOM_BOOL, 1);
   r->truth = roll_copy(t, r->started);
-  return r->truth != LOOM_NO_VALUE && roll_hide_slots(t, r);
+  return r->truth != LOOM_NO_VALUE && roll_lists_hide(t, r) && roll_hide_slots(t, r) &&
+         roll_lists_note(t, r);
 }
 
 /* The loop of the graph ends some iterations earlier: at least one is left to it. */
@@ -294,8 +296,9 @@ bool roll_hide(tracer *t, roll *r, int64_t left) {
   if (r->tail && !roll_leave_tail(t, r)) return false;
   r->phase = 0;
   r->index = roll_copy(t, roll_number(t, LOOM_I64, 0));
-  return r->index != LOOM_NO_VALUE && left != -1 && !few &&
-         size_loop(t, r->count, r->index, &r->symbol) && roll_hide_slots(t, r);
+  return r->index != LOOM_NO_VALUE && left != -1 && left != 0 && !few &&
+         size_loop(t, r->count, r->index, &r->symbol) && roll_lists_hide(t, r) &&
+         roll_hide_slots(t, r) && roll_lists_note(t, r);
 }
 
 /* ---- the loop ----------------------------------------------------------------------------------
@@ -303,16 +306,18 @@ bool roll_hide(tracer *t, roll *r, int64_t left) {
 
 /* All slots hold what they do after the last iteration. */
 static bool roll_leave(tracer *t, roll *r, roll_walk *now, const loom_value *results) {
-  for (uint32_t i = 0, n = 0; i < now->slot_count; i++) {
+  uint32_t slots = 0;
+  for (uint32_t i = 0; i < now->slot_count; i++) {
     int64_t number;
     if (!r->carried[i]) continue;
     if (!now->slots[i].whole) {
-      if (!roll_put(t, &now->slots[i], results[n++])) return false;
+      if (!roll_put(t, &now->slots[i], results[slots++])) return false;
     } else if (!size_at_iteration(t, r->bases[i], r->steps[i], r->count, &number) ||
                !roll_put_whole(t, &now->slots[i], number)) {
       return false;
     }
   }
+  if (!roll_lists_leave(t, r, now, results + slots)) return false;
   for (int32_t i = 0; i < r->frame->code->locals; i++)
     if (!r->live[i]) r->frame->locals[i] = NULL; /* nobody reads it before it is assigned */
   int64_t more;
@@ -332,9 +337,10 @@ static bool roll_is_idle(tracer *t, const roll *r) {
 }
 
 static bool roll_close(tracer *t, roll *r, roll_walk *now) {
-  uint32_t carried = r->tested;
+  uint32_t carried = r->tested, stacks = roll_lists_stacks(r);
   for (uint32_t i = 0; i < now->slot_count; i++)
     carried += r->carried[i] && !now->slots[i].whole;
+  carried += stacks;
   loom_value *lists = trace_alloc(t, 3 * sizeof *lists * (carried + 1u));
   if (!lists) return false;
   loom_value *inits = lists, *before = lists + carried, *after = lists + 2 * carried;
@@ -352,6 +358,8 @@ static bool roll_close(tracer *t, roll *r, roll_walk *now) {
     if (end == LOOM_NO_VALUE) return false;
     after[n++] = end;
   }
+  uint32_t at = carried - stacks - r->tested;
+  if (!roll_lists_close(t, r, inits + at, before + at, after + at)) return false;
   roll_body body = {.first = r->first,
                     .first_value = r->first_value,
                     .index = r->index,
@@ -367,6 +375,10 @@ static bool roll_close(tracer *t, roll *r, roll_walk *now) {
 
 void roll_give_up(tracer *t, roll *r, const char *why) {
   if (trace_pending(t)) return;
+  roll_lists_show(r);
+  const roll_ban_row *row = roll_row(t->bans, r->frame->code->object, r->pc);
+  if (!why && r->lists) why = r->lists->why;
+  if (!why && row && row->reads) why = "it reads a list that it appends to";
   r->why = why ? why : "what it leaves behind differs from one iteration to the next";
   trace_note_loop(t, LOOP_UNROLLED, r->length, "%s", r->why);
   r->stage = ROLL_OVER;
@@ -379,6 +391,7 @@ static void roll_retry(tracer *t, roll *r, roll_walk *now, bool alike) {
     roll_restart(t, r, now->refused ? ROLL_NEVER : r->tries + 1, r->given);
     return;
   }
+  roll_lists_grow(r, r->before, now);
   r->before = now;
   bool more = r->iterator && alike && ++r->tries < ROLL_TRIES;
   if (!more || !roll_hide(t, r, iter_left(t, r->iterator))) roll_give_up(t, r, now->refused);
@@ -386,10 +399,11 @@ static void roll_retry(tracer *t, roll *r, roll_walk *now, bool alike) {
 
 /* At the head, after the hidden iteration. */
 void roll_check(tracer *t, roll *r) {
+  roll_lists_show(r);
   roll_walk *now = roll_look(t, r);
   if (!now) return;
   bool alike = !now->refused && roll_alike(r->before, now), holds = alike;
-  holds = holds && roll_steps_hold(t, r, now);
+  holds = holds && roll_steps_hold(t, r, now) && roll_lists_hold(t, r, now);
   for (uint32_t i = 0; i < now->slot_count && holds; i++)
     holds = r->carried[i] || roll_slot_same(&r->before->slots[i], &now->slots[i]);
   if (trace_pending(t)) return;
@@ -450,7 +464,10 @@ bool roll_watch(tracer *t, roll *r, int64_t left) {
     r->carried = trace_alloc(t, now->slot_count + 1u);
     r->steps = trace_alloc(t, sizeof *r->steps * (now->slot_count + 1u));
   }
-  if (period && r->carried && r->steps) roll_differ(t, r, r->past[period - 1], now);
+  if (period && r->carried && r->steps) {
+    roll_differ(t, r, r->past[period - 1], now);
+    roll_lists_grow(r, r->past[period - 1], now);
+  }
   memmove(r->past + 1, r->past, sizeof *r->past * ROLL_PAST);
   r->past[0] = r->before = now;
   r->left = left;
@@ -480,6 +497,7 @@ roll *roll_new(tracer *t, frame *f, value *iterator, int64_t left) {
               .tail = row ? row->tail : 0,
               .begin = trace_graph(t)->node_count,
               .length = LOOM_STRIDE_IS_SYM(left) ? -1 : left};
+  if (!ended && !(row && row->reads)) r->lists = roll_lists_new(t, row);
   if (t->bans->all || (row && row->delay < 0)) r->stage = ROLL_OVER;
   if (row && row->delay == ROLL_LEAVE) {
     trace_note_loop(t, LOOP_LEFT, r->length, "%s; there are too many iterations to unroll",

@@ -29,16 +29,19 @@ struct roll_walk {
   uint32_t token_count, token_capacity;
   roll_slot *slots;
   uint32_t slot_count, slot_capacity;
-  pointer_map seen;    /* objects in the order in which they were come to */
-  const frame *head;   /* the frame with the loop, whose dead locals are left out */
-  const bool *live;    /* its locals */
-  value *own;          /* the loop's iterator */
-  int own_seen;        /* how often it was come to */
-  int exact;           /* ints are looked at that may not change */
-  bool merges;         /* an int of the graph's data is an int like any other */
-  bool looped;         /* a number depends on the index of a loop */
-  loom_value scrub;    /* cached reads from this value on are forgotten; or LOOM_NO_VALUE */
-  const char *refused; /* why such a state cannot be looked at, or NULL */
+  pointer_map seen;         /* objects in the order in which they were come to */
+  const frame *head;        /* the frame with the loop, whose dead locals are left out */
+  const bool *live;         /* its locals */
+  value *own;               /* the loop's iterator */
+  int own_seen;             /* how often it was come to */
+  int exact;                /* ints are looked at that may not change */
+  bool merges;              /* an int of the graph's data is an int like any other */
+  bool looped;              /* a number depends on the index of a loop */
+  loom_value scrub;         /* cached reads from this value on are forgotten; or LOOM_NO_VALUE */
+  const char *refused;      /* why such a state cannot be looked at, or NULL */
+  struct roll_lists *lists; /* that the loop may append to, or NULL */
+  uint32_t list_count;
+  Py_ssize_t *counts; /* how many items list_count of these have */
 };
 
 /* Looks at everything that the code from here on can see. */
@@ -73,6 +76,50 @@ typedef struct roll_ways {
   loom_value *results;
 } roll_ways;
 bool roll_make_branch(tracer *t, const roll_ways *ways);
+
+/* ---- roll_list.c: lists that the body appends to ------------------------------------------------
+ */
+
+typedef struct roll_list {
+  value *v;
+  const value_type *type;  /* while it is hidden, what it is otherwise; else NULL */
+  Py_ssize_t base, each;   /* items when the loop began; that an iteration appends */
+  Py_ssize_t first, start; /* its rows begin here, the hidden iteration's there */
+  Py_ssize_t deep;         /* so many of its last items can be come to in other ways */
+  rows *rows;
+  loom_value *inits, *before; /* stacks, in front of the loop and in the hidden iteration */
+} roll_list;
+typedef struct roll_content { /* what is in the list in front of the hidden iteration */
+  loom_value *at, node;
+} roll_content;
+typedef struct roll_lists {
+  roll_list *all;
+  uint32_t count, capacity;
+  bool noted;
+  Py_ssize_t visible;
+  roll_content *contents;
+  uint32_t content_count, content_capacity;
+  uint32_t stacks; /* of all lists */
+  const char *why; /* they cannot be hidden */
+} roll_lists;
+
+roll_lists *roll_lists_new(tracer *t, const roll_ban_row *row);
+/* Walks what may be read of a list: all of it, unless the loop appends to it. */
+void roll_walk_list(roll_walk *w, value *v);
+/* The items that may not be read: who else knows them. */
+void roll_walk_tails(roll_walk *w);
+/* How many items are appended from one state to the other. */
+void roll_lists_grow(roll *r, const roll_walk *from, const roll_walk *to);
+/* Hides what has grown; `count` iterations of the graph's follow. False: they cannot be hidden. */
+bool roll_lists_hide(tracer *t, roll *r);
+bool roll_lists_note(tracer *t, roll *r); /* everything else is hidden now */
+/* Behind the hidden iteration: did each append what it did before, and leave the rest alone? */
+bool roll_lists_hold(tracer *t, roll *r, const roll_walk *now);
+void roll_lists_show(roll *r);
+uint32_t roll_lists_stacks(const roll *r);
+bool roll_lists_close(tracer *t, roll *r, loom_value *inits, loom_value *before, loom_value *after);
+/* The list behind the loop, with what the stacks are then. */
+bool roll_lists_leave(tracer *t, roll *r, const roll_walk *now, const loom_value *results);
 
 /* ---- roll.c: one loop ------------------------------------------------------------------------ */
 
@@ -132,6 +179,7 @@ struct roll {
   bool tested;             /* a `while` on floats, whose number of iterations nobody knows */
   double distance;         /* of its floats, the last time */
   loom_value started, truth, condition; /* its test in the graph: at first, as it was, as it is */
+  roll_lists *lists;                    /* or NULL */
   bool ended;                           /* by data (roll_end.c): */
   int32_t head;                         /* of the loop in the code */
   roll_ending endings[ROLL_ENDINGS];

@@ -185,7 +185,9 @@ static void walk_parts(roll_walk *w, value *v) {
     w->exact--;
   } else if (type == &value_dict_type) {
     walk_pairs(w, v);
-  } else if (type == &value_list_type || type == &value_slice_type) {
+  } else if (type == &value_list_type || list_is_rolled(v)) {
+    roll_walk_list(w, v);
+  } else if (type == &value_slice_type) {
     walk_items(w, v);
   } else if (type == &value_cell_type) {
     roll_value(w, &v->cell.content);
@@ -265,6 +267,7 @@ void roll_walk_state(roll_walk *w) {
   roll_token(w, t->late_count);
   for (const loom_adapter *const *a = loom_adapters(); *a; a++)
     if ((*a)->walk) (*a)->walk(t, w);
+  roll_walk_tails(w);
 }
 
 /* ---- which locals are read later --------------------------------------------------------------

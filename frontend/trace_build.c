@@ -69,7 +69,8 @@ step step_LIST_TO_TUPLE(tracer *t, frame *f, const loom_instr *in) {
 }
 
 step step_LIST_APPEND(tracer *t, frame *f, const loom_instr *in) {
-  value *item = frame_pop(f), *list = build_peek(t, f, in->arg, &value_list_type);
+  value *item = frame_pop(f), *list = frame_peek(f, in->arg);
+  if (!list_is_rolled(list)) list = build_peek(t, f, in->arg, &value_list_type);
   return build_result(list && seq_append(t, list, item));
 }
 

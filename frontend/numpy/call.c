@@ -447,6 +447,7 @@ static bool call_takes_complex(const call_row *row) {
                                       "squeeze",
                                       "broadcast_to",
                                       "concatenate",
+                                      "stack",
                                       "diagonal",
                                       "zeros_like",
                                       "empty_like",

@@ -139,6 +139,14 @@ value *np_view_same(tracer *t, np_array *a);
 /* What finish and rebuild of the adapter and the value type do. */
 bool np_finish(tracer *t);
 recipe *np_rebuild(tracer *t, value *v);
+recipe *np_row_payload(tracer *t, const np_array *a, int64_t output); /* a RECIPE_ROW */
+/* rows.c: the adapter's row_*; and a long list as one array, NULL when it is none. */
+loom_value *np_row_at(value *v, const void *parts[2]);
+bool np_row_like(const value *one, const value *other);
+value *np_row_new(tracer *t, const value *like, loom_value node);
+bool np_row_fits(tracer *t, const value *like, loom_type *stack, int64_t rows);
+recipe *np_row_recipe(tracer *t, const value *like, loom_value stack, int64_t *output);
+value *np_stacked(tracer *t, value *list);
 void np_add_storage(tracer *t, np_storage *s);
 np_storage *np_storages(tracer *t); /* all, the last one made first */
 /* For roll_walk.c: an array value; and what the capture knows besides values. */
@@ -333,7 +341,8 @@ value *np_fold(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count
                bool *done);
 /* function(*args, **kwargs) with warnings and floating-point errors ignored: a new reference. */
 PyObject *np_call_quietly(PyObject *function, PyObject *args, PyObject *kwargs);
-/* how(function, args, kwargs), where `how` may change the error state and the warnings' filters (apart.c). */
+/* how(function, args, kwargs), where `how` may change the error state and the warnings' filters
+ * (apart.c). */
 PyObject *np_call_apart(PyObject *how, PyObject *function, PyObject *args, PyObject *kwargs);
 value *np_made(tracer *t, PyObject *object); /* takes over the reference */
 /* An int as a constant value. */

@@ -31,7 +31,8 @@ enum {
   NUMPY_WARNS = 8,     /* views: writing into it warns, as into what np.broadcast_arrays gives */
   NUMPY_SYMBOLIC =
       16, /* some sizes, strides (in bytes) or the offset are symbolic numbers of the graph */
-  NUMPY_PYTHON = 4 /* RECIPE_SCALAR: a Python bool, int or float, not a NumPy scalar */
+  NUMPY_PYTHON = 4, /* RECIPE_SCALAR: a Python bool, int or float, not a NumPy scalar */
+  NUMPY_SCALAR = 32 /* RECIPE_ROW: a NumPy scalar, not an array without dimensions */
 };
 
 /* The one flat description of an array, payload of:
@@ -73,6 +74,8 @@ bool numpy_array_sizes_differ(PyObject *object, const void *payload, uint32_t *s
 int64_t numpy_array_guarded_size(const void *payload, size_field field, int axis);
 PyObject *numpy_array_words_of(PyObject *object);
 PyObject *numpy_array_scalar(const void *payload, const void *data);
+PyObject *numpy_array_row(const void *payload, const loom_graph *graph, const int64_t *symbols,
+                          const void *stack, int64_t i);
 PyObject *numpy_array_view(PyObject *base, const void *payload, const loom_graph *graph,
                            const int64_t *symbols);
 bool numpy_array_write(PyObject *target, const loom_type *type, const int64_t *strides,

@@ -1,6 +1,7 @@
 /* Operands and dtypes. NEP 50 promotion is NumPy's own: ufunc.resolve_dtypes and PyArray_ResultType
  * are asked at capture (on dtypes only: no user code runs). */
 #include "frontend/numpy/capture.h"
+#include "frontend/value/value.h"
 
 #include <math.h>
 #include <string.h>
@@ -102,6 +103,9 @@ bool np_operand_from(tracer *t, value *v, np_operand *out) {
     if (out->array) out->dtype = out->array->type.dtype;
     return out->array != NULL;
   }
+  value *rows = v->type == &value_long_list_type ? np_stacked(t, v) : NULL;
+  if (rows) return np_operand_from(t, rows, out);
+  if (trace_pending(t) || !list_settle(t, v)) return false;
   if (v->type == &value_tuple_type || v->type == &value_list_type) {
     value *array = promote_stack(t, v);
     out->array = np_array_of(array);

@@ -375,6 +375,14 @@ static recipe *view_rebuild_root(tracer *t, value *v, np_array *a) {
   return r;
 }
 
+recipe *np_row_payload(tracer *t, const np_array *a, int64_t output) {
+  recipe *r = view_recipe(t, RECIPE_ROW, a);
+  if (!r) return NULL;
+  if (a->scalar) ((numpy_array_payload *)r->payload)->flags |= NUMPY_SCALAR;
+  r->number = output;
+  return r;
+}
+
 static recipe *view_rebuild_view(tracer *t, recipe *base, np_array *a) {
   recipe *r = base ? view_recipe(t, RECIPE_VIEW, a) : NULL;
   recipe **items = r ? malloc(sizeof *items) : NULL;

@@ -218,6 +218,7 @@ static value *copy_array(tracer *t, value *v, copy_memo *memo) {
 
 static value *copy_value(tracer *t, value *v, copy_memo *memo) {
   if (copy_is_atomic(v)) return v;
+  if (!list_settle(t, v)) return NULL;
   if (v->type == &value_tuple_type && !tuple_class(v)) return copy_tuple(t, v, memo);
   if (v->type == &value_list_type) return copy_list(t, v, memo);
   if (v->type == &value_dict_type) return copy_dict(t, v, memo);

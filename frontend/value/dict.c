@@ -100,7 +100,7 @@ bool key_check(tracer *t, value *key) {
       if (!key_check(t, key->seq.items[i])) return false;
     return true;
   }
-  if (key->type == &value_list_type || key->type == &value_dict_type ||
+  if (key->type == &value_list_type || list_is_rolled(key) || key->type == &value_dict_type ||
       (key->type == &value_set_type && !set_is_frozen(key)))
     return trace_raise(t, PyExc_TypeError, "unhashable type: '%s'", key->type->name), false;
   if (key->type == &value_function_type || number_is_size(key)) return true;

@@ -341,7 +341,9 @@ value *builtin_method_find(tracer *t, const builtin_method *table, value *self, 
 static value *builtin_method_call(tracer *t, value *v, value *const *args, Py_ssize_t count,
                                   PyObject *kwnames) {
   const builtin_method *m = v->any.a;
-  return m->call(t, v->any.b, args, count, kwnames);
+  value *self = v->any.b;
+  if (list_is_rolled(self) && strcmp(m->name, "append") && !list_settle(t, self)) return NULL;
+  return m->call(t, self, args, count, kwnames);
 }
 
 static PyObject *builtin_method_python_type(tracer *t, value *v) {

@@ -121,11 +121,13 @@ static value *next_sequence(tracer *t, iter_data *d) {
   if (d->function && !d->done && iter_size(t, d->function) != d->count)
     return trace_raise(t, PyExc_RuntimeError, "%s changed size during iteration",
                        d->function->type->name);
+  if (!list_settle(t, d->base)) return NULL;
   if (d->done || d->at >= d->base->seq.count) return d->done = true, NULL;
   return d->base->seq.items[d->at++];
 }
 
-static value *next_reversed(iter_data *d) {
+static value *next_reversed(tracer *t, iter_data *d) {
+  if (!list_settle(t, d->base)) return NULL;
   if (d->done || d->at <= 0 || d->at > d->base->seq.count) return d->done = true, NULL;
   return d->base->seq.items[--d->at];
 }
@@ -213,7 +215,7 @@ static value *iterator_next(tracer *t, value *v) {
   iter_data *d = v->any.a;
   switch (d->kind) {
   case ITER_SEQUENCE: return next_sequence(t, d);
-  case ITER_REVERSED: return next_reversed(d);
+  case ITER_REVERSED: return next_reversed(t, d);
   case ITER_ENUMERATE: return next_enumerate(t, d);
   case ITER_ZIP: return next_zip(t, d);
   case ITER_MAP: return next_map(t, d);
@@ -236,7 +238,9 @@ static PyObject *iterator_python_type(tracer *t, value *v) {
   case ITER_FILTER: return (PyObject *)&PyFilter_Type;
   case ITER_SEQUENCE:
     if (d->function) return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the type of an iterator");
-    return (PyObject *)(d->base->type == &value_list_type ? &PyListIter_Type : &PyTupleIter_Type);
+    return (PyObject *)(d->base->type == &value_list_type || list_is_rolled(d->base)
+                            ? &PyListIter_Type
+                            : &PyTupleIter_Type);
   case ITER_INDEX:
     if (d->exact) return (PyObject *)&PySeqIter_Type;
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the type of an iterator");
@@ -444,6 +448,7 @@ static bool sequence_step(tracer *t, iter_data *d, int64_t *first, int64_t *step
 static int64_t sequence_left(tracer *t, iter_data *d) {
   int64_t first, step;
   if (d->done || (d->function && iter_size(t, d->function) != d->count)) return -1;
+  if (!list_settle(t, d->base)) return -1;
   if (!sequence_step(t, d, &first, &step)) return -1;
   return d->kind == ITER_REVERSED ? d->at : d->base->seq.count - d->at;
 }

@@ -59,7 +59,8 @@ bool shadow_open(tracer *t, value *v) {
   struct shadows *s = shadow_all(t);
   if (!s || pointer_map_get(&s->by_value, v)) return s != NULL;
   bool cell = v->type == &value_cell_type, set = v->type == &value_set_type;
-  if (!v->object || !shadow_source(v) || !(cell || set || v->type == &value_list_type)) {
+  bool list = v->type == &value_list_type || list_is_rolled(v);
+  if (!v->object || !shadow_source(v) || !(cell || set || list)) {
     trace_break(t, BREAK_SIDE_EFFECT, "a %s that existed before the call is changed",
                 v->type->name);
     return false;
@@ -94,6 +95,7 @@ bool shadow_open_model(tracer *t, value *v, PyObject *object, value *items) {
 
 /* The argument as it is now. */
 static value *call_argument(tracer *t, value *v) {
+  if (!list_settle(t, v)) return NULL;
   if (v->type == &value_list_type) return value_tuple(t, v->seq.items, v->seq.count);
   if (v->type != &value_set_type || v->source) return v;
   PyObject *order = set_is_frozen(v) ? Py_NewRef(Py_None) : set_real(t, v);
@@ -139,6 +141,23 @@ static bool unread_method(PyObject *object, PyObject *name) {
          (add && PySet_CheckExact(object));
 }
 
+/* What is appended to a list or deque: a list that only grows, and is one call at the end. */
+static value *unread_items(const struct shadows *s, const value *first) {
+  for (uint32_t i = 0; s && i < s->call_count; i++)
+    if (s->calls[i].v == first && s->calls[i].method && !strcmp(s->calls[i].method, "extend"))
+      return s->calls[i].args->seq.items[0];
+  return NULL;
+}
+
+bool shadow_is_pending(const tracer *t, const value *list) {
+  const struct shadows *s = t->shadows;
+  for (uint32_t i = 0; s && i < s->call_count; i++)
+    if (s->calls[i].args->seq.count == 1 && s->calls[i].args->seq.items[0] == list &&
+        s->calls[i].method && s->calls[i].v->type == &value_lazy_type)
+      return true;
+  return false;
+}
+
 static value *unread_call(tracer *t, value *v, value *const *args, Py_ssize_t count,
                           PyObject *kwnames) {
   struct shadows *s = shadow_all(t);
@@ -159,7 +178,11 @@ static value *unread_call(tracer *t, value *v, value *const *args, Py_ssize_t co
     trace_guard(
         t, (guard){.kind = GUARD_SAME, .source = first->source, .source2 = v->source, .number = 1});
   if (!first && !pointer_map_set(t, &s->unread, v->object, first = v)) return NULL;
-  return call_add(t, first, method, args, 1) ? t->none : NULL;
+  if (!list) return call_add(t, first, method, args, 1) ? t->none : NULL;
+  value *items = unread_items(s, first);
+  if (items) return seq_append(t, items, args[0]) ? t->none : NULL;
+  items = value_list(t, args, 1);
+  return items && call_add(t, first, "extend", &items, 1) ? t->none : NULL;
 }
 
 static const builtin_method unread_methods[] = {{"append", unread_call}, {"add", unread_call}};
@@ -176,6 +199,17 @@ value *shadow_method(tracer *t, value *lazy) {
   return v;
 }
 
+static bool catch_up_items(tracer *t, value *v, value *items, bool deque) {
+  if ((deque || items->type == &value_hidden_list_type) && !list_settle(t, items)) return false;
+  for (Py_ssize_t i = 0; i < items->seq.count; i++) {
+    value *item = items->seq.items[i];
+    if (!(deque ? trace_method(t, v, "append", &item, 1) != NULL : seq_append(t, v, item)))
+      return false;
+  }
+  if (items->type == &value_long_list_type) v->type = items->type;
+  return true;
+}
+
 bool shadow_catch_up(tracer *t, value *v, PyObject *object) {
   struct shadows *s = t->shadows;
   value *first = s ? pointer_map_get(&s->unread, object) : NULL;
@@ -190,10 +224,7 @@ bool shadow_catch_up(tracer *t, value *v, PyObject *object) {
     shadow_call *c = &s->calls[i];
     if (c->v != first) continue;
     value *item = c->args->seq.items[0];
-    if (!(deque  ? trace_method(t, v, "append", &item, 1) != NULL
-          : list ? seq_append(t, v, item)
-                 : set_add(t, v, item)))
-      return false;
+    if (!(list || deque ? catch_up_items(t, v, item, deque) : set_add(t, v, item))) return false;
     if (!list && !deque)
       c->v = v;
     else
@@ -210,6 +241,9 @@ void shadow_walk(roll_walk *w, const tracer *t) {
   roll_token(w, s ? (uint64_t)s->opened_count << 32 | s->call_count : 0);
   for (uint32_t i = 0; s && i < s->opened_count; i++)
     roll_value(w, &s->opened[i].v);
+  for (uint32_t i = 0; s && i < s->call_count; i++)
+    if (shadow_is_pending(t, s->calls[i].args->seq.items[0]))
+      roll_value(w, &s->calls[i].args->seq.items[0]);
   overlay_walk(w, t);
   live_walk(w, t);
 }
@@ -239,6 +273,7 @@ static recipe *made_with(tracer *t, const source *target, recipe *key, value *co
   for (Py_ssize_t i = 0; i < count; i++) {
     recipe *item = trace_rebuild(t, items[i]);
     if (!item) return NULL;
+    r->number |= item->kind == RECIPE_ROWS;
     r->items[r->count++] = item;
   }
   return r;
@@ -317,10 +352,22 @@ static void finish_cell(tracer *t, const shadow *s) {
                   .made = made_with(t, shadow_source(s->v), NULL, &content, content != NULL)});
 }
 
+static void finish_append(tracer *t, value *v, value *item) {
+  finish_change(t, (change){.kind = CHANGE_CALL,
+                            .made = made_with(t, value_source(t, v), NULL, &item, 1),
+                            .key = PyUnicode_InternFromString("append")});
+}
+
 static void finish_call(tracer *t, const shadow_call *c) {
   value **args = c->args->seq.items;
   Py_ssize_t count = c->args->seq.count;
   if (!c->method) return;
+  bool appends = c->v->type == &value_lazy_type && !strcmp(c->method, "extend");
+  if (appends && args[0]->type == &value_list_type) {
+    for (Py_ssize_t i = 0; i < args[0]->seq.count; i++)
+      finish_append(t, c->v, args[0]->seq.items[i]);
+    return;
+  }
   finish_change(t, (change){.kind = CHANGE_CALL,
                             .made = made_with(t, value_source(t, c->v), NULL, args, count),
                             .key = PyUnicode_InternFromString(c->method)});
@@ -378,7 +425,7 @@ static void finish_opened(tracer *t, const struct shadows *s) {
   for (uint32_t i = 0; i < s->opened_count && !trace_pending(t); i++) {
     const shadow *now = &s->opened[i];
     if (now->object) finish_deque(t, now);
-    if (now->v->type == &value_list_type) finish_list(t, now);
+    if (now->v->type == &value_list_type || list_is_rolled(now->v)) finish_list(t, now);
     if (now->v->type == &value_cell_type) finish_cell(t, now);
   }
 }

@@ -122,6 +122,8 @@ typedef struct roll_ban_row {
   int period; /* so many of them are one */
   int tail;   /* so many are left for the end, each by itself */
   const char *why; /* it is left to Python or unrolled, or NULL */
+  bool reads;      /* lists that it appends to, so that they are looked at as all others */
+  int visible;     /* it reads only so many of their last items */
   uint64_t writes; /* of a branch: blocks of the caller that it writes, see loom_adapter.written */
   struct roll_learnt *learnt; /* of a loop that data may end: what it is known to change; or NULL */
 } roll_ban_row;
@@ -459,17 +461,21 @@ void live_walk(roll_walk *w, const tracer *t);
 value *live_changed(live_dict **from); /* the next one that was changed, or NULL */
 void live_finish(tracer *t, const live_dict *d);
 
-/* ---- value/liveiter.c: iterators that existed before the call --------------------------------- */
+/* ---- value/liveiter.c: iterators that existed before the call ---------------------------------
+ */
 
-value *live_iter_wrap(tracer *t, PyObject *object, const source *s); /* NULL, nothing pending: none */
+value *live_iter_wrap(tracer *t, PyObject *object,
+                      const source *s);                    /* NULL, nothing pending: none */
 PyObject *live_iter_read(PyObject *object, PyObject *key); /* of a derived source */
 bool live_iter_apart(tracer *t, const pointer_map *unread, int *pairs);
 void live_iter_finish(tracer *t);
 
-/* ---- value/cached.c: functions with functools.lru_cache ---------------------------------------- */
+/* ---- value/cached.c: functions with functools.lru_cache ----------------------------------------
+ */
 
 bool object_is_cached(PyObject *object);
-PyObject *cached_read(PyObject *wrapper, PyObject *key, Py_hash_t hash); /* what it holds, or NULL */
+PyObject *cached_read(PyObject *wrapper, PyObject *key,
+                      Py_hash_t hash); /* what it holds, or NULL */
 value *cached_call(tracer *t, value *wrapper, value *const *args, Py_ssize_t count,
                    PyObject *kwnames);
 
@@ -488,12 +494,14 @@ value *container_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t
                       PyObject *kwnames); /* self first */
 recipe *container_rebuild(tracer *t, value *v);
 
-/* ---- value/derived.c: classes over set, frozenset, deque, defaultdict and OrderedDict ---------- */
+/* ---- value/derived.c: classes over set, frozenset, deque, defaultdict and OrderedDict ----------
+ */
 
 /* What an instance holds: of a live one; nothing yet. */
 value *derived_of_live(tracer *t, PyObject *object, const source *s, PyTypeObject *base);
 value *derived_new(tracer *t, PyTypeObject *base);
-/* As container_call(); not_implemented: it is no instance of these, or the method is not followed. */
+/* As container_call(); not_implemented: it is no instance of these, or the method is not followed.
+ */
 value *derived_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t count,
                     PyObject *kwnames);
 value *derived_attr(tracer *t, value *v, PyObject *name, PyObject *descr); /* as scalar_attr() */
@@ -506,18 +514,21 @@ value *set_of_live(tracer *t, PyObject *object, const source *s, bool frozen);
 value *model_of_live(tracer *t, PyObject *object, const source *s, PyTypeObject *base);
 value *model_part(tracer *t, value *v, const char *name);
 
-/* ---- value/scalar.c: instances of classes over int, float, complex, str and bytes -------------- */
+/* ---- value/scalar.c: instances of classes over int, float, complex, str and bytes --------------
+ */
 
-PyTypeObject *scalar_base(PyTypeObject *type); /* which of these it is a Python class over, or NULL */
-PyObject *scalar_exact(PyObject *object);      /* a new object of that type itself */
-value *scalar_content(const value *v);         /* the constant that an instance is, or NULL */
-bool scalar_wrap(tracer *t, value *v);         /* of a live one */
+PyTypeObject *
+scalar_base(PyTypeObject *type);          /* which of these it is a Python class over, or NULL */
+PyObject *scalar_exact(PyObject *object); /* a new object of that type itself */
+value *scalar_content(const value *v);    /* the constant that an instance is, or NULL */
+bool scalar_wrap(tracer *t, value *v);    /* of a live one */
 bool scalar_keeps(tracer *t, value *v, const char *name); /* the method is the builtin type's own */
 value *scalar_plain(tracer *t, value *v, const char *name); /* its constant if so, or NULL */
 /* Puts the constants in the place of operands whose classes leave the operation alone. */
 void scalar_operands(tracer *t, int op, value **l, value **r, bool inplace);
 void scalar_compared(tracer *t, int op, value **l, value **r);
-value *scalar_key(tracer *t, value *key); /* the constant that it hashes and compares like, or NULL */
+value *scalar_key(tracer *t,
+                  value *key); /* the constant that it hashes and compares like, or NULL */
 value **scalar_arguments(tracer *t, value *const *args, Py_ssize_t count);
 value *scalar_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t count,
                    PyObject *kwnames); /* self first */
@@ -527,7 +538,7 @@ value *scalar_attr(tracer *t, value *v, PyObject *name, PyObject *descr);
  * its number or text? */
 bool scalar_is_taken(tracer *t, const char *function, value *const *args, Py_ssize_t count);
 value *scalar_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t count,
-                   PyObject *kwnames); /* cls(...), but for __init__ */
+                   PyObject *kwnames);    /* cls(...), but for __init__ */
 const char *object_operator_name(int op); /* "add", ... (object.c) */
 
 /* ---- value/made.c: functions, methods and generators made inside, as results ------------------
@@ -542,6 +553,51 @@ typedef struct partial_data {
   value *function, *args, *keywords;
   PyObject *type;
 } partial_data;
+
+/* ---- value/rows.c: lists that a loop captured once has appended to ------------------------------
+ */
+
+/* Items of a list in groups that are all alike: `count` of them, from group `from` on. What differs
+ * lies in stacks: row i of stack k is what group i has for the k-th array or number in `items`. */
+typedef struct rows {
+  int64_t from, count, total; /* numbers of the graph; total: rows of the stacks */
+  Py_ssize_t each;            /* items of a group */
+  value **items;
+  loom_value *stacks;
+  int64_t *outputs; /* of the graph, or -1 */
+  uint32_t leaves;
+  value **ends; /* behind the last group the list had these, which are the last rows, with: */
+  loom_value *contents;
+  Py_ssize_t end_count;
+} rows;
+extern const value_type value_hidden_list_type; /* in an iteration that stands for all */
+extern const value_type value_long_list_type;   /* rows are among its items */
+extern const value_type value_rows_type;        /* any.a; never seen outside of such lists */
+/* The arrays and numbers in an item, which may be a tuple: at most `room`; -1: something else. */
+int rows_leaves(tracer *t, value *item, value **leaves, int room);
+const loom_adapter *rows_owner(const value *leaf); /* NULL: a Python number */
+loom_value *rows_at(value *leaf, const void *parts[2]);
+loom_value rows_node(tracer *t, value *leaf);
+bool rows_like(tracer *t, value *a, value *b); /* two items */
+bool rows_stack_type(tracer *t, value *leaf, int64_t count, loom_type *out);
+loom_value rows_stack_slice(tracer *t, loom_value stack, int64_t from, int64_t count);
+loom_value rows_slice(tracer *t, loom_value stack, int64_t i);               /* row i */
+loom_value rows_put(tracer *t, loom_value stack, loom_value row, int64_t i); /* with another one */
+value *rows_leaf_new(tracer *t, value *like, loom_value node);
+bool list_is_rolled(const value *v); /* hidden or long */
+/* Makes one of these an ordinary list again; false when something is pending. */
+bool list_settle(tracer *t, value *v);
+/* What is in an ordinary item, when it has the type and sizes of `like`, which is a row. */
+typedef bool (*list_reader)(tracer *t, value *item, const value *like, loom_value *node);
+/* A long list as one stack: one like its rows; NULL: it is none. */
+value *list_stack(tracer *t, value *v, list_reader read, loom_value *node);
+
+/* ---- roll_list.c ---- */
+
+/* The content of a hidden list is read: capture starts again, without rolling that loop over it. */
+void roll_reads_list(tracer *t, value *list, Py_ssize_t from_end);
+/* How many of the last items of a hidden list may be read. */
+Py_ssize_t roll_list_visible(tracer *t, const value *list);
 
 /* ---- value/shadow.c: changes of what existed before the call --------------------------------- */
 
@@ -567,6 +623,8 @@ void shadow_advance(tracer *t, const source *s, Py_ssize_t count);
  * variable, of a name. */
 void shadow_item(tracer *t, const source *s, value *key, value *item);
 void shadow_named(tracer *t, const source *s, PyObject *key, value *item, bool attribute);
+/* What has been appended to a list that was not looked at. */
+bool shadow_is_pending(const tracer *t, const value *list);
 void shadow_walk(roll_walk *w, const tracer *t);
 void shadow_finish(tracer *t);
 

@@ -225,7 +225,7 @@ def test_a_growing_list():
             a = a * 0.5
             out.append(a)
         return out
-    check(step, U, rolled=False)
+    check(step, U)
 
 
 def test_two_names_of_one_array():
