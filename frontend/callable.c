@@ -85,6 +85,7 @@ PyObject *callable_call_uncompiled(callable *c, PyObject *const *args, size_t fl
   plain_frame frame;
   hook_scope scope;
   trial_run run;
+  if (PyErr_Occurred()) return interrupt_pass(c, args, flags, kwnames);
   Py_INCREF(c);
   trial_run_begin(&run, c);
   plain_frame_open(&frame, c);

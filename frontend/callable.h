@@ -261,6 +261,10 @@ bool callable_stack_check(
  * python_recursion_take_back(), when the call has returned. */
 int callable_go_deeper(void);
 /* While one is open, calls of `c` in this thread that no version fits are not captured. */
+/* interrupt.c: the plain function, in whose protected lines the pending exception is raised, which a signal handler has
+ * raised while the plan ran. */
+PyObject *interrupt_pass(const callable *c, PyObject *const *args, size_t flags, PyObject *kwnames);
+
 typedef struct plain_frame {
   const callable *who;
   struct plain_frame *outer;

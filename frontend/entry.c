@@ -18,6 +18,17 @@ bool backend_from_name(const char *name, backend *out) {
 
 /* ---- making one ----------------------------------------------------------------------------- */
 
+/* How long it takes does not follow from sizes: others are to run meanwhile, and signals to be
+ * heeded. */
+static bool entry_is_open_ended(const loom_graph *graph) {
+  for (uint32_t i = 0; i < graph->node_count; i++) {
+    loom_opcode op = graph->nodes[i].op;
+    if (op == LOOM_OP_HOST_CALL || op == LOOM_OP_FOR || op == LOOM_OP_WHILE || op == LOOM_OP_IF)
+      return true;
+  }
+  return false;
+}
+
 static bool entry_has_work(const loom_graph *graph) {
   int64_t work = 0;
   for (uint32_t i = 0; i < graph->value_count && work < ENTRY_GIL_WORK; i++) {
@@ -25,9 +36,7 @@ static bool entry_has_work(const loom_graph *graph) {
     if (elements < 0) return true;
     work += elements;
   }
-  for (uint32_t i = 0; i < graph->node_count; i++)
-    if (graph->nodes[i].op == LOOM_OP_HOST_CALL) return true;
-  return work >= ENTRY_GIL_WORK;
+  return work >= ENTRY_GIL_WORK || entry_is_open_ended(graph);
 }
 
 /* The symbols' values in the call that was captured. */
@@ -40,8 +49,7 @@ static void entry_hints(const loom_graph *graph, int64_t *out) {
 static const loom_type *entry_largest(const loom_graph *graph) {
   int64_t hints[LOOM_MAX_SYMBOLS], most = -1;
   const loom_type *largest = NULL;
-  for (uint32_t i = 0; i < graph->node_count; i++)
-    if (graph->nodes[i].op == LOOM_OP_HOST_CALL) return NULL;
+  if (entry_is_open_ended(graph)) return NULL;
   entry_hints(graph, hints);
   for (uint32_t i = 0; i < graph->value_count; i++) {
     const loom_type *type = &graph->values[i].type;
@@ -257,7 +265,8 @@ static uint32_t entry_launch(const entry *e, const loom_call *call, bool release
   Py_END_ALLOW_THREADS return status;
 }
 
-/* Are the results good? Else the plain function has to run (*fallback), or an exception is set. */
+/* Are the results good? Else the plain function has to run (*fallback): at once, or to meet the
+ * pending exception, which a signal handler has raised; or an exception of ours is set. */
 static bool entry_accept(const entry *e, uint32_t status, bool *fallback) {
   if (!status) return true;
   if (status & LOOM_STATUS_MEMORY) {
@@ -265,15 +274,17 @@ static bool entry_accept(const entry *e, uint32_t status, bool *fallback) {
     return false;
   }
   if (status & LOOM_STATUS_INTERRUPTED) {
-    *fallback = !PyErr_Occurred(); /* what a signal handler raised */
+    *fallback = true; /* for what a signal handler raised, too */
     return false;
   }
   if (status & (LOOM_STATUS_INDEX | LOOM_STATUS_HOST | LOOM_STATUS_SIZE)) {
-    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception))
-      return false;     /* an interrupt */
+    *fallback = true;
+    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception)) {
+      *fallback = PyErr_ExceptionMatches(PyExc_KeyboardInterrupt);
+      return false;
+    }
     error_drop_users(); /* the plain function raises it, with the user's own lines in the traceback
                          */
-    *fallback = true;
     return false;
   }
   uint32_t flags = status & e->captured->fp_ops & 15u;

@@ -137,7 +137,7 @@ static int part_run(segments *s, generator_place *place, python_frame *f, entry 
   python_frame_set(f);
   if (plain || !result) {
     free(p);
-    return plain ? 0 : -1;
+    return plain && !PyErr_Occurred() ? 0 : -1;
   }
   *p = (pending){.segments = s, .high = s->layout.exit_count, .exit = exit, .depth = depth};
   if (e->stopped)

@@ -206,7 +206,7 @@ static PyObject *hook_call(PyThreadState *state, struct _PyInterpreterFrame *f, 
   Py_INCREF(function);
   PyObject *result = callable_call_frame(c, function, frame_slots(f), &plain, &useful);
   hook_learn(r, plain, useful);
-  if (plain) {
+  if (plain && !PyErr_Occurred()) {
     trial_run run;
     trial_run_begin(&run, c);
     plain_frame_open(&frame, c);

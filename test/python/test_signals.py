@@ -1,6 +1,7 @@
 """Signal handlers run while a long plan does, and what they raise ends it."""
 
 import signal
+import sys
 
 import numpy as np
 import pytest
@@ -92,3 +93,96 @@ def test_handlers_that_run_plans(timer):
         np.testing.assert_array_equal(compiled(a), want)
     signal.setitimer(signal.ITIMER_REAL, 0)
     assert seen and all(seen)
+
+
+class Stop(Exception):
+    pass
+
+
+def caught(a, log, n):
+    log.append("begun")
+    try:
+        for _ in range(n):
+            a = np.sin(a) + 0.5
+    except (KeyboardInterrupt, Stop) as error:
+        log.append((type(error).__name__, error.__traceback__.tb_lineno - caught.__code__.co_firstlineno))
+        a = a * 0
+    finally:
+        log.append("finally")
+    return a
+
+
+class Noted:
+    def __init__(self, log):
+        self.log = log
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        self.log.append(kind and kind.__name__)
+        return True
+
+
+def in_a_with(a, log, n):
+    with Noted(log):
+        for _ in range(n):
+            a = np.sin(a) + 0.5
+    return a * 0
+
+
+def behind_another_try(a, log, n):
+    try:
+        log.append(1)
+    finally:
+        log.append(2)
+    try:
+        for _ in range(n):
+            a = np.sin(a) + 0.5
+    except BaseException:
+        log.append(3)
+    return a * 0
+
+
+def behind_a_long_loop(a, log, n):
+    for _ in range(n):
+        a = np.sin(a) + 0.5
+    try:
+        log.append("never")
+    finally:
+        log.append("never")
+    return a
+
+
+def without(a, log, n):
+    for _ in range(n):
+        a = np.sin(a) + 0.5
+    log.append("never")
+    return a
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, Stop])
+@pytest.mark.parametrize("function, log", [(caught, ["begun", None, "finally"]), (in_a_with, [None]), (behind_another_try, [1, 2, 3]),
+                                           (behind_a_long_loop, []), (without, [])], ids=lambda p: getattr(p, "__name__", ""))
+def test_the_functions_own_handlers_see_it(function, log, kind, timer):
+    """The loop is one plan: the function runs plainly up to the lines that wait for the exception."""
+    def handler(*_):
+        raise kind
+
+    compiled, a, seen = frameloom.compile(function), np.full(64, 0.25), []
+    for n in (300, 400):  # from here on n is a symbol, and what is compiled fits the long call
+        compiled(a, [], n)
+    signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    try:
+        got = compiled(a, seen, 1_000_000_000)
+    except kind:
+        got = None
+    assert (got is None) == (not log)
+    if log:
+        np.testing.assert_array_equal(got, a * 0)
+        assert [kind.__name__ if item is None else item for item in log] == [i[0] if isinstance(i, tuple) else i for i in seen]
+    else:
+        assert seen == []
+    assert all(item[1] in (3, 4) for item in seen if isinstance(item, tuple))
+    assert sys.gettrace() is None
