@@ -53,6 +53,7 @@ typedef struct entry {
   const recipe *
       *targets; /* for each output the array that it may be written straight into, or NULL */
   const effect *reporter; /* its one operation is all that raises, and can be reported afterwards */
+  struct direct_span *spans; /* for each output; NULL: for none */
   uint32_t idle;          /* stopped: runs in which no part had anything to compute */
   bool useful;            /* stopped: some run had */
   trial trial;            /* stopped: is it faster than the plain function? */
@@ -105,7 +106,21 @@ bool backend_run(entry *e, const loom_buffer *inputs, PyObject *const *live,
 
 /* ---- direct.c: writes straight into arguments ------------------------------------------------ */
 
-/* Fills e->targets. */
+/* The bytes of an argument that a loop may write, which are kept until a run is known to be good:
+ * none when begin is end. */
+typedef struct direct_span {
+  size_t begin, end;
+} direct_span;
+
+/* What was in an argument before a run wrote into it. */
+typedef struct direct_kept {
+  struct direct_kept *next;
+  void *data; /* of the argument, behind the span's begin */
+  size_t size;
+  _Alignas(16) char bytes[];
+} direct_kept;
+
+/* Fills e->targets, e->spans. */
 void direct_find(entry *e);
 /* May this run write into its targets? Not when a floating-point exception would be reported: the
  * plain function has to find everything as it was. */
@@ -115,6 +130,10 @@ int direct_report(const entry *e, uint32_t flags);
 /* The target of output `i` and its data go to `run`; false when it has to have a temporary block
  * (or an exception is set). */
 bool direct_open(const entry *e, loom_run *run, uint32_t i);
+/* The same for an output of a loop: what it may write over is kept first. */
+bool direct_open_loop(const entry *e, loom_run *run, uint32_t i, direct_kept **kept);
+/* Forgets what was kept, after it has been put back if asked to. */
+void direct_close(direct_kept *kept, bool put_back);
 
 /* A list of entries as calls see it: never changed once published, newest first. */
 typedef struct entry_list {

@@ -201,6 +201,7 @@ void entry_unref(entry *e) {
   free(e->outputs);
   free(e->sizes);
   free(e->targets);
+  free(e->spans);
   free(e->guard_ns);
   Py_XDECREF(e->code);
   Py_XDECREF(e->name);
@@ -372,8 +373,9 @@ typedef struct run_state {
   PyObject **live; /* for each input: the object that holds its data */
   void **inputs;
   uint64_t *scalars;
-  size_t *sizes; /* for each output its bytes */
-  bool direct;   /* writes into arguments: has to come to its end */
+  size_t *sizes;     /* for each output its bytes */
+  bool direct;       /* writes into arguments: has to come to its end */
+  direct_kept *kept; /* what it writes over by loops */
   uint8_t *small;
   void *memory;                      /* NULL: nothing to give back */
   int64_t symbols[LOOM_MAX_SYMBOLS]; /* where host calls tell some: -1 as long as they have not */
@@ -408,6 +410,7 @@ static bool run_init(run_state *s, const entry *e, PyObject *const *args, const 
   void *start = memset(s->stack, 0, bytes <= RUN_STACK ? bytes : 0);
   s->memory = NULL;
   s->direct = false;
+  s->kept = NULL;
   if (bytes > RUN_STACK) {
     start = s->memory = calloc(1, bytes);
     if (!start) return PyErr_NoMemory(), false;
@@ -516,6 +519,7 @@ static bool run_allocate(run_state *s, const entry *e) {
       s->direct = true;
       continue;
     }
+    if (!PyErr_Occurred() && e->spans && direct_open_loop(e, &s->run, i, &s->kept)) continue;
     if (PyErr_Occurred()) return false;
     if (e->outputs[i]) {
       s->run.arrays[i] = e->adapter->new_output(e->outputs[i]->payload, &e->captured->graph,
@@ -661,6 +665,7 @@ static PyObject *entry_run_general(entry *e, PyObject *const *args, const int64_
       if (!result && !*changed) *fallback = entry_gave_up();
     }
   }
+  if (s.kept) direct_close(s.kept, !result && !*changed);
   run_fini(&s, e);
   for (uint32_t i = 0; i < e->pin_count; i++)
     Py_DECREF(e->pins[i]);

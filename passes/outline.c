@@ -209,26 +209,28 @@ static bool outline_ends_here(MlirValue value, MlirOperation here) {
   return reads == 1;
 }
 
-/* The group that overwrites `value` in place, or null. */
-static MlirOperation outline_overwriter(MlirValue value) {
+/* The result of the group or loop that overwrites `value` in place, or null. */
+static MlirValue outline_overwritten_later(MlirValue value) {
   for (MlirOpOperand use = mlirValueGetFirstUse(value); !mlirOpOperandIsNull(use);
        use = mlirOpOperandGetNextUse(use)) {
     MlirOperation user = mlirOpOperandGetOwner(use);
+    intptr_t taken = loom_is(user, "loom.control") ? loom_loop_takes(user, value) : -1;
+    if (taken >= 0) return loom_result(user, taken);
     if (!loom_is(user, "loom.fusion")) continue;
     MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(user, 0));
     MlirOperation inside = loom_overwriting(body);
     if (inside.ptr &&
         mlirValueEqual(loom_operand(inside, 0),
                        mlirBlockGetArgument(body, mlirOpOperandGetOperandNumber(use))))
-      return user;
+      return loom_result(user, 0);
   }
-  return (MlirOperation){NULL};
+  return (MlirValue){NULL};
 }
 
 /* The one result of the function that `value` is, perhaps after it was overwritten in place; -1. */
 static intptr_t outline_result_number(MlirValue value) {
-  for (MlirOperation next; (next = outline_overwriter(value)).ptr;)
-    value = loom_result(next, 0);
+  for (MlirValue next; (next = outline_overwritten_later(value)).ptr;)
+    value = next;
   MlirOpOperand use = mlirValueGetFirstUse(value);
   if (mlirOpOperandIsNull(use) || !mlirOpOperandIsNull(mlirOpOperandGetNextUse(use)) ||
       !loom_is(mlirOpOperandGetOwner(use), "func.return"))

@@ -68,6 +68,9 @@ loom_class loom_class_of(MlirOperation op);
 MlirOperation loom_overwriting(MlirBlock body);
 /* Is `here` the last op of its block that reads `value` or a view of it? */
 bool loom_is_read_last(MlirValue value, MlirOperation here);
+/* The result of a loop (loom.control) for which it had better take the buffer of `value`, which it
+ * begins with and nobody reads later; or -1 (loop_inplace.c). */
+intptr_t loom_loop_takes(MlirOperation control, MlirValue value);
 
 /* An attribute of the op or of the nearest op around it that has one; or null. */
 MlirAttribute loom_option(MlirOperation op, const char *name);

@@ -234,7 +234,15 @@ static bool plan_find_kernels(plan_state *s) {
   return true;
 }
 
-/* The storage of one result of an apply: that of the operand it overwrites, or a new one. */
+/* The value whose buffer a loop takes for one of its results (loop_inplace.c), or null. */
+static MlirValue plan_taken(MlirOperation op, intptr_t result) {
+  for (intptr_t i = 0; loom_is(op, "loom.control") && i < mlirOperationGetNumOperands(op); i++)
+    if (loom_loop_takes(op, loom_operand(op, i)) == result) return loom_operand(op, i);
+  return (MlirValue){NULL};
+}
+
+/* The storage of one result: that of the operand which a kernel overwrites or a loop takes, or a
+ * new one. */
 static int plan_result_storage(plan_state *s, MlirOperation op, MlirOperation kernel,
                                intptr_t result, int step) {
   int64_t inplace[LOOM_MAX_RANK * 4];
@@ -244,6 +252,10 @@ static int plan_result_storage(plan_state *s, MlirOperation op, MlirOperation ke
     int taken = plan_storage_of(s, loom_operand(op, inplace[result]));
     if (taken >= 0) return taken;
   }
+  MlirValue taken = plan_taken(op, result);
+  MlirOperation maker = taken.ptr ? loom_def(taken) : (MlirOperation){NULL};
+  int storage = maker.ptr && !loom_is(maker, "loom.host_call") ? plan_storage_of(s, taken) : -1;
+  if (storage >= 0 && !s->storages[storage].late) return storage;
   int64_t bytes = plan_bytes(loom_result(op, result));
   if (bytes < 0 && !LOOM_STRIDE_IS_SYM(bytes)) {
     loom_emit_error(mlirOperationGetLocation(op), "a plan needs values of known size");
@@ -524,6 +536,13 @@ static MlirValue plan_first_in_place(const plan_state *s, MlirValue value) {
   for (;;) {
     int64_t inplace[64];
     MlirOperation def = loom_def(value);
+    MlirValue taken =
+        def.ptr ? plan_taken(def, mlirOpResultGetResultNumber(value)) : (MlirValue){NULL};
+    if (taken.ptr &&
+        (!loom_def(taken).ptr || plan_storage_of(s, taken) == plan_storage_of(s, value))) {
+      value = taken;
+      continue;
+    }
     MlirOperation kernel = def.ptr && loom_is(def, "loom.apply") ? plan_kernel(s, def) : def;
     if (!kernel.ptr || !loom_is(kernel, "loom.kernel")) return value;
     intptr_t count = loom_get_i64s(kernel, "inplace", inplace, 64);
@@ -542,9 +561,9 @@ static int64_t plan_overwrites(const plan_state *s, MlirValue value, intptr_t i)
   int storage = plan_storage_of(s, value);
   value = plan_first_in_place(s, value);
   MlirOperation def = loom_def(value);
-  if (argument < 0 || storage < 0 || s->storages[storage].output != i || !def.ptr ||
-      !loom_is(def, "loom.apply"))
-    return -1;
+  if (argument < 0 || storage < 0 || s->storages[storage].output != i) return -1;
+  if (!def.ptr) return mlirBlockArgumentGetArgNumber(value) == argument ? argument : -1;
+  if (!loom_is(def, "loom.apply")) return -1;
   MlirOperation kernel = plan_kernel(s, def);
   intptr_t count = kernel.ptr ? loom_get_i64s(kernel, "loom.overlaps", overlaps, 64) : 0;
   for (intptr_t r = 0; r < count && r < 64; r++)

@@ -218,3 +218,154 @@ def test_no_report_without_cause(function, size, capfd):
             for _ in range(2):
                 compiled(np.full(size, 1.5, dtype), np.full(size, 2.5, dtype))
                 compiled(np.full((size // 11, 11), 1.5, dtype), np.full((1, 11), 2.5, dtype))
+
+
+# ---- loops that write parts of an argument ----
+
+
+def each_row(a, b):
+    for i in range(1, len(a)):
+        a[i] = a[i - 1] * 0.5 + b[i]
+    return a
+
+
+def each_column(a, b):
+    for j in range(a.shape[1] - 1, 0, -1):
+        a[:, j] -= b[:, j] * a[:, j - 1]
+
+
+def some_rows(a, b):
+    for i in range(40, 70):
+        a[i] = b[i] / b[i - 1]
+
+
+def shrinking(a, b):
+    for k in range(len(a) - 1):
+        a[k + 1:, k] *= 0.5
+        a[k, k + 1:] += b[k, k]
+
+
+def rows_and_columns(a, b):
+    for i in range(20, 60):
+        for j in range(30, 90):
+            a[i, j] = 0.25 * (a[i - 1, j] + a[i, j - 1]) + b[i, j]
+
+
+def both_by_rows(a, b):
+    for i in range(len(a)):
+        a[i] += b[i]
+        b[i] = a[i] * 2
+
+
+def rows_exchanged(a, b):
+    for i in range(len(a)):
+        old = a[i].copy()
+        a[i] = b[i]
+        b[i] = old
+
+
+def first_and_loop(a, b):
+    total = a.sum()
+    a[0] = 1
+    for i in range(3, len(a)):
+        a[i] = a[i - 3] + b[i]
+    a[1] = 2
+    return total, a.sum()
+
+
+def from_the_old(a, b):
+    old = a.copy()
+    for i in range(len(a) - 1):
+        a[i] = old[i + 1] + a[i]
+    return old
+
+
+def backwards(a, b):
+    for i in range(len(a) - 1, -1, -3):
+        a[i] = b[i] - a[0]
+
+
+LOOPS = [each_row, each_column, some_rows, shrinking, rows_and_columns, both_by_rows, rows_exchanged, first_and_loop,
+         from_the_old, backwards]
+
+
+@pytest.mark.parametrize("layout", ["c", "fortran", "rows", "mixed"])
+@pytest.mark.parametrize("function", LOOPS, ids=lambda f: f.__name__)
+def test_loops_like_numpy(function, layout):
+    compiled = frameloom.compile(function)
+    for dtype in ("float64", "float32"):
+        for state in ("ignore", "warn"):
+            mine, plain = arrays(dtype, layout), arrays(dtype, layout)
+            for pair in (mine, plain):
+                pair[1] += 1
+            with np.errstate(all=state):
+                want, got = outcome(function, plain), outcome(compiled, mine)
+            assert repr(got[1:]) == repr(want[1:])
+            assert (got[0] is None) == (want[0] is None)
+            for g, w in zip([got[0], *mine], [want[0], *plain]):
+                if w is None:
+                    continue
+                assert isinstance(w, tuple) or (g is mine[0]) == (w is plain[0])
+                for x, y in zip(*(v if isinstance(v, tuple) else (v,) for v in (g, w))):
+                    np.testing.assert_allclose(x, y, rtol=1e-5 if dtype == "float32" else 1e-12)
+
+
+@pytest.mark.parametrize("function", LOOPS, ids=lambda f: f.__name__)
+def test_loops_that_report(function):
+    """What was written before something has to be reported is put back: the plain function starts from what was there."""
+    compiled = frameloom.compile(function)
+    for state in ("warn", "raise", "ignore"):
+        for row, column in ((50, 60), (129, 129), (3, 2)):
+            mine, plain = ([np.full((130, 130), 1.5), np.full((130, 130), 2.5)] for _ in range(2))
+            for a, b in (mine, plain):
+                b[row, column] = np.inf
+                a[row, column] = -np.inf
+                b[row - 1, column] = np.inf
+                b[row - 2, column] = 0
+            with np.errstate(all=state):
+                want, got = details(function, plain, state, "always"), details(compiled, mine, state, "always")
+            assert got == want
+            for g, w in zip(mine, plain):
+                np.testing.assert_array_equal(g, w)
+
+
+def test_loops_of_arguments_that_share_memory():
+    for function in LOOPS:
+        compiled = frameloom.compile(function)
+        mine, plain = np.arange(260.0 * 200).reshape(260, 200) + 1, np.arange(260.0 * 200).reshape(260, 200) + 1
+        for x, f in ((mine, compiled), (plain, function)):
+            with np.errstate(all="ignore"):
+                f(x[:130], x[130:])
+                f(x[:130], x[65:195])
+                f(x[:130], x[:130])
+        np.testing.assert_allclose(mine, plain, rtol=1e-12)
+
+
+def test_an_interrupted_loop_has_written_nothing():
+    import signal
+
+    class Stop(Exception):
+        pass
+
+    def stop(*_):
+        raise Stop
+
+    def long(a, n):
+        for _ in range(n):
+            for i in range(1, 130):
+                a[i] = a[i - 1] * 0.5 + 1
+
+    compiled = frameloom.compile(long)
+    a = np.ones((130, 130))
+    for n in (40, 50, 60):
+        compiled(a, n)
+    before = a.copy()
+    handler = signal.signal(signal.SIGALRM, stop)
+    try:
+        with pytest.raises(Stop):
+            signal.setitimer(signal.ITIMER_REAL, 0.3, 0.3)
+            compiled(a, 1 << 30)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)
+    np.testing.assert_array_equal(a, before)
