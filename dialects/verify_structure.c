@@ -258,7 +258,9 @@ static bool structure_buffer(MlirOperation op) {
       __builtin_add_overflow(end, offset, &end))
     return structure_fail(op, "offset or size is out of range");
   bool kept = loom_get_attr(op, "loom.kept").ptr; /* not in the arena */
-  if (!kept && plan.ptr && loom_is(plan, "loom.plan") && end > loom_get_i64(plan, "arena", 0))
+  int64_t arena =
+      plan.ptr && loom_is(plan, "loom.plan") ? loom_get_i64(plan, "arena", INT64_MAX) : end;
+  if (!kept && !LOOM_STRIDE_IS_SYM(arena) && end > arena) /* symbolic: known when the plan runs */
     return structure_fail(op, "ends at byte %" PRId64 ", beyond the plan's arena", end);
   return true;
 }
