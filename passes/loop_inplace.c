@@ -44,6 +44,8 @@ static bool loop_writes_inplace(MlirOperation control, intptr_t result) {
   int64_t from = mlirDenseI64ArrayGetElement(carry, result);
   intptr_t last = mlirArrayAttrGetNumElements(bodies) - 1;
   MlirOperation body = loop_symbol(control, mlirArrayAttrGetElement(bodies, last));
+  for (intptr_t i = 0; i < mlirDenseArrayGetNumElements(carry); i++)
+    if (mlirDenseI64ArrayGetElement(carry, i) == -1 - result) return false; /* still read behind */
   if (from < 0 || !body.ptr) return false;
   MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(body, 0));
   MlirOperation end = mlirBlockGetTerminator(block);

@@ -222,6 +222,11 @@ static bool control_is_first(const control_loop *l, intptr_t slot) {
   return l->slots[slot].leader < 0 && !l->slots[slot].in_place;
 }
 
+/* A chain of one value. */
+static bool control_is_alone(const control_loop *l, intptr_t slot) {
+  return control_is_first(l, slot) && l->slots[slot].follower < 0;
+}
+
 /* The list of the head's arguments: of types, or of the values that one branch to it passes. */
 typedef enum control_pass { CONTROL_DECLARE, CONTROL_ENTER, CONTROL_AGAIN } control_pass;
 
@@ -231,6 +236,8 @@ static void control_args(program_writer *w, const control_loop *l, control_pass 
     if (s->in_place) continue;
     if (pass == CONTROL_DECLARE)
       fprintf(w->text, ", %%now%d_%d: !llvm.ptr", l->id, (int)i);
+    else if (pass == CONTROL_ENTER && control_is_alone(l, i))
+      fprintf(w->text, ", %%begin%d_%d", l->id, (int)i);
     else if (pass == CONTROL_ENTER)
       fprintf(w->text, ", %%p%d", s->init);
     else if (s->leader >= 0)
@@ -285,6 +292,21 @@ static void control_ring(program_writer *w, const control_loop *l, intptr_t firs
   }
 }
 
+/* An initial value that lies in the buffer of its result, where the body may not write over it,
+ * begins in the buffer that is written last. */
+static void control_begin(program_writer *w, const control_loop *l, intptr_t slot) {
+  const control_slot *s = &l->slots[slot];
+  char name[32], from[24];
+  snprintf(name, sizeof name, "%d_%d", l->id, (int)slot);
+  fprintf(w->text,
+          "%%shared%s = llvm.icmp \"eq\" %%p%d, %%p%d : !llvm.ptr\n"
+          "%%begin%s = llvm.select %%shared%s, %%first%s_1, %%p%d : i1, !llvm.ptr\n",
+          name, s->init, s->own, name, name, name, s->init);
+  snprintf(from, sizeof from, "p%d", s->init);
+  snprintf(name, sizeof name, "begin%d_%d", l->id, (int)slot);
+  program_move(w, from, name, s->bytes);
+}
+
 /* Reads the pointers and the number of iterations, and aims the first one. */
 static bool control_prepare(program_writer *w, control_loop *l) {
   int number;
@@ -316,6 +338,7 @@ static bool control_prepare(program_writer *w, control_loop *l) {
     snprintf(to, sizeof to, "p%d", l->slots[i].own);
     if (l->slots[i].in_place) program_move(w, from, to, l->slots[i].bytes);
     if (control_is_first(l, i)) control_ring(w, l, i);
+    if (control_is_alone(l, i)) control_begin(w, l, i);
   }
   return true;
 }

@@ -2,6 +2,8 @@
 
 import os
 import random
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -165,6 +167,19 @@ def test_sizes_that_change(function):
     compiled = frameloom.compile(function)
     for n in (24, 31, 50, 3, 1, 2, 20, 0, 18):
         check(function, compiled, n)
+
+
+@pytest.mark.parametrize("function", [lu, cholesky, backward, sorted_blocks], ids=lambda f: f.__name__)
+def test_valid_at_every_step(function, tmp_path, monkeypatch):
+    """A trace makes the compiler verify what each pass has made."""
+    monkeypatch.setenv("FRAMELOOM_CACHE", "0")
+    monkeypatch.setenv("FRAMELOOM_TRACE", str(tmp_path))
+    code = (f"import sys; sys.path.insert(0, {os.path.dirname(__file__)!r})\n"
+            f"import frameloom, test_rolled_parts as t\n"
+            f"compiled = frameloom.compile(t.{function.__name__}, fullgraph=True)\n"
+            f"t.check(t.{function.__name__}, compiled, 40)\n")
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert list(tmp_path.glob("*/03-plan.mlir"))
 
 
 def test_warnings():

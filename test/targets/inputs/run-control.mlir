@@ -476,3 +476,28 @@ func.func @perm(%a: tensor<6x4xf32>) -> (tensor<6x4xf32> {loom.strides = array<i
   } : (tensor<i64>, tensor<6x4xf32>) -> tensor<6x4xf32>
   return %0 : tensor<6x4xf32>
 }
+// What the loop begins with lies in the buffer of its result, and is replaced part by part or as a whole.
+func.func @parts(%a: tensor<64x64xf32>, %r: tensor<1x64xf32>) -> tensor<64x64xf32> {
+  %n = loom.constant(3 : i64) : tensor<i64>
+  %e = loom.sqrt %a : tensor<64x64xf32>
+  %0 = loom.for %n init(%e) {
+  ^bb0(%i: tensor<i64>, %x: tensor<64x64xf32>):
+    %p = loom.slice %x starts = [5, 0] sizes = [1, 64] steps = [1, 1] : (tensor<64x64xf32>) -> tensor<1x64xf32>
+    %q = loom.add %p, %r : tensor<1x64xf32>
+    %y = loom.update_slice %x, %q starts = [5, 0] steps = [1, 1] : (tensor<64x64xf32>, tensor<1x64xf32>) -> tensor<64x64xf32>
+    loom.yield %y : tensor<64x64xf32>
+  } : (tensor<i64>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %0 : tensor<64x64xf32>
+}
+func.func @wholes(%a: tensor<64x64xf32>, %r: tensor<1x64xf32>) -> tensor<64x64xf32> {
+  %n = loom.constant(3 : i64) : tensor<i64>
+  %e = loom.sqrt %a : tensor<64x64xf32>
+  %0 = loom.for %n init(%e) {
+  ^bb0(%i: tensor<i64>, %x: tensor<64x64xf32>):
+    %p = loom.transpose %x perm = [1, 0] : (tensor<64x64xf32>) -> tensor<64x64xf32>
+    %q = loom.add %p, %a : tensor<64x64xf32>
+    %y = loom.update_slice %q, %r starts = [5, 0] steps = [1, 1] : (tensor<64x64xf32>, tensor<1x64xf32>) -> tensor<64x64xf32>
+    loom.yield %y : tensor<64x64xf32>
+  } : (tensor<i64>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %0 : tensor<64x64xf32>
+}
