@@ -255,7 +255,7 @@ static int plan_result_storage(plan_state *s, MlirOperation op, MlirOperation ke
   MlirValue taken = plan_taken(op, result);
   MlirOperation maker = taken.ptr ? loom_def(taken) : (MlirOperation){NULL};
   int storage = maker.ptr && !loom_is(maker, "loom.host_call") ? plan_storage_of(s, taken) : -1;
-  if (storage >= 0 && !s->storages[storage].late) return storage;
+  if (storage >= 0 && !s->storages[storage].late && !s->storages[storage].kept) return storage;
   int64_t bytes = plan_bytes(loom_result(op, result));
   if (bytes < 0 && !LOOM_STRIDE_IS_SYM(bytes)) {
     loom_emit_error(mlirOperationGetLocation(op), "a plan needs values of known size");
