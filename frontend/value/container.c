@@ -68,6 +68,7 @@ static value *container_get(tracer *t, value *v, value *content, value *key) {
 
 static value *container_init(tracer *t, value *content, value *const *args, Py_ssize_t count,
                              PyObject *kwnames) {
+  if (!list_settle(t, content)) return NULL;
   if (content->type == &value_list_type) {
     if (count > 1 || kwnames)
       return trace_raise(t, PyExc_TypeError, "list expected at most 1 argument");
@@ -130,7 +131,8 @@ value *container_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t
   value *content = object_content(args[0]);
   value *own = derived_call(t, descr, args, count, kwnames);
   if (own != t->not_implemented) return own;
-  bool plain = content->type == &value_dict_type || content->type == &value_list_type;
+  bool plain = content->type == &value_dict_type || content->type == &value_list_type ||
+               list_is_rolled(content);
   if (!plain && (content->type != &value_set_type || !strcmp(name, "__init__")))
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a class over a container", name);
   if (!strcmp(name, "__init__")) return container_init(t, content, args + 1, count - 1, kwnames);

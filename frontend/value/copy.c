@@ -189,6 +189,7 @@ static value *copy_object(tracer *t, value *v, copy_memo *memo) {
       copy_is_unregistered(t, type, "copyreg", "dispatch_table") &&
       copy_is_unregistered(t, type, "copy", memo ? "_deepcopy_dispatch" : "_copy_dispatch");
   value *content = object_content(v);
+  if (content && !list_settle(t, content)) return NULL;
   plain &= !content || content->type == &value_list_type || content->type == &value_dict_type;
   if (plain) return copy_instance(t, v, memo);
   return trace_pending(t) ? NULL

@@ -321,6 +321,15 @@ static void finish_deque(tracer *t, const shadow *s) {
   if (!tail && s->count) finish_deque_call(t, s->v, "clear", NULL);
   for (Py_ssize_t i = 0; tail && i < gone; i++)
     finish_deque_call(t, s->v, "popleft", NULL);
+  bool rows = false;
+  for (Py_ssize_t i = tail ? kept : 0; i < count; i++)
+    rows |= items->seq.items[i]->type == &value_rows_type;
+  if (rows) { /* nobody knows them one by one */
+    Py_ssize_t from = tail ? kept : 0;
+    value *rest = value_list(t, items->seq.items + from, count - from);
+    if (rest) finish_deque_call(t, s->v, "extend", rest);
+    return;
+  }
   for (Py_ssize_t i = tail ? kept : 0; i < count && !trace_pending(t); i++)
     finish_deque_call(t, s->v, "append", items->seq.items[i]);
 }

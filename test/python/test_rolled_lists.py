@@ -1,5 +1,6 @@
 """Lists that a rolled loop appends to: the items are what plain Python's are, each an object of its own."""
 
+import collections
 import os
 import random
 
@@ -21,7 +22,7 @@ def short():
 
 def shape_of(thing, known):
     """What can be seen of a result, with the identities of its arrays: equal for two results that look alike."""
-    if isinstance(thing, (list, tuple)):
+    if isinstance(thing, (list, tuple, collections.deque)):
         return type(thing), [shape_of(item, known) for item in thing]
     if isinstance(thing, dict):
         return dict, [(key, shape_of(item, known)) for key, item in thing.items()]
@@ -35,7 +36,7 @@ def shape_of(thing, known):
 def numbers_of(thing):
     if isinstance(thing, dict):
         return numbers_of(list(thing.values()))
-    if isinstance(thing, (list, tuple)):
+    if isinstance(thing, (list, tuple, collections.deque)):
         return [number for item in thing for number in numbers_of(item)]
     if isinstance(thing, np.ndarray):
         return [complex(number) for number in thing.ravel()]
@@ -290,6 +291,56 @@ def test_lists_elsewhere():
 
     for function in (attribute, named, closure, bound, added):
         check(function, start())
+
+
+class Series(list):
+    def note(self, value):
+        self.append(value)
+
+
+def test_classes_over_lists_and_deques():
+    def over(x, n):
+        out = Series()
+        for _ in range(n):
+            x = x * 1.01
+            out.note(x)
+        return out, type(out) is Series, len(out)
+
+    def deque(x, n):
+        out = collections.deque()
+        for _ in range(n):
+            x = x * 1.01
+            out.append(x)
+        return out, len(out)
+
+    def bounded(x, n):
+        out = collections.deque(maxlen=5)
+        for _ in range(n):
+            x = x * 1.01
+            out.append(x)
+        return out
+
+    for function in (over, deque):
+        check(function, start())
+    check(bounded, start(), rolled=None)
+
+
+@pytest.mark.parametrize("looked_at", [False, True])
+@pytest.mark.parametrize("kind", [collections.deque, lambda: collections.deque([1], maxlen=6), Series, lambda: [None]])
+def test_containers_of_the_caller(kind, looked_at):
+    def run(x, h, n):
+        before = len(h) if looked_at else None
+        for _ in range(n):
+            x = x * 1.01
+            h.append(x)
+        return x, before
+
+    compiled = frameloom.compile(run)
+    for n in (12, 0, 1, 20):
+        theirs, mine = kind(), kind()
+        alike(run(start(), theirs, n), compiled(start(), mine, n))
+        assert type(mine) is type(theirs)
+        alike(theirs, mine)
 
 
 # ---- what is done with the list -------------------------------------------------------------------------------------
