@@ -163,11 +163,18 @@ static void encode_caches(encoder *e, int count) {
     encode_unit(e, CACHE, 0);
 }
 
+/* Of an argument's upper digits. None is written as 0 where nothing stands above it: a debug build
+ * of CPython refuses that. */
+void encode_prefix(uint8_t unit[2], uint32_t upper) {
+  unit[0] = upper ? EXTENDED_ARG : NOP;
+  unit[1] = (uint8_t)upper;
+}
+
 /* A jump forward, of a width that does not depend on where it goes; see encode_target(). */
 int32_t encode_jump(encoder *e, int opcode) {
   const jump_row *row = encode_find_jump(opcode);
-  encode_unit(e, EXTENDED_ARG, 0);
-  encode_unit(e, EXTENDED_ARG, 0);
+  encode_unit(e, NOP, 0);
+  encode_unit(e, NOP, 0);
   encode_unit(e, opcode, 0);
   int32_t jump = e->count - 1;
   encode_caches(e, row ? row->caches : 0);
@@ -180,8 +187,9 @@ void encode_target(encoder *e, int32_t jump, int32_t target) {
   int32_t from = jump + 1 + (row ? row->caches : 0);
   uint32_t distance = (uint32_t)(target - from);
   if (target < from || distance >= 1u << 24) e->failed = true;
-  for (int i = 0; i < 3; i++)
-    e->out[2 * (jump - i) + 1] = (uint8_t)(distance >> 8 * i);
+  e->out[2 * jump + 1] = (uint8_t)distance;
+  for (int i = 1; i < 3; i++)
+    encode_prefix(&e->out[2 * (jump - i)], distance >> 8 * i);
 }
 
 /* In front of a jump that wants a bool. */

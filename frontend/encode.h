@@ -54,6 +54,9 @@ const jump_row *encode_find_jump(int opcode); /* NULL: it is not in OPCODE_JUMPS
 /* ---- writing ---- */
 void encode_unit(encoder *e, int opcode, uint32_t arg);
 void encode_put(encoder *e, int opcode, uint32_t arg); /* with the prefixes that it needs */
+/* One of the two units in front of a jump of fixed width: `upper`: its argument's digits from there
+ * on. */
+void encode_prefix(uint8_t unit[2], uint32_t upper);
 int32_t encode_jump(encoder *e, int opcode);
 void encode_target(encoder *e, int32_t jump, int32_t target);
 void encode_truth(encoder *e); /* in front of a jump that wants a bool */

@@ -318,8 +318,11 @@ static void exit_handled(rewrite *w, int32_t unit, int32_t begin) {
 static void exit_back(rewrite *w, int32_t unit) {
   uint32_t distance = (uint32_t)(w->e.count + 3 - w->at[unit]);
   w->e.failed |= distance >> 24 != 0;
-  encode_unit(&w->e, EXTENDED_ARG, distance >> 16 & 0xff);
-  encode_unit(&w->e, EXTENDED_ARG, distance >> 8 & 0xff);
+  for (int i = 2; i > 0; i--) {
+    uint8_t prefix[2];
+    encode_prefix(prefix, distance >> 8 * i);
+    encode_unit(&w->e, prefix[0], prefix[1]);
+  }
   encode_unit(&w->e, JUMP_BACKWARD_NO_INTERRUPT, distance & 0xff);
 }
 
