@@ -102,6 +102,8 @@ static value *const_unary(tracer *t, int op, value *v) {
   if (!const_plain(v))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an operator of a %s",
                        Py_TYPE(v->object)->tp_name);
+  if (LOOM_PYTHON >= 312 && op == UNOP_INVERT && PyBool_Check(v->object))
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "~ of a bool, which warns");
   switch (op) {
   case UNOP_NEG: return value_made(t, PyNumber_Negative(v->object));
   case UNOP_POS: return value_made(t, PyNumber_Positive(v->object));

@@ -1,5 +1,6 @@
 """Capture of plain Python: every function's known result equals what running it gives."""
 
+import warnings
 import os
 import sys
 import types
@@ -218,3 +219,18 @@ def test_decodes_the_standard_library():
             assert _native._capture(code) > 0
             count += 1
     assert count > 5000
+
+
+def test_the_inverse_of_a_bool_warns_as_in_python():
+    def f(x, flag):
+        return x + ~flag
+
+    compiled = frameloom.compile(f)
+    for _ in range(3):
+        with warnings.catch_warnings(record=True) as want:
+            warnings.simplefilter("always")
+            f(np.ones(3), True)
+        with warnings.catch_warnings(record=True) as got:
+            warnings.simplefilter("always")
+            np.testing.assert_array_equal(compiled(np.ones(3), True), np.full(3, -1.0))
+        assert [str(w.message) for w in got] == [str(w.message) for w in want]
