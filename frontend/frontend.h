@@ -323,6 +323,8 @@ bool capture_borrows(const capture *c, PyObject *object);
 PyObject *loom_debug_capture(PyObject *self, PyObject *args);
 /* The same for bytecode: see recode.c. METH_O. */
 PyObject *loom_debug_recode(PyObject *self, PyObject *code);
+/* Code that can be run in place of another's: see rewrite.c. METH_VARARGS. */
+PyObject *loom_debug_rewrite(PyObject *self, PyObject *args);
 /* The plain function (borrowed) behind a compiled callable, NULL when the object is none; set by callable.c. */
 extern PyObject *(*loom_callable_unwrap)(PyObject *object);
 /* Why a callable must not be looked into (borrowed, perhaps ""), NULL when the object is none such; set by callable.c. */

@@ -47,6 +47,8 @@ static PyMethodDef module_methods[] = {
     {"_capture", loom_debug_capture, METH_VARARGS, PyDoc_STR("Captures one call, for tests.")},
     {"_recode", loom_debug_recode, METH_O,
      PyDoc_STR("Decodes a code object and encodes it again, for tests.")},
+    {"_rewrite", loom_debug_rewrite, METH_VARARGS,
+     PyDoc_STR("Encodes a code object again, to be run, for tests.")},
     {NULL, NULL, 0, NULL}};
 
 static bool module_in_main_interpreter(void) {

@@ -1,10 +1,11 @@
 """CPython's own tests of the language, each test method run by frameloom.compile: nothing may fail that passes plainly.
 
-    python test/cpython/run.py [--all] [--table FILE] [--limit SECONDS] [--verbose] [--breaks] [module ...]
+    python test/cpython/run.py [--recoded] [--all] [--table FILE] [--limit SECONDS] [--verbose] [--breaks] [module ...]
 
 Every module runs in a process of its own, first plainly, then compiled; a method that crashes or hangs is noted and the
 module goes on behind it. Ends with 1 when a method fails, crashes or hangs that does not do so plainly. `--table` writes
-the share of the methods that were captured to docs/cpython-tests.md.
+the share of the methods that were captured to docs/cpython-tests.md. `--recoded` compiles nothing: every code object of
+the standard library, and of its tests, is decoded, encoded again and run in place of what it was.
 """
 
 import argparse
@@ -22,6 +23,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 LISTED = [line for line in (HERE / "modules.txt").read_text().splitlines() if not line.startswith("#")]
 MODULES = [line for line in LISTED if not line.startswith("+")]
+VERSION = "{}.{}".format(*sys.version_info)
 
 
 class Run:
@@ -30,6 +32,7 @@ class Run:
     def __init__(self, module, mode, limit):
         self.module, self.mode, self.limit = module, mode, limit
         self.rows, self.order = {}, []
+        self.counts = [0, 0]
         self.seconds = 0.0
         began = time.monotonic()
         while self.attempt() and len([r for r in self.rows.values() if r["outcomes"][0] in ("crash", "hang")]) < 20:
@@ -77,6 +80,7 @@ class Run:
             for line in lines:
                 row = json.loads(line)
                 done |= "done" in row
+                self.counts = row.get("counts") or self.counts
                 if "begun" in row:
                     begun = row["id"]
                 elif "outcomes" in row:
@@ -87,10 +91,16 @@ class Run:
         return begun, done, how
 
 
-def known():
-    """Tests that differ for a reason on record: by id."""
-    rows = [line for line in (HERE / "known.txt").read_text().splitlines() if line and not line.startswith("#")]
-    return dict(row.split(" ", 1) for row in rows)
+def known(mode):
+    """Tests that differ for a reason on record: by id. A row may begin with @ and where it holds: modes, versions."""
+    found = {}
+    for line in (HERE / "known.txt").read_text().splitlines():
+        places, _, row = line[1:].partition(" ") if line.startswith("@") else ("compiled", "", line)
+        modes = {place for place in places.split(",") if not place[0].isdigit()} or {"compiled"}
+        versions = {place for place in places.split(",") if place[0].isdigit()} or {VERSION}
+        if row and not row.startswith("#") and mode in modes and VERSION in versions:
+            found.update([row.split(" ", 1)])
+    return found
 
 
 def differences(plain, compiled):
@@ -116,15 +126,19 @@ def share(rows, *kinds):
     return sum(r["captured"] in kinds for r in counted), len(counted)
 
 
-def page(results):
-    """docs/cpython-tests.md"""
+INTRODUCTION = """# CPython's own tests
+
+Written by `make test-cpython`: the test methods of these modules of CPython's own test suite, each run twice plainly and
+twice by `frameloom.compile`, a section for each version. A method passes when it does what it does plainly. *Whole*:
+captured without a graph break; *in parts*: with breaks; the others run as plain Python (most of them: the method
+raises, or is a coroutine). Methods that are skipped plainly are not counted.
+"""
+
+
+def section(results):
+    """Of one version."""
     lines = [
-        "# CPython's own tests",
-        "",
-        f"Written by `make test-cpython` with CPython {platform.python_version()}: the test methods of these modules of",
-        "CPython's own test suite, each run twice plainly and twice by `frameloom.compile`. A method passes when it does what it",
-        "does plainly. *Whole*: captured without a graph break; *in parts*: with breaks; the others run as plain Python (most",
-        "of them: the method raises, or is a coroutine). Methods that are skipped plainly are not counted.",
+        f"## CPython {platform.python_version()}",
         "",
         "| module | methods | as plainly | whole | in parts |",
         "|---|---|---|---|---|",
@@ -133,15 +147,23 @@ def page(results):
     for module, (plain, compiled) in results.items():
         whole, counted = share(compiled.rows.values(), "whole")
         parts, _ = share(compiled.rows.values(), "parts")
-        good = counted - sum(1 for name, *_ in differences(plain, compiled) if "captured" in compiled.rows[name])
-        lost = sum(1 for name, *_ in differences(plain, compiled) if "captured" not in compiled.rows[name])
-        counted += lost
+        different = list(differences(plain, compiled))
+        good = counted - sum("captured" in compiled.rows[name] for name, *_ in different)
+        counted += sum("captured" not in compiled.rows[name] for name, *_ in different)
         percent = f"{100 * whole / counted:.0f} %" if counted else ""
         lines.append(f"| `{module}` | {counted} | {good} | {whole} ({percent}) | {parts} |")
         totals = [a + b for a, b in zip(totals, (counted, good, whole, parts))]
     lines.append(f"| **all** | {totals[0]} | {totals[1]} | {totals[2]} ({100 * totals[2] / max(totals[0], 1):.0f} %) | {totals[3]} |")
-    lines += ["", "These differ:", ""] + [f"- `{name}`: {why}" for name, why in known().items()]
+    lines += ["", "These differ:", ""] + [f"- `{name}`: {why}" for name, why in known("compiled").items()]
     return "\n".join(lines) + "\n"
+
+
+def write_table(path, results):
+    """In place of what this version's section was."""
+    before = path.read_text().split("\n## ")[1:] if path.exists() else []
+    sections = {part.split()[1].rpartition(".")[0]: "## " + part.rstrip() + "\n" for part in before}
+    sections[VERSION] = section(results)
+    path.write_text("\n".join([INTRODUCTION] + [sections[key] for key in sorted(sections)]))
 
 
 def available(module):
@@ -152,35 +174,45 @@ def available(module):
         return False
 
 
+def told(run):
+    """What there is to say of a run that is not plain."""
+    if run.mode == "recoded":
+        passed = sum(row["outcomes"][0] == "pass" for row in run.rows.values())
+        return f"{len(run.rows)} methods, {passed} pass, {run.counts[0]} code objects of {sum(run.counts)}"
+    whole, counted = share(run.rows.values(), "whole")
+    parts, _ = share(run.rows.values(), "parts")
+    return f"{counted} methods, {whole} whole, {parts} in parts"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("modules", nargs="*")
+    parser.add_argument("--recoded", action="store_true", help="decode, encode and run all code instead")
     parser.add_argument("--all", action="store_true", help="the long ones, too")
     parser.add_argument("--table", type=pathlib.Path)
     parser.add_argument("--limit", type=float, default=120, help="seconds for one method")
     parser.add_argument("--verbose", action="store_true", help="with tracebacks")
     parser.add_argument("--breaks", action="store_true", help="the breaks of every method")
     options = parser.parse_args()
+    mode = "recoded" if options.recoded else "compiled"
+    excused = known(mode)
     results, wrong = {}, 0
     if not available("test_grammar"):
         sys.exit("this CPython came without its own tests (Debian: libpython3-testsuite)")
     for module in filter(available, options.modules or ([m.strip("+ ") for m in LISTED] if options.all else MODULES)):
-        plain, compiled = Run(module, "plain", options.limit), Run(module, "compiled", options.limit)
-        results[module] = plain, compiled
-        whole, counted = share(compiled.rows.values(), "whole")
-        parts, _ = share(compiled.rows.values(), "parts")
-        print(f"{module}: {counted} methods, {whole} whole, {parts} in parts, "
-              f"{plain.seconds:.1f} s and {compiled.seconds:.1f} s", flush=True)
-        for name, want, got, trace in differences(plain, compiled):
-            wrong += name not in known()
-            print(f"  {name}: {'/'.join(got)} instead of {'/'.join(want)}" + (": known" if name in known() else ""))
+        plain, other = Run(module, "plain", options.limit), Run(module, mode, options.limit)
+        results[module] = plain, other
+        print(f"{module}: {told(other)}, {plain.seconds:.1f} s and {other.seconds:.1f} s", flush=True)
+        for name, want, got, trace in differences(plain, other):
+            wrong += name not in excused
+            print(f"  {name}: {'/'.join(got)} instead of {'/'.join(want)}" + (": known" if name in excused else ""))
             if options.verbose:
                 print("    " + trace.strip().replace("\n", "\n    "))
-        for name, row in compiled.rows.items() if options.breaks else ():
+        for name, row in other.rows.items() if options.breaks else ():
             for words in row.get("breaks", ()):
                 print(f"  {name}: {words}")
     if options.table:
-        options.table.write_text(page(results))
+        write_table(options.table, results)
     print(f"{wrong} methods differ" if wrong else "no method differs")
     return 1 if wrong else 0
 

@@ -1,6 +1,7 @@
-"""Runs the test methods of one module of CPython's own tests, plainly or compiled, and tells what became of each.
+"""Runs the test methods of one module of CPython's own tests, plainly, compiled or recoded (recoded.py), and tells what
+became of each.
 
-    python worker.py plain|compiled test_generators [--skip FILE]
+    python worker.py plain|compiled|recoded test_generators [--skip FILE]
 
 One line of JSON on the descriptor that LOOM_REPORT names when a method begins, and one when it has ended. Every method
 runs twice: the second time what was compiled for the first is found again.
@@ -85,6 +86,7 @@ def main(mode, module, skipped):
     report = os.fdopen(int(os.environ["LOOM_REPORT"]), "w", buffering=1)
     if mode == "compiled":
         import frameloom
+    counts = recoded.install() if mode == "recoded" else None
     tests = [t for t in flatten(unittest.defaultTestLoader.loadTestsFromName("test." + module)) if is_method(t)]
     for test in tests:
         if test.id() in skipped:
@@ -104,12 +106,14 @@ def main(mode, module, skipped):
             setattr(type(test), name, plain)
             function._reset()
         report.write(json.dumps(row) + "\n")
-    report.write(json.dumps({"done": True}) + "\n")
+    report.write(json.dumps({"done": True, "counts": counts}) + "\n")
     report.flush()
     os._exit(0)  # what the module left behind is none of our business
 
 
 if __name__ == "__main__":
+    if sys.argv[1] == "recoded":
+        import recoded
     listed = set()
     if len(sys.argv) > 4:
         with open(sys.argv[4]) as stream:
