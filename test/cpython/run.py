@@ -46,7 +46,8 @@ class Run:
                 tempfile.TemporaryFile() as output:
             skipped.write("\n".join(self.rows))
             skipped.flush()
-            environment = dict(os.environ, LOOM_REPORT=str(writer), PYTHONFAULTHANDLER="1")
+            paths = os.pathsep.join(os.path.abspath(p) for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p)
+            environment = dict(os.environ, LOOM_REPORT=str(writer), PYTHONFAULTHANDLER="1", PYTHONPATH=paths)
             process = subprocess.Popen(
                 [sys.executable, str(HERE / "worker.py"), self.mode, self.module, "--skip", skipped.name], cwd=folder,
                 pass_fds=[writer], env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output)

@@ -1,12 +1,14 @@
 """Capture of plain Python: every function's known result equals what running it gives."""
 
-import warnings
 import os
 import sys
 import types
+import warnings
 
+import numpy as np
 import pytest
 
+import frameloom
 from capture_cases import CASES, LIVE, SCALE, Base
 from frameloom import _native
 
