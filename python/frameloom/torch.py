@@ -26,7 +26,7 @@ from frameloom._config import Patchable
 with _disable_current_modes():  # the probe needs real tensors
     _native.torch_init()
 
-from frameloom import _torch_random, _torch_sampling, _torch_sums  # noqa: E402
+from frameloom import _torch_norms, _torch_random, _torch_sampling, _torch_sums  # noqa: E402
 
 _log = logging.getLogger("frameloom.torch")
 MODES = ("default", "max-autotune", "max-autotune-no-cudagraphs", "reduce-overhead")
@@ -220,6 +220,7 @@ def _backend(module, example_inputs, mode, options, interpret):
     def compiler(graph_module, kind, visible):
         if kind == "backward":
             _torch_sums.add_rows_in_place(graph_module)
+            _torch_sums.join_products(graph_module)
         graph_module._frameloom_name = _graph_name(module, kind)
         try:
             made, reason = _compile_graph(graph_module, options, interpret, visible), None
@@ -252,7 +253,9 @@ def _backend(module, example_inputs, mode, options, interpret):
     def partition(joint, *args, **keywords):
         if not options.fallback_random:
             _torch_random.replace(joint)
-        return min_cut_rematerialization_partition(joint, *args, **keywords)
+        modules = min_cut_rematerialization_partition(joint, *args, **keywords)
+        _torch_norms.compute_norms_again(*modules, keywords["num_fwd_outputs"])
+        return modules
 
     def forward(graph_module, inputs):
         made = compiler(graph_module, "forward", _forward_results())

@@ -83,23 +83,82 @@ def test_dead_parts_of_the_arena_are_given_back(tmp_path, monkeypatch):
     assert plans.peak() < parameter_bytes(module) + arena + kept // 4
 
 
+class Loop(nn.Module):
+    """One weight, read in each of eight steps."""
+
+    def __init__(self):
+        super().__init__()
+        self.h = nn.Linear(512, 512, bias=False)
+
+    def forward(self, x):
+        for _ in range(8):
+            x = torch.tanh(self.h(x))
+        return x
+
+
+def weights_in_the_arena(plans):
+    return [line for line in plans.backward.splitlines() if "= loom.buffer" in line and "memref<512x512xf32>" in line]
+
+
 def test_products_of_a_sum_are_added_as_they_come(tmp_path, monkeypatch):
     """The gradient of a weight that is used in each step of a loop: no more than two of its size at once."""
-
-    class Loop(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.h = nn.Linear(512, 512, bias=False)
-
-        def forward(self, x):
-            for _ in range(8):
-                x = torch.tanh(self.h(x))
-            return x
-
     torch.manual_seed(0)
     module = Loop()
-    plans = Plans(module, (torch.randn(16, 512),), tmp_path, monkeypatch)
-    assert plans.peak() < 3.5 * parameter_bytes(module)
+    plans = Plans(module, (torch.randn(300, 512),), tmp_path, monkeypatch)
+    given = 8 * 300 * 512 * 4
+    assert weights_in_the_arena(plans)  # the operands of all products together are larger than the weight
+    assert plans.peak() < 3.5 * parameter_bytes(module) + given
+
+
+@pytest.mark.parametrize("rows", [1, 16])
+def test_flat_products_of_a_sum_are_one(rows, tmp_path, monkeypatch):
+    """Of few rows: one product of all steps' operands, written where the gradient is wanted."""
+    torch.manual_seed(0)
+    module = Loop()
+    plans = Plans(module, (torch.randn(rows, 512),), tmp_path, monkeypatch)
+    assert not weights_in_the_arena(plans)
+    assert plans.peak() < 2.5 * parameter_bytes(module)
+
+
+def test_products_that_share_their_operands_with_another_reader_are_one(tmp_path, monkeypatch):
+    """A recurrence whose inputs are multiplied for all steps at once: gradients of the steps lie together already, in
+    the other order."""
+
+    class Recurrence(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.x, self.h = nn.Linear(32, 128), nn.Linear(128, 128, bias=False)
+
+        def forward(self, x):
+            h, out = x.new_zeros(x.shape[1], 128), []
+            for step in self.x(x).unbind(0):
+                h = torch.tanh(step + self.h(h))
+                out.append(h)
+            return torch.stack(out)
+
+    torch.manual_seed(0)
+    plans = Plans(Recurrence(), (torch.randn(6, 4, 32),), tmp_path, monkeypatch)
+    weights = [line for line in plans.backward.splitlines() if "= loom.buffer" in line and "memref<128x128xf32>" in line]
+    assert not weights
+
+
+def test_results_of_norms_are_made_again(tmp_path, monkeypatch):
+    """Of a layer norm its input is kept, and not what it gives, too: with a bias, without, without parameters."""
+    torch.manual_seed(0)
+    module = nn.Sequential(
+        nn.Linear(48, 64), nn.LayerNorm(64), nn.Linear(64, 80), nn.LayerNorm(80, bias=False), nn.Linear(80, 96),
+        nn.LayerNorm(96, elementwise_affine=False), nn.Linear(96, 48))
+    taken = []
+    inner = backend._compile_graph
+
+    def traced(graph_module, *arguments):
+        taken.append([n.meta["val"] for n in graph_module.graph.nodes if n.op == "placeholder"])
+        return inner(graph_module, *arguments)
+
+    monkeypatch.setattr(backend, "_compile_graph", traced)
+    Plans(module, (torch.randn(2, 30, 48),), tmp_path, monkeypatch)
+    for width in (64, 80, 96):
+        assert sum(t.numel() == 60 * width for t in taken[1]) == 1
 
 
 def test_gradients_of_a_tied_embedding_share_one_buffer(tmp_path, monkeypatch):
