@@ -151,7 +151,8 @@ few layers (`bench/torch_models.py`). A step is a forward pass (eval, no_grad) o
 - Compile times are those inside the backend's own function for each graph (`compile_graph`; Inductor:
   `compile_fx_inner`), after something small was compiled in the same process: neither import, Dynamo and AOTAutograd,
   nor what is done once in a process or on a machine are counted. Cold: the disk cache is empty; cached: a new process.
-- Memory: the highest resident size in training steps above that before them, when there are only parameters.
+- Memory: the highest resident size in training steps above that before them, when there are only parameters; in a thread
+  whose heap starts empty.
 - Accuracy: distance of outputs (training: of all gradients) from a float64 run, over eager's distance; the median over
   nine inputs, since gradients jump where rounding decides about a ReLU or a maximum."""
 

@@ -12,6 +12,7 @@ import ctypes
 import gc
 import statistics
 import sys
+import threading
 import time
 
 import torch
@@ -22,6 +23,7 @@ STEPS = ("forward", "training")
 M_MMAP_THRESHOLD = -3
 DIFFERS = 1e-2  # relative distance from eager beyond which a result is wrong,
 LIKE_EAGER = 4  # unless eager's own distance from float64 is that large: times that (gradients through many ReLUs)
+MEMORY_ROUNDS = 5
 SEEDS = 9  # inputs that accuracy is the median of
 
 
@@ -256,13 +258,38 @@ def resident(field):
 
 def phase_memory(name, backend, emit, settings):
     """The highest resident size during steps, above that before them: parameters, inputs and code are there already,
-    free memory is given back to the system, our pool of blocks included."""
+    free memory is given back to the system, our pool of blocks included.
+
+    The steps run in a thread of their own, whose heap is empty at first. In the main thread's heap imports and
+    compilation have left holes, megabytes of them; given back, they would be counted again page by page as small
+    tensors come to lie in one after the other, and a step of the LSTM would seem to need more from one to the next,
+    by as much as was compiled before. The median of several rounds: others' threads start and end meanwhile.
+    """
     ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, 1 << 17)  # else it grows, and the heap keeps what was freed
     backend = BACKENDS[backend]()
     module, inputs = build(name, "training")
     step = runner(module, backend.compile(module), inputs, "training")
     for _ in range(2):
         step()
+    peaks = []
+
+    def measure():
+        torch.set_num_threads(settings["threads"])
+        for _ in range(2):
+            step()
+        for _ in range(MEMORY_ROUNDS):
+            peaks.append(peak_of(module, step))
+
+    thread = threading.Thread(target=measure)
+    thread.start()
+    thread.join()
+    if len(peaks) < MEMORY_ROUNDS:
+        raise RuntimeError("a step failed in a thread of its own")
+    emit(step="training", memory=statistics.median(peaks),
+         parameters=sum(p.numel() * p.element_size() for p in module.parameters()))
+
+
+def peak_of(module, step):
     for parameter in module.parameters():
         parameter.grad = None
     trim()
@@ -271,8 +298,7 @@ def phase_memory(name, backend, emit, settings):
         clear.write("5")  # the peak starts again from here
     for _ in range(3):
         step()
-    emit(step="training", memory=resident("VmHWM:") - before,
-         parameters=sum(p.numel() * p.element_size() for p in module.parameters()))
+    return resident("VmHWM:") - before
 
 
 def trim():

@@ -1,10 +1,12 @@
 """Real models through torch.compile: eager torch, frameloom and Inductor.
 
-usage: models.py [--only PATTERN] [--quick] [--no-inductor] [--keep-peers] [--threads N] [--limit S] [--out FILE]
+usage: models.py [--only PATTERN] [--quick] [--memory] [--no-inductor] [--keep-peers] [--threads N] [--limit S]
+                 [--out FILE]
 
 Writes docs/benchmarks.md (one table, and which limits hold) and bench/results/models.json. Every model and backend
 runs in child processes with a time limit: what fails or takes too long is a dash with its reason. `--only` measures
-some models and keeps the others' rows of the results file; `--keep-peers` takes Inductor's figures from there.
+some models and keeps the others' rows of the results file; `--keep-peers` takes Inductor's figures from there;
+`--memory` measures memory alone and keeps all else.
 
 What is measured, for a forward pass (eval, no_grad) and a training step (forward, mean of squares, backward):
 
@@ -14,7 +16,9 @@ What is measured, for a forward pass (eval, no_grad) and a training step (forwar
   its library; looking for a C++ compiler, precompiling headers), by compiling something small first. Cold: an empty
   disk cache; cached: a new process, from the disk cache (FxGraphCache for Inductor);
 - memory: the highest resident size during training steps above that before them, in a process of its own, with free
-  memory given back first; gradients, activations and pools of blocks count, parameters do not;
+  memory given back first; gradients, activations and pools of blocks count, parameters do not. The steps run in a
+  thread whose heap is empty, for every backend: what imports and compilation have left free in the main heap would be
+  counted as small tensors spread over it (`model_worker.phase_memory`);
 - accuracy: distance of all outputs (or all gradients) from those of a float64 run with the same weights, over eager's
   distance, the median of this ratio over nine inputs. A gradient jumps where rounding decides about a ReLU or the
   largest of a pooling window. One such decision outweighs all other rounding, and which of two runs in float32 decides
@@ -154,6 +158,13 @@ def note(row, backend, phase, reason):
         print(f"  {row['name']}: {backend}, {phase}: {reason}", flush=True)
 
 
+def measure_memory(row, backends, settings):
+    for backend in ("eager", *backends):
+        facts, reason = run_child("memory", row["name"], backend, settings)
+        merge(row, facts, backend)
+        note(row, backend, "memory", reason)
+
+
 def measure(name, backends, settings, caches):
     row = {"name": name, "steps": {}, "notes": []}
     caches.empty()
@@ -165,10 +176,7 @@ def measure(name, backends, settings, caches):
     facts, reason = run_child("time", name, backends, settings)
     merge(row, facts)
     note(row, "+".join(backends), "time", reason)
-    for backend in ("eager", *backends):
-        facts, reason = run_child("memory", name, backend, settings)
-        merge(row, facts, backend)
-        note(row, backend, "memory", reason)
+    measure_memory(row, backends, settings)
     for step, results in row["steps"].items():
         for backend, result in results.items():
             note(row, backend, step, result.get("note"))
@@ -216,6 +224,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="*", help="names of models, a pattern or several with commas")
     parser.add_argument("--quick", action="store_true", help="less time for each measurement")
+    parser.add_argument("--memory", action="store_true", help="only memory; other figures from the results file")
     parser.add_argument("--no-inductor", action="store_true")
     parser.add_argument("--keep-peers", action="store_true", help="Inductor's figures from the results file")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
@@ -240,7 +249,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="bench-models-") as root:
         caches = Caches(root)
         caches.empty()
-        facts, _ = run_child("calls", "", "", settings)
+        facts = [] if options.memory else run_child("calls", "", "", settings)[0]
         calls = facts[0] if facts else old.get("calls", {})
         if with_inductor:
             run_child("prepare", "", "inductor", settings)
@@ -249,8 +258,14 @@ def main():
         for name in names:
             if not any(fnmatch.fnmatch(name, pattern) for pattern in patterns):
                 continue
-            row = measure(name, backends, settings, caches)
-            if options.keep_peers:
+            if options.memory and name in rows:
+                caches.empty()
+                row = rows[name]
+                row["notes"] = [line for line in row["notes"] if ", memory: " not in line]
+                measure_memory(row, backends, settings)
+            else:
+                row = measure(name, backends, settings, caches)
+            if options.keep_peers and not options.memory:
                 keep_inductor(row, rows.get(name))
             rows[name] = row
             print(f"{time.monotonic() - started:5.0f} s  {model_table.short(row)}", flush=True)
