@@ -200,7 +200,9 @@ static value *call_descriptor(tracer *t, PyObject *o, PyTypeObject *type, value 
     return call_value_method(t, o, args, count, kwnames);
   if (type == &PyProperty_Type) return class_descriptor(t, o, args, count, kwnames);
   if (!pure_type(type)) return t->not_implemented;
-  if (scalar_content(args[0])) return scalar_call(t, o, args, count, kwnames);
+  if (scalar_content(args[0]) &&
+      PyType_IsSubtype(scalar_base((PyTypeObject *)object_class(args[0])), type))
+    return scalar_call(t, o, args, count, kwnames);
   if (type == &PyUnicode_Type && !strcmp(name, "join") && count == 2) {
     value *pair[2] = {args[0], trace_to_tuple(t, args[1])};
     return pair[1] ? call_real(t, o, pair, 2, NULL) : NULL;

@@ -420,7 +420,10 @@ value *builtin_issubclass(tracer *t, const builtin_args *a) {
   CHECK(2, 2);
   PyObject *type = value_known(t, a->args[0]);
   if (!type || !PyType_Check(type)) {
+    bool other = !type || !object_is_scalar(type); /* list[int], say, has bases */
     Py_XDECREF(type);
+    if (other && !trace_pending(t))
+      return trace_break(t, BREAK_UNSUPPORTED_TYPE, "issubclass() of what is no class");
     return trace_pending(t) ? NULL
                             : trace_raise(t, PyExc_TypeError, "issubclass() arg 1 must be a class");
   }

@@ -102,7 +102,7 @@ step step_MAP_ADD(tracer *t, frame *f, const loom_instr *in) {
 
 step step_DICT_UPDATE(tracer *t, frame *f, const loom_instr *in) {
   value *other = frame_pop(f), *dict = build_peek(t, f, in->arg, &value_dict_type);
-  return build_result(dict && dict_update(t, dict, other, false));
+  return build_result(dict && dict_unpack(t, dict, other));
 }
 
 step step_DICT_MERGE(tracer *t, frame *f, const loom_instr *in) {

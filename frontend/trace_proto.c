@@ -72,6 +72,9 @@ value *trace_length(tracer *t, value *v) {
 }
 
 value *trace_get_item(tracer *t, value *v, value *key) {
+  bool sequence = v->type == &value_list_type || v->type == &value_tuple_type ||
+                  (value_is_const(v) && object_is_scalar(v->object));
+  if (sequence && !(key = value_index(t, key, NULL))) return NULL;
   if (v->type->get_item) return v->type->get_item(t, v, key);
   return trace_raise(t, PyExc_TypeError, "'%s' object is not subscriptable", value_type_name(t, v));
 }

@@ -50,8 +50,16 @@ static bool array_is_two(tracer *t, value *v) {
   return o && PyLong_AsLong(o) == 2;
 }
 
+/* A NumPy scalar times a sequence repeats that, or refuses to. */
+static bool array_repeats(int op, value *array, value *other) {
+  bool sequence = other->type == &value_tuple_type || other->type == &value_list_type;
+  return op == NB_MULTIPLY && sequence && np_array_of(array)->scalar;
+}
+
 static value *array_binary(tracer *t, int op, value *l, value *r, bool inplace) {
   value *args[2] = {l, r};
+  if (np_is_array(l) ? array_repeats(op, l, r) : array_repeats(op, r, l))
+    return trace_break(t, BREAK_NUMPY_FUNCTION, "a sequence times a NumPy scalar");
   bool write = inplace && np_is_array(l) && !np_array_of(l)->scalar;
   if (op == NB_MATRIX_MULTIPLY) {
     if (!write) return np_matmul(t, l, r);
@@ -74,6 +82,13 @@ static value *array_compare(tracer *t, int op, value *l, value *r) {
                                       [Py_EQ] = "equal",   [Py_NE] = "not_equal",
                                       [Py_GT] = "greater", [Py_GE] = "greater_equal"};
   if (op < Py_LT || op > Py_GE) return trace_not_implemented(t);
+  value *other = np_is_array(l) ? r : l;
+  if ((op == Py_EQ || op == Py_NE) && other->object == Py_None &&
+      np_array_of(np_is_array(l) ? l : r)->scalar)
+    return value_const(t, op == Py_NE ? Py_True : Py_False);
+  if ((op == Py_EQ || op == Py_NE) && other->object &&
+      (PyUnicode_CheckExact(other->object) || PyBytes_CheckExact(other->object)))
+    return trace_break(t, BREAK_NUMPY_FUNCTION, "a comparison of numbers and text");
   value *args[2] = {l, r};
   return np_ufunc_apply(t, names[op], args, 2, NULL);
 }

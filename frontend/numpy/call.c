@@ -574,7 +574,9 @@ static value *call_any(tracer *t, PyObject *callee, value *const *args, Py_ssize
   }
   if (Py_IS_TYPE(callee, call_dispatcher_type))
     return call_dispatcher(t, callee, args, count, kwnames);
-  if (Py_IS_TYPE(callee, &PyWrapperDescr_Type) && count > 0 && np_is_array(args[0]) && !kwnames)
+  if (Py_IS_TYPE(callee, &PyWrapperDescr_Type) && count > 0 && np_is_array(args[0]) && !kwnames &&
+      (PyDescr_TYPE(callee) == &PyArray_Type ||
+       PyType_IsSubtype(PyDescr_TYPE(callee), &PyGenericArrType_Type)))
     return np_slot_call(t, ((PyWrapperDescrObject *)callee)->d_base->name, args, count);
   if (Py_IS_TYPE(callee, &PyMethodDescr_Type))
     return call_method(t, (PyMethodDescrObject *)callee, args, count, kwnames, mine);

@@ -49,7 +49,10 @@ static value *derived_set_operator(tracer *t, const char *name, value *v, value 
     if (!strcmp(name + 2, rows[i].name)) return trace_binary(t, rows[i].op, content, other, false);
     if (strcmp(name + 3, rows[i].name) != 0) continue;
     if (name[2] == 'r') return trace_binary(t, rows[i].op, other, content, false);
-    value *result = name[2] == 'i' ? trace_binary(t, rows[i].op, content, other, true) : NULL;
+    bool set =
+        other->type == &value_set_type || (value_is_const(other) && PyAnySet_Check(other->object));
+    value *result =
+        name[2] == 'i' && set ? trace_binary(t, rows[i].op, content, other, true) : NULL;
     return result ? v : NULL;
   }
   return NULL;

@@ -160,6 +160,17 @@ int key_equal(tracer *t, value *l, value *r) {
     bool same;
     return value_same(t, l, r, &same) ? same : -1;
   }
+  for (int i = 0; i < 2; i++) { /* numbers of a library, say, have another hash than any text */
+    value *text = i ? r : l, *other = i ? l : r;
+    if (!value_is_const(text) || value_is_const(other)) continue;
+    PyObject *type = value_type_of(t, other);
+    if (!type) return -1;
+    if ((PyUnicode_CheckExact(text->object) &&
+         !PyType_IsSubtype((PyTypeObject *)type, &PyUnicode_Type)) ||
+        (PyBytes_CheckExact(text->object) &&
+         !PyType_IsSubtype((PyTypeObject *)type, &PyBytes_Type)))
+      return 0;
+  }
   value *equal = trace_compare(t, Py_EQ, l, r);
   return equal ? trace_truth(t, equal) : -1;
 }
@@ -291,6 +302,13 @@ bool dict_update(tracer *t, value *dict, value *other, bool merge) {
   return true;
 }
 
+bool dict_unpack(tracer *t, value *dict, value *other) {
+  if (other->type == &value_dict_type || object_content(other) || dict_is_mapping(t, other))
+    return dict_update(t, dict, other, false);
+  if (!trace_pending(t)) trace_break(t, BREAK_RAISES, "what is no mapping is unpacked with **");
+  return false;
+}
+
 /* ---- slots ---------------------------------------------------------------------------------- */
 
 static value *dict_copy_value(tracer *t, value *v) {
@@ -301,6 +319,8 @@ static value *dict_copy_value(tracer *t, value *v) {
 }
 
 static value *dict_binary(tracer *t, int op, value *l, value *r, bool inplace) {
+  if (op == 7 && inplace && l->type == &value_dict_type) /* any mapping, or pairs */
+    return dict_update(t, l, r, false) ? l : NULL;
   if (op != 7 || l->type != r->type) return trace_not_implemented(t);
   value *v = inplace ? l : dict_copy_value(t, l);
   return v && dict_update(t, v, r, false) ? v : NULL;
@@ -394,13 +414,24 @@ static value *view_as_set(tracer *t, value *v) {
   return set;
 }
 
+/* Keys and items are like sets; values are not. */
+static bool view_is_like_set(const value *v) {
+  return v->type == &value_view_type && v->any.i != 1;
+}
+
 static value *view_binary(tracer *t, int op, value *l, value *r, bool inplace) {
+  bool known = op == 1 || op == 7 || op == 10 || op == 12; /* & | - ^ */
+  if (!known || !(view_is_like_set(l) || view_is_like_set(r))) return trace_not_implemented(t);
   value *a = view_as_set(t, l), *b = a ? view_as_set(t, r) : NULL;
   a = a && b ? set_from(t, a, false) : NULL; /* of a frozen set, too, it gives a set */
   return a ? trace_binary(t, op, a, b, false) : NULL;
 }
 
 static value *view_compare(tracer *t, int op, value *l, value *r) {
+  value *content = object_content(r);
+  if (content && content->type == &value_set_type) r = content;
+  bool set = r->type == &value_set_type || (value_is_const(r) && PyAnySet_Check(r->object));
+  if (!view_is_like_set(l) || !(set || view_is_like_set(r))) return trace_not_implemented(t);
   value *a = view_as_set(t, l), *b = a ? view_as_set(t, r) : NULL;
   return b ? trace_compare(t, op, a, b) : NULL;
 }

@@ -368,7 +368,8 @@ const value_type value_builtin_method_type = {.name = "builtin method",
 
 static value *super_get_attr(tracer *t, value *v, PyObject *name) {
   value *after = v->any.a, *self = v->any.b;
-  bool of_class = value_is_const(self) && PyType_Check(self->object);
+  bool of_class = value_is_const(self) && PyType_Check(self->object) &&
+                  PyType_IsSubtype((PyTypeObject *)self->object, (PyTypeObject *)after->object);
   PyObject *type = of_class ? self->object : value_type_of(t, self);
   if (!type) return NULL;
   guard_mro(t, (PyTypeObject *)type);

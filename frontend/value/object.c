@@ -337,6 +337,8 @@ static value *object_get_attr(tracer *t, value *v, PyObject *name) {
     return key ? trace_call1(t, method, key) : NULL;
   }
   if (!PyUnicode_CompareWithASCIIString(name, "__dict__") && v->any.b) return v->any.b;
+  if (model_owns((PyObject *)type) && ((PyTypeObject *)model_real((PyObject *)type))->tp_dictoffset)
+    return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a %s", PyUnicode_AsUTF8(name), type->tp_name);
   return trace_raise(t, PyExc_AttributeError, "'%s' object has no attribute '%s'", type->tp_name,
                      PyUnicode_AsUTF8(name));
 }
@@ -491,6 +493,19 @@ value *trace_special(tracer *t, value *v, const char *name) {
   if (v->type == &value_object_type || v->type == &value_exception_type)
     return type_attr(t, type, text, v, NULL);
   return class_lookup(t, (PyTypeObject *)type, text) ? trace_get_attr(t, v, text) : NULL;
+}
+
+value *value_index(tracer *t, value *v, const char *unless) {
+  if (v->type != &value_object_type || scalar_content(v)) return v;
+  PyTypeObject *type = (PyTypeObject *)object_class(v);
+  if (!class_special(t, type, "__index__") || (unless && class_special(t, type, unless))) return v;
+  value *index = trace_special(t, v, "__index__");
+  if (index) index = trace_call(t, index, NULL, 0, NULL);
+  PyObject *kind = index ? value_type_of(t, index) : NULL;
+  if (kind && kind != (PyObject *)&PyLong_Type)
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "__index__() gives a %s",
+                       ((PyTypeObject *)kind)->tp_name);
+  return kind ? index : NULL;
 }
 
 value *trace_method(tracer *t, value *v, const char *name, value *const *args, Py_ssize_t count) {

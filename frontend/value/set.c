@@ -156,7 +156,9 @@ static value *set_length(tracer *t, value *v) { return value_int(t, v->seq.count
 
 static int set_contains(tracer *t, value *v, value *item) {
   Py_ssize_t i;
-  return set_find(t, v, item, &i);
+  if (item->type == &value_set_type && !set_is_frozen(item)) /* as a frozen one */
+    item = set_from(t, item, true);
+  return item ? set_find(t, v, item, &i) : -1;
 }
 
 static value *set_iter(tracer *t, value *v) {
@@ -310,6 +312,9 @@ static const builtin_method set_methods[] = {{"copy", set_copy},
                                              {NULL, NULL}};
 
 static value *set_get_attr(tracer *t, value *v, PyObject *name) {
+  if (set_is_frozen(v) && !_PyType_Lookup(&PyFrozenSet_Type, name))
+    return trace_raise(t, PyExc_AttributeError, "'frozenset' object has no attribute '%s'",
+                       PyUnicode_AsUTF8(name));
   return builtin_method_find(t, set_methods, v, name);
 }
 

@@ -267,7 +267,8 @@ static recipe *made_const(tracer *t, PyObject *object) {
 static recipe *made_with(tracer *t, const source *target, recipe *key, value *const *items,
                          Py_ssize_t count) {
   recipe *r = trace_recipe(t, RECIPE_TUPLE);
-  if (!r || !(r->items = calloc((size_t)count + 2, sizeof *r->items))) return trace_fail(t);
+  if (!r) return NULL;
+  if (!(r->items = calloc((size_t)count + 2, sizeof *r->items))) return trace_fail(t);
   if (!(r->items[r->count++] = made_source(t, target))) return NULL;
   if (key) r->items[r->count++] = key;
   for (Py_ssize_t i = 0; i < count; i++) {
@@ -373,7 +374,7 @@ static void finish_call(tracer *t, const shadow_call *c) {
   if (!c->method) return;
   bool appends = c->v->type == &value_lazy_type && !strcmp(c->method, "extend");
   if (appends && args[0]->type == &value_list_type) {
-    for (Py_ssize_t i = 0; i < args[0]->seq.count; i++)
+    for (Py_ssize_t i = 0; i < args[0]->seq.count && !trace_pending(t); i++)
       finish_append(t, c->v, args[0]->seq.items[i]);
     return;
   }

@@ -280,6 +280,9 @@ extern const value_type value_lazy_type, value_object_type, value_builtin_method
     value_partial_type;
 value *value_range_to(tracer *t, int64_t start, int64_t stop, int64_t step);
 
+/* What an object's own __index__() gives, where it has one and does not have the method `unless`
+ * (or NULL); else `v` itself. */
+value *value_index(tracer *t, value *v, const char *unless);
 bool value_is_none(const value *v);
 bool value_is_const(const value *v);        /* a constant with a Python object */
 bool object_is_scalar(PyObject *object);    /* exact int, float, complex, bool, str, bytes, None,
@@ -513,6 +516,8 @@ value *derived_make_frozen(tracer *t, PyObject *cls, value *const *args, Py_ssiz
 value *set_of_live(tracer *t, PyObject *object, const source *s, bool frozen);
 value *model_of_live(tracer *t, PyObject *object, const source *s, PyTypeObject *base);
 value *model_part(tracer *t, value *v, const char *name);
+
+bool dict_unpack(tracer *t, value *dict, value *other); /* {**other} (dict.c) */
 
 /* ---- value/scalar.c: instances of classes over int, float, complex, str and bytes --------------
  */

@@ -193,3 +193,22 @@ def of_a_tuple_argument(x, y, t):
 @given(lambda: range(4))
 def of_a_range_argument(x, y, r):
     return list(r), len(r), x * r[2]
+
+
+@case
+def operators_that_refuse(x, y):
+    """What raises plainly has to raise when it is captured, also where that is caught; and nothing else."""
+    d, s, out = {1: 2}, {1}, []
+    tries = [lambda: 1j == d.keys(), lambda: d.keys() == [1], lambda: d.values() == d.values(), lambda: (1,) < d.items(), lambda: s | d.values(),
+             lambda: d.keys() | [5], lambda: d.keys() - {1}, lambda: d.items() & {(1, 2)}, lambda: s in {frozenset({1}), 2}, lambda: {**d, **[(1, 2)]},
+             lambda: {1} | d.keys(), lambda: frozenset(s).add(3), lambda: issubclass(list[int], list), lambda: [1, 2] * x[0], lambda: x[0] * (1, 2),
+             lambda: x[0] == "a", lambda: {np.int64(1): 1, "a": 2}["a"], lambda: x[0] == None, lambda: list.__add__(x, 1), lambda: [0] * x.size,
+             lambda: "a" in [x[0], "a"], lambda: x == "a", lambda: d.keys() <= {1, 2}, lambda: [x[1]].index("q")]
+    for attempt in tries:
+        try:
+            out.append(attempt())
+        except Exception as error:
+            out.append(type(error))
+    more = dict(d)
+    more |= [(3, 4)]
+    return out, more, x + 1
