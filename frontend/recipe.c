@@ -3,18 +3,25 @@
 
 /* ---- rows of lists that loops have appended to ---- */
 
+static void recipe_set(PyObject *into, Py_ssize_t at, PyObject *item) {
+  if (PyTuple_Check(into))
+    PyTuple_SET_ITEM(into, at, item);
+  else
+    PyList_SET_ITEM(into, at, item);
+}
+
 static PyObject *recipe_build_row(loom_run *run, const recipe *r, int64_t row) {
   const loom_graph *g = &run->captured->graph;
-  if (r->kind == RECIPE_TUPLE) {
-    PyObject *tuple = PyTuple_New(r->count);
-    for (uint32_t i = 0; tuple && i < r->count; i++) {
+  if (r->kind != RECIPE_ROW) {
+    PyObject *all = r->kind == RECIPE_TUPLE ? PyTuple_New(r->count) : PyList_New(r->count);
+    for (uint32_t i = 0; all && i < r->count; i++) {
       PyObject *item = recipe_build_row(run, r->items[i], row);
       if (item)
-        PyTuple_SET_ITEM(tuple, i, item);
+        recipe_set(all, i, item);
       else
-        Py_CLEAR(tuple);
+        Py_CLEAR(all);
     }
-    return tuple;
+    return all;
   }
   const void *data = run->data[r->number];
   if (r->payload) return run->adapter->row(r->payload, g, run->symbols, data, row);
@@ -45,13 +52,6 @@ static Py_ssize_t recipe_length(const loom_run *run, const recipe *r) {
     total += item->kind == RECIPE_ROWS ? (Py_ssize_t)count * item->count : 1;
   }
   return total;
-}
-
-static void recipe_set(PyObject *into, Py_ssize_t at, PyObject *item) {
-  if (PyTuple_Check(into))
-    PyTuple_SET_ITEM(into, at, item);
-  else
-    PyList_SET_ITEM(into, at, item);
 }
 
 static bool recipe_fill_rows(loom_run *run, const recipe *r, PyObject *into) {

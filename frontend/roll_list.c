@@ -80,7 +80,15 @@ static bool tail_known(roll_walk *w, const void *object) {
 static bool tail_item(roll_walk *w, value *item, Py_ssize_t back) {
   const void *parts[3] = {item, NULL, NULL};
   bool other = false;
-  if (item->type == &value_tuple_type) {
+  bool list = item->type == &value_list_type, whole = rows_is_container(item);
+  if (list && (!whole || pointer_map_get(&w->seen, item))) {
+    w->looped = true; /* as below: others may change it */
+    return roll_pointer(w, item), false;
+  }
+  if (list && !pointer_map_set(w->t, &w->seen, item, (void *)(uintptr_t)(w->seen.count + 1)))
+    roll_refuse(w, "memory");
+  if (whole) {
+    parts[0] = list ? NULL : item;
     for (Py_ssize_t i = 0; i < item->seq.count; i++)
       other |= tail_item(w, item->seq.items[i], back);
   } else if (item->type == &value_number_type || item->type == &value_const_type) {
@@ -297,12 +305,21 @@ void roll_reads_list(tracer *t, value *v, Py_ssize_t from_end) {
 /* ---- behind the hidden iteration ---------------------------------------------------------------
  */
 
+/* Are the tuples and lists in an item of this iteration? */
+static bool list_is_made(const roll *r, const value *item) {
+  if (!rows_is_container(item)) return true;
+  bool made = !pointer_map_get(&r->before->seen, item);
+  for (Py_ssize_t i = 0; made && i < item->seq.count; i++)
+    made = list_is_made(r, item->seq.items[i]);
+  return made;
+}
+
 /* Has nobody else what has been appended: no list, and not twice? */
 static bool list_is_new(tracer *t, roll *r, value *item) {
   roll_lists *l = r->lists;
   value *leaves[LIST_LEAVES];
   const void *parts[2];
-  if (item->type == &value_tuple_type && pointer_map_get(&r->before->seen, item)) return false;
+  if (!list_is_made(r, item)) return false;
   int count = rows_leaves(t, item, leaves, LIST_LEAVES);
   for (int n = 0; n < count; n++) {
     loom_value *at = rows_at(leaves[n], parts);
@@ -376,7 +393,7 @@ static bool leave_item(tracer *t, const roll_walk *now, const rows *r, value **h
                        uint32_t *leaf) {
   const void *parts[2];
   value *item = *holder;
-  if (item->type == &value_tuple_type) {
+  if (rows_is_container(item)) {
     for (Py_ssize_t i = 0; i < item->seq.count; i++)
       if (!leave_item(t, now, r, &item->seq.items[i], row, leaf)) return false;
     return true;
@@ -411,7 +428,7 @@ static bool leave_list(tracer *t, const roll_walk *now, roll_list *list, int64_t
   r->contents = trace_alloc(t, sizeof *r->contents * (size_t)(kept + 1));
   if (!r->contents) return false;
   for (Py_ssize_t i = 0; i < kept && list->each == 1 && r->leaves == 1; i++)
-    if (r->ends[i]->type != &value_tuple_type) r->contents[i] = rows_node(t, r->ends[i]);
+    if (!rows_is_container(r->ends[i])) r->contents[i] = rows_node(t, r->ends[i]);
   block->any.a = r;
   all->seq.count = list->first;
   if (r->count != 0 && !seq_append(t, all, block)) return false;

@@ -8,6 +8,7 @@
  * it takes items, and to read it gives up the attempt. */
 #include "frontend/value/value.h"
 
+#define ROWS_DEPTH 8      /* of tuples and lists in an item */
 #define ROWS_ORDINARY 200 /* items of a long list that is made an ordinary one */
 
 bool list_is_rolled(const value *v) {
@@ -47,20 +48,29 @@ static bool rows_number(tracer *t, value *v, loom_dtype *out) {
                        type == (PyObject *)&PyLong_Type);
 }
 
-int rows_leaves(tracer *t, value *item, value **leaves, int room) {
+bool rows_is_container(const value *item) {
+  bool tuple = item->type == &value_tuple_type && !tuple_class(item);
+  return (tuple || item->type == &value_list_type) && !item->source && !item->object;
+}
+
+static int leaves_of(tracer *t, value *item, value **leaves, int room, int depth) {
   loom_dtype dtype;
-  if (item->type == &value_tuple_type && !item->source && !tuple_class(item)) {
+  if (rows_is_container(item)) {
     int count = 0;
-    for (Py_ssize_t i = 0; i < item->seq.count; i++) {
-      int more = rows_leaves(t, item->seq.items[i], leaves + count, room - count);
-      if (more < 0) return -1;
-      count += more;
+    for (Py_ssize_t i = 0; i < item->seq.count && count >= 0; i++) {
+      value *part = item->seq.items[i];
+      int more = depth ? leaves_of(t, part, leaves + count, room - count, depth - 1) : -1;
+      count = more < 0 ? -1 : count + more;
     }
-    return item->object ? -1 : count; /* a constant is one object */
+    return count;
   }
   if (room < 1 || (!rows_owner(item) && !rows_number(t, item, &dtype))) return -1;
   leaves[0] = item;
   return 1;
+}
+
+int rows_leaves(tracer *t, value *item, value **leaves, int room) {
+  return leaves_of(t, item, leaves, room, ROWS_DEPTH);
 }
 
 loom_value rows_node(tracer *t, value *leaf) {
@@ -82,8 +92,9 @@ loom_value rows_node(tracer *t, value *leaf) {
 
 bool rows_like(tracer *t, value *a, value *b) {
   loom_dtype one, other;
-  if (a->type == &value_tuple_type || b->type == &value_tuple_type) {
-    bool like = a->type == b->type && a->seq.count == b->seq.count;
+  if (rows_is_container(a) || rows_is_container(b)) {
+    bool like = a->type == b->type && rows_is_container(a) && rows_is_container(b) &&
+                a->seq.count == b->seq.count;
     for (Py_ssize_t i = 0; like && i < a->seq.count; i++)
       like = rows_like(t, a->seq.items[i], b->seq.items[i]);
     return like;
@@ -166,9 +177,10 @@ loom_value rows_put(tracer *t, loom_value stack, loom_value row, int64_t i) {
  */
 
 static value *rows_item(tracer *t, const rows *r, value *like, int64_t row, uint32_t *leaf) {
-  if (like->type != &value_tuple_type)
+  if (!rows_is_container(like))
     return rows_leaf_new(t, like, rows_slice(t, r->stacks[(*leaf)++], row));
   value *v = value_tuple(t, like->seq.items, like->seq.count);
+  if (v) v->type = like->type;
   for (Py_ssize_t i = 0; v && i < like->seq.count; i++)
     if (!(v->seq.items[i] = rows_item(t, r, like->seq.items[i], row, leaf))) return NULL;
   return v;
@@ -307,7 +319,7 @@ static value *stack_like(const value *v) {
   for (Py_ssize_t i = 0; i < v->seq.count; i++) {
     const rows *r = rows_of(v->seq.items[i]);
     if (!r) continue;
-    if (r->each != 1 || r->leaves != 1 || r->items[0]->type == &value_tuple_type) return NULL;
+    if (r->each != 1 || r->leaves != 1 || rows_is_container(r->items[0])) return NULL;
     like = r->items[0];
   }
   return like;
@@ -350,11 +362,11 @@ static recipe *rows_rebuild_leaf(tracer *t, value *like, loom_value stack, int64
 }
 
 static recipe *rows_rebuild_item(tracer *t, const rows *r, value *like, uint32_t *leaf) {
-  if (like->type != &value_tuple_type) {
+  if (!rows_is_container(like)) {
     uint32_t k = (*leaf)++;
     return rows_rebuild_leaf(t, like, r->stacks[k], &r->outputs[k]);
   }
-  recipe *tuple = trace_recipe(t, RECIPE_TUPLE);
+  recipe *tuple = trace_recipe(t, like->type == &value_list_type ? RECIPE_LIST : RECIPE_TUPLE);
   if (!tuple || !(tuple->items = calloc((size_t)like->seq.count + 1, sizeof *tuple->items)))
     return trace_fail(t);
   for (; tuple->count < like->seq.count; tuple->count++)

@@ -578,7 +578,9 @@ typedef struct rows {
 extern const value_type value_hidden_list_type; /* in an iteration that stands for all */
 extern const value_type value_long_list_type;   /* rows are among its items */
 extern const value_type value_rows_type;        /* any.a; never seen outside of such lists */
-/* The arrays and numbers in an item, which may be a tuple: at most `room`; -1: something else. */
+/* A tuple or list that was made here. */
+bool rows_is_container(const value *item);
+/* The arrays and numbers in an item, which may be such: at most `room`; -1: something else. */
 int rows_leaves(tracer *t, value *item, value **leaves, int room);
 const loom_adapter *rows_owner(const value *leaf); /* NULL: a Python number */
 loom_value *rows_at(value *leaf, const void *parts[2]);

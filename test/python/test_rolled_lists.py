@@ -23,7 +23,8 @@ def short():
 def shape_of(thing, known):
     """What can be seen of a result, with the identities of its arrays: equal for two results that look alike."""
     if isinstance(thing, (list, tuple, collections.deque)):
-        return type(thing), [shape_of(item, known) for item in thing]
+        number = None if isinstance(thing, tuple) else known.setdefault(id(thing), len(known))
+        return type(thing), number, [shape_of(item, known) for item in thing]
     if isinstance(thing, dict):
         return dict, [(key, shape_of(item, known)) for key, item in thing.items()]
     if isinstance(thing, np.ndarray):
@@ -163,6 +164,59 @@ def test_tuples():
         return out
 
     check(run, start())
+
+
+def test_lists_of_lists():
+    def grid(x, n):
+        return [[x * i + j for j in range(3)] for i in range(n)]
+
+    def pairs(x, n):
+        out = []
+        for i in range(n):
+            x = x * 1.01
+            out.append([x, (i, [x.sum()]), []])
+        out[-1:] = [item + [None] for item in out[-1:]]
+        return out, x
+
+    def kept(x, n):
+        out, row = [], []
+        for i in range(n):
+            x = x * 1.01
+            row.append(x)
+            out.append(row)
+            row = [x]
+        row.append(1)
+        return out, row
+
+    def shared(x, n):
+        out, row = [], []
+        for i in range(n):
+            row.append(x * i)
+            out.append(row)
+        return out, row
+
+    def changed(x, n):
+        out = [[x * 1]]
+        for i in range(n):
+            out.append([x * i])
+            out[-2].append(x - i)
+        return out
+
+    def afterwards(x, n):
+        out = []
+        for i in range(n):
+            out.append([x * i, i])
+        if n:
+            out[n // 2].append(len(out))
+            out[0][1] = None
+            out[-1][0] += 1
+        return out
+
+    for function in (grid, pairs, afterwards):
+        check(function, start(), rolled=None)
+        assert "rolled" in fates(function, start(), 40)
+    for function in (kept, shared, changed):
+        check(function, start(), rolled=None)
 
 
 def test_several_lists_and_items():
@@ -708,6 +762,8 @@ NOTES = [
     "out.append(k)",
     "out.append((k, x))",
     "out.append((y, x + y))",
+    "out.append([y, (k, x)])",
+    "other.append([x + k, i])",
     "other.append(x)",
     "other.append(y - x)",
     "other.append(x.max())",
