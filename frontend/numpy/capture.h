@@ -5,7 +5,7 @@
  * promote.c (operands and dtypes), ufunc.c, arrayvalue.c (the value type), wrap.c (live objects,
  * the adapter), index.c, call.c (library functions and methods), reduce.c, shape.c, create.c,
  * linalg.c, fancy.c (indexing with arrays), inplace.c, converter.c,
- * sharing.c, slots.c, host.c, host_sample.c and host_run.c,
+ * sharing.c, rows.c (of lists that loops append to), slots.c, host.c, host_sample.c and host_run.c,
  * errstate.c.
  */
 #ifndef LOOM_FRONTEND_NUMPY_CAPTURE_H
