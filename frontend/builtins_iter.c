@@ -107,6 +107,8 @@ value *builtin_sum(tracer *t, const builtin_args *a) {
   value *total = a->count == 2 ? a->args[1] : builtin_keyword(a, "start"),
         *items = trace_to_tuple(t, a->args[0]);
   if (!items) return NULL;
+  if (total && total->object && (PyUnicode_Check(total->object) || PyBytes_Check(total->object)))
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "sum() of text");
   PyObject *plain = items->seq.count ? value_plain(t, items) : NULL;
   if (plain) { /* the real one: its rounding is its own */
     value *args[2] = {items, total};

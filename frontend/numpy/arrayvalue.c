@@ -52,7 +52,9 @@ static bool array_is_two(tracer *t, value *v) {
 
 /* A NumPy scalar times a sequence repeats that, or refuses to. */
 static bool array_repeats(int op, value *array, value *other) {
-  bool sequence = other->type == &value_tuple_type || other->type == &value_list_type;
+  bool sequence =
+      other->type == &value_tuple_type || other->type == &value_list_type ||
+      (other->object && (PyUnicode_CheckExact(other->object) || PyBytes_CheckExact(other->object)));
   return op == NB_MULTIPLY && sequence && np_array_of(array)->scalar;
 }
 
@@ -87,8 +89,9 @@ static value *array_compare(tracer *t, int op, value *l, value *r) {
       np_array_of(np_is_array(l) ? l : r)->scalar)
     return value_const(t, op == Py_NE ? Py_True : Py_False);
   if ((op == Py_EQ || op == Py_NE) && other->object &&
-      (PyUnicode_CheckExact(other->object) || PyBytes_CheckExact(other->object)))
-    return trace_break(t, BREAK_NUMPY_FUNCTION, "a comparison of numbers and text");
+      (PyUnicode_CheckExact(other->object) || PyBytes_CheckExact(other->object) ||
+       PyType_Check(other->object)))
+    return trace_break(t, BREAK_NUMPY_FUNCTION, "a comparison of numbers and what is none");
   value *args[2] = {l, r};
   return np_ufunc_apply(t, names[op], args, 2, NULL);
 }

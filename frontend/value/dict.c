@@ -165,7 +165,8 @@ int key_equal(tracer *t, value *l, value *r) {
     if (!value_is_const(text) || value_is_const(other)) continue;
     PyObject *type = value_type_of(t, other);
     if (!type) return -1;
-    if ((PyUnicode_CheckExact(text->object) &&
+    if (PyType_Check(text->object) ||
+        (PyUnicode_CheckExact(text->object) &&
          !PyType_IsSubtype((PyTypeObject *)type, &PyUnicode_Type)) ||
         (PyBytes_CheckExact(text->object) &&
          !PyType_IsSubtype((PyTypeObject *)type, &PyBytes_Type)))

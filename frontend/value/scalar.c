@@ -174,7 +174,9 @@ bool scalar_is_taken(tracer *t, const char *function, value *const *args, Py_ssi
   bool known = !function, any = false; /* a module of pure functions: they are about numbers */
   for (int i = 0; function && names[i] && !known; i++)
     known = !strcmp(function, names[i]);
+  bool operators = function && (!strcmp(function, "pow") || !strcmp(function, "divmod"));
   for (Py_ssize_t i = 0; known && i < count; i++) {
+    if (operators && !scalar_meets(args[i])) return false;
     if (!scalar_content(args[i])) continue;
     any = true;
     for (int k = 0; ways[k]; k++)

@@ -242,3 +242,9 @@ def enum_made_inside(x, y):
         A = 1
 
     return x * Inner.A.value
+
+
+@case
+def int_enum_and_numpy_scalars(x, y):
+    s = x[0]
+    return pow(s, Size.SMALL), divmod(s, Size.SMALL), s * Size.LARGE, Size.LARGE * s, s > Size.SMALL, Size.SMALL == s, np.power(x, Size.SMALL)

@@ -203,7 +203,8 @@ def operators_that_refuse(x, y):
              lambda: d.keys() | [5], lambda: d.keys() - {1}, lambda: d.items() & {(1, 2)}, lambda: s in {frozenset({1}), 2}, lambda: {**d, **[(1, 2)]},
              lambda: {1} | d.keys(), lambda: frozenset(s).add(3), lambda: issubclass(list[int], list), lambda: [1, 2] * x[0], lambda: x[0] * (1, 2),
              lambda: x[0] == "a", lambda: {np.int64(1): 1, "a": 2}["a"], lambda: x[0] == None, lambda: list.__add__(x, 1), lambda: [0] * x.size,
-             lambda: "a" in [x[0], "a"], lambda: x == "a", lambda: d.keys() <= {1, 2}, lambda: [x[1]].index("q")]
+             lambda: "a" in [x[0], "a"], lambda: x == "a", lambda: d.keys() <= {1, 2}, lambda: [x[1]].index("q"),
+             lambda: sum("", ""), lambda: "a" * np.int64(2), lambda: np.int64(2) * [1], lambda: np.float64 in [x[0]]]
     for attempt in tries:
         try:
             out.append(attempt())
