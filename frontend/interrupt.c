@@ -68,10 +68,8 @@ static bool watch_find(watch *w) {
     if (!found) found = h;
   }
   if (found) {
-    w->begin = code->instrs[found->begin].unit * (int32_t)sizeof(_Py_CODEUNIT);
-    w->end = found->end < code->count
-                 ? code->instrs[found->end].unit * (int32_t)sizeof(_Py_CODEUNIT)
-                 : INT32_MAX;
+    w->begin = code->instrs[found->begin].unit * 2;
+    w->end = found->end < code->count ? code->instrs[found->end].unit * 2 : INT32_MAX;
   }
   loom_arena_fini(&arena);
   return found != NULL;
