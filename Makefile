@@ -1,10 +1,11 @@
 # make demo and make test do everything on a fresh Debian 12.
-.PHONY: help setup demo test test-versions test-cpython bench bench-models format docs torch-ops clean
+.PHONY: help setup demo test test-versions test-debug test-cpython bench bench-models format docs torch-ops clean
 
 help:
 	@echo "make demo    install what is missing, build, and run four NumPy programs compiled"
 	@echo "make test    install what is missing, build, and run every test"
-	@echo "make test-cpython  CPython's own tests of the language, each method compiled (MODULES=\"test_x test_y\" for some)"
+	@echo "make test-cpython  CPython's own tests of the language on each CPython that is installed, each method compiled (MODULES=\"test_x test_y\" for some)"
+	@echo "make test-debug  the tests of capture, frames and references under a debug build of CPython 3.11"
 	@echo "make test-versions  the Python tests on each CPython of 3.11, 3.12 and 3.13 that is installed"
 	@echo "make bench   measure against NumPy, numexpr, Numba, JAX and torch.compile (installs them)"
 	@echo "make bench-models  measure real models through torch.compile against eager torch and Inductor"
@@ -24,9 +25,11 @@ test:
 test-versions:
 	@scripts/test-versions.sh
 
+test-debug:
+	@scripts/test-debug.sh
+
 test-cpython:
-	@scripts/setup.sh test
-	@.venv/bin/python test/cpython/run.py $(if $(MODULES),$(MODULES),--table docs/cpython-tests.md)
+	@scripts/test-cpython.sh $(MODULES)
 
 bench:
 	@scripts/setup.sh bench
