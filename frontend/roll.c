@@ -504,8 +504,9 @@ roll *roll_new(tracer *t, frame *f, value *iterator, int64_t left) {
                     row->why ? row->why : "its iterations differ");
     trace_break(t, BREAK_LOOP, "%lld iterations", (long long)r->length);
   }
-  if (row && row->delay == ROLL_NEVER && row->why)
-    trace_note_loop(t, LOOP_UNROLLED, r->length, "%s", row->why);
+  if (row && row->delay == ROLL_NEVER)
+    trace_note_loop(t, LOOP_UNROLLED, r->length, "%s",
+                    row->why ? row->why : "no iteration stands for all");
   return t->rolls = r;
 }
 

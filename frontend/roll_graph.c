@@ -23,6 +23,15 @@ static bool body_is_carried(const body_job *j, loom_value v) {
   return v == j->body->index && !j->body->tested;
 }
 
+/* Has the value another size in each iteration? */
+static bool body_varies(const body_job *j, loom_value v) {
+  const loom_type *type = loom_graph_type(j->graph, v);
+  bool varies = false;
+  for (int i = 0; i < type->rank; i++)
+    varies |= size_is_looped(j->t, loom_stride_of_dim(type->dims[i]));
+  return varies;
+}
+
 /* Marks what the results need, and what must happen all the same; false when something would be
  * lost. */
 static bool body_mark(body_job *j) {
@@ -37,7 +46,8 @@ static bool body_mark(body_job *j) {
     for (uint32_t i = 0; i < node->result_count; i++)
       live |= needed[node->first_result + i];
     if (!live && loom_node_fp(j->graph, node)) {
-      if (!j->unread || loom_dtype_is_complex(loom_graph_type(j->graph, node->first_result)->dtype))
+      if (!j->unread || body_varies(j, node->first_result) ||
+          loom_dtype_is_complex(loom_graph_type(j->graph, node->first_result)->dtype))
         return false;
       j->unread[j->unread_count++] = node->first_result;
       live = true;

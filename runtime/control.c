@@ -125,6 +125,20 @@ static bool loop_aim(loop *l, bool wanted) {
 
 /* ---- loops ---- */
 
+/* Are the body's results as large as what they become, in this iteration? */
+static bool loop_fits(const loop *l) {
+  for (uint32_t i = 0; i < l->count; i++) {
+    uint32_t result = l->carry[i];
+    uint64_t size = l->size[i];
+    if (result & LOOM_PLAN_CARRY_BEFORE)
+      size = l->size[result & ~LOOM_PLAN_CARRY_BEFORE];
+    else if (!run_size_of(&l->body, l->body.plan->outputs[result], &size))
+      return false;
+    if (size != l->size[i]) return false;
+  }
+  return true;
+}
+
 static uint32_t loop_step(loop *l, bool wanted) {
   if (!loop_aim(l, wanted)) return LOOM_STATUS_MEMORY;
   memcpy(l->inputs + l->shift, l->now, sizeof *l->now * l->count);
@@ -142,6 +156,7 @@ static uint32_t loop_for(loop *l) {
   for (; index < count && !(status & PLAN_STOPS); index++) {
     if (loom_poll_now()) return status | LOOM_STATUS_INTERRUPTED;
     if (l->in->b) status |= run_set_symbol(&l->body, l->in->b - 1, index);
+    if (l->in->b && !loop_fits(l)) status |= LOOM_STATUS_SIZE;
     if (status & PLAN_STOPS) break;
     status |= loop_step(l, (count - index) % 2 != 0);
   }
@@ -166,6 +181,7 @@ static uint32_t loop_while(loop *l) {
     status |= run_once(&test);
     if (status & PLAN_STOPS || !more) break;
     if (l->in->op) status |= run_set_symbol(&l->body, l->in->op - 1, index);
+    if (l->in->op && !loop_fits(l)) status |= LOOM_STATUS_SIZE;
     if (status & PLAN_STOPS) break;
     status |= loop_step(l, true);
   }
@@ -204,20 +220,6 @@ static uint32_t loop_settle(loop *l) {
   } while (left);
   if (aside) loom_block_free(aside, aside_size);
   return 0;
-}
-
-/* Are the body's results as large as what they become? */
-static bool loop_fits(const loop *l) {
-  for (uint32_t i = 0; i < l->count; i++) {
-    uint32_t result = l->carry[i];
-    uint64_t size = l->size[i];
-    if (result & LOOM_PLAN_CARRY_BEFORE)
-      size = l->size[result & ~LOOM_PLAN_CARRY_BEFORE];
-    else if (!run_size_of(&l->body, l->body.plan->outputs[result], &size))
-      return false;
-    if (size != l->size[i]) return false;
-  }
-  return true;
 }
 
 static uint32_t loop_run(loop *l, uint32_t reads) {

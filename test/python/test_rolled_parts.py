@@ -206,6 +206,21 @@ def test_warnings():
             check(function, frameloom.compile(function), 40, state)
 
 
+def test_results_that_nobody_reads():
+    """What is computed only for what it may report has another size in each iteration, and fits nowhere else."""
+
+    def growing(a, b):
+        out = np.zeros_like(b)
+        for i in range(len(b) - 1):
+            t = b[:i + 1] * 2
+            b[:i + 1] / (b[30] - 1e300)
+            out[i] = t[0] + a[i, i]
+        return out
+
+    for n in (40, 200):
+        check(growing, frameloom.compile(growing), n)
+
+
 def test_ends_by_themselves():
     """A decision that is another one at an end of the loop leaves the iterations there out of it."""
 
