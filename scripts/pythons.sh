@@ -9,12 +9,11 @@ find_python() {
   return 1
 }
 
-# The compiler library: the tables and it are the same for all versions.
+# The compiler library, which is the same for all versions: what was built before may be older than the extension.
 build_compiler() {
-  [ -e python/frameloom/libloom_compiler.so ] && return
-  [ -x .venv/bin/python ] || scripts/setup.sh test
+  [ -d build/dev ] || scripts/setup.sh test
   cmake --preset dev >/dev/null
-  cmake --build --preset dev --target loom_compiler
+  cmake --build --preset dev --target loom_compiler >/dev/null
 }
 
 # build_extension FOLDER PYTHON: an extension of its own for each, beside the Python files.
