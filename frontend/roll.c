@@ -479,6 +479,7 @@ roll *roll_new(tracer *t, frame *f, value *iterator, int64_t left) {
   bool ended = row && row->learnt;
   bool few = left <= (ended ? 0 : loom_config.unroll_limit) && !LOOM_STRIDE_IS_SYM(left);
   if (few && left > 0 && !trace_pending(t)) roll_note_short(t, f, left);
+  if (left == -1 && iterator && !trace_pending(t)) roll_note_items(t, f, iterator);
   if (trace_pending(t) || left == -1 || few || !t->bans) return NULL;
   roll *r = trace_alloc(t, sizeof *r);
   bool *live = !r      ? NULL

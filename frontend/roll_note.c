@@ -28,16 +28,29 @@ static loom_location loop_location(tracer *t, const frame *f, int32_t head) {
   return location;
 }
 
-void roll_note_short(tracer *t, const frame *f, int64_t left) {
+/* A loop of the user's that has not been met before: it is unrolled. */
+static loop_record *roll_note_unrolled(tracer *t, const frame *f, int64_t count) {
   const loom_instr *head = &f->code->instrs[f->pc - 1];
-  if (LOOM_STRIDE_IS_SYM(left) || pointer_map_get(&t->noted, head)) return;
+  if (f->library || pointer_map_get(&t->noted, head)) return NULL;
   pointer_map_set(t, &t->noted, head, t);
   loom_location at = loop_location(t, f, f->pc - 1);
   uint32_t known = t->capture->loop_count;
   loop_record *r = loop_get(t->capture, &at);
-  if (!r || t->capture->loop_count == known) return; /* where it is longer says more */
+  if (!r || t->capture->loop_count == known) return NULL; /* where it is longer says more */
   r->fate = LOOP_UNROLLED;
-  r->count = left;
+  r->count = count;
+  return r;
+}
+
+void roll_note_short(tracer *t, const frame *f, int64_t left) {
+  if (!LOOM_STRIDE_IS_SYM(left)) roll_note_unrolled(t, f, left);
+}
+
+void roll_note_items(tracer *t, const frame *f, const value *iterator) {
+  int64_t count = iter_items(iterator);
+  loop_record *r = roll_note_unrolled(t, f, count);
+  if (r && (count < 0 || count > loom_config.unroll_limit))
+    snprintf(r->why, sizeof r->why, "its items are objects, each looked at by itself");
 }
 
 void roll_note_break(tracer *t, int reason) {

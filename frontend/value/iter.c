@@ -471,6 +471,23 @@ int64_t iter_left(tracer *t, value *v) {
   }
 }
 
+int64_t iter_items(const value *v) {
+  if (v->type != &value_iterator_type) return -1;
+  const iter_data *d = v->any.a;
+  if (d->kind == ITER_ENUMERATE) return iter_items(d->base);
+  if (d->kind == ITER_ZIP) {
+    int64_t least = d->count ? INT64_MAX : 0;
+    for (Py_ssize_t i = 0; i < d->count; i++) {
+      int64_t left = iter_items(d->inner[i]);
+      if (left < least) least = left;
+    }
+    return least;
+  }
+  bool items = d->base && (d->base->type == &value_list_type || d->base->type == &value_tuple_type);
+  if (d->kind == ITER_REVERSED && items) return d->at;
+  return d->kind == ITER_SEQUENCE && items ? d->base->seq.count - d->at : -1;
+}
+
 static value *zip_ahead(tracer *t, iter_data *d, int64_t ahead) {
   value *items = value_tuple(t, d->inner, d->count);
   for (Py_ssize_t i = 0; items && i < d->count; i++)

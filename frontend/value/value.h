@@ -256,6 +256,8 @@ bool roll_is_open(tracer *t);
 void roll_note_break(tracer *t, int reason);
 /* A loop of so few iterations that it is unrolled. */
 void roll_note_short(tracer *t, const frame *f, int64_t left);
+/* One over a list, a dictionary, a generator, ... */
+void roll_note_items(tracer *t, const frame *f, const value *iterator);
 void roll_bans_free(roll_bans *bans);
 
 /* ---- branch.c, roll_end.c: decisions on data, under the option ---------------------------------
@@ -366,6 +368,7 @@ value *iter_indexed(tracer *t, value *v, Py_ssize_t count);
  * the item `ahead` further on, a number too; one item on; to the end; and what is iterated over,
  * but not where it stands. Nothing is guarded but what telling needs. */
 int64_t iter_left(tracer *t, value *v);
+int64_t iter_items(const value *v); /* for people: how many are left of a list, or -1 */
 value *iter_ahead(tracer *t, value *v, int64_t ahead);
 bool iter_step(tracer *t, value *v, int64_t by); /* `by`: a number; of a range any */
 void iter_finish(value *v);

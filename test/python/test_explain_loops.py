@@ -31,18 +31,33 @@ def test_unrolled_says_why():
     def f(x):
         rows = []
         for _ in range(30):
-            x = x * 0.5
+            x = x * 0.5 + len(rows)
             rows.append(x)
         return rows
     (fate, count, why), = loops(f, np.ones(3))
-    assert (fate, count) == ("unrolled", 30) and "from one iteration to the next" in why
+    assert (fate, count) == ("unrolled", 30) and "reads a list" in why
+
+
+def test_loops_over_objects():
+    def f(x, weights, names):
+        for w in weights:
+            x = x * w
+        for i, (name, w) in enumerate(zip(names, weights)):
+            x = x + len(name) * w
+        for w in (v for v in weights if v.ndim):
+            x = x - w
+        return x
+
+    args = np.ones(3), [np.full(3, float(i)) for i in range(20)], ["a", "bc"]
+    why = "its items are objects, each looked at by itself"
+    assert loops(f, *args) == [("unrolled", 20, why), ("unrolled", 2, ""), ("unrolled", None, why), ("unrolled", 20, why)]
 
 
 def test_left_to_python():
     def grows(x):
         rows = []
         for _ in range(5000):
-            x = x * 0.5
+            x = x * 0.5 + len(rows)
             rows.append(x)
         return x
 
