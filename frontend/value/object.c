@@ -245,8 +245,8 @@ static value *slot_attr(tracer *t, value *v, PyObject *name, PyObject *descr) {
 
 /* What vars() gives: of a live object, its dictionary. */
 static value *object_dict(tracer *t, value *v) {
-  if (v->any.b) return v->any.b;
   PyTypeObject *type = (PyTypeObject *)object_class(v);
+  if (v->any.b && (type->tp_dictoffset || is_namespace(type))) return v->any.b;
   PyObject *name = interned(t, "__dict__");
   if (!v->object || !v->source || !name || !type->tp_dictoffset || !class_stores_plainly(type))
     return trace_break(t, BREAK_ATTRIBUTE, "'__dict__' of a %s", type->tp_name);
@@ -336,7 +336,8 @@ static value *object_get_attr(tracer *t, value *v, PyObject *name) {
     value *key = method ? value_const(t, name) : NULL;
     return key ? trace_call1(t, method, key) : NULL;
   }
-  if (!PyUnicode_CompareWithASCIIString(name, "__dict__") && v->any.b) return v->any.b;
+  bool dict = v->any.b && (type->tp_dictoffset || is_namespace(type)); /* or it has slots only */
+  if (dict && !PyUnicode_CompareWithASCIIString(name, "__dict__")) return v->any.b;
   if (model_owns((PyObject *)type) && ((PyTypeObject *)model_real((PyObject *)type))->tp_dictoffset)
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a %s", PyUnicode_AsUTF8(name), type->tp_name);
   return trace_raise(t, PyExc_AttributeError, "'%s' object has no attribute '%s'", type->tp_name,

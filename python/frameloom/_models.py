@@ -114,21 +114,31 @@ class deque:
             raise RuntimeError("deque mutated during iteration")
 
     def __reversed__(self):
-        return iter(self._items[::-1])
+        length = len(self._items)
+        for i in range(length - 1, -1, -1):
+            if len(self._items) != length:
+                raise RuntimeError("deque mutated during iteration")
+            yield self._items[i]
 
     def __eq__(self, other):
         return self._items == other._items if isinstance(other, deque) else NotImplemented
 
     def __add__(self, other):
+        if hasattr(other, "__array_ufunc__"):
+            return NotImplemented  # what numbers do comes before what sequences do
         if not isinstance(other, deque):
             raise TypeError("can only concatenate deque")
         return deque(self._items + other._items, self.maxlen)
 
     def __iadd__(self, other):
+        if hasattr(other, "__array_ufunc__"):
+            return NotImplemented
         self.extend(other)
         return self
 
     def __mul__(self, n):
+        if hasattr(n, "__array_ufunc__"):
+            return NotImplemented
         return deque(self._items * n, self.maxlen)
 
     __rmul__ = __mul__
