@@ -420,7 +420,8 @@ value *builtin_issubclass(tracer *t, const builtin_args *a) {
   CHECK(2, 2);
   PyObject *type = value_known(t, a->args[0]);
   if (!type || !PyType_Check(type)) {
-    bool other = !type || !object_is_scalar(type); /* list[int], say, has bases */
+    /* list[int], say, has bases. */
+    bool other = !type || !(object_is_scalar(type) || object_is_immutable(type));
     Py_XDECREF(type);
     if (other && !trace_pending(t))
       return trace_break(t, BREAK_UNSUPPORTED_TYPE, "issubclass() of what is no class");

@@ -244,12 +244,21 @@ static frame *capture_root(tracer *t, PyFunctionObject *function) {
   return (t->start ? capture_frame_state(t, f) : capture_arguments(t, f)) ? f : NULL;
 }
 
+/* A version keeps its graph: without the room that it has outgrown, and what nothing needs. */
+static void capture_compact(capture *c) {
+  loom_graph compact;
+  if (!loom_graph_copy(&c->graph, &compact)) return;
+  loom_graph_fini(&c->graph);
+  c->graph = compact;
+}
+
 /* What nothing needs goes, but for what the library would have warned of. */
 static bool capture_tidy(capture *c, uint32_t seen) {
   if (!loom_graph_keep_raising(&c->graph)) return false;
   loom_graph_prune(&c->graph);
   for (uint32_t n = 0; n < c->graph.node_count; n++)
     c->fp_ops |= loom_node_fp(&c->graph, &c->graph.nodes[n]) & seen;
+  capture_compact(c);
   return true;
 }
 

@@ -87,15 +87,19 @@ static void entry_log_effects(const entry *e) {
       loom_log(LOOM_LOG_SIDE_EFFECTS, "%U: writes output %lld into %U", e->name,
                (long long)c->effects[i].number, target);
     Py_XDECREF(target);
+    error_drop();
   }
-  for (uint32_t i = 0; i < c->change_count; i++)
+  for (uint32_t i = 0; i < c->change_count; i++) {
     entry_log_change(e, &c->changes[i]);
+    error_drop();
+  }
 }
 
 void entry_log(const entry *e) {
   if (!loom_log_mask) return;
   PyObject *name = e->name;
   if (loom_log_mask & (LOOM_LOG_GRAPH | LOOM_LOG_GRAPH_CODE)) entry_log_graph(e);
+  error_drop(); /* here and below: an interrupt comes back later, and meets no running code */
   bool held = loom_log_mask & LOOM_LOG_GUARDS && entry_hold(e);
   for (uint32_t i = 0; held && i < e->captured->guard_count; i++) {
     const guard *g = &e->captured->guards[i];
@@ -104,6 +108,7 @@ void entry_log(const entry *e) {
       loom_log(LOOM_LOG_GUARDS, "%U: %U (%s:%d)", name, words,
                g->location.file ? g->location.file : "?", (int)g->location.line);
     Py_XDECREF(words);
+    error_drop();
   }
   if (held) entry_release(e);
   if (loom_log_mask & LOOM_LOG_SIDE_EFFECTS) entry_log_effects(e);
