@@ -444,6 +444,8 @@ const source *trace_source(tracer *t, source_kind kind, const source *base, PyOb
 bool trace_goes_deeper(tracer *t);
 bool trace_pending(const tracer *t); /* an exception is being raised, or capture has broken off */
 void *trace_alloc(tracer *t, size_t bytes);   /* zeroed, lives as long as the capture is being made */
+/* An array of such memory with room for one more; NULL: out of memory. */
+void *trace_more(tracer *t, void *array, uint32_t count, uint32_t *capacity, size_t size);
 PyObject *trace_keep(tracer *t, PyObject *object); /* takes the reference, returns it borrowed */
 
 /* Notes, and logs, what became of the loop whose head is now being evaluated: the last word on a place holds. */

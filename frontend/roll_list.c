@@ -27,15 +27,6 @@ roll_lists *roll_lists_new(tracer *t, const roll_ban_row *row) {
   return l;
 }
 
-static void *list_grow(tracer *t, void *array, uint32_t count, uint32_t *capacity, size_t size) {
-  if (count < *capacity) return array;
-  uint32_t bigger = *capacity ? 2 * *capacity : 8;
-  void *grown = trace_alloc(t, bigger * size);
-  if (grown && count) memcpy(grown, array, count * size);
-  if (grown) *capacity = bigger;
-  return grown;
-}
-
 /* ---- looking ----------------------------------------------------------------------------------
  */
 
@@ -48,7 +39,7 @@ static roll_list *list_find(const roll_lists *l, const value *v) {
 
 static bool list_add(roll_walk *w, value *v) {
   roll_lists *l = w->lists;
-  l->all = list_grow(w->t, l->all, l->count, &l->capacity, sizeof *l->all);
+  l->all = trace_more(w->t, l->all, l->count, &l->capacity, sizeof *l->all);
   if (!l->all) return roll_refuse(w, "memory"), false;
   l->all[l->count++] = (roll_list){.v = v, .base = v->seq.count};
   return true;
@@ -249,7 +240,7 @@ bool roll_lists_note(tracer *t, roll *r) {
         loom_value *at = rows_at(leaves[n], parts);
         if (!at) continue;
         l->contents =
-            list_grow(t, l->contents, l->content_count, &l->content_capacity, sizeof *l->contents);
+            trace_more(t, l->contents, l->content_count, &l->content_capacity, sizeof *l->contents);
         if (!l->contents) return false;
         l->contents[l->content_count++] = (roll_content){at, *at};
       }
@@ -327,7 +318,7 @@ static bool list_is_new(tracer *t, roll *r, value *item) {
       if (l->contents[c].at == at) return false;
     if (!at) continue;
     l->contents =
-        list_grow(t, l->contents, l->content_count, &l->content_capacity, sizeof *l->contents);
+        trace_more(t, l->contents, l->content_count, &l->content_capacity, sizeof *l->contents);
     if (!l->contents) return false;
     l->contents[l->content_count++] = (roll_content){at, *at};
   }

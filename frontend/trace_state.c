@@ -137,6 +137,15 @@ void *trace_alloc(tracer *t, size_t bytes) {
   return p;
 }
 
+void *trace_more(tracer *t, void *array, uint32_t count, uint32_t *capacity, size_t size) {
+  if (count < *capacity) return array;
+  uint32_t bigger = *capacity ? 2 * *capacity : 8;
+  void *grown = trace_alloc(t, bigger * size);
+  if (grown && count) memcpy(grown, array, count * size);
+  if (grown) *capacity = bigger;
+  return grown;
+}
+
 PyObject *trace_keep(tracer *t, PyObject *object) {
   if (!object) return NULL;
   int failed = PyList_Append(t->keep, object);

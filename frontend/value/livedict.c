@@ -148,14 +148,9 @@ int live_find(tracer *t, live_dict *d, value *key, value **item_out) {
 }
 
 static bool live_add(tracer *t, live_dict *d, live_slot slot) {
-  if (d->count == d->capacity) {
-    uint32_t bigger = d->capacity ? 2 * d->capacity : 8;
-    live_slot *grown = trace_alloc(t, bigger * sizeof *grown);
-    if (!grown) return false;
-    if (d->count) memcpy(grown, d->slots, d->count * sizeof *grown);
-    d->slots = grown;
-    d->capacity = bigger;
-  }
+  live_slot *slots = trace_more(t, d->slots, d->count, &d->capacity, sizeof *slots);
+  if (!slots) return false;
+  d->slots = slots;
   d->slots[d->count++] = slot;
   return true;
 }

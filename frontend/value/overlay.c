@@ -42,14 +42,9 @@ overlay_slot *overlay_find(const overlay *o, PyObject *key) {
 }
 
 static bool overlay_add(tracer *t, overlay *o, overlay_slot slot) {
-  if (o->count == o->capacity) {
-    uint32_t bigger = o->capacity ? 2 * o->capacity : 8;
-    overlay_slot *grown = trace_alloc(t, bigger * sizeof *grown);
-    if (!grown) return false;
-    if (o->count) memcpy(grown, o->slots, o->count * sizeof *grown);
-    o->slots = grown;
-    o->capacity = bigger;
-  }
+  overlay_slot *slots = trace_more(t, o->slots, o->count, &o->capacity, sizeof *slots);
+  if (!slots) return false;
+  o->slots = slots;
   if (!trace_keep(t, Py_NewRef(slot.key))) return false;
   o->slots[o->count++] = slot;
   return true;

@@ -30,15 +30,6 @@ struct shadows {
   pointer_map unread;   /* live object -> the lazy value through which it was changed */
 };
 
-static void *shadow_grow(tracer *t, void *array, uint32_t count, uint32_t *capacity, size_t size) {
-  if (count < *capacity) return array;
-  uint32_t bigger = *capacity ? 2 * *capacity : 8;
-  void *grown = trace_alloc(t, bigger * size);
-  if (grown && count) memcpy(grown, array, count * size);
-  if (grown) *capacity = bigger;
-  return grown;
-}
-
 static struct shadows *shadow_all(tracer *t) {
   if (!t->shadows) t->shadows = trace_alloc(t, sizeof *t->shadows);
   return t->shadows;
@@ -65,7 +56,7 @@ bool shadow_open(tracer *t, value *v) {
                 v->type->name);
     return false;
   }
-  s->opened = shadow_grow(t, s->opened, s->opened_count, &s->opened_capacity, sizeof *s->opened);
+  s->opened = trace_more(t, s->opened, s->opened_count, &s->opened_capacity, sizeof *s->opened);
   value *before = s->opened && !cell ? value_tuple(t, v->seq.items, v->seq.count) : NULL;
   if (!s->opened || (!cell && !before)) return false;
   shadow *now = &s->opened[s->opened_count++];
@@ -82,7 +73,7 @@ bool shadow_is_open(const tracer *t, const value *v) {
 bool shadow_open_model(tracer *t, value *v, PyObject *object, value *items) {
   struct shadows *s = shadow_all(t);
   if (s)
-    s->opened = shadow_grow(t, s->opened, s->opened_count, &s->opened_capacity, sizeof *s->opened);
+    s->opened = trace_more(t, s->opened, s->opened_count, &s->opened_capacity, sizeof *s->opened);
   value *before = s && s->opened ? value_tuple(t, items->seq.items, items->seq.count) : NULL;
   if (!before) return false;
   s->opened[s->opened_count++] =
@@ -116,7 +107,7 @@ static bool call_add(tracer *t, value *v, const char *method, value *const *args
     if (!arg || !seq_append(t, all, arg)) return false;
   }
   if (!all) return false;
-  s->calls = shadow_grow(t, s->calls, s->call_count, &s->call_capacity, sizeof *s->calls);
+  s->calls = trace_more(t, s->calls, s->call_count, &s->call_capacity, sizeof *s->calls);
   if (!s->calls) return false;
   s->calls[s->call_count++] = (shadow_call){.v = v, .method = method, .args = all};
   return true;
@@ -385,7 +376,7 @@ static void finish_call(tracer *t, const shadow_call *c) {
 
 bool shadow_fill(tracer *t, value *cell) {
   struct shadows *s = shadow_all(t);
-  if (s) s->fills = shadow_grow(t, s->fills, s->fill_count, &s->fill_capacity, sizeof *s->fills);
+  if (s) s->fills = trace_more(t, s->fills, s->fill_count, &s->fill_capacity, sizeof *s->fills);
   if (!s || !s->fills) return false;
   s->fills[s->fill_count++] = cell;
   return true;

@@ -19,17 +19,7 @@ from torch.export import Dim, export  # noqa: E402
 
 import frameloom  # noqa: E402
 import frameloom.torch as ft  # noqa: E402
-from torch_help import close, compiled, fresh, host_calls  # noqa: E402, F401
-
-
-class Net(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.conv, self.norm = torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8)
-        self.line = torch.nn.Linear(8, 4)
-
-    def forward(self, x):
-        return self.line(self.norm(self.conv(x)).relu().mean((2, 3)))
+from torch_help import Net, close, compiled, fresh, host_calls  # noqa: E402, F401
 
 
 # ---- options, reports and logs ----------------------------------------------------------------------

@@ -17,6 +17,16 @@ def fresh():
     ft.compiled_graphs.clear()
 
 
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.norm = torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8)
+        self.line = torch.nn.Linear(8, 4)
+
+    def forward(self, x):
+        return self.line(self.norm(self.conv(x)).relu().mean((2, 3)))
+
+
 def compiled(f, **keywords):
     return torch.compile(f, backend=ft.backend, **keywords)
 
