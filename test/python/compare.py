@@ -34,6 +34,9 @@ def assert_same(got, want, ulps=16, scale=None):
         for key in want:
             assert_same(got[key], want[key], ulps, scale)
         return
+    if isinstance(want, BaseException):
+        assert_same(got.args, want.args, ulps, scale)
+        return
     if not isinstance(want, (np.ndarray, np.generic)):
         assert got == want or (got != got and want != want)
         return
