@@ -139,6 +139,19 @@ def test_what_is_kept_is_told_and_given_back():
             torch._dynamo.reset()
 
 
+@pytest.mark.parametrize("norm", [False, True])
+def test_weights_with_the_channels_last(norm):
+    model = torch.nn.Sequential(torch.nn.Conv2d(6, 10, 3, padding=1), torch.nn.BatchNorm2d(10) if norm else torch.nn.ReLU(),
+                                torch.nn.Conv2d(10, 4, 3, stride=2), torch.nn.ConvTranspose2d(4, 5, 2))
+    model, x = model.eval().to(memory_format=torch.channels_last), torch.randn(2, 6, 11, 9)
+    run = compiled(model, options={"freezing": True})
+    with torch.no_grad():
+        for form in (torch.channels_last, torch.contiguous_format):
+            y = x.to(memory_format=form)
+            for _ in range(2):
+                close(run(y), model(y), rtol=1e-4, atol=1e-5)
+
+
 def test_eight_threads_make_the_first_call():
     model = torch.nn.Sequential(torch.nn.Linear(700, 900), torch.nn.ReLU(), torch.nn.Linear(900, 500))
     x = torch.randn(6, 700)
