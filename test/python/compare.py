@@ -1,5 +1,6 @@
 """Comparison of a compiled function with plain NumPy: types, dtypes, shapes, layout, values, warnings, exceptions."""
 
+import threading
 import warnings
 
 import numpy as np
@@ -71,3 +72,19 @@ def check(compiled, plain, arguments, ulps=16, scale=None):
             continue
         assert seen == want_warnings, f"warned {seen} instead of {want_warnings}"
         assert_same(got, want, ulps, scale)
+
+
+def at_once(count, work):
+    """What `work()` gives in each of so many threads that begin together."""
+    barrier, results = threading.Barrier(count), [None] * count
+
+    def call(i):
+        barrier.wait()
+        results[i] = work()
+
+    threads = [threading.Thread(target=call, args=(i,)) for i in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results

@@ -1,12 +1,12 @@
 """Arrays that a function makes while it is captured are constants: what is made of them alone is made once."""
 
-import threading
 import warnings
 
 import numpy as np
 import pytest
 
 import frameloom
+from compare import at_once
 
 
 def with_table(body, table):
@@ -58,17 +58,7 @@ def test_every_call_warns():
 def test_eight_threads_make_the_first_call():
     f = with_table("return (x @ table).sum(1)", numbers(90, 200))
     compiled, x = frameloom.compile(f), np.ones((7, 90), np.float32)
-    barrier, results = threading.Barrier(8), [None] * 8
-
-    def call(i):
-        barrier.wait()
-        results[i] = [compiled(x) for _ in range(3)]
-
-    threads = [threading.Thread(target=call, args=(i,)) for i in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    results = at_once(8, lambda: [compiled(x) for _ in range(3)])
     for result in results:
         for y in result:
             np.testing.assert_allclose(y, f(x), rtol=1e-4)

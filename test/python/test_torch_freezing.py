@@ -2,7 +2,6 @@
 
 import copy
 import os
-import threading
 
 import pytest
 
@@ -11,6 +10,7 @@ torch = pytest.importorskip("torch")
 from torch.export import Dim, export  # noqa: E402
 
 import frameloom.torch as ft  # noqa: E402
+from compare import at_once  # noqa: E402
 from torch_help import Net, close, compiled, fresh, host_calls  # noqa: E402, F401
 
 
@@ -158,17 +158,7 @@ def test_eight_threads_make_the_first_call():
     with torch.no_grad():
         expected = model(x)
         run = ft.compile_exported(export(model, (x,)), freezing=True)
-        barrier, results = threading.Barrier(8), [None] * 8
-
-        def call(i):
-            barrier.wait()
-            results[i] = [run(x) for _ in range(3)]
-
-        threads = [threading.Thread(target=call, args=(i,)) for i in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        results = at_once(8, lambda: [run(x) for _ in range(3)])
     for result in results:
         for y in result:
             close(y, expected, rtol=1e-4, atol=1e-5)

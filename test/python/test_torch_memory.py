@@ -142,12 +142,8 @@ def test_products_that_share_their_operands_with_another_reader_are_one(tmp_path
     assert not weights
 
 
-def test_results_of_norms_are_made_again(tmp_path, monkeypatch):
-    """Of a layer norm its input is kept, and not what it gives, too: with a bias, without, without parameters."""
-    torch.manual_seed(0)
-    module = nn.Sequential(
-        nn.Linear(48, 64), nn.LayerNorm(64), nn.Linear(64, 80), nn.LayerNorm(80, bias=False), nn.Linear(80, 96),
-        nn.LayerNorm(96, elementwise_affine=False), nn.Linear(96, 48))
+def inputs_taken(monkeypatch):
+    """A list that gets, of each graph compiled from now on, its inputs as fake tensors."""
     taken = []
     inner = backend._compile_graph
 
@@ -156,6 +152,16 @@ def test_results_of_norms_are_made_again(tmp_path, monkeypatch):
         return inner(graph_module, *arguments)
 
     monkeypatch.setattr(backend, "_compile_graph", traced)
+    return taken
+
+
+def test_results_of_norms_are_made_again(tmp_path, monkeypatch):
+    """Of a layer norm its input is kept, and not what it gives, too: with a bias, without, without parameters."""
+    torch.manual_seed(0)
+    module = nn.Sequential(
+        nn.Linear(48, 64), nn.LayerNorm(64), nn.Linear(64, 80), nn.LayerNorm(80, bias=False), nn.Linear(80, 96),
+        nn.LayerNorm(96, elementwise_affine=False), nn.Linear(96, 48))
+    taken = inputs_taken(monkeypatch)
     Plans(module, (torch.randn(2, 30, 48),), tmp_path, monkeypatch)
     for width in (64, 80, 96):
         assert sum(t.numel() == 60 * width for t in taken[1]) == 1
@@ -195,14 +201,7 @@ def test_saved_views_are_not_copied(tmp_path, monkeypatch):
 
     torch.manual_seed(0)
     module, x = Gated(), torch.randn(300, 64)
-    taken = []
-    inner = backend._compile_graph
-
-    def traced(graph_module, *arguments):
-        taken.append([n.meta["val"] for n in graph_module.graph.nodes if n.op == "placeholder"])
-        return inner(graph_module, *arguments)
-
-    monkeypatch.setattr(backend, "_compile_graph", traced)
+    taken = inputs_taken(monkeypatch)
     Plans(module, (x,), tmp_path, monkeypatch)
     saved = [t for t in taken[1] if tuple(t.shape) == (300, 128)]
     assert len(saved) >= 2 and all(t.is_contiguous() for t in saved)
