@@ -285,6 +285,10 @@ recipe *iter_recipe(tracer *t, value *sequence, Py_ssize_t index, bool reverse) 
                                NULL};
   value *args[3] = {sequence, value_int(t, index), value_bool(t, reverse)};
   if (container_holds(t, sequence)) return NULL;
+  /* It is made before the list is changed, and cannot be put behind what the list holds then. */
+  if (sequence->source && sequence->object && PyList_Check(sequence->object) &&
+      index + reverse > PyList_GET_SIZE(sequence->object))
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an iterator among items that are new in a list");
   return args[1] ? trace_rebuild_call(t, PyCFunction_New(&method, NULL), args, 3) : NULL;
 }
 

@@ -216,8 +216,26 @@ def loop_grows(x):
     return items
 
 
+def loop_over_what_grew_before(x):
+    items = [x]
+    print(len(items))
+    items += [x + 1, x + 2]
+    for v in items:
+        frameloom.graph_break()
+        print(v)
+    items += [1, 2]
+    for v in reversed(items):
+        frameloom.graph_break()
+        print(v)
+    items.append(3)
+    for i, (v, w) in enumerate(zip(items, items[1:])):
+        frameloom.graph_break()
+        print(i, v, w)
+    return [print(v) for v in items]
+
+
 @pytest.mark.parametrize("f", [loop_range, loop_list, loop_zip, loop_dict, loop_array, loop_reversed, loop_nested, loop_generator,
-                               loop_comprehension, loop_grows])
+                               loop_comprehension, loop_grows, loop_over_what_grew_before])
 def test_loops(f):
     check(f, X)
 
