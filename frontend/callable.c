@@ -124,7 +124,7 @@ static entry *call_build(callable *c, PyObject *const *slots, int64_t *symbols, 
   entry *e = build ? callable_build(c, slots) : NULL;
   loom_function_now = function;
   if (!e) {
-    *plain = !PyErr_Occurred();
+    *plain = !PyErr_Occurred() || error_is_foreign();
     return NULL;
   }
   *plain = e->captured->sized && !guard_program_check(e->guards, slots, symbols);

@@ -54,12 +54,12 @@ typedef struct entry {
       *targets; /* for each output the array that it may be written straight into, or NULL */
   const effect *reporter; /* its one operation is all that raises, and can be reported afterwards */
   struct direct_span *spans; /* for each output; NULL: for none */
-  uint32_t idle;          /* stopped: runs in which no part had anything to compute */
-  bool useful;            /* stopped: some run had */
-  trial trial;            /* stopped: is it faster than the plain function? */
-  bool part;              /* of a function, not the whole of it */
-  PyObject *name;         /* of its graph, for people (owned) */
-  PyObject *user, *runner; /* BACKEND_USER: the backend, and what it made of the graph, or NULL */
+  uint32_t idle;             /* stopped: runs in which no part had anything to compute */
+  bool useful;               /* stopped: some run had */
+  trial trial;               /* stopped: is it faster than the plain function? */
+  bool part;                 /* of a function, not the whole of it */
+  PyObject *name;            /* of its graph, for people (owned) */
+  PyObject *user, *runner;   /* BACKEND_USER: the backend, and what it made of the graph, or NULL */
   double capture_ms;
   double *guard_ns; /* for each guard what it costs, or NULL: it was not measured */
   loom_compile_report report;
@@ -265,7 +265,8 @@ bool callable_refresh(callable *c);
 size_t callable_stack_left(void); /* bytes of the thread's C stack */
 bool callable_is_off(void);       /* is nothing compiled now in this thread? */
 /* The version whose guards hold, or one that is built now: new reference. NULL with *plain set: the
- * plain code has to run; else with an exception. */
+ * plain code has to run, and to raise a pending exception of a signal handler's; else with an
+ * exception. */
 entry *callable_entry(callable *c, PyObject *const *slots, int64_t *symbols, bool *plain);
 bool callable_thread_is_traced(void);
 /* The plain function; on behalf of a call that was not compiled. */
@@ -279,11 +280,31 @@ bool callable_stack_check(
  * them up to a low number: lets them go deeper where the stack has room. What it gives is for
  * python_recursion_take_back(), when the call has returned. */
 int callable_go_deeper(void);
-/* While one is open, calls of `c` in this thread that no version fits are not captured. */
-/* interrupt.c: the plain function, in whose protected lines the pending exception is raised, which a signal handler has
- * raised while the plan ran. */
+
+/* ---- interrupt.c: exceptions of signal handlers, for the function's own handlers --------------
+ */
+
+/* While one is open, the first call of the function raises the exception that was pending, in its
+ * protected lines. */
+typedef struct interrupt_watch {
+  PyObject *code, *type, *raised, *traceback; /* owned */
+  PyFrameObject *frame;                       /* of the function: borrowed, it runs */
+  int32_t begin, end;                         /* of these lines, in bytes of co_code */
+  uint64_t busy_late, late;                   /* when it is raised wherever the function is */
+  bool done, calls; /* it has been raised; the lines are those of functions that are called */
+  struct interrupt_watch *outer;
+} interrupt_watch;
+/* Takes the pending exception over. False, with the exception still pending: it has to leave the
+ * call as it is. */
+bool interrupt_open(interrupt_watch *w, PyFunctionObject *function);
+PyObject *interrupt_close(interrupt_watch *w, PyObject *result); /* what the call gives */
+/* The plain function with a pending exception. */
 PyObject *interrupt_pass(const callable *c, PyObject *const *args, size_t flags, PyObject *kwnames);
 
+/* ---- callable.c: functions that run as plain Python -------------------------------------------
+ */
+
+/* While one is open, calls of `c` in this thread that no version fits are not captured. */
 typedef struct plain_frame {
   const callable *who;
   struct plain_frame *outer;

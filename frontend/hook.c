@@ -206,7 +206,10 @@ static PyObject *hook_call(PyThreadState *state, struct _PyInterpreterFrame *f, 
   Py_INCREF(function);
   PyObject *result = callable_call_frame(c, function, frame_slots(f), &plain, &useful);
   hook_learn(r, plain, useful);
-  if (plain && !PyErr_Occurred()) {
+  interrupt_watch watch;
+  if (plain && PyErr_Occurred() && interrupt_open(&watch, function)) {
+    result = interrupt_close(&watch, hook_pass(state, f, 0));
+  } else if (plain && !PyErr_Occurred()) {
     trial_run run;
     trial_run_begin(&run, c);
     plain_frame_open(&frame, c);

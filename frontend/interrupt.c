@@ -1,49 +1,31 @@
-/* An interrupt during a long plan, for the function's own handlers.
+/* An interrupt while a function is captured, or during a long plan, for the function's own
+ * handlers.
  *
- * What a signal handler raises ends the plan before anything has been written. For Python the
- * function has just begun, and an exception there meets none of its handlers; but whoever wraps a
- * long loop in `try: ... except KeyboardInterrupt:`, or in a `with`, is to see it there. So the
- * plain function runs up to its first protected lines (those with a loop, where there are such),
- * where the exception is raised: as if the signal had come when the loop began. What stands in
- * front of these lines has its effects once, since the plan had none. Should it take long, or not
- * come there, the exception is raised where the function is. */
+ * What a signal handler raises ends the capture, or the plan before anything has been written. For
+ * Python the function has just begun, and an exception there meets none of its handlers; but
+ * whoever wraps a long loop in `try: ... except KeyboardInterrupt:`, or in a `with`, is to see it
+ * there. So the plain function runs up to its first protected lines (those with a loop, where there
+ * are such), where the exception is raised: as if the signal had come when the loop began. What
+ * stands in front of these lines has its effects once, since nothing had any yet. Should it take
+ * long, or not come there, the exception is raised where the function is. Where the function has
+ * no such lines, those of functions that it calls count; without any, it is raised at its first
+ * line. */
 #include "frontend/callable.h"
 #include "frontend/value/value.h"
 
 #include <frameobject.h>
+#include <time.h>
 
-#define WATCH_NS 100000000 /* for what stands in front of the protected lines */
+/* For what stands in front of the protected lines: of the thread's own time, and of the clock's. */
+#define WATCH_BUSY_NS 100000000
+#define WATCH_NS 1000000000
 
-typedef struct watch {
-  PyObject *code, *type, *raised, *traceback;
-  PyFrameObject *frame; /* of the function: borrowed, it runs */
-  int32_t begin, end;   /* in bytes of co_code */
-  uint64_t late;
-  bool done;
-  struct watch *outer;
-} watch;
+static _Thread_local interrupt_watch *watch_now;
 
-static _Thread_local watch *watch_now;
-
-static bool watch_is_there(const watch *w, PyFrameObject *frame) {
-  int at = PyFrame_GetLasti(frame);
-  return (frame == w->frame && at >= w->begin && at < w->end) || loom_clock_ns() > w->late;
-}
-
-/* Called by the interpreter, as a tracer is. */
-static int watch_event(PyObject *unused, PyFrameObject *frame, int what, PyObject *arg) {
-  watch *w = watch_now;
-  if (!w) return 0;
-  if (what == PyTrace_CALL && !w->frame) {
-    PyCodeObject *code = PyFrame_GetCode(frame);
-    if ((PyObject *)code == w->code) w->frame = frame;
-    Py_DECREF(code);
-  }
-  if (what != PyTrace_LINE || !watch_is_there(w, frame)) return 0;
-  w->done = true;
-  PyEval_SetTrace(NULL, NULL);
-  PyErr_Restore(w->type, w->raised, w->traceback);
-  return -1;
+static uint64_t watch_busy_ns(void) {
+  struct timespec now = {0};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 /* Is there a jump backwards between two instructions? */
@@ -54,11 +36,12 @@ static bool watch_has_loop(const loom_code *code, int32_t begin, int32_t end) {
 }
 
 /* The first protected lines that have a loop, else the first ones; false: there are none. */
-static bool watch_find(watch *w) {
+static bool watch_find(interrupt_watch *w, PyCodeObject *object) {
   loom_arena arena = {0};
   loom_error err = {{0}};
   const loom_handler *found = NULL;
-  const loom_code *code = loom_decode((PyCodeObject *)w->code, &arena, &err);
+  bool any = PyBytes_GET_SIZE(object->co_exceptiontable) > 0;
+  const loom_code *code = any ? loom_decode(object, &arena, &err) : NULL;
   for (int32_t i = 0; code && i < code->handler_count; i++) {
     const loom_handler *h = &code->handlers[i];
     if (watch_has_loop(code, h->begin, h->end)) {
@@ -75,9 +58,68 @@ static bool watch_find(watch *w) {
   return found != NULL;
 }
 
+#define WATCH_CALLS 3 /* calls within each other that are followed by name */
+
+static bool watch_calls(PyFunctionObject *f, int depth);
+
+static bool watch_protects(PyObject *object, int depth) {
+  PyFunctionObject *f = (PyFunctionObject *)object;
+  if (!object || !PyFunction_Check(object)) return false;
+  PyCodeObject *code = (PyCodeObject *)f->func_code;
+  if (loom_code_is_library(code, f->func_globals)) return false;
+  return PyBytes_GET_SIZE(code->co_exceptiontable) > 0 || (depth && watch_calls(f, depth - 1));
+}
+
+/* Does a function that it names, among its globals and the variables around it, have protected
+ * lines? */
+static bool watch_calls(PyFunctionObject *f, int depth) {
+  PyObject *names = ((PyCodeObject *)f->func_code)->co_names;
+  Py_ssize_t cells = f->func_closure ? PyTuple_GET_SIZE(f->func_closure) : 0;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++)
+    if (watch_protects(PyDict_GetItem(f->func_globals, PyTuple_GET_ITEM(names, i)), depth))
+      return true;
+  for (Py_ssize_t i = 0; i < cells; i++)
+    if (watch_protects(PyCell_GET(PyTuple_GET_ITEM(f->func_closure, i)), depth)) return true;
+  return false;
+}
+
+/* Is the frame that a line begins in the one whose protected lines count? One that is called takes
+ * the place of the function where any does. */
+static bool watch_takes(interrupt_watch *w, PyFrameObject *frame) {
+  if (!w->calls) return frame == w->frame;
+  PyCodeObject *code = PyFrame_GetCode(frame);
+  PyObject *globals = PyFrame_GetGlobals(frame);
+  bool takes = !loom_code_is_library(code, globals) && watch_find(w, code);
+  Py_DECREF(globals);
+  Py_DECREF(code);
+  return takes;
+}
+
+static bool watch_is_there(interrupt_watch *w, PyFrameObject *frame) {
+  int at = PyFrame_GetLasti(frame);
+  return (watch_takes(w, frame) && at >= w->begin && at < w->end) ||
+         watch_busy_ns() > w->busy_late || loom_clock_ns() > w->late;
+}
+
+/* Called by the interpreter, as a tracer is. */
+static int watch_event(PyObject *unused, PyFrameObject *frame, int what, PyObject *arg) {
+  interrupt_watch *w = watch_now;
+  if (!w) return 0;
+  if (what == PyTrace_CALL && !w->frame) {
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    if ((PyObject *)code == w->code) w->frame = frame;
+    Py_DECREF(code);
+  }
+  if (what != PyTrace_LINE || !watch_is_there(w, frame)) return 0;
+  w->done = true;
+  PyEval_SetTrace(NULL, NULL);
+  PyErr_Restore(w->type, w->raised, w->traceback);
+  return -1;
+}
+
 /* The function has come to its end first: the exception comes out of the call, behind another one
  * that came out of it. */
-static PyObject *watch_missed(watch *w, PyObject *result) {
+static PyObject *watch_missed(interrupt_watch *w, PyObject *result) {
   PyObject *type, *other, *traceback;
   Py_XDECREF(result);
   PyErr_Fetch(&type, &other, &traceback);
@@ -93,21 +135,33 @@ static PyObject *watch_missed(watch *w, PyObject *result) {
   return NULL;
 }
 
+bool interrupt_open(interrupt_watch *w, PyFunctionObject *function) {
+  const int lazy = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
+  PyCodeObject *code = (PyCodeObject *)function->func_code;
+  if (python_is_traced() || code->co_flags & lazy) return false;
+  *w = (interrupt_watch){.code = Py_NewRef((PyObject *)code), .end = INT32_MAX, .outer = watch_now};
+  PyErr_Fetch(&w->type, &w->raised, &w->traceback);
+  w->calls = !watch_find(w, code) && watch_calls(function, WATCH_CALLS);
+  w->busy_late = watch_busy_ns() + WATCH_BUSY_NS;
+  w->late = loom_clock_ns() + WATCH_NS;
+  watch_now = w;
+  PyEval_SetTrace(watch_event, NULL);
+  return true;
+}
+
+PyObject *interrupt_close(interrupt_watch *w, PyObject *result) {
+  watch_now = w->outer;
+  if (!w->done) {
+    if (_PyThreadState_UncheckedGet()->c_tracefunc == watch_event) PyEval_SetTrace(NULL, NULL);
+    result = watch_missed(w, result);
+  }
+  Py_DECREF(w->code);
+  return result;
+}
+
 PyObject *interrupt_pass(const callable *c, PyObject *const *args, size_t flags,
                          PyObject *kwnames) {
-  watch w = {.code = c->function->func_code, .outer = watch_now};
-  if (python_is_traced() || !watch_find(&w)) return NULL;
-  PyErr_Fetch(&w.type, &w.raised, &w.traceback);
-  w.late = loom_clock_ns() + WATCH_NS;
-  Py_INCREF(w.code);
-  watch_now = &w;
-  PyEval_SetTrace(watch_event, NULL);
-  PyObject *result = callable_call_plain(c, args, flags, kwnames);
-  watch_now = w.outer;
-  if (!w.done) {
-    PyEval_SetTrace(NULL, NULL);
-    result = watch_missed(&w, result);
-  }
-  Py_DECREF(w.code);
-  return result;
+  interrupt_watch w;
+  if (!interrupt_open(&w, c->function)) return NULL;
+  return interrupt_close(&w, callable_call_plain(c, args, flags, kwnames));
 }

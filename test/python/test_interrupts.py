@@ -2,6 +2,7 @@
 
 import ctypes
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -201,3 +202,105 @@ def test_the_functions_own_handlers_see_it(signals):
         assert (box.steps, x.tolist()) in states
         caught += result == "caught"
     assert caught > total // max(1, total // 150) // 4
+
+
+def whole_caught(x, log, kind):
+    log.append("begun")
+    try:
+        for i in range(3):
+            x = np.roll(x, i) + np.mean(x)
+        log.append("end")
+    except kind:
+        log.append("caught")
+    return x
+
+
+def whole_finally(x, log, kind):
+    log.append("begun")
+    try:
+        for i in range(3):
+            x = np.roll(x, i) + np.mean(x)
+        log.append("end")
+    finally:
+        log.append("finally")
+    return x
+
+
+class Noted:
+    def __init__(self, log):
+        self.log = log
+
+    def __enter__(self):
+        self.log.append("enter")
+
+    def __exit__(self, kind, error, traceback):
+        self.log.append(kind)
+        return True
+
+
+def whole_with(x, log, kind):
+    log.append("begun")
+    with Noted(log):
+        for i in range(3):
+            x = np.roll(x, i) + np.mean(x)
+        log.append("end")
+    return x
+
+
+def called_for_real(x, log, kind):
+    made = []
+    re.sub("a", lambda match: str(made.append(whole_caught(x, log, kind))), "a")
+    return made[0]
+
+
+@pytest.mark.parametrize("function, ends", [
+    (whole_caught, [["begun", "caught"], ["begun", "end"], ["begun", "end", "caught"]]),
+    (whole_finally, [["begun", "finally"], ["begun", "end", "finally"]]),
+    (whole_with, [["begun", "enter", "kind"], ["begun", "enter", "end", None], ["begun", "enter", "end", "kind"]]),
+    (called_for_real, [["begun", "caught"], ["begun", "end"], ["begun", "end", "caught"]]),
+], ids=lambda f: getattr(f, "__name__", None))
+def test_handlers_of_a_function_see_what_interrupts_its_capture(signals, function, ends):
+    x, outcomes = np.arange(6.0), []
+    for _ in range(3):
+        fresh(function)(x, [], signals.kind)
+    frameloom.reset()
+    compiled = fresh(function)
+    total = signals.count(lambda: compiled(x, [], signals.kind))
+    ends = [[signals.kind if step == "kind" else step for step in end] for end in ends]
+    for at in range(1, total, max(1, total // 200)):
+        frameloom.reset()  # what is called for real is compiled once for all its callers
+        compiled, log = fresh(function), []
+        result, arrived = signals.one(at, lambda: compiled(x, log, signals.kind))
+        assert log in ends or arrived and not log, (at, log)
+        if result is not None:  # nothing else is left half done
+            np.testing.assert_array_equal(compiled(x, [], signals.kind), function(x, [], signals.kind))
+        outcomes.append(ends.index(log) if log else -1)
+    before = outcomes.count(-1)  # in front of the function's first line: of one without handlers, while it is captured
+    assert before < 6 or function is called_for_real, outcomes
+    assert outcomes.count(0) > (len(outcomes) - before) // 2, outcomes
+
+
+def test_what_interrupts_a_capture_names_the_functions_lines(signals):
+    def function(x):
+        y = np.roll(x, 1)
+        return y + np.mean(y)
+
+    x, named = np.arange(6.0), 0
+    for _ in range(3):
+        fresh(function)(x)
+    compiled = fresh(function)
+    total = signals.count(lambda: compiled(x))
+    for at in range(1, total):
+        compiled = fresh(function)
+        try:
+            signals.lib.interrupt_arm(at, None)
+            compiled(x)
+            signals.lib.interrupt_arm(0, None)
+        except signals.kind as error:
+            signals.lib.interrupt_arm(0, None)
+            names, at = [], error.__traceback__
+            while at:
+                names.append(at.tb_frame.f_code.co_name)
+                at = at.tb_next
+            named += "function" in names
+    assert named > 10
