@@ -23,6 +23,10 @@ static bool frame_unwind(tracer *t, frame *f) {
     const loom_handler *h = &f->code->handlers[i];
     if (at < h->begin || at >= h->end) continue;
     if (h->depth > f->sp) return false;
+    /* Raised again in the frame that has caught it, it keeps its traceback. */
+    const loom_instr *in = &f->code->instrs[at];
+    bool again = in->op == BC_RERAISE || (in->op == BC_RAISE && in->arg == 0);
+    if (!again && !exception_raised(t, t->raised)) return false;
     f->sp = h->depth;
     if (h->lasti) frame_push(f, value_int(t, f->code->instrs[at].unit));
     frame_push(f, t->raised);

@@ -154,13 +154,6 @@ step step_BEFORE_WITH(tracer *t, frame *f, const loom_instr *in) {
   return frame_result(f, trace_call(t, enter, NULL, 0, NULL));
 }
 
-static int traceback_truth(tracer *t, value *v) { return 1; }
-static PyObject *traceback_python_type(tracer *t, value *v) {
-  return (PyObject *)&PyTraceBack_Type;
-}
-static const value_type value_traceback_type = {
-    .name = "traceback", .truth = traceback_truth, .python_type = traceback_python_type};
-
 /* sys.exc_info(). */
 value *builtin_exc_info(tracer *t, const builtin_args *a) {
   value *items[3] = {t->none, t->none, t->none};
@@ -169,8 +162,8 @@ value *builtin_exc_info(tracer *t, const builtin_args *a) {
   if (t->handled && t->handled->type == &value_exception_type) {
     items[0] = value_const(t, exception_class(t->handled));
     items[1] = t->handled;
-    items[2] = value_new(t, &value_traceback_type);
-    if (!items[0] || !items[2]) return NULL;
+    items[2] = exception_traceback(t, t->handled);
+    if (!items[0]) return NULL;
   } else if (t->handled) {
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an exception that capture does not know");
   }
@@ -193,8 +186,8 @@ step step_WITH_EXCEPT_START(tracer *t, frame *f, const loom_instr *in) {
     return trace_break(t, BREAK_RAISES, "an exception that existed before the call leaves a with"),
            STEP_FAIL;
   value *args[3] = {value_const(t, exception_class(exception)), exception,
-                    value_new(t, &value_traceback_type)};
-  if (!args[0] || !args[2]) return STEP_FAIL;
+                    exception_traceback(t, exception)};
+  if (!args[0]) return STEP_FAIL;
   return frame_result(f, trace_call(t, leave, args, 3, NULL));
 }
 

@@ -233,6 +233,10 @@ static int const_contains(tracer *t, value *v, value *item) {
   if (own || trace_pending(t)) return own ? trace_truth(t, own) : -1;
   PyObject *k = const_plain(v) ? value_plain(t, item) : NULL;
   if (!k) {
+    if (!trace_pending(t) && PyFrozenSet_CheckExact(o)) { /* of classes, say: by identity */
+      value *all = set_from(t, v, true);
+      return all ? trace_contains(t, all, item) : -1;
+    }
     if (!trace_pending(t))
       trace_break(t, BREAK_UNSUPPORTED_TYPE, "a search in a %s", Py_TYPE(o)->tp_name);
     return -1;

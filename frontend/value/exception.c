@@ -8,7 +8,8 @@ typedef struct exception_data {
   value *args;  /* NULL: raised by the evaluator, whose messages are not CPython's own */
   value *attrs; /* dict value, of a class written in Python */
   value *cause;
-  bool suppress; /* raised with `from` */
+  value *traceback; /* of value_traceback_type, or NULL */
+  bool suppress;    /* raised with `from` */
   const char *message;
 } exception_data;
 
@@ -24,6 +25,24 @@ value *value_exception(tracer *t, PyObject *type, value *args) {
 }
 
 static exception_data *exception_of(value *v) { return v->any.a; }
+
+static int traceback_truth(tracer *t, value *v) { return 1; }
+static PyObject *traceback_python_type(tracer *t, value *v) {
+  return (PyObject *)&PyTraceBack_Type;
+}
+const value_type value_traceback_type = {
+    .name = "traceback", .truth = traceback_truth, .python_type = traceback_python_type};
+
+value *exception_traceback(tracer *t, value *v) {
+  exception_data *data = exception_of(v);
+  return data->traceback ? data->traceback : t->none;
+}
+
+bool exception_raised(tracer *t, value *v) {
+  if (v->type != &value_exception_type) return true;
+  exception_of(v)->traceback = value_new(t, &value_traceback_type);
+  return exception_of(v)->traceback != NULL;
+}
 
 bool value_is_exception(const value *v) {
   return v->type == &value_exception_type ||
@@ -156,6 +175,7 @@ static value *exception_get_attr(tracer *t, value *v, PyObject *name) {
     return data->cause ? data->cause : t->none;
   if (!PyUnicode_CompareWithASCIIString(name, "__suppress_context__"))
     return value_bool(t, data->suppress);
+  if (!PyUnicode_CompareWithASCIIString(name, "__traceback__")) return exception_traceback(t, v);
   PyObject *descr = _PyType_Lookup((PyTypeObject *)data->type, name);
   if (descr && (PyFunction_Check(descr) || Py_IS_TYPE(descr, &PyProperty_Type) ||
                 !Py_TYPE(descr)->tp_descr_get))
@@ -169,6 +189,11 @@ static value *exception_get_attr(tracer *t, value *v, PyObject *name) {
 
 static bool exception_set_attr(tracer *t, value *v, PyObject *name, value *item) {
   exception_data *data = exception_of(v);
+  bool known = item && (value_is_none(item) || item->type == &value_traceback_type);
+  if (known && !PyUnicode_CompareWithASCIIString(name, "__traceback__")) {
+    data->traceback = value_is_none(item) ? NULL : item;
+    return true;
+  }
   if (!PyUnicode_CompareWithASCIIString(name, "args") ||
       _PyType_Lookup((PyTypeObject *)data->type, name)) {
     trace_break(t, BREAK_ATTRIBUTE, "assignment to '%s' of an exception", PyUnicode_AsUTF8(name));

@@ -582,6 +582,8 @@ bool value_same(tracer *t, value *l, value *r, bool *same) {
     trace_break(t, BREAK_DATA_DEPENDENT, "the identity of a number");
     return false;
   }
+  if (l->type == &value_traceback_type && r->type == l->type)
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the identity of a traceback");
   if (l->source && r->source)
     trace_guard(
         t, (guard){.kind = GUARD_SAME, .source = l->source, .source2 = r->source, .number = 0});

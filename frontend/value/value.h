@@ -418,6 +418,10 @@ value *exception_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t c
 bool exception_init(tracer *t, value *v, value *const *args, Py_ssize_t count);
 void exception_set_cause(value *v, value *cause);
 value *exception_str(tracer *t, value *v);
+/* What is known of a traceback is that there is one. */
+extern const value_type value_traceback_type;
+value *exception_traceback(tracer *t, value *v); /* None, or the one of when it was last raised */
+bool exception_raised(tracer *t, value *v);      /* it now has another one */
 value *object_attr(tracer *t, value *v, PyObject *name); /* NULL with nothing pending: missing */
 /* Of a live one's __dict__, whatever the class says of the name; NULL: deleted. */
 value *object_own_attr(tracer *t, value *v, PyObject *name);

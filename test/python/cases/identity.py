@@ -185,3 +185,20 @@ def constant():
 @case
 def constant_tuple_of_a_function(x, y):
     return constant() is constant(), x
+
+
+ATOMS = frozenset({int, float, type(None), type, np.ndarray})
+
+
+@given(lambda: 2, lambda: ATOMS)
+def frozenset_of_classes(x, y, k, atoms):
+    known = [type(o) in atoms for o in (x, k, None, "a", np.float32, {})]
+    return x + len(known), known, int in ATOMS, len in ATOMS, 3 not in ATOMS
+
+
+@case
+def frozenset_of_classes_asked_for_a_list(x, y):
+    try:
+        return [] in ATOMS
+    except TypeError as error:
+        return x + 1, str(error)
