@@ -520,6 +520,19 @@ class_trap("setattr_added", lambda a, o: type(o)().f(a),
 class_trap("abstract_registered", lambda a, o: isinstance(o, MARK[1]), lambda o, s: MARK[1].register(s["C"]), PLAIN)
 class_trap("class_attribute_many_times", lambda a, o: a * o.k,
            lambda o, s: [setattr(s["C"], "k", float(i)) for i in range(1200)], PLAIN)
+class_trap("class_without_a_version", lambda a, o: a * o.k, lambda o, s: setattr(s["C"], "k", 3.0),
+           PLAIN + "for i in range(1200):\n    C.k = float(i)\n    C().k\n")
+class_trap("method_of_a_class_without_a_version", lambda a, o: o.f(a), lambda o, s: setattr(s["C"], "f", lambda self, a: a * 7),
+           PLAIN + "for i in range(1200):\n    C.k = float(i)\n    C().k\n")
+WARM = ("class C:\n def __init__(self): self.u, self.v = 0.5, 1.0\n def put(self, v): self.v = v\n def get(self): return self.v\n"
+        "for i in range(200):\n C().put(i)\n C().get()\n")  # stores and loads that go straight to where the values are
+class_trap("instance_attribute_stored_inline", lambda a, o: a * o.v, lambda o, s: o.put(9.0), WARM)
+class_trap("instance_attribute_stored_inline_seen_in_a_dict", lambda a, o: a * o.__dict__["v"], lambda o, s: o.put(9.0), WARM)
+class_trap("instance_attribute_stored_inline_seen_by_vars", lambda a, o: sorted(vars(o).items()), lambda o, s: o.put(9.0), WARM)
+class_trap("instance_attribute_taken_and_given", lambda a, o: (a * o.v, list(vars(o))), lambda o, s: (delattr(o, "u"), setattr(o, "u", 0.5)), WARM)
+class_trap("instance_attributes_beyond_the_inline_ones", lambda a, o: a * o.v, lambda o, s: ([setattr(o, f"n{i}", i) for i in range(60)], o.put(7.0)), WARM)
+class_trap("instance_globals", lambda a, o: o.function(a), lambda o, s: o.put(9.0),
+           WARM + "def begin(self):\n self.u, self.v = 0.5, 2.0\n exec('def function(a): return a * v', vars(self))\nC.__init__ = begin\n")
 class_trap("cached_property", lambda a, o: a * o.v, lambda o, s: o.__dict__.update(v=8.0),
            "class C:\n @functools.cached_property\n def v(self): return 2.0\n")
 class_trap("lru_cache_cleared", lambda a, o: o.f(3), lambda o, s: (setattr(s["C"], "k", 5), s["C"].f.cache_clear()),
