@@ -4,7 +4,7 @@
  * happens when a part has run behind it:
  *
  *     ...                                the function's own instructions, in their order
- *  p: if <place p>: to stub p            behind RESUME, behind what may break a graph
+ *  p: if <place p>: to stub p            behind RESUME, behind what may break a graph, in handlers
  *     ...
  *     stub p: drops the stack            the driver has put None into it
  *     a binary tree of <CHOOSE>          to one of:
@@ -15,20 +15,29 @@
  *
  * Local variables are written into the frame by the driver. So yields, handlers and `yield from`
  * are the interpreter's own, in one frame: nothing stands between a YIELD_VALUE or SEND and its
- * RESUME, by which CPython knows where a generator is suspended. No part begins or ends inside of
- * the handler of an exception: there the interpreter's state is more than a frame's. */
+ * RESUME, by which CPython knows where a generator is suspended. Inside of the handler of an
+ * exception the driver sets what the generator handles, too. No part begins or ends where the stack
+ * holds the number of an instruction, which is another one in this code: in what comes behind an
+ * exception that leaves a handler or a `with`. */
 #include "frontend/encode.h"
 #include "frontend/generator.h"
 
 #define REWRITE_UNITS 4096
 #define REWRITE_ROUNDS 16
-#define REWRITE_LEVELS 20
+#define REWRITE_VISITS 20
+
+/* Items of the stack, by bits: what was handled before, as PUSH_EXC_INFO leaves it, one for each
+ * handler around; numbers of instructions (or items that may be either). */
+typedef struct marked {
+  uint64_t handled, numbers;
+} marked;
 
 typedef struct rewrite {
   encoder e;
-  int32_t *depth, *level; /* of the stack in front of an instruction, -1: not reached; handlers */
-  int32_t *in, *at;       /* where the instruction is: with its question, behind it */
-  int32_t *place;         /* of an instruction, -1: none */
+  int32_t *depth;   /* of the stack in front of an instruction, -1: not reached */
+  marked *holds;    /* which items of it are of these kinds */
+  int32_t *in, *at; /* where the instruction is: with its question, behind it */
+  int32_t *place;   /* of an instruction, -1: none */
   int32_t *todo, todo_count;
   uint8_t *width;                   /* prefixes of a jump, at its first unit */
   bool *begins;                     /* does an instruction, as parts see them, begin here? */
@@ -69,44 +78,77 @@ static int32_t jump_goes(const rewrite *w, const region *r) {
   return jump_names(w, r) + (encode_op_at(&w->e, r->op) == FOR_ITER ? OPCODE_FOR_SKIPS : 0);
 }
 
-static bool flow_reach(rewrite *w, int32_t unit, int32_t depth, int32_t level) {
-  if (unit < 0 || unit >= w->e.units || depth < 0 || level > REWRITE_LEVELS) return false;
+static uint64_t bits_below(int32_t depth) {
+  return depth < 64 ? ((uint64_t)1 << depth) - 1 : ~(uint64_t)0;
+}
+
+static uint64_t bit_at(int32_t item) { return item >= 0 && item < 64 ? (uint64_t)1 << item : 0; }
+
+static bool flow_reach(rewrite *w, int32_t unit, int32_t depth, marked holds) {
+  if (unit < 0 || unit >= w->e.units || depth < 0) return false;
   if (w->depth[unit] >= 0 && w->depth[unit] != depth) return false;
-  if (w->depth[unit] == depth && w->level[unit] >= level) return true;
+  bool first = w->depth[unit] < 0;
+  marked *known = &w->holds[unit], now = holds;
+  now.handled &= bits_below(depth);
+  now.numbers &= bits_below(depth);
+  if (!first) {
+    if (now.handled != known->handled) now.numbers = bits_below(depth);
+    now.handled |= known->handled;
+    now.numbers |= known->numbers;
+    if (!memcmp(known, &now, sizeof now)) return true;
+  }
   w->depth[unit] = depth;
-  w->level[unit] = level;
+  *known = now;
   w->todo[w->todo_count++] = unit;
   return true;
 }
 
+/* What a handler finds on the stack: the part that it keeps, a number perhaps, the exception. */
+static bool flow_handler(rewrite *w, int32_t unit, marked holds) {
+  uint32_t row[4];
+  if (!encode_find_handler(w->e.object->co_exceptiontable, unit, row)) return true;
+  int32_t kept = (int32_t)(row[3] >> 1), numbered = (int32_t)(row[3] & 1);
+  if (kept > 62) return false;
+  holds.handled &= bits_below(kept);
+  holds.numbers &= bits_below(kept);
+  if (numbered) holds.numbers |= bit_at(kept);
+  return flow_reach(w, (int32_t)row[2], kept + numbered + 1, holds);
+}
+
+static uint64_t bits_swap(uint64_t bits, int32_t a, int32_t b) {
+  bool differ = !(bits & bit_at(a)) != !(bits & bit_at(b));
+  return differ ? bits ^ bit_at(a) ^ bit_at(b) : bits;
+}
+
 static bool flow_one(rewrite *w, int32_t unit) {
   region r;
-  uint32_t row[4];
   if (!encode_read_one(&w->e, unit, &r)) return false;
   int opcode = encode_op_at(&w->e, r.op), direction = jump_direction(opcode);
-  int32_t depth = w->depth[unit], level = w->level[unit];
-  if (encode_find_handler(w->e.object->co_exceptiontable, unit, row) &&
-      !flow_reach(w, (int32_t)row[2], (int32_t)(row[3] >> 1) + (int32_t)(row[3] & 1) + 1, level))
-    return false;
-  if (opcode == PUSH_EXC_INFO) level++;
-  if (opcode == POP_EXCEPT && level) level--;
-  if (direction && !flow_reach(w, jump_goes(w, &r), depth + r.effect[1], level)) return false;
+  int32_t depth = w->depth[unit];
+  marked holds = w->holds[unit];
+  if (!flow_handler(w, unit, holds)) return false;
+  if (opcode == PUSH_EXC_INFO) holds.handled |= bit_at(depth - 1);
+  if (opcode == SWAP) {
+    holds.handled = bits_swap(holds.handled, depth - 1, depth - (int32_t)r.arg);
+    holds.numbers = bits_swap(holds.numbers, depth - 1, depth - (int32_t)r.arg);
+  }
+  if (direction && !flow_reach(w, jump_goes(w, &r), depth + r.effect[1], holds)) return false;
   if (opcode_ends(opcode) || jump_always(opcode)) return true;
-  return flow_reach(w, r.end, depth + r.effect[0], level);
+  return flow_reach(w, r.end, depth + r.effect[0], holds);
 }
 
 /* From behind the first RESUME on. */
 static bool flow_run(rewrite *w, int32_t *begin) {
   region r;
   for (int32_t unit = 0; unit <= w->e.units; unit++)
-    w->depth[unit] = -1, w->level[unit] = 0;
+    w->depth[unit] = -1;
   for (*begin = 0; encode_read_one(&w->e, *begin, &r); *begin = r.end)
     if (encode_op_at(&w->e, r.op) == RESUME) break;
   *begin = r.end;
-  if (!flow_reach(w, *begin, 0, 0)) return false;
-  /* Each unit comes in once for each of its levels. */
+  if (!flow_reach(w, *begin, 0, (marked){0})) return false;
+  /* Each unit comes in once, and again when more is marked. */
   for (int32_t at = 0; at < w->todo_count; at++)
-    if (w->todo_count > w->e.units * (REWRITE_LEVELS - 1) || !flow_one(w, w->todo[at]))
+    if (w->todo_count > w->e.units * (REWRITE_VISITS - 1) || !flow_one(w, w->todo[at]))
       return false;
   return true;
 }
@@ -152,15 +194,21 @@ static bool op_is_trivial(int opcode) {
   }
 }
 
+/* How many handlers of exceptions an instruction is inside of. */
+static int32_t level_at(const rewrite *w, int32_t unit) {
+  return __builtin_popcountll(w->holds[unit].handled);
+}
+
 /* The number of the place at a unit, -1: there can be none. */
 static int32_t place_at(rewrite *w, int32_t unit, bool armed) {
   generator_layout *out = w->out;
-  if (unit < 0 || unit >= w->e.units || w->depth[unit] < 0 || w->level[unit] || !w->begins[unit])
+  if (unit < 0 || unit >= w->e.units || w->depth[unit] < 0 || w->holds[unit].numbers ||
+      !w->begins[unit])
     return -1;
   if (w->place[unit] < 0) {
     w->place[unit] = out->place_count;
-    out->places[out->place_count++] =
-        (generator_place){.unit = unit, .depth = w->depth[unit], .armed = armed};
+    out->places[out->place_count++] = (generator_place){
+        .unit = unit, .depth = w->depth[unit], .handled = level_at(w, unit), .armed = armed};
   }
   out->places[w->place[unit]].armed |= armed;
   return w->place[unit];
@@ -169,7 +217,8 @@ static int32_t place_at(rewrite *w, int32_t unit, bool armed) {
 static void exit_add(rewrite *w, const region *r, int32_t depth) {
   int opcode = encode_op_at(&w->e, r->op);
   generator_exit *out = &w->out->exits[w->out->exit_count++];
-  *out = (generator_exit){.unit = r->begin, .depth = depth, .places = {-1, -1}};
+  *out = (generator_exit){
+      .unit = r->begin, .depth = depth, .handled = level_at(w, r->begin), .places = {-1, -1}};
   if (op_is_trivial(opcode)) return;
   if (generator_call_below(opcode, (int32_t)r->arg)) {
     out->call = (uint8_t)opcode;
@@ -196,16 +245,20 @@ static void find_exits(rewrite *w, int32_t begin) {
   region r;
   place_at(w, begin, true);
   for (int32_t unit = begin; encode_read_region(&w->e, unit, &r); unit = r.end) {
-    if (w->depth[r.begin] < 0 || w->level[r.begin]) {
+    if (w->depth[r.begin] < 0 || w->holds[r.begin].numbers) {
       encode_read_compared(&w->e, &r);
       continue;
     }
-    if (resumes_yield(w, &r)) place_at(w, r.end, true);
+    if (resumes_yield(w, &r) || encode_op_at(&w->e, r.op) == PUSH_EXC_INFO)
+      place_at(w, r.end, true);
     int32_t depth = w->depth[r.begin] + r.effect[0];
     region whole = r;
     if (encode_read_compared(&w->e, &r)) {
-      w->out->exits[w->out->exit_count++] =
-          (generator_exit){.unit = whole.begin, .depth = w->depth[whole.begin], .places = {-1, -1}};
+      w->out->exits[w->out->exit_count++] = (generator_exit){.unit = whole.begin,
+                                                             .depth = w->depth[whole.begin],
+                                                             .handled = level_at(w, whole.begin),
+                                                             .places = {-1, -1}};
+      w->holds[r.begin] = w->holds[whole.begin];
       exit_add(w, &r, depth);
     } else {
       exit_add(w, &r, w->depth[r.begin]);
@@ -457,11 +510,11 @@ static PyObject *object_new(rewrite *w, generator_mark_new *mark, void *context)
 static bool rewrite_init(rewrite *w) {
   size_t units = (size_t)w->e.units + 1;
   w->depth = calloc(units, sizeof *w->depth);
-  w->level = calloc(units, sizeof *w->level);
+  w->holds = calloc(units, sizeof *w->holds);
   w->in = calloc(units, sizeof *w->in);
   w->at = calloc(units, sizeof *w->at);
   w->place = calloc(units, sizeof *w->place);
-  w->todo = calloc(units * REWRITE_LEVELS, sizeof *w->todo);
+  w->todo = calloc(units * REWRITE_VISITS, sizeof *w->todo);
   w->width = calloc(units, sizeof *w->width);
   w->begins = calloc(units, sizeof *w->begins);
   w->checks = calloc(units, sizeof *w->checks);
@@ -469,14 +522,14 @@ static bool rewrite_init(rewrite *w) {
   w->out->exits = calloc(units + 1, sizeof *w->out->exits);
   for (size_t i = 0; w->place && i < units; i++)
     w->place[i] = -1;
-  return w->depth && w->level && w->in && w->at && w->place && w->todo && w->width && w->begins &&
+  return w->depth && w->holds && w->in && w->at && w->place && w->todo && w->width && w->begins &&
          w->checks && w->out->places && w->out->exits;
 }
 
 static void rewrite_fini(rewrite *w) {
   free(w->e.out);
   free(w->depth);
-  free(w->level);
+  free(w->holds);
   free(w->in);
   free(w->at);
   free(w->place);

@@ -73,14 +73,18 @@ static PyObject **segments_stack(const segments *s, python_frame *f) {
   return f->slots + ((const PyCodeObject *)s->code)->co_nlocalsplus;
 }
 
-/* What the frame holds, borrowed. */
-static void frame_look(const segments *s, python_frame *f, PyObject **items, frame_shape *at) {
+/* What the frame holds, borrowed; `handled`: the exception that it handles, or NULL. */
+static void frame_look(const segments *s, python_frame *f, PyObject *handled, PyObject **items,
+                       frame_shape *at) {
   Py_ssize_t locals = segments_locals(s);
   PyObject **stack = segments_stack(s, f);
   for (Py_ssize_t i = 0; i < locals + at->depth; i++) {
     items[i] = i < locals ? f->slots[i] : stack[i - locals];
     if (items[i]) slot_add(&at->present, i);
   }
+  if (!handled) return;
+  items[locals + at->depth] = handled;
+  slot_add(&at->present, locals + at->depth);
 }
 
 /* The exit that a version ends at, -1: there is none. */
@@ -90,11 +94,11 @@ static int32_t segments_exit(const segments *s, const entry *e) {
   if (!e->stopped) return high;
   int32_t begin = encode_begin((PyCodeObject *)s->code, at->unit),
           unit = begin >= 0 && begin != at->unit ? begin : at->unit;
-  if (at->handled) return -1;
   while (low < high) {
     int32_t middle = low + (high - low) / 2;
     const generator_exit *out = &s->layout.exits[middle];
-    if (out->unit == unit) return out->depth == at->depth ? middle : -1;
+    if (out->unit == unit)
+      return out->depth == at->depth && out->handled == at->handled ? middle : -1;
     if (out->unit < unit)
       low = middle + 1;
     else
@@ -103,12 +107,18 @@ static int32_t segments_exit(const segments *s, const entry *e) {
   return -1;
 }
 
-/* Puts what the part has left into the frame; the stack waits for the exit. */
+/* Puts what the part has left into the frame, and has the generator handle what it does there; the
+ * stack waits for the exit. */
 static void frame_take(const segments *s, python_frame *f, const entry *e, PyObject *result,
                        int32_t depth, pending *p) {
   Py_ssize_t locals = segments_locals(s);
   PyObject *items[CALLABLE_MAX_SLOTS], **stack = segments_stack(s, f);
-  resume_take(items, result, locals + p->depth, &e->captured->at.present);
+  bool handled = e->captured->at.handled;
+  resume_take(items, result, locals + p->depth + handled, &e->captured->at.present);
+  if (handled) {
+    PyErr_SetHandledException(items[locals + p->depth]);
+    Py_XDECREF(items[locals + p->depth]);
+  }
   for (Py_ssize_t i = 0; i < p->depth; i++)
     p->stack[i] = items[locals + i];
   for (Py_ssize_t i = 0; i < locals; i++) {
@@ -164,21 +174,27 @@ static void place_learn(generator_place *p, const entry *e, int ran) {
   }
 }
 
-/* 1: a part has run; 0: the code is to go on as it is; -1: an exception is raised. */
+/* 1: a part has run; 0: the code is to go on as it is; -1: an exception is raised. While a part
+ * runs the thread handles what the generator's user does. */
 static int place_run(segments *s, generator_place *p, python_frame *f, callable *owner) {
   PyObject *items[CALLABLE_MAX_SLOTS];
   int64_t symbols[LOOM_MAX_SYMBOLS];
-  frame_shape at = {.unit = p->unit, .depth = p->depth};
+  frame_shape at = {.unit = p->unit, .depth = p->depth, .handled = p->handled};
   bool plain = false;
   int ran = 0;
   if (owner->function->func_code != s->code) return 0;
-  frame_look(s, f, items, &at);
+  PyObject *handled = p->handled ? PyErr_GetHandledException() : NULL;
+  if (p->handled && !handled) return 0;
+  frame_look(s, f, handled, items, &at);
+  if (handled) PyErr_SetHandledException(Py_None);
   callable *part = resume_part(owner, s->code, &at);
   python_frame_set(f->previous);
   entry *e = part ? callable_entry(part, items, symbols, &plain) : NULL;
   python_frame_set(f);
   if (e) ran = part_run(s, p, f, e, items, symbols);
   if (PyErr_Occurred()) ran = -1;
+  if (handled && ran <= 0) PyErr_SetHandledException(handled);
+  Py_XDECREF(handled);
   place_learn(p, e, ran);
   if (e) entry_unref(e);
   Py_XDECREF(part);

@@ -13,13 +13,14 @@
 /* Where a part may begin, and is asked for. */
 typedef struct generator_place {
   int32_t unit, depth; /* in the function's own code */
+  int32_t handled;     /* how many handlers of exceptions it is inside of */
   bool armed;          /* capture has ended in front of what comes before it, or it always may */
   uint8_t idle, failures;
 } generator_place;
 
 /* Where a part may end: in front of an instruction of the function's own code. */
 typedef struct generator_exit {
-  int32_t unit, depth;
+  int32_t unit, depth, handled;
   int32_t places[2]; /* behind the instruction, and behind its jump; -1: none */
   uint8_t call;      /* the opcode, when it is a call's; else 0 */
   int32_t arg;       /* of a call */

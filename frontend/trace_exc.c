@@ -86,8 +86,9 @@ step step_LOAD_ASSERTION_ERROR(tracer *t, frame *f, const loom_instr *in) {
 
 step step_PUSH_EXC(tracer *t, frame *f, const loom_instr *in) {
   value *exception = frame_pop(f), *before = t->handled;
-  /* Should the frame be left in the handler, its stack has to hold what the caller handles. */
-  if (!before && f == t->root)
+  /* Should the frame be left in the handler, its stack has to hold what the caller handles; a
+   * generator handles nothing of its caller's. */
+  if (!before && f == t->root && !(f->code->object->co_flags & CO_GENERATOR))
     before = value_lazy(t, Py_None, handled_source(t, "handled_or_none"));
   else if (!before)
     before = t->none;
