@@ -69,6 +69,7 @@ enum { KEPT_NOT, KEPT_DONE, KEPT_PROCESS }; /* and KEPT_PROCESS + pid */
 struct loom_plan {
   _Atomic uint32_t references;
   loom_image image;
+  uint32_t text_size; /* bytes of its code */
   const loom_plan_instr *instrs;
   const uint32_t *indices;
   const char *names;
@@ -86,8 +87,8 @@ struct loom_plan {
   uint32_t constant_count;
   const loom_plan *root; /* the plan that this one is a region of, or itself */
   loom_plan **regions; /* of a root: NULL, then its regions; they have no references of their own */
-  uint32_t region_count; /* with the NULL */
-  _Alignas(8) uint8_t bytes[];
+  uint32_t region_count;       /* with the NULL */
+  _Alignas(8) uint8_t bytes[]; /* the binary form as far as a run needs it: no code, no regions */
 };
 
 /* ---- run.c ---- */

@@ -263,17 +263,24 @@ static void resolve_places(loom_plan *plan, const loom_plan_header *h) {
   }
 }
 
+static bool load_image(loom_plan *plan, const uint8_t *bytes, const loom_plan_header *h,
+                       loom_error *err) {
+  loom_image_header code;
+  if (!h->kernels.count && !h->image.count) return true;
+  if (!loom_image_map(bytes + h->image.offset, h->image.count, &plan->image, err)) return false;
+  memcpy(&code, bytes + h->image.offset, sizeof code);
+  plan->text_size = code.text_size;
+  return true;
+}
+
 /* A region's kernels are in the image of its root. */
 static bool resolve_kernels(loom_plan *plan, const loom_plan_header *h, loom_error *err) {
-  if (!h->kernels.count && !h->image.count) return true;
+  if (!h->kernels.count) return true;
   const loom_plan *root = plan->root;
-  const uint8_t *image = root->bytes + loom_plan_header_of(root)->image.offset;
-  if (root == plan && !loom_image_map(image, h->image.count, &plan->image, err)) return false;
   if (!root->image.base) return loom_fail(err, "plan: a region with kernels but no image");
-  const loom_image_header *code = (const void *)image;
   const loom_plan_kernel *kernels = (const void *)(plan->bytes + h->kernels.offset);
   for (uint32_t i = 0; i < h->kernels.count; i++) {
-    if (kernels[i].entry >= code->text_size || !check_name(h, plan->bytes, kernels[i].name))
+    if (kernels[i].entry >= root->text_size || !check_name(h, plan->bytes, kernels[i].name))
       return loom_fail(err, "plan: kernel %u has no entry or no name", i);
     plan->kernels[i] = (loom_kernel_fn)(uintptr_t)(root->image.base + kernels[i].entry);
   }
@@ -415,7 +422,7 @@ static bool check_regions(const loom_plan *plan, uint32_t caller, loom_error *er
 
 static loom_plan *plan_load(const void *bytes, size_t size, const loom_plan *root, loom_error *err);
 
-static bool load_regions(loom_plan *plan, loom_error *err) {
+static bool load_regions(loom_plan *plan, const uint8_t *bytes, loom_error *err) {
   const loom_plan_header *h = loom_plan_header_of(plan);
   if (h->regions.count >= PLAN_REGIONS) return loom_fail(err, "plan: %u regions", h->regions.count);
   plan->regions = calloc(h->regions.count + 1u, sizeof *plan->regions);
@@ -424,10 +431,10 @@ static bool load_regions(loom_plan *plan, loom_error *err) {
   for (uint32_t i = 1; i <= h->regions.count; i++) {
     loom_plan_header region;
     if (h->total_size - at < sizeof region) return loom_fail(err, "plan: region %u is cut off", i);
-    memcpy(&region, plan->bytes + at, sizeof region);
+    memcpy(&region, bytes + at, sizeof region);
     if (region.total_size > h->total_size - at || region.total_size % 8)
       return loom_fail(err, "plan: region %u is cut off", i);
-    plan->regions[i] = plan_load(plan->bytes + at, region.total_size, plan, err);
+    plan->regions[i] = plan_load(bytes + at, region.total_size, plan, err);
     if (!plan->regions[i]) return false;
     plan->region_count = i + 1;
     at += region.total_size;
@@ -438,6 +445,27 @@ static bool load_regions(loom_plan *plan, loom_error *err) {
   return good;
 }
 
+static size_t section_end(const loom_plan_section *s, size_t entry) {
+  return s->offset + (size_t)s->count * entry;
+}
+
+/* So many bytes have all that a plan is run by: its code is mapped, its regions are plans of their
+ * own. */
+static size_t plan_kept_bytes(const loom_plan_header *h) {
+  const size_t ends[] = {section_end(&h->inputs, sizeof(loom_plan_input)),
+                         section_end(&h->buffers, sizeof(loom_plan_buffer)),
+                         section_end(&h->instrs, sizeof(loom_plan_instr)),
+                         section_end(&h->once, sizeof(loom_plan_instr)),
+                         section_end(&h->indices, sizeof(uint32_t)),
+                         section_end(&h->kernels, sizeof(loom_plan_kernel)),
+                         section_end(&h->constants, sizeof(int64_t)),
+                         section_end(&h->names, 1)};
+  size_t most = sizeof *h;
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+    most = ends[i] > most ? ends[i] : most;
+  return most;
+}
+
 static loom_plan *plan_load(const void *bytes, size_t size, const loom_plan *root,
                             loom_error *err) {
   loom_plan_header h;
@@ -445,11 +473,12 @@ static loom_plan *plan_load(const void *bytes, size_t size, const loom_plan *roo
   if (!root != !(h.flags & LOOM_PLAN_REGION) ||
       (root && (h.regions.count || h.image.count || h.once.count)))
     return loom_fail(err, "plan: a region alone, or one in another"), NULL;
-  loom_plan *plan = calloc(1, sizeof *plan + size);
+  size_t kept = plan_kept_bytes(&h);
+  loom_plan *plan = calloc(1, sizeof *plan + kept);
   if (!plan) return loom_fail(err, "plan: out of memory"), NULL;
   plan->root = root ? root : plan;
   atomic_init(&plan->references, 1);
-  memcpy(plan->bytes, bytes, size);
+  memcpy(plan->bytes, bytes, kept);
   plan->instrs = (const void *)(plan->bytes + h.instrs.offset);
   plan->once = (const void *)(plan->bytes + h.once.offset);
   plan->indices = (const void *)(plan->bytes + h.indices.offset);
@@ -457,7 +486,7 @@ static loom_plan *plan_load(const void *bytes, size_t size, const loom_plan *roo
   plan->buffers = (const void *)(plan->bytes + h.buffers.offset);
   plan->constants = (const void *)(plan->bytes + h.constants.offset);
   plan->constant_count = h.constants.count;
-  if (!check_plan(&h, plan->bytes, err)) goto fail;
+  if (!check_plan(&h, plan->bytes, err) || (!root && !load_image(plan, bytes, &h, err))) goto fail;
   plan->kernels = calloc(h.kernels.count + 1u, sizeof *plan->kernels);
   plan->consts = calloc(h.inputs.count + 1u, sizeof *plan->consts);
   plan->outputs = calloc(h.output_count + 1u, sizeof *plan->outputs);
@@ -467,7 +496,7 @@ static loom_plan *plan_load(const void *bytes, size_t size, const loom_plan *roo
     loom_fail(err, "plan: out of memory");
     goto fail;
   }
-  if (resolve_instrs(plan, &h, err) && (root || load_regions(plan, err))) return plan;
+  if (resolve_instrs(plan, &h, err) && (root || load_regions(plan, bytes, err))) return plan;
 fail:
   loom_plan_unref(plan);
   return NULL;

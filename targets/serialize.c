@@ -488,10 +488,11 @@ static bool serial_assemble(serial_state *s, const loom_bytes *image, const loom
   serial_section(&all, &h.kernels, s->table.data, s->table.size, s->kernel_count);
   serial_section(&all, &h.constants, s->constants.data, s->constants.size, s->constant_count);
   serial_section(&all, &h.names, s->names.data, s->names.size, (uint32_t)s->names.size);
-  serial_section(&all, &h.image, image->data, regions ? image->size : 0,
-                 regions ? (uint32_t)image->size : 0);
   serial_section(&all, &h.once, s->once.data, s->once.size,
                  (uint32_t)(s->once.size / sizeof(loom_plan_instr)));
+  /* What a loaded plan does not keep comes last. */
+  serial_section(&all, &h.image, image->data, regions ? image->size : 0,
+                 regions ? (uint32_t)image->size : 0);
   serial_section(&all, &h.regions, NULL, 0, regions ? (uint32_t)(s->plan_count - 1) : 0);
   for (intptr_t i = 1; regions && i < s->plan_count; i++)
     serial_put(&all, regions[i].data, regions[i].size); /* multiples of 8 bytes */
