@@ -172,7 +172,7 @@ PyObject *callable_call_frame(callable *c, PyFunctionObject *function, PyObject 
   entry *e = callable_entry(c, slots, symbols, plain);
   if (e) {
     result = call_entry(c, e, slots, symbols, plain);
-    *useful = e->useful || e->captured->graph.node_count > 0;
+    *useful = e->useful || e->operations > 0;
     entry_unref(e);
   }
   loom_function_now = outer;

@@ -32,16 +32,18 @@ typedef struct trial {
 typedef struct entry {
   uint32_t refs;
   backend kind;
-  bool stopped;     /* ends in front of an instruction: see resume.c */
-  bool simple;      /* only arrays in, one new array out, no effects: entry_run's short way */
-  bool reads;       /* simple, and some inputs are no arguments */
-  bool release_gil; /* enough work for it to be worth while, with this call's sizes at least */
-  const loom_type *largest; /* of symbolic sizes: that decides it on each call; or NULL */
-  PyObject *code;           /* of the function when it was captured (owned) */
-  PyObject *fits;           /* the same, borrowed; NULL: something that it guards has died */
-  struct callable *home;    /* in whose list it is (borrowed), or NULL */
-  PyObject **watches;       /* weak references to what it guards (owned) */
-  PyObject **pins;          /* of these, what a run reads when it has had no GIL (borrowed) */
+  bool stopped;          /* ends in front of an instruction: see resume.c */
+  bool simple;           /* only arrays in, one new array out, no effects: entry_run's short way */
+  bool reads;            /* simple, and some inputs are no arguments */
+  bool release_gil;      /* enough work for it to be worth while, with this call's sizes at least */
+  bool symbolic;         /* that has to be found out on each call, */
+  loom_type largest;     /* by the size of this */
+  uint32_t operations;   /* nodes of its graph */
+  PyObject *code;        /* of the function when it was captured (owned) */
+  PyObject *fits;        /* the same, borrowed; NULL: something that it guards has died */
+  struct callable *home; /* in whose list it is (borrowed), or NULL */
+  PyObject **watches;    /* weak references to what it guards (owned) */
+  PyObject **pins;       /* of these, what a run reads when it has had no GIL (borrowed) */
   uint32_t watch_count, pin_count;
   capture *captured;
   guard_program *guards;
@@ -72,6 +74,8 @@ typedef struct entry {
 /* Takes over `captured` and `plan` also when it fails (NULL with MemoryError, or with `err` set and
  * no exception). */
 entry *entry_new(capture *captured, loom_plan *plan, backend kind, PyObject *code, loom_error *err);
+/* It will be kept: with its graph in less memory. */
+void entry_settle(entry *e);
 void entry_unref(entry *e);
 int entry_traverse(entry *e, visitproc visit, void *arg);
 /* Runs a version whose guards hold and gave `symbols`. NULL with an exception, or with *fallback

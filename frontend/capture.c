@@ -149,6 +149,7 @@ void capture_free(capture *c) {
   free(c->shared);
   free(c->loops);
   free(c->weak);
+  free(c->packed.data);
   loom_graph_fini(&c->graph);
   source_table_free(tables->sources);
   free(tables);
@@ -244,12 +245,28 @@ static frame *capture_root(tracer *t, PyFunctionObject *function) {
   return (t->start ? capture_frame_state(t, f) : capture_arguments(t, f)) ? f : NULL;
 }
 
-/* A version keeps its graph: without the room that it has outgrown, and what nothing needs. */
-static void capture_compact(capture *c) {
+void capture_compact(capture *c) {
   loom_graph compact;
   if (!loom_graph_copy(&c->graph, &compact)) return;
   loom_graph_fini(&c->graph);
   c->graph = compact;
+}
+
+void capture_pack(capture *c) {
+  loom_graph interface;
+  if (c->packed.data || !loom_graph_interface(&c->graph, &interface)) return;
+  if (loom_graph_pack(&c->graph, &c->packed)) {
+    loom_graph_fini(&c->graph);
+    c->graph = interface;
+  } else {
+    loom_graph_fini(&interface);
+  }
+}
+
+const loom_graph *capture_graph(const capture *c, loom_graph *room) {
+  loom_graph_init(room);
+  if (!c->packed.data) return &c->graph;
+  return loom_graph_unpack(&c->packed, room) ? room : NULL;
 }
 
 /* What nothing needs goes, but for what the library would have warned of. */
@@ -258,7 +275,6 @@ static bool capture_tidy(capture *c, uint32_t seen) {
   loom_graph_prune(&c->graph);
   for (uint32_t n = 0; n < c->graph.node_count; n++)
     c->fp_ops |= loom_node_fp(&c->graph, &c->graph.nodes[n]) & seen;
-  capture_compact(c);
   return true;
 }
 

@@ -66,10 +66,10 @@ static const loom_type *entry_largest(const loom_graph *graph) {
 /* Is it worth while to give up the GIL for this call? */
 static bool entry_releases(const entry *e, const int64_t *symbols) {
   const loom_graph *graph = &e->captured->graph;
-  int64_t work = graph->node_count, size;
-  if (!e->largest) return e->release_gil;
-  for (int i = 0; i < e->largest->rank; i++)
-    if (!loom_dim_eval(graph, e->largest->dims[i], symbols, &size) ||
+  int64_t work = e->operations, size;
+  if (!e->symbolic) return e->release_gil;
+  for (int i = 0; i < e->largest.rank; i++)
+    if (!loom_dim_eval(graph, e->largest.dims[i], symbols, &size) ||
         __builtin_mul_overflow(work, size, &work))
       return true;
   return work >= ENTRY_GIL_WORK;
@@ -175,6 +175,7 @@ entry *entry_new(capture *captured, loom_plan *plan, backend kind, PyObject *cod
     entry_unref(e);
     return NULL;
   }
+  e->operations = captured->graph.node_count;
   e->simple = entry_is_simple(e);
   e->stopped = captured->stopped;
   direct_find(e);
@@ -185,8 +186,17 @@ entry *entry_new(capture *captured, loom_plan *plan, backend kind, PyObject *cod
     return NULL;
   }
   e->release_gil = entry_has_work(&captured->graph);
-  e->largest = e->release_gil ? entry_largest(&captured->graph) : NULL;
+  const loom_type *largest = e->release_gil ? entry_largest(&captured->graph) : NULL;
+  e->symbolic = largest != NULL;
+  if (largest) e->largest = *largest;
   return e;
+}
+
+void entry_settle(entry *e) {
+  if (e->plan)
+    capture_pack(e->captured);
+  else
+    capture_compact(e->captured);
 }
 
 void entry_unref(entry *e) {
@@ -607,7 +617,7 @@ static uint32_t run_interpret(run_state *s, const entry *e) {
 /* A status of a run by the user's backend: what it raises is raised by the call (*raised). */
 static uint32_t run_user(run_state *s, entry *e, bool *raised) {
   const loom_graph *graph = &e->captured->graph;
-  if (!graph->node_count && !graph->output_count) return 0;
+  if (!e->operations && !graph->output_count) return 0;
   loom_buffer *buffers = run_buffers(s, e);
   if (!buffers) return LOOM_STATUS_MEMORY;
   *raised = !backend_run(e, buffers, s->live, buffers + graph->input_count);

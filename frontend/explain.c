@@ -87,20 +87,19 @@ PyObject *callable_title(const callable *c) {
 
 /* ---- entries -------------------------------------------------------------------------------- */
 
-static PyObject *entry_graph_text(const entry *e) {
+static PyObject *entry_graph_text(const loom_graph *graph) {
   char *text = NULL;
   size_t size = 0;
   FILE *stream = open_memstream(&text, &size);
   if (!stream) return PyErr_NoMemory();
-  loom_graph_print(&e->captured->graph, stream);
+  loom_graph_print(graph, stream);
   fclose(stream);
   PyObject *made = PyUnicode_DecodeUTF8(text, (Py_ssize_t)size, "replace");
   free(text);
   return made;
 }
 
-static PyObject *entry_ops(const entry *e) {
-  const loom_graph *graph = &e->captured->graph;
+static PyObject *entry_ops(const loom_graph *graph) {
   PyObject *list = PyList_New(graph->node_count);
   for (uint32_t i = 0; list && i < graph->node_count; i++) {
     PyObject *name = PyUnicode_FromString(loom_op_table[graph->nodes[i].op].name);
@@ -203,8 +202,12 @@ unsigned loom_plan_kernel_count(const loom_plan *plan) {
 static PyObject *entry_report(const entry *e) {
   static const char *const kinds[] = {"loom", "interpret", "eager", "user"};
   const loom_compile_info *info = &e->report.info;
-  PyObject *graph = entry_graph_text(e), *ops = entry_ops(e), *guards = entry_guards(e),
+  loom_graph room;
+  const loom_graph *whole = capture_graph(e->captured, &room);
+  if (!whole) return PyErr_NoMemory();
+  PyObject *graph = entry_graph_text(whole), *ops = entry_ops(whole), *guards = entry_guards(e),
            *loops = capture_loops(e->captured, false), *made = NULL;
+  loom_graph_fini(&room);
   if (graph && ops && guards && loops)
     made = Py_BuildValue(
         "{sssOsOsOsOsOsKsOsOsIsIs{sdsdsdsdsdsdsd}}", "backend", kinds[e->kind], "name", e->name,

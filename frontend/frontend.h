@@ -232,7 +232,8 @@ typedef struct loop_record {
 } loop_record;
 
 typedef struct capture {
-  loom_graph graph;
+  loom_graph graph;  /* of a packed one only what runs need: loom_graph_interface() */
+  loom_bytes packed; /* the whole graph; none: it is in `graph` */
   /* For each graph input: where its array or number comes from. */
   struct capture_input {
     const source *source;
@@ -311,6 +312,11 @@ capture *capture_from(PyFunctionObject *function, const frame_shape *start, PyOb
 capture *capture_until(PyFunctionObject *function, const frame_shape *start, PyObject *const *args, Py_ssize_t count,
                        const bool *symbolic_args, size_table *sizes, int64_t step);
 void capture_free(capture *c);
+/* Keeps its graph without the room that it has outgrown, or in few bytes, unless memory is short. */
+void capture_compact(capture *c);
+void capture_pack(capture *c);
+/* The whole graph: that of `c`, or one made in *room, to be given up either way. NULL: out of memory. */
+const loom_graph *capture_graph(const capture *c, loom_graph *room);
 /* Notes for each output that an effect writes over an input that the plan may do so at once (direct.c). */
 void capture_mark_overwrites(capture *c);
 /* Visits every reference that the capture owns. */

@@ -165,7 +165,7 @@ static int part_run(segments *s, generator_place *place, python_frame *f, entry 
 }
 
 static void place_learn(generator_place *p, const entry *e, int ran) {
-  if (ran > 0 && e->captured->graph.node_count) {
+  if (ran > 0 && e->operations) {
     p->idle = p->failures = 0;
   } else if (ran > 0) {
     p->armed = ++p->idle < GENERATOR_IDLE;

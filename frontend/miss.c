@@ -405,6 +405,7 @@ entry *callable_build(callable *c, PyObject *const *slots) {
     if (explain_measures) e->guard_ns = guard_program_cost(e->guards, e->captured, slots);
     times_add(e->name, e->capture_ms, &e->report);
     entry_log(e);
+    entry_settle(e);
     e->refs++;
     c->splits += split >= 0;
     callable_publish(c, e, split >= 0);

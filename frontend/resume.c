@@ -318,7 +318,7 @@ static bool drive_part(drive *d, PyObject **result) {
     e = callable_entry(part, d->state->items, symbols, &plain);
   if (e) {
     *result = entry_run_part(e, d->state->items, symbols, &plain, &changed);
-    d->useful |= e->captured->graph.node_count > 0;
+    d->useful |= e->operations > 0;
   }
   /* What was raised while nothing had been changed yet, by a signal handler that is, is raised
    * where the frame stands, under the handlers there. */
@@ -358,7 +358,7 @@ PyObject *resume_run(callable *c, entry *e, PyObject *const *args, const int64_t
              .code = e->code,
              .outer = PyErr_GetHandledException(),
              .start = loom_clock_ns(),
-             .useful = e->captured->graph.node_count > 0};
+             .useful = e->operations > 0};
   const PyCodeObject *code = (const PyCodeObject *)e->code;
   Py_ssize_t locals = code->co_nlocalsplus - code->co_nfreevars;
   Py_INCREF(c);

@@ -366,6 +366,19 @@ void loom_graph_prune(loom_graph *graph);
 
 bool loom_graph_copy(const loom_graph *from, loom_graph *out);
 
+/* ---- pack.c: graphs that are kept only to be shown ------------------------------------------ */
+
+typedef struct loom_bytes {
+  uint8_t *data; /* malloc'ed; the owner frees it */
+  size_t size;
+} loom_bytes;
+/* The whole graph, locations and regions included, in malloc'ed bytes; false when out of memory. */
+bool loom_graph_pack(loom_graph *graph, loom_bytes *out);
+bool loom_graph_unpack(const loom_bytes *bytes, loom_graph *out);
+/* A graph without nodes: the inputs, outputs, symbols and expressions of another, whose values are
+ * its inputs and then its outputs. False (and an empty graph) when out of memory. */
+bool loom_graph_interface(const loom_graph *graph, loom_graph *out);
+
 /* ---- region.c: control flow ---------------------------------------------------------------
 
    A node of `for`, `while` or `if` has sub-graphs, which see nothing but their inputs: what they
@@ -422,10 +435,6 @@ void loom_graph_print(const loom_graph *graph,
 
 void loom_type_print(const loom_graph *graph, const loom_type *type, FILE *out);
 
-typedef struct loom_bytes {
-  uint8_t *data; /* malloc'ed; the owner frees it */
-  size_t size;
-} loom_bytes;
 
 /* Canonical bytes of a graph without locations: the key of the cache. */
 bool loom_graph_serialize(const loom_graph *graph, loom_bytes *out);

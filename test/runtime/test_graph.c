@@ -375,6 +375,61 @@ static void rounds_halves(void **state) {
   assert_true(isnan(loom_half_to_double(loom_half_from_double(NAN))));
 }
 
+static char *printed(const loom_graph *g) {
+  char *text = NULL;
+  size_t size = 0;
+  FILE *out = open_memstream(&text, &size);
+  assert_non_null(out);
+  loom_graph_print(g, out);
+  fclose(out);
+  return text;
+}
+
+/* Packed bytes give the same graph, and no graph at all when some are missing. */
+static void check_packed(loom_graph *g) {
+  loom_graph again;
+  loom_bytes bytes;
+  char *before = printed(g);
+  assert_true(loom_graph_pack(g, &bytes));
+  char *between = printed(g);
+  assert_true(loom_graph_unpack(&bytes, &again));
+  char *after = printed(&again);
+  assert_string_equal(before, between);
+  assert_string_equal(before, after);
+  free(before);
+  free(between);
+  free(after);
+  loom_graph_fini(&again);
+  for (loom_bytes part = {malloc(bytes.size), 0}; part.size < bytes.size; part.size++) {
+    part.data = realloc(part.data, part.size + 1); /* no byte more than there is */
+    memcpy(part.data, bytes.data, part.size);
+    assert_false(loom_graph_unpack(&part, &again));
+    assert_int_equal(again.node_count, 0);
+    if (part.size + 1 == bytes.size) free(part.data);
+  }
+  free(bytes.data);
+}
+
+static void packs(void **state) {
+  loom_graph g, face;
+  build_sample(&g, 3, 0x7fc00000);
+  check_packed(&g);
+  loom_graph_fini(&g);
+  loops_sample(&g, true);
+  check_packed(&g);
+  assert_true(loom_graph_interface(&g, &face));
+  assert_int_equal(face.node_count, 0);
+  assert_int_equal(face.value_count, g.input_count + g.output_count);
+  for (uint32_t i = 0; i < g.input_count; i++)
+    assert_true(loom_type_equal(loom_graph_type(&g, g.inputs[i].value),
+                                loom_graph_type(&face, face.inputs[i].value)));
+  assert_true(loom_type_equal(loom_graph_type(&g, g.outputs[0].value),
+                              loom_graph_type(&face, face.outputs[0].value)));
+  assert_int_equal(face.symbol_count, 1);
+  loom_graph_fini(&face);
+  loom_graph_fini(&g);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(refuses_bad_nodes),
@@ -382,6 +437,7 @@ int main(void) {
       cmocka_unit_test(computes_sizes),
       cmocka_unit_test(prunes),
       cmocka_unit_test(serialises),
+      cmocka_unit_test(packs),
       cmocka_unit_test(prints),
       cmocka_unit_test(interprets),
       cmocka_unit_test(rounds_halves),
