@@ -106,11 +106,11 @@ def counted():
 
 
 def growth(work, warm, rounds):
-    """Of the counts, and of the blocks. CPython's and NumPy's own caches fill now and then: the least of four."""
+    """Of the counts, and of the blocks. CPython's and NumPy's own caches fill now and then, and for a while: the least of ten."""
     least = None
     for _ in range(warm):
         work()
-    for _ in range(4):
+    for _ in range(10):
         objects, before = counted()
         blocks = sys.getallocatedblocks()
         for _ in range(rounds):
