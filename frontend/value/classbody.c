@@ -18,11 +18,12 @@ static PyObject *stand_in_new(tracer *t, value *v) {
     function_data *data = v->any.a;
     return PyFunction_New((PyObject *)data->code, data->globals);
   }
-  PyObject *none = PyTuple_New(0), *made = NULL;
-  if (v->type == &value_object_type && object_is_virtual(v) && none)
-    made = PyBaseObject_Type.tp_new((PyTypeObject *)object_class(v), none, NULL);
-  else if (none)
-    made = PyObject_CallNoArgs((PyObject *)&PyBaseObject_Type);
+  if (v->type != &value_object_type || !object_is_virtual(v))
+    return PyObject_CallNoArgs((PyObject *)&PyBaseObject_Type);
+  PyTypeObject *cls = (PyTypeObject *)object_class(v), *base = container_base(cls);
+  if (!base) base = scalar_base(cls);
+  if (!base) base = &PyBaseObject_Type;
+  PyObject *none = PyTuple_New(0), *made = none ? base->tp_new(cls, none, NULL) : NULL;
   Py_XDECREF(none);
   return made;
 }

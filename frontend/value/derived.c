@@ -96,6 +96,8 @@ static value *derived_model_call(tracer *t, PyObject *descr, const char *name, v
   value *content = object_content(v);
   PyTypeObject *base = container_base((PyTypeObject *)object_class(v));
   bool nothing = !strcmp(name, "__init__") && !count && !kwnames;
+  /* dict's own method of an OrderedDict leaves the order as it is. */
+  if (_PyType_Lookup(base, PyDescr_NAME(descr)) != descr) return t->not_implemented;
   if (!nothing && !derived_follows(t, v, base, name)) return t->not_implemented;
   if (PyType_IsSubtype(base, &PyDict_Type) && !strcmp(name, "__getitem__") && count == 1)
     return derived_missing(t, v, content, args[0]);

@@ -230,6 +230,11 @@ value *live_keys_before(tracer *t, live_dict *d) {
     return trace_break(t, BREAK_UNSUPPORTED_TYPE,
                        "an ordered dictionary of keys that are not plain");
   PyObject *keys = trace_keep(t, live_keys_tuple(dict));
+  bool other = !keys && PyODict_Check(dict) && PyErr_ExceptionMatches(PyExc_KeyError);
+  if (other) error_drop();
+  if (other || (keys && PyTuple_GET_SIZE(keys) != PyDict_GET_SIZE(dict)))
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE,
+                       "an ordered dictionary changed by dict's methods");
   value *all = keys ? value_tuple(t, NULL, 0) : trace_fail(t);
   for (Py_ssize_t i = 0; all && i < PyTuple_GET_SIZE(keys); i++) {
     value *key = live_key_value(t, PyTuple_GET_ITEM(keys, i));

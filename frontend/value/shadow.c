@@ -300,6 +300,18 @@ static void finish_deque_call(tracer *t, const value *v, const char *method, val
                             .key = PyUnicode_InternFromString(method)});
 }
 
+/* Only items were set: iterators over it go on. */
+static void finish_deque_items(tracer *t, const shadow *s, const value *items) {
+  for (Py_ssize_t i = 0; i < s->count && !trace_pending(t); i++) {
+    if (s->items[i] == items->seq.items[i]) continue;
+    value *at[2] = {value_int(t, i), items->seq.items[i]};
+    if (!at[0]) return;
+    finish_change(t, (change){.kind = CHANGE_CALL,
+                              .made = made_with(t, s->v->source, NULL, at, 2),
+                              .key = PyUnicode_InternFromString("__setitem__")});
+  }
+}
+
 /* Items that are left over from the front stay; all others are put in anew. */
 static void finish_deque(tracer *t, const shadow *s) {
   const value *items = model_items(t, s->v);
@@ -309,6 +321,10 @@ static void finish_deque(tracer *t, const shadow *s) {
   while (kept < count && gone + kept < s->count && s->items[gone + kept] == items->seq.items[kept])
     kept++;
   if (!items || (kept == count && gone == 0 && kept == s->count)) return;
+  if (!model_part(t, s->v, "_moved") && count == s->count) {
+    finish_deque_items(t, s, items);
+    return;
+  }
   bool tail = gone + kept == s->count && kept;
   if (!tail && s->count) finish_deque_call(t, s->v, "clear", NULL);
   for (Py_ssize_t i = 0; tail && i < gone; i++)

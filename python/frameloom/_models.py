@@ -9,6 +9,8 @@ function; a class without it stays inside.
 
 
 class deque:
+    _moved = False  # whether iterators over it find that it has changed: it has, and not by d[i] = x alone
+
     def __init__(self, iterable=(), maxlen=None):
         if maxlen is not None and maxlen < 0:
             raise ValueError("maxlen must be non-negative")
@@ -21,11 +23,13 @@ class deque:
         return (self._items, self.maxlen)
 
     def append(self, item):
+        self._moved = True
         self._items.append(item)
         if self.maxlen is not None and len(self._items) > self.maxlen:
             del self._items[0]
 
     def appendleft(self, item):
+        self._moved = True
         self._items.insert(0, item)
         if self.maxlen is not None and len(self._items) > self.maxlen:
             del self._items[-1]
@@ -41,14 +45,17 @@ class deque:
     def pop(self):
         if not self._items:
             raise IndexError("pop from an empty deque")
+        self._moved = True
         return self._items.pop()
 
     def popleft(self):
         if not self._items:
             raise IndexError("pop from an empty deque")
+        self._moved = True
         return self._items.pop(0)
 
     def clear(self):
+        self._moved = True
         self._items.clear()
 
     def copy(self):
@@ -57,9 +64,14 @@ class deque:
     __copy__ = copy
 
     def count(self, item):
-        return self._items.count(item)
+        length = len(self._items)
+        found = self._items.count(item)
+        if len(self._items) != length:
+            raise RuntimeError("deque mutated during iteration")
+        return found
 
     def rotate(self, n=1):
+        self._moved = True
         length = len(self._items)
         if length > 1:
             n %= length
@@ -69,17 +81,32 @@ class deque:
         self._items.reverse()
 
     def remove(self, item):
-        if item not in self._items:
-            raise ValueError("deque.remove(x): x not in deque")
-        self._items.remove(item)
+        length, at = len(self._items), -1
+        try:
+            at = self._items.index(item)
+        except ValueError:
+            pass
+        if len(self._items) != length:
+            raise IndexError("deque mutated during iteration")
+        if at < 0:
+            raise ValueError(f"{item!r} is not in deque")
+        del self[at]
 
     def insert(self, i, item):
         if self.maxlen is not None and len(self._items) >= self.maxlen:
             raise IndexError("deque already at its maximum size")
+        self._moved = True
         self._items.insert(i, item)
 
     def index(self, item, *bounds):
-        return self._items.index(item, *bounds)
+        length = len(self._items)
+        try:
+            return self._items.index(item, *bounds)
+        except ValueError:
+            pass
+        if len(self._items) != length:
+            raise RuntimeError("deque mutated during iteration")
+        raise ValueError(f"{item!r} is not in deque")
 
     def __len__(self):
         return len(self._items)
@@ -99,10 +126,15 @@ class deque:
     def __delitem__(self, i):
         if not -len(self._items) <= i < len(self._items):
             raise IndexError("deque index out of range")
+        self._moved = True
         del self._items[i]
 
     def __contains__(self, item):
-        return item in self._items
+        length = len(self._items)
+        found = item in self._items
+        if not found and len(self._items) != length:
+            raise RuntimeError("deque mutated during iteration")
+        return found
 
     def __iter__(self):
         length = len(self._items)
@@ -145,7 +177,9 @@ class deque:
 
 
 class _mapping:
-    """What OrderedDict and defaultdict share: a dictionary of their own."""
+    """What OrderedDict and defaultdict share: a dictionary of their own, which a second __init__() leaves as it is."""
+
+    _dict = None
 
     def __len__(self):
         return len(self._dict)
@@ -206,7 +240,8 @@ class _mapping:
 
 class OrderedDict(_mapping):
     def __init__(self, *others, **named):
-        self._dict = {}
+        if self._dict is None:
+            self._dict = {}
         self.update(*others, **named)
 
     def __model__(self):
@@ -271,7 +306,8 @@ class defaultdict(_mapping):
         if default_factory is not None and not callable(default_factory):
             raise TypeError("first argument must be callable or None")
         self.default_factory = default_factory
-        self._dict = {}
+        if self._dict is None:
+            self._dict = {}
         self.update(*others, **named)
 
     def __model__(self):

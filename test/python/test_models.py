@@ -2,6 +2,7 @@
 
 import collections
 import functools
+import gc
 import itertools
 import operator
 
@@ -174,3 +175,106 @@ def test_classes_over_builtin_types_are_right(expression):
         got = compiled(np.ones(1))
         assert type(got) is type(want)
         assert np.all(got == want)
+
+
+class Kept(collections.OrderedDict):
+    pass
+
+
+class Grouped(collections.defaultdict):
+    pass
+
+
+class Queue(collections.deque):
+    pass
+
+
+def initialised_again(x):
+    a, b, c = Kept([("a", x)], b=2), Grouped(list, k=[x]), Queue([1, x], maxlen=2)
+    a.__init__([("c", x + 1)], a=3)
+    b.__init__(tuple, j=x)
+    c.__init__([x, 2, 3], 3)
+    return list(a.items()), b, list(c), c.maxlen
+
+
+def dicts_own_methods_of_an_ordered_one(x):
+    a = Kept(a=x, b=2)
+    dict.update(a, c=3)
+    size, inside = len(a), dict.__contains__(a, "c")
+    dict.__delitem__(a, "a")
+    try:
+        return size, inside, list(a.items())
+    except KeyError as error:
+        return size, inside, str(error)
+
+
+def a_class_with_an_ordered_dict_of_itself(x):
+    class Table:
+        rows = Kept()
+        queue = Queue()
+
+    Table.rows[Table] = x
+    Table.queue.append(Table)
+    gc.collect()
+    return len(Table.rows), Table.rows[Table] + len(Table.queue)
+
+
+class Clears:
+    def __init__(self, owner):
+        self.owner = owner
+
+    def __eq__(self, other):
+        self.owner.clear()
+        return False
+
+
+def deque_that_a_comparison_changes(x):
+    told = []
+    for name in "__contains__", "count", "index", "remove":
+        d = collections.deque([x])
+        d.append(Clears(d))
+        d.popleft()
+        d.append(3)
+        try:
+            told.append(getattr(d, name)(4))
+        except (RuntimeError, IndexError, ValueError) as error:
+            told.append(f"{type(error).__name__}: {error}")
+    for name in "index", "remove":
+        try:
+            told.append(getattr(collections.deque([1, 2]), name)(4))
+        except ValueError as error:
+            told.append(str(error))
+    return told, x
+
+
+@pytest.mark.parametrize("function", [initialised_again, dicts_own_methods_of_an_ordered_one, a_class_with_an_ordered_dict_of_itself,
+                                      deque_that_a_comparison_changes], ids=lambda f: f.__name__)
+def test_methods_of_builtin_types(function):
+    compiled = frameloom.compile(function)
+    for _ in range(2):
+        same(compiled(np.ones(2)), function(np.ones(2)))
+
+
+def test_iterators_over_a_deque_whose_items_are_set_go_on():
+    def doubles(d):
+        for i, v in enumerate(d):
+            d[i] = v * 2
+            frameloom.graph_break()
+        return d
+
+    def sets(d, x):
+        d[0], d[-1] = x, d[0]
+
+    def rotates(d):
+        d.rotate(1)
+
+    for _ in range(2):
+        got = frameloom.compile(doubles)(collections.deque([1, 2, np.ones(2)]))
+        same(got, doubles(collections.deque([1, 2, np.ones(2)])))
+    d = collections.deque([1, 2, 3])
+    iterator = iter(d)
+    frameloom.compile(sets)(d, "x")
+    assert next(iterator) == "x" and list(d) == ["x", 2, 1]
+    frameloom.compile(rotates)(d)
+    with pytest.raises(RuntimeError):
+        next(iterator)
