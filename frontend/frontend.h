@@ -369,6 +369,8 @@ struct value {
   const source *source; /* where it was read from, or NULL when made here */
   PyObject *object;     /* the live object of a constant (borrowed from the tracer's keep-alive list), or NULL */
   bool chosen;          /* one of two objects: only the run knows which (trace_choose) */
+  uint16_t lent, lender; /* a copy that stands for an object in the iteration that stands for all of a loop, and an
+                            object that has such (value/gather.c): places of the loops, or 0 */
   union {
     struct { value **items; Py_ssize_t count, capacity; } seq;       /* tuple, list; dict: key, value, ...; set */
     struct { loom_value node; void *layout; } array;                 /* adapters: see numpy/numpy.h */
@@ -556,6 +558,10 @@ void roll_exactly(roll_walk *w, value **holder); /* ints in it stay what they ar
 void roll_node(roll_walk *w, loom_value *at, void *owner, void (*changed)(tracer *t, void *owner));
 /* A number of the graph, which may change by as much in every iteration. */
 void roll_whole(roll_walk *w, int64_t *number, void *owner, void (*changed)(tracer *t, void *owner));
+/* Something is done with a value that is lent, or that is to what was lent, after which the two are
+ * not alike: capture starts again without. False: it is neither. */
+bool roll_lent(tracer *t, const value *v);
+void roll_is_lent(roll_walk *w, const value *v); /* notes whether it is (value/gather.c) */
 void roll_refuse(roll_walk *w, const char *what); /* loops over such a state are unrolled */
 /* Cached reads of this value of the graph and later ones are to be forgotten. */
 loom_value roll_scrub(const roll_walk *w);
@@ -646,6 +652,12 @@ struct loom_adapter {
   value *(*row_new)(tracer *t, const value *like, loom_value node);
   bool (*row_fits)(tracer *t, const value *like, loom_type *stack, int64_t rows); /* the type of so many of them */
   /* A RECIPE_ROW: *output is that of the stack, -1 at first. */
+  /* Arrays and numbers of the library's as items of a list that a loop goes through (value/gather.c): what owns the
+   * block; NULL: it cannot be a row. */
+  value *(*lender)(value *v);
+  bool (*row_is_small)(tracer *t, const value *v); /* so that to copy it costs next to nothing */
+  loom_value (*read)(tracer *t, value *v);         /* its elements */
+  loom_value (*numbers)(tracer *t, loom_dtype dtype, const uint64_t *bits, int64_t count); /* known ones, as data */
   recipe *(*row_recipe)(tracer *t, const value *like, loom_value stack, int64_t *output);
   PyObject *(*row)(const void *payload, const loom_graph *graph, const int64_t *symbols, const void *stack, int64_t i);
   bool (*write)(PyObject *target, const loom_type *type, const int64_t *strides, const void *data);

@@ -290,6 +290,7 @@ bool roll_hide(tracer *t, roll *r, int64_t left) {
   r->bases = trace_alloc(t, sizeof *r->bases * (w->slot_count + 1u));
   if (!r->inits || !r->bases) return false;
   if (r->tested) return roll_hide_tested(t, r);
+  if (r->iterator && !iter_prepare(t, r->iterator)) return false;
   bool few = r->period > 1 && (LOOM_STRIDE_IS_SYM(left) || left < 2 * r->period);
   r->left = left;
   r->count = r->period > 1 ? left / r->period : left;
@@ -318,6 +319,7 @@ static bool roll_leave(tracer *t, roll *r, roll_walk *now, const loom_value *res
     }
   }
   if (!roll_lists_leave(t, r, now, results + slots)) return false;
+  if (r->iterator && !now->lent) iter_lent_over(t, r->iterator);
   for (int32_t i = 0; i < r->frame->code->locals; i++)
     if (!r->live[i]) r->frame->locals[i] = NULL; /* nobody reads it before it is assigned */
   int64_t more;
@@ -474,12 +476,47 @@ bool roll_watch(tracer *t, roll *r, int64_t left) {
   return period && r->carried && r->tries > r->delay && !trace_pending(t);
 }
 
+/* ---- items that are lent (value/gather.c) ------------------------------------------------------
+ */
+
+/* The place of a loop, whose items may be lent; 0: there are too many. */
+static uint16_t roll_place(tracer *t, const frame *f) {
+  for (int i = 0; i < t->lent_count; i++)
+    if (t->lent[i].code == f->code->object && t->lent[i].pc == f->pc) return (uint16_t)(i + 1);
+  if (t->lent_count == ROLL_LENT) return 0;
+  t->lent[t->lent_count] = (struct lent_place){f->code->object, f->pc};
+  return (uint16_t)++t->lent_count;
+}
+
+uint16_t roll_lends(tracer *t) {
+  const roll *r = t->rolls;
+  while (r && r->stage == ROLL_OVER)
+    r = r->next;
+  const roll_ban_row *row = r ? roll_row(t->bans, r->frame->code->object, r->pc) : NULL;
+  if (!r || r->ended || (row && row->apart)) return 0;
+  frame at = *r->frame;
+  at.pc = r->pc;
+  return roll_place(t, &at);
+}
+
+bool roll_lent(tracer *t, const value *v) {
+  int place = v->lent ? v->lent : v->lender;
+  if (!place || trace_pending(t)) return place != 0;
+  const struct lent_place *at = &t->lent[place - 1];
+  roll_ban_row *row = roll_learn(t, at->code, at->pc);
+  if (!row) return true;
+  row->apart = true;
+  row->why = "its items are changed, kept or compared by `is`";
+  return true;
+}
+
 roll *roll_new(tracer *t, frame *f, value *iterator, int64_t left) {
   const roll_ban_row *row = roll_row(t->bans, f->code->object, f->pc);
   bool ended = row && row->learnt;
   bool few = left <= (ended ? 0 : loom_config.unroll_limit) && !LOOM_STRIDE_IS_SYM(left);
   if (few && left > 0 && !trace_pending(t)) roll_note_short(t, f, left);
   if (left == -1 && iterator && !trace_pending(t)) roll_note_items(t, f, iterator);
+  bool apart = row && row->apart && iterator && iter_gathers(t, iterator);
   if (trace_pending(t) || left == -1 || few || !t->bans) return NULL;
   roll *r = trace_alloc(t, sizeof *r);
   bool *live = !r      ? NULL
@@ -499,13 +536,14 @@ roll *roll_new(tracer *t, frame *f, value *iterator, int64_t left) {
               .begin = trace_graph(t)->node_count,
               .length = LOOM_STRIDE_IS_SYM(left) ? -1 : left};
   if (!ended && !(row && row->reads)) r->lists = roll_lists_new(t, row);
-  if (t->bans->all || (row && row->delay < 0)) r->stage = ROLL_OVER;
+  if (t->bans->all || apart || (row && row->delay < 0)) r->stage = ROLL_OVER;
+  if (iterator && r->stage == ROLL_WATCHING) iter_lend(t, iterator, roll_place(t, f));
   if (row && row->delay == ROLL_LEAVE) {
     trace_note_loop(t, LOOP_LEFT, r->length, "%s; there are too many iterations to unroll",
                     row->why ? row->why : "its iterations differ");
     trace_break(t, BREAK_LOOP, "%lld iterations", (long long)r->length);
   }
-  if (row && row->delay == ROLL_NEVER)
+  if (row && (row->delay == ROLL_NEVER || (apart && row->delay >= 0)))
     trace_note_loop(t, LOOP_UNROLLED, r->length, "%s",
                     row->why ? row->why : "no iteration stands for all");
   return t->rolls = r;

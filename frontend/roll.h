@@ -37,6 +37,7 @@ struct roll_walk {
   int exact;                /* ints are looked at that may not change */
   bool merges;              /* an int of the graph's data is an int like any other */
   bool looped;              /* a number depends on the index of a loop */
+  bool lent;                /* there is an item that a loop was lent */
   loom_value scrub;         /* cached reads from this value on are forgotten; or LOOM_NO_VALUE */
   const char *refused;      /* why such a state cannot be looked at, or NULL */
   struct roll_lists *lists; /* that the loop may append to, or NULL */

@@ -95,6 +95,7 @@ static bool end_hide(tracer *t, roll *r, int64_t left, loom_value truth) {
   r->left = r->count = left;
   r->ending_count = 0;
   r->outcome = LOOM_NO_VALUE;
+  if (r->iterator && !iter_prepare(t, r->iterator)) return false;
   if (end_counts(r)) {
     r->index = roll_copy(t, roll_number(t, LOOM_I64, 0));
     if (r->index == LOOM_NO_VALUE || !size_loop(t, left, r->index, &r->symbol)) return false;

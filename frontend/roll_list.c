@@ -17,7 +17,7 @@
 
 #include <string.h>
 
-#define LIST_LEAVES 16                /* arrays and numbers that an iteration appends to one list */
+#define LIST_LEAVES ROWS_LEAVES       /* arrays and numbers that an iteration appends to one list */
 #define LIST_VISIBLE 4                /* items at the end that the body may read */
 #define LIST_BYTES ((int64_t)1 << 30) /* of a stack: it is there beside the items themselves */
 
@@ -416,10 +416,14 @@ static bool leave_list(tracer *t, const roll_walk *now, roll_list *list, int64_t
   }
   r->ends = list->v->seq.items + at;
   r->end_count = kept;
-  r->contents = trace_alloc(t, sizeof *r->contents * (size_t)(kept + 1));
+  r->contents = trace_alloc(t, sizeof *r->contents * ROWS_LEAVES * (size_t)(kept + 1));
   if (!r->contents) return false;
-  for (Py_ssize_t i = 0; i < kept && list->each == 1 && r->leaves == 1; i++)
-    if (!rows_is_container(r->ends[i])) r->contents[i] = rows_node(t, r->ends[i]);
+  for (Py_ssize_t i = 0; i < kept && list->each == 1; i++) {
+    value *leaves[ROWS_LEAVES];
+    int count = rows_leaves(t, r->ends[i], leaves, ROWS_LEAVES);
+    for (int k = 0; k < count; k++)
+      r->contents[i * ROWS_LEAVES + k] = rows_node(t, leaves[k]);
+  }
   block->any.a = r;
   all->seq.count = list->first;
   if (r->count != 0 && !seq_append(t, all, block)) return false;

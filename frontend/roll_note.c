@@ -50,7 +50,9 @@ void roll_note_items(tracer *t, const frame *f, const value *iterator) {
   int64_t count = iter_items(iterator);
   loop_record *r = roll_note_unrolled(t, f, count);
   if (r && (count < 0 || count > loom_config.unroll_limit))
-    snprintf(r->why, sizeof r->why, "its items are objects, each looked at by itself");
+    snprintf(r->why, sizeof r->why, "%s",
+             iter_refuses(iterator) ? iter_refuses(iterator)
+                                    : "its items are objects, each looked at by itself");
 }
 
 void roll_note_break(tracer *t, int reason) {

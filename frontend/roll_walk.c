@@ -16,6 +16,11 @@ void roll_refuse(roll_walk *w, const char *what) {
 
 loom_value roll_scrub(const roll_walk *w) { return w->scrub; }
 
+void roll_is_lent(roll_walk *w, const value *v) {
+  w->lent |= v->lent != 0;
+  roll_token(w, v->lent);
+}
+
 static void *walk_grow(roll_walk *w, void *array, uint32_t count, uint32_t *capacity, size_t size) {
   if (count < *capacity) return array;
   uint32_t bigger = *capacity ? 2 * *capacity : 256;
@@ -225,6 +230,7 @@ void roll_value(roll_walk *w, value **holder) {
   }
   if (v->type == &value_number_type) return walk_number(w, holder);
   if (v->type == &value_const_type) return walk_const(w, holder);
+  w->lent |= v->lent != 0;
   roll_pointer(w, v->type);
   if (v->type == &value_null_type || roll_seen(w, v)) return;
   roll_pointer(w, v->source);

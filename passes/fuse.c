@@ -56,6 +56,7 @@
 #define FUSE_MAX_INSIDE 64
 #define FUSE_MAX_DISSOLVED 12 /* cost of what is computed again */
 #define FUSE_MAX_BUFFERS 48
+#define FUSE_WIDE 4 /* operands of nearly all ops, at most */
 #define FUSE_CHEAP 1
 #define FUSE_COSTLY 100
 #define FUSE_SMALL 65536 /* elements that one thread handles well alone */
@@ -742,7 +743,7 @@ static bool fuse_count_inputs(const fuse_state *s, MlirValue value, int a, int b
 static bool fuse_buffers_fit(const fuse_state *s, int a, int b) {
   const void *seen[FUSE_MAX_BUFFERS];
   int inputs = 0, outputs = 0, both[] = {a, b};
-  if (s->groups[a].count + s->groups[b].count <= FUSE_MAX_BUFFERS / 4) return true;
+  if (!s->wide && s->groups[a].count + s->groups[b].count <= FUSE_MAX_BUFFERS / 4) return true;
   for (int k = 0; k < 2; k++)
     for (int n = s->groups[both[k]].head; n >= 0; n = s->nodes[n].next) {
       outputs += fuse_leaves(s, n, a, b);
@@ -882,6 +883,7 @@ static bool fuse_add_node(MlirOperation op, void *user) {
   node->cost = fuse_is_costly(op) ? FUSE_COSTLY : FUSE_CHEAP;
   node->fp = loom_fp_of(op);
   node->ops = 1;
+  s->wide |= mlirOperationGetNumOperands(op) > FUSE_WIDE && loom_is(op, "loom.concatenate");
   if (mlirOperationGetNumResults(op) >= 1)
     loom_type_from_mlir(mlirValueGetType(loom_result(op, 0)), &node->type);
   group->space = node->type;

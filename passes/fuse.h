@@ -73,6 +73,7 @@ typedef struct fuse_state {
   int *stack;
   int mark;
   bool deep;      /* groups' `deep` hold */
+  bool wide;      /* some op has more operands than nearly all have */
   bool patient;   /* what reads a product that is stored anyway may still find another group */
   loom_map index; /* operation -> node */
   bool watches;   /* some op is in place: `watched` holds what is overwritten -> its last read */

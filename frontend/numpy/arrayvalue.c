@@ -311,11 +311,19 @@ static value *array_part(tracer *t, value *v, const value_type *type) {
   return flat;
 }
 
+/* What an item that is lent may not say: who owns the memory. */
+static bool array_is_lent(tracer *t, value *v, const char *name) {
+  const value *root = np_array_of(v)->storage->root;
+  bool owner = name && (!strcmp(name, "flags") || !strcmp(name, "base"));
+  return owner && root->lent && roll_lent(t, root);
+}
+
 static value *array_get_attr(tracer *t, value *v, PyObject *name) {
   bool found;
   const char *text = PyUnicode_AsUTF8(name);
   if (text && strcmp(text, "flat") == 0 && !np_array_of(v)->scalar)
     return array_part(t, v, &flat_value_type);
+  if (array_is_lent(t, v, text)) return NULL;
   if (text && strcmp(text, "flags") == 0) return array_part(t, v, &flags_value_type);
   value *own = text ? array_own_attr(t, v, text, &found) : trace_raise_live(t);
   if (!text || found) return own;

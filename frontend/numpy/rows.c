@@ -9,7 +9,7 @@
 loom_value *np_row_at(value *v, const void *parts[2]) {
   np_array *a = np_array_of(v);
   if (!a || a->kind != VIEW_ROOT || a->storage->source || v->source || a->packed ||
-      a->warns_on_write || a->storage->root != v)
+      a->warns_on_write || a->storage->root != v || v->lent)
     return NULL;
   if (parts) {
     parts[0] = a;
@@ -42,6 +42,39 @@ bool np_row_fits(tracer *t, const value *like, loom_type *stack, int64_t rows) {
   *stack = (loom_type){.dtype = a->type.dtype, .rank = rank + 1};
   memcpy(stack->dims + 1, a->type.dims, sizeof *stack->dims * (size_t)rank);
   return size_admit(t, rows, &stack->dims[0]);
+}
+
+/* ---- items of a list that a loop goes through (value/gather.c) ---- */
+
+#define ROW_SMALL 65536 /* bytes */
+
+value *np_lender(value *v) {
+  np_array *a = np_array_of(v);
+  bool good = a && !a->packed && !a->warns_on_write && a->type.rank < LOOM_MAX_RANK &&
+              np_dtype_supported(a->type.dtype) && np_elements(&a->type) != 0;
+  return good ? a->storage->root : NULL;
+}
+
+bool np_row_is_small(tracer *t, const value *v) {
+  const np_array *a = np_array_of(v);
+  __int128 bytes = (__int128)loom_dtype_size(a->type.dtype);
+  for (int i = 0; i < a->type.rank; i++)
+    bytes *= size_hint(t, np_dim(a->type.dims[i]));
+  return bytes <= ROW_SMALL;
+}
+
+loom_value np_row_elements(tracer *t, value *v) { return np_read(t, np_array_of(v)); }
+
+loom_value np_row_numbers(tracer *t, loom_dtype dtype, const uint64_t *bits, int64_t count) {
+  npy_intp length = (npy_intp)count;
+  loom_type type = type_make(dtype, 1, &count);
+  int64_t stride = 1;
+  size_t size = loom_dtype_size(dtype);
+  PyObject *data = PyArray_SimpleNewFromDescr(1, &length, np_descr(dtype));
+  if (!data) return trace_raise_live(t), LOOM_NO_VALUE;
+  for (int64_t i = 0; i < count; i++)
+    memcpy(PyArray_BYTES((PyArrayObject *)data) + (size_t)i * size, &bits[i], size);
+  return trace_input(t, LOOM_INPUT_CONST, &type, &stride, NULL, data);
 }
 
 recipe *np_row_recipe(tracer *t, const value *like, loom_value stack, int64_t *output) {

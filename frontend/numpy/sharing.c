@@ -37,6 +37,8 @@ value *np_sharing(tracer *t, const np_call *c) {
   if (!a || !b || a->scalar || b->scalar || (!np_is_none(t, p[2]) && !np_known(t, p[2])))
     return np_unsupported(t, c, "of what are not arrays");
   np_storage *s = a->storage, *o = b->storage;
+  const value *lent = s->root->lent ? s->root : o->root;
+  if (lent->lent && roll_lent(t, lent)) return NULL;
   if (s == o) return sharing_of_views(t, c, a, b, p);
   if (!s->source || !o->source) return value_const(t, Py_False);
   if (!numpy_array_disjoint(s->live, o->live))

@@ -176,7 +176,7 @@ static int view_mark_written(np_array *a, np_array **top_out) {
 }
 
 bool np_write(tracer *t, np_array *a, loom_value node) {
-  if (node == LOOM_NO_VALUE) return false;
+  if (node == LOOM_NO_VALUE || roll_lent(t, a->storage->root)) return false;
   if (a->writeable && a->warns_on_write) {
     trace_break(t, BREAK_NUMPY_FUNCTION, "a write that warns, into what np.broadcast_arrays gave");
     return false;

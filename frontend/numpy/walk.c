@@ -25,6 +25,7 @@ static void walk_storage(roll_walk *w, np_storage *s) {
   roll_pointer(w, s->source);
   roll_pointer(w, s->live);
   roll_token(w, s->source && s->written_count != 0);
+  roll_is_lent(w, s->root);
   walk_array(w, np_array_of(s->root));
   roll_node(w, &s->current, s, walk_changed);
 }

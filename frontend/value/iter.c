@@ -14,11 +14,17 @@ typedef enum iter_kind {
   ITER_INDEX /* any value with __getitem__ and a known length */
 } iter_kind;
 
+#define ITER_LOOKS 4 /* the first items may be others than all that follow */
+
 typedef struct iter_data {
   iter_kind kind;
   value *base, *function, *counter;
   value **inner;
   Py_ssize_t count, at;
+  uint16_t place; /* of the loop that it may lend items to, or 0 */
+  gathered *rows; /* of such, or NULL */
+  int looks;      /* how often its items were compared; and why they cannot be rows, or NULL */
+  const char *why;
   bool strict, done;
   bool exact; /* of ITER_SEQUENCE, ITER_REVERSED, ITER_INDEX: iter() or reversed() of `base` itself
                */
@@ -116,19 +122,33 @@ value *iter_chain(tracer *t, value *iterables) {
 
 /* ---- the next item of each ------------------------------------------------------------------ */
 
+/* Item `at` of a long list is lent, where it may be; else NULL, and it is an ordinary list. */
+static value *next_lent(tracer *t, iter_data *d, int64_t at) {
+  Py_ssize_t prefix;
+  int64_t count;
+  if (!d->place || !long_direct(t, d->base, &prefix) || !long_count(t, d->base, &count))
+    return NULL;
+  if (LOOM_STRIDE_IS_SYM(count) || at < 0 || at >= count) return NULL;
+  return long_item(t, d->place, d->base, at);
+}
+
 static value *next_sequence(tracer *t, iter_data *d) {
   /* Over a dictionary or set: a snapshot of it, which has to stay as long as it was. */
   if (d->function && !d->done && iter_size(t, d->function) != d->count)
     return trace_raise(t, PyExc_RuntimeError, "%s changed size during iteration",
                        d->function->type->name);
-  if (!list_settle(t, d->base)) return NULL;
-  if (d->done || d->at >= d->base->seq.count) return d->done = true, NULL;
+  value *lent = d->done ? NULL : next_lent(t, d, d->at);
+  if (lent) d->at++;
+  if (lent || d->done || trace_pending(t) || !list_settle(t, d->base)) return lent;
+  if (d->at >= d->base->seq.count) return d->done = true, NULL;
   return d->base->seq.items[d->at++];
 }
 
 static value *next_reversed(tracer *t, iter_data *d) {
-  if (!list_settle(t, d->base)) return NULL;
-  if (d->done || d->at <= 0 || d->at > d->base->seq.count) return d->done = true, NULL;
+  value *lent = d->done ? NULL : next_lent(t, d, d->at - 1);
+  if (lent) d->at--;
+  if (lent || d->done || trace_pending(t) || !list_settle(t, d->base)) return lent;
+  if (d->at <= 0 || d->at > d->base->seq.count) return d->done = true, NULL;
   return d->base->seq.items[--d->at];
 }
 
@@ -449,12 +469,40 @@ static bool sequence_step(tracer *t, iter_data *d, int64_t *first, int64_t *step
   return count > 0;
 }
 
+static Py_ssize_t sequence_first(const iter_data *d) {
+  return d->kind == ITER_REVERSED ? 0 : d->at;
+}
+
+static Py_ssize_t sequence_end(const iter_data *d) {
+  return d->kind == ITER_REVERSED ? d->at : d->base->seq.count;
+}
+
+/* Why its items are not rows, or NULL. */
+static const char *sequence_refuses(tracer *t, iter_data *d) {
+  Py_ssize_t first = sequence_first(d), end = sequence_end(d);
+  if (d->looks == ITER_LOOKS || (d->looks && !d->why)) return d->why;
+  d->looks++;
+  return d->why = gather_refuses(t, d->base, first, end);
+}
+
+/* How many are left of a long list that has its items in rows; -1: no list like that. */
+static int64_t long_left(tracer *t, const iter_data *d) {
+  Py_ssize_t prefix;
+  int64_t count;
+  if (!long_direct(t, d->base, &prefix) || !long_count(t, d->base, &count)) return -1;
+  if (d->kind == ITER_REVERSED) return d->at;
+  return size_op(t, LOOM_EXPR_ADD, count, -(int64_t)d->at, &count) ? count : -1;
+}
+
 static int64_t sequence_left(tracer *t, iter_data *d) {
-  int64_t first, step;
+  int64_t first, step, left;
   if (d->done || (d->function && iter_size(t, d->function) != d->count)) return -1;
+  left = long_left(t, d);
+  if (left != -1 || trace_pending(t)) return left;
   if (!list_settle(t, d->base)) return -1;
-  if (!sequence_step(t, d, &first, &step)) return -1;
-  return d->kind == ITER_REVERSED ? d->at : d->base->seq.count - d->at;
+  if (sequence_first(d) >= sequence_end(d)) return -1;
+  if (!sequence_step(t, d, &first, &step) && sequence_refuses(t, d)) return -1;
+  return sequence_end(d) - sequence_first(d);
 }
 
 int64_t iter_left(tracer *t, value *v) {
@@ -509,17 +557,80 @@ static value *enumerate_ahead(tracer *t, iter_data *d, int64_t ahead) {
   return pair[0] ? value_tuple(t, pair, 2) : NULL;
 }
 
-value *iter_ahead(tracer *t, value *v, int64_t ahead) {
+/* The item `ahead` from here of a list or tuple. */
+static value *sequence_ahead(tracer *t, iter_data *d, int64_t ahead) {
   int64_t number, step;
+  bool back = d->kind == ITER_REVERSED;
+  Py_ssize_t prefix;
+  if (long_direct(t, d->base, &prefix) || d->rows) {
+    if (back && !size_op(t, LOOM_EXPR_MUL, ahead, -1, &ahead)) return NULL;
+    if (!size_op(t, LOOM_EXPR_ADD, d->at - back, ahead, &number)) return NULL;
+    return d->rows ? gather_item(t, d->rows, number) : long_item(t, d->place, d->base, number);
+  }
+  return sequence_step(t, d, &number, &step) && size_at_iteration(t, number, step, ahead, &number)
+             ? value_size(t, number)
+             : NULL;
+}
+
+/* Calls `of` for all iterators over sequences in one. */
+static bool iter_each(tracer *t, value *v, bool (*of)(tracer *t, iter_data *d, uint16_t place),
+                      uint16_t place) {
+  if (v->type != &value_iterator_type) return false;
+  iter_data *d = v->any.a;
+  bool any = false;
+  if (d->kind == ITER_ENUMERATE) return iter_each(t, d->base, of, place);
+  for (Py_ssize_t i = 0; d->kind == ITER_ZIP && i < d->count; i++)
+    any |= iter_each(t, d->inner[i], of, place);
+  return d->kind == ITER_SEQUENCE || d->kind == ITER_REVERSED ? of(t, d, place) : any;
+}
+
+static bool each_gathers(tracer *t, iter_data *d, uint16_t place) {
+  int64_t first, step;
+  return d->base->type == &value_long_list_type || !sequence_step(t, d, &first, &step);
+}
+
+static bool each_lend(tracer *t, iter_data *d, uint16_t place) {
+  d->place = place;
+  return true;
+}
+
+/* True: it cannot be done. */
+static bool each_fails(tracer *t, iter_data *d, uint16_t place) {
+  Py_ssize_t first = sequence_first(d), end = sequence_end(d), prefix;
+  if (long_direct(t, d->base, &prefix)) /* the ordinary items in front go first */
+    return d->kind == ITER_REVERSED ? prefix > 0 : d->at < prefix;
+  if (!each_gathers(t, d, 0) || gather_holds(d->rows, d->base, first, end)) return false;
+  d->rows = gather_make(t, d->place, d->base, first, end);
+  return !d->rows;
+}
+
+static bool each_over(tracer *t, iter_data *d, uint16_t place) {
+  if (d->rows) gather_over(d->rows);
+  if (d->base->lender == d->place) d->base->lender = 0;
+  return true;
+}
+
+bool iter_gathers(tracer *t, value *v) { return iter_each(t, v, each_gathers, 0); }
+void iter_lend(tracer *t, value *v, uint16_t place) { iter_each(t, v, each_lend, place); }
+bool iter_prepare(tracer *t, value *v) { return !iter_each(t, v, each_fails, 0); }
+void iter_lent_over(tracer *t, value *v) { iter_each(t, v, each_over, 0); }
+
+const char *iter_refuses(const value *v) {
+  if (v->type != &value_iterator_type) return NULL;
+  const iter_data *d = v->any.a;
+  const char *why = d->kind == ITER_ENUMERATE ? iter_refuses(d->base) : d->why;
+  for (Py_ssize_t i = 0; d->kind == ITER_ZIP && i < d->count && !why; i++)
+    why = iter_refuses(d->inner[i]);
+  return why;
+}
+
+value *iter_ahead(tracer *t, value *v, int64_t ahead) {
+  int64_t number;
   if (v->type == &value_range_type) return range_ahead(t, v, ahead);
   iter_data *d = v->any.a;
   if (d->kind == ITER_ZIP) return zip_ahead(t, d, ahead);
   if (d->kind == ITER_ENUMERATE) return enumerate_ahead(t, d, ahead);
-  if (d->kind != ITER_INDEX) {
-    bool good =
-        sequence_step(t, d, &number, &step) && size_at_iteration(t, number, step, ahead, &number);
-    return good ? value_size(t, number) : NULL;
-  }
+  if (d->kind != ITER_INDEX) return sequence_ahead(t, d, ahead);
   if (!size_op(t, LOOM_EXPR_ADD, ahead, d->at, &number)) return NULL;
   value *key = value_size(t, number);
   return key ? trace_get_item(t, d->base, key) : NULL;

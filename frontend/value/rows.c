@@ -34,7 +34,7 @@ loom_value *rows_at(value *leaf, const void *parts[2]) {
 }
 
 /* The type of a Python number as data; false: it is none, or too large. */
-static bool rows_number(tracer *t, value *v, loom_dtype *out) {
+bool rows_number(tracer *t, value *v, loom_dtype *out) {
   PyObject *type = v->type == &value_number_type  ? value_type_of(t, v)
                    : v->type == &value_const_type ? (PyObject *)Py_TYPE(v->object)
                                                   : NULL;
@@ -153,7 +153,7 @@ loom_value rows_slice(tracer *t, loom_value stack, int64_t i) {
 }
 
 /* One row as a stack of it. */
-static loom_value rows_single(tracer *t, loom_value row) {
+loom_value rows_single(tracer *t, loom_value row) {
   if (row == LOOM_NO_VALUE) return row;
   loom_type from = *loom_graph_type(trace_graph(t), row);
   loom_type type = {.dtype = from.dtype, .rank = from.rank + 1, .dims = {1}};
@@ -258,16 +258,22 @@ bool list_settle(tracer *t, value *v) {
 /* ---- what is answered without ------------------------------------------------------------------
  */
 
-static value *long_length(tracer *t, value *v) {
-  int64_t total = 0, more;
+bool long_count(tracer *t, value *v, int64_t *out) {
+  int64_t more;
+  *out = 0;
   for (Py_ssize_t i = 0; i < v->seq.count; i++) {
     const rows *r = rows_of(v->seq.items[i]);
     more = 1;
     if ((r && !size_op(t, LOOM_EXPR_MUL, r->count, r->each, &more)) ||
-        !size_op(t, LOOM_EXPR_ADD, total, more, &total))
-      return NULL;
+        !size_op(t, LOOM_EXPR_ADD, *out, more, out))
+      return false;
   }
-  return value_size(t, total);
+  return true;
+}
+
+static value *long_length(tracer *t, value *v) {
+  int64_t total;
+  return long_count(t, v, &total) ? value_size(t, total) : NULL;
 }
 
 /* Item `index` from the front, or (negative) from the back, made an ordinary one: its place, or -1,
@@ -295,22 +301,71 @@ static Py_ssize_t long_find(tracer *t, value *v, int64_t index) {
   return -1;
 }
 
+/* In a loop that may be captured once, an item that lies in the rows is lent. */
+static value *long_lent(tracer *t, value *v, value *key) {
+  uint16_t place = roll_lends(t);
+  Py_ssize_t prefix;
+  int64_t index, count;
+  if (!place || !long_direct(t, v, &prefix) || !value_size_of(t, key, &index) ||
+      !long_count(t, v, &count))
+    return NULL;
+  int below = size_less(t, index, 0);
+  if (below > 0 && !size_op(t, LOOM_EXPR_ADD, index, count, &index)) return NULL;
+  int within = below < 0 ? -1 : size_less(t, index, count), low = below > 0;
+  if (within > 0 && low) low = size_less(t, index, 0);
+  return within > 0 && !low ? long_item(t, place, v, index) : NULL;
+}
+
 static value *long_get_item(tracer *t, value *v, value *key) {
   int64_t index;
+  value *lent = key->type == &value_slice_type ? NULL : long_lent(t, v, key);
+  if (lent || trace_pending(t)) return lent;
   bool single = key->type != &value_slice_type && value_known_int(t, key, &index);
   Py_ssize_t at = single ? long_find(t, v, index) : -1;
   if (at >= 0) return v->seq.items[at];
   return !trace_pending(t) && list_settle(t, v) ? trace_get_item(t, v, key) : NULL;
 }
 
-/* The items behind a block are its last rows, as they were there. */
-static bool rows_is_whole(tracer *t, const value *v, const rows *r) {
+/* The items behind the block at `at` are its last rows, as they were there. */
+static bool rows_ends(tracer *t, const value *v, Py_ssize_t at, const rows *r) {
   int64_t count;
-  if (r->from != 0 || r->end_count != v->seq.count - 1) return false;
-  for (Py_ssize_t i = 0; i < r->end_count; i++)
-    if (v->seq.items[i + 1] != r->ends[i] || rows_node(t, r->ends[i]) != r->contents[i])
-      return false;
-  return size_op(t, LOOM_EXPR_ADD, r->count, r->end_count, &count) && count == r->total;
+  if (r->end_count != v->seq.count - at - 1) return false;
+  for (Py_ssize_t i = 0; i < r->end_count; i++) {
+    value *leaves[ROWS_LEAVES];
+    if (v->seq.items[at + 1 + i] != r->ends[i]) return false;
+    uint32_t each = (uint32_t)rows_leaves(t, r->ends[i], leaves, ROWS_LEAVES);
+    for (uint32_t k = 0; k < each; k++)
+      if (rows_node(t, leaves[k]) != r->contents[i * ROWS_LEAVES + k]) return false;
+  }
+  return size_op(t, LOOM_EXPR_ADD, r->from, r->count, &count) &&
+         size_op(t, LOOM_EXPR_ADD, count, r->end_count, &count) && count == r->total;
+}
+
+static bool rows_is_whole(tracer *t, const value *v, const rows *r) {
+  return r->from == 0 && r->each == 1 && rows_ends(t, v, 0, r);
+}
+
+const rows *long_direct(tracer *t, const value *v, Py_ssize_t *prefix) {
+  const rows *r = NULL;
+  if (v->type != &value_long_list_type) return NULL;
+  for (*prefix = 0; *prefix < v->seq.count; ++*prefix)
+    if ((r = rows_of(v->seq.items[*prefix]))) break;
+  return r && r->each == 1 && rows_ends(t, v, *prefix, r) ? r : NULL;
+}
+
+value *long_item(tracer *t, uint16_t place, value *v, int64_t index) {
+  Py_ssize_t prefix;
+  int64_t row;
+  const rows *r = long_direct(t, v, &prefix);
+  if (!r) return NULL;
+  int early = prefix ? size_less(t, index, prefix) : 0;
+  if (early < 0) return NULL;
+  if (early && LOOM_STRIDE_IS_SYM(index)) return size_know(t, index), NULL;
+  if (early) return v->seq.items[index];
+  return size_op(t, LOOM_EXPR_ADD, index, -(int64_t)prefix, &row) &&
+                 size_op(t, LOOM_EXPR_ADD, row, r->from, &row)
+             ? gather_row(t, place, v, r, row)
+             : NULL;
 }
 
 /* What all items are like; NULL: they are not. */
@@ -461,6 +516,7 @@ static value *rolled_get_attr(tracer *t, value *v, PyObject *name) {
 }
 
 static value *rolled_iter(tracer *t, value *v) {
+  if (v->type == &value_long_list_type) return iter_exactly(iter_over(t, v));
   return list_settle(t, v) ? trace_iter(t, v) : NULL;
 }
 

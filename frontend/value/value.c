@@ -126,6 +126,8 @@ static bool object_is_nan(PyObject *o) {
 bool value_identical(tracer *t, value *l, value *r) {
   bool same;
   if (l == r) return true;
+  if ((l->lent && !value_is_const(r)) || (r->lent && !value_is_const(l)))
+    return roll_lent(t, l->lent ? l : r), false;
   if (l->type != &value_const_type || r->type != &value_const_type) return false;
   if (object_is_nan(l->object) && object_is_nan(r->object))
     return value_same(t, l, r, &same) && same;
@@ -558,6 +560,8 @@ static bool small_singleton(PyObject *o) {
 bool value_same(tracer *t, value *l, value *r, bool *same) {
   *same = l == r;
   if (l == r) return true;
+  if ((l->lent && !value_is_const(r)) || (r->lent && !value_is_const(l)))
+    return roll_lent(t, l->lent ? l : r), false;
   if ((l->chosen || r->chosen) && l->type == r->type) {
     *t->never_choose = true;
     if (t->state == TRACE_GOING) t->state = TRACE_RESTART;

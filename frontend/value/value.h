@@ -122,11 +122,13 @@ typedef struct roll_ban_row {
   int period; /* so many of them are one */
   int tail;   /* so many are left for the end, each by itself */
   const char *why; /* it is left to Python or unrolled, or NULL */
+  bool apart;      /* the items that it goes through are looked at one by one */
   bool reads;      /* lists that it appends to, so that they are looked at as all others */
   int visible;     /* it reads only so many of their last items */
   uint64_t writes; /* of a branch: blocks of the caller that it writes, see loom_adapter.written */
   struct roll_learnt *learnt; /* of a loop that data may end: what it is known to change; or NULL */
 } roll_ban_row;
+#define ROLL_LENT 32
 typedef struct roll_bans {
   roll_ban_row rows[ROLL_BANS];
   int count, restarts;
@@ -192,6 +194,11 @@ struct tracer {
   branch *branches;  /* that are being evaluated both ways, the innermost first */
   pointer_map flows; /* flow.c */
   pointer_map noted; /* roll_note.c */
+  struct lent_place {
+    PyCodeObject *code;
+    int32_t pc;
+  } lent[ROLL_LENT]; /* loops that are lent items (gather.c) */
+  int lent_count;
   const loom_adapter *state_owners[LOOM_MAX_ADAPTERS];
   void *states[LOOM_MAX_ADAPTERS];
   value *none, *true_value, *false_value, *null, *not_implemented;
@@ -258,6 +265,8 @@ void roll_note_break(tracer *t, int reason);
 void roll_note_short(tracer *t, const frame *f, int64_t left);
 /* One over a list, a dictionary, a generator, ... */
 void roll_note_items(tracer *t, const frame *f, const value *iterator);
+/* The place of the innermost loop that is looked at, when its items may be lent; or 0. */
+uint16_t roll_lends(tracer *t);
 void roll_bans_free(roll_bans *bans);
 
 /* ---- branch.c, roll_end.c: decisions on data, under the option ---------------------------------
@@ -373,6 +382,13 @@ value *iter_ahead(tracer *t, value *v, int64_t ahead);
 bool iter_step(tracer *t, value *v, int64_t by); /* `by`: a number; of a range any */
 void iter_finish(value *v);
 void iter_walk_bases(roll_walk *w, value *v);
+/* Loops over items of lists (gather.c). */
+bool iter_gathers(tracer *t, value *v); /* are there such, other than numbers in equal steps? */
+void iter_lend(tracer *t, value *v, uint16_t place); /* items may be lent */
+bool iter_prepare(tracer *t, value *v);              /* for iter_ahead; false: they differ */
+void iter_lent_over(tracer *t, value *v);            /* nobody has an item that was lent */
+/* Why its items cannot be rows, or NULL. */
+const char *iter_refuses(const value *v);
 value *iter_chain(tracer *t, value *iterables); /* an iterator of iterables */
 value *value_generator(tracer *t, frame *f);
 value *generator_send(tracer *t, value *v,
@@ -571,6 +587,7 @@ typedef struct partial_data {
 
 /* Items of a list in groups that are all alike: `count` of them, from group `from` on. What differs
  * lies in stacks: row i of stack k is what group i has for the k-th array or number in `items`. */
+#define ROWS_LEAVES 16
 typedef struct rows {
   int64_t from, count, total; /* numbers of the graph; total: rows of the stacks */
   Py_ssize_t each;            /* items of a group */
@@ -578,7 +595,8 @@ typedef struct rows {
   loom_value *stacks;
   int64_t *outputs; /* of the graph, or -1 */
   uint32_t leaves;
-  value **ends; /* behind the last group the list had these, which are the last rows, with: */
+  value **ends; /* ROWS_LEAVES contents each; behind the last group the list had these, which are
+                   the last rows, with: */
   loom_value *contents;
   Py_ssize_t end_count;
 } rows;
@@ -605,6 +623,27 @@ bool list_settle(tracer *t, value *v);
 typedef bool (*list_reader)(tracer *t, value *item, const value *like, loom_value *node);
 /* A long list as one stack: one like its rows; NULL: it is none. */
 value *list_stack(tracer *t, value *v, list_reader read, loom_value *node);
+
+bool rows_number(tracer *t, value *v, loom_dtype *out); /* a Python number as data */
+loom_value rows_single(tracer *t, loom_value row);      /* a stack of one row */
+/* How many items a long list has: a number. */
+bool long_count(tracer *t, value *v, int64_t *out);
+/* The rows of a long list that is `*prefix` ordinary items and then nothing but rows in order;
+ * NULL: it is not. */
+const rows *long_direct(tracer *t, const value *v, Py_ssize_t *prefix);
+/* Item `index`, a number from 0 on, of such a list, as it is or lent. */
+value *long_item(tracer *t, uint16_t place, value *v, int64_t index);
+
+/* ---- value/gather.c ---- */
+
+typedef struct gathered gathered;
+const char *gather_refuses(tracer *t, const value *base, Py_ssize_t first, Py_ssize_t end);
+/* Items first to end - 1; NULL when they are not alike, or something is pending. */
+gathered *gather_make(tracer *t, uint16_t place, value *base, Py_ssize_t first, Py_ssize_t end);
+bool gather_holds(const gathered *g, const value *base, Py_ssize_t first, Py_ssize_t end);
+value *gather_item(tracer *t, const gathered *g, int64_t index);
+value *gather_row(tracer *t, uint16_t place, value *list, const rows *r, int64_t row);
+void gather_over(gathered *g);
 
 /* ---- roll_list.c ---- */
 

@@ -46,11 +46,14 @@ def test_loops_over_objects():
             x = x + len(name) * w
         for w in (v for v in weights if v.ndim):
             x = x - w
+        for name in names * 10:
+            x = x + len(name)
         return x
 
     args = np.ones(3), [np.full(3, float(i)) for i in range(20)], ["a", "bc"]
     why = "its items are objects, each looked at by itself"
-    assert loops(f, *args) == [("unrolled", 20, why), ("unrolled", 2, ""), ("unrolled", None, why), ("unrolled", 20, why)]
+    assert loops(f, *args) == [("rolled", 20, ""), ("unrolled", 2, ""), ("unrolled", None, why),
+                               ("unrolled", 20, "a generator"), ("unrolled", 20, why)]  # fmt: skip
 
 
 def test_left_to_python():
