@@ -22,14 +22,14 @@ static const loom_node *constants_node(const loom_graph *graph, loom_value v) {
 static bool constants_foldable(const loom_graph *graph, const loom_node *node) {
   static const char *const classes[] = {"unary",  "binary",  "predicate", "compare",
                                         "select", "convert", "view"};
-  bool pointwise = false;
-  for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
-    pointwise |= strcmp(loom_op_table[node->op].lower, classes[i]) == 0;
-  if (!pointwise || node->op == LOOM_OP_ASSUME_SHAPE || node->op == LOOM_OP_COPY) return false;
   if (node->operand_count == 0 || node->operand_count > CONSTANTS_MAX || node->result_count != 1)
     return false;
   for (uint32_t i = 0; i < node->operand_count; i++)
     if (!constants_node(graph, node->operands[i])) return false;
+  bool pointwise = false;
+  for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+    pointwise |= strcmp(loom_op_table[node->op].lower, classes[i]) == 0;
+  if (!pointwise || node->op == LOOM_OP_ASSUME_SHAPE || node->op == LOOM_OP_COPY) return false;
   return loom_dtype_size(graph->values[node->first_result].type.dtype) <= 8;
 }
 

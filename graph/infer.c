@@ -5,6 +5,7 @@
  * them again, so a message names the op and what is wrong with it. */
 #include "graph/graph.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 typedef struct infer_state {
@@ -734,10 +735,17 @@ static const struct {
     {"region", infer_region, false},
 };
 
+/* Names are compared once for each op: 0 is not yet known. */
 static int infer_find(loom_opcode op) {
+  static _Atomic uint8_t known[LOOM_OP_COUNT]; /* rule + 1 */
   const int count = sizeof infer_rules / sizeof infer_rules[0];
-  for (int i = 0; i < count; i++)
-    if (strcmp(infer_rules[i].name, loom_op_table[op].shape) == 0) return i;
+  int found = atomic_load_explicit(&known[op], memory_order_relaxed);
+  if (found) return found - 1;
+  for (int i = 0; i < count; i++) {
+    if (strcmp(infer_rules[i].name, loom_op_table[op].shape) != 0) continue;
+    atomic_store_explicit(&known[op], (uint8_t)(i + 1), memory_order_relaxed);
+    return i;
+  }
   return -1;
 }
 

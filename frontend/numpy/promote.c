@@ -333,8 +333,61 @@ done:
   return result;
 }
 
+/* ---- what resolve_dtypes has said before ----
+ *
+ * The same question has the same answer as long as the ufunc lives: only dtypes and the types of
+ * weak numbers are in it. */
+
+#define PROMOTE_ANSWERS 256
+#define PROMOTE_MOST 6 /* operands and results of a ufunc whose answers are remembered */
+
+typedef struct promote_answer {
+  PyObject *ufunc; /* owned; NULL: empty */
+  uint64_t key;
+  loom_dtype types[PROMOTE_MOST];
+} promote_answer;
+
+static promote_answer promote_answers[PROMOTE_ANSWERS];
+
+/* The operands as a number, a byte for each; 0: the question is of another kind. */
+static uint64_t promote_number(const np_operand *o, int nin, np_array *const *outs, int nout) {
+  uint64_t key = 1;
+  if (nin + nout > PROMOTE_MOST) return 0;
+  for (int i = 0; i < nout; i++)
+    if (outs && outs[i]) return 0;
+  for (int i = 0; i < nin; i++) {
+    uint64_t code = o[i].array                     ? (uint64_t)o[i].array->type.dtype
+                    : o[i].weak == &PyLong_Type    ? LOOM_DTYPE_COUNT
+                    : o[i].weak == &PyFloat_Type   ? LOOM_DTYPE_COUNT + 1
+                    : o[i].weak == &PyComplex_Type ? LOOM_DTYPE_COUNT + 2
+                                                   : UINT64_MAX;
+    if (code == UINT64_MAX) return 0;
+    key = key << 8 | code;
+  }
+  return key;
+}
+
+static promote_answer *promote_place(PyObject *ufunc, uint64_t key) {
+  uint64_t hash =
+      ((uint64_t)(uintptr_t)ufunc >> 4 ^ key * 0x9e3779b97f4a7c15u) * 0x9e3779b97f4a7c15u;
+  return &promote_answers[hash >> 56];
+}
+
+static void promote_remember(promote_answer *place, PyObject *ufunc, uint64_t key,
+                             const loom_dtype *types, int count) {
+  Py_XSETREF(place->ufunc, Py_NewRef(ufunc));
+  place->key = key;
+  memcpy(place->types, types, (size_t)count * sizeof *types);
+}
+
 bool np_resolve(tracer *t, PyObject *ufunc, const np_operand *o, int nin, np_array *const *outs,
                 int nout, PyObject *dtype, PyObject *casting, loom_dtype *types) {
+  uint64_t key = dtype || casting ? 0 : promote_number(o, nin, outs, nout);
+  promote_answer *place = promote_place(ufunc, key);
+  if (key && place->ufunc == ufunc && place->key == key) {
+    memcpy(types, place->types, (size_t)(nin + nout) * sizeof *types);
+    return true;
+  }
   PyObject *resolved = promote_ask(ufunc, o, nin, outs, nout, dtype, casting);
   if (!resolved) {
     trace_raise_live(t);
@@ -343,6 +396,7 @@ bool np_resolve(tracer *t, PyObject *ufunc, const np_operand *o, int nin, np_arr
   trace_keep(t, resolved);
   for (int i = 0; i < nin + nout; i++)
     if (!np_dtype_of(t, (PyArray_Descr *)PyTuple_GET_ITEM(resolved, i), &types[i])) return false;
+  if (key) promote_remember(place, ufunc, key, types, nin + nout);
   return true;
 }
 

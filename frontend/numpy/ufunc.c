@@ -177,9 +177,17 @@ static const ufunc_row *ufunc_find(PyObject *ufunc) {
   return NULL;
 }
 
+/* Most names are literals of the operators': where each was found last is looked at first. */
 PyObject *np_ufunc_object(const char *name) {
-  for (size_t i = 0; i < sizeof ufunc_rows / sizeof *ufunc_rows; i++)
-    if (strcmp(ufunc_rows[i].name, name) == 0) return ufunc_rows[i].object;
+  static uint8_t last[256];
+  const size_t count = sizeof ufunc_rows / sizeof *ufunc_rows;
+  uint8_t *at = &last[(uintptr_t)name * 0x9e3779b97f4a7c15u >> 56];
+  if (strcmp(ufunc_rows[*at].name, name) == 0) return ufunc_rows[*at].object;
+  for (size_t i = 0; i < count; i++) {
+    if (strcmp(ufunc_rows[i].name, name) != 0) continue;
+    *at = (uint8_t)i;
+    return ufunc_rows[i].object;
+  }
   return NULL;
 }
 
