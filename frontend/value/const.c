@@ -335,6 +335,7 @@ static bool class_lookup_plain(tracer *t, PyTypeObject *meta, PyObject *name, Py
   if (meta->tp_getattro == PyType_Type.tp_getattro) return true;
   if (!found || type_runs_python(t, meta, "__getattribute__")) return false;
   PyObject *own = class_lookup(t, meta, name);
+  guard_data_descriptor(t, own);
   return !own || !Py_TYPE(own)->tp_descr_set;
 }
 
@@ -359,6 +360,7 @@ static value *class_attr(tracer *t, value *v, PyObject *name) {
   own = type_own_attr(t, type, name);
   if (own || trace_pending(t)) return own;
   PyObject *meta = class_lookup(t, Py_TYPE(type), name);
+  guard_data_descriptor(t, meta);
   if (meta && Py_TYPE(meta)->tp_descr_set) return meta_attr(t, v, name, meta);
   value *item = type_attr(t, v->object, name, NULL, NULL);
   if (item || trace_pending(t)) return item;

@@ -95,6 +95,29 @@ static value *object_cached(tracer *t, PyObject *descr, value *self) {
   return object_store(t, self, name, item) ? item : NULL;
 }
 
+static PyObject *interned(tracer *t, const char *name) {
+  return trace_keep(t, PyUnicode_InternFromString(name));
+}
+
+/* Whether a class statement's instances in classes are descriptors (`names`, NULL at the end) has
+ * to stay as it is. */
+static void guard_descriptor(tracer *t, PyTypeObject *kind, const char *const *names) {
+  if (!PyType_HasFeature(kind, Py_TPFLAGS_HEAPTYPE)) return;
+  const source *own = trace_source(t, SOURCE_CONST, NULL, (PyObject *)kind, NULL, 0);
+  for (; own && *names; names++) {
+    PyObject *name = interned(t, *names);
+    const source *s = name ? trace_source(t, SOURCE_ATTR, own, NULL, name, 0) : NULL;
+    if (s) guard_simple(t, _PyType_Lookup(kind, name) ? GUARD_PRESENT : GUARD_MISSING, s, NULL, 0);
+  }
+}
+
+static const char *const descriptor_get[] = {"__get__", NULL};
+
+void guard_data_descriptor(tracer *t, PyObject *descr) {
+  static const char *const names[] = {"__set__", "__delete__", NULL};
+  if (descr) guard_descriptor(t, Py_TYPE(descr), names);
+}
+
 /* What `descriptor.__get__(self, type)` gives, for the descriptors that are known. */
 static value *type_bind(tracer *t, PyObject *item, const source *s, PyObject *type, PyObject *name,
                         value *self) {
@@ -122,7 +145,7 @@ static value *type_bind(tracer *t, PyObject *item, const source *s, PyObject *ty
   }
   if (self && self->type == &value_object_type && is_cached_property(kind))
     return object_cached(t, item, self);
-  if (!kind->tp_descr_get) return v;
+  if (!kind->tp_descr_get) return guard_descriptor(t, kind, descriptor_get), v;
   if (object_is_cached(item)) return self ? value_method(t, v, self) : v;
   if (loom_callable_unwrap && loom_callable_unwrap(item))
     return self ? value_method(t, v, self) : v;
@@ -163,10 +186,6 @@ value *type_attr(tracer *t, PyObject *type, PyObject *name, value *self, PyObjec
     guard_simple(t, GUARD_MISSING, s, NULL, 0);
   if (!item) return NULL;
   return s ? type_bind(t, item, s, type, name, self) : NULL;
-}
-
-static PyObject *interned(tracer *t, const char *name) {
-  return trace_keep(t, PyUnicode_InternFromString(name));
 }
 
 /* ---- attributes of instances ---------------------------------------------------------------- */
@@ -211,6 +230,7 @@ static void guard_behind(tracer *t, PyTypeObject *type, PyObject *name, PyObject
   const source *s = base ? trace_source(t, SOURCE_ATTR, base, NULL, name, 0) : NULL;
   guard_simple(t, descr ? GUARD_TYPE : GUARD_MISSING, s, descr ? (PyObject *)Py_TYPE(descr) : NULL,
                0);
+  guard_data_descriptor(t, descr);
 }
 
 static value *live_attr(tracer *t, value *v, PyObject *name) {
@@ -272,6 +292,7 @@ value *object_attr(tracer *t, value *v, PyObject *name) {
   if (part || trace_pending(t)) return part;
   if (descr && Py_IS_TYPE(descr, &PyMemberDescr_Type)) return slot_attr(t, v, name, descr);
   if (is_data_descriptor(descr)) {
+    guard_data_descriptor(t, descr);
     if (Py_IS_TYPE(descr, &PyProperty_Type) || type_runs_python(t, Py_TYPE(descr), "__get__"))
       return type_attr(t, (PyObject *)type, name, v, NULL);
     if (!PyUnicode_CompareWithASCIIString(name, "__class__"))
@@ -286,6 +307,7 @@ value *object_attr(tracer *t, value *v, PyObject *name) {
   } else if (v->any.b) {
     value *key = value_const(t, name);
     item = key ? dict_get(t, v->any.b, key) : NULL;
+    if (item && !model_owns((PyObject *)type)) guard_behind(t, type, name, descr);
   }
   if (item || trace_pending(t)) return item;
   return type_attr(t, (PyObject *)type, name, v, NULL);
@@ -446,6 +468,7 @@ bool object_store(tracer *t, value *v, PyObject *name, value *item) {
   PyObject *descr = _PyType_Lookup(type, name);
   if (is_data_descriptor(descr) && !Py_IS_TYPE(descr, &PyMemberDescr_Type)) {
     const char *hook = item ? "__set__" : "__delete__";
+    guard_data_descriptor(t, descr);
     if (type_runs_python(t, Py_TYPE(descr), hook)) {
       PyObject *where;
       type_find((PyObject *)type, name, NULL, &where);
@@ -473,6 +496,7 @@ bool object_store(tracer *t, value *v, PyObject *name, value *item) {
     return false;
   }
   if (!object_is_virtual(v)) return live_store(t, v, name, item, descr);
+  if (!model_owns((PyObject *)type)) guard_behind(t, type, name, descr);
   value *key = value_const(t, name);
   if (!key) return false;
   bool held = item && item->type == &value_dict_type && model_owns((PyObject *)type);

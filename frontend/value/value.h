@@ -441,6 +441,8 @@ bool exception_raised(tracer *t, value *v);      /* it now has another one */
 value *object_attr(tracer *t, value *v, PyObject *name); /* NULL with nothing pending: missing */
 /* Of a live one's __dict__, whatever the class says of the name; NULL: deleted. */
 value *object_own_attr(tracer *t, value *v, PyObject *name);
+/* It has to stay a data descriptor, or none (`descr` may be NULL). */
+void guard_data_descriptor(tracer *t, PyObject *descr);
 bool object_own_put(tracer *t, value *v, PyObject *name, value *item);
 value *type_attr(tracer *t, PyObject *type, PyObject *name, value *self, PyObject *start_after);
 value *trace_special(tracer *t, value *v,

@@ -542,6 +542,33 @@ class_trap("bound_method_argument", lambda a, o: o.m(a), lambda o, s: setattr(o,
 class_trap("object_replaced_by_equal", lambda a, o: o.v is o.w, lambda o, s: setattr(o, "v", s["D"]()),
            "class D:\n pass\nclass C:\n def __init__(self): self.v = self.w = D()\n")
 
+DESCRIBED = ("class D:\n v = 2.0\n def __get__(self, o, t): return self.v\n{set}class C:\n k = D()\n"
+             " def __init__(self): vars(self)['k'] = 5.0\n")
+SET = " def __set__(self, o, v): vars(o)['z'] = v\n"
+
+
+def put_and_get(a, o):
+    o.k = 3.0
+    return a * o.k, sorted(vars(o))
+
+
+class_trap("descriptor_writes_no_more", lambda a, o: a * o.k, lambda o, s: delattr(s["D"], "__set__"), DESCRIBED.format(set=SET))
+class_trap("descriptor_writes_now", lambda a, o: a * o.k, lambda o, s: setattr(s["D"], "__set__", lambda self, o, v: None), DESCRIBED.format(set=""))
+class_trap("descriptor_deletes_now", lambda a, o: a * o.k, lambda o, s: setattr(s["D"], "__delete__", lambda self, o: None), DESCRIBED.format(set=""))
+class_trap("descriptor_reads_no_more", lambda a, o: a * type(o).k, lambda o, s: (delattr(s["D"], "__get__"), setattr(s["C"], "k", 4.0)), DESCRIBED.format(set=""))
+class_trap("descriptor_stored_to_writes_now", put_and_get, lambda o, s: setattr(s["D"], "__set__", lambda self, o, v: None), DESCRIBED.format(set=""))
+class_trap("descriptor_stored_to_writes_no_more", put_and_get, lambda o, s: delattr(s["D"], "__set__"), DESCRIBED.format(set=SET))
+class_trap("class_attribute_becomes_a_descriptor", lambda a, o: a * (o.k if isinstance(o.k, float) else 2),
+           lambda o, s: setattr(s["D"], "__get__", lambda self, o, t: 7.0), "class D: pass\nclass C:\n k = D()\n")
+class_trap("class_attribute_becomes_a_descriptor_of_the_class", lambda a, o: a * (type(o).k if isinstance(type(o).k, float) else 2),
+           lambda o, s: setattr(s["D"], "__get__", lambda self, o, t: 7.0), "class D: pass\nclass C:\n k = D()\n")
+class_trap("property_before_objects_that_are_made", lambda a, o: a * type(o)().v,
+           lambda o, s: setattr(s["C"], "v", property(lambda self: 7.0, lambda self, v: None)), "class C:\n def __init__(self): self.v = 1.0\n")
+class_trap("property_before_objects_that_are_made_and_kept", lambda a, o: vars(type(o)()),
+           lambda o, s: setattr(s["C"], "v", property(lambda self: 7.0, lambda self, v: None)), "class C:\n def __init__(self): self.v = 1.0\n")
+class_trap("class_attribute_before_objects_that_are_made", lambda a, o: a * type(o)().v,
+           lambda o, s: setattr(s["C"], "v", 7.0), "class C:\n def __init__(self): self.v = 1.0\n")
+
 MARK = [None, None]
 
 
@@ -561,6 +588,13 @@ class_trap("metaclass_property", lambda a, o: type(o).k * a, lambda o, s: setatt
            metaclass_body("k = property(lambda cls: 2.0)"))
 class_trap("metaclass_hides", lambda a, o: type(o).k * a, lambda o, s: setattr(s["M"], "k", property(lambda cls: 4.0)),
            "class M(type): pass\nclass C(metaclass=M):\n    k = 2.0\n")
+class_trap("metaclass_descriptor_writes_no_more", lambda a, o: type(o).k * a, lambda o, s: delattr(s["D"], "__set__"),
+           "class D:\n def __get__(self, o, t): return 2.0\n def __set__(self, o, v): pass\n"
+           "class M(type):\n k = D()\nclass C(metaclass=M): pass\n"
+           "M.k, kept = 0, M.k\nC.k = 5.0\nM.k = kept\n")
+class_trap("metaclass_descriptor_writes_now", lambda a, o: type(o).k * a, lambda o, s: setattr(s["D"], "__set__", lambda self, o, v: None),
+           "class D:\n def __get__(self, o, t): return 2.0\n"
+           "class M(type):\n k = D()\nclass C(metaclass=M):\n k = 5.0\n")
 class_trap("metaclass_call", lambda a, o: type(o)().k, lambda o, s: setattr(s["M"], "__call__", lambda cls: types.SimpleNamespace(k=1)),
            "class M(type): pass\nclass C(metaclass=M):\n    k = 2.0\n")
 class_trap("instance_check_added", lambda a, o: isinstance(o, MARK[0]), lambda o, s: setattr(s["M"], "__instancecheck__", lambda c, i: False),
