@@ -210,6 +210,7 @@ typedef struct callable {
   slot_set symbolic;    /* slots whose number is captured as an input */
   size_table sizes;     /* which sizes and ints change */
   slot_set by_value;    /* where that was tried and the value was needed */
+  slot_set apart;       /* where the values needed were too many: what needs them breaks */
   long building_pid;    /* process and */
   unsigned long building; /* thread that is compiling a new version; 0: none */
   resume_table resumes;

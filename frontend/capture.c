@@ -360,16 +360,17 @@ static void capture_forget_symbols(size_table *sizes) {
 }
 
 static capture *capture_range(PyFunctionObject *function, const frame_shape *start, int64_t stop,
-                              PyObject *const *args, Py_ssize_t count, const bool *symbolic_args,
+                              PyObject *const *args, Py_ssize_t count, const number_mode *modes,
                               size_table *sizes) {
-  bool *symbolic = calloc((size_t)count + 1, sizeof *symbolic), never_choose = stop >= 0;
+  number_mode *numbers = calloc((size_t)count + 1, sizeof *numbers);
+  bool never_choose = stop >= 0;
   int64_t late[LOOM_MAX_SYMBOLS];
   roll_bans bans = {.count = 0};
   capture *c = NULL;
   for (int i = 0; i < LOOM_MAX_SYMBOLS; i++)
     late[i] = LATE_FREE;
-  if (!symbolic) return (capture *)PyErr_NoMemory();
-  if (symbolic_args) memcpy(symbolic, symbolic_args, (size_t)count * sizeof *symbolic);
+  if (!numbers) return (capture *)PyErr_NoMemory();
+  if (modes) memcpy(numbers, modes, (size_t)count * sizeof *numbers);
   if (!builtins_init()) goto done;
   /* Each restart makes at least one argument known, so this ends; at last no size is a symbol. */
   for (uint32_t i = 0; sizes && i < sizes->count; i++)
@@ -378,7 +379,7 @@ static capture *capture_range(PyFunctionObject *function, const frame_shape *sta
   for (Py_ssize_t attempt = 0; attempt <= attempts; attempt++) {
     tracer t = {.args = args,
                 .arg_count = count,
-                .symbolic = symbolic,
+                .numbers = numbers,
                 .sizes = sizes,
                 .start = start,
                 .stop = stop,
@@ -401,30 +402,30 @@ static capture *capture_range(PyFunctionObject *function, const frame_shape *sta
   }
 done:
   roll_bans_free(&bans);
-  free(symbolic);
+  free(numbers);
   return c;
 }
 
 capture *capture_from(PyFunctionObject *function, const frame_shape *start, PyObject *const *args,
-                      Py_ssize_t count, const bool *symbolic_args, size_table *sizes) {
-  return capture_range(function, start, -1, args, count, symbolic_args, sizes);
+                      Py_ssize_t count, const number_mode *modes, size_table *sizes) {
+  return capture_range(function, start, -1, args, count, modes, sizes);
 }
 
 capture *capture_function(PyFunctionObject *function, PyObject *const *args, Py_ssize_t count,
-                          const bool *symbolic_args, size_table *sizes) {
-  return capture_range(function, NULL, -1, args, count, symbolic_args, sizes);
+                          const number_mode *modes, size_table *sizes) {
+  return capture_range(function, NULL, -1, args, count, modes, sizes);
 }
 
 /* What a frame holds may be of a kind that cannot be rebuilt. So the last instruction is looked for
  * in front of which all can be: it is the one that makes such an object, and is then run as it is.
  */
 capture *capture_until(PyFunctionObject *function, const frame_shape *start, PyObject *const *args,
-                       Py_ssize_t count, const bool *symbolic_args, size_table *sizes,
+                       Py_ssize_t count, const number_mode *modes, size_table *sizes,
                        int64_t step) {
   capture *best = NULL;
   int64_t good = -1, bad = step + 1, at = step;
   while (bad - good > 1) {
-    capture *c = capture_range(function, start, at, args, count, symbolic_args, sizes);
+    capture *c = capture_range(function, start, at, args, count, modes, sizes);
     if (!c) break;
     if (c->broke.reason || !c->stopped) {
       bad = at;
@@ -624,7 +625,7 @@ static bool debug_bind(PyFunctionObject *f, PyObject *tuple, PyObject **slots,
 PyObject *loom_debug_capture(PyObject *self, PyObject *args) {
   PyObject *function, *tuple = NULL, *slots[64] = {NULL};
   int symbolic = 0;
-  bool flags[64];
+  number_mode flags[64];
   Py_ssize_t count;
   if (!PyArg_ParseTuple(args, "O|O!p", &function, &PyTuple_Type, &tuple, &symbolic)) return NULL;
   if (PyCode_Check(function)) return debug_decode(function);
@@ -634,7 +635,7 @@ PyObject *loom_debug_capture(PyObject *self, PyObject *args) {
     return NULL;
   }
   for (int i = 0; i < 64; i++)
-    flags[i] = symbolic;
+    flags[i] = symbolic ? NUMBER_INPUT : NUMBER_KNOWN;
   size_table sizes = {.always = symbolic, .never = !symbolic};
   capture *c = capture_function((PyFunctionObject *)function, slots, count, flags, &sizes);
   size_table_clear(&sizes);

@@ -14,8 +14,10 @@ static bool dynamic_is_int(const guard *g, PyObject *object, int64_t *before, in
   return !overflow && !later;
 }
 
-/* A float that is compared by value, now another one. Those of arguments are miss.c's. */
+/* A float or a library's number that is compared by value, now another one. Those of arguments are
+ * miss.c's. */
 static bool dynamic_is_float(const guard *g, PyObject *object) {
+  if (g->kind == GUARD_CUSTOM) return g->adapter->number_differs(g->payload, object);
   return g->kind == GUARD_NUMBER && PyFloat_CheckExact(g->object) && PyFloat_CheckExact(object);
 }
 
@@ -24,7 +26,8 @@ static bool dynamic_is_size(const guard *g, PyObject *const *slots) {
   uint32_t sizes, strides;
   int64_t before, now;
   if (g->kind == GUARD_SIZE) return true;
-  if (!g->source || (g->kind != GUARD_ARRAY && g->kind != GUARD_NUMBER)) return false;
+  if (!g->source || (g->kind != GUARD_ARRAY && g->kind != GUARD_NUMBER && g->kind != GUARD_CUSTOM))
+    return false;
   PyObject *object = source_read(g->source, slots);
   bool is =
       object && (g->kind == GUARD_ARRAY

@@ -281,6 +281,7 @@ typedef struct size_fact {
   uint32_t group; /* facts of one group are taken for one symbol: all are that symbol plus their offset */
   int64_t offset;
   bool apart;     /* it has had a symbol of its own */
+  bool of_library; /* SIZE_OF_FLOAT: a number of a library, not of Python */
   bool skip;      /* a constant in the capture now being made */
   int64_t min, max;
   int64_t unit;   /* divides it in all calls that the next capture is for: its symbol is how often */
@@ -297,20 +298,24 @@ void size_table_clear(size_table *table);
 /* The fact with this key, made when there is none; NULL when out of memory. */
 size_fact *size_table_get(size_table *table, const source *s, size_field field, int axis);
 
+/* What the number of an argument slot (an exact float or a library's scalar) becomes: guarded by value; an input of the
+ * graph, unless capture has to know its value; an input, and what has to know its value breaks. */
+typedef uint8_t number_mode;
+enum { NUMBER_KNOWN, NUMBER_INPUT, NUMBER_APART };
+
 /* Captures one call of `function` (a plain Python function) with bound arguments. Argument slots are those of
- * SOURCE_ARG. `symbolic_args` (NULL: none) marks the slots whose exact int or float is to become a graph input
- * instead of being guarded by value; one whose value capture has to know is guarded by value all the same. `sizes`
+ * SOURCE_ARG. `modes` (NULL: all NUMBER_KNOWN) says what their numbers become. `sizes`
  * (NULL: none is symbolic) says which sizes become symbols, and learns which must not. Never runs user code; a
  * Python exception is set (and NULL returned) only for MemoryError and KeyboardInterrupt. */
 capture *capture_function(PyFunctionObject *function, PyObject *const *args, Py_ssize_t count,
-                          const bool *symbolic_args, size_table *sizes);
+                          const number_mode *modes, size_table *sizes);
 /* The same from `start` (NULL: the function's beginning), where argument slots are those of a frame_shape. */
 capture *capture_from(PyFunctionObject *function, const frame_shape *start, PyObject *const *args, Py_ssize_t count,
-                      const bool *symbolic_args, size_table *sizes);
+                      const number_mode *modes, size_table *sizes);
 /* What can be captured before the instruction at which capture_from() broke (`step` of its break_info), or before an
  * earlier one when there the frame holds what cannot be rebuilt. NULL without an exception: nothing. */
 capture *capture_until(PyFunctionObject *function, const frame_shape *start, PyObject *const *args, Py_ssize_t count,
-                       const bool *symbolic_args, size_table *sizes, int64_t step);
+                       const number_mode *modes, size_table *sizes, int64_t step);
 void capture_free(capture *c);
 /* Keeps its graph without the room that it has outgrown, or in few bytes, unless memory is short. */
 void capture_compact(capture *c);
@@ -467,8 +472,12 @@ loom_value trace_input(tracer *t, loom_input_kind kind, const loom_type *type, c
 
 /* A size of a live array, or an int (field SIZE_OF_INT), that `s` reads: a constant `now`, or a symbol with its guard. */
 bool size_read(tracer *t, const source *s, size_field field, int axis, int64_t now, int64_t *out);
-/* Has the float that `s` reads been seen to change? */
+/* Has the float (the library's number) that `s` reads been seen to change? */
 bool size_float_changes(tracer *t, const source *s);
+bool size_number_changes(tracer *t, const source *s);
+/* Numbers of libraries that were inputs are known from now on, perhaps for want of their values capture broke. False:
+ * there are none, but for those that have been known and changed all the same. */
+bool size_know_numbers(size_table *table);
 /* Capture has to know it: starts again. False when it is none, or has been known and changed all the same. */
 bool size_know_float(tracer *t, const source *s);
 /* Takes over what mark_dynamic and mark_static said of a live array that `s` reads (mark.c). */
@@ -639,6 +648,9 @@ struct loom_adapter {
   /* Bits of a number of the library for a LOOM_INPUT_SCALAR of `dtype`; false when it is none. With `dtype`
    * LOOM_DTYPE_COUNT: of its own type, only to see whether two numbers differ. */
   bool (*scalar_bits)(PyObject *number, loom_dtype dtype, uint64_t *out);
+  /* GUARD_CUSTOM of a number: is this another one of the same type? */
+  bool (*number_differs)(const void *payload, PyObject *object);
+  PyObject *(*number)(const void *payload); /* the guarded one: a new object */
   /* A new array for an output: allocates from the runtime's blocks, sets *data. `symbols`: this call's, of `graph`. */
   PyObject *(*new_output)(const void *payload, const loom_graph *graph, const int64_t *symbols, void **data);
   /* RECIPE_SCALAR, RECIPE_VIEW, EFFECT_WRITE_ARRAY. */

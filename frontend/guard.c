@@ -14,7 +14,6 @@
  */
 #include "frontend/value/value.h"
 
-
 #define GUARD_MAX_DICTS 16
 
 /* Where a held guard looks: the object itself, or a field of one that is alive while names hold. */
@@ -557,6 +556,14 @@ static const PyTypeObject *guard_parts_type(const guard *g) {
   return ((const guard_parts *)g->payload)->type;
 }
 
+/* Of a library's type. */
+static PyObject *guard_describe_custom(const guard *g, PyObject *name) {
+  PyObject *number = g->adapter->number(g->payload);
+  PyObject *text = number ? guard_describe_number(name, number) : NULL;
+  Py_XDECREF(number);
+  return text;
+}
+
 static PyObject *guard_describe_on(const capture *c, const guard *g, PyObject *name,
                                    PyObject *other) {
   switch (g->kind) {
@@ -580,7 +587,7 @@ static PyObject *guard_describe_on(const capture *c, const guard *g, PyObject *n
   case GUARD_IN_PARTS:
     return PyUnicode_FromFormat("%U is the same %s", name, guard_parts_type(g)->tp_name);
   case GUARD_SIZE: return guard_describe_size(c, g, name);
-  case GUARD_CUSTOM: return PyUnicode_FromFormat("%U is the same number", name);
+  case GUARD_CUSTOM: return guard_describe_custom(g, name);
   }
   return PyUnicode_FromString("?");
 }

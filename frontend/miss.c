@@ -104,9 +104,24 @@ static bool number_differs(PyObject *a, PyObject *b, bool library) {
   return false;
 }
 
+/* Are there so many versions by now that a number which is still not the same is known in vain? The
+ * parts behind a break are given what was computed before. */
+static bool numbers_vary(const callable *c) {
+  uint64_t versions = (uint64_t)c->wasted + (c->entries ? c->entries->count : 0);
+  bool part = c->owner || c->shared;
+  return !c->fullgraph && versions >= (part ? 2 : (uint64_t)loom_config.recompile_limit / 2);
+}
+
+static number_mode number_choose(const callable *c, Py_ssize_t slot) {
+  if (c->dynamic == DYNAMIC_NEVER) return NUMBER_KNOWN;
+  if (slot_has(&c->apart, slot)) return NUMBER_APART;
+  if (slot_has(&c->by_value, slot)) return NUMBER_KNOWN;
+  return c->dynamic == DYNAMIC_ALWAYS || slot_has(&c->symbolic, slot) ? NUMBER_INPUT : NUMBER_KNOWN;
+}
+
 /* Which slots' numbers are to be captured as inputs: those that differ from the last capture's.
  * Those with numbers of a library go to *libraries. */
-static bool numbers_choose(callable *c, PyObject *const *slots, bool *symbolic,
+static bool numbers_choose(callable *c, PyObject *const *slots, number_mode *modes,
                            slot_set *libraries) {
   PyObject *now = PyTuple_New(c->slots), *last = c->last_args;
   if (!now) return false;
@@ -115,11 +130,13 @@ static bool numbers_choose(callable *c, PyObject *const *slots, bool *symbolic,
     bool library = false, plain = slots[i] && number_is_plain(slots[i], &library);
     PyTuple_SET_ITEM(now, i, Py_NewRef(plain ? slots[i] : Py_None));
     PyObject *before = last && PyTuple_GET_SIZE(last) == c->slots ? PyTuple_GET_ITEM(last, i) : now;
-    if (plain && Py_TYPE(before) == Py_TYPE(slots[i]) && number_differs(before, slots[i], library))
+    if (plain && Py_TYPE(before) == Py_TYPE(slots[i]) &&
+        number_differs(before, slots[i], library)) {
+      if (slot_has(&c->symbolic, i) && numbers_vary(c)) slot_add(&c->apart, i);
       slot_add(&c->symbolic, i);
-    symbolic[i] = plain && !slot_has(&c->by_value, i) && c->dynamic != DYNAMIC_NEVER &&
-                  (c->dynamic == DYNAMIC_ALWAYS || slot_has(&c->symbolic, i));
-    if (symbolic[i] && library) slot_add(libraries, i);
+    }
+    modes[i] = plain ? number_choose(c, i) : NUMBER_KNOWN;
+    if (modes[i] == NUMBER_INPUT && library) slot_add(libraries, i);
   }
   Py_XSETREF(c->last_args, now);
   return true;
@@ -216,25 +233,25 @@ static void build_report(callable *c, const break_info *why) {
 }
 
 /* Captures; with numbers of a library by value when it broke, perhaps for want of such a value. */
-static capture *build_capture(callable *c, PyObject *const *slots, bool *symbolic,
+static capture *build_capture(callable *c, PyObject *const *slots, number_mode *modes,
                               const slot_set *libraries) {
   const frame_shape *start = resume_start(c);
-  capture *captured =
-      capture_from(callable_function(c), start, slots, c->slots, symbolic, &c->sizes);
-  if (!captured || !captured->broke.reason || !slot_any(libraries)) return captured;
+  capture *captured = capture_from(callable_function(c), start, slots, c->slots, modes, &c->sizes);
+  if (!captured || !captured->broke.reason) return captured;
+  if (!size_know_numbers(&c->sizes) && !slot_any(libraries)) return captured;
   slot_add_all(&c->by_value, libraries);
   for (Py_ssize_t i = 0; i < c->slots; i++)
-    if (slot_has(libraries, i)) symbolic[i] = false;
+    if (slot_has(libraries, i)) modes[i] = NUMBER_KNOWN;
   capture_free(captured);
-  return capture_from(callable_function(c), start, slots, c->slots, symbolic, &c->sizes);
+  return capture_from(callable_function(c), start, slots, c->slots, modes, &c->sizes);
 }
 
 /* Captures and compiles `code`, that of the function now: another thread may replace it while the
  * GIL is away. *sized: some size was symbolic. NULL with `why` filled, or with an exception. */
-static entry *build_try(callable *c, PyObject *const *slots, bool *symbolic,
+static entry *build_try(callable *c, PyObject *const *slots, number_mode *modes,
                         const slot_set *libraries, PyObject *code, bool *sized, break_info *why) {
   double start = loom_clock_ms();
-  capture *captured = build_capture(c, slots, symbolic, libraries);
+  capture *captured = build_capture(c, slots, modes, libraries);
   double capture_ms = loom_clock_ms() - start;
   *sized = captured && captured->sized;
   if (!captured) return NULL;
@@ -250,12 +267,12 @@ static entry *build_try(callable *c, PyObject *const *slots, bool *symbolic,
 }
 
 /* Captures and compiles what comes before the instruction at which capture broke. */
-static entry *build_part(callable *c, PyObject *const *slots, const bool *symbolic, PyObject *code,
-                         int64_t step) {
+static entry *build_part(callable *c, PyObject *const *slots, const number_mode *modes,
+                         PyObject *code, int64_t step) {
   double start = loom_clock_ms();
   break_info why = {.reason = 0};
-  capture *captured = capture_until(callable_function(c), resume_start(c), slots, c->slots,
-                                    symbolic, &c->sizes, step);
+  capture *captured =
+      capture_until(callable_function(c), resume_start(c), slots, c->slots, modes, &c->sizes, step);
   double capture_ms = loom_clock_ms() - start;
   entry *e = captured ? build_entry(c, captured, code, &why) : NULL;
   if (e) e->capture_ms = capture_ms;
@@ -264,15 +281,15 @@ static entry *build_part(callable *c, PyObject *const *slots, const bool *symbol
 }
 
 /* What cannot be captured or compiled with symbolic sizes is with constant ones, from here on. */
-static entry *build_from(callable *c, PyObject *const *slots, bool *symbolic,
+static entry *build_from(callable *c, PyObject *const *slots, number_mode *modes,
                          const slot_set *libraries, PyObject *code) {
   break_info why = {.reason = 0}, again = {.reason = 0};
   bool sized;
-  entry *e = build_try(c, slots, symbolic, libraries, code, &sized, &why);
+  entry *e = build_try(c, slots, modes, libraries, code, &sized, &why);
   if (e || PyErr_Occurred()) return e;
   if (sized) {
     c->sizes.never = true;
-    e = build_try(c, slots, symbolic, libraries, code, &sized, &again);
+    e = build_try(c, slots, modes, libraries, code, &sized, &again);
     if (e)
       loom_log(LOOM_LOG_DYNAMIC, "%U: not compiled for all sizes, but for each: %s",
                c->function->func_qualname, why.detail);
@@ -285,19 +302,19 @@ static entry *build_from(callable *c, PyObject *const *slots, bool *symbolic,
   build_report(c->owner ? c->owner : c, &why);
   return PyErr_Occurred() || !resume_is_possible(c, &why)
              ? NULL
-             : build_part(c, slots, symbolic, code, why.step);
+             : build_part(c, slots, modes, code, why.step);
 }
 
 /* With `step`: only what comes before that instruction of the outermost frame. */
 static entry *build_now(callable *c, PyObject *const *slots, int64_t step) {
-  bool symbolic[CALLABLE_MAX_SLOTS];
+  number_mode modes[CALLABLE_MAX_SLOTS];
   slot_set libraries;
-  if (!numbers_choose(c, slots, symbolic, &libraries)) return NULL;
+  if (!numbers_choose(c, slots, modes, &libraries)) return NULL;
   build_log_bytecode(c);
   c->captures++;
   PyObject *code = Py_NewRef(c->code);
-  entry *e = step < 0 ? build_from(c, slots, symbolic, &libraries, code)
-                      : build_part(c, slots, symbolic, code, step);
+  entry *e = step < 0 ? build_from(c, slots, modes, &libraries, code)
+                      : build_part(c, slots, modes, code, step);
   Py_DECREF(code);
   bool held = e && entry_hold(e);
   const guard *failed = held ? guard_first_failure(e->captured, slots) : NULL;
@@ -454,7 +471,7 @@ void callable_forget(callable *c) {
     old->items[i]->home = NULL;
   c->entries = NULL;
   c->failures = c->negative_count = c->captures = 0;
-  c->symbolic = c->by_value = (slot_set){{0}};
+  c->symbolic = c->by_value = c->apart = (slot_set){{0}};
   size_table_clear(&c->sizes);
   c->sizes.never = c->dynamic == DYNAMIC_NEVER;
   c->warned = c->skipped = false;

@@ -46,7 +46,12 @@ static PyObject *recompile_old(const capture *c, const guard *g) {
   if (g->kind == GUARD_TYPE)
     return PyUnicode_FromFormat("of type %s", ((PyTypeObject *)g->object)->tp_name);
   if (g->kind == GUARD_LENGTH) return PyUnicode_FromFormat("%lld items", (long long)g->number);
-  if (g->kind == GUARD_CUSTOM) return PyUnicode_FromString("another number");
+  if (g->kind == GUARD_CUSTOM) {
+    PyObject *number = g->adapter->number(g->payload);
+    PyObject *words = number ? recompile_words(NULL, number) : NULL;
+    Py_XDECREF(number);
+    return words;
+  }
   PyObject *text = guard_describe(c, g);
   return text && g->kind == GUARD_ARRAY ? recompile_short(text) : text;
 }

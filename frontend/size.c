@@ -240,6 +240,23 @@ static size_fact *size_float(const tracer *t, const source *s) {
 
 bool size_float_changes(tracer *t, const source *s) { return size_float(t, s) != NULL; }
 
+bool size_number_changes(tracer *t, const source *s) {
+  size_fact *f = size_float(t, s);
+  if (f) f->of_library = true;
+  return f != NULL;
+}
+
+bool size_know_numbers(size_table *table) {
+  bool any = false;
+  for (uint32_t i = 0; i < table->count; i++) {
+    size_fact *f = &table->facts[i];
+    if (!f->of_library || f->state != SIZE_SYMBOL || f->apart) continue;
+    f->state = SIZE_PINNED;
+    any = true;
+  }
+  return any;
+}
+
 bool size_know_float(tracer *t, const source *s) {
   size_fact *f = size_float(t, s);
   if (!f || f->apart) return false;

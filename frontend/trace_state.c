@@ -125,7 +125,7 @@ void *trace_raise_value(tracer *t, value *exception) {
 
 void trace_restart(tracer *t, Py_ssize_t arg) {
   if (t->state == TRACE_ERROR || t->state == TRACE_BROKEN) return;
-  t->symbolic[arg] = false;
+  t->numbers[arg] = NUMBER_KNOWN;
   t->state = TRACE_RESTART;
 }
 

@@ -23,7 +23,8 @@ _Static_assert(sizeof(npy_long) == 8, "long is taken for int64");
 static PyArray_Descr *array_descrs[NPY_NTYPES_LEGACY];
 static PyDataMem_Handler array_handler;
 static PyObject *array_handler_capsule; /* owner of every block of a result */
-static PyObject *array_errstate; /* returns the error state of this context as a dict of names */
+static PyObject *array_errstate;    /* returns the error state of this context as a dict of names */
+static PyObject *array_errvariable; /* the ContextVar that holds it; NULL: in an old NumPy */
 
 bool numpy_dtype_from_typenum(int typenum, loom_dtype *out) {
   for (size_t i = 0; i < sizeof array_dtypes / sizeof *array_dtypes; i++)
@@ -42,8 +43,11 @@ int numpy_typenum_from_dtype(loom_dtype dtype) {
 
 static bool array_find_errstate(void) {
   PyObject *umath = PyImport_ImportModule("numpy._core.umath");
-  if (umath)
+  if (umath) {
     array_errstate = PyObject_GetAttrString(umath, "_get_extobj_dict"); /* what np.geterr() calls */
+    array_errvariable = PyObject_GetAttrString(umath, "_extobj_contextvar");
+    error_drop();
+  }
   Py_XDECREF(umath);
   if (array_errstate) return true;
   error_drop();
@@ -404,7 +408,8 @@ PyObject *numpy_array_view(PyObject *base, const void *payload, const loom_graph
 
 /* ---- error state ---------------------------------------------------------------------------- */
 
-int numpy_flags_matter(uint32_t flags) {
+/* Asks NumPy which flags this context's state reports. */
+static bool array_ask_errstate(uint32_t *reported) {
   static const struct {
     uint32_t flag;
     const char *name;
@@ -413,13 +418,33 @@ int numpy_flags_matter(uint32_t flags) {
                {LOOM_FP_UNDERFLOW, "under"},
                {LOOM_FP_INVALID, "invalid"}};
   PyObject *state = PyObject_CallNoArgs(array_errstate);
-  if (!state) return -1;
-  int matters = 0;
-  for (size_t i = 0; i < sizeof names / sizeof *names && !matters; i++) {
-    if (!(flags & names[i].flag)) continue;
+  *reported = 0;
+  if (!state) return false;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     PyObject *how = PyDict_GetItemString(state, names[i].name);
-    matters = !how || !PyUnicode_Check(how) || PyUnicode_CompareWithASCIIString(how, "ignore") != 0;
+    if (!how || !PyUnicode_Check(how) || PyUnicode_CompareWithASCIIString(how, "ignore") != 0)
+      *reported |= names[i].flag;
   }
   Py_DECREF(state);
-  return matters;
+  return true;
+}
+
+/* A state is an object that never changes, and the variable's value: the last one is remembered. */
+int numpy_flags_matter(uint32_t flags) {
+  static PyObject *last;
+  static uint32_t last_reported;
+  PyObject *now = NULL;
+  uint32_t reported;
+  if (array_errvariable && PyContextVar_Get(array_errvariable, NULL, &now) < 0) return -1;
+  if (now && now == last) {
+    Py_DECREF(now);
+    return (flags & last_reported) != 0;
+  }
+  if (!array_ask_errstate(&reported)) {
+    Py_XDECREF(now);
+    return -1;
+  }
+  last_reported = reported;
+  Py_XSETREF(last, now);
+  return (flags & reported) != 0;
 }

@@ -35,6 +35,23 @@ static bool wrap_guard(const void *payload, PyObject *object) {
          have.bits == want->bits;
 }
 
+/* Another number of the same type? */
+static bool wrap_number_differs(const void *payload, PyObject *object) {
+  const wrap_scalar *want = payload;
+  wrap_scalar have;
+  return wrap_scalar_bits(object, &have) && have.typenum == want->typenum &&
+         have.bits != want->bits;
+}
+
+static PyObject *wrap_number(const void *payload) {
+  const wrap_scalar *scalar = payload;
+  PyArray_Descr *type = PyArray_DescrFromType(scalar->typenum);
+  uint64_t bits = scalar->bits;
+  PyObject *number = type ? PyArray_Scalar(&bits, type, NULL) : NULL;
+  Py_XDECREF(type);
+  return number;
+}
+
 static bool wrap_add_guard(tracer *t, guard_kind kind, const source *s, const void *payload,
                            size_t size) {
   void *copy = malloc(size);
@@ -76,7 +93,8 @@ static value *wrap_scalar_value(tracer *t, PyObject *object, const source *s) {
       loom_dtype_is_complex(dtype))
     return trace_break(t, BREAK_UNSUPPORTED_DTYPE, "a scalar of type %.100s",
                        Py_TYPE(object)->tp_name);
-  if (trace_symbolic(t, s)) return wrap_scalar_input(t, object, s, dtype);
+  if (trace_symbolic(t, s) || size_number_changes(t, s))
+    return wrap_scalar_input(t, object, s, dtype);
   if (s && !wrap_add_guard(t, GUARD_CUSTOM, s, &scalar, sizeof scalar)) return NULL;
   value *v = np_constant_scalar(t, dtype, scalar.bits);
   if (!v) return NULL;
@@ -259,5 +277,7 @@ const loom_adapter loom_numpy_adapter = {.name = "numpy",
                                          .describe = numpy_array_words,
                                          .fingerprint = numpy_array_fingerprint,
                                          .scalar_bits = numpy_scalar_bits,
+                                         .number_differs = wrap_number_differs,
+                                         .number = wrap_number,
                                          .flags_matter = numpy_flags_matter,
                                          .host_call = np_host_run};

@@ -12,6 +12,7 @@ static void number_know_input(tracer *t, const loom_value_info *info, bool *foun
   const source *s = t->capture->inputs[info->index].source;
   if (trace_graph(t)->inputs[info->index].kind != LOOM_INPUT_SCALAR) return; /* an array's data */
   if (s && s->kind == SOURCE_ARG) {
+    if (t->numbers[s->index] == NUMBER_APART) return;
     *found = true;
     trace_restart(t, s->index);
   } else {

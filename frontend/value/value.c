@@ -340,8 +340,8 @@ static value *wrap_again(tracer *t, value *v, PyObject *object, const source *s)
 }
 
 bool trace_symbolic(const tracer *t, const source *s) {
-  return s && s->kind == SOURCE_ARG && t->symbolic && s->index < t->arg_count &&
-         t->symbolic[s->index];
+  return s && s->kind == SOURCE_ARG && t->numbers && s->index < t->arg_count &&
+         t->numbers[s->index] != NUMBER_KNOWN;
 }
 
 static bool wrap_symbolic(tracer *t, PyObject *object, const source *s) {

@@ -91,7 +91,7 @@ typedef enum trace_status {
   TRACE_GOING,
   TRACE_RAISING, /* `raised` travels to a handler */
   TRACE_BROKEN,  /* capture->broke says why */
-  TRACE_RESTART, /* a symbolic argument has to be known: start again with `symbolic` changed */
+  TRACE_RESTART, /* a symbolic argument has to be known: start again with `numbers` changed */
   TRACE_ERROR    /* a Python exception of our own: MemoryError, KeyboardInterrupt */
 } trace_status;
 
@@ -169,7 +169,7 @@ struct tracer {
       stand_ins; /* classbody.c: objects made for the capture alone; value -> its object */
   PyObject *const *args;
   Py_ssize_t arg_count;
-  bool *symbolic;
+  number_mode *numbers; /* of each argument */
   size_table *sizes;                       /* or NULL */
   uint64_t late;                           /* bit for each symbol that a host call introduces */
   loom_value late_nodes[LOOM_MAX_SYMBOLS]; /* their values as data, of those calls */
