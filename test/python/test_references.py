@@ -95,9 +95,15 @@ SHAPES = [*test_leaks.SHAPES, with_a_generator, with_an_abandoned_generator, wit
           with_a_closure, with_nested_exceptions, that_raises_at_once, with_a_host_call, with_masks, with_many_kinds]
 
 
+def settle():
+    """Without garbage and without CPython's cache of attributes of types, which holds a name or None in each place."""
+    gc.collect()
+    (getattr(sys, "_clear_internal_caches", None) or sys._clear_type_cache)()
+
+
 def counted():
     """The objects that the collector knows and what those refer to, each with its reference count; the blocks in use."""
-    gc.collect()
+    settle()
     known = gc.get_objects()
     known += gc.get_referents(*known)
     objects = {id(o): o for o in known if type(o) is not int}  # those of the counts themselves
@@ -106,16 +112,16 @@ def counted():
 
 
 def growth(work, warm, rounds):
-    """Of the counts, and of the blocks. CPython's and NumPy's own caches fill now and then, and for a while: the least of ten."""
+    """Of the counts, and of the blocks. NumPy's own caches fill now and then: the least of four."""
     least = None
     for _ in range(warm):
         work()
-    for _ in range(10):
+    for _ in range(4):
         objects, before = counted()
         blocks = sys.getallocatedblocks()
         for _ in range(rounds):
             work()
-        gc.collect()
+        settle()
         blocks = sys.getallocatedblocks() - blocks
         moved = sum(abs(sys.getrefcount(o) - before[name]) for name, o in objects.items())
         del objects, before
