@@ -70,6 +70,7 @@ value *builtin_hash(tracer *t, const builtin_args *a) {
   if (class_special(t, type, "__hash__") == Py_None)
     return trace_raise(t, PyExc_TypeError, "unhashable type: '%s'", type->tp_name);
   value *content = scalar_plain(t, v, "__hash__");
+  if (content && object_is_nan(content->object)) return t->not_implemented; /* by its address */
   if (content) return call_real(t, a->callee, &content, 1, NULL);
   if (!type_runs_python(t, type, "__hash__")) return t->not_implemented;
   value *result = special_or_pass(t, v, "__hash__", &PyLong_Type);
@@ -511,6 +512,8 @@ value *builtin_index(tracer *t, const builtin_args *a) {
   CHECK(1, 1);
   if (value_is_const(a->args[0]) && PyLong_CheckExact(a->args[0]->object)) return a->args[0];
   if (number_is_size(a->args[0])) return a->args[0];
+  value *content = scalar_content(a->args[0]); /* an int's own __index__ is not asked */
+  if (content && PyLong_CheckExact(content->object)) return content;
   value *result = special_or_pass(t, a->args[0], "__index__", &PyLong_Type);
   if (result != t->not_implemented) return result;
   if (a->args[0]->type == &value_tuple_type || a->args[0]->type == &value_list_type)

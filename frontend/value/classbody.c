@@ -138,13 +138,14 @@ step step_LOAD_BUILD_CLASS(tracer *t, frame *f, const loom_instr *in) {
 
 /* ---- making the class ----------------------------------------------------------------------- */
 
-/* Bases whose own classes are `type` and that take no part in making a subclass. */
+/* Bases whose own classes are `type` and that take no part in making a subclass. An
+ * __init_subclass__ written in C may call others: that of typing.Generic does from 3.12 on. */
 static PyObject *body_bases(tracer *t, value *const *bases, Py_ssize_t count) {
   PyObject *tuple = PyTuple_New(count ? count : 0);
   for (Py_ssize_t i = 0; tuple && i < count; i++) {
     PyObject *base = value_is_const(bases[i]) ? bases[i]->object : NULL;
     if (!base || !Py_IS_TYPE(base, &PyType_Type) ||
-        type_runs_python(t, (PyTypeObject *)base, "__init_subclass__")) {
+        !type_keeps_default(t, (PyTypeObject *)base, "__init_subclass__")) {
       Py_DECREF(tuple);
       return trace_break(t, BREAK_UNSUPPORTED_TYPE,
                          "a class with a base that makes its subclasses");

@@ -142,6 +142,8 @@ value *scalar_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t co
   value **plain = scalar_arguments(t, args, count + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
   if (!plain) return NULL;
   if (!strcmp(name, "__iter__")) return trace_iter(t, plain[0]);
+  if (!strcmp(name, "__hash__") && value_is_const(plain[0]) && object_is_nan(plain[0]->object))
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the hash of a number that is none");
   if (strncmp(name, "__", 2) != 0) {
     value *method = trace_get_attr(t, plain[0], PyDescr_NAME(descr));
     return method ? trace_call(t, method, plain + 1, count - 1, kwnames) : NULL;
@@ -168,12 +170,16 @@ bool scalar_is_taken(tracer *t, const char *function, value *const *args, Py_ssi
   static const char *const names[] = {
       "int", "float",  "complex", "divmod",    "pow", "round",   "range",   "chr",     "bin", "hex",
       "oct", "islice", "repeat",  "enumerate", "ord", "getattr", "hasattr", "setattr", NULL};
+  /* What comes first is an object to these, and only the name or number of times is taken. */
+  static const char *const objects[] = {"repeat", "getattr", "hasattr", "setattr", NULL};
   static const char *const ways[] = {"__index__",   "__int__",   "__float__",
                                      "__complex__", "__round__", "__divmod__",
                                      "__rdivmod__", "__pow__",   NULL};
   bool known = !function, any = false; /* a module of pure functions: they are about numbers */
   for (int i = 0; function && names[i] && !known; i++)
     known = !strcmp(function, names[i]);
+  for (int i = 0; known && function && count && scalar_content(args[0]) && objects[i]; i++)
+    if (!strcmp(function, objects[i])) return false;
   bool operators = function && (!strcmp(function, "pow") || !strcmp(function, "divmod"));
   for (Py_ssize_t i = 0; known && i < count; i++) {
     if (operators && !scalar_meets(args[i])) return false;

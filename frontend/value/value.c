@@ -116,7 +116,7 @@ value *value_str(tracer *t, const char *text) {
 }
 
 /* Does not equal itself: a NaN, for which it matters whether two are one object. */
-static bool object_is_nan(PyObject *o) {
+bool object_is_nan(PyObject *o) {
   if (PyFloat_CheckExact(o)) return isnan(PyFloat_AS_DOUBLE(o));
   if (!PyComplex_CheckExact(o)) return false;
   Py_complex c = ((PyComplexObject *)o)->cval;

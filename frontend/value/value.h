@@ -298,6 +298,7 @@ bool value_is_none(const value *v);
 bool value_is_const(const value *v);        /* a constant with a Python object */
 bool object_is_scalar(PyObject *object);    /* exact int, float, complex, bool, str, bytes, None,
                                                Ellipsis, NotImplemented */
+bool object_is_nan(PyObject *object);       /* an exact float or complex that is none */
 bool object_is_plain(PyObject *object);     /* made of exact builtin types only */
 bool object_is_immutable(PyObject *object); /* says an adapter */
 bool object_grows(PyObject *object);        /* an exact list, dict or set */

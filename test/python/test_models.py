@@ -5,6 +5,7 @@ import functools
 import gc
 import itertools
 import operator
+import typing
 
 import numpy as np
 import pytest
@@ -247,8 +248,65 @@ def deque_that_a_comparison_changes(x):
     return told, x
 
 
+class Metres(float):
+    def __init__(self, value):
+        self.unit = "m"
+
+    def __hash__(self):
+        return float.__hash__(self)
+
+
+class Step(int):
+    def __index__(self):
+        return 99
+
+
+def attributes_of_a_number(x):
+    m = Metres(2)
+    setattr(m, "unit", m.unit + "!")
+    return getattr(m, "unit", "none"), hasattr(m, "unit"), hasattr(m, "size"), x * m
+
+
+def numbers_that_are_repeated(x):
+    return [type(v).__name__ for v in itertools.repeat(Metres(2), Step(2))], x
+
+
+def the_index_of_an_int(x):
+    i = Step(1)
+    return operator.index(i), type(operator.index(i)).__name__, i.__index__(), x[i]
+
+
+def the_hash_of_a_number_that_is_none(x):
+    m = Metres("nan")
+    return hash(m) == object.__hash__(m), hash(m) == hash(m), x
+
+
+Kind = typing.TypeVar("Kind")
+
+
+def subclasses_that_are_refused(x):
+    class Refused(Exception):
+        pass
+
+    class Final:
+        def __init_subclass__(cls, **named):
+            if cls.__name__ == "Second":
+                raise Refused
+            super().__init_subclass__(**named)
+
+    class First(typing.Generic[Kind], Final):
+        pass
+
+    try:
+        class Second(First):
+            pass
+    except Refused:
+        return x + 1
+
+
 @pytest.mark.parametrize("function", [initialised_again, dicts_own_methods_of_an_ordered_one, a_class_with_an_ordered_dict_of_itself,
-                                      deque_that_a_comparison_changes], ids=lambda f: f.__name__)
+                                      deque_that_a_comparison_changes, attributes_of_a_number, numbers_that_are_repeated,
+                                      the_index_of_an_int, the_hash_of_a_number_that_is_none, subclasses_that_are_refused], ids=lambda f: f.__name__)
 def test_methods_of_builtin_types(function):
     compiled = frameloom.compile(function)
     for _ in range(2):
