@@ -10,7 +10,8 @@
 typedef struct rewritten {
   uint32_t refs;
   long period, asked;      /* 0: never */
-  generator_layout layout; /* its code is borrowed: it holds the constants */
+  generator_layout layout;
+  const PyObject *consts; /* borrowed: they hold this; code.replace() makes others of one code */
   int32_t slots;           /* of the frame: where its stack begins */
 } rewritten;
 
@@ -27,14 +28,14 @@ static struct {
 
 static void rewritten_unref(rewritten *r) {
   if (--r->refs) return;
-  r->layout.code = NULL;
   generator_layout_fini(&r->layout);
   free(r);
 }
 
 static PyObject **hop_stack(const rewritten *r) {
   const python_frame *f = python_frame_now();
-  bool own = f && (PyObject *)f->code == r->layout.code;
+  bool own = f && f->code && PyCode_Check(f->code) &&
+             ((const PyCodeObject *)f->code)->co_consts == r->consts;
   return own ? ((python_frame *)f)->slots + r->slots : NULL;
 }
 
@@ -133,8 +134,10 @@ PyObject *loom_debug_rewrite(PyObject *self, PyObject *args) {
   generator_layout layout;
   PyObject *made = NULL;
   if (encode_generator(code, hop_make, r, &layout)) {
-    r->layout = layout;
     made = layout.code;
+    r->consts = ((PyCodeObject *)made)->co_consts;
+    r->layout = layout;
+    r->layout.code = NULL;
   }
   rewritten_unref(r);
   return made || PyErr_Occurred() ? made : Py_NewRef(Py_None);

@@ -95,6 +95,26 @@ def test_the_standard_library_runs_as_it_is_written_again(module):
     assert again > 1000 and of - again < of // 100
 
 
+def test_copies_of_code_that_is_written_again_run():
+    """types.coroutine() makes one, with another flag."""
+    def steps(x):
+        try:
+            y = yield x + 1
+            yield [x, y]
+        finally:
+            ended.append(x)
+
+    ended = []
+    steps.__code__ = _native._rewrite(steps.__code__, 1)
+    running = types.coroutine(steps)  # gives `steps` itself another code
+    assert running.__code__.co_flags & 0x100
+    step = running(1)
+    assert step.send(None) == 2 and step.send("y") == [1, "y"] and not ended
+    with pytest.raises(KeyError):
+        step.throw(KeyError("gone"))
+    assert ended == [1]
+
+
 def test_a_version_that_is_not_known_runs_everything_as_it_is():
     program = """
 import sys, warnings
