@@ -81,6 +81,8 @@ value *builtin_reversed(tracer *t, const builtin_args *a) {
   if (v->type == &value_iterator_type || v->type == &value_generator_type ||
       v->type == &value_set_type)
     return trace_raise(t, PyExc_TypeError, "'%s' object is not reversible", v->type->name);
+  value *reversed = dict_reversed(t, v);
+  if (reversed || trace_pending(t)) return reversed;
   value *items = trace_to_tuple(t, v);
   return items ? iter_reversed(t, items) : NULL;
 }

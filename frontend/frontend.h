@@ -369,6 +369,7 @@ typedef struct value_type {
   void (*walk)(roll_walk *w, value *v); /* looks at what it holds (roll_walk.c); NULL: refused, or known there */
 } value_type;
 
+#define VALUE_REMOVED ((uint32_t)1 << 24) /* by so much an item that is removed adds to the changes of a dict or set */
 struct value {
   const value_type *type;
   const source *source; /* where it was read from, or NULL when made here */
@@ -377,7 +378,8 @@ struct value {
   uint16_t lent, lender; /* a copy that stands for an object in the iteration that stands for all of a loop, and an
                             object that has such (value/gather.c): places of the loops, or 0 */
   union {
-    struct { value **items; Py_ssize_t count, capacity; } seq;       /* tuple, list; dict: key, value, ...; set */
+    struct { value **items; Py_ssize_t count; uint32_t capacity, changes; } seq; /* tuple, list; dict: key, value, ...;
+                                 set. `changes`: of the last two, how often there may have been some */
     struct { loom_value node; void *layout; } array;                 /* adapters: see numpy/numpy.h */
     struct { loom_value node; int64_t size; } number; /* symbolic Python int, float or bool; without a node an int
                                                          that is a number of the graph (see size.c) */

@@ -209,6 +209,7 @@ value *dict_get(tracer *t, value *dict, value *key) {
 bool dict_put(tracer *t, value *dict, value *key, value *item) {
   Py_ssize_t i;
   live_dict *live = dict_live(dict);
+  dict->seq.changes++;
   if (live) return live_put(t, live, key, item);
   int found = dict_find(t, dict, key, &i);
   if (found < 0) return false;
@@ -225,6 +226,7 @@ static void dict_remove_at(value *dict, Py_ssize_t i) {
 bool dict_remove(tracer *t, value *dict, value *key) {
   Py_ssize_t i;
   live_dict *live = dict_live(dict);
+  dict->seq.changes += VALUE_REMOVED;
   if (live) return live_remove(t, live, key);
   int found = dict_find(t, dict, key, &i);
   if (found == 0) trace_raise_key(t, key);
@@ -328,6 +330,8 @@ static value *dict_binary(tracer *t, int op, value *l, value *r, bool inplace) {
 }
 
 static value *dict_compare(tracer *t, int op, value *l, value *r) {
+  const value *both[2] = {l, r};
+  uint32_t changes[2] = {l->seq.changes, r->seq.changes};
   if (l->type != r->type || (op != Py_EQ && op != Py_NE)) return trace_not_implemented(t);
   if (!(l = dict_whole(t, l)) || !(r = dict_whole(t, r))) return NULL;
   bool equal = l->seq.count == r->seq.count;
@@ -342,6 +346,8 @@ static value *dict_compare(tracer *t, int op, value *l, value *r) {
     value *same = trace_compare(t, Py_EQ, l->seq.items[i + 1], other);
     int truth = same ? trace_truth(t, same) : -1;
     if (truth < 0) return NULL;
+    if (both[0]->seq.changes != changes[0] || both[1]->seq.changes != changes[1])
+      return trace_break(t, BREAK_SIDE_EFFECT, "a comparison that changes the dict");
     equal = truth;
   }
   return value_bool(t, equal == (op == Py_EQ));
@@ -368,8 +374,7 @@ static bool dict_set_item(tracer *t, value *v, value *key, value *item) {
 
 static int dict_contains(tracer *t, value *v, value *item) { return dict_has(t, v, item); }
 
-/* 0 keys, 1 values, 2 items: a snapshot, in order. */
-static value *dict_list(tracer *t, value *v, int what) {
+value *dict_list(tracer *t, value *v, int what) {
   live_dict *live = dict_live(v);
   if (live && what == 0) return live_keys(t, live);
   if (!(v = dict_whole(t, v))) return NULL;
@@ -383,7 +388,7 @@ static value *dict_list(tracer *t, value *v, int what) {
 
 static value *dict_iter(tracer *t, value *v) {
   value *keys = dict_list(t, v, 0);
-  return keys ? iter_watching(t, keys->seq.items, keys->seq.count, v) : NULL;
+  return keys ? iter_watching(t, keys, v, 0, false) : NULL;
 }
 
 /* ---- views: keys(), values(), items() are live ---------------------------------------------- */
@@ -394,7 +399,16 @@ static value *view_items(tracer *t, value *view) {
 
 static value *view_iter(tracer *t, value *view) {
   value *items = view_items(t, view);
-  return items ? iter_watching(t, items->seq.items, items->seq.count, view->any.a) : NULL;
+  return items ? iter_watching(t, items, view->any.a, (int)view->any.i, false) : NULL;
+}
+
+value *dict_reversed(tracer *t, value *v) {
+  bool view = v->type == &value_view_type;
+  value *dict = view ? v->any.a : v;
+  int what = view ? (int)v->any.i : 0;
+  if (dict->type != &value_dict_type) return NULL;
+  value *items = dict_list(t, dict, what);
+  return items ? iter_watching(t, items, dict, what, true) : NULL;
 }
 
 static value *view_length(tracer *t, value *view) { return dict_length(t, view->any.a); }
@@ -552,6 +566,7 @@ METHOD(dict_copy) {
 METHOD(dict_clear) {
   ARGS("clear", 0, 0);
   live_dict *live = dict_live(v);
+  v->seq.changes += VALUE_REMOVED;
   v->seq.count = 0;
   return !live || live_clear(t, live) ? t->none : NULL;
 }

@@ -25,7 +25,10 @@ typedef struct iter_data {
   gathered *rows; /* of such, or NULL */
   int looks;      /* how often its items were compared; and why they cannot be rows, or NULL */
   const char *why;
-  bool strict, done;
+  value *keys;   /* over a dictionary or set: what was in it when it was last looked at */
+  uint32_t seen; /* its changes by then */
+  int what;      /* as for dict_list() */
+  bool strict, done, back;
   bool exact; /* of ITER_SEQUENCE, ITER_REVERSED, ITER_INDEX: iter() or reversed() of `base` itself
                */
 } iter_data;
@@ -61,13 +64,52 @@ static Py_ssize_t iter_size(tracer *t, value *owner) {
   return owner->type == &value_dict_type ? dict_size(t, owner) : owner->seq.count;
 }
 
-value *iter_watching(tracer *t, value *const *items, Py_ssize_t count, value *owner) {
-  value *v = iter_known(t, items, count);
+/* A set's in the order in which they were added. */
+static value *iter_keys(tracer *t, value *owner) {
+  bool dict = owner->type == &value_dict_type;
+  return dict ? dict_list(t, owner, 0) : value_list(t, owner->seq.items, owner->seq.count);
+}
+
+static value *iter_turned(tracer *t, value *items, bool back) {
+  value *turned = items ? value_tuple(t, items->seq.items, items->seq.count) : NULL;
+  for (Py_ssize_t i = 0; turned && back && i < items->seq.count; i++)
+    turned->seq.items[i] = items->seq.items[items->seq.count - 1 - i];
+  return turned;
+}
+
+value *iter_watching(tracer *t, value *items, value *owner, int what, bool back) {
+  value *base = iter_turned(t, items, back), *v = base ? iter_over(t, base) : NULL;
   iter_data *d = v ? v->any.a : NULL;
-  if (!d) return NULL;
+  if (!d || !(d->keys = iter_keys(t, owner))) return NULL;
   d->function = owner;
   d->count = iter_size(t, owner);
+  d->seen = owner->seq.changes;
+  d->what = what;
+  d->back = back;
   return v;
+}
+
+/* A dictionary may be given other values while it is gone through, which are what comes then; as
+ * many keys as before that are not the same ones depend on how they are stored. */
+static bool iter_look_again(tracer *t, iter_data *d) {
+  value *owner = d->function, *keys = d->keys;
+  if (iter_size(t, owner) != d->count)
+    return trace_raise(t, PyExc_RuntimeError, "%s changed size during iteration",
+                       owner->type->name);
+  /* Attributes change without their dictionary. */
+  if (d->seen == owner->seq.changes && !dict_owner(owner)) return true;
+  if (!(keys = iter_keys(t, owner))) return false;
+  bool same = (owner->seq.changes ^ d->seen) < VALUE_REMOVED;
+  for (Py_ssize_t i = 0; same && i < d->count; i++)
+    same = value_identical(t, keys->seq.items[i], d->keys->seq.items[i]);
+  if (!same)
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a %s whose keys change while it is iterated",
+                       owner->type->name);
+  value *items = d->what ? iter_turned(t, dict_list(t, owner, d->what), d->back) : d->base;
+  if (!items) return false;
+  d->base = items;
+  d->seen = owner->seq.changes;
+  return true;
 }
 
 value *iter_reversed(tracer *t, value *sequence) {
@@ -133,10 +175,7 @@ static value *next_lent(tracer *t, iter_data *d, int64_t at) {
 }
 
 static value *next_sequence(tracer *t, iter_data *d) {
-  /* Over a dictionary or set: a snapshot of it, which has to stay as long as it was. */
-  if (d->function && !d->done && iter_size(t, d->function) != d->count)
-    return trace_raise(t, PyExc_RuntimeError, "%s changed size during iteration",
-                       d->function->type->name);
+  if (d->function && !d->done && !iter_look_again(t, d)) return NULL;
   value *lent = d->done ? NULL : next_lent(t, d, d->at);
   if (lent) d->at++;
   if (lent || d->done || trace_pending(t) || !list_settle(t, d->base)) return lent;
@@ -496,7 +535,7 @@ static int64_t long_left(tracer *t, const iter_data *d) {
 
 static int64_t sequence_left(tracer *t, iter_data *d) {
   int64_t first, step, left;
-  if (d->done || (d->function && iter_size(t, d->function) != d->count)) return -1;
+  if (d->done || (d->function && (d->what || iter_size(t, d->function) != d->count))) return -1;
   left = long_left(t, d);
   if (left != -1 || trace_pending(t)) return left;
   if (!list_settle(t, d->base)) return -1;

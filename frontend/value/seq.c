@@ -98,16 +98,25 @@ static value *seq_binary(tracer *t, int op, value *l, value *r, bool inplace) {
   return seq_concat(t, l->type, l, r);
 }
 
+/* True after a break: comparing two of its items was a call that has changed it. */
+static bool seq_was_changed(tracer *t, const value *now, const value *before) {
+  if (now->seq.count == before->seq.count && now->seq.items == before->seq.items) return false;
+  trace_break(t, BREAK_SIDE_EFFECT, "a comparison that changes the %s", before->type->name);
+  return true;
+}
+
 static value *seq_compare(tracer *t, int op, value *l, value *r) {
   if (l->type != r->type) return trace_not_implemented(t);
   if ((op == Py_EQ || op == Py_NE) && l->seq.count != r->seq.count)
     return value_bool(t, op == Py_NE);
+  const value before[2] = {*l, *r};
   for (Py_ssize_t i = 0; i < l->seq.count && i < r->seq.count; i++) {
     value *a = l->seq.items[i], *b = r->seq.items[i];
     if (value_identical(t, a, b)) continue;
     value *equal = trace_compare(t, Py_EQ, a, b);
     int truth = equal ? trace_truth(t, equal) : -1;
-    if (truth < 0) return NULL;
+    if (truth < 0 || seq_was_changed(t, l, &before[0]) || seq_was_changed(t, r, &before[1]))
+      return NULL;
     if (truth) continue;
     if (op == Py_EQ || op == Py_NE) return value_bool(t, op == Py_NE);
     return trace_compare(t, op, a, b);
@@ -215,11 +224,12 @@ static bool list_set_item(tracer *t, value *v, value *key, value *item) {
 
 static int seq_find(tracer *t, value *v, value *item, Py_ssize_t from, Py_ssize_t to) {
   if (!trace_charge(t, to - from)) return -2;
+  const value before = *v;
   for (Py_ssize_t i = from; i < to && i < v->seq.count; i++) {
     if (value_identical(t, v->seq.items[i], item)) return (int)i;
     value *equal = trace_compare(t, Py_EQ, v->seq.items[i], item);
     int truth = equal ? trace_truth(t, equal) : -1;
-    if (truth < 0) return -2;
+    if (truth < 0 || seq_was_changed(t, v, &before)) return -2;
     if (truth) return (int)i;
   }
   return -1;

@@ -31,6 +31,7 @@ int set_find(tracer *t, value *set, value *item, Py_ssize_t *index_out) {
 bool set_add(tracer *t, value *set, value *item) {
   Py_ssize_t i;
   int found = set_find(t, set, item, &i);
+  set->seq.changes++;
   return found < 0 ? false : found == 1 || seq_append(t, set, item);
 }
 
@@ -39,7 +40,14 @@ static void set_remove_at(value *set, Py_ssize_t i) {
   memmove(set->seq.items + i, set->seq.items + i + 1,
           (size_t)(set->seq.count - i - 1) * sizeof(value *));
   set->seq.count--;
+  set->seq.changes += VALUE_REMOVED;
   set->any.n |= SET_DISORDERED;
+}
+
+static void set_replace(value *set, const value *by) {
+  uint32_t changes = set->seq.changes + VALUE_REMOVED;
+  set->seq = by->seq;
+  set->seq.changes = changes;
 }
 
 value *set_from(tracer *t, value *v, bool frozen) {
@@ -127,7 +135,7 @@ static value *set_binary(tracer *t, int op, value *l, value *r, bool inplace) {
   value *result = set_operation(t, op, l, r);
   if (!result || !inplace || set_is_frozen(l)) return result;
   if (!shadow_set(t, l, set_method_of(op), &r, 1)) return NULL;
-  l->seq = result->seq;
+  set_replace(l, result);
   l->any.n |= SET_DISORDERED;
   return l;
 }
@@ -163,7 +171,7 @@ static int set_contains(tracer *t, value *v, value *item) {
 
 static value *set_iter(tracer *t, value *v) {
   value *items = set_in_order(t, v);
-  return items ? iter_watching(t, items->seq.items, items->seq.count, v) : NULL;
+  return items ? iter_watching(t, items, v, 0, false) : NULL;
 }
 
 #define METHOD(NAME)                                                                               \
@@ -203,6 +211,7 @@ METHOD(set_clear) {
   ARGS("clear", 0, 0);
   CHANGES("clear");
   v->seq.count = 0;
+  v->seq.changes += VALUE_REMOVED;
   v->any.n |= SET_DISORDERED;
   return t->none;
 }
@@ -255,9 +264,9 @@ static value *set_fold_in_place(tracer *t, value *v, value *const *args, Py_ssiz
   args = known ? known->seq.items : NULL;
   value *result = args || !count ? set_fold(t, v, args, count, op) : NULL;
   if (!result || !shadow_set(t, v, set_method_of(op), args, count)) return NULL;
-  if (result) v->seq = result->seq;
+  set_replace(v, result);
   v->any.n |= SET_DISORDERED;
-  return result ? t->none : NULL;
+  return t->none;
 }
 
 METHOD(set_update) {

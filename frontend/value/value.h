@@ -352,7 +352,9 @@ value *dict_get(tracer *t, value *dict, value *key); /* NULL with nothing pendin
 bool dict_put(tracer *t, value *dict, value *key, value *item);
 bool dict_remove(tracer *t, value *dict, value *key); /* raises KeyError */
 bool dict_update(tracer *t, value *dict, value *other, bool merge);
-Py_ssize_t dict_size(tracer *t, value *v); /* -1: failed */
+Py_ssize_t dict_size(tracer *t, value *v);       /* -1: failed */
+value *dict_list(tracer *t, value *v, int what); /* 0 keys, 1 values, 2 items: as they are now */
+value *dict_reversed(tracer *t, value *v); /* of a dictionary or a view of one; NULL: `v` is none */
 value *value_set(tracer *t, bool frozen);
 int set_find(tracer *t, value *set, value *item, Py_ssize_t *index_out);
 bool set_add(tracer *t, value *set, value *item);
@@ -370,8 +372,9 @@ value *iter_zip(tracer *t, value *const *iterators, Py_ssize_t count, bool stric
 value *iter_map(tracer *t, value *function, value *const *iterators, Py_ssize_t count);
 value *iter_filter(tracer *t, value *function, value *iterator);
 value *iter_call(tracer *t, value *function, value *sentinel);
-/* A snapshot of a dictionary or set: raises when that has changed its size meanwhile. */
-value *iter_watching(tracer *t, value *const *items, Py_ssize_t count, value *owner);
+/* Over what is in a dictionary (`what`: see dict_list) or set, which has to keep its keys
+ * meanwhile. */
+value *iter_watching(tracer *t, value *items, value *owner, int what, bool back);
 value *iter_reversed(tracer *t, value *sequence);
 value *iter_indexed(tracer *t, value *v, Py_ssize_t count);
 /* For loops that are captured once: how many items are left, a number, or -1: that cannot be told;

@@ -1,5 +1,6 @@
 """Iterators and what makes them."""
 
+import collections
 import itertools
 
 from . import case, given
@@ -182,3 +183,103 @@ def live_one(x, y, it):
 @given(lambda: Countdown(3))
 def live_object(x, y, c):
     return [x * i for i in c]
+
+
+@given(lambda: {"a": 1, "b": 2, "c": 3})
+def dict_given_other_values_while_iterated(x, y, d):
+    own, seen = {"a": 1, "b": 2, "c": 3}, []
+    for k, v in d.items():
+        d["c"] = v + 10
+        own["b"] = x
+        seen.append((k, v))
+    for v in own.values():
+        own["c"] = y
+        seen.append(v)
+    for k, v in reversed(own.items()):
+        own["a"] = "last"
+        seen.append((k, v))
+    return seen, d, own
+
+
+class Held:
+    def __init__(self, a, b):
+        self.a, self.b = a, b
+
+
+@given(lambda: Held(1, 2))
+def attributes_set_while_iterated(x, y, held):
+    seen = []
+    for name, v in vars(held).items():
+        held.b = x
+        seen.append((name, v))
+    return seen
+
+
+@case
+def dict_keys_exchanged_while_iterated(x, y):
+    d, seen = {0: x, 1: y, 2: 5}, []
+    for k in d:
+        seen.append(k)
+        if k == 1:
+            del d[2]
+            d[3] = 7
+    return seen, d
+
+
+@case
+def dict_key_put_back_while_iterated(x, y):
+    d = {0: x}
+    try:
+        for k in d:
+            del d[k]
+            d[k] = y
+    except RuntimeError as error:
+        return str(error), x
+    return "none", x
+
+
+@case
+def set_exchanged_while_iterated(x, y):
+    s, seen = {1, 2, 3}, []
+    for k in s:
+        seen.append(k)
+        if k == 1:
+            s.discard(3)
+            s.add(7)
+    return seen, x
+
+
+class Clearing:
+    """Empties a list when it is compared."""
+
+    def __init__(self, held, answer):
+        self.held, self.answer = held, answer
+
+    def __eq__(self, other):
+        self.held.clear()
+        return self.answer
+
+
+@case
+def list_cleared_by_a_comparison(x, y):
+    a, b = [], []
+    a.append(Clearing(b, NotImplemented))
+    b.append(Clearing(a, NotImplemented))
+    return x, a == b, len(a), len(b)
+
+
+@case
+def deque_cleared_while_searched(x, y):
+    d = collections.deque(range(6))
+    d[3] = Clearing(d, False)
+    try:
+        return 9 in d, x
+    except RuntimeError as error:
+        return str(error), x
+
+
+@case
+def dict_cleared_by_a_comparison(x, y):
+    d = {}
+    d["a"] = Clearing(d, True)
+    return d == {"a": 1}, len(d), x
