@@ -109,8 +109,12 @@ value *call_real(tracer *t, PyObject *callee, value *const *args, Py_ssize_t cou
     if (!(stack[have] = value_plain(t, args[have]))) break;
   bool called = have == all && !trace_pending(t);
   if (called) result = PyObject_Vectorcall(callee, stack, (size_t)count, kwnames);
-  for (Py_ssize_t i = 0; i < have; i++)
+  value *same = NULL; /* as the copy of a frozen set is that set */
+  for (Py_ssize_t i = 0; i < have; i++) {
+    if (result && stack[i] == result && args[i]->object == result) same = args[i];
     Py_DECREF(stack[i]);
+  }
+  if (same) return Py_DECREF(result), same;
   if (called) return value_made(t, result);
   return trace_pending(t) ? NULL : t->not_implemented;
 }
@@ -188,6 +192,10 @@ static value *call_descriptor(tracer *t, PyObject *o, PyTypeObject *type, value 
     return call_object_method(t, name, args, count);
   if (Py_IS_TYPE(o, &PyClassMethodDescr_Type)) return call_class_method(t, o, args, count, kwnames);
   if (!count) return t->not_implemented;
+  bool attribute = !strcmp(name, "__getattribute__") || !strcmp(name, "__setattr__") ||
+                   !strcmp(name, "__delattr__"); /* int's, say, is object's own */
+  if (attribute && args[0]->type == &value_object_type)
+    return call_object_method(t, name, args, count);
   if (!list_settle(t, args[0])) return NULL;
   const value_type *own = args[0]->type;
   if (object_content(args[0]) &&
@@ -255,7 +263,7 @@ value *builtin_call(tracer *t, PyObject *o, value *const *args, Py_ssize_t count
   const builtin_row *row = builtin_slots[slot].row;
   *mine = false;
   if (row && scalar_is_taken(t, row->name, args, count))
-    a.args = scalar_arguments(t, args, count + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
+    a.args = scalar_taken(t, row->name, args, count + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
   if (!a.args && count) return NULL;
   if (builtin_slots[slot].object) {
     a.op = builtin_slots[slot].row->op;

@@ -79,7 +79,7 @@ value *builtin_reversed(tracer *t, const builtin_args *a) {
     return result || trace_pending(t) ? result : t->not_implemented;
   }
   if (v->type == &value_iterator_type || v->type == &value_generator_type ||
-      v->type == &value_set_type)
+      v->type == &value_set_type || (value_is_const(v) && PyAnySet_Check(v->object)))
     return trace_raise(t, PyExc_TypeError, "'%s' object is not reversible", v->type->name);
   value *reversed = dict_reversed(t, v);
   if (reversed || trace_pending(t)) return reversed;
@@ -109,7 +109,9 @@ value *builtin_sum(tracer *t, const builtin_args *a) {
   value *total = a->count == 2 ? a->args[1] : builtin_keyword(a, "start"),
         *items = trace_to_tuple(t, a->args[0]);
   if (!items) return NULL;
-  if (total && total->object && (PyUnicode_Check(total->object) || PyBytes_Check(total->object)))
+  if (total && total->object &&
+      (PyUnicode_Check(total->object) || PyBytes_Check(total->object) ||
+       PyByteArray_Check(total->object)))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "sum() of text");
   PyObject *plain = items->seq.count ? value_plain(t, items) : NULL;
   if (plain) { /* the real one: its rounding is its own */

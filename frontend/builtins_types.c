@@ -112,15 +112,21 @@ value *builtin_abs(tracer *t, const builtin_args *a) {
   return trace_unary(t, UNOP_ABS, a->args[0]);
 }
 
+/* Numbers of a library may warn, in the user's name: that library has to see to it. */
+static bool numbers_are_plain(const builtin_args *a) {
+  for (Py_ssize_t i = 0; i < a->count; i++)
+    if (!value_is_const(a->args[i]) && a->args[i]->type->known) return false;
+  return true;
+}
+
 value *builtin_divmod(tracer *t, const builtin_args *a) {
   CHECK(2, 2);
-  value *result = builtin_number(t, a);
-  return result;
+  return numbers_are_plain(a) ? builtin_number(t, a) : t->not_implemented;
 }
 
 value *builtin_pow(tracer *t, const builtin_args *a) {
   if (a->count == 2 && !a->kwnames) return trace_binary(t, 8, a->args[0], a->args[1], false);
-  return builtin_number(t, a);
+  return numbers_are_plain(a) ? builtin_number(t, a) : t->not_implemented;
 }
 
 /* ---- text ----------------------------------------------------------------------------------- */
@@ -462,6 +468,19 @@ bool loom_class_is_python(PyTypeObject *type) {
 
 value *builtin_binary(tracer *t, const builtin_args *a) {
   CHECK(2, 2);
+  return trace_binary(t, a->op, a->args[0], a->args[1], false);
+}
+
+/* Of sequences alone. */
+value *builtin_concat(tracer *t, const builtin_args *a) {
+  CHECK(2, 2);
+  for (int i = 0; i < 2; i++) {
+    const value *v = a->args[i];
+    bool text =
+        value_is_const(v) && (PyUnicode_CheckExact(v->object) || PyBytes_CheckExact(v->object));
+    if (!text && v->type != &value_list_type && v->type != &value_tuple_type)
+      return t->not_implemented;
+  }
   return trace_binary(t, a->op, a->args[0], a->args[1], false);
 }
 

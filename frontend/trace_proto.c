@@ -18,10 +18,11 @@ value *trace_unary(tracer *t, int op, value *v) {
 }
 
 value *trace_binary(tracer *t, int op, value *l, value *r, bool inplace) {
-  value *result = t->not_implemented;
+  value *result = t->not_implemented, *left = l;
   if (trace_pending(t) || !trace_goes_deeper(t)) return NULL;
   scalar_operands(t, op, &l, &r, inplace);
   if (l->type->binary) result = l->type->binary(t, op, l, r, inplace);
+  if (result == l && left != l) return left; /* text with nothing to fill in, as it is */
   if (result != t->not_implemented) return result;
   if (r->type->binary && r->type != l->type) result = r->type->binary(t, op, l, r, false);
   if (result != t->not_implemented) return result;

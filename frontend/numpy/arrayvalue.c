@@ -58,11 +58,22 @@ static bool array_repeats(int op, value *array, value *other) {
   return op == NB_MULTIPLY && sequence && np_array_of(array)->scalar;
 }
 
+/* What NumPy scalars may take for numbers. */
+static bool array_is_number(const value *v) {
+  if (v->type == &value_const_type)
+    return PyLong_CheckExact(v->object) || PyFloat_CheckExact(v->object) ||
+           PyComplex_CheckExact(v->object) || PyBool_Check(v->object);
+  return v->type != &value_dict_type && v->type != &value_set_type && v->type != &value_slice_type;
+}
+
 static value *array_binary(tracer *t, int op, value *l, value *r, bool inplace) {
   value *args[2] = {l, r};
   if (np_is_array(l) ? array_repeats(op, l, r) : array_repeats(op, r, l))
     return trace_break(t, BREAK_NUMPY_FUNCTION, "a sequence times a NumPy scalar");
   bool write = inplace && np_is_array(l) && !np_array_of(l)->scalar;
+  const np_array *self = np_array_of(np_is_array(l) ? l : r);
+  if (self->scalar && !array_is_number(np_is_array(l) ? r : l))
+    return trace_break(t, BREAK_NUMPY_FUNCTION, "an operator of a number and what is none");
   if (op == NB_MATRIX_MULTIPLY) {
     if (!write) return np_matmul(t, l, r);
     value *product = np_matmul(t, l, r);
@@ -92,6 +103,9 @@ static value *array_compare(tracer *t, int op, value *l, value *r) {
       (PyUnicode_CheckExact(other->object) || PyBytes_CheckExact(other->object) ||
        PyType_Check(other->object)))
     return trace_break(t, BREAK_NUMPY_FUNCTION, "a comparison of numbers and what is none");
+  if ((op == Py_EQ || op == Py_NE) && np_array_of(np_is_array(l) ? l : r)->scalar &&
+      !array_is_number(other))
+    return trace_break(t, BREAK_NUMPY_FUNCTION, "a comparison of a number and what is none");
   value *args[2] = {l, r};
   return np_ufunc_apply(t, names[op], args, 2, NULL);
 }

@@ -250,12 +250,22 @@ value *np_made(tracer *t, PyObject *o) {
   return PyTuple_CheckExact(o) ? value_tuple(t, items, n) : value_list(t, items, n);
 }
 
+/* "a" or "a5", names of dtypes that NumPy warns of. */
+static bool call_is_old_alias(PyObject *o) {
+  if (!PyUnicode_CheckExact(o) || !PyUnicode_GET_LENGTH(o)) return false;
+  Py_ssize_t n = PyUnicode_GET_LENGTH(o);
+  return PyUnicode_READ_CHAR(o, 0) == 'a' &&
+         (n == 1 || Py_UNICODE_ISDIGIT(PyUnicode_READ_CHAR(o, 1)));
+}
+
 /* An argument that NumPy may look at without running anyone's code: borrowed, or NULL. */
 static PyObject *call_fold_arg(tracer *t, value *v) {
   if (np_is_array(v)) return np_known(t, v);
   if (v->type == &value_number_type) return NULL; /* asking for its value would make it known */
   PyObject *o = value_plain(t, v);
-  if (o) return trace_keep(t, o);
+  bool warns = o && (PyBytes_CheckExact(o) || call_is_old_alias(o));
+  if (warns) Py_CLEAR(o);
+  if (o || warns) return o ? trace_keep(t, o) : NULL;
   if (v->type != &value_const_type || !v->object) return NULL;
   if (PyArray_DescrCheck(v->object) || PyArray_IsScalar(v->object, Generic) ||
       Py_IS_TYPE(v->object, &PyUFunc_Type) ||
@@ -290,6 +300,14 @@ value *np_fold(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count
       good = PyDict_SetItem(kwargs, PyTuple_GET_ITEM(kwnames, i - count), o) == 0;
   }
   PyObject *result = good ? np_call_apart(call_folder, callee, tuple, kwargs) : NULL;
+  for (Py_ssize_t i = 0; result && i < count; i++) {
+    if (PyTuple_GET_ITEM(tuple, i) != result || np_is_array(args[i])) continue;
+    *done = true; /* as the greater of two sets is one of them */
+    Py_DECREF(tuple);
+    Py_DECREF(kwargs);
+    Py_DECREF(result);
+    return args[i];
+  }
   Py_XDECREF(tuple);
   Py_XDECREF(kwargs);
   if (!good || (!result && PyErr_ExceptionMatches(PyExc_FloatingPointError))) {

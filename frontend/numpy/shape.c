@@ -274,6 +274,7 @@ value *np_squeeze(tracer *t, const np_call *c) {
   np_array *a = np_as_array(t, p[0]);
   if (!a) return NULL;
   bool all = np_is_none(t, p[1]);
+  if (!all && a->scalar) return np_unsupported(t, c, "of a scalar");
   if (!all && !np_axes_arg(t, p[1], a->type.rank, &mask)) return NULL;
   for (int i = 0; i < a->type.rank; i++) {
     bool drop = all ? a->type.dims[i] == 1 : mask >> i & 1;

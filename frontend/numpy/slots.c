@@ -47,9 +47,12 @@ static int slots_operator(const char *name, bool *reflected, bool *inplace) {
   return -1;
 }
 
-/* Only operands for which the operator never answers NotImplemented. */
-static bool slots_plain(tracer *t, value *v) {
-  if (np_is_array(v) || v->type == &value_number_type) return true;
+/* Only operands for which the operator never answers NotImplemented, as a scalar does to one of
+ * another type that has room for it. */
+static bool slots_plain(tracer *t, value *self, value *v) {
+  const np_array *a = np_array_of(self), *b = np_array_of(v);
+  if (a && b) return !a->scalar || (b->scalar && a->type.dtype == b->type.dtype);
+  if (b || v->type == &value_number_type) return true;
   PyObject *o = np_known(t, v);
   return o && (PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyBool_Check(o));
 }
@@ -57,12 +60,12 @@ static bool slots_plain(tracer *t, value *v) {
 value *np_slot_call(tracer *t, const char *name, value *const *args, Py_ssize_t count) {
   bool reflected, inplace;
   int op = slots_operator(name, &reflected, &inplace);
-  if (count == 2 && op >= 0 && slots_plain(t, args[1]))
+  if (count == 2 && op >= 0 && slots_plain(t, args[0], args[1]))
     return trace_binary(t, op, args[reflected], args[!reflected], inplace);
   for (size_t i = 0; count == 1 && i < sizeof slots_unary / sizeof *slots_unary; i++)
     if (strcmp(slots_unary[i].name, name) == 0) return trace_unary(t, slots_unary[i].op, args[0]);
   for (size_t i = 0; count == 2 && i < sizeof slots_compare / sizeof *slots_compare; i++)
-    if (strcmp(slots_compare[i].name, name) == 0 && slots_plain(t, args[1]))
+    if (strcmp(slots_compare[i].name, name) == 0 && slots_plain(t, args[0], args[1]))
       return trace_compare(t, slots_compare[i].op, args[0], args[1]);
   if (count == 2 && strcmp(name, "__getitem__") == 0) return np_get_item(t, args[0], args[1]);
   if (count == 3 && strcmp(name, "__setitem__") == 0)

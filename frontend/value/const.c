@@ -49,6 +49,7 @@ static value *const_percent(tracer *t, value *l, value *r) {
                : trace_break(t, BREAK_UNSUPPORTED_TYPE, "%% of a value that is not known");
   PyObject *result = PyNumber_Remainder(l->object, args);
   Py_DECREF(args);
+  if (result == l->object) return Py_DECREF(result), l; /* nothing to fill in */
   return value_made(t, result);
 }
 
@@ -117,6 +118,24 @@ static bool const_compares_in_c(tracer *t, value *v) {
          Py_TYPE(v->object)->tp_richcompare == PyBaseObject_Type.tp_richcompare;
 }
 
+/* Text that a library would read as the name of one of its own objects, with a warning. */
+static bool const_name_warns(PyObject *o) {
+  return PyBytes_CheckExact(o) ||
+         (PyUnicode_CheckExact(o) && PyUnicode_GET_LENGTH(o) && PyUnicode_READ_CHAR(o, 0) == 'a');
+}
+
+/* An object of a library, which knows what it equals: 1; it cannot be asked here: -1. */
+static int const_asks_library(value *l, value *r) {
+  bool left = value_is_const(l) && object_is_immutable(l->object);
+  bool right = value_is_const(r) && object_is_immutable(r->object);
+  if (!left && !right) return 0;
+  if (!value_is_const(l) || !value_is_const(r)) return -1;
+  if (const_name_warns(l->object) || const_name_warns(r->object)) return -1;
+  bool types = (PyType_Check(l->object) && Py_TYPE(l->object) == &PyType_Type) ||
+               (PyType_Check(r->object) && Py_TYPE(r->object) == &PyType_Type);
+  return (const_readable(l) || types) && (const_readable(r) || types) ? 1 : 0;
+}
+
 static value *const_compare(tracer *t, int op, value *l, value *r) {
   const value *own = const_unknown_pair(l, r);
   if (own && Py_TYPE(own->object)->tp_richcompare != PyBaseObject_Type.tp_richcompare)
@@ -126,19 +145,19 @@ static value *const_compare(tracer *t, int op, value *l, value *r) {
       (const_compares_by_content(l) || const_compares_by_content(r)))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a comparison of a %s",
                        Py_TYPE(value_is_const(l) ? l->object : r->object)->tp_name);
+  int asks = const_asks_library(l, r);
+  if (asks < 0)
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a comparison of a %s",
+                       Py_TYPE(value_is_const(l) ? l->object : r->object)->tp_name);
   if (!value_is_const(l) || !value_is_const(r)) return trace_not_implemented(t);
   bool equality = op == Py_EQ || op == Py_NE; /* of bound methods: by what they are bound to */
   if (equality && PyCFunction_CheckExact(l->object) && PyCFunction_CheckExact(r->object) &&
       value_identity(t, l) && value_identity(t, r))
     return value_made(t, PyObject_RichCompare(l->object, r->object, op));
   bool plain = const_plain(l) && const_plain(r);
-  if (!plain && !object_is_immutable(l->object) && op != Py_EQ && op != Py_NE)
+  if (plain || asks) return value_made(t, PyObject_RichCompare(l->object, r->object, op));
+  if (op != Py_EQ && op != Py_NE)
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an order of %s", Py_TYPE(l->object)->tp_name);
-  bool types = (PyType_Check(l->object) && Py_TYPE(l->object) == &PyType_Type) ||
-               (PyType_Check(r->object) && Py_TYPE(r->object) == &PyType_Type);
-  bool readable = (const_readable(l) || types) && (const_readable(r) || types);
-  if (plain || (readable && (object_is_immutable(l->object) || object_is_immutable(r->object))))
-    return value_made(t, PyObject_RichCompare(l->object, r->object, op));
   if ((!const_plain(l) && !const_compares_in_c(t, l)) ||
       (!const_plain(r) && !const_compares_in_c(t, r))) {
     bool by_identity = (PyType_Check(l->object) || PyModule_Check(l->object) || const_plain(l) ||
@@ -378,10 +397,9 @@ static bool const_reads_in_c(PyObject *descr) {
  * known. */
 static value *builtin_attr(tracer *t, value *v, PyObject *name) {
   PyObject *descr = _PyType_Lookup(Py_TYPE(v->object), name);
-  if (!descr) {
-    if (Py_TYPE(v->object)->tp_getattro == PyObject_GenericGetAttr &&
-        !Py_TYPE(v->object)->tp_dictoffset)
-      return const_raise_attr(t, v, name);
+  bool generic = Py_TYPE(v->object)->tp_getattro == PyObject_GenericGetAttr;
+  if (!descr || !generic) {
+    if (generic && !Py_TYPE(v->object)->tp_dictoffset) return const_raise_attr(t, v, name);
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a %s", PyUnicode_AsUTF8(name),
                        Py_TYPE(v->object)->tp_name);
   }

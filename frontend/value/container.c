@@ -81,6 +81,18 @@ static value *container_init(tracer *t, value *content, value *const *args, Py_s
   return update ? trace_call(t, update, args, count, kwnames) : NULL;
 }
 
+/* What the builtin type's operator asks of the other operand. */
+static bool container_takes(const value *content, const char *name, const value *other) {
+  if (!strcmp(name, "__mul__") || !strcmp(name, "__imul__"))
+    return other->type == &value_number_type ||
+           (value_is_const(other) && PyLong_Check(other->object));
+  if (other->type == content->type) return true;
+  if (strcmp(name, "__iadd__") != 0 && strcmp(name, "__ior__") != 0) return false;
+  return !other->type->binary || other->type == &value_tuple_type ||
+         other->type == &value_list_type || other->type == &value_dict_type ||
+         other->type == &value_set_type;
+}
+
 static value *container_binary(tracer *t, const char *name, value *v, value *content,
                                value *other) {
   static const struct {
@@ -92,6 +104,8 @@ static value *container_binary(tracer *t, const char *name, value *v, value *con
   value *mine = object_content(other);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     if (strcmp(rows[i].name, name) != 0) continue;
+    if (!container_takes(content, name, mine ? mine : other))
+      return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an operator of a class over dict or list");
     value *result = trace_binary(t, rows[i].op, content, mine ? mine : other, rows[i].inplace);
     return rows[i].inplace && result ? v : result;
   }
@@ -100,9 +114,15 @@ static value *container_binary(tracer *t, const char *name, value *v, value *con
 
 static value *container_compare(tracer *t, const char *name, value *content, value *other) {
   static const char *const names[6] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
-  value *mine = object_content(other);
-  for (int op = 0; op < 6; op++)
-    if (strcmp(names[op], name) == 0) return trace_compare(t, op, content, mine ? mine : other);
+  value *mine = object_content(other) ? object_content(other) : other;
+  for (int op = 0; op < 6; op++) {
+    if (strcmp(names[op], name) != 0) continue;
+    bool ordered = op == Py_EQ || op == Py_NE || content->type != &value_dict_type;
+    bool model = mine->type == &value_object_type && model_owns(object_class(mine));
+    if (!model && (mine->type != content->type || !ordered))
+      return value_const(t, Py_NotImplemented);
+    return trace_compare(t, op, content, mine);
+  }
   return NULL;
 }
 
@@ -165,14 +185,14 @@ static PyObject *container_make_live(PyObject *module, PyObject *args) {
               : base == &PyList_Type ? PyList_SetSlice(made, 0, 0, content) == 0
                                      : derived_fill(made, base, content) == 0;
   for (Py_ssize_t pos = 0; good && PyDict_Next(attributes, &pos, &key, &item);)
-    good = PyObject_GenericSetAttr(made, key, item) == 0;
+    good = object_give(made, key, item) == 0;
   if (!good) Py_CLEAR(made);
   return made;
 }
 
 recipe *container_rebuild(tracer *t, value *v) {
   static PyMethodDef method = {"make_container", container_make_live, METH_VARARGS, NULL};
-  recipe *attributes = trace_rebuild(t, v->any.b);
+  recipe *attributes = object_rebuild_attributes(t, v);
   value *inside = object_content(v) ? object_content(v) : scalar_content(v);
   recipe *content = attributes ? trace_rebuild(t, inside) : NULL;
   recipe *r = content ? trace_recipe(t, RECIPE_CALL) : NULL;

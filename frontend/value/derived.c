@@ -45,14 +45,15 @@ static value *derived_set_operator(tracer *t, const char *name, value *v, value 
     const char *name;
     int op;
   } rows[] = {{"and__", 1}, {"or__", 7}, {"sub__", 10}, {"xor__", 12}};
+  bool set =
+      other->type == &value_set_type || (value_is_const(other) && PyAnySet_Check(other->object));
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    bool own = !strcmp(name + 2, rows[i].name) || !strcmp(name + 3, rows[i].name);
+    if (own && !set) return value_const(t, Py_NotImplemented);
     if (!strcmp(name + 2, rows[i].name)) return trace_binary(t, rows[i].op, content, other, false);
     if (strcmp(name + 3, rows[i].name) != 0) continue;
     if (name[2] == 'r') return trace_binary(t, rows[i].op, other, content, false);
-    bool set =
-        other->type == &value_set_type || (value_is_const(other) && PyAnySet_Check(other->object));
-    value *result =
-        name[2] == 'i' && set ? trace_binary(t, rows[i].op, content, other, true) : NULL;
+    value *result = name[2] == 'i' ? trace_binary(t, rows[i].op, content, other, true) : NULL;
     return result ? v : NULL;
   }
   return NULL;
@@ -103,6 +104,8 @@ static value *derived_model_call(tracer *t, PyObject *descr, const char *name, v
     return derived_missing(t, v, content, args[0]);
   value *method = type_attr(t, object_class(content), PyDescr_NAME(descr), content, NULL);
   value *result = method ? trace_call(t, method, args, count, kwnames) : NULL;
+  if (result && value_is_const(result) && result->object == Py_NotImplemented)
+    return t->not_implemented;
   return result == content ? v : result;
 }
 
@@ -119,8 +122,8 @@ value *derived_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t c
   if (derived_is_model(content))
     return derived_model_call(t, descr, name, v, rest, count - 1, kwnames);
   if (!strcmp(name, "__init__") && !kwnames && !set_is_frozen(content)) {
+    if (content->source || content->seq.count) return t->not_implemented; /* it is emptied */
     if (count == 1) return t->none;
-    if (content->source || content->seq.count) return t->not_implemented;
     PyObject *key = trace_keep(t, PyUnicode_InternFromString("update"));
     value *update = key ? trace_get_attr(t, content, key) : NULL;
     return update ? trace_call(t, update, rest, count - 1, NULL) : NULL;

@@ -590,6 +590,8 @@ static value *dict_get_attr(tracer *t, value *v, PyObject *name) {
 static PyObject *dict_python_type(tracer *t, value *v) { return (PyObject *)&PyDict_Type; }
 
 static recipe *dict_rebuild(tracer *t, value *v) {
+  recipe *attributes = v->source ? NULL : object_rebuild_dict(t, v);
+  if (attributes || trace_pending(t)) return attributes;
   recipe *r = trace_recipe(t, v->source ? RECIPE_SOURCE : RECIPE_DICT);
   if (!r || v->source) return r ? (r->source = v->source, r) : NULL;
   return trace_rebuild_items(t, r, v);

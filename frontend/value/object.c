@@ -266,7 +266,8 @@ static value *slot_attr(tracer *t, value *v, PyObject *name, PyObject *descr) {
 /* What vars() gives: of a live object, its dictionary. */
 static value *object_dict(tracer *t, value *v) {
   PyTypeObject *type = (PyTypeObject *)object_class(v);
-  if (v->any.b && (type->tp_dictoffset || is_namespace(type))) return v->any.b;
+  if (v->any.b && (type->tp_dictoffset || is_namespace(type)))
+    return pointer_map_set(t, &t->contents, v->any.b, v) ? v->any.b : NULL;
   PyObject *name = interned(t, "__dict__");
   if (!v->object || !v->source || !name || !type->tp_dictoffset || !class_stores_plainly(type))
     return trace_break(t, BREAK_ATTRIBUTE, "'__dict__' of a %s", type->tp_name);
@@ -359,7 +360,7 @@ static value *object_get_attr(tracer *t, value *v, PyObject *name) {
     return key ? trace_call1(t, method, key) : NULL;
   }
   bool dict = v->any.b && (type->tp_dictoffset || is_namespace(type)); /* or it has slots only */
-  if (dict && !PyUnicode_CompareWithASCIIString(name, "__dict__")) return v->any.b;
+  if (dict && !PyUnicode_CompareWithASCIIString(name, "__dict__")) return object_dict(t, v);
   if (model_owns((PyObject *)type) && ((PyTypeObject *)model_real((PyObject *)type))->tp_dictoffset)
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a %s", PyUnicode_AsUTF8(name), type->tp_name);
   return trace_raise(t, PyExc_AttributeError, "'%s' object has no attribute '%s'", type->tp_name,
@@ -466,6 +467,10 @@ bool object_own_put(tracer *t, value *v, PyObject *name, value *item) {
 bool object_store(tracer *t, value *v, PyObject *name, value *item) {
   PyTypeObject *type = (PyTypeObject *)object_class(v);
   PyObject *descr = _PyType_Lookup(type, name);
+  if (is_data_descriptor(descr))
+    descr = class_lookup(t, type, name);
+  else if (object_is_virtual(v) && !model_owns((PyObject *)type))
+    guard_behind(t, type, name, descr);
   if (is_data_descriptor(descr) && !Py_IS_TYPE(descr, &PyMemberDescr_Type)) {
     const char *hook = item ? "__set__" : "__delete__";
     guard_data_descriptor(t, descr);
@@ -704,8 +709,19 @@ static value *object_call(tracer *t, value *v, value *const *args, Py_ssize_t co
 
 static PyObject *object_python_type(tracer *t, value *v) { return model_real(object_class(v)); }
 
-/* make_object(cls, attributes): an instance as object.__new__ and object.__setattr__ make it; none
- * of the class's own code runs, for it has been inlined already. */
+/* Gives an object just made an attribute. None of the class's own code runs: what it has as a
+ * property or another descriptor of that name is passed by. */
+int object_give(PyObject *made, PyObject *name, PyObject *item) {
+  PyObject *descr = _PyType_Lookup(Py_TYPE(made), name);
+  bool passed = is_data_descriptor(descr) && !Py_IS_TYPE(descr, &PyMemberDescr_Type);
+  if (!passed) return PyObject_GenericSetAttr(made, name, item);
+  PyObject *dict = PyObject_GenericGetDict(made, NULL);
+  int failed = dict ? PyDict_SetItem(dict, name, item) : -1;
+  Py_XDECREF(dict);
+  return failed;
+}
+
+/* make_object(cls, attributes): an instance as object.__new__ and object.__setattr__ make it. */
 static PyObject *object_make_live(PyObject *module, PyObject *args) {
   PyObject *cls, *attributes, *key, *item, *none = PyTuple_New(0);
   if (!none || !PyArg_ParseTuple(args, "O!O!", &PyType_Type, &cls, &PyDict_Type, &attributes))
@@ -715,14 +731,31 @@ static PyObject *object_make_live(PyObject *module, PyObject *args) {
   PyObject *made = make((PyTypeObject *)cls, none, NULL);
   Py_DECREF(none);
   for (Py_ssize_t pos = 0; made && PyDict_Next(attributes, &pos, &key, &item);)
-    if (PyObject_GenericSetAttr(made, key, item)) Py_CLEAR(made);
+    if (object_give(made, key, item)) Py_CLEAR(made);
   return made;
+}
+
+/* What an object made here holds, as a dictionary that only serves to make it. */
+recipe *object_rebuild_attributes(tracer *t, value *v) {
+  recipe *r = trace_recipe(t, RECIPE_DICT);
+  return r ? trace_rebuild_items(t, r, v->any.b) : NULL;
+}
+
+static PyObject *object_read_dict(PyObject *module, PyObject *object) {
+  return PyObject_GenericGetDict(object, NULL);
+}
+
+recipe *object_rebuild_dict(tracer *t, value *dict) {
+  static PyMethodDef method = {"attributes", object_read_dict, METH_O, NULL};
+  value *v = pointer_map_get(&t->contents, dict);
+  if (!v || v->type != &value_object_type || v->any.b != dict) return NULL;
+  return trace_rebuild_call(t, PyCFunction_New(&method, NULL), &v, 1);
 }
 
 static recipe *object_rebuild_new(tracer *t, value *v) {
   if (object_content(v) || scalar_content(v)) return container_rebuild(t, v);
   static PyMethodDef method = {"make_object", object_make_live, METH_VARARGS, NULL};
-  recipe *attributes = trace_rebuild(t, v->any.b),
+  recipe *attributes = object_rebuild_attributes(t, v),
          *r = attributes ? trace_recipe(t, RECIPE_CALL) : NULL;
   recipe *make = r ? trace_recipe(t, RECIPE_CONST) : NULL,
          *cls = make ? trace_recipe(t, RECIPE_CONST) : NULL;

@@ -135,6 +135,36 @@ value **scalar_arguments(tracer *t, value *const *args, Py_ssize_t count) {
   return plain;
 }
 
+/* Of these functions' arguments only the name or the count is taken so; others are objects. */
+static bool scalar_second_alone(const char *function) {
+  static const char *const names[] = {"getattr", "hasattr", "setattr", "repeat", NULL};
+  for (int i = 0; names[i]; i++)
+    if (!strcmp(function, names[i])) return true;
+  return false;
+}
+
+value **scalar_taken(tracer *t, const char *function, value *const *args, Py_ssize_t count) {
+  value **plain = scalar_arguments(t, args, count);
+  bool second = function && scalar_second_alone(function);
+  for (Py_ssize_t i = 0; plain && second && i < count; i++)
+    if (i != 1) plain[i] = args[i];
+  return plain;
+}
+
+/* Text in which nothing is found or filled in stays the object that it is, where the builtin method
+ * is not careful to give an exact one. */
+static value *scalar_unchanged(const char *name, value *self, const value *plain, value *given) {
+  if (!given || !value_is_const(plain)) return given;
+  if (!strncmp(name, "format", 6)) return given == plain ? self : given;
+  bool right = !strcmp(name, "rpartition");
+  if (given->type != &value_tuple_type || given->seq.count != 3) return given;
+  if (!right && strcmp(name, "partition") != 0) return given;
+  const value *found = given->seq.items[1];
+  if (value_is_const(found) && PyObject_Size(found->object) == 0)
+    given->seq.items[right ? 2 : 0] = self;
+  return given;
+}
+
 value *scalar_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t count,
                    PyObject *kwnames) {
   const char *name = PyUnicode_AsUTF8(PyDescr_NAME(descr));
@@ -146,11 +176,14 @@ value *scalar_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t co
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the hash of a number that is none");
   if (strncmp(name, "__", 2) != 0) {
     value *method = trace_get_attr(t, plain[0], PyDescr_NAME(descr));
-    return method ? trace_call(t, method, plain + 1, count - 1, kwnames) : NULL;
+    value *given = method ? trace_call(t, method, plain + 1, count - 1, kwnames) : NULL;
+    return scalar_unchanged(name, args[0], plain[0], given);
   }
   value *result = call_real(t, descr, plain, count, kwnames);
+  if (result == plain[0] && !strcmp(name, "__mod__")) return args[0];
   if (result != t->not_implemented || !scalar_is_operator(name) || count != 2) return result;
-  if (value_is_const(args[1]) || args[1]->type == &value_number_type)
+  bool text = PyUnicode_Check(plain[0]->object) || PyBytes_Check(plain[0]->object);
+  if (value_is_const(args[1]) || args[1]->type == &value_number_type || text)
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an operator of a class over a number or text");
   /* The operand is an array or an object: it has its turn. */
   return value_const(t, Py_NotImplemented);
@@ -181,7 +214,8 @@ bool scalar_is_taken(tracer *t, const char *function, value *const *args, Py_ssi
   for (int i = 0; known && function && count && scalar_content(args[0]) && objects[i]; i++)
     if (!strcmp(function, objects[i])) return false;
   bool operators = function && (!strcmp(function, "pow") || !strcmp(function, "divmod"));
-  for (Py_ssize_t i = 0; known && i < count; i++) {
+  bool second = known && function && scalar_second_alone(function);
+  for (Py_ssize_t i = second; known && i < (second && count > 2 ? 2 : count); i++) {
     if (operators && !scalar_meets(args[i])) return false;
     if (!scalar_content(args[i])) continue;
     any = true;

@@ -100,15 +100,27 @@ static value *set_in_order(tracer *t, value *v) {
 
 enum { SET_AND = 1, SET_OR = 7, SET_SUB = 10, SET_XOR = 12 };
 
+/* Of two items that are equal the result has that of the smaller set, or of the right one. */
+static value *set_common(tracer *t, value *l, value *r, bool right) {
+  value *result = value_set(t, set_is_frozen(l)), *from = right ? r : l, *in = right ? l : r;
+  Py_ssize_t at;
+  if (result) result->any.n |= SET_DISORDERED;
+  for (Py_ssize_t i = 0; result && i < from->seq.count; i++) {
+    int found = set_find(t, in, from->seq.items[i], &at);
+    if (found < 0 || (found && !seq_append(t, result, from->seq.items[i]))) return NULL;
+  }
+  return result;
+}
+
 static value *set_operation(tracer *t, int op, value *l, value *r) {
+  if (op == SET_AND) return set_common(t, l, r, r->seq.count <= l->seq.count);
   value *result = value_set(t, set_is_frozen(l));
   Py_ssize_t at;
   if (result) result->any.n |= SET_DISORDERED;
   for (Py_ssize_t i = 0; result && i < l->seq.count; i++) {
     int found = set_find(t, r, l->seq.items[i], &at);
     if (found < 0) return NULL;
-    bool keep = op == SET_OR || (op == SET_AND) == (found == 1);
-    if (keep && !seq_append(t, result, l->seq.items[i])) return NULL;
+    if ((op == SET_OR || !found) && !seq_append(t, result, l->seq.items[i])) return NULL;
   }
   for (Py_ssize_t i = 0; result && (op == SET_OR || op == SET_XOR) && i < r->seq.count; i++) {
     int found = set_find(t, l, r->seq.items[i], &at);
@@ -222,11 +234,19 @@ METHOD(set_copy) {
   return set_from(t, v, set_is_frozen(v));
 }
 
+static bool value_is_set(value *v) {
+  value *content = object_content(v) ? object_content(v) : v;
+  return content->type == &value_set_type ||
+         (value_is_const(content) && PyAnySet_Check(content->object));
+}
+
 static value *set_fold(tracer *t, value *v, value *const *args, Py_ssize_t count, int op) {
   value *result = set_from(t, v, set_is_frozen(v));
   for (Py_ssize_t i = 0; result && i < count; i++) {
     value *other = set_from(t, args[i], false);
-    result = other ? set_operation(t, op, result, other) : NULL;
+    result = !other                                    ? NULL
+             : op == SET_AND && !value_is_set(args[i]) ? set_common(t, result, other, true)
+                                                       : set_operation(t, op, result, other);
   }
   return result;
 }

@@ -429,6 +429,10 @@ bool object_is_namespace(PyObject *object); /* an exact types.SimpleNamespace */
 value *object_lazy_attr(tracer *t, value *v, PyObject *name);
 bool type_store(tracer *t, value *v, PyObject *name, value *item);
 bool object_store(tracer *t, value *v, PyObject *name, value *item);
+int object_give(PyObject *made, PyObject *name, PyObject *item);
+recipe *object_rebuild_attributes(tracer *t, value *v);
+/* The __dict__ of an object made here, as part of that; NULL with nothing pending: it is none. */
+recipe *object_rebuild_dict(tracer *t, value *dict);
 value *object_allocate(tracer *t, PyObject *cls);
 bool loom_class_is_python(PyTypeObject *type); /* defined by a class statement over object */
 value *object_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t count,
@@ -564,6 +568,9 @@ void scalar_compared(tracer *t, int op, value **l, value **r);
 value *scalar_key(tracer *t,
                   value *key); /* the constant that it hashes and compares like, or NULL */
 value **scalar_arguments(tracer *t, value *const *args, Py_ssize_t count);
+/* The arguments of such a function, with the constants in the places where it takes them for that.
+ */
+value **scalar_taken(tracer *t, const char *function, value *const *args, Py_ssize_t count);
 value *scalar_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t count,
                    PyObject *kwnames); /* self first */
 /* An attribute that the builtin type keeps in C; NULL with nothing pending: it is none. */

@@ -110,7 +110,9 @@ class Comparison:
             return
         names = list(getattr(want, "__dict__", ()))
         assert names == list(getattr(got, "__dict__", ())), f"attributes {list(getattr(got, '__dict__', ()))} instead of {names}"
-        names += [n for c in type(want).__mro__ for n in getattr(c, "__slots__", ()) if isinstance(n, str) and hasattr(want, n)]
+        for name in names:
+            self.same(got.__dict__[name], want.__dict__[name], f"{at}.{name}")
+        names = [n for c in type(want).__mro__ for n in getattr(c, "__slots__", ()) if isinstance(n, str) and hasattr(want, n)]
         for name in names:
             self.same(getattr(got, name), getattr(want, name), f"{at}.{name}")
 
@@ -133,8 +135,8 @@ class Comparison:
                 assert np.shares_memory(g, h) == np.shares_memory(w, v), "arrays share memory in one and not in the other"
 
 
-def compare(got, want):
-    look = Comparison()
+def compare(got, want, look=None):
+    look = look or Comparison()
     look.same(got.arguments, want.arguments, "arguments")
     look.same(got.result, want.result, "result")
     look.same(got.probed, want.probed, "state")
@@ -142,7 +144,7 @@ def compare(got, want):
     if want.error is not None:
         look.same(got.error, want.error, "exception")
     look.memory()
-    assert got.printed == want.printed, f"printed {got.printed!r} instead of {want.printed!r}"
+    look.same(got.printed, want.printed, "what is printed")
     assert got.warned == want.warned, f"warned {got.warned} instead of {want.warned}"
 
 
