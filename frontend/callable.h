@@ -334,7 +334,10 @@ void hook_close(const hook_scope *scope);
  */
 bool hook_pause(hook_scope *scope);
 void hook_forget(const callable *c); /* it is about to go */
-void hook_reset(const callable *c);  /* what was learnt of it is void */
+/* Frames of this code are not looked at, since it asks itself for the parts of `code`, which lives
+ * as long as it does. */
+void hook_bar(PyCodeObject *twin, PyCodeObject *code);
+void hook_reset(const callable *c); /* what was learnt of it is void */
 
 /* ---- resume.c: going on behind a break ----------------------------------------------------------
  */

@@ -13,6 +13,12 @@ PyFunctionObject *frame_function(const struct _PyInterpreterFrame *f) {
 
 PyObject **frame_slots(struct _PyInterpreterFrame *f) { return ((python_frame *)f)->slots; }
 
+#define FRAME_OF_GENERATOR 1 /* _frameowner */
+
+bool frame_is_generators(const struct _PyInterpreterFrame *f) {
+  return ((const python_frame *)f)->owner == FRAME_OF_GENERATOR;
+}
+
 bool frame_is_seen(void) {
   const python_frame *f = python_frame_now();
   return f && f->object && Py_REFCNT(f->object) > 1;

@@ -250,6 +250,7 @@ typedef struct capture {
   recipe *result;
   recipe **shared; /* RECIPE_SHARED targets */
   uint32_t shared_count;
+  bool generators;  /* among what it makes are generators that have not begun */
   bool spent;       /* its own changes end what it guards: it fills a gap in a dictionary */
   bool sized;       /* some numbers of the graph are symbolic: each has a guard that reads it, but for: */
   uint64_t late;    /* the symbols that host calls introduce */

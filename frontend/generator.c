@@ -63,6 +63,13 @@ static void segments_unref(segments *s) {
 /* ---- one part -----------------------------------------------------------------------------------
  */
 
+/* A function that is called in place of another has it where functions have their documentation: it
+ * is nobody's who could ask for that. */
+static PyFunctionObject *twin_of(PyFunctionObject *twin) {
+  PyObject *kept = twin->func_doc;
+  return kept && PyFunction_Check(kept) ? (PyFunctionObject *)kept : twin;
+}
+
 static Py_ssize_t segments_locals(const segments *s) {
   const PyCodeObject *code = (const PyCodeObject *)s->code;
   return code->co_nlocalsplus - code->co_nfreevars;
@@ -187,11 +194,14 @@ static int place_run(segments *s, generator_place *p, python_frame *f, callable 
   if (p->handled && !handled) return 0;
   frame_look(s, f, handled, items, &at);
   if (handled) PyErr_SetHandledException(Py_None);
+  PyFunctionObject *outer = loom_function_now;
+  if (owner->shared) loom_function_now = twin_of((PyFunctionObject *)f->function);
   callable *part = resume_part(owner, s->code, &at);
   python_frame_set(f->previous);
   entry *e = part ? callable_entry(part, items, symbols, &plain) : NULL;
   python_frame_set(f);
   if (e) ran = part_run(s, p, f, e, items, symbols);
+  loom_function_now = outer;
   if (PyErr_Occurred()) ran = -1;
   if (handled && ran <= 0) PyErr_SetHandledException(handled);
   Py_XDECREF(handled);
@@ -384,16 +394,25 @@ static PyObject *generator_code(callable *c) {
   return made;
 }
 
-static PyObject *generator_twin(callable *c) {
-  PyFunctionObject *own = c->function;
-  PyObject *code = generator_code(c);
-  PyObject *made =
-      code ? PyFunction_NewWithQualName(code, own->func_globals, own->func_qualname) : NULL;
-  Py_XDECREF(code);
+/* With this code, else like `own`. */
+static PyObject *twin_new(PyObject *code, PyFunctionObject *own) {
+  PyObject *made = PyFunction_NewWithQualName(code, own->func_globals, own->func_qualname);
   if (made && own->func_closure && PyFunction_SetClosure(made, own->func_closure)) Py_CLEAR(made);
   if (!made) return NULL;
-  Py_XSETREF(((PyFunctionObject *)made)->func_name, Py_NewRef(own->func_name));
+  PyFunctionObject *twin = (PyFunctionObject *)made;
+  Py_XSETREF(twin->func_name, Py_NewRef(own->func_name));
+  Py_XSETREF(twin->func_builtins, Py_NewRef(own->func_builtins));
   return made;
+}
+
+/* Borrowed; NULL where there is none. */
+static PyObject *generator_twin(callable *c) {
+  if (c->resumes.generator) return c->resumes.generator;
+  PyObject *code = generator_code(c);
+  if (code) hook_bar((PyCodeObject *)code, (PyCodeObject *)c->code);
+  if (code) c->resumes.generator = twin_new(code, c->function);
+  Py_XDECREF(code);
+  return c->resumes.generator;
 }
 
 /* What users may change at any time. */
@@ -420,8 +439,8 @@ PyObject *generator_vectorcall(PyObject *self, PyObject *const *args, size_t fla
     if (!callable_refresh(c)) return NULL;
     return c->vectorcall(self, args, flags, kwnames);
   }
-  PyObject *twin = c->resumes.generator;
-  if (!twin && !(twin = c->resumes.generator = generator_twin(c))) {
+  PyObject *twin = python_code_is_monitored(c->code) ? NULL : generator_twin(c);
+  if (!twin) {
     if (PyErr_Occurred()) return NULL;
     return callable_call_plain(c, args, flags, kwnames);
   }
@@ -429,6 +448,52 @@ PyObject *generator_vectorcall(PyObject *self, PyObject *const *args, size_t fla
   PyObject *result = NULL;
   if (twin_follow((PyFunctionObject *)twin, c->function))
     result = PyObject_Vectorcall(twin, args, flags, kwnames);
+  Py_DECREF(twin);
+  return result;
+}
+
+/* ---- generator functions that are called by what runs for real ---------------------------------
+ */
+
+/* May a part still begin somewhere? */
+static bool twin_asks(const PyFunctionObject *twin) {
+  PyObject *consts = ((PyCodeObject *)twin->func_code)->co_consts;
+  const mark *last = (mark *)PyTuple_GET_ITEM(consts, PyTuple_GET_SIZE(consts) - 1);
+  const generator_layout *layout = &last->segments->layout;
+  for (int32_t i = 0; i < layout->place_count; i++)
+    if (layout->places[i].armed) return true;
+  return false;
+}
+
+/* Calls a function that has this one's arguments with what a frame of it starts with. */
+static PyObject *twin_call(PyObject *twin, const PyCodeObject *code, PyObject *const *slots) {
+  int positional = code->co_argcount, named = code->co_kwonlyargcount, next = positional + named;
+  PyObject *rest = code->co_flags & CO_VARARGS ? slots[next++] : NULL,
+           *more = code->co_flags & CO_VARKEYWORDS ? slots[next] : NULL, *result = NULL;
+  PyObject *args = PyTuple_New(positional), *all = NULL,
+           *kwargs = more    ? PyDict_Copy(more)
+                     : named ? PyDict_New()
+                             : NULL;
+  for (int i = 0; args && i < positional; i++)
+    PyTuple_SET_ITEM(args, i, Py_NewRef(slots[i]));
+  if (args) all = rest ? PySequence_Concat(args, rest) : Py_NewRef(args);
+  bool good = all && (kwargs || (!more && !named));
+  for (int i = positional; good && i < positional + named; i++)
+    good = PyDict_SetItem(kwargs, PyTuple_GET_ITEM(code->co_localsplusnames, i), slots[i]) == 0;
+  if (good) result = PyObject_Call(twin, all, kwargs);
+  Py_XDECREF(args);
+  Py_XDECREF(all);
+  Py_XDECREF(kwargs);
+  return result;
+}
+
+PyObject *generator_call_frame(callable *c, PyFunctionObject *function, PyObject *const *slots) {
+  PyObject *shared = generator_twin(c), *result = NULL;
+  if (!shared || !twin_asks((PyFunctionObject *)shared)) return NULL;
+  PyObject *twin = twin_new(((PyFunctionObject *)shared)->func_code, function);
+  if (!twin) return NULL;
+  Py_XSETREF(((PyFunctionObject *)twin)->func_doc, Py_NewRef((PyObject *)function));
+  result = twin_call(twin, (PyCodeObject *)function->func_code, slots);
   Py_DECREF(twin);
   return result;
 }

@@ -62,5 +62,8 @@ bool generator_is_code(const PyObject *code);
 /* What is called for the callable of such a function. */
 PyObject *generator_vectorcall(PyObject *self, PyObject *const *args, size_t flags,
                                PyObject *kwnames);
+/* The generator for a frame of such a function, which is about to start and holds its arguments;
+ * `c` is the shared callable for its code. NULL without an exception: it is to be a plain one. */
+PyObject *generator_call_frame(callable *c, PyFunctionObject *function, PyObject *const *slots);
 
 #endif

@@ -9,12 +9,13 @@
  * function that is called.
  *
  * The interpreter's hook is one for all threads. It passes on, to whatever was set before: frames
- * of threads that run nothing compiled; generators and coroutines; frames in which an exception is
- * thrown; library code; code that turned out to have nothing to compute; all frames while the
- * thread is debugged or profiled. Where frames run under a hook they use the C stack, which plain
- * calls do not: when little is left of it, the hook is taken away until the frame at hand has
- * ended.
+ * of threads that run nothing compiled; coroutines, and generators that go on; frames in which an
+ * exception is thrown; library code; code that turned out to have nothing to compute; all frames
+ * while the thread is debugged or profiled. Where frames run under a hook they use the C stack,
+ * which plain calls do not: when little is left of it, the hook is taken away until the frame at
+ * hand has ended.
  */
+#include "frontend/generator.h"
 #include "frontend/resume.h"
 #include "frontend/value/value.h"
 
@@ -35,12 +36,23 @@ static Py_ssize_t hook_index = -1;  /* of what is kept with code objects */
 /* ---- what is kept with a code object ------------------------------------------------------------
  */
 
+/* Of generators: some are compiled and some are plain, and each time that one goes on is measured.
+ */
+typedef struct hook_trial {
+  uint32_t calls, count[2]; /* plain; compiled */
+  uint64_t spent[2], least[2];
+  bool open;
+} hook_trial;
+
 typedef struct hook_record {
   callable *made;          /* borrowed: it forgets itself here when it goes; or NULL */
   uint32_t idle, failures; /* calls in a row */
   bool useful, never;      /* some had something to compute; it is let alone */
   bool barred;             /* for what it is */
   PyObject *leave;         /* code for frames that were not evaluated (owned), or NULL so far */
+  hook_trial trial;
+  struct hook_record
+      *twin_of; /* it belongs to code that asks for the parts of that one's; or NULL */
 } hook_record;
 
 /* NULL where somebody else keeps something with a code object, and we do not. */
@@ -66,8 +78,17 @@ static hook_record *record_new(PyCodeObject *code) {
   }
   if (r)
     r->barred = !(code->co_flags & CO_OPTIMIZED) || code->co_stacksize < 1 ||
-                code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR);
+                code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR) ||
+                (code->co_flags & CO_GENERATOR && !generator_is_code((PyObject *)code));
   return r;
+}
+
+void hook_bar(PyCodeObject *twin, PyCodeObject *code) {
+  hook_record *r = record_of(twin);
+  if (!r && hook_index >= 0) r = record_new(twin);
+  if (!r) return;
+  r->barred = true;
+  r->twin_of = record_of(code);
 }
 
 /* A new reference; NULL when out of memory. */
@@ -225,6 +246,63 @@ static PyObject *hook_call(PyThreadState *state, struct _PyInterpreterFrame *f, 
   return result;
 }
 
+/* ---- generators --------------------------------------------------------------------------------
+ */
+
+#define HOOK_TRIAL_WARM_UP 8 /* calls, which compile */
+#define HOOK_TRIAL_STEPS 24  /* of each kind, until it is decided */
+#define HOOK_TRIAL_ODD 4     /* times the mean: what one step counts at most */
+
+/* Whether compiled parts gain more than they cost shows only when a generator runs. */
+static void trial_note(hook_record *r, bool compiled, uint64_t ns) {
+  hook_trial *t = &r->trial;
+  uint64_t most =
+      t->count[compiled] ? HOOK_TRIAL_ODD * t->spent[compiled] / t->count[compiled] : ns;
+  if (!t->count[compiled] || ns < t->least[compiled]) t->least[compiled] = ns;
+  t->spent[compiled] += ns < most ? ns : most;
+  t->count[compiled]++;
+  if (t->count[0] < HOOK_TRIAL_STEPS || t->count[1] < HOOK_TRIAL_STEPS) return;
+  t->open = false;
+  r->never =
+      t->spent[1] / t->count[1] > t->spent[0] / t->count[0] / 4 * 5 && t->least[1] > t->least[0];
+}
+
+/* The frame of a generator that goes on. */
+static PyObject *hook_resume(PyThreadState *state, struct _PyInterpreterFrame *f, hook_record *r) {
+  bool compiled = r && r->twin_of;
+  hook_record *own = compiled ? r->twin_of : r;
+  if (!own || !own->trial.open) return hook_pass(state, f, 0);
+  PyObject *code =
+      Py_NewRef((PyObject *)frame_code(f)); /* and with it that which it is a twin of */
+  uint64_t start = loom_clock_ns();
+  PyObject *result = hook_pass(state, f, 0);
+  if (own->trial.open) trial_note(own, compiled, loom_clock_ns() - start);
+  Py_DECREF(code);
+  return result;
+}
+
+/* The frame of a generator function that is called. */
+static PyObject *hook_generator(PyThreadState *state, struct _PyInterpreterFrame *f, hook_record *r,
+                                callable *c, PyFunctionObject *function) {
+  if (r->trial.calls++ == HOOK_TRIAL_WARM_UP) r->trial.open = loom_config.leave_slower;
+  if (r->trial.open && r->trial.calls % 2) return hook_pass(state, f, 0);
+  PyObject *leave = PYTHON_FRAME_IS_EVALUATED ? record_leave(r, function) : NULL, *result = NULL;
+  if (PYTHON_FRAME_IS_EVALUATED && !leave) return hook_pass(state, f, 0);
+  Py_INCREF(c);
+  Py_INCREF(function);
+  result = generator_call_frame(c, function, frame_slots(f));
+  if (result || PyErr_Occurred()) {
+    result = frame_leave(state, f, leave, result);
+  } else {
+    r->never = true;
+    result = hook_pass(state, f, 0);
+  }
+  Py_XDECREF(leave);
+  Py_DECREF(function);
+  Py_DECREF(c);
+  return result;
+}
+
 static PyObject *hook_evaluate(PyThreadState *state, struct _PyInterpreterFrame *f, int thrown) {
   const hook_scope *scope = scope_now;
   if (!scope || !scope->owner || thrown) return hook_pass(state, f, thrown);
@@ -236,10 +314,14 @@ static PyObject *hook_evaluate(PyThreadState *state, struct _PyInterpreterFrame 
     r->barred |= hook_is_library(code, function);
   if (callable_stack_left() < HOOK_STACK || python_recursion_is_low())
     return hook_pass_deep(state, f);
+  bool lazy = code->co_flags & CO_GENERATOR;
+  if (lazy && frame_is_generators(f)) return hook_resume(state, f, r);
   if (!r || r->never || r->barred || !function || callable_is_off()) return hook_pass(state, f, 0);
+  if (lazy && python_code_is_monitored((PyObject *)code)) return hook_pass(state, f, 0);
   callable *c = hook_callable(scope->owner, r, function);
   error_drop();
-  return c ? hook_call(state, f, r, c, function) : hook_pass(state, f, 0);
+  if (!c) return hook_pass(state, f, 0);
+  return lazy ? hook_generator(state, f, r, c, function) : hook_call(state, f, r, c, function);
 }
 
 static void hook_install(void) {

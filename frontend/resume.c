@@ -302,6 +302,17 @@ static bool drive_step(drive *d, PyObject **result) {
   return number >= 0;
 }
 
+/* Runs a part. A generator that it makes for what comes next is one whose parts are compiled. */
+static PyObject *drive_run(const drive *d, entry *e, PyObject *const *args, const int64_t *symbols,
+                           bool *plain, bool *changed) {
+  hook_scope scope;
+  bool hooked = e->captured->generators && e->stopped;
+  if (hooked) hook_open(&scope, d->owner, d->code);
+  PyObject *result = entry_run_part(e, args, symbols, plain, changed);
+  if (hooked) hook_close(&scope);
+  return result;
+}
+
 /* Runs the part that starts where the frame stands. True: it ended in front of another
  * instruction. */
 static bool drive_part(drive *d, PyObject **result) {
@@ -317,7 +328,7 @@ static bool drive_part(drive *d, PyObject **result) {
   else
     e = callable_entry(part, d->state->items, symbols, &plain);
   if (e) {
-    *result = entry_run_part(e, d->state->items, symbols, &plain, &changed);
+    *result = drive_run(d, e, d->state->items, symbols, &plain, &changed);
     d->useful |= e->operations > 0;
   }
   /* What was raised while nothing had been changed yet, by a signal handler that is, is raised
@@ -364,7 +375,8 @@ PyObject *resume_run(callable *c, entry *e, PyObject *const *args, const int64_t
   Py_INCREF(c);
   Py_INCREF(d.code);
   e->refs++;
-  PyObject *result = entry_run(e, args, symbols, fallback);
+  bool changed = false;
+  PyObject *result = drive_run(&d, e, args, symbols, fallback, &changed);
   if (result) {
     state_take(d.state, result, state_count(locals, &d.at), &d.at.present);
     /* What a frame started with is in its state now: nobody else is to hold it. */

@@ -55,6 +55,8 @@ PyObject *frame_leave(PyThreadState *state, struct _PyInterpreterFrame *f, PyObj
 PyCodeObject *frame_code(const struct _PyInterpreterFrame *f);         /* borrowed */
 PyFunctionObject *frame_function(const struct _PyInterpreterFrame *f); /* borrowed; NULL: none */
 PyObject **frame_slots(struct _PyInterpreterFrame *f); /* its locals: the arguments come first */
+bool frame_is_generators(
+    const struct _PyInterpreterFrame *f); /* is it a generator's own, that goes on? */
 /* frames_agree(function) -> are the interpreter's frames as python.h says? The function has one
  * argument and one more local, and returns frame_probe(argument), with nothing bound to the local.
  * METH_O. */

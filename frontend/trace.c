@@ -98,8 +98,9 @@ static int32_t step_reach(const loom_instr *in) {
   case BC_SUBSCR:
   case BC_DELETE_SUBSCR:
   case BC_STORE_ATTR:
-  case BC_FORMAT_VALUE:
   case BC_IMPORT_NAME: return 2;
+  case BC_FORMAT_VALUE: return in->arg & 4 ? 2 : 1;
+  case BC_MAKE_FUNCTION: return 1 + __builtin_popcount((unsigned)in->arg & 15);
   case BC_SET_FUNCTION:
   case BC_STORE_SUBSCR:
   case BC_LOAD_SUPER_ATTR: return 3;
@@ -127,6 +128,22 @@ bool object_grows(PyObject *object) {
          object_is_deque(object);
 }
 
+/* The call of a method that only adds to a container, behind a break among its arguments: the stack
+ * holds the type's own method and the container. */
+static bool frame_realise_method(tracer *t, frame *f, const loom_instr *in) {
+  if (in->op != BC_CALL || f != t->root || f->sp < in->arg + 2) return true;
+  value **at = &f->stack[f->sp - in->arg - 2], *self = at[1];
+  PyMethodDescrObject *method = (PyMethodDescrObject *)at[0]->object;
+  if (at[0]->type != &value_lazy_type || self->type != &value_lazy_type ||
+      !Py_IS_TYPE(method, &PyMethodDescr_Type) || PyDescr_TYPE(method) != Py_TYPE(self->object) ||
+      !shadow_takes(self, PyDescr_NAME(method)))
+    return true;
+  if (!value_wrap(t, at[0]->object, at[0]->source) || !(at[1] = shadow_method(t, self)))
+    return false;
+  at[0] = t->null;
+  return true;
+}
+
 /* What existed before is not looked at, and not guarded, before an instruction has to: the
  * outermost frame's stack holds it as it is, that of others containers. What only adds to one does
  * not look at it either: a list that grows would have another length each time. */
@@ -136,6 +153,7 @@ static bool frame_realise(tracer *t, frame *f, const loom_instr *in) {
   if (in->op == BC_LOAD_ATTR && top && top->type == &value_lazy_type &&
       shadow_takes(top, PyTuple_GET_ITEM(f->code->object->co_names, in->arg)))
     return true;
+  if (!frame_realise_method(t, f, in)) return false;
   for (int32_t i = f->sp - 1; i >= 0 && i >= f->sp - reach; i--) {
     value **at = &f->stack[i];
     if ((*at)->type == &value_lazy_type && !(*at = value_wrap(t, (*at)->object, (*at)->source)))

@@ -151,6 +151,7 @@ recipe *generator_rebuild(tracer *t, value *v) {
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a generator that has begun is returned");
   if (generator_is_renamed(f->function))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a generator of a function with another name");
+  t->capture->generators = true;
   value *args = value_tuple(t, NULL, 0), *keywords = value_dict(t), *item;
   for (int i = 0; args && keywords && i < named; i++) {
     if (!(item = generator_argument(f, i))) return NULL;
