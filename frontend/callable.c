@@ -89,9 +89,10 @@ PyObject *callable_call_uncompiled(callable *c, PyObject *const *args, size_t fl
   Py_INCREF(c);
   trial_run_begin(&run, c);
   plain_frame_open(&frame, c);
-  hook_open(&scope, c, c->function->func_code);
+  bool scoped = !run.alone || hook_pause(&scope);
+  if (!run.alone) hook_open(&scope, c, c->function->func_code);
   PyObject *result = callable_call_plain(c, args, flags, kwnames);
-  hook_close(&scope);
+  if (scoped) hook_close(&scope);
   plain_frame_close(&frame);
   trial_run_end(&run, c, result != NULL);
   Py_DECREF(c);

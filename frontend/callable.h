@@ -24,9 +24,19 @@ bool backend_from_name(const char *name, backend *out);
 /* Immutable once it is published, but for counters; shared by reference (under the GIL). */
 /* See trial.c. */
 typedef struct trial {
-  enum { TRIAL_OPEN, TRIAL_PLAIN_NEXT, TRIAL_LEFT, TRIAL_OVER } state;
-  uint32_t warm, attempts, pairs, grown;
-  uint64_t compiled_ns, plain_ns; /* of the last compiled run; of the longest plain one */
+  /* From TRIAL_LEFT on, but for TRIAL_OVER, all runs are plain: in that state and in TRIAL_CALLEES
+   * with compiled callees, in the others without. */
+  enum {
+    TRIAL_OPEN,
+    TRIAL_PLAIN_NEXT,
+    TRIAL_LEFT,
+    TRIAL_ALONE_NEXT,
+    TRIAL_CALLEES,
+    TRIAL_ALONE,
+    TRIAL_OVER
+  } state;
+  uint32_t warm, attempts, pairs, lost, grown;
+  uint64_t compiled_ns, plain_ns; /* of the last run of the first kind; of the longest of the other */
 } trial;
 
 typedef struct entry {
@@ -246,6 +256,7 @@ void binding_fini(binding *b);
  * exception: run the plain function; with one: GraphBreak under fullgraph, MemoryError,
  * KeyboardInterrupt. */
 entry *callable_build(callable *c, PyObject *const *slots);
+extern uint64_t callable_builds; /* how often that has captured something, of any function */
 /* Takes over the reference. It is tried before all others, or (`last`) after them. */
 void callable_publish(callable *c, entry *e, bool last);
 void callable_forget(callable *c); /* all that was compiled or learnt */
@@ -364,7 +375,8 @@ void trial_compiled(entry *e, uint64_t ns, uint32_t rounds);
 /* Around a run of the plain function that may be one of a trial. `done`: nothing was raised. */
 typedef struct trial_run {
   entry *tried;
-  uint64_t start;
+  uint64_t start, builds;
+  bool alone; /* nothing below is to be compiled */
 } trial_run;
 void trial_run_begin(trial_run *run, callable *c);
 void trial_run_end(trial_run *run, callable *c, bool done);

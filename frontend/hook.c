@@ -232,10 +232,13 @@ static PyObject *hook_call(PyThreadState *state, struct _PyInterpreterFrame *f, 
     result = interrupt_close(&watch, hook_pass(state, f, 0));
   } else if (plain && !PyErr_Occurred()) {
     trial_run run;
+    hook_scope scope;
     trial_run_begin(&run, c);
+    bool paused = run.alone && hook_pause(&scope);
     plain_frame_open(&frame, c);
     result = hook_pass(state, f, 0);
     plain_frame_close(&frame);
+    if (paused) hook_close(&scope);
     trial_run_end(&run, c, result != NULL);
   } else {
     result = frame_leave(state, f, leave, result);

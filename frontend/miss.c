@@ -385,6 +385,8 @@ static void build_make_room(callable *c) {
   }
 }
 
+uint64_t callable_builds;
+
 entry *callable_build(callable *c, PyObject *const *slots) {
   callable_bury(c);
   if (c->building && c->building_pid == (long)getpid()) return NULL;
@@ -406,6 +408,7 @@ entry *callable_build(callable *c, PyObject *const *slots) {
   if (c->dynamic != DYNAMIC_NEVER) dynamic_learn(c, slots);
   double start = loom_clock_ms();
   uint32_t put_off = loom_errors_put_off;
+  callable_builds++;
   c->building = PyThread_get_thread_ident();
   c->building_pid = (long)getpid();
   entry *e = build_now(c, slots, split);

@@ -227,7 +227,7 @@ static void state_take_exit(frame_state *s, frame_shape *at, const callable *par
 
 typedef struct drive {
   uint32_t steps, rounds;
-  uint64_t start;
+  uint64_t start, builds;
   bool useful; /* a part had something to compute */
   callable *owner;
   PyObject *code;  /* of the function when the call began (owned) */
@@ -369,6 +369,7 @@ PyObject *resume_run(callable *c, entry *e, PyObject *const *args, const int64_t
              .code = e->code,
              .outer = PyErr_GetHandledException(),
              .start = loom_clock_ns(),
+             .builds = callable_builds,
              .useful = e->operations > 0};
   const PyCodeObject *code = (const PyCodeObject *)e->code;
   Py_ssize_t locals = code->co_nlocalsplus - code->co_nfreevars;
@@ -386,7 +387,7 @@ PyObject *resume_run(callable *c, entry *e, PyObject *const *args, const int64_t
       drive_normalise(&d);
     while (d.rounds++, drive_step(&d, &result) && drive_part(&d, &result));
   }
-  if (result) trial_compiled(e, loom_clock_ns() - d.start, d.rounds);
+  if (result && d.builds == callable_builds) trial_compiled(e, loom_clock_ns() - d.start, d.rounds);
   e->useful |= d.useful;
   e->idle += !d.useful;
   entry_unref(e);

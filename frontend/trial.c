@@ -5,27 +5,31 @@
  * slower that way than it was. Nothing tells so beforehand; but any call may run either way and
  * gives the same, so some of the first calls of such a function are run in turn compiled and plain,
  * and timed. When the plain run was clearly the faster one each time, the function is left to
- * Python (its callees are compiled still), until its calls take much longer than they did.
+ * Python, until its calls take much longer than they did. So are its callees, unless a second
+ * comparison shows that calls are clearly faster where those are compiled.
  *
- * Only calls of many short parts are looked at: the plain run of one of these is seldom much longer
- * than the call itself, and one plain run that was not faster ends the trial. */
+ * Only calls of many short parts, and short calls, are looked at: the plain run of one of these is
+ * seldom much longer than the call itself, and one that was ends the trial. */
 #include "frontend/callable.h"
 
 #define TRIAL_WARM_UP 2         /* calls before: they compile */
 #define TRIAL_PAIRS 5           /* of a compiled and a plain run */
-#define TRIAL_COLD 4            /* times the compiled run: what the first plain one may take */
+#define TRIAL_LOST 3            /* pairs in which the plain one was not faster: the end */
+#define TRIAL_COLD 4            /* times the compiled run: what a plain one may take at all */
 #define TRIAL_ATTEMPTS 24       /* compiled runs that did not qualify, until there is no trial */
-#define TRIAL_ROUNDS 8          /* breaks of a call that qualifies: at least; */
+#define TRIAL_ROUNDS 8          /* breaks of a call that qualifies: at least, */
+#define TRIAL_SHORT_NS 200000   /* or it takes this at most; */
 #define TRIAL_ROUND_NS 50000    /* a part and an instruction: at most; */
 #define TRIAL_CALL_NS 100000000 /* all: at most */
 #define TRIAL_GROWN 4           /* times the longest plain run of the trial: the sizes are others */
 #define TRIAL_GROWN_RUNS 3
+#define TRIAL_CALLEES_RUNS 3 /* until those are compiled */
 
 bool trial_is_plain(callable *c, entry *e) {
   trial *t = &e->trial;
   if (c->tried) entry_unref(c->tried);
   c->tried = NULL;
-  if (t->state != TRIAL_LEFT && t->state != TRIAL_PLAIN_NEXT) return false;
+  if (t->state == TRIAL_OPEN || t->state == TRIAL_OVER) return false;
   e->refs++;
   c->tried = e;
   return true;
@@ -33,11 +37,11 @@ bool trial_is_plain(callable *c, entry *e) {
 
 void trial_compiled(entry *e, uint64_t ns, uint32_t rounds) {
   trial *t = &e->trial;
-  if (!loom_config.leave_slower || t->state != TRIAL_OPEN || rounds < TRIAL_ROUNDS ||
-      t->warm++ < TRIAL_WARM_UP)
+  if (!loom_config.leave_slower || t->state != TRIAL_OPEN ||
+      (rounds < TRIAL_ROUNDS && ns > TRIAL_SHORT_NS) || t->warm++ < TRIAL_WARM_UP)
     return;
   if (ns > TRIAL_CALL_NS || ns / rounds > TRIAL_ROUND_NS) {
-    if (++t->attempts == TRIAL_ATTEMPTS) t->state = TRIAL_OVER;
+    if (++t->attempts >= TRIAL_ATTEMPTS) t->state = TRIAL_OVER;
     return;
   }
   t->compiled_ns = ns;
@@ -59,34 +63,59 @@ static void trial_leave(callable *c, const trial *t) {
   PyErr_Restore(type, raised, traceback);
 }
 
-static void trial_plain(callable *c, trial *t, uint64_t ns) {
-  if (t->state == TRIAL_LEFT) {
-    t->grown = ns / TRIAL_GROWN > t->plain_ns ? t->grown + 1 : 0;
-    if (t->grown == TRIAL_GROWN_RUNS) *t = (trial){.state = TRIAL_OPEN};
-    return;
-  }
-  if (t->state != TRIAL_PLAIN_NEXT) return;
-  /* The first plain run warms the interpreter up. */
-  uint64_t worst = t->pairs ? t->compiled_ns / 3 * 2 : TRIAL_COLD * t->compiled_ns;
-  if (t->pairs && ns > t->plain_ns) t->plain_ns = ns;
-  if (ns > worst) {
+/* A plain run in the comparison with compiled ones. */
+static void trial_against_compiled(callable *c, trial *t, uint64_t ns) {
+  /* The first plain run warms the interpreter up; another process may come in between later. */
+  bool lost = t->pairs && ns > t->compiled_ns / 5 * 4;
+  if (t->pairs && !lost && ns > t->plain_ns) t->plain_ns = ns;
+  t->lost += lost;
+  t->pairs += !lost;
+  if (ns > TRIAL_COLD * t->compiled_ns || t->lost == TRIAL_LOST) {
     t->state = TRIAL_OVER;
-  } else if (++t->pairs < TRIAL_PAIRS) {
+  } else if (t->pairs < TRIAL_PAIRS) {
     t->state = TRIAL_OPEN;
   } else {
     t->state = TRIAL_LEFT;
+    t->pairs = t->lost = t->warm = 0;
     trial_leave(c, t);
   }
+}
+
+/* A run without compiled callees in the comparison with those that have them. */
+static void trial_against_callees(trial *t, uint64_t ns) {
+  if (t->compiled_ns > ns / 4 * 3)
+    t->state = ++t->lost < TRIAL_LOST ? TRIAL_LEFT : TRIAL_ALONE;
+  else
+    t->state = ++t->pairs < TRIAL_PAIRS ? TRIAL_LEFT : TRIAL_CALLEES;
+}
+
+static void trial_plain(callable *c, trial *t, uint64_t ns) {
+  if (t->state == TRIAL_PLAIN_NEXT) {
+    trial_against_compiled(c, t, ns);
+    return;
+  }
+  if (t->state == TRIAL_LEFT && t->warm++ >= TRIAL_CALLEES_RUNS) {
+    t->compiled_ns = ns;
+    t->state = TRIAL_ALONE_NEXT;
+  } else if (t->state == TRIAL_ALONE_NEXT) {
+    trial_against_callees(t, ns);
+  }
+  t->grown = ns / TRIAL_GROWN > t->plain_ns ? t->grown + 1 : 0;
+  if (t->grown == TRIAL_GROWN_RUNS) *t = (trial){.state = TRIAL_OPEN};
 }
 
 void trial_run_begin(trial_run *run, callable *c) {
   run->tried = c->tried;
   c->tried = NULL;
+  run->builds = callable_builds;
+  run->alone = run->tried && run->tried->trial.state != TRIAL_LEFT &&
+               run->tried->trial.state != TRIAL_CALLEES;
   if (run->tried) run->start = loom_clock_ns();
 }
 
 void trial_run_end(trial_run *run, callable *c, bool done) {
   if (!run->tried) return;
-  if (done) trial_plain(c, &run->tried->trial, loom_clock_ns() - run->start);
+  if (done && run->builds == callable_builds)
+    trial_plain(c, &run->tried->trial, loom_clock_ns() - run->start);
   entry_unref(run->tried);
 }

@@ -84,3 +84,47 @@ def test_a_function_called_by_one_that_runs_for_real():
     x = np.arange(-15.0, 20.0)
     for _ in range(8):
         assert compiled(x) == outer(x)
+
+
+def test_callees_give_the_same_in_every_state_of_the_trial():
+    def callee(x):
+        return np.sin(x) * 0.5 + np.cos(x) * 0.25
+
+    def drive(x, call):
+        total = 0.0
+        for k in range(40):
+            if x[k] > 0:
+                total += k
+        return total, max([call], key=str)(x)  # not captured: the callee runs in a frame of its own
+
+    x = np.linspace(-1.0, 1.0, 64)
+    compiled = frameloom.compile(drive)
+    want = drive(x, callee)
+    for _ in range(40):
+        total, result = compiled(x, callee)
+        assert total == want[0]
+        np.testing.assert_allclose(result, want[1], rtol=1e-12)
+
+
+def test_what_a_plain_run_compiles_is_not_judged():
+    """The first plain runs of this one used to compile what it calls, and to look slow."""
+    class Account:
+        def __init__(self, cash):
+            self.cash, self.held = cash, 0
+
+        def buy(self, price):
+            self.cash -= price
+            self.held += 1
+
+    def trade(prices):
+        account = Account(1000.0)
+        for i in range(1, len(prices)):
+            if prices[i - 1] <= 0 and prices[i] > 0:
+                account.buy(float(prices[i]))
+        return account.cash, account.held
+
+    compiled = frameloom.compile(trade)
+    prices = np.sin(np.arange(60.0))
+    for _ in range(25):
+        assert compiled(prices) == trade(prices)
+    assert SLOWER in codes(compiled)
