@@ -71,6 +71,8 @@ value *builtin_filter(tracer *t, const builtin_args *a) {
 value *builtin_reversed(tracer *t, const builtin_args *a) {
   CHECK(1, 1);
   value *v = a->args[0];
+  Py_ssize_t prefix;
+  if (long_direct(t, v, &prefix)) return iter_exactly(iter_reversed(t, v));
   if (!list_settle(t, v)) return NULL;
   if (v->type == &value_tuple_type || v->type == &value_list_type)
     return iter_exactly(iter_reversed(t, v));

@@ -670,6 +670,10 @@ struct loom_adapter {
   /* Arrays and numbers of the library's as items of a list that a loop goes through (value/gather.c): what owns the
    * block; NULL: it cannot be a row. */
   value *(*lender)(value *v);
+  /* A live list of alike items as arrays, inputs of the graph, one for each number or array in an item: one of them;
+   * NULL: it is none. `like`: such an item; *count: how many there are, a number. */
+  value *(*stack_live)(tracer *t, PyObject *list, const source *s, value **like, loom_value *stacks, uint32_t room,
+                       int64_t *count);
   bool (*row_is_small)(tracer *t, const value *v); /* so that to copy it costs next to nothing */
   loom_value (*read)(tracer *t, value *v);         /* its elements */
   loom_value (*numbers)(tracer *t, loom_dtype dtype, const uint64_t *bits, int64_t count); /* known ones, as data */

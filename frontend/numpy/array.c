@@ -186,7 +186,18 @@ static void array_extent(const PyArrayObject_fields *a, const char **low, const 
   *high += PyDataType_ELSIZE(a->descr);
 }
 
+/* From all arrays in a list (stacked.c). */
+static bool array_disjoint_items(PyObject *a, PyObject *list) {
+  bool apart = true;
+  for (Py_ssize_t i = 0; apart && i < Py_SIZE(list); i++) {
+    PyObject *item = PyList_CheckExact(list) ? PyList_GET_ITEM(list, i) : PyTuple_GET_ITEM(list, i);
+    apart = PyFloat_CheckExact(item) || numpy_array_disjoint(a, item);
+  }
+  return apart;
+}
+
 bool numpy_array_disjoint(PyObject *a, PyObject *b) {
+  if (PyList_CheckExact(b) || PyTuple_CheckExact(b)) return array_disjoint_items(a, b);
   if (PyArray_IsScalar(a, Generic) || PyArray_IsScalar(b, Generic)) return true;
   if (!PyArray_Check(a) || !PyArray_Check(b)) return false;
   const char *a_low, *a_high, *b_low, *b_high;

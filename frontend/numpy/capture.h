@@ -61,6 +61,7 @@ typedef struct np_storage {
   struct np_storage *next;
   const source *source; /* an array that existed before the call, or NULL: made here */
   PyObject *live;       /* that array (borrowed) */
+  PyObject *list;       /* the array is made of the items of this one (borrowed); or NULL */
   value *root;          /* the array value that owns the block */
   loom_value current;   /* all elements, with the sizes of the root */
   uint32_t version;     /* counts writes: keys the views' cached reads */
@@ -145,10 +146,15 @@ loom_value *np_row_at(value *v, const void *parts[2]);
 bool np_row_like(const value *one, const value *other);
 value *np_row_new(tracer *t, const value *like, loom_value node);
 bool np_row_fits(tracer *t, const value *like, loom_type *stack, int64_t rows);
+#define NP_ROW_SMALL 65536 /* bytes of an array that may be copied so that it is a row */
 value *np_lender(value *v);
 bool np_row_is_small(tracer *t, const value *v);
 loom_value np_row_elements(tracer *t, value *v);
 loom_value np_row_numbers(tracer *t, loom_dtype dtype, const uint64_t *bits, int64_t count);
+/* stacked.c: the adapter's stack_live, and its derived. */
+PyObject *numpy_stack(PyObject *list, PyObject *name);
+value *np_stack_live(tracer *t, PyObject *list, const source *s, value **like, loom_value *stacks,
+                     uint32_t room, int64_t *count);
 recipe *np_row_recipe(tracer *t, const value *like, loom_value stack, int64_t *output);
 value *np_stacked(tracer *t, value *list);
 void np_add_storage(tracer *t, np_storage *s);

@@ -46,8 +46,6 @@ bool np_row_fits(tracer *t, const value *like, loom_type *stack, int64_t rows) {
 
 /* ---- items of a list that a loop goes through (value/gather.c) ---- */
 
-#define ROW_SMALL 65536 /* bytes */
-
 value *np_lender(value *v) {
   np_array *a = np_array_of(v);
   bool good = a && !a->packed && !a->warns_on_write && a->type.rank < LOOM_MAX_RANK &&
@@ -60,7 +58,7 @@ bool np_row_is_small(tracer *t, const value *v) {
   __int128 bytes = (__int128)loom_dtype_size(a->type.dtype);
   for (int i = 0; i < a->type.rank; i++)
     bytes *= size_hint(t, np_dim(a->type.dims[i]));
-  return bytes <= ROW_SMALL;
+  return bytes <= NP_ROW_SMALL;
 }
 
 loom_value np_row_elements(tracer *t, value *v) { return np_read(t, np_array_of(v)); }

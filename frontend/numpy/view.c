@@ -4,6 +4,7 @@
  * write, as in NumPy. What was written into a block that existed before the call is copied back at
  * the end: a few slices of it that share no element, or all of it. */
 #include "frontend/numpy/capture.h"
+#include "frontend/value/value.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -430,13 +431,14 @@ static bool view_check_aliases(tracer *t, np_storage *s) {
   }
   for (np_storage *o = np_storages(t); o; o = o->next) {
     if (o == s || !o->source) continue;
-    if (!numpy_array_disjoint(s->live, o->live)) {
+    if (o->list && !numpy_array_disjoint(s->live, o->list)) return gather_apart(t, o->list), false;
+    if (!o->list && !numpy_array_disjoint(s->live, o->live)) {
       trace_break(t, BREAK_ALIASING, "%s", "a written array shares memory with another array");
       return false;
     }
     trace_guard(t, (guard){.kind = GUARD_DISJOINT,
                            .source = s->source,
-                           .source2 = o->source,
+                           .source2 = o->list ? o->source->base : o->source,
                            .adapter = &loom_numpy_adapter,
                            .location = trace_location(t)});
   }

@@ -189,6 +189,52 @@ void gather_over(gathered *g) {
     g->lenders[i]->lender = 0;
 }
 
+/* ---- lists that existed before ------------------------------------------------------------------
+ */
+
+value *gather_live(tracer *t, PyObject *list, const source *s) {
+  const roll_bans *bans = t->bans;
+  Py_ssize_t count = PyList_GET_SIZE(list);
+  if (!bans || bans->all || bans->apart_count == ROLL_APART || count <= loom_config.unroll_limit)
+    return NULL;
+  for (int i = 0; i < bans->apart_count; i++)
+    if (bans->apart[i] == list) return NULL;
+  loom_value stacks[ROWS_LEAVES];
+  value *like = NULL, *all = value_list(t, NULL, 0), *block = value_new(t, &value_rows_type);
+  rows *r = trace_alloc(t, sizeof *r);
+  if (!all || !block || !r) return NULL;
+  *r = (rows){.each = 1, .live = true};
+  for (const loom_adapter *const *a = loom_adapters(); *a && !like; a++)
+    if ((*a)->stack_live && !(*a)->stack_live(t, list, s, &like, stacks, ROWS_LEAVES, &r->count))
+      like = NULL;
+  value *items = like ? value_tuple(t, &like, 1) : NULL, *leaves[ROWS_LEAVES];
+  if (!items || trace_pending(t)) return NULL;
+  r->total = r->count;
+  r->items = items->seq.items;
+  r->leaves = (uint32_t)gather_leaves(like, leaves, ROWS_LEAVES);
+  r->stacks = trace_alloc(t, sizeof stacks);
+  if (!r->stacks) return NULL;
+  memcpy(r->stacks, stacks, sizeof *stacks * r->leaves);
+  block->any.a = r;
+  if (!seq_append(t, all, block)) return NULL;
+  all->type = &value_long_list_type;
+  all->source = s;
+  all->object = trace_keep(t, Py_NewRef(list));
+  return all->object ? all : NULL;
+}
+
+bool gather_is_live(const value *v) {
+  const value *block = v->type == &value_long_list_type ? v->seq.items[0] : NULL;
+  return block && block->type == &value_rows_type && ((const rows *)block->any.a)->live;
+}
+
+void gather_apart(tracer *t, PyObject *list) {
+  roll_bans *bans = t->bans;
+  if (trace_pending(t)) return;
+  t->state = TRACE_RESTART;
+  if (bans->apart_count < ROLL_APART) bans->apart[bans->apart_count++] = list;
+}
+
 /* ---- items ------------------------------------------------------------------------------------
  */
 

@@ -114,7 +114,11 @@ static bool iter_look_again(tracer *t, iter_data *d) {
 
 value *iter_reversed(tracer *t, value *sequence) {
   value *v = iter_new(t, ITER_REVERSED, sequence, NULL, 0);
-  if (v) ((iter_data *)v->any.a)->at = sequence->seq.count;
+  Py_ssize_t prefix;
+  int64_t count = sequence->seq.count;
+  bool rows = long_direct(t, sequence, &prefix) && long_count(t, sequence, &count);
+  if (rows && LOOM_STRIDE_IS_SYM(count)) return size_know(t, count), NULL;
+  if (v) ((iter_data *)v->any.a)->at = count;
   return v;
 }
 

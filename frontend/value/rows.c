@@ -233,6 +233,7 @@ bool list_settle(tracer *t, value *v) {
   int64_t total = 0;
   if (v->type == &value_hidden_list_type) return roll_reads_list(t, v, v->seq.count), false;
   if (v->type != &value_long_list_type) return true;
+  if (gather_is_live(v)) return gather_apart(t, v->object), false;
   for (Py_ssize_t i = 0; i < v->seq.count && total >= 0; i++) {
     const rows *r = rows_of(v->seq.items[i]);
     bool many = r && (LOOM_STRIDE_IS_SYM(r->count) || r->count > ROWS_ORDINARY);
@@ -316,11 +317,25 @@ static value *long_lent(tracer *t, value *v, value *key) {
   return within > 0 && !low ? long_item(t, place, v, index) : NULL;
 }
 
+/* An item of a list that existed before is the object itself. */
+static value *long_live(tracer *t, value *v, int64_t index) {
+  int64_t count;
+  if (!long_count(t, v, &count)) return NULL;
+  if (LOOM_STRIDE_IS_SYM(count)) return size_know(t, count), NULL;
+  if (index < 0) index += count;
+  if (index < 0 || index >= count)
+    return trace_raise(t, PyExc_IndexError, "list index out of range");
+  PyObject *key = trace_keep(t, PyLong_FromLongLong(index));
+  const source *s = key ? trace_source(t, SOURCE_ITEM, v->source, NULL, key, 0) : NULL;
+  return s ? value_wrap(t, PyList_GET_ITEM(v->object, index), s) : NULL;
+}
+
 static value *long_get_item(tracer *t, value *v, value *key) {
   int64_t index;
   value *lent = key->type == &value_slice_type ? NULL : long_lent(t, v, key);
   if (lent || trace_pending(t)) return lent;
   bool single = key->type != &value_slice_type && value_known_int(t, key, &index);
+  if (single && gather_is_live(v)) return long_live(t, v, index);
   Py_ssize_t at = single ? long_find(t, v, index) : -1;
   if (at >= 0) return v->seq.items[at];
   return !trace_pending(t) && list_settle(t, v) ? trace_get_item(t, v, key) : NULL;
@@ -465,6 +480,7 @@ static void rows_walk(roll_walk *w, value *v) {
   for (int i = 0; i < 3; i++)
     roll_token(w, (uint64_t)numbers[i]);
   roll_token(w, (uint64_t)r->each);
+  if (r->live) return; /* inputs of the graph */
   for (uint32_t i = 0; i < r->leaves; i++)
     roll_node(w, &r->stacks[i], NULL, NULL);
 }

@@ -46,7 +46,7 @@ static bool shadow_is_live(const value *v) {
 }
 
 bool shadow_open(tracer *t, value *v) {
-  if (roll_lent(t, v)) return false;
+  if (roll_lent(t, v) || (gather_is_live(v) && !list_settle(t, v))) return false;
   if (!shadow_is_live(v) || v->type == &value_dict_type) return true;
   struct shadows *s = shadow_all(t);
   if (!s || pointer_map_get(&s->by_value, v)) return s != NULL;

@@ -171,6 +171,8 @@ value *seq_of_live(tracer *t, PyObject *object, const source *s) {
   bool tuple = PyTuple_Check(object);
   Py_ssize_t count = Py_SIZE(object);
   guard_simple(t, GUARD_TYPE, s, (PyObject *)Py_TYPE(object), 0);
+  value *rows = PyList_CheckExact(object) ? gather_live(t, object, s) : NULL;
+  if (rows || trace_pending(t)) return rows;
   guard_simple(t, GUARD_LENGTH, s, NULL, count);
   if (count > WRAP_MAX_ITEMS)
     return trace_break(t, BREAK_LIMIT, "a %s of %zd items", Py_TYPE(object)->tp_name, count);

@@ -129,10 +129,13 @@ typedef struct roll_ban_row {
   struct roll_learnt *learnt; /* of a loop that data may end: what it is known to change; or NULL */
 } roll_ban_row;
 #define ROLL_LENT 32
+#define ROLL_APART 16
 typedef struct roll_bans {
   roll_ban_row rows[ROLL_BANS];
   int count, restarts;
   bool all;
+  PyObject *apart[ROLL_APART]; /* live lists whose items are looked at one by one (borrowed) */
+  int apart_count;
 } roll_bans;
 /* Added to the place of an instruction: its row is that of a branch, or of a loop with its head
  * there that data may end. */
@@ -612,6 +615,7 @@ typedef struct rows {
                    the last rows, with: */
   loom_value *contents;
   Py_ssize_t end_count;
+  bool live; /* of a list that existed before: its items are the list's own */
 } rows;
 extern const value_type value_hidden_list_type; /* in an iteration that stands for all */
 extern const value_type value_long_list_type;   /* rows are among its items */
@@ -657,6 +661,12 @@ bool gather_holds(const gathered *g, const value *base, Py_ssize_t first, Py_ssi
 value *gather_item(tracer *t, const gathered *g, int64_t index);
 value *gather_row(tracer *t, uint16_t place, value *list, const rows *r, int64_t row);
 void gather_over(gathered *g);
+/* A live list whose items are not looked at one by one: a long list; NULL: its items are no rows.
+ */
+value *gather_live(tracer *t, PyObject *list, const source *s);
+/* Its items are needed: capture starts again, and looks at them. */
+void gather_apart(tracer *t, PyObject *list);
+bool gather_is_live(const value *v);
 
 /* ---- roll_list.c ---- */
 
