@@ -115,7 +115,12 @@ value *builtin_sum(tracer *t, const builtin_args *a) {
       (PyUnicode_Check(total->object) || PyBytes_Check(total->object) ||
        PyByteArray_Check(total->object)))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "sum() of text");
-  PyObject *plain = items->seq.count ? value_plain(t, items) : NULL;
+  bool sizes = false, whole = true; /* ints, some of them sizes: so is their sum */
+  for (Py_ssize_t i = 0; i < items->seq.count; i++) {
+    sizes |= number_is_size(items->seq.items[i]);
+    whole &= value_is_whole(items->seq.items[i]);
+  }
+  PyObject *plain = items->seq.count && !(sizes && whole) ? value_plain(t, items) : NULL;
   if (plain) { /* the real one: its rounding is its own */
     value *args[2] = {items, total};
     Py_DECREF(plain);

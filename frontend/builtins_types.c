@@ -121,7 +121,18 @@ static bool numbers_are_plain(const builtin_args *a) {
 
 value *builtin_divmod(tracer *t, const builtin_args *a) {
   CHECK(2, 2);
+  for (int i = 0; i < 2; i++) {
+    if (!number_is_size(a->args[i]) || !value_is_whole(a->args[1 - i])) continue;
+    value *parts[2] = {trace_binary(t, 2, a->args[0], a->args[1], false)};
+    if (parts[0]) parts[1] = trace_binary(t, 6, a->args[0], a->args[1], false);
+    return parts[0] && parts[1] ? value_tuple(t, parts, 2) : NULL;
+  }
   return numbers_are_plain(a) ? builtin_number(t, a) : t->not_implemented;
+}
+
+value *builtin_sqrt(tracer *t, const builtin_args *a) {
+  value *known = a->count == 1 && !a->kwnames ? number_sqrt(t, a->args[0]) : NULL;
+  return known || trace_pending(t) ? known : builtin_number(t, a);
 }
 
 value *builtin_pow(tracer *t, const builtin_args *a) {

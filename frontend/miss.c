@@ -336,7 +336,7 @@ static int build_warn_limit(callable *c) {
   if (c->owner || c->warned || c->quiet) return 0;
   c->warned = true;
   return PyErr_WarnFormat(
-      PyExc_RuntimeWarning, 2,
+      PyExc_RuntimeWarning, 1,
       "frameloom: %U was compiled for %lld kinds of arguments (frameloom.config.recompile_limit); "
       "others run as plain Python. FRAMELOOM_LOGS=recompiles shows what changes",
       c->function->func_qualname, (long long)loom_config.recompile_limit);

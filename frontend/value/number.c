@@ -112,10 +112,13 @@ static bool number_is(value *v) {
 /* Operators as CPython numbers them (NB_ADD ...). */
 enum {
   NUMBER_ADD = 0,
+  NUMBER_AND = 1,
   NUMBER_FLOORDIV = 2,
+  NUMBER_LSHIFT = 3,
   NUMBER_MUL = 5,
   NUMBER_MOD = 6,
   NUMBER_POW = 8,
+  NUMBER_RSHIFT = 9,
   NUMBER_SUB = 10,
   NUMBER_DIV = 11
 };
@@ -167,6 +170,17 @@ static value *number_sized(tracer *t, loom_expr_kind kind, int64_t a, int64_t b)
   return size_op(t, kind, a, b, &out) ? value_size(t, out) : NULL;
 }
 
+static value *number_shifted(tracer *t, loom_expr_kind kind, int64_t a, int64_t by) {
+  return by >= 0 && by < 62 ? number_sized(t, kind, a, (int64_t)1 << by) : NULL;
+}
+
+/* The low bits of a number are what is left when it is divided, also of a negative one. */
+static value *number_masked(tracer *t, int64_t a, int64_t b) {
+  int64_t mask = LOOM_STRIDE_IS_SYM(b) ? a : b, number = mask == b ? a : b;
+  bool low = !LOOM_STRIDE_IS_SYM(mask) && mask > 0 && mask < INT64_MAX && !(mask & (mask + 1));
+  return low ? number_sized(t, LOOM_EXPR_MOD, number, mask + 1) : NULL;
+}
+
 /* Both are ints, at least one symbolic. NULL with nothing pending: its value is needed. */
 static value *number_ints(tracer *t, int op, value *l, value *r) {
   int64_t a, b, out;
@@ -184,6 +198,9 @@ static value *number_ints(tracer *t, int op, value *l, value *r) {
   case NUMBER_POW:
     if (b != 2) return NULL;
     return number_sized(t, LOOM_EXPR_MUL, a, a);
+  case NUMBER_LSHIFT: return number_shifted(t, LOOM_EXPR_MUL, a, b);
+  case NUMBER_RSHIFT: return number_shifted(t, LOOM_EXPR_FLOORDIV, a, b);
+  case NUMBER_AND: return number_masked(t, a, b);
   default: return NULL;
   }
 }
@@ -219,6 +236,18 @@ static value *number_binary(tracer *t, int op, value *l, value *r, bool inplace)
                ? NULL
                : trace_break(t, BREAK_UNSUPPORTED_TYPE, "an int too large for a float");
   return number_made(t, trace_node(t, opcode, operands, 2, NULL, 0, NULL));
+}
+
+bool value_is_whole(value *v) {
+  return number_is_size(v) || (value_is_const(v) && PyLong_CheckExact(v->object));
+}
+
+value *number_sqrt(tracer *t, value *v) {
+  if (!number_is_size(v) || size_less(t, v->number.size, 0) != 0) return NULL;
+  loom_value number = number_float(t, v);
+  return number == LOOM_NO_VALUE
+             ? NULL
+             : number_made(t, trace_node(t, LOOM_OP_SQRT, &number, 1, NULL, 0, NULL));
 }
 
 static value *number_size_unary(tracer *t, int op, value *v) {

@@ -405,6 +405,9 @@ value *generator_send(tracer *t, value *v,
  * guarded by value. */
 void number_know(tracer *t, value *v);
 value *number_to_float(tracer *t, value *v);
+bool value_is_whole(value *v); /* an int: a size, or one that is known */
+/* The square root of a size, which is rounded as math.sqrt() does. NULL with nothing pending: of no other number. */
+value *number_sqrt(tracer *t, value *v);
 /* A comparison that is left to the graph; NULL with nothing pending: it cannot be. */
 value *number_compare_data(tracer *t, int op, value *l, value *r);
 

@@ -1,5 +1,7 @@
 """Sizes that change from call to call: one version for all of them, right each time."""
 
+import math
+
 import numpy as np
 import pytest
 from compare import assert_same
@@ -345,3 +347,45 @@ def test_a_range_that_was_empty_at_first(dynamic):
         compiled = frameloom.compile(function, dynamic=dynamic, backend=BACKEND)
         for size, n in [(1, 0), (1, 5), (2, 0), (2, 1), (2, 2), (3, 0), (3, 1)]:
             assert_same(compiled(ramp(size), n), function(ramp(size), n))
+
+
+WHOLE = {
+    "shifts": lambda a, k: (a[:len(a) >> 1], len(a) << 2, -len(a) >> 1, k >> 1, a * (k << 3), 1 << 3),
+    "masks": lambda a, k: (len(a) & 7, -len(a) & 3, 15 & k, a * (k & 1), a[len(a) & 3:]),
+    "divmod": lambda a, k: (divmod(len(a), 3), divmod(-k, 4), divmod(len(a), k), a * divmod(len(a), 2)[1]),
+    "sums": lambda a, k: (sum(a.shape) * a, sum([len(a), k, 3]), sum((k, 1), 2), sum([k], len(a))),
+    "square_roots": lambda a, k: (a / math.sqrt(len(a)), math.sqrt(k), math.sqrt(len(a) * k) + 1),
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_whole_numbers(name):
+    function, compiled = WHOLE[name], frameloom.compile(WHOLE[name])
+    for n, k in [(9, 5), (12, 6), (17, 9), (30, 14), (64, 33), (11, 100)]:
+        a = np.linspace(1, 2, n)
+        want, got = function(a, k), compiled(a, k)
+        assert repr(want) == repr(got)
+    assert len(compiled._report()["entries"]) == 2
+
+
+def test_whole_numbers_that_cannot_stay_symbols():
+    def function(a, k):
+        return a * (k & 5), sum([len(a), 0.1, 0.2, 0.3]), k << len(a), a * (k | 1)
+
+    compiled = frameloom.compile(function)
+    for n, k in [(4, 5), (6, 6), (9, 9)]:
+        assert repr(compiled(np.ones(n), k)) == repr(function(np.ones(n), k))
+    for compiled, wrong in [(frameloom.compile(lambda k: 1 >> k), -1), (frameloom.compile(lambda k: divmod(3, k)), 0),
+                            (frameloom.compile(lambda k: math.sqrt(k)), -4)]:
+        for k in (2, 3, 4):
+            compiled(k)
+        with pytest.raises((ValueError, ZeroDivisionError)):
+            compiled(wrong)
+
+
+def test_the_limits_warning_names_the_line_of_the_call():
+    compiled = frameloom.compile(lambda a: a + 1, dynamic=False)
+    with pytest.warns(RuntimeWarning, match="recompile_limit") as seen:
+        for n in range(2, 14):
+            compiled(np.ones(n))
+    assert len(seen) == 1 and seen[0].filename == __file__
