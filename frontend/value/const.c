@@ -228,12 +228,31 @@ static value *const_length(tracer *t, value *v) {
   return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the length of a %s", Py_TYPE(o)->tp_name);
 }
 
+/* C[key], as the __class_getitem__ says that the user wrote; NULL with nothing pending: there is
+ * none. */
+static value *const_class_item(tracer *t, PyObject *cls, value *key) {
+  const PyMappingMethods *mapping = Py_TYPE(cls)->tp_as_mapping;
+  if (mapping && mapping->mp_subscript) return NULL; /* the metaclass's comes first */
+  PyObject *name = trace_keep(t, PyUnicode_InternFromString("__class_getitem__"));
+  PyObject *item = name ? class_lookup(t, (PyTypeObject *)cls, name) : NULL;
+  PyObject *function = item && Py_IS_TYPE(item, &PyClassMethod_Type)
+                           ? trace_keep(t, PyObject_GetAttrString(item, "__func__"))
+                           : NULL;
+  if (!function || !PyFunction_Check(function) ||
+      loom_code_is_library((PyCodeObject *)PyFunction_GET_CODE(function),
+                           PyFunction_GET_GLOBALS(function)))
+    return NULL;
+  value *method = type_attr(t, cls, name, NULL, NULL);
+  return method ? trace_call1(t, method, key) : NULL;
+}
+
 static value *const_get_item(tracer *t, value *v, value *key) {
   PyObject *o = v->object;
   value *own = const_meta(t, v, "__getitem__", &key, 1);
   if (own || trace_pending(t)) return own;
-  if (PyType_Check(o) && !(PyUnicode_CheckExact(o)))
-    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a subscript of a type");
+  if (PyType_Check(o) && (own = const_class_item(t, o, key))) return own;
+  if (trace_pending(t)) return NULL;
+  if (PyType_Check(o)) return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a subscript of a type");
   if (!const_plain(v))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an item of a %s", Py_TYPE(o)->tp_name);
   value *index = scalar_plain(t, key, "__index__");

@@ -373,7 +373,7 @@ static value *super_get_attr(tracer *t, value *v, PyObject *name) {
   PyObject *type = of_class ? self->object : value_type_of(t, self);
   if (!type) return NULL;
   guard_mro(t, (PyTypeObject *)type);
-  value *item = type_attr(t, type, name, self, after->object);
+  value *item = type_attr(t, type, name, of_class ? NULL : self, after->object);
   if (item || trace_pending(t)) return item;
   return trace_raise(t, PyExc_AttributeError, "'super' object has no attribute '%s'",
                      PyUnicode_AsUTF8(name));

@@ -85,6 +85,8 @@ static bool is_cached_property(PyTypeObject *kind) {
 static value *object_cached(tracer *t, PyObject *descr, value *self) {
   if (!((PyTypeObject *)object_class(self))->tp_dictoffset)
     return trace_break(t, BREAK_ATTRIBUTE, "a cached property without a dictionary");
+  if (type_runs_python(t, (PyTypeObject *)object_class(self), "__getattribute__"))
+    return trace_break(t, BREAK_ATTRIBUTE, "a cached property of a class with __getattribute__");
   PyObject *function = trace_keep(t, PyObject_GetAttrString(descr, "func"));
   PyObject *name = trace_keep(t, PyObject_GetAttrString(descr, "attrname"));
   value *f = function && name && PyUnicode_Check(name) ? wrap_constant(t, function) : NULL;
@@ -176,10 +178,24 @@ static value *type_assigned(const tracer *t, PyObject *type, PyObject *name, PyO
   return NULL;
 }
 
+/* Nothing of that name comes between `after` and the class `where` it was found, or the end. */
+static void guard_between(tracer *t, PyObject *type, PyObject *name, PyObject *after,
+                          const PyObject *where) {
+  PyObject *mro = ((PyTypeObject *)type)->tp_mro;
+  bool passed = false;
+  for (Py_ssize_t i = 0; mro && i < PyTuple_GET_SIZE(mro); i++) {
+    PyObject *cls = PyTuple_GET_ITEM(mro, i);
+    if (passed && cls == where) return;
+    if (passed && PyType_Check(cls)) class_lookup(t, (PyTypeObject *)cls, name);
+    passed |= cls == after;
+  }
+}
+
 value *type_attr(tracer *t, PyObject *type, PyObject *name, value *self, PyObject *after) {
   value *assigned = type_assigned(t, type, name, after);
   if (assigned) return assigned;
   PyObject *where, *item = type_find(type, name, after, &where);
+  if (after) guard_between(t, type, name, after, item ? where : NULL);
   const source *base = trace_source(t, SOURCE_CONST, NULL, where, NULL, 0);
   const source *s = base ? trace_source(t, SOURCE_ATTR, base, NULL, name, 0) : NULL;
   if (!item && s && !after && PyType_HasFeature((PyTypeObject *)type, Py_TPFLAGS_HEAPTYPE))
@@ -263,9 +279,23 @@ static value *slot_attr(tracer *t, value *v, PyObject *name, PyObject *descr) {
   return value_wrap(t, trace_keep(t, item), s);
 }
 
+/* Attributes that are not in the dictionary, which may have others of the same names. */
+static bool class_has_slots(PyTypeObject *type) {
+  for (Py_ssize_t i = 0; type->tp_mro && i < PyTuple_GET_SIZE(type->tp_mro); i++) {
+    PyTypeObject *cls = (PyTypeObject *)PyTuple_GET_ITEM(type->tp_mro, i);
+    PyObject *slots =
+        PyType_HasFeature(cls, Py_TPFLAGS_HEAPTYPE) ? ((PyHeapTypeObject *)cls)->ht_slots : NULL;
+    if (slots && PyTuple_GET_SIZE(slots)) return true;
+  }
+  return false;
+}
+
 /* What vars() gives: of a live object, its dictionary. */
 static value *object_dict(tracer *t, value *v) {
   PyTypeObject *type = (PyTypeObject *)object_class(v);
+  if (v->any.b && class_has_slots(type))
+    return trace_break(t, BREAK_ATTRIBUTE, "'__dict__' of a new %s, which has slots too",
+                       type->tp_name);
   if (v->any.b && (type->tp_dictoffset || is_namespace(type)))
     return pointer_map_set(t, &t->contents, v->any.b, v) ? v->any.b : NULL;
   PyObject *name = interned(t, "__dict__");
@@ -340,8 +370,28 @@ value *object_lazy_attr(tracer *t, value *v, PyObject *name) {
   return value_lazy(t, item, trace_source(t, SOURCE_ATTR, v->source, NULL, name, 0));
 }
 
-/* Which of a type's own lookup methods are Python: __getattribute__ cannot be followed, __getattr__
- * is inlined. */
+/* An AttributeError is being raised: the class's __getattr__ is asked, if it has one. */
+static value *object_get_missed(tracer *t, value *v, PyObject *name, PyObject *hook) {
+  PyObject *type = object_class(v);
+  if (t->state != TRACE_RAISING || !exception_matches(t, t->raised, PyExc_AttributeError) ||
+      !class_lookup(t, (PyTypeObject *)type, hook))
+    return NULL;
+  t->state = TRACE_GOING;
+  t->raised = NULL;
+  value *method = type_attr(t, type, hook, v, NULL), *key = method ? value_const(t, name) : NULL;
+  return key ? trace_call1(t, method, key) : NULL;
+}
+
+/* The class has a __getattribute__ in Python. */
+static value *object_get_by_own(tracer *t, value *v, PyObject *name, PyObject *attribute,
+                                PyObject *hook) {
+  value *method = type_attr(t, object_class(v), attribute, v, NULL);
+  value *key = method ? value_const(t, name) : NULL;
+  value *item = key ? trace_call1(t, method, key) : NULL;
+  return item ? item : object_get_missed(t, v, name, hook);
+}
+
+/* As the class's own lookup methods say, which are inlined. */
 static value *object_get_attr(tracer *t, value *v, PyObject *name) {
   PyTypeObject *type = (PyTypeObject *)object_class(v);
   PyObject *hook = interned(t, "__getattr__"), *attribute = interned(t, "__getattribute__");
@@ -349,11 +399,13 @@ static value *object_get_attr(tracer *t, value *v, PyObject *name) {
   if (model_is_private(t, (PyObject *)type, name))
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a %s", PyUnicode_AsUTF8(name), type->tp_name);
   PyObject *standard = _PyType_Lookup(class_base(v), attribute);
-  if (class_lookup(t, type, attribute) != standard)
+  PyObject *own = class_lookup(t, type, attribute);
+  if (own != standard && !PyFunction_Check(own))
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a class with __getattribute__",
                        PyUnicode_AsUTF8(name));
+  if (own != standard) return object_get_by_own(t, v, name, attribute, hook);
   value *item = object_attr(t, v, name);
-  if (item || trace_pending(t)) return item;
+  if (item || trace_pending(t)) return item ? item : object_get_missed(t, v, name, hook);
   value *method = type_attr(t, (PyObject *)type, hook, v, NULL);
   if (method || trace_pending(t)) {
     value *key = method ? value_const(t, name) : NULL;

@@ -203,16 +203,12 @@ bool scalar_is_taken(tracer *t, const char *function, value *const *args, Py_ssi
   static const char *const names[] = {
       "int", "float",  "complex", "divmod",    "pow", "round",   "range",   "chr",     "bin", "hex",
       "oct", "islice", "repeat",  "enumerate", "ord", "getattr", "hasattr", "setattr", NULL};
-  /* What comes first is an object to these, and only the name or number of times is taken. */
-  static const char *const objects[] = {"repeat", "getattr", "hasattr", "setattr", NULL};
   static const char *const ways[] = {"__index__",   "__int__",   "__float__",
                                      "__complex__", "__round__", "__divmod__",
                                      "__rdivmod__", "__pow__",   NULL};
   bool known = !function, any = false; /* a module of pure functions: they are about numbers */
   for (int i = 0; function && names[i] && !known; i++)
     known = !strcmp(function, names[i]);
-  for (int i = 0; known && function && count && scalar_content(args[0]) && objects[i]; i++)
-    if (!strcmp(function, objects[i])) return false;
   bool operators = function && (!strcmp(function, "pow") || !strcmp(function, "divmod"));
   bool second = known && function && scalar_second_alone(function);
   for (Py_ssize_t i = second; known && i < (second && count > 2 ? 2 : count); i++) {

@@ -134,6 +134,8 @@ HOOKS = [
     "def __getattr__(self, name):\n    if name == 'v':\n        raise AttributeError(name)\n    return 'missing ' + name",
     "def __getattribute__(self, name):\n    if name == 'c':\n        return 'caught'\n    return super().__getattribute__(name)",
     "def __getattribute__(self, name):\n    if name == 'b':\n        return 'caught'\n    return object.__getattribute__(self, name)",
+    "def __getattribute__(self, name):\n    LOG.append('get ' + name)\n    return super().__getattribute__(name)",
+    "def __getattribute__(self, name):\n    if name == 'm':\n        raise AttributeError('no m')\n    return object.__getattribute__(self, name)",
     "def __setattr__(self, name, value):\n    LOG.append(name)\n    super().__setattr__(name, value)",
     "def __setattr__(self, name, value):\n    object.__setattr__(self, name, (value,))",
     "def __delattr__(self, name):\n    LOG.append('del ' + name)\n    super().__delattr__(name)",
@@ -212,7 +214,8 @@ class Program:
         maker = ", ".join(f"made({c})" for _, c, g in deeds if g)
         return (self.header + f"def f(x, given):\n    out = []\n{body}    return out, x + 1, list(LOG)\n"
                 + "def made(c):\n    try:\n        return c()\n    except Exception:\n        return None\n"
-                + f"def arguments(kind=0):\n    return [np.arange(3.0) + kind, [{maker}]]\n")
+                + "def arguments(kind=0):\n    LOG.clear()  # what comparing the last results has called\n"
+                + f"    given = [{maker}]\n    LOG.clear()\n    return [np.arange(3.0) + kind, given]\n")
 
     def make(self, deeds):
         source, known = self.source(deeds), {"__name__": "classes"}

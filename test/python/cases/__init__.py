@@ -14,7 +14,7 @@ import numpy as np
 
 THEMES = [
     "arrays", "binary", "breaks", "caches", "calling", "classes", "collected", "comprehensions", "copying", "derived", "descriptors", "effects", "enumerated", "equality", "flow", "formatting",
-    "generators", "halfway", "identity", "iterating", "library", "live", "managers", "matching", "names", "nested", "numbers", "objects", "observed", "oddities", "raising", "records",
+    "generators", "halfway", "identity", "iterating", "library", "live", "lookups", "managers", "matching", "names", "nested", "numbers", "objects", "observed", "oddities", "raising", "records",
     "sequences", "spoken", "tracebacks", "unpacking",
 ]
 CASES, PROGRAMS = [], []
