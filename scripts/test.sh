@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Every test: C unit tests under ASan and UBSan, lit for dialect, passes and targets, pytest for Python behaviour.
+# Every test: C unit tests under ASan and UBSan, lit for dialect, passes and targets, pytest for Python behaviour; on the other
+# CPythons that are installed what depends most on the version.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/setup.sh test
@@ -11,6 +12,9 @@ ctest --test-dir build/asan --output-on-failure
 
 echo "== lit"
 LOOM_BUILD="$PWD/build/wheel" .venv/bin/lit -q test
+
+echo "== other versions of CPython"
+scripts/test-other-versions.sh
 
 echo "== pytest"
 export LOOM_BUILD="$PWD/build/wheel"
