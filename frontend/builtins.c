@@ -146,6 +146,8 @@ static value *call_object_method(tracer *t, const char *name, value *const *args
       return exception_init(t, self, args + 1, count - 1) ? t->none : NULL;
     return count == 1 && self->type == &value_object_type ? t->none : t->not_implemented;
   }
+  if (!strcmp(name, "with_traceback") && self->type == &value_exception_type && count == 2)
+    return exception_give(self, args[1]) ? self : t->not_implemented;
   if (self->type != &value_object_type) return t->not_implemented;
   if (!strcmp(name, "__getattribute__") && text) {
     value *item = object_attr(t, self, text);

@@ -440,13 +440,22 @@ static value *dict_fromkeys(tracer *t, const builtin_args *a) {
   return keys ? dict : NULL;
 }
 
+/* object.__new__(cls, ...): further arguments are for an __init__ of the class's own. */
+static value *object_new_call(tracer *t, PyTypeObject *type, const builtin_args *a) {
+  bool more = a->count > 1 || a->kwnames;
+  if (more &&
+      (type->tp_new != PyBaseObject_Type.tp_new || type->tp_init == PyBaseObject_Type.tp_init))
+    return trace_raise(t, PyExc_TypeError, "%s() takes no arguments", type->tp_name);
+  return object_allocate(t, (PyObject *)type);
+}
+
 value *builtin_bound_call(tracer *t, PyObject *o, const builtin_args *a) {
   PyObject *self = PyCFunction_GET_SELF(o);
   const char *name = ((PyCFunctionObject *)o)->m_ml->ml_name;
   if (!self || !PyType_Check(self)) return t->not_implemented;
   bool cls = a->count && value_is_const(a->args[0]) && PyType_Check(a->args[0]->object);
   if (self == (PyObject *)&PyBaseObject_Type && !strcmp(name, "__new__") && cls)
-    return object_allocate(t, a->args[0]->object);
+    return object_new_call(t, (PyTypeObject *)a->args[0]->object, a);
   if (self == (PyObject *)&PyTuple_Type && !strcmp(name, "__new__") && cls && a->count <= 2 &&
       tuple_class_known(t, (PyTypeObject *)a->args[0]->object)) {
     value *items = a->count == 2 ? trace_to_tuple(t, a->args[1]) : value_tuple(t, NULL, 0);

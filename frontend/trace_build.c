@@ -141,6 +141,10 @@ step step_FORMAT_VALUE(tracer *t, frame *f, const loom_instr *in) {
   PyObject *text = spec ? value_str_object(spec) : NULL;
   bool own = v->type == &value_object_type &&
              !type_keeps_default(t, (PyTypeObject *)object_class(v), "__format__");
+  bool empty = !spec || (text && !PyUnicode_GET_LENGTH(text));
+  if (own && empty && scalar_content(v) &&
+      !type_runs_python(t, (PyTypeObject *)object_class(v), "__format__"))
+    return frame_result(f, trace_str(t, v)); /* as int, float and str do */
   if (own && (spec || (spec = value_str(t, ""))))
     return frame_result(f, trace_method(t, v, "__format__", &spec, 1));
   PyObject *plain = value_plain(t, v);
@@ -257,6 +261,16 @@ static value *match_positions(tracer *t, PyObject *type, int32_t count, bool *se
                      ((PyTypeObject *)type)->tp_name);
 }
 
+/* Is one of the first `count` names, or keys, of a pattern this one? -1: failed. */
+static int match_named_before(tracer *t, value *const *names, Py_ssize_t count, value *name) {
+  for (Py_ssize_t i = 0; i < count; i++) {
+    int equal = key_check(t, names[i]) && key_check(t, name) ? key_equal(t, names[i], name) : -1;
+    if (equal < 0) return -1;
+    if (equal) return trace_break(t, BREAK_RAISES, "a pattern that names one thing twice"), -1;
+  }
+  return 0;
+}
+
 step step_MATCH_CLASS(tracer *t, frame *f, const loom_instr *in) {
   value *named = trace_to_tuple(t, frame_pop(f)), *type = frame_pop(f), *subject = frame_pop(f);
   bool self;
@@ -273,6 +287,14 @@ step step_MATCH_CLASS(tracer *t, frame *f, const loom_instr *in) {
   for (Py_ssize_t i = 0; i < (self ? 0 : in->arg) + named->seq.count; i++) {
     bool position = !self && i < in->arg;
     value *name = position ? names->seq.items[i] : named->seq.items[i - (self ? 0 : in->arg)];
+    Py_ssize_t keyword = position ? 0 : i - (self ? 0 : in->arg);
+    if (match_named_before(t, names->seq.items,
+                           self       ? 0
+                           : position ? i
+                                      : in->arg,
+                           name) ||
+        match_named_before(t, named->seq.items, keyword, name))
+      return STEP_FAIL;
     if (!(item = match_attribute(t, subject, name)))
       return trace_pending(t) ? STEP_FAIL : frame_result(f, t->none);
     if (!seq_append(t, found, item)) return STEP_FAIL;
@@ -289,6 +311,7 @@ step step_MATCH_KEYS(tracer *t, frame *f, const loom_instr *in) {
   }
   value *found = value_tuple(t, NULL, 0);
   for (Py_ssize_t i = 0; found && i < keys->seq.count; i++) {
+    if (match_named_before(t, keys->seq.items, i, keys->seq.items[i])) return STEP_FAIL;
     value *item = dict_get(t, dict, keys->seq.items[i]);
     if (trace_pending(t)) return STEP_FAIL;
     if (!item) return frame_result(f, t->none);

@@ -38,6 +38,12 @@ value *exception_traceback(tracer *t, value *v) {
   return data->traceback ? data->traceback : t->none;
 }
 
+bool exception_give(value *v, value *traceback) {
+  bool known = traceback && (value_is_none(traceback) || traceback->type == &value_traceback_type);
+  if (known) exception_of(v)->traceback = value_is_none(traceback) ? NULL : traceback;
+  return known;
+}
+
 bool exception_raised(tracer *t, value *v) {
   if (v->type != &value_exception_type) return true;
   exception_of(v)->traceback = value_new(t, &value_traceback_type);
@@ -189,11 +195,8 @@ static value *exception_get_attr(tracer *t, value *v, PyObject *name) {
 
 static bool exception_set_attr(tracer *t, value *v, PyObject *name, value *item) {
   exception_data *data = exception_of(v);
-  bool known = item && (value_is_none(item) || item->type == &value_traceback_type);
-  if (known && !PyUnicode_CompareWithASCIIString(name, "__traceback__")) {
-    data->traceback = value_is_none(item) ? NULL : item;
+  if (!PyUnicode_CompareWithASCIIString(name, "__traceback__") && exception_give(v, item))
     return true;
-  }
   if (!PyUnicode_CompareWithASCIIString(name, "args") ||
       _PyType_Lookup((PyTypeObject *)data->type, name)) {
     trace_break(t, BREAK_ATTRIBUTE, "assignment to '%s' of an exception", PyUnicode_AsUTF8(name));

@@ -322,8 +322,9 @@ value *object_attr(tracer *t, value *v, PyObject *name) {
   if (descr && !part && !trace_pending(t)) part = derived_attr(t, v, name, descr);
   if (part || trace_pending(t)) return part;
   if (descr && Py_IS_TYPE(descr, &PyMemberDescr_Type)) return slot_attr(t, v, name, descr);
-  if (is_data_descriptor(descr)) {
-    guard_data_descriptor(t, descr);
+  bool data = is_data_descriptor(descr);
+  if (data) guard_data_descriptor(t, descr);
+  if (data && Py_TYPE(descr)->tp_descr_get) { /* one without stands behind what the instance has */
     if (Py_IS_TYPE(descr, &PyProperty_Type) || type_runs_python(t, Py_TYPE(descr), "__get__"))
       return type_attr(t, (PyObject *)type, name, v, NULL);
     if (!PyUnicode_CompareWithASCIIString(name, "__class__"))
@@ -440,12 +441,10 @@ static bool object_set_attr(tracer *t, value *v, PyObject *name, value *item) {
 /* May a class hold it without saying anything to lookups? */
 static bool store_is_data(tracer *t, value *item) {
   if (value_is_const(item)) return object_is_scalar(item->object);
-  if (item->type == &value_object_type) {
-    PyObject *hook = interned(t, "__get__");
-    return hook && !_PyType_Lookup((PyTypeObject *)object_class(item), hook);
-  }
-  PyObject *type = item->type->python_type ? item->type->python_type(t, item) : NULL;
-  return type && !((PyTypeObject *)type)->tp_descr_get;
+  PyObject *type = item->type == &value_object_type ? object_class(item)
+                   : item->type->python_type        ? item->type->python_type(t, item)
+                                                    : NULL;
+  return type && !((PyTypeObject *)type)->tp_descr_get && !((PyTypeObject *)type)->tp_descr_set;
 }
 
 /* An attribute of a class: data, in place of data. */

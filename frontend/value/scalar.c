@@ -77,11 +77,19 @@ static bool scalar_keeps_operator(tracer *t, value *v, int op, bool inplace) {
   return true;
 }
 
+static bool scalar_is_text(const value *v) {
+  return v && value_is_const(v) && (PyUnicode_Check(v->object) || PyBytes_Check(v->object));
+}
+
 void scalar_operands(tracer *t, int op, value **l, value **r, bool inplace) {
   value *a = scalar_content(*l), *b = scalar_content(*r);
   if ((!a && !b) || !scalar_meets(*l) || !scalar_meets(*r)) return;
   if ((a && !scalar_keeps_operator(t, *l, op, inplace)) ||
       (b && !scalar_keeps_operator(t, *r, op, false)))
+    return;
+  /* A text that is formatted asks for the other's own. */
+  if (b && op == 6 && (scalar_is_text(a) || scalar_is_text(*l)) &&
+      (!scalar_keeps(t, *r, "__str__") || !scalar_keeps(t, *r, "__repr__")))
     return;
   if (a) *l = a;
   if (b) *r = b;

@@ -452,6 +452,8 @@ value *exception_str(tracer *t, value *v);
 extern const value_type value_traceback_type;
 value *exception_traceback(tracer *t, value *v); /* None, or the one of when it was last raised */
 bool exception_raised(tracer *t, value *v);      /* it now has another one */
+bool exception_give(value *v,
+                    value *traceback); /* false: this is no traceback that is known, nor None */
 value *object_attr(tracer *t, value *v, PyObject *name); /* NULL with nothing pending: missing */
 /* Of a live one's __dict__, whatever the class says of the name; NULL: deleted. */
 value *object_own_attr(tracer *t, value *v, PyObject *name);

@@ -6,7 +6,7 @@ import heapq
 
 import numpy as np
 
-from . import program
+from . import case, given, program
 
 
 @program
@@ -202,3 +202,25 @@ def dataclass_inside(x, y):
         b: float = 2.0
 
     return Box(x).b * x
+
+
+class Storing:
+    """Has __set__, and no __get__."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __set__(self, holder, item):
+        vars(holder)[self.name] = item
+
+
+class Stored:
+    a = Storing("a")
+
+
+@given(Stored)
+def descriptor_that_only_stores(x, y, live):
+    own = Stored()
+    before = own.a is vars(Stored)["a"], live.a is Stored.a
+    own.a, live.a = x, y
+    return before, own.a, live.a, vars(live)

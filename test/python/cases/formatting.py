@@ -138,3 +138,22 @@ def of_an_argument(x, y, s):
 @given(lambda: 2.5)
 def of_a_number_argument(x, y, k):
     return f"{k:.3f}", x * k
+
+
+class Named(str):
+    def __str__(self):
+        return "own"
+
+    def __repr__(self):
+        return "told"
+
+
+class Counted(int):
+    def __str__(self):
+        return "counted"
+
+
+@given(lambda: Named("x"), lambda: Counted(3))
+def classes_over_text_and_numbers(x, y, s, n):
+    return (x, f"{s}", "%s" % s, "%r" % s, "%s %s" % (s, n), f"{s!r:>6}", f"{s:>5}", f"{n}", "%s" % n, "%d" % n, f"{n:03d}", f"{n!s}",
+            "{} {}".format(s, n), str(n), b"%d" % n, "%x" % n)

@@ -202,3 +202,11 @@ def frozenset_of_classes_asked_for_a_list(x, y):
         return [] in ATOMS
     except TypeError as error:
         return x + 1, str(error)
+
+
+FROZEN = frozenset(["a", 2])
+
+
+@given(lambda: frozenset([1, 2]), lambda: [frozenset([3])])
+def frozenset_is_its_copy(x, y, f, held):
+    return x, f.copy() is f, frozenset(held[0]) is held[0], FROZEN.copy() is FROZEN, frozenset.copy(FROZEN) is FROZEN

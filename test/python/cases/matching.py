@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import program
+from . import case, given, program
 
 
 @program
@@ -44,3 +44,30 @@ def match_class_with_args(x, y):
             return a + y
         case _:
             return y
+
+
+class Twice:
+    __match_args__ = ("a", "a", "b")
+    a = b = None
+    KEY = "k"
+
+
+@given(lambda: Twice(), lambda: {"k": 1, "m": 2})
+def match_names_a_thing_twice(x, y, o, d):
+    said = []
+    for pick in range(4):
+        try:
+            match (o, pick):
+                case Twice(_, _), 0:
+                    said.append("twice")
+                case Twice(_, a=_), 1:
+                    said.append("twice by name")
+                case Twice(_, b=_), 2:
+                    said.append("once each")
+                case _:
+                    match d:
+                        case {Twice.KEY: _, "k": _}:
+                            said.append("key twice")
+        except (TypeError, ValueError) as error:
+            said.append(type(error).__name__)
+    return x, said

@@ -1,8 +1,10 @@
 """Exceptions raised and caught."""
 
+import unittest
+
 import numpy as np
 
-from . import program
+from . import case, program
 
 
 class Failure(Exception):
@@ -91,3 +93,40 @@ def reraised(x, y):
         risky()
     except LookupError as error:
         return x - y, error.args
+
+
+@case
+def frames_cleared_behind_what_was_caught(x, y):
+    test = unittest.TestCase()
+    with test.assertRaises(KeyError) as caught:
+        {}["a"]
+    test.assertRaises(ZeroDivisionError, lambda: 1 // 0)
+    error = caught.exception
+    return x + 1, type(error), error.__traceback__ is None, error.with_traceback(None) is error
+
+
+class Plain:
+    pass
+
+
+class OnlyNew:
+    def __new__(cls, *args):
+        return super().__new__(cls, *args)
+
+
+class OnlyInit:
+    def __init__(self, *args):
+        self.args = args
+
+
+@case
+def arguments_that_no_constructor_takes(x, y):
+    said = []
+    for make in (lambda: object.__new__(Plain, 1), lambda: Plain.__new__(Plain, k=1), lambda: OnlyNew(1), lambda: OnlyNew().__class__,
+                 lambda: OnlyInit.__new__(OnlyInit, 1), lambda: OnlyInit(1).args):
+        try:
+            made = make()
+            said.append(made if isinstance(made, (tuple, type)) else type(made).__name__)
+        except TypeError:
+            said.append("refused")
+    return x, said
