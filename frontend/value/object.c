@@ -324,6 +324,7 @@ value *object_attr(tracer *t, value *v, PyObject *name) {
   if (descr && Py_IS_TYPE(descr, &PyMemberDescr_Type)) return slot_attr(t, v, name, descr);
   bool data = is_data_descriptor(descr);
   if (data) guard_data_descriptor(t, descr);
+  if (data && !Py_TYPE(descr)->tp_descr_get) guard_descriptor(t, Py_TYPE(descr), descriptor_get);
   if (data && Py_TYPE(descr)->tp_descr_get) { /* one without stands behind what the instance has */
     if (Py_IS_TYPE(descr, &PyProperty_Type) || type_runs_python(t, Py_TYPE(descr), "__get__"))
       return type_attr(t, (PyObject *)type, name, v, NULL);
