@@ -415,7 +415,8 @@ static value *object_get_attr(tracer *t, value *v, PyObject *name) {
   }
   bool dict = v->any.b && (type->tp_dictoffset || is_namespace(type)); /* or it has slots only */
   if (dict && !PyUnicode_CompareWithASCIIString(name, "__dict__")) return object_dict(t, v);
-  if (model_owns((PyObject *)type) && ((PyTypeObject *)model_real((PyObject *)type))->tp_dictoffset)
+  PyTypeObject *real = (PyTypeObject *)model_real((PyObject *)type);
+  if (model_owns((PyObject *)type) && (real->tp_dictoffset || _PyType_Lookup(real, name)))
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a %s", PyUnicode_AsUTF8(name), type->tp_name);
   return trace_raise(t, PyExc_AttributeError, "'%s' object has no attribute '%s'", type->tp_name,
                      PyUnicode_AsUTF8(name));

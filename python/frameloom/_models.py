@@ -71,6 +71,10 @@ class deque:
         return found
 
     def rotate(self, n=1):
+        if not isinstance(n, int):
+            if not hasattr(n, "__index__"):
+                raise TypeError(f"'{type(n).__name__}' object cannot be interpreted as an integer")
+            n = n.__index__()
         self._moved = True
         length = len(self._items)
         if length > 1:
@@ -113,7 +117,9 @@ class deque:
 
     def __getitem__(self, i):
         if not isinstance(i, int):
-            raise TypeError("sequence index must be integer, not 'slice'")
+            if not hasattr(i, "__index__"):
+                raise TypeError(f"sequence index must be integer, not '{type(i).__name__}'")
+            i = i.__index__()
         if not -len(self._items) <= i < len(self._items):
             raise IndexError("deque index out of range")
         return self._items[i]

@@ -1,6 +1,7 @@
 """What Python answers where one would not look: operators called by name, subclasses that stay or are lost, equal items of
 different types, attributes beside descriptors."""
 
+import collections
 import operator
 
 import numpy as np
@@ -173,3 +174,27 @@ def a_class_that_changes_between_calls():
                 Plain.a = property(lambda self: 7)
 
     return f, lambda: len(calls)
+
+
+class Index:
+    def __index__(self):
+        return 1
+
+
+@case
+def what_only_the_real_type_has(x, y):
+    d = collections.defaultdict(list, a=[1])
+    return x + 1, hasattr(d, "fromkeys"), hasattr(d, "nothing"), type(d.fromkeys([1]))
+
+
+@case
+def deques_by_index(x, y):
+    d, tried = collections.deque([1, 2, 3]), []
+    d.rotate(Index())
+    tried.append(d[Index()])
+    for wrong in (lambda: d.rotate(1.5), lambda: d["a"], lambda: collections.deque([1]).rotate(x)):
+        try:
+            tried.append(wrong())
+        except TypeError as e:
+            tried.append(str(e))
+    return x * 2, d, tried, d[np.int64(1)]
