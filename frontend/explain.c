@@ -115,8 +115,8 @@ static PyObject *guard_tuple(const entry *e, uint32_t i) {
       [GUARD_TYPE] = "type",       [GUARD_IDENTITY] = "identity", [GUARD_NUMBER] = "value",
       [GUARD_LENGTH] = "length",   [GUARD_DICT_KEYS] = "keys",    [GUARD_MISSING] = "missing",
       [GUARD_ARRAY] = "array",     [GUARD_SAME] = "same",         [GUARD_DISJOINT] = "disjoint",
-      [GUARD_NONZERO] = "nonzero", [GUARD_SIZE] = "size",         [GUARD_CUSTOM] = "state",
-      [GUARD_PRESENT] = "present", [GUARD_IN_PARTS] = "identity"};
+      [GUARD_NONZERO] = "nonzero", [GUARD_APART] = "apart",       [GUARD_SIZE] = "size",
+      [GUARD_CUSTOM] = "state",    [GUARD_PRESENT] = "present",   [GUARD_IN_PARTS] = "identity"};
   const guard *g = &e->captured->guards[i];
   PyObject *words = guard_describe(e->captured, g);
   PyObject *name = g->source ? source_name(g->source) : PyUnicode_FromString("");

@@ -72,6 +72,7 @@ typedef enum guard_kind {
   GUARD_ARRAY,     /* adapter->guard_array(object read, payload) */
   GUARD_SAME,      /* source and source2 read one object (number 1) or two different ones (number 0) */
   GUARD_DISJOINT,  /* extents of two arrays (source and source2) do not overlap */
+  GUARD_APART,     /* a guard_apart: of many arrays some overlap none */
   GUARD_NONZERO,   /* an exact float is not 0 */
   GUARD_IN_PARTS,  /* a guard_parts: what the object consists of (lifetime.c) */
   GUARD_SIZE,      /* a size_guard: reads a symbol, or compares sizes */
@@ -101,6 +102,12 @@ typedef struct size_guard {
   int64_t left, right;
 } size_guard;
 #define LOOM_MAX_SYMBOLS 48 /* of one capture */
+
+/* Payload of GUARD_APART: the first `written` arrays overlap none of the `count`. */
+typedef struct guard_apart {
+  uint32_t written, count;
+  const source *sources[];
+} guard_apart;
 
 /* Payload of GUARD_IN_PARTS: the object has this exact type, and consists of these (borrowed). */
 #define GUARD_PARTS 16
@@ -645,6 +652,7 @@ struct loom_adapter {
   PyObject *(*words)(PyObject *object); /* "float32[3]"; NULL without an exception when it is no array */
   /* GUARD_DISJOINT: the memory extents of two live arrays do not overlap. */
   bool (*disjoint)(PyObject *a, PyObject *b);
+  bool (*apart)(PyObject *const *objects, uint32_t written, uint32_t count); /* GUARD_APART */
   bool (*guard)(const void *payload, PyObject *object);
   /* Data pointer of element [0, ..., 0] of a live array whose guard held. */
   void *(*data)(PyObject *array);

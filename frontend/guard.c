@@ -102,6 +102,19 @@ static bool guard_nonzero(PyObject *object) {
   return PyFloat_CheckExact(object) && PyFloat_AS_DOUBLE(object) != 0;
 }
 
+static bool guard_are_apart(const guard *g, PyObject *const *args) {
+  const guard_apart *p = g->payload;
+  PyObject **objects = calloc(p->count, sizeof *objects);
+  uint32_t have = 0;
+  while (objects && have < p->count && (objects[have] = source_read(p->sources[have], args)))
+    have++;
+  bool holds = objects && have == p->count && g->adapter->apart(objects, p->written, p->count);
+  while (have-- > 0)
+    Py_DECREF(objects[have]);
+  free(objects);
+  return holds;
+}
+
 /* `object` is what the guard's source reads, NULL when it is gone. */
 static inline bool guard_holds_on(const guard *g, PyObject *object, PyObject *const *args) {
   if (g->kind == GUARD_MISSING) return !object;
@@ -117,6 +130,7 @@ static inline bool guard_holds_on(const guard *g, PyObject *object, PyObject *co
   case GUARD_DICT_KEYS: return guard_dict_keys(object, g->object);
   case GUARD_ARRAY: return g->adapter->guard_array(object, g->payload);
   case GUARD_NONZERO: return guard_nonzero(object);
+  case GUARD_APART: return guard_are_apart(g, args);
   case GUARD_IN_PARTS: return guard_parts_hold(g->payload, object);
   default: break;
   }
@@ -257,11 +271,15 @@ static bool guard_resolve(guard_held *h) {
   return h->object != NULL;
 }
 
+/* Than its source. */
+static bool guard_reads_more(const guard *g) {
+  return g->kind == GUARD_SAME || g->kind == GUARD_DISJOINT || g->kind == GUARD_APART;
+}
+
 static bool guard_is_held(guard_program *p, const guard *g) {
   const source *s = g->source;
   guard_held probe = {.g = g};
-  if (!s || g->kind == GUARD_SAME || g->kind == GUARD_DISJOINT || g->kind == GUARD_MISSING)
-    return false;
+  if (!s || guard_reads_more(g) || g->kind == GUARD_MISSING) return false;
   if (guard_watch_source(p, s)) return guard_resolve(&probe);
   return s->base && guard_watch_source(p, s->base) && guard_resolve(&probe) && probe.place;
 }
@@ -307,7 +325,7 @@ guard_program *guard_program_new(const capture *c) {
   }
   for (uint32_t i = 0; i < c->guard_count; i++) {
     const guard *g = &c->guards[i];
-    bool simple = g->kind != GUARD_SAME && g->kind != GUARD_DISJOINT && g->kind != GUARD_CUSTOM;
+    bool simple = !guard_reads_more(g) && g->kind != GUARD_CUSTOM;
     if (guard_is_given(g)) continue;
     if (g->kind == GUARD_SIZE)
       p->sizes[p->size_count++] = g;
@@ -583,6 +601,10 @@ static PyObject *guard_describe_on(const capture *c, const guard *g, PyObject *n
   case GUARD_SAME:
     return PyUnicode_FromFormat("%U %s %U", name, g->number ? "is" : "is not", other);
   case GUARD_DISJOINT: return PyUnicode_FromFormat("%U and %U do not overlap", name, other);
+  case GUARD_APART:
+    return PyUnicode_FromFormat("%U and %u others overlap none of %u arrays", name,
+                                ((const guard_apart *)g->payload)->written - 1,
+                                ((const guard_apart *)g->payload)->count);
   case GUARD_NONZERO: return PyUnicode_FromFormat("%U != 0", name);
   case GUARD_IN_PARTS:
     return PyUnicode_FromFormat("%U is the same %s", name, guard_parts_type(g)->tp_name);

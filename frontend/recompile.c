@@ -134,6 +134,7 @@ static PyObject *recompile_advice(const guard *g, PyObject *const *slots, PyObje
                : PyUnicode_FromFormat("make %U once, and not anew between calls", name);
     break;
   case GUARD_DISJOINT:
+  case GUARD_APART:
     text = PyUnicode_FromFormat("pass arrays that share no memory, or a copy: %U.copy()", name);
     break;
   case GUARD_IN_PARTS:

@@ -206,6 +206,10 @@ bool numpy_array_disjoint(PyObject *a, PyObject *b) {
   return a_low == a_high || b_low == b_high || a_high <= b_low || b_high <= a_low;
 }
 
+void numpy_array_extent(PyObject *array, const char **low, const char **high) {
+  array_extent(FIELDS(array), low, high);
+}
+
 Py_hash_t numpy_array_fingerprint(PyObject *object) {
   if (!PyArray_Check(object)) return 0;
   const PyArrayObject_fields *a = FIELDS(object);

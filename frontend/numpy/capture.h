@@ -158,6 +158,8 @@ value *np_stack_live(tracer *t, PyObject *list, const source *s, value **like, l
 recipe *np_row_recipe(tracer *t, const value *like, loom_value stack, int64_t *output);
 value *np_stacked(tracer *t, value *list);
 void np_add_storage(tracer *t, np_storage *s);
+/* Do the live arrays that are written overlap none? Breaks, or guards it. */
+bool np_written_stand_apart(tracer *t);
 np_storage *np_storages(tracer *t); /* all, the last one made first */
 /* For roll_walk.c: an array value; and what the capture knows besides values. */
 void np_walk(roll_walk *w, value *v);

@@ -88,6 +88,10 @@ Py_hash_t numpy_array_fingerprint(PyObject *object);
 PyObject *numpy_array_words(PyObject *name, const void *payload);
 bool numpy_scalar_bits(PyObject *number, loom_dtype dtype, uint64_t *out);
 bool numpy_array_disjoint(PyObject *a, PyObject *b);
+/* From the first byte of an array to the end of the last; the same for one without elements. */
+void numpy_array_extent(PyObject *array, const char **low, const char **high);
+/* The first `written` of these arrays overlap none of all. */
+bool numpy_arrays_apart(PyObject *const *objects, uint32_t written, uint32_t count);
 int numpy_flags_matter(uint32_t flags);
 
 #endif

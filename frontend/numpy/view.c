@@ -400,51 +400,6 @@ recipe *np_rebuild(tracer *t, value *v) {
   return view_rebuild_view(t, trace_rebuild(t, a->storage->root), a);
 }
 
-/* May two elements of the array lie at one place? Dimensions by growing stride: each must step over
- * all that the ones before it reach. */
-static bool view_overlaps_itself(tracer *t, const np_array *a) {
-  int order[LOOM_MAX_RANK], count = 0;
-  int64_t step[LOOM_MAX_RANK], reach = (int64_t)loom_dtype_size(a->type.dtype);
-  for (int i = 0; i < a->type.rank; i++) {
-    if (a->type.dims[i] == 0) return false;
-    if (a->type.dims[i] == 1) continue;
-    step[i] = size_less(t, a->strides[i], 0) > 0 ? np_times(t, a->strides[i], -1) : a->strides[i];
-    int at = count++;
-    for (; at > 0 && size_hint(t, step[order[at - 1]]) > size_hint(t, step[i]); at--)
-      order[at] = order[at - 1];
-    order[at] = i;
-  }
-  for (int k = 0; k < count; k++) {
-    int axis = order[k];
-    if (size_less(t, step[axis], reach) != 0) return true;
-    reach = np_plus(t, reach, np_times(t, np_plus(t, np_dim(a->type.dims[axis]), -1), step[axis]));
-  }
-  return false;
-}
-
-/* Written arrays must not overlap others that the call reads or writes: the copies back would not
- * be seen by them. */
-static bool view_check_aliases(tracer *t, np_storage *s) {
-  if (view_overlaps_itself(t, np_array_of(s->root))) {
-    trace_break(t, BREAK_ALIASING, "%s", "a written array whose elements share memory");
-    return false;
-  }
-  for (np_storage *o = np_storages(t); o; o = o->next) {
-    if (o == s || !o->source) continue;
-    if (o->list && !numpy_array_disjoint(s->live, o->list)) return gather_apart(t, o->list), false;
-    if (!o->list && !numpy_array_disjoint(s->live, o->live)) {
-      trace_break(t, BREAK_ALIASING, "%s", "a written array shares memory with another array");
-      return false;
-    }
-    trace_guard(t, (guard){.kind = GUARD_DISJOINT,
-                           .source = s->source,
-                           .source2 = o->list ? o->source->base : o->source,
-                           .adapter = &loom_numpy_adapter,
-                           .location = trace_location(t)});
-  }
-  return true;
-}
-
 static bool view_write_back(tracer *t, np_storage *s, int part) {
   np_array *root = np_array_of(s->root), *a = s->written[part];
   recipe *target = trace_recipe(t, RECIPE_SOURCE);
@@ -465,10 +420,9 @@ static bool view_write_back(tracer *t, np_storage *s, int part) {
 }
 
 bool np_finish(tracer *t) {
-  if (!np_scalar_finish(t) || !np_error_finish(t)) return false;
+  if (!np_scalar_finish(t) || !np_error_finish(t) || !np_written_stand_apart(t)) return false;
   for (np_storage *s = np_storages(t); s; s = s->next) {
     if (!s->written_count || !s->source) continue;
-    if (!view_check_aliases(t, s)) return false;
     for (int i = 0; i < s->written_count; i++)
       if (!view_write_back(t, s, i)) return false;
   }

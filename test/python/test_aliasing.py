@@ -104,3 +104,43 @@ def test_two_arguments_over_one_block(kind, function):
         assert_same(compiled(*got_args), function(*want_args))
         for got, want in zip(got_args, want_args):
             assert_same(got, want)
+
+
+@pytest.mark.parametrize("written, read", [(1, 3), (2, 2), (3, 4), (4, 9), (13, 0), (5, 60), (40, 40)])
+def test_many_arrays_some_of_which_overlap(written, read):
+    def scale(xs, ys):
+        for i in range(len(xs)):
+            xs[i] *= 2
+            xs[i] += sum(y.sum() for y in ys)
+        return sum(x.sum() for x in xs)
+
+    def arrays(rng, overlapping):
+        base = np.arange(4.0 * (written + read) + 8)
+        starts, empty = 4 * rng.permutation(written + read), rng.integers(8, size=written + read) == 0
+        for _ in range(overlapping):
+            starts[rng.integers(len(starts))] += rng.integers(1, 4)
+        made = [base[s:s] if none else base[s : s + 4] for s, none in zip(starts, empty)]
+        return made[:written], made[written:], base
+
+    compiled = frameloom.compile(scale, backend="interpret", dynamic=False)
+    for round in range(12):
+        seed, overlapping = round // 3, round % 3
+        mine = arrays(np.random.default_rng(seed), overlapping)
+        plain = arrays(np.random.default_rng(seed), overlapping)
+        assert_same(compiled(*mine[:2]), scale(*plain[:2]))
+        assert_same(mine[2], plain[2])
+
+
+def test_many_written_arrays_are_guarded_by_one_guard():
+    def scale(xs):
+        for x in xs:
+            x *= 2
+
+    xs = [np.ones(3) for _ in range(50)]
+    explained = frameloom.explain(scale, xs)
+    assert sum("overlap" in str(g.text) for g in explained.out_guards) == 1
+    compiled = frameloom.compile(scale)
+    compiled(xs)
+    xs[7] = xs[31]  # written twice
+    compiled(xs)
+    assert xs[7][0] == 16 and xs[8][0] == 8
