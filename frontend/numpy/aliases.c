@@ -2,6 +2,7 @@
  * would not be seen by them. Checked at capture and guarded: a few pairs one by one, many arrays by
  * one guard that sorts them by their places. */
 #include "frontend/numpy/capture.h"
+#include "frontend/value/value.h"
 
 #include <stdlib.h>
 
@@ -31,13 +32,20 @@ static bool alias_overlaps_itself(tracer *t, const np_array *a) {
 
 static bool alias_is_written(const np_storage *s) { return s->source && s->written_count; }
 
+/* What guards read: an array, or the list whose items it is made of. */
+static const source *alias_source(const np_storage *s) {
+  return s->list ? s->source->base : s->source;
+}
+
 static bool alias_check(tracer *t, const np_storage *s) {
   if (alias_overlaps_itself(t, np_array_of(s->root))) {
     trace_break(t, BREAK_ALIASING, "a written array whose elements share memory");
     return false;
   }
   for (const np_storage *o = np_storages(t); o; o = o->next) {
-    if (o == s || !o->source || numpy_array_disjoint(s->live, o->live)) continue;
+    if (o == s || !o->source || numpy_array_disjoint(s->live, o->list ? o->list : o->live))
+      continue;
+    if (o->list) return gather_apart(t, o->list), false;
     trace_break(t, BREAK_ALIASING, "a written array shares memory with another array");
     return false;
   }
@@ -53,7 +61,7 @@ static void alias_guard_pairs(tracer *t) {
       if (o == s || !o->source || (alias_is_written(o) && !after)) continue;
       trace_guard(t, (guard){.kind = GUARD_DISJOINT,
                              .source = s->source,
-                             .source2 = o->source,
+                             .source2 = alias_source(o),
                              .adapter = &loom_numpy_adapter,
                              .location = trace_location(t)});
     }
@@ -71,7 +79,7 @@ static bool alias_guard_all(tracer *t, uint32_t written, uint32_t count) {
   *all = (guard_apart){.written = written, .count = count};
   uint32_t first = 0, last = written;
   for (const np_storage *s = np_storages(t); s; s = s->next)
-    if (s->source) all->sources[s->written_count ? first++ : last++] = s->source;
+    if (s->source) all->sources[s->written_count ? first++ : last++] = alias_source(s);
   trace_guard(t, (guard){.kind = GUARD_APART,
                          .source = all->sources[0],
                          .adapter = &loom_numpy_adapter,
@@ -107,9 +115,9 @@ static int alias_compare(const void *a, const void *b) {
 }
 
 /* By rising places: each begins where all written ones before end; a written one, where all do. */
-static bool alias_sweep(const alias_extent *e, uint32_t count) {
+static bool alias_sweep(const alias_extent *e, size_t count) {
   const char *written = NULL, *any = NULL;
-  for (uint32_t i = 0; i < count; i++) {
+  for (size_t i = 0; i < count; i++) {
     if (e[i].low < written || (e[i].written && e[i].low < any)) return false;
     if (e[i].high > any) any = e[i].high;
     if (e[i].written && e[i].high > written) written = e[i].high;
@@ -117,21 +125,46 @@ static bool alias_sweep(const alias_extent *e, uint32_t count) {
   return true;
 }
 
-bool numpy_arrays_apart(PyObject *const *objects, uint32_t written, uint32_t count) {
-  alias_extent few[64], *all = count <= 64 ? few : malloc(count * sizeof *all);
-  uint32_t used = 0;
-  bool good = all != NULL;
-  for (uint32_t i = 0; i < count && good; i++) {
-    alias_extent *e = &all[used];
-    if (PyArray_IsScalar(objects[i], Generic)) continue;
-    good = PyArray_Check(objects[i]);
-    if (!good) break;
-    numpy_array_extent(objects[i], &e->low, &e->high);
-    e->written = i < written;
-    used += e->low != e->high;
+#define ALIAS_DEPTH 8 /* of lists in lists */
+
+static bool alias_is_sequence(PyObject *object, int depth) {
+  return depth && (PyList_CheckExact(object) || PyTuple_CheckExact(object));
+}
+
+static size_t alias_count(PyObject *object, int depth) {
+  size_t total = 0;
+  if (!alias_is_sequence(object, depth)) return 1;
+  for (Py_ssize_t i = 0; i < Py_SIZE(object); i++)
+    total += alias_count(PySequence_Fast_GET_ITEM(object, i), depth - 1);
+  return total;
+}
+
+/* Appends where an array lies, or all those in a list do; numbers lie nowhere. */
+static bool alias_add(PyObject *object, int depth, bool written, alias_extent *all, size_t *used) {
+  if (alias_is_sequence(object, depth)) {
+    for (Py_ssize_t i = 0; i < Py_SIZE(object); i++)
+      if (!alias_add(PySequence_Fast_GET_ITEM(object, i), depth - 1, written, all, used))
+        return false;
+    return true;
   }
-  bool sorted = true;
-  for (uint32_t i = 1; i < used && sorted; i++)
+  if (PyFloat_CheckExact(object) || PyArray_IsScalar(object, Generic)) return true;
+  if (!PyArray_Check(object)) return false;
+  alias_extent *e = &all[*used];
+  numpy_array_extent(object, &e->low, &e->high);
+  e->written = written;
+  *used += e->low != e->high;
+  return true;
+}
+
+bool numpy_arrays_apart(PyObject *const *objects, uint32_t written, uint32_t count) {
+  size_t total = 0, used = 0;
+  for (uint32_t i = 0; i < count; i++)
+    total += alias_count(objects[i], ALIAS_DEPTH);
+  alias_extent few[64], *all = total <= 64 ? few : malloc(total * sizeof *all);
+  bool good = all != NULL, sorted = true;
+  for (uint32_t i = 0; i < count && good; i++)
+    good = alias_add(objects[i], ALIAS_DEPTH, i < written, all, &used);
+  for (size_t i = 1; i < used && sorted; i++)
     sorted = all[i - 1].low <= all[i].low;
   if (good && !sorted) qsort(all, used, sizeof *all, alias_compare);
   good = good && alias_sweep(all, used);

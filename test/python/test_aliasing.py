@@ -144,3 +144,36 @@ def test_many_written_arrays_are_guarded_by_one_guard():
     xs[7] = xs[31]  # written twice
     compiled(xs)
     assert xs[7][0] == 16 and xs[8][0] == 8
+
+
+def test_many_written_arrays_beside_a_long_list():
+    def add(items, outs):
+        for x in items:
+            for out in outs:
+                out += x
+        return outs
+
+    def pairs(items, outs):
+        for w, (x, scale) in items:
+            outs[0] += w * x * scale
+        for out in outs:
+            out *= 2
+        return outs
+
+    compiled = frameloom.compile(add)
+    nested = frameloom.compile(pairs)
+    for shared in (None, 3, None, 17):
+        for function, fast, make in (
+            (add, compiled, lambda a: a),
+            (pairs, nested, lambda a: (np.ones(2), (a, 0.5))),
+        ):
+            results = []
+            for run in (function, fast):
+                arrays = [np.full(2, float(i)) for i in range(24)]
+                outs = [np.zeros(2) for _ in range(13)]
+                if shared is not None:
+                    outs[7] = arrays[shared]
+                    outs[0] = arrays[shared + 1]
+                run([make(a) for a in arrays], outs)
+                results.append((arrays, outs))
+            assert_same(*results)
