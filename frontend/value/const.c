@@ -41,6 +41,11 @@ static const binaryfunc const_operators[13] = {PyNumber_Add,
                                                PyNumber_TrueDivide,
                                                PyNumber_Xor};
 
+PyObject *const_operate(int op, PyObject *l, PyObject *r) {
+  if (const_too_large(op, l, r)) return NULL;
+  return op == 8 ? PyNumber_Power(l, r, Py_None) : const_operators[op](l, r);
+}
+
 static value *const_percent(tracer *t, value *l, value *r) {
   PyObject *args = value_plain(t, r);
   if (!args)
@@ -94,9 +99,7 @@ static value *const_binary(tracer *t, int op, value *l, value *r, bool inplace) 
   }
   if (const_too_large(op, l->object, r->object))
     return trace_break(t, BREAK_LIMIT, "the result of an operator is too large");
-  PyObject *result = op == 8 ? PyNumber_Power(l->object, r->object, Py_None)
-                             : const_operators[op](l->object, r->object);
-  return value_made(t, result);
+  return value_made(t, const_operate(op, l->object, r->object));
 }
 
 static value *const_unary(tracer *t, int op, value *v) {

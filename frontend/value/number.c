@@ -30,6 +30,10 @@ static void number_know_node(tracer *t, loom_value node, bool *found) {
   for (loom_value v = node + 1; v-- > 0;) {
     const loom_value_info *info = &graph->values[v];
     if (!needed[v]) continue;
+    if (series_blame(t, v)) {
+      *found = true;
+      return;
+    }
     if (info->node < 0) {
       number_know_input(t, info, found);
       continue;
@@ -143,23 +147,26 @@ static bool number_nonzero(tracer *t, value *v) {
   return true;
 }
 
+/* What the graph does not compute exactly as Python does: of the index of a loop it is in a table.
+ */
+static value *number_look_up(tracer *t, int op, value *l, value *r) {
+  value *found = series_operate(t, op, l, r);
+  if (found || trace_pending(t)) return found;
+  if (l->type == &value_number_type) number_know(t, l);
+  if (r->type == &value_number_type) number_know(t, r);
+  return NULL;
+}
+
 /* Python rounds the quotient of two ints once: as floats do while both are exact. */
 static value *number_divide(tracer *t, value *l, value *r) {
   value *sides[2] = {l, r};
   for (int i = 0; i < 2; i++) {
     int64_t number;
     if (number_is_float(t, sides[i])) continue;
-    if (!value_size_of(t, sides[i], &number) || !number_within(t, number, NUMBER_EXACT)) {
-      if (!trace_pending(t) && sides[i]->type == &value_number_type) number_know(t, sides[i]);
-      return trace_pending(t) ? NULL : (number_know(t, sides[1 - i]), NULL);
-    }
+    if (!value_size_of(t, sides[i], &number) || !number_within(t, number, NUMBER_EXACT))
+      return trace_pending(t) ? NULL : number_look_up(t, NUMBER_DIV, l, r);
   }
-  if (!number_nonzero(t, r)) {
-    if (trace_pending(t)) return NULL;
-    for (int i = 0; i < 2; i++)
-      if (sides[i]->type == &value_number_type) number_know(t, sides[i]);
-    return NULL;
-  }
+  if (!number_nonzero(t, r)) return trace_pending(t) ? NULL : number_look_up(t, NUMBER_DIV, l, r);
   loom_value operands[2] = {number_float(t, l), number_float(t, r)};
   if (operands[0] == LOOM_NO_VALUE || operands[1] == LOOM_NO_VALUE) return NULL;
   return number_made(t, trace_node(t, LOOM_OP_DIV, operands, 2, NULL, 0, NULL));
@@ -205,12 +212,6 @@ static value *number_ints(tracer *t, int op, value *l, value *r) {
   }
 }
 
-static value *number_know_both(tracer *t, value *l, value *r) {
-  if (l->type == &value_number_type) number_know(t, l);
-  if (r->type == &value_number_type) number_know(t, r);
-  return NULL;
-}
-
 static value *number_binary(tracer *t, int op, value *l, value *r, bool inplace) {
   loom_opcode opcode = op == NUMBER_ADD   ? LOOM_OP_ADD
                        : op == NUMBER_SUB ? LOOM_OP_SUB
@@ -227,9 +228,9 @@ static value *number_binary(tracer *t, int op, value *l, value *r, bool inplace)
   if (op == NUMBER_DIV) return number_divide(t, l, r);
   if (!number_is_float(t, l) && !number_is_float(t, r)) {
     value *ints = number_ints(t, op, l, r);
-    return ints || trace_pending(t) ? ints : number_know_both(t, l, r);
+    return ints || trace_pending(t) ? ints : number_look_up(t, op, l, r);
   }
-  if (opcode == LOOM_OP_COUNT) return number_know_both(t, l, r);
+  if (opcode == LOOM_OP_COUNT) return number_look_up(t, op, l, r);
   loom_value operands[2] = {number_float(t, l), number_float(t, r)};
   if (operands[0] == LOOM_NO_VALUE || operands[1] == LOOM_NO_VALUE)
     return trace_pending(t)

@@ -172,7 +172,7 @@ struct tracer {
       stand_ins; /* classbody.c: objects made for the capture alone; value -> its object */
   PyObject *const *args;
   Py_ssize_t arg_count;
-  number_mode *numbers; /* of each argument */
+  number_mode *numbers;                    /* of each argument */
   size_table *sizes;                       /* or NULL */
   uint64_t late;                           /* bit for each symbol that a host call introduces */
   loom_value late_nodes[LOOM_MAX_SYMBOLS]; /* their values as data, of those calls */
@@ -185,6 +185,7 @@ struct tracer {
   struct overlay *overlays;              /* overlay.c */
   struct copy_memo *copies;              /* copy.c */
   struct live_iter *live_iters;          /* liveiter.c */
+  struct number_series *series;          /* series.c */
   uint64_t looped;                       /* bit for each symbol that is the index of a loop */
   int64_t loop_counts[LOOM_MAX_SYMBOLS]; /* iterations of those, as numbers */
   int64_t blamed;    /* the symbol of the loop that is at fault for what is being reported, or -1 */
@@ -406,8 +407,17 @@ value *generator_send(tracer *t, value *v,
 void number_know(tracer *t, value *v);
 value *number_to_float(tracer *t, value *v);
 bool value_is_whole(value *v); /* an int: a size, or one that is known */
-/* The square root of a size, which is rounded as math.sqrt() does. NULL with nothing pending: of no other number. */
+/* The square root of a size, which is rounded as math.sqrt() does. NULL with nothing pending: of no
+ * other number. */
 value *number_sqrt(tracer *t, value *v);
+/* ---- series.c: what Python computes of the index of a loop, for all iterations. NULL with nothing
+ * pending: it is nothing that has a table. ---- */
+typedef struct number_series number_series;
+value *series_call(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count);
+value *series_operate(tracer *t, int op, value *l, value *r);
+bool series_blame(tracer *t, loom_value node); /* it is of a table, and has to be known */
+/* An operator on two live numbers; NULL, perhaps without an exception, when there is no result. */
+PyObject *const_operate(int op, PyObject *l, PyObject *r);
 /* A comparison that is left to the graph; NULL with nothing pending: it cannot be. */
 value *number_compare_data(tracer *t, int op, value *l, value *r);
 
