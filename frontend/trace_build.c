@@ -70,6 +70,7 @@ step step_LIST_TO_TUPLE(tracer *t, frame *f, const loom_instr *in) {
 
 step step_LIST_APPEND(tracer *t, frame *f, const loom_instr *in) {
   value *item = frame_pop(f), *list = frame_peek(f, in->arg);
+  if (gather_is_live(list) && !list_settle(t, list)) return STEP_FAIL;
   if (!list_is_rolled(list)) list = build_peek(t, f, in->arg, &value_list_type);
   return build_result(list && seq_append(t, list, item));
 }

@@ -1058,3 +1058,18 @@ def test_the_same_list_twice():
         same(run(a, a, x), compiled(a, a, x))
         same(run(a, b, x), compiled(a, b, x))
     check(run, arrays(30), arrays(30), x)
+
+
+def test_list_displays_and_comprehensions_across_breaks():
+    """Their list stands on the stack of what comes behind a break, longer than what is looked at item by item."""
+    def display(x):
+        return [*[x * 1.0, x + 2] * 12, (print("a"), x + 25)[1], x * 26.0, *[x] * 30, (print("b"), x)[1], x * 2]
+
+    def comprehension(x, n):
+        return [x * k if k % 20 else x + len(str(print(k))) for k in range(n)], sum([x + k if k != 30 else (print(), x)[1] for k in range(n)])
+
+    for function, more in ((display, ()), (comprehension, (70,))):
+        compiled = frameloom.compile(function)
+        x = np.arange(1.0, 4.0)
+        for _ in range(3):
+            same(function(x, *more), compiled(x, *more))
