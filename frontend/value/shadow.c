@@ -206,6 +206,7 @@ bool shadow_catch_up(tracer *t, value *v, PyObject *object) {
   struct shadows *s = t->shadows;
   value *first = s ? pointer_map_get(&s->unread, object) : NULL;
   if (!first) return true;
+  if (gather_is_live(v) && !list_settle(t, v)) return false; /* what was appended is no row of it */
   bool list = v->type == &value_list_type, deque = v->type == &value_object_type;
   if (!list && !deque && v->type != &value_set_type) return true;
   if (!deque && !shadow_open(t, v)) return false;
