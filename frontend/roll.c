@@ -490,7 +490,8 @@ static uint16_t roll_place(tracer *t, const frame *f) {
 
 uint16_t roll_lends(tracer *t) {
   const roll *r = t->rolls;
-  while (r && r->stage == ROLL_OVER)
+  while (r &&
+         (r->stage == ROLL_OVER || !r->frame)) /* a `while` that has come to its end has none */
     r = r->next;
   const roll_ban_row *row = r ? roll_row(t->bans, r->frame->code->object, r->pc) : NULL;
   if (!r || r->ended || (row && row->apart)) return 0;
