@@ -82,20 +82,42 @@ static bool builtin_add_module(PyObject *module, const builtin_row *row) {
   return true;
 }
 
+/* The module of a row when somebody has imported it: what nobody has is called by nobody, and an
+ * import takes a millisecond. NULL without an exception: not yet. */
+static PyObject *builtin_module(const char *name) {
+  PyObject *text = PyUnicode_FromString(name);
+  PyObject *module = text ? PyImport_GetModule(text) : NULL;
+  Py_XDECREF(text);
+  return module;
+}
+
+static bool builtin_add_row(PyObject *module, const builtin_row *row) {
+  if (!row->name) return builtin_add_module(module, row);
+  PyObject *object = PyObject_GetAttrString(module, row->name);
+  if (object) builtin_add(object, row);
+  Py_XDECREF(object);
+  return object != NULL;
+}
+
 bool builtins_init(void) {
+  static bool added[sizeof builtin_rows / sizeof *builtin_rows];
+  bool all = true;
   if (builtin_ready) return true;
-  for (size_t i = 0; i < sizeof builtin_rows / sizeof *builtin_rows; i++) {
-    const builtin_row *row = &builtin_rows[i];
-    PyObject *module = PyImport_ImportModule(row->module);
-    if (!module) return false;
-    PyObject *object = row->name ? PyObject_GetAttrString(module, row->name) : NULL;
-    if (!row->name) builtin_add_module(module, row);
-    if (object) builtin_add(object, row);
-    Py_XDECREF(object);
-    Py_DECREF(module);
+  for (size_t i = 0; i < sizeof builtin_rows / sizeof *builtin_rows;) {
+    const char *name = builtin_rows[i].module;
+    bool waits = !added[i];
+    PyObject *module = waits ? builtin_module(name) : NULL;
     if (PyErr_Occurred()) return false;
+    for (; i < sizeof builtin_rows / sizeof *builtin_rows && !strcmp(builtin_rows[i].module, name);
+         i++) {
+      if (module && !builtin_add_row(module, &builtin_rows[i])) return Py_DECREF(module), false;
+      added[i] |= module != NULL;
+    }
+    all &= !waits || module;
+    Py_XDECREF(module);
   }
-  return builtin_ready = true;
+  builtin_ready = all;
+  return true;
 }
 
 /* ---- the real function ---------------------------------------------------------------------- */
