@@ -310,9 +310,10 @@ typedef struct interrupt_watch {
   bool done, calls; /* it has been raised; the lines are those of functions that are called */
   struct interrupt_watch *outer;
 } interrupt_watch;
-/* Takes the pending exception over. False, with the exception still pending: it has to leave the
- * call as it is. */
-bool interrupt_open(interrupt_watch *w, PyFunctionObject *function);
+/* Takes the pending exception over, from a call with these arguments. False, with the exception
+ * still pending: it has to leave the call as it is. */
+bool interrupt_open(interrupt_watch *w, PyFunctionObject *function, PyObject *const *args,
+                    Py_ssize_t count);
 PyObject *interrupt_close(interrupt_watch *w, PyObject *result); /* what the call gives */
 /* The plain function with a pending exception. */
 PyObject *interrupt_pass(const callable *c, PyObject *const *args, size_t flags, PyObject *kwnames);
@@ -372,6 +373,10 @@ int resume_traverse(callable *c, visitproc visit, void *arg);
 bool trial_is_plain(callable *c, entry *e);
 /* A call was compiled and took so long, with so many breaks. */
 void trial_compiled(entry *e, uint64_t ns, uint32_t rounds);
+/* A function, `c`'s or one called by it, is left to Python. On record as a break of `c`: explain()
+ * and the log tell of it. */
+void trial_tell(callable *c, int reason, const PyFunctionObject *of, uint64_t compiled_ns,
+                uint64_t plain_ns);
 /* Around a run of the plain function that may be one of a trial. `done`: nothing was raised. */
 typedef struct trial_run {
   entry *tried;

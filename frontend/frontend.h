@@ -49,6 +49,7 @@ PyObject *source_name(const source *s);
 /* Reads the source again on this call's arguments: a new reference, NULL without an exception when it is gone. Runs
  * no Python code. */
 PyObject *source_read(const source *s, PyObject *const *args);
+PyObject *source_attribute(PyObject *base, PyObject *name); /* as a SOURCE_ATTR is read */
 /* What a SOURCE_FUNCTION without an object reads: the function that is called, where functions share what is compiled. */
 extern _Thread_local PyFunctionObject *loom_function_now __attribute__((tls_model("initial-exec")));
 PyObject *source_thread(void); /* an object whose derived sources read the state of the thread; borrowed */

@@ -223,12 +223,14 @@ static PyObject *hook_call(PyThreadState *state, struct _PyInterpreterFrame *f, 
   plain_frame frame;
   PyObject *leave = PYTHON_FRAME_IS_EVALUATED ? record_leave(r, function) : NULL;
   if (PYTHON_FRAME_IS_EVALUATED && !leave) return hook_pass(state, f, 0);
+  const PyCodeObject *code = (PyCodeObject *)function->func_code;
   Py_INCREF(c);
   Py_INCREF(function);
   PyObject *result = callable_call_frame(c, function, frame_slots(f), &plain, &useful);
   hook_learn(r, plain, useful);
   interrupt_watch watch;
-  if (plain && PyErr_Occurred() && interrupt_open(&watch, function)) {
+  if (plain && PyErr_Occurred() &&
+      interrupt_open(&watch, function, frame_slots(f), code->co_argcount)) {
     result = interrupt_close(&watch, hook_pass(state, f, 0));
   } else if (plain && !PyErr_Occurred()) {
     trial_run run;
@@ -265,9 +267,12 @@ static void trial_note(hook_record *r, bool compiled, uint64_t ns) {
   t->spent[compiled] += ns < most ? ns : most;
   t->count[compiled]++;
   if (t->count[0] < HOOK_TRIAL_STEPS || t->count[1] < HOOK_TRIAL_STEPS) return;
+  uint64_t mean[2] = {t->spent[0] / t->count[0], t->spent[1] / t->count[1]};
   t->open = false;
-  r->never =
-      t->spent[1] / t->count[1] > t->spent[0] / t->count[0] / 4 * 5 && t->least[1] > t->least[0];
+  r->never = mean[1] > mean[0] / 4 * 5 && t->least[1] > t->least[0];
+  if (r->never && r->made)
+    trial_tell(scope_now && scope_now->owner ? scope_now->owner : r->made, BREAK_SLOWER_GENERATOR,
+               r->made->function, mean[1], mean[0]);
 }
 
 /* The frame of a generator that goes on. */

@@ -58,29 +58,104 @@ static bool watch_find(interrupt_watch *w, PyCodeObject *object) {
   return found != NULL;
 }
 
-#define WATCH_CALLS 3 /* calls within each other that are followed by name */
+#define WATCH_CALLS 3      /* calls within each other that are followed */
+#define WATCH_CHAIN 2      /* attributes of attributes */
+#define WATCH_LOOKUPS 2000 /* in all: what is not found by then is not there */
 
-static bool watch_calls(PyFunctionObject *f, int depth);
+/* What a function can get at by name: its globals, the variables around it, its arguments, their
+ * defaults, and attributes of these. */
+typedef struct watch_search {
+  PyObject *names; /* of one function: borrowed */
+  int *lookups, depth;
+} watch_search;
 
-static bool watch_protects(PyObject *object, int depth) {
-  PyFunctionObject *f = (PyFunctionObject *)object;
-  if (!object || !PyFunction_Check(object)) return false;
-  PyCodeObject *code = (PyCodeObject *)f->func_code;
-  if (loom_code_is_library(code, f->func_globals)) return false;
-  return PyBytes_GET_SIZE(code->co_exceptiontable) > 0 || (depth && watch_calls(f, depth - 1));
+static bool watch_names(PyFunctionObject *f, PyObject *const *args, Py_ssize_t count, int *lookups,
+                        int depth);
+
+/* The function behind what is called, a new reference: also behind a method, a property and a
+ * compiled one. */
+static PyObject *watch_function(PyObject *object) {
+  if (PyMethod_Check(object)) return watch_function(PyMethod_GET_FUNCTION(object));
+  if (Py_IS_TYPE(object, &loom_callable_type))
+    return Py_XNewRef((PyObject *)((callable *)object)->function);
+  if (PyType_Check(object)) {
+    static PyObject *name;
+    if (!name && !(name = PyUnicode_InternFromString("__init__"))) return error_drop(), NULL;
+    PyObject *init = _PyType_Lookup((PyTypeObject *)object, name);
+    return init && PyFunction_Check(init) ? Py_NewRef(init) : NULL;
+  }
+  const char *inner = Py_IS_TYPE(object, &PyProperty_Type) ? "fget" : NULL;
+  if (Py_IS_TYPE(object, &PyStaticMethod_Type) || Py_IS_TYPE(object, &PyClassMethod_Type))
+    inner = "__func__";
+  if (!inner) return PyFunction_Check(object) ? Py_NewRef(object) : NULL;
+  PyObject *item = PyObject_GetAttrString(object, inner);
+  if (!item) error_drop();
+  PyObject *found = item ? watch_function(item) : NULL;
+  Py_XDECREF(item);
+  return found;
 }
 
-/* Does a function that it names, among its globals and the variables around it, have protected
- * lines? */
-static bool watch_calls(PyFunctionObject *f, int depth) {
-  PyObject *names = ((PyCodeObject *)f->func_code)->co_names;
-  Py_ssize_t cells = f->func_closure ? PyTuple_GET_SIZE(f->func_closure) : 0;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++)
-    if (watch_protects(PyDict_GetItem(f->func_globals, PyTuple_GET_ITEM(names, i)), depth))
-      return true;
-  for (Py_ssize_t i = 0; i < cells; i++)
-    if (watch_protects(PyCell_GET(PyTuple_GET_ITEM(f->func_closure, i)), depth)) return true;
+/* Does what is called have protected lines, or call what has some? `self`: what it was found at. */
+static bool watch_protects(PyObject *object, PyObject *self, int *lookups, int depth) {
+  PyFunctionObject *f = (PyFunctionObject *)watch_function(object);
+  if (!f) return false;
+  PyCodeObject *code = (PyCodeObject *)f->func_code;
+  PyObject *args[1] = {PyMethod_Check(object) ? PyMethod_GET_SELF(object) : self};
+  bool found = !loom_code_is_library(code, f->func_globals) &&
+               (PyBytes_GET_SIZE(code->co_exceptiontable) > 0 ||
+                (depth > 0 && watch_names(f, args, args[0] != NULL, lookups, depth - 1)));
+  Py_DECREF(f);
+  return found;
+}
+
+static bool watch_base(const watch_search *s, PyObject *base, int chain);
+
+static bool watch_attribute(const watch_search *s, PyObject *base, PyObject *name, int chain) {
+  PyObject *item = source_attribute(base, name);
+  if (!item && !PyModule_Check(base)) item = Py_XNewRef(_PyType_Lookup(Py_TYPE(base), name));
+  bool found = item && (watch_protects(item, PyModule_Check(base) ? NULL : base, s->lookups,
+                                       s->depth) ||
+                        (chain > 1 && watch_base(s, item, chain - 1)));
+  Py_XDECREF(item);
+  return found;
+}
+
+/* What is called by its name, as an object (`model(x)`), or by an attribute. */
+static bool watch_base(const watch_search *s, PyObject *base, int chain) {
+  static PyObject *call;
+  if (!base || (!call && !(call = PyUnicode_InternFromString("__call__")))) return false;
+  PyObject *own = _PyType_Lookup(Py_TYPE(base), call);
+  if (watch_protects(base, NULL, s->lookups, s->depth) ||
+      (own && watch_protects(own, base, s->lookups, s->depth)))
+    return true;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(s->names); i++)
+    if (--*s->lookups < 0 || watch_attribute(s, base, PyTuple_GET_ITEM(s->names, i), chain))
+      return *s->lookups >= 0;
   return false;
+}
+
+static bool watch_names(PyFunctionObject *f, PyObject *const *args, Py_ssize_t count, int *lookups,
+                        int depth) {
+  PyObject *names = ((PyCodeObject *)f->func_code)->co_names;
+  watch_search s = {names, lookups, depth};
+  Py_ssize_t cells = f->func_closure ? PyTuple_GET_SIZE(f->func_closure) : 0;
+  for (Py_ssize_t i = 0; i < count; i++)
+    if (watch_base(&s, args[i], WATCH_CHAIN)) return true;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++) {
+    PyObject *base = PyDict_GetItem(f->func_globals, PyTuple_GET_ITEM(names, i));
+    if (watch_base(&s, base, WATCH_CHAIN)) return true;
+  }
+  Py_ssize_t defaults = f->func_defaults ? PyTuple_GET_SIZE(f->func_defaults) : 0;
+  for (Py_ssize_t i = 0; i < defaults; i++)
+    if (watch_base(&s, PyTuple_GET_ITEM(f->func_defaults, i), WATCH_CHAIN)) return true;
+  for (Py_ssize_t i = 0; i < cells; i++)
+    if (watch_base(&s, PyCell_GET(PyTuple_GET_ITEM(f->func_closure, i)), WATCH_CHAIN)) return true;
+  return false;
+}
+
+static bool watch_calls(PyFunctionObject *f, PyObject *const *args, Py_ssize_t count) {
+  int lookups = WATCH_LOOKUPS;
+  return watch_names(f, args, count, &lookups, WATCH_CALLS);
 }
 
 /* Is the frame that a line begins in the one whose protected lines count? One that is called takes
@@ -135,13 +210,14 @@ static PyObject *watch_missed(interrupt_watch *w, PyObject *result) {
   return NULL;
 }
 
-bool interrupt_open(interrupt_watch *w, PyFunctionObject *function) {
+bool interrupt_open(interrupt_watch *w, PyFunctionObject *function, PyObject *const *args,
+                    Py_ssize_t count) {
   const int lazy = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
   PyCodeObject *code = (PyCodeObject *)function->func_code;
   if (python_is_traced() || code->co_flags & lazy) return false;
   *w = (interrupt_watch){.code = Py_NewRef((PyObject *)code), .end = INT32_MAX, .outer = watch_now};
   PyErr_Fetch(&w->type, &w->raised, &w->traceback);
-  w->calls = !watch_find(w, code) && watch_calls(function, WATCH_CALLS);
+  w->calls = !watch_find(w, code) && watch_calls(function, args, count);
   w->busy_late = watch_busy_ns() + WATCH_BUSY_NS;
   w->late = loom_clock_ns() + WATCH_NS;
   watch_now = w;
@@ -162,6 +238,7 @@ PyObject *interrupt_close(interrupt_watch *w, PyObject *result) {
 PyObject *interrupt_pass(const callable *c, PyObject *const *args, size_t flags,
                          PyObject *kwnames) {
   interrupt_watch w;
-  if (!interrupt_open(&w, c->function)) return NULL;
+  Py_ssize_t count = PyVectorcall_NARGS(flags) + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+  if (!interrupt_open(&w, c->function, args, count)) return NULL;
   return interrupt_close(&w, callable_call_plain(c, args, flags, kwnames));
 }

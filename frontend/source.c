@@ -223,7 +223,7 @@ static PyObject *read_member(PyObject *base, PyObject *name) {
   return item;
 }
 
-static PyObject *read_attr(PyObject *base, PyObject *name) {
+PyObject *source_attribute(PyObject *base, PyObject *name) {
   if (PyType_Check(base)) return Py_XNewRef(_PyType_Lookup((PyTypeObject *)base, name));
   if (PyModule_Check(base)) return read_dict(PyModule_GetDict(base), name);
   if (PyFunction_Check(base)) {
@@ -342,7 +342,7 @@ static PyObject *read_default(PyObject *base, Py_ssize_t index) {
 static PyObject *read_from(const source *s, PyObject *base) {
   switch (s->kind) {
   case SOURCE_CELL: return read_cell(base, s->index);
-  case SOURCE_ATTR: return read_attr(base, s->key);
+  case SOURCE_ATTR: return source_attribute(base, s->key);
   case SOURCE_ITEM: return read_item(base, s->key, s->index);
   case SOURCE_DEFAULT: return read_default(base, s->index);
   case SOURCE_KWDEFAULT:

@@ -48,14 +48,15 @@ void trial_compiled(entry *e, uint64_t ns, uint32_t rounds) {
   t->state = TRIAL_PLAIN_NEXT;
 }
 
-/* On record as a break is: explain() and the log tell of it. */
-static void trial_leave(callable *c, const trial *t) {
+void trial_tell(callable *c, int reason, const PyFunctionObject *of, uint64_t compiled_ns,
+                uint64_t plain_ns) {
   PyObject *type, *raised, *traceback;
-  PyCodeObject *code = (PyCodeObject *)c->function->func_code;
-  break_info why = {.reason = BREAK_SLOWER, .step = -1};
+  PyCodeObject *code = (PyCodeObject *)of->func_code;
+  break_info why = {.reason = reason, .step = -1};
   PyErr_Fetch(&type, &raised, &traceback);
-  snprintf(why.detail, sizeof why.detail, "%.3g ms against %.3g ms", (double)t->compiled_ns * 1e-6,
-           (double)t->plain_ns * 1e-6);
+  const char *name = of == c->function ? NULL : PyUnicode_AsUTF8(code->co_name);
+  snprintf(why.detail, sizeof why.detail, "%s%s%.3g ms against %.3g ms", name ? name : "",
+           name ? ": " : "", (double)compiled_ns * 1e-6, (double)plain_ns * 1e-6);
   why.location.file = PyUnicode_AsUTF8(code->co_filename);
   why.location.line = code->co_firstlineno;
   callable_record_break(c, &why);
@@ -77,7 +78,7 @@ static void trial_against_compiled(callable *c, trial *t, uint64_t ns) {
   } else {
     t->state = TRIAL_LEFT;
     t->pairs = t->lost = t->warm = 0;
-    trial_leave(c, t);
+    trial_tell(c, BREAK_SLOWER, c->function, t->compiled_ns, t->plain_ns);
   }
 }
 

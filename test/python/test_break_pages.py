@@ -22,7 +22,7 @@ def codes_of(source, code, capfd):
     names = {"np": np, "frameloom": frameloom, "x": np.ones(4)}
     capfd.readouterr()
     with frameloom.config.patch(logs="breaks", backend="loom"):
-        exec(compile(source, f"<{code}>", "exec"), names)
+        exec(compile(source, f"<page {code[2:]}>", "exec"), names)  # the log names it
     logged = set(re.findall(r"FL\d{4}", capfd.readouterr().err))
     reported = {f"FL{row[0]:04d}" for row in names["f"]._report()["breaks"] or []}
     return logged | reported

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sysconfig
 import threading
+import types
 import warnings
 
 import numpy as np
@@ -253,7 +254,63 @@ def called_for_real(x, log, kind):
     return made[0]
 
 
+class Worker:
+    def __init__(self):
+        self.part = None
+
+    def run(self, x, log, kind):
+        return whole_caught(x, log, kind)
+
+    def __call__(self, x, log, kind):
+        log.append("begun")
+        with Noted(log):
+            for i in range(3):
+                x = np.roll(x, i) + np.mean(x)
+            log.append("end")
+        return x
+
+
+def closed_over():
+    worker = Worker()
+    worker.part = Worker()
+
+    def by_an_attribute_of_a_variable(x, log, kind):
+        return worker.part.run(x, log, kind)
+
+    return by_an_attribute_of_a_variable
+
+
+by_an_attribute_of_a_variable, called = closed_over(), Worker()
+space = types.SimpleNamespace(step=whole_finally, worker=called)
+
+
+def by_a_namespace(x, log, kind):
+    return space.step(x, log, kind)
+
+
+def by_an_instance(x, log, kind):
+    return space.worker(x, log, kind)
+
+
+def by_a_class(x, log, kind):
+    return Worker().run(x, log, kind)
+
+
+def by_an_argument(x, log, kind, step=whole_finally):
+    return step(x, log, kind)
+
+
+def passed(x, log, kind):
+    return by_an_argument(x, log, kind, step=lambda *rest: whole_finally(*rest))
+
+
 @pytest.mark.parametrize("function, ends", [
+    (by_an_attribute_of_a_variable, [["begun", "caught"], ["begun", "end"], ["begun", "end", "caught"]]),
+    (by_a_namespace, [["begun", "finally"], ["begun", "end", "finally"]]),
+    (by_an_instance, [["begun", "enter", "kind"], ["begun", "enter", "end", None], ["begun", "enter", "end", "kind"]]),
+    (by_a_class, [["begun", "caught"], ["begun", "end"], ["begun", "end", "caught"]]),
+    (by_an_argument, [["begun", "finally"], ["begun", "end", "finally"]]),
+    (passed, [["begun", "finally"], ["begun", "end", "finally"]]),
     (whole_caught, [["begun", "caught"], ["begun", "end"], ["begun", "end", "caught"]]),
     (whole_finally, [["begun", "finally"], ["begun", "end", "finally"]]),
     (whole_with, [["begun", "enter", "kind"], ["begun", "enter", "end", None], ["begun", "enter", "end", "kind"]]),

@@ -128,3 +128,43 @@ def test_what_a_plain_run_compiles_is_not_judged():
     for _ in range(25):
         assert compiled(prices) == trade(prices)
     assert SLOWER in codes(compiled)
+
+
+def test_a_slower_generator_is_left_to_python_and_on_record(capfd):
+    def above(x):
+        for i in range(len(x)):
+            if x[i] > 0:
+                yield i
+
+    def drive(x, make):
+        return [i for i in max([make], key=str)(x)]  # not captured: the generator is called for real
+
+    compiled, x = frameloom.compile(drive), np.arange(-20.0, 20.0)
+    with frameloom.config.patch(logs="breaks"):
+        for _ in range(60):
+            assert compiled(x, above) == drive(x, above)
+    rows = [row for row in compiled._report()["breaks"] if row[0] == 25]
+    assert len(rows) == 1 and "above" in rows[0][4] and rows[0][7] == above.__code__.co_firstlineno
+    assert "FL0025" in capfd.readouterr().err
+
+    def many(x, make):
+        return [drive(x, make) for _ in range(60)]
+
+    frameloom.reset()
+    assert any(reason.code == "FL0025" for reason in frameloom.explain(many, x, above).break_reasons)
+
+
+def test_the_setting_keeps_generators_compiled():
+    def above(x):
+        for i in range(len(x)):
+            if x[i] > 0:
+                yield i
+
+    def drive(x, make):
+        return [i for i in max([make], key=str)(x)]
+
+    compiled, x = frameloom.compile(drive), np.arange(-20.0, 20.0)
+    with frameloom.config.patch(leave_slower=False):
+        for _ in range(60):
+            assert compiled(x, above) == drive(x, above)
+    assert "FL0025" not in codes(compiled)
