@@ -6,6 +6,7 @@ the number of graphs and breaks. They are no test modules, because pytest rewrit
 
 import copy
 import importlib
+import itertools
 import sys
 from dataclasses import dataclass
 from typing import Callable
@@ -13,9 +14,9 @@ from typing import Callable
 import numpy as np
 
 THEMES = [
-    "arrays", "binary", "breaks", "caches", "calling", "classes", "collected", "comprehensions", "copying", "derived", "descriptors", "effects", "enumerated", "equality", "flow", "formatting",
+    "arrays", "binary", "breaks", "caches", "calling", "classes", "collected", "comprehensions", "copying", "daily", "derived", "descriptors", "effects", "enumerated", "equality", "flow", "formatting",
     "generators", "halfway", "identity", "iterating", "library", "live", "lookups", "managers", "matching", "names", "nested", "numbers", "objects", "observed", "oddities", "raising", "records",
-    "sequences", "spoken", "tracebacks", "unpacking",
+    "sequences", "spoken", "tracebacks", "turning", "unpacking",
 ]
 CASES, PROGRAMS = [], []
 
@@ -83,6 +84,28 @@ def made(maker):
 
     CASES.append(Case(name_of(maker), make))
     return maker
+
+
+def turned(*changes):
+    """A function of two arrays that changes nothing: before its i-th call the i-th change is made, once for plain and compiled."""
+
+    def decorate(function):
+        makes = itertools.count()
+
+        def make():
+            calls, first = itertools.count(), next(makes) % 2 == 0
+
+            def arguments(kind=0):
+                if first:
+                    changes[next(calls) % len(changes)]()
+                return inputs(kind)
+
+            return function, arguments, lambda: None
+
+        CASES.append(Case(name_of(function), make))
+        return function
+
+    return decorate
 
 
 for _theme in THEMES:
