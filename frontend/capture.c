@@ -123,6 +123,7 @@ int capture_each(const capture *c, visitproc visit, void *arg) {
     Py_VISIT(c->changes[i].key);
   Py_VISIT(tables->names);
   Py_VISIT(c->hosts);
+  Py_VISIT(c->formulas);
   return source_table_traverse(tables->sources, visit, arg);
 }
 

@@ -497,13 +497,26 @@ static bool run_size(const run_state *s, const entry *e, int64_t number, uint64_
   return true;
 }
 
+/* A float that Python computes of sizes. */
+static bool run_formula(const run_state *s, const entry *e, int64_t slot, uint64_t *out) {
+  PyObject *now = formula_now(e->captured, slot, s->run.symbols);
+  bool good = now && PyFloat_CheckExact(now);
+  double real = good ? PyFloat_AS_DOUBLE(now) : 0;
+  memcpy(out, &real, sizeof *out);
+  Py_XDECREF(now);
+  return good;
+}
+
 static bool run_gather(run_state *s, const entry *e, PyObject *const *args) {
   const capture *c = e->captured;
   uint32_t scalars = 0;
   for (uint32_t i = 0; i < c->input_count; i++) {
     const loom_input *input = &c->graph.inputs[i];
     if (!c->inputs[i].source && !c->inputs[i].constant) {
-      if (!run_size(s, e, c->inputs[i].size, &s->scalars[scalars])) return false;
+      int64_t formula = c->inputs[i].formula;
+      if (!(formula ? run_formula(s, e, formula - 1, &s->scalars[scalars])
+                    : run_size(s, e, c->inputs[i].size, &s->scalars[scalars])))
+        return false;
       s->inputs[i] = &s->scalars[scalars++];
       continue;
     }

@@ -94,7 +94,9 @@ typedef enum size_test {
   SIZE_EQUAL,   /* left == right */
   SIZE_DIFFERS, /* left != right */
   SIZE_LESS,    /* left < right */
-  SIZE_AT_MOST  /* left <= right */
+  SIZE_AT_MOST, /* left <= right */
+  SIZE_COMPUTES, /* symbol `left` is the int that formula `right` gives, in its range */
+  SIZE_ANSWERS  /* formula `right` gives the truth `left` */
 } size_test;
 typedef struct size_guard {
   size_test test;
@@ -247,6 +249,7 @@ typedef struct capture {
     const source *source;
     PyObject *constant; /* LOOM_INPUT_CONST, or a constant array: owned */
     int64_t size;       /* LOOM_INPUT_SCALAR without a source: the number itself */
+    int64_t formula;    /* or 1 + the slot of the formula that gives this float; 0: none */
   } *inputs;
   uint32_t input_count;
   guard *guards;
@@ -268,6 +271,7 @@ typedef struct capture {
   bool stopped;     /* it ends in front of `at`: the result is a tuple of what is present there */
   frame_shape at;
   PyObject *hosts;  /* list, by slot of a host call: what the adapter needs to run it; or NULL */
+  PyObject *formulas; /* list, by slot: numbers that Python computes of sizes (value/formula.c); or NULL */
   uint32_t fp_ops;  /* union of loom_node_fp over the graph, less what the function itself asked to
                        ignore: 0 means flags never matter */
   uint32_t fp_reported; /* flags that matter whatever the caller's error state */
@@ -755,6 +759,11 @@ bool guard_program_check(guard_program *p, PyObject *const *args, int64_t *symbo
  * name share the look at the versions of their dictionaries. */
 double *guard_program_cost(guard_program *p, const capture *c, PyObject *const *args);
 /* The first guard that fails (one pass in the order of capture), or NULL. */
+PyObject *formula_words(const capture *c, int64_t slot); /* "int((a.shape[0] * 0.5))"; a new string */
+/* What a formula gives on a call whose symbols are these: new reference; NULL, without an exception, when it gives
+ * nothing. */
+PyObject *formula_now(const capture *c, int64_t slot, const int64_t *symbols);
+bool formula_int_now(const capture *c, int64_t slot, const int64_t *symbols, int64_t *out);
 const guard *guard_first_failure(const capture *c, PyObject *const *args);
 PyObject *guard_number_words(const capture *c, int64_t number); /* "a.shape[0]*2"; a new string */
 /* The first one from number *from on, which is moved behind it. */

@@ -29,7 +29,7 @@ struct guard_program {
   uint32_t arg_count, named_count, held_count, rest_count, size_count, dict_count;
   PyObject **codes; /* that are guarded: nobody is to watch one (borrowed) */
   uint32_t code_count;
-  const loom_graph *graph;
+  const capture *captured;
   PyObject *dicts[GUARD_MAX_DICTS]; /* owned */
   uint64_t versions[GUARD_MAX_DICTS];
   uint32_t borrowed; /* bits of the dictionaries that are not owned after all */
@@ -179,10 +179,21 @@ static bool guard_binds(const guard *g, const loom_graph *graph, int64_t now, in
   return symbols[number] >= known->min && symbols[number] <= known->max;
 }
 
-static bool guard_size_holds(const guard *g, const loom_graph *graph, PyObject *const *args,
+static bool guard_computes(const capture *c, const size_guard *p, int64_t *symbols) {
+  int64_t now;
+  if (!formula_int_now(c, p->right, symbols, &now)) return false;
+  if (p->test == SIZE_ANSWERS) return now == p->left;
+  int64_t number = c->graph.exprs[LOOM_STRIDE_EXPR(p->left)].value;
+  symbols[number] = now;
+  return now >= c->graph.symbols[number].min && now <= c->graph.symbols[number].max;
+}
+
+static bool guard_size_holds(const guard *g, const capture *c, PyObject *const *args,
                              int64_t *symbols) {
   const size_guard *p = g->payload;
+  const loom_graph *graph = &c->graph;
   int64_t now, left, right;
+  if (p->test >= SIZE_COMPUTES) return guard_computes(c, p, symbols);
   if (p->test == SIZE_BINDS || p->test == SIZE_READS) {
     if (!guard_read_size(g, args, &now)) return false;
     if (p->test == SIZE_BINDS) return guard_binds(g, graph, now, symbols);
@@ -318,7 +329,7 @@ guard_program *guard_program_new(const capture *c) {
   p->rest = all + 2 * (size_t)c->guard_count;
   p->sizes = all + 3 * (size_t)c->guard_count;
   p->held = held;
-  p->graph = &c->graph;
+  p->captured = c;
   if (!guard_add_codes(p, c)) {
     guard_program_free(p);
     return (guard_program *)PyErr_NoMemory();
@@ -403,7 +414,7 @@ bool guard_program_check(guard_program *p, PyObject *const *args, int64_t *symbo
   for (uint32_t i = 0; PYTHON_MONITORS_CODE && i < p->code_count; i++)
     if (python_code_is_monitored(p->codes[i])) return false;
   for (uint32_t i = 0; i < p->size_count; i++)
-    if (!guard_size_holds(p->sizes[i], p->graph, args, symbols)) return false;
+    if (!guard_size_holds(p->sizes[i], p->captured, args, symbols)) return false;
   return true;
 }
 
@@ -423,7 +434,7 @@ static bool cost_once(guard_program *p, cost_kind kind, const void *what, PyObje
   case COST_NAMES: return guard_versions_hold(p);
   case COST_HELD: return guard_held_holds(what, args);
   case COST_READ: return guard_holds(g, args);
-  default: return guard_size_holds(g, p->graph, args, symbols);
+  default: return guard_size_holds(g, p->captured, args, symbols);
   }
 }
 
@@ -465,8 +476,8 @@ const guard *guard_next_failure(const capture *c, PyObject *const *args, int64_t
                                 uint32_t *from) {
   while (*from < c->guard_count) {
     const guard *g = &c->guards[(*from)++];
-    bool holds = g->kind == GUARD_SIZE ? guard_size_holds(g, &c->graph, args, symbols)
-                                       : guard_holds(g, args);
+    bool holds =
+        g->kind == GUARD_SIZE ? guard_size_holds(g, c, args, symbols) : guard_holds(g, args);
     if (!holds) return g;
   }
   return NULL;
@@ -498,9 +509,10 @@ static PyObject *guard_symbol_name(const capture *c, int64_t symbol) {
   for (uint32_t i = 0; i < c->guard_count; i++) {
     const guard *g = &c->guards[i];
     const size_guard *p = g->payload;
-    if (g->kind != GUARD_SIZE || p->test != SIZE_BINDS ||
+    if (g->kind != GUARD_SIZE || (p->test != SIZE_BINDS && p->test != SIZE_COMPUTES) ||
         c->graph.exprs[LOOM_STRIDE_EXPR(p->left)].value != symbol)
       continue;
+    if (p->test == SIZE_COMPUTES) return formula_words(c, p->right);
     PyObject *name = source_name(g->source), *text = name ? guard_size_name(p, name) : NULL;
     if (text && p->right != 1)
       Py_SETREF(text, PyUnicode_FromFormat("(%U//%lld)", text, (long long)p->right));
@@ -535,12 +547,21 @@ static PyObject *guard_describe_range(const capture *c, const size_guard *p, PyO
   if (p->right != 1)
     return PyUnicode_FromFormat("%U %% %lld == 0 and %lld <= %U <= %lld", what, (long long)p->right,
                                 (long long)s->min * p->right, what, (long long)s->max * p->right);
-  bool low = s->min > INT64_MIN / 4, high = s->max < ((int64_t)1 << 40);
+  bool low = s->min > INT64_MIN / 4 + 1, high = s->max < ((int64_t)1 << 40);
   if (low && high)
     return PyUnicode_FromFormat("%lld <= %U <= %lld", (long long)s->min, what, (long long)s->max);
   if (low) return PyUnicode_FromFormat("%lld <= %U", (long long)s->min, what);
   if (high) return PyUnicode_FromFormat("%U <= %lld", what, (long long)s->max);
   return PyUnicode_FromFormat("%U is any size", what);
+}
+
+static PyObject *guard_describe_formula(const capture *c, const size_guard *p) {
+  PyObject *words = formula_words(c, p->right), *text = NULL;
+  if (words && p->test == SIZE_COMPUTES) text = guard_describe_range(c, p, words);
+  if (words && p->test == SIZE_ANSWERS)
+    text = PyUnicode_FromFormat(p->left ? "%U" : "not %U", words);
+  Py_XDECREF(words);
+  return text;
 }
 
 static PyObject *guard_describe_size(const capture *c, const guard *g, PyObject *name) {
@@ -551,6 +572,7 @@ static PyObject *guard_describe_size(const capture *c, const guard *g, PyObject 
                                       [SIZE_AT_MOST] = "%U <= %U"};
   const size_guard *p = g->payload;
   bool reads = p->test == SIZE_BINDS || p->test == SIZE_READS;
+  if (p->test >= SIZE_COMPUTES) return guard_describe_formula(c, p);
   PyObject *left = reads ? guard_size_name(p, name) : guard_number_words(c, p->left), *text = NULL;
   if (left && p->test == SIZE_BINDS) {
     text = guard_describe_range(c, p, left);

@@ -102,6 +102,8 @@ void size_guard_reads(tracer *t, const source *s, size_field field, int axis, in
   size_add_guard(t, s, (size_guard){SIZE_READS, field, axis, number, 0});
 }
 
+void size_guard_formula(tracer *t, size_guard payload) { size_add_guard(t, NULL, payload); }
+
 static bool size_overflows(tracer *t) {
   trace_break(t, BREAK_LIMIT, "a size that cannot be expressed");
   return false;
@@ -196,7 +198,7 @@ uint64_t size_symbols(const loom_graph *graph, uint32_t index) {
  * for ever. */
 static bool size_pin(tracer *t, int64_t number, bool for_ever) {
   const loom_graph *graph = trace_graph(t);
-  uint64_t symbols = size_symbols(graph, LOOM_STRIDE_EXPR(number));
+  uint64_t symbols = formula_symbols(t, size_symbols(graph, LOOM_STRIDE_EXPR(number)));
   bool found = false;
   for (uint32_t i = 0; t->sizes && i < t->sizes->count; i++) {
     size_fact *f = &t->sizes->facts[i];

@@ -24,6 +24,8 @@ bool size_build_term(tracer *t, const size_term *term, int64_t *out);
 bool size_drop_factor(size_term *term, uint32_t factor); /* false: it has none such */
 /* A bit for each symbol in an expression. */
 uint64_t size_symbols(const loom_graph *graph, uint32_t index);
+/* A guard of a formula: SIZE_COMPUTES, SIZE_ANSWERS. */
+void size_guard_formula(tracer *t, size_guard payload);
 /* Bounds of something of the sign of `number`. */
 bool size_sign_range(const loom_graph *graph, int64_t number, __int128 *low, __int128 *high);
 

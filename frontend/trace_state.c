@@ -277,8 +277,7 @@ loom_value trace_input(tracer *t, loom_input_kind kind, const loom_type *type,
     Py_XDECREF(constant);
     return LOOM_NO_VALUE;
   }
-  c->inputs[c->input_count].source = s;
-  c->inputs[c->input_count++].constant = constant;
+  c->inputs[c->input_count++] = (struct capture_input){.source = s, .constant = constant};
   loom_value v = loom_graph_input(&c->graph, kind, type, strides);
   if (v == LOOM_NO_VALUE) trace_fail(t);
   return v;

@@ -11,7 +11,10 @@
 static void number_know_input(tracer *t, const loom_value_info *info, bool *found) {
   const source *s = t->capture->inputs[info->index].source;
   if (trace_graph(t)->inputs[info->index].kind != LOOM_INPUT_SCALAR) return; /* an array's data */
-  if (s && s->kind == SOURCE_ARG) {
+  if (t->capture->inputs[info->index].formula) {
+    *found = true;
+    formula_know(t, t->capture->inputs[info->index].formula - 1);
+  } else if (s && s->kind == SOURCE_ARG) {
     if (t->numbers[s->index] == NUMBER_APART) return;
     *found = true;
     trace_restart(t, s->index);
@@ -151,6 +154,7 @@ static bool number_nonzero(tracer *t, value *v) {
  */
 static value *number_look_up(tracer *t, int op, value *l, value *r) {
   value *found = series_operate(t, op, l, r);
+  if (!found && !trace_pending(t)) found = formula_operate(t, op, l, r);
   if (found || trace_pending(t)) return found;
   if (l->type == &value_number_type) number_know(t, l);
   if (r->type == &value_number_type) number_know(t, r);
@@ -323,6 +327,7 @@ static value *number_compare(tracer *t, int op, value *l, value *r) {
   }
   if (trace_pending(t)) return NULL;
   value *later = number_compare_later(t, op, l, r);
+  if (!later && !trace_pending(t)) later = formula_compare(t, op, l, r);
   if (later || trace_pending(t)) return later;
   if (l->type == &value_number_type) number_know(t, l);
   if (r->type == &value_number_type) number_know(t, r);
@@ -335,7 +340,12 @@ static int number_truth(tracer *t, value *v) {
   return zero < 0 ? -1 : !zero;
 }
 
+/* Methods may be formulas. */
 static value *number_get_attr(tracer *t, value *v, PyObject *name) {
+  PyTypeObject *type = number_dtype(t, v) == LOOM_F64 ? &PyFloat_Type : &PyLong_Type;
+  PyObject *method = _PyType_Lookup(type, name);
+  if (method && Py_IS_TYPE(method, &PyMethodDescr_Type) && number_dtype(t, v) != LOOM_BOOL)
+    return value_method(t, value_const(t, method), v);
   return number_know(t, v), NULL;
 }
 

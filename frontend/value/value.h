@@ -186,6 +186,7 @@ struct tracer {
   struct copy_memo *copies;              /* copy.c */
   struct live_iter *live_iters;          /* liveiter.c */
   struct number_series *series;          /* series.c */
+  uint64_t formula_symbols[LOOM_MAX_SYMBOLS]; /* what a symbol is computed of by a formula */
   uint64_t looped;                       /* bit for each symbol that is the index of a loop */
   int64_t loop_counts[LOOM_MAX_SYMBOLS]; /* iterations of those, as numbers */
   int64_t blamed;    /* the symbol of the loop that is at fault for what is being reported, or -1 */
@@ -416,6 +417,13 @@ typedef struct number_series number_series;
 value *series_call(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count);
 value *series_operate(tracer *t, int op, value *l, value *r);
 bool series_blame(tracer *t, loom_value node); /* it is of a table, and has to be known */
+/* ---- formula.c: what Python computes of sizes, on each call. NULL with nothing pending: it is no
+ * formula. ---- */
+value *formula_call(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count);
+value *formula_operate(tracer *t, int op, value *l, value *r);
+value *formula_compare(tracer *t, int op, value *l, value *r);
+void formula_know(tracer *t, int64_t slot); /* it has to be known: so have the sizes behind it */
+uint64_t formula_symbols(const tracer *t, uint64_t symbols);
 /* An operator on two live numbers; NULL, perhaps without an exception, when there is no result. */
 PyObject *const_operate(int op, PyObject *l, PyObject *r);
 /* A comparison that is left to the graph; NULL with nothing pending: it cannot be. */
