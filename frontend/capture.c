@@ -34,6 +34,8 @@ static recipe *rebuild_shared(tracer *t, recipe *r) {
 
 recipe *trace_rebuild(tracer *t, value *v) {
   if (trace_pending(t) || !trace_goes_deeper(t)) return NULL;
+  recipe *real = v->lent ? lent_rebuild(t, v) : NULL;
+  if (real || trace_pending(t)) return trace_pending(t) ? NULL : real;
   if (v->lent && roll_lent(t, v)) return NULL;
   if (v->type == &value_lazy_type && !(v = value_wrap(t, v->object, v->source))) return NULL;
   recipe *r = pointer_map_get(&t->rebuilt, v);

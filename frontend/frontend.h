@@ -152,6 +152,7 @@ typedef enum recipe_kind {
   RECIPE_SLICE,
   RECIPE_CALL,     /* items[0](*items[1:]): only for exact, pure constructors */
   RECIPE_SIZE,     /* number: an int that follows from the sizes of this call */
+  RECIPE_ITEM,     /* item `number` of the list items[0] */
   RECIPE_SHARED,   /* number: an earlier recipe of this capture: the same object (identity, cycles) */
   RECIPE_ROWS,     /* among the items of a list or tuple: all items, `number` times over, with rows from that on which
                       the payload, a number too, names */
@@ -390,6 +391,7 @@ struct value {
   bool chosen;          /* one of two objects: only the run knows which (trace_choose) */
   uint16_t lent, lender; /* a copy that stands for an object in the iteration that stands for all of a loop, and an
                             object that has such (value/gather.c): places of the loops, or 0 */
+  struct lent_item *from; /* which item of a list a lent one is, or NULL */
   union {
     struct { value **items; Py_ssize_t count; uint32_t capacity, changes; } seq; /* tuple, list; dict: key, value, ...;
                                  set. `changes`: of the last two, how often there may have been some */

@@ -12,6 +12,8 @@ static void recipe_set(PyObject *into, Py_ssize_t at, PyObject *item) {
 
 static PyObject *recipe_build_row(loom_run *run, const recipe *r, int64_t row) {
   const loom_graph *g = &run->captured->graph;
+  if (r->kind != RECIPE_ROW && r->kind != RECIPE_TUPLE && r->kind != RECIPE_LIST)
+    return recipe_build(run, r);
   if (r->kind != RECIPE_ROW) {
     PyObject *all = r->kind == RECIPE_TUPLE ? PyTuple_New(r->count) : PyList_New(r->count);
     for (uint32_t i = 0; all && i < r->count; i++) {
@@ -173,6 +175,13 @@ static PyObject *recipe_build_view(loom_run *run, const recipe *r) {
   return made;
 }
 
+static PyObject *recipe_build_item(loom_run *run, const recipe *r) {
+  PyObject *list = recipe_build(run, r->items[0]);
+  PyObject *item = list ? PySequence_GetItem(list, (Py_ssize_t)r->number) : NULL;
+  Py_XDECREF(list);
+  return item;
+}
+
 static PyObject *recipe_build_source(loom_run *run, const source *s) {
   PyObject *object = source_read(s, run->args);
   if (!object && !PyErr_Occurred())
@@ -213,6 +222,7 @@ static PyObject *recipe_build_new(loom_run *run, const recipe *r, PyObject **sha
   case RECIPE_OUTPUT: return recipe_build_output(run, r);
   case RECIPE_SCALAR: return recipe_build_scalar(run, r);
   case RECIPE_VIEW: return recipe_build_view(run, r);
+  case RECIPE_ITEM: return recipe_build_item(run, r);
   case RECIPE_SLICE: return recipe_build_slice(run, r);
   case RECIPE_CALL: return recipe_build_call(run, r);
   case RECIPE_SHARED: return recipe_build(run, r);

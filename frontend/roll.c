@@ -101,8 +101,10 @@ bool roll_blames(tracer *t) {
   for (roll *r = t->rolls; r; r = r->next) { /* the innermost came last */
     if (inner && r == inner->rolls && t->blamed < 0) break;
     bool meant = t->blamed < 0 || (r->symbol && roll_symbol(t, r) == (uint64_t)t->blamed);
-    if (r->stage != ROLL_HIDDEN || !meant) continue;
-    if (roll_cut(t, r)) return true;
+    roll_ban_row *lends = roll_row(t->bans, r->frame ? r->frame->code->object : NULL, r->pc);
+    bool early = r->stage == ROLL_WATCHING && lends && lends->lends;
+    if ((r->stage != ROLL_HIDDEN && !early) || (!meant && !early)) continue;
+    if (!early && roll_cut(t, r)) return true;
     int period = t->blamed_period > 1 ? roll_common(r->given, t->blamed_period) : 0;
     bool again =
         period > r->given && period <= ROLL_PERIOD && !LOOM_STRIDE_IS_SYM(r->left) && !r->ended;
@@ -218,9 +220,18 @@ loom_value roll_copy(tracer *t, loom_value v) {
   return v == LOOM_NO_VALUE ? v : trace_node(t, LOOM_OP_COPY, &v, 1, NULL, 0, NULL);
 }
 
+/* A number takes the place of another, which may be lent. */
+static bool roll_hold(roll_slot *slot, value *number) {
+  if (!number) return false;
+  number->lent = slot->held->lent;
+  number->from = slot->held->from;
+  *slot->holder = slot->hidden = number;
+  return true;
+}
+
 bool roll_put_whole(tracer *t, roll_slot *slot, int64_t number) {
   slot->size = number;
-  if (slot->holder) return (*slot->holder = value_size(t, number)) != NULL;
+  if (slot->holder) return roll_hold(slot, value_size(t, number));
   *slot->number = number;
   slot->changed(t, slot->owner);
   return true;
@@ -235,10 +246,8 @@ bool roll_put(tracer *t, roll_slot *slot, loom_value v) {
     return true;
   }
   value *number = value_new(t, &value_number_type);
-  if (!number) return false;
-  number->number.node = v;
-  *slot->holder = number;
-  return true;
+  if (number) number->number.node = v;
+  return roll_hold(slot, number);
 }
 
 /* A number is what it is now, plus so much times the index. */
@@ -308,16 +317,7 @@ bool roll_hide(tracer *t, roll *r, int64_t left) {
 /* All slots hold what they do after the last iteration. */
 static bool roll_leave(tracer *t, roll *r, roll_walk *now, const loom_value *results) {
   uint32_t slots = 0;
-  for (uint32_t i = 0; i < now->slot_count; i++) {
-    int64_t number;
-    if (!r->carried[i]) continue;
-    if (!now->slots[i].whole) {
-      if (!roll_put(t, &now->slots[i], results[slots++])) return false;
-    } else if (!size_at_iteration(t, r->bases[i], r->steps[i], r->count, &number) ||
-               !roll_put_whole(t, &now->slots[i], number)) {
-      return false;
-    }
-  }
+  if (!roll_objects_leave(t, r, now, results, &slots)) return false;
   if (!roll_lists_leave(t, r, now, results + slots)) return false;
   if (r->iterator && !now->lent) iter_lent_over(t, r->iterator);
   for (int32_t i = 0; i < r->frame->code->locals; i++)
@@ -375,13 +375,30 @@ static bool roll_close(tracer *t, roll *r, roll_walk *now) {
   return (carried ? roll_make_loop(t, &body) : roll_is_idle(t, r)) && roll_leave(t, r, now, after);
 }
 
+/* Items that are known differ from one iteration to the next where names stand for them. Capture
+ * starts again with such that are lent, which do not. */
+static bool roll_lend_early(tracer *t, roll *r) {
+  roll_ban_row *row = roll_row(t->bans, r->frame->code->object, r->pc);
+  if (!r->iterator || r->ended || (row && row->lends) || !iter_is_known(t, r->iterator))
+    return false;
+  if (trace_pending(t) || !(row = roll_learn(t, r->frame->code->object, r->pc))) return true;
+  row->lends = true;
+  row->delay = 0;
+  return true;
+}
+
 void roll_give_up(tracer *t, roll *r, const char *why) {
-  if (trace_pending(t)) return;
+  if (trace_pending(t) || (!why && roll_lend_early(t, r))) return;
   roll_lists_show(r);
-  const roll_ban_row *row = roll_row(t->bans, r->frame->code->object, r->pc);
+  roll_ban_row *row = roll_row(t->bans, r->frame->code->object, r->pc);
   if (!why && r->lists) why = r->lists->why;
   if (!why && row && row->reads) why = "it reads a list that it appends to";
   r->why = why ? why : "what it leaves behind differs from one iteration to the next";
+  if (row && row->lends && iter_is_known(t, r->iterator)) { /* as they are, after all */
+    if (!row->why) row->why = r->why;
+    roll_restart(t, r, ROLL_NEVER, 1);
+    return;
+  }
   trace_note_loop(t, LOOP_UNROLLED, r->length, "%s", r->why);
   r->stage = ROLL_OVER;
 }
@@ -389,6 +406,7 @@ void roll_give_up(tracer *t, roll *r, const char *why) {
 /* The hidden iteration does not stand for all. */
 static void roll_retry(tracer *t, roll *r, roll_walk *now, bool alike) {
   r->stage = ROLL_OVER;
+  if (now->lent && roll_lend_early(t, r)) return;
   if (roll_is_looped(t, r, now)) {
     roll_restart(t, r, now->refused ? ROLL_NEVER : r->tries + 1, r->given);
     return;
@@ -405,7 +423,8 @@ void roll_check(tracer *t, roll *r) {
   roll_walk *now = roll_look(t, r);
   if (!now) return;
   bool alike = !now->refused && roll_alike(r->before, now), holds = alike;
-  holds = holds && roll_steps_hold(t, r, now) && roll_lists_hold(t, r, now);
+  holds = holds && roll_steps_hold(t, r, now) && roll_objects_hold(t, r, now) &&
+          roll_lists_hold(t, r, now);
   for (uint32_t i = 0; i < now->slot_count && holds; i++)
     holds = r->carried[i] || roll_slot_same(&r->before->slots[i], &now->slots[i]);
   if (trace_pending(t)) return;
@@ -517,7 +536,7 @@ roll *roll_new(tracer *t, frame *f, value *iterator, int64_t left) {
   bool few = left <= (ended ? 0 : loom_config.unroll_limit) && !LOOM_STRIDE_IS_SYM(left);
   if (few && left > 0 && !trace_pending(t)) roll_note_short(t, f, left);
   if (left == -1 && iterator && !trace_pending(t)) roll_note_items(t, f, iterator);
-  bool apart = row && row->apart && iterator && iter_gathers(t, iterator);
+  bool apart = row && row->apart && iterator && iter_lends(t, iterator);
   if (trace_pending(t) || left == -1 || few || !t->bans) return NULL;
   roll *r = trace_alloc(t, sizeof *r);
   bool *live = !r      ? NULL
@@ -539,6 +558,7 @@ roll *roll_new(tracer *t, frame *f, value *iterator, int64_t left) {
   if (!ended && !(row && row->reads)) r->lists = roll_lists_new(t, row);
   if (t->bans->all || apart || (row && row->delay < 0)) r->stage = ROLL_OVER;
   if (iterator && r->stage == ROLL_WATCHING) iter_lend(t, iterator, roll_place(t, f));
+  if (iterator && r->stage == ROLL_WATCHING && row && row->lends) iter_lend_early(t, iterator);
   if (row && row->delay == ROLL_LEAVE) {
     trace_note_loop(t, LOOP_LEFT, r->length, "%s; there are too many iterations to unroll",
                     row->why ? row->why : "its iterations differ");

@@ -11,8 +11,9 @@
 typedef struct roll_slot {
   loom_value *at; /* where the value of the graph is noted, or NULL */
   value **holder; /* a float: what holds it */
-  value *held;    /* what it held when it was looked at */
-  void *owner;    /* of `at`, for `changed` */
+  value *held;    /* what it held when it was looked at, and since its contents are hidden */
+  value *hidden;
+  void *owner; /* of `at`, for `changed` */
   void (*changed)(tracer *t, void *owner);
   loom_value node; /* what it held when it was looked at; LOOM_NO_VALUE: a known float, `bits` */
   uint64_t bits;
@@ -42,7 +43,9 @@ struct roll_walk {
   const char *refused;      /* why such a state cannot be looked at, or NULL */
   struct roll_lists *lists; /* that the loop may append to, or NULL */
   uint32_t list_count;
-  Py_ssize_t *counts; /* how many items list_count of these have */
+  Py_ssize_t *counts;  /* how many items list_count of these have */
+  pointer_map numbers; /* roll_object() -> slot */
+  uint32_t numbered;   /* slots that are in it */
 };
 
 /* Looks at everything that the code from here on can see. */
@@ -88,6 +91,7 @@ typedef struct roll_list {
   Py_ssize_t first, start; /* its rows begin here, the hidden iteration's there */
   Py_ssize_t deep;         /* so many of its last items can be come to in other ways */
   rows *rows;
+  value **leaves;             /* arrays and numbers of the last group in front of it */
   loom_value *inits, *before; /* stacks, in front of the loop and in the hidden iteration */
 } roll_list;
 typedef struct roll_content { /* what is in the list in front of the hidden iteration */
@@ -120,7 +124,22 @@ void roll_lists_show(roll *r);
 uint32_t roll_lists_stacks(const roll *r);
 bool roll_lists_close(tracer *t, roll *r, loom_value *inits, loom_value *before, loom_value *after);
 /* The list behind the loop, with what the stacks are then. */
-bool roll_lists_leave(tracer *t, roll *r, const roll_walk *now, const loom_value *results);
+bool roll_lists_leave(tracer *t, roll *r, roll_walk *now, const loom_value *results);
+
+/* ---- roll_object.c: which numbers are one object ------------------------------------------------
+ */
+
+/* Tells of a number's value which object it is; NULL: that is nothing to ask. */
+const void *roll_object(const value *v);
+/* Are the numbers that are one object, behind the hidden iteration, one behind all, and no others?
+ */
+bool roll_objects_hold(tracer *t, const roll *r, roll_walk *now);
+/* All numbers are what they are behind the loop: carried ones, slot by slot, `results`; *used: how
+ * many of these. */
+bool roll_objects_leave(tracer *t, const roll *r, roll_walk *now, const loom_value *results,
+                        uint32_t *used);
+/* The slot that holds this number, from 1 on; 0: none does. */
+uint32_t roll_object_slot(roll_walk *w, const value *v);
 
 /* ---- roll.c: one loop ------------------------------------------------------------------------ */
 

@@ -66,6 +66,16 @@ static bool tail_known(roll_walk *w, const void *object) {
   return known != 0;
 }
 
+/* The same of a number, which is a slot's. Only so near to the end: a variable may hold the first
+ * item all the time. What nobody has made here is told from what was, as the last item. */
+static bool tail_number(roll_walk *w, const value *item, Py_ssize_t back) {
+  uint32_t slot = back <= LIST_VISIBLE ? roll_object_slot(w, item) : 0;
+  if (back == 1 && item->source) roll_pointer(w, item->source);
+  if (!slot) return false;
+  roll_token(w, (uint64_t)back << 32 | slot);
+  return true;
+}
+
 /* Can this item, `back` from the end, or a part of it be come to in another way? From here on it
  * can. */
 static bool tail_item(roll_walk *w, value *item, Py_ssize_t back) {
@@ -84,7 +94,7 @@ static bool tail_item(roll_walk *w, value *item, Py_ssize_t back) {
       other |= tail_item(w, item->seq.items[i], back);
   } else if (item->type == &value_number_type || item->type == &value_const_type) {
     w->looped |= number_is_size(item) && size_is_looped(w->t, item->number.size);
-    return false;
+    return tail_number(w, item, back);
   } else if (item->type == &value_rows_type) {
     return roll_refuse(w, "a loop in it appends to a list"), false;
   } else if (!rows_at(item, parts + 1)) {
@@ -138,20 +148,41 @@ static int list_leaves(tracer *t, const roll_list *list, Py_ssize_t at, value **
   return count;
 }
 
+/* Has the loop made this number, for all that is known? */
+static bool number_is_own(roll *r, const value *number) {
+  if (!roll_object(number)) return true;
+  uint32_t slot = roll_object_slot(r->before, number);
+  return !number->source && (!slot || r->carried[slot - 1]);
+}
+
+/* Are all numbers in a group objects of the loop's own, for all that is known? */
+static bool list_is_own(tracer *t, roll *r, const roll_list *list, Py_ssize_t at) {
+  value *leaves[LIST_LEAVES];
+  int count = list_leaves(t, list, at, leaves);
+  for (int n = 0; n < count; n++)
+    if (!number_is_own(r, leaves[n])) return false;
+  return count >= 0;
+}
+
 static bool list_alike(tracer *t, const roll_list *list, Py_ssize_t at) {
   for (Py_ssize_t i = 0; i < list->each; i++)
     if (!rows_like(t, list->rows->items[i], list->v->seq.items[at + i])) return false;
   return true;
 }
 
+/* May the group in front of those that are rows so far become one? */
+static bool list_fits(tracer *t, roll *r, const roll_list *list) {
+  return list_is_own(t, r, list, list->first - list->each);
+}
+
 /* The groups in front of the last one that are like it become rows, too. */
-static int64_t list_absorb(tracer *t, roll_list *list) {
+static int64_t list_absorb(tracer *t, roll *r, roll_list *list) {
   value *leaves[LIST_LEAVES];
   int64_t groups = 1;
   list->first = list->start - list->each;
   while (list->first - list->each >= list->base &&
          list_leaves(t, list, list->first - list->each, leaves) == (int)list->rows->leaves &&
-         list_alike(t, list, list->first - list->each)) {
+         list_alike(t, list, list->first - list->each) && list_fits(t, r, list)) {
     list->first -= list->each;
     groups++;
   }
@@ -181,7 +212,7 @@ static loom_value list_stack_begin(tracer *t, const roll_list *list, uint32_t k,
   return stack;
 }
 
-static bool list_begin(tracer *t, const roll *r, roll_list *list) {
+static bool list_begin(tracer *t, roll *r, roll_list *list) {
   value *leaves[LIST_LEAVES];
   rows *made = list->rows = trace_alloc(t, sizeof *made);
   value *items =
@@ -193,8 +224,13 @@ static bool list_begin(tracer *t, const roll *r, roll_list *list) {
   made->outputs = trace_alloc(t, sizeof *made->outputs * (size_t)(count + 1));
   list->inits = trace_alloc(t, sizeof *list->inits * (size_t)(count + 1));
   list->before = trace_alloc(t, sizeof *list->before * (size_t)(count + 1));
-  if (!made->stacks || !made->outputs || !list->inits || !list->before) return false;
-  int64_t groups = list_absorb(t, list);
+  made->fixed = trace_alloc(t, sizeof *made->fixed * (size_t)(count + 1));
+  list->leaves = trace_alloc(t, sizeof leaves);
+  if (!made->stacks || !made->outputs || !list->inits || !list->before || !made->fixed ||
+      !list->leaves)
+    return false;
+  memcpy(list->leaves, leaves, sizeof leaves);
+  int64_t groups = list_absorb(t, r, list);
   if (!size_op(t, LOOM_EXPR_ADD, r->count, groups, &made->total)) return false;
   for (uint32_t k = 0; k < made->leaves; k++) {
     made->outputs[k] = -1;
@@ -227,8 +263,23 @@ bool roll_lists_hide(tracer *t, roll *r) {
   return true;
 }
 
+/* Numbers that a slot holds, too, are what that holds in the hidden iteration. */
+static void note_numbers(roll *r, value **holder) {
+  value *item = *holder;
+  if (rows_is_container(item))
+    for (Py_ssize_t i = 0; i < item->seq.count; i++)
+      note_numbers(r, &item->seq.items[i]);
+  uint32_t slot = roll_object(item) ? roll_object_slot(r->before, item) : 0;
+  if (slot && r->carried[slot - 1]) *holder = r->before->slots[slot - 1].hidden;
+}
+
 bool roll_lists_note(tracer *t, roll *r) {
   roll_lists *l = r->lists;
+  for (uint32_t i = 0; l && i < l->count; i++) {
+    const roll_list *list = &l->all[i];
+    for (Py_ssize_t k = list->start - list->deep; list->type && k < list->start; k++)
+      note_numbers(r, &list->v->seq.items[k]);
+  }
   if (l) l->content_count = 0;
   for (uint32_t i = 0; l && i < l->count; i++) {
     const roll_list *list = &l->all[i];
@@ -305,6 +356,52 @@ static bool list_is_made(const roll *r, const value *item) {
   return made;
 }
 
+/* Is leaf k the same object in all groups that are rows? */
+static bool list_is_fixed(tracer *t, const roll_list *list, uint32_t k) {
+  value *leaves[LIST_LEAVES];
+  for (Py_ssize_t at = list->first; at < list->start; at += list->each)
+    if (list_leaves(t, list, at, leaves) <= (int)k ||
+        roll_object(leaves[k]) != roll_object(list->leaves[k]))
+      return false;
+  return true;
+}
+
+/* A number that was carried into the iteration and is appended there: what is carried into the next
+ * one has to be another. */
+static bool list_carries(const roll *r, const roll_walk *now, const value *number,
+                         pointer_map *appended) {
+  for (uint32_t i = 0; i < r->before->slot_count; i++) {
+    const roll_slot *slot = &r->before->slots[i];
+    if (!slot->holder || !r->carried[i] || slot->hidden != number) continue;
+    const value *next = now->slots[i].held;
+    const void *object = roll_object(next);
+    if (!object || next->lent) continue; /* the next row is refused, or nothing to tell apart */
+    if (next->source || pointer_map_get(appended, object)) return false;
+    for (uint32_t j = 0; j < r->before->slot_count; j++) {
+      const roll_slot *held = &r->before->slots[j];
+      if (!held->holder) continue;
+      if (next == (r->carried[j] ? held->hidden : held->held)) return false;
+      if (j == i || !r->carried[j] || !pointer_map_get(appended, held->hidden)) continue;
+      if (held->held == slot->held || now->slots[j].held == next) return false;
+    }
+  }
+  return true;
+}
+
+/* Is a number that has been appended an object of its own in every row, or the same in all? */
+static bool list_number_is_new(tracer *t, roll *r, roll_list *list, uint32_t k, value *number,
+                               pointer_map *appended) {
+  const void *object = roll_object(number);
+  if (number->lent) return false;
+  if (!object) return true;
+  if (object == roll_object(list->leaves[k])) {
+    list->rows->fixed[k] = number;
+    return list_is_fixed(t, list, k);
+  }
+  return number_is_own(r, number) && number_is_own(r, list->leaves[k]) &&
+         !pointer_map_get(appended, object) && pointer_map_set(t, appended, object, (void *)number);
+}
+
 /* Has nobody else what has been appended: no list, and not twice? */
 static bool list_is_new(tracer *t, roll *r, value *item) {
   roll_lists *l = r->lists;
@@ -325,6 +422,25 @@ static bool list_is_new(tracer *t, roll *r, value *item) {
   return count >= 0;
 }
 
+static bool lists_numbers_hold(tracer *t, roll *r, const roll_walk *now) {
+  roll_lists *l = r->lists;
+  value *leaves[LIST_LEAVES];
+  const void *parts[2];
+  pointer_map appended = {0};
+  for (int carried = 0; carried < 2; carried++)
+    for (uint32_t i = 0; l && i < l->count; i++) {
+      roll_list *list = &l->all[i];
+      int count = list->rows ? list_leaves(t, list, list->start, leaves) : 0;
+      for (int k = 0; k < count; k++) {
+        if (rows_at(leaves[k], parts)) continue;
+        if (carried ? !list_carries(r, now, leaves[k], &appended)
+                    : !list_number_is_new(t, r, list, (uint32_t)k, leaves[k], &appended))
+          return false;
+      }
+    }
+  return true;
+}
+
 bool roll_lists_hold(tracer *t, roll *r, const roll_walk *now) {
   roll_lists *l = r->lists;
   if (l && (now->list_count != l->count || r->before->list_count != l->count)) return false;
@@ -339,7 +455,7 @@ bool roll_lists_hold(tracer *t, roll *r, const roll_walk *now) {
   for (uint32_t i = 0; l && i < l->count; i++)
     for (Py_ssize_t k = 0; l->all[i].rows && k < l->all[i].each; k++)
       if (!list_is_new(t, r, l->all[i].v->seq.items[l->all[i].start + k])) return false;
-  return true;
+  return lists_numbers_hold(t, r, now);
 }
 
 uint32_t roll_lists_stacks(const roll *r) {
@@ -380,7 +496,7 @@ static bool leave_is_slot(const roll_walk *now, const loom_value *at, value **ho
 }
 
 /* An item that stays an ordinary one is what row `row` of the stacks is; its place is *holder. */
-static bool leave_item(tracer *t, const roll_walk *now, const rows *r, value **holder, int64_t row,
+static bool leave_item(tracer *t, roll_walk *now, const rows *r, value **holder, int64_t row,
                        uint32_t *leaf) {
   const void *parts[2];
   value *item = *holder;
@@ -389,8 +505,11 @@ static bool leave_item(tracer *t, const roll_walk *now, const rows *r, value **h
       if (!leave_item(t, now, r, &item->seq.items[i], row, leaf)) return false;
     return true;
   }
+  value *fixed = r->fixed ? r->fixed[*leaf] : NULL;
   loom_value *at = rows_at(item, parts), stack = r->stacks[(*leaf)++];
   if (leave_is_slot(now, at, holder)) return true;
+  uint32_t slot = at || !roll_object(item) ? 0 : roll_object_slot(now, item);
+  if (fixed || slot) return *holder = fixed ? fixed : *now->slots[slot - 1].holder, true;
   loom_value node = rows_slice(t, stack, row);
   if (node == LOOM_NO_VALUE) return false;
   if (at)
@@ -401,7 +520,7 @@ static bool leave_item(tracer *t, const roll_walk *now, const rows *r, value **h
 }
 
 /* The last `groups` groups stay ordinary items; the others become a block. */
-static bool leave_list(tracer *t, const roll_walk *now, roll_list *list, int64_t groups) {
+static bool leave_list(tracer *t, roll_walk *now, roll_list *list, int64_t groups) {
   rows *r = list->rows;
   Py_ssize_t kept = (Py_ssize_t)groups * list->each, at = list->v->seq.count - kept;
   value *block = value_new(t, &value_rows_type), *all = value_list(t, list->v->seq.items, at);
@@ -434,7 +553,7 @@ static bool leave_list(tracer *t, const roll_walk *now, roll_list *list, int64_t
   return true;
 }
 
-bool roll_lists_leave(tracer *t, roll *r, const roll_walk *now, const loom_value *results) {
+bool roll_lists_leave(tracer *t, roll *r, roll_walk *now, const loom_value *results) {
   for (uint32_t i = 0; r->lists && i < r->lists->count; i++) {
     roll_list *list = &r->lists->all[i];
     if (!list->rows) continue;

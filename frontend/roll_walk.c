@@ -16,9 +16,18 @@ void roll_refuse(roll_walk *w, const char *what) {
 
 loom_value roll_scrub(const roll_walk *w) { return w->scrub; }
 
+static void walk_counted(tracer *t, void *owner) {}
+
 void roll_is_lent(roll_walk *w, const value *v) {
+  lent_item *item = v->from;
   w->lent |= v->lent != 0;
   roll_token(w, v->lent);
+  if (!v->lent || !item) return;
+  for (; item->whole; item = item->whole)
+    roll_token(w, (uint64_t)item->at);
+  roll_pointer(w, item->of);
+  roll_pointer(w, item->list);
+  if (!roll_seen(w, item)) roll_whole(w, &item->index, item, walk_counted);
 }
 
 static void *walk_grow(roll_walk *w, void *array, uint32_t count, uint32_t *capacity, size_t size) {
@@ -228,9 +237,9 @@ void roll_value(roll_walk *w, value **holder) {
     if (w->own_seen++) return roll_refuse(w, "its iterator is used elsewhere too");
     return iter_walk_bases(w, v);
   }
+  if (v->lent && !pointer_map_get(&w->seen, v)) roll_is_lent(w, v);
   if (v->type == &value_number_type) return walk_number(w, holder);
   if (v->type == &value_const_type) return walk_const(w, holder);
-  w->lent |= v->lent != 0;
   roll_pointer(w, v->type);
   if (v->type == &value_null_type || roll_seen(w, v)) return;
   roll_pointer(w, v->source);

@@ -262,6 +262,7 @@ static PyObject *read_item(PyObject *base, PyObject *key, Py_hash_t hash) {
   if (object_is_cached(base)) return cached_read(base, key, hash);
   if (!PyTuple_Check(base) && !PyList_Check(base)) return NULL;
   Py_ssize_t i = PyLong_AsSsize_t(key);
+  if (i < 0) i += Py_SIZE(base);
   if (i < 0 || i >= Py_SIZE(base)) return error_drop(), NULL;
   return Py_NewRef(PyTuple_Check(base) ? PyTuple_GET_ITEM(base, i) : PyList_GET_ITEM(base, i));
 }

@@ -239,8 +239,9 @@ void gather_apart(tracer *t, PyObject *list) {
  */
 
 static value *gather_new(tracer *t, uint16_t place, const loom_value *stacks, value *like,
-                         int64_t row, uint32_t *leaf) {
+                         int64_t row, uint32_t *leaf, lent_item *from) {
   value *v;
+  if (!from) return NULL;
   if (!gather_is_container(like)) {
     const loom_adapter *owner = gather_owner(like);
     loom_value node = rows_slice(t, stacks[(*leaf)++], row);
@@ -251,10 +252,12 @@ static value *gather_new(tracer *t, uint16_t place, const loom_value *stacks, va
     v = value_tuple(t, like->seq.items, like->seq.count);
     if (v) v->type = like->type;
     for (Py_ssize_t i = 0; v && i < like->seq.count; i++)
-      if (!(v->seq.items[i] = gather_new(t, place, stacks, like->seq.items[i], row, leaf)))
+      if (!(v->seq.items[i] =
+                gather_new(t, place, stacks, like->seq.items[i], row, leaf, lent_part(t, from, i))))
         return NULL;
   }
   if (v) v->lent = place;
+  if (v) v->from = from;
   return v;
 }
 
@@ -262,12 +265,19 @@ value *gather_item(tracer *t, const gathered *g, int64_t index) {
   uint32_t leaf = 0;
   int64_t row;
   if (!size_op(t, LOOM_EXPR_ADD, index, -(int64_t)g->first, &row)) return NULL;
-  return gather_new(t, g->place, g->stacks, g->like, row, &leaf);
+  return gather_new(t, g->place, g->stacks, g->like, row, &leaf, lent_new(t, g, NULL, index));
 }
 
-value *gather_row(tracer *t, uint16_t place, value *list, const rows *r, int64_t row) {
+value *gather_real(const gathered *g, int64_t index) {
+  bool known = !LOOM_STRIDE_IS_SYM(index) && index >= g->first && index < g->first + g->count;
+  return known ? g->of[index - g->first] : NULL;
+}
+
+value *gather_row(tracer *t, uint16_t place, value *list, const rows *r, int64_t row,
+                  int64_t index) {
   uint32_t leaf = 0;
-  value *v = gather_new(t, place, r->stacks, r->items[0], row, &leaf);
+  lent_item *from = lent_new(t, NULL, list, index);
+  value *v = gather_new(t, place, r->stacks, r->items[0], row, &leaf, from);
   if (v && !list->lender) list->lender = place;
   return v;
 }

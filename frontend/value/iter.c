@@ -22,6 +22,7 @@ typedef struct iter_data {
   value **inner;
   Py_ssize_t count, at;
   uint16_t place; /* of the loop that it may lend items to, or 0 */
+  bool early;     /* also before the iteration that stands for all */
   gathered *rows; /* of such, or NULL */
   int looks;      /* how often its items were compared; and why they cannot be rows, or NULL */
   const char *why;
@@ -168,10 +169,67 @@ value *iter_chain(tracer *t, value *iterables) {
 
 /* ---- the next item of each ------------------------------------------------------------------ */
 
+/* Ints that grow by as much from one to the next, or one object again and again. */
+static bool sequence_step(tracer *t, iter_data *d, int64_t *first, int64_t *step) {
+  bool back = d->kind == ITER_REVERSED;
+  Py_ssize_t at = back ? d->at - 1 : d->at, count = back ? d->at : d->base->seq.count - d->at;
+  int64_t before = 0, now;
+  *step = 0;
+  for (Py_ssize_t i = 0; i < count; i++, before = now) {
+    value *item = d->base->seq.items[back ? at - i : at + i];
+    if (!value_is_const(item) || !PyLong_CheckExact(item->object) ||
+        !value_size_of(t, item, &now) || llabs(now) >= 1ll << 52)
+      return false;
+    if (i == 0) *first = now;
+    if (i == 1) *step = now - before;
+    if (i > 1 && now - before != *step) return false;
+  }
+  return count > 0;
+}
+
+static Py_ssize_t sequence_first(const iter_data *d) {
+  return d->kind == ITER_REVERSED ? 0 : d->at;
+}
+
+static Py_ssize_t sequence_end(const iter_data *d) {
+  return d->kind == ITER_REVERSED ? d->at : d->base->seq.count;
+}
+
+/* Are they ints of which there is one object each? */
+static bool sequence_is_small(tracer *t, iter_data *d) {
+  int64_t first, step;
+  if (!sequence_step(t, d, &first, &step)) return false;
+  int64_t last = first + step * (sequence_end(d) - sequence_first(d) - 1);
+  return first >= -5 && first <= 256 && last >= -5 && last <= 256;
+}
+
+/* Item `at`, of numbers in equal steps, which is `number`. */
+static value *sequence_number(tracer *t, iter_data *d, int64_t at, int64_t number) {
+  value *v = value_size(t, number);
+  if (!v || !d->place || sequence_is_small(t, d)) return v;
+  v->lent = d->place;
+  v->from = lent_new(t, NULL, d->base, at);
+  if (d->base->type == &value_list_type && !d->base->lender) d->base->lender = d->place;
+  return v->from ? v : NULL;
+}
+
+/* An item that is known, lent all the same. */
+static value *next_early(tracer *t, iter_data *d, int64_t at) {
+  Py_ssize_t first = sequence_first(d), end = sequence_end(d);
+  int64_t number, step;
+  if (!d->place || at < first || at >= end || !list_settle(t, d->base)) return NULL;
+  if (sequence_step(t, d, &number, &step)) return sequence_number(t, d, at, number);
+  if (!gather_holds(d->rows, d->base, first, end))
+    d->rows = gather_make(t, d->place, d->base, first, end);
+  d->early = d->rows != NULL;
+  return d->rows ? gather_item(t, d->rows, at) : NULL;
+}
+
 /* Item `at` of a long list is lent, where it may be; else NULL, and it is an ordinary list. */
 static value *next_lent(tracer *t, iter_data *d, int64_t at) {
   Py_ssize_t prefix;
   int64_t count;
+  if (d->early) return next_early(t, d, at);
   if (!d->place || !long_direct(t, d->base, &prefix) || !long_count(t, d->base, &count))
     return NULL;
   if (LOOM_STRIDE_IS_SYM(count) || at < 0 || at >= count) return NULL;
@@ -494,32 +552,6 @@ static int64_t zip_left(tracer *t, iter_data *d) {
   return least;
 }
 
-/* Ints that grow by as much from one to the next, or one object again and again. */
-static bool sequence_step(tracer *t, iter_data *d, int64_t *first, int64_t *step) {
-  bool back = d->kind == ITER_REVERSED;
-  Py_ssize_t at = back ? d->at - 1 : d->at, count = back ? d->at : d->base->seq.count - d->at;
-  int64_t before = 0, now;
-  *step = 0;
-  for (Py_ssize_t i = 0; i < count; i++, before = now) {
-    value *item = d->base->seq.items[back ? at - i : at + i];
-    if (!value_is_const(item) || !PyLong_CheckExact(item->object) ||
-        !value_size_of(t, item, &now) || llabs(now) >= 1ll << 52)
-      return false;
-    if (i == 0) *first = now;
-    if (i == 1) *step = now - before;
-    if (i > 1 && now - before != *step) return false;
-  }
-  return count > 0;
-}
-
-static Py_ssize_t sequence_first(const iter_data *d) {
-  return d->kind == ITER_REVERSED ? 0 : d->at;
-}
-
-static Py_ssize_t sequence_end(const iter_data *d) {
-  return d->kind == ITER_REVERSED ? d->at : d->base->seq.count;
-}
-
 /* Why its items are not rows, or NULL. */
 static const char *sequence_refuses(tracer *t, iter_data *d) {
   Py_ssize_t first = sequence_first(d), end = sequence_end(d);
@@ -610,9 +642,11 @@ static value *sequence_ahead(tracer *t, iter_data *d, int64_t ahead) {
     if (!size_op(t, LOOM_EXPR_ADD, d->at - back, ahead, &number)) return NULL;
     return d->rows ? gather_item(t, d->rows, number) : long_item(t, d->place, d->base, number);
   }
-  return sequence_step(t, d, &number, &step) && size_at_iteration(t, number, step, ahead, &number)
-             ? value_size(t, number)
-             : NULL;
+  if (!sequence_step(t, d, &number, &step) || !size_at_iteration(t, number, step, ahead, &number) ||
+      (back && !size_op(t, LOOM_EXPR_MUL, ahead, -1, &ahead)) ||
+      !size_op(t, LOOM_EXPR_ADD, d->at - back, ahead, &ahead))
+    return NULL;
+  return sequence_number(t, d, ahead, number);
 }
 
 /* Calls `of` for all iterators over sequences in one. */
@@ -630,6 +664,19 @@ static bool iter_each(tracer *t, value *v, bool (*of)(tracer *t, iter_data *d, u
 static bool each_gathers(tracer *t, iter_data *d, uint16_t place) {
   int64_t first, step;
   return d->base->type == &value_long_list_type || !sequence_step(t, d, &first, &step);
+}
+
+static bool each_lends(tracer *t, iter_data *d, uint16_t place) {
+  return each_gathers(t, d, place) || !sequence_is_small(t, d);
+}
+
+static bool each_is_known(tracer *t, iter_data *d, uint16_t place) {
+  return d->base->type != &value_long_list_type && each_lends(t, d, place);
+}
+
+static bool each_early(tracer *t, iter_data *d, uint16_t place) {
+  d->early = d->base->type != &value_long_list_type;
+  return true;
 }
 
 static bool each_lend(tracer *t, iter_data *d, uint16_t place) {
@@ -653,7 +700,9 @@ static bool each_over(tracer *t, iter_data *d, uint16_t place) {
   return true;
 }
 
-bool iter_gathers(tracer *t, value *v) { return iter_each(t, v, each_gathers, 0); }
+bool iter_lends(tracer *t, value *v) { return iter_each(t, v, each_lends, 0); }
+bool iter_is_known(tracer *t, value *v) { return iter_each(t, v, each_is_known, 0); }
+void iter_lend_early(tracer *t, value *v) { iter_each(t, v, each_early, 0); }
 void iter_lend(tracer *t, value *v, uint16_t place) { iter_each(t, v, each_lend, place); }
 bool iter_prepare(tracer *t, value *v) { return !iter_each(t, v, each_fails, 0); }
 void iter_lent_over(tracer *t, value *v) { iter_each(t, v, each_over, 0); }

@@ -177,8 +177,11 @@ loom_value rows_put(tracer *t, loom_value stack, loom_value row, int64_t i) {
  */
 
 static value *rows_item(tracer *t, const rows *r, value *like, int64_t row, uint32_t *leaf) {
-  if (!rows_is_container(like))
-    return rows_leaf_new(t, like, rows_slice(t, r->stacks[(*leaf)++], row));
+  if (!rows_is_container(like)) {
+    const uint32_t k = (*leaf)++;
+    if (r->fixed && r->fixed[k]) return r->fixed[k];
+    return rows_leaf_new(t, like, rows_slice(t, r->stacks[k], row));
+  }
   value *v = value_tuple(t, like->seq.items, like->seq.count);
   if (v) v->type = like->type;
   for (Py_ssize_t i = 0; v && i < like->seq.count; i++)
@@ -330,14 +333,19 @@ static value *long_live(tracer *t, value *v, int64_t index) {
   return s ? value_wrap(t, PyList_GET_ITEM(v->object, index), s) : NULL;
 }
 
+value *long_single(tracer *t, value *v, int64_t index) {
+  if (gather_is_live(v)) return long_live(t, v, index);
+  Py_ssize_t at = long_find(t, v, index);
+  return at < 0 ? NULL : v->seq.items[at];
+}
+
 static value *long_get_item(tracer *t, value *v, value *key) {
   int64_t index;
   value *lent = key->type == &value_slice_type ? NULL : long_lent(t, v, key);
   if (lent || trace_pending(t)) return lent;
   bool single = key->type != &value_slice_type && value_known_int(t, key, &index);
-  if (single && gather_is_live(v)) return long_live(t, v, index);
-  Py_ssize_t at = single ? long_find(t, v, index) : -1;
-  if (at >= 0) return v->seq.items[at];
+  value *found = single ? long_single(t, v, index) : NULL;
+  if (found || (single && gather_is_live(v))) return found;
   return !trace_pending(t) && list_settle(t, v) ? trace_get_item(t, v, key) : NULL;
 }
 
@@ -379,7 +387,7 @@ value *long_item(tracer *t, uint16_t place, value *v, int64_t index) {
   if (early) return v->seq.items[index];
   return size_op(t, LOOM_EXPR_ADD, index, -(int64_t)prefix, &row) &&
                  size_op(t, LOOM_EXPR_ADD, row, r->from, &row)
-             ? gather_row(t, place, v, r, row)
+             ? gather_row(t, place, v, r, row, index)
              : NULL;
 }
 
@@ -434,6 +442,8 @@ static recipe *rows_rebuild_leaf(tracer *t, value *like, loom_value stack, int64
 static recipe *rows_rebuild_item(tracer *t, const rows *r, value *like, uint32_t *leaf) {
   if (!rows_is_container(like)) {
     uint32_t k = (*leaf)++;
+    value *fixed = r->fixed ? r->fixed[k] : NULL; /* the second time it is a shared one */
+    if (fixed) return trace_rebuild(t, fixed) ? trace_rebuild(t, fixed) : NULL;
     return rows_rebuild_leaf(t, like, r->stacks[k], &r->outputs[k]);
   }
   recipe *tuple = trace_recipe(t, like->type == &value_list_type ? RECIPE_LIST : RECIPE_TUPLE);

@@ -123,8 +123,23 @@ bool object_is_nan(PyObject *o) {
   return isnan(c.real) || isnan(c.imag);
 }
 
+static bool small_singleton(PyObject *o) {
+  return o == Py_None || PyBool_Check(o) || o == Py_Ellipsis || o == Py_NotImplemented;
+}
+
+/* What is lent, as what it stands for, where it is not compared with None or the like. */
+static value *identity_side(tracer *t, value *v, const value *other) {
+  if (!v->lent || (value_is_const(other) && small_singleton(other->object))) return v;
+  value *real = lent_real(t, v);
+  return real ? real : v;
+}
+
 bool value_identical(tracer *t, value *l, value *r) {
   bool same;
+  value *left = identity_side(t, l, r), *right = identity_side(t, r, l);
+  if (trace_pending(t)) return false;
+  l = left;
+  r = right;
   if (l == r) return true;
   if ((l->lent && !value_is_const(r)) || (r->lent && !value_is_const(l)))
     return roll_lent(t, l->lent ? l : r), false;
@@ -553,13 +568,13 @@ PyObject *value_type_of(tracer *t, value *v) {
   return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the type of a %s", v->type->name);
 }
 
-static bool small_singleton(PyObject *o) {
-  return o == Py_None || PyBool_Check(o) || o == Py_Ellipsis || o == Py_NotImplemented;
-}
-
 /* `is` on numbers and strings depends on how the interpreter shares them: with a source, on this
  * very object. */
 bool value_same(tracer *t, value *l, value *r, bool *same) {
+  value *left = identity_side(t, l, r), *right = identity_side(t, r, l);
+  if (trace_pending(t)) return false;
+  l = left;
+  r = right;
   *same = l == r;
   if (l == r) return true;
   if ((l->lent && !value_is_const(r)) || (r->lent && !value_is_const(l)))

@@ -123,6 +123,7 @@ typedef struct roll_ban_row {
   int tail;   /* so many are left for the end, each by itself */
   const char *why; /* it is left to Python or unrolled, or NULL */
   bool apart;      /* the items that it goes through are looked at one by one */
+  bool lends;      /* these are lent from the first iteration on */
   bool reads;      /* lists that it appends to, so that they are looked at as all others */
   int visible;     /* it reads only so many of their last items */
   uint64_t writes; /* of a branch: blocks of the caller that it writes, see loom_adapter.written */
@@ -392,7 +393,9 @@ bool iter_step(tracer *t, value *v, int64_t by); /* `by`: a number; of a range a
 void iter_finish(value *v);
 void iter_walk_bases(roll_walk *w, value *v);
 /* Loops over items of lists (gather.c). */
-bool iter_gathers(tracer *t, value *v); /* are there such, other than numbers in equal steps? */
+bool iter_lends(tracer *t, value *v); /* are there such, for which it matters that they are lent? */
+bool iter_is_known(tracer *t, value *v);             /* and some that are known one by one, too? */
+void iter_lend_early(tracer *t, value *v);           /* these are lent in all iterations */
 void iter_lend(tracer *t, value *v, uint16_t place); /* items may be lent */
 bool iter_prepare(tracer *t, value *v);              /* for iter_ahead; false: they differ */
 void iter_lent_over(tracer *t, value *v);            /* nobody has an item that was lent */
@@ -633,6 +636,7 @@ typedef struct rows {
   value **items;
   loom_value *stacks;
   int64_t *outputs; /* of the graph, or -1 */
+  value **fixed;    /* NULL, or a number which is this very object in all rows */
   uint32_t leaves;
   value **ends; /* ROWS_LEAVES contents each; behind the last group the list had these, which are
                    the last rows, with: */
@@ -671,18 +675,36 @@ bool long_count(tracer *t, value *v, int64_t *out);
 /* The rows of a long list that is `*prefix` ordinary items and then nothing but rows in order;
  * NULL: it is not. */
 const rows *long_direct(tracer *t, const value *v, Py_ssize_t *prefix);
+/* Item `index` of any long list as an ordinary one. NULL with nothing pending: there is none. */
+value *long_single(tracer *t, value *v, int64_t index);
 /* Item `index`, a number from 0 on, of such a list, as it is or lent. */
 value *long_item(tracer *t, uint16_t place, value *v, int64_t index);
 
 /* ---- value/gather.c ---- */
 
 typedef struct gathered gathered;
+/* The item of a list, or the part of one, that a lent value stands for (value/lent.c). */
+typedef struct lent_item lent_item;
+struct lent_item {
+  lent_item *whole;   /* it is part `at` of this; NULL: it is item `index`, a number, of one of: */
+  const gathered *of; /* items as they were */
+  value *list;
+  int64_t index;
+  Py_ssize_t at;
+};
+lent_item *lent_new(tracer *t, const gathered *of, value *list, int64_t index);
+lent_item *lent_part(tracer *t, lent_item *whole, Py_ssize_t at);
+/* The object itself; NULL, perhaps with something pending: it is not known which one. */
+value *lent_real(tracer *t, const value *v);
+recipe *lent_rebuild(tracer *t, const value *v); /* the same as a result */
 const char *gather_refuses(tracer *t, const value *base, Py_ssize_t first, Py_ssize_t end);
 /* Items first to end - 1; NULL when they are not alike, or something is pending. */
 gathered *gather_make(tracer *t, uint16_t place, value *base, Py_ssize_t first, Py_ssize_t end);
 bool gather_holds(const gathered *g, const value *base, Py_ssize_t first, Py_ssize_t end);
 value *gather_item(tracer *t, const gathered *g, int64_t index);
-value *gather_row(tracer *t, uint16_t place, value *list, const rows *r, int64_t row);
+value *gather_real(const gathered *g, int64_t index); /* as it was */
+value *gather_row(tracer *t, uint16_t place, value *list, const rows *r, int64_t row,
+                  int64_t index);
 void gather_over(gathered *g);
 /* A live list whose items are not looked at one by one: a long list; NULL: its items are no rows.
  */

@@ -458,7 +458,7 @@ def test_items_that_stay():
             start = start + x
         return start, x
 
-    check(last, arrays(30), np.zeros(4), rolled=False)
+    check(last, arrays(30), np.zeros(4))
 
     def kept(items, start):
         out = []
@@ -486,7 +486,7 @@ def test_items_that_stay():
             y = x[1:]
         return start, y
 
-    check(view, arrays(30), np.zeros(4), rolled=False)
+    check(view, arrays(30), np.zeros(4))
 
     def before(items):
         previous = items[0]
