@@ -587,6 +587,8 @@ void roll_whole(roll_walk *w, int64_t *number, void *owner, void (*changed)(trac
 /* Something is done with a value that is lent, or that is to what was lent, after which the two are
  * not alike: capture starts again without. False: it is neither. */
 bool roll_lent(tracer *t, const value *v);
+/* The place of the instruction that is being evaluated, when what it makes may be lent; or 0. */
+uint16_t roll_lends_here(tracer *t);
 void roll_is_lent(roll_walk *w, const value *v); /* notes whether it is (value/gather.c) */
 void roll_refuse(roll_walk *w, const char *what); /* loops over such a state are unrolled */
 /* Cached reads of this value of the graph and later ones are to be forgotten. */

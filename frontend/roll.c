@@ -519,6 +519,14 @@ uint16_t roll_lends(tracer *t) {
   return roll_place(t, &at);
 }
 
+uint16_t roll_lends_here(tracer *t) {
+  if (!t->bans || t->bans->all || !t->frame) return 0;
+  frame at = *t->frame;
+  at.pc += ROLL_HERE;
+  const roll_ban_row *row = roll_row(t->bans, at.code->object, at.pc);
+  return row && row->apart ? 0 : roll_place(t, &at);
+}
+
 bool roll_lent(tracer *t, const value *v) {
   int place = v->lent ? v->lent : v->lender;
   if (!place || trace_pending(t)) return place != 0;

@@ -329,7 +329,8 @@ static value *array_part(tracer *t, value *v, const value_type *type) {
 static bool array_is_lent(tracer *t, value *v, const char *name) {
   const value *root = np_array_of(v)->storage->root;
   bool owner = name && (!strcmp(name, "flags") || !strcmp(name, "base"));
-  return owner && root->lent && roll_lent(t, root);
+  bool place = name && np_array_of(v)->storage->placed && !strcmp(name, "strides");
+  return (owner || place) && root->lent && roll_lent(t, root);
 }
 
 static value *array_get_attr(tracer *t, value *v, PyObject *name) {

@@ -57,12 +57,15 @@ typedef struct np_array np_array;
 
 /* One block of memory as capture sees it. Writing replaces `current`: nothing is ever updated in
  * place. */
+typedef struct np_placed np_placed;
+
 typedef struct np_storage {
   struct np_storage *next;
   const source *source; /* an array that existed before the call, or NULL: made here */
   PyObject *live;       /* that array (borrowed) */
   PyObject *list;       /* the array is made of the items of this one (borrowed); or NULL */
   value *root;          /* the array value that owns the block */
+  np_placed *placed;    /* a copy of what is a view in NumPy (placed.c), or NULL */
   loom_value current;   /* all elements, with the sizes of the root */
   uint32_t version;     /* counts writes: keys the views' cached reads */
   loom_value made;      /* what one ufunc wrote into all of it, when `report` is a row */
@@ -285,6 +288,18 @@ bool np_assign(tracer *t, np_array *a, value *item);
 
 bool np_is_fancy(tracer *t, value *key); /* has the key an array, a list or a bool? */
 value *np_fancy_get(tracer *t, value *v, value *key);
+/* placed.c: views whose place depends on array data are copies that are lent. NULL with nothing
+ * pending: not here. */
+value *np_placed_new(tracer *t, value *base, value *key, loom_value node, const int64_t *strides);
+/* Has it still what the view has? Else capture starts again without it. */
+bool np_placed_holds(tracer *t, const np_storage *s);
+/* May it be written to, which writes to the array that it is a view of? */
+bool np_placed_writable(tracer *t, const np_storage *s);
+bool np_placed_write(tracer *t, np_storage *s);
+/* base[key] = the view base[key]: nothing changes. */
+bool np_placed_same(const value *base, const value *key, const value *item);
+void np_walk_storage(roll_walk *w, np_storage *s); /* walk.c */
+void np_placed_walk(roll_walk *w, np_storage *s);
 bool np_fancy_set(tracer *t, value *v, value *key, value *item);
 
 /* ---- late.c: results whose sizes depend on data ---- */

@@ -13,7 +13,13 @@
 
 /* ---- the key -------------------------------------------------------------------------------- */
 
+/* A Python int that is computed from data. */
+static bool fancy_is_int(tracer *t, value *v) {
+  return !number_is_size(v) && value_type_of(t, v) == (PyObject *)&PyLong_Type;
+}
+
 static bool fancy_is_array(tracer *t, value *item) {
+  if (item->type == &value_number_type) return fancy_is_int(t, item);
   if (np_is_array(item)) {
     PyObject *known = np_known(t, item);
     return !known || !PyArray_IsScalar(known, Integer);
@@ -58,13 +64,15 @@ static bool fancy_add_mask(tracer *t, fancy_key *k, value *item, np_array *mask)
 
 static bool fancy_add_array(tracer *t, fancy_key *k, value *item) {
   np_array *index;
-  PyObject *known = np_is_array(item) ? NULL : np_known(t, item);
+  bool computed = np_is_array(item) || item->type == &value_number_type;
+  PyObject *known = computed ? NULL : np_known(t, item);
   if (known && PyList_CheckExact(known) && PyList_GET_SIZE(known) == 0) {
     npy_intp none[1] = {0}; /* NumPy takes it for an array of integers */
     item = np_made(t, PyArray_SimpleNew(1, none, NPY_INTP));
     if (!item) return false;
   }
   if (!(index = np_as_array(t, item))) return false;
+  index->scalar |= item->type == &value_number_type;
   if (index->type.dtype == LOOM_BOOL) return fancy_add_mask(t, k, item, index);
   if (!loom_dtype_is_integer(index->type.dtype)) {
     trace_break(t, BREAK_RAISES, "an index of %s", loom_dtype_name(index->type.dtype));
@@ -277,10 +285,18 @@ static PyObject *fancy_small_key(const fancy_key *k) {
 /* What NumPy gives for the small arrays. */
 typedef struct fancy_result {
   bool scalar, view; /* view: of an array with the indices' dimensions first */
+  bool placed;       /* a view of V itself, whose place is data */
   int rank;
   int64_t strides[LOOM_MAX_RANK]; /* of the array that owns the memory, for two elements an axis */
   int64_t shown[LOOM_MAX_RANK];   /* of the result itself */
 } fancy_result;
+
+/* Is the result one of V's axes that no index takes, in some order, each with memory of its own? */
+static bool fancy_is_placed(const fancy_read *r, PyArrayObject *a) {
+  for (int i = 0; i < PyArray_NDIM(a); i++)
+    if (PyArray_DIM(a, i) > 1 && PyArray_STRIDE(a, i) == 0) return false;
+  return PyArray_NDIM(a) == r->from->type.rank - r->count;
+}
 
 static bool fancy_ask(tracer *t, const fancy_key *k, const fancy_read *r, fancy_result *out) {
   PyObject *from = fancy_small(r->from), *key = from ? fancy_small_key(k) : NULL;
@@ -295,10 +311,12 @@ static bool fancy_ask(tracer *t, const fancy_key *k, const fancy_read *r, fancy_
     out->rank = PyArray_NDIM(a);
     shared = PyArray_BASE((PyArrayObject *)from) == (PyObject *)own ||
              PyArray_NDIM(own) != PyArray_NDIM(a);
-    for (int i = 0; i < out->rank && !shared; i++) {
-      out->strides[i] = PyArray_STRIDES(own)[i];
+    out->placed = shared && r->rank == 0 && fancy_is_placed(r, a);
+    for (int i = 0; i < out->rank && (!shared || out->placed); i++) {
+      out->strides[i] = out->placed ? llabs(PyArray_STRIDES(a)[i]) : PyArray_STRIDES(own)[i];
       out->shown[i] = PyArray_STRIDES(a)[i];
     }
+    shared &= !out->placed;
   }
   Py_XDECREF(result);
   Py_XDECREF(key);
@@ -428,6 +446,23 @@ static value *fancy_make(tracer *t, const fancy_key *k, const fancy_read *r, loo
   return own ? np_view_transpose(t, np_array_of(own), back) : NULL;
 }
 
+/* A view whose place is data. */
+static value *fancy_make_placed(tracer *t, value *v, value *key, const fancy_read *r,
+                                loom_value node, const fancy_result *like) {
+  int64_t strides[LOOM_MAX_RANK];
+  if (node == LOOM_NO_VALUE) return NULL;
+  fancy_strides(t, like, emit_type(t, node), strides);
+  value *made = np_placed_new(t, v, key, node, strides);
+  if (!made) {
+    if (!trace_pending(t))
+      trace_break(t, BREAK_DATA_DEPENDENT, "a view whose place depends on array data");
+    return NULL;
+  }
+  np_array_of(made)->writeable = r->from->writeable;
+  np_array_of(made)->warns_on_write = r->from->warns_on_write;
+  return made;
+}
+
 value *np_fancy_get(tracer *t, value *v, value *key) {
   fancy_key k;
   fancy_read r = {0};
@@ -439,5 +474,6 @@ value *np_fancy_get(tracer *t, value *v, value *key) {
   if (!fancy_open(t, v, &k, &r)) return NULL;
   if (!fancy_ask(t, &k, &r, &like)) return NULL;
   loom_value node = fancy_gather(t, &r);
+  if (like.placed) return fancy_make_placed(t, v, key, &r, node, &like);
   return node == LOOM_NO_VALUE ? NULL : fancy_make(t, &k, &r, node, &like);
 }

@@ -370,8 +370,8 @@ bool np_set_item(tracer *t, value *v, value *key, value *item) {
   bool set = index_set_mask(t, a, key, item, &mine) || np_mask_set(t, v, key, item);
   if (set || trace_pending(t)) return set;
   if (np_is_fancy(t, key))
-    return np_gate_values(t, &v, 1) && np_gate_key(t, key) && np_gate_key(t, item) &&
-           np_fancy_set(t, v, key, item);
+    return np_placed_same(v, key, item) || (np_gate_values(t, &v, 1) && np_gate_key(t, key) &&
+                                            np_gate_key(t, item) && np_fancy_set(t, v, key, item));
   if (trace_pending(t) || !index_plan_make(t, a, key, &p)) return false;
   np_array *from = np_array_of(item);
   bool sequence = from ? from->type.rank > 0

@@ -192,7 +192,7 @@ static void sizes_visit(tracer *t, value *v, int depth, void (*arrays)(tracer *,
     if (v->type == &value_dict_type && !(v = dict_whole(t, v))) return;
     for (Py_ssize_t i = 0; i < v->seq.count; i++)
       sizes_visit(t, v->seq.items[i], depth + 1, arrays, numbers);
-  } else if (v->type == &value_number_type && numbers) {
+  } else if (v->type == &value_number_type && numbers && number_is_size(v)) {
     if (value_size_of(t, v, &number)) numbers(t, number);
   }
 }

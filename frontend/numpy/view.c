@@ -114,6 +114,7 @@ static loom_value view_read_window(tracer *t, loom_value p, int axis, const np_a
 
 loom_value np_read(tracer *t, np_array *a) {
   np_storage *s = a->storage;
+  if (s->placed && !np_placed_holds(t, s)) return LOOM_NO_VALUE;
   if (a->kind == VIEW_ROOT) return s->current;
   if (a->node != LOOM_NO_VALUE && a->version == s->version) return a->node;
   loom_value p = np_read(t, a->parent);
@@ -177,7 +178,9 @@ static int view_mark_written(np_array *a, np_array **top_out) {
 }
 
 bool np_write(tracer *t, np_array *a, loom_value node) {
-  if (node == LOOM_NO_VALUE || roll_lent(t, a->storage->root)) return false;
+  np_placed *placed = a->storage->placed;
+  if (node == LOOM_NO_VALUE) return false;
+  if (placed ? !np_placed_writable(t, a->storage) : roll_lent(t, a->storage->root)) return false;
   if (a->writeable && a->warns_on_write) {
     trace_break(t, BREAK_NUMPY_FUNCTION, "a write that warns, into what np.broadcast_arrays gave");
     return false;
@@ -212,7 +215,7 @@ bool np_write(tracer *t, np_array *a, loom_value node) {
   }
   a->storage->current = node;
   a->storage->version++;
-  return true;
+  return !placed || np_placed_write(t, a->storage);
 }
 
 /* A view of `*parent`; a NumPy scalar, which is no memory to look into, is made an array first. */

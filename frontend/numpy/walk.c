@@ -20,12 +20,13 @@ static void walk_moved(tracer *t, void *owner) {
 
 static void walk_array(roll_walk *w, np_array *a);
 
-static void walk_storage(roll_walk *w, np_storage *s) {
+void np_walk_storage(roll_walk *w, np_storage *s) {
   if (roll_seen(w, s)) return;
   roll_pointer(w, s->source);
   roll_pointer(w, s->live);
   roll_token(w, s->source && s->written_count != 0);
   roll_is_lent(w, s->root);
+  if (s->placed) np_placed_walk(w, s);
   walk_array(w, np_array_of(s->root));
   roll_node(w, &s->current, s, walk_changed);
 }
@@ -54,7 +55,7 @@ static void walk_array(roll_walk *w, np_array *a) {
   if (scrub != LOOM_NO_VALUE && a->node != LOOM_NO_VALUE && a->node >= scrub)
     a->node = LOOM_NO_VALUE;
   if (a->parent) walk_array(w, a->parent);
-  walk_storage(w, a->storage);
+  np_walk_storage(w, a->storage);
 }
 
 value *np_walk_scalar(tracer *t, PyObject *object) {
@@ -80,7 +81,7 @@ void np_walk_state(tracer *t, roll_walk *w) {
   roll_token(w, (uint64_t)errors->depth);
   roll_node(w, overflow, NULL, NULL);
   for (np_storage *s = np_storages(t); s; s = s->next)
-    if (s->source && s->written_count) walk_storage(w, s);
+    if (s->source && s->written_count) np_walk_storage(w, s);
 }
 
 uint64_t np_written(tracer *t, uint32_t *count) {

@@ -4,7 +4,8 @@
  * Only what is exact is done symbolically. Floats: + - * and divisions by what is not 0. Ints are
  * numbers of the graph (size.c): arithmetic on them is exact or, beyond 64 bits, ends in the plain
  * function, and comparisons are decided now, with a guard. An int that is data of an array (a node)
- * and whatever else asks for the value itself makes the argument known.
+ * is computed with in 64 bits, which the graph checks. What asks for the value itself makes the
+ * argument known.
  */
 #include "frontend/value/value.h"
 
@@ -150,11 +151,63 @@ static bool number_nonzero(tracer *t, value *v) {
   return true;
 }
 
+/* ---- ints that are data ---------------------------------------------------------------------- */
+
+static bool number_is_data_int(tracer *t, const value *v) {
+  return v->type == &value_number_type && !number_is_size(v) &&
+         loom_graph_type(trace_graph(t), v->number.node)->dtype == LOOM_I64;
+}
+
+static loom_value number_compare_node(tracer *t, const char *kind, loom_value a, loom_value b) {
+  const loom_attr attr = {.kind = LOOM_ATTR_STR, .str = kind};
+  return trace_node(t, LOOM_OP_COMPARE, (loom_value[]){a, b}, 2, &attr, 1, NULL);
+}
+
+/* An operand between -limit and limit, which the graph checks for data. LOOM_NO_VALUE with nothing
+ * pending: it is none, or larger. */
+static loom_value number_bounded(tracer *t, value *v, int64_t limit) {
+  int64_t number;
+  if (!number_is_data_int(t, v)) {
+    bool fits = value_size_of(t, v, &number) && number_within(t, number, limit);
+    return fits && !trace_pending(t) ? size_node(t, number) : LOOM_NO_VALUE;
+  }
+  loom_value node = v->number.node;
+  loom_value inside[2] = {number_compare_node(t, "gt", node, size_node(t, -limit)),
+                          number_compare_node(t, "lt", node, size_node(t, limit))};
+  loom_value both = trace_node(t, LOOM_OP_AND, inside, 2, NULL, 0, NULL);
+  return both != LOOM_NO_VALUE && trace_assume(t, both, true) ? node : LOOM_NO_VALUE;
+}
+
+/* Ints of which at least one is data: of 64 bits in the graph. Larger ones are Python's, so that
+ * the plain function takes over where a result could be one. NULL with nothing pending: the values
+ * are needed. */
+static value *number_data_ints(tracer *t, int op, value *l, value *r) {
+  int64_t by;
+  bool divides = op == NUMBER_FLOORDIV || op == NUMBER_MOD;
+  loom_opcode opcode = op == NUMBER_ADD        ? LOOM_OP_ADD
+                       : op == NUMBER_SUB      ? LOOM_OP_SUB
+                       : op == NUMBER_MUL      ? LOOM_OP_MUL
+                       : op == NUMBER_FLOORDIV ? LOOM_OP_FLOOR_DIV
+                                               : LOOM_OP_REM;
+  if (!number_is_data_int(t, l) && (divides || !number_is_data_int(t, r))) return NULL;
+  if (opcode == LOOM_OP_REM && op != NUMBER_MOD) return NULL;
+  if (divides && (number_is_data_int(t, r) || !value_is_const(r) || !value_size_of(t, r, &by) ||
+                  LOOM_STRIDE_IS_SYM(by) || by <= 0))
+    return NULL;
+  int64_t limit = op == NUMBER_MUL ? (int64_t)1 << 31 : (int64_t)1 << 62;
+  loom_value in[2];
+  in[0] = divides ? l->number.node : number_bounded(t, l, limit);
+  in[1] = divides ? size_node(t, by) : number_bounded(t, r, limit);
+  if (in[0] == LOOM_NO_VALUE || in[1] == LOOM_NO_VALUE) return NULL;
+  return number_made(t, trace_node(t, opcode, in, 2, NULL, 0, NULL));
+}
+
 /* What the graph does not compute exactly as Python does: of the index of a loop it is in a table.
  */
 static value *number_look_up(tracer *t, int op, value *l, value *r) {
   value *found = series_operate(t, op, l, r);
   if (!found && !trace_pending(t)) found = formula_operate(t, op, l, r);
+  if (!found && !trace_pending(t)) found = number_data_ints(t, op, l, r);
   if (found || trace_pending(t)) return found;
   if (l->type == &value_number_type) number_know(t, l);
   if (r->type == &value_number_type) number_know(t, r);
@@ -270,6 +323,11 @@ static value *number_size_unary(tracer *t, int op, value *v) {
 
 static value *number_unary(tracer *t, int op, value *v) {
   if (number_is_size(v)) return number_size_unary(t, op, v);
+  if (op == UNOP_POS && number_is_data_int(t, v)) return v;
+  if (op == UNOP_NEG && number_is_data_int(t, v)) {
+    value *zero = value_size(t, 0);
+    return zero ? number_data_ints(t, NUMBER_SUB, zero, v) : NULL;
+  }
   if (number_dtype(t, v) != LOOM_F64 || op == UNOP_INVERT) return number_know(t, v), NULL;
   if (op == UNOP_POS) return v;
   return number_made(t, trace_node(t, op == UNOP_NEG ? LOOM_OP_NEG : LOOM_OP_ABS, &v->number.node,

@@ -141,6 +141,7 @@ typedef struct roll_bans {
 /* Added to the place of an instruction: its row is that of a branch, or of a loop with its head
  * there that data may end. */
 #define ROLL_BRANCH (1 << 24)
+#define ROLL_HERE (1 << 25) /* the same: of what an instruction lends */
 #define ROLL_ENDS (2 << 24)
 typedef struct roll roll;
 typedef struct branch branch;

@@ -142,7 +142,8 @@ def test_ints_as_indices():
             total = total * 0.5 + x[k]
         return total
 
-    check(taken, [3, 1, 0, 2, 7, 5] * 5, RANDOM.random((8, 3)), rolled=False)
+    check(taken, [3, 1, 0, 2, 7, 5] * 5, RANDOM.random((8, 3)))
+    check(taken, [3, -1, 0, 2, 7, 8] * 5, RANDOM.random((8, 3)), rolled=None)  # out of bounds
     check(taken, list(range(30)), RANDOM.random((40, 3)))
     check(taken, list(range(30)), RANDOM.random((20, 3)), rolled=None)
 

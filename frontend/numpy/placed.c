@@ -1,0 +1,62 @@
+/* Views whose place depends on array data: `b[:, k]`, where `k` is a NumPy scalar or an int that
+ * the graph computes.
+ *
+ * The graph's views start where a number of the plan says, and data is none. So the view is a copy,
+ * a gather, that is lent (roll.c): it has the elements of the view as long as nobody writes to the
+ * array that it is one of, which is asked whenever it is read (a view that is not looked at any
+ * more asks for nothing). Who writes to the copy writes to that array as well, at the same key.
+ * Where it would show that it is no view (it leaves the capture, is asked for its base or its
+ * strides, or is read when the array has changed) capture starts again and breaks at the
+ * instruction, as it does for keys that nothing can be made of. */
+#include "frontend/numpy/capture.h"
+#include "frontend/value/value.h"
+
+struct np_placed {
+  value *base, *key; /* of the view */
+  np_storage *of;    /* the array's block */
+  uint32_t version;  /* of that, at which the copy has the same elements */
+  bool carried;      /* from one iteration of a loop to the next: its key may be another one */
+};
+
+value *np_placed_new(tracer *t, value *base, value *key, loom_value node, const int64_t *strides) {
+  np_storage *of = np_array_of(base)->storage;
+  uint16_t place = of->placed || of->root->lent ? 0 : roll_lends_here(t);
+  np_placed *p = place ? trace_alloc(t, sizeof *p) : NULL;
+  value *v = p ? np_fresh(t, node, strides) : NULL;
+  if (!v) return NULL;
+  *p = (np_placed){.base = base, .key = key, .of = of, .version = of->version};
+  np_array_of(v)->storage->placed = p;
+  v->lent = place;
+  return v;
+}
+
+bool np_placed_holds(tracer *t, const np_storage *s) {
+  const np_placed *p = s->placed;
+  return p->of->version == p->version || !roll_lent(t, s->root);
+}
+
+bool np_placed_writable(tracer *t, const np_storage *s) {
+  return !(s->placed->carried && roll_lent(t, s->root)) && np_placed_holds(t, s);
+}
+
+bool np_placed_write(tracer *t, np_storage *s) {
+  np_placed *p = s->placed;
+  /* The copy as it is now is written, not what a view of the array would be. */
+  uint32_t version = p->version = p->of->version;
+  if (!np_fancy_set(t, p->base, p->key, s->root)) return false;
+  p->version = p->of->version;
+  return p->version != version;
+}
+
+bool np_placed_same(const value *base, const value *key, const value *item) {
+  const np_array *a = np_array_of(item);
+  const np_placed *p = a && a->kind == VIEW_ROOT ? a->storage->placed : NULL;
+  return p && p->base == base && p->key == key && p->of->version == p->version;
+}
+
+void np_placed_walk(roll_walk *w, np_storage *s) {
+  np_placed *p = s->placed;
+  p->carried = true;
+  roll_token(w, p->of->version == p->version);
+  np_walk_storage(w, p->of);
+}
