@@ -29,6 +29,8 @@
  *
  * - dot: one dot_general and pointwise ops of its result's size after it;
  *
+ * - updates: updates in place of one array, one after the other (fuse_inplace.c);
+ *
  * - alone: one op.
  *
  * Constants, iotas and views cost nothing and are made anew in each group that uses them. Cheap
@@ -564,6 +566,7 @@ static bool fuse_join(const fuse_group *a, const fuse_group *b, fuse_group *out)
     loom_type reduced = fuse_reduced(&a->space, a->axes);
     return fuse_same_sizes(&reduced, &b->space) || fuse_same_sizes(&a->space, &b->space);
   }
+  if (a->kind == FUSE_UPDATES && b->kind == FUSE_UPDATES) return true;
   if ((a->kind == FUSE_DOT || a->kind == FUSE_SCAN) && b->kind == FUSE_POINTWISE)
     return fuse_same_sizes(&a->space, &b->space);
   *out = *b;
@@ -592,6 +595,7 @@ static bool fuse_is_back_broadcast(const fuse_group *g, MlirOperation op) {
 
 static bool fuse_edge_fits(const fuse_state *s, const fuse_group *g, const fuse_edge *edge) {
   const fuse_node *producer = &s->nodes[edge->producer], *user = &s->nodes[edge->user];
+  if (g->kind == FUSE_UPDATES) return fuse_updates_fit(producer->op, user->op);
   if (edge->via == FUSE_BUFFER) return false;
   if (g->kind != FUSE_REDUCE) return edge->via == FUSE_DIRECT;
   bool from_full = fuse_node_is_full(g, producer);

@@ -12,6 +12,7 @@ typedef enum fuse_kind {
   FUSE_SCAN,
   FUSE_DOT,
   FUSE_ALONE,
+  FUSE_UPDATES, /* in place, one after the other (fuse_inplace.c) */
   FUSE_STAYS /* host calls and unknown ops: not fused, kept in order */
 } fuse_kind;
 
@@ -104,6 +105,8 @@ void fuse_prepare_update(MlirOperation function, MlirBlock block, MlirOperation 
 bool fuse_watch(fuse_state *s, int n);
 /* Node `user` reads `value`, which no view or free node stands for. */
 void fuse_note_read(fuse_state *s, MlirValue value, int user);
+/* May both ops, of two groups of updates, be in one? `op` writes what `before` has written. */
+bool fuse_updates_fit(MlirOperation before, MlirOperation op);
 /* The nodes that read what node `n` overwrites, one at a call; *at is -2 at first. -1: no more. */
 int fuse_next_reader(const fuse_state *s, int n, int *at);
 

@@ -6,15 +6,22 @@
  * (fuse_state.watched). An argument that a result may take the place of (`loom.overwrites`) is
  * first copied as a whole, by an op marked as well: it becomes a copy that costs nothing where the
  * caller passes one buffer for both.
+ *
+ * Of a small array so are many updates of which each is read by the next one alone (a table filled
+ * element by element, once loom-forward has seen to its reads): a kernel that selects among them
+ * all would be as large as the array. What they begin with is copied unless it is read by nothing
+ * later. Such updates are gathered into few kernels, each writing one region after the other.
  */
 #include <stdlib.h>
 
 #include "passes/fuse.h"
 
-#define INPLACE_PART 4      /* of an array: what is replaced is at most a fourth */
-#define INPLACE_BYTES 16384 /* smaller arrays are copied as fast as a kernel is launched */
+#define INPLACE_PART 4   /* of an array: what is replaced is at most a fourth */
+#define INPLACE_CHAIN 8  /* updates of a small array that are worth it */
+#define INPLACE_FEW 4096 /* elements of a region that are written in one chunk anyway */
 
-static bool inplace_is_worth(MlirOperation op) {
+/* Is a small part replaced, of a large array or of one of any size? */
+static bool inplace_is_worth(MlirOperation op, bool large) {
   loom_type whole, part;
   if (!loom_type_from_mlir(mlirValueGetType(loom_operand(op, 0)), &whole) ||
       !loom_type_from_mlir(mlirValueGetType(loom_operand(op, 1)), &part) ||
@@ -22,7 +29,8 @@ static bool inplace_is_worth(MlirOperation op) {
     return false;
   int64_t all = loom_num_hint(loom_num_elements(&whole));
   int64_t some = loom_num_hint(loom_num_elements(&part));
-  return all * (int64_t)loom_dtype_size(whole.dtype) >= INPLACE_BYTES && some <= all / INPLACE_PART;
+  large &= all * (int64_t)loom_dtype_size(whole.dtype) < LOOM_INPLACE_BYTES;
+  return !large && some <= all / INPLACE_PART;
 }
 
 /* An argument in C order whose buffer the caller would like to pass for a result too. */
@@ -59,22 +67,64 @@ static void inplace_mark(MlirOperation op) {
   loom_set_attr(op, LOOM_INPLACE, mlirUnitAttrGet(mlirOperationGetContext(op)));
 }
 
+/* The update that is the only one to read this one's result; or null. */
+static MlirOperation inplace_next(MlirOperation op) {
+  MlirOpOperand use = mlirValueGetFirstUse(loom_result(op, 0));
+  if (mlirOpOperandIsNull(use) || !mlirOpOperandIsNull(mlirOpOperandGetNextUse(use)) ||
+      mlirOpOperandGetOperandNumber(use) != 0 ||
+      !loom_is(mlirOpOperandGetOwner(use), "loom.update_slice"))
+    return (MlirOperation){NULL};
+  return mlirOpOperandGetOwner(use);
+}
+
+/* Does a long chain of updates of a small array begin here? All of it is marked then. */
+static bool inplace_mark_chain(MlirOperation function, MlirOperation op) {
+  int count = 0;
+  for (MlirOperation at = op; at.ptr; at = inplace_next(at)) {
+    if (!inplace_is_worth(at, false) || !inplace_is_plain(function, loom_result(at, 0))) break;
+    count++;
+  }
+  if (count < INPLACE_CHAIN) return false;
+  for (MlirOperation at = op; count--; at = inplace_next(at))
+    inplace_mark(at);
+  return true;
+}
+
+static void inplace_copy_base(MlirOperation op, bool marked) {
+  MlirValue copy = fuse_insert_copy(op, loom_operand(op, 0));
+  if (marked) inplace_mark(loom_def(copy));
+  mlirOperationSetOperand(op, 0, copy);
+}
+
 void fuse_prepare_update(MlirOperation function, MlirBlock block, MlirOperation op) {
   MlirValue whole = loom_operand(op, 0), part = loom_operand(op, 1);
   MlirOperation def = loom_def(whole);
+  if (loom_get_attr(op, LOOM_INPLACE).ptr) return; /* in a chain */
   bool computed = fuse_is_computed(whole) && loom_class_of(def) != LOOM_CLASS_HOST;
-  if ((!computed && (def.ptr || !inplace_is_wanted(function, block, whole))) ||
-      !inplace_is_worth(op) || !loom_is_read_last(whole, op) ||
-      !inplace_is_plain(function, loom_result(op, 0)))
-    return;
-  if (!def.ptr) {
-    MlirValue copy = fuse_insert_copy(op, whole);
-    inplace_mark(loom_def(copy));
-    mlirOperationSetOperand(op, 0, copy);
+  bool last = loom_is_read_last(whole, op);
+  bool wanted = !def.ptr && last && inplace_is_wanted(function, block, whole);
+  if (!inplace_is_worth(op, true)) {
+    if (!inplace_mark_chain(function, op)) return;
+    if (!computed || !last) inplace_copy_base(op, false);
+  } else {
+    if ((!computed && !wanted) || !last || !inplace_is_plain(function, loom_result(op, 0))) return;
+    if (wanted) inplace_copy_base(op, true);
+    inplace_mark(op);
   }
   if (loom_view_root(part).ptr == whole.ptr) /* read before any of it is written */
     mlirOperationSetOperand(op, 1, fuse_insert_copy(op, part));
-  inplace_mark(op);
+}
+
+bool fuse_updates_fit(MlirOperation before, MlirOperation op) {
+  MlirOperation both[] = {before, op};
+  for (int i = 0; i < 2; i++) {
+    loom_type part;
+    if (!loom_is(both[i], "loom.update_slice") ||
+        !loom_type_from_mlir(mlirValueGetType(loom_operand(both[i], 1)), &part) ||
+        loom_type_elements(&part) < 0 || loom_type_elements(&part) > INPLACE_FEW)
+      return false;
+  }
+  return mlirOperationEqual(inplace_next(before), op);
 }
 
 /* ---- what comes before what ---- */
@@ -82,7 +132,7 @@ void fuse_prepare_update(MlirOperation function, MlirBlock block, MlirOperation 
 bool fuse_watch(fuse_state *s, int n) {
   MlirOperation op = s->nodes[n].op;
   if (!loom_get_attr(op, LOOM_INPLACE).ptr) return true;
-  s->groups[n].kind = FUSE_ALONE;
+  s->groups[n].kind = loom_is(op, "loom.update_slice") ? FUSE_UPDATES : FUSE_ALONE;
   s->watches = true;
   return loom_map_put(&s->watched, loom_operand(op, 0).ptr, -1);
 }

@@ -1,8 +1,9 @@
-/* Kernels of one update_slice in place (alone.h). The result lies where the operand lay, which
- * loom-fuse has made a buffer that is read by nothing later; what remains is to write the update
- * into its region.
+/* Kernels of updates in place (alone.h): one update_slice, or several of which each updates what
+ * the one before has made. The result lies where the first operand lay, which loom-fuse has made a
+ * buffer that is read by nothing later; what remains is to write each update into its region, in
+ * order. What is written lies elsewhere.
  *
- * The region is a box of rows x lanes, the lanes being its last dimension of more than one element.
+ * A region is a box of rows x lanes, the lanes being its last dimension of more than one element.
  */
 #include "passes/alone.h"
 
@@ -39,17 +40,33 @@ static void update_divide(update_job *j) {
   if (j->chunks < 1) j->chunks = 1;
 }
 
-static bool update_read(const lower_kernel *kernel, MlirOperation op, update_job *j) {
+/* The next update of the kernel, or null. */
+static MlirOperation update_next(MlirOperation op) {
+  do
+    op = mlirOperationGetNextInBlock(op);
+  while (op.ptr && !loom_is(op, "loom.update_slice"));
+  return op;
+}
+
+/* Each updates what the one before has made, and the last is the kernel's result. */
+static bool update_check(const lower_kernel *kernel, MlirOperation first) {
+  MlirOperation yield = mlirBlockGetTerminator(kernel->block), last = first;
+  for (MlirOperation next; (next = update_next(last)).ptr; last = next)
+    if (!mlirValueEqual(loom_operand(next, 0), loom_result(last, 0)))
+      return alone_refuse(next, "it updates another array");
+  if (kernel->result_count != 1 || !mlirValueEqual(loom_operand(yield, 0), loom_result(last, 0)) ||
+      kernel->results[0].shares < 0 ||
+      !mlirValueEqual(kernel->operands[kernel->results[0].shares].value, loom_operand(first, 0)))
+    return alone_refuse(first, "the result does not overwrite the operand");
+  return true;
+}
+
+static bool update_read(MlirOperation op, update_job *j) {
   memset(j, 0, sizeof *j);
   j->op = op;
   if (!loom_type_from_mlir(mlirValueGetType(loom_operand(op, 0)), &j->to) ||
       !loom_type_from_mlir(mlirValueGetType(loom_operand(op, 1)), &j->update))
     return alone_refuse(op, "an operand of an unknown type");
-  MlirOperation yield = mlirBlockGetTerminator(kernel->block);
-  if (kernel->result_count != 1 || !mlirValueEqual(loom_operand(yield, 0), loom_result(op, 0)) ||
-      kernel->results[0].shares < 0 ||
-      !mlirValueEqual(kernel->operands[kernel->results[0].shares].value, loom_operand(op, 0)))
-    return alone_refuse(op, "the result does not overwrite the operand");
   j->lane = -1;
   j->rows = j->lanes = 1;
   for (int d = 0; d < j->update.rank; d++) {
@@ -63,10 +80,11 @@ static bool update_read(const lower_kernel *kernel, MlirOperation op, update_job
   return !loom_num_take_failure() || alone_refuse(op, "a size that cannot be expressed");
 }
 
+/* Several are one chunk: loom-fuse gathers small ones only. */
 bool update_plan(const lower_kernel *kernel, alone_plan *out) {
   update_job job;
-  if (!update_read(kernel, out->op, &job)) return false;
-  out->stages[0] = job.chunks;
+  if (!update_check(kernel, out->op) || !update_read(out->op, &job)) return false;
+  out->stages[0] = update_next(out->op).ptr ? 1 : job.chunks;
   out->stage_count = 1;
   return true;
 }
@@ -88,6 +106,10 @@ static void update_row(lower *l, void *user, const MlirValue *carried, MlirValue
   j->from = lower_at_intern(l, from);
   j->place = lower_at_slice(l, j->op, j->from);
   if (l->failed) return;
+  if (j->lane < 0) {
+    update_apply(l, j, NULL, NULL);
+    return;
+  }
   lower_lanes lanes = alone_lanes(l, UPDATE_LANE, j->lanes, j->to.dtype);
   MlirValue low = j->by_lanes ? j->low : lower_int(l, 0).v;
   MlirValue high = j->by_lanes ? j->high : lower_int(l, j->lanes).v;
@@ -96,28 +118,43 @@ static void update_row(lower *l, void *user, const MlirValue *carried, MlirValue
   lower_lane_tail(l, &lanes, split, high, 0, NULL, update_apply, j, NULL);
 }
 
-static void update_chunk(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  update_job *j = user;
-  MlirValue chunk = l->vars[UPDATE_CHUNK].iv, size = lower_int(l, j->size).v;
-  j->low = alone_op2(l, "arith.muli", chunk, size);
-  j->high = alone_op2(l, "arith.minsi", alone_op2(l, "arith.addi", j->low, size),
-                      lower_int(l, j->by_lanes ? j->lanes : j->rows).v);
+/* One region, or the part of it that chunk `number` writes. */
+static void update_region(lower *l, update_job *j, MlirValue number) {
+  l->vars[UPDATE_ROW].extent = j->rows;
+  l->vars[UPDATE_LANE].extent = j->lanes;
+  j->low = lower_int(l, 0).v;
+  j->high = lower_int(l, j->by_lanes ? j->lanes : j->rows).v;
+  if (number.ptr) {
+    MlirValue size = lower_int(l, j->size).v;
+    j->low = alone_op2(l, "arith.muli", number, size);
+    j->high = alone_op2(l, "arith.minsi", alone_op2(l, "arith.addi", j->low, size), j->high);
+  }
+  if (j->lane < 0) {
+    update_row(l, j, NULL, NULL);
+    return;
+  }
   MlirValue low = j->by_lanes ? lower_int(l, 0).v : j->low;
   MlirValue high = j->by_lanes ? lower_int(l, j->rows).v : j->high;
   lower_for(l, low, high, lower_int(l, 1).v, UPDATE_ROW, 0, NULL, update_row, j, NULL);
 }
 
-void update_lower(lower *l, const alone_plan *plan, int stage) {
-  update_job job;
-  if (!update_read(l->kernel, plan->op, &job)) {
-    l->failed = true;
-    return;
+static void update_chunk(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  MlirOperation *first = user;
+  MlirValue none = {NULL}, number = update_next(*first).ptr ? none : l->vars[UPDATE_CHUNK].iv;
+  for (MlirOperation op = *first; op.ptr && !l->failed; op = update_next(op)) {
+    update_job job;
+    if (!update_read(op, &job))
+      l->failed = true;
+    else if (loom_type_elements(&job.update) != 0)
+      update_region(l, &job, number);
   }
-  if (loom_type_elements(&job.update) == 0) return;
-  const int64_t extents[UPDATE_VARS] = {job.rows, job.lanes, INT32_MAX};
+}
+
+void update_lower(lower *l, const alone_plan *plan, int stage) {
+  MlirOperation first = plan->op;
   l->var_count = UPDATE_VARS;
-  for (int v = 0; v < UPDATE_VARS; v++)
-    l->vars[v].extent = extents[v];
-  lower_for(l, l->begin, l->end, lower_int(l, 1).v, UPDATE_CHUNK, 0, NULL, update_chunk, &job,
+  l->vars[UPDATE_CHUNK].extent = INT32_MAX;
+  l->vars[UPDATE_ROW].extent = l->vars[UPDATE_LANE].extent = 1;
+  lower_for(l, l->begin, l->end, lower_int(l, 1).v, UPDATE_CHUNK, 0, NULL, update_chunk, &first,
             NULL);
 }

@@ -63,9 +63,12 @@ loom_class loom_class_of(MlirOperation op);
 /* Marks an update_slice that writes into its operand's buffer, and a copy of an argument for such
  * ones (fuse_inplace.c). */
 #define LOOM_INPLACE "loom.inplace"
+#define LOOM_INPLACE_BYTES 16384 /* smaller arrays are copied as fast as a kernel is launched */
 /* The op in a group's or kernel's body that overwrites its operand 0: a scatter, or an update_slice
  * in place; or null. */
 MlirOperation loom_overwriting(MlirBlock body);
+/* Erases the block's ops that nobody reads, backwards, so that chains die at once. */
+void loom_sweep(MlirBlock block);
 /* Is `here` the last op of its block that reads `value` or a view of it? */
 bool loom_is_read_last(MlirValue value, MlirOperation here);
 /* The result of a loop (loom.control) for which it had better take the buffer of `value`, which it

@@ -14,6 +14,7 @@ void loom_add_front_passes(MlirOpPassManager manager) {
   mlirOpPassManagerAddOwnedPass(function, mlirCreateTransformsCanonicalizer());
   mlirOpPassManagerAddOwnedPass(function, loom_make_complex_pass());
   mlirOpPassManagerAddOwnedPass(function, loom_make_thin_pass());
+  mlirOpPassManagerAddOwnedPass(function, loom_make_forward_pass());
   mlirOpPassManagerAddOwnedPass(function, loom_make_simplify_pass());
   mlirOpPassManagerAddOwnedPass(function, mlirCreateTransformsCanonicalizer());
   mlirOpPassManagerAddOwnedPass(function, mlirCreateTransformsCSE());

@@ -660,17 +660,6 @@ static bool simplify_op(MlirOperation op) {
   return simplify_sink_reshape(op);
 }
 
-static bool simplify_is_dead(MlirOperation op) {
-  switch (loom_class_of(op)) {
-  case LOOM_CLASS_OTHER:
-  case LOOM_CLASS_HOST:
-  case LOOM_CLASS_ALONE: return false;
-  default:
-    return !loom_is(op, "loom.gather") && mlirOperationGetNumResults(op) == 1 &&
-           mlirOpOperandIsNull(mlirValueGetFirstUse(loom_result(op, 0)));
-  }
-}
-
 static bool simplify_block(MlirBlock block) {
   bool changed = false;
   for (MlirOperation op = mlirBlockGetFirstOperation(block), next; op.ptr; op = next) {
@@ -680,31 +669,14 @@ static bool simplify_block(MlirBlock block) {
   return changed;
 }
 
-/* Erases dead ops, backwards, so that chains die at once. */
-static void simplify_sweep(MlirBlock block) {
-  size_t count = 0;
-  for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
-       op = mlirOperationGetNextInBlock(op))
-    count++;
-  MlirOperation *ops = malloc(sizeof *ops * (count + 1));
-  if (!ops) return; /* nothing depends on it */
-  count = 0;
-  for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
-       op = mlirOperationGetNextInBlock(op))
-    ops[count++] = op;
-  while (count--)
-    if (simplify_is_dead(ops[count])) mlirOperationDestroy(ops[count]);
-  free(ops);
-}
-
 static bool simplify_run(MlirOperation function) {
   const int limit = 32; /* rounds: chains of views are composed pair by pair */
   MlirRegion region = mlirOperationGetRegion(function, 0);
   for (MlirBlock block = mlirRegionGetFirstBlock(region); !mlirBlockIsNull(block);
        block = mlirBlockGetNextInRegion(block)) {
     for (int round = 0; round < limit && simplify_block(block); round++)
-      simplify_sweep(block);
-    simplify_sweep(block);
+      loom_sweep(block);
+    loom_sweep(block);
   }
   return true;
 }

@@ -89,6 +89,37 @@ bool loom_is_read_last(MlirValue value, MlirOperation here) {
   return true;
 }
 
+/* ---- dead ops ---- */
+
+static bool util_is_dead(MlirOperation op) {
+  switch (loom_class_of(op)) {
+  case LOOM_CLASS_OTHER:
+  case LOOM_CLASS_HOST:
+  case LOOM_CLASS_ALONE: return false;
+  default:
+    return !loom_is(op, "loom.gather") && mlirOperationGetNumResults(op) == 1 &&
+           mlirOpOperandIsNull(mlirValueGetFirstUse(loom_result(op, 0)));
+  }
+}
+
+void loom_sweep(MlirBlock block) {
+  size_t count = 0;
+  for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
+       op = mlirOperationGetNextInBlock(op))
+    count++;
+  MlirOperation *ops = malloc(sizeof *ops * (count + 1));
+  if (!ops) return; /* nothing depends on it */
+  count = 0;
+  for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
+       op = mlirOperationGetNextInBlock(op))
+    ops[count++] = op;
+  while (count--)
+    if (util_is_dead(ops[count])) mlirOperationDestroy(ops[count]);
+  free(ops);
+}
+
+/* ---- options ---- */
+
 MlirAttribute loom_option(MlirOperation op, const char *name) {
   for (; op.ptr; op = mlirOperationGetParentOperation(op)) {
     MlirAttribute attr = loom_get_attr(op, name);

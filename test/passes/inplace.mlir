@@ -49,3 +49,24 @@ func.func @main(%a: tensor<64x64xf64>, %b: tensor<8x8xf64>, %u: tensor<1x64xf64>
   %3 = loom.update_slice %2, %v starts = [7, 0] steps = [1, 1] : (tensor<8x8xf64>, tensor<1x8xf64>) -> tensor<8x8xf64>
   return %0, %1, %3 : tensor<64x64xf64>, tensor<64x64xf64>, tensor<8x8xf64>
 }
+
+// -----
+
+// Many updates of a small array are one kernel, after a copy of what they begin with, which is wanted too.
+// CHECK-LABEL: loom.kernel @k1
+// CHECK: loom.update_slice %arg0, %arg1 starts = [0, 0]
+// CHECK-COUNT-7: loom.update_slice
+// CHECK: inplace = array<i64: 0>
+// CHECK-NOT: loom.kernel
+// CHECK-LABEL: loom.plan @main
+func.func @main(%0: tensor<8x8xf64>, %u: tensor<1x1xf64>) -> (tensor<8x8xf64>, tensor<8x8xf64>) {
+  %1 = loom.update_slice %0, %u starts = [0, 0] steps = [1, 1] : (tensor<8x8xf64>, tensor<1x1xf64>) -> tensor<8x8xf64>
+  %2 = loom.update_slice %1, %u starts = [1, 1] steps = [1, 1] : (tensor<8x8xf64>, tensor<1x1xf64>) -> tensor<8x8xf64>
+  %3 = loom.update_slice %2, %u starts = [2, 2] steps = [1, 1] : (tensor<8x8xf64>, tensor<1x1xf64>) -> tensor<8x8xf64>
+  %4 = loom.update_slice %3, %u starts = [3, 3] steps = [1, 1] : (tensor<8x8xf64>, tensor<1x1xf64>) -> tensor<8x8xf64>
+  %5 = loom.update_slice %4, %u starts = [4, 4] steps = [1, 1] : (tensor<8x8xf64>, tensor<1x1xf64>) -> tensor<8x8xf64>
+  %6 = loom.update_slice %5, %u starts = [5, 5] steps = [1, 1] : (tensor<8x8xf64>, tensor<1x1xf64>) -> tensor<8x8xf64>
+  %7 = loom.update_slice %6, %u starts = [6, 6] steps = [1, 1] : (tensor<8x8xf64>, tensor<1x1xf64>) -> tensor<8x8xf64>
+  %8 = loom.update_slice %7, %u starts = [7, 7] steps = [1, 1] : (tensor<8x8xf64>, tensor<1x1xf64>) -> tensor<8x8xf64>
+  return %8, %0 : tensor<8x8xf64>, tensor<8x8xf64>
+}
