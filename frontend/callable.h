@@ -35,8 +35,9 @@ typedef struct trial {
     TRIAL_ALONE,
     TRIAL_OVER
   } state;
-  uint32_t warm, attempts, pairs, lost, grown;
-  uint64_t compiled_ns, plain_ns; /* of the last run of the first kind; of the longest of the other */
+  uint32_t warm, attempts, pairs, lost, grown, untimed;
+  uint64_t compiled_ns,
+      plain_ns; /* of the last run of the first kind; of the longest of the other */
 } trial;
 
 typedef struct entry {
@@ -371,6 +372,7 @@ int resume_traverse(callable *c, visitproc visit, void *arg);
 
 /* Is the plain function to run in place of this version, to be timed? Then c->tried is set. */
 bool trial_is_plain(callable *c, entry *e);
+bool trial_watches(const entry *e); /* are compiled runs timed? */
 /* A call was compiled and took so long, with so many breaks. */
 void trial_compiled(entry *e, uint64_t ns, uint32_t rounds);
 /* A function, `c`'s or one called by it, is left to Python. On record as a break of `c`: explain()

@@ -835,6 +835,7 @@ const char *loom_break_text(int reason, const char **name_out, const char **hint
 
 /* times.c: a clock that only goes forward. */
 uint64_t loom_clock_ns(void);
+uint64_t loom_busy_ns(void); /* of this thread, on a CPU: what others do there is not in it */
 double loom_clock_ms(void);
 
 #endif

@@ -22,12 +22,6 @@
 
 static _Thread_local interrupt_watch *watch_now;
 
-static uint64_t watch_busy_ns(void) {
-  struct timespec now = {0};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* Is there a jump backwards between two instructions? */
 static bool watch_has_loop(const loom_code *code, int32_t begin, int32_t end) {
   for (int32_t i = begin; i < end && i < code->count; i++)
@@ -113,9 +107,9 @@ static bool watch_base(const watch_search *s, PyObject *base, int chain);
 static bool watch_attribute(const watch_search *s, PyObject *base, PyObject *name, int chain) {
   PyObject *item = source_attribute(base, name);
   if (!item && !PyModule_Check(base)) item = Py_XNewRef(_PyType_Lookup(Py_TYPE(base), name));
-  bool found = item && (watch_protects(item, PyModule_Check(base) ? NULL : base, s->lookups,
-                                       s->depth) ||
-                        (chain > 1 && watch_base(s, item, chain - 1)));
+  bool found =
+      item && (watch_protects(item, PyModule_Check(base) ? NULL : base, s->lookups, s->depth) ||
+               (chain > 1 && watch_base(s, item, chain - 1)));
   Py_XDECREF(item);
   return found;
 }
@@ -173,7 +167,7 @@ static bool watch_takes(interrupt_watch *w, PyFrameObject *frame) {
 static bool watch_is_there(interrupt_watch *w, PyFrameObject *frame) {
   int at = PyFrame_GetLasti(frame);
   return (watch_takes(w, frame) && at >= w->begin && at < w->end) ||
-         watch_busy_ns() > w->busy_late || loom_clock_ns() > w->late;
+         loom_busy_ns() > w->busy_late || loom_clock_ns() > w->late;
 }
 
 /* Called by the interpreter, as a tracer is. */
@@ -218,7 +212,7 @@ bool interrupt_open(interrupt_watch *w, PyFunctionObject *function, PyObject *co
   *w = (interrupt_watch){.code = Py_NewRef((PyObject *)code), .end = INT32_MAX, .outer = watch_now};
   PyErr_Fetch(&w->type, &w->raised, &w->traceback);
   w->calls = !watch_find(w, code) && watch_calls(function, args, count);
-  w->busy_late = watch_busy_ns() + WATCH_BUSY_NS;
+  w->busy_late = loom_busy_ns() + WATCH_BUSY_NS;
   w->late = loom_clock_ns() + WATCH_NS;
   watch_now = w;
   PyEval_SetTrace(watch_event, NULL);

@@ -368,7 +368,7 @@ PyObject *resume_run(callable *c, entry *e, PyObject *const *args, const int64_t
              .at = e->captured->at,
              .code = e->code,
              .outer = PyErr_GetHandledException(),
-             .start = loom_clock_ns(),
+             .start = trial_watches(e) ? loom_busy_ns() : 0,
              .builds = callable_builds,
              .useful = e->operations > 0};
   const PyCodeObject *code = (const PyCodeObject *)e->code;
@@ -387,7 +387,8 @@ PyObject *resume_run(callable *c, entry *e, PyObject *const *args, const int64_t
       drive_normalise(&d);
     while (d.rounds++, drive_step(&d, &result) && drive_part(&d, &result));
   }
-  if (result && d.builds == callable_builds) trial_compiled(e, loom_clock_ns() - d.start, d.rounds);
+  if (result && d.start && d.builds == callable_builds)
+    trial_compiled(e, loom_busy_ns() - d.start, d.rounds);
   e->useful |= d.useful;
   e->idle += !d.useful;
   entry_unref(e);

@@ -6,7 +6,8 @@
  * gives the same, so some of the first calls of such a function are run in turn compiled and plain,
  * and timed. When the plain run was clearly the faster one each time, the function is left to
  * Python, until its calls take much longer than they did. So are its callees, unless a second
- * comparison shows that calls are clearly faster where those are compiled.
+ * comparison shows that calls are clearly faster where those are compiled. Timed is what the thread
+ * spends on a CPU: on a busy machine others take more from some runs than from others.
  *
  * Only calls of many short parts, and short calls, are looked at: the plain run of one of these is
  * seldom much longer than the call itself, and one that was ends the trial. */
@@ -23,6 +24,7 @@
 #define TRIAL_CALL_NS 100000000 /* all: at most */
 #define TRIAL_GROWN 4           /* times the longest plain run of the trial: the sizes are others */
 #define TRIAL_GROWN_RUNS 3
+#define TRIAL_SELDOM 8       /* plain runs of which one is timed when all has been decided */
 #define TRIAL_CALLEES_RUNS 3 /* until those are compiled */
 
 bool trial_is_plain(callable *c, entry *e) {
@@ -35,10 +37,14 @@ bool trial_is_plain(callable *c, entry *e) {
   return true;
 }
 
+bool trial_watches(const entry *e) {
+  return loom_config.leave_slower && e->trial.state == TRIAL_OPEN;
+}
+
 void trial_compiled(entry *e, uint64_t ns, uint32_t rounds) {
   trial *t = &e->trial;
-  if (!loom_config.leave_slower || t->state != TRIAL_OPEN ||
-      (rounds < TRIAL_ROUNDS && ns > TRIAL_SHORT_NS) || t->warm++ < TRIAL_WARM_UP)
+  if (!trial_watches(e) || (rounds < TRIAL_ROUNDS && ns > TRIAL_SHORT_NS) ||
+      t->warm++ < TRIAL_WARM_UP)
     return;
   if (ns > TRIAL_CALL_NS || ns / rounds > TRIAL_ROUND_NS) {
     if (++t->attempts >= TRIAL_ATTEMPTS) t->state = TRIAL_OVER;
@@ -105,18 +111,25 @@ static void trial_plain(callable *c, trial *t, uint64_t ns) {
   if (t->grown == TRIAL_GROWN_RUNS) *t = (trial){.state = TRIAL_OPEN};
 }
 
+/* To read the clock takes about as long as a short function: seldom, where little depends on it. */
+static bool trial_times(trial *t) {
+  bool settled = t->state == TRIAL_CALLEES || t->state == TRIAL_ALONE;
+  return !settled || ++t->untimed % TRIAL_SELDOM == 0;
+}
+
 void trial_run_begin(trial_run *run, callable *c) {
   run->tried = c->tried;
+  run->start = 0;
   c->tried = NULL;
   run->builds = callable_builds;
   run->alone = run->tried && run->tried->trial.state != TRIAL_LEFT &&
                run->tried->trial.state != TRIAL_CALLEES;
-  if (run->tried) run->start = loom_clock_ns();
+  if (run->tried && trial_times(&run->tried->trial)) run->start = loom_busy_ns();
 }
 
 void trial_run_end(trial_run *run, callable *c, bool done) {
   if (!run->tried) return;
-  if (done && run->builds == callable_builds)
-    trial_plain(c, &run->tried->trial, loom_clock_ns() - run->start);
+  if (done && run->start && run->builds == callable_builds)
+    trial_plain(c, &run->tried->trial, loom_busy_ns() - run->start);
   entry_unref(run->tried);
 }
