@@ -324,6 +324,7 @@ static void capture_finish(tracer *t, const frame *root, value *result) {
   if (!trace_pending(t)) shadow_finish(t);
   if (!trace_pending(t) && !capture_tidy(t->capture, t->fp_seen)) PyErr_NoMemory();
   if (!trace_pending(t)) capture_mark_overwrites(t->capture);
+  if (!trace_pending(t) && t->made.count) source_table_forget_made(t);
 }
 
 /* An exception that leaves the function: the original function raises it itself. */

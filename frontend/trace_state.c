@@ -264,6 +264,10 @@ void guard_simple(tracer *t, guard_kind kind, const source *s, PyObject *object,
 const source *trace_source(tracer *t, source_kind kind, const source *base, PyObject *object,
                            PyObject *key, Py_ssize_t index) {
   source like = {.kind = kind, .base = base, .object = object, .key = key, .index = index};
+  bool made = kind == SOURCE_ATTR && base && base->kind == SOURCE_CONST && t->made.count &&
+              PyType_Check(base->object) && class_is_made(t, base->object);
+  const source *live = made ? class_made_source(t, base->object, key) : NULL;
+  if (live) return live;
   const source *s = source_table_get(t->tables->sources, &like);
   if (!s) trace_fail(t);
   return s;

@@ -11,6 +11,29 @@ bool class_is_made(const tracer *t, PyObject *object) {
   return object && pointer_map_get(&t->made, object) != NULL;
 }
 
+/* What such a class has by a name it may have from a live class among its bases, which can change:
+ * the source there; NULL where the name is its own, or is missing. Live classes in front of that one
+ * are guarded to go on without it. */
+const source *class_made_source(tracer *t, PyObject *cls, PyObject *name) {
+  PyObject *mro = ((PyTypeObject *)cls)->tp_mro;
+  for (Py_ssize_t i = 0; mro && i < PyTuple_GET_SIZE(mro); i++) {
+    PyTypeObject *base = (PyTypeObject *)PyTuple_GET_ITEM(mro, i);
+    bool own = PyDict_GetItemWithError(python_type_dict(base), name);
+    error_drop();
+    bool fixed = class_is_made(t, (PyObject *)base) ||
+                 !PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) ||
+                 base->tp_flags & Py_TPFLAGS_IMMUTABLETYPE;
+    if (fixed && own) return NULL;
+    if (fixed) continue;
+    const source *at = trace_source(t, SOURCE_CONST, NULL, (PyObject *)base, NULL, 0);
+    const source *s = at ? trace_source(t, SOURCE_ATTR, at, NULL, name, 0) : NULL;
+    if (own || !s) return s;
+    PyObject *item = _PyType_Lookup(base, name);
+    guard_simple(t, item ? GUARD_IDENTITY : GUARD_MISSING, s, item, 0);
+  }
+  return NULL;
+}
+
 /* ---- objects that stand for values ---------------------------------------------------------- */
 
 static PyObject *stand_in_new(tracer *t, value *v) {

@@ -44,6 +44,11 @@ void guard_mro(tracer *t, PyTypeObject *type) {
   const source *base = key ? trace_source(t, SOURCE_CONST, NULL, (PyObject *)type, NULL, 0) : NULL;
   const source *s = base ? trace_source(t, SOURCE_DERIVED, base, NULL, key, 0) : NULL;
   guard_simple(t, GUARD_IDENTITY, s, type->tp_mro, 0);
+  for (Py_ssize_t i = 1; class_is_made(t, (PyObject *)type) && i < PyTuple_GET_SIZE(type->tp_mro);
+       i++) {
+    PyObject *cls = PyTuple_GET_ITEM(type->tp_mro, i);
+    if (!class_is_made(t, cls)) guard_mro(t, (PyTypeObject *)cls);
+  }
 }
 
 static PyObject *type_find(PyObject *type, PyObject *name, PyObject *after, PyObject **where_out) {

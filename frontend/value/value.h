@@ -222,6 +222,9 @@ struct source_table *source_table_new(void);
 void source_table_free(struct source_table *table);
 int source_table_traverse(const struct source_table *table, visitproc visit, void *arg);
 const source *source_table_get(struct source_table *table, const source *like);
+/* At the end of a capture: what it made for itself (classes of the function's own) is no root that a
+ * version would be tied to. */
+void source_table_forget_made(tracer *t);
 
 /* Evaluates the frame that is being evaluated until it comes to instruction `end`: *met; or
  * returns. */
@@ -383,6 +386,9 @@ value *iter_call(tracer *t, value *function, value *sentinel);
  * meanwhile. */
 value *iter_watching(tracer *t, value *items, value *owner, int what, bool back);
 value *iter_reversed(tracer *t, value *sequence);
+/* The same one, standing in front of item `at` (behind it where it goes backwards); NULL with nothing
+ * pending: it goes over something else. */
+value *iter_standing(value *iterator, Py_ssize_t at);
 value *iter_indexed(tracer *t, value *v, Py_ssize_t count);
 /* For loops that are captured once: how many items are left, a number, or -1: that cannot be told;
  * the item `ahead` further on, a number too; one item on; to the end; and what is iterated over,
@@ -501,7 +507,13 @@ typedef struct builtin_method {
   const char *name;
   value *(*call)(tracer *t, value *self, value *const *args, Py_ssize_t count, PyObject *kwnames);
 } builtin_method;
+value *builtin_method_of(tracer *t, const builtin_method *row, value *self);
 value *builtin_method_find(tracer *t, const builtin_method *table, value *self, PyObject *name);
+/* special.c: the row of a special method that is asked for by name, or NULL; and a method of the type
+ * that a model stands for, called through the type (or not_implemented). */
+const builtin_method *special_find(const value *self, const char *name);
+value *special_of_model(tracer *t, PyObject *descr, value *const *args, Py_ssize_t count,
+                        PyObject *kwnames);
 bool args_check(tracer *t, const char *name, Py_ssize_t count, Py_ssize_t least, Py_ssize_t most,
                 PyObject *kwnames);
 
@@ -785,6 +797,7 @@ bool apart_from_all(tracer *t, PyObject *object, const source *s, const pointer_
 /* ---- value/classbody.c ----------------------------------------------------------------------- */
 
 bool class_is_made(const tracer *t, PyObject *object); /* a class (or part of one) made inside */
+const source *class_made_source(tracer *t, PyObject *cls, PyObject *name);
 PyObject *class_stand_in(tracer *t, value *v);         /* borrowed */
 value *class_descriptor(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
                         PyObject *kwnames);

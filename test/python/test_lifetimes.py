@@ -334,3 +334,26 @@ def test_a_class_that_dies_while_its_version_runs():
         np.testing.assert_array_equal(plain, (X + 1) * 2)
     except KeyError:
         pass  # Python's own order: the class is looked up behind the call
+
+
+def test_a_class_made_inside_does_not_end_the_version():
+    class Base:
+        def f(self):
+            return 1.0
+
+    @frameloom.compile
+    def function(x):
+        class Inside(Base):
+            tag = "t"
+
+            def g(self):
+                return self.f() + len(self.tag)
+
+        return x * Inside().g()
+
+    for _ in range(3):
+        np.testing.assert_array_equal(function(np.ones(2)), [2.0, 2.0])
+        gc.collect()
+    assert function._report()["captures"] == 1
+    Base.f = lambda self: 4.0
+    np.testing.assert_array_equal(function(np.ones(2)), [5.0, 5.0])
