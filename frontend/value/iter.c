@@ -123,6 +123,18 @@ value *iter_reversed(tracer *t, value *sequence) {
   return v;
 }
 
+value *iter_standing(value *iterator, Py_ssize_t at) {
+  iter_data *d = iterator->type == &value_iterator_type ? iterator->any.a : NULL;
+  bool text = d && d->kind == ITER_INDEX && value_is_const(d->base) &&
+              PyUnicode_CheckExact(d->base->object);
+  bool known = d && (d->kind == ITER_SEQUENCE || d->kind == ITER_REVERSED) && !d->function &&
+               (d->base->type == &value_list_type || d->base->type == &value_tuple_type);
+  if (!known && !text) return NULL;
+  d->at = at;
+  d->exact = false; /* not from the beginning: its items are no rows */
+  return iterator;
+}
+
 value *iter_indexed(tracer *t, value *v, Py_ssize_t count) {
   value *iterator = iter_new(t, ITER_INDEX, v, NULL, 0);
   if (iterator) ((iter_data *)iterator->any.a)->count = count;

@@ -1,9 +1,9 @@
-/* Iterators that existed before the call and have not begun: what they go over is read in their
- * place, and at the end they are taken as far as capture has come.
+/* Iterators that existed before the call: what they go over is read in their place, and at the end
+ * they are taken as far as capture has come.
  *
- * One that stands in the middle is left to Python, and so is one on the stack of a frame that goes
- * on: each call would find it elsewhere. Only itertools.count is followed from wherever it is, for
- * its number can be one of the graph. */
+ * Where one stands is guarded. Once a call has found it elsewhere its place is a number of the
+ * graph, and such a one is left to Python, as is one on the stack of a frame that goes on: each call
+ * would need a version. Only itertools.count is followed from wherever it is. */
 #include "frontend/value/value.h"
 
 #define LIVE_ITER_PARTS 16
@@ -95,19 +95,23 @@ static value *live_part(tracer *t, PyObject *object, const source *s, const char
   return at ? value_wrap(t, item, at) : trace_pending(t) ? NULL : trace_fail(t);
 }
 
-/* At the beginning? Of one that goes backwards over `count` items, else -1. */
-static bool live_is_fresh(tracer *t, PyObject *object, const source *s, Py_ssize_t count) {
-  int64_t place;
+/* Where it stands; false: it is not known. One that goes backwards is read from its end on. */
+static bool live_stands(tracer *t, PyObject *object, const source *s, bool back, int64_t *out) {
   value *v = live_part(t, object, s, "place");
-  if (!v || value_is_none(v)) return v && count <= 0;
-  return value_known_int(t, v, &place) && place == (count < 0 ? 0 : count - 1);
+  *out = back ? -1 : 0;
+  if (!v || value_is_none(v)) return v != NULL;
+  return value_known_int(t, v, out) && *out >= (back ? -1 : 0) && *out <= INT32_MAX;
 }
 
-static value *live_range(tracer *t, PyObject *object, const source *s) {
+/* On 3.11 it has the whole range and a place, later what is left of it. */
+static value *live_range(tracer *t, PyObject *object, const source *s, int64_t place) {
   value *parts[3] = {live_part(t, object, s, "start"), live_part(t, object, s, "stop"),
                      live_part(t, object, s, "step")};
   value *cls = parts[0] && parts[1] && parts[2] ? value_const(t, (PyObject *)&PyRange_Type) : NULL;
-  value *range = cls ? trace_call(t, cls, parts, 3, NULL) : NULL;
+  value *steps = cls && place ? value_int(t, place) : NULL;
+  value *gone = steps ? trace_binary(t, 5, steps, parts[2], false) : NULL;
+  if (gone) parts[0] = trace_binary(t, 0, parts[0], gone, false);
+  value *range = cls && parts[0] ? trace_call(t, cls, parts, 3, NULL) : NULL;
   return range ? trace_iter(t, range) : NULL;
 }
 
@@ -120,13 +124,19 @@ static value *live_count(tracer *t, PyObject *object, const source *s) {
 static value *live_simple(tracer *t, PyObject *object, const source *s, live_kind kind,
                           value *over) {
   if (kind == LIVE_COUNT) return live_count(t, object, s);
-  if (kind == LIVE_RANGE) return live_is_fresh(t, object, s, -1) ? live_range(t, object, s) : NULL;
+  int64_t place;
+  bool back = kind == LIVE_REVERSED;
+  if (kind == LIVE_RANGE)
+    return live_stands(t, object, s, false, &place) ? live_range(t, object, s, place) : NULL;
   value *base = live_part(t, object, s, "0");
-  bool list = base && base->type == &value_list_type, back = kind == LIVE_REVERSED;
-  if (!base || (back && !list) || !live_is_fresh(t, object, s, back ? base->seq.count : -1) ||
+  bool list = base && base->type == &value_list_type;
+  if (!base || (back && !list) || !live_stands(t, object, s, back, &place) ||
       (list && !seq_append(t, over, base)))
     return NULL;
-  return back ? iter_reversed(t, base) : trace_iter(t, base);
+  value *v = back ? iter_reversed(t, base) : trace_iter(t, base);
+  /* The place of one that goes backwards is that of its next item. */
+  bool begins = back ? place == base->seq.count - 1 : !place;
+  return !v || begins ? v : iter_standing(v, (Py_ssize_t)place + back);
 }
 
 /* One that is only gone through by way of another: whoever else comes to it must not follow it. */
