@@ -233,6 +233,8 @@ static value *call_descriptor(tracer *t, PyObject *o, PyTypeObject *type, value 
       (type == &PySet_Type && own == &value_set_type) ||
       (type == &PyTuple_Type && own == &value_tuple_type))
     return call_value_method(t, o, args, count, kwnames);
+  value *of_model = special_of_model(t, o, args, count, kwnames);
+  if (of_model != t->not_implemented) return of_model;
   if (type == &PyProperty_Type) return class_descriptor(t, o, args, count, kwnames);
   if (!pure_type(type)) return t->not_implemented;
   if (scalar_content(args[0]) &&

@@ -249,11 +249,49 @@ static value *const_class_item(tracer *t, PyObject *cls, value *key) {
   return method ? trace_call1(t, method, key) : NULL;
 }
 
+/* A live class, or a tuple of some: a new reference, or NULL. */
+static PyObject *const_types(tracer *t, value *key) {
+  bool tuple = key->type == &value_tuple_type && !tuple_class(key);
+  Py_ssize_t count = tuple ? key->seq.count : 1;
+  PyObject *all = PyTuple_New(count);
+  for (Py_ssize_t i = 0; all && i < count; i++) {
+    const value *v = tuple ? key->seq.items[i] : key;
+    bool type = value_is_const(v) && PyType_Check(v->object) && !class_is_made(t, v->object);
+    if (type)
+      PyTuple_SET_ITEM(all, i, Py_NewRef(v->object));
+    else
+      Py_CLEAR(all);
+  }
+  if (tuple || !all) return all;
+  PyObject *only = Py_NewRef(PyTuple_GET_ITEM(all, 0));
+  Py_DECREF(all);
+  return only;
+}
+
+/* C[int] of a class over typing.Generic, which keeps what it gives: asked for now. NULL with nothing
+ * pending: it is something else. */
+static value *const_generic(tracer *t, PyObject *cls, value *key) {
+  PyObject *typing = PyImport_AddModule("typing"), *result = NULL; /* borrowed */
+  PyObject *generic = typing ? PyDict_GetItemString(PyModule_GetDict(typing), "Generic") : NULL;
+  PyObject *name = trace_keep(t, PyUnicode_InternFromString("__class_getitem__"));
+  const PyMappingMethods *mapping = Py_TYPE(cls)->tp_as_mapping;
+  if (!generic || !PyType_Check(generic) || cls == generic || !name || class_is_made(t, cls)) return error_drop(), NULL;
+  PyObject *own = _PyType_Lookup((PyTypeObject *)generic, name);
+  if ((mapping && mapping->mp_subscript) || class_lookup(t, (PyTypeObject *)cls, name) != own)
+    return NULL;
+  PyObject *k = const_types(t, key);
+  if (k && !(result = trace_keep(t, PyObject_GetItem(cls, k)))) error_drop();
+  Py_XDECREF(k);
+  const source *s = result ? trace_source(t, SOURCE_CONST, NULL, result, NULL, 0) : NULL;
+  return s ? value_wrap(t, result, s) : NULL;
+}
+
 static value *const_get_item(tracer *t, value *v, value *key) {
   PyObject *o = v->object;
   value *own = const_meta(t, v, "__getitem__", &key, 1);
   if (own || trace_pending(t)) return own;
   if (PyType_Check(o) && (own = const_class_item(t, o, key))) return own;
+  if (!trace_pending(t) && PyType_Check(o) && (own = const_generic(t, o, key))) return own;
   if (trace_pending(t)) return NULL;
   if (PyType_Check(o)) return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a subscript of a type");
   if (!const_plain(v))

@@ -134,7 +134,18 @@ static bool function_own_name(const char *name) {
   return PYTHON_HAS_TYPE_PARAMETERS && !strcmp(name, "__type_params__");
 }
 
-static value *function_missing(tracer *t, PyObject *name) {
+/* f.__get__(object, type): the method, or the function itself. */
+static value *function_bind(tracer *t, value *v, value *const *args, Py_ssize_t count,
+                            PyObject *kwnames) {
+  if (!args_check(t, "__get__", count, 1, 2, kwnames)) return NULL;
+  if (!value_is_none(args[0])) return value_method(t, v, args[0]);
+  if (count == 2 && !value_is_none(args[1])) return v;
+  return trace_raise(t, PyExc_TypeError, "__get__(None, None) is invalid");
+}
+
+static value *function_missing(tracer *t, value *v, PyObject *name) {
+  static const builtin_method bind = {"__get__", function_bind};
+  if (!PyUnicode_CompareWithASCIIString(name, "__get__")) return builtin_method_of(t, &bind, v);
   if (_PyType_Lookup(&PyFunction_Type, name))
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a function", PyUnicode_AsUTF8(name));
   return trace_raise(t, PyExc_AttributeError, "'function' object has no attribute '%s'",
@@ -156,7 +167,7 @@ static value *function_live_attr(tracer *t, value *v, PyObject *name) {
   PyObject *item = source_read(&like, args);
   if (item) return value_wrap(t, trace_keep(t, item), at);
   guard_simple(t, GUARD_MISSING, at, NULL, 0);
-  return function_missing(t, name);
+  return function_missing(t, v, name);
 }
 
 static value *function_made_default(tracer *t, function_data *data, const char *name) {
@@ -181,7 +192,7 @@ static value *function_made_default(tracer *t, function_data *data, const char *
   return key && all && data->own && dict_put(t, data->own, key, all) ? all : NULL;
 }
 
-static value *function_made_attr(tracer *t, function_data *data, PyObject *name) {
+static value *function_made_attr(tracer *t, value *v, function_data *data, PyObject *name) {
   const char *text = PyUnicode_AsUTF8(name);
   bool own = function_own_name(text);
   value *dict = own ? data->own : data->attrs, *key = value_const(t, name);
@@ -191,7 +202,7 @@ static value *function_made_attr(tracer *t, function_data *data, PyObject *name)
   if (!strcmp(text, "__dict__")) return data->attrs ? data->attrs : (data->attrs = value_dict(t));
   value *item = dict && key ? dict_get(t, dict, key) : NULL;
   if (item || trace_pending(t)) return item;
-  return own ? function_made_default(t, data, text) : function_missing(t, name);
+  return own ? function_made_default(t, data, text) : function_missing(t, v, name);
 }
 
 static value *function_get_attr(tracer *t, value *v, PyObject *name) {
@@ -199,7 +210,7 @@ static value *function_get_attr(tracer *t, value *v, PyObject *name) {
   if (!data) return NULL;
   if (!PyUnicode_CompareWithASCIIString(name, "__code__"))
     return value_const(t, (PyObject *)data->code);
-  return v->object ? function_live_attr(t, v, name) : function_made_attr(t, data, name);
+  return v->object ? function_live_attr(t, v, name) : function_made_attr(t, v, data, name);
 }
 
 static bool function_set_attr(tracer *t, value *v, PyObject *name, value *item) {
@@ -320,18 +331,24 @@ const value_type value_cell_type = {
 
 /* ---- methods of our own values -------------------------------------------------------------- */
 
+value *builtin_method_of(tracer *t, const builtin_method *row, value *self) {
+  value *v = value_new(t, &value_builtin_method_type);
+  if (!v) return NULL;
+  v->any.a = (void *)row;
+  v->any.b = self;
+  return v;
+}
+
 value *builtin_method_find(tracer *t, const builtin_method *table, value *self, PyObject *name) {
-  for (const builtin_method *m = table; m->name; m++) {
-    if (PyUnicode_CompareWithASCIIString(name, m->name)) continue;
-    value *v = value_new(t, &value_builtin_method_type);
-    if (!v) return NULL;
-    v->any.a = (void *)m;
-    v->any.b = self;
-    return v;
-  }
+  const builtin_method *m = table;
+  while (m->name && PyUnicode_CompareWithASCIIString(name, m->name))
+    m++;
   PyObject *type = value_type_of(t, self);
   if (!type) return NULL;
-  if (_PyType_Lookup((PyTypeObject *)type, name))
+  bool known = m->name || _PyType_Lookup((PyTypeObject *)type, name);
+  if (known && !m->name) m = special_find(self, PyUnicode_AsUTF8(name));
+  if (known && m) return builtin_method_of(t, m, self);
+  if (known)
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a %s", PyUnicode_AsUTF8(name),
                        self->type->name);
   return trace_raise(t, PyExc_AttributeError, "'%s' object has no attribute '%s'",

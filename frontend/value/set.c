@@ -176,6 +176,9 @@ static value *set_length(tracer *t, value *v) { return value_int(t, v->seq.count
 
 static int set_contains(tracer *t, value *v, value *item) {
   Py_ssize_t i;
+  value *content = object_content(item);
+  if (content && content->type == &value_set_type && container_keeps(t, item, "__hash__"))
+    item = content;
   if (item->type == &value_set_type && !set_is_frozen(item)) /* as a frozen one */
     item = set_from(t, item, true);
   return item ? set_find(t, v, item, &i) : -1;

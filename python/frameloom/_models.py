@@ -115,23 +115,23 @@ class deque:
     def __len__(self):
         return len(self._items)
 
-    def __getitem__(self, i):
+    def _at(self, i):
         if not isinstance(i, int):
             if not hasattr(i, "__index__"):
                 raise TypeError(f"sequence index must be integer, not '{type(i).__name__}'")
             i = i.__index__()
         if not -len(self._items) <= i < len(self._items):
             raise IndexError("deque index out of range")
-        return self._items[i]
+        return i
+
+    def __getitem__(self, i):
+        return self._items[self._at(i)]
 
     def __setitem__(self, i, item):
-        if not -len(self._items) <= i < len(self._items):
-            raise IndexError("deque index out of range")
-        self._items[i] = item
+        self._items[self._at(i)] = item
 
     def __delitem__(self, i):
-        if not -len(self._items) <= i < len(self._items):
-            raise IndexError("deque index out of range")
+        i = self._at(i)
         self._moved = True
         del self._items[i]
 
@@ -281,7 +281,7 @@ class OrderedDict(_mapping):
     def __eq__(self, other):
         if isinstance(other, OrderedDict):
             return self._dict == other._dict and list(self._dict) == list(other._dict)
-        return self._dict == other
+        return self._dict == other if isinstance(other, dict) else NotImplemented
 
     def __or__(self, other):
         if not isinstance(other, dict):
@@ -340,6 +340,8 @@ class defaultdict(_mapping):
     __copy__ = copy
 
     def __eq__(self, other):
+        if not isinstance(other, dict):
+            return NotImplemented
         return self._dict == (other._dict if isinstance(other, _mapping) else other)
 
     def __or__(self, other):

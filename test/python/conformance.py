@@ -113,7 +113,7 @@ class Comparison:
         assert names == list(getattr(got, "__dict__", ())), f"attributes {list(getattr(got, '__dict__', ()))} instead of {names}"
         for name in names:
             self.same(got.__dict__[name], want.__dict__[name], f"{at}.{name}")
-        names = [n for c in type(want).__mro__ for n in getattr(c, "__slots__", ()) if isinstance(n, str) and hasattr(want, n)]
+        names = [n for c in type(want).__mro__ for n in getattr(c, "__slots__", ()) if isinstance(n, str) and n != "__weakref__" and hasattr(want, n)]  # who else refers to it weakly is nothing of its own
         for name in names:
             self.same(getattr(got, name), getattr(want, name), f"{at}.{name}")
 
