@@ -47,8 +47,9 @@ static bool list_add(roll_walk *w, value *v) {
 
 void roll_walk_list(roll_walk *w, value *v) {
   Py_ssize_t count = v->seq.count, known = count;
-  /* One of the caller's is come to when it has been appended to. */
-  bool live = v->source || shadow_is_pending(w->t, v);
+  /* One of the caller's is come to when it has been appended to; others are made by the first
+   * iterations. */
+  bool live = v->source || shadow_is_pending(w->t, v) || w->scrub == LOOM_NO_VALUE;
   bool later = w->lists && w->lists->noted && !list_find(w->lists, v) && live;
   if (w->lists && (!w->lists->noted || later) && !list_add(w, v)) return;
   const roll_list *list = w->lists ? list_find(w->lists, v) : NULL;
