@@ -314,12 +314,15 @@ bool roll_hide(tracer *t, roll *r, int64_t left) {
 /* ---- the loop ----------------------------------------------------------------------------------
  */
 
+static uint16_t roll_own_place(tracer *t, const roll *r);
+
 /* All slots hold what they do after the last iteration. */
 static bool roll_leave(tracer *t, roll *r, roll_walk *now, const loom_value *results) {
   uint32_t slots = 0;
   if (!roll_objects_leave(t, r, now, results, &slots)) return false;
   if (!roll_lists_leave(t, r, now, results + slots)) return false;
   if (r->iterator && !now->lent) iter_lent_over(t, r->iterator);
+  if (!now->lent) gather_leave(t, roll_own_place(t, r));
   for (int32_t i = 0; i < r->frame->code->locals; i++)
     if (!r->live[i]) r->frame->locals[i] = NULL; /* nobody reads it before it is assigned */
   int64_t more;
@@ -377,10 +380,10 @@ static bool roll_close(tracer *t, roll *r, roll_walk *now) {
 
 /* Items that are known differ from one iteration to the next where names stand for them. Capture
  * starts again with such that are lent, which do not. */
-static bool roll_lend_early(tracer *t, roll *r) {
+static bool roll_lend_early(tracer *t, roll *r, bool lent) {
   roll_ban_row *row = roll_row(t->bans, r->frame->code->object, r->pc);
-  if (!r->iterator || r->ended || (row && row->lends) || !iter_is_known(t, r->iterator))
-    return false;
+  if (r->ended || r->tested || (row && row->lends)) return false;
+  if (!lent && (!r->iterator || !iter_is_known(t, r->iterator))) return false;
   if (trace_pending(t) || !(row = roll_learn(t, r->frame->code->object, r->pc))) return true;
   row->lends = true;
   row->delay = 0;
@@ -388,13 +391,13 @@ static bool roll_lend_early(tracer *t, roll *r) {
 }
 
 void roll_give_up(tracer *t, roll *r, const char *why) {
-  if (trace_pending(t) || (!why && roll_lend_early(t, r))) return;
+  if (trace_pending(t) || (!why && roll_lend_early(t, r, false))) return;
   roll_lists_show(r);
   roll_ban_row *row = roll_row(t->bans, r->frame->code->object, r->pc);
   if (!why && r->lists) why = r->lists->why;
   if (!why && row && row->reads) why = "it reads a list that it appends to";
   r->why = why ? why : "what it leaves behind differs from one iteration to the next";
-  if (row && row->lends && iter_is_known(t, r->iterator)) { /* as they are, after all */
+  if (row && row->lends && r->iterator) { /* as they are, after all */
     if (!row->why) row->why = r->why;
     roll_restart(t, r, ROLL_NEVER, 1);
     return;
@@ -406,7 +409,7 @@ void roll_give_up(tracer *t, roll *r, const char *why) {
 /* The hidden iteration does not stand for all. */
 static void roll_retry(tracer *t, roll *r, roll_walk *now, bool alike) {
   r->stage = ROLL_OVER;
-  if (now->lent && roll_lend_early(t, r)) return;
+  if (now->lent && roll_lend_early(t, r, true)) return;
   if (roll_is_looped(t, r, now)) {
     roll_restart(t, r, now->refused ? ROLL_NEVER : r->tries + 1, r->given);
     return;
@@ -507,6 +510,12 @@ static uint16_t roll_place(tracer *t, const frame *f) {
   return (uint16_t)++t->lent_count;
 }
 
+static uint16_t roll_own_place(tracer *t, const roll *r) {
+  frame at = *r->frame;
+  at.pc = r->pc;
+  return roll_place(t, &at);
+}
+
 uint16_t roll_lends(tracer *t) {
   const roll *r = t->rolls;
   while (r &&
@@ -514,9 +523,17 @@ uint16_t roll_lends(tracer *t) {
     r = r->next;
   const roll_ban_row *row = r ? roll_row(t->bans, r->frame->code->object, r->pc) : NULL;
   if (!r || r->ended || (row && row->apart)) return 0;
-  frame at = *r->frame;
-  at.pc = r->pc;
-  return roll_place(t, &at);
+  return roll_own_place(t, r);
+}
+
+bool roll_lends_early(tracer *t, bool ask) {
+  const roll *r = t->rolls;
+  while (r && (r->stage == ROLL_OVER || !r->frame))
+    r = r->next;
+  roll_ban_row *row = r ? roll_row(t->bans, r->frame->code->object, r->pc) : NULL;
+  if (!r || r->ended || !ask || (row && row->lends)) return r && row && row->lends;
+  if (trace_pending(t) || !(row = roll_learn(t, r->frame->code->object, r->pc))) return false;
+  return row->lends = true;
 }
 
 uint16_t roll_lends_here(tracer *t) {

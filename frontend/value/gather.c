@@ -42,6 +42,11 @@ static const loom_adapter *gather_owner(const value *leaf) {
 static const char *const gather_differ = "its items differ in type, dtype, size or layout";
 static const char *const gather_odd = "its items are objects, each looked at by itself";
 
+/* A name beside what is made a row: "weights" in ("weights", array). */
+static bool gather_is_name(const value *v) {
+  return value_is_const(v) && PyUnicode_CheckExact(v->object);
+}
+
 static const char *gather_compare(tracer *t, value *like, value *item, int depth) {
   loom_dtype one, other;
   if (gather_is_container(like)) {
@@ -55,6 +60,7 @@ static const char *gather_compare(tracer *t, value *like, value *item, int depth
   if (rows_number(t, like, &one))
     return rows_number(t, item, &other) && one == other ? NULL : gather_differ;
   const loom_adapter *owner = gather_owner(like);
+  if (!owner && depth < GATHER_DEPTH && gather_is_name(like) && gather_is_name(item)) return NULL;
   if (!owner) return gather_odd;
   if (gather_owner(item) != owner || !owner->row_like(like, item)) return gather_differ;
   return owner->row_is_small(t, like)
@@ -74,6 +80,7 @@ const char *gather_refuses(tracer *t, const value *base, Py_ssize_t first, Py_ss
 
 static int gather_leaves(value *item, value **leaves, int room) {
   int count = 0;
+  if (gather_is_name(item)) return 0;
   if (!gather_is_container(item)) return room < 1 ? -1 : (leaves[0] = item, 1);
   for (Py_ssize_t i = 0; i < item->seq.count; i++) {
     int more = gather_leaves(item->seq.items[i], leaves + count, room - count);
@@ -159,6 +166,17 @@ static bool gather_lend_lists(tracer *t, gathered *g, value *v, int depth) {
   return true;
 }
 
+/* Can the stacks be made anywhere: without nodes? */
+static bool gather_is_known(const value *item) {
+  bool known = value_is_const(item);
+  if (gather_is_container(item)) {
+    known = true;
+    for (Py_ssize_t i = 0; i < item->seq.count && known; i++)
+      known = gather_is_known(item->seq.items[i]);
+  }
+  return known;
+}
+
 gathered *gather_make(tracer *t, uint16_t place, value *base, Py_ssize_t first, Py_ssize_t end) {
   gathered *g = trace_alloc(t, sizeof *g);
   value *leaves[GATHER_LEAVES], *all = value_tuple(t, base->seq.items + first, end - first);
@@ -176,6 +194,65 @@ gathered *gather_make(tracer *t, uint16_t place, value *base, Py_ssize_t first, 
   for (uint32_t k = 0; k < g->leaves; k++)
     if ((g->stacks[k] = gather_stack(t, g, k)) == LOOM_NO_VALUE) return NULL;
   return g;
+}
+
+/* ---- items that are asked for by the index
+ * --------------------------------------------------------
+ */
+
+struct gathered_list {
+  struct gathered_list *next;
+  value *base;
+  gathered *rows;
+};
+
+static bool gather_all_known(const value *base) {
+  for (Py_ssize_t i = 0; i < base->seq.count; i++)
+    if (!gather_is_known(base->seq.items[i])) return false;
+  return true;
+}
+
+/* The stacks of a whole list. `hidden`: they would be made in every iteration, unless they need no
+ * nodes; then they are made in front of the loop the next time. */
+static gathered *gather_whole(tracer *t, uint16_t place, value *base, bool hidden) {
+  const Py_ssize_t count = base->seq.count;
+  struct gathered_list *l = t->gathered;
+  while (l &&
+         (l->base != base || !gather_holds(l->rows, base, 0, count) || l->rows->place != place))
+    l = l->next;
+  if (l) return l->rows;
+  if (gather_refuses(t, base, 0, count)) return NULL;
+  if (hidden && !gather_all_known(base)) return roll_lends_early(t, true), NULL;
+  gathered *rows = gather_make(t, place, base, 0, count);
+  if (!rows || !(l = trace_alloc(t, sizeof *l))) return NULL;
+  *l = (struct gathered_list){t->gathered, base, rows};
+  t->gathered = l;
+  return rows;
+}
+
+value *gather_at(tracer *t, value *base, value *key) {
+  const Py_ssize_t count = base->seq.count;
+  bool whole =
+      key->type == &value_number_type || (value_is_const(key) && PyLong_CheckExact(key->object));
+  int64_t index;
+  if (!whole || count <= loom_config.unroll_limit || !t->rolls || tuple_class(base) ||
+      !value_size_of(t, key, &index))
+    return NULL;
+  const bool looped = LOOM_STRIDE_IS_SYM(index) && size_is_looped(t, index);
+  const uint16_t place = looped || roll_lends_early(t, false) ? roll_lends(t) : 0;
+  if (!place || (LOOM_STRIDE_IS_SYM(index) && !looped)) return NULL;
+  int below = size_less(t, index, 0);
+  if (below > 0 && !size_op(t, LOOM_EXPR_ADD, index, count, &index)) return NULL;
+  int within = below < 0 ? -1 : size_less(t, index, count), low = below > 0;
+  if (within > 0 && low) low = size_less(t, index, 0);
+  if (within <= 0 || low) return NULL;
+  gathered *rows = gather_whole(t, place, base, looped);
+  return rows ? gather_item(t, rows, index) : NULL;
+}
+
+void gather_leave(tracer *t, uint16_t place) {
+  for (struct gathered_list *l = t->gathered; l; l = l->next)
+    if (l->rows->place == place) gather_over(l->rows);
 }
 
 bool gather_holds(const gathered *g, const value *base, Py_ssize_t first, Py_ssize_t end) {
@@ -242,7 +319,9 @@ static value *gather_new(tracer *t, uint16_t place, const loom_value *stacks, va
                          int64_t row, uint32_t *leaf, lent_item *from) {
   value *v;
   if (!from) return NULL;
-  if (!gather_is_container(like)) {
+  if (gather_is_name(like)) {
+    v = value_new(t, &value_lent_type);
+  } else if (!gather_is_container(like)) {
     const loom_adapter *owner = gather_owner(like);
     loom_value node = rows_slice(t, stacks[(*leaf)++], row);
     if (node == LOOM_NO_VALUE) return NULL;

@@ -225,15 +225,20 @@ static value *sequence_number(tracer *t, iter_data *d, int64_t at, int64_t numbe
   return v->from ? v : NULL;
 }
 
+/* The values of a dictionary are others when that is changed. */
+static bool sequence_gather(tracer *t, iter_data *d) {
+  d->rows = gather_make(t, d->place, d->base, sequence_first(d), sequence_end(d));
+  if (d->rows && d->what && !d->function->lender) d->function->lender = d->place;
+  return d->rows != NULL;
+}
+
 /* An item that is known, lent all the same. */
 static value *next_early(tracer *t, iter_data *d, int64_t at) {
   Py_ssize_t first = sequence_first(d), end = sequence_end(d);
   int64_t number, step;
   if (!d->place || at < first || at >= end || !list_settle(t, d->base)) return NULL;
   if (sequence_step(t, d, &number, &step)) return sequence_number(t, d, at, number);
-  if (!gather_holds(d->rows, d->base, first, end))
-    d->rows = gather_make(t, d->place, d->base, first, end);
-  d->early = d->rows != NULL;
+  d->early = gather_holds(d->rows, d->base, first, end) || sequence_gather(t, d);
   return d->rows ? gather_item(t, d->rows, at) : NULL;
 }
 
@@ -581,9 +586,16 @@ static int64_t long_left(tracer *t, const iter_data *d) {
   return size_op(t, LOOM_EXPR_ADD, count, -(int64_t)d->at, &count) ? count : -1;
 }
 
+/* Is what is in a dictionary or set what it was? */
+static bool iter_is_settled(tracer *t, const iter_data *d) {
+  value *owner = d->function;
+  if (iter_size(t, owner) != d->count) return false;
+  return !d->what || (d->seen == owner->seq.changes && !dict_owner(owner));
+}
+
 static int64_t sequence_left(tracer *t, iter_data *d) {
   int64_t first, step, left;
-  if (d->done || (d->function && (d->what || iter_size(t, d->function) != d->count))) return -1;
+  if (d->done || (d->function && !iter_is_settled(t, d))) return -1;
   left = long_left(t, d);
   if (left != -1 || trace_pending(t)) return left;
   if (!list_settle(t, d->base)) return -1;
@@ -702,13 +714,13 @@ static bool each_fails(tracer *t, iter_data *d, uint16_t place) {
   if (long_direct(t, d->base, &prefix)) /* the ordinary items in front go first */
     return d->kind == ITER_REVERSED ? prefix > 0 : d->at < prefix;
   if (!each_gathers(t, d, 0) || gather_holds(d->rows, d->base, first, end)) return false;
-  d->rows = gather_make(t, d->place, d->base, first, end);
-  return !d->rows;
+  return !sequence_gather(t, d);
 }
 
 static bool each_over(tracer *t, iter_data *d, uint16_t place) {
   if (d->rows) gather_over(d->rows);
   if (d->base->lender == d->place) d->base->lender = 0;
+  if (d->what && d->function->lender == d->place) d->function->lender = 0;
   return true;
 }
 

@@ -76,3 +76,63 @@ recipe *lent_rebuild(tracer *t, const value *v) {
   value *real = r ? NULL : lent_real(t, v);
   return real && !trace_pending(t) ? trace_rebuild(t, real) : r;
 }
+
+/* ---- names ------------------------------------------------------------------------------------
+ */
+
+/* Which one it is has to be known: its loop is unrolled. */
+static void *name_asked(tracer *t, const value *v) {
+  if (!roll_lent(t, v)) trace_break(t, BREAK_DATA_DEPENDENT, "a name that a loop goes through");
+  return NULL;
+}
+
+static value *name_unary(tracer *t, int op, value *v) { return name_asked(t, v); }
+static value *name_get(tracer *t, value *v, value *key) { return name_asked(t, v); }
+static value *name_attr(tracer *t, value *v, PyObject *name) { return name_asked(t, v); }
+static value *name_iter(tracer *t, value *v) { return name_asked(t, v); }
+static int name_truth(tracer *t, value *v) { return name_asked(t, v), -1; }
+static int name_contains(tracer *t, value *v, value *item) { return name_asked(t, v), -1; }
+static PyObject *name_type(tracer *t, value *v) { return name_asked(t, v); }
+static PyObject *name_known(tracer *t, value *v, bool plain) { return name_asked(t, v); }
+static recipe *name_rebuild(tracer *t, value *v) { return name_asked(t, v); }
+static void name_walk(roll_walk *w, value *v) {} /* which it is has been looked at */
+
+static value *name_binary(tracer *t, int op, value *l, value *r, bool inplace) {
+  return name_asked(t, l->type == &value_lent_type ? l : r);
+}
+
+static value *name_compare(tracer *t, int op, value *l, value *r) {
+  return name_asked(t, l->type == &value_lent_type ? l : r);
+}
+
+static bool name_set(tracer *t, value *v, value *key, value *item) {
+  return name_asked(t, v) != NULL;
+}
+
+static bool name_set_attr(tracer *t, value *v, PyObject *name, value *item) {
+  return name_asked(t, v) != NULL;
+}
+
+static value *name_call(tracer *t, value *v, value *const *args, Py_ssize_t count,
+                        PyObject *kwnames) {
+  return name_asked(t, v);
+}
+
+const value_type value_lent_type = {.name = "str",
+                                    .unary = name_unary,
+                                    .binary = name_binary,
+                                    .compare = name_compare,
+                                    .truth = name_truth,
+                                    .length = name_iter,
+                                    .get_item = name_get,
+                                    .set_item = name_set,
+                                    .contains = name_contains,
+                                    .get_attr = name_attr,
+                                    .set_attr = name_set_attr,
+                                    .call = name_call,
+                                    .iter = name_iter,
+                                    .next = name_iter,
+                                    .python_type = name_type,
+                                    .rebuild = name_rebuild,
+                                    .known = name_known,
+                                    .walk = name_walk};

@@ -166,6 +166,8 @@ static bool seq_slice_indices(tracer *t, value *v, value *slice, Py_ssize_t *sta
 
 static value *seq_get_item(tracer *t, value *v, value *key) {
   Py_ssize_t i, step, count;
+  value *lent = gather_at(t, v, key);
+  if (lent || trace_pending(t)) return lent;
   if (key->type != &value_slice_type) return seq_index(t, v, key, &i) ? v->seq.items[i] : NULL;
   if (!seq_slice_indices(t, v, key, &i, &step, &count)) return NULL;
   value **items = trace_alloc(t, (size_t)(count ? count : 1) * sizeof *items);

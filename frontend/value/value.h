@@ -182,15 +182,16 @@ struct tracer {
                           turned out to equal (see size_late) */
   int64_t late_sizes[LOOM_MAX_SYMBOLS]; /* the sizes themselves, so far */
   uint32_t late_count;
-  struct shadows *shadows;               /* shadow.c; or NULL */
-  struct live_dict *live_dicts;          /* livedict.c */
-  struct overlay *overlays;              /* overlay.c */
-  struct copy_memo *copies;              /* copy.c */
-  struct live_iter *live_iters;          /* liveiter.c */
-  struct number_series *series;          /* series.c */
+  struct shadows *shadows;                    /* shadow.c; or NULL */
+  struct live_dict *live_dicts;               /* livedict.c */
+  struct overlay *overlays;                   /* overlay.c */
+  struct copy_memo *copies;                   /* copy.c */
+  struct live_iter *live_iters;               /* liveiter.c */
+  struct number_series *series;               /* series.c */
+  struct gathered_list *gathered;             /* gather.c */
   uint64_t formula_symbols[LOOM_MAX_SYMBOLS]; /* what a symbol is computed of by a formula */
-  uint64_t looped;                       /* bit for each symbol that is the index of a loop */
-  int64_t loop_counts[LOOM_MAX_SYMBOLS]; /* iterations of those, as numbers */
+  uint64_t looped;                            /* bit for each symbol that is the index of a loop */
+  int64_t loop_counts[LOOM_MAX_SYMBOLS];      /* iterations of those, as numbers */
   int64_t blamed;    /* the symbol of the loop that is at fault for what is being reported, or -1 */
   int blamed_period; /* it would not be, were so many iterations one; or 0 */
   int blamed_peel, blamed_tail; /* or were so many more at its begin or end left out; or 0 */
@@ -277,6 +278,8 @@ void roll_note_short(tracer *t, const frame *f, int64_t left);
 void roll_note_items(tracer *t, const frame *f, const value *iterator);
 /* The place of the innermost loop that is looked at, when its items may be lent; or 0. */
 uint16_t roll_lends(tracer *t);
+/* Are items lent to it in all its iterations? `ask`: capture starts again with that. */
+bool roll_lends_early(tracer *t, bool ask);
 void roll_bans_free(roll_bans *bans);
 
 /* ---- branch.c, roll_end.c: decisions on data, under the option ---------------------------------
@@ -719,6 +722,11 @@ value *gather_real(const gathered *g, int64_t index); /* as it was */
 value *gather_row(tracer *t, uint16_t place, value *list, const rows *r, int64_t row,
                   int64_t index);
 void gather_over(gathered *g);
+/* Item `key` of a tuple or list in a loop that is captured once, lent; NULL with nothing pending:
+ * as any other. */
+value *gather_at(tracer *t, value *base, value *key);
+void gather_leave(tracer *t, uint16_t place); /* nobody has an item that this loop was lent so */
+extern const value_type value_lent_type;      /* a lent name: nothing can be done with it */
 /* A live list whose items are not looked at one by one: a long list; NULL: its items are no rows.
  */
 value *gather_live(tracer *t, PyObject *list, const source *s);
