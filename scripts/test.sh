@@ -20,4 +20,4 @@ echo "== pytest"
 export LOOM_BUILD="$PWD/build/wheel"
 export FRAMELOOM_CACHE_DIR="$PWD/build/test-cache"
 # From another folder, so that the installed package is tested and not the source tree.
-cd build && ../.venv/bin/python -m pytest -c ../pyproject.toml --rootdir .. ../test/python "$@"
+cd build && ../.venv/bin/python ../scripts/pytest_files.py ../test/python -c ../pyproject.toml --rootdir .. "$@"
