@@ -10,11 +10,15 @@
 
 #include <pthread.h>
 #include <structmember.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
 
 #define CALL_STACK (24 << 10) /* bytes of C stack that a plain call is not made without */
 #define LEND_STACK                                                                                 \
   (2 << 20) /* bytes of C stack that CPython's count of calls is not lifted without */
-#define BUILD_STACK (1 << 20) /* bytes of C stack that nothing is compiled without */
+#define FIRST_STACK (64 << 20) /* limit of a process's first stack up to which it is free for it   \
+                                */
+#define BUILD_STACK (1 << 20)  /* bytes of C stack that nothing is compiled without */
 
 /* Functions that this thread is running as plain Python inside a compiled call: a recursive call
  * among them that no entry fits is not captured again. */
@@ -34,20 +38,38 @@ PyFunctionObject *callable_function(const callable *c) {
   return c->shared && loom_function_now ? loom_function_now : c->function;
 }
 
+/* Where the C stack may grow to when this is the process's first, or NULL. That begins behind the
+ * name of the program, and the system keeps as much free as its limit allows, up to a bound. The C
+ * library reads /proc/self/maps for it, which takes a good part of a first call. */
+static char *callable_first_stack(void) {
+  const uintptr_t page = 4096;
+  char here;
+  struct rlimit limit;
+  const char *name = (const char *)getauxval(AT_EXECFN);
+  if (!name || getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur > FIRST_STACK) return NULL;
+  uintptr_t top = ((uintptr_t)name + strlen(name) + page) / page * page;
+  char *end = (char *)(top - limit.rlim_cur);
+  return &here > end && &here < name ? end + limit.rlim_cur / 16 : NULL;
+}
+
+static char *callable_find_stack(void) {
+  pthread_attr_t attributes;
+  void *start;
+  size_t size;
+  char *end = callable_first_stack();
+  if (end || pthread_getattr_np(pthread_self(), &attributes) != 0) return end;
+  if (pthread_attr_getstack(&attributes, &start, &size) == 0) end = (char *)start + size / 16;
+  pthread_attr_destroy(&attributes);
+  return end;
+}
+
 /* Bytes of this thread's C stack that are left, but for a sixteenth for what is called. Plain
  * Python calls take none, calls through this object do: with a high recursion limit it would end
  * before Python's own check sees it. */
 size_t callable_stack_left(void) {
   static _Thread_local char *end __attribute__((tls_model("initial-exec")));
   char here;
-  if (!end) {
-    pthread_attr_t attributes;
-    void *start;
-    size_t size;
-    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return SIZE_MAX;
-    if (pthread_attr_getstack(&attributes, &start, &size) == 0) end = (char *)start + size / 16;
-    pthread_attr_destroy(&attributes);
-  }
+  if (!end) end = callable_find_stack();
   if (!end) return SIZE_MAX;
   return &here > end ? (size_t)(&here - end) : 0;
 }

@@ -2,6 +2,8 @@
 
 import gc
 import os
+import resource
+import subprocess
 import sys
 import threading
 import time
@@ -240,6 +242,40 @@ def test_deep_recursion_raises(compiled):
             f(500_000)
     finally:
         sys.setrecursionlimit(limit)
+
+
+@pytest.mark.parametrize("limit, variable", [(1 << 20, 0), (1 << 20, 100_000), (8 << 20, 100_000), (100 << 20, 0)])
+def test_recursion_ends_before_the_stack_does(limit, variable):
+    """The process's first stack may be small, and what was handed to the program lies on it."""
+    code = """
+import os, resource, sys, threading
+import frameloom
+sys.setrecursionlimit(10_000_000)
+
+@frameloom.compile
+def down(n):
+    return max([n - 1], key=lambda m: 0) and down(n - 1)
+
+def deep():
+    try:
+        down(5_000_000)
+    except RecursionError as error:
+        print(error)
+
+deep()
+if os.fork() == 0:
+    deep()
+    os._exit(0)
+os.wait()
+thread = threading.Thread(target=deep)
+thread.start()
+thread.join()
+"""
+    done = subprocess.run([sys.executable, "-u", "-c", code], capture_output=True, text=True, timeout=300,
+                          env=dict(os.environ, LONG="x" * variable),
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_STACK, (limit, resource.RLIM_INFINITY)))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("recursion through the compiled function down is too deep") == 3
 
 
 def test_traced_and_profiled_calls_run_plainly(compiled):
