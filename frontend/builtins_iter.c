@@ -105,6 +105,16 @@ static value *any_or_all(tracer *t, const builtin_args *a, bool stop) {
 value *builtin_any(tracer *t, const builtin_args *a) { return any_or_all(t, a, true); }
 value *builtin_all(tracer *t, const builtin_args *a) { return any_or_all(t, a, false); }
 
+/* From the first float on. From 3.12 on the interpreter adds up what additions of floats round off,
+ * too, until something comes that is neither float nor int. */
+static value *sum_floats(tracer *t, value *total, value *const *items, Py_ssize_t count) {
+  Py_ssize_t i = 0;
+  if (PY_VERSION_HEX >= 0x030c0000) total = number_sum(t, total, items, count, &i);
+  for (; total && i < count; i++)
+    total = trace_binary(t, 0, total, items[i], false);
+  return total;
+}
+
 value *builtin_sum(tracer *t, const builtin_args *a) {
   static const char *const keywords[] = {"start", NULL};
   if (!builtin_check(t, a, 1, 2, keywords)) return NULL;
@@ -120,7 +130,8 @@ value *builtin_sum(tracer *t, const builtin_args *a) {
     sizes |= number_is_size(items->seq.items[i]);
     whole &= value_is_whole(items->seq.items[i]);
   }
-  PyObject *plain = items->seq.count && !(sizes && whole) ? value_plain(t, items) : NULL;
+  bool data = value_has_data(items);
+  PyObject *plain = items->seq.count && !data && !(sizes && whole) ? value_plain(t, items) : NULL;
   if (plain) { /* the real one: its rounding is its own */
     value *args[2] = {items, total};
     Py_DECREF(plain);
@@ -128,8 +139,14 @@ value *builtin_sum(tracer *t, const builtin_args *a) {
     if (result != t->not_implemented) return result;
   }
   if (trace_pending(t) || (!total && !(total = value_int(t, 0)))) return NULL;
-  for (Py_ssize_t i = 0; i < items->seq.count; i++)
+  bool ints = data;
+  for (Py_ssize_t i = 0; i < items->seq.count; i++) {
+    PyObject *type = ints ? value_type_of(t, total) : NULL;
+    if (ints && type == (PyObject *)&PyFloat_Type)
+      return sum_floats(t, total, items->seq.items + i, items->seq.count - i);
+    ints &= type == (PyObject *)&PyLong_Type;
     if (!(total = trace_binary(t, 0, total, items->seq.items[i], false))) return NULL;
+  }
   return total;
 }
 

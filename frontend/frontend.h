@@ -427,6 +427,7 @@ PyObject *value_known(tracer *t, value *v);
 PyObject *value_plain(tracer *t, value *v);
 bool value_known_int(tracer *t, value *v, int64_t *out); /* by __index__ of exact types; false: not known */
 PyObject *value_type_of(tracer *t, value *v);            /* borrowed */
+bool value_has_data(const value *v); /* a number that is data, or a tuple or list with one */
 
 /* Generic protocols with Python's own dispatch order. */
 value *trace_unary(tracer *t, int op, value *v);

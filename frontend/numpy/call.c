@@ -261,7 +261,8 @@ static bool call_is_old_alias(PyObject *o) {
 /* An argument that NumPy may look at without running anyone's code: borrowed, or NULL. */
 static PyObject *call_fold_arg(tracer *t, value *v) {
   if (np_is_array(v)) return np_known(t, v);
-  if (v->type == &value_number_type) return NULL; /* asking for its value would make it known */
+  /* Asking for its value would make it known. */
+  if (v->type == &value_number_type || value_has_data(v)) return NULL;
   PyObject *o = value_plain(t, v);
   bool warns = o && (PyBytes_CheckExact(o) || call_is_old_alias(o));
   if (warns) Py_CLEAR(o);

@@ -7,6 +7,7 @@
  * is asked of NumPy with arrays of at most two elements along each axis.
  */
 #include "frontend/numpy/fancy.h"
+#include "frontend/value/value.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,9 +25,9 @@ static bool fancy_is_array(tracer *t, value *item) {
     PyObject *known = np_known(t, item);
     return !known || !PyArray_IsScalar(known, Integer);
   }
-  if (item->type == &value_list_type) return true;
+  if (item->type == &value_list_type || item->type == &value_range_type) return true;
   PyObject *known = item->type == &value_const_type ? np_known(t, item) : NULL;
-  return known && (PyList_CheckExact(known) || PyBool_Check(known));
+  return known && (PyList_CheckExact(known) || PyBool_Check(known) || PyRange_Check(known));
 }
 
 bool np_is_fancy(tracer *t, value *key) {
@@ -64,7 +65,7 @@ static bool fancy_add_mask(tracer *t, fancy_key *k, value *item, np_array *mask)
 
 static bool fancy_add_array(tracer *t, fancy_key *k, value *item) {
   np_array *index;
-  bool computed = np_is_array(item) || item->type == &value_number_type;
+  bool computed = np_is_array(item) || value_has_data(item);
   PyObject *known = computed ? NULL : np_known(t, item);
   if (known && PyList_CheckExact(known) && PyList_GET_SIZE(known) == 0) {
     npy_intp none[1] = {0}; /* NumPy takes it for an array of integers */

@@ -117,6 +117,54 @@ static bool number_is(value *v) {
                                 PyBool_Check(v->object)));
 }
 
+static loom_value number_op(tracer *t, loom_opcode op, loom_value a, loom_value b) {
+  return trace_node(t, op, (loom_value[]){a, b}, 2, NULL, 0, NULL);
+}
+
+static loom_value number_either(tracer *t, loom_value which, loom_value yes, loom_value no) {
+  return trace_node(t, LOOM_OP_SELECT, (loom_value[]){which, yes, no}, 3, NULL, 0, NULL);
+}
+
+/* What f + x, which is `sum`, rounds off. */
+static loom_value number_rounded_off(tracer *t, loom_value f, loom_value x, loom_value sum) {
+  const loom_attr ge = {.kind = LOOM_ATTR_STR, .str = "ge"};
+  loom_value sizes[2] = {trace_node(t, LOOM_OP_ABS, &f, 1, NULL, 0, NULL),
+                         trace_node(t, LOOM_OP_ABS, &x, 1, NULL, 0, NULL)};
+  loom_value larger = trace_node(t, LOOM_OP_COMPARE, sizes, 2, &ge, 1, NULL);
+  loom_value by_x = number_op(t, LOOM_OP_ADD, number_op(t, LOOM_OP_SUB, f, sum), x);
+  loom_value by_f = number_op(t, LOOM_OP_ADD, number_op(t, LOOM_OP_SUB, x, sum), f);
+  return number_either(t, larger, by_x, by_f);
+}
+
+value *number_sum(tracer *t, value *total, value *const *items, Py_ssize_t count,
+                  Py_ssize_t *taken) {
+  loom_type type = {.dtype = LOOM_F64};
+  const loom_attr none = {.kind = LOOM_ATTR_SCALAR}, lt = {.kind = LOOM_ATTR_STR, .str = "lt"};
+  loom_attr infinite = {.kind = LOOM_ATTR_SCALAR, .bits = 0x7ff0000000000000u};
+  loom_value zero = trace_node(t, LOOM_OP_CONSTANT, NULL, 0, &none, 1, &type);
+  loom_value f = number_float(t, total), lost = zero;
+  Py_ssize_t i = 0;
+  for (; i < count && f != LOOM_NO_VALUE; i++) {
+    bool is_float = number_is(items[i]) && number_is_float(t, items[i]);
+    PyObject *kind = is_float || trace_pending(t) ? NULL : value_type_of(t, items[i]);
+    if (!is_float && kind != (PyObject *)&PyLong_Type) break;
+    loom_value x = number_float(t, items[i]);
+    if (x == LOOM_NO_VALUE) break; /* too large an int: the addition sees to it */
+    loom_value sum = number_op(t, LOOM_OP_ADD, f, x);
+    if (is_float) lost = number_op(t, LOOM_OP_ADD, lost, number_rounded_off(t, f, x, sum));
+    f = sum;
+  }
+  *taken = i;
+  if (trace_pending(t) || f == LOOM_NO_VALUE) return NULL;
+  if (lost == zero) return number_made(t, f);
+  loom_value limit = trace_node(t, LOOM_OP_CONSTANT, NULL, 0, &infinite, 1, &type);
+  loom_value size[2] = {trace_node(t, LOOM_OP_ABS, &lost, 1, NULL, 0, NULL), limit}, some[2];
+  some[0] = trace_node(t, LOOM_OP_COMPARE, size, 2, &lt, 1, NULL);
+  some[1] = trace_node(t, LOOM_OP_COMPARE, (loom_value[]){zero, size[0]}, 2, &lt, 1, NULL);
+  loom_value both = trace_node(t, LOOM_OP_AND, some, 2, NULL, 0, NULL);
+  return number_made(t, number_either(t, both, number_op(t, LOOM_OP_ADD, f, lost), f));
+}
+
 /* Operators as CPython numbers them (NB_ADD ...). */
 enum {
   NUMBER_ADD = 0,

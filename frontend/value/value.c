@@ -538,6 +538,18 @@ static PyObject *value_object_of(tracer *t, value *v, bool plain) {
   return NULL;
 }
 
+#define VALUE_DEPTH 8
+
+static bool value_has_data_below(const value *v, int depth) {
+  if (v->type == &value_number_type) return !number_is_size(v);
+  if (v->type != &value_tuple_type && v->type != &value_list_type) return false;
+  for (Py_ssize_t i = 0; depth && i < v->seq.count; i++)
+    if (value_has_data_below(v->seq.items[i], depth - 1)) return true;
+  return false;
+}
+
+bool value_has_data(const value *v) { return value_has_data_below(v, VALUE_DEPTH); }
+
 PyObject *value_known(tracer *t, value *v) { return value_object_of(t, v, false); }
 
 PyObject *value_plain(tracer *t, value *v) { return value_object_of(t, v, true); }

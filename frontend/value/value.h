@@ -420,6 +420,10 @@ value *generator_send(tracer *t, value *v,
  * guarded by value. */
 void number_know(tracer *t, value *v);
 value *number_to_float(tracer *t, value *v);
+/* `total`, a float, and the floats and ints behind it, with what the additions of floats round off
+ * (Neumaier 1974), as sum() does from 3.12 on; *taken: so many of them. */
+value *number_sum(tracer *t, value *total, value *const *items, Py_ssize_t count,
+                  Py_ssize_t *taken);
 bool value_is_whole(value *v); /* an int: a size, or one that is known */
 /* The square root of a size, which is rounded as math.sqrt() does. NULL with nothing pending: of no
  * other number. */
