@@ -7,24 +7,11 @@ import sys
 
 import numpy as np
 import pytest
+from managers import LOG, Manager, handled
 
 import frameloom
 
-LOG = []
 NAMES = ("program", "callee0", "callee1", "inner", "nested", "deeper", "star", "<listcomp>", "<dictcomp>", "<genexpr>", "<lambda>")
-
-
-class Manager:
-    def __init__(self, swallows=False):
-        self.swallows = swallows
-
-    def __enter__(self):
-        LOG.append("enter")
-        return self
-
-    def __exit__(self, kind, error, traceback):
-        LOG.append(("exit", kind and kind.__name__, str(error), traceback and traceback.tb_lineno))
-        return self.swallows and kind in (ValueError, KeyError)
 
 
 @contextlib.contextmanager
@@ -36,14 +23,6 @@ def managed(name):
         LOG.append(("caught", str(e)))
     finally:
         LOG.append(("out", name))
-
-
-def handled():
-    error, seen = sys.exc_info()[1], []
-    while error is not None and len(seen) < 8:
-        seen.append((type(error).__name__, str(error)))
-        error = error.__context__
-    LOG.append(seen)
 
 
 def brk(v=None):

@@ -12,11 +12,11 @@ import weakref
 
 import numpy as np
 import pytest
+from managers import LOG
 
 import frameloom
 
 X = np.arange(4.0)
-LOG = []
 
 
 @contextlib.contextmanager

@@ -7,31 +7,10 @@ import sys
 
 import numpy as np
 import pytest
-from test_generators import LOG, OPERATIONS, X, play
+from managers import LOG, Manager, handled
+from test_generators import OPERATIONS, X, play
 
 import frameloom
-
-
-class Manager:
-    def __init__(self, swallows=False):
-        self.swallows = swallows
-
-    def __enter__(self):
-        LOG.append("enter")
-        return self
-
-    def __exit__(self, kind, error, traceback):
-        LOG.append(("exit", kind and kind.__name__))
-        return self.swallows and kind in (ValueError, KeyError)
-
-
-def handled():
-    """What the caller handles, as (type, message) outwards along the contexts."""
-    error, seen = sys.exc_info()[1], []
-    while error is not None:
-        seen.append((type(error).__name__, str(error)))
-        error = error.__context__
-    LOG.append(seen)
 
 
 def loop_in_handler(x):
