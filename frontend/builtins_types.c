@@ -339,6 +339,8 @@ value *builtin_callable(tracer *t, const builtin_args *a) {
   value *v = a->args[0];
   PyObject *type = value_type_of(t, v);
   if (!type) return NULL;
+  class_special(t, (PyTypeObject *)type, "__call__"); /* its class may get one, or lose it */
+  if (trace_pending(t)) return NULL;
   return value_bool(t, v->type == &value_object_type || value_is_const(v)
                            ? ((PyTypeObject *)type)->tp_call != NULL
                            : v->type->call != NULL);

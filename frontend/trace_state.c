@@ -246,7 +246,9 @@ void trace_guard(tracer *t, guard g) {
   const void *key = guard_key(&g);
   capture *c = t->capture;
   size_t known = (size_t)pointer_map_get(&t->guarded, key);
-  if ((known && guard_equal(&c->guards[known - 1], &g)) || trace_pending(t)) return guard_drop(&g);
+  /* What is looked at while an exception is on its way counts like anything else. */
+  bool ended = trace_pending(t) && t->state != TRACE_RAISING;
+  if ((known && guard_equal(&c->guards[known - 1], &g)) || ended) return guard_drop(&g);
   if (!trace_grow(t, &c->guards, c->guard_count, &t->tables->guard_capacity, sizeof g))
     return guard_drop(&g);
   g.location = trace_location(t);

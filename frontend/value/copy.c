@@ -173,11 +173,12 @@ static bool copy_is_container_model(PyObject *cls) {
 
 static value *copy_object(tracer *t, value *v, copy_memo *memo) {
   PyTypeObject *type = (PyTypeObject *)object_class(v);
-  if (memo && class_special(t, type, "__getattr__"))
+  bool asked = class_special(t, type, "__getattr__"); /* by the copy for __setstate__, too */
+  value *way = asked && memo ? NULL : trace_special(t, v, memo ? "__deepcopy__" : "__copy__");
+  if (trace_pending(t)) return NULL;
+  if (asked && !way)
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a copy of a %s, which has __getattr__",
                        type->tp_name);
-  value *way = trace_special(t, v, memo ? "__deepcopy__" : "__copy__");
-  if (trace_pending(t)) return NULL;
   if (way) {
     value *made = trace_call(t, way, memo ? &memo->dict : NULL, memo ? 1 : 0, NULL);
     return made && copy_note(t, memo, v, made) ? made : NULL;
