@@ -324,7 +324,10 @@ static lower_value move_gather(lower *l, MlirOperation op, const lower_at *at) {
   for (int d = 0; d < type.rank; d++)
     if (d != axis) out->dims[d] = at->dims[d < axis ? d : d + indices.rank - 1];
   lower_index_opaque(l, index, vars, &out->dims[axis]);
-  return lower_emit(l, loom_operand(op, 0), lower_at_intern(l, out));
+  lower_value got = lower_emit(l, loom_operand(op, 0), lower_at_intern(l, out));
+  /* Of a constant it is the same everywhere, but its indices are looked at in every loop. */
+  if (got.level < index.level) got.level = index.level;
+  return got;
 }
 
 lower_value lower_emit_or_zero(lower *l, MlirValue value, const lower_at *at) {

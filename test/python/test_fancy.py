@@ -228,3 +228,17 @@ def test_ufunc_at(statement):
         got, error, seen = outcome(compiled, [other, i, v])
         assert type(error) is type(want_error) and seen == warned
         assert_same(other, one)
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 16, 19, 100])
+def test_indices_of_a_constant_are_checked(count):
+    def f(i):
+        return np.zeros(3)[i], np.full((4, 3), 2.5)[:, i]
+
+    compiled, indices = frameloom.compile(f), np.zeros(count, int)
+    compiled(indices)
+    for place in {0, count // 2, count - 1}:
+        outside = indices.copy()
+        outside[place] = 7
+        with pytest.raises(IndexError, match="index 7 is out of bounds"):
+            compiled(outside)
