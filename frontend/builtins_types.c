@@ -135,6 +135,24 @@ value *builtin_sqrt(tracer *t, const builtin_args *a) {
   return known || trace_pending(t) ? known : builtin_number(t, a);
 }
 
+/* math.prod(a.shape) */
+value *builtin_prod(tracer *t, const builtin_args *a) {
+  value *v = a->count == 1 && !a->kwnames ? a->args[0] : NULL, *product = NULL;
+  bool sized = false;
+  if (!v || v->type != &value_tuple_type) return builtin_number(t, a);
+  for (Py_ssize_t i = 0; i < v->seq.count; i++)
+    sized |= number_is_size(v->seq.items[i]);
+  for (Py_ssize_t i = 0; i < v->seq.count && sized; i++)
+    sized = value_is_whole(v->seq.items[i]);
+  if (!sized) return builtin_number(t, a);
+  for (Py_ssize_t i = 0; i < v->seq.count; i++) {
+    value *item = v->seq.items[i];
+    product = product ? trace_binary(t, 5, product, item, false) : item;
+    if (!product) return NULL;
+  }
+  return product;
+}
+
 value *builtin_pow(tracer *t, const builtin_args *a) {
   if (a->count == 2 && !a->kwnames) return trace_binary(t, 8, a->args[0], a->args[1], false);
   return numbers_are_plain(a) ? builtin_number(t, a) : t->not_implemented;

@@ -84,6 +84,7 @@ typedef enum view_kind {
   VIEW_RESHAPE,
   VIEW_BROADCAST,
   VIEW_PART,
+  VIEW_DIAGONAL, /* of the last two dimensions, where a size is symbolic: read only */
   VIEW_WINDOW /* of np.lib.stride_tricks.sliding_window_view, one axis at a time: read only */
 } view_kind;
 
@@ -93,8 +94,9 @@ struct np_array {
   np_array *parent;
   view_kind kind;
   int64_t a[LOOM_MAX_RANK]; /* SLICE: starts; TRANSPOSE: perm; BROADCAST: dims; PART: 1 for the
-                               imaginary one; WINDOW: the axis */
-  int64_t b[LOOM_MAX_RANK]; /* SLICE: steps */
+                               imaginary one; WINDOW: the axis; DIAGONAL: its first element, of the
+                               two dimensions as one */
+  int64_t b[LOOM_MAX_RANK]; /* SLICE: steps; DIAGONAL: the step */
   loom_type type;
   int64_t strides[LOOM_MAX_RANK]; /* bytes, as NumPy has them */
   int64_t offset;                 /* bytes from the root's first element */
@@ -138,6 +140,8 @@ value *np_view_broadcast(tracer *t, np_array *a, int rank, const int64_t *dims);
 value *np_view_part(tracer *t, np_array *a, int part);
 /* All windows of `width` elements along an axis; the new last dimension goes through one. */
 value *np_view_window(tracer *t, np_array *a, int axis, int64_t width);
+/* `length` elements of the last two dimensions taken as one: numbers. */
+value *np_view_diagonal(tracer *t, np_array *a, int64_t start, int64_t step, int64_t length);
 /* A view with the same sizes: a[...] */
 value *np_view_same(tracer *t, np_array *a);
 /* What finish and rebuild of the adapter and the value type do. */
@@ -177,6 +181,10 @@ value *np_walk_scalar(tracer *t, PyObject *object);
 int64_t np_times(tracer *t, int64_t a, int64_t b); /* of numbers of the graph */
 int64_t np_plus(tracer *t, int64_t a, int64_t b);
 int64_t np_dim(loom_dim dim); /* a size as a number */
+/* The symbolic number that an int64 of the library's is; false: it is none such. */
+bool np_size_of(tracer *t, value *v, int64_t *out);
+/* A number as an int64 without dimensions. */
+loom_value np_number_node(tracer *t, int64_t number);
 /* How many elements: a number; and as a size. */
 int64_t np_count(tracer *t, const loom_type *type);
 loom_dim np_count_dim(tracer *t, const loom_type *type);
@@ -197,6 +205,8 @@ void np_know_sizes(tracer *t, const np_array *a);
 
 /* ---- layout.c ---- */
 
+/* The array with this call's sizes and strides, whose order is guarded. */
+np_array np_layout_now(tracer *t, const np_array *a);
 /* -1: symbolic, and so at least 2. */
 int64_t np_elements(const loom_type *type);
 void np_c_strides(tracer *t, const loom_type *type, int64_t *out); /* bytes */
@@ -337,6 +347,7 @@ value *np_nonzero(tracer *t, const np_call *c); /* late.c */
 bool np_gate(tracer *t, np_handler handler, const np_call *c);
 bool np_gate_values(tracer *t, value *const *values, Py_ssize_t count); /* none is let through */
 bool np_gate_key(tracer *t, value *key); /* only sizes of arrays that a host call tells are */
+bool np_gate_late(tracer *t, value *v);  /* all but those of such an array */
 /* Sizes that a host call tells are taken to be at least 2: in these values; in an array. */
 bool np_gate_small(tracer *t, value *const *values, Py_ssize_t count);
 void np_not_small(tracer *t, const np_array *a);
@@ -409,6 +420,8 @@ typedef struct np_host_call {
   loom_value operands[NP_HOST_ARRAYS];
   uint32_t count;
   int64_t values[LOOM_MAX_SYMBOLS]; /* of the symbols, for samples */
+  int64_t numbers[NP_HOST_ARRAYS];  /* Python ints among the arguments that are symbolic */
+  uint32_t number_count;
 } np_host_call;
 bool np_host_init(np_host_call *h);
 void np_host_fini(np_host_call *h);
@@ -426,9 +439,17 @@ loom_value np_host_emit_late(tracer *t, np_host_call *h, PyObject *callable, PyO
 /* A pure function of vectors that gives vectors of one size, which depends on the data; but for
  * result number `whole`, which has the sizes of the first argument. */
 value *np_host_vectors(tracer *t, const np_call *c, int whole);
-PyObject *np_host_mark(bool scalar);         /* borrowed: the hole itself */
+/* What fills a hole. */
+typedef enum np_hole { HOLE_ARRAY, HOLE_SCALAR, HOLE_NUMBER /* Python's own */ } np_hole;
+PyObject *np_host_mark(np_hole hole);        /* borrowed: the hole itself */
 bool np_host_is_quiet(PyObject *callable);   /* late.c: it neither warns nor reports anything */
 value *np_host(tracer *t, const np_call *c); /* any pure function of the library */
+/* Functions that NumPy wrote in Python: looked into, unless sizes are symbolic; and those that are
+ * called at capture where all is known. */
+value *np_whole(tracer *t, const np_call *c);
+value *np_whole_or_known(tracer *t, const np_call *c);
+/* Is anything in these values symbolic? */
+bool np_are_symbolic(tracer *t, value *const *values, Py_ssize_t count);
 value *np_opaque(tracer *t, PyObject *callable, PyObject *fake, const char *name,
                  value *const *args, Py_ssize_t count,
                  PyObject *kwnames); /* any function of the user's */

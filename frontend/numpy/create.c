@@ -1,6 +1,7 @@
 /* Making, converting and choosing: zeros, arange, eye, array, astype, copyto, where, clip, take and
  * their like. */
 #include "frontend/numpy/capture.h"
+#include "frontend/value/value.h"
 
 #include <math.h>
 #include <string.h>
@@ -170,6 +171,55 @@ static bool arange_is_symbolic(value *const *three) {
   return false;
 }
 
+/* How many elements: as Python computes ceil((stop - start) / step). NULL after a failure. */
+static value *arange_length(tracer *t, const np_call *c, value *const *three) {
+  static PyObject *ceiling;
+  if (!ceiling) {
+    PyObject *math = PyImport_ImportModule("math");
+    ceiling = math ? PyObject_GetAttrString(math, "ceil") : NULL;
+    Py_XDECREF(math);
+    if (!ceiling) return trace_raise_live(t);
+  }
+  value *length = trace_binary(t, 10 /* - */, three[1], three[0], false);
+  if (length) length = trace_binary(t, 11 /* / */, length, three[2], false);
+  if (!length || value_is_const(length)) return trace_pending(t) ? NULL : np_unsupported(t, c, "");
+  value *whole = formula_call(t, ceiling, &length, 1);
+  return whole || trace_pending(t) ? whole : np_unsupported(t, c, "of floats that are not known");
+}
+
+/* Of floats, or ints as floats, some symbolic: float64. */
+static value *arange_floats(tracer *t, const np_call *c, value *const *given) {
+  value *three[3];
+  loom_value in[3], i;
+  int64_t length, n;
+  for (int k = 0; k < 3; k++) {
+    three[k] = np_is_none(t, given[k]) ? np_int(t, k == 2) : given[k];
+    if (!three[k]) return NULL;
+    bool number = three[k]->type == &value_number_type || value_is_whole(three[k]) ||
+                  (value_is_const(three[k]) && PyFloat_CheckExact(three[k]->object));
+    if (!number) return np_unsupported(t, c, "with bounds that are not known");
+  }
+  value *count = arange_length(t, c, three);
+  if (!count || !value_size_of(t, count, &length)) return NULL;
+  int empty = size_less(t, length, 1);
+  if (empty < 0 || !size_admit(t, empty ? 0 : length, &n)) return NULL;
+  for (int k = 0; k < 3; k++) {
+    value *as_float = number_to_float(t, three[k]);
+    if (!as_float) return trace_pending(t) ? NULL : np_unsupported(t, c, "of these numbers");
+    in[k] = as_float->number.node;
+  }
+  loom_type type = type_make(LOOM_F64, 1, &n);
+  loom_value by = emit2(t, LOOM_OP_SUB, emit2(t, LOOM_OP_ADD, in[0], in[2]), in[0]);
+  i = emit2(t, LOOM_OP_MUL, emit_iota(t, &type, 0), emit_broadcast_to(t, by, 1, &n));
+  return np_fresh(t, emit2(t, LOOM_OP_ADD, emit_broadcast_to(t, in[0], 1, &n), i), NULL);
+}
+
+static bool arange_is_whole(tracer *t, value *const *three) {
+  for (int i = 0; i < 3; i++)
+    if (!np_is_none(t, three[i]) && !value_is_whole(three[i])) return false;
+  return true;
+}
+
 /* Of ints, at least one of which is symbolic. */
 static value *arange_symbolic(tracer *t, const np_call *c, value *const *three, loom_dtype dtype) {
   int64_t start = 0, stop, step = 1, length, n;
@@ -211,6 +261,8 @@ value *np_arange(tracer *t, const np_call *c) {
   value *three[3] = {p[1] ? p[0] : NULL, p[1] ? p[1] : p[0], p[2]};
   if (p[1] && np_is_none(t, p[1])) three[0] = NULL, three[1] = p[0];
   if (!np_is_none(t, p[3]) && !np_dtype_arg(t, p[3], &dtype)) return NULL;
+  if (arange_is_symbolic(three) && !arange_is_whole(t, three) && np_is_none(t, p[3]))
+    return arange_floats(t, c, three);
   if (arange_is_symbolic(three)) return arange_symbolic(t, c, three, dtype);
   for (int i = 0; i < 3; i++) {
     if (np_is_none(t, three[i])) continue;
@@ -270,7 +322,7 @@ static value *create_array(tracer *t, const np_call *c, value *object, value *ty
                            value *order_arg, bool copy, char order) {
   loom_dtype dtype = LOOM_F64;
   bool typed = !np_is_none(t, type), done;
-  if (!np_is_array(object) && c->callee) {
+  if (!np_is_array(object) && c->callee && !np_are_symbolic(t, &object, 1)) {
     value *v = np_fold(t, c->callee, c->args, c->count, c->kwnames, &done);
     if (done || trace_pending(t)) return v;
   }
@@ -675,6 +727,8 @@ value *np_builtin_number(tracer *t, const np_call *c) {
       (whole && loom_dtype_is_float(a->type.dtype)))
     return np_unsupported(t, c, "of this argument");
   PyObject *known = np_known(t, c->args[0]);
+  int64_t number;
+  if (whole && np_size_of(t, c->args[0], &number)) return value_size(t, number);
   if (known) return np_made(t, whole ? PyNumber_Long(known) : PyNumber_Float(known));
   return np_python_number(t, emit_convert(t, np_read(t, a), whole ? LOOM_I64 : LOOM_F64));
 }

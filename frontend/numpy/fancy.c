@@ -4,7 +4,8 @@
  * are brought to the front and taken as one, which the arrays' elements, made one number each,
  * gather from. An index out of bounds makes the kernel report it, and the plain function raises.
  * Where the result's dimensions stand, how they lie in memory, and whether the result is a view,
- * is asked of NumPy with arrays of at most two elements along each axis.
+ * is asked of NumPy with arrays of at most two elements along each axis. Where sizes are symbolic
+ * they are asked for with this call's strides, whose order is guarded.
  */
 #include "frontend/numpy/fancy.h"
 #include "frontend/value/value.h"
@@ -65,7 +66,7 @@ static bool fancy_add_mask(tracer *t, fancy_key *k, value *item, np_array *mask)
 
 static bool fancy_add_array(tracer *t, fancy_key *k, value *item) {
   np_array *index;
-  bool computed = np_is_array(item) || value_has_data(item);
+  bool computed = np_is_array(item) || value_has_data(item) || np_are_symbolic(t, &item, 1);
   PyObject *known = computed ? NULL : np_known(t, item);
   if (known && PyList_CheckExact(known) && PyList_GET_SIZE(known) == 0) {
     npy_intp none[1] = {0}; /* NumPy takes it for an array of integers */
@@ -84,12 +85,16 @@ static bool fancy_add_array(tracer *t, fancy_key *k, value *item) {
 
 static bool fancy_add_item(tracer *t, fancy_key *k, value *item) {
   if (fancy_is_array(t, item)) return fancy_add_array(t, k, item);
+  fancy_item number = {.kind = FANCY_INT, .from = item};
+  if (value_is_whole(item))
+    return np_number_arg(t, item, &number.number) && fancy_add(t, k, number);
+  if (item->type == &value_slice_type)
+    return fancy_add(t, k, (fancy_item){.kind = FANCY_BASIC, .from = item});
   PyObject *o = np_known(t, item);
   if (trace_pending(t)) return false;
   if (o == Py_Ellipsis) return fancy_add(t, k, (fancy_item){.kind = FANCY_DOTS, .from = item});
   if (o == Py_None || (o && PySlice_Check(o)))
     return fancy_add(t, k, (fancy_item){.kind = FANCY_BASIC, .from = item});
-  fancy_item number = {.kind = FANCY_INT, .from = item};
   if (!o || PyBool_Check(o) || !(PyLong_Check(o) || PyArray_IsScalar(o, Integer))) {
     trace_break(t, BREAK_DATA_DEPENDENT, "an index that is not known");
     return false;
@@ -169,14 +174,19 @@ static bool fancy_axes(tracer *t, fancy_key *k, fancy_read *r) {
     }
   }
   for (int i = 0; i < r->count; i++) {
-    int64_t n = r->from->type.dims[r->axes[i]], number = r->index[i]->number;
-    if (r->index[i]->masked && r->index[i]->extent != n) {
+    int64_t n = np_dim(r->from->type.dims[r->axes[i]]), number = r->index[i]->number;
+    if (r->index[i]->masked &&
+        size_same(t, r->index[i]->extent, r->from->type.dims[r->axes[i]]) <= 0) {
       trace_break(t, BREAK_RAISES, "a mask of other sizes than the array");
       return false;
     }
-    if (r->index[i]->kind != FANCY_INT || (number >= -n && number < n)) continue;
+    if (r->index[i]->kind != FANCY_INT) continue;
+    if (size_less(t, number, np_times(t, n, -1)) == 0 && size_less(t, number, n) > 0) continue;
+    size_know(t, number); /* which the message tells */
+    size_know(t, n);
+    if (trace_pending(t)) return false;
     trace_raise(t, PyExc_IndexError, "index %lld is out of bounds for axis %d with size %lld",
-                (long long)number, r->axes[i], (long long)n);
+                (long long)size_hint(t, number), r->axes[i], (long long)size_hint(t, n));
     return false;
   }
   return true;
@@ -240,10 +250,11 @@ static void fancy_small_strides(const np_array *a, npy_intp size, npy_intp *out)
 }
 
 /* An array of zeros like `a`, of at most two elements along each axis: a new reference. */
-static PyObject *fancy_small(const np_array *a) {
+static PyObject *fancy_small(tracer *t, const np_array *a) {
   npy_intp dims[LOOM_MAX_RANK], strides[LOOM_MAX_RANK];
   npy_intp size = (npy_intp)loom_dtype_size(a->type.dtype), below = 0, above = size;
-  fancy_small_strides(a, size, strides);
+  np_array now = np_layout_now(t, a);
+  fancy_small_strides(&now, size, strides);
   for (int i = 0; i < a->type.rank; i++) {
     bool less = !LOOM_DIM_IS_SYM(a->type.dims[i]) && a->type.dims[i] < 2;
     dims[i] = less ? a->type.dims[i] : 2;
@@ -266,14 +277,14 @@ static PyObject *fancy_small(const np_array *a) {
 }
 
 /* The key for the small V: a new reference. */
-static PyObject *fancy_small_key(const fancy_key *k) {
+static PyObject *fancy_small_key(tracer *t, const fancy_key *k) {
   PyObject *key = PyTuple_New(k->count);
   for (int i = 0; key && i < k->count; i++) {
     const fancy_item *item = &k->items[i];
     PyObject *o = item->kind == FANCY_DOTS    ? Py_NewRef(Py_Ellipsis)
                   : item->kind == FANCY_BASIC ? PySlice_New(NULL, NULL, NULL)
                   : item->kind == FANCY_INT   ? PyLong_FromLong(0)
-                                              : fancy_small(item->index);
+                                              : fancy_small(t, item->index);
     if (!o) Py_CLEAR(key);
     if (key) PyTuple_SET_ITEM(key, i, o);
   }
@@ -300,7 +311,7 @@ static bool fancy_is_placed(const fancy_read *r, PyArrayObject *a) {
 }
 
 static bool fancy_ask(tracer *t, const fancy_key *k, const fancy_read *r, fancy_result *out) {
-  PyObject *from = fancy_small(r->from), *key = from ? fancy_small_key(k) : NULL;
+  PyObject *from = fancy_small(t, r->from), *key = from ? fancy_small_key(t, k) : NULL;
   PyObject *result = key ? PyObject_GetItem(from, key) : NULL;
   bool good = result != NULL, shared = false;
   *out = (fancy_result){.scalar = good && !PyArray_CheckExact(result)};
@@ -329,16 +340,22 @@ static bool fancy_ask(tracer *t, const fancy_key *k, const fancy_read *r, fancy_
 
 /* ---- reading: the nodes --------------------------------------------------------------------- */
 
+/* A number everywhere. */
+static loom_value fancy_number(tracer *t, const loom_type *type, int64_t number) {
+  if (!LOOM_STRIDE_IS_SYM(number)) return emit_constant(t, type, (uint64_t)number);
+  return emit_broadcast_to(t, size_node(t, number), type->rank, type->dims);
+}
+
 /* An index as elements of int64 with all the dimensions, not negative; *bad gathers what is out of
  * bounds. */
 static loom_value fancy_offset(tracer *t, const fancy_read *r, int i, loom_value *bad) {
-  int64_t n = r->from->type.dims[r->axes[i]], number = r->index[i]->number;
+  int64_t n = np_dim(r->from->type.dims[r->axes[i]]), number = r->index[i]->number;
   loom_type type = type_make(LOOM_I64, r->rank, r->dims);
   if (!r->index[i]->index)
-    return emit_constant(t, &type, (uint64_t)(number < 0 ? number + n : number));
+    return fancy_number(t, &type, size_less(t, number, 0) > 0 ? np_plus(t, number, n) : number);
   loom_value v = emit_convert(t, np_read(t, r->index[i]->index), LOOM_I64);
   v = emit_broadcast_to(t, v, r->rank, r->dims);
-  loom_value size = emit_constant(t, &type, (uint64_t)n), zero = emit_constant(t, &type, 0);
+  loom_value size = fancy_number(t, &type, n), zero = emit_constant(t, &type, 0);
   loom_value wrapped = emit2(t, LOOM_OP_ADD, v, size);
   v = emit_select(t, emit_compare(t, "lt", v, zero), wrapped, v);
   loom_value outside =
@@ -353,7 +370,7 @@ loom_value fancy_linear(tracer *t, const fancy_read *r) {
   loom_value bad = LOOM_NO_VALUE, sum = LOOM_NO_VALUE;
   if (r->count == 1) return emit_convert(t, np_read(t, r->index[0]->index), LOOM_I64);
   for (int i = 0; i < r->count; i++) {
-    loom_value n = emit_constant(t, &type, (uint64_t)r->from->type.dims[r->axes[i]]);
+    loom_value n = fancy_number(t, &type, np_dim(r->from->type.dims[r->axes[i]]));
     loom_value v = fancy_offset(t, r, i, &bad);
     if (v == LOOM_NO_VALUE) return v;
     sum = i == 0 ? v : emit2(t, LOOM_OP_ADD, emit2(t, LOOM_OP_MUL, sum, n), v);
@@ -363,14 +380,15 @@ loom_value fancy_linear(tracer *t, const fancy_read *r) {
 }
 
 loom_value fancy_front(tracer *t, const fancy_read *r, int64_t *perm) {
-  int64_t dims[LOOM_MAX_RANK] = {1};
+  int64_t dims[LOOM_MAX_RANK], all = 1;
   bool indexed[LOOM_MAX_RANK] = {false};
   int n = 0, rank = 1;
   for (int i = 0; i < r->count; i++) {
     indexed[r->axes[i]] = true;
     perm[n++] = r->axes[i];
-    dims[0] *= r->from->type.dims[r->axes[i]];
+    all = np_times(t, all, np_dim(r->from->type.dims[r->axes[i]]));
   }
+  if (!size_admit(t, all, &dims[0])) return LOOM_NO_VALUE;
   for (int d = 0; d < r->from->type.rank; d++)
     if (!indexed[d]) dims[rank++] = r->from->type.dims[perm[n++] = d];
   if (dims[0] == 0) {
@@ -475,6 +493,7 @@ value *np_fancy_get(tracer *t, value *v, value *key) {
   if (!fancy_open(t, v, &k, &r)) return NULL;
   if (!fancy_ask(t, &k, &r, &like)) return NULL;
   loom_value node = fancy_gather(t, &r);
+  if (like.placed && !(np_gate_values(t, &v, 1) && np_gate_key(t, key))) return NULL;
   if (like.placed) return fancy_make_placed(t, v, key, &r, node, &like);
   return node == LOOM_NO_VALUE ? NULL : fancy_make(t, &k, &r, node, &like);
 }

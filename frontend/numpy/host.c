@@ -286,58 +286,55 @@ static value *host_value(tracer *t, PyObject *o, const host_output *outputs, uin
   return value_tuple_of(t, (PyObject *)Py_TYPE(o), items, n);
 }
 
-/* The size that is `now` with the first sample sizes and `later` with the second: one of the
- * operands', one more or less, or a constant. */
-static bool host_size(tracer *t, const np_host_call *first, const np_host_call *second, int64_t now,
-                      int64_t later, loom_dim *out) {
-  const loom_graph *graph = trace_graph(t);
-  int64_t a, b;
-  *out = now;
-  if (now == later) return true;
-  for (uint32_t k = 0; k < first->count; k++) {
-    const loom_type type = *loom_graph_type(graph, first->operands[k]);
-    for (int i = 0; i < type.rank; i++) {
-      if (!LOOM_DIM_IS_SYM(type.dims[i])) continue;
-      if (!loom_dim_eval(graph, type.dims[i], first->values, &a) ||
-          !loom_dim_eval(graph, type.dims[i], second->values, &b))
-        return false;
-      int64_t more = now - a;
-      if (more == later - b && more >= -1 && more <= 1)
-        return size_admit(t, np_plus(t, np_dim(type.dims[i]), more), out);
-    }
+/* Is one answer like another, but for sizes? */
+static bool host_is_like(const host_output *a, const host_output *b) {
+  return !a->gaps && !b->gaps && a->type.rank == b->type.rank && a->type.dtype == b->type.dtype &&
+         a->scalar == b->scalar &&
+         !memcmp(a->order, b->order, sizeof *a->order * (size_t)a->type.rank);
+}
+
+static bool host_lift(tracer *t, const np_host_call *asked, host_output *const *answers,
+                      uint32_t i) {
+  host_output *o = &answers[0][i];
+  int64_t stride = (int64_t)loom_dtype_size(o->type.dtype), seen[HOST_SETS];
+  int rank = o->type.rank;
+  for (int s = 1; s < HOST_SETS; s++)
+    if (!host_is_like(o, &answers[s][i])) return false;
+  for (int d = 0; d < rank; d++) {
+    for (int s = 0; s < HOST_SETS; s++)
+      seen[s] = answers[s][i].type.dims[d];
+    if (!np_host_size(t, asked, seen, &o->type.dims[d])) return false;
   }
-  return false;
+  for (int d = rank - 1; d >= 0; d--) {
+    o->strides[o->order[d]] = stride;
+    stride = np_times(t, stride, np_dim(o->type.dims[o->order[d]]));
+  }
+  return true;
 }
 
 /* Takes the sizes of results back to symbols. */
 static bool host_generalise(tracer *t, const np_call *c, const np_host_call *h, PyObject *callable,
                             host_output *o, uint32_t count) {
-  bool symbolic = false, good;
-  uint32_t others = 0;
+  bool symbolic = h->number_count > 0, good = true;
   for (uint32_t k = 0; k < h->count; k++)
     symbolic |= size_type_is_symbolic(loom_graph_type(trace_graph(t), h->operands[k]));
   if (!symbolic) return true;
-  np_host_call second = {0};
-  host_arguments_list l = {0};
-  host_output *again = trace_alloc(t, sizeof *again * NP_HOST_ARRAYS);
-  PyObject *result = again ? np_host_try(t, c, &second, &l, callable, true, HOST_ASCENDING) : NULL;
-  good = result && host_results(result, again, &others) && others == count;
-  for (uint32_t i = 0; i < count && good; i++) {
-    int64_t stride = (int64_t)loom_dtype_size(o[i].type.dtype);
-    int rank = o[i].type.rank;
-    good = !o[i].gaps && !again[i].gaps && again[i].type.rank == rank &&
-           again[i].type.dtype == o[i].type.dtype && again[i].scalar == o[i].scalar &&
-           !memcmp(again[i].order, o[i].order, sizeof *o->order * (size_t)rank);
-    for (int d = 0; d < rank && good; d++)
-      good = host_size(t, h, &second, o[i].type.dims[d], again[i].type.dims[d], &o[i].type.dims[d]);
-    for (int d = rank - 1; d >= 0 && good; d--) {
-      o[i].strides[o[i].order[d]] = stride;
-      stride = np_times(t, stride, np_dim(o[i].type.dims[o[i].order[d]]));
-    }
+  np_host_call asked[HOST_SETS] = {*h};
+  host_output *answers[HOST_SETS] = {o};
+  for (int s = 1; s < HOST_SETS && good; s++) {
+    host_arguments_list l = {0};
+    uint32_t others = 0;
+    answers[s] = trace_alloc(t, sizeof *o * NP_HOST_ARRAYS);
+    PyObject *result =
+        answers[s] ? np_host_try(t, c, &asked[s], &l, callable, s, HOST_ASCENDING) : NULL;
+    good = result && host_results(result, answers[s], &others) && others == count;
+    Py_XDECREF(result);
+    np_host_arguments_fini(&l);
   }
-  Py_XDECREF(result);
-  np_host_arguments_fini(&l);
-  np_host_fini(&second);
+  for (uint32_t i = 0; i < count && good; i++)
+    good = host_lift(t, asked, answers, i);
+  for (int s = 1; s < HOST_SETS; s++)
+    np_host_fini(&asked[s]);
   error_drop();
   return good && !trace_pending(t);
 }
@@ -371,7 +368,7 @@ static value *host_call(tracer *t, const np_call *c, int first) {
   host_arguments_list l = {0};
   PyObject *callable =
       c->callee ? Py_NewRef(c->callee) : PyObject_GetAttrString((PyObject *)&PyArray_Type, c->name);
-  PyObject *result = callable ? np_host_try(t, c, &h, &l, callable, false, first) : NULL;
+  PyObject *result = callable ? np_host_try(t, c, &h, &l, callable, 0, first) : NULL;
   bool good = result != NULL;
   value *v = NULL;
   if (good)
@@ -388,6 +385,19 @@ static value *host_call(tracer *t, const np_call *c, int first) {
 }
 
 value *np_host(tracer *t, const np_call *c) { return host_call(t, c, HOST_ASCENDING); }
+
+value *np_whole(tracer *t, const np_call *c) {
+  Py_ssize_t count = c->count + (c->kwnames ? PyTuple_GET_SIZE(c->kwnames) : 0);
+  return np_are_symbolic(t, c->args, count) ? np_host(t, c) : trace_not_implemented(t);
+}
+
+value *np_whole_or_known(tracer *t, const np_call *c) {
+  Py_ssize_t count = c->count + (c->kwnames ? PyTuple_GET_SIZE(c->kwnames) : 0);
+  bool done = false;
+  if (np_are_symbolic(t, c->args, count)) return np_host(t, c);
+  value *v = np_fold(t, c->callee, c->args, c->count, c->kwnames, &done);
+  return done || trace_pending(t) ? v : trace_not_implemented(t);
+}
 
 value *np_opaque(tracer *t, PyObject *callable, PyObject *fake, const char *name,
                  value *const *args, Py_ssize_t count, PyObject *kwnames) {
@@ -433,8 +443,7 @@ value *np_host_vectors(tracer *t, const np_call *c, int whole) {
   loom_type *types = trace_alloc(t, sizeof *types * NP_HOST_ARRAYS);
   np_array *first = np_array_of(c->args[0]);
   uint32_t count = 0, next = 0;
-  PyObject *result =
-      o && types ? np_host_try(t, c, &h, &l, c->callee, false, HOST_ASCENDING) : NULL;
+  PyObject *result = o && types ? np_host_try(t, c, &h, &l, c->callee, 0, HOST_ASCENDING) : NULL;
   bool good = result && (whole < 0 || first) && host_results(result, o, &count) &&
               host_vector_types(t, o, count, whole, first ? &first->type : NULL, types);
   loom_value v =
@@ -461,7 +470,7 @@ value *np_bincount(tracer *t, const np_call *c) {
 value *np_of_sizes(tracer *t, const np_call *c) {
   np_host_call h = {0};
   host_arguments_list l = {0};
-  PyObject *result = np_host_try(t, c, &h, &l, c->callee, false, HOST_ASCENDING);
+  PyObject *result = np_host_try(t, c, &h, &l, c->callee, 0, HOST_ASCENDING);
   np_host_arguments_fini(&l);
   np_host_fini(&h);
   error_drop();

@@ -13,15 +13,19 @@ typedef enum host_content {
   HOST_NOTHING /* no sample is wanted */
 } host_content;
 
+#define HOST_SETS 3 /* of sizes with which the library is asked */
+
 typedef struct host_arguments_list {
   PyObject *args, *kwargs, *sample_args, *sample_kwargs;
 } host_arguments_list;
 
 void np_host_arguments_fini(host_arguments_list *l);
 PyObject *np_host_spec(const loom_type *type); /* (type number, sizes) */
-/* The library's answer on samples, of the first content that it accepts: a new reference. `other`:
- * with other sizes where these are symbolic. */
+/* The library's answer on samples, of the first content that it accepts: a new reference. `set`: of
+ * the sets of sizes, where these are symbolic; 0 are this call's, when they are small. */
 PyObject *np_host_try(tracer *t, const np_call *c, np_host_call *h, host_arguments_list *l,
-                      PyObject *callable, bool other, int first);
+                      PyObject *callable, int set, int first);
+/* The size that was seen[s] when asked[s] was called. */
+bool np_host_size(tracer *t, const np_host_call *asked, const int64_t *seen, loom_dim *out);
 
 #endif

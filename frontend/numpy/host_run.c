@@ -6,10 +6,10 @@
 
 #include <fenv.h>
 
-PyObject *np_host_mark(bool scalar) {
-  static PyObject *marks[2];
-  if (!marks[scalar]) marks[scalar] = PyObject_CallNoArgs((PyObject *)&PyBaseObject_Type);
-  return marks[scalar];
+PyObject *np_host_mark(np_hole hole) {
+  static PyObject *marks[3];
+  if (!marks[hole]) marks[hole] = PyObject_CallNoArgs((PyObject *)&PyBaseObject_Type);
+  return marks[hole];
 }
 
 /* What the symbolic sizes of a capture are on this call. */
@@ -62,18 +62,20 @@ static PyObject *host_fill_items(host_inputs *in, PyObject *items) {
 /* An argument with its holes filled, in the order in which capture made them: a new reference. */
 static PyObject *host_fill(host_inputs *in, PyObject *item) {
   if (PyTuple_CheckExact(item) || PyList_CheckExact(item)) return host_fill_items(in, item);
-  bool scalar = item == np_host_mark(true);
-  if (!scalar && item != np_host_mark(false)) return Py_NewRef(item);
+  bool scalar = item == np_host_mark(HOLE_SCALAR), number = item == np_host_mark(HOLE_NUMBER);
+  if (!scalar && !number && item != np_host_mark(HOLE_ARRAY)) return Py_NewRef(item);
   if (in->next >= PyList_GET_SIZE(in->specs)) {
     PyErr_SetString(PyExc_SystemError, "frameloom: a host call has too few inputs");
     return NULL;
   }
   Py_ssize_t i = in->next++;
   PyObject *array = host_wrap(in->now, PyList_GET_ITEM(in->specs, i), in->buffers[i], false);
-  if (!scalar || !array) return array;
-  PyObject *number = PyArray_ToScalar(PyArray_DATA((PyArrayObject *)array), (PyArrayObject *)array);
+  if (!(scalar || number) || !array) return array;
+  PyArrayObject *a = (PyArrayObject *)array;
+  PyObject *filled =
+      number ? PyArray_GETITEM(a, PyArray_DATA(a)) : PyArray_ToScalar(PyArray_DATA(a), a);
   Py_DECREF(array);
-  return number;
+  return filled;
 }
 
 /* The result's axes in the order of the buffer's: a new reference. */

@@ -1,6 +1,7 @@
 /* Samples for host calls: made-up arrays of an operand's sizes and dtype, and what the library
  * makes of them. Where sizes are symbolic it is asked with two sets of them. */
 #include "frontend/numpy/host.h"
+#include "frontend/value/value.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +76,29 @@ PyObject *np_host_hole(tracer *t, np_host_call *h, np_array *a) {
   PyObject *spec = np_host_spec(&a->type);
   bool good = spec && PyList_Append(h->inputs, spec) == 0;
   Py_XDECREF(spec);
-  return good ? Py_NewRef(np_host_mark(a->scalar)) : NULL;
+  return good ? Py_NewRef(np_host_mark(a->scalar ? HOLE_SCALAR : HOLE_ARRAY)) : NULL;
+}
+
+/* A Python int that is symbolic, or a float that is computed: a hole, and a sample. */
+static PyObject *host_number(tracer *t, np_host_call *h, value *v, PyObject **sample) {
+  int64_t number = 0, now = 0;
+  bool whole = value_is_whole(v);
+  if (h->count >= NP_HOST_ARRAYS) return NULL;
+  if (whole && (!value_size_of(t, v, &number) || size_is_looped(t, number) ||
+                !loom_stride_eval(trace_graph(t), number, h->values, &now)))
+    return NULL;
+  if (whole && size_is_late(t, number)) return NULL;
+  loom_value node = number_node(t, v);
+  const loom_type *type = node == LOOM_NO_VALUE ? NULL : loom_graph_type(trace_graph(t), node);
+  if (!type || (!whole && type->dtype != LOOM_F64)) return NULL;
+  PyObject *spec = np_host_spec(type);
+  bool good = spec && PyList_Append(h->inputs, spec) == 0;
+  Py_XDECREF(spec);
+  if (!good) return NULL;
+  if (whole) h->numbers[h->number_count++] = number;
+  h->operands[h->count++] = node;
+  *sample = whole ? PyLong_FromLongLong(now) : PyFloat_FromDouble(1.5);
+  return *sample ? Py_NewRef(np_host_mark(HOLE_NUMBER)) : NULL;
 }
 
 /* Elements of a sample. */
@@ -123,8 +146,13 @@ static bool host_items(tracer *t, np_host_call *h, value *v, host_content conten
 static bool host_argument(tracer *t, np_host_call *h, value *v, host_content content,
                           PyObject **item, PyObject **sample) {
   np_array *a = np_array_of(v);
-  PyObject *known = a && !a->scalar ? NULL : np_known(t, v);
+  bool number = v->type == &value_number_type && content != HOST_NOTHING;
+  PyObject *known = number || (a && !a->scalar) ? NULL : np_known(t, v);
   *item = *sample = NULL;
+  if (number) {
+    *item = host_number(t, h, v, sample);
+    return *item != NULL;
+  }
   if (known) {
     PyObject *plain = a ? Py_NewRef(known) : value_plain(t, v);
     bool ufunc = Py_IS_TYPE(known, &PyUFunc_Type) && np_ufunc_is_own(known);
@@ -186,22 +214,23 @@ static bool host_arguments(tracer *t, const np_call *c, np_host_call *h, host_co
 }
 
 /* Sizes for samples: this call's where they are small, and others. */
-static void host_choose_sizes(tracer *t, np_host_call *h, bool other) {
+static void host_choose_sizes(tracer *t, np_host_call *h, int set) {
   const loom_graph *graph = trace_graph(t);
   for (uint32_t i = 0; i < graph->symbol_count && i < LOOM_MAX_SYMBOLS; i++) {
     int64_t now = graph->symbols[i].hint;
     if (now > 512) now = 509 + i;
-    h->values[i] = now + (other ? 3 + 2 * (int64_t)i : 0);
+    h->values[i] = now + set * (3 + 2 * (int64_t)i) + (set > 1);
   }
+  formula_sample(t, h->values);
 }
 
 /* One attempt: a new reference; NULL with an exception when it was called and raised one. */
 static PyObject *host_ask(tracer *t, const np_call *c, np_host_call *h, host_arguments_list *l,
-                          PyObject *callable, bool other, int content) {
+                          PyObject *callable, int set, int content) {
   np_host_fini(h);
   np_host_arguments_fini(l);
   if (!np_host_init(h)) return NULL;
-  host_choose_sizes(t, h, other);
+  host_choose_sizes(t, h, set);
   if (!host_arguments(t, c, h, content, l) || trace_pending(t) || h->count == 0) return NULL;
   return np_call_quietly(callable, l->sample_args, l->sample_kwargs);
 }
@@ -236,16 +265,16 @@ static void host_blame(tracer *t, const np_call *c) {
 }
 
 PyObject *np_host_try(tracer *t, const np_call *c, np_host_call *h, host_arguments_list *l,
-                      PyObject *callable, bool other, int first) {
+                      PyObject *callable, int set, int first) {
   PyObject *result = NULL;
   if (c->sampler) {
-    result = host_ask(t, c, h, l, c->sampler, other, HOST_SHAPES);
+    result = host_ask(t, c, h, l, c->sampler, set, HOST_SHAPES);
     if (!result && PyErr_Occurred()) host_blame(t, c);
     return result;
   }
   for (int content = first; content < HOST_CONTENTS && !result; content++) {
     host_drop(c);
-    result = host_ask(t, c, h, l, callable, other, content);
+    result = host_ask(t, c, h, l, callable, set, content);
     if (!result && (!PyErr_Occurred() || h->count == 0)) break;
   }
   if (!result && c->opaque && PyErr_Occurred()) host_blame(t, c);

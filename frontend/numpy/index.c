@@ -275,8 +275,7 @@ value *np_get_item(tracer *t, value *v, value *key) {
   value *taken = np_mask_get(t, v, key);
   if (!taken && !trace_pending(t)) taken = index_take(t, a, key);
   if (taken || trace_pending(t)) return taken;
-  if (np_is_fancy(t, key))
-    return np_gate_values(t, &v, 1) && np_gate_key(t, key) ? np_fancy_get(t, v, key) : NULL;
+  if (np_is_fancy(t, key)) return np_gate_late(t, v) ? np_fancy_get(t, v, key) : NULL;
   if (!index_plan_make(t, a, key, &p)) return NULL;
   if (p.all_ints) return index_element(t, v, key, &p);
   return index_view(t, a, &p);
@@ -370,8 +369,7 @@ bool np_set_item(tracer *t, value *v, value *key, value *item) {
   bool set = index_set_mask(t, a, key, item, &mine) || np_mask_set(t, v, key, item);
   if (set || trace_pending(t)) return set;
   if (np_is_fancy(t, key))
-    return np_placed_same(v, key, item) || (np_gate_values(t, &v, 1) && np_gate_key(t, key) &&
-                                            np_gate_key(t, item) && np_fancy_set(t, v, key, item));
+    return np_placed_same(v, key, item) || (np_gate_late(t, v) && np_fancy_set(t, v, key, item));
   if (trace_pending(t) || !index_plan_make(t, a, key, &p)) return false;
   np_array *from = np_array_of(item);
   bool sequence = from ? from->type.rank > 0

@@ -89,6 +89,11 @@ static void layout_pin(tracer *t, const np_array *a) {
     }
 }
 
+np_array np_layout_now(tracer *t, const np_array *a) {
+  if (np_is_symbolic(a)) layout_pin(t, a);
+  return layout_now(t, a);
+}
+
 /* Strides of a new array with this call's sizes, as products of symbolic sizes. */
 static void layout_lift(tracer *t, const loom_type *type, int64_t *strides) {
   int order[LOOM_MAX_RANK], count = 0;

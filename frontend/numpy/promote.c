@@ -141,7 +141,8 @@ static value *promote_known(tracer *t, PyObject *known) {
 /* A nested list or tuple as an array: NumPy makes one of known numbers, else the items are stacked.
  */
 static value *promote_stack(tracer *t, value *v) {
-  PyObject *known = value_has_data(v) ? NULL : value_known(t, v);
+  bool computed = value_has_data(v) || np_are_symbolic(t, &v, 1);
+  PyObject *known = computed ? NULL : value_known(t, v);
   if (known) return promote_known(t, trace_keep(t, known));
   v = trace_to_tuple(t, v);
   if (!v) return NULL;

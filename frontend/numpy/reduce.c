@@ -2,6 +2,7 @@
  * cumprod, and the methods reduce, accumulate and outer of ufuncs. Dtype rules and errors are those
  * of ufunc.reduce and of NumPy's _methods.py. */
 #include "frontend/numpy/capture.h"
+#include "frontend/value/value.h"
 
 #include <math.h>
 #include <string.h>
@@ -195,7 +196,29 @@ static value *reduce_call(tracer *t, const np_call *c, const char *kind, const c
 #define REDUCE_TRUTH "a | axis out keepdims where"
 
 value *np_sum(tracer *t, const np_call *c) { return reduce_call(t, c, "sum", REDUCE_TYPED); }
-value *np_prod(tracer *t, const np_call *c) { return reduce_call(t, c, "prod", REDUCE_TYPED); }
+/* np.prod(a.shape): of ints some of which are symbolic. */
+static bool reduce_is_shape(tracer *t, value *v) {
+  if (v->type != &value_tuple_type || !np_are_symbolic(t, &v, 1)) return false;
+  for (Py_ssize_t i = 0; i < v->seq.count; i++)
+    if (!value_is_whole(v->seq.items[i])) return false;
+  return true;
+}
+
+value *np_prod(tracer *t, const np_call *c) {
+  int64_t product = 1, number;
+  bool plain = c->count == 1 && !c->kwnames, done = false;
+  if (plain && c->args[0]->type == &value_tuple_type && !np_are_symbolic(t, c->args, 1)) {
+    value *known = np_fold(t, c->callee, c->args, 1, NULL, &done);
+    if (done || trace_pending(t)) return known;
+  }
+  if (!plain || !reduce_is_shape(t, c->args[0])) return reduce_call(t, c, "prod", REDUCE_TYPED);
+  for (Py_ssize_t i = 0; i < c->args[0]->seq.count; i++) {
+    if (!np_number_arg(t, c->args[0]->seq.items[i], &number)) return NULL;
+    product = np_times(t, product, number);
+  }
+  return trace_pending(t) ? NULL : np_result(t, np_number_node(t, product), NULL);
+}
+
 value *np_min(tracer *t, const np_call *c) { return reduce_call(t, c, "min", REDUCE_UNTYPED); }
 value *np_max(tracer *t, const np_call *c) { return reduce_call(t, c, "max", REDUCE_UNTYPED); }
 value *np_all(tracer *t, const np_call *c) { return reduce_call(t, c, "and", REDUCE_TRUTH); }

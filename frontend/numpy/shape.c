@@ -1,6 +1,7 @@
 /* Functions that move elements without computing: reshape, transposes, joins, repeats, diagonals. A
  * view comes back wherever NumPy gives one. */
 #include "frontend/numpy/capture.h"
+#include "frontend/value/value.h"
 
 #include <string.h>
 
@@ -417,7 +418,7 @@ value *np_sliding_window(tracer *t, const np_call *c) {
   value *v = p[0];
   for (int i = 0; i < count; i++) {
     if (!np_axis(t, all ? i : axes[i], a->type.rank, &axis)) return NULL;
-    if (widths[i] < 1 || widths[i] > np_array_of(v)->type.dims[axis])
+    if (widths[i] < 1 || size_less(t, np_dim(np_array_of(v)->type.dims[axis]), widths[i]) != 0)
       return np_unsupported(t, c, "with a window of no element, or larger than the array");
     if (!(v = np_view_window(t, np_array_of(v), axis, widths[i]))) return NULL;
   }
@@ -571,6 +572,47 @@ value *np_roll(tracer *t, const np_call *c) {
   return np_fresh(t, v, strides);
 }
 
+#define SPLIT_PARTS 64
+
+/* np.array_split into so many parts, where the size is symbolic: the first ones are longer by one.
+ */
+value *np_array_split(tracer *t, const np_call *c) {
+  value *p[3], *parts[SPLIT_PARTS];
+  int64_t axis = 0, count;
+  int along;
+  Py_ssize_t all = c->count + (c->kwnames ? PyTuple_GET_SIZE(c->kwnames) : 0);
+  if (!np_are_symbolic(t, c->args, all)) return trace_not_implemented(t);
+  if (!np_parse(t, c, "ary indices_or_sections | axis", p)) return NULL;
+  np_array *a = np_array_of(p[0]);
+  if (!a || p[1]->type == &value_number_type || np_is_array(p[1]) || !value_is_whole(p[1]))
+    return trace_not_implemented(t);
+  if (!np_int_arg(t, p[1], &count) || (p[2] && !np_int_arg(t, p[2], &axis)) ||
+      !np_axis(t, axis, a->type.rank, &along))
+    return NULL;
+  if (count < 1 || count > SPLIT_PARTS || !LOOM_DIM_IS_SYM(a->type.dims[along]))
+    return trace_not_implemented(t);
+  int64_t n = np_dim(a->type.dims[along]), each, extra, starts[LOOM_MAX_RANK] = {0};
+  int64_t sizes[LOOM_MAX_RANK], steps[LOOM_MAX_RANK], from = 0;
+  if (!size_op(t, LOOM_EXPR_FLOORDIV, n, count, &each) ||
+      !size_op(t, LOOM_EXPR_MOD, n, count, &extra))
+    return NULL;
+  for (int i = 0; i < a->type.rank; i++) {
+    sizes[i] = a->type.dims[i];
+    steps[i] = 1;
+  }
+  for (int64_t i = 0; i < count; i++) {
+    int64_t more = 0, to;
+    if (extra && !size_op(t, LOOM_EXPR_MIN, extra, i + 1, &more)) return NULL;
+    to = np_plus(t, np_times(t, each, i + 1), more);
+    starts[along] = from;
+    int64_t size;
+    if (!size_minus(t, to, from, &size) || !size_admit(t, size, &sizes[along])) return NULL;
+    if (!(parts[i] = np_view_slice(t, a, starts, sizes, steps))) return NULL;
+    from = to;
+  }
+  return value_list(t, parts, count);
+}
+
 /* ---- diagonals ---- */
 
 /* The elements (i, i + offset) of the last two dimensions: every (n + 1)th of the two taken as one.
@@ -593,10 +635,14 @@ static value *diagonal_view(tracer *t, np_array *a, int64_t offset) {
   int64_t start = length ? np_plus(t, np_times(t, strides[rank - 2], down),
                                    np_times(t, strides[rank - 1], right))
                          : 0;
-  if (LOOM_STRIDE_IS_SYM(n)) { /* a step of n + 1 has to be known */
-    size_know(t, n);
-    return NULL;
+  if (trace_pending(t)) return NULL;
+  if (LOOM_STRIDE_IS_SYM(n) && length) { /* no step of a slice: that has to be known */
+    int64_t first = np_plus(t, np_times(t, n, down), right);
+    value *d = np_view_diagonal(t, a, first, np_plus(t, n, 1), length);
+    if (d) np_array_of(d)->offset = np_plus(t, a->offset, start);
+    return d;
   }
+  if (LOOM_STRIDE_IS_SYM(n)) return size_know(t, n), NULL;
   if (!size_admit(t, np_times(t, m, n), &dims[rank - 2])) return NULL;
   value *flat = np_view_reshape(t, a, rank - 1, dims, strides);
   if (!flat) return NULL;

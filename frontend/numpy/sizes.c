@@ -6,6 +6,7 @@
  * symbolic size is at least 2 (size.c), so that comparing a code with 0 or 1 is right; any other
  * comparison goes through size_same, size_equal or size_less. */
 #include "frontend/numpy/capture.h"
+#include "frontend/value/value.h"
 
 #include <stdlib.h>
 
@@ -22,6 +23,12 @@ int64_t np_plus(tracer *t, int64_t a, int64_t b) {
 }
 
 int64_t np_dim(loom_dim dim) { return loom_stride_of_dim(dim); }
+
+loom_value np_number_node(tracer *t, int64_t number) {
+  const loom_type type = {.dtype = LOOM_I64};
+  return LOOM_STRIDE_IS_SYM(number) ? size_node(t, number)
+                                    : emit_constant(t, &type, (uint64_t)number);
+}
 
 int64_t np_count(tracer *t, const loom_type *type) {
   int64_t n = 1;
@@ -145,14 +152,26 @@ value *np_number(tracer *t, int64_t number) {
   return LOOM_STRIDE_IS_SYM(number) ? value_size(t, number) : np_int(t, number);
 }
 
+/* The number that an int of the library's is; it is no input of sizes alone: false. */
+bool np_size_of(tracer *t, value *v, int64_t *out) {
+  np_array *a = np_array_of(v);
+  if (!a || !a->scalar || a->type.dtype != LOOM_I64 || np_known(t, v)) return false;
+  const loom_value_info *info = &trace_graph(t)->values[np_read(t, a)];
+  if (info->node >= 0) return false;
+  const struct capture_input *in = &t->capture->inputs[info->index];
+  *out = in->size;
+  return !in->source && !in->constant && !in->formula && LOOM_STRIDE_IS_SYM(in->size);
+}
+
 bool np_number_arg(tracer *t, value *v, int64_t *out) {
+  if (np_is_array(v) && np_size_of(t, v, out)) return true;
   if (v->type == &value_number_type) return value_size_of(t, v, out) || np_int_arg(t, v, out);
   return np_int_arg(t, v, out);
 }
 
 bool np_numbers_arg(tracer *t, value *v, int *count, int64_t *out) {
   *count = 1;
-  if (v->type == &value_number_type) return np_number_arg(t, v, out);
+  if (v->type == &value_number_type || np_size_of(t, v, out)) return np_number_arg(t, v, out);
   if (v->type != &value_tuple_type && v->type != &value_list_type)
     return np_ints_arg(t, v, count, out);
   value *tuple = trace_to_tuple(t, v);
@@ -197,6 +216,24 @@ static void sizes_visit(tracer *t, value *v, int depth, void (*arrays)(tracer *,
   }
 }
 
+static bool sizes_is_symbolic(tracer *t, value *v, int depth) {
+  bool any = false;
+  if (!v || depth > 8) return false;
+  if (np_is_array(v)) return np_is_symbolic(np_array_of(v));
+  if (v->type == &value_number_type) return number_is_size(v);
+  if (v->type != &value_tuple_type && v->type != &value_list_type) return false;
+  for (Py_ssize_t i = 0; i < v->seq.count && !any; i++)
+    any = sizes_is_symbolic(t, v->seq.items[i], depth + 1);
+  return any;
+}
+
+bool np_are_symbolic(tracer *t, value *const *values, Py_ssize_t count) {
+  bool any = false;
+  for (Py_ssize_t i = 0; trace_graph(t)->symbol_count && i < count && !any; i++)
+    any = sizes_is_symbolic(t, values[i], 0);
+  return any;
+}
+
 bool np_gate_values(tracer *t, value *const *values, Py_ssize_t count) {
   for (Py_ssize_t i = 0; trace_graph(t)->symbol_count && i < count; i++)
     sizes_visit(t, values[i], 0, np_know_sizes, size_know);
@@ -206,6 +243,16 @@ bool np_gate_values(tracer *t, value *const *values, Py_ssize_t count) {
 static void sizes_know_early(tracer *t, const np_array *a) {
   for (int i = 0; i < a->type.rank; i++)
     if (!size_is_late(t, np_dim(a->type.dims[i]))) size_know(t, np_dim(a->type.dims[i]));
+}
+
+static void sizes_know_late(tracer *t, const np_array *a) {
+  for (int i = 0; i < a->type.rank; i++)
+    if (size_is_late(t, np_dim(a->type.dims[i]))) size_know(t, np_dim(a->type.dims[i]));
+}
+
+bool np_gate_late(tracer *t, value *v) {
+  if (size_any_late(t)) sizes_visit(t, v, 0, sizes_know_late, NULL);
+  return !trace_pending(t);
 }
 
 bool np_gate_key(tracer *t, value *key) {

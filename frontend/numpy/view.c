@@ -98,6 +98,22 @@ value *np_constant_scalar(tracer *t, loom_dtype dtype, uint64_t bits) {
   return np_result(t, emit_constant(t, &type, bits), NULL);
 }
 
+/* The last two dimensions of the parent taken as one, from a[0] in steps of b[0]. */
+static loom_value view_read_diagonal(tracer *t, loom_value p, const np_array *a) {
+  int last = a->type.rank - 1;
+  loom_type whole = a->parent->type, type = type_make(LOOM_I64, 1, &a->type.dims[last]);
+  int64_t all = np_times(t, np_dim(whole.dims[last]), np_dim(whole.dims[last + 1]));
+  if (!size_admit(t, all, &whole.dims[last])) return LOOM_NO_VALUE;
+  loom_value index = emit_iota(t, &type, 0), step = np_number_node(t, a->b[0]);
+  index = emit2(t, LOOM_OP_MUL, index, emit_broadcast_to(t, step, 1, type.dims));
+  loom_value start = emit_broadcast_to(t, np_number_node(t, a->a[0]), 1, type.dims);
+  loom_attr attrs[2] = {attr_int(last), attr_str("clip")};
+  loom_value in[2] = {emit_reshape(t, p, last + 1, whole.dims),
+                      emit2(t, LOOM_OP_ADD, index, start)};
+  if (in[0] == LOOM_NO_VALUE || in[1] == LOOM_NO_VALUE) return LOOM_NO_VALUE;
+  return trace_node(t, LOOM_OP_GATHER, in, 2, attrs, 2, NULL);
+}
+
 /* Element [..., i, ..., j] is the parent's [..., i + j, ...]. */
 static loom_value view_read_window(tracer *t, loom_value p, int axis, const np_array *a) {
   int64_t perm[LOOM_MAX_RANK];
@@ -123,6 +139,7 @@ loom_value np_read(tracer *t, np_array *a) {
   case VIEW_TRANSPOSE: p = emit_transpose(t, p, a->a); break;
   case VIEW_RESHAPE: p = emit_reshape(t, p, a->type.rank, a->type.dims); break;
   case VIEW_PART: p = emit1(t, a->a[0] ? LOOM_OP_IMAG : LOOM_OP_REAL, p); break;
+  case VIEW_DIAGONAL: p = view_read_diagonal(t, p, a); break;
   case VIEW_WINDOW: p = view_read_window(t, p, (int)a->a[0], a); break;
   default: p = emit_broadcast_to(t, p, a->type.rank, a->type.dims); break;
   }
@@ -310,13 +327,29 @@ value *np_view_broadcast(tracer *t, np_array *p, int rank, const int64_t *dims) 
   return v;
 }
 
+value *np_view_diagonal(tracer *t, np_array *p, int64_t start, int64_t step, int64_t length) {
+  np_array *a;
+  value *v = view_new(t, &p, VIEW_DIAGONAL, &a);
+  if (!v) return NULL;
+  a->type = p->type;
+  int last = --a->type.rank - 1;
+  if (!size_admit(t, length, &a->type.dims[last])) return NULL;
+  memcpy(a->strides, p->strides, sizeof p->strides);
+  a->strides[last] = np_plus(t, p->strides[last], p->strides[last + 1]);
+  a->a[0] = start;
+  a->b[0] = step;
+  a->writeable = false;
+  return trace_pending(t) ? NULL : v;
+}
+
 value *np_view_window(tracer *t, np_array *p, int axis, int64_t width) {
   np_array *a;
   value *v = view_new(t, &p, VIEW_WINDOW, &a);
   if (!v) return NULL;
   a->type = p->type;
   memcpy(a->strides, p->strides, sizeof p->strides);
-  a->type.dims[axis] -= width - 1;
+  if (!size_admit(t, np_plus(t, np_dim(p->type.dims[axis]), 1 - width), &a->type.dims[axis]))
+    return NULL;
   a->type.dims[a->type.rank] = width;
   a->strides[a->type.rank++] = p->strides[axis];
   a->a[0] = axis;

@@ -252,6 +252,17 @@ uint64_t formula_symbols(const tracer *t, uint64_t symbols) {
   return all;
 }
 
+void formula_sample(tracer *t, int64_t *symbols) {
+  const capture *c = t->capture;
+  int64_t now;
+  for (uint32_t i = 0; i < c->guard_count; i++) {
+    const size_guard *p = c->guards[i].payload;
+    if (c->guards[i].kind == GUARD_SIZE && p->test == SIZE_COMPUTES &&
+        formula_int_now(c, p->right, symbols, &now))
+      symbols[c->graph.exprs[LOOM_STRIDE_EXPR(p->left)].value] = now;
+  }
+}
+
 static uint64_t formula_row_symbols(tracer *t, int64_t slot) {
   PyObject *row = PyList_GET_ITEM(t->capture->formulas, slot);
   const loom_graph *graph = trace_graph(t);

@@ -440,6 +440,8 @@ value *formula_call(tracer *t, PyObject *callee, value *const *args, Py_ssize_t 
 value *formula_operate(tracer *t, int op, value *l, value *r);
 value *formula_compare(tracer *t, int op, value *l, value *r);
 void formula_know(tracer *t, int64_t slot); /* it has to be known: so have the sizes behind it */
+/* Symbols that formulas give, in a sample where the others are these. */
+void formula_sample(tracer *t, int64_t *symbols);
 uint64_t formula_symbols(const tracer *t, uint64_t symbols);
 /* An operator on two live numbers; NULL, perhaps without an exception, when there is no result. */
 PyObject *const_operate(int op, PyObject *l, PyObject *r);
