@@ -187,11 +187,31 @@ static bool number_within(tracer *t, int64_t number, int64_t limit) {
   return size_less(t, -limit, number) > 0 && size_less(t, number, limit) > 0;
 }
 
+/* A float that the graph computes; not one that it is given. */
+static bool number_is_data_float(tracer *t, const value *v) {
+  if (v->type != &value_number_type || number_is_size(v)) return false;
+  const loom_graph *graph = trace_graph(t);
+  return loom_graph_type(graph, v->number.node)->dtype == LOOM_F64 &&
+         graph->values[v->number.node].node >= 0;
+}
+
+/* Compares as `kind` with a number: the graph checks it, and the plain function runs where it does
+ * not hold. */
+static bool number_assume(tracer *t, const char *kind, loom_value node, double number) {
+  loom_type type = {.dtype = LOOM_F64};
+  loom_attr attr = {.kind = LOOM_ATTR_SCALAR}, how = {.kind = LOOM_ATTR_STR, .str = kind};
+  memcpy(&attr.bits, &number, sizeof number);
+  loom_value in[2] = {node, trace_node(t, LOOM_OP_CONSTANT, NULL, 0, &attr, 1, &type)};
+  loom_value holds = trace_node(t, LOOM_OP_COMPARE, in, 2, &how, 1, NULL);
+  return holds != LOOM_NO_VALUE && trace_assume(t, holds, true);
+}
+
 /* The value of a float or int that is known not to be 0, with a guard for one that is an argument.
  */
 static bool number_nonzero(tracer *t, value *v) {
   if (value_is_const(v)) return PyObject_IsTrue(v->object) == 1;
   if (number_is_size(v)) return size_equal(t, v->number.size, 0) == 0;
+  if (number_is_data_float(t, v)) return number_assume(t, "ne", v->number.node, 0);
   if (!v->source || v->source->kind != SOURCE_ARG || number_dtype(t, v) != LOOM_F64) return false;
   PyObject *now = t->args[v->source->index];
   if (!PyFloat_CheckExact(now) || PyFloat_AS_DOUBLE(now) == 0) return false;
@@ -317,6 +337,14 @@ static value *number_ints(tracer *t, int op, value *l, value *r) {
   }
 }
 
+#define NUMBER_SQUARED 1e150 /* larger ones raise an OverflowError */
+
+static bool number_is_two(const value *v) {
+  return value_is_const(v) &&
+         ((PyLong_CheckExact(v->object) && PyLong_AsLong(v->object) == 2) ||
+          (PyFloat_CheckExact(v->object) && PyFloat_AS_DOUBLE(v->object) == 2));
+}
+
 static value *number_binary(tracer *t, int op, value *l, value *r, bool inplace) {
   loom_opcode opcode = op == NUMBER_ADD   ? LOOM_OP_ADD
                        : op == NUMBER_SUB ? LOOM_OP_SUB
@@ -335,6 +363,14 @@ static value *number_binary(tracer *t, int op, value *l, value *r, bool inplace)
     value *ints = number_ints(t, op, l, r);
     return ints || trace_pending(t) ? ints : number_look_up(t, op, l, r);
   }
+  if (op == NUMBER_POW && number_is_data_float(t, l) && number_is_two(r)) {
+    value *table = series_operate(t, op, l, r); /* as Python rounds it */
+    if (table || trace_pending(t)) return table;
+    return number_assume(t, "lt", trace_node(t, LOOM_OP_ABS, &l->number.node, 1, NULL, 0, NULL),
+                         NUMBER_SQUARED)
+               ? number_binary(t, NUMBER_MUL, l, l, false)
+               : NULL;
+  }
   if (opcode == LOOM_OP_COUNT) return number_look_up(t, op, l, r);
   loom_value operands[2] = {number_float(t, l), number_float(t, r)};
   if (operands[0] == LOOM_NO_VALUE || operands[1] == LOOM_NO_VALUE)
@@ -349,6 +385,10 @@ bool value_is_whole(value *v) {
 }
 
 value *number_sqrt(tracer *t, value *v) {
+  if (number_is_data_float(t, v)) /* what is no number raises nothing: rare enough */
+    return number_assume(t, "ge", v->number.node, 0)
+               ? number_made(t, trace_node(t, LOOM_OP_SQRT, &v->number.node, 1, NULL, 0, NULL))
+               : NULL;
   if (!number_is_size(v) || size_less(t, v->number.size, 0) != 0) return NULL;
   loom_value number = number_float(t, v);
   return number == LOOM_NO_VALUE

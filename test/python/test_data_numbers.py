@@ -1,6 +1,7 @@
 """Python numbers that are data of arrays: sums of them, to the last bit, ints that are computed with, lists and ranges as
 indices."""
 
+import math
 import random
 import struct
 
@@ -107,3 +108,49 @@ def test_indices(function):
         got, want = (outcome(f, [w.copy(), 3]) for f in (compiled, function))
         assert_same(got, want)
     assert frameloom.explain(function, w, 3).graph_break_count == 0 or want[1]
+
+
+def f_sqrt(w):
+    return math.sqrt(float(w @ w)) + math.sqrt(float(w[0]) * 2)
+
+
+def f_sqrt_of_negative(w):
+    return math.sqrt(float(w[0]) - 10)
+
+
+def f_quotient(w):
+    return 1 / float(w.sum()), float(w[0]) / float(w[1]), 2.5 / (float(w[0]) - 1e300)
+
+
+def f_by_zero(w):
+    w[2] = 5
+    return 1 / (float(w[0]) - float(w[0]))
+
+
+def f_square(w):
+    return float(w[0]) ** 2 + float(w[1]) ** 2.0
+
+
+def f_square_overflows(w):
+    return (float(w[0]) * 1e200) ** 2
+
+
+def f_norms(w):
+    total = 0.0
+    for i in range(40):
+        total = math.sqrt(total**2 + float(w[i % 3])) / (1 + total)
+    return total
+
+
+@pytest.mark.parametrize("function", [f_sqrt, f_sqrt_of_negative, f_quotient, f_by_zero, f_square, f_square_overflows, f_norms])
+def test_floats(function):
+    compiled = frameloom.compile(function)
+    for seed in range(4):
+        w = np.random.default_rng(seed).random(3) + 0.5
+        mine, his = w.copy(), w.copy()
+        got, want = outcome(compiled, [mine]), outcome(function, [his])
+        assert type(got[1]) is type(want[1])
+        assert_same(mine, his)
+        if want[1] is None:
+            np.testing.assert_allclose(got[0], want[0], rtol=1e-14)
+    assert frameloom.explain(function, w).graph_break_count == 0 if want[1] is None else want[1]
