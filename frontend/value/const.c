@@ -272,10 +272,12 @@ static PyObject *const_types(tracer *t, value *key) {
  * pending: it is something else. */
 static value *const_generic(tracer *t, PyObject *cls, value *key) {
   PyObject *typing = PyImport_AddModule("typing"), *result = NULL; /* borrowed */
-  PyObject *generic = typing ? PyDict_GetItemString(PyModule_GetDict(typing), "Generic") : NULL;
+  PyObject *names = typing ? PyModule_GetDict(typing) : NULL;
+  PyObject *generic = names ? PyDict_GetItemString(names, "Generic") : NULL;
   PyObject *name = trace_keep(t, PyUnicode_InternFromString("__class_getitem__"));
   const PyMappingMethods *mapping = Py_TYPE(cls)->tp_as_mapping;
-  if (!generic || !PyType_Check(generic) || cls == generic || !name || class_is_made(t, cls)) return error_drop(), NULL;
+  bool known = generic && PyType_Check(generic) && cls != generic && name;
+  if (!known || class_is_made(t, cls)) return error_drop(), NULL;
   PyObject *own = _PyType_Lookup((PyTypeObject *)generic, name);
   if ((mapping && mapping->mp_subscript) || class_lookup(t, (PyTypeObject *)cls, name) != own)
     return NULL;

@@ -2,8 +2,8 @@
  * they are taken as far as capture has come.
  *
  * Where one stands is guarded. Once a call has found it elsewhere its place is a number of the
- * graph, and such a one is left to Python, as is one on the stack of a frame that goes on: each call
- * would need a version. Only itertools.count is followed from wherever it is. */
+ * graph, and such a one is left to Python, as is one on the stack of a frame that goes on: each
+ * call would need a version. Only itertools.count is followed from wherever it is. */
 #include "frontend/value/value.h"
 
 #define LIVE_ITER_PARTS 16
