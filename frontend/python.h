@@ -32,6 +32,13 @@ static inline uint64_t python_dict_version(PyObject *dict) {
 /* ---- objects -----------------------------------------------------------------------------------
  */
 
+/* Has a generator begun, and is not through? What is below 0 can be resumed; the least is one that
+ * has not begun. */
+static inline bool python_generator_waits(PyObject *generator) {
+  int state = ((PyGenObject *)generator)->gi_frame_state;
+  return state < 0 && state > (LOOM_PYTHON >= 313 ? -3 : -2);
+}
+
 /* Is this what a weak reference refers to? NULL: is it dead? */
 static inline int python_weakref_is(PyObject *reference, PyObject *object) {
 #if LOOM_PYTHON >= 313

@@ -267,6 +267,7 @@ static step step_bad(tracer *t, const char *what) {
 
 step step_POP(tracer *t, frame *f, const loom_instr *in) {
   NEED(1);
+  if (!trace_lets_go(t, f, f->stack[f->sp - 1])) return STEP_FAIL;
   f->sp--;
   return STEP_NEXT;
 }
@@ -345,6 +346,7 @@ step step_LOAD_FAST_AND_CLEAR(tracer *t, frame *f, const loom_instr *in) {
 step step_STORE_FAST(tracer *t, frame *f, const loom_instr *in) {
   LOCAL(in->arg);
   NEED(1);
+  if (!trace_lets_go(t, f, f->locals[in->arg])) return STEP_FAIL;
   value *v = frame_pop(f);
   f->locals[in->arg] = v == t->null ? NULL : v;
   return STEP_NEXT;
@@ -353,6 +355,7 @@ step step_STORE_FAST(tracer *t, frame *f, const loom_instr *in) {
 step step_DELETE_FAST(tracer *t, frame *f, const loom_instr *in) {
   LOCAL(in->arg);
   if (!f->locals[in->arg]) return local_unbound(t, f, in->arg);
+  if (!trace_lets_go(t, f, f->locals[in->arg])) return STEP_FAIL;
   f->locals[in->arg] = NULL;
   return STEP_NEXT;
 }

@@ -223,12 +223,18 @@ struct source_table *source_table_new(void);
 void source_table_free(struct source_table *table);
 int source_table_traverse(const struct source_table *table, visitproc visit, void *arg);
 const source *source_table_get(struct source_table *table, const source *like);
-/* At the end of a capture: what it made for itself (classes of the function's own) is no root that a
- * version would be tied to. */
+/* At the end of a capture: what it made for itself (classes of the function's own) is no root that
+ * a version would be tied to. */
 void source_table_forget_made(tracer *t);
 
+/* finalizers.c: an object that the frame's name or stack gives up. False after a break: somebody may
+ * see it die. */
+bool trace_lets_go(tracer *t, const frame *f, const value *v);
 /* Evaluates the frame that is being evaluated until it comes to instruction `end`: *met; or
  * returns. */
+/* finalizers.c: an object that the frame's name or stack gives up. False after a break: somebody
+ * may see it die. */
+bool trace_lets_go(tracer *t, const frame *f, const value *v);
 value *frame_until(tracer *t, frame *f, int32_t end, bool *met);
 /* Runs a frame until it returns, yields or fails: NULL after trace_raise() or trace_break(). */
 value *frame_run(tracer *t, frame *f, bool *yielded);
@@ -389,8 +395,8 @@ value *iter_call(tracer *t, value *function, value *sentinel);
  * meanwhile. */
 value *iter_watching(tracer *t, value *items, value *owner, int what, bool back);
 value *iter_reversed(tracer *t, value *sequence);
-/* The same one, standing in front of item `at` (behind it where it goes backwards); NULL with nothing
- * pending: it goes over something else. */
+/* The same one, standing in front of item `at` (behind it where it goes backwards); NULL with
+ * nothing pending: it goes over something else. */
 value *iter_standing(value *iterator, Py_ssize_t at);
 value *iter_indexed(tracer *t, value *v, Py_ssize_t count);
 /* For loops that are captured once: how many items are left, a number, or -1: that cannot be told;
@@ -518,8 +524,8 @@ typedef struct builtin_method {
 } builtin_method;
 value *builtin_method_of(tracer *t, const builtin_method *row, value *self);
 value *builtin_method_find(tracer *t, const builtin_method *table, value *self, PyObject *name);
-/* special.c: the row of a special method that is asked for by name, or NULL; and a method of the type
- * that a model stands for, called through the type (or not_implemented). */
+/* special.c: the row of a special method that is asked for by name, or NULL; and a method of the
+ * type that a model stands for, called through the type (or not_implemented). */
 const builtin_method *special_find(const value *self, const char *name);
 value *special_of_model(tracer *t, PyObject *descr, value *const *args, Py_ssize_t count,
                         PyObject *kwnames);
@@ -812,7 +818,7 @@ bool apart_from_all(tracer *t, PyObject *object, const source *s, const pointer_
 
 bool class_is_made(const tracer *t, PyObject *object); /* a class (or part of one) made inside */
 const source *class_made_source(tracer *t, PyObject *cls, PyObject *name);
-PyObject *class_stand_in(tracer *t, value *v);         /* borrowed */
+PyObject *class_stand_in(tracer *t, value *v); /* borrowed */
 value *class_descriptor(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
                         PyObject *kwnames);
 value *class_build(tracer *t, value *const *args, Py_ssize_t count, PyObject *kwnames);
