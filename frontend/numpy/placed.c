@@ -56,7 +56,9 @@ bool np_placed_same(const value *base, const value *key, const value *item) {
 
 void np_placed_walk(roll_walk *w, np_storage *s) {
   np_placed *p = s->placed;
+  bool holds = p->of->version == p->version;
   p->carried = true;
-  roll_token(w, p->of->version == p->version);
+  if (!holds) p->version = UINT32_MAX; /* for good: what is behind may count anew */
+  roll_token(w, holds);
   np_walk_storage(w, p->of);
 }
