@@ -247,7 +247,8 @@ def test_monitoring_of_one_code_object(watched, before):
         sys.monitoring.set_local_events(4, watched.__code__, 0)
         sys.monitoring.free_tool_id(4)
     hits = sum(e["hits"] for e in compiled._report()["entries"])
-    compiled(X)
+    for _ in range(2):  # one of them may be a plain run, to compare how long they take
+        compiled(X)
     assert not before or sum(e["hits"] for e in compiled._report()["entries"]) > hits
 
 
