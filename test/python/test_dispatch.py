@@ -275,7 +275,9 @@ thread.join()
                           env=dict(os.environ, LONG="x" * variable),
                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_STACK, (limit, resource.RLIM_INFINITY)))
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("recursion through the compiled function down is too deep") == 3
+    ended = done.stdout.count("recursion through the compiled function down is too deep")
+    # 3.12 counts calls of C functions by itself, and mostly comes first.
+    assert ended == 3 or (sys.version_info[:2] == (3, 12) and done.stdout.count("recursion") == 3)
 
 
 def test_traced_and_profiled_calls_run_plainly(compiled):
