@@ -121,16 +121,20 @@ static loom_value number_op(tracer *t, loom_opcode op, loom_value a, loom_value 
   return trace_node(t, op, (loom_value[]){a, b}, 2, NULL, 0, NULL);
 }
 
+static loom_value number_compare_node(tracer *t, const char *kind, loom_value a, loom_value b) {
+  const loom_attr attr = {.kind = LOOM_ATTR_STR, .str = kind};
+  return trace_node(t, LOOM_OP_COMPARE, (loom_value[]){a, b}, 2, &attr, 1, NULL);
+}
+
 static loom_value number_either(tracer *t, loom_value which, loom_value yes, loom_value no) {
   return trace_node(t, LOOM_OP_SELECT, (loom_value[]){which, yes, no}, 3, NULL, 0, NULL);
 }
 
 /* What f + x, which is `sum`, rounds off. */
 static loom_value number_rounded_off(tracer *t, loom_value f, loom_value x, loom_value sum) {
-  const loom_attr ge = {.kind = LOOM_ATTR_STR, .str = "ge"};
   loom_value sizes[2] = {trace_node(t, LOOM_OP_ABS, &f, 1, NULL, 0, NULL),
                          trace_node(t, LOOM_OP_ABS, &x, 1, NULL, 0, NULL)};
-  loom_value larger = trace_node(t, LOOM_OP_COMPARE, sizes, 2, &ge, 1, NULL);
+  loom_value larger = number_compare_node(t, "ge", sizes[0], sizes[1]);
   loom_value by_x = number_op(t, LOOM_OP_ADD, number_op(t, LOOM_OP_SUB, f, sum), x);
   loom_value by_f = number_op(t, LOOM_OP_ADD, number_op(t, LOOM_OP_SUB, x, sum), f);
   return number_either(t, larger, by_x, by_f);
@@ -139,7 +143,7 @@ static loom_value number_rounded_off(tracer *t, loom_value f, loom_value x, loom
 value *number_sum(tracer *t, value *total, value *const *items, Py_ssize_t count,
                   Py_ssize_t *taken) {
   loom_type type = {.dtype = LOOM_F64};
-  const loom_attr none = {.kind = LOOM_ATTR_SCALAR}, lt = {.kind = LOOM_ATTR_STR, .str = "lt"};
+  const loom_attr none = {.kind = LOOM_ATTR_SCALAR};
   loom_attr infinite = {.kind = LOOM_ATTR_SCALAR, .bits = 0x7ff0000000000000u};
   loom_value zero = trace_node(t, LOOM_OP_CONSTANT, NULL, 0, &none, 1, &type);
   loom_value f = number_float(t, total), lost = zero;
@@ -158,10 +162,9 @@ value *number_sum(tracer *t, value *total, value *const *items, Py_ssize_t count
   if (trace_pending(t) || f == LOOM_NO_VALUE) return NULL;
   if (lost == zero) return number_made(t, f);
   loom_value limit = trace_node(t, LOOM_OP_CONSTANT, NULL, 0, &infinite, 1, &type);
-  loom_value size[2] = {trace_node(t, LOOM_OP_ABS, &lost, 1, NULL, 0, NULL), limit}, some[2];
-  some[0] = trace_node(t, LOOM_OP_COMPARE, size, 2, &lt, 1, NULL);
-  some[1] = trace_node(t, LOOM_OP_COMPARE, (loom_value[]){zero, size[0]}, 2, &lt, 1, NULL);
-  loom_value both = trace_node(t, LOOM_OP_AND, some, 2, NULL, 0, NULL);
+  loom_value size = trace_node(t, LOOM_OP_ABS, &lost, 1, NULL, 0, NULL);
+  loom_value both = number_op(t, LOOM_OP_AND, number_compare_node(t, "lt", size, limit),
+                              number_compare_node(t, "lt", zero, size));
   return number_made(t, number_either(t, both, number_op(t, LOOM_OP_ADD, f, lost), f));
 }
 
@@ -199,10 +202,10 @@ static bool number_is_data_float(tracer *t, const value *v) {
  * not hold. */
 static bool number_assume(tracer *t, const char *kind, loom_value node, double number) {
   loom_type type = {.dtype = LOOM_F64};
-  loom_attr attr = {.kind = LOOM_ATTR_SCALAR}, how = {.kind = LOOM_ATTR_STR, .str = kind};
+  loom_attr attr = {.kind = LOOM_ATTR_SCALAR};
   memcpy(&attr.bits, &number, sizeof number);
-  loom_value in[2] = {node, trace_node(t, LOOM_OP_CONSTANT, NULL, 0, &attr, 1, &type)};
-  loom_value holds = trace_node(t, LOOM_OP_COMPARE, in, 2, &how, 1, NULL);
+  loom_value bound = trace_node(t, LOOM_OP_CONSTANT, NULL, 0, &attr, 1, &type);
+  loom_value holds = number_compare_node(t, kind, node, bound);
   return holds != LOOM_NO_VALUE && trace_assume(t, holds, true);
 }
 
@@ -226,11 +229,6 @@ static bool number_is_data_int(tracer *t, const value *v) {
          loom_graph_type(trace_graph(t), v->number.node)->dtype == LOOM_I64;
 }
 
-static loom_value number_compare_node(tracer *t, const char *kind, loom_value a, loom_value b) {
-  const loom_attr attr = {.kind = LOOM_ATTR_STR, .str = kind};
-  return trace_node(t, LOOM_OP_COMPARE, (loom_value[]){a, b}, 2, &attr, 1, NULL);
-}
-
 /* An operand between -limit and limit, which the graph checks for data. LOOM_NO_VALUE with nothing
  * pending: it is none, or larger. */
 static loom_value number_bounded(tracer *t, value *v, int64_t limit) {
@@ -240,9 +238,9 @@ static loom_value number_bounded(tracer *t, value *v, int64_t limit) {
     return fits && !trace_pending(t) ? size_node(t, number) : LOOM_NO_VALUE;
   }
   loom_value node = v->number.node;
-  loom_value inside[2] = {number_compare_node(t, "gt", node, size_node(t, -limit)),
-                          number_compare_node(t, "lt", node, size_node(t, limit))};
-  loom_value both = trace_node(t, LOOM_OP_AND, inside, 2, NULL, 0, NULL);
+  loom_value both =
+      number_op(t, LOOM_OP_AND, number_compare_node(t, "gt", node, size_node(t, -limit)),
+                number_compare_node(t, "lt", node, size_node(t, limit)));
   return both != LOOM_NO_VALUE && trace_assume(t, both, true) ? node : LOOM_NO_VALUE;
 }
 
@@ -446,9 +444,8 @@ value *number_compare_data(tracer *t, int op, value *l, value *r) {
                                       [Py_NE] = "ne", [Py_GT] = "gt", [Py_GE] = "ge"};
   value *sides[2] = {l, r};
   loom_value in[2];
-  const loom_attr kind = {.kind = LOOM_ATTR_STR, .str = kinds[op]};
   if (!number_is(l) || !number_is(r) || !number_sides(t, sides, in)) return NULL;
-  return number_made(t, trace_node(t, LOOM_OP_COMPARE, in, 2, &kind, 1, NULL));
+  return number_made(t, number_compare_node(t, kinds[op], in[0], in[1]));
 }
 
 static value *number_compare_later(tracer *t, int op, value *l, value *r) {
