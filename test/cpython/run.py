@@ -10,86 +10,25 @@ the standard library, and of its tests, is decoded, encoded again and run in pla
 
 import argparse
 import importlib.util
-import json
-import os
 import pathlib
 import platform
-import selectors
-import subprocess
 import sys
-import tempfile
-import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "suites"))
+import process  # noqa: E402
+
 LISTED = [line for line in (HERE / "modules.txt").read_text().splitlines() if not line.startswith("#")]
 MODULES = [line for line in LISTED if not line.startswith("+")]
 VERSION = "{}.{}".format(*sys.version_info)
 
 
-class Run:
-    """One module in one mode: rows by the id of a test."""
+class Run(process.Run):
+    """One module in one mode."""
 
     def __init__(self, module, mode, limit):
-        self.module, self.mode, self.limit = module, mode, limit
-        self.rows, self.order = {}, []
-        self.counts = [0, 0]
-        self.seconds = 0.0
-        began = time.monotonic()
-        while self.attempt() and len([r for r in self.rows.values() if r["outcomes"][0] in ("crash", "hang")]) < 20:
-            pass
-        self.seconds = time.monotonic() - began
-
-    def attempt(self):
-        """Runs what has not been run; True when it has to go on in another process."""
-        reader, writer = os.pipe()
-        with tempfile.TemporaryDirectory() as folder, tempfile.NamedTemporaryFile("w+") as skipped, \
-                tempfile.TemporaryFile() as output:
-            skipped.write("\n".join(self.rows))
-            skipped.flush()
-            paths = os.pathsep.join(os.path.abspath(p) for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p)
-            environment = dict(os.environ, LOOM_REPORT=str(writer), PYTHONFAULTHANDLER="1", PYTHONPATH=paths)
-            process = subprocess.Popen(
-                [sys.executable, str(HERE / "worker.py"), self.mode, self.module, "--skip", skipped.name], cwd=folder,
-                pass_fds=[writer], env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
-            os.close(writer)
-            begun, done, how = self.follow(process, reader)
-            process.wait()
-            output.seek(0)
-            words = output.read().decode(errors="replace")[-4000:]
-        if done:
-            return False
-        if begun is None:
-            self.rows[f"test.{self.module}"] = {"outcomes": ["does not load"], "traces": [words]}
-            return False
-        self.rows[begun] = {"id": begun, "outcomes": [how], "traces": [f"exit {process.returncode}\n{words}"]}
-        return True
-
-    def follow(self, process, reader):
-        """Reads rows until the process ends or takes too long: (test that was running, all done, what happened)."""
-        begun, done, how, pending = None, False, "crash", b""
-        watched = selectors.DefaultSelector()
-        watched.register(reader, selectors.EVENT_READ)
-        while True:
-            if not watched.select(self.limit):
-                how = "hang"
-                process.kill()
-                break
-            text = os.read(reader, 1 << 16)
-            if not text:
-                break
-            *lines, pending = (pending + text).split(b"\n")
-            for line in lines:
-                row = json.loads(line)
-                done |= "done" in row
-                self.counts = row.get("counts") or self.counts
-                if "begun" in row:
-                    begun = row["id"]
-                elif "outcomes" in row:
-                    self.rows[row["id"]] = row
-                    begun = None
-        watched.close()
-        os.close(reader)
-        return begun, done, how
+        self.mode = mode
+        super().__init__(f"test.{module}", [sys.executable, str(HERE / "worker.py"), mode, module], limit)
 
 
 def known(mode):

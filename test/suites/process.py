@@ -1,0 +1,86 @@
+"""A worker process that runs tests one by one and tells what became of each, followed from outside: what crashes or hangs
+is noted, and another process goes on behind it.
+
+A worker writes lines of JSON to the descriptor that LOOM_REPORT names: `{"id": ..., "begun": true}` when a test begins,
+`{"id": ..., "outcomes": [...], ...}` when it has ended, `{"done": true}` at its end.
+"""
+
+import json
+import os
+import selectors
+import subprocess
+import tempfile
+import time
+
+FALLEN_LIMIT = 20  # tests of one file that may crash or hang before the rest of it is left
+
+
+class Run:
+    """One module or file in one mode: rows by the id of a test."""
+
+    def __init__(self, name, command, limit, environment=None):
+        self.name, self.command, self.limit = name, command, limit
+        self.environment = environment or {}
+        self.rows = {}
+        self.counts = [0, 0]
+        self.failure = None
+        began = time.monotonic()
+        while self.attempt() and self.fallen() < FALLEN_LIMIT:
+            pass
+        self.seconds = time.monotonic() - began
+
+    def fallen(self):
+        return sum(bool({"crash", "hang"} & set(row["outcomes"])) for row in self.rows.values())
+
+    def attempt(self):
+        """Runs what has not been run; True when it has to go on in another process."""
+        reader, writer = os.pipe()
+        with tempfile.TemporaryDirectory() as folder, tempfile.NamedTemporaryFile("w+") as skipped, \
+                tempfile.TemporaryFile() as output:
+            skipped.write("\n".join(self.rows))
+            skipped.flush()
+            paths = os.pathsep.join(os.path.abspath(p) for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p)
+            environment = {**os.environ, "LOOM_REPORT": str(writer), "PYTHONFAULTHANDLER": "1", "PYTHONPATH": paths,
+                           **self.environment}
+            process = subprocess.Popen([*self.command, "--skip", skipped.name], cwd=folder, pass_fds=[writer],
+                                       env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+            os.close(writer)
+            begun, done, how = self.follow(process, reader)
+            process.wait()
+            output.seek(0)
+            words = output.read().decode(errors="replace")[-4000:]
+        if done:
+            return False
+        if begun is None:
+            self.failure = words
+            self.rows[self.name] = {"id": self.name, "outcomes": ["does not load"], "traces": [words]}
+            return False
+        self.rows[begun] = {"id": begun, "outcomes": [how], "traces": [f"exit {process.returncode}\n{words}"]}
+        return True
+
+    def follow(self, process, reader):
+        """Reads rows until the process ends or takes too long: (test that was running, all done, what happened)."""
+        begun, done, how, pending = None, False, "crash", b""
+        watched = selectors.DefaultSelector()
+        watched.register(reader, selectors.EVENT_READ)
+        while True:
+            if not watched.select(self.limit):
+                how = "hang"
+                process.kill()
+                break
+            text = os.read(reader, 1 << 16)
+            if not text:
+                break
+            *lines, pending = (pending + text).split(b"\n")
+            for line in lines:
+                row = json.loads(line)
+                done |= "done" in row
+                self.counts = row.get("counts") or self.counts
+                if "begun" in row:
+                    begun = row["id"]
+                elif "outcomes" in row:
+                    self.rows[row["id"]] = row
+                    begun = None
+        watched.close()
+        os.close(reader)
+        return begun, done, how

@@ -1,0 +1,149 @@
+"""Test suites of libraries, each test run by frameloom.compile: nothing may fail, warn or crash that does not do so plainly.
+
+    python test/suites/run.py numpy [--short] [--table FILE] [--limit SECONDS] [--processes N] [--verbose] [file ...]
+
+Every file runs in a process of its own, first plainly, then compiled (worker.py); a test that crashes or hangs is noted and
+the file goes on behind it. Ends with 1 when a test differs from the plain run for a reason that is not on record in
+known/SUITE.txt. `files/SUITE.txt` lists the files; those with a + in front are long ones, which `--short` leaves out.
+`--table` writes what became of each file to a page of the documentation.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import sys
+
+import process
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+class Run(process.Run):
+    """One file in one mode."""
+
+    def __init__(self, file, mode, options):
+        command = [sys.executable, str(HERE / "worker.py"), mode, file]
+        if options.tests:
+            command += ["--tests", options.tests]
+        super().__init__(file, command, options.limit)
+
+
+def listed(suite, short):
+    lines = (HERE / "files" / f"{suite}.txt").read_text().splitlines()
+    lines = [line for line in lines if line and not line.startswith("#")]
+    return [line.lstrip("+ ") for line in lines if not (short and line.startswith("+"))]
+
+
+def known(suite):
+    """Tests that differ for a reason on record: by id."""
+    path = HERE / "known" / f"{suite}.txt"
+    lines = path.read_text().splitlines() if path.exists() else []
+    return dict(line.split(" | ", 1) for line in lines if line and not line.startswith("#"))
+
+
+def compared(want, got):
+    """What differs between the rows of one test: words, or None. What varies plainly from run to run is not compared."""
+    if {"crash", "hang", "does not load"} & set(got["outcomes"]):
+        return "/".join(got["outcomes"])
+    if "warnings" not in want:
+        return None if want["outcomes"] == got["outcomes"] else "/".join(got["outcomes"])
+    for i, run in enumerate(("first run", "second run", "dynamic sizes")):
+        if want["outcomes"][i] != got["outcomes"][i]:
+            return f"{run}: {got['outcomes'][i]} instead of {want['outcomes'][i]}"
+    if len(set(want["state"])) == 1 and set(got["state"]) != set(want["state"]):
+        return "leaves another error state behind"
+    for i, run in enumerate(("first run", "second run", "dynamic sizes")):
+        if want["warnings"][i] == want["warnings"][0] and got["warnings"][i] != want["warnings"][i]:
+            missing = [w for w in want["warnings"][i] if w not in got["warnings"][i]]
+            extra = [w for w in got["warnings"][i] if w not in want["warnings"][i]]
+            return f"{run}: warnings missing {missing[:2]}, extra {extra[:2]}" if missing or extra else f"{run}: warnings in another order or number"
+    return f"not compiled: {got['failures'][0]}" if got["failures"] else None
+
+
+def differences(plain, compiled):
+    """Tests that are not as they are plainly: (id, what differs, traceback)."""
+    for name, row in compiled.rows.items():
+        want = plain.rows.get(name, {"outcomes": ["not run"]})
+        words = compared(want, row)
+        if words and not {"crash", "hang"} & set(want["outcomes"]):
+            yield name, words, next((t for t in row["traces"] if t), "")
+    for name in plain.rows.keys() - compiled.rows.keys():
+        yield name, "not run: too many crashes before it", ""
+
+
+def share(rows, kind):
+    return sum(row.get("captured") == kind and row["outcomes"][0] != "skip" for row in rows)
+
+
+def write_table(path, suite, results, excused):
+    package = __import__(suite.split("-")[0])
+    lines = [
+        f"# {package.__name__}'s own tests",
+        "",
+        f"Written by `make test-{suite}`: the test files that {package.__name__} {package.__version__} installs, each test run three times",
+        "plainly and three times by `frameloom.compile` (twice the same compiled function, once with `dynamic=True`), with a",
+        "fresh state for each test. A test is *as plainly* when all three runs have the same outcome, the same warnings (category,",
+        "text, file and line) and leave the same floating-point error state. *Whole*: captured without a graph break; *in parts*:",
+        "with breaks; the others run as plain Python. Tests that are skipped plainly are not counted.",
+        "",
+        "| file | tests | as plainly | whole | in parts | plain s | compiled s |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    totals = [0, 0, 0, 0, 0.0, 0.0]
+    reasons = []
+    for file, (plain, compiled) in results.items():
+        different = {name: words for name, words, _ in differences(plain, compiled)}
+        counted = sum(row["outcomes"][0] != "skip" for row in plain.rows.values())
+        row = [counted, counted - len(different), share(compiled.rows.values(), "whole"), share(compiled.rows.values(), "parts"),
+               plain.seconds, compiled.seconds]
+        lines.append("| `{}` | {} | {} | {} | {} | {:.0f} | {:.0f} |".format(file, *row))
+        totals = [a + b for a, b in zip(totals, row)]
+        reasons += [f"- `{name}`: {excused.get(name, words)}" for name, words in different.items()]
+    lines.append("| **all** | {} | {} | {} | {} | {:.0f} | {:.0f} |".format(*totals))
+    lines += ["", "These differ:" if reasons else "No test differs.", ""] + reasons
+    path.write_text("\n".join(lines).rstrip() + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("suite", choices=sorted(path.stem for path in (HERE / "files").glob("*.txt")))
+    parser.add_argument("files", nargs="*")
+    parser.add_argument("--short", action="store_true", help="without the long files")
+    parser.add_argument("--table", type=pathlib.Path)
+    parser.add_argument("--limit", type=float, default=180, help="seconds for the three runs of one test")
+    parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--tests", default="", help="only tests with this in their names")
+    parser.add_argument("--rows", type=pathlib.Path, help="writes what differs, with tracebacks, as JSON")
+    parser.add_argument("--verbose", action="store_true", help="with tracebacks")
+    options = parser.parse_intermixed_args()
+    excused = known(options.suite)
+    files = options.files or listed(options.suite, options.short)
+    results, wrong, all_rows = {}, 0, []
+    with concurrent.futures.ThreadPoolExecutor(options.processes) as pool:
+        both = {file: pool.submit(lambda f: (Run(f, "plain", options), Run(f, "compiled", options)), file) for file in files}
+        for file in files:
+            plain, compiled = results[file] = both[file].result()
+            found = list(differences(plain, compiled))
+            print(f"{file}: {len(compiled.rows)} tests, {share(compiled.rows.values(), 'whole')} whole, "
+                  f"{share(compiled.rows.values(), 'parts')} in parts, {len(found)} differ, {plain.seconds:.1f} s and "
+                  f"{compiled.seconds:.1f} s", flush=True)
+            for name, words, trace in found:
+                wrong += name not in excused
+                all_rows.append({"id": name, "file": file, "words": words, "trace": trace})
+                print(f"  {name}: {words}" + (": known" if name in excused else ""))
+                if options.verbose:
+                    print("    " + trace.strip().replace("\n", "\n    "))
+            if options.rows:
+                options.rows.write_text(json.dumps(all_rows, indent=1))
+    if options.table:
+        write_table(options.table, options.suite, results, excused)
+    print(f"{len(all_rows)} tests differ, {wrong} without a reason on record" if all_rows else "no test differs")
+    tests = [row for _, compiled in results.values() for row in compiled.rows.values()]
+    print(f"{len(tests) - wrong} passed, {wrong} failed")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
