@@ -80,7 +80,7 @@ static bool constants_only_index(const loom_graph *graph, const loom_node *node)
 /* Integer operations whose result is 0 whatever the operand is: the compiler knows them, and would
  * go on folding. */
 static bool constants_zero(const loom_graph *graph, const loom_node *node) {
-  if (node->operand_count != 2 || loom_dtype_is_float(graph->values[node->first_result].type.dtype))
+  if (node->operand_count != 2 || loom_dtype_is_inexact(graph->values[node->first_result].type.dtype))
     return false;
   if (node->op == LOOM_OP_XOR || node->op == LOOM_OP_SUB)
     return node->operands[0] == node->operands[1];

@@ -380,6 +380,7 @@ typedef struct value_type {
   /* The live object when the content is known (value_known): a new reference or NULL; `plain`: only of an immutable one
    * whose own code is C. */
   PyObject *(*known)(tracer *t, value *v, bool plain);
+  bool is_object; /* it stands for the live `object`: two values with one object are the same */
   void (*walk)(roll_walk *w, value *v); /* looks at what it holds (roll_walk.c); NULL: refused, or known there */
 } value_type;
 

@@ -65,13 +65,13 @@ static loom_value build_cell(loom_builder *b, const loom_type *type, loom_cell c
 }
 
 loom_value loom_build_float(loom_builder *b, const loom_type *type, double x) {
-  bool real = loom_dtype_is_float(type->dtype) || loom_dtype_is_complex(type->dtype);
+  bool real = loom_dtype_is_inexact(type->dtype);
   if (!real) return loom_build_int(b, type, type->dtype == LOOM_BOOL ? x != 0 : (int64_t)x);
   return build_cell(b, type, (loom_cell){.re = x});
 }
 
 loom_value loom_build_int(loom_builder *b, const loom_type *type, int64_t x) {
-  bool real = loom_dtype_is_float(type->dtype) || loom_dtype_is_complex(type->dtype);
+  bool real = loom_dtype_is_inexact(type->dtype);
   if (type->dtype == LOOM_BOOL) x = x != 0;
   return build_cell(b, type, real ? (loom_cell){.re = (double)x} : (loom_cell){.i = x});
 }

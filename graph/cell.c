@@ -231,7 +231,7 @@ bool loom_cell_unary(loom_opcode op, loom_dtype dtype, loom_cell a, loom_cell *o
 }
 
 bool loom_cell_predicate(loom_opcode op, loom_dtype dtype, loom_cell a, bool *out) {
-  bool exact = !loom_dtype_is_float(dtype) && !loom_dtype_is_complex(dtype);
+  bool exact = !loom_dtype_is_inexact(dtype);
   switch (op) {
   case LOOM_OP_IS_NAN: *out = !exact && (isnan(a.re) || isnan(a.im)); return true;
   case LOOM_OP_IS_INF: *out = !exact && (isinf(a.re) || isinf(a.im)); return true;
@@ -454,7 +454,7 @@ bool loom_cell_binary(loom_opcode op, loom_dtype dtype, loom_cell a, loom_cell b
 /* ---- comparison ---- */
 
 int loom_cell_order(loom_dtype dtype, loom_cell a, loom_cell b) {
-  if (!loom_dtype_is_float(dtype) && !loom_dtype_is_complex(dtype))
+  if (!loom_dtype_is_inexact(dtype))
     return a.i == b.i ? 0 : cell_int_less(dtype, a.i, b.i) ? -1 : 1;
   if (isnan(a.re) || isnan(b.re) || isnan(a.im) || isnan(b.im)) return LOOM_CELL_UNORDERED;
   if (a.re != b.re) return a.re < b.re ? -1 : 1;
@@ -509,8 +509,8 @@ static double cell_int_to_float(loom_dtype from, loom_dtype to, int64_t i) {
 }
 
 loom_cell loom_cell_convert(loom_dtype from, loom_dtype to, loom_cell a) {
-  bool from_int = !loom_dtype_is_float(from) && !loom_dtype_is_complex(from);
-  bool to_int = !loom_dtype_is_float(to) && !loom_dtype_is_complex(to);
+  bool from_int = !loom_dtype_is_inexact(from);
+  bool to_int = !loom_dtype_is_inexact(to);
   loom_cell out = a;
   if (to == LOOM_BOOL)
     out = cell_int(from_int ? a.i != 0 : a.re != 0 || a.im != 0);

@@ -44,6 +44,10 @@ bool loom_dtype_is_integer(loom_dtype dtype) {
 }
 bool loom_dtype_is_complex(loom_dtype dtype) { return dtype_rows[dtype].class == 'c'; }
 
+bool loom_dtype_is_inexact(loom_dtype dtype) {
+  return loom_dtype_is_float(dtype) || loom_dtype_is_complex(dtype);
+}
+
 /* ---- float16 and bfloat16 ---- */
 
 /* A float of `fraction` stored bits and `exponent` exponent bits from a double, rounded once to

@@ -404,7 +404,7 @@ uint32_t loom_node_fp(const loom_graph *graph, const loom_node *node) {
     loom_dtype dtype = graph->values[node->operands[i]].type.dtype;
     if (node->op == LOOM_OP_EXP && loom_dtype_is_complex(dtype))
       flags |= LOOM_FP_INVALID; /* the sine of an infinity */
-    floats |= loom_dtype_is_float(dtype) || loom_dtype_is_complex(dtype);
+    floats |= loom_dtype_is_inexact(dtype);
   }
   if (floats) return flags;
   if (node->op == LOOM_OP_CONVERT && graph->values[node->first_result].type.dtype == LOOM_F16) {

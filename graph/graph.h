@@ -76,6 +76,7 @@ bool loom_dtype_is_signed(loom_dtype dtype);   /* i8 to i64 */
 bool loom_dtype_is_unsigned(loom_dtype dtype); /* u8 to u64 */
 bool loom_dtype_is_integer(loom_dtype dtype);  /* signed or unsigned, not bool */
 bool loom_dtype_is_complex(loom_dtype dtype);
+bool loom_dtype_is_inexact(loom_dtype dtype); /* float or complex: has NaNs and infinities */
 /* 'b' bool, 'i' signed, 'u' unsigned, 'f' float, 'c' complex: the letters of loom_op_info.dtypes.
  */
 char loom_dtype_class(loom_dtype dtype);
@@ -287,7 +288,7 @@ typedef struct loom_output {
                                      layout */
   int32_t overwrites; /* an input of this type and layout whose buffer the caller would like to pass
                          for this output as well, or -1 */
-  bool lent; /* the caller makes it when the plan first writes to it */
+  bool lent;          /* the caller makes it when the plan first writes to it */
 } loom_output;
 
 typedef struct loom_graph {
@@ -420,8 +421,8 @@ typedef struct loom_op_view {
 /* Result types from operand types and attributes. For ops whose result type is not determined by
  * these (convert, constant, iota, reshape, broadcast, host_call, ...: loom_op_declares_type) `out`
  * holds the `*out_count` declared types and is checked instead. `out` has room for at least one
- * type, for as many as the op has results or the regions outputs; `*out_count` is 0 when none is declared.
- * `graph` holds the symbolic sizes and may be NULL when all are static. */
+ * type, for as many as the op has results or the regions outputs; `*out_count` is 0 when none is
+ * declared. `graph` holds the symbolic sizes and may be NULL when all are static. */
 bool loom_op_declares_type(loom_opcode op);
 bool loom_infer_region(const loom_op_view *view, loom_type *out, uint32_t *out_count,
                        loom_error *err); /* region.c: the rule of nodes with regions */
@@ -434,7 +435,6 @@ void loom_graph_print(const loom_graph *graph,
                       FILE *out); /* as loom-dialect MLIR text that loom-opt reads */
 
 void loom_type_print(const loom_graph *graph, const loom_type *type, FILE *out);
-
 
 /* Canonical bytes of a graph without locations: the key of the cache. */
 bool loom_graph_serialize(const loom_graph *graph, loom_bytes *out);

@@ -101,7 +101,7 @@ static void reduce_position(const reduce_walk *w, bool least, loom_cell *out) {
 static bool reduce_one(const reduce_walk *w, const char *kind, loom_cell *out) {
   loom_dtype dtype = w->from->type.dtype;
   if (strncmp(kind, "arg", 3) == 0) return reduce_position(w, kind[4] == 'i', out), true;
-  bool floats = loom_dtype_is_float(dtype) || loom_dtype_is_complex(dtype);
+  bool floats = loom_dtype_is_inexact(dtype);
   return reduce_is_sum(kind) && floats ? reduce_sum_floats(w, out) : reduce_fold(w, kind, out);
 }
 

@@ -141,7 +141,7 @@ static bool util_dtype(MlirValue value, loom_dtype *out) {
 }
 
 static bool util_is_inexact(loom_dtype dtype) {
-  return loom_dtype_is_float(dtype) || loom_dtype_is_complex(dtype);
+  return loom_dtype_is_inexact(dtype);
 }
 
 /* A module marked `loom.quiet` reports no exceptions. */

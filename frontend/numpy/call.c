@@ -198,22 +198,15 @@ bool np_parse(tracer *t, const np_call *c, const char *names, value **out) {
 
 /* finfo and iinfo: made at capture, their attributes are read from the live object (NumPy's own
  * code runs). */
-static PyObject *call_records[3];
+static PyObject *call_records[2];
 
 static bool call_is_record(PyObject *o) {
   PyObject *type = (PyObject *)Py_TYPE(o);
-  return type == call_records[0] || type == call_records[1] || type == call_records[2];
+  return type == call_records[0] || type == call_records[1];
 }
 
 static value *record_get_attr(tracer *t, value *v, PyObject *name) {
   return np_made(t, PyObject_GetAttr(v->object, name));
-}
-
-/* np.broadcast of known numbers is gone through for its items. */
-static value *record_iter(tracer *t, value *v) {
-  PyObject *list = PySequence_List(v->object);
-  value *items = np_made(t, list);
-  return items ? trace_iter(t, items) : NULL;
 }
 
 static PyObject *record_python_type(tracer *t, value *v) { return (PyObject *)Py_TYPE(v->object); }
@@ -225,8 +218,8 @@ static recipe *record_rebuild(tracer *t, value *v) {
 }
 
 static const value_type call_record_type = {.name = "finfo",
+                                            .is_object = true,
                                             .get_attr = record_get_attr,
-                                            .iter = record_iter,
                                             .python_type = record_python_type,
                                             .rebuild = record_rebuild};
 
@@ -387,8 +380,7 @@ bool np_call_init(void) {
   call_quiet = PyDict_GetItemString(globals, "quietly");
   call_records[0] = call_lookup("numpy", "finfo");
   call_records[1] = call_lookup("numpy", "iinfo");
-  call_records[2] = call_lookup("numpy", "broadcast");
-  if (!call_records[0] || !call_records[1] || !call_records[2]) return false;
+  if (!call_records[0] || !call_records[1]) return false;
   if (!(call_no_value = call_lookup("numpy", "_NoValue"))) return false;
   PyObject *any = call_lookup("numpy", "concatenate");
   if (!any || !call_folder || !call_quiet) return false;
@@ -512,6 +504,30 @@ static PyObject *call_python(PyObject *callee) {
   return own && PyFunction_Check(own) ? own : NULL;
 }
 
+/* Is there a parameter for each argument, and an argument for each parameter without a default? Of
+ * what NumPy wrote in Python: handlers know the names of parameters, not which of them are for
+ * positions or for keywords only. */
+static bool call_binds(PyObject *function, Py_ssize_t count, PyObject *kwnames) {
+  PyCodeObject *code = (PyCodeObject *)PyFunction_GET_CODE(function);
+  PyObject *names = PyCode_GetVarnames(code), *defaults = PyFunction_GET_DEFAULTS(function);
+  Py_ssize_t named = code->co_argcount + code->co_kwonlyargcount,
+             keywords = kwnames ? PyTuple_GET_SIZE(kwnames) : 0,
+             optional = defaults ? PyTuple_GET_SIZE(defaults) : 0, needed = 0;
+  if (!names) return error_drop(), true;
+  bool good = count <= code->co_argcount || (code->co_flags & CO_VARARGS);
+  for (Py_ssize_t k = 0; good && k < keywords; k++) {
+    PyObject *keyword = PyTuple_GET_ITEM(kwnames, k);
+    Py_ssize_t i = code->co_posonlyargcount;
+    while (i < named && PyUnicode_Compare(PyTuple_GET_ITEM(names, i), keyword) != 0)
+      i++;
+    good = i < named ? i >= count : (code->co_flags & CO_VARKEYWORDS) != 0;
+    needed += i >= count && i < code->co_argcount - optional;
+  }
+  Py_DECREF(names);
+  return good &&
+         (count >= code->co_argcount - optional || needed == code->co_argcount - optional - count);
+}
+
 static value *call_row_run(tracer *t, const call_row *row, PyObject *callee, value *const *args,
                            Py_ssize_t count, PyObject *kwnames, bool method) {
   if (row->handler) {
@@ -522,6 +538,9 @@ static value *call_row_run(tracer *t, const call_row *row, PyObject *callee, val
                  .method = method,
                  .callee = method ? NULL : callee};
     if (!np_gate(t, row->handler, &c)) return NULL;
+    PyObject *own = method || !callee ? NULL : call_python(callee);
+    if (own && !call_binds(own, count, kwnames))
+      return trace_break(t, BREAK_RAISES, "np.%s does not take these arguments", row->name);
     for (Py_ssize_t i = 0; i < count && !call_takes_complex(row); i++)
       if (call_has_complex(args[i], 0))
         return trace_break(t, BREAK_UNSUPPORTED_DTYPE, "np.%s of complex numbers", row->name);

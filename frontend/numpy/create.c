@@ -419,6 +419,7 @@ value *np_astype(tracer *t, const np_call *c) {
   if (!np_parse(t, c, c->method ? "a dtype | order casting subok copy" : "a dtype | copy device",
                 p))
     return NULL;
+  if (!c->method && !np_is_array(p[0])) return trace_not_implemented(t);
   if (!c->method) p[5] = p[2], p[2] = NULL, p[4] = p[3], p[3] = NULL;
   char order = np_order_arg(t, p[2], 'K');
   np_array *a = order ? np_as_array(t, p[0]) : NULL;
@@ -511,7 +512,8 @@ value *np_clip(tracer *t, const np_call *c) {
     return NULL;
   value *low = p[1], *high = p[2], *out = np_is_none(t, p[3]) ? NULL : p[3];
   if (c->method ? p[4] || p[5] : p[6] || p[7]) return np_unsupported(t, c, "dtype= or casting=");
-  if (!c->method && (p[4] || p[5])) low = p[4], high = p[5];
+  /* Which bounds may be left out is decided by NumPy's own code. */
+  if (!c->method && (!low || !high || p[4] || p[5])) return trace_not_implemented(t);
   bool no_low = np_is_none(t, low), no_high = np_is_none(t, high);
   if (no_low && no_high) return np_unsupported(t, c, "without bounds");
   if (no_low) return np_ufunc_apply(t, "minimum", (value *[]){p[0], high}, 2, out);
@@ -761,29 +763,6 @@ value *np_builtin_divmod(tracer *t, const np_call *c) {
 value *np_tolist(tracer *t, const np_call *c) {
   PyObject *known = c->count == 1 ? np_known(t, c->args[0]) : NULL;
   return known ? np_made(t, PyObject_CallMethod(known, "tolist", NULL)) : np_unsupported(t, c, "");
-}
-
-/* np.broadcast of arrays: an object that says the sizes, made of arrays without data. */
-value *np_broadcast_object(tracer *t, const np_call *c) {
-  PyObject *args = PyTuple_New(c->count);
-  for (Py_ssize_t i = 0; args && i < c->count; i++) {
-    np_array *a = np_as_array(t, c->args[i]);
-    PyObject *known = a ? np_known(t, c->args[i]) : NULL, *item;
-    if (!a) Py_CLEAR(args);
-    if (!a) return NULL;
-    npy_intp dims[LOOM_MAX_RANK], none[LOOM_MAX_RANK] = {0};
-    static double nothing;
-    for (int d = 0; d < a->type.rank; d++)
-      dims[d] = a->type.dims[d];
-    item = known ? Py_NewRef(known)
-                 : PyArray_NewFromDescr(&PyArray_Type, np_descr(LOOM_F64), a->type.rank, dims, none,
-                                        &nothing, 0, NULL);
-    if (!item) Py_CLEAR(args);
-    if (args) PyTuple_SET_ITEM(args, i, item);
-  }
-  PyObject *made = args ? PyObject_CallObject(c->callee, args) : NULL;
-  Py_XDECREF(args);
-  return np_made(t, made);
 }
 
 value *np_count_nonzero(tracer *t, const np_call *c) {

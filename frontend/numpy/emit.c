@@ -36,7 +36,7 @@ uint64_t emit_bits(loom_dtype dtype, loom_cell cell) {
 
 loom_value emit_float(tracer *t, const loom_type *type, double x) {
   loom_cell cell = {0};
-  if (loom_dtype_is_float(type->dtype) || loom_dtype_is_complex(type->dtype))
+  if (loom_dtype_is_inexact(type->dtype))
     cell.re = x;
   else
     cell.i = (int64_t)x;

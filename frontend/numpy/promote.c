@@ -223,7 +223,7 @@ static bool promote_fits(tracer *t, int64_t number, loom_dtype dtype) {
 static loom_value promote_load_number(tracer *t, const np_operand *o, loom_dtype dtype) {
   int64_t number;
   if (!loom_dtype_is_integer(dtype) || dtype == LOOM_I64) {
-    bool inexact = loom_dtype_is_float(dtype) || loom_dtype_is_complex(dtype);
+    bool inexact = loom_dtype_is_inexact(dtype);
     bool wide = inexact && emit_type(t, o->node)->dtype == LOOM_I64;
     return emit_convert(t, wide ? emit_convert(t, o->node, LOOM_F64) : o->node, dtype);
   }

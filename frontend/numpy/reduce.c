@@ -267,7 +267,7 @@ static loom_value reduce_divide(tracer *t, loom_value v, int64_t count) {
 /* The dtype that mean and var compute in; false after a break. */
 static bool reduce_float_dtype(tracer *t, const np_call *c, const np_array *a, value *v,
                                loom_dtype *out) {
-  bool inexact = loom_dtype_is_float(a->type.dtype) || loom_dtype_is_complex(a->type.dtype);
+  bool inexact = loom_dtype_is_inexact(a->type.dtype);
   *out = inexact ? a->type.dtype : LOOM_F64;
   if (np_is_none(t, v)) return !trace_pending(t);
   if (!np_dtype_arg(t, v, out)) return false;

@@ -207,8 +207,15 @@ static loom_value ufunc_compare_mixed(tracer *t, const char *direction, const lo
                 : emit2(t, LOOM_OP_AND, r, emit1(t, LOOM_OP_NOT, negative));
 }
 
+/* A complex number is finite where both of its parts are, and is infinite or no number where one
+ * of them is. */
 static loom_value ufunc_predicate(tracer *t, const ufunc_row *row, loom_value in) {
   if (ufunc_is_float(t, in)) return emit_predicate(t, row->op, in);
+  if (loom_dtype_is_complex(emit_type(t, in)->dtype)) {
+    loom_value re = emit_predicate(t, row->op, emit1(t, LOOM_OP_REAL, in));
+    loom_value im = emit_predicate(t, row->op, emit1(t, LOOM_OP_IMAG, in));
+    return emit2(t, row->op == LOOM_OP_IS_FINITE ? LOOM_OP_AND : LOOM_OP_OR, re, im);
+  }
   loom_type type = *emit_type(t, in);
   type.dtype = LOOM_BOOL;
   return emit_constant(t, &type, row->op == LOOM_OP_IS_FINITE);

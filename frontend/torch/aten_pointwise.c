@@ -29,7 +29,7 @@ bool aten_unary(fx_call *c, loom_value *out) {
   loom_type type;
   if (c->op == LOOM_OP_ABS && fx_is_complex_operand(c, 0)) return fx_complex_abs(c, out);
   loom_value x = pointwise_operand(c, &type);
-  bool exact = loom_dtype_is_float(type.dtype) || loom_dtype_is_complex(type.dtype);
+  bool exact = loom_dtype_is_inexact(type.dtype);
   if (!exact && (c->op == LOOM_OP_CEIL || c->op == LOOM_OP_FLOOR || c->op == LOOM_OP_TRUNC ||
                  c->op == LOOM_OP_ROUND_EVEN))
     return pointwise_done(c, x, out);

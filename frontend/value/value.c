@@ -143,7 +143,7 @@ bool value_identical(tracer *t, value *l, value *r) {
   if (l == r) return true;
   if ((l->lent && !value_is_const(r)) || (r->lent && !value_is_const(l)))
     return roll_lent(t, l->lent ? l : r), false;
-  if (l->type != &value_const_type || r->type != &value_const_type) return false;
+  if (l->type != r->type || !(value_is_const(l) || l->type->is_object)) return false;
   if (object_is_nan(l->object) && object_is_nan(r->object))
     return value_same(t, l, r, &same) && same;
   return l->object == r->object;
@@ -589,6 +589,7 @@ bool value_same(tracer *t, value *l, value *r, bool *same) {
   r = right;
   *same = l == r;
   if (l == r) return true;
+  if (l->type == r->type && l->type->is_object) return *same = l->object == r->object, true;
   if ((l->lent && !value_is_const(r)) || (r->lent && !value_is_const(l)))
     return roll_lent(t, l->lent ? l : r), false;
   if ((l->chosen || r->chosen) && l->type == r->type) {
