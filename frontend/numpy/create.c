@@ -394,10 +394,8 @@ bool np_casting_arg(tracer *t, value *v, NPY_CASTING missing, NPY_CASTING *out) 
   if (np_is_none(t, v)) return !trace_pending(t);
   PyObject *o = np_known(t, v);
   if (o && PyArray_CastingConverter(o, out)) return true;
-  if (o)
-    trace_raise_live(t);
-  else if (!trace_pending(t))
-    trace_break(t, BREAK_NUMPY_FUNCTION, "a casting rule that is not known");
+  if (o) error_drop(); /* "same_value" is a rule of astype alone */
+  if (!trace_pending(t)) trace_break(t, BREAK_NUMPY_FUNCTION, "a casting rule that is not known");
   return false;
 }
 
