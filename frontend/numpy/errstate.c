@@ -31,6 +31,15 @@ static PyObject *error_variable(void) {
   return own;
 }
 
+static PyObject *error_maker(void) {
+  static PyObject *own;
+  if (own) return own;
+  PyObject *umath = PyImport_ImportModule("numpy._core.umath");
+  own = umath ? PyObject_GetAttrString(umath, "_make_extobj") : NULL;
+  Py_XDECREF(umath);
+  return own;
+}
+
 /* ---- at capture ---- */
 
 /* A state as one number: two bits for each kind. */
@@ -48,7 +57,78 @@ static int error_how(const char *text) {
   return -1;
 }
 
-/* What np.errstate makes of its arguments: here the number of the new state. */
+/* The object that _make_extobj makes: any.i is the state, any.a a tuple of its arguments. */
+static PyObject *error_object_make(PyObject *module, PyObject *args) {
+  PyObject *names = PyTuple_GET_ITEM(args, 0), *kwargs = PyDict_New(), *none = PyTuple_New(0);
+  PyObject *make = error_maker(), *made = NULL;
+  bool good = kwargs && none && make;
+  for (Py_ssize_t i = 0; good && i < PyTuple_GET_SIZE(names); i++)
+    good = PyDict_SetItem(kwargs, PyTuple_GET_ITEM(names, i), PyTuple_GET_ITEM(args, i + 1)) == 0;
+  if (good) made = PyObject_Call(make, none, kwargs);
+  Py_XDECREF(kwargs);
+  Py_XDECREF(none);
+  return made;
+}
+
+/* A token of a change that has been taken back: all that is left of one behind the `with`. */
+static PyObject *error_token_make(PyObject *module, PyObject *args) {
+  PyObject *variable = error_variable(), *now = NULL, *token = NULL;
+  if (variable && PyContextVar_Get(variable, Py_None, &now) == 0)
+    token = PyContextVar_Set(variable, now);
+  if (token && PyContextVar_Reset(variable, token) < 0) Py_CLEAR(token);
+  Py_XDECREF(now);
+  return token;
+}
+
+/* method(first, *rest): `first` is taken over and may be NULL. */
+static recipe *error_recipe(tracer *t, PyMethodDef *method, PyObject *first, const value *rest) {
+  Py_ssize_t count = rest ? rest->seq.count : 0;
+  recipe *r = trace_recipe(t, RECIPE_CALL), *make = r ? trace_recipe(t, RECIPE_CONST) : NULL,
+         *names = make && first ? trace_recipe(t, RECIPE_CONST) : NULL;
+  if (!make || (first && !names)) return Py_XDECREF(first), NULL;
+  make->object = PyCFunction_New(method, NULL);
+  if (names) names->object = first;
+  r->items = calloc((size_t)count + 2, sizeof *r->items);
+  if (!r->items || !make->object) {
+    PyErr_NoMemory();
+    return trace_raise_live(t), NULL;
+  }
+  r->items[r->count++] = make;
+  if (names) r->items[r->count++] = names;
+  for (Py_ssize_t i = 0; i < count; i++)
+    if (!(r->items[r->count++] = trace_rebuild(t, rest->seq.items[i]))) return NULL;
+  return r;
+}
+
+/* A part of a function ends only where the state is as it was at its begin: made again there, the
+ * object is what it was made as. */
+static recipe *error_object_rebuild(tracer *t, value *v) {
+  static PyMethodDef method = {"make_extobj", error_object_make, METH_VARARGS, NULL};
+  return error_recipe(t, &method, Py_NewRef((PyObject *)v->any.b), v->any.a);
+}
+
+static recipe *error_token_rebuild(tracer *t, value *v) {
+  static PyMethodDef method = {"used_token", error_token_make, METH_NOARGS, NULL};
+  return error_recipe(t, &method, NULL, NULL);
+}
+
+static PyObject *error_object_type(tracer *t, value *v) { return (PyObject *)&PyCapsule_Type; }
+
+static PyObject *error_token_type(tracer *t, value *v) { return (PyObject *)&PyContextToken_Type; }
+
+static const value_type error_object_value = {
+    .name = "an error state", .python_type = error_object_type, .rebuild = error_object_rebuild};
+static const value_type error_token_value = {.name = "a token of the error state",
+                                             .python_type = error_token_type,
+                                             .rebuild = error_token_rebuild};
+
+static value *error_value(tracer *t, const value_type *type, int64_t state) {
+  value *v = value_new(t, type);
+  if (v) v->any.i = (Py_ssize_t)state;
+  return v;
+}
+
+/* What np.errstate makes of its arguments. */
 value *np_error_object(tracer *t, const np_call *c) {
   np_errors *errors = np_error_tracked(t);
   Py_ssize_t total = c->kwnames ? PyTuple_GET_SIZE(c->kwnames) : 0;
@@ -68,7 +148,11 @@ value *np_error_object(tracer *t, const np_call *c) {
   int64_t state = errors->state;
   for (int k = 0; k < NP_ERROR_KINDS; k++)
     if (own[k] || all) state = error_put(state, k, own[k] ? own[k] : all);
-  return trace_pending(t) ? NULL : np_int(t, state);
+  value *v = trace_pending(t) ? NULL : error_value(t, &error_object_value, state);
+  if (!v) return NULL;
+  v->any.a = value_tuple(t, c->args, total);
+  v->any.b = trace_keep(t, total ? Py_NewRef(c->kwnames) : PyTuple_New(0));
+  return v->any.a && v->any.b ? v : NULL;
 }
 
 static void error_apply(tracer *t, np_errors *errors, int64_t state) {
@@ -85,17 +169,16 @@ static void error_apply(tracer *t, np_errors *errors, int64_t state) {
 value *np_error_context(tracer *t, const char *name, value *const *args, bool *mine) {
   np_errors *errors = np_error_tracked(t);
   PyObject *own = error_variable(), *live = args[0]->object;
-  int64_t state;
   *mine = own && live == own;
   if (!own) error_drop();
   if (!*mine || !errors) return NULL;
   bool set = strcmp(name, "set") == 0;
-  if ((!set && strcmp(name, "reset") != 0) || !np_int_arg(t, args[1], &state))
-    return trace_pending(t) ? NULL
-                            : trace_break(t, BREAK_NUMPY_FUNCTION, "the error state: %s", name);
-  value *token = set ? np_int(t, errors->state) : value_const(t, Py_None);
+  if (args[1]->type != (set ? &error_object_value : &error_token_value) ||
+      (!set && strcmp(name, "reset") != 0))
+    return trace_break(t, BREAK_NUMPY_FUNCTION, "the error state: %s", name);
+  value *token = set ? error_value(t, &error_token_value, errors->state) : value_const(t, Py_None);
   errors->depth += set ? 1 : -1;
-  error_apply(t, errors, state);
+  error_apply(t, errors, args[1]->any.i);
   return token;
 }
 
@@ -117,9 +200,7 @@ PyObject *np_error_state(tracer *t) {
 static PyObject *error_raising(uint32_t kinds) {
   static PyObject *made[1 << NP_ERROR_KINDS];
   if (made[kinds]) return Py_NewRef(made[kinds]);
-  PyObject *umath = PyImport_ImportModule("numpy._core.umath");
-  PyObject *make = umath ? PyObject_GetAttrString(umath, "_make_extobj") : NULL;
-  PyObject *kwargs = PyDict_New(), *none = PyTuple_New(0);
+  PyObject *make = error_maker(), *kwargs = PyDict_New(), *none = PyTuple_New(0);
   bool good = make && kwargs && none;
   for (int k = 0; k < NP_ERROR_KINDS && good; k++) {
     PyObject *how = PyUnicode_InternFromString(kinds >> k & 1 ? "raise" : "ignore");
@@ -127,8 +208,6 @@ static PyObject *error_raising(uint32_t kinds) {
     Py_XDECREF(how);
   }
   PyObject *object = good ? PyObject_Call(make, none, kwargs) : NULL;
-  Py_XDECREF(umath);
-  Py_XDECREF(make);
   Py_XDECREF(kwargs);
   Py_XDECREF(none);
   if (object && !made[kinds]) made[kinds] = Py_NewRef(object);

@@ -229,3 +229,54 @@ def test_seterr_stays_a_side_effect():
 def test_divisions_whose_quotient_does_not_matter_are_reported(source):
     plain = eval("lambda a, c: " + source)
     check(frameloom.compile(plain), plain, [np.zeros((2, 1), int), np.ones((1, 1), int)])
+
+
+def states_around_breaks():
+    """Functions in which an error state, or the token of one, outlives a graph break."""
+
+    def made_before(x):
+        state = np.errstate(all="ignore")
+        print(end="")
+        with state:
+            print(end="")
+            return np.log(x)
+
+    @np.errstate(divide="raise")
+    def decorated(x):
+        print(end="")
+        return np.log(x)
+
+    @np.errstate(divide="ignore", over="warn")
+    def asked(x):
+        r = np.log(x)
+        print(end="")
+        return r, np.geterr()
+
+    def twice(x):
+        state = np.errstate(divide="ignore")
+        with state:
+            r = np.log(x)
+        try:
+            with state:
+                pass
+        except TypeError as e:
+            return r, str(e), type(state._token)
+
+    def with_call(x):
+        calls = []
+        with np.errstate(divide="call", call=lambda *args: calls.append(args)):
+            print(end="")
+            r = np.log(x)
+        return r, calls
+
+    return [made_before, decorated, asked, twice, with_call]
+
+
+@pytest.mark.parametrize("fn", states_around_breaks(), ids=lambda fn: fn.__name__)
+def test_states_outlive_breaks(fn):
+    x, f = np.zeros(3), frameloom.compile(fn)
+    want, before = caught(lambda: repr(fn(x))), np.geterr()
+    for _ in range(2):
+        assert caught(lambda: repr(f(x))) == want
+        assert np.geterr() == before
+    assert repr(np.divide(1, np.uint8(1))) == "np.float64(1.0)"  # the thread's state is an object of NumPy's
