@@ -1,0 +1,65 @@
+"""Every function of complex numbers over all pairs of special values: zeros of both signs, infinities, NaN, the largest
+and the smallest numbers, each as the real and as the imaginary part."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import frameloom
+
+PARTS = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1e30, 1e-44]
+VALUES = np.array([complex(re, im) for re in PARTS for im in PARTS])
+UFUNCS = [u for u in (getattr(np, name) for name in sorted(dir(np))) if isinstance(u, np.ufunc) and not u.signature]
+UNARY = [f"np.{u.__name__}(a)" for u in UFUNCS if u.nin == 1] + [
+    f"a.{name}()" for name in "sum prod mean var std min max argmin argmax cumsum cumprod any all conj".split()
+] + ["-a", "abs(a)", "a - a", "a / a", "a * 0", "0 * a", "a + 0", "a - 0", "a / 1", "1 / a", "a ** 2", "a ** 3", "a ** 0.5",
+     "a == a", "a.real", "a.imag", "np.nan_to_num(a)", "np.isclose(a, a)", "np.nansum(a)", "np.nanprod(a)", "np.sort(a)",
+     "np.unique(a)", "np.where(a != a, 0, a)", "a @ a", "np.iscomplex(a)", "np.isreal(a)", "np.clip(a, 0, 1)",
+     "np.round(a, 1)", "np.diff(a)", "a.astype(bool)", "np.nonzero(a)", "np.count_nonzero(a)", "np.argsort(a)",
+     "np.array_equal(a, a, equal_nan=True)"]
+BINARY = [f"np.{u.__name__}(a, b)" for u in UFUNCS if u.nin == 2] + ["a + b", "a - b", "a * b", "a / b", "a == b", "a < b"]
+
+
+def outcome(call):
+    """Results, or the exception, and the texts of warnings."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        try:
+            result = call()
+        except Exception as e:  # noqa: BLE001
+            return [], (type(e), str(e))
+    return result if isinstance(result, tuple) else [result], sorted(str(w.message) for w in seen)
+
+
+def differ(want, got):
+    want, got = np.asarray(want), np.asarray(got)
+    if (want.dtype, want.shape) != (got.dtype, got.shape):
+        return True
+    if want.dtype.kind not in "fc":
+        return not np.array_equal(want, got)
+    tolerance = 4 * np.finfo(want.dtype).eps
+    for part in ("real", "imag"):
+        x, y = getattr(want, part), getattr(got, part)
+        with np.errstate(all="ignore"):
+            near = (x == y) | ((x != x) & (y != y)) | (np.abs(x - y) <= tolerance * np.abs(x))
+        if not near.all():
+            return True
+    return False
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("group", range(8))
+def test_functions_of_special_values(group, dtype):
+    a, b = VALUES.astype(dtype), VALUES[::-1].astype(dtype)
+    wrong = []
+    for text in (UNARY + BINARY)[group::8]:
+        fn = eval(f"lambda a, b: {text}", {"np": np})
+        results, words = outcome(lambda: fn(a, b))
+        compiled = frameloom.compile(fn)
+        for _ in range(2):
+            got, said = outcome(lambda: compiled(a, b))
+            if said != words or len(got) != len(results) or any(map(differ, results, got)):
+                wrong.append((text, words, said))
+                break
+    assert not wrong
