@@ -2,6 +2,7 @@
  * functions that NumPy wrote in Python are inlined through the dispatcher's _implementation; what
  * is pure and wholly known is called at capture. */
 #include "frontend/numpy/capture.h"
+#include "frontend/value/value.h"
 
 #include <string.h>
 
@@ -528,6 +529,34 @@ static bool call_binds(PyObject *function, Py_ssize_t count, PyObject *kwnames) 
          (count >= code->co_argcount - optional || needed == code->co_argcount - optional - count);
 }
 
+static bool call_parameter_like(PyObject *kwnames) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(kwnames); i++)
+    if (!PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), "like")) return true;
+  return false;
+}
+
+/* Has an argument, or an item of one, an __array_function__ of its own, which NumPy would call? */
+static bool call_is_overridden(tracer *t, value *v, int depth) {
+  static PyObject *name;
+  if (!name && !(name = PyUnicode_InternFromString("__array_function__")))
+    return error_drop(), true;
+  if (!v || np_is_array(v) || v->type == &value_number_type) return false;
+  bool items = v->type == &value_tuple_type || v->type == &value_list_type;
+  for (Py_ssize_t i = 0; items && depth < 2 && i < v->seq.count; i++)
+    if (call_is_overridden(t, v->seq.items[i], depth + 1)) return true;
+  if (v->type != &value_object_type) return false; /* a live one of another type is a constant */
+  PyObject *type = value_type_of(t, v);
+  return type && PyType_Check(type) && _PyType_Lookup((PyTypeObject *)type, name);
+}
+
+static bool call_may_dispatch(tracer *t, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+  Py_ssize_t total = count + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+  for (Py_ssize_t i = 0; i < total; i++)
+    if (call_is_overridden(t, args[i], 0))
+      trace_break(t, BREAK_OVERRIDE, "an argument of a class with __array_function__");
+  return !trace_pending(t);
+}
+
 static value *call_row_run(tracer *t, const call_row *row, PyObject *callee, value *const *args,
                            Py_ssize_t count, PyObject *kwnames, bool method) {
   if (row->handler) {
@@ -538,6 +567,8 @@ static value *call_row_run(tracer *t, const call_row *row, PyObject *callee, val
                  .method = method,
                  .callee = method ? NULL : callee};
     if (!np_gate(t, row->handler, &c)) return NULL;
+    if (kwnames && call_parameter_like(kwnames))
+      return trace_break(t, BREAK_OVERRIDE, "np.%s with like=", row->name);
     PyObject *own = method || !callee ? NULL : call_python(callee);
     if (own && !call_binds(own, count, kwnames))
       return trace_break(t, BREAK_RAISES, "np.%s does not take these arguments", row->name);
@@ -576,6 +607,17 @@ static value *call_method(tracer *t, PyMethodDescrObject *descriptor, value *con
   return trace_break(t, BREAK_NUMPY_FUNCTION, "the method %s", name);
 }
 
+/* A function of NumPy's public modules, whose dispatcher only names the arguments that count. Who
+ * makes a dispatching function of their own has a dispatcher that may do anything. */
+static bool call_is_public(PyObject *callee) {
+  PyObject *module = PyObject_GetAttrString(callee, "__module__");
+  const char *name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
+  bool public = name && !strncmp(name, "numpy", 5) && !strstr(name, "._");
+  Py_XDECREF(module);
+  error_drop();
+  return public;
+}
+
 static value *call_dispatcher(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
                               PyObject *kwnames) {
   PyObject *own = PyObject_GetAttrString(callee, "_implementation");
@@ -583,7 +625,10 @@ static value *call_dispatcher(tracer *t, PyObject *callee, value *const *args, P
   trace_keep(t, own);
   const call_row *row = call_find_function(own);
   if (row) return call_row_run(t, row, callee, args, count, kwnames, false);
-  if (PyFunction_Check(own)) return trace_call(t, value_const(t, own), args, count, kwnames);
+  if (PyFunction_Check(own) && call_is_public(callee))
+    return trace_call(t, value_const(t, own), args, count, kwnames);
+  if (PyFunction_Check(own))
+    return trace_break(t, BREAK_OVERRIDE, "a function with a dispatcher of its own");
   return trace_break(t, BREAK_NUMPY_FUNCTION, "np.%s", ((PyCFunctionObject *)own)->m_ml->ml_name);
 }
 
@@ -604,6 +649,8 @@ static value *call_any(tracer *t, PyObject *callee, value *const *args, Py_ssize
     value *v = plain ? np_fold(t, callee, args, count, NULL, &done) : NULL;
     return done || trace_pending(t) ? v : np_ufunc_call(t, callee, args, count, kwnames);
   }
+  if (Py_IS_TYPE(callee, call_dispatcher_type) && !call_may_dispatch(t, args, count, kwnames))
+    return NULL;
   const call_row *row = call_find_function(callee);
   if (row) {
     value *v = call_row_run(t, row, callee, args, count, kwnames, false);

@@ -590,6 +590,9 @@ bool value_same(tracer *t, value *l, value *r, bool *same) {
   *same = l == r;
   if (l == r) return true;
   if (l->type == r->type && l->type->is_object) return *same = l->object == r->object, true;
+  if ((l->type->is_object && r->type == &value_object_type) ||
+      (r->type->is_object && l->type == &value_object_type))
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the identity of an object of the library's");
   if ((l->lent && !value_is_const(r)) || (r->lent && !value_is_const(l)))
     return roll_lent(t, l->lent ? l : r), false;
   if ((l->chosen || r->chosen) && l->type == r->type) {
