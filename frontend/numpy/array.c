@@ -326,10 +326,26 @@ static PyObject *array_new_block(const numpy_array_payload *p, size_t bytes, voi
   return array;
 }
 
+/* Bytes of an array that owns its memory; false with an exception when its strides lead out of
+ * them: NumPy takes them as they are. */
+static bool array_fits(const numpy_array_payload *p, size_t *bytes) {
+  npy_intp size = (npy_intp)loom_dtype_size(p->dtype), total = size, reach = 0, step;
+  bool good = true;
+  for (int i = 0; i < p->nd && total; i++)
+    good &= !__builtin_mul_overflow(total, p->dims[i], &total);
+  for (int i = 0; i < p->nd && good && total; i++)
+    good = p->dims[i] <= 1 ||
+           (p->strides[i] >= 0 && !__builtin_mul_overflow(p->dims[i] - 1, p->strides[i], &step) &&
+            !__builtin_add_overflow(reach, step, &reach));
+  *bytes = (size_t)total;
+  if (good && (total == 0 || reach <= total - size)) return true;
+  PyErr_SetString(PyExc_SystemError, "frameloom: the strides of a result lead out of its memory");
+  return false;
+}
+
 static PyObject *array_new(const numpy_array_payload *p, void **data) {
-  size_t bytes = loom_dtype_size(p->dtype);
-  for (int i = 0; i < p->nd; i++)
-    bytes *= (size_t)p->dims[i];
+  size_t bytes;
+  if (!array_fits(p, &bytes)) return NULL;
   if (bytes >= ARRAY_BLOCK_MIN) return array_new_block(p, bytes, data);
   PyArray_Descr *descr = (PyArray_Descr *)Py_NewRef((PyObject *)array_descrs[p->typenum]);
   PyObject *array = PyArray_NewFromDescr(&PyArray_Type, descr, p->nd, (npy_intp *)p->dims,

@@ -280,37 +280,50 @@ PyObject *np_call_quietly(PyObject *function, PyObject *args, PyObject *kwargs) 
 
 static PyObject *call_folder; /* calls f(*args, **kwargs) with floating-point errors raised */
 
-value *np_fold(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count, PyObject *kwnames,
-               bool *done) {
-  *done = false;
-  PyObject *tuple = PyTuple_New(count), *kwargs = PyDict_New();
+/* The live arguments, and what `callee` makes of them: a new reference. NULL with *done false: some
+ * are not known, or it would warn; with *done, its exception. */
+typedef struct call_live {
+  PyObject *args, *kwargs;
+  bool done;
+} call_live;
+
+static PyObject *call_evaluate(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
+                               PyObject *kwnames, call_live *live) {
   Py_ssize_t total = count + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
-  bool good = tuple && kwargs;
+  *live = (call_live){PyTuple_New(count), PyDict_New(), false};
+  bool good = live->args && live->kwargs;
   for (Py_ssize_t i = 0; i < total && good; i++) {
     PyObject *o = call_fold_arg(t, args[i]);
     good = o != NULL;
     if (good && i < count)
-      PyTuple_SET_ITEM(tuple, i, Py_NewRef(o));
+      PyTuple_SET_ITEM(live->args, i, Py_NewRef(o));
     else if (good)
-      good = PyDict_SetItem(kwargs, PyTuple_GET_ITEM(kwnames, i - count), o) == 0;
+      good = PyDict_SetItem(live->kwargs, PyTuple_GET_ITEM(kwnames, i - count), o) == 0;
   }
-  PyObject *result = good ? np_call_apart(call_folder, callee, tuple, kwargs) : NULL;
-  for (Py_ssize_t i = 0; result && i < count; i++) {
-    if (PyTuple_GET_ITEM(tuple, i) != result || np_is_array(args[i])) continue;
-    *done = true; /* as the greater of two sets is one of them */
-    Py_DECREF(tuple);
-    Py_DECREF(kwargs);
-    Py_DECREF(result);
-    return args[i];
-  }
-  Py_XDECREF(tuple);
-  Py_XDECREF(kwargs);
-  if (!good || (!result && PyErr_ExceptionMatches(PyExc_FloatingPointError))) {
-    error_drop();
-    return NULL;
-  }
-  *done = true;
-  return np_made(t, result);
+  PyObject *result = good ? np_call_apart(call_folder, callee, live->args, live->kwargs) : NULL;
+  live->done = good && (result || !PyErr_ExceptionMatches(PyExc_FloatingPointError));
+  if (!live->done) error_drop();
+  return result;
+}
+
+static void call_live_fini(call_live *live) {
+  Py_XDECREF(live->args);
+  Py_XDECREF(live->kwargs);
+}
+
+value *np_fold(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count, PyObject *kwnames,
+               bool *done) {
+  call_live live;
+  PyObject *result = call_evaluate(t, callee, args, count, kwnames, &live);
+  value *same = NULL; /* as the greater of two sets is one of them */
+  for (Py_ssize_t i = 0; result && i < count && !same; i++)
+    if (PyTuple_GET_ITEM(live.args, i) == result && !np_is_array(args[i])) same = args[i];
+  if (result && !same && !np_is_fresh(live.args, live.kwargs, result)) live.done = false;
+  call_live_fini(&live);
+  *done = live.done;
+  if (live.done && !same) return np_made(t, result);
+  Py_XDECREF(result);
+  return same;
 }
 
 /* ---- rows ---- */
@@ -410,13 +423,26 @@ static const call_row *call_find_method(const char *name) {
 
 #define CALL_KNOWN_ELEMENTS 4096
 
+/* Is the object an array, or a NumPy scalar, of these sizes and this dtype? */
+static bool call_is_like(PyObject *o, const np_array *a) {
+  loom_dtype dtype;
+  if (a->scalar ? !PyArray_IsScalar(o, Generic) : !PyArray_CheckExact(o)) return false;
+  PyArrayObject *now = (PyArrayObject *)PyArray_FROM_O(o);
+  bool like = now && PyArray_ISNOTSWAPPED(now) && PyArray_NDIM(now) == a->type.rank &&
+              numpy_dtype_from_typenum(PyArray_TYPE(now), &dtype) && dtype == a->type.dtype;
+  for (int i = 0; like && i < a->type.rank; i++)
+    like = PyArray_DIM(now, i) == a->type.dims[i];
+  Py_XDECREF(now);
+  error_drop();
+  return like;
+}
+
 /* What a function makes of one known array and other known arguments is known too: NumPy itself
  * computes it, beside the nodes. Functions that write into their argument, or into out=, take no
  * part. */
 static value *call_attach_known(tracer *t, PyObject *callee, const np_call *c, value *result) {
   np_array *r = np_array_of(result);
   Py_ssize_t total = c->count + (c->kwnames ? PyTuple_GET_SIZE(c->kwnames) : 0), arrays = 0;
-  bool done;
   if (!r || (r->known && r->known_version == r->storage->version)) return result;
   for (Py_ssize_t i = 0; i < total; i++) {
     arrays += np_is_array(c->args[i]);
@@ -427,11 +453,13 @@ static value *call_attach_known(tracer *t, PyObject *callee, const np_call *c, v
       return result;
   }
   if (arrays != 1 || np_elements(&r->type) > CALL_KNOWN_ELEMENTS) return result;
-  value *known = np_fold(t, callee, c->args, c->count, c->kwnames, &done);
-  np_array *k = np_array_of(known);
-  if (trace_pending(t)) return NULL;
-  if (!done || !k || k->scalar != r->scalar || !loom_type_equal(&k->type, &r->type)) return result;
-  r->known = k->known;
+  call_live live;
+  PyObject *known = call_evaluate(t, callee, c->args, c->count, c->kwnames, &live);
+  call_live_fini(&live);
+  if (!known) return live.done ? trace_raise_live(t) : result;
+  trace_keep(t, known);
+  if (!call_is_like(known, r)) return result;
+  r->known = known;
   r->known_version = r->storage->version;
   return result;
 }

@@ -85,7 +85,7 @@ typedef enum view_kind {
   VIEW_BROADCAST,
   VIEW_PART,
   VIEW_DIAGONAL, /* of the last two dimensions, where a size is symbolic: read only */
-  VIEW_WINDOW /* of np.lib.stride_tricks.sliding_window_view, one axis at a time: read only */
+  VIEW_WINDOW    /* of np.lib.stride_tricks.sliding_window_view, one axis at a time: read only */
 } view_kind;
 
 /* An array: a block and how to see it. A view is its parent seen through one op. */
@@ -125,6 +125,13 @@ np_array *np_array_of(const value *v); /* NULL when it is none */
 value *np_fresh(tracer *t, loom_value node, const int64_t *strides);
 /* The same, a NumPy scalar when it has no dimensions: what ufuncs and reductions return. */
 value *np_result(tracer *t, loom_value node, const int64_t *strides);
+/* The axes from the outermost in memory to the innermost, and whether others lie between the
+ * elements. False when elements lie over one another, or in no array of more elements (gaps.c). */
+bool np_memory_order(PyArrayObject *a, int64_t *order, bool *gaps);
+/* A view with gaps of a new array, with these strides in bytes. `node`: its elements, the axes in
+ * memory order. */
+value *np_with_gaps(tracer *t, const loom_type *type, const int64_t *strides, const int64_t *order,
+                    loom_value node);
 value *np_constant_scalar(tracer *t, loom_dtype dtype, uint64_t bits);
 loom_value np_read(tracer *t, np_array *a);
 /* Replaces the elements; `node` has a's dtype and sizes. False after a raise or break. */
@@ -377,6 +384,9 @@ value *np_ufunc_at(tracer *t, PyObject *ufunc, const np_call *c); /* inplace.c *
  * would warn). */
 value *np_fold(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count, PyObject *kwnames,
                bool *done);
+/* Does no array of a result share elements with an argument or with another one? Each gets storage
+ * of its own. */
+bool np_is_fresh(PyObject *args, PyObject *kwargs, PyObject *result);
 /* function(*args, **kwargs) with warnings and floating-point errors ignored: a new reference. */
 PyObject *np_call_quietly(PyObject *function, PyObject *args, PyObject *kwargs);
 /* how(function, args, kwargs), where `how` may change the error state and the warnings' filters

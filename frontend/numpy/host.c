@@ -27,34 +27,6 @@ typedef struct host_output {
   bool gaps;                    /* a view between whose elements others lie */
 } host_output;
 
-static int64_t host_stride(PyArrayObject *a, int64_t axis) {
-  return llabs((long long)PyArray_STRIDES(a)[axis]);
-}
-
-/* Axes by falling stride; false when elements lie over one another, or in no array of more
- * elements. */
-static bool host_order(PyArrayObject *a, host_output *out) {
-  int n = PyArray_NDIM(a);
-  int64_t expected = PyArray_ITEMSIZE(a), inner = expected;
-  for (int i = 0; i < n; i++) {
-    int at = i;
-    for (; at > 0 && PyArray_DIMS(a)[out->order[at - 1]] > 1 && PyArray_DIMS(a)[i] > 1 &&
-           host_stride(a, out->order[at - 1]) < host_stride(a, i);
-         at--)
-      out->order[at] = out->order[at - 1];
-    out->order[at] = i;
-  }
-  for (int i = n - 1; i >= 0; i--) {
-    int64_t axis = out->order[i], stride = host_stride(a, axis), dim = PyArray_DIMS(a)[axis];
-    if (dim <= 1) continue;
-    if (stride < expected || stride % inner) return false;
-    out->gaps |= stride != expected || PyArray_STRIDES(a)[axis] < 0;
-    expected = stride * dim;
-    inner = stride;
-  }
-  return true;
-}
-
 /* Is the sample's result an array or number of a supported dtype? */
 static bool host_result(PyObject *o, host_output *out) {
   loom_dtype dtype;
@@ -65,7 +37,7 @@ static bool host_result(PyObject *o, host_output *out) {
   bool good = a && PyArray_NDIM(a) <= LOOM_MAX_RANK && PyArray_ISNOTSWAPPED(a) &&
               PyArray_TYPE(a) != NPY_LONGLONG && PyArray_TYPE(a) != NPY_ULONGLONG &&
               numpy_dtype_from_typenum(PyArray_TYPE(a), &dtype) && np_dtype_supported(dtype) &&
-              host_order(a, out);
+              np_memory_order(a, out->order, &out->gaps);
   if (good) {
     out->type = type_make(dtype, 0, NULL);
     out->type.rank = PyArray_NDIM(a);
@@ -186,47 +158,18 @@ loom_value np_host_emit_late(tracer *t, np_host_call *h, PyObject *callable, PyO
   return trace_pending(t) ? LOOM_NO_VALUE : v;
 }
 
-/* A view with gaps, of an array whose axes, in memory order, have as many elements as the stride
- * around them steps over: the view takes the first ones, or goes through them backwards. */
-static value *host_spread(tracer *t, const host_output *o, loom_value v) {
-  int n = o->type.rank;
-  int64_t starts[LOOM_MAX_RANK] = {0}, sizes[LOOM_MAX_RANK], steps[LOOM_MAX_RANK];
-  int64_t back[LOOM_MAX_RANK], size = (int64_t)loom_dtype_size(o->type.dtype), step[LOOM_MAX_RANK];
-  loom_type whole = {.dtype = o->type.dtype, .rank = n + 1};
-  if (n >= LOOM_MAX_RANK) return trace_break(t, BREAK_LIMIT, "too many dimensions");
-  for (int i = n - 1; i >= 0; i--) {
-    int64_t axis = o->order[i], inner = i + 1 < n ? step[i + 1] * sizes[i + 1] : 1;
-    sizes[i] = o->type.dims[axis];
-    step[i] = sizes[i] > 1 ? llabs((long long)o->strides[axis]) / size : inner;
-    steps[i] = sizes[i] > 1 && o->strides[axis] < 0 ? -1 : 1;
-    starts[i] = steps[i] < 0 ? sizes[i] - 1 : 0;
-    back[axis] = i;
-    whole.dims[i + 1] = i + 1 < n ? step[i] / step[i + 1] : step[i];
-  }
-  whole.dims[0] = sizes[0];
-  sizes[n] = steps[n] = 1;
-  v = emit_reshape(t, v, n + 1, sizes);
-  v = emit_update(t, emit_constant(t, &whole, 0), v, starts, steps);
-  value *own = np_fresh(t, v, NULL);
-  value *part = own ? np_view_slice(t, np_array_of(own), starts, sizes, steps) : NULL;
-  np_array *p = np_array_of(part);
-  part = p ? np_view_reshape(t, p, n, sizes, p->strides) : NULL;
-  return part ? np_view_transpose(t, np_array_of(part), back) : NULL;
-}
-
 static value *host_output_value(tracer *t, const host_output *o, loom_value v) {
   int64_t back[LOOM_MAX_RANK];
   if (o->number) return np_python_number(t, v);
   if (o->scalar) return np_result(t, v, NULL);
-  if (o->gaps) return host_spread(t, o, v);
+  if (o->gaps) return np_with_gaps(t, &o->type, o->strides, o->order, v);
   for (int i = 0; i < o->type.rank; i++)
     back[o->order[i]] = i;
   value *out = np_fresh(t, emit_transpose(t, v, back), o->strides);
   return out && o->view ? np_view_same(t, np_array_of(out)) : out;
 }
 
-/* Is an array among the results one of the arguments, or do two of them share elements? Each gets
- * storage of its own here. */
+/* Is an array among the results one of the list's, or do two of them share elements? */
 static bool host_shares(PyObject *o, PyObject *list) {
   static PyObject *shares;
   if (PyTuple_Check(o) || PyList_CheckExact(o)) {
@@ -256,12 +199,12 @@ static void host_collect(PyObject *o, PyObject *list) {
     host_collect(PySequence_Fast_GET_ITEM(o, i), list);
 }
 
-static bool host_is_fresh(const host_arguments_list *l, PyObject *result) {
+bool np_is_fresh(PyObject *args, PyObject *kwargs, PyObject *result) {
   PyObject *list = PyList_New(0), *key, *item;
   Py_ssize_t pos = 0;
   if (!list) return false;
-  host_collect(l->sample_args, list);
-  while (PyDict_Next(l->sample_kwargs, &pos, &key, &item))
+  host_collect(args, list);
+  while (PyDict_Next(kwargs, &pos, &key, &item))
     host_collect(item, list);
   bool fresh = !host_shares(result, list);
   Py_DECREF(list);
@@ -345,7 +288,8 @@ static value *host_emit(tracer *t, const np_call *c, np_host_call *h, const host
   loom_type *types = trace_alloc(t, sizeof *types * NP_HOST_ARRAYS);
   uint32_t count = 0, next = 0;
   if (!o || !types) return NULL;
-  bool good = host_results(result, o, &count) && count > 0 && host_is_fresh(l, result) &&
+  bool good = host_results(result, o, &count) && count > 0 &&
+              np_is_fresh(l->sample_args, l->sample_kwargs, result) &&
               host_generalise(t, c, h, callable, o, count);
   PyObject *outputs = PyList_New(0);
   for (uint32_t i = 0; i < count && good; i++) {

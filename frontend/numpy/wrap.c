@@ -104,33 +104,82 @@ static value *wrap_scalar_value(tracer *t, PyObject *object, const source *s) {
   return v;
 }
 
-/* An array made at capture: data of the graph. Small uniform ones are constants. */
-static value *wrap_constant(tracer *t, PyObject *object, const numpy_array_payload *p) {
-  loom_type type = type_make(p->dtype, 0, NULL);
+/* The elements of `object` as data of the graph, its axes in this order. Small uniform ones are
+ * constants. */
+static loom_value wrap_elements(tracer *t, PyObject *object, loom_dtype dtype,
+                                const int64_t *order) {
+  loom_type type = type_make(dtype, 0, NULL);
   int64_t strides[LOOM_MAX_RANK];
-  type.rank = p->nd;
-  for (int i = 0; i < p->nd; i++)
-    type.dims[i] = p->dims[i];
-  PyArrayObject *data = (PyArrayObject *)PyArray_NewCopy((PyArrayObject *)object, NPY_CORDER);
-  if (!data) return trace_raise_live(t);
-  size_t size = loom_dtype_size(p->dtype), bytes = (size_t)PyArray_NBYTES(data);
+  npy_intp axes[LOOM_MAX_RANK];
+  PyArray_Dims permuted = {axes, type.rank = PyArray_NDIM((PyArrayObject *)object)};
+  for (int i = 0; i < type.rank; i++)
+    type.dims[i] = PyArray_DIM((PyArrayObject *)object, (int)(axes[i] = order[i]));
+  PyObject *turned = PyArray_Transpose((PyArrayObject *)object, &permuted);
+  PyArrayObject *data =
+      turned ? (PyArrayObject *)PyArray_NewCopy((PyArrayObject *)turned, NPY_CORDER) : NULL;
+  Py_XDECREF(turned);
+  if (!data) return trace_raise_live(t), LOOM_NO_VALUE;
+  size_t size = loom_dtype_size(dtype), bytes = (size_t)PyArray_NBYTES(data);
   const char *start = PyArray_BYTES(data);
-  loom_value node;
-  bool small = size <= sizeof(uint64_t) && !loom_dtype_is_complex(p->dtype);
+  bool small = size <= sizeof(uint64_t) && !loom_dtype_is_complex(dtype);
   if (bytes == 0 || (small && memcmp(start, start + size, bytes - size) == 0)) {
     uint64_t bits = 0;
     if (bytes) memcpy(&bits, start, size);
     Py_DECREF(data);
-    node = emit_constant(t, &type, bits);
-  } else {
-    loom_contiguous_strides(&type, strides);
-    node = trace_input(t, LOOM_INPUT_CONST, &type, strides, NULL, (PyObject *)data);
+    return emit_constant(t, &type, bits);
   }
-  for (int i = 0; i < p->nd; i++)
+  loom_contiguous_strides(&type, strides);
+  return trace_input(t, LOOM_INPUT_CONST, &type, strides, NULL, (PyObject *)data);
+}
+
+static value *wrap_constant(tracer *t, PyObject *object, const numpy_array_payload *p);
+
+/* An array that repeats its elements along some axes: a view of what it repeats. NULL, with nothing
+ * pending, for others. */
+static value *wrap_repeated(tracer *t, PyObject *object, const numpy_array_payload *p) {
+  PyArrayObject *a = (PyArrayObject *)object;
+  numpy_array_payload once = *p;
+  int64_t dims[LOOM_MAX_RANK];
+  bool repeats = false;
+  for (int i = 0; i < p->nd; i++) {
+    dims[i] = p->dims[i];
+    repeats |= p->dims[i] > 1 && p->strides[i] == 0;
+    if (p->strides[i] == 0) once.dims[i] = 1;
+  }
+  if (!repeats || PyArray_SIZE(a) == 0 || (p->flags & NUMPY_WRITEABLE)) return NULL;
+  PyObject *part = PyArray_NewFromDescr(&PyArray_Type, np_descr(p->dtype), p->nd, once.dims,
+                                        once.strides, PyArray_DATA(a), NPY_ARRAY_ALIGNED, NULL);
+  if (!part || PyArray_SetBaseObject((PyArrayObject *)part, Py_NewRef(object)) < 0) {
+    Py_XDECREF(part);
+    return trace_raise_live(t);
+  }
+  value *own = wrap_constant(t, trace_keep(t, part), &once);
+  value *v = own ? np_view_broadcast(t, np_array_of(own), p->nd, dims) : NULL;
+  if (v) np_array_of(v)->known = object;
+  return v;
+}
+
+/* An array made at capture. Memory of its own is never more than its elements take: a view that
+ * leaves gaps or repeats elements is one here, too. */
+static value *wrap_constant(tracer *t, PyObject *object, const numpy_array_payload *p) {
+  PyArrayObject *a = (PyArrayObject *)object;
+  loom_type type = type_make(p->dtype, 0, NULL);
+  int64_t strides[LOOM_MAX_RANK], order[LOOM_MAX_RANK];
+  bool gaps = false;
+  value *repeated = wrap_repeated(t, object, p);
+  if (repeated || trace_pending(t)) return repeated;
+  if (PyArray_SIZE(a) && !np_memory_order(a, order, &gaps))
+    return trace_break(t, BREAK_NUMPY_FUNCTION, "an array whose elements share memory");
+  type.rank = p->nd;
+  for (int i = 0; i < p->nd; i++) {
+    type.dims[i] = p->dims[i];
     strides[i] = p->strides[i];
-  value *v = np_fresh(t, node, strides);
-  if (v && !PyArray_CHKFLAGS((PyArrayObject *)object, NPY_ARRAY_OWNDATA))
-    v = np_view_same(t, np_array_of(v));
+    if (!gaps) order[i] = i;
+  }
+  loom_value node = wrap_elements(t, object, p->dtype, order);
+  if (node == LOOM_NO_VALUE) return NULL;
+  value *v = gaps ? np_with_gaps(t, &type, strides, order, node) : np_fresh(t, node, strides);
+  if (v && !PyArray_CHKFLAGS(a, NPY_ARRAY_OWNDATA)) v = np_view_same(t, np_array_of(v));
   if (v) np_array_of(v)->known = object;
   return v;
 }

@@ -1,0 +1,70 @@
+/* Arrays between whose elements others lie: views that NumPy's own functions give of memory that
+ * nobody else knows. Each is a view here, too, of an array whose axes, in memory order, have as
+ * many elements as the stride around them steps over: the view takes the first ones, or goes
+ * through them backwards. */
+#include "frontend/numpy/capture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t gaps_stride(PyArrayObject *a, int64_t axis) {
+  return llabs((long long)PyArray_STRIDES(a)[axis]);
+}
+
+/* Axes by falling stride. Those of one element, whose strides mean nothing, stay where they are. */
+static void gaps_sort(PyArrayObject *a, int64_t *order) {
+  const npy_intp *dims = PyArray_DIMS(a);
+  for (int i = 0; i < PyArray_NDIM(a); i++) {
+    int at = i;
+    for (int k = i - 1; k >= 0 && dims[i] > 1; k--) {
+      if (dims[order[k]] <= 1) continue;
+      if (gaps_stride(a, order[k]) >= gaps_stride(a, i)) break;
+      at = k;
+    }
+    memmove(order + at + 1, order + at, sizeof *order * (size_t)(i - at));
+    order[at] = i;
+  }
+}
+
+bool np_memory_order(PyArrayObject *a, int64_t *order, bool *gaps) {
+  int n = PyArray_NDIM(a);
+  int64_t expected = PyArray_ITEMSIZE(a), inner = expected;
+  *gaps = false;
+  gaps_sort(a, order);
+  for (int i = n - 1; i >= 0; i--) {
+    int64_t axis = order[i], stride = gaps_stride(a, axis), dim = PyArray_DIMS(a)[axis];
+    if (dim <= 1) continue;
+    if (stride < expected || stride % inner) return false;
+    *gaps |= stride != expected || PyArray_STRIDES(a)[axis] < 0;
+    expected = stride * dim;
+    inner = stride;
+  }
+  return true;
+}
+
+value *np_with_gaps(tracer *t, const loom_type *type, const int64_t *strides, const int64_t *order,
+                    loom_value v) {
+  int n = type->rank;
+  int64_t starts[LOOM_MAX_RANK] = {0}, sizes[LOOM_MAX_RANK], steps[LOOM_MAX_RANK];
+  int64_t back[LOOM_MAX_RANK], size = (int64_t)loom_dtype_size(type->dtype), step[LOOM_MAX_RANK];
+  loom_type whole = {.dtype = type->dtype, .rank = n + 1};
+  if (n >= LOOM_MAX_RANK) return trace_break(t, BREAK_LIMIT, "too many dimensions");
+  for (int i = n - 1; i >= 0; i--) {
+    int64_t axis = order[i], inner = i + 1 < n ? step[i + 1] * sizes[i + 1] : 1;
+    sizes[i] = type->dims[axis];
+    step[i] = sizes[i] > 1 ? llabs((long long)strides[axis]) / size : inner;
+    steps[i] = sizes[i] > 1 && strides[axis] < 0 ? -1 : 1;
+    starts[i] = steps[i] < 0 ? sizes[i] - 1 : 0;
+    back[axis] = i;
+    whole.dims[i + 1] = i + 1 < n ? step[i] / step[i + 1] : step[i];
+  }
+  whole.dims[0] = sizes[0];
+  sizes[n] = steps[n] = 1;
+  v = emit_reshape(t, v, n + 1, sizes);
+  v = emit_update(t, emit_constant(t, &whole, 0), v, starts, steps);
+  value *own = np_fresh(t, v, NULL);
+  value *part = own ? np_view_slice(t, np_array_of(own), starts, sizes, steps) : NULL;
+  np_array *p = np_array_of(part);
+  part = p ? np_view_reshape(t, p, n, sizes, p->strides) : NULL;
+  return part ? np_view_transpose(t, np_array_of(part), back) : NULL;
+}
