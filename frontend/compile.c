@@ -6,7 +6,12 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 /* ---- fork -------------------------------------------------------------------------------------
  *
@@ -19,6 +24,67 @@ static void compile_before_fork(void) { pthread_rwlock_wrlock(&compile_lock); }
 static void compile_after_fork(void) { pthread_rwlock_unlock(&compile_lock); }
 static void compile_after_fork_child(void) {
   compile_lock = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;
+}
+
+/* ---- the end of the process -------------------------------------------------------------------
+ *
+ * exit() runs the destructors of LLVM's and MLIR's static objects, which a thread that compiles
+ * still reads. So from the end of the interpreter on no compilation begins, and exit() waits for
+ * those that are under way. One that takes too long keeps the process from running what exit()
+ * would run: it ends at once, with the same status. */
+#define CLOSE_PATIENCE 3 /* seconds */
+
+static _Atomic bool compile_closing, compile_lost;
+static _Thread_local bool compile_inside; /* this thread holds the lock for reading */
+
+static bool compile_none(void) {
+  bool none = pthread_rwlock_trywrlock(&compile_lock) == 0;
+  if (none) pthread_rwlock_unlock(&compile_lock);
+  return none;
+}
+
+/* Waits for the compilations under way; false: one goes on, and nobody waits for it again. */
+static bool compile_wait(void) {
+  struct timespec late;
+  if (compile_none()) return true;
+  if (compile_inside || atomic_load(&compile_lost)) return false;
+  clock_gettime(CLOCK_MONOTONIC, &late);
+  late.tv_sec += CLOSE_PATIENCE;
+  bool lost = pthread_rwlock_clockwrlock(&compile_lock, CLOCK_MONOTONIC, &late) != 0;
+  if (!lost) pthread_rwlock_unlock(&compile_lock);
+  atomic_store(&compile_lost, lost);
+  return !lost;
+}
+
+/* Run by exit() before what was registered earlier. A thread that calls exit() in a compilation (a
+ * signal handler's) has no other to wait for, and cannot go on either. */
+static void compile_exit(int status, void *unused) {
+  atomic_store(&compile_closing, true);
+  if (compile_wait()) return;
+  fflush(stdout);
+  fflush(stderr);
+  _exit(status);
+}
+
+void loom_compile_close(void) {
+  atomic_store(&compile_closing, true);
+  if (!compile_wait()) on_exit(compile_exit, NULL);
+}
+
+/* Compilations make static objects as they come to need them, and exit() destroys the last one
+ * first: before all of them it runs what its thread has registered for its own end. */
+static void compile_thread_exit(void *unused) {
+  if (syscall(SYS_gettid) == getpid()) loom_compile_close();
+}
+
+void loom_compile_watch(void) {
+  extern int __cxa_thread_atexit_impl(void (*)(void *), void *, void *);
+  extern void *__dso_handle;
+  static _Thread_local bool watched;
+  atomic_store(&compile_closing, false); /* the interpreter may have begun again */
+  atomic_store(&compile_lost, false);
+  if (!watched) __cxa_thread_atexit_impl(compile_thread_exit, NULL, &__dso_handle);
+  watched = true;
 }
 
 /* ---- the compiler library ------------------------------------------------------------------- */
@@ -65,6 +131,7 @@ static bool library_open_locked(loom_error *err) {
     return loom_fail(err, "the compiler library at %s is of another version", library.path);
   }
   library_compile = compile; /* never closed: LLVM does not like to be unloaded */
+  on_exit(compile_exit, NULL);
   return true;
 }
 
@@ -164,6 +231,23 @@ static bool compile_new(const loom_graph *graph, const loom_compile_options *opt
   return *out != NULL;
 }
 
+/* With the lock, or not when the process ends. */
+static bool compile_locked(const loom_graph *graph, const loom_compile_options *options,
+                           const loom_bytes *key, loom_plan **out, loom_compile_report *report,
+                           loom_error *err) {
+  pthread_rwlock_rdlock(&compile_lock);
+  compile_inside = true;
+  report->cached = key->data && compile_from_cache(key, out);
+  bool good = report->cached;
+  if (!good && atomic_load(&compile_closing))
+    loom_fail(err, "the process ends");
+  else if (!good)
+    good = compile_new(graph, options, key->data ? key : NULL, out, report, err);
+  compile_inside = false;
+  pthread_rwlock_unlock(&compile_lock);
+  return good;
+}
+
 bool loom_compile_plan(const loom_graph *graph, const loom_compile_options *options, bool cache,
                        loom_plan **out, loom_compile_report *report, loom_error *err) {
   double start = loom_clock_ms();
@@ -171,10 +255,7 @@ bool loom_compile_plan(const loom_graph *graph, const loom_compile_options *opti
   pthread_once(&library.once, library_find);
   loom_bytes key = {NULL, 0};
   if (cache && !compile_make_key(graph, options, &key)) return loom_fail(err, "out of memory");
-  pthread_rwlock_rdlock(&compile_lock);
-  report->cached = cache && compile_from_cache(&key, out);
-  bool good = report->cached || compile_new(graph, options, cache ? &key : NULL, out, report, err);
-  pthread_rwlock_unlock(&compile_lock);
+  bool good = compile_locked(graph, options, &key, out, report, err);
   free(key.data);
   report->total_ms = loom_clock_ms() - start;
   return good;

@@ -259,8 +259,9 @@ static int entry_host(void *context, const loom_host_call *call) {
 }
 
 /* Signal handlers run during long plans as they do between bytecodes: on the main thread. Another
- * one need not wait for the GIL. */
-static int entry_poll(void *context) {
+ * one must not wait for the GIL: at the interpreter's end it would never come back, while workers
+ * are busy with its launch. */
+int loom_poll_signals(void *context) {
   if (syscall(SYS_gettid) != getpid()) return 0;
   PyGILState_STATE state = PyGILState_Ensure();
   int stop = PyErr_CheckSignals();
@@ -344,7 +345,7 @@ static PyObject *entry_launch_simple(const entry *e, void *const *inputs, const 
   loom_call call = {.inputs = inputs,
                     .outputs = &data,
                     .host = entry_host,
-                    .poll = release ? entry_poll : NULL,
+                    .poll = release ? loom_poll_signals : NULL,
                     .host_context = &context,
                     .symbols = symbols};
   uint32_t status = entry_launch(e, &call, release);
@@ -674,7 +675,7 @@ static PyObject *entry_run_general(entry *e, PyObject *const *args, const int64_
                       .outputs = s.run.data,
                       .host = entry_host,
                       .allocate = run_late_output,
-                      .poll = release && !s.direct ? entry_poll : NULL,
+                      .poll = release && !s.direct ? loom_poll_signals : NULL,
                       .host_context = &context,
                       .symbols = s.run.symbols};
     bool raised = false;

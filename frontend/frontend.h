@@ -807,6 +807,12 @@ typedef struct loom_compile_report {
 /* A loaded plan for the graph, from the disk cache or the compiler library. Called without the GIL. */
 bool loom_compile_plan(const loom_graph *graph, const loom_compile_options *options, bool cache, loom_plan **out,
                        loom_compile_report *report, loom_error *err);
+/* A plan's poll, called without the GIL. */
+int loom_poll_signals(void *context);
+/* The interpreter ends: no compilation begins any more, and those under way are waited for, some seconds at most. */
+void loom_compile_close(void);
+/* The interpreter has begun: the end of the process on this thread is its end, too. */
+void loom_compile_watch(void);
 
 /* ==== the callable (callable.c, entry.c) ============================================================================================ */
 

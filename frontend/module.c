@@ -58,6 +58,8 @@ static bool module_in_main_interpreter(void) {
 }
 
 static int module_exec(PyObject *module) {
+  loom_compile_watch();
+  Py_AtExit(loom_compile_close); /* where it cannot: exit() waits (compile.c) */
   if (!module_in_main_interpreter() || !loom_config_init()) return -1;
   for (const loom_adapter *const *a = loom_adapters(); *a; a++)
     if ((*a)->init && !(*a)->init()) return -1;

@@ -481,13 +481,6 @@ static int run_host(void *context, const loom_host_call *call) {
   return failed;
 }
 
-static int run_poll(void *context) {
-  PyGILState_STATE state = PyGILState_Ensure();
-  int failed = PyErr_CheckSignals();
-  PyGILState_Release(state);
-  return failed;
-}
-
 /* A buffer of the interpreter for this call's sizes. */
 static bool run_buffer(const run *r, void *data, loom_value value, const int64_t *strides,
                        loom_buffer *out) {
@@ -549,7 +542,7 @@ static bool run_plan(run *r) {
                     .symbols = r->symbols,
                     .host = run_host,
                     .host_context = r,
-                    .poll = run_poll,
+                    .poll = loom_poll_signals,
                     .lend = v->lends ? run_lend : NULL,
                     .release = v->lends ? run_release : NULL};
   uint32_t status;

@@ -80,6 +80,8 @@ def test_nothing_ends_the_process():
             if path.name.startswith("loom-"):
                 continue  # mains of tools
             code = re.sub(r"/\*.*?\*/|//[^\n]*|\"(\\.|[^\"\\])*\"", "", path.read_text(), flags=re.S)
+            if path.name == "compile.c" and folder == "frontend":
+                code = code.replace("_exit(status);", "", 1)  # of a process that is in exit() already
             assert not re.search(r"(?<![\w.>])(abort|exit|_exit)\s*\(", code), path
 
 

@@ -1,0 +1,76 @@
+"""The process ends, or forks, while other threads compile."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+THREADS = 6
+RUNS = 4  # of each way to end; where exit() destroys what threads still read, every second one crashes
+
+PROGRAM = """
+import ctypes, os, random, sys, threading, time
+from concurrent.futures import ThreadPoolExecutor
+import numpy as np, frameloom
+
+way, seed, threads = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+chance = random.Random(seed)
+a, b = np.random.rand(2, 300, 200)
+
+def program():
+    lines = [f"    a = np.{chance.choice(['sin', 'cos', 'exp', 'tanh', 'abs'])}(a) {chance.choice('+*-')} "
+             f"{chance.random()} * b.sum(axis={chance.randint(0, 1)}, keepdims=True)" for _ in range(chance.randint(3, 20))]
+    names = {"np": np}
+    exec("def f(a, b):\\n" + "\\n".join(lines) + "\\n    return a", names)
+    return frameloom.compile(names["f"])
+
+def work(most=None):
+    while most is None or most > 0:
+        with np.errstate(all="ignore"):
+            program()(a, b)
+        most = None if most is None else most - 1
+
+def start(daemon=True, *args):
+    for _ in range(threads):
+        threading.Thread(target=work, args=args, daemon=daemon).start()
+    time.sleep(0.1 + 0.3 * chance.random())
+
+if way == "return":
+    start()
+elif way == "sys.exit":
+    start()
+    sys.exit(5)
+elif way == "exit":
+    start()
+    ctypes.CDLL(None).exit(5)
+elif way == "wait":
+    start(False, 1)
+elif way == "pool":
+    pool = ThreadPoolExecutor(threads)
+    for _ in range(threads):
+        pool.submit(work, 1)
+    pool.shutdown(wait=False, cancel_futures=True)
+elif way == "atexit":
+    import atexit
+    atexit.register(work, 1)
+    start()
+elif way == "fork":
+    start()
+    child = os.fork()
+    work(1)
+    if not child:
+        sys.exit(5)
+    status = os.waitpid(child, 0)[1]
+    sys.exit(os.waitstatus_to_exitcode(status))
+"""
+ENDS = {"return": 0, "sys.exit": 5, "exit": 5, "wait": 0, "pool": 0, "atexit": 0, "fork": 5}
+
+
+@pytest.mark.parametrize("way", ENDS)
+def test_the_process_ends_while_threads_compile(way):
+    environment = dict(os.environ, FRAMELOOM_CACHE="0", OMP_NUM_THREADS="3")
+    for seed in range(RUNS):
+        done = subprocess.run([sys.executable, "-X", "faulthandler", "-c", PROGRAM, way, str(seed), str(THREADS)],
+                              capture_output=True, text=True, timeout=120, env=environment)
+        assert (done.returncode, done.stderr) == (ENDS[way], ""), done.stderr[-3000:]
