@@ -725,6 +725,8 @@ typedef struct loom_settings {
 } loom_settings;
 extern loom_settings loom_config;
 bool loom_config_init(void); /* reads the environment */
+/* Warns of what the runtime has noted. False with an exception: a filter of the user's made it one. */
+bool loom_warn_notices(void);
 
 enum {
   LOOM_LOG_BREAKS = 1,

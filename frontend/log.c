@@ -33,7 +33,7 @@ static const struct setting {
   {SETTING_##TYPE, #NAME, DEFAULT, ENV, DOC, (void *)&loom_config.NAME},
 #include "frontend/config.def"
 #undef LOOM_SETTING
-#define LOOM_ENV(ENUM, ENV, DEFAULT, DOC) {SETTING_STR, NULL, DEFAULT, ENV, DOC, NULL},
+#define LOOM_ENV(KIND, ENUM, ENV, DEFAULT, DOC) {SETTING_STR, NULL, DEFAULT, ENV, DOC, NULL},
 #include "runtime/env.def"
 #undef LOOM_ENV
 };
@@ -148,16 +148,32 @@ static bool setting_store_number(const struct setting *s, int64_t number) {
 static bool setting_store_env(const struct setting *s, const char *text) {
   if (s->type == SETTING_STR) return setting_store_text(s, text);
   if (s->type == SETTING_BOOL) {
-    static const char *const no[] = {"0", "", "false", "no", "off", NULL};
-    return setting_store_number(s, !setting_check_word(text, no));
+    int on = loom_env_word(text);
+    if (on >= 0) return setting_store_number(s, on);
+    PyErr_SetString(PyExc_ValueError, "it is neither 1 nor 0");
+    return false;
   }
   char *end;
   long long number = strtoll(text, &end, 10);
   if (*end || end == text) {
-    PyErr_Format(PyExc_ValueError, "%s is not a number", s->env);
+    PyErr_SetString(PyExc_ValueError, "it is not a number");
     return false;
   }
   return setting_store_number(s, number);
+}
+
+/* Turns the exception about a variable's value into a warning, which a filter of the user's may
+ * make an exception. */
+static bool setting_warn(const struct setting *s, const char *text) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  int failed = PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
+                                "frameloom: %s='%.80s' is ignored, the default (%s) is used: %S",
+                                s->env, text, *s->missing ? s->missing : "none", value);
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+  Py_XDECREF(traceback);
+  return !failed;
 }
 
 bool loom_config_init(void) {
@@ -166,16 +182,16 @@ bool loom_config_init(void) {
     if (!s->place) continue;
     const char *text = *s->env ? getenv(s->env) : NULL;
     if (!setting_store_env(s, s->missing)) return false;
-    if (!text || setting_store_env(s, text)) continue;
-    /* A bad environment variable must not make the import fail. */
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    int failed = PyErr_WarnFormat(PyExc_RuntimeWarning, 1, "%s is ignored: %S", s->env, value);
-    Py_XDECREF(type);
-    Py_XDECREF(value);
-    Py_XDECREF(traceback);
-    if (failed) return false;
+    if (text && *text && !setting_store_env(s, text) && !setting_warn(s, text)) return false;
   }
+  loom_env_check();
+  return loom_warn_notices();
+}
+
+bool loom_warn_notices(void) {
+  char text[LOOM_NOTICE_SIZE];
+  while (loom_notice_take(text))
+    if (PyErr_WarnFormat(PyExc_RuntimeWarning, 1, "frameloom: %s", text) < 0) return false;
   return true;
 }
 

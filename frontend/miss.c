@@ -157,7 +157,7 @@ static char *build_trace_folder(const callable *c) {
     if (*p == '/' || *p == '<' || *p == '>') *p = '_';
   mkdir(loom_config.trace, 0777);
   if (mkdir(path, 0777) != 0 && errno != EEXIST) {
-    loom_log(LOOM_LOG_CACHE, "%s: %s", path, strerror(errno));
+    loom_notice(LOOM_NOTICE_TRACE, "no stages are written to %.400s (%s)", path, strerror(errno));
     return NULL;
   }
   return strdup(path);
@@ -429,7 +429,7 @@ entry *callable_build(callable *c, PyObject *const *slots) {
     e->refs++;
     c->splits += split >= 0;
     callable_publish(c, e, split >= 0);
-    if (PyErr_CheckSignals() == 0) return e;
+    if (loom_warn_notices() && PyErr_CheckSignals() == 0) return e;
     entry_unref(e);
     return NULL;
   }

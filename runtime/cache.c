@@ -1,11 +1,11 @@
 /* The disk cache: one file for each entry, named by the hash of its key.
  *
- * An entry is a header, the whole key and the data. It counts only if it lies in a folder that is
- * this user's alone, is a plain file of this user that nobody else may write, its key is the one
- * asked for and its checksum holds; all else is a miss. Entries are written to a temporary file of
- * the same folder and renamed, so that readers see the old or the new one; a checksum stands in for
- * fsync after a crash. The size is bounded: now and then a writer removes the entries longest
- * unread.
+ * An entry is a header, the whole key and the data. It counts only if it lies in a folder of this
+ * user or of root that nobody else may write to, is itself a plain file of that kind, its key is
+ * the one asked for and its checksum holds; all else is a miss. Entries are written to a temporary
+ * file of the same folder and renamed, so that readers see the old or the new one; a checksum
+ * stands in for fsync after a crash. The size is bounded: now and then a writer removes the entries
+ * longest unread.
  */
 #include "runtime/runtime.h"
 
@@ -38,12 +38,6 @@ typedef struct cache_header {
 
 /* ---- the folder ---- */
 
-static bool cache_enabled(void) {
-  const char *text = loom_env(LOOM_ENV_CACHE);
-  return !text ||
-         (strcmp(text, "0") && strcmp(text, "off") && strcmp(text, "no") && strcmp(text, "false"));
-}
-
 static bool cache_path(char out[PATH_MAX]) {
   const char *folder = loom_env(LOOM_ENV_CACHE_DIR), *base = getenv("XDG_CACHE_HOME"),
              *home = getenv("HOME");
@@ -69,23 +63,62 @@ static void cache_make(char *path) {
   mkdir(path, 0700);
 }
 
+/* The folder is not used, and the user is to know why: code is compiled again by every process. */
+static int cache_refuse(int folder, const char *path, const char *why, const char *mend) {
+  loom_notice(
+      LOOM_NOTICE_FOLDER,
+      "the disk cache is not used, so that every process compiles anew: the folder %.400s %s. "
+      "%s, set FRAMELOOM_CACHE_DIR to another folder, or FRAMELOOM_CACHE=0",
+      path, why, mend);
+  if (folder >= 0) close(folder);
+  return -1;
+}
+
+static int cache_refuse_open(const char *path, int error) {
+  struct stat info;
+  if (lstat(path, &info) == 0 && S_ISLNK(info.st_mode))
+    return cache_refuse(-1, path, "is a symbolic link", "Name what it points to");
+  if (error == ENOTDIR) return cache_refuse(-1, path, "is not a folder", "Move the file away");
+  char why[128];
+  snprintf(why, sizeof why, "cannot be %s: %s", error == ENOENT ? "made" : "opened",
+           error == ENOENT ? "its parent is missing, or cannot be written" : strerror(error));
+  return cache_refuse(-1, path, why, "Let this user make and open it");
+}
+
+/* Who can write to the folder can make this process run any code. Being read does no harm: entries
+ * are readable by their owner alone, and their names tell nothing. With access control lists, the
+ * bits of the group are the most that anybody is granted. */
+static int cache_check(int folder, const char *path) {
+  struct stat info;
+  char why[64];
+  if (fstat(folder, &info)) return close(folder), -1;
+  if (info.st_uid != geteuid() && info.st_uid != 0) {
+    snprintf(why, sizeof why, "belongs to another user (%lu)", (unsigned long)info.st_uid);
+    return cache_refuse(folder, path, why, "Change its owner (chown)");
+  }
+  if (!(info.st_mode & 022)) return folder;
+  snprintf(why, sizeof why, "may be written by others (mode %03o)", (unsigned)info.st_mode & 0777);
+  return cache_refuse(folder, path, why, "Make it private (chmod 700)");
+}
+
 /* The open folder, or -1: the cache is off. */
 static int cache_open(bool make) {
   char path[PATH_MAX];
-  if (!cache_enabled() || !cache_path(path)) return -1;
+  if (!loom_env_switch(LOOM_ENV_CACHE)) return -1;
+  if (!cache_path(path)) {
+    loom_notice(LOOM_NOTICE_FOLDER,
+                "the disk cache is not used, so that every process compiles anew: neither HOME nor "
+                "XDG_CACHE_HOME names a folder. Set FRAMELOOM_CACHE_DIR, or FRAMELOOM_CACHE=0");
+    return -1;
+  }
   int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
   int folder = open(path, flags);
-  if (folder < 0 && errno == ENOENT && make) {
+  if (folder < 0 && errno == ENOENT) {
+    if (!make) return -1;
     cache_make(path);
     folder = open(path, flags);
   }
-  if (folder < 0) return -1;
-  struct stat info;
-  if (fstat(folder, &info) || info.st_uid != geteuid() || (info.st_mode & 0777) != 0700) {
-    close(folder);
-    return -1;
-  }
-  return folder;
+  return folder < 0 ? cache_refuse_open(path, errno) : cache_check(folder, path);
 }
 
 static void cache_name(const void *key, size_t key_size, char out[NAME_LENGTH + 1]) {
@@ -115,8 +148,8 @@ static bool read_all(int file, void *out, size_t size) {
 static bool cache_read_file(int file, const void *key, size_t key_size, loom_bytes *out) {
   struct stat info;
   cache_header h;
-  if (fstat(file, &info) || !S_ISREG(info.st_mode) || info.st_uid != geteuid() ||
-      (info.st_mode & 022))
+  if (fstat(file, &info) || !S_ISREG(info.st_mode) ||
+      (info.st_uid != geteuid() && info.st_uid != 0) || (info.st_mode & 022))
     return false;
   if (!read_all(file, &h, sizeof h) || h.magic != CACHE_MAGIC || h.version != CACHE_VERSION ||
       h.plan_version != LOOM_PLAN_VERSION || h.key_size != key_size ||
@@ -231,6 +264,17 @@ static bool write_all(int file, const void *data, size_t size) {
   return true;
 }
 
+static void cache_note_write(int error) {
+  char path[PATH_MAX];
+  if (!cache_path(path)) return;
+  loom_notice(
+      LOOM_NOTICE_WRITE,
+      "compiled code is not kept in the disk cache, so that every process compiles anew: the "
+      "folder %.400s cannot be written to (%s). Set FRAMELOOM_CACHE_DIR to another folder, or "
+      "FRAMELOOM_CACHE=0",
+      path, strerror(error));
+}
+
 static bool cache_write_file(int folder, const char *name, const cache_header *h, const void *key,
                              const void *data) {
   static _Atomic unsigned serial;
@@ -239,14 +283,17 @@ static bool cache_write_file(int folder, const char *name, const cache_header *h
   clock_gettime(CLOCK_REALTIME, &now);
   snprintf(temporary, sizeof temporary, "tmp-%ld-%u-%lx", (long)getpid(),
            atomic_fetch_add(&serial, 1), (unsigned long)now.tv_nsec);
+  errno = 0;
   int file = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (file < 0) return false;
-  bool good = write_all(file, h, sizeof *h) && write_all(file, key, h->key_size) &&
+  bool good = file >= 0 && write_all(file, h, sizeof *h) && write_all(file, key, h->key_size) &&
               write_all(file, data, h->data_size);
-  good = close(file) == 0 && good;
+  good = (file < 0 || close(file) == 0) && good;
   good = good && renameat(folder, temporary, folder, name) == 0;
-  if (!good) unlinkat(folder, temporary, 0);
-  return good;
+  if (good) return true;
+  int error = errno;
+  if (file >= 0) unlinkat(folder, temporary, 0);
+  cache_note_write(error);
+  return false;
 }
 
 bool loom_cache_write(const void *key, size_t key_size, const void *data, size_t size) {

@@ -182,7 +182,7 @@ void loom_hash128(const void *data, size_t size, uint64_t out[2]);
 
 /* Environment variables (env.def). */
 typedef enum loom_env_variable {
-#define LOOM_ENV(ENUM, NAME, DEFAULT, TEXT) LOOM_ENV_##ENUM,
+#define LOOM_ENV(KIND, ENUM, NAME, DEFAULT, TEXT) LOOM_ENV_##ENUM,
 #include "runtime/env.def"
 #undef LOOM_ENV
   LOOM_ENV_COUNT
@@ -191,6 +191,29 @@ typedef enum loom_env_variable {
 const char *loom_env(loom_env_variable variable); /* NULL when unset or empty */
 /* A number of bytes with an optional K, M or G; false when unset or not a number. */
 bool loom_env_bytes(loom_env_variable variable, uint64_t *out);
+/* 0 when unset or no positive number; of a list "4,2" the first. */
+long loom_env_count(loom_env_variable variable);
+bool loom_env_switch(loom_env_variable variable);
+/* Notes every value that cannot be read. */
+void loom_env_check(void);
+/* 1 for "1", "on", "yes" and "true", 0 for their opposites, -1 for all else. */
+int loom_env_word(const char *text);
+
+/* ---- notice.c: what the user should know, once for each cause -------------------------------- */
+
+#define LOOM_NOTICE_SIZE 1024
+
+enum {
+  LOOM_NOTICE_FOLDER, /* the disk cache's folder cannot be used */
+  LOOM_NOTICE_WRITE,  /* an entry cannot be written */
+  LOOM_NOTICE_TRACE,  /* the folder of stages cannot be made */
+  LOOM_NOTICE_ENV,    /* and a loom_env_variable: its value cannot be read */
+  LOOM_NOTICE_COUNT = LOOM_NOTICE_ENV + LOOM_ENV_COUNT
+};
+
+void loom_notice(int cause, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* One that has not been taken; false: there is none. */
+bool loom_notice_take(char out[LOOM_NOTICE_SIZE]);
 
 /* ---- image.c: position-independent code ------------------------------------------------------ */
 

@@ -95,8 +95,7 @@ static void futex_wake(_Atomic uint32_t *word, int count) {
 /* ---- how many ---- */
 
 static int threads_default(void) {
-  const char *text = loom_env(LOOM_ENV_THREADS);
-  long asked = text ? strtol(text, NULL, 10) : 0; /* of a list "4,2" the outermost level */
+  long asked = loom_env_count(LOOM_ENV_THREADS);
   if (asked >= 1) return asked < THREADS_MAX ? (int)asked : THREADS_MAX;
   long cpus = 0;
   cpu_set_t set;

@@ -112,7 +112,7 @@ static bool version_compile(const compiled *c, version *v) {
   Py_BEGIN_ALLOW_THREADS good =
       loom_compile_plan(&v->graph, &options, loom_config.cache != 0, &v->plan, &v->report, &err);
   Py_END_ALLOW_THREADS if (!good) PyErr_SetString(PyExc_NotImplementedError, err.message);
-  return good;
+  return good && loom_warn_notices();
 }
 
 static bool version_import(const compiled *c, version *v) {

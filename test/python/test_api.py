@@ -200,7 +200,7 @@ def test_environment():
     code = "import frameloom; print(frameloom.config.backend, frameloom.config.recompile_limit)"
     assert run(code, FRAMELOOM_BACKEND="eager", FRAMELOOM_RECOMPILE_LIMIT="3").stdout.split() == ["eager", "3"]
     done = run(code, FRAMELOOM_BACKEND="nope", FRAMELOOM_RECOMPILE_LIMIT="x")
-    assert done.stdout.split() == ["loom", "8"] and "FRAMELOOM_BACKEND is ignored" in done.stderr
+    assert done.stdout.split() == ["loom", "8"] and "FRAMELOOM_BACKEND='nope' is ignored" in done.stderr
 
 
 def test_trace_folder(tmp_path):

@@ -9,7 +9,7 @@ SOURCES = [p for p in (ROOT / "runtime").glob("*.c")]
 
 def rows():
     text = (ROOT / "runtime" / "env.def").read_text()
-    return re.findall(r'^LOOM_ENV\((\w+), "(\w+)", "[^"]*",', text, re.MULTILINE)
+    return re.findall(r'^LOOM_ENV\(\w+, (\w+), "(\w+)", "[^"]*",', text, re.MULTILINE)
 
 
 def test_every_row_is_used():

@@ -140,10 +140,18 @@ static void trusts_only_its_own_folder_and_files(void **state) {
   assert_false(holds("key", "data"));
   chmod(path, 0600);
   assert_true(holds("key", "data"));
-  chmod(folder, 0750);
-  assert_false(holds("key", "data"));
-  assert_false(put("key", "data"));
-  chmod(folder, 0700);
+  static const mode_t refused[] = {0770, 0707, 0777, 0720, 0702, 01777};
+  for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    chmod(folder, refused[i]);
+    assert_false(holds("key", "data"));
+    assert_false(put("key", "data"));
+  }
+  static const mode_t good[] = {0750, 0755, 0711, 0700};
+  for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    chmod(folder, good[i]);
+    assert_true(holds("key", "data"));
+    assert_true(put("key", "data"));
+  }
   snprintf(target, sizeof target, "%s/target", root);
   assert_int_equal(rename(path, target), 0);
   assert_int_equal(symlink(target, path), 0);
