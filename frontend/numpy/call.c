@@ -673,7 +673,8 @@ static value *call_any(tracer *t, PyObject *callee, value *const *args, Py_ssize
   *mine = true;
   if (Py_IS_TYPE(callee, &PyUFunc_Type) && !call_find_function(callee)) {
     bool done = false;
-    bool plain = !kwnames && count == ((PyUFuncObject *)callee)->nin; /* no out= */
+    /* No out=; and what is not NumPy's own may be Python code, or write into its operands. */
+    bool plain = !kwnames && count == ((PyUFuncObject *)callee)->nin && np_ufunc_is_own(callee);
     value *v = plain ? np_fold(t, callee, args, count, NULL, &done) : NULL;
     return done || trace_pending(t) ? v : np_ufunc_call(t, callee, args, count, kwnames);
   }

@@ -389,6 +389,11 @@ bool np_resolve(tracer *t, PyObject *ufunc, const np_operand *o, int nin, np_arr
     memcpy(types, place->types, (size_t)(nin + nout) * sizeof *types);
     return true;
   }
+  for (int i = 0; casting && i < nin; i++)
+    if (o[i].weak) { /* resolve_dtypes would look for the operand, which it does not have */
+      trace_break(t, BREAK_NUMPY_FUNCTION, "casting= with Python numbers");
+      return false;
+    }
   PyObject *resolved = promote_ask(ufunc, o, nin, outs, nout, dtype, casting);
   if (!resolved) {
     trace_raise_live(t);

@@ -114,9 +114,23 @@ static value *reduce_out(tracer *t, value *out, loom_value node) {
   return np_write(t, o, emit_convert(t, node, o->type.dtype)) ? out : NULL;
 }
 
+/* A sum of nothing but negative zeros is one only where it starts with one, while reductions here
+ * start with 0. */
+static bool reduce_may_start_negative(tracer *t, const np_reduction *r, loom_dtype dtype) {
+  if (!reduce_is(r, "sum") || !loom_dtype_is_inexact(dtype)) return false;
+  PyObject *known = np_known(t, r->initial);
+  Py_complex c = known ? PyComplex_AsCComplex(known) : (Py_complex){-0.0, -0.0};
+  if (PyErr_Occurred()) error_drop();
+  return signbit(c.real) ? c.real == 0 : signbit(c.imag) && c.imag == 0;
+}
+
 static loom_value reduce_initial(tracer *t, const np_reduction *r, loom_value v) {
   if (v == LOOM_NO_VALUE || !r->initial) return v;
   loom_type type = *emit_type(t, v);
+  if (reduce_may_start_negative(t, r, type.dtype)) {
+    trace_break(t, BREAK_NUMPY_FUNCTION, "a sum with a negative zero as initial=");
+    return LOOM_NO_VALUE;
+  }
   loom_value start =
       emit_broadcast_to(t, reduce_load_initial(t, r, type.dtype), type.rank, type.dims);
   if (start == LOOM_NO_VALUE) return start;

@@ -374,11 +374,16 @@ static bool ufunc_known_comparison(const ufunc_args *a, bool *answer) {
   return true;
 }
 
+/* out=...: whatever there is as a result, it is an array. */
+static bool ufunc_is_ellipsis(tracer *t, value *v) {
+  return !np_is_array(v) && np_known(t, v) == Py_Ellipsis;
+}
+
 static bool ufunc_out_arg(tracer *t, ufunc_args *a, int i, value *v) {
   if (np_is_none(t, v)) return true;
-  if (!np_is_array(v) && np_known(t, v) == Py_Ellipsis) {
-    a->array = true;
-    return true;
+  if (ufunc_is_ellipsis(t, v)) {
+    trace_break(t, BREAK_NUMPY_FUNCTION, "... for one of a ufunc's results");
+    return false;
   }
   if (!np_is_array(v) || np_array_of(v)->scalar) {
     trace_raise(t, PyExc_TypeError, "return arrays must be of ArrayType");
@@ -390,6 +395,7 @@ static bool ufunc_out_arg(tracer *t, ufunc_args *a, int i, value *v) {
 
 static bool ufunc_keyword(tracer *t, ufunc_args *a, const char *name, value *v) {
   if (strcmp(name, "out") == 0) {
+    if (ufunc_is_ellipsis(t, v)) return a->array = true;
     if (v->type != &value_tuple_type) return ufunc_out_arg(t, a, 0, v);
     v = trace_to_tuple(t, v);
     for (int i = 0; v && i < a->nout && i < v->seq.count; i++)
@@ -589,6 +595,8 @@ static bool ufunc_is_pure(tracer *t, const PyUFuncObject *u, Py_ssize_t count, P
         PyUnicode_CompareWithASCIIString(name, "where") == 0)
       return false;
   }
+  for (int i = 0; u->op_flags && i < u->nin; i++)
+    if (u->op_flags[i] & (NPY_ITER_READWRITE | NPY_ITER_WRITEONLY)) return false;
   return count == u->nin && np_ufunc_is_own((const PyObject *)u);
 }
 
