@@ -81,7 +81,7 @@ class Compiled:
 class Plugin:
     def __init__(self, mode, skipped, report):
         self.compiled = Compiled() if mode == "compiled" else None
-        self.skipped, self.report, self.current = skipped, report, None
+        self.skipped, self.report, self.current, self.ended = skipped, report, None, 0
 
     def write(self, **row):
         self.report.write(json.dumps(row) + "\n")
@@ -105,7 +105,9 @@ class Plugin:
         if self.compiled:
             row["captured"], row["failures"] = self.compiled.told()
             self.compiled.forget()
-            gc.collect()
+            self.ended += 1
+            if self.ended % 50 == 0:
+                gc.collect()
         self.write(**row)
         return True
 
