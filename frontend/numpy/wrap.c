@@ -230,9 +230,12 @@ static bool wrap_overrides(PyObject *object) {
   return _PyType_Lookup(Py_TYPE(object), names[0]) || _PyType_Lookup(Py_TYPE(object), names[1]);
 }
 
+/* Values know the object (np_known) for as long as capture lasts. */
 static value *wrap(tracer *t, PyObject *object, const source *s) {
-  if (PyArray_CheckExact(object)) return wrap_array(t, object, s);
-  if (PyArray_IsScalar(object, Generic)) return wrap_scalar_value(t, object, s);
+  bool array = PyArray_CheckExact(object), scalar = PyArray_IsScalar(object, Generic);
+  if ((array || scalar) && !trace_keep(t, Py_NewRef(object))) return NULL;
+  if (array) return wrap_array(t, object, s);
+  if (scalar) return wrap_scalar_value(t, object, s);
   if (wrap_overrides(object))
     return trace_break(t, BREAK_OVERRIDE, "an object of type %.100s", Py_TYPE(object)->tp_name);
   return NULL;

@@ -4,6 +4,7 @@ extension, built for the release one, does not count.)"""
 
 import gc
 import json
+import os
 import subprocess
 import sys
 
@@ -230,3 +231,21 @@ def test_what_is_asked_of_a_callable(grown):
 
 if __name__ == "__main__":
     print(json.dumps(measure()))
+
+
+MADE = """
+import frameloom, numpy as np
+def program():
+    made = [round(np.float64(n), ndigits=-1) for n in range(20)]
+    return [(isinstance(number, np.floating), type(number).__name__, int(number), float(number)) for number in made]
+compiled = frameloom.compile(program)
+assert compiled() == program() and compiled() == program()
+print("same")
+"""
+
+
+def test_numbers_made_while_capturing_live_as_long_as_it_does():
+    """What a function called at capture gives is known by the object itself, which nobody else refers to. The allocator
+    that checks writes over what is freed."""
+    done = subprocess.run([sys.executable, "-c", MADE], capture_output=True, text=True, env={**os.environ, "PYTHONMALLOC": "debug"})
+    assert done.stdout == "same\n", done.stderr[-2000:]
