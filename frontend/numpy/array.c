@@ -411,8 +411,8 @@ PyObject *numpy_array_scalar(const void *payload, const void *data) {
   return number;
 }
 
-#define ARRAY_WARN_ON_WRITE                                                                        \
-  (1 << 31) /* NPY_ARRAY_WARN_ON_WRITE, which no header of NumPy's shows */
+/* NPY_ARRAY_WARN_ON_WRITE, the highest bit, which no header of NumPy's shows. */
+#define ARRAY_WARN_ON_WRITE INT32_MIN
 
 PyObject *numpy_array_view(PyObject *base, const void *payload, const loom_graph *graph,
                            const int64_t *symbols) {
