@@ -381,6 +381,22 @@ static void promote_remember(promote_answer *place, PyObject *ufunc, uint64_t ke
   memcpy(place->types, types, (size_t)count * sizeof *types);
 }
 
+/* NumPy 2's resolve_dtypes reads what is not there when it is told a casting rule beside an array
+ * and the type of a Python number: it may be asked with the rule that it has by itself. */
+static bool promote_may_ask(tracer *t, const np_operand *o, int nin, PyObject **casting) {
+  bool arrays = false, weak = false;
+  for (int i = 0; i < nin; i++) {
+    arrays |= o[i].array != NULL;
+    weak |= !o[i].array;
+  }
+  if (!*casting || !arrays || !weak) return true;
+  if (PyUnicode_Check(*casting) && PyUnicode_CompareWithASCIIString(*casting, "same_kind") == 0)
+    *casting = NULL;
+  else
+    trace_break(t, BREAK_NUMPY_FUNCTION, "casting= with a Python number");
+  return *casting == NULL;
+}
+
 bool np_resolve(tracer *t, PyObject *ufunc, const np_operand *o, int nin, np_array *const *outs,
                 int nout, PyObject *dtype, PyObject *casting, loom_dtype *types) {
   uint64_t key = dtype || casting ? 0 : promote_number(o, nin, outs, nout);
@@ -389,11 +405,7 @@ bool np_resolve(tracer *t, PyObject *ufunc, const np_operand *o, int nin, np_arr
     memcpy(types, place->types, (size_t)(nin + nout) * sizeof *types);
     return true;
   }
-  for (int i = 0; casting && i < nin; i++)
-    if (o[i].weak) { /* resolve_dtypes would look for the operand, which it does not have */
-      trace_break(t, BREAK_NUMPY_FUNCTION, "casting= with Python numbers");
-      return false;
-    }
+  if (!promote_may_ask(t, o, nin, &casting)) return false;
   PyObject *resolved = promote_ask(ufunc, o, nin, outs, nout, dtype, casting);
   if (!resolved) {
     trace_raise_live(t);

@@ -107,3 +107,26 @@ def test_numbers_in_lists(dtype):
         got, want = frameloom.compile(f)(a), f(a)
         assert got.dtype == want.dtype
         np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("casting", ["no", "equiv", "safe", "same_kind", "unsafe"])
+@pytest.mark.parametrize("number", [3, 3.0])
+@pytest.mark.parametrize("dtype", ["int64", "float32", "float64"])
+def test_casting_of_arrays_and_numbers(casting, number, dtype):
+    """With every rule, also for one operand that is a Python number, and for two."""
+    def function(a):
+        results = []
+        for one, other in ((a, number), (number, a), (a, a), (number, number)):
+            try:
+                results.append(np.add(one, other, casting=casting))
+            except TypeError as error:
+                results.append(str(error))
+        return results
+
+    a = np.arange(3).astype(dtype)
+    compiled = frameloom.compile(function)
+    for _ in range(2):
+        got, want = compiled(a), function(a)
+        assert [type(result) for result in got] == [type(result) for result in want]
+        assert all(ours == theirs if isinstance(ours, str) else np.array_equal(ours, theirs) and ours.dtype == theirs.dtype
+                   for ours, theirs in zip(got, want, strict=True))
