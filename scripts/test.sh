@@ -16,8 +16,12 @@ LOOM_BUILD="$PWD/build/wheel" .venv/bin/lit -q test
 echo "== other versions of CPython"
 scripts/test-other-versions.sh
 
-echo "== pytest"
 export LOOM_BUILD="$PWD/build/wheel"
+
+echo "== random programs"
+scripts/fuzz.sh 60 1
+
+echo "== pytest"
 export FRAMELOOM_CACHE_DIR="$PWD/build/test-cache"
 # From another folder, so that the installed package is tested and not the source tree.
 cd build && ../.venv/bin/python ../scripts/pytest_files.py ../test/python -c ../pyproject.toml --rootdir .. "$@"

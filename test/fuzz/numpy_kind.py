@@ -1,0 +1,96 @@
+"""Programs over NumPy, compiled and plain: values, layouts, memory, warnings and exceptions of four calls of two sizes."""
+
+import ast
+import random
+import re
+
+import numpy as np
+from minimise import class_of
+from numpy_programs import Program
+from numpy_table import ufuncs
+from seen import FILE, Seen, differences, largest
+
+import frameloom
+
+CALLS = (("first call", None, (0, 0, 1, 0)), ("dynamic call", True, (0, 1, 0)))
+
+
+def make(seed, index):
+    return Program(random.Random(f"numpy {seed} {index}")).make()
+
+
+def loaded(text):
+    scope = {}
+    exec(compile(text, FILE, "exec"), scope)
+    return scope
+
+
+def returned(text):
+    """Names in the returned tuple."""
+    function = next(n for n in ast.parse(text).body if isinstance(n, ast.FunctionDef) and n.name == "program")
+    last = function.body[-1]
+    return [e.id for e in last.value.elts] if isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple) else []
+
+
+def check(text):
+    """Texts of what differs."""
+    frameloom.reset()
+    scope = loaded(text) | {"BODY": text.partition("def program")[2].partition("\n")[2]}
+    levels = [scope["LEVELS"].get(name, 0) for name in returned(text)]
+    found = []
+    for label, dynamic, sizes in CALLS:
+        compiled = frameloom.compile(scope["program"], dynamic=dynamic)
+        for i, size in enumerate(sizes):
+            want = Seen(scope["program"], scope["arguments"](size), scope["FILTERS"])
+            got = Seen(compiled, scope["arguments"](size), scope["FILTERS"])
+            scale = largest([*scope["arguments"](size), want.result if isinstance(want.result, tuple) else 1])
+            rows = differences(got, want, levels, scope["WRITTEN"], scale)
+            if rows and excused(scope, rows, got, want):
+                rows = []
+            found += [f"{row} ({label} {i})" for row in rows]
+            if rows:
+                return found
+        found += state()
+    return found
+
+
+def state():
+    """Of the thread, which a call must leave as it was."""
+    if np.geterr() != {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}:
+        np.seterr(divide="warn", over="warn", under="ignore", invalid="warn")
+        return [f"state of the thread: {np.geterr()}"]
+    if np.float64(5e-324) * 1 == 0 or (np.ones(3) / 3 * 3 != 1).any():
+        return ["state of the thread: the mode of the floating-point unit"]
+    return []
+
+
+def excused(scope, rows, got, want):
+    """Whether what differs may come from what is only within a bound, or from sums whose order is nobody's promise."""
+    inexact = max([scope["WRITTEN"], *scope["LEVELS"].values(), 0])
+    if any(isinstance(e, MemoryError) for e in (got.error, want.error)) or inexact == 2:
+        return True
+    if inexact == 0 or all(name in ufuncs() for name in re.findall(r"[\w.]+(?=\()", scope["BODY"])):
+        return False
+    raised = [str(e) for e in (got.error, want.error) if e is not None]
+    floating = all(isinstance(e, (RuntimeWarning, FloatingPointError)) for e in (got.error, want.error) if e is not None)
+    if raised and not floating or not all(class_of(row) in OPEN for row in rows):
+        return False
+    return order_decides([*want.arguments, want.result])
+
+
+OPEN = {"missing warning", "extra warning", "warning", "NaN", "infinity", "value", "exception", "exception text"}
+
+
+def order_decides(things):
+    """Whether sums of such numbers may overflow, or be NaN without an invalid operation, by the order in which they are added."""
+    for thing in things:
+        if isinstance(thing, (tuple, list)) and order_decides(thing):
+            return True
+        if isinstance(thing, (np.ndarray, np.generic, float, complex)) and np.asarray(thing).dtype.kind in "fc":
+            values = np.asarray(thing)
+            with np.errstate(all="ignore"):
+                sizes = np.abs(values.astype(np.clongdouble))
+            huge = np.isfinite(sizes) & (sizes > np.sqrt(np.finfo(values.dtype).max))
+            if huge.any() or np.isnan(sizes).any() and np.isinf(sizes).any():
+                return True
+    return False

@@ -1,0 +1,43 @@
+"""A process that makes and checks programs, one for each line of its input: {"kind", "text"} or {"kind", "seed", "index"}.
+
+It answers each with a line {"text", "found"}. It may die or hang over one: fuzz.py looks after that.
+"""
+
+import importlib
+import json
+import os
+import resource
+import sys
+import traceback
+
+MEMORY = 6 << 30  # bytes that a program may make the process ask for
+
+
+def answer(request):
+    kind = importlib.import_module(f"{request['kind']}_kind")
+    text = request.get("text")
+    if text is None:
+        try:
+            text = kind.make(request["seed"], request["index"])
+        except Exception:
+            return {"text": "", "found": ["error in the generator: " + traceback.format_exc()]}
+        tell({"made": text})
+    if request.get("only_make"):
+        return {"text": text, "found": []}
+    try:
+        return {"text": text, "found": kind.check(text)}
+    except Exception:  # of the comparison itself: a finding as well
+        return {"text": text, "found": ["error in the check: " + traceback.format_exc()]}
+
+
+def tell(line):
+    os.write(PIPE, json.dumps(line).encode() + b"\n")
+
+
+if __name__ == "__main__":
+    PIPE = os.dup(1)
+    os.dup2(2, 1)  # what programs print is no answer
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for row in sys.stdin:
+        tell(answer(json.loads(row)))
