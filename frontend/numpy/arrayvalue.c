@@ -215,7 +215,7 @@ static value *array_own_attr(tracer *t, value *v, const char *name, bool *found)
   if (strcmp(name, "dtype") == 0)
     return value_const(t, trace_keep(t, (PyObject *)np_descr(type->dtype)));
   if (strcmp(name, "T") == 0) return array_transposed(t, v, false);
-  if (strcmp(name, "mT") == 0) return array_transposed(t, v, true);
+  if (strcmp(name, "mT") == 0 && !a->scalar) return array_transposed(t, v, true);
   bool is_complex = loom_dtype_is_complex(type->dtype);
   if (is_complex && strcmp(name, "real") == 0) return np_view_part(t, a, 0);
   if (is_complex && strcmp(name, "imag") == 0) return np_view_part(t, a, 1);

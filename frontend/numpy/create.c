@@ -29,6 +29,14 @@ static bool create_sizes(tracer *t, value *v, loom_dtype dtype, loom_type *out) 
   return true;
 }
 
+/* 'C' or 'F', which is all that a new array takes; 0 after a failure. */
+static char create_order_arg(tracer *t, value *v) {
+  char order = np_order_arg(t, v, 'C');
+  if (!order || order == 'C' || order == 'F') return order;
+  trace_break(t, BREAK_RAISES, "an order that is neither C nor F");
+  return 0;
+}
+
 static value *create_filled(tracer *t, const loom_type *type, char order, uint64_t bits) {
   int64_t strides[LOOM_MAX_RANK];
   if (order == 'F')
@@ -46,7 +54,7 @@ static value *create_call(tracer *t, const np_call *c, bool ones) {
   if (!np_parse(t, c, "shape | dtype order device like", p)) return NULL;
   if (!np_is_none(t, p[3]) || !np_is_none(t, p[4])) return np_unsupported(t, c, "device= or like=");
   if ((!np_is_none(t, p[1]) && !np_dtype_arg(t, p[1], &dtype)) ||
-      !(order = np_order_arg(t, p[2], 'C')) || !create_sizes(t, p[0], dtype, &type))
+      !(order = create_order_arg(t, p[2])) || !create_sizes(t, p[0], dtype, &type))
     return NULL;
   return create_filled(t, &type, order, ones ? create_one(dtype) : 0);
 }
@@ -57,6 +65,7 @@ value *np_ones(tracer *t, const np_call *c) { return create_call(t, c, true); }
 
 static value *create_like(tracer *t, const np_call *c, value *const *p,
                           uint64_t (*bits)(loom_dtype)) {
+  if (!np_is_none(t, p[5])) return np_unsupported(t, c, "device=");
   np_array *a = np_as_array(t, p[0]);
   char order = a ? np_order_arg(t, p[2], 'K') : 0;
   int64_t strides[LOOM_MAX_RANK];
@@ -88,7 +97,7 @@ value *np_ones_like(tracer *t, const np_call *c) {
 value *np_full_like(tracer *t, const np_call *c) {
   value *p[7];
   if (!np_parse(t, c, "a fill_value | dtype order subok shape device", p)) return NULL;
-  value *like[5] = {p[0], p[2], p[3], p[4], p[5]};
+  value *like[6] = {p[0], p[2], p[3], p[4], p[5], p[6]};
   value *v = create_like(t, c, like, NULL);
   return v && np_assign(t, np_array_of(v), p[1]) ? v : NULL;
 }
@@ -104,7 +113,7 @@ value *np_full(tracer *t, const np_call *c) {
                      : fill.weak == &PyFloat_Type   ? LOOM_F64
                      : fill.weak == &PyComplex_Type ? LOOM_C128
                                                     : LOOM_I64;
-  char order = np_order_arg(t, p[3], 'C');
+  char order = create_order_arg(t, p[3]);
   if (!order || (!np_is_none(t, p[2]) && !np_dtype_arg(t, p[2], &dtype)) ||
       !create_sizes(t, p[0], dtype, &type))
     return NULL;
@@ -127,7 +136,7 @@ value *np_eye(tracer *t, const np_call *c) {
     return NULL;
   for (int i = 0; i < 2; i++)
     if (LOOM_STRIDE_IS_SYM(dims[i]) && !size_admit(t, dims[i], &dims[i])) return NULL;
-  char order = square ? 'C' : np_order_arg(t, p[4], 'C');
+  char order = square ? 'C' : create_order_arg(t, p[4]);
   if (!order || (!np_is_none(t, typed) && !np_dtype_arg(t, typed, &dtype))) return NULL;
   loom_type type = type_make(dtype, 2, dims), index = type_make(LOOM_I64, 2, dims);
   loom_value row = emit2(t, LOOM_OP_ADD, emit_iota(t, &index, 0), emit_float(t, &index, (double)k));
@@ -362,21 +371,19 @@ value *np_asarray(tracer *t, const np_call *c) {
   return create_array(t, c, p[0], p[1], p[2], copy, 'K');
 }
 
-value *np_ascontiguousarray(tracer *t, const np_call *c) {
+/* In an order, with one dimension at least. */
+static value *create_contiguous(tracer *t, const np_call *c, char order) {
   value *p[3];
   if (!np_parse(t, c, "a | dtype like", p)) return NULL;
-  value *v = create_array(t, c, p[0], p[1], NULL, false, 'C');
+  if (!np_is_none(t, p[2])) return np_unsupported(t, c, "like=");
+  value *v = create_array(t, c, p[0], p[1], NULL, false, order);
   if (!v || np_array_of(v)->type.rank > 0) return v;
   return np_view_reshape(t, np_array_of(v), 1, (int64_t[]){1},
                          (int64_t[]){(int64_t)loom_dtype_size(np_array_of(v)->type.dtype)});
 }
 
-value *np_asfortranarray(tracer *t, const np_call *c) {
-  value *p[3];
-  if (!np_parse(t, c, "a | dtype like", p)) return NULL;
-  return np_is_none(t, p[2]) ? create_array(t, c, p[0], p[1], NULL, false, 'F')
-                             : np_unsupported(t, c, "like=");
-}
+value *np_ascontiguousarray(tracer *t, const np_call *c) { return create_contiguous(t, c, 'C'); }
+value *np_asfortranarray(tracer *t, const np_call *c) { return create_contiguous(t, c, 'F'); }
 
 value *np_copy_call(tracer *t, const np_call *c) {
   value *p[3];
@@ -432,6 +439,10 @@ value *np_astype(tracer *t, const np_call *c) {
 value *np_fill(tracer *t, const np_call *c) {
   value *p[2];
   if (!np_parse(t, c, "a value", p)) return NULL;
+  np_array *from = np_array_of(p[1]);
+  if (from ? from->type.rank > 0
+           : p[1]->type == &value_list_type || p[1]->type == &value_tuple_type)
+    return np_unsupported(t, c, "with more than one value");
   return np_assign(t, np_array_of(p[0]), p[1]) ? value_const(t, Py_None) : NULL;
 }
 
@@ -510,8 +521,10 @@ value *np_clip(tracer *t, const np_call *c) {
     return NULL;
   value *low = p[1], *high = p[2], *out = np_is_none(t, p[3]) ? NULL : p[3];
   if (c->method ? p[4] || p[5] : p[6] || p[7]) return np_unsupported(t, c, "dtype= or casting=");
-  /* Which bounds may be left out is decided by NumPy's own code. */
-  if (!c->method && (!low || !high || p[4] || p[5])) return trace_not_implemented(t);
+  bool by_name = !c->method && (p[4] || p[5]), by_place = !c->method && (p[1] || p[2]);
+  if (by_name == by_place ? !c->method : by_place && !(p[1] && p[2]))
+    return trace_break(t, BREAK_RAISES, "bounds of np.clip that do not go together");
+  if (by_name) low = p[4], high = p[5];
   bool no_low = np_is_none(t, low), no_high = np_is_none(t, high);
   if (no_low && no_high) return np_unsupported(t, c, "without bounds");
   if (no_low) return np_ufunc_apply(t, "minimum", (value *[]){p[0], high}, 2, out);
@@ -567,7 +580,8 @@ value *np_take(tracer *t, const np_call *c) {
     return NULL;
   }
   if (v[0] == LOOM_NO_VALUE || v[1] == LOOM_NO_VALUE) return NULL;
-  if (emit_type(t, v[0])->dims[k] == 0) return np_unsupported(t, c, "from nothing");
+  for (int d = 0; d < emit_type(t, v[0])->rank; d++) /* no kernel would look at the indices */
+    if (emit_type(t, v[0])->dims[d] == 0) return np_unsupported(t, c, "from nothing");
   loom_attr attrs[2] = {attr_int(k), attr_str(mode)};
   return np_result(t, trace_node(t, LOOM_OP_GATHER, v, 2, attrs, 2, NULL), NULL);
 }
@@ -670,6 +684,8 @@ value *np_scalar_type(tracer *t, const np_call *c) {
   loom_value node = np_operand_load(t, &o, dtype);
   int64_t strides[LOOM_MAX_RANK];
   if (node == LOOM_NO_VALUE) return NULL;
+  if (np_is_array(c->args[0]) && o.array && o.array->type.rank > 0 && o.array->type.dtype == dtype)
+    return c->args[0]; /* what is of the type already is not copied */
   if (!o.array) return np_result(t, node, NULL);
   np_layout_copy(t, o.array, emit_type(t, node), 'K', strides);
   return np_result(t, node, strides);

@@ -58,7 +58,11 @@ static bool fancy_add_mask(tracer *t, fancy_key *k, value *item, np_array *mask)
   value *tuple = np_made(t, all);
   for (Py_ssize_t i = 0; tuple && i < tuple->seq.count; i++) {
     value *one = tuple->seq.items[i];
-    fancy_item array = {.kind = FANCY_ARRAY, .from = one, .index = np_array_of(one)};
+    fancy_item array = {.kind = FANCY_ARRAY,
+                        .from = one,
+                        .index = np_array_of(one),
+                        .masked = true,
+                        .extent = mask->type.dims[i]};
     if (!fancy_add(t, k, array)) return false;
   }
   return tuple != NULL;
@@ -391,7 +395,10 @@ loom_value fancy_front(tracer *t, const fancy_read *r, int64_t *perm) {
   if (!size_admit(t, all, &dims[0])) return LOOM_NO_VALUE;
   for (int d = 0; d < r->from->type.rank; d++)
     if (!indexed[d]) dims[rank++] = r->from->type.dims[perm[n++] = d];
-  if (dims[0] == 0) {
+  bool nothing = false; /* no kernel would run, and so none look at the indices */
+  for (int i = 0; i < rank; i++)
+    nothing |= dims[i] == 0;
+  if (nothing) {
     trace_break(t, BREAK_NUMPY_FUNCTION, "indexing nothing with an array");
     return LOOM_NO_VALUE;
   }

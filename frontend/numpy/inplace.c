@@ -74,6 +74,11 @@ value *np_put(tracer *t, const np_call *c) {
 value *np_place(tracer *t, const np_call *c) {
   value *p[3];
   if (!np_parse(t, c, "arr mask vals", p) || !inplace_array(t, c, p[0])) return NULL;
+  for (int i = 1; i < 3; i++) {
+    np_array *read = np_array_of(p[i]);
+    if (read && read->storage == np_array_of(p[0])->storage)
+      return np_unsupported(t, c, "with the array's own memory, which is read while it is written");
+  }
   return inplace_host(t, c, "place", p, 3);
 }
 

@@ -511,7 +511,8 @@ static value *outer_method(tracer *t, PyObject *ufunc, const np_call *c) {
   value **args = trace_alloc(t, sizeof *args * (size_t)total);
   memcpy(args, c->args, sizeof *args * (size_t)total);
   args[0] = np_view_reshape(t, a, rank, dims, strides);
-  return args[0] ? np_ufunc_call(t, ufunc, args, 2, c->kwnames) : NULL;
+  if (!np_is_array(args[1])) args[1] = np_view_same(t, b); /* a number of Python has a dtype here */
+  return args[0] && args[1] ? np_ufunc_call(t, ufunc, args, 2, c->kwnames) : NULL;
 }
 
 value *np_ufunc_method(tracer *t, const char *name, value *const *args, Py_ssize_t count,

@@ -135,6 +135,13 @@ static value *shape_keyword(const np_call *c, const char *name) {
   return NULL;
 }
 
+/* 'C', 'F' or 'A'; 0 after a failure. */
+static char reshape_order(tracer *t, value *v) {
+  char order = np_order_arg(t, v, 'C');
+  if (order == 'K') trace_break(t, BREAK_RAISES, "the order K, which reshape does not know");
+  return order == 'K' ? 0 : order;
+}
+
 value *np_reshape(tracer *t, const np_call *c) {
   int64_t dims[LOOM_MAX_RANK];
   int rank;
@@ -143,16 +150,17 @@ value *np_reshape(tracer *t, const np_call *c) {
     np_array *a = np_as_array(t, c->args[0]);
     if (shape_keyword(c, "copy")) return np_unsupported(t, c, "copy=");
     if (!a || !shape_sizes(t, c, &rank, dims) ||
-        !(order = np_order_arg(t, shape_keyword(c, "order"), 'C')))
+        !(order = reshape_order(t, shape_keyword(c, "order"))))
       return NULL;
+    if (a->scalar && rank == 0) return c->args[0];
     return np_reshape_to(t, a, rank, dims, order);
   }
   value *p[4];
   if (!np_parse(t, c, "a | shape order copy", p)) return NULL;
   np_array *a = np_as_array(t, p[0]);
   if (!np_is_none(t, p[3]) || !p[1]) return np_unsupported(t, c, "copy=");
-  if (!a || !np_numbers_arg(t, p[1], &rank, dims) || !(order = np_order_arg(t, p[2], 'C')))
-    return NULL;
+  if (!a || !np_numbers_arg(t, p[1], &rank, dims) || !(order = reshape_order(t, p[2]))) return NULL;
+  if (a->scalar && rank == 0 && np_is_array(p[0])) return p[0];
   return np_reshape_to(t, a, rank, dims, order);
 }
 
@@ -286,7 +294,8 @@ value *np_squeeze(tracer *t, const np_call *c) {
     dims[rank] = a->type.dims[i];
     strides[rank++] = a->strides[i];
   }
-  if (all && rank == a->type.rank) return np_is_array(p[0]) ? p[0] : np_view_same(t, a);
+  if (all && rank == a->type.rank)
+    return np_is_array(p[0]) ? p[0] : np_copy(t, a, a->type.dtype, 'K');
   return np_view_reshape(t, a, rank, dims, strides);
 }
 

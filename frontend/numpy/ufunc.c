@@ -65,12 +65,17 @@ static loom_value ufunc_lcm(tracer *t, const loom_value *in, loom_dtype out) {
 }
 
 /* max(x, y) + log1p(exp(-|x - y|)), and x + log(2) where they are equal (infinities). exp of what
- * is not positive raises no overflow, so that lanes not chosen raise no flag. */
+ * is not positive raises no overflow, so that lanes not chosen raise no flag. NumPy's comparisons
+ * of a NaN are invalid operations: inf - inf is one too. */
 static loom_value ufunc_logaddexp_base(tracer *t, const loom_value *in, bool two) {
   loom_value d = emit1(t, LOOM_OP_NEG, emit1(t, LOOM_OP_ABS, emit2(t, LOOM_OP_SUB, in[0], in[1])));
   loom_value r = emit1(t, LOOM_OP_LOG1P, emit1(t, two ? LOOM_OP_EXP2 : LOOM_OP_EXP, d));
   if (two) r = emit2(t, LOOM_OP_MUL, r, ufunc_number(t, in[0], M_LOG2E));
-  r = emit2(t, LOOM_OP_ADD, emit2(t, LOOM_OP_MAX, in[0], in[1]), r);
+  loom_value none = emit_predicate(t, LOOM_OP_IS_NAN, d);
+  r = emit_select(t, none, ufunc_number(t, in[0], -INFINITY), r);
+  loom_value most = emit2(t, LOOM_OP_MAX, in[0], in[1]);
+  most = emit_select(t, none, ufunc_number(t, in[0], INFINITY), most);
+  r = emit2(t, LOOM_OP_ADD, most, r);
   loom_value same = emit2(t, LOOM_OP_ADD, in[0], ufunc_number(t, in[0], two ? 1.0 : M_LN2));
   return emit_select(t, emit_compare(t, "eq", in[0], in[1]), same, r);
 }
@@ -425,8 +430,7 @@ static bool ufunc_keyword(tracer *t, ufunc_args *a, const char *name, value *v) 
     return true;
   }
   if (strcmp(name, "order") == 0 && PyUnicode_Check(known) && PyUnicode_GetLength(known) == 1) {
-    a->order = (char)Py_TOUPPER(PyUnicode_READ_CHAR(known, 0));
-    return true;
+    return (a->order = np_order_arg(t, v, 'K')) != 0;
   }
   if (strcmp(name, "subok") == 0) return true;
   trace_break(t, BREAK_NUMPY_FUNCTION, "the ufunc keyword %s", name);

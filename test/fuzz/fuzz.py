@@ -49,7 +49,7 @@ class Run:
             while (request := self.take()) is not None:
                 answer = worker.ask(request)
                 self.counts[request["kind"]] += 1
-                if answer.found:
+                if answer.found and (answer.text or not answer.crashed):  # else the library itself never came back
                     self.note(request, answer, worker, helper)
         finally:
             worker.stop()
@@ -59,7 +59,7 @@ class Run:
         text, row, before = answer.text, answer.found[0], []
         if answer.crashed:
             before = [r["text"] for r in culprits(worker.history)][:-1]
-        if not before and not self.options.raw:
+        if text and not before and not self.options.raw:
             def differs(candidate):
                 return helper.ask({"kind": request["kind"], "text": candidate}).found
             text, row = minimise(text, row, differs, self.options.minimise)

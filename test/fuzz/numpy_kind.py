@@ -8,7 +8,7 @@ import numpy as np
 from minimise import class_of
 from numpy_programs import Program
 from numpy_table import ufuncs
-from seen import FILE, Seen, differences, largest
+from seen import EPS, FILE, Seen, differences, largest
 
 import frameloom
 
@@ -36,6 +36,7 @@ def check(text):
     """Texts of what differs."""
     frameloom.reset()
     scope = loaded(text) | {"BODY": text.partition("def program")[2].partition("\n")[2]}
+    EPS[0] = narrowest(text)
     levels = [scope["LEVELS"].get(name, 0) for name in returned(text)]
     found = []
     for label, dynamic, sizes in CALLS:
@@ -52,6 +53,17 @@ def check(text):
                 return found
         found += state()
     return found
+
+
+def narrowest(text):
+    """The unit of the narrowest floating type at hand in a program that names types for its results: it may compute in that."""
+    if not re.search(r"\b(out|dtype)=", text):
+        return 0.0
+    named = set(re.findall(r"array\('([^']*)'|array\(\"([^\"]*)\"", text))
+    return max([float(np.finfo(UNIT[t]).eps) for pair in named for t in pair if t in UNIT], default=0.0)
+
+
+UNIT = {"?": "f2", "i1": "f2", "u1": "f2", "f2": "f2", "i2": "f4", "u2": "f4", "f4": "f4", "c8": "f4"}
 
 
 def state():

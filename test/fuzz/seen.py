@@ -12,6 +12,7 @@ from arrays import blocks
 
 ULPS = {0: 0, 1: 64, 2: 4096}
 FILE = "program.py"
+EPS = [0.0]  # what results are rounded to on the way where a program names a narrower type
 
 
 class Seen:
@@ -92,7 +93,7 @@ def real_difference(got, want, level, scale):
             return "sign of zero"
         info = np.finfo(want.dtype)
         size = np.maximum(np.abs(want).astype(np.longdouble), scale or 0)
-        limit = ULPS[level] * np.longdouble(info.eps) * size + np.longdouble(info.tiny) * 4
+        limit = ULPS[level] * np.longdouble(max(info.eps, EPS[0])) * size + np.longdouble(info.tiny) * 4
         return None if (np.abs(got.astype(np.longdouble) - want) <= limit).all() else "value"
 
 
@@ -107,7 +108,7 @@ def values_difference(got, want, level, scale):
                 return found
         return None
     if want.dtype.kind == "O":
-        return None if repr(got.tolist()) == repr(want.tolist()) else "value"
+        return None if text(repr(got.tolist())) == text(repr(want.tolist())) else "value"
     return None if got.tobytes() == want.tobytes() else "value"
 
 
@@ -147,6 +148,8 @@ class Comparison:
             return self.same(list(got.items()), list(want.items()), at, level, scale)
         if isinstance(want, (float, complex)):
             return self.scalar(np.asarray(got)[()], np.asarray(want)[()], at, level, scale)
+        if level and isinstance(want, str):
+            return None  # of numbers within a bound
         if text(repr(got)) != text(repr(want)):
             self.note("value", at, f"{short(got)} instead of {short(want)}")
         return None
@@ -171,6 +174,8 @@ class Comparison:
         if steps(got) != steps(want):
             return self.note("strides", at, f"{got.strides} instead of {want.strides} of shape {want.shape}")
         for flag in ("writeable", "aligned", "c_contiguous", "f_contiguous", "owndata"):
+            if flag == "owndata" and got.flags.owndata:
+                continue  # of a copy of its own where the library gives a view of an array that nobody else has
             if getattr(got.flags, flag) != getattr(want.flags, flag):
                 self.note(flag, at, f"{getattr(got.flags, flag)} instead of {getattr(want.flags, flag)}")
         return None

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-PATIENCE = 60  # seconds for one program
+PATIENCE = 30  # seconds for one program
 PROGRAMS = 300  # by one process: what it has compiled and kept goes with it
 
 Answer = collections.namedtuple("Answer", "text found crashed")

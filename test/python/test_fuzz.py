@@ -13,15 +13,22 @@ sys.path.insert(0, str(FUZZ))
 
 import minimise  # noqa: E402
 import numpy_table  # noqa: E402
-from workers import alone  # noqa: E402
+from workers import Worker  # noqa: E402
 
 FOUND = sorted((FUZZ / "found").glob("*.py"))
 
 
+@pytest.fixture(scope="module")
+def worker():
+    made = Worker()
+    yield made
+    made.stop()
+
+
 @pytest.mark.parametrize("path", FOUND, ids=lambda p: p.stem)
-def test_found(path):
-    """Each in a process of its own: most of these once crashed or broke something that outlives the call."""
-    answer = alone({"kind": path.stem.partition("_")[0], "text": path.read_text()})
+def test_found(worker, path):
+    """In another process: some of these once crashed it."""
+    answer = worker.ask({"kind": path.stem.partition("_")[0], "text": path.read_text()})
     assert not answer.found, "\n".join(answer.found)
 
 
