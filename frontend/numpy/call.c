@@ -278,7 +278,9 @@ PyObject *np_call_quietly(PyObject *function, PyObject *args, PyObject *kwargs) 
   return np_call_apart(call_quiet, function, args, kwargs);
 }
 
-static PyObject *call_folder; /* calls f(*args, **kwargs) with floating-point errors raised */
+/* Calls f(*args, **kwargs) with floating-point errors raised: one as well where it warned, which
+ * every call of the function has to. */
+static PyObject *call_folder;
 
 /* The live arguments, and what `callee` makes of them: a new reference. NULL with *done false: some
  * are not known, or it would warn; with *done, its exception. */
@@ -380,8 +382,14 @@ bool np_call_init(void) {
   PyObject *code =
       globals ? PyRun_String("import numpy, warnings\n"
                              "def fold(function, args, kwargs):\n"
-                             "    with numpy.errstate(all='raise'):\n"
-                             "        return function(*args, **kwargs)\n"
+                             "    with warnings.catch_warnings(record=True) as caught, "
+                             "numpy.errstate(all='raise'):\n"
+                             "        warnings.simplefilter('always')\n"
+                             "        try:\n"
+                             "            return function(*args, **kwargs)\n"
+                             "        finally:\n"
+                             "            if caught:\n"
+                             "                raise FloatingPointError\n"
                              "def quietly(function, args, kwargs):\n"
                              "    with warnings.catch_warnings(), numpy.errstate(all='ignore'):\n"
                              "        warnings.simplefilter('ignore')\n"

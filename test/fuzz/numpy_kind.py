@@ -8,7 +8,7 @@ import numpy as np
 from minimise import class_of
 from numpy_programs import Program
 from numpy_table import ufuncs
-from seen import EPS, FILE, Seen, differences, largest
+from seen import EPS, FILE, UNIT, Seen, differences, largest
 
 import frameloom
 
@@ -36,7 +36,8 @@ def check(text):
     """Texts of what differs."""
     frameloom.reset()
     scope = loaded(text) | {"BODY": text.partition("def program")[2].partition("\n")[2]}
-    EPS[0] = narrowest(text)
+    UNIT[0] = narrowest(text)
+    EPS[0] = UNIT[0] if re.search(r"\b(out|dtype)=", text) else 0.0
     levels = [scope["LEVELS"].get(name, 0) for name in returned(text)]
     found = []
     for label, dynamic, sizes in CALLS:
@@ -56,14 +57,12 @@ def check(text):
 
 
 def narrowest(text):
-    """The unit of the narrowest floating type at hand in a program that names types for its results: it may compute in that."""
-    if not re.search(r"\b(out|dtype)=", text):
-        return 0.0
+    """The unit of the narrowest floating type that the program may compute in."""
     named = set(re.findall(r"array\('([^']*)'|array\(\"([^\"]*)\"", text))
-    return max([float(np.finfo(UNIT[t]).eps) for pair in named for t in pair if t in UNIT], default=0.0)
+    return max([float(np.finfo(UNITS[t]).eps) for pair in named for t in pair if t in UNITS], default=0.0)
 
 
-UNIT = {"?": "f2", "i1": "f2", "u1": "f2", "f2": "f2", "i2": "f4", "u2": "f4", "f4": "f4", "c8": "f4"}
+UNITS = {"?": "f2", "i1": "f2", "u1": "f2", "f2": "f2", "i2": "f4", "u2": "f4", "f4": "f4", "c8": "f4"}
 
 
 def state():

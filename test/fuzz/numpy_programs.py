@@ -285,7 +285,7 @@ def bounded(words, text):
     """Whether all numbers that a call names are finite and of moderate size."""
     for name in set(re.findall(r"\b[a-z]\w*", text)) & set(words.space):
         value = np.asarray(words.space[name])
-        if value.dtype.kind not in "biufc" or value.size and not (np.abs(value) < 1e6).all():
+        if value.dtype.kind not in "biufc" or value.size and not (np.abs(value.astype(complex)) < 1e6).all():
             return False
     return not re.search(r"nan|inf|e300|\*\*", text)
 
