@@ -121,6 +121,7 @@ value *np_reshape_to(tracer *t, np_array *a, int rank, int64_t *dims, char order
 static bool shape_sizes(tracer *t, const np_call *c, int *rank, int64_t *dims) {
   if (c->count == 2) return np_numbers_arg(t, c->args[1], rank, dims);
   *rank = (int)c->count - 1;
+  if (*rank == 0) return trace_break(t, BREAK_RAISES, "reshape without sizes") != NULL;
   if (*rank > LOOM_MAX_RANK || *rank < 0)
     return np_unsupported(t, c, "of too many dimensions") != NULL;
   for (int i = 0; i < *rank; i++)
@@ -570,6 +571,7 @@ value *np_roll(tracer *t, const np_call *c) {
     return np_view_reshape(t, np_array_of(flat), a->type.rank, a->type.dims, strides);
   }
   if (!np_ints_arg(t, p[2], &na, axes)) return NULL;
+  if (ns == 0 || na == 0) return np_unsupported(t, c, "without shifts or axes");
   int n = ns > na ? ns : na;
   if ((ns != n && ns != 1) || (na != n && na != 1))
     return np_unsupported(t, c, "shifts and axes of several lengths");

@@ -432,7 +432,7 @@ static bool ufunc_keyword(tracer *t, ufunc_args *a, const char *name, value *v) 
   if (strcmp(name, "order") == 0 && PyUnicode_Check(known) && PyUnicode_GetLength(known) == 1) {
     return (a->order = np_order_arg(t, v, 'K')) != 0;
   }
-  if (strcmp(name, "subok") == 0) return true;
+  if (strcmp(name, "subok") == 0 && PyBool_Check(known)) return true;
   trace_break(t, BREAK_NUMPY_FUNCTION, "the ufunc keyword %s", name);
   return false;
 }

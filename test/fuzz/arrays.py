@@ -11,6 +11,7 @@ NUMBERS = ("?", *INTEGERS, *FLOATS, *COMPLEX)
 LONG = ("g", "G")
 OTHERS = ("U3", "S4", "O", "M8[D]", "m8[s]", "i4,f8")
 LAYOUTS = ("C", "F", "negative", "step", "broadcast", "overlap", "misaligned", "swapped", "permuted", "readonly", "inner", "one negative")
+COMPILED = tuple(layout for layout in LAYOUTS if layout not in ("misaligned", "swapped"))  # the others run as plain NumPy
 VALUES = ("tame", "normal", "special", "few special", "positive", "small", "equal")
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from minimise import class_of
 from numpy_programs import Program
 from numpy_table import ufuncs
-from seen import EPS, FILE, UNIT, Seen, differences, largest
+from seen import ANY_ZERO, EPS, FILE, UNIT, Seen, differences, largest
 
 import frameloom
 
@@ -37,7 +37,8 @@ def check(text):
     frameloom.reset()
     scope = loaded(text) | {"BODY": text.partition("def program")[2].partition("\n")[2]}
     UNIT[0] = narrowest(text)
-    EPS[0] = UNIT[0] if re.search(r"\b(out|dtype)=", text) else 0.0
+    EPS[0] = UNIT[0] if re.search(r"\b(out|dtype)=|\] = ", text) else 0.0
+    ANY_ZERO[0] = bool(re.search(r"max|min|clip|sort|partition|median|percentile|quantile|unique", text))
     levels = [scope["LEVELS"].get(name, 0) for name in returned(text)]
     found = []
     for label, dynamic, sizes in CALLS:
@@ -52,7 +53,7 @@ def check(text):
             found += [f"{row} ({label} {i})" for row in rows]
             if rows:
                 return found
-        found += state()
+        found += [f"compiler: {row}" for row in compiled._report()["breaks"] or () if "COMPILER" in row] + state()
     return found
 
 

@@ -69,7 +69,7 @@ class Program:
         dtype = base if rng.random() < 0.5 else rng.choice(arrays.NUMBERS)
         if rng.random() < 0.05:
             dtype = rng.choice(arrays.LONG + arrays.OTHERS)
-        layout = "C" if rng.random() < 0.5 else rng.choice(arrays.LAYOUTS)
+        layout = "C" if rng.random() < 0.5 else rng.choice(arrays.LAYOUTS if rng.random() < 0.3 else arrays.COMPILED)
         values = rng.choice(arrays.VALUES) if self.profile == "mixed" else self.profile
         shape = rng.choice(shapes)
         sizes = [repr(tuple(d[i] for d in shape)) for i in (0, 1)]

@@ -9,7 +9,7 @@ WILD = ["None", "-1", "2**40", "-2**40", "2**63", "2**64", "-2**63 - 1", "1.5", 
 SCALARS = ["0", "1", "2", "-1", "3", "True", "0.5", "-0.0", "2.0", "1e300", "float('inf')", "float('nan')", "1j", "127", "128", "255", "-129",
            "2**31", "2**63 - 1", "-2**63", "np.float32(1.5)", "np.float16(2)", "np.int8(-3)", "np.uint8(200)", "np.int64(7)",
            "np.uint64(2**63)", "np.float64(-2.5)", "np.complex64(1 - 2j)", "np.bool_(True)", "np.float64('nan')", "1e-320"]
-DTYPES = ["bool", "'i1'", "'i2'", "np.int32", "int", "'u1'", "'u2'", "np.uint32", "np.uint64", "np.float16", "'f4'", "float", "np.complex64",
+DTYPES = ["'f8'", "'c16'", "np.int64", "np.float32", "bool", "'i1'", "'i2'", "np.int32", "int", "'u1'", "'u2'", "np.uint32", "np.uint64", "np.float16", "'f4'", "float", "np.complex64",
           "complex", "None", "'>f8'", "'>i4'", "np.dtype('f4')", "object", "'M8[s]'", "'U2'", "np.longdouble"]
 
 
