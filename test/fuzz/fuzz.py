@@ -16,7 +16,7 @@ from pathlib import Path
 from minimise import class_of, minimise
 from workers import Worker, culprits
 
-KINDS = ("numpy",)
+KINDS = {"numpy": 4, "changes": 2, "python": 1, "graphs": 1, "ir": 1}  # and their shares of the time
 
 
 def signature(text, row):
@@ -30,30 +30,33 @@ class Run:
         self.options = options
         self.end = time.monotonic() + options.seconds
         self.next = {kind: options.first for kind in options.kinds}
-        self.counts = dict.fromkeys(options.kinds, 0)
+        self.counts, self.spent = dict.fromkeys(options.kinds, 0), dict.fromkeys(options.kinds, 0.0)
         self.classes, self.lock = {}, threading.Lock()
 
     def take(self):
-        """The next program's kind and number; the kinds take turns."""
+        """The next program's kind and number, of the kind that has had the least of its share."""
         with self.lock:
-            kind = min(self.options.kinds, key=lambda k: self.next[k])
-            index = self.next[kind]
-            if time.monotonic() > self.end or index >= self.options.first + self.options.count:
+            left = [k for k in self.options.kinds if self.next[k] < self.options.first + self.options.count]
+            if time.monotonic() > self.end or not left:
                 return None
+            kind = min(left, key=lambda k: self.spent[k] / KINDS[k])
+            index = self.next[kind]
             self.next[kind] += 1
             return {"kind": kind, "seed": self.options.seed, "index": index}
 
     def work(self):
-        worker, helper = Worker(), Worker()
+        workers, helper = {kind: Worker() for kind in self.options.kinds}, Worker()
         try:
             while (request := self.take()) is not None:
-                answer = worker.ask(request)
+                began = time.monotonic()
+                answer = workers[request["kind"]].ask(request)
+                self.spent[request["kind"]] += time.monotonic() - began
                 self.counts[request["kind"]] += 1
                 if answer.found and (answer.text or not answer.crashed):  # else the library itself never came back
-                    self.note(request, answer, worker, helper)
+                    self.note(request, answer, workers[request["kind"]], helper)
         finally:
-            worker.stop()
-            helper.stop()
+            for worker in [*workers.values(), helper]:
+                worker.stop()
 
     def note(self, request, answer, worker, helper):
         text, row, before = answer.text, answer.found[0], []
@@ -104,7 +107,7 @@ def main():
     parser.add_argument("--keep")
     parser.add_argument("--raw", action="store_true", help="print programs as they were made")
     options = parser.parse_args()
-    options.kinds = KINDS if options.kind == "all" else tuple(options.kind.split(","))
+    options.kinds = list(KINDS) if options.kind == "all" else list(options.kind.split(","))
     run = Run(options)
     threads = [threading.Thread(target=run.work) for _ in range(options.processes)]
     for thread in threads:

@@ -20,19 +20,32 @@ def class_of(row):
 
 
 def smaller(text):
-    """Texts, each a little simpler than this one."""
-    tree = ast.parse(text)
-    function = next(n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "program")
-    body = function.body
-    if isinstance(body[0], ast.With) and len(body) == 2:
-        yield changed(tree, lambda f: f.body.__setitem__(slice(0, 1), f.body[0].body))
-        for i in range(len(body[0].body)):
-            yield changed(tree, lambda f, i=i: without(f, f.body[0].body, i))
-    for i in range(len(body) - 1):
-        yield changed(tree, lambda f, i=i: without(f, f.body, i))
-    if isinstance(body[-1], ast.Return) and isinstance(body[-1].value, ast.Tuple):
-        for i in range(len(body[-1].value.elts)):
-            yield changed(tree, lambda f, i=i: f.body[-1].value.elts.pop(i))
+    """Texts, each a little simpler than this one; none of what is no Python."""
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:
+        return
+    function = program_of(tree)
+    if function is None:
+        return
+    for at in range(len(blocks(tree))):
+        for i in range(len(blocks(tree)[at])):
+            yield changed(tree, lambda t, at=at, i=i: without(t, blocks(t)[at], i))
+            if any(isinstance(part, list) for part in inner(blocks(tree)[at][i])):
+                yield changed(tree, lambda t, at=at, i=i: unwrapped(blocks(t)[at], i))
+    last = function.body[-1]
+    if isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple):
+        for i in range(len(last.value.elts)):
+            yield changed(tree, lambda t, i=i: program_of(t).body[-1].value.elts.pop(i))
+    yield from simpler_lines(text)
+    for name in (a.arg for a in function.args.args):
+        if not re.search(rf"\b{name}\b", text.split("def program")[1].split("\n", 1)[1]):
+            fewer = unused(tree, name)
+            if fewer:
+                yield fewer
+
+
+def simpler_lines(text):
     lines = text.split("\n")
     for i, line in enumerate(lines):
         if " = array(" in line:
@@ -42,28 +55,41 @@ def smaller(text):
                     yield "\n".join([*lines[:i], new, *lines[i + 1:]])
         if line.startswith("FILTERS = ") and "always" not in line:
             yield "\n".join([*lines[:i], "FILTERS = 'always'", *lines[i + 1:]])
-    for i, name in enumerate(a.arg for a in function.args.args):
-        if not re.search(rf"\b{name}\b", text.split("def program")[1].split("\n", 1)[1]):
-            fewer = unused(tree, name)
-            if fewer:
-                yield fewer
 
 
-def without(function, statements, i):
+def program_of(tree):
+    return next((n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "program"), None)
+
+
+def inner(statement):
+    return [getattr(statement, field, None) for field in ("body", "orelse", "finalbody")]
+
+
+def blocks(tree):
+    """Every list of statements within the functions, but for that which makes the arguments."""
+    return [part for top in tree.body if isinstance(top, ast.FunctionDef) and top.name != "arguments"
+            for node in ast.walk(top) for part in inner(node) if isinstance(part, list) and part and isinstance(part[0], ast.stmt)]
+
+
+def unwrapped(statements, i):
+    statements[i:i + 1] = [s for part in inner(statements[i]) if isinstance(part, list) for s in part]
+
+
+def without(tree, statements, i):
     """Leaves a statement out, and its name out of what is returned."""
     gone = {n.id for n in ast.walk(statements[i]) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     if len(statements) > 1:
         del statements[i]
     else:
         statements[i] = ast.Pass()
-    last = function.body[-1]
+    last = program_of(tree).body[-1]
     if isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple):
         last.value.elts = [e for e in last.value.elts if not (isinstance(e, ast.Name) and e.id in gone)]
 
 
 def changed(tree, change):
     tree = copy.deepcopy(tree)
-    change(next(n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "program"))
+    change(tree)
     return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
 
 

@@ -32,7 +32,7 @@ def returned(text):
     return [e.id for e in last.value.elts] if isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple) else []
 
 
-def check(text):
+def check(text, calls=CALLS):
     """Texts of what differs."""
     frameloom.reset()
     scope = loaded(text) | {"BODY": text.partition("def program")[2].partition("\n")[2]}
@@ -41,9 +41,11 @@ def check(text):
     ANY_ZERO[0] = bool(re.search(r"max|min|clip|sort|partition|median|percentile|quantile|unique", text))
     levels = [scope["LEVELS"].get(name, 0) for name in returned(text)]
     found = []
-    for label, dynamic, sizes in CALLS:
+    for label, dynamic, sizes in calls:
         compiled = frameloom.compile(scope["program"], dynamic=dynamic)
         for i, size in enumerate(sizes):
+            if "GLOBALS" in scope:
+                scope["program"].__globals__["G"] = scope["GLOBALS"][i % len(scope["GLOBALS"])]
             want = Seen(scope["program"], scope["arguments"](size), scope["FILTERS"])
             got = Seen(compiled, scope["arguments"](size), scope["FILTERS"])
             scale = largest([*scope["arguments"](size), want.result if isinstance(want.result, tuple) else 1])
