@@ -102,7 +102,11 @@ MlirValue lower_math(lower *l, loom_builder *b, loom_opcode code, loom_dtype dty
   m64.narrow = true;
   MlirValue result = row->unary ? row->unary(&m64, x64)
                                 : row->binary(&m64, x64, loom_build1(b, "arith.extf", y, wide));
-  return loom_build1(b, "arith.truncf", result, m.type);
+  result = loom_build1(b, "arith.truncf", result, m.type);
+  /* The sign is that of x in f32: LLVM would round the f64 it comes from, to f16 by a call where
+   * the result becomes a half float. */
+  bool odd = code == LOOM_OP_SINH || code == LOOM_OP_ASINH || code == LOOM_OP_ATANH;
+  return odd ? math_copysign(&m, result, x) : result;
 }
 
 int lower_math_cost(loom_opcode code, loom_dtype dtype) {

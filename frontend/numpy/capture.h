@@ -253,6 +253,8 @@ typedef struct np_operand {
 
 /* Any value as an operand: arrays, numbers, nested lists. False after a raise or break. */
 bool np_operand_from(tracer *t, value *v, np_operand *out);
+/* The same of where=, which takes no array of other elements than bools. */
+bool np_mask_from(tracer *t, value *v, np_operand *out);
 /* np.asarray(v): weak numbers get their default dtype. NULL after a raise or break. */
 np_array *np_as_array(tracer *t, value *v);
 /* The operand as elements of `dtype`, not broadcast. */

@@ -443,7 +443,8 @@ value *np_fill(tracer *t, const np_call *c) {
   if (from ? from->type.rank > 0
            : p[1]->type == &value_list_type || p[1]->type == &value_tuple_type)
     return np_unsupported(t, c, "with more than one value");
-  if (!np_array_of(p[0])->writeable) return trace_break(t, BREAK_RAISES, "fill of a read-only array");
+  if (!np_array_of(p[0])->writeable)
+    return trace_break(t, BREAK_RAISES, "fill of a read-only array");
   return np_assign(t, np_array_of(p[0]), p[1]) ? value_const(t, Py_None) : NULL;
 }
 

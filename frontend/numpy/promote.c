@@ -129,6 +129,13 @@ bool np_operand_from(tracer *t, value *v, np_operand *out) {
   return promote_from_live(t, o, out);
 }
 
+bool np_mask_from(tracer *t, value *v, np_operand *out) {
+  if (!np_operand_from(t, v, out)) return false;
+  if (!out->array || out->array->type.dtype == LOOM_BOOL) return true;
+  trace_break(t, BREAK_RAISES, "where= of %s", loom_dtype_name(out->array->type.dtype));
+  return false;
+}
+
 /* A list, tuple or range of known numbers as the array that NumPy makes of it. */
 static value *promote_known(tracer *t, PyObject *known) {
   PyObject *array = PyArray_FROM_O(known);

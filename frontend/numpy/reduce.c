@@ -56,7 +56,7 @@ static loom_value reduce_load(tracer *t, np_reduction *r, loom_dtype dtype) {
   np_operand mask;
   uint64_t bits;
   loom_type type = *emit_type(t, v);
-  if (!np_operand_from(t, r->where, &mask)) return LOOM_NO_VALUE;
+  if (!np_mask_from(t, r->where, &mask)) return LOOM_NO_VALUE;
   if (reduce_identity(r->kind, dtype, &bits)) {
     neutral = emit_constant(t, &type, bits);
   } else if (!r->initial) {
@@ -70,6 +70,12 @@ static loom_value reduce_load(tracer *t, np_reduction *r, loom_dtype dtype) {
   }
   loom_value m = np_operand_load(t, &mask, LOOM_BOOL);
   if (m == LOOM_NO_VALUE) return m;
+  for (int i = 0; mask.array && i < mask.array->type.rank; i++) {
+    int64_t n = mask.array->type.dims[mask.array->type.rank - 1 - i];
+    if (n == 1 || (i < type.rank && size_same(t, n, type.dims[type.rank - 1 - i]) > 0)) continue;
+    trace_break(t, BREAK_RAISES, "where= of other sizes than the array");
+    return LOOM_NO_VALUE;
+  }
   if (mask.array && mask.array->type.rank > type.rank) {
     trace_break(t, BREAK_NUMPY_FUNCTION, "where= with more dimensions than the array");
     return LOOM_NO_VALUE;

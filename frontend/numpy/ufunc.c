@@ -411,7 +411,7 @@ static bool ufunc_keyword(tracer *t, ufunc_args *a, const char *name, value *v) 
     PyObject *known = np_is_array(v) ? NULL : np_known(t, v);
     if (known == Py_True) return true;
     a->masked = true;
-    return np_operand_from(t, v, &a->in[a->nin]);
+    return np_mask_from(t, v, &a->in[a->nin]);
   }
   if (np_is_none(t, v)) return true;
   PyObject *known = np_known(t, v);
