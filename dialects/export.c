@@ -12,7 +12,7 @@ static bool export_ints(loom_graph *graph, MlirAttribute attr, loom_attr *out) {
   if (!ints) return false;
   for (intptr_t i = 0; i < count; i++) {
     ints[i] = mlirDenseI64ArrayGetElement(attr, i);
-    if (LOOM_STRIDE_IS_SYM(ints[i]) && LOOM_STRIDE_EXPR(ints[i]) >= graph->expr_count) return false;
+    if (!loom_number_exists(graph, ints[i])) return false;
   }
   out->count = (int32_t)count;
   out->ints = ints;

@@ -212,7 +212,7 @@ bool loom_type_from_mlir(MlirType type, loom_type *out) {
   bool symbolic = false;
   for (int64_t i = 0; i < rank; i++) {
     bool dynamic = mlirShapedTypeIsDynamicDim(type, i);
-    out->dims[i] = dynamic ? -1 : mlirShapedTypeGetDimSize(type, i);
+    out->dims[i] = dynamic ? LOOM_DIM_UNKNOWN : mlirShapedTypeGetDimSize(type, i);
     symbolic |= dynamic;
   }
   loom_type known = *out;
@@ -268,7 +268,7 @@ static void ir_pass_run(MlirOperation op, MlirExternalPass pass, void *user) {
   loom_num_take_failure();
   good = good && run(op);
   if (loom_num_take_failure() && good)
-    good = loom_emit_error(mlirOperationGetLocation(op), "a symbolic size cannot be expressed");
+    good = loom_emit_error(mlirOperationGetLocation(op), "a size cannot be computed");
   loom_sizes_leave(op);
   if (!good) mlirExternalPassSignalFailure(pass);
 }

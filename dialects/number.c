@@ -36,6 +36,7 @@ int64_t loom_num_sub(int64_t a, int64_t b) {
 }
 
 int64_t loom_num_div(int64_t a, int64_t b) {
+  if (b == 0) return number_failed = true, 0;
   if (number_static(a, b)) return a / b - (a % b != 0 && (a < 0) != (b < 0));
   return number_combine(LOOM_EXPR_FLOORDIV, a, b);
 }
@@ -75,6 +76,7 @@ bool loom_num_below(int64_t a, int64_t b) {
 }
 
 bool loom_num_multiple(int64_t a, int64_t of) {
+  if (of == 0) return a == 0;
   if (!LOOM_STRIDE_IS_SYM(a)) return a % of == 0;
   return loom_sizes() && loom_stride_divisor(loom_sizes(), a) % of == 0;
 }

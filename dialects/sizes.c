@@ -73,7 +73,7 @@ static bool sizes_from_affine(loom_graph *graph, MlirAffineExpr expr, loom_dim *
     if (graph->symbol_count && extreme >= 0 && extreme < graph->expr_count &&
         (graph->exprs[extreme].kind == LOOM_EXPR_MIN ||
          graph->exprs[extreme].kind == LOOM_EXPR_MAX))
-      return *out = ~(loom_dim)extreme, true;
+      return *out = LOOM_DIM_SYM(extreme), true;
     while (graph->symbol_count <= position)
       if (graph->symbol_count >= 4096 || !loom_dim_symbol(graph, NULL, out)) return false;
     return loom_dim_of_symbol(graph, (uint32_t)position, out);
@@ -124,8 +124,8 @@ bool loom_sizes_read(loom_graph *graph, MlirType type, loom_type *out) {
  * interning them again gives each its own number. So a number in an attribute may be
  * LOOM_STRIDE_SYM(number) in every pass. */
 
-/* The one around an op with the table, or the outermost: while a file is parsed, its module stands in
- * another. */
+/* The one around an op with the table, or the outermost: while a file is parsed, its module stands
+ * in another. */
 static MlirOperation sizes_module(MlirOperation op) {
   MlirOperation parent = op;
   for (; op.ptr; op = mlirOperationGetParentOperation(op)) {
@@ -161,12 +161,13 @@ static bool sizes_load_expr(loom_graph *graph, const int64_t *field, int64_t ind
   }
   if (field[0] == LOOM_EXPR_SYMBOL)
     return field[1] >= 0 && field[1] < graph->symbol_count &&
-           loom_dim_of_symbol(graph, (uint32_t)field[1], &dim) && dim == ~index;
+           loom_dim_of_symbol(graph, (uint32_t)field[1], &dim) && dim == LOOM_DIM_SYM(index);
   if (field[0] < LOOM_EXPR_ADD || field[0] > LOOM_EXPR_MAX || field[2] < 0 || field[2] >= index ||
       field[3] < 0 || field[3] >= index)
     return false;
-  return loom_dim_combine(graph, (loom_expr_kind)field[0], ~field[2], ~field[3], &dim) &&
-         dim == ~index;
+  return loom_dim_combine(graph, (loom_expr_kind)field[0], LOOM_DIM_SYM(field[2]),
+                          LOOM_DIM_SYM(field[3]), &dim) &&
+         dim == LOOM_DIM_SYM(index);
 }
 
 bool loom_sizes_load(MlirOperation inside, loom_graph *graph) {

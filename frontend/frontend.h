@@ -504,6 +504,9 @@ bool size_apply_marks(tracer *t, PyObject *array, const source *s);
 PyObject *loom_py_mark(PyObject *module, PyObject *args);
 /* Guards that the field which `s` reads equals `number`. */
 void size_guard_reads(tracer *t, const source *s, size_field field, int axis, int64_t number);
+/* Every int of a program that becomes a size, a stride, an offset, a step, an axis or an index passes here: false, after
+ * a break, when it is too large to be one. The library says what is wrong with it. */
+bool size_from_int(tracer *t, int64_t number);
 bool size_op(tracer *t, loom_expr_kind kind, int64_t a, int64_t b, int64_t *out);
 bool size_minus(tracer *t, int64_t a, int64_t b, int64_t *out);
 int64_t size_hint(tracer *t, int64_t number); /* its value in this very call */

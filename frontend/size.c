@@ -270,6 +270,12 @@ bool size_know_float(tracer *t, const source *s) {
 
 /* ---- arithmetic ----------------------------------------------------------------------------- */
 
+bool size_from_int(tracer *t, int64_t number) {
+  if (number > -LOOM_NUMBER_LIMIT && number < LOOM_NUMBER_LIMIT) return true;
+  trace_break(t, BREAK_NUMPY_FUNCTION, "an integer that no size or index can be");
+  return false;
+}
+
 bool size_op(tracer *t, loom_expr_kind kind, int64_t a, int64_t b, int64_t *out) {
   if (trace_pending(t)) return false;
   if (loom_stride_combine(trace_graph(t), kind, a, b, out)) return true;
@@ -787,7 +793,8 @@ bool value_size_of(tracer *t, value *v, int64_t *out) {
     *out = v->number.size;
     return v->number.node == LOOM_NO_VALUE;
   }
-  return !trace_pending(t) && value_known_int(t, v, out) && !LOOM_STRIDE_IS_SYM(*out);
+  return !trace_pending(t) && value_known_int(t, v, out) && *out > -LOOM_NUMBER_LIMIT &&
+         *out < LOOM_NUMBER_LIMIT;
 }
 
 /* ---- on a call --------------------------------------------------------------------------------

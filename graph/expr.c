@@ -59,7 +59,7 @@ bool loom_dim_symbol(loom_graph *graph, const loom_symbol *known, loom_dim *out)
   if (!expr_intern(graph, (loom_expr){LOOM_EXPR_SYMBOL, graph->symbol_count, 0, 0}, &index))
     return false;
   graph->symbol_count++;
-  *out = ~(loom_dim)index;
+  *out = LOOM_DIM_SYM(index);
   return true;
 }
 
@@ -68,7 +68,7 @@ bool loom_dim_of_symbol(loom_graph *graph, uint32_t symbol, loom_dim *out) {
   if (symbol >= graph->symbol_count ||
       !expr_intern(graph, (loom_expr){LOOM_EXPR_SYMBOL, symbol, 0, 0}, &index))
     return false;
-  *out = ~(loom_dim)index;
+  *out = LOOM_DIM_SYM(index);
   return true;
 }
 
@@ -76,7 +76,7 @@ bool loom_dim_constant(loom_graph *graph, int64_t value, loom_dim *out) {
   uint32_t index = 0;
   if (value >= 0) return *out = value, true;
   if (!loom_expr_constant(graph, value, &index)) return false;
-  *out = ~(loom_dim)index;
+  *out = LOOM_DIM_SYM(index);
   return true;
 }
 
@@ -198,7 +198,7 @@ static bool expr_build(loom_graph *graph, const expr_sum *sum, loom_dim *out) {
   if (expr_is_constant(sum, out) && *out >= 0) return true;
   uint32_t index;
   if (!expr_build_index(graph, sum, &index)) return false;
-  *out = ~(loom_dim)index;
+  *out = LOOM_DIM_SYM(index);
   return true;
 }
 

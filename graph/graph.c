@@ -15,7 +15,7 @@ bool loom_type_equal(const loom_type *a, const loom_type *b) {
 int64_t loom_type_elements(const loom_type *type) {
   int64_t count = 1;
   for (int i = 0; i < type->rank; i++)
-    if (type->dims[i] == 0) count = 0;
+    if (type->dims[i] == 0) return 0;
   for (int i = 0; i < type->rank; i++)
     if (LOOM_DIM_IS_SYM(type->dims[i]) || __builtin_mul_overflow(count, type->dims[i], &count))
       return -1;
@@ -196,6 +196,17 @@ static bool graph_operands(loom_graph *graph, loom_node *node, const loom_value 
   return true;
 }
 
+/* Every number of bytes of a static type is one of 64 bits, whatever it is multiplied with on the
+ * way. */
+static bool graph_countable(const loom_type *type) {
+  int64_t bytes = (int64_t)loom_dtype_size(type->dtype);
+  for (int i = 0; i < type->rank; i++)
+    if (!LOOM_DIM_IS_SYM(type->dims[i]) && type->dims[i] &&
+        (__builtin_mul_overflow(bytes, type->dims[i], &bytes) || bytes > LOOM_NUMBER_LIMIT))
+      return false;
+  return true;
+}
+
 /* Infers into `out` (room for `*count` or one); declared types, when given, must agree. */
 static bool graph_infer(loom_graph *graph, const loom_node *node, const loom_type *operands,
                         const loom_type *declared, loom_type *out, uint32_t *count,
@@ -211,6 +222,10 @@ static bool graph_infer(loom_graph *graph, const loom_node *node, const loom_typ
   if (given && given != *count)
     return loom_fail(err, "'%s' has %u results, not %u", loom_op_table[node->op].name, *count,
                      given);
+  for (uint32_t i = 0; i < *count; i++)
+    if (!graph_countable(&out[i]))
+      return loom_fail(err, "'%s' has more elements than can be counted",
+                       loom_op_table[node->op].name);
   for (uint32_t i = 0; i < given; i++)
     if (!loom_type_equal(&out[i], &declared[i]))
       return loom_fail(err, "'%s': result %u differs from the inferred type",

@@ -88,11 +88,18 @@ uint16_t loom_bfloat_from_double(double value);
 
 /* ---- expr.c: symbolic sizes -------------------------------------------------------------- */
 
-/* A size in a type: a static value >= 0, or ~index of an expression in the graph's table (so < 0).
- * Expressions are canonical and hash-consed: two equal sizes have equal codes. */
+/* A size in a type: a static value >= 0, or the code of an expression in the graph's table.
+ * Expressions are canonical and hash-consed: two equal sizes have equal codes. Codes lie below
+ * INT64_MIN / 2, and plain numbers are kept above -LOOM_NUMBER_LIMIT where they come from outside:
+ * a negative number by mistake is a size that is refused, never an expression. */
 typedef int64_t loom_dim;
-#define LOOM_DIM_IS_SYM(d) ((d) < 0)
-#define LOOM_DIM_EXPR(d) ((uint32_t)(~(d)))
+#define LOOM_DIM_SYM(e) (INT64_MIN + (int64_t)(e))
+#define LOOM_DIM_IS_SYM(d) ((d) < INT64_MIN / 2)
+#define LOOM_DIM_EXPR(d) ((uint32_t)((d) - INT64_MIN))
+#define LOOM_DIM_UNKNOWN LOOM_DIM_SYM(UINT32_MAX) /* symbolic, by an expression of no table */
+/* Sizes, strides, offsets and steps are smaller, so that the sum or difference of a few of them is
+ * a plain number, too. Where one is larger there is no array that it could be used on. */
+#define LOOM_NUMBER_LIMIT ((int64_t)1 << 60)
 
 typedef enum loom_expr_kind {
   LOOM_EXPR_CONST,
@@ -138,15 +145,17 @@ bool loom_dim_eval(const struct loom_graph *graph, loom_dim dim, const int64_t *
                    int64_t *out);
 
 /* A stride, and any other number that may be symbolic and of any sign (starts of slices, padding):
- * a value, or, below INT64_MIN / 2, INT64_MIN + index of an expression. As canonical as sizes:
- * equal numbers have equal codes. */
-#define LOOM_STRIDE_SYM(e) (INT64_MIN + (int64_t)(e))
-#define LOOM_STRIDE_IS_SYM(s) ((s) < INT64_MIN / 2)
-#define LOOM_STRIDE_EXPR(s) ((uint32_t)((s) - INT64_MIN))
+ * a value, or the code of an expression. As canonical as sizes: equal numbers have equal codes. */
+#define LOOM_STRIDE_SYM(e) LOOM_DIM_SYM(e)
+#define LOOM_STRIDE_IS_SYM(s) LOOM_DIM_IS_SYM(s)
+#define LOOM_STRIDE_EXPR(s) LOOM_DIM_EXPR(s)
 
-/* A size as a number; a number as a size (false when it is a negative constant). */
+/* A size as a number, which has the same code; a number as a size (false when it is a negative
+ * constant). */
 int64_t loom_stride_of_dim(loom_dim dim);
 bool loom_dim_of_stride(int64_t stride, loom_dim *out);
+/* Is it a plain number, or the code of an expression that the graph has? `graph` may be NULL. */
+bool loom_number_exists(const struct loom_graph *graph, int64_t number);
 /* A new symbol of any sign, for a stride that nothing is known of; `known` may be NULL. */
 bool loom_stride_symbol(struct loom_graph *graph, const loom_symbol *known, int64_t *out);
 /* a KIND b; `graph` may be NULL when both are constants. */
@@ -177,7 +186,7 @@ typedef struct loom_type {
 } loom_type;
 
 bool loom_type_equal(const loom_type *a, const loom_type *b);
-/* Number of elements, or -1 when a size is symbolic or the product overflows. */
+/* Number of elements, or -1 when no size is 0 and one is symbolic or the product overflows. */
 int64_t loom_type_elements(const loom_type *type);
 
 /* Opcodes, generated from dialects/loom.td: LOOM_OP_ADD, ... */

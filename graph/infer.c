@@ -754,6 +754,35 @@ bool loom_op_declares_type(loom_opcode op) {
   return rule >= 0 && infer_rules[rule].declares;
 }
 
+/* ---- codes of expressions ---- */
+
+static bool infer_code(infer_state *s, int64_t number) {
+  return loom_number_exists(s->graph, number) ||
+         INFER_FAIL(s, "%lld stands for no size", (long long)number);
+}
+
+static bool infer_type_codes(infer_state *s, const loom_type *type) {
+  for (int i = 0; i < type->rank; i++) {
+    if (!LOOM_DIM_IS_SYM(type->dims[i]) && type->dims[i] < 0)
+      return INFER_FAIL(s, "a size of %lld", (long long)type->dims[i]);
+    if (!infer_code(s, type->dims[i])) return false;
+  }
+  return true;
+}
+
+/* Numbers come from programs and from files: none of them may point outside of the table. */
+static bool infer_codes(infer_state *s) {
+  const loom_attr *attrs = s->view->attrs;
+  for (uint32_t i = 0; i < s->view->operand_count; i++)
+    if (!infer_type_codes(s, infer_operand(s, i))) return false;
+  for (uint32_t i = 0; i < s->declared; i++)
+    if (!infer_type_codes(s, &s->out[i])) return false;
+  for (int i = 0; i < LOOM_MAX_ATTRS && loom_op_table[s->view->op].attrs[i].name; i++)
+    for (int k = 0; attrs[i].kind == LOOM_ATTR_I64S && k < attrs[i].count; k++)
+      if (!infer_code(s, attrs[i].ints[k])) return false;
+  return true;
+}
+
 bool loom_infer(loom_graph *graph, const loom_op_view *view, loom_type *out, uint32_t *out_count,
                 loom_error *err) {
   if ((unsigned)view->op >= LOOM_OP_COUNT) return loom_fail(err, "no such op");
@@ -763,7 +792,7 @@ bool loom_infer(loom_graph *graph, const loom_op_view *view, loom_type *out, uin
     return INFER_FAIL(&s, "takes %d operands, not %u", info->operands, view->operand_count);
   int rule = infer_find(view->op);
   if (rule < 0) return INFER_FAIL(&s, "has no shape rule \"%s\"", info->shape);
-  if (!infer_rules[rule].rule(&s)) return false;
+  if (!infer_codes(&s) || !infer_rules[rule].rule(&s)) return false;
   *out_count = s.count;
   return true;
 }

@@ -122,7 +122,7 @@ static void serial_graph(serial_writer *w, const loom_graph *graph) {
 
 bool loom_graph_serialize(const loom_graph *graph, loom_bytes *out) {
   serial_writer w = {0};
-  serial_text(&w, "loom graph 3");
+  serial_text(&w, "loom graph 4");
   serial_sizes(&w, graph);
   serial_graph(&w, graph);
   if (w.failed) {

@@ -6,13 +6,16 @@
 
 /* ---- codes ---- */
 
-int64_t loom_stride_of_dim(loom_dim dim) {
-  return LOOM_DIM_IS_SYM(dim) ? LOOM_STRIDE_SYM(LOOM_DIM_EXPR(dim)) : dim;
-}
+int64_t loom_stride_of_dim(loom_dim dim) { return dim; }
 
 bool loom_dim_of_stride(int64_t stride, loom_dim *out) {
-  *out = LOOM_STRIDE_IS_SYM(stride) ? ~(loom_dim)LOOM_STRIDE_EXPR(stride) : stride;
+  *out = stride;
   return LOOM_STRIDE_IS_SYM(stride) || stride >= 0;
+}
+
+bool loom_number_exists(const loom_graph *graph, int64_t number) {
+  uint64_t count = graph ? graph->expr_count : 0;
+  return !LOOM_DIM_IS_SYM(number) || (uint64_t)number - (uint64_t)INT64_MIN < count;
 }
 
 bool loom_stride_symbol(loom_graph *graph, const loom_symbol *known, int64_t *out) {
@@ -78,7 +81,7 @@ bool loom_stride_eval(const loom_graph *graph, int64_t stride, const int64_t *sy
                       int64_t *out) {
   *out = stride;
   if (!LOOM_STRIDE_IS_SYM(stride)) return true;
-  return loom_dim_eval(graph, ~(loom_dim)LOOM_STRIDE_EXPR(stride), symbols, out);
+  return loom_dim_eval(graph, LOOM_DIM_SYM(LOOM_STRIDE_EXPR(stride)), symbols, out);
 }
 
 /* ---- what is known ---- */

@@ -26,6 +26,8 @@
  * - updates: writing through a slice is one update of the array under it; what was just written is
  *   read from where it came;
  *
+ * - what has no elements, and sums of none, are constants;
+ *
  * - arithmetic: copies go, exact chains of conversions become one, x ** 2 is x * x and x ** 1 is x,
  *   division by a power of two is a product.
  *
@@ -67,6 +69,44 @@ static MlirOperation simplify_def_is(MlirValue value, const char *name) {
 static bool simplify_used_once(MlirValue value) {
   MlirOpOperand use = mlirValueGetFirstUse(value);
   return !mlirOpOperandIsNull(use) && mlirOpOperandIsNull(mlirOpOperandGetNextUse(use));
+}
+
+/* ---- what has no elements, or is summed of none ---- */
+
+/* A constant of `cell` in place of the op. */
+static bool simplify_to_constant(MlirOperation op, const loom_type *type, loom_cell cell) {
+  loom_builder b = loom_builder_before(op);
+  MlirType result = mlirValueGetType(loom_result(op, 0));
+  loom_attr scalar;
+  loom_cell_to_attr(type->dtype, cell, &scalar);
+  loom_named value = {"value", loom_scalar_to_mlir(b.ctx, type->dtype, &scalar)};
+  return simplify_replace(
+      op, loom_result(loom_build(&b, "loom.constant", 0, NULL, 1, &result, 1, &value), 0));
+}
+
+/* Ops that check something, or whose elements the library makes. */
+static bool simplify_may_do_more(loom_opcode op) {
+  return op == LOOM_OP_HOST_CALL || op == LOOM_OP_GATHER || op == LOOM_OP_SCATTER ||
+         op == LOOM_OP_ASSUME_SHAPE || loom_op_table[op].regions;
+}
+
+/* Nothing has to be computed, and no schedule divides by a size of 0. */
+static bool simplify_empty(MlirOperation op) {
+  static const struct {
+    const char *kind;
+    loom_cell cell;
+  } sums[] = {{"sum", {0}}, {"or", {0}}, {"prod", {.i = 1, .re = 1}}, {"and", {.i = -1, .re = 1}}};
+  loom_opcode code;
+  loom_type in, out;
+  if (!loom_opcode_of(op, &code) || simplify_may_do_more(code) || !simplify_types(op, &in, &out))
+    return false;
+  if (loom_type_elements(&out) == 0) return simplify_to_constant(op, &out, (loom_cell){0});
+  if (loom_type_elements(&in) != 0) return false;
+  if (code == LOOM_OP_DOT_GENERAL) return simplify_to_constant(op, &out, (loom_cell){0});
+  for (size_t i = 0; code == LOOM_OP_REDUCE && i < sizeof sums / sizeof *sums; i++)
+    if (loom_str_is(loom_get_str(op, "kind"), sums[i].kind))
+      return simplify_to_constant(op, &out, loom_cell_round(out.dtype, sums[i].cell));
+  return false;
 }
 
 /* ---- views ---- */
@@ -655,6 +695,7 @@ static const struct {
 static bool simplify_op(MlirOperation op) {
   if (mlirOperationGetNumResults(op) != 1 || mlirOperationGetNumOperands(op) < 1) return false;
   if (loom_is(op, "loom.copy")) return simplify_replace(op, loom_operand(op, 0));
+  if (simplify_empty(op)) return true;
   for (size_t i = 0; i < sizeof simplify_rules / sizeof *simplify_rules; i++)
     if (loom_is(op, simplify_rules[i].name) && simplify_rules[i].rule(op)) return true;
   return simplify_sink_reshape(op);

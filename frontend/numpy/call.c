@@ -59,10 +59,20 @@ bool np_int_arg(tracer *t, value *v, int64_t *out) {
     return false;
   }
   if (np_is_array(v) ? call_object_int(np_known(t, v), out) : value_known_int(t, v, out))
-    return true;
+    return size_from_int(t, *out);
   if (!trace_pending(t))
     trace_break(t, BREAK_NUMPY_FUNCTION, "an integer argument that is not known");
   return false;
+}
+
+static bool call_fits_c_int(tracer *t, int64_t number) {
+  if (number == (int)number) return true;
+  trace_break(t, BREAK_NUMPY_FUNCTION, "an integer that is too large for C");
+  return false;
+}
+
+bool np_c_int_arg(tracer *t, value *v, int64_t *out) {
+  return np_int_arg(t, v, out) && call_fits_c_int(t, *out);
 }
 
 bool np_ints_arg(tracer *t, value *v, int *count, int64_t *out) {
@@ -95,6 +105,7 @@ static PyObject *call_axis_error(void) {
 }
 
 bool np_axis(tracer *t, int64_t axis, int rank, int *out) {
+  if (!call_fits_c_int(t, axis)) return false; /* an error of another kind */
   if (axis < -rank || axis >= rank) {
     trace_raise(t, call_axis_error(), "axis %lld is out of bounds for array of dimension %d",
                 (long long)axis, rank);

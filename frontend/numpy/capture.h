@@ -207,6 +207,13 @@ value *np_number(tracer *t, int64_t number); /* as a Python int */
 /* A known or symbolic int; one or a sequence of them. */
 bool np_number_arg(tracer *t, value *v, int64_t *out);
 bool np_numbers_arg(tracer *t, value *v, int *count, int64_t *out);
+/* Numbers from a program as the sizes of an array: ValueError where one is negative. */
+bool np_sizes_admit(tracer *t, int rank, int64_t *dims);
+/* Is the number of bytes one that an array can have? A view may repeat elements, and be larger than
+ * memory. False after a break. */
+bool np_addressable(tracer *t, const loom_type *type);
+/* Can there be an array of this type in memory? False after a break: the library says no. */
+bool np_has_room(tracer *t, const loom_type *type);
 /* Makes all sizes of the array constants: capture starts again when some are not. */
 void np_know_sizes(tracer *t, const np_array *a);
 
@@ -375,6 +382,7 @@ PyObject *np_known(tracer *t, value *v);
 /* A known bool argument; `missing` when NULL or None. False after a break. */
 bool np_bool_arg(tracer *t, value *v, bool missing, bool *out);
 bool np_int_arg(tracer *t, value *v, int64_t *out);
+bool np_c_int_arg(tracer *t, value *v, int64_t *out); /* one that NumPy takes as an int of C's */
 /* A known int or tuple of ints. */
 bool np_ints_arg(tracer *t, value *v, int *count, int64_t *out);
 /* Normalised axes as a mask and in order; None: all. AxisError or ValueError. */

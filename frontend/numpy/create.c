@@ -17,14 +17,7 @@ static uint64_t create_one(loom_dtype dtype) {
 static bool create_sizes(tracer *t, value *v, loom_dtype dtype, loom_type *out) {
   int64_t dims[LOOM_MAX_RANK];
   int rank;
-  if (!np_numbers_arg(t, v, &rank, dims)) return false;
-  for (int i = 0; i < rank; i++)
-    if (size_less(t, dims[i], 0) > 0) {
-      trace_raise(t, PyExc_ValueError, "negative dimensions are not allowed");
-      return false;
-    }
-  for (int i = 0; i < rank; i++)
-    if (trace_pending(t) || !size_admit(t, dims[i], &dims[i])) return false;
+  if (!np_numbers_arg(t, v, &rank, dims) || !np_sizes_admit(t, rank, dims)) return false;
   *out = type_make(dtype, rank, dims);
   return true;
 }
@@ -134,8 +127,7 @@ value *np_eye(tracer *t, const np_call *c) {
   if (!square && ((!np_is_none(t, p[1]) && !np_number_arg(t, p[1], &dims[1])) ||
                   (p[2] && !np_int_arg(t, p[2], &k))))
     return NULL;
-  for (int i = 0; i < 2; i++)
-    if (LOOM_STRIDE_IS_SYM(dims[i]) && !size_admit(t, dims[i], &dims[i])) return NULL;
+  if (!np_sizes_admit(t, 2, dims)) return NULL;
   char order = square ? 'C' : create_order_arg(t, p[4]);
   if (!order || (!np_is_none(t, typed) && !np_dtype_arg(t, typed, &dtype))) return NULL;
   loom_type type = type_make(dtype, 2, dims), index = type_make(LOOM_I64, 2, dims);
@@ -594,7 +586,7 @@ value *np_round(tracer *t, const np_call *c) {
   int64_t decimals = 0;
   if (!np_parse(t, c, "a | decimals out", p)) return NULL;
   np_array *a = np_as_array(t, p[0]);
-  if (!a || (p[1] && !np_int_arg(t, p[1], &decimals))) return NULL;
+  if (!a || (p[1] && !np_c_int_arg(t, p[1], &decimals))) return NULL;
   value *out = np_is_none(t, p[2]) ? NULL : p[2];
   if (loom_dtype_is_float(a->type.dtype)) {
     if (decimals == 0) return np_ufunc_apply(t, "rint", p, 1, out);

@@ -25,12 +25,10 @@ static bool index_number(tracer *t, value *item, int64_t *out) {
   if (item->type == &value_number_type) return value_size_of(t, item, out);
   PyObject *o = np_known(t, item), *number = index_is_int(o) ? PyNumber_Index(o) : NULL;
   if (!number) return error_drop(), false;
-  Py_ssize_t i = PyLong_AsSsize_t(number);
+  int overflow;
+  *out = PyLong_AsLongLongAndOverflow(number, &overflow);
   Py_DECREF(number);
-  *out = i;
-  if (i != -1 || !PyErr_Occurred()) return !LOOM_STRIDE_IS_SYM(i);
-  trace_raise_live(t);
-  return false;
+  return size_from_int(t, overflow ? INT64_MAX : *out);
 }
 
 static bool index_int(tracer *t, const np_array *a, index_plan *p, value *item) {
@@ -116,6 +114,7 @@ static bool index_slice(tracer *t, const np_array *a, index_plan *p, PyObject *o
     trace_raise_live(t);
     return false;
   }
+  if (!size_from_int(t, step)) return false;
   Py_ssize_t n = PySlice_AdjustIndices(a->type.dims[p->axis], &start, &stop, step);
   p->starts[p->axis] = n > 0 ? start : 0;
   p->steps[p->axis] = n > 0 ? step : 1;
@@ -223,17 +222,18 @@ static bool index_plan_make(tracer *t, const np_array *a, value *key, index_plan
   return true;
 }
 
-static bool index_same_shape(const np_array *a, const index_plan *p) {
-  if (p->rank != a->type.rank) return false;
+/* Is the slice the result already? A dimension that an integer took may come back as a new one. */
+static bool index_same_layout(const np_array *slice, const index_plan *p) {
+  if (p->rank != slice->type.rank) return false;
   for (int i = 0; i < p->rank; i++)
-    if (p->dims[i] != p->sizes[i]) return false;
+    if (p->dims[i] != p->sizes[i] || p->strides[i] != slice->strides[i]) return false;
   return true;
 }
 
 /* The view that a plan without arrays describes. */
 static value *index_view(tracer *t, np_array *a, const index_plan *p) {
   value *v = np_view_slice(t, a, p->starts, p->sizes, p->steps);
-  if (!v || index_same_shape(a, p)) return v;
+  if (!v || index_same_layout(np_array_of(v), p)) return v;
   return np_view_reshape(t, np_array_of(v), p->rank, p->dims, p->strides);
 }
 

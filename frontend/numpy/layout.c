@@ -410,13 +410,6 @@ static void layout_fill(tracer *t, const loom_type *type, bool fortran, int64_t 
 bool np_reshape_strides(tracer *t, const np_array *a, int rank, const int64_t *dims, char order,
                         int64_t *out) {
   loom_type type = type_make(a->type.dtype, rank, dims);
-  bool same = rank == a->type.rank;
-  for (int i = 0; i < rank && same; i++)
-    same = dims[i] == a->type.dims[i];
-  if (same) {
-    memcpy(out, a->strides, sizeof(int64_t) * (size_t)rank);
-    return true;
-  }
   bool fortran = order == 'F';
   if (np_elements(&a->type) != 0 && !(fortran ? np_is_f(t, a) : np_is_c(t, a)))
     return layout_nocopy(t, a, rank, dims, fortran, out);

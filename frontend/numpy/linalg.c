@@ -295,7 +295,7 @@ value *np_tensordot(tracer *t, const np_call *c) {
   value *p[3];
   np_array *a, *b;
   loom_dtype dtype;
-  int64_t la[LOOM_MAX_RANK], rb[LOOM_MAX_RANK];
+  int64_t la[LOOM_MAX_RANK], rb[LOOM_MAX_RANK], strides[LOOM_MAX_RANK];
   int n;
   if (!np_parse(t, c, "a b | axes", p) || !linalg_pair(t, p[0], p[1], &a, &b, &dtype) ||
       !tensordot_axes(t, c, p[2], a, b, &n, la, rb))
@@ -306,7 +306,11 @@ value *np_tensordot(tracer *t, const np_call *c) {
   if (a->type.rank + b->type.rank - 2 * n > LOOM_MAX_RANK)
     return np_unsupported(t, c, "of too many dimensions");
   loom_value l = emit_convert(t, np_read(t, a), dtype), r = emit_convert(t, np_read(t, b), dtype);
-  /* NumPy reshapes the product: the result is always an array. */
+  /* NumPy reshapes a product of two matrices: the result is always an array. */
   value *v = np_fresh(t, linalg_dot(t, l, r, NULL, NULL, 0, la, rb, n), NULL);
-  return v ? np_view_same(t, np_array_of(v)) : NULL;
+  np_array *product = np_array_of(v);
+  if (!v || product->type.rank == 2) return v ? np_view_same(t, product) : NULL;
+  if (!np_reshape_strides(t, product, product->type.rank, product->type.dims, 'C', strides))
+    return NULL;
+  return np_view_reshape(t, product, product->type.rank, product->type.dims, strides);
 }

@@ -104,7 +104,10 @@ static value *shape_fortran_view(tracer *t, np_array *a, int rank, const int64_t
 value *np_reshape_to(tracer *t, np_array *a, int rank, int64_t *dims, char order) {
   int64_t strides[LOOM_MAX_RANK];
   if (order == 'A') order = np_is_f(t, a) && !np_is_c(t, a) ? 'F' : 'C';
-  bool fortran = order == 'F';
+  bool fortran = order == 'F', same = rank == a->type.rank;
+  for (int i = 0; i < rank && same; i++)
+    same = dims[i] == a->type.dims[i];
+  if (same) return np_view_same(t, a); /* NumPy looks at the sizes as they were asked for */
   if (!shape_complete(t, a, rank, dims)) return NULL;
   if (np_reshape_strides(t, a, rank, dims, order, strides))
     return fortran ? shape_fortran_view(t, a, rank, dims, strides)
@@ -310,7 +313,10 @@ value *np_broadcast_to(tracer *t, const np_call *c) {
   if (!a || !np_numbers_arg(t, p[1], &rank, dims)) return NULL;
   bool fits = rank >= a->type.rank;
   for (int i = 0; i < rank; i++)
-    if (LOOM_STRIDE_IS_SYM(dims[i]) && !size_admit(t, dims[i], &dims[i])) return NULL;
+    if (size_less(t, dims[i], 0) > 0)
+      return trace_raise(t, PyExc_ValueError,
+                         "all elements of broadcast shape must be non-negative");
+  if (trace_pending(t) || !np_sizes_admit(t, rank, dims)) return NULL;
   for (int i = 0; fits && i < a->type.rank; i++)
     fits = a->type.dims[i] == 1 || size_same(t, a->type.dims[i], dims[rank - a->type.rank + i]) > 0;
   if (trace_pending(t)) return NULL;
@@ -438,18 +444,21 @@ value *np_sliding_window(tracer *t, const np_call *c) {
 value *np_take(tracer *t, const np_call *c);
 
 /* Known counts, one for each element along the axis: the elements at known indices. */
-static value *repeat_each(tracer *t, value *v, const int64_t *counts, int n, value *axis) {
+static value *repeat_each(tracer *t, value *v, const int64_t *counts, int n, int axis) {
   npy_intp total = 0, at = 0;
+  loom_type type = np_array_of(v)->type;
   for (int i = 0; i < n; i++)
-    total += counts[i];
+    total = np_plus(t, total, counts[i]);
+  type.dims[axis] = total;
+  if (trace_pending(t) || !np_has_room(t, &type)) return NULL;
   PyArrayObject *index = (PyArrayObject *)PyArray_SimpleNew(1, &total, NPY_INTP);
   if (!index) return trace_raise_live(t);
   for (int i = 0; i < n; i++)
     for (int64_t k = 0; k < counts[i]; k++)
       ((npy_intp *)PyArray_DATA(index))[at++] = i;
-  value *args[3] = {v, np_made(t, (PyObject *)index), axis};
+  value *args[3] = {v, np_made(t, (PyObject *)index), np_int(t, axis)};
   np_call take = {.name = "take", .args = args, .count = 3};
-  return args[1] ? np_take(t, &take) : NULL;
+  return args[1] && args[2] ? np_take(t, &take) : NULL;
 }
 
 /* a.repeat(n, axis): each element n times in a row. */
@@ -476,7 +485,7 @@ value *np_repeat(tracer *t, const np_call *c) {
         least = dims[i] < least ? dims[i] : least;
       if (along != n || least < 0) return np_unsupported(t, c, "with other counts");
       value *from = flat ? np_reshape_to(t, a, 1, &along, 'C') : p[0];
-      return from ? repeat_each(t, from, dims, n, np_int(t, k)) : NULL;
+      return from ? repeat_each(t, from, dims, n, k) : NULL;
     }
     times = dims[0];
   } else if (!np_int_arg(t, p[1], &times)) {
@@ -675,7 +684,7 @@ value *np_diagonal(tracer *t, const np_call *c) {
   int x, y, n = 0;
   if (!np_parse(t, c, "a | offset axis1 axis2", p)) return NULL;
   np_array *a = np_as_array(t, p[0]);
-  if (!a || (p[1] && !np_int_arg(t, p[1], &offset)) || (p[2] && !np_int_arg(t, p[2], &axes[0])) ||
+  if (!a || (p[1] && !np_c_int_arg(t, p[1], &offset)) || (p[2] && !np_int_arg(t, p[2], &axes[0])) ||
       (p[3] && !np_int_arg(t, p[3], &axes[1])))
     return NULL;
   if (a->type.rank < 2)
@@ -730,7 +739,7 @@ value *np_diag(tracer *t, const np_call *c) {
   int64_t k = 0;
   if (!np_parse(t, c, "v | k", p)) return NULL;
   np_array *a = np_as_array(t, p[0]);
-  if (!a || (p[1] && !np_int_arg(t, p[1], &k))) return NULL;
+  if (!a || (p[1] && !np_c_int_arg(t, p[1], &k))) return NULL;
   if (a->type.rank == 2) return diagonal_view(t, a, k);
   if (a->type.rank == 1) return diag_matrix(t, a, k);
   return trace_raise(t, PyExc_ValueError, "Input must be 1- or 2-d.");

@@ -9,6 +9,8 @@
 #include "frontend/value/value.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/sysinfo.h>
 
 /* ---- arithmetic ----------------------------------------------------------------------------- */
 
@@ -181,6 +183,83 @@ bool np_numbers_arg(tracer *t, value *v, int *count, int64_t *out) {
   for (int i = 0; i < *count; i++)
     if (!np_number_arg(t, tuple->seq.items[i], &out[i])) return false;
   return true;
+}
+
+bool np_sizes_admit(tracer *t, int rank, int64_t *dims) {
+  for (int i = 0; i < rank; i++)
+    if (size_less(t, dims[i], 0) > 0) {
+      trace_raise(t, PyExc_ValueError, "negative dimensions are not allowed");
+      return false;
+    }
+  for (int i = 0; i < rank; i++)
+    if (trace_pending(t) || !size_admit(t, dims[i], &dims[i])) return false;
+  return !trace_pending(t);
+}
+
+/* ---- room in memory -------------------------------------------------------------------------
+ *
+ * A graph computes what it is asked for, and may never have an array that the program names. NumPy
+ * has all of them, and refuses those that memory cannot hold: so does capture, by leaving them to
+ * NumPy, before hours are spent on one. */
+
+#define SIZES_SURELY_FIT ((int64_t)1 << 28) /* bytes that are not worth asking the system about */
+
+static int64_t sizes_memory(void) {
+  struct sysinfo info;
+  struct rlimit limit;
+  unsigned long long bytes = LOOM_NUMBER_LIMIT;
+  if (sysinfo(&info) == 0)
+    bytes = ((unsigned long long)info.totalram + info.totalswap) * info.mem_unit;
+  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur < bytes) bytes = limit.rlim_cur;
+  return bytes < (unsigned long long)LOOM_NUMBER_LIMIT ? (int64_t)bytes : LOOM_NUMBER_LIMIT;
+}
+
+/* Bytes by the ranges of the symbols, at most LOOM_NUMBER_LIMIT. As NumPy counts: sizes of 0 do not
+ * make the others right. */
+static int64_t sizes_most_bytes(tracer *t, const loom_type *type) {
+  int64_t bytes = (int64_t)loom_dtype_size(type->dtype), low, high;
+  for (int i = 0; i < type->rank; i++) {
+    loom_dim_range(trace_graph(t), type->dims[i], &low, &high);
+    if (high == 0) continue;
+    if (__builtin_mul_overflow(bytes, high, &bytes) || bytes >= LOOM_NUMBER_LIMIT)
+      return LOOM_NUMBER_LIMIT;
+  }
+  return bytes;
+}
+
+static bool sizes_no_room(tracer *t) {
+  trace_break(t, BREAK_NUMPY_FUNCTION, "an array that is larger than memory");
+  return false;
+}
+
+bool np_addressable(tracer *t, const loom_type *type) {
+  for (int i = 0; i < type->rank; i++)
+    if (LOOM_DIM_IS_SYM(type->dims[i])) return true;
+  return sizes_most_bytes(t, type) < LOOM_NUMBER_LIMIT || sizes_no_room(t);
+}
+
+/* Symbols whose sizes would be too large are kept from being so, by their ranges or a guard. */
+static bool sizes_symbolic_room(tracer *t, const loom_type *type) {
+  int64_t most = SIZES_SURELY_FIT, memory = sizes_memory(), bytes = 1;
+  while (most < memory)
+    most *= 2;
+  if (sizes_most_bytes(t, type) <= most) return true;
+  for (int i = 0; i < type->rank; i++)
+    bytes = np_times(t, bytes, np_dim(type->dims[i]));
+  bytes = np_times(t, bytes, (int64_t)loom_dtype_size(type->dtype));
+  if (trace_pending(t) || size_is_late(t, bytes) || size_is_looped(t, bytes))
+    return !trace_pending(t);
+  if (size_less(t, most, bytes) > 0) return sizes_no_room(t);
+  return !trace_pending(t);
+}
+
+bool np_has_room(tracer *t, const loom_type *type) {
+  int64_t bytes = sizes_most_bytes(t, type);
+  if (bytes <= SIZES_SURELY_FIT) return true;
+  for (int i = 0; i < type->rank; i++)
+    if (LOOM_DIM_IS_SYM(type->dims[i])) return sizes_symbolic_room(t, type);
+  bool empty = np_elements(type) == 0 && bytes < LOOM_NUMBER_LIMIT;
+  return empty || bytes <= sizes_memory() || sizes_no_room(t);
 }
 
 /* ---- the gate ------------------------------------------------------------------------------- */

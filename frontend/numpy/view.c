@@ -65,7 +65,7 @@ static value *view_value(tracer *t, np_array *a) {
 }
 
 value *np_fresh(tracer *t, loom_value node, const int64_t *strides) {
-  if (node == LOOM_NO_VALUE) return NULL;
+  if (node == LOOM_NO_VALUE || !np_has_room(t, emit_type(t, node))) return NULL;
   np_array *a = trace_alloc(t, sizeof *a);
   np_storage *s = trace_alloc(t, sizeof *s);
   value *v = a && s ? view_value(t, a) : NULL;
@@ -315,9 +315,11 @@ value *np_view_same(tracer *t, np_array *p) {
 
 value *np_view_broadcast(tracer *t, np_array *p, int rank, const int64_t *dims) {
   np_array *a;
+  loom_type type = type_make(p->type.dtype, rank, dims);
+  if (!np_addressable(t, &type)) return NULL;
   value *v = view_new(t, &p, VIEW_BROADCAST, &a);
   if (!v) return NULL;
-  a->type = type_make(p->type.dtype, rank, dims);
+  a->type = type;
   a->writeable = false;
   for (int i = 0; i < rank; i++) {
     int j = i - (rank - p->type.rank);

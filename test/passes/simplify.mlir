@@ -165,3 +165,23 @@ func.func @unit_axes(%a: tensor<30xf32>) -> (tensor<30xi64>, tensor<f32>) {
   %3 = loom.reduce "sum" %1 axes = [0, 1] : (tensor<1x30xf32>) -> tensor<f32>
   return %2, %3 : tensor<30xi64>, tensor<f32>
 }
+
+// What has no elements, and sums of none, are constants: no schedule sees a size of 0.
+// CHECK-LABEL: @empty(
+// CHECK-DAG: %[[SUM:.*]] = loom.constant(0.000000e+00 : f32) : tensor<4xf32>
+// CHECK-DAG: %[[PROD:.*]] = loom.constant(1.000000e+00 : f32) : tensor<4xf32>
+// CHECK-DAG: %[[DOT:.*]] = loom.constant(0.000000e+00 : f32) : tensor<4x5xf32>
+// CHECK-DAG: %[[OUTER:.*]] = loom.constant(0.000000e+00 : f32) : tensor<4x0x0x5xf32>
+// CHECK-NOT: loom.reduce
+// CHECK-NOT: loom.dot_general
+// CHECK: return %[[SUM]], %[[PROD]], %[[DOT]], %[[OUTER]]
+func.func @empty(%x: tensor<4x0xf32>, %y: tensor<0x5xf32>)
+    -> (tensor<4xf32>, tensor<4xf32>, tensor<4x5xf32>, tensor<4x0x0x5xf32>) {
+  %s = loom.reduce "sum" %x axes = [1] : (tensor<4x0xf32>) -> tensor<4xf32>
+  %p = loom.reduce "prod" %x axes = [1] : (tensor<4x0xf32>) -> tensor<4xf32>
+  %d = loom.dot_general %x, %y batch = [] x [] contract = [1] x [0]
+      : (tensor<4x0xf32>, tensor<0x5xf32>) -> tensor<4x5xf32>
+  %o = loom.dot_general %x, %y batch = [] x [] contract = [] x []
+      : (tensor<4x0xf32>, tensor<0x5xf32>) -> tensor<4x0x0x5xf32>
+  return %s, %p, %d, %o : tensor<4xf32>, tensor<4xf32>, tensor<4x5xf32>, tensor<4x0x0x5xf32>
+}
