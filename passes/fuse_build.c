@@ -79,7 +79,7 @@ static MlirValue fuse_inner(fuse_emit *e, MlirBlock block, loom_map *arguments, 
 static bool fuse_is_yielded(const fuse_state *s, int n) {
   bool read = s->nodes[n].first_use >= 0;
   return fuse_leaves(s, n, s->nodes[n].group, s->nodes[n].group) ||
-         (!read && loom_is(s->nodes[n].op, "loom.gather"));
+         (!read && loom_checks_indices(s->nodes[n].op));
 }
 
 static void fuse_clone_body(fuse_emit *e, MlirBlock block) {

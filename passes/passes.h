@@ -69,6 +69,8 @@ loom_class loom_class_of(MlirOperation op);
 MlirOperation loom_overwriting(MlirBlock body);
 /* Erases the block's ops that nobody reads, backwards, so that chains die at once. */
 void loom_sweep(MlirBlock block);
+/* Does the op report an index that is out of bounds? It is computed although nobody reads it. */
+bool loom_checks_indices(MlirOperation op);
 /* Is `here` the last op of its block that reads `value` or a view of it? */
 bool loom_is_read_last(MlirValue value, MlirOperation here);
 /* The result of a loop (loom.control) for which it had better take the buffer of `value`, which it

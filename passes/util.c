@@ -91,13 +91,18 @@ bool loom_is_read_last(MlirValue value, MlirOperation here) {
 
 /* ---- dead ops ---- */
 
+bool loom_checks_indices(MlirOperation op) {
+  return loom_is(op, "loom.scatter") ||
+         (loom_is(op, "loom.gather") && loom_str_is(loom_get_str(op, "mode"), "raise"));
+}
+
 static bool util_is_dead(MlirOperation op) {
   switch (loom_class_of(op)) {
   case LOOM_CLASS_OTHER:
   case LOOM_CLASS_HOST:
   case LOOM_CLASS_ALONE: return false;
   default:
-    return !loom_is(op, "loom.gather") && mlirOperationGetNumResults(op) == 1 &&
+    return !loom_checks_indices(op) && mlirOperationGetNumResults(op) == 1 &&
            mlirOpOperandIsNull(mlirValueGetFirstUse(loom_result(op, 0)));
   }
 }

@@ -349,3 +349,17 @@ func.func @stored_anyway(%a: tensor<300x8xf32>, %b: tensor<8x64xf32>, %x: tensor
   %11 = loom.reduce "sum" %0 axes = [0] : (tensor<300x64xf32>) -> tensor<64xf32>
   return %10, %11 : tensor<300x64xf32>, tensor<64xf32>
 }
+
+// What checks its indices is computed, though nobody reads it; what clips them is not.
+// CHECK-LABEL: @unread_checks(
+// CHECK-NOT: "clip"
+// CHECK-DAG: loom.gather "raise"
+// CHECK-DAG: loom.scatter "set"
+// CHECK: return
+func.func @unread_checks(%a: tensor<6xf64>, %i: tensor<1xi64>, %u: tensor<1xf64>) -> tensor<6xf64> {
+  %0 = loom.gather "raise" %a, %i axis = 0 : (tensor<6xf64>, tensor<1xi64>) -> tensor<1xf64>
+  %1 = loom.scatter "set" %a, %i, %u axis = 0 : (tensor<6xf64>, tensor<1xi64>, tensor<1xf64>) -> tensor<6xf64>
+  %2 = loom.gather "clip" %a, %i axis = 0 : (tensor<6xf64>, tensor<1xi64>) -> tensor<1xf64>
+  %3 = loom.add %a, %a : tensor<6xf64>
+  return %3 : tensor<6xf64>
+}
