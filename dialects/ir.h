@@ -116,6 +116,7 @@ int64_t loom_num_sub(int64_t a, int64_t b);
 int64_t loom_num_mul(int64_t a, int64_t b);
 int64_t loom_num_div(int64_t a, int64_t b); /* floor; b > 0 */
 int64_t loom_num_ceil(int64_t a, int64_t b);
+int64_t loom_num_min(int64_t a, int64_t b);
 int64_t loom_num_dim(loom_dim dim);
 int64_t loom_num_hint(int64_t a); /* a likely value */
 int64_t loom_num_low(int64_t a);  /* bounds */

@@ -41,6 +41,11 @@ int64_t loom_num_div(int64_t a, int64_t b) {
   return number_combine(LOOM_EXPR_FLOORDIV, a, b);
 }
 
+int64_t loom_num_min(int64_t a, int64_t b) {
+  if (loom_num_at_most(a, b)) return a;
+  return loom_num_at_most(b, a) ? b : number_combine(LOOM_EXPR_MIN, a, b);
+}
+
 int64_t loom_num_ceil(int64_t a, int64_t b) {
   return loom_num_div(loom_num_add(a, loom_num_sub(b, 1)), b);
 }

@@ -279,8 +279,14 @@ static uint32_t entry_launch(const entry *e, const loom_call *call, bool release
 
 /* Are the results good? Else the plain function has to run (*fallback): at once, or to meet the
  * pending exception, which a signal handler has raised; or an exception of ours is set. */
-static bool entry_accept(const entry *e, uint32_t status, bool *fallback) {
+static bool entry_accept(const entry *e, uint32_t status, const loom_violation *violation,
+                         bool *fallback) {
   if (!status) return true;
+  if (status & LOOM_STATUS_BOUNDS) {
+    error_drop();
+    checked_raise(violation->text);
+    return false;
+  }
   if (status & LOOM_STATUS_MEMORY) {
     *fallback = true; /* it may do with less, or says what it wanted */
     return false;
@@ -342,15 +348,17 @@ static PyObject *entry_launch_simple(const entry *e, void *const *inputs, const 
   }
   bool release = entry_releases(e, symbols);
   entry_context context = {.e = e};
+  loom_violation violation;
   loom_call call = {.inputs = inputs,
                     .outputs = &data,
+                    .violation = &violation,
                     .host = entry_host,
                     .poll = release ? loom_poll_signals : NULL,
                     .host_context = &context,
                     .symbols = symbols};
   uint32_t status = entry_launch(e, &call, release);
   Py_XDECREF(context.kept);
-  if (!status || entry_accept(e, status, fallback)) return result;
+  if (!status || entry_accept(e, status, &violation, fallback)) return result;
   Py_DECREF(result);
   return NULL;
 }
@@ -640,11 +648,12 @@ static uint32_t run_user(run_state *s, entry *e, bool *raised) {
 }
 
 /* A run that has written into arguments and raised flags is reported now, if it has to be. */
-static bool run_accept(const run_state *s, const entry *e, uint32_t status, bool *fallback) {
+static bool run_accept(const run_state *s, const entry *e, uint32_t status,
+                       const loom_violation *violation, bool *fallback) {
   uint32_t flags = status & e->captured->fp_ops & 15u;
   if (s->direct && e->reporter && flags && !(status & ~15u)) return direct_report(e, flags) == 0;
   if (s->direct && (status & LOOM_STATUS_MEMORY)) return PyErr_NoMemory(), false;
-  return entry_accept(e, status, fallback);
+  return entry_accept(e, status, violation, fallback);
 }
 
 /* What the run refers to weakly stays alive until its end. */
@@ -670,7 +679,9 @@ static PyObject *entry_run_general(entry *e, PyObject *const *args, const int64_
   } else {
     bool release = entry_releases(e, symbols);
     entry_context context = {.e = e, .symbols = e->captured->late ? s.symbols : NULL, .state = &s};
+    loom_violation violation;
     loom_call call = {.inputs = s.inputs,
+                      .violation = &violation,
                       .scalars = s.scalars,
                       .outputs = s.run.data,
                       .host = entry_host,
@@ -684,7 +695,7 @@ static PyObject *entry_run_general(entry *e, PyObject *const *args, const int64_
                                                    : entry_launch(e, &call, release);
     Py_XDECREF(context.kept);
     *changed = s.direct;
-    if (!raised && run_accept(&s, e, status, fallback)) {
+    if (!raised && run_accept(&s, e, status, &violation, fallback)) {
       result = effects_commit(&s.run, changed);
       if (!result && !*changed) *fallback = entry_gave_up();
     }

@@ -719,10 +719,16 @@ struct loom_adapter {
 extern const loom_adapter loom_numpy_adapter;
 const loom_adapter *const *loom_adapters(void); /* NULL-terminated */
 
+/* ==== checked kernels (checked.c) ====================================================================================================== */
+
+bool checked_wanted(void); /* by the setting */
+/* Sets frameloom.BoundsError. */
+void checked_raise(const char *text);
+
 /* ==== settings and logs (config.def, log.c) ================================================================================== */
 
 typedef struct loom_settings {
-  const char *logs, *trace, *backend, *cpu; /* never NULL; owned */
+  const char *logs, *trace, *backend, *cpu, *check; /* never NULL; owned */
   int64_t disable, recompile_limit, error_on_recompile, cache, fastmath, unroll_limit, leave_slower,
       capture_data_dependent;
 } loom_settings;

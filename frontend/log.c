@@ -102,6 +102,7 @@ static bool setting_valid(const struct setting *s, const char *text) {
   static const char *const backends[] = {"loom", "interpret", "eager", NULL};
   static const char *const cpus[] = {"native", "x86-64-v3", "x86-64-v4", NULL};
   const char *bad = text;
+  static const char *const checks[] = {"", "bounds", NULL};
   uint32_t mask;
   if (s->place == &loom_config.logs && !log_parse(text, &mask, &bad)) {
     PyErr_Format(
@@ -114,6 +115,10 @@ static bool setting_valid(const struct setting *s, const char *text) {
   if (s->place == &loom_config.backend && !setting_check_word(text, backends)) {
     PyErr_Format(PyExc_ValueError, "unknown backend '%.40s': use 'loom', 'interpret' or 'eager'",
                  text);
+    return false;
+  }
+  if (s->place == &loom_config.check && !setting_check_word(text, checks)) {
+    PyErr_Format(PyExc_ValueError, "unknown check '%.40s': use 'bounds' or ''", text);
     return false;
   }
   if (s->place == &loom_config.cpu && !setting_check_word(text, cpus)) {

@@ -168,7 +168,8 @@ static bool build_plan(const callable *c, const capture *captured, loom_plan **o
                        loom_compile_report *report, loom_error *err) {
   char *kept = build_trace_folder(c), *passing = kept ? NULL : schedule_log_folder();
   char *trace = kept ? kept : passing;
-  loom_compile_options options = {.cpu = c->cpu, .trace_dir = trace, .fastmath = c->fastmath};
+  loom_compile_options options = {
+      .cpu = c->cpu, .trace_dir = trace, .fastmath = c->fastmath, .check = checked_wanted()};
   bool cache = loom_config.cache && !trace, good;
   Py_BEGIN_ALLOW_THREADS good =
       loom_compile_plan(&captured->graph, &options, cache, out, report, err);
@@ -200,6 +201,10 @@ static entry *build_entry(const callable *c, capture *captured, PyObject *code, 
   if (late ||
       (c->kind == BACKEND_LOOM && !empty && !build_plan(c, captured, &plan, &report, &err))) {
     capture_free(captured);
+    if (report.info.unchecked) {
+      checked_raise(err.message);
+      return NULL;
+    }
   } else {
     entry *e = entry_new(captured, plan, c->kind, code, &err);
     if (e) e->report = report;

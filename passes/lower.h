@@ -48,6 +48,7 @@ typedef struct lower_kernel {
   int operand_count, result_count, buffer_count, scalar_count;
   lower_buffer *operands, *results;
   lanes_target target;
+  bool checked;  /* accesses will be told apart by op: their locations have its name */
   bool fastmath; /* the user's sums and products may be contracted and regrouped */
   int vector_bytes;
 } lower_kernel;
@@ -280,6 +281,8 @@ void lower_index_divmod(lower *l, const lower_index *index, int64_t divisor, low
 
 void lower_init(lower *l, const lower_kernel *kernel, loom_arena *arena, bool dry);
 bool lower_fail(lower *l, MlirOperation op, const char *text);
+/* In a checked kernel (loom-check) what is made next says that it is for this op (or null). */
+void lower_locate(lower *l, MlirOperation op);
 loom_builder lower_at_level(const lower *l, int level);
 /* The value of a tensor at an index. Null after a failure. */
 lower_value lower_emit(lower *l, MlirValue value, const lower_at *at);

@@ -53,6 +53,12 @@ loom_builder lower_at_level(const lower *l, int level) {
   return loom_builder_at_end(l->scopes[level < 0 ? 0 : level].block, l->loc);
 }
 
+void lower_locate(lower *l, MlirOperation op) {
+  if (l->dry || !l->kernel->checked || !op.ptr) return;
+  MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
+  l->loc = mlirLocationNameGet(l->kernel->ctx, name, mlirOperationGetLocation(op));
+}
+
 /* Quotient and remainder towards negative infinity, of what may be negative, by a positive one. */
 static MlirValue emit_floor(loom_builder *b, MlirValue x, MlirValue y, bool quotient) {
   MlirType i64 = mlirValueGetType(x);
@@ -435,6 +441,7 @@ void lower_store(lower *l, int result, const lower_at *at, lower_value value) {
     return;
   }
   if (l->failed) return;
+  lower_locate(l, loom_def(buffer->value));
   MlirValue ptr = l->pointers[buffer->slot];
   emit_place place = emit_locate(l, ptr, &offset, buffer->type.dtype);
   loom_builder b = lower_at_level(l, l->depth);
@@ -518,6 +525,7 @@ static lower_value emit_elementwise(lower *l, MlirOperation op, loom_opcode code
   intptr_t count = mlirOperationGetNumOperands(op);
   if (count > 3) lower_fail(l, op, "too many operands");
   for (intptr_t i = 0; i < count && i < 3 && !l->failed; i++) {
+    lower_locate(l, op);
     args[i] = lower_emit(l, loom_operand(op, i), at);
     if (args[i].level > out.level) out.level = args[i].level;
     out.lanes |= args[i].lanes;
@@ -532,6 +540,7 @@ static lower_value emit_elementwise(lower *l, MlirOperation op, loom_opcode code
   for (intptr_t i = 0; i < count; i++)
     registers[i] = out.lanes ? lower_wide(l, args[i]) : args[i].v;
   l->loc = mlirOperationGetLocation(op);
+  lower_locate(l, op);
   loom_builder b = lower_at_level(l, out.level);
   out.v = lower_scalar(l, &b, op, code, from, registers);
   if (!out.v.ptr) lower_fail(l, op, "not supported for this element type");
@@ -578,6 +587,7 @@ static lower_value emit_op(lower *l, MlirOperation op, const lower_at *at) {
       strcmp(lowering, "select") == 0 || strcmp(lowering, "convert") == 0 ||
       strcmp(lowering, "bitcast") == 0)
     return emit_elementwise(l, op, code, at, type.dtype);
+  lower_locate(l, op);
   if (strcmp(lowering, "part") == 0) return emit_part(l, op, code, at, type.dtype);
   if (loom_dtype_is_complex(type.dtype)) {
     lower_fail(l, op, "complex numbers are loom-complex's");

@@ -33,6 +33,7 @@ static void kernel_options(MlirOperation op, lower_kernel *out) {
   MlirAttribute vector = loom_option(op, "loom.vector");
   out->target = loom_is_for_gpu(op) ? LANES_GPU : LANES_CPU;
   out->vector_bytes = 32;
+  out->checked = loom_option(op, "loom.check").ptr != NULL;
   out->fastmath = loom_option(op, "loom.fastmath").ptr != NULL;
   if (vector.ptr && mlirAttributeIsAInteger(vector) && mlirIntegerAttrGetValueInt(vector) == 64)
     out->vector_bytes = 64;

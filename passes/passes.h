@@ -26,6 +26,7 @@ void loom_add_front_passes(
 void loom_add_kernel_passes(MlirOpPassManager manager); /* to scheduled loom.kernels */
 void loom_add_plan_passes(MlirOpPassManager manager);   /* to a loom.plan */
 void loom_add_lower_passes(MlirOpPassManager manager);  /* kernels to scf, arith, vector and llvm */
+void loom_add_check_passes(MlirOpPassManager manager);  /* between these two, where asked for */
 void loom_add_llvm_passes(MlirOpPassManager manager);   /* kernels to the LLVM dialect */
 
 /* The pipelines, each from the graph up to and with that stage. */

@@ -37,6 +37,10 @@ void loom_add_lower_passes(MlirOpPassManager manager) {
   mlirOpPassManagerAddOwnedPass(manager, loom_make_lower_pass());
 }
 
+void loom_add_check_passes(MlirOpPassManager manager) {
+  mlirOpPassManagerAddOwnedPass(manager, loom_make_check_pass());
+}
+
 void loom_add_llvm_passes(MlirOpPassManager manager) {
   /* One conversion for all dialects costs a third of one for each. */
   mlirOpPassManagerAddOwnedPass(manager, mlirCreateConversionSCFToControlFlowPass());

@@ -640,6 +640,8 @@ static bool plan_make(plan_state *s, MlirOperation terminator) {
                                1, &region);
   free(consts);
   if (good && s->peak) loom_set_attr(s->plan, "loom.peak", loom_attr_i64(s->ctx, s->peak));
+  if (good && loom_option(s->function, "loom.check").ptr)
+    good = loom_plan_set_extents(s->function, s->block, s->plan);
   if (good) return plan_set_bytes(s, terminator);
   return loom_emit_error(loc, "a plan needs array types of known size");
 }

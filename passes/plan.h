@@ -1,8 +1,9 @@
-/* Shared by the two halves of loom-plan: buffers and launches (plan.c), and which parts of the
- * arena are given back between launches (plan_trim.c). */
+/* Shared by the parts of loom-plan: buffers and launches (plan.c), which parts of the arena are
+ * given back between launches (plan_trim.c), and what kernels may access (plan_extent.c). */
 #ifndef LOOM_PLAN_H
 #define LOOM_PLAN_H
 
+#include <mlir-c/IR.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -26,5 +27,9 @@ typedef struct plan_life { /* the memory of a call, step by step */
 /* What to give back, in the order of steps, malloc'ed (none: *out is NULL); `peak`: bytes that are
  * there at the highest point then. False: out of memory. */
 bool loom_plan_find_trims(const plan_life *life, plan_trim **out, int *count, int64_t *peak);
+
+/* Sets `loom.extents` of the plan of a function: for each argument and result two numbers, the
+ * bytes from its first element to the lowest byte that it has, and its bytes in all. */
+bool loom_plan_set_extents(MlirOperation function, MlirBlock block, MlirOperation plan);
 
 #endif

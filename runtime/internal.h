@@ -79,8 +79,10 @@ struct loom_plan {
   uint32_t *last;    /* for each input: 1 + the instruction that uses it last; or 0 */
   place *places;     /* for each buffer */
   const loom_plan_buffer *buffers;
-  bool direct;         /* one launch of one chunk, no arena, lists that fit the stack */
-  uint32_t list_limit; /* the longest buffer or parameter list */
+  const loom_plan_extent *extents; /* for each buffer; NULL: the kernels are not checked */
+  const loom_plan_site *sites;     /* of a root */
+  bool direct;                     /* one launch of one chunk, no arena, lists that fit the stack */
+  uint32_t list_limit;             /* the longest buffer or parameter list */
   const loom_plan_instr *once;
   plan_kept *kept; /* NULL: nothing */
   const int64_t *constants;
@@ -130,6 +132,13 @@ uint32_t run_kernel(const run *r, const loom_plan_instr *in);
 /* Where a buffer lies, and its bytes (false: too many). */
 void *run_place(const run *r, uint32_t buffer);
 bool run_size_of(const run *r, uint32_t buffer, uint64_t *out);
+
+/* ---- bounds.c: checked kernels ---- */
+
+/* Does each extent, and each site of a root, name what is there? */
+bool bounds_check(const loom_plan *plan, loom_error *err);
+/* A launch of a plan with extents, with the buffers in r->buffers. */
+uint32_t bounds_launch(const run *r, const loom_plan_instr *in, size_t scratch, int64_t chunks);
 
 /* ---- keep.c ---- */
 

@@ -54,7 +54,10 @@ static bool check_header(const void *bytes, size_t size, loom_plan_header *h, lo
       h->kept_count > h->buffers.count || h->prologue > h->instrs.count ||
       (h->flags & LOOM_PLAN_ARENA_REGISTER && h->arena_size >= h->register_count))
     return loom_fail(err, "plan: %u registers, %u late buffers", h->register_count, h->late_count);
+  bool checked = h->flags & LOOM_PLAN_CHECKED;
   return check_section(h, &h->inputs, sizeof(loom_plan_input), "inputs", err) &&
+         (!checked || check_section(h, &h->extents, sizeof(loom_plan_extent), "extents", err)) &&
+         (!checked || check_section(h, &h->sites, sizeof(loom_plan_site), "sites", err)) &&
          check_section(h, &h->buffers, sizeof(loom_plan_buffer), "buffers", err) &&
          check_section(h, &h->instrs, sizeof(loom_plan_instr), "instructions", err) &&
          check_section(h, &h->indices, sizeof(uint32_t), "indices", err) &&
@@ -349,7 +352,7 @@ static bool resolve_instrs(loom_plan *plan, const loom_plan_header *h, loom_erro
   plan->direct = h->instrs.count == 1 && plan->instrs[0].opcode == LOOM_PLAN_LAUNCH &&
                  plan->instrs[0].chunks == 1 && !plan->instrs[0].b && !plan->instrs[0].scratch &&
                  !h->arena_size && !h->register_count && !h->once.count &&
-                 plan->list_limit <= PLAN_STACK;
+                 plan->list_limit <= PLAN_STACK && !plan->extents;
   resolve_uses(plan, h);
   resolve_places(plan, h);
   return resolve_kept(plan, h, err) && resolve_outputs(plan, h, err) &&
@@ -452,6 +455,7 @@ static size_t section_end(const loom_plan_section *s, size_t entry) {
 /* So many bytes have all that a plan is run by: its code is mapped, its regions are plans of their
  * own. */
 static size_t plan_kept_bytes(const loom_plan_header *h) {
+  bool checked = h->flags & LOOM_PLAN_CHECKED;
   const size_t ends[] = {section_end(&h->inputs, sizeof(loom_plan_input)),
                          section_end(&h->buffers, sizeof(loom_plan_buffer)),
                          section_end(&h->instrs, sizeof(loom_plan_instr)),
@@ -459,7 +463,9 @@ static size_t plan_kept_bytes(const loom_plan_header *h) {
                          section_end(&h->indices, sizeof(uint32_t)),
                          section_end(&h->kernels, sizeof(loom_plan_kernel)),
                          section_end(&h->constants, sizeof(int64_t)),
-                         section_end(&h->names, 1)};
+                         section_end(&h->names, 1),
+                         checked ? section_end(&h->extents, sizeof(loom_plan_extent)) : 0,
+                         checked ? section_end(&h->sites, sizeof(loom_plan_site)) : 0};
   size_t most = sizeof *h;
   for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
     most = ends[i] > most ? ends[i] : most;
@@ -486,7 +492,13 @@ static loom_plan *plan_load(const void *bytes, size_t size, const loom_plan *roo
   plan->buffers = (const void *)(plan->bytes + h.buffers.offset);
   plan->constants = (const void *)(plan->bytes + h.constants.offset);
   plan->constant_count = h.constants.count;
-  if (!check_plan(&h, plan->bytes, err) || (!root && !load_image(plan, bytes, &h, err))) goto fail;
+  if (h.flags & LOOM_PLAN_CHECKED) {
+    plan->extents = (const void *)(plan->bytes + h.extents.offset);
+    plan->sites = (const void *)(plan->bytes + h.sites.offset);
+  }
+  if (!check_plan(&h, plan->bytes, err) || !bounds_check(plan, err) ||
+      (!root && !load_image(plan, bytes, &h, err)))
+    goto fail;
   plan->kernels = calloc(h.kernels.count + 1u, sizeof *plan->kernels);
   plan->consts = calloc(h.inputs.count + 1u, sizeof *plan->consts);
   plan->outputs = calloc(h.output_count + 1u, sizeof *plan->outputs);

@@ -104,6 +104,7 @@ uint32_t run_kernel(const run *r, const loom_plan_instr *in) {
   if (in->flags & LOOM_PLAN_CHUNKS_REGISTER) chunks = r->registers[in->chunks];
   if (in->flags & LOOM_PLAN_SCRATCH_REGISTER) scratch = r->registers[in->scratch];
   if (chunks < 0 || scratch < 0) return LOOM_STATUS_SIZE;
+  if (r->plan->extents) return bounds_launch(r, in, (size_t)scratch, chunks);
   uint32_t status = loom_threads_launch(r->plan->kernels[in->a], r->buffers, r->params,
                                         (size_t)scratch, in->b, chunks);
   return status & (in->fp_mask | PLAN_STOPS);

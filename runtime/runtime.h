@@ -2,7 +2,7 @@
  * nor Python.
  *
  * Sections by file: image.c, plan.c (loading), run.c, threads.c, blocks.c (result blocks and
- * arenas), cache.c, support.c (loom_rt_*).
+ * arenas), bounds.c (checked kernels), cache.c, support.c (loom_rt_*).
  */
 #ifndef LOOM_RUNTIME_H
 #define LOOM_RUNTIME_H
@@ -29,7 +29,8 @@ typedef uint32_t (*loom_kernel_fn)(void *const *buffers, const uint64_t *params,
 #define LOOM_STATUS_HOST 0x200u  /* a host call failed: the caller has the exception */
 #define LOOM_STATUS_MEMORY 0x400u
 #define LOOM_STATUS_INTERRUPTED 0x800u
-#define LOOM_STATUS_SIZE 0x1000u /* a symbolic size overflows, or a check of sizes failed */
+#define LOOM_STATUS_SIZE 0x1000u   /* a symbolic size overflows, or a check of sizes failed */
+#define LOOM_STATUS_BOUNDS 0x2000u /* a checked kernel left its buffers: results are not valid */
 
 /* ---- the plan's binary form
  *
@@ -43,7 +44,7 @@ typedef uint32_t (*loom_kernel_fn)(void *const *buffers, const uint64_t *params,
  * kernels' parameters may name a register instead of a number.
  */
 #define LOOM_PLAN_MAGIC 0x314d4f4f4c4e4c50ull
-#define LOOM_PLAN_VERSION 7u
+#define LOOM_PLAN_VERSION 8u
 #define LOOM_PLAN_PAGE 4096u /* the unit of LOOM_PLAN_TRIM */
 
 typedef struct loom_plan_section {
@@ -79,6 +80,9 @@ typedef struct loom_plan_header {
                                 run once, before the first call's instructions */
   loom_plan_section regions; /* plans of what is run over and over or only sometimes: whole plans
                                 one after the other, whose kernels are in this image */
+  /* With LOOM_PLAN_CHECKED: */
+  loom_plan_section extents; /* loom_plan_extent, for each buffer */
+  loom_plan_section sites;   /* loom_plan_site: accesses in the kernels' code, not of regions */
 } loom_plan_header;
 
 typedef enum loom_plan_input_kind {
@@ -108,7 +112,8 @@ typedef enum loom_plan_buffer_kind {
 #define LOOM_PLAN_CHUNKS_REGISTER 1u
 #define LOOM_PLAN_SCRATCH_REGISTER 2u
 #define LOOM_PLAN_ARENA_REGISTER 1u
-#define LOOM_PLAN_REGION 2u /* of the header: one of the regions of another plan */
+#define LOOM_PLAN_REGION 2u  /* of the header: one of the regions of another plan */
+#define LOOM_PLAN_CHECKED 4u /* of the header: kernels compare what they access with its bounds */
 /* In a launch's list of parameters: a register, not a scalar. */
 #define LOOM_PLAN_PARAM_REGISTER 0x80000000u
 
@@ -119,6 +124,20 @@ typedef struct loom_plan_buffer {
   uint32_t flags;
   uint32_t overwrites; /* OUTPUT: 1 + the input whose buffer may be passed for it as well; or 0 */
 } loom_plan_buffer;
+
+/* Bytes that kernels may access of a buffer: from `low` bytes behind its pointer on, where strides
+ * are negative from before it. */
+typedef struct loom_plan_extent {
+  int64_t low;
+  int64_t size;
+  uint32_t flags, reserved; /* LOOM_PLAN_OFFSET_REGISTER: of `low`, LOOM_PLAN_SIZE_REGISTER */
+} loom_plan_extent;
+
+typedef struct loom_plan_site {
+  uint32_t text;  /* in `names`: what it does, in which kernel, for which op, of which line */
+  int32_t buffer; /* number in the launch, or LOOM_CHECK_* (graph/check.h) */
+  uint32_t bytes, reserved;
+} loom_plan_site;
 
 typedef enum loom_plan_opcode {
   LOOM_PLAN_LAUNCH,    /* kernel `a` over `chunks` from chunk `b` on; lists: buffers, then params */
@@ -356,6 +375,11 @@ typedef bool (*loom_lend_fn)(void *context, uint32_t output);
  */
 typedef void (*loom_release_fn)(void *context, uint32_t input);
 
+/* The first access of a run that a checked kernel refused. */
+typedef struct loom_violation {
+  char text[1200];
+} loom_violation;
+
 typedef struct loom_call {
   void *const *inputs; /* for each graph input of kind ARRAY its data; other entries are ignored */
   const uint64_t *scalars; /* in the order of the scalar inputs */
@@ -367,6 +391,7 @@ typedef struct loom_call {
   loom_allocate_fn allocate; /* for outputs made during the run; gets host_context */
   loom_lend_fn lend;         /* may be NULL; gets host_context */
   loom_release_fn release;   /* may be NULL; gets host_context */
+  loom_violation *violation; /* may be NULL; filled before LOOM_STATUS_BOUNDS comes back */
 } loom_call;
 
 /* Runs a plan: status bits (0: all well); of the floating-point flags those that the launches'

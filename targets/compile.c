@@ -137,11 +137,24 @@ static MlirOperation *compile_take_plans(compile_job *job, intptr_t *count) {
   return plans;
 }
 
+/* What the accesses of checked kernels are goes with the main plan. */
+static void compile_take_sites(const compile_job *job, MlirOperation plan) {
+  static const char *const names[] = {"loom.sites", "loom.site_buffers", "loom.site_bytes"};
+  MlirOperation module = mlirModuleGetOperation(job->module);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    MlirAttribute value = loom_get_attr(module, names[i]);
+    if (!value.ptr) continue;
+    loom_set_attr(plan, names[i], value);
+    mlirOperationRemoveAttributeByName(module, loom_str(names[i]));
+  }
+}
+
 /* Emits the kernels and writes the plan's bytes. The plan ops leave the module for that. */
 static bool compile_emit(compile_job *job, const loom_target_cpu *cpu, loom_bytes *out) {
   intptr_t count;
   MlirOperation *plans = compile_take_plans(job, &count);
   if (!plans) return false;
+  if (job->options->check) compile_take_sites(job, plans[0]);
   loom_target_options target = {job->options->cpu, job->options->quiet};
   loom_bytes image = {NULL, 0};
   loom_entries entries = {NULL, 0};
@@ -168,6 +181,7 @@ static void compile_set_target(compile_job *job, const loom_target_cpu *cpu) {
   loom_set_attr(module, "loom.keep", mlirUnitAttrGet(job->ctx)); /* the runtime does (keep.c) */
   if (job->options->fastmath) loom_set_attr(module, "loom.fastmath", mlirUnitAttrGet(job->ctx));
   if (job->options->quiet) loom_set_attr(module, "loom.quiet", mlirUnitAttrGet(job->ctx));
+  if (job->options->check) loom_set_attr(module, "loom.check", mlirUnitAttrGet(job->ctx));
 }
 
 static bool compile_graph(compile_job *job, const loom_graph *graph, loom_bytes *out,
@@ -191,6 +205,8 @@ static bool compile_graph(compile_job *job, const loom_graph *graph, loom_bytes 
   info->passes_ms = compile_now() - at;
   at = compile_now();
   if (!compile_run(job, "lower", loom_add_lower_passes) ||
+      (job->options->check &&
+       (info->unchecked = !compile_run(job, "check", loom_add_check_passes))) ||
       !compile_run(job, "llvm", loom_add_llvm_passes))
     return false;
   info->lower_ms = compile_now() - at;

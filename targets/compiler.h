@@ -8,18 +8,20 @@
 
 #include "graph/graph.h"
 
-#define LOOM_COMPILER_ABI 1
+#define LOOM_COMPILER_ABI 2
 
 typedef struct loom_compile_options {
   const char *cpu;       /* "native", "x86-64-v3", "x86-64-v4"; NULL: native */
   const char *trace_dir; /* where every stage's IR is written, or NULL */
   bool fastmath;         /* contraction and reassociation allowed */
+  bool check;            /* kernels compare every access with the bounds of its buffer */
   bool quiet;            /* nobody asks which floating-point exceptions were raised */
 } loom_compile_options;
 
 /* What a compilation cost and made, for logs and reports. */
 typedef struct loom_compile_info {
   uint32_t ops, fusions, kernels;
+  bool unchecked; /* it failed because a kernel cannot be checked */
   double import_ms, passes_ms, lower_ms, emit_ms, total_ms;
 } loom_compile_info;
 

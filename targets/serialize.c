@@ -24,6 +24,8 @@ typedef struct serial_state {
   loom_map scalars; /* 0-d tensor value -> scalar number */
   loom_map kernels; /* (kernel, stage) as offset of the entry + 1 -> number in `table` */
   serial_bytes inputs, buffer_table, instrs, once, indices, table, names, constants;
+  serial_bytes extents, sites; /* of a checked plan */
+  MlirAttribute reach;         /* `loom.extents`; null: it is not checked */
   uint32_t input_count, output_count, scalar_count, buffer_count, kernel_count;
   uint32_t *registers; /* for each expression of the table: its register, or UINT32_MAX */
   uint32_t symbol_count, register_count, constant_count, prologue, late_count, kept_count;
@@ -128,6 +130,8 @@ static bool serial_registers(serial_state *s, MlirBlock block) {
   MlirAttribute bytes = loom_get_attr(s->plan, "bytes");
   for (intptr_t i = 0; bytes.ptr && i < mlirDenseArrayGetNumElements(bytes); i++)
     serial_need_number(needed, mlirDenseI64ArrayGetElement(bytes, i));
+  for (intptr_t i = 0; s->reach.ptr && i < mlirDenseArrayGetNumElements(s->reach); i++)
+    serial_need_number(needed, mlirDenseI64ArrayGetElement(s->reach, i));
   serial_need_number(needed, loom_get_i64(s->plan, "arena", 0));
   loom_walk_block(block, serial_need_op, needed);
   for (uint32_t i = 0; i < count; i++) {
@@ -176,6 +180,21 @@ static int64_t serial_size(const serial_state *s, MlirValue buffer) {
   return elements < 0 ? 0 : elements * (int64_t)loom_dtype_size(type.dtype);
 }
 
+/* What kernels may access: of an argument as `loom.extents` says, of other buffers all. */
+static void serial_extent(serial_state *s, MlirValue buffer) {
+  if (!s->reach.ptr) return;
+  int64_t low = 0, size = serial_size(s, buffer);
+  if (!loom_def(buffer).ptr) {
+    intptr_t number = mlirBlockArgumentGetArgNumber(buffer);
+    low = mlirDenseI64ArrayGetElement(s->reach, 2 * number);
+    size = mlirDenseI64ArrayGetElement(s->reach, 2 * number + 1);
+  }
+  loom_plan_extent extent = {0};
+  extent.low = (int64_t)serial_number(s, low, LOOM_PLAN_OFFSET_REGISTER, &extent.flags);
+  extent.size = (int64_t)serial_number(s, size, LOOM_PLAN_SIZE_REGISTER, &extent.flags);
+  serial_put(&s->extents, &extent, sizeof extent);
+}
+
 /* 1 + the input that output `index` may share its buffer with, or 0. */
 static uint32_t serial_overwrites(const serial_state *s, uint32_t index) {
   int64_t all[64];
@@ -215,6 +234,7 @@ static bool serial_buffer(serial_state *s, MlirValue value, loom_plan_buffer_kin
       return loom_fail(s->err, "out of memory");
   }
   serial_put(&s->buffer_table, &buffer, sizeof buffer);
+  serial_extent(s, value);
   return loom_map_put(&s->buffers, value.ptr, s->buffer_count++) ||
          loom_fail(s->err, "out of memory");
 }
@@ -279,6 +299,20 @@ static uint32_t serial_kernel(serial_state *s, MlirOperation launch) {
   if (loom_map_put(&s->kernels, key, s->kernel_count)) return s->kernel_count++;
   loom_fail(s->err, "out of memory");
   return UINT32_MAX;
+}
+
+/* The sizes with which a checked kernel compares. */
+static bool serial_ready_extents(serial_state *s, MlirOperation op) {
+  for (intptr_t i = 0; s->reach.ptr && i < mlirOperationGetNumOperands(op); i++) {
+    MlirValue buffer = loom_operand(op, i);
+    if (!mlirTypeIsAMemRef(mlirValueGetType(buffer))) continue;
+    intptr_t number = loom_def(buffer).ptr ? -1 : mlirBlockArgumentGetArgNumber(buffer);
+    int64_t low = number < 0 ? 0 : mlirDenseI64ArrayGetElement(s->reach, 2 * number);
+    int64_t size =
+        number < 0 ? serial_size(s, buffer) : mlirDenseI64ArrayGetElement(s->reach, 2 * number + 1);
+    if (!serial_ready(s, low) || !serial_ready(s, size)) return false;
+  }
+  return true;
 }
 
 /* Before an instruction: memory for its buffers that have none yet, and sizes that it names. */
@@ -439,13 +473,28 @@ static bool serial_op(MlirOperation op, void *user) {
     return serial_buffer(s, loom_result(op, 0), LOOM_PLAN_BUFFER_ARENA, 0,
                          loom_get_i64(op, "offset", 0));
   if (!serial_prepare(s, op)) return false;
-  if (loom_is(op, "loom.launch")) return serial_launch(s, op);
+  if (loom_is(op, "loom.launch")) return serial_ready_extents(s, op) && serial_launch(s, op);
   if (loom_is(op, "loom.call_host")) return serial_host_call(s, op);
   if (loom_is(op, "loom.copy_buffer")) return serial_copy(s, op);
   if (loom_is(op, "loom.trim_arena")) return serial_trim(s, op);
   if (loom_is(op, "loom.run")) return serial_run(s, op);
   MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
   return loom_fail(s->err, "'%.*s' has no form in a plan's bytes", (int)name.length, name.data);
+}
+
+/* ---- what checked kernels access ---- */
+
+static void serial_sites(serial_state *s) {
+  MlirAttribute texts = loom_get_attr(s->plan, "loom.sites");
+  MlirAttribute buffers = loom_get_attr(s->plan, "loom.site_buffers");
+  MlirAttribute bytes = loom_get_attr(s->plan, "loom.site_bytes");
+  for (intptr_t i = 0; texts.ptr && i < mlirArrayAttrGetNumElements(texts); i++) {
+    MlirStringRef text = mlirStringAttrGetValue(mlirArrayAttrGetElement(texts, i));
+    loom_plan_site site = {.text = serial_name(s, text.data, text.length),
+                           .buffer = (int32_t)mlirDenseI64ArrayGetElement(buffers, i),
+                           .bytes = (uint32_t)mlirDenseI64ArrayGetElement(bytes, i)};
+    serial_put(&s->sites, &site, sizeof site);
+  }
 }
 
 /* ---- the whole ---- */
@@ -477,6 +526,7 @@ static bool serial_assemble(serial_state *s, const loom_bytes *image, const loom
   h.arena_size =
       serial_number(s, loom_get_i64(s->plan, "arena", 0), LOOM_PLAN_ARENA_REGISTER, &h.flags);
   if (!regions) h.flags |= LOOM_PLAN_REGION;
+  if (s->reach.ptr) h.flags |= LOOM_PLAN_CHECKED;
   serial_bytes all = {0};
   serial_put(&all, &h, sizeof h);
   serial_section(&all, &h.inputs, s->inputs.data, s->inputs.size, s->input_count);
@@ -490,6 +540,10 @@ static bool serial_assemble(serial_state *s, const loom_bytes *image, const loom
   serial_section(&all, &h.names, s->names.data, s->names.size, (uint32_t)s->names.size);
   serial_section(&all, &h.once, s->once.data, s->once.size,
                  (uint32_t)(s->once.size / sizeof(loom_plan_instr)));
+  serial_section(&all, &h.extents, s->extents.data, s->extents.size,
+                 (uint32_t)(s->extents.size / sizeof(loom_plan_extent)));
+  serial_section(&all, &h.sites, s->sites.data, s->sites.size,
+                 (uint32_t)(s->sites.size / sizeof(loom_plan_site)));
   /* What a loaded plan does not keep comes last. */
   serial_section(&all, &h.image, image->data, regions ? image->size : 0,
                  regions ? (uint32_t)image->size : 0);
@@ -499,7 +553,7 @@ static bool serial_assemble(serial_state *s, const loom_bytes *image, const loom
   serial_align(&all);
   bool failed = all.failed || s->inputs.failed || s->buffer_table.failed || s->instrs.failed ||
                 s->once.failed || s->indices.failed || s->table.failed || s->names.failed ||
-                s->constants.failed;
+                s->constants.failed || s->extents.failed || s->sites.failed;
   if (failed || all.size > UINT32_MAX) {
     free(all.data);
     return loom_fail(s->err, failed ? "out of memory" : "a plan of %zu bytes", all.size);
@@ -517,15 +571,17 @@ static bool serial_plan(serial_state *shared, intptr_t number, const loom_bytes 
                         const loom_bytes *regions, uint64_t features, loom_bytes *out) {
   serial_state s = *shared;
   s.plan = s.plans[number];
+  s.reach = loom_get_attr(s.plan, "loom.extents");
   MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(s.plan, 0));
+  serial_sites(&s);
   bool good = serial_registers(&s, block) && serial_arguments(&s, block) &&
               loom_walk_block(block, serial_op, &s) &&
               serial_assemble(&s, image, regions, features, out);
   loom_map_fini(&s.buffers);
   loom_map_fini(&s.scalars);
   loom_map_fini(&s.kernels);
-  serial_bytes *parts[] = {&s.inputs,  &s.buffer_table, &s.instrs, &s.once,
-                           &s.indices, &s.table,        &s.names,  &s.constants};
+  serial_bytes *parts[] = {&s.inputs, &s.buffer_table, &s.instrs,    &s.once,    &s.indices,
+                           &s.table,  &s.names,        &s.constants, &s.extents, &s.sites};
   free(s.registers);
   free(s.unknown);
   free(s.pending);

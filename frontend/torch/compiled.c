@@ -107,11 +107,13 @@ static bool version_compile(const compiled *c, version *v) {
   loom_compile_options options = {.cpu = c->cpu[0] ? c->cpu : NULL,
                                   .trace_dir = loom_config.trace[0] ? loom_config.trace : NULL,
                                   .fastmath = c->fastmath,
+                                  .check = checked_wanted(),
                                   .quiet = true};
   bool good;
   Py_BEGIN_ALLOW_THREADS good =
       loom_compile_plan(&v->graph, &options, loom_config.cache != 0, &v->plan, &v->report, &err);
-  Py_END_ALLOW_THREADS if (!good) PyErr_SetString(PyExc_NotImplementedError, err.message);
+  Py_END_ALLOW_THREADS if (!good && v->report.info.unchecked) checked_raise(err.message);
+  else if (!good) PyErr_SetString(PyExc_NotImplementedError, err.message);
   return good && loom_warn_notices();
 }
 
@@ -523,7 +525,11 @@ static bool run_interpret(run *r) {
   return good;
 }
 
-static bool run_status(run *r, uint32_t status) {
+static bool run_status(run *r, uint32_t status, const loom_violation *violation) {
+  if (status & LOOM_STATUS_BOUNDS) {
+    if (!PyErr_Occurred()) checked_raise(violation->text);
+    return false;
+  }
   if (PyErr_Occurred() || r->other) return false;
   if (status & LOOM_STATUS_SIZE) return r->other = true, false;
   if (status & LOOM_STATUS_MEMORY) return PyErr_NoMemory(), false;
@@ -536,6 +542,7 @@ static bool run_status(run *r, uint32_t status) {
 
 static bool run_plan(run *r) {
   version *v = r->version;
+  loom_violation violation;
   loom_call call = {.inputs = r->inputs,
                     .outputs = r->outputs,
                     .scalars = r->scalars,
@@ -544,12 +551,13 @@ static bool run_plan(run *r) {
                     .host_context = r,
                     .poll = loom_poll_signals,
                     .lend = v->lends ? run_lend : NULL,
-                    .release = v->lends ? run_release : NULL};
+                    .release = v->lends ? run_release : NULL,
+                    .violation = &violation};
   uint32_t status;
   if (!v->plan) return !v->graph.output_count || run_interpret(r);
-  if (!v->release_gil) return run_status(r, loom_plan_run(v->plan, &call));
+  if (!v->release_gil) return run_status(r, loom_plan_run(v->plan, &call), &violation);
   Py_BEGIN_ALLOW_THREADS status = loom_plan_run(v->plan, &call);
-  Py_END_ALLOW_THREADS return run_status(r, status);
+  Py_END_ALLOW_THREADS return run_status(r, status, &violation);
 }
 
 static PyObject *run_numbers(const int64_t *numbers, int count) {

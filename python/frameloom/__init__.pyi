@@ -27,6 +27,7 @@ class GraphBreak(RuntimeError):
     column: int
 
 class RecompileError(RuntimeError): ...
+class BoundsError(RuntimeError): ...
 
 class _Config:
     logs: str
@@ -42,6 +43,7 @@ class _Config:
     cache_size_limit: int
     cache: bool
     fastmath: bool
+    check: str
     cpu: str
     def patch(self, **settings: str | int | bool) -> _Manager[_Config]: ...
 

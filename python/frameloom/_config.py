@@ -39,6 +39,7 @@ class Config(Patchable):
                       capture `if` and `while` on data of arrays as branches and loops of the graph
     cache             keep compiled code on disk
     fastmath          allow contraction and reassociation, for functions compiled from now on
+    check             "bounds": compiled code compares every access to memory with the bounds of its array, or ""
     cpu               "native", "x86-64-v3" or "x86-64-v4", for functions compiled from now on
     """
 
@@ -54,6 +55,7 @@ class Config(Patchable):
     capture_data_dependent: bool
     cache: bool
     fastmath: bool
+    check: str
     cpu: str
 
     def __getattr__(self, name):

@@ -24,4 +24,11 @@ class RecompileError(RuntimeError):
     """
 
 
-GraphBreak.__module__ = RecompileError.__module__ = "frameloom"
+class BoundsError(RuntimeError):
+    """Compiled code under `config.check = "bounds"` was about to access memory outside of its array: a defect of the compiler.
+
+    The message names the kernel, the operation, the line in the user's source, the address and the array's range.
+    """
+
+
+GraphBreak.__module__ = RecompileError.__module__ = BoundsError.__module__ = "frameloom"

@@ -1,12 +1,14 @@
 /* Compiles every function of a file as the compiler library does, runs the plans and compares the
  * results with the reference interpreter.
  *
- * run-test [-t|-T] [-s] [-c] FILE: one line for each function: kernels, then "right" or the first
- * difference. With -t, the times of compiling (the second time in this process) and of a run; with
- * -T without the interpreter, for large sizes. With -s, every size of an input that is at least 2
- * becomes a symbol first, and one plan runs for several values of them; a function whose meaning is
- * bound to its sizes is "static". With -c, as loom-compile does: one C function without the
- * runtime. FRAMELOOM_TRACE=dir keeps the stages.
+ * run-test [-t|-T] [-s] [-c] [-b|-B] FILE: one line for each function: kernels, then "right" or the
+ * first difference. With -t, the times of compiling (the second time in this process) and of a run;
+ * with -T without the interpreter, for large sizes. With -s, every size of an input that is at
+ * least 2 becomes a symbol first, and one plan runs for several values of them; a function whose
+ * meaning is bound to its sizes is "static". With -c, as loom-compile does: one C function without
+ * the runtime. With -b, kernels are checked: every access is compared with the bounds of its
+ * buffer; with -B, also with bounds that are too narrow by a byte, which has to stop the run.
+ * FRAMELOOM_TRACE=dir keeps the stages.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -292,14 +294,17 @@ static bool run(run_case *c, const loom_plan *plan, bool timed) {
     int status = run_program_call(c->program, c->symbols, (const void *const *)inputs, outputs);
     return !(status & ~3) || loom_fail(&c->err, "the program returned %d", status);
   }
+  loom_violation violation;
   loom_call call = {.inputs = inputs,
                     .scalars = c->scalars,
                     .outputs = outputs,
                     .symbols = c->symbols,
                     .host = host,
                     .host_context = c,
-                    .allocate = allocate};
+                    .allocate = allocate,
+                    .violation = &violation};
   uint32_t status = loom_plan_run(plan, &call);
+  if (status & LOOM_STATUS_BOUNDS) return loom_fail(&c->err, "%s", violation.text);
   if (status & ~15u) return loom_fail(&c->err, "the plan stopped with status %#x", status);
   double best = 1e9;
   for (int i = 0; timed && i < 60; i++) {
@@ -313,9 +318,12 @@ static bool run(run_case *c, const loom_plan *plan, bool timed) {
 }
 
 static const char *cpu;
+static bool bounds, shrunk;
+static loom_bytes compiled_bytes; /* with -B: of the last plan */
 
 static loom_plan *compile(run_case *c, bool timed) {
-  loom_compile_options options = {.cpu = cpu, .trace_dir = getenv("FRAMELOOM_TRACE")};
+  loom_compile_options options = {
+      .cpu = cpu, .trace_dir = getenv("FRAMELOOM_TRACE"), .check = bounds};
   loom_bytes bytes;
   for (int i = 0; i < (timed ? 3 : 1); i++) {
     if (i) free(bytes.data);
@@ -326,7 +334,8 @@ static loom_plan *compile(run_case *c, bool timed) {
     printf("compile %.2f ms (import %.2f passes %.2f lower %.2f emit %.2f)  ", c->info.total_ms,
            c->info.import_ms, c->info.passes_ms, c->info.lower_ms, c->info.emit_ms);
   loom_plan *plan = loom_plan_load(bytes.data, bytes.size, &c->err);
-  free(bytes.data);
+  free(compiled_bytes.data);
+  compiled_bytes = bytes;
   return plan;
 }
 
@@ -351,6 +360,47 @@ static bool trial(run_case *c, loom_plan *plan, bool timed) {
     good = same(&c->outputs[i], &c->wanted[i], (int)i) || loom_fail(&c->err, "results differ");
   discard(c);
   return good;
+}
+
+/* ---- bounds that are too narrow ---- */
+
+/* A plan whose buffer `number` seems to have a byte less at its end, or at its beginning; NULL when
+ * that is no number. */
+static loom_plan *shrink(uint32_t number, bool end) {
+  loom_plan_header h;
+  uint8_t *bytes = malloc(compiled_bytes.size);
+  memcpy(bytes, compiled_bytes.data, compiled_bytes.size);
+  memcpy(&h, bytes, sizeof h);
+  loom_plan_extent *extent = (loom_plan_extent *)(void *)(bytes + h.extents.offset) + number;
+  loom_plan *plan = NULL;
+  if (!extent->flags && extent->size > 0) {
+    extent->size--;
+    extent->low += !end;
+    size_t skipped = offsetof(loom_plan_header, checksum) + sizeof h.checksum;
+    h.checksum = loom_checksum(bytes + skipped, compiled_bytes.size - skipped);
+    memcpy(bytes, &h, sizeof h);
+    plan = loom_plan_load(bytes, compiled_bytes.size, NULL);
+  }
+  free(bytes);
+  return plan;
+}
+
+/* Each buffer of the plan shrunk, one after the other: is every run stopped that would touch the
+ * byte? */
+static bool shrink_all(run_case *c) {
+  loom_plan_header h;
+  memcpy(&h, compiled_bytes.data, sizeof h);
+  int tried = 0, stopped = 0;
+  for (uint32_t i = 0; i < 2 * h.extents.count; i++) {
+    loom_plan *plan = shrink(i / 2, i % 2);
+    if (!plan) continue;
+    bool went = trial(c, plan, false);
+    tried++;
+    stopped += !went && strstr(c->err.message, "is outside of buffer") != NULL;
+    loom_plan_unref(plan);
+  }
+  printf("%d of %d shrunk buffers stopped  ", stopped, tried);
+  return true;
 }
 
 /* ---- sizes as symbols ---- */
@@ -543,6 +593,7 @@ static int test(MlirOperation function, bool timed, bool symbols, bool unchecked
       good = trial(c, plan, timed);
     }
     if (plan) loom_plan_unref(plan);
+    if (good && shrunk) good = shrink_all(c);
   }
   if (!good) printf("%s: error: %s\n", name, c->err.message);
   if (good) printf(unchecked ? "not checked\n" : "right\n");
@@ -567,10 +618,12 @@ int main(int argc, char **argv) {
     timed |= unchecked || strcmp(argv[i], "-t") == 0;
     symbols |= strcmp(argv[i], "-s") == 0;
     compiled |= strcmp(argv[i], "-c") == 0;
+    shrunk |= strcmp(argv[i], "-B") == 0;
+    bounds |= shrunk || strcmp(argv[i], "-b") == 0;
     if (strncmp(argv[i], "-m", 2) == 0) cpu = argv[i] + 2;
   }
   char *text = argc > 1 ? read_file(argv[argc - 1]) : NULL;
-  if (!text) return fprintf(stderr, "usage: run-test [-t|-T] [-s] [-c] FILE\n"), 2;
+  if (!text) return fprintf(stderr, "usage: run-test [-t|-T] [-s] [-c] [-b|-B] FILE\n"), 2;
   MlirDialectRegistry registry = mlirDialectRegistryCreate();
   mlirRegisterAllDialects(registry);
   mlirDialectHandleInsertDialect(mlirGetDialectHandle__loom__(), registry);
@@ -584,6 +637,7 @@ int main(int argc, char **argv) {
     if (loom_is(op, "func.func")) failed |= test(op, timed, symbols, unchecked, compiled);
   if (!mlirModuleIsNull(module)) mlirModuleDestroy(module);
   mlirContextDestroy(ctx);
+  free(compiled_bytes.data);
   free(text);
   return failed;
 }

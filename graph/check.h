@@ -1,0 +1,40 @@
+/* What a checked kernel and the runtime tell each other (passes/check.c, runtime/check.c).
+ *
+ * The word before the first entry of a launch's array of buffers is the address of its frame.
+ * Checked code compares every access with the bounds in there; one that lies outside is written
+ * down and goes to `spare` instead.
+ */
+#ifndef LOOM_CHECK_H
+#define LOOM_CHECK_H
+
+#include <stdint.h>
+
+/* Bytes that belong to a pointer: from `low` bytes behind it (before it, if negative) on. */
+typedef struct loom_check_bounds {
+  int64_t low;
+  uint64_t size;
+} loom_check_bounds;
+
+typedef struct loom_check_frame {
+  uint64_t taken; /* 0 until an access lies outside */
+  /* Of the first access that lies outside: its number among the sites, and its address. */
+  uint64_t site, address;
+  uint64_t ignored[2]; /* where later ones write the same */
+  void *spare;         /* LOOM_CHECK_SPARE bytes that no buffer has */
+  loom_check_bounds params, scratch;
+  loom_check_bounds buffers[]; /* LOOM_CHECK_BUFFERS of them, in the order of the launch */
+} loom_check_frame;
+
+/* The array of buffers and the frame are filled up to so many with NULL and with nothing. */
+#define LOOM_CHECK_BUFFERS 80
+
+/* More than any one access has. */
+#define LOOM_CHECK_SPARE 65536u
+
+/* What a site accesses: a buffer by number, or one of these. */
+#define LOOM_CHECK_PARAMS (-1)
+#define LOOM_CHECK_SCRATCH (-2)
+#define LOOM_CHECK_STACK (-3)
+#define LOOM_CHECK_CONSTANT (-4) /* a table in the code */
+
+#endif

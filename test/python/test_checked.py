@@ -1,0 +1,129 @@
+"""Checked kernels: `config.check = "bounds"` compares every access of compiled code with the bounds of its array.
+
+That every form of kernel is compared everywhere is test/targets/check.test; here is what Python sees of it.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import frameloom
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("LOOM_BUILD", ROOT / "build" / "dev"))
+
+
+@pytest.fixture
+def checked():
+    with frameloom.config.patch(check="bounds"):
+        yield
+
+
+def test_setting():
+    assert frameloom.config.check in ("", "bounds")
+    with pytest.raises(ValueError, match="unknown check 'all'"):
+        frameloom.config.check = "all"
+    assert issubclass(frameloom.BoundsError, RuntimeError)
+
+
+SUITE = {
+    "pointwise": lambda a, b: np.exp(a) * b + a.T.sum(0),
+    "strided": lambda a, b: a[::2, ::-3] + b[::-2, ::3],
+    "product": lambda a, b: a @ b + b.T @ a,
+    "sums": lambda a, b: (a.sum(), b.mean(0), a.max(1), np.cumsum(b, 1)),
+    "gathers": lambda a, b: (a[np.array([3, -1, 0])], np.where(a > b, a, 0)),
+    "sorts": lambda a, b: (np.sort(a, 0), np.argsort(b, 1)),
+    "moves": lambda a, b: (np.concatenate([a, b[:5]]), np.pad(a, 3), np.roll(b, 2)),
+    "halves": lambda a, b: (a.astype("f2") + b.astype("f2")).sum(1),
+    "complex": lambda a, b: np.abs(a + 1j * b) * (a - 1j * b)[::-1].real,
+    "integers": lambda a, b: (a * 100).astype("i1").astype("i8") // 3 % 7,
+}
+
+
+@pytest.mark.parametrize("name", SUITE)
+@pytest.mark.parametrize("size", [1, 7, 32, 37, 130])
+def test_results_are_the_same(checked, name, size):
+    plain = SUITE[name]
+    if size == 1 and name in ("gathers", "moves"):
+        pytest.skip("indices need more")
+    function = frameloom.compile(plain)
+    rng = np.random.default_rng(size)
+    a, b = rng.standard_normal((2, size, size)).astype("f4")
+    for x, y in ((a, b), (a.T, b[::-1]), (a.astype("f8"), b.astype("f8"))):
+        got, want = function(x, y), plain(x, y)
+        for g, w in zip(got, want) if isinstance(want, tuple) else ((got, want),):
+            np.testing.assert_allclose(g, w, rtol=2e-3 if name == "halves" else 2e-4, atol=1e-3)
+
+
+def test_in_place_and_loops(checked):
+    @frameloom.compile
+    def heat(field, steps):
+        for _ in range(steps):
+            field[1:-1] = (field[:-2] + field[2:]) / 2
+        return field.sum()
+
+    field, twin = np.arange(50.0) ** 2, np.arange(50.0) ** 2
+    assert heat(field, 40) == pytest.approx(heat.__wrapped__(twin, 40))
+    np.testing.assert_allclose(field, twin)
+
+
+WRONG = """
+import sys, numpy as np, frameloom
+frameloom.config.check = sys.argv[1]
+
+@frameloom.compile
+def wide(a, b):
+    return np.exp(a) + b
+
+@frameloom.compile(dynamic=False)
+def rows(a):
+    return a - a.sum(1)[:, None]
+
+for function, args in ((wide, (np.ones(100), np.ones(100))), (rows, (np.ones((9, 17), "f4"),))):
+    try:
+        function(*args)
+    except frameloom.BoundsError as error:
+        print(error)
+    else:
+        print("right")
+"""
+
+
+def wrong(folder, check):
+    environment = os.environ | {"FRAMELOOM_CACHE_DIR": str(folder), "FRAMELOOM_CACHE": "1", "FRAMELOOM_CHECK": ""}
+    script = folder / "wrong.py"
+    script.write_text(WRONG)
+    done = subprocess.run([sys.executable, script, check], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_a_wrong_kernel_raises(tmp_path):
+    """The bounds in the plans of a cache get too narrow, which is as good as kernels that go too far."""
+    tool = BUILD / "bin" / "shrink-cache"
+    if not os.access(tool, os.X_OK):
+        pytest.skip("no test tools in this build")
+    tmp_path.chmod(0o700)
+    assert wrong(tmp_path, "bounds") == ["right", "right"]
+    assert wrong(tmp_path, "") == ["right", "right"]  # plans of their own
+    done = subprocess.run([tool, tmp_path], capture_output=True, text=True, check=True)
+    assert int(done.stdout) == 2
+    first, second = wrong(tmp_path, "bounds")
+    assert wrong(tmp_path, "") == ["right", "right"]
+    script = tmp_path / "wrong.py"
+    assert "of 64 bytes in kernel k0_s0, loom." in first or "of 8 bytes in kernel k0_s0, loom." in first
+    assert f"{script}:7:" in first and "is outside of buffer" in first and "799 bytes" in first
+    assert f"{script}:11:" in second and "is outside of buffer" in second
+
+
+def test_an_error_leaves_what_is_around(checked):
+    """Functions that were compiled without checks go on as they are; others beside them are checked."""
+    with frameloom.config.patch(check=""):
+        before = frameloom.compile(lambda a: a * 2)
+        before(np.ones(3))
+    after = frameloom.compile(lambda a: a * 2)
+    np.testing.assert_array_equal(before(np.ones(3)), after(np.ones(3)))
