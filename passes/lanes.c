@@ -150,7 +150,7 @@ MlirValue lane_pair_reverse(loom_builder *b, MlirValue value) {
   return lane_shuffle2(b, value, value, width, picks);
 }
 
-static loom_dtype lanes_part_dtype(loom_dtype dtype) {
+loom_dtype lane_part_dtype(loom_dtype dtype) {
   return dtype == LOOM_C64 ? LOOM_F32 : dtype == LOOM_C128 ? LOOM_F64 : dtype;
 }
 
@@ -244,7 +244,7 @@ MlirValue lane_round(loom_builder *b, loom_dtype dtype, MlirValue value) {
 static loom_named lanes_alignment(loom_builder *b, loom_dtype dtype, unsigned bits) {
   loom_named attr = {"alignment",
                      mlirIntegerAttrGet(mlirIntegerTypeGet(b->ctx, bits),
-                                        (int64_t)loom_dtype_size(lanes_part_dtype(dtype)))};
+                                        (int64_t)loom_dtype_size(lane_part_dtype(dtype)))};
   return attr;
 }
 
@@ -257,7 +257,7 @@ MlirValue lane_load(loom_builder *b, MlirValue ptr, loom_dtype dtype, int width,
   MlirType type = lane_memory_type(b->ctx, dtype, width);
   MlirOperation op;
   if (loom_dtype_is_complex(dtype)) {
-    type = lane_type(b->ctx, lanes_part_dtype(dtype), 2 * width);
+    type = lane_type(b->ctx, lane_part_dtype(dtype), 2 * width);
     if (mask.ptr && width > 1) mask = lane_pair_mask(b, mask);
   }
   if (!mask.ptr || width == 1) {
@@ -303,8 +303,7 @@ MlirValue lane_gather(loom_builder *b, MlirValue ptr, MlirValue offsets, loom_dt
   if (loom_dtype_is_complex(dtype) && lane_width(mlirValueGetType(offsets)) > 1) {
     MlirValue part[2];
     for (int i = 0; i < 2; i++)
-      part[i] =
-          lane_gather(b, ptr, lanes_part_offset(b, offsets, i), lanes_part_dtype(dtype), mask);
+      part[i] = lane_gather(b, ptr, lanes_part_offset(b, offsets, i), lane_part_dtype(dtype), mask);
     return lane_pair(b, part[0], part[1]);
   }
   MlirValue address = lane_address(b, ptr, offsets, dtype);
@@ -322,7 +321,7 @@ void lane_scatter(loom_builder *b, MlirValue value, MlirValue ptr, MlirValue off
   if (loom_dtype_is_complex(dtype) && lane_width(mlirValueGetType(offsets)) > 1) {
     for (int i = 0; i < 2; i++)
       lane_scatter(b, lane_part(b, value, i), ptr, lanes_part_offset(b, offsets, i),
-                   lanes_part_dtype(dtype), mask);
+                   lane_part_dtype(dtype), mask);
     return;
   }
   MlirValue address = lane_address(b, ptr, offsets, dtype);

@@ -58,6 +58,7 @@ void lane_scatter(loom_builder *b, MlirValue value, MlirValue ptr, MlirValue off
                   loom_dtype dtype, MlirValue mask);
 /* Complex numbers in registers are vectors of twice as many floats, real and imaginary parts by
  * turns: of one element too. They are only moved; arithmetic is on parts (0 real, 1 imaginary). */
+loom_dtype lane_part_dtype(loom_dtype dtype); /* any other dtype as it is */
 MlirValue lane_part(loom_builder *b, MlirValue value, int part);
 MlirValue lane_pair(loom_builder *b, MlirValue real, MlirValue imag);
 /* A register for `width` lanes of pairs: one pair repeated, masks with each lane doubled. */

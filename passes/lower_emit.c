@@ -390,6 +390,18 @@ static MlirValue emit_load_apart(lower *l, loom_builder *b, const emit_place *pl
   return sum;
 }
 
+/* An element of an array that has none: no loop comes to it, but what varies with no loop is made
+ * before them all. */
+static lower_value emit_nothing(lower *l, loom_dtype dtype) {
+  loom_builder b = lower_at_level(l, 0);
+  bool complex = loom_dtype_is_complex(dtype);
+  MlirType type =
+      complex ? lane_type(b.ctx, lane_part_dtype(dtype), 2) : lane_type(b.ctx, dtype, 1);
+  MlirValue zero = mlirTypeIsAInteger(lane_element(type)) ? lane_const_int(&b, type, 0)
+                                                          : lane_const_float(&b, type, 0);
+  return (lower_value){zero, 0, false, dtype};
+}
+
 static lower_value emit_load(lower *l, const lower_buffer *buffer, int operand,
                              const lower_at *at) {
   lower_index offset;
@@ -401,6 +413,7 @@ static lower_value emit_load(lower *l, const lower_buffer *buffer, int operand,
     l->guards |= at->guard.ptr != NULL;
     return out;
   }
+  if (loom_type_elements(&buffer->type) == 0) return emit_nothing(l, dtype);
   if (lower_panel_load(l, operand, at, &out)) return out;
   MlirValue ptr = l->pointers[buffer->slot];
   emit_place place = emit_locate(l, ptr, &offset, dtype);
