@@ -1,10 +1,12 @@
 /* loom-check: every access of a kernel is compared with the bounds of its buffer.
  *
- * Before: the functions of loom-lower. After: the same functions, in which each load, store,
- * gather, scatter and prefetch finds out whether all that it touches (of a masked one the lanes
- * that are on) lies in the buffer that its pointer comes from. What does not is written into the
- * launch's frame (graph/check.h), and nothing is touched: a masked access loses the lane, any other
- * goes to spare memory. Each access has a number; `loom.sites` of the module says what they are.
+ * Before: the functions of loom-lower. After: the same functions, in which each load, store, gather
+ * and scatter finds out whether all that it touches (of a masked one the lanes that are on) lies in
+ * the buffer that its pointer comes from. What does not is written into the launch's frame
+ * (graph/check.h), and nothing is touched: a masked access loses the lane, any other goes to spare
+ * memory. Each access has a number; `loom.sites` of the module says what they are. A prefetch reads
+ * nothing and cannot fail, and the one of what follows the last part of a buffer lies behind it: of
+ * it only the pointer is traced.
  *
  * A pointer is traced through address arithmetic, selects and what loops carry to a pointer of the
  * launch, to the parameters, the scratch memory or the stack. One that cannot be is an error, and
@@ -382,9 +384,9 @@ static bool check_access(check_function *f, MlirOperation op) {
   MlirLocation loc = mlirOperationGetLocation(op);
   check_base *base = check_trace(f, loom_operand(op, kind->pointer));
   if (!base) return loom_emit_error(loc, "which buffer a %s accesses cannot be told", kind->what);
-  bool fetches = strcmp(kind->what, "prefetch") == 0;
-  MlirType type = fetches ? (MlirType){NULL} : check_type(op, kind);
-  int64_t bytes = fetches ? 1 : check_bytes(kind->mask < 0 ? type : lane_element(type));
+  if (strcmp(kind->what, "prefetch") == 0) return true;
+  MlirType type = check_type(op, kind);
+  int64_t bytes = check_bytes(kind->mask < 0 ? type : lane_element(type));
   if (bytes <= 0 || bytes > LOOM_CHECK_SPARE || (kind->mask >= 0 && !mlirTypeIsAVector(type)))
     return loom_emit_error(loc, "a %s of a type whose size is not known", kind->what);
   if (base->number <= LOOM_CHECK_STACK && kind->mask < 0 && bytes <= base->known &&
