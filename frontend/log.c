@@ -137,6 +137,7 @@ static bool setting_store_text(const struct setting *s, const char *text) {
   *(char **)s->place = copy;
   const char *bad;
   if (s->place == &loom_config.logs) log_parse(copy, &loom_log_mask, &bad);
+  if (s->place == &loom_config.check) loom_block_check(*copy != 0);
   return true;
 }
 

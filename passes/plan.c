@@ -666,7 +666,8 @@ static MlirValue plan_arena_buffer(plan_state *s, loom_builder *b, int storage, 
                         {"bytes", loom_attr_i64(s->ctx, at->size)},
                         {"loom.late", loom_attr_i64(s->ctx, at->late)},
                         {"loom.storage", loom_attr_i64(s->ctx, storage)}};
-  int count = at->late ? 4 : symbolic ? 2 : 1;
+  bool checked = loom_option(s->function, "loom.check").ptr != NULL; /* which values share memory */
+  int count = at->late || checked ? 4 : symbolic ? 2 : 1;
   MlirOperation made = loom_build(b, "loom.buffer", 0, NULL, 1, &type, count, attrs);
   at->buffer = loom_result(made, 0);
   return at->buffer;

@@ -40,6 +40,7 @@
 #define BLOCKS_IDLE_MS 10000u
 #define BLOCKS_CHECK_MS 1000u
 #define BLOCK_MAGIC 0x4b4cu
+#define BLOCK_GUARDED 0x4c4bu /* the magic of blocks that blocks_guard.c makes */
 
 typedef struct block {
   struct block *next;          /* in its class */
@@ -104,6 +105,19 @@ static inline size_t class_size(uint32_t class) {
 static inline void *block_data(block *b) { return (uint8_t *)b + BLOCK_ALIGN; }
 static inline block *block_of(void *data) { return (block *)((uint8_t *)data - BLOCK_ALIGN); }
 
+/* One that is never kept for reuse: its class has no small ones, and no block of this size is asked
+ * for. */
+static block *block_guarded(uint32_t class, size_t asked) {
+  void *data = guard_alloc(asked, BLOCK_ALIGN);
+  if (!data) return NULL;
+  block *b = block_of(data);
+  memset(b, 0, sizeof *b);
+  b->size = asked;
+  b->class = class < SMALL_CLASSES ? SMALL_CLASSES : class;
+  b->magic = BLOCK_GUARDED;
+  return b;
+}
+
 /* A mapping whose data starts at a multiple of `align`, its header at the end of the page before.
  */
 static block *block_map(size_t size) {
@@ -119,8 +133,9 @@ static block *block_map(size_t size) {
   return block_of((void *)data);
 }
 
-static block *block_new(uint32_t class) {
+static block *block_new(uint32_t class, size_t asked) {
   size_t size = class_size(class);
+  if (guard_wanted()) return block_guarded(class, asked);
   block *b =
       size >= BLOCK_MAPPED ? block_map(size) : aligned_alloc(BLOCK_ALIGN, size + BLOCK_ALIGN);
   if (!b) return NULL;
@@ -133,6 +148,10 @@ static block *block_new(uint32_t class) {
 }
 
 static void block_delete(block *b) {
+  if (b->magic == BLOCK_GUARDED) {
+    guard_free(block_data(b));
+    return;
+  }
   BLOCK_UNPOISON(block_data(b), b->size);
   if (b->size >= BLOCK_MAPPED)
     munmap((uint8_t *)block_data(b) - BLOCK_PAGE, b->size + BLOCK_PAGE);
@@ -305,9 +324,9 @@ void *loom_block_alloc(size_t size) {
     COUNT(l->reuses, 1);
   } else if ((b = shared_take(class))) {
     COUNT(l->reuses, 1);
-  } else if (!(b = block_new(class))) {
+  } else if (!(b = block_new(class, size))) {
     loom_block_trim(); /* what is cached may be what is missing */
-    if (!(b = block_new(class))) return NULL;
+    if (!(b = block_new(class, size))) return NULL;
   }
   return block_use(l, b);
 }
@@ -349,7 +368,7 @@ static void shared_give(block *b) {
   pthread_mutex_lock(&shared.lock);
   size_t limit = shared_limit();
   block *list = NULL;
-  if (b->size > limit) {
+  if (b->size > limit || b->magic == BLOCK_GUARDED) {
     b->next = NULL;
     list = b;
   } else {
@@ -381,7 +400,8 @@ void loom_block_free(void *data, size_t size) {
 
 void loom_block_forget(void *data, size_t begin, size_t end) {
   const block *b = block_of(data);
-  if (b->size < BLOCK_MAPPED) return; /* its pages hold other blocks too */
+  if (b->size < BLOCK_MAPPED || b->magic == BLOCK_GUARDED)
+    return; /* its pages hold other blocks too */
   if (end > b->size) end = b->size;
   begin = (begin + BLOCK_PAGE - 1) / BLOCK_PAGE * BLOCK_PAGE;
   end = end / BLOCK_PAGE * BLOCK_PAGE;
@@ -401,7 +421,8 @@ void loom_block_settle(void *data, size_t used, size_t peak) {
 void *loom_block_realloc(void *data, size_t old_size, size_t new_size) {
   if (!data) return loom_block_alloc(new_size);
   block *b = block_of(data);
-  if (new_size <= b->size && class_of(new_size) == b->class) return data;
+  if (new_size <= b->size && class_of(new_size) == b->class && b->magic != BLOCK_GUARDED)
+    return data;
   void *fresh = loom_block_alloc(new_size);
   if (!fresh) return NULL;
   memcpy(fresh, data, b->size < new_size ? b->size : new_size);
@@ -412,11 +433,15 @@ void *loom_block_realloc(void *data, size_t old_size, size_t new_size) {
 void *loom_scratch(size_t size) {
   local *l = local_get();
   if (!l) return NULL;
-  if (l->scratch_size >= size) return l->scratch;
+  if (l->scratch_size >= size) {
+    if (guard_wanted()) guard_fill(l->scratch, l->scratch_size);
+    return l->scratch;
+  }
   free(l->scratch);
   size_t rounded = (size + BLOCK_PAGE - 1) & ~(size_t)(BLOCK_PAGE - 1);
   l->scratch = aligned_alloc(BLOCK_PAGE, rounded);
   l->scratch_size = l->scratch ? rounded : 0;
+  if (l->scratch && guard_wanted()) guard_fill(l->scratch, rounded);
   return l->scratch;
 }
 

@@ -3,6 +3,7 @@
 #include "runtime/internal.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "graph/check.h"
@@ -27,7 +28,40 @@ static bool bounds_fit(const loom_plan_instr *instrs, uint32_t count) {
   return true;
 }
 
-bool bounds_check(const loom_plan *plan, loom_error *err) {
+/* The instructions that use the memory of a buffer first and last, in whatever way they see it. */
+typedef struct bounds_life {
+  uint32_t first, last;
+} bounds_life;
+
+static void bounds_use(bounds_life *life, uint32_t instr) {
+  if (instr < life->first) life->first = instr;
+  if (instr > life->last || life->last == UINT32_MAX) life->last = instr;
+}
+
+static bool bounds_lives(loom_plan *plan, const loom_plan_header *h) {
+  bounds_life *lives = plan->lives = malloc(sizeof *lives * (h->buffers.count + 1u));
+  if (!lives) return false;
+  memset(lives, 0xff, sizeof *lives * (h->buffers.count + 1u));
+  for (uint32_t i = 0; i < h->instrs.count; i++) {
+    const loom_plan_instr *in = &plan->instrs[i];
+    if (in->opcode == LOOM_PLAN_COPY) {
+      bounds_use(&lives[in->a], i);
+      bounds_use(&lives[in->b], i);
+    }
+    for (uint32_t k = 0; run_has_list(in) && k < in->buffer_count; k++)
+      bounds_use(&lives[plan->indices[in->buffers + k]], i);
+  }
+  for (uint32_t a = 0; a < h->buffers.count; a++)
+    for (uint32_t b = 0; b < h->buffers.count && plan->extents[a].storage; b++) {
+      if (plan->extents[b].storage != plan->extents[a].storage || lives[b].first == UINT32_MAX)
+        continue;
+      bounds_use(&lives[a], lives[b].first);
+      bounds_use(&lives[a], lives[b].last);
+    }
+  return true;
+}
+
+bool bounds_check(loom_plan *plan, loom_error *err) {
   const loom_plan_header *h = loom_plan_header_of(plan);
   if (!plan->extents) return true;
   bool good = h->extents.count == h->buffers.count && bounds_fit(plan->instrs, h->instrs.count) &&
@@ -37,7 +71,8 @@ bool bounds_check(const loom_plan *plan, loom_error *err) {
   for (uint32_t i = 0; i < h->sites.count && good; i++)
     good = plan->sites[i].text < h->names.count &&
            memchr(plan->names + plan->sites[i].text, 0, h->names.count - plan->sites[i].text);
-  return good || loom_fail(err, "plan: bounds that do not fit its buffers");
+  if (!good) return loom_fail(err, "plan: bounds that do not fit its buffers");
+  return bounds_lives(plan, h) || loom_fail(err, "plan: out of memory");
 }
 
 /* ---- running ---- */
@@ -125,4 +160,56 @@ uint32_t bounds_launch(const run *r, const loom_plan_instr *in, size_t scratch, 
   if (!frame->taken) return status;
   bounds_report(r, frame, table + 1);
   return status | LOOM_STATUS_BOUNDS;
+}
+
+/* ---- between instructions ---- */
+
+static bool bounds_in_arena(const run *r, uint32_t buffer) {
+  return r->plan->buffers[buffer].kind == LOOM_PLAN_BUFFER_ARENA &&
+         r->plan->extents[buffer].storage;
+}
+
+/* Does a value that is needed after instruction `i` lie in these bytes? */
+static bool bounds_needed(const run *r, uint32_t i, uint32_t dead, const uint8_t *at,
+                          uint64_t size) {
+  uint32_t count = loom_plan_header_of(r->plan)->buffers.count;
+  for (uint32_t b = 0; b < count; b++) {
+    const bounds_life *life = &r->plan->lives[b];
+    uint64_t other_size;
+    if (life->first > i || life->last <= i || !bounds_in_arena(r, b) || b == dead) continue;
+    const uint8_t *other = run_place(r, b);
+    if (!run_size_of(r, b, &other_size)) return true;
+    if (other < at + size && at < other + other_size) return true;
+  }
+  return false;
+}
+
+static void bounds_forget(const run *r, uint32_t i) {
+  uint32_t count = loom_plan_header_of(r->plan)->buffers.count;
+  for (uint32_t b = 0; b < count; b++) {
+    uint64_t size;
+    if (r->plan->lives[b].last != i || !bounds_in_arena(r, b) || !run_size_of(r, b, &size))
+      continue;
+    uint8_t *at = run_place(r, b);
+    if (!bounds_needed(r, i, b, at, size)) guard_fill(at, size);
+  }
+}
+
+uint32_t bounds_after(const run *r, uint32_t i) {
+  const loom_plan_instr *in = &r->plan->instrs[i];
+  char text[200];
+  if (!guard_wanted()) return 0;
+  bounds_forget(r, i);
+  if (!guard_broken(text, sizeof text)) return 0;
+  const char *name = "a plan";
+  if (in->opcode == LOOM_PLAN_HOST_CALL) name = r->plan->names + in->a;
+  if (in->opcode == LOOM_PLAN_LAUNCH) {
+    const loom_plan_header *h = loom_plan_header_of(r->plan);
+    const loom_plan_kernel *kernels = (const void *)(r->plan->bytes + h->kernels.offset);
+    name = r->plan->names + kernels[in->a].name;
+  }
+  if (r->call->violation)
+    snprintf(r->call->violation->text, sizeof r->call->violation->text, "%s, found after %s", text,
+             name);
+  return LOOM_STATUS_BOUNDS;
 }

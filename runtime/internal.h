@@ -81,6 +81,7 @@ struct loom_plan {
   const loom_plan_buffer *buffers;
   const loom_plan_extent *extents; /* for each buffer; NULL: the kernels are not checked */
   const loom_plan_site *sites;     /* of a root */
+  struct bounds_life *lives;       /* for each buffer, where kernels are checked */
   bool direct;                     /* one launch of one chunk, no arena, lists that fit the stack */
   uint32_t list_limit;             /* the longest buffer or parameter list */
   const loom_plan_instr *once;
@@ -135,10 +136,14 @@ bool run_size_of(const run *r, uint32_t buffer, uint64_t *out);
 
 /* ---- bounds.c: checked kernels ---- */
 
-/* Does each extent, and each site of a root, name what is there? */
-bool bounds_check(const loom_plan *plan, loom_error *err);
+/* Does each extent, and each site of a root, name what is there? Finds out how long buffers live.
+ */
+bool bounds_check(loom_plan *plan, loom_error *err);
 /* A launch of a plan with extents, with the buffers in r->buffers. */
 uint32_t bounds_launch(const run *r, const loom_plan_instr *in, size_t scratch, int64_t chunks);
+/* After instruction `i` of a plan with extents: what nobody reads any more is overwritten. Also
+ * finds what was written next to blocks meanwhile. */
+uint32_t bounds_after(const run *r, uint32_t i);
 
 /* ---- keep.c ---- */
 
@@ -179,6 +184,19 @@ void loom_threads_park(void);
 /* CPUs that the control groups of this process allow; 0: no limit. `list`: /proc/self/cgroup;
  * `mounts`: the folder /sys/fs/cgroup. */
 long loom_quota_cpus(const char *list, const char *mounts);
+
+/* ---- blocks_guard.c: blocks of checked runs ---- */
+
+/* Is loom_block_check() on? */
+bool guard_wanted(void);
+/* `room` bytes of the caller's, then `size` bytes of data (aligned to `room`, which is what comes
+ * back), between pages that nobody may touch or between bytes that nobody may change. */
+void *guard_alloc(size_t size, size_t room);
+void guard_free(void *data);
+/* Numbers that nobody takes for results: quiet NaNs in every floating-point type. */
+void guard_fill(void *data, size_t size);
+/* Has something been written next to a block? `text` says which. */
+bool guard_broken(char *text, size_t size);
 
 /* ---- blocks.c ---- */
 

@@ -534,6 +534,7 @@ void loom_plan_unref(loom_plan *plan) {
   free(plan->outputs);
   free(plan->places);
   free(plan->last);
+  free(plan->lives);
   kept_free(plan->kept);
   free(plan);
 }

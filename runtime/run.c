@@ -238,6 +238,7 @@ static uint32_t run_all(const run *r) {
     if (loom_poll_now()) return status | LOOM_STATUS_INTERRUPTED;
     if (!lend_all(r, &r->plan->instrs[i])) return status | LOOM_STATUS_MEMORY;
     status |= run_instr(r, &r->plan->instrs[i]);
+    if (r->plan->extents && !(status & PLAN_STOPS)) status |= bounds_after(r, i);
     if (!(status & PLAN_STOPS)) release_all(r, i);
   }
   return status;

@@ -130,7 +130,8 @@ typedef struct loom_plan_buffer {
 typedef struct loom_plan_extent {
   int64_t low;
   int64_t size;
-  uint32_t flags, reserved; /* LOOM_PLAN_OFFSET_REGISTER: of `low`, LOOM_PLAN_SIZE_REGISTER */
+  uint32_t flags;   /* LOOM_PLAN_OFFSET_REGISTER: of `low`, LOOM_PLAN_SIZE_REGISTER */
+  uint32_t storage; /* in the arena: 1 + what is the same for all that see the same memory; or 0 */
 } loom_plan_extent;
 
 typedef struct loom_plan_site {
@@ -311,6 +312,9 @@ void loom_block_forget(void *block, size_t begin, size_t end);
  * others have left behind these stays only where they went as high themselves. */
 void loom_block_settle(void *block, size_t used, size_t peak);
 void *loom_block_realloc(void *block, size_t old_size, size_t new_size);
+/* For checked runs: from now on each block has memory of its own with guards round it, filled with
+ * NaNs, and none is reused. What is written next to one stops the next checked run. */
+void loom_block_check(bool on);
 typedef struct loom_block_stats {
   size_t live_bytes, cached_bytes;
   uint64_t allocations, reuses;

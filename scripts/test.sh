@@ -23,5 +23,12 @@ scripts/fuzz.sh 60 1
 
 echo "== pytest"
 export FRAMELOOM_CACHE_DIR="$PWD/build/test-cache"
+echo "== pytest, checked kernels"
+# Kernels of every form; elsewhere in the suite FRAMELOOM_CHECK=bounds works as well, several times slower.
+(cd build && FRAMELOOM_CHECK=bounds ../.venv/bin/python -m pytest -q -c ../pyproject.toml --rootdir .. \
+  ../test/python/test_ufuncs.py ../test/python/test_attention_kernels.py ../test/python/test_complex_kernels.py \
+  ../test/python/test_layout_between_kernels.py ../test/python/test_dot.py)
+
+echo "== pytest"
 # From another folder, so that the installed package is tested and not the source tree.
 cd build && ../.venv/bin/python ../scripts/pytest_files.py ../test/python -c ../pyproject.toml --rootdir .. "$@"

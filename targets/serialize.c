@@ -190,6 +190,8 @@ static void serial_extent(serial_state *s, MlirValue buffer) {
     size = mlirDenseI64ArrayGetElement(s->reach, 2 * number + 1);
   }
   loom_plan_extent extent = {0};
+  bool arena = loom_def(buffer).ptr && !loom_get_attr(loom_def(buffer), "loom.kept").ptr;
+  if (arena) extent.storage = (uint32_t)(loom_get_i64(loom_def(buffer), "loom.storage", -1) + 1);
   extent.low = (int64_t)serial_number(s, low, LOOM_PLAN_OFFSET_REGISTER, &extent.flags);
   extent.size = (int64_t)serial_number(s, size, LOOM_PLAN_SIZE_REGISTER, &extent.flags);
   serial_put(&s->extents, &extent, sizeof extent);

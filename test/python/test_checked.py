@@ -59,6 +59,17 @@ def test_results_are_the_same(checked, name, size):
             np.testing.assert_allclose(g, w, rtol=2e-3 if name == "halves" else 2e-4, atol=1e-3)
 
 
+@pytest.mark.parametrize("shapes", [((3, 0), (0, 4)), ((0, 4), (4, 3)), ((0, 5), (5, 0))], ids=str)
+def test_empty_arrays(checked, shapes):
+    """What varies with no loop is made before all loops, also what would come from an array without elements."""
+    def plain(x, y):
+        return x @ y, (x > 0).sum(), x.sum(0) + 1, np.concatenate([x.ravel(), y.ravel()]), x[::-1] * 2
+
+    x, y = (np.ones(shape, "f4") for shape in shapes)
+    for got, want in zip(frameloom.compile(plain)(x, y), plain(x, y)):
+        np.testing.assert_array_equal(got, want)
+
+
 def test_in_place_and_loops(checked):
     @frameloom.compile
     def heat(field, steps):

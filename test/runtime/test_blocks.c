@@ -1,7 +1,9 @@
 /* blocks.c: alignment, reuse, bounds, threads, fork. */
 #include "build.h"
+#include "runtime/internal.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -223,6 +225,65 @@ static void drops_what_a_higher_run_has_left(void **state) {
   loom_block_free(data, size);
 }
 
+/* Does a child that writes this byte of a large block end as it should not? */
+static bool dies(uint8_t *at) {
+  int status = 0;
+  pid_t child = fork();
+  if (!child) {
+    signal(SIGSEGV, SIG_DFL); /* the test framework would go on */
+    signal(SIGBUS, SIG_DFL);
+    *(volatile uint8_t *)at = 1;
+    _exit(0);
+  }
+  waitpid(child, &status, 0);
+  return !(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void guards_checked_blocks(void **state) {
+  char text[200];
+  loom_block_check(true);
+  const size_t sizes[] = {1, 63, 64, 1000, 70001, 1u << 20};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    uint8_t *block = loom_block_alloc(sizes[i]);
+    assert_int_equal((uintptr_t)block % 64, 0);
+    memset(block, 1, sizes[i]);
+    assert_false(guard_broken(text, sizeof text));
+    if (sizes[i] % 64 || sizes[i] < 4096) {
+      block[sizes[i]] = 1; /* between the data and what no page allows */
+      assert_true(guard_broken(text, sizeof text));
+      assert_non_null(strstr(text, "something wrote behind the block of"));
+      assert_false(guard_broken(text, sizeof text));
+    }
+    if (sizes[i] > 65536) assert_true(dies(block + (sizes[i] + 63) / 64 * 64));
+    loom_block_free(block, sizes[i]);
+  }
+  uint8_t *block = loom_block_alloc(100);
+  block[100] = 2;
+  loom_block_free(block, 100); /* told by the next who looks */
+  assert_true(guard_broken(text, sizeof text));
+  loom_block_check(false);
+}
+
+static void fills_checked_blocks(void **state) {
+  loom_block_check(true);
+  double *numbers = loom_block_alloc(9 * sizeof *numbers);
+  for (int i = 0; i < 9; i++) {
+    assert_true(numbers[i] != numbers[i]);
+    numbers[i] = i;
+  }
+  loom_block_free(numbers, 9 * sizeof *numbers);
+  double *scratch = loom_scratch(64);
+  assert_true(*scratch != *scratch);
+  *scratch = 1;
+  scratch = loom_scratch(64);
+  assert_true(*scratch != *scratch);
+  loom_block_check(false);
+  numbers = loom_block_alloc(64);
+  loom_block_free(numbers, 64);
+  assert_ptr_equal(numbers, loom_block_alloc(64)); /* reused again */
+  loom_block_free(numbers, 64);
+}
+
 int main(void) {
   setenv("FRAMELOOM_BLOCKS_LIMIT", "16M", 1);
   const struct CMUnitTest tests[] = {
@@ -236,6 +297,8 @@ int main(void) {
       cmocka_unit_test(survives_fork),
       cmocka_unit_test(forgets_whole_pages),
       cmocka_unit_test(drops_what_a_higher_run_has_left),
+      cmocka_unit_test(guards_checked_blocks),
+      cmocka_unit_test(fills_checked_blocks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
