@@ -1,6 +1,7 @@
 """Runs one `loom.kernel` on NumPy arrays: loom-opt lowers it, LLVM's tools make a shared object, ctypes calls its stages.
 
-Used to compare the lowering of kernels with NumPy without the rest of the compiler.
+Used to compare the lowering of kernels with NumPy without the rest of the compiler. Under FRAMELOOM_CHECK=bounds loom-check
+comes behind the lowering, and an access outside of the arrays is an error.
 """
 
 import ctypes
@@ -19,6 +20,28 @@ PASSES = ("convert-scf-to-cf,convert-vector-to-llvm,convert-arith-to-llvm,conver
 LIGHT = "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm))"
 NAMES = {"bool": "i1", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "ui8",
          "uint16": "ui16", "uint32": "ui32", "uint64": "ui64", "float32": "f32", "float64": "f64"}
+
+
+CHECKED = os.environ.get("FRAMELOOM_CHECK") == "bounds"
+
+
+class Bounds(ctypes.Structure):
+    _fields_ = [("low", ctypes.c_int64), ("size", ctypes.c_uint64)]
+
+
+class Frame(ctypes.Structure):
+    """loom_check_frame (graph/check.h)"""
+
+    _fields_ = [("taken", ctypes.c_uint64), ("site", ctypes.c_uint64), ("address", ctypes.c_uint64),
+                ("ignored", ctypes.c_uint64 * 2), ("spare", ctypes.c_void_p), ("params", Bounds), ("scratch", Bounds),
+                ("buffers", Bounds * 80)]
+
+
+def bounds(array):
+    """What may be accessed from the address of the first element on."""
+    reach = [(n - 1) * step for n, step in zip(array.shape, array.strides)] if array.size else []
+    low, high = sum(min(r, 0) for r in reach), sum(max(r, 0) for r in reach)
+    return Bounds(low, high - low + array.itemsize if array.size else 0)
 
 
 def available():
@@ -46,7 +69,8 @@ class Kernel:
         number = lambda name: int((re.search(rf"\b{name} = (\d+) : i64", scheduled) or [0, 0])[1])
         self.scratch, self.slots = number("scratch"), number("slots")
         self.name = re.search(r"loom.kernel @(\w+)", scheduled).group(1)
-        self.lowered = self._tool([OPT, f"--pass-pipeline=builtin.module(loom-lower,{PASSES})", "-"], scheduled)
+        lower = "loom-lower,loom-check" if CHECKED else "loom-lower"
+        self.lowered = self._tool([OPT, f"--pass-pipeline=builtin.module({lower},{PASSES})", "-"], scheduled)
         self.llvm = self._tool([f"{LLVM}/bin/mlir-translate", "--mlir-to-llvmir"], self.lowered)
         self.llvm = self._tool([f"{LLVM}/bin/opt", f"-passes={LIGHT}", "-S", f"-mcpu={cpu}",
                                 "-mtriple=x86_64-linux-gnu"], self.llvm)
@@ -69,10 +93,17 @@ class Kernel:
         slots = np.zeros(self.slots // 8 + 8)
         if self.slots:
             buffers.append(slots.ctypes.data)
-        table = (ctypes.c_void_p * len(buffers))(*buffers)
+        spare, frame = np.zeros(65536, np.uint8), Frame(scratch=Bounds(0, self.scratch))
+        frame.spare = spare.ctypes.data
+        for i, array in enumerate([*inputs, *outputs]):
+            frame.buffers[i] = bounds(array)
+        frame.buffers[len(inputs) + len(outputs)] = Bounds(0, self.slots)
+        every = (ctypes.c_void_p * 81)(ctypes.addressof(frame), *buffers)
+        table = ctypes.addressof(every) + ctypes.sizeof(ctypes.c_void_p)
         params = np.zeros(len(scalars) + 1, np.uint64)
         for i, value in enumerate(scalars):
             params[i:i + 1].view(np.uint8)[:value.itemsize] = np.frombuffer(value.tobytes(), np.uint8)
+        frame.params = Bounds(0, params.nbytes - 8)
         status = 0
         for stage, chunks in enumerate(self.chunks):
             entry = getattr(self.library, f"{self.name}_s{stage}")
@@ -81,8 +112,12 @@ class Kernel:
             ranges = [r for r in zip(edges, edges[1:]) if r[0] < r[1]]
             for low, high in reversed(ranges) if reverse else ranges:
                 scratch = np.empty(self.scratch // 8 + 8)
-                status |= entry(table, ctypes.c_void_p(params.ctypes.data), ctypes.c_void_p(scratch.ctypes.data),
+                status |= entry(ctypes.c_void_p(table), ctypes.c_void_p(params.ctypes.data), ctypes.c_void_p(scratch.ctypes.data),
                                 ctypes.c_int64(low), ctypes.c_int64(high))
+                if frame.taken:
+                    sites = re.findall(r'"((?:load|store|gather|scatter) of[^"]*)"', self.lowered)
+                    near = [(b or 0) - frame.address for b in buffers]
+                    raise AssertionError(f"{sites[frame.site]} at {near} before the buffers of {inputs}, {outputs}")
         return status
 
 

@@ -3,6 +3,7 @@
 That every form of kernel is compared everywhere is test/targets/check.test; here is what Python sees of it.
 """
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -12,6 +13,8 @@ import numpy as np
 import pytest
 
 import frameloom
+import kernel_harness
+from kernel_harness import Bounds, Frame
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("LOOM_BUILD", ROOT / "build" / "dev"))
@@ -80,6 +83,76 @@ def test_in_place_and_loops(checked):
     field, twin = np.arange(50.0) ** 2, np.arange(50.0) ** 2
     assert heat(field, 40) == pytest.approx(heat.__wrapped__(twin, 40))
     np.testing.assert_allclose(field, twin)
+
+
+BEYOND = """
+func.func @beyond(%b: !llvm.ptr, %p: !llvm.ptr, %s: !llvm.ptr, %begin: i64, %end: i64) -> i32 {
+  %one = arith.constant 1 : i64
+  %ok = arith.constant 0 : i32
+  %x = llvm.load %b : !llvm.ptr -> !llvm.ptr
+  %at = llvm.getelementptr %b[%one] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
+  %y = llvm.load %at : !llvm.ptr -> !llvm.ptr
+  %mask = arith.constant dense<[true, true, false, true]> : vector<4xi1>
+  scf.for %i = %begin to %end step %one : i64 {
+    %from = llvm.getelementptr %x[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+    %v = llvm.load %from {alignment = 4 : i64} : !llvm.ptr -> vector<4xf32>
+    %to = llvm.getelementptr %y[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+    llvm.intr.masked.store %v, %to, %mask {alignment = 4 : i32} : vector<4xf32>, vector<4xi1> into !llvm.ptr
+  }
+  func.return %ok : i32
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def beyond(tmp_path_factory):
+    if not kernel_harness.available():
+        pytest.skip("no LLVM tools")
+    path = str(tmp_path_factory.mktemp("beyond") / "beyond")
+    tool = kernel_harness.Kernel._tool
+    text = tool([kernel_harness.OPT, "--loom-check", "-"], BEYOND)
+    text = tool([kernel_harness.OPT, f"--pass-pipeline=builtin.module({kernel_harness.PASSES})", "-"], text)
+    llvm = Path(kernel_harness.LLVM) / "bin"
+    Path(path + ".ll").write_text(tool([llvm / "mlir-translate", "--mlir-to-llvmir"], text))
+    subprocess.run([llvm / "llc", "-mcpu=x86-64-v3", "-relocation-model=pic", "-filetype=obj", "-o", path + ".o", path + ".ll"],
+                   check=True)
+    subprocess.run(["gcc", "-shared", "-o", path + ".so", path + ".o"], check=True)
+    return ctypes.CDLL(path + ".so").beyond
+
+
+@pytest.mark.parametrize("low, high, first, site, at",
+                         [(0, 97, None, None, None),  # 97 windows of four
+                          (0, 98, "x", 0, 97),
+                          (-1, 5, "x", 0, -1),
+                          (-3, 5, "x", 0, -3),
+                          (0, 1 << 20, "x", 0, 97)])
+def test_a_kernel_that_goes_too_far(beyond, low, high, first, site, at):
+    """Written by hand: reads and writes windows of four numbers, one of which is masked."""
+    x, y = np.arange(120, dtype="f4"), np.full(120, -1, "f4")
+    spare = np.zeros(65536, "u1")
+    frame = Frame(spare=spare.ctypes.data)
+    for i in range(2):
+        frame.buffers[i] = Bounds(0, 400)
+    table = (ctypes.c_void_p * 81)(ctypes.addressof(frame), x.ctypes.data + 40, y.ctypes.data + 40)
+    beyond.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_int64] * 2
+    assert beyond(ctypes.addressof(table) + 8, None, None, low, high) == 0
+    assert (frame.taken != 0) == (first is not None)
+    if first:
+        assert (frame.site, frame.address) == (site, x.ctypes.data + 40 + 4 * at)
+    assert (y[:10] == -1).all() and (y[110:] == -1).all() and (y[10:] != -1).sum() >= 5
+
+
+def test_bounds_of_a_view(beyond):
+    """A pointer in the middle, as with negative strides; and lanes of a masked store of which some are outside."""
+    x, y = np.arange(20, dtype="f4"), np.full(20, -1, "f4")
+    spare = np.zeros(65536, "u1")
+    frame = Frame(spare=spare.ctypes.data)
+    frame.buffers[0], frame.buffers[1] = Bounds(-40, 80), Bounds(-8, 12)
+    table = (ctypes.c_void_p * 81)(ctypes.addressof(frame), x.ctypes.data + 40, y.ctypes.data + 40)
+    beyond.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_int64] * 2
+    beyond(ctypes.addressof(table) + 8, None, None, -2, -1)
+    assert (frame.taken, frame.site, frame.address) == (1, 1, y.ctypes.data + 44)  # lane 3: lane 2 is masked
+    np.testing.assert_array_equal(np.flatnonzero(y != -1), [8, 9])
 
 
 WRONG = """
