@@ -763,7 +763,7 @@ static bool fuse_try_merge(fuse_state *s, int a, int b, bool related) {
   if (a == b || !ga->count || !gb->count || ga->count + gb->count > FUSE_MAX_OPS) return false;
   if (!fuse_join(ga, gb, &joint) && (related || !fuse_join(gb, ga, &joint))) return false;
   if (!fuse_edges_fit(s, a, b, &joint) || !fuse_yields_fit(s, a, b, &joint) ||
-      !fuse_costs_fit(s, a, b, &joint))
+      !fuse_costs_fit(s, a, b, &joint) || !fuse_reductions_fit(s, a, b, &joint))
     return false;
   if (related && fuse_should_wait(s, a, b, &joint)) return false;
   if (s->patient && joint.kind == FUSE_DOT && fuse_is_stored_anyway(s, a, b)) return false;
@@ -956,6 +956,8 @@ static bool fuse_run(MlirOperation function) {
   if (!terminator.ptr || !loom_is(terminator, "func.return") || fuse_is_excluded(block, terminator))
     return true;
   if (!fuse_check_constants(block)) return false;
+  if (!fuse_prepare_wide(block))
+    return loom_emit_error(mlirOperationGetLocation(function), "out of memory");
   fuse_prepare(function, block);
   int count = fuse_count_ops(block);
   fuse_state s = {.block = block};

@@ -13,7 +13,7 @@ typedef enum fuse_kind {
   FUSE_DOT,
   FUSE_ALONE,
   FUSE_UPDATES, /* in place, one after the other (fuse_inplace.c) */
-  FUSE_STAYS /* host calls and unknown ops: not fused, kept in order */
+  FUSE_STAYS    /* host calls and unknown ops: not fused, kept in order */
 } fuse_kind;
 
 typedef enum fuse_via { /* how a value reaches its user */
@@ -48,6 +48,7 @@ typedef struct fuse_node {
   bool watched;               /* reads what an op in place overwrites (fuse_inplace.c) */
   MlirOperation copy;         /* its clone in the group now being built */
   int stamp;
+  int depth; /* reductions of its group on the way to it, for a moment (fuse_limits.c) */
 } fuse_node;
 
 typedef struct fuse_group {
@@ -109,6 +110,16 @@ void fuse_note_read(fuse_state *s, MlirValue value, int user);
 bool fuse_updates_fit(MlirOperation before, MlirOperation op);
 /* The nodes that read what node `n` overwrites, one at a call; *at is -2 at first. -1: no more. */
 int fuse_next_reader(const fuse_state *s, int n, int *at);
+
+/* ---- fuse_wide.c ---- */
+
+/* Makes trees of wide concatenations. False: out of memory. */
+bool fuse_prepare_wide(MlirBlock block);
+
+/* ---- fuse_limits.c ---- */
+
+/* May the reductions of both groups be in one kernel, of this domain and these axes? */
+bool fuse_reductions_fit(fuse_state *s, int a, int b, const fuse_group *joint);
 
 /* ---- fuse_build.c ---- */
 

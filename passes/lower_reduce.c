@@ -10,6 +10,7 @@
  * The order depends on sizes only.
  */
 #include "passes/lower.h"
+#include "passes/passes.h"
 
 #include <math.h>
 #include <string.h>
@@ -74,31 +75,31 @@ static bool reduce_place(lower *l, MlirOperation op, int depth) {
   return true;
 }
 
+/* How many reductions lie on the way to an op, the most. */
+static int reduce_depth(const loom_map *depths, MlirOperation op) {
+  int depth = 0;
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); i++) {
+    MlirOperation def = loom_def(loom_operand(op, i));
+    int under = def.ptr ? (int)loom_map_get(depths, def.ptr, 0) : 0;
+    if (under > depth) depth = under;
+  }
+  return depth;
+}
+
 bool lower_reduce_collect(lower *l) {
-  enum { LIMIT = 2048 };
-  MlirOperation *ops = loom_arena_alloc(l->arena, LIMIT * sizeof *ops);
-  int *depths = loom_arena_alloc(l->arena, LIMIT * sizeof *depths), count = 0;
-  if (!ops || !depths) return lower_fail(l, l->kernel->op, "out of memory");
+  loom_map depths = {0};
+  bool good = true;
   MlirOperation op = mlirBlockGetFirstOperation(l->kernel->block);
-  for (; op.ptr; op = mlirOperationGetNextInBlock(op)) {
-    if (loom_is(op, "loom.yield")) break;
-    if (count == LIMIT) return lower_fail(l, op, "too many ops in a group");
-    int depth = 0;
-    for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); i++) {
-      MlirOperation def = loom_def(loom_operand(op, i));
-      for (int k = count - 1; def.ptr && k >= 0; k--)
-        if (mlirOperationEqual(ops[k], def)) {
-          if (depths[k] > depth) depth = depths[k];
-          break;
-        }
-    }
+  for (; op.ptr && good && !loom_is(op, "loom.yield"); op = mlirOperationGetNextInBlock(op)) {
+    int depth = reduce_depth(&depths, op);
     bool reduce = loom_is(op, "loom.reduce");
-    if (reduce && !reduce_place(l, op, depth)) return false;
-    ops[count] = op;
-    depths[count++] = depth + reduce;
+    good = !reduce || reduce_place(l, op, depth);
+    if (good && !loom_map_put(&depths, op.ptr, depth + reduce))
+      good = lower_fail(l, op, "out of memory");
     if (depth + reduce > l->plan->depth) l->plan->depth = depth + reduce;
   }
-  return true;
+  loom_map_fini(&depths);
+  return good;
 }
 
 static lower_group *reduce_group(lower *l, MlirOperation op) {

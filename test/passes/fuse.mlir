@@ -363,3 +363,72 @@ func.func @unread_checks(%a: tensor<6xf64>, %i: tensor<1xi64>, %u: tensor<1xf64>
   %3 = loom.add %a, %a : tensor<6xf64>
   return %3 : tensor<6xf64>
 }
+
+// -----
+
+// Many operands: sixteen are put together at a time. Parts that are alike are one.
+// CHECK-LABEL: func.func @wide
+// CHECK: %[[PART:.*]] = loom.fusion(%arg0)
+// CHECK: loom.yield {{.*}} : tensor<128xf32>
+// CHECK: loom.concatenate
+// CHECK: loom.fusion(
+// CHECK-SAME: %[[PART]]
+// CHECK: loom.yield {{.*}} : tensor<320xf32>
+func.func @wide(%a: tensor<8xf32>) -> tensor<320xf32> {
+  %0 = loom.concatenate %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a axis = 0 : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<320xf32>
+  return %0 : tensor<320xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @wide_of_many
+// CHECK: loom.fusion
+// CHECK: loom.yield {{.*}}tensor<128xf32>
+// CHECK: loom.yield {{.*}}tensor<272xf32>
+func.func @wide_of_many(%a0: tensor<8xf32>, %a1: tensor<8xf32>, %a2: tensor<8xf32>, %a3: tensor<8xf32>, %a4: tensor<8xf32>, %a5: tensor<8xf32>, %a6: tensor<8xf32>, %a7: tensor<8xf32>, %a8: tensor<8xf32>, %a9: tensor<8xf32>, %a10: tensor<8xf32>, %a11: tensor<8xf32>, %a12: tensor<8xf32>, %a13: tensor<8xf32>, %a14: tensor<8xf32>, %a15: tensor<8xf32>, %a16: tensor<8xf32>, %a17: tensor<8xf32>, %a18: tensor<8xf32>, %a19: tensor<8xf32>, %a20: tensor<8xf32>, %a21: tensor<8xf32>, %a22: tensor<8xf32>, %a23: tensor<8xf32>, %a24: tensor<8xf32>, %a25: tensor<8xf32>, %a26: tensor<8xf32>, %a27: tensor<8xf32>, %a28: tensor<8xf32>, %a29: tensor<8xf32>, %a30: tensor<8xf32>, %a31: tensor<8xf32>, %a32: tensor<8xf32>, %a33: tensor<8xf32>) -> tensor<272xf32> {
+  %0 = loom.concatenate %a0, %a1, %a2, %a3, %a4, %a5, %a6, %a7, %a8, %a9, %a10, %a11, %a12, %a13, %a14, %a15, %a16, %a17, %a18, %a19, %a20, %a21, %a22, %a23, %a24, %a25, %a26, %a27, %a28, %a29, %a30, %a31, %a32, %a33 axis = 0 : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<272xf32>
+  return %0 : tensor<272xf32>
+}
+
+// -----
+
+// Ten reductions in turn would want more loops than a kernel has variables for.
+// CHECK-LABEL: func.func @in_turn
+// CHECK-COUNT-8: loom.reduce
+// CHECK: loom.yield
+// CHECK: loom.fusion
+// CHECK-COUNT-2: loom.reduce
+// CHECK: loom.yield
+func.func @in_turn(%v0: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %m0 = loom.reduce "max" %v0 axes = [0, 1] : (tensor<4x4xf32>) -> tensor<f32>
+  %b0 = loom.broadcast %m0 dims = [] : (tensor<f32>) -> tensor<4x4xf32>
+  %v1 = loom.sub %v0, %b0 : tensor<4x4xf32>
+  %m1 = loom.reduce "max" %v1 axes = [0, 1] : (tensor<4x4xf32>) -> tensor<f32>
+  %b1 = loom.broadcast %m1 dims = [] : (tensor<f32>) -> tensor<4x4xf32>
+  %v2 = loom.sub %v1, %b1 : tensor<4x4xf32>
+  %m2 = loom.reduce "max" %v2 axes = [0, 1] : (tensor<4x4xf32>) -> tensor<f32>
+  %b2 = loom.broadcast %m2 dims = [] : (tensor<f32>) -> tensor<4x4xf32>
+  %v3 = loom.sub %v2, %b2 : tensor<4x4xf32>
+  %m3 = loom.reduce "max" %v3 axes = [0, 1] : (tensor<4x4xf32>) -> tensor<f32>
+  %b3 = loom.broadcast %m3 dims = [] : (tensor<f32>) -> tensor<4x4xf32>
+  %v4 = loom.sub %v3, %b3 : tensor<4x4xf32>
+  %m4 = loom.reduce "max" %v4 axes = [0, 1] : (tensor<4x4xf32>) -> tensor<f32>
+  %b4 = loom.broadcast %m4 dims = [] : (tensor<f32>) -> tensor<4x4xf32>
+  %v5 = loom.sub %v4, %b4 : tensor<4x4xf32>
+  %m5 = loom.reduce "max" %v5 axes = [0, 1] : (tensor<4x4xf32>) -> tensor<f32>
+  %b5 = loom.broadcast %m5 dims = [] : (tensor<f32>) -> tensor<4x4xf32>
+  %v6 = loom.sub %v5, %b5 : tensor<4x4xf32>
+  %m6 = loom.reduce "max" %v6 axes = [0, 1] : (tensor<4x4xf32>) -> tensor<f32>
+  %b6 = loom.broadcast %m6 dims = [] : (tensor<f32>) -> tensor<4x4xf32>
+  %v7 = loom.sub %v6, %b6 : tensor<4x4xf32>
+  %m7 = loom.reduce "max" %v7 axes = [0, 1] : (tensor<4x4xf32>) -> tensor<f32>
+  %b7 = loom.broadcast %m7 dims = [] : (tensor<f32>) -> tensor<4x4xf32>
+  %v8 = loom.sub %v7, %b7 : tensor<4x4xf32>
+  %m8 = loom.reduce "max" %v8 axes = [0, 1] : (tensor<4x4xf32>) -> tensor<f32>
+  %b8 = loom.broadcast %m8 dims = [] : (tensor<f32>) -> tensor<4x4xf32>
+  %v9 = loom.sub %v8, %b8 : tensor<4x4xf32>
+  %m9 = loom.reduce "max" %v9 axes = [0, 1] : (tensor<4x4xf32>) -> tensor<f32>
+  %b9 = loom.broadcast %m9 dims = [] : (tensor<f32>) -> tensor<4x4xf32>
+  %v10 = loom.sub %v9, %b9 : tensor<4x4xf32>
+  return %v10 : tensor<4x4xf32>
+}

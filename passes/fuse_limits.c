@@ -1,0 +1,62 @@
+/* How many reductions one kernel bears, for loom-fuse (fuse.c).
+ *
+ * The lowering makes loops for up to LOWER_MEMBERS reductions at once that need no result of each
+ * other, has room for LOWER_GROUPS such loops, and gives each variables of its own out of
+ * LOWER_VARS. Reductions of a group are all over the same axes.
+ */
+#include <stdlib.h>
+
+#include "passes/fuse.h"
+#include "passes/lower.h"
+
+#define LIMITS_NODES 256 /* of a group and more */
+
+static int limits_compare(const void *a, const void *b) {
+  int x = *(const int *)a, y = *(const int *)b;
+  return (x > y) - (x < y);
+}
+
+static bool limits_is_reduction(const fuse_node *node) { return node->class == LOOM_CLASS_REDUCE; }
+
+/* The nodes of both groups in order; -1: too many. */
+static int limits_nodes(const fuse_state *s, int a, int b, int out[LIMITS_NODES]) {
+  int count = 0, both[] = {a, b};
+  for (int k = 0; k < 2; k++)
+    for (int n = s->groups[both[k]].head; n >= 0; n = s->nodes[n].next) {
+      if (count == LIMITS_NODES) return -1;
+      out[count++] = n;
+    }
+  qsort(out, (size_t)count, sizeof *out, limits_compare);
+  return count;
+}
+
+/* How many loops the lowering makes of the reductions among `nodes`. */
+static int limits_loops(fuse_state *s, int a, int b, const int *nodes, int count) {
+  int members[LOWER_GROUPS + 1] = {0}, loops = 0;
+  for (int i = 0; i < count; i++) {
+    fuse_node *node = &s->nodes[nodes[i]];
+    node->depth = 0;
+    for (int e = 0; e < node->edge_count; e++) {
+      const fuse_node *p = &s->nodes[s->edges[node->first_edge + e].producer];
+      if ((p->group != a && p->group != b) || p > node) continue;
+      int depth = p->depth + limits_is_reduction(p);
+      if (depth > node->depth) node->depth = depth;
+    }
+    if (!limits_is_reduction(node)) continue;
+    if (node->depth > LOWER_GROUPS) return LOWER_GROUPS + 1;
+    loops += members[node->depth]++ % LOWER_MEMBERS == 0;
+  }
+  return loops;
+}
+
+bool fuse_reductions_fit(fuse_state *s, int a, int b, const fuse_group *joint) {
+  int nodes[LIMITS_NODES], reductions = 0;
+  if (joint->kind != FUSE_REDUCE || !joint->axes) return true;
+  int low = __builtin_ctz(joint->axes), top = 31 - __builtin_clz(joint->axes);
+  int most = (LOWER_VARS - 1 - joint->space.rank) / (top - low + 1);
+  if (most > LOWER_GROUPS) most = LOWER_GROUPS;
+  int count = limits_nodes(s, a, b, nodes);
+  for (int i = 0; i < count; i++)
+    reductions += limits_is_reduction(&s->nodes[nodes[i]]);
+  return count >= 0 && (reductions <= most || limits_loops(s, a, b, nodes, count) <= most);
+}
