@@ -54,9 +54,6 @@
 
 /* Ops of one group: what a register file and a compile-time budget can bear. */
 #define FUSE_MAX_OPS 192
-/* Ops dissolved one into another: bounds the depth of what follows them. */
-#define FUSE_MAX_INSIDE 64
-#define FUSE_MAX_DISSOLVED 12 /* cost of what is computed again */
 #define FUSE_MAX_BUFFERS 48
 #define FUSE_WIDE 4 /* operands of nearly all ops, at most */
 #define FUSE_CHEAP 1
@@ -368,7 +365,9 @@ static void fuse_add_edge(fuse_state *s, fuse_edge edge) {
     s->edges = grown;
     s->edge_capacity = capacity;
   }
+  edge.previous_use = -1;
   edge.next_use = s->nodes[edge.producer].first_use;
+  if (edge.next_use >= 0) s->edges[edge.next_use].previous_use = s->edge_count;
   s->nodes[edge.producer].first_use = s->edge_count;
   s->edges[s->edge_count++] = edge;
 }
@@ -462,6 +461,7 @@ static void fuse_add_order(fuse_state *s, int n) {
     if (user == n) continue;
     int first = s->nodes[user].first_use;
     fuse_add_edge(s, (fuse_edge){.producer = user, .user = n, .via = FUSE_BUFFER});
+    if (first >= 0) s->edges[first].previous_use = -1;
     s->nodes[user].first_use = first;
   }
 }
@@ -472,7 +472,20 @@ static void fuse_forget_reads(fuse_state *s) {
     if (!fuse_watch(s, n)) s->out_of_memory = true;
 }
 
-static void fuse_find_edges(fuse_state *s) {
+void fuse_find_reads(fuse_state *s, int n) {
+  fuse_node *node = &s->nodes[n];
+  bool convolution = loom_is(node->op, "loom.convolution");
+  node->first_edge = s->edge_count;
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(node->op); i++)
+    fuse_trace(s, loom_operand(node->op, i),
+               (fuse_edge){.user = n,
+                           .via = fuse_reads(node, i),
+                           .partial = convolution,
+                           .guarded = node->class == LOOM_CLASS_MOVE || convolution});
+  node->edge_count = s->edge_count - node->first_edge;
+}
+
+void fuse_find_edges(fuse_state *s) {
   s->deep = false;
   s->edge_count = 0;
   for (int n = 0; n < s->count; n++)
@@ -481,16 +494,9 @@ static void fuse_find_edges(fuse_state *s) {
   int last_stays = -1;
   for (int n = 0; n < s->count; n++) {
     fuse_node *node = &s->nodes[n];
-    node->first_edge = s->edge_count;
     node->edge_count = 0;
     if (node->free) continue;
-    for (intptr_t i = 0; i < mlirOperationGetNumOperands(node->op); i++)
-      fuse_trace(s, loom_operand(node->op, i),
-                 (fuse_edge){.user = n,
-                             .via = fuse_reads(node, i),
-                             .partial = loom_is(node->op, "loom.convolution"),
-                             .guarded = node->class == LOOM_CLASS_MOVE ||
-                                        loom_is(node->op, "loom.convolution")});
+    fuse_find_reads(s, n);
     if (s->watches && loom_get_attr(node->op, LOOM_INPLACE).ptr) fuse_add_order(s, n);
     if (s->groups[node->group].kind == FUSE_STAYS) {
       if (last_stays >= 0)
@@ -646,44 +652,6 @@ static bool fuse_costs_fit(const fuse_state *s, int a, int b, const fuse_group *
   return true;
 }
 
-/* May the group be computed again inside each of its users? Not when an exception would be lost or
- * made up: where only some elements are asked for and one of the others would have raised it, or
- * where zeros stand for elements that do not exist and raise it (1 / 0, log 0). */
-static bool fuse_can_dissolve(const fuse_state *s, int g) {
-  const fuse_group *group = &s->groups[g];
-  const uint32_t matters = LOOM_FP_DIVIDE | LOOM_FP_OVERFLOW | LOOM_FP_INVALID;
-  int cost = 0, uses = 0, inputs = 0, ops = 0;
-  uint32_t fp = 0;
-  bool viewed = false, at_zero = false;
-  if (group->kind != FUSE_POINTWISE || !group->count) return false;
-  for (int n = group->head; n >= 0; n = s->nodes[n].next) {
-    const fuse_node *node = &s->nodes[n];
-    if (node->returned || node->watched || node->class != LOOM_CLASS_POINTWISE) return false;
-    cost += node->cost;
-    ops += node->ops;
-    fp |= node->fp;
-    at_zero |= (node->fp & LOOM_FP_DIVIDE) || node->fp == LOOM_FP_INVALID;
-    for (int e = 0; e < node->edge_count; e++)
-      inputs += s->nodes[s->edges[node->first_edge + e].producer].group != g;
-    for (intptr_t i = 0; i < mlirOperationGetNumOperands(node->op); i++)
-      inputs += mlirValueIsABlockArgument(loom_operand(node->op, i)) &&
-                mlirShapedTypeGetRank(mlirValueGetType(loom_operand(node->op, i))) > 0;
-  }
-  for (int n = group->head; n >= 0; n = s->nodes[n].next)
-    for (int e = s->nodes[n].first_use; e >= 0; e = s->edges[e].next_use) {
-      const fuse_edge *edge = &s->edges[e];
-      if (s->nodes[edge->user].group == g) continue;
-      bool packed = s->nodes[edge->user].class == LOOM_CLASS_DOT;
-      if (edge->via == FUSE_BUFFER || (edge->partial && (fp & matters)) ||
-          (edge->guarded && at_zero))
-        return false;
-      viewed |= edge->via == FUSE_VIEWED || (packed && edge->via == FUSE_DIRECT);
-      uses++;
-    }
-  if (!uses || ops > FUSE_MAX_INSIDE) return false;
-  return (uses == 1 && viewed) || (inputs <= 2 && cost * uses <= FUSE_MAX_DISSOLVED);
-}
-
 /* A group that can be computed again everywhere is better off so than stored by the first reduction
  * that reads it, when others read it too. */
 static bool fuse_should_wait(const fuse_state *s, int a, int b, const fuse_group *g) {
@@ -704,9 +672,28 @@ static bool fuse_is_stored_anyway(const fuse_state *s, int a, int b) {
   return true;
 }
 
+/* Groups that depend on `g` depend on what it depends on. */
+static void fuse_raise(fuse_state *s, int g) {
+  int top = 0;
+  s->stack[top++] = g;
+  while (top) {
+    const fuse_group *group = &s->groups[s->stack[--top]];
+    s->groups[s->stack[top]].raised = false;
+    for (int n = group->head; n >= 0; n = s->nodes[n].next)
+      for (int e = s->nodes[n].first_use; e >= 0; e = s->edges[e].next_use) {
+        int user = s->nodes[s->edges[e].user].group;
+        if (s->groups[user].deep >= group->deep) continue;
+        s->groups[user].deep = group->deep;
+        if (!s->groups[user].raised) s->stack[top++] = user;
+        s->groups[user].raised = true;
+      }
+  }
+}
+
 static void fuse_merge(fuse_state *s, int a, int b, const fuse_group *joint) {
   fuse_group *into = &s->groups[a], *from = &s->groups[b];
-  s->deep = false;
+  int deep = into->deep > from->deep ? into->deep : from->deep;
+  into->deep = from->deep = deep;
   for (int n = from->head; n >= 0; n = s->nodes[n].next)
     s->nodes[n].group = a;
   s->nodes[into->tail].next = from->head;
@@ -719,6 +706,7 @@ static void fuse_merge(fuse_state *s, int a, int b, const fuse_group *joint) {
   into->axes = joint->axes;
   from->head = -1;
   from->count = 0;
+  if (s->deep) fuse_raise(s, a);
 }
 
 /* Collects the distinct values from outside that computing `value` in the group(s) reads; false
@@ -798,17 +786,17 @@ static bool fuse_vertically(fuse_state *s) {
   return changed;
 }
 
-/* Do two groups read a common value? */
-static bool fuse_share_input(const fuse_state *s, int a, int b) {
-  for (int n = s->groups[a].head; n >= 0; n = s->nodes[n].next)
-    for (intptr_t i = 0; i < mlirOperationGetNumOperands(s->nodes[n].op); i++) {
-      MlirValue value = loom_operand(s->nodes[n].op, i);
-      for (MlirOpOperand use = mlirValueGetFirstUse(value); !mlirOpOperandIsNull(use);
-           use = mlirOpOperandGetNextUse(use)) {
-        int user = (int)loom_map_get(&s->index, mlirOpOperandGetOwner(use).ptr, -1);
-        if (user >= 0 && !s->nodes[user].free && s->nodes[user].group == b) return true;
+/* Does group `b` read a value that group `a` reads? What `a` reads is noted in s->readers first. */
+static bool fuse_share_input(fuse_state *s, int a, int b) {
+  int both[] = {a, b};
+  for (int k = s->reader == a; k < 2; k++)
+    for (int n = s->groups[both[k]].head; n >= 0; n = s->nodes[n].next)
+      for (intptr_t i = 0; i < mlirOperationGetNumOperands(s->nodes[n].op); i++) {
+        MlirValue value = loom_operand(s->nodes[n].op, i);
+        if (k && loom_map_get(&s->readers, value.ptr, -1) == a) return true;
+        if (!k && !loom_map_put(&s->readers, value.ptr, a)) s->out_of_memory = true;
       }
-    }
+  s->reader = a;
   return false;
 }
 
@@ -824,43 +812,11 @@ static bool fuse_horizontally(fuse_state *s) {
       seen++;
       if (fuse_direct_path(s, a, b) || fuse_direct_path(s, b, a)) continue;
       int64_t elements = loom_num_high(loom_num_elements(&s->groups[a].space));
-      if (!fuse_share_input(s, a, b) && elements > FUSE_SMALL) continue;
-      changed |= fuse_try_merge(s, a, b, false);
+      if (elements > FUSE_SMALL && !fuse_share_input(s, a, b)) continue;
+      if (!fuse_try_merge(s, a, b, false)) continue;
+      changed = true;
+      s->reader = -1;
     }
-  }
-  return changed;
-}
-
-static bool fuse_feeds_product(const fuse_state *s, int g) {
-  for (int n = s->groups[g].head; n >= 0; n = s->nodes[n].next)
-    for (int e = s->nodes[n].first_use; e >= 0; e = s->edges[e].next_use)
-      if (s->nodes[s->edges[e].user].class == LOOM_CLASS_DOT) return true;
-  return false;
-}
-
-static bool fuse_dissolve(fuse_state *s) {
-  bool changed = false;
-  for (int g = 0; g < s->count; g++) {
-    if (!fuse_can_dissolve(s, g) || (s->patient && fuse_feeds_product(s, g))) continue;
-    int cost = 0, ops = 0;
-    uint32_t fp = 0;
-    for (int n = s->groups[g].head; n >= 0; n = s->nodes[n].next) {
-      cost += s->nodes[n].cost;
-      ops += s->nodes[n].ops;
-      fp |= s->nodes[n].fp;
-    }
-    for (int n = s->groups[g].head; n >= 0; n = s->nodes[n].next) {
-      s->nodes[n].free = true;
-      for (int e = s->nodes[n].first_use; e >= 0; e = s->edges[e].next_use) {
-        s->nodes[s->edges[e].user].cost += cost;
-        s->nodes[s->edges[e].user].ops += ops;
-        s->nodes[s->edges[e].user].fp |= fp;
-      }
-    }
-    s->groups[g].count = 0;
-    s->groups[g].head = -1;
-    fuse_find_edges(s);
-    changed = true;
   }
   return changed;
 }
@@ -960,7 +916,7 @@ static bool fuse_run(MlirOperation function) {
     return loom_emit_error(mlirOperationGetLocation(function), "out of memory");
   fuse_prepare(function, block);
   int count = fuse_count_ops(block);
-  fuse_state s = {.block = block};
+  fuse_state s = {.block = block, .reader = -1};
   s.nodes = calloc((size_t)count, sizeof *s.nodes);
   s.groups = calloc((size_t)count, sizeof *s.groups);
   s.stack = calloc((size_t)count + 1, sizeof *s.stack);
@@ -979,6 +935,7 @@ static bool fuse_run(MlirOperation function) {
   bool good = !s.out_of_memory;
   loom_map_fini(&s.index);
   loom_map_fini(&s.watched);
+  loom_map_fini(&s.readers);
   free(s.reads);
   free(s.nodes);
   free(s.groups);

@@ -27,9 +27,9 @@ typedef enum fuse_via { /* how a value reaches its user */
 typedef struct fuse_edge {
   int producer, user;
   fuse_via via;
-  bool partial; /* some elements are not asked for */
-  bool guarded; /* elements that do not exist are asked for, as zeros */
-  int next_use; /* the next edge of the same producer, or -1 */
+  bool partial;               /* some elements are not asked for */
+  bool guarded;               /* elements that do not exist are asked for, as zeros */
+  int next_use, previous_use; /* the next edge of the same producer, the one before; or -1 */
   MlirOperation broadcast;
 } fuse_edge;
 
@@ -59,6 +59,7 @@ typedef struct fuse_group {
   int min, max; /* smallest and largest node number */
   int deep;     /* largest node number in it or in what it depends on, while fuse_state.deep */
   int mark;
+  bool raised; /* waits for its users to be looked at (fuse_raise) */
 } fuse_group;
 
 typedef struct fuse_read { /* of a value that is watched */
@@ -74,11 +75,13 @@ typedef struct fuse_state {
   int edge_count, edge_capacity;
   int *stack;
   int mark;
-  bool deep;      /* groups' `deep` hold */
-  bool wide;      /* some op has more operands than nearly all have */
-  bool patient;   /* what reads a product that is stored anyway may still find another group */
-  loom_map index; /* operation -> node */
-  bool watches;   /* some op is in place: `watched` holds what is overwritten -> its last read */
+  bool deep;        /* groups' `deep` hold */
+  int reader;       /* the group whose reads are all in `readers`, or -1 */
+  loom_map readers; /* value -> the last group noted that reads it */
+  bool wide;        /* some op has more operands than nearly all have */
+  bool patient;     /* what reads a product that is stored anyway may still find another group */
+  loom_map index;   /* operation -> node */
+  bool watches;     /* some op is in place: `watched` holds what is overwritten -> its last read */
   loom_map watched;
   fuse_read *reads;
   int read_count, read_capacity;
@@ -110,6 +113,16 @@ void fuse_note_read(fuse_state *s, MlirValue value, int user);
 bool fuse_updates_fit(MlirOperation before, MlirOperation op);
 /* The nodes that read what node `n` overwrites, one at a call; *at is -2 at first. -1: no more. */
 int fuse_next_reader(const fuse_state *s, int n, int *at);
+
+/* Finds all edges between nodes that are not free; those of what one node reads. */
+void fuse_find_edges(fuse_state *s);
+void fuse_find_reads(fuse_state *s, int n);
+
+/* ---- fuse_dissolve.c ---- */
+
+bool fuse_can_dissolve(const fuse_state *s, int g);
+/* Dissolves every group that may be; false: none was. */
+bool fuse_dissolve(fuse_state *s);
 
 /* ---- fuse_wide.c ---- */
 
