@@ -121,6 +121,18 @@ static bool entry_agrees(const entry *e, uint32_t number, const int64_t *hints) 
          planned <= (size_t)loom_type_elements(&now) * loom_dtype_size(now.dtype);
 }
 
+/* Does the plan look for constants and scalars only where the graph has some? */
+static bool entry_inputs_agree(const entry *e) {
+  const loom_graph *graph = &e->captured->graph;
+  for (uint32_t i = 0; i < graph->input_count; i++) {
+    uint32_t planned = loom_plan_kind_of_input(e->plan, i);
+    if ((planned == LOOM_PLAN_CONST && graph->inputs[i].kind != LOOM_INPUT_CONST) ||
+        (planned == LOOM_PLAN_SCALAR && graph->inputs[i].kind != LOOM_INPUT_SCALAR))
+      return false;
+  }
+  return true;
+}
+
 /* Sizes of outputs, and whether plan and capture agree on them. */
 static bool entry_measure(entry *e, loom_error *err) {
   const capture *c = e->captured;
@@ -128,6 +140,10 @@ static bool entry_measure(entry *e, loom_error *err) {
     return loom_fail(err, "the plan has another number of outputs than the graph");
   if (e->plan && loom_plan_header_of(e->plan)->input_count != c->graph.input_count)
     return loom_fail(err, "the plan has another number of inputs than the graph");
+  if (e->plan && loom_plan_header_of(e->plan)->symbol_count > c->graph.symbol_count)
+    return loom_fail(err, "the plan has more symbols than the graph");
+  if (e->plan && !entry_inputs_agree(e))
+    return loom_fail(err, "the plan takes its inputs from elsewhere than the graph");
   int64_t hints[LOOM_MAX_SYMBOLS];
   entry_hints(&c->graph, hints);
   for (uint32_t i = 0; i < c->graph.output_count; i++) {

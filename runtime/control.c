@@ -139,6 +139,12 @@ static bool loop_fits(const loop *l) {
   return true;
 }
 
+/* The same when a size may depend on the index, also of what the body reads. */
+static bool loop_fits_now(const loop *l) {
+  const uint32_t *reads = l->outer->plan->indices + l->in->buffers;
+  return loop_fits(l) && control_fits(&l->body, l->outer, reads, l->shift, NULL);
+}
+
 static uint32_t loop_step(loop *l, bool wanted) {
   if (!loop_aim(l, wanted)) return LOOM_STATUS_MEMORY;
   memcpy(l->inputs + l->shift, l->now, sizeof *l->now * l->count);
@@ -150,13 +156,14 @@ static uint32_t loop_step(loop *l, bool wanted) {
 }
 
 static uint32_t loop_for(loop *l) {
-  int64_t index = 0, count = *(const int64_t *)l->inputs[0];
+  int64_t index = 0, count;
   uint32_t status = 0;
+  memcpy(&count, l->inputs[0], sizeof count);
   l->inputs[0] = &index;
   for (; index < count && !(status & PLAN_STOPS); index++) {
     if (loom_poll_now()) return status | LOOM_STATUS_INTERRUPTED;
     if (l->in->b) status |= run_set_symbol(&l->body, l->in->b - 1, index);
-    if (l->in->b && !loop_fits(l)) status |= LOOM_STATUS_SIZE;
+    if (l->in->b && !(status & PLAN_STOPS) && !loop_fits_now(l)) status |= LOOM_STATUS_SIZE;
     if (status & PLAN_STOPS) break;
     status |= loop_step(l, (count - index) % 2 != 0);
   }
@@ -181,7 +188,7 @@ static uint32_t loop_while(loop *l) {
     status |= run_once(&test);
     if (status & PLAN_STOPS || !more) break;
     if (l->in->op) status |= run_set_symbol(&l->body, l->in->op - 1, index);
-    if (l->in->op && !loop_fits(l)) status |= LOOM_STATUS_SIZE;
+    if (l->in->op && !(status & PLAN_STOPS) && !loop_fits_now(l)) status |= LOOM_STATUS_SIZE;
     if (status & PLAN_STOPS) break;
     status |= loop_step(l, true);
   }
@@ -206,7 +213,7 @@ static uint32_t loop_settle(loop *l) {
       left++;
       stuck = i;
       if (busy) continue;
-      memcpy(l->own[i], l->now[i], l->size[i]);
+      memmove(l->own[i], l->now[i], l->size[i]);
       l->now[i] = l->own[i];
       moved++;
     }
@@ -226,7 +233,8 @@ static uint32_t loop_run(loop *l, uint32_t reads) {
   const run *r = l->outer;
   const uint32_t *list = r->plan->indices + l->in->buffers;
   loom_call call = control_call(r, l->inputs, l->outputs);
-  uint64_t stack[RUN_STACK];
+  uint64_t stack[RUN_STACK], bytes;
+  if (l->shift && !run_size_of(r, list[0], &bytes)) return LOOM_STATUS_SIZE;
   for (uint32_t i = 0; i < reads; i++)
     l->inputs[i] = run_place(r, list[i]);
   for (uint32_t i = 0; i < l->count; i++) {
@@ -279,8 +287,9 @@ static uint32_t run_loop(const run *r, const loom_plan_instr *in) {
 static uint32_t run_branch(const run *r, const loom_plan_instr *in) {
   const uint32_t *list = r->plan->indices + in->buffers;
   uint32_t reads = in->buffer_count - in->c;
+  uint64_t stack[RUN_STACK], bytes;
+  if (!run_size_of(r, list[0], &bytes)) return LOOM_STATUS_SIZE;
   bool taken = *(const uint8_t *)run_place(r, list[0]) != 0;
-  uint64_t stack[RUN_STACK];
   for (uint32_t i = 0; i < in->buffer_count; i++)
     r->buffers[i] = run_place(r, list[i]);
   loom_call call = control_call(r, r->buffers + 1, r->buffers + reads);

@@ -106,6 +106,7 @@ typedef struct run {
   int64_t *registers;
   void **late;
   uint64_t *owned; /* for each late buffer: bytes to give back + 1, or 0 */
+  uint64_t *room;  /* for each late buffer: how many bytes it has, as far as that is known */
   void **buffers;  /* lists of the instruction that runs */
   uint64_t *params;
   uint64_t *memory; /* the lists above when they are too long for the stack of who opened it */
@@ -130,7 +131,7 @@ void run_close(run *r);
 uint32_t run_set_symbol(run *r, uint32_t symbol, int64_t value);
 /* A launch with the buffers in r->buffers. */
 uint32_t run_kernel(const run *r, const loom_plan_instr *in);
-/* Where a buffer lies, and its bytes (false: too many). */
+/* Where a buffer lies, and its bytes (false: too many, or more than the memory that it has). */
 void *run_place(const run *r, uint32_t buffer);
 bool run_size_of(const run *r, uint32_t buffer, uint64_t *out);
 

@@ -89,6 +89,7 @@ static bool check_inputs(const loom_plan_header *h, const uint8_t *bytes, loom_e
 static bool check_buffer(const loom_plan_header *h, const uint8_t *bytes,
                          const loom_plan_buffer *b) {
   const loom_plan_input *inputs = (const void *)(bytes + h->inputs.offset);
+  const loom_plan_buffer *buffers = (const void *)(bytes + h->buffers.offset);
   bool size_known = !(b->flags & LOOM_PLAN_SIZE_REGISTER),
        offset_known = !(b->flags & LOOM_PLAN_OFFSET_REGISTER);
   if ((!size_known && b->size >= h->register_count) ||
@@ -97,7 +98,8 @@ static bool check_buffer(const loom_plan_header *h, const uint8_t *bytes,
   switch (b->kind) {
   case LOOM_PLAN_BUFFER_INPUT:
     return b->offset == 0 && b->index < h->inputs.count &&
-           inputs[b->index].kind != LOOM_PLAN_SCALAR;
+           inputs[b->index].kind != LOOM_PLAN_SCALAR &&
+           b == &buffers[inputs[b->index].buffer]; /* of one size */
   case LOOM_PLAN_BUFFER_OUTPUT:
     return b->offset == 0 && b->index < h->output_count && b->size <= PLAN_ARENA_LARGEST &&
            b->overwrites <= h->inputs.count;
@@ -149,7 +151,7 @@ static bool check_copy(const loom_plan_header *h, const loom_plan_buffer *buffer
   if (in->a >= h->buffers.count || in->b >= h->buffers.count) return false;
   const loom_plan_buffer *from = &buffers[in->a], *to = &buffers[in->b];
   bool known = !((from->flags | to->flags) & LOOM_PLAN_SIZE_REGISTER);
-  return to->kind != LOOM_PLAN_BUFFER_INPUT &&
+  return to->kind != LOOM_PLAN_BUFFER_INPUT && to->kind != LOOM_PLAN_BUFFER_KEPT &&
          (!known || (from->size == to->size && from->size <= PLAN_ARENA_LARGEST));
 }
 
@@ -209,6 +211,27 @@ static bool check_instr(const loom_plan_header *h, const uint8_t *bytes,
   }
 }
 
+/* Sizes and places are looked at before a run, so what computes the registers that name them comes
+ * before it, too. Only those of late buffers are looked at later. */
+static bool check_computed(const loom_plan_header *h, const uint8_t *bytes, loom_error *err) {
+  const loom_plan_buffer *buffers = (const void *)(bytes + h->buffers.offset);
+  const loom_plan_instr *instrs = (const void *)(bytes + h->instrs.offset);
+  uint8_t *fixed = calloc(1, h->register_count + 1u);
+  if (!fixed) return loom_fail(err, "plan: out of memory");
+  for (uint32_t i = 0; i < h->buffers.count; i++) {
+    const loom_plan_buffer *b = &buffers[i];
+    if (b->kind == LOOM_PLAN_BUFFER_LATE) continue;
+    if (b->flags & LOOM_PLAN_SIZE_REGISTER) fixed[b->size] = 1;
+    if (b->flags & LOOM_PLAN_OFFSET_REGISTER) fixed[b->offset] = 1;
+  }
+  if (h->flags & LOOM_PLAN_ARENA_REGISTER) fixed[h->arena_size] = 1;
+  bool good = true;
+  for (uint32_t i = h->prologue; i < h->instrs.count; i++)
+    good &= instrs[i].opcode != LOOM_PLAN_SIZE || !fixed[instrs[i].a];
+  free(fixed);
+  return good || loom_fail(err, "plan: a size changes while it is run");
+}
+
 static bool check_plan(const loom_plan_header *h, const uint8_t *bytes, loom_error *err) {
   if (!check_inputs(h, bytes, err)) return false;
   const loom_plan_buffer *buffers = (const void *)(bytes + h->buffers.offset);
@@ -225,7 +248,7 @@ static bool check_plan(const loom_plan_header *h, const uint8_t *bytes, loom_err
   for (uint32_t i = 0; i < h->once.count; i++)
     if (once[i].opcode != LOOM_PLAN_LAUNCH || !check_instr(h, bytes, &once[i]))
       return loom_fail(err, "plan: instruction %u of those run once is not valid", i);
-  return true;
+  return check_computed(h, bytes, err);
 }
 
 /* ---- loading ---- */
@@ -239,9 +262,13 @@ static bool resolve_outputs(loom_plan *plan, const loom_plan_header *h, loom_err
       return loom_fail(err, "plan: two buffers for output %u", b->index);
     plan->outputs[b->index] = i;
   }
-  for (uint32_t i = 0; i < h->instrs.count; i++)
-    if (plan->instrs[i].opcode == LOOM_PLAN_ALLOC && plan->instrs[i].b)
-      plan->outputs[plan->instrs[i].b - 1] = plan->instrs[i].a;
+  for (uint32_t i = 0; i < h->instrs.count; i++) {
+    const loom_plan_instr *in = &plan->instrs[i];
+    if (in->opcode != LOOM_PLAN_ALLOC || !in->b) continue;
+    if (plan->outputs[in->b - 1] != UINT32_MAX)
+      return loom_fail(err, "plan: two buffers for output %u", in->b - 1);
+    plan->outputs[in->b - 1] = in->a;
+  }
   for (uint32_t i = 0; i < h->output_count; i++)
     if (plan->outputs[i] == UINT32_MAX) return loom_fail(err, "plan: no buffer for output %u", i);
   return true;
@@ -362,6 +389,7 @@ static bool resolve_instrs(loom_plan *plan, const loom_plan_header *h, loom_erro
 /* ---- regions ---- */
 
 #define PLAN_REGIONS 4096
+#define PLAN_DEPTH 256
 
 /* A region takes arrays of known number, and its results are as many as asked. */
 static bool check_region(const loom_plan *plan, uint32_t number, uint32_t caller, uint32_t inputs,
@@ -380,6 +408,17 @@ static bool check_region(const loom_plan *plan, uint32_t number, uint32_t caller
   return good || loom_fail(err, "plan: region %u is not what is run", number);
 }
 
+/* Each result of the body becomes a carried value, whose buffer it is written into. */
+static bool check_carried(const loom_plan *plan, const loom_plan_instr *in, uint32_t results) {
+  for (uint32_t result = 0; result < results; result++) {
+    uint32_t at = 0;
+    while (at < in->param_count && plan->indices[in->params + at] != result)
+      at++;
+    if (at == in->param_count) return false;
+  }
+  return true;
+}
+
 static bool check_carry(const loom_plan *plan, const loom_plan_instr *in, uint32_t *results) {
   *results = 0;
   for (uint32_t i = 0; i < in->param_count; i++) {
@@ -391,6 +430,17 @@ static bool check_carry(const loom_plan *plan, const loom_plan_instr *in, uint32
     } else if (entry >= *results) {
       *results = entry + 1;
     }
+  }
+  return check_carried(plan, in, *results);
+}
+
+/* The body of a counting loop reads one number as its first input. */
+static bool check_counter(const loom_plan *body) {
+  for (uint32_t i = 0; i < loom_plan_header_of(body)->buffers.count; i++) {
+    const loom_plan_buffer *b = &body->buffers[i];
+    if (b->kind == LOOM_PLAN_BUFFER_INPUT && b->index == 0 &&
+        (b->flags & LOOM_PLAN_SIZE_REGISTER || b->size > sizeof(int64_t)))
+      return false;
   }
   return true;
 }
@@ -413,12 +463,32 @@ static bool check_regions(const loom_plan *plan, uint32_t caller, loom_error *er
     if (!check_region(plan, in->a, caller, reads, results, err)) return false;
     if ((in->opcode == LOOM_PLAN_FOR ? in->b : in->op) > h->symbol_count)
       return loom_fail(err, "plan: loop %u counts in no symbol", i);
+    if (in->opcode == LOOM_PLAN_FOR && !check_counter(plan->root->regions[in->a]))
+      return loom_fail(err, "plan: the body of loop %u reads more than its index", i);
     if (in->opcode == LOOM_PLAN_FOR) continue;
     if (!check_region(plan, in->b, caller, reads, 1, err)) return false;
     const loom_plan *test = plan->root->regions[in->b];
     const loom_plan_buffer *truth = &test->buffers[test->outputs[0]];
     if (truth->flags & LOOM_PLAN_SIZE_REGISTER || truth->size != sizeof(uint8_t))
       return loom_fail(err, "plan: the condition of loop %u is no bool", i);
+  }
+  return true;
+}
+
+/* Regions run regions of higher numbers, each on the stack of the one that runs it. */
+static bool check_depth(const loom_plan *root, loom_error *err) {
+  uint16_t depth[PLAN_REGIONS + 1] = {0};
+  for (uint32_t n = root->region_count; n-- > 0;) {
+    const loom_plan *plan = n ? root->regions[n] : root;
+    uint32_t count = plan ? loom_plan_header_of(plan)->instrs.count : 0;
+    for (uint32_t i = 0; i < count; i++) {
+      const loom_plan_instr *in = &plan->instrs[i];
+      bool loop = in->opcode == LOOM_PLAN_FOR || in->opcode == LOOM_PLAN_WHILE;
+      if (!loop && in->opcode != LOOM_PLAN_BRANCH) continue;
+      uint16_t a = depth[in->a], b = in->opcode == LOOM_PLAN_FOR ? 0 : depth[in->b];
+      if (depth[n] <= (a > b ? a : b)) depth[n] = (a > b ? a : b) + 1;
+    }
+    if (depth[n] > PLAN_DEPTH) return loom_fail(err, "plan: regions nested too deeply");
   }
   return true;
 }
@@ -445,7 +515,7 @@ static bool load_regions(loom_plan *plan, const uint8_t *bytes, loom_error *err)
   bool good = check_regions(plan, 0, err);
   for (uint32_t i = 1; i < plan->region_count && good; i++)
     good = check_regions(plan->regions[i], i, err);
-  return good;
+  return good && check_depth(plan, err);
 }
 
 static size_t section_end(const loom_plan_section *s, size_t entry) {
@@ -537,6 +607,12 @@ void loom_plan_unref(loom_plan *plan) {
   free(plan->lives);
   kept_free(plan->kept);
   free(plan);
+}
+
+uint32_t loom_plan_kind_of_input(const loom_plan *plan, uint32_t index) {
+  const loom_plan_header *h = loom_plan_header_of(plan);
+  const loom_plan_input *inputs = (const void *)(plan->bytes + h->inputs.offset);
+  return inputs[index].kind;
 }
 
 int32_t loom_plan_output_overwrites(const loom_plan *plan, uint32_t index) {

@@ -81,7 +81,9 @@ static inline void *place_find(const place *p, const run *r) {
 void *run_place(const run *r, uint32_t buffer) { return place_find(&r->plan->places[buffer], r); }
 
 bool run_size_of(const run *r, uint32_t buffer, uint64_t *out) {
-  return size_of_buffer(&r->plan->buffers[buffer], r->registers, out);
+  const loom_plan_buffer *b = &r->plan->buffers[buffer];
+  if (!size_of_buffer(b, r->registers, out)) return false;
+  return b->kind != LOOM_PLAN_BUFFER_LATE || (r->late[b->index] && *out <= r->room[b->index]);
 }
 
 static void gather(const run *r, const loom_plan_instr *in, void **buffers) {
@@ -129,15 +131,16 @@ static uint32_t run_host(const run *r, const loom_plan_instr *in) {
   const uint32_t *list = r->plan->indices + in->buffers;
   for (uint32_t i = in->c; i < in->buffer_count; i++) {
     const place *p = &r->plan->places[list[i]];
-    if (p->kind == PLACE_LATE && !r->late[p->index]) r->late[p->index] = r->buffers[i];
+    if (p->kind != PLACE_LATE || r->late[p->index]) continue;
+    r->late[p->index] = r->buffers[i];
+    r->room[p->index] = UINT64_MAX; /* the host has made it of the sizes that it told */
   }
   return 0;
 }
 
 static uint32_t run_copy(const run *r, const loom_plan_instr *in) {
   uint64_t from, to;
-  if (!size_of_buffer(&r->plan->buffers[in->a], r->registers, &from) ||
-      !size_of_buffer(&r->plan->buffers[in->b], r->registers, &to) || from != to)
+  if (!run_size_of(r, in->a, &from) || !run_size_of(r, in->b, &to) || from != to)
     return LOOM_STATUS_SIZE;
   void *source = place_find(&r->plan->places[in->a], r);
   void *target = place_find(&r->plan->places[in->b], r);
@@ -159,12 +162,14 @@ static uint32_t run_alloc(const run *r, const loom_plan_instr *in) {
     data = loom_block_alloc(size ? size : 1);
   if (!data) return LOOM_STATUS_MEMORY;
   r->late[buffer->index] = data;
+  r->room[buffer->index] = size;
   if (!in->b) r->owned[buffer->index] = (size ? size : 1) + 1;
   return 0;
 }
 
 /* What lies behind the arena in its block is nobody's either, when the arena's end goes. */
 static uint32_t run_trim(const run *r, const loom_plan_instr *in) {
+  if (!r->arena) return 0;
   size_t begin = (size_t)in->a * LOOM_PLAN_PAGE, end = (size_t)in->b * LOOM_PLAN_PAGE;
   bool last = r->arena_size - end < LOOM_PLAN_PAGE;
   loom_block_forget(r->arena, begin, last ? SIZE_MAX : end);
@@ -297,7 +302,7 @@ uint32_t run_set_symbol(run *r, uint32_t symbol, int64_t value) {
 uint32_t run_open(run *r, const loom_plan *plan, const loom_call *call, uint64_t *stack) {
   const loom_plan_header *h = loom_plan_header_of(plan);
   size_t lists = plan->list_limit, late = h->late_count;
-  size_t words = 2 * lists + 2 * late + h->register_count;
+  size_t words = 2 * lists + 3 * late + h->register_count;
   uint64_t *at = stack;
   *r = (run){.plan = plan, .call = call};
   if (words > RUN_STACK) {
@@ -309,7 +314,8 @@ uint32_t run_open(run *r, const loom_plan *plan, const loom_call *call, uint64_t
   r->params = at + lists;
   r->late = (void **)(at + 2 * lists);
   r->owned = at + 2 * lists + late;
-  r->registers = (int64_t *)(at + 2 * lists + 2 * late);
+  r->room = r->owned + late;
+  r->registers = (int64_t *)(at + 2 * lists + 3 * late);
   r->array[PLACE_INPUT] = call->inputs;
   r->array[PLACE_OUTPUT] = call->outputs;
   r->array[PLACE_CONST] = plan->consts;

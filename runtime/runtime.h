@@ -338,6 +338,8 @@ const loom_plan_header *loom_plan_header_of(const loom_plan *plan);
  * (LOOM_PLAN_ALLOC). */
 bool loom_plan_output_size(const loom_plan *plan, uint32_t index, const int64_t *symbols,
                            size_t *out);
+/* LOOM_PLAN_ARRAY, LOOM_PLAN_SCALAR or LOOM_PLAN_CONST, for a number below the header's. */
+uint32_t loom_plan_kind_of_input(const loom_plan *plan, uint32_t index);
 /* The input whose buffer the caller may pass for output `index` too (the kernel that writes it
  * reads each element before it writes that one, and nothing reads the input afterwards), or -1. */
 int32_t loom_plan_output_overwrites(const loom_plan *plan, uint32_t index);

@@ -125,7 +125,7 @@ void build_try_load(uint8_t *bytes, size_t size) {
 }
 
 /* The checksums of the regions, as far as they can be found, then the plan's own. */
-static void seal_all(uint8_t *bytes, size_t size) {
+void build_seal_all(uint8_t *bytes, size_t size) {
   loom_plan_header h, region;
   memcpy(&h, bytes, sizeof h);
   size_t at = h.regions.offset;
@@ -161,7 +161,7 @@ void build_survive_damage(loom_bytes good) {
       uint32_t total = (uint32_t)size;
       memcpy(bytes + offsetof(loom_plan_header, total_size), &total, 4);
     }
-    seal_all(bytes, size);
+    build_seal_all(bytes, size);
     build_try_load(bytes, size);
   }
   free(bytes);

@@ -51,6 +51,8 @@ typedef struct plan_parts {
 /* The bytes of a plan whose kernels are ADD (0), CALL (1) and FILL (2); malloc'ed. */
 loom_bytes build_plan(const plan_parts *parts);
 void build_seal_plan(uint8_t *plan, size_t size);
+/* The checksums of the regions, as far as they can be found, then the plan's own. */
+void build_seal_all(uint8_t *bytes, size_t size);
 
 /* Loads copies of a plan (which it frees) with flips, words and cuts at random places, whose
  * checksums are made right again, so that the checks behind them are reached too. */
