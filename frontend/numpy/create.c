@@ -149,6 +149,11 @@ value *np_eye(tracer *t, const np_call *c) {
  */
 static loom_value arange_nodes(tracer *t, const loom_type *type, double start, double step,
                                int64_t first, int64_t delta) {
+  if (loom_dtype_is_complex(type->dtype)) {
+    loom_type part = *type;
+    part.dtype = type->dtype == LOOM_C64 ? LOOM_F32 : LOOM_F64;
+    return emit_convert(t, arange_nodes(t, &part, start, step, first, delta), type->dtype);
+  }
   if (loom_dtype_is_float(type->dtype)) {
     loom_type work = *type;
     if (work.dtype == LOOM_F16) work.dtype = LOOM_F32;

@@ -388,15 +388,13 @@ static void promote_remember(promote_answer *place, PyObject *ufunc, uint64_t ke
   memcpy(place->types, types, (size_t)count * sizeof *types);
 }
 
-/* NumPy 2's resolve_dtypes reads what is not there when it is told a casting rule beside an array
- * and the type of a Python number: it may be asked with the rule that it has by itself. */
+/* NumPy 2's resolve_dtypes reads what is not there when it is told a casting rule beside the type
+ * of a Python number: it may be asked with the rule that it has by itself. */
 static bool promote_may_ask(tracer *t, const np_operand *o, int nin, PyObject **casting) {
-  bool arrays = false, weak = false;
-  for (int i = 0; i < nin; i++) {
-    arrays |= o[i].array != NULL;
+  bool weak = false;
+  for (int i = 0; i < nin; i++)
     weak |= !o[i].array;
-  }
-  if (!*casting || !arrays || !weak) return true;
+  if (!*casting || !weak) return true;
   if (PyUnicode_Check(*casting) && PyUnicode_CompareWithASCIIString(*casting, "same_kind") == 0)
     *casting = NULL;
   else

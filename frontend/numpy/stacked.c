@@ -50,7 +50,7 @@ static bool stack_fits(PyObject *first, PyObject *item) {
   return rank == PyArray_NDIM(b) && PyArray_TYPE(a) == PyArray_TYPE(b) &&
          numpy_dtype_from_typenum(PyArray_TYPE(a), &dtype) &&
          PyArray_ISNBO(PyArray_DESCR(a)->byteorder) && stack_is_c(a) &&
-         !memcmp(PyArray_DIMS(a), PyArray_DIMS(b), sizeof(npy_intp) * (size_t)rank);
+         PyArray_CompareLists(PyArray_DIMS(a), PyArray_DIMS(b), rank);
 }
 
 static PyObject *stack_floats(PyObject *list, const stack_key *key) {

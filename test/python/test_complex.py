@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from compare import check
+from compare import assert_same, check
 
 import frameloom
 
@@ -203,3 +203,12 @@ def test_complex_numbers_are_ordered_as_in_numpy(dtype):
     all_pairs = np.array([complex(re, im) for re in special for im in special]).astype(dtype)
     same(lambda a, b: (a < b, a <= b, a > b, a >= b), (all_pairs[:, None], all_pairs[None, :]))
     same(lambda a: a > 0.5, (numbers((7, 3), dtype),))
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_arange(dtype):
+    """Known ones as well as those that take part in arithmetic."""
+    for function in (lambda x: np.arange(2, 10, 2, dtype=dtype) * x, lambda x: np.arange(4, dtype=dtype) + x,
+                     lambda x: np.arange(0.5, 2.5, 0.5, dtype=dtype) - x, lambda x: np.arange(2, 10, 2, dtype=dtype)):
+        x = np.arange(4.0)
+        assert_same(frameloom.compile(function)(x), function(x))

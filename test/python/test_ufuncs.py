@@ -116,9 +116,10 @@ def test_casting_of_arrays_and_numbers(casting, number, dtype):
     """With every rule, also for one operand that is a Python number, and for two."""
     def function(a):
         results = []
-        for one, other in ((a, number), (number, a), (a, a), (number, number)):
+        for one, other, dtype in ((a, number, None), (number, a, None), (a, a, None), (number, number, None), (number, number, "int32"),
+                                  (a, number, "float32"), (number, number, "float64")):
             try:
-                results.append(np.add(one, other, casting=casting))
+                results.append(np.add(one, other, casting=casting, dtype=dtype))
             except TypeError as error:
                 results.append(str(error))
         return results
