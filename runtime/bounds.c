@@ -117,7 +117,7 @@ static void bounds_report(const run *r, const loom_check_frame *frame, void *con
   const loom_plan *root = r->plan->root;
   const loom_plan_header *h = loom_plan_header_of(root);
   if (!out) return;
-  if (frame->site >= h->sites.count) {
+  if (!root->sites || frame->site >= h->sites.count) {
     snprintf(out->text, sizeof out->text, "an access without a number");
     return;
   }

@@ -87,6 +87,10 @@ loom_bytes build_plan(const plan_parts *parts) {
   h.kernels = put(plan, &at, kernels, 3, sizeof *kernels);
   h.constants = put(plan, &at, parts->constants, parts->constant_count, sizeof *parts->constants);
   h.names = put(plan, &at, names, sizeof names, 1);
+  bool checked = parts->flags & LOOM_PLAN_CHECKED;
+  h.extents =
+      put(plan, &at, parts->extents, checked ? parts->buffer_count : 0, sizeof *parts->extents);
+  h.sites = put(plan, &at, parts->sites, parts->site_count, sizeof *parts->sites);
   h.image = put(plan, &at, image, parts->flags & LOOM_PLAN_REGION ? 0 : sizeof image, 1);
   h.once = put(plan, &at, parts->once, parts->once_count, sizeof *parts->once);
   h.regions = (loom_plan_section){at, parts->region_count};

@@ -46,6 +46,9 @@ typedef struct plan_parts {
   uint32_t once_count, kept_count;
   const loom_bytes *regions; /* plans made with LOOM_PLAN_REGION; freed here */
   uint32_t region_count;
+  const loom_plan_extent *extents; /* with LOOM_PLAN_CHECKED: one for each buffer */
+  const loom_plan_site *sites;
+  uint32_t site_count;
 } plan_parts;
 
 /* The bytes of a plan whose kernels are ADD (0), CALL (1) and FILL (2); malloc'ed. */
