@@ -340,6 +340,15 @@ def setting(program, words):
     name = words.one_of(names)
     words.first = words.space[name]
     value = words.operand() if words.chance(0.9) else words.one_of(WILD)
+    if words.chance(0.3):  # itself, seen in another way: what is read and what is written overlap
+        value = name + words.one_of(["[::-1]", ".T", "[1:]", "[:-1]", "[..., ::-1]", "[None]", "[0]", " * 2", ".sum()", "[[0]]", ".copy()"])
+    if words.chance(0.15):
+        return "effect", words.one_of([
+            f"{name}.shape = {words.shape()}", f"{name}.flat = {value}", f"{name}.flat[{words.indices()}] = {value}", f"{name}.real = {value}",
+            f"{name}.imag = {value}", f"{name}.dtype = {words.dtype()}", f"{name}.flags.writeable = {words.flag()}", f"del {name}[0]",
+            f"{name}.setflags(write=False)", f"{name}.T[...] = {value}", f"{name}[...].sort()", f"{name}.ravel()[:] = {value}",
+            f"{name}.reshape(-1)[::2] = {value}", f"for x in {name}: x[...] = 0", f"for i in range(len({name})): {name}[i] = {name}[-i]",
+            f"{name}[0], {name}[-1] = {name}[-1], {name}[0]", f"{name}.strides = {name}.strides", f"{name}.T.sort()", f"{name}[1:] += {name}[:-1]"])
     return "effect", f"{name}[{index(program, words, words.first)}] {words.one_of(['=', '=', '=', '+=', '*=', '-='])} {value}"
 
 
@@ -375,7 +384,11 @@ def constructed(program, words):
     return "value", words.one_of([
         f"np.array({words.argument('', 'object')}, {words.dtype()})", f"np.{words.one_of(['float32', 'int8', 'uint64', 'bool_', 'complex64'])}"
         f"({words.array()})", f"np.full({words.shape()}, {words.operand()}, {words.one_of(DTYPES)})",
-        f"np.array([{words.array()}, {words.operand()}])", f"np.zeros({words.shape()}, {words.dtype()})", f"np.arange({words.number()})"])
+        f"np.array([{words.array()}, {words.operand()}])", f"np.r_[{words.array()}, {words.operand()}]", f"np.c_[{words.array()}, {words.array()}]",
+        f"np.mgrid[:3, {words.count()}:4]", "np.ogrid[0:1:3j, :2]", f"list(np.ndenumerate({words.array()}))", f"list(np.ndindex({words.shape()}))",
+        f"[x.sum() for x in {words.array()}]", f"np.vectorize(lambda x: x + 1)({words.array()})", f"[x.copy() for x in np.nditer({words.array()})]",
+        f"np.broadcast({words.array()}, {words.operand()}).shape", f"np.iinfo({words.dtype()}).max", f"np.finfo({words.array()}.dtype).eps",
+        f"(lambda q, *r: q + r[0])({words.array()}, {words.operand()})", f"np.float64({words.array()}) + {words.operand()}", f"np.zeros({words.shape()}, {words.dtype()})", f"np.arange({words.number()})"])
 
 
 TABLE = ((ufunc, 20), (operator, 12), (ufunc_method, 7), (function_call, 34), (method_call, 14), (attribute, 2), (getting, 9), (setting, 8),
