@@ -196,11 +196,12 @@ static bool roll_node_looped(tracer *t, const loom_node *node) {
   return false;
 }
 
-/* Does anything of the hidden iteration depend on the symbol of its index? */
+/* Does anything of the hidden iteration depend on the symbol of its index? Behind it there may be
+ * more slots than before, of which `carried` knows nothing. */
 bool roll_is_looped(tracer *t, const roll *r, const roll_walk *now) {
   const loom_graph *graph = trace_graph(t);
   bool looped = now->looped;
-  for (uint32_t i = 0; i < now->slot_count && r->carried && !looped; i++)
+  for (uint32_t i = 0; i < r->before->slot_count && r->carried && !looped; i++)
     looped = r->before->slots[i].whole && r->carried[i];
   for (uint32_t n = r->first; n < graph->node_count && !looped; n++)
     looped = roll_node_looped(t, &graph->nodes[n]);
