@@ -3,6 +3,7 @@
 #include "frontend/numpy/host.h"
 #include "frontend/value/value.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,14 @@ static PyObject *host_blank(loom_dtype dtype, int rank, npy_intp *dims, npy_intp
 
 /* An array of these sizes that most functions accept: ones on the diagonal of matrices, ascending
  * vectors. Its axes have the memory order of `like`, which results may follow. */
+/* A number up to which a dtype holds all the whole ones that a sample counts up to: what does not
+ * fit would warn, at capture alone. */
+static double host_most(loom_dtype dtype) {
+  int bits = (int)loom_dtype_size(dtype) * 8 - loom_dtype_is_signed(dtype);
+  if (dtype == LOOM_F16) return 65504;
+  return loom_dtype_is_integer(dtype) && bits < 32 ? (double)((1 << bits) - 1) : INFINITY;
+}
+
 static PyObject *host_sample(tracer *t, const np_host_call *h, const np_array *like,
                              host_content content) {
   const loom_type *type = &like->type;
@@ -45,11 +54,11 @@ static PyObject *host_sample(tracer *t, const np_host_call *h, const np_array *l
     return host_blank(type->dtype, type->rank, dims, order);
   PyArrayObject *a = (PyArrayObject *)PyArray_ZEROS(type->rank, dims, NPY_DOUBLE, 0);
   if (!a) return NULL;
-  double *data = PyArray_DATA(a);
+  double *data = PyArray_DATA(a), most = host_most(type->dtype);
   npy_intp n = PyArray_SIZE(a), columns = type->rank ? dims[type->rank - 1] : 1;
   npy_intp rows = type->rank > 1 ? dims[type->rank - 2] : 1;
   for (npy_intp i = 0; i < n && content == HOST_ASCENDING; i++)
-    data[i] = type->rank < 2 ? (double)i : (i / columns) % rows == i % columns ? 1 : 0;
+    data[i] = type->rank < 2 ? fmin((double)i, most) : (i / columns) % rows == i % columns ? 1 : 0;
   PyObject *sample = PyArray_NewFromDescr(&PyArray_Type, np_descr(type->dtype), type->rank, dims,
                                           order, NULL, 0, NULL);
   if (sample && PyArray_CopyInto((PyArrayObject *)sample, a) < 0) Py_CLEAR(sample);

@@ -246,3 +246,14 @@ def test_known_arguments_in_the_result():
     compiled = frameloom.compile(edges)
     for _ in range(3):
         assert_same(compiled(), edges())
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "float16", "float32"])
+def test_made_up_arguments_warn_of_nothing(dtype):
+    """A library call is first tried on made-up arrays: numbers in these that the dtype does not hold would warn."""
+    x = np.zeros(65521, dtype)
+    fn = frameloom.compile(lambda a: np.partition(a, 65000))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(2):
+            assert fn(x).dtype == x.dtype
