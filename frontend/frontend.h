@@ -381,6 +381,9 @@ typedef struct value_type {
    * whose own code is C. */
   PyObject *(*known)(tracer *t, value *v, bool plain);
   bool is_object; /* it stands for the live `object`: two values with one object are the same */
+  /* Are two values of this type that are not one value the same object all the same? NULL: never. *same is left as it
+   * is where they are none such; false after a break. */
+  bool (*same)(tracer *t, value *l, value *r, bool *same);
   void (*walk)(roll_walk *w, value *v); /* looks at what it holds (roll_walk.c); NULL: refused, or known there */
 } value_type;
 

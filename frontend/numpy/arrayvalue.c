@@ -1,6 +1,7 @@
 /* The value type of arrays and NumPy scalars: operators, comparison, truth, length, attributes,
  * methods, iteration. */
 #include "frontend/numpy/capture.h"
+#include "frontend/value/value.h"
 
 #include <opcode.h>
 #include <string.h>
@@ -42,8 +43,9 @@ static const char *array_operator(int op) {
   }
 }
 
-/* a ** 2 is np.square(a) in NumPy, which shows in the dtype of bool. */
-static bool array_is_two(tracer *t, value *v) {
+/* a ** 2 is np.square(a) in NumPy, which shows in the dtype of bool; but not of its scalars. */
+static bool array_is_squared(tracer *t, value *array, value *v) {
+  if (np_array_of(array)->scalar && np_array_of(array)->type.dtype == LOOM_BOOL) return false;
   PyObject *o = v->type == &value_const_type && v->object && PyLong_CheckExact(v->object)
                     ? np_known(t, v)
                     : NULL;
@@ -84,7 +86,7 @@ static value *array_binary(tracer *t, int op, value *l, value *r, bool inplace) 
     return np_write(t, a, np_read(t, p)) ? l : NULL;
   }
   const char *name = array_operator(op);
-  if (op == NB_POWER && np_is_array(l) && array_is_two(t, r))
+  if (op == NB_POWER && np_is_array(l) && array_is_squared(t, l, r))
     return np_ufunc_apply(t, "square", &l, 1, write ? l : NULL);
   if (!name) return trace_not_implemented(t);
   return array_apply(t, name, args, 2, write ? l : NULL);
@@ -272,8 +274,23 @@ value *np_flat_copy(tracer *t, value *v) {
   return view ? np_fresh(t, np_read(t, np_array_of(view)), NULL) : NULL;
 }
 
+/* What np.flatiter takes: fewer keys than an array. */
+static bool flat_takes(tracer *t, value *key) {
+  np_array *a = np_array_of(key);
+  bool good = a ? !a->scalar && a->type.rank == 1 && loom_dtype_is_signed(a->type.dtype)
+                : value_is_whole(key) || key->type == &value_slice_type;
+  if (!good && !a && key->type == &value_const_type) {
+    PyObject *o = np_known(t, key);
+    good = o && (PySlice_Check(o) || (PyLong_Check(o) && !PyBool_Check(o)));
+  }
+  if (good || trace_pending(t)) return good;
+  trace_break(t, BREAK_NUMPY_FUNCTION, "a.flat with such a key");
+  return false;
+}
+
 /* An element or a copy. */
 static value *flat_get_item(tracer *t, value *flat, value *key) {
+  if (!flat_takes(t, key)) return NULL;
   value *view = flat_view(t, flat), *part = view ? np_get_item(t, view, key) : NULL;
   np_array *p = np_array_of(part);
   return !part || p->scalar ? part : np_fresh(t, np_read(t, p), NULL);
@@ -281,6 +298,7 @@ static value *flat_get_item(tracer *t, value *flat, value *key) {
 
 /* A value of another length is repeated by NumPy: only one element or as many as there are. */
 static bool flat_set_item(tracer *t, value *flat, value *key, value *item) {
+  if (item && !flat_takes(t, key)) return false;
   value *view = item ? flat_view(t, flat) : NULL;
   np_operand o;
   if (!item) trace_raise(t, PyExc_TypeError, "Cannot delete iterator elements");
@@ -397,7 +415,26 @@ static PyObject *array_known(tracer *t, value *v, bool plain) {
   return known && (!plain || np_array_of(v)->scalar) ? Py_NewRef(known) : NULL;
 }
 
+/* There are two objects of NumPy's bool. */
+static bool array_same(tracer *t, value *l, value *r, bool *same) {
+  const np_array *a = np_array_of(l), *b = np_array_of(r);
+  if (!a->scalar || !b->scalar || a->type.dtype != LOOM_BOOL || b->type.dtype != LOOM_BOOL)
+    return true;
+  PyObject *left = np_known(t, l), *right = np_known(t, r);
+  uint64_t bits[2];
+  bool known = left && right;
+  if (known)
+    *same = PyObject_IsTrue(left) == PyObject_IsTrue(right);
+  else if (emit_is_constant(t, np_read(t, np_array_of(l)), &bits[0]) &&
+           emit_is_constant(t, np_read(t, np_array_of(r)), &bits[1]))
+    *same = bits[0] == bits[1];
+  else
+    trace_break(t, BREAK_DATA_DEPENDENT, "the identity of a bool of NumPy's");
+  return !trace_pending(t);
+}
+
 const value_type np_array_value_type = {.name = "ndarray",
+                                        .same = array_same,
                                         .unary = array_unary,
                                         .binary = array_binary,
                                         .compare = array_compare,

@@ -665,11 +665,24 @@ static bool call_is_public(PyObject *callee) {
   return public;
 }
 
+/* The functions whose dispatcher, which is not looked through, refuses what cannot be indexed. */
+static bool call_wants_sequence(PyObject *own) {
+  static const char *const names[] = {"stack", "hstack", "vstack", "dstack", "column_stack"};
+  const char *name =
+      PyFunction_Check(own) ? PyUnicode_AsUTF8(((PyFunctionObject *)own)->func_name) : NULL;
+  for (size_t i = 0; name && i < sizeof names / sizeof *names; i++)
+    if (strcmp(name, names[i]) == 0) return true;
+  return false;
+}
+
 static value *call_dispatcher(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
                               PyObject *kwnames) {
   PyObject *own = PyObject_GetAttrString(callee, "_implementation");
   if (!own) return trace_raise_live(t);
   trace_keep(t, own);
+  if (count && call_wants_sequence(own) && !np_is_sequence(t, args[0]))
+    return trace_pending(t) ? NULL
+                            : trace_break(t, BREAK_NUMPY_FUNCTION, "arrays from an iterator");
   const call_row *row = call_find_function(own);
   if (row) return call_row_run(t, row, callee, args, count, kwnames, false);
   if (PyFunction_Check(own) && call_is_public(callee))

@@ -266,6 +266,8 @@ bool np_mask_from(tracer *t, value *v, np_operand *out);
 np_array *np_as_array(tracer *t, value *v);
 /* The operand as elements of `dtype`, not broadcast. */
 loom_value np_operand_load(tracer *t, const np_operand *o, loom_dtype dtype);
+/* Does a symbolic int fit, on this call and by a guard on others? Else its value is asked for. */
+bool np_int_fits(tracer *t, int64_t number, loom_dtype dtype);
 /* Sizes of all operands together, or a ValueError. */
 bool np_broadcast(tracer *t, const np_operand *o, int count, int *rank, int64_t *dims);
 bool np_dtype_supported(loom_dtype dtype);
@@ -389,6 +391,7 @@ bool np_ints_arg(tracer *t, value *v, int *count, int64_t *out);
 bool np_axes_arg(tracer *t, value *v, int rank, uint32_t *mask);
 bool np_axis(tracer *t, int64_t axis, int rank, int *out);
 value *np_unsupported(tracer *t, const np_call *c, const char *what);
+bool np_is_sequence(tracer *t, value *v); /* of arrays that are to be joined */
 value *np_ufunc_at(tracer *t, PyObject *ufunc, const np_call *c); /* inplace.c */
 /* Calls a pure function of NumPy's on known arguments; *done false when some are not known (or it
  * would warn). */

@@ -14,6 +14,9 @@ static uint64_t create_one(loom_dtype dtype) {
   return emit_bits(dtype, one);
 }
 
+static bool create_takes_number(tracer *t, const np_operand *o, loom_dtype dtype,
+                                NPY_CASTING casting);
+
 static bool create_sizes(tracer *t, value *v, loom_dtype dtype, loom_type *out) {
   int64_t dims[LOOM_MAX_RANK];
   int rank;
@@ -92,6 +95,10 @@ value *np_full_like(tracer *t, const np_call *c) {
   if (!np_parse(t, c, "a fill_value | dtype order subok shape device", p)) return NULL;
   value *like[6] = {p[0], p[2], p[3], p[4], p[5], p[6]};
   value *v = create_like(t, c, like, NULL);
+  np_operand fill;
+  if (!v || !np_operand_from(t, p[1], &fill)) return NULL;
+  if (!create_takes_number(t, &fill, np_array_of(v)->type.dtype, NPY_UNSAFE_CASTING))
+    return trace_pending(t) ? NULL : np_unsupported(t, c, "of such a number");
   return v && np_assign(t, np_array_of(v), p[1]) ? v : NULL;
 }
 
@@ -110,6 +117,8 @@ value *np_full(tracer *t, const np_call *c) {
   if (!order || (!np_is_none(t, p[2]) && !np_dtype_arg(t, p[2], &dtype)) ||
       !create_sizes(t, p[0], dtype, &type))
     return NULL;
+  if (!create_takes_number(t, &fill, dtype, NPY_UNSAFE_CASTING))
+    return trace_pending(t) ? NULL : np_unsupported(t, c, "of such a number");
   value *v = create_filled(t, &type, order, 0);
   return v && np_assign(t, np_array_of(v), p[1]) ? v : NULL;
 }
@@ -324,6 +333,12 @@ value *np_to_array(tracer *t, value *v, bool typed, loom_dtype dtype, bool copy,
   return np_copy(t, a, dtype, order);
 }
 
+/* copy=False, unlike copy=None: the library refuses to make an array of its own. */
+static bool create_must_not_copy(tracer *t, value *copy) {
+  return copy && !np_is_none(t, copy) && np_known(t, copy) &&
+         PyObject_IsTrue(np_known(t, copy)) == 0;
+}
+
 static value *create_array(tracer *t, const np_call *c, value *object, value *type,
                            value *order_arg, bool copy, char order) {
   loom_dtype dtype = LOOM_F64;
@@ -347,6 +362,7 @@ value *np_array_call(tracer *t, const np_call *c) {
   if (!np_bool_arg(t, p[2], p[2] == NULL, &copy) || (p[5] && !np_int_arg(t, p[5], &ndmin)))
     return NULL;
   value *v = create_array(t, c, p[0], p[1], p[3], copy, 'K');
+  if (v && v != p[0] && create_must_not_copy(t, p[2])) return np_unsupported(t, c, "copy=False");
   if (!v || !np_array_of(v) || ndmin <= np_array_of(v)->type.rank) return v;
   np_array *a = np_array_of(v);
   int64_t dims[LOOM_MAX_RANK], strides[LOOM_MAX_RANK];
@@ -365,7 +381,9 @@ value *np_asarray(tracer *t, const np_call *c) {
   if (!np_parse(t, c, "a | dtype order device copy like", p)) return NULL;
   if (!np_is_none(t, p[3]) || !np_is_none(t, p[5])) return np_unsupported(t, c, "device= or like=");
   if (!np_bool_arg(t, p[4], false, &copy)) return NULL;
-  return create_array(t, c, p[0], p[1], p[2], copy, 'K');
+  value *v = create_array(t, c, p[0], p[1], p[2], copy, 'K');
+  if (v && v != p[0] && create_must_not_copy(t, p[4])) return np_unsupported(t, c, "copy=False");
+  return v;
 }
 
 /* In an order, with one dimension at least. */
@@ -436,10 +454,9 @@ value *np_astype(tracer *t, const np_call *c) {
 value *np_fill(tracer *t, const np_call *c) {
   value *p[2];
   if (!np_parse(t, c, "a value", p)) return NULL;
-  np_array *from = np_array_of(p[1]);
-  if (from ? from->type.rank > 0
-           : p[1]->type == &value_list_type || p[1]->type == &value_tuple_type)
-    return np_unsupported(t, c, "with more than one value");
+  np_array *item = np_array_of(p[1]);
+  if (item ? item->type.rank > 0 : p[1]->type != &value_number_type && !value_is_const(p[1]))
+    return np_unsupported(t, c, "with something other than a number");
   if (!np_array_of(p[0])->writeable)
     return trace_break(t, BREAK_RAISES, "fill of a read-only array");
   return np_assign(t, np_array_of(p[0]), p[1]) ? value_const(t, Py_None) : NULL;
@@ -449,6 +466,23 @@ value *np_conj(tracer *t, const np_call *c) {
   if (c->count != 1) return np_unsupported(t, c, "with out=");
   bool is_complex = loom_dtype_is_complex(np_array_of(c->args[0])->type.dtype);
   return is_complex ? np_ufunc_apply(t, "conjugate", c->args, 1, NULL) : c->args[0];
+}
+
+/* May np.copyto give this Python number to an array of `dtype`? It makes a bool of an int by way of
+ * a C long. */
+static bool create_takes_number(tracer *t, const np_operand *o, loom_dtype dtype,
+                                NPY_CASTING casting) {
+  int64_t number;
+  if (!o->weak) return true;
+  bool is_int = o->weak == &PyLong_Type, is_float = o->weak == &PyFloat_Type;
+  bool inexact =
+      loom_dtype_is_complex(dtype) || (loom_dtype_is_float(dtype) && o->weak != &PyComplex_Type);
+  if (casting != NPY_UNSAFE_CASTING && casting != NPY_SAME_KIND_CASTING) return false;
+  if (is_int && dtype == LOOM_BOOL)
+    return casting == NPY_UNSAFE_CASTING &&
+           (o->number ? value_known_int(t, o->from, &number) : true);
+  if (casting == NPY_UNSAFE_CASTING) return true;
+  return is_int || (is_float && inexact) || loom_dtype_is_complex(dtype);
 }
 
 /* np.copyto(dst, src, casting='same_kind', where=True) */
@@ -462,9 +496,8 @@ value *np_copyto(tracer *t, const np_call *c) {
   if (!np_casting_arg(t, p[2], NPY_SAME_KIND_CASTING, &casting) || !np_operand_from(t, p[1], &src))
     return NULL;
   if (src.array && !np_check_cast(t, src.array->type.dtype, dst->type.dtype, casting)) return NULL;
-  if (src.weak == &PyFloat_Type && !loom_dtype_is_float(dst->type.dtype) &&
-      casting != NPY_UNSAFE_CASTING)
-    return np_unsupported(t, c, "of a float to integers");
+  if (!create_takes_number(t, &src, dst->type.dtype, casting))
+    return trace_pending(t) ? NULL : np_unsupported(t, c, "of such a number");
   if (!p[3] || (!np_is_array(p[3]) && np_known(t, p[3]) == Py_True))
     return np_assign(t, dst, p[1]) ? value_const(t, Py_None) : NULL;
   if (trace_pending(t) || !np_operand_from(t, p[3], &mask)) return NULL;
@@ -656,12 +689,16 @@ value *np_broadcast_arrays(tracer *t, const np_call *c) {
   if (!np_broadcast(t, o, (int)c->count, &rank, dims)) return NULL;
   for (Py_ssize_t i = 0; i < c->count; i++) {
     loom_type type = type_make(o[i].array->type.dtype, rank, dims);
-    bool same =
-        loom_type_equal(&type, &o[i].array->type) && np_is_array(c->args[i]) && !o[i].array->scalar;
-    out[i] = same ? c->args[i] : np_view_broadcast(t, o[i].array, rank, dims);
+    bool same = loom_type_equal(&type, &o[i].array->type), scalar = o[i].array->scalar;
+    if (same && scalar)
+      out[i] = np_fresh(t, np_read(t, o[i].array), NULL);
+    else if (same)
+      out[i] = np_is_array(c->args[i]) ? c->args[i] : o[i].array->storage->root;
+    else
+      out[i] = np_view_broadcast(t, o[i].array, rank, dims);
     if (!out[i]) return NULL;
     if (same) continue;
-    np_array_of(out[i])->writeable = o[i].array->writeable || o[i].array->scalar;
+    np_array_of(out[i])->writeable = o[i].array->writeable || scalar;
     np_array_of(out[i])->warns_on_write = true;
   }
   return value_tuple(t, out, c->count);

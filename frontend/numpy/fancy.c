@@ -84,6 +84,10 @@ static bool fancy_add_array(tracer *t, fancy_key *k, value *item) {
     trace_break(t, BREAK_RAISES, "an index of %s", loom_dtype_name(index->type.dtype));
     return false;
   }
+  if (index->scalar && index->type.dtype == LOOM_U64) {
+    trace_break(t, BREAK_RAISES, "a uint64 as index, which may be too large for one");
+    return false;
+  }
   return fancy_add(t, k, (fancy_item){.kind = FANCY_ARRAY, .from = item, .index = index});
 }
 

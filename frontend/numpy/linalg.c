@@ -265,6 +265,7 @@ static bool tensordot_axes(tracer *t, const np_call *c, value *axes, np_array *a
   bool pair = axes && (axes->type == &value_tuple_type || axes->type == &value_list_type ||
                        (np_known(t, axes) && PySequence_Check(np_known(t, axes))));
   if (!pair) {
+    if (axes && np_is_array(axes)) return np_unsupported(t, c, "axes") != NULL; /* -axes wraps */
     if (axes && !np_int_arg(t, axes, &n)) return false;
     if (n > a->type.rank || n > b->type.rank || n < 0) return np_unsupported(t, c, "axes") != NULL;
     *count = (int)n;

@@ -213,8 +213,7 @@ bool np_pack(tracer *t, PyObject *number, loom_dtype dtype, uint64_t *bits) {
   return bad == 0;
 }
 
-/* Does a symbolic int fit, on this call and by a guard on others? Else its value is asked for. */
-static bool promote_fits(tracer *t, int64_t number, loom_dtype dtype) {
+bool np_int_fits(tracer *t, int64_t number, loom_dtype dtype) {
   int bits = 8 * (int)loom_dtype_size(dtype);
   bool is_signed = loom_dtype_is_signed(dtype);
   int64_t low = is_signed ? -((int64_t)1 << (bits - 1)) : 0,
@@ -235,7 +234,7 @@ static loom_value promote_load_number(tracer *t, const np_operand *o, loom_dtype
     return emit_convert(t, wide ? emit_convert(t, o->node, LOOM_F64) : o->node, dtype);
   }
   if (o->from && o->from->type == &value_number_type && value_size_of(t, o->from, &number))
-    return promote_fits(t, number, dtype) ? emit_convert(t, o->node, dtype) : LOOM_NO_VALUE;
+    return np_int_fits(t, number, dtype) ? emit_convert(t, o->node, dtype) : LOOM_NO_VALUE;
   if (!trace_pending(t))
     trace_break(t, BREAK_NUMPY_FUNCTION, "a Python int whose range is not known as %s",
                 loom_dtype_name(dtype));

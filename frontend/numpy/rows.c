@@ -135,6 +135,8 @@ value *np_stacked(tracer *t, value *list) {
 value *np_stack(tracer *t, const np_call *c) {
   value *p[5];
   int64_t axis = 0;
+  if (c->count > 0 && !np_is_sequence(t, c->args[0]))
+    return trace_pending(t) ? NULL : np_unsupported(t, c, "of what is no sequence");
   if (c->count < 1 || c->args[0]->type != &value_long_list_type) return trace_not_implemented(t);
   if (!np_parse(t, c, "arrays | axis out dtype casting", p)) return NULL;
   bool plain = np_is_none(t, p[2]) && np_is_none(t, p[3]) && !p[4] &&

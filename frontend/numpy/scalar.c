@@ -109,8 +109,38 @@ static loom_value scalar_in_range(tracer *t, loom_value v, loom_dtype dtype) {
   return type.rank ? emit_reduce(t, "and", good, axes, type.rank) : good;
 }
 
+/* A Python int, or a list of numbers, that is stored as it is, without an array in between: the
+ * library refuses ints that do not fit. */
+static bool scalar_ints_fit(tracer *t, value *v, loom_dtype dtype, int depth) {
+  int64_t number;
+  if (!v || np_is_array(v) || depth > LOOM_MAX_RANK) return true;
+  if (v->type == &value_number_type) {
+    if (value_type_of(t, v) != (PyObject *)&PyLong_Type) return !trace_pending(t);
+    if (value_size_of(t, v, &number)) return np_int_fits(t, number, dtype);
+    if (!trace_pending(t))
+      trace_break(t, BREAK_NUMPY_FUNCTION, "a Python int whose range is not known as %s",
+                  loom_dtype_name(dtype));
+    return false;
+  }
+  bool items = v->type == &value_tuple_type || v->type == &value_list_type;
+  if (!items) return true;
+  bool computed = value_has_data(v) || np_are_symbolic(t, &v, 1);
+  PyObject *known = computed ? NULL : np_known(t, v);
+  if (trace_pending(t)) return false;
+  if (known) {
+    PyObject *array = PyArray_FromAny(known, np_descr(dtype), 0, 0, NPY_ARRAY_FORCECAST, NULL);
+    Py_XDECREF(array);
+    return array || trace_raise_live(t);
+  }
+  for (Py_ssize_t i = 0; i < v->seq.count; i++)
+    if (!scalar_ints_fit(t, v->seq.items[i], dtype, depth + 1)) return false;
+  return true;
+}
+
 bool np_check_stored(tracer *t, const np_operand *o, loom_dtype dtype) {
   loom_value v = o->node;
+  if (loom_dtype_is_integer(dtype) && dtype != LOOM_I64 && !scalar_ints_fit(t, o->from, dtype, 0))
+    return false;
   if (!loom_dtype_is_signed(dtype)) return true;
   if (o->array) {
     if (!(o->array->scalar || o->array->packed) ||

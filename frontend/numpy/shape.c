@@ -107,6 +107,9 @@ value *np_reshape_to(tracer *t, np_array *a, int rank, int64_t *dims, char order
   bool fortran = order == 'F', same = rank == a->type.rank;
   for (int i = 0; i < rank && same; i++)
     same = dims[i] == a->type.dims[i];
+  for (int i = 0; i < rank && np_elements(&a->type) == 0; i++)
+    size_know(t, dims[i]); /* strides of no element tell whether it was asked for what there is */
+  if (trace_pending(t)) return NULL;
   if (same) return np_view_same(t, a); /* NumPy looks at the sizes as they were asked for */
   if (!shape_complete(t, a, rank, dims)) return NULL;
   if (np_reshape_strides(t, a, rank, dims, order, strides))
@@ -365,6 +368,17 @@ static bool concatenate_fits(tracer *t, np_array *const *arrays, int n, int axis
   return true;
 }
 
+/* What can be indexed: NumPy takes no iterators here. */
+bool np_is_sequence(tracer *t, value *v) {
+  np_array *a = np_array_of(v);
+  if (a) return !a->scalar;
+  if (v->type == &value_tuple_type || v->type == &value_list_type ||
+      v->type == &value_long_list_type)
+    return true;
+  PyObject *o = v->type == &value_const_type ? np_known(t, v) : NULL;
+  return o && (PyTuple_Check(o) || PyList_Check(o) || PyRange_Check(o));
+}
+
 value *np_concatenate(tracer *t, const np_call *c) {
   value *p[5];
   int64_t axis = 0, strides[LOOM_MAX_RANK];
@@ -372,6 +386,8 @@ value *np_concatenate(tracer *t, const np_call *c) {
   loom_dtype dtype;
   NPY_CASTING casting;
   if (!np_parse(t, c, "arrays | axis out dtype casting", p)) return NULL;
+  if (!np_is_sequence(t, p[0]))
+    return trace_pending(t) ? NULL : np_unsupported(t, c, "of what is no sequence");
   value *tuple = trace_to_tuple(t, p[0]);
   if (!tuple) return NULL;
   int n = (int)tuple->seq.count;

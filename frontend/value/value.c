@@ -610,6 +610,8 @@ bool value_same(tracer *t, value *l, value *r, bool *same) {
     }
   }
   if (l->type == &value_method_type || r->type == &value_method_type) return true;
+  if (l->type == r->type && l->type->same && (!l->type->same(t, l, r, same) || *same))
+    return !trace_pending(t);
   if (l->type == &value_number_type || r->type == &value_number_type) {
     value *other = l->type == &value_number_type ? r : l;
     value *number = other == l ? r : l;

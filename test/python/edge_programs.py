@@ -15,6 +15,9 @@ MEMORY = 3 << 30  # bytes of address space: what is larger cannot be allocated, 
 EDGES = ["-2**70", "-2**63 - 1", "-2**63", "-2**62 - 1", "-2**62", "-2**40", "-2**31", "-2", "-1", "0", "1", "3", "2**31",
          "2**32", "2**40", "2**61", "2**62", "2**63 - 1", "2**63", "2**64", "2**70", "True", "np.int8(-1)", "np.uint8(2)",
          "np.int64(-2**63)", "np.uint64(2**64 - 1)", "1.5", "None"]
+# What NumPy itself does not survive, or not soon, when it negates the least int of C.
+UNSAFE = ["diag", "trace", "round"]
+
 # m: (3, 4) of float64, v: 6 of float64, i: 6 of int64, u: 6 of uint8, e: (0, 2), n: the edge.
 CALLS = """
 np.zeros(n)
@@ -89,8 +92,8 @@ e[::n]
 v[[n]]
 v[[0, n]]
 v[np.array([0, 1]) + 2, None][:, n]
-m[[1, 2], n]
-m[n, [1, 2]]
+m[[1, 2], 0 if n is None else n]
+m[0 if n is None else n, [1, 2]]
 v.take(n)
 np.take(v, [n, 0])
 np.take(v, n, mode='clip')
@@ -205,9 +208,8 @@ np.atleast_3d(m)[n]
 np.geomspace(1., 9., n)
 np.logspace(0., 1., n)
 np.meshgrid(v, np.arange(n))
-np.fromiter(range(3), float, n)
 np.ndarray((n,))
-np.unpackbits(u, count=n)
+np.unpackbits(u, count=n if n is None or n < 99 else 9)
 np.unpackbits(u, axis=n)
 np.packbits(u, axis=n)
 np.convolve(v, np.ones(n))
@@ -265,7 +267,6 @@ np.add.reduceat(v, [0, n])
 np.add.accumulate(m, axis=n)
 np.maximum.reduce(m, axis=(n, 0))
 np.linalg.norm(m, axis=n)
-np.linalg.norm(v, n)
 np.count_nonzero(m, axis=n)
 np.nonzero(v)[0][n]
 np.argwhere(v)[n]
@@ -356,7 +357,8 @@ def programs():
     bodies = ["return " + line for line in CALLS.strip().splitlines()] + list(statement_programs())
     for number, body in enumerate(bodies):
         for k, edge in enumerate(EDGES):
-            yield number * len(EDGES) + k, body, edge
+            if edge != "-2**31" or not any(name in body for name in UNSAFE):
+                yield number * len(EDGES) + k, body, edge
 
 
 def function(body, edge):
