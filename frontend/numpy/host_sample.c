@@ -25,6 +25,29 @@ static PyObject *host_blank(loom_dtype dtype, int rank, npy_intp *dims, npy_intp
   return made;
 }
 
+static bool host_is_repeated(const np_array *like, int axis) {
+  return like->strides[axis] == 0 && like->type.dims[axis] != 0 && like->type.dims[axis] != 1;
+}
+
+/* Takes the sample; gives it with strides of 0 where `like` repeats its elements, which results
+ * follow, too. */
+static PyObject *host_repeat(PyObject *sample, const np_array *like) {
+  PyArrayObject *a = (PyArrayObject *)sample;
+  npy_intp strides[LOOM_MAX_RANK];
+  bool any = false;
+  for (int i = 0; sample && i < like->type.rank; i++) {
+    any |= host_is_repeated(like, i);
+    strides[i] = host_is_repeated(like, i) ? 0 : PyArray_STRIDES(a)[i];
+  }
+  if (!any) return sample;
+  Py_INCREF(PyArray_DESCR(a));
+  PyArrayObject *view = (PyArrayObject *)PyArray_NewFromDescr(
+      &PyArray_Type, PyArray_DESCR(a), like->type.rank, PyArray_DIMS(a), strides, PyArray_DATA(a),
+      NPY_ARRAY_ALIGNED, NULL);
+  if (!view || PyArray_SetBaseObject(view, sample) < 0) Py_CLEAR(view);
+  return (PyObject *)view;
+}
+
 /* An array of these sizes that most functions accept: ones on the diagonal of matrices, ascending
  * vectors. Its axes have the memory order of `like`, which results may follow. */
 /* A number up to which a dtype holds all the whole ones that a sample counts up to: what does not
@@ -51,7 +74,7 @@ static PyObject *host_sample(tracer *t, const np_host_call *h, const np_array *l
     order[i] = stride;
   }
   if (content == HOST_SHAPES && !like->scalar)
-    return host_blank(type->dtype, type->rank, dims, order);
+    return host_repeat(host_blank(type->dtype, type->rank, dims, order), like);
   PyArrayObject *a = (PyArrayObject *)PyArray_ZEROS(type->rank, dims, NPY_DOUBLE, 0);
   if (!a) return NULL;
   double *data = PyArray_DATA(a), most = host_most(type->dtype);
@@ -67,8 +90,9 @@ static PyObject *host_sample(tracer *t, const np_host_call *h, const np_array *l
     PyObject *scalar =
         PyArray_ToScalar(PyArray_DATA((PyArrayObject *)sample), (PyArrayObject *)sample);
     Py_SETREF(sample, scalar);
+    return sample;
   }
-  return sample;
+  return host_repeat(sample, like);
 }
 
 bool np_host_init(np_host_call *h) {

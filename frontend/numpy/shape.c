@@ -592,7 +592,8 @@ value *np_roll(tracer *t, const np_call *c) {
     if (ns != 1) return np_unsupported(t, c, "several shifts without axes");
     value *flat = np_fresh(t, roll_axis(t, emit_reshape(t, v, 1, &n), 0, shifts[0]), NULL);
     if (!flat) return NULL;
-    np_c_strides(t, &a->type, strides);
+    if (!np_reshape_strides(t, np_array_of(flat), a->type.rank, a->type.dims, 'C', strides))
+      return NULL;
     return np_view_reshape(t, np_array_of(flat), a->type.rank, a->type.dims, strides);
   }
   if (!np_ints_arg(t, p[2], &na, axes)) return NULL;
