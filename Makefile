@@ -5,7 +5,7 @@ help:
 	@echo "make demo    install what is missing, build, and run four NumPy programs compiled"
 	@echo "make test    install what is missing, build, and run every test; some on each other CPython that is installed"
 	@echo "make test-cpython  CPython's own tests of the language on each CPython that is installed, each method compiled (MODULES=\"test_x test_y\" for some)"
-	@echo "make fuzz    random programs against plain Python and NumPy (SECONDS=n SEED=s KIND=numpy; what differs is kept in build/fuzz)"
+	@echo "make fuzz    random programs against plain Python and NumPy (SECONDS=n SEED=s KIND=numpy,python,changes,graphs,ir; what differs is kept in build/fuzz)"
 	@echo "make test-debug  the tests of capture, frames and references under a debug build of CPython 3.11"
 	@echo "make test-sanitized  Python tests with the extension and the compiler library under AddressSanitizer and UBSan"
 	@echo "make test-versions  the Python tests on each CPython of 3.11, 3.12 and 3.13 that is installed"

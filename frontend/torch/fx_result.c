@@ -257,6 +257,61 @@ static bool fx_find_view(fx_import *im, PyObject *list, Py_ssize_t i, const fx_v
   return good;
 }
 
+/* Is an argument of a node, behind the first, a symbolic size, or a list with one? */
+static bool fx_takes_sizes(fx_import *im, PyObject *args) {
+  for (Py_ssize_t i = 1; i < PyTuple_GET_SIZE(args); i++) {
+    PyObject *arg = PyTuple_GET_ITEM(args, i);
+    bool many = PySequence_Check(arg) && !PyUnicode_Check(arg);
+    PyObject *list = many ? PySequence_Fast(arg, "sizes") : PyTuple_Pack(1, arg);
+    bool found = false;
+    for (Py_ssize_t k = 0; list && k < PySequence_Fast_GET_SIZE(list); k++) {
+      const fx_value *v = fx_value_of(im, PySequence_Fast_GET_ITEM(list, k));
+      found |= v && v->kind == FX_SIZE;
+    }
+    Py_XDECREF(list);
+    if (found) return true;
+  }
+  error_drop();
+  return false;
+}
+
+/* Does a node, or what it is made of first, look at a tensor by symbolic sizes? */
+static bool fx_views_by_sizes(fx_import *im, PyObject *node) {
+  bool found = false;
+  Py_INCREF(node);
+  for (int steps = 0; node && steps < 64 && !found; steps++) {
+    const fx_value *v = fx_value_of(im, node);
+    if (!v || (v->kind == FX_TENSOR && v->placeholder >= 0)) break;
+    PyObject *args = PyObject_GetAttrString(node, "args");
+    bool some = args && PyTuple_Check(args) && PyTuple_GET_SIZE(args) > 0;
+    found = some && fx_takes_sizes(im, args);
+    Py_SETREF(node, some ? Py_NewRef(PyTuple_GET_ITEM(args, 0)) : NULL);
+    Py_XDECREF(args);
+  }
+  error_drop();
+  Py_XDECREF(node);
+  return found;
+}
+
+/* What aliases an argument or a base torch makes again: by the same steps, or, where these take
+ * symbolic sizes, with as_strided(), of whatever strides and offset our result has. They have to be
+ * the traced ones then, and a view with gaps is none of ours. */
+static bool fx_is_as_traced(fx_import *im, PyObject *node, const fx_value *v,
+                            const fx_result *out) {
+  torch_spec traced;
+  fx_place place = {.storage = NULL};
+  if (!im->symbols || !im->symbols->count || out->kind != FX_RESULT_OUTPUT) return true;
+  if (!fx_read_spec(im, v->meta, &traced) || !fx_read_place(im, v->meta, &traced, &place))
+    return false;
+  bool same = place.offset == 0;
+  for (int i = 0; i < traced.rank; i++)
+    same &= fx_one(traced.sizes[i]) || traced.strides[i] == out->view.strides[i];
+  Py_XDECREF(place.storage);
+  same = same || !fx_views_by_sizes(im, node);
+  if (!same) PyErr_SetString(PyExc_NotImplementedError, "a view of symbolic sizes as a result");
+  return same;
+}
+
 /* One node is one tensor, however often it is returned. */
 static bool fx_result_of(fx_import *im, PyObject *list, Py_ssize_t i, fx_result *all) {
   PyObject *item = PySequence_Fast_GET_ITEM(list, i);
@@ -267,7 +322,8 @@ static bool fx_result_of(fx_import *im, PyObject *list, Py_ssize_t i, fx_result 
       if (PySequence_Fast_GET_ITEM(list, k) == item) return *out = all[k], true;
     if (v->placeholder < 0)
       return (i >= im->visible || fx_find_view(im, list, i, v, all)) &&
-             (out->kind == FX_RESULT_VIEW || fx_result_tensor(im, v, out));
+             (out->kind == FX_RESULT_VIEW || fx_result_tensor(im, v, out)) &&
+             (i >= im->visible || fx_is_as_traced(im, item, v, out));
     *out = (fx_result){.kind = FX_RESULT_INPUT, .number = (uint32_t)v->placeholder};
     return true;
   }

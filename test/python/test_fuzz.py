@@ -52,11 +52,11 @@ def test_every_parameter_has_a_kind():
                 f"{name} takes {parameter}, which test/fuzz/numpy_table.py does not know")
 
 
-@pytest.mark.parametrize("kind", ["numpy"])
+@pytest.mark.parametrize("kind", ["numpy", "python", "changes", "graphs", "ir"])
 def test_a_program_is_the_same_wherever_it_is_made(kind):
     module = importlib.import_module(f"{kind}_kind")
     texts = [module.make(5, index) for index in range(20)]
-    assert texts == [module.make(5, index) for index in range(20)] and len(set(texts)) > 15
+    assert texts == [module.make(5, index) for index in range(20)] and len(set(texts)) > 12
 
 
 def test_what_is_found_is_made_smaller():
