@@ -3,6 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 kept="$PWD/build/fuzz"
+export LOOM_BUILD="${LOOM_BUILD:-$PWD/build/wheel}"
 # From another folder, so that the installed package is tested and not the source tree.
 cd build && ../.venv/bin/python ../test/fuzz/fuzz.py --seconds "${1:-60}" --seed "${2:-1}" --kind "${3:-all}" \
   --processes "$(nproc)" --keep "$kept"

@@ -46,6 +46,10 @@ static loom_value reduce_load_initial(tracer *t, const np_reduction *r, loom_dty
   np_operand initial;
   if (!np_operand_from(t, r->initial, &initial) || !np_check_stored(t, &initial, dtype))
     return LOOM_NO_VALUE;
+  if (initial.array && initial.array->type.rank > 0) {
+    trace_break(t, BREAK_RAISES, "initial= of more than one number");
+    return LOOM_NO_VALUE;
+  }
   return np_operand_load(t, &initial, dtype);
 }
 
