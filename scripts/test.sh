@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every test: C unit tests under ASan and UBSan, lit for dialect, passes and targets, pytest for Python behaviour; on the other
+# Every test: C unit tests and a part of the Python tests under ASan and UBSan, lit for dialect, passes and targets, pytest for Python behaviour; on the other
 # CPythons that are installed what depends most on the version.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -9,6 +9,9 @@ echo "== C unit tests (ASan, UBSan)"
 cmake --preset asan >/dev/null
 cmake --build --preset asan
 ctest --test-dir build/asan --output-on-failure
+
+echo "== pytest of what hands memory to NumPy (ASan, UBSan)"
+scripts/test-sanitized.sh test/python/test_results.py test/python/test_host_calls.py
 
 echo "== lit"
 LOOM_BUILD="$PWD/build/wheel" .venv/bin/lit -q test
