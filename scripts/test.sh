@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Every test: C unit tests and a part of the Python tests under ASan and UBSan, lit for dialect, passes and targets, pytest for Python behaviour; on the other
-# CPythons that are installed what depends most on the version.
+# Every test: C unit tests and a part of the Python tests under ASan and UBSan, lit for dialect, passes and targets,
+# random programs, NumPy's own tests compiled, pytest for Python behaviour; on the other CPythons that are installed what
+# depends most on the version.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/setup.sh test
@@ -24,7 +25,6 @@ export LOOM_BUILD="$PWD/build/wheel"
 echo "== random programs"
 scripts/fuzz.sh 60 1
 
-echo "== pytest"
 export FRAMELOOM_CACHE_DIR="$PWD/build/test-cache"
 echo "== pytest, checked kernels"
 # Kernels of every form; elsewhere in the suite FRAMELOOM_CHECK=bounds works as well, several times slower.
@@ -34,4 +34,7 @@ echo "== pytest, checked kernels"
 
 echo "== pytest"
 # From another folder, so that the installed package is tested and not the source tree.
-cd build && ../.venv/bin/python ../scripts/pytest_files.py ../test/python -c ../pyproject.toml --rootdir .. "$@"
+(cd build && ../.venv/bin/python ../scripts/pytest_files.py ../test/python -c ../pyproject.toml --rootdir .. "$@")
+
+echo "== NumPy's own tests, the short files"
+scripts/test-suite.sh numpy --short

@@ -1,10 +1,5 @@
-"""Programs with many nodes of one shape: they compile whole, compute what NumPy does, and twice the program is about twice
-the work."""
+"""Programs with many nodes of one shape compile whole and compute what NumPy does."""
 
-import os
-import re
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -102,27 +97,3 @@ def test_wide_concatenations_of_any_size(count):
             np.testing.assert_allclose(compiled(a, b), function(a, b), rtol=1e-12)
         report = compiled._report()
         assert not report["breaks"] and len(report["entries"]) == 1
-
-
-def passes_cost(shape, n, folder):
-    """Instructions that all passes up to the lowered kernels take for the graph of a shape."""
-    compiled = frameloom.compile(compile_scaling.function(shape, n))
-    with np.errstate(all="ignore"), frameloom.config.patch(unroll_limit=1 << 40, trace=str(folder)):
-        compiled(*compile_scaling.arguments(n))
-    (graph,) = folder.glob("*/00-import.mlir")
-    tool = Path(os.environ.get("LOOM_BUILD", ROOT / "build" / "dev")) / "bin" / "loom-opt"
-    done = subprocess.run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out", tool, graph, "--loom-lowered",
-                           "-o", folder / "lowered"], capture_output=True, text=True, check=True, timeout=600)
-    return int(re.search(r"Collected : (\d+)", done.stderr)[1])
-
-
-@pytest.mark.skipif(not shutil.which("valgrind"), reason="needs valgrind")
-@pytest.mark.parametrize("shape", ["stack", "reductions_in_turn"])
-def test_twice_the_program_is_twice_the_work(shape, tmp_path):
-    counted = []
-    for n in (150, 300, 600):
-        folder = tmp_path / str(n)
-        folder.mkdir()
-        counted.append(passes_cost(shape, n, folder))
-    # 2 where the work is in proportion to the program, 4 where it is to the program's square.
-    assert (counted[2] - counted[1]) / (counted[1] - counted[0]) < 2.7
