@@ -16,4 +16,8 @@ def arguments(size):
 def program(a):
     v0 = np.minimum.outer(a, 128)
     v1 = np.add.outer(a[0], 1.5)
-    return v0, v1,
+    try:
+        v2 = np.ceil.outer(a, 1)
+    except Exception as error:
+        v2 = type(error).__name__, str(error)
+    return v0, v1, v2,
