@@ -8,6 +8,7 @@
 #include "frontend/frontend.h"
 
 #include <fenv.h>
+#include <math.h>
 #include <string.h>
 
 #define CONSTANTS_MAX 3 /* operands of a pointwise op */
@@ -19,17 +20,23 @@ static const loom_node *constants_node(const loom_graph *graph, loom_value v) {
   return loom_dtype_size(dtype) <= 8 ? &graph->nodes[node] : NULL;
 }
 
-static bool constants_foldable(const loom_graph *graph, const loom_node *node) {
+static bool constants_is_pointwise(loom_opcode op) {
   static const char *const classes[] = {"unary",  "binary",  "predicate", "compare",
                                         "select", "convert", "view"};
+  bool pointwise = false;
+  for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+    pointwise |= strcmp(loom_op_table[op].lower, classes[i]) == 0;
+  return pointwise;
+}
+
+static bool constants_foldable(const loom_graph *graph, const loom_node *node) {
   if (node->operand_count == 0 || node->operand_count > CONSTANTS_MAX || node->result_count != 1)
     return false;
   for (uint32_t i = 0; i < node->operand_count; i++)
     if (!constants_node(graph, node->operands[i])) return false;
-  bool pointwise = false;
-  for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
-    pointwise |= strcmp(loom_op_table[node->op].lower, classes[i]) == 0;
-  if (!pointwise || node->op == LOOM_OP_ASSUME_SHAPE || node->op == LOOM_OP_COPY) return false;
+  if (!constants_is_pointwise(node->op) || node->op == LOOM_OP_ASSUME_SHAPE ||
+      node->op == LOOM_OP_COPY)
+    return false;
   return loom_dtype_size(graph->values[node->first_result].type.dtype) <= 8;
 }
 
@@ -39,6 +46,40 @@ static uint32_t constants_flags(void) {
          (raised & FE_OVERFLOW ? LOOM_FP_OVERFLOW : 0u) |
          (raised & FE_UNDERFLOW ? LOOM_FP_UNDERFLOW : 0u) |
          (raised & FE_INVALID ? LOOM_FP_INVALID : 0u);
+}
+
+/* The real number that fills `v`, where `v` is a constant of floats. */
+static bool constants_real(const loom_graph *graph, loom_value v, double *out) {
+  const loom_node *node = constants_node(graph, v);
+  loom_dtype dtype = graph->values[v].type.dtype;
+  if (!node || !loom_dtype_is_float(dtype)) return false;
+  *out = loom_cell_from_attr(dtype, &node->attrs[0]).re;
+  return true;
+}
+
+/* Would a division by a known complex number raise, whatever is divided? NumPy scales by the larger
+ * part of the divisor, and what is computed of the divisor alone the compiler folds. */
+static bool constants_division_raises(const loom_graph *graph, const loom_node *node) {
+  double re, im;
+  if (node->op != LOOM_OP_DIV ||
+      !loom_dtype_is_complex(graph->values[node->first_result].type.dtype))
+    return false;
+  int32_t number = graph->values[node->operands[1]].node;
+  const loom_node *divisor = number < 0 ? NULL : &graph->nodes[number];
+  if (!divisor || divisor->op != LOOM_OP_COMPLEX ||
+      !constants_real(graph, divisor->operands[0], &re) ||
+      !constants_real(graph, divisor->operands[1], &im))
+    return false;
+  fenv_t saved;
+  feholdexcept(&saved);
+  bool upright = fabs(im) > fabs(re);
+  volatile double large = upright ? im : re, small = upright ? re : im;
+  volatile double ratio = small / large;
+  volatile double scale = 1 / (large + small * ratio);
+  (void)scale;
+  uint32_t flags = constants_flags();
+  fesetenv(&saved);
+  return flags != 0;
 }
 
 /* Runs a pointwise node on its operands' single values; `flags` gets what the library would report.
@@ -80,7 +121,8 @@ static bool constants_only_index(const loom_graph *graph, const loom_node *node)
 /* Integer operations whose result is 0 whatever the operand is: the compiler knows them, and would
  * go on folding. */
 static bool constants_zero(const loom_graph *graph, const loom_node *node) {
-  if (node->operand_count != 2 || loom_dtype_is_inexact(graph->values[node->first_result].type.dtype))
+  if (node->operand_count != 2 ||
+      loom_dtype_is_inexact(graph->values[node->first_result].type.dtype))
     return false;
   if (node->op == LOOM_OP_XOR || node->op == LOOM_OP_SUB)
     return node->operands[0] == node->operands[1];
@@ -107,16 +149,19 @@ loom_value constants_fold(tracer *t, loom_value v) {
   const loom_node *node = &graph->nodes[graph->values[v].node];
   if (constants_zero(graph, node) || constants_only_index(graph, node))
     return constants_replace(graph, v, 0);
+  if (constants_division_raises(graph, node)) {
+    trace_break(t, BREAK_RAISES, "a division by a complex number that raises an exception");
+    return LOOM_NO_VALUE;
+  }
   if (!constants_foldable(graph, node)) return v;
   bool view = strcmp(loom_op_table[node->op].lower, "view") == 0;
   uint64_t bits = view ? constants_node(graph, node->operands[0])->attrs[0].bits : 0;
   uint32_t flags = 0;
   if (!view && !constants_compute(graph, node, &bits, &flags)) return v;
-  if (flags & (LOOM_FP_DIVIDE | LOOM_FP_OVERFLOW | LOOM_FP_INVALID)) {
+  if (flags) {
     trace_break(t, BREAK_RAISES, "%s of constants reports a floating-point exception",
                 loom_op_table[node->op].name);
     return LOOM_NO_VALUE;
   }
-  if (flags) return v;
   return constants_replace(graph, v, bits);
 }

@@ -388,6 +388,7 @@ value *np_concatenate(tracer *t, const np_call *c) {
   if (!np_parse(t, c, "arrays | axis out dtype casting", p)) return NULL;
   if (!np_is_sequence(t, p[0]))
     return trace_pending(t) ? NULL : np_unsupported(t, c, "of what is no sequence");
+  if (!np_is_none(t, p[2]) && !np_is_none(t, p[3])) return np_unsupported(t, c, "out= with dtype=");
   value *tuple = trace_to_tuple(t, p[0]);
   if (!tuple) return NULL;
   int n = (int)tuple->seq.count;

@@ -280,3 +280,22 @@ def test_states_outlive_breaks(fn):
         assert caught(lambda: repr(f(x))) == want
         assert np.geterr() == before
     assert repr(np.divide(1, np.uint8(1))) == "np.float64(1.0)"  # the thread's state is an object of NumPy's
+
+
+def constants_that_raise():
+    """Operations on constants that report something at every call: in the library, as a break with a reason."""
+    return [
+        lambda: np.isnan(np.array(1 + 1j) / 0.0),
+        lambda: np.array([1.0]) / 0.0,
+        lambda: np.nextafter(np.zeros(3), 1),
+        lambda: np.full(3, 1e308) * np.full(3, 1e308),
+        lambda: np.full(3, 5e-8, np.float32).astype(np.float16),
+    ]
+
+
+@pytest.mark.parametrize("fn", constants_that_raise())
+def test_constants_that_raise(fn):
+    f = frameloom.compile(fn)
+    for _ in range(3):
+        assert caught(lambda: repr(f())) == caught(lambda: repr(fn()))
+    assert all(row[0] != 16 for row in f._report()["breaks"])
