@@ -269,6 +269,8 @@ static value *flat_view(tracer *t, value *flat) {
 
 static const value_type flat_value_type;
 
+bool np_is_flat(const value *v) { return v->type == &flat_value_type; }
+
 value *np_flat_copy(tracer *t, value *v) {
   value *view = v->type == &flat_value_type ? flat_view(t, v) : NULL;
   return view ? np_fresh(t, np_read(t, np_array_of(view)), NULL) : NULL;

@@ -114,6 +114,7 @@ extern const value_type np_array_value_type;
 
 /* The elements of a.flat as a new array; NULL with nothing pending when `v` is none. */
 value *np_flat_copy(tracer *t, value *v);
+bool np_is_flat(const value *v);
 /* The truth of an array of one element that is not known. */
 loom_value np_condition(tracer *t, value *v);
 /* One of two NumPy scalars of one dtype; NULL, with nothing pending, for other values. */

@@ -343,6 +343,8 @@ static value *create_array(tracer *t, const np_call *c, value *object, value *ty
                            value *order_arg, bool copy, char order) {
   loom_dtype dtype = LOOM_F64;
   bool typed = !np_is_none(t, type), done;
+  /* NumPy makes no copy of what `__array__` gives: an array that shares memory, or does not. */
+  if (np_is_flat(object)) return np_unsupported(t, c, "of a.flat");
   if (!np_is_array(object) && c->callee && !np_are_symbolic(t, &object, 1)) {
     value *v = np_fold(t, c->callee, c->args, c->count, c->kwnames, &done);
     if (done || trace_pending(t)) return v;
