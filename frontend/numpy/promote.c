@@ -15,6 +15,7 @@ bool np_dtype_supported(loom_dtype d) { return d != LOOM_BF16; }
 bool np_dtype_of(tracer *t, PyArray_Descr *descr, loom_dtype *out) {
   /* long long is int64 by another name, which results would have to keep. */
   bool other = descr->type_num == NPY_LONGLONG || descr->type_num == NPY_ULONGLONG;
+  other |= PyDataType_METADATA(descr) != NULL; /* which results would have to keep */
   if (!other && PyArray_ISNBO(descr->byteorder) && numpy_dtype_from_typenum(descr->type_num, out) &&
       np_dtype_supported(*out))
     return true;
@@ -166,6 +167,9 @@ static value *promote_stack(tracer *t, value *v) {
   }
   if (n == 0 || !np_result_type(t, items, (int)n, &dtype)) return NULL;
   loom_type part = {0}, first = items[0].array ? items[0].array->type : (loom_type){0};
+  if (first.rank == LOOM_MAX_RANK)
+    return trace_break(t, BREAK_NUMPY_FUNCTION, "an array of more than %d dimensions",
+                       LOOM_MAX_RANK);
   part = type_make(dtype, 1, (int64_t[]){1});
   part.rank = first.rank + 1;
   memcpy(part.dims + 1, first.dims, sizeof(int64_t) * (size_t)first.rank);
