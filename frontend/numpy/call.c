@@ -568,7 +568,8 @@ static bool call_binds(PyObject *function, Py_ssize_t count, PyObject *kwnames) 
     Py_ssize_t i = code->co_posonlyargcount;
     while (i < named && PyUnicode_Compare(PyTuple_GET_ITEM(names, i), keyword) != 0)
       i++;
-    good = i < named ? i >= count : (code->co_flags & CO_VARKEYWORDS) != 0;
+    good =
+        i < named ? i >= count || i >= code->co_argcount : (code->co_flags & CO_VARKEYWORDS) != 0;
     needed += i >= count && i < code->co_argcount - optional;
   }
   Py_DECREF(names);

@@ -11,17 +11,17 @@ static int64_t gaps_stride(PyArrayObject *a, int64_t axis) {
   return llabs((long long)PyArray_STRIDES(a)[axis]);
 }
 
-/* Axes by falling stride. Those of one element, whose strides mean nothing, stay where they are. */
+/* Axes by falling stride. Those of one element, whose strides mean nothing, stay where they are,
+ * and so does what would have to pass them: such an array is refused, for where the library puts
+ * them depends on more than a sample tells. */
 static void gaps_sort(PyArrayObject *a, int64_t *order) {
   const npy_intp *dims = PyArray_DIMS(a);
   for (int i = 0; i < PyArray_NDIM(a); i++) {
     int at = i;
-    for (int k = i - 1; k >= 0 && dims[i] > 1; k--) {
-      if (dims[order[k]] <= 1) continue;
-      if (gaps_stride(a, order[k]) >= gaps_stride(a, i)) break;
-      at = k;
-    }
-    memmove(order + at + 1, order + at, sizeof *order * (size_t)(i - at));
+    for (; at > 0 && dims[order[at - 1]] > 1 && dims[i] > 1 &&
+           gaps_stride(a, order[at - 1]) < gaps_stride(a, i);
+         at--)
+      order[at] = order[at - 1];
     order[at] = i;
   }
 }

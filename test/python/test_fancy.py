@@ -55,7 +55,9 @@ def test_read(expression):
 
 def test_most_reads_are_captured():
     left = [e for e in READS if not whole(eval(f"lambda a, i, j, jf: {e}", {"np": np}), arguments())]
-    assert set(left) <= {"a[i[0]]", "a[i[1], i[2]]", "a[i[0], ...]", "a[:, i[0]]", "a[i[:0]]", "a[[]]"}, left
+    # The last one is an array of a.flat, which may share the memory of a: that is left to NumPy.
+    assert set(left) <= {"a[i[0]]", "a[i[1], i[2]]", "a[i[0], ...]", "a[:, i[0]]", "a[i[:0]]", "a[[]]",
+                         "np.take_along_axis(a, np.argsort(a, None), None)"}, left
 
 
 WRITES = """
