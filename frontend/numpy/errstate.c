@@ -22,22 +22,23 @@ static const struct {
                                  {"under", LOOM_FP_UNDERFLOW},
                                  {"invalid", LOOM_FP_INVALID}};
 
+/* A name of the module that keeps the error state, looked up once: borrowed. */
+static PyObject *error_lookup(const char *name, PyObject **own) {
+  if (*own) return *own;
+  PyObject *umath = PyImport_ImportModule("numpy._core.umath");
+  *own = umath ? PyObject_GetAttrString(umath, name) : NULL;
+  Py_XDECREF(umath);
+  return *own;
+}
+
 static PyObject *error_variable(void) {
   static PyObject *own;
-  if (own) return own;
-  PyObject *umath = PyImport_ImportModule("numpy._core.umath");
-  own = umath ? PyObject_GetAttrString(umath, "_extobj_contextvar") : NULL;
-  Py_XDECREF(umath);
-  return own;
+  return error_lookup("_extobj_contextvar", &own);
 }
 
 static PyObject *error_maker(void) {
   static PyObject *own;
-  if (own) return own;
-  PyObject *umath = PyImport_ImportModule("numpy._core.umath");
-  own = umath ? PyObject_GetAttrString(umath, "_make_extobj") : NULL;
-  Py_XDECREF(umath);
-  return own;
+  return error_lookup("_make_extobj", &own);
 }
 
 /* ---- at capture ---- */

@@ -77,12 +77,13 @@ def share(rows, kind):
     return sum(row.get("captured") == kind and row["outcomes"][0] != "skip" for row in rows)
 
 
-def write_table(path, suite, results, excused):
+def write_table(path, suite, results, excused, short):
     package = __import__(suite.split("-")[0])
     lines = [
         f"# {package.__name__}'s own tests",
         "",
-        f"Written by `make test-{suite}`: the test files that {package.__name__} {package.__version__} installs, each test run three times",
+        f"Written by `{f'scripts/test-suite.sh {suite} --short --table' if short else f'make test-{suite}'}`: the "
+        f"{'short ' if short else ''}test files that {package.__name__} {package.__version__} installs, each test run three times",
         "plainly and three times by `frameloom.compile` (twice the same compiled function, once with `dynamic=True`), with a",
         "fresh state for each test. A test is *as plainly* when all three runs have the same outcome, the same warnings (category,",
         "text, file and line) and leave the same floating-point error state. *Whole*: captured without a graph break; *in parts*:",
@@ -138,7 +139,7 @@ def main():
             if options.rows:
                 options.rows.write_text(json.dumps(all_rows, indent=1))
     if options.table:
-        write_table(options.table, options.suite, results, excused)
+        write_table(options.table, options.suite, results, excused, options.short)
     print(f"{len(all_rows)} tests differ, {wrong} without a reason on record" if all_rows else "no test differs")
     tests = [row for _, compiled in results.values() for row in compiled.rows.values()]
     print(f"{len(tests) - wrong} passed, {wrong} failed")
