@@ -48,8 +48,6 @@ static PyObject *host_repeat(PyObject *sample, const np_array *like) {
   return (PyObject *)view;
 }
 
-/* An array of these sizes that most functions accept: ones on the diagonal of matrices, ascending
- * vectors. Its axes have the memory order of `like`, which results may follow. */
 /* A number up to which a dtype holds all the whole ones that a sample counts up to: what does not
  * fit would warn, at capture alone. */
 static double host_most(loom_dtype dtype) {
@@ -58,6 +56,8 @@ static double host_most(loom_dtype dtype) {
   return loom_dtype_is_integer(dtype) && bits < 32 ? (double)((1 << bits) - 1) : INFINITY;
 }
 
+/* An array of these sizes that most functions accept: ones on the diagonal of matrices, ascending
+ * vectors. Its axes have the memory order of `like`, which results may follow. */
 static PyObject *host_sample(tracer *t, const np_host_call *h, const np_array *like,
                              host_content content) {
   const loom_type *type = &like->type;
