@@ -162,6 +162,17 @@ def CopysignOp : Loom_Binary<"copysign", "Magnitude of lhs, sign of rhs", "f">;
 def NextafterOp : Loom_Binary<"nextafter", "The next float after lhs towards rhs", "f", FpOverflowUnderflow>;
 def GcdOp : Loom_Binary<"gcd", "Greatest common divisor of integers, not negative", "iu", FpNone, [Commutative]>;
 
+def MulAddOp : Loom_PureOp<"mul_add", [SameOperandsAndResultType, Elementwise]> {
+  let summary = "lhs * rhs + addend, rounded once";
+  let arguments = (ins Loom_Tensor:$lhs, Loom_Tensor:$rhs, Loom_Tensor:$addend);
+  let results = (outs Loom_Tensor:$result);
+  let assemblyFormat = "$lhs `,` $rhs `,` $addend attr-dict `:` type($result)";
+  let shape = "same";
+  let lower = "ternary";
+  let fp = FpOverflowInvalid;
+  let dtypes = "f";
+}
+
 def CompareOp : Loom_PureInferredOp<"compare", [Elementwise, SameTypeOperands]> {
   let summary = "Comparison eq, ne, lt, le, gt or ge; unordered is false but for ne";
   let arguments = (ins Loom_Tensor:$lhs, Loom_Tensor:$rhs, StrAttr:$direction);

@@ -21,8 +21,8 @@ static const loom_node *constants_node(const loom_graph *graph, loom_value v) {
 }
 
 static bool constants_is_pointwise(loom_opcode op) {
-  static const char *const classes[] = {"unary",  "binary",  "predicate", "compare",
-                                        "select", "convert", "view"};
+  static const char *const classes[] = {"unary",   "binary", "ternary", "predicate",
+                                        "compare", "select", "convert", "view"};
   bool pointwise = false;
   for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
     pointwise |= strcmp(loom_op_table[op].lower, classes[i]) == 0;

@@ -423,14 +423,26 @@ static bool cell_binary_float(loom_opcode op, loom_dtype dtype, double a, double
   return true;
 }
 
-static bool cell_binary_complex(loom_opcode op, loom_cell a, loom_cell b, loom_cell *out) {
+double loom_cell_mul_add(loom_dtype dtype, double x, double y, double z) {
+  return dtype == LOOM_F64 ? fma(x, y, z) : fmaf((float)x, (float)y, (float)z);
+}
+
+/* As NumPy's loops do it on machines that have fused multiply-adds. */
+static loom_cell cell_multiply_complex(loom_dtype dtype, loom_cell a, loom_cell b) {
+  loom_dtype part = dtype == LOOM_C64 ? LOOM_F32 : LOOM_F64;
+  loom_cell im = loom_cell_round(part, (loom_cell){.re = a.im * b.im});
+  loom_cell turned = loom_cell_round(part, (loom_cell){.re = a.im * b.re});
+  return (loom_cell){.re = loom_cell_mul_add(part, a.re, b.re, -im.re),
+                     .im = loom_cell_mul_add(part, a.re, b.im, turned.re)};
+}
+
+static bool cell_binary_complex(loom_opcode op, loom_dtype dtype, loom_cell a, loom_cell b,
+                                loom_cell *out) {
   double complex l = cell_z(a), r = cell_z(b);
   switch (op) {
   case LOOM_OP_ADD: *out = cell_complex(l + r); break;
   case LOOM_OP_SUB: *out = cell_complex(l - r); break;
-  case LOOM_OP_MUL:
-    *out = (loom_cell){.re = a.re * b.re - a.im * b.im, .im = a.re * b.im + a.im * b.re};
-    break;
+  case LOOM_OP_MUL: *out = cell_multiply_complex(dtype, a, b); break;
   case LOOM_OP_DIV: *out = cell_complex(l / r); break;
   case LOOM_OP_POW: *out = cell_complex(cpow(l, r)); break;
   default: return false;
@@ -442,7 +454,7 @@ bool loom_cell_binary(loom_opcode op, loom_dtype dtype, loom_cell a, loom_cell b
   bool good;
   *out = (loom_cell){0};
   if (loom_dtype_is_complex(dtype))
-    good = cell_binary_complex(op, a, b, out);
+    good = cell_binary_complex(op, dtype, a, b, out);
   else if (loom_dtype_is_float(dtype))
     good = cell_binary_float(op, dtype, a.re, b.re, &out->re);
   else

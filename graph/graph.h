@@ -460,6 +460,8 @@ typedef struct loom_cell {
 loom_cell loom_cell_load(loom_dtype dtype, const void *at);
 void loom_cell_store(loom_dtype dtype, void *at, loom_cell cell); /* rounds, wraps */
 loom_cell loom_cell_round(loom_dtype dtype, loom_cell cell);      /* as storing and loading would */
+/* x * y + z, rounded once to a float dtype. */
+double loom_cell_mul_add(loom_dtype dtype, double x, double y, double z);
 loom_cell loom_cell_from_attr(loom_dtype dtype, const loom_attr *attr);
 void loom_cell_to_attr(loom_dtype dtype, loom_cell cell, loom_attr *out);
 /* False when the op is not of this kind or not for this dtype. Results are rounded to the dtype. */

@@ -66,6 +66,10 @@ static bool interp_element(const interp_call *c, const int64_t *index, loom_cell
   bool truth;
   switch (op) {
   case LOOM_OP_SELECT: *out = interp_load(&in[a.i ? 1 : 2], index); return true;
+  case LOOM_OP_MUL_ADD:
+    *out = (loom_cell){.re = loom_cell_mul_add(dtype, a.re, interp_load(&in[1], index).re,
+                                               interp_load(&in[2], index).re)};
+    return true;
   case LOOM_OP_CONVERT: *out = loom_cell_convert(dtype, c->results[0].type.dtype, a); return true;
   case LOOM_OP_COMPARE:
     b = interp_load(&in[1], index);

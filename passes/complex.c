@@ -113,11 +113,23 @@ static MlirValue complex_constant(loom_builder *b, MlirType type, double value) 
   return loom_result(loom_build(b, "loom.constant", 0, NULL, 1, &type, 1, &attr), 0);
 }
 
+static MlirValue complex_mul_add(loom_builder *b, MlirValue x, MlirValue y, MlirValue z) {
+  return loom_build3(b, "loom.mul_add", x, y, z, mlirValueGetType(x));
+}
+
+/* NumPy multiplies arrays with fused multiply-adds and single numbers without, so that the same
+ * bits, and an overflow in the same places, need both here. */
 static void complex_multiply(loom_builder *b, const parts *x, const parts *y, MlirValue *out) {
-  MlirValue rr = complex_op(b, "loom.mul", x->part[0], y->part[0]);
+  MlirType type = mlirValueGetType(x->part[0]);
   MlirValue ii = complex_op(b, "loom.mul", x->part[1], y->part[1]);
-  MlirValue ri = complex_op(b, "loom.mul", x->part[0], y->part[1]);
   MlirValue ir = complex_op(b, "loom.mul", x->part[1], y->part[0]);
+  if (mlirShapedTypeGetRank(type) > 0) {
+    out[0] = complex_mul_add(b, x->part[0], y->part[0], loom_build1(b, "loom.neg", ii, type));
+    out[1] = complex_mul_add(b, x->part[0], y->part[1], ir);
+    return;
+  }
+  MlirValue rr = complex_op(b, "loom.mul", x->part[0], y->part[0]);
+  MlirValue ri = complex_op(b, "loom.mul", x->part[0], y->part[1]);
   out[0] = complex_op(b, "loom.sub", rr, ii);
   out[1] = complex_op(b, "loom.add", ri, ir);
 }

@@ -597,8 +597,8 @@ static lower_value emit_op(lower *l, MlirOperation op, const lower_at *at) {
   if (code == LOOM_OP_COPY) return lower_emit(l, loom_operand(op, 0), at);
   if (strcmp(lowering, "unary") == 0 || strcmp(lowering, "binary") == 0 ||
       strcmp(lowering, "predicate") == 0 || strcmp(lowering, "compare") == 0 ||
-      strcmp(lowering, "select") == 0 || strcmp(lowering, "convert") == 0 ||
-      strcmp(lowering, "bitcast") == 0)
+      strcmp(lowering, "select") == 0 || strcmp(lowering, "ternary") == 0 ||
+      strcmp(lowering, "convert") == 0 || strcmp(lowering, "bitcast") == 0)
     return emit_elementwise(l, op, code, at, type.dtype);
   lower_locate(l, op);
   if (strcmp(lowering, "part") == 0) return emit_part(l, op, code, at, type.dtype);

@@ -37,7 +37,8 @@ static void save_reach(save_walk *w, MlirValue value, uint32_t phase, int depth)
     return;
   const char *lowering = loom_op_table[code].lower;
   if (strcmp(lowering, "unary") != 0 && strcmp(lowering, "binary") != 0 &&
-      strcmp(lowering, "select") != 0 && strcmp(lowering, "convert") != 0)
+      strcmp(lowering, "ternary") != 0 && strcmp(lowering, "select") != 0 &&
+      strcmp(lowering, "convert") != 0)
     return;
   w->phases[i] |= phase;
   for (intptr_t k = 0; k < mlirOperationGetNumOperands(op); k++)

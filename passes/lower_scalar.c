@@ -11,7 +11,7 @@ typedef struct scalar_args {
   loom_opcode code;
   loom_dtype dtype;
   MlirType type; /* of the operands */
-  MlirValue x, y;
+  MlirValue x, y, z;
 } scalar_args;
 
 static MlirValue scalar_int(const scalar_args *a, int64_t value) {
@@ -305,6 +305,7 @@ static MlirValue scalar_floating(const scalar_args *a) {
   case LOOM_OP_ADD: return scalar_arithmetic(a, "arith.addf");
   case LOOM_OP_SUB: return scalar_arithmetic(a, "arith.subf");
   case LOOM_OP_MUL: return scalar_arithmetic(a, "arith.mulf");
+  case LOOM_OP_MUL_ADD: return lane_fma(b, a->x, a->y, a->z);
   case LOOM_OP_DIV: return lane_op2(b, "arith.divf", a->x, a->y);
   case LOOM_OP_MAX: return scalar_float_extreme(a, true);
   case LOOM_OP_MIN: return scalar_float_extreme(a, false);
@@ -384,7 +385,7 @@ MlirValue lower_combine(loom_builder *b, const char *kind, loom_dtype dtype, Mli
     loom_opcode code;
   } kinds[] = {{"sum", LOOM_OP_ADD}, {"prod", LOOM_OP_MUL}, {"min", LOOM_OP_MIN},
                {"max", LOOM_OP_MAX}, {"and", LOOM_OP_AND},  {"or", LOOM_OP_OR}};
-  scalar_args a = {NULL, b, LOOM_OP_ADD, dtype, mlirValueGetType(x), x, y};
+  scalar_args a = {NULL, b, LOOM_OP_ADD, dtype, mlirValueGetType(x), x, y, {NULL}};
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
     if (strcmp(kinds[i].kind, kind) != 0) continue;
     a.code = kinds[i].code;
@@ -416,7 +417,7 @@ static MlirValue scalar_to_int(lower *l, loom_builder *b, MlirValue value, loom_
                     lane_cmpf(b, "ogt", source, lane_const_float(b, shape, -limit - 1)),
                     lane_cmpf(b, "olt", source, high));
   MlirType i1 = lane_like(shape, mlirIntegerTypeGet(b->ctx, 1));
-  scalar_args a = {l, b, LOOM_OP_CONVERT, from, shape, value, {NULL}};
+  scalar_args a = {l, b, LOOM_OP_CONVERT, from, shape, value, {NULL}, {NULL}};
   if (l)
     scalar_flag(&a, lane_op2(b, "arith.xori", fits, lane_const_int(b, i1, -1)), LOOM_FP_INVALID);
   MlirValue safe = lane_select(b, fits, source, lane_const_float(b, shape, 0));
@@ -475,8 +476,10 @@ MlirValue lower_scalar(lower *l, loom_builder *b, MlirOperation op, loom_opcode 
                        loom_dtype dtype, MlirValue *args) {
   MlirValue none = {NULL};
   if (!scalar_known_dtype(dtype)) return none;
-  bool binary = mlirOperationGetNumOperands(op) > 1;
-  scalar_args a = {l, b, code, dtype, mlirValueGetType(args[0]), args[0], binary ? args[1] : none};
+  intptr_t count = mlirOperationGetNumOperands(op);
+  scalar_args a = {l, b, code, dtype, mlirValueGetType(args[0]), args[0], none, none};
+  if (count > 1) a.y = args[1];
+  if (count > 2) a.z = args[2];
   loom_type type;
   if (!loom_type_from_mlir(mlirValueGetType(loom_result(op, 0)), &type)) return none;
   switch (code) {

@@ -52,6 +52,7 @@ static const struct {
     {"convolution", LOOM_CLASS_DOT},   {"random", LOOM_CLASS_MOVE},
     {"host_call", LOOM_CLASS_HOST},    {"convolution_gradient", LOOM_CLASS_ALONE},
     {"attention", LOOM_CLASS_ALONE},   {"attention_gradient", LOOM_CLASS_ALONE},
+    {"ternary", LOOM_CLASS_POINTWISE},
 };
 
 loom_class loom_class_of(MlirOperation op) {
@@ -145,9 +146,7 @@ static bool util_dtype(MlirValue value, loom_dtype *out) {
   return mlirTypeIsAShaped(type) && loom_dtype_from_mlir(mlirShapedTypeGetElementType(type), out);
 }
 
-static bool util_is_inexact(loom_dtype dtype) {
-  return loom_dtype_is_inexact(dtype);
-}
+static bool util_is_inexact(loom_dtype dtype) { return loom_dtype_is_inexact(dtype); }
 
 /* A module marked `loom.quiet` reports no exceptions. */
 static bool util_is_quiet(MlirOperation op) {

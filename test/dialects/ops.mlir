@@ -117,6 +117,8 @@ func.func @binary(%f: tensor<4x8xf32>, %i: tensor<4x8xi32>) {
   loom.fmax %f, %f : tensor<4x8xf32>
   // CHECK: loom.fmin %{{.*}}, %{{.*}} : tensor<4x8xf32>
   loom.fmin %f, %f : tensor<4x8xf32>
+  // CHECK: loom.mul_add %{{.*}}, %{{.*}}, %{{.*}} : tensor<4x8xf32>
+  loom.mul_add %f, %f, %f : tensor<4x8xf32>
   // CHECK: loom.and %{{.*}}, %{{.*}} : tensor<4x8xi32>
   loom.and %i, %i : tensor<4x8xi32>
   // CHECK: loom.or %{{.*}}, %{{.*}} : tensor<4x8xi32>

@@ -354,6 +354,14 @@ func.func @f(%a: tensor<4xcomplex<f32>>) {
 
 // -----
 
+func.func @f(%a: tensor<4xi32>) {
+  // expected-error@+1 {{element type int32 is not supported by this op}}
+  %0 = loom.mul_add %a, %a, %a : tensor<4xi32>
+  return
+}
+
+// -----
+
 func.func @f(%a: tensor<4xcomplex<f32>>) {
   // expected-error@+1 {{element type complex64 is not supported by this op}}
   %0 = loom.fmax %a, %a : tensor<4xcomplex<f32>>

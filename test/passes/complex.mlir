@@ -9,17 +9,27 @@
 // CHECK-DAG: %[[AI:.*]] = loom.imag %arg0
 // CHECK-DAG: %[[BR:.*]] = loom.real %arg1
 // CHECK-DAG: %[[BI:.*]] = loom.imag %arg1
-// CHECK: %[[RR:.*]] = loom.mul %[[AR]], %[[BR]]
 // CHECK: %[[II:.*]] = loom.mul %[[AI]], %[[BI]]
-// CHECK: %[[RI:.*]] = loom.mul %[[AR]], %[[BI]]
 // CHECK: %[[IR:.*]] = loom.mul %[[AI]], %[[BR]]
-// CHECK: %[[RE:.*]] = loom.sub %[[RR]], %[[II]]
-// CHECK: %[[IM:.*]] = loom.add %[[RI]], %[[IR]]
+// CHECK: %[[MINUS:.*]] = loom.neg %[[II]]
+// CHECK: %[[RE:.*]] = loom.mul_add %[[AR]], %[[BR]], %[[MINUS]]
+// CHECK: %[[IM:.*]] = loom.mul_add %[[AR]], %[[BI]], %[[IR]]
 // CHECK: %[[Z:.*]] = loom.complex %[[RE]], %[[IM]]
 // CHECK: return %[[Z]]
 func.func @product(%a: tensor<4xcomplex<f32>>, %b: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
   %0 = loom.mul %a, %b : tensor<4xcomplex<f32>>
   return %0 : tensor<4xcomplex<f32>>
+}
+
+// -----
+
+// Single numbers are multiplied without fused multiply-adds, as NumPy's scalars are.
+// CHECK-LABEL: func.func @scalars
+// CHECK-COUNT-4: loom.mul {{.*}} : tensor<f64>
+// CHECK-NOT: loom.mul_add
+func.func @scalars(%a: tensor<complex<f64>>, %b: tensor<complex<f64>>) -> tensor<complex<f64>> {
+  %0 = loom.mul %a, %b : tensor<complex<f64>>
+  return %0 : tensor<complex<f64>>
 }
 
 // -----

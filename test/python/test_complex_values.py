@@ -63,3 +63,17 @@ def test_functions_of_special_values(group, dtype):
                 wrong.append((text, words, said))
                 break
     assert not wrong
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("text", ["a * b", "a * a", "a ** 2", "np.square(a)", "a * b[0]", "a[0] * b[0]", "np.multiply(a, b)", "a[::-3] * b[::-3]"])
+def test_products_have_the_same_bits(text, dtype):
+    """Libraries compare a power with a product, so that neither may be rounded in another way."""
+    rng = np.random.default_rng(1)
+    plain = eval(f"lambda a, b: {text}", {"np": np})
+    compiled = frameloom.compile(plain)
+    for n in (1, 2, 3, 7, 100):
+        parts = rng.standard_normal((4, n)) * 10.0 ** rng.integers(-30, 30, (4, n))
+        a, b = (parts[0] + 1j * parts[1]).astype(dtype), (parts[2] + 1j * parts[3]).astype(dtype)
+        with np.errstate(all="ignore"):
+            assert np.asarray(compiled(a, b)).tobytes() == np.asarray(plain(a, b)).tobytes()

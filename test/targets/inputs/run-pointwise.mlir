@@ -53,3 +53,8 @@ func.func @compare(%a: tensor<33xi16>, %b: tensor<33xi16>, %m: tensor<33xi1>) ->
   %2 = loom.select %1, %a, %b : (tensor<33xi1>, tensor<33xi16>, tensor<33xi16>) -> tensor<33xi16>
   return %2, %1 : tensor<33xi16>, tensor<33xi1>
 }
+func.func @fused(%a: tensor<1000xf32>, %b: tensor<1000xf32>, %h: tensor<9xf16>) -> (tensor<1000xf32>, tensor<9xf16>) {
+  %0 = loom.mul_add %a, %b, %a : tensor<1000xf32>
+  %1 = loom.mul_add %h, %h, %h : tensor<9xf16>
+  return %0, %1 : tensor<1000xf32>, tensor<9xf16>
+}
