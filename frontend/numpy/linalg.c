@@ -288,6 +288,8 @@ static bool tensordot_axes(tracer *t, const np_call *c, value *axes, np_array *a
     la[i] = axis;
     if (!np_axis(t, rb[i], b->type.rank, &axis)) return false;
     rb[i] = axis;
+    for (int k = 0; k < i; k++) /* NumPy's error depends on how the two were written */
+      if (la[k] == la[i] || rb[k] == rb[i]) return np_unsupported(t, c, "an axis twice") != NULL;
   }
   return true;
 }
