@@ -50,8 +50,8 @@ MlirValue math_poly(math *m, MlirValue x, const double *c32, int n32, const doub
             (int)(sizeof NAME##64 / sizeof(double)))
 /* Raises a flag where the condition holds in any lane. */
 void math_flag(math *m, MlirValue condition, uint32_t flag);
-/* Replaces quarter turns and the rest (at most pi/4) in lanes of x that are `far`: finite, and
- * beyond 2^10. */
+/* Replaces quarter turns and the rest (at most pi/4, a sum of two numbers) in lanes of x that are
+ * `far`: finite, and beyond 2^10. */
 void math_reduce_far(math *m, MlirValue x, MlirValue far, MlirValue *turn, MlirValue *rest);
 
 /* ---- functions: x in the type of the lanes ---- */

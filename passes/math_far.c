@@ -99,7 +99,7 @@ static MlirValue far_float(math *m, MlirValue bits, double unit) {
   return math_scale(m, loom_build1(m->b, "arith.sitofp", bits, m->type), unit);
 }
 
-/* Quarter turns and the rest in radians. */
+/* Quarter turns and the rest in radians, as a sum of two. */
 static MlirValue far_one(math *m, MlirValue x, MlirValue table, MlirValue *rest) {
   MlirValue low, high = far_product(m, x, table, &low);
   MlirValue turn = math_iop(m, "arith.addi", high, 1ll << 61);
@@ -115,9 +115,12 @@ static MlirValue far_one(math *m, MlirValue x, MlirValue table, MlirValue *rest)
   MlirValue lost = math_add(m, math_sub(m, second, math_sub(m, sum, first)), third);
   MlirValue product = math_mul(m, sum, by), error = math_fma(m, sum, by, math_neg(m, product));
   error = math_fma(m, sum, math_const(m, 6.123233995736766e-17), error);
-  *rest = math_add(m, product, math_fma(m, lost, by, error));
+  error = math_fma(m, lost, by, error);
+  rest[0] = math_add(m, product, error);
+  rest[1] = math_sub(m, error, math_sub(m, rest[0], product));
   MlirValue negative = lane_cmpi(m->b, "slt", math_bits(m, x), math_int(m, 0));
-  *rest = math_pick(m, negative, math_neg(m, *rest), *rest);
+  for (int i = 0; i < 2; i++)
+    rest[i] = math_pick(m, negative, math_neg(m, rest[i]), rest[i]);
   return lane_select(m->b, negative, far_op(m, "arith.subi", math_int(m, 0), turn), turn);
 }
 
@@ -136,51 +139,58 @@ static MlirValue far_put(loom_builder *b, MlirValue x, MlirValue into, MlirValue
 static void far_lane(math *m, loom_builder *b, MlirValue lane, MlirValue x, MlirValue far,
                      MlirValue *turn, MlirValue *rest) {
   MlirType f64 = mlirF64TypeGet(b->ctx);
-  MlirValue is = far_take(b, far, lane), one = far_take(b, x, lane), angle, quarters;
+  MlirValue is = far_take(b, far, lane), one = far_take(b, x, lane), angle[2], quarters;
   if (!m->f64) one = loom_build1(b, "arith.extf", one, f64);
   one = lane_select(b, is, one, lane_const_float(b, f64, 1e6));
   math scalar = math_of(m->l, b, one);
-  quarters = far_one(&scalar, one, far_table(m, b), &angle);
-  if (!m->f64) {
-    angle = loom_build1(b, "arith.truncf", angle, lane_element(m->type));
-    quarters = loom_build1(b, "arith.trunci", quarters, lane_element(m->ints));
-  }
+  quarters = far_one(&scalar, one, far_table(m, b), angle);
+  if (!m->f64) quarters = loom_build1(b, "arith.trunci", quarters, lane_element(m->ints));
   *turn = far_put(b, lane_select(b, is, quarters, far_take(b, *turn, lane)), *turn, lane);
-  *rest = far_put(b, lane_select(b, is, angle, far_take(b, *rest, lane)), *rest, lane);
+  for (int i = 0; i < 2; i++) {
+    if (!m->f64) angle[i] = loom_build1(b, "arith.truncf", angle[i], lane_element(m->type));
+    rest[i] = far_put(b, lane_select(b, is, angle[i], far_take(b, rest[i], lane)), rest[i], lane);
+  }
 }
 
 static void far_lanes(math *m, loom_builder *b, MlirValue x, MlirValue far, MlirValue *results) {
-  MlirType i64 = mlirIntegerTypeGet(b->ctx, 64), types[] = {i64, m->ints, m->type};
-  MlirLocation locs[] = {b->loc, b->loc, b->loc};
-  MlirBlock block = mlirBlockCreate(3, types, locs);
+  MlirType i64 = mlirIntegerTypeGet(b->ctx, 64), types[] = {i64, m->ints, m->type, m->type};
+  MlirLocation locs[] = {b->loc, b->loc, b->loc, b->loc};
+  MlirBlock block = mlirBlockCreate(4, types, locs);
   loom_builder inner = loom_builder_at_end(block, b->loc);
-  MlirValue next[] = {mlirBlockGetArgument(block, 1), mlirBlockGetArgument(block, 2)};
+  MlirValue next[3];
+  for (int i = 0; i < 3; i++)
+    next[i] = mlirBlockGetArgument(block, i + 1);
   far_lane(m, &inner, mlirBlockGetArgument(block, 0), x, far, &next[0], &next[1]);
-  loom_build(&inner, "scf.yield", 2, next, 0, NULL, 0, NULL);
+  loom_build(&inner, "scf.yield", 3, next, 0, NULL, 0, NULL);
   MlirRegion region = mlirRegionCreate();
   mlirRegionAppendOwnedBlock(region, block);
-  MlirValue operands[] = {loom_build_int(b, i64, 0), loom_build_int(b, i64, lane_width(m->type)),
-                          loom_build_int(b, i64, 1), results[0], results[1]};
+  MlirValue operands[] = {loom_build_int(b, i64, 0),
+                          loom_build_int(b, i64, lane_width(m->type)),
+                          loom_build_int(b, i64, 1),
+                          results[0],
+                          results[1],
+                          results[2]};
   MlirOperation op =
-      loom_build_regions(b, "scf.for", 5, operands, 2, types + 1, 0, NULL, 1, &region);
-  results[0] = loom_result(op, 0);
-  results[1] = loom_result(op, 1);
+      loom_build_regions(b, "scf.for", 6, operands, 3, types + 1, 0, NULL, 1, &region);
+  for (int i = 0; i < 3; i++)
+    results[i] = loom_result(op, i);
 }
 
 void math_reduce_far(math *m, MlirValue x, MlirValue far, MlirValue *turn, MlirValue *rest) {
   MlirRegion regions[2];
-  MlirType types[] = {m->ints, m->type};
+  MlirType types[] = {m->ints, m->type, m->type};
   MlirValue any = lane_any(m->b, far);
   for (int i = 0; i < 2; i++) {
     MlirBlock block = mlirBlockCreate(0, NULL, NULL);
     loom_builder b = loom_builder_at_end(block, m->b->loc);
-    MlirValue results[] = {*turn, *rest};
+    MlirValue results[] = {*turn, rest[0], rest[1]};
     if (i == 0) far_lanes(m, &b, x, far, results);
-    loom_build(&b, "scf.yield", 2, results, 0, NULL, 0, NULL);
+    loom_build(&b, "scf.yield", 3, results, 0, NULL, 0, NULL);
     regions[i] = mlirRegionCreate();
     mlirRegionAppendOwnedBlock(regions[i], block);
   }
-  MlirOperation op = loom_build_regions(m->b, "scf.if", 1, &any, 2, types, 0, NULL, 2, regions);
+  MlirOperation op = loom_build_regions(m->b, "scf.if", 1, &any, 3, types, 0, NULL, 2, regions);
   *turn = loom_result(op, 0);
-  *rest = loom_result(op, 1);
+  rest[0] = loom_result(op, 1);
+  rest[1] = loom_result(op, 2);
 }

@@ -34,11 +34,39 @@ static const double asin_a64[] = {0.16666666666666669,  0.07499999999998425,  0.
 
 static const double trig_half_pi = 1.5707963267948966, trig_half_pi_low = 6.123233995736766e-17;
 
-typedef struct trig_parts {
-  MlirValue turn, sine, cosine; /* quarter turns as an integer; of the rest */
-} trig_parts;
+/* What pi/2 in the type of the lanes lacks. */
+static double trig_low(const math *m) { return m->f64 ? trig_half_pi_low : -4.371138828673793e-08; }
 
-static trig_parts trig_reduce(math *m, MlirValue x) {
+/* A sum of two numbers, of which the second is what the first has lost to rounding. */
+typedef struct trig_pair {
+  MlirValue high, low;
+} trig_pair;
+
+/* x + y for |x| >= |y|. */
+static trig_pair trig_sum(math *m, MlirValue x, MlirValue y) {
+  MlirValue high = math_add(m, x, y);
+  return (trig_pair){high, math_sub(m, y, math_sub(m, high, x))};
+}
+
+static trig_pair trig_pick(math *m, MlirValue condition, trig_pair x, trig_pair y) {
+  return (trig_pair){math_pick(m, condition, x.high, y.high),
+                     math_pick(m, condition, x.low, y.low)};
+}
+
+/* n quarter turns less x (high) and `low`, for an x of at most n quarter turns. */
+static MlirValue trig_from(math *m, int n, MlirValue x, MlirValue low) {
+  trig_pair sum = trig_sum(m, math_const(m, n * trig_half_pi), math_neg(m, x));
+  MlirValue rest = math_sub(m, math_const(m, n * trig_low(m)), low);
+  return math_add(m, sum.high, math_add(m, sum.low, rest));
+}
+
+typedef struct trig_rest {
+  MlirValue turn; /* quarter turns as an integer */
+  trig_pair r;
+  MlirValue square;
+} trig_rest;
+
+static trig_rest trig_reduce(math *m, MlirValue x) {
   MlirValue a = math_abs(m, x);
   MlirValue far = lane_op2(m->b, "arith.andi", math_test(m, "ogt", a, m->f64 ? 1e6 : 30000),
                            math_test(m, "une", a, INFINITY));
@@ -46,17 +74,43 @@ static trig_parts trig_reduce(math *m, MlirValue x) {
   MlirValue magic = math_const(m, m->f64 ? 6755399441055744.0 : 12582912.0);
   MlirValue shifted = math_fma(m, near, math_const(m, 0.6366197723675814), magic);
   MlirValue n = math_neg(m, math_sub(m, shifted, magic)), turn = math_bits(m, shifted);
-  MlirValue r = near;
-  r = math_fma(m, n, math_const(m, m->f64 ? 1.5707963267948966 : 1.5707963705062866), r);
-  r = math_fma(m, n, math_const(m, m->f64 ? 6.123233995736766e-17 : -4.371138828673793e-08), r);
-  r = math_fma(m, n, math_const(m, m->f64 ? -1.4973849048591698e-33 : -1.7151245100058819e-15), r);
-  math_reduce_far(m, x, far, &turn, &r);
-  MlirValue z = math_mul(m, r, r);
-  trig_parts out = {turn, {NULL}, {NULL}};
-  out.sine = math_fma(m, math_mul(m, r, z), MATH_POLY(m, z, sin_s), r);
-  out.cosine = math_fma(m, math_mul(m, z, z), MATH_POLY(m, z, cos_c),
-                        math_fma(m, z, math_const(m, -0.5), math_const(m, 1)));
-  return out;
+  MlirValue part[3] = {math_const(m, m->f64 ? trig_half_pi : 1.5707963705062866),
+                       math_const(m, trig_low(m)),
+                       math_const(m, m->f64 ? -1.4973849048591698e-33 : -1.7151245100058819e-15)};
+  MlirValue first = math_fma(m, n, part[0], near), second = math_fma(m, n, part[1], first);
+  MlirValue r[2] = {math_fma(m, n, part[2], second)};
+  r[1] = math_add(m, math_fma(m, n, part[1], math_sub(m, first, second)),
+                  math_fma(m, n, part[2], math_sub(m, second, r[0])));
+  math_reduce_far(m, x, far, &turn, r);
+  return (trig_rest){turn, {r[0], r[1]}, math_mul(m, r[0], r[0])};
+}
+
+static MlirValue trig_sine_of(math *m, const trig_rest *p) {
+  MlirValue r = p->r.high;
+  return math_fma(m, math_mul(m, r, p->square), MATH_POLY(m, p->square, sin_s), r);
+}
+
+static MlirValue trig_cosine_of(math *m, const trig_rest *p) {
+  MlirValue z = p->square;
+  return math_fma(m, math_mul(m, z, z), MATH_POLY(m, z, cos_c),
+                  math_fma(m, z, math_const(m, -0.5), math_const(m, 1)));
+}
+
+/* The same with what rounding loses. */
+static trig_pair trig_sine_pair(math *m, const trig_rest *p) {
+  MlirValue r = p->r.high, z = p->square;
+  MlirValue tail = math_mul(m, math_mul(m, r, z), MATH_POLY(m, z, sin_s));
+  tail = math_add(m, tail, math_fma(m, math_scale(m, z, -0.5), p->r.low, p->r.low));
+  return trig_sum(m, r, tail);
+}
+
+static trig_pair trig_cosine_pair(math *m, const trig_rest *p) {
+  MlirValue r = p->r.high, z = p->square, half = math_scale(m, z, -0.5);
+  trig_pair top = trig_sum(m, math_const(m, 1), half);
+  MlirValue lost = math_scale(m, math_fma(m, r, r, math_neg(m, z)), -0.5); /* of the square */
+  lost = math_fma(m, math_neg(m, r), p->r.low, math_add(m, lost, top.low));
+  MlirValue tail = math_fma(m, math_mul(m, z, z), MATH_POLY(m, z, cos_c), lost);
+  return trig_sum(m, top.high, tail);
 }
 
 static MlirValue trig_odd(math *m, MlirValue turn) {
@@ -65,9 +119,9 @@ static MlirValue trig_odd(math *m, MlirValue turn) {
 
 /* The sine of x + quarter turns. */
 static MlirValue trig_sine(math *m, MlirValue x, int quarters) {
-  trig_parts p = trig_reduce(m, x);
+  trig_rest p = trig_reduce(m, x);
   MlirValue turn = math_iop(m, "arith.addi", p.turn, quarters);
-  MlirValue result = math_pick(m, trig_odd(m, turn), p.cosine, p.sine);
+  MlirValue result = math_pick(m, trig_odd(m, turn), trig_cosine_of(m, &p), trig_sine_of(m, &p));
   MlirValue sign = math_iop(m, "arith.shli", math_iop(m, "arith.andi", turn, 2), m->f64 ? 62 : 30);
   result = math_from_bits(m, lane_op2(m->b, "arith.xori", math_bits(m, result), sign));
   return quarters ? result : math_pick(m, math_test(m, "oeq", x, 0), x, result);
@@ -76,61 +130,86 @@ static MlirValue trig_sine(math *m, MlirValue x, int quarters) {
 MlirValue math_sin(math *m, MlirValue x) { return trig_sine(m, x, 0); }
 MlirValue math_cos(math *m, MlirValue x) { return trig_sine(m, x, 1); }
 
+/* x / y to within half an ulp and a little, for a y that has a reciprocal. */
+static trig_pair trig_quotient(math *m, trig_pair x, trig_pair y) {
+  MlirValue inverse = math_div(m, math_const(m, 1), y.high);
+  MlirValue q = math_mul(m, x.high, inverse), minus = math_neg(m, q);
+  MlirValue rest = math_fma(m, minus, y.low, x.low);
+  rest = math_add(m, math_fma(m, minus, y.high, x.high), rest);
+  return (trig_pair){q, math_mul(m, rest, inverse)};
+}
+
 /* sin / cos, or -cos / sin after an odd quarter turn. */
 MlirValue math_tan(math *m, MlirValue x) {
-  trig_parts p = trig_reduce(m, x);
-  MlirValue odd = trig_odd(m, p.turn);
-  MlirValue result = math_div(m, math_pick(m, odd, math_neg(m, p.cosine), p.sine),
-                              math_pick(m, odd, p.sine, p.cosine));
+  trig_rest p = trig_reduce(m, x);
+  MlirValue odd = trig_odd(m, p.turn), result;
+  if (m->f64) {
+    trig_pair sine = trig_sine_pair(m, &p), cosine = trig_cosine_pair(m, &p);
+    trig_pair minus = {math_neg(m, cosine.high), math_neg(m, cosine.low)};
+    trig_pair q = trig_quotient(m, trig_pick(m, odd, minus, sine), trig_pick(m, odd, sine, cosine));
+    result = math_add(m, q.high, q.low);
+  } else {
+    MlirValue sine = trig_sine_of(m, &p), cosine = trig_cosine_of(m, &p);
+    result =
+        math_div(m, math_pick(m, odd, math_neg(m, cosine), sine), math_pick(m, odd, sine, cosine));
+  }
   return math_pick(m, math_test(m, "oeq", x, 0), x, result);
 }
 
+/* asin(s) = s + tail, where s is |x| up to 1/2 and beyond it sqrt((1 - |x|) / 2). */
+typedef struct trig_arc {
+  MlirValue outer, s, tail;
+} trig_arc;
+
 /* |x| <= 1/2: x + x^3 p(x^2). Beyond: pi/2 - 2 asin(sqrt((1 - |x|) / 2)). Above 1 the root raises
  * invalid. */
-static MlirValue trig_asin(math *m, MlirValue x, MlirValue *outer) {
-  MlirValue a = math_abs(m, x), half = math_const(m, 0.5);
-  *outer = math_test(m, "ogt", a, 0.5);
+static trig_arc trig_asin(math *m, MlirValue x) {
+  MlirValue a = math_abs(m, x), half = math_const(m, 0.5), outer = math_test(m, "ogt", a, 0.5);
   MlirValue z =
-      math_pick(m, *outer, math_mul(m, math_sub(m, math_const(m, 1), a), half), math_mul(m, a, a));
-  MlirValue s = math_pick(m, *outer, math_sqrt(m, math_pick(m, *outer, z, half)), a);
-  return math_fma(m, math_mul(m, s, z), MATH_POLY(m, z, asin_a), s);
+      math_pick(m, outer, math_mul(m, math_sub(m, math_const(m, 1), a), half), math_mul(m, a, a));
+  MlirValue square = math_pick(m, outer, z, half), root = math_sqrt(m, square);
+  MlirValue s = math_pick(m, outer, root, a);
+  MlirValue tail = math_mul(m, math_mul(m, s, z), MATH_POLY(m, z, asin_a));
+  if (!m->f64) return (trig_arc){outer, s, tail};
+  /* What the root lost, where it is not 0. */
+  MlirValue lost = math_fma(m, math_neg(m, root), root, square);
+  lost = math_div(m, lost, math_fma(m, root, math_const(m, 2), math_const(m, 0x1p-1000)));
+  return (trig_arc){outer, s, math_pick(m, outer, math_add(m, tail, lost), tail)};
 }
 
 MlirValue math_asin(math *m, MlirValue x) {
-  MlirValue outer, p = trig_asin(m, x, &outer);
-  MlirValue far = math_fma(m, p, math_const(m, -2), math_const(m, trig_half_pi_low));
-  if (!m->f64) far = math_fma(m, p, math_const(m, -2), math_const(m, -4.371138828673793e-08));
-  far = math_add(m, far, math_const(m, trig_half_pi));
-  return math_copysign(m, math_pick(m, outer, far, p), x);
+  trig_arc p = trig_asin(m, x);
+  MlirValue far = trig_from(m, 1, math_add(m, p.s, p.s), math_add(m, p.tail, p.tail));
+  return math_copysign(m, math_pick(m, p.outer, far, math_add(m, p.s, p.tail)), x);
 }
 
 MlirValue math_acos(math *m, MlirValue x) {
-  MlirValue outer, p = trig_asin(m, x, &outer), negative = math_test(m, "olt", x, 0);
-  MlirValue twice = math_add(m, p, p);
-  MlirValue left = math_add(m, math_sub(m, math_const(m, 2 * trig_half_pi_low), twice),
-                            math_const(m, 2 * trig_half_pi));
-  MlirValue far = math_pick(m, negative, left, twice);
-  MlirValue near = math_sub(m, math_const(m, trig_half_pi_low), math_copysign(m, p, x));
-  near = math_add(m, near, math_const(m, trig_half_pi));
-  return math_pick(m, outer, far, near);
+  trig_arc p = trig_asin(m, x);
+  MlirValue sum = math_add(m, p.s, p.tail), negative = math_test(m, "olt", x, 0);
+  MlirValue left = trig_from(m, 2, math_add(m, p.s, p.s), math_add(m, p.tail, p.tail));
+  MlirValue far = math_pick(m, negative, left, math_add(m, sum, sum));
+  MlirValue near = trig_from(m, 1, math_copysign(m, p.s, x), math_copysign(m, p.tail, x));
+  return math_pick(m, p.outer, far, near);
 }
 
 /* The angle of top / bottom, 0 <= top <= bottom: beyond tan(pi/8) turned back by pi/4. */
 static MlirValue trig_octant(math *m, MlirValue top, MlirValue bottom) {
   MlirValue far = lane_cmpf(m->b, "ogt", top, math_scale(m, bottom, 0.41421356237309503));
-  MlirValue up = math_pick(m, far, math_sub(m, top, bottom), top);
-  MlirValue down = math_pick(m, far, math_add(m, top, bottom), bottom);
-  MlirValue t = math_div(m, up, down), z = math_mul(m, t, t);
-  MlirValue p = math_fma(m, math_mul(m, t, z), MATH_POLY(m, z, atan_a), t);
-  MlirValue low =
-      math_add(m, p, math_const(m, m->f64 ? trig_half_pi_low / 2 : -2.1855694143368964e-08));
-  return math_pick(m, far, math_add(m, low, math_const(m, trig_half_pi / 2)), p);
-}
-
-/* pi/2 * n - angle, pi/2 in two parts. */
-static MlirValue trig_from(math *m, int n, MlirValue angle) {
-  MlirValue low = math_const(m, n * (m->f64 ? trig_half_pi_low : -4.371138828673793e-08));
-  return math_add(m, math_sub(m, low, angle), math_const(m, n * trig_half_pi));
+  MlirValue none = math_const(m, 0), zero = {NULL};
+  trig_pair up = trig_sum(m, math_neg(m, bottom), top), down = trig_sum(m, bottom, top);
+  up = trig_pick(m, far, up, (trig_pair){top, none});
+  down = trig_pick(m, far, down, (trig_pair){bottom, none});
+  trig_pair t = {zero, zero};
+  if (m->f64)
+    t = trig_quotient(m, up, down);
+  else
+    t.high = math_div(m, up.high, down.high);
+  MlirValue z = math_mul(m, t.high, t.high);
+  MlirValue tail = math_mul(m, math_mul(m, t.high, z), MATH_POLY(m, z, atan_a));
+  if (m->f64) tail = math_add(m, tail, math_fma(m, math_neg(m, z), t.low, t.low));
+  trig_pair sum = trig_sum(m, math_const(m, trig_half_pi / 2), t.high);
+  MlirValue low = math_add(m, math_add(m, tail, math_const(m, trig_low(m) / 2)), sum.low);
+  return math_pick(m, far, math_add(m, sum.high, low), math_add(m, t.high, tail));
 }
 
 MlirValue math_atan(math *m, MlirValue x) {
@@ -138,7 +217,7 @@ MlirValue math_atan(math *m, MlirValue x) {
   MlirValue huge = math_test(m, "ogt", a, 1e30); /* also keeps infinity out of the division */
   a = math_pick(m, huge, math_const(m, 1e30), a);
   MlirValue angle = trig_octant(m, math_pick(m, steep, one, a), math_pick(m, steep, a, one));
-  return math_copysign(m, math_pick(m, steep, trig_from(m, 1, angle), angle), x);
+  return math_copysign(m, math_pick(m, steep, trig_from(m, 1, angle, math_const(m, 0)), angle), x);
 }
 
 MlirValue math_atan2(math *m, MlirValue y, MlirValue x) {
@@ -151,7 +230,9 @@ MlirValue math_atan2(math *m, MlirValue y, MlirValue x) {
   MlirValue steep = lane_cmpf(b, "ogt", c, a);
   MlirValue low = math_pick(m, steep, a, c), high = math_pick(m, steep, c, a);
   MlirValue big = math_test(m, "ogt", high, m->f64 ? 1e300 : 1e37);
-  MlirValue scale = math_pick(m, big, math_const(m, 0.25), one);
+  MlirValue small = math_test(m, "olt", high, m->f64 ? 1e-290 : 0);
+  MlirValue scale = math_pick(m, small, math_const(m, m->f64 ? 0x1p200 : 1), one);
+  scale = math_pick(m, big, math_const(m, 0.25), scale);
   low = math_mul(m, low, scale);
   high = math_mul(m, high, scale);
   /* Infinity over a number: 0; 0 over 0: 0. */
@@ -159,9 +240,9 @@ MlirValue math_atan2(math *m, MlirValue y, MlirValue x) {
   low = math_pick(m, endless, math_const(m, 0), low);
   high = math_pick(m, lane_op2(b, "arith.ori", endless, math_test(m, "oeq", high, 0)), one, high);
   MlirValue angle = trig_octant(m, low, high);
-  angle = math_pick(m, steep, trig_from(m, 1, angle), angle);
+  angle = math_pick(m, steep, trig_from(m, 1, angle, math_const(m, 0)), angle);
   MlirValue left = lane_cmpi(b, "slt", math_bits(m, x), math_int(m, 0));
-  angle = math_pick(m, left, trig_from(m, 2, angle), angle);
+  angle = math_pick(m, left, trig_from(m, 2, angle, math_const(m, 0)), angle);
   angle = math_copysign(m, angle, y);
   MlirValue nan = lane_cmpf(b, "uno", x, y);
   return math_pick(m, nan, math_add(m, x, y), angle);
