@@ -465,6 +465,8 @@ step step_LOAD_GLOBAL(tracer *t, frame *f, const loom_instr *in) {
   const overlay_slot *changed = overlay_find(overlay_of(t, globals, false), name);
   if (!changed && builtins) changed = overlay_find(overlay_of(t, builtins, false), name);
   if (changed && changed->item) return frame_result(f, changed->item);
+  if (live_is_read(t, globals, true))
+    return trace_break(t, BREAK_SIDE_EFFECT, "a global whose dictionary was changed"), STEP_FAIL;
   if (changed) return trace_break(t, BREAK_SIDE_EFFECT, "a global that was deleted"), STEP_FAIL;
   if (!object) {
     guard_simple(t, GUARD_MISSING, s, NULL, 0);

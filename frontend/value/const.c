@@ -268,8 +268,8 @@ static PyObject *const_types(tracer *t, value *key) {
   return only;
 }
 
-/* C[int] of a class over typing.Generic, which keeps what it gives: asked for now. NULL with nothing
- * pending: it is something else. */
+/* C[int] of a class over typing.Generic, which keeps what it gives: asked for now. NULL with
+ * nothing pending: it is something else. */
 static value *const_generic(tracer *t, PyObject *cls, value *key) {
   PyObject *typing = PyImport_AddModule("typing"), *result = NULL; /* borrowed */
   PyObject *names = typing ? PyModule_GetDict(typing) : NULL;
@@ -455,6 +455,12 @@ static bool const_reads_in_c(PyObject *descr) {
   return Py_IS_TYPE(descr, &PyGetSetDescr_Type) || Py_IS_TYPE(descr, &PyMemberDescr_Type);
 }
 
+/* An object with a dictionary (a ufunc) may be given another text of documentation. */
+static bool const_attr_changes(PyObject *object, PyObject *name) {
+  return Py_TYPE(object)->tp_dictoffset && (!PyUnicode_CompareWithASCIIString(name, "__dict__") ||
+                                            !PyUnicode_CompareWithASCIIString(name, "__doc__"));
+}
+
 /* Attributes of objects of builtin types: methods are bound, data is read when the object is wholly
  * known. */
 static value *builtin_attr(tracer *t, value *v, PyObject *name) {
@@ -475,7 +481,7 @@ static value *builtin_attr(tracer *t, value *v, PyObject *name) {
     const source *s = item ? trace_source(t, SOURCE_ATTR, v->source, NULL, name, 0) : NULL;
     return s ? value_wrap(t, item, s) : NULL;
   }
-  if (const_readable(v) && const_reads_in_c(descr))
+  if (const_readable(v) && const_reads_in_c(descr) && !const_attr_changes(v->object, name))
     return value_made(t, PyObject_GenericGetAttr(v->object, name));
   return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a %s", PyUnicode_AsUTF8(name),
                      Py_TYPE(v->object)->tp_name);

@@ -49,6 +49,23 @@ value *live_new(tracer *t, PyObject *object, const source *s, value *owner) {
   return v->object ? v : NULL;
 }
 
+bool live_is_read(const tracer *t, const PyObject *dict, bool changed) {
+  for (const live_dict *d = t->live_dicts; d; d = d->next)
+    if (d->v->object == dict && !d->owner && (d->count || !changed)) return true;
+  return false;
+}
+
+bool live_holds_attributes(const tracer *t, PyObject *object, bool changed) {
+  bool any = false;
+  for (const live_dict *d = t->live_dicts; d; d = d->next)
+    any |= !d->owner && (d->count || !changed);
+  if (!any) return false;
+  if (PyModule_Check(object)) return live_is_read(t, PyModule_GetDict(object), changed);
+  if (PyType_Check(object)) return false;
+  PyObject **dict = _PyObject_GetDictPtr(object);
+  return dict && *dict && live_is_read(t, *dict, changed);
+}
+
 /* ---- attributes of an object ------------------------------------------------------------------
  */
 

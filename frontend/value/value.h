@@ -540,6 +540,11 @@ live_dict *dict_live(const value *v); /* NULL: made inside */
 value *dict_owner(const value *v);    /* the object whose attributes it holds, or NULL */
 /* `object`, an instance of dict, as a value; `owner`: the live object whose __dict__ it is. */
 value *live_new(tracer *t, PyObject *object, const source *s, value *owner);
+/* Is `dict` read as a dictionary of its own, and (`changed`) was something stored in it? */
+bool live_is_read(const tracer *t, const PyObject *dict, bool changed);
+/* The same of the dictionary that holds an object's or a module's attributes: these have to be read
+ * or stored where that is not known. */
+bool live_holds_attributes(const tracer *t, PyObject *object, bool changed);
 /* 1 found, 0 not, -1 failed; `item_out` may be NULL. */
 int live_find(tracer *t, live_dict *d, value *key, value **item_out);
 bool live_put(tracer *t, live_dict *d, value *key, value *item);
