@@ -171,6 +171,7 @@ def MulAddOp : Loom_PureOp<"mul_add", [SameOperandsAndResultType, Elementwise]> 
   let lower = "ternary";
   let fp = FpOverflowInvalid;
   let dtypes = "f";
+  let hasFolder = 1;
 }
 
 def CompareOp : Loom_PureInferredOp<"compare", [Elementwise, SameTypeOperands]> {

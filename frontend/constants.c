@@ -134,6 +134,46 @@ static bool constants_zero(const loom_graph *graph, const loom_node *node) {
   return false;
 }
 
+/* Single numbers are multiplied without fused multiply-adds. */
+static loom_cell constants_scalar_product(loom_dtype dtype, loom_cell x, loom_cell y) {
+  loom_dtype part = dtype == LOOM_C64 ? LOOM_F32 : LOOM_F64;
+  double parts[4] = {x.re * y.re, x.im * y.im, x.re * y.im, x.im * y.re};
+  for (int i = 0; i < 4; i++)
+    parts[i] = loom_cell_round(part, (loom_cell){.re = parts[i]}).re;
+  return loom_cell_round(dtype, (loom_cell){.re = parts[0] - parts[1], .im = parts[2] + parts[3]});
+}
+
+/* The number that fills a complex value made of constants by exact operations; `flags` gets what
+ * these would report. The compiler takes such a value apart and folds the parts. */
+static bool constants_complex(const loom_graph *graph, loom_value v, int *budget, loom_cell *out,
+                              uint32_t *flags) {
+  if (graph->values[v].node < 0 || --*budget < 0) return false;
+  const loom_node *node = &graph->nodes[graph->values[v].node];
+  loom_dtype dtype = graph->values[v].type.dtype;
+  loom_cell x, y;
+  if (node->op == LOOM_OP_CONSTANT) return *out = loom_cell_from_attr(dtype, &node->attrs[0]), true;
+  if (strcmp(loom_op_table[node->op].lower, "view") == 0 && node->op != LOOM_OP_ASSUME_SHAPE)
+    return constants_complex(graph, node->operands[0], budget, out, flags);
+  bool unary = node->op == LOOM_OP_NEG;
+  bool binary = node->op == LOOM_OP_COMPLEX || node->op == LOOM_OP_ADD || node->op == LOOM_OP_SUB ||
+                node->op == LOOM_OP_MUL;
+  if ((!unary && !binary) || !constants_complex(graph, node->operands[0], budget, &x, flags) ||
+      (binary && !constants_complex(graph, node->operands[1], budget, &y, flags)))
+    return false;
+  if (node->op == LOOM_OP_COMPLEX) return *out = (loom_cell){.re = x.re, .im = y.re}, true;
+  fenv_t saved;
+  feholdexcept(&saved);
+  bool good = true;
+  if (node->op == LOOM_OP_MUL && graph->values[v].type.rank == 0)
+    *out = constants_scalar_product(dtype, x, y);
+  else
+    good = unary ? loom_cell_unary(node->op, dtype, x, out)
+                 : loom_cell_binary(node->op, dtype, x, y, out);
+  *flags |= constants_flags() & loom_node_fp(graph, node);
+  fesetenv(&saved);
+  return good;
+}
+
 /* Puts a constant in the place of the node just made, which is the last one. */
 static loom_value constants_replace(loom_graph *graph, loom_value v, uint64_t bits) {
   loom_type type = graph->values[v].type;
@@ -142,6 +182,31 @@ static loom_value constants_replace(loom_graph *graph, loom_value v, uint64_t bi
   graph->value_count--;
   loom_attr value = {.kind = LOOM_ATTR_SCALAR, .bits = bits};
   return loom_graph_node(graph, LOOM_OP_CONSTANT, NULL, 0, &value, 1, &type, 1, &location, NULL);
+}
+
+/* Parts of complex constants become constants. What raises an exception breaks: false. */
+static bool constants_take_part(tracer *t, loom_value *v) {
+  loom_graph *graph = trace_graph(t);
+  const loom_node *node = &graph->nodes[graph->values[*v].node];
+  bool part = node->op == LOOM_OP_REAL || node->op == LOOM_OP_IMAG;
+  loom_dtype dtype = graph->values[part ? node->operands[0] : *v].type.dtype;
+  int budget = 64;
+  uint32_t flags = 0;
+  loom_cell cell;
+  if (!loom_dtype_is_complex(dtype) ||
+      !constants_complex(graph, part ? node->operands[0] : *v, &budget, &cell, &flags))
+    return true;
+  if (flags) {
+    trace_break(t, BREAK_RAISES, "%s of constants reports a floating-point exception",
+                loom_op_table[node->op].name);
+    return false;
+  }
+  if (!part) return true;
+  loom_attr scalar;
+  cell.re = node->op == LOOM_OP_REAL ? cell.re : cell.im;
+  loom_cell_to_attr(dtype == LOOM_C64 ? LOOM_F32 : LOOM_F64, cell, &scalar);
+  *v = constants_replace(graph, *v, scalar.bits);
+  return true;
 }
 
 loom_value constants_fold(tracer *t, loom_value v) {
@@ -153,6 +218,8 @@ loom_value constants_fold(tracer *t, loom_value v) {
     trace_break(t, BREAK_RAISES, "a division by a complex number that raises an exception");
     return LOOM_NO_VALUE;
   }
+  if (!constants_take_part(t, &v)) return LOOM_NO_VALUE;
+  node = &graph->nodes[graph->values[v].node];
   if (!constants_foldable(graph, node)) return v;
   bool view = strcmp(loom_op_table[node->op].lower, "view") == 0;
   uint64_t bits = view ? constants_node(graph, node->operands[0])->attrs[0].bits : 0;

@@ -883,27 +883,6 @@ static bool fuse_is_excluded(MlirBlock block, MlirOperation terminator) {
   return false;
 }
 
-/* What folding left of arithmetic on constants raises a floating-point exception, whatever the
- * input. LLVM would fold it and lose the exception, and the library would be asked for its warning
- * at every call: it is left to the library. */
-static bool fuse_check_constants(MlirBlock block) {
-  for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
-       op = mlirOperationGetNextInBlock(op)) {
-    intptr_t count = mlirOperationGetNumOperands(op);
-    if (loom_class_of(op) != LOOM_CLASS_POINTWISE || count == 0 || !loom_fp_of(op)) continue;
-    bool constant = true;
-    for (intptr_t i = 0; i < count; i++)
-      constant &= loom_def(loom_operand(op, i)).ptr &&
-                  loom_is(loom_def(loom_operand(op, i)), "loom.constant");
-    MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
-    if (constant)
-      return loom_emit_error(mlirOperationGetLocation(op),
-                             "'%.*s' of constants raises a floating-point exception at every call",
-                             (int)name.length, name.data);
-  }
-  return true;
-}
-
 static bool fuse_run(MlirOperation function) {
   MlirRegion region = mlirOperationGetRegion(function, 0);
   MlirBlock block = mlirRegionGetFirstBlock(region);

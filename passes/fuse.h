@@ -129,6 +129,11 @@ bool fuse_dissolve(fuse_state *s);
 /* Makes trees of wide concatenations. False: out of memory. */
 bool fuse_prepare_wide(MlirBlock block);
 
+/* ---- fuse_constants.c ---- */
+
+/* False, and said so: an op on constants raises a floating-point exception. */
+bool fuse_check_constants(MlirBlock block);
+
 /* ---- fuse_limits.c ---- */
 
 /* May the reductions of both groups be in one kernel, of this domain and these axes? */

@@ -81,13 +81,20 @@ bool numpy_descr_plain(const PyArray_Descr *descr) {
   if (typenum < 0 || typenum >= NPY_NTYPES_LEGACY) return false;
   if (descr == array_descrs[typenum]) return true;
   return array_descrs[typenum] && PyArray_ISNBO(descr->byteorder) &&
-         PyDataType_METADATA((PyArray_Descr *)descr) == NULL;
+         PyDataType_METADATA((PyArray_Descr *)descr) == NULL &&
+         !PyDataType_HASFIELDS((PyArray_Descr *)descr);
 }
+
+/* NPY_ARRAY_WARN_ON_WRITE, the highest bit, which no header of NumPy's shows. */
+#define ARRAY_WARN_ON_WRITE INT32_MIN
+
+bool numpy_array_warns(const PyObject *array) { return FIELDS(array)->flags & ARRAY_WARN_ON_WRITE; }
 
 static uint32_t array_flags(const PyArrayObject_fields *a) {
   uint32_t flags = 0;
   if (a->flags & NPY_ARRAY_ALIGNED) flags |= NUMPY_ALIGNED;
   if (a->flags & NPY_ARRAY_WRITEABLE) flags |= NUMPY_WRITEABLE;
+  if (a->flags & ARRAY_WARN_ON_WRITE) flags |= NUMPY_WARNS;
   return flags;
 }
 
@@ -410,9 +417,6 @@ PyObject *numpy_array_scalar(const void *payload, const void *data) {
   Py_DECREF(scalar);
   return number;
 }
-
-/* NPY_ARRAY_WARN_ON_WRITE, the highest bit, which no header of NumPy's shows. */
-#define ARRAY_WARN_ON_WRITE INT32_MIN
 
 PyObject *numpy_array_view(PyObject *base, const void *payload, const loom_graph *graph,
                            const int64_t *symbols) {

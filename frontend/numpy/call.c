@@ -152,19 +152,27 @@ value *np_unsupported(tracer *t, const np_call *c, const char *what) {
 
 static PyObject *call_no_value; /* numpy._NoValue: an argument that was not given */
 
-/* Number of the parameter called `name`, or -1; the bar and what follows it are optional
- * parameters. */
+/* Number of the parameter called `name`, or -1; parameters in front of a slash have no name for
+ * callers. The bar says where optional parameters begin. */
 static int call_parameter(const char *names, const char *name, size_t length) {
-  int i = 0;
+  int i = 0, found = -1;
   for (const char *p = names; *p;) {
     size_t n = strcspn(p, " ");
-    if (*p != '|') {
-      if (n == length && strncmp(p, name, n) == 0) return i;
+    if (*p == '/') {
+      found = -1;
+    } else if (*p != '|') {
+      if (n == length && strncmp(p, name, n) == 0) found = i;
       i++;
     }
     p += n + strspn(p + n, " ");
   }
-  return -1;
+  return found;
+}
+
+/* The library's own exception is raised, with its own words. */
+static bool call_refused(tracer *t, const np_call *c) {
+  trace_break(t, BREAK_RAISES, "%s() of arguments that its signature refuses", c->name);
+  return false;
 }
 
 bool np_parse(tracer *t, const np_call *c, const char *names, value **out) {
@@ -172,37 +180,26 @@ bool np_parse(tracer *t, const np_call *c, const char *names, value **out) {
   for (const char *p = names; *p;) {
     if (*p == '|')
       required = total;
-    else
+    else if (*p != '/')
       out[total++] = NULL;
     p += strcspn(p, " ");
     p += strspn(p, " ");
   }
   if (required < 0) required = total;
-  if (c->count > total) {
-    trace_raise(t, PyExc_TypeError, "%s() takes at most %d arguments (%d given)", c->name, total,
-                (int)c->count);
-    return false;
-  }
+  if (c->count > total) return call_refused(t, c);
   for (Py_ssize_t i = 0; i < c->count; i++)
     out[i] = c->args[i];
   for (Py_ssize_t i = 0; c->kwnames && i < PyTuple_GET_SIZE(c->kwnames); i++) {
     Py_ssize_t length;
     const char *name = PyUnicode_AsUTF8AndSize(PyTuple_GET_ITEM(c->kwnames, i), &length);
     int k = call_parameter(names, name, (size_t)length);
-    if (k < 0 || out[k]) {
-      trace_raise(t, PyExc_TypeError, "%s() got an unexpected keyword argument '%s'", c->name,
-                  name);
-      return false;
-    }
+    if (k < 0 || out[k]) return call_refused(t, c);
     out[k] = c->args[c->count + i];
   }
   for (int i = 0; i < total; i++)
     if (out[i] && out[i]->object == call_no_value) out[i] = NULL;
   for (int i = 0; i < required; i++)
-    if (!out[i]) {
-      trace_raise(t, PyExc_TypeError, "%s() missing required argument (pos %d)", c->name, i + 1);
-      return false;
-    }
+    if (!out[i]) return call_refused(t, c);
   return true;
 }
 

@@ -376,8 +376,8 @@ bool np_has_row(PyObject *callee);
 value *np_scalar_of(tracer *t, value *v);
 value *np_call_object(tracer *t, PyObject *callee, value *self, value *const *args,
                       Py_ssize_t count, PyObject *kwnames, bool *mine);
-/* Binds arguments to names ("a | axis dtype out": required before the bar); missing ones are NULL.
- * False after a raise. */
+/* Binds arguments to names ("a / b | axis dtype out": required before the bar, those before the
+ * slash by position only); missing ones are NULL. False after a break. */
 bool np_parse(tracer *t, const np_call *c, const char *names, value **out);
 bool np_is_none(tracer *t, value *v); /* NULL or None */
 /* The live object of a value, borrowed, or NULL when it is not known; guards. */

@@ -131,6 +131,8 @@ value *np_eye(tracer *t, const np_call *c) {
   if (!np_parse(t, c, square ? "n | dtype like" : "N | M k dtype order device like", p))
     return NULL;
   value *typed = square ? p[1] : p[3];
+  if (!square && (!np_is_none(t, p[5]) || !np_is_none(t, p[6])))
+    return np_unsupported(t, c, "device= or like=");
   if (!np_number_arg(t, p[0], &dims[0])) return NULL;
   dims[1] = dims[0];
   if (!square && ((!np_is_none(t, p[1]) && !np_number_arg(t, p[1], &dims[1])) ||
@@ -273,6 +275,7 @@ value *np_arange(tracer *t, const np_call *c) {
   bool whole = true, done;
   loom_dtype dtype = LOOM_I64;
   if (!np_parse(t, c, "start | stop step dtype device like", p)) return NULL;
+  if (!np_is_none(t, p[4]) || !np_is_none(t, p[5])) return np_unsupported(t, c, "device= or like=");
   value *three[3] = {p[1] ? p[0] : NULL, p[1] ? p[1] : p[0], p[2]};
   if (p[1] && np_is_none(t, p[1])) three[0] = NULL, three[1] = p[0];
   if (!np_is_none(t, p[3]) && !np_dtype_arg(t, p[3], &dtype)) return NULL;
@@ -465,7 +468,7 @@ value *np_fill(tracer *t, const np_call *c) {
 }
 
 value *np_conj(tracer *t, const np_call *c) {
-  if (c->count != 1) return np_unsupported(t, c, "with out=");
+  if (c->count != 1 || c->kwnames) return np_unsupported(t, c, "with arguments");
   bool is_complex = loom_dtype_is_complex(np_array_of(c->args[0])->type.dtype);
   return is_complex ? np_ufunc_apply(t, "conjugate", c->args, 1, NULL) : c->args[0];
 }
@@ -518,14 +521,32 @@ value *np_copyto(tracer *t, const np_call *c) {
 
 /* ---- choosing ---- */
 
+/* Where the condition is known, what is not chosen was computed all the same, and may have told of
+ * an exception: it stays in the graph as a value that nobody reads. */
+static loom_value where_chosen(tracer *t, loom_value condition, loom_value yes, loom_value no) {
+  const loom_graph *graph = trace_graph(t);
+  if (condition == LOOM_NO_VALUE || yes == LOOM_NO_VALUE || no == LOOM_NO_VALUE)
+    return LOOM_NO_VALUE;
+  int32_t node = graph->values[condition].node;
+  while (node >= 0 && graph->nodes[node].op == LOOM_OP_BROADCAST)
+    node = graph->values[graph->nodes[node].operands[0]].node;
+  if (node < 0 || graph->nodes[node].op != LOOM_OP_CONSTANT)
+    return emit_select(t, condition, yes, no);
+  return emit1(t, LOOM_OP_COPY, graph->nodes[node].attrs[0].bits ? yes : no);
+}
+
 value *np_where(tracer *t, const np_call *c) {
   value *p[3];
   np_operand o[3];
   int rank;
   int64_t dims[LOOM_MAX_RANK], strides[LOOM_MAX_RANK];
   loom_dtype dtype;
-  if (!np_parse(t, c, "condition | x y", p)) return NULL;
-  if (!p[1] && !p[2]) return np_nonzero(t, c);
+  if (!np_parse(t, c, "condition | x y /", p)) return NULL;
+  if (!p[1] && !p[2]) {
+    np_call one = *c;
+    one.count = 1;
+    return np_nonzero(t, &one);
+  }
   if (!p[1] || !p[2]) return np_unsupported(t, c, "with x or y only");
   for (int i = 0; i < 3; i++)
     if (!np_operand_from(t, p[i], &o[i])) return NULL;
@@ -533,7 +554,7 @@ value *np_where(tracer *t, const np_call *c) {
   loom_value v[3];
   for (int i = 0; i < 3; i++)
     v[i] = emit_broadcast_to(t, np_operand_load(t, &o[i], i ? dtype : LOOM_BOOL), rank, dims);
-  loom_value r = emit_select(t, v[0], v[1], v[2]);
+  loom_value r = where_chosen(t, v[0], v[1], v[2]);
   if (r == LOOM_NO_VALUE) return NULL;
   np_array *arrays[3] = {o[0].array, o[1].array, o[2].array};
   np_layout_elementwise(t, arrays, 3, emit_type(t, r), 'K', strides);

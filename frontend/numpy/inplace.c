@@ -86,7 +86,7 @@ value *np_place(tracer *t, const np_call *c) {
 value *np_putmask(tracer *t, const np_call *c) {
   value *p[3];
   np_operand o;
-  if (!np_parse(t, c, "a mask values", p) || !inplace_array(t, c, p[0])) return NULL;
+  if (!np_parse(t, c, "a / mask values", p) || !inplace_array(t, c, p[0])) return NULL;
   np_array *a = np_array_of(p[0]), *mask = np_as_array(t, p[1]);
   if (!mask || !np_operand_from(t, p[2], &o)) return NULL;
   loom_type like = mask->type;

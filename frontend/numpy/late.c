@@ -234,8 +234,8 @@ static value *late_nonzero(tracer *t, const np_call *c, np_array *a) {
 }
 
 value *np_nonzero(tracer *t, const np_call *c) {
-  value *p[3], *items[LOOM_MAX_RANK];
-  if (!np_parse(t, c, "a | x y", p)) return NULL;
+  value *p[1], *items[LOOM_MAX_RANK];
+  if (!np_parse(t, c, "a", p)) return NULL;
   np_array *a = np_as_array(t, p[0]);
   value *all = a ? late_nonzero(t, c, a) : NULL;
   if (!all) return NULL;

@@ -201,7 +201,7 @@ value *np_dot(tracer *t, const np_call *c) {
 
 value *np_inner(tracer *t, const np_call *c) {
   value *p[2];
-  return np_parse(t, c, "a b", p) ? linalg_inner(t, p[0], p[1], NULL, true) : NULL;
+  return np_parse(t, c, "a b /", p) ? linalg_inner(t, p[0], p[1], NULL, true) : NULL;
 }
 
 static value *linalg_flat(tracer *t, value *v) {
@@ -212,7 +212,7 @@ static value *linalg_flat(tracer *t, value *v) {
 
 value *np_vdot(tracer *t, const np_call *c) {
   value *p[2], *l, *r;
-  if (!np_parse(t, c, "a b", p) || !(l = linalg_flat(t, p[0])) || !(r = linalg_flat(t, p[1])))
+  if (!np_parse(t, c, "a b /", p) || !(l = linalg_flat(t, p[0])) || !(r = linalg_flat(t, p[1])))
     return NULL;
   return linalg_inner(t, l, r, NULL, false);
 }

@@ -28,7 +28,7 @@
 enum {
   NUMPY_ALIGNED = 1,   /* aligned for its dtype; always in native byte order */
   NUMPY_WRITEABLE = 2, /* guards: see flags_mask; results and views: writeable */
-  NUMPY_WARNS = 8,     /* views: writing into it warns, as into what np.broadcast_arrays gives */
+  NUMPY_WARNS = 8,     /* writing into it warns, as into what np.broadcast_arrays gives */
   NUMPY_SYMBOLIC =
       16, /* some sizes, strides (in bytes) or the offset are symbolic numbers of the graph */
   NUMPY_PYTHON = 4, /* RECIPE_SCALAR: a Python bool, int or float, not a NumPy scalar */
@@ -74,6 +74,8 @@ bool numpy_array_sizes_differ(PyObject *object, const void *payload, uint32_t *s
 int64_t numpy_array_guarded_size(const void *payload, size_field field, int axis);
 PyObject *numpy_array_words_of(PyObject *object);
 PyObject *numpy_array_scalar(const void *payload, const void *data);
+/* Does writing into the array warn? */
+bool numpy_array_warns(const PyObject *array);
 PyObject *numpy_array_row(const void *payload, const loom_graph *graph, const int64_t *symbols,
                           const void *stack, int64_t i);
 PyObject *numpy_array_view(PyObject *base, const void *payload, const loom_graph *graph,

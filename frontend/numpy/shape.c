@@ -335,11 +335,17 @@ value *np_broadcast_to(tracer *t, const np_call *c) {
 
 /* ---- joins ---- */
 
-static value *concatenate_flat(tracer *t, value **items, Py_ssize_t n) {
+static value *concatenate_flat(tracer *t, const np_call *c, value **items, Py_ssize_t n) {
+  Py_ssize_t numbers = 0;
   for (Py_ssize_t i = 0; i < n; i++) {
-    np_array *a = np_as_array(t, items[i]);
+    np_operand o;
+    if (!np_operand_from(t, items[i], &o)) return NULL;
+    numbers += !o.array;
+    np_array *a = o.array ? o.array : np_as_array(t, items[i]);
     if (!a || !(items[i] = shape_flat(t, a, 'C'))) return NULL;
   }
+  /* There they are weak in promotion, and what does not fit raises or wraps by its own rules. */
+  if (numbers && numbers < n) return np_unsupported(t, c, "of numbers among arrays");
   return items[0];
 }
 
@@ -400,7 +406,7 @@ value *np_concatenate(tracer *t, const np_call *c) {
   if (!items || !arrays || !operands || !nodes) return NULL;
   memcpy(items, tuple->seq.items, sizeof *items * (size_t)n);
   bool flat = p[1] && np_is_none(t, p[1]);
-  if (flat && !concatenate_flat(t, items, n)) return NULL;
+  if (flat && !concatenate_flat(t, c, items, n)) return NULL;
   for (int i = 0; i < n; i++) {
     if (!(arrays[i] = np_as_array(t, items[i]))) return NULL;
     operands[i] =

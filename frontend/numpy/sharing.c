@@ -32,7 +32,7 @@ static value *sharing_of_views(tracer *t, const np_call *c, np_array *a, np_arra
 
 value *np_sharing(tracer *t, const np_call *c) {
   value *p[3];
-  if (!np_parse(t, c, "a b | max_work", p)) return NULL;
+  if (!np_parse(t, c, "a b / | max_work", p)) return NULL;
   np_array *a = np_array_of(p[0]), *b = np_array_of(p[1]);
   if (!a || !b || a->scalar || b->scalar || (!np_is_none(t, p[2]) && !np_known(t, p[2])))
     return np_unsupported(t, c, "of what are not arrays");

@@ -189,7 +189,7 @@ static value *wrap_argument(tracer *t, PyObject *object, const source *s,
   loom_type type;
   int64_t elements[LOOM_MAX_RANK], strides[LOOM_MAX_RANK];
   numpy_array_payload guarded = *p;
-  guarded.flags_mask = NUMPY_ALIGNED | NUMPY_WRITEABLE;
+  guarded.flags_mask = NUMPY_ALIGNED | NUMPY_WRITEABLE | NUMPY_WARNS;
   if (!size_apply_marks(t, object, s) || !np_sizes_read(t, s, &guarded, &type, strides) ||
       !wrap_add_guard(t, GUARD_ARRAY, s, &guarded, sizeof guarded))
     return NULL;
@@ -199,6 +199,7 @@ static value *wrap_argument(tracer *t, PyObject *object, const source *s,
   if (!v) return NULL;
   np_array *a = np_array_of(v);
   a->writeable = p->flags & NUMPY_WRITEABLE;
+  a->warns_on_write = p->flags & NUMPY_WARNS;
   a->storage->source = s;
   a->storage->live = object;
   v->source = s;

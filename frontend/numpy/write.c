@@ -10,7 +10,8 @@
 static bool write_is_plain(PyArrayObject *a, const loom_type *type) {
   if (PyArray_NDIM(a) != type->rank || !numpy_descr_plain(PyArray_DESCR(a))) return false;
   if (PyArray_TYPE(a) != numpy_typenum_from_dtype(type->dtype)) return false;
-  if (!PyArray_ISWRITEABLE(a) || !PyArray_ISALIGNED(a)) return false;
+  if (!PyArray_ISWRITEABLE(a) || !PyArray_ISALIGNED(a) || numpy_array_warns((PyObject *)a))
+    return false;
   for (int i = 0; i < type->rank; i++)
     if (PyArray_DIM(a, i) != type->dims[i]) return false;
   return true;

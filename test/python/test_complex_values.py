@@ -77,3 +77,21 @@ def test_products_have_the_same_bits(text, dtype):
         a, b = (parts[0] + 1j * parts[1]).astype(dtype), (parts[2] + 1j * parts[3]).astype(dtype)
         with np.errstate(all="ignore"):
             assert np.asarray(compiled(a, b)).tobytes() == np.asarray(plain(a, b)).tobytes()
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("number", [3 + 4j, 1, 0, 1e30 + 1e30j, 1e200 + 1e-200j, complex("inf"), complex("nan"), 1e-30j, 1e-200 - 1e-170j], ids=str)
+@pytest.mark.parametrize("text", ["abs(c)", "np.abs(c[::-2])", "c * c", "c + c", "c - c", "np.square(c) + a", "np.exp(c)", "c / c", "np.hypot(c.real, c.imag)",
+                                  "abs(c * c)", "c[0] * c[1]", "abs(c[0] * c[0])", "np.sqrt(c)", "np.angle(c)", "np.where(c == 0, 0, a)"])
+def test_constants(text, number, dtype):
+    """What is computed of constants is left to the library where that would warn, and compiled where not."""
+    with np.errstate(all="ignore"):
+        number = dtype(number)
+    plain = eval(f"lambda a: [c := np.full(4, number), {text}][-1]", {"np": np, "number": number})
+    compiled = frameloom.compile(plain)
+    a = np.ones(4, dtype)
+    want = outcome(lambda: plain(a))
+    for _ in range(2):
+        got = outcome(lambda: compiled(a))
+        assert not differ(want[0][0], got[0][0]) and want[1] == got[1]
+    assert not [row for row in compiled._report()["breaks"] or () if row[0] == 16]
