@@ -631,6 +631,11 @@ bool fuse_leaves(const fuse_state *s, int n, int a, int b) {
   return false;
 }
 
+bool fuse_is_stored(const fuse_state *s, int n, int a, int b) {
+  bool read = s->nodes[n].first_use >= 0;
+  return fuse_leaves(s, n, a, b) || (!read && loom_checks_indices(s->nodes[n].op));
+}
+
 /* A full-size value may leave a reduce group only when it goes by rows. */
 static bool fuse_yields_fit(const fuse_state *s, int a, int b, const fuse_group *g) {
   if (g->kind != FUSE_REDUCE || fuse_rows(&g->space, g->axes)) return true;
@@ -738,7 +743,7 @@ static bool fuse_buffers_fit(const fuse_state *s, int a, int b) {
   if (!s->wide && s->groups[a].count + s->groups[b].count <= FUSE_MAX_BUFFERS / 4) return true;
   for (int k = 0; k < 2; k++)
     for (int n = s->groups[both[k]].head; n >= 0; n = s->nodes[n].next) {
-      outputs += fuse_leaves(s, n, a, b);
+      outputs += fuse_is_stored(s, n, a, b);
       for (intptr_t i = 0; i < mlirOperationGetNumOperands(s->nodes[n].op); i++)
         if (!fuse_count_inputs(s, loom_operand(s->nodes[n].op, i), a, b, seen, &inputs))
           return false;

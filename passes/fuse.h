@@ -100,6 +100,8 @@ MlirValue fuse_insert_copy(MlirOperation before, MlirValue value);
 bool fuse_is_computed(MlirValue value);
 /* Does a value of this node leave groups `a` and `b`? */
 bool fuse_leaves(const fuse_state *s, int n, int a, int b);
+/* Does a kernel of both store the node's value? For what is outside, or only because it raises. */
+bool fuse_is_stored(const fuse_state *s, int n, int a, int b);
 
 /* ---- fuse_inplace.c ---- */
 

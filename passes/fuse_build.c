@@ -74,14 +74,6 @@ static MlirValue fuse_inner(fuse_emit *e, MlirBlock block, loom_map *arguments, 
                               mlirOperationGetLocation(e->terminator));
 }
 
-/* Is the node's value read outside of its group, or must it be computed although nobody reads it?
- */
-static bool fuse_is_yielded(const fuse_state *s, int n) {
-  bool read = s->nodes[n].first_use >= 0;
-  return fuse_leaves(s, n, s->nodes[n].group, s->nodes[n].group) ||
-         (!read && loom_checks_indices(s->nodes[n].op));
-}
-
 static void fuse_clone_body(fuse_emit *e, MlirBlock block) {
   loom_map arguments = {0};
   for (int i = 0; i < e->needed_count; i++) {
@@ -99,7 +91,8 @@ static void fuse_clone_body(fuse_emit *e, MlirBlock block) {
 static intptr_t fuse_yields(const fuse_state *s, int n, MlirValue *out) {
   MlirOperation op = s->nodes[n].op;
   intptr_t count = 0, results = mlirOperationGetNumResults(op);
-  if (s->nodes[n].free || !fuse_is_yielded(s, n)) return 0;
+  int group = s->nodes[n].group;
+  if (s->nodes[n].free || !fuse_is_stored(s, n, group, group)) return 0;
   for (intptr_t i = 0; i < results; i++)
     if (results == 1 || !mlirOpOperandIsNull(mlirValueGetFirstUse(loom_result(op, i))))
       out[count++] = loom_result(op, i);

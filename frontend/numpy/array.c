@@ -85,17 +85,10 @@ bool numpy_descr_plain(const PyArray_Descr *descr) {
          !PyDataType_HASFIELDS((PyArray_Descr *)descr);
 }
 
-/* NPY_ARRAY_WARN_ON_WRITE, the highest bit, which no header of NumPy's shows. */
-#define ARRAY_WARN_ON_WRITE INT32_MIN
-
-bool numpy_array_warns(const PyObject *array) { return FIELDS(array)->flags & ARRAY_WARN_ON_WRITE; }
+bool numpy_array_warns(const PyObject *array) { return FIELDS(array)->flags & NUMPY_WARNS; }
 
 static uint32_t array_flags(const PyArrayObject_fields *a) {
-  uint32_t flags = 0;
-  if (a->flags & NPY_ARRAY_ALIGNED) flags |= NUMPY_ALIGNED;
-  if (a->flags & NPY_ARRAY_WRITEABLE) flags |= NUMPY_WRITEABLE;
-  if (a->flags & ARRAY_WARN_ON_WRITE) flags |= NUMPY_WARNS;
-  return flags;
+  return (uint32_t)(a->flags & (NUMPY_ALIGNED | NUMPY_WRITEABLE | NUMPY_WARNS));
 }
 
 bool numpy_array_describe(PyObject *object, numpy_array_payload *out) {
@@ -121,7 +114,7 @@ bool numpy_array_guard(PyObject *object, const void *payload) {
   const numpy_array_payload *p = payload;
   if (Py_TYPE(object) != &PyArray_Type) return false;
   const PyArrayObject_fields *a = FIELDS(object);
-  if (a->nd != p->nd || ((array_flags(a) ^ p->flags) & p->flags_mask)) return false;
+  if (a->nd != p->nd || (((uint32_t)a->flags ^ p->flags) & p->flags_mask)) return false;
   if (a->descr != array_descrs[p->typenum] &&
       (a->descr->type_num != p->typenum || !numpy_descr_plain(a->descr)))
     return false;
@@ -437,7 +430,7 @@ PyObject *numpy_array_view(PyObject *base, const void *payload, const loom_graph
     Py_DECREF(array);
     return NULL;
   }
-  if (p->flags & NUMPY_WARNS) PyArray_ENABLEFLAGS((PyArrayObject *)array, ARRAY_WARN_ON_WRITE);
+  if (p->flags & NUMPY_WARNS) PyArray_ENABLEFLAGS((PyArrayObject *)array, NUMPY_WARNS);
   return array;
 }
 

@@ -24,11 +24,13 @@
  * ----------------------------------------------------------------------------------------------------
  */
 
-/* Flags of a payload. The guard demands each bit as it is: set or clear. */
+/* Flags of a payload. The guard demands each bit as it is: set or clear. The first three are
+ * NumPy's own bits, so that a guard compares them as they are; the third no header of NumPy's
+ * shows. */
 enum {
-  NUMPY_ALIGNED = 1,   /* aligned for its dtype; always in native byte order */
-  NUMPY_WRITEABLE = 2, /* guards: see flags_mask; results and views: writeable */
-  NUMPY_WARNS = 8,     /* writing into it warns, as into what np.broadcast_arrays gives */
+  NUMPY_ALIGNED = NPY_ARRAY_ALIGNED,     /* for its dtype; always in native byte order */
+  NUMPY_WRITEABLE = NPY_ARRAY_WRITEABLE, /* guards: see flags_mask; results and views */
+  NUMPY_WARNS = INT32_MIN, /* writing into it warns, as into what np.broadcast_arrays gives */
   NUMPY_SYMBOLIC =
       16, /* some sizes, strides (in bytes) or the offset are symbolic numbers of the graph */
   NUMPY_PYTHON = 4, /* RECIPE_SCALAR: a Python bool, int or float, not a NumPy scalar */

@@ -97,3 +97,19 @@ def test_wide_concatenations_of_any_size(count):
             np.testing.assert_allclose(compiled(a, b), function(a, b), rtol=1e-12)
         report = compiled._report()
         assert not report["breaks"] and len(report["entries"]) == 1
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int64, np.float64])
+@pytest.mark.parametrize("operation", [np.power, np.floor_divide, np.add, np.maximum])
+@pytest.mark.parametrize("count", [47, 48, 49, 62, 96, 200])
+def test_scalars_in_turn(count, operation, dtype):
+    """Powers of integers are checked one by one: what a check computes nobody reads, and is stored all the same."""
+    a = (np.arange(count) % 3 + (operation is np.floor_divide)).astype(dtype)
+
+    def in_turn(a):
+        results = [a[0]]
+        for i in range(1, count):
+            results.append(operation(results[-1], a[i]))
+        return (np.array(results),)
+
+    same(in_turn, a)
