@@ -67,7 +67,7 @@ static loom_value ufunc_lcm(tracer *t, const loom_value *in, loom_dtype out) {
 /* max(x, y) + log1p(exp(-|x - y|)), and x + log(2) where they are equal (infinities). exp of what
  * is not positive raises no overflow, so that lanes not chosen raise no flag. NumPy's comparisons
  * of a NaN are invalid operations: inf - inf is one too. */
-static loom_value ufunc_logaddexp_base(tracer *t, const loom_value *in, bool two) {
+static loom_value ufunc_logaddexp_of(tracer *t, const loom_value *in, bool two) {
   loom_value d = emit1(t, LOOM_OP_NEG, emit1(t, LOOM_OP_ABS, emit2(t, LOOM_OP_SUB, in[0], in[1])));
   loom_value r = emit1(t, LOOM_OP_LOG1P, emit1(t, two ? LOOM_OP_EXP2 : LOOM_OP_EXP, d));
   if (two) r = emit2(t, LOOM_OP_MUL, r, ufunc_number(t, in[0], M_LOG2E));
@@ -78,6 +78,13 @@ static loom_value ufunc_logaddexp_base(tracer *t, const loom_value *in, bool two
   r = emit2(t, LOOM_OP_ADD, most, r);
   loom_value same = emit2(t, LOOM_OP_ADD, in[0], ufunc_number(t, in[0], two ? 1.0 : M_LN2));
   return emit_select(t, emit_compare(t, "eq", in[0], in[1]), same, r);
+}
+
+/* Half numbers are rounded once, at the end. */
+static loom_value ufunc_logaddexp_base(tracer *t, const loom_value *in, bool two) {
+  if (emit_type(t, in[0])->dtype != LOOM_F16) return ufunc_logaddexp_of(t, in, two);
+  loom_value wide[2] = {emit_convert(t, in[0], LOOM_F32), emit_convert(t, in[1], LOOM_F32)};
+  return emit_convert(t, ufunc_logaddexp_of(t, wide, two), LOOM_F16);
 }
 
 static loom_value ufunc_logaddexp(tracer *t, const loom_value *in, loom_dtype out) {

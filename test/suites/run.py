@@ -36,11 +36,18 @@ def listed(suite, short):
     return [line.lstrip("+ ") for line in lines if not (short and line.startswith("+"))]
 
 
+class Known(dict):
+    """Reasons by the id of a test, or by that of a test function for all its parameters."""
+
+    def reason(self, name):
+        return self.get(name, self.get(name.split("[")[0]))
+
+
 def known(suite):
-    """Tests that differ for a reason on record: by id."""
+    """Tests that differ for a reason on record."""
     path = HERE / "known" / f"{suite}.txt"
     lines = path.read_text().splitlines() if path.exists() else []
-    return dict(line.split(" | ", 1) for line in lines if line and not line.startswith("#"))
+    return Known(line.split(" | ", 1) for line in lines if line and not line.startswith("#"))
 
 
 def compared(want, got):
@@ -101,7 +108,7 @@ def write_table(path, suite, results, excused, short):
                plain.seconds, compiled.seconds]
         lines.append("| `{}` | {} | {} | {} | {} | {:.0f} | {:.0f} |".format(file, *row))
         totals = [a + b for a, b in zip(totals, row)]
-        reasons += [f"- `{name}`: {excused.get(name, words)}" for name, words in different.items()]
+        reasons += [f"- `{name}`: {excused.reason(name) or words}" for name, words in different.items()]
     lines.append("| **all** | {} | {} | {} | {} | {:.0f} | {:.0f} |".format(*totals))
     lines += ["", "These differ:" if reasons else "No test differs.", ""] + reasons
     path.write_text("\n".join(lines).rstrip() + "\n")
@@ -131,9 +138,9 @@ def main():
                   f"{share(compiled.rows.values(), 'parts')} in parts, {len(found)} differ, {plain.seconds:.1f} s and "
                   f"{compiled.seconds:.1f} s", flush=True)
             for name, words, trace in found:
-                wrong += name not in excused
+                wrong += not excused.reason(name)
                 all_rows.append({"id": name, "file": file, "words": words, "trace": trace})
-                print(f"  {name}: {words}" + (": known" if name in excused else ""))
+                print(f"  {name}: {words}" + (": known" if excused.reason(name) else ""))
                 if options.verbose:
                     print("    " + trace.strip().replace("\n", "\n    "))
             if options.rows:
