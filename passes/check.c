@@ -5,8 +5,8 @@
  * the buffer that its pointer comes from. What does not is written into the launch's frame
  * (graph/check.h), and nothing is touched: a masked access loses the lane, any other goes to spare
  * memory. Each access has a number; `loom.sites` of the module says what they are. A prefetch reads
- * nothing and cannot fail, and the one of what follows the last part of a buffer lies behind it: of
- * it only the pointer is traced.
+ * nothing and cannot fail, but an address outside says that an offset is wrong: it counts as a load
+ * of its first byte.
  *
  * A pointer is traced through address arithmetic, selects and what loops carry to a pointer of the
  * launch, to the parameters, the scratch memory or the stack. One that cannot be is an error, and
@@ -78,7 +78,7 @@ static MlirBlock check_body(MlirOperation op, intptr_t region) {
 
 static const struct check_kind {
   const char *name, *what;
-  int pointer, mask, value; /* operands; value -1: the result, mask -1: none */
+  int pointer, mask, value; /* operands; value -1: the result, -2: a byte; mask -1: none */
 } check_kinds[] = {
     {"llvm.load", "load", 0, -1, -1},
     {"llvm.store", "store", 1, -1, 0},
@@ -86,7 +86,7 @@ static const struct check_kind {
     {"llvm.intr.masked.store", "store", 1, 2, 0},
     {"llvm.intr.masked.gather", "gather", 0, 1, -1},
     {"llvm.intr.masked.scatter", "scatter", 1, 2, 0},
-    {"llvm.intr.prefetch", "prefetch", 0, -1, -1},
+    {"llvm.intr.prefetch", "prefetch", 0, -1, -2},
 };
 
 static const struct check_kind *check_kind_of(MlirOperation op) {
@@ -117,6 +117,7 @@ static int64_t check_bytes(MlirType type) {
 }
 
 static MlirType check_type(MlirOperation op, const struct check_kind *kind) {
+  if (kind->value == -2) return mlirIntegerTypeGet(mlirOperationGetContext(op), 8);
   return mlirValueGetType(kind->value < 0 ? loom_result(op, 0) : loom_operand(op, kind->value));
 }
 
@@ -384,7 +385,6 @@ static bool check_access(check_function *f, MlirOperation op) {
   MlirLocation loc = mlirOperationGetLocation(op);
   check_base *base = check_trace(f, loom_operand(op, kind->pointer));
   if (!base) return loom_emit_error(loc, "which buffer a %s accesses cannot be told", kind->what);
-  if (strcmp(kind->what, "prefetch") == 0) return true;
   MlirType type = check_type(op, kind);
   int64_t bytes = check_bytes(kind->mask < 0 ? type : lane_element(type));
   if (bytes <= 0 || bytes > LOOM_CHECK_SPARE || (kind->mask >= 0 && !mlirTypeIsAVector(type)))

@@ -480,19 +480,27 @@ static void conv_tile_add(lower *l, const conv_job *job, const MlirValue *sums) 
 #define CONV_PREFETCHES 12
 
 /* Fetches the run's weights of the next tile: a run of each row is short, and the next one far
- * away, so that no hardware foresees them. */
-static void conv_prefetch(lower *l, const conv_plan *p, MlirValue weights) {
+ * away, so that no hardware foresees them. Behind the last tile its own are fetched again: what is
+ * fetched is in the array. */
+static void conv_prefetch(lower *l, const conv_job *job, MlirValue weights) {
+  const conv_plan *p = job->p;
   int64_t size = (int64_t)loom_dtype_size(p->dtype), row = p->weight_row * size;
-  int64_t low = p->weight_step < 0 ? (p->run - 1) * p->weight_step * size : 0;
+  int64_t step = p->weight_step * size, rows = (p->mr - 1) * row;
+  int64_t low = step < 0 ? (p->run - 1) * step : 0;
+  int64_t last = rows + (p->run - 1) * (step < 0 ? -step : step) + size - 1;
   if (row < 0 || row > CONV_LINE_BYTES * 2) return;
+  MlirValue next = alone_op(l, "arith.addi", job->row0, p->mr);
+  next = alone_op(l, "arith.minsi", next, p->rows - p->mr);
+  next = alone_op(l, "arith.muli", alone_op2(l, "arith.subi", next, job->row0), row);
+  weights = alone_address(l, weights, next, LOOM_U8);
   loom_builder b = alone_here(l);
   MlirType i32 = mlirIntegerTypeGet(b.ctx, 32);
   loom_named attrs[3] = {{"rw", mlirIntegerAttrGet(i32, 0)},
                          {"hint", mlirIntegerAttrGet(i32, 3)},
                          {"cache", mlirIntegerAttrGet(i32, 1)}};
   for (int64_t i = 0; i < CONV_PREFETCHES && i * CONV_LINE_BYTES < p->mr * row; i++) {
-    MlirValue at = alone_const(l, low + p->mr * row + i * CONV_LINE_BYTES);
-    at = alone_address(l, weights, at, LOOM_U8);
+    int64_t line = i * CONV_LINE_BYTES < last ? i * CONV_LINE_BYTES : last;
+    MlirValue at = alone_address(l, weights, alone_const(l, low + line), LOOM_U8);
     b = alone_here(l);
     loom_build(&b, "llvm.intr.prefetch", 1, &at, 0, NULL, 3, attrs);
   }
@@ -503,7 +511,7 @@ static void conv_run(lower *l, void *user, const MlirValue *carried, MlirValue *
   conv_job *job = user;
   const conv_plan *p = job->p;
   int count = p->mr * p->nv;
-  conv_prefetch(l, p, carried[count]);
+  conv_prefetch(l, job, carried[count]);
   lower_for(l, alone_const(l, 0), alone_const(l, p->run), alone_const(l, 1), CONV_DEPTH, count + 2,
             carried, conv_step, job, next);
   next[count] = alone_address(l, carried[count], alone_const(l, p->weight_run), p->dtype);

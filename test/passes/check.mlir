@@ -55,6 +55,26 @@ module attributes {loom.check} {
 
 // -----
 
+// What is fetched ahead has to lie in its buffer, too.
+// CHECK: loom.site_buffers = array<i64: 1, 0>, loom.site_bytes = array<i64: 1, 4>
+// CHECK-SAME: "prefetch of 1 bytes in kernel ahead,
+// CHECK: %[[GOOD:[a-z0-9_]+]] = arith.select %{{.*}} : !llvm.ptr
+// CHECK: "llvm.intr.prefetch"(%[[GOOD]])
+module {
+  func.func @ahead(%b: !llvm.ptr, %p: !llvm.ptr, %s: !llvm.ptr, %begin: i64, %end: i64) -> i32 {
+    %one = arith.constant 1 : i64
+    %x = llvm.load %b : !llvm.ptr -> !llvm.ptr
+    %at = llvm.getelementptr %b[%one] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
+    %y = llvm.load %at : !llvm.ptr -> !llvm.ptr
+    %q = llvm.getelementptr %y[%end] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+    "llvm.intr.prefetch"(%q) <{cache = 1 : i32, hint = 3 : i32, rw = 0 : i32}> : (!llvm.ptr) -> ()
+    %v = llvm.load %x : !llvm.ptr -> i32
+    return %v : i32
+  }
+}
+
+// -----
+
 module {
   func.func @integers(%b: !llvm.ptr, %p: !llvm.ptr, %s: !llvm.ptr, %begin: i64, %end: i64) -> i32 {
     // expected-error @below {{'llvm.inttoptr' on pointers cannot be checked}}

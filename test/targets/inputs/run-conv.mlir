@@ -65,3 +65,10 @@ func.func @narrow(%x: tensor<2x4x8x8xf32>, %w: tensor<2x2x3x3xf32>, %y: tensor<1
   %1 = loom.convolution %y, %v strides = [2, 2] padding = [1, 1, 1, 1] dilation = [1, 1] groups = 1 : (tensor<1x2x4x3xf32>, tensor<4x2x3x4xf32>) -> tensor<1x4x2x1xf32>
   return %0, %1 : tensor<2x2x2x1xf32>, tensor<1x4x2x1xf32>
 }
+// Weights whose windows are short lines, forwards and backwards: those of the next tile are fetched ahead.
+func.func @fetched(%x: tensor<2x6x12x12xf32>, %w: tensor<29x6x3x3xf32> {loom.strides = array<i64: 9, 261, 3, 1>}) -> (tensor<2x29x10x10xf32>, tensor<2x29x10x10xf32>) {
+  %r = loom.slice %w starts = [0, 0, 2, 2] sizes = [29, 6, 3, 3] steps = [1, 1, -1, -1] : (tensor<29x6x3x3xf32>) -> tensor<29x6x3x3xf32>
+  %0 = loom.convolution %x, %w strides = [1, 1] padding = [0, 0, 0, 0] dilation = [1, 1] groups = 1 : (tensor<2x6x12x12xf32>, tensor<29x6x3x3xf32>) -> tensor<2x29x10x10xf32>
+  %1 = loom.convolution %x, %r strides = [1, 1] padding = [0, 0, 0, 0] dilation = [1, 1] groups = 1 : (tensor<2x6x12x12xf32>, tensor<29x6x3x3xf32>) -> tensor<2x29x10x10xf32>
+  return %0, %1 : tensor<2x29x10x10xf32>, tensor<2x29x10x10xf32>
+}
