@@ -24,7 +24,7 @@
   (1ul << 30) /* MLIR recurses on nested types and regions; only touched pages cost */
 
 typedef struct compile_job {
-  const char *input, *output, *emit, *target, *header, *name;
+  const char *input, *output, *emit, *target, *header, *name, *check;
   loom_target_options options;
   const loom_bytes *text;
   const loom_target *machine;
@@ -178,6 +178,8 @@ static void compile_rename(MlirModule module, const char *prefix) {
 static bool compile_program(compile_job *job, MlirModule module) {
   MlirOperation plan = compile_find(module, "loom.plan");
   bool x86 = job->machine == &loom_target_x86, ok = true;
+  if (!plan.ptr && job->check)
+    return compile_error(job->input, "has no function: nothing knows the bounds of its buffers");
   if (!plan.ptr)
     return !job->header ||
            compile_error(job->input, "has no function: there is no header to write");
@@ -204,12 +206,17 @@ static bool compile_passes(compile_job *job, MlirModule module) {
     return compile_error(job->input, err.message);
   loom_set_attr(op, "loom.target", loom_attr_str(ctx, job->machine->name));
   loom_set_attr(op, "loom.vector", loom_attr_i64(ctx, cpu.vector_bits / 8));
+  if (job->check) loom_set_attr(op, "loom.check", mlirUnitAttrGet(ctx));
   MlirPassManager manager = mlirPassManagerCreate(ctx);
-  loom_add_cpu_pipeline(mlirPassManagerGetAsOpPassManager(manager));
+  MlirOpPassManager passes = mlirPassManagerGetAsOpPassManager(manager);
+  loom_add_lower_pipeline(passes);
+  if (job->check) loom_add_check_passes(passes);
+  loom_add_llvm_passes(passes);
   bool ok = mlirLogicalResultIsSuccess(mlirPassManagerRunOnOp(manager, op));
   mlirPassManagerDestroy(manager);
   mlirOperationRemoveAttributeByName(op, loom_str("loom.target"));
   mlirOperationRemoveAttributeByName(op, loom_str("loom.vector"));
+  mlirOperationRemoveAttributeByName(op, loom_str("loom.check"));
   return ok;
 }
 
@@ -272,7 +279,7 @@ static void *compile_main(void *user) {
 
 /* ---- options ---- */
 
-enum { OPTION_EMIT = 256, OPTION_TARGET, OPTION_CPU, OPTION_HEADER, OPTION_NAME };
+enum { OPTION_EMIT = 256, OPTION_TARGET, OPTION_CPU, OPTION_HEADER, OPTION_NAME, OPTION_CHECK };
 
 static const struct argp_option compile_options[] = {
     {"output", 'o', "FILE", 0, "where to write (default -: standard output)", 0},
@@ -281,6 +288,8 @@ static const struct argp_option compile_options[] = {
     {"mcpu", OPTION_CPU, "NAME", 0, "native (default), or a CPU of the target", 0},
     {"emit-header", OPTION_HEADER, "FILE", 0, "also write a C header of the entry points", 0},
     {"name", OPTION_NAME, "NAME", 0, "C name of the function (default: its own, or the file's)", 0},
+    {"check", OPTION_CHECK, "KIND", 0, "bounds: compare every access with the bounds of its array",
+     0},
     {0}};
 
 static error_t compile_option(int key, char *value, struct argp_state *state) {
@@ -292,6 +301,7 @@ static error_t compile_option(int key, char *value, struct argp_state *state) {
   case OPTION_CPU: job->options.cpu = value; break;
   case OPTION_HEADER: job->header = value; break;
   case OPTION_NAME: job->name = value; break;
+  case OPTION_CHECK: job->check = value; break;
   case ARGP_KEY_ARG:
     if (job->input) return ARGP_ERR_UNKNOWN;
     job->input = value;
@@ -312,6 +322,10 @@ static bool compile_check(compile_job *job) {
   if (!job->machine) return compile_error(job->target, "is no target");
   if (job->machine == &loom_target_nvptx && job->kind == LOOM_EMIT_OBJECT)
     return compile_error("--emit=obj", "nvptx has no objects: use --emit=asm");
+  if (job->check && strcmp(job->check, "bounds") != 0)
+    return compile_error(job->check, "is no check: there is bounds");
+  if (job->check && job->machine != &loom_target_x86)
+    return compile_error(job->target, "kernels for a GPU cannot be checked");
   if (!job->input) return compile_error("no input", "give a file, or - for standard input");
   return true;
 }

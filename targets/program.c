@@ -77,7 +77,7 @@ static bool program_varies(MlirOperation main, int64_t number) {
 }
 
 bool loom_program_workspace(MlirOperation plan, int64_t *out) {
-  *out = program_workspace(plan);
+  *out = loom_num_add(program_workspace(plan), program_check_bytes(plan));
   return !program_varies(plan, *out) ||
          loom_emit_error(mlirOperationGetLocation(plan),
                          "the memory of a loop's body depends on the loop's index");
@@ -207,7 +207,8 @@ static void program_visit_runs(MlirOperation plan, void (*visit)(void *user, int
  */
 static uint8_t *program_needed(MlirOperation plan, bool entry) {
   /* First, since these may append to the table of expressions. */
-  int64_t bytes_needed = entry ? program_arena(plan) : program_workspace(plan);
+  int64_t bytes_needed = program_arena(plan);
+  if (!entry) bytes_needed = loom_num_add(program_workspace(plan), program_check_bytes(plan));
   program_visit_runs(plan, program_ignore, NULL);
   uint8_t *needed = calloc(1, loom_sizes() ? loom_sizes()->expr_count + 1u : 1);
   if (!needed) return NULL;
@@ -215,6 +216,7 @@ static uint8_t *program_needed(MlirOperation plan, bool entry) {
   if (!entry) return needed;
   loom_walk_block(program_block(plan), program_need_op, needed);
   program_visit_runs(plan, program_visit, needed);
+  program_check_numbers(plan, program_visit, needed);
   MlirAttribute bytes = loom_get_attr(plan, "bytes");
   for (intptr_t i = 0; bytes.ptr && i < mlirDenseArrayGetNumElements(bytes); i++)
     program_need(needed, mlirDenseI64ArrayGetElement(bytes, i));
@@ -290,6 +292,7 @@ static void program_call(program_writer *w, MlirOperation op, MlirStringRef kern
           "%%t%d = llvm.or %%t%d, %%r%d : i32\n",
           step, w->name, (int)kernel.length, kernel.data, loom_get_i64(op, "stage", 0), step, step,
           step + 1, step, step);
+  program_check_after(w);
 }
 
 static bool program_launch(program_writer *w, MlirOperation op) {
@@ -300,6 +303,7 @@ static bool program_launch(program_writer *w, MlirOperation op) {
     return loom_emit_error(mlirOperationGetLocation(op), "a malformed launch");
   int32_t buffers = mlirDenseI32ArrayGetElement(sizes, 0);
   int n;
+  if (!program_check_before(w, op, buffers)) return false;
   for (int32_t i = 0; i < mlirOperationGetNumOperands(op); i++) {
     bool ok = program_pointer(w, loom_operand(op, i), &n) &&
               (i < buffers || program_scalar(w->text, loom_operand(op, i), n));
@@ -393,22 +397,25 @@ static void program_own_sizes(program_writer *w, bool sized) {
 }
 
 static void program_head(program_writer *w, bool entry) {
-  bool sized = !entry || program_is_sized(w->plan);
+  bool sized = !entry || program_is_sized(w->plan), checked = program_is_checked(w->plan);
   MlirStringRef plan = loom_get_str(w->plan, "sym_name");
   if (entry)
     fprintf(w->text, "llvm.func @%s(%s", w->name, sized ? "%given: !llvm.ptr, " : "");
   else
-    fprintf(w->text, "llvm.func internal @%s_%.*s(%%sizes: !llvm.ptr, ", w->name, (int)plan.length,
-            plan.data);
+    fprintf(w->text, "llvm.func internal @%s_%.*s(%s%%sizes: !llvm.ptr, ", w->name,
+            (int)plan.length, plan.data, checked ? "%frame: !llvm.ptr, " : "");
   fprintf(w->text,
-          "%%inputs: !llvm.ptr, %%outputs: !llvm.ptr, %%work: !llvm.ptr) -> i32 {\n"
+          "%%inputs: !llvm.ptr, %%outputs: !llvm.ptr, %%%s: !llvm.ptr) -> i32 {\n"
           "%%t0 = llvm.mlir.constant(0 : i32) : i32\n"
           "%%zero = llvm.mlir.constant(0 : i64) : i64\n"
           "%%one = llvm.mlir.constant(1 : i64) : i64\n"
           "%%count = llvm.mlir.constant(%d : i64) : i64\n"
-          "%%buffers = llvm.alloca %%count x !llvm.ptr : (i64) -> !llvm.ptr\n"
           "%%params = llvm.alloca %%count x i64 : (i64) -> !llvm.ptr\n",
-          program_longest(w->plan));
+          entry && checked ? "frame" : "work", program_longest(w->plan));
+  if (checked)
+    program_check_head(w->text, entry);
+  else
+    fprintf(w->text, "%%buffers = llvm.alloca %%count x !llvm.ptr : (i64) -> !llvm.ptr\n");
   if (entry) program_own_sizes(w, sized);
   int lists = program_run_longest(w->plan);
   if (lists)
@@ -437,7 +444,7 @@ static bool program_function(FILE *text, MlirOperation plan, const char *name, b
 
 /* int64_t <name>_workspace(const int64_t *sizes) */
 static bool program_workspace_text(FILE *text, MlirOperation plan, const char *name) {
-  int64_t bytes = program_workspace(plan);
+  int64_t bytes = loom_num_add(program_workspace(plan), program_check_bytes(plan));
   uint8_t *needed = program_needed(plan, false);
   if (!needed) return loom_emit_error(mlirOperationGetLocation(plan), "out of memory");
   fprintf(text,
@@ -452,13 +459,15 @@ static bool program_workspace_text(FILE *text, MlirOperation plan, const char *n
   return true;
 }
 
-static bool program_text(MlirOperation main, const char *name, char **out, size_t *size) {
+static bool program_text(MlirOperation main, MlirAttribute sites, const char *name, char **out,
+                         size_t *size) {
   FILE *text = open_memstream(out, size);
   if (!text) return loom_emit_error(mlirOperationGetLocation(main), "out of memory");
   fprintf(text, "module {\n");
   for (MlirOperation plan = main; plan.ptr; plan = program_next(plan))
     program_declare(text, main, plan, name);
   bool ok = !program_is_sized(main) || program_workspace_text(text, main, name);
+  if (program_is_checked(main)) program_check_text(text, sites, name);
   for (MlirOperation plan = main; plan.ptr && ok; plan = program_next(plan))
     ok = program_function(text, plan, name, mlirOperationEqual(plan, main));
   fprintf(text, "}\n");
@@ -467,22 +476,33 @@ static bool program_text(MlirOperation main, const char *name, char **out, size_
   return ok;
 }
 
-/* Takes the functions with a body out of a parsed module: what comes before are declarations. */
+/* Takes tables and the functions with a body out of a parsed module: others are declarations. */
 static void program_take(MlirModule from, MlirModule to) {
   MlirOperation op = mlirBlockGetFirstOperation(mlirModuleGetBody(from)), next;
   for (; op.ptr; op = next) {
     next = mlirOperationGetNextInBlock(op);
-    if (mlirBlockIsNull(mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0)))) continue;
+    bool body = !mlirBlockIsNull(mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0)));
+    if (!body && !loom_is(op, "llvm.mlir.global")) continue;
     mlirOperationRemoveFromParent(op);
     mlirBlockAppendOwnedOperation(mlirModuleGetBody(to), op);
   }
+}
+
+/* What the accesses of checked kernels are; the module loses it. */
+static MlirAttribute program_take_sites(MlirOperation module) {
+  static const char *const names[] = {"loom.sites", "loom.site_buffers", "loom.site_bytes"};
+  MlirAttribute sites = loom_get_attr(module, "loom.sites");
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    mlirOperationRemoveAttributeByName(module, loom_str(names[i]));
+  return sites;
 }
 
 bool loom_program_entry(MlirModule module, MlirOperation plan, const char *name) {
   char *text = NULL;
   size_t size = 0;
   int64_t bytes;
-  bool ok = loom_program_workspace(plan, &bytes) && program_text(plan, name, &text, &size);
+  MlirAttribute sites = program_take_sites(mlirModuleGetOperation(module));
+  bool ok = loom_program_workspace(plan, &bytes) && program_text(plan, sites, name, &text, &size);
   if (ok) {
     MlirModule made =
         mlirModuleCreateParse(mlirOperationGetContext(plan), mlirStringRefCreate(text, size));

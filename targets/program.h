@@ -9,8 +9,8 @@
 
 /* Appends `int <name>(const void *const *inputs, void *const *outputs, void *workspace)` to a module of the LLVM
  * dialect: it runs the launches of `plan` one after another. With symbolic sizes (loom_sizes() of the module) it takes
- * `const int64_t *sizes` first, and `int64_t <name>_workspace(const int64_t *sizes)` comes with it. False after a
- * diagnostic. */
+ * `const int64_t *sizes` first, and `int64_t <name>_workspace(const int64_t *sizes)` comes with it; with kernels that
+ * are checked `const char *<name>_violation(const void *workspace, const void **address)`. False after a diagnostic. */
 bool loom_program_entry(MlirModule module, MlirOperation plan, const char *name);
 /* The C header of that function and of the kernels' stages. malloc'ed text. */
 bool loom_program_header(MlirOperation plan, const char *name, loom_bytes *out);

@@ -181,12 +181,14 @@ static void control_put_number(program_writer *w, const char *list, intptr_t ind
 /* The status that a region returns joins the newest one. */
 static void control_call(program_writer *w, MlirOperation region, const char *work) {
   MlirStringRef name = loom_get_str(region, "sym_name");
+  bool checked = program_is_checked(w->plan);
   int step = w->step++;
   fprintf(w->text,
-          "%%r%d = llvm.call @%s_%.*s(%%sizes, %%reads, %%writes, %%%s) : "
-          "(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32\n"
+          "%%r%d = llvm.call @%s_%.*s(%s%%sizes, %%reads, %%writes, %%%s) : "
+          "(%s!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32\n"
           "%%t%d = llvm.or %%t%d, %%r%d : i32\n",
-          step, w->name, (int)name.length, name.data, work, step + 1, step, step);
+          step, w->name, (int)name.length, name.data, checked ? "%frame, " : "", work,
+          checked ? "!llvm.ptr, " : "", step + 1, step, step);
 }
 
 static bool control_no_memory(MlirOperation op) {
@@ -379,8 +381,8 @@ static void control_ask(program_writer *w, const control_loop *l) {
           "%%none%d = llvm.mlir.constant(0 : i32) : i32\n"
           "%%well%d = llvm.icmp \"eq\" %%seen%d, %%none%d : i32\n"
           "%%go%d = llvm.and %%test%d, %%well%d : i1\n",
-          l->id, LOOM_STATUS_INDEX, l->id, status, l->id, l->id, l->id, l->id, l->id, l->id, l->id,
-          l->id);
+          l->id, LOOM_STATUS_INDEX | LOOM_STATUS_BOUNDS, l->id, status, l->id, l->id, l->id, l->id,
+          l->id, l->id, l->id, l->id);
 }
 
 static void control_iteration(program_writer *w, const control_loop *l) {

@@ -129,7 +129,7 @@ bool loom_program_header(MlirOperation plan, const char *name, loom_bytes *out) 
           "/* Bytes of `workspace`, which is 64-byte aligned; each running call needs one of its "
           "own. */\n",
           upper, upper);
-  bool sized = program_is_sized(plan);
+  bool sized = program_is_sized(plan), checked = program_is_checked(plan);
   if (sized)
     fprintf(file, "int64_t %s_workspace(const int64_t *sizes);\n", name);
   else
@@ -147,12 +147,22 @@ bool loom_program_header(MlirOperation plan, const char *name, loom_bytes *out) 
   fprintf(file,
           " *\n * Pointers are to element [0, ..., 0]; outputs overlap nothing. Returns 0, or a "
           "union of 1 (an integer"
-          "\n * was divided by zero), 2 (an integer division overflowed) and 256 (an index was out "
+          "\n * was divided by zero), 2 (an integer division overflowed)%s 256 (an index was out "
           "of bounds: outputs are"
-          "\n * not valid). */\n"
+          "\n * not valid)%s. */\n"
           "int %s(%sconst void *const *inputs, void *const *outputs, void *workspace);\n\n",
+          checked ? "," : " and",
+          checked ? "\n * and 8192 (compiled code went beyond an array: outputs are not valid)"
+                  : "",
           name, sized ? "const int64_t *sizes, " : "");
-  program_stages(file, plan, name);
+  if (checked)
+    fprintf(file,
+            "/* What went beyond an array first in the call that had this workspace, and where "
+            "(unless\n * `address` is NULL). NULL: nothing did. */\n"
+            "const char *%s_violation(const void *workspace, const void **address);\n",
+            name);
+  else
+    program_stages(file, plan, name);
   fprintf(file, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
   if (fclose(file) != 0) return loom_emit_error(mlirOperationGetLocation(plan), "out of memory");
   *out = (loom_bytes){(uint8_t *)text, size};

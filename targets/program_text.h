@@ -46,6 +46,24 @@ bool program_pointer(program_writer *w, MlirValue value, int *out);
 /* Moves bytes between two values that are pointers, unless these are equal. */
 void program_move(program_writer *w, const char *from, const char *to, int64_t bytes);
 
+/* ---- program_check.c ---- */
+
+/* Do the plan's kernels compare what they access with the bounds in a frame? */
+bool program_is_checked(MlirOperation plan);
+/* Bytes at the workspace's beginning: the frame and the spare memory. */
+int64_t program_check_bytes(MlirOperation plan);
+/* Calls `visit` with each number that the bounds of a plan's arguments are. */
+void program_check_numbers(MlirOperation plan, void (*visit)(void *user, int64_t number),
+                           void *user);
+/* What a function begins with: the array of buffers; the entry clears the frame, too. */
+void program_check_head(FILE *text, bool entry);
+/* The bounds of a launch. False after a diagnostic. */
+bool program_check_before(program_writer *w, MlirOperation launch, int32_t buffers);
+/* The status, once the launch has returned. */
+void program_check_after(program_writer *w);
+/* The function that tells what was accessed. `sites`: texts by number. */
+void program_check_text(FILE *text, MlirAttribute sites, const char *name);
+
 /* ---- program_control.c ---- */
 
 /* Bytes that a run needs beyond the arena. */

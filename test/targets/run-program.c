@@ -17,20 +17,36 @@ static MlirOperation first_plan(MlirModule module) {
   return op;
 }
 
-static bool lower(MlirModule module, const loom_target_cpu *cpu) {
+static bool lower(MlirModule module, const loom_target_cpu *cpu, bool check) {
   MlirOperation op = mlirModuleGetOperation(module);
   MlirContext ctx = mlirOperationGetContext(op);
   loom_set_attr(op, "loom.target", loom_attr_str(ctx, "x86"));
   loom_set_attr(op, "loom.vector", loom_attr_i64(ctx, cpu->vector_bits / 8));
+  if (check) loom_set_attr(op, "loom.check", mlirUnitAttrGet(ctx));
   MlirPassManager manager = mlirPassManagerCreate(ctx);
-  loom_add_cpu_pipeline(mlirPassManagerGetAsOpPassManager(manager));
+  MlirOpPassManager passes = mlirPassManagerGetAsOpPassManager(manager);
+  loom_add_lower_pipeline(passes);
+  if (check) loom_add_check_passes(passes);
+  loom_add_llvm_passes(passes);
   bool ok = mlirLogicalResultIsSuccess(mlirPassManagerRunOnOp(manager, op));
   mlirPassManagerDestroy(manager);
   return ok;
 }
 
+static void shrink(MlirOperation plan, run_program_check *check) {
+  int64_t extents[256];
+  int at = check->shrunk;
+  intptr_t count = loom_get_i64s(plan, "loom.extents", extents, 256);
+  check->bounds = at < count && at < 256 && extents[at | 1] > 0;
+  if (!check->bounds) return;
+  extents[at | 1]--;
+  if (!(at & 1)) extents[at]++;
+  loom_set_attr(plan, "loom.extents",
+                loom_attr_i64s(mlirOperationGetContext(plan), count, extents));
+}
+
 /* Kernels keep their names: there is one program only. */
-static bool entry(MlirModule module, int64_t *bytes) {
+static bool entry(MlirModule module, run_program_check *check, int64_t *bytes) {
   MlirOperation op = mlirModuleGetOperation(module), plan = first_plan(module);
   bool ok = loom_sizes_enter(op);
   for (MlirOperation f = mlirBlockGetFirstOperation(mlirModuleGetBody(module)); f.ptr;
@@ -41,6 +57,7 @@ static bool entry(MlirModule module, int64_t *bytes) {
     snprintf(name, sizeof name, "program_%.*s", (int)own.length, own.data);
     loom_set_attr(f, "sym_name", loom_attr_str(mlirOperationGetContext(op), name));
   }
+  if (ok && plan.ptr && check->shrunk >= 0) shrink(plan, check);
   ok = ok && plan.ptr && loom_program_workspace(plan, bytes) &&
        loom_program_entry(module, plan, "program");
   while ((plan = first_plan(module)).ptr)
@@ -66,6 +83,7 @@ static bool emit(MlirModule module, const loom_target_options *options, run_prog
   if (ok) {
     out->entry = find(out, &entries, "program");
     out->workspace = find(out, &entries, "program_workspace");
+    out->violation = find(out, &entries, "program_violation");
     ok = out->entry || loom_fail(err, "no entry");
   }
   loom_entries_fini(&entries);
@@ -74,7 +92,8 @@ static bool emit(MlirModule module, const loom_target_options *options, run_prog
   return ok;
 }
 
-bool run_program_make(const loom_graph *graph, const char *cpu, run_program *out, loom_error *err) {
+bool run_program_make(const loom_graph *graph, const char *cpu, run_program_check *check,
+                      run_program *out, loom_error *err) {
   loom_target_options options = {.cpu = cpu};
   loom_target_cpu resolved;
   memset(out, 0, sizeof *out);
@@ -88,8 +107,8 @@ bool run_program_make(const loom_graph *graph, const char *cpu, run_program *out
   mlirContextLoadAllAvailableDialects(ctx);
   MlirModule module = {NULL};
   bool ok = loom_import(ctx, graph, &module, err) &&
-            (lower(module, &resolved) || loom_fail(err, "the pipeline failed")) &&
-            (entry(module, &out->bytes) || loom_fail(err, "no program")) &&
+            (lower(module, &resolved, check->wanted) || loom_fail(err, "the pipeline failed")) &&
+            (entry(module, check, &out->bytes) || loom_fail(err, "no program")) &&
             emit(module, &options, out, err);
   if (module.ptr) mlirModuleDestroy(module);
   mlirContextDestroy(ctx);
@@ -97,19 +116,26 @@ bool run_program_make(const loom_graph *graph, const char *cpu, run_program *out
 }
 
 int run_program_call(const run_program *p, const int64_t *sizes, const void *const *inputs,
-                     void *const *outputs) {
+                     void *const *outputs, loom_error *err) {
+  const char *(*violation)(const void *, const void **);
   int (*plain)(const void *const *, void *const *, void *);
   int (*sized)(const int64_t *, const void *const *, void *const *, void *);
   int64_t (*workspace)(const int64_t *);
   memcpy(&plain, &p->entry, sizeof plain);
   memcpy(&sized, &p->entry, sizeof sized);
   memcpy(&workspace, &p->workspace, sizeof workspace);
+  memcpy(&violation, &p->violation, sizeof violation);
   int64_t bytes = p->workspace ? workspace(sizes) : p->bytes;
   void *memory = aligned_alloc(64, ((size_t)bytes + 127) / 64 * 64);
   if (!memory) return -1;
   memset(memory, 0x5a, (size_t)bytes);
   int status =
       p->workspace ? sized(sizes, inputs, outputs, memory) : plain(inputs, outputs, memory);
+  const void *address = NULL;
+  const char *text = p->violation ? violation(memory, &address) : NULL;
+  if (text || status & (int)LOOM_STATUS_BOUNDS)
+    loom_fail(err, "status %d, %s at %p", status, text ? text : "nothing", address);
+  if (text && (!(status & (int)LOOM_STATUS_BOUNDS) || violation(memory, NULL) != text)) status = -2;
   free(memory);
   return status;
 }

@@ -6,9 +6,9 @@
  * with -T without the interpreter, for large sizes. With -s, every size of an input that is at
  * least 2 becomes a symbol first, and one plan runs for several values of them; a function whose
  * meaning is bound to its sizes is "static". With -c, as loom-compile does: one C function without
- * the runtime. With -b, kernels are checked: every access is compared with the bounds of its
- * buffer; with -B, also with bounds that are too narrow by a byte, which has to stop the run.
- * FRAMELOOM_TRACE=dir keeps the stages.
+ * the runtime; of it -B shrinks the arguments. With -b, kernels are checked: every access is
+ * compared with the bounds of its buffer; with -B, also with bounds that are too narrow by a byte,
+ * which has to stop the run. FRAMELOOM_TRACE=dir keeps the stages.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -291,7 +291,10 @@ static bool run(run_case *c, const loom_plan *plan, bool timed) {
   for (uint32_t i = 0; i < c->graph.output_count; i++)
     outputs[i] = c->outputs[i].buffer.data;
   if (c->program) {
-    int status = run_program_call(c->program, c->symbols, (const void *const *)inputs, outputs);
+    c->err.message[0] = 0;
+    int status =
+        run_program_call(c->program, c->symbols, (const void *const *)inputs, outputs, &c->err);
+    if (status > 0 && (status & (int)LOOM_STATUS_BOUNDS)) return false;
     return !(status & ~3) || loom_fail(&c->err, "the program returned %d", status);
   }
   loom_violation violation;
@@ -557,11 +560,11 @@ static bool test_symbolic(run_case *c, bool timed) {
 }
 
 /* One C function; what is meant for a host or is late in its size has none. */
-static bool test_program(run_case *c) {
+static bool test_program_with(run_case *c, run_program_check *check) {
   run_program program;
   c->program = &program;
-  printf("%s: %u ops  ", c->name, c->graph.node_count);
-  bool good = run_program_make(&c->graph, cpu, &program, &c->err);
+  bool good = run_program_make(&c->graph, cpu, check, &program, &c->err);
+  if (check->shrunk >= 0 && !check->bounds) good = false;
   for (int64_t t = 0; good && t < (c->graph.symbol_count ? 4 : 1); t++) {
     for (uint32_t i = 0; i < c->graph.symbol_count; i++)
       c->symbols[i] = i ? 0 : 1 + 37 * t * t;
@@ -569,6 +572,21 @@ static bool test_program(run_case *c) {
   }
   run_program_fini(&program);
   return good;
+}
+
+static bool test_program(run_case *c) {
+  run_program_check check = {.wanted = bounds, .shrunk = -1};
+  int tried = 0, stopped = 0;
+  printf("%s: %u ops  ", c->name, c->graph.node_count);
+  if (!test_program_with(c, &check)) return false;
+  for (uint32_t i = 0; shrunk && i < 2 * (c->graph.input_count + c->graph.output_count); i++) {
+    check.shrunk = (int)i;
+    bool went = test_program_with(c, &check);
+    tried += check.bounds;
+    stopped += check.bounds && !went && strstr(c->err.message, "bytes in kernel") != NULL;
+  }
+  if (shrunk) printf("%d of %d shrunk arguments stopped  ", stopped, tried);
+  return true;
 }
 
 static int test(MlirOperation function, bool timed, bool symbols, bool unchecked, bool compiled) {
