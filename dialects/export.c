@@ -215,7 +215,7 @@ static bool export_find(export_state *s, MlirValue value, loom_value *out) {
     *out = slot->to;
     return true;
   }
-  loom_value outer;
+  loom_value outer = LOOM_NO_VALUE;
   if (!s->outer) return loom_fail(s->err, "an operand is defined outside the function");
   return export_find(s->outer, value, &outer) && export_add_outside(s, value, outer) &&
          export_enter(s, value, outer, out);
@@ -272,7 +272,7 @@ static bool export_region_block(export_state *s, MlirBlock block) {
       continue;
     }
     for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); i++) {
-      loom_value value;
+      loom_value value = LOOM_NO_VALUE;
       if (!export_find(s, loom_operand(op, i), &value)) return false;
       if (!loom_graph_output(s->graph, value, NULL)) return loom_fail(s->err, "out of memory");
     }
@@ -355,7 +355,7 @@ static bool export_input(export_state *s, MlirOperation func, MlirValue value, i
 
 static bool export_outputs(export_state *s, MlirOperation terminator) {
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(terminator); i++) {
-    loom_value value;
+    loom_value value = LOOM_NO_VALUE;
     if (!export_find(s, loom_operand(terminator, i), &value) ||
         !loom_graph_output(s->graph, value, NULL))
       return loom_fail(s->err, "result %d cannot be an output", (int)i);

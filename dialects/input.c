@@ -13,7 +13,8 @@
 static bool input_read(FILE *file, char **out, size_t *size, loom_error *err) {
   size_t capacity = 1 << 16, used = 0, got;
   char *data = malloc(capacity);
-  while (data && (got = fread(data + used, 1, capacity - used, file)) > 0) {
+  while (data && !feof(file) && !ferror(file) &&
+         (got = fread(data + used, 1, capacity - used, file)) > 0) {
     used += got;
     if (used < capacity) continue;
     char *grown = realloc(data, capacity *= 2);

@@ -280,7 +280,7 @@ static bool callable_options(callable *c, PyObject *backend_given, PyObject *dyn
     PyErr_SetString(PyExc_ValueError, "the name of the cpu is too long");
     return false;
   }
-  strcpy(c->cpu, cpu);
+  snprintf(c->cpu, sizeof c->cpu, "%s", cpu);
   c->sizes.always = c->dynamic == DYNAMIC_ALWAYS;
   c->sizes.never = c->dynamic == DYNAMIC_NEVER;
   return true;

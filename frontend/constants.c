@@ -88,7 +88,7 @@ static bool constants_compute(const loom_graph *graph, const loom_node *node, ui
                               uint32_t *flags) {
   loom_type types[CONSTANTS_MAX];
   loom_buffer operands[CONSTANTS_MAX], result = {.data = bits};
-  uint64_t values[CONSTANTS_MAX];
+  uint64_t values[CONSTANTS_MAX] = {0};
   for (uint32_t i = 0; i < node->operand_count; i++) {
     types[i] = (loom_type){.dtype = graph->values[node->operands[i]].type.dtype};
     values[i] = constants_node(graph, node->operands[i])->attrs[0].bits;

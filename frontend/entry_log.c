@@ -141,7 +141,7 @@ static char *schedule_read(const char *path) {
   size_t size = 0, n;
   if (!file) return NULL;
   if ((out = open_memstream(&text, &size))) {
-    while ((n = fread(part, 1, sizeof part, file)))
+    while (!feof(file) && !ferror(file) && (n = fread(part, 1, sizeof part, file)))
       fwrite(part, 1, n, out);
     fclose(out);
   }

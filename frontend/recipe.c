@@ -234,7 +234,7 @@ static PyObject *recipe_build_new(loom_run *run, const recipe *r, PyObject **sha
 PyObject *recipe_build(loom_run *run, const recipe *r) {
   const capture *c = run->captured;
   if (!c->shared_count) return recipe_build_new(run, r, NULL);
-  uint32_t number = c->shared_count;
+  uint32_t number;
   if (r->kind == RECIPE_SHARED) {
     number = (uint32_t)r->number;
   } else {

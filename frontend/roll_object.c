@@ -16,7 +16,7 @@ const void *roll_object(const value *v) {
   if (!value_is_const(v)) return NULL;
   PyObject *o = v->object;
   if (PyFloat_CheckExact(o)) return o;
-  int overflow;
+  int overflow = 0;
   long number = PyLong_CheckExact(o) ? PyLong_AsLongAndOverflow(o, &overflow) : 0;
   return PyLong_CheckExact(o) && (overflow || number < -5 || number > 256) ? o : NULL;
 }

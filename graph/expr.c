@@ -196,7 +196,7 @@ static bool expr_build_index(loom_graph *graph, const expr_sum *sum, uint32_t *o
 
 static bool expr_build(loom_graph *graph, const expr_sum *sum, loom_dim *out) {
   if (expr_is_constant(sum, out) && *out >= 0) return true;
-  uint32_t index;
+  uint32_t index = 0;
   if (!expr_build_index(graph, sum, &index)) return false;
   *out = LOOM_DIM_SYM(index);
   return true;

@@ -81,6 +81,7 @@ static void *pack_array(packer *p, const void *there, uint32_t count, size_t ent
 static void pack_chars(packer *p, const char **text) {
   uint32_t length = p->writing ? (uint32_t)strlen(*text) : 0;
   pack_count(p, &length);
+  p->failed |= length == UINT32_MAX;
   char *chars = pack_array(p, *text, length + 1, 1);
   for (uint32_t i = 0; i < length && !p->failed; i++)
     pack_byte(p, (uint8_t *)&chars[i]);
@@ -103,7 +104,8 @@ static void pack_text(packer *p, const char **text) {
 static void pack_type(packer *p, loom_type *type) {
   type->dtype = (loom_dtype)pack_number(p, type->dtype);
   type->rank = (int32_t)pack_number(p, (uint64_t)type->rank);
-  if (type->rank > LOOM_MAX_RANK) p->failed = true;
+  if (type->rank < 0 || type->rank > LOOM_MAX_RANK) p->failed = true;
+  if (type->dtype >= LOOM_DTYPE_COUNT) p->failed = true;
   for (int i = 0; i < type->rank && !p->failed; i++)
     pack_signed(p, &type->dims[i]);
 }
@@ -162,7 +164,10 @@ static void pack_regions(packer *p, loom_node *node) {
 
 static void pack_node(packer *p, loom_node *node) {
   node->op = (loom_opcode)pack_number(p, node->op);
-  if (node->op >= LOOM_OP_COUNT) p->failed = true;
+  if (node->op >= LOOM_OP_COUNT) {
+    p->failed = true;
+    return;
+  }
   pack_count(p, &node->operand_count);
   pack_count(p, &node->result_count);
   pack_count(p, &node->first_result);
@@ -210,7 +215,10 @@ static void pack_sizes(packer *p, loom_graph *graph) {
   pack_count(p, &graph->expr_count);
   graph->exprs = pack_array(p, graph->exprs, graph->expr_count, sizeof *graph->exprs);
   for (uint32_t i = 0; i < graph->expr_count && !p->failed; i++) {
-    graph->exprs[i].kind = (loom_expr_kind)pack_number(p, graph->exprs[i].kind);
+    uint64_t kind = pack_number(p, graph->exprs[i].kind);
+    p->failed |= kind > LOOM_EXPR_MAX;
+    if (p->failed) return;
+    graph->exprs[i].kind = (loom_expr_kind)kind;
     pack_signed(p, &graph->exprs[i].value);
     pack_count(p, &graph->exprs[i].lhs);
     pack_count(p, &graph->exprs[i].rhs);

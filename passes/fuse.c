@@ -901,8 +901,8 @@ static bool fuse_run(MlirOperation function) {
   fuse_prepare(function, block);
   int count = fuse_count_ops(block);
   fuse_state s = {.block = block, .reader = -1};
-  s.nodes = calloc((size_t)count, sizeof *s.nodes);
-  s.groups = calloc((size_t)count, sizeof *s.groups);
+  s.nodes = calloc((size_t)count + 1, sizeof *s.nodes);
+  s.groups = calloc((size_t)count + 1, sizeof *s.groups);
   s.stack = calloc((size_t)count + 1, sizeof *s.stack);
   s.out_of_memory = !s.nodes || !s.groups || !s.stack || !loom_walk_block(block, fuse_add_node, &s);
   if (!s.out_of_memory) {

@@ -105,8 +105,8 @@ static void fuse_emit_group(fuse_emit *e, const fuse_group *group) {
   size_t room = 0;
   for (int i = 0; i < e->needed_count; i++)
     room += (size_t)mlirOperationGetNumResults(s->nodes[e->needed[i]].op);
-  MlirValue *yields = malloc(sizeof *yields * 2 * room);
-  MlirType *types = malloc(sizeof *types * room);
+  MlirValue *yields = malloc(sizeof *yields * (2 * room + 1));
+  MlirType *types = malloc(sizeof *types * (room + 1));
   if (!yields || !types) s->out_of_memory = true;
   MlirValue *old = yields ? yields + room : NULL;
   intptr_t count = 0;

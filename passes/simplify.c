@@ -163,7 +163,7 @@ static bool simplify_transpose(MlirOperation op) {
   inner = simplify_def_is(loom_operand(op, 0), "loom.broadcast");
   intptr_t count = inner.ptr ? loom_get_i64s(inner, "dims", perm, LOOM_MAX_RANK) : -1;
   if (count < 0) return false;
-  int64_t dims[LOOM_MAX_RANK];
+  int64_t dims[LOOM_MAX_RANK] = {0};
   for (intptr_t i = 0; i < count; i++)
     for (intptr_t k = 0; k < rank; k++)
       if (outer[k] == perm[i]) dims[i] = k;

@@ -425,7 +425,7 @@ static bool serial_run(serial_state *s, MlirOperation op) {
   loom_plan_instr instr = {.opcode = counts     ? LOOM_PLAN_FOR
                                      : branches ? LOOM_PLAN_BRANCH
                                                 : LOOM_PLAN_WHILE};
-  uint32_t first, second = 0;
+  uint32_t first = 0, second = 0;
   if (!serial_region(s, op, 0, &first) || (!counts && !serial_region(s, op, 1, &second)))
     return false;
   bool swapped = !counts && !branches; /* a condition comes before its body */

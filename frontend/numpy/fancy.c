@@ -259,7 +259,7 @@ static void fancy_small_strides(const np_array *a, npy_intp size, npy_intp *out)
 
 /* An array of zeros like `a`, of at most two elements along each axis: a new reference. */
 static PyObject *fancy_small(tracer *t, const np_array *a) {
-  npy_intp dims[LOOM_MAX_RANK], strides[LOOM_MAX_RANK];
+  npy_intp dims[LOOM_MAX_RANK], strides[LOOM_MAX_RANK] = {0};
   npy_intp size = (npy_intp)loom_dtype_size(a->type.dtype), below = 0, above = size;
   np_array now = np_layout_now(t, a);
   fancy_small_strides(&now, size, strides);

@@ -110,7 +110,7 @@ static loom_value fancy_updates(tracer *t, const fancy_key *k, const fancy_read 
                                 const np_operand *o) {
   int place = fancy_place(k, r), n = r->rank, rest = 0;
   bool indexed[LOOM_MAX_RANK] = {false};
-  int64_t others[LOOM_MAX_RANK], perm[LOOM_MAX_RANK];
+  int64_t others[LOOM_MAX_RANK] = {0}, perm[LOOM_MAX_RANK];
   for (int i = 0; i < r->count; i++)
     indexed[r->axes[i]] = true;
   for (int d = 0; d < r->from->type.rank; d++)

@@ -46,7 +46,8 @@ value *np_with_gaps(tracer *t, const loom_type *type, const int64_t *strides, co
                     loom_value v) {
   int n = type->rank;
   int64_t starts[LOOM_MAX_RANK] = {0}, sizes[LOOM_MAX_RANK], steps[LOOM_MAX_RANK];
-  int64_t back[LOOM_MAX_RANK], size = (int64_t)loom_dtype_size(type->dtype), step[LOOM_MAX_RANK];
+  int64_t back[LOOM_MAX_RANK], size = (int64_t)loom_dtype_size(type->dtype),
+                               step[LOOM_MAX_RANK] = {0};
   loom_type whole = {.dtype = type->dtype, .rank = n + 1};
   if (n >= LOOM_MAX_RANK) return trace_break(t, BREAK_LIMIT, "too many dimensions");
   for (int i = n - 1; i >= 0; i--) {

@@ -298,7 +298,7 @@ value *np_tensordot(tracer *t, const np_call *c) {
   value *p[3];
   np_array *a, *b;
   loom_dtype dtype;
-  int64_t la[LOOM_MAX_RANK], rb[LOOM_MAX_RANK], strides[LOOM_MAX_RANK];
+  int64_t la[LOOM_MAX_RANK] = {0}, rb[LOOM_MAX_RANK] = {0}, strides[LOOM_MAX_RANK];
   int n;
   if (!np_parse(t, c, "a b | axes", p) || !linalg_pair(t, p[0], p[1], &a, &b, &dtype) ||
       !tensordot_axes(t, c, p[2], a, b, &n, la, rb))

@@ -141,7 +141,7 @@ value *np_stack(tracer *t, const np_call *c) {
   if (!np_parse(t, c, "arrays | axis out dtype casting", p)) return NULL;
   bool plain = np_is_none(t, p[2]) && np_is_none(t, p[3]) && !p[4] &&
                (!p[1] || (value_known_int(t, p[1], &axis) && axis == 0));
-  loom_value node;
+  loom_value node = LOOM_NO_VALUE;
   value *like = plain && !trace_pending(t) ? list_stack(t, p[0], row_read_alike, &node) : NULL;
   np_array *a = np_array_of(like);
   if (trace_pending(t)) return NULL;

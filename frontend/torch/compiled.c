@@ -688,7 +688,7 @@ static PyObject *compiled_eager(const compiled *c, PyObject *const *args) {
 /* `args` may be those in the tuple `boxed`, which nobody else has, made of `list`. */
 static PyObject *compiled_dispatch(compiled *c, PyObject *const *args, PyObject *list,
                                    PyObject *boxed) {
-  int64_t values[FX_MAX_SYMBOLS], symbols[FX_MAX_SYMBOLS];
+  int64_t values[FX_MAX_SYMBOLS] = {0}, symbols[FX_MAX_SYMBOLS];
   PyObject *result = NULL;
   bool good = compiled_read_symbols(c, args, values);
   version *v = good ? compiled_version(c, values) : NULL;

@@ -208,10 +208,10 @@ static bool copy_is_atomic(const value *v) {
 
 static value *copy_array(tracer *t, value *v, copy_memo *memo) {
   PyObject *type = value_type_of(t, v);
-  if (!type || strcmp(((PyTypeObject *)type)->tp_name, "numpy.ndarray") != 0)
-    return trace_pending(t) ? NULL
-                            : trace_break(t, BREAK_UNSUPPORTED_TYPE, "a copy of a %s",
-                                          ((PyTypeObject *)type)->tp_name);
+  if (!type) return NULL;
+  const char *name_of = ((PyTypeObject *)type)->tp_name;
+  if (strcmp(name_of, "numpy.ndarray") != 0)
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a copy of a %s", name_of);
   PyObject *name = trace_keep(t, PyUnicode_InternFromString("__copy__"));
   value *method = name ? trace_get_attr(t, v, name) : NULL;
   value *made = method ? trace_call(t, method, NULL, 0, NULL) : NULL;

@@ -93,7 +93,7 @@ value *iter_watching(tracer *t, value *items, value *owner, int what, bool back)
 /* A dictionary may be given other values while it is gone through, which are what comes then; as
  * many keys as before that are not the same ones depend on how they are stored. */
 static bool iter_look_again(tracer *t, iter_data *d) {
-  value *owner = d->function, *keys = d->keys;
+  value *owner = d->function, *keys;
   if (iter_size(t, owner) != d->count)
     return trace_raise(t, PyExc_RuntimeError, "%s changed size during iteration",
                        owner->type->name);

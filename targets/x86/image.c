@@ -224,7 +224,7 @@ static bool link_relocate(link_job *job, const link_object *o, uint32_t section,
   uint64_t size = o->sections[section].sh_size;
   if (rela->r_offset > size || size - rela->r_offset < width)
     return loom_fail(job->err, "damaged object: relocation outside its section");
-  int64_t target, place = (int64_t)o->offsets[section] + (int64_t)rela->r_offset;
+  int64_t target = 0, place = (int64_t)o->offsets[section] + (int64_t)rela->r_offset;
   if (!link_address(job, o, index, slot, &target)) return false;
   int64_t value = target + rela->r_addend - place;
   if (width == 4 && (value < INT32_MIN || value > INT32_MAX))
@@ -281,7 +281,7 @@ static bool link_write(link_job *job, loom_bytes *out) {
   out->data = malloc(out->size);
   if (!out->data) return loom_fail(job->err, "out of memory");
   memcpy(out->data + sizeof header, job->code, job->code_size);
-  memcpy(out->data + sizeof header + job->code_size, job->imports, imports);
+  if (imports) memcpy(out->data + sizeof header + job->code_size, job->imports, imports);
   header.checksum = loom_checksum(out->data + sizeof header, out->size - sizeof header);
   memcpy(out->data, &header, sizeof header);
   return true;

@@ -64,7 +64,7 @@ static bool parts_find_groups(parts_job *job) {
        op = mlirOperationGetNextInBlock(op), count++)
     if (!loom_is(op, "llvm.func") || !mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0)).ptr)
       return false;
-  job->functions = calloc((size_t)count, sizeof *job->functions);
+  job->functions = calloc((size_t)count + 1, sizeof *job->functions);
   job->groups = calloc((size_t)count + 1, sizeof *job->groups); /* the last stays empty */
   if (!job->functions || !job->groups) return false;
   parts_group *group = job->groups;

@@ -407,6 +407,12 @@ static void check_packed(loom_graph *g) {
     assert_int_equal(again.node_count, 0);
     if (part.size + 1 == bytes.size) free(part.data);
   }
+  for (size_t i = 0; i < 3 * bytes.size; i++) { /* with another byte: some graph, or none */
+    static const uint8_t changes[] = {0x01, 0x80, 0xff};
+    bytes.data[i / 3] ^= changes[i % 3];
+    if (loom_graph_unpack(&bytes, &again)) loom_graph_fini(&again);
+    bytes.data[i / 3] ^= changes[i % 3];
+  }
   free(bytes.data);
 }
 

@@ -31,7 +31,8 @@ static bool shrink(uint8_t *plan, size_t size) {
 static bool shrink_file(const char *path) {
   cache_header h;
   FILE *file = fopen(path, "rb");
-  if (!file || fread(&h, sizeof h, 1, file) != 1) return false;
+  if (!file) return false;
+  if (fread(&h, sizeof h, 1, file) != 1) return fclose(file), false;
   uint8_t *all = malloc(h.key_size + h.data_size);
   bool good = all && fread(all, h.key_size + h.data_size, 1, file) == 1 &&
               shrink(all + h.key_size, h.data_size) &&
