@@ -541,8 +541,8 @@ static bool leave_list(tracer *t, roll_walk *now, roll_list *list, int64_t group
   for (Py_ssize_t i = 0; i < kept && list->each == 1; i++) {
     value *leaves[ROWS_LEAVES];
     int count = rows_leaves(t, r->ends[i], leaves, ROWS_LEAVES);
-    for (int k = 0; k < count; k++)
-      r->contents[i * ROWS_LEAVES + k] = rows_node(t, leaves[k]);
+    for (int k = 0; k < ROWS_LEAVES; k++)
+      r->contents[i * ROWS_LEAVES + k] = k < count ? rows_node(t, leaves[k]) : LOOM_NO_VALUE;
   }
   block->any.a = r;
   all->seq.count = list->first;

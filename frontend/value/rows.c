@@ -356,9 +356,11 @@ static bool rows_ends(tracer *t, const value *v, Py_ssize_t at, const rows *r) {
   for (Py_ssize_t i = 0; i < r->end_count; i++) {
     value *leaves[ROWS_LEAVES];
     if (v->seq.items[at + 1 + i] != r->ends[i]) return false;
-    uint32_t each = (uint32_t)rows_leaves(t, r->ends[i], leaves, ROWS_LEAVES);
-    for (uint32_t k = 0; k < each; k++)
-      if (rows_node(t, leaves[k]) != r->contents[i * ROWS_LEAVES + k]) return false;
+    int each = rows_leaves(t, r->ends[i], leaves, ROWS_LEAVES);
+    if (each < 0) return false;
+    for (int k = 0; k < ROWS_LEAVES; k++)
+      if ((k < each ? rows_node(t, leaves[k]) : LOOM_NO_VALUE) != r->contents[i * ROWS_LEAVES + k])
+        return false;
   }
   return size_op(t, LOOM_EXPR_ADD, r->from, r->count, &count) &&
          size_op(t, LOOM_EXPR_ADD, count, r->end_count, &count) && count == r->total;
