@@ -216,8 +216,10 @@ static void pack_sizes(packer *p, loom_graph *graph) {
   graph->exprs = pack_array(p, graph->exprs, graph->expr_count, sizeof *graph->exprs);
   for (uint32_t i = 0; i < graph->expr_count && !p->failed; i++) {
     uint64_t kind = pack_number(p, graph->exprs[i].kind);
-    p->failed |= kind > LOOM_EXPR_MAX;
-    if (p->failed) return;
+    if (kind > LOOM_EXPR_MAX) {
+      p->failed = true;
+      return;
+    }
     graph->exprs[i].kind = (loom_expr_kind)kind;
     pack_signed(p, &graph->exprs[i].value);
     pack_count(p, &graph->exprs[i].lhs);

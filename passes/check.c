@@ -28,7 +28,7 @@
 #include "passes/lanes.h"
 #include "passes/passes.h"
 
-#define CHECK_BASES 96
+#define CHECK_OPERANDS 96 /* of a call */
 #define CHECK_LIMITS 12
 #define CHECK_FRAME_WORD(FIELD) ((int64_t)(offsetof(loom_check_frame, FIELD) / sizeof(uint64_t)))
 
@@ -63,9 +63,9 @@ typedef struct check_function {
   MlirOperation op;
   MlirStringRef kernel; /* the entry's name */
   MlirValue frame, spare;
-  MlirValue table; /* the array of buffers, of an entry */
-  check_base bases[CHECK_BASES];
-  int base_count;
+  MlirValue table;    /* the array of buffers, of an entry */
+  check_base **bases; /* one for each table, say, that an op of a long chain reads */
+  int base_count, base_capacity;
   MlirOperation first;        /* what the frame says is read before it */
   check_list accesses, calls; /* collected before any is changed */
 } check_function;
@@ -135,15 +135,22 @@ static bool check_constant(MlirValue value, int64_t *out) {
 
 static check_base *check_add_base(check_function *f, MlirValue root, MlirOperation anchor,
                                   int64_t number, int64_t known) {
-  if (f->base_count == CHECK_BASES) return NULL;
-  check_base *base = &f->bases[f->base_count++];
+  if (f->base_count == f->base_capacity) {
+    int capacity = f->base_capacity ? 2 * f->base_capacity : 32;
+    check_base **grown = realloc(f->bases, sizeof(check_base *) * (size_t)capacity);
+    if (!grown) return NULL;
+    f->bases = grown;
+    f->base_capacity = capacity;
+  }
+  check_base *base = malloc(sizeof *base);
+  if (!base) return NULL;
   *base = (check_base){.root = root, .anchor = anchor, .number = number, .known = known};
-  return base;
+  return f->bases[f->base_count++] = base;
 }
 
 static check_base *check_root(check_function *f, MlirValue value) {
   for (int i = 0; i < f->base_count; i++)
-    if (mlirValueEqual(f->bases[i].root, value)) return &f->bases[i];
+    if (mlirValueEqual(f->bases[i]->root, value)) return f->bases[i];
   return NULL;
 }
 
@@ -553,6 +560,9 @@ static bool check_function_run(check_function *f);
 
 static void check_free(check_function *f) {
   if (f) {
+    for (int i = 0; i < f->base_count; i++)
+      free(f->bases[i]);
+    free(f->bases);
     free(f->accesses.ops);
     free(f->calls.ops);
   }
@@ -560,7 +570,7 @@ static void check_free(check_function *f) {
 }
 
 static void check_pass_frame(check_function *f, MlirOperation call) {
-  MlirValue operands[CHECK_BASES];
+  MlirValue operands[CHECK_OPERANDS];
   intptr_t count = mlirOperationGetNumOperands(call);
   for (intptr_t i = 0; i < count; i++)
     operands[i] = loom_operand(call, i);
@@ -592,7 +602,7 @@ static bool check_call(check_function *f, MlirOperation call) {
   callee->op =
       check_find(f->m, "func.func", mlirFlatSymbolRefAttrGetValue(loom_get_attr(call, "callee")));
   bool pointers = false, good = callee->op.ptr && check_body(callee->op, 0).ptr &&
-                                mlirOperationGetNumOperands(call) + 1 < CHECK_BASES;
+                                mlirOperationGetNumOperands(call) + 1 < CHECK_OPERANDS;
   if (!good) loom_emit_error(loc, "a kernel calls what is no function of the module");
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(call); i++)
     pointers |= check_is_pointer(loom_operand(call, i));
