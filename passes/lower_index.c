@@ -184,7 +184,7 @@ void lower_index_divmod(lower *l, const lower_index *index, int64_t divisor, low
     return;
   }
   uint32_t vars = lower_index_vars(index);
-  lower_value value = {{NULL}, 0, false, LOOM_I64}, part = value;
+  lower_value value = {{NULL}, 0, false, LOOM_I64}, part;
   if (!l->dry) value = lower_index_value(l, index);
   for (int i = 0; i < 2; i++) {
     part = value;

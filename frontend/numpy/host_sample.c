@@ -53,7 +53,7 @@ static PyObject *host_repeat(PyObject *sample, const np_array *like) {
 static double host_most(loom_dtype dtype) {
   int bits = (int)loom_dtype_size(dtype) * 8 - loom_dtype_is_signed(dtype);
   if (dtype == LOOM_F16) return 65504;
-  return loom_dtype_is_integer(dtype) && bits < 32 ? (double)((1 << bits) - 1) : INFINITY;
+  return loom_dtype_is_integer(dtype) && bits < 32 ? (double)((1u << bits) - 1) : INFINITY;
 }
 
 /* An array of these sizes that most functions accept: ones on the diagonal of matrices, ascending

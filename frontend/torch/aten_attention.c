@@ -125,7 +125,7 @@ static bool attention_operands(fx_call *c, int at, int dropout, int causal, int 
 
 /* Products and a softmax. */
 static bool attention_composed(fx_call *c, loom_value *out) {
-  attention a;
+  attention a = {0};
   loom_builder *b = c->b;
   if (!attention_read(c, 0, 3, 4, 5, 6, &a)) return false;
   loom_value max = loom_build_reduce(b, "max", a.scores, 1u << 3, true);
@@ -163,7 +163,7 @@ bool aten_attention(fx_call *c, loom_value *out) {
 }
 
 static bool attention_backward_composed(fx_call *c, loom_value *out) {
-  attention a;
+  attention a = {0};
   loom_builder *b = c->b;
   if (!attention_read(c, 1, 6, 7, 8, 9, &a)) return false;
   loom_dtype dtype = a.type.dtype;

@@ -98,7 +98,7 @@ static loom_value pool_position(fx_call *c, const pool *p, const loom_type *plac
 /* max_pool2d_with_indices(self, kernel, stride, padding, dilation, ceil_mode): the first largest of
  * each window, NaN before all, and its position. */
 bool aten_max_pool(fx_call *c, loom_value *out) {
-  pool p;
+  pool p = {0};
   loom_builder *b = c->b;
   if (!pool_read(c, 0, 1, 4, &c->types[0], &p)) return false;
   if (!loom_dtype_is_float(p.from.dtype)) return fx_decline(c, "integers");
@@ -126,7 +126,7 @@ bool aten_max_pool(fx_call *c, loom_value *out) {
 
 /* avg_pool2d(self, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override). */
 bool aten_avg_pool(fx_call *c, loom_value *out) {
-  pool p;
+  pool p = {0};
   bool ceil, include;
   int64_t divisor = 0;
   loom_builder *b = c->b;

@@ -242,7 +242,8 @@ bool aten_layer_norm(fx_call *c, loom_value *out) {
   double eps;
   if (count < 0 || !fx_double(c, 4, &eps)) return false;
   uint32_t axes = ((1u << rank) - 1) & ~((1u << (rank - count)) - 1);
-  loom_value x = reduce_operand(c, 0, c->types[0].dtype), mean, rstd, var;
+  loom_value x = reduce_operand(c, 0, c->types[0].dtype);
+  loom_value mean = LOOM_NO_VALUE, rstd = LOOM_NO_VALUE, var = LOOM_NO_VALUE;
   loom_value v = norm_core(c, x, axes, eps, &mean, &rstd, &var);
   v = norm_apply(c, LOOM_OP_MUL, v, 2, NULL, 0);
   v = norm_apply(c, LOOM_OP_ADD, v, 3, NULL, 0);
@@ -263,7 +264,8 @@ bool aten_group_norm(fx_call *c, loom_value *out) {
   split[2] /= group;
   for (int i = 0; i < type.rank; i++)
     channels[i] = i == 1 ? type.dims[1] : 1;
-  loom_value x = reduce_operand(c, 0, type.dtype), mean, rstd, var;
+  loom_value x = reduce_operand(c, 0, type.dtype);
+  loom_value mean = LOOM_NO_VALUE, rstd = LOOM_NO_VALUE, var = LOOM_NO_VALUE;
   x = loom_build_reshape(c->b, x, 3, split);
   loom_value v = norm_core(c, x, 1u << 2, eps, &mean, &rstd, &var);
   v = loom_build_reshape(c->b, v, type.rank, type.dims);
@@ -357,7 +359,8 @@ bool aten_batch_norm(fx_call *c, loom_value *out) {
     out[4] = fx_tensor(c, 4);
     return batch_running(c, 7, out);
   }
-  loom_value x = reduce_operand(c, 0, c->types[0].dtype), mean, rstd, var;
+  loom_value x = reduce_operand(c, 0, c->types[0].dtype);
+  loom_value mean = LOOM_NO_VALUE, rstd = LOOM_NO_VALUE, var = LOOM_NO_VALUE;
   if (x == LOOM_NO_VALUE) return false;
   const loom_type type = *loom_build_type(c->b, x);
   uint32_t axes = batch_axes(&type, channels);

@@ -368,7 +368,7 @@ static loom_value shape_joined(fx_call *c, const shape_diagonal *d) {
 
 /* diagonal(self, offset, dim1, dim2). */
 bool aten_diagonal(fx_call *c, loom_value *out) {
-  shape_diagonal d;
+  shape_diagonal d = {0};
   if (!shape_find_diagonal(c, 1, &d)) return false;
   int axis = d.rank - 2;
   int64_t size = c->types[0].dims[axis];
@@ -379,7 +379,7 @@ bool aten_diagonal(fx_call *c, loom_value *out) {
 
 /* diagonal_scatter(self, src, offset, dim1, dim2). */
 bool aten_diagonal_scatter(fx_call *c, loom_value *out) {
-  shape_diagonal d;
+  shape_diagonal d = {0};
   int64_t back[LOOM_MAX_RANK], starts[LOOM_MAX_RANK] = {0}, steps[LOOM_MAX_RANK];
   if (!shape_find_diagonal(c, 2, &d)) return false;
   if (fx_count(shape_type(c, 1), ~0u) <= 0) return fx_decline(c, "an empty diagonal");

@@ -126,7 +126,7 @@ static bool sort_call(fx_call *c, int at, bool stable, loom_value *out) {
   if (!sort_line(c, at, &type, &axis)) return false;
   if (numbers && !stable && sort_is_open(type.dtype, false))
     return fx_decline(c, "indices of equal elements");
-  loom_value values, indices;
+  loom_value values = LOOM_NO_VALUE, indices = LOOM_NO_VALUE;
   sort_both(c, axis, down, numbers, &values, &indices);
   out[0] = values;
   if (indices == LOOM_NO_VALUE) return sort_unused(c, 1, out);
@@ -153,7 +153,7 @@ bool aten_topk(fx_call *c, loom_value *out) {
     return sort_trivial(c, out);
   if (!sort_line(c, 2, &type, &axis)) return false;
   if (numbers && sort_is_open(type.dtype, true)) return fx_decline(c, "indices of equal elements");
-  loom_value values, indices;
+  loom_value values = LOOM_NO_VALUE, indices = LOOM_NO_VALUE;
   sort_both(c, axis, largest, numbers, &values, &indices);
   out[0] = loom_build_slice(c->b, values, axis, 0, k, 1);
   if (!numbers) return sort_unused(c, 1, out);
@@ -172,7 +172,7 @@ bool aten_kthvalue(fx_call *c, loom_value *out) {
     return sort_done(c, 0, fx_tensor(c, 0), out) && sort_unused(c, 1, out);
   if (!sort_line(c, 2, &type, &axis)) return false;
   if (numbers && sort_is_open(type.dtype, true)) return fx_decline(c, "indices of equal elements");
-  loom_value values, indices;
+  loom_value values = LOOM_NO_VALUE, indices = LOOM_NO_VALUE;
   sort_both(c, axis, false, numbers, &values, &indices);
   if (!sort_done(c, 0, loom_build_slice(c->b, values, axis, k - 1, 1, 1), out)) return false;
   if (!numbers) return sort_unused(c, 1, out);

@@ -68,7 +68,7 @@ static loom_value strided_line(fx_call *c, const strided *s) {
 
 /* as_strided and as_strided_copy(self, size, stride, storage_offset). */
 bool aten_as_strided(fx_call *c, loom_value *out) {
-  strided s;
+  strided s = {0};
   if (!strided_read(c, 1, &s)) return false;
   loom_value line = strided_line(c, &s), v;
   if (strided_is_piece(&s))
@@ -93,7 +93,7 @@ bool aten_resize(fx_call *c, loom_value *out) {
 /* as_strided_scatter(self, src, size, stride, storage_offset): where places of the view coincide
  * the last one counts. */
 bool aten_as_strided_scatter(fx_call *c, loom_value *out) {
-  strided s;
+  strided s = {0};
   if (!strided_read(c, 2, &s)) return false;
   loom_value line = strided_line(c, &s), v;
   loom_value src = loom_build_convert(c->b, fx_tensor(c, 1), s.base.dtype);

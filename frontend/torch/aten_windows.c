@@ -298,7 +298,7 @@ static const loom_type *windows_type(fx_call *c, int i) {
 /* avg_pool2d (`text` "2"), avg_pool3d ("3") and, with the gradient before the operand, their
  * gradients: (self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor). */
 static bool windows_average_call(fx_call *c, bool gradient, loom_value *out) {
-  windows w;
+  windows w = {0};
   bool include;
   int64_t divisor = 0;
   const loom_type first = *windows_type(c, 0);
@@ -318,14 +318,14 @@ bool aten_avg_pool_gradient(fx_call *c, loom_value *out) {
 
 /* _adaptive_avg_pool2d and 3d(self, output_size). */
 bool aten_adaptive_avg_pool_any(fx_call *c, loom_value *out) {
-  windows w;
+  windows w = {0};
   return windows_sizes(c, &w, *c->text - '0', windows_type(c, 0), &c->types[0]) &&
          windows_adaptive(c, &w) && windows_average(c, &w, false, 0, out);
 }
 
 /* _adaptive_avg_pool2d_backward and 3d(grad_output, self). */
 bool aten_adaptive_avg_pool_gradient(fx_call *c, loom_value *out) {
-  windows w;
+  windows w = {0};
   return windows_sizes(c, &w, *c->text - '0', windows_type(c, 1), windows_type(c, 0)) &&
          windows_adaptive(c, &w) && windows_average_gradient(c, &w, false, 0, out);
 }
@@ -383,14 +383,14 @@ static bool windows_maximum(fx_call *c, const windows *w, loom_value *out) {
 
 /* adaptive_max_pool2d and 3d(self, output_size): values and positions in the plane. */
 bool aten_adaptive_max_pool(fx_call *c, loom_value *out) {
-  windows w;
+  windows w = {0};
   return windows_sizes(c, &w, *c->text - '0', windows_type(c, 0), &c->types[0]) &&
          windows_adaptive(c, &w) && windows_maximum(c, &w, out);
 }
 
 /* max_pool3d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode). */
 bool aten_max_pool_any(fx_call *c, loom_value *out) {
-  windows w;
+  windows w = {0};
   return windows_sizes(c, &w, *c->text - '0', windows_type(c, 0), &c->types[0]) &&
          windows_read(c, &w, 1, 4) && windows_maximum(c, &w, out);
 }

@@ -248,7 +248,7 @@ def test_known_arguments_in_the_result():
         assert_same(compiled(), edges())
 
 
-@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "float16", "float32"])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "float16", "float32"])
 def test_made_up_arguments_warn_of_nothing(dtype):
     """A library call is first tried on made-up arrays: numbers in these that the dtype does not hold would warn."""
     x = np.zeros(65521, dtype)
