@@ -104,8 +104,10 @@ static bool version_compile(const compiled *c, version *v) {
     if (v->results[i].kind == FX_RESULT_OUTPUT)
       v->graph.outputs[v->results[i].number].lent = version_is_large(&v->results[i].spec);
   loom_error err = {""};
+  /* A copy: other threads may set another while this one compiles. */
+  char *trace = loom_config.trace[0] ? strdup(loom_config.trace) : NULL;
   loom_compile_options options = {.cpu = c->cpu[0] ? c->cpu : NULL,
-                                  .trace_dir = loom_config.trace[0] ? loom_config.trace : NULL,
+                                  .trace_dir = trace,
                                   .fastmath = c->fastmath,
                                   .check = checked_wanted(),
                                   .quiet = true};
@@ -114,6 +116,7 @@ static bool version_compile(const compiled *c, version *v) {
       loom_compile_plan(&v->graph, &options, loom_config.cache != 0, &v->plan, &v->report, &err);
   Py_END_ALLOW_THREADS if (!good && v->report.info.unchecked) checked_raise(err.message);
   else if (!good) PyErr_SetString(PyExc_NotImplementedError, err.message);
+  free(trace);
   return good && loom_warn_notices();
 }
 
