@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what is missing: Debian packages (as root or through sudo), a virtual environment, the build itself.
-# usage: scripts/setup.sh [test] [bench] [models]   (extra groups of Python packages)
+# usage: scripts/setup.sh [test] [bench] [models] [scipy] [sklearn] [pandas]   (extra groups of Python packages)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -43,6 +43,9 @@ for group in "$@"; do
     test) want+=("pytest>=8" "pytest-timeout" "hypothesis>=6" "lit" "torch==2.13.0" "expecttest") ;;
     bench) want+=(-r bench/requirements.txt) ;;
     models) want+=(-r bench/models.txt) ;;
+    scipy) want+=("scipy==1.17.1") ;;
+    sklearn) want+=("scikit-learn==1.9.1" "scipy==1.17.1") ;;
+    pandas) want+=("pandas==3.1.1") ;;
   esac
 done
 .venv/bin/python -m pip install --quiet --disable-pip-version-check "${want[@]}"

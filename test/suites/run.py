@@ -1,10 +1,12 @@
 """Test suites of libraries, each test run by frameloom.compile: nothing may fail, warn or crash that does not do so plainly.
 
-    python test/suites/run.py numpy [--short] [--table FILE] [--limit SECONDS] [--processes N] [--verbose] [file ...]
+    python test/suites/run.py SUITE [--short] [--table FILE] [--limit SECONDS] [--processes N] [--verbose] [file ...]
 
 Every file runs in a process of its own, first plainly, then compiled (worker.py); a test that crashes or hangs is noted and
 the file goes on behind it. Ends with 1 when a test differs from the plain run for a reason that is not on record in
 known/SUITE.txt. `files/SUITE.txt` lists the files; those with a + in front are long ones, which `--short` leaves out.
+SUITE is the name of the package: one of SUITES. `--own` has the package's functions compiled wherever they are called from;
+`--sample N` takes a few tests of each file.
 `--table` writes what became of each file to a page of the documentation.
 """
 
@@ -19,6 +21,14 @@ import process
 
 HERE = pathlib.Path(__file__).resolve().parent
 
+# What the pages of the documentation call a suite's package and the files that are run.
+SUITES = {
+    "numpy": ("NumPy", "test files that it installs"),
+    "scipy": ("SciPy", "test files of `special`, `ndimage`, `signal`, `optimize` and `stats`"),
+    "sklearn": ("scikit-learn", "test files"),
+    "pandas": ("pandas", "test files"),
+}
+
 
 class Run(process.Run):
     """One file in one mode."""
@@ -27,6 +37,10 @@ class Run(process.Run):
         command = [sys.executable, str(HERE / "worker.py"), mode, file]
         if options.tests:
             command += ["--tests", options.tests]
+        if options.sample:
+            command += ["--sample", str(options.sample)]
+        if options.own:
+            command.append("--own")
         super().__init__(file, command, options.limit)
 
 
@@ -85,12 +99,12 @@ def share(rows, kind):
 
 
 def write_table(path, suite, results, excused, short):
-    package = __import__(suite.split("-")[0])
+    title, what = SUITES[suite]
     lines = [
-        f"# {package.__name__}'s own tests",
+        f"# {title}'s own tests",
         "",
-        f"Written by `{f'scripts/test-suite.sh {suite} --short --table' if short else f'make test-{suite}'}`: the "
-        f"{'short ' if short else ''}test files that {package.__name__} {package.__version__} installs, each test run three times",
+        f"Written by `{f'scripts/test-suite.sh {suite} --short --table' if short else f'make test-{suite}'}`: "
+        f"{title} {__import__(suite).__version__}, the {'short ' if short else ''}{what}, each test run three times",
         "plainly and three times by `frameloom.compile` (twice the same compiled function, once with `dynamic=True`), with a",
         "fresh state for each test. A test is *as plainly* when all three runs have the same outcome, the same warnings (category,",
         "text, file and line) and leave the same floating-point error state. *Whole*: captured without a graph break; *in parts*:",
@@ -116,13 +130,16 @@ def write_table(path, suite, results, excused, short):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("suite", choices=sorted(path.stem for path in (HERE / "files").glob("*.txt")))
+    parser.add_argument("suite", choices=SUITES)
     parser.add_argument("files", nargs="*")
     parser.add_argument("--short", action="store_true", help="without the long files")
     parser.add_argument("--table", type=pathlib.Path)
     parser.add_argument("--limit", type=float, default=180, help="seconds for the three runs of one test")
     parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--tests", default="", help="only tests with this in their names")
+    parser.add_argument("--sample", type=int, default=0, help="at most so many tests of each file, spread over it")
+    parser.add_argument("--own", action="store_true", help="the package counts as the user's own code: all its functions are "
+                        "compiled, with breaks, and not only those that a test can be captured with as a whole")
     parser.add_argument("--rows", type=pathlib.Path, help="writes what differs, with tracebacks, as JSON")
     parser.add_argument("--verbose", action="store_true", help="with tracebacks")
     options = parser.parse_intermixed_args()

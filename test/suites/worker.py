@@ -79,8 +79,9 @@ class Compiled:
 
 
 class Plugin:
-    def __init__(self, mode, skipped, report):
+    def __init__(self, mode, skipped, report, sample):
         self.compiled = Compiled() if mode == "compiled" else None
+        self.sample = sample
         self.skipped, self.report, self.current, self.ended = skipped, report, None, 0
 
     def write(self, **row):
@@ -93,6 +94,8 @@ class Plugin:
             name = re.sub(r"0x[0-9a-f]+", "0x", item.nodeid)
             seen[name] = seen.get(name, 0) + 1
             item.loom_id = name if seen[name] == 1 else f"{name}#{seen[name]}"
+        if self.sample and len(items) > self.sample:  # spread over the file
+            items[:] = [items[i * len(items) // self.sample] for i in range(self.sample)]
         items[:] = [item for item in items if item.loom_id not in self.skipped]
 
     @pytest.hookimpl(tryfirst=True)
@@ -141,6 +144,19 @@ class Plugin:
                 self.caught = [place(message) for message in caught]
 
 
+def folder_of(package, own):
+    """The folder that the package lies in. With `own` it is another name of it: functions of what is installed are not
+    compiled when what runs for real calls them, and by that name the package is the user's own code."""
+    real = importlib.util.find_spec(package).submodule_search_locations[0]
+    if not own:
+        return os.path.dirname(real)
+    top = os.path.join(os.getcwd(), "own")
+    os.mkdir(top)
+    os.symlink(real, os.path.join(top, package))
+    sys.path.insert(0, top)
+    return top
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("mode", choices=("plain", "compiled"))
@@ -148,13 +164,14 @@ def main():
     parser.add_argument("--skip", default=os.devnull)
     parser.add_argument("--select", default="not slow")
     parser.add_argument("--tests", default="", help="only tests with this in their names")
+    parser.add_argument("--sample", type=int, default=0, help="at most so many tests, spread over the file")
+    parser.add_argument("--own", action="store_true", help="the package counts as the user's own code")
     options = parser.parse_args()
     with open(options.skip) as stream:
         skipped = set(stream.read().split("\n"))
     report = os.fdopen(int(os.environ["LOOM_REPORT"]), "w", buffering=1)
-    plugin = Plugin(options.mode, skipped, report)
-    package = importlib.util.find_spec(options.file.split("/")[0])
-    top = os.path.dirname(package.submodule_search_locations[0])
+    plugin = Plugin(options.mode, skipped, report, options.sample)
+    top = folder_of(options.file.split("/")[0], options.own)
     file = os.path.join(top, options.file)
     # Asserts stay as they are: what pytest writes in their place is far from what users write.
     arguments = [file, "-c", os.devnull, "--rootdir", top, "--confcutdir", top, "--assert=plain", "-q", "-m", options.select]
