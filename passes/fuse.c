@@ -394,11 +394,30 @@ static bool fuse_is_partial(const fuse_node *view) {
           loom_num_elements(&type) != loom_num_elements(&view->type));
 }
 
+/* Node `user` comes behind `before`, of which it reads nothing: this is no use of a value, and
+ * nothing is yielded for it. */
+static void fuse_add_order_edge(fuse_state *s, int before, int user) {
+  int first = s->nodes[before].first_use;
+  fuse_add_edge(s, (fuse_edge){.producer = before, .user = user, .via = FUSE_BUFFER});
+  if (s->out_of_memory) return;
+  s->edges[s->edge_count - 1].next_use = -1;
+  if (first >= 0) s->edges[first].previous_use = -1;
+  s->nodes[before].first_use = first;
+}
+
+/* The sizes of what node `user` makes or reads have to be known before it. */
+static void fuse_need_size(fuse_state *s, MlirValue value, int user) {
+  int32_t call = loom_late_value(&s->late, value);
+  int before = call ? (int)loom_map_get(&s->index, s->late.calls[call - 1].ptr, -1) : -1;
+  if (before >= 0 && before != user) fuse_add_order_edge(s, before, user);
+}
+
 /* Adds the edges from what a value is made of to `edge.user`; `edge` says how the value is read. */
 static void fuse_trace(fuse_state *s, MlirValue value, fuse_edge edge) {
   for (;;) {
     int n = fuse_node_of(s, value);
     const fuse_node *node = n < 0 ? NULL : &s->nodes[n];
+    fuse_need_size(s, value, edge.user);
     if (s->watches && (!node || !node->free)) fuse_note_read(s, value, edge.user);
     if (!node) return;
     if (!node->free) {
@@ -454,15 +473,10 @@ static fuse_via fuse_reads(const fuse_node *node, intptr_t i) {
                                                                        : FUSE_EXPANDED;
 }
 
-/* All that reads what node `n` overwrites comes first. These are no uses of a value: nothing is
- * yielded for them. */
+/* All that reads what node `n` overwrites comes first. */
 static void fuse_add_order(fuse_state *s, int n) {
   for (int at = -2, user; (user = fuse_next_reader(s, n, &at)) >= 0;) {
-    if (user == n) continue;
-    int first = s->nodes[user].first_use;
-    fuse_add_edge(s, (fuse_edge){.producer = user, .user = n, .via = FUSE_BUFFER});
-    if (first >= 0) s->edges[first].previous_use = -1;
-    s->nodes[user].first_use = first;
+    if (user != n) fuse_add_order_edge(s, user, n);
   }
 }
 
@@ -482,6 +496,8 @@ void fuse_find_reads(fuse_state *s, int n) {
                            .via = fuse_reads(node, i),
                            .partial = convolution,
                            .guarded = node->class == LOOM_CLASS_MOVE || convolution});
+  for (intptr_t i = 0; i < mlirOperationGetNumResults(node->op); i++)
+    fuse_need_size(s, loom_result(node->op, i), n);
   node->edge_count = s->edge_count - node->first_edge;
 }
 
@@ -904,7 +920,8 @@ static bool fuse_run(MlirOperation function) {
   s.nodes = calloc((size_t)count + 1, sizeof *s.nodes);
   s.groups = calloc((size_t)count + 1, sizeof *s.groups);
   s.stack = calloc((size_t)count + 1, sizeof *s.stack);
-  s.out_of_memory = !s.nodes || !s.groups || !s.stack || !loom_walk_block(block, fuse_add_node, &s);
+  s.out_of_memory = !loom_late_find(&s.late, block) || !s.nodes || !s.groups || !s.stack ||
+                    !loom_walk_block(block, fuse_add_node, &s);
   if (!s.out_of_memory) {
     for (intptr_t i = 0; i < mlirOperationGetNumOperands(terminator); i++) {
       int n = fuse_node_of(&s, fuse_root(loom_operand(terminator, i)));
@@ -920,6 +937,7 @@ static bool fuse_run(MlirOperation function) {
   loom_map_fini(&s.index);
   loom_map_fini(&s.watched);
   loom_map_fini(&s.readers);
+  loom_late_fini(&s.late);
   free(s.reads);
   free(s.nodes);
   free(s.groups);

@@ -85,6 +85,7 @@ typedef struct fuse_state {
   loom_map watched;
   fuse_read *reads;
   int read_count, read_capacity;
+  loom_late late; /* what has a size that a host call tells comes behind that call */
   bool out_of_memory;
 } fuse_state;
 

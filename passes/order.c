@@ -11,7 +11,8 @@
  * requires: loom-fuse; before loom-outline, which looks at the order when it lets a result
  * overwrite an operand.
  *
- * keeps: values; the order of host calls and of control flow among each other.
+ * keeps: values; the order of host calls and of control flow among each other; what has a size that
+ * a host call tells stays behind that call.
  *
  * breaks: nothing.
  *
@@ -34,8 +35,9 @@
 #define ORDER_SMALL                                                                                \
   (1 << 20) /* bytes at the highest point below which the order does not matter                    \
              */
-#define ORDER_PACKED (512 << 10) /* bytes that a product packs at once, or a part of its operands  \
-                                  */
+#define ORDER_PACKED                                                                               \
+  (512 << 10) /* bytes that a product packs at once, or a part of its operands                     \
+               */
 #define ORDER_PACKED_PART 32
 #define ORDER_GAIN 50    /* a new order has to save at least one part in so many */
 #define ORDER_WINDOW 256 /* so many ready ops are looked at */
@@ -66,6 +68,7 @@ typedef struct order_state {
   int32_t *order, *ready;
   int32_t op_count, storage_count, number_count;
   int64_t base; /* live before the first op */
+  loom_late late;
 } order_state;
 
 /* ---- what is there ---- */
@@ -205,6 +208,24 @@ static bool order_reads(const order_state *s, int32_t n, int32_t storage) {
   return false;
 }
 
+/* The last call that tells a size of what the op, or a group's body, computes; 0: none. */
+static int32_t order_call_before(const order_state *s, MlirOperation op) {
+  int32_t last = 0;
+  if (!s->late.count) return 0;
+  for (intptr_t i = 0; i < mlirOperationGetNumResults(op); i++) {
+    int32_t call = loom_late_value(&s->late, loom_result(op, i));
+    if (call > last) last = call;
+  }
+  if (!loom_is(op, "loom.fusion")) return last;
+  MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
+  for (MlirOperation in = mlirBlockGetFirstOperation(body); in.ptr;
+       in = mlirOperationGetNextInBlock(in)) {
+    int32_t call = order_call_before(s, in);
+    if (call > last) last = call;
+  }
+  return last;
+}
+
 /* Calls `visit` for each op that has to come before op `n`; one may be named twice. */
 static void order_before(const order_state *s, int32_t n, int32_t last_ordered,
                          void (*visit)(order_state *, int32_t, int32_t), order_state *state) {
@@ -214,6 +235,9 @@ static void order_before(const order_state *s, int32_t n, int32_t last_ordered,
     int32_t before = def.ptr ? (int32_t)loom_map_get(&s->ops, def.ptr, -1) : -1;
     if (before >= 0) visit(state, before, n);
   }
+  int32_t call = order_call_before(s, op);
+  int32_t teller = call ? (int32_t)loom_map_get(&s->ops, s->late.calls[call - 1].ptr, -1) : -1;
+  if (teller >= 0 && teller != n) visit(state, teller, n);
   if (last_ordered >= 0 && order_is_ordered(op)) visit(state, last_ordered, n);
   int32_t over = s->list[n].overwrites;
   for (int32_t k = n - 1; k >= 0 && over >= 0 && s->list[k].overwrites != over; k--)
@@ -363,14 +387,15 @@ static bool order_allocate(order_state *s) {
     size_t results = (size_t)mlirOperationGetNumResults(op);
     ops++;
     values += results;
-    numbers += 3 * operands + results + 1; /* reads, writes, edges for values and storages */
+    numbers += 3 * operands + results + 2; /* reads, writes, edges for values, storages, sizes */
   }
   s->storages = malloc(sizeof *s->storages * values);
   s->list = malloc(sizeof *s->list * ops);
   s->numbers = malloc(sizeof *s->numbers * numbers);
   s->order = malloc(sizeof *s->order * ops);
   s->ready = malloc(sizeof *s->ready * ops);
-  return s->storages && s->list && s->numbers && s->order && s->ready;
+  return loom_late_find(&s->late, s->block) && s->storages && s->list && s->numbers && s->order &&
+         s->ready;
 }
 
 static bool order_read(order_state *s) {
@@ -398,6 +423,7 @@ static bool order_run(MlirOperation function) {
   }
   loom_map_fini(&s.values);
   loom_map_fini(&s.ops);
+  loom_late_fini(&s.late);
   free(s.storages);
   free(s.list);
   free(s.numbers);

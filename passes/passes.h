@@ -1,6 +1,6 @@
 /* The passes. One file a pass; no pass calls another; the pipelines are listed in pipeline.c.
  *
- * Sections by file: pipeline.c, util.c, view.c; every other file is one pass.
+ * Sections by file: pipeline.c, util.c, view.c, late.c; every other file is one pass.
  */
 #ifndef LOOM_PASSES_H
 #define LOOM_PASSES_H
@@ -126,6 +126,25 @@ MlirValue loom_view_root(MlirValue value);
 /* The layout of a value from that of its root. */
 bool loom_layout_follow(MlirValue value, MlirValue root, const loom_layout *of_root,
                         loom_layout *out);
+
+/* ---- late.c: sizes that host calls tell ---- */
+
+typedef struct loom_late {
+  uint32_t symbols;
+  int32_t *told;        /* for each symbol: the number of the call that tells it, or 0 */
+  MlirOperation *calls; /* call 1, 2, ... of the block, in its order */
+  int32_t count;
+} loom_late;
+
+/* False: out of memory. loom_late_fini() is called in either case. */
+bool loom_late_find(loom_late *late, MlirBlock block);
+void loom_late_fini(loom_late *late);
+/* The last call that has to be made before the number, or all sizes of the value, are known; 0: no
+ * call. */
+int32_t loom_late_number(const loom_late *late, int64_t number);
+int32_t loom_late_value(const loom_late *late, MlirValue value);
+/* The symbols that a call tells, to `out`: how many. */
+intptr_t loom_late_told(const loom_late *late, int32_t call, int64_t *out, intptr_t room);
 
 /* A map from a pointer (operation, value) to an integer. */
 typedef struct loom_map {

@@ -61,7 +61,7 @@ typedef struct plan_state {
   int storage_count, storage_capacity;
   int64_t arena;
   intptr_t inputs;
-  uint8_t *late; /* for each symbol: a host call introduces it */
+  loom_late late;
   int steps;
   plan_trim *trims;
   int trim_count;
@@ -118,63 +118,20 @@ static int64_t plan_bytes(MlirValue value) {
 
 /* ---- sizes that are known only when the plan runs ---- */
 
-static bool plan_is_late(const plan_state *s, int64_t number) {
-  if (!LOOM_STRIDE_IS_SYM(number)) return false;
-  const loom_expr *expr = &loom_sizes()->exprs[LOOM_STRIDE_EXPR(number)];
-  if (expr->kind == LOOM_EXPR_CONST) return false;
-  if (expr->kind == LOOM_EXPR_SYMBOL) return s->late[expr->value];
-  return plan_is_late(s, LOOM_STRIDE_SYM(expr->lhs)) || plan_is_late(s, LOOM_STRIDE_SYM(expr->rhs));
-}
-
 /* The symbol that a size is, or -1. */
 static int64_t plan_symbol(loom_dim dim) {
   const loom_expr *expr = LOOM_DIM_IS_SYM(dim) ? &loom_sizes()->exprs[LOOM_DIM_EXPR(dim)] : NULL;
   return expr && expr->kind == LOOM_EXPR_SYMBOL ? expr->value : -1;
 }
 
-/* Marks the symbols that are sizes of a value, with `mark`; appends those that had none to `out`.
- */
-static intptr_t plan_mark(uint8_t *symbols, MlirValue value, uint8_t mark, int64_t *out,
-                          intptr_t count) {
-  loom_type type;
-  if (!loom_type_from_mlir(mlirValueGetType(value), &type)) return count;
-  for (int d = 0; d < type.rank; d++) {
-    int64_t symbol = plan_symbol(type.dims[d]);
-    if (symbol < 0 || symbols[symbol]) continue;
-    symbols[symbol] = mark;
-    if (out && count < LOOM_MAX_RANK) out[count++] = symbol;
-  }
-  return count;
-}
-
-static bool plan_introduces(MlirOperation op) {
-  if (!loom_is(op, "loom.host_call")) return false;
-  MlirStringRef words = loom_get_str(op, "effects");
-  for (size_t i = 0; i + 5 <= words.length; i++)
-    if (!memcmp(words.data + i, "sizes", 5)) return true;
-  return false;
-}
-
-/* A host call with the effect "sizes" introduces the symbols that are sizes of its results and of
- * nothing before it; it says so in `loom.introduces`. */
+/* A host call that tells sizes says so in `loom.introduces`. */
 static bool plan_find_late(plan_state *s) {
-  uint8_t *seen = calloc(1, loom_sizes()->symbol_count + 1u);
-  s->late = calloc(1, loom_sizes()->symbol_count + 1u);
-  if (!seen || !s->late) return free(seen), plan_memory(s);
-  for (intptr_t i = 0; i < mlirBlockGetNumArguments(s->block); i++)
-    plan_mark(seen, mlirBlockGetArgument(s->block, i), 1, NULL, 0);
-  for (MlirOperation op = mlirBlockGetFirstOperation(s->block); op.ptr;
-       op = mlirOperationGetNextInBlock(op)) {
+  if (!loom_late_find(&s->late, s->block)) return plan_memory(s);
+  for (int32_t call = 1; call <= s->late.count; call++) {
     int64_t made[LOOM_MAX_RANK];
-    intptr_t count = 0;
-    if (!plan_introduces(op)) continue;
-    for (intptr_t i = 0; i < mlirOperationGetNumResults(op); i++)
-      count = plan_mark(seen, loom_result(op, i), 2, made, count);
-    loom_set_attr(op, "loom.introduces", loom_attr_i64s(s->ctx, count, made));
+    intptr_t count = loom_late_told(&s->late, call, made, LOOM_MAX_RANK);
+    loom_set_attr(s->late.calls[call - 1], "loom.introduces", loom_attr_i64s(s->ctx, count, made));
   }
-  for (uint32_t i = 0; i < loom_sizes()->symbol_count; i++)
-    s->late[i] = seen[i] == 2;
-  free(seen);
   return true;
 }
 
@@ -298,7 +255,8 @@ static bool plan_find_storages(plan_state *s) {
       int storage = plan_result_storage(s, op, kernel, i, step);
       if (storage < 0) return false;
       s->storages[storage].last = step;
-      if (plan_is_late(s, s->storages[storage].size)) s->storages[storage].late = PLAN_ALLOCATED;
+      if (loom_late_number(&s->late, s->storages[storage].size))
+        s->storages[storage].late = PLAN_ALLOCATED;
       if (plan_is_from_host(op, i)) s->storages[storage].late = PLAN_FROM_HOST;
       s->storages[storage].kept = loom_get_attr(op, "loom.once").ptr != NULL;
       if (!loom_map_put(&s->storage_of, loom_result(op, i).ptr, storage)) return plan_memory(s);
@@ -306,7 +264,8 @@ static bool plan_find_storages(plan_state *s) {
     int64_t slots = kernel.ptr ? loom_get_i64(kernel, "slots", 0) : 0;
     if (slots != 0) {
       int storage = plan_add_storage(s, slots, step);
-      if (storage >= 0 && plan_is_late(s, slots)) s->storages[storage].late = PLAN_ALLOCATED;
+      if (storage >= 0 && loom_late_number(&s->late, slots))
+        s->storages[storage].late = PLAN_ALLOCATED;
       if (storage < 0 || !loom_map_put(&s->storage_of, op.ptr, storage)) return plan_memory(s);
       s->storages[storage].kept = loom_get_attr(op, "loom.once").ptr != NULL;
     }
@@ -599,7 +558,7 @@ static bool plan_set_bytes(plan_state *s, MlirOperation terminator) {
   intptr_t count = 0;
   int64_t late[256];
   for (uint32_t i = 0; i < loom_sizes()->symbol_count && count < 256; i++)
-    if (s->late[i]) late[count++] = i;
+    if (s->late.count && s->late.told[i]) late[count++] = i;
   if (count) loom_set_attr(s->plan, "loom.late", loom_attr_i64s(s->ctx, count, late));
   free(bytes);
   return count < 256 || loom_emit_error(mlirOperationGetLocation(s->function), "too many sizes");
@@ -911,7 +870,7 @@ static bool plan_function(MlirOperation module, MlirOperation function) {
   loom_map_fini(&s.kernels);
   free(s.storages);
   free(s.trims);
-  free(s.late);
+  loom_late_fini(&s.late);
   return good;
 }
 

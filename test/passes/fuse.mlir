@@ -432,3 +432,29 @@ func.func @in_turn(%v0: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %v10 = loom.sub %v9, %b9 : tensor<4x4xf32>
   return %v10 : tensor<4x4xf32>
 }
+
+// -----
+
+// What has a size that a host call tells comes behind that call, also where it reads nothing of it: the
+// other scalar, which a call before that one reads, has a group of its own.
+// CHECK-LABEL: func.func @main
+// CHECK: loom.fusion
+// CHECK: loom.mul
+// CHECK-NOT: loom.reduce
+// CHECK: loom.host_call "first"
+// CHECK: loom.host_call "second"
+// CHECK: loom.fusion
+// CHECK: loom.reduce "or"
+#size = affine_map<()[s0] -> (s0)>
+module attributes {loom.exprs = array<i64: 1, 0, 0, 0>, loom.symbols = array<i64: 0, 1099511627776, 1, 4099>} {
+func.func @main(%k: tensor<f64>, %m: tensor<10xi1>, %a: tensor<10xf64>) -> (tensor<?xf64, #size>, tensor<f64>, tensor<i1>) {
+  %0 = loom.mul %k, %k : tensor<f64>
+  %1 = loom.host_call "first"(%0) effects = "raises" slot = 0 : (tensor<f64>) -> tensor<f64>
+  %2:2 = loom.host_call "second"(%a, %m) effects = "raises sizes" slot = 1 : (tensor<10xf64>, tensor<10xi1>) -> (tensor<?xf64, #size>, tensor<i64>)
+  %3 = loom.broadcast %k dims = [] : (tensor<f64>) -> tensor<?xf64, #size>
+  %a1 = loom.broadcast %0 dims = [] : (tensor<f64>) -> tensor<?xf64, #size>
+  %4 = loom.compare "lt" %3, %a1 : (tensor<?xf64, #size>, tensor<?xf64, #size>) -> tensor<?xi1, #size>
+  %5 = loom.reduce "or" %4 axes = [0] : (tensor<?xi1, #size>) -> tensor<i1>
+  return %2#0, %1, %5 : tensor<?xf64, #size>, tensor<f64>, tensor<i1>
+}
+}

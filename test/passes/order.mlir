@@ -47,3 +47,26 @@ func.func @main(%x: tensor<1024x1024xf32> {loom.given}, %w: tensor<1024xf32>)
   %1 = loom.host_call "free"(%x) effects = "raises" slot = 1 : (tensor<1024x1024xf32>) -> tensor<1024xf32>
   return %0, %1 : tensor<1024x1024xf32>, tensor<1024xf32>
 }
+
+// -----
+
+// What has a size that a host call tells stays behind that call, however little it needs: the sum of what is given away
+// goes in front, the comparison does not.
+// CHECK-LABEL: func.func @main
+// CHECK: loom.reduce "sum"
+// CHECK: loom.host_call "size"
+// CHECK: loom.reduce "or"
+#size = affine_map<()[s0] -> (s0)>
+module attributes {loom.exprs = array<i64: 1, 0, 0, 0>, loom.symbols = array<i64: 0, 1099511627776, 1, 4099>} {
+func.func @main(%x: tensor<1024x1024xf32> {loom.given}, %k: tensor<f64>, %l: tensor<f64>, %w: tensor<1024x1024xf32>)
+    -> (tensor<?xf64, #size>, tensor<i1>, tensor<1024x1024xf32> {loom.lent}, tensor<1024xf32>) {
+  %1:2 = loom.host_call "size"(%k) effects = "raises sizes" slot = 0 : (tensor<f64>) -> (tensor<?xf64, #size>, tensor<i64>)
+  %2 = loom.broadcast %k dims = [] : (tensor<f64>) -> tensor<?xf64, #size>
+  %3 = loom.broadcast %l dims = [] : (tensor<f64>) -> tensor<?xf64, #size>
+  %4 = loom.compare "lt" %2, %3 : (tensor<?xf64, #size>, tensor<?xf64, #size>) -> tensor<?xi1, #size>
+  %5 = loom.reduce "or" %4 axes = [0] : (tensor<?xi1, #size>) -> tensor<i1>
+  %6 = loom.exp %w : tensor<1024x1024xf32>
+  %7 = loom.reduce "sum" %x axes = [1] : (tensor<1024x1024xf32>) -> tensor<1024xf32>
+  return %1#0, %5, %6, %7 : tensor<?xf64, #size>, tensor<i1>, tensor<1024x1024xf32>, tensor<1024xf32>
+}
+}

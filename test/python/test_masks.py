@@ -251,3 +251,18 @@ def test_a_call_that_small_sizes_end_is_right_however_often():
         else:
             with pytest.raises(ValueError):
                 compiled(a)
+
+
+@pytest.mark.parametrize("value", [2.0, -2.5])
+def test_what_has_a_masks_size_and_reads_nothing_of_it_comes_behind_it(value):
+    def function(a, m, k):
+        t = np.spacing(k * 2)
+        y = a[m]
+        p = np.broadcast_to(k, y.shape)
+        return y, t, np.any(p < 0), p.sum(), np.broadcast_to(k, (len(y), 2)) * 2
+
+    compiled = frameloom.compile(function, fullgraph=True)
+    a, k = np.arange(10.0), np.array(value)
+    for m in (a > 3, a > 8, a < 0, a >= 0):
+        for got, want in zip(compiled(a, m, k), function(a, m, k)):
+            assert np.array_equal(got, want) and got.dtype == want.dtype

@@ -68,7 +68,7 @@ class Compiled:
         for function in self.callables():
             report = function._report()
             rows = report["breaks"] or ()
-            failures += [f"FL0016 {row[2]}: {row[4]} ({os.path.basename(row[5] or '?')}:{row[7]})" for row in rows if row[0] == 16]
+            failures += [f"FL0016 {function.__qualname__}: {row[4]} ({os.path.basename(row[5] or '?')}:{row[7]})" for row in rows if row[0] == 16]
             if kind is None and function in self.functions.values():
                 kind = "python" if not report["entries"] else "parts" if rows else "whole"
         return kind or "python", sorted(set(failures))
