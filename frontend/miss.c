@@ -271,16 +271,40 @@ static entry *build_try(callable *c, PyObject *const *slots, number_mode *modes,
   return e;
 }
 
-/* Captures and compiles what comes before the instruction at which capture broke. */
-static entry *build_part(callable *c, PyObject *const *slots, const number_mode *modes,
-                         PyObject *code, int64_t step) {
+static void build_log_constant(const callable *c, const break_info *why) {
+  loom_log(LOOM_LOG_DYNAMIC, "%U: not compiled for all sizes, but for each: %s",
+           c->function->func_qualname, why->detail);
+}
+
+/* Captures and compiles what comes before the instruction at which capture broke; *sized: some size
+ * was symbolic. */
+static entry *build_until(callable *c, PyObject *const *slots, const number_mode *modes,
+                          PyObject *code, int64_t step, bool *sized, break_info *why) {
   double start = loom_clock_ms();
-  break_info why = {.reason = 0};
   capture *captured =
       capture_until(callable_function(c), resume_start(c), slots, c->slots, modes, &c->sizes, step);
   double capture_ms = loom_clock_ms() - start;
-  entry *e = captured ? build_entry(c, captured, code, &why) : NULL;
+  *sized = captured && captured->sized;
+  entry *e = captured ? build_entry(c, captured, code, why) : NULL;
   if (e) e->capture_ms = capture_ms;
+  return e;
+}
+
+/* The same with constant sizes where it cannot be compiled with symbolic ones. */
+static entry *build_part(callable *c, PyObject *const *slots, const number_mode *modes,
+                         PyObject *code, int64_t step) {
+  break_info why = {.reason = 0}, again = {.reason = 0};
+  bool sized;
+  entry *e = build_until(c, slots, modes, code, step, &sized, &why);
+  if (!e && why.reason && sized) {
+    c->sizes.never = true;
+    e = build_until(c, slots, modes, code, step, &sized, &again);
+    if (e)
+      build_log_constant(c, &why);
+    else
+      c->sizes.never = c->dynamic == DYNAMIC_NEVER;
+    why = again;
+  }
   if (why.reason) build_report(c->owner ? c->owner : c, &why);
   return e;
 }
@@ -296,8 +320,7 @@ static entry *build_from(callable *c, PyObject *const *slots, number_mode *modes
     c->sizes.never = true;
     e = build_try(c, slots, modes, libraries, code, &sized, &again);
     if (e)
-      loom_log(LOOM_LOG_DYNAMIC, "%U: not compiled for all sizes, but for each: %s",
-               c->function->func_qualname, why.detail);
+      build_log_constant(c, &why);
     else
       c->sizes.never = c->dynamic == DYNAMIC_NEVER;
     if (e || PyErr_Occurred()) return e;

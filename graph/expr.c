@@ -108,12 +108,24 @@ static bool expr_normalize(expr_sum *sum) {
   return true;
 }
 
+/* Merges two sorted lists. Only what is left counts: the rest of a long sum behind some of its
+ * terms is a shorter one. */
 static bool expr_add(const expr_sum *a, const expr_sum *b, expr_sum *out) {
-  if (a->count + b->count > EXPR_MAX_TERMS) return false;
-  memcpy(out->terms, a->terms, sizeof a->terms[0] * (size_t)a->count);
-  memcpy(out->terms + a->count, b->terms, sizeof b->terms[0] * (size_t)b->count);
-  out->count = a->count + b->count;
-  return expr_normalize(out);
+  int i = 0, j = 0;
+  out->count = 0;
+  while (i < a->count || j < b->count) {
+    int order = i == a->count   ? 1
+                : j == b->count ? -1
+                                : expr_compare_terms(&a->terms[i], &b->terms[j]);
+    expr_term term = order <= 0 ? a->terms[i++] : b->terms[j++];
+    if (order == 0 &&
+        __builtin_add_overflow(term.coefficient, b->terms[j++].coefficient, &term.coefficient))
+      return false;
+    if (term.coefficient == 0) continue;
+    if (out->count == EXPR_MAX_TERMS) return false;
+    out->terms[out->count++] = term;
+  }
+  return true;
 }
 
 static bool expr_mul_terms(const expr_term *a, const expr_term *b, expr_term *out) {
