@@ -3,7 +3,7 @@
  *   %0 = loom.mul %a, %b : tensor<4xcomplex<f32>>
  * becomes
  *   %1 = loom.real %a, %2 = loom.imag %a, %3 = loom.real %b, %4 = loom.imag %b
- *   %5 = loom.mul %1, %3   %6 = loom.mul %2, %4   %7 = loom.sub %5, %6     (and the imaginary part)
+ *   %5 = loom.mul %2, %4   %6 = loom.neg %5   %7 = loom.mul_add %1, %3, %6   (and the imaginary part)
  *   %0 = loom.complex %7, %8
  *
  * What is left of complex numbers is how they lie in memory: loom.real and loom.imag of a
