@@ -20,10 +20,11 @@ static const double cos_c64[] = {
     2.0876755787492604e-09, -1.1470460319209511e-11, 4.745838412531023e-14};
 static const double atan_a32[] = {-0.3333333134651184, 0.19999538362026215, -0.14263896644115448,
                                   0.10743099451065063, -0.06449835002422333};
-static const double atan_a64[] = {
-    -0.3333333333333333,   0.199999999999998,   -0.14285714285659326,  0.11111111105106705,
-    -0.09090908751076636,  0.0769229630497447,  -0.06666423628069258,  0.058789145444006215,
-    -0.052303478730160745, 0.04551108126325172, -0.034558092551413795, 0.01627194475162406};
+static const double atan_a64[] = {-0.3333333333333333,   0.19999999999999762,  -0.14285714285662374,
+                                  0.11111111106628732,   -0.09090908888282673, 0.07692302183832775,
+                                  -0.06666569167125434,  0.05881173710116238,  -0.05253123631568424,
+                                  0.04700886759465037,   -0.04081347735649769, 0.03167615541653418,
+                                  -0.018632194843553572, 0.005873031620395398};
 static const double asin_a32[] = {0.1666666567325592,   0.07500094920396805,  0.044599320739507675,
                                   0.031101727858185768, 0.017143717035651207, 0.03370072692632675};
 static const double asin_a64[] = {0.16666666666666669,  0.07499999999998425,  0.04464285714637338,
@@ -53,11 +54,10 @@ static trig_pair trig_pick(math *m, MlirValue condition, trig_pair x, trig_pair 
                      math_pick(m, condition, x.low, y.low)};
 }
 
-/* n quarter turns less x (high) and `low`, for an x of at most n quarter turns. */
-static MlirValue trig_from(math *m, int n, MlirValue x, MlirValue low) {
-  trig_pair sum = trig_sum(m, math_const(m, n * trig_half_pi), math_neg(m, x));
-  MlirValue rest = math_sub(m, math_const(m, n * trig_low(m)), low);
-  return math_add(m, sum.high, math_add(m, sum.low, rest));
+/* n quarter turns less an angle of at most as many. */
+static MlirValue trig_from(math *m, int n, MlirValue angle) {
+  MlirValue low = math_const(m, n * trig_low(m));
+  return math_add(m, math_sub(m, low, angle), math_const(m, n * trig_half_pi));
 }
 
 typedef struct trig_rest {
@@ -79,8 +79,7 @@ static trig_rest trig_reduce(math *m, MlirValue x) {
                        math_const(m, m->f64 ? -1.4973849048591698e-33 : -1.7151245100058819e-15)};
   MlirValue first = math_fma(m, n, part[0], near), second = math_fma(m, n, part[1], first);
   MlirValue r[2] = {math_fma(m, n, part[2], second)};
-  r[1] = math_add(m, math_fma(m, n, part[1], math_sub(m, first, second)),
-                  math_fma(m, n, part[2], math_sub(m, second, r[0])));
+  r[1] = math_fma(m, n, part[1], math_sub(m, first, second));
   math_reduce_far(m, x, far, &turn, r);
   return (trig_rest){turn, {r[0], r[1]}, math_mul(m, r[0], r[0])};
 }
@@ -96,21 +95,16 @@ static MlirValue trig_cosine_of(math *m, const trig_rest *p) {
                   math_fma(m, z, math_const(m, -0.5), math_const(m, 1)));
 }
 
-/* The same with what rounding loses. */
+/* The same as sums of two that overlap: what comes last is rounded, the first loses nothing. */
 static trig_pair trig_sine_pair(math *m, const trig_rest *p) {
-  MlirValue r = p->r.high, z = p->square;
-  MlirValue tail = math_mul(m, math_mul(m, r, z), MATH_POLY(m, z, sin_s));
-  tail = math_add(m, tail, math_fma(m, math_scale(m, z, -0.5), p->r.low, p->r.low));
-  return trig_sum(m, r, tail);
+  MlirValue cube = math_mul(m, p->r.high, p->square);
+  return (trig_pair){p->r.high, math_fma(m, cube, MATH_POLY(m, p->square, sin_s), p->r.low)};
 }
 
 static trig_pair trig_cosine_pair(math *m, const trig_rest *p) {
-  MlirValue r = p->r.high, z = p->square, half = math_scale(m, z, -0.5);
-  trig_pair top = trig_sum(m, math_const(m, 1), half);
-  MlirValue lost = math_scale(m, math_fma(m, r, r, math_neg(m, z)), -0.5); /* of the square */
-  lost = math_fma(m, math_neg(m, r), p->r.low, math_add(m, lost, top.low));
-  MlirValue tail = math_fma(m, math_mul(m, z, z), MATH_POLY(m, z, cos_c), lost);
-  return trig_sum(m, top.high, tail);
+  MlirValue z = p->square;
+  MlirValue tail = math_mul(m, z, math_fma(m, z, MATH_POLY(m, z, cos_c), math_const(m, -0.5)));
+  return (trig_pair){math_const(m, 1), tail};
 }
 
 static MlirValue trig_odd(math *m, MlirValue turn) {
@@ -130,13 +124,13 @@ static MlirValue trig_sine(math *m, MlirValue x, int quarters) {
 MlirValue math_sin(math *m, MlirValue x) { return trig_sine(m, x, 0); }
 MlirValue math_cos(math *m, MlirValue x) { return trig_sine(m, x, 1); }
 
-/* x / y to within half an ulp and a little, for a y that has a reciprocal. */
-static trig_pair trig_quotient(math *m, trig_pair x, trig_pair y) {
-  MlirValue inverse = math_div(m, math_const(m, 1), y.high);
-  MlirValue q = math_mul(m, x.high, inverse), minus = math_neg(m, q);
-  MlirValue rest = math_fma(m, minus, y.low, x.low);
-  rest = math_add(m, math_fma(m, minus, y.high, x.high), rest);
-  return (trig_pair){q, math_mul(m, rest, inverse)};
+/* x / y to within an ulp, for a y that has a reciprocal. */
+static MlirValue trig_quotient(math *m, trig_pair x, trig_pair y) {
+  MlirValue inverse = math_div(m, math_const(m, 1), math_add(m, y.high, y.low));
+  MlirValue q = math_mul(m, math_add(m, x.high, x.low), inverse), minus = math_neg(m, q);
+  MlirValue rest =
+      math_add(m, math_fma(m, minus, y.high, x.high), math_fma(m, minus, y.low, x.low));
+  return math_fma(m, rest, inverse, q);
 }
 
 /* sin / cos, or -cos / sin after an odd quarter turn. */
@@ -145,9 +139,10 @@ MlirValue math_tan(math *m, MlirValue x) {
   MlirValue odd = trig_odd(m, p.turn), result;
   if (m->f64) {
     trig_pair sine = trig_sine_pair(m, &p), cosine = trig_cosine_pair(m, &p);
-    trig_pair minus = {math_neg(m, cosine.high), math_neg(m, cosine.low)};
-    trig_pair q = trig_quotient(m, trig_pick(m, odd, minus, sine), trig_pick(m, odd, sine, cosine));
-    result = math_add(m, q.high, q.low);
+    trig_pair top = trig_pick(m, odd, cosine, sine), bottom = trig_pick(m, odd, sine, cosine);
+    MlirValue turned = math_iop(m, "arith.shli", p.turn, 63);
+    result = math_bits(m, trig_quotient(m, top, bottom));
+    result = math_from_bits(m, lane_op2(m->b, "arith.xori", result, turned));
   } else {
     MlirValue sine = trig_sine_of(m, &p), cosine = trig_cosine_of(m, &p);
     result =
@@ -167,49 +162,38 @@ static trig_arc trig_asin(math *m, MlirValue x) {
   MlirValue a = math_abs(m, x), half = math_const(m, 0.5), outer = math_test(m, "ogt", a, 0.5);
   MlirValue z =
       math_pick(m, outer, math_mul(m, math_sub(m, math_const(m, 1), a), half), math_mul(m, a, a));
-  MlirValue square = math_pick(m, outer, z, half), root = math_sqrt(m, square);
-  MlirValue s = math_pick(m, outer, root, a);
-  MlirValue tail = math_mul(m, math_mul(m, s, z), MATH_POLY(m, z, asin_a));
-  if (!m->f64) return (trig_arc){outer, s, tail};
-  /* What the root lost, where it is not 0. */
-  MlirValue lost = math_fma(m, math_neg(m, root), root, square);
-  lost = math_div(m, lost, math_fma(m, root, math_const(m, 2), math_const(m, 0x1p-1000)));
-  return (trig_arc){outer, s, math_pick(m, outer, math_add(m, tail, lost), tail)};
+  MlirValue s = math_pick(m, outer, math_sqrt(m, math_pick(m, outer, z, half)), a);
+  return (trig_arc){outer, s, math_mul(m, math_mul(m, s, z), MATH_POLY(m, z, asin_a))};
 }
 
 MlirValue math_asin(math *m, MlirValue x) {
   trig_arc p = trig_asin(m, x);
-  MlirValue far = trig_from(m, 1, math_add(m, p.s, p.s), math_add(m, p.tail, p.tail));
+  /* s + tail may be beyond 1/2, where an ulp is as large as one of the result. */
+  MlirValue twice = math_add(m, p.s, p.s);
+  trig_pair sum = trig_sum(m, math_const(m, trig_half_pi), math_neg(m, twice));
+  MlirValue low = math_fma(m, p.tail, math_const(m, -2), math_const(m, trig_low(m)));
+  MlirValue far = math_add(m, sum.high, math_add(m, sum.low, low));
   return math_copysign(m, math_pick(m, p.outer, far, math_add(m, p.s, p.tail)), x);
 }
 
 MlirValue math_acos(math *m, MlirValue x) {
-  trig_arc p = trig_asin(m, x);
-  MlirValue sum = math_add(m, p.s, p.tail), negative = math_test(m, "olt", x, 0);
-  MlirValue left = trig_from(m, 2, math_add(m, p.s, p.s), math_add(m, p.tail, p.tail));
-  MlirValue far = math_pick(m, negative, left, math_add(m, sum, sum));
-  MlirValue near = trig_from(m, 1, math_copysign(m, p.s, x), math_copysign(m, p.tail, x));
-  return math_pick(m, p.outer, far, near);
+  trig_arc arc = trig_asin(m, x);
+  MlirValue p = math_add(m, arc.s, arc.tail), twice = math_add(m, p, p);
+  MlirValue far = math_pick(m, math_test(m, "olt", x, 0), trig_from(m, 2, twice), twice);
+  return math_pick(m, arc.outer, far, trig_from(m, 1, math_copysign(m, p, x)));
 }
 
-/* The angle of top / bottom, 0 <= top <= bottom: beyond tan(pi/8) turned back by pi/4. */
+/* The angle of top / bottom, 0 <= top <= bottom: the larger ones turned back by pi/4. In f64 these
+ * are beyond 1/2, where top - bottom is exact and an ulp of the angle is large. */
 static MlirValue trig_octant(math *m, MlirValue top, MlirValue bottom) {
-  MlirValue far = lane_cmpf(m->b, "ogt", top, math_scale(m, bottom, 0.41421356237309503));
-  MlirValue none = math_const(m, 0), zero = {NULL};
-  trig_pair up = trig_sum(m, math_neg(m, bottom), top), down = trig_sum(m, bottom, top);
-  up = trig_pick(m, far, up, (trig_pair){top, none});
-  down = trig_pick(m, far, down, (trig_pair){bottom, none});
-  trig_pair t = {zero, zero};
-  if (m->f64)
-    t = trig_quotient(m, up, down);
-  else
-    t.high = math_div(m, up.high, down.high);
-  MlirValue z = math_mul(m, t.high, t.high);
-  MlirValue tail = math_mul(m, math_mul(m, t.high, z), MATH_POLY(m, z, atan_a));
-  if (m->f64) tail = math_add(m, tail, math_fma(m, math_neg(m, z), t.low, t.low));
-  trig_pair sum = trig_sum(m, math_const(m, trig_half_pi / 2), t.high);
-  MlirValue low = math_add(m, math_add(m, tail, math_const(m, trig_low(m) / 2)), sum.low);
-  return math_pick(m, far, math_add(m, sum.high, low), math_add(m, t.high, tail));
+  double limit = m->f64 ? 0.5463024898437905 : 0.41421356237309503;
+  MlirValue far = lane_cmpf(m->b, "ogt", top, math_scale(m, bottom, limit));
+  MlirValue up = math_pick(m, far, math_sub(m, top, bottom), top);
+  MlirValue down = math_pick(m, far, math_add(m, top, bottom), bottom);
+  MlirValue t = math_div(m, up, down), z = math_mul(m, t, t);
+  MlirValue p = math_fma(m, math_mul(m, t, z), MATH_POLY(m, z, atan_a), t);
+  MlirValue low = math_add(m, p, math_const(m, trig_low(m) / 2));
+  return math_pick(m, far, math_add(m, low, math_const(m, trig_half_pi / 2)), p);
 }
 
 MlirValue math_atan(math *m, MlirValue x) {
@@ -217,7 +201,7 @@ MlirValue math_atan(math *m, MlirValue x) {
   MlirValue huge = math_test(m, "ogt", a, 1e30); /* also keeps infinity out of the division */
   a = math_pick(m, huge, math_const(m, 1e30), a);
   MlirValue angle = trig_octant(m, math_pick(m, steep, one, a), math_pick(m, steep, a, one));
-  return math_copysign(m, math_pick(m, steep, trig_from(m, 1, angle, math_const(m, 0)), angle), x);
+  return math_copysign(m, math_pick(m, steep, trig_from(m, 1, angle), angle), x);
 }
 
 MlirValue math_atan2(math *m, MlirValue y, MlirValue x) {
@@ -230,9 +214,7 @@ MlirValue math_atan2(math *m, MlirValue y, MlirValue x) {
   MlirValue steep = lane_cmpf(b, "ogt", c, a);
   MlirValue low = math_pick(m, steep, a, c), high = math_pick(m, steep, c, a);
   MlirValue big = math_test(m, "ogt", high, m->f64 ? 1e300 : 1e37);
-  MlirValue small = math_test(m, "olt", high, m->f64 ? 1e-290 : 0);
-  MlirValue scale = math_pick(m, small, math_const(m, m->f64 ? 0x1p200 : 1), one);
-  scale = math_pick(m, big, math_const(m, 0.25), scale);
+  MlirValue scale = math_pick(m, big, math_const(m, 0.25), one);
   low = math_mul(m, low, scale);
   high = math_mul(m, high, scale);
   /* Infinity over a number: 0; 0 over 0: 0. */
@@ -240,9 +222,9 @@ MlirValue math_atan2(math *m, MlirValue y, MlirValue x) {
   low = math_pick(m, endless, math_const(m, 0), low);
   high = math_pick(m, lane_op2(b, "arith.ori", endless, math_test(m, "oeq", high, 0)), one, high);
   MlirValue angle = trig_octant(m, low, high);
-  angle = math_pick(m, steep, trig_from(m, 1, angle, math_const(m, 0)), angle);
+  angle = math_pick(m, steep, trig_from(m, 1, angle), angle);
   MlirValue left = lane_cmpi(b, "slt", math_bits(m, x), math_int(m, 0));
-  angle = math_pick(m, left, trig_from(m, 2, angle, math_const(m, 0)), angle);
+  angle = math_pick(m, left, trig_from(m, 2, angle), angle);
   angle = math_copysign(m, angle, y);
   MlirValue nan = lane_cmpf(b, "uno", x, y);
   return math_pick(m, nan, math_add(m, x, y), angle);
