@@ -29,6 +29,7 @@
 #include "passes/passes.h"
 
 #define CHECK_OPERANDS 96 /* of a call */
+#define CHECK_RESULTS 8
 #define CHECK_LIMITS 12
 #define CHECK_FRAME_WORD(FIELD) ((int64_t)(offsetof(loom_check_frame, FIELD) / sizeof(uint64_t)))
 
@@ -545,9 +546,11 @@ static bool check_add_frame(check_function *f) {
     attrs[count] = mlirDictionaryAttrGet(f->m->ctx, 0, NULL);
     f->frame = mlirBlockAddArgument(block, types[count], mlirOperationGetLocation(f->op));
     MlirType before = mlirTypeAttrGetValue(loom_get_attr(f->op, "function_type"));
-    intptr_t results = mlirFunctionTypeGetNumResults(before);
-    MlirType result = results ? mlirFunctionTypeGetResult(before, 0) : before;
-    MlirType type = mlirFunctionTypeGet(f->m->ctx, count + 1, types, results, &result);
+    MlirType results[CHECK_RESULTS];
+    intptr_t result_count = mlirFunctionTypeGetNumResults(before);
+    for (intptr_t i = 0; i < result_count && i < CHECK_RESULTS; i++)
+      results[i] = mlirFunctionTypeGetResult(before, i);
+    MlirType type = mlirFunctionTypeGet(f->m->ctx, count + 1, types, result_count, results);
     loom_set_attr(f->op, "function_type", mlirTypeAttrGet(type));
     loom_set_attr(f->op, "arg_attrs", mlirArrayAttrGet(f->m->ctx, count + 1, attrs));
   }
@@ -592,6 +595,16 @@ static bool check_pass_bases(check_function *f, MlirOperation call, check_functi
   return true;
 }
 
+static bool check_sees_table(MlirOperation op, void *found) {
+  *(bool *)found |= loom_is(op, "llvm.mlir.addressof");
+  for (intptr_t i = 0; i < mlirOperationGetNumRegions(op); i++) {
+    MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, i));
+    for (; block.ptr; block = mlirBlockGetNextInRegion(block))
+      loom_walk_block(block, check_sees_table, found);
+  }
+  return true;
+}
+
 /* A function without pointers may be called from anywhere, any other from one place. */
 static bool check_call(check_function *f, MlirOperation call) {
   MlirLocation loc = mlirOperationGetLocation(call);
@@ -602,19 +615,21 @@ static bool check_call(check_function *f, MlirOperation call) {
   callee->op =
       check_find(f->m, "func.func", mlirFlatSymbolRefAttrGetValue(loom_get_attr(call, "callee")));
   bool pointers = false, good = callee->op.ptr && check_body(callee->op, 0).ptr &&
-                                mlirOperationGetNumOperands(call) + 1 < CHECK_OPERANDS;
+                                mlirOperationGetNumOperands(call) + 1 < CHECK_OPERANDS &&
+                                mlirOperationGetNumResults(call) <= CHECK_RESULTS;
   if (!good) loom_emit_error(loc, "a kernel calls what is no function of the module");
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(call); i++)
     pointers |= check_is_pointer(loom_operand(call, i));
-  bool done = good && check_is_done(f->m, callee->op);
+  bool done = good && check_is_done(f->m, callee->op), framed = pointers;
+  if (good) check_sees_table(callee->op, &framed);
   if (done && pointers)
     good = loom_emit_error(loc, "a function of a kernel is called from more than one place");
   if (good && !done) {
     callee->first = mlirBlockGetFirstOperation(check_body(callee->op, 0));
-    good = check_keep(&f->m->done, callee->op) && (!pointers || check_add_frame(callee)) &&
+    good = check_keep(&f->m->done, callee->op) && (!framed || check_add_frame(callee)) &&
            check_pass_bases(f, call, callee) && check_function_run(callee);
-    if (good && pointers) check_pass_frame(f, call);
   }
+  if (good && framed) check_pass_frame(f, call);
   check_free(callee);
   return good;
 }

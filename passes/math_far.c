@@ -8,6 +8,7 @@
 #include "passes/math.h"
 
 #include <mlir-c/Dialect/LLVM.h>
+#include <stdio.h>
 
 /* 2/pi as a fraction, behind 64 zero bits. */
 static const uint64_t far_words[] = {0x0000000000000000, 0xa2f9836e4e441529, 0xfc2757d1f534ddc0,
@@ -20,17 +21,21 @@ static const uint64_t far_words[] = {0x0000000000000000, 0xa2f9836e4e441529, 0xf
 #define FAR_WORDS 21
 #define FAR_TABLE "loom_two_over_pi"
 
-/* The table's address; the module gets one. */
-static MlirValue far_table(math *m, loom_builder *b) {
+/* The op of this name that the module has, or null. */
+static MlirOperation far_find(math *m, const char *kind, const char *name) {
   MlirOperation module = m->l->kernel->op;
   while (mlirOperationGetParentOperation(module).ptr)
     module = mlirOperationGetParentOperation(module);
   MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(module, 0));
   MlirOperation op = mlirBlockGetFirstOperation(block);
-  while (op.ptr &&
-         !(loom_is(op, "llvm.mlir.global") && loom_str_is(loom_get_str(op, "sym_name"), FAR_TABLE)))
+  while (op.ptr && !(loom_is(op, kind) && loom_str_is(loom_get_str(op, "sym_name"), name)))
     op = mlirOperationGetNextInBlock(op);
-  if (!op.ptr) {
+  return op;
+}
+
+/* The table's address; the module gets one. */
+static MlirValue far_table(math *m, loom_builder *b) {
+  if (!far_find(m, "llvm.mlir.global", FAR_TABLE).ptr) {
     loom_builder top = loom_builder_before(m->l->kernel->op);
     MlirType i64 = mlirIntegerTypeGet(b->ctx, 64);
     int64_t size = FAR_WORDS;
@@ -135,24 +140,22 @@ static MlirValue far_put(loom_builder *b, MlirValue x, MlirValue into, MlirValue
   return mlirTypeIsAVector(type) ? loom_build3(b, "llvm.insertelement", into, x, lane, type) : x;
 }
 
-/* One lane: leaves it as it is when it is not far. */
-static void far_lane(math *m, loom_builder *b, MlirValue lane, MlirValue x, MlirValue far,
-                     MlirValue *turn, MlirValue *rest) {
-  MlirType f64 = mlirF64TypeGet(b->ctx);
-  MlirValue is = far_take(b, far, lane), one = far_take(b, x, lane), angle[2], quarters;
-  if (!m->f64) one = loom_build1(b, "arith.extf", one, f64);
-  one = lane_select(b, is, one, lane_const_float(b, f64, 1e6));
+/* One lane of x: quarter turns and the rest, put into `results`. */
+static void far_lane(math *m, loom_builder *b, MlirValue lane, MlirValue x, MlirValue *results) {
+  MlirValue one = far_take(b, x, lane), found[3];
+  if (!m->f64) one = loom_build1(b, "arith.extf", one, mlirF64TypeGet(b->ctx));
   math scalar = math_of(m->l, b, one);
-  quarters = far_one(&scalar, one, far_table(m, b), angle);
-  if (!m->f64) quarters = loom_build1(b, "arith.trunci", quarters, lane_element(m->ints));
-  *turn = far_put(b, lane_select(b, is, quarters, far_take(b, *turn, lane)), *turn, lane);
-  for (int i = 0; i < 2; i++) {
-    if (!m->f64) angle[i] = loom_build1(b, "arith.truncf", angle[i], lane_element(m->type));
-    rest[i] = far_put(b, lane_select(b, is, angle[i], far_take(b, rest[i], lane)), rest[i], lane);
+  found[0] = far_one(&scalar, one, far_table(m, b), found + 1);
+  if (!m->f64) {
+    found[0] = loom_build1(b, "arith.trunci", found[0], lane_element(m->ints));
+    for (int i = 1; i < 3; i++)
+      found[i] = loom_build1(b, "arith.truncf", found[i], lane_element(m->type));
   }
+  for (int i = 0; i < 3; i++)
+    results[i] = far_put(b, found[i], results[i], lane);
 }
 
-static void far_lanes(math *m, loom_builder *b, MlirValue x, MlirValue far, MlirValue *results) {
+static void far_lanes(math *m, loom_builder *b, MlirValue x, MlirValue *results) {
   MlirType i64 = mlirIntegerTypeGet(b->ctx, 64), types[] = {i64, m->ints, m->type, m->type};
   MlirLocation locs[] = {b->loc, b->loc, b->loc, b->loc};
   MlirBlock block = mlirBlockCreate(4, types, locs);
@@ -160,7 +163,7 @@ static void far_lanes(math *m, loom_builder *b, MlirValue x, MlirValue far, Mlir
   MlirValue next[3];
   for (int i = 0; i < 3; i++)
     next[i] = mlirBlockGetArgument(block, i + 1);
-  far_lane(m, &inner, mlirBlockGetArgument(block, 0), x, far, &next[0], &next[1]);
+  far_lane(m, &inner, mlirBlockGetArgument(block, 0), x, next);
   loom_build(&inner, "scf.yield", 3, next, 0, NULL, 0, NULL);
   MlirRegion region = mlirRegionCreate();
   mlirRegionAppendOwnedBlock(region, block);
@@ -176,15 +179,49 @@ static void far_lanes(math *m, loom_builder *b, MlirValue x, MlirValue far, Mlir
     results[i] = loom_result(op, i);
 }
 
+/* A function that reduces every lane of its argument: out of line, since it is long, seldom run,
+ * and wanted once for each sine of a kernel. `name` gets its name. */
+static void far_function(math *m, char *name, size_t size) {
+  snprintf(name, size, "loom_reduce_far_f%d_%d", m->f64 ? 64 : 32, (int)lane_width(m->type));
+  if (far_find(m, "func.func", name).ptr) return;
+  loom_builder top = loom_builder_before(m->l->kernel->op);
+  MlirType types[] = {m->ints, m->type, m->type};
+  MlirBlock block = mlirBlockCreate(1, &m->type, &top.loc);
+  MlirRegion region = mlirRegionCreate();
+  mlirRegionAppendOwnedBlock(region, block);
+  MlirAttribute apart = loom_attr_str(top.ctx, "noinline");
+  loom_named attrs[] = {
+      {"sym_name", loom_attr_str(top.ctx, name)},
+      {"function_type", mlirTypeAttrGet(mlirFunctionTypeGet(top.ctx, 1, &m->type, 3, types))},
+      {"sym_visibility", loom_attr_str(top.ctx, "private")},
+      {"passthrough", mlirArrayAttrGet(top.ctx, 1, &apart)},
+      {"llvm.linkage", mlirAttributeParseGet(top.ctx, loom_str("#llvm.linkage<internal>"))}};
+  loom_build_regions(&top, "func.func", 0, NULL, 0, NULL, 5, attrs, 1, &region);
+  loom_builder b = loom_builder_at_end(block, top.loc);
+  math inside = *m;
+  inside.b = &b;
+  MlirValue zero = math_const(&inside, 0), results[] = {math_int(&inside, 0), zero, zero};
+  far_lanes(&inside, &b, mlirBlockGetArgument(block, 0), results);
+  loom_build(&b, "func.return", 3, results, 0, NULL, 0, NULL);
+}
+
 void math_reduce_far(math *m, MlirValue x, MlirValue far, MlirValue *turn, MlirValue *rest) {
   MlirRegion regions[2];
   MlirType types[] = {m->ints, m->type, m->type};
-  MlirValue any = lane_any(m->b, far);
+  MlirValue any = lane_any(m->b, far), old[] = {*turn, rest[0], rest[1]};
+  char name[64];
+  far_function(m, name, sizeof name);
+  loom_named callee = {"callee", mlirFlatSymbolRefAttrGet(m->b->ctx, loom_str(name))};
   for (int i = 0; i < 2; i++) {
     MlirBlock block = mlirBlockCreate(0, NULL, NULL);
     loom_builder b = loom_builder_at_end(block, m->b->loc);
-    MlirValue results[] = {*turn, rest[0], rest[1]};
-    if (i == 0) far_lanes(m, &b, x, far, results);
+    MlirValue results[] = {old[0], old[1], old[2]};
+    if (i == 0) {
+      MlirValue safe = lane_select(&b, far, x, lane_const_float(&b, m->type, 1e6));
+      MlirOperation call = loom_build(&b, "func.call", 1, &safe, 3, types, 1, &callee);
+      for (int k = 0; k < 3; k++)
+        results[k] = lane_select(&b, far, loom_result(call, k), old[k]);
+    }
     loom_build(&b, "scf.yield", 3, results, 0, NULL, 0, NULL);
     regions[i] = mlirRegionCreate();
     mlirRegionAppendOwnedBlock(regions[i], block);

@@ -106,7 +106,7 @@ static bool legal_values(legal_walk *walk, MlirOperation op) {
 
 /* ---- ops with conditions of their own ---- */
 
-/* Function attributes handed through to LLVM: only the one that the lowering writes. */
+/* Function attributes handed through to LLVM: only those that the lowering writes. */
 static bool legal_passthrough(MlirOperation op) {
   MlirAttribute all = loom_get_attr(op, "passthrough");
   if (!all.ptr) return true;
@@ -114,7 +114,8 @@ static bool legal_passthrough(MlirOperation op) {
   for (intptr_t i = 0; i < mlirArrayAttrGetNumElements(all); i++) {
     MlirAttribute entry = mlirArrayAttrGetElement(all, i);
     if (!mlirAttributeIsAString(entry) ||
-        !loom_str_is(mlirStringAttrGetValue(entry), "alwaysinline"))
+        !(loom_str_is(mlirStringAttrGetValue(entry), "alwaysinline") ||
+          loom_str_is(mlirStringAttrGetValue(entry), "noinline")))
       return false;
   }
   return true;
