@@ -1,5 +1,5 @@
 # make demo and make test do everything on a fresh Debian 12.
-.PHONY: help setup demo test test-versions test-debug test-sanitized test-cpython test-numpy test-scipy test-sklearn test-pandas fuzz bench bench-models format docs torch-ops clean
+.PHONY: help setup demo test test-versions test-debug test-sanitized test-cpython test-numpy test-scipy test-sklearn test-pandas fuzz bench bench-models format docs torch-ops clean analyze
 
 help:
 	@echo "make demo    install what is missing, build, and run four NumPy programs compiled"
@@ -10,6 +10,7 @@ help:
 	@echo "make fuzz    random programs against plain Python and NumPy (SECONDS=n SEED=s KIND=numpy,python,changes,graphs,ir; what differs is kept in build/fuzz)"
 	@echo "make test-debug  the tests of capture, frames and references under a debug build of CPython 3.11"
 	@echo "make test-sanitized  Python tests with the extension and the compiler library under AddressSanitizer and UBSan"
+	@echo "make analyze  static analysis of the C code, by clang and GCC (what is found and is none is on record)"
 	@echo "make test-versions  the Python tests on each CPython of 3.11, 3.12 and 3.13 that is installed"
 	@echo "make bench   measure against NumPy, numexpr, Numba, JAX and torch.compile (installs them)"
 	@echo "make bench-models  measure real models through torch.compile against eager torch and Inductor"
@@ -34,6 +35,9 @@ test-debug:
 
 test-sanitized:
 	@scripts/test-sanitized.sh
+
+analyze:
+	@scripts/analyze.sh
 
 test-cpython:
 	@scripts/test-cpython.sh $(MODULES)
