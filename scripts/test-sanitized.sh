@@ -3,7 +3,8 @@
 # into an ordinary CPython. CPython takes its memory from malloc, so that each object is watched. Generated code is not
 # instrumented: what it writes beside a buffer shows when instrumented code or NumPy looks there. Arguments are pytest's;
 # without any, the files that go through capture, results, host calls and the cache. A process ends at its first finding.
-# usage: scripts/test-sanitized.sh [FILE...]
+# With --suite, tests of a library's own suite are run compiled (test/suites/run.py): about ten times slower than without.
+# usage: scripts/test-sanitized.sh [FILE...]; scripts/test-sanitized.sh --suite numpy numpy/lib/tests/test_nanfunctions.py
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ -x .venv/bin/pytest ] || scripts/setup.sh test
@@ -12,7 +13,11 @@ cmake --build --preset pyasan
 
 files=(aliasing capture breaks effects fancy generators guards host_calls kept language references results rolled
   runtime_tables special_methods writes)
-if [ $# = 0 ]; then
+runner=(-m pytest -q --capture=sys -p no:cacheprovider)
+if [ "${1:-}" = --suite ]; then
+  shift
+  runner=(test/suites/run.py --processes 1 --limit 900)
+elif [ $# = 0 ]; then
   for name in "${files[@]}"; do set -- "$@" "test/python/test_$name.py"; done
 fi
 if [ -z "${LOOM_BUILD:-}" ]; then
@@ -31,7 +36,7 @@ env PYTHONPATH="$PWD/build/pyasan/python" PYTHONMALLOC=malloc \
   LD_PRELOAD="$(cc -print-file-name=libasan.so) $(cc -print-file-name=libstdc++.so)" \
   ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1:log_path=$reports/address:log_exe_name=1" \
   UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1" \
-  .venv/bin/python -m pytest -q --capture=sys -p no:cacheprovider "$@" || status=$?
+  .venv/bin/python "${runner[@]}" "$@" || status=$?
 for report in "$reports"/*; do
   if grep -qs "ERROR: AddressSanitizer" "$report"; then
     cat "$report"

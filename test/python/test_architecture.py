@@ -166,3 +166,12 @@ def test_names_of_the_makers_of_this_tree_stay_out():
         path = ROOT / name
         if path.suffix in (".c", ".h", ".cpp", ".td", ".py", ".md", ".mlir", ".test", ".sh", ".txt") and path.exists():
             assert not re.search(r"/(work|home|root)/\w", path.read_text(errors="replace")), name
+
+
+def test_what_static_analysis_has_on_record_is_there():
+    """scripts/analyze.py finds out whether the analyzers still say it."""
+    lines = (ROOT / "scripts" / "analyze.txt").read_text().splitlines()
+    keys = [line.partition(": ")[0].split() for line in lines if not line.startswith("#")]
+    assert keys and len({tuple(key) for key in keys}) == len(keys)
+    for checker, file, function in keys:
+        assert re.search(rf"\b{function}\(", (ROOT / file).read_text()), f"{file} has no {function}: {checker}"
