@@ -174,7 +174,7 @@ static bool version_lend(const compiled *c, version *v) {
     if (v->inputs[i].kind == FX_INPUT_TENSOR && version_is_large(&v->inputs[i].spec))
       v->placeholder[v->inputs[i].number] = i + 1, v->lends = true;
   for (uint32_t i = 0; i < v->result_count; i++)
-    if (v->results[i].kind == FX_RESULT_INPUT &&
+    if ((v->results[i].kind == FX_RESULT_INPUT || v->results[i].kind == FX_RESULT_PART) &&
         v->inputs[v->results[i].number].kind == FX_INPUT_TENSOR)
       v->placeholder[v->inputs[v->results[i].number].number] = 0;
   return true;
@@ -573,12 +573,7 @@ static PyObject *run_numbers(const int64_t *numbers, int count) {
   return tuple;
 }
 
-static PyObject *run_view(const run *r, PyObject *base, const fx_result *result) {
-  torch_spec room;
-  int64_t offset;
-  const torch_spec *spec = run_spec(r, &result->view, &room);
-  if (!spec || !loom_stride_eval(&r->version->graph, result->offset, r->symbols, &offset))
-    return PyErr_SetString(PyExc_OverflowError, "frameloom: a size overflows"), NULL;
+static PyObject *run_strided(PyObject *base, const torch_spec *spec, int64_t offset) {
   PyObject *sizes = run_numbers(spec->sizes, spec->rank);
   PyObject *strides = run_numbers(spec->strides, spec->rank);
   PyObject *view = sizes && strides ? PyObject_CallMethod(base, "as_strided", "OOL", sizes, strides,
@@ -586,6 +581,17 @@ static PyObject *run_view(const run *r, PyObject *base, const fx_result *result)
                                     : NULL;
   Py_XDECREF(strides);
   Py_XDECREF(sizes);
+  return view;
+}
+
+static PyObject *run_view(const run *r, PyObject *base, const fx_result *result) {
+  torch_spec room;
+  int64_t offset;
+  const torch_spec *spec = run_spec(r, &result->view, &room);
+  if (!spec || !loom_stride_eval(&r->version->graph, result->offset, r->symbols, &offset))
+    return PyErr_SetString(PyExc_OverflowError, "frameloom: a size overflows"), NULL;
+  PyObject *view = result->kind == FX_RESULT_PART ? torch_part(base, spec, offset)
+                                                  : run_strided(base, spec, offset);
   if (view && result->conjugate) Py_SETREF(view, PyObject_CallMethod(view, "conj", NULL));
   if (view && result->negative) Py_SETREF(view, PyObject_CallMethod(view, "_neg_view", NULL));
   return view;
@@ -598,12 +604,19 @@ static PyObject *run_size(const run *r, int64_t number) {
   return PyErr_SetString(PyExc_OverflowError, "frameloom: a size overflows"), NULL;
 }
 
+/* An argument, or the copy of it that lies as the graph was told. */
+static PyObject *run_given(const run *r, uint32_t place) {
+  PyObject *copy = r->owned[r->version->inputs[place].number];
+  return copy ? copy : r->args[place];
+}
+
 static PyObject *run_result(const run *r, PyObject *before, const fx_result *result) {
   switch (result->kind) {
   case FX_RESULT_OUTPUT:
     return result->expanded ? run_view(r, r->arrays[result->number], result)
                             : Py_NewRef(r->arrays[result->number]);
   case FX_RESULT_INPUT: return Py_NewRef(r->args[result->number]);
+  case FX_RESULT_PART: return run_view(r, run_given(r, result->number), result);
   case FX_RESULT_VIEW: return run_view(r, PyTuple_GET_ITEM(before, result->number), result);
   case FX_RESULT_OBJECT: return Py_NewRef(result->object);
   default: return run_size(r, result->size);

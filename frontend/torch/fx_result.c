@@ -275,6 +275,41 @@ static bool fx_takes_sizes(fx_import *im, PyObject *args) {
   return false;
 }
 
+/* Does a place lie within another one, whatever the symbols are? */
+static bool fx_within(fx_import *im, const fx_place *inner, const fx_place *outer) {
+  return fx_at_least(im, inner->offset, outer->offset) && fx_at_least(im, outer->end, inner->end);
+}
+
+/* A result that looks at an input's memory is a view of that, as in eager torch: AOTAutograd hands
+ * such results on as they are where several come of one split. */
+static bool fx_find_input(fx_import *im, const fx_value *v, fx_result *out) {
+  fx_place place = {.storage = NULL};
+  torch_spec spec, given;
+  bool good = fx_read_spec(im, v->meta, &spec) && fx_read_place(im, v->meta, &spec, &place);
+  for (uint32_t k = 0; k < im->value_count && good && out->kind != FX_RESULT_PART; k++) {
+    const fx_value *input = &im->values[k];
+    fx_place base = {.storage = NULL};
+    if (input->kind != FX_TENSOR || input->placeholder < 0) continue;
+    good = fx_read_spec(im, input->meta, &given) && fx_read_place(im, input->meta, &given, &base);
+    bool part = good && PyObject_RichCompareBool(base.storage, place.storage, Py_EQ) == 1 &&
+                given.dtype == spec.dtype && fx_within(im, &place, &base);
+    Py_XDECREF(base.storage);
+    int64_t offset;
+    if (!part || !loom_stride_minus(im->graph, place.offset, base.offset, &offset)) continue;
+    int conjugate = fx_differs(v->meta, input->meta, "is_conj");
+    int negative = conjugate >= 0 ? fx_differs(v->meta, input->meta, "is_neg") : -1;
+    good = negative >= 0;
+    *out = (fx_result){.kind = FX_RESULT_PART,
+                       .number = (uint32_t)input->placeholder,
+                       .view = spec,
+                       .offset = offset,
+                       .conjugate = conjugate > 0,
+                       .negative = negative > 0};
+  }
+  Py_XDECREF(place.storage);
+  return good;
+}
+
 /* Does a node, or what it is made of first, look at a tensor by symbolic sizes? */
 static bool fx_views_by_sizes(fx_import *im, PyObject *node) {
   bool found = false;
@@ -321,8 +356,10 @@ static bool fx_result_of(fx_import *im, PyObject *list, Py_ssize_t i, fx_result 
     for (Py_ssize_t k = 0; k < i; k++)
       if (PySequence_Fast_GET_ITEM(list, k) == item) return *out = all[k], true;
     if (v->placeholder < 0)
-      return (i >= im->visible || fx_find_view(im, list, i, v, all)) &&
-             (out->kind == FX_RESULT_VIEW || fx_result_tensor(im, v, out)) &&
+      return (i >= im->visible || fx_find_input(im, v, out)) &&
+             (i >= im->visible || out->kind == FX_RESULT_PART ||
+              fx_find_view(im, list, i, v, all)) &&
+             (out->kind != FX_RESULT_OUTPUT || fx_result_tensor(im, v, out)) &&
              (i >= im->visible || fx_is_as_traced(im, item, v, out));
     *out = (fx_result){.kind = FX_RESULT_INPUT, .number = (uint32_t)v->placeholder};
     return true;

@@ -26,6 +26,7 @@ static struct {
   torch_status (*free)(void *);
   torch_status (*empty)(int64_t, const int64_t *, const int64_t *, int32_t, int32_t, int32_t,
                         void **);
+  torch_status (*part)(void *, int64_t, const int64_t *, const int64_t *, int64_t, void **);
   torch_status (*blob)(void *, int64_t, const int64_t *, const int64_t *, int64_t, int32_t, int32_t,
                        int32_t, void **);
   PyObject *(*wrap)(const void *); /* THPVariable_Wrap(const at::TensorBase &) */
@@ -79,6 +80,7 @@ static bool torch_symbols(PyObject *module) {
                 {cpu, "aoti_torch_get_device_type", &torch.device},
                 {cpu, "aoti_torch_delete_tensor_object", &torch.free},
                 {cpu, "aoti_torch_empty_strided", &torch.empty},
+                {cpu, "aoti_torch__reinterpret_tensor", &torch.part},
                 {cpu, "aoti_torch_create_tensor_from_blob", &torch.blob},
                 {python, "_Z16THPVariable_WrapRKN2at10TensorBaseE", &torch.wrap}};
   for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
@@ -207,6 +209,13 @@ PyObject *torch_empty(const torch_spec *spec, void **data) {
   if (torch.empty(spec->rank, spec->sizes, spec->strides, torch_types[spec->dtype], 0, 0,
                   &handle) != 0 ||
       torch.data(handle, data) != 0)
+    return PyErr_NoMemory();
+  return torch_take(handle);
+}
+
+PyObject *torch_part(PyObject *tensor, const torch_spec *spec, int64_t offset) {
+  void *handle;
+  if (torch.part(tensor_handle(tensor), spec->rank, spec->sizes, spec->strides, offset, &handle))
     return PyErr_NoMemory();
   return torch_take(handle);
 }

@@ -44,6 +44,9 @@ bool torch_is_lazy(PyObject *tensor);
 bool torch_read(PyObject *tensor, torch_view *out); /* false with an exception: not such a tensor */
 /* A new tensor from torch's own allocator; its data. NULL with an exception. */
 PyObject *torch_empty(const torch_spec *spec, void **data);
+/* A tensor over another one's memory, `offset` elements behind where that begins, which autograd
+ * does not know as a view of it. */
+PyObject *torch_part(PyObject *tensor, const torch_spec *spec, int64_t offset);
 /* A tensor over memory of somebody else, who keeps it while it is used. */
 PyObject *torch_over(const torch_spec *spec, void *data);
 int32_t torch_scalar_type(loom_dtype dtype);
@@ -64,15 +67,22 @@ typedef struct fx_value {
 
 /* How one result of the graph is made. */
 typedef struct fx_result {
-  enum { FX_RESULT_OUTPUT, FX_RESULT_INPUT, FX_RESULT_VIEW, FX_RESULT_SIZE, FX_RESULT_OBJECT } kind;
-  uint32_t number; /* OUTPUT: of the graph; INPUT: the argument; VIEW: the result it is a view of */
-  int64_t offset;  /* VIEW: in elements, maybe symbolic */
-  int64_t size;    /* SIZE: the number */
+  enum {
+    FX_RESULT_OUTPUT,
+    FX_RESULT_INPUT,
+    FX_RESULT_PART, /* of an input's memory */
+    FX_RESULT_VIEW, /* of another result */
+    FX_RESULT_SIZE,
+    FX_RESULT_OBJECT
+  } kind;
+  uint32_t number;  /* OUTPUT: of the graph; INPUT, PART: the argument; VIEW: the other result */
+  int64_t offset;   /* PART, VIEW: in elements, maybe symbolic; PART: from where the input begins */
+  int64_t size;     /* SIZE: the number */
   PyObject *object; /* owned */
   torch_spec spec;  /* OUTPUT: the tensor that is allocated */
-  torch_spec view;  /* VIEW: the tensor; OUTPUT that is expanded: with its full sizes */
+  torch_spec view;  /* PART, VIEW: the tensor; OUTPUT that is expanded: with its full sizes */
   bool expanded;
-  bool conjugate, negative; /* VIEW: of what it is a view of */
+  bool conjugate, negative; /* PART, VIEW: of what it is a view of */
 } fx_result;
 
 /* What a placeholder is bound to in a call. */

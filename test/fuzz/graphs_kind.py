@@ -57,16 +57,25 @@ def make(seed, index):
 
 
 def outcome(function, arguments):
-    """Results, gradients; or what it raises."""
+    """Results, gradients, where results lie; or what it raises."""
     try:
         results = function(*arguments)
         total = sum((r.double() * torch.cos(torch.arange(r.numel(), dtype=torch.float64).reshape(r.shape))).sum()
                     for r in results if r.requires_grad)
         if isinstance(total, torch.Tensor):
             total.backward()
-        return [r.detach() for r in results], [a.grad for a in arguments], None
+        return [r.detach() for r in results], [a.grad for a in arguments], places([*arguments, *results]), None
     except Exception as error:
-        return [], [], error
+        return [], [], [], error
+
+
+def places(tensors):
+    """For each tensor the first one whose storage it shares, and how many bytes it begins behind that one."""
+    found, storages = [], [t.untyped_storage().data_ptr() for t in tensors]
+    for tensor, storage in zip(tensors, storages):
+        first = storages.index(storage)
+        found.append((first, tensor.data_ptr() - tensors[first].data_ptr()))
+    return found
 
 
 def check(text):
@@ -80,8 +89,10 @@ def check(text):
         for size in (0, 1, 0):
             want, got = outcome(scope["program"], scope["arguments"](size)), outcome(compiled, scope["arguments"](size))
             where = f"(dynamic={dynamic}, sizes {size})"
-            if (want[2] is None) != (got[2] is None):
-                return [f"exception: {got[2]!r} instead of {want[2]!r} {where}"]
+            if (want[3] is None) != (got[3] is None):
+                return [f"exception: {got[3]!r} instead of {want[3]!r} {where}"]
+            if got[2] != want[2]:
+                return [f"memory: {got[2]} instead of {want[2]} {where}"]
             for kind, gs, ws in (("result", got[0], want[0]), ("gradient", got[1], want[1])):
                 for i, (g, w) in enumerate(zip(gs, ws)):
                     found += [f"{row} of {kind} {i} {where}" for row in tensor_differences(g, w)]

@@ -233,6 +233,23 @@ def test_a_result_that_aliases_an_input():
     assert x.abs().sum() == 0
 
 
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_parts_of_an_input_with_gradients_stay_views(dynamic):
+    """AOTAutograd hands the parts of one split on as the graph made them; it makes other views again itself."""
+    x = torch.randn(4, 6, requires_grad=True)
+    for given in (x, torch.randn(6, 8, requires_grad=True)[1:, 2:], torch.randn(5, 3, dtype=torch.complex64, requires_grad=True)):
+        run = torch.compile(lambda x: (x.chunk(2, -1)[0], x.unbind(0)[1], x * 2), backend="frameloom", dynamic=dynamic)
+        got, expected = run(given), (given.chunk(2, -1)[0], given.unbind(0)[1])
+        for g, e in zip(got, expected):
+            close(g, e)
+            assert (g.data_ptr(), g.stride(), g.requires_grad) == (e.data_ptr(), e.stride(), True)
+        with torch.no_grad():
+            given.zero_()
+        assert not got[0].any() and not got[1].any()
+    run(x)[0].real.sum().backward()
+    close(x.grad, torch.cat([torch.ones(4, 3), torch.zeros(4, 3)], 1))
+
+
 def test_results_belong_to_the_caller():
     run, x = compiled(lambda x: (x * 2, x.sum(0))), torch.randn(3, 4)
     a, b = run(x)
