@@ -153,9 +153,11 @@ static loom_folded fold_compare(const fold_call *f) {
 
 static loom_folded fold_select(const fold_call *f) {
   loom_cell condition;
-  if (mlirValueEqual(loom_operand(f->op, 1), loom_operand(f->op, 2))) return fold_operand(f, 1);
+  if (mlirValueEqual(loom_operand(f->op, 1), loom_operand(f->op, 2)))
+    return fold_may_drop(f, 0) ? fold_operand(f, 1) : fold_none;
   if (!fold_constant(f, 0, &condition)) return fold_none;
-  return fold_operand(f, condition.i ? 1 : 2);
+  intptr_t taken = condition.i ? 1 : 2;
+  return fold_may_drop(f, 3 - taken) ? fold_operand(f, taken) : fold_none;
 }
 
 /* ---- identities ---- */

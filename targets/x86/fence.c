@@ -13,7 +13,9 @@
  *   of selects come is fenced. One with other uses is computed in full anyway, and may be half of
  *   the pattern of a minimum.
  * - sinking: a select of scalars becomes a branch, and operations that only one side needs move
- *   behind it. A fence moves along, so these are stored to a slot that nobody reads. */
+ *   behind it. A fence moves along, so these are stored to a slot that nobody reads.
+ * - dropping: where the condition of a select may be known, what it does not take is not computed.
+ *   It is stored to such a slot as well. */
 #include <llvm-c/Core.h>
 #include <string.h>
 
@@ -22,7 +24,7 @@
 typedef struct fence_state {
   LLVMModuleRef module;
   LLVMBuilderRef builder;
-  unsigned fence, sqrt; /* numbers of the intrinsics */
+  unsigned fence, sqrt, magnitude; /* numbers of the intrinsics */
 } fence_state;
 
 static bool fence_is_float(LLVMTypeRef type) {
@@ -81,6 +83,11 @@ static bool fence_may_raise(const fence_state *s, LLVMValueRef v) {
   }
 }
 
+static bool fence_computes(LLVMValueRef user) {
+  return LLVMIsABinaryOperator(user) || LLVMIsACastInst(user) || LLVMIsACmpInst(user) ||
+         LLVMIsAUnaryOperator(user) || fence_intrinsic_of(user);
+}
+
 #define FENCE_DEPTH 6
 
 /* Does something other than the value of a select need `v`, directly or through other operations?
@@ -92,9 +99,56 @@ static bool fence_is_needed(LLVMValueRef v, int depth) {
       if (LLVMGetOperand(user, 0) == v) return true;
       continue;
     }
-    bool computes = LLVMIsABinaryOperator(user) || LLVMIsACastInst(user) || LLVMIsACmpInst(user) ||
-                    LLVMIsAUnaryOperator(user) || fence_intrinsic_of(user);
-    if (!computes || (depth > 0 && fence_is_needed(user, depth - 1))) return true;
+    if (!fence_computes(user) || (depth > 0 && fence_is_needed(user, depth - 1))) return true;
+  }
+  return false;
+}
+
+/* What LLVM knows nothing of. */
+static bool fence_is_given(LLVMValueRef v) {
+  if (!LLVMIsAInstruction(v)) return !LLVMIsAConstant(v);
+  switch (LLVMGetInstructionOpcode(v)) {
+  case LLVMLoad:
+  case LLVMPHI:
+  case LLVMShuffleVector:
+  case LLVMExtractElement: return true;
+  default: return false;
+  }
+}
+
+/* Is neither side all that LLVM might find a condition to be? Taken to be so of comparisons of what
+ * is loaded, and of what is made of such. */
+static bool fence_is_open(LLVMValueRef condition, int depth) {
+  if (fence_is_given(condition)) return true;
+  if (!LLVMIsAInstruction(condition) || depth == 0) return false;
+  LLVMOpcode code = LLVMGetInstructionOpcode(condition);
+  LLVMValueRef a = LLVMGetOperand(condition, 0);
+  if (code == LLVMTrunc) return fence_is_given(a);
+  LLVMValueRef b = code == LLVMICmp || LLVMIsABinaryOperator(condition) || code == LLVMFCmp
+                       ? LLVMGetOperand(condition, 1)
+                       : NULL;
+  if (!b || a == b) return false;
+  if (code == LLVMAnd || code == LLVMOr || code == LLVMXor)
+    return fence_is_open(a, depth - 1) &&
+           (fence_is_open(b, depth - 1) || (code == LLVMXor && LLVMIsAConstant(b)));
+  if (code == LLVMFCmp)
+    return LLVMIsAConstant(b) ? fence_is_given(a) : fence_is_given(a) || fence_is_given(b);
+  if (code != LLVMICmp) return false;
+  LLVMIntPredicate order = LLVMGetICmpPredicate(condition);
+  bool equal = order == LLVMIntEQ || order == LLVMIntNE;
+  bool lanes = LLVMIsAShuffleVectorInst(a) || LLVMIsAShuffleVectorInst(b);
+  return lanes || (fence_is_given(a) && (fence_is_given(b) || (equal && LLVMIsAConstant(b))));
+}
+
+/* Is `v`, directly or through other operations, a value of a select whose condition LLVM may know?
+ * It takes the other one then. */
+static bool fence_is_left_out(LLVMValueRef v, int depth) {
+  for (LLVMUseRef use = LLVMGetFirstUse(v); use; use = LLVMGetNextUse(use)) {
+    LLVMValueRef user = LLVMGetUser(use);
+    bool select = LLVMIsASelectInst(user) != NULL;
+    if (select && !fence_is_open(LLVMGetOperand(user, 0), depth)) return true;
+    if (!select && fence_computes(user) && depth > 0 && fence_is_left_out(user, depth - 1))
+      return true;
   }
   return false;
 }
@@ -134,6 +188,17 @@ static void fence_divisor(fence_state *s, LLVMValueRef division) {
   LLVMSetOperand(division, 1, fence_before(s, division, y));
 }
 
+/* A magnitude compared with a constant: to LLVM that only asks whether it is a number, which raises
+ * nothing where it is not. A complex division compares the parts of the divisor. */
+static void fence_magnitude(fence_state *s, LLVMValueRef comparison) {
+  for (unsigned i = 0; i < 2; i++) {
+    LLVMValueRef x = LLVMGetOperand(comparison, i);
+    bool magnitude = LLVMIsAInstruction(x) && fence_intrinsic_of(x) == s->magnitude;
+    if (magnitude && LLVMIsAConstant(LLVMGetOperand(comparison, 1 - i)))
+      LLVMSetOperand(comparison, i, fence_before(s, comparison, x));
+  }
+}
+
 /* Fences the value of `v` for all its uses. */
 static void fence_value(fence_state *s, LLVMValueRef v) {
   LLVMValueRef fenced = fence_is_float(LLVMTypeOf(v)) ? fence_after(s, v)
@@ -149,22 +214,25 @@ static void fence_value(fence_state *s, LLVMValueRef v) {
 }
 
 void loom_x86_fence(LLVMModuleRef module) {
-  static const char fence[] = "llvm.arithmetic.fence", root[] = "llvm.sqrt";
+  static const char fence[] = "llvm.arithmetic.fence", root[] = "llvm.sqrt",
+                    magnitude[] = "llvm.fabs";
   fence_state s = {.module = module};
   s.builder = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
   s.fence = LLVMLookupIntrinsicID(fence, strlen(fence));
   s.sqrt = LLVMLookupIntrinsicID(root, strlen(root));
+  s.magnitude = LLVMLookupIntrinsicID(magnitude, strlen(magnitude));
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
       for (LLVMValueRef v = LLVMGetFirstInstruction(b), next; v; v = next) {
         next = LLVMGetNextInstruction(v);
         if (LLVMGetInstructionOpcode(v) == LLVMFDiv) fence_divisor(&s, v);
+        if (LLVMGetInstructionOpcode(v) == LLVMFCmp) fence_magnitude(&s, v);
         if (LLVMGetInstructionOpcode(v) == LLVMFCmp && LLVMGetOperand(v, 0) == LLVMGetOperand(v, 1))
           LLVMSetOperand(v, 1, fence_before(&s, v, LLVMGetOperand(v, 1)));
         bool scalar = LLVMGetTypeKind(LLVMTypeOf(v)) != LLVMVectorTypeKind;
         bool loose =
             LLVMGetFirstUse(v) && fence_may_raise(&s, v) && !fence_is_needed(v, FENCE_DEPTH);
-        if (loose && scalar)
+        if (loose && (scalar || fence_is_left_out(v, FENCE_DEPTH)))
           fence_pin(&s, v);
         else if (loose || fence_is_known_number(v))
           fence_value(&s, v);
