@@ -67,12 +67,23 @@ static bool reduce_sum_floats(const reduce_walk *w, loom_cell *out) {
   return true;
 }
 
+/* The extreme of no elements: what any element replaces. */
+static loom_cell reduce_farthest(loom_dtype dtype, bool greatest) {
+  int64_t bits = 8 * (int64_t)loom_dtype_size(dtype);
+  if (dtype == LOOM_BOOL) return (loom_cell){.i = greatest};
+  if (!loom_dtype_is_integer(dtype)) return (loom_cell){.re = greatest ? INFINITY : -INFINITY};
+  if (!loom_dtype_is_signed(dtype))
+    return (loom_cell){.i = greatest ? (int64_t)(UINT64_MAX >> (64 - bits)) : 0};
+  return (loom_cell){.i = greatest ? INT64_MAX >> (64 - bits) : INT64_MIN >> (64 - bits)};
+}
+
 static bool reduce_fold(const reduce_walk *w, const char *kind, loom_cell *out) {
   loom_dtype dtype = w->from->type.dtype;
   int64_t offset[LOOM_MAX_RANK] = {0};
   loom_opcode op = reduce_op(kind, dtype, out);
-  if (interp_empty(&w->space)) return true;
-  if (op == LOOM_OP_MIN || op == LOOM_OP_MAX) *out = reduce_get(w, offset);
+  bool extreme = op == LOOM_OP_MIN || op == LOOM_OP_MAX, empty = interp_empty(&w->space);
+  if (extreme) *out = empty ? reduce_farthest(dtype, op == LOOM_OP_MIN) : reduce_get(w, offset);
+  if (empty) return true;
   do
     if (!loom_cell_binary(op, dtype, *out, reduce_get(w, offset), out)) return false;
   while (interp_next(&w->space, offset));

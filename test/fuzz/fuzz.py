@@ -78,9 +78,10 @@ class Run:
     def write(self, request, text, row, before):
         folder = Path(self.options.keep)
         folder.mkdir(parents=True, exist_ok=True)
-        name = f"{request['kind']}_{request['seed']}_{request['index']}.py"
+        graph = request["kind"] == "ir"
+        name = f"{request['kind']}_{request['seed']}_{request['index']}.{'mlir' if graph else 'py'}"
         note = " ".join(row.split())[:300].replace("\\", "/").replace('"""', "'''")
-        (folder / name).write_text(f'"""{note}"""\n\n' + text)
+        (folder / name).write_text((f"// {note}\n\n" if graph else f'"""{note}"""\n\n') + text)
         for i, other in enumerate(before):
             (folder / f"{name}.before{i}").write_text(other)
 

@@ -15,7 +15,7 @@ import minimise  # noqa: E402
 import numpy_table  # noqa: E402
 from workers import Worker  # noqa: E402
 
-FOUND = sorted((FUZZ / "found").glob("*.py"))
+FOUND = sorted(path for path in (FUZZ / "found").iterdir() if path.suffix in (".py", ".mlir"))
 
 
 @pytest.fixture(scope="module")
