@@ -123,8 +123,14 @@ bool np_axes_arg(tracer *t, value *v, int rank, uint32_t *mask) {
     *mask = (1u << rank) - 1;
     return true;
   }
-  if (value_type_of(t, v) == (PyObject *)&PyList_Type) {
-    trace_raise(t, PyExc_TypeError, "'list' object cannot be interpreted as an integer");
+  PyTypeObject *type = (PyTypeObject *)value_type_of(t, v);
+  if (type == &PyList_Type || type == &PyRange_Type) {
+    trace_raise(t, PyExc_TypeError, "'%s' object cannot be interpreted as an integer",
+                type->tp_name);
+    return false;
+  }
+  if (np_is_array(v) && np_array_of(v)->type.rank > 0) {
+    trace_break(t, BREAK_RAISES, "an array as axis");
     return false;
   }
   if (!np_ints_arg(t, v, &n, axes)) return false;
@@ -663,9 +669,11 @@ static bool call_is_public(PyObject *callee) {
   return public;
 }
 
-/* The functions whose dispatcher, which is not looked through, refuses what cannot be indexed. */
+/* The functions whose dispatcher, which is not looked through, refuses what cannot be indexed or
+ * iterated over. */
 static bool call_wants_sequence(PyObject *own) {
-  static const char *const names[] = {"stack", "hstack", "vstack", "dstack", "column_stack"};
+  static const char *const names[] = {"stack",        "hstack", "vstack", "dstack",
+                                      "column_stack", "poly",   "roots"};
   const char *name =
       PyFunction_Check(own) ? PyUnicode_AsUTF8(((PyFunctionObject *)own)->func_name) : NULL;
   for (size_t i = 0; name && i < sizeof names / sizeof *names; i++)
@@ -678,7 +686,9 @@ static value *call_dispatcher(tracer *t, PyObject *callee, value *const *args, P
   PyObject *own = PyObject_GetAttrString(callee, "_implementation");
   if (!own) return trace_raise_live(t);
   trace_keep(t, own);
-  if (count && call_wants_sequence(own) && !np_is_sequence(t, args[0]))
+  np_array *first = count ? np_array_of(args[0]) : NULL;
+  bool flat = first && first->type.rank == 0;
+  if (count && call_wants_sequence(own) && (flat || !np_is_sequence(t, args[0])))
     return trace_pending(t) ? NULL
                             : trace_break(t, BREAK_NUMPY_FUNCTION, "arrays from an iterator");
   const call_row *row = call_find_function(own);

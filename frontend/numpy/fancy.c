@@ -318,6 +318,18 @@ static bool fancy_is_placed(const fancy_read *r, PyArrayObject *a) {
   return PyArray_NDIM(a) == r->from->type.rank - r->count;
 }
 
+/* Raises what NumPy raised for the small arrays. Their indices are all 0: where that alone is out
+ * of bounds, the message tells another index. */
+static void fancy_raise(tracer *t, const fancy_read *r) {
+  for (int i = 0; i < r->count; i++)
+    if (r->from->type.dims[r->axes[i]] == 0) {
+      error_drop();
+      trace_break(t, BREAK_RAISES, "indexing nothing with an array");
+      return;
+    }
+  trace_raise_live(t);
+}
+
 static bool fancy_ask(tracer *t, const fancy_key *k, const fancy_read *r, fancy_result *out) {
   PyObject *from = fancy_small(t, r->from), *key = from ? fancy_small_key(t, k) : NULL;
   PyObject *result = key ? PyObject_GetItem(from, key) : NULL;
@@ -341,7 +353,7 @@ static bool fancy_ask(tracer *t, const fancy_key *k, const fancy_read *r, fancy_
   Py_XDECREF(result);
   Py_XDECREF(key);
   Py_XDECREF(from);
-  if (!good) trace_raise_live(t);
+  if (!good) fancy_raise(t, r);
   if (shared) trace_break(t, BREAK_DATA_DEPENDENT, "a view whose place depends on array data");
   return good && !shared;
 }

@@ -171,12 +171,19 @@ static value *linalg_scaled(tracer *t, np_array *a, np_array *b, loom_dtype dtyp
   return np_result(t, v, strides);
 }
 
+/* The result of np.dot, which gives a number, not the array, where out= has no dimensions. */
+static value *linalg_dotted(tracer *t, value *made, const value *out) {
+  np_array *a = made && out ? np_array_of(made) : NULL;
+  return a && a->type.rank == 0 ? np_result(t, np_read(t, a), NULL) : made;
+}
+
 /* np.dot: the last axis of a with the last but one of b. */
 static value *linalg_inner(tracer *t, value *l, value *r, value *out, bool last) {
   np_array *a, *b;
   loom_dtype dtype;
   if (!linalg_pair(t, l, r, &a, &b, &dtype)) return NULL;
-  if (a->type.rank == 0 || b->type.rank == 0) return linalg_scaled(t, a, b, dtype, out);
+  if (a->type.rank == 0 || b->type.rank == 0)
+    return linalg_dotted(t, linalg_scaled(t, a, b, dtype, out), out);
   int64_t lc[1] = {a->type.rank - 1},
           rc[1] = {b->type.rank >= 2 && !last ? b->type.rank - 2 : b->type.rank - 1};
   if (size_same(t, a->type.dims[lc[0]], b->type.dims[rc[0]]) <= 0) {
@@ -190,7 +197,7 @@ static value *linalg_inner(tracer *t, value *l, value *r, value *out, bool last)
     return trace_break(t, BREAK_LIMIT, "a product of more than %d dimensions", LOOM_MAX_RANK);
   loom_value v = linalg_dot(t, emit_convert(t, np_read(t, a), dtype),
                             emit_convert(t, np_read(t, b), dtype), NULL, NULL, 0, lc, rc, 1);
-  return linalg_result(t, v, out);
+  return linalg_dotted(t, linalg_result(t, v, out), out);
 }
 
 value *np_dot(tracer *t, const np_call *c) {

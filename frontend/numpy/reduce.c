@@ -217,7 +217,7 @@ static value *reduce_call(tracer *t, const np_call *c, const char *kind, const c
 
 #define REDUCE_TYPED "a | axis dtype out keepdims initial where"
 #define REDUCE_UNTYPED "a | axis out keepdims initial where"
-#define REDUCE_TRUTH "a | axis out keepdims where"
+#define REDUCE_TRUTH_METHOD "a | axis dtype out keepdims where"
 
 value *np_sum(tracer *t, const np_call *c) { return reduce_call(t, c, "sum", REDUCE_TYPED); }
 /* np.prod(a.shape): of ints some of which are symbolic. */
@@ -245,8 +245,17 @@ value *np_prod(tracer *t, const np_call *c) {
 
 value *np_min(tracer *t, const np_call *c) { return reduce_call(t, c, "min", REDUCE_UNTYPED); }
 value *np_max(tracer *t, const np_call *c) { return reduce_call(t, c, "max", REDUCE_UNTYPED); }
-value *np_all(tracer *t, const np_call *c) { return reduce_call(t, c, "and", REDUCE_TRUTH); }
-value *np_any(tracer *t, const np_call *c) { return reduce_call(t, c, "or", REDUCE_TRUTH); }
+
+static value *reduce_truth(tracer *t, const np_call *c, const char *kind) {
+  value *p[6];
+  if (!c->method) return reduce_call(t, c, kind, "a | axis out keepdims where");
+  if (!np_parse(t, c, REDUCE_TRUTH_METHOD, p)) return NULL;
+  if (!np_is_none(t, p[2])) return np_unsupported(t, c, "dtype=");
+  return reduce_call(t, c, kind, REDUCE_TRUTH_METHOD);
+}
+
+value *np_all(tracer *t, const np_call *c) { return reduce_truth(t, c, "and"); }
+value *np_any(tracer *t, const np_call *c) { return reduce_truth(t, c, "or"); }
 
 value *np_ptp(tracer *t, const np_call *c) {
   value *p[4], *ends[2];

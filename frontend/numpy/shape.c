@@ -544,6 +544,7 @@ value *np_sort_method(tracer *t, const np_call *c) {
   if (!np_parse(t, c, "a | axis kind order stable", p)) return NULL;
   np_array *a = np_array_of(p[0]);
   if (!a || a->scalar || !np_is_none(t, p[3])) return np_unsupported(t, c, "with an order");
+  if (p[2] && p[4]) return np_unsupported(t, c, "with kind= and stable=");
   if ((p[1] && !np_int_arg(t, p[1], &axis)) || !np_axis(t, axis, a->type.rank, &k)) return NULL;
   loom_attr attrs[2] = {attr_int(k), {.kind = LOOM_ATTR_BOOL}};
   loom_value v = np_read(t, a);

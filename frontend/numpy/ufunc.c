@@ -401,6 +401,10 @@ static bool ufunc_out_arg(tracer *t, ufunc_args *a, int i, value *v) {
     trace_raise(t, PyExc_TypeError, "return arrays must be of ArrayType");
     return false;
   }
+  if (!np_array_of(v)->writeable) {
+    trace_raise(t, PyExc_ValueError, "output array is read-only");
+    return false;
+  }
   a->out[i] = v;
   return true;
 }
@@ -408,8 +412,17 @@ static bool ufunc_out_arg(tracer *t, ufunc_args *a, int i, value *v) {
 static bool ufunc_keyword(tracer *t, ufunc_args *a, const char *name, value *v) {
   if (strcmp(name, "out") == 0) {
     if (ufunc_is_ellipsis(t, v)) return a->array = true;
-    if (v->type != &value_tuple_type) return ufunc_out_arg(t, a, 0, v);
+    bool tuple = v->type == &value_tuple_type;
+    if (!tuple && a->nout > 1 && !np_is_none(t, v)) {
+      trace_raise(t, PyExc_TypeError, "'out' must be a tuple of arrays");
+      return false;
+    }
+    if (!tuple) return ufunc_out_arg(t, a, 0, v);
     v = trace_to_tuple(t, v);
+    if (v && v->seq.count != a->nout) {
+      trace_break(t, BREAK_RAISES, "a tuple out= of other than %d items", a->nout);
+      return false;
+    }
     for (int i = 0; v && i < a->nout && i < v->seq.count; i++)
       if (!ufunc_out_arg(t, a, i, v->seq.items[i])) return false;
     return v != NULL;
@@ -420,7 +433,8 @@ static bool ufunc_keyword(tracer *t, ufunc_args *a, const char *name, value *v) 
     a->masked = true;
     return np_mask_from(t, v, &a->in[a->nin]);
   }
-  if (np_is_none(t, v)) return true;
+  bool optional = strcmp(name, "dtype") == 0 || strcmp(name, "order") == 0;
+  if (optional && np_is_none(t, v)) return true;
   PyObject *known = np_known(t, v);
   if (!known) {
     trace_break(t, BREAK_NUMPY_FUNCTION, "a ufunc keyword that is not known");
@@ -432,7 +446,7 @@ static bool ufunc_keyword(tracer *t, ufunc_args *a, const char *name, value *v) 
     a->dtype = trace_keep(t, (PyObject *)np_descr(dtype));
     return true;
   }
-  if (strcmp(name, "casting") == 0) {
+  if (strcmp(name, "casting") == 0 && known != Py_None) {
     a->casting = known;
     return true;
   }
@@ -456,6 +470,12 @@ static bool ufunc_parse(tracer *t, ufunc_args *a, value *const *args, Py_ssize_t
     if (!np_operand_from(t, args[i], &a->in[i])) return false;
   for (int i = 0; i < count - a->nin; i++)
     if (!ufunc_out_arg(t, a, i, args[a->nin + i])) return false;
+  for (Py_ssize_t i = 0; kwnames && count > a->nin && i < PyTuple_GET_SIZE(kwnames); i++)
+    if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), "out") == 0) {
+      trace_raise(t, PyExc_TypeError,
+                  "cannot specify 'out' as both a positional and keyword argument");
+      return false;
+    }
   for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); i++)
     if (!ufunc_keyword(t, a, PyUnicode_AsUTF8(PyTuple_GET_ITEM(kwnames, i)), args[count + i]))
       return false;
@@ -598,7 +618,8 @@ bool np_ufunc_is_own(const PyObject *ufunc) {
   return false;
 }
 
-/* A ufunc of NumPy's own without an op that writes into no argument runs in the library. */
+/* A ufunc of NumPy's own without an op that writes into no argument runs in the library. Private
+ * ones do not check their arguments: made-up ones may crash them. */
 static bool ufunc_is_pure(tracer *t, const PyUFuncObject *u, Py_ssize_t count, PyObject *kwnames) {
   for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); i++) {
     PyObject *name = PyTuple_GET_ITEM(kwnames, i);
@@ -608,7 +629,7 @@ static bool ufunc_is_pure(tracer *t, const PyUFuncObject *u, Py_ssize_t count, P
   }
   for (int i = 0; u->op_flags && i < u->nin; i++)
     if (u->op_flags[i] & (NPY_ITER_READWRITE | NPY_ITER_WRITEONLY)) return false;
-  return count == u->nin && np_ufunc_is_own((const PyObject *)u);
+  return count == u->nin && u->name && u->name[0] != '_' && np_ufunc_is_own((const PyObject *)u);
 }
 
 value *np_ufunc_call(tracer *t, PyObject *ufunc, value *const *args, Py_ssize_t count,
