@@ -318,9 +318,33 @@ static loom_value ufunc_complex(tracer *t, const ufunc_row *row, const loom_valu
               : emit2(t, LOOM_OP_COMPLEX, re, emit1(t, LOOM_OP_NEG, im));
 }
 
+/* Is it a constant that is no number, or made of one? */
+static bool ufunc_is_nan(tracer *t, loom_value v, int depth) {
+  const loom_graph *g = trace_graph(t);
+  int32_t at = v == LOOM_NO_VALUE ? -1 : g->values[v].node;
+  if (at < 0 || depth == 0) return false;
+  const loom_node *node = &g->nodes[at];
+  if (node->op == LOOM_OP_CONSTANT) {
+    loom_cell cell = loom_cell_from_attr(g->values[v].type.dtype, &node->attrs[0]);
+    return isnan(cell.re) || isnan(cell.im);
+  }
+  bool made = node->op == LOOM_OP_CONVERT || node->op == LOOM_OP_BROADCAST ||
+              node->op == LOOM_OP_RESHAPE || node->op == LOOM_OP_COMPLEX;
+  for (uint32_t i = 0; made && i < node->operand_count; i++)
+    if (ufunc_is_nan(t, node->operands[i], depth - 1)) return true;
+  return false;
+}
+
+/* Where NumPy compares parts of its operands, a NaN raises a flag, which no constant does here. */
 static loom_value ufunc_row_loop(tracer *t, const ufunc_row *row, const loom_value *in,
                                  loom_dtype out) {
   bool is_complex = loom_dtype_is_complex(emit_type(t, in[0])->dtype);
+  bool orders = row->kind == UFUNC_COMPARE || row->op == LOOM_OP_DIV;
+  orders = is_complex ? orders : strncmp(row->name, "logaddexp", 9) == 0;
+  if (orders && (ufunc_is_nan(t, in[0], 8) || ufunc_is_nan(t, in[1], 8))) {
+    trace_break(t, BREAK_NUMPY_FUNCTION, "np.%s of a constant NaN", row->name);
+    return LOOM_NO_VALUE;
+  }
   if (!is_complex) return ufunc_row_plain(t, row, in, out);
   loom_value v = ufunc_complex(t, row, in);
   if (v == LOOM_NO_VALUE && !trace_pending(t))
