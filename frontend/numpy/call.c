@@ -608,6 +608,20 @@ static bool call_may_dispatch(tracer *t, value *const *args, Py_ssize_t count, P
   return !trace_pending(t);
 }
 
+value *np_scalar_again(tracer *t, value *v) {
+  PyObject *known = np_known(t, v);
+  value *made = np_result(t, np_read(t, np_array_of(v)), NULL);
+  if (made && known) np_array_of(made)->known = known;
+  return made;
+}
+
+/* What handlers give back as it is is another object in NumPy where it is a scalar. */
+static value *call_new_scalar(tracer *t, const np_call *c, value *v) {
+  bool given = v && c->count && v == c->args[0] && strcmp(c->name, "__copy__") != 0;
+  np_array *a = given ? np_array_of(v) : NULL;
+  return a && a->scalar ? np_scalar_again(t, v) : v;
+}
+
 static value *call_row_run(tracer *t, const call_row *row, PyObject *callee, value *const *args,
                            Py_ssize_t count, PyObject *kwnames, bool method) {
   if (row->handler) {
@@ -626,7 +640,7 @@ static value *call_row_run(tracer *t, const call_row *row, PyObject *callee, val
     for (Py_ssize_t i = 0; i < count && !call_takes_complex(row); i++)
       if (call_has_complex(args[i], 0))
         return trace_break(t, BREAK_UNSUPPORTED_DTYPE, "np.%s of complex numbers", row->name);
-    value *v = row->handler(t, &c);
+    value *v = call_new_scalar(t, &c, row->handler(t, &c));
     return v && callee ? call_attach_known(t, callee, &c, v) : v;
   }
   bool done;

@@ -129,10 +129,12 @@ value *np_result(tracer *t, loom_value node, const int64_t *strides);
 /* The axes from the outermost in memory to the innermost, and whether others lie between the
  * elements. False when elements lie over one another, or in no array of more elements (gaps.c). */
 bool np_memory_order(PyArrayObject *a, int64_t *order, bool *gaps);
-/* A view with gaps of a new array, with these strides in bytes. `node`: its elements, the axes in
- * memory order. */
+/* A view with gaps of a new array, with these strides in bytes, `at` elements behind where that
+ * begins. `node`: its elements, the axes in memory order. `*own`: the array, made where it is NULL,
+ * which several views may share. */
 value *np_with_gaps(tracer *t, const loom_type *type, const int64_t *strides, const int64_t *order,
-                    loom_value node);
+                    loom_value node, int64_t at, np_array **own);
+value *np_scalar_again(tracer *t, value *v); /* another scalar of the same number */
 value *np_constant_scalar(tracer *t, loom_dtype dtype, uint64_t bits);
 loom_value np_read(tracer *t, np_array *a);
 /* Replaces the elements; `node` has a's dtype and sizes. False after a raise or break. */

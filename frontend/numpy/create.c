@@ -409,6 +409,7 @@ value *np_copy_call(tracer *t, const np_call *c) {
   value *p[3];
   if (!np_parse(t, c, "a | order subok", p)) return NULL;
   bool plain = c->method && strcmp(c->name, "__copy__") != 0;
+  if (!plain && c->method && np_is_array(p[0]) && np_array_of(p[0])->scalar) return p[0];
   char order = np_order_arg(t, p[1], plain ? 'C' : 'K');
   np_array *a = order ? np_as_array(t, p[0]) : NULL;
   if (!a) return NULL;

@@ -259,6 +259,7 @@ static value *einsum_run(tracer *t, einsum_state *s, value *out) {
   memcpy(before, s->terms, sizeof before);
   if (s->count == 1 && s->terms[0].rank == s->out.rank && !out &&
       s->dtype == s->arrays[0]->type.dtype) {
+    if (s->out.rank == 0) return np_result(t, np_read(t, s->arrays[0]), NULL);
     einsum_perm(s, &s->terms[0], perm);
     return np_view_transpose(t, s->arrays[0], perm);
   }

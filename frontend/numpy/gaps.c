@@ -43,7 +43,7 @@ bool np_memory_order(PyArrayObject *a, int64_t *order, bool *gaps) {
 }
 
 value *np_with_gaps(tracer *t, const loom_type *type, const int64_t *strides, const int64_t *order,
-                    loom_value v) {
+                    loom_value v, int64_t at, np_array **own) {
   int n = type->rank;
   int64_t starts[LOOM_MAX_RANK] = {0}, sizes[LOOM_MAX_RANK], steps[LOOM_MAX_RANK];
   int64_t back[LOOM_MAX_RANK], size = (int64_t)loom_dtype_size(type->dtype),
@@ -61,11 +61,13 @@ value *np_with_gaps(tracer *t, const loom_type *type, const int64_t *strides, co
   }
   whole.dims[0] = sizes[0];
   sizes[n] = steps[n] = 1;
+  starts[n] = at;
+  if (at >= whole.dims[n]) return trace_break(t, BREAK_NUMPY_FUNCTION, "results in one memory");
   v = emit_reshape(t, v, n + 1, sizes);
-  v = emit_update(t, emit_constant(t, &whole, 0), v, starts, steps);
-  value *own = np_fresh(t, v, NULL);
-  value *part = own ? np_view_slice(t, np_array_of(own), starts, sizes, steps) : NULL;
+  if (!*own) *own = np_array_of(np_fresh(t, emit_constant(t, &whole, 0), NULL));
+  value *part = *own ? np_view_slice(t, *own, starts, sizes, steps) : NULL;
   np_array *p = np_array_of(part);
+  if (!p || !np_write(t, p, v)) return NULL;
   part = p ? np_view_reshape(t, p, n, sizes, p->strides) : NULL;
   return part ? np_view_transpose(t, np_array_of(part), back) : NULL;
 }

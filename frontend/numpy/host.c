@@ -25,7 +25,22 @@ typedef struct host_output {
   int64_t order[LOOM_MAX_RANK]; /* axes from the outermost in memory to the innermost */
   bool scalar, view, number;    /* number: a Python bool or float */
   bool gaps;                    /* a view between whose elements others lie */
+  const void *block;            /* gaps: what tells the memory apart that it is in */
+  int64_t at;                   /* gaps: its first element in that memory */
+  np_array *own;                /* gaps: the array that stands for that memory */
 } host_output;
+
+/* Where in memory that other results may share a view with gaps lies. */
+static void host_place(PyArrayObject *a, host_output *out) {
+  PyArrayObject *own = a;
+  while (PyArray_BASE(own) && PyArray_Check(PyArray_BASE(own)))
+    own = (PyArrayObject *)PyArray_BASE(own);
+  int64_t bytes = PyArray_BYTES(a) - PyArray_BYTES(own);
+  for (int i = 0; i < PyArray_NDIM(a); i++) /* places are told as of views that go forwards */
+    if (PyArray_STRIDES(a)[i] < 0) bytes += (PyArray_DIMS(a)[i] - 1) * PyArray_STRIDES(a)[i];
+  out->block = own;
+  out->at = bytes / PyArray_ITEMSIZE(a);
+}
 
 /* Is the sample's result an array or number of a supported dtype? */
 static bool host_result(PyObject *o, host_output *out) {
@@ -47,6 +62,7 @@ static bool host_result(PyObject *o, host_output *out) {
     }
     out->view = !out->scalar && !PyArray_CHKFLAGS(a, NPY_ARRAY_OWNDATA);
     good = !out->gaps || out->view;
+    if (out->gaps) host_place(a, out);
   }
   Py_XDECREF(a);
   return good;
@@ -158,11 +174,23 @@ loom_value np_host_emit_late(tracer *t, np_host_call *h, PyObject *callable, PyO
   return trace_pending(t) ? LOOM_NO_VALUE : v;
 }
 
-static value *host_output_value(tracer *t, const host_output *o, loom_value v) {
+/* A view with gaps, of the memory that an earlier result is in where the library has them in one.
+ */
+static value *host_part(tracer *t, host_output *outputs, uint32_t i, loom_value v) {
+  host_output *o = &outputs[i], *first = outputs;
+  while (first->block != o->block)
+    first++;
+  int64_t at = first == o ? 0 : o->at - first->at;
+  if (at < 0) return trace_break(t, BREAK_NUMPY_FUNCTION, "results in one memory");
+  return np_with_gaps(t, &o->type, o->strides, o->order, v, at, &first->own);
+}
+
+static value *host_output_value(tracer *t, host_output *outputs, uint32_t i, loom_value v) {
+  const host_output *o = &outputs[i];
   int64_t back[LOOM_MAX_RANK];
   if (o->number) return np_python_number(t, v);
   if (o->scalar) return np_result(t, v, NULL);
-  if (o->gaps) return np_with_gaps(t, &o->type, o->strides, o->order, v);
+  if (o->gaps) return host_part(t, outputs, i, v);
   for (int i = 0; i < o->type.rank; i++)
     back[o->order[i]] = i;
   value *out = np_fresh(t, emit_transpose(t, v, back), o->strides);
@@ -212,11 +240,11 @@ bool np_is_fresh(PyObject *args, PyObject *kwargs, PyObject *result) {
 }
 
 /* The values in the shape in which the library gives them. */
-static value *host_value(tracer *t, PyObject *o, const host_output *outputs, uint32_t *next,
+static value *host_value(tracer *t, PyObject *o, host_output *outputs, uint32_t *next,
                          loom_value first) {
   if (!PyTuple_Check(o) && !PyList_CheckExact(o)) {
     uint32_t i = (*next)++;
-    return host_output_value(t, &outputs[i], first + (loom_value)i);
+    return host_output_value(t, outputs, i, first + (loom_value)i);
   }
   Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
   value **items = trace_alloc(t, sizeof *items * (size_t)(n + 1));

@@ -266,7 +266,8 @@ value *np_get_item(tracer *t, value *v, value *key) {
   index_plan p;
   if (a->scalar) {
     PyObject *known = np_known(t, key);
-    if (known && PyTuple_CheckExact(known) && PyTuple_GET_SIZE(known) == 0) return v;
+    if (known && PyTuple_CheckExact(known) && PyTuple_GET_SIZE(known) == 0)
+      return np_scalar_again(t, v);
     if (known != Py_None && known != Py_Ellipsis)
       return trace_pending(t)
                  ? NULL

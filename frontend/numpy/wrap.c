@@ -178,7 +178,9 @@ static value *wrap_constant(tracer *t, PyObject *object, const numpy_array_paylo
   }
   loom_value node = wrap_elements(t, object, p->dtype, order);
   if (node == LOOM_NO_VALUE) return NULL;
-  value *v = gaps ? np_with_gaps(t, &type, strides, order, node) : np_fresh(t, node, strides);
+  np_array *own = NULL;
+  value *v =
+      gaps ? np_with_gaps(t, &type, strides, order, node, 0, &own) : np_fresh(t, node, strides);
   if (v && !PyArray_CHKFLAGS(a, NPY_ARRAY_OWNDATA)) v = np_view_same(t, np_array_of(v));
   if (v) np_array_of(v)->known = object;
   return v;
