@@ -473,6 +473,7 @@ value *np_host(tracer *t, const np_call *c); /* any pure function of the library
 /* Functions that NumPy wrote in Python: looked into, unless sizes are symbolic; and those that are
  * called at capture where all is known. */
 value *np_whole(tracer *t, const np_call *c);
+value *np_histogramdd(tracer *t, const np_call *c);
 value *np_whole_or_known(tracer *t, const np_call *c);
 /* Is anything in these values symbolic? */
 bool np_are_symbolic(tracer *t, value *const *values, Py_ssize_t count);

@@ -358,6 +358,13 @@ static value *host_call(tracer *t, const np_call *c, int first) {
 
 value *np_host(tracer *t, const np_call *c) { return host_call(t, c, HOST_ASCENDING); }
 
+/* The result has as many axes as the sample has columns: for made-up sizes it may be enormous. */
+value *np_histogramdd(tracer *t, const np_call *c) {
+  np_array *a = c->count ? np_array_of(c->args[0]) : NULL;
+  if (a && a->type.rank == 2) size_know(t, np_dim(a->type.dims[1]));
+  return trace_pending(t) ? NULL : np_host(t, c);
+}
+
 value *np_whole(tracer *t, const np_call *c) {
   Py_ssize_t count = c->count + (c->kwnames ? PyTuple_GET_SIZE(c->kwnames) : 0);
   return np_are_symbolic(t, c->args, count) ? np_host(t, c) : trace_not_implemented(t);
