@@ -353,6 +353,8 @@ static PyObject *array_new(const numpy_array_payload *p, void **data) {
   if (array && !(p->flags & NUMPY_WRITEABLE))
     PyArray_CLEARFLAGS((PyArrayObject *)array, NPY_ARRAY_WRITEABLE);
   if (array) *data = FIELDS(array)->data;
+  if (array && !bytes) /* NumPy sets them to 0, which not all of its functions leave */
+    memcpy(FIELDS(array)->strides, p->strides, sizeof(npy_intp) * (size_t)p->nd);
   return array;
 }
 
@@ -361,7 +363,7 @@ static PyObject *array_new(const numpy_array_payload *p, void **data) {
 static void array_resolve_empty(const numpy_array_payload *p, numpy_array_payload *out) {
   for (int i = 0; i < p->nd; i++)
     if (p->dims[i] == 0) return;
-  memset(out->strides, 0, sizeof out->strides);
+  if (!(p->flags & NUMPY_STEPPED)) memset(out->strides, 0, sizeof out->strides);
   out->offset = 0;
 }
 

@@ -104,6 +104,7 @@ struct np_array {
   bool packed;                    /* made of a list: stored elsewhere number by number */
   bool writeable;
   bool warns_on_write; /* when it is writeable: as np.broadcast_arrays gives */
+  bool stepped;        /* its strides stay as they are when it turns out to have no element */
   loom_value node;     /* cached read, valid while version is the storage's */
   uint32_t version;
   uint32_t known_version; /* the version of the storage at which `known` is right */
@@ -230,10 +231,10 @@ void np_c_strides(tracer *t, const loom_type *type, int64_t *out); /* bytes */
 void np_f_strides(tracer *t, const loom_type *type, int64_t *out);
 bool np_is_c(tracer *t, const np_array *a); /* NumPy's C_CONTIGUOUS */
 bool np_is_f(tracer *t, const np_array *a);
-/* Strides that NumPy gives a new result of an elementwise operation over these operands ('K'
- * order). */
+/* Strides that NumPy gives a new result of an elementwise operation over these operands. `casts`:
+ * some of them are converted on the way, for which NumPy needs its iterator. */
 void np_layout_elementwise(tracer *t, np_array *const *operands, int count, const loom_type *result,
-                           char order, int64_t *out);
+                           char order, bool casts, int64_t *out);
 /* Strides of a copy (order 'K', 'A', 'C' or 'F') with the dtype of `type`. */
 void np_layout_copy(tracer *t, const np_array *a, const loom_type *type, char order, int64_t *out);
 /* Strides of the result of ufunc.reduce of `a` over the axes in `mask`. */

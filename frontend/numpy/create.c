@@ -70,9 +70,10 @@ static value *create_like(tracer *t, const np_call *c, value *const *p,
   type = a->type;
   if (!np_is_none(t, p[1]) && !np_dtype_arg(t, p[1], &type.dtype)) return NULL;
   if (!np_is_none(t, p[4])) {
-    if (order == 'K' || order == 'A') order = 'C';
     if (!create_sizes(t, p[4], type.dtype, &type)) return NULL;
-    return create_filled(t, &type, order, bits ? bits(type.dtype) : 0);
+    if (order == 'A') order = np_is_f(t, a) && !np_is_c(t, a) ? 'F' : 'C';
+    if (order == 'K' && type.rank != a->type.rank) order = 'C';
+    if (order != 'K') return create_filled(t, &type, order, bits ? bits(type.dtype) : 0);
   }
   np_layout_copy(t, a, &type, order, strides);
   return np_fresh(t, emit_constant(t, &type, bits ? bits(type.dtype) : 0), strides);
@@ -373,9 +374,13 @@ value *np_array_call(tracer *t, const np_call *c) {
   int64_t dims[LOOM_MAX_RANK], strides[LOOM_MAX_RANK];
   if (ndmin > LOOM_MAX_RANK) return np_unsupported(t, c, "ndmin=");
   int more = (int)ndmin - a->type.rank;
+  char order = np_order_arg(t, p[3], 'K');
+  bool item = a->type.rank == 0 || order == 'F' || (np_is_f(t, a) && !np_is_c(t, a));
+  int64_t size = (int64_t)loom_dtype_size(a->type.dtype);
+  int64_t step = item ? size : np_times(t, a->strides[0], np_dim(a->type.dims[0]));
   for (int i = 0; i < ndmin; i++) {
     dims[i] = i < more ? 1 : a->type.dims[i - more];
-    strides[i] = i < more ? 0 : a->strides[i - more];
+    strides[i] = i < more ? step : a->strides[i - more]; /* NumPy's _prepend_ones */
   }
   return np_view_reshape(t, a, (int)ndmin, dims, strides);
 }
@@ -558,7 +563,7 @@ value *np_where(tracer *t, const np_call *c) {
   loom_value r = where_chosen(t, v[0], v[1], v[2]);
   if (r == LOOM_NO_VALUE) return NULL;
   np_array *arrays[3] = {o[0].array, o[1].array, o[2].array};
-  np_layout_elementwise(t, arrays, 3, emit_type(t, r), 'K', strides);
+  np_layout_elementwise(t, arrays, 3, emit_type(t, r), 'K', false, strides);
   return np_fresh(t, r, strides);
 }
 
@@ -611,7 +616,7 @@ value *np_clip(tracer *t, const np_call *c) {
       return np_unsupported(t, c, "out= of other sizes");
     return np_write(t, outs[0], emit_convert(t, r, type.dtype)) ? out : NULL;
   }
-  np_layout_elementwise(t, arrays, 3, emit_type(t, r), 'K', strides);
+  np_layout_elementwise(t, arrays, 3, emit_type(t, r), 'K', false, strides);
   return np_result(t, r, strides);
 }
 

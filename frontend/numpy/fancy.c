@@ -444,6 +444,13 @@ int fancy_place(const fancy_key *k, const fancy_read *r) {
   return r->axes[0];
 }
 
+/* Does axis `a` lie within axis `b`? One of one element has the stride of the next one that has
+ * more, and steps over what lies within it. */
+static bool fancy_is_inner(const fancy_result *like, const loom_type *type, int a, int b) {
+  if (like->strides[a] != like->strides[b]) return like->strides[a] < like->strides[b];
+  return type->dims[a] == 1 && type->dims[b] != 1;
+}
+
 /* Real strides with the order of the small ones, without gaps. */
 static void fancy_strides(tracer *t, const fancy_result *like, const loom_type *type,
                           int64_t *out) {
@@ -453,7 +460,7 @@ static void fancy_strides(tracer *t, const fancy_result *like, const loom_type *
   if (np_elements(type) == 0) return;
   for (int i = 0; i < type->rank; i++) {
     int at = i;
-    for (; at > 0 && like->strides[order[at - 1]] < like->strides[i]; at--)
+    for (; at > 0 && fancy_is_inner(like, type, order[at - 1], i); at--)
       order[at] = order[at - 1];
     order[at] = i;
   }

@@ -264,10 +264,26 @@ static bool host_is_like(const host_output *a, const host_output *b) {
          !memcmp(a->order, b->order, sizeof *a->order * (size_t)a->type.rank);
 }
 
+/* The stride of an axis of one element, which is one of what its axes step over: the one that was
+ * seen with all sets of sizes. `given`: the strides of the first; `all`: the bytes of the whole. */
+static bool host_lift_step(tracer *t, const np_host_call *asked, host_output *const *answers,
+                           uint32_t i, const int64_t *given, int axis, int64_t all) {
+  host_output *o = &answers[0][i];
+  for (int d = -1; d < o->type.rank; d++) {
+    int64_t candidate = d < 0 ? all : o->strides[d], now;
+    bool same = d < 0 || o->type.dims[d] != 1;
+    for (int s = 0; s < HOST_SETS && same; s++)
+      same = loom_stride_eval(trace_graph(t), candidate, asked[s].values, &now) &&
+             now == (s ? answers[s][i].strides : given)[axis];
+    if (same) return o->strides[axis] = candidate, true;
+  }
+  return false;
+}
+
 static bool host_lift(tracer *t, const np_host_call *asked, host_output *const *answers,
                       uint32_t i) {
   host_output *o = &answers[0][i];
-  int64_t stride = (int64_t)loom_dtype_size(o->type.dtype), seen[HOST_SETS];
+  int64_t stride = (int64_t)loom_dtype_size(o->type.dtype), seen[HOST_SETS], given[LOOM_MAX_RANK];
   int rank = o->type.rank;
   for (int s = 1; s < HOST_SETS; s++)
     if (!host_is_like(o, &answers[s][i])) return false;
@@ -276,10 +292,19 @@ static bool host_lift(tracer *t, const np_host_call *asked, host_output *const *
       seen[s] = answers[s][i].type.dims[d];
     if (!np_host_size(t, asked, seen, &o->type.dims[d])) return false;
   }
+  memcpy(given, o->strides, sizeof given);
+  if (np_elements(&o->type) == 0) {
+    for (int s = 1; s < HOST_SETS; s++)
+      if (memcmp(given, answers[s][i].strides, sizeof *given * (size_t)rank)) return false;
+    return true;
+  }
   for (int d = rank - 1; d >= 0; d--) {
     o->strides[o->order[d]] = stride;
     stride = np_times(t, stride, np_dim(o->type.dims[o->order[d]]));
   }
+  for (int d = 0; d < rank; d++)
+    if (o->type.dims[d] == 1 && !host_lift_step(t, asked, answers, i, given, d, stride))
+      return false;
   return true;
 }
 

@@ -16,36 +16,32 @@ PyObject *np_host_spec(const loom_type *type) {
   return dims ? Py_BuildValue("(iN)", numpy_typenum_from_dtype(type->dtype), dims) : NULL;
 }
 
-/* Of zeros where that is cheap. */
+/* An array with these strides, of zeros where these are cheap, in a block of its own. */
 static PyObject *host_blank(loom_dtype dtype, int rank, npy_intp *dims, npy_intp *strides) {
-  PyObject *made =
-      PyArray_NewFromDescr(&PyArray_Type, np_descr(dtype), rank, dims, strides, NULL, 0, NULL);
-  if (made && PyArray_SIZE((PyArrayObject *)made) <= HOST_LARGEST)
-    PyArray_FillWithScalar((PyArrayObject *)made, Py_False);
-  return made;
-}
-
-static bool host_is_repeated(const np_array *like, int axis) {
-  return like->strides[axis] == 0 && like->type.dims[axis] != 0 && like->type.dims[axis] != 1;
-}
-
-/* Takes the sample; gives it with strides of 0 where `like` repeats its elements, which results
- * follow, too. */
-static PyObject *host_repeat(PyObject *sample, const np_array *like) {
-  PyArrayObject *a = (PyArrayObject *)sample;
-  npy_intp strides[LOOM_MAX_RANK];
-  bool any = false;
-  for (int i = 0; sample && i < like->type.rank; i++) {
-    any |= host_is_repeated(like, i);
-    strides[i] = host_is_repeated(like, i) ? 0 : PyArray_STRIDES(a)[i];
+  npy_intp size = (npy_intp)loom_dtype_size(dtype), below = 0, above = size, count = 1;
+  for (int i = 0; i < rank; i++) {
+    npy_intp step;
+    count *= dims[i];
+    if (__builtin_mul_overflow(dims[i] - 1, strides[i], &step)) return NULL;
+    if (dims[i] > 0) *(strides[i] < 0 ? &below : &above) += step;
   }
-  if (!any) return sample;
-  Py_INCREF(PyArray_DESCR(a));
-  PyArrayObject *view = (PyArrayObject *)PyArray_NewFromDescr(
-      &PyArray_Type, PyArray_DESCR(a), like->type.rank, PyArray_DIMS(a), strides, PyArray_DATA(a),
-      NPY_ARRAY_ALIGNED, NULL);
-  if (!view || PyArray_SetBaseObject(view, sample) < 0) Py_CLEAR(view);
-  return (PyObject *)view;
+  npy_intp total = count ? above - below : 0;
+  PyObject *block = total ? PyArray_ZEROS(1, &total, NPY_BYTE, 0) : NULL;
+  if (total && !block) return NULL;
+  char *data = block ? PyArray_BYTES((PyArrayObject *)block) - below : NULL;
+  PyObject *made = PyArray_NewFromDescr(&PyArray_Type, np_descr(dtype), rank, dims, strides, data,
+                                        NPY_ARRAY_ALIGNED | NPY_ARRAY_WRITEABLE, NULL);
+  if (!block || (made && PyArray_SetBaseObject((PyArrayObject *)made, block) == 0)) return made;
+  Py_XDECREF(made);
+  return NULL;
+}
+
+/* The strides of a sample: the operand's own where it has gaps, repeats its elements or goes
+ * backwards, for the library asks whether an array is contiguous. */
+static void host_strides(tracer *t, const np_array *like, int64_t *out) {
+  np_layout_copy(t, like, &like->type, 'K', out);
+  if (np_elements(&like->type) == 0 || np_is_c(t, like) || np_is_f(t, like)) return;
+  memcpy(out, like->strides, sizeof *out * (size_t)like->type.rank);
 }
 
 /* A number up to which a dtype holds all the whole ones that a sample counts up to: what does not
@@ -63,7 +59,7 @@ static PyObject *host_sample(tracer *t, const np_host_call *h, const np_array *l
   const loom_type *type = &like->type;
   npy_intp dims[LOOM_MAX_RANK], order[LOOM_MAX_RANK];
   int64_t strides[LOOM_MAX_RANK];
-  np_layout_copy(t, like, type, 'K', strides);
+  host_strides(t, like, strides);
   const loom_graph *graph = trace_graph(t);
   for (int i = 0; i < type->rank; i++) {
     int64_t size, stride;
@@ -74,7 +70,7 @@ static PyObject *host_sample(tracer *t, const np_host_call *h, const np_array *l
     order[i] = stride;
   }
   if (content == HOST_SHAPES && !like->scalar)
-    return host_repeat(host_blank(type->dtype, type->rank, dims, order), like);
+    return host_blank(type->dtype, type->rank, dims, order);
   PyArrayObject *a = (PyArrayObject *)PyArray_ZEROS(type->rank, dims, NPY_DOUBLE, 0);
   if (!a) return NULL;
   double *data = PyArray_DATA(a), most = host_most(type->dtype);
@@ -82,17 +78,15 @@ static PyObject *host_sample(tracer *t, const np_host_call *h, const np_array *l
   npy_intp rows = type->rank > 1 ? dims[type->rank - 2] : 1;
   for (npy_intp i = 0; i < n && content == HOST_ASCENDING; i++)
     data[i] = type->rank < 2 ? fmin((double)i, most) : (i / columns) % rows == i % columns ? 1 : 0;
-  PyObject *sample = PyArray_NewFromDescr(&PyArray_Type, np_descr(type->dtype), type->rank, dims,
-                                          order, NULL, 0, NULL);
+  PyObject *sample = host_blank(type->dtype, type->rank, dims, order);
   if (sample && PyArray_CopyInto((PyArrayObject *)sample, a) < 0) Py_CLEAR(sample);
   Py_DECREF(a);
   if (sample && like->scalar) {
     PyObject *scalar =
         PyArray_ToScalar(PyArray_DATA((PyArrayObject *)sample), (PyArrayObject *)sample);
     Py_SETREF(sample, scalar);
-    return sample;
   }
-  return host_repeat(sample, like);
+  return sample;
 }
 
 bool np_host_init(np_host_call *h) {

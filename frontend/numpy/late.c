@@ -245,8 +245,11 @@ value *np_nonzero(tracer *t, const np_call *c) {
     value *column = all;
     if (a->type.rank > 1) column = np_view_slice(t, rows, starts, sizes, steps);
     if (!column) return NULL;
+    /* Without elements, too, NumPy steps from row to row. */
+    const int64_t step = a->type.rank * (int64_t)sizeof(int64_t);
     np_array *one = np_array_of(column);
-    if (!(items[i] = np_view_reshape(t, one, 1, one->type.dims, one->strides))) return NULL;
+    if (!(items[i] = np_view_reshape(t, one, 1, one->type.dims, &step))) return NULL;
+    np_array_of(items[i])->stepped = true;
   }
   return value_tuple(t, items, a->type.rank);
 }

@@ -110,7 +110,7 @@ static void matmul_layout(tracer *t, const np_array *a, const np_array *b, int b
     for (int d = 0; d < heads[i].type.rank; d++)
       if (heads[i].type.dims[d] == 1) heads[i].strides[d] = 0;
   }
-  np_layout_elementwise(t, both, 2, &outer, 'K', strides);
+  np_layout_elementwise(t, both, 2, &outer, 'K', false, strides);
   for (int i = 0; i < batch; i++)
     strides[i] = np_times(t, strides[i], inner);
 }
@@ -165,9 +165,9 @@ static value *linalg_scaled(tracer *t, np_array *a, np_array *b, loom_dtype dtyp
     in[i] = emit_broadcast_to(t, in[i], shape->type.rank, shape->type.dims);
   if (in[0] == LOOM_NO_VALUE || in[1] == LOOM_NO_VALUE) return NULL;
   loom_value v = np_ufunc_loop(t, np_ufunc_object("multiply"), in, dtype);
-  if (v == LOOM_NO_VALUE || out || (loom_dtype_is_float(dtype) && shape->type.rank <= 2))
-    return linalg_result(t, v, out);
-  np_layout_elementwise(t, &shape, 1, emit_type(t, v), 'K', strides);
+  bool blas = dtype == LOOM_F32 || dtype == LOOM_F64 || loom_dtype_is_complex(dtype);
+  if (v == LOOM_NO_VALUE || out || (blas && shape->type.rank <= 2)) return linalg_result(t, v, out);
+  np_layout_elementwise(t, &shape, 1, emit_type(t, v), 'K', false, strides);
   return np_result(t, v, strides);
 }
 

@@ -34,6 +34,7 @@ enum {
   NUMPY_SYMBOLIC =
       16, /* some sizes, strides (in bytes) or the offset are symbolic numbers of the graph */
   NUMPY_PYTHON = 4, /* RECIPE_SCALAR: a Python bool, int or float, not a NumPy scalar */
+  NUMPY_STEPPED = 64, /* views: strides are right without elements, too */
   NUMPY_SCALAR = 32 /* RECIPE_ROW: a NumPy scalar, not an array without dimensions */
 };
 

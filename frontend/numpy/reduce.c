@@ -432,7 +432,7 @@ static value *reduce_scan(tracer *t, np_array *a, const char *kind, int axis, lo
   v = emit_scan(t, kind, v, axis);
   if (v == LOOM_NO_VALUE) return NULL;
   if (out) return reduce_out(t, out, v);
-  np_layout_elementwise(t, &a, 1, emit_type(t, v), 'K',
+  np_layout_elementwise(t, &a, 1, emit_type(t, v), 'K', false,
                         strides); /* accumulate has an iterator too */
   return np_fresh(t, v, strides);
 }

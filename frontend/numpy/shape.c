@@ -101,20 +101,32 @@ static value *shape_fortran_view(tracer *t, np_array *a, int rank, const int64_t
   return v ? np_view_transpose(t, np_array_of(v), perm) : NULL;
 }
 
+/* Are these the sizes that an array has? Where its strides do not follow from them, NumPy's answer
+ * tells whether it was asked for what there is. */
+static bool shape_is(tracer *t, const np_array *a, const int64_t *dims) {
+  bool same = true, told = np_elements(&a->type) == 0 || !np_is_c(t, a);
+  for (int i = 0; i < a->type.rank; i++) {
+    same &= dims[i] == a->type.dims[i];
+    told |= a->type.dims[i] == 1;
+  }
+  for (int i = 0; i < a->type.rank && !same && told; i++)
+    if (size_equal(t, np_dim(dims[i]), np_dim(a->type.dims[i])) <= 0) return false;
+  return same || told;
+}
+
 value *np_reshape_to(tracer *t, np_array *a, int rank, int64_t *dims, char order) {
   int64_t strides[LOOM_MAX_RANK];
   if (order == 'A') order = np_is_f(t, a) && !np_is_c(t, a) ? 'F' : 'C';
-  bool fortran = order == 'F', same = rank == a->type.rank;
-  for (int i = 0; i < rank && same; i++)
-    same = dims[i] == a->type.dims[i];
-  for (int i = 0; i < rank && np_elements(&a->type) == 0; i++)
-    size_know(t, dims[i]); /* strides of no element tell whether it was asked for what there is */
+  bool fortran = order == 'F', same = rank == a->type.rank && shape_is(t, a, dims);
   if (trace_pending(t)) return NULL;
   if (same) return np_view_same(t, a); /* NumPy looks at the sizes as they were asked for */
   if (!shape_complete(t, a, rank, dims)) return NULL;
-  if (np_reshape_strides(t, a, rank, dims, order, strides))
-    return fortran ? shape_fortran_view(t, a, rank, dims, strides)
-                   : np_view_reshape(t, a, rank, dims, strides);
+  if (np_reshape_strides(t, a, rank, dims, order, strides)) {
+    value *v = fortran ? shape_fortran_view(t, a, rank, dims, strides)
+                       : np_view_reshape(t, a, rank, dims, strides);
+    if (v && rank == 1) np_array_of(v)->stepped = true; /* NumPy steps over elements of none, too */
+    return v;
+  }
   /* NumPy copies, and gives a view of the copy. */
   value *copy = np_copy(t, a, a->type.dtype, order);
   if (!copy || !np_reshape_strides(t, np_array_of(copy), rank, dims, order, strides)) return NULL;
@@ -219,7 +231,7 @@ value *np_ravel(tracer *t, const np_call *c) {
     if (order == 'K' && !fortran && !np_is_c(t, a)) return ravel_memory_order(t, a);
     order = fortran ? 'F' : 'C';
   }
-  n = np_count(t, &a->type);
+  n = -1; /* NumPy asks for that as well: no array has it, so that strides are made anew */
   if (order == 'F' ? np_is_f(t, a) : np_is_c(t, a)) return np_reshape_to(t, a, 1, &n, order);
   return shape_flat(t, a, order);
 }
@@ -600,9 +612,8 @@ value *np_roll(tracer *t, const np_call *c) {
     if (ns != 1) return np_unsupported(t, c, "several shifts without axes");
     value *flat = np_fresh(t, roll_axis(t, emit_reshape(t, v, 1, &n), 0, shifts[0]), NULL);
     if (!flat) return NULL;
-    if (!np_reshape_strides(t, np_array_of(flat), a->type.rank, a->type.dims, 'C', strides))
-      return NULL;
-    return np_view_reshape(t, np_array_of(flat), a->type.rank, a->type.dims, strides);
+    memcpy(axes, a->type.dims, sizeof axes);
+    return np_reshape_to(t, np_array_of(flat), a->type.rank, axes, 'C');
   }
   if (!np_ints_arg(t, p[2], &na, axes)) return NULL;
   if (ns == 0 || na == 0) return np_unsupported(t, c, "without shifts or axes");

@@ -365,6 +365,7 @@ typedef struct ufunc_args {
   int nin, nout;
   np_operand in[3]; /* inputs, then where= */
   value *out[2];
+  bool casts;         /* an operand is converted for the loop */
   bool masked, array; /* array: out=..., an array also where a scalar would come back */
   PyObject *dtype, *casting;
   char order;
@@ -552,7 +553,7 @@ static value *ufunc_finish(tracer *t, const ufunc_args *a, int i, loom_value nod
   for (int k = 0; k < a->nin; k++)
     arrays[k] = a->in[k].array;
   int64_t strides[LOOM_MAX_RANK];
-  np_layout_elementwise(t, arrays, a->nin, emit_type(t, node), a->order, strides);
+  np_layout_elementwise(t, arrays, a->nin, emit_type(t, node), a->order, a->casts, strides);
   return a->array ? np_fresh(t, node, strides) : np_result(t, node, strides);
 }
 
@@ -597,6 +598,20 @@ static loom_value ufunc_fast_power(tracer *t, const ufunc_args *a, const loom_va
   return x == 0.5 && !scalars ? emit1(t, LOOM_OP_SQRT, in[0]) : LOOM_NO_VALUE;
 }
 
+/* Operands that are converted for the loop. Where there is a mask, NumPy converts what is in out=,
+ * too, and warns of what the loop's type cannot hold. */
+static bool ufunc_note_casts(tracer *t, ufunc_args *a, np_array *const *outs,
+                             const loom_dtype *types) {
+  for (int i = 0; i < a->nin; i++)
+    a->casts |= !a->in[i].weak && a->in[i].array && a->in[i].array->type.dtype != types[i];
+  for (int i = 0; i < a->nout && a->masked; i++) {
+    if (!outs[i] || np_can_cast(outs[i]->type.dtype, types[a->nin + i], NPY_SAFE_CASTING)) continue;
+    trace_break(t, BREAK_NUMPY_FUNCTION, "where= with an out= of a wider type");
+    return false;
+  }
+  return true;
+}
+
 static value *ufunc_run(tracer *t, ufunc_args *a) {
   int rank;
   int64_t dims[LOOM_MAX_RANK];
@@ -613,7 +628,7 @@ static value *ufunc_run(tracer *t, ufunc_args *a) {
   }
   np_array *outs[2] = {np_array_of(a->out[0]), np_array_of(a->out[1])};
   if (!np_resolve(t, a->ufunc, a->in, a->nin, outs, a->nout, a->dtype, a->casting, types) ||
-      !ufunc_load(t, a, types, rank, dims, in))
+      !ufunc_note_casts(t, a, outs, types) || !ufunc_load(t, a, types, rank, dims, in))
     return NULL;
   loom_value fast = ufunc_fast_power(t, a, in);
   if (fast != LOOM_NO_VALUE) return ufunc_finish(t, a, 0, fast, types[2]);

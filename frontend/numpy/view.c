@@ -249,6 +249,7 @@ static value *view_new(tracer *t, np_array **parent, view_kind kind, np_array **
   a->offset = p->offset;
   a->writeable = p->writeable;
   a->warns_on_write = p->warns_on_write;
+  a->stepped = p->stepped;
   a->node = LOOM_NO_VALUE;
   *out = a;
   return v;
@@ -371,7 +372,8 @@ static bool view_payload(tracer *t, recipe *r, const np_array *a) {
   p->typenum = numpy_typenum_from_dtype(a->type.dtype);
   p->nd = a->type.rank;
   p->flags = NUMPY_ALIGNED | (a->writeable ? NUMPY_WRITEABLE : 0) |
-             (a->warns_on_write && a->writeable ? NUMPY_WARNS : 0);
+             (a->warns_on_write && a->writeable ? NUMPY_WARNS : 0) |
+             (a->stepped ? NUMPY_STEPPED : 0);
   p->offset = a->offset;
   for (int i = 0; i < a->type.rank; i++) {
     p->dims[i] = a->type.dims[i];

@@ -114,11 +114,6 @@ def values_difference(got, want, level, scale):
     return None if got.tobytes() == want.tobytes() else "value"
 
 
-def steps(array):
-    """Its strides where they can be seen."""
-    return [s for s, n in zip(array.strides, array.shape) if n > 1] if array.size else None
-
-
 def short(thing, limit=160):
     made = repr(thing).replace("\n", "")
     return made if len(made) <= limit else made[:limit] + "..."
@@ -176,7 +171,7 @@ class Comparison:
         kind = values_difference(got, want, level, scale)
         if kind and not (kind == "sign of zero" and ANY_ZERO[0]):
             self.note(kind, at, f"{short(got)} instead of {short(want)}")
-        if steps(got) != steps(want):
+        if got.strides != want.strides:
             return self.note("strides", at, f"{got.strides} instead of {want.strides} of shape {want.shape}")
         for flag in ("writeable", "aligned", "c_contiguous", "f_contiguous", "owndata"):
             if flag == "owndata" and got.flags.owndata:
