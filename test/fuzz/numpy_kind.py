@@ -35,14 +35,16 @@ def returned(text):
 def check(text, calls=CALLS):
     """Texts of what differs."""
     frameloom.reset()
-    scope = loaded(text) | {"BODY": text.partition("def program")[2].partition("\n")[2]}
+    scope = loaded(text) | {"text": text, "BODY": text.partition("def program")[2].partition("\n")[2]}
     UNIT[0] = narrowest(text)
-    EPS[0] = UNIT[0] if re.search(r"\b(out|dtype)=|\] = ", text) else 0.0
+    EPS[0] = UNIT[0] if re.search(r"\b(out|dtype)=|\] = |np\.(float|complex|longdouble)|astype", text) else 0.0
     ANY_ZERO[0] = bool(re.search(r"max|min|clip|sort|partition|median|percentile|quantile|unique", text))
     levels = [scope["LEVELS"].get(name, 0) for name in returned(text)]
+    if "GLOBALS" in scope and re.search(r"array\(['\"](c|G)", text):  # a later call may be of complex numbers
+        levels, scope["WRITTEN"] = [max(1, level) for level in levels], max(1, scope["WRITTEN"])
     found = []
     for label, dynamic, sizes in calls:
-        compiled = frameloom.compile(scope["program"], dynamic=dynamic)
+        compiled = frameloom.compile(scope["program"], dynamic=dynamic, backend=scope.get("BACKEND", "loom"))
         for i, size in enumerate(sizes):
             if "GLOBALS" in scope:
                 scope["program"].__globals__["G"] = scope["GLOBALS"][i % len(scope["GLOBALS"])]
@@ -93,6 +95,8 @@ def excused(scope, rows, got, want):
     inexact = max([scope["WRITTEN"], *scope["LEVELS"].values(), 0])
     if any(isinstance(e, MemoryError) for e in (got.error, want.error)) or inexact == 2:
         return True
+    if "sort" in scope["BODY"] and '"f2"' in scope["text"].replace("'", '"') and {class_of(row) for row in rows} == {"missing warning"}:
+        return True  # NumPy's own sort of halves may leave NaNs that signal
     if inexact == 0 or all(name in ufuncs() for name in re.findall(r"[\w.]+(?=\()", scope["BODY"])):
         return False
     raised = [str(e) for e in (got.error, want.error) if e is not None]

@@ -4,7 +4,8 @@ import inspect
 
 import numpy as np
 
-MODULES = (("np.", np), ("np.linalg.", np.linalg), ("np.fft.", np.fft), ("np.emath.", np.emath))
+MODULES = (("np.", np), ("np.linalg.", np.linalg), ("np.fft.", np.fft), ("np.emath.", np.emath), ("np.strings.", np.strings),
+           ("np.polynomial.polynomial.", np.polynomial.polynomial), ("np.polynomial.chebyshev.", np.polynomial.chebyshev))
 
 # Public functions that no program calls, by why.
 LEFT_OUT = {
@@ -28,13 +29,14 @@ def names_left_out(table):
 
 
 def functions():
-    """{text by which it is called: function}, without ufuncs."""
+    """{text by which it is called: function}, without the ufuncs of NumPy itself."""
     skipped = {"np." + name for name in names_left_out(LEFT_OUT)}
     found = {}
     for prefix, module in MODULES:
         for name in sorted(set(getattr(module, "__all__", dir(module)))):
             thing = getattr(module, name)
-            if callable(thing) and not isinstance(thing, (type, np.ufunc)) and not name.startswith("_"):
+            own = isinstance(thing, np.ufunc) and prefix == "np."
+            if callable(thing) and not isinstance(thing, type) and not own and not name.startswith("_"):
                 if prefix + name not in skipped:
                     found[prefix + name] = thing
     found["np.lib.stride_tricks.sliding_window_view"] = np.lib.stride_tricks.sliding_window_view
@@ -60,18 +62,19 @@ def attributes():
 # Kinds of parameters by name. `Words` of words.py has a method for each kind that gives a text.
 KINDS = {
     "array": "a x m arr ary array v y z p u b a1 a2 x1 x2 ar1 ar2 prototype val element test_elements values f xp fp seq_of_zeros "
-             "A src dst vals sample data X to_end to_begin prepend append other d_array from_array number_array w",
+             "A src dst vals sample data X to_end to_begin prepend append other d_array from_array number_array w c1 c2 c roots r pol",
     "weights": "weights fweights aweights",
     "mask": "condition mask where",
     "axis": "axis axis1 axis2 axisa axisb axisc source destination",
     "axes": "axes",
     "flag": "keepdims subok endpoint equal_nan assume_unique overwrite_input copy rowvar bias returned return_index "
             "return_inverse return_counts sorted increasing upper full_matrices compute_uv hermitian density right sparse invert "
-            "retstep full cov wrap fractional unique include_initial return_indices stable optimize inplace sign",
+            "retstep full cov wrap fractional unique include_initial return_indices stable optimize inplace sign tensor",
     "count": "n k M N num ddof correction decimals deg offset ndim ndmin ndmax minlength precision padding width count max_work "
-             "base pad_left pad_right min_digits exp_digits number edge_order skip start_or_stop max_rows wrap_count",
+             "base pad_left pad_right min_digits exp_digits number edge_order skip start_or_stop max_rows wrap_count pow maxpower "
+             "npts end tabsize i",
     "number": "rtol atol rcond tol beta d dx fill_value nan posinf neginf initial left start stop step period discont default "
-              "a_min a_max min max value fill mean",
+              "a_min a_max min max value fill mean off scl lbnd",
     "dtype": "dtype from_ to type1 type2 arg1 arg2",
     "shape": "shape new_shape dims dimensions reps s",
     "indices": "indices ind kth multi_index obj repeats shift sorter",
@@ -113,6 +116,18 @@ CHOICES = {
     "buffer": ["b'abcdefgh'", "bytearray(16)"],
     "legacy": ["None"],
     "separator": ["' '", "', '"],
+    "fillchar": ["'*'", "b'-'", "np.array(['a', 'b'])"],
+    "sub": ["'a'", "b'a'", "''"],
+    "suffix": ["'a'", "b'c'"],
+    "prefix": ["'a'", "b'c'"],
+    "sep": ["','", "b'b'", "''"],
+    "old": ["'a'", "b'a'"],
+    "new": ["'xyz'", "b''"],
+    "chars": ["None", "'a'", "b' '"],
+    "encoding": ["None", "'utf-8'", "'ascii'", "'none such'"],
+    "errors": ["None", "'ignore'"],
+    "table": ["'x' * 256", "{97: 'b'}", "bytes(range(256))"],
+    "deletechars": ["None", "b'a'"],
 }
 
 # Where a parameter's name says something else in one function, or what matters is a call as a whole.
@@ -186,6 +201,9 @@ SPECIAL = {
     "np.isscalar": {"element": ["3.0", "a", "'x'"]},
     "np.iterable": {},
     "np.linalg.multi_dot": {},
+    "np.polynomial.chebyshev.chebinterpolate": {"func": ["lambda x: x * x", "np.tanh"], "args": "nothing"},
+    "np.polynomial.polynomial.polyfit": {"x": ["np.arange(4.0)", "a"], "y": ["np.array([1.0, 3.0, 2.0, 5.0])", "a"], "deg": ["1", "[0, 2]"]},
+    "np.polynomial.chebyshev.chebfit": {"x": ["np.arange(4.0)", "a"], "y": ["np.array([1.0, 3.0, 2.0, 5.0])", "a"], "deg": ["1", "[0, 2]"]},
     "np.meshgrid": {},
     "np.array": {"ndmin": ["0", "2"], "ndmax": ["0"]},
     "np.transpose": {"axes": "permutation"},
@@ -225,6 +243,8 @@ uint64 bool_ bool ptp isreal isrealobj iscomplex iscomplexobj array_equal array_
 
 def parameters(function):
     """[(name, required, positional)], or None if nothing says."""
+    if isinstance(function, np.ufunc):
+        return None
     try:
         signature = inspect.signature(function)
     except (ValueError, TypeError):

@@ -68,7 +68,8 @@ class Words:
     def axis(self):
         rank = self.first.ndim if self.first is not None else 2
         if self.chance(0.08):
-            return self.one_of([str(rank), str(-rank - 1), "1.0", "'0'", "(0, 0)", "2**40", "np.int8(0)", "True", "np.array(0)", "[0]", "(0, 5)"])
+            return self.one_of([str(rank), str(-rank - 1), "1.0", "'0'", "(0, 0)", "2**40", "np.int8(0)", "True", "np.array(0)", "[0]", "(0, 5)", "range(1)",
+                                "range(2)", "np.array([0])", "(np.int64(0),)", "np.uint8(0)", "(None,)", "False", "()", "(0, -1)"])
         texts = [str(i) for i in range(-rank, rank)] + ["None"]
         if rank > 1 and self.chance(0.2):
             texts = [f"({i}, {j})" for i in range(-rank, rank) for j in range(rank)]
@@ -120,6 +121,11 @@ class Words:
         name = self.one_of(self.names() or ["a"])
         return self.one_of(names + [f"{name} > 0", f"{name} == {name}", "True", "False", "[True, False, True]", f"~({name} < 1)", name])
 
+    def strings(self):
+        names = self.names(lambda v: v.dtype.kind in "SUO")
+        return self.one_of(names + ["np.array(['a', 'bb', ''])", "np.array([b'xa', b' ab'])", "'abc'", "b'a'", "np.array([['a1', '2'], ['Ab', ' ']])",
+                                    "np.array(['a', 'bb'], 'T')", self.array()])
+
     def weights(self):
         return self.one_of(self.names() + ["None", "[1, 2, 3]"])
 
@@ -163,6 +169,8 @@ class Words:
         kind = SPECIAL.get(function, {}).get(parameter) or CHOICES.get(parameter) or KIND_OF.get(parameter) or parameter
         if isinstance(kind, list):
             return self.one_of(kind)
+        if function.startswith("np.strings.") and kind == "array":
+            return self.strings()
         make = getattr(self, kind, None) if kind in KIND_OF.values() or kind in ("out", "operand", "permutation", "nothing") else None
         return make() if make else None
 

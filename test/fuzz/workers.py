@@ -9,8 +9,9 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-PATIENCE = 30  # seconds for one program
-PROGRAMS = 300  # by one process: what it has compiled and kept goes with it
+PATIENCE = 60  # seconds for one program
+START = 180  # for the first one, which comes behind importing what it needs
+PROGRAMS = 1000  # by one process: what it has compiled and kept goes with it
 
 Answer = collections.namedtuple("Answer", "text found crashed")
 
@@ -34,8 +35,9 @@ class Worker:
 
     def line(self):
         """The next line of its answer, or None when it is dead or hangs."""
+        patience = PATIENCE if self.history else START
         while b"\n" not in self.rest:
-            if not select.select([self.process.stdout], [], [], PATIENCE)[0]:
+            if not select.select([self.process.stdout], [], [], patience)[0]:
                 return None
             some = os.read(self.process.stdout.fileno(), 1 << 16)
             if not some:
