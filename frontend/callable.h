@@ -109,6 +109,8 @@ bool entry_let_go(entry *e);
  * and makes objects meanwhile. False: some of it has died. */
 bool entry_hold(const entry *e);
 void entry_release(const entry *e);
+/* Is it what a version's weak references call? */
+bool lifetime_is_own(PyObject *callback);
 /* Drops the versions of which something has died. */
 void callable_bury(struct callable *c);
 

@@ -223,6 +223,10 @@ void entry_release(const entry *e) {
 
 static PyMethodDef lifetime_method = {"died", lifetime_died, METH_O, NULL};
 
+bool lifetime_is_own(PyObject *callback) {
+  return PyCFunction_Check(callback) && PyCFunction_GET_FUNCTION(callback) == lifetime_died;
+}
+
 /* A weak reference to each: false when one cannot be made. */
 static bool lifetime_watch(entry *e, PyObject *const *items, uint32_t count) {
   PyObject *capsule = PyCapsule_New(e, NULL, NULL);

@@ -1,4 +1,7 @@
-"""Objects that die in the middle of captured code: a generator's `finally` and a `__del__` run before what comes behind."""
+"""Objects that die in the middle of captured code: a generator's `finally`, a `__del__` and what a weak reference calls run
+before what comes behind."""
+
+import weakref
 
 import numpy as np
 import pytest
@@ -102,8 +105,91 @@ def generator_not_begun(x):
     return x * 2, str(LOG)
 
 
+class Plain:
+    def __init__(self, name):
+        self.name = name
+
+
+@frameloom.disable
+def plain(name, **others):
+    made = Plain(name)
+    vars(made).update(others)
+    return made
+
+
+@frameloom.disable
+def watched(name):
+    made = Plain(name)
+    made.watch = weakref.ref(made, lambda _: LOG.append(name))
+    REFERENCES.append(made.watch)
+    return made
+
+
+REFERENCES = []
+
+
+def watched_deleted(x):
+    held = watched("w")
+    x = x * 2
+    del held
+    return x, str(LOG)
+
+
+def finalized_deleted(x):
+    held = plain("f")
+    weakref.finalize(held, LOG.append, "f")
+    x = x * len(held.name)
+    held = None
+    return x, str(LOG)
+
+
+def members_of_a_weak_set(x):
+    held = plain("s")
+    members = weakref.WeakSet([held])
+    x = x * 2
+    del held
+    return x, len(members)
+
+
+def held_by_an_attribute(x):
+    held = plain("p", inner=make("q"))
+    x = x * len(held.inner.name)
+    del held
+    return x, str(LOG)
+
+
+def held_by_containers(x):
+    held = plain("p", inner={"a": (plain("r", inner=[watched("w")]),)})
+    x = x * len(held.inner["a"][0].inner[0].name)
+    held = x
+    return held, str(LOG)
+
+
+@frameloom.disable
+def closure(inner):
+    return lambda: inner
+
+
+def held_by_a_closure(x):
+    held = plain("p", call=closure(make("c")))
+    x = x * len(held.name)
+    del held
+    return x, str(LOG)
+
+
+def held_twice(x):
+    held = plain("p", inner=make("q"))
+    inner = held.inner
+    x = x * 2
+    del held
+    before = str(LOG)
+    del inner
+    return x, before, str(LOG)
+
+
 @pytest.mark.parametrize("function", [
-    deleted, rebound, kept_by_another_name, in_a_loop, dropped_from_the_stack, generator_deleted, generator_rebound,
+    watched_deleted, finalized_deleted, members_of_a_weak_set, held_by_an_attribute, held_by_containers, held_by_a_closure,
+    held_twice, deleted, rebound, kept_by_another_name, in_a_loop, dropped_from_the_stack, generator_deleted, generator_rebound,
     generator_left_by_break, generator_not_begun])
 @pytest.mark.parametrize("backend", ["loom", "interpret"])
 def test_order(function, backend):
