@@ -5,6 +5,8 @@
  * object that a name or the stack gives up in the middle would die at the part's end, behind what
  * the code does after that. Where somebody could see it, capture breaks in front of the
  * instruction, which runs for real. A function's arguments are its caller's as well and do not die.
+ * What a cell, an attribute or a global gives up would die with the effects, at the part's end,
+ * too.
  */
 #include "frontend/callable.h"
 #include "frontend/python.h"
@@ -19,6 +21,8 @@
  * asks by a call, which runs for real. */
 static bool finalizer_watched(PyObject *o) {
   if (!Py_TYPE(o)->tp_weaklistoffset) return false;
+  PyObject **first = PyObject_GET_WEAKREFS_LISTPTR(o);
+  if (!first || !*first) return false;
   PyObject *module = PyImport_ImportModule("_weakref");
   PyObject *list = module ? PyObject_CallMethod(module, "getweakrefs", "O", o) : NULL;
   bool called = false;
@@ -96,5 +100,13 @@ bool trace_lets_go(tracer *t, const frame *f, const value *v) {
     trace_break(t, BREAK_GENERATOR, "a generator that has begun is given up");
   else
     trace_break(t, BREAK_UNKNOWN_CALL, "the finalizer of a %s", Py_TYPE(v->object)->tp_name);
+  return false;
+}
+
+bool trace_gives_up(tracer *t, PyObject *before, const value *item) {
+  if (!before || (item && item->object == before) || Py_REFCNT(before) > FINALIZER_HOLDERS ||
+      !finalizer_runs(before))
+    return true;
+  trace_break(t, BREAK_UNKNOWN_CALL, "the finalizer of a %s", Py_TYPE(before)->tp_name);
   return false;
 }

@@ -407,6 +407,8 @@ static step cell_store(tracer *t, frame *f, const loom_instr *in, value *content
     trace_raise(t, PyExc_NameError, "a free variable is not assigned");
     return STEP_FAIL;
   }
+  const value *before = cell->cell.content;
+  if (before && before->source && !trace_gives_up(t, before->object, content)) return STEP_FAIL;
   if (!shadow_open(t, cell)) return STEP_FAIL;
   cell->cell.content = content;
   return STEP_NEXT;

@@ -474,6 +474,21 @@ bool type_store(tracer *t, value *v, PyObject *name, value *item) {
   return o && overlay_put(t, o, name, item);
 }
 
+/* May the attribute let go of what it holds? */
+static bool live_gives_up(tracer *t, const value *v, PyObject *name, bool slot, const value *item) {
+  PyObject *const none[1] = {NULL};
+  const source here = {.kind = SOURCE_CONST, .object = v->object},
+               like = {.kind = SOURCE_ATTR, .base = &here, .key = name};
+  PyObject **dict = slot ? NULL : _PyObject_GetDictPtr(v->object);
+  PyObject *before = slot            ? source_read(&like, none)
+                     : dict && *dict ? Py_XNewRef(PyDict_GetItemWithError(*dict, name))
+                                     : NULL;
+  error_drop();
+  bool good = trace_gives_up(t, before, item);
+  Py_XDECREF(before);
+  return good;
+}
+
 /* An attribute of an object that existed before the call. */
 static bool live_store(tracer *t, value *v, PyObject *name, value *item, PyObject *descr) {
   PyTypeObject *type = (PyTypeObject *)object_class(v);
@@ -485,6 +500,7 @@ static bool live_store(tracer *t, value *v, PyObject *name, value *item, PyObjec
   }
   if (!slot) guard_behind(t, type, name, descr);
   overlay *o = overlay_open(t, v->object, v->source, true);
+  if (o && !overlay_find(o, name) && !live_gives_up(t, v, name, slot, item)) return false;
   if (!o || item) return o && overlay_put(t, o, name, item);
   value *now = slot ? slot_attr(t, v, name, descr) : live_attr(t, v, name);
   if (!now) {

@@ -69,7 +69,10 @@ bool overlay_put_variable(tracer *t, PyObject *globals, PyObject *name, value *i
     return trace_break(t, BREAK_SIDE_EFFECT, "assignment to a global while globals() is read") !=
            NULL;
   const source *s = trace_source(t, SOURCE_CONST, NULL, globals, NULL, 0);
-  return s && overlay_put(t, overlay_open(t, globals, s, false), name, item);
+  overlay *o = s ? overlay_open(t, globals, s, false) : NULL;
+  PyObject *before = o && !overlay_find(o, name) ? PyDict_GetItemWithError(globals, name) : NULL;
+  error_drop();
+  return o && trace_gives_up(t, before, item) && overlay_put(t, o, name, item);
 }
 
 bool overlay_delete(tracer *t, overlay *o, PyObject *key, bool existed) {

@@ -230,6 +230,8 @@ void source_table_forget_made(tracer *t);
 /* finalizers.c: an object that the frame's name or stack gives up. False after a break: somebody may
  * see it die. */
 bool trace_lets_go(tracer *t, const frame *f, const value *v);
+/* A live cell, attribute or variable comes to hold `item` (NULL: nothing) in place of `before`. */
+bool trace_gives_up(tracer *t, PyObject *before, const value *item);
 /* Evaluates the frame that is being evaluated until it comes to instruction `end`: *met; or
  * returns. */
 /* finalizers.c: an object that the frame's name or stack gives up. False after a break: somebody

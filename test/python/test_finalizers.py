@@ -203,3 +203,55 @@ def test_order(function, backend):
         for got, want in zip(results[0][0], results[1][0]):
             assert np.array_equal(got, want), (function.__name__, call, results)
         assert results[0][1] == results[1][1]
+
+
+class Slotted:
+    __slots__ = ("inner",)
+
+
+VARIABLE = None
+
+
+def attribute_rebound(x, holder):
+    holder.inner = None
+    return x * 2, str(LOG)
+
+
+def attribute_deleted(x, holder):
+    del holder.inner
+    return x * 2, str(LOG)
+
+
+def variable_rebound(x, holder):
+    global VARIABLE
+    VARIABLE = x
+    return x * 2, str(LOG)
+
+
+def of_a_closure():
+    inner = make("c")
+
+    def function(x, holder):
+        nonlocal inner
+        inner = holder
+        return x * 2, str(LOG)
+
+    return function
+
+
+@pytest.mark.parametrize("holder", [Plain, Slotted])
+@pytest.mark.parametrize("function", [attribute_rebound, attribute_deleted, variable_rebound, None])
+def test_what_lives_on_gives_it_up(function, holder, monkeypatch):
+    compiled = frameloom.compile(function) if function else None
+    for call in range(3):
+        results = []
+        for plainly in (False, True):
+            run = function if plainly else compiled
+            if not function:
+                run = of_a_closure() if plainly else frameloom.compile(of_a_closure())
+            monkeypatch.setitem(globals(), "VARIABLE", make("v"))
+            held = holder.__new__(holder)
+            held.inner = make("i")
+            LOG.clear()
+            results.append((run(np.arange(3.0) + call, held)[1], str(LOG)))
+        assert results[0] == results[1]
