@@ -7,7 +7,7 @@ the file goes on behind it. Ends with 1 when a test differs from the plain run f
 known/SUITE.txt. `files/SUITE.txt` lists the files; those with a + in front are long ones, which `--short` leaves out.
 SUITE is the name of the package: one of SUITES. `--own` has the package's functions compiled wherever they are called from;
 `--sample N` takes a few tests of each file.
-`--table` writes what became of each file to a page of the documentation.
+`--table` writes what became of each file to a page of the documentation, anew behind each file.
 """
 
 import argparse
@@ -16,6 +16,7 @@ import json
 import os
 import pathlib
 import sys
+import textwrap
 
 import process
 
@@ -24,9 +25,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 # What the pages of the documentation call a suite's package and the files that are run.
 SUITES = {
     "numpy": ("NumPy", "test files that it installs"),
-    "scipy": ("SciPy", "test files of `special`, `ndimage`, `signal`, `optimize` and `stats`"),
-    "sklearn": ("scikit-learn", "test files"),
-    "pandas": ("pandas", "test files"),
+    "scipy": ("SciPy", "test files listed below"),
+    "sklearn": ("scikit-learn", "test files listed below"),
+    "pandas": ("pandas", "test files listed below"),
 }
 
 
@@ -100,15 +101,17 @@ def share(rows, kind):
 
 def write_table(path, suite, results, excused, short):
     title, what = SUITES[suite]
+    command = f"scripts/test-suite.sh {suite} --short --table" if short else f"make test-{suite}"
+    text = (
+        f"Written by `{command}`: {title} {__import__(suite).__version__}, the {'short ' if short else ''}{what}, each test run "
+        "three times plainly and three times by `frameloom.compile` (twice the same compiled function, once with `dynamic=True`), "
+        "with a fresh state for each test. A test is *as plainly* when all three runs have the same outcome, the same warnings "
+        "(category, text, file and line) and leave the same floating-point error state. *Whole*: captured without a graph break; "
+        "*in parts*: with breaks; the others run as plain Python. Tests that are skipped plainly are not counted.")
     lines = [
         f"# {title}'s own tests",
         "",
-        f"Written by `{f'scripts/test-suite.sh {suite} --short --table' if short else f'make test-{suite}'}`: "
-        f"{title} {__import__(suite).__version__}, the {'short ' if short else ''}{what}, each test run three times",
-        "plainly and three times by `frameloom.compile` (twice the same compiled function, once with `dynamic=True`), with a",
-        "fresh state for each test. A test is *as plainly* when all three runs have the same outcome, the same warnings (category,",
-        "text, file and line) and leave the same floating-point error state. *Whole*: captured without a graph break; *in parts*:",
-        "with breaks; the others run as plain Python. Tests that are skipped plainly are not counted.",
+        *textwrap.wrap(text, 120, break_long_words=False, break_on_hyphens=False),
         "",
         "| file | tests | as plainly | whole | in parts | plain s | compiled s |",
         "|---|---|---|---|---|---|---|",
@@ -162,8 +165,8 @@ def main():
                     print("    " + trace.strip().replace("\n", "\n    "))
             if options.rows:
                 options.rows.write_text(json.dumps(all_rows, indent=1))
-    if options.table:
-        write_table(options.table, options.suite, results, excused, options.short)
+            if options.table:
+                write_table(options.table, options.suite, results, excused, options.short)
     print(f"{len(all_rows)} tests differ, {wrong} without a reason on record" if all_rows else "no test differs")
     tests = [row for _, compiled in results.values() for row in compiled.rows.values()]
     print(f"{len(tests) - wrong} passed, {wrong} failed")
