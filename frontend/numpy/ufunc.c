@@ -438,7 +438,7 @@ static bool ufunc_keyword(tracer *t, ufunc_args *a, const char *name, value *v) 
   if (strcmp(name, "out") == 0) {
     if (ufunc_is_ellipsis(t, v)) return a->array = true;
     bool tuple = v->type == &value_tuple_type;
-    if (!tuple && a->nout > 1 && !np_is_none(t, v)) {
+    if (!tuple && a->nout > 1) {
       trace_raise(t, PyExc_TypeError, "'out' must be a tuple of arrays");
       return false;
     }
