@@ -113,3 +113,18 @@ func.func @views(%a: tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor<24xf32>, tenso
   // CHECK: return %[[A]], %[[R]], %[[S]], %[[B]], %[[A]]
   return %0, %1, %2, %3, %4 : tensor<4x6xf32>, tensor<24xf32>, tensor<2x1xf32>, tensor<4x3x6xf32>, tensor<4x6xf32>
 }
+
+// What a select leaves out is computed all the same where that may raise an exception.
+// CHECK-LABEL: func.func @left_out
+// CHECK-SAME: %[[A:[a-z0-9]+]]: tensor<2xf32>
+func.func @left_out(%a: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+  %true = loom.constant(true) : tensor<2xi1>
+  // CHECK: %[[Q:.*]] = loom.div %[[A]], %[[A]]
+  %q = loom.div %a, %a : tensor<2xf32>
+  // CHECK: %[[S:.*]] = loom.select {{.*}}, %[[A]], %[[Q]]
+  %0 = loom.select %true, %a, %q : (tensor<2xi1>, tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %n = loom.neg %a : tensor<2xf32>
+  %1 = loom.select %true, %a, %n : (tensor<2xi1>, tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  // CHECK: return %[[S]], %[[A]]
+  return %0, %1 : tensor<2xf32>, tensor<2xf32>
+}
