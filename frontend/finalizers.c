@@ -54,6 +54,7 @@ static int finalizer_visit(PyObject *o, void *user);
 static void finalizer_look(PyObject *o, finalizer_walk *w) {
   traverseproc traverse = Py_TYPE(o)->tp_traverse;
   if (!traverse || PyType_Check(o) || PyModule_Check(o) || PyGen_CheckExact(o)) return;
+  if (PyTraceBack_Check(o) || PyFrame_Check(o)) return; /* frames that ran hold what others do */
   if (w->depth == FINALIZER_DEPTH || !PyObject_IS_GC(o)) {
     w->found |= w->depth == FINALIZER_DEPTH;
     return;
@@ -104,6 +105,11 @@ bool trace_lets_go(tracer *t, const frame *f, const value *v) {
 }
 
 bool trace_gives_up(tracer *t, PyObject *before, const value *item) {
+  /* The frame has it, or captured code has read it and may keep it, as who puts another in its
+   * place for a while does. */
+  if (before && pointer_map_get(&t->wrapped, before)) return true;
+  for (Py_ssize_t i = 0; i < t->arg_count; i++)
+    if (t->args[i] == before) return true;
   if (!before || (item && item->object == before) || Py_REFCNT(before) > FINALIZER_HOLDERS ||
       !finalizer_runs(before))
     return true;
