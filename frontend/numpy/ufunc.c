@@ -341,7 +341,8 @@ static loom_value ufunc_row_loop(tracer *t, const ufunc_row *row, const loom_val
   bool is_complex = loom_dtype_is_complex(emit_type(t, in[0])->dtype);
   bool orders = row->kind == UFUNC_COMPARE || row->op == LOOM_OP_DIV;
   orders = is_complex ? orders : strncmp(row->name, "logaddexp", 9) == 0;
-  if (orders && (ufunc_is_nan(t, in[0], 8) || ufunc_is_nan(t, in[1], 8))) {
+  bool two = row->op != LOOM_OP_DIV || row->kind == UFUNC_SAME2; /* not np.reciprocal */
+  if (orders && (ufunc_is_nan(t, in[0], 8) || (two && ufunc_is_nan(t, in[1], 8)))) {
     trace_break(t, BREAK_NUMPY_FUNCTION, "np.%s of a constant NaN", row->name);
     return LOOM_NO_VALUE;
   }
