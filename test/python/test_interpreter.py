@@ -249,6 +249,16 @@ def test_complex():
     check(cases)
 
 
+def test_mul_add():
+    """Rounded once: of a product that is 1 - 2^-2k there is something left when 1 is taken away."""
+    cases = []
+    for dtype, k in (("float32", 13), ("float64", 27)):
+        a, b = np.array([1 + 2.0**-k, 2, np.inf, 0], dtype), np.array([1 - 2.0**-k, 3, 1, -1], dtype)
+        c = np.array([-1, 4, -np.inf, 0], dtype)
+        cases.append(Case("mul_add {0}, {1}, {2} : {r}", [a, b, c], np.array([-(2.0 ** (-2 * k)), 10, np.nan, 0], dtype)))
+    check(cases)
+
+
 def test_compare_and_select():
     cases = []
     directions = {"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
