@@ -617,7 +617,8 @@ static value *ufunc_run(tracer *t, ufunc_args *a) {
   int rank;
   int64_t dims[LOOM_MAX_RANK];
   loom_dtype types[4];
-  loom_value in[3], out[2] = {LOOM_NO_VALUE, LOOM_NO_VALUE};
+  loom_value in[3] = {LOOM_NO_VALUE, LOOM_NO_VALUE, LOOM_NO_VALUE};
+  loom_value out[2] = {LOOM_NO_VALUE, LOOM_NO_VALUE};
   bool answer;
   if (a->masked && !(a->out[0] && (a->nout == 1 || a->out[1])))
     return trace_break(t, BREAK_NUMPY_FUNCTION,
