@@ -11,7 +11,8 @@
 #include <math.h>
 #include <string.h>
 
-#define CONSTANTS_MAX 3 /* operands of a pointwise op */
+#define CONSTANTS_MAX 3     /* operands of a pointwise op */
+#define CONSTANTS_BUDGET 64 /* nodes that are looked at behind one */
 
 static const loom_node *constants_node(const loom_graph *graph, loom_value v) {
   int32_t node = graph->values[v].node;
@@ -46,40 +47,6 @@ static uint32_t constants_flags(void) {
          (raised & FE_OVERFLOW ? LOOM_FP_OVERFLOW : 0u) |
          (raised & FE_UNDERFLOW ? LOOM_FP_UNDERFLOW : 0u) |
          (raised & FE_INVALID ? LOOM_FP_INVALID : 0u);
-}
-
-/* The real number that fills `v`, where `v` is a constant of floats. */
-static bool constants_real(const loom_graph *graph, loom_value v, double *out) {
-  const loom_node *node = constants_node(graph, v);
-  loom_dtype dtype = graph->values[v].type.dtype;
-  if (!node || !loom_dtype_is_float(dtype)) return false;
-  *out = loom_cell_from_attr(dtype, &node->attrs[0]).re;
-  return true;
-}
-
-/* Would a division by a known complex number raise, whatever is divided? NumPy scales by the larger
- * part of the divisor, and what is computed of the divisor alone the compiler folds. */
-static bool constants_division_raises(const loom_graph *graph, const loom_node *node) {
-  double re, im;
-  if (node->op != LOOM_OP_DIV ||
-      !loom_dtype_is_complex(graph->values[node->first_result].type.dtype))
-    return false;
-  int32_t number = graph->values[node->operands[1]].node;
-  const loom_node *divisor = number < 0 ? NULL : &graph->nodes[number];
-  if (!divisor || divisor->op != LOOM_OP_COMPLEX ||
-      !constants_real(graph, divisor->operands[0], &re) ||
-      !constants_real(graph, divisor->operands[1], &im))
-    return false;
-  fenv_t saved;
-  feholdexcept(&saved);
-  bool upright = fabs(im) > fabs(re);
-  volatile double large = upright ? im : re, small = upright ? re : im;
-  volatile double ratio = small / large;
-  volatile double scale = 1 / (large + small * ratio);
-  (void)scale;
-  uint32_t flags = constants_flags();
-  fesetenv(&saved);
-  return flags != 0;
 }
 
 /* Runs a pointwise node on its operands' single values; `flags` gets what the library would report.
@@ -174,6 +141,29 @@ static bool constants_complex(const loom_graph *graph, loom_value v, int *budget
   return good;
 }
 
+/* Would a division by a known complex number raise, whatever is divided? NumPy scales by the larger
+ * part of the divisor, and what is computed of the divisor alone the compiler folds. */
+static bool constants_division_raises(const loom_graph *graph, const loom_node *node) {
+  int budget = CONSTANTS_BUDGET;
+  uint32_t flags = 0;
+  loom_cell divisor;
+  if (node->op != LOOM_OP_DIV ||
+      !loom_dtype_is_complex(graph->values[node->first_result].type.dtype) ||
+      !constants_complex(graph, node->operands[1], &budget, &divisor, &flags))
+    return false;
+  fenv_t saved;
+  feholdexcept(&saved);
+  bool upright = fabs(divisor.im) > fabs(divisor.re);
+  volatile double large = upright ? divisor.im : divisor.re;
+  volatile double small = upright ? divisor.re : divisor.im;
+  volatile double ratio = small / large;
+  volatile double scale = 1 / (large + small * ratio);
+  (void)scale;
+  flags |= constants_flags();
+  fesetenv(&saved);
+  return flags != 0;
+}
+
 /* Puts a constant in the place of the node just made, which is the last one. */
 static loom_value constants_replace(loom_graph *graph, loom_value v, uint64_t bits) {
   loom_type type = graph->values[v].type;
@@ -184,23 +174,25 @@ static loom_value constants_replace(loom_graph *graph, loom_value v, uint64_t bi
   return loom_graph_node(graph, LOOM_OP_CONSTANT, NULL, 0, &value, 1, &type, 1, &location, NULL);
 }
 
+static loom_value constants_raise(tracer *t, const loom_node *node) {
+  trace_break(t, BREAK_RAISES, "%s of constants reports a floating-point exception",
+              loom_op_table[node->op].name);
+  return LOOM_NO_VALUE;
+}
+
 /* Parts of complex constants become constants. What raises an exception breaks: false. */
 static bool constants_take_part(tracer *t, loom_value *v) {
   loom_graph *graph = trace_graph(t);
   const loom_node *node = &graph->nodes[graph->values[*v].node];
   bool part = node->op == LOOM_OP_REAL || node->op == LOOM_OP_IMAG;
   loom_dtype dtype = graph->values[part ? node->operands[0] : *v].type.dtype;
-  int budget = 64;
+  int budget = CONSTANTS_BUDGET;
   uint32_t flags = 0;
   loom_cell cell;
   if (!loom_dtype_is_complex(dtype) ||
       !constants_complex(graph, part ? node->operands[0] : *v, &budget, &cell, &flags))
     return true;
-  if (flags) {
-    trace_break(t, BREAK_RAISES, "%s of constants reports a floating-point exception",
-                loom_op_table[node->op].name);
-    return false;
-  }
+  if (flags) return constants_raise(t, node) != LOOM_NO_VALUE;
   if (!part) return true;
   loom_attr scalar;
   cell.re = node->op == LOOM_OP_REAL ? cell.re : cell.im;
@@ -225,10 +217,6 @@ loom_value constants_fold(tracer *t, loom_value v) {
   uint64_t bits = view ? constants_node(graph, node->operands[0])->attrs[0].bits : 0;
   uint32_t flags = 0;
   if (!view && !constants_compute(graph, node, &bits, &flags)) return v;
-  if (flags) {
-    trace_break(t, BREAK_RAISES, "%s of constants reports a floating-point exception",
-                loom_op_table[node->op].name);
-    return LOOM_NO_VALUE;
-  }
+  if (flags) return constants_raise(t, node);
   return constants_replace(graph, v, bits);
 }

@@ -105,14 +105,14 @@ bool trace_lets_go(tracer *t, const frame *f, const value *v) {
 }
 
 bool trace_gives_up(tracer *t, PyObject *before, const value *item) {
+  if (!before || (item && item->object == before) || Py_REFCNT(before) > FINALIZER_HOLDERS)
+    return true;
   /* The frame has it, or captured code has read it and may keep it, as who puts another in its
    * place for a while does. */
-  if (before && pointer_map_get(&t->wrapped, before)) return true;
+  if (pointer_map_get(&t->wrapped, before)) return true;
   for (Py_ssize_t i = 0; i < t->arg_count; i++)
     if (t->args[i] == before) return true;
-  if (!before || (item && item->object == before) || Py_REFCNT(before) > FINALIZER_HOLDERS ||
-      !finalizer_runs(before))
-    return true;
+  if (!finalizer_runs(before)) return true;
   trace_break(t, BREAK_UNKNOWN_CALL, "the finalizer of a %s", Py_TYPE(before)->tp_name);
   return false;
 }

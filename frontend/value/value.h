@@ -234,9 +234,6 @@ bool trace_lets_go(tracer *t, const frame *f, const value *v);
 bool trace_gives_up(tracer *t, PyObject *before, const value *item);
 /* Evaluates the frame that is being evaluated until it comes to instruction `end`: *met; or
  * returns. */
-/* finalizers.c: an object that the frame's name or stack gives up. False after a break: somebody
- * may see it die. */
-bool trace_lets_go(tracer *t, const frame *f, const value *v);
 value *frame_until(tracer *t, frame *f, int32_t end, bool *met);
 /* Runs a frame until it returns, yields or fails: NULL after trace_raise() or trace_break(). */
 value *frame_run(tracer *t, frame *f, bool *yielded);
