@@ -142,6 +142,14 @@ void build_seal_all(uint8_t *bytes, size_t size) {
   build_seal_plan(bytes, size);
 }
 
+loom_plan *build_load(loom_bytes bytes) {
+  loom_error err = {""};
+  loom_plan *plan = loom_plan_load(bytes.data, bytes.size, &err);
+  if (!plan) fail_msg("%s", err.message);
+  free(bytes.data);
+  return plan;
+}
+
 void build_survive_damage(loom_bytes good) {
   uint64_t seed = 88172645463325252ull;
   uint8_t *bytes = malloc(good.size);

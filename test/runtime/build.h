@@ -53,6 +53,8 @@ typedef struct plan_parts {
 
 /* The bytes of a plan whose kernels are ADD (0), CALL (1) and FILL (2); malloc'ed. */
 loom_bytes build_plan(const plan_parts *parts);
+/* The plan of these bytes, which it frees; the test fails where it is refused. */
+loom_plan *build_load(loom_bytes bytes);
 void build_seal_plan(uint8_t *plan, size_t size);
 /* The checksums of the regions, as far as they can be found, then the plan's own. */
 void build_seal_all(uint8_t *bytes, size_t size);

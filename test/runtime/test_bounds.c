@@ -74,17 +74,9 @@ static plan_parts launch_parts(void) {
                       .flags = LOOM_PLAN_CHECKED};
 }
 
-static loom_plan *load(loom_bytes bytes) {
-  loom_error err = {""};
-  loom_plan *plan = loom_plan_load(bytes.data, bytes.size, &err);
-  if (!plan) print_message("%s\n", err.message);
-  free(bytes.data);
-  return plan;
-}
-
 static uint32_t launch(loom_kernel_fn kernel, loom_violation *violation, double *data) {
   plan_parts parts = launch_parts();
-  loom_plan *plan = load(build_plan(&parts));
+  loom_plan *plan = build_load(build_plan(&parts));
   assert_non_null(plan);
   double out[3];
   void *ins[] = {data}, *outs[] = {out};
@@ -152,16 +144,16 @@ static void run_life(const uint32_t storages[3], float *first, float *second) {
                              {0, 16, 0, 0}, {0, 16, 0, 0}, {0, 16, 0, 0}};
   for (int i = 0; i < 3; i++)
     all[1 + i].storage = storages[i];
-  loom_plan *plan = load(build_plan(&(plan_parts){.inputs = ins,
-                                                  .input_count = 1,
-                                                  .buffers = places,
-                                                  .buffer_count = 6,
-                                                  .instrs = copies,
-                                                  .instr_count = 3,
-                                                  .output_count = 2,
-                                                  .arena_size = 128,
-                                                  .extents = all,
-                                                  .flags = LOOM_PLAN_CHECKED}));
+  loom_plan *plan = build_load(build_plan(&(plan_parts){.inputs = ins,
+                                                        .input_count = 1,
+                                                        .buffers = places,
+                                                        .buffer_count = 6,
+                                                        .instrs = copies,
+                                                        .instr_count = 3,
+                                                        .output_count = 2,
+                                                        .arena_size = 128,
+                                                        .extents = all,
+                                                        .flags = LOOM_PLAN_CHECKED}));
   assert_non_null(plan);
   float a[4] = {1, 2, 3, 4};
   void *in[] = {a}, *out[] = {first, second};

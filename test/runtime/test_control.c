@@ -60,17 +60,9 @@ static loom_bytes loop_plan(uint32_t carry_x, uint32_t carry_y, uint32_t overwri
                                   .region_count = 1});
 }
 
-static loom_plan *load(loom_bytes bytes) {
-  loom_error err = {""};
-  loom_plan *plan = loom_plan_load(bytes.data, bytes.size, &err);
-  if (!plan) fail_msg("%s", err.message);
-  free(bytes.data);
-  return plan;
-}
-
 /* Both values after `n` iterations, from element 3 of arrays that start as 3 and 100. */
 static void loops(uint32_t carry_x, uint32_t carry_y, uint32_t overwrites) {
-  loom_plan *plan = load(loop_plan(carry_x, carry_y, overwrites));
+  loom_plan *plan = build_load(loop_plan(carry_x, carry_y, overwrites));
   loom_block_stats before, after;
   loom_block_get_stats(&before);
   for (int64_t n = -1; n < 12; n++) {
@@ -172,7 +164,7 @@ static loom_bytes flow_plan(uint32_t opcode, uint32_t a, uint32_t b, uint64_t bo
 }
 
 static float flows(loom_bytes bytes, uint8_t flag, float step) {
-  loom_plan *plan = load(bytes);
+  loom_plan *plan = build_load(bytes);
   float a[8] = {1}, b[8] = {step}, x[8] = {0};
   void *inputs[] = {&flag, a, b}, *outputs[] = {x};
   assert_int_equal(loom_plan_run(plan, &(loom_call){.inputs = inputs, .outputs = outputs}), 0);
@@ -193,7 +185,7 @@ static void takes_branches(void **state) {
 static int poll_stops(void *context) { return ++*(int *)context > 1; }
 
 static void can_be_stopped(void **state) {
-  loom_plan *plan = load(flow_plan(LOOM_PLAN_WHILE, 1, 2, 1));
+  loom_plan *plan = build_load(flow_plan(LOOM_PLAN_WHILE, 1, 2, 1));
   float a[8] = {1}, b[8] = {0}, x[8];
   int asked = 0;
   void *inputs[] = {NULL, a, b}, *outputs[] = {x};

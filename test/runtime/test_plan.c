@@ -29,16 +29,8 @@ static loom_bytes add_plan(uint32_t chunks, uint32_t scratch) {
                                   .output_count = 1});
 }
 
-static loom_plan *load(loom_bytes bytes) {
-  loom_error err = {""};
-  loom_plan *plan = loom_plan_load(bytes.data, bytes.size, &err);
-  if (!plan) fail_msg("%s", err.message);
-  free(bytes.data);
-  return plan;
-}
-
 static void adds(uint32_t chunks, uint32_t scratch) {
-  loom_plan *plan = load(add_plan(chunks, scratch));
+  loom_plan *plan = build_load(add_plan(chunks, scratch));
   size_t size;
   assert_true(loom_plan_output_size(plan, 0, NULL, &size));
   assert_int_equal(size, 32);
@@ -111,13 +103,13 @@ static loom_plan *two_kernels(uint32_t chunks, uint32_t fp_mask) {
                                      .params = 2,
                                      .param_count = 2,
                                      .chunks = chunks}};
-  return load(build_plan(&(plan_parts){.inputs = inputs,
-                                       .input_count = 3,
-                                       .instrs = instrs,
-                                       .instr_count = 2,
-                                       .indices = indices,
-                                       .index_count = 4,
-                                       .scalar_count = 3}));
+  return build_load(build_plan(&(plan_parts){.inputs = inputs,
+                                             .input_count = 3,
+                                             .instrs = instrs,
+                                             .instr_count = 2,
+                                             .indices = indices,
+                                             .index_count = 4,
+                                             .scalar_count = 3}));
 }
 
 static uint32_t run_two(loom_kernel_fn first, loom_kernel_fn second, uint32_t chunks, uint32_t mask,
@@ -206,16 +198,16 @@ static loom_plan *host_plan(void) {
       {.opcode = LOOM_PLAN_LAUNCH, .buffers = 0, .buffer_count = 3, .chunks = 4},
       {.opcode = LOOM_PLAN_HOST_CALL, .a = 4, .b = 9, .c = 1, .buffers = 3, .buffer_count = 2},
       {.opcode = LOOM_PLAN_COPY, .a = 2, .b = 3}};
-  return load(build_plan(&(plan_parts){.inputs = inputs,
-                                       .input_count = 1,
-                                       .buffers = buffers,
-                                       .buffer_count = 4,
-                                       .instrs = instrs,
-                                       .instr_count = 3,
-                                       .indices = indices,
-                                       .index_count = 5,
-                                       .output_count = 1,
-                                       .arena_size = 192}));
+  return build_load(build_plan(&(plan_parts){.inputs = inputs,
+                                             .input_count = 1,
+                                             .buffers = buffers,
+                                             .buffer_count = 4,
+                                             .instrs = instrs,
+                                             .instr_count = 3,
+                                             .indices = indices,
+                                             .index_count = 5,
+                                             .output_count = 1,
+                                             .arena_size = 192}));
 }
 
 static void calls_the_host(void **state) {
@@ -326,7 +318,7 @@ static loom_bytes sized_plan(void) {
 }
 
 static void runs_for_every_size(void **state) {
-  loom_plan *plan = load(sized_plan());
+  loom_plan *plan = build_load(sized_plan());
   float a[100], b[100], out[100];
   for (int i = 0; i < 100; i++)
     a[i] = (float)i, b[i] = 0.5f;
@@ -382,18 +374,18 @@ static void takes_sizes_from_the_host(void **state) {
        .buffers = 3,
        .buffer_count = 3,
        .flags = LOOM_PLAN_CHUNKS_REGISTER}};
-  loom_plan *plan = load(build_plan(&(plan_parts){.buffers = buffers,
-                                                  .buffer_count = 3,
-                                                  .instrs = instrs,
-                                                  .instr_count = 6,
-                                                  .indices = indices,
-                                                  .index_count = 6,
-                                                  .output_count = 1,
-                                                  .constants = constants,
-                                                  .constant_count = 1,
-                                                  .symbol_count = 1,
-                                                  .register_count = 3,
-                                                  .late_count = 3}));
+  loom_plan *plan = build_load(build_plan(&(plan_parts){.buffers = buffers,
+                                                        .buffer_count = 3,
+                                                        .instrs = instrs,
+                                                        .instr_count = 6,
+                                                        .indices = indices,
+                                                        .index_count = 6,
+                                                        .output_count = 1,
+                                                        .constants = constants,
+                                                        .constant_count = 1,
+                                                        .symbol_count = 1,
+                                                        .register_count = 3,
+                                                        .late_count = 3}));
   int64_t symbols[] = {0}, count = 3;
   size_t size;
   assert_false(loom_plan_output_size(plan, 0, symbols, &size));
