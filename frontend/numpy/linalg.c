@@ -177,11 +177,13 @@ static value *linalg_dotted(tracer *t, value *made, const value *out) {
   return a && a->type.rank == 0 ? np_result(t, np_read(t, a), NULL) : made;
 }
 
-/* np.dot: the last axis of a with the last but one of b. */
+/* np.dot: the last axis of a with the last but one of b; out= is an array as it makes itself. */
 static value *linalg_inner(tracer *t, value *l, value *r, value *out, bool last) {
-  np_array *a, *b;
+  np_array *a, *b, *o = out ? np_array_of(out) : NULL;
   loom_dtype dtype;
   if (!linalg_pair(t, l, r, &a, &b, &dtype)) return NULL;
+  if (o && (o->type.dtype != dtype || !np_is_c(t, o)))
+    return trace_break(t, BREAK_RAISES, "np.dot with an out= of another dtype or layout");
   if (a->type.rank == 0 || b->type.rank == 0)
     return linalg_dotted(t, linalg_scaled(t, a, b, dtype, out), out);
   int64_t lc[1] = {a->type.rank - 1},

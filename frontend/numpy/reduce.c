@@ -263,10 +263,11 @@ value *np_ptp(tracer *t, const np_call *c) {
   if (!np_parse(t, c, "a | axis out keepdims", p) || !(r.a = np_as_array(t, p[0])) ||
       !np_axes_arg(t, p[1], r.a->type.rank, &r.mask) || !np_bool_arg(t, p[3], false, &r.keepdims))
     return NULL;
+  if (!np_is_none(t, p[2])) return np_unsupported(t, c, "out="); /* holds the maxima on the way */
   if (!(ends[0] = np_reduce(t, &r))) return NULL;
   r.kind = "min";
   if (!(ends[1] = np_reduce(t, &r))) return NULL;
-  return np_ufunc_apply(t, "subtract", ends, 2, np_is_none(t, p[2]) ? NULL : p[2]);
+  return np_ufunc_apply(t, "subtract", ends, 2, NULL);
 }
 
 /* Elements that a reduction takes together: a number of the graph. */
@@ -361,6 +362,8 @@ static value *reduce_var(tracer *t, const np_call *c, bool root) {
   if (r.a->type.rank == 0 && !np_is_none(t, p[1]))
     return np_unsupported(t, c, "axis of a 0-d array");
   int64_t n = reduce_count(t, r.a, r.mask);
+  reduce_not_empty(t, n);
+  if (n == 0) return np_unsupported(t, c, "of an empty slice");
   if (size_less(t, ddof, n) <= 0) return np_unsupported(t, c, "with no degrees of freedom");
   value *sum = np_reduce(t, &r);
   if (!sum) return NULL;

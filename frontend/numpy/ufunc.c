@@ -366,7 +366,7 @@ typedef struct ufunc_args {
   int nin, nout;
   np_operand in[3]; /* inputs, then where= */
   value *out[2];
-  bool casts;         /* an operand is converted for the loop */
+  bool casts;         /* an operand with dimensions is converted for the loop */
   bool masked, array; /* array: out=..., an array also where a scalar would come back */
   PyObject *dtype, *casting;
   char order;
@@ -604,7 +604,8 @@ static loom_value ufunc_fast_power(tracer *t, const ufunc_args *a, const loom_va
 static bool ufunc_note_casts(tracer *t, ufunc_args *a, np_array *const *outs,
                              const loom_dtype *types) {
   for (int i = 0; i < a->nin; i++)
-    a->casts |= !a->in[i].weak && a->in[i].array && a->in[i].array->type.dtype != types[i];
+    a->casts |= !a->in[i].weak && a->in[i].array && a->in[i].array->type.rank > 0 &&
+                a->in[i].array->type.dtype != types[i];
   for (int i = 0; i < a->nout && a->masked; i++) {
     if (!outs[i] || np_can_cast(outs[i]->type.dtype, types[a->nin + i], NPY_SAFE_CASTING)) continue;
     trace_break(t, BREAK_NUMPY_FUNCTION, "where= with an out= of a wider type");

@@ -1,5 +1,6 @@
 """Arrays for programs under test: every dtype, memory layout and kind of values, each made from a few words and a seed."""
 
+import functools
 import random
 
 import numpy as np
@@ -122,15 +123,21 @@ def empty(dtype, shape, layout, rng):
 
 def array(dtype, shape, layout="C", values="tame", seed=0):
     """The same array whenever it is asked for with the same words."""
-    rng = random.Random(f"{dtype} {layout} {values} {seed}")
-    dtype = np.dtype(dtype)
-    made = empty(dtype, tuple(shape), layout, rng)
-    content = elements(values, dtype, made.size, rng)
+    words = f"{dtype} {layout} {values} {seed}"
+    made = empty(np.dtype(dtype), tuple(shape), layout, random.Random(words))
     if made.size:
-        made[...] = content.reshape(made.shape)
+        made[...] = content(words, str(dtype), tuple(shape), layout, values)
     if layout == "readonly":
         made.flags.writeable = False
     return made
+
+
+@functools.lru_cache(64)  # a program asks for its arrays with every call
+def content(words, dtype, shape, layout, values):
+    """What an array is filled with."""
+    rng, dtype = random.Random(words), np.dtype(dtype)
+    made = empty(dtype, shape, layout, rng)
+    return elements(values, dtype, made.size, rng).reshape(shape)
 
 
 def blocks(values):

@@ -31,6 +31,11 @@ a.sum(axis=-1, keepdims=True)
 a.sum(axis=0, keepdims=True)
 a.mean(axis=0)
 a.max(axis=0, initial=0.)
+np.bool_(True) < a
+np.float32(2) * a
+np.complex64(2) * a
+a - np.array(True)
+a.dot(a.T)
 a.cumsum(axis=0)
 np.cumprod(a, axis=-1)
 a.std(axis=0)
