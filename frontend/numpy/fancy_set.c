@@ -14,6 +14,10 @@ static bool fancy_select(tracer *t, np_array *a, np_array *mask, value *item, bo
   if (!np_operand_from(t, item, &o) || rest < 0) return !trace_pending(t);
   loom_type value_type = o.array ? o.array->type : (loom_type){0};
   bool one = np_elements(&value_type) == 1;
+  if (rest == 0 && value_type.rank > 1) {
+    trace_break(t, BREAK_RAISES, "an array of several dimensions for what a mask takes");
+    return false;
+  }
   if (!one && value_type.rank > rest) return true;
   for (int i = 0; i < mask->type.rank; i++)
     if (mask->type.dims[i] != a->type.dims[i]) return true;

@@ -13,6 +13,21 @@ static loom_dtype reduce_widened(loom_dtype d) {
   return loom_dtype_is_unsigned(d) ? LOOM_U64 : d;
 }
 
+/* Is out= absent, or an array of this dtype? NumPy keeps what it has so far in out=, which rounds,
+ * wraps or refuses it on the way where the loop's dtype is another. */
+#define REDUCE_OTHER_OUT "out= of another dtype"
+static bool reduce_out_fits(tracer *t, value *out, loom_dtype dtype) {
+  np_array *o = out ? np_array_of(out) : NULL;
+  return !o || np_is_none(t, out) || o->type.dtype == dtype;
+}
+
+/* The dtype of a sum's loop: that of out= where it holds every element. */
+static loom_dtype reduce_sum_dtype(const np_array *a, value *out) {
+  np_array *o = out ? np_array_of(out) : NULL;
+  bool holds = o && np_can_cast(a->type.dtype, o->type.dtype, NPY_SAFE_CASTING);
+  return holds ? o->type.dtype : reduce_widened(a->type.dtype);
+}
+
 static bool reduce_is(const np_reduction *r, const char *kind) {
   return strcmp(r->kind, kind) == 0;
 }
@@ -21,8 +36,7 @@ static loom_dtype reduce_loop_dtype(const np_reduction *r) {
   if (reduce_is(r, "and") || reduce_is(r, "or")) return LOOM_BOOL;
   if (r->typed) return r->dtype;
   bool sums = reduce_is(r, "sum") || reduce_is(r, "prod");
-  if (r->out && sums) return np_array_of(r->out)->type.dtype;
-  return sums ? reduce_widened(r->a->type.dtype) : r->a->type.dtype;
+  return sums ? reduce_sum_dtype(r->a, r->out) : r->a->type.dtype;
 }
 
 /* The value that changes nothing; false for min and max, which have none. */
@@ -177,6 +191,8 @@ value *np_reduce(tracer *t, np_reduction *r) {
   loom_dtype dtype = reduce_loop_dtype(r);
   int64_t axes[LOOM_MAX_RANK], dims[LOOM_MAX_RANK], strides[LOOM_MAX_RANK];
   int n = 0;
+  if (!reduce_out_fits(t, r->out, dtype))
+    return trace_break(t, BREAK_NUMPY_FUNCTION, "a reduction with " REDUCE_OTHER_OUT);
   if (r->initial && np_is_none(t, r->initial)) r->initial = NULL;
   if (trace_pending(t) || reduce_empty_error(t, r)) return NULL;
   for (int i = 0; i < r->a->type.rank; i++)
@@ -338,6 +354,7 @@ value *np_mean(tracer *t, const np_call *c) {
   if (n == 0) return np_unsupported(t, c, "of an empty slice");
   bool half = r.dtype == LOOM_F16 && np_is_none(t, p[2]); /* summed in float32 */
   if (half && !np_is_none(t, p[3])) return np_unsupported(t, c, "of float16 with out=");
+  if (!reduce_out_fits(t, p[3], r.dtype)) return np_unsupported(t, c, REDUCE_OTHER_OUT);
   if (half) r.dtype = LOOM_F32;
   value *sum = np_reduce(t, &r);
   if (!sum) return NULL;
@@ -364,6 +381,7 @@ static value *reduce_var(tracer *t, const np_call *c, bool root) {
   int64_t n = reduce_count(t, r.a, r.mask);
   reduce_not_empty(t, n);
   if (n == 0) return np_unsupported(t, c, "of an empty slice");
+  if (!reduce_out_fits(t, p[3], r.dtype)) return np_unsupported(t, c, REDUCE_OTHER_OUT);
   if (size_less(t, ddof, n) <= 0) return np_unsupported(t, c, "with no degrees of freedom");
   value *sum = np_reduce(t, &r);
   if (!sum) return NULL;
@@ -394,6 +412,7 @@ static value *reduce_arg(tracer *t, const np_call *c, const char *kind) {
     return NULL;
   np_array *a = np_as_array(t, p[0]);
   if (!a) return NULL;
+  if (!reduce_out_fits(t, p[2], LOOM_I64)) return np_unsupported(t, c, REDUCE_OTHER_OUT);
   loom_value v = np_read(t, a);
   bool flat = np_is_none(t, p[1]);
   int rank = a->type.rank, k = 0;
@@ -427,6 +446,8 @@ value *np_argmin(tracer *t, const np_call *c) { return reduce_arg(t, c, "argmin"
 static value *reduce_scan(tracer *t, np_array *a, const char *kind, int axis, loom_dtype dtype,
                           value *out) {
   int64_t strides[LOOM_MAX_RANK];
+  if (!reduce_out_fits(t, out, dtype))
+    return trace_break(t, BREAK_NUMPY_FUNCTION, "a running reduction with " REDUCE_OTHER_OUT);
   loom_value v = emit_convert(t, np_read(t, a), dtype);
   if (dtype == LOOM_BOOL) {
     trace_break(t, BREAK_NUMPY_FUNCTION, "a running sum of bool");
@@ -447,9 +468,8 @@ static value *reduce_running(tracer *t, const np_call *c, const char *kind) {
   if (!np_parse(t, c, "a | axis dtype out", p)) return NULL;
   np_array *a = np_as_array(t, p[0]);
   if (!a) return NULL;
-  loom_dtype dtype = reduce_widened(a->type.dtype);
   value *out = np_is_none(t, p[3]) ? NULL : p[3];
-  if (out && np_array_of(out)) dtype = np_array_of(out)->type.dtype;
+  loom_dtype dtype = reduce_sum_dtype(a, out);
   if (!np_is_none(t, p[2]) && !np_dtype_arg(t, p[2], &dtype)) return NULL;
   if (np_is_none(t, p[1])) {
     int64_t n = np_count_dim(t, &a->type);
