@@ -16,8 +16,7 @@ bool np_dtype_of(tracer *t, PyArray_Descr *descr, loom_dtype *out) {
   /* long long is int64 by another name, which results would have to keep. */
   bool other = descr->type_num == NPY_LONGLONG || descr->type_num == NPY_ULONGLONG;
   other |= !numpy_descr_plain(descr); /* nor what is known beside: metadata, names of fields */
-  if (!other && numpy_dtype_from_typenum(descr->type_num, out) &&
-      np_dtype_supported(*out))
+  if (!other && numpy_dtype_from_typenum(descr->type_num, out) && np_dtype_supported(*out))
     return true;
   trace_break(t, BREAK_UNSUPPORTED_DTYPE, "dtype of kind '%c' and %d bytes", descr->kind,
               (int)PyDataType_ELSIZE(descr));

@@ -541,6 +541,8 @@ static value *accumulate_method(tracer *t, PyObject *ufunc, const np_call *c) {
 static value *outer_method(tracer *t, PyObject *ufunc, const np_call *c) {
   if (c->count != 2) return np_unsupported(t, c, "with other than two arguments");
   if (((PyUFuncObject *)ufunc)->nin != 2) return np_unsupported(t, c, "of what takes one operand");
+  if (((PyUFuncObject *)ufunc)->core_enabled)
+    return np_unsupported(t, c, "of a product of vectors");
   np_array *a = np_as_array(t, c->args[0]), *b = a ? np_as_array(t, c->args[1]) : NULL;
   int64_t dims[LOOM_MAX_RANK], strides[LOOM_MAX_RANK];
   if (!b) return NULL;

@@ -1,0 +1,45 @@
+"""reduce, accumulate, outer, at and reduceat of every ufunc that NumPy has, of operands of several dtypes: results and refusals."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import frameloom
+
+UFUNCS = sorted({name for name in dir(np) if isinstance(getattr(np, name), np.ufunc)})
+CALLS = ("reduce(a)", "reduce(a, axis=1)", "reduce(a, axis=None, keepdims=True)", "accumulate(a)", "accumulate(a, axis=-1)", "outer(a, b)",
+         "outer(a, 2)", "outer(a[0], b, dtype=None)", "reduceat(a, [0, 1])", "at(a, ([0, 1, 0], [1, 1, 1]), b[0, 0])", "at(a, 0)")
+DTYPES = ("?", "i2", "i8", "f8", "c16")
+
+
+def digits(result):
+    """So few that functions which are a bit off the library's have the same."""
+    return np.array2string(result, precision=5) if isinstance(result, (np.ndarray, np.generic)) else repr(result)
+
+
+def outcome(function, dtype):
+    a = np.array([[1, 3, 0], [2, 2, 5]]).astype(dtype)
+    b = np.array([[2, 1, 1], [0, 3, 1]]).astype(dtype)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            result = function(a, b)
+            seen = type(result), getattr(result, "dtype", None), getattr(result, "strides", None), digits(result)
+        except Exception as e:  # noqa: BLE001
+            seen = type(e), str(e)
+    return seen, repr(a), [(w.category, str(w.message)) for w in caught]
+
+
+@pytest.mark.parametrize("name", UFUNCS)
+def test_methods(name):
+    wrong = []
+    for call in CALLS:
+        function = eval(f"lambda a, b: np.{name}.{call}", {"np": np})
+        for dtype in DTYPES:
+            frameloom.reset()
+            compiled = frameloom.compile(function, backend="interpret")
+            want, got = outcome(function, dtype), outcome(compiled, dtype)
+            if want != got:
+                wrong.append(f"np.{name}.{call} of {dtype}: {got} instead of {want}")
+    assert not wrong, "\n".join(wrong)
