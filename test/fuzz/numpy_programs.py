@@ -44,6 +44,9 @@ class Program:
         self.state = self.rng.choice(STATES) if self.rng.random() < 0.35 else None
         first, _ = self.built()
         self.space = dict(first)
+        if self.rng.random() < 0.25:
+            self.add_call()
+            return self.text()
         for _ in range(self.rng.choice([1, 1, 1, 2, 2, 3, 4, 6, 8])):
             if not self.add_statement():
                 break
@@ -95,6 +98,18 @@ class Program:
         return scopes
 
     # ---- statements ----
+
+    def add_call(self):
+        """One call with many of its parameters, some of them anything, whether or not it raises."""
+        for attempt in range(8):
+            words = Words(self.rng, self.space, wild=self.rng.choice([0.02, 0.1, 0.2]), shares=(0.2, 0.5, 0.8))
+            maker = self.rng.choices([function_call, method_call, ufunc, ufunc_method], [6, 3, 1, 1])[0]
+            if (made := maker(self, words)) is None:
+                continue
+            value, error = self.attempted(*made)
+            if not isinstance(error, (SyntaxError, TooLong, MemoryError)):
+                self.take(*made, value, error)
+                return
 
     def add_statement(self):
         """False when the program ends with an error."""

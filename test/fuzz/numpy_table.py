@@ -5,7 +5,7 @@ import inspect
 import numpy as np
 
 MODULES = (("np.", np), ("np.linalg.", np.linalg), ("np.fft.", np.fft), ("np.emath.", np.emath), ("np.strings.", np.strings),
-           ("np.polynomial.polynomial.", np.polynomial.polynomial), ("np.polynomial.chebyshev.", np.polynomial.chebyshev))
+           ("np.polynomial.polynomial.", np.polynomial.polynomial), ("np.polynomial.chebyshev.", np.polynomial.chebyshev), ("np.char.", np.char), ("np.ma.", np.ma))
 
 # Public functions that no program calls, by why.
 LEFT_OUT = {
@@ -13,7 +13,8 @@ LEFT_OUT = {
     "prints, or says what this machine is": "info show_config show_runtime get_include test linalg.test fft.test",
     "changes settings of the process": "set_printoptions setbufsize seterrcall geterrcall get_printoptions printoptions seterr",
     "iterates in C only": "nested_iters",
-    "says nothing of its own about arrays": "frompyfunc bmat asmatrix row_stack datetime_data",
+    "says nothing of its own about arrays": "frompyfunc bmat asmatrix row_stack datetime_data ma.mvoid",
+    "gives addresses or memory that nothing has filled": "ma.ids ma.masked_all ma.masked_all_like ma.empty ma.empty_like",
 }
 
 METHODS_LEFT_OUT = {

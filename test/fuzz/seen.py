@@ -67,7 +67,7 @@ def largest(things):
             continue
         if isinstance(thing, (np.ndarray, np.generic)) and thing.dtype.kind in "iufc" and thing.size:
             with np.errstate(all="ignore"):
-                size = np.abs(thing.astype(np.clongdouble))
+                size = np.abs(np.asarray(thing).astype(np.clongdouble))  # what a mask hides counts as well
             size = size[np.isfinite(size)]
             most = max([most, *size.ravel().tolist()])
         elif isinstance(thing, (int, float)) and thing == thing and abs(thing) < 1e300:
@@ -131,6 +131,9 @@ class Comparison:
     def same(self, got, want, at, level=0, scale=None):
         if type(got) is not type(want):
             return self.note("type", at, f"{type(got)} instead of {type(want)}: {short(got)} instead of {short(want)}")
+        if isinstance(want, np.ma.MaskedArray):
+            self.array(np.ma.getmaskarray(got), np.ma.getmaskarray(want), f"the mask of {at}", 0, None)
+            return self.array(got.data, want.data, at, level, scale)
         if isinstance(want, np.ndarray):
             return self.array(got, want, at, level, scale)
         if isinstance(want, np.generic):

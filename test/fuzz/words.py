@@ -14,8 +14,9 @@ DTYPES = ["'f8'", "'c16'", "np.int64", "np.float32", "bool", "'i1'", "'i2'", "np
 
 
 class Words:
-    def __init__(self, rng, space):
+    def __init__(self, rng, space, wild=0.02, shares=(0.0, 0.1, 0.3)):
         self.rng, self.space = rng, space  # space: what each name stands for in the program's first call
+        self.wild, self.shares = wild, shares  # of arguments that are anything; of optional parameters that are given
         self.first = None  # the array that the call is about
 
     def one_of(self, texts):
@@ -126,6 +127,11 @@ class Words:
         return self.one_of(names + ["np.array(['a', 'bb', ''])", "np.array([b'xa', b' ab'])", "'abc'", "b'a'", "np.array([['a1', '2'], ['Ab', ' ']])",
                                     "np.array(['a', 'bb'], 'T')", self.array()])
 
+    def masked(self):
+        name = self.one_of(self.names() or ["1.5"])
+        return self.one_of([f"np.ma.array({name})", f"np.ma.masked_equal({name}, 1)", f"np.ma.array({name}, mask={name} == {name})",
+                            f"np.ma.masked_array({name}, {name} != 0, fill_value=3)", "np.ma.masked"])
+
     def weights(self):
         return self.one_of(self.names() + ["None", "[1, 2, 3]"])
 
@@ -164,20 +170,22 @@ class Words:
 
     def argument(self, function, parameter):
         """A text for a parameter of a function, or None where none is known."""
-        if self.chance(0.02):
+        if self.chance(self.wild):
             return self.one_of(WILD)
         kind = SPECIAL.get(function, {}).get(parameter) or CHOICES.get(parameter) or KIND_OF.get(parameter) or parameter
         if isinstance(kind, list):
             return self.one_of(kind)
-        if function.startswith("np.strings.") and kind == "array":
+        if function.startswith(("np.strings.", "np.char.")) and kind == "array":
             return self.strings()
+        if function.startswith("np.ma.") and kind in ("array", "operand") and self.chance(0.6):
+            return self.masked()
         make = getattr(self, kind, None) if kind in KIND_OF.values() or kind in ("out", "operand", "permutation", "nothing") else None
         return make() if make else None
 
     def call(self, name, parameters):
         """The call's text. Parameters as numpy_table.parameters gives them."""
         positional, keywords, named = [], [], False
-        share = self.one_of([0.0, 0.1, 0.3])
+        share = self.one_of(self.shares)
         for parameter, required, how in parameters:
             if how == "many":
                 positional += [self.many(name, parameter) for _ in range(self.rng.randrange(1, 4))]
