@@ -1,5 +1,5 @@
 /* From a captured graph to a loaded plan: the disk cache first, then the compiler library, which is
- * opened once, on the first miss. Nothing here touches Python, so that it runs without the GIL. */
+ * opened once, on the first miss. All of it runs without the GIL. */
 #include "frontend/frontend.h"
 
 #include <cpuid.h>
@@ -233,30 +233,34 @@ static bool compile_new(const loom_graph *graph, const loom_compile_options *opt
 }
 
 /* With the lock, or not when the process ends. */
-static bool compile_locked(const loom_graph *graph, const loom_compile_options *options,
-                           const loom_bytes *key, loom_plan **out, loom_compile_report *report,
-                           loom_error *err) {
+bool loom_compile_here(const loom_graph *graph, const loom_compile_options *options,
+                       const loom_bytes *key, loom_plan **out, loom_compile_report *report,
+                       loom_error *err) {
   pthread_rwlock_rdlock(&compile_lock);
   compile_inside = true;
-  report->cached = key->data && compile_from_cache(key, out);
-  bool good = report->cached;
-  if (!good && atomic_load(&compile_closing))
+  bool good = !atomic_load(&compile_closing);
+  if (!good)
     loom_fail(err, "the process ends");
-  else if (!good)
+  else
     good = compile_new(graph, options, key->data ? key : NULL, out, report, err);
   compile_inside = false;
   pthread_rwlock_unlock(&compile_lock);
   return good;
 }
 
-bool loom_compile_plan(const loom_graph *graph, const loom_compile_options *options, bool cache,
-                       loom_plan **out, loom_compile_report *report, loom_error *err) {
+bool loom_compile_plan(const loom_graph *graph, const loom_compile_options *options,
+                       const char *title, bool cache, loom_plan **out, loom_compile_report *report,
+                       loom_error *err) {
   double start = loom_clock_ms();
   memset(report, 0, sizeof *report);
   pthread_once(&library.once, library_find);
   loom_bytes key = {NULL, 0};
   if (cache && !compile_make_key(graph, options, &key)) return loom_fail(err, "out of memory");
-  bool good = compile_locked(graph, options, &key, out, report, err);
+  bool good = report->cached = key.data && compile_from_cache(&key, out);
+  if (!good && syscall(SYS_gettid) == getpid())
+    good = loom_compile_apart(graph, options, &key, title, out, report, err);
+  else if (!good)
+    good = loom_compile_here(graph, options, &key, out, report, err);
   free(key.data);
   report->total_ms = loom_clock_ms() - start;
   return good;

@@ -818,9 +818,16 @@ typedef struct loom_compile_report {
   loom_compile_info info;   /* zero when cached */
 } loom_compile_report;
 
-/* A loaded plan for the graph, from the disk cache or the compiler library. Called without the GIL. */
-bool loom_compile_plan(const loom_graph *graph, const loom_compile_options *options, bool cache, loom_plan **out,
-                       loom_compile_report *report, loom_error *err);
+/* A loaded plan for the graph, from the disk cache or the compiler library. Called without the GIL; signal handlers run
+ * meanwhile, and when one raises it fails at once, with an exception set. `title`: what is compiled, for users. */
+bool loom_compile_plan(const loom_graph *graph, const loom_compile_options *options, const char *title, bool cache,
+                       loom_plan **out, loom_compile_report *report, loom_error *err);
+/* The compiler library's part of it, on this thread; an empty key: nothing is cached. */
+bool loom_compile_here(const loom_graph *graph, const loom_compile_options *options, const loom_bytes *key,
+                       loom_plan **out, loom_compile_report *report, loom_error *err);
+/* The same on a thread of its own, see compile_apart.c. */
+bool loom_compile_apart(const loom_graph *graph, const loom_compile_options *options, const loom_bytes *key,
+                        const char *title, loom_plan **out, loom_compile_report *report, loom_error *err);
 /* A plan's poll, called without the GIL. */
 int loom_poll_signals(void *context);
 /* The interpreter ends: no compilation begins any more, and those under way are waited for, some seconds at most. */

@@ -171,14 +171,16 @@ static bool build_plan(const callable *c, const capture *captured, loom_plan **o
   loom_compile_options options = {
       .cpu = c->cpu, .trace_dir = trace, .fastmath = c->fastmath, .check = checked_wanted()};
   bool cache = loom_config.cache && !trace, good;
-  Py_BEGIN_ALLOW_THREADS good =
-      loom_compile_plan(&captured->graph, &options, cache, out, report, err);
-  Py_END_ALLOW_THREADS if (trace) {
-    PyObject *name = callable_title(c);
-    if (name) schedule_log(trace, name, passing);
-    Py_XDECREF(name);
+  PyObject *name = callable_title(c);
+  const char *title = name ? PyUnicode_AsUTF8(name) : NULL;
+  error_drop();
+  Py_BEGIN_ALLOW_THREADS good = loom_compile_plan(
+      &captured->graph, &options, title ? title : "a function", cache, out, report, err);
+  Py_END_ALLOW_THREADS if (trace && name && !PyErr_Occurred()) {
+    schedule_log(trace, name, passing);
     error_drop();
   }
+  Py_XDECREF(name);
   free(trace);
   return good;
 }
@@ -201,6 +203,7 @@ static entry *build_entry(const callable *c, capture *captured, PyObject *code, 
   if (late ||
       (c->kind == BACKEND_LOOM && !empty && !build_plan(c, captured, &plan, &report, &err))) {
     capture_free(captured);
+    if (PyErr_Occurred()) return NULL; /* what a signal handler raised meanwhile */
     if (report.info.unchecked) {
       checked_raise(err.message);
       return NULL;

@@ -9,6 +9,7 @@
 #include <mlir-c/Diagnostics.h>
 #include <mlir-c/Dialect/Func.h>
 #include <mlir-c/Pass.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,10 +85,15 @@ static void compile_dump(compile_job *job, const char *stage) {
 
 /* ---- stages ---- */
 
+static void compile_enter(const compile_job *job, const char *stage) {
+  if (job->options->phase) atomic_store(job->options->phase, stage);
+}
+
 typedef void (*compile_pipeline)(MlirOpPassManager manager);
 
 static bool compile_run(compile_job *job, const char *stage, compile_pipeline add) {
   MlirPassManager manager = mlirPassManagerCreate(job->ctx);
+  compile_enter(job, stage);
   mlirPassManagerEnableVerifier(manager, job->options->trace_dir != NULL);
   add(mlirPassManagerGetAsOpPassManager(manager));
   bool good = mlirLogicalResultIsSuccess(
@@ -154,6 +160,7 @@ static bool compile_emit(compile_job *job, const loom_target_cpu *cpu, loom_byte
   intptr_t count;
   MlirOperation *plans = compile_take_plans(job, &count);
   if (!plans) return false;
+  compile_enter(job, "emit");
   if (job->options->check) compile_take_sites(job, plans[0]);
   loom_target_options target = {job->options->cpu, job->options->quiet};
   loom_bytes image = {NULL, 0};

@@ -111,10 +111,14 @@ static bool version_compile(const compiled *c, version *v) {
                                   .fastmath = c->fastmath,
                                   .check = checked_wanted(),
                                   .quiet = true};
+  const char *title = PyUnicode_AsUTF8(c->name);
   bool good;
+  error_drop();
   Py_BEGIN_ALLOW_THREADS good =
-      loom_compile_plan(&v->graph, &options, loom_config.cache != 0, &v->plan, &v->report, &err);
-  Py_END_ALLOW_THREADS if (!good && v->report.info.unchecked) checked_raise(err.message);
+      loom_compile_plan(&v->graph, &options, title ? title : "a graph", loom_config.cache != 0,
+                        &v->plan, &v->report, &err);
+  Py_END_ALLOW_THREADS if (PyErr_Occurred()) good = false; /* raised by a signal handler */
+  else if (!good && v->report.info.unchecked) checked_raise(err.message);
   else if (!good) PyErr_SetString(PyExc_NotImplementedError, err.message);
   free(trace);
   return good && loom_warn_notices();
