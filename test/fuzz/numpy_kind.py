@@ -52,7 +52,7 @@ def check(text, calls=CALLS):
             got = Seen(compiled, scope["arguments"](size), scope["FILTERS"])
             scale = largest([*scope["arguments"](size), want.result if isinstance(want.result, tuple) else 1])
             rows = differences(got, want, levels, scope["WRITTEN"], scale)
-            if rows and excused(scope, rows, got, want):
+            if rows and (excused(scope, rows, got, want) or wavers(scope, size, want)):
                 rows = []
             found += [f"{row} ({label} {i})" for row in rows]
             if rows:
@@ -88,6 +88,12 @@ def state():
     if np.float64(5e-324) * 1 == 0 or (np.ones(3) / 3 * 3 != 1).any():
         return ["state of the thread: the mode of the floating-point unit"]
     return []
+
+
+def wavers(scope, size, want):
+    """Does the plain program itself do something else each time? What a refused power leaves in its result is any bytes."""
+    again = [Seen(scope["program"], scope["arguments"](size), scope["FILTERS"]) for _ in range(3)]
+    return any(differences(other, want) for other in again)
 
 
 def excused(scope, rows, got, want):

@@ -63,21 +63,22 @@ def attributes():
 # Kinds of parameters by name. `Words` of words.py has a method for each kind that gives a text.
 KINDS = {
     "array": "a x m arr ary array v y z p u b a1 a2 x1 x2 ar1 ar2 prototype val element test_elements values f xp fp seq_of_zeros "
-             "A src dst vals sample data X to_end to_begin prepend append other d_array from_array number_array w c1 c2 c roots r pol",
+             "target seq A src dst vals sample data X to_end to_begin prepend append other d_array from_array number_array w c1 c2 c roots r pol",
     "weights": "weights fweights aweights",
-    "mask": "condition mask where",
+    "mask": "condition mask where m1 m2",
     "axis": "axis axis1 axis2 axisa axisb axisc source destination",
     "axes": "axes",
     "flag": "keepdims subok endpoint equal_nan assume_unique overwrite_input copy rowvar bias returned return_index "
             "return_inverse return_counts sorted increasing upper full_matrices compute_uv hermitian density right sparse invert "
-            "retstep full cov wrap fractional unique include_initial return_indices stable optimize inplace sign tensor",
+            "retstep full cov wrap fractional unique include_initial return_indices stable optimize inplace sign tensor masked_equal "
+            "hardmask hard_mask keep_mask shrink endwith propagate_mask allow_masked strict compressed keepends rstrip unicode",
     "count": "n k M N num ddof correction decimals deg offset ndim ndmin ndmax minlength precision padding width count max_work "
              "base pad_left pad_right min_digits exp_digits number edge_order skip start_or_stop max_rows wrap_count pow maxpower "
-             "npts end tabsize i",
+             "npts end tabsize i itemsize maxsplit",
     "number": "rtol atol rcond tol beta d dx fill_value nan posinf neginf initial left start stop step period discont default "
-              "a_min a_max min max value fill mean off scl lbnd",
-    "dtype": "dtype from_ to type1 type2 arg1 arg2",
-    "shape": "shape new_shape dims dimensions reps s",
+              "a_min a_max min max value fill mean off scl lbnd v1 v2 third",
+    "dtype": "dtype ndtype from_ to type1 type2 arg1 arg2",
+    "shape": "shape newshape new_shape dims dimensions reps s",
     "indices": "indices ind kth multi_index obj repeats shift sorter",
     "sections": "indices_or_sections",
     "arrays": "arrays tup choices condlist choicelist keys",
@@ -101,6 +102,11 @@ CHOICES = {
     "ord": ["None", "1", "2", "-1", "-2", "np.inf", "-np.inf", "0", "'fro'", "'nuc'", "3"],
     "trim": ["'fb'", "'f'", "'b'", "'k'"],
     "roll": ["'forward'", "'raise'"],
+    "cmp": ["'=='", "'<'", "'!='", "'none such'"],
+    "fxarray": ["a"],
+    "params": ["1", "0"],
+    "mode": ["'full'", "'same'", "'valid'", "'raise'", "'wrap'", "'clip'"],
+    "kind": ["None", "'stable'", "'quicksort'", "'heapsort'"],
     "device": ["None", "'cpu'", "'gpu'"],
     "func1d": ["np.sum", "np.sort", "lambda x: x * 2", "np.cumsum", "len"],
     "func": ["np.sum", "np.max"],
