@@ -580,7 +580,8 @@ value *np_clip(tracer *t, const np_call *c) {
                           : "a | a_min a_max out min max dtype casting",
                 p))
     return NULL;
-  value *low = p[1], *high = p[2], *out = np_is_none(t, p[3]) ? NULL : p[3];
+  value *low = p[1], *high = p[2], *out;
+  if (!np_out_arg(t, p[3], &out)) return NULL;
   if (c->method ? p[4] || p[5] : p[6] || p[7]) return np_unsupported(t, c, "dtype= or casting=");
   bool by_name = !c->method && (p[4] || p[5]), by_place = !c->method && (p[1] || p[2]);
   if (by_name == by_place ? !c->method : by_place && !(p[1] && p[2]))
@@ -597,7 +598,7 @@ value *np_clip(tracer *t, const np_call *c) {
     if (!ufunc) return trace_raise_live(t);
   }
   value *in[3] = {p[0], low, high};
-  np_array *arrays[3], *outs[1] = {np_array_of(out)};
+  np_array *arrays[3], *outs[1] = {out ? np_array_of(out) : NULL};
   for (int i = 0; i < 3; i++) {
     if (!np_operand_from(t, in[i], &o[i])) return NULL;
     arrays[i] = o[i].array;
@@ -654,7 +655,8 @@ value *np_round(tracer *t, const np_call *c) {
   if (!np_parse(t, c, "a | decimals out", p)) return NULL;
   np_array *a = np_as_array(t, p[0]);
   if (!a || (p[1] && !np_c_int_arg(t, p[1], &decimals))) return NULL;
-  value *out = np_is_none(t, p[2]) ? NULL : p[2];
+  value *out;
+  if (!np_out_arg(t, p[2], &out)) return NULL;
   if (loom_dtype_is_float(a->type.dtype)) {
     if (decimals == 0) return np_ufunc_apply(t, "rint", p, 1, out);
     /* NumPy scales by a power of ten, rounds, and scales back. */

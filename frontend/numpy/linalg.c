@@ -85,7 +85,6 @@ static value *linalg_result(tracer *t, loom_value v, value *out) {
   if (!out) return np_result(t, v, NULL);
   np_array *o = np_array_of(out);
   loom_type type = *emit_type(t, v);
-  if (!o || o->scalar) return trace_raise(t, PyExc_TypeError, "return arrays must be of ArrayType");
   if (!np_can_cast(type.dtype, o->type.dtype, NPY_SAME_KIND_CASTING))
     return trace_break(t, BREAK_NUMPY_FUNCTION, "a product into an array of another kind");
   type.dtype = o->type.dtype;
@@ -146,12 +145,13 @@ value *np_matmul(tracer *t, value *l, value *r) {
 value *np_matmul_call(tracer *t, const np_call *c) {
   value *p[3];
   if (!np_parse(t, c, "x1 x2 | out", p)) return NULL;
-  value *out = np_is_none(t, p[2]) ? NULL : p[2];
-  if (out && out->type == &value_tuple_type) {
-    value *tuple = trace_to_tuple(t, out);
+  value *out;
+  if (p[2] && p[2]->type == &value_tuple_type) {
+    value *tuple = trace_to_tuple(t, p[2]);
     if (!tuple || tuple->seq.count != 1) return np_unsupported(t, c, "out=");
-    out = tuple->seq.items[0];
+    p[2] = tuple->seq.items[0];
   }
+  if (!np_out_arg(t, p[2], &out)) return NULL;
   return linalg_matmul(t, p[0], p[1], out);
 }
 
@@ -203,9 +203,9 @@ static value *linalg_inner(tracer *t, value *l, value *r, value *out, bool last)
 }
 
 value *np_dot(tracer *t, const np_call *c) {
-  value *p[3];
-  if (!np_parse(t, c, "a b | out", p)) return NULL;
-  return linalg_inner(t, p[0], p[1], np_is_none(t, p[2]) ? NULL : p[2], false);
+  value *p[3], *out;
+  if (!np_parse(t, c, "a b | out", p) || !np_out_arg(t, p[2], &out)) return NULL;
+  return linalg_inner(t, p[0], p[1], out, false);
 }
 
 value *np_inner(tracer *t, const np_call *c) {
@@ -227,13 +227,14 @@ value *np_vdot(tracer *t, const np_call *c) {
 }
 
 value *np_outer(tracer *t, const np_call *c) {
-  value *p[3], *l, *r;
-  if (!np_parse(t, c, "a b | out", p) || !(l = linalg_flat(t, p[0])) || !(r = linalg_flat(t, p[1])))
+  value *p[3], *l, *r, *out;
+  if (!np_parse(t, c, "a b | out", p) || !np_out_arg(t, p[2], &out) ||
+      !(l = linalg_flat(t, p[0])) || !(r = linalg_flat(t, p[1])))
     return NULL;
   np_array *a = np_array_of(l);
   int64_t dims[2] = {a->type.dims[0], 1}, strides[2] = {a->strides[0], 0};
   value *pair[2] = {np_view_reshape(t, a, 2, dims, strides), r};
-  return pair[0] ? np_ufunc_apply(t, "multiply", pair, 2, np_is_none(t, p[2]) ? NULL : p[2]) : NULL;
+  return pair[0] ? np_ufunc_apply(t, "multiply", pair, 2, out) : NULL;
 }
 
 /* np.vecdot: products of vectors along the last axis. */

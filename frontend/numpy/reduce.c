@@ -16,9 +16,8 @@ static loom_dtype reduce_widened(loom_dtype d) {
 /* Is out= absent, or an array of this dtype? NumPy keeps what it has so far in out=, which rounds,
  * wraps or refuses it on the way where the loop's dtype is another. */
 #define REDUCE_OTHER_OUT "out= of another dtype"
-static bool reduce_out_fits(tracer *t, value *out, loom_dtype dtype) {
-  np_array *o = out ? np_array_of(out) : NULL;
-  return !o || np_is_none(t, out) || o->type.dtype == dtype;
+static bool reduce_out_fits(value *out, loom_dtype dtype) {
+  return !out || np_array_of(out)->type.dtype == dtype;
 }
 
 /* The dtype of a sum's loop: that of out= where it holds every element. */
@@ -131,7 +130,6 @@ static int reduce_kept(const np_reduction *r, int64_t *dims) {
 static value *reduce_out(tracer *t, value *out, loom_value node) {
   np_array *o = np_array_of(out);
   if (node == LOOM_NO_VALUE) return NULL;
-  if (!o || o->scalar) return trace_raise(t, PyExc_TypeError, "output must be an array");
   if (!np_same_sizes(t, emit_type(t, node), &o->type))
     return trace_raise(t, PyExc_ValueError,
                        "output parameter for reduction operation has the wrong shape");
@@ -191,7 +189,7 @@ value *np_reduce(tracer *t, np_reduction *r) {
   loom_dtype dtype = reduce_loop_dtype(r);
   int64_t axes[LOOM_MAX_RANK], dims[LOOM_MAX_RANK], strides[LOOM_MAX_RANK];
   int n = 0;
-  if (!reduce_out_fits(t, r->out, dtype))
+  if (!reduce_out_fits(r->out, dtype))
     return trace_break(t, BREAK_NUMPY_FUNCTION, "a reduction with " REDUCE_OTHER_OUT);
   if (r->initial && np_is_none(t, r->initial)) r->initial = NULL;
   if (trace_pending(t) || reduce_empty_error(t, r)) return NULL;
@@ -222,8 +220,7 @@ static value *reduce_call(tracer *t, const np_call *c, const char *kind, const c
     r.typed = true;
     if (!np_dtype_arg(t, p[2], &r.dtype)) return NULL;
   }
-  r.out = np_is_none(t, q[0]) ? NULL : q[0];
-  if (!np_bool_arg(t, q[1], false, &r.keepdims)) return NULL;
+  if (!np_out_arg(t, q[0], &r.out) || !np_bool_arg(t, q[1], false, &r.keepdims)) return NULL;
   bool anything = strstr(names, "initial") == NULL;
   r.initial = anything ? NULL : q[2];
   r.where = q[anything ? 2 : 3];
@@ -339,7 +336,7 @@ static value *reduce_same(tracer *t, value *like, loom_value node) {
 }
 
 value *np_mean(tracer *t, const np_call *c) {
-  value *p[6];
+  value *p[6], *out;
   np_reduction r = {.kind = "sum", .typed = true};
   if (!np_parse(t, c, "a | axis dtype out keepdims where", p) || !(r.a = np_as_array(t, p[0])) ||
       !np_axes_arg(t, p[1], r.a->type.rank, &r.mask) ||
@@ -354,18 +351,19 @@ value *np_mean(tracer *t, const np_call *c) {
   if (n == 0) return np_unsupported(t, c, "of an empty slice");
   bool half = r.dtype == LOOM_F16 && np_is_none(t, p[2]); /* summed in float32 */
   if (half && !np_is_none(t, p[3])) return np_unsupported(t, c, "of float16 with out=");
-  if (!reduce_out_fits(t, p[3], r.dtype)) return np_unsupported(t, c, REDUCE_OTHER_OUT);
+  if (!np_out_arg(t, p[3], &out)) return NULL;
+  if (!reduce_out_fits(out, r.dtype)) return np_unsupported(t, c, REDUCE_OTHER_OUT);
   if (half) r.dtype = LOOM_F32;
   value *sum = np_reduce(t, &r);
   if (!sum) return NULL;
   loom_value v = reduce_divide(t, np_read(t, np_array_of(sum)), n);
   if (half) v = emit_convert(t, v, LOOM_F16);
-  if (!np_is_none(t, p[3])) return reduce_out(t, p[3], v);
+  if (out) return reduce_out(t, out, v);
   return reduce_same(t, sum, v);
 }
 
 static value *reduce_var(tracer *t, const np_call *c, bool root) {
-  value *p[9], *pair[2];
+  value *p[9], *pair[2], *out;
   np_reduction r = {.kind = "sum", .typed = true, .keepdims = true};
   bool keepdims;
   int64_t ddof = 0;
@@ -381,7 +379,8 @@ static value *reduce_var(tracer *t, const np_call *c, bool root) {
   int64_t n = reduce_count(t, r.a, r.mask);
   reduce_not_empty(t, n);
   if (n == 0) return np_unsupported(t, c, "of an empty slice");
-  if (!reduce_out_fits(t, p[3], r.dtype)) return np_unsupported(t, c, REDUCE_OTHER_OUT);
+  if (!np_out_arg(t, p[3], &out)) return NULL;
+  if (!reduce_out_fits(out, r.dtype)) return np_unsupported(t, c, REDUCE_OTHER_OUT);
   if (size_less(t, ddof, n) <= 0) return np_unsupported(t, c, "with no degrees of freedom");
   value *sum = np_reduce(t, &r);
   if (!sum) return NULL;
@@ -397,7 +396,7 @@ static value *reduce_var(tracer *t, const np_call *c, bool root) {
   if (!(sum = np_reduce(t, &r))) return NULL;
   loom_value v = reduce_divide(t, np_read(t, np_array_of(sum)), np_plus(t, n, -ddof));
   if (root) v = emit1(t, LOOM_OP_SQRT, v);
-  if (!np_is_none(t, p[3])) return reduce_out(t, p[3], v);
+  if (out) return reduce_out(t, out, v);
   return reduce_same(t, sum, v);
 }
 
@@ -405,14 +404,15 @@ value *np_var(tracer *t, const np_call *c) { return reduce_var(t, c, false); }
 value *np_std(tracer *t, const np_call *c) { return reduce_var(t, c, true); }
 
 static value *reduce_arg(tracer *t, const np_call *c, const char *kind) {
-  value *p[4];
+  value *p[4], *out;
   bool keepdims;
   int64_t axis = 0, dims[LOOM_MAX_RANK];
   if (!np_parse(t, c, "a | axis out keepdims", p) || !np_bool_arg(t, p[3], false, &keepdims))
     return NULL;
   np_array *a = np_as_array(t, p[0]);
   if (!a) return NULL;
-  if (!reduce_out_fits(t, p[2], LOOM_I64)) return np_unsupported(t, c, REDUCE_OTHER_OUT);
+  if (!np_out_arg(t, p[2], &out)) return NULL;
+  if (!reduce_out_fits(out, LOOM_I64)) return np_unsupported(t, c, REDUCE_OTHER_OUT);
   loom_value v = np_read(t, a);
   bool flat = np_is_none(t, p[1]);
   int rank = a->type.rank, k = 0;
@@ -435,7 +435,7 @@ static value *reduce_arg(tracer *t, const np_call *c, const char *kind) {
       dims[i] = flat || i == k ? 1 : a->type.dims[i];
     v = emit_reshape(t, v, rank, dims);
   }
-  return np_is_none(t, p[2]) ? np_result(t, v, NULL) : reduce_out(t, p[2], v);
+  return out ? reduce_out(t, out, v) : np_result(t, v, NULL);
 }
 
 value *np_argmax(tracer *t, const np_call *c) { return reduce_arg(t, c, "argmax"); }
@@ -446,7 +446,7 @@ value *np_argmin(tracer *t, const np_call *c) { return reduce_arg(t, c, "argmin"
 static value *reduce_scan(tracer *t, np_array *a, const char *kind, int axis, loom_dtype dtype,
                           value *out) {
   int64_t strides[LOOM_MAX_RANK];
-  if (!reduce_out_fits(t, out, dtype))
+  if (!reduce_out_fits(out, dtype))
     return trace_break(t, BREAK_NUMPY_FUNCTION, "a running reduction with " REDUCE_OTHER_OUT);
   loom_value v = emit_convert(t, np_read(t, a), dtype);
   if (dtype == LOOM_BOOL) {
@@ -468,7 +468,8 @@ static value *reduce_running(tracer *t, const np_call *c, const char *kind) {
   if (!np_parse(t, c, "a | axis dtype out", p)) return NULL;
   np_array *a = np_as_array(t, p[0]);
   if (!a) return NULL;
-  value *out = np_is_none(t, p[3]) ? NULL : p[3];
+  value *out;
+  if (!np_out_arg(t, p[3], &out)) return NULL;
   loom_dtype dtype = reduce_sum_dtype(a, out);
   if (!np_is_none(t, p[2]) && !np_dtype_arg(t, p[2], &dtype)) return NULL;
   if (np_is_none(t, p[1])) {
@@ -516,7 +517,7 @@ static value *reduce_method(tracer *t, PyObject *ufunc, const np_call *c) {
     if (!outs || outs->seq.count != 1) return np_unsupported(t, c, "out= of several");
     p[3] = outs->seq.items[0];
   }
-  r.out = np_is_none(t, p[3]) ? NULL : p[3];
+  if (!np_out_arg(t, p[3], &r.out)) return NULL;
   r.initial = p[5];
   r.where = p[6] && !np_is_array(p[6]) && np_known(t, p[6]) == Py_True ? NULL : p[6];
   return np_bool_arg(t, p[4], false, &r.keepdims) ? np_reduce(t, &r) : NULL;
@@ -534,7 +535,8 @@ static value *accumulate_method(tracer *t, PyObject *ufunc, const np_call *c) {
     return NULL;
   loom_dtype dtype = *kind == 'm' ? a->type.dtype : reduce_widened(a->type.dtype);
   if (!np_is_none(t, p[2]) && !np_dtype_arg(t, p[2], &dtype)) return NULL;
-  return reduce_scan(t, a, kind, k, dtype, np_is_none(t, p[3]) ? NULL : p[3]);
+  value *out;
+  return np_out_arg(t, p[3], &out) ? reduce_scan(t, a, kind, k, dtype, out) : NULL;
 }
 
 /* ufunc.outer(a, b): a with as many dimensions of one element appended as b has. */

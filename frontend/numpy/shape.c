@@ -430,9 +430,10 @@ value *np_concatenate(tracer *t, const np_call *c) {
       !np_axis(t, axis, arrays[0]->type.rank, &k) || !concatenate_fits(t, arrays, n, k) ||
       !np_result_type(t, operands, n, &dtype))
     return NULL;
-  value *out = np_is_none(t, p[2]) ? NULL : p[2];
-  if (!np_casting_arg(t, p[4], NPY_SAME_KIND_CASTING, &casting)) return NULL;
-  if (out && np_array_of(out)) dtype = np_array_of(out)->type.dtype;
+  value *out;
+  if (!np_out_arg(t, p[2], &out) || !np_casting_arg(t, p[4], NPY_SAME_KIND_CASTING, &casting))
+    return NULL;
+  if (out) dtype = np_array_of(out)->type.dtype;
   if (!np_is_none(t, p[3]) && !np_dtype_arg(t, p[3], &dtype)) return NULL;
   for (int i = 0; i < n; i++) {
     if (!np_check_cast(t, arrays[i]->type.dtype, dtype, casting)) return NULL;
@@ -442,8 +443,7 @@ value *np_concatenate(tracer *t, const np_call *c) {
   if (v == LOOM_NO_VALUE) return NULL;
   if (out) {
     np_array *o = np_array_of(out);
-    if (!o || o->type.dtype != emit_type(t, v)->dtype ||
-        !np_same_sizes(t, &o->type, emit_type(t, v)))
+    if (o->type.dtype != emit_type(t, v)->dtype || !np_same_sizes(t, &o->type, emit_type(t, v)))
       return np_unsupported(t, c, "out= of other sizes");
     return np_write(t, o, v) ? out : NULL;
   }

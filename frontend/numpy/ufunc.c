@@ -417,22 +417,18 @@ static bool ufunc_is_ellipsis(tracer *t, value *v) {
   return !np_is_array(v) && np_known(t, v) == Py_Ellipsis;
 }
 
-static bool ufunc_out_arg(tracer *t, ufunc_args *a, int i, value *v) {
-  if (np_is_none(t, v)) return true;
-  if (ufunc_is_ellipsis(t, v)) {
-    trace_break(t, BREAK_NUMPY_FUNCTION, "... for one of a ufunc's results");
-    return false;
-  }
-  if (!np_is_array(v) || np_array_of(v)->scalar) {
+bool np_out_arg(tracer *t, value *v, value **out) {
+  *out = NULL;
+  if (np_is_none(t, v)) return !trace_pending(t);
+  if (ufunc_is_ellipsis(t, v))
+    trace_break(t, BREAK_NUMPY_FUNCTION, "out=... for one of several results");
+  else if (!np_is_array(v) || np_array_of(v)->scalar)
     trace_raise(t, PyExc_TypeError, "return arrays must be of ArrayType");
-    return false;
-  }
-  if (!np_array_of(v)->writeable) {
+  else if (!np_array_of(v)->writeable)
     trace_raise(t, PyExc_ValueError, "output array is read-only");
-    return false;
-  }
-  a->out[i] = v;
-  return true;
+  else
+    *out = v;
+  return *out != NULL;
 }
 
 static bool ufunc_keyword(tracer *t, ufunc_args *a, const char *name, value *v) {
@@ -443,14 +439,14 @@ static bool ufunc_keyword(tracer *t, ufunc_args *a, const char *name, value *v) 
       trace_raise(t, PyExc_TypeError, "'out' must be a tuple of arrays");
       return false;
     }
-    if (!tuple) return ufunc_out_arg(t, a, 0, v);
+    if (!tuple) return np_out_arg(t, v, &a->out[0]);
     v = trace_to_tuple(t, v);
     if (v && v->seq.count != a->nout) {
       trace_break(t, BREAK_RAISES, "a tuple out= of other than %d items", a->nout);
       return false;
     }
     for (int i = 0; v && i < a->nout && i < v->seq.count; i++)
-      if (!ufunc_out_arg(t, a, i, v->seq.items[i])) return false;
+      if (!np_out_arg(t, v->seq.items[i], &a->out[i])) return false;
     return v != NULL;
   }
   if (strcmp(name, "where") == 0) {
@@ -495,7 +491,7 @@ static bool ufunc_parse(tracer *t, ufunc_args *a, value *const *args, Py_ssize_t
   for (int i = 0; i < a->nin; i++)
     if (!np_operand_from(t, args[i], &a->in[i])) return false;
   for (int i = 0; i < count - a->nin; i++)
-    if (!ufunc_out_arg(t, a, i, args[a->nin + i])) return false;
+    if (!np_out_arg(t, args[a->nin + i], &a->out[i])) return false;
   for (Py_ssize_t i = 0; kwnames && count > a->nin && i < PyTuple_GET_SIZE(kwnames); i++)
     if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), "out") == 0) {
       trace_raise(t, PyExc_TypeError,
@@ -550,11 +546,14 @@ static value *ufunc_finish(tracer *t, const ufunc_args *a, int i, loom_value nod
   }
   node = emit_convert(t, node, dtype);
   if (node == LOOM_NO_VALUE) return NULL;
-  np_array *arrays[3];
+  np_array *arrays[5];
+  int n = 0;
   for (int k = 0; k < a->nin; k++)
-    arrays[k] = a->in[k].array;
+    arrays[n++] = a->in[k].array;
+  for (int k = 0; k < a->nout; k++) /* the iterator goes over the other result, too */
+    if (a->out[k]) arrays[n++] = np_array_of(a->out[k]);
   int64_t strides[LOOM_MAX_RANK];
-  np_layout_elementwise(t, arrays, a->nin, emit_type(t, node), a->order, a->casts, strides);
+  np_layout_elementwise(t, arrays, n, emit_type(t, node), a->order, a->casts, strides);
   return a->array ? np_fresh(t, node, strides) : np_result(t, node, strides);
 }
 
@@ -606,8 +605,11 @@ static bool ufunc_note_casts(tracer *t, ufunc_args *a, np_array *const *outs,
   for (int i = 0; i < a->nin; i++)
     a->casts |= !a->in[i].weak && a->in[i].array && a->in[i].array->type.rank > 0 &&
                 a->in[i].array->type.dtype != types[i];
-  for (int i = 0; i < a->nout && a->masked; i++) {
-    if (!outs[i] || np_can_cast(outs[i]->type.dtype, types[a->nin + i], NPY_SAFE_CASTING)) continue;
+  for (int i = 0; i < a->nout; i++) {
+    a->casts |= outs[i] && outs[i]->type.dtype != types[a->nin + i];
+    if (!a->masked || !outs[i] ||
+        np_can_cast(outs[i]->type.dtype, types[a->nin + i], NPY_SAFE_CASTING))
+      continue;
     trace_break(t, BREAK_NUMPY_FUNCTION, "where= with an out= of a wider type");
     return false;
   }

@@ -112,7 +112,8 @@ def programs(call):
             made.append(f"{array}.T")
         if dtype == "f8" and shape in ("(3,)", "(3, 3)"):
             made.append(f"{array}[::-1]")
-    return made
+    return made + ["'x'", "3.0", "np.float64(1)", "[]", "{}", "(np.zeros(3),)", "...", "np.broadcast_to(7.0, (3,))", "np.broadcast_to(7.0, (3, 3))",
+                   "np.matrix([[1.0]])"]
 
 
 def arguments(out):
@@ -130,7 +131,7 @@ def outcome(function, out):
         warnings.simplefilter("always")
         try:
             result = function(*given)
-            seen = (type(result), result is given[-1], result.dtype, result.shape, result.strides, repr(result))
+            seen = (type(result), result is given[-1], getattr(result, "dtype", None), getattr(result, "strides", None), repr(result))
         except Exception as e:  # noqa: BLE001
             seen = type(e), str(e)
     return seen, repr(given[-1]), [(w.category, str(w.message)) for w in caught]
