@@ -334,7 +334,8 @@ value *np_fold(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count
   value *same = NULL; /* as the greater of two sets is one of them */
   for (Py_ssize_t i = 0; result && i < count && !same; i++)
     if (PyTuple_GET_ITEM(live.args, i) == result && !np_is_array(args[i])) same = args[i];
-  if (result && !same && !np_is_fresh(live.args, live.kwargs, result)) live.done = false;
+  if (result && !same && !(np_is_fresh(live.args, live.kwargs, result) && np_is_apart(result)))
+    live.done = false;
   call_live_fini(&live);
   *done = live.done;
   if (live.done && !same) return np_made(t, result);

@@ -406,6 +406,8 @@ value *np_fold(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count
 /* Does no array of a result share elements with an argument or with another one? Each gets storage
  * of its own. */
 bool np_is_fresh(PyObject *args, PyObject *kwargs, PyObject *result);
+/* Does each array of a result (also in tuples and lists) have a stretch of memory for itself? */
+bool np_is_apart(PyObject *result);
 /* function(*args, **kwargs) with warnings and floating-point errors ignored: a new reference. */
 PyObject *np_call_quietly(PyObject *function, PyObject *args, PyObject *kwargs);
 /* how(function, args, kwargs), where `how` may change the error state and the warnings' filters

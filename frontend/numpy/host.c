@@ -239,6 +239,28 @@ bool np_is_fresh(PyObject *args, PyObject *kwargs, PyObject *result) {
   return fresh;
 }
 
+bool np_is_apart(PyObject *result) {
+  static PyObject *may_share;
+  PyObject *list = PyList_New(0);
+  if (!may_share) {
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    may_share = numpy ? PyObject_GetAttrString(numpy, "may_share_memory") : NULL;
+    Py_XDECREF(numpy);
+  }
+  bool apart = list && may_share;
+  if (apart) host_collect(result, list);
+  for (Py_ssize_t i = 0; apart && i < PyList_GET_SIZE(list); i++)
+    for (Py_ssize_t k = 0; apart && k < i; k++) {
+      PyObject *answer = PyObject_CallFunctionObjArgs(may_share, PyList_GET_ITEM(list, i),
+                                                      PyList_GET_ITEM(list, k), NULL);
+      apart = answer == Py_False;
+      Py_XDECREF(answer);
+    }
+  Py_XDECREF(list);
+  if (!apart) error_drop();
+  return apart;
+}
+
 /* The values in the shape in which the library gives them. */
 static value *host_value(tracer *t, PyObject *o, host_output *outputs, uint32_t *next,
                          loom_value first) {
