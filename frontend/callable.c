@@ -16,9 +16,10 @@
 #define CALL_STACK (24 << 10) /* bytes of C stack that a plain call is not made without */
 #define LEND_STACK                                                                                 \
   (2 << 20) /* bytes of C stack that CPython's count of calls is not lifted without */
-#define FIRST_STACK (64 << 20) /* limit of a process's first stack up to which it is free for it   \
-                                */
-#define BUILD_STACK (1 << 20)  /* bytes of C stack that nothing is compiled without */
+#define FIRST_STACK                                                                                \
+  (64 << 20)                  /* limit of a process's first stack up to which it is free for it    \
+                               */
+#define BUILD_STACK (1 << 20) /* bytes of C stack that nothing is compiled without */
 
 /* Functions that this thread is running as plain Python inside a compiled call: a recursive call
  * among them that no entry fits is not captured again. */
@@ -202,10 +203,27 @@ PyObject *callable_call_frame(callable *c, PyFunctionObject *function, PyObject 
   return result;
 }
 
+/* Warns without events for the tracer. */
+static bool call_warn_untraced(void) {
+  PyThreadState *thread = PyThreadState_Get();
+  PyThreadState_EnterTracing(thread);
+  bool good = loom_warn_notices();
+  PyThreadState_LeaveTracing(thread);
+  return good;
+}
+
 /* Debuggers and profilers see the user's own frames. On record once, for explain(). */
 static PyObject *call_traced(callable *c, PyObject *const *args, size_t flags, PyObject *kwnames) {
   const break_info why = {.reason = BREAK_TRACING};
   if (!c->breaks && !callable_record_break(c, &why)) return NULL;
+  if (!c->quiet) {
+    loom_notice(
+        LOOM_NOTICE_TRACED,
+        "FL%04d: a debugger, profiler, tracer or coverage tool is active: compiled functions "
+        "run as plain Python meanwhile",
+        BREAK_TRACING);
+    if (!call_warn_untraced()) return NULL;
+  }
   return callable_call_plain(c, args, flags, kwnames);
 }
 

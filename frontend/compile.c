@@ -117,8 +117,7 @@ static void library_find(void) {
   library.found = true;
 }
 
-static bool library_open_locked(loom_error *err) {
-  if (library_compile) return true;
+static bool library_load(loom_error *err) {
   if (!library.found)
     return loom_fail(err, "the compiler library is not installed at %s", library.path);
   void *handle = dlopen(library.path, RTLD_NOW | RTLD_LOCAL);
@@ -133,6 +132,14 @@ static bool library_open_locked(loom_error *err) {
   library_compile = compile; /* never closed: LLVM does not like to be unloaded */
   on_exit(compile_exit, NULL);
   return true;
+}
+
+static bool library_open_locked(loom_error *err) {
+  if (library_compile || library_load(err)) return true;
+  loom_notice(LOOM_NOTICE_LIBRARY,
+              "FL%04d: %s: functions that are not in the cache run as plain Python", BREAK_COMPILER,
+              err->message);
+  return false;
 }
 
 static bool library_open(double *load_ms, loom_error *err) {

@@ -237,7 +237,8 @@ static void build_log_bytecode(const callable *c) {
 
 static void build_report(callable *c, const break_info *why) {
   c->skipped |= why->reason == BREAK_SKIPPED && why->step < 0;
-  if (callable_record_break(c, why) && c->fullgraph) callable_raise_break(why);
+  bool raises = c->fullgraph || (why->reason == BREAK_COMPILER && !loom_config.suppress_errors);
+  if (callable_record_break(c, why) && raises) callable_raise_break(why);
 }
 
 /* Captures; with numbers of a library by value when it broke, perhaps for want of such a value. */
@@ -464,7 +465,7 @@ entry *callable_build(callable *c, PyObject *const *slots) {
     entry_unref(e);
     return NULL;
   }
-  if (PyErr_Occurred()) return NULL;
+  if (PyErr_Occurred() || !loom_warn_notices()) return NULL;
   negative_add(c, signature);
   return NULL;
 }

@@ -224,10 +224,12 @@ int loom_env_word(const char *text);
 #define LOOM_NOTICE_SIZE 1024
 
 enum {
-  LOOM_NOTICE_FOLDER, /* the disk cache's folder cannot be used */
-  LOOM_NOTICE_WRITE,  /* an entry cannot be written */
-  LOOM_NOTICE_TRACE,  /* the folder of stages cannot be made */
-  LOOM_NOTICE_ENV,    /* and a loom_env_variable: its value cannot be read */
+  LOOM_NOTICE_FOLDER,  /* the disk cache's folder cannot be used */
+  LOOM_NOTICE_WRITE,   /* an entry cannot be written */
+  LOOM_NOTICE_TRACE,   /* the folder of stages cannot be made */
+  LOOM_NOTICE_LIBRARY, /* the compiler library cannot be loaded: all runs plainly */
+  LOOM_NOTICE_TRACED,  /* a tracer or profiler is active: all runs plainly meanwhile */
+  LOOM_NOTICE_ENV,     /* and a loom_env_variable: its value cannot be read */
   LOOM_NOTICE_COUNT = LOOM_NOTICE_ENV + LOOM_ENV_COUNT
 };
 

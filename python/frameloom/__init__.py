@@ -11,7 +11,7 @@ parts that can, with the reason on record (`frameloom.explain`, `FRAMELOOM_LOGS=
 """
 
 from . import _eager
-from ._errors import BoundsError, GraphBreak, RecompileError
+from ._errors import BoundsError, CompileError, GraphBreak, RecompileError
 
 if _eager.reason() is None:
     from ._api import (
@@ -26,7 +26,7 @@ else:
 
 __version__ = "0.1.0"
 __all__ = [
-    "BoundsError", "CompileProfiler", "Graph", "GraphBreak", "RecompileError", "allow_in_graph", "compile", "compile_times", "config",
+    "BoundsError", "CompileError", "CompileProfiler", "Graph", "GraphBreak", "RecompileError", "allow_in_graph", "compile", "compile_times", "config",
     "custom_op", "disable", "disallow_in_graph", "explain", "graph_break", "is_compiling", "mark_dynamic", "mark_static",
     "nonstrict_trace", "reset", "run", "set_logs", "set_stance", "skip_frame",
 ]

@@ -26,6 +26,7 @@ class GraphBreak(RuntimeError):
     lineno: int
     column: int
 
+class CompileError(GraphBreak): ...
 class RecompileError(RuntimeError): ...
 class BoundsError(RuntimeError): ...
 
@@ -38,6 +39,7 @@ class _Config:
     error_on_recompile: bool
     unroll_limit: int
     leave_slower: bool
+    suppress_errors: bool
     unroll: int
     capture_data_dependent: bool
     cache_size_limit: int

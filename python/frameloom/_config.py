@@ -34,6 +34,7 @@ class Config(Patchable):
     error_on_recompile
                       raise `RecompileError` where a function would have to be compiled again
     unroll_limit      loops over a range of at most so many iterations are unrolled, longer ones captured once
+    suppress_errors   let the library run what the compiler cannot compile; else `CompileError` is raised there
     leave_slower      leave a function with many breaks to Python where some timed calls were faster that way
     capture_data_dependent
                       capture `if` and `while` on data of arrays as branches and loops of the graph
@@ -52,6 +53,7 @@ class Config(Patchable):
     error_on_recompile: bool
     unroll_limit: int
     leave_slower: bool
+    suppress_errors: bool
     capture_data_dependent: bool
     cache: bool
     fastmath: bool

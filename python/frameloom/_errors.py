@@ -17,6 +17,12 @@ class GraphBreak(RuntimeError):
     lineno = column = 0
 
 
+class CompileError(GraphBreak):
+    """A graph was captured whole, but the compiler failed over it (FL0016), and `config.suppress_errors` is off or the
+    function was compiled with `fullgraph=True`. Its attributes are those of `GraphBreak`.
+    """
+
+
 class RecompileError(RuntimeError):
     """A function would have to be compiled while `config.error_on_recompile` or the stance "fail_on_recompile" forbids it.
 
@@ -31,4 +37,4 @@ class BoundsError(RuntimeError):
     """
 
 
-GraphBreak.__module__ = RecompileError.__module__ = BoundsError.__module__ = "frameloom"
+GraphBreak.__module__ = CompileError.__module__ = RecompileError.__module__ = BoundsError.__module__ = "frameloom"

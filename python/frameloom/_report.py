@@ -4,7 +4,7 @@ import inspect as _inspect
 import itertools as _itertools
 from typing import NamedTuple
 
-from ._errors import GraphBreak
+from ._errors import CompileError, GraphBreak
 
 
 class BreakReason(NamedTuple):
@@ -55,7 +55,7 @@ def _source(file, line, column):
 def graph_break_error(row):
     """The exception for a break; called from C."""
     reason = _reason(row)
-    error = GraphBreak(str(reason))
+    error = (CompileError if reason.name == "COMPILER" else GraphBreak)(str(reason))
     error.code, error.reason, error.detail, error.hint = reason.code, reason.reason, reason.detail, reason.hint
     error.filename, error.function = reason.file, reason.function
     error.lineno, error.column = reason.line, reason.column

@@ -194,12 +194,12 @@ def test_what_the_function_ignores_does_not_run_it_again(capsys):
 
     frameloom.set_logs("breaks")
     try:
-        for fn, runs in ((program, 0), (loud, 1)):
+        for fn, action, runs in ((program, "always", 0), (loud, "always", 1), (loud, "ignore", 0)):
             f = frameloom.compile(fn, fullgraph=True)
             f(np.ones(2), np.ones(2))
             capsys.readouterr()
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with warnings.catch_warnings(record=True):
+                warnings.simplefilter(action)
                 assert f(np.ones(2), np.array([0.0, 1.0]))[0] == np.inf
             assert capsys.readouterr().err.count("runs as plain Python") == runs
     finally:
@@ -299,3 +299,59 @@ def test_constants_that_raise(fn):
     for _ in range(3):
         assert caught(lambda: repr(f())) == caught(lambda: repr(fn()))
     assert all(row[0] != 16 for row in f._report()["breaks"])
+
+
+FILTERS = {
+    "all are dropped": (0, lambda: warnings.simplefilter("ignore")),
+    "these are dropped": (0, lambda: warnings.simplefilter("ignore", RuntimeWarning)),
+    "dropped behind others of other classes": (0, lambda: (warnings.simplefilter("ignore"), warnings.simplefilter("error", DeprecationWarning))),
+    "others are dropped": (1, lambda: warnings.simplefilter("ignore", DeprecationWarning)),
+    "some texts are dropped": (1, lambda: warnings.filterwarnings("ignore", "divide by")),
+    "some texts are dropped, then all": (0, lambda: (warnings.simplefilter("ignore"), warnings.filterwarnings("ignore", "divide by"))),
+    "some texts are shown": (1, lambda: (warnings.simplefilter("ignore"), warnings.filterwarnings("always", "divide by"))),
+    "some modules are dropped": (1, lambda: warnings.filterwarnings("ignore", module="none such")),
+    "errors of others": (1, lambda: (warnings.simplefilter("ignore"), warnings.filterwarnings("error", "divide by"))),
+}
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_filters_that_drop_warnings_keep_compiled_code(name, capsys):
+    runs, prepare = FILTERS[name]
+
+    def program(a, b):
+        return a / b
+
+    f = frameloom.compile(program, fullgraph=True)
+    f(np.ones(2), np.ones(2))
+
+    def seen(function):
+        with warnings.catch_warnings(record=True) as caught:
+            prepare()
+            try:
+                result = repr(function(np.ones(2), np.array([0.0, 1.0])))
+            except RuntimeWarning as e:
+                result = str(e)
+        return result, [str(w.message) for w in caught]
+
+    frameloom.set_logs("breaks")
+    try:
+        assert seen(f) == seen(program)
+        assert capsys.readouterr().err.count("runs as plain Python") == runs
+    finally:
+        frameloom.set_logs("")
+
+
+def test_filters_do_not_hide_what_raises_or_calls():
+    def program(a, b):
+        return a / b
+
+    f = frameloom.compile(program, fullgraph=True)
+    f(np.ones(2), np.ones(2))
+    called = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+            f(np.ones(2), np.zeros(2))
+        with np.errstate(divide="call", call=lambda *what: called.append(what)):
+            f(np.ones(2), np.zeros(2))
+    assert called == [("divide by zero", 1)]
