@@ -42,6 +42,13 @@ bool np_bool_arg(tracer *t, value *v, bool missing, bool *out) {
   return false;
 }
 
+bool np_subok_arg(tracer *t, value *v) {
+  bool ignored;
+  if (!v || !np_is_none(t, v)) return np_bool_arg(t, v, true, &ignored);
+  trace_break(t, BREAK_RAISES, "subok=None");
+  return false;
+}
+
 static bool call_object_int(PyObject *o, int64_t *out) {
   if (!o || !(PyLong_Check(o) || PyArray_IsScalar(o, Integer))) return false;
   PyObject *index = PyNumber_Index(o);

@@ -387,6 +387,8 @@ bool np_is_none(tracer *t, value *v); /* NULL or None */
 PyObject *np_known(tracer *t, value *v);
 /* A known bool argument; `missing` when NULL or None. False after a break. */
 bool np_bool_arg(tracer *t, value *v, bool missing, bool *out);
+/* subok=, which says nothing of exact arrays, is one that NumPy takes. */
+bool np_subok_arg(tracer *t, value *v);
 bool np_int_arg(tracer *t, value *v, int64_t *out);
 bool np_c_int_arg(tracer *t, value *v, int64_t *out); /* one that NumPy takes as an int of C's */
 /* A known int or tuple of ints. */

@@ -62,6 +62,7 @@ value *np_ones(tracer *t, const np_call *c) { return create_call(t, c, true); }
 static value *create_like(tracer *t, const np_call *c, value *const *p,
                           uint64_t (*bits)(loom_dtype)) {
   if (!np_is_none(t, p[5])) return np_unsupported(t, c, "device=");
+  if (!np_subok_arg(t, p[3])) return NULL;
   np_array *a = np_as_array(t, p[0]);
   char order = a ? np_order_arg(t, p[2], 'K') : 0;
   int64_t strides[LOOM_MAX_RANK];
@@ -365,7 +366,8 @@ value *np_array_call(tracer *t, const np_call *c) {
   int64_t ndmin = 0;
   if (!np_parse(t, c, "object | dtype copy order subok ndmin like", p)) return NULL;
   if (!np_is_none(t, p[6])) return np_unsupported(t, c, "like=");
-  if (!np_bool_arg(t, p[2], p[2] == NULL, &copy) || (p[5] && !np_int_arg(t, p[5], &ndmin)))
+  if (!np_subok_arg(t, p[4]) || !np_bool_arg(t, p[2], p[2] == NULL, &copy) ||
+      (p[5] && !np_int_arg(t, p[5], &ndmin)))
     return NULL;
   value *v = create_array(t, c, p[0], p[1], p[3], copy, 'K');
   if (v && v != p[0] && create_must_not_copy(t, p[2])) return np_unsupported(t, c, "copy=False");
@@ -412,7 +414,7 @@ value *np_asfortranarray(tracer *t, const np_call *c) { return create_contiguous
 
 value *np_copy_call(tracer *t, const np_call *c) {
   value *p[3];
-  if (!np_parse(t, c, "a | order subok", p)) return NULL;
+  if (!np_parse(t, c, "a | order subok", p) || !np_subok_arg(t, p[2])) return NULL;
   bool plain = c->method && strcmp(c->name, "__copy__") != 0;
   if (!plain && c->method && np_is_array(p[0]) && np_array_of(p[0])->scalar) return p[0];
   char order = np_order_arg(t, p[1], plain ? 'C' : 'K');
@@ -451,11 +453,12 @@ value *np_astype(tracer *t, const np_call *c) {
                 p))
     return NULL;
   if (!c->method && !np_is_array(p[0])) return trace_not_implemented(t);
-  if (!c->method) p[5] = p[2], p[2] = NULL, p[4] = p[3], p[3] = NULL;
+  if (!c->method && !np_is_none(t, p[3])) return np_unsupported(t, c, "device=");
+  if (!c->method) p[5] = p[2], p[2] = p[3] = p[4] = NULL;
   char order = np_order_arg(t, p[2], 'K');
   np_array *a = order ? np_as_array(t, p[0]) : NULL;
   if (!a || !np_dtype_arg(t, p[1], &dtype) || !np_bool_arg(t, p[5], true, &copy) ||
-      !np_casting_arg(t, p[3], NPY_UNSAFE_CASTING, &casting) ||
+      !np_subok_arg(t, p[4]) || !np_casting_arg(t, p[3], NPY_UNSAFE_CASTING, &casting) ||
       !np_check_cast(t, a->type.dtype, dtype, casting))
     return NULL;
   if (!copy && dtype == a->type.dtype && create_has_order(t, a, order)) return p[0];

@@ -323,7 +323,7 @@ value *np_broadcast_to(tracer *t, const np_call *c) {
   int64_t dims[LOOM_MAX_RANK];
   int rank;
   char text[2][128];
-  if (!np_parse(t, c, "array shape | subok", p)) return NULL;
+  if (!np_parse(t, c, "array shape | subok", p) || !np_subok_arg(t, p[2])) return NULL;
   np_array *a = np_as_array(t, p[0]);
   if (!a || !np_numbers_arg(t, p[1], &rank, dims)) return NULL;
   bool fits = rank >= a->type.rank;
@@ -457,7 +457,8 @@ value *np_sliding_window(tracer *t, const np_call *c) {
   int64_t widths[LOOM_MAX_RANK], axes[LOOM_MAX_RANK];
   int count, named, axis;
   bool writeable;
-  if (!np_parse(t, c, "x window_shape | axis subok writeable", p)) return NULL;
+  if (!np_parse(t, c, "x window_shape | axis subok writeable", p) || !np_subok_arg(t, p[3]))
+    return NULL;
   np_array *a = np_array_of(p[0]);
   if (!np_bool_arg(t, p[4], false, &writeable) || !np_ints_arg(t, p[1], &count, widths))
     return NULL;

@@ -396,10 +396,17 @@ static bool ufunc_out_of_range(const np_operand *number, const np_operand *array
          (bits < 64 && (x >= (int64_t)1 << (bits - 1) || x < -((int64_t)1 << (bits - 1))));
 }
 
+/* NumPy makes a bool of a Python int by way of a C long. */
+static bool ufunc_is_no_long(const np_operand *o) {
+  int overflow = 0;
+  if (o->number && PyLong_Check(o->number)) PyLong_AsLongLongAndOverflow(o->number, &overflow);
+  return overflow != 0;
+}
+
 /* Such a comparison has one answer for all elements. */
 static bool ufunc_known_comparison(const ufunc_args *a, bool *answer) {
   int sign, which = -1;
-  if (a->row->kind != UFUNC_COMPARE) return false;
+  if (a->row->kind != UFUNC_COMPARE || a->dtype) return false;
   if (ufunc_out_of_range(&a->in[1], &a->in[0], &sign))
     which = 1;
   else if (ufunc_out_of_range(&a->in[0], &a->in[1], &sign))
@@ -560,6 +567,10 @@ static value *ufunc_finish(tracer *t, const ufunc_args *a, int i, loom_value nod
 static bool ufunc_load(tracer *t, const ufunc_args *a, const loom_dtype *types, int rank,
                        const int64_t *dims, loom_value *in) {
   for (int i = 0; i < a->nin; i++) {
+    if (types[i] == LOOM_BOOL && ufunc_is_no_long(&a->in[i])) {
+      trace_break(t, BREAK_RAISES, "an int of more than 64 bits for a bool");
+      return false;
+    }
     in[i] = emit_broadcast_to(t, np_operand_load(t, &a->in[i], types[i]), rank, dims);
     if (in[i] == LOOM_NO_VALUE) return false;
   }

@@ -43,3 +43,21 @@ def test_methods(name):
             if want != got:
                 wrong.append(f"np.{name}.{call} of {dtype}: {got} instead of {want}")
     assert not wrong, "\n".join(wrong)
+
+
+NUMBERS = ("3", "-1", "2**63 - 1", "2**70", "1.5", "np.int8(-3)")
+OPTIONS = ("", ", dtype='f8'", ", dtype='i4'", ", dtype=bool", ", casting='no'", ", casting='unsafe', dtype='u1'", ", out=np.zeros((2, 3), 'f4')")
+
+
+@pytest.mark.parametrize("name", [name for name in UFUNCS if getattr(np, name).nin == 2])
+def test_numbers_and_options(name):
+    wrong = []
+    for number in NUMBERS:
+        for option in OPTIONS:
+            function = eval(f"lambda a, b: np.{name}(a, {number}{option})", {"np": np})
+            for dtype in ("i2", "u8"):
+                frameloom.reset()
+                want, got = outcome(function, dtype), outcome(frameloom.compile(function, backend="interpret"), dtype)
+                if want != got:
+                    wrong.append(f"np.{name}(a, {number}{option}) of {dtype}: {got} instead of {want}")
+    assert not wrong, "\n".join(wrong)
