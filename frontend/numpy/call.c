@@ -34,7 +34,10 @@ bool np_bool_arg(tracer *t, value *v, bool missing, bool *out) {
   *out = missing;
   if (np_is_none(t, v)) return true;
   PyObject *o = np_known(t, v);
-  if (o && (PyBool_Check(o) || PyLong_CheckExact(o) || PyArray_IsScalar(o, Bool))) {
+  int huge = 0; /* for the C int that some functions make of it */
+  long number = o && PyLong_CheckExact(o) ? PyLong_AsLongAndOverflow(o, &huge) : 0;
+  huge |= number != (int)number;
+  if (o && !huge && (PyBool_Check(o) || PyLong_CheckExact(o) || PyArray_IsScalar(o, Bool))) {
     *out = PyObject_IsTrue(o) == 1;
     return true;
   }

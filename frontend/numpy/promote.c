@@ -189,6 +189,8 @@ static value *promote_stack(tracer *t, value *v) {
 np_array *np_as_array(tracer *t, value *v) {
   np_operand o;
   if (!np_operand_from(t, v, &o)) return NULL;
+  if (o.array && o.array->scalar && value_type_of(t, v) == (PyObject *)&PyBool_Type)
+    return np_array_of(np_fresh(t, np_read(t, o.array), NULL)); /* which is no scalar of NumPy's */
   if (o.array) return o.array;
   loom_dtype dtype = o.weak == &PyFloat_Type     ? LOOM_F64
                      : o.weak == &PyComplex_Type ? LOOM_C128
