@@ -18,7 +18,7 @@ config.environment["PATH"] = os.pathsep.join(
 config.substitutions += [
     ("%loom-opt", os.path.join(build, "bin", "loom-opt")),
     ("%loom-compile", os.path.join(build, "bin", "loom-compile")),
-    ("%compiler", os.path.join(os.path.dirname(__file__), "python", "frameloom", "libloom_compiler.so")),
+    ("%plugin", os.path.join(build, "lib", "loom_mlir_plugin.so")),
     ("%build", build),
     ("%python", sys.executable),
     ("%llvm", llvm),

@@ -127,7 +127,7 @@ def worker(name, which, load_compiler):
     best_time(function, arguments, 0.2)
     memory = resident("VmHWM:") - before
     with open("/proc/self/maps") as maps:
-        loaded = "libLLVM" in maps.read()
+        loaded = "libloom_compiler" in maps.read()
     print(json.dumps({"first": first, "fresh": fresh_time(function, arguments), "memory": memory, "load_ms": load_ms,
                       "compiler_loaded": loaded}))
 

@@ -9,7 +9,7 @@ usage: overhead.py [--out FOLDER]
   a few small objects of Python's;
 - import: `import frameloom` in a new process after NumPy's import;
 - cold: the first call with an empty disk cache, the compiler library's loading apart;
-- cached: the first call in a new process from the disk cache, and whether MLIR or LLVM were loaded.
+- cached: the first call in a new process from the disk cache, and whether the compiler library was loaded.
 
 Each figure is the best of several, with what was to be reached beside.
 """
@@ -177,7 +177,7 @@ def report(facts):
         row = facts["first"][title]
         cold, cached = row.get("cold"), row.get("cached")
         yield f"cold compile, {title:27} {show(cold and cold * 1e3, limit, 'ms')}"
-        note = ", MLIR and LLVM LOADED" if row.get("compiler_loaded_from_cache") else ""
+        note = ", COMPILER LOADED" if row.get("compiler_loaded_from_cache") else ""
         yield f"from the disk cache, {title:20} {show(cached and cached * 1e3, 3, 'ms')}{note}"
 
 

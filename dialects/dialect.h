@@ -29,12 +29,25 @@ void loom_register_pipeline(const char *flag, const char *summary,
 /* Registers how the dialects that kernels are lowered to become the LLVM dialect. */
 void loom_register_conversions(MlirDialectRegistry registry);
 
+/* Registers how calls of func.func and llvm.func are inlined. */
+void loom_register_inliners(MlirDialectRegistry registry);
+
 /* Registers how a module of the LLVM dialect becomes LLVM IR. */
 void loom_register_translations(MlirContext context);
 
-/* MlirOptMain, the language server's main and the reducer's main: only in the tools. */
+/* MlirOptMain and the language server's main: only in the compiler library. */
 int loom_opt_main(int argc, char **argv, MlirDialectRegistry registry);
 int loom_lsp_main(int argc, char **argv, MlirDialectRegistry registry);
+
+/* The tools' mains, which their programs look up in the compiler library (targets/tool.c). */
+#define LOOM_TOOL_MAIN __attribute__((visibility("default"))) int
+LOOM_TOOL_MAIN loom_tool_opt(int argc, char **argv);
+LOOM_TOOL_MAIN loom_tool_lsp_server(int argc, char **argv);
+
+/* ---- registry.c ---- */
+
+/* Registers loom and the dialects that it is lowered to, with their conversions and inliners. */
+void loom_register_dialects(MlirDialectRegistry registry);
 
 /* ---- import.c ---- */
 

@@ -31,6 +31,8 @@ extern "C" {
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
+#include "mlir/Dialect/LLVMIR/Transforms/InlinerInterfaceImpl.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 
@@ -141,6 +143,11 @@ extern "C" void loom_register_conversions(MlirDialectRegistry handle) {
   mlir::vector::registerConvertVectorToLLVMInterface(registry);
 }
 
+extern "C" void loom_register_inliners(MlirDialectRegistry handle) {
+  mlir::func::registerInlinerExtension(*unwrap(handle));
+  mlir::LLVM::registerInlinerInterface(*unwrap(handle));
+}
+
 extern "C" void loom_register_translations(MlirContext context) {
   mlir::DialectRegistry registry;
   mlir::registerBuiltinDialectTranslation(registry);
@@ -159,7 +166,7 @@ extern "C" __attribute__((visibility("default"))) mlir::PassPluginLibraryInfo ml
   return {MLIR_PLUGIN_API_VERSION, "Loom", "0.1", [] { loom_register_passes(); }};
 }
 
-#else // ---- mains of the tools, compiled once more for them ----
+#else // ---- mains of the tools, an object of their own: programs of the tests go without ----
 
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"

@@ -1,14 +1,17 @@
 /* loom-opt: mlir-opt with the loom dialect and its passes. */
-#include <mlir-c/RegisterEverything.h>
+#include <mlir-c/Conversion.h>
+#include <mlir-c/Transforms.h>
 
 #include "dialects/dialect.h"
 #include "passes/passes.h"
 
-int main(int argc, char **argv) {
+LOOM_TOOL_MAIN loom_tool_opt(int argc, char **argv) {
   MlirDialectRegistry registry = mlirDialectRegistryCreate();
-  mlirRegisterAllDialects(registry);
-  mlirDialectHandleInsertDialect(mlirGetDialectHandle__loom__(), registry);
-  mlirRegisterAllPasses();
+  loom_register_dialects(registry);
+  mlirRegisterTransformsPasses();
+  mlirRegisterConversionConvertToLLVMPass();
+  mlirRegisterConversionReconcileUnrealizedCastsPass();
+  mlirRegisterConversionSCFToControlFlowPass();
   loom_register_passes();
   return loom_opt_main(argc, argv, registry);
 }

@@ -5,7 +5,6 @@
 #include <mlir-c/BuiltinAttributes.h>
 #include <mlir-c/BuiltinTypes.h>
 #include <mlir-c/Diagnostics.h>
-#include <mlir-c/RegisterEverything.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -247,8 +246,7 @@ static MlirModule compile_parse(compile_job *job, MlirContext ctx, const loom_by
 
 static bool compile_text(compile_job *job, const loom_bytes *text) {
   MlirDialectRegistry registry = mlirDialectRegistryCreate();
-  mlirRegisterAllDialects(registry);
-  mlirDialectHandleInsertDialect(mlirGetDialectHandle__loom__(), registry);
+  loom_register_dialects(registry);
   MlirContext ctx = mlirContextCreateWithRegistry(registry, false);
   mlirDialectRegistryDestroy(registry);
   job->text = text;
@@ -330,7 +328,7 @@ static bool compile_check(compile_job *job) {
   return true;
 }
 
-int main(int argc, char **argv) {
+LOOM_TOOL_MAIN loom_tool_compile(int argc, char **argv) {
   static const struct argp parser = {
       compile_options,
       compile_option,

@@ -15,8 +15,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 BUILD = os.environ.get("LOOM_BUILD", os.path.join(ROOT, "build", "dev"))
 LLVM = os.environ.get("LLVM_ROOT", "/usr/lib/llvm-22")
 OPT = os.path.join(BUILD, "bin", "loom-opt")
-PASSES = ("convert-scf-to-cf,convert-vector-to-llvm,convert-arith-to-llvm,convert-func-to-llvm,"
-          "convert-cf-to-llvm,reconcile-unrealized-casts")
+PASSES = "convert-scf-to-cf,convert-to-llvm,reconcile-unrealized-casts"
 LIGHT = "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm))"
 NAMES = {"bool": "i1", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "ui8",
          "uint16": "ui16", "uint32": "ui32", "uint64": "ui64", "float32": "f32", "float64": "f64"}

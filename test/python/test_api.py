@@ -334,9 +334,9 @@ def test_command_line():
 def test_import_loads_no_compiler():
     code = ("import numpy, sys; before = set(sys.modules); import frameloom\n"
             "print(sorted(set(sys.modules) - before))\n"
-            "print('libMLIR' in open('/proc/self/maps').read(), 'libloom_compiler' in open('/proc/self/maps').read())")
+            "print('libloom_compiler' in open('/proc/self/maps').read())")
     lines = run(code).stdout.splitlines()
-    assert lines[-1] == "False False"
+    assert lines[-1] == "False"
     assert all(name.startswith(("frameloom", "numpy.fft")) for name in eval(lines[0]))
 
 

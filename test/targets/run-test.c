@@ -13,7 +13,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <mlir-c/IR.h>
-#include <mlir-c/RegisterEverything.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -643,8 +642,7 @@ int main(int argc, char **argv) {
   char *text = argc > 1 ? read_file(argv[argc - 1]) : NULL;
   if (!text) return fprintf(stderr, "usage: run-test [-t|-T] [-s] [-c] [-b|-B] FILE\n"), 2;
   MlirDialectRegistry registry = mlirDialectRegistryCreate();
-  mlirRegisterAllDialects(registry);
-  mlirDialectHandleInsertDialect(mlirGetDialectHandle__loom__(), registry);
+  loom_register_dialects(registry);
   MlirContext ctx = mlirContextCreateWithRegistry(registry, false);
   mlirDialectRegistryDestroy(registry);
   MlirModule module = mlirModuleCreateParse(ctx, mlirStringRefCreateFromCString(text));
