@@ -80,10 +80,11 @@ PyObject *formula_now(const capture *c, int64_t slot, const int64_t *symbols) {
 
 bool formula_int_now(const capture *c, int64_t slot, const int64_t *symbols, int64_t *out) {
   PyObject *now = formula_now(c, slot, symbols);
-  int overflow = 1;
-  if (now && PyLong_Check(now)) *out = PyLong_AsLongLongAndOverflow(now, &overflow);
+  bool whole = now && PyLong_Check(now);
+  int overflow = 0;
+  *out = whole ? PyLong_AsLongLongAndOverflow(now, &overflow) : 0;
   Py_XDECREF(now);
-  return !overflow;
+  return whole && !overflow;
 }
 
 /* ---- words ------------------------------------------------------------------------------------
