@@ -265,7 +265,7 @@ static bool lifetime_is_read(const capture *c, PyObject *o) {
 
 /* Two rounds: dividing guards makes further objects known. Objects of nobody else stay owned. */
 static bool lifetime_choose(capture *c, guard_program *p, lifetime_set *weak) {
-  lifetime_set all = {NULL};
+  lifetime_set all = {.items = NULL};
   capture_each(c, lifetime_add, &all);
   guard_program_traverse(p, lifetime_add, &all);
   for (uint32_t i = 0; i < c->guard_count && !weak->failed; i++)
@@ -287,7 +287,7 @@ static bool lifetime_choose(capture *c, guard_program *p, lifetime_set *weak) {
 
 bool entry_let_go(entry *e) {
   capture *c = e->captured;
-  lifetime_set weak = {NULL};
+  lifetime_set weak = {.items = NULL};
   bool good = lifetime_choose(c, e->guards, &weak);
   if (!good || !weak.count || !lifetime_watch(e, weak.items, weak.count)) {
     good &= !weak.count;

@@ -14,6 +14,10 @@
 #include <math.h>
 #include <string.h>
 
+#ifndef CMPLX /* the C library's header has it for GCC alone */
+#define CMPLX(re, im) __builtin_complex((double)(re), (double)(im))
+#endif
+
 /* ---- load and store ---- */
 
 loom_cell loom_cell_load(loom_dtype dtype, const void *at) {

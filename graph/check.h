@@ -25,6 +25,9 @@ typedef struct loom_check_frame {
   loom_check_bounds buffers[]; /* LOOM_CHECK_BUFFERS of them, in the order of the launch */
 } loom_check_frame;
 
+/* Bytes of a frame with all of its buffers. */
+#define LOOM_CHECK_FRAME (sizeof(loom_check_frame) + LOOM_CHECK_BUFFERS * sizeof(loom_check_bounds))
+
 /* The array of buffers and the frame are filled up to so many with NULL and with nothing. */
 #define LOOM_CHECK_BUFFERS 80
 

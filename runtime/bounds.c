@@ -137,9 +137,9 @@ static void bounds_report(const run *r, const loom_check_frame *frame, void *con
 }
 
 uint32_t bounds_launch(const run *r, const loom_plan_instr *in, size_t scratch, int64_t chunks) {
-  struct {
+  union {
     loom_check_frame frame;
-    loom_check_bounds buffers[LOOM_CHECK_BUFFERS];
+    char room[LOOM_CHECK_FRAME];
   } checked;
   void *table[1 + LOOM_CHECK_BUFFERS];
   const uint32_t *list = r->plan->indices + in->buffers;

@@ -15,12 +15,10 @@
 #include "runtime/runtime.h"
 #include "targets/program_text.h"
 
-#define CHECK_FRAME (sizeof(loom_check_frame) + LOOM_CHECK_BUFFERS * sizeof(loom_check_bounds))
-
 bool program_is_checked(MlirOperation plan) { return loom_get_attr(plan, "loom.extents").ptr; }
 
 int64_t program_check_bytes(MlirOperation plan) {
-  return program_is_checked(plan) ? program_aligned(CHECK_FRAME) + LOOM_CHECK_SPARE : 0;
+  return program_is_checked(plan) ? program_aligned(LOOM_CHECK_FRAME) + LOOM_CHECK_SPARE : 0;
 }
 
 void program_check_numbers(MlirOperation plan, void (*visit)(void *user, int64_t number),
@@ -51,14 +49,14 @@ void program_check_head(FILE *text, bool entry) {
           "%%limitsbytes = llvm.mlir.constant(%zu : i64) : i64\n"
           "%%boundsbit = llvm.mlir.constant(%u : i32) : i32\n",
           1 + LOOM_CHECK_BUFFERS, (1 + LOOM_CHECK_BUFFERS) * sizeof(void *), bounds,
-          CHECK_FRAME - bounds, LOOM_STATUS_BOUNDS);
+          LOOM_CHECK_FRAME - bounds, LOOM_STATUS_BOUNDS);
   if (!entry) return;
   fprintf(text,
           "%%framebytes = llvm.mlir.constant(%zu : i64) : i64\n"
           "%%spare = llvm.getelementptr %%frame[%" PRId64 "] : (!llvm.ptr) -> !llvm.ptr, i8\n"
           "%%spareat = llvm.getelementptr %%frame[%zu] : (!llvm.ptr) -> !llvm.ptr, i8\n"
           "%%work = llvm.getelementptr %%spare[%u] : (!llvm.ptr) -> !llvm.ptr, i8\n",
-          CHECK_FRAME, program_aligned(CHECK_FRAME), offsetof(loom_check_frame, spare),
+          LOOM_CHECK_FRAME, program_aligned(LOOM_CHECK_FRAME), offsetof(loom_check_frame, spare),
           LOOM_CHECK_SPARE);
   check_clear(text, "frame");
   fprintf(text, "llvm.store %%spare, %%spareat : !llvm.ptr, !llvm.ptr\n");

@@ -77,7 +77,8 @@ static void computes_sizes(void **state) {
   loom_graph g;
   loom_graph_init(&g);
   loom_dim n, m, a, b, c;
-  assert_true(loom_dim_symbol(&g, NULL, &n) && loom_dim_symbol(&g, NULL, &m));
+  assert_true(loom_dim_symbol(&g, NULL, &n));
+  assert_true(loom_dim_symbol(&g, NULL, &m));
   /* (n + m) * 2 == m + n + m + n */
   assert_true(loom_dim_combine(&g, LOOM_EXPR_ADD, n, m, &a));
   assert_true(loom_dim_combine(&g, LOOM_EXPR_MUL, a, 2, &b));
@@ -298,7 +299,8 @@ static void interprets_symbolic_numbers(void **state) {
   loom_graph_init(&g);
   loom_dim n, m, tail;
   const loom_symbol known = {.min = 3, .max = 100, .divisor = 1};
-  assert_true(loom_dim_symbol(&g, &known, &n) && loom_dim_symbol(&g, &known, &m));
+  assert_true(loom_dim_symbol(&g, &known, &n));
+  assert_true(loom_dim_symbol(&g, &known, &m));
   assert_true(loom_dim_offset(&g, n, -3, &tail));
   loom_type type = f32(1, n, 0);
   int64_t stride, start = loom_stride_of_dim(tail), size = 3, step = 1, pad = loom_stride_of_dim(m),
