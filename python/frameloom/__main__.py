@@ -91,6 +91,10 @@ def main(argv=None):
     parser.add_argument("what", nargs="?", default="info", choices=("info", "reasons", "explain", "markdown"))
     parser.add_argument("code", nargs="?", help="of a reason, for explain")
     chosen = parser.parse_args(argv)
+    from frameloom import _eager
+
+    if _eager.reason():
+        parser.exit(1, f"frameloom does not compile on {_eager.reason()}: functions run as they are\n")
     if (chosen.what == "explain") != (chosen.code is not None):
         parser.error("explain takes a code, such as FL0003; nothing else does")
     if chosen.what == "explain":
