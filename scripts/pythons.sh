@@ -1,5 +1,8 @@
 # For scripts that run on several versions of CPython: sourced from the repository's root.
 
+# Builds of several versions share what does not depend on the version.
+export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1
+
 # The CPython of a version, with its headers: on PATH, or where pyenv keeps it.
 find_python() {
   local candidate
@@ -26,9 +29,9 @@ build_extension() {
     cmake --build "$1" --target _native
 }
 
-# prepare VERSION: a virtual environment and the extension; false, with a line that says why, when this machine has no such
-# CPython. Sets `venv`. An extension that cannot be built ends the script.
-prepare() {
+# prepare_venv VERSION: a virtual environment that builds and tests; false, with a line that says why, when this machine has
+# no such CPython. Sets `venv`.
+prepare_venv() {
   local python
   if ! python=$(find_python "$1"); then
     echo "== CPython $1: skipped, no python$1 with headers is installed"
@@ -36,9 +39,34 @@ prepare() {
   fi
   echo "== CPython $1"
   venv="$PWD/build/venv-$1"
-  if [ ! -x "$venv/bin/pytest" ] && ! { "$python" -m venv "$venv" && "$venv/bin/pip" install -qq "numpy>=2" pytest hypothesis; }; then
+  if [ -e "$venv/ready" ]; then return; fi
+  if ! { "$python" -m venv "$venv" && "$venv/bin/pip" install -qq "numpy>=2" pytest hypothesis "scikit-build-core>=0.10"; }; then
     echo "== CPython $1: skipped, NumPy and pytest cannot be installed for it"
     return 1
   fi
+  touch "$venv/ready"
+}
+
+# prepare VERSION: the same and the extension in the source tree. One that cannot be built ends the script.
+prepare() {
+  prepare_venv "$1" || return 1
   build_extension "build/dev${1/./}" "$venv/bin/python" || { echo "== CPython $1: the extension cannot be built"; exit 1; }
+}
+
+# clean_copy FOLDER: the tree as a checkout has it, with what is not committed yet.
+clean_copy() {
+  rm -rf "$1"
+  mkdir -p "$1"
+  git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' file; do
+    if [ -f "$file" ] && [ ! -L "$file" ]; then printf '%s\0' "$file"; fi
+  done | tar -c --null -T - | tar -x -C "$1" # with the times of the files: builds go on where they were
+}
+
+# build_wheel SOURCE BUILD INTO [DEFINE...]: with the virtual environment `venv`, warnings are errors.
+build_wheel() {
+  local source=$1 build=$2 into=$3 defines=()
+  shift 3
+  for define in LOOM_WERROR=ON "$@"; do defines+=("-Ccmake.define.$define"); done
+  "$venv/bin/pip" wheel -q --disable-pip-version-check --no-build-isolation --no-deps --no-cache-dir -w "$into" \
+    "-Cbuild-dir=$PWD/$build" "${defines[@]}" "./$source"
 }

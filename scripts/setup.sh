@@ -38,9 +38,13 @@ if [ -z "$python" ]; then echo "no Python of 3.11 or newer with headers found" >
 if [ ! -x .venv/bin/python ]; then "$python" -m venv .venv; fi
 
 want=("scikit-build-core>=0.10" "numpy>=2")
+define=() # the programs of the tests are built for them alone
 for group in "$@"; do
   case $group in
-    test) want+=("pytest>=8" "pytest-timeout" "hypothesis>=6" "lit" "torch==2.13.0" "expecttest") ;;
+    test)
+      want+=("pytest>=8" "pytest-timeout" "hypothesis>=6" "lit" "torch==2.13.0" "expecttest" "llvmlite")
+      define=("-Ccmake.define.LOOM_TESTS=ON")
+      ;;
     bench) want+=(-r bench/requirements.txt) ;;
     models) want+=(-r bench/models.txt) ;;
     scipy) want+=("scipy==1.17.1") ;;
@@ -52,4 +56,4 @@ done
 
 # The build is incremental: build/wheel is kept.
 .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps \
-  --force-reinstall .
+  --force-reinstall "${define[@]}" .

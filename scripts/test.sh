@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Every test: C unit tests and a part of the Python tests under ASan and UBSan, lit for dialect, passes and targets,
-# random programs, NumPy's own tests compiled, pytest for Python behaviour; on the other CPythons that are installed what
-# depends most on the version.
+# random programs, NumPy's own tests compiled, pytest for Python behaviour; wheels by GCC and a build by clang for each
+# CPython that is installed, and on the others what depends most on the version.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/setup.sh test
@@ -16,6 +16,13 @@ scripts/test-sanitized.sh test/python/test_results.py test/python/test_host_call
 
 echo "== lit"
 LOOM_BUILD="$PWD/build/wheel" .venv/bin/lit -q test
+
+echo "== wheels for each CPython, without warnings"
+scripts/wheels.sh
+scripts/test-wheels.sh
+
+echo "== the package built by clang, without warnings"
+scripts/test-clang.sh
 
 echo "== other versions of CPython"
 scripts/test-other-versions.sh
