@@ -7,7 +7,7 @@ import lit.formats
 
 config.name = "frameloom"
 config.test_format = lit.formats.ShTest(execute_external=False)
-config.suffixes = [".mlir", ".test"]
+config.suffixes = [".ll", ".mlir", ".test"]
 config.excludes = ["build", "python", "runtime", ".venv", "bench", "examples", "inputs", "fuzz"]
 config.test_source_root = os.path.dirname(__file__)
 build = os.environ.get("LOOM_BUILD", os.path.join(os.path.dirname(__file__), "build", "dev"))

@@ -530,20 +530,6 @@ value *np_copyto(tracer *t, const np_call *c) {
 
 /* ---- choosing ---- */
 
-/* Where the condition is known, what is not chosen was computed all the same, and may have told of
- * an exception: it stays in the graph as a value that nobody reads. */
-static loom_value where_chosen(tracer *t, loom_value condition, loom_value yes, loom_value no) {
-  const loom_graph *graph = trace_graph(t);
-  if (condition == LOOM_NO_VALUE || yes == LOOM_NO_VALUE || no == LOOM_NO_VALUE)
-    return LOOM_NO_VALUE;
-  int32_t node = graph->values[condition].node;
-  while (node >= 0 && graph->nodes[node].op == LOOM_OP_BROADCAST)
-    node = graph->values[graph->nodes[node].operands[0]].node;
-  if (node < 0 || graph->nodes[node].op != LOOM_OP_CONSTANT)
-    return emit_select(t, condition, yes, no);
-  return emit1(t, LOOM_OP_COPY, graph->nodes[node].attrs[0].bits ? yes : no);
-}
-
 value *np_where(tracer *t, const np_call *c) {
   value *p[3];
   np_operand o[3];
@@ -563,7 +549,7 @@ value *np_where(tracer *t, const np_call *c) {
   loom_value v[3];
   for (int i = 0; i < 3; i++)
     v[i] = emit_broadcast_to(t, np_operand_load(t, &o[i], i ? dtype : LOOM_BOOL), rank, dims);
-  loom_value r = where_chosen(t, v[0], v[1], v[2]);
+  loom_value r = emit_select(t, v[0], v[1], v[2]);
   if (r == LOOM_NO_VALUE) return NULL;
   np_array *arrays[3] = {o[0].array, o[1].array, o[2].array};
   np_layout_elementwise(t, arrays, 3, emit_type(t, r), 'K', false, strides);

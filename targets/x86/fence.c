@@ -12,10 +12,17 @@
  *   where the library computes x / y for all. An operation on vectors of which nothing but values
  *   of selects come is fenced. One with other uses is computed in full anyway, and may be half of
  *   the pattern of a minimum.
- * - sinking: a select of scalars becomes a branch, and operations that only one side needs move
- *   behind it. A fence moves along, so these are stored to a slot that nobody reads.
- * - dropping: where the condition of a select may be known, what it does not take is not computed.
- *   It is stored to such a slot as well. */
+ * - sinking: a select of scalars becomes a branch, as does one of vectors whose lanes have one
+ *   condition, and operations that only one side needs move behind it. A fence moves along, so
+ *   these are stored to a slot that nobody reads.
+ * - dropping: where the condition of a select may be known, or follows from that of another select
+ *   on the way to a result, what it does not take is not computed. It is stored to such a slot as
+ *   well.
+ *
+ * Values are followed through everything that computes or moves them: a scalar may be spread to
+ * lanes, and carried by a loop, before a select leaves it out. What is stored holds all that it is
+ * computed from, so instructions are looked at from the last to the first, and one slot serves a
+ * chain of operations. */
 #include <llvm-c/Core.h>
 #include <string.h>
 
@@ -24,7 +31,7 @@
 typedef struct fence_state {
   LLVMModuleRef module;
   LLVMBuilderRef builder;
-  unsigned fence, sqrt, magnitude; /* numbers of the intrinsics */
+  unsigned fence, sqrt, fused, magnitude, masked_load, gather; /* numbers of the intrinsics */
 } fence_state;
 
 static bool fence_is_float(LLVMTypeRef type) {
@@ -50,17 +57,27 @@ static LLVMValueRef fence_after(fence_state *s, LLVMValueRef v) {
   return fence_before(s, LLVMGetNextInstruction(v), v);
 }
 
-/* The same for integers of 32 or 64 bits, by way of floats of as many. */
-static LLVMValueRef fence_after_integer(fence_state *s, LLVMValueRef v) {
-  LLVMTypeRef type = LLVMTypeOf(v), element = type;
-  bool vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
-  if (vector) element = LLVMGetElementType(type);
-  unsigned bits = LLVMGetIntTypeWidth(element);
-  if (bits != 32 && bits != 64) return NULL;
+static unsigned fence_bits(LLVMTypeRef type) {
+  switch (LLVMGetTypeKind(type)) {
+  case LLVMVectorTypeKind: return LLVMGetVectorSize(type) * fence_bits(LLVMGetElementType(type));
+  case LLVMIntegerTypeKind: return LLVMGetIntTypeWidth(type);
+  case LLVMHalfTypeKind:
+  case LLVMBFloatTypeKind: return 16;
+  case LLVMFloatTypeKind: return 32;
+  case LLVMDoubleTypeKind: return 64;
+  default: return 0;
+  }
+}
+
+/* The same for integers and half numbers, by way of floats of as many bits in all. NULL where there
+ * are none. */
+static LLVMValueRef fence_after_bits(fence_state *s, LLVMValueRef v) {
+  LLVMTypeRef type = LLVMTypeOf(v), real;
   LLVMContextRef context = LLVMGetModuleContext(s->module);
-  LLVMTypeRef real =
-      bits == 32 ? LLVMFloatTypeInContext(context) : LLVMDoubleTypeInContext(context);
-  if (vector) real = LLVMVectorType(real, LLVMGetVectorSize(type));
+  unsigned bits = fence_bits(type);
+  if (bits == 0 || (bits != 32 && bits % 64 != 0)) return NULL;
+  real = bits == 32 ? LLVMFloatTypeInContext(context) : LLVMDoubleTypeInContext(context);
+  if (bits > 64) real = LLVMVectorType(real, bits / 64);
   LLVMPositionBuilderBefore(s->builder, LLVMGetNextInstruction(v));
   LLVMValueRef cast = LLVMBuildBitCast(s->builder, v, real, "");
   LLVMValueRef fenced = fence_after(s, cast);
@@ -79,78 +96,237 @@ static bool fence_may_raise(const fence_state *s, LLVMValueRef v) {
   case LLVMFPTrunc:
   case LLVMFPToSI:
   case LLVMFPToUI: return true;
-  default: return fence_intrinsic_of(v) == s->sqrt;
+  default: break;
+  }
+  unsigned intrinsic = fence_intrinsic_of(v);
+  return intrinsic && (intrinsic == s->sqrt || intrinsic == s->fused);
+}
+
+/* Is the user's value made of its operands and nothing else? Selects choose: they are looked at
+ * apart. */
+static bool fence_passes(LLVMValueRef user) {
+  switch (LLVMGetInstructionOpcode(user)) {
+  case LLVMInsertElement:
+  case LLVMExtractElement:
+  case LLVMShuffleVector:
+  case LLVMInsertValue:
+  case LLVMExtractValue:
+  case LLVMFreeze:
+  case LLVMPHI: return true;
+  case LLVMCall:
+    return fence_intrinsic_of(user) && LLVMGetTypeKind(LLVMTypeOf(user)) != LLVMVoidTypeKind;
+  default:
+    return LLVMIsABinaryOperator(user) || LLVMIsACastInst(user) || LLVMIsACmpInst(user) ||
+           LLVMIsAUnaryOperator(user);
   }
 }
 
-static bool fence_computes(LLVMValueRef user) {
-  return LLVMIsABinaryOperator(user) || LLVMIsACastInst(user) || LLVMIsACmpInst(user) ||
-         LLVMIsAUnaryOperator(user) || fence_intrinsic_of(user);
+/* ---- where values go ---- */
+
+#define FENCE_USES 256 /* looked at for one value */
+#define FENCE_PATH 64
+#define FENCE_SUBJECTS 16
+
+/* A way from a value to its users' users. Beyond its limits nothing is found. */
+typedef struct fence_walk {
+  LLVMValueRef path[FENCE_PATH];
+  LLVMValueRef subjects[FENCE_SUBJECTS]; /* what the conditions of selects on it depend on */
+  int length, subject_count, uses;
+} fence_walk;
+
+static bool fence_step(fence_walk *w, LLVMValueRef v) {
+  if (w->length == FENCE_PATH) return false;
+  for (int i = 0; i < w->length; i++)
+    if (w->path[i] == v) return false;
+  w->path[w->length++] = v;
+  return true;
+}
+
+/* Does something other than the value of a select need `v`, directly or through other operations?
+ * Then it is computed in any case. */
+static bool fence_is_needed(fence_walk *w, LLVMValueRef v) {
+  bool needed = false;
+  if (!fence_step(w, v)) return false;
+  for (LLVMUseRef use = LLVMGetFirstUse(v); use && !needed; use = LLVMGetNextUse(use)) {
+    LLVMValueRef user = LLVMGetUser(use);
+    if (w->uses++ == FENCE_USES) break;
+    if (LLVMIsASelectInst(user) ? LLVMGetOperand(user, 0) == v : fence_passes(user))
+      needed = fence_is_needed(w, user);
+    else
+      needed = !LLVMIsASelectInst(user);
+  }
+  w->length--;
+  return needed;
+}
+
+/* ---- conditions ---- */
+
+/* What `v` is a copy of, in each lane or in one. */
+static LLVMValueRef fence_source(LLVMValueRef v) {
+  while (LLVMIsAInstruction(v)) {
+    LLVMOpcode code = LLVMGetInstructionOpcode(v);
+    if (code == LLVMInsertElement)
+      v = LLVMGetOperand(v, 1);
+    else if (code == LLVMShuffleVector || code == LLVMExtractElement || code == LLVMFreeze)
+      v = LLVMGetOperand(v, 0);
+    else
+      break;
+  }
+  return v;
+}
+
+static bool fence_is_variable(LLVMValueRef pointer) {
+  while (LLVMIsAGetElementPtrInst(pointer))
+    pointer = LLVMGetOperand(pointer, 0);
+  return !LLVMIsAAllocaInst(pointer) && !LLVMIsAGlobalVariable(pointer);
+}
+
+/* What LLVM knows nothing of, or NULL: what comes from memory and from callers, and floats that
+ * loops carry. Of a loop's index it knows the bounds. */
+static LLVMValueRef fence_given(const fence_state *s, LLVMValueRef v) {
+  v = fence_source(v);
+  if (!LLVMIsAInstruction(v)) return LLVMIsAConstant(v) ? NULL : v;
+  switch (LLVMGetInstructionOpcode(v)) {
+  case LLVMLoad: return fence_is_variable(LLVMGetOperand(v, 0)) ? v : NULL;
+  case LLVMPHI: return fence_is_float(LLVMTypeOf(v)) ? v : NULL;
+  case LLVMCall: {
+    unsigned intrinsic = fence_intrinsic_of(v);
+    return !intrinsic || intrinsic == s->masked_load || intrinsic == s->gather ? v : NULL;
+  }
+  case LLVMSelect: { /* of a tail: its lanes, and the first of them in the others */
+    LLVMValueRef lanes = fence_given(s, LLVMGetOperand(v, 1));
+    return lanes && fence_given(s, LLVMGetOperand(v, 2)) == lanes ? lanes : NULL;
+  }
+  default: return NULL;
+  }
+}
+
+/* The element of a constant that is the same in each lane. */
+static LLVMValueRef fence_splat(LLVMValueRef constant) {
+  LLVMTypeRef type = LLVMTypeOf(constant);
+  if (LLVMGetTypeKind(type) != LLVMVectorTypeKind) return constant;
+  LLVMValueRef first = LLVMGetAggregateElement(constant, 0);
+  for (unsigned i = 1; i < LLVMGetVectorSize(type); i++)
+    if (LLVMGetAggregateElement(constant, i) != first) return NULL;
+  return first;
+}
+
+/* May a number that is not known lie on either side of this one? */
+static bool fence_is_inner(LLVMValueRef constant, bool positive) {
+  LLVMValueRef one = fence_splat(constant);
+  if (one && LLVMIsAConstantFP(one)) {
+    LLVMBool lost;
+    double number = LLVMConstRealGetDouble(one, &lost);
+    return number - number == 0 && (!positive || number > 0);
+  }
+  if (!one || !LLVMIsAConstantInt(one)) return false;
+  unsigned bits = LLVMGetIntTypeWidth(LLVMTypeOf(one));
+  uint64_t top = bits > 64 ? 0 : UINT64_C(1) << (bits - 1), number;
+  if (!top) return false;
+  number = LLVMConstIntGetZExtValue(one);
+  return number != 0 && number != top - 1 && number != top && number != top + (top - 1);
+}
+
+static bool fence_depends(fence_walk *w, LLVMValueRef on) {
+  if (w->subject_count == FENCE_SUBJECTS) return false;
+  for (int i = 0; i < w->subject_count; i++)
+    if (w->subjects[i] == on) return false;
+  w->subjects[w->subject_count++] = on;
+  return true;
+}
+
+/* Lanes before the end of an axis: `splat(trunc(end - i)) > (0, 1, 2, ...)`. */
+static bool fence_is_tail(LLVMValueRef a, LLVMValueRef b) {
+  LLVMValueRef rest = fence_source(a);
+  if (!LLVMIsAShuffleVectorInst(a) || !LLVMIsAConstant(b) || fence_splat(b)) return false;
+  if (LLVMIsATruncInst(rest)) rest = LLVMGetOperand(rest, 0);
+  return LLVMIsAInstruction(rest) && LLVMGetInstructionOpcode(rest) == LLVMSub;
+}
+
+static bool fence_is_open_order(const fence_state *s, fence_walk *w, LLVMValueRef comparison) {
+  LLVMIntPredicate order = LLVMGetICmpPredicate(comparison);
+  LLVMValueRef a = LLVMGetOperand(comparison, 0), b = LLVMGetOperand(comparison, 1);
+  if (fence_is_tail(a, b)) return true;
+  bool equal = order == LLVMIntEQ || order == LLVMIntNE, constant = LLVMIsAConstant(b);
+  a = fence_given(s, a);
+  if (!a || (constant && !equal && !fence_is_inner(b, false))) return false;
+  if (!constant) b = fence_given(s, b);
+  return b && fence_depends(w, a) && (constant || fence_depends(w, b));
+}
+
+/* A sum, a product and the like may be any number, though some are never below zero. */
+static bool fence_is_any(const fence_state *s, LLVMValueRef v) {
+  v = fence_source(v);
+  return LLVMIsAInstruction(v) && fence_may_raise(s, v) && !LLVMIsACastInst(v);
+}
+
+/* LLVM finds implied what has the same operands. Those that are one value, and magnitudes, are
+ * fenced in any case. */
+static bool fence_is_open_real(const fence_state *s, fence_walk *w, LLVMValueRef comparison) {
+  LLVMValueRef a = LLVMGetOperand(comparison, 0), b = LLVMGetOperand(comparison, 1);
+  bool magnitude = LLVMIsAInstruction(a) && fence_intrinsic_of(a) == s->magnitude;
+  bool open = fence_given(s, a) || fence_is_any(s, a);
+  if (LLVMIsAConstant(b))
+    open = magnitude || (open && fence_is_inner(b, !fence_given(s, a)));
+  else
+    open = open && (fence_given(s, b) || fence_is_any(s, b));
+  for (int i = 0; i + 1 < w->subject_count; i++)
+    if ((w->subjects[i] == a && w->subjects[i + 1] == b) ||
+        (w->subjects[i] == b && w->subjects[i + 1] == a))
+      return false;
+  if (!open || w->subject_count + 2 > FENCE_SUBJECTS) return false;
+  w->subjects[w->subject_count++] = a;
+  w->subjects[w->subject_count++] = b;
+  return true;
+}
+
+/* Is neither side all that LLVM might find a condition to be, whatever those before it were? */
+static bool fence_is_open(const fence_state *s, fence_walk *w, LLVMValueRef condition, int depth) {
+  condition = fence_source(condition);
+  if (!LLVMIsAInstruction(condition) || depth == 0) return false;
+  LLVMValueRef a = LLVMGetOperand(condition, 0), b;
+  switch (LLVMGetInstructionOpcode(condition)) {
+  case LLVMICmp: return fence_is_open_order(s, w, condition);
+  case LLVMFCmp: return fence_is_open_real(s, w, condition);
+  case LLVMTrunc: a = fence_given(s, a); return a && fence_depends(w, a);
+  case LLVMXor:
+    b = LLVMGetOperand(condition, 1);
+    return LLVMIsAConstant(b) && fence_is_open(s, w, a, depth - 1);
+  case LLVMAnd:
+  case LLVMOr:
+    b = LLVMGetOperand(condition, 1);
+    return fence_is_open(s, w, a, depth - 1) && fence_is_open(s, w, b, depth - 1);
+  default: a = fence_given(s, condition); return a && fence_depends(w, a);
+  }
 }
 
 #define FENCE_DEPTH 6
 
-/* Does something other than the value of a select need `v`, directly or through other operations?
- * Then it is computed in any case. */
-static bool fence_is_needed(LLVMValueRef v, int depth) {
-  for (LLVMUseRef use = LLVMGetFirstUse(v); use; use = LLVMGetNextUse(use)) {
-    LLVMValueRef user = LLVMGetUser(use);
-    if (LLVMIsASelectInst(user)) {
-      if (LLVMGetOperand(user, 0) == v) return true;
-      continue;
-    }
-    if (!fence_computes(user) || (depth > 0 && fence_is_needed(user, depth - 1))) return true;
-  }
-  return false;
-}
-
-/* What LLVM knows nothing of. */
-static bool fence_is_given(LLVMValueRef v) {
-  if (!LLVMIsAInstruction(v)) return !LLVMIsAConstant(v);
-  switch (LLVMGetInstructionOpcode(v)) {
-  case LLVMLoad:
-  case LLVMPHI:
-  case LLVMShuffleVector:
-  case LLVMExtractElement: return true;
-  default: return false;
-  }
-}
-
-/* Is neither side all that LLVM might find a condition to be? Taken to be so of comparisons of what
- * is loaded, and of what is made of such. */
-static bool fence_is_open(LLVMValueRef condition, int depth) {
-  if (fence_is_given(condition)) return true;
-  if (!LLVMIsAInstruction(condition) || depth == 0) return false;
-  LLVMOpcode code = LLVMGetInstructionOpcode(condition);
-  LLVMValueRef a = LLVMGetOperand(condition, 0);
-  if (code == LLVMTrunc) return fence_is_given(a);
-  LLVMValueRef b = code == LLVMICmp || LLVMIsABinaryOperator(condition) || code == LLVMFCmp
-                       ? LLVMGetOperand(condition, 1)
-                       : NULL;
-  if (!b || a == b) return false;
-  if (code == LLVMAnd || code == LLVMOr || code == LLVMXor)
-    return fence_is_open(a, depth - 1) &&
-           (fence_is_open(b, depth - 1) || (code == LLVMXor && LLVMIsAConstant(b)));
-  if (code == LLVMFCmp)
-    return LLVMIsAConstant(b) ? fence_is_given(a) : fence_is_given(a) || fence_is_given(b);
-  if (code != LLVMICmp) return false;
-  LLVMIntPredicate order = LLVMGetICmpPredicate(condition);
-  bool equal = order == LLVMIntEQ || order == LLVMIntNE;
-  bool lanes = LLVMIsAShuffleVectorInst(a) || LLVMIsAShuffleVectorInst(b);
-  return lanes || (fence_is_given(a) && (fence_is_given(b) || (equal && LLVMIsAConstant(b))));
+/* One condition for all lanes, for which LLVM makes a branch as it does for scalars. */
+static bool fence_is_spread(LLVMValueRef condition) {
+  LLVMValueRef source = fence_source(condition);
+  return source != condition && LLVMGetTypeKind(LLVMTypeOf(source)) != LLVMVectorTypeKind;
 }
 
 /* Is `v`, directly or through other operations, a value of a select whose condition LLVM may know?
  * It takes the other one then. */
-static bool fence_is_left_out(LLVMValueRef v, int depth) {
-  for (LLVMUseRef use = LLVMGetFirstUse(v); use; use = LLVMGetNextUse(use)) {
+static bool fence_is_left_out(const fence_state *s, fence_walk *w, LLVMValueRef v) {
+  bool left_out = false;
+  if (!fence_step(w, v)) return false;
+  for (LLVMUseRef use = LLVMGetFirstUse(v); use && !left_out; use = LLVMGetNextUse(use)) {
     LLVMValueRef user = LLVMGetUser(use);
-    bool select = LLVMIsASelectInst(user) != NULL;
-    if (select && !fence_is_open(LLVMGetOperand(user, 0), depth)) return true;
-    if (!select && fence_computes(user) && depth > 0 && fence_is_left_out(user, depth - 1))
-      return true;
+    int before = w->subject_count;
+    if (w->uses++ == FENCE_USES) break;
+    LLVMValueRef condition = LLVMIsASelectInst(user) ? LLVMGetOperand(user, 0) : v;
+    if (condition != v &&
+        (fence_is_spread(condition) || !fence_is_open(s, w, condition, FENCE_DEPTH)))
+      left_out = true;
+    else if (LLVMIsASelectInst(user) || fence_passes(user))
+      left_out = fence_is_left_out(s, w, user);
+    w->subject_count = before;
   }
-  return false;
+  w->length--;
+  return left_out;
 }
 
 static void fence_pin(fence_state *s, LLVMValueRef v) {
@@ -201,41 +377,50 @@ static void fence_magnitude(fence_state *s, LLVMValueRef comparison) {
 
 /* Fences the value of `v` for all its uses. */
 static void fence_value(fence_state *s, LLVMValueRef v) {
-  LLVMValueRef fenced = fence_is_float(LLVMTypeOf(v)) ? fence_after(s, v)
-                        : LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMIntegerTypeKind ||
-                                LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMVectorTypeKind
-                            ? fence_after_integer(s, v)
-                            : NULL;
-  if (!fenced) return;
+  LLVMValueRef fenced = fence_is_float(LLVMTypeOf(v)) ? fence_after(s, v) : fence_after_bits(s, v);
+  if (!fenced) {
+    fence_pin(s, v);
+    return;
+  }
   /* Its first operation reads `v` itself and stays. */
   LLVMValueRef reader = LLVMGetNextInstruction(v);
   LLVMReplaceAllUsesWith(v, fenced);
   LLVMSetOperand(reader, 0, v);
 }
 
+static void fence_instruction(fence_state *s, LLVMValueRef v) {
+  LLVMOpcode code = LLVMGetInstructionOpcode(v);
+  if (code == LLVMFDiv) fence_divisor(s, v);
+  if (code == LLVMFCmp) fence_magnitude(s, v);
+  if (code == LLVMFCmp && LLVMGetOperand(v, 0) == LLVMGetOperand(v, 1))
+    LLVMSetOperand(v, 1, fence_before(s, v, LLVMGetOperand(v, 1)));
+  fence_walk needed = {.length = 0}, left_out = {.length = 0};
+  bool scalar = LLVMGetTypeKind(LLVMTypeOf(v)) != LLVMVectorTypeKind;
+  bool loose = LLVMGetFirstUse(v) && fence_may_raise(s, v) && !fence_is_needed(&needed, v);
+  if (loose && (scalar || fence_is_left_out(s, &left_out, v)))
+    fence_pin(s, v);
+  else if (loose || fence_is_known_number(v))
+    fence_value(s, v);
+}
+
+static unsigned fence_number(const char *intrinsic) {
+  return LLVMLookupIntrinsicID(intrinsic, strlen(intrinsic));
+}
+
 void loom_x86_fence(LLVMModuleRef module) {
-  static const char fence[] = "llvm.arithmetic.fence", root[] = "llvm.sqrt",
-                    magnitude[] = "llvm.fabs";
   fence_state s = {.module = module};
   s.builder = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
-  s.fence = LLVMLookupIntrinsicID(fence, strlen(fence));
-  s.sqrt = LLVMLookupIntrinsicID(root, strlen(root));
-  s.magnitude = LLVMLookupIntrinsicID(magnitude, strlen(magnitude));
+  s.fence = fence_number("llvm.arithmetic.fence");
+  s.sqrt = fence_number("llvm.sqrt");
+  s.fused = fence_number("llvm.fma");
+  s.magnitude = fence_number("llvm.fabs");
+  s.masked_load = fence_number("llvm.masked.load");
+  s.gather = fence_number("llvm.masked.gather");
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
-      for (LLVMValueRef v = LLVMGetFirstInstruction(b), next; v; v = next) {
-        next = LLVMGetNextInstruction(v);
-        if (LLVMGetInstructionOpcode(v) == LLVMFDiv) fence_divisor(&s, v);
-        if (LLVMGetInstructionOpcode(v) == LLVMFCmp) fence_magnitude(&s, v);
-        if (LLVMGetInstructionOpcode(v) == LLVMFCmp && LLVMGetOperand(v, 0) == LLVMGetOperand(v, 1))
-          LLVMSetOperand(v, 1, fence_before(&s, v, LLVMGetOperand(v, 1)));
-        bool scalar = LLVMGetTypeKind(LLVMTypeOf(v)) != LLVMVectorTypeKind;
-        bool loose =
-            LLVMGetFirstUse(v) && fence_may_raise(&s, v) && !fence_is_needed(v, FENCE_DEPTH);
-        if (loose && (scalar || fence_is_left_out(v, FENCE_DEPTH)))
-          fence_pin(&s, v);
-        else if (loose || fence_is_known_number(v))
-          fence_value(&s, v);
+    for (LLVMBasicBlockRef b = LLVMGetLastBasicBlock(f); b; b = LLVMGetPreviousBasicBlock(b))
+      for (LLVMValueRef v = LLVMGetLastInstruction(b), before; v; v = before) {
+        before = LLVMGetPreviousInstruction(v);
+        fence_instruction(&s, v);
       }
   LLVMDisposeBuilder(s.builder);
 }

@@ -1,5 +1,7 @@
 """No floating-point flag is lost: not where a result is not selected, not where the operands are known when compiling."""
 
+import random
+
 import numpy as np
 import pytest
 from compare import outcome
@@ -47,3 +49,39 @@ def test_kept_where_it_is_overwritten():
     compiled = frameloom.compile(program, fullgraph=True)
     x = np.array([1.0, 0.0, 2.0, 3.0])
     assert outcome(compiled, (x,))[2] == outcome(program, (x,))[2] != []
+
+
+# What raises, where a select leaves it out: `n` is a number or an array of 1e300, of one shape after the other.
+LEFT_OUT = [
+    "n.astype('f4')", "(n + 1j).astype('c8')", "n * n", "n * 1e8 + n * 1e8", "np.sqrt(-n)", "np.log(n * 0)", "np.exp(n)", "n ** 2.5",
+    "n.astype('i4')", "n.astype('i1')", "(n + 1j * n) * (n - 2j * n)", "(n + 1j * n) / (n - n + 0j)", "x / (n - n)", "n // (n * 0)",
+    "np.fmod(n, n * 0)", "(n * 1e8).sum(axis=-1, keepdims=True)", "n.prod() * 1e300", "np.cumsum(x * 1e308)", "np.cosh(n)",
+    "np.maximum(n * n, x)", "np.clip(n * n, 0, 1)", "np.where(CONDITION, x, n * n) + 1", "np.where(x > 5, x, n * n)",
+    "half * np.float16(60000) * np.float16(2)", "n.astype('f2')", "np.float_power(n, 2)", "np.exp(n + 1j)",
+]
+# Conditions that are known to anybody, that LLVM may find out, and that are not known; of one element, or of one for each.
+CONDITIONS = [
+    "True", "np.ones(7, bool)", "np.arange(7) >= 0", "np.arange(x.size) < x.size", "bytes < 256", "(bytes & 1) < 2", "bytes % 4 < 4",
+    "np.minimum(bytes, 3) < 4", "bytes == bytes", "np.isfinite(bytes)", "(bytes > 3) | (bytes <= 3)", "abs(x) >= 0", "x * x >= 0",
+    "x < np.inf", "one < 256", "one[..., None] < 256", "(one & 1) < 2", "one > 3", "n > 3.0", "x > 0.5", "x.size > 0",
+    "np.sum(np.ones(3)) > 0", "np.array([True] * 7)",
+]
+COMBINATIONS = [(value, condition, shape, dynamic) for value in LEFT_OUT for condition in CONDITIONS
+                for shape in range(4) for dynamic in (False, True)]
+
+
+@pytest.mark.parametrize("cpu", ["native", "x86-64-v3"])
+@pytest.mark.parametrize("share", range(8))
+def test_kept_where_the_condition_is_known(share, cpu):
+    x, half, numbers = np.ones(7, np.float32), np.ones(7, np.float16), np.arange(7, dtype=np.uint8)
+    shapes = [np.full(shape, 1e300) for shape in ((), 1, (3, 1), 7)]
+    warned = 0
+    for value, condition, shape, dynamic in random.Random(share).sample(COMBINATIONS, 24):
+        source = "np.where(CONDITION, x, VALUE)".replace("VALUE", value).replace("CONDITION", condition)
+        plain = eval(f"lambda x, half, bytes, one, n: {source}", {"np": np})
+        operands = x, half, numbers, np.array(5, np.uint8), shapes[shape]
+        want = outcome(plain, operands)
+        got = outcome(frameloom.compile(plain, dynamic=dynamic, options={"cpu": cpu}), operands)
+        assert got[2] == want[2], (source, shape, dynamic, got[2], want[2])
+        warned += want[2] != []
+    assert warned > 20

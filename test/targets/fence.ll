@@ -1,0 +1,179 @@
+; What may raise an exception is computed although a select leaves it out.
+;
+; RUN: %build/bin/fence-test %s | FileCheck %s
+
+; The condition is known: what it does not take is stored, the last operation of a chain for all of it.
+; CHECK-LABEL: @known(
+; CHECK-NEXT: %[[SLOT:.*]] = alloca <4 x double>
+; CHECK-NOT: store
+; CHECK: %p = fmul
+; CHECK-NOT: arithmetic.fence
+; CHECK: %q = fadd <4 x double> %p
+; CHECK-NEXT: store volatile <4 x double> %q, ptr %[[SLOT]]
+; CHECK-NOT: store volatile
+define <4 x double> @known(ptr %a) {
+  %x = load <4 x double>, ptr %a
+  %p = fmul <4 x double> %x, %x
+  %q = fadd <4 x double> %p, %x
+  %r = select <4 x i1> splat (i1 true), <4 x double> %x, <4 x double> %q
+  ret <4 x double> %r
+}
+
+; A scalar that is spread to lanes, in front of the loop that leaves it out.
+; CHECK-LABEL: @spread(
+; CHECK: %s = fptrunc
+; CHECK-NEXT: store volatile float %s
+define void @spread(ptr %a, ptr %out, double %number) {
+entry:
+  %s = fptrunc double %number to float
+  %one = insertelement <4 x float> poison, float %s, i32 0
+  %all = shufflevector <4 x float> %one, <4 x float> poison, <4 x i32> zeroinitializer
+  br label %loop
+
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %place = getelementptr float, ptr %a, i64 %i
+  %x = load <4 x float>, ptr %place
+  %r = select <4 x i1> splat (i1 true), <4 x float> %x, <4 x float> %all
+  %to = getelementptr float, ptr %out, i64 %i
+  store <4 x float> %r, ptr %to
+  %next = add i64 %i, 4
+  %more = icmp slt i64 %next, 64
+  br i1 %more, label %loop, label %end
+
+end:
+  ret void
+}
+
+; A sum that a loop carries to a select behind it.
+; CHECK-LABEL: @carried(
+; CHECK: %sum = fadd
+; CHECK-NEXT: store volatile double %sum
+define double @carried(ptr %a) {
+entry:
+  br label %loop
+
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %before = phi double [ 0.0, %entry ], [ %sum, %loop ]
+  %place = getelementptr double, ptr %a, i64 %i
+  %x = load double, ptr %place
+  %sum = fadd double %before, %x
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, 64
+  br i1 %more, label %loop, label %end
+
+end:
+  %r = select i1 true, double 1.0, double %sum
+  ret double %r
+}
+
+; Of conditions that nothing is known of, only lanes are left out: the value is fenced, not stored. So is what is fused
+; and what has half the bits.
+; CHECK-LABEL: @open(
+; CHECK-NOT: store
+; CHECK: %q = call <4 x double> @llvm.fma
+; CHECK-NEXT: call <4 x double> @llvm.arithmetic.fence.v4f64(<4 x double> %q)
+; CHECK: %t = fptrunc
+; CHECK-NEXT: %[[BITS:.*]] = bitcast <4 x half> %t to double
+; CHECK-NEXT: call double @llvm.arithmetic.fence.f64(double %[[BITS]])
+; CHECK-NOT: store
+; CHECK: ret
+define { <4 x double>, <4 x half> } @open(ptr %a, ptr %b, ptr %c) {
+  %x = load <4 x double>, ptr %a
+  %y = load <4 x double>, ptr %b
+  %h = load <4 x half>, ptr %c
+  %more = fcmp ogt <4 x double> %x, splat (double 2.0)
+  %q = call <4 x double> @llvm.fma.v4f64(<4 x double> %x, <4 x double> %y, <4 x double> %y)
+  %r = select <4 x i1> %more, <4 x double> %x, <4 x double> %q
+  %t = fptrunc <4 x double> %x to <4 x half>
+  %s = select <4 x i1> %more, <4 x half> %h, <4 x half> %t
+  %both = insertvalue { <4 x double>, <4 x half> } poison, <4 x double> %r, 0
+  %all = insertvalue { <4 x double>, <4 x half> } %both, <4 x half> %s, 1
+  ret { <4 x double>, <4 x half> } %all
+}
+
+; LLVM knows, or finds out: bytes below 256, a number below infinity, a square that is not below zero (nor is that needed), what
+; is or is not.
+; CHECK-LABEL: @found_out(
+; CHECK-COUNT-5: store volatile <4 x float>
+; CHECK-NOT: store volatile
+; CHECK: ret
+define void @found_out(ptr %a, ptr %bytes, ptr %out) {
+  %x = load <4 x float>, ptr %a
+  %b = load <4 x i8>, ptr %bytes
+  %wide = zext <4 x i8> %b to <4 x i32>
+  %small = icmp ult <4 x i32> %wide, splat (i32 256)
+  %p = fadd <4 x float> %x, splat (float 1.0)
+  %r0 = select <4 x i1> %small, <4 x float> %x, <4 x float> %p
+  %above = fcmp ogt <4 x float> %x, splat (float 0x7FF0000000000000)
+  %q = fadd <4 x float> %x, splat (float 2.0)
+  %r1 = select <4 x i1> %above, <4 x float> %q, <4 x float> %r0
+  %square = fmul <4 x float> %x, %x
+  %below = fcmp olt <4 x float> %square, zeroinitializer
+  %r = fadd <4 x float> %x, splat (float 3.0)
+  %r2 = select <4 x i1> %below, <4 x float> %r, <4 x float> %r1
+  %low = icmp sgt <4 x i8> %b, splat (i8 3)
+  %high = icmp sle <4 x i8> %b, splat (i8 3)
+  %either = or <4 x i1> %low, %high
+  %s = fadd <4 x float> %x, splat (float 4.0)
+  %r3 = select <4 x i1> %either, <4 x float> %r2, <4 x float> %s
+  store <4 x float> %r3, ptr %out
+  ret void
+}
+
+; A condition follows from another on the way.
+; CHECK-LABEL: @implied(
+; CHECK: %q = fmul
+; CHECK-NEXT: store volatile <4 x float> %q
+define <4 x float> @implied(ptr %a) {
+  %x = load <4 x float>, ptr %a
+  %more = fcmp ogt <4 x float> %x, splat (float 2.0)
+  %q = fmul <4 x float> %x, %x
+  %inner = select <4 x i1> %more, <4 x float> %q, <4 x float> %x
+  %outer = select <4 x i1> %more, <4 x float> %x, <4 x float> %inner
+  ret <4 x float> %outer
+}
+
+; One condition for all lanes becomes a branch.
+; CHECK-LABEL: @branch(
+; CHECK: %q = fmul
+; CHECK-NEXT: store volatile <4 x float> %q
+define <4 x float> @branch(ptr %a, i8 %n) {
+  %x = load <4 x float>, ptr %a
+  %more = icmp sgt i8 %n, 3
+  %one = insertelement <4 x i1> poison, i1 %more, i32 0
+  %all = shufflevector <4 x i1> %one, <4 x i1> poison, <4 x i32> zeroinitializer
+  %q = fmul <4 x float> %x, %x
+  %r = select <4 x i1> %all, <4 x float> %x, <4 x float> %q
+  ret <4 x float> %r
+}
+
+; What is stored in any case, or only fills lanes behind the end, is left alone.
+; CHECK-LABEL: @needed(
+; CHECK-NOT: volatile
+; CHECK-NOT: arithmetic.fence
+; CHECK: ret
+define void @needed(ptr %a, ptr %out, i64 %i) {
+  %x = load <4 x float>, ptr %a
+  %q = fmul <4 x float> %x, %x
+  store <4 x float> %q, ptr %out
+  %r = select <4 x i1> splat (i1 true), <4 x float> %x, <4 x float> %q
+  %place = getelementptr float, ptr %out, i64 %i
+  store <4 x float> %r, ptr %place
+  ret void
+}
+; CHECK-LABEL: @tail(
+; CHECK-NOT: volatile
+; CHECK: ret
+define <4 x float> @tail(<4 x float> %before, ptr %a, i64 %end, i64 %i) {
+  %x = load <4 x float>, ptr %a
+  %rest = sub i64 %end, %i
+  %number = trunc i64 %rest to i32
+  %one = insertelement <4 x i32> poison, i32 %number, i32 0
+  %all = shufflevector <4 x i32> %one, <4 x i32> poison, <4 x i32> zeroinitializer
+  %lanes = icmp ugt <4 x i32> %all, <i32 0, i32 1, i32 2, i32 3>
+  %sum = fadd <4 x float> %before, %x
+  %r = select <4 x i1> %lanes, <4 x float> %sum, <4 x float> %before
+  ret <4 x float> %r
+}
