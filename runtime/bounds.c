@@ -1,5 +1,6 @@
 /* Launches of checked kernels: every access is compared, in the code, with the bounds of its buffer
- * (graph/check.h; passes/check.c makes that code). */
+ * (graph/check.h; passes/check.c makes that code). So is what the interpreter copies itself, and
+ * what it hands to the kernels of loops and branches. */
 #include "runtime/internal.h"
 
 #include <stdio.h>
@@ -160,6 +161,40 @@ uint32_t bounds_launch(const run *r, const loom_plan_instr *in, size_t scratch, 
   if (!frame->taken) return status;
   bounds_report(r, frame, table + 1);
   return status | LOOM_STATUS_BOUNDS;
+}
+
+/* ---- whole buffers ---- */
+
+/* Do these bytes, counted from where a buffer begins, lie in it? */
+static bool bounds_hold(const loom_check_bounds *b, const loom_check_bounds *inner) {
+  int64_t end, inner_end;
+  if (!inner->size) return true;
+  return inner->low >= b->low && !__builtin_add_overflow(inner->low, inner->size, &inner_end) &&
+         !__builtin_add_overflow(b->low, b->size, &end) && inner_end <= end;
+}
+
+static uint32_t bounds_compare(const run *r, uint32_t buffer, const char *what,
+                               const loom_check_bounds *inner) {
+  const loom_check_bounds b = bounds_of(r, buffer);
+  if (bounds_hold(&b, inner)) return 0;
+  if (r->call->violation)
+    snprintf(r->call->violation->text, sizeof r->call->violation->text,
+             "%s: %llu bytes from byte %lld on of buffer %u of the plan, which has %llu from byte "
+             "%lld on",
+             what, (unsigned long long)inner->size, (long long)inner->low, buffer,
+             (unsigned long long)b.size, (long long)b.low);
+  return LOOM_STATUS_BOUNDS;
+}
+
+uint32_t bounds_copy(const run *r, uint32_t buffer, uint64_t size) {
+  if (!r->plan->extents) return 0;
+  return bounds_compare(r, buffer, "a copy", &(loom_check_bounds){0, size});
+}
+
+uint32_t bounds_region(const run *region, uint32_t buffer, const run *outer, uint32_t given) {
+  if (!region->plan->extents || !outer->plan->extents) return 0;
+  const loom_check_bounds wanted = bounds_of(region, buffer);
+  return bounds_compare(outer, given, "a loop or branch", &wanted);
 }
 
 /* ---- between instructions ---- */

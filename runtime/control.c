@@ -24,20 +24,25 @@ typedef struct loop {
   run body;
 } loop;
 
+/* Is a region's buffer as large as the one that it gets? */
+static uint32_t control_pair(const run *region, uint32_t buffer, const run *outer, uint32_t given) {
+  uint64_t a, b;
+  if (!run_size_of(region, buffer, &a) || !run_size_of(outer, given, &b) || a != b)
+    return LOOM_STATUS_SIZE;
+  return bounds_region(region, buffer, outer, given);
+}
+
 /* Are the region's inputs (and outputs) as large as the buffers that it gets? */
-static bool control_fits(const run *region, const run *outer, const uint32_t *reads, uint32_t shift,
-                         const uint32_t *writes) {
+static uint32_t control_fits(const run *region, const run *outer, const uint32_t *reads,
+                             uint32_t shift, const uint32_t *writes) {
   const loom_plan_header *h = loom_plan_header_of(region->plan);
   const loom_plan_input *inputs = (const void *)(region->plan->bytes + h->inputs.offset);
-  uint64_t a, b;
-  for (uint32_t i = shift; i < h->input_count; i++)
-    if (!run_size_of(region, inputs[i].buffer, &a) || !run_size_of(outer, reads[i], &b) || a != b)
-      return false;
-  for (uint32_t i = 0; writes && i < h->output_count; i++)
-    if (!run_size_of(region, region->plan->outputs[i], &a) || !run_size_of(outer, writes[i], &b) ||
-        a != b)
-      return false;
-  return true;
+  uint32_t status = 0;
+  for (uint32_t i = shift; i < h->input_count && !status; i++)
+    status = control_pair(region, inputs[i].buffer, outer, reads[i]);
+  for (uint32_t i = 0; writes && i < h->output_count && !status; i++)
+    status = control_pair(region, region->plan->outputs[i], outer, writes[i]);
+  return status;
 }
 
 static loom_call control_call(const run *r, void *const *inputs, void *const *outputs) {
@@ -126,23 +131,27 @@ static bool loop_aim(loop *l, bool wanted) {
 /* ---- loops ---- */
 
 /* Are the body's results as large as what they become, in this iteration? */
-static bool loop_fits(const loop *l) {
+static uint32_t loop_fits(const loop *l) {
+  const uint32_t *writes =
+      l->outer->plan->indices + l->in->buffers + l->in->buffer_count - l->count;
   for (uint32_t i = 0; i < l->count; i++) {
-    uint32_t result = l->carry[i];
+    uint32_t result = l->carry[i], status = 0;
     uint64_t size = l->size[i];
     if (result & LOOM_PLAN_CARRY_BEFORE)
       size = l->size[result & ~LOOM_PLAN_CARRY_BEFORE];
-    else if (!run_size_of(&l->body, l->body.plan->outputs[result], &size))
-      return false;
-    if (size != l->size[i]) return false;
+    else
+      status = control_pair(&l->body, l->body.plan->outputs[result], l->outer, writes[i]);
+    if (size != l->size[i]) status = LOOM_STATUS_SIZE;
+    if (status) return status;
   }
-  return true;
+  return 0;
 }
 
 /* The same when a size may depend on the index, also of what the body reads. */
-static bool loop_fits_now(const loop *l) {
+static uint32_t loop_fits_now(const loop *l) {
   const uint32_t *reads = l->outer->plan->indices + l->in->buffers;
-  return loop_fits(l) && control_fits(&l->body, l->outer, reads, l->shift, NULL);
+  uint32_t status = control_fits(&l->body, l->outer, reads, l->shift, NULL);
+  return status ? status : loop_fits(l);
 }
 
 static uint32_t loop_step(loop *l, bool wanted) {
@@ -163,7 +172,7 @@ static uint32_t loop_for(loop *l) {
   for (; index < count && !(status & PLAN_STOPS); index++) {
     if (loom_poll_now()) return status | LOOM_STATUS_INTERRUPTED;
     if (l->in->b) status |= run_set_symbol(&l->body, l->in->b - 1, index);
-    if (l->in->b && !(status & PLAN_STOPS) && !loop_fits_now(l)) status |= LOOM_STATUS_SIZE;
+    if (l->in->b && !(status & PLAN_STOPS)) status |= loop_fits_now(l);
     if (status & PLAN_STOPS) break;
     status |= loop_step(l, (count - index) % 2 != 0);
   }
@@ -178,7 +187,7 @@ static uint32_t loop_while(loop *l) {
   run test;
   uint32_t status = run_open(&test, l->outer->plan->root->regions[l->in->b], &call, stack);
   const uint32_t *reads = l->outer->plan->indices + l->in->buffers;
-  if (!status && !control_fits(&test, l->outer, reads, 0, NULL)) status = LOOM_STATUS_SIZE;
+  if (!status) status = control_fits(&test, l->outer, reads, 0, NULL);
   for (int64_t index = 0; !(status & PLAN_STOPS); index++) {
     if (loom_poll_now()) {
       status |= LOOM_STATUS_INTERRUPTED;
@@ -188,7 +197,7 @@ static uint32_t loop_while(loop *l) {
     status |= run_once(&test);
     if (status & PLAN_STOPS || !more) break;
     if (l->in->op) status |= run_set_symbol(&l->body, l->in->op - 1, index);
-    if (l->in->op && !(status & PLAN_STOPS) && !loop_fits_now(l)) status |= LOOM_STATUS_SIZE;
+    if (l->in->op && !(status & PLAN_STOPS)) status |= loop_fits_now(l);
     if (status & PLAN_STOPS) break;
     status |= loop_step(l, true);
   }
@@ -245,12 +254,14 @@ static uint32_t loop_run(loop *l, uint32_t reads) {
     if (!run_size_of(r, list[reads + i], &l->size[i]) ||
         !run_size_of(r, list[l->shift + i], &from) || from != l->size[i])
       return LOOM_STATUS_SIZE;
+    uint32_t status = bounds_copy(r, list[reads + i], from);
+    if (!status) status = bounds_copy(r, list[l->shift + i], from);
+    if (status) return status;
   }
   uint32_t symbol = l->shift ? l->in->b : l->in->op;
   if (symbol) r->registers[symbol - 1] = 0;
   uint32_t status = run_open(&l->body, r->plan->root->regions[l->in->a], &call, stack);
-  if (!status && !(control_fits(&l->body, r, list, l->shift, NULL) && loop_fits(l)))
-    status = LOOM_STATUS_SIZE;
+  if (!status) status = loop_fits_now(l);
   if (!status) status = l->shift ? loop_for(l) : loop_while(l);
   run_close(&l->body);
   if (!(status & PLAN_STOPS)) status |= loop_settle(l);
@@ -295,7 +306,7 @@ static uint32_t run_branch(const run *r, const loom_plan_instr *in) {
   loom_call call = control_call(r, r->buffers + 1, r->buffers + reads);
   run region;
   uint32_t status = run_open(&region, r->plan->root->regions[taken ? in->a : in->b], &call, stack);
-  if (!status && !control_fits(&region, r, list + 1, 0, list + reads)) status = LOOM_STATUS_SIZE;
+  if (!status) status = control_fits(&region, r, list + 1, 0, list + reads);
   if (!status) status = run_once(&region);
   run_close(&region);
   return status;

@@ -142,6 +142,11 @@ bool run_size_of(const run *r, uint32_t buffer, uint64_t *out);
 bool bounds_check(loom_plan *plan, loom_error *err);
 /* A launch of a plan with extents, with the buffers in r->buffers. */
 uint32_t bounds_launch(const run *r, const loom_plan_instr *in, size_t scratch, int64_t chunks);
+/* Of a plan with extents: do `size` bytes from where a buffer begins, which the interpreter copies,
+ * lie in it? And does what a region's kernels may access of one lie in the buffer that it gets? 0,
+ * or LOOM_STATUS_BOUNDS. */
+uint32_t bounds_copy(const run *r, uint32_t buffer, uint64_t size);
+uint32_t bounds_region(const run *region, uint32_t buffer, const run *outer, uint32_t given);
 /* After instruction `i` of a plan with extents: what nobody reads any more is overwritten. Also
  * finds what was written next to blocks meanwhile. */
 uint32_t bounds_after(const run *r, uint32_t i);

@@ -142,6 +142,9 @@ static uint32_t run_copy(const run *r, const loom_plan_instr *in) {
   uint64_t from, to;
   if (!run_size_of(r, in->a, &from) || !run_size_of(r, in->b, &to) || from != to)
     return LOOM_STATUS_SIZE;
+  uint32_t status = bounds_copy(r, in->a, from);
+  if (!status) status = bounds_copy(r, in->b, to);
+  if (status) return status;
   void *source = place_find(&r->plan->places[in->a], r);
   void *target = place_find(&r->plan->places[in->b], r);
   if (from && source != target) memmove(target, source, from);

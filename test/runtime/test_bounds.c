@@ -173,12 +173,114 @@ static void overwrites_what_nobody_reads(void **state) {
   loom_block_check(false);
 }
 
+/* ---- what the interpreter copies itself ---- */
+
+/* Input 0 is copied to the output, 16 bytes: both begin where their pointers are. */
+static uint32_t copy(loom_plan_extent from, loom_plan_extent to, loom_violation *violation) {
+  const loom_plan_input ins[] = {{LOOM_PLAN_ARRAY, 0}};
+  const loom_plan_buffer places[] = {{LOOM_PLAN_BUFFER_INPUT, 0, 0, 16, 0, 0},
+                                     {LOOM_PLAN_BUFFER_OUTPUT, 0, 0, 16, 0, 0}};
+  const loom_plan_instr copies[] = {{.opcode = LOOM_PLAN_COPY, .a = 0, .b = 1}};
+  const loom_plan_extent all[] = {from, to};
+  loom_plan *plan = build_load(build_plan(&(plan_parts){.inputs = ins,
+                                                        .input_count = 1,
+                                                        .buffers = places,
+                                                        .buffer_count = 2,
+                                                        .instrs = copies,
+                                                        .instr_count = 1,
+                                                        .output_count = 1,
+                                                        .extents = all,
+                                                        .flags = LOOM_PLAN_CHECKED}));
+  assert_non_null(plan);
+  double a[2] = {1, 2}, b[2] = {0};
+  void *in[] = {a}, *out[] = {b};
+  loom_call call = {.inputs = in, .outputs = out, .violation = violation};
+  uint32_t status = loom_plan_run(plan, &call);
+  assert_true(b[1] == (status ? 0 : 2)); /* nothing is copied where it does not fit */
+  loom_plan_unref(plan);
+  return status;
+}
+
+static void compares_copies(void **state) {
+  const loom_plan_extent whole = {0, 16, 0, 0}, around = {-8, 32, 0, 0};
+  const loom_plan_extent wrong[] = {
+      {0, 8, 0, 0}, {-8, 16, 0, 0}, {8, 16, 0, 0}, {0, 0, 0, 0}, {INT64_MIN, 16, 0, 0}};
+  loom_violation violation = {""};
+  assert_int_equal(copy(whole, whole, &violation), 0);
+  assert_int_equal(copy(around, around, &violation), 0);
+  assert_int_equal(*violation.text, 0);
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    assert_int_equal(copy(whole, wrong[i], NULL), LOOM_STATUS_BOUNDS);
+    assert_int_equal(copy(wrong[i], whole, &violation), LOOM_STATUS_BOUNDS);
+  }
+  assert_int_equal(copy(whole, wrong[0], &violation), LOOM_STATUS_BOUNDS);
+  assert_non_null(strstr(violation.text, "a copy: 16 bytes from byte 0 on of buffer 1 of the plan, "
+                                         "which has 8 from byte 0 on"));
+}
+
+/* for n times: x = a copy of x, 16 bytes. What the body may access of its input and its result, and
+ * what there is of the initial value and the loop's result. */
+static uint32_t loop_of(const loom_plan_extent body[2], const loom_plan_extent outer[2]) {
+  const loom_plan_input ins[] = {{LOOM_PLAN_ARRAY, 0}, {LOOM_PLAN_ARRAY, 1}};
+  const loom_plan_buffer places[] = {{LOOM_PLAN_BUFFER_INPUT, 0, 0, 8, 0, 0},
+                                     {LOOM_PLAN_BUFFER_INPUT, 1, 0, 16, 0, 0},
+                                     {LOOM_PLAN_BUFFER_OUTPUT, 0, 0, 16, 0, 0}};
+  const loom_plan_instr copies[] = {{.opcode = LOOM_PLAN_COPY, .a = 1, .b = 2}};
+  const loom_plan_extent count = {0, 8, 0, 0}, inner[] = {count, body[0], body[1]},
+                         all[] = {count, outer[0], outer[1]};
+  const uint32_t list[] = {0, 1, 2, 0};
+  plan_parts parts = {.inputs = ins,
+                      .input_count = 2,
+                      .buffers = places,
+                      .buffer_count = 3,
+                      .instrs = copies,
+                      .instr_count = 1,
+                      .output_count = 1,
+                      .extents = inner,
+                      .flags = LOOM_PLAN_CHECKED | LOOM_PLAN_REGION};
+  const loom_plan_instr loop[] = {
+      {.opcode = LOOM_PLAN_FOR, .a = 1, .c = 1, .buffer_count = 3, .params = 3, .param_count = 1}};
+  loom_bytes regions[] = {build_plan(&parts)};
+  parts.instrs = loop;
+  parts.indices = list;
+  parts.index_count = 4;
+  parts.extents = all;
+  parts.flags = LOOM_PLAN_CHECKED;
+  parts.regions = regions;
+  parts.region_count = 1;
+  loom_plan *plan = build_load(build_plan(&parts));
+  assert_non_null(plan);
+  int64_t n = 3;
+  double a[2] = {1, 2}, x[2] = {0};
+  void *in[] = {&n, a}, *out[] = {x};
+  uint32_t status = loom_plan_run(plan, &(loom_call){.inputs = in, .outputs = out});
+  assert_true(x[1] == (status ? 0 : 2));
+  loom_plan_unref(plan);
+  return status;
+}
+
+static void compares_what_loops_carry(void **state) {
+  const loom_plan_extent whole = {0, 16, 0, 0}, half = {0, 8, 0, 0}, twice = {0, 32, 0, 0};
+  const loom_plan_extent good[] = {whole, whole}, short_value[] = {half, whole},
+                         short_result[] = {whole, half}, long_value[] = {twice, whole},
+                         long_result[] = {whole, twice}, room[] = {twice, twice};
+  assert_int_equal(loop_of(good, good), 0);
+  assert_int_equal(loop_of(good, room), 0);
+  assert_int_equal(loop_of(good, short_value), LOOM_STATUS_BOUNDS);
+  assert_int_equal(loop_of(good, short_result), LOOM_STATUS_BOUNDS);
+  assert_int_equal(loop_of(long_value, good), LOOM_STATUS_BOUNDS);
+  assert_int_equal(loop_of(long_result, good), LOOM_STATUS_BOUNDS);
+  assert_int_equal(loop_of(short_value, good), LOOM_STATUS_BOUNDS); /* the body's copy */
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(tells_kernels_their_bounds),
       cmocka_unit_test(reports_what_a_kernel_refuses),
       cmocka_unit_test(refuses_bounds_that_do_not_fit),
       cmocka_unit_test(overwrites_what_nobody_reads),
+      cmocka_unit_test(compares_copies),
+      cmocka_unit_test(compares_what_loops_carry),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
