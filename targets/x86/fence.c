@@ -194,8 +194,8 @@ static LLVMValueRef fence_given(const fence_state *s, LLVMValueRef v) {
     return !intrinsic || intrinsic == s->masked_load || intrinsic == s->gather ? v : NULL;
   }
   case LLVMSelect: { /* of a tail: its lanes, and the first of them in the others */
-    LLVMValueRef lanes = fence_given(s, LLVMGetOperand(v, 1));
-    return lanes && fence_given(s, LLVMGetOperand(v, 2)) == lanes ? lanes : NULL;
+    LLVMValueRef lanes = fence_source(LLVMGetOperand(v, 1));
+    return lanes == fence_source(LLVMGetOperand(v, 2)) ? fence_given(s, lanes) : NULL;
   }
   default: return NULL;
   }
