@@ -4,7 +4,9 @@
 # instrumented: what it writes beside a buffer shows when instrumented code or NumPy looks there. Arguments are pytest's;
 # without any, the files that go through capture, results, host calls and the cache. A process ends at its first finding.
 # With --suite, tests of a library's own suite are run compiled (test/suites/run.py): about ten times slower than without.
-# usage: scripts/test-sanitized.sh [FILE...]; scripts/test-sanitized.sh --suite numpy numpy/lib/tests/test_nanfunctions.py
+# With --fuzz, random programs (test/fuzz/fuzz.py), further arguments those of scripts/fuzz.sh.
+# usage: scripts/test-sanitized.sh [FILE...]; scripts/test-sanitized.sh --suite numpy numpy/lib/tests/test_nanfunctions.py;
+# scripts/test-sanitized.sh --fuzz [seconds] [seed] [kinds] [ARGUMENT...]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ -x .venv/bin/pytest ] || scripts/setup.sh test
@@ -17,6 +19,9 @@ runner=(-m pytest -q --capture=sys -p no:cacheprovider)
 if [ "${1:-}" = --suite ]; then
   shift
   runner=(test/suites/run.py --processes 1 --limit 900)
+elif [ "${1:-}" = --fuzz ]; then
+  runner=(test/fuzz/fuzz.py --processes 1 --keep "$PWD/build/fuzz" --seconds "${2:-60}" --seed "${3:-1}" --kind "${4:-numpy,graphs}")
+  shift $(($# < 4 ? $# : 4))
 elif [ $# = 0 ]; then
   for name in "${files[@]}"; do set -- "$@" "test/python/test_$name.py"; done
 fi
