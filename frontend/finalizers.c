@@ -5,8 +5,8 @@
  * object that a name or the stack gives up in the middle would die at the part's end, behind what
  * the code does after that. Where somebody could see it, capture breaks in front of the
  * instruction, which runs for real. A function's arguments are its caller's as well and do not die.
- * What a cell, an attribute or a global gives up would die with the effects, at the part's end,
- * too.
+ * What a cell, an attribute, a global or a container gives up would die with the effects, at the
+ * part's end, too.
  */
 #include "frontend/callable.h"
 #include "frontend/python.h"
@@ -104,15 +104,33 @@ bool trace_lets_go(tracer *t, const frame *f, const value *v) {
   return false;
 }
 
+/* What captured code has read does not say that it keeps it: all items of a list are read with it.
+ */
+static bool finalizer_breaks(tracer *t, PyObject *before) {
+  for (Py_ssize_t i = 0; i < t->arg_count; i++)
+    if (t->args[i] == before) return false;
+  if (Py_REFCNT(before) > FINALIZER_HOLDERS || !finalizer_runs(before)) return false;
+  trace_break(t, BREAK_UNKNOWN_CALL, "the finalizer of a %s", Py_TYPE(before)->tp_name);
+  return true;
+}
+
 bool trace_gives_up(tracer *t, PyObject *before, const value *item) {
-  if (!before || (item && item->object == before) || Py_REFCNT(before) > FINALIZER_HOLDERS)
-    return true;
+  if (!before || (item && item->object == before)) return true;
   /* The frame has it, or captured code has read it and may keep it, as who puts another in its
    * place for a while does. */
-  if (pointer_map_get(&t->wrapped, before)) return true;
-  for (Py_ssize_t i = 0; i < t->arg_count; i++)
-    if (t->args[i] == before) return true;
-  if (!finalizer_runs(before)) return true;
-  trace_break(t, BREAK_UNKNOWN_CALL, "the finalizer of a %s", Py_TYPE(before)->tp_name);
-  return false;
+  return pointer_map_get(&t->wrapped, before) || !finalizer_breaks(t, before);
+}
+
+bool trace_gives_up_item(tracer *t, PyObject *before, const value *item) {
+  return !before || (item && item->object == before) || !finalizer_breaks(t, before);
+}
+
+bool trace_gives_up_items(tracer *t, const value *list, Py_ssize_t from, Py_ssize_t count) {
+  const source *s = list->source ? list->source : shadow_model_source(t, list);
+  for (Py_ssize_t i = from; s && i < from + count; i++) {
+    const value *item = list->seq.items[i];
+    bool own = item->object && item->source && item->source->base == s;
+    if (own && finalizer_breaks(t, item->object)) return false;
+  }
+  return true;
 }

@@ -72,8 +72,7 @@ static value *container_init(tracer *t, value *content, value *const *args, Py_s
   if (content->type == &value_list_type) {
     if (count > 1 || kwnames)
       return trace_raise(t, PyExc_TypeError, "list expected at most 1 argument");
-    if (!value_mutable(t, content)) return NULL;
-    content->seq.count = 0;
+    if (!value_mutable(t, content) || !list_empty(t, content)) return NULL;
     return !count || list_extend(t, content, args[0]) ? t->none : NULL;
   }
   PyObject *name = trace_keep(t, PyUnicode_InternFromString("update"));

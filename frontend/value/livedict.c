@@ -137,6 +137,16 @@ static int live_before_of(tracer *t, const live_dict *d, PyObject *k, value **it
   return item != NULL;
 }
 
+/* May the dictionary let go of what it held under the key before the call? */
+static bool live_gives_up(tracer *t, const live_dict *d, value *key, const value *item) {
+  PyObject *k = value_known(t, key);
+  if (!k || !trace_keep(t, k)) return !trace_pending(t);
+  Py_hash_t hash = key_hash(t, k);
+  PyObject *before = hash == -1 ? NULL : _PyDict_GetItem_KnownHash(d->v->object, k, hash);
+  error_drop();
+  return trace_pending(t) ? false : trace_gives_up_item(t, before, item);
+}
+
 static int live_search(tracer *t, live_dict *d, value *key, value **item_out) {
   value *keys = live_keys_before(t, d);
   for (Py_ssize_t i = 0; keys && i < keys->seq.count; i++) {
@@ -184,6 +194,7 @@ bool live_put(tracer *t, live_dict *d, value *key, value *item) {
   if (trace_pending(t)) return false;
   if (slot && slot->item) return slot->item = item, true;
   bool moved = slot != NULL;
+  if (!moved && !live_gives_up(t, d, key, item)) return false;
   if (slot) live_drop(d, slot);
   return live_add(t, d, (live_slot){.key = key, .item = item, .moved = moved});
 }
@@ -196,7 +207,7 @@ bool live_remove(tracer *t, live_dict *d, value *key) {
   int existed = live_before(t, d, key, NULL);
   live_slot *slot = existed < 0 ? NULL : live_slot_of(t, d, key);
   if (trace_pending(t)) return false;
-  if (!slot) return live_add(t, d, (live_slot){.key = key});
+  if (!slot) return live_gives_up(t, d, key, NULL) && live_add(t, d, (live_slot){.key = key});
   if (existed)
     *slot = (live_slot){.key = slot->key};
   else

@@ -469,6 +469,8 @@ bool type_store(tracer *t, value *v, PyObject *name, value *item) {
     return false;
   }
   guard_behind(t, type, name, before);
+  bool own = PyDict_GetItemWithError(type->tp_dict, name) == before;
+  if (own && !trace_gives_up(t, before, item)) return false;
   overlay *o =
       overlay_open(t, v->object, trace_source(t, SOURCE_CONST, NULL, v->object, NULL, 0), true);
   return o && overlay_put(t, o, name, item);

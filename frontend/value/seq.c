@@ -67,7 +67,8 @@ static value *seq_repeat(tracer *t, value *seq, value *times, bool inplace) {
   if (!(times = value_index(t, times, "__rmul__"))) return NULL;
   if (!value_known_int(t, times, &n)) return trace_pending(t) ? NULL : trace_not_implemented(t);
   if (inplace && seq->type == &value_list_type) {
-    if (!value_mutable(t, seq)) return NULL;
+    if (!value_mutable(t, seq) || (n <= 0 && !trace_gives_up_items(t, seq, 0, seq->seq.count)))
+      return NULL;
     return seq_repeat_into(t, seq, seq->seq.count, n) ? seq : NULL;
   }
   bool same = n == 1 || seq->seq.count == 0; /* a tuple is shared then */
@@ -183,7 +184,7 @@ static value *seq_get_item(tracer *t, value *v, value *key) {
 static bool list_splice(tracer *t, value *v, Py_ssize_t start, Py_ssize_t count,
                         value *const *items, Py_ssize_t added) {
   Py_ssize_t tail = v->seq.count - start - count, before = v->seq.count;
-  if (!trace_charge(t, tail + added)) return false;
+  if (!trace_charge(t, tail + added) || !trace_gives_up_items(t, v, start, count)) return false;
   for (Py_ssize_t i = count; i < added; i++)
     if (!seq_append(t, v, t->none)) return false;
   v->seq.count = before - count + added;
@@ -192,6 +193,8 @@ static bool list_splice(tracer *t, value *v, Py_ssize_t start, Py_ssize_t count,
   if (added) memcpy(at, items, (size_t)added * sizeof *at);
   return true;
 }
+
+bool list_empty(tracer *t, value *v) { return list_splice(t, v, 0, v->seq.count, NULL, 0); }
 
 static bool list_set_slice(tracer *t, value *v, value *key, value *item) {
   Py_ssize_t start, step, count;
@@ -209,8 +212,10 @@ static bool list_set_slice(tracer *t, value *v, value *key, value *item) {
     trace_raise(t, PyExc_ValueError, "the sizes of an extended slice differ");
     return false;
   }
-  for (Py_ssize_t n = 0; n < count; n++)
+  for (Py_ssize_t n = 0; n < count; n++) {
+    if (!trace_gives_up_items(t, v, start + n * step, 1)) return false;
     v->seq.items[start + n * step] = items->seq.items[n];
+  }
   return true;
 }
 
@@ -220,6 +225,7 @@ static bool list_set_item(tracer *t, value *v, value *key, value *item) {
   if (key->type == &value_slice_type) return list_set_slice(t, v, key, item);
   if (!seq_index(t, v, key, &i)) return false;
   if (!item) return list_splice(t, v, i, 1, NULL, 0);
+  if (item != v->seq.items[i] && !trace_gives_up_items(t, v, i, 1)) return false;
   v->seq.items[i] = item;
   return true;
 }
@@ -346,8 +352,7 @@ METHOD(list_copy) {
 METHOD(list_clear) {
   ARGS("clear", 0, 0);
   MUTABLE;
-  v->seq.count = 0;
-  return t->none;
+  return list_empty(t, v) ? t->none : NULL;
 }
 
 METHOD(list_sort) {

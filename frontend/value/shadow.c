@@ -82,6 +82,14 @@ bool shadow_open_model(tracer *t, value *v, PyObject *object, value *items) {
   return true;
 }
 
+const source *shadow_model_source(tracer *t, const value *items) {
+  const struct shadows *s = t->shadows;
+  for (uint32_t i = 0; s && i < s->opened_count; i++)
+    if (s->opened[i].object && model_items(t, s->opened[i].v) == items)
+      return s->opened[i].v->source;
+  return NULL;
+}
+
 /* ---- operations that are kept as they are ------------------------------------------------------
  */
 

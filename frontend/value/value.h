@@ -227,11 +227,15 @@ const source *source_table_get(struct source_table *table, const source *like);
  * a version would be tied to. */
 void source_table_forget_made(tracer *t);
 
-/* finalizers.c: an object that the frame's name or stack gives up. False after a break: somebody may
- * see it die. */
+/* finalizers.c: an object that the frame's name or stack gives up. False after a break: somebody
+ * may see it die. */
 bool trace_lets_go(tracer *t, const frame *f, const value *v);
 /* A live cell, attribute or variable comes to hold `item` (NULL: nothing) in place of `before`. */
 bool trace_gives_up(tracer *t, PyObject *before, const value *item);
+/* So does an item of a live dictionary; `count` items of a list are given up, which is a live one,
+ * the items of a live deque, or neither. */
+bool trace_gives_up_item(tracer *t, PyObject *before, const value *item);
+bool trace_gives_up_items(tracer *t, const value *list, Py_ssize_t from, Py_ssize_t count);
 /* Evaluates the frame that is being evaluated until it comes to instruction `end`: *met; or
  * returns. */
 value *frame_until(tracer *t, frame *f, int32_t end, bool *met);
@@ -348,6 +352,7 @@ bool seq_append(tracer *t, value *list, value *item);
 bool value_mutable(tracer *t, value *v); /* before it is changed; false after a break */
 value *seq_concat(tracer *t, const value_type *type, value *l, value *r);
 bool list_extend(tracer *t, value *list, value *iterable);
+bool list_empty(tracer *t, value *list); /* of all items; false after a break */
 
 /* Instances of named tuples and their like (value/namedtuple.c): tuple values that know their
  * class. */
@@ -763,6 +768,8 @@ Py_ssize_t roll_list_visible(tracer *t, const value *list);
 bool shadow_open(tracer *t, value *v);
 /* A model of a live deque: what is done to its items is done to the deque. */
 bool shadow_open_model(tracer *t, value *v, PyObject *object, value *items);
+/* Of the live deque that has these items now; NULL: of none. */
+const source *shadow_model_source(tracer *t, const value *items);
 /* The same for a set, with the operation: a method of sets. */
 bool shadow_set(tracer *t, value *set, const char *method, value *const *args, Py_ssize_t count);
 bool shadow_takes(const value *lazy, PyObject *name); /* a method that needs not look at it */

@@ -1,6 +1,7 @@
 """Objects that die in the middle of captured code: a generator's `finally`, a `__del__` and what a weak reference calls run
 before what comes behind."""
 
+import collections
 import weakref
 
 import numpy as np
@@ -237,6 +238,141 @@ def of_a_closure():
         return x * 2, str(LOG)
 
     return function
+
+
+def filled(kind):
+    """An object that holds a container of two that have finalizers, each held by it alone."""
+    items = {"a": make("a"), "b": make("b")}
+    return plain("h", items=kind(items if issubclass(kind, dict) else items.values()))
+
+
+class Items(list):
+    pass
+
+
+class Named(dict):
+    pass
+
+
+def replaced(items, x):
+    items[0] = x
+
+
+def deleted_item(items, x):
+    del items[0]
+
+
+def deleted_slice(items, x):
+    del items[:]
+
+
+def replaced_slice(items, x):
+    items[::2] = [x]
+
+
+def popped(items, x):
+    items.pop()
+
+
+def popped_and_dropped(items, x):
+    last = items.pop()
+    last = x * len(last.name)
+
+
+def cleared(items, x):
+    items.clear()
+
+
+def repeated_zero_times(items, x):
+    items *= 0
+
+
+def popped_left(items, x):
+    items.popleft()
+
+
+def pushed_out(items, x):
+    items.rotate(1)
+    items.appendleft(x)
+    del items[2]
+
+
+def replaced_key(items, x):
+    items["a"] = x
+
+
+def deleted_key(items, x):
+    del items["b"]
+
+
+def popped_key(items, x):
+    items.pop("a")
+
+
+def popped_item(items, x):
+    items.popitem()
+
+
+def updated(items, x):
+    items.update({"b": x})
+
+
+SEQUENCE = [deleted_slice, replaced_slice]
+BOTH = [replaced, deleted_item, popped, popped_and_dropped, cleared, repeated_zero_times]
+OF_DEQUES = [popped_left, pushed_out]
+OF_DICTS = [replaced_key, deleted_key, popped_key, popped_item, updated, cleared]
+CHANGES = [(kind, change) for kinds, changes in (
+    ((list, Items), SEQUENCE + BOTH), ((collections.deque,), BOTH + OF_DEQUES),
+    ((dict, Named, collections.OrderedDict), OF_DICTS)) for kind in kinds for change in changes]
+
+
+@pytest.mark.parametrize("kind,change", CHANGES)
+def test_what_a_container_gives_up(kind, change):
+    def function(x, holder):
+        before = str(LOG)
+        change(holder.items, x)
+        return x * 2, before, str(LOG), len(holder.items)
+
+    compiled = frameloom.compile(function)
+    for call in range(3):
+        results = []
+        for run in (compiled, function):
+            holder = filled(kind)
+            LOG.clear()
+            results.append((run(np.arange(3.0) + call, holder)[1:], str(LOG)))
+        assert results[0] == results[1]
+
+
+def test_what_a_class_gives_up():
+    class Holder:
+        item = None
+
+    def function(x):
+        Holder.item = x
+        return x * 2, str(LOG)
+
+    compiled = frameloom.compile(function)
+    for call in range(3):
+        results = []
+        for run in (compiled, function):
+            Holder.item = make("c")
+            LOG.clear()
+            results.append((run(np.arange(3.0) + call)[1:], str(LOG)))
+        assert results[0] == results[1]
+
+
+def test_containers_of_what_has_no_finalizer_do_not_break():
+    def function(x, items, named):
+        items.pop()
+        items[0] = 1
+        named["a"] = x
+        del named["b"]
+        return x * 2 + len(items)
+
+    compiled = frameloom.compile(function, fullgraph=True)
+    items, named = [plain("a"), plain("b")], {"a": plain("a"), "b": plain("b")}
+    assert np.array_equal(compiled(np.arange(3.0), items, named), np.arange(3.0) * 2 + 1)
+    assert items == [1] and list(named) == ["a"]
 
 
 @pytest.mark.parametrize("holder", [Plain, Slotted])
