@@ -141,6 +141,9 @@ static value *set_binary(tracer *t, int op, value *l, value *r, bool inplace) {
   if (value_is_const(l) && PyFrozenSet_CheckExact(l->object)) l = set_from(t, l, true);
   if (l && value_is_const(r) && PyFrozenSet_CheckExact(r->object)) r = set_from(t, r, true);
   if (!l || !r) return NULL;
+  /* A set takes in an instance of a class over it whatever operators that class has. */
+  bool into = inplace && l->type == &value_set_type && !set_is_frozen(l) && object_content(r);
+  if (into && object_content(r)->type == &value_set_type) r = object_content(r);
   if (l->type != &value_set_type || r->type != &value_set_type) return trace_not_implemented(t);
   if (op != SET_AND && op != SET_OR && op != SET_SUB && op != SET_XOR)
     return trace_not_implemented(t);

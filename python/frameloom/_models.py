@@ -161,9 +161,18 @@ class deque:
     def __eq__(self, other):
         return self._items == other._items if isinstance(other, deque) else NotImplemented
 
+    def _reflected(self, name, other):
+        """What numbers do, and classes that define operators, comes before what sequences do."""
+        method = getattr(type(other), name, None)
+        builtin = type(other) in (int, bool, float, str, bytes, list, tuple)
+        return NotImplemented if method is None or builtin else method(other, self)
+
     def __add__(self, other):
         if hasattr(other, "__array_ufunc__"):
-            return NotImplemented  # what numbers do comes before what sequences do
+            return NotImplemented
+        result = self._reflected("__radd__", other)
+        if result is not NotImplemented:
+            return result
         if not isinstance(other, deque):
             raise TypeError("can only concatenate deque")
         return deque(self._items + other._items, self.maxlen)
@@ -171,15 +180,31 @@ class deque:
     def __iadd__(self, other):
         if hasattr(other, "__array_ufunc__"):
             return NotImplemented
+        result = self._reflected("__radd__", other)
+        if result is not NotImplemented:
+            return result
         self.extend(other)
         return self
 
     def __mul__(self, n):
         if hasattr(n, "__array_ufunc__"):
             return NotImplemented
-        return deque(self._items * n, self.maxlen)
+        result = self._reflected("__rmul__", n)
+        return deque(self._items * n, self.maxlen) if result is NotImplemented else result
 
     __rmul__ = __mul__
+
+    def __imul__(self, n):
+        if hasattr(n, "__array_ufunc__"):
+            return NotImplemented
+        result = self._reflected("__rmul__", n)
+        if result is not NotImplemented:
+            return result
+        self._moved = True
+        self._items *= n
+        if self.maxlen is not None:
+            del self._items[:max(len(self._items) - self.maxlen, 0)]
+        return self
 
 
 class _mapping:

@@ -23,6 +23,18 @@ class Few(set):
         return "ror"
 
 
+class Less(set):
+    pass
+
+
+class Pairs(dict):
+    pass
+
+
+class Line(list):
+    pass
+
+
 class Reflected:
     def __radd__(self, other):
         return "radd"
@@ -39,7 +51,8 @@ class Reflected:
     __hash__ = None
 
 
-NAMES = {"np": np, "collections": collections, "Rows": Rows, "Few": Few, "Reflected": Reflected}
+NAMES = {"np": np, "collections": collections, "Rows": Rows, "Few": Few, "Reflected": Reflected, "Less": Less, "Pairs": Pairs,
+         "Line": Line}
 CONTAINERS = {
     "list": "[1, 2, 3]", "tuple": "(1, 2, 3)", "dict": "{1: 2, 'a': 3}", "set": "{1, 2, 3}", "frozenset": "frozenset([1, 2])",
     "collections.deque": "collections.deque([1, 2, 3], 4)", "collections.OrderedDict": "collections.OrderedDict(a=1, b=2)",
@@ -116,6 +129,27 @@ def test_methods_through_the_type(kind):
             base = {"collections.defaultdict": "dict", "collections.Counter": "dict"}.get(kind)
             if base:
                 compared([f"{base}.{name}(c{rest})", "len(c)"], text)
+
+
+@pytest.mark.parametrize("maximum", ["", ", 4"])
+@pytest.mark.parametrize("kind", CONTAINERS)
+def test_operators_in_place(kind, maximum):
+    """Who else has the container sees what they change."""
+    text = CONTAINERS[kind].replace(", 4)", maximum + ")")
+    for operator in ("+=", "*=", "|=", "&=", "-=", "^="):
+        for operand in ["0", "2", "Less([1])", "Pairs(a=5)", "Line([4])", *OPERANDS]:
+            names = dict(NAMES)
+            exec(f"def change(c, x):\n    c {operator} {operand}\n    return c\n"
+                 f"def f(x, c):\n    try:\n        got = change(c, x) is c\n    except Exception as e:\n        got = type(e)\n"
+                 f"    return x + 1, got, c\n", names)
+            compiled = frameloom.compile(names["f"], backend="interpret")
+            for _ in range(2):
+                results = []
+                for function in (names["f"], compiled):
+                    own = eval(text, NAMES)
+                    x, got, after = function(np.ones(2), own)
+                    results.append((got, seen(own), after is own))
+                assert results[0] == results[1], (operator, operand)
 
 
 def test_as_key_functions():
