@@ -637,15 +637,17 @@ static value *ufunc_run(tracer *t, ufunc_args *a) {
   if (a->masked && !(a->out[0] && (a->nout == 1 || a->out[1])))
     return trace_break(t, BREAK_NUMPY_FUNCTION,
                        "where= without out=: the result is not initialised");
+  /* Of operands with neither a loop nor a common shape NumPy misses the loop. */
+  np_array *outs[2] = {np_array_of(a->out[0]), np_array_of(a->out[1])};
+  bool known = ufunc_known_comparison(a, &answer);
+  if (!known && !np_resolve(t, a->ufunc, a->in, a->nin, outs, a->nout, a->dtype, a->casting, types))
+    return NULL;
   if (!ufunc_shape(t, a, &rank, dims)) return NULL;
-  if (ufunc_known_comparison(a, &answer)) {
+  if (known) {
     loom_type type = type_make(LOOM_BOOL, rank, dims);
     return ufunc_finish(t, a, 0, emit_constant(t, &type, answer), LOOM_BOOL);
   }
-  np_array *outs[2] = {np_array_of(a->out[0]), np_array_of(a->out[1])};
-  if (!np_resolve(t, a->ufunc, a->in, a->nin, outs, a->nout, a->dtype, a->casting, types) ||
-      !ufunc_note_casts(t, a, outs, types) || !ufunc_load(t, a, types, rank, dims, in))
-    return NULL;
+  if (!ufunc_note_casts(t, a, outs, types) || !ufunc_load(t, a, types, rank, dims, in)) return NULL;
   loom_value fast = ufunc_fast_power(t, a, in);
   if (fast != LOOM_NO_VALUE) return ufunc_finish(t, a, 0, fast, types[2]);
   if (loom_dtype_is_complex(types[0]) && a->row->kind == UFUNC_PAIR)
