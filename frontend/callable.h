@@ -335,12 +335,19 @@ void plain_frame_close(const plain_frame *frame);
 /* ---- hook.c: functions that are called by what runs for real ------------------------------------
  */
 
+/* Slots of a frame that hold what a CALL takes: two of the function and of what comes first or of NULL, then the other
+ * arguments. None: it is no CALL. */
+typedef struct call_place {
+  int32_t begin, end;
+} call_place;
+
 /* While one is open in a thread, functions that are called there are compiled, with the options of
  * `owner`; not the one with the code `code`. */
 typedef struct hook_scope {
   callable *owner; /* NULL: a pause */
   const PyObject *code;
   struct hook_scope *outer;
+  call_place call; /* what runs is this CALL of `code` */
 } hook_scope;
 void hook_open(hook_scope *scope, callable *owner, const PyObject *code);
 void hook_close(const hook_scope *scope);

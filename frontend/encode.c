@@ -556,6 +556,9 @@ static bool encode_at(encoder *e, const frame_shape *at, bool whole, step_code *
   if (!find_region(e, at->unit, &r)) return false;
   if (!whole && step_stays(encode_op_at(e, r.op))) return false;
   step_describe(e, &r, at, locals, raw, out);
+  int32_t end = e->object->co_nlocalsplus + at->depth, taken = (int32_t)r.arg + 2;
+  bool call = encode_op_at(e, r.op) == CALL && taken <= at->depth;
+  if (call) out->call = (call_place){end - taken, end};
   for (int i = 0; i < 3 && !whole; i++)
     if (locals + out->depth[i] + !!at->handled > CALLABLE_MAX_SLOTS) return false;
   encode_front(e, &r, at, locals, whole, out, raw, &f);

@@ -13,6 +13,28 @@ PyFunctionObject *frame_function(const struct _PyInterpreterFrame *f) {
 
 PyObject **frame_slots(struct _PyInterpreterFrame *f) { return ((python_frame *)f)->slots; }
 
+/* Where there is no hook, a frame takes over the arguments that its caller has on the stack; under
+ * one the interpreter gives it references of its own, and drops the caller's behind the call. With
+ * None in their places objects have as many references as they have otherwise, and die when they
+ * do. */
+void frame_give_arguments(struct _PyInterpreterFrame *f, const PyObject *code, call_place call) {
+  python_frame *to = (python_frame *)f, *from = (python_frame *)python_frame_now();
+  if (!from || (const PyObject *)from->code != code) return;
+  PyObject **taken = from->slots + call.begin, **end = from->slots + call.end;
+#if LOOM_PYTHON >= 313
+  PyObject *callee = taken[0], **first = taken[1] ? taken + 1 : taken + 2;
+#else
+  PyObject *callee = taken[0] ? taken[0] : taken[1], **first = taken[0] ? taken + 1 : taken + 2;
+#endif
+  const PyCodeObject *own = (const PyCodeObject *)to->code;
+  if (callee != (PyObject *)to->function) return;
+  for (int i = 0; i < own->co_argcount && first + i < end; i++) {
+    if (!to->slots[i] || first[i] != to->slots[i]) return;
+    first[i] = Py_NewRef(Py_None);
+    Py_DECREF(to->slots[i]);
+  }
+}
+
 #define FRAME_OF_GENERATOR 1 /* _frameowner */
 
 bool frame_is_generators(const struct _PyInterpreterFrame *f) {

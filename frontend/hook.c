@@ -192,6 +192,13 @@ static PyObject *hook_pass(PyThreadState *state, struct _PyInterpreterFrame *f, 
   return hook_outer ? hook_outer(state, f, thrown) : _PyEval_EvalFrameDefault(state, f, thrown);
 }
 
+/* A frame that has just been called, and is no business of ours. */
+static PyObject *hook_pass_call(PyThreadState *state, struct _PyInterpreterFrame *f) {
+  const hook_scope *scope = scope_now;
+  if (scope && scope->call.end) frame_give_arguments(f, scope->code, scope->call);
+  return hook_pass(state, f, 0);
+}
+
 static PyObject *hook_evaluate(PyThreadState *state, struct _PyInterpreterFrame *f, int thrown);
 
 /* With no hook of ours until the frame has ended. */
@@ -324,7 +331,8 @@ static PyObject *hook_evaluate(PyThreadState *state, struct _PyInterpreterFrame 
     return hook_pass_deep(state, f);
   bool lazy = code->co_flags & CO_GENERATOR;
   if (lazy && frame_is_generators(f)) return hook_resume(state, f, r);
-  if (!r || r->never || r->barred || !function || callable_is_off()) return hook_pass(state, f, 0);
+  if (!r || r->never || r->barred || !function || callable_is_off())
+    return hook_pass_call(state, f);
   if (lazy && python_code_is_monitored((PyObject *)code)) return hook_pass(state, f, 0);
   callable *c = hook_callable(scope->owner, r, function);
   error_drop();

@@ -106,7 +106,9 @@ static PyObject *point_function(callable *part, bool whole) {
   return made;
 }
 
-static PyObject *point_call(const callable *part, PyObject *function, frame_state *s) {
+/* `call`: of the instruction that runs alone. */
+static PyObject *point_call(const callable *part, PyObject *function, frame_state *s,
+                            call_place call) {
   const PyCodeObject *code = (const PyCodeObject *)part->code;
   PyObject *names = NULL, *result;
   if (!callable_stack_check(part)) return NULL;
@@ -120,6 +122,7 @@ static PyObject *point_call(const callable *part, PyObject *function, frame_stat
   hook_scope scope;
   int lent = callable_go_deeper();
   hook_open(&scope, (callable *)part, PyFunction_GET_CODE(function));
+  scope.call = call;
   result =
       handover_call(function, s, (PyObject *const *)resume_none, (size_t)code->co_argcount, names);
   hook_close(&scope);
@@ -267,7 +270,7 @@ static PyObject *drive_plain(drive *d, callable *part) {
   if (type) PyErr_Restore(type, raised, traceback);
   plain_frame_open(&frame, d->owner);
   drive_open(d);
-  if (function) result = point_call(part, function, d->state);
+  if (function) result = point_call(part, function, d->state, (call_place){0});
   Py_XDECREF(function);
   plain_frame_close(&frame);
   frame_state_clear(d->state);
@@ -289,7 +292,7 @@ static bool drive_step(drive *d, PyObject **result) {
     return false;
   }
   drive_open(d);
-  if (function) *result = point_call(part, function, d->state);
+  if (function) *result = point_call(part, function, d->state, part->point->step.call);
   Py_XDECREF(function);
   frame_state_clear(d->state);
   int number = *result ? handover_exit(*result) : -1;

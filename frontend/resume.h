@@ -33,6 +33,7 @@ typedef struct step_code {
   int32_t depth[3];   /* of its stack there */
   slot_set locals[3]; /* which of its locals are bound there: none of another slot */
   int32_t place;      /* of the instruction: what the handler finds under the exception, or -1 */
+  call_place call;    /* when it is a CALL */
 } step_code;
 
 /* The first code unit of the instruction that `unit` belongs to: with its prefixes, and with what a
@@ -55,6 +56,9 @@ PyObject *frame_leave(PyThreadState *state, struct _PyInterpreterFrame *f, PyObj
 PyCodeObject *frame_code(const struct _PyInterpreterFrame *f);         /* borrowed */
 PyFunctionObject *frame_function(const struct _PyInterpreterFrame *f); /* borrowed; NULL: none */
 PyObject **frame_slots(struct _PyInterpreterFrame *f); /* its locals: the arguments come first */
+/* The frame that runs now, if it is one of `code`, is in a CALL: if that calls the function of `f`,
+ * whose frame has its arguments, it keeps none of them. */
+void frame_give_arguments(struct _PyInterpreterFrame *f, const PyObject *code, call_place call);
 bool frame_is_generators(
     const struct _PyInterpreterFrame *f); /* is it a generator's own, that goes on? */
 /* frames_agree(function) -> are the interpreter's frames as python.h says? The function has one

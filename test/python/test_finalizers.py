@@ -2,6 +2,7 @@
 before what comes behind."""
 
 import collections
+import sys
 import weakref
 
 import numpy as np
@@ -204,6 +205,54 @@ def test_order(function, backend):
         for got, want in zip(results[0][0], results[1][0]):
             assert np.array_equal(got, want), (function.__name__, call, results)
         assert results[0][1] == results[1][1]
+
+
+@frameloom.disable
+def references(held):
+    return sys.getrefcount(held)
+
+
+@frameloom.disable
+def gives_up(held, again=None):
+    held = again
+    return str(LOG)
+
+
+@frameloom.disable
+def keeps(held):
+    def inner():
+        return held
+
+    return sys.getrefcount(held), inner
+
+
+class Counted:
+    @frameloom.disable
+    def references(self, other):
+        return sys.getrefcount(self), sys.getrefcount(other)
+
+
+def argument_of_a_call(x):
+    return x * 2, gives_up(make("a")), gives_up(make("b"), x), gives_up(held=make("c")), str(LOG)
+
+
+def counted_arguments(x):
+    held = make("h")
+    counts = [references(make("a")), references(held), references(held=held), references(*[held]), keeps(held)[0],
+              *Counted().references(make("b")), *Counted().references(other=held)]
+    return x * 2, counts
+
+
+@pytest.mark.parametrize("function", [argument_of_a_call, counted_arguments])
+def test_arguments_of_what_runs_for_real(function):
+    """They are the callee's, and nobody else's."""
+    compiled = frameloom.compile(function)
+    for call in range(3):
+        results = []
+        for run in (compiled, function):
+            LOG.clear()
+            results.append((run(np.arange(3.0) + call)[1:], str(LOG)))
+        assert results[0] == results[1]
 
 
 class Slotted:
