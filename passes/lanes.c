@@ -390,6 +390,16 @@ void lane_halves(loom_builder *b, MlirValue vector, MlirValue *low, MlirValue *h
   *high = lanes_shuffle(b, vector, half, half, 1);
 }
 
+void lane_pairs(loom_builder *b, MlirValue vector, MlirValue *even, MlirValue *odd) {
+  int half = lane_width(mlirValueGetType(vector)) / 2;
+  if (half == 1) {
+    lane_halves(b, vector, even, odd);
+    return;
+  }
+  *even = lanes_shuffle(b, vector, half, 0, 2);
+  *odd = lanes_shuffle(b, vector, half, 1, 2);
+}
+
 MlirValue lane_any(loom_builder *b, MlirValue condition) {
   MlirType type = mlirValueGetType(condition);
   if (!mlirTypeIsAVector(type)) return condition;

@@ -142,6 +142,7 @@ typedef struct lower_group {
   int64_t slots[2 * LOWER_MEMBERS]; /* byte offsets of its carried values when split */
   lower_nest nest;
   lower_lanes lanes; /* when no lane is in use around it */
+  bool ordered;      /* then: added in NumPy's order */
 } lower_group;
 
 /* A part of the domain (lower_box.c): a leaf, or cut further into children by a variable. */
@@ -377,6 +378,8 @@ void lower_return(lower *l, const lower_outer *saved);
 /* Finds the reductions of a kernel; false after a diagnostic. */
 bool lower_reduce_collect(lower *l);
 lower_value lower_emit_reduce(lower *l, MlirOperation op, const lower_at *at);
+/* After a group has its lanes: may give it others, to add in NumPy's order. */
+void lower_reduce_order(lower *l, lower_group *g);
 /* Lays out the slots of a split plan. */
 void lower_reduce_slots(lower *l);
 /* Reduces one part of a row, or of a block of columns [low, high), into the slots. */

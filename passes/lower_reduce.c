@@ -7,7 +7,8 @@
  *
  * Float sums are blocked: a block of 32 vectors is summed by itself, so that the error grows with
  * the square root of what a running sum would have; every lane is a running sum of its own besides.
- * The order depends on sizes only.
+ * The order depends on sizes only. Sums of few numbers are as NumPy's to the last bit: programs
+ * compare what they divide by them.
  */
 #include "passes/lower.h"
 #include "passes/passes.h"
@@ -17,6 +18,9 @@
 
 #define REDUCE_BLOCK 32
 #define REDUCE_LIGHT 16
+#define REDUCE_SUMS 8       /* NumPy's running sums of a block, */
+#define REDUCE_PAIRWISE 128 /* of at most so many elements */
+#define REDUCE_FEW 4096
 
 typedef struct reduce_run {
   const lower_group *group;
@@ -284,10 +288,27 @@ static void reduce_scalar_tail(lower *l, const reduce_run *run, MlirValue split,
   memcpy(accs, out, sizeof *accs * (size_t)run->count);
 }
 
+static void reduce_tree(lower *l, const reduce_run *run, MlirValue *accs);
+
+/* NumPy adds up eight running sums, then these in pairs, then what is left over one by one; fewer
+ * than eight elements one by one, which a lane loop of width 1 does. */
+static void reduce_lanes_ordered(lower *l, const reduce_run *run, MlirValue low, MlirValue high,
+                                 const MlirValue *inits, MlirValue *out) {
+  const lower_lanes *lanes = &run->group->lanes;
+  MlirValue split = lower_lane_split(l, lanes, high), sums[16];
+  lower_lane_main(l, lanes, low, split, run->count, inits, reduce_step, (void *)run, sums);
+  if (run->width > 1) reduce_tree(l, run, sums);
+  lower_lane_tail(l, lanes, split, high, run->count, sums, reduce_step, (void *)run, out);
+}
+
 /* The lane loop over [low, high) of the innermost variable. */
 static void reduce_lanes(lower *l, const reduce_run *run, MlirValue low, MlirValue high,
                          int64_t extent, const MlirValue *inits, MlirValue *out) {
   const lower_lanes *lanes = &run->group->lanes;
+  if (run->group->ordered) {
+    reduce_lanes_ordered(l, run, low, high, inits, out);
+    return;
+  }
   MlirValue split = lower_lane_split(l, lanes, high), sums[16];
   if (reduce_is_float_sum(run) && loom_num_hint(extent) / run->width > 2 * REDUCE_BLOCK) {
     reduce_block block = {run, split};
@@ -340,6 +361,34 @@ static void reduce_loops(lower *l, const reduce_run *run, int loop, const MlirVa
             last ? (void *)run : &inner, out);
 }
 
+/* Is it worth NumPy's order: nothing but sums of floats, of few numbers, few times? Where their
+ * count is a symbol, it may be large in another call. */
+static bool reduce_is_short(const lower *l, const lower_group *g) {
+  int64_t elements = loom_num_elements(&g->shape), last = g->nest.loops[0].extent;
+  if (l->kernel->target == LANES_GPU || l->plan->splits || g->nest.count != 1 ||
+      g->nest.loops[0].var < 0 || loom_num_low(last) != loom_num_high(last) ||
+      last > REDUCE_PAIRWISE || loom_num_high(elements) > REDUCE_FEW)
+    return false;
+  for (int i = 0; i < g->count; i++) {
+    loom_type type;
+    bool known = loom_type_from_mlir(mlirValueGetType(loom_operand(g->members[i], 0)), &type);
+    if (!known || !loom_dtype_is_float(type.dtype) ||
+        !loom_str_is(loom_get_str(g->members[i], "kind"), "sum"))
+      return false;
+  }
+  return true;
+}
+
+void lower_reduce_order(lower *l, lower_group *g) {
+  g->ordered = reduce_is_short(l, g);
+  if (!g->ordered) return;
+  int64_t extent = g->nest.loops[0].extent;
+  bool few = loom_num_high(extent) < REDUCE_SUMS;
+  g->lanes.width = few ? 1 : REDUCE_SUMS;
+  g->lanes.tail =
+      few || loom_num_multiple(extent, REDUCE_SUMS) ? LOWER_TAIL_NONE : LOWER_TAIL_SCALAR;
+}
+
 /* ---- the end of a row: a tree over the lanes ---- */
 
 static void reduce_tree(lower *l, const reduce_run *run, MlirValue *accs) {
@@ -347,7 +396,7 @@ static void reduce_tree(lower *l, const reduce_run *run, MlirValue *accs) {
   for (int width = run->width; width > 1; width /= 2) {
     MlirValue low[16], high[16];
     for (int i = 0; i < run->count; i++)
-      lane_halves(&b, accs[i], &low[i], &high[i]);
+      (run->group->ordered ? lane_pairs : lane_halves)(&b, accs[i], &low[i], &high[i]);
     reduce_merge(&b, run, low, high, accs);
   }
   for (int i = 0; i < run->count; i++)
@@ -498,7 +547,7 @@ lower_value lower_emit_reduce(lower *l, MlirOperation op, const lower_at *at) {
     reduce_identities(l, &run, run.width, inits);
     reduce_loops(l, &run, 0, inits, accs);
     lower_phase_close(l, phase);
-    if (run.row && run.width > 1 && !l->failed) reduce_tree(l, &run, accs);
+    if (run.row && run.width > 1 && !g->ordered && !l->failed) reduce_tree(l, &run, accs);
   }
   loom_builder b = lower_at_level(l, out.level);
   lower_value wanted = out;

@@ -357,6 +357,7 @@ bool lower_schedule_read(lower *l, lower_schedule *out) {
       lanes /= 2;
     group->lanes =
         (lower_lanes){last.var, last.var < 0 ? 1 : lanes, lower_tail_for(l, last.extent, lanes)};
+    lower_reduce_order(l, group);
   }
   return true;
 }
