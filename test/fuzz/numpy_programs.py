@@ -106,7 +106,9 @@ class Program:
             maker = self.rng.choices([function_call, method_call, ufunc, ufunc_method], [6, 3, 1, 1])[0]
             if (made := maker(self, words)) is None:
                 continue
+            before = self.bytes()
             value, error = self.attempted(*made)
+            self.writes = self.bytes() != before
             if not isinstance(error, (SyntaxError, TooLong, MemoryError)):
                 self.take(*made, value, error)
                 return
@@ -119,13 +121,19 @@ class Program:
             if made is None:
                 continue
             target, text = made
+            before = self.bytes()
             value, error = self.attempted(target, text)
+            self.writes = self.bytes() != before
             if error is not None and self.rng.random() < 0.85:
                 continue
             if isinstance(error, (SyntaxError, TooLong, MemoryError)) or text in (line.partition(" = ")[2] for line in self.body):
                 continue
             return self.take(target, text, value, error)
         return True
+
+    def bytes(self):
+        """Of all arrays at hand."""
+        return [v.tobytes() for v in self.space.values() if isinstance(v, np.ndarray) and v.dtype != object]
 
     def attempted(self, target, text):
         """Runs a statement; None and what it raised, or the value."""
@@ -159,7 +167,7 @@ class Program:
             self.body.append(f"try:\n    {name} = {text}\nexcept Exception as error:\n    {name} = type(error).__name__, str(error)")
         else:
             self.body.append(self.wrapped(f"{name} = {text}") if error is None else f"{name} = {text}")
-        if "out=" in text or ".at(" in text or any(f"{w}(" in text for w in ("copyto", "put", "putmask", "place", "fill_diagonal",
+        if self.writes or "out=" in text or ".at(" in text or any(f"{w}(" in text for w in ("copyto", "put", "putmask", "place", "fill_diagonal",
                                                                              "put_along_axis", "sort", "fill", "partition", "byteswap")):
             self.note_write(text, level)
         if "empty" in text and error is None:
