@@ -1,8 +1,10 @@
-/* Where code goes (flow.c): joins of its branches, and its loops. */
+/* Where code goes (joins of its branches, and its loops), and what it reads there. */
 #ifndef LOOM_FLOW_H
 #define LOOM_FLOW_H
 
 #include "frontend/value/value.h"
+
+/* ---- flow.c ---- */
 
 typedef struct loom_flow loom_flow;
 
@@ -19,5 +21,11 @@ int32_t flow_loop(const loom_flow *flow, int32_t at);
 bool flow_within(const loom_flow *flow, int32_t head, int32_t at);
 /* Where execution goes on that comes to this instruction: behind jumps. */
 int32_t flow_settle(const loom_code *code, int32_t at);
+
+/* ---- live.c ---- */
+
+/* Which locals may be read, from instruction `at` of the code on, before they are assigned: the
+ * caller's own copy, or NULL when something is pending. */
+bool *live_from(tracer *t, const loom_code *code, int32_t at);
 
 #endif

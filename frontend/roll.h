@@ -50,8 +50,6 @@ struct roll_walk {
 
 /* Looks at everything that the code from here on can see. */
 void roll_walk_state(roll_walk *w);
-/* Which locals may be read, from instruction `at` of the code on, before they are assigned. */
-bool *roll_live(tracer *t, const loom_code *code, int32_t at);
 
 /* roll_graph.c: the nodes from `first` on as the body of a loop of `count` iterations that carries
  * `inits`: in the body each is `before`, and `after` at its end; `index` counts. The results take

@@ -201,6 +201,7 @@ struct tracer {
   roll *rolls;       /* loops over ranges, the last one begun first */
   branch *branches;  /* that are being evaluated both ways, the innermost first */
   pointer_map flows; /* flow.c */
+  pointer_map lives; /* live.c */
   pointer_map noted; /* roll_note.c */
   struct lent_place {
     PyCodeObject *code;
