@@ -11,6 +11,7 @@ import re
 import sys
 import threading
 import time
+import warnings
 from pathlib import Path
 
 from minimise import class_of, minimise
@@ -51,7 +52,7 @@ class Run:
                 began = time.monotonic()
                 answer = workers[request["kind"]].ask(request)
                 self.spent[request["kind"]] += time.monotonic() - began
-                self.counts[request["kind"]] += 1
+                self.counts[request["kind"]] += max(1, answer.text.count("func.func @"))
                 if answer.found and (answer.text or not answer.crashed):  # else the library itself never came back
                     self.note(request, answer, workers[request["kind"]], helper)
         finally:
@@ -62,7 +63,7 @@ class Run:
         text, row, before = answer.text, answer.found[0], []
         if answer.crashed:
             before = [r["text"] for r in culprits(worker.history)][:-1]
-        if text and not before and not self.options.raw:
+        if text and not before and not self.options.raw and not row.startswith("hang"):
             def differs(candidate):
                 return helper.ask({"kind": request["kind"], "text": candidate}).found
             text, row = minimise(text, row, differs, self.options.minimise)
@@ -93,7 +94,7 @@ class Run:
 
 
 def program_of(text):
-    return text[text.find("def arguments"):]
+    return text[max(text.find("def arguments"), 0):]
 
 
 def main():
@@ -108,6 +109,7 @@ def main():
     parser.add_argument("--keep")
     parser.add_argument("--raw", action="store_true", help="print programs as they were made")
     options = parser.parse_args()
+    warnings.simplefilter("ignore", SyntaxWarning)  # of programs made smaller
     options.kinds = list(KINDS) if options.kind == "all" else list(options.kind.split(","))
     run = Run(options)
     threads = [threading.Thread(target=run.work) for _ in range(options.processes)]

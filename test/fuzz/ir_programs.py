@@ -1,0 +1,363 @@
+"""Random functions of `loom` ops over values of every dtype; ops of one or two operands are those of dialects/loom.td.
+
+Kernels may compute some ops within a bound, and sums in another order. What comes of them is not exact, and is no operand
+of an op where a small difference can become a large one. What may be large, infinite or NaN is not converted to integers.
+"""
+
+import collections
+import re
+from pathlib import Path
+
+TABLE = (Path(__file__).resolve().parent.parent.parent / "dialects" / "loom.td").read_text()
+INTEGERS = ("i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64")
+FLOATS = ("f16", "bf16", "f32", "f64")
+COMPLEX = {"f32": "complex<f32>", "f64": "complex<f64>"}
+DTYPES = ("i1", *INTEGERS, *FLOATS, *COMPLEX.values())
+COMMON = ("f32", "f32", "f64", "i32", "i64", "i8", "f16", "i1")
+# Exactly what NumPy gives, or the rounded exact value.
+EXACT = {"abs", "neg", "sign", "not", "ceil", "floor", "trunc", "round_even", "sqrt", "popcount", "add", "sub", "mul", "div", "max", "min", "fmax", "fmin",
+         "and", "or", "xor", "shl", "shr", "copysign", "gcd", "nextafter"}
+TAME = {"abs", "neg", "sign", "not", "ceil", "floor", "trunc", "round_even", "add", "sub", "max", "min", "and", "or", "xor", "copysign"}
+STEADY = {"abs", "neg", "sin", "cos", "tanh", "atan", "erf", "logistic", "add", "sub", "mul", "max", "min"}  # of what is not exact
+PARTIAL = {"pow"}  # of integers not defined for all operands
+
+Value = collections.namedtuple("Value", "name shape dtype exact tame")
+
+
+def classes(base):
+    return dict(re.findall(rf'Loom_{base}<"(\w+)",\s+"[^"]*",\s*"(\w+)"', TABLE))
+
+
+UNARY, BINARY, PREDICATES = classes("Unary"), classes("Binary"), classes("Predicate")
+UNARY = {name: known if name in ("neg", "copy") else known.replace("c", "") for name, known in UNARY.items()}  # of complex numbers they have no code
+PREDICATES = {name: known.replace("c", "") for name, known in PREDICATES.items()}
+BINARY["pow"] = BINARY["pow"].replace("c", "")
+
+
+def class_of(dtype):
+    return "b" if dtype == "i1" else dtype[0]
+
+
+class Function:
+    def __init__(self, rng, name):
+        self.rng, self.name, self.lines, self.values, self.count = rng, name, [], [], 0
+        sizes = rng.sample([2, 3, 4, 5, 7, 11, 13, 16, 17, 31], 3)
+        if rng.random() < 0.1:
+            sizes[0] = rng.choice([0, 64, 65, 130, 259])
+        base = rng.choice(COMMON if rng.random() < 0.6 else DTYPES)
+        self.arguments = []
+        for i in range(rng.randint(1, 3)):
+            shape = tuple(rng.choice(sizes + [1]) for _ in range(rng.choice([0, 1, 1, 2, 2, 2, 3])))
+            dtype = base if rng.random() < 0.75 else rng.choice(DTYPES)
+            while elements(shape) > 3000:
+                shape = shape[1:]
+            self.arguments.append(Value(f"%a{i}", shape, dtype, True, True))
+        self.values = list(self.arguments)
+
+    # ---- texts ----
+
+    def type(self, value):
+        return f"tensor<{''.join(f'{n}x' for n in value.shape)}{value.dtype}>"
+
+    def emit(self, text, operands, shape, dtype, exact=True, tame=True, inferred=True):
+        """`text` without types; these are the operands' and the result's, or the result's alone."""
+        made = Value(f"%v{self.count}", tuple(shape), dtype, exact and all(v.exact for v in operands), tame and all(v.tame for v in operands))
+        if elements(made.shape) > 6000:
+            return None
+        self.count += 1
+        types = f"({', '.join(map(self.type, operands))}) -> {self.type(made)}" if inferred else self.type(made)
+        self.lines.append(f"  {made.name} = loom.{text} : {types}")
+        self.values.append(made)
+        return made
+
+    def constant(self, number, shape, dtype):
+        text = {"b": "true" if number else "false", "f": f"{float(number)}"}.get(class_of(dtype), str(int(number)))
+        if dtype == "bf16":
+            text = f"{float(number)}"
+        return self.emit(f"constant({text + ('' if dtype == 'i1' else ' : ' + dtype)})", [], shape, dtype, inferred=False)
+
+    def pick(self, fits=lambda v: True):
+        found = [v for v in self.values if fits(v)]
+        return self.rng.choice(found[-5:] if self.rng.random() < 0.8 else found) if found else None
+
+    # ---- steps: each adds an op, or none where nothing fits ----
+
+    def unary(self):
+        name = self.rng.choice(list(UNARY))
+        a = self.pick(lambda v: kind(v.dtype) in UNARY[name] and (v.exact or name in STEADY))
+        if a:
+            self.emit(f"{name} {a.name}", [a], a.shape, a.dtype, name in EXACT or kind(a.dtype) in "biu", name in TAME, False)
+
+    def binary(self):
+        name = self.rng.choice(list(BINARY) + ["add", "sub", "mul", "max", "min"] * 3)
+        a = self.pick(lambda v: kind(v.dtype) in BINARY[name] and (v.exact or name in STEADY))
+        if not a or name in PARTIAL and kind(a.dtype) in "iu":
+            return
+        b = self.pick(lambda v: (v.shape, v.dtype) == (a.shape, a.dtype) and (v.exact or name in STEADY))
+        if name in ("shl", "shr") and self.rng.random() < 0.7:
+            b = self.constant(self.rng.randrange(4), a.shape, a.dtype)
+        if name in ("floor_div", "rem", "fmod") and kind(a.dtype) in "iu":
+            b = self.constant(self.rng.choice([1, 2, 3, 5]), a.shape, a.dtype)
+        exact = name in EXACT or kind(a.dtype) in "biu"
+        self.emit(f"{name} {a.name}, {b.name}", [a, b], a.shape, a.dtype, exact and not (kind(a.dtype) == "c" and name in ("mul", "div")), name in TAME, False)
+
+    def predicate(self):
+        name = self.rng.choice(list(PREDICATES))
+        a = self.pick(lambda v: kind(v.dtype) in PREDICATES[name] and v.exact)
+        if a:
+            self.emit(f"{name} {a.name}", [a], a.shape, "i1")
+
+    def compare(self):
+        a = self.pick(lambda v: kind(v.dtype) != "c" and v.exact)
+        b = a and self.pick(lambda v: (v.shape, v.dtype) == (a.shape, a.dtype) and v.exact)
+        if a:
+            self.emit(f'compare "{self.rng.choice("eq ne lt le gt ge".split())}" {a.name}, {b.name}', [a, b], a.shape, "i1")
+
+    def select(self):
+        c = self.pick(lambda v: v.dtype == "i1")
+        a = c and self.pick(lambda v: v.shape == c.shape)
+        if a:
+            b = self.pick(lambda v: (v.shape, v.dtype) == (a.shape, a.dtype))
+            self.emit(f"select {c.name}, {a.name}, {b.name}", [c, a, b], a.shape, a.dtype)
+
+    def mul_add(self):
+        a = self.pick(lambda v: v.dtype in ("f32", "f64"))
+        if a:
+            b, c = (self.pick(lambda v: (v.shape, v.dtype) == (a.shape, a.dtype)) for _ in range(2))
+            self.emit(f"mul_add {a.name}, {b.name}, {c.name}", [a, b, c], a.shape, a.dtype, True, False, False)
+
+    def convert(self):
+        a, dtype = self.pick(), self.rng.choice(DTYPES)
+        into = kind(dtype)
+        if kind(a.dtype) in "fc" and into in "biu" and not (a.exact and a.tame and dtype in ("i1", "i32", "i64")) or kind(a.dtype) == "c" and into != "c" or a.dtype == dtype:
+            return
+        if kind(a.dtype) == "f" and dtype != "i1" and into != "f" and into != "c" and a.dtype not in ("f32", "f64"):
+            return
+        self.emit(f"convert {a.name}", [a], a.shape, dtype, tame=dtype not in ("f16", "bf16"))
+
+    def parts(self):
+        a = self.pick(lambda v: kind(v.dtype) == "c" or v.dtype in ("f32", "f64"))
+        if a and kind(a.dtype) == "c":
+            self.emit(f"{self.rng.choice(['real', 'imag'])} {a.name}", [a], a.shape, a.dtype[8:-1])
+        elif a:
+            b = self.pick(lambda v: (v.shape, v.dtype) == (a.shape, a.dtype))
+            self.emit(f"complex {a.name}, {b.name}", [a, b], a.shape, COMPLEX[a.dtype])
+
+    def bitcast(self):
+        a = self.pick(lambda v: v.exact and v.dtype in ("i32", "f32", "i64", "f64", "i16", "f16"))
+        if a:
+            self.emit(f"bitcast {a.name}", [a], a.shape, {"i": "f", "f": "i"}[a.dtype[0]] + a.dtype[1:], tame=False)
+
+    def filled(self):
+        like = self.pick()
+        if self.rng.random() < 0.5 and like.shape and kind(like.dtype) not in "bc":
+            self.emit(f"iota {{axis = {self.rng.randrange(len(like.shape))} : i64}}", [], like.shape, like.dtype, inferred=False)
+        elif kind(like.dtype) != "c":
+            self.constant(self.rng.choice([0, 1, 2, 3]), like.shape, like.dtype)
+
+    def copy(self):
+        a = self.pick()
+        self.emit(f"copy {a.name}", [a], a.shape, a.dtype, inferred=False)
+
+    def broadcast(self):
+        a = self.pick(lambda v: len(v.shape) < 4)
+        if not a:
+            return
+        larger = [v for v in self.values if len(v.shape) >= len(a.shape) and all(m in (1, n) for m, n in zip(a.shape, v.shape[len(v.shape) - len(a.shape):]))]
+        other = self.rng.choice(larger)
+        shape = other.shape if self.rng.random() < 0.8 else (self.rng.choice([2, 3]), *a.shape)
+        places = list(range(len(shape) - len(a.shape), len(shape)))
+        if len(shape) == len(a.shape) + 1 and shape[:-1] == a.shape and self.rng.random() < 0.3:
+            places = list(range(len(a.shape)))
+        self.emit(f"broadcast {a.name} dims = {places}", [a], shape, a.dtype)
+
+    def transpose(self):
+        a = self.pick(lambda v: len(v.shape) > 1)
+        if a:
+            order = self.rng.sample(range(len(a.shape)), len(a.shape))
+            self.emit(f"transpose {a.name} perm = {order}", [a], [a.shape[p] for p in order], a.dtype)
+
+    def region(self, shape):
+        """(starts, sizes, steps) of some of the elements of a shape."""
+        starts, sizes, steps = [], [], []
+        for n in shape:
+            step = self.rng.choice([1, 1, 1, 1, 2, 3, -1, -2])
+            low, high = sorted((self.rng.randint(0, n), self.rng.randint(0, n))) if self.rng.random() < 0.5 else (0, n)
+            size = max(0, -(-(high - low) // abs(step)))
+            starts.append((low if step > 0 else low + (size - 1) * -step) if size else 0)
+            sizes.append(size)
+            steps.append(step if size else 1)
+        return starts, sizes, steps
+
+    def slice(self):
+        a = self.pick(lambda v: v.shape)
+        if a:
+            starts, sizes, steps = self.region(a.shape)
+            self.emit(f"slice {a.name} starts = {starts} sizes = {sizes} steps = {steps}", [a], sizes, a.dtype)
+
+    def update_slice(self):
+        a = self.pick(lambda v: v.shape)
+        if not a:
+            return
+        starts, sizes, steps = self.region(a.shape)
+        update = self.pick(lambda v: v.dtype == a.dtype and list(v.shape) == sizes)
+        if not update and kind(a.dtype) != "c":
+            update = self.constant(1, sizes, a.dtype)
+        if update:
+            self.emit(f"update_slice {a.name}, {update.name} starts = {starts} steps = {steps}", [a, update], a.shape, a.dtype)
+
+    def concatenate(self):
+        a = self.pick(lambda v: v.shape)
+        if not a:
+            return
+        axis = self.rng.randrange(len(a.shape))
+        fits = [v for v in self.values if v.dtype == a.dtype and len(v.shape) == len(a.shape) and all(x == y for d, (x, y) in enumerate(zip(v.shape, a.shape)) if d != axis)]
+        some = [a] + [self.rng.choice(fits) for _ in range(self.rng.randint(1, 3))]
+        shape = [sum(v.shape[axis] for v in some) if d == axis else n for d, n in enumerate(a.shape)]
+        self.emit(f"concatenate {', '.join(v.name for v in some)} axis = {axis}", some, shape, a.dtype)
+
+    def pad(self):
+        a = self.pick(lambda v: v.shape and kind(v.dtype) != "c")
+        if a:
+            low, high = ([self.rng.randint(0, 2) for _ in a.shape] for _ in range(2))
+            value = self.constant(self.rng.choice([0, 1, 2]), (), a.dtype)
+            self.emit(f"pad {a.name}, {value.name} low = {low} high = {high}", [a, value], [n + x + y for n, x, y in zip(a.shape, low, high)], a.dtype)
+
+    def gather(self):
+        a = self.pick(lambda v: v.shape and 0 not in v.shape)
+        indices = a and self.pick(lambda v: v.dtype in ("i64", "i32", "i8", "ui8") and len(v.shape) < 3)
+        if indices:
+            axis = self.rng.randrange(len(a.shape))
+            shape = [*a.shape[:axis], *indices.shape, *a.shape[axis + 1:]]
+            self.emit(f'gather "{self.rng.choice(["wrap", "clip"])}" {a.name}, {indices.name} axis = {axis}', [a, indices], shape, a.dtype)
+
+    def scatter(self):
+        a = self.pick(lambda v: v.shape and 0 not in v.shape and v.dtype not in ("i1", "f16", "bf16", *COMPLEX.values()))
+        if not a:
+            return
+        axis = self.rng.randrange(len(a.shape))
+        combine = self.rng.choice(["set", "add"])
+        updates = self.pick(lambda v: v.dtype == a.dtype and len(v.shape) == len(a.shape) and v.shape[axis] <= a.shape[axis] and
+                            all(x == y for d, (x, y) in enumerate(zip(v.shape, a.shape)) if d != axis))
+        count = updates.shape[axis]
+        indices = self.emit("iota {axis = 0 : i64}", [], (count,), "i64", inferred=False)
+        if self.rng.random() < 0.6:
+            by = self.constant(self.rng.choice([1, 2, 3]), (count,), "i64")
+            indices = self.emit(f"floor_div {indices.name}, {by.name}", [indices, by], (count,), "i64", inferred=False)
+        self.emit(f'scatter "{combine}" {a.name}, {indices.name}, {updates.name} axis = {axis}', [a, indices, updates], a.shape, a.dtype)
+
+    def sort(self):
+        a = self.pick(lambda v: v.shape and v.exact and kind(v.dtype) != "c")
+        if a:
+            places = self.rng.random() < 0.4
+            self.emit(f"sort {a.name} axis = {self.rng.randrange(len(a.shape))} {{indices = {str(places).lower()}}}", [a], a.shape, "i64" if places else a.dtype)
+
+    def reduce(self):
+        a = self.pick(lambda v: v.shape)
+        if not a:
+            return
+        kinds = {"b": ["and", "or", "max", "min"], "c": ["sum"], "f": ["sum", "sum", "prod", "min", "max", "argmin", "argmax"]}
+        how = self.rng.choice(kinds.get(kind(a.dtype), ["sum", "prod", "min", "max", "and", "or", "argmin", "argmax"]))
+        if how.startswith("arg") and not a.exact or how == "prod" and not a.exact or 0 in a.shape and how in ("min", "max", "argmin", "argmax"):
+            return
+        axes = sorted(self.rng.sample(range(len(a.shape)), 1 if how.startswith("arg") else self.rng.randint(1, len(a.shape))))
+        exact = how not in ("sum", "prod") or kind(a.dtype) not in "fc"
+        self.emit(f'reduce "{how}" {a.name} axes = {axes}', [a], [n for d, n in enumerate(a.shape) if d not in axes], "i64" if how.startswith("arg") else a.dtype,
+                  exact, how not in ("sum", "prod"))
+
+    def scan(self):
+        a = self.pick(lambda v: v.shape and kind(v.dtype) not in "bc")
+        if a:
+            how = self.rng.choice(["sum", "max", "min", "sum"])
+            exact = how != "sum" or kind(a.dtype) not in "fc"
+            self.emit(f'scan "{how}" {a.name} axis = {self.rng.randrange(len(a.shape))}', [a], a.shape, a.dtype, exact, how != "sum", False)
+
+    def reshape(self):
+        a = self.pick()
+        shape = list(a.shape)
+        for _ in range(self.rng.randint(1, 2)):
+            way = self.rng.choice(["join", "split", "one", "squeeze"])
+            if way == "join" and len(shape) > 1:
+                at = self.rng.randrange(len(shape) - 1)
+                shape[at:at + 2] = [shape[at] * shape[at + 1]]
+            elif way == "split" and shape:
+                at = self.rng.randrange(len(shape))
+                by = next((d for d in (2, 3, 5, 7) if shape[at] % d == 0 and shape[at]), 1)
+                shape[at:at + 1] = [by, shape[at] // by]
+            elif way == "one":
+                shape.insert(self.rng.randint(0, len(shape)), 1)
+            else:
+                shape = [n for n in shape if n != 1]
+        if len(shape) < 6:
+            self.emit(f"reshape {a.name}", [a], shape, a.dtype)
+
+    def dot(self):
+        a = self.pick(lambda v: len(v.shape) in (1, 2, 3) and kind(v.dtype) != "b" and v.dtype not in ("f16", "bf16"))
+        fits = [(v, i, k) for v in self.values if a and v.dtype == a.dtype for i in range(len(a.shape)) for k in range(len(v.shape)) if a.shape[i] == v.shape[k]]
+        if not fits:
+            return
+        b, i, k = self.rng.choice(fits)
+        batch = [[], []]
+        if len(a.shape) > 1 and len(b.shape) > 1 and i and k and a.shape[0] == b.shape[0] and self.rng.random() < 0.6:
+            batch = [[0], [0]]
+        shape = [a.shape[d] for d in batch[0]]
+        shape += [n for d, n in enumerate(a.shape) if d != i and d not in batch[0]] + [n for d, n in enumerate(b.shape) if d != k and d not in batch[1]]
+        if len(shape) < 5:
+            self.emit(f"dot_general {a.name}, {b.name} batch = {batch[0]} x {batch[1]} contract = [{i}] x [{k}]", [a, b], shape, a.dtype, kind(a.dtype) in "iu", False)
+
+    def windows(self):
+        a = self.pick(lambda v: len(v.shape) in (1, 2) and kind(v.dtype) != "c" and all(n > 3 for n in v.shape))
+        if not a:
+            return
+        sizes, steps = ([self.rng.choice([1, 2, 3]) for _ in a.shape] for _ in range(2))
+        shape = [(n - k) // s + 1 for n, k, s in zip(a.shape, sizes, steps)] + sizes
+        made = self.emit(f"windows {a.name} sizes = {sizes} strides = {steps} dilation = {[1] * len(sizes)}", [a], shape, a.dtype)
+        if made and kind(a.dtype) not in "bc":
+            axes = list(range(len(sizes), 2 * len(sizes)))
+            self.emit(f'reduce "max" {made.name} axes = {axes}', [made], shape[:len(sizes)], a.dtype)
+
+    # ---- the whole ----
+
+    def values_of(self, value):
+        """Of an argument, for the interpreter: a number for each element."""
+        if elements(value.shape) > 48 or kind(value.dtype) == "c":
+            return ""
+        def number():
+            if value.dtype == "i1":
+                return self.rng.choice(["true", "false"])
+            if kind(value.dtype) == "f":
+                return str(self.rng.randrange(-16, 17) / 4)
+            return str(self.rng.randrange(0 if kind(value.dtype) == "u" else -5, 8))
+
+        def nested(shape):
+            return number() if not shape else f"[{', '.join(nested(shape[1:]) for _ in range(shape[0]))}]"
+        if 0 in value.shape:
+            return ""
+        return f" {{loom.values = dense<{nested(value.shape)}> : {self.type(value)}}}"
+
+    def text(self):
+        steps = [self.unary, self.unary, self.binary, self.binary, self.binary, self.predicate, self.compare, self.select, self.select, self.convert, self.convert, self.parts, self.bitcast,
+                 self.mul_add, self.filled, self.copy, self.broadcast, self.broadcast, self.transpose, self.slice, self.slice, self.update_slice, self.concatenate, self.pad, self.gather,
+                 self.scatter, self.sort, self.reduce, self.reduce, self.scan, self.reshape, self.dot, self.windows]
+        wanted = self.rng.choice([2, 3, 4, 5, 6, 8, 12])
+        for _ in range(4 * wanted):
+            if self.count >= wanted:
+                break
+            self.rng.choice(steps)()
+        made = self.values[len(self.arguments):] or self.values[:1]
+        results = [made[-1]] + self.rng.sample(made[:-1], min(len(made) - 1, self.rng.randint(0, 2)))
+        arguments = ", ".join(f"{v.name}: {self.type(v)}{self.values_of(v)}" for v in self.arguments)
+        types = ", ".join(map(self.type, results))
+        body = "\n".join(self.lines)
+        return f"func.func @{self.name}({arguments}) -> ({types}) {{\n{body}\n  return {', '.join(v.name for v in results)} : {types}\n}}"
+
+
+def kind(dtype):
+    return "f" if dtype == "bf16" else class_of(dtype)
+
+
+def elements(shape):
+    count = 1
+    for n in shape:
+        count *= n
+    return count
