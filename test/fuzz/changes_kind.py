@@ -1,10 +1,26 @@
-"""Programs over NumPy whose arguments change from call to call: sizes, dtypes, layouts, kinds of objects, and a global number."""
+"""Programs for which everything may change from call to call.
 
+Half are over NumPy: sizes, dtypes, layouts and kinds of their arguments change, and a global number. The others are those of
+the whole language (changes_programs.py): their globals, classes, functions, defaults and code change, modules that they use,
+the error state, filters of warnings, and attributes and contents of their arguments.
+"""
+
+import builtins
+import functools
+import math
+import operator
 import random
+import warnings
 
 import arrays
+import numpy as np
 import numpy_kind
+import python_kind
+import python_space
+from changes_programs import STEPS, Changed
 from numpy_programs import Program
+
+import frameloom
 
 CALLS = (("call", None, (0, 2, 1, 0, 3, 2, 4, 0, 3)), ("dynamic call", True, (0, 1, 2, 3)))
 GLOBALS = "(2, 2, 3.5, 2, True, 3)"
@@ -12,6 +28,21 @@ GLOBALS = "(2, 2, 3.5, 2, True, 3)"
 
 def make(seed, index):
     rng = random.Random(f"changes {seed} {index}")
+    return numbers(rng) if rng.random() < 0.4 else language(rng)
+
+
+def language(rng):
+    for _ in range(9):
+        text = f"BACKEND = {rng.choice(['loom'] + ['interpret'] * 14)!r}\n{Changed(rng).made()}"
+        try:
+            compile(text, python_kind.FILE, "exec")
+        except SyntaxError:
+            continue
+        return text
+    raise ValueError("no program can be read")
+
+
+def numbers(rng):
     program = Program(rng)
     text = program.make()
     names = [name for name, _ in program.arguments]
@@ -39,4 +70,57 @@ def variant(rng, base, shapes):
 
 
 def check(text):
-    return numpy_kind.check(text, CALLS)
+    return check_language(text) if "def vary(" in text or "def change(" in text else numpy_kind.check(text, CALLS)
+
+
+SHARED = (np, math, operator, functools, builtins, python_space.Guard, python_space.Cell, python_space.Thing, python_space.Point)
+
+
+def check_language(text):
+    frameloom.reset()
+    code, kept, state = compile(text, python_kind.FILE, "exec"), [dict(vars(shared)) for shared in SHARED], np.geterr()
+    try:
+        with warnings.catch_warnings(), frameloom.config.patch(recompile_limit=64):  # it warns when it comes to that
+            return calls(code)
+    finally:
+        for shared, names in zip(SHARED, kept):
+            restore(shared, names)
+        np.seterr(**state)
+
+
+def restore(shared, names):
+    """What belongs to both copies of a program becomes what it was."""
+    for name in set(vars(shared)) - set(names) if isinstance(shared, type) else ():
+        delattr(shared, name)
+    for name, value in names.items():
+        if vars(shared)[name] is not value:
+            setattr(shared, name, value)
+
+
+def calls(code):
+    spaces = [python_space.space() | {"warnings": warnings, "builtins": builtins, "original_where": np.where} for _ in range(2)]
+    for space in spaces:
+        exec(code, space)
+        space["first"] = set(space)
+    compiled, change = frameloom.compile(spaces[1]["program"], backend=spaces[1].get("BACKEND", "loom")), spaces[0].get("change")
+    for step in range(STEPS + 1):
+        given = []
+        for space in spaces:
+            try:
+                if change:
+                    space["change"](step)
+            except Exception:
+                python_space.LOG.clear()
+            own = python_space.arguments((0, 1, 1, 2, 1, 0, 3, 1, 1, 0)[step])
+            try:
+                own = space["vary"](step, *own) if "vary" in space else own
+            except Exception:
+                own = python_space.arguments(1)
+            given.append(own)
+        want, got = (python_kind.Call(f, space, own, None) for f, space, own in zip((spaces[0]["program"], compiled), spaces, given))
+        if want.endless:
+            return []
+        found = python_kind.differences(got, want, step)
+        if found:
+            return found
+    return python_kind.refused(compiled)
