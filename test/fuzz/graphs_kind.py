@@ -1,67 +1,168 @@
-"""Random functions of torch operations, forward and backward, static and dynamic: through the backend against eager torch."""
+"""Graphs of ATen ops against eager torch, in three ways by the head of a program's text.
 
+DYNAMIC: a graph of random ATen ops (graphs_programs.py), compiled as it is. JOINT: a function of torch operations with its
+gradients (graphs_functions.py), traced to one graph of ATen ops. LEVELS: the same through torch.compile, which takes a
+hundred times as long.
+"""
+
+import logging
 import random
+import warnings
 
+import graphs_functions
 import torch
+from graphs_programs import UNIT, Program
+from torch._dynamo.source import ConstantSource
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, StatelessSymbolicContext
 
-import frameloom.torch  # noqa: F401
+import frameloom.torch
 
-UNARY = ["torch.sin({0})", "torch.exp({0} * 0.1)", "torch.tanh({0})", "torch.relu({0})", "torch.sigmoid({0})", "-{0}", "torch.abs({0})",
-         "torch.nn.functional.gelu({0})", "torch.sqrt(torch.abs({0}) + 0.5)", "torch.log1p(torch.abs({0}))", "{0}.clamp(-1, 1)", "torch.softmax({0}, -1)",
-         "torch.log_softmax({0}, -1)", "torch.nn.functional.silu({0})", "{0} ** 2", "{0}.cumsum(-1)", "torch.flip({0}, [-1])",
-         "torch.roll({0}, 1, -1)", "{0}.contiguous()", "{0}.clone()", "torch.erf({0})", "torch.square({0})", "{0}.to(torch.float64)",
-         "torch.nan_to_num({0})", "torch.sort({0}, -1)[0]", "torch.floor({0})", "torch.sign({0})", "{0}.detach()", "torch.tril({0}) if {0}.dim() > 1 else {0}",
-         "torch.nn.functional.layer_norm({0}, {0}.shape[-1:])", "torch.nn.functional.pad({0}, (1, 2))", "torch.cumprod({0} * 0.5, -1)"]
-BINARY = ["{0} + {1}", "{0} - {1}", "{0} * {1}", "{0} / ({1}.abs() + 1)", "torch.maximum({0}, {1})", "torch.minimum({0}, {1})", "torch.where({0} > {1}, {0}, {1})",
-          "torch.atan2({0}, {1} + 3)", "torch.addcmul({0}, {1}, {1}, value=0.5)", "torch.lerp({0}, {1}, 0.3)", "({0} < {1}).to({0}.dtype)", "torch.hypot({0}, {1} + 2)"]
-SHAPES = ["{0}.sum(0)", "{0}.mean(-1, keepdim=True)", "{0}.amax(0)", "{0}.transpose(0, -1)", "{0}.reshape(-1)", "{0}.unsqueeze(1)", "{0}[1:]",
-          "{0}[..., ::2]", "{0}.var(-1)", "{0}.flatten()", "{0}[0]", "torch.cat([{0}, {0}], 0)", "torch.stack([{0}, {0}], -1)", "{0}.expand(2, *{0}.shape)",
-          "{0}.T @ {0} if {0}.dim() == 2 else {0}", "{0}.prod(-1)", "{0}.norm()", "{0}.logsumexp(-1)", "{0}.argmax(-1).to({0}.dtype)", "{0}.repeat(2, *[1] * ({0}.dim() - 1))",
-          "{0}.index_select(0, torch.tensor([0, 0]))", "{0}.gather(-1, torch.zeros_like({0}, dtype=torch.long))", "{0}.chunk(2, -1)[0]", "{0}.sum()",
-          "torch.diagonal({0}) if {0}.dim() == 2 else {0}", "{0}.squeeze()", "{0}.movedim(0, -1)", "{0}.max(-1)[0]", "{0}.min(0).values", "{0}.std(0)"]
+logging.disable(logging.ERROR)  # what torch itself does not take is no finding
 
 
 def make(seed, index):
     rng = random.Random(f"graphs {seed} {index}")
-    m, n = rng.sample([(3, 5), (4, 6), (5, 2), (2, 3), (6, 4)], 2)
-    shapes = [(m, n), (n,), (m, n), ((1, 1), n), (m, (1, 1)), (m, m), (m, n, n)]
-    names = "abc"[:rng.randrange(1, 4)]
-    lines = ["import torch", "", "LEVELS = {}", "", "", "def arguments(size):", f"    torch.manual_seed({rng.randrange(1000)})"]
-    values = {}
-    for name in names:
-        shape = rng.choice(shapes)
-        sizes = [tuple(d[i] for d in shape) for i in (0, 1)]
-        dtype = rng.choice(["torch.float32", "torch.float32", "torch.float64"])
-        view = rng.choice(["", "", "", ".transpose(0, -1)", ".flip(0)[...]", "[..., :]"])
-        lines.append(f"    {name} = torch.randn(({sizes[0]}, {sizes[1]})[size], dtype={dtype}){view}.requires_grad_({rng.random() < 0.7})"
-                     if not view else f"    {name} = torch.randn(({sizes[0]}, {sizes[1]})[size], dtype={dtype}){view}")
-        values[name] = eval(f"torch.randn({sizes[0]}, dtype={dtype}){view}")
-    lines += [f"    return {', '.join(names)},", "", "", f"def program({', '.join(names)}):"]
-    made = []
-    for i in range(rng.randrange(1, 8)):
-        for _ in range(10):
-            a, b = rng.choice(list(values)), rng.choice(list(values))
-            text = rng.choice(rng.choice([UNARY, UNARY, BINARY, SHAPES])).format(a, b)
-            try:
-                value = eval(text, {"torch": torch, **values})
-            except Exception:
+    way = rng.random()
+    if way < 0.83:
+        return Program(rng).make()
+    if way < 0.985:
+        return graphs_functions.make(rng, f"JOINT, INTERPRET = {rng.choice(['fake', 'fake', 'symbolic'])!r}, {rng.random() < 0.9}")
+    return graphs_functions.make(rng, "LEVELS = {}")
+
+
+def check(text):
+    scope = {}
+    exec(compile(text, "program.py", "exec"), scope)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if "DYNAMIC" in scope:
+            return check_graph(scope)
+        return check_joint(scope) if "JOINT" in scope else check_compiled(scope)
+
+
+# ---- graphs as they are ----
+
+
+def fakes_of(arguments, dynamic):
+    """Fake tensors for these arguments, with symbols for sizes."""
+    mode = FakeTensorMode(shape_env=ShapeEnv() if dynamic else None)
+    if not dynamic:
+        return mode, [mode.from_tensor(a) for a in arguments]
+    return mode, [mode.from_tensor(a, symbolic_context=StatelessSymbolicContext(dynamic_sizes=[DimDynamic.DYNAMIC] * a.dim()), source=ConstantSource(f"a{i}"))
+                  for i, a in enumerate(arguments)]
+
+
+def traced(program, arguments, dynamic):
+    """A graph module of the program's ops, with the types of fake tensors; whether it holds for other arguments."""
+    module = torch.fx.symbolic_trace(program)
+    mode, fakes = fakes_of(arguments, dynamic)
+    values, given = {}, iter(fakes)
+    with mode:
+        for node in module.graph.nodes:
+            if node.op == "output":
                 continue
-            if value.numel() > 4096 or value.numel() == 0 or not torch.isfinite(value).all():
-                continue
-            values[f"v{i}"] = value
-            made.append(f"v{i}")
-            lines.append(f"    v{i} = {text}")
-            break
-    lines.append(f"    return {', '.join(made) + ',' if made else '()'}")
-    return "\n".join(lines) + "\n"
+            if node.op == "get_attr":
+                values[node] = mode.from_tensor(getattr(module, node.target))
+            else:
+                values[node] = next(given) if node.op == "placeholder" else node.target(*torch.fx.node.map_arg(node.args, values.get), **torch.fx.node.map_arg(node.kwargs, values.get))
+            node.meta["val"] = values[node]
+    return module, lambda others: not dynamic or mode.shape_env.evaluate_guards_for_args(fakes, others)
+
+
+def check_graph(scope):
+    program, arguments = scope["program"], scope["arguments"]
+    try:
+        module, holds = traced(program, arguments(0), scope["DYNAMIC"])
+    except Exception:  # what torch itself does not take with symbols
+        return []
+    try:
+        compiled = frameloom.torch.compile_graph(module, interpret=scope["INTERPRET"])
+    except NotImplementedError:
+        return []
+    found = []
+    for size in (0, 1, 0) if scope["DYNAMIC"] else (0, 0):
+        if size and not holds(arguments(size)):
+            continue
+        given, kept = arguments(size), arguments(size)
+        try:
+            want, error = program(*arguments(size)), None
+        except Exception as raised:
+            want, error = None, raised
+        try:
+            got = compiled(list(given))
+        except Exception as raised:
+            if error is None:
+                return [f"exception: {raised!r} (sizes {size})"]
+            continue
+        if error is not None:
+            return [f"exception: none instead of {error!r} (sizes {size})"]
+        for i, (g, w) in enumerate(zip(got, want)):
+            found += [f"{row} of result {i} (sizes {size})" for row in tensor_differences(g, w, strides=False)]
+        found += [f"argument {i}: it was changed (sizes {size})" for i, (g, k) in enumerate(zip(given, kept)) if not torch.equal(g, k)]
+        if found:
+            return found
+    return found
+
+
+# ---- functions and their gradients in one graph ----
+
+
+def check_joint(scope):
+    program, arguments = scope["program"], scope["arguments"]
+    wanted = [i for i, a in enumerate(arguments(0)) if a.requires_grad]
+
+    def both(*given):
+        given = [g.detach().requires_grad_(i in wanted) for i, g in enumerate(given)]
+        results = program(*given)
+        total = total_of(results)
+        gradients = torch.autograd.grad(total, [given[i] for i in wanted], allow_unused=True) if isinstance(total, torch.Tensor) and wanted else ()
+        return [r.detach() for r in results], list(gradients)
+
+    try:
+        first = [a.detach() for a in arguments(0)]
+        module = make_fx(both, decomposition_table=frameloom.torch.decompositions(), tracing_mode=scope["JOINT"], _allow_non_fake_inputs=True)(*first)
+        module.graph.eliminate_dead_code()
+        module.recompile()
+    except Exception:
+        return []
+    try:
+        compiled = frameloom.torch.compile_graph(flat(module), interpret=scope["INTERPRET"])
+    except NotImplementedError:
+        return []
+    found = []
+    for size in (0, 0):
+        want = [r for part in both(*[a.detach() for a in arguments(size)]) for r in part]
+        got = compiled([a.detach() for a in arguments(size)])
+        for i, (g, w) in enumerate(zip(got, want)):
+            found += [f"{row} of result or gradient {i}" for row in tensor_differences(g, w, strides=False)]
+        if found:
+            return found
+    return found
+
+
+def flat(module):
+    """With one tuple of results."""
+    output = next(node for node in module.graph.nodes if node.op == "output")
+    output.args = (tuple(r for part in output.args[0] for r in (part if isinstance(part, (list, tuple)) else [part])),)
+    module.recompile()
+    return module
+
+
+def total_of(results):
+    """A number that depends on every element of the results in a way of its own."""
+    return sum((r.double() * torch.cos(torch.arange(r.numel(), dtype=torch.float64).reshape(r.shape))).sum() for r in results if r.requires_grad)
+
+
+# ---- through torch.compile ----
 
 
 def outcome(function, arguments):
     """Results, gradients, where results lie; or what it raises."""
     try:
         results = function(*arguments)
-        total = sum((r.double() * torch.cos(torch.arange(r.numel(), dtype=torch.float64).reshape(r.shape))).sum()
-                    for r in results if r.requires_grad)
+        total = total_of(results)
         if isinstance(total, torch.Tensor):
             total.backward()
         return [r.detach() for r in results], [a.grad for a in arguments], places([*arguments, *results]), None
@@ -78,10 +179,7 @@ def places(tensors):
     return found
 
 
-def check(text):
-    torch._dynamo.reset()
-    scope = {}
-    exec(compile(text, "program.py", "exec"), scope)
+def check_compiled(scope):
     found = []
     for dynamic in (False, True):
         torch._dynamo.reset()
@@ -101,16 +199,19 @@ def check(text):
     return found
 
 
-def tensor_differences(got, want):
+def tensor_differences(got, want, strides=True):
     if got is None or want is None:
         return [] if got is want else [f"presence: {got} instead of {want}"]
     if got.dtype != want.dtype:
         return [f"dtype: {got.dtype} instead of {want.dtype}"]
     if got.shape != want.shape:
         return [f"shape: {tuple(got.shape)} instead of {tuple(want.shape)}"]
-    if [s for s, n in zip(got.stride(), got.shape) if n > 1] != [s for s, n in zip(want.stride(), want.shape) if n > 1]:
+    if strides and [s for s, n in zip(got.stride(), got.shape) if n > 1] != [s for s, n in zip(want.stride(), want.shape) if n > 1]:
         return [f"strides: {got.stride()} instead of {want.stride()} for {tuple(want.shape)}"]
-    unit = 2e-3 if want.dtype == torch.float32 else 1e-4
-    if not torch.allclose(got, want, rtol=unit, atol=unit * float(max(1, want.abs().max())), equal_nan=True):
+    unit = max(UNIT.get(want.dtype, 1e-4), 2e-3 if want.dtype == torch.float32 and strides else 0)
+    if not want.dtype.is_floating_point and not want.dtype.is_complex:
+        return [] if torch.equal(got, want) else [f"value: {got} instead of {want}".replace("\n", "")[:600]]
+    most = float(want.abs().nan_to_num(0, 0, 0).max()) if want.numel() else 1
+    if not torch.allclose(got, want, rtol=unit, atol=unit * max(1, most), equal_nan=True):
         return [f"value: {got} instead of {want}".replace("\n", "")[:600]]
     return []
