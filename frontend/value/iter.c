@@ -925,7 +925,10 @@ static value *generator_next(tracer *t, value *v) { return generator_send(t, v, 
 
 static value *generator_send_method(tracer *t, value *v, value *const *args, Py_ssize_t count,
                                     PyObject *kwnames) {
+  const frame *f = v->any.a;
   if (!args_check(t, "send", count, 1, 1, kwnames)) return NULL;
+  if (!f->finished && !f->running && !generator_started(f) && !value_is_none(args[0]))
+    return trace_raise(t, PyExc_TypeError, "can't send non-None value to a just-started generator");
   value *item = generator_send(t, v, args[0]);
   return item || trace_pending(t) ? item : trace_raise(t, PyExc_StopIteration, "exhausted");
 }
