@@ -552,7 +552,8 @@ value *np_where(tracer *t, const np_call *c) {
   loom_value r = emit_select(t, v[0], v[1], v[2]);
   if (r == LOOM_NO_VALUE) return NULL;
   np_array *arrays[3] = {o[0].array, o[1].array, o[2].array};
-  np_layout_elementwise(t, arrays, 3, emit_type(t, r), 'K', false, strides);
+  np_layout_elementwise(t, arrays, 3, emit_type(t, r), 'K', true,
+                        strides); /* always its iterator */
   return np_fresh(t, r, strides);
 }
 
