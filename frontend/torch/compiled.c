@@ -381,14 +381,6 @@ static PyObject *run_restride(PyObject *tensor, const torch_spec *spec, void **d
   return copy;
 }
 
-/* What a conjugate or negative view stands for, in memory of its own. */
-static PyObject *run_resolve(PyObject *tensor) {
-  PyObject *conjugated = PyObject_CallMethod(tensor, "resolve_conj", NULL);
-  PyObject *resolved = conjugated ? PyObject_CallMethod(conjugated, "resolve_neg", NULL) : NULL;
-  Py_XDECREF(conjugated);
-  return resolved;
-}
-
 static bool run_read_tensor(run *r, const fx_input *input, PyObject *tensor) {
   torch_view t;
   torch_spec room;
@@ -399,7 +391,7 @@ static bool run_read_tensor(run *r, const fx_input *input, PyObject *tensor) {
     return true;
   }
   if (torch_is_lazy(tensor)) {
-    tensor = run_resolve(tensor);
+    tensor = torch_resolve(tensor);
     if (!tensor) return false;
     r->owned[input->number] = tensor;
   }

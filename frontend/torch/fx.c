@@ -498,7 +498,8 @@ static bool fx_tensor_constant(fx_import *im, PyObject *node, PyObject *tensor, 
   }
   if (loom_type_elements(&type) == 1 && !loom_dtype_is_complex(type.dtype))
     return fx_number_constant(im, node, tensor, meta, &type);
-  PyObject *ordered = PyObject_CallMethod(tensor, "contiguous", NULL);
+  PyObject *ordered = torch_is_lazy(tensor) ? torch_resolve(tensor) : Py_NewRef(tensor);
+  if (ordered) Py_SETREF(ordered, PyObject_CallMethod(ordered, "contiguous", NULL));
   PyObject *plain = ordered ? PyObject_CallMethod(ordered, "detach", NULL) : NULL;
   bool good = plain && PyList_Append(im->constants, plain) == 0;
   Py_XDECREF(plain);

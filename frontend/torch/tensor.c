@@ -16,7 +16,7 @@ static struct {
   PyTypeObject *tensor, *parameter;
   size_t handle; /* where a tensor's Python object holds its at::Tensor */
   size_t keys;   /* where a TensorImpl holds its dispatch keys */
-  uint64_t lazy; /* keys of conjugate and negative views */
+  uint64_t lazy; /* keys of conjugate and negative views, and of zeros without memory */
   torch_status (*data)(void *, void **);
   torch_status (*sizes)(void *, int64_t **);
   torch_status (*strides)(void *, int64_t **);
@@ -107,7 +107,8 @@ static bool torch_probe_handle(PyObject *tensor, PyObject *address) {
 
 /* The dispatch keys are the first words of a TensorImpl that differ between a tensor and its
  * negative view in one bit. */
-static bool torch_probe_keys(PyObject *tensor, PyObject *negative, PyObject *conjugate) {
+static bool torch_probe_keys(PyObject *tensor, PyObject *negative, PyObject *conjugate,
+                             PyObject *zeros) {
   for (torch.keys = 8; torch.keys < 256; torch.keys += 8) {
     uint64_t plain = tensor_keys(tensor), neg = tensor_keys(negative),
              conj = tensor_keys(conjugate);
@@ -115,7 +116,9 @@ static bool torch_probe_keys(PyObject *tensor, PyObject *negative, PyObject *con
     if (n && !(n & (n - 1)) && (neg & n) && !(plain & n)) {
       uint64_t candidates = conj & ~plain; /* of another dtype, but the same functionality keys */
       if (!candidates || (candidates & (candidates - 1))) continue;
-      torch.lazy = n | candidates;
+      uint64_t none = tensor_keys(zeros) & ~plain;
+      if (!none || (none & (none - 1))) continue;
+      torch.lazy = n | candidates | none;
       return true;
     }
   }
@@ -128,10 +131,12 @@ static bool torch_probe(PyObject *module) {
   PyObject *negative = tensor ? PyObject_CallMethod(module, "_neg_view", "O", tensor) : NULL;
   PyObject *complex = tensor ? PyObject_CallMethod(module, "complex", "OO", tensor, tensor) : NULL;
   PyObject *conjugate = complex ? PyObject_CallMethod(complex, "conj", NULL) : NULL;
-  bool good = address && negative && conjugate && torch_probe_handle(tensor, address) &&
-              torch_probe_keys(tensor, negative, conjugate);
+  PyObject *zeros = PyObject_CallMethod(module, "_efficientzerotensor", "i", 3);
+  bool good = address && negative && conjugate && zeros && torch_probe_handle(tensor, address) &&
+              torch_probe_keys(tensor, negative, conjugate, zeros);
   if (!good && !PyErr_Occurred())
     PyErr_SetString(PyExc_ImportError, "frameloom: tensors of this torch are laid out differently");
+  Py_XDECREF(zeros);
   Py_XDECREF(conjugate);
   Py_XDECREF(complex);
   Py_XDECREF(negative);
@@ -161,6 +166,15 @@ bool torch_is_lazy(PyObject *tensor) {
   return plain && (tensor_keys(tensor) & torch.lazy);
 }
 
+PyObject *torch_resolve(PyObject *tensor) {
+  PyObject *conjugated = PyObject_CallMethod(tensor, "resolve_conj", NULL);
+  PyObject *resolved = conjugated ? PyObject_CallMethod(conjugated, "resolve_neg", NULL) : NULL;
+  Py_XDECREF(conjugated);
+  if (resolved && torch_is_lazy(resolved))
+    Py_SETREF(resolved, PyObject_CallMethod(resolved, "clone", NULL));
+  return resolved;
+}
+
 /* Is it a tensor of a subclass that only adds Python to it, without a dispatch of its own? */
 static bool torch_is_plain_subclass(PyObject *tensor) {
   if (!PyType_IsSubtype(Py_TYPE(tensor), torch.tensor)) return false;
@@ -186,7 +200,7 @@ bool torch_read(PyObject *tensor, torch_view *out) {
   if (torch.device(handle, &device) != 0 || device != 0 || (tensor_keys(tensor) & torch.lazy)) {
     PyErr_SetString(PyExc_TypeError,
                     "frameloom: an input is not a plain tensor on the CPU (another device, or a "
-                    "conjugate or negative view)");
+                    "conjugate or negative view, zeros without memory)");
     return false;
   }
   if (torch.dtype(handle, &out->dtype) || torch.rank(handle, &out->rank) ||

@@ -39,8 +39,10 @@ typedef struct torch_view {
   int32_t dtype; /* torch's ScalarType */
 } torch_view;
 
-/* Is it a conjugate or negative view, whose memory does not hold its elements? */
+/* Is it a conjugate or negative view, or zeros that take no memory: does its memory not hold its
+ * elements? */
 bool torch_is_lazy(PyObject *tensor);
+PyObject *torch_resolve(PyObject *tensor); /* what such a tensor stands for, in memory of its own */
 bool torch_read(PyObject *tensor, torch_view *out); /* false with an exception: not such a tensor */
 /* A new tensor from torch's own allocator; its data. NULL with an exception. */
 PyObject *torch_empty(const torch_spec *spec, void **data);
