@@ -8,6 +8,8 @@
  *   other than zero, go through `llvm.arithmetic.fence`, which is no instruction of the machine and
  *   through which nothing is seen.
  *   The same for a value that is compared with itself, which would not be computed at all.
+ * - absorbing: what is added to, multiplied or compared with a constant NaN decides nothing, and
+ *   would not be computed. The constant is fenced.
  * - masking: with AVX-512 `select(c, x / y, 0)` becomes a division of the selected elements only,
  *   where the library computes x / y for all. An operation on vectors of which nothing but values
  *   of selects come is fenced. One with other uses is computed in full anyway, and may be half of
@@ -24,6 +26,7 @@
  * computed from, so instructions are looked at from the last to the first, and one slot serves a
  * chain of operations. */
 #include <llvm-c/Core.h>
+#include <math.h>
 #include <string.h>
 
 #include "targets/target.h"
@@ -375,6 +378,21 @@ static void fence_magnitude(fence_state *s, LLVMValueRef comparison) {
   }
 }
 
+/* A constant, or a vector of one constant, that is no number. */
+static bool fence_is_nan(LLVMValueRef v) {
+  LLVMBool inexact;
+  if (!LLVMIsAConstant(v) || !fence_is_float(LLVMTypeOf(v))) return false;
+  if (LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMVectorTypeKind) v = LLVMGetAggregateElement(v, 0);
+  return v && LLVMIsAConstantFP(v) && isnan(LLVMConstRealGetDouble(v, &inexact));
+}
+
+static void fence_nan(fence_state *s, LLVMValueRef v) {
+  if (!LLVMIsABinaryOperator(v) && !LLVMIsAFCmpInst(v) && !fence_intrinsic_of(v)) return;
+  for (unsigned i = 0; i < (unsigned)LLVMGetNumOperands(v); i++)
+    if (fence_is_nan(LLVMGetOperand(v, i)))
+      LLVMSetOperand(v, i, fence_before(s, v, LLVMGetOperand(v, i)));
+}
+
 /* Fences the value of `v` for all its uses. */
 static void fence_value(fence_state *s, LLVMValueRef v) {
   LLVMValueRef fenced = fence_is_float(LLVMTypeOf(v)) ? fence_after(s, v) : fence_after_bits(s, v);
@@ -390,6 +408,7 @@ static void fence_value(fence_state *s, LLVMValueRef v) {
 
 static void fence_instruction(fence_state *s, LLVMValueRef v) {
   LLVMOpcode code = LLVMGetInstructionOpcode(v);
+  fence_nan(s, v);
   if (code == LLVMFDiv) fence_divisor(s, v);
   if (code == LLVMFCmp) fence_magnitude(s, v);
   if (code == LLVMFCmp && LLVMGetOperand(v, 0) == LLVMGetOperand(v, 1))

@@ -26,6 +26,16 @@ y = v.take([1,9]); return v+1
 
 v[k] + 1
 
+return (v - v) / (v - v) * np.nan
+
+y = np.sqrt(-v) + np.nan
+
+return np.maximum((v - v) / (v - v), np.nan)
+
+return (v - v) / (v - v) > np.nan
+
+return np.hypot(np.log(v - v), np.float64(np.nan))
+
 np.log(v)
 
 np.log(v); return v + 1
