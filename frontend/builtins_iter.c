@@ -37,7 +37,7 @@ value *builtin_enumerate(tracer *t, const builtin_args *a) {
   if (!builtin_check(t, a, 1, 2, keywords)) return NULL;
   value *start = a->count == 2 ? a->args[1] : builtin_keyword(a, "start");
   value *iterator = trace_iter(t, a->args[0]);
-  if (!start) start = value_int(t, 0);
+  start = start ? value_whole(t, start) : value_int(t, 0);
   return iterator && start ? iter_enumerate(t, iterator, start) : NULL;
 }
 
@@ -215,6 +215,7 @@ value *builtin_sorted(tracer *t, const builtin_args *a) {
   static const char *const keywords[] = {"key", "reverse", NULL};
   if (!builtin_check(t, a, 1, 1, keywords)) return NULL;
   value *key = builtin_keyword(a, "key"), *flag = builtin_keyword(a, "reverse");
+  if (flag && !(flag = value_whole(t, flag))) return NULL;
   int reverse = flag ? trace_truth(t, flag) : 0;
   value *items = key ? trace_to_tuple(t, a->args[0]) : items_unordered(t, a->args[0]);
   if (!items || reverse < 0) return NULL;

@@ -27,23 +27,19 @@ static bool const_too_large(int op, PyObject *l, PyObject *r) {
   return false;
 }
 
-static const binaryfunc const_operators[13] = {PyNumber_Add,
-                                               PyNumber_And,
-                                               PyNumber_FloorDivide,
-                                               PyNumber_Lshift,
-                                               PyNumber_MatrixMultiply,
-                                               PyNumber_Multiply,
-                                               PyNumber_Remainder,
-                                               PyNumber_Or,
-                                               NULL,
-                                               PyNumber_Rshift,
-                                               PyNumber_Subtract,
-                                               PyNumber_TrueDivide,
-                                               PyNumber_Xor};
+static const binaryfunc const_operators[2][13] = {
+    {PyNumber_Add, PyNumber_And, PyNumber_FloorDivide, PyNumber_Lshift, PyNumber_MatrixMultiply,
+     PyNumber_Multiply, PyNumber_Remainder, PyNumber_Or, NULL, PyNumber_Rshift, PyNumber_Subtract,
+     PyNumber_TrueDivide, PyNumber_Xor},
+    {PyNumber_InPlaceAdd, PyNumber_InPlaceAnd, PyNumber_InPlaceFloorDivide, PyNumber_InPlaceLshift,
+     PyNumber_InPlaceMatrixMultiply, PyNumber_InPlaceMultiply, PyNumber_InPlaceRemainder,
+     PyNumber_InPlaceOr, NULL, PyNumber_InPlaceRshift, PyNumber_InPlaceSubtract,
+     PyNumber_InPlaceTrueDivide, PyNumber_InPlaceXor}};
 
-PyObject *const_operate(int op, PyObject *l, PyObject *r) {
+PyObject *const_operate(int op, PyObject *l, PyObject *r, bool inplace) {
   if (const_too_large(op, l, r)) return NULL;
-  return op == 8 ? PyNumber_Power(l, r, Py_None) : const_operators[op](l, r);
+  if (op == 8) return (inplace ? PyNumber_InPlacePower : PyNumber_Power)(l, r, Py_None);
+  return const_operators[inplace][op](l, r);
 }
 
 static value *const_percent(tracer *t, value *l, value *r) {
@@ -99,7 +95,7 @@ static value *const_binary(tracer *t, int op, value *l, value *r, bool inplace) 
   }
   if (const_too_large(op, l->object, r->object))
     return trace_break(t, BREAK_LIMIT, "the result of an operator is too large");
-  return value_made(t, const_operate(op, l->object, r->object));
+  return value_made(t, const_operate(op, l->object, r->object, inplace));
 }
 
 static value *const_unary(tracer *t, int op, value *v) {

@@ -52,7 +52,7 @@ static PyObject *formula_operate_now(long op, PyObject *const *in, Py_ssize_t co
   if (op == FORMULA_NEG) return PyNumber_Negative(in[0]);
   if (op == FORMULA_ABS) return PyNumber_Absolute(in[0]);
   if (op >= FORMULA_SQRT) return formula_real(op, in[0]);
-  return count == 2 ? const_operate((int)op, in[0], in[1]) : NULL;
+  return count == 2 ? const_operate((int)op, in[0], in[1], false) : NULL;
 }
 
 static PyObject *formula_row(PyObject *rows, int64_t slot, const loom_graph *graph,

@@ -355,15 +355,24 @@ METHOD(list_clear) {
   return list_empty(t, v) ? t->none : NULL;
 }
 
-METHOD(list_sort) {
+/* `all` are the list and what sorted() is given by keywords. */
+static value *list_sort_in_place(tracer *t, value *v, value *const *all, PyObject *kwnames) {
   bool mine;
-  MUTABLE;
-  ARGS("sort", 0, kwnames ? 0 : 0);
   PyObject *sorted = PyDict_GetItemString(PyEval_GetBuiltins(), "sorted");
-  value *result = sorted ? builtin_call(t, sorted, &v, 1, NULL, &mine) : NULL;
+  value *result = sorted ? builtin_call(t, sorted, all, 1, kwnames, &mine) : NULL;
+  if (!result && t->state == TRACE_RAISING) { /* which may leave it sorted in part */
+    t->state = TRACE_GOING;
+    return trace_break(t, BREAK_RAISES, "sort() raises an exception");
+  }
   if (!result) return NULL;
   v->seq = result->seq;
   return t->none;
+}
+
+METHOD(list_sort) {
+  MUTABLE;
+  ARGS("sort", 0, 0);
+  return list_sort_in_place(t, v, &v, NULL);
 }
 
 /* sort(key=, reverse=): as sorted() with the same keywords, in place. */
@@ -371,15 +380,10 @@ static value *list_sort_keywords(tracer *t, value *v, value *const *args, Py_ssi
                                  PyObject *kwnames) {
   if (!kwnames || count) return list_sort(t, v, args, count, kwnames);
   MUTABLE;
-  bool mine;
   value *all[3] = {v, args[0], PyTuple_GET_SIZE(kwnames) > 1 ? args[1] : NULL};
-  PyObject *sorted = PyDict_GetItemString(PyEval_GetBuiltins(), "sorted");
   if (PyTuple_GET_SIZE(kwnames) > 2)
     return trace_raise(t, PyExc_TypeError, "sort() takes other arguments");
-  value *result = sorted ? builtin_call(t, sorted, all, 1, kwnames, &mine) : NULL;
-  if (!result) return NULL;
-  v->seq = result->seq;
-  return t->none;
+  return list_sort_in_place(t, v, all, kwnames);
 }
 
 static const builtin_method tuple_methods[] = {

@@ -215,7 +215,7 @@ static PyObject *series_apply(PyObject *callee, int op, const series_operand *in
     have++;
   if (have == count)
     result = callee ? PyObject_Vectorcall(callee, objects, (size_t)count, NULL)
-                    : const_operate(op, objects[0], objects[1]);
+                    : const_operate(op, objects[0], objects[1], false);
   while (have-- > 0)
     Py_DECREF(objects[have]);
   return result;

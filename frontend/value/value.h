@@ -455,7 +455,7 @@ void formula_know(tracer *t, int64_t slot); /* it has to be known: so have the s
 void formula_sample(tracer *t, int64_t *symbols);
 uint64_t formula_symbols(const tracer *t, uint64_t symbols);
 /* An operator on two live numbers; NULL, perhaps without an exception, when there is no result. */
-PyObject *const_operate(int op, PyObject *l, PyObject *r);
+PyObject *const_operate(int op, PyObject *l, PyObject *r, bool inplace);
 /* A comparison that is left to the graph; NULL with nothing pending: it cannot be. */
 value *number_compare_data(tracer *t, int op, value *l, value *r);
 
@@ -626,7 +626,10 @@ PyTypeObject *
 scalar_base(PyTypeObject *type);          /* which of these it is a Python class over, or NULL */
 PyObject *scalar_exact(PyObject *object); /* a new object of that type itself */
 value *scalar_content(const value *v);    /* the constant that an instance is, or NULL */
-bool scalar_wrap(tracer *t, value *v);    /* of a live one */
+/* What a function of the interpreter's own makes of an argument that has to be an int: an int, also
+ * of a bool. NULL after a break: the interpreter tells what is none. */
+value *value_whole(tracer *t, value *v);
+bool scalar_wrap(tracer *t, value *v);                    /* of a live one */
 bool scalar_keeps(tracer *t, value *v, const char *name); /* the method is the builtin type's own */
 value *scalar_plain(tracer *t, value *v, const char *name); /* its constant if so, or NULL */
 /* Puts the constants in the place of operands whose classes leave the operation alone. */
