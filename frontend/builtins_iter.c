@@ -323,8 +323,24 @@ value *builtin_chain(tracer *t, const builtin_args *a) {
   return all ? iter_chain(t, all) : NULL;
 }
 
+/* Does nobody see when the items are taken? Of all else they are taken one by one, by a model. */
+static bool taken_unseen(const value *v) {
+  if (!value_is_const(v)) return v->type == &value_tuple_type || v->type == &value_range_to_type;
+  return PyUnicode_CheckExact(v->object) || PyBytes_CheckExact(v->object) ||
+         PyTuple_CheckExact(v->object) || Py_IS_TYPE(v->object, &PyRange_Type);
+}
+
+static bool all_taken_unseen(const builtin_args *a) {
+  for (Py_ssize_t i = 0; i < a->count; i++)
+    if (!taken_unseen(a->args[i])) return false;
+  return true;
+}
+
 value *builtin_starmap(tracer *t, const builtin_args *a) {
   CHECK(2, 2);
+  if (!value_is_const(a->args[0]) || !PyCFunction_Check(a->args[0]->object) ||
+      !taken_unseen(a->args[1]))
+    return builtin_model(t, a);
   value *items = trace_to_tuple(t, a->args[1]), *list = value_list(t, NULL, 0);
   for (Py_ssize_t i = 0; items && list && i < items->seq.count; i++) {
     value *result = trace_call_list(t, a->args[0], items->seq.items[i], NULL);
@@ -373,6 +389,8 @@ value *builtin_combine(tracer *t, const builtin_args *a) {
   static const char *const keywords[] = {"repeat", "fillvalue", NULL};
   if (!builtin_check(t, a, 0, -1, keywords)) return NULL;
   bool many = !strcmp(a->name, "product") || !strcmp(a->name, "zip_longest");
+  bool lazy = !strcmp(a->name, "pairwise") || !strcmp(a->name, "zip_longest");
+  if (lazy && !all_taken_unseen(a)) return builtin_model(t, a);
   Py_ssize_t pool_count = many ? a->count : 1;
   PyObject *extra = !many && a->count > 1 ? value_plain(t, a->args[1]) : NULL;
   if (trace_pending(t) || a->count < pool_count || (!many && a->count > 1 && !extra))
@@ -406,6 +424,7 @@ value *builtin_islice(tracer *t, const builtin_args *a) {
     if (!value_known_int(t, a->args[i], part) || *part < 0 || (i == 3 && *part < 1))
       return t->not_implemented;
   }
+  if (!taken_unseen(a->args[0])) return builtin_model(t, a);
   value *iterator = trace_iter(t, a->args[0]), *list = value_list(t, NULL, 0), *item = NULL;
   for (int64_t i = 0; iterator && list && (parts[1] < 0 || i < parts[1]); i++) {
     if (!(item = trace_next(t, iterator))) break;
@@ -432,6 +451,7 @@ value *builtin_accumulate(tracer *t, const builtin_args *a) {
   if (!builtin_check(t, a, 1, 2, keywords)) return NULL;
   value *function = a->count == 2 ? a->args[1] : builtin_keyword(a, "func"),
         *total = builtin_keyword(a, "initial");
+  if (function || !taken_unseen(a->args[0])) return builtin_model(t, a);
   value *items = trace_to_tuple(t, a->args[0]), *list = value_list(t, NULL, 0);
   if (!items || !list) return NULL;
   if (total && value_is_none(total)) total = NULL;

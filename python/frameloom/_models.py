@@ -408,6 +408,89 @@ def cycle(iterable):
             yield item
 
 
+_END = object()
+
+
+def islice(iterable, *bounds):
+    start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, None)[:3]
+    return _sliced(iter(iterable), 0 if start is None else start, stop, 1 if step is None else step)
+
+
+def _sliced(iterator, wanted, stop, step):
+    taken = 0
+    while True:
+        while taken < wanted:
+            if next(iterator, _END) is _END:
+                return
+            taken += 1
+        if stop is not None and taken >= stop:
+            return
+        item = next(iterator, _END)
+        if item is _END:
+            return
+        taken += 1
+        wanted += step
+        if stop is not None and wanted > stop:
+            wanted = stop
+        yield item
+
+
+def accumulate(iterable, func=None, *, initial=None):
+    return _accumulated(iter(iterable), func, initial)
+
+
+def _accumulated(iterator, function, total):
+    if total is None:
+        total = next(iterator, _END)
+        if total is _END:
+            return
+    yield total
+    while (item := next(iterator, _END)) is not _END:
+        total = total + item if function is None else function(total, item)
+        yield total
+
+
+def starmap(function, iterable):
+    return _starmapped(function, iter(iterable))
+
+
+def _starmapped(function, iterator):
+    while (item := next(iterator, _END)) is not _END:
+        yield function(*item)
+
+
+def pairwise(iterable):
+    return _paired(iter(iterable))
+
+
+def _paired(iterator):
+    left = next(iterator, _END)
+    while left is not _END and (right := next(iterator, _END)) is not _END:
+        yield left, right
+        left = right
+
+
+def zip_longest(*iterables, fillvalue=None):
+    return _zipped_longest([iter(iterable) for iterable in iterables], fillvalue)
+
+
+def _zipped_longest(iterators, fill):
+    left = len(iterators)
+    while left:
+        row = []
+        for i, iterator in enumerate(iterators):
+            item = _END if iterator is None else next(iterator, _END)
+            if item is _END:
+                if iterator is not None:
+                    left -= 1
+                    iterators[i] = None
+                if not left:
+                    return
+                item = fill
+            row.append(item)
+        yield tuple(row)
+
+
 def takewhile(predicate, iterable):
     for item in iterable:
         if not predicate(item):
