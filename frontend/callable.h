@@ -335,8 +335,8 @@ void plain_frame_close(const plain_frame *frame);
 /* ---- hook.c: functions that are called by what runs for real ------------------------------------
  */
 
-/* Slots of a frame that hold what a CALL takes: two of the function and of what comes first or of NULL, then the other
- * arguments. None: it is no CALL. */
+/* Slots of a frame that hold what a CALL takes: two of the function and of what comes first or of
+ * NULL, then the other arguments. None: it is no CALL. */
 typedef struct call_place {
   int32_t begin, end;
 } call_place;
