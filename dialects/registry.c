@@ -1,5 +1,5 @@
-/* The dialects that the passes read and make: what a tool that reads text knows. All of upstream's would make the
- * compiler library much larger. */
+/* The dialects that the passes read and make: what a tool that reads text knows. All of upstream's
+ * would make the compiler library much larger. */
 #include <mlir-c/Dialect/Arith.h>
 #include <mlir-c/Dialect/ControlFlow.h>
 #include <mlir-c/Dialect/Func.h>

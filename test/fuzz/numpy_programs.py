@@ -133,7 +133,7 @@ class Program:
 
     def bytes(self):
         """Of all arrays at hand."""
-        return [v.tobytes() for v in self.space.values() if isinstance(v, np.ndarray) and v.dtype != object]
+        return [np.asarray(v).tobytes() for v in self.space.values() if isinstance(v, np.ndarray) and v.dtype != object]
 
     def attempted(self, target, text):
         """Runs a statement; None and what it raised, or the value."""
