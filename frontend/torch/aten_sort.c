@@ -2,7 +2,8 @@
  * extremes.
  *
  * loom.sort is stable and puts NaN last, as torch does. Which of several equal elements topk and
- * kthvalue name is not defined in torch; here it is the first. */
+ * kthvalue name is not defined in torch, but what a model computes depends on it (a mask of the
+ * largest scores behind a relu, say): where the indices are used torch makes them. */
 #include "frontend/torch/torch.h"
 
 #include <string.h>
@@ -99,9 +100,8 @@ static bool sort_done(fx_call *c, uint32_t i, loom_value v, loom_value *out) {
 /* Torch leaves open which of several equal elements comes first, unless it is asked for a stable
  * order. Where elements of few values make that common, the choice would be another than eager's.
  */
-static bool sort_is_open(loom_dtype dtype, bool integers) {
-  if (dtype == LOOM_BOOL || loom_dtype_is_half(dtype)) return true;
-  return integers && loom_dtype_is_integer(dtype);
+static bool sort_is_open(loom_dtype dtype) {
+  return dtype == LOOM_BOOL || loom_dtype_is_half(dtype);
 }
 
 /* A result that nothing uses still has to be of its type. */
@@ -124,7 +124,7 @@ static bool sort_call(fx_call *c, int at, bool stable, loom_value *out) {
   if (!fx_bool(c, at + 1, &down)) return false;
   if (count == 0 || count == 1) return sort_trivial(c, out);
   if (!sort_line(c, at, &type, &axis)) return false;
-  if (numbers && !stable && sort_is_open(type.dtype, false))
+  if (numbers && !stable && sort_is_open(type.dtype))
     return fx_decline(c, "indices of equal elements");
   loom_value values = LOOM_NO_VALUE, indices = LOOM_NO_VALUE;
   sort_both(c, axis, down, numbers, &values, &indices);
@@ -152,7 +152,7 @@ bool aten_topk(fx_call *c, loom_value *out) {
   if (loom_type_elements(&c->types[0]) == 1 && k == 1 && !c->types[0].rank)
     return sort_trivial(c, out);
   if (!sort_line(c, 2, &type, &axis)) return false;
-  if (numbers && sort_is_open(type.dtype, true)) return fx_decline(c, "indices of equal elements");
+  if (numbers) return fx_decline(c, "indices of equal elements");
   loom_value values = LOOM_NO_VALUE, indices = LOOM_NO_VALUE;
   sort_both(c, axis, largest, numbers, &values, &indices);
   out[0] = loom_build_slice(c->b, values, axis, 0, k, 1);
@@ -171,7 +171,7 @@ bool aten_kthvalue(fx_call *c, loom_value *out) {
   if (!c->types[0].rank && loom_type_elements(loom_build_type(c->b, fx_tensor(c, 0))) == 1)
     return sort_done(c, 0, fx_tensor(c, 0), out) && sort_unused(c, 1, out);
   if (!sort_line(c, 2, &type, &axis)) return false;
-  if (numbers && sort_is_open(type.dtype, true)) return fx_decline(c, "indices of equal elements");
+  if (numbers) return fx_decline(c, "indices of equal elements");
   loom_value values = LOOM_NO_VALUE, indices = LOOM_NO_VALUE;
   sort_both(c, axis, false, numbers, &values, &indices);
   if (!sort_done(c, 0, loom_build_slice(c->b, values, axis, k - 1, 1, 1), out)) return false;

@@ -622,11 +622,15 @@ static PyObject *run_result(const run *r, PyObject *before, const fx_result *res
 static PyObject *run_results(const run *r) {
   const version *v = r->version;
   PyObject *tuple = PyTuple_New(v->result_count);
-  for (uint32_t i = 0; tuple && i < v->result_count; i++) {
-    PyObject *item = run_result(r, tuple, &v->results[i]);
-    if (!item) Py_CLEAR(tuple);
-    if (item) PyTuple_SET_ITEM(tuple, i, item);
-  }
+  for (int views = 0; views < 2; views++) /* of others, which may come behind them */
+    for (uint32_t i = 0; tuple && i < v->result_count; i++) {
+      if ((v->results[i].kind == FX_RESULT_VIEW) != views) continue;
+      PyObject *item = run_result(r, tuple, &v->results[i]);
+      if (item)
+        PyTuple_SET_ITEM(tuple, i, item);
+      else
+        Py_CLEAR(tuple);
+    }
   return tuple;
 }
 

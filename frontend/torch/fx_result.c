@@ -221,15 +221,16 @@ static int fx_differs(PyObject *a, PyObject *b, const char *property) {
   return differs;
 }
 
-/* A result that shares storage with an earlier one is a view of that, as it is in eager torch, when
- * the earlier one is the whole storage. Results that only share some elements are refused. */
+/* A result that shares storage with one that is known already is a view of that, as it is in eager
+ * torch, when that is the whole storage. Results that only share some elements are refused. */
 static bool fx_find_view(fx_import *im, PyObject *list, Py_ssize_t i, const fx_value *v,
-                         fx_result *all) {
+                         fx_result *all, const bool *known) {
   fx_result *out = &all[i];
   fx_place place = {.storage = NULL};
   torch_spec spec, traced;
   bool good = fx_read_spec(im, v->meta, &spec) && fx_read_place(im, v->meta, &spec, &place);
-  for (Py_ssize_t k = 0; k < i && good && out->kind != FX_RESULT_VIEW; k++) {
+  for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(list) && good; k++) {
+    if (!known[k] || out->kind == FX_RESULT_VIEW) continue;
     const fx_value *other = fx_value_of(im, PySequence_Fast_GET_ITEM(list, k));
     fx_place base = {.storage = NULL};
     if (!other || other->kind != FX_TENSOR || all[k].kind != FX_RESULT_OUTPUT) continue;
@@ -347,18 +348,19 @@ static bool fx_is_as_traced(fx_import *im, PyObject *node, const fx_value *v,
   return same;
 }
 
-/* One node is one tensor, however often it is returned. */
-static bool fx_result_of(fx_import *im, PyObject *list, Py_ssize_t i, fx_result *all) {
+/* One node is one tensor, however often it is returned. `known`: which results are. */
+static bool fx_result_of(fx_import *im, PyObject *list, Py_ssize_t i, fx_result *all,
+                         const bool *known) {
   PyObject *item = PySequence_Fast_GET_ITEM(list, i);
   const fx_value *v = fx_value_of(im, item);
   fx_result *out = &all[i];
   if (v && v->kind == FX_TENSOR) {
-    for (Py_ssize_t k = 0; k < i; k++)
-      if (PySequence_Fast_GET_ITEM(list, k) == item) return *out = all[k], true;
+    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(list); k++)
+      if (known[k] && PySequence_Fast_GET_ITEM(list, k) == item) return *out = all[k], true;
     if (v->placeholder < 0)
       return (i >= im->visible || fx_find_input(im, v, out)) &&
              (i >= im->visible || out->kind == FX_RESULT_PART ||
-              fx_find_view(im, list, i, v, all)) &&
+              fx_find_view(im, list, i, v, all, known)) &&
              (out->kind != FX_RESULT_OUTPUT || fx_result_tensor(im, v, out)) &&
              (i >= im->visible || fx_is_as_traced(im, item, v, out));
     *out = (fx_result){.kind = FX_RESULT_INPUT, .number = (uint32_t)v->placeholder};
@@ -374,6 +376,33 @@ static bool fx_result_of(fx_import *im, PyObject *list, Py_ssize_t i, fx_result 
   return true;
 }
 
+/* Is a result no part of its storage? Those come first: others may be views of them, also of ones
+ * behind them in the list. */
+static bool fx_comes_first(fx_import *im, PyObject *item) {
+  const fx_value *v = fx_value_of(im, item);
+  torch_spec spec;
+  fx_place place = {.storage = NULL};
+  if (!v || v->kind != FX_TENSOR || v->placeholder >= 0) return true;
+  bool whole = fx_read_spec(im, v->meta, &spec) && fx_read_place(im, v->meta, &spec, &place) &&
+               place.offset == 0 && place.end == place.size;
+  Py_XDECREF(place.storage);
+  error_drop(); /* it comes back where the result is made */
+  return whole;
+}
+
+static bool fx_results(fx_import *im, PyObject *list, Py_ssize_t n, fx_result *all) {
+  bool *known = calloc((size_t)n + 1, sizeof *known), good = known != NULL;
+  for (int pass = 0; pass < 2; pass++)
+    for (Py_ssize_t i = 0; i < n && good; i++) {
+      if (known[i] || (pass == 0 && !fx_comes_first(im, PySequence_Fast_GET_ITEM(list, i))))
+        continue;
+      good = fx_result_of(im, list, i, all, known);
+      known[i] = true;
+    }
+  free(known);
+  return good;
+}
+
 bool fx_output(fx_import *im, PyObject *node, fx_result **results, uint32_t *count) {
   PyObject *args = PyObject_GetAttrString(node, "args");
   PyObject *given = args ? PyTuple_GET_ITEM(args, 0) : NULL;
@@ -381,9 +410,7 @@ bool fx_output(fx_import *im, PyObject *node, fx_result **results, uint32_t *cou
   PyObject *list = !given ? NULL : many ? Py_NewRef(given) : PyTuple_Pack(1, given);
   Py_ssize_t n = list ? PySequence_Fast_GET_SIZE(list) : 0;
   fx_result *all = calloc((size_t)n + 1, sizeof *all);
-  bool good = list && all;
-  for (Py_ssize_t i = 0; i < n && good; i++)
-    good = fx_result_of(im, list, i, all);
+  bool good = list && all && fx_results(im, list, n, all);
   *results = all;
   *count = (uint32_t)n;
   Py_XDECREF(list);

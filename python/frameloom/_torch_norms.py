@@ -86,6 +86,7 @@ def _replace(forward, backward, kept, norm, names, visible):
         made = _made_again(backward.graph, rows, *inputs)
     rows.replace_all_uses_with(made)
     backward.graph.erase_node(rows)
+    del names[kept.name]
     return True
 
 
@@ -97,8 +98,10 @@ def compute_norms_again(forward, backward, visible):
     names = {node.name: node for node in backward.graph.nodes if node.op == "placeholder"}
     outputs = forward.graph.output_node().args[0]
     changed = False
-    for node in outputs[visible:]:
-        norm = _norm_under(node) if isinstance(node, torch.fx.Node) and outputs.count(node) == 1 else None
+    # The last norm first: what is made again of its input, the result of another, then follows that.
+    place = {node: i for i, node in enumerate(forward.graph.nodes)}
+    for node in sorted((n for n in outputs[visible:] if isinstance(n, torch.fx.Node)), key=place.get, reverse=True):
+        norm = _norm_under(node) if outputs.count(node) == 1 else None
         if norm is not None and node.name in names:
             changed |= _replace(forward, backward, node, norm, names, visible)
     for module in (forward, backward) if changed else ():

@@ -7,9 +7,10 @@ the compiled graph.
 
 from __future__ import annotations
 
-import re
+import copy
 import dataclasses
 import logging
+import re
 import threading
 import weakref
 
@@ -43,12 +44,15 @@ class Options:
     freezing         without gradients, parameters and buffers become constants: what depends on them
                      alone is computed once, weights are packed once. They are looked at in each call; one that was changed
                      (but through `.data`) makes the graph with parameters as inputs run
+    strict           raise what goes wrong while a graph is prepared or compiled; else eager torch runs that graph, and a
+                     warning says why
     """
 
     cpu: str = ""
     fastmath: bool = False
     fallback_random: bool = False
     freezing: bool = False
+    strict: bool = False
 
 
 class Config(Options, Patchable):
@@ -171,10 +175,18 @@ def decompositions(fallback_random=True):
 
 
 def _forward_results():
-    """How many results of a forward graph are the user's; the others are kept for the backward."""
+    """How many results of a forward graph are the user's, behind those that say in which order effects come; the others are
+    kept for the backward."""
     context = torch._guards.TracingContext.try_get()
     metadata = context.fw_metadata if context else None
-    return metadata.num_forward if metadata else 1 << 62
+    return len(metadata.tokens) + metadata.num_forward if metadata else 1 << 62
+
+
+def _effects():
+    """How many results of a forward graph stand for effects: AOTAutograd takes them away before it counts."""
+    context = torch._guards.TracingContext.try_get()
+    metadata = context.fw_metadata if context else None
+    return len(metadata.tokens) if metadata else 0
 
 
 def _tell_strides(graph):
@@ -184,7 +196,8 @@ def _tell_strides(graph):
     told = context.output_strides if context else None
     if told == [] and hasattr(graph, "result_strides"):
         visible = _forward_results()
-        told.extend(s if i >= visible else None for i, s in enumerate(graph.result_strides()))
+        strides = [s if i >= visible else None for i, s in enumerate(graph.result_strides())]
+        told.extend(strides[_effects():])
 
 
 def _take_strides(module, inputs):
@@ -214,26 +227,56 @@ def _graph_name(module, kind):
     return f"torch graph, {kind}"
 
 
+def _why(error):
+    """The reason of a failure, for users: what is refused for a reason says it all, else the kind of exception does."""
+    text = str(error).strip().partition("\n")[0]
+    return text if isinstance(error, NotImplementedError) else f"{type(error).__name__}: {text}"
+
+
+def _rewrite(module, options, *steps):
+    """Changes a graph in steps. Where one of them fails, the graph stays as it was before it."""
+    for step in steps:
+        before = copy.deepcopy(module.graph)
+        try:
+            step(module)
+        except Exception as error:
+            if options.strict:
+                raise
+            _log.warning("a graph is compiled as it is: %s of %s failed: %s", step.__name__, module._get_name(), _why(error))
+            module.graph = before
+
+
 def _backend(module, example_inputs, mode, options, interpret):
     options = _options(mode, options)
+    try:
+        return _compiled(module, example_inputs, options, interpret)
+    except Exception as error:
+        if options.strict:
+            raise
+        _log.warning("a function runs in eager torch: %s", _why(error))
+        return module.forward
 
+
+def _compiled(module, example_inputs, options, interpret):
     def compiler(graph_module, kind, visible):
         if kind == "backward":
-            _torch_sums.add_rows_in_place(graph_module)
-            _torch_sums.join_products(graph_module)
+            _rewrite(graph_module, options, _torch_sums.add_rows_in_place, _torch_sums.join_products)
         graph_module._frameloom_name = _graph_name(module, kind)
         try:
             made, reason = _compile_graph(graph_module, options, interpret, visible), None
-        except NotImplementedError as e:
-            _log.warning("a graph runs in eager torch: %s", e)
-            made, reason = boxed(graph_module), str(e)
+        except Exception as error:
+            if options.strict:
+                raise
+            reason = _why(error)
+            _log.warning("a graph runs in eager torch: %s", reason)
+            made = boxed(graph_module)
         for heard in getattr(_listeners, "all", ()):
             heard(kind, made, graph_module, reason)
         return made
 
     def inference(graph_module, inputs):
         if not options.fallback_random:
-            _torch_random.replace(graph_module)
+            _rewrite(graph_module, options, _torch_random.replace)
         if options.freezing and not torch.is_grad_enabled():
             return frozen(graph_module)
         return compiler(graph_module, "inference", 1 << 62)
@@ -252,9 +295,15 @@ def _backend(module, example_inputs, mode, options, interpret):
 
     def partition(joint, *args, **keywords):
         if not options.fallback_random:
-            _torch_random.replace(joint)
+            _rewrite(joint, options, _torch_random.replace)
         modules = min_cut_rematerialization_partition(joint, *args, **keywords)
-        _torch_norms.compute_norms_again(*modules, keywords["num_fwd_outputs"])
+        try:
+            _torch_norms.compute_norms_again(*modules, keywords["num_fwd_outputs"])
+        except Exception as error:
+            if options.strict:
+                raise
+            _log.warning("results of norms are kept for the backward graph: %s", _why(error))
+            modules = min_cut_rematerialization_partition(joint, *args, **keywords)
         return modules
 
     def forward(graph_module, inputs):
@@ -263,7 +312,12 @@ def _backend(module, example_inputs, mode, options, interpret):
         return made
 
     def backward(graph_module, inputs):
-        _take_strides(graph_module, inputs)
+        try:
+            _take_strides(graph_module, inputs)
+        except Exception as error:
+            if options.strict:
+                raise
+            _log.warning("inputs of a backward graph are copied: %s", _why(error))
         return compiler(graph_module, "backward", 0)  # gradients are accumulated in place
 
     aot = aot_autograd(

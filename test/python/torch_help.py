@@ -6,6 +6,8 @@ torch = pytest.importorskip("torch")
 
 import frameloom.torch as ft  # noqa: E402
 
+ft.config.strict = True  # what goes wrong in a test is to be seen; tests of what then happens say strict=False
+
 BACKENDS = {"frameloom": ft.backend, "frameloom_interpret": ft.backend_interpret}
 
 
