@@ -144,6 +144,7 @@ def test_repeated_heads():
         torch.testing.assert_close(torch.compile(f, backend=ft.backend)(q, k, v), f(q, k, v))
 
 
+@ft.config.patch(strict=False)
 def test_symbolic_sizes():
     compiled = torch.compile(attend, backend=ft.backend, dynamic=True)
     for batch, queries, keys in ((2, 9, 12), (3, 70, 33), (4, 5, 200)):
