@@ -110,7 +110,9 @@ class Call:
         self.printed = plain(printed.getvalue())
         self.warnings = [(w.category.__name__, plain(w.message), w.filename, w.lineno) for w in caught]
         result = error = None  # whose traceback has this frame: else what it holds would be let go at any time
-        self.state = f"{sys.exc_info()} {np.geterr()} {sorted(set(space) - space['first'])}"
+        # Without what Python notes of warnings: nothing is run again for those that a filter drops.
+        made = sorted(set(space) - space["first"] - {"__warningregistry__"})
+        self.state = f"{sys.exc_info()} {np.geterr()} {made}"
 
 
 def plain(thing):
