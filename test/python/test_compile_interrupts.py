@@ -83,7 +83,8 @@ def test_other_threads_compile_as_well():
 
 
 PROGRAM = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background of a shell ignores it
 sys.path[:0] = {path!r}
 import numpy as np, frameloom, time
 from test_compile_interrupts import long_program
