@@ -255,6 +255,19 @@ bool loom_compile_here(const loom_graph *graph, const loom_compile_options *opti
   return good;
 }
 
+#define COMPILE_QUICK                                                                              \
+  48 /* nodes; they take some tens of milliseconds, and a thread would cost one */
+
+static uint32_t compile_nodes(const loom_graph *graph) {
+  uint32_t nodes = graph->node_count;
+  for (uint32_t i = 0; i < graph->node_count; i++) {
+    const loom_node *node = &graph->nodes[i];
+    for (int k = 0; node->regions && k < loom_op_table[node->op].regions; k++)
+      nodes += compile_nodes(node->regions[k]);
+  }
+  return nodes;
+}
+
 bool loom_compile_plan(const loom_graph *graph, const loom_compile_options *options,
                        const char *title, bool cache, loom_plan **out, loom_compile_report *report,
                        loom_error *err) {
@@ -264,7 +277,7 @@ bool loom_compile_plan(const loom_graph *graph, const loom_compile_options *opti
   loom_bytes key = {NULL, 0};
   if (cache && !compile_make_key(graph, options, &key)) return loom_fail(err, "out of memory");
   bool good = report->cached = key.data && compile_from_cache(&key, out);
-  if (!good && syscall(SYS_gettid) == getpid())
+  if (!good && syscall(SYS_gettid) == getpid() && compile_nodes(graph) > COMPILE_QUICK)
     good = loom_compile_apart(graph, options, &key, title, out, report, err);
   else if (!good)
     good = loom_compile_here(graph, options, &key, out, report, err);
