@@ -152,7 +152,7 @@ static bool fence_is_needed(fence_walk *w, LLVMValueRef v) {
   if (!fence_step(w, v)) return false;
   for (LLVMUseRef use = LLVMGetFirstUse(v); use && !needed; use = LLVMGetNextUse(use)) {
     LLVMValueRef user = LLVMGetUser(use);
-    if (w->uses++ == FENCE_USES) break;
+    if (w->uses++ >= FENCE_USES) break;
     if (LLVMIsASelectInst(user) ? LLVMGetOperand(user, 0) == v : fence_passes(user))
       needed = fence_is_needed(w, user);
     else
@@ -319,7 +319,7 @@ static bool fence_is_left_out(const fence_state *s, fence_walk *w, LLVMValueRef 
   for (LLVMUseRef use = LLVMGetFirstUse(v); use && !left_out; use = LLVMGetNextUse(use)) {
     LLVMValueRef user = LLVMGetUser(use);
     int before = w->subject_count;
-    if (w->uses++ == FENCE_USES) break;
+    if (w->uses++ >= FENCE_USES) break;
     LLVMValueRef condition = LLVMIsASelectInst(user) ? LLVMGetOperand(user, 0) : v;
     if (condition != v &&
         (fence_is_spread(condition) || !fence_is_open(s, w, condition, FENCE_DEPTH)))
