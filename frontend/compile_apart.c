@@ -107,7 +107,8 @@ static void apart_tell(apart_job *job, const char *title) {
           job->graph.node_count, phase ? phase : "import");
 }
 
-/* Waits for the end, or for a handler that raises. True: `job` is still the caller's. */
+/* Waits for the end, or for a handler that raises, however far the job has come by then. True:
+ * `job` is still the caller's. */
 static bool apart_wait(apart_job *job, const char *title) {
   double start = loom_clock_ms();
   bool told = false;
@@ -126,9 +127,11 @@ static bool apart_wait(apart_job *job, const char *title) {
       told = true;
     }
     pthread_mutex_lock(&job->lock);
-    if (stop && !job->done) {
+    if (stop) {
+      bool done = job->done;
       job->left = true;
       pthread_mutex_unlock(&job->lock);
+      if (done) apart_free(job);
       return false;
     }
   }

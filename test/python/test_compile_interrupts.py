@@ -58,6 +58,32 @@ def test_what_a_handler_raises_ends_the_wait(alarm, monkeypatch):
     np.testing.assert_allclose(compiled(x), want, rtol=1e-9)  # compiled again, or from what was left to its thread
 
 
+def test_what_a_handler_raises_after_the_end_is_raised(monkeypatch):
+    """What is compiled is ready by the time that the handler raises."""
+    monkeypatch.setitem(os.environ, "FRAMELOOM_CACHE", "0")
+    ended = []
+
+    def late(*_):
+        while len(os.listdir("/proc/self/task")) > threads:
+            time.sleep(0.01)
+        ended.append(True)
+        raise Stop
+
+    before = signal.signal(signal.SIGALRM, late)
+    frameloom.compile(long_program(3))(np.ones(3))
+    threads = len(os.listdir("/proc/self/task"))
+    compiled, x = frameloom.compile(long_program(60)), np.linspace(0.1, 1, 7)
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    try:
+        with pytest.raises(Stop):
+            compiled(x)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert ended
+    np.testing.assert_allclose(compiled(x), long_program(60)(x), rtol=1e-9)
+
+
 def test_handlers_that_return_run_meanwhile():
     ran = []
     before = signal.signal(signal.SIGALRM, lambda *_: ran.append(time.perf_counter()))
