@@ -446,6 +446,26 @@ static loom_cell cell_multiply_complex(loom_dtype dtype, loom_cell a, loom_cell 
                      .im = loom_cell_mul_add(part, a.re, b.im, turned.re)};
 }
 
+static double cell_part(loom_dtype dtype, double x) {
+  return dtype == LOOM_C64 ? (double)(float)x : x;
+}
+
+/* Smith's method in the order of NumPy's loops: `large` is the part of b of larger magnitude. A b
+ * of 0 divides both parts of a. */
+static loom_cell cell_divide_complex(loom_dtype dtype, loom_cell a, loom_cell b) {
+  if (b.re == 0 && b.im == 0)
+    return (loom_cell){.re = a.re / fabs(b.re), .im = a.im / fabs(b.re)};
+  bool first = fabs(b.re) >= fabs(b.im);
+  double large = first ? b.re : b.im, small = first ? b.im : b.re;
+  double ratio = cell_part(dtype, small / large);
+  double scale = cell_part(dtype, large + cell_part(dtype, small * ratio));
+  scale = cell_part(dtype, 1.0 / scale);
+  double x = cell_part(dtype, a.re * ratio), y = cell_part(dtype, a.im * ratio);
+  double re = cell_part(dtype, first ? a.re + y : x + a.im);
+  double im = cell_part(dtype, first ? a.im - x : y - a.re);
+  return (loom_cell){.re = re * scale, .im = im * scale};
+}
+
 static bool cell_binary_complex(loom_opcode op, loom_dtype dtype, loom_cell a, loom_cell b,
                                 loom_cell *out) {
   double complex l = cell_z(a), r = cell_z(b);
@@ -453,7 +473,7 @@ static bool cell_binary_complex(loom_opcode op, loom_dtype dtype, loom_cell a, l
   case LOOM_OP_ADD: *out = cell_complex(l + r); break;
   case LOOM_OP_SUB: *out = cell_complex(l - r); break;
   case LOOM_OP_MUL: *out = cell_multiply_complex(dtype, a, b); break;
-  case LOOM_OP_DIV: *out = cell_complex(l / r); break;
+  case LOOM_OP_DIV: *out = cell_divide_complex(dtype, a, b); break;
   case LOOM_OP_POW: *out = cell_complex(cpow(l, r)); break;
   default: return false;
   }

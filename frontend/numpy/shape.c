@@ -313,7 +313,7 @@ value *np_squeeze(tracer *t, const np_call *c) {
     dims[rank] = a->type.dims[i];
     strides[rank++] = a->strides[i];
   }
-  if (all && rank == a->type.rank)
+  if (rank == a->type.rank) /* nothing to squeeze out */
     return np_is_array(p[0]) ? p[0] : np_copy(t, a, a->type.dtype, 'K');
   return np_view_reshape(t, a, rank, dims, strides);
 }

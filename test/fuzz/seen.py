@@ -151,7 +151,7 @@ class Comparison:
             self.scalar(np.asarray(got)[()], np.asarray(want)[()], at, level, scale)
             EPS[0] = before
             return None
-        if level and isinstance(want, str):
+        if level and isinstance(want, (str, bytes)):
             return None  # of numbers within a bound
         if text(repr(got)) != text(repr(want)):
             self.note("value", at, f"{short(got)} instead of {short(want)}")
