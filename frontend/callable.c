@@ -14,12 +14,12 @@
 #include <sys/resource.h>
 
 #define CALL_STACK (24 << 10) /* bytes of C stack that a plain call is not made without */
-#define LEND_STACK                                                                                 \
-  (2 << 20) /* bytes of C stack that CPython's count of calls is not lifted without */
-#define FIRST_STACK                                                                                \
-  (64 << 20)                  /* limit of a process's first stack up to which it is free for it    \
-                               */
-#define BUILD_STACK (1 << 20) /* bytes of C stack that nothing is compiled without */
+/* bytes of C stack that CPython's count of calls is not lifted without */
+#define LEND_STACK (2 << 20)
+/* limit of a process's first stack up to which it is free for it */
+#define FIRST_STACK (64 << 20)
+/* bytes of C stack that nothing is compiled without */
+#define BUILD_STACK (1 << 20)
 
 /* Functions that this thread is running as plain Python inside a compiled call: a recursive call
  * among them that no entry fits is not captured again. */

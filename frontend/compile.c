@@ -255,8 +255,8 @@ bool loom_compile_here(const loom_graph *graph, const loom_compile_options *opti
   return good;
 }
 
-#define COMPILE_QUICK                                                                              \
-  48 /* nodes; they take some tens of milliseconds, and a thread would cost one */
+/* nodes; they take some tens of milliseconds, and a thread would cost one */
+#define COMPILE_QUICK 48
 
 static uint32_t compile_nodes(const loom_graph *graph) {
   uint32_t nodes = graph->node_count;

@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define APART_STACK                                                                                \
-  (64u << 20)              /* bytes of address space: passes and LLVM recurse over nested code */
+/* bytes of address space: passes and LLVM recurse over nested code */
+#define APART_STACK (64u << 20)
 #define APART_POLL_MS 50   /* an interrupt is answered within this time */
 #define APART_TELL_MS 2000 /* a compilation that takes longer is told of */
 

@@ -115,10 +115,9 @@ static bool finalizer_breaks(tracer *t, PyObject *before) {
 }
 
 bool trace_gives_up(tracer *t, PyObject *before, const value *item) {
-  if (!before || (item && item->object == before)) return true;
   /* The frame has it, or captured code has read it and may keep it, as who puts another in its
    * place for a while does. */
-  return pointer_map_get(&t->wrapped, before) || !finalizer_breaks(t, before);
+  return (before && pointer_map_get(&t->wrapped, before)) || trace_gives_up_item(t, before, item);
 }
 
 bool trace_gives_up_item(tracer *t, PyObject *before, const value *item) {

@@ -81,9 +81,9 @@ MlirValue lane_op1(loom_builder *b, const char *name, MlirValue x);
 MlirValue lane_op2(loom_builder *b, const char *name, MlirValue x, MlirValue y);
 MlirValue lane_fma(loom_builder *b, MlirValue x, MlirValue y, MlirValue z);
 
-/* lane_reduce is a tree of these: the lower and the upper half of a vector. */
 /* Elements of even and of odd index. */
 void lane_pairs(loom_builder *b, MlirValue vector, MlirValue *even, MlirValue *odd);
+/* lane_reduce is a tree of these: the lower and the upper half of a vector. */
 void lane_halves(loom_builder *b, MlirValue vector, MlirValue *low, MlirValue *high);
 /* Is the i1 true in any lane: a scalar i1. */
 MlirValue lane_any(loom_builder *b, MlirValue condition);

@@ -398,6 +398,7 @@ bool np_axes_arg(tracer *t, value *v, int rank, uint32_t *mask);
 bool np_axis(tracer *t, int64_t axis, int rank, int *out);
 /* out=: *out is NULL for none. False after a break: NumPy refuses it. */
 bool np_out_arg(tracer *t, value *v, value **out);
+bool np_outs_arg(tracer *t, value *v, value **out); /* a ufunc's: may be a tuple of one as well */
 value *np_unsupported(tracer *t, const np_call *c, const char *what);
 bool np_is_sequence(tracer *t, value *v); /* of arrays that are to be joined */
 value *np_ufunc_at(tracer *t, PyObject *ufunc, const np_call *c); /* inplace.c */

@@ -197,20 +197,15 @@ static value *host_output_value(tracer *t, host_output *outputs, uint32_t i, loo
   return out && o->view ? np_view_same(t, np_array_of(out)) : out;
 }
 
-/* Is an array among the results one of the list's, or do two of them share elements? */
-static bool host_shares(PyObject *o, PyObject *list) {
-  static PyObject *shares;
+/* Does NumPy's function `shares` say so of an array among the results and one of the list's, or of
+ * two of the results? */
+static bool host_shares(PyObject *shares, PyObject *o, PyObject *list) {
   if (PyTuple_Check(o) || PyList_CheckExact(o)) {
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); i++)
-      if (host_shares(PySequence_Fast_GET_ITEM(o, i), list)) return true;
+      if (host_shares(shares, PySequence_Fast_GET_ITEM(o, i), list)) return true;
     return false;
   }
   if (!PyArray_CheckExact(o)) return false;
-  if (!shares) {
-    PyObject *numpy = PyImport_ImportModule("numpy");
-    shares = numpy ? PyObject_GetAttrString(numpy, "shares_memory") : NULL;
-    Py_XDECREF(numpy);
-  }
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
     PyObject *answer = PyObject_CallFunctionObjArgs(shares, o, PyList_GET_ITEM(list, i), NULL);
     bool shared = answer != Py_False;
@@ -218,6 +213,17 @@ static bool host_shares(PyObject *o, PyObject *list) {
     if (shared) return error_drop(), true;
   }
   return PyList_Append(list, o) < 0;
+}
+
+/* The same by the name of NumPy's function. What cannot be answered counts as shared. */
+static bool host_shares_by(const char *name, PyObject *result, PyObject *list) {
+  PyObject *numpy = PyImport_ImportModule("numpy");
+  PyObject *shares = numpy ? PyObject_GetAttrString(numpy, name) : NULL;
+  bool shared = !shares || host_shares(shares, result, list);
+  Py_XDECREF(shares);
+  Py_XDECREF(numpy);
+  if (shared) error_drop();
+  return shared;
 }
 
 static void host_collect(PyObject *o, PyObject *list) {
@@ -234,30 +240,15 @@ bool np_is_fresh(PyObject *args, PyObject *kwargs, PyObject *result) {
   host_collect(args, list);
   while (PyDict_Next(kwargs, &pos, &key, &item))
     host_collect(item, list);
-  bool fresh = !host_shares(result, list);
+  bool fresh = !host_shares_by("shares_memory", result, list);
   Py_DECREF(list);
   return fresh;
 }
 
 bool np_is_apart(PyObject *result) {
-  static PyObject *may_share;
   PyObject *list = PyList_New(0);
-  if (!may_share) {
-    PyObject *numpy = PyImport_ImportModule("numpy");
-    may_share = numpy ? PyObject_GetAttrString(numpy, "may_share_memory") : NULL;
-    Py_XDECREF(numpy);
-  }
-  bool apart = list && may_share;
-  if (apart) host_collect(result, list);
-  for (Py_ssize_t i = 0; apart && i < PyList_GET_SIZE(list); i++)
-    for (Py_ssize_t k = 0; apart && k < i; k++) {
-      PyObject *answer = PyObject_CallFunctionObjArgs(may_share, PyList_GET_ITEM(list, i),
-                                                      PyList_GET_ITEM(list, k), NULL);
-      apart = answer == Py_False;
-      Py_XDECREF(answer);
-    }
+  bool apart = list && !host_shares_by("may_share_memory", result, list);
   Py_XDECREF(list);
-  if (!apart) error_drop();
   return apart;
 }
 

@@ -143,15 +143,8 @@ value *np_matmul(tracer *t, value *l, value *r) {
 }
 
 value *np_matmul_call(tracer *t, const np_call *c) {
-  value *p[3];
-  if (!np_parse(t, c, "x1 x2 | out", p)) return NULL;
-  value *out;
-  if (p[2] && p[2]->type == &value_tuple_type) {
-    value *tuple = trace_to_tuple(t, p[2]);
-    if (!tuple || tuple->seq.count != 1) return np_unsupported(t, c, "out=");
-    p[2] = tuple->seq.items[0];
-  }
-  if (!np_out_arg(t, p[2], &out)) return NULL;
+  value *p[3], *out;
+  if (!np_parse(t, c, "x1 x2 | out", p) || !np_outs_arg(t, p[2], &out)) return NULL;
   return linalg_matmul(t, p[0], p[1], out);
 }
 

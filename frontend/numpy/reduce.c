@@ -13,9 +13,10 @@ static loom_dtype reduce_widened(loom_dtype d) {
   return loom_dtype_is_unsigned(d) ? LOOM_U64 : d;
 }
 
+#define REDUCE_OTHER_OUT "out= of another dtype"
+
 /* Is out= absent, or an array of this dtype? NumPy keeps what it has so far in out=, which rounds,
  * wraps or refuses it on the way where the loop's dtype is another. */
-#define REDUCE_OTHER_OUT "out= of another dtype"
 static bool reduce_out_fits(value *out, loom_dtype dtype) {
   return !out || np_array_of(out)->type.dtype == dtype;
 }
@@ -350,8 +351,8 @@ value *np_mean(tracer *t, const np_call *c) {
   reduce_not_empty(t, n);
   if (n == 0) return np_unsupported(t, c, "of an empty slice");
   bool half = r.dtype == LOOM_F16 && np_is_none(t, p[2]); /* summed in float32 */
-  if (half && !np_is_none(t, p[3])) return np_unsupported(t, c, "of float16 with out=");
   if (!np_out_arg(t, p[3], &out)) return NULL;
+  if (half && out) return np_unsupported(t, c, "of float16 with out=");
   if (!reduce_out_fits(out, r.dtype)) return np_unsupported(t, c, REDUCE_OTHER_OUT);
   if (half) r.dtype = LOOM_F32;
   value *sum = np_reduce(t, &r);
@@ -512,12 +513,7 @@ static value *reduce_method(tracer *t, PyObject *ufunc, const np_call *c) {
   if (!p[1]) r.mask = 1;
   r.typed = !np_is_none(t, p[2]);
   if (r.typed && !np_dtype_arg(t, p[2], &r.dtype)) return NULL;
-  if (p[3] && p[3]->type == &value_tuple_type) {
-    value *outs = trace_to_tuple(t, p[3]);
-    if (!outs || outs->seq.count != 1) return np_unsupported(t, c, "out= of several");
-    p[3] = outs->seq.items[0];
-  }
-  if (!np_out_arg(t, p[3], &r.out)) return NULL;
+  if (!np_outs_arg(t, p[3], &r.out)) return NULL;
   r.initial = p[5];
   r.where = p[6] && !np_is_array(p[6]) && np_known(t, p[6]) == Py_True ? NULL : p[6];
   return np_bool_arg(t, p[4], false, &r.keepdims) ? np_reduce(t, &r) : NULL;
