@@ -549,6 +549,16 @@ value *np_repeat(tracer *t, const np_call *c) {
   return np_fresh(t, emit_reshape(t, emit_broadcast(t, v, &wide, map), from.rank, dims), NULL);
 }
 
+/* Absent, or one of the kinds by its full name: NumPy refuses most of what is anything else. */
+static bool sort_kind_is_plain(tracer *t, value *v) {
+  static const char *const kinds[] = {"quicksort", "mergesort", "heapsort", "stable"};
+  if (np_is_none(t, v)) return true;
+  const char *kind = np_str_arg(t, v);
+  for (size_t i = 0; kind && i < sizeof kinds / sizeof *kinds; i++)
+    if (strcmp(kind, kinds[i]) == 0) return true;
+  return false;
+}
+
 /* a.sort(axis): in place. */
 value *np_sort_method(tracer *t, const np_call *c) {
   value *p[5];
@@ -557,7 +567,10 @@ value *np_sort_method(tracer *t, const np_call *c) {
   if (!np_parse(t, c, "a | axis kind order stable", p)) return NULL;
   np_array *a = np_array_of(p[0]);
   if (!a || a->scalar || !np_is_none(t, p[3])) return np_unsupported(t, c, "with an order");
-  if (p[2] && p[4]) return np_unsupported(t, c, "with kind= and stable=");
+  if (!sort_kind_is_plain(t, p[2])) return np_unsupported(t, c, "with such a kind");
+  PyObject *stable = p[4] && !np_is_array(p[4]) ? np_known(t, p[4]) : NULL;
+  if (p[4] && (p[2] || (stable != Py_None && stable != Py_True && stable != Py_False)))
+    return np_unsupported(t, c, "with such a stable=");
   if ((p[1] && !np_int_arg(t, p[1], &axis)) || !np_axis(t, axis, a->type.rank, &k)) return NULL;
   loom_attr attrs[2] = {attr_int(k), {.kind = LOOM_ATTR_BOOL}};
   loom_value v = np_read(t, a);
