@@ -7,7 +7,8 @@ the file goes on behind it. Ends with 1 when a test differs from the plain run f
 known/SUITE.txt. `files/SUITE.txt` lists the files; those with a + in front are long ones, which `--short` leaves out.
 SUITE is the name of the package: one of SUITES. `--own` has the package's functions compiled wherever they are called from;
 `--sample N` takes a few tests of each file.
-`--table` writes what became of each file to a page of the documentation, anew behind each file.
+`--table` writes what became of each file to a page of the documentation, anew behind each file. `--kept FOLDER` keeps what
+became of each file there and does not run it again: a run of hours goes on where it was stopped.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import os
 import pathlib
 import sys
 import textwrap
+import types
 
 import process
 
@@ -43,6 +45,18 @@ class Run(process.Run):
         if options.own:
             command.append("--own")
         super().__init__(file, command, options.limit)
+
+
+def both_modes(file, options):
+    """The plain and the compiled run of a file: those that are kept, if there are."""
+    kept = options.kept and options.kept / (file.replace("/", "-") + ".json")
+    if kept and kept.exists():
+        return [types.SimpleNamespace(**row) for row in json.loads(kept.read_text())]
+    runs = [Run(file, mode, options) for mode in ("plain", "compiled")]
+    if kept:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps([{"rows": run.rows, "seconds": run.seconds} for run in runs]))
+    return runs
 
 
 def listed(suite, short):
@@ -144,13 +158,14 @@ def main():
     parser.add_argument("--own", action="store_true", help="the package counts as the user's own code: all its functions are "
                         "compiled, with breaks, and not only those that a test can be captured with as a whole")
     parser.add_argument("--rows", type=pathlib.Path, help="writes what differs, with tracebacks, as JSON")
+    parser.add_argument("--kept", type=pathlib.Path, help="a folder of what became of files: those in it are not run again")
     parser.add_argument("--verbose", action="store_true", help="with tracebacks")
     options = parser.parse_intermixed_args()
     excused = known(options.suite)
     files = options.files or listed(options.suite, options.short)
     results, wrong, all_rows = {}, 0, []
     with concurrent.futures.ThreadPoolExecutor(options.processes) as pool:
-        both = {file: pool.submit(lambda f: (Run(f, "plain", options), Run(f, "compiled", options)), file) for file in files}
+        both = {file: pool.submit(both_modes, file, options) for file in files}
         for file in files:
             plain, compiled = results[file] = both[file].result()
             found = list(differences(plain, compiled))
