@@ -158,7 +158,7 @@ static bool library_open(double *load_ms, loom_error *err) {
 typedef struct compile_key {
   char magic[16];
   uint32_t plan_version;
-  bool fastmath, quiet, check;
+  bool fastmath, open_sums, quiet, check;
   char cpu[16];
   uint64_t library[4];
   uint32_t cpuid[16]; /* of "native": brand-independent feature words and the model */
@@ -199,6 +199,7 @@ static bool compile_make_key(const loom_graph *graph, const loom_compile_options
   memcpy(head.magic, "frameloom plan", 15);
   head.plan_version = LOOM_PLAN_VERSION;
   head.fastmath = options->fastmath;
+  head.open_sums = options->open_sums;
   head.quiet = options->quiet;
   head.check = options->check;
   const char *cpu = options->cpu ? options->cpu : "native";

@@ -187,6 +187,7 @@ static void compile_set_target(compile_job *job, const loom_target_cpu *cpu) {
   loom_set_attr(module, "loom.vector", loom_attr_i64(job->ctx, cpu->vector_bits / 8));
   loom_set_attr(module, "loom.keep", mlirUnitAttrGet(job->ctx)); /* the runtime does (keep.c) */
   if (job->options->fastmath) loom_set_attr(module, "loom.fastmath", mlirUnitAttrGet(job->ctx));
+  if (job->options->open_sums) loom_set_attr(module, "loom.open_sums", mlirUnitAttrGet(job->ctx));
   if (job->options->quiet) loom_set_attr(module, "loom.quiet", mlirUnitAttrGet(job->ctx));
   if (job->options->check) loom_set_attr(module, "loom.check", mlirUnitAttrGet(job->ctx));
 }

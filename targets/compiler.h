@@ -8,12 +8,13 @@
 
 #include "graph/graph.h"
 
-#define LOOM_COMPILER_ABI 3
+#define LOOM_COMPILER_ABI 4
 
 typedef struct loom_compile_options {
   const char *cpu;              /* "native", "x86-64-v3", "x86-64-v4"; NULL: native */
   const char *trace_dir;        /* where every stage's IR is written, or NULL */
   bool fastmath;                /* contraction and reassociation allowed */
+  bool open_sums;               /* sums of arrays may be added up in any order */
   bool check;                   /* kernels compare every access with the bounds of its buffer */
   bool quiet;                   /* nobody asks which floating-point exceptions were raised */
   _Atomic(const char *) *phase; /* where the stage's name goes, for other threads; or NULL */

@@ -160,7 +160,10 @@ static value *linalg_scaled(tracer *t, np_array *a, np_array *b, loom_dtype dtyp
   loom_value v = np_ufunc_loop(t, np_ufunc_object("multiply"), in, dtype);
   bool blas = dtype == LOOM_F32 || dtype == LOOM_F64 || loom_dtype_is_complex(dtype);
   if (v == LOOM_NO_VALUE || out || (blas && shape->type.rank <= 2)) return linalg_result(t, v, out);
-  np_layout_elementwise(t, &shape, 1, emit_type(t, v), 'K', false, strides);
+  if (shape->type.dtype != dtype) /* the converted copy is what is multiplied */
+    np_layout_copy(t, shape, emit_type(t, v), 'K', strides);
+  else
+    np_layout_elementwise(t, &shape, 1, emit_type(t, v), 'K', false, strides);
   return np_result(t, v, strides);
 }
 

@@ -42,7 +42,7 @@ typedef struct compiled {
   fx_input *inputs; /* kinds */
   fx_symbols symbols;
   uint32_t input_count;
-  bool interpret, fastmath;
+  bool interpret, fastmath, gradients;
   long long visible;
   char cpu[16];
   version *general;     /* or NULL */
@@ -109,6 +109,7 @@ static bool version_compile(const compiled *c, version *v) {
   loom_compile_options options = {.cpu = c->cpu[0] ? c->cpu : NULL,
                                   .trace_dir = trace,
                                   .fastmath = c->fastmath,
+                                  .open_sums = c->gradients,
                                   .check = checked_wanted(),
                                   .quiet = true};
   const char *title = PyUnicode_AsUTF8(c->name);
@@ -882,9 +883,10 @@ PyObject *torch_py_init(PyObject *module, PyObject *unused) {
 PyObject *torch_py_compile(PyObject *module, PyObject *args) {
   PyObject *graph_module;
   const char *cpu;
-  int interpret, fastmath;
+  int interpret, fastmath, gradients;
   long long visible;
-  if (!PyArg_ParseTuple(args, "OsppL", &graph_module, &cpu, &interpret, &fastmath, &visible))
+  if (!PyArg_ParseTuple(args, "OsppLp", &graph_module, &cpu, &interpret, &fastmath, &visible,
+                        &gradients))
     return NULL;
   compiled *c = (compiled *)compiled_type->tp_alloc(compiled_type, 0);
   if (!c) return NULL;
@@ -898,6 +900,7 @@ PyObject *torch_py_compile(PyObject *module, PyObject *args) {
   c->interpret = interpret;
   c->visible = visible;
   c->fastmath = fastmath;
+  c->gradients = gradients;
   snprintf(c->cpu, sizeof c->cpu, "%s", cpu);
   c->inputs = fx_placeholders(graph_module, &c->input_count, &c->symbols);
   bool good = c->name && c->inputs &&

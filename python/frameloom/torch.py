@@ -27,7 +27,7 @@ from frameloom._config import Patchable
 with _disable_current_modes():  # the probe needs real tensors
     _native.torch_init()
 
-from frameloom import _torch_norms, _torch_random, _torch_sampling, _torch_sums  # noqa: E402
+from frameloom import _torch_norms, _torch_random, _torch_sampling  # noqa: E402
 
 _log = logging.getLogger("frameloom.torch")
 MODES = ("default", "max-autotune", "max-autotune-no-cudagraphs", "reduce-overhead")
@@ -141,12 +141,12 @@ def _refuse(module):
             raise NotImplementedError("a nested tensor")
 
 
-def _compile_graph(module, options, interpret, visible):
+def _compile_graph(module, options, interpret, visible, gradients=False):
     _refuse(module)
     with _disable_current_modes():  # constants of the module are real tensors
         cpu = options.cpu or _native.get_setting("cpu")
         fastmath = options.fastmath or _native.get_setting("fastmath")
-        graph = _native.torch_compile(module, cpu, interpret, fastmath, visible)
+        graph = _native.torch_compile(module, cpu, interpret, fastmath, visible, gradients)
     compiled_graphs.append(graph)
     return graph
 
@@ -259,11 +259,9 @@ def _backend(module, example_inputs, mode, options, interpret):
 
 def _compiled(module, example_inputs, options, interpret):
     def compiler(graph_module, kind, visible):
-        if kind == "backward":
-            _rewrite(graph_module, options, _torch_sums.add_rows_in_place, _torch_sums.join_products)
         graph_module._frameloom_name = _graph_name(module, kind)
         try:
-            made, reason = _compile_graph(graph_module, options, interpret, visible), None
+            made, reason = _compile_graph(graph_module, options, interpret, visible, kind == "backward"), None
         except Exception as error:
             if options.strict:
                 raise

@@ -33,6 +33,9 @@ a.mean(axis=0)
 a.max(axis=0, initial=0.)
 np.bool_(True) < a
 np.float32(2) * a
+a.dot(np.float32(2))
+np.dot(2j, a)
+np.inner(np.float16(2), a)
 np.complex64(2) * a
 a - np.array(True)
 a.dot(a.T)

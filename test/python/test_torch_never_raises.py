@@ -8,9 +8,9 @@ import torch_help
 from torch_help import ft, torch
 from torch_help import fresh  # noqa: F401
 
-from frameloom import _torch_norms, _torch_random, _torch_sums
+from frameloom import _torch_norms, _torch_random
 
-STEPS = {"add_rows_in_place": _torch_sums, "join_products": _torch_sums, "replace": _torch_random, "compute_norms_again": _torch_norms}
+STEPS = {"replace": _torch_random, "compute_norms_again": _torch_norms}
 
 
 class Model(torch.nn.Module):
