@@ -219,15 +219,29 @@ static void fuse_prepare_return(MlirOperation function, MlirOperation op) {
   }
 }
 
-/* Operands of a host call: C-ordered buffers. */
+/* An argument of which the value is the view that has its elements in C order; or null. */
+static MlirValue fuse_argument_in_order(MlirOperation function, MlirValue value) {
+  MlirValue root = loom_view_root(value), none = {NULL};
+  loom_layout layout = {0}, out;
+  if (!mlirValueIsABlockArgument(root)) return none;
+  intptr_t number = mlirBlockArgumentGetArgNumber(root);
+  if (loom_argument_has(function, number, "loom.scalar") ||
+      !loom_type_from_mlir(mlirValueGetType(root), &layout.type))
+    return none;
+  loom_argument_strides(function, number, &layout.type, layout.strides);
+  bool plain = loom_layout_follow(value, root, &layout, &out) && out.base == 0 &&
+               loom_strides_fit_plain(&out.type, out.strides);
+  return plain ? root : none;
+}
+
+/* Operands of a host call: C-ordered buffers. It gets but where they begin, so that an argument may
+ * stand for a view of it. */
 static void fuse_prepare_host(MlirOperation function, MlirOperation op) {
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); i++) {
     MlirValue value = loom_operand(op, i), root = fuse_root(value);
     if (fuse_is_computed(root)) continue;
-    if (root.ptr == value.ptr && mlirValueIsABlockArgument(root) &&
-        fuse_argument_is_plain(function, root))
-      continue;
-    mlirOperationSetOperand(op, i, fuse_insert_copy(op, value));
+    MlirValue argument = fuse_argument_in_order(function, value);
+    mlirOperationSetOperand(op, i, argument.ptr ? argument : fuse_insert_copy(op, value));
   }
 }
 

@@ -406,19 +406,23 @@ static bool size_next(fx_import *im, int64_t *next, int64_t size) {
   return fx_one(size) || loom_stride_combine(im->graph, LOOM_EXPR_MUL, *next, size, next);
 }
 
-bool fx_spec_dense(fx_import *im, torch_spec *spec, int64_t *out) {
-  int order[LOOM_MAX_RANK], n = spec->rank;
-  for (int i = 0; i < n; i++) { /* a stable insertion sort, largest stride first */
+void fx_spec_order(const fx_import *im, const torch_spec *spec, int64_t *out) {
+  for (int i = 0; i < spec->rank; i++) { /* a stable insertion sort */
     int at = i;
     int64_t stride = fx_hint(im, spec->strides[i]);
-    while (at > 0 && fx_hint(im, spec->strides[order[at - 1]]) < stride)
-      order[at] = order[at - 1], at--;
-    order[at] = i;
+    while (at > 0 && fx_hint(im, spec->strides[out[at - 1]]) < stride)
+      out[at] = out[at - 1], at--;
+    out[at] = i;
   }
-  int64_t next = 1;
+}
+
+bool fx_spec_dense(fx_import *im, torch_spec *spec, int64_t *out) {
+  int64_t order[LOOM_MAX_RANK], next = 1;
+  int n = spec->rank;
+  fx_spec_order(im, spec, order);
   bool dense = true;
   for (int k = n - 1; k >= 0 && dense; k--) {
-    int axis = order[k];
+    int64_t axis = order[k];
     out[axis] = next;
     dense = (fx_one(spec->sizes[axis]) || spec->strides[axis] == next) &&
             (k == 0 || size_next(im, &next, spec->sizes[axis]));

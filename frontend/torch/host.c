@@ -1,8 +1,10 @@
 /* ATen ops without an emitter: called in torch, inside the plan.
  *
  * Each has a slot: (op, arguments with holes, keywords with holes, specs of the operands, specs of
- * the results). Operands arrive in C order; one that has other strides in torch is given these, for
- * ops whose result depends on them. Results are copied into the plan's buffers. */
+ * the results). What is dense in torch lies in the plan's buffers as it lies there, since results
+ * of some ops depend on that: the buffers' axes are those of the tensor, sorted by their strides,
+ * with a transpose before or behind the call. What has gaps in torch comes in C order. Results are
+ * copied into the plan's buffers. */
 #include "frontend/torch/torch.h"
 
 #include <string.h>
@@ -51,7 +53,8 @@ typedef struct host_row {
   PyObject *specs; /* list of bytes: torch_spec of each operand */
 } host_row;
 
-static PyObject *host_spec(fx_import *im, PyObject *meta) {
+/* The spec of a tensor, and its axes in the order in which they lie in the buffer. */
+static PyObject *host_spec(fx_import *im, PyObject *meta, int64_t *axes) {
   torch_spec spec;
   int64_t strides[LOOM_MAX_RANK];
   if (!fx_read_spec(im, meta, &spec)) return NULL;
@@ -59,6 +62,8 @@ static PyObject *host_spec(fx_import *im, PyObject *meta) {
     PyErr_SetString(PyExc_NotImplementedError, "a size is too complicated");
     return NULL;
   }
+  memcpy(spec.strides, strides, sizeof *strides * (size_t)spec.rank);
+  fx_spec_order(im, &spec, axes);
   return PyBytes_FromStringAndSize((const char *)&spec, sizeof spec);
 }
 
@@ -69,10 +74,11 @@ static PyObject *host_operand(host_row *row, const fx_value *v) {
     PyErr_SetString(PyExc_NotImplementedError, "too many operands");
     return NULL;
   }
-  PyObject *spec = host_spec(row->call->im, v->meta);
+  int64_t axes[LOOM_MAX_RANK];
+  PyObject *spec = host_spec(row->call->im, v->meta, axes);
   if (!spec || PyList_Append(row->specs, spec) < 0) return Py_XDECREF(spec), NULL;
   Py_DECREF(spec);
-  row->operands[row->count++] = v->value;
+  row->operands[row->count++] = loom_build_transpose(row->call->b, v->value, axes);
   return Py_NewRef(host_hole());
 }
 
@@ -100,12 +106,14 @@ static PyObject *host_keywords(host_row *row, PyObject *kwargs) {
   return out;
 }
 
-static PyObject *host_results(fx_call *c) {
+/* Specs of the results, whose types become those of the buffers; `axes` of each that is a tensor.
+ */
+static PyObject *host_results(fx_call *c, int64_t (*axes)[LOOM_MAX_RANK]) {
   PyObject *specs = PyList_New(0);
   bool many = PyTuple_Check(c->meta) || PyList_Check(c->meta);
   for (uint32_t i = 0; specs && i < c->result_count; i++) {
     PyObject *meta = many ? PySequence_Fast_GET_ITEM(c->meta, (Py_ssize_t)i) : c->meta;
-    PyObject *spec = c->present[i] ? host_spec(c->im, meta) : Py_NewRef(Py_None);
+    PyObject *spec = c->present[i] ? host_spec(c->im, meta, axes[i]) : Py_NewRef(Py_None);
     if (!spec || PyList_Append(specs, spec) < 0) Py_CLEAR(specs);
     Py_XDECREF(spec);
   }
@@ -134,12 +142,26 @@ static bool host_is_random(PyObject *target) {
   return random;
 }
 
-static bool host_node(host_row *row, PyObject *entry, loom_value *out) {
+/* A result as torch has it, of what lies in a buffer of its sorted axes. */
+static loom_value host_result(fx_call *c, loom_value v, const int64_t *axes, int rank) {
+  int64_t back[LOOM_MAX_RANK];
+  for (int i = 0; i < rank; i++)
+    back[axes[i]] = i;
+  return loom_build_transpose(c->b, v, back);
+}
+
+static bool host_node(host_row *row, PyObject *entry, int64_t (*axes)[LOOM_MAX_RANK],
+                      loom_value *out) {
   fx_call *c = row->call;
   loom_type types[FX_MAX_RESULTS];
   uint32_t count = 0;
-  for (uint32_t i = 0; i < c->result_count; i++)
-    if (c->present[i]) types[count++] = c->types[i];
+  for (uint32_t i = 0; i < c->result_count; i++) {
+    if (!c->present[i]) continue;
+    types[count] = c->types[i];
+    for (int k = 0; k < c->types[i].rank; k++)
+      types[count].dims[k] = c->types[i].dims[axes[i][k]];
+    count++;
+  }
   bool higher = !PyObject_HasAttrString(c->target, "_schema");
   const char *effects = higher                      ? "raises"
                         : host_is_random(c->target) ? "random raises"
@@ -155,7 +177,7 @@ static bool host_node(host_row *row, PyObject *entry, loom_value *out) {
     return false;
   }
   for (uint32_t i = 0; i < c->result_count; i++)
-    if (c->present[i]) out[i] = v++;
+    if (c->present[i]) out[i] = host_result(c, v++, axes[i], c->types[i].rank);
   return PyList_Append(c->im->hosts, entry) == 0;
 }
 
@@ -181,9 +203,10 @@ bool torch_host_emit(fx_call *c, PyObject *args, PyObject *kwargs, loom_value *o
   }
   PyObject *list = row.specs ? host_map(args, host_template, &row) : NULL;
   PyObject *keywords = list ? host_keywords(&row, kwargs) : NULL;
-  PyObject *results = keywords ? host_results(c) : NULL;
+  int64_t axes[FX_MAX_RESULTS][LOOM_MAX_RANK];
+  PyObject *results = keywords ? host_results(c, axes) : NULL;
   PyObject *entry = results ? PyTuple_Pack(5, c->target, list, keywords, row.specs, results) : NULL;
-  bool good = entry && host_node(&row, entry, out) && host_record(c);
+  bool good = entry && host_node(&row, entry, axes, out) && host_record(c);
   Py_XDECREF(entry);
   Py_XDECREF(results);
   Py_XDECREF(keywords);
@@ -194,19 +217,6 @@ bool torch_host_emit(fx_call *c, PyObject *args, PyObject *kwargs, loom_value *o
 
 /* ---- when the plan runs -------------------------------------------------------------------------
  */
-
-/* A spec in C order, and whether it was already (axes of size 1 do not matter). */
-static bool host_in_order(const torch_spec *spec, torch_spec *out) {
-  bool same = true;
-  int64_t next = 1;
-  *out = *spec;
-  for (int i = spec->rank - 1; i >= 0; i--) {
-    same &= spec->sizes[i] == 1 || spec->strides[i] == next;
-    out->strides[i] = next;
-    next *= spec->sizes[i] > 1 ? spec->sizes[i] : 1;
-  }
-  return same;
-}
 
 static bool host_copy(PyObject *to, PyObject *from) {
   PyObject *done = to && from ? PyObject_CallMethod(to, "copy_", "O", from) : NULL;
@@ -231,18 +241,10 @@ static bool host_spec_at(const host_fill *f, PyObject *bytes, torch_spec *out) {
   return false;
 }
 
-/* A buffer in C order as the tensor that torch would have there. */
+/* A buffer as the tensor that torch would have there. */
 static PyObject *host_wrap(const host_fill *f, PyObject *bytes, void *buffer) {
-  torch_spec spec, ordered;
-  void *data;
-  if (!host_spec_at(f, bytes, &spec)) return NULL;
-  bool same = host_in_order(&spec, &ordered);
-  PyObject *tensor = torch_over(&ordered, buffer);
-  if (!tensor || same) return tensor;
-  PyObject *strided = torch_empty(&spec, &data);
-  if (!host_copy(strided, tensor)) Py_CLEAR(strided);
-  Py_DECREF(tensor);
-  return strided;
+  torch_spec spec;
+  return host_spec_at(f, bytes, &spec) ? torch_over(&spec, buffer) : NULL;
 }
 
 static PyObject *host_argument(void *user, PyObject *o) {
@@ -260,10 +262,7 @@ static PyObject *host_argument(void *user, PyObject *o) {
 }
 
 static bool host_store(host_fill *f, PyObject *bytes, void *buffer, PyObject *result) {
-  torch_spec spec, ordered;
-  if (!host_spec_at(f, bytes, &spec)) return false;
-  host_in_order(&spec, &ordered);
-  PyObject *to = torch_over(&ordered, buffer);
+  PyObject *to = host_wrap(f, bytes, buffer);
   PyObject *shape = to ? PyObject_GetAttrString(to, "shape") : NULL;
   PyObject *got = shape ? PyObject_GetAttrString(result, "shape") : NULL;
   f->other = got && PyObject_RichCompareBool(shape, got, Py_EQ) == 0;

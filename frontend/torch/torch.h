@@ -181,6 +181,8 @@ bool fx_spec_at(const loom_graph *graph, const torch_spec *spec, const int64_t *
  * fits) in `out`; where they are no such strides, `spec` and `out` become C order. False when that
  * cannot be expressed. */
 bool fx_spec_dense(fx_import *im, torch_spec *spec, int64_t *out);
+/* The axes by their strides in the captured call, the largest first, equal ones as they come. */
+void fx_spec_order(const fx_import *im, const torch_spec *spec, int64_t *out);
 
 /* ==== fx_result.c: results ======================================================================
  */

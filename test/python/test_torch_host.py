@@ -1,0 +1,79 @@
+"""Ops that run through torch inside a compiled graph: how what they are given and what they give lies in memory."""
+
+import pytest
+
+from torch_help import close, compiled, torch
+from torch_help import fresh  # noqa: F401
+
+SEEN = []
+
+
+@torch.library.custom_op("frameloom_test::looked_at", mutates_args=())
+def looked_at(x: torch.Tensor) -> torch.Tensor:
+    SEEN.append((tuple(x.shape), x.stride(), x.data_ptr()))
+    return x * 2  # lies as the operand does
+
+
+looked_at.register_fake(lambda x: torch.empty_like(x))
+
+# Of an argument: is the operand of the op the argument's own memory?
+VIEWS = {
+    "itself": (lambda x: x, True),
+    "transposed": (lambda x: x.transpose(-1, -2), True),
+    "permuted": (lambda x: x.permute(2, 0, 1), True),
+    "of other sizes": (lambda x: x.reshape(6, 20), None),
+    "its first part": (lambda x: x[:1], None),
+    "computed": (lambda x: x + 1, False),
+    "computed and transposed": (lambda x: (x + 1).transpose(0, 2), False),
+    "with gaps": (lambda x: x[:, ::2], False),
+    "expanded": (lambda x: x[:, :1].expand(3, 4, 10), False),
+}
+LAYOUTS = {
+    "in order": lambda: torch.randn(3, 4, 10),
+    "turned": lambda: torch.randn(10, 3, 4).permute(1, 2, 0),
+    "other ends": lambda: torch.randn(10, 4, 3).permute(2, 1, 0),
+}
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("view", VIEWS)
+def test_operands_lie_as_in_eager_torch(view, layout, dynamic):
+    take, own = VIEWS[view]
+    x = LAYOUTS[layout]()
+    run = compiled(lambda x: looked_at(take(x)).sin(), dynamic=dynamic)
+    expected = looked_at(take(x)).sin()
+    SEEN.clear()
+    got = run(x)
+    close(got, expected)
+    assert got.stride() == expected.stride()
+    (shape, strides, place), = SEEN
+    operand = take(x)
+    assert shape == operand.shape
+    if not dynamic and torch._prims_common.is_non_overlapping_and_dense_or_false(operand):
+        assert strides == operand.stride()
+    if own is not None:
+        assert (place == x.data_ptr()) == own
+
+
+def test_an_operand_that_is_overwritten_behind_the_op():
+    def step(x):
+        y = looked_at(x.t())
+        x.mul_(3)
+        return y + x.t()
+
+    x, z = torch.randn(5, 7), torch.randn(5, 7)
+    z.copy_(x)
+    close(compiled(step)(x), step(z))
+    close(x, z)
+
+
+def test_results_of_several_layouts():
+    model = torch.nn.LSTM(3, 4, batch_first=True).eval()
+    x = torch.randn(2, 5, 3)
+    with torch.no_grad():
+        got, want = compiled(model)(x), model(x)
+    close(got[0], want[0])
+    close(got[1][1], want[1][1])
+    q = torch.randn(6, 4)
+    close(compiled(lambda q: torch.linalg.qr(q.t())[1].t() * 2)(q), torch.linalg.qr(q.t())[1].t() * 2)
