@@ -185,16 +185,28 @@ static PyObject *host_fill_keywords(host_inputs *in, PyObject *kwargs) {
   return filled;
 }
 
-/* Is this the only thread that runs Python? */
-static bool host_is_alone(void) {
-  PyThreadState *first = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
-  return first && !PyThreadState_Next(first);
+static _Thread_local int host_watches; /* calls of this thread whose warnings raise */
+
+/* Every warning is of the class below on a thread that is in such a call, none is on another. */
+static PyObject *host_is_watched(PyObject *class, PyObject *category) {
+  return PyBool_FromLong(host_watches > 0);
 }
 
-/* ("error", None, Warning, None, 0) */
+/* A class whose subclasses are what host_is_watched says. */
+static PyObject *host_category(void) {
+  static PyMethodDef methods[] = {{"__subclasscheck__", host_is_watched, METH_O, NULL}, {0}};
+  PyType_Slot slots[] = {{Py_tp_base, &PyType_Type}, {Py_tp_methods, methods}, {0, NULL}};
+  PyType_Spec spec = {.name = "frameloom.WatchedMeta", .flags = Py_TPFLAGS_DEFAULT, .slots = slots};
+  PyObject *meta = PyType_FromSpec(&spec);
+  PyObject *class = meta ? PyObject_CallFunction(meta, "s(O){}", "Watched", PyExc_Warning) : NULL;
+  Py_XDECREF(meta);
+  return class;
+}
+
+/* ("error", None, host_category(), None, 0) */
 static PyObject *host_filter(void) {
   static PyObject *filter;
-  if (!filter) filter = Py_BuildValue("(sOOOi)", "error", Py_None, PyExc_Warning, Py_None, 0);
+  if (!filter) filter = Py_BuildValue("(sONOi)", "error", Py_None, host_category(), Py_None, 0);
   return filter;
 }
 
@@ -207,23 +219,24 @@ static bool host_ignores_all(PyObject *filters) {
          PyTuple_GET_ITEM(first, 3) == Py_None;
 }
 
-/* Makes warnings raise, so that the plain function gives them: had a later kernel to be run again
- * for a report of its own, they would be given twice. The filters belong to all threads, so only
- * where there is one; elsewhere, and when everything is ignored, the call warns by itself. The list
- * that was changed: a new reference, or NULL. */
+/* Makes warnings of this thread raise, so that the plain function gives them: had a later kernel to
+ * be run again for a report of its own, they would be given twice. When everything is ignored, the
+ * call warns by itself. The list that was changed: a new reference, or NULL. */
 static PyObject *host_warnings_raise(void) {
   static PyObject *module;
-  if (!host_is_alone() || !host_filter()) return error_drop(), NULL;
+  if (!host_filter()) return error_drop(), NULL;
   if (!module) module = PyImport_ImportModule("warnings");
   PyObject *list = module ? PyObject_GetAttrString(module, "filters") : NULL;
   if (!list || !PyList_CheckExact(list) || host_ignores_all(list) ||
       PyList_Insert(list, 0, host_filter()) < 0)
     Py_CLEAR(list);
   error_drop();
+  host_watches += list != NULL;
   return list;
 }
 
 static void host_warnings_restore(PyObject *list) {
+  host_watches--;
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++)

@@ -1,5 +1,6 @@
 """Functions of NumPy's without an op run in the library, between compiled kernels."""
 
+import threading
 import warnings
 
 import numpy as np
@@ -148,6 +149,41 @@ def test_each_warning_once():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert repr(compiled(a)) == repr(program(a))
+
+
+def test_each_warning_once_beside_another_thread():
+    """The filters of warnings belong to all threads: what a call's warnings do to it must not happen to those of others."""
+    ended, raised = threading.Event(), []
+
+    def warn():
+        while not ended.is_set():
+            try:
+                warnings.warn("of another thread", stacklevel=1)
+            except UserWarning as error:
+                raised.append(error)
+
+    def program(a):
+        b = np.nanmax(a, axis=-1)
+        return b, 1 / (a[0] - a[0]), np.median(b)
+
+    a = np.array([[np.nan, np.nan], [1.0, 2.0]])[::-1]
+    compiled, other = frameloom.compile(program), threading.Thread(target=warn)
+
+    def told(function):
+        return [row for row in outcome(function, (a,))[2] if "another thread" not in row[1]]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        other.start()
+        try:
+            for _ in range(100):
+                assert told(compiled) == told(program)
+        finally:
+            ended.set()
+            other.join()
+    assert not raised
+
+
 TRANSFORMS = """np.fft.fft(v) | np.fft.ifft(v) | np.fft.rfft(v) | np.fft.irfft(v) | np.fft.hfft(v) | np.fft.ihfft(v) | np.fft.fft2(a) | np.fft.rfft2(a)
 np.fft.irfft2(a) | np.fft.fftn(a, axes=(0,)) | np.fft.ifftn(a) | np.fft.rfftn(a, s=(4, 6), axes=(0, 1)) | np.fft.fft(a, axis=0) | np.fft.fft(v, 12) | np.fft.fft(v, norm='ortho')
 np.fft.ifft(np.fft.fft(v)).real + 1 | np.fft.irfft(np.fft.rfft(v) * 2, 9) | np.fft.fftshift(np.fft.fft(v)) | np.fft.fftfreq(8) + v[:8] | np.fft.fft(a.T) * 1j | abs(np.fft.rfft(v)) ** 2
