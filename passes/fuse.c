@@ -55,7 +55,8 @@
 /* Ops of one group: what a register file and a compile-time budget can bear. */
 #define FUSE_MAX_OPS 192
 #define FUSE_MAX_BUFFERS 48
-#define FUSE_WIDE 4 /* operands of nearly all ops, at most */
+#define FUSE_WIDE 4         /* operands of nearly all ops, at most */
+#define FUSE_WIDE_UPDATE 16 /* elements that a scatter applies at one index */
 #define FUSE_CHEAP 1
 #define FUSE_COSTLY 100
 #define FUSE_SMALL 65536 /* elements that one thread handles well alone */
@@ -356,9 +357,10 @@ static void fuse_prepare(MlirOperation function, MlirBlock block) {
       fuse_prepare_host(function, op);
     else if (fuse_is_attention(op))
       fuse_prepare_views(function, op, true);
+    else if (loom_is(op, "loom.scatter"))
+      fuse_prepare_scatter(op);
     else if (class == LOOM_CLASS_ALONE)
       fuse_prepare_strided(function, op);
-    if (loom_is(op, "loom.scatter")) fuse_prepare_scatter(op);
   }
   bool gpu = loom_is_for_gpu(function);
   for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr && !gpu;
@@ -426,6 +428,8 @@ static void fuse_need_size(fuse_state *s, MlirValue value, int user) {
   if (before >= 0 && before != user) fuse_add_order_edge(s, before, user);
 }
 
+static fuse_via fuse_reads(const fuse_node *node, intptr_t i);
+
 /* Adds the edges from what a value is made of to `edge.user`; `edge` says how the value is read. */
 static void fuse_trace(fuse_state *s, MlirValue value, fuse_edge edge) {
   for (;;) {
@@ -440,8 +444,11 @@ static void fuse_trace(fuse_state *s, MlirValue value, fuse_edge edge) {
       return;
     }
     if (node->class != LOOM_CLASS_VIEW) { /* dissolved: its cost bounds the depth */
-      for (intptr_t i = 0; i < mlirOperationGetNumOperands(node->op); i++)
-        fuse_trace(s, loom_operand(node->op, i), edge);
+      for (intptr_t i = 0; i < mlirOperationGetNumOperands(node->op); i++) {
+        fuse_edge inner = edge;
+        if (fuse_reads(node, i) == FUSE_BUFFER) inner.via = FUSE_BUFFER;
+        fuse_trace(s, loom_operand(node->op, i), inner);
+      }
       return;
     }
     edge.via = fuse_through(edge.via, node->op, &edge.broadcast);
@@ -462,6 +469,18 @@ static fuse_via fuse_reads_factor(const fuse_node *node, intptr_t i) {
   return FUSE_DIRECT;
 }
 
+/* A scatter applies each update once; it looks at each index in every chunk, which is little beside
+ * a wide update. */
+static fuse_via fuse_reads_scatter(const fuse_node *node, intptr_t i) {
+  loom_type updates, indices;
+  if (i == 2) return FUSE_VIEWED;
+  if (i == 0 || !loom_type_from_mlir(mlirValueGetType(loom_operand(node->op, 1)), &indices) ||
+      !loom_type_from_mlir(mlirValueGetType(loom_operand(node->op, 2)), &updates))
+    return FUSE_BUFFER;
+  int64_t wide = loom_num_hint(loom_num_elements(&updates)) / FUSE_WIDE_UPDATE;
+  return loom_num_hint(loom_num_elements(&indices)) <= wide ? FUSE_VIEWED : FUSE_BUFFER;
+}
+
 /* How operand `i` is read. A dot_general packs its operands once, so that any of them can be
  * computed on the way; moves read at indices of their own, and compute what they select from. */
 static fuse_via fuse_reads(const fuse_node *node, intptr_t i) {
@@ -471,6 +490,8 @@ static fuse_via fuse_reads(const fuse_node *node, intptr_t i) {
   case LOOM_CLASS_REDUCE:
   case LOOM_CLASS_SCAN: return FUSE_DIRECT;
   case LOOM_CLASS_DOT: return fuse_reads_factor(node, i);
+  case LOOM_CLASS_ALONE:
+    return loom_is(node->op, "loom.scatter") ? fuse_reads_scatter(node, i) : FUSE_BUFFER;
   case LOOM_CLASS_MOVE: break;
   default: return FUSE_BUFFER;
   }

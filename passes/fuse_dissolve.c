@@ -5,6 +5,17 @@
 #define FUSE_MAX_INSIDE 64
 #define FUSE_MAX_DISSOLVED 12 /* cost of what is computed again */
 
+/* May the op be computed where it is used? Elements that are gathered for a scatter are so. */
+static bool dissolve_can_move(const fuse_state *s, int n) {
+  const fuse_node *node = &s->nodes[n];
+  if (node->class == LOOM_CLASS_POINTWISE) return true;
+  for (int e = node->first_use; e >= 0; e = s->edges[e].next_use) {
+    const fuse_node *user = &s->nodes[s->edges[e].user];
+    if (user->group != node->group && !loom_is(user->op, "loom.scatter")) return false;
+  }
+  return loom_is(node->op, "loom.gather");
+}
+
 /* May the group be computed again inside each of its users? Not when an exception would be lost or
  * made up: where only some elements are asked for and one of the others would have raised it, or
  * where zeros stand for elements that do not exist and raise it (1 / 0, log 0). */
@@ -17,7 +28,7 @@ bool fuse_can_dissolve(const fuse_state *s, int g) {
   if (group->kind != FUSE_POINTWISE || !group->count) return false;
   for (int n = group->head; n >= 0; n = s->nodes[n].next) {
     const fuse_node *node = &s->nodes[n];
-    if (node->returned || node->watched || node->class != LOOM_CLASS_POINTWISE) return false;
+    if (node->returned || node->watched || !dissolve_can_move(s, n)) return false;
     cost += node->cost;
     ops += node->ops;
     fp |= node->fp;

@@ -15,7 +15,8 @@ enum { CUT_OUTER, CUT_ROW, CUT_LANE, CUT_AXIS };
 
 #define SCATTER_WORK 65536 /* elements that make a chunk worth its launch */
 #define SCATTER_CHUNKS 16
-#define SCATTER_AXIS_CHUNKS 4 /* each goes through all indices */
+#define SCATTER_AXIS_CHUNKS 4 /* each goes through all indices, and leaves most of them */
+#define SCATTER_LANE_BYTES 128
 
 typedef struct scatter_job {
   MlirOperation op;
@@ -57,12 +58,13 @@ static void scatter_cut(scatter_job *j, int cut, int64_t extent, int64_t granule
 static void scatter_divide(scatter_job *j) {
   int64_t work = loom_num_hint(loom_num_ceil(loom_num_elements(&j->updates), SCATTER_WORK));
   int64_t chunks = work < SCATTER_CHUNKS ? work : SCATTER_CHUNKS;
+  int64_t granule = SCATTER_LANE_BYTES / (int64_t)loom_dtype_size(j->to.dtype);
   if (loom_num_hint(j->outer) >= 8)
     scatter_cut(j, CUT_OUTER, j->outer, 1, chunks);
   else if (loom_num_hint(j->rows) >= 8)
     scatter_cut(j, CUT_ROW, j->rows, 1, chunks);
-  else if (loom_num_hint(j->lanes) >= 256)
-    scatter_cut(j, CUT_LANE, j->lanes, 64, chunks);
+  else if (loom_num_hint(j->lanes) >= 2 * granule)
+    scatter_cut(j, CUT_LANE, j->lanes, granule, chunks);
   else
     scatter_cut(j, CUT_AXIS, j->to_dims[j->axis], 1, work < 4 ? 1 : SCATTER_AXIS_CHUNKS);
 }

@@ -30,15 +30,13 @@ loom_value index_checked(fx_call *c, loom_value indices, int64_t n, bool negativ
   loom_value v = loom_build_convert(b, indices, LOOM_I64);
   if (v == LOOM_NO_VALUE) return v;
   const loom_type type = *loom_build_type(b, v);
-  loom_value zero = loom_build_int(b, &type, 0), size = fx_number_value(c, &type, n);
+  loom_value zero = loom_build_int(b, &type, 0);
   loom_value never = loom_build_int(b, &type, INT64_MAX / 2);
   if (negative) {
-    loom_value from_end = loom_build2(b, LOOM_OP_ADD, v, size);
+    loom_value from_end = loom_build2(b, LOOM_OP_ADD, v, fx_number_value(c, &type, n));
     v = loom_build_select(b, loom_build_compare(b, "lt", v, zero), from_end, v);
   }
-  loom_value low = loom_build_compare(b, "lt", v, zero);
-  loom_value high = loom_build_compare(b, "ge", v, size);
-  return loom_build_select(b, loom_build2(b, LOOM_OP_OR, low, high), never, v);
+  return loom_build_select(b, loom_build_compare(b, "lt", v, zero), never, v);
 }
 
 /* ---- one index tensor along one axis ------------------------------------------------------------
@@ -171,6 +169,9 @@ loom_value index_joined(fx_call *c, const index_axes *x) {
   loom_builder *b = c->b;
   const loom_type *places = &x->places;
   loom_value flat = loom_build_int(b, places, 0), wrong = LOOM_NO_VALUE;
+  if (x->count == 1) /* gather and scatter count from the end and refuse what is out of bounds */
+    return loom_build_broadcast_to(b, loom_build_convert(b, x->at[0], LOOM_I64), places->rank,
+                                   places->dims);
   for (int k = 0; k < x->count; k++) {
     loom_value at = index_checked(c, x->at[k], x->sizes[k], true);
     at = loom_build_broadcast_to(b, at, places->rank, places->dims);

@@ -15,8 +15,8 @@ loom_type index_type1(fx_call *c, int i);
 /* Operand `i` in that shape. */
 loom_value index_tensor1(fx_call *c, int i);
 loom_value index_gather(fx_call *c, loom_value v, loom_value indices, int axis);
-/* The int64 indices, with what lies outside [-n, n) (or outside [0, n) where negative ones are
- * wrong) replaced by a position that no axis has; negative ones counted from the end. */
+/* The int64 indices: negative ones counted from the end, and what lies before -n (or before 0 where
+ * negative ones are wrong) replaced by a position that no axis has. Others of n or more stay. */
 loom_value index_checked(fx_call *c, loom_value indices, int64_t n, bool negative);
 /* Positions in the flattened operand 0: `index` tells the coordinate along `axis`, its own place
  * the others. */

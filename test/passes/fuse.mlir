@@ -458,3 +458,74 @@ func.func @main(%k: tensor<f64>, %m: tensor<10xi1>, %a: tensor<10xf64>) -> (tens
   return %2#0, %1, %5 : tensor<?xf64, #size>, tensor<f64>, tensor<i1>
 }
 }
+
+// -----
+
+// What a scatter applies is computed on the way, elements that it gathers as well; its indices are where each stands for a
+// wide update.
+// CHECK-LABEL: func.func @scatter_of_rows
+// CHECK-COUNT-2: loom.fusion
+// CHECK: loom.gather
+// CHECK-NEXT: loom.mul
+// CHECK: loom.scatter
+// CHECK-NOT: loom.fusion
+func.func @scatter_of_rows(%z: tensor<50x64xf32>, %x: tensor<50x64xf32>, %i: tensor<200xi64>, %k: tensor<200xi64>) -> tensor<50x64xf32> {
+  %0 = loom.gather "raise" %x, %i axis = 0 : (tensor<50x64xf32>, tensor<200xi64>) -> tensor<200x64xf32>
+  %1 = loom.mul %0, %0 : tensor<200x64xf32>
+  %2 = loom.add %k, %k : tensor<200xi64>
+  %3 = loom.scatter "add" %z, %2, %1 axis = 0 : (tensor<50x64xf32>, tensor<200xi64>, tensor<200x64xf32>) -> tensor<50x64xf32>
+  return %3 : tensor<50x64xf32>
+}
+
+// -----
+
+// Every chunk looks at all indices: those of single elements are computed before.
+// CHECK-LABEL: func.func @scatter_of_elements
+// CHECK: loom.fusion
+// CHECK: loom.rem
+// CHECK: loom.fusion
+// CHECK: loom.mul
+// CHECK: loom.scatter
+func.func @scatter_of_elements(%z: tensor<50xf32>, %v: tensor<200xf32>, %k: tensor<200xi64>, %n: tensor<200xi64>) -> tensor<50xf32> {
+  %0 = loom.exp %z : tensor<50xf32>
+  %1 = loom.mul %v, %v : tensor<200xf32>
+  %2 = loom.rem %k, %n : tensor<200xi64>
+  %3 = loom.scatter "add" %0, %2, %1 axis = 0 : (tensor<50xf32>, tensor<200xi64>, tensor<200xf32>) -> tensor<50xf32>
+  return %3 : tensor<50xf32>
+}
+
+// -----
+
+// Nothing that is read elsewhere as well is computed twice, and what is gathered from lies in memory.
+// CHECK-LABEL: func.func @scatter_of_shared
+// CHECK: loom.fusion
+// CHECK: loom.exp
+// CHECK: loom.fusion
+// CHECK: loom.gather
+// CHECK: loom.fusion
+// CHECK-NOT: loom.gather
+// CHECK: loom.scatter
+func.func @scatter_of_shared(%z: tensor<50x64xf32>, %x: tensor<50x64xf32>, %i: tensor<200xi64>) -> (tensor<50x64xf32>, tensor<200x64xf32>) {
+  %0 = loom.exp %x : tensor<50x64xf32>
+  %1 = loom.gather "raise" %0, %i axis = 0 : (tensor<50x64xf32>, tensor<200xi64>) -> tensor<200x64xf32>
+  %2 = loom.scatter "add" %z, %i, %1 axis = 0 : (tensor<50x64xf32>, tensor<200xi64>, tensor<200x64xf32>) -> tensor<50x64xf32>
+  return %2, %1 : tensor<50x64xf32>, tensor<200x64xf32>
+}
+
+// -----
+
+// What is gathered from is computed before, not for each element that is gathered.
+// CHECK-LABEL: func.func @scatter_of_computed
+// CHECK: loom.fusion
+// CHECK: loom.exp
+// CHECK: loom.fusion
+// CHECK-NOT: loom.exp
+// CHECK: loom.gather
+// CHECK: loom.scatter
+func.func @scatter_of_computed(%x: tensor<50x64xf32>, %i: tensor<200xi64>) -> tensor<50x64xf32> {
+  %z = loom.constant(0.000000e+00 : f32) : tensor<50x64xf32>
+  %0 = loom.exp %x : tensor<50x64xf32>
+  %1 = loom.gather "raise" %0, %i axis = 0 : (tensor<50x64xf32>, tensor<200xi64>) -> tensor<200x64xf32>
+  %2 = loom.scatter "add" %z, %i, %1 axis = 0 : (tensor<50x64xf32>, tensor<200xi64>, tensor<200x64xf32>) -> tensor<50x64xf32>
+  return %2 : tensor<50x64xf32>
+}
