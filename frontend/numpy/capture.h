@@ -333,6 +333,10 @@ bool np_placed_same(const value *base, const value *key, const value *item);
 void np_walk_storage(roll_walk *w, np_storage *s); /* walk.c */
 void np_placed_walk(roll_walk *w, np_storage *s);
 bool np_fancy_set(tracer *t, value *v, value *key, value *item);
+/* ufunc.at(v, key, item) of a ufunc that is "add", "sub", "mul", "min" or "max"; *done is false
+ * where it takes a call of the library. */
+bool np_fancy_combine(tracer *t, value *v, value *key, value *item, const char *combine,
+                      bool *done);
 
 /* ---- late.c: results whose sizes depend on data ---- */
 

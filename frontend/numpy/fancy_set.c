@@ -129,7 +129,10 @@ static loom_value fancy_updates(tracer *t, const fancy_key *k, const fancy_read 
   return emit_transpose(t, np_assign_value(t, &target, o), perm);
 }
 
-static bool fancy_scatter(tracer *t, value *v, fancy_key *k, const np_operand *o) {
+/* `combine` is "set" or how updates come to what is there: "add", "mul", "min", "max"; those of
+ * "sub" are negated and added. */
+static bool fancy_scatter(tracer *t, value *v, fancy_key *k, const np_operand *o,
+                          const char *combine) {
   fancy_read r;
   int64_t perm[LOOM_MAX_RANK], inverse[LOOM_MAX_RANK], dims[LOOM_MAX_RANK];
   if (!fancy_open(t, v, k, &r)) return false;
@@ -137,7 +140,9 @@ static bool fancy_scatter(tracer *t, value *v, fancy_key *k, const np_operand *o
   if (in[0] != LOOM_NO_VALUE) in[1] = fancy_linear(t, &r);
   if (in[1] != LOOM_NO_VALUE) in[2] = fancy_updates(t, k, &r, o);
   if (in[2] == LOOM_NO_VALUE) return false;
-  loom_attr attrs[2] = {attr_int(0), attr_str("set")};
+  bool negated = strcmp(combine, "sub") == 0;
+  if (negated) in[2] = emit1(t, LOOM_OP_NEG, in[2]);
+  loom_attr attrs[2] = {attr_int(0), attr_str(negated ? "add" : combine)};
   loom_value out = trace_node(t, LOOM_OP_SCATTER, in, 3, attrs, 2, NULL);
   if (out == LOOM_NO_VALUE) return false;
   for (int i = 0; i < r.from->type.rank; i++) {
@@ -187,5 +192,85 @@ bool np_fancy_set(tracer *t, value *v, value *key, value *item) {
     trace_break(t, BREAK_NUMPY_FUNCTION, "assignment through arrays that are not in C order");
     return false;
   }
-  return fancy_has_mask(&k) ? fancy_host_set(t, a, &k, &o) : fancy_scatter(t, v, &k, &o);
+  return fancy_has_mask(&k) ? fancy_host_set(t, a, &k, &o) : fancy_scatter(t, v, &k, &o, "set");
+}
+
+/* ---- ufunc.at ---- */
+
+static bool fancy_is_index(const value *v) {
+  const np_array *a = np_array_of(v);
+  return a && a->type.rank > 0 && loom_dtype_is_integer(a->type.dtype);
+}
+
+/* An array of ints, or a tuple of such arrays, all of one shape: the sizes of that in `out`. */
+static bool fancy_index_sizes(tracer *t, value *key, loom_type *out, int *count) {
+  *count = 1;
+  if (fancy_is_index(key)) return *out = np_array_of(key)->type, true;
+  value *tuple = key->type == &value_tuple_type ? trace_to_tuple(t, key) : NULL;
+  if (!tuple || !tuple->seq.count) return false;
+  for (Py_ssize_t i = 0; i < tuple->seq.count; i++) {
+    if (!fancy_is_index(tuple->seq.items[i])) return false;
+    loom_type own = np_array_of(tuple->seq.items[i])->type;
+    own.dtype = LOOM_I64;
+    if (i && !loom_type_equal(&own, out)) return false;
+    *out = own;
+  }
+  *count = (int)tuple->seq.count;
+  return true;
+}
+
+/* Does the loop of an array's own dtype give what the library's does, for which a number is an int64
+ * or float64 and no weak one? Its result is converted back: that of a small number is the same. */
+static bool fancy_fits_loop(const np_array *a, const np_operand *o) {
+  loom_dtype dtype = a->type.dtype;
+  if (o->array) return np_can_cast(o->dtype, dtype, NPY_SAFE_CASTING);
+  if (!o->number) return false;
+  if (PyFloat_CheckExact(o->number)) {
+    double number = PyFloat_AS_DOUBLE(o->number);
+    return dtype == LOOM_F64 || (dtype == LOOM_F32 && (float)number == number);
+  }
+  if (!PyLong_CheckExact(o->number) || dtype == LOOM_U64) return false;
+  int huge;
+  long number = PyLong_AsLongAndOverflow(o->number, &huge);
+  return !huge && number >= 0 && number <= 127;
+}
+
+/* Has the value at most the dimensions of what `count` indices of these sizes take, each of them 1
+ * or as there? */
+static bool fancy_fits_sizes(const np_array *a, const loom_type *index, int count,
+                             const loom_type *value) {
+  loom_type target = *index;
+  if (count > a->type.rank || index->rank + a->type.rank - count > LOOM_MAX_RANK) return false;
+  for (int d = count; d < a->type.rank; d++)
+    target.dims[target.rank++] = a->type.dims[d];
+  for (int i = 1; i <= value->rank; i++)
+    if (i > target.rank || (value->dims[value->rank - i] != 1 &&
+                            value->dims[value->rank - i] != target.dims[target.rank - i]))
+      return false;
+  return true;
+}
+
+bool np_fancy_combine(tracer *t, value *v, value *key, value *item, const char *combine,
+                      bool *done) {
+  np_array *a = np_array_of(v);
+  loom_type index, number = {0};
+  fancy_key k;
+  np_operand o;
+  int count;
+  loom_dtype dtype = a->type.dtype;
+  bool numbers = loom_dtype_is_integer(dtype) || dtype == LOOM_F32 || dtype == LOOM_F64;
+  /* Which of two zeros, or of two NaNs, stays is NumPy's choice. */
+  bool open = *combine != 'm' || combine[1] == 'u' || loom_dtype_is_integer(dtype);
+  *done = false;
+  if (!numbers || !open || !fancy_index_sizes(t, key, &index, &count) || np_elements(&index) == 0)
+    return !trace_pending(t);
+  if (!np_operand_from(t, item, &o)) return false;
+  if (!fancy_fits_loop(a, &o) ||
+      !fancy_fits_sizes(a, &index, count, o.array ? &o.array->type : &number) ||
+      (o.array && np_elements(&o.array->type) == 0))
+    return true;
+  if (!fancy_parse(t, key, &k)) return false;
+  if (!fancy_in_order(t, &k, &o)) return true;
+  *done = true;
+  return fancy_scatter(t, v, &k, &o, combine);
 }

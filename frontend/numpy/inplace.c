@@ -112,8 +112,22 @@ static bool inplace_in_order(tracer *t, value *v) {
   return tuple != NULL;
 }
 
+/* How a scatter combines what is there with an update, as this ufunc does; or NULL. */
+static const char *inplace_combine(PyObject *ufunc) {
+  static const char *const words[][2] = {{"add", "add"},
+                                         {"subtract", "sub"},
+                                         {"multiply", "mul"},
+                                         {"minimum", "min"},
+                                         {"maximum", "max"}};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (np_ufunc_object(words[i][0]) == ufunc) return words[i][1];
+  return NULL;
+}
+
 value *np_ufunc_at(tracer *t, PyObject *ufunc, const np_call *c) {
   value *args[4];
+  const char *combine = c->count == 3 ? inplace_combine(ufunc) : NULL;
+  bool done = false;
   if (c->kwnames || c->count < 2 || c->count > 3)
     return np_unsupported(t, c, "with these arguments");
   if (!inplace_array(t, c, c->args[0])) return NULL;
@@ -123,5 +137,8 @@ value *np_ufunc_at(tracer *t, PyObject *ufunc, const np_call *c) {
     args[i + 1] = c->args[i];
     if (!inplace_in_order(t, c->args[i])) return np_unsupported(t, c, "in another order than C");
   }
+  if (combine && !np_fancy_combine(t, c->args[0], c->args[1], c->args[2], combine, &done))
+    return NULL;
+  if (done) return value_const(t, Py_None);
   return inplace_host(t, c, "at", args, (int)c->count + 1);
 }
