@@ -189,3 +189,15 @@ loom_value loom_build_iota(loom_builder *b, const loom_type *type, int axis) {
   loom_attr attr = {.kind = LOOM_ATTR_I64, .i = axis};
   return loom_build(b, LOOM_OP_IOTA, NULL, 0, &attr, 1, type, 1);
 }
+
+loom_value loom_build_dot(loom_builder *b, loom_value l, loom_value r, int batch, int left,
+                          int right) {
+  int64_t batches[LOOM_MAX_RANK], axes[2] = {left, right};
+  for (int i = 0; i < batch; i++)
+    batches[i] = i;
+  loom_attr attrs[4] = {{.kind = LOOM_ATTR_I64S, .ints = batches, .count = batch},
+                        {.kind = LOOM_ATTR_I64S, .ints = batches, .count = batch},
+                        {.kind = LOOM_ATTR_I64S, .ints = &axes[0], .count = 1},
+                        {.kind = LOOM_ATTR_I64S, .ints = &axes[1], .count = 1}};
+  return loom_build(b, LOOM_OP_DOT_GENERAL, (loom_value[]){l, r}, 2, attrs, 4, NULL, 0);
+}

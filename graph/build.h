@@ -53,5 +53,9 @@ loom_value loom_build_reduce(loom_builder *b, const char *kind, loom_value v, ui
 loom_value loom_build_concatenate(loom_builder *b, const loom_value *values, uint32_t count,
                                   int axis);
 loom_value loom_build_iota(loom_builder *b, const loom_type *type, int axis);
+/* The first `batch` axes of both are batches; axis `left` of l is summed over with axis `right` of
+ * r. */
+loom_value loom_build_dot(loom_builder *b, loom_value l, loom_value r, int batch, int left,
+                          int right);
 
 #endif

@@ -5,16 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Contracts axis `lc` of l with axis `rc` of r; the first two axes are batches. */
-static loom_value attention_dot(fx_call *c, loom_value l, loom_value r, int lc, int rc) {
-  int64_t batch[2] = {0, 1}, left = lc, right = rc;
-  loom_attr attrs[4] = {{.kind = LOOM_ATTR_I64S, .ints = batch, .count = 2},
-                        {.kind = LOOM_ATTR_I64S, .ints = batch, .count = 2},
-                        {.kind = LOOM_ATTR_I64S, .ints = &left, .count = 1},
-                        {.kind = LOOM_ATTR_I64S, .ints = &right, .count = 1}};
-  return loom_build(c->b, LOOM_OP_DOT_GENERAL, (loom_value[]){l, r}, 2, attrs, 4, NULL, 0);
-}
-
 /* The operands of loom.attention. */
 typedef struct attention_call {
   loom_value values[5];
@@ -69,7 +59,7 @@ static bool attention_read(fx_call *c, int at, int dropout, int causal, int mask
   if (q->rank != 4 || LOOM_DIM_IS_SYM(q->dims[3])) return fx_decline(c, "not four dimensions");
   a->scale = 1 / sqrt((double)q->dims[3]);
   if (fx_has(c, scale) && !fx_double(c, scale, &a->scale)) return false;
-  loom_value dot = attention_dot(c, a->q, a->k, 3, 3);
+  loom_value dot = loom_build_dot(c->b, a->q, a->k, 2, 3, 3);
   if (dot == LOOM_NO_VALUE) return false;
   a->type = *loom_build_type(b, dot);
   if (fx_count(&a->type, ~0u) == 0) return fx_decline(c, "nothing to attend to");
@@ -138,7 +128,7 @@ static bool attention_composed(fx_call *c, loom_value *out) {
   loom_value sum = loom_build_reduce(b, "sum", e, 1u << 3, true);
   sum = loom_build_select(b, none, loom_build_float(b, &rows, 1), sum);
   loom_value p = loom_build2(b, LOOM_OP_DIV, e, attention_spread(c, &a, sum));
-  out[0] = fx_round(c, 0, attention_dot(c, p, a.v, 3, 2));
+  out[0] = fx_round(c, 0, loom_build_dot(c->b, p, a.v, 2, 3, 2));
   loom_value lse = loom_build2(b, LOOM_OP_ADD, max, loom_build1(b, LOOM_OP_LOG, sum));
   lse = loom_build_reshape(b, lse, c->types[1].rank, c->types[1].dims);
   out[1] = loom_build_convert(b, lse, c->types[1].dtype);
@@ -174,13 +164,13 @@ static bool attention_backward_composed(fx_call *c, loom_value *out) {
   p = loom_build1(b, LOOM_OP_EXP, p);
   loom_value d =
       loom_build_reduce(b, "sum", loom_build2(b, LOOM_OP_MUL, grad, result), 1u << 3, true);
-  loom_value dp = attention_dot(c, grad, a.v, 3, 3);
+  loom_value dp = loom_build_dot(c->b, grad, a.v, 2, 3, 3);
   dp = loom_build2(b, LOOM_OP_SUB, dp, attention_spread(c, &a, d));
   loom_value ds = loom_build2(b, LOOM_OP_MUL, loom_build2(b, LOOM_OP_MUL, p, dp),
                               attention_like(c, &a, a.scale));
-  out[0] = fx_round(c, 0, attention_dot(c, ds, a.k, 3, 2));
-  out[1] = fx_round(c, 1, attention_dot(c, ds, a.q, 2, 2));
-  out[2] = fx_round(c, 2, attention_dot(c, p, grad, 2, 2));
+  out[0] = fx_round(c, 0, loom_build_dot(c->b, ds, a.k, 2, 3, 2));
+  out[1] = fx_round(c, 1, loom_build_dot(c->b, ds, a.q, 2, 2, 2));
+  out[2] = fx_round(c, 2, loom_build_dot(c->b, p, grad, 2, 2, 2));
   return out[0] != LOOM_NO_VALUE && out[1] != LOOM_NO_VALUE && out[2] != LOOM_NO_VALUE;
 }
 

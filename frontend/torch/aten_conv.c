@@ -233,6 +233,42 @@ static loom_value conv_cut(const conv_phases *s, int d, loom_value out) {
   return loom_build_slice(s->v->b, out, d + 2, start, loom_stride_of_dim(s->to.dims[d + 2]), 1);
 }
 
+/* Do windows lie side by side, so that each element of the input is under at most one? */
+static bool conv_is_tiled(const conv_call *v, const loom_type *from, const loom_type *window,
+                          const loom_type *to) {
+  bool tiled = v->groups == 1;
+  for (int d = 0; d < v->spatial; d++)
+    tiled &= v->strides[d] == window->dims[d + 2] && v->dilation[d] == 1 && v->padding[d] == 0 &&
+             !LOOM_DIM_IS_SYM(from->dims[d + 2]) && !LOOM_DIM_IS_SYM(to->dims[d + 2]);
+  return tiled;
+}
+
+/* The gradient is then a product with the weights (O, I, places of the window): (N, O, windows) to
+ * (N, windows, I, places). What lies behind the last window gets 0. */
+static loom_value conv_tiles(const conv_call *v, loom_value gradient, loom_value w,
+                             const loom_type *to) {
+  const loom_type from = *loom_build_type(v->b, gradient), window = *loom_build_type(v->b, w);
+  int64_t perm[LOOM_MAX_RANK] = {0, v->spatial + 1};
+  int64_t low[LOOM_MAX_RANK] = {0}, high[LOOM_MAX_RANK] = {0};
+  loom_dim dims[LOOM_MAX_RANK] = {to->dims[0], to->dims[1]};
+  bool whole = true;
+  for (int d = 0; d < v->spatial; d++) {
+    perm[2 + 2 * d] = 1 + d;
+    perm[3 + 2 * d] = v->spatial + 2 + d;
+    dims[d + 2] = from.dims[d + 2] * window.dims[d + 2];
+    high[d + 2] = to->dims[d + 2] - dims[d + 2];
+    whole &= high[d + 2] == 0;
+  }
+  loom_value out = loom_build_dot(v->b, gradient, w, 0, 1, 0);
+  out = loom_build_reshape(v->b, loom_build_transpose(v->b, out, perm), to->rank, dims);
+  if (whole || out == LOOM_NO_VALUE) return out;
+  loom_type scalar = loom_type_make(loom_build_type(v->b, out)->dtype, 0, NULL);
+  loom_attr attrs[2] = {{.kind = LOOM_ATTR_I64S, .ints = low, .count = to->rank},
+                        {.kind = LOOM_ATTR_I64S, .ints = high, .count = to->rank}};
+  loom_value operands[2] = {out, loom_build_int(v->b, &scalar, 0)};
+  return loom_build(v->b, LOOM_OP_PAD, operands, 2, attrs, 2, NULL, 0);
+}
+
 /* The gradient of a convolution's input of type `to`. */
 static loom_value conv_input_gradient(const conv_call *v, loom_value gradient, loom_value w,
                                       const loom_type *to) {
@@ -240,6 +276,8 @@ static loom_value conv_input_gradient(const conv_call *v, loom_value gradient, l
   conv_phases s = {.v = v, .gradient = gradient, .to = *to};
   int64_t phases = 1;
   s.to.dtype = loom_build_type(v->b, w)->dtype;
+  if (conv_is_tiled(v, loom_build_type(v->b, gradient), loom_build_type(v->b, w), to))
+    return conv_tiles(v, gradient, w, to);
   s.weights = conv_exchange(v, w);
   if (s.weights == LOOM_NO_VALUE) return LOOM_NO_VALUE;
   s.from = *loom_build_type(v->b, s.gradient);

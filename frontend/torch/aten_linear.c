@@ -3,16 +3,6 @@
 
 #include <string.h>
 
-/* Contracts axis `lc` of l with axis `rc` of r, with `batch` leading batch axes. */
-static loom_value linear_dot(fx_call *c, loom_value l, loom_value r, int batch, int lc, int rc) {
-  int64_t batches[1] = {0}, left[1] = {lc}, right[1] = {rc};
-  loom_attr attrs[4] = {{.kind = LOOM_ATTR_I64S, .ints = batches, .count = batch},
-                        {.kind = LOOM_ATTR_I64S, .ints = batches, .count = batch},
-                        {.kind = LOOM_ATTR_I64S, .ints = left, .count = 1},
-                        {.kind = LOOM_ATTR_I64S, .ints = right, .count = 1}};
-  return loom_build(c->b, LOOM_OP_DOT_GENERAL, (loom_value[]){l, r}, 2, attrs, 4, NULL, 0);
-}
-
 static loom_value linear_operand(fx_call *c, int i) {
   return loom_build_convert(c->b, fx_tensor(c, i), fx_compute_dtype(c->types[0].dtype));
 }
@@ -21,9 +11,9 @@ static loom_value linear_operand(fx_call *c, int i) {
  * "dot". */
 static loom_value linear_product(fx_call *c, int at, const char *text) {
   loom_value l = linear_operand(c, at), r = linear_operand(c, at + 1);
-  if (!strcmp(text, "bmm")) return linear_dot(c, l, r, 1, 2, 1);
-  if (!strcmp(text, "dot")) return linear_dot(c, l, r, 0, 0, 0);
-  return linear_dot(c, l, r, 0, 1, 0); /* mm, mv */
+  if (!strcmp(text, "bmm")) return loom_build_dot(c->b, l, r, 1, 2, 1);
+  if (!strcmp(text, "dot")) return loom_build_dot(c->b, l, r, 0, 0, 0);
+  return loom_build_dot(c->b, l, r, 0, 1, 0); /* mm, mv */
 }
 
 bool aten_product(fx_call *c, loom_value *out) {
@@ -70,7 +60,7 @@ bool aten_addbmm(fx_call *c, loom_value *out) {
   l = loom_build_transpose(c->b, l, (int64_t[]){1, 0, 2});
   l = loom_build_reshape(c->b, l, 2, (loom_dim[]){lt.dims[1], inner});
   r = loom_build_reshape(c->b, r, 2, (loom_dim[]){inner, rt.dims[2]});
-  loom_value v = linear_scaled(c, linear_dot(c, l, r, 0, 1, 0), 4, &type);
+  loom_value v = linear_scaled(c, loom_build_dot(c->b, l, r, 0, 1, 0), 4, &type);
   if (beta != 0) {
     loom_value self = fx_operand(c, 0, type.dtype, &type);
     v = loom_build2(c->b, LOOM_OP_ADD, v, linear_scaled(c, self, 3, &type));

@@ -79,6 +79,8 @@ def test_random_convolutions(spatial, cpu):
         (2, 24, 12, 24, 3, 1, 1, 24),
         (2, 24, 13, 24, 3, 2, 1, 24),
         (2, 24, 12, 48, 3, 1, 1, 4),
+        (2, 8, 12, 24, 2, 2, 0, 1),  # windows side by side
+        (2, 3, 39, 40, 16, 16, 0, 1),  # and a rest that none reaches
     ],
 )
 def test_shapes_of_models(n, i, size, o, window, stride, padding, groups, cpu):
