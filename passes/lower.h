@@ -273,6 +273,7 @@ bool lower_index_base(lower *l, const lower_index *index, lower_value *out);
 lower_value lower_index_value(lower *l, const lower_index *index);
 /* Makes an index of a value (i64). */
 void lower_index_opaque(lower *l, lower_value value, uint32_t vars, lower_index *out);
+void lower_index_negate(lower *l, lower_index *index);
 /* The number in C order of the element of `type` at an index. */
 void lower_index_linear(lower *l, const loom_type *type, const lower_at *at, lower_index *out);
 void lower_index_divmod(lower *l, const lower_index *index, int64_t divisor, lower_index *quotient,

@@ -234,6 +234,12 @@ static void index_accumulate(lower *l, lower_index *sum, const lower_index *inde
   }
 }
 
+void lower_index_negate(lower *l, lower_index *index) {
+  lower_index was = *index;
+  memset(index, 0, sizeof *index);
+  index_accumulate(l, index, &was, -1);
+}
+
 void lower_index_linear(lower *l, const loom_type *type, const lower_at *at, lower_index *out) {
   int64_t stride = 1;
   memset(out, 0, sizeof *out);

@@ -202,13 +202,7 @@ static void move_unstep(lower *l, move_region *region, int64_t d, int64_t start,
                         int64_t size, bool *bounded) {
   lower_index *index = &region->at->dims[d], quotient, rest;
   if (step < 0) {
-    if (index->opaque.ptr) {
-      lower_fail(l, l->kernel->op, "an update in steps at an index that is not affine");
-      return;
-    }
-    for (int v = 0; v < LOWER_VARS; v++)
-      if (index->coef[v]) index->coef[v] = loom_num_mul(index->coef[v], -1);
-    index->constant = loom_num_mul(index->constant, -1);
+    lower_index_negate(l, index);
     start = loom_num_mul(start, -1);
     step = -step;
   }

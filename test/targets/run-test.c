@@ -90,6 +90,7 @@ static const char *element(const run_array *array, int64_t number) {
 /* What sums in another order and functions within their bounds may differ by, in units of the
  * largest element. */
 static double bound_of(loom_dtype dtype) {
+  if (loom_dtype_class(dtype) != 'f' && loom_dtype_class(dtype) != 'c') return 0;
   switch (dtype) {
   case LOOM_F16: return 4e-3;
   case LOOM_BF16: return 3e-2;
@@ -99,12 +100,31 @@ static double bound_of(loom_dtype dtype) {
   }
 }
 
+/* Of a result: that of the widest rounding among all that it is computed from. */
+static double bound_of_result(const loom_graph *graph, uint32_t output) {
+  uint8_t *used = calloc(graph->value_count + 1, 1);
+  double bound = bound_of(loom_graph_type(graph, graph->outputs[output].value)->dtype);
+  if (!used) return bound;
+  used[graph->outputs[output].value] = 1;
+  for (uint32_t n = graph->node_count; n-- > 0;) {
+    const loom_node *node = &graph->nodes[n];
+    for (uint32_t r = 0; r < node->result_count; r++) {
+      if (!used[node->first_result + r]) continue;
+      bound = fmax(bound, bound_of(loom_graph_type(graph, node->first_result + r)->dtype));
+      for (uint32_t i = 0; i < node->operand_count; i++)
+        used[node->operands[i]] = 1;
+    }
+  }
+  free(used);
+  return bound;
+}
+
 static bool near(double x, double y, double bound) {
   return fabs(x - y) <= bound || (isnan(x) && isnan(y)) || x == y;
 }
 
-/* Compares two arrays; differences of rounding in sums are forgiven. */
-static bool same(const run_array *got, const run_array *want, int output) {
+/* Compares two arrays; of floats, differences of `unit` in units of the largest are forgiven. */
+static bool same(const run_array *got, const run_array *want, int output, double unit) {
   const loom_type *type = &got->buffer.type;
   int64_t count = loom_type_elements(type);
   char class = loom_dtype_class(type->dtype);
@@ -119,7 +139,7 @@ static bool same(const run_array *got, const run_array *want, int output) {
     const char *a = element(got, i), *b = element(want, i);
     if (!memcmp(a, b, loom_dtype_size(type->dtype))) continue;
     loom_cell x = loom_cell_load(type->dtype, a), y = loom_cell_load(type->dtype, b);
-    double bound = bound_of(type->dtype) * largest;
+    double bound = unit * largest;
     if (real && near(x.re, y.re, bound) && (class == 'f' || near(x.im, y.im, bound))) continue;
     if (real)
       printf("result %d element %" PRId64 " is %.9g, not %.9g\n", output, i, x.re, y.re);
@@ -367,7 +387,8 @@ static bool trial(run_case *c, loom_plan *plan, bool timed) {
       loom_plan_set_const(plan, i, c->inputs[i].buffer.data);
   good = good && run(c, plan, timed) && (c->unchecked || interpret(c));
   for (uint32_t i = 0; good && !c->unchecked && i < c->graph.output_count; i++)
-    good = same(&c->outputs[i], &c->wanted[i], (int)i) || loom_fail(&c->err, "results differ");
+    good = same(&c->outputs[i], &c->wanted[i], (int)i, bound_of_result(&c->graph, i)) ||
+           loom_fail(&c->err, "results differ");
   discard(c);
   return good;
 }
