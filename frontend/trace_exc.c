@@ -65,8 +65,10 @@ step step_RAISE(tracer *t, frame *f, const loom_instr *in) {
   }
   value *v = raise_instance(t, frame_pop(f));
   if (trace_pending(t) || !v) return STEP_FAIL;
-  /* The words of a model are its own, and are not to be read: the original has others. */
-  if (model_owns(f->function->globals)) v = value_exception(t, exception_class(v), NULL);
+  /* The words of a model are its own, and are not to be read: the original has others. A KeyError
+   * has no words: its argument is the key. */
+  if (model_owns(f->function->globals) && exception_class(v) != PyExc_KeyError)
+    v = value_exception(t, exception_class(v), NULL);
   if (!v) return STEP_FAIL;
   if (cause && !value_is_none(cause) && !(cause = raise_instance(t, cause)))
     return STEP_FAIL;
