@@ -241,7 +241,7 @@ static value *call_descriptor(tracer *t, PyObject *o, PyTypeObject *type, value 
       PyType_IsSubtype(scalar_base((PyTypeObject *)object_class(args[0])), type))
     return scalar_call(t, o, args, count, kwnames);
   if (type == &PyUnicode_Type && !strcmp(name, "join") && count == 2) {
-    value *pair[2] = {args[0], trace_to_tuple(t, args[1])};
+    value *pair[2] = {args[0], trace_fast(t, args[1])};
     return pair[1] ? call_real(t, o, pair, 2, NULL) : NULL;
   }
   return call_real(t, o, args, count, kwnames);

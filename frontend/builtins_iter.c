@@ -5,9 +5,8 @@
   if (!builtin_check(t, a, LEAST, MOST, NULL)) return NULL
 
 /* Items in an order that does not matter to the caller: a set's need not be known. */
-static value *items_unordered(tracer *t, value *v) {
-  if (v->type != &value_set_type) return trace_to_tuple(t, v);
-  return value_tuple(t, v->seq.items, v->seq.count);
+static value *each_unordered(tracer *t, value *v) {
+  return v->type == &value_set_type ? iter_known(t, v->seq.items, v->seq.count) : trace_each(t, v);
 }
 
 value *builtin_len(tracer *t, const builtin_args *a) {
@@ -92,8 +91,8 @@ value *builtin_reversed(tracer *t, const builtin_args *a) {
 /* any and all stop as soon as they know. */
 static value *any_or_all(tracer *t, const builtin_args *a, bool stop) {
   CHECK(1, 1);
-  value *source = a->args[0]->type == &value_set_type ? items_unordered(t, a->args[0]) : a->args[0];
-  value *iterator = source ? trace_iter(t, source) : NULL, *item;
+  bool set = a->args[0]->type == &value_set_type;
+  value *iterator = set ? each_unordered(t, a->args[0]) : trace_iter(t, a->args[0]), *item;
   while (iterator && (item = trace_next(t, iterator))) {
     int truth = trace_truth(t, item);
     if (truth < 0) return NULL;
@@ -115,16 +114,8 @@ static value *sum_floats(tracer *t, value *total, value *const *items, Py_ssize_
   return total;
 }
 
-value *builtin_sum(tracer *t, const builtin_args *a) {
-  static const char *const keywords[] = {"start", NULL};
-  if (!builtin_check(t, a, 1, 2, keywords)) return NULL;
-  value *total = a->count == 2 ? a->args[1] : builtin_keyword(a, "start"),
-        *items = trace_to_tuple(t, a->args[0]);
-  if (!items) return NULL;
-  if (total && total->object &&
-      (PyUnicode_Check(total->object) || PyBytes_Check(total->object) ||
-       PyByteArray_Check(total->object)))
-    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "sum() of text");
+/* Of numbers that are there; `total` may be NULL. */
+static value *sum_items(tracer *t, const builtin_args *a, value *total, value *items) {
   bool sizes = false, whole = true; /* ints, some of them sizes: so is their sum */
   for (Py_ssize_t i = 0; i < items->seq.count; i++) {
     sizes |= number_is_size(items->seq.items[i]);
@@ -150,6 +141,46 @@ value *builtin_sum(tracer *t, const builtin_args *a) {
   return total;
 }
 
+/* Adding it to another such number shows nothing and cannot fail. */
+static bool sum_is_number(const value *v) {
+  return v->type == &value_number_type ||
+         (value_is_const(v) && (PyLong_CheckExact(v->object) || PyBool_Check(v->object) ||
+                                PyFloat_CheckExact(v->object) || PyComplex_CheckExact(v->object)));
+}
+
+/* Of items that come: numbers are gathered, and from what is none on each is added before the next
+ * one is taken. */
+static value *sum_each(tracer *t, const builtin_args *a, value *total) {
+  value *iterator = trace_iter(t, a->args[0]), *items = value_tuple(t, NULL, 0), *item;
+  bool numbers = !total || sum_is_number(total);
+  while (iterator && items && (item = trace_next(t, iterator))) {
+    if (items->seq.count >= TRACE_MAX_ITEMS)
+      return trace_break(t, BREAK_LIMIT, "a sequence of more than a million items");
+    if (numbers && sum_is_number(item)) {
+      if (!seq_append(t, items, item)) return NULL;
+      continue;
+    }
+    if (numbers && !(total = sum_items(t, a, total, items))) return NULL;
+    numbers = false;
+    if (!(total = trace_binary(t, 0, total, item, false))) return NULL;
+  }
+  if (trace_pending(t) || !items) return NULL;
+  return numbers ? sum_items(t, a, total, items) : total;
+}
+
+value *builtin_sum(tracer *t, const builtin_args *a) {
+  static const char *const keywords[] = {"start", NULL};
+  if (!builtin_check(t, a, 1, 2, keywords)) return NULL;
+  value *total = a->count == 2 ? a->args[1] : builtin_keyword(a, "start");
+  if (total && total->object &&
+      (PyUnicode_Check(total->object) || PyBytes_Check(total->object) ||
+       PyByteArray_Check(total->object)))
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "sum() of text");
+  if (value_items_come(a->args[0])) return sum_each(t, a, total);
+  value *items = trace_to_tuple(t, a->args[0]);
+  return items ? sum_items(t, a, total, items) : NULL;
+}
+
 /* Is `item` the one so far? 1, 0, or -1 after a raise or break. When only the run knows, *best and
  * *best_key become what the run chooses. */
 static int extreme_next(tracer *t, int op, value *item, value *rank, value **best,
@@ -173,20 +204,19 @@ static value *min_or_max(tracer *t, const builtin_args *a, int op) {
   if (!builtin_check(t, a, 1, -1, keywords)) return NULL;
   value *key = builtin_keyword(a, "key"), *fallback = builtin_keyword(a, "default"), *best = NULL,
         *best_key = NULL;
-  value *items = a->count > 1 ? value_tuple(t, a->args, a->count)
-                 : key        ? trace_to_tuple(t, a->args[0])
-                              : items_unordered(t, a->args[0]);
-  if (!items) return NULL;
-  for (Py_ssize_t i = 0; i < items->seq.count; i++) {
-    value *item = items->seq.items[i],
-          *rank = key && !value_is_none(key) ? trace_call1(t, key, item) : item;
+  value *items = a->count > 1 ? iter_known(t, a->args, a->count)
+                 : key        ? trace_each(t, a->args[0])
+                              : each_unordered(t, a->args[0]),
+        *item;
+  while (items && (item = trace_next(t, items))) {
+    value *rank = key && !value_is_none(key) ? trace_call1(t, key, item) : item;
     int truth = !rank ? -1 : best ? extreme_next(t, op, item, rank, &best, &best_key) : 1;
     if (truth < 0) return NULL;
     if (!truth) continue;
     best = item;
     best_key = rank;
   }
-  if (best) return best;
+  if (best || trace_pending(t)) return trace_pending(t) ? NULL : best;
   return fallback ? fallback
                   : trace_raise(t, PyExc_ValueError, "%s() arg is an empty sequence", a->name);
 }
@@ -194,63 +224,18 @@ static value *min_or_max(tracer *t, const builtin_args *a, int op) {
 value *builtin_min(tracer *t, const builtin_args *a) { return min_or_max(t, a, Py_LT); }
 value *builtin_max(tracer *t, const builtin_args *a) { return min_or_max(t, a, Py_GT); }
 
-/* Stable insertion by bisection: where `rank` goes among keys[0, count). */
-static Py_ssize_t sort_place(tracer *t, value **keys, Py_ssize_t count, value *rank, bool reverse) {
-  Py_ssize_t low = 0, high = count;
-  while (low < high) {
-    Py_ssize_t middle = (low + high) / 2;
-    value *less = reverse ? trace_compare(t, Py_LT, keys[middle], rank)
-                          : trace_compare(t, Py_LT, rank, keys[middle]);
-    int truth = less ? trace_truth(t, less) : -1;
-    if (truth < 0) return -1;
-    if (truth)
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  return low;
-}
-
-value *builtin_sorted(tracer *t, const builtin_args *a) {
-  static const char *const keywords[] = {"key", "reverse", NULL};
-  if (!builtin_check(t, a, 1, 1, keywords)) return NULL;
-  value *key = builtin_keyword(a, "key"), *flag = builtin_keyword(a, "reverse");
-  if (flag && !(flag = value_whole(t, flag))) return NULL;
-  int reverse = flag ? trace_truth(t, flag) : 0;
-  value *items = key ? trace_to_tuple(t, a->args[0]) : items_unordered(t, a->args[0]);
-  if (!items || reverse < 0) return NULL;
-  Py_ssize_t count = items->seq.count;
-  value *result = value_list(t, items->seq.items, count),
-        *keys = value_list(t, items->seq.items, count);
-  if (!result || !keys) return NULL;
-  for (Py_ssize_t i = 0; i < count; i++) {
-    value *item = items->seq.items[i],
-          *rank = key && !value_is_none(key) ? trace_call1(t, key, item) : item;
-    Py_ssize_t at = rank ? sort_place(t, keys->seq.items, i, rank, reverse) : -1;
-    if (at < 0) return NULL;
-    memmove(result->seq.items + at + 1, result->seq.items + at, (size_t)(i - at) * sizeof(value *));
-    memmove(keys->seq.items + at + 1, keys->seq.items + at, (size_t)(i - at) * sizeof(value *));
-    result->seq.items[at] = item;
-    keys->seq.items[at] = rank;
-  }
-  return result;
-}
-
 /* ---- functools ------------------------------------------------------------------------------ */
 
 value *builtin_reduce(tracer *t, const builtin_args *a) {
   CHECK(2, 3);
-  value *items = trace_to_tuple(t, a->args[1]), *total = a->count == 3 ? a->args[2] : NULL;
-  Py_ssize_t i = 0;
-  if (!items) return NULL;
-  if (!total && items->seq.count == 0)
-    return trace_raise(t, PyExc_TypeError, "reduce() of empty iterable");
-  if (!total) total = items->seq.items[i++];
-  for (; total && i < items->seq.count; i++) {
-    value *pair[2] = {total, items->seq.items[i]};
-    total = trace_call(t, a->args[0], pair, 2, NULL);
+  value *items = trace_each(t, a->args[1]), *total = a->count == 3 ? a->args[2] : NULL, *item;
+  while (items && (item = trace_next(t, items))) {
+    value *pair[2] = {total, item};
+    total = total ? trace_call(t, a->args[0], pair, 2, NULL) : item;
+    if (!total) return NULL;
   }
-  return total;
+  if (!items || trace_pending(t)) return NULL;
+  return total ? total : trace_raise(t, PyExc_TypeError, "reduce() of empty iterable");
 }
 
 bool is_partial(PyObject *o) {
@@ -334,19 +319,6 @@ static bool all_taken_unseen(const builtin_args *a) {
   for (Py_ssize_t i = 0; i < a->count; i++)
     if (!taken_unseen(a->args[i])) return false;
   return true;
-}
-
-value *builtin_starmap(tracer *t, const builtin_args *a) {
-  CHECK(2, 2);
-  if (!value_is_const(a->args[0]) || !PyCFunction_Check(a->args[0]->object) ||
-      !taken_unseen(a->args[1]))
-    return builtin_model(t, a);
-  value *items = trace_to_tuple(t, a->args[1]), *list = value_list(t, NULL, 0);
-  for (Py_ssize_t i = 0; items && list && i < items->seq.count; i++) {
-    value *result = trace_call_list(t, a->args[0], items->seq.items[i], NULL);
-    if (!result || !seq_append(t, list, result)) return NULL;
-  }
-  return items && list ? iter_over(t, list) : NULL;
 }
 
 /* From a real iterator over tuples of indices back to values; -1 stands for zip_longest's fill. */
@@ -446,23 +418,22 @@ value *builtin_repeat(tracer *t, const builtin_args *a) {
   return list ? iter_over(t, list) : NULL;
 }
 
+/* Sums of numbers are there at once: nobody sees when they are made. */
 value *builtin_accumulate(tracer *t, const builtin_args *a) {
   static const char *const keywords[] = {"func", "initial", NULL};
   if (!builtin_check(t, a, 1, 2, keywords)) return NULL;
-  value *function = a->count == 2 ? a->args[1] : builtin_keyword(a, "func"),
-        *total = builtin_keyword(a, "initial");
-  if (function || !taken_unseen(a->args[0])) return builtin_model(t, a);
-  value *items = trace_to_tuple(t, a->args[0]), *list = value_list(t, NULL, 0);
-  if (!items || !list) return NULL;
+  value *total = builtin_keyword(a, "initial"), *list = value_list(t, NULL, 0);
   if (total && value_is_none(total)) total = NULL;
-  if (total && !seq_append(t, list, total)) return NULL;
+  if (a->count == 2 || builtin_keyword(a, "func") || !taken_unseen(a->args[0]) ||
+      (total && !sum_is_number(total)))
+    return builtin_model(t, a);
+  value *items = trace_to_tuple(t, a->args[0]);
+  for (Py_ssize_t i = 0; items && i < items->seq.count; i++)
+    if (!sum_is_number(items->seq.items[i])) return builtin_model(t, a);
+  if (!items || !list || (total && !seq_append(t, list, total))) return NULL;
   for (Py_ssize_t i = 0; i < items->seq.count; i++) {
-    value *pair[2] = {total, items->seq.items[i]};
-    if (!total)
-      total = pair[1];
-    else
-      total = function && !value_is_none(function) ? trace_call(t, function, pair, 2, NULL)
-                                                   : trace_binary(t, 0, pair[0], pair[1], false);
+    value *item = items->seq.items[i];
+    total = total ? trace_binary(t, 0, total, item, false) : item;
     if (!total || !seq_append(t, list, total)) return NULL;
   }
   return iter_over(t, list);
@@ -472,10 +443,10 @@ value *builtin_accumulate(tracer *t, const builtin_args *a) {
 
 static value *dict_fromkeys(tracer *t, const builtin_args *a) {
   CHECK(1, 2);
-  value *keys = trace_to_tuple(t, a->args[0]), *dict = value_dict(t);
-  for (Py_ssize_t i = 0; keys && dict && i < keys->seq.count; i++)
-    if (!dict_put(t, dict, keys->seq.items[i], a->count == 2 ? a->args[1] : t->none)) return NULL;
-  return keys ? dict : NULL;
+  value *keys = trace_each(t, a->args[0]), *dict = value_dict(t), *key;
+  while (keys && dict && (key = trace_next(t, keys)))
+    if (!dict_put(t, dict, key, a->count == 2 ? a->args[1] : t->none)) return NULL;
+  return keys && !trace_pending(t) ? dict : NULL;
 }
 
 /* object.__new__(cls, ...): further arguments are for an __init__ of the class's own. */

@@ -447,8 +447,17 @@ value *trace_next(tracer *t, value *v);
  * class has one of these attributes. */
 value *value_scalar_of(tracer *t, const value *v, const char *const *hooks);
 value *dict_whole(tracer *t, value *v); /* the pairs of a dict value as they are now, to be read at once */
+#define TRACE_MAX_ITEMS 1000000 /* of one sequence */
 /* Unpacks any iterable of known length into a tuple value. */
 value *trace_to_tuple(tracer *t, value *v);
+/* The same for what makes a list of other iterables first (PySequence_Fast): those are asked for an iterator, and that one for
+ * its own. */
+value *trace_fast(tracer *t, value *v);
+/* Are the items made one by one while they are taken, maybe by code that shows it? Those of other values are there already. */
+bool value_items_come(const value *v);
+/* For builtins that do something with each item before they take the next: an iterator, over the items that are there or over
+ * those that come. */
+value *trace_each(tracer *t, value *v);
 
 /* Operators, as the BINARY_OP of CPython 3.11 numbers them (NB_ADD ...). Unary: */
 enum { UNOP_NEG, UNOP_POS, UNOP_INVERT, UNOP_NOT, UNOP_ABS };

@@ -198,9 +198,23 @@ step step_UNPACK_SEQUENCE(tracer *t, frame *f, const loom_instr *in) {
   return STEP_NEXT;
 }
 
+/* The first items are taken from the iterator, the others are a list of what it still has. */
+static value *unpack_each(tracer *t, value *v, Py_ssize_t before) {
+  value *iterator = trace_iter(t, v), *items = value_tuple(t, NULL, 0), *item, *rest;
+  while (iterator && items && items->seq.count < before) {
+    if (!(item = trace_next(t, iterator))) return trace_pending(t) ? NULL : items;
+    if (!seq_append(t, items, item)) return NULL;
+  }
+  if (!iterator || !items || !(rest = trace_to_tuple(t, iterator))) return NULL;
+  for (Py_ssize_t i = 0; i < rest->seq.count; i++)
+    if (!seq_append(t, items, rest->seq.items[i])) return NULL;
+  return items;
+}
+
 step step_UNPACK_EX(tracer *t, frame *f, const loom_instr *in) {
   Py_ssize_t before = in->arg & 0xff, after = in->arg >> 8;
-  value *items = trace_to_tuple(t, frame_pop(f));
+  value *v = frame_pop(f), *items;
+  items = value_items_come(v) ? unpack_each(t, v, before) : trace_to_tuple(t, v);
   if (!items) return STEP_FAIL;
   Py_ssize_t middle = items->seq.count - before - after;
   if (middle < 0) {

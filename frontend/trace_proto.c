@@ -1,8 +1,6 @@
 /* Generic protocols over values, with Python's own order of dispatch. */
 #include "frontend/value/value.h"
 
-#define TRACE_MAX_ITEMS 1000000
-
 static const char *value_type_name(tracer *t, value *v) {
   PyObject *type = v->type->python_type ? v->type->python_type(t, v) : NULL;
   return type ? ((PyTypeObject *)type)->tp_name : v->type->name;
@@ -187,9 +185,29 @@ value *trace_to_tuple(tracer *t, value *v) {
   return trace_pending(t) ? NULL : tuple;
 }
 
+bool value_items_come(const value *v) {
+  if (value_is_const(v))
+    return PyIter_Check(v->object) || PyType_HasFeature(Py_TYPE(v->object), Py_TPFLAGS_HEAPTYPE);
+  return v->type == &value_object_type || v->type == &value_generator_type || v->type->next;
+}
+
+value *trace_fast(tracer *t, value *v) {
+  if (value_items_come(v) && !(v = trace_iter(t, v))) return NULL;
+  return trace_to_tuple(t, v);
+}
+
+value *trace_each(tracer *t, value *v) {
+  if (value_items_come(v)) return trace_iter(t, v);
+  value *items = trace_to_tuple(t, v);
+  return items ? iter_over(t, items) : NULL;
+}
+
 int trace_contains(tracer *t, value *v, value *item) {
   if (trace_pending(t)) return -1;
-  if (v->type->contains) return v->type->contains(t, v, item);
+  return v->type->contains ? v->type->contains(t, v, item) : trace_search(t, v, item);
+}
+
+int trace_search(tracer *t, value *v, value *item) {
   value *iterator = trace_iter(t, v), *next;
   while (iterator && (next = trace_next(t, iterator))) {
     if (value_identical(t, next, item)) return 1;

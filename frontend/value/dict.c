@@ -259,25 +259,26 @@ static bool dict_put_merge(tracer *t, value *dict, value *key, value *item, bool
 
 /* An iterable of pairs. */
 static bool dict_update_pairs(tracer *t, value *dict, value *other) {
-  value *pairs = trace_to_tuple(t, other);
-  for (Py_ssize_t i = 0; pairs && i < pairs->seq.count; i++) {
-    value *pair = trace_to_tuple(t, pairs->seq.items[i]);
+  value *pairs = trace_each(t, other), *next;
+  while (pairs && (next = trace_next(t, pairs))) {
+    value *pair = trace_fast(t, next);
     if (!pair) return false;
     if (pair->seq.count != 2)
       return trace_raise(t, PyExc_ValueError, "a dictionary is made from pairs"), false;
     if (!dict_put(t, dict, pair->seq.items[0], pair->seq.items[1])) return false;
   }
-  return pairs != NULL;
+  return pairs && !trace_pending(t);
 }
 
 /* An object with keys() and items by them. */
 static bool dict_update_mapping(tracer *t, value *dict, value *other, bool merge) {
-  value *all = trace_method(t, other, "keys", NULL, 0), *keys = all ? trace_to_tuple(t, all) : NULL;
-  for (Py_ssize_t i = 0; keys && i < keys->seq.count; i++) {
-    value *item = trace_get_item(t, other, keys->seq.items[i]);
-    if (!item || !dict_put_merge(t, dict, keys->seq.items[i], item, merge)) return false;
+  value *all = trace_method(t, other, "keys", NULL, 0), *keys = all ? trace_each(t, all) : NULL,
+        *key;
+  while (keys && (key = trace_next(t, keys))) {
+    value *item = trace_get_item(t, other, key);
+    if (!item || !dict_put_merge(t, dict, key, item, merge)) return false;
   }
-  return keys != NULL;
+  return keys && !trace_pending(t);
 }
 
 static bool dict_is_mapping(tracer *t, const value *v) {

@@ -753,8 +753,7 @@ static bool object_set_item(tracer *t, value *v, value *key, value *item) {
 static int object_contains(tracer *t, value *v, value *item) {
   value *result = trace_method(t, v, "__contains__", &item, 1);
   if (result) return trace_truth(t, result);
-  value *all = trace_pending(t) ? NULL : trace_to_tuple(t, v);
-  return all ? trace_contains(t, all, item) : -1;
+  return trace_pending(t) ? -1 : trace_search(t, v, item);
 }
 
 static value *object_iter(tracer *t, value *v) {

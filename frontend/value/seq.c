@@ -33,10 +33,13 @@ bool seq_append(tracer *t, value *v, value *item) {
 }
 
 bool list_extend(tracer *t, value *list, value *iterable) {
-  value *items = trace_to_tuple(t, iterable);
-  for (Py_ssize_t i = 0; items && i < items->seq.count; i++)
-    if (!seq_append(t, list, items->seq.items[i])) return false;
-  return items != NULL;
+  value *iterator = trace_each(t, iterable), *item;
+  while (iterator && (item = trace_next(t, iterator))) {
+    if (list->seq.count >= TRACE_MAX_ITEMS)
+      trace_break(t, BREAK_LIMIT, "a sequence of more than a million items");
+    if (trace_pending(t) || !seq_append(t, list, item)) return false;
+  }
+  return iterator && !trace_pending(t);
 }
 
 value *seq_concat(tracer *t, const value_type *type, value *l, value *r) {
@@ -198,7 +201,7 @@ bool list_empty(tracer *t, value *v) { return list_splice(t, v, 0, v->seq.count,
 
 static bool list_set_slice(tracer *t, value *v, value *key, value *item) {
   Py_ssize_t start, step, count;
-  value *items = item ? trace_to_tuple(t, item) : value_tuple(t, NULL, 0);
+  value *items = item ? trace_fast(t, item) : value_tuple(t, NULL, 0);
   if (!items || !seq_slice_indices(t, v, key, &start, &step, &count)) return false;
   if (step == 1) return list_splice(t, v, start, count, items->seq.items, items->seq.count);
   if (!item) {

@@ -51,13 +51,15 @@ static void set_replace(value *set, const value *by) {
 }
 
 value *set_from(tracer *t, value *v, bool frozen) {
-  value *set = value_set(t, frozen), *items = NULL;
+  value *set = value_set(t, frozen), *items = NULL, *item;
   bool sets = v->type == &value_set_type || (value_is_const(v) && PyAnySet_Check(v->object));
-  if (set) items = v->type == &value_set_type ? v : trace_to_tuple(t, v);
+  if (set)
+    items =
+        v->type == &value_set_type ? iter_known(t, v->seq.items, v->seq.count) : trace_each(t, v);
   if (set && (sets || frozen)) set->any.n |= SET_DISORDERED;
-  for (Py_ssize_t i = 0; items && i < items->seq.count; i++)
-    if (!set_add(t, set, items->seq.items[i])) return NULL;
-  return items ? set : NULL;
+  while (items && (item = trace_next(t, items)))
+    if (!set_add(t, set, item)) return NULL;
+  return items && !trace_pending(t) ? set : NULL;
 }
 
 /* Integers below 8 are their own hashes and the smallest table has 8 slots: always in ascending
@@ -246,7 +248,17 @@ static bool value_is_set(value *v) {
          (value_is_const(content) && PyAnySet_Check(content->object));
 }
 
+/* What takes items only as long as they tell something: how long differs between versions. */
+static bool set_takes_all(tracer *t, value *const *args, Py_ssize_t count) {
+  for (Py_ssize_t i = 0; i < count; i++)
+    if (value_items_come(args[i]) && !value_is_set(args[i]))
+      return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an iterator that a set may leave unfinished"),
+             false;
+  return true;
+}
+
 static value *set_fold(tracer *t, value *v, value *const *args, Py_ssize_t count, int op) {
+  if (op == SET_AND && !set_takes_all(t, args, count)) return NULL;
   value *result = set_from(t, v, set_is_frozen(v));
   for (Py_ssize_t i = 0; result && i < count; i++) {
     value *other = set_from(t, args[i], false);
@@ -277,8 +289,27 @@ METHOD(set_symmetric) {
   return set_fold(t, v, args, count, SET_XOR);
 }
 
+/* update() and difference_update() with items that come: each is added or taken out before the next
+ * one is taken. */
+static bool set_change_each(tracer *t, value *v, value *items, int op) {
+  value *iterator = trace_iter(t, items), *item;
+  while (iterator && (item = trace_next(t, iterator))) {
+    value *method =
+        op == SET_OR ? set_add_method(t, v, &item, 1, NULL) : set_discard(t, v, &item, 1, NULL);
+    if (!method) return false;
+  }
+  return iterator && !trace_pending(t);
+}
+
 /* Iterators among the arguments are read once. */
 static value *set_fold_in_place(tracer *t, value *v, value *const *args, Py_ssize_t count, int op) {
+  if (op == SET_AND && !set_takes_all(t, args, count)) return NULL;
+  if (count == 1 && op != SET_AND && value_items_come(args[0]) && !value_is_set(args[0]))
+    return set_change_each(t, v, args[0], op) ? t->none : NULL;
+  for (Py_ssize_t i = 0; op != SET_AND && count > 1; i++) {
+    if (i == count) return t->none;
+    if (!set_fold_in_place(t, v, args + i, 1, op)) return NULL;
+  }
   value *known = value_tuple(t, NULL, 0);
   for (Py_ssize_t i = 0; known && i < count; i++) {
     bool again = args[i]->type == &value_set_type || value_is_const(args[i]);
@@ -289,6 +320,10 @@ static value *set_fold_in_place(tracer *t, value *v, value *const *args, Py_ssiz
   }
   args = known ? known->seq.items : NULL;
   value *result = args || !count ? set_fold(t, v, args, count, op) : NULL;
+  if (!result && t->state == TRACE_RAISING) { /* with some of the items in it */
+    t->state = TRACE_GOING;
+    return trace_break(t, BREAK_RAISES, "%s() of a set raises an exception", set_method_of(op));
+  }
   if (!result || !shadow_set(t, v, set_method_of(op), args, count)) return NULL;
   set_replace(v, result);
   v->any.n |= SET_DISORDERED;
@@ -312,18 +347,21 @@ METHOD(set_difference_update) {
 
 METHOD(set_issubset) {
   ARGS("issubset", 1, 1);
+  if (!set_takes_all(t, args, 1)) return NULL;
   value *other = set_from(t, args[0], false);
   return other ? set_compare(t, Py_LE, v, other) : NULL;
 }
 
 METHOD(set_issuperset) {
   ARGS("issuperset", 1, 1);
+  if (!set_takes_all(t, args, 1)) return NULL;
   value *other = set_from(t, args[0], false);
   return other ? set_compare(t, Py_GE, v, other) : NULL;
 }
 
 METHOD(set_isdisjoint) {
   ARGS("isdisjoint", 1, 1);
+  if (!set_takes_all(t, args, 1)) return NULL;
   value *other = set_from(t, args[0], false);
   value *common = other ? set_operation(t, SET_AND, v, other) : NULL;
   return common ? value_bool(t, common->seq.count == 0) : NULL;

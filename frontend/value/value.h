@@ -871,6 +871,8 @@ value *trace_repr(tracer *t, value *v);
 value *trace_str(tracer *t, value *v);
 int trace_isinstance(tracer *t, value *v, value *types); /* -1: failed */
 int trace_contains(tracer *t, value *v, value *item);
+/* The same by its iterator, which goes no further than to the item. */
+int trace_search(tracer *t, value *v, value *item);
 value *trace_length(tracer *t, value *v);
 bool trace_set_item(tracer *t, value *v, value *key, value *item);
 bool trace_set_attr(tracer *t, value *v, PyObject *name, value *item);

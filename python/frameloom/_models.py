@@ -398,17 +398,21 @@ def count(start=0, step=1):
         start = start + step
 
 
+_END = object()
+
+
 def cycle(iterable):
+    return _cycled(iter(iterable))
+
+
+def _cycled(iterator):
     saved = []
-    for item in iterable:
+    while (item := next(iterator, _END)) is not _END:
         yield item
         saved.append(item)
     while saved:
         for item in saved:
             yield item
-
-
-_END = object()
 
 
 def islice(iterable, *bounds):
@@ -492,72 +496,92 @@ def _zipped_longest(iterators, fill):
 
 
 def takewhile(predicate, iterable):
-    for item in iterable:
-        if not predicate(item):
-            return
+    return _taken_while(predicate, iter(iterable))
+
+
+def _taken_while(predicate, iterator):
+    while (item := next(iterator, _END)) is not _END and predicate(item):
         yield item
 
 
 def dropwhile(predicate, iterable):
-    iterator = iter(iterable)
-    for item in iterator:
-        if not predicate(item):
-            yield item
-            break
-    for item in iterator:
+    return _dropped_while(predicate, iter(iterable))
+
+
+def _dropped_while(predicate, iterator):
+    while (item := next(iterator, _END)) is not _END and predicate(item):
+        pass
+    while item is not _END:
         yield item
+        item = next(iterator, _END)
 
 
 def filterfalse(predicate, iterable):
-    for item in iterable:
+    return _filtered_false(predicate, iter(iterable))
+
+
+def _filtered_false(predicate, iterator):
+    while (item := next(iterator, _END)) is not _END:
         if not (item if predicate is None else predicate(item)):
             yield item
 
 
 def compress(data, selectors):
-    for item, selected in zip(data, selectors):
+    return _compressed(iter(data), iter(selectors))
+
+
+def _compressed(iterator, selectors):
+    while (item := next(iterator, _END)) is not _END and (selected := next(selectors, _END)) is not _END:
         if selected:
             yield item
 
 
 def groupby(iterable, key=None):
-    """Groups are read while their turn lasts, as they have to be; an item of a later group ends them."""
-    iterator = iter(iterable)
-    state = []  # of the item at hand: its key, the item
-    for item in iterator:
-        state[:] = [item if key is None else key(item), item]
-        break
+    """Groups are read while their turn lasts; what is compared with what, and when, is the original's."""
+    return _grouped(iter(iterable), key)
 
-    def group(target):
-        while state and state[0] == target:
-            item = state.pop()
-            state.clear()
-            for after in iterator:
-                state[:] = [after if key is None else key(after), after]
-                break
-            yield item
 
-    while state:
-        target = state[0]
-        members = group(target)
-        yield target, members
-        for _ in members:
-            pass
+def _grouped(iterator, key):
+    current, unread = [], []  # the key of the item at hand; the item while nobody has had it
+    target, turn = [], [0]  # the key of the group that was given last; its number while it lasts
+
+    def step():
+        item = next(iterator, _END)
+        if item is _END:
+            return False
+        current[:] = [item if key is None else key(item)]
+        unread[:] = [item]
+        return True
+
+    def same(wanted):
+        return wanted is current[0] or wanted == current[0]
+
+    def group(wanted, number):
+        while turn[0] == number and (unread or step()) and same(wanted):
+            yield unread.pop()
+
+    for number in count(1):
+        turn[0] = 0
+        while not current or target and same(target[0]):
+            if not step():
+                return
+        target[:] = current
+        turn[0] = number
+        yield current[0], group(current[0], number)
 
 
 def tee(iterable, n=2):
-    iterator = iter(iterable)
+    iterator = iter(iter(iterable))
     seen = []
 
     def branch():
         i = 0
         while True:
             if i == len(seen):
-                for item in iterator:
-                    seen.append(item)
-                    break
-                else:
+                item = next(iterator, _END)
+                if item is _END:
                     return
+                seen.append(item)
             yield seen[i]
             i += 1
 
