@@ -33,6 +33,7 @@ def FpOverflowInvalid : Loom_Fp<14>;  // overflow, underflow, invalid: arithmeti
 def FpDivideOverflowInvalid : Loom_Fp<15>;
 def FpUnderflow : Loom_Fp<4>;
 def FpOverflowUnderflow : Loom_Fp<6>;
+def FpUnderflowInvalid : Loom_Fp<12>;
 
 // The base of every op: the verifier calls C (loom_verify_op in verify.c).
 class Loom_Op<string mnemonic, list<Trait> traits = []> : Op<Loom_Dialect, mnemonic, traits> {
@@ -114,10 +115,10 @@ def LogOp : Loom_Unary<"log", "Natural logarithm", "fc", FpDivideOverflowInvalid
 def Log2Op : Loom_Unary<"log2", "Logarithm to base 2", "f", FpDivideOverflowInvalid>;
 def Log10Op : Loom_Unary<"log10", "Logarithm to base 10", "f", FpDivideOverflowInvalid>;
 def Log1pOp : Loom_Unary<"log1p", "log(1 + x), accurate near 0", "f", FpDivideOverflowInvalid>;
-def SinOp : Loom_Unary<"sin", "Sine of radians", "fc", FpInvalid>;
-def CosOp : Loom_Unary<"cos", "Cosine of radians", "fc", FpInvalid>;
+def SinOp : Loom_Unary<"sin", "Sine of radians", "fc", FpUnderflowInvalid>;
+def CosOp : Loom_Unary<"cos", "Cosine of radians", "fc", FpUnderflowInvalid>;
 def TanOp : Loom_Unary<"tan", "Tangent of radians", "fc", FpOverflowInvalid>;
-def AsinOp : Loom_Unary<"asin", "Inverse sine", "fc", FpInvalid>;
+def AsinOp : Loom_Unary<"asin", "Inverse sine", "fc", FpUnderflowInvalid>;
 def AcosOp : Loom_Unary<"acos", "Inverse cosine", "fc", FpInvalid>;
 def AtanOp : Loom_Unary<"atan", "Inverse tangent", "fc">;
 def SinhOp : Loom_Unary<"sinh", "Hyperbolic sine", "fc", FpOverflowUnderflow>;

@@ -227,6 +227,13 @@ static bool cell_unary_complex(loom_opcode op, loom_cell a, loom_cell *out) {
   return true;
 }
 
+/* Of a small number a polynomial in float32 loses powers, of which a double keeps all: what NumPy
+ * then reports is reported. */
+static void cell_lose_powers(loom_opcode op, double x) {
+  bool series = op == LOOM_OP_SIN || op == LOOM_OP_COS || op == LOOM_OP_EXP;
+  if (series && x != 0 && fabs(x) < 0x1p-60) feraiseexcept(FE_UNDERFLOW);
+}
+
 bool loom_cell_unary(loom_opcode op, loom_dtype dtype, loom_cell a, loom_cell *out) {
   bool good;
   *out = (loom_cell){0};
@@ -236,6 +243,7 @@ bool loom_cell_unary(loom_opcode op, loom_dtype dtype, loom_cell a, loom_cell *o
     good = cell_unary_float(op, a.re, &out->re);
   else
     good = cell_unary_int(op, dtype, a, out);
+  if (good && dtype == LOOM_F32) cell_lose_powers(op, a.re);
   if (good) *out = loom_cell_round(dtype, *out);
   return good;
 }

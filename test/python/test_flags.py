@@ -40,6 +40,18 @@ def test_kept(source, cpu):
             assert outcome(compiled, (x, x.copy()))[2] == want[2]
 
 
+@pytest.mark.parametrize("backend", ["loom", "interpret"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("name", ["sin", "cos", "exp", "square", "reciprocal", "deg2rad", "rad2deg"])
+def test_underflow_of_small_numbers(name, dtype, backend):
+    function, info = getattr(np, name), np.finfo(dtype)
+    plain, compiled = (lambda x: function(x)), frameloom.compile(lambda x: function(x), backend=backend)
+    for number in (info.smallest_subnormal, info.tiny / 2, info.tiny, info.eps / 4, info.eps, 1, info.max):
+        for x in (np.full(1, number, dtype), np.full(19, -number, dtype)):
+            with np.errstate(all="raise"):
+                assert str(outcome(compiled, (x,))[1:]) == str(outcome(plain, (x,))[1:]), (number, len(x))
+
+
 def test_kept_where_it_is_overwritten():
     def program(x):
         y = 1 / x
