@@ -161,38 +161,54 @@ def boxed(module):
     return run
 
 
+_decompositions = ([], {})  # the names of all ops when they were asked for, and their table
+
+
 def decompositions(fallback_random=True):
     """Core ATen, without what is compiled as it is (the attention's second result would also not be
     what its gradient expects)."""
+    global _decompositions
+    names, table = _decompositions
+    now = torch._C._dispatch_get_all_op_names()  # others may have been registered; to ask for the table takes far longer
+    if names != now:
+        table = _core_decompositions()
+        _decompositions = now, table
+    return dict(table) if fallback_random else table | _torch_random.decompositions()
+
+
+def _core_decompositions():
     aten, table = torch.ops.aten, dict(core_aten_decompositions())
     for op in (
         aten._scaled_dot_product_flash_attention_for_cpu.default, aten.addcmul.default,
         aten.addcdiv.default, aten.lerp.Scalar, aten.lerp.Tensor,
     ):
         del table[op]
-    table |= get_decompositions([aten.dist, aten.ldexp]) | _torch_sampling.decompositions()
-    return table if fallback_random else table | _torch_random.decompositions()
+    return table | get_decompositions([aten.dist, aten.ldexp]) | _torch_sampling.decompositions()
+
+
+def _traced():
+    """The context of what is being traced and what AOTAutograd knows of its forward graph, or None."""
+    context = torch._guards.TracingContext.try_get()
+    return context, context.fw_metadata if context else None
 
 
 def _forward_results():
     """How many results of a forward graph are the user's, behind those that say in which order effects come; the others are
     kept for the backward."""
-    context = torch._guards.TracingContext.try_get()
-    metadata = context.fw_metadata if context else None
+    _, metadata = _traced()
     return len(metadata.tokens) + metadata.num_forward if metadata else 1 << 62
 
 
 def _effects():
     """How many results of a forward graph stand for effects: AOTAutograd takes them away before it counts."""
-    context = torch._guards.TracingContext.try_get()
-    metadata = context.fw_metadata if context else None
+    _, metadata = _traced()
     return len(metadata.tokens) if metadata else 0
 
 
 def _tell_strides(graph):
     """Tells AOTAutograd how the tensors lie that a forward graph keeps for the backward: those that torch would keep as
     views with gaps have none here."""
-    context = torch._guards.TracingContext.try_get()
+    context, _ = _traced()
     told = context.output_strides if context else None
     if told == [] and hasattr(graph, "result_strides"):
         visible = _forward_results()
@@ -233,40 +249,42 @@ def _why(error):
     return text if isinstance(error, NotImplementedError) else f"{type(error).__name__}: {text}"
 
 
+def _try(options, what, function, *args):
+    """(what the function gives, None); or, where it fails, (None, why), with a warning of what follows from that. Under
+    `strict` it raises."""
+    try:
+        return function(*args), None
+    except Exception as error:
+        if options.strict:
+            raise
+        reason = _why(error)
+        _log.warning("%s: %s", what, reason)
+        return None, reason
+
+
 def _rewrite(module, options, *steps):
     """Changes a graph in steps. Where one of them fails, the graph stays as it was before it."""
     for step in steps:
         before = copy.deepcopy(module.graph)
-        try:
-            step(module)
-        except Exception as error:
-            if options.strict:
-                raise
-            _log.warning("a graph is compiled as it is: %s of %s failed: %s", step.__name__, module._get_name(), _why(error))
+        what = f"a graph is compiled as it is: {step.__name__} of {module._get_name()} failed"
+        _, reason = _try(options, what, step, module)
+        if reason is not None:
             module.graph = before
 
 
 def _backend(module, example_inputs, mode, options, interpret):
     options = _options(mode, options)
-    try:
-        return _compiled(module, example_inputs, options, interpret)
-    except Exception as error:
-        if options.strict:
-            raise
-        _log.warning("a function runs in eager torch: %s", _why(error))
-        return module.forward
+    made, reason = _try(options, "a function runs in eager torch", _compiled, module, example_inputs, options, interpret)
+    return made if reason is None else module.forward
 
 
 def _compiled(module, example_inputs, options, interpret):
     def compiler(graph_module, kind, visible):
         graph_module._frameloom_name = _graph_name(module, kind)
-        try:
-            made, reason = _compile_graph(graph_module, options, interpret, visible, kind == "backward"), None
-        except Exception as error:
-            if options.strict:
-                raise
-            reason = _why(error)
-            _log.warning("a graph runs in eager torch: %s", reason)
+        made, reason = _try(
+            options, "a graph runs in eager torch", _compile_graph, graph_module, options, interpret, visible, kind == "backward"
+        )
+        if reason is not None:
             made = boxed(graph_module)
         for heard in getattr(_listeners, "all", ()):
             heard(kind, made, graph_module, reason)
@@ -295,12 +313,9 @@ def _compiled(module, example_inputs, options, interpret):
         if not options.fallback_random:
             _rewrite(joint, options, _torch_random.replace)
         modules = min_cut_rematerialization_partition(joint, *args, **keywords)
-        try:
-            _torch_norms.compute_norms_again(*modules, keywords["num_fwd_outputs"])
-        except Exception as error:
-            if options.strict:
-                raise
-            _log.warning("results of norms are kept for the backward graph: %s", _why(error))
+        what, step = "results of norms are kept for the backward graph", _torch_norms.compute_norms_again
+        _, reason = _try(options, what, step, *modules, keywords["num_fwd_outputs"])
+        if reason is not None:
             modules = min_cut_rematerialization_partition(joint, *args, **keywords)
         return modules
 
@@ -310,12 +325,7 @@ def _compiled(module, example_inputs, options, interpret):
         return made
 
     def backward(graph_module, inputs):
-        try:
-            _take_strides(graph_module, inputs)
-        except Exception as error:
-            if options.strict:
-                raise
-            _log.warning("inputs of a backward graph are copied: %s", _why(error))
+        _try(options, "inputs of a backward graph are copied", _take_strides, graph_module, inputs)
         return compiler(graph_module, "backward", 0)  # gradients are accumulated in place
 
     aot = aot_autograd(

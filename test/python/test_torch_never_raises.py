@@ -67,22 +67,14 @@ def test_a_rewrite_that_fails(name, monkeypatch, caplog):
         step(model, x, strict=True)
 
 
-def test_a_compiler_that_fails(monkeypatch, caplog):
+@pytest.mark.parametrize("name, what", [("_compile_graph", "a graph"), ("decompositions", "a function")])
+def test_a_compiler_or_backend_that_fails(name, what, monkeypatch, caplog):
     model, x = Model(), torch.randn(4, 8)
     want = step(model, x)
-    monkeypatch.setattr(ft, "_compile_graph", broken)
+    monkeypatch.setattr(ft, name, broken)
     with caplog.at_level(logging.WARNING):
         close(step(model, x, strict=False), want)
-    assert "a graph runs in eager torch: ZeroDivisionError: of the test" in caplog.text
-
-
-def test_a_backend_that_fails(monkeypatch, caplog):
-    model, x = Model(), torch.randn(4, 8)
-    want = step(model, x)
-    monkeypatch.setattr(ft, "decompositions", broken)
-    with caplog.at_level(logging.WARNING):
-        close(step(model, x, strict=False), want)
-    assert "a function runs in eager torch: ZeroDivisionError" in caplog.text
+    assert f"{what} runs in eager torch: ZeroDivisionError: of the test" in caplog.text
 
 
 def solved(a, b):
