@@ -32,14 +32,7 @@ def make(seed, index):
 
 
 def language(rng):
-    for _ in range(9):
-        text = f"BACKEND = {rng.choice(['loom'] + ['interpret'] * 14)!r}\n{Changed(rng).made()}"
-        try:
-            compile(text, python_kind.FILE, "exec")
-        except SyntaxError:
-            continue
-        return text
-    raise ValueError("no program can be read")
+    return python_kind.readable(lambda: f"BACKEND = {rng.choice(['loom'] + ['interpret'] * 14)!r}\n{Changed(rng).made()}")
 
 
 def numbers(rng):
@@ -78,7 +71,7 @@ SHARED = (np, math, operator, functools, builtins, python_space.Guard, python_sp
 
 def check_language(text):
     frameloom.reset()
-    code, kept, state = compile(text, python_kind.FILE, "exec"), [dict(vars(shared)) for shared in SHARED], np.geterr()
+    code, kept, state = python_kind.read(text), [dict(vars(shared)) for shared in SHARED], np.geterr()
     try:
         with warnings.catch_warnings(), frameloom.config.patch(recompile_limit=64):  # it warns when it comes to that
             return calls(code)
@@ -98,11 +91,8 @@ def restore(shared, names):
 
 
 def calls(code):
-    spaces = [python_space.space() | {"warnings": warnings, "builtins": builtins, "original_where": np.where} for _ in range(2)]
-    for space in spaces:
-        exec(code, space)
-        space["first"] = set(space)
-    compiled, change = frameloom.compile(spaces[1]["program"], backend=spaces[1].get("BACKEND", "loom")), spaces[0].get("change")
+    spaces, compiled = python_kind.two_of(code, warnings=warnings, builtins=builtins, original_where=np.where)
+    change = spaces[0].get("change")
     for step in range(STEPS + 1):
         given = []
         for space in spaces:
@@ -117,10 +107,9 @@ def calls(code):
             except Exception:
                 own = python_space.arguments(1)
             given.append(own)
-        want, got = (python_kind.Call(f, space, own, None) for f, space, own in zip((spaces[0]["program"], compiled), spaces, given))
-        if want.endless:
+        found, ended = python_kind.compare(spaces, compiled, given, step, None)
+        if ended:
             return []
-        found = python_kind.differences(got, want, step)
         if found:
             return found
     return python_kind.refused(compiled)

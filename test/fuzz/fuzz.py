@@ -22,8 +22,8 @@ KINDS = {"numpy": 4, "changes": 2, "python": 1, "graphs": 1, "ir": 1}  # and the
 
 def signature(text, row):
     """What findings are counted by: the class of the difference and the names that the program calls."""
-    body = text.partition("def program")[2]
-    return f"{class_of(row)}: {' '.join(sorted(set(re.findall(r'[.]([a-z_0-9]+)[(]', body))))}"[:120]
+    names = re.findall(r"loom[.](\w+) %", text) or re.findall(r"[.]([a-z_0-9]+)[(]", text.partition("def program")[2])
+    return f"{class_of(row)}: {' '.join(sorted(set(names)))}"[:120]
 
 
 class Run:

@@ -5,9 +5,11 @@ arguments, the globals, warnings, and the exception with its lines, its cause an
 """
 
 import contextlib
+import functools
 import io
 import random
 import re
+import signal
 import sys
 import types
 import warnings
@@ -20,6 +22,7 @@ from python_programs import Writer
 import frameloom
 
 CALLS = (0, 1, 1, 2, 3)
+PATIENCE = 5  # seconds of the processor for one call of a plain program
 FILE = "program.py"
 
 
@@ -28,32 +31,55 @@ def make(seed, index):
     backend = rng.choice(["loom"] + ["interpret"] * 14)
     if rng.random() < 0.15:
         return f"BACKEND, SPACE = {backend!r}, 'handlers'\n{handlers.Writer(seed * 1000003 + index).program()}\n"
+    return readable(lambda: f"BACKEND = {backend!r}\n{Writer(rng).program()}")
+
+
+def readable(write):
+    """The first of nine texts that Python can read."""
     for _ in range(9):
-        text = f"BACKEND = {backend!r}\n{Writer(rng).program()}"
+        text = write()
         with contextlib.suppress(SyntaxError):
-            compile(text, FILE, "exec")
+            read(text)
             return text
     raise ValueError("no program can be read")
 
 
+@functools.lru_cache(2)  # what is made is checked next
+def read(text):
+    return compile(text, FILE, "exec")
+
+
 def check(text):
     frameloom.reset()
-    code = compile(text, FILE, "exec")
+    code = read(text)
     if "'handlers'" in text.split("\n", 1)[0]:
         return check_handlers(code)
-    spaces = [python_space.space() for _ in range(2)]
+    spaces, compiled = two_of(code)
+    for i, k in enumerate(CALLS):
+        found, ended = compare(spaces, compiled, [python_space.arguments(k) for _ in spaces], i)
+        if found:
+            return found
+        if ended:
+            break
+    return refused(compiled)
+
+
+def two_of(code, **more):
+    """The globals of two copies of a program, and the second one's `program` compiled."""
+    spaces = [python_space.space() | more for _ in range(2)]
     for space in spaces:
         exec(code, space)
         space["first"] = set(space)
-    compiled, found = frameloom.compile(spaces[1]["program"], backend=spaces[1].get("BACKEND", "loom")), []
-    for i, k in enumerate(CALLS):
-        want, got = (Call(f, space, python_space.arguments(k)) for f, space in zip((spaces[0]["program"], compiled), spaces))
-        found = differences(got, want, i)
-        if found:
-            return found
-        if want.endless:
-            break
-    return found + refused(compiled)
+    return spaces, frameloom.compile(spaces[1]["program"], backend=spaces[1].get("BACKEND", "loom"))
+
+
+def compare(spaces, compiled, given, i, filters="always"):
+    """What differs in one call, and whether the plain program came to no end: then it is not called again."""
+    want = Call(spaces[0]["program"], spaces[0], given[0], filters)
+    if want.stopped:
+        return [], True
+    got = Call(compiled, spaces[1], given[1], filters)
+    return differences(got, want, i), want.endless
 
 
 def differences(got, want, i):
@@ -84,6 +110,28 @@ def refused(compiled):
     return [f"compiler: {row}" for row in compiled._report()["breaks"] or () if "COMPILER" in row]
 
 
+class Stopped(BaseException):
+    """Raised in a plain program that takes no end."""
+
+
+def stop(number, frame):
+    raise Stopped
+
+
+@contextlib.contextmanager
+def time_limit(function):
+    """For plain functions: what a compiled one hangs in is a finding."""
+    if not isinstance(function, types.FunctionType):
+        yield
+        return
+    signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, PATIENCE)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
 class Call:
     """What one call does."""
 
@@ -92,12 +140,16 @@ class Call:
     def __init__(self, function, space, given, filters="always"):
         python_space.LOG.clear()
         printed = io.StringIO()
-        self.endless, result, error = False, None, None
+        self.endless, self.stopped, result, error = False, False, None, None
         with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stdout(printed):
             if filters:
                 warnings.simplefilter(filters)
             try:
-                result = function(*given)
+                with time_limit(function):
+                    result = function(*given)
+            except Stopped:
+                self.stopped = True
+                return
             except RecursionError:
                 self.endless = True
             except Exception as raised:
@@ -115,9 +167,13 @@ class Call:
         self.state = f"{sys.exc_info()} {np.geterr()} {made}"
 
 
+ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
+
+
 def plain(thing):
     """Without addresses."""
-    return re.sub(r"0x[0-9a-f]{6,}", "0x", str(thing))
+    text = str(thing)
+    return ADDRESS.sub("0x", text) if "0x" in text else text
 
 
 def story(error, depth=0):

@@ -297,9 +297,10 @@ class Writer:
         """Every name that the lines of a body have is bound, many to what came as an argument."""
         first = {"i": ["n", "1", "G0"], "f": ["scale", "0.5"], "s": ["text", "'xy'"], "y": ["b'abc'"], "B": ["n > 1", "True"], "l": ["items", "[3, 1, 2]"], "d": ["table", "{'a': 1}"], "S": ["{1, 4}"], "t": ["(n, 2)"],
                  "q": ["collections.deque([n, 5])"], "D": ["collections.defaultdict(list)"], "a": ["x * 1", "x", "x + y"], "j": ["np.arange(4)"], "o": ["C0(n)", "C1(2)"]}
+        used = set(re.findall(r"\w+", body))
         for kind, names in NAMES.items():
             for name in names:
-                if name not in ("n", "items", "table", "x", "y") and re.search(rf"\b{name}\b", body):
+                if name in used and name not in ("n", "items", "table", "x", "y"):
                     self.put(indent, f"{name} = {self.rng.choice(first[kind])}")
 
     def function(self, name):
@@ -325,8 +326,9 @@ class Writer:
         self.names_first(indent, "\n".join(body))
         made, self.lines = self.lines[start:], self.lines[:start]
         given = {"n": "G0", "scale": "0.5", "text": "'ab'", "items": "[1, 2]", "table": "{'a': 1}", "x": "np.arange(3.0)", "y": "np.ones(3)", "thing": "Thing(1)"}
+        used = set(re.findall(r"\w+", "\n".join(made + body)))
         for name, value in given.items():
-            if re.search(rf"\b{name}\b", "\n".join(made + body)):
+            if name in used:
                 self.put(indent, f"{name} = {value}")
         self.lines += made + body
 
