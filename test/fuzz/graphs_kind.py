@@ -20,6 +20,7 @@ from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, Stateles
 import frameloom.torch
 
 logging.disable(logging.ERROR)  # what torch itself does not take is no finding
+torch._dynamo.config.fake_tensor_cache_enabled = False  # what is traced once is not looked up again
 
 
 def make(seed, index):
