@@ -370,7 +370,7 @@ value *builtin_combine(tracer *t, const builtin_args *a) {
   value *pools = value_tuple(t, a->args, pool_count), *fill = builtin_keyword(a, "fillvalue"),
         *list = value_list(t, NULL, 0);
   for (Py_ssize_t i = 0; pools && i < pool_count; i++)
-    if (!(pools->seq.items[i] = trace_to_tuple(t, a->args[i]))) return NULL;
+    if (!(pools->seq.items[i] = trace_listed(t, a->args[i]))) return NULL;
   if (!pools || !list) return NULL;
   PyObject *real = combine_call(t, a, pools, extra, !strcmp(a->name, "zip_longest")), *item;
   Py_XDECREF(extra);
@@ -467,7 +467,7 @@ value *builtin_bound_call(tracer *t, PyObject *o, const builtin_args *a) {
     return object_new_call(t, (PyTypeObject *)a->args[0]->object, a);
   if (self == (PyObject *)&PyTuple_Type && !strcmp(name, "__new__") && cls && a->count <= 2 &&
       tuple_class_known(t, (PyTypeObject *)a->args[0]->object)) {
-    value *items = a->count == 2 ? trace_to_tuple(t, a->args[1]) : value_tuple(t, NULL, 0);
+    value *items = a->count == 2 ? trace_listed(t, a->args[1]) : value_tuple(t, NULL, 0);
     value *v = items ? value_tuple(t, items->seq.items, items->seq.count) : NULL;
     if (v) tuple_set_class(v, a->args[0]->object);
     return v;

@@ -215,13 +215,13 @@ value *builtin_print(tracer *t, const builtin_args *a) {
 
 value *builtin_tuple(tracer *t, const builtin_args *a) {
   CHECK(0, 1);
-  value *v = a->count ? trace_to_tuple(t, a->args[0]) : value_tuple(t, NULL, 0);
+  value *v = a->count ? trace_listed(t, a->args[0]) : value_tuple(t, NULL, 0);
   return v && tuple_class(v) ? value_tuple(t, v->seq.items, v->seq.count) : v;
 }
 
 value *builtin_list(tracer *t, const builtin_args *a) {
   CHECK(0, 1);
-  value *items = a->count ? trace_to_tuple(t, a->args[0]) : value_tuple(t, NULL, 0);
+  value *items = a->count ? trace_listed(t, a->args[0]) : value_tuple(t, NULL, 0);
   return items ? value_list(t, items->seq.items, items->seq.count) : NULL;
 }
 

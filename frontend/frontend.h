@@ -450,6 +450,9 @@ value *dict_whole(tracer *t, value *v); /* the pairs of a dict value as they are
 #define TRACE_MAX_ITEMS 1000000 /* of one sequence */
 /* Unpacks any iterable of known length into a tuple value. */
 value *trace_to_tuple(tracer *t, value *v);
+/* The same as list() and tuple() do it, which ask an object how many there are when they have its iterator. */
+value *trace_listed(tracer *t, value *v);
+bool trace_ask_count(tracer *t, value *v); /* the question alone */
 /* The same for what makes a list of other iterables first (PySequence_Fast): those are asked for an iterator, and that one for
  * its own. */
 value *trace_fast(tracer *t, value *v);

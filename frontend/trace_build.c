@@ -205,7 +205,7 @@ static value *unpack_each(tracer *t, value *v, Py_ssize_t before) {
     if (!(item = trace_next(t, iterator))) return trace_pending(t) ? NULL : items;
     if (!seq_append(t, items, item)) return NULL;
   }
-  if (!iterator || !items || !(rest = trace_to_tuple(t, iterator))) return NULL;
+  if (!iterator || !items || !(rest = trace_listed(t, iterator))) return NULL;
   for (Py_ssize_t i = 0; i < rest->seq.count; i++)
     if (!seq_append(t, items, rest->seq.items[i])) return NULL;
   return items;

@@ -137,7 +137,7 @@ value *trace_call1(tracer *t, value *callee, value *arg) {
 }
 
 value *trace_call_list(tracer *t, value *callee, value *args, value *kwargs) {
-  value *positional = trace_to_tuple(t, args);
+  value *positional = trace_listed(t, args);
   if (!positional) return NULL;
   if (!kwargs || kwargs->seq.count == 0)
     return trace_call(t, callee, positional->seq.items, positional->seq.count, NULL);

@@ -171,11 +171,8 @@ value *trace_next(tracer *t, value *v) {
   return trace_raise(t, PyExc_TypeError, "'%s' object is not an iterator", value_type_name(t, v));
 }
 
-value *trace_to_tuple(tracer *t, value *v) {
-  if (trace_pending(t)) return NULL;
-  if (v->type == &value_tuple_type) return v;
-  if (v->type == &value_list_type) return value_tuple(t, v->seq.items, v->seq.count);
-  value *iterator = trace_iter(t, v), *tuple = iterator ? value_tuple(t, NULL, 0) : NULL, *item;
+static value *items_of(tracer *t, value *iterator) {
+  value *tuple = iterator ? value_tuple(t, NULL, 0) : NULL, *item;
   if (!tuple) return NULL;
   while ((item = trace_next(t, iterator))) {
     if (tuple->seq.count >= TRACE_MAX_ITEMS)
@@ -183,6 +180,34 @@ value *trace_to_tuple(tracer *t, value *v) {
     if (!seq_append(t, tuple, item)) return NULL;
   }
   return trace_pending(t) ? NULL : tuple;
+}
+
+value *trace_to_tuple(tracer *t, value *v) {
+  if (trace_pending(t)) return NULL;
+  if (v->type == &value_tuple_type) return v;
+  if (v->type == &value_list_type) return value_tuple(t, v->seq.items, v->seq.count);
+  return items_of(t, trace_iter(t, v));
+}
+
+bool trace_ask_count(tracer *t, value *v) {
+  bool own = v->type == &value_object_type && !object_content(v);
+  if (own && trace_special(t, v, "__len__")) {
+    if (trace_length(t, v)) return true;
+    if (t->state != TRACE_RAISING || !exception_matches(t, t->raised, PyExc_TypeError))
+      return false;
+    t->state = TRACE_GOING;
+    t->raised = NULL;
+  }
+  value *hint = own && !trace_pending(t) ? trace_special(t, v, "__length_hint__") : NULL;
+  if (hint) /* whose answer may be none of a number */
+    trace_break(t, BREAK_UNSUPPORTED_TYPE, "__length_hint__ of an object");
+  return !trace_pending(t);
+}
+
+value *trace_listed(tracer *t, value *v) {
+  if (v->type != &value_object_type) return trace_to_tuple(t, v);
+  value *iterator = trace_iter(t, v);
+  return iterator && trace_ask_count(t, v) ? items_of(t, iterator) : NULL;
 }
 
 bool value_items_come(const value *v) {
@@ -193,7 +218,7 @@ bool value_items_come(const value *v) {
 
 value *trace_fast(tracer *t, value *v) {
   if (value_items_come(v) && !(v = trace_iter(t, v))) return NULL;
-  return trace_to_tuple(t, v);
+  return trace_listed(t, v);
 }
 
 value *trace_each(tracer *t, value *v) {

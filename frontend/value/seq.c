@@ -34,6 +34,7 @@ bool seq_append(tracer *t, value *v, value *item) {
 
 bool list_extend(tracer *t, value *list, value *iterable) {
   value *iterator = trace_each(t, iterable), *item;
+  if (iterator && !trace_ask_count(t, iterable)) return false;
   while (iterator && (item = trace_next(t, iterator))) {
     if (list->seq.count >= TRACE_MAX_ITEMS)
       trace_break(t, BREAK_LIMIT, "a sequence of more than a million items");

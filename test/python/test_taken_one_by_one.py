@@ -115,6 +115,23 @@ class Stepping:
         return made(self.rest[self.at - 1])
 
 
+class Counted(Stepping):
+    def __iter__(self):
+        return Stepping(self.rest)
+
+    def __len__(self):
+        say("len")
+        if len(self.rest) == 1:
+            raise TypeError("unknown")
+        return 2
+
+
+class Hinting(Stepping):
+    def __length_hint__(self):
+        say("hint")
+        return 3
+
+
 class Indexed:
     def __init__(self, items):
         self.rest = list(items)
@@ -124,7 +141,7 @@ class Indexed:
         return made(self.rest[i])
 
 
-SOURCES = ["stepped({i})", "Stepping({i})", "Indexed({i})", "list({i})", "tuple({i})", "map(lambda p: (say('map', str(p)), p)[1], {i})",
+SOURCES = ["stepped({i})", "Stepping({i})", "Counted({i})", "Hinting({i})", "Indexed({i})", "list({i})", "tuple({i})", "map(lambda p: (say('map', str(p)), p)[1], {i})",
            "(p for p in {i} if say('if') is None)"]
 PASSED = "lambda p: (say('key'), p)[1]"
 WAYS = {
