@@ -190,7 +190,8 @@ value *trace_to_tuple(tracer *t, value *v) {
 }
 
 bool trace_ask_count(tracer *t, value *v) {
-  bool own = v->type == &value_object_type && !object_content(v);
+  bool own =
+      v->type == &value_object_type && !(object_content(v) && container_keeps(t, v, "__len__"));
   if (own && trace_special(t, v, "__len__")) {
     if (trace_length(t, v)) return true;
     if (t->state != TRACE_RAISING || !exception_matches(t, t->raised, PyExc_TypeError))

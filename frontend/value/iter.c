@@ -401,38 +401,21 @@ static value *iterator_get_attr(tracer *t, value *v, PyObject *name) {
 
 /* ---- made again behind a break -------------------------------------------------------------- */
 
-/* (sequence, index, reverse) -> an iterator over it that stands there; -1: at its end. */
-static PyObject *iter_restore(PyObject *self, PyObject *const *args, Py_ssize_t count) {
-  PyObject *it = PyObject_IsTrue(args[2])
-                     ? PyObject_CallOneArg((PyObject *)&PyReversed_Type, args[0])
-                     : PyObject_GetIter(args[0]);
-  Py_ssize_t index = it ? PyLong_AsSsize_t(args[1]) : -1;
-  while (it && index < 0) {
-    PyObject *item = PyIter_Next(it);
-    if (!item) break;
-    Py_DECREF(item);
-  }
-  PyObject *done = it && index >= 0 ? PyObject_CallMethod(it, "__setstate__", "n", index) : NULL;
-  Py_XDECREF(done);
-  if (PyErr_Occurred()) Py_CLEAR(it);
-  return it;
-}
-
-recipe *iter_recipe(tracer *t, value *sequence, Py_ssize_t index, bool reverse) {
-  static PyMethodDef method = {"iterator", (PyCFunction)(void (*)(void))iter_restore, METH_FASTCALL,
-                               NULL};
-  value *args[3] = {sequence, value_int(t, index), value_bool(t, reverse)};
-  if (container_holds(t, sequence)) return NULL;
-  /* It is made before the list is changed, and cannot be put behind what the list holds then. */
-  if (sequence->source && sequence->object && PyList_Check(sequence->object) &&
-      index + reverse > PyList_GET_SIZE(sequence->object))
-    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an iterator among items that are new in a list");
-  return args[1] ? trace_rebuild_call(t, PyCFunction_New(&method, NULL), args, 3) : NULL;
+/* enumerate() and zip() ask what they are given for an iterator again. */
+static bool iter_asks_nobody(tracer *t, value *const *inner, Py_ssize_t count) {
+  for (Py_ssize_t i = 0; i < count; i++)
+    if (inner[i]->type == &value_object_type)
+      return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an iterator over one of a class"), false;
+  return true;
 }
 
 static recipe *iterator_rebuild(tracer *t, value *v) {
   iter_data *d = v->any.a;
   value *args[2] = {d->base, d->counter};
+  bool many = d->kind == ITER_ZIP;
+  if ((many || d->kind == ITER_ENUMERATE) &&
+      !iter_asks_nobody(t, many ? d->inner : args, many ? d->count : 1))
+    return NULL;
   if ((d->kind == ITER_SEQUENCE || d->kind == ITER_REVERSED) && d->exact && !d->function) {
     bool reverse = d->kind == ITER_REVERSED;
     return iter_recipe(t, d->base, d->done ? -1 : d->at - reverse, reverse);

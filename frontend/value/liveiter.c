@@ -3,7 +3,8 @@
  *
  * Where one stands is guarded. Once a call has found it elsewhere its place is a number of the
  * graph, and such a one is left to Python, as is one on the stack of a frame that goes on: each
- * call would need a version. Only itertools.count is followed from wherever it is. */
+ * call would need a version. Only itertools.count is followed from wherever it is. Those that are
+ * made inside are made again behind a break by the last section. */
 #include "frontend/value/value.h"
 
 #define LIVE_ITER_PARTS 16
@@ -130,6 +131,10 @@ static value *live_simple(tracer *t, PyObject *object, const source *s, live_kin
     return live_stands(t, object, s, false, &place) ? live_range(t, object, s, place) : NULL;
   value *base = live_part(t, object, s, "0");
   bool list = base && base->type == &value_list_type;
+  /* What its class says of iterators has nothing to do with one that is there. */
+  if (base && base->type == &value_object_type &&
+      (object_content(base) || trace_special(t, base, "__iter__")))
+    return NULL;
   if (!base || (back && !list) || !live_stands(t, object, s, back, &place) ||
       (list && !seq_append(t, over, base)))
     return NULL;
@@ -254,4 +259,45 @@ bool live_iter_apart(tracer *t, const pointer_map *unread, int *pairs) {
 void live_iter_finish(tracer *t) {
   for (const struct live_iter *d = t->live_iters; d && !trace_pending(t); d = d->next)
     if (d->taken && !d->shared) shadow_advance(t, d->v->source, d->taken);
+}
+
+/* ---- made again behind a break -------------------------------------------------------------- */
+
+/* Of an instance of a class over it, the builtin type's own: what the class says instead has run.
+ */
+static PyObject *iter_begin(PyObject *sequence, bool reverse) {
+  PyTypeObject *const types[] = {&PyList_Type, &PyTuple_Type, &PyUnicode_Type};
+  if (reverse && PyList_Check(sequence))
+    return PyObject_CallMethod((PyObject *)&PyList_Type, "__reversed__", "O", sequence);
+  if (reverse) return PyObject_CallOneArg((PyObject *)&PyReversed_Type, sequence);
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    if (PyObject_TypeCheck(sequence, types[i])) return types[i]->tp_iter(sequence);
+  return PyObject_GetIter(sequence);
+}
+
+/* (sequence, index, reverse) -> an iterator over it that stands there; -1: at its end. */
+static PyObject *iter_restore(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+  PyObject *it = iter_begin(args[0], PyObject_IsTrue(args[2]));
+  Py_ssize_t index = it ? PyLong_AsSsize_t(args[1]) : -1;
+  while (it && index < 0) {
+    PyObject *item = PyIter_Next(it);
+    if (!item) break;
+    Py_DECREF(item);
+  }
+  PyObject *done = it && index >= 0 ? PyObject_CallMethod(it, "__setstate__", "n", index) : NULL;
+  Py_XDECREF(done);
+  if (PyErr_Occurred()) Py_CLEAR(it);
+  return it;
+}
+
+recipe *iter_recipe(tracer *t, value *sequence, Py_ssize_t index, bool reverse) {
+  static PyMethodDef method = {"iterator", (PyCFunction)(void (*)(void))iter_restore, METH_FASTCALL,
+                               NULL};
+  value *args[3] = {sequence, value_int(t, index), value_bool(t, reverse)};
+  if (container_holds(t, sequence)) return NULL;
+  /* It is made before the list is changed, and cannot be put behind what the list holds then. */
+  if (sequence->source && sequence->object && PyList_Check(sequence->object) &&
+      index + reverse > PyList_GET_SIZE(sequence->object))
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an iterator among items that are new in a list");
+  return args[1] ? trace_rebuild_call(t, PyCFunction_New(&method, NULL), args, 3) : NULL;
 }

@@ -132,6 +132,52 @@ class Hinting(Stepping):
         return 3
 
 
+class Listed(list):
+    def __iter__(self):
+        say("iter of a list")
+        return list.__iter__(self)
+
+    def __getitem__(self, i):
+        say("item of a list")
+        return list.__getitem__(self, i)
+
+
+class Long(list):
+    def __len__(self):
+        say("len of a list")
+        return list.__len__(self)
+
+
+class Firm(tuple):
+    def __iter__(self):
+        say("iter of a tuple")
+        return tuple.__iter__(self)
+
+    def __len__(self):
+        say("len of a tuple")
+        return tuple.__len__(self)
+
+
+class Keyed(dict):
+    def __iter__(self):
+        say("iter of a dict")
+        return dict.__iter__(self)
+
+    def keys(self):
+        say("keys")
+        return dict.keys(self)
+
+    def __getitem__(self, key):
+        say("item of a dict")
+        return dict.__getitem__(self, key)
+
+
+def begun(items):
+    made = stepped(items)
+    next(made, None)
+    return made
+
+
 class Indexed:
     def __init__(self, items):
         self.rest = list(items)
@@ -142,7 +188,9 @@ class Indexed:
 
 
 SOURCES = ["stepped({i})", "Stepping({i})", "Counted({i})", "Hinting({i})", "Indexed({i})", "list({i})", "tuple({i})", "map(lambda p: (say('map', str(p)), p)[1], {i})",
-           "(p for p in {i} if say('if') is None)"]
+           "(p for p in {i} if say('if') is None)", "Listed({i})", "Long({i})", "Firm({i})", "Keyed(enumerate({i}))", "collections.deque({i})",
+           "itertools.chain(Stepping({i}), Stepping([1]))", "enumerate(Stepping({i}))", "zip(Stepping({i}), stepped([1, 2]))", "filter(lambda p: (say('kept'), True)[1], Stepping({i}))",
+           "begun({i})", "iter([*{i}, 3].pop, 3)"]
 PASSED = "lambda p: (say('key'), p)[1]"
 WAYS = {
     "sum": "sum({g})", "sum, start": "sum({g}, 10)", "sum, list": "sum({g}, [])", "sum of a generator": "sum(p for p in {g})", "sum of sums": "sum(sum([p, p]) for p in {g})",
@@ -151,7 +199,7 @@ WAYS = {
     "reduce": "functools.reduce(lambda p, r: (say('f'), p)[1], {g})", "reduce, start": "functools.reduce(lambda p, r: (say('f'), r)[1], {g}, 0)", "reduce, operator": "functools.reduce(operator.add, {g})",
     "sorted": "sorted({g})", "sorted, key": f"sorted({{g}}, key={PASSED})", "sorted, reverse": f"sorted({{g}}, key={PASSED}, reverse=True)", "sort": "sort({g})", "any": "any({g})", "all": "all({g})",
     "list": "list({g})", "tuple": "tuple({g})", "set": "len(set({g}))", "frozenset": "len(frozenset({g}))", "dict": "dict({g})", "fromkeys": "dict.fromkeys({g})", "join": "'-'.join({g})", "bytes": "bytes({g})",
-    "deque": "collections.deque({g})", "short deque": "collections.deque({g}, 2)", "Counter": "collections.Counter({g})", "defaultdict": "collections.defaultdict(list, {g})", "OrderedDict": "collections.OrderedDict({g})", "class over list": "List({g})", "class over tuple": "Tuple({g})",
+    "deque": "collections.deque({g})", "short deque": "collections.deque({g}, 2)", "Counter": "list(collections.Counter({g}).items())", "defaultdict": "collections.defaultdict(list, {g})", "OrderedDict": "collections.OrderedDict({g})", "class over list": "List({g})", "class over tuple": "Tuple({g})",
     "namedtuple": "Three(*{g})", "namedtuple, made": "Three._make({g})", "array": "np.array(list({g}))", "fromiter": "np.fromiter({g}, float)",
     "unpacked": "unpacked({g})", "unpacked, rest": "unpacked_rest({g})", "unpacked, middle": "unpacked_middle({g})", "in": "2 in {g}", "loud in": "Loud(2) in {g}", "contains": "operator.contains({g}, 2)", "call": "collect(*{g})", "partial": "functools.partial(collect, *{g})()", "yield from": "list(passed_on({g}))", "next": "next({g})",
     "list comprehension": "[say('item') for p in {g}]", "set comprehension": "len({{p for p in {g}}})", "dict comprehension": "{{p: say('value') for p in {g}}}",
@@ -215,7 +263,8 @@ def changed(target, change):
         change(target)
     except Exception as error:
         say("caught", type(error).__name__)
-    return sorted(map(str, target)) if isinstance(target, set) else target, len(target)
+    seen = sorted(map(str, target)) if isinstance(target, set) else target
+    return list(seen.items()) if isinstance(target, collections.Counter) else seen, len(target)
 
 
 def looked_at(items):
