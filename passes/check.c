@@ -595,12 +595,24 @@ static bool check_pass_bases(check_function *f, MlirOperation call, check_functi
   return true;
 }
 
-static bool check_sees_table(MlirOperation op, void *found) {
-  *(bool *)found |= loom_is(op, "llvm.mlir.addressof");
+typedef struct check_table_walk {
+  check_module *m;
+  bool found;
+} check_table_walk;
+
+/* Does it read a table, or does a function that it calls? */
+static bool check_sees_table(MlirOperation op, void *user) {
+  check_table_walk *w = user;
+  w->found |= loom_is(op, "llvm.mlir.addressof");
+  if (loom_is(op, "func.call")) {
+    MlirAttribute callee = loom_get_attr(op, "callee");
+    MlirOperation called = check_find(w->m, "func.func", mlirFlatSymbolRefAttrGetValue(callee));
+    if (called.ptr) check_sees_table(called, w);
+  }
   for (intptr_t i = 0; i < mlirOperationGetNumRegions(op); i++) {
     MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, i));
     for (; block.ptr; block = mlirBlockGetNextInRegion(block))
-      loom_walk_block(block, check_sees_table, found);
+      loom_walk_block(block, check_sees_table, w);
   }
   return true;
 }
@@ -620,8 +632,10 @@ static bool check_call(check_function *f, MlirOperation call) {
   if (!good) loom_emit_error(loc, "a kernel calls what is no function of the module");
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(call); i++)
     pointers |= check_is_pointer(loom_operand(call, i));
-  bool done = good && check_is_done(f->m, callee->op), framed = pointers;
-  if (good) check_sees_table(callee->op, &framed);
+  bool done = good && check_is_done(f->m, callee->op);
+  check_table_walk tables = {.m = f->m};
+  if (good) check_sees_table(callee->op, &tables);
+  bool framed = pointers || tables.found;
   if (done && pointers)
     good = loom_emit_error(loc, "a function of a kernel is called from more than one place");
   if (good && !done) {

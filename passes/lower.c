@@ -374,6 +374,7 @@ static bool lower_stage(lower_job *job, int stage, int slots) {
   snprintf(body, sizeof body, "%s_body", name);
   lower l;
   lower_init(&l, job->kernel, job->arena, false);
+  l.symbol = name;
   lower_locate(&l, job->dot.ptr ? job->dot : job->kind ? job->alone.op : (MlirOperation){NULL});
   lower_open(&l, body, slots);
   lower_stage_body(&l, job, stage);

@@ -51,6 +51,7 @@ typedef struct lower_kernel {
   bool checked;  /* accesses will be told apart by op: their locations have its name */
   bool fastmath; /* the user's sums and products may be contracted and regrouped */
   int vector_bytes;
+  uint16_t ops[LOOM_OP_COUNT]; /* how many it has of each */
 } lower_kernel;
 
 /* False after a diagnostic. Reads `loom.target` and `loom.vector` (bytes) of the enclosing module.
@@ -211,6 +212,8 @@ typedef struct lower_number {
 
 typedef struct lower {
   const lower_kernel *kernel;
+  const char *symbol;         /* of the stage; null in a dry run */
+  struct math_shared *shared; /* functions that the stage calls (math_shared.c) */
   lower_plan *plan;
   loom_arena *arena;
   MlirLocation loc;
@@ -305,6 +308,12 @@ MlirValue lower_repeat_first(lower *l, loom_builder *b, MlirValue value);
 void lower_store(lower *l, int result, const lower_at *at, lower_value value);
 /* status |= flag where the condition (a value of i1) holds in any lane. */
 void lower_flag(lower *l, lower_value condition, uint32_t flag);
+/* `flag` where the condition holds in any lane, else 0: an i32. */
+MlirValue lower_flag_bits(loom_builder *b, MlirValue condition, uint32_t flag);
+/* status |= bits, an i32. */
+void lower_flag_add(lower *l, loom_builder *b, MlirValue bits);
+/* The scope whose block the builder appends to; 0: it is none. */
+int lower_level_of(const lower *l, const loom_builder *b);
 /* A number, symbolic ones too, as i64 at the outermost scope. */
 lower_value lower_int(lower *l, int64_t value);
 /* The same as a divisor: at least 1, so that a division for no element is none by zero. */

@@ -522,14 +522,28 @@ static lower_value emit_constant(lower *l, MlirOperation op, loom_dtype dtype) {
   return out;
 }
 
+MlirValue lower_flag_bits(loom_builder *b, MlirValue condition, uint32_t flag) {
+  MlirType i32 = mlirIntegerTypeGet(b->ctx, 32);
+  MlirValue any = lane_any(b, condition);
+  return lane_select(b, any, loom_build_int(b, i32, flag), loom_build_int(b, i32, 0));
+}
+
+void lower_flag_add(lower *l, loom_builder *b, MlirValue bits) {
+  MlirValue old = lane_load(b, l->status, LOOM_I32, 1, (MlirValue){NULL});
+  lane_store(b, lane_op2(b, "arith.ori", old, bits), l->status, LOOM_I32, (MlirValue){NULL});
+}
+
 void lower_flag(lower *l, lower_value condition, uint32_t flag) {
   if (l->dry) return;
   loom_builder b = lower_at_level(l, condition.level);
-  MlirType i32 = mlirIntegerTypeGet(b.ctx, 32);
-  MlirValue any = lane_any(&b, condition.v);
-  MlirValue bits = lane_select(&b, any, loom_build_int(&b, i32, flag), loom_build_int(&b, i32, 0));
-  MlirValue old = lane_load(&b, l->status, LOOM_I32, 1, (MlirValue){NULL});
-  lane_store(&b, lane_op2(&b, "arith.ori", old, bits), l->status, LOOM_I32, (MlirValue){NULL});
+  lower_flag_add(l, &b, lower_flag_bits(&b, condition.v, flag));
+}
+
+int lower_level_of(const lower *l, const loom_builder *b) {
+  int level = 0;
+  for (int i = 0; i <= l->depth; i++)
+    if (mlirBlockEqual(l->scopes[i].block, b->block)) level = i;
+  return level;
 }
 
 static lower_value emit_elementwise(lower *l, MlirOperation op, loom_opcode code,

@@ -39,6 +39,13 @@ static void kernel_options(MlirOperation op, lower_kernel *out) {
     out->vector_bytes = 64;
 }
 
+static void kernel_count_ops(lower_kernel *out) {
+  loom_opcode code;
+  for (MlirOperation op = mlirBlockGetFirstOperation(out->block); op.ptr;
+       op = mlirOperationGetNextInBlock(op))
+    if (loom_opcode_of(op, &code)) out->ops[code]++;
+}
+
 static bool kernel_slots(MlirOperation op, lower_kernel *out) {
   int64_t scalars[64], inplace[64], overlaps[64];
   intptr_t scalar_count = loom_get_i64s(op, "scalars", scalars, 64);
@@ -97,5 +104,6 @@ bool lower_kernel_parse(MlirOperation op, loom_arena *arena, lower_kernel *out) 
                        &out->results[i]))
       return false;
   kernel_options(op, out);
+  kernel_count_ops(out);
   return kernel_slots(op, out);
 }

@@ -25,13 +25,7 @@ static int scalar_bits(const scalar_args *a) { return (int)loom_dtype_size(a->dt
 /* ---- integers ---- */
 
 static void scalar_flag(const scalar_args *a, MlirValue condition, uint32_t flag) {
-  MlirOperation def = loom_def(condition);
-  int level = 0;
-  MlirBlock block = mlirOperationGetBlock(def);
-  for (int i = 0; i <= a->l->depth; i++)
-    if (mlirBlockEqual(a->l->scopes[i].block, block)) level = i;
-  lower_value value = {condition, level, true, LOOM_BOOL};
-  lower_flag(a->l, value, flag);
+  lower_flag(a->l, (lower_value){condition, lower_level_of(a->l, a->b), true, LOOM_BOOL}, flag);
 }
 
 /* The truncated quotient. No vector unit divides integers; a float quotient whose mantissa holds

@@ -8,8 +8,8 @@
 math math_of(lower *l, loom_builder *b, MlirValue x) {
   MlirType type = mlirValueGetType(x);
   bool f64 = mlirTypeIsAF64(lane_element(type));
-  math m = {l, b, type, lane_like(type, mlirIntegerTypeGet(b->ctx, f64 ? 64 : 32)), f64, false};
-  return m;
+  MlirType ints = lane_like(type, mlirIntegerTypeGet(b->ctx, f64 ? 64 : 32));
+  return (math){.l = l, .b = b, .type = type, .ints = ints, .f64 = f64};
 }
 
 MlirValue math_const(math *m, double value) { return lane_const_float(m->b, m->type, value); }
@@ -53,11 +53,12 @@ MlirValue math_poly(math *m, MlirValue x, const double *c32, int n32, const doub
 
 void math_flag(math *m, MlirValue condition, uint32_t flag) {
   if (!m->l) return;
-  int level = 0;
-  for (int i = 0; i <= m->l->depth; i++)
-    if (mlirBlockEqual(m->l->scopes[i].block, m->b->block)) level = i;
-  lower_value value = {condition, level, true, LOOM_BOOL};
-  lower_flag(m->l, value, flag);
+  if (m->raised) {
+    MlirValue bits = lower_flag_bits(m->b, condition, flag);
+    *m->raised = m->raised->ptr ? lane_op2(m->b, "arith.ori", *m->raised, bits) : bits;
+    return;
+  }
+  lower_flag(m->l, (lower_value){condition, lower_level_of(m->l, m->b), true, LOOM_BOOL}, flag);
 }
 
 /* ---- the table ---- */
@@ -87,26 +88,29 @@ static const math_row *math_find(loom_opcode code) {
   return NULL;
 }
 
-MlirValue lower_math(lower *l, loom_builder *b, loom_opcode code, loom_dtype dtype, MlirValue x,
-                     MlirValue y) {
-  MlirValue none = {NULL};
-  if (dtype != LOOM_F32 && dtype != LOOM_F64) return none;
-  math m = math_of(l, b, x);
+MlirValue math_inline(math *m, loom_opcode code, MlirValue x, MlirValue y) {
   const math_row *row = math_find(code);
-  if (!row) return none;
-  if (row->how[dtype == LOOM_F64] == MATH_POLY)
-    return row->unary ? row->unary(&m, x) : row->binary(&m, x, y);
-  MlirType wide = lane_like(m.type, mlirF64TypeGet(b->ctx));
-  MlirValue x64 = loom_build1(b, "arith.extf", x, wide);
-  math m64 = math_of(l, b, x64);
+  if (row->how[m->f64] == MATH_POLY) return row->unary ? row->unary(m, x) : row->binary(m, x, y);
+  MlirType wide = lane_like(m->type, mlirF64TypeGet(m->b->ctx));
+  MlirValue x64 = loom_build1(m->b, "arith.extf", x, wide);
+  math m64 = math_of(m->l, m->b, x64);
   m64.narrow = true;
+  m64.raised = m->raised;
   MlirValue result = row->unary ? row->unary(&m64, x64)
-                                : row->binary(&m64, x64, loom_build1(b, "arith.extf", y, wide));
-  result = loom_build1(b, "arith.truncf", result, m.type);
+                                : row->binary(&m64, x64, loom_build1(m->b, "arith.extf", y, wide));
+  result = loom_build1(m->b, "arith.truncf", result, m->type);
   /* The sign is that of x in f32: LLVM would round the f64 it comes from, to f16 by a call where
    * the result becomes a half float. */
   bool odd = code == LOOM_OP_SINH || code == LOOM_OP_ASINH || code == LOOM_OP_ATANH;
-  return odd ? math_copysign(&m, result, x) : result;
+  return odd ? math_copysign(m, result, x) : result;
+}
+
+MlirValue lower_math(lower *l, loom_builder *b, loom_opcode code, loom_dtype dtype, MlirValue x,
+                     MlirValue y) {
+  if ((dtype != LOOM_F32 && dtype != LOOM_F64) || !math_find(code)) return (MlirValue){NULL};
+  if (l && math_is_shared(l, code)) return math_shared(l, b, code, x, y);
+  math m = math_of(l, b, x);
+  return math_inline(&m, code, x, y);
 }
 
 int lower_math_cost(loom_opcode code, loom_dtype dtype) {

@@ -2,7 +2,7 @@
  *
  * math.def is the table, with the bound of each in ulp. math.c holds the tools; math_exp.c,
  * math_log.c, math_pow.c, math_rem.c, math_root.c and math_trig.c hold the functions, math_far.c
- * the range reduction of huge arguments.
+ * the range reduction of huge arguments, math_shared.c what is called and not inlined.
  */
 #ifndef LOOM_MATH_H
 #define LOOM_MATH_H
@@ -14,7 +14,8 @@ typedef struct math {
   loom_builder *b;
   MlirType type, ints; /* of the lanes, and integers of the same width */
   bool f64;
-  bool narrow; /* the result will be rounded to f32 */
+  bool narrow;       /* the result will be rounded to f32 */
+  MlirValue *raised; /* the flags of a function out of line, an i32; null: the launch's status */
 } math;
 
 /* Null when there is none for this op and type. `y` is null for unary functions. */
@@ -22,6 +23,21 @@ MlirValue lower_math(lower *l, loom_builder *b, loom_opcode code, loom_dtype dty
                      MlirValue y);
 /* Rough instructions a lane: 1 for an op that is no function. */
 int lower_math_cost(loom_opcode code, loom_dtype dtype);
+
+/* The same, inlined: `m` is of x. Null when there is none for this op and type. */
+MlirValue math_inline(math *m, loom_opcode code, MlirValue x, MlirValue y);
+
+/* ---- math_shared.c: functions out of line ---- */
+
+/* Does the kernel have so many of this op that they share one function? */
+bool math_is_shared(const lower *l, loom_opcode code);
+MlirValue math_shared(lower *l, loom_builder *b, loom_opcode code, MlirValue x, MlirValue y);
+/* The op of this kind and name that the module of the kernel has, or null. */
+MlirOperation math_find_symbol(const lower *l, const char *kind, const char *name);
+/* A private function before the kernel, which is never inlined: its block, still empty of results,
+ * is `body`, a block of its own until then. */
+void math_add_function(const lower *l, const char *name, MlirBlock body, intptr_t count,
+                       const MlirValue *results);
 
 /* ---- tools ---- */
 

@@ -21,21 +21,9 @@ static const uint64_t far_words[] = {0x0000000000000000, 0xa2f9836e4e441529, 0xf
 #define FAR_WORDS 21
 #define FAR_TABLE "loom_two_over_pi"
 
-/* The op of this name that the module has, or null. */
-static MlirOperation far_find(math *m, const char *kind, const char *name) {
-  MlirOperation module = m->l->kernel->op;
-  while (mlirOperationGetParentOperation(module).ptr)
-    module = mlirOperationGetParentOperation(module);
-  MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(module, 0));
-  MlirOperation op = mlirBlockGetFirstOperation(block);
-  while (op.ptr && !(loom_is(op, kind) && loom_str_is(loom_get_str(op, "sym_name"), name)))
-    op = mlirOperationGetNextInBlock(op);
-  return op;
-}
-
 /* The table's address; the module gets one. */
 static MlirValue far_table(math *m, loom_builder *b) {
-  if (!far_find(m, "llvm.mlir.global", FAR_TABLE).ptr) {
+  if (!math_find_symbol(m->l, "llvm.mlir.global", FAR_TABLE).ptr) {
     loom_builder top = loom_builder_before(m->l->kernel->op);
     MlirType i64 = mlirIntegerTypeGet(b->ctx, 64);
     int64_t size = FAR_WORDS;
@@ -183,26 +171,14 @@ static void far_lanes(math *m, loom_builder *b, MlirValue x, MlirValue *results)
  * and wanted once for each sine of a kernel. `name` gets its name. */
 static void far_function(math *m, char *name, size_t size) {
   snprintf(name, size, "loom_reduce_far_f%d_%d", m->f64 ? 64 : 32, (int)lane_width(m->type));
-  if (far_find(m, "func.func", name).ptr) return;
-  loom_builder top = loom_builder_before(m->l->kernel->op);
-  MlirType types[] = {m->ints, m->type, m->type};
-  MlirBlock block = mlirBlockCreate(1, &m->type, &top.loc);
-  MlirRegion region = mlirRegionCreate();
-  mlirRegionAppendOwnedBlock(region, block);
-  MlirAttribute apart = loom_attr_str(top.ctx, "noinline");
-  loom_named attrs[] = {
-      {"sym_name", loom_attr_str(top.ctx, name)},
-      {"function_type", mlirTypeAttrGet(mlirFunctionTypeGet(top.ctx, 1, &m->type, 3, types))},
-      {"sym_visibility", loom_attr_str(top.ctx, "private")},
-      {"passthrough", mlirArrayAttrGet(top.ctx, 1, &apart)},
-      {"llvm.linkage", mlirAttributeParseGet(top.ctx, loom_str("#llvm.linkage<internal>"))}};
-  loom_build_regions(&top, "func.func", 0, NULL, 0, NULL, 5, attrs, 1, &region);
-  loom_builder b = loom_builder_at_end(block, top.loc);
+  if (math_find_symbol(m->l, "func.func", name).ptr) return;
+  MlirBlock block = mlirBlockCreate(1, &m->type, &m->b->loc);
+  loom_builder b = loom_builder_at_end(block, mlirOperationGetLocation(m->l->kernel->op));
   math inside = *m;
   inside.b = &b;
   MlirValue zero = math_const(&inside, 0), results[] = {math_int(&inside, 0), zero, zero};
   far_lanes(&inside, &b, mlirBlockGetArgument(block, 0), results);
-  loom_build(&b, "func.return", 3, results, 0, NULL, 0, NULL);
+  math_add_function(m->l, name, block, 3, results);
 }
 
 void math_reduce_far(math *m, MlirValue x, MlirValue far, MlirValue *turn, MlirValue *rest) {

@@ -43,6 +43,7 @@ SUITE = {
     "moves": lambda a, b: (np.concatenate([a, b[:5]]), np.pad(a, 3), np.roll(b, 2)),
     "halves": lambda a, b: (a.astype("f2") + b.astype("f2")).sum(1),
     "complex": lambda a, b: np.abs(a + 1j * b) * (a - 1j * b)[::-1].real,
+    "calls": lambda a, b: sum((np.sin(a[:, 0] + b[-1] * i) + np.log(abs(b) + i + 1) for i in range(9)), np.cos(a.T)),
     "integers": lambda a, b: (a * 100).astype("i1").astype("i8") // 3 % 7,
 }
 

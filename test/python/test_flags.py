@@ -97,3 +97,30 @@ def test_kept_where_the_condition_is_known(share, cpu):
         assert got[2] == want[2], (source, shape, dynamic, got[2], want[2])
         warned += want[2] != []
     assert warned > 20
+
+
+SHARED = {"np.log(V)": 0.0, "np.log1p(V)": -2.0, "np.arctanh(V)": 1.0, "np.exp(V)": 1e30, "np.sin(V)": np.inf, "np.tan(V)": np.inf,
+          "np.cosh(V)": 1e30, "np.arcsin(V)": 3.0, "V ** -2.5": 0.0, "np.fmod(V, V - .5)": np.inf, "np.nextafter(V, np.inf)": None,
+          "np.arctan2(V, .3)": None, "np.tanh(V)": None}
+
+
+@pytest.mark.parametrize("cpu", ["native", "x86-64-v3"])
+@pytest.mark.parametrize("call", SHARED)
+def test_kept_where_a_function_is_called(call, cpu):
+    """A kernel calls a function that it needs at many places: results are those of one place, flags come back from each."""
+    places = 9
+    source = "lambda x: " + " + ".join(f"x[{i}] * 0 + " + call.replace("V", f"x[{i}]") for i in range(places))
+    plain, once = (eval(text, {"np": np}) for text in (source, "lambda x: " + call.replace("V", "x")))
+    together, apart = (frameloom.compile(function, options={"cpu": cpu}) for function in (plain, once))
+    for dtype in (np.float32, np.float64):
+        for size in (3, 64, 75):  # less than a vector, whole ones, and both
+            x = np.linspace(.55, .95, places * size).reshape(places, size).astype(dtype)
+            single = [apart(row) for row in x]
+            want = x[0] * 0 + single[0]
+            for row, value in zip(x[1:], single[1:]):
+                want = want + row * 0 + value
+            np.testing.assert_array_equal(together(x), want)
+            for place in range(places) if SHARED[call] is not None else ():
+                bad = x.copy()
+                bad[place, random.Random(place).randrange(size)] = SHARED[call]
+                assert outcome(together, (bad,))[2] == outcome(plain, (bad,))[2] != []
