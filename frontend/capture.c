@@ -152,6 +152,7 @@ void capture_free(capture *c) {
   free(c->effects);
   free(c->shared);
   free(c->loops);
+  free(c->warnings);
   free(c->weak);
   free(c->packed.data);
   loom_graph_fini(&c->graph);

@@ -293,6 +293,15 @@ static uint32_t entry_launch(const entry *e, const loom_call *call, bool release
   Py_END_ALLOW_THREADS return status;
 }
 
+/* Has the library something to report? 1, 0, or -1 on error. */
+static int entry_flags_matter(const entry *e, uint32_t flags) {
+  if (flags & e->captured->fp_reported) return 1;
+  int matters = e->adapter->flags_matter(flags);
+  if (matters <= 0 || !e->home) return matters;
+  PyObject *globals = callable_function(e->home)->func_globals;
+  return e->adapter->warnings_matter(e->captured, globals, flags);
+}
+
 /* Are the results good? Else the plain function has to run (*fallback): at once, or to meet the
  * pending exception, which a signal handler has raised; or an exception of ours is set. */
 static bool entry_accept(const entry *e, uint32_t status, const loom_violation *violation,
@@ -323,7 +332,7 @@ static bool entry_accept(const entry *e, uint32_t status, const loom_violation *
   }
   uint32_t flags = status & e->captured->fp_ops & 15u;
   if (!flags) return true;
-  int matters = flags & e->captured->fp_reported ? 1 : e->adapter->flags_matter(flags);
+  int matters = entry_flags_matter(e, flags);
   if (matters < 0) return false;
   if (matters)
     loom_log(LOOM_LOG_BREAKS,

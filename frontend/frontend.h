@@ -276,6 +276,13 @@ typedef struct capture {
   uint32_t fp_ops;  /* union of loom_node_fp over the graph, less what the function itself asked to
                        ignore: 0 means flags never matter */
   uint32_t fp_reported; /* flags that matter whatever the caller's error state */
+  struct capture_warning { /* what the library would warn of: by one operation of its, on one line of the function's module */
+    const char *operation; /* for ever */
+    int32_t line;
+    uint32_t flags; /* that it may raise */
+  } *warnings;
+  uint32_t warning_count;
+  uint32_t fp_untold; /* flags of operations that are not among these */
   void *tables;     /* sources and other owned storage */
   PyObject **weak;  /* weak_count objects, sorted, that are not owned wherever they stand (lifetime.c) */
   uint32_t weak_count;
@@ -593,6 +600,9 @@ void trace_effect(tracer *t, effect e);
 void trace_change(tracer *t, change c); /* takes over its key */
 /* From here on the function ignores these floating-point flags, and reports those. */
 void trace_fp_state(tracer *t, uint32_t ignored, uint32_t reported);
+/* Nodes made from here on are those of an operation that the code itself asks for: by this name (which lasts) the library
+ * warns of it. NULL: of anything else. */
+void trace_operation(tracer *t, const char *name);
 /* roll_walk.c: for value types and adapters, which tell what of the state of the evaluator they hold, in an order that
  * depends on nothing but its shape. */
 void roll_token(roll_walk *w, uint64_t token); /* something that has to stay as it is */
@@ -722,6 +732,8 @@ struct loom_adapter {
   void *(*direct)(PyObject *target, const loom_type *type, const int64_t *strides);
   /* Would the library's state report one of these floating-point flags (loom_fp_flag bits)? 1, 0, or -1 on error. */
   int (*flags_matter)(uint32_t flags);
+  /* When they do: would what it warns of be seen, in a function with these globals? 1, 0, or -1 on error. */
+  int (*warnings_matter)(const struct capture *c, PyObject *globals, uint32_t flags);
   /* Reports floating-point flags as the operation would have from the user's line, by the row that an effect's `report`
    * names; -1 with an exception set. */
   int (*report)(PyObject *row, uint32_t flags);

@@ -185,6 +185,33 @@ loom_location trace_location(tracer *t) {
 
 loom_graph *trace_graph(tracer *t) { return &t->capture->graph; }
 
+void trace_operation(tracer *t, const char *name) { t->operation = name; }
+
+/* Notes what the library would warn of, were these flags raised. */
+static void trace_note_warning(tracer *t, uint32_t flags) {
+  capture *c = t->capture;
+  const frame *f = t->frame;
+  struct capture_warning *w = c->warnings, *end = w + c->warning_count;
+  bool told = t->operation && f && !f->library && f->function &&
+              f->function->globals == t->root->function->globals;
+  if (!flags) return;
+  int32_t line = told ? frame_line(f) : 0;
+  while (told && w < end && (w->line != line || w->operation != t->operation))
+    w++;
+  if (told && w == end) {
+    struct capture_warning *grown = realloc(c->warnings, (c->warning_count + 1u) * sizeof *grown);
+    if ((told = grown != NULL)) {
+      c->warnings = grown;
+      w = grown + c->warning_count++;
+      *w = (struct capture_warning){.operation = t->operation, .line = line};
+    }
+  }
+  if (told)
+    w->flags |= flags;
+  else
+    c->fp_untold |= flags;
+}
+
 loom_value trace_node(tracer *t, loom_opcode op, const loom_value *operands, uint32_t count,
                       const loom_attr *attrs, uint32_t attr_count, const loom_type *type) {
   loom_graph *graph = trace_graph(t);
@@ -207,8 +234,11 @@ loom_value trace_node(tracer *t, loom_opcode op, const loom_value *operands, uin
                                  &location, &err);
   if (v == LOOM_NO_VALUE)
     trace_break(t, BREAK_COMPILER, "%s: %s", loom_op_table[op].name, err.message);
-  if (v != LOOM_NO_VALUE)
-    t->fp_seen |= loom_node_fp(graph, &graph->nodes[graph->values[v].node]) & ~t->fp_ignored;
+  if (v != LOOM_NO_VALUE) {
+    uint32_t flags = loom_node_fp(graph, &graph->nodes[graph->values[v].node]) & ~t->fp_ignored;
+    t->fp_seen |= flags;
+    trace_note_warning(t, flags);
+  }
   return v == LOOM_NO_VALUE ? v : constants_fold(t, v);
 }
 

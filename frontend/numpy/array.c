@@ -461,46 +461,23 @@ static bool array_ask_errstate(uint32_t *reported, uint32_t *warned) {
   return true;
 }
 
-/* Does a filter drop every RuntimeWarning, whatever its text and wherever it comes from? */
-static bool array_warnings_are_dropped(void) {
-  static PyObject *warnings;
-  if (!warnings) warnings = PyImport_ImportModule("warnings");
-  PyObject *filters = warnings ? PyObject_GetAttrString(warnings, "filters") : NULL;
-  bool dropped = false, known = filters && PyList_CheckExact(filters);
-  for (Py_ssize_t i = 0; known && !dropped && i < PyList_GET_SIZE(filters); i++) {
-    PyObject *row = PyList_GET_ITEM(filters, i); /* (action, message, category, module, line) */
-    known = PyTuple_Check(row) && PyTuple_GET_SIZE(row) == 5;
-    PyObject *category = known ? PyTuple_GET_ITEM(row, 2) : NULL;
-    known = known && PyType_Check(category) && PyUnicode_Check(PyTuple_GET_ITEM(row, 0));
-    if (!known || !PyType_IsSubtype((PyTypeObject *)PyExc_RuntimeWarning, (PyTypeObject *)category))
-      continue;
-    known = PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(row, 0), "ignore") == 0;
-    PyObject *line = PyTuple_GET_ITEM(row, 4);
-    dropped = known && PyTuple_GET_ITEM(row, 1) == Py_None && PyTuple_GET_ITEM(row, 3) == Py_None &&
-              PyLong_CheckExact(line) && !PyObject_IsTrue(line);
-  }
-  Py_XDECREF(filters);
-  if (!filters) error_drop();
-  return dropped;
-}
-
 /* A state is an object that never changes, and the variable's value: the last one is remembered. */
-int numpy_flags_matter(uint32_t flags) {
+bool numpy_errors_now(uint32_t *reported, uint32_t *warned) {
   static PyObject *last;
   static uint32_t last_reported, last_warned;
   PyObject *now = NULL;
-  if (array_errvariable && PyContextVar_Get(array_errvariable, NULL, &now) < 0) return -1;
+  if (array_errvariable && PyContextVar_Get(array_errvariable, NULL, &now) < 0) return false;
   if (!now || now != last) {
-    uint32_t reported, warned;
-    if (!array_ask_errstate(&reported, &warned)) {
+    if (!array_ask_errstate(reported, warned)) {
       Py_XDECREF(now);
-      return -1;
+      return false;
     }
-    last_reported = reported;
-    last_warned = warned;
+    last_reported = *reported;
+    last_warned = *warned;
     Py_XSETREF(last, Py_XNewRef(now));
   }
   Py_XDECREF(now);
-  flags &= last_reported;
-  return flags && ((flags & ~last_warned) || !array_warnings_are_dropped());
+  *reported = last_reported;
+  *warned = last_warned;
+  return true;
 }

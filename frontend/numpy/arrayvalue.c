@@ -11,7 +11,7 @@
 
 /* An operator; those of scalars report what those of arrays do not. */
 static value *array_apply(tracer *t, const char *name, value *const *args, int count, value *out) {
-  value *result = np_ufunc_apply(t, name, args, count, out);
+  value *result = np_operator(t, name, args, count, out);
   return np_scalar_check(t, name, args, count, result) ? result : NULL;
 }
 
@@ -87,7 +87,7 @@ static value *array_binary(tracer *t, int op, value *l, value *r, bool inplace) 
   }
   const char *name = array_operator(op);
   if (op == NB_POWER && np_is_array(l) && array_is_squared(t, l, r))
-    return np_ufunc_apply(t, "square", &l, 1, write ? l : NULL);
+    return np_operator(t, "square", &l, 1, write ? l : NULL);
   if (!name) return trace_not_implemented(t);
   return array_apply(t, name, args, 2, write ? l : NULL);
 }
@@ -109,7 +109,7 @@ static value *array_compare(tracer *t, int op, value *l, value *r) {
       !array_is_number(other))
     return trace_break(t, BREAK_NUMPY_FUNCTION, "a comparison of a number and what is none");
   value *args[2] = {l, r};
-  return np_ufunc_apply(t, names[op], args, 2, NULL);
+  return np_operator(t, names[op], args, 2, NULL);
 }
 
 loom_value np_condition(tracer *t, value *v) {

@@ -297,6 +297,8 @@ value *np_ufunc_call(tracer *t, PyObject *ufunc, value *const *args, Py_ssize_t 
                      PyObject *kwnames);
 /* A ufunc by name on given operands, `out` may be NULL. */
 value *np_ufunc_apply(tracer *t, const char *name, value *const *args, int count, value *out);
+/* The same for an operator of the code's: warnings are of this ufunc. */
+value *np_operator(tracer *t, const char *name, value *const *args, int count, value *out);
 /* A ufunc has written `node`, as its loop gave it, into the array `out`. Notes how it would report
  * a floating-point exception (numpy_report), so that the plan may write straight into an argument.
  */

@@ -97,6 +97,11 @@ bool numpy_array_disjoint(PyObject *a, PyObject *b);
 void numpy_array_extent(PyObject *array, const char **low, const char **high);
 /* The first `written` of these arrays overlap none of all. */
 bool numpy_arrays_apart(PyObject *const *objects, uint32_t written, uint32_t count);
+/* Which flags this context's state reports, and which of those it does by a warning. */
+bool numpy_errors_now(uint32_t *reported, uint32_t *warned);
+
+/* Entries of the adapter's table (warned.c). */
 int numpy_flags_matter(uint32_t flags);
+int numpy_warnings_matter(const struct capture *c, PyObject *globals, uint32_t flags);
 
 #endif

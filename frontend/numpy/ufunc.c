@@ -375,6 +375,7 @@ typedef struct ufunc_args {
   value *out[2];
   bool casts;         /* an operand with dimensions is converted for the loop */
   bool masked, array; /* array: out=..., an array also where a scalar would come back */
+  bool asked;         /* by the code itself, not as a part of something else */
   PyObject *dtype, *casting;
   char order;
 } ufunc_args;
@@ -642,6 +643,16 @@ static bool ufunc_note_casts(tracer *t, ufunc_args *a, np_array *const *outs,
   return true;
 }
 
+/* The nodes of the loop itself, for which the ufunc's name stands in warnings. Of powers and of
+ * scalars it is not always that name. */
+static loom_value ufunc_told_loop(tracer *t, const ufunc_args *a, int rank, const loom_value *in,
+                                  loom_dtype out) {
+  if (a->asked && rank > 0) trace_operation(t, ((const PyUFuncObject *)a->ufunc)->name);
+  loom_value v = ufunc_row_loop(t, a->row, in, out);
+  trace_operation(t, NULL);
+  return v;
+}
+
 static value *ufunc_run(tracer *t, ufunc_args *a) {
   int rank;
   int64_t dims[LOOM_MAX_RANK];
@@ -668,7 +679,7 @@ static value *ufunc_run(tracer *t, ufunc_args *a) {
   if (loom_dtype_is_complex(types[0]) && a->row->kind == UFUNC_PAIR)
     return trace_break(t, BREAK_UNSUPPORTED_DTYPE, "np.%s of complex numbers", a->row->name);
   if (a->row->kind != UFUNC_PAIR)
-    return ufunc_finish(t, a, 0, ufunc_row_loop(t, a->row, in, types[a->nin]), types[a->nin]);
+    return ufunc_finish(t, a, 0, ufunc_told_loop(t, a, rank, in, types[a->nin]), types[a->nin]);
   if (!((ufunc_pair)(uintptr_t)a->row->extra)(t, in, out)) return NULL;
   value *pair[2];
   for (int i = 0; i < 2; i++)
@@ -707,8 +718,12 @@ static bool ufunc_is_pure(tracer *t, const PyUFuncObject *u, Py_ssize_t count, P
 value *np_ufunc_call(tracer *t, PyObject *ufunc, value *const *args, Py_ssize_t count,
                      PyObject *kwnames) {
   const PyUFuncObject *u = (const PyUFuncObject *)ufunc;
-  ufunc_args a = {
-      .ufunc = ufunc, .row = ufunc_find(ufunc), .nin = u->nin, .nout = u->nout, .order = 'K'};
+  ufunc_args a = {.ufunc = ufunc,
+                  .row = ufunc_find(ufunc),
+                  .nin = u->nin,
+                  .nout = u->nout,
+                  .order = 'K',
+                  .asked = true};
   if (!a.row) {
     np_call host = {
         .name = u->name, .args = args, .count = count, .kwnames = kwnames, .callee = ufunc};
@@ -720,8 +735,10 @@ value *np_ufunc_call(tracer *t, PyObject *ufunc, value *const *args, Py_ssize_t 
   return ufunc_run(t, &a);
 }
 
-value *np_ufunc_apply(tracer *t, const char *name, value *const *args, int count, value *out) {
-  ufunc_args a = {.ufunc = np_ufunc_object(name), .order = 'K', .nin = count, .nout = 1};
+static value *ufunc_apply(tracer *t, const char *name, value *const *args, int count, value *out,
+                          bool asked) {
+  ufunc_args a = {
+      .ufunc = np_ufunc_object(name), .order = 'K', .nin = count, .nout = 1, .asked = asked};
   a.row = ufunc_find(a.ufunc);
   a.nout = ((PyUFuncObject *)a.ufunc)->nout;
   bool done = false;
@@ -731,4 +748,12 @@ value *np_ufunc_apply(tracer *t, const char *name, value *const *args, int count
   for (int i = 0; i < count; i++)
     if (!np_operand_from(t, args[i], &a.in[i])) return NULL;
   return ufunc_run(t, &a);
+}
+
+value *np_ufunc_apply(tracer *t, const char *name, value *const *args, int count, value *out) {
+  return ufunc_apply(t, name, args, count, out, false);
+}
+
+value *np_operator(tracer *t, const char *name, value *const *args, int count, value *out) {
+  return ufunc_apply(t, name, args, count, out, true);
 }

@@ -168,6 +168,8 @@ struct tracer {
   const char *stack; /* of C, where capture began */
   uint64_t steps;
   uint32_t fp_ignored, fp_seen; /* flags ignored now; those of the nodes made while not ignored */
+  const char *operation; /* of the library's, that the code itself asks for and nodes are made of
+                            now; or NULL */
   pointer_map wrapped, by_source, codes, rebuilt, guarded;
   pointer_map contents; /* of instances made here of classes over dict and list -> the instance */
   pointer_map made,

@@ -355,3 +355,107 @@ def test_filters_do_not_hide_what_raises_or_calls():
         with np.errstate(divide="call", call=lambda *what: called.append(what)):
             f(np.ones(2), np.zeros(2))
     assert called == [("divide by zero", 1)]
+
+
+class Seen(list):
+    """Texts and lines of the warnings that Python shows, without a change of its filters."""
+
+    def __enter__(self):
+        self.before, warnings.showwarning = warnings.showwarning, self.add
+        return self
+
+    def add(self, message, category, filename, line, *rest):
+        self.append((str(message), line))
+
+    def __exit__(self, *error):
+        warnings.showwarning = self.before
+
+
+def module_of(source, **names):
+    """Plain and compiled forms of `f`, each in a module of its own."""
+    forms = []
+    for native in (False, True):
+        space = {"np": np, "__name__": "userland", **names}
+        exec(compile(source, "userland.py", "exec"), space)
+        if native:
+            space["f"] = frameloom.compile(space["f"])
+        forms.append(space)
+    return forms
+
+
+ONE = "def f(x):\n    y = x * 2\n    return 1 / y\n"
+TWO = "def half(x):\n    return np.reciprocal(x)\ndef f(x):\n    return half(x) * 0.5 + np.log(x + 0) * (x - x)\n"
+
+
+@pytest.fixture
+def default_filters():
+    with warnings.catch_warnings():
+        warnings.resetwarnings()
+        yield
+
+
+@pytest.mark.parametrize("filters", [[], ["once"], ["module"], ["ignore"], ["error"], ["always"], ["default", "ignore divide"],
+                                     ["always", "ignore divide"], ["ignore in log"], ["error elsewhere"], ["ignore userland"],
+                                     ["ignore line 3"]], ids=str)
+@pytest.mark.parametrize("source", [ONE, TWO], ids=["one", "two"])
+def test_shown_as_often_as_by_numpy(default_filters, source, filters):
+    """What a filter shows once for each place is shown again when filters have changed, and by no other rule."""
+    zero, minus, good = np.array([1.0, 0.0, 2.0]), np.array([1.0, -1.0]), np.ones(3)
+    spaces = module_of(source)
+    for text in filters:
+        action, _, what = text.partition(" ")
+        kinds = {"": {}, "divide": {"message": "divide by zero"}, "in log": {"message": ".* in log$"}, "elsewhere": {"module": "other"},
+                 "userland": {"module": "userl"}, "line 3": {"lineno": 3}}[what]
+        warnings.filterwarnings(action, category=RuntimeWarning, **kinds)
+
+    def calls(space):
+        with Seen() as seen:
+            for x in (good, zero, zero, zero, minus, good, minus, zero, "filters", zero, zero, "registry", zero, zero, "nested", minus, zero):
+                if isinstance(x, np.ndarray):
+                    try:
+                        space["f"](x)
+                    except RuntimeWarning as warning:
+                        seen.append(("raised", str(warning)))
+                elif x == "filters":
+                    warnings.filterwarnings("default", category=BytesWarning)
+                elif x == "registry":
+                    space.get("__warningregistry__", {}).clear()
+                else:
+                    with warnings.catch_warnings():
+                        pass
+                seen.append("next")
+        return seen
+
+    start = warnings.filters[:]
+    expected = calls(spaces[0])
+    warnings.filters[:] = start
+    warnings._filters_mutated()
+    assert calls(spaces[1]) == expected
+    assert any(isinstance(one, tuple) for one in expected) or any(text.startswith("ignore") for text in filters)
+
+
+def test_what_would_not_be_seen_runs_once(default_filters, capfd):
+    """The function runs again for a warning that would be shown, not for one that was, or that a filter drops."""
+    zero, two = np.array([1.0, 0.0]), np.array([1.0, 2.0])
+    space = module_of(ONE)[1]
+
+    def plain(x):
+        with frameloom.config.patch(logs="breaks"):
+            capfd.readouterr()
+            space["f"](x)
+        return "to be reported" in capfd.readouterr().err
+
+    with Seen() as seen:
+        space["f"](two)
+        assert [plain(zero) for _ in range(3)] == [True, False, False]
+        with warnings.catch_warnings():
+            assert [plain(zero) for _ in range(3)] == [True, False, False]
+        assert [plain(zero) for _ in range(2)] == [True, False]
+        with np.errstate(divide="call", call=lambda *how: None):
+            assert plain(zero) and plain(zero)
+        space["__warningregistry__"].clear()
+        warnings.filterwarnings("ignore", message="divide by zero .* in divide", category=RuntimeWarning)
+        assert not plain(zero)
+        warnings.filterwarnings("always", message="divide")
+        assert plain(zero) and plain(zero)
+    assert len(seen) == 5
