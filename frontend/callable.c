@@ -219,9 +219,8 @@ static PyObject *call_traced(callable *c, PyObject *const *args, size_t flags, P
   if (!c->quiet) {
     loom_notice(
         LOOM_NOTICE_TRACED,
-        "FL%04d: a debugger, profiler, tracer or coverage tool is active: compiled functions "
-        "run as plain Python meanwhile",
-        BREAK_TRACING);
+        "a debugger, profiler, tracer or coverage tool is active: compiled functions run as plain "
+        "Python meanwhile");
     if (!call_warn_untraced()) return NULL;
   }
   return callable_call_plain(c, args, flags, kwnames);

@@ -76,7 +76,7 @@ typedef struct entry {
   double capture_ms;
   double *guard_ns; /* for each guard what it costs, or NULL: it was not measured */
   loom_compile_report report;
-  uint64_t hits;
+  uint64_t hits, again; /* calls; those that ran again to report floating-point exceptions */
   uint32_t
       given_up; /* runs in a row whose host calls made the plain function run; and calls since */
   uint32_t passed_by;

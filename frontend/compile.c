@@ -136,8 +136,7 @@ static bool library_load(loom_error *err) {
 
 static bool library_open_locked(loom_error *err) {
   if (library_compile || library_load(err)) return true;
-  loom_notice(LOOM_NOTICE_LIBRARY,
-              "FL%04d: %s: functions that are not in the cache run as plain Python", BREAK_COMPILER,
+  loom_notice(LOOM_NOTICE_LIBRARY, "%s: functions that are not in the cache run as plain Python",
               err->message);
   return false;
 }

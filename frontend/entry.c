@@ -302,9 +302,31 @@ static int entry_flags_matter(const entry *e, uint32_t flags) {
   return e->adapter->warnings_matter(e->captured, globals, flags);
 }
 
+#define ENTRY_AGAIN 64 /* calls that run again before the user is told */
+
+/* The plain function reports the exceptions. Always false. */
+static bool entry_report_again(entry *e, bool *fallback) {
+  PyObject *name = ((PyCodeObject *)e->code)->co_qualname;
+  loom_log(LOOM_LOG_BREAKS,
+           "FL%04d: %U runs as plain Python: a floating-point exception is to be reported",
+           BREAK_AGAIN, name);
+  if (++e->again == ENTRY_AGAIN) {
+    const char *text = PyUnicode_AsUTF8(name);
+    if (!text) error_drop();
+    loom_notice(LOOM_NOTICE_AGAIN,
+                "%d calls of %.200s have run a second time, as plain Python, to report "
+                "floating-point exceptions: it is as slow as without frameloom, or slower. Use "
+                "np.errstate(...='ignore') where they are expected",
+                ENTRY_AGAIN, text ? text : "a function");
+    if (!loom_warn_notices()) return false;
+  }
+  *fallback = true;
+  return false;
+}
+
 /* Are the results good? Else the plain function has to run (*fallback): at once, or to meet the
  * pending exception, which a signal handler has raised; or an exception of ours is set. */
-static bool entry_accept(const entry *e, uint32_t status, const loom_violation *violation,
+static bool entry_accept(entry *e, uint32_t status, const loom_violation *violation,
                          bool *fallback) {
   if (!status) return true;
   if (status & LOOM_STATUS_BOUNDS) {
@@ -333,13 +355,8 @@ static bool entry_accept(const entry *e, uint32_t status, const loom_violation *
   uint32_t flags = status & e->captured->fp_ops & 15u;
   if (!flags) return true;
   int matters = entry_flags_matter(e, flags);
-  if (matters < 0) return false;
-  if (matters)
-    loom_log(LOOM_LOG_BREAKS,
-             "%U runs as plain Python: a floating-point exception is to be reported",
-             ((PyCodeObject *)e->code)->co_qualname);
-  *fallback = matters != 0;
-  return !matters;
+  if (matters > 0) return entry_report_again(e, fallback);
+  return matters == 0;
 }
 
 /* Data of the inputs that are not arguments; the objects, new references, go to `live`. */
@@ -362,7 +379,7 @@ static bool entry_gave_up(void) {
   return !PyErr_Occurred();
 }
 
-static PyObject *entry_launch_simple(const entry *e, void *const *inputs, const int64_t *symbols,
+static PyObject *entry_launch_simple(entry *e, void *const *inputs, const int64_t *symbols,
                                      bool *fallback) {
   void *data;
   const capture *c = e->captured;
@@ -388,7 +405,7 @@ static PyObject *entry_launch_simple(const entry *e, void *const *inputs, const 
   return NULL;
 }
 
-static PyObject *entry_run_simple(const entry *e, PyObject *const *args, const int64_t *symbols,
+static PyObject *entry_run_simple(entry *e, PyObject *const *args, const int64_t *symbols,
                                   bool *fallback) {
   void *inputs[ENTRY_SIMPLE_INPUTS];
   inputs[0] = NULL;
@@ -673,7 +690,7 @@ static uint32_t run_user(run_state *s, entry *e, bool *raised) {
 }
 
 /* A run that has written into arguments and raised flags is reported now, if it has to be. */
-static bool run_accept(const run_state *s, const entry *e, uint32_t status,
+static bool run_accept(const run_state *s, entry *e, uint32_t status,
                        const loom_violation *violation, bool *fallback) {
   uint32_t flags = status & e->captured->fp_ops & 15u;
   if (s->direct && e->reporter && flags && !(status & ~15u)) return direct_report(e, flags) == 0;

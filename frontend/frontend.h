@@ -763,6 +763,7 @@ extern loom_settings loom_config;
 bool loom_config_init(void); /* reads the environment */
 /* Warns of what the runtime has noted. False with an exception: a filter of the user's made it one. */
 bool loom_warn_notices(void);
+PyObject *loom_py_notices(PyObject *module, PyObject *unused);
 
 enum {
   LOOM_LOG_BREAKS = 1,

@@ -194,11 +194,38 @@ bool loom_config_init(void) {
   return loom_warn_notices();
 }
 
+/* What was noted, behind the code of its page where it has one: a new string. */
+static PyObject *notice_words(int cause, const char *text) {
+  static const int codes[LOOM_NOTICE_COUNT] = {
+      [LOOM_NOTICE_FOLDER] = BREAK_CACHE,     [LOOM_NOTICE_WRITE] = BREAK_CACHE,
+      [LOOM_NOTICE_LIBRARY] = BREAK_COMPILER, [LOOM_NOTICE_TRACED] = BREAK_TRACING,
+      [LOOM_NOTICE_AGAIN] = BREAK_AGAIN,
+  };
+  char code[16] = "";
+  if (codes[cause]) snprintf(code, sizeof code, "FL%04d: ", codes[cause]);
+  return PyUnicode_FromFormat("%s%s", code, text);
+}
+
 bool loom_warn_notices(void) {
   char text[LOOM_NOTICE_SIZE];
-  while (loom_notice_take(text))
-    if (PyErr_WarnFormat(PyExc_RuntimeWarning, 1, "frameloom: %s", text) < 0) return false;
+  for (int cause = loom_notice_take(text); cause >= 0; cause = loom_notice_take(text)) {
+    PyObject *words = notice_words(cause, text);
+    int shown = words ? PyErr_WarnFormat(PyExc_RuntimeWarning, 1, "frameloom: %U", words) : -1;
+    Py_XDECREF(words);
+    if (shown < 0) return false;
+  }
   return true;
+}
+
+PyObject *loom_py_notices(PyObject *module, PyObject *unused) {
+  PyObject *list = PyList_New(0);
+  for (int i = 0; list && i < LOOM_NOTICE_COUNT; i++) {
+    const char *text = loom_notice_text(i);
+    PyObject *words = text ? notice_words(i, text) : NULL;
+    if (text && (!words || PyList_Append(list, words) < 0)) Py_CLEAR(list);
+    Py_XDECREF(words);
+  }
+  return list;
 }
 
 /* The setting that a name means: its own, or another one for it. */

@@ -144,14 +144,15 @@ static bool numbers_choose(callable *c, PyObject *const *slots, number_mode *mod
 
 /* ---- building ------------------------------------------------------------------------------- */
 
-/* The folder for the stages of one compilation, made, in malloc'ed memory: <trace>/<number>-<name>;
- * NULL when nothing is traced. */
+/* The folder for the stages of one compilation, made, in malloc'ed memory:
+ * <trace>/<process>-<number>-<name>; NULL when nothing is traced. */
 static char *build_trace_folder(const callable *c) {
   static unsigned counter;
   const char *name = *loom_config.trace ? PyUnicode_AsUTF8(c->function->func_name) : NULL;
   char path[4096];
   if (!name) return error_drop(), NULL;
-  int length = snprintf(path, sizeof path, "%s/%03u-%.100s", loom_config.trace, counter++, name);
+  int length = snprintf(path, sizeof path, "%s/%ld-%03u-%.100s", loom_config.trace, (long)getpid(),
+                        counter++, name);
   if (length < 0 || (size_t)length >= sizeof path) return NULL;
   for (char *p = path + strlen(loom_config.trace) + 1; *p; p++)
     if (*p == '/' || *p == '<' || *p == '>') *p = '_';

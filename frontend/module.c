@@ -24,6 +24,8 @@ static PyMethodDef module_methods[] = {
     {"callables", loom_py_callables, METH_NOARGS, PyDoc_STR("All compiled functions that live.")},
     {"set_rule", loom_py_set_rule, METH_VARARGS,
      PyDoc_STR("set_rule(object, kind, function, fake or None, name): see custom_op.")},
+    {"notices", loom_py_notices, METH_NOARGS,
+     PyDoc_STR("What the user was told of in this process, once for each cause.")},
     {"measure_guards", loom_py_measure_guards, METH_O,
      PyDoc_STR("measure_guards(on): time the guards of new versions; gives what was set before.")},
     {"compile_times", loom_py_compile_times, METH_NOARGS,

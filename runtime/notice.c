@@ -28,14 +28,18 @@ void loom_notice(int cause, const char *format, ...) {
   atomic_fetch_add(&notices_ready, 1);
 }
 
-bool loom_notice_take(char out[LOOM_NOTICE_SIZE]) {
-  if (atomic_load_explicit(&notices_ready, memory_order_relaxed) <= 0) return false;
+int loom_notice_take(char out[LOOM_NOTICE_SIZE]) {
+  if (atomic_load_explicit(&notices_ready, memory_order_relaxed) <= 0) return -1;
   for (int i = 0; i < LOOM_NOTICE_COUNT; i++) {
     int expected = NOTICE_READY;
     if (!atomic_compare_exchange_strong(&notices[i].state, &expected, NOTICE_TAKEN)) continue;
     atomic_fetch_sub(&notices_ready, 1);
     memcpy(out, notices[i].text, LOOM_NOTICE_SIZE);
-    return true;
+    return i;
   }
-  return false;
+  return -1;
+}
+
+const char *loom_notice_text(int cause) {
+  return atomic_load(&notices[cause].state) >= NOTICE_READY ? notices[cause].text : NULL;
 }

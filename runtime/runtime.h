@@ -229,13 +229,16 @@ enum {
   LOOM_NOTICE_TRACE,   /* the folder of stages cannot be made */
   LOOM_NOTICE_LIBRARY, /* the compiler library cannot be loaded: all runs plainly */
   LOOM_NOTICE_TRACED,  /* a tracer or profiler is active: all runs plainly meanwhile */
+  LOOM_NOTICE_AGAIN,   /* calls run again to report floating-point exceptions */
   LOOM_NOTICE_ENV,     /* and a loom_env_variable: its value cannot be read */
   LOOM_NOTICE_COUNT = LOOM_NOTICE_ENV + LOOM_ENV_COUNT
 };
 
 void loom_notice(int cause, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* One that has not been taken; false: there is none. */
-bool loom_notice_take(char out[LOOM_NOTICE_SIZE]);
+/* The cause of one that has not been taken; -1: there is none. */
+int loom_notice_take(char out[LOOM_NOTICE_SIZE]);
+/* What was noted of this cause so far, or NULL. */
+const char *loom_notice_text(int cause);
 
 /* ---- image.c: position-independent code ------------------------------------------------------ */
 

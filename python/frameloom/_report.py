@@ -35,6 +35,12 @@ def _reason(row):
     return BreakReason(f"FL{number:04d}", name, text, hint, detail, file, function, line, column)
 
 
+def _notices():
+    from . import _native
+
+    return _native.notices()
+
+
 def _source(file, line, column):
     """The place and its source line with a caret under the column."""
     if not file or not line:
@@ -127,6 +133,8 @@ class Explanation:
     loops            `Loop`s: which were rolled, unrolled or left to Python
     recompiles       `Recompile`s
     compile_times    for each graph a dict of milliseconds
+    again            calls that ran again as plain Python, to report floating-point exceptions
+    notices          what this process was told of once: what keeps functions from running fast
     """
 
     def __init__(self, name, report):
@@ -144,6 +152,8 @@ class Explanation:
         self.recompiles = [Recompile(*row) for row in report["recompiles"] or []]
         self.compile_times = [e["times"] for e in entries]
         self.break_reasons = [_reason(row) for row in report["breaks"] or []]
+        self.again = sum(e["again"] for e in report["entries"])
+        self.notices = _notices()
 
     @property
     def graph_count(self):
@@ -167,7 +177,7 @@ class Explanation:
 
         fields = {name: getattr(self, name) for name in (
             "name", "graph_count", "graph_break_count", "op_count", "kernel_count", "graphs", "graph_names", "ops_per_graph",
-            "kernels", "cached", "compile_times")}
+            "kernels", "cached", "compile_times", "again", "notices")}
         for name in ("out_guards", "loops", "recompiles", "break_reasons"):
             fields[name] = [row._asdict() for row in getattr(self, name)]
         return json.dumps(fields, indent=2)
@@ -186,6 +196,10 @@ class Explanation:
                 lines.append(f"\n{title}:\n" + "\n".join(f"  {row}" for row in rows))
         if self.break_reasons:
             lines.append("\nbreaks:\n" + "\n".join(str(reason) for reason in self.break_reasons))
+        if self.again:
+            lines.append(f"\nFL0026: {_count(self.again, 'call')} ran again as plain Python, to report floating-point exceptions")
+        if self.notices:
+            lines.append("\nin this process:\n" + "\n".join(f"  {text}" for text in self.notices))
         return "\n".join(lines)
 
     def __repr__(self):
