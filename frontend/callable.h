@@ -67,6 +67,7 @@ typedef struct entry {
       *targets; /* for each output the array that it may be written straight into, or NULL */
   const effect *reporter; /* its one operation is all that raises, and can be reported afterwards */
   struct direct_span *spans; /* for each output; NULL: for none */
+  struct witness *witness; /* what tells which operations raised flags (witness.c); or NULL */
   uint32_t idle;             /* stopped: runs in which no part had anything to compute */
   bool useful;               /* stopped: some run had */
   trial trial;               /* stopped: is it faster than the plain function? */
@@ -99,6 +100,14 @@ static inline PyObject *entry_run(entry *e, PyObject *const *args, const int64_t
   bool changed = false;
   return entry_run_part(e, args, symbols, fallback, &changed);
 }
+
+/* ---- witness.c: which operations have raised a flag? -----------------------------------------
+ */
+
+/* Would the library show a warning of a run that raised these flags? `call`: the run, with its
+ * inputs as they were; NULL: they no longer are. 1, 0, or -1 on error. */
+int witness_flags_matter(entry *e, uint32_t flags, const loom_call *call);
+void witness_free(struct witness *w);
 
 /* ---- lifetime.c: versions do not keep alive what they guard -----------------------------------
  */

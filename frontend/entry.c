@@ -229,6 +229,7 @@ void entry_unref(entry *e) {
   free(e->targets);
   free(e->spans);
   free(e->guard_ns);
+  witness_free(e->witness);
   Py_XDECREF(e->code);
   Py_XDECREF(e->name);
   Py_XDECREF(e->user);
@@ -293,15 +294,6 @@ static uint32_t entry_launch(const entry *e, const loom_call *call, bool release
   Py_END_ALLOW_THREADS return status;
 }
 
-/* Has the library something to report? 1, 0, or -1 on error. */
-static int entry_flags_matter(const entry *e, uint32_t flags) {
-  if (flags & e->captured->fp_reported) return 1;
-  int matters = e->adapter->flags_matter(flags);
-  if (matters <= 0 || !e->home) return matters;
-  PyObject *globals = callable_function(e->home)->func_globals;
-  return e->adapter->warnings_matter(e->captured, globals, flags);
-}
-
 #define ENTRY_AGAIN 64 /* calls that run again before the user is told */
 
 /* The plain function reports the exceptions. Always false. */
@@ -326,8 +318,8 @@ static bool entry_report_again(entry *e, bool *fallback) {
 
 /* Are the results good? Else the plain function has to run (*fallback): at once, or to meet the
  * pending exception, which a signal handler has raised; or an exception of ours is set. */
-static bool entry_accept(entry *e, uint32_t status, const loom_violation *violation,
-                         bool *fallback) {
+static bool entry_accept(entry *e, uint32_t status, const loom_call *call,
+                         const loom_violation *violation, bool *fallback) {
   if (!status) return true;
   if (status & LOOM_STATUS_BOUNDS) {
     error_drop();
@@ -354,7 +346,7 @@ static bool entry_accept(entry *e, uint32_t status, const loom_violation *violat
   }
   uint32_t flags = status & e->captured->fp_ops & 15u;
   if (!flags) return true;
-  int matters = entry_flags_matter(e, flags);
+  int matters = witness_flags_matter(e, flags, call);
   if (matters > 0) return entry_report_again(e, fallback);
   return matters == 0;
 }
@@ -400,7 +392,7 @@ static PyObject *entry_launch_simple(entry *e, void *const *inputs, const int64_
                     .symbols = symbols};
   uint32_t status = entry_launch(e, &call, release);
   Py_XDECREF(context.kept);
-  if (!status || entry_accept(e, status, &violation, fallback)) return result;
+  if (!status || entry_accept(e, status, &call, &violation, fallback)) return result;
   Py_DECREF(result);
   return NULL;
 }
@@ -690,12 +682,12 @@ static uint32_t run_user(run_state *s, entry *e, bool *raised) {
 }
 
 /* A run that has written into arguments and raised flags is reported now, if it has to be. */
-static bool run_accept(const run_state *s, entry *e, uint32_t status,
+static bool run_accept(const run_state *s, entry *e, uint32_t status, const loom_call *call,
                        const loom_violation *violation, bool *fallback) {
   uint32_t flags = status & e->captured->fp_ops & 15u;
   if (s->direct && e->reporter && flags && !(status & ~15u)) return direct_report(e, flags) == 0;
   if (s->direct && (status & LOOM_STATUS_MEMORY)) return PyErr_NoMemory(), false;
-  return entry_accept(e, status, violation, fallback);
+  return entry_accept(e, status, s->direct || s->kept ? NULL : call, violation, fallback);
 }
 
 /* What the run refers to weakly stays alive until its end. */
@@ -737,7 +729,7 @@ static PyObject *entry_run_general(entry *e, PyObject *const *args, const int64_
                                                    : entry_launch(e, &call, release);
     Py_XDECREF(context.kept);
     *changed = s.direct;
-    if (!raised && run_accept(&s, e, status, &violation, fallback)) {
+    if (!raised && run_accept(&s, e, status, &call, &violation, fallback)) {
       result = effects_commit(&s.run, changed);
       if (!result && !*changed) *fallback = entry_gave_up();
     }

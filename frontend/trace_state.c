@@ -188,7 +188,7 @@ loom_graph *trace_graph(tracer *t) { return &t->capture->graph; }
 void trace_operation(tracer *t, const char *name) { t->operation = name; }
 
 /* Notes what the library would warn of, were these flags raised. */
-static void trace_note_warning(tracer *t, uint32_t flags) {
+static void trace_note_warning(tracer *t, loom_node *node, uint32_t flags) {
   capture *c = t->capture;
   const frame *f = t->frame;
   struct capture_warning *w = c->warnings, *end = w + c->warning_count;
@@ -206,10 +206,12 @@ static void trace_note_warning(tracer *t, uint32_t flags) {
       *w = (struct capture_warning){.operation = t->operation, .line = line};
     }
   }
-  if (told)
-    w->flags |= flags;
-  else
+  if (!told) {
     c->fp_untold |= flags;
+    return;
+  }
+  w->flags |= flags;
+  node->location.warning = (int32_t)(w - c->warnings) + 1;
 }
 
 loom_value trace_node(tracer *t, loom_opcode op, const loom_value *operands, uint32_t count,
@@ -235,9 +237,10 @@ loom_value trace_node(tracer *t, loom_opcode op, const loom_value *operands, uin
   if (v == LOOM_NO_VALUE)
     trace_break(t, BREAK_COMPILER, "%s: %s", loom_op_table[op].name, err.message);
   if (v != LOOM_NO_VALUE) {
-    uint32_t flags = loom_node_fp(graph, &graph->nodes[graph->values[v].node]) & ~t->fp_ignored;
+    loom_node *node = &graph->nodes[graph->values[v].node];
+    uint32_t flags = loom_node_fp(graph, node) & ~t->fp_ignored;
     t->fp_seen |= flags;
-    trace_note_warning(t, flags);
+    trace_note_warning(t, node, flags);
   }
   return v == LOOM_NO_VALUE ? v : constants_fold(t, v);
 }

@@ -255,6 +255,7 @@ bool loom_op_from_name(const char *name, loom_opcode *out);
 typedef struct loom_location {
   const char *file, *function;
   int32_t line, column; /* from 1 */
+  int32_t warning;      /* 1 + the row of what its library would warn of, for the frontend; 0: none */
 } loom_location;
 
 typedef uint32_t loom_value; /* index into loom_graph.values */

@@ -145,6 +145,7 @@ static void pack_location(packer *p, loom_location *location) {
   pack_int(p, &line);
   p->line = location->line = p->line + line;
   pack_int(p, &location->column);
+  pack_int(p, &location->warning);
 }
 
 static void pack_graph(packer *p, loom_graph *graph);

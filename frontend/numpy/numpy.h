@@ -102,6 +102,7 @@ bool numpy_errors_now(uint32_t *reported, uint32_t *warned);
 
 /* Entries of the adapter's table (warned.c). */
 int numpy_flags_matter(uint32_t flags);
-int numpy_warnings_matter(const struct capture *c, PyObject *globals, uint32_t flags);
+bool numpy_warnings_shown(const struct capture *c, PyObject *globals, uint32_t flags,
+                          uint32_t *matter, uint32_t *shown);
 
 #endif

@@ -176,20 +176,23 @@ static bool warned_shows(const char *kind, const struct capture_warning *w, PyOb
   return shows;
 }
 
-int numpy_warnings_matter(const capture *c, PyObject *globals, uint32_t flags) {
+bool numpy_warnings_shown(const capture *c, PyObject *globals, uint32_t flags, uint32_t *matter,
+                          uint32_t *shown) {
   uint32_t reported, warned;
   bool registered = false;
-  if (!numpy_errors_now(&reported, &warned)) return -1;
-  flags &= reported;
-  if (flags & (~warned | c->fp_untold)) return 1;
+  if (!numpy_errors_now(&reported, &warned)) return error_drop(), false;
+  *matter = flags & reported;
+  if (*matter & ~warned) return false;
   PyObject *registry = PyDict_GetItemString(globals, "__warningregistry__");
   PyObject *module = PyDict_GetItemString(globals, "__name__");
-  if (registry && !PyDict_CheckExact(registry)) return 1;
+  if (registry && !PyDict_CheckExact(registry)) return false;
   if (module && !PyUnicode_Check(module)) module = NULL;
-  for (uint32_t i = 0; i < c->warning_count; i++)
+  for (uint32_t i = 0; i < c->warning_count; i++) {
+    shown[i] = 0;
     for (size_t k = 0; k < sizeof warned_kinds / sizeof *warned_kinds; k++)
-      if ((c->warnings[i].flags & flags & warned_kinds[k].flag) &&
+      if ((c->warnings[i].flags & *matter & warned_kinds[k].flag) &&
           warned_shows(warned_kinds[k].text, &c->warnings[i], registry, module, &registered))
-        return 1;
-  return registered && !warned_is_current(registry);
+        shown[i] |= warned_kinds[k].flag;
+  }
+  return !registered || warned_is_current(registry);
 }

@@ -338,5 +338,5 @@ const loom_adapter loom_numpy_adapter = {.name = "numpy",
                                          .number_differs = wrap_number_differs,
                                          .number = wrap_number,
                                          .flags_matter = numpy_flags_matter,
-                                         .warnings_matter = numpy_warnings_matter,
+                                         .warnings_shown = numpy_warnings_shown,
                                          .host_call = np_host_run};

@@ -459,3 +459,58 @@ def test_what_would_not_be_seen_runs_once(default_filters, capfd):
         warnings.filterwarnings("always", message="divide")
         assert plain(zero) and plain(zero)
     assert len(seen) == 5
+
+
+WITNESSED = [
+    "np.log(x) + 1 / x", "np.sqrt(x) * y - y", "np.exp(x * 700) * 0.5 + np.sqrt(y)", "(x / y).sum() + np.log(y).max() * y",
+    "np.where(x > 0, np.log(x), 1 / y)", "np.arctanh(x)[::2] + (y * y)[1::2]", "x @ (1 / y) + np.log1p(-x * x)",
+    "np.hypot(x, y * 1e200) ** 2 / y", "np.mean(1 / x) * np.log2(y)", "np.sin(x / y) + np.maximum(np.log(y), 0)",
+    "(1 / x).astype(np.float32) * np.float32(3) + np.sqrt(y.astype(np.float32))", "np.abs((x + 1j * y) / (y + 0j)) + np.log(x)",
+    "np.cumsum(1 / x) + np.sqrt(y)", "float(x[0]) / y + np.log(y - 1)", "x ** -1.5 + y ** 2",
+]
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("source", WITNESSED)
+def test_every_warning_comes_once(default_filters, source, dynamic):
+    """However often some are raised that were shown before, the first of another operation is shown at its call."""
+    rng = np.random.default_rng(len(source))
+    special = np.array([0.0, -1.0, 1.0, np.inf, -np.inf, np.nan, 1e308, 1e-300, 2.0])
+    spaces = module_of(f"def f(x, y):\n    z = {source}\n    return z\n")
+    spaces[1]["f"] = frameloom.compile(spaces[0]["f"], dynamic=dynamic)
+    arguments, calm = [], rng.uniform(.2, .8, (2, 40))
+    for step in range(90):
+        pair = calm.copy()
+        if step % 15 > 2:  # the same again and again
+            pair = arguments[-1][0].copy()
+        elif step:
+            for _ in range(rng.integers(1, 3)):
+                pair[rng.integers(2), rng.integers(40)] = rng.choice(special)
+        arguments.append((pair, 40 if not dynamic else int(rng.integers(17, 20)) * 2))
+
+    def calls(function):
+        function.__globals__.pop("__warningregistry__", None)
+        with Seen() as seen:
+            for step, (pair, size) in enumerate(arguments):
+                function(pair[0, :size].copy(), pair[1, :size].copy())
+                seen.append(step)
+        return [one for one in seen if "run a second time" not in str(one)]
+
+    plain = calls(spaces[0]["f"])
+    warnings._filters_mutated()
+    assert calls(spaces[1]["f"]) == plain
+    assert any(isinstance(one, tuple) for one in plain)
+
+
+def test_another_operation_is_told_apart(default_filters, capfd):
+    """Behind calls whose flags one operation raised there is no second run, and there is one for another."""
+    space = module_of("def f(x, y):\n    return np.sqrt(x) - y\n")[1]
+    root, difference = (np.array([-1.0, 4.0]), np.array([2.0, 3.0])), (np.array([np.inf, 0.0]), np.array([np.inf, 1.0]))
+    runs = []
+    with Seen() as seen, frameloom.config.patch(logs="breaks"):
+        for arguments in [root] * 40 + [difference] + [root, difference] * 3:
+            capfd.readouterr()
+            space["f"](*arguments)
+            runs.append("to be reported" in capfd.readouterr().err)
+    assert seen == [("invalid value encountered in sqrt", 2), ("invalid value encountered in subtract", 2)]
+    assert runs[:5] == [True] * 5 and runs[40] and not any(runs[20:40]) and not any(runs[41:])

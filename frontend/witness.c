@@ -1,0 +1,286 @@
+/* Which operations have raised a floating-point flag?
+ *
+ * A run tells which flags were raised, not by what. Where Python would no longer show some of the
+ * warnings that may be meant, but would show others, the function would run a second time at every
+ * call, mostly for nothing. So a version that has done so a few times gets another plan: of the
+ * same inputs it computes whether any of those other operations may have raised a flag, by what
+ * goes into them and comes out: an operation on floats that raises invalid makes a NaN of what is
+ * none, one that raises divide or overflow makes an infinity of finite numbers. Where it says no,
+ * the results of the run stand.
+ *
+ * It may say yes where none has: then the plain function runs, as ever. What cannot be told so
+ * (complex numbers, integers, loops) is left out, and its flags matter.
+ */
+#include "frontend/callable.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WITNESS_ASKED                                                                              \
+  12                   /* calls in vain before one is made; four times as many before the next     \
+                        */
+#define WITNESS_MOST 3 /* for one version */
+#define WITNESS_ROWS 256
+#define WITNESS_SHAPES 8
+#define WITNESS_KINDS (LOOM_FP_DIVIDE | LOOM_FP_OVERFLOW | LOOM_FP_INVALID)
+
+typedef struct witness {
+  loom_plan *plan; /* one output: may any of these have raised a flag? NULL: it has not been made */
+  uint32_t untold; /* flags that it covers of the capture's fp_untold */
+  uint32_t asked, made;
+  uint32_t rows[WITNESS_ROWS]; /* flags that it covers of each of the capture's warnings */
+} witness;
+
+void witness_free(witness *w) {
+  if (w && w->plan) loom_plan_unref(w->plan);
+  free(w);
+}
+
+/* ---- the graph ---- */
+
+typedef struct witness_maker {
+  loom_graph graph;
+  const uint32_t *shown; /* of each row */
+  witness *w;
+  uint32_t flags;                 /* that were raised and matter */
+  loom_value any[WITNESS_SHAPES]; /* of each shape: may something have raised one? */
+  int shapes;
+} witness_maker;
+
+static loom_value witness_node(witness_maker *m, loom_opcode op, loom_value a, loom_value b) {
+  loom_value operands[] = {a, b};
+  if (a == LOOM_NO_VALUE || b == LOOM_NO_VALUE) return LOOM_NO_VALUE;
+  uint32_t count = op == LOOM_OP_AND || op == LOOM_OP_OR ? 2 : 1;
+  return loom_graph_node(&m->graph, op, operands, count, NULL, 0, NULL, 0, NULL, NULL);
+}
+
+static bool witness_is_float(const witness_maker *m, loom_value v) {
+  return loom_dtype_is_float(loom_graph_type(&m->graph, v)->dtype);
+}
+
+/* Is each element of the result made of one of each operand? */
+static bool witness_is_pointwise(const witness_maker *m, const loom_node *node) {
+  static const char *const kinds[] = {"unary", "binary", "ternary", "convert"};
+  const loom_type *to = loom_graph_type(&m->graph, node->first_result);
+  bool same = false;
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+    same |= strcmp(loom_op_table[node->op].lower, kinds[k]) == 0;
+  for (uint32_t i = 0; i < node->operand_count && same; i++) {
+    const loom_type *from = loom_graph_type(&m->graph, node->operands[i]);
+    same = from->rank == to->rank && !memcmp(from->dims, to->dims, sizeof *to->dims * to->rank);
+  }
+  return same;
+}
+
+/* Can it be told of this node? Of a reduction and the like by its results alone, which are finite
+ * where none was raised. */
+static bool witness_can_tell(const witness_maker *m, const loom_node *node) {
+  bool good = !loom_op_table[node->op].regions && node->op != LOOM_OP_HOST_CALL &&
+              node->result_count == 1 && witness_is_float(m, node->first_result);
+  for (uint32_t i = 0; i < node->operand_count && good; i++)
+    good = witness_is_float(m, node->operands[i]);
+  return good;
+}
+
+/* Where may it have raised one of these flags? */
+static loom_value witness_where(witness_maker *m, const loom_node *node, uint32_t flags) {
+  loom_value result = node->first_result, where[2] = {LOOM_NO_VALUE, LOOM_NO_VALUE};
+  bool pointwise = witness_is_pointwise(m, node);
+  const loom_opcode kinds[] = {LOOM_OP_IS_FINITE, LOOM_OP_IS_NAN};
+  for (int k = 0; k < 2; k++) { /* not finite of what is; a NaN of what is none */
+    bool invalid = kinds[k] == LOOM_OP_IS_NAN;
+    if (!(flags & (invalid ? LOOM_FP_INVALID : LOOM_FP_DIVIDE | LOOM_FP_OVERFLOW)) &&
+        (pointwise || invalid))
+      continue;
+    loom_value bad = witness_node(m, kinds[k], result, result);
+    if (!invalid) bad = witness_node(m, LOOM_OP_NOT, bad, bad);
+    for (uint32_t i = 0; i < node->operand_count && pointwise; i++) {
+      loom_value good = witness_node(m, kinds[k], node->operands[i], result);
+      if (invalid) good = witness_node(m, LOOM_OP_NOT, good, good);
+      bad = witness_node(m, LOOM_OP_AND, bad, good);
+    }
+    if (bad == LOOM_NO_VALUE) return bad;
+    where[k] = bad;
+  }
+  if (where[0] == LOOM_NO_VALUE || where[1] == LOOM_NO_VALUE)
+    return where[0] == LOOM_NO_VALUE ? where[1] : where[0];
+  return witness_node(m, LOOM_OP_OR, where[0], where[1]);
+}
+
+/* Is there an element in any place? A value of rank 0. */
+static loom_value witness_join(witness_maker *m, loom_value v) {
+  int64_t axes[LOOM_MAX_RANK];
+  int rank = v == LOOM_NO_VALUE ? 0 : loom_graph_type(&m->graph, v)->rank;
+  for (int i = 0; i < rank; i++)
+    axes[i] = i;
+  loom_attr attrs[] = {{.kind = LOOM_ATTR_STR, .str = "or"},
+                       {.kind = LOOM_ATTR_I64S, .count = rank, .ints = axes}};
+  if (!rank) return v;
+  return loom_graph_node(&m->graph, LOOM_OP_REDUCE, &v, 1, attrs, 2, NULL, 0, NULL, NULL);
+}
+
+/* Those of one shape are joined first. False when out of memory. */
+static bool witness_add(witness_maker *m, loom_value where) {
+  if (where == LOOM_NO_VALUE) return false;
+  for (int i = 0; i < m->shapes; i++)
+    if (loom_type_equal(loom_graph_type(&m->graph, m->any[i]), loom_graph_type(&m->graph, where))) {
+      m->any[i] = witness_node(m, LOOM_OP_OR, m->any[i], where);
+      return m->any[i] != LOOM_NO_VALUE;
+    }
+  if (m->shapes == WITNESS_SHAPES) {
+    where = witness_node(m, LOOM_OP_OR, witness_join(m, m->any[0]), witness_join(m, where));
+    m->any[0] = where;
+  } else {
+    m->any[m->shapes++] = where;
+  }
+  return where != LOOM_NO_VALUE;
+}
+
+/* The flags of each row, and of those without one, that are covered if all can be told. */
+static void witness_begin(witness_maker *m, const capture *c) {
+  for (uint32_t i = 0; i < c->warning_count; i++)
+    m->w->rows[i] = m->shown[i] & m->flags & WITNESS_KINDS;
+  m->w->untold = c->fp_untold & m->flags & WITNESS_KINDS;
+}
+
+static bool witness_look(witness_maker *m, uint32_t n) {
+  const loom_node node = m->graph.nodes[n]; /* the array moves as nodes are added */
+  uint32_t raises = loom_node_fp(&m->graph, &node) & m->flags;
+  uint32_t *covered =
+      node.location.warning ? &m->w->rows[node.location.warning - 1] : &m->w->untold;
+  if (loom_node_has_effect(&node)) return false;
+  for (uint32_t i = 0; i < WITNESS_ROWS && loom_op_table[node.op].regions; i++)
+    m->w->rows[i] &= ~raises; /* operations inside are not looked at */
+  raises &= *covered;
+  if (!raises) return true;
+  if (!witness_can_tell(m, &node))
+    *covered &= ~raises;
+  else
+    return witness_add(m, witness_where(m, &node, raises));
+  return true;
+}
+
+static bool witness_graph(witness_maker *m, const capture *c) {
+  loom_graph room;
+  const loom_graph *whole = capture_graph(c, &room);
+  bool good = whole && loom_graph_copy(whole, &m->graph);
+  loom_graph_fini(&room);
+  if (!good) return false;
+  witness_begin(m, c);
+  m->graph.output_count = 0;
+  uint32_t nodes = m->graph.node_count;
+  for (uint32_t n = 0; n < nodes && good; n++)
+    good = witness_look(m, n);
+  loom_value all = LOOM_NO_VALUE;
+  for (int i = 0; i < m->shapes && good; i++) {
+    loom_value any = witness_join(m, m->any[i]);
+    all = all == LOOM_NO_VALUE ? any : witness_node(m, LOOM_OP_OR, all, any);
+    good = all != LOOM_NO_VALUE;
+  }
+  good = good && all != LOOM_NO_VALUE && loom_graph_output(&m->graph, all, NULL);
+  if (good) loom_graph_prune(&m->graph);
+  return good;
+}
+
+/* ---- the plan ---- */
+
+static bool witness_fits(const loom_plan *plan, const loom_graph *graph) {
+  const loom_plan_header *header = loom_plan_header_of(plan);
+  bool good = header->output_count == 1 && header->input_count == graph->input_count &&
+              header->symbol_count <= graph->symbol_count;
+  for (uint32_t i = 0; i < graph->input_count && good; i++) {
+    uint32_t kind = loom_plan_kind_of_input(plan, i);
+    good = (kind != LOOM_PLAN_CONST || graph->inputs[i].kind == LOOM_INPUT_CONST) &&
+           (kind != LOOM_PLAN_SCALAR || graph->inputs[i].kind == LOOM_INPUT_SCALAR);
+  }
+  return good;
+}
+
+static loom_plan *witness_compile(const entry *e, const witness_maker *m) {
+  const callable *home = e->home;
+  char cpu[sizeof home->cpu];
+  memcpy(cpu, home->cpu, sizeof cpu);
+  loom_compile_options options = {
+      .cpu = cpu, .fastmath = home->fastmath, .check = checked_wanted(), .quiet = true};
+  loom_compile_report report;
+  loom_plan *plan = NULL;
+  loom_error err = {""};
+  bool cache = loom_config.cache, good;
+  Py_BEGIN_ALLOW_THREADS good = loom_compile_plan(
+      &m->graph, &options, "which operations raise flags", cache, &plan, &report, &err);
+  Py_END_ALLOW_THREADS if (good && witness_fits(plan, &m->graph)) return plan;
+  if (good) loom_plan_unref(plan);
+  return NULL;
+}
+
+/* Makes one for what would be shown now. */
+static void witness_make(entry *e, uint32_t flags, const uint32_t *shown) {
+  witness made = {.asked = 0};
+  witness_maker m = {.shown = shown, .w = &made, .flags = flags};
+  loom_plan *plan = witness_graph(&m, e->captured) ? witness_compile(e, &m) : NULL;
+  loom_graph_fini(&m.graph);
+  witness *w = e->witness;
+  if (!plan) return;
+  for (uint32_t i = 0; i < e->captured->input_count; i++)
+    if (e->captured->graph.inputs[i].kind == LOOM_INPUT_CONST)
+      loom_plan_set_const(plan, i, e->adapter->data(e->captured->inputs[i].constant));
+  if (w->plan) loom_plan_unref(w->plan);
+  w->plan = plan;
+  w->untold = made.untold;
+  memcpy(w->rows, made.rows, sizeof w->rows);
+}
+
+/* Would this call have run a second time for nothing? That is not known, but all that is raised
+ * may be of what is no longer shown. */
+static void witness_consider(entry *e, uint32_t flags, const uint32_t *shown) {
+  const capture *c = e->captured;
+  uint32_t seen = 0;
+  if (e->kind != BACKEND_LOOM || c->late || !e->home) return;
+  for (uint32_t i = 0; i < c->warning_count; i++)
+    seen |= c->warnings[i].flags & ~shown[i];
+  if (flags & ~seen) return;
+  if (!e->witness) e->witness = calloc(1, sizeof *e->witness);
+  witness *w = e->witness;
+  if (!w || w->made == WITNESS_MOST || ++w->asked < (uint32_t)WITNESS_ASKED << 2 * w->made) return;
+  w->asked = 0;
+  w->made++;
+  witness_make(e, flags, shown);
+}
+
+/* What the plan says of this run; true when it cannot say. */
+static bool witness_ask(entry *e, const loom_call *run) {
+  uint8_t answer = 1;
+  void *output = &answer;
+  loom_plan *plan = e->witness->plan;
+  loom_violation violation;
+  loom_call call = *run;
+  call.outputs = &output;
+  call.violation = &violation;
+  call.allocate = NULL;
+  call.poll = NULL;
+  loom_plan_ref(plan);
+  uint32_t status;
+  Py_BEGIN_ALLOW_THREADS status = loom_plan_run(plan, &call);
+  Py_END_ALLOW_THREADS loom_plan_unref(plan);
+  return (status & ~15u) || answer;
+}
+
+int witness_flags_matter(entry *e, uint32_t flags, const loom_call *call) {
+  const capture *c = e->captured;
+  uint32_t shown[WITNESS_ROWS], reported, open, asks = 0;
+  if (flags & c->fp_reported) return 1;
+  int matters = e->adapter->flags_matter(flags);
+  if (matters <= 0 || !e->home || c->warning_count > WITNESS_ROWS) return matters;
+  PyObject *globals = callable_function(e->home)->func_globals;
+  if (!e->adapter->warnings_shown(c, globals, flags, &reported, shown)) return 1;
+  witness *w = e->witness && e->witness->plan && call ? e->witness : NULL;
+  open = reported & c->fp_untold & ~(w ? w->untold : 0);
+  asks = w ? reported & c->fp_untold & w->untold : 0;
+  for (uint32_t i = 0; i < c->warning_count; i++) {
+    open |= shown[i] & ~(w ? w->rows[i] : 0);
+    asks |= w ? shown[i] & w->rows[i] : 0;
+  }
+  if (!open && (!asks || !witness_ask(e, call))) return 0;
+  if (call) witness_consider(e, reported, shown);
+  return 1;
+}
