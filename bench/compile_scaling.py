@@ -42,6 +42,7 @@ def random_graph(n):
 SHAPES = {
     "chain": lambda n: lines(n // 2, "a = a * {f} + b") + ["return a"],
     "chain_of_calls": lambda n: lines(n, "a = np.sin(a)") + ["return a"],
+    "functions": lambda n: lines(n // 4, "a, b = np.exp(np.sin(a)), np.log1p(np.tanh(b) ** 2)") + ["return a, b"],
     "wide_sum": lambda n: ["s = b"] + lines(n // 2, "s = s + a * {f}") + ["return s"],
     "outputs": lambda n: ["r = []"] + lines(n // 2, "r.append(a * {f} + {i})") + ["return r"],
     "inputs": lambda n: ["s = many[0]"] + lines(n, "s = s + many[{i}]") + ["return s"],
@@ -58,6 +59,7 @@ SHAPES = {
     "nested_concatenate": lambda n: ["c = a"] + lines(n // 2, "c = np.concatenate([c[-16:], b + {i}])") + ["return c"],
     "reductions": lambda n: ["r = []"] + lines(n // 2, "r.append((a + {i}).sum())") + ["return r"],
     "reductions_in_turn": lambda n: lines(n // 3, "a = a - a.mean() * {f}") + ["return a"],
+    "maxima_in_turn": lambda n: lines(n // 5, "a = (a * {f} + b) / (1 + np.abs(a).max())") + ["return a"],
     "products": lambda n: ["m = np.outer(b, b)"] + lines(n // 2, "a = (a @ m) * {f}") + ["return a"],
     "products_apart": lambda n: ["m = np.outer(b, b)", "s = a"] + lines(n // 3, "s = s + m @ (a + {i})") + ["return s"],
     "constants": lambda n: lines(n // 2, "a = a + np.arange({j}, {j} + 16)") + ["return a"],

@@ -2,7 +2,9 @@
  *
  * The lowering makes loops for up to LOWER_MEMBERS reductions at once that need no result of each
  * other, has room for LOWER_GROUPS such loops, and gives each variables of its own out of
- * LOWER_VARS. Reductions of a group are all over the same axes.
+ * LOWER_VARS. Reductions of a group are all over the same axes. A loop computes anew what its
+ * reductions are of, so that the code of a long chain grows with the square of its length: it is
+ * cut before that costs more than kernels of a few links.
  */
 #include <stdlib.h>
 
@@ -10,6 +12,8 @@
 #include "passes/lower.h"
 
 #define LIMITS_NODES 256 /* of a group and more */
+#define LIMITS_CHAIN 4   /* reductions, each of the one before, that are always borne */
+#define LIMITS_CODE 100  /* ops in all loops of a longer chain */
 
 static int limits_compare(const void *a, const void *b) {
   int x = *(const int *)a, y = *(const int *)b;
@@ -30,9 +34,9 @@ static int limits_nodes(const fuse_state *s, int a, int b, int out[LIMITS_NODES]
   return count;
 }
 
-/* How many loops the lowering makes of the reductions among `nodes`. */
-static int limits_loops(fuse_state *s, int a, int b, const int *nodes, int count) {
-  int members[LOWER_GROUPS + 1] = {0}, loops = 0;
+/* The depth of each of `nodes`: the reductions in a row that it needs. The largest. */
+static int limits_depths(fuse_state *s, int a, int b, const int *nodes, int count) {
+  int most = 0;
   for (int i = 0; i < count; i++) {
     fuse_node *node = &s->nodes[nodes[i]];
     node->depth = 0;
@@ -42,11 +46,29 @@ static int limits_loops(fuse_state *s, int a, int b, const int *nodes, int count
       int depth = p->depth + limits_is_reduction(p);
       if (depth > node->depth) node->depth = depth;
     }
+    if (node->depth > most) most = node->depth;
+  }
+  return most;
+}
+
+/* How many loops the lowering makes of the reductions among `nodes`. */
+static int limits_loops(const fuse_state *s, const int *nodes, int count) {
+  int members[LOWER_GROUPS + 1] = {0}, loops = 0;
+  for (int i = 0; i < count; i++) {
+    const fuse_node *node = &s->nodes[nodes[i]];
     if (!limits_is_reduction(node)) continue;
     if (node->depth > LOWER_GROUPS) return LOWER_GROUPS + 1;
     loops += members[node->depth]++ % LOWER_MEMBERS == 0;
   }
   return loops;
+}
+
+/* How many ops they have, when each computes what is known by then. */
+static int limits_code(const fuse_state *s, const int *nodes, int count, int depth) {
+  int code = 0;
+  for (int i = 0; i < count; i++)
+    code += depth - s->nodes[nodes[i]].depth;
+  return code;
 }
 
 bool fuse_reductions_fit(fuse_state *s, int a, int b, const fuse_group *joint) {
@@ -58,5 +80,8 @@ bool fuse_reductions_fit(fuse_state *s, int a, int b, const fuse_group *joint) {
   int count = limits_nodes(s, a, b, nodes);
   for (int i = 0; i < count; i++)
     reductions += limits_is_reduction(&s->nodes[nodes[i]]);
-  return count >= 0 && (reductions <= most || limits_loops(s, a, b, nodes, count) <= most);
+  if (count < 0 || (reductions <= most && reductions <= LIMITS_CHAIN)) return count >= 0;
+  int depth = limits_depths(s, a, b, nodes, count);
+  if (depth > LIMITS_CHAIN && limits_code(s, nodes, count, depth) > LIMITS_CODE) return false;
+  return reductions <= most || limits_loops(s, nodes, count) <= most;
 }
