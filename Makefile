@@ -63,6 +63,7 @@ bench:
 	@.venv/bin/python bench/bench.py
 	@.venv/bin/python bench/overhead.py
 	@.venv/bin/python bench/time_steps.py
+	@.venv/bin/python bench/never_slower.py
 	@.venv/bin/python bench/library.py
 
 bench-models:
