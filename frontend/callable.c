@@ -165,9 +165,16 @@ entry *callable_entry(callable *c, PyObject *const *slots, int64_t *symbols, boo
   return e;
 }
 
-static PyObject *call_entry(callable *c, entry *e, PyObject *const *slots, const int64_t *symbols,
-                            bool *plain) {
-  return __builtin_expect(e->stopped, 0) ? resume_run(c, e, slots, symbols, plain)
+/* A version with breaks, or one that may run as plain Python. */
+__attribute__((noinline)) static PyObject *
+call_watched(callable *c, entry *e, PyObject *const *slots, const int64_t *symbols, bool *plain) {
+  return e->stopped ? resume_run(c, e, slots, symbols, plain)
+                    : trial_call(c, e, slots, symbols, plain);
+}
+
+static inline PyObject *call_entry(callable *c, entry *e, PyObject *const *slots,
+                                   const int64_t *symbols, bool *plain) {
+  return __builtin_expect(e->watched, 0) ? call_watched(c, e, slots, symbols, plain)
                                          : entry_run(e, slots, symbols, plain);
 }
 
@@ -176,7 +183,7 @@ static PyObject *call_slots(callable *c, PyObject *const *slots, bool *plain) {
   int64_t symbols[LOOM_MAX_SYMBOLS];
   entry *e = call_find(c, slots, symbols);
   if (e) {
-    c->hits++;
+    if (__builtin_expect(++c->hits % TRIAL_LOOK == 0, 0)) trial_look(e);
     return call_entry(c, e, slots, symbols, plain);
   }
   e = call_build(c, slots, symbols, plain);
@@ -252,6 +259,53 @@ static PyObject *callable_vectorcall(PyObject *self, PyObject *const *args, size
   else
     result = call_bound(c, args, count, kwnames, &plain);
   return plain ? callable_call_uncompiled(c, args, flags, kwnames) : result;
+}
+
+/* ---- functions that are left to Python --------------------------------------------------------
+ */
+
+#define LET_BE_ROW                                                                                 \
+  16 /* calls in a row that are left to Python, until there are no guards either                   \
+      */
+#define LET_BE_MOST 127 /* of these, from one with guards to the next: doubled from 1 on */
+
+static PyObject *let_be_vectorcall(PyObject *self, PyObject *const *args, size_t flags,
+                                   PyObject *kwnames) {
+  callable *c = (callable *)self;
+  hook_scope scope;
+  if (!c->let_be || c->code != c->function->func_code || python_is_traced()) {
+    c->let_be = 0;
+    c->vectorcall = callable_vectorcall;
+    return callable_vectorcall(self, args, flags, kwnames);
+  }
+  c->let_be--;
+  bool paused = hook_pause(&scope);
+  PyObject *result = callable_call_plain(c, args, flags, kwnames);
+  if (paused) hook_close(&scope);
+  return result;
+}
+
+bool callable_is_let_be(const callable *c) { return c->left_row >= LET_BE_ROW; }
+
+uint32_t callable_let_be(callable *c, bool settled) {
+  uint64_t now = c->hits + c->misses;
+  uint32_t stands_for = c->let_be_all + 1;
+  if (now != c->left_at + 1)
+    c->left_row = 0;
+  else if (c->left_row < LET_BE_ROW)
+    c->left_row++;
+  c->left_at = now;
+  c->let_be = c->let_be_all = 0;
+  if (settled && callable_is_let_be(c) && c->vectorcall == callable_vectorcall) {
+    c->let_be = c->let_be_all = stands_for < LET_BE_MOST ? stands_for * 2 - 1 : LET_BE_MOST;
+    c->vectorcall = let_be_vectorcall;
+  }
+  return stands_for;
+}
+
+void callable_look_at(callable *c) {
+  c->left_row = c->let_be = c->let_be_all = 0;
+  if (c->vectorcall == let_be_vectorcall) c->vectorcall = callable_vectorcall;
 }
 
 /* ---- making one ----------------------------------------------------------------------------- */

@@ -21,7 +21,19 @@ bool backend_from_name(const char *name, backend *out);
 /* In place of a slot: the input is no argument, its source is read. */
 #define ENTRY_READ UINT32_MAX
 
-/* Immutable once it is published, but for counters; shared by reference (under the GIL). */
+/* What a run took, in ns: on the wall's clock, but no more than on CPUs; and on CPUs, all threads
+ * of this process together. */
+typedef struct trial_cost {
+  uint64_t wall, busy;
+} trial_cost;
+
+/* Of the runs of one kind in a comparison: the wall time of the last, of all, of the longest; the
+ * least of both. */
+typedef struct trial_sample {
+  uint64_t last, sum, most;
+  trial_cost least;
+} trial_sample;
+
 /* See trial.c. */
 typedef struct trial {
   /* From TRIAL_LEFT on, but for TRIAL_OVER, all runs are plain: in that state and in TRIAL_CALLEES
@@ -35,15 +47,19 @@ typedef struct trial {
     TRIAL_ALONE,
     TRIAL_OVER
   } state;
-  uint32_t warm, attempts, pairs, lost, grown, untimed;
-  uint64_t compiled_ns,
-      plain_ns; /* of the last run of the first kind; of the longest of the other */
+  bool bulky, close, told; /* would need much memory; a comparison was no clear case; on record */
+  uint32_t likely;         /* what a plain run takes, in compiled ones: at most, as a rule */
+  uint32_t warm, warm_plain, pairs, lost, grown, untimed, depth, again;
+  uint64_t spent, calls, callees_ns, waits_ns;
+  trial_sample compiled, plain;
 } trial;
 
+/* Immutable once it is published, but for counters; shared by reference (under the GIL). */
 typedef struct entry {
   uint32_t refs;
   backend kind;
   bool stopped;          /* ends in front of an instruction: see resume.c */
+  bool watched;          /* stopped, or its runs are timed or plain: see trial.c */
   bool simple;           /* only arrays in, one new array out, no effects: entry_run's short way */
   bool reads;            /* simple, and some inputs are no arguments */
   bool release_gil;      /* enough work for it to be worth while, with this call's sizes at least */
@@ -70,7 +86,7 @@ typedef struct entry {
   struct witness *witness; /* what tells which operations raised flags (witness.c); or NULL */
   uint32_t idle;             /* stopped: runs in which no part had anything to compute */
   bool useful;               /* stopped: some run had */
-  trial trial;               /* stopped: is it faster than the plain function? */
+  trial trial;               /* is it faster than the plain function? */
   bool part;                 /* of a function, not the whole of it */
   PyObject *name;            /* of its graph, for people (owned) */
   PyObject *user, *runner;   /* BACKEND_USER: the backend, and what it made of the graph, or NULL */
@@ -240,7 +256,10 @@ typedef struct callable {
   struct callable *owner; /* of a part: what it is a part of (borrowed) */
   entry *tried;           /* the plain function is about to run in its place (owned), or NULL */
   bool burying;           /* callable_bury() will be called soon */
-  uint32_t wasted;        /* versions that died before they had been worth while */
+  uint32_t let_be, let_be_all; /* calls that run plain whatever the arguments: still to come; all */
+  uint32_t left_row;           /* calls in a row that the version that fits left to Python */
+  uint64_t left_at;            /* the number of the last of those */
+  uint32_t wasted;             /* versions that died before they had been worth while */
   uint64_t hits, misses;
   uint32_t failures, captures, negative_count;
   uint32_t splits; /* versions, the last of `entries`, that end before what varies without end */
@@ -302,6 +321,11 @@ PyObject *callable_call_plain(const callable *c, PyObject *const *args, size_t f
                               PyObject *kwnames);
 PyObject *callable_call_uncompiled(callable *c, PyObject *const *args, size_t flags,
                                    PyObject *kwnames);
+/* The version that fits this call is left to Python (`settled`: with all that it calls). After many
+ * such calls in a row most calls do without guards. How many calls this one stands for. */
+uint32_t callable_let_be(callable *c, bool settled);
+bool callable_is_let_be(const callable *c);
+void callable_look_at(callable *c); /* not so from here on */
 bool callable_stack_check(
     const callable *c); /* else RecursionError: the C stack is nearly used up */
 /* Plain Python calls need no C stack, calls through a callable do, and from 3.12 on CPython counts
@@ -385,14 +409,27 @@ void resume_clear(callable *c); /* drops its parts */
 void resume_point_free(resume_point *point);
 int resume_traverse(callable *c, visitproc visit, void *arg);
 
-/* ---- trial.c: is a function with breaks slower compiled than as plain Python? -----------------
+/* ---- trial.c: is a function slower compiled than as plain Python? ------------------------------
  */
 
-/* Is the plain function to run in place of this version, to be timed? Then c->tried is set. */
+/* For a new version, with its symbols' values in the call that was captured. */
+void trial_init(entry *e, const int64_t *hints);
+/* Is the plain function to run in place of this version? Then c->tried is set. */
 bool trial_is_plain(callable *c, entry *e);
 bool trial_watches(const entry *e); /* are compiled runs timed? */
-/* A call was compiled and took so long, with so many breaks. */
-void trial_compiled(entry *e, uint64_t ns, uint32_t rounds);
+trial_cost trial_clock(void);
+trial_cost trial_since(trial_cost start, bool compiled); /* of a compiled run, or of a plain one */
+void trial_compiled(entry *e, trial_cost cost);          /* what a compiled call took */
+/* Runs a version without breaks that is watched. */
+PyObject *trial_call(callable *c, entry *e, PyObject *const *slots, const int64_t *symbols,
+                     bool *plain);
+#define TRIAL_LOOK                                                                                 \
+  1024 /* calls of a function from one look at the version that runs to the next: */
+void trial_look(entry *e); /* is it to be watched again? */
+/* Most runs of the version end in the plain function: that runs at once. */
+void trial_give_up(entry *e);
+/* A version with breaks has nothing to compute: the plain function runs. */
+void trial_idle(entry *e);
 /* A function, `c`'s or one called by it, is left to Python. On record as a break of `c`: explain()
  * and the log tell of it. */
 void trial_tell(callable *c, int reason, const PyFunctionObject *of, uint64_t compiled_ns,
@@ -400,11 +437,15 @@ void trial_tell(callable *c, int reason, const PyFunctionObject *of, uint64_t co
 /* Around a run of the plain function that may be one of a trial. `done`: nothing was raised. */
 typedef struct trial_run {
   entry *tried;
-  uint64_t start, builds;
-  bool alone; /* nothing below is to be compiled */
+  trial_cost start;
+  uint64_t builds;
+  bool timed, alone; /* alone: nothing below is to be compiled */
 } trial_run;
 void trial_run_begin(trial_run *run, callable *c);
 void trial_run_end(trial_run *run, callable *c, bool done);
+/* pretend_times(compiled wall, CPU, plain wall, CPU): what runs take from now on, in ns, for tests;
+ * nothing: what they do take. */
+PyObject *loom_py_pretend_times(PyObject *module, PyObject *args);
 
 /* ---- stance.c: may this call be compiled? --------------------------------------------------- */
 

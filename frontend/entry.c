@@ -205,6 +205,9 @@ entry *entry_new(capture *captured, loom_plan *plan, backend kind, PyObject *cod
   const loom_type *largest = e->release_gil ? entry_largest(&captured->graph) : NULL;
   e->symbolic = largest != NULL;
   if (largest) e->largest = *largest;
+  int64_t hints[LOOM_MAX_SYMBOLS];
+  entry_hints(&captured->graph, hints);
+  trial_init(e, hints);
   return e;
 }
 
@@ -751,6 +754,17 @@ static bool entry_is_vain(entry *e) {
   return ++e->passed_by % ENTRY_TRY_AGAIN != 0;
 }
 
+/* Many runs in a row have ended in the plain function. */
+static void entry_gives_up(entry *e) {
+  if (e->captured->late)
+    loom_log(LOOM_LOG_BREAKS,
+             "%U runs as plain Python most of the time: a size that depends on data "
+             "is smaller than was assumed, or does not fit",
+             ((PyCodeObject *)e->code)->co_qualname);
+  else
+    trial_give_up(e);
+}
+
 PyObject *entry_run_part(entry *e, PyObject *const *args, const int64_t *symbols, bool *fallback,
                          bool *changed) {
   if (e->kind == BACKEND_EAGER || (e->captured->late && entry_is_vain(e))) {
@@ -763,11 +777,8 @@ PyObject *entry_run_part(entry *e, PyObject *const *args, const int64_t *symbols
                                : entry_run_general(e, args, symbols, fallback, changed);
   if (result)
     e->given_up = 0;
-  else if (e->given_up < ENTRY_GIVE_UPS && ++e->given_up == ENTRY_GIVE_UPS && e->captured->late)
-    loom_log(LOOM_LOG_BREAKS,
-             "%U runs as plain Python most of the time: a size that depends on data "
-             "is smaller than was assumed, or does not fit",
-             ((PyCodeObject *)e->code)->co_qualname);
+  else if (e->given_up < ENTRY_GIVE_UPS && ++e->given_up == ENTRY_GIVE_UPS)
+    entry_gives_up(e);
   entry_unref(e);
   return result;
 }

@@ -518,6 +518,7 @@ void callable_forget(callable *c) {
   Py_CLEAR(c->loops);
   entry_unref(c->tried);
   c->tried = NULL;
+  callable_look_at(c);
   Py_CLEAR(c->recompiles);
   Py_CLEAR(c->last_args);
   entries_unref(old);

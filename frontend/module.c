@@ -49,6 +49,10 @@ static PyMethodDef module_methods[] = {
     {"_capture", loom_debug_capture, METH_VARARGS, PyDoc_STR("Captures one call, for tests.")},
     {"_recode", loom_debug_recode, METH_O,
      PyDoc_STR("Decodes a code object and encodes it again, for tests.")},
+    {"_pretend_times", loom_py_pretend_times, METH_VARARGS,
+     PyDoc_STR(
+         "_pretend_times(compiled wall, CPU, plain wall, CPU): what runs of functions take in "
+         "ns where they are compared, for tests; without arguments: what they do take.")},
     {"_rewrite", loom_debug_rewrite, METH_VARARGS,
      PyDoc_STR("Encodes a code object again, to be run, for tests.")},
     {NULL, NULL, 0, NULL}};

@@ -229,8 +229,9 @@ static void state_take_exit(frame_state *s, frame_shape *at, const callable *par
 #define RESUME_IDLE_RUNS 4    /* of that kind, after which the function is */
 
 typedef struct drive {
-  uint32_t steps, rounds;
-  uint64_t start, builds;
+  uint32_t steps;
+  uint64_t builds;
+  bool timed;  /* in a comparison with plain calls */
   bool useful; /* a part had something to compute */
   callable *owner;
   PyObject *code;  /* of the function when the call began (owned) */
@@ -361,7 +362,9 @@ static void drive_normalise(drive *d) {
 
 PyObject *resume_run(callable *c, entry *e, PyObject *const *args, const int64_t *symbols,
                      bool *fallback) {
-  if ((!e->useful && e->idle >= RESUME_IDLE_RUNS) || trial_is_plain(c, e)) {
+  bool idle = !e->useful && e->idle >= RESUME_IDLE_RUNS;
+  if (idle && loom_config.leave_slower) trial_idle(e);
+  if (trial_is_plain(c, e) || idle) {
     *fallback = true;
     return NULL;
   }
@@ -371,11 +374,12 @@ PyObject *resume_run(callable *c, entry *e, PyObject *const *args, const int64_t
              .at = e->captured->at,
              .code = e->code,
              .outer = PyErr_GetHandledException(),
-             .start = trial_watches(e) ? loom_busy_ns() : 0,
+             .timed = trial_watches(e),
              .builds = callable_builds,
              .useful = e->operations > 0};
   const PyCodeObject *code = (const PyCodeObject *)e->code;
   Py_ssize_t locals = code->co_nlocalsplus - code->co_nfreevars;
+  trial_cost start = d.timed ? trial_clock() : (trial_cost){0, 0};
   Py_INCREF(c);
   Py_INCREF(d.code);
   e->refs++;
@@ -388,10 +392,9 @@ PyObject *resume_run(callable *c, entry *e, PyObject *const *args, const int64_t
       Py_CLEAR(((PyObject **)args)[i]);
     do
       drive_normalise(&d);
-    while (d.rounds++, drive_step(&d, &result) && drive_part(&d, &result));
+    while (drive_step(&d, &result) && drive_part(&d, &result));
   }
-  if (result && d.start && d.builds == callable_builds)
-    trial_compiled(e, loom_busy_ns() - d.start, d.rounds);
+  if (result && d.timed && d.builds == callable_builds) trial_compiled(e, trial_since(start, true));
   e->useful |= d.useful;
   e->idle += !d.useful;
   entry_unref(e);

@@ -1,31 +1,140 @@
-/* Is a function with breaks slower compiled than as plain Python?
+/* Is a function slower compiled than as plain Python?
  *
- * A part costs a microsecond or two beyond its kernels, an instruction that runs for real another
- * one. A loop that breaks in each iteration and computes next to nothing between the breaks is
- * slower that way than it was. Nothing tells so beforehand; but any call may run either way and
- * gives the same, so some of the first calls of such a function are run in turn compiled and plain,
- * and timed. When the plain run was clearly the faster one each time, the function is left to
- * Python, until its calls take much longer than they did. So are its callees, unless a second
- * comparison shows that calls are clearly faster where those are compiled. Timed is what the thread
- * spends on a CPU: on a busy machine others take more from some runs than from others.
+ * A part between two breaks costs a microsecond or two beyond its kernels, a host call another one,
+ * a product of matrices may be one at which the library is better. Nothing tells so beforehand; but
+ * any call may run either way and gives the same, so some calls of each version run plain, in turn
+ * with compiled ones, and both are timed. No call runs twice. Where the plain runs were faster, the
+ * version is left to Python; it is looked at again after some hundred calls, ever more rarely, and
+ * when its calls take much longer than they did. A version that stays is looked at again too, when
+ * it was no clear case, or when a run takes longer than those of the comparison.
  *
- * Only calls of many short parts, and short calls, are looked at: the plain run of one of these is
- * seldom much longer than the call itself, and one that was ends the trial. */
+ * What counts is the time of the whole call, guards included, on the wall's clock, or on the CPUs
+ * where that is less: then other processes came in between. The least of the runs of each kind is
+ * compared, and their sum without the longest. Where that is about the same, the time decides that
+ * the process spent on CPUs: what threads do is not free.
+ *
+ * A plain run may take much longer than a compiled one. The first one waits until the compiled runs
+ * have taken as long as it is likely to take at most, unless that is little anyway: so a comparison
+ * costs no more than the time that had been spent by then. There is none where the plain function
+ * would need much more memory.
+ *
+ * What a function calls is not compiled in the plain runs of a comparison. Once a version with
+ * breaks is left to Python, a second comparison shows whether calls are clearly faster where that
+ * is. */
 #include "frontend/callable.h"
 
-#define TRIAL_WARM_UP 2         /* calls before: they compile */
-#define TRIAL_PAIRS 5           /* of a compiled and a plain run */
-#define TRIAL_LOST 3            /* pairs in which the plain one was not faster: the end */
-#define TRIAL_COLD 4            /* times the compiled run: what a plain one may take at all */
-#define TRIAL_ATTEMPTS 24       /* compiled runs that did not qualify, until there is no trial */
-#define TRIAL_ROUNDS 8          /* breaks of a call that qualifies: at least, */
-#define TRIAL_SHORT_NS 200000   /* or it takes this at most; */
-#define TRIAL_ROUND_NS 50000    /* a part and an instruction: at most; */
-#define TRIAL_CALL_NS 100000000 /* all: at most */
-#define TRIAL_GROWN 4           /* times the longest plain run of the trial: the sizes are others */
+#include <time.h>
+
+#define TRIAL_WARM_UP 2 /* calls before: they compile */
+#define TRIAL_PAIRS 7   /* of a compiled and a plain run, at most */
+#define TRIAL_CLEAR_PAIRS 3
+#define TRIAL_AT_ONCE_NS 20000000 /* a first plain run that need not wait: at most, likely; */
+#define TRIAL_AT_ALL_NS 30000000000
+#define TRIAL_SHORT_NS 50000
+#define TRIAL_LONG_NS 1000000  /* of such runs one is enough to see that it takes too long */
+#define TRIAL_THREADS_NS 50000 /* shorter calls are not shared out among threads */
+#define TRIAL_NOISE_NS 60
+#define TRIAL_BULK (256 << 20) /* bytes of an intermediate array that any machine has */
+#define TRIAL_AGAIN 256        /* plain calls until there is another comparison, */
+#define TRIAL_AGAIN_MOST 6     /* doubled with each one so often */
+#define TRIAL_GROWN 4          /* times the longest plain run of the trial: the sizes are others */
 #define TRIAL_GROWN_RUNS 3
-#define TRIAL_SELDOM 8       /* plain runs of which one is timed when all has been decided */
-#define TRIAL_CALLEES_RUNS 3 /* until those are compiled */
+#define TRIAL_CHANGED 2       /* the same, of compiled runs */
+#define TRIAL_SELDOM 8        /* plain runs of which one is timed when all has been decided */
+#define TRIAL_CALLEES_RUNS 16 /* until those are compiled and have been compared themselves */
+#define TRIAL_CALLEES_PAIRS 5
+#define TRIAL_CALLEES_LOST 3
+
+/* ---- clocks ---- */
+
+static trial_cost trial_pretended[2]; /* for tests: a plain run's, a compiled one's; or zeros */
+
+static uint64_t trial_process_ns(void) {
+  struct timespec t = {0};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+trial_cost trial_clock(void) {
+  uint64_t busy = trial_process_ns();
+  return (trial_cost){loom_clock_ns(), busy};
+}
+
+trial_cost trial_since(trial_cost start, bool compiled) {
+  uint64_t wall = loom_clock_ns();
+  if (trial_pretended[compiled].wall) return trial_pretended[compiled];
+  wall -= start.wall;
+  uint64_t busy = trial_process_ns() - start.busy;
+  return (trial_cost){busy < wall ? busy : wall, busy};
+}
+
+PyObject *loom_py_pretend_times(PyObject *module, PyObject *args) {
+  unsigned long long ns[4] = {0};
+  if (!PyArg_ParseTuple(args, "|KKKK", &ns[0], &ns[1], &ns[2], &ns[3])) return NULL;
+  trial_pretended[1] = (trial_cost){ns[0], ns[1]};
+  trial_pretended[0] = (trial_cost){ns[2], ns[3]};
+  Py_RETURN_NONE;
+}
+
+/* ---- what a plain run may take ---- */
+
+typedef struct trial_contents {
+  bool loops, library;
+  uint64_t most; /* bytes of the largest array */
+} trial_contents;
+
+static uint64_t trial_bytes(const loom_graph *graph, const loom_type *type, const int64_t *hints) {
+  loom_type now;
+  if (!size_resolve(graph, type, NULL, hints, &now, NULL)) return 0;
+  int64_t elements = loom_type_elements(&now);
+  return elements < 0 ? UINT64_MAX : (uint64_t)elements * loom_dtype_size(now.dtype);
+}
+
+static void trial_look_into(const loom_graph *graph, trial_contents *found) {
+  for (uint32_t n = 0; n < graph->node_count; n++) {
+    const loom_node *node = &graph->nodes[n];
+    loom_opcode op = node->op;
+    found->loops |= op == LOOM_OP_FOR || op == LOOM_OP_WHILE;
+    found->library |= op == LOOM_OP_HOST_CALL || op == LOOM_OP_DOT_GENERAL || op == LOOM_OP_SORT;
+    for (int r = 0; node->regions && r < loom_op_table[op].regions; r++)
+      trial_look_into(node->regions[r], found);
+  }
+}
+
+void trial_init(entry *e, const int64_t *hints) {
+  const loom_graph *graph = &e->captured->graph;
+  trial_contents found = {.loops = false};
+  uint64_t outside = TRIAL_BULK / 2;
+  trial_look_into(graph, &found);
+  for (uint32_t i = 0; i < graph->value_count; i++) {
+    uint64_t bytes = trial_bytes(graph, &graph->values[i].type, hints);
+    if (bytes > found.most) found.most = bytes;
+    if (graph->values[i].node < 0 && bytes > outside) outside = bytes;
+  }
+  for (uint32_t i = 0; i < graph->output_count; i++) {
+    uint64_t bytes = trial_bytes(graph, loom_graph_type(graph, graph->outputs[i].value), hints);
+    if (bytes > outside) outside = bytes;
+  }
+  e->trial.bulky = found.most / 2 > outside;
+  /* Times the compiled run, from what such functions have taken. */
+  if (e->stopped)
+    e->trial.likely = 10;
+  else if (found.library)
+    e->trial.likely = found.loops ? 10 : 4;
+  else
+    e->trial.likely = found.loops ? 100 : 30;
+  e->watched = e->stopped || e->kind == BACKEND_LOOM;
+}
+
+/* May a call run plain now? To capture a function takes longer than to run its Python code. */
+static bool trial_may(const entry *e, uint64_t ns) {
+  const trial *t = &e->trial;
+  double most = e->capture_ms * 1e6 + (double)t->likely * (double)ns;
+  if (t->bulky || most > TRIAL_AT_ALL_NS) return false;
+  return t->pairs || most <= TRIAL_AT_ONCE_NS || most <= (double)t->spent;
+}
+
+/* ---- a comparison ---- */
 
 bool trial_is_plain(callable *c, entry *e) {
   trial *t = &e->trial;
@@ -41,16 +150,26 @@ bool trial_watches(const entry *e) {
   return loom_config.leave_slower && e->trial.state == TRIAL_OPEN;
 }
 
-void trial_compiled(entry *e, uint64_t ns, uint32_t rounds) {
+static void trial_add(trial_sample *s, trial_cost cost) {
+  s->last = cost.wall;
+  s->sum += cost.wall;
+  if (cost.wall > s->most) s->most = cost.wall;
+  if (!s->least.wall || cost.wall < s->least.wall) s->least.wall = cost.wall;
+  if (!s->least.busy || cost.busy < s->least.busy) s->least.busy = cost.busy;
+}
+
+void trial_compiled(entry *e, trial_cost cost) {
   trial *t = &e->trial;
-  if (!trial_watches(e) || (rounds < TRIAL_ROUNDS && ns > TRIAL_SHORT_NS) ||
-      t->warm++ < TRIAL_WARM_UP)
-    return;
-  if (ns > TRIAL_CALL_NS || ns / rounds > TRIAL_ROUND_NS) {
-    if (++t->attempts >= TRIAL_ATTEMPTS) t->state = TRIAL_OVER;
+  if (!trial_watches(e)) return;
+  t->spent += cost.wall;
+  if (t->warm++ < TRIAL_WARM_UP) return;
+  if (!trial_may(e, cost.wall)) {
+    /* To read the clock would cost short calls too much meanwhile: see trial_look. */
+    t->waits_ns = cost.wall;
+    e->watched = e->stopped || cost.wall > TRIAL_SHORT_NS;
     return;
   }
-  t->compiled_ns = ns;
+  trial_add(&t->compiled, cost);
   t->state = TRIAL_PLAIN_NEXT;
 }
 
@@ -70,66 +189,199 @@ void trial_tell(callable *c, int reason, const PyFunctionObject *of, uint64_t co
   PyErr_Restore(type, raised, traceback);
 }
 
-/* A plain run in the comparison with compiled ones. */
-static void trial_against_compiled(callable *c, trial *t, uint64_t ns) {
-  /* The first plain run warms the interpreter up; another process may come in between later. */
-  bool lost = t->pairs && ns > t->compiled_ns / 5 * 4;
-  if (t->pairs && !lost && ns > t->plain_ns) t->plain_ns = ns;
-  t->lost += lost;
-  t->pairs += !lost;
-  if (ns > TRIAL_COLD * t->compiled_ns || t->lost == TRIAL_LOST) {
-    t->state = TRIAL_OVER;
-  } else if (t->pairs < TRIAL_PAIRS) {
-    t->state = TRIAL_OPEN;
-  } else {
-    t->state = TRIAL_LEFT;
-    t->pairs = t->lost = t->warm = 0;
-    trial_tell(c, BREAK_SLOWER, c->function, t->compiled_ns, t->plain_ns);
-  }
+/* Does the compiled version take a share more: in wall time, or in about that and in CPU time? */
+static bool trial_loses(const trial *t, double share) {
+  const trial_sample *c = &t->compiled, *p = &t->plain;
+  double wall = (double)p->least.wall;
+  uint64_t rest_c = c->sum - c->most, rest_p = p->sum - p->most;
+  bool long_one = c->least.wall > TRIAL_THREADS_NS;
+  bool busy = long_one && (double)c->least.busy > 1.5 * (double)p->least.busy;
+  if (busy && (double)c->least.wall > 0.95 * wall) return true;
+  return (double)c->least.wall > share * wall + TRIAL_NOISE_NS &&
+         (double)rest_c > share * (double)rest_p;
 }
+
+static bool trial_wins(const trial *t, double share) {
+  return (double)t->plain.least.wall > share * (double)t->compiled.least.wall &&
+         (double)t->plain.sum > share * (double)t->compiled.sum;
+}
+
+/* The compiled version stays. Looked at again when that was not clear. */
+static void trial_keep(entry *e) {
+  trial *t = &e->trial;
+  t->close = !trial_wins(t, 1.5);
+  t->state = TRIAL_OVER;
+  t->again += t->again < TRIAL_AGAIN_MOST;
+  t->calls = 0;
+  e->watched = e->stopped;
+}
+
+static void trial_leave(callable *c, entry *e) {
+  trial *t = &e->trial;
+  t->state = e->stopped ? TRIAL_LEFT : TRIAL_ALONE;
+  t->pairs = t->lost = t->warm = t->calls = t->grown = 0;
+  t->again += t->again < TRIAL_AGAIN_MOST;
+  e->watched = true;
+  if (!t->told)
+    trial_tell(c, BREAK_SLOWER, c->function, t->compiled.least.wall, t->plain.least.wall);
+  t->told = true;
+}
+
+/* Left to Python without a comparison. */
+static void trial_settle(entry *e, int state) {
+  trial *t = &e->trial;
+  *t = (trial){.again = t->again, .likely = t->likely, .bulky = t->bulky, .told = t->told};
+  t->state = state;
+  t->again += t->again < TRIAL_AGAIN_MOST;
+  t->plain.most = UINT64_MAX;
+  e->watched = true;
+}
+
+void trial_give_up(entry *e) {
+  if (loom_config.leave_slower && !e->stopped && e->kind == BACKEND_LOOM)
+    trial_settle(e, TRIAL_ALONE);
+}
+
+void trial_idle(entry *e) {
+  if (e->trial.state == TRIAL_OPEN || e->trial.state == TRIAL_OVER) trial_settle(e, TRIAL_LEFT);
+}
+
+static void trial_open(trial *t) {
+  *t = (trial){.again = t->again, .likely = t->likely, .bulky = t->bulky, .told = t->told};
+}
+
+/* A plain run in the comparison with compiled ones. The first warms the interpreter up. */
+static void trial_against_compiled(callable *c, entry *e, trial_cost cost) {
+  trial *t = &e->trial;
+  trial_add(&t->plain, cost);
+  t->pairs++;
+  t->state = TRIAL_OPEN;
+  if (t->pairs == 1 && cost.wall < TRIAL_LONG_NS) {
+    if (t->warm_plain++) return;
+    t->pairs = 0; /* it does not count */
+    t->plain = t->compiled = (trial_sample){.sum = 0};
+    return;
+  }
+  if (trial_wins(t, t->pairs < TRIAL_CLEAR_PAIRS ? 1.5 : 1.15))
+    trial_keep(e);
+  else if (t->pairs >= TRIAL_CLEAR_PAIRS && trial_loses(t, 1.5))
+    trial_leave(c, e);
+  else if (t->pairs >= TRIAL_PAIRS)
+    trial_loses(t, 1.06) ? trial_leave(c, e) : trial_keep(e);
+}
+
+/* ---- when all has been decided ---- */
 
 /* A run without compiled callees in the comparison with those that have them. */
 static void trial_against_callees(trial *t, uint64_t ns) {
-  if (t->compiled_ns > ns / 4 * 3)
-    t->state = ++t->lost < TRIAL_LOST ? TRIAL_LEFT : TRIAL_ALONE;
+  if (t->callees_ns > ns / 4 * 3)
+    t->state = ++t->lost < TRIAL_CALLEES_LOST ? TRIAL_LEFT : TRIAL_ALONE;
   else
-    t->state = ++t->pairs < TRIAL_PAIRS ? TRIAL_LEFT : TRIAL_CALLEES;
+    t->state = ++t->pairs < TRIAL_CALLEES_PAIRS ? TRIAL_LEFT : TRIAL_CALLEES;
 }
 
-static void trial_plain(callable *c, trial *t, uint64_t ns) {
+static void trial_plain(callable *c, entry *e, trial_cost cost) {
+  trial *t = &e->trial;
   if (t->state == TRIAL_PLAIN_NEXT) {
-    trial_against_compiled(c, t, ns);
+    trial_against_compiled(c, e, cost);
     return;
   }
+  if (t->state == TRIAL_OPEN || t->state == TRIAL_OVER) return;
   if (t->state == TRIAL_LEFT && t->warm++ >= TRIAL_CALLEES_RUNS) {
-    t->compiled_ns = ns;
+    t->callees_ns = cost.busy;
     t->state = TRIAL_ALONE_NEXT;
   } else if (t->state == TRIAL_ALONE_NEXT) {
-    trial_against_callees(t, ns);
+    trial_against_callees(t, cost.busy);
   }
-  t->grown = ns / TRIAL_GROWN > t->plain_ns ? t->grown + 1 : 0;
-  if (t->grown == TRIAL_GROWN_RUNS) *t = (trial){.state = TRIAL_OPEN};
+  t->grown = cost.wall / TRIAL_GROWN > t->plain.most ? t->grown + 1 : 0;
+  if (t->grown == TRIAL_GROWN_RUNS) trial_open(t);
+}
+
+static bool trial_is_settled(const trial *t) {
+  return t->state == TRIAL_CALLEES || t->state == TRIAL_ALONE;
+}
+
+/* Calls of a function that is left to Python: another comparison is due after some. What it costs
+ * is a small share of them. */
+static void trial_count(callable *c, trial *t) {
+  if (!trial_is_settled(t)) return;
+  uint64_t times = t->compiled.least.wall / (t->plain.least.wall + 1) + 1;
+  t->calls += callable_let_be(c, t->state == TRIAL_ALONE);
+  if (t->calls >= times * TRIAL_AGAIN << t->again) {
+    trial_open(t);
+    callable_look_at(c);
+  }
+}
+
+void trial_look(entry *e) {
+  trial *t = &e->trial;
+  if (t->bulky) return;
+  if (t->state == TRIAL_OPEN && !e->watched) {
+    t->spent += t->waits_ns * TRIAL_LOOK;
+    e->watched = true;
+  }
+  if (t->state != TRIAL_OVER) return;
+  if (++t->calls >= 1u << (t->again + (t->close ? 0 : 4))) {
+    trial_open(t);
+    e->watched = true;
+  } else if (!e->stopped) {
+    e->watched = true; /* for one run: see trial_call */
+  }
+}
+
+/* ---- runs ---- */
+
+PyObject *trial_call(callable *c, entry *e, PyObject *const *slots, const int64_t *symbols,
+                     bool *plain) {
+  trial *t = &e->trial;
+  int64_t again[LOOM_MAX_SYMBOLS];
+  if (c->fullgraph || !loom_config.leave_slower) {
+    e->watched = false;
+    return entry_run(e, slots, symbols, plain);
+  }
+  if (trial_is_plain(c, e)) {
+    *plain = true;
+    return NULL;
+  }
+  e->refs++;
+  uint64_t builds = callable_builds;
+  trial_cost start = trial_clock();
+  bool fits = guard_program_check(e->guards, slots, again);
+  PyObject *result = entry_run(e, slots, symbols, plain);
+  trial_cost cost = trial_since(start, true);
+  if (result && fits && builds == callable_builds && t->state == TRIAL_OVER) {
+    e->watched = cost.wall > TRIAL_CHANGED * t->compiled.most;
+    if (e->watched) trial_open(t);
+  } else if (result && fits && builds == callable_builds) {
+    trial_compiled(e, cost);
+  }
+  entry_unref(e);
+  return result;
 }
 
 /* To read the clock takes about as long as a short function: seldom, where little depends on it. */
-static bool trial_times(trial *t) {
-  bool settled = t->state == TRIAL_CALLEES || t->state == TRIAL_ALONE;
-  return !settled || ++t->untimed % TRIAL_SELDOM == 0;
+static bool trial_times(const callable *c, trial *t) {
+  return !trial_is_settled(t) || callable_is_let_be(c) || ++t->untimed % TRIAL_SELDOM == 0;
 }
 
 void trial_run_begin(trial_run *run, callable *c) {
   run->tried = c->tried;
-  run->start = 0;
+  run->timed = false;
   c->tried = NULL;
   run->builds = callable_builds;
-  run->alone = run->tried && run->tried->trial.state != TRIAL_LEFT &&
-               run->tried->trial.state != TRIAL_CALLEES;
-  if (run->tried && trial_times(&run->tried->trial)) run->start = loom_busy_ns();
+  trial *t = run->tried ? &run->tried->trial : NULL;
+  run->alone = t && t->state != TRIAL_LEFT && t->state != TRIAL_CALLEES;
+  if (!t || t->depth++ || !trial_times(c, t)) return;
+  run->timed = true;
+  run->start = trial_clock();
 }
 
 void trial_run_end(trial_run *run, callable *c, bool done) {
-  if (!run->tried) return;
-  if (done && run->start && run->builds == callable_builds)
-    trial_plain(c, &run->tried->trial, loom_busy_ns() - run->start);
-  entry_unref(run->tried);
+  entry *e = run->tried;
+  if (!e) return;
+  e->trial.depth -= e->trial.depth > 0;
+  if (done && run->timed && run->builds == callable_builds)
+    trial_plain(c, e, trial_since(run->start, false));
+  if (!e->trial.depth) trial_count(c, &e->trial);
+  entry_unref(e);
 }

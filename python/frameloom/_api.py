@@ -277,7 +277,7 @@ def explain(fn, /, *args, **kwargs):
 
     Gives an object with graphs, breaks with reasons and places, guards with sources, lines and costs, loops, recompiles
     and times; it prints, and `.json()` writes it. The function is compiled anew for it: `fn`'s own versions stay as they
-    are. An exception of the function is raised. Raises TypeError for what is not a Python function.
+    are; that some were left to Python (FL0024, FL0025) is told. An exception of the function is raised. Raises TypeError for what is not a Python function.
     """
     from ._report import explain_call
 
@@ -291,4 +291,7 @@ def explain(fn, /, *args, **kwargs):
     compiled = fn if isinstance(fn, _native.Callable) else getattr(fn, "__func__", None)
     settings = compiled._options() if isinstance(compiled, _native.Callable) else _settings(False, None, None, None, False)
     settings["fullgraph"] = False
-    return explain_call(_native.Callable(function, **settings), args, kwargs)
+    explanation = explain_call(_native.Callable(function, **settings), args, kwargs)
+    if isinstance(compiled, _native.Callable):
+        explanation.add_left(compiled._report())
+    return explanation

@@ -35,7 +35,7 @@ class Config(Patchable):
                       raise `RecompileError` where a function would have to be compiled again
     unroll_limit      loops over a range of at most so many iterations are unrolled, longer ones captured once
     suppress_errors   let the library run what the compiler cannot compile; else `CompileError` is raised there
-    leave_slower      leave a function with many breaks to Python where some timed calls were faster that way
+    leave_slower      leave a function to Python where calls that are timed are faster so
     capture_data_dependent
                       capture `if` and `while` on data of arrays as branches and loops of the graph
     cache             keep compiled code on disk

@@ -120,6 +120,9 @@ class Recompile(NamedTuple):
         return f"{self.function}: {self.source} was {self.old} and is {self.new}{place}, {self.ms:.2f} ms; to avoid it: {self.advice}"
 
 
+LEFT = (24, 25)  # codes of functions and generators that were slower compiled
+
+
 class Explanation:
     """How a function was compiled.
 
@@ -154,6 +157,10 @@ class Explanation:
         self.break_reasons = [_reason(row) for row in report["breaks"] or []]
         self.again = sum(e["again"] for e in report["entries"])
         self.notices = _notices()
+
+    def add_left(self, report):
+        """That the function whose report it is was left to Python after it had been timed is a reason, too."""
+        self.break_reasons += [_reason(row) for row in report["breaks"] or [] if row[0] in LEFT]
 
     @property
     def graph_count(self):

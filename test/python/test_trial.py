@@ -168,3 +168,154 @@ def test_the_setting_keeps_generators_compiled():
         for _ in range(60):
             assert compiled(x, above) == drive(x, above)
     assert "FL0025" not in codes(compiled)
+
+
+# ---- with times that the test makes up -----------------------------------------------------------
+
+
+@pytest.fixture
+def pretend():
+    """pretend(compiled wall, CPU, plain wall, CPU): what runs take from here on, in ns."""
+    yield frameloom._native._pretend_times
+    frameloom._native._pretend_times()
+
+
+def compiled_runs(compiled):
+    return sum(entry["hits"] for entry in compiled._report()["entries"] if not entry["part"])
+
+
+def affine(x):
+    return x * 2 + 1
+
+
+def called(compiled, count, *arguments):
+    want = compiled.__wrapped__(*arguments)
+    for _ in range(count):
+        np.testing.assert_array_equal(compiled(*arguments), want)
+
+
+def test_a_whole_function_that_loses_is_left(pretend):
+    compiled = frameloom.compile(affine)
+    pretend(110_000, 110_000, 100_000, 100_000)
+    called(compiled, 50, np.arange(5.0))
+    assert SLOWER in codes(compiled)
+    assert [reason.code for reason in frameloom.explain(compiled, np.arange(5.0)).break_reasons] == [SLOWER]
+    assert not frameloom.explain(affine, np.arange(5.0)).break_reasons
+    before = compiled_runs(compiled)
+    called(compiled, 200, np.arange(5.0))
+    assert before == compiled_runs(compiled) < 25
+
+
+def test_a_whole_function_that_wins_stays(pretend):
+    compiled = frameloom.compile(affine)
+    pretend(1_000_000, 1_000_000, 2_000_000, 2_000_000)
+    called(compiled, 50, np.arange(5.0))
+    assert SLOWER not in codes(compiled) and compiled_runs(compiled) == 49
+
+
+def test_threads_are_not_free(pretend):
+    compiled = frameloom.compile(affine)
+    pretend(1_000_000, 2_000_000, 1_000_000, 1_000_000)
+    called(compiled, 50, np.arange(5.0))
+    assert SLOWER in codes(compiled)
+
+
+def test_a_plain_run_that_may_be_long_waits(pretend):
+    compiled = frameloom.compile(affine)
+    pretend(50_000_000, 50_000_000, 51_000_000, 51_000_000)
+    called(compiled, 25, np.arange(5.0))
+    assert compiled_runs(compiled) == 25
+    called(compiled, 25, np.arange(5.0))
+    assert compiled_runs(compiled) < 50
+
+
+def test_no_plain_run_that_needs_much_memory(pretend):
+    def pairs(x):
+        return (x[:, None] * x[None, :]).sum(1)
+
+    compiled, x = frameloom.compile(pairs), np.ones(6000)
+    pretend(1_000_000, 1_000_000, 1, 1)
+    for _ in range(8):
+        assert compiled(x)[5] == 6000
+    assert compiled_runs(compiled) == 8
+
+
+def test_what_was_left_is_looked_at_again(pretend):
+    compiled = frameloom.compile(affine)
+    pretend(2_000_000, 2_000_000, 1_000_000, 1_000_000)
+    called(compiled, 50, np.arange(5.0))
+    before = compiled_runs(compiled)
+    pretend(1_000_000, 1_000_000, 2_000_000, 2_000_000)
+    called(compiled, 4000, np.arange(5.0))
+    assert compiled_runs(compiled) > before + 1000
+
+
+def test_what_stayed_is_looked_at_again(pretend):
+    compiled = frameloom.compile(affine)
+    pretend(1_000_000, 1_000_000, 1_000_000, 1_000_000)
+    called(compiled, 50, np.arange(5.0))
+    assert SLOWER not in codes(compiled)
+    pretend(2_000_000, 2_000_000, 1_000_000, 1_000_000)
+    called(compiled, 4000, np.arange(5.0))
+    assert SLOWER in codes(compiled)
+
+
+def test_under_fullgraph_nothing_is_left(pretend):
+    compiled = frameloom.compile(affine, fullgraph=True)
+    pretend(2_000_000, 2_000_000, 1_000_000, 1_000_000)
+    called(compiled, 50, np.arange(5.0))
+    assert compiled_runs(compiled) == 50
+
+
+def test_runs_in_vain_end():
+    """Each run finds that a warning is due, for which the plain function has to run."""
+    compiled, x = frameloom.compile(lambda x: 1 / x), np.arange(3.0)
+    for _ in range(100):
+        with pytest.warns(RuntimeWarning, match="divide by zero"):
+            compiled(x)
+    assert compiled_runs(compiled) < 20
+
+
+def test_other_arguments_of_what_is_left_are_compiled(pretend):
+    compiled = frameloom.compile(affine)
+    pretend(2_000_000, 2_000_000, 1_000_000, 1_000_000)
+    called(compiled, 400, np.arange(5.0))
+    assert len(compiled._report()["entries"]) == 1
+    called(compiled, 200, np.arange(12).reshape(3, 4))
+    assert len(compiled._report()["entries"]) == 2
+
+
+def test_other_code_of_what_is_left_runs(pretend):
+    def function(x):
+        return x + 1
+
+    def other(x):
+        return x - 1
+
+    compiled = frameloom.compile(function)
+    pretend(2_000_000, 2_000_000, 1_000_000, 1_000_000)
+    called(compiled, 400, np.arange(5.0))
+    function.__code__ = other.__code__
+    called(compiled, 40, np.arange(5.0))
+    frameloom.reset()
+    called(compiled, 40, np.arange(5.0))
+
+
+def test_recursion_and_exceptions_in_every_state(pretend):
+    def down(x, n, seen):
+        seen.append(n)
+        if n < 0:
+            raise ValueError(n)
+        return x if n == 0 else compiled(x * 2, n - 1, seen)
+
+    compiled, x = frameloom.compile(down), np.arange(3.0)
+    pretend(2_000_000, 2_000_000, 1_000_000, 1_000_000)
+    for i in range(120):
+        seen = []
+        if i % 7 == 3:
+            with pytest.raises(ValueError):
+                compiled(x, -1, seen)
+            assert seen == [-1]
+        else:
+            np.testing.assert_array_equal(compiled(x, 3, seen), x * 8)
+            assert seen == [3, 2, 1, 0]
