@@ -227,15 +227,19 @@ static MlirValue outline_overwritten_later(MlirValue value) {
   return (MlirValue){NULL};
 }
 
-/* The one result of the function that `value` is, perhaps after it was overwritten in place; -1. */
+/* The one result of the function that `value` is, perhaps after it was overwritten in place; -1.
+ * Others may read it then: from the result's own buffer. */
 static intptr_t outline_result_number(MlirValue value) {
+  intptr_t number = -1;
   for (MlirValue next; (next = outline_overwritten_later(value)).ptr;)
     value = next;
-  MlirOpOperand use = mlirValueGetFirstUse(value);
-  if (mlirOpOperandIsNull(use) || !mlirOpOperandIsNull(mlirOpOperandGetNextUse(use)) ||
-      !loom_is(mlirOpOperandGetOwner(use), "func.return"))
-    return -1;
-  return mlirOpOperandGetOperandNumber(use);
+  for (MlirOpOperand use = mlirValueGetFirstUse(value); !mlirOpOperandIsNull(use);
+       use = mlirOpOperandGetNextUse(use)) {
+    if (!loom_is(mlirOpOperandGetOwner(use), "func.return")) continue;
+    if (number >= 0) return -1;
+    number = mlirOpOperandGetOperandNumber(use);
+  }
+  return number;
 }
 
 /* The operand whose buffer the caller may pass for a result too (`loom.overwrites` of the

@@ -106,6 +106,42 @@ func.func @main(%a: tensor<8xf32>) -> (tensor<8xf32> {loom.overwrites = 0}) {
 
 // -----
 
+// It may also be read behind, from the result's buffer; but it may not be a result twice.
+// CHECK: loom.kernel @k0
+// CHECK: loom.overlaps = array<i64: 0>
+// CHECK: loom.kernel @k1
+// CHECK-NOT: loom.overlaps
+// CHECK: func.func @main
+func.func @main(%a: tensor<8xf32>) -> (tensor<8xf32> {loom.overwrites = 0}, tensor<f32>) {
+  %0 = loom.fusion(%a) {
+  ^bb0(%x: tensor<8xf32>):
+    %1 = loom.neg %x : tensor<8xf32>
+    loom.yield %1 : tensor<8xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  %s = loom.fusion(%0) {
+  ^bb0(%x: tensor<8xf32>):
+    %1 = loom.reduce "sum" %x axes = [0] : (tensor<8xf32>) -> tensor<f32>
+    loom.yield %1 : tensor<f32>
+  } : (tensor<8xf32>) -> tensor<f32>
+  return %0, %s : tensor<8xf32>, tensor<f32>
+}
+
+// -----
+
+// CHECK: loom.kernel @k0
+// CHECK-NOT: loom.overlaps
+// CHECK: func.func @main
+func.func @main(%a: tensor<8xf32>) -> (tensor<8xf32> {loom.overwrites = 0}, tensor<8xf32>) {
+  %0 = loom.fusion(%a) {
+  ^bb0(%x: tensor<8xf32>):
+    %1 = loom.neg %x : tensor<8xf32>
+    loom.yield %1 : tensor<8xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return %0, %0 : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
 // Not when it is read in another order,
 // CHECK: loom.kernel @k0
 // CHECK-NOT: loom.overlaps
