@@ -21,6 +21,8 @@
 #define ROUND_CHUNKS 24         /* wanted, if they are worth a launch: */
 #define ROUND_CHUNK_WORK (1 << 20)
 #define ROUND_TILES 4
+#define ROUND_COLUMNS 512 /* where the rows are packed for each round of columns: at least, */
+#define ROUND_MOST_BYTES (8 << 20) /* if these fit */
 
 static int64_t round_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static int64_t round_max(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -104,6 +106,11 @@ static void round_within(dot_plan *p, int64_t budget) {
   bool few_rows = lhs <= budget / 2, few_columns = rhs <= budget / 2;
   if (!few_columns)
     panels = round_size(p, &p->rhs, few_rows ? budget - lhs : budget / 2, p->extents[DOT_ROW]);
+  if (!few_rows && !few_columns) {
+    int64_t wanted = round_min(round_ceil(ROUND_COLUMNS, p->rhs.step), p->panels);
+    int64_t fit = ROUND_MOST_BYTES / round_max(round_panel_bytes(p, &p->rhs), 1);
+    if (dot_is_packed(&p->lhs)) panels = round_max(panels, round_min(wanted, fit));
+  }
   if (!few_rows)
     tiles = round_size(p, &p->lhs, few_columns ? budget - rhs : budget / 2,
                        few_columns ? p->extents[DOT_COLUMN] : panels * p->rhs.step);

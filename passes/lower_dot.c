@@ -15,6 +15,8 @@ typedef struct dot_job {
   dot_operand const *packed;                            /* what a packing stage packs */
   int lanes;                                            /* of the last vector of a panel */
   int64_t chunk_low;                                    /* first chunk of what is packed */
+  bool depth_first;                                     /* packs all chunks step by step */
+  MlirValue chunk_begin, chunk_end;                     /* then: these */
   MlirValue round_row, round_column, round_batch;       /* of the round; null: there is one */
   MlirValue row0, column0;                              /* i64 */
   MlirValue rhs;                                        /* the panel at the depth's first step */
@@ -222,8 +224,32 @@ static void dot_pack_chunk(lower *l, void *user, const MlirValue *carried, MlirV
   dot_set(l, DOT_BATCH, batch);
   *(columns ? &job->column0 : &job->row0) =
       dot_first(l, panel, o->step, job->p->extents[o->lane_group]);
-  lower_for(l, dot_const(l, 0), dot_const(l, job->p->extents[DOT_DEPTH]), dot_const(l, 1),
-            DOT_DEPTH, 0, NULL, columns ? dot_pack_vectors : dot_pack_rows, job, NULL);
+  lower_body pack = columns ? dot_pack_vectors : dot_pack_rows;
+  if (job->depth_first)
+    pack(l, job, NULL, NULL);
+  else
+    lower_for(l, dot_const(l, 0), dot_const(l, job->p->extents[DOT_DEPTH]), dot_const(l, 1),
+              DOT_DEPTH, 0, NULL, pack, job, NULL);
+}
+
+static void dot_pack_step(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  dot_job *job = user;
+  lower_for(l, job->chunk_begin, job->chunk_end, dot_const(l, 1), DOT_CHUNK, 0, NULL,
+            dot_pack_chunk, job, NULL);
+}
+
+/* Packs chunks [chunk_begin, chunk_end). Rows that lie side by side, each step of the depth far
+ * from the one before, are read a step of all chunks at a time: otherwise each tile would go
+ * through all pages of the operand again. */
+static void dot_pack_chunks(lower *l, dot_job *job) {
+  const dot_operand *o = job->packed;
+  job->depth_first =
+      o->lane_group == DOT_ROW && o->strides[DOT_ROW] == 1 && o->strides[DOT_DEPTH] != 1;
+  if (job->depth_first)
+    lower_for(l, dot_const(l, 0), dot_const(l, job->p->extents[DOT_DEPTH]), dot_const(l, 1),
+              DOT_DEPTH, 0, NULL, dot_pack_step, job, NULL);
+  else
+    dot_pack_step(l, job, NULL, NULL);
 }
 
 /* The round of a chunk, of which each has `chunks`: where they begin. */
@@ -252,8 +278,9 @@ static void dot_pack(lower *l, dot_job *job, bool fixed) {
     int64_t last = loom_num_add(first, loom_num_mul(o->kept, o->round));
     job->packed = o;
     job->chunk_low = first;
-    lower_for(l, dot_op(l, "arith.maxsi", l->begin, first), dot_op(l, "arith.minsi", l->end, last),
-              dot_const(l, 1), DOT_CHUNK, 0, NULL, dot_pack_chunk, job, NULL);
+    job->chunk_begin = dot_op(l, "arith.maxsi", l->begin, first);
+    job->chunk_end = dot_op(l, "arith.minsi", l->end, last);
+    dot_pack_chunks(l, job);
     first = last;
   }
 }

@@ -65,3 +65,24 @@ module {
     return %0 : tensor<37x200x400xf32>
   }
 }
+
+// -----
+
+// Of two large operands that are both packed, the rows are packed again for each round of columns: a round has many.
+// CHECK: loom.kernel @both
+// CHECK: pack_lhs = true, pack_rhs = true
+// CHECK-LABEL: loom.plan @main
+// CHECK: loom.launch @both stage = 0 chunks = {{[0-9][0-9]}}(
+// CHECK: loom.launch @both stage = 0 chunks = {{[0-9][0-9]}}(
+// CHECK-NOT: loom.launch @both stage = 0 chunks = {{[0-9][0-9]+}}(
+module {
+  loom.kernel @both {
+  ^bb0(%a: tensor<1000x1000xf64>, %b: tensor<1000x1000xf64>):
+    %0 = loom.dot_general %a, %b batch = [] x [] contract = [0] x [0] : (tensor<1000x1000xf64>, tensor<1000x1000xf64>) -> tensor<1000x1000xf64>
+    loom.yield %0 : tensor<1000x1000xf64>
+  } {strides = [array<i64: 1000, 1>, array<i64: 1000, 1>, array<i64: 1000, 1>], scalars = array<i64>, inplace = array<i64: -1>}
+  func.func @main(%a: tensor<1000x1000xf64>, %b: tensor<1000x1000xf64>) -> tensor<1000x1000xf64> {
+    %0 = loom.apply @both(%a, %b) : (tensor<1000x1000xf64>, tensor<1000x1000xf64>) -> tensor<1000x1000xf64>
+    return %0 : tensor<1000x1000xf64>
+  }
+}
