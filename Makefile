@@ -1,5 +1,5 @@
 # make demo and make test do everything on a fresh Debian 12.
-.PHONY: help setup demo test wheels test-versions test-debug test-sanitized test-cpython test-numpy test-scipy test-sklearn test-pandas fuzz bench bench-models format docs torch-ops clean analyze
+.PHONY: help setup demo test wheels test-versions test-debug test-sanitized test-cpython test-numpy test-scipy test-sklearn test-pandas fuzz bench bench-models format docs torch-ops test-zoo clean analyze
 
 help:
 	@echo "make demo    install what is missing, build, and run four NumPy programs compiled"
@@ -17,6 +17,7 @@ help:
 	@echo "make bench-models  measure real models through torch.compile against eager torch and Inductor"
 	@echo "make docs    regenerate the dialect's reference page"
 	@echo "make torch-ops  torch's own samples of every op through the backend (LIMIT=n samples of each)"
+	@echo "make test-zoo  models of many sorts through the torch backend: hand-written ones, timm's, transformers' (MODELS=\"gan bert\" or SAMPLE=n for some)"
 	@echo "make format  clang-format the C code"
 
 setup:
@@ -77,6 +78,10 @@ docs: setup
 torch-ops:
 	@scripts/setup.sh test
 	@.venv/bin/python docs/torch_ops.py --limit $(or $(LIMIT),0)
+
+test-zoo:
+	@scripts/setup.sh test zoo
+	@FRAMELOOM_CACHE_DIR="$(CURDIR)/build/test-cache" .venv/bin/python test/zoo/run.py --sample $(or $(SAMPLE),0) --table docs/torch-zoo.md $(MODELS)
 
 format:
 	@git ls-files '*.c' '*.h' 'dialects/glue.cpp' | xargs clang-format-22 -i

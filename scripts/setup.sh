@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what is missing: Debian packages (as root or through sudo), a virtual environment, the build itself.
-# usage: scripts/setup.sh [test] [bench] [models] [scipy] [sklearn] [pandas]   (extra groups of Python packages)
+# usage: scripts/setup.sh [test] [bench] [models] [scipy] [sklearn] [pandas] [zoo]   (extra groups of Python packages)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -50,9 +50,15 @@ for group in "$@"; do
     scipy) want+=("scipy==1.17.1") ;;
     sklearn) want+=("scikit-learn==1.9.1" "scipy==1.17.1") ;;
     pandas) want+=("pandas==3.1.1") ;;
+    zoo) want+=("transformers==5.23.0" "torch==2.13.0" "pillow>=10") ;;
   esac
 done
 .venv/bin/python -m pip install --quiet --disable-pip-version-check "${want[@]}"
+if [[ " $* " == *" zoo "* ]] && [ ! -d build/zoo-packages/timm ]; then
+  # In a folder of its own: transformers looks for both, and does not load beside a torchvision that does not.
+  .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --target build/zoo-packages \
+    "timm==1.0.31" "torchvision==0.28.0"
+fi
 
 # The build is incremental: build/wheel is kept.
 .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps \

@@ -1,0 +1,214 @@
+"""Models of many sorts through the torch backend, against eager torch: nothing may be wrong, raise, crash or hang.
+
+    python test/zoo/run.py [--sample N] [--only SOURCE] [--limit SECONDS] [--processes N] [--steps forward,training,optimizer] [--table FILE] [--again] [model ...]
+
+A model is named SOURCE/NAME, or by a part of that: `classic/` are hand-written (classics.py), `timm/` one of every module of timm,
+`transformers/` every architecture of transformers with small sizes (tiny.py). Each runs in a process of its own (worker.py):
+a forward pass, a training step, steps of an optimizer (steps.py); a step that crashes or hangs is noted and the model goes on
+behind it. What was found is kept in build/zoo, so that a run that was stopped goes on where it was; `--again` forgets it
+for the models of this run. Ends with 1 when a step is wrong, raises, crashes or hangs.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import json
+import pathlib
+import sys
+import textwrap
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path.insert(0, str(HERE.parent / "suites"))
+import process  # noqa: E402
+
+KEPT = ROOT / "build" / "zoo"
+STEPS = ("forward", "training", "optimizer")
+BAD = ("wrong", "raised", "crash", "hang")
+SOURCES = {"classic": "written by hand", "timm": "timm, one of each module", "transformers": "transformers, small sizes"}
+
+
+def rows_of(name, options):
+    """A model's rows by step, from an earlier run or a new one."""
+    path = KEPT / (name.replace("/", "-") + ".json")
+    rows = json.loads(path.read_text()) if path.exists() and not options.again else {}
+    if rows and (outcome(rows.get("build")) != "built" or rows.keys() >= set(options.steps.split(","))):
+        return rows
+    command = [sys.executable, str(HERE / "worker.py"), name, "--steps", options.steps]
+    rows |= process.Run(name, command, options.limit, {"OMP_NUM_THREADS": "1"}).rows
+    path.write_text(json.dumps(rows, indent=1))
+    return rows
+
+
+def outcome(row):
+    return row["outcomes"][0] if row else "not run"
+
+
+def wrong_steps(rows):
+    """(step, outcome, detail) of what must not be."""
+    if outcome(rows.get("build")) in BAD or "does not load" in {outcome(row) for row in rows.values()}:
+        return []  # eager torch, or an import: left out
+    return [(step, outcome(row), row.get("detail") or row["traces"][0][-300:]) for step, row in rows.items() if outcome(row) in BAD]
+
+
+def told(name, rows):
+    build = rows.get("build")
+    if outcome(build) != "built":
+        return f"{name}: left out: {reason(rows)}"
+    host = sum(sum(row.get("facts", {}).get("host", {}).values()) for row in rows.values())
+    eager = sum(len(row.get("facts", {}).get("eager", ())) for row in rows.values())
+    seconds = sum(row.get("seconds", 0) for row in rows.values())
+    steps = ", ".join(f"{step} {outcome(rows.get(step))}" for step in STEPS if step in rows)
+    return f"{name}: {steps}; {host} ops through torch, {eager} graphs left to eager, {seconds:.0f} s"
+
+
+def reason(rows):
+    row = rows.get("build") or next(iter(rows.values()), {"detail": "not run"})
+    words = row.get("detail") or (row.get("traces") or [""])[0].strip().splitlines()[-1:] or outcome(row)
+    return cell(words if isinstance(words, str) else " ".join(words))[:160]
+
+
+def chosen(options):
+    import sources
+
+    names = sources.names()
+    if options.only:
+        names = [name for name in names if name.split("/")[0] in options.only.split(",")]
+    if options.models:
+        exact = [name for name in names if name in options.models or name.split("/")[1] in options.models]
+        names = exact or [name for name in names if any(part in name for part in options.models)]
+    if options.sample and len(names) > options.sample:
+        names = [names[i * len(names) // options.sample] for i in range(options.sample)]
+    return names
+
+
+# ---- the page -------------------------------------------------------------------------------------
+
+
+def cell(text):
+    return " ".join(str(text).split()).replace("|", "\\|")
+
+
+def versions(sources):
+    found = ["torch " + __import__("torch").__version__.split("+")[0]]
+    return ", ".join(found + [f"{name} {__import__(name).__version__}" for name in sources])
+
+
+def totals(results, all_names):
+    lines = ["| models | there are | run | left out | steps | as eager | torch cannot | " + " | ".join(BAD) + " |", "|---|" + "--:|" * (6 + len(BAD))]
+    for source, title in SOURCES.items():
+        mine = {name: rows for name, rows in results.items() if name.startswith(source + "/")}
+        built = [rows for rows in mine.values() if outcome(rows.get("build")) == "built"]
+        counts = collections.Counter(outcome(rows.get(step)) for rows in built for step in STEPS if step in rows)
+        figures = [sum(n.startswith(source + "/") for n in all_names), len(mine), len(mine) - len(built), counts.total(), counts["same"],
+                   counts["torch cannot"], *(counts[bad] for bad in BAD)]
+        lines.append(f"| {title} | " + " | ".join(map(str, figures)) + " |")
+    return lines
+
+
+def counted(results, key):
+    """How many models have it, and how often, of the rows of a dictionary or list that the facts hold."""
+    models, times = collections.Counter(), collections.Counter()
+    for rows in results.values():
+        found = collections.Counter()
+        for row in rows.values():
+            found.update(row.get("facts", {}).get(key, {}))
+        times.update(found)
+        models.update(found.keys())
+    return sorted(((n, times[what], what) for what, n in models.items()), key=lambda row: (-row[0], -row[1], row[2]))
+
+
+def listing(results, key, title, none):
+    rows = counted(results, key)
+    if not rows:
+        return [none]
+    return [f"| {title} | models | times |", "|---|--:|--:|", *(f"| {cell(what)[:200]} | {n} | {times} |" for n, times, what in rows)]
+
+
+def model_line(name, rows):
+    facts = [rows.get(step, {}).get("facts", {}) for step in STEPS]
+    add = lambda key: sum(f.get(key, 0) for f in facts)  # noqa: E731
+    host = sum(sum(f.get("host", {}).values()) for f in facts)
+    eager = sum(len(f.get("eager", ())) for f in facts)
+    breaks = sum(sum(f.get("breaks", {}).values()) for f in facts)
+    steps = " | ".join("**" + outcome(rows.get(s)) + "**" if outcome(rows.get(s)) in BAD else outcome(rows.get(s)) if s in rows else "" for s in STEPS)
+    return f"| `{name}` | {steps} | {add('graphs')} | {add('ops')} | {host} | {eager} | {breaks} |"
+
+
+def page(results, all_names):
+    left = {name: rows for name, rows in results.items() if outcome(rows.get("build")) != "built"}
+    ran = {name: rows for name, rows in results.items() if name not in left}
+    extent = "all of them were run" if len(results) == len(all_names) else f"{len(results)} of the {len(all_names)} models were run for this page"
+    text = (
+        f"Made by `make test-zoo` with {versions([s for s in ('timm', 'transformers') if any(n.startswith(s) for n in results)])}: "
+        f"models of many sorts through `torch.compile(model, backend=\"frameloom\")`, each in a process of its own; {extent}. "
+        "A forward pass (twice), a training step (results, gradients and buffers) and steps of an optimizer (parameters, its state, and a "
+        "training step behind them, `optimizer.step` compiled as well) are compared with eager torch's, tensor by tensor. What differs by "
+        "more than a few roundings counts as the same when it is as near to a run in float64 as eager is (times four), or when eager's own "
+        "results move as far once weights and inputs change by a millionth (times eight). *torch cannot*: eager raises there, or torch's own "
+        "`aot_eager` raises or differs as well. *Left out*: eager torch does not run the small model.")
+    lines = ["# A zoo of models", "", *textwrap.wrap(text, 120, break_long_words=False, break_on_hyphens=False), "", *totals(results, all_names), ""]
+    bad = [f"- `{name}`, {step}, {what}: {cell(detail)[:300]}" for name, rows in ran.items() for step, what, detail in wrong_steps(rows)]
+    lines += ["## Wrong, raised, crashed, hung", "", *(bad or ["None."]), ""]
+    lines += ["## Ops that ran through torch", "", *listing(ran, "host", "op: reason", "None."), ""]
+    lines += ["## Graphs left to eager torch", "", *listing(ran, "eager", "reason", "None."), ""]
+    lines += ["## Other warnings", "", *listing(ran, "warnings", "warning", "None."), ""]
+    lines += ["## Where Dynamo breaks the graph", "", *listing(ran, "breaks", "reason", "Nowhere."), ""]
+    lines += ["## What torch cannot", "", *(cannot(ran) or ["Nothing."]), ""]
+    lines += ["## Every model", "", "| model | forward | training | optimizer | graphs | ops | ops through torch | graphs left to eager | breaks |",
+              "|---|---|---|---|--:|--:|--:|--:|--:|", *(model_line(name, rows) for name, rows in ran.items()), ""]
+    lines += ["## Left out", "", *([f"- `{name}`: {reason(rows)}" for name, rows in left.items()] or ["None."]), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def cannot(results):
+    return [f"- `{name}`, {step}: {cell(row.get('detail', ''))[:200]}" for name, rows in results.items() for step, row in rows.items()
+            if outcome(row) == "torch cannot"]
+
+
+def kept_results(names):
+    """Of all models that were ever run here."""
+    found = {}
+    for name in names:
+        path = KEPT / (name.replace("/", "-") + ".json")
+        if path.exists():
+            found[name] = json.loads(path.read_text())
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("models", nargs="*")
+    parser.add_argument("--sample", type=int, default=0, help="at most so many of the models, spread over all")
+    parser.add_argument("--only", default="", help=", ".join(SOURCES))
+    parser.add_argument("--limit", type=float, default=300, help="seconds for one step of a model")
+    parser.add_argument("--steps", default=",".join(STEPS))
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--table", type=pathlib.Path, help="writes the page of all models that were run so far")
+    parser.add_argument("--again", action="store_true", help="runs what has been run before")
+    parser.add_argument("--list", action="store_true")
+    options = parser.parse_intermixed_args()
+    sys.path.insert(0, str(HERE))
+    names = chosen(options)
+    if options.list:
+        print(*names, sep="\n")
+        return 0
+    KEPT.mkdir(parents=True, exist_ok=True)
+    failed = passed = 0
+    with concurrent.futures.ThreadPoolExecutor(options.processes) as pool:
+        for name, rows in zip(names, pool.map(lambda name: rows_of(name, options), names)):
+            print(told(name, rows), flush=True)
+            for step, what, detail in wrong_steps(rows):
+                print(f"  {step}: {what}: {detail}", flush=True)
+            failed += bool(wrong_steps(rows))
+            passed += not wrong_steps(rows)
+    if options.table:
+        import sources
+
+        options.table.write_text(page(kept_results(sources.names()), sources.names()))
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
