@@ -27,7 +27,7 @@ from frameloom._config import Patchable
 with _disable_current_modes():  # the probe needs real tensors
     _native.torch_init()
 
-from frameloom import _torch_norms, _torch_random, _torch_sampling  # noqa: E402
+from frameloom import _torch_gradients, _torch_norms, _torch_random, _torch_sampling  # noqa: E402
 
 _log = logging.getLogger("frameloom.torch")
 MODES = ("default", "max-autotune", "max-autotune-no-cudagraphs", "reduce-overhead")
@@ -183,7 +183,8 @@ def _core_decompositions():
         aten.addcdiv.default, aten.lerp.Scalar, aten.lerp.Tensor,
     ):
         del table[op]
-    return table | get_decompositions([aten.dist, aten.ldexp]) | _torch_sampling.decompositions()
+    table |= get_decompositions([aten.dist, aten.ldexp, aten._native_batch_norm_legit.no_stats])
+    return table | _torch_sampling.decompositions() | _torch_gradients.decompositions()
 
 
 def _traced():

@@ -210,6 +210,37 @@ def test_batch_norm_follows_train_and_eval():
     close(model[1].running_var, other[1].running_var, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("dim", [0, 1, 2])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_weight_norm(dim, dtype):
+    """Its gradient is made of ops that are compiled; over dimensions in the middle torch has it so itself."""
+    model = torch.nn.utils.parametrizations.weight_norm(torch.nn.Conv1d(6, 4, 3), dim=dim).to(dtype)
+    x = torch.randn(2, 6, 9, dtype=dtype)
+
+    def step(f):
+        model.zero_grad()
+        f(x).square().sum().backward()
+        return [p.grad.clone() for p in model.parameters()]
+
+    close(step(compiled(model)), step(model))
+    assert host_calls() == []
+
+
+@pytest.mark.parametrize("affine", [False, True])
+def test_instance_norm(affine):
+    model = torch.nn.Sequential(torch.nn.Conv2d(3, 6, 3), torch.nn.InstanceNorm2d(6, affine=affine))
+    x = torch.randn(2, 3, 8, 8)
+
+    def step(f):
+        model.zero_grad()
+        out = f(x)
+        (out * torch.cos(torch.arange(out.numel()).reshape(out.shape))).sum().backward()
+        return out.detach(), model[0].weight.grad.clone()
+
+    close(step(compiled(model)), step(model), rtol=1e-4, atol=1e-4)
+    assert host_calls() == []
+
+
 def test_tied_weights():
     class Tied(torch.nn.Module):
         def __init__(self):
