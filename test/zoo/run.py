@@ -25,19 +25,33 @@ import process  # noqa: E402
 KEPT = ROOT / "build" / "zoo"
 STEPS = ("forward", "training", "optimizer")
 BAD = ("wrong", "raised", "crash", "hang")
+BATCH = 8  # models that processes are forked for from one that has loaded the packages
 SOURCES = {"classic": "written by hand", "timm": "timm, one of each module", "transformers": "transformers, small sizes"}
 
 
-def rows_of(name, options):
-    """A model's rows by step, from an earlier run or a new one."""
+def kept(name):
+    """A model's rows by step, from earlier runs."""
     path = KEPT / (name.replace("/", "-") + ".json")
-    rows = json.loads(path.read_text()) if path.exists() and not options.again else {}
-    if rows and (outcome(rows.get("build")) != "built" or rows.keys() >= set(options.steps.split(","))):
-        return rows
-    command = [sys.executable, str(HERE / "worker.py"), name, "--steps", options.steps]
-    rows |= process.Run(name, command, options.limit, {"OMP_NUM_THREADS": "1"}).rows
-    path.write_text(json.dumps(rows, indent=1))
-    return rows
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def run_batch(names, options):
+    """Runs what is missing of some models: rows by step, by the models' names. They are kept."""
+    wanted = set(options.steps.split(","))
+    found = {name: {} if options.again else kept(name) for name in names}
+    missing = [name for name, rows in found.items() if not rows or outcome(rows["build"]) == "built" and not rows.keys() >= wanted]
+    if not missing:
+        return found
+    command = [sys.executable, str(HERE / "worker.py"), *missing, "--steps", options.steps]
+    done = process.Run(names[0], command, options.limit, {"OMP_NUM_THREADS": "1"})
+    if done.failure:
+        raise SystemExit(f"the worker of {', '.join(missing)} does not load:\n{done.failure}")
+    for key, row in done.rows.items():
+        name, step = key.split(" ")
+        found[name][step] = row
+    for name in missing:
+        (KEPT / (name.replace("/", "-") + ".json")).write_text(json.dumps(found[name], indent=1))
+    return found
 
 
 def outcome(row):
@@ -168,12 +182,7 @@ def cannot(results):
 
 def kept_results(names):
     """Of all models that were ever run here."""
-    found = {}
-    for name in names:
-        path = KEPT / (name.replace("/", "-") + ".json")
-        if path.exists():
-            found[name] = json.loads(path.read_text())
-    return found
+    return {name: rows for name in names if (rows := kept(name))}
 
 
 def main():
@@ -196,12 +205,14 @@ def main():
     KEPT.mkdir(parents=True, exist_ok=True)
     failed = passed = 0
     with concurrent.futures.ThreadPoolExecutor(options.processes) as pool:
-        for name, rows in zip(names, pool.map(lambda name: rows_of(name, options), names)):
-            print(told(name, rows), flush=True)
-            for step, what, detail in wrong_steps(rows):
-                print(f"  {step}: {what}: {detail}", flush=True)
-            failed += bool(wrong_steps(rows))
-            passed += not wrong_steps(rows)
+        batches = [names[i : i + BATCH] for i in range(0, len(names), BATCH)]
+        for found in pool.map(lambda batch: run_batch(batch, options), batches):
+            for name, rows in found.items():
+                print(told(name, rows), flush=True)
+                for step, what, detail in wrong_steps(rows):
+                    print(f"  {step}: {what}: {detail}", flush=True)
+                failed += bool(wrong_steps(rows))
+                passed += not wrong_steps(rows)
     if options.table:
         import sources
 

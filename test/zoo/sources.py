@@ -1,5 +1,6 @@
 """Where the zoo's models come from: names, and a small model of each."""
 
+import importlib
 import importlib.util
 import pathlib
 import sys
@@ -23,6 +24,18 @@ def load_packages():
                 library = torch.library.Library("torchvision", "FRAGMENT")
                 library.define(name + "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
                 load_packages.kept = [*getattr(load_packages, "kept", ()), library]
+
+
+def load(models):
+    """Imports what these models come from."""
+    load_packages()
+    for source in {name.split("/")[0] for name in models} & {"timm", "transformers"}:
+        package = importlib.import_module(source)
+        if source == "transformers":
+            import torch._dynamo  # noqa: F401
+            import transformers.modeling_utils  # noqa: F401
+
+            package.logging.set_verbosity_error()
 
 
 def names():
@@ -78,9 +91,6 @@ def build(name):
     load_packages()
     if source == "timm":
         return steps.Model(*timm_model(name))
-    import transformers
-
     import tiny
 
-    transformers.logging.set_verbosity_error()
     return steps.Model(*tiny.built(name))

@@ -15,7 +15,7 @@ WIDTH = 32  # of a hidden state
 HEADS = 4
 VOCABULARY = 96
 POSITIONS = 64
-TOKENS = 12  # of a sequence
+TOKENS = 16  # of a sequence
 PARAMETERS = 30_000_000  # of a model that counts as small
 
 
@@ -31,7 +31,9 @@ def at_most(limit):
 
 
 def width(value, context):
-    """In proportion to the hidden size, a multiple of eight."""
+    """In proportion to the hidden size, a multiple of eight; sizes that parts of a model share stay the same."""
+    if value in context["shared"]:
+        return WIDTH
     return max(8, -(-value * WIDTH // context["hidden"]) // 8 * 8) if value > 8 else value
 
 
@@ -51,6 +53,7 @@ def token(value, context):
 
 
 RULES = [
+    (r"num_feat_extract_layers", lambda v, c: v),  # told by the lists of convolutions
     (r"(num_(hidden_|encoder_|decoder_|attention_|\w+_)?|encoder_|decoder_|\w+_num_(hidden_)?|n_|enc_|dec_|\w+_)?(layers?|blocks)|depths?|"
      r"num_\w*block_repeats|stage_num\w*|blocks_per_stage|n_block|num_stacks|iou_head_depth", at_most(2)),
     (r"(num_)?(key_value|kv)_heads|num_key_value_heads|n_head_kv|num_kv_heads|multi_query_group_num|\w*num_key_heads", fewer_heads),
@@ -92,11 +95,30 @@ def numbers(value):
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def smaller(config, kept=()):
+HIDDEN = ("hidden_size", "d_model", "n_embd", "hidden_dim", "embed_dim", "dim", "hidden_sizes", "embed_dims")
+
+
+def hidden_sizes(config):
+    """Of a configuration and its parts."""
+    parts = [part for part in vars(config).values() if hasattr(part, "model_type")]
+    return {first(vars(config), HIDDEN[:3], 0)}.union(*map(hidden_sizes, parts)) - {0}
+
+
+def sections(value, kept):
+    """Parts of the rotary frequencies that belong to axes, for small heads."""
+    if isinstance(value, dict) and "mrope_section" in value and not kept:
+        count = len(value["mrope_section"])
+        return {**value, "mrope_section": [4 - (count - 1)] + [1] * (count - 1)}
+    return value
+
+
+def smaller(config, kept=(), shared=None):
     """The arguments of a configuration's class that make it small; fields of the names `kept` stay as they are."""
     fields = {name: value for name, value in vars(config).items() if not name.startswith("_")}
+    shared = hidden_sizes(config) if shared is None else shared
     context = {
-        "hidden": first(fields, ("hidden_size", "d_model", "n_embd", "hidden_dim", "embed_dim", "dim", "hidden_sizes", "embed_dims"), 256),
+        "shared": shared,
+        "hidden": first(fields, HIDDEN, 256),
         "heads": first(fields, ("num_attention_heads", "n_head", "num_heads", "n_heads"), 1),
         "patch": first(fields, ("patch_size", "patch_sizes"), 16),
     }
@@ -104,9 +126,12 @@ def smaller(config, kept=()):
     made = {}
     for name, value in fields.items():
         if hasattr(value, "to_dict") and hasattr(value, "model_type"):
-            made[name] = {"model_type": value.model_type, **smaller(value, kept)}
+            made[name] = {"model_type": value.model_type, **smaller(value, kept, shared)}
             continue
         if any(re.fullmatch(pattern, name) for pattern in kept):
+            continue
+        if name in ("rope_scaling", "rope_parameters"):
+            made[name] = sections(value, kept)
             continue
         rule = next((rule for pattern, rule in RULES if pattern.fullmatch(name)), None)
         if "dropout" in name or "drop_" in name or name.endswith(("_drop", "pdrop", "layerdrop")) and isinstance(value, float):
@@ -137,9 +162,8 @@ def configurations(kind):
         except Exception as error:
             yield None, error
             continue
-        for name in ("use_cache", "use_timm_backbone"):
-            if getattr(config, name, None) is True and name == "use_cache":
-                setattr(config, name, False)
+        if getattr(config, "use_cache", None) is True:
+            config.use_cache = False
         yield config, None
 
 
@@ -273,7 +297,8 @@ def built(name):
             except Exception as raised:
                 error = raised
         why = why or error
-    raise Unbuilt(f"{type(why).__name__}: {str(why).strip().splitlines()[0] if str(why).strip() else ''}"[:160]) from why
+    words = " ".join(line.strip() for line in str(why).strip().splitlines()[:2])
+    raise Unbuilt(f"{type(why).__name__}: {words}"[:200]) from why
 
 
 def attempt(kind, config):

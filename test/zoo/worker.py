@@ -1,15 +1,19 @@
-"""Runs the steps of one model of the zoo and tells what became of each.
+"""Runs the steps of models of the zoo and tells what became of each.
 
-    python worker.py SOURCE/NAME [--steps forward,training,optimizer] [--skip LIST]
+    python worker.py SOURCE/NAME... [--steps forward,training,optimizer] [--skip LIST]
 
-One line of JSON on the descriptor that LOOM_REPORT names when a step begins, and one when it has ended (test/suites/process.py).
-The first step is `build`: a model that eager torch itself does not run is left out, with the reason.
+Each model runs in a process of its own, forked from this one, which has loaded the packages and done nothing else. One line of
+JSON on the descriptor that LOOM_REPORT names when a step begins, and one when it has ended; a step's id is
+`SOURCE/NAME STEP` (test/suites/process.py). The first step is `build`: a model that eager torch itself does not run is left
+out, with the reason.
 """
 
 import argparse
+import ctypes
 import json
 import os
 import pathlib
+import signal
 import sys
 import time
 import traceback
@@ -20,41 +24,60 @@ import torch
 import sources
 import steps
 
+PR_SET_PDEATHSIG = 1
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("model")
-    parser.add_argument("--steps", default=",".join(steps.STEPS))
-    parser.add_argument("--skip", type=pathlib.Path, default=os.devnull)
-    options = parser.parse_args()
-    skipped = set(options.skip.read_text().split("\n"))
-    report = os.fdopen(int(os.environ["LOOM_REPORT"]), "w", buffering=1)
-    warnings.simplefilter("ignore")
-    torch.set_num_threads(1)
+
+def run_model(name, wanted, skipped, report):
+    """Builds the model, and runs what is wanted of it but not to be skipped."""
     model = None
-    for step in ("build", *options.steps.split(",")):
-        if step in skipped and step != "build":
+    for step in ("build", *wanted):
+        told = f"{name} {step}" not in skipped
+        if not told and step != "build":
             continue
-        if step not in skipped:
-            report.write(json.dumps({"id": step, "begun": True}) + "\n")
-        row, began = {"id": step, "outcomes": [], "detail": "", "traces": [""]}, time.monotonic()
+        if told:
+            report.write(json.dumps({"id": f"{name} {step}", "begun": True}) + "\n")
+        row, began = {"id": f"{name} {step}", "outcomes": [], "detail": "", "traces": [""]}, time.process_time()
         try:
             if step == "build":
-                model = sources.build(options.model)
+                model = sources.build(name)
                 row["outcomes"] = ["built"]
                 row["parameters"] = sum(p.numel() for p in model.module.parameters())
             else:
-                outcome, row["detail"], row["facts"] = steps.check(step, model, options.model)
+                outcome, row["detail"], row["facts"] = steps.check(step, model, name)
                 row["outcomes"] = [outcome]
         except Exception as error:
             row["outcomes"] = ["not built" if step == "build" else steps.CANNOT]
-            row["detail"] = steps.short(error) if step == "build" else f"eager raises {steps.short(error)}"
+            row["detail"] = ("" if step == "build" else "eager raises ") + steps.short(error)
             row["traces"] = [traceback.format_exc()[-4000:]]
-        row["seconds"] = time.monotonic() - began
-        if step not in skipped:
+        row["seconds"] = time.process_time() - began
+        if told:
             report.write(json.dumps(row) + "\n")
         if model is None:
-            break
+            return
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("models", nargs="+")
+    parser.add_argument("--steps", default=",".join(steps.STEPS))
+    parser.add_argument("--skip", type=pathlib.Path, default=os.devnull)
+    options = parser.parse_intermixed_args()
+    wanted, skipped = options.steps.split(","), set(options.skip.read_text().split("\n"))
+    report = os.fdopen(int(os.environ["LOOM_REPORT"]), "w", buffering=1)
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    sources.load(options.models)
+    for name in options.models:
+        if all(f"{name} {step}" in skipped for step in wanted):
+            continue
+        child = os.fork()
+        if child == 0:
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            run_model(name, wanted, skipped, report)
+            report.flush()
+            os._exit(0)
+        if os.waitpid(child, 0)[1]:
+            os._exit(1)  # the step that had begun is noted as a crash, and another process goes on behind it
     report.write(json.dumps({"done": True}) + "\n")
     report.flush()
     sys.stdout.flush()
