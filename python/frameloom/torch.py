@@ -16,6 +16,7 @@ import weakref
 
 import torch
 from torch._dynamo.backends.common import aot_autograd
+from torch._dynamo.exc import RestartAnalysis, SkipFrame
 from torch._decomp import core_aten_decompositions, get_decompositions
 from functorch.compile import min_cut_rematerialization_partition
 
@@ -255,6 +256,8 @@ def _try(options, what, function, *args):
     `strict` it raises."""
     try:
         return function(*args), None
+    except (RestartAnalysis, SkipFrame):  # no failures: Dynamo begins again knowing more, or leaves the function alone
+        raise
     except Exception as error:
         if options.strict:
             raise

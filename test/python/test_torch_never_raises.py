@@ -77,6 +77,23 @@ def test_a_compiler_or_backend_that_fails(name, what, monkeypatch, caplog):
     assert f"{what} runs in eager torch: ZeroDivisionError: of the test" in caplog.text
 
 
+def test_a_float_that_torch_takes_for_a_symbol_first(caplog):
+    """Dynamo is told by an exception to begin again, the float a constant then: no failure of the backend."""
+    graphs = []
+
+    def f(x, eps):
+        return torch.nn.functional.layer_norm(x, (5,), eps=eps) + eps
+
+    def backend(module, inputs):
+        graphs.append(ft.backend(module, inputs, options={"strict": False}))
+        return graphs[-1]
+
+    x = torch.randn(5)
+    for eps in (0.25, 0.5):
+        torch.testing.assert_close(torch.compile(f, backend=backend, dynamic=True)(x, eps), f(x, eps))
+    assert graphs and "eager torch" not in caplog.text and len(ft.compiled_graphs) == len(graphs)
+
+
 def solved(a, b):
     a = a @ a.mT + 3 * torch.eye(4)
     return torch.linalg.solve(a, b), b.mT
