@@ -40,6 +40,12 @@ def test_classics(name):
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_sizes_as_symbols():
+    outcome, detail, facts = steps.check("sizes", model("vae"), "vae")
+    assert (outcome, detail) == (steps.SAME, "") and facts["graphs"] == 2  # no others for the larger batch
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_steps_of_an_optimizer():
     outcome, detail, facts = steps.check("optimizer", model("word_vectors"), "word_vectors")
     assert (outcome, detail) == (steps.SAME, "") and facts["graphs"] == 3  # forward, backward, the step

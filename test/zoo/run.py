@@ -1,10 +1,10 @@
 """Models of many sorts through the torch backend, against eager torch: nothing may be wrong, raise, crash or hang.
 
-    python test/zoo/run.py [--sample N] [--only SOURCE] [--limit SECONDS] [--processes N] [--steps forward,training,optimizer] [--table FILE] [--again] [model ...]
+    python test/zoo/run.py [--sample N] [--only SOURCE] [--limit SECONDS] [--processes N] [--steps forward,training,...] [--table FILE] [--again] [model ...]
 
 A model is named SOURCE/NAME, or by a part of that: `classic/` are hand-written (classics.py), `timm/` one of every module of timm,
 `transformers/` every architecture of transformers with small sizes (tiny.py). Each runs in a process of its own (worker.py):
-a forward pass, a training step, steps of an optimizer (steps.py); a step that crashes or hangs is noted and the model goes on
+a forward pass, a training step, steps of an optimizer, a training step with sizes as symbols (steps.py); a step that crashes or hangs is noted and the model goes on
 behind it. What was found is kept in build/zoo, so that a run that was stopped goes on where it was; `--again` forgets it
 for the models of this run. Ends with 1 when a step is wrong, raises, crashes or hangs.
 """
@@ -23,7 +23,7 @@ sys.path.insert(0, str(HERE.parent / "suites"))
 import process  # noqa: E402
 
 KEPT = ROOT / "build" / "zoo"
-STEPS = ("forward", "training", "optimizer")
+STEPS = ("forward", "training", "optimizer", "sizes")
 BAD = ("wrong", "raised", "crash", "hang")
 BATCH = 8  # models that processes are forked for from one that has loaded the packages
 SOURCES = {"classic": "written by hand", "timm": "timm, one of each module", "transformers": "transformers, small sizes"}
@@ -157,7 +157,7 @@ def page(results, all_names):
         f"Made by `make test-zoo` with {versions([s for s in ('timm', 'transformers') if any(n.startswith(s) for n in results)])}: "
         f"models of many sorts through `torch.compile(model, backend=\"frameloom\")`, each in a process of its own; {extent}. "
         "A forward pass (twice), a training step (results, gradients and buffers) and steps of an optimizer (parameters, its state, and a "
-        "training step behind them, `optimizer.step` compiled as well) are compared with eager torch's, tensor by tensor. What differs by "
+        "training step behind them, `optimizer.step` compiled as well), and a training step with `dynamic=True`, again with a larger batch, are compared with eager torch's, tensor by tensor. What differs by "
         "more than a few roundings counts as the same when it is as near to a run in float64 as eager is (times four), or when eager's own "
         "results move as far once weights and inputs change by a millionth (times eight). *torch cannot*: eager raises there, or torch's own "
         "`aot_eager` raises or differs as well. *Left out*: eager torch does not run the small model.")
@@ -169,10 +169,16 @@ def page(results, all_names):
     lines += ["## Other warnings", "", *listing(ran, "warnings", "warning", "None."), ""]
     lines += ["## Where Dynamo breaks the graph", "", *listing(ran, "breaks", "reason", "Nowhere."), ""]
     lines += ["## What torch cannot", "", *(cannot(ran) or ["Nothing."]), ""]
-    lines += ["## Every model", "", "| model | forward | training | optimizer | graphs | ops | ops through torch | graphs left to eager | breaks |",
-              "|---|---|---|---|--:|--:|--:|--:|--:|", *(model_line(name, rows) for name, rows in ran.items()), ""]
+    lines += ["## The same, but by more than a few roundings", "", *(explained(ran) or ["None."]), ""]
+    lines += ["## Every model", "", "| model | " + " | ".join(STEPS) + " | graphs | ops | ops through torch | graphs left to eager | breaks |",
+              "|---|" + "---|" * len(STEPS) + "--:|--:|--:|--:|--:|", *(model_line(name, rows) for name, rows in ran.items()), ""]
     lines += ["## Left out", "", *([f"- `{name}`: {reason(rows)}" for name, rows in left.items()] or ["None."]), ""]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def explained(results):
+    return [f"- `{name}`, {step}: {cell(row['facts']['explained'])}" for name, rows in results.items() for step, row in rows.items()
+            if row.get("facts", {}).get("explained")]
 
 
 def cannot(results):

@@ -1,4 +1,5 @@
-"""What is asked of a model: a forward pass, a training step and optimizer steps, compiled, against eager torch.
+"""What is asked of a model: a forward pass, a training step, optimizer steps, and a training step with sizes as symbols,
+compiled, against eager torch.
 
 Each tensor of the results is compared with eager's. What differs by more than a few roundings is judged by how far eager
 itself is from a run in float64, and by how far eager's own results move when weights and inputs change by some roundings.
@@ -17,7 +18,7 @@ from torch.utils import _pytree as pytree
 
 import frameloom.torch as ft
 
-STEPS = ("forward", "training", "optimizer")
+STEPS = ("forward", "training", "optimizer", "sizes")
 SAME, CANNOT, WRONG, RAISED = "same", "torch cannot", "wrong", "raised"
 CLOSE = 3e-5  # relative distance of a tensor that needs no explanation
 LIKE_EAGER = 4  # times eager's own distance from float64 is still right,
@@ -74,6 +75,21 @@ class Model:
     def inputs(self):
         return pytree.tree_map_only(torch.Tensor, torch.clone, self.arguments)
 
+    def grown(self):
+        """The arguments with one row more of the batch, or None where the model has none that eager torch takes."""
+        found = [t for t in pytree.tree_leaves(self.arguments) if isinstance(t, torch.Tensor) and t.ndim]
+        if len({t.shape[0] for t in found}) != 1:
+            return None
+        more = pytree.tree_map_only(torch.Tensor, lambda t: torch.cat([t, t[:1]]), self.arguments)
+        self.module.eval()
+        self.restore()
+        try:
+            with torch.no_grad():
+                self.module(**pytree.tree_map_only(torch.Tensor, torch.clone, more))
+        except Exception:
+            return None
+        return more
+
     def double(self):
         twice = copy.deepcopy(self)
         twice.module.double()
@@ -104,6 +120,19 @@ def forward(model, function):
     with torch.no_grad():
         results = [function(**model.inputs()) for _ in range(2)]  # the second call finds what the first compiled
     return {f"call {n}, result {i}": t.clone() for n, out in enumerate(results) for i, t in enumerate(tensors(out))}
+
+
+def sizes(model, function):
+    """A training step with sizes as symbols, and with a larger batch."""
+    made = {f"batch: {key}": t for key, t in training(model, function).items()}
+    before, more = model.arguments, model.grown()
+    if more is None:
+        return made
+    model.arguments = more
+    try:
+        return made | {f"larger batch: {key}": t for key, t in training(model, function).items()}
+    finally:
+        model.arguments = before
 
 
 def training(model, function):
@@ -173,7 +202,7 @@ def prepare_optimizer(model, name):
 def run(step, model, function, compiled, name):
     if step == "optimizer":
         return optimizer(model, function, compiled, name)
-    return {"forward": forward, "training": training}[step](model, function)
+    return {"forward": forward, "training": training, "sizes": sizes}[step](model, function)
 
 
 # ---- comparison -----------------------------------------------------------------------------------
@@ -219,9 +248,8 @@ def unexplained(step, model, name, got, want, found):
         return run(step, other, other.module, lambda f: f, name)
 
     def explain(limit):
-        for key in [k for k, v in found.items() if not isinstance(v, str)]:
-            if limit(key):
-                del found[key]
+        for key in [k for k, v in found.items() if not isinstance(v, str) and limit(k)]:
+            del found[key]
 
     try:
         exact = eager(model.double())
@@ -274,7 +302,7 @@ class Told:
 
 def compiled_run(step, model, name, backend):
     torch._dynamo.reset()
-    keywords = {"backend": backend}
+    keywords = {"backend": backend, "dynamic": True if step == "sizes" else None}
     return run(step, model, torch.compile(model.module, **keywords), lambda f: torch.compile(f, **keywords), name)
 
 
@@ -325,8 +353,10 @@ def check(step, model, name):
             outcome, detail = next_word(step, model, name, want, None)
             return outcome or RAISED, detail or short(error), told.facts()
     facts = told.facts()
-    found = suspects(got, want)
-    found = unexplained(step, model, name, got, want, found) if found else found
+    suspected = suspects(got, want)
+    found = unexplained(step, model, name, got, want, suspected) if suspected else suspected
+    if suspected.keys() - found.keys():
+        facts["explained"] = words({key: suspected[key] for key in suspected.keys() - found.keys()})
     if not found:
         return SAME, "", facts
     outcome, detail = next_word(step, model, name, want, found)

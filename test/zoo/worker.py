@@ -1,6 +1,6 @@
 """Runs the steps of models of the zoo and tells what became of each.
 
-    python worker.py SOURCE/NAME... [--steps forward,training,optimizer] [--skip LIST]
+    python worker.py SOURCE/NAME... [--steps forward,training,...] [--skip LIST]
 
 Each model runs in a process of its own, forked from this one, which has loaded the packages and done nothing else. One line of
 JSON on the descriptor that LOOM_REPORT names when a step begins, and one when it has ended; a step's id is
