@@ -1,6 +1,7 @@
 """Writes docs/numpy-coverage.md: which public functions of NumPy are captured whole (`make docs`)."""
 
 import pathlib
+import platform
 import re
 import sys
 
@@ -9,7 +10,18 @@ import numpy as np
 root = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(root / "test" / "python"))
 
-from numpy_calls import calls, captured  # noqa: E402
+from numpy_calls import calls, traced  # noqa: E402
+
+# What a function is, in the order of the page: by the call of it that is worst.
+KINDS = {
+    "known": ("decided at capture: no operation is left", "Views, copies, and what shapes, dtypes and constants tell: the graph is empty."),
+    "compiled": ("compiled: no call of the library", "Every operation of the graph is in a kernel or moves a view."),
+    "partly": ("captured, with calls of the library among compiled operations",
+               "Beside compiled operations the graph calls NumPy (`loom.host_call`)."),
+    "library": ("captured as calls of the library alone", "The graph calls NumPy (`loom.host_call`); nothing is compiled."),
+    "breaks": ("not captured whole: run as plain NumPy", ""),
+    "untried": ("not tried (printing, files, settings and the like)", ""),
+}
 
 
 def public_functions():
@@ -21,30 +33,55 @@ def public_functions():
                 yield prefix + name
 
 
-def main():
-    reasons = {}
+def kind_of(reason, graph):
+    """Of one call."""
+    if reason:
+        return "breaks"
+    ops = set(re.findall(r'"(loom[.]\w+)"', graph))
+    if "loom.host_call" in ops:
+        return "partly" if len(ops) > 1 else "library"
+    return "compiled" if ops else "known"
+
+
+def versions():
+    return f"NumPy {np.__version__} on CPython {'.'.join(platform.python_version_tuple()[:2])}"
+
+
+def named(names):
+    return ", ".join(f"`{n}`" for n in names)
+
+
+def page():
+    """The page and one line for the terminal."""
+    found = {}
     for text in calls():
-        name = re.match(r"[\w.]+", text).group()
-        reasons.setdefault(name, []).append(captured(text))
-    names = list(public_functions())
-    whole = [n for n in names if n in reasons and not any(reasons[n])]
-    parts = [n for n in names if n in reasons and any(reasons[n])]
-    rest = [n for n in names if n not in reasons]
+        reason, graph = traced(text)
+        found.setdefault(re.match(r"[\w.]+", text).group(), []).append((kind_of(reason, graph), reason))
+    order, rows = list(KINDS), {kind: [] for kind in KINDS}
+    for name in public_functions():
+        rows[max((kind for kind, _ in found.get(name, [("untried", "")])), key=order.index)].append(name)
     lines = [
         "# NumPy functions that are captured whole", "",
         "Made by `make docs` from the calls in `test/python/numpy_calls.py`, each of which the tests also compare with",
-        f"NumPy {np.__version__}. A function that is not captured runs as plain NumPy, and so does the function that calls it.",
-        "", f"**{len(whole)}** of {len(names)} public functions of `numpy`, `numpy.linalg` and `numpy.fft` are captured",
-        f"whole in every call tried, {len(parts)} are not (reasons below), {len(rest)} are not tried (printing, files,",
-        "settings and the like).", "", "## Captured whole", "", ", ".join(f"`{n}`" for n in whole), "",
-        "## Run as plain NumPy", "", "| function | reason |", "|---|---|",
+        f"{versions()}. A function counts as what its worst call is. One that is not captured runs as plain",
+        "NumPy, and so does the function that calls it.", "", "| public functions of `numpy`, `numpy.linalg` and `numpy.fft` | number |", "|---|--:|",
+        *(f"| {title} | {len(rows[kind])} |" for kind, (title, _) in KINDS.items()), f"| all | {sum(map(len, rows.values()))} |",
     ]
-    for name in parts:
-        reason = next(r for r in reasons[name] if r).split(" at loc")[0].replace("|", "\\|")
+    for kind in ("known", "compiled", "partly", "library"):
+        title, meaning = KINDS[kind]
+        lines += ["", "## " + title[0].upper() + title[1:], "", meaning, "", named(rows[kind])]
+    lines += ["", "## Run as plain NumPy", "", "| function | reason |", "|---|---|"]
+    for name in rows["breaks"]:
+        reason = next(r for _, r in found[name] if r).split(" at loc")[0].replace("|", "\\|")
         lines.append(f"| `{name}` | {reason} |")
-    lines += ["", "## Not tried", "", ", ".join(f"`{n}`" for n in rest), ""]
-    (root / "docs" / "numpy-coverage.md").write_text("\n".join(lines))
-    print(f"{len(whole)} of {len(names)} captured whole, {len(parts)} not, {len(rest)} not tried")
+    lines += ["", "## Not tried", "", named(rows["untried"]), ""]
+    return "\n".join(lines), "; ".join(f"{len(rows[kind])} {title}" for kind, (title, _) in KINDS.items())
+
+
+def main():
+    text, short = page()
+    (root / "docs" / "numpy-coverage.md").write_text(text)
+    print(short)
 
 
 if __name__ == "__main__":

@@ -118,13 +118,19 @@ def function_of(text, names):
     return scope["call"], [names[n] for n in used]
 
 
-def captured(text):
-    """None when the call is captured whole, else the reason."""
+def traced(text):
+    """(the reason why the call is not captured whole, or None; its graph as text)."""
     function, arguments = function_of(text, inputs())
+    compiled = frameloom.compile(function, fullgraph=True)
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            frameloom.compile(function, fullgraph=True)(*arguments)
+            compiled(*arguments)
     except frameloom.GraphBreak as broke:
-        return str(broke).splitlines()[0]
-    return None
+        return str(broke).splitlines()[0], ""
+    return None, "".join(entry["graph"] for entry in compiled._report()["entries"])
+
+
+def captured(text):
+    """None when the call is captured whole, else the reason."""
+    return traced(text)[0]
