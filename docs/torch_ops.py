@@ -177,25 +177,45 @@ def entries(dtype):
     return table
 
 
+# What becomes of samples, in the order of the page: each sample is counted once, and all of them are in the denominator.
+OUTCOMES = {"same": ("same",), "nearer": ("nearer",), "shape only": ("shape",), "raises as well": ("raises",),
+            "torch cannot": ("torch cannot",), "left out": ("left out",), "different": BAD}
+
+
 def totals(tables):
-    lines = [
-        "| dtype | ops | with every sample run | compiled whole | through torch | failing | samples | pass | same | nearer | shape | raises "
-        "| torch cannot | left out | wrong | failed | crashed |",
-        "|---|" + "--:|" * 16,
-    ]
+    """Two tables: what ops are, and what became of samples."""
+    ops, samples = [], []
     for dtype, table in tables.items():
-        kinds = Counter(e.kind() for e in table.values())
-        all_ = sum((e.outcomes for e in table.values()), Counter())
-        counted = sum(all_.values()) - all_["torch cannot"] - all_["left out"]
-        passed = sum(all_[o] for o in GOOD)
-        n = max(len(table), 1)
-        lines.append(
-            f"| {dtype} | {len(table)} | {sum(e.every for e in table.values())} | {kinds['compiled']} ({100 * kinds['compiled'] / n:.0f} %) | "
-            f"{kinds['through torch']} | {kinds['failing']} | {sum(all_.values())} | "
-            f"{100 * passed / max(counted, 1):.2f} % | "
-            + " | ".join(str(all_[o]) for o in (*GOOD, "torch cannot", "left out", *BAD)) + " |"
-        )
-    return lines
+        kinds, n = Counter(e.kind() for e in table.values()), max(len(table), 1)
+        ops.append([dtype, len(table), sum(e.every for e in table.values()),
+                    *(f"{kinds[kind]} ({100 * kinds[kind] / n:.0f} %)" for kind in ("compiled", "through torch", "failing"))])
+        outcomes = sum((e.outcomes for e in table.values()), Counter())
+        samples.append([dtype, outcomes.total(), *(sum(outcomes[o] for o in group) for group in OUTCOMES.values())])
+    return ops_table(ops) + [""] + samples_table(samples)
+
+
+def markdown(heading, rows):
+    return ["| " + " | ".join(heading) + " |", "|---|" + "--:|" * (len(heading) - 1),
+            *("| " + " | ".join(map(str, row)) + " |" for row in rows)]
+
+
+def ops_table(rows):
+    return markdown(["dtype", "ops", "of these with every sample run", "compiled whole", "through torch", "failing"], rows)
+
+
+def samples_table(rows):
+    """Rows are [dtype, samples, one number for each of OUTCOMES]; a row of sums is added."""
+    rows = [*rows, ["all", *(sum(column) for column in zip(*(row[1:] for row in rows)))]]
+    return markdown(["dtype", "samples", *OUTCOMES], [[dtype, count, *(share(n, count) for n in numbers)]
+                                                      for dtype, count, *numbers in rows])
+
+
+def share(number, count):
+    """With as many digits that a number short of all is not shown as all, nor one above none as none."""
+    if number in (0, count):
+        return f"{number} ({100 * number // max(count, 1)} %)"
+    percent = f"{100 * number / count:.1f}"
+    return f"{number} ({'99.9+' if percent == '100.0' else '<0.1' if percent == '0.0' else percent} %)"
 
 
 def wanted(table):
@@ -250,6 +270,10 @@ def extent(tables):
             "median, " + ", ".join(f"{median(t)} ({d})" for d, t in tables.items()) + "."]
 
 
+def slack():
+    return re.search(r"^SLACK = (\S+)", (ROOT / "test" / "python" / "torch_ops.py").read_text(), re.M)[1]
+
+
 def page(tables):
     import torch
 
@@ -265,21 +289,27 @@ def page(tables):
         f"The first sample of every {WHOLE}th op goes through the whole of `torch.compile` (float32). For each sample, the ATen ops that",
         "AOTAutograd would hand over are written down while eager torch computes them, decomposed and functional, and the",
         "backend compiles them as one graph with forward and backward (`test/python/torch_record.py`): that leaves out Dynamo,",
-        "fake tensors and the partitioner, which are torch's own and take five times as long as the rest. What cannot be written",
+        "fake tensors and the partitioner, which are torch's own and take most of the time. What cannot be written",
         "down in this way (results that depend on data, written or sparse tensors) goes through AOTAutograd or `torch.compile`.",
         "",
         *totals(tables),
         "",
         "- *compiled whole*: no graph of any sample needed torch. *Through torch*: some ATen op ran in torch (why: below), or",
-        "  the op depends on data in a way that torch makes a graph break of.",
-        "- *nearer*: bfloat16 and float32. Kernels do not round bfloat16 between the ops of a graph, and they sum in another order,",
-        "  so a result may lie beyond the tolerance around eager's; it is accepted when it is at most 1.5 times as far from a",
-        "  float64 run as eager's, or the root mean square of its distances over 16 more inputs nearby is.",
-        "- *shape*: the values are not defined (`empty`) or random with other numbers once torch has decomposed the op",
-        "  (`aot_eager` differs from eager in the same way): dtypes and shapes agree.",
-        "- *raises*: eager raises, and so does the compiled function, the same type. *torch cannot*: torch's own `aot_eager`",
-        "  fails or differs as well, not counted. *left out*: the first op's result depends on data, so that Dynamo breaks the",
-        f"  graph there; {DYNAMO} such samples of an op are run, the others are not.",
+        "  the op depends on data in a way that torch makes a graph break of. *Failing*: a sample is different.",
+        "",
+        "Of samples every one is counted, in one column; shares are of all samples.",
+        "",
+        "- *same*: what eager gives, within OpInfo's tolerances.",
+        "- *nearer*: beyond them. Kernels do not round bfloat16 between the ops of a graph, and they sum in another order;",
+        f"  the result is accepted when it is at most [{slack()} times](../test/python/torch_ops.py \"SLACK\") as far from a float64",
+        "  run as eager's, or the root mean square of its distances over 16 more inputs nearby is.",
+        "- *shape only*: the values are not defined (`empty`) or random with other numbers once torch has decomposed the op",
+        "  (`aot_eager` differs from eager in the same way): dtypes and shapes agree, values are not compared.",
+        "- *raises as well*: eager raises, and so does the compiled function, the same type.",
+        "- *torch cannot*: torch's own `aot_eager` fails or differs as well, and nothing is compared.",
+        "- *left out*: not run. The first op's result depends on data, so that Dynamo breaks the graph there;",
+        f"  {DYNAMO} such samples of an op are run, the others are not.",
+        "- *different*: wrong, failed or crashed.",
         "",
         "## Failing",
         "",
