@@ -1,5 +1,5 @@
 # make demo and make test do everything on a fresh Debian 12.
-.PHONY: help setup demo test wheels test-versions test-debug test-sanitized test-cpython test-numpy test-scipy test-sklearn test-pandas fuzz bench bench-models format docs torch-ops test-zoo clean analyze
+.PHONY: help setup demo test wheels test-versions test-debug test-sanitized test-cpython test-numpy test-scipy test-sklearn test-pandas fuzz bench bench-models format docs figures torch-ops test-zoo clean analyze
 
 help:
 	@echo "make demo    install what is missing, build, and run four NumPy programs compiled"
@@ -16,6 +16,7 @@ help:
 	@echo "make bench   measure against NumPy, numexpr, Numba, JAX and torch.compile (installs them)"
 	@echo "make bench-models  measure real models through torch.compile against eager torch and Inductor"
 	@echo "make docs    regenerate the dialect's reference page"
+	@echo "make figures  write the measured figures of README.md and docs/ from bench/results"
 	@echo "make torch-ops  torch's own samples of every op through the backend (LIMIT=n samples of each)"
 	@echo "make test-zoo  models of many sorts through the torch backend: hand-written ones, timm's, transformers' (MODELS=\"gan bert\" or SAMPLE=n for some)"
 	@echo "make format  clang-format the C code"
@@ -66,14 +67,21 @@ bench:
 	@.venv/bin/python bench/time_steps.py
 	@.venv/bin/python bench/never_slower.py
 	@.venv/bin/python bench/library.py
+	@$(MAKE) --no-print-directory figures
 
 bench-models:
 	@scripts/setup.sh models
 	@.venv/bin/python bench/models.py $(MODELS)
+	@$(MAKE) --no-print-directory figures
 
 docs: setup
 	@cmake --build build/wheel --target docs
 	@.venv/bin/python docs/numpy_coverage.py
+
+figures:
+	@[ -x .venv/bin/python ] || scripts/setup.sh
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check markdown-it-py
+	@.venv/bin/python docs/figures.py
 
 torch-ops:
 	@scripts/setup.sh test

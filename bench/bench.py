@@ -362,15 +362,18 @@ def start_implementations(threads, with_peers):
     return started, versions
 
 
-def report(facts, names):
-    return [*(f"- {line}" for line in describe(facts)), "", *time_table(facts["rows"], names), "",
-            *compile_table(facts["rows"], names)]
+def page(facts):
+    names = list(facts["versions"])
+    return "\n".join(["# Measured by `make bench`", "", *(f"- {line}" for line in describe(facts)), "",
+                      *time_table(facts["rows"], names), "", *compile_table(facts["rows"], names)]) + "\n"
 
 
-def write(facts, names, folder):
+def write(folder, name, facts, text):
+    """The facts, and the page that is made of them (and can be made again: docs/figures.py)."""
+    print(text, end="")
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "bench.json").write_text(json.dumps(facts, indent=1) + "\n")
-    (folder / "bench.md").write_text("\n".join(["# Measured by `make bench`", "", *report(facts, names)]) + "\n")
+    (folder / f"{name}.json").write_text(json.dumps(facts, indent=1) + "\n")
+    (folder / f"{name}.md").write_text(text)
 
 
 def main():
@@ -397,9 +400,7 @@ def main():
         if any(fnmatch.fnmatch(program.name, pattern) for pattern in patterns):
             print(f"{program.title} ...", file=sys.stderr, flush=True)
             facts["rows"].append(run_program(program, implementations, peak, options.seconds))
-    names = list(versions)
-    print("\n".join(report(facts, names)))
-    write(facts, names, options.out)
+    write(options.out, "bench", facts, page(facts))
 
 
 if __name__ == "__main__":

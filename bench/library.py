@@ -13,7 +13,6 @@ several.
 """
 
 import argparse
-import json
 import os
 import shutil
 import subprocess
@@ -24,6 +23,10 @@ import zlib
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import bench  # noqa: E402
+
 ROOT = HERE.parent
 LLVM = Path(os.environ.get("LLVM_ROOT", "/usr/lib/llvm-22")) / "lib"
 
@@ -79,6 +82,20 @@ def mib(path):
     return os.path.getsize(os.path.realpath(path)) / 2**20
 
 
+ROWS = (("size, stripped", "size_mib", "{:.1f} MiB"), ("deflated", "deflated_mib", "{:.1f} MiB"),
+        ("libLLVM.so and libMLIR.so beside it", "llvm_mib", "{:.0f} MiB"), ("link", "link_s", "{:.1f} s"),
+        ("open, in a new process", "open_ms", "{:.1f} ms"),
+        ("first compile in a new process, opening included", "first_compile_ms", "{:.1f} ms"))
+
+
+def page(facts):
+    body = [[title, *(form.format(facts[k][key]) if key in facts[k] else "none" for k in ("static", "shared"))]
+            for title, key, form in ROWS]
+    return "\n".join(["# The compiler library", "",
+                      "By `bench/library.py`; LLVM and MLIR in it (static, as it is built) and beside it (shared).", "",
+                      *bench.table(["", "static", "shared"], body)]) + "\n"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=HERE / "results")
@@ -97,18 +114,7 @@ def main():
             row = facts[form]
             row["open_ms"] = min(row["open_ms"], milliseconds(OPEN, str(library)))
             row["first_compile_ms"] = min(row["first_compile_ms"], milliseconds(COMPILE, path=library.parent.parent))
-    lines = ["# The compiler library", "", "By `bench/library.py`; LLVM and MLIR in it (static, as it is built) and beside it (shared).", "",
-             "| | static | shared |", "|---|---|---|"]
-    rows = (("size, stripped", "size_mib", "{:.1f} MiB"), ("deflated", "deflated_mib", "{:.1f} MiB"),
-            ("libLLVM.so and libMLIR.so beside it", "llvm_mib", "{:.0f} MiB"), ("link", "link_s", "{:.1f} s"),
-            ("open, in a new process", "open_ms", "{:.1f} ms"),
-            ("first compile in a new process, opening included", "first_compile_ms", "{:.1f} ms"))
-    for title, key, form in rows:
-        lines.append(f"| {title} | " + " | ".join(form.format(facts[k][key]) if key in facts[k] else "none" for k in ("static", "shared")) + " |")
-    print("\n".join(lines))
-    options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / "library.json").write_text(json.dumps(facts, indent=1) + "\n")
-    (options.out / "library.md").write_text("\n".join(lines) + "\n")
+    bench.write(options.out, "library", facts, page(facts))
 
 
 if __name__ == "__main__":

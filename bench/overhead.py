@@ -156,29 +156,43 @@ def measure_first_calls(names):
     return {p.title: bench.first_calls(p) for p in PROGRAMS if p.name in names}
 
 
-def show(value, limit, unit):
-    if value is None:
-        return "-"
-    return f"{value:8.1f} {unit}" + (f"   (to reach: at most {limit:g})" if limit else "")
-
-
-def report(facts):
+def measured(facts):
+    """What the page says: (what, figure or None, unit, what was to be reached at most or None, note)."""
     for (name, row), limit in zip(facts["calls"].items(), (150, 250, 400)):
-        note = "   runs as plain Python" if row["plain_python"] else ""
-        yield f"call, {name:35} {show(row['call'], limit, 'ns')}{note}"
-        yield f"  NumPy {'':34} {show(row['numpy'], None, 'ns')}"
+        yield f"call, {name}", row["call"], "ns", limit, "runs as plain Python" if row["plain_python"] else ""
+        yield f"call, {name}: NumPy", row["numpy"], "ns", None, ""
     for count, us in facts["capture_us"].items():
-        yield f"capture of {count} operations, for each {'':5} {show(us, 20, 'us')}"
-    yield f"memory of a version beside its code {'':6} {show(facts['memory_kib'], 64, 'KiB')}"
-    yield f"import, beyond NumPy's {'':18} {show(facts['import_ms'], 50, 'ms')}"
+        yield f"capture of {int(count):,} operations, for each", us, "us", 20, ""
+    yield "memory of a version beside its code", facts["memory_kib"], "KiB", 64, ""
+    yield "import, beyond NumPy's", facts["import_ms"], "ms", 50, ""
     loads = [row["load_ms"] for row in facts["first"].values() if row.get("load_ms")]
-    yield f"loading the compiler library {'':12} {show(min(loads) if loads else None, 60, 'ms')}"
+    yield "loading the compiler library", min(loads) if loads else None, "ms", 60, ""
     for title, limit in (("GELU, 1M", 15), ("softmax, 2048x1024", 20), ("MLP 256x768x3072", 40)):
-        row = facts["first"][title]
+        row = facts["first"].get(title, {})
         cold, cached = row.get("cold"), row.get("cached")
-        yield f"cold compile, {title:27} {show(cold and cold * 1e3, limit, 'ms')}"
-        note = ", COMPILER LOADED" if row.get("compiler_loaded_from_cache") else ""
-        yield f"from the disk cache, {title:20} {show(cached and cached * 1e3, 3, 'ms')}{note}"
+        yield f"cold compile, {title}", cold and cold * 1e3, "ms", limit, ""
+        note = "the compiler library was loaded" if row.get("compiler_loaded_from_cache") else ""
+        yield f"from the disk cache, {title}", cached and cached * 1e3, "ms", 3, note
+
+
+def show(value, unit):
+    return "-" if value is None else f"{value:.0f} {unit}" if value >= 50 else f"{value:.1f} {unit}"
+
+
+MISSED = "**missed**"
+
+
+def verdict(value, limit):
+    if limit is None:
+        return ""
+    return "not measured" if value is None else "held" if value <= limit else MISSED
+
+
+def page(facts):
+    body = [[what, show(value, unit), f"at most {limit:g} {unit}" if limit else "",
+             ", ".join(filter(None, (verdict(value, limit), note)))] for what, value, unit, limit, note in measured(facts)]
+    return "\n".join(["# Costs of calls and starts", "", "By `bench/overhead.py`, which says how each is measured.", "",
+                      *bench.table(["", "measured", "to reach", ""], body)]) + "\n"
 
 
 def main():
@@ -188,11 +202,7 @@ def main():
     facts = {"calls": measure_calls(), "import_ms": measure_import(),
              "capture_us": {count: measure_capture(count) for count in (600, 6000)}, "memory_kib": measure_memory(),
              "first": measure_first_calls(("gelu", "softmax", "mlp"))}
-    lines = list(report(facts))
-    print("\n".join(lines))
-    options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / "overhead.json").write_text(json.dumps(facts, indent=1) + "\n")
-    (options.out / "overhead.md").write_text("# Costs of calls and starts\n\n```\n" + "\n".join(lines) + "\n```\n")
+    bench.write(options.out, "overhead", facts, page(facts))
 
 
 if __name__ == "__main__":

@@ -8,12 +8,17 @@ for arrays of this size, so the number of threads hardly matters.
 """
 
 import argparse
-import json
 import os
+import sys
 import time
 from pathlib import Path
 
 import numpy as np
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import bench  # noqa: E402
 
 PROGRAMS = {}
 
@@ -166,24 +171,25 @@ def measure(name):
     return row
 
 
+def page(rows):
+    body = [[r["program"], f"{r['numpy_us']:.1f} us", bench.show_time(r["step_1000_us"] / 1e6), f"{r['ratio']:.0f}",
+             bench.show_time(r["step_100000_us"] / 1e6), f"{r['compile_1000_ms']:.0f} ms", f"{r['compile_100000_ms']:.0f} ms",
+             "yes" if r["right"] else "**NO**"] for r in rows]
+    heading = ["program", "NumPy, a step", "compiled, a step", "ratio", "a step of 100,000", "compiling for 1,000 steps",
+               "for 100,000", "right"]
+    return "\n".join(["# Programs that step through time", "",
+                      "By `bench/time_steps.py`: NumPy's time of a step over ours, 1,000 steps; results compared with NumPy's.",
+                      "", *bench.table(heading, body)]) + "\n"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parent / "results")
+    parser.add_argument("--only", default=",".join(PROGRAMS), help="names of programs, separated by commas")
+    parser.add_argument("--out", type=Path, default=HERE / "results")
     options = parser.parse_args()
     os.environ["FRAMELOOM_CACHE"] = "0"
-    rows = [measure(name) for name in PROGRAMS]
-    lines = ["# Programs that step through time", "",
-             "By `bench/time_steps.py`: NumPy's time of a step over ours, 1,000 steps; results compared with NumPy's.", "",
-             "| program | NumPy, a step | compiled, a step | ratio | a step of 100,000 | compiling for 1,000 and 100,000 steps | right |",
-             "|---|---|---|---|---|---|---|"]
-    for r in rows:
-        lines.append(f"| {r['program']} | {r['numpy_us']:.1f} us | {r['step_1000_us'] * 1e3:.0f} ns | {r['ratio']:.0f} | "
-                     f"{r['step_100000_us'] * 1e3:.0f} ns | {r['compile_1000_ms']:.0f}, {r['compile_100000_ms']:.0f} ms | "
-                     f"{'yes' if r['right'] else 'NO'} |")
-    text = "\n".join(lines) + "\n"
-    print(text)
-    (options.out / "time_steps.md").write_text(text)
-    (options.out / "time_steps.json").write_text(json.dumps(rows, indent=1) + "\n")
+    rows = [measure(name) for name in options.only.split(",")]
+    bench.write(options.out, "time_steps", rows, page(rows))
     return 0 if all(r["right"] for r in rows) else 1
 
 

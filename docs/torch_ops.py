@@ -178,7 +178,7 @@ def entries(dtype):
 
 
 # What becomes of samples, in the order of the page: each sample is counted once, and all of them are in the denominator.
-OUTCOMES = {"same": ("same",), "nearer": ("nearer",), "shape only": ("shape",), "raises as well": ("raises",),
+OUTCOMES = {"same": ("same",), "as near": ("nearer",), "shape only": ("shape",), "raises as well": ("raises",),
             "torch cannot": ("torch cannot",), "left out": ("left out",), "different": BAD}
 
 
@@ -300,7 +300,7 @@ def page(tables):
         "Of samples every one is counted, in one column; shares are of all samples.",
         "",
         "- *same*: what eager gives, within OpInfo's tolerances.",
-        "- *nearer*: beyond them. Kernels do not round bfloat16 between the ops of a graph, and they sum in another order;",
+        "- *as near*: beyond them. Kernels do not round bfloat16 between the ops of a graph, and they sum in another order;",
         f"  the result is accepted when it is at most [{slack()} times](../test/python/torch_ops.py \"SLACK\") as far from a float64",
         "  run as eager's, or the root mean square of its distances over 16 more inputs nearby is.",
         "- *shape only*: the values are not defined (`empty`) or random with other numbers once torch has decomposed the op",

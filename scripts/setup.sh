@@ -42,7 +42,7 @@ define=() # the programs of the tests are built for them alone
 for group in "$@"; do
   case $group in
     test)
-      want+=("pytest>=8" "pytest-timeout" "hypothesis>=6" "lit" "torch==2.13.0" "expecttest" "llvmlite")
+      want+=("pytest>=8" "pytest-timeout" "hypothesis>=6" "lit" "torch==2.13.0" "expecttest" "llvmlite" "markdown-it-py")
       define=("-Ccmake.define.LOOM_TESTS=ON")
       ;;
     bench) want+=(-r bench/requirements.txt) ;;
