@@ -1,14 +1,20 @@
 """Frameloom against NumPy, numexpr, Numba, JAX and torch.compile, in one process, on the same number of threads.
 
-usage: bench.py [--only PATTERN] [--threads N] [--seconds S] [--no-peers] [--out FOLDER]
+usage: bench.py [--only PATTERN] [--threads N] [--seconds S] [--no-peers] [--quick] [--bounds] [--out FOLDER]
 
 Every result is compared with NumPy's before it is timed; a wrong one is shown as such and takes no part. A time is the
-best of many calls within `--seconds` for each program and implementation. Columns:
+best of many calls within `--seconds` for each program and implementation. There are two for each: in one the result of
+a call is dropped before the next, so that its memory can be used again; in the other results are kept, so that each lies
+in memory that the system has just given, whose pages are mapped when they are first written. An implementation that
+keeps freed memory (what each does is in a table of its own, with the page faults of its calls) gains in the first
+case alone. Columns:
 
 - one time for each implementation;
 - `ratio`: the best other implementation's time over Frameloom's, so that above 1 is faster;
-- `of bound`: the time that memory (a triad of the same footprint) or the FMA units (both measured in this run) would
-  need for the least work the program can do, over Frameloom's time; left out where a call takes less than 2 us;
+- `of bound`: the time that the least work the program can do would need at the machine's limits, which are measured
+  before and after the programs (bench/peak.c), over Frameloom's time; left out where a call takes less than 2 us. The
+  limits are the FMA units' and, for the bytes, the highest rate of reading, writing, copying or a triad in what is at most
+  as large as the program's arrays, so that the bound holds for what the caches keep between calls as well;
 - `cold`, `cached`: the first call in a new process, less a later one whose result lies in memory as new as the first
   one's: with an empty disk cache and the compiler library already loaded (its loading is shown once, apart), and from
   the disk cache;
@@ -21,6 +27,7 @@ import fnmatch
 import json
 import os
 import platform
+import resource
 import shutil
 import subprocess
 import sys
@@ -84,20 +91,69 @@ def difference(got, want):
     return worst
 
 
-def measure_peak(threads):
-    """The machine's bounds, by bench/peak.c."""
+def nbytes(result):
+    import numpy as np
+    return sum(np.asarray(r).nbytes for r in (result if isinstance(result, (tuple, list)) else (result,)))
+
+
+def results_time(function, arguments, size, keep):
+    """(seconds, page faults) of a call whose result is dropped before the next call, or kept as all of them are; the
+    first ones, which may find memory that was freed before, do not count."""
+    kept, calls = [], []
+    for _ in range(3 + max(4, min(12, (1 << 30) // size))):
+        faults, start = resource.getrusage(resource.RUSAGE_SELF).ru_minflt, time.perf_counter()
+        result = function(*arguments)
+        calls.append((time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_minflt - faults))
+        if keep:
+            kept.append(result)
+        del result
+    seconds, faults = zip(*calls[3:])
+    return min(seconds), sorted(faults)[len(faults) // 2]
+
+
+# ---- bounds ----
+
+
+def measure_peak(threads, quick=False):
+    """The machine's limits, by bench/peak.c."""
     with tempfile.TemporaryDirectory() as folder:
         binary = os.path.join(folder, "peak")
         subprocess.run([os.environ.get("CC", "cc"), "-O3", "-march=native", "-ffp-contract=fast", "-pthread",
                         str(HERE / "peak.c"), "-o", binary], check=True)
-        return json.loads(subprocess.run([binary, str(threads)], check=True, capture_output=True, text=True).stdout)
+        command = [binary, str(threads), *(["1"] if quick else [])]
+        return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
-def bound(program, peak):
-    """Seconds that the least work of a program takes at the machine's limits."""
-    sizes = sorted((int(size), rate) for size, rate in peak["bandwidth"].items())
-    rate = next((rate for size, rate in sizes if size >= program.bytes), sizes[-1][1])
-    return max(program.bytes / rate, program.flops / peak[program.dtype])
+def highest(one, other):
+    """Of two measurements of the same limits: a machine that others use is slower at times, and never faster than it is."""
+    if isinstance(other, dict):
+        return {key: highest(one[key], value) if key in one else value for key, value in other.items()}
+    return max(one, other)
+
+
+def bound(row, peak):
+    """Seconds that the least work of a program takes at the machine's limits. What is larger than the arrays of a
+    measurement cannot be read or written faster than these, nor slower than what is larger still."""
+    best = {int(size): max(rates.values()) for size, rates in peak["rates"].items()}
+    fits = max([size for size in best if size <= row["bytes"]], default=min(best))
+    rate = max(rate for size, rate in best.items() if size >= fits)
+    return max(row["bytes"] / rate, row["flops"] / peak[row["dtype"]])
+
+
+def of_bound(row, peak):
+    """The bound over Frameloom's time, or None where there is none."""
+    time = row["results"].get("frameloom", {}).get("time")
+    if time is None or time < 2e-6 or "rates" not in peak or "bytes" not in row:
+        return None
+    return bound(row, peak) / time
+
+
+def measure_bounds(facts, quick):
+    """Again, as long as a program is faster than its bound, which says that the machine was slower when it was measured."""
+    for _ in range(1 if quick else 4):
+        facts["peak"] = highest(facts["peak"], measure_peak(facts["threads"], quick))
+        if all((of_bound(row, facts["peak"]) or 0) <= 1 for row in facts["rows"]):
+            break
 
 
 # ---- one program in a process of its own ----
@@ -168,12 +224,12 @@ def added_time(runs):
     return max(0.0, min(r["first"] for r in runs) - min(r["fresh"] for r in runs))
 
 
-def first_calls(program):
-    """Cold and cached first calls and memory, each in new processes; the best of five for times."""
+def first_calls(program, runs=5):
+    """Cold and cached first calls and memory, each in new processes; the best of several for times."""
     row = {}
     with tempfile.TemporaryDirectory() as root:
         cold, cached = [], []
-        for i in range(5):
+        for i in range(runs):
             folder = os.path.join(root, str(i))
             os.mkdir(folder, 0o700)
             cold.append(run_worker(program.name, "frameloom", folder, load_compiler=True))
@@ -194,9 +250,12 @@ def first_calls(program):
 
 # ---- all implementations of one program ----
 
+LARGE_RESULT = 64 << 10  # bytes; smaller ones are hardly ever in new memory
+
 
 class NumPy:
     name = "NumPy"
+    results = "malloc for each call; what is large, the C library maps anew each time"
 
     def __init__(self, threads):
         import numpy
@@ -211,6 +270,7 @@ class NumPy:
 
 class Frameloom(NumPy):
     name = "frameloom"
+    results = "NumPy arrays over blocks that are kept when they are freed, up to FRAMELOOM_BLOCKS_LIMIT"
 
     def __init__(self, threads):
         import frameloom
@@ -238,32 +298,40 @@ def measure(implementation, program, arguments, want, seconds):
         gap = difference(got, want)
         if gap > program.tolerance:
             return {"note": "wrong", "difference": gap}
+        size = nbytes(got)
         del got
-        best = best_time(function, mine, seconds)
+        row = {"time": best_time(function, mine, seconds), "first": first, "difference": gap, "result_bytes": size}
+        if size >= LARGE_RESULT:
+            _, row["faults"] = results_time(function, mine, size, keep=False)
+            row["new"], row["new_faults"] = results_time(function, mine, size, keep=True)
         time.sleep(0.1)  # its threads stop spinning
-        return {"time": best, "first": first, "difference": gap}
+        return row
     except Exception as error:  # a peer that fails must not end the run; its message is kept
         return {"note": "failed", "error": f"{type(error).__name__}: {error}"[:500]}
 
 
-def run_program(program, implementations, peak, seconds):
+def best_other(row, key):
+    """(name of the fastest implementation but Frameloom, its time over Frameloom's), or (None, None)."""
+    times = {name: result[key] for name, result in row["results"].items() if key in result}
+    ours = times.pop("frameloom", None)
+    best = min(times, key=times.get, default=None)
+    return (best, times[best] / ours) if best and ours else (None, None)
+
+
+def run_program(program, implementations, seconds, quick):
     import numpy as np
     arguments = program.make(np.random.default_rng(0))
     want = program.function(*arguments)
-    row = {"name": program.name, "title": program.title, "results": {}}
+    row = {"name": program.name, "title": program.title, "flops": program.flops, "bytes": program.bytes,
+           "dtype": program.dtype, "results": {}}
     for implementation in implementations:
         row["results"][implementation.name] = measure(implementation, program, arguments, want, seconds)
-    ours = row["results"].get("frameloom", {})
-    others = {n: r["time"] for n, r in row["results"].items() if "time" in r and n != "frameloom"}
-    row["bound"] = bound(program, peak)
-    if "time" in ours:
+    if "time" in row["results"].get("frameloom", {}):
         frameloom = next(i for i in implementations if i.name == "frameloom")
         row["plain_python"] = frameloom.why_not(program, arguments)
-        row["best_peer"] = min(others, key=others.get)
-        row["ratio"] = others[row["best_peer"]] / ours["time"]
-        row["of_bound"] = row["bound"] / ours["time"] if ours["time"] > 2e-6 else None
+        row["best_peer"], row["ratio"] = best_other(row, "time")
         if not row["plain_python"]:
-            row.update(first_calls(program))
+            row.update(first_calls(program, 1 if quick else 5))
     return row
 
 
@@ -283,12 +351,22 @@ def show_bytes(count):
     return "-" if count is None else f"{count / (1 << 20):.1f}M"
 
 
-def cells(row, names):
+def show_share(share):
+    """Of a bound: above 1 there is none, for the machine was slower when it was measured."""
+    return "-" if share is None or share > 1 else f"{100 * share:.0f}%"
+
+
+def time_cells(row, names, key="time"):
     for name in names:
         result = row["results"].get(name, {"note": "absent"})
-        yield show_time(result["time"]) if "time" in result else result["note"]
-    yield f"{row['ratio']:.2f}" if "ratio" in row else "-"
-    yield f"{100 * row['of_bound']:.0f}%" if row.get("of_bound") else "-"
+        yield show_time(result[key]) if key in result else result.get("note", "-")
+
+
+def cells(row, names, peak):
+    yield from time_cells(row, names)
+    yield f"{row['ratio']:.2f}" if row.get("ratio") else "-"
+    if "rates" in peak:
+        yield show_share(of_bound(row, peak))
     yield show_time(row.get("cold"))
     yield show_time(row.get("cached"))
     yield f"{show_bytes(row.get('memory'))} / {show_bytes(row.get('memory_numpy'))}" if "memory" in row else "-"
@@ -303,9 +381,36 @@ def compile_cells(row, names):
     yield show_time(row.get("cached"))
 
 
-def time_table(rows, names):
-    heading = ["program", *names, "ratio", "of bound", "cold", "cached", "memory", ""]
-    return table(heading, [[row["title"], *cells(row, names)] for row in rows])
+def time_table(rows, names, peak):
+    heading = ["program", *names, "ratio", *(["of bound"] if "rates" in peak else []), "cold", "cached", "memory", ""]
+    return table(heading, [[row["title"], *cells(row, names, peak)] for row in rows])
+
+
+def new_memory_table(rows, names):
+    """Programs with large results: each in memory that the system has just given."""
+    heading = ["result in new memory", *names, "ratio"]
+    body = []
+    for row in rows:
+        if any("new" in result for result in row["results"].values()):
+            ratio = best_other(row, "new")[1]
+            body.append([row["title"], *time_cells(row, names, "new"), f"{ratio:.2f}" if ratio else "-"])
+    return table(heading, body)
+
+
+def faults_of(rows, name, key):
+    """Page faults for each MiB of results, over all programs; None where none has a large result."""
+    results = [row["results"].get(name, {}) for row in rows]
+    size = sum(result["result_bytes"] for result in results if key in result)
+    return sum(result[key] for result in results if key in result) * (1 << 20) / size if size else None
+
+
+def results_table(facts):
+    """What each implementation does about the memory of results (and, NumPy, of what is between them): a fault for each
+    page that is written first, of which 1 MiB has 256, or half of one where the system gives large pages."""
+    heading = ["memory of results", "what it does", "page faults per MiB of results: dropped", "kept"]
+    faults = {name: [faults_of(facts["rows"], name, key) for key in ("faults", "new_faults")] for name in facts["versions"]}
+    return table(heading, [[name, facts["of_results"][name], *("-" if f is None else f"{f:.3g}" for f in pair)]
+                           for name, pair in faults.items() if name in facts["of_results"]])
 
 
 def compile_table(rows, names):
@@ -322,17 +427,25 @@ def table(heading, body):
                                 for i, (text, width) in enumerate(zip(line, widths))) + " |"
 
 
+def show_rates(peak):
+    if "rates" not in peak:
+        return "the rates of caches were not measured in this run, so no share of a bound is shown"
+    best = {int(size): max(rates.items(), key=lambda item: item[1]) for size, rates in peak["rates"].items()}
+    return "memory at most " + ", ".join(f"{rate / 1e9:.0f} GB/s in {show_bytes(size)} ({name})"
+                                         for size, (name, rate) in list(best.items())[::2])
+
+
 def describe(facts):
     peak = facts["peak"]
     yield f"{facts['cpu']}, {facts['threads']} threads, Python {facts['python']}; " + ", ".join(
         f"{name} {version}" for name, version in facts["versions"].items())
-    rates = ", ".join(f"{rate / 1e9:.0f} GB/s in {show_bytes(int(size))}" for size, rate in peak["bandwidth"].items())
-    yield (f"Peaks: {peak['float32'] / 1e9:.0f} GFLOP/s float32, {peak['float64'] / 1e9:.0f} GFLOP/s float64; "
-           f"memory {rates}.")
+    yield f"Peaks: {peak['float32'] / 1e9:.0f} GFLOP/s float32, {peak['float64'] / 1e9:.0f} GFLOP/s float64; {show_rates(peak)}."
     loads = [row["load_ms"] for row in facts["rows"] if row.get("load_ms")]
     if loads:
         yield f"Loading the compiler library: {min(loads):.0f} ms, once in a process, only on a miss of the disk cache."
     for row in facts["rows"]:
+        if (of_bound(row, peak) or 0) > 1:
+            yield f"{row['title']}: faster than the bound, so the machine was slower when that was measured: none is shown."
         if row.get("plain_python"):
             yield f"{row['title']}: runs as plain Python: {row['plain_python']}"
         for name, result in row["results"].items():
@@ -363,9 +476,15 @@ def start_implementations(threads, with_peers):
 
 
 def page(facts):
-    names = list(facts["versions"])
-    return "\n".join(["# Measured by `make bench`", "", *(f"- {line}" for line in describe(facts)), "",
-                      *time_table(facts["rows"], names), "", *compile_table(facts["rows"], names)]) + "\n"
+    names, rows = list(facts["versions"]), facts["rows"]
+    lines = ["# Measured by `make bench`", "", *(f"- {line}" for line in describe(facts)), "",
+             *time_table(rows, names, facts["peak"]), "",
+             "Here a result is dropped before the next call, so its memory can be used again; below results are kept.", ""]
+    if "of_results" in facts:
+        lines += [*new_memory_table(rows, names), "", *results_table(facts), ""]
+    else:
+        lines += ["This run did not measure results in new memory.", ""]
+    return "\n".join([*lines, *compile_table(rows, names)]) + "\n"
 
 
 def write(folder, name, facts, text):
@@ -382,6 +501,8 @@ def main():
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--seconds", type=float, default=0.4, help="for each program and implementation")
     parser.add_argument("--no-peers", action="store_true", help="NumPy and frameloom only")
+    parser.add_argument("--quick", action="store_true", help="each thing once: to see that it runs")
+    parser.add_argument("--bounds", action="store_true", help="measure the machine's limits alone, for the results there are")
     parser.add_argument("--out", type=Path, default=HERE / "results")
     parser.add_argument("--worker", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--load-compiler", action="store_true", help=argparse.SUPPRESS)
@@ -391,16 +512,24 @@ def main():
     if options.worker:
         return worker(*options.worker, options.load_compiler)
     from programs import PROGRAMS
-    peak = measure_peak(options.threads)
+    if options.bounds:
+        facts = json.loads((options.out / "bench.json").read_text())
+        for row in facts["rows"]:
+            program = next(p for p in PROGRAMS if p.name == row["name"])
+            row.update(flops=program.flops, bytes=program.bytes, dtype=program.dtype)
+        measure_bounds(facts, options.quick)
+        return write(options.out, "bench", facts, page(facts))
     implementations, versions = start_implementations(options.threads, not options.no_peers)
     patterns = options.only.split(",")
     facts = {"cpu": cpu_name(), "threads": options.threads, "python": platform.python_version(), "versions": versions,
-             "peak": peak, "rows": []}
+             "of_results": {i.name: i.results for i in implementations},
+             "peak": measure_peak(options.threads, options.quick), "rows": []}
     for program in PROGRAMS:
         if any(fnmatch.fnmatch(program.name, pattern) for pattern in patterns):
             print(f"{program.title} ...", file=sys.stderr, flush=True)
-            facts["rows"].append(run_program(program, implementations, peak, options.seconds))
-    write(options.out, "bench", facts, page(facts))
+            facts["rows"].append(run_program(program, implementations, options.seconds, options.quick))
+    measure_bounds(facts, options.quick)
+    return write(options.out, "bench", facts, page(facts))
 
 
 if __name__ == "__main__":

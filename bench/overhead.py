@@ -1,6 +1,6 @@
 """What a call costs beyond its kernel, and what starting costs.
 
-usage: overhead.py [--out FOLDER]
+usage: overhead.py [--quick] [--out FOLDER]
 
 - call: the time of a compiled call on arrays of 16 floats, results allocated, less an empty Python call of as many
   arguments (a kernel of 16 elements takes a few ns, which are not subtracted), beside NumPy's own time;
@@ -57,7 +57,7 @@ def nothing_of_four(a, b, c, d):
     return a
 
 
-def per_call(function, arguments, seconds=0.5):
+def per_call(function, arguments, seconds):
     """Best time of one call in ns, called as user code calls it; the loop's own cost is in it."""
     namespace = {"function": function, "arguments": arguments, "clock": time.perf_counter}
     names = ", ".join(f"a{i}" for i in range(len(arguments)))
@@ -76,7 +76,7 @@ def per_call(function, arguments, seconds=0.5):
     return best * 1e9
 
 
-def measure_calls():
+def measure_calls(seconds):
     import frameloom
     import numpy as np
     arrays = [np.full(16, i + 1, np.float32) for i in range(4)]
@@ -87,8 +87,8 @@ def measure_calls():
         compiled, arguments = frameloom.compile(function), arrays[:count]
         assert np.array_equal(compiled(*arguments), function(*arguments))
         report = frameloom.explain(function, *arguments)
-        rows[name] = {"call": per_call(compiled, arguments) - per_call(empty, arguments),
-                      "numpy": per_call(function, arguments) - per_call(empty, arguments),
+        rows[name] = {"call": per_call(compiled, arguments, seconds) - per_call(empty, arguments, seconds),
+                      "numpy": per_call(function, arguments, seconds) - per_call(empty, arguments, seconds),
                       "plain_python": bool(report.graph_break_count)}
     return rows
 
@@ -151,9 +151,9 @@ def measure_import():
     return min(in_new_process(code) for _ in range(7)) * 1e3
 
 
-def measure_first_calls(names):
+def measure_first_calls(names, runs):
     from programs import PROGRAMS
-    return {p.title: bench.first_calls(p) for p in PROGRAMS if p.name in names}
+    return {p.title: bench.first_calls(p, runs) for p in PROGRAMS if p.name in names}
 
 
 def measured(facts):
@@ -197,11 +197,13 @@ def page(facts):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="each thing once: to see that it runs")
     parser.add_argument("--out", type=Path, default=HERE / "results")
     options = parser.parse_args()
-    facts = {"calls": measure_calls(), "import_ms": measure_import(),
+    quick = options.quick
+    facts = {"calls": measure_calls(0.01 if quick else 0.5), "import_ms": measure_import(),
              "capture_us": {count: measure_capture(count) for count in (600, 6000)}, "memory_kib": measure_memory(),
-             "first": measure_first_calls(("gelu", "softmax", "mlp"))}
+             "first": measure_first_calls(("gelu",) if quick else ("gelu", "softmax", "mlp"), 1 if quick else 5)}
     bench.write(options.out, "overhead", facts, page(facts))
 
 

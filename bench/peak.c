@@ -1,12 +1,19 @@
 /* What this machine can do at most: the bounds that programs are measured against. Prints JSON.
- * usage: peak THREADS
+ * usage: peak THREADS [ROUNDS]
  *
- * `bandwidth`: a STREAM triad (three arrays counted) for several sizes of all arrays together,
- * bytes per second. `float32`, `float64`: fused multiply-adds in registers, floating-point
- * operations per second.
+ * `rates`: bytes per second for footprints of many sizes, from what fits a first-level cache to
+ * main memory, each read or written once in a pass: `read` one array, `write` one, `copy` one to
+ * another, `triad` two to a third; `stream` is the best of those that store past the caches. Passes
+ * go up and down in turn, so that what the caches still hold of the last pass is used, as a program
+ * may. A rate is the sum of the threads' own best ones: it may be higher than all threads reach at
+ * a time, never lower, which is what a bound needs. `float32`, `float64`: fused multiply-adds in
+ * registers, floating-point operations per second.
  */
 #define _GNU_SOURCE
+#include <immintrin.h>
 #include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,11 +26,12 @@
 #define WIDTH 32
 #endif
 #define CHAINS 12
+#define LANES (WIDTH / 4)
 typedef float vf __attribute__((vector_size(WIDTH)));
 typedef double vd __attribute__((vector_size(WIDTH)));
 
 static pthread_barrier_t barrier;
-static int threads;
+static int threads, rounds = 10;
 
 static double now(void) {
   struct timespec t;
@@ -46,59 +54,109 @@ static volatile double sink_d;
 FMA_LOOP(fma_float, vf, float, sink_f)
 FMA_LOOP(fma_double, vd, double, sink_d)
 
+/* ---- passes over memory: `n` vectors, a multiple of 8 ---- */
+
+static vf pass_read(vf *a, const vf *b, const vf *c, size_t n) {
+  vf s[8] = {{0}};
+  (void)b, (void)c;
+  for (size_t i = 0; i < n; i += 8)
+    _Pragma("GCC unroll 8") for (size_t j = 0; j < 8; j++) s[j] += a[i + j];
+  return s[0] + s[1] + s[2] + s[3] + s[4] + s[5] + s[6] + s[7];
+}
+
+static void stream(vf *to, vf value) {
+#if WIDTH == 64
+  _mm512_stream_ps((float *)to, (__m512)value);
+#else
+  _mm256_stream_ps((float *)to, (__m256)value);
+#endif
+}
+
+#define PASS(NAME, STATEMENT)                                                                      \
+  static vf NAME(vf *a, const vf *b, const vf *c, size_t n) {                                      \
+    const vf three = (vf){0} + 3.0f;                                                               \
+    (void)b, (void)c, (void)three;                                                                 \
+    _Pragma("GCC unroll 4") for (size_t i = 0; i < n; i++) STATEMENT;                              \
+    return three;                                                                                  \
+  }
+PASS(pass_write, a[i] = three)
+PASS(pass_copy, a[i] = b[i])
+PASS(pass_triad, a[i] = b[i] + three * c[i])
+PASS(pass_write_past, stream(&a[i], three))
+PASS(pass_copy_past, stream(&a[i], b[i]))
+PASS(pass_triad_past, stream(&a[i], b[i] + three * c[i]))
+
+typedef struct pattern {
+  const char *name; /* several of one name: the best counts */
+  vf (*pass)(vf *, const vf *, const vf *, size_t);
+  size_t arrays;
+} pattern;
+
+static const pattern patterns[] = {
+    {"read", pass_read, 1},         {"write", pass_write, 1},       {"copy", pass_copy, 2},
+    {"triad", pass_triad, 3},       {"stream", pass_write_past, 1}, {"stream", pass_copy_past, 2},
+    {"stream", pass_triad_past, 3},
+};
+#define PATTERNS (sizeof patterns / sizeof *patterns)
+
+/* ---- one thread's measurements ---- */
+
 typedef struct work {
-  int self;
-  float *a, *b, *c;
-  size_t count; /* of this thread */
-  double triad, flops32, flops64;
+  char *memory; /* of this thread */
+  size_t bytes; /* that a pass of all threads touches */
+  const pattern *pattern;
+  double rate, flops32, flops64;
 } work;
 
 static double best_fma(void (*loop)(long), int lanes) {
-  const long rounds = 2000000;
+  const long steps = 2000000;
   double best = 0;
-  for (int i = 0; i < 7; i++) {
+  for (int i = 0; i < rounds; i++) {
     pthread_barrier_wait(&barrier);
     double start = now();
-    loop(rounds);
-    double rate = 2.0 * lanes * CHAINS * (double)rounds / (now() - start);
+    loop(steps);
+    double rate = 2.0 * lanes * CHAINS * (double)steps / (now() - start);
     if (rate > best) best = rate;
   }
   return best;
 }
 
-static __attribute__((noinline)) void triad(float *restrict a, const float *restrict b,
-                                            const float *restrict c, size_t n) {
-  for (size_t i = 0; i < n; i++)
-    a[i] = b[i] + 3.0f * c[i];
+#define BLOCK ((size_t)256) /* vectors: what is passed over at a time, upwards */
+#define GAP ((size_t)1024)  /* bytes between arrays, which else began at like addresses */
+
+static void pass_all(const pattern *p, vf *const *arrays, size_t count, bool down) {
+  vf seen = {0};
+  for (size_t done = 0; done < count; done += BLOCK) {
+    size_t rest = count - done, n = rest < BLOCK ? rest : BLOCK, at = down ? rest - n : done;
+    seen += p->pass(arrays[0] + at, arrays[1] + at, arrays[2] + at, n);
+  }
+  sink_f = seen[0];
 }
 
-static double best_triad(work *w) {
-  size_t repeat = 1 + (64u << 20) / (w->count * 12 * (size_t)threads);
-  double best = 0;
-  for (int i = 0; i < 12; i++) {
+static void *measure_rate(void *argument) {
+  work *w = argument;
+  size_t count = w->bytes / (size_t)threads / w->pattern->arrays / WIDTH & ~(size_t)7;
+  vf *arrays[3];
+  for (size_t i = 0; i < 3; i++)
+    arrays[i] = (vf *)(w->memory + (i < w->pattern->arrays ? i * (count * WIDTH + GAP) : 0));
+  size_t moved = count * WIDTH * w->pattern->arrays;
+  size_t repeat = 2 + (32u << 20) / moved;
+  w->rate = 0;
+  for (int i = 0; i < rounds; i++) {
     pthread_barrier_wait(&barrier);
     double start = now();
-    for (size_t r = 0; r < repeat; r++) {
-      triad(w->a, w->b, w->c, w->count);
-      __asm__ volatile("" ::: "memory");
-    }
-    pthread_barrier_wait(&barrier);
-    double rate = 12.0 * (double)w->count * (double)repeat / (now() - start);
-    if (rate > best) best = rate;
+    for (size_t r = 0; r < repeat; r++)
+      pass_all(w->pattern, arrays, count, r & 1);
+    double rate = (double)moved * (double)repeat / (now() - start);
+    if (rate > w->rate) w->rate = rate;
   }
-  return best;
+  return NULL;
 }
 
 static void *measure_fma(void *argument) {
   work *w = argument;
   w->flops32 = best_fma(fma_float, WIDTH / 4);
   w->flops64 = best_fma(fma_double, WIDTH / 8);
-  return NULL;
-}
-
-static void *measure_triad(void *argument) {
-  work *w = argument;
-  w->triad = best_triad(w);
   return NULL;
 }
 
@@ -111,47 +169,47 @@ static void on_all(void *(*body)(void *), work *works) {
     pthread_join(ids[i], NULL);
 }
 
-static double triad_of(size_t bytes, work *works) {
-  size_t count = bytes / 12, whole = (count * 4 + (2u << 20)) & ~(size_t)((2u << 20) - 1);
-  float *arrays[3];
-  for (int i = 0; i < 3; i++) {
-    arrays[i] = aligned_alloc(2u << 20, whole);
-    if (!arrays[i]) return 0;
-    madvise(arrays[i], whole, MADV_HUGEPAGE);
-    memset(arrays[i], 1, whole);
+static void print_rates(size_t bytes, work *works) {
+  for (size_t p = 0; p < PATTERNS;) {
+    const char *name = patterns[p].name;
+    double best = 0;
+    for (; p < PATTERNS && !strcmp(patterns[p].name, name); p++) {
+      double sum = 0;
+      for (int i = 0; i < threads; i++)
+        works[i].bytes = bytes, works[i].pattern = &patterns[p];
+      on_all(measure_rate, works);
+      for (int i = 0; i < threads; i++)
+        sum += works[i].rate;
+      if (sum > best) best = sum;
+    }
+    printf("%s\"%s\": %.4g", strcmp(name, "read") ? ", " : "", name, best);
   }
-  for (int i = 0; i < threads; i++) {
-    size_t first = count / (size_t)threads * (size_t)i;
-    works[i].a = arrays[0] + first;
-    works[i].b = arrays[1] + first;
-    works[i].c = arrays[2] + first;
-    works[i].count = count / (size_t)threads;
-  }
-  on_all(measure_triad, works);
-  double sum = 0;
-  for (int i = 0; i < threads; i++)
-    sum += works[i].triad;
-  for (int i = 0; i < 3; i++)
-    free(arrays[i]);
-  return sum;
 }
 
 int main(int argc, char **argv) {
   static work works[256];
+  const size_t least = 16u << 10, most = 256u << 20, huge = 2u << 20;
   threads = argc > 1 ? atoi(argv[1]) : 1;
-  if (threads < 1 || threads > 256) return 1;
+  if (argc > 2) rounds = atoi(argv[2]);
+  if (threads < 1 || rounds < 1 || threads > 256) return 1;
   pthread_barrier_init(&barrier, NULL, (unsigned)threads);
-  for (int i = 0; i < threads; i++)
-    works[i].self = i;
+  size_t whole = (most / (size_t)threads + 4 * GAP + huge) & ~(huge - 1);
+  for (int i = 0; i < threads; i++) {
+    if (!(works[i].memory = aligned_alloc(huge, whole))) return 1;
+    madvise(works[i].memory, whole, MADV_HUGEPAGE);
+    memset(works[i].memory, 0, whole);
+  }
   on_all(measure_fma, works);
   double flops32 = 0, flops64 = 0;
   for (int i = 0; i < threads; i++)
     flops32 += works[i].flops32, flops64 += works[i].flops64;
-  printf("{\"threads\": %d, \"float32\": %.4g, \"float64\": %.4g, \"bandwidth\": {", threads,
-         flops32, flops64);
-  static const size_t sizes[] = {48u << 10, 768u << 10, 6u << 20, 24u << 20, 192u << 20};
-  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-    printf("%s\"%zu\": %.4g", i ? ", " : "", sizes[i], triad_of(sizes[i], works));
+  printf("{\"threads\": %d, \"float32\": %.4g, \"float64\": %.4g, \"rates\": {", threads, flops32,
+         flops64);
+  for (size_t bytes = least; bytes <= most; bytes *= 2) {
+    printf("%s\"%zu\": {", bytes > least ? ", " : "", bytes);
+    print_rates(bytes, works);
+    printf("}");
+  }
   printf("}}\n");
   return 0;
 }

@@ -32,6 +32,7 @@ NUMEXPR = {
 
 class Numexpr:
     name = "numexpr"
+    results = "NumPy's arrays"
 
     def __init__(self, threads):
         import numexpr
@@ -288,6 +289,7 @@ def numba_heat(u):
 
 class Numba:
     name = "Numba"
+    results = "malloc for each call, by its own runtime"
 
     def __init__(self, threads):
         import numba
@@ -319,6 +321,7 @@ def jax_heat(u):
 
 class Jax:
     name = "JAX"
+    results = "XLA's arrays: aligned malloc for each call"
 
     def __init__(self, threads):
         import jax
@@ -440,6 +443,7 @@ def torch_mlp(torch, x, w1, b1, w2, b2):
 
 class Torch:
     name = "torch.compile"
+    results = "torch's tensors: aligned malloc for each call"
 
     def __init__(self, threads):
         import torch

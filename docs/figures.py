@@ -41,7 +41,7 @@ import model_table  # noqa: E402
 # Pages of results: (module, JSON) that each is made of; what other commands write as a whole is only read here.
 MADE = {f"{RESULTS}/bench.md": ("bench", "bench"), f"{RESULTS}/overhead.md": ("overhead", "overhead"),
         f"{RESULTS}/library.md": ("library", "library"), f"{RESULTS}/time_steps.md": ("time_steps", "time_steps"),
-        "docs/benchmarks.md": ("model_table", "models")}
+        f"{RESULTS}/slow.md": ("slow", "slow"), "docs/benchmarks.md": ("model_table", "models")}
 
 
 @cache
@@ -86,18 +86,23 @@ def programs():
     yield "slower than a peer", str(sum(row["ratio"] < 1 for row in rows if "ratio" in row))
     yield "programs", str(len(rows))
     yield "machine", f"{facts('bench')['threads']} threads of a shared {facts('bench')['cpu']}"
-    heading = ["program", "NumPy", "best peer but NumPy", "frameloom", "best of all peers / frameloom", "cold compile",
-               "from the cache"]
-    yield "summary", "\n".join(bench.table(heading, [summary_cells(row) for row in rows]))
+    new = "of_results" in facts("bench")
+    heading = ["program", "NumPy", "best peer but NumPy", "frameloom", "best of all / frameloom",
+               *(["frameloom, result in new memory", "best of all / frameloom"] if new else []), "cold compile", "from the cache"]
+    yield "summary", "\n".join(bench.table(heading, [summary_cells(row, new) for row in rows]))
 
 
-def summary_cells(row):
-    def show(name):
-        return bench.show_time(row["results"][name]["time"]) if "time" in row["results"].get(name, {}) else "-"
+def summary_cells(row, new):
+    def show(name, key="time"):
+        return bench.show_time(row["results"].get(name, {}).get(key))
+
+    def ratio(key):
+        value = bench.best_other(row, key)[1]
+        return f"{value:.2f}" if value else "-"
     peers = {name: r["time"] for name, r in row["results"].items() if "time" in r and name not in ("NumPy", "frameloom")}
     best = min(peers, key=peers.get, default=None)
-    ratio = f"{row['ratio']:.2f}" if "ratio" in row else "-"
-    return [row["title"].replace("^2", "²"), show("NumPy"), f"{show(best)} ({best})" if best else "-", show("frameloom"), ratio,
+    return [row["title"].replace("^2", "²"), show("NumPy"), f"{show(best)} ({best})" if best else "-", show("frameloom"),
+            ratio("time"), *([show("frameloom", "new"), ratio("new")] if new else []),
             bench.show_time(row.get("cold")), bench.show_time(row.get("cached"))]
 
 
@@ -315,6 +320,8 @@ def main():
     options = parser.parse_args()
     found = []
     for name in MADE if not options.pages else ():
+        if not (ROOT / RESULTS / f"{MADE[name][1]}.json").exists():
+            continue  # not measured yet
         if (text := made(name)) != (ROOT / name).read_text():
             if options.check:
                 found.append(f"{name}: not what its JSON says")
