@@ -255,7 +255,7 @@ LARGE_RESULT = 64 << 10  # bytes; smaller ones are hardly ever in new memory
 
 class NumPy:
     name = "NumPy"
-    results = "malloc for each call; what is large, the C library maps anew each time"
+    results = "malloc for each call; what is large, the C library maps anew each time, from 4 MiB on in large pages"
 
     def __init__(self, threads):
         import numpy
@@ -270,7 +270,7 @@ class NumPy:
 
 class Frameloom(NumPy):
     name = "frameloom"
-    results = "NumPy arrays over blocks that are kept when they are freed, up to FRAMELOOM_BLOCKS_LIMIT"
+    results = "NumPy arrays over blocks in large pages that are kept when they are freed, up to FRAMELOOM_BLOCKS_LIMIT"
 
     def __init__(self, threads):
         import frameloom
