@@ -4,7 +4,7 @@ usage: pytest_files.py [--processes N] FOLDER [ARGUMENT...]
 
 Each process is a plain pytest, with one thread when it begins: what host calls warn of depends on that, which is why this
 is not pytest-xdist. By default there are as many processes as CPUs that this one may use, each with at least 6 GiB of
-memory. Arguments are handed on; with files or test ids among them pytest runs once, with these alone.
+memory. Arguments are handed on; with test ids among them pytest runs once, with files these alone are run, each by itself.
 """
 
 import argparse
@@ -17,6 +17,7 @@ from collections import Counter
 from pathlib import Path
 
 BATCH = 5  # files: starting costs a second or two, importing torch as much again
+SLOWEST = ("--durations=8", "--durations-min=4")  # tests of a batch, and seconds, that are worth a line
 NO_TESTS = 5  # pytest's status when options leave none of a batch
 
 
@@ -25,9 +26,13 @@ def process_count():
     return max(1, min(len(os.sched_getaffinity(0)), memory // (6 << 30)))
 
 
+def largest_first(files):
+    return sorted(files, key=lambda path: -path.stat().st_size)
+
+
 def batches(folder):
     """Lists of files, the largest ones first; those of torch by themselves, so that few processes import it."""
-    files = sorted(folder.glob("test_*.py"), key=lambda path: -path.stat().st_size)
+    files = largest_first(folder.glob("test_*.py"))
     for torch in (True, False):
         some = [path for path in files if path.name.startswith("test_torch") == torch]
         count = -(-len(some) // BATCH)
@@ -68,11 +73,12 @@ def main():
     parser.add_argument("--processes", type=int, default=process_count())
     parser.add_argument("folder", type=Path)
     options, arguments = parser.parse_known_args()
-    command = [sys.executable, "-m", "pytest", *arguments]
-    paths = [argument.partition("::")[0] for argument in arguments]
-    if any(path.endswith(".py") and os.path.exists(path) for path in paths):
-        return subprocess.run(command).returncode
-    runs = Runs([*command, "-p", "no:cacheprovider"], list(batches(options.folder)))
+    paths = [a for a in arguments if a.partition("::")[0].endswith(".py") and os.path.exists(a.partition("::")[0])]
+    if any("::" in path for path in paths):
+        return subprocess.run([sys.executable, "-m", "pytest", *arguments]).returncode
+    arguments = [argument for argument in arguments if argument not in paths]
+    chosen = [[path] for path in largest_first(map(Path, paths))] or list(batches(options.folder))
+    runs = Runs([sys.executable, "-m", "pytest", *arguments, "-p", "no:cacheprovider", *SLOWEST], chosen)
     threads = [threading.Thread(target=runs.work) for _ in range(options.processes)]
     for thread in threads:
         thread.start()

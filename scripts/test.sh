@@ -4,47 +4,58 @@
 # CPython that is installed, and on the others what depends most on the version.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+# stage NAME: what the last one took, and that the next one begins.
+last="" began=$SECONDS
+stage() {
+  [ -z "$last" ] || echo "== $last took $((SECONDS - began)) s"
+  last=$1 began=$SECONDS
+  echo "== $last"
+}
+
+stage "setup"
 scripts/setup.sh test
 
-echo "== C unit tests (ASan, UBSan)"
+stage "C unit tests (ASan, UBSan)"
 cmake --preset asan >/dev/null
 cmake --build --preset asan
 ctest --test-dir build/asan --output-on-failure
 
-echo "== pytest of what hands memory to NumPy (ASan, UBSan)"
+stage "pytest of what hands memory to NumPy (ASan, UBSan)"
 scripts/test-sanitized.sh test/python/test_results.py test/python/test_host_calls.py
 
-echo "== lit"
+stage "lit"
 LOOM_BUILD="$PWD/build/wheel" .venv/bin/lit -q test
 
-echo "== wheels for each CPython, without warnings"
+stage "wheels for each CPython, without warnings"
 scripts/wheels.sh
 scripts/test-wheels.sh
 
-echo "== the package built by clang, without warnings"
+stage "the package built by clang, without warnings"
 scripts/test-clang.sh
 
-echo "== other versions of CPython"
+stage "other versions of CPython"
 scripts/test-other-versions.sh
 
 export LOOM_BUILD="$PWD/build/wheel"
 
-echo "== random programs"
+stage "random programs"
 # So few of each kind that any machine comes to all of them in time: every run asks the same.
 scripts/fuzz.sh 60 1 numpy,changes --count 300
 scripts/fuzz.sh 60 1 python,ir --count 60
 scripts/fuzz.sh 120 1 graphs --count 30
 
 export FRAMELOOM_CACHE_DIR="$PWD/build/test-cache"
-echo "== pytest, checked kernels"
+stage "pytest, checked kernels"
 # Kernels of every form; elsewhere in the suite FRAMELOOM_CHECK=bounds works as well, several times slower.
-(cd build && FRAMELOOM_CHECK=bounds ../.venv/bin/python -m pytest -q -c ../pyproject.toml --rootdir .. \
+(cd build && FRAMELOOM_CHECK=bounds ../.venv/bin/python ../scripts/pytest_files.py ../test/python -c ../pyproject.toml --rootdir .. \
   ../test/python/test_ufuncs.py ../test/python/test_attention_kernels.py ../test/python/test_complex_kernels.py \
   ../test/python/test_layout_between_kernels.py ../test/python/test_dot.py)
 
-echo "== pytest"
+stage "pytest"
 # From another folder, so that the installed package is tested and not the source tree.
 (cd build && ../.venv/bin/python ../scripts/pytest_files.py ../test/python -c ../pyproject.toml --rootdir .. "$@")
 
-echo "== NumPy's own tests, the short files"
+stage "NumPy's own tests, the short files"
 scripts/test-suite.sh numpy --short
+stage "done, after $SECONDS s"
