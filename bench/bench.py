@@ -477,18 +477,26 @@ def start_implementations(threads, with_peers):
 
 def page(facts):
     names, rows = list(facts["versions"]), facts["rows"]
-    lines = ["# Measured by `make bench`", "", *(f"- {line}" for line in describe(facts)), "",
+    lines = [*first_lines("Measured by `make bench`", facts), *(f"- {line}" for line in describe(facts)), "",
              *time_table(rows, names, facts["peak"]), "",
-             "Here a result is dropped before the next call, so its memory can be used again; below results are kept.", ""]
+             "Here a result is dropped before the next call, so that its memory can be used again.", ""]
     if "of_results" in facts:
-        lines += [*new_memory_table(rows, names), "", *results_table(facts), ""]
+        lines += ["Below results are kept, so that each lies in memory that the system has just given.", "",
+                  *new_memory_table(rows, names), "", *results_table(facts), ""]
     else:
-        lines += ["This run did not measure results in new memory.", ""]
+        lines += ["Results in new memory were not measured in this run.", ""]
     return "\n".join([*lines, *compile_table(rows, names)]) + "\n"
 
 
-def write(folder, name, facts, text):
-    """The facts, and the page that is made of them (and can be made again: docs/figures.py)."""
+def first_lines(title, facts):
+    """Of a page; the day is known of what was measured since it is kept."""
+    return [f"# {title}", "", *([f"Measured on {facts['date']}.", ""] if "date" in facts else [])]
+
+
+def write(folder, name, facts, page):
+    """The facts, and the page that a function makes of them (and can make again: docs/figures.py)."""
+    facts["date"] = time.strftime("%Y-%m-%d")
+    text = page(facts)
     print(text, end="")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.json").write_text(json.dumps(facts, indent=1) + "\n")
@@ -518,7 +526,7 @@ def main():
             program = next(p for p in PROGRAMS if p.name == row["name"])
             row.update(flops=program.flops, bytes=program.bytes, dtype=program.dtype)
         measure_bounds(facts, options.quick)
-        return write(options.out, "bench", facts, page(facts))
+        return write(options.out, "bench", facts, page)
     implementations, versions = start_implementations(options.threads, not options.no_peers)
     patterns = options.only.split(",")
     facts = {"cpu": cpu_name(), "threads": options.threads, "python": platform.python_version(), "versions": versions,
@@ -529,7 +537,7 @@ def main():
             print(f"{program.title} ...", file=sys.stderr, flush=True)
             facts["rows"].append(run_program(program, implementations, options.seconds, options.quick))
     measure_bounds(facts, options.quick)
-    return write(options.out, "bench", facts, page(facts))
+    return write(options.out, "bench", facts, page)
 
 
 if __name__ == "__main__":

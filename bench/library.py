@@ -91,7 +91,7 @@ ROWS = (("size, stripped", "size_mib", "{:.1f} MiB"), ("deflated", "deflated_mib
 def page(facts):
     body = [[title, *(form.format(facts[k][key]) if key in facts[k] else "none" for k in ("static", "shared"))]
             for title, key, form in ROWS]
-    return "\n".join(["# The compiler library", "",
+    return "\n".join([*bench.first_lines("The compiler library", facts),
                       "By `bench/library.py`; LLVM and MLIR in it (static, as it is built) and beside it (shared).", "",
                       *bench.table(["", "static", "shared"], body)]) + "\n"
 
@@ -114,7 +114,7 @@ def main():
             row = facts[form]
             row["open_ms"] = min(row["open_ms"], milliseconds(OPEN, str(library)))
             row["first_compile_ms"] = min(row["first_compile_ms"], milliseconds(COMPILE, path=library.parent.parent))
-    bench.write(options.out, "library", facts, page(facts))
+    bench.write(options.out, "library", facts, page)
 
 
 if __name__ == "__main__":

@@ -191,7 +191,7 @@ def verdict(value, limit):
 def page(facts):
     body = [[what, show(value, unit), f"at most {limit:g} {unit}" if limit else "",
              ", ".join(filter(None, (verdict(value, limit), note)))] for what, value, unit, limit, note in measured(facts)]
-    return "\n".join(["# Costs of calls and starts", "", "By `bench/overhead.py`, which says how each is measured.", "",
+    return "\n".join([*bench.first_lines("Costs of calls and starts", facts), "By `bench/overhead.py`, which says how each is measured.", "",
                       *bench.table(["", "measured", "to reach", ""], body)]) + "\n"
 
 
@@ -204,7 +204,7 @@ def main():
     facts = {"calls": measure_calls(0.01 if quick else 0.5), "import_ms": measure_import(),
              "capture_us": {count: measure_capture(count) for count in (600, 6000)}, "memory_kib": measure_memory(),
              "first": measure_first_calls(("gelu",) if quick else ("gelu", "softmax", "mlp"), 1 if quick else 5)}
-    bench.write(options.out, "overhead", facts, page(facts))
+    bench.write(options.out, "overhead", facts, page)
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ def page(facts):
     heading = ["program", "NumPy", "compiled", "ratio", "first call", "graph breaks", f"at most {LIMIT} times NumPy's time"]
     ratios = sorted(facts["ratios"])
     return "\n".join([
-        "# The random programs that gain least", "",
+        *bench.first_lines("The random programs that gain least", facts),
         f"By `bench/slow.py`: the {len(rows)} slowest beside NumPy of {len(ratios)} programs over arrays of a few elements, after",
         f"{WARM_UP} calls. The median of all runs {ratios[len(ratios) // 2]:.2f} times as fast as with NumPy;",
         f"{sum(r < 1 / LIMIT for r in ratios)} take more than {LIMIT} times NumPy's time.", "", *bench.table(heading, rows)]) + "\n"
@@ -86,7 +86,7 @@ def main():
     rows = [{"index": index, "text": text} | measure(text, options.seconds) for _, index, text in slowest]
     rows.sort(key=lambda row: row["numpy"] / row["compiled"])
     facts = {"seed": options.seed, "ratios": [ratio for ratio, _, _ in found], "rows": rows}
-    bench.write(options.out, "slow", facts, page(facts))
+    bench.write(options.out, "slow", facts, page)
 
 
 if __name__ == "__main__":

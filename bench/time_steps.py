@@ -171,13 +171,13 @@ def measure(name):
     return row
 
 
-def page(rows):
+def page(facts):
     body = [[r["program"], f"{r['numpy_us']:.1f} us", bench.show_time(r["step_1000_us"] / 1e6), f"{r['ratio']:.0f}",
              bench.show_time(r["step_100000_us"] / 1e6), f"{r['compile_1000_ms']:.0f} ms", f"{r['compile_100000_ms']:.0f} ms",
-             "yes" if r["right"] else "**NO**"] for r in rows]
+             "yes" if r["right"] else "**NO**"] for r in facts["rows"]]
     heading = ["program", "NumPy, a step", "compiled, a step", "ratio", "a step of 100,000", "compiling for 1,000 steps",
                "for 100,000", "right"]
-    return "\n".join(["# Programs that step through time", "",
+    return "\n".join([*bench.first_lines("Programs that step through time", facts),
                       "By `bench/time_steps.py`: NumPy's time of a step over ours, 1,000 steps; results compared with NumPy's.",
                       "", *bench.table(heading, body)]) + "\n"
 
@@ -189,7 +189,7 @@ def main():
     options = parser.parse_args()
     os.environ["FRAMELOOM_CACHE"] = "0"
     rows = [measure(name) for name in options.only.split(",")]
-    bench.write(options.out, "time_steps", rows, page(rows))
+    bench.write(options.out, "time_steps", {"rows": rows}, page)
     return 0 if all(r["right"] for r in rows) else 1
 
 

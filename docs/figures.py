@@ -126,7 +126,7 @@ def library():
 
 @source(f"{RESULTS}/time_steps.md")
 def time_steps():
-    rows = facts("time_steps")
+    rows = facts("time_steps")["rows"]
     yield "ratio", span([row["ratio"] for row in rows], lambda x: f"{x:.0f}")
     yield "programs", str(len(rows))
     yield "a step", span([row["step_1000_us"] / 1e6 for row in rows], bench.show_time)

@@ -52,8 +52,8 @@ def test_slow(tmp_path):
 
 
 def test_time_steps(tmp_path):
-    rows, page = run("time_steps", tmp_path, "--only", "heat")
-    assert rows[0]["right"] and "| heat" in page
+    facts, page = run("time_steps", tmp_path, "--only", "heat")
+    assert facts["rows"][0]["right"] and "| heat" in page
 
 
 PEAK = {"float32": 100.0, "float64": 50.0, "rates": {"16": {"read": 8.0, "copy": 9.0}, "32": {"read": 4.0, "copy": 3.0},
