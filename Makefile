@@ -1,10 +1,11 @@
 # make demo and make test do everything on a fresh Debian 12.
-.PHONY: help setup demo test wheels test-versions test-debug test-sanitized test-cpython test-numpy test-scipy test-sklearn test-pandas fuzz bench bench-models format docs figures torch-ops test-zoo clean analyze
+.PHONY: help setup demo test wheels test-install test-versions test-debug test-sanitized test-cpython test-numpy test-scipy test-sklearn test-pandas fuzz bench bench-models format docs figures torch-ops test-zoo clean analyze
 
 help:
 	@echo "make demo    install what is missing, build, and run four NumPy programs compiled"
 	@echo "make test    install what is missing, build, and run every test; some on each other CPython that is installed"
 	@echo "make wheels  a wheel for each CPython of 3.11, 3.12 and 3.13 that is installed, in dist/"
+	@echo "make test-install  pip install . into an empty environment of each CPython that is installed"
 	@echo "make test-cpython  CPython's own tests of the language on each CPython that is installed, each method compiled (MODULES=\"test_x test_y\" for some)"
 	@echo "make test-numpy  NumPy's own tests, each test compiled (FILES=\"numpy/lib/tests/test_io.py\" for some)"
 	@echo "make test-scipy, make test-sklearn, make test-pandas  the same with SciPy's, scikit-learn's and pandas' own tests (installs them)"
@@ -33,6 +34,9 @@ test:
 wheels: setup
 	@scripts/wheels.sh
 	@scripts/test-wheels.sh
+
+test-install:
+	@scripts/test-install.sh
 
 test-versions:
 	@scripts/test-versions.sh

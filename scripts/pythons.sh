@@ -70,3 +70,38 @@ build_wheel() {
   "$venv/bin/pip" wheel -q --disable-pip-version-check --no-build-isolation --no-deps --no-cache-dir -w "$into" \
     "-Cbuild-dir=$PWD/$build" "${defines[@]}" "./$source"
 }
+
+files_of() { (cd "$1" && find . ! -path '*__pycache__*' | sort); }
+
+# try_package BIN SOURCE: what is installed compiles a function, without a library of LLVM, and its tools run; in the folder at
+# hand, which is not the source tree. The cache folder is the caller's.
+try_package() {
+  "$1/python" - <<'PY'
+import numpy as np
+import frameloom
+
+@frameloom.compile(fullgraph=True)
+def f(x, w):
+    return np.tanh(x @ w).sum(axis=1) / 3
+
+x, w = np.linspace(-1, 1, 60).reshape(10, 6), np.linspace(0, 1, 12).reshape(6, 2)
+assert np.allclose(f(x, w), np.tanh(x @ w).sum(axis=1) / 3)
+maps = open("/proc/self/maps").read()
+assert "libloom_compiler.so" in maps and "libLLVM" not in maps and "libMLIR" not in maps, maps
+PY
+  "$1/loom-opt" --version | grep "LLVM version" >/dev/null
+  "$1/loom-opt" --loom-plans "$2/examples/c/dense.mlir" | grep "loom.plan" >/dev/null
+  "$1/loom-compile" "$2/examples/c/dense.mlir" -o dense.o --emit-header=dense.h
+  cc -I. "$2/examples/c/dense.c" dense.o -lm -o dense
+  ./dense >/dev/null
+  "$1/frameloom" reasons | grep FL0001 >/dev/null
+}
+
+# uninstall VENV BEFORE: nothing is left beside what the list of files says.
+uninstall() {
+  local left
+  "$1/bin/pip" uninstall -qq -y frameloom
+  diff "$2" <(files_of "$1") || { echo "left behind"; exit 1; }
+  left=$(find "$1" -iname '*frameloom*' -o -name 'loom-*')
+  [ -z "$left" ] || { echo "left behind: $left"; exit 1; }
+}

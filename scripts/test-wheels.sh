@@ -29,34 +29,15 @@ done
 bin="$hidden/venv/bin"
 "$(find_python "$version")" -m venv "$hidden/venv"
 "$bin/pip" install -qq --disable-pip-version-check "numpy>=2"
-files() { (cd "$hidden/venv" && find . ! -path '*__pycache__*' | sort); }
-files >"$hidden/before"
+files_of "$hidden/venv" >"$hidden/before"
 "$bin/pip" install -qq --disable-pip-version-check --no-deps "$wheel"
-if cmp -s "$hidden/before" <(files); then echo "nothing was installed"; exit 1; fi
+if cmp -s "$hidden/before" <(files_of "$hidden/venv"); then echo "nothing was installed"; exit 1; fi
 export FRAMELOOM_CACHE_DIR="$hidden/cache"
 unset PYTHONPATH LD_LIBRARY_PATH
 source=$PWD
 cd "$hidden"
 
-"$bin/python" - <<'PY'
-import numpy as np
-import frameloom
-
-@frameloom.compile(fullgraph=True)
-def f(x, w):
-    return np.tanh(x @ w).sum(axis=1) / 3
-
-x, w = np.linspace(-1, 1, 60).reshape(10, 6), np.linspace(0, 1, 12).reshape(6, 2)
-assert np.allclose(f(x, w), np.tanh(x @ w).sum(axis=1) / 3)
-maps = open("/proc/self/maps").read()
-assert "libloom_compiler.so" in maps and "libLLVM" not in maps and "libMLIR" not in maps, maps
-PY
-"$bin/loom-opt" --version | grep "LLVM version" >/dev/null
-"$bin/loom-opt" --loom-plans "$source/examples/c/dense.mlir" | grep "loom.plan" >/dev/null
-"$bin/loom-compile" "$source/examples/c/dense.mlir" -o dense.o --emit-header=dense.h
-cc -I. "$source/examples/c/dense.c" dense.o -lm -o dense
-./dense >/dev/null
-"$bin/frameloom" reasons | grep FL0001 >/dev/null
+try_package "$bin" "$source"
 
 # A version of CPython that the wheel is not for, where there is one.
 if unknown=$(find_python 3.10); then
@@ -68,8 +49,5 @@ print(frameloom.compile(lambda x: x + 1)(2), frameloom.compile(lambda x: x * 5)(
   [ "$(grep -c "does not compile on Python 3.10" <<<"$got")" = 1 ] && grep -qx "3 10" <<<"$got" || { echo "$got"; exit 1; }
 fi
 
-"$bin/pip" uninstall -qq -y frameloom
-diff "$hidden/before" <(files) || { echo "left behind"; exit 1; }
-left=$(find "$hidden/venv" -iname '*frameloom*' -o -name 'loom-*')
-[ -z "$left" ] || { echo "left behind: $left"; exit 1; }
+uninstall "$hidden/venv" "$hidden/before"
 echo "installed, compiled, ran its tools, left nothing"
