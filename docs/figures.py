@@ -210,14 +210,20 @@ def constant(path, formula):
 WORDS = "zero one two three four five six seven eight nine ten".split()
 
 
-def figure(page, target, name, old):
-    """The text of a figure, or None where the link is none. KeyError: there is no such figure."""
-    path = (page.parent / target).resolve()
+def target_of(page, link):
+    """The file of results or of code that a link of a page goes to, from the root; None where it goes elsewhere."""
+    path = (page.parent / link).resolve()
     inside = path.is_relative_to(ROOT) and str(path.relative_to(ROOT))
-    if inside in SOURCES:
-        return SOURCES[inside]()[name]
-    if inside and path.suffix in (".c", ".h", ".def", ".py", ".sh"):
-        value = constant(path, name)
+    return inside if inside and (inside in SOURCES or path.suffix in (".c", ".h", ".def", ".py", ".sh")) else None
+
+
+def figure(page, link, name, old):
+    """The text of a figure, or None where the link is none. KeyError: there is no such figure."""
+    path = target_of(page, link)
+    if path in SOURCES:
+        return SOURCES[path]()[name]
+    if path:
+        value = constant(ROOT / path, name)
         first = re.match(r"[\d.,]+|\w+", old)[0]
         word = WORDS[int(value)] if first.lower() in WORDS and value in range(len(WORDS)) else f"{value:,.10g}"
         return word + old[len(first):]
@@ -257,7 +263,7 @@ MEASURED = re.compile(rf"""
 """, re.X)
 
 
-def prose(tokens, whole):
+def prose(page, tokens, whole):
     """(line, text without figures) of each paragraph, item and heading; of cells of tables, where the page is written by
     hand and the table is none of those that are filled in."""
     in_table = in_figures = 0
@@ -270,7 +276,7 @@ def prose(tokens, whole):
         text, inside = "", False
         for part in token.children:
             if part.type == "link_open":
-                inside = "title" in part.attrs
+                inside = "title" in part.attrs and target_of(page, part.attrs["href"]) is not None
             elif part.type == "link_close":
                 inside = False
             elif not inside:
@@ -283,7 +289,7 @@ def unsourced(page, text):
     if name_of(page) in MADE:
         return
     whole = bool(re.search(r"^(Made|Written) by ", text, re.M))
-    for line, words in prose(MARKDOWN.parse(text), whole):
+    for line, words in prose(page, MARKDOWN.parse(text), whole):
         for match in MEASURED.finditer(words):
             yield line, words[max(0, match.start() - 40):match.end() + 30].strip()
 

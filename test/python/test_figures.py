@@ -1,5 +1,6 @@
 """What README.md and docs/ say was measured is what the files of results say (docs/figures.py)."""
 
+import importlib.util
 import json
 import pathlib
 import subprocess
@@ -60,7 +61,7 @@ def test_figure_that_no_file_has(tmp_path, target, name):
 MEASURED = """
 A call takes 73 ns. | It takes 1.5 ms or less. | It is faster by 5 %. | It is 1.4 times as fast as NumPy. | some tens of nanoseconds
 It runs three times faster. | twice as fast as eager | It needs 12 MiB. | 394 of NumPy's 441 functions | 3x faster | 40 GB/s
-in a twentieth of Inductor's time | [73 ns](overhead.md) by hand | within two seconds | four fifths of torch's ops | 7 to 9 us
+in a twentieth of Inductor's time | [73 ns](overhead.md) by hand | [73 ns](elsewhere.md "by hand") | within two seconds | four fifths of torch's ops | 7 to 9 us
 """
 PLAIN = """
 two signed ones and four items | NumPy 2.4.6 on CPython 3.11 | 1,000 steps of 16 x 16 | it is run three times | elements of 8 bytes
@@ -111,3 +112,19 @@ def test_samples_of_torch_are_counted_once():
         assert rows[dtype][0] == sum(rows[dtype][1:]), dtype
     total = rows.pop("all")
     assert total == [sum(column) for column in zip(*rows.values())]
+
+
+def test_every_outcome_of_a_sample_is_in_the_denominator():
+    spec = importlib.util.spec_from_file_location("page_of_torch_ops", ROOT / "docs" / "torch_ops.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    entry = module.Entry()
+    outcomes = ["same"] * 1994 + ["nearer", "shape", "raises", "left out", "wrong", "crashed"]
+    for sample, outcome in enumerate(outcomes):
+        entry.add({"sample": sample, "outcome": outcome})
+    table = module.totals({"float32": {"op": entry}})
+    heading = [cell.strip() for cell in table[-4].strip("|").split("|")]
+    row = dict(zip(heading, (cell.strip() for cell in table[-2].strip("|").split("|"))))
+    assert row == {"dtype": "float32", "samples": "2000", "same": "1994 (99.7 %)", "as near": "1 (0.1 %)", "shape only": "1 (0.1 %)",
+                   "raises as well": "1 (0.1 %)", "torch cannot": "0 (0 %)", "left out": "1 (0.1 %)", "different": "2 (0.1 %)"}
+    assert module.share(99999, 100000) == "99999 (99.9+ %)" and module.share(1, 100000) == "1 (<0.1 %)"
