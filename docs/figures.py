@@ -133,6 +133,16 @@ def time_steps():
     yield "compiling", span([row[f"compile_{n}_ms"] for row in rows for n in (1000, 100000)], lambda x: f"{x:.0f} ms")
 
 
+@source(f"{RESULTS}/slow.md")
+def slow():
+    module = importlib.import_module("slow")
+    ratios = sorted(facts("slow")["ratios"])
+    yield "programs", str(len(ratios))
+    yield "median", f"{ratios[len(ratios) // 2]:.2f} times"
+    yield "least", f"{ratios[0]:.2f} times"
+    yield "missed", str(sum(ratio < 1 / module.LIMIT for ratio in ratios))
+
+
 @source("docs/benchmarks.md")
 def models():
     rows = facts("models")["rows"]
