@@ -34,6 +34,7 @@
 #define TRIAL_LONG_NS 1000000  /* of such runs one is enough to see that it takes too long */
 #define TRIAL_THREADS_NS 50000 /* shorter calls are not shared out among threads */
 #define TRIAL_NOISE_NS 60
+#define TRIAL_LOSS 6           /* % that a version may be slower by */
 #define TRIAL_BULK (256 << 20) /* bytes of an intermediate array that any machine has */
 #define TRIAL_AGAIN 256        /* plain calls until there is another comparison, */
 #define TRIAL_AGAIN_MOST 6     /* doubled with each one so often */
@@ -267,7 +268,7 @@ static void trial_against_compiled(callable *c, entry *e, trial_cost cost) {
   else if (t->pairs >= TRIAL_CLEAR_PAIRS && trial_loses(t, 1.5))
     trial_leave(c, e);
   else if (t->pairs >= TRIAL_PAIRS)
-    trial_loses(t, 1.06) ? trial_leave(c, e) : trial_keep(e);
+    trial_loses(t, 1 + TRIAL_LOSS / 100.0) ? trial_leave(c, e) : trial_keep(e);
 }
 
 /* ---- when all has been decided ---- */
