@@ -2,11 +2,11 @@
  *
  * What a function is made of is inlined where it is wanted: that is fastest, and little for LLVM to
  * do where there are a few. A kernel with dozens (steps of a solver, an unrolled loop) would take
- * it seconds. So where a kernel has more than SHARED_FEW ops of one function, each is a call of one
- * private function of the stage, for each kind of lanes. Lanes go there and back in registers; the
- * flags that the function raises by itself come back as a number, and those of its arithmetic are
- * the unit's as ever. LLVM takes a call for something that may do anything: it neither leaves one
- * out nor makes one early.
+ * it seconds. So where a kernel for a CPU has more than SHARED_FEW ops of one function, each is a
+ * call of one private function of the stage, for each kind of lanes. Lanes go there and back in
+ * registers; the flags that the function raises by itself come back as a number, and those of its
+ * arithmetic are the unit's as ever. LLVM takes a call for something that may do anything: it
+ * neither leaves one out nor makes one early.
  */
 #include "passes/math.h"
 
@@ -22,7 +22,10 @@ struct math_shared {
   char name[256];
 };
 
-bool math_is_shared(const lower *l, loom_opcode code) { return l->kernel->ops[code] > SHARED_FEW; }
+/* On a GPU, where registers are not kept over calls either, nobody has measured it. */
+bool math_is_shared(const lower *l, loom_opcode code) {
+  return l->kernel->target == LANES_CPU && l->kernel->ops[code] > SHARED_FEW;
+}
 
 MlirOperation math_find_symbol(const lower *l, const char *kind, const char *name) {
   MlirOperation module = l->kernel->op;
