@@ -440,7 +440,7 @@ def test_what_would_not_be_seen_runs_once(default_filters, capfd):
     space = module_of(ONE)[1]
 
     def plain(x):
-        with frameloom.config.patch(logs="breaks"):
+        with frameloom.config.patch(logs="breaks", leave_slower=False):
             capfd.readouterr()
             space["f"](x)
         return "to be reported" in capfd.readouterr().err
@@ -507,7 +507,7 @@ def test_another_operation_is_told_apart(default_filters, capfd):
     space = module_of("def f(x, y):\n    return np.sqrt(x) - y\n")[1]
     root, difference = (np.array([-1.0, 4.0]), np.array([2.0, 3.0])), (np.array([np.inf, 0.0]), np.array([np.inf, 1.0]))
     runs = []
-    with Seen() as seen, frameloom.config.patch(logs="breaks"):
+    with Seen() as seen, frameloom.config.patch(logs="breaks", leave_slower=False):
         for arguments in [root] * 40 + [difference] + [root, difference] * 3:
             capfd.readouterr()
             space["f"](*arguments)
