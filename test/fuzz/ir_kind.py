@@ -6,6 +6,7 @@ A process for a whole module; a module is small enough to be made again of its f
 import os
 import random
 import re
+import resource
 import signal
 import subprocess
 import tempfile
@@ -32,12 +33,13 @@ def functions(text):
     return re.findall(r"^func\.func .*?^}\n", text, re.DOTALL | re.MULTILINE)
 
 
+def limit():
+    resource.setrlimit(resource.RLIMIT_CPU, (50, 50))  # then SIGKILL
+
+
 def run(command, text=""):
     """(what it printed and reported, how it ended)"""
-    try:
-        done = subprocess.run([str(BUILD / command[0]), *command[1:]], input=text, capture_output=True, text=True, timeout=50)
-    except subprocess.TimeoutExpired:
-        return "", "no answer in 50 seconds"
+    done = subprocess.run([str(BUILD / command[0]), *command[1:]], input=text, capture_output=True, text=True, preexec_fn=limit)
     if done.returncode < 0:
         return done.stdout, f"{signal.Signals(-done.returncode).name} {done.stderr[:300]}"
     return done.stdout, f"status {done.returncode} {done.stderr[:300]}" if done.returncode else ""

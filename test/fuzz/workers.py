@@ -6,14 +6,26 @@ import os
 import select
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-PATIENCE = 60  # seconds for one program
+PATIENCE = 60  # seconds for one program, of which the processor gave it a quarter: a busy machine is no hang
 START = 180  # for the first one, which comes behind importing what it needs
+PATIENCE_WITH_A_BUSY_MACHINE = 300
 PROGRAMS = 1000  # by one process: what it has compiled and kept goes with it
 
 Answer = collections.namedtuple("Answer", "text found crashed")
+
+
+def processor_time(process):
+    """Seconds that a process, the children that it had and those that it has were given."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    except OSError:  # it has ended
+        return 0.0
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK") + sum(map(processor_time, children))
 
 
 class Worker:
@@ -35,9 +47,12 @@ class Worker:
 
     def line(self):
         """The next line of its answer, or None when it is dead or hangs."""
-        patience = PATIENCE if self.history else START
+        patience, began, given = PATIENCE if self.history else START, time.monotonic(), processor_time(self.process.pid)
         while b"\n" not in self.rest:
             if not select.select([self.process.stdout], [], [], patience)[0]:
+                starved = processor_time(self.process.pid) - given < patience / 4
+                if starved and time.monotonic() - began < PATIENCE_WITH_A_BUSY_MACHINE:
+                    continue
                 return None
             some = os.read(self.process.stdout.fileno(), 1 << 16)
             if not some:
