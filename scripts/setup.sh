@@ -50,7 +50,7 @@ for group in "$@"; do
     scipy) want+=("scipy==1.17.1") ;;
     sklearn) want+=("scikit-learn==1.9.1" "scipy==1.17.1") ;;
     pandas) want+=("pandas==3.1.1") ;;
-    zoo) want+=("transformers==5.23.0" "torch==2.13.0" "pillow>=10") ;;
+    zoo) want+=(-r bench/models.txt "pillow>=10") ;;
   esac
 done
 .venv/bin/python -m pip install --quiet --disable-pip-version-check "${want[@]}"

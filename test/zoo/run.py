@@ -1,12 +1,13 @@
 """Models of many sorts through the torch backend, against eager torch: nothing may be wrong, raise, crash or hang.
 
-    python test/zoo/run.py [--sample N] [--only SOURCE] [--limit SECONDS] [--processes N] [--steps forward,training,...] [--table FILE] [--again] [model ...]
+    python test/zoo/run.py [--sample N] [--only SOURCE] [--steps forward,training,...] [--limit SECONDS] [--processes N]
+                           [--table FILE] [--again] [model ...]
 
 A model is named SOURCE/NAME, or by a part of that: `classic/` are hand-written (classics.py), `timm/` one of every module of timm,
 `transformers/` every architecture of transformers with small sizes (tiny.py). Each runs in a process of its own (worker.py):
-a forward pass, a training step, steps of an optimizer, a training step with sizes as symbols (steps.py); a step that crashes or hangs is noted and the model goes on
-behind it. What was found is kept in build/zoo, so that a run that was stopped goes on where it was; `--again` forgets it
-for the models of this run. Ends with 1 when a step is wrong, raises, crashes or hangs.
+a forward pass, a training step, steps of an optimizer, a training step with sizes as symbols (steps.py); a step that crashes
+or hangs is noted and the model goes on behind it. What was found is kept in build/zoo, so that a run that was stopped goes on
+where it was; `--again` forgets it for the models of this run. Ends with 1 when a step is wrong, raises, crashes or hangs.
 """
 
 import argparse
@@ -145,8 +146,8 @@ def model_line(name, rows):
     host = sum(sum(f.get("host", {}).values()) for f in facts)
     eager = sum(len(f.get("eager", ())) for f in facts)
     breaks = sum(sum(f.get("breaks", {}).values()) for f in facts)
-    steps = " | ".join("**" + outcome(rows.get(s)) + "**" if outcome(rows.get(s)) in BAD else outcome(rows.get(s)) if s in rows else "" for s in STEPS)
-    return f"| `{name}` | {steps} | {add('graphs')} | {add('ops')} | {host} | {eager} | {breaks} |"
+    words = ["" if s not in rows else f"**{outcome(rows[s])}**" if outcome(rows[s]) in BAD else outcome(rows[s]) for s in STEPS]
+    return f"| `{name}` | {' | '.join(words)} | {add('graphs')} | {add('ops')} | {host} | {eager} | {breaks} |"
 
 
 def page(results, all_names):
@@ -156,10 +157,10 @@ def page(results, all_names):
     text = (
         f"Made by `make test-zoo` with {versions([s for s in ('timm', 'transformers') if any(n.startswith(s) for n in results)])}: "
         f"models of many sorts through `torch.compile(model, backend=\"frameloom\")`, each in a process of its own; {extent}. "
-        "A forward pass (twice), a training step (results, gradients and buffers) and steps of an optimizer (parameters, its state, and a "
-        "training step behind them, `optimizer.step` compiled as well), and a training step with `dynamic=True`, again with a larger batch, are compared with eager torch's, tensor by tensor. What differs by "
-        "more than a few roundings counts as the same when it is as near to a run in float64 as eager is (times four), or when eager's own "
-        "results move as far once weights and inputs change by a millionth (times eight). *torch cannot*: eager raises there, or torch's own "
+        "A forward pass (twice), a training step (results, gradients and buffers), steps of an optimizer (parameters, its state, and a "
+        "training step behind them, `optimizer.step` compiled as well), and a training step with `dynamic=True`, again with a larger "
+        "batch, are compared with eager torch's, tensor by tensor. What differs by more than a few roundings counts as the same when "
+        "it is as near to a run in float64 as eager is (times four), or when eager's own results move as far once weights and inputs change by a millionth (times eight). *torch cannot*: eager raises there, or torch's own "
         "`aot_eager` raises or differs as well. *Left out*: eager torch does not run the small model.")
     lines = ["# A zoo of models", "", *textwrap.wrap(text, 120, break_long_words=False, break_on_hyphens=False), "", *totals(results, all_names), ""]
     bad = [f"- `{name}`, {step}, {what}: {cell(detail)[:300]}" for name, rows in ran.items() for step, what, detail in wrong_steps(rows)]
