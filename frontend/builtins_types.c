@@ -559,26 +559,26 @@ value *builtin_setitem(tracer *t, const builtin_args *a) {
   return trace_set_item(t, a->args[0], a->args[1], a->args[2]) ? t->none : NULL;
 }
 
-/* An int as it is, or that an instance of a class over int is (whose own __index__ is not asked);
- * NULL with nothing pending: it is something else. */
-static value *index_known(value *v) {
-  if (value_is_const(v) && PyLong_CheckExact(v->object)) return v;
-  if (number_is_size(v)) return v;
-  value *content = scalar_content(v);
-  return content && PyLong_CheckExact(content->object) ? content : NULL;
+/* An int as it is, or that an instance of a class over int is (whose own __index__ is not asked).
+ * False with nothing pending: it is something else. */
+static bool index_known(value *v, value **out) {
+  *out = v;
+  if ((value_is_const(v) && PyLong_CheckExact(v->object)) || number_is_size(v)) return true;
+  *out = scalar_content(v);
+  return *out && PyLong_CheckExact((*out)->object);
 }
 
 value *value_whole(tracer *t, value *v) {
-  value *known = index_known(v);
-  if (known) return known;
+  value *known;
+  if (index_known(v, &known)) return known;
   if (value_is_const(v) && PyBool_Check(v->object)) return value_int(t, v->object == Py_True);
   return trace_break(t, BREAK_UNKNOWN_CALL, "a %s in place of an int", v->type->name);
 }
 
 value *builtin_index(tracer *t, const builtin_args *a) {
   CHECK(1, 1);
-  value *known = index_known(a->args[0]);
-  if (known) return known;
+  value *known;
+  if (index_known(a->args[0], &known)) return known;
   value *result = special_or_pass(t, a->args[0], "__index__", &PyLong_Type);
   if (result != t->not_implemented) return result;
   if (a->args[0]->type == &value_tuple_type || a->args[0]->type == &value_list_type)
