@@ -161,7 +161,8 @@ def page(results, all_names):
         "training step behind them, `optimizer.step` compiled as well), and a training step with `dynamic=True`, again with a larger "
         "batch, are compared with eager torch's, tensor by tensor. What differs by more than a few roundings counts as the same when "
         "it is as near to a run in float64 as eager is (times four), or when eager's own results move as far once weights and inputs change by a millionth (times eight). *torch cannot*: eager raises there, or torch's own "
-        "`aot_eager` raises or differs as well. *Left out*: eager torch does not run the small model.")
+        "`aot_eager` raises or differs as well. *Left out*: eager torch does not run the small model. "
+        "An empty cell: the step was not run.")
     lines = ["# A zoo of models", "", *textwrap.wrap(text, 120, break_long_words=False, break_on_hyphens=False), "", *totals(results, all_names), ""]
     bad = [f"- `{name}`, {step}, {what}: {cell(detail)[:300]}" for name, rows in ran.items() for step, what, detail in wrong_steps(rows)]
     lines += ["## Wrong, raised, crashed, hung", "", *(bad or ["None."]), ""]
