@@ -11,8 +11,10 @@ import collections
 import copy
 import dataclasses
 import logging
+import random
 import zlib
 
+import numpy
 import torch
 from torch.utils import _pytree as pytree
 
@@ -28,6 +30,13 @@ NEARBY_RUNS = 3
 SEED = 7
 
 torch._dynamo.config.allow_rnn = True  # else Dynamo leaves whatever calls nn.LSTM, nn.GRU or nn.RNN to eager torch
+
+
+def seed():
+    """Every source of random numbers that a model may draw from: masks of features are numpy's in some."""
+    torch.manual_seed(SEED)
+    numpy.random.seed(SEED)
+    random.seed(SEED)
 
 
 def tensors(tree):
@@ -98,12 +107,12 @@ class Model:
         twice.state = {name: change(t) for name, t in twice.state.items()}
         return twice
 
-    def nearby(self, seed):
+    def nearby(self, number):
         """The same model, its floats changed by some roundings."""
-        near, random = copy.deepcopy(self), torch.Generator().manual_seed(seed)
+        near, drawn = copy.deepcopy(self), torch.Generator().manual_seed(number)
 
         def change(t):
-            return t + t * NEARBY * torch.randn(t.shape, generator=random, dtype=t.dtype) if t.is_floating_point() else t
+            return t + t * NEARBY * torch.randn(t.shape, generator=drawn, dtype=t.dtype) if t.is_floating_point() else t
 
         near.arguments = pytree.tree_map_only(torch.Tensor, change, near.arguments)
         near.state = {name: change(t) for name, t in near.state.items()}
@@ -116,7 +125,7 @@ class Model:
 def forward(model, function):
     model.module.eval()
     model.restore()
-    torch.manual_seed(SEED)
+    seed()
     with torch.no_grad():
         results = [function(**model.inputs()) for _ in range(2)]  # the second call finds what the first compiled
     return {f"call {n}, result {i}": t.clone() for n, out in enumerate(results) for i, t in enumerate(tensors(out))}
@@ -138,7 +147,7 @@ def sizes(model, function):
 def training(model, function):
     model.module.train()
     model.restore()
-    torch.manual_seed(SEED)
+    seed()
     out = tensors(function(**model.inputs()))
     made = {f"result {i}": t.detach().clone() for i, t in enumerate(out)}
     loss = loss_of(out)
@@ -181,7 +190,7 @@ def optimizer(model, function, compiled, name):
         for n, p in parameters.items():
             p.copy_(model.stepped.get(n, p))
     model.module.zero_grad(set_to_none=True)
-    torch.manual_seed(SEED)
+    seed()
     out = tensors(function(**model.inputs()))
     loss_of(out).backward()
     made |= {f"result {i} behind it": t.detach().clone() for i, t in enumerate(out)}
@@ -257,7 +266,7 @@ def unexplained(step, model, name, got, want, found):
     except Exception:  # not every model runs in float64
         pass
     if any(not isinstance(v, str) for v in found.values()):
-        runs = [eager(model.nearby(seed)) for seed in range(NEARBY_RUNS)]
+        runs = [eager(model.nearby(number)) for number in range(NEARBY_RUNS)]
         explain(lambda k: found[k] <= LIKE_NEARBY * max(distance(r[k], want[k]) for r in runs if k in r))
     return found
 
