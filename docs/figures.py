@@ -283,6 +283,8 @@ def prose(page, tokens, whole):
             in_figures = token.content.startswith("<!-- table:") or in_figures and not token.content.startswith("<!-- end")
         if token.type != "inline" or in_table and (in_figures or whole):
             continue
+        if whole and token.content.startswith(("Made by ", "Written by ")):
+            continue  # the command says what it ran
         text, inside = "", False
         for part in token.children:
             if part.type == "link_open":
