@@ -253,7 +253,7 @@ static bool fancy_fits_sizes(const np_array *a, const loom_type *index, int coun
 bool np_fancy_combine(tracer *t, value *v, value *key, value *item, const char *combine,
                       bool *done) {
   np_array *a = np_array_of(v);
-  loom_type index, number = {0};
+  loom_type index = {0}, number = {0};
   fancy_key k;
   np_operand o;
   int count;

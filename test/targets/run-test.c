@@ -599,6 +599,7 @@ static bool test_program_with(run_case *c, run_program_check *check) {
       c->symbols[i] = i ? 0 : 1 + 37 * t * t;
     good = trial(c, NULL, false);
   }
+  c->program = NULL;
   run_program_fini(&program);
   return good;
 }
