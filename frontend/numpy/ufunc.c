@@ -22,19 +22,20 @@ static loom_value ufunc_square(tracer *t, const loom_value *in, loom_dtype out) 
   return emit2(t, LOOM_OP_MUL, in[0], in[0]);
 }
 
-/* The number would be another one in half precision. */
-static loom_value ufunc_scaled(tracer *t, loom_value v, double by) {
+/* Times a quotient of single precision for all but float64: another one in halves or doubles. */
+static loom_value ufunc_scaled(tracer *t, loom_value v, double above, double below) {
   loom_dtype dtype = emit_type(t, v)->dtype;
   loom_value wide = dtype == LOOM_F16 ? emit_convert(t, v, LOOM_F32) : v;
+  double by = dtype == LOOM_F64 ? above / below : (double)((float)above / (float)below);
   return emit_convert(t, emit2(t, LOOM_OP_MUL, wide, ufunc_number(t, wide, by)), dtype);
 }
 
 static loom_value ufunc_radians(tracer *t, const loom_value *in, loom_dtype out) {
-  return ufunc_scaled(t, in[0], M_PI / 180.0);
+  return ufunc_scaled(t, in[0], M_PI, 180.0);
 }
 
 static loom_value ufunc_degrees(tracer *t, const loom_value *in, loom_dtype out) {
-  return ufunc_scaled(t, in[0], 180.0 / M_PI);
+  return ufunc_scaled(t, in[0], 180.0, M_PI);
 }
 
 static bool ufunc_is_float(tracer *t, loom_value v) {

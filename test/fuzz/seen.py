@@ -111,7 +111,7 @@ def values_difference(got, want, level, scale):
                 return found
         return None
     if want.dtype.kind == "O":
-        return None if text(repr(got.tolist())) == text(repr(want.tolist())) else "value"
+        return None if level or text(repr(got.tolist())) == text(repr(want.tolist())) else "value"
     return None if got.tobytes() == want.tobytes() else "value"
 
 
