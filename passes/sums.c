@@ -306,7 +306,7 @@ static bool sums_join_products(MlirOperation add, void *user) {
 
 static bool sums_run(MlirOperation function) {
   MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(function, 0));
-  sums_chain chain = {NULL};
+  sums_chain chain = {0};
   bool open =
       loom_option(function, "loom.open_sums").ptr || loom_option(function, "loom.fastmath").ptr;
   if (!block.ptr || !open) return true;
