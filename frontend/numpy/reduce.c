@@ -363,6 +363,14 @@ value *np_mean(tracer *t, const np_call *c) {
   return reduce_same(t, sum, v);
 }
 
+/* Is out= absent or an array to write to? The library refuses any other only when it has computed
+ * nearly all, and has warned. */
+static bool reduce_out_is_taken(tracer *t, value *v) {
+  if (np_is_none(t, v)) return true;
+  np_array *a = np_is_array(v) ? np_array_of(v) : NULL;
+  return a && !a->scalar && a->writeable;
+}
+
 static value *reduce_var(tracer *t, const np_call *c, bool root) {
   value *p[9], *pair[2], *out;
   np_reduction r = {.kind = "sum", .typed = true, .keepdims = true};
@@ -380,6 +388,7 @@ static value *reduce_var(tracer *t, const np_call *c, bool root) {
   int64_t n = reduce_count(t, r.a, r.mask);
   reduce_not_empty(t, n);
   if (n == 0) return np_unsupported(t, c, "of an empty slice");
+  if (!reduce_out_is_taken(t, p[3])) return np_unsupported(t, c, "out= that is no array");
   if (!np_out_arg(t, p[3], &out)) return NULL;
   if (!reduce_out_fits(out, r.dtype)) return np_unsupported(t, c, REDUCE_OTHER_OUT);
   if (size_less(t, ddof, n) <= 0) return np_unsupported(t, c, "with no degrees of freedom");
