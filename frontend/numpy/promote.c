@@ -192,6 +192,12 @@ np_array *np_as_array(tracer *t, value *v) {
   if (o.array && o.array->scalar && value_type_of(t, v) == (PyObject *)&PyBool_Type)
     return np_array_of(np_fresh(t, np_read(t, o.array), NULL)); /* which is no scalar of NumPy's */
   if (o.array) return o.array;
+  int huge = 0;
+  if (o.number && PyLong_Check(o.number)) PyLong_AsLongLongAndOverflow(o.number, &huge);
+  if (huge) { /* uint64, or an object */
+    trace_break(t, BREAK_NUMPY_FUNCTION, "an array of an int beyond int64");
+    return NULL;
+  }
   loom_dtype dtype = o.weak == &PyFloat_Type     ? LOOM_F64
                      : o.weak == &PyComplex_Type ? LOOM_C128
                                                  : LOOM_I64;

@@ -8,7 +8,8 @@ import pytest
 
 import frameloom
 
-VALUES = [True, 3, 2.5, 1j, [1, 2], [[1.5, 2]], (1, 2), np.float32(3), np.bool_(True), np.array(4)]
+VALUES = [True, 3, 2.5, 1j, [1, 2], [[1.5, 2]], (1, 2), np.float32(3), np.bool_(True), np.array(4),
+          2**63, -2**63 - 1, 2**70]
 
 CALLS = """
 transpose(x)
