@@ -235,14 +235,17 @@ static MlirValue fuse_argument_in_order(MlirOperation function, MlirValue value)
   return plain ? root : none;
 }
 
-/* Operands of a host call: C-ordered buffers. It gets but where they begin, so that an argument may
- * stand for a view of it. */
+/* Operands of a host call or control flow: C-ordered buffers. A host call gets but where they
+ * begin, so that an argument may stand for a view of it. */
 static void fuse_prepare_host(MlirOperation function, MlirOperation op) {
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); i++) {
     MlirValue value = loom_operand(op, i), root = fuse_root(value);
     if (fuse_is_computed(root)) continue;
     MlirValue argument = fuse_argument_in_order(function, value);
-    mlirOperationSetOperand(op, i, argument.ptr ? argument : fuse_insert_copy(op, value));
+    bool fits =
+        argument.ptr && (loom_is(op, "loom.host_call") ||
+                         mlirTypeEqual(mlirValueGetType(argument), mlirValueGetType(value)));
+    mlirOperationSetOperand(op, i, fits ? argument : fuse_insert_copy(op, value));
   }
 }
 
