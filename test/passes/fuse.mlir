@@ -529,3 +529,18 @@ func.func @scatter_of_computed(%x: tensor<50x64xf32>, %i: tensor<200xi64>) -> te
   %2 = loom.scatter "add" %z, %i, %1 axis = 0 : (tensor<50x64xf32>, tensor<200xi64>, tensor<200x64xf32>) -> tensor<50x64xf32>
   return %2 : tensor<50x64xf32>
 }
+
+// -----
+
+// A host call gets where its operands begin: an argument stands for its transpose that lies in C order, and for its first
+// rows. Columns are copied.
+// CHECK-LABEL: func.func @host_views
+// CHECK-COUNT-1: loom.copy
+// CHECK: loom.host_call "torch"(%arg0, %arg1, %{{.*}})
+func.func @host_views(%a: tensor<4x3xf32> {loom.strides = array<i64: 1, 4>}, %b: tensor<4x3xf32>) -> tensor<4xf32> {
+  %0 = loom.transpose %a perm = [1, 0] : (tensor<4x3xf32>) -> tensor<3x4xf32>
+  %1 = loom.slice %b starts = [0, 0] sizes = [2, 3] steps = [1, 1] : (tensor<4x3xf32>) -> tensor<2x3xf32>
+  %2 = loom.slice %b starts = [0, 0] sizes = [4, 2] steps = [1, 1] : (tensor<4x3xf32>) -> tensor<4x2xf32>
+  %3 = loom.host_call "torch" (%0, %1, %2) effects = "pure raises" slot = 0 : (tensor<3x4xf32>, tensor<2x3xf32>, tensor<4x2xf32>) -> tensor<4xf32>
+  return %3 : tensor<4xf32>
+}
