@@ -106,6 +106,7 @@ SHARED = {"np.log(V)": 0.0, "np.log1p(V)": -2.0, "np.arctanh(V)": 1.0, "np.exp(V
 
 @pytest.mark.parametrize("cpu", ["native", "x86-64-v3"])
 @pytest.mark.parametrize("call", SHARED)
+@frameloom.config.patch(leave_slower=False)  # bits are those of compiled code
 def test_kept_where_a_function_is_called(call, cpu):
     """A kernel calls a function that it needs at many places: results are those of one place, flags come back from each."""
     places = 9
