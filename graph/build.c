@@ -190,6 +190,22 @@ loom_value loom_build_iota(loom_builder *b, const loom_type *type, int axis) {
   return loom_build(b, LOOM_OP_IOTA, NULL, 0, &attr, 1, type, 1);
 }
 
+loom_value loom_build_pad(loom_builder *b, loom_value v, loom_value value, const int64_t *low,
+                          const int64_t *high) {
+  if (v == LOOM_NO_VALUE || value == LOOM_NO_VALUE) return LOOM_NO_VALUE;
+  int rank = loom_build_type(b, v)->rank;
+  loom_attr attrs[2] = {{.kind = LOOM_ATTR_I64S, .ints = low, .count = rank},
+                        {.kind = LOOM_ATTR_I64S, .ints = high, .count = rank}};
+  return loom_build(b, LOOM_OP_PAD, (loom_value[]){v, value}, 2, attrs, 2, NULL, 0);
+}
+
+loom_value loom_build_pad_zeros(loom_builder *b, loom_value v, const int64_t *low,
+                                const int64_t *high) {
+  if (v == LOOM_NO_VALUE) return v;
+  loom_type scalar = loom_type_make(loom_build_type(b, v)->dtype, 0, NULL);
+  return loom_build_pad(b, v, loom_build_int(b, &scalar, 0), low, high);
+}
+
 loom_value loom_build_dot(loom_builder *b, loom_value l, loom_value r, int batch, int left,
                           int right) {
   int64_t batches[LOOM_MAX_RANK], axes[2] = {left, right};

@@ -52,6 +52,11 @@ loom_value loom_build_reduce(loom_builder *b, const char *kind, loom_value v, ui
                              bool keepdims);
 loom_value loom_build_concatenate(loom_builder *b, const loom_value *values, uint32_t count,
                                   int axis);
+/* low[d] elements of the 0-d `value`, or of zeros, before dimension d and high[d] behind it. */
+loom_value loom_build_pad(loom_builder *b, loom_value v, loom_value value, const int64_t *low,
+                          const int64_t *high);
+loom_value loom_build_pad_zeros(loom_builder *b, loom_value v, const int64_t *low,
+                                const int64_t *high);
 loom_value loom_build_iota(loom_builder *b, const loom_type *type, int axis);
 /* The first `batch` axes of both are batches; axis `left` of l is summed over with axis `right` of
  * r. */

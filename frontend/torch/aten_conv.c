@@ -120,7 +120,7 @@ static loom_value conv_exchange(const conv_call *v, loom_value w) {
 
 /* Zeros between the elements of a dimension. */
 static loom_value conv_spread(const conv_call *v, loom_value x, int axis, int64_t stride) {
-  loom_type type = *loom_build_type(v->b, x), scalar = loom_type_make(type.dtype, 0, NULL);
+  loom_type type = *loom_build_type(v->b, x);
   loom_dim apart[LOOM_MAX_RANK];
   int64_t low[LOOM_MAX_RANK] = {0}, high[LOOM_MAX_RANK] = {0}, size = type.dims[axis];
   for (int i = 0; i < type.rank; i++)
@@ -129,10 +129,7 @@ static loom_value conv_spread(const conv_call *v, loom_value x, int axis, int64_
   apart[axis + 1] = 1;
   high[axis + 1] = stride - 1;
   x = loom_build_reshape(v->b, x, type.rank + 1, apart);
-  loom_attr attrs[2] = {{.kind = LOOM_ATTR_I64S, .ints = low, .count = type.rank + 1},
-                        {.kind = LOOM_ATTR_I64S, .ints = high, .count = type.rank + 1}};
-  loom_value operands[2] = {x, loom_build_int(v->b, &scalar, 0)};
-  x = loom_build(v->b, LOOM_OP_PAD, operands, 2, attrs, 2, NULL, 0);
+  x = loom_build_pad_zeros(v->b, x, low, high);
   type.dims[axis] = size * stride;
   x = loom_build_reshape(v->b, x, type.rank, type.dims);
   return loom_build_slice(v->b, x, axis, 0, (size - 1) * stride + 1, 1);
@@ -261,12 +258,7 @@ static loom_value conv_tiles(const conv_call *v, loom_value gradient, loom_value
   }
   loom_value out = loom_build_dot(v->b, gradient, w, 0, 1, 0);
   out = loom_build_reshape(v->b, loom_build_transpose(v->b, out, perm), to->rank, dims);
-  if (whole || out == LOOM_NO_VALUE) return out;
-  loom_type scalar = loom_type_make(loom_build_type(v->b, out)->dtype, 0, NULL);
-  loom_attr attrs[2] = {{.kind = LOOM_ATTR_I64S, .ints = low, .count = to->rank},
-                        {.kind = LOOM_ATTR_I64S, .ints = high, .count = to->rank}};
-  loom_value operands[2] = {out, loom_build_int(v->b, &scalar, 0)};
-  return loom_build(v->b, LOOM_OP_PAD, operands, 2, attrs, 2, NULL, 0);
+  return whole ? out : loom_build_pad_zeros(v->b, out, low, high);
 }
 
 /* The gradient of a convolution's input of type `to`. */

@@ -183,16 +183,10 @@ static loom_value edge_sum(fx_call *c, loom_value v, int axis, int64_t start, in
                            int64_t at, int64_t n) {
   loom_builder *b = c->b;
   v = loom_build_reduce(b, "sum", loom_build_slice(b, v, axis, start, size, 1), 1u << axis, true);
-  if (v == LOOM_NO_VALUE) return v;
-  const loom_type type = *loom_build_type(b, v);
   int64_t low[LOOM_MAX_RANK] = {0}, high[LOOM_MAX_RANK] = {0};
   low[axis] = at;
   high[axis] = n - 1 - at;
-  loom_type scalar = loom_type_make(type.dtype, 0, NULL);
-  loom_attr attrs[2] = {{.kind = LOOM_ATTR_I64S, .ints = low, .count = type.rank},
-                        {.kind = LOOM_ATTR_I64S, .ints = high, .count = type.rank}};
-  loom_value zero = loom_build_int(b, &scalar, 0);
-  return loom_build(b, LOOM_OP_PAD, (loom_value[]){v, zero}, 2, attrs, 2, NULL, 0);
+  return loom_build_pad_zeros(b, v, low, high);
 }
 
 /* The gradient before `before` and `after` elements of the axis (of size n) were repeated at its
@@ -206,13 +200,7 @@ static loom_value edge_fold(fx_call *c, loom_value v, int axis, int64_t n, int64
   low[axis] = before < 0 ? -before : 0;
   high[axis] = after < 0 ? -after : 0;
   loom_value middle = loom_build_slice(b, v, axis, start, type.dims[axis] - start - end, 1);
-  if (low[axis] || high[axis]) {
-    loom_type scalar = loom_type_make(type.dtype, 0, NULL);
-    loom_attr attrs[2] = {{.kind = LOOM_ATTR_I64S, .ints = low, .count = type.rank},
-                          {.kind = LOOM_ATTR_I64S, .ints = high, .count = type.rank}};
-    loom_value zero = loom_build_int(b, &scalar, 0);
-    middle = loom_build(b, LOOM_OP_PAD, (loom_value[]){middle, zero}, 2, attrs, 2, NULL, 0);
-  }
+  if (low[axis] || high[axis]) middle = loom_build_pad_zeros(b, middle, low, high);
   if (start) middle = loom_build2(b, LOOM_OP_ADD, middle, edge_sum(c, v, axis, 0, start, 0, n));
   if (end)
     middle = loom_build2(b, LOOM_OP_ADD, middle,

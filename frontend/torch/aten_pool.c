@@ -65,10 +65,7 @@ static loom_value pool_pad(fx_call *c, const pool *p, loom_value v, double fill)
     low[rank - 2 + d] = p->padding[d];
     high[rank - 2 + d] = p->high[d];
   }
-  loom_attr attrs[2] = {{.kind = LOOM_ATTR_I64S, .ints = low, .count = rank},
-                        {.kind = LOOM_ATTR_I64S, .ints = high, .count = rank}};
-  loom_value value = loom_build_float(c->b, &scalar, fill);
-  return loom_build(c->b, LOOM_OP_PAD, (loom_value[]){v, value}, 2, attrs, 2, NULL, 0);
+  return loom_build_pad(c->b, v, loom_build_float(c->b, &scalar, fill), low, high);
 }
 
 /* What the windows have at place (y, x). */

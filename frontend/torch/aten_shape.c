@@ -322,10 +322,7 @@ bool aten_pad(fx_call *c, loom_value *out) {
     v = loom_build_slice(c->b, v, axis, cuts[0], left, 1);
   }
   loom_type scalar = loom_type_make(from.dtype, 0, NULL);
-  loom_value value = fx_operand(c, 2, from.dtype, &scalar);
-  loom_attr attrs[2] = {{.kind = LOOM_ATTR_I64S, .ints = low, .count = from.rank},
-                        {.kind = LOOM_ATTR_I64S, .ints = high, .count = from.rank}};
-  out[0] = loom_build(c->b, LOOM_OP_PAD, (loom_value[]){v, value}, 2, attrs, 2, NULL, 0);
+  out[0] = loom_build_pad(c->b, v, fx_operand(c, 2, from.dtype, &scalar), low, high);
   return true;
 }
 
