@@ -391,7 +391,7 @@ static const call_row call_methods[] = {
 
 static PyTypeObject *call_dispatcher_type;
 
-static PyObject *call_lookup(const char *module, const char *name) {
+PyObject *np_lookup(const char *module, const char *name) {
   PyObject *m = PyImport_ImportModule(module);
   PyObject *o = m ? PyObject_GetAttrString(m, name) : NULL;
   Py_XDECREF(m);
@@ -401,7 +401,7 @@ static PyObject *call_lookup(const char *module, const char *name) {
 bool np_call_init(void) {
   if (call_dispatcher_type) return true;
   for (size_t i = 0; i < sizeof call_functions / sizeof *call_functions; i++)
-    if (!(call_functions[i].object = call_lookup(call_functions[i].module, call_functions[i].name)))
+    if (!(call_functions[i].object = np_lookup(call_functions[i].module, call_functions[i].name)))
       return false;
   PyObject *globals = PyDict_New();
   PyObject *code =
@@ -425,11 +425,11 @@ bool np_call_init(void) {
   Py_DECREF(code);
   call_folder = PyDict_GetItemString(globals, "fold");
   call_quiet = PyDict_GetItemString(globals, "quietly");
-  call_records[0] = call_lookup("numpy", "finfo");
-  call_records[1] = call_lookup("numpy", "iinfo");
+  call_records[0] = np_lookup("numpy", "finfo");
+  call_records[1] = np_lookup("numpy", "iinfo");
   if (!call_records[0] || !call_records[1]) return false;
-  if (!(call_no_value = call_lookup("numpy", "_NoValue"))) return false;
-  PyObject *any = call_lookup("numpy", "concatenate");
+  if (!(call_no_value = np_lookup("numpy", "_NoValue"))) return false;
+  PyObject *any = np_lookup("numpy", "concatenate");
   if (!any || !call_folder || !call_quiet) return false;
   call_dispatcher_type = Py_TYPE(any);
   Py_DECREF(any);

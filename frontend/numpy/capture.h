@@ -406,6 +406,7 @@ bool np_axis(tracer *t, int64_t axis, int rank, int *out);
 bool np_out_arg(tracer *t, value *v, value **out);
 bool np_outs_arg(tracer *t, value *v, value **out); /* a ufunc's: may be a tuple of one as well */
 value *np_unsupported(tracer *t, const np_call *c, const char *what);
+PyObject *np_lookup(const char *module, const char *name); /* a new reference; NULL: an exception */
 bool np_is_sequence(tracer *t, value *v); /* of arrays that are to be joined */
 value *np_ufunc_at(tracer *t, PyObject *ufunc, const np_call *c); /* inplace.c */
 /* Calls a pure function of NumPy's on known arguments; *done false when some are not known (or it

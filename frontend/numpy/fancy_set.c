@@ -219,8 +219,9 @@ static bool fancy_index_sizes(tracer *t, value *key, loom_type *out, int *count)
   return true;
 }
 
-/* Does the loop of an array's own dtype give what the library's does, for which a number is an int64
- * or float64 and no weak one? Its result is converted back: that of a small number is the same. */
+/* Does the loop of an array's own dtype give what the library's does, for which a number is an
+ * int64 or float64 and no weak one? Its result is converted back: that of a small number is the
+ * same. */
 static bool fancy_fits_loop(const np_array *a, const np_operand *o) {
   loom_dtype dtype = a->type.dtype;
   if (o->array) return np_can_cast(o->dtype, dtype, NPY_SAFE_CASTING);
@@ -260,9 +261,10 @@ bool np_fancy_combine(tracer *t, value *v, value *key, value *item, const char *
   loom_dtype dtype = a->type.dtype;
   bool numbers = loom_dtype_is_integer(dtype) || dtype == LOOM_F32 || dtype == LOOM_F64;
   /* Which of two zeros, or of two NaNs, stays is NumPy's choice. */
-  bool open = *combine != 'm' || combine[1] == 'u' || loom_dtype_is_integer(dtype);
+  bool extreme = strcmp(combine, "min") == 0 || strcmp(combine, "max") == 0;
+  if (extreme) numbers = loom_dtype_is_integer(dtype);
   *done = false;
-  if (!numbers || !open || !fancy_index_sizes(t, key, &index, &count) || np_elements(&index) == 0)
+  if (!numbers || !fancy_index_sizes(t, key, &index, &count) || np_elements(&index) == 0)
     return !trace_pending(t);
   if (!np_operand_from(t, item, &o)) return false;
   if (!fancy_fits_loop(a, &o) ||

@@ -217,11 +217,9 @@ static bool host_shares(PyObject *shares, PyObject *o, PyObject *list) {
 
 /* The same by the name of NumPy's function. What cannot be answered counts as shared. */
 static bool host_shares_by(const char *name, PyObject *result, PyObject *list) {
-  PyObject *numpy = PyImport_ImportModule("numpy");
-  PyObject *shares = numpy ? PyObject_GetAttrString(numpy, name) : NULL;
+  PyObject *shares = np_lookup("numpy", name);
   bool shared = !shares || host_shares(shares, result, list);
   Py_XDECREF(shares);
-  Py_XDECREF(numpy);
   if (shared) error_drop();
   return shared;
 }
