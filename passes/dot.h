@@ -9,6 +9,12 @@
  * zero, which are added up in scratch: the rounding error of one chain grows with its length, and
  * libraries that block the depth have that of a run. Extents and what follows from them are numbers
  * that may be symbolic (ir.h).
+ *
+ * Of a product of a matrix with its own transpose only the tiles that reach the diagonal or lie
+ * above it are computed. Each gives the epilogue its sums twice: at [r, c] and, transposed, at
+ * [c, r]. Products commute and the depth is summed in the same order there, so the bits are those
+ * of computing all; an element near the diagonal is written twice. (Of two NaNs that are multiplied
+ * the first one stays: which, is open.)
  */
 #ifndef LOOM_DOT_H
 #define LOOM_DOT_H
@@ -23,11 +29,12 @@ typedef struct dot_operand {
   int counts[DOT_GROUPS];
   loom_type type;
   int lane_group; /* DOT_ROW of lhs, DOT_COLUMN of rhs */
-  /* Read where it lies: */
-  bool direct;
-  int operand;                 /* of the kernel */
+  /* Where it lies, if that is known: */
+  MlirValue root;              /* what it is a view of */
+  int operand;                 /* that operand of the kernel, or -1 */
   int64_t base;                /* in elements */
   int64_t strides[DOT_GROUPS]; /* in elements */
+  bool direct;                 /* read there, */
   /* or packed as [batch][panel][depth][step] in slots: */
   int64_t step;    /* rows or columns of a panel */
   int64_t panels;  /* of one batch */
@@ -60,6 +67,7 @@ typedef struct dot_plan {
   int vl, mr, nv;
   bool few_rows,
       few_columns; /* there may be less than a tile, or a panel, which is known only then */
+  bool symmetric;  /* element [r, c] is element [c, r]: tiles below the diagonal are not computed */
   dot_operand lhs, rhs;
   int64_t tiles, panels;             /* of rows, of columns */
   int64_t block_tiles, block_panels; /* of one chunk */

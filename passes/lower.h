@@ -37,6 +37,7 @@ typedef struct lower_buffer {
   int scalar;    /* number among the launch's parameters, or -1 */
   int slot;      /* number among the kernel's buffers, or -1 for a scalar */
   int shares;    /* results: operand whose buffer it overwrites, or -1 */
+  int same;      /* operands: the first one that is the same value, perhaps with other strides */
   bool overlaps; /* it may be the buffer of another one, which overlaps too */
 } lower_buffer;
 

@@ -121,27 +121,39 @@ static MlirValue dot_column_mask(lower *l, const dot_job *job, int v) {
   return lane_cmpi(&b, "slt", lane_id(&b, i64s), lane_splat(&b, left, vl));
 }
 
-/* Runs `body` for each vector of a panel, each in a scope of its own with the column variable in
- * its lanes. */
+/* Runs `body` in a scope of its own with the column variable in the lanes, from `first` on. `mask`
+ * may be null. */
+static void dot_vector(lower *l, const dot_job *job, MlirValue first, int width, MlirValue mask,
+                       int vector, void (*body)(lower *l, const dot_job *job, int vector)) {
+  dot_set(l, DOT_COLUMN, first);
+  l->lane_var = DOT_COLUMN;
+  l->width = width;
+  l->mask = mask;
+  body(l, job, vector);
+  l->mask = (MlirValue){NULL};
+  l->lane_var = -1;
+  l->width = 1;
+  l->vars[DOT_COLUMN].iv = (MlirValue){NULL};
+}
+
+/* The first `lanes` of a vector; null: all of them. */
+static MlirValue dot_first_lanes(lower *l, int lanes, int width) {
+  loom_builder b = dot_here(l);
+  MlirType i64s = lane_int(l->kernel->ctx, 64, width);
+  if (lanes >= width) return (MlirValue){NULL};
+  return lane_cmpi(&b, "ult", lane_id(&b, i64s), lane_const_int(&b, i64s, lanes));
+}
+
+/* Runs `body` for each vector of a panel. */
 static void dot_vectors(lower *l, const dot_job *job,
                         void (*body)(lower *l, const dot_job *job, int vector)) {
   int vl = job->p->vl;
-  MlirType i64s = lane_int(l->kernel->ctx, 64, vl);
   for (int v = 0; v < job->p->nv && !l->failed; v++) {
     lower_push(l, l->scopes[l->depth].block);
-    dot_set(l, DOT_COLUMN, dot_op(l, "arith.addi", job->column0, (int64_t)v * vl));
-    l->lane_var = DOT_COLUMN;
-    l->width = vl;
-    if (v == job->p->nv - 1 && job->lanes < vl) {
-      loom_builder b = dot_here(l);
-      l->mask = lane_cmpi(&b, "ult", lane_id(&b, i64s), lane_const_int(&b, i64s, job->lanes));
-    }
-    if (job->p->few_columns && vl > 1) l->mask = dot_column_mask(l, job, v);
-    body(l, job, v);
-    l->mask = (MlirValue){NULL};
-    l->lane_var = -1;
-    l->width = 1;
-    l->vars[DOT_COLUMN].iv = (MlirValue){NULL};
+    MlirValue first = dot_op(l, "arith.addi", job->column0, (int64_t)v * vl);
+    MlirValue mask = dot_first_lanes(l, v == job->p->nv - 1 ? job->lanes : vl, vl);
+    if (job->p->few_columns && vl > 1) mask = dot_column_mask(l, job, v);
+    dot_vector(l, job, first, vl, mask, v, body);
     lower_pop(l);
   }
 }
@@ -360,22 +372,71 @@ static MlirValue dot_sum_pointer(lower *l, const dot_job *job, MlirValue row, in
   return dot_address(l, job->sums, dot_add_scaled(l, offset, row, step), p->work);
 }
 
-static void dot_finish_vector(lower *l, const dot_job *job, int vector) {
+/* The epilogue, for the sums of the elements that the row and column variables name. */
+static void dot_finish_sums(lower *l, const dot_job *job, MlirValue sum) {
   const dot_plan *p = job->p;
   loom_builder b = dot_here(l);
-  MlirValue row = lane_op2(&b, "arith.subi", l->vars[DOT_ROW].iv, job->row0);
-  MlirValue ptr = dot_sum_pointer(l, job, row, vector);
-  MlirValue sum = lane_load(&b, ptr, p->work, p->vl, (MlirValue){NULL});
   if (p->dtype == LOOM_BOOL)
     sum = lane_cmpi(&b, "ne", sum, lane_const_int(&b, mlirValueGetType(sum), 0));
   sum = lane_round(&b, p->dtype, sum);
   const lower_at *at = dot_result_at(l, p);
   if (!at || l->failed) return;
-  lower_finish(l, p->result, at, (lower_value){sum, l->depth, p->vl > 1, p->dtype});
+  lower_finish(l, p->result, at, (lower_value){sum, l->depth, l->width > 1, p->dtype});
+}
+
+static void dot_finish_vector(lower *l, const dot_job *job, int vector) {
+  loom_builder b = dot_here(l);
+  MlirValue row = lane_op2(&b, "arith.subi", l->vars[DOT_ROW].iv, job->row0);
+  MlirValue ptr = dot_sum_pointer(l, job, row, vector);
+  dot_finish_sums(l, job, lane_load(&b, ptr, job->p->work, job->p->vl, (MlirValue){NULL}));
 }
 
 static void dot_finish_row(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   dot_vectors(l, user, dot_finish_vector);
+}
+
+/* Of a symmetric product: lanes of a vector along the rows of a tile. */
+static int dot_mirror_width(const dot_plan *p) {
+  int width = p->vl;
+  while (width > 1 && width / 2 >= p->mr)
+    width /= 2;
+  return width;
+}
+
+/* The sums of some rows of the tile in one column, which the row variable names here. */
+static void dot_mirror_vector(lower *l, const dot_job *job, int vector) {
+  const dot_plan *p = job->p;
+  int64_t step = (int64_t)p->nv * p->vl;
+  loom_builder b = dot_here(l);
+  MlirType i64s = lane_int(b.ctx, 64, l->width);
+  MlirValue column = lane_op2(&b, "arith.subi", l->vars[DOT_ROW].iv, job->column0);
+  column = dot_op(l, "arith.addi", column, (int64_t)vector * l->width * step);
+  MlirValue ptr = dot_address(l, job->sums, column, p->work);
+  if (l->width == 1) {
+    dot_finish_sums(l, job, lane_load(&b, ptr, p->work, 1, (MlirValue){NULL}));
+    return;
+  }
+  b = dot_here(l);
+  MlirValue rows = lane_op2(&b, "arith.muli", lane_id(&b, i64s), lane_const_int(&b, i64s, step));
+  dot_finish_sums(l, job, lane_gather(&b, ptr, rows, p->work, l->mask));
+}
+
+static void dot_mirror_column(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  const dot_job *job = user;
+  int width = dot_mirror_width(job->p), rows = job->p->mr;
+  for (int v = 0; v * width < rows && !l->failed; v++) {
+    lower_push(l, l->scopes[l->depth].block);
+    MlirValue first = dot_op(l, "arith.addi", job->row0, (int64_t)v * width);
+    MlirValue mask = dot_first_lanes(l, rows - v * width, width);
+    dot_vector(l, job, first, width, mask, v, dot_mirror_vector);
+    lower_pop(l);
+  }
+}
+
+/* The epilogue once more, for what lies across the diagonal. */
+static void dot_mirror_tile(lower *l, dot_job *job) {
+  MlirValue last = dot_op(l, "arith.addi", job->column0, (int64_t)job->p->nv * job->p->vl);
+  lower_for(l, job->column0, last, dot_const(l, 1), DOT_ROW, 0, NULL, dot_mirror_column, job, NULL);
 }
 
 /* Where there may be fewer rows than a tile has, those beyond the last one read the last one. */
@@ -471,6 +532,7 @@ static void dot_finish_tile(lower *l, dot_job *job) {
   MlirValue last = dot_op(l, "arith.addi", job->row0, p->mr);
   if (p->few_rows) last = dot_op(l, "arith.minsi", last, p->extents[DOT_ROW]);
   lower_for(l, job->row0, last, dot_const(l, 1), DOT_ROW, 0, NULL, dot_finish_row, job, NULL);
+  if (p->symmetric) dot_mirror_tile(l, job);
 }
 
 /* The whole depth at once. */
@@ -522,14 +584,25 @@ static void dot_clear(lower *l, void *user, const MlirValue *carried, MlirValue 
 
 /* ---- chunks ---- */
 
+/* Where the chunk's tiles end. Those of a symmetric product end where they have come below the
+ * diagonal. */
+static MlirValue dot_last_tile(lower *l, const dot_job *job) {
+  const dot_plan *p = job->p;
+  if (!p->symmetric) return job->tile_high;
+  MlirValue reach = dot_op(l, "arith.addi", job->column0, (int64_t)p->nv * p->vl + p->mr - 1);
+  MlirValue last = dot_op(l, "arith.divui", reach, p->mr);
+  loom_builder b = dot_here(l);
+  return lane_op2(&b, "arith.minsi", last, job->tile_high);
+}
+
 static void dot_panel(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   dot_job *job = user;
   const dot_plan *p = job->p;
   MlirValue panel = l->vars[DOT_PANEL].iv;
   job->column0 = dot_first(l, panel, p->rhs.step, p->extents[DOT_COLUMN]);
   job->rhs = dot_panel_pointer(l, job, &p->rhs, panel, job->column0);
-  lower_for(l, job->tile_low, job->tile_high, dot_const(l, 1), DOT_TILE, 0, NULL, job->tile, job,
-            NULL);
+  lower_for(l, job->tile_low, dot_last_tile(l, job), dot_const(l, 1), DOT_TILE, 0, NULL, job->tile,
+            job, NULL);
 }
 
 static void dot_panels(lower *l, dot_job *job, lower_body tile) {

@@ -76,6 +76,20 @@ static bool kernel_slots(MlirOperation op, lower_kernel *out) {
   return true;
 }
 
+static bool kernel_same(MlirOperation op, lower_kernel *out) {
+  int64_t same[64];
+  intptr_t count = loom_get_i64s(op, "loom.same", same, 64);
+  for (int i = 0; i < out->operand_count; i++) {
+    out->operands[i].same = i;
+    if (i >= count) continue;
+    if (same[i] < 0 || same[i] > i)
+      return loom_emit_error(mlirOperationGetLocation(op), "kernel operand %d is no earlier one",
+                             i);
+    out->operands[i].same = (int)same[i];
+  }
+  return true;
+}
+
 bool lower_kernel_parse(MlirOperation op, loom_arena *arena, lower_kernel *out) {
   memset(out, 0, sizeof *out);
   MlirLocation loc = mlirOperationGetLocation(op);
@@ -105,5 +119,5 @@ bool lower_kernel_parse(MlirOperation op, loom_arena *arena, lower_kernel *out) 
       return false;
   kernel_options(op, out);
   kernel_count_ops(out);
-  return kernel_slots(op, out);
+  return kernel_same(op, out) && kernel_slots(op, out);
 }

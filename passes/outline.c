@@ -26,6 +26,8 @@
 #include "dialects/ir.h"
 #include "passes/passes.h"
 
+enum { OUTLINE_ATTRS = 6 }; /* of a kernel, but for its name: at most */
+
 typedef struct outline_operand {
   MlirValue outer; /* what the apply passes */
   loom_type type;
@@ -317,8 +319,10 @@ static void outline_describe(outline_state *s, MlirBlock block, intptr_t attr_co
       if (!loom_map_put(&numbers, loom_result(op, i).ptr, next++)) s->out_of_memory = true;
     }
   }
-  for (intptr_t i = 0; i < attr_count; i++)
+  for (intptr_t i = 0; i < attr_count; i++) {
+    outline_word(s, (uintptr_t)mlirIdentifierGet(s->ctx, loom_str(attrs[i].name)).ptr);
     outline_word(s, (uintptr_t)attrs[i].value.ptr);
+  }
   loom_map_fini(&numbers);
 }
 
@@ -364,8 +368,25 @@ static bool outline_read_operands(outline_state *s, MlirOperation fusion) {
   return true;
 }
 
+/* `loom.same` of a kernel with a product: of each operand the first one that is the same value,
+ * perhaps with other strides. Null: no two are. */
+static MlirAttribute outline_same(const outline_state *s, MlirBlock block) {
+  MlirOperation op = mlirBlockGetFirstOperation(block);
+  while (op.ptr && !loom_is(op, "loom.dot_general"))
+    op = mlirOperationGetNextInBlock(op);
+  int64_t first[64];
+  bool twice = false;
+  if (!op.ptr || s->operand_count > 64) return (MlirAttribute){NULL};
+  for (intptr_t i = 0; i < s->operand_count; i++) {
+    for (first[i] = 0; s->operands[first[i]].outer.ptr != s->operands[i].outer.ptr;)
+      first[i]++;
+    twice |= first[i] != i;
+  }
+  return twice ? loom_attr_i64s(s->ctx, s->operand_count, first) : (MlirAttribute){NULL};
+}
+
 static bool outline_attributes(outline_state *s, MlirOperation fusion, MlirBlock block,
-                               loom_named out[5], intptr_t *count) {
+                               loom_named out[OUTLINE_ATTRS], intptr_t *count) {
   intptr_t results = mlirOperationGetNumResults(fusion), total = s->operand_count + results;
   MlirAttribute *strides = malloc(sizeof *strides * (size_t)(total + 1));
   int64_t *numbers = malloc(sizeof *numbers * 2 * (size_t)(total + 1)), *overlaps = NULL;
@@ -394,13 +415,15 @@ static bool outline_attributes(outline_state *s, MlirOperation fusion, MlirBlock
     overlaps[i] = outline_overlap(s, fusion, block, i, layout);
     overlapping |= overlaps[i] >= 0;
   }
-  *count = 4 + overlapping;
+  *count = 4;
   if (good) {
     out[0] = (loom_named){"strides", mlirArrayAttrGet(s->ctx, total, strides)};
     out[2] = (loom_named){"inplace", loom_attr_i64s(s->ctx, results, numbers)};
     out[3] = (loom_named){"fp", loom_attr_i64(s->ctx, outline_fp(block))};
     if (overlapping)
-      out[4] = (loom_named){"loom.overlaps", loom_attr_i64s(s->ctx, results, overlaps)};
+      out[(*count)++] = (loom_named){"loom.overlaps", loom_attr_i64s(s->ctx, results, overlaps)};
+    MlirAttribute same = outline_same(s, block);
+    if (same.ptr) out[(*count)++] = (loom_named){"loom.same", same};
   }
   free(strides);
   free(numbers);
@@ -413,7 +436,7 @@ static void outline_make_kernel(outline_state *s, MlirOperation fusion, const ch
   b.loc = mlirOperationGetLocation(fusion);
   MlirRegion region = mlirRegionCreate();
   mlirRegionTakeBody(region, mlirOperationGetRegion(fusion, 0));
-  loom_named all[6] = {{"sym_name", loom_attr_str(s->ctx, name)}};
+  loom_named all[OUTLINE_ATTRS + 1] = {{"sym_name", loom_attr_str(s->ctx, name)}};
   memcpy(all + 1, attrs, sizeof *attrs * (size_t)count);
   loom_build_regions(&b, "loom.kernel", 0, NULL, 0, NULL, count + 1, all, 1, &region);
 }
@@ -422,7 +445,7 @@ static bool outline_fusion(MlirOperation fusion, void *user) {
   outline_state *s = user;
   if (!loom_is(fusion, "loom.fusion")) return true;
   MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(fusion, 0));
-  loom_named attrs[5];
+  loom_named attrs[OUTLINE_ATTRS];
   intptr_t count;
   bool is_new;
   if (!outline_read_operands(s, fusion)) return false;

@@ -29,6 +29,7 @@
 #define DOT_SUMS_BYTES (256 << 10) /* of a chunk, when they lie in scratch between the blocks */
 #define DOT_LIKELY 1024
 #define DOT_SUM_RUN 192
+#define DOT_MIRROR_DEPTH 32 /* with fewer steps an element is computed faster than transposed */
 
 /* ---- dimensions ---- */
 
@@ -86,48 +87,58 @@ static bool dot_linear(const dot_operand *o, const int64_t *strides, int group, 
   return true;
 }
 
-/* Follows views from the dot's operand to an operand of the kernel; an index there is affine in the
- * operand's own dimensions, which stand as variables 0, 1, ... */
-static bool dot_direct(const lower_kernel *kernel, dot_operand *o) {
-  lower l;
-  loom_arena arena = {NULL};
-  lower_init(&l, kernel, &arena, true);
-  l.var_count = o->type.rank;
+/* Follows views from the dot's operand to what they are views of; an index there is affine in the
+ * operand's own dimensions, which stand as variables 0, 1, ... Null: it is not. */
+static const lower_at *dot_follow(lower *l, dot_operand *o) {
+  l->var_count = o->type.rank;
   for (int d = 0; d < o->type.rank; d++)
-    l.vars[d].extent = loom_num_dim(o->type.dims[d]);
-  const lower_at *at = lower_at_identity(&l, o->type.rank, 0);
-  MlirValue value = o->value;
+    l->vars[d].extent = loom_num_dim(o->type.dims[d]);
+  const lower_at *at = lower_at_identity(l, o->type.rank, 0);
   loom_opcode code;
-  for (MlirOperation op = loom_def(value); op.ptr && at; op = loom_def(value)) {
+  o->root = o->value;
+  for (MlirOperation op = loom_def(o->root); op.ptr && at; op = loom_def(o->root)) {
     if (!loom_opcode_of(op, &code) || (code != LOOM_OP_BROADCAST && code != LOOM_OP_RESHAPE &&
                                        code != LOOM_OP_TRANSPOSE && code != LOOM_OP_SLICE))
       break;
-    at = lower_at_operand(&l, op, code, at);
-    value = loom_operand(op, 0);
+    at = lower_at_operand(l, op, code, at);
+    o->root = loom_operand(op, 0);
   }
-  int64_t coef[LOOM_MAX_RANK] = {0};
-  bool found = false;
-  for (int i = 0; at && !l.failed && i < kernel->operand_count; i++) {
+  return l->failed ? NULL : at;
+}
+
+/* Where the operand lies in what it is a view of: an operand of the kernel, or a value computed in
+ * it, taken as if it lay in C order. False when some group is no single stride. */
+static bool dot_find_layout(const lower_kernel *kernel, dot_operand *o) {
+  lower l;
+  loom_arena arena = {NULL};
+  int64_t coef[LOOM_MAX_RANK] = {0}, strides[LOOM_MAX_RANK];
+  loom_type type;
+  lower_init(&l, kernel, &arena, true);
+  const lower_at *at = dot_follow(&l, o);
+  bool found = at && loom_type_from_mlir(mlirValueGetType(o->root), &type);
+  o->operand = -1;
+  found = found && loom_plain_strides(&type, strides);
+  for (int i = 0; found && i < kernel->operand_count; i++) {
     const lower_buffer *buffer = &kernel->operands[i];
-    if (!mlirValueEqual(buffer->value, value) || buffer->slot < 0) continue;
-    found = true;
+    if (!mlirValueEqual(buffer->value, o->root) || buffer->slot < 0) continue;
     o->operand = i;
-    for (int d = 0; d < buffer->type.rank; d++) {
-      found = found && !at->dims[d].opaque.ptr;
-      o->base = loom_num_add(o->base, loom_num_mul(buffer->strides[d], at->dims[d].constant));
-      for (int v = 0; v < o->type.rank; v++)
-        if (at->dims[d].coef[v])
-          coef[v] = loom_num_add(coef[v], loom_num_mul(buffer->strides[d], at->dims[d].coef[v]));
-    }
+    memcpy(strides, buffer->strides, sizeof strides);
+  }
+  for (int d = 0; found && d < type.rank; d++) {
+    found = !at->dims[d].opaque.ptr;
+    o->base = loom_num_add(o->base, loom_num_mul(strides[d], at->dims[d].constant));
+    for (int v = 0; v < o->type.rank; v++)
+      if (at->dims[d].coef[v])
+        coef[v] = loom_num_add(coef[v], loom_num_mul(strides[d], at->dims[d].coef[v]));
   }
   for (int g = 0; g < DOT_GROUPS && found; g++) {
-    int64_t strides[LOOM_MAX_RANK];
+    int64_t of_group[LOOM_MAX_RANK];
     for (int i = 0; i < o->counts[g]; i++)
-      strides[i] = coef[o->dims[g][i]];
-    found = dot_linear(o, strides, g, &o->strides[g]);
+      of_group[i] = coef[o->dims[g][i]];
+    found = dot_linear(o, of_group, g, &o->strides[g]);
   }
   loom_arena_fini(&arena);
-  return found && o->type.dtype != LOOM_BOOL;
+  return found;
 }
 
 /* ---- the plan ---- */
@@ -184,18 +195,43 @@ static void dot_fix(dot_plan *p) {
   }
 }
 
+/* Are the operands, whose layouts are known, one matrix, with the rows of the left one where the
+ * right one has its columns? */
+static bool dot_is_square(const lower_kernel *kernel, const dot_plan *p) {
+  const dot_operand *x = &p->lhs, *y = &p->rhs;
+  bool same = x->operand < 0 || y->operand < 0
+                  ? mlirValueEqual(x->root, y->root)
+                  : kernel->operands[x->operand].same == kernel->operands[y->operand].same;
+  for (int g = 0; g < DOT_GROUPS; g++) {
+    int other = g == DOT_ROW ? DOT_COLUMN : g == DOT_COLUMN ? DOT_ROW : g;
+    same = same && x->strides[g] == y->strides[other];
+  }
+  return same && x->base == y->base && p->extents[DOT_ROW] == p->extents[DOT_COLUMN];
+}
+
+static bool dot_pays_symmetric(const dot_plan *p) {
+  int64_t step = (int64_t)p->nv * p->vl;
+  return loom_num_at_most(2 * (step > p->mr ? step : p->mr), p->extents[DOT_ROW]) &&
+         loom_num_hint(p->extents[DOT_DEPTH]) >= DOT_MIRROR_DEPTH;
+}
+
 static void dot_packing(const lower_kernel *kernel, dot_plan *p) {
   int64_t size = (int64_t)loom_dtype_size(p->work);
-  bool same = !loom_dtype_is_half(p->dtype); /* packing makes f32 of half floats */
-  bool known = same && dot_direct(kernel, &p->lhs);
-  p->lhs.batches = known && p->lhs.strides[DOT_BATCH] == 0 ? 1 : p->extents[DOT_BATCH];
-  int64_t depth = p->lhs.strides[DOT_DEPTH];
+  bool known[2], lies[2]; /* its layout is; it may be read where it lies */
+  for (int side = 0; side < 2; side++) {
+    dot_operand *o = side ? &p->rhs : &p->lhs;
+    known[side] = dot_find_layout(kernel, o);
+    /* Packing makes f32 of half floats. */
+    lies[side] =
+        known[side] && o->operand >= 0 && p->dtype != LOOM_BOOL && !loom_dtype_is_half(p->dtype);
+    o->batches = lies[side] && o->strides[DOT_BATCH] == 0 ? 1 : p->extents[DOT_BATCH];
+  }
+  p->symmetric = known[0] && known[1] && dot_is_square(kernel, p) && dot_pays_symmetric(p);
   bool small = dot_bytes(p, DOT_ROW, size) <= DOT_DIRECT_BYTES / 4;
-  p->lhs.direct = known && (depth == 1 || small || loom_num_high(p->panels) <= 2);
-  known = same && dot_direct(kernel, &p->rhs);
-  p->rhs.batches = known && p->rhs.strides[DOT_BATCH] == 0 ? 1 : p->extents[DOT_BATCH];
+  p->lhs.direct =
+      lies[0] && (p->lhs.strides[DOT_DEPTH] == 1 || small || loom_num_high(p->panels) <= 2);
   small = dot_bytes(p, DOT_COLUMN, size) <= DOT_DIRECT_BYTES;
-  p->rhs.direct = known && !p->few_columns &&
+  p->rhs.direct = lies[1] && !p->few_columns &&
                   (p->rhs.strides[DOT_COLUMN] == 1 || p->extents[DOT_COLUMN] == 1) &&
                   (small || loom_num_high(p->tiles) <= 2);
   p->lhs.step = p->mr;
@@ -364,17 +400,22 @@ bool dot_schedule(const lower_kernel *kernel, MlirOperation op) {
   for (int i = 0; i < kernel->result_count; i++)
     inplace[i] = -1;
   MlirContext ctx = kernel->ctx;
-  enum { COUNT = 9 };
-  const char *names[COUNT] = {"kind",         "mr",          "nv",       "vl",      "block_tiles",
-                              "block_panels", "depth_block", "pack_lhs", "pack_rhs"};
-  MlirAttribute values[COUNT] = {
-      loom_attr_str(ctx, "dot"),          loom_attr_i64(ctx, p.mr),
-      loom_attr_i64(ctx, p.nv),           loom_attr_i64(ctx, p.vl),
-      loom_attr_i64(ctx, p.block_tiles),  loom_attr_i64(ctx, p.block_panels),
-      loom_attr_i64(ctx, p.depth_block),  mlirBoolAttrGet(ctx, !p.lhs.direct),
-      mlirBoolAttrGet(ctx, !p.rhs.direct)};
+  enum { COUNT = 10 };
+  const char *names[COUNT] = {"kind",         "mr",          "nv",       "vl",       "block_tiles",
+                              "block_panels", "depth_block", "pack_lhs", "pack_rhs", "symmetric"};
+  MlirAttribute values[COUNT] = {loom_attr_str(ctx, "dot"),
+                                 loom_attr_i64(ctx, p.mr),
+                                 loom_attr_i64(ctx, p.nv),
+                                 loom_attr_i64(ctx, p.vl),
+                                 loom_attr_i64(ctx, p.block_tiles),
+                                 loom_attr_i64(ctx, p.block_panels),
+                                 loom_attr_i64(ctx, p.depth_block),
+                                 mlirBoolAttrGet(ctx, !p.lhs.direct),
+                                 mlirBoolAttrGet(ctx, !p.rhs.direct),
+                                 mlirUnitAttrGet(ctx)};
   MlirNamedAttribute entries[COUNT];
-  for (int i = 0; i < COUNT; i++)
+  int count = p.symmetric ? COUNT : COUNT - 1;
+  for (int i = 0; i < count; i++)
     entries[i] = mlirNamedAttributeGet(mlirIdentifierGet(ctx, loom_str(names[i])), values[i]);
   loom_set_attr(kernel->op, "inplace", loom_attr_i64s(ctx, kernel->result_count, inplace));
   loom_set_attr(kernel->op, "stages", loom_attr_i64s(ctx, p.stage_count, p.stages));
@@ -384,6 +425,6 @@ bool dot_schedule(const lower_kernel *kernel, MlirOperation op) {
     loom_set_attr(kernel->op, "loom.kept", loom_attr_i64(ctx, p.kept));
     loom_set_attr(kernel->op, "loom.once_stages", loom_attr_i64(ctx, p.once));
   }
-  loom_set_attr(kernel->op, "schedule", mlirDictionaryAttrGet(ctx, COUNT, entries));
+  loom_set_attr(kernel->op, "schedule", mlirDictionaryAttrGet(ctx, count, entries));
   return dot_write_launches(kernel, &p);
 }

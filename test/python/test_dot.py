@@ -149,3 +149,47 @@ def test_long_sums_round_little():
         exact = a.astype("float64") @ b.astype("float64")
         got = frameloom.compile(matmul, fullgraph=True)(a, b)
         assert np.linalg.norm(got - exact) / np.linalg.norm(exact) < 4e-7
+
+
+# ---- a matrix with its own transpose: what lies below the diagonal is not computed ----
+
+
+def bits_equal(x, y):
+    assert x.dtype == y.dtype and x.shape == y.shape and x.tobytes() == y.tobytes()
+
+
+EPILOGUE = np.arange(260)
+BODIES = {
+    "plain": matmul,
+    "prologue": lambda x, y: (x - 1) @ (y - 1),
+    "epilogue": lambda x, y: np.maximum(x @ y, 3) + EPILOGUE[: x.shape[-2]].astype(x.dtype),
+}
+
+
+@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("seed", range(14))
+def test_symmetric(seed, body):
+    """The bits are those of the product of the matrix with a copy of its transpose."""
+    rng, body = np.random.default_rng(seed), BODIES[body]
+    size, depth = int(rng.integers(49, 260)), int(rng.integers(32, 500))
+    dtype = ["float32", "float64", "float16", "int32", "int64", "uint8", "int16"][seed % 7]
+    a = make(rng, (3, size, depth) if seed % 4 == 3 else (size, depth), dtype)
+    once = frameloom.compile(lambda x: body(x, np.swapaxes(x, -1, -2)), fullgraph=True)
+    if seed % 2:
+        a = np.ascontiguousarray(np.swapaxes(a, -1, -2))
+        once = frameloom.compile(lambda x: body(np.swapaxes(x, -1, -2), x), fullgraph=True)
+    left, right = (a, np.swapaxes(a, -1, -2))[:: -1 if seed % 2 else 1]
+    got = once(a)
+    bits_equal(got, frameloom.compile(body, fullgraph=True)(left.copy(), right.copy()))
+    if dtype != "float16":
+        check(body, left, right)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_symmetric_with_sizes_that_change(dtype):
+    rng = np.random.default_rng(5)
+    once = frameloom.compile(lambda x: 2 * (x.T @ x), fullgraph=True, dynamic=True)
+    twice = frameloom.compile(lambda x, y: 2 * (x.T @ y), fullgraph=True, dynamic=True)
+    for shape in [(200, 130), (40, 300), (33, 50), (1000, 97), (5, 7), (0, 60), (60, 1)]:
+        a = make(rng, shape, dtype)
+        bits_equal(once(a), twice(a, a.copy()))
