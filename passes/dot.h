@@ -71,7 +71,8 @@ typedef struct dot_plan {
   dot_operand lhs, rhs;
   int64_t tiles, panels;             /* of rows, of columns */
   int64_t block_tiles, block_panels; /* of one chunk */
-  int64_t chunks_m, chunks_n;        /* of one batch, in one round */
+  bool rows_first; /* a chunk goes through its panels for each tile, not through tiles for each */
+  int64_t chunks_m, chunks_n; /* of one batch, in one round */
   dot_rounds rounds;
   int64_t depth_block; /* steps of depth taken at once; 0: all */
   int64_t sum_run;     /* steps of depth summed in one chain; 0: all */

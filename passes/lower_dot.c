@@ -595,18 +595,39 @@ static MlirValue dot_last_tile(lower *l, const dot_job *job) {
   return lane_op2(&b, "arith.minsi", last, job->tile_high);
 }
 
-static void dot_panel(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  dot_job *job = user;
+static void dot_open_panel(lower *l, dot_job *job) {
   const dot_plan *p = job->p;
   MlirValue panel = l->vars[DOT_PANEL].iv;
   job->column0 = dot_first(l, panel, p->rhs.step, p->extents[DOT_COLUMN]);
   job->rhs = dot_panel_pointer(l, job, &p->rhs, panel, job->column0);
+}
+
+static void dot_panel(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  dot_job *job = user;
+  dot_open_panel(l, job);
   lower_for(l, job->tile_low, dot_last_tile(l, job), dot_const(l, 1), DOT_TILE, 0, NULL, job->tile,
             job, NULL);
 }
 
+static void dot_panel_of_tile(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  dot_job *job = user;
+  dot_open_panel(l, job);
+  job->tile(l, job, carried, next);
+}
+
+static void dot_panels_of_tile(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  dot_job *job = user;
+  lower_for(l, job->panel_low, job->panel_high, dot_const(l, 1), DOT_PANEL, 0, NULL,
+            dot_panel_of_tile, job, NULL);
+}
+
 static void dot_panels(lower *l, dot_job *job, lower_body tile) {
   job->tile = tile;
+  if (job->p->rows_first) {
+    lower_for(l, job->tile_low, job->tile_high, dot_const(l, 1), DOT_TILE, 0, NULL,
+              dot_panels_of_tile, job, NULL);
+    return;
+  }
   lower_for(l, job->panel_low, job->panel_high, dot_const(l, 1), DOT_PANEL, 0, NULL, dot_panel, job,
             NULL);
 }

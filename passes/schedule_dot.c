@@ -29,6 +29,8 @@
 #define DOT_SUMS_BYTES (256 << 10) /* of a chunk, when they lie in scratch between the blocks */
 #define DOT_LIKELY 1024
 #define DOT_SUM_RUN 192
+#define DOT_SHALLOW 32 /* steps of depth, and bytes of a chunk's columns, with which */
+#define DOT_SHALLOW_BYTES (384 << 10) /* writing the result is what takes the time */
 #define DOT_MIRROR_DEPTH 32 /* with fewer steps an element is computed faster than transposed */
 
 /* ---- dimensions ---- */
@@ -233,7 +235,7 @@ static void dot_packing(const lower_kernel *kernel, dot_plan *p) {
   small = dot_bytes(p, DOT_COLUMN, size) <= DOT_DIRECT_BYTES;
   p->rhs.direct = lies[1] && !p->few_columns &&
                   (p->rhs.strides[DOT_COLUMN] == 1 || p->extents[DOT_COLUMN] == 1) &&
-                  (small || loom_num_high(p->tiles) <= 2);
+                  (small || loom_num_high(p->tiles) <= (loom_num_high(p->panels) <= 1 ? 8 : 2));
   p->lhs.step = p->mr;
   p->lhs.panels = p->tiles;
   p->rhs.step = (int64_t)p->nv * p->vl;
@@ -308,6 +310,15 @@ static void dot_chunks_symbolic(dot_plan *p) {
   p->chunks_n = loom_num_ceil(p->panels, p->block_panels);
 }
 
+/* A shallow product writes more than it computes: whole rows then, one after the other. Its columns
+ * stay in the cache. */
+static bool dot_is_shallow(const dot_plan *p) {
+  int64_t depth = loom_num_hint(p->extents[DOT_DEPTH]);
+  int64_t bytes = p->block_panels * p->rhs.step * (int64_t)loom_dtype_size(p->work);
+  return !p->symmetric && !p->depth_block && depth <= DOT_SHALLOW &&
+         bytes <= DOT_SHALLOW_BYTES / (depth < 1 ? 1 : depth);
+}
+
 static bool dot_refuse(MlirOperation op, const char *text) {
   return loom_emit_error(mlirOperationGetLocation(op), "cannot lower 'loom.dot_general': %s", text);
 }
@@ -357,6 +368,7 @@ bool dot_plan_make(const lower_kernel *kernel, MlirOperation op, dot_plan *p) {
     dot_chunks_symbolic(p);
   else
     dot_chunks(p), dot_divide(p);
+  p->rows_first = dot_is_shallow(p);
   p->scratch = dot_tile_bytes(p) * (p->depth_block ? p->block_tiles * p->block_panels : 1);
   int64_t rounds = p->rounds.batches * p->rounds.rows * p->rounds.columns;
   p->once = p->lhs.fixed || p->rhs.fixed;
@@ -400,23 +412,26 @@ bool dot_schedule(const lower_kernel *kernel, MlirOperation op) {
   for (int i = 0; i < kernel->result_count; i++)
     inplace[i] = -1;
   MlirContext ctx = kernel->ctx;
-  enum { COUNT = 10 };
-  const char *names[COUNT] = {"kind",         "mr",          "nv",       "vl",       "block_tiles",
-                              "block_panels", "depth_block", "pack_lhs", "pack_rhs", "symmetric"};
-  MlirAttribute values[COUNT] = {loom_attr_str(ctx, "dot"),
-                                 loom_attr_i64(ctx, p.mr),
-                                 loom_attr_i64(ctx, p.nv),
-                                 loom_attr_i64(ctx, p.vl),
-                                 loom_attr_i64(ctx, p.block_tiles),
-                                 loom_attr_i64(ctx, p.block_panels),
-                                 loom_attr_i64(ctx, p.depth_block),
-                                 mlirBoolAttrGet(ctx, !p.lhs.direct),
-                                 mlirBoolAttrGet(ctx, !p.rhs.direct),
-                                 mlirUnitAttrGet(ctx)};
-  MlirNamedAttribute entries[COUNT];
-  int count = p.symmetric ? COUNT : COUNT - 1;
-  for (int i = 0; i < count; i++)
-    entries[i] = mlirNamedAttributeGet(mlirIdentifierGet(ctx, loom_str(names[i])), values[i]);
+  MlirAttribute unit = mlirUnitAttrGet(ctx), none = {NULL};
+  const loom_named values[] = {
+      {"kind", loom_attr_str(ctx, "dot")},
+      {"mr", loom_attr_i64(ctx, p.mr)},
+      {"nv", loom_attr_i64(ctx, p.nv)},
+      {"vl", loom_attr_i64(ctx, p.vl)},
+      {"block_tiles", loom_attr_i64(ctx, p.block_tiles)},
+      {"block_panels", loom_attr_i64(ctx, p.block_panels)},
+      {"depth_block", loom_attr_i64(ctx, p.depth_block)},
+      {"pack_lhs", mlirBoolAttrGet(ctx, !p.lhs.direct)},
+      {"pack_rhs", mlirBoolAttrGet(ctx, !p.rhs.direct)},
+      {"rows_first", p.rows_first ? unit : none},
+      {"symmetric", p.symmetric ? unit : none},
+  };
+  MlirNamedAttribute entries[sizeof values / sizeof *values];
+  intptr_t count = 0;
+  for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+    if (values[i].value.ptr)
+      entries[count++] =
+          mlirNamedAttributeGet(mlirIdentifierGet(ctx, loom_str(values[i].name)), values[i].value);
   loom_set_attr(kernel->op, "inplace", loom_attr_i64s(ctx, kernel->result_count, inplace));
   loom_set_attr(kernel->op, "stages", loom_attr_i64s(ctx, p.stage_count, p.stages));
   loom_set_attr(kernel->op, "scratch", loom_attr_i64(ctx, p.scratch));

@@ -85,9 +85,10 @@ func.func @slices(%a: tensor<60x101xf64>) -> tensor<60x60xf64> {
 
 // -----
 
-// A short depth: an element is computed faster than it is moved across the diagonal.
+// A short depth: an element is computed faster than it is moved across the diagonal, and is written in the order of the rows.
 // CHECK-LABEL: loom.kernel @k0
 // CHECK: kind = "dot"
+// CHECK-SAME: rows_first
 // CHECK-NOT: symmetric
 // CHECK: loom.apply
 func.func @outer(%a: tensor<60x3xf64>) -> tensor<60x60xf64> {
