@@ -12,6 +12,7 @@
  * (complex numbers, integers, loops) is left out, and its flags matter.
  */
 #include "frontend/callable.h"
+#include "frontend/domain.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,19 +41,13 @@ void witness_free(witness *w) {
 
 typedef struct witness_maker {
   loom_graph graph;
+  loom_builder b;        /* of the graph */
   const uint32_t *shown; /* of each row */
   witness *w;
   uint32_t flags;                 /* that were raised and matter */
   loom_value any[WITNESS_SHAPES]; /* of each shape: may something have raised one? */
   int shapes;
 } witness_maker;
-
-static loom_value witness_node(witness_maker *m, loom_opcode op, loom_value a, loom_value b) {
-  loom_value operands[] = {a, b};
-  if (a == LOOM_NO_VALUE || b == LOOM_NO_VALUE) return LOOM_NO_VALUE;
-  uint32_t count = op == LOOM_OP_AND || op == LOOM_OP_OR ? 2 : 1;
-  return loom_graph_node(&m->graph, op, operands, count, NULL, 0, NULL, 0, NULL, NULL);
-}
 
 static bool witness_is_float(const witness_maker *m, loom_value v) {
   return loom_dtype_is_float(loom_graph_type(&m->graph, v)->dtype);
@@ -82,58 +77,63 @@ static bool witness_can_tell(const witness_maker *m, const loom_node *node) {
   return good;
 }
 
-/* Where may it have raised one of these flags? */
-static loom_value witness_where(witness_maker *m, const loom_node *node, uint32_t flags) {
-  loom_value result = node->first_result, where[2] = {LOOM_NO_VALUE, LOOM_NO_VALUE};
-  bool pointwise = witness_is_pointwise(m, node);
-  const loom_opcode kinds[] = {LOOM_OP_IS_FINITE, LOOM_OP_IS_NAN};
-  for (int k = 0; k < 2; k++) { /* not finite of what is; a NaN of what is none */
-    bool invalid = kinds[k] == LOOM_OP_IS_NAN;
-    if (!(flags & (invalid ? LOOM_FP_INVALID : LOOM_FP_DIVIDE | LOOM_FP_OVERFLOW)) &&
-        (pointwise || invalid))
-      continue;
-    loom_value bad = witness_node(m, kinds[k], result, result);
-    if (!invalid) bad = witness_node(m, LOOM_OP_NOT, bad, bad);
-    for (uint32_t i = 0; i < node->operand_count && pointwise; i++) {
-      loom_value good = witness_node(m, kinds[k], node->operands[i], result);
-      if (invalid) good = witness_node(m, LOOM_OP_NOT, good, good);
-      bad = witness_node(m, LOOM_OP_AND, bad, good);
-    }
-    if (bad == LOOM_NO_VALUE) return bad;
-    where[k] = bad;
+/* Where does the result show that `flag` was raised: a NaN of what is none, or an infinity of
+ * finite operands? */
+static loom_value witness_by_result(loom_builder *b, const loom_node *node, uint32_t flag) {
+  bool invalid = flag == LOOM_FP_INVALID;
+  uint32_t count = node->op == LOOM_OP_POW && !invalid ? 1 : node->operand_count;
+  loom_value bad = loom_build1(b, invalid ? LOOM_OP_IS_NAN : LOOM_OP_IS_INF, node->first_result);
+  for (uint32_t i = 0; i < count; i++) {
+    loom_value x = node->operands[i];
+    loom_value good = invalid ? loom_build1(b, LOOM_OP_NOT, loom_build1(b, LOOM_OP_IS_NAN, x))
+                              : loom_build1(b, LOOM_OP_IS_FINITE, x);
+    bad = loom_build2(b, LOOM_OP_AND, bad, good);
   }
-  if (where[0] == LOOM_NO_VALUE || where[1] == LOOM_NO_VALUE)
-    return where[0] == LOOM_NO_VALUE ? where[1] : where[0];
-  return witness_node(m, LOOM_OP_OR, where[0], where[1]);
+  return bad;
+}
+
+/* Where may it have raised `flag`? LOOM_NO_VALUE: nowhere. An infinity at a pole is no overflow. */
+static loom_value witness_of_flag(loom_builder *b, const loom_node *node, uint32_t flag) {
+  loom_value there, pole;
+  if (domain_raises(b, node->op, node->operands, flag, &there)) return there;
+  there = witness_by_result(b, node, flag);
+  if (flag != LOOM_FP_OVERFLOW ||
+      !domain_raises(b, node->op, node->operands, LOOM_FP_DIVIDE, &pole) || pole == LOOM_NO_VALUE)
+    return there;
+  return loom_build2(b, LOOM_OP_AND, there, loom_build1(b, LOOM_OP_NOT, pole));
+}
+
+/* Where may it have raised one of these flags? LOOM_NO_VALUE: nowhere. */
+static loom_value witness_where(witness_maker *m, const loom_node *node, uint32_t flags) {
+  loom_builder *b = &m->b;
+  loom_value where = LOOM_NO_VALUE;
+  if (!witness_is_pointwise(m, node))
+    return loom_build1(b, LOOM_OP_NOT, loom_build1(b, LOOM_OP_IS_FINITE, node->first_result));
+  for (uint32_t flag = 1; flag <= LOOM_FP_INVALID; flag <<= 1) {
+    loom_value there = flags & flag ? witness_of_flag(b, node, flag) : LOOM_NO_VALUE;
+    if (there == LOOM_NO_VALUE) continue;
+    where = where == LOOM_NO_VALUE ? there : loom_build2(b, LOOM_OP_OR, where, there);
+  }
+  return where;
 }
 
 /* Is there an element in any place? A value of rank 0. */
 static loom_value witness_join(witness_maker *m, loom_value v) {
-  int64_t axes[LOOM_MAX_RANK];
-  int rank = v == LOOM_NO_VALUE ? 0 : loom_graph_type(&m->graph, v)->rank;
-  for (int i = 0; i < rank; i++)
-    axes[i] = i;
-  loom_attr attrs[] = {{.kind = LOOM_ATTR_STR, .str = "or"},
-                       {.kind = LOOM_ATTR_I64S, .count = rank, .ints = axes}};
-  if (!rank) return v;
-  return loom_graph_node(&m->graph, LOOM_OP_REDUCE, &v, 1, attrs, 2, NULL, 0, NULL, NULL);
+  int rank = loom_build_type(&m->b, v)->rank;
+  return rank ? loom_build_reduce(&m->b, "or", v, (1u << rank) - 1, false) : v;
 }
 
-/* Those of one shape are joined first. False when out of memory. */
-static bool witness_add(witness_maker *m, loom_value where) {
-  if (where == LOOM_NO_VALUE) return false;
+/* Those of one shape are joined first. */
+static void witness_add(witness_maker *m, loom_value where) {
   for (int i = 0; i < m->shapes; i++)
-    if (loom_type_equal(loom_graph_type(&m->graph, m->any[i]), loom_graph_type(&m->graph, where))) {
-      m->any[i] = witness_node(m, LOOM_OP_OR, m->any[i], where);
-      return m->any[i] != LOOM_NO_VALUE;
+    if (loom_type_equal(loom_build_type(&m->b, m->any[i]), loom_build_type(&m->b, where))) {
+      m->any[i] = loom_build2(&m->b, LOOM_OP_OR, m->any[i], where);
+      return;
     }
-  if (m->shapes == WITNESS_SHAPES) {
-    where = witness_node(m, LOOM_OP_OR, witness_join(m, m->any[0]), witness_join(m, where));
-    m->any[0] = where;
-  } else {
+  if (m->shapes < WITNESS_SHAPES)
     m->any[m->shapes++] = where;
-  }
-  return where != LOOM_NO_VALUE;
+  else
+    m->any[0] = loom_build2(&m->b, LOOM_OP_OR, witness_join(m, m->any[0]), witness_join(m, where));
 }
 
 /* The flags of each row, and of those without one, that are covered if all can be told. */
@@ -143,6 +143,7 @@ static void witness_begin(witness_maker *m, const capture *c) {
   m->w->untold = c->fp_untold & m->flags & WITNESS_KINDS;
 }
 
+/* False: nothing can be told of the graph. */
 static bool witness_look(witness_maker *m, uint32_t n) {
   const loom_node node = m->graph.nodes[n]; /* the array moves as nodes are added */
   uint32_t raises = loom_node_fp(&m->graph, &node) & m->flags;
@@ -153,11 +154,11 @@ static bool witness_look(witness_maker *m, uint32_t n) {
     m->w->rows[i] &= ~raises; /* operations inside are not looked at */
   raises &= *covered;
   if (!raises) return true;
-  if (!witness_can_tell(m, &node))
-    *covered &= ~raises;
-  else
-    return witness_add(m, witness_where(m, &node, raises));
-  return true;
+  bool told = witness_can_tell(m, &node);
+  loom_value where = told ? witness_where(m, &node, raises) : LOOM_NO_VALUE;
+  if (!told) *covered &= ~raises;
+  if (where != LOOM_NO_VALUE) witness_add(m, where);
+  return !m->b.failed;
 }
 
 static bool witness_graph(witness_maker *m, const capture *c) {
@@ -166,18 +167,17 @@ static bool witness_graph(witness_maker *m, const capture *c) {
   bool good = whole && loom_graph_copy(whole, &m->graph);
   loom_graph_fini(&room);
   if (!good) return false;
+  m->b.graph = &m->graph;
   witness_begin(m, c);
   m->graph.output_count = 0;
   uint32_t nodes = m->graph.node_count;
   for (uint32_t n = 0; n < nodes && good; n++)
     good = witness_look(m, n);
-  loom_value all = LOOM_NO_VALUE;
-  for (int i = 0; i < m->shapes && good; i++) {
-    loom_value any = witness_join(m, m->any[i]);
-    all = all == LOOM_NO_VALUE ? any : witness_node(m, LOOM_OP_OR, all, any);
-    good = all != LOOM_NO_VALUE;
-  }
-  good = good && all != LOOM_NO_VALUE && loom_graph_output(&m->graph, all, NULL);
+  loom_type one = loom_type_make(LOOM_BOOL, 0, NULL);
+  loom_value all = good ? loom_build_int(&m->b, &one, 0) : LOOM_NO_VALUE;
+  for (int i = 0; i < m->shapes; i++)
+    all = loom_build2(&m->b, LOOM_OP_OR, all, witness_join(m, m->any[i]));
+  good = good && !m->b.failed && loom_graph_output(&m->graph, all, NULL);
   if (good) loom_graph_prune(&m->graph);
   return good;
 }
