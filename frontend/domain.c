@@ -104,8 +104,29 @@ static bool domain_of_quotient(loom_builder *b, const loom_value *operands, uint
   return true;
 }
 
+bool domain_has_integers(loom_opcode op) {
+  return op == LOOM_OP_FLOOR_DIV || op == LOOM_OP_REM || op == LOOM_OP_FMOD;
+}
+
+/* A division by zero; of the least integer by -1. */
+static loom_value domain_of_integers(loom_builder *b, const loom_value *operands, uint32_t flag) {
+  loom_value x = operands[0], y = operands[1];
+  loom_type type = *loom_build_type(b, y);
+  bool is_signed = loom_dtype_is_signed(type.dtype);
+  if (flag == LOOM_FP_DIVIDE) return loom_build_compare(b, "eq", y, loom_build_int(b, &type, 0));
+  if (flag != LOOM_FP_OVERFLOW || !is_signed) return LOOM_NO_VALUE;
+  int64_t least = INT64_MIN >> (64 - 8 * loom_dtype_size(type.dtype));
+  loom_value at = loom_build_compare(b, "eq", x, loom_build_int(b, &type, least));
+  return loom_build2(b, LOOM_OP_AND, at,
+                     loom_build_compare(b, "eq", y, loom_build_int(b, &type, -1)));
+}
+
 bool domain_raises(loom_builder *b, loom_opcode op, const loom_value *operands, uint32_t flag,
                    loom_value *where) {
+  if (loom_dtype_is_integer(loom_build_type(b, operands[0])->dtype)) {
+    *where = domain_of_integers(b, operands, flag);
+    return true;
+  }
   if (op == LOOM_OP_DIV) return domain_of_quotient(b, operands, flag, where);
   for (size_t i = 0; i < sizeof domain_rows / sizeof *domain_rows; i++) {
     const domain_row *row = &domain_rows[i];

@@ -9,7 +9,7 @@
  * the results of the run stand.
  *
  * It may say yes where none has: then the plain function runs, as ever. What cannot be told so
- * (complex numbers, integers, loops) is left out, and its flags matter.
+ * (most functions of complex numbers, loops) is left out, and its flags matter.
  */
 #include "frontend/callable.h"
 #include "frontend/domain.h"
@@ -49,8 +49,12 @@ typedef struct witness_maker {
   int shapes;
 } witness_maker;
 
-static bool witness_is_float(const witness_maker *m, loom_value v) {
-  return loom_dtype_is_float(loom_graph_type(&m->graph, v)->dtype);
+static loom_dtype witness_dtype(const witness_maker *m, loom_value v) {
+  return loom_graph_type(&m->graph, v)->dtype;
+}
+
+static bool witness_is_complex(const witness_maker *m, const loom_node *node) {
+  return loom_dtype_is_complex(witness_dtype(m, node->operands[0]));
 }
 
 /* Is each element of the result made of one of each operand? */
@@ -67,14 +71,34 @@ static bool witness_is_pointwise(const witness_maker *m, const loom_node *node) 
   return same;
 }
 
-/* Can it be told of this node? Of a reduction and the like by its results alone, which are finite
- * where none was raised. */
-static bool witness_can_tell(const witness_maker *m, const loom_node *node) {
-  bool good = !loom_op_table[node->op].regions && node->op != LOOM_OP_HOST_CALL &&
-              node->result_count == 1 && witness_is_float(m, node->first_result);
-  for (uint32_t i = 0; i < node->operand_count && good; i++)
-    good = witness_is_float(m, node->operands[i]);
-  return good;
+/* Of complex numbers: by results that are not finite. A quotient may be finite although the formula
+ * overflows on the way to it. */
+static bool witness_can_tell_complex(const loom_node *node, uint32_t flags) {
+  switch (node->op) {
+  case LOOM_OP_ADD:
+  case LOOM_OP_SUB:
+  case LOOM_OP_MUL:
+  case LOOM_OP_ABS:
+  case LOOM_OP_REDUCE:
+  case LOOM_OP_DOT_GENERAL: return true;
+  case LOOM_OP_DIV: return !(flags & LOOM_FP_OVERFLOW);
+  default: return false;
+  }
+}
+
+/* Can it be told of this node whether it has raised one of these flags? Of a reduction and the like
+ * by its results alone, which are finite where none was raised. */
+static bool witness_can_tell(const witness_maker *m, const loom_node *node, uint32_t flags) {
+  if (loom_op_table[node->op].regions || node->op == LOOM_OP_HOST_CALL || node->result_count != 1 ||
+      !node->operand_count)
+    return false;
+  if (witness_is_complex(m, node)) return witness_can_tell_complex(node, flags);
+  loom_dtype dtype = witness_dtype(m, node->first_result);
+  if (loom_dtype_is_integer(dtype)) return domain_has_integers(node->op);
+  bool floats = loom_dtype_is_float(dtype);
+  for (uint32_t i = 0; i < node->operand_count && floats; i++)
+    floats = loom_dtype_is_float(witness_dtype(m, node->operands[i]));
+  return floats;
 }
 
 /* Where does the result show that `flag` was raised: a NaN of what is none, or an infinity of
@@ -107,7 +131,7 @@ static loom_value witness_of_flag(loom_builder *b, const loom_node *node, uint32
 static loom_value witness_where(witness_maker *m, const loom_node *node, uint32_t flags) {
   loom_builder *b = &m->b;
   loom_value where = LOOM_NO_VALUE;
-  if (!witness_is_pointwise(m, node))
+  if (witness_is_complex(m, node) || !witness_is_pointwise(m, node))
     return loom_build1(b, LOOM_OP_NOT, loom_build1(b, LOOM_OP_IS_FINITE, node->first_result));
   for (uint32_t flag = 1; flag <= LOOM_FP_INVALID; flag <<= 1) {
     loom_value there = flags & flag ? witness_of_flag(b, node, flag) : LOOM_NO_VALUE;
@@ -154,7 +178,7 @@ static bool witness_look(witness_maker *m, uint32_t n) {
     m->w->rows[i] &= ~raises; /* operations inside are not looked at */
   raises &= *covered;
   if (!raises) return true;
-  bool told = witness_can_tell(m, &node);
+  bool told = witness_can_tell(m, &node, raises);
   loom_value where = told ? witness_where(m, &node, raises) : LOOM_NO_VALUE;
   if (!told) *covered &= ~raises;
   if (where != LOOM_NO_VALUE) witness_add(m, where);

@@ -517,26 +517,42 @@ def test_another_operation_is_told_apart(default_filters, capfd):
 
 
 EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 1e-30, -1e-30, np.inf, -np.inf, np.nan, 11.0, 11.2, 16.0, -17.0, 88.0, 88.8, 89.5,
-         127.9, 128.0, 709.0, 709.9, 710.5, -711.0, 1023.5, 1024.0, 3e4, -3e4, 3e38, -3e38, 1.7e308, -1.7e308]
+         127.9, 128.0, 709.0, 709.9, 710.5, -711.0, 1023.5, 1024.0, 3e4, -3e4, 3e38, -3e38, 1.7e308, -1.7e308, 5e-324, 1e-310]
 OF_ONE = ["sqrt", "exp", "exp2", "expm1", "sinh", "cosh", "tanh", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos", "arctan",
           "arcsinh", "arccosh", "arctanh", "reciprocal", "square", "cbrt"]
 OF_TWO = ["divide", "add", "subtract", "multiply", "power", "remainder", "fmod", "floor_divide", "hypot", "arctan2"]
+OF_COMPLEX = ["add", "subtract", "multiply", "divide", "abs", "square", "exp", "log", "sqrt", "sin", "tanh", "power", "reciprocal"]
+OF_INTEGERS = ["remainder", "fmod", "floor_divide"]
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-@pytest.mark.parametrize("name", OF_ONE + OF_TWO)
+def edges_of(dtype):
+    """Numbers at the edges of domains, and their neighbours."""
+    if np.dtype(dtype).kind in "iu":
+        info = np.iinfo(dtype)
+        return np.array([0, 1, 2, 7, info.max, info.min, info.min + 1, *([-1, -7] if info.min else [])], dtype)
+    real = np.dtype(dtype.replace("complex64", "float32").replace("complex128", "float64"))
+    with np.errstate(all="ignore"):
+        edges = np.array(EDGES).astype(real)
+        near = np.concatenate([edges, np.nextafter(edges, real.type(np.inf)), np.nextafter(edges, real.type(-np.inf))])
+    if np.dtype(dtype).kind == "f":
+        return near
+    both = np.empty(4 * len(near), dtype)
+    rng = np.random.default_rng(3)
+    both.real, both.imag = np.tile(near, 4), rng.permutation(np.tile(near, 4))
+    return both
+
+
+@pytest.mark.parametrize("name, dtype", [*((name, dtype) for dtype in ("float16", "float32", "float64") for name in OF_ONE + OF_TWO),
+                                         *((name, dtype) for dtype in ("complex64", "complex128") for name in OF_COMPLEX),
+                                         *((name, dtype) for dtype in ("int8", "int64", "uint16") for name in OF_INTEGERS)])
 def test_no_warning_is_lost_beside_another(default_filters, name, dtype):
     """Beside operations that raise every flag at every call, one raises what NumPy's raises, for operands at the edges of its domain."""
-    with np.errstate(all="ignore"):
-        edges = np.array(EDGES).astype(dtype)
-        with_bounds = [edges, np.nextafter(edges, np.array(np.inf, dtype)), np.nextafter(edges, np.array(-np.inf, dtype))]
-        values = np.concatenate(with_bounds)
-    big = np.finfo(dtype).max
-    source = f"def f(x, y, zero, big):\n    a = 1 / zero\n    b = zero / zero\n    c = big * big\n    d = np.{name}({'x, y' if name in OF_TWO else 'x'})\n    return a, b, c, d\n"
+    two = name in OF_TWO
+    source = f"def f(x, y, zero, big):\n    a = 1 / zero\n    b = zero / zero\n    c = big * big\n    d = np.{name}({'x, y' if two else 'x'})\n    return a, b, c, d\n"
     plain, own = module_of(source)
-    calm, zero, big = np.full(5, 0.75, dtype), np.zeros(3, dtype), np.full(3, big)
-    rng = np.random.default_rng(len(name))
-    rows = [(x, y) for x in values for y in rng.permutation(values)[:3]] if name in OF_TWO else [(x, x) for x in values]
+    values, rng = edges_of(dtype), np.random.default_rng(len(name))
+    calm, zero, big = np.full(5, 3, dtype) if dtype[0] in "iu" else np.full(5, 0.75, dtype), np.zeros(3), np.full(3, 1e308)
+    rows = [(x, y) for x in values for y in rng.permutation(values)[:3]] if two else [(x, x) for x in values]
 
     def shown(space, x, y):
         with Seen() as seen:
