@@ -138,11 +138,18 @@ static inline entry *call_find(const callable *c, PyObject *const *slots, int64_
   return NULL;
 }
 
+/* Has the function another code by now than the frame that is to go on in a part? What it calls may
+ * have exchanged it. */
+static bool call_is_of_old_code(const callable *c) {
+  return c->point && callable_function(c)->func_code != c->code;
+}
+
 /* Builds a version for a call that none fits: new reference, or NULL with *plain set or an
  * exception. */
 static entry *call_build(callable *c, PyObject *const *slots, int64_t *symbols, bool *plain) {
   c->misses++;
-  bool build = !call_is_nested(c->owner ? c->owner : c) && callable_stack_left() >= BUILD_STACK;
+  bool build = !call_is_nested(c->owner ? c->owner : c) && callable_stack_left() >= BUILD_STACK &&
+               !call_is_of_old_code(c);
   PyFunctionObject *function = loom_function_now;
   if (!c->shared) loom_function_now = NULL;
   entry *e = build ? callable_build(c, slots) : NULL;

@@ -327,7 +327,7 @@ static bool drive_part(drive *d, PyObject **result) {
   if (!part) return frame_state_clear(d->state), false;
   entry *e = NULL;
   if ((!d->useful && d->steps++ > RESUME_IDLE_STEPS) || callable_thread_is_traced() ||
-      d->owner->function->func_code != d->code || d->owner->resumes.count > RESUME_MAX_POINTS)
+      d->owner->resumes.count > RESUME_MAX_POINTS)
     plain = true;
   else
     e = callable_entry(part, d->state->items, symbols, &plain);
