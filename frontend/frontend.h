@@ -296,6 +296,7 @@ typedef enum size_state {
 } size_state;
 typedef struct size_fact {
   char *name; /* of the source; owned */
+  uint64_t hash; /* of the name */
   size_field field;
   int32_t axis;
   size_state state;

@@ -28,9 +28,10 @@
 
 #define ROLL_TRIES 6
 #define ROLL_RESTARTS 48
-#define ROLL_ORDER 4      /* after so many iterations the names may be back where they were */
-#define ROLL_NODES 2000   /* an unrolled loop of more is left to Python */
-#define ROLL_ENDS_MOST 12 /* iterations at either end that are evaluated by themselves */
+#define ROLL_ORDER 4          /* after so many iterations the names may be back where they were */
+#define ROLL_NODES 2000       /* an unrolled loop of more is left to Python */
+#define ROLL_WALKED (1 << 18) /* tokens of states: a program with more keeps too many objects */
+#define ROLL_ENDS_MOST 12     /* iterations at either end that are evaluated by themselves */
 
 uint64_t roll_symbol(tracer *t, const roll *r) {
   return (uint64_t)trace_graph(t)->exprs[LOOM_STRIDE_EXPR(r->symbol)].value;
@@ -142,6 +143,8 @@ roll_walk *roll_look(tracer *t, const roll *r) {
                    .lists = r->lists,
                    .scrub = r->stage == ROLL_HIDDEN ? r->first_value : LOOM_NO_VALUE};
   roll_walk_state(w);
+  t->bans->walked += w->token_count;
+  t->bans->all |= t->bans->walked > ROLL_WALKED;
   return trace_pending(t) ? NULL : w;
 }
 
@@ -556,6 +559,22 @@ bool roll_lent(tracer *t, const value *v) {
   return true;
 }
 
+/* Loops that are over are forgotten, so that one that is begun again and again does not make all
+ * others slow: those of a frame that is left, and (`pc`, else -1) the one that was begun before at
+ * the same place of it. Within the ways of a branch all stay: they say what it may blame. */
+static void roll_forget(tracer *t, const frame *f, int32_t pc) {
+  for (roll **at = &t->rolls; *at && !t->branches;) {
+    roll *r = *at;
+    bool over = !r->frame || (r->frame == f && (pc < 0 || (r->pc == pc && !r->ended)));
+    if (over && r->stage != ROLL_HIDDEN)
+      *at = r->next;
+    else
+      at = &r->next;
+  }
+}
+
+void roll_leave_frame(tracer *t, const frame *f) { roll_forget(t, f, -1); }
+
 roll *roll_new(tracer *t, frame *f, value *iterator, int64_t left) {
   const roll_ban_row *row = roll_row(t->bans, f->code->object, f->pc);
   bool ended = row && row->learnt;
@@ -569,6 +588,7 @@ roll *roll_new(tracer *t, frame *f, value *iterator, int64_t left) {
                : ended ? roll_end_live(t, f, f->pc - 1)
                        : live_from(t, f->code, f->pc - 1);
   if (!live) return NULL;
+  roll_forget(t, f, f->pc);
   *r = (roll){.next = t->rolls,
               .frame = f,
               .iterator = iterator,

@@ -28,10 +28,17 @@ void size_table_clear(size_table *table) {
   *table = (size_table){.always = table->always, .never = table->never};
 }
 
+static uint64_t size_hash(const char *name) {
+  uint64_t hash[2];
+  loom_hash128(name, strlen(name), hash);
+  return hash[0];
+}
+
 static size_fact *size_find(size_table *table, const char *name, size_field field, int axis) {
+  uint64_t hash = table->count ? size_hash(name) : 0;
   for (uint32_t i = 0; i < table->count; i++) {
     size_fact *f = &table->facts[i];
-    if (f->field == field && f->axis == axis && !strcmp(f->name, name)) return f;
+    if (f->hash == hash && f->field == field && f->axis == axis && !strcmp(f->name, name)) return f;
   }
   return NULL;
 }
@@ -48,6 +55,7 @@ static size_fact *size_add(size_table *table, const char *name, size_field field
   if (!copy) return NULL;
   size_fact *f = &table->facts[table->count];
   *f = (size_fact){.name = copy,
+                   .hash = size_hash(name),
                    .field = field,
                    .axis = axis,
                    .group = table->count++,

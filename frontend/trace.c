@@ -249,6 +249,7 @@ value *frame_run(tracer *t, frame *f, bool *yielded) {
   if (f->generator) f->handled = *yielded && t->handled != handled ? t->handled : NULL;
   t->handled = handled;
   f->running = false;
+  if (!*yielded && t->rolls && !trace_pending(t)) roll_leave_frame(t, f);
   /* A break keeps the frame for its location, which has been taken already. */
   t->frame = back;
   t->depth--;

@@ -4,7 +4,8 @@
 
 #include <math.h>
 
-#define WRAP_MAX_ITEMS 1024
+#define WRAP_MAX_ITEMS 1024 /* of a list or tuple: each is guarded by itself */
+#define WRAP_MAX_ALL 4096   /* of all of them */
 #define WRAP_MAX_SET 64
 
 value *value_new(tracer *t, const value_type *type) {
@@ -191,6 +192,8 @@ value *seq_of_live(tracer *t, PyObject *object, const source *s) {
   guard_simple(t, GUARD_LENGTH, s, NULL, count);
   if (count > WRAP_MAX_ITEMS)
     return trace_break(t, BREAK_LIMIT, "a %s of %zd items", Py_TYPE(object)->tp_name, count);
+  if ((t->live_items += count) > WRAP_MAX_ALL)
+    return trace_break(t, BREAK_LIMIT, "lists and tuples of more than %d items", WRAP_MAX_ALL);
   value *v = value_new(t, tuple ? &value_tuple_type : &value_list_type);
   value **items = v ? trace_alloc(t, (size_t)(count ? count : 1) * sizeof *items) : NULL;
   if (!items) return NULL;

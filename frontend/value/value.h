@@ -134,6 +134,7 @@ typedef struct roll_ban_row {
 typedef struct roll_bans {
   roll_ban_row rows[ROLL_BANS];
   int count, restarts;
+  int64_t walked; /* tokens of states that were compared, in all attempts */
   bool all;
   PyObject *apart[ROLL_APART]; /* live lists whose items are looked at one by one (borrowed) */
   int apart_count;
@@ -152,6 +153,7 @@ struct tracer {
   PyObject *keep; /* list: objects that values point at; gone with the tracer, so that no argument
                      is kept alive */
   loom_arena arena;
+  Py_ssize_t live_items; /* of lists and tuples that were there before the call */
   trace_status state;
   value *raised, *handled; /* `handled` NULL: what the caller handles, if anything */
   value
@@ -275,6 +277,7 @@ static inline step frame_result(frame *f, value *v) {
 
 /* The next index of a FOR_ITER over a range. */
 value *roll_next(tracer *t, frame *f, value *iterator);
+void roll_leave_frame(tracer *t, const frame *f); /* it has returned, or raised */
 /* The comparison at the end of a `while`; NULL with nothing pending: evaluate it as any other. */
 value *roll_test(tracer *t, frame *f, int op, value *left, value *right);
 /* What now ends capture may be the fault of a loop that is being captured once: capture starts
