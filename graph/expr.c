@@ -12,6 +12,9 @@
 
 #define EXPR_MAX_FACTORS 6
 #define EXPR_MAX_TERMS 40
+/* Whoever asks something of an expression walks it as a tree. */
+#define EXPR_MAX_WEIGHT 1024
+#define EXPR_MAX_COUNT 4096 /* of a graph, and of a module's table (loom_sizes_load) */
 
 typedef struct expr_term {
   int64_t coefficient;
@@ -26,6 +29,12 @@ typedef struct expr_sum {
 
 /* ---- the table ---- */
 
+static uint32_t expr_weight(const loom_graph *graph, const loom_expr *expr) {
+  bool leaf = expr->kind == LOOM_EXPR_CONST || expr->kind == LOOM_EXPR_SYMBOL;
+  return leaf ? 1 : 1 + graph->exprs[expr->lhs].weight + graph->exprs[expr->rhs].weight;
+}
+
+/* False when there is no room, or it would be too large. */
 static bool expr_intern(loom_graph *graph, loom_expr expr, uint32_t *out) {
   for (uint32_t i = 0; i < graph->expr_count; i++) {
     const loom_expr *known = &graph->exprs[i];
@@ -35,6 +44,8 @@ static bool expr_intern(loom_graph *graph, loom_expr expr, uint32_t *out) {
       return true;
     }
   }
+  expr.weight = expr_weight(graph, &expr);
+  if (expr.weight > EXPR_MAX_WEIGHT || graph->expr_count >= EXPR_MAX_COUNT) return false;
   loom_expr *grown = loom_graph_grow(graph, graph->exprs, graph->expr_count, 1,
                                      &graph->expr_capacity, sizeof *grown);
   if (!grown) return false;
@@ -45,7 +56,7 @@ static bool expr_intern(loom_graph *graph, loom_expr expr, uint32_t *out) {
 }
 
 bool loom_expr_constant(loom_graph *graph, int64_t value, uint32_t *out) {
-  return expr_intern(graph, (loom_expr){LOOM_EXPR_CONST, value, 0, 0}, out);
+  return expr_intern(graph, (loom_expr){.kind = LOOM_EXPR_CONST, .value = value}, out);
 }
 
 bool loom_dim_symbol(loom_graph *graph, const loom_symbol *known, loom_dim *out) {
@@ -56,7 +67,8 @@ bool loom_dim_symbol(loom_graph *graph, const loom_symbol *known, loom_dim *out)
   graph->symbols[graph->symbol_count] =
       known ? *known : (loom_symbol){.min = 0, .max = INT64_MAX, .divisor = 1};
   uint32_t index;
-  if (!expr_intern(graph, (loom_expr){LOOM_EXPR_SYMBOL, graph->symbol_count, 0, 0}, &index))
+  if (!expr_intern(graph, (loom_expr){.kind = LOOM_EXPR_SYMBOL, .value = graph->symbol_count},
+                   &index))
     return false;
   graph->symbol_count++;
   *out = LOOM_DIM_SYM(index);
@@ -66,7 +78,7 @@ bool loom_dim_symbol(loom_graph *graph, const loom_symbol *known, loom_dim *out)
 bool loom_dim_of_symbol(loom_graph *graph, uint32_t symbol, loom_dim *out) {
   uint32_t index;
   if (symbol >= graph->symbol_count ||
-      !expr_intern(graph, (loom_expr){LOOM_EXPR_SYMBOL, symbol, 0, 0}, &index))
+      !expr_intern(graph, (loom_expr){.kind = LOOM_EXPR_SYMBOL, .value = symbol}, &index))
     return false;
   *out = LOOM_DIM_SYM(index);
   return true;
@@ -174,7 +186,7 @@ static bool expr_open_dim(const loom_graph *graph, loom_dim dim, expr_sum *out) 
 
 static bool expr_binary(loom_graph *graph, loom_expr_kind kind, uint32_t a, uint32_t b,
                         uint32_t *out) {
-  return expr_intern(graph, (loom_expr){kind, 0, a, b}, out);
+  return expr_intern(graph, (loom_expr){.kind = kind, .lhs = a, .rhs = b}, out);
 }
 
 static bool expr_build_term(loom_graph *graph, const expr_term *term, uint32_t *out) {

@@ -116,6 +116,7 @@ typedef struct loom_expr {
   loom_expr_kind kind;
   int64_t value; /* CONST, SYMBOL */
   uint32_t lhs, rhs;
+  uint32_t weight; /* how many expressions it is made of, each as often as it is read */
 } loom_expr;
 
 /* What is known of a symbol: min <= value <= max, and divisor (0 is read as 1) divides it. A hint

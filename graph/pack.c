@@ -225,6 +225,7 @@ static void pack_sizes(packer *p, loom_graph *graph) {
     pack_signed(p, &graph->exprs[i].value);
     pack_count(p, &graph->exprs[i].lhs);
     pack_count(p, &graph->exprs[i].rhs);
+    pack_count(p, &graph->exprs[i].weight);
   }
 }
 
