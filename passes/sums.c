@@ -194,38 +194,52 @@ static bool sums_are_flat(const sums_chain *chain) {
 
 /* ---- operands side by side ---- */
 
-/* Which product of the chain has this operand on the side; -1 when none or several have it. */
-static int sums_find(const sums_chain *chain, int side, MlirValue value) {
-  int found = -1;
-  for (int i = 0; i < chain->count; i++)
-    if (mlirValueEqual(chain->product[i].value[side], value)) {
-      if (found >= 0) return -1;
-      found = i;
-    }
-  return found;
+/* Of each operand of a side the product that has it; -1 of one that several have. */
+static bool sums_number(const sums_chain *chain, int side, loom_map *out) {
+  for (int i = 0; i < chain->count; i++) {
+    const void *operand = chain->product[i].value[side].ptr;
+    if (!loom_map_put(out, operand, loom_map_get(out, operand, -2) == -2 ? i : -1)) return false;
+  }
+  return true;
+}
+
+/* The products in the order of a concatenation's operands; false when these are not each of them
+ * once. */
+static bool sums_sort(const sums_chain *chain, const loom_map *numbers, MlirOperation joined,
+                      bool *taken, sums_product *out) {
+  memset(taken, 0, sizeof *taken * (size_t)chain->count);
+  for (int i = 0; i < chain->count; i++) {
+    int64_t at = loom_map_get(numbers, loom_operand(joined, i).ptr, -1);
+    if (at < 0 || taken[at]) return false;
+    taken[at] = true;
+    out[i] = chain->product[at];
+  }
+  return true;
 }
 
 /* Where the graph has all operands of a side one after another already, in whatever order, for
  * another reader; the products are put into that order. */
 static MlirOperation sums_joined(sums_chain *chain, int side) {
   int64_t axis = chain->product[0].depth[side];
-  sums_product *sorted = malloc(sizeof *sorted * (size_t)chain->count);
+  size_t count = (size_t)chain->count;
+  sums_product *sorted = malloc(sizeof *sorted * count);
+  bool *taken = malloc(sizeof *taken * count);
+  loom_map numbers = {0};
   MlirOperation found = {NULL};
+  bool good = sorted && taken && sums_number(chain, side, &numbers);
   for (int i = 1; i < chain->count; i++)
-    if (chain->product[i].depth[side] != axis) axis = -1;
+    good = good && chain->product[i].depth[side] == axis;
   for (MlirOpOperand use = mlirValueGetFirstUse(chain->product[0].value[side]);
-       sorted && axis >= 0 && !found.ptr && !mlirOpOperandIsNull(use);
-       use = mlirOpOperandGetNextUse(use)) {
+       good && !found.ptr && !mlirOpOperandIsNull(use); use = mlirOpOperandGetNextUse(use)) {
     MlirOperation user = mlirOpOperandGetOwner(use);
-    if (!loom_is(user, "loom.concatenate") || loom_get_i64(user, "axis", -1) != axis ||
-        mlirOperationGetNumOperands(user) != chain->count)
-      continue;
-    int at = 0;
-    for (int i = 0; i < chain->count && at >= 0; i++)
-      if ((at = sums_find(chain, side, loom_operand(user, i))) >= 0) sorted[i] = chain->product[at];
-    if (at >= 0) found = user;
+    if (loom_is(user, "loom.concatenate") && loom_get_i64(user, "axis", -1) == axis &&
+        mlirOperationGetNumOperands(user) == chain->count &&
+        sums_sort(chain, &numbers, user, taken, sorted))
+      found = user;
   }
-  if (found.ptr) memcpy(chain->product, sorted, sizeof *sorted * (size_t)chain->count);
+  if (found.ptr) memcpy(chain->product, sorted, sizeof *sorted * count);
+  loom_map_fini(&numbers);
+  free(taken);
   free(sorted);
   return found;
 }

@@ -92,6 +92,28 @@ module attributes {loom.open_sums} {
 
 // -----
 
+// One that has an operand twice, and another one not at all, is not the one that is wanted.
+// CHECK-LABEL: func.func @twice
+// CHECK: loom.concatenate %arg0, %arg0, %arg1, %arg2
+// CHECK: %[[L:.*]] = loom.concatenate %arg0, %arg1, %arg2, %arg3 axis = 0
+// CHECK: %[[R:.*]] = loom.concatenate %arg4, %arg5, %arg6, %arg7 axis = 0
+// CHECK: loom.dot_general %[[L]], %[[R]]
+module attributes {loom.open_sums} {
+  func.func @twice(%a: tensor<2x32xf32>, %b: tensor<2x32xf32>, %c: tensor<2x32xf32>, %d: tensor<2x32xf32>, %e: tensor<2x24xf32>, %f: tensor<2x24xf32>, %g: tensor<2x24xf32>, %h: tensor<2x24xf32>) -> (tensor<32x24xf32>, tensor<8x32xf32>) {
+    %0 = loom.concatenate %a, %a, %b, %c axis = 0 : (tensor<2x32xf32>, tensor<2x32xf32>, tensor<2x32xf32>, tensor<2x32xf32>) -> tensor<8x32xf32>
+    %1 = loom.dot_general %a, %e batch = [] x [] contract = [0] x [0] : (tensor<2x32xf32>, tensor<2x24xf32>) -> tensor<32x24xf32>
+    %2 = loom.dot_general %b, %f batch = [] x [] contract = [0] x [0] : (tensor<2x32xf32>, tensor<2x24xf32>) -> tensor<32x24xf32>
+    %3 = loom.dot_general %c, %g batch = [] x [] contract = [0] x [0] : (tensor<2x32xf32>, tensor<2x24xf32>) -> tensor<32x24xf32>
+    %4 = loom.dot_general %d, %h batch = [] x [] contract = [0] x [0] : (tensor<2x32xf32>, tensor<2x24xf32>) -> tensor<32x24xf32>
+    %5 = loom.add %1, %2 : tensor<32x24xf32>
+    %6 = loom.add %5, %3 : tensor<32x24xf32>
+    %7 = loom.add %6, %4 : tensor<32x24xf32>
+    return %7, %0 : tensor<32x24xf32>, tensor<8x32xf32>
+  }
+}
+
+// -----
+
 // Products that are not flat stay.
 // CHECK-LABEL: func.func @deep
 // CHECK-COUNT-4: loom.dot_general
