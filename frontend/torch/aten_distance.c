@@ -63,9 +63,9 @@ bool aten_cdist(fx_call *c, loom_value *out) {
     return distance_done(c, distance_number(c, &c->types[0], 0), out);
   loom_value size = loom_build1(b, LOOM_OP_ABS, d.apart), v;
   if (isinf(d.p)) return distance_done(c, loom_build_reduce(b, "max", size, last, false), out);
-  if (d.p == 0)
-    v = loom_build_convert(b, loom_build_compare(b, "ne", size, distance_number(c, &d.all, 0)),
-                           d.all.dtype);
+  if (d.p == 0) /* 1 where they differ, NaN where that is unknown */
+    v = loom_build2(b, LOOM_OP_MIN, loom_build1(b, LOOM_OP_CEIL, size),
+                    distance_number(c, &d.all, 1));
   else if (d.p == 1)
     v = size;
   else if (d.p == 2)

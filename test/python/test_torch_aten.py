@@ -248,6 +248,12 @@ def test_cdist(p):
     torch.testing.assert_close(*results)
 
 
+def test_cdist_of_unknown_differences():
+    x, y = torch.tensor([[1.0, NAN], [2.0, 3.0], [INF, 0.0]]), torch.tensor([[1.0, 2.0], [INF, 1.0]])
+    compiled = torch.compile(lambda x, y: torch.cdist(x, y, 0.0), backend=frameloom.torch.backend)
+    torch.testing.assert_close(compiled(x, y), torch.cdist(x, y, 0.0), equal_nan=True)
+
+
 @pytest.mark.parametrize("pads", [(2, 1), (-1, 2), (1, -2), (-4, 2), (3, -6, 1, 1), (-1, -1, 2, 0)])
 def test_replication_pad_gradient(pads):
     def fn(x):
