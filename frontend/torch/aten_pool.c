@@ -76,7 +76,9 @@ static loom_value pool_place(fx_call *c, const pool *p, loom_value padded, int64
   return loom_build_slice(c->b, v, rank - 1, x * p->dilation[1], p->out[1], p->stride[1]);
 }
 
-/* Position in the unpadded plane of what the windows have at place (y, x). */
+/* Position in the unpadded plane of what the windows have at place (y, x). A window that begins in
+ * the padding has as its first place the first one behind it: what the padding is filled with is
+ * never larger than what is there. */
 static loom_value pool_position(fx_call *c, const pool *p, const loom_type *places, int64_t y,
                                 int64_t x) {
   loom_builder *b = c->b;
@@ -87,6 +89,11 @@ static loom_value pool_position(fx_call *c, const pool *p, const loom_type *plac
     at[d] = loom_build2(b, LOOM_OP_MUL, at[d], loom_build_int(b, places, p->stride[d]));
     int64_t shift = place[d] * p->dilation[d] - p->padding[d];
     at[d] = loom_build2(b, LOOM_OP_ADD, at[d], loom_build_int(b, places, shift));
+    if (y || x || !p->padding[d]) continue;
+    loom_value behind =
+        loom_build2(b, LOOM_OP_REM, at[d], loom_build_int(b, places, p->dilation[d]));
+    loom_value before = loom_build_compare(b, "lt", at[d], loom_build_int(b, places, 0));
+    at[d] = loom_build_select(b, before, behind, at[d]);
   }
   at[0] = loom_build2(b, LOOM_OP_MUL, at[0], fx_number_value(c, places, p->in[1]));
   return loom_build2(b, LOOM_OP_ADD, at[0], at[1]);

@@ -271,6 +271,28 @@ def test_replication_pad_gradient(pads):
     torch.testing.assert_close(b.grad, a.grad)
 
 
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("options", [(3, 2, 1), (2, 1, 1), (3, (1, 2), (1, 0)), (3, 1, 1, 2), (2, 1, 1, 3), (3, 2, 1, 1, True)])
+def test_largest_of_negative_infinities(options, dynamic):
+    """A window whose elements are all as small as the padding names its first element, not a place of the padding."""
+    x = torch.randn(2, 3, 7, 6)
+    x[0, :, :4], x[1, 0] = -INF, -INF
+    x[1, 1, 0, 0], x[1, 2, :, -1] = NAN, -INF
+    results = []
+    torch._dynamo.reset()
+    pool = lambda x: torch.nn.functional.max_pool2d(x, *options, return_indices=True)
+    for fn in (pool, torch.compile(pool, backend=frameloom.torch.backend, dynamic=dynamic)):
+        given = x.clone().requires_grad_()
+        y, places = fn(given)
+        torch.where(y > -INF, y, 1.0).sum().backward()
+        results.append((y.detach(), places, given.grad))
+        given.grad = None
+        y, places = fn(given)
+        y.backward(torch.arange(1.0, y.numel() + 1).reshape(y.shape))
+        results[-1] += (given.grad,)
+    torch.testing.assert_close(*results, equal_nan=True)
+
+
 POOLS = {
     "cut": lambda x: torch.nn.functional.avg_pool2d(x, 3, 2, 1, ceil_mode=True, count_include_pad=False),
     "ceil": lambda x: torch.nn.functional.avg_pool2d(x, (3, 2), 2, (1, 0), ceil_mode=True),
