@@ -134,7 +134,8 @@ bool index_collect(fx_call *c, PyObject *list, index_axes *x) {
       others[rest++] = i;
       continue;
     }
-    if (v->kind != FX_TENSOR || !loom_dtype_is_integer(loom_build_type(c->b, v->value)->dtype))
+    loom_dtype dtype = v->kind == FX_TENSOR ? loom_build_type(c->b, v->value)->dtype : LOOM_BOOL;
+    if (!loom_dtype_is_integer(dtype) || dtype == LOOM_U8) /* torch takes bytes for truths */
       return fx_decline(c, "a mask as index");
     if (x->first < 0) x->first = i;
     if (last >= 0 && last != i - 1) x->first = 0; /* apart: the result comes first */

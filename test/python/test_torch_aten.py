@@ -234,6 +234,16 @@ def test_complex():
     check(lambda z: torch.sin(z), z, exact=False, host=True)
 
 
+def test_bytes_as_mask():
+    """As an index a tensor of uint8 is a mask, not a list of positions."""
+    def put(x, bytes, v):
+        return torch.index_put(x, (bytes,), v)
+
+    x, bytes, v = torch.zeros(3, 2), torch.tensor([1, 0, 1], dtype=torch.uint8), torch.arange(1.0, 5).reshape(2, 2)
+    torch._dynamo.reset()
+    torch.testing.assert_close(torch.compile(put, backend=frameloom.torch.backend)(x, bytes, v), put(x, bytes, v))
+
+
 @pytest.mark.parametrize("p", [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, INF])
 def test_cdist(p):
     """Forward and backward, with rows that are equal."""
