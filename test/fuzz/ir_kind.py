@@ -19,7 +19,8 @@ BUILD = Path(os.environ.get("LOOM_BUILD", ROOT / "build" / "dev")).resolve() / "
 FUNCTIONS = 40  # of a module
 # Each is run behind the ones before it, with the interpreter after each.
 PASSES = (("--loom-simplify",), ("--loom-regions", "--loom-simplify"), ("--loom-attend", "--loom-simplify"),
-          ("--loom-complex", "--loom-simplify", "--loom-thin", "--loom-simplify"), ("--loom-forward", "--loom-simplify", "--canonicalize", "--cse"))
+          ("--loom-complex", "--loom-simplify", "--loom-thin", "--loom-simplify"), ("--loom-forward", "--loom-simplify", "--canonicalize", "--cse"),
+          ("--loom-sums", "--loom-simplify"))
 PLANS = ((), ("-s",), ("-mx86-64-v3",), ("-s", "-mx86-64-v3"), ("-b",), ("-s", "-b"))
 
 
@@ -125,7 +126,7 @@ def function_of(head, arguments, body, names, types):
     begin, _, listed = arguments.partition("(")
     listed = [a for a in re.split(r", (?=%)", listed) if a.split(":")[0] in used]
     types = ", ".join(types)
-    return head + f"{begin}({', '.join(listed)}) -> ({types}) {{\n" + "\n".join(kept) + f"\n  return {', '.join(names)} : {types}\n}}\n"
+    return head + f"{begin}({', '.join(listed)}) -> ({types}) attributes {{loom.open_sums}} {{\n" + "\n".join(kept) + f"\n  return {', '.join(names)} : {types}\n}}\n"
 
 
 def close(got, want):

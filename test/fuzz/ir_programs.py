@@ -236,7 +236,7 @@ class Function:
         if not a:
             return
         axis = self.rng.randrange(len(a.shape))
-        combine = self.rng.choice(["set", "add"])
+        combine = self.rng.choice(["set", "add", "add", "mul", "min", "max"])
         updates = self.pick(lambda v: v.dtype == a.dtype and len(v.shape) == len(a.shape) and v.shape[axis] <= a.shape[axis] and
                             all(x == y for d, (x, y) in enumerate(zip(v.shape, a.shape)) if d != axis))
         count = updates.shape[axis]
@@ -244,7 +244,11 @@ class Function:
         if self.rng.random() < 0.6:
             by = self.constant(self.rng.choice([1, 2, 3]), (count,), "i64")
             indices = self.emit(f"floor_div {indices.name}, {by.name}", [indices, by], (count,), "i64", inferred=False)
-        self.emit(f'scatter "{combine}" {a.name}, {indices.name}, {updates.name} axis = {axis}', [a, indices, updates], a.shape, a.dtype)
+        if self.rng.random() < 0.3:  # counted from the end
+            less = self.constant(count, (count,), "i64")
+            indices = self.emit(f"sub {indices.name}, {less.name}", [indices, less], (count,), "i64", inferred=False)
+        exact = combine not in ("add", "mul") or kind(a.dtype) in "iu"
+        self.emit(f'scatter "{combine}" {a.name}, {indices.name}, {updates.name} axis = {axis}', [a, indices, updates], a.shape, a.dtype, exact)
 
     def sort(self):
         a = self.pick(lambda v: v.shape and v.exact and kind(v.dtype) != "c")
@@ -305,6 +309,69 @@ class Function:
         if len(shape) < 5:
             self.emit(f"dot_general {a.name}, {b.name} batch = {batch[0]} x {batch[1]} contract = [{i}] x [{k}]", [a, b], shape, a.dtype, kind(a.dtype) in "iu", False)
 
+    def argument(self, shape, dtype):
+        made = Value(f"%a{len(self.arguments)}", tuple(shape), dtype, True, True)
+        self.arguments.append(made)
+        self.values.append(made)
+        return made
+
+    def gram(self):
+        """The product of a matrix with its own transpose, large enough that a half of it is computed."""
+        rows, depth, dtype = self.rng.choice([33, 48, 61, 65, 77]), self.rng.choice([32, 33, 47, 77]), self.rng.choice(["f32", "f32", "f64", "f16", "i32"])
+        first = self.rng.random() < 0.5
+        a = self.argument((depth, rows) if first else (rows, depth), dtype)
+        if self.rng.random() < 0.3:
+            a = self.emit(f"slice {a.name} starts = [{rows - 1 if not first else depth - 1}, 0] sizes = {list(a.shape)} steps = [-1, 1]", [a], a.shape, dtype)
+        elif self.rng.random() < 0.3:
+            a = self.emit(f"neg {a.name}", [a], a.shape, dtype, inferred=False)
+        b, depths = a, [0 if first else 1] * 2
+        if self.rng.random() < 0.5:
+            b = self.emit(f"transpose {a.name} perm = [1, 0]", [a], a.shape[::-1], dtype)
+            depths[1] = 1 - depths[0]
+        self.emit(f"dot_general {a.name}, {b.name} batch = [] x [] contract = [{depths[0]}] x [{depths[1]}]", [a, b], (rows, rows), dtype, dtype == "i32", False)
+
+    def products(self):
+        """A sum of flat products, some of whose operands may lie side by side already."""
+        depth, sizes, dtype = self.rng.choice([1, 2]), (self.rng.choice([16, 20]), self.rng.choice([16, 24])), self.rng.choice(["f32", "f64"])
+        count = self.rng.randint(4, 6)
+        whole = [self.argument((8 * depth, size), dtype) for size in sizes]
+        parts = [[self.emit(f"slice {v.name} starts = [{i * depth}, 0] sizes = [{depth}, {v.shape[1]}] steps = [1, 1]", [v], (depth, v.shape[1]), dtype)
+                  for i in self.rng.sample(range(8), count)] for v in whole]
+        total = None
+        for x, y in zip(*parts):
+            made = self.emit(f"dot_general {x.name}, {y.name} batch = [] x [] contract = [0] x [0]", [x, y], sizes, dtype, False, False)
+            if total:
+                both = [total, made] if self.rng.random() < 0.7 else [made, total]
+                made = self.emit(f"add {both[0].name}, {both[1].name}", both, sizes, dtype, False, False, False)
+            total = made
+        some = self.rng.choice(parts)
+        some = self.rng.choices(some, k=count) if self.rng.random() < 0.6 else self.rng.sample(some, count)
+        self.emit(f"concatenate {', '.join(v.name for v in some)} axis = 0", some, (count * depth, some[0].shape[1]), dtype)
+        self.values.remove(total)
+        self.values.append(total)
+
+    def convolution(self):
+        """With its result, or the gradient of its weights."""
+        dtype, groups, rank = self.rng.choice(["f32", "f32", "f64", "i32"]), self.rng.choice([1, 1, 1, 2, 5]), self.rng.choice([1, 2, 2, 3])
+        ins, outs = groups * self.rng.choice([1, 1, 3, 4]), groups * self.rng.choice([1, 1, 2, 9, 17])
+        window, strides, dilation = ([self.rng.choice(some) for _ in range(rank)] for some in ([1, 2, 3, 3, 5], [1, 1, 2, 3], [1, 1, 1, 2]))
+        pads = [self.rng.choice([0, 0, 1, 2]) for _ in range(2 * rank)]
+        reach = [(k - 1) * d + 1 for k, d in zip(window, dilation)]
+        size = [max(1, r - pads[2 * i] - pads[2 * i + 1]) + self.rng.choice([0, 1, 4, 8] if rank < 3 else [0, 1, 2]) for i, r in enumerate(reach)]
+        out = [(n + pads[2 * i] + pads[2 * i + 1] - r) // s + 1 for i, (n, r, s) in enumerate(zip(size, reach, strides))]
+        batch = self.rng.choice([1, 2, 3])
+        image, weights, result = (batch, ins, *size), (outs, ins // groups, *window), (batch, outs, *out)
+        if max(map(elements, (image, weights, result))) > 3000:
+            return
+        text = f"strides = {strides} padding = {pads} dilation = {dilation}"
+        a, exact = self.argument(image, dtype), dtype == "i32"
+        if self.rng.random() < 0.5:
+            b = self.argument(weights, dtype)
+            self.emit(f"convolution {a.name}, {b.name} {text} groups = {groups}", [a, b], result, dtype, exact, False)
+        else:
+            b = self.argument(result, dtype)
+            self.emit(f"convolution_gradient {a.name}, {b.name} {text} window = {window} groups = {groups}", [a, b], weights, dtype, exact, False)
+
     def windows(self):
         a = self.pick(lambda v: len(v.shape) in (1, 2) and kind(v.dtype) != "c" and all(n > 3 for n in v.shape))
         if not a:
@@ -338,18 +405,18 @@ class Function:
     def text(self):
         steps = [self.unary, self.unary, self.binary, self.binary, self.binary, self.predicate, self.compare, self.select, self.select, self.convert, self.convert, self.parts, self.bitcast,
                  self.mul_add, self.filled, self.copy, self.broadcast, self.broadcast, self.transpose, self.slice, self.slice, self.update_slice, self.concatenate, self.pad, self.gather,
-                 self.scatter, self.sort, self.reduce, self.reduce, self.scan, self.reshape, self.dot, self.windows]
+                 self.scatter, self.sort, self.reduce, self.reduce, self.scan, self.reshape, self.dot, self.windows, self.gram, self.products, self.convolution]
         wanted = self.rng.choice([2, 3, 4, 5, 6, 8, 12])
         for _ in range(4 * wanted):
             if self.count >= wanted:
                 break
             self.rng.choice(steps)()
-        made = self.values[len(self.arguments):] or self.values[:1]
+        made = [v for v in self.values if v not in self.arguments] or self.values[:1]
         results = [made[-1]] + self.rng.sample(made[:-1], min(len(made) - 1, self.rng.randint(0, 2)))
         arguments = ", ".join(f"{v.name}: {self.type(v)}{self.values_of(v)}" for v in self.arguments)
         types = ", ".join(map(self.type, results))
         body = "\n".join(self.lines)
-        return f"func.func @{self.name}({arguments}) -> ({types}) {{\n{body}\n  return {', '.join(v.name for v in results)} : {types}\n}}"
+        return f"func.func @{self.name}({arguments}) -> ({types}) attributes {{loom.open_sums}} {{\n{body}\n  return {', '.join(v.name for v in results)} : {types}\n}}"
 
 
 def kind(dtype):
