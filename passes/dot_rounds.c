@@ -117,7 +117,8 @@ static void round_within(dot_plan *p, int64_t budget) {
   if (tiles < p->tiles || panels < p->panels) round_chunks(p, tiles, panels);
 }
 
-/* Rounds of some batches, where several fit. */
+/* Rounds of some batches, where several fit or are needed for enough work. False where one does not
+ * fit: it is divided, too. */
 static bool round_batches(dot_plan *p, int64_t budget) {
   int64_t shared = 0, each = 0, batches = p->extents[DOT_BATCH];
   for (int side = 0; side < 2; side++) {
@@ -131,7 +132,7 @@ static bool round_batches(dot_plan *p, int64_t budget) {
   p->rounds.batches = round_ceil(batches, p->rounds.batch);
   if (!p->lhs.fixed) p->lhs.kept = p->lhs.batches > 1 ? p->rounds.batch : 1;
   if (!p->rhs.fixed) p->rhs.kept = p->rhs.batches > 1 ? p->rounds.batch : 1;
-  return fit >= 1;
+  return p->rounds.batch > 1 || each <= budget;
 }
 
 void dot_divide(dot_plan *p) {

@@ -86,3 +86,24 @@ module {
     return %0 : tensor<1000x1000xf64>
   }
 }
+
+// -----
+
+// So are those of each matrix of a batch, where one alone is too large.
+// CHECK: loom.kernel @batches
+// CHECK-LABEL: loom.plan @main
+// CHECK: loom.buffer offset = 0 : memref<{{[0-9][0-9][0-9][0-9][0-9][0-9][0-9]?}}xi8>
+// CHECK-NEXT: loom.launch @batches stage = 0 chunks = [[PANELS:[0-9]+]](
+// CHECK: loom.launch @batches stage = 0 chunks = [[PANELS]]({{.*}} loom.first = [[PANELS]] : i64
+// CHECK: arena = {{[0-9][0-9][0-9][0-9][0-9][0-9][0-9]?}} : i64
+module {
+  loom.kernel @batches {
+  ^bb0(%a: tensor<2x256x512xf32>, %b: tensor<2x8000x512xf32>):
+    %0 = loom.dot_general %a, %b batch = [0] x [0] contract = [2] x [2] : (tensor<2x256x512xf32>, tensor<2x8000x512xf32>) -> tensor<2x256x8000xf32>
+    loom.yield %0 : tensor<2x256x8000xf32>
+  } {strides = [array<i64: 131072, 512, 1>, array<i64: 4096000, 512, 1>, array<i64: 2048000, 8000, 1>], scalars = array<i64>, inplace = array<i64: -1>}
+  func.func @main(%a: tensor<2x256x512xf32>, %b: tensor<2x8000x512xf32>) -> tensor<2x256x8000xf32> {
+    %0 = loom.apply @batches(%a, %b) : (tensor<2x256x512xf32>, tensor<2x8000x512xf32>) -> tensor<2x256x8000xf32>
+    return %0 : tensor<2x256x8000xf32>
+  }
+}

@@ -61,6 +61,7 @@ def test_packed(shapes, layout):
 @pytest.mark.parametrize("shapes", [
     ((130, 300), (300, 3001)), ((3001, 300), (300, 130)), ((901, 513), (513, 1203)), ((19, 1900), (1900, 801)),
     ((17, 190, 201), (17, 201, 301)), ((17, 190, 201), (201, 901)), ((402, 301), (3, 301, 1503)),
+    ((3, 402, 701), (3, 701, 1103)), ((2, 901, 513), (513, 603)),
 ])
 def test_packed_in_rounds(shapes, layout):
     """Operands of which only some panels are packed at once; ragged ends of rounds along each dimension."""
