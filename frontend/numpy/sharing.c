@@ -1,6 +1,6 @@
-/* np.may_share_memory and np.shares_memory: decided at capture. Two views of one block are laid out
- * over memory that is never touched, and NumPy itself is asked; blocks that the function made share
- * nothing with others; arrays that existed before are guarded to stay apart. */
+/* np.may_share_memory and np.shares_memory: decided at capture. Two views are laid out over memory
+ * that is never touched, and NumPy itself is asked; blocks that the function made share nothing
+ * with others; arrays that existed before are guarded to stay apart. */
 #include "frontend/numpy/capture.h"
 
 /* An array of these sizes and strides at this place: a new reference. */
@@ -14,13 +14,15 @@ static PyObject *sharing_stand_in(const np_array *a, char *base) {
                               base + a->offset, 0, NULL);
 }
 
-/* Of one block: NumPy's answer, which looks at addresses only. */
-static value *sharing_of_views(tracer *t, const np_call *c, np_array *a, np_array *b,
-                               value *const *p) {
-  char *base = (char *)((uintptr_t)1 << 45); /* far from 0: offsets may be negative */
-  PyObject *one = sharing_stand_in(a, base), *other = one ? sharing_stand_in(b, base) : NULL;
+/* What NumPy says of views of one block, or of two blocks that lie apart; it looks at addresses
+ * only, and decides which limits of the work it takes. */
+static value *sharing_asked(tracer *t, const np_call *c, np_array *a, np_array *b, value *limit) {
+  uintptr_t far = (uintptr_t)1 << 45; /* from 0: offsets may be negative */
+  char *base = (char *)far, *other_base = a->storage == b->storage ? base : base + far;
+  PyObject *one = sharing_stand_in(a, base);
+  PyObject *other = one ? sharing_stand_in(b, other_base) : NULL;
   PyObject *args = other ? PyTuple_Pack(2, one, other) : NULL, *result = NULL;
-  PyObject *kwargs = PyDict_New(), *work = np_is_none(t, p[2]) ? NULL : np_known(t, p[2]);
+  PyObject *kwargs = PyDict_New(), *work = np_is_none(t, limit) ? NULL : np_known(t, limit);
   bool good = args && kwargs && (!work || PyDict_SetItemString(kwargs, "max_work", work) == 0);
   if (good) result = PyObject_Call(c->callee, args, kwargs);
   Py_XDECREF(one);
@@ -39,8 +41,8 @@ value *np_sharing(tracer *t, const np_call *c) {
   np_storage *s = a->storage, *o = b->storage;
   const value *lent = s->root->lent ? s->root : o->root;
   if (lent->lent && roll_lent(t, lent)) return NULL;
-  if (s == o) return sharing_of_views(t, c, a, b, p);
-  if (!s->source || !o->source) return value_const(t, Py_False);
+  value *answer = sharing_asked(t, c, a, b, p[2]);
+  if (!answer || s == o || !s->source || !o->source) return answer;
   if (!numpy_array_disjoint(s->live, o->live))
     return trace_break(t, BREAK_ALIASING, "whether arrays that lie close together share memory");
   trace_guard(t, (guard){.kind = GUARD_DISJOINT,
@@ -48,5 +50,5 @@ value *np_sharing(tracer *t, const np_call *c) {
                          .source2 = o->source,
                          .adapter = &loom_numpy_adapter,
                          .location = trace_location(t)});
-  return value_const(t, Py_False);
+  return answer;
 }

@@ -22,6 +22,20 @@ def test_sharing(expression):
     check(frameloom.compile(program, fullgraph=True), program, [A.copy(), A.copy()])
 
 
+LIMITS = ["0", "-1", "-2", "-3", "1", "True", "False", "None", "2**63 - 1", "2**63", "-2**63 - 1", "1.0", "'1'", "()", "1j", "np.int8(2)", "np.int64(1)",
+          "np.bool_(True)", "np.array(1)", "np.float64(1)", "...", "object", "n", "type('I', (int,), {})(1)", "a[0, 0]", "a.size"]
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_limits_of_the_work_of_sharing(limit):
+    """What is no such limit is refused whichever arrays are asked about, and although nothing would have to be looked at."""
+    for name in ("may_share_memory", "shares_memory"):
+        for arrays in ("a, b", "a, a", "a[::2], a[1::2]", "a, a + 1", "a[:0], b", "a + 1, b + 1"):
+            for call in (f"np.{name}({arrays}, {limit})", f"np.{name}({arrays}, max_work={limit})"):
+                program = eval(f"lambda a, b, n: {call}", {"np": np})
+                check(frameloom.compile(program), program, [A.copy(), A.copy(), 2])
+
+
 def test_sharing_of_arguments_is_not_remembered():
     compiled = frameloom.compile(lambda a, b: np.shares_memory(a, b))
     block = np.arange(20.0)
