@@ -36,6 +36,7 @@ void frame_give_arguments(struct _PyInterpreterFrame *f, const PyObject *code, c
 }
 
 #define FRAME_OF_GENERATOR 1 /* _frameowner */
+#define FRAME_OF_OBJECT 2    /* it has ended, and its object has what is left of it */
 
 bool frame_is_generators(const struct _PyInterpreterFrame *f) {
   return ((const python_frame *)f)->owner == FRAME_OF_GENERATOR;
@@ -101,6 +102,33 @@ bool frame_is_seen_beside(PyObject *exception) {
   return Py_REFCNT(f->object) > known;
 }
 
+/* The frame of a frame object. */
+static python_frame *frame_of(const PyFrameObject *object) {
+  typedef struct frame_object { /* its first fields */
+    PyObject_HEAD PyFrameObject *back;
+    python_frame *frame;
+  } frame_object;
+  return ((const frame_object *)object)->frame;
+}
+
+PyObject *frame_left_by(PyObject *exception, const PyObject *code) {
+  PyObject *traceback = PyException_GetTraceback(exception), *found = NULL;
+  PyFrameObject *first = traceback ? ((PyTracebackObject *)traceback)->tb_frame : NULL;
+  const python_frame *f = first ? frame_of(first) : NULL;
+  if (f && f->owner == FRAME_OF_OBJECT && (const PyObject *)f->code == code)
+    found = Py_NewRef((PyObject *)first);
+  Py_XDECREF(traceback);
+  return found;
+}
+
+bool frame_bind(PyObject *object, PyObject *const *locals, Py_ssize_t count) {
+  python_frame *f = frame_of((PyFrameObject *)object);
+  if (Py_REFCNT(object) == 1) return false;
+  for (Py_ssize_t i = 0; i < count && f->stack >= count; i++) /* else it was cleared */
+    if (f->slots[i] != locals[i]) Py_XSETREF(f->slots[i], Py_XNewRef(locals[i]));
+  return true;
+}
+
 /* ---- are the mirrors right? ---------------------------------------------------------------------
  *
  * The fields above are nobody's promise: another release of a version that is known may have them
@@ -113,7 +141,7 @@ static bool probe_running(const python_frame *f, PyObject *local) {
   PyFrameObject *object = PyEval_GetFrame(), *back = object ? PyFrame_GetBack(object) : NULL;
   PyCodeObject *code = object ? PyFrame_GetCode(object) : NULL;
   bool good =
-      f && object && f->code == (void *)code && f->object == object &&
+      f && object && f->code == (void *)code && f->object == object && frame_of(object) == f &&
       f->globals == PyEval_GetGlobals() && f->builtins == PyEval_GetBuiltins() &&
       f->slots[0] == local &&
       (const char *)f->at - (const char *)code->co_code_adaptive == PyFrame_GetLasti(object);

@@ -228,6 +228,9 @@ static void state_take_exit(frame_state *s, frame_shape *at, const callable *par
 #define RESUME_IDLE_STEPS 256 /* without anything to compute: the rest is plain bytecode */
 #define RESUME_IDLE_RUNS 4    /* of that kind, after which the function is */
 
+/* Frames that were left with an exception, whose names are kept up to date. */
+#define DRIVE_LEFT 8
+
 typedef struct drive {
   uint32_t steps;
   uint64_t builds;
@@ -238,6 +241,8 @@ typedef struct drive {
   PyObject *outer; /* what the caller handles (owned), or NULL */
   frame_state *state;
   frame_shape at;
+  PyObject *left[DRIVE_LEFT]; /* frames that tracebacks have (owned), the last ones first */
+  int left_count;
 } drive;
 
 /* A frame inside of a handler is entered while the thread handles its exception. */
@@ -258,6 +263,34 @@ static void drive_close(drive *d, bool goes_on) {
     d->state->items[d->state->count - 1] = NULL;
   }
   PyErr_SetHandledException(d->outer ? d->outer : Py_None);
+}
+
+/* The function has one frame for whoever looks at a traceback of it: what its names stand for now
+ * is seen there, dies with the traceback where the exception is raised again, and is held by
+ * nothing else. */
+static void drive_bind_left(drive *d) {
+  Py_ssize_t locals = d->state->count - state_count(0, &d->at);
+  int count = d->left_count, kept = 0;
+  for (int i = 0; i < count; i++) {
+    PyObject *left = d->left[i];
+    if (frame_bind(left, d->state->items, locals))
+      d->left[kept++] = left;
+    else
+      Py_DECREF(left);
+  }
+  d->left_count = kept;
+}
+
+/* The frame of this code was left with an exception, which is on top of the stack. */
+static void drive_add_left(drive *d, const PyObject *code) {
+  Py_ssize_t top = d->state->count - state_count(0, &d->at) + d->at.depth - 1;
+  PyObject *raised = d->state->items[top];
+  PyObject *left = raised && PyExceptionInstance_Check(raised) ? frame_left_by(raised, code) : NULL;
+  if (!left) return;
+  if (d->left_count == DRIVE_LEFT) Py_DECREF(d->left[--d->left_count]);
+  memmove(d->left + 1, d->left, (size_t)d->left_count * sizeof *d->left);
+  d->left[0] = left;
+  d->left_count++;
 }
 
 /* From here on as plain bytecode, which raises a pending exception first. Takes the state. */
@@ -302,6 +335,8 @@ static bool drive_step(drive *d, PyObject **result) {
     *result = NULL;
   }
   drive_close(d, number >= 0);
+  if (number == 2) drive_add_left(d, part->point->step.code);
+  if (number >= 0) drive_bind_left(d);
   Py_XDECREF(part);
   return number >= 0;
 }
@@ -349,6 +384,7 @@ static bool drive_part(drive *d, PyObject **result) {
     d->at = *at;
     state_take(d->state, *result, state_count(locals, at), &at->present);
     *result = NULL;
+    drive_bind_left(d);
   }
   if (e) entry_unref(e);
   Py_DECREF(part);
@@ -397,6 +433,8 @@ PyObject *resume_run(callable *c, entry *e, PyObject *const *args, const int64_t
   if (result && d.timed && d.builds == callable_builds) trial_compiled(e, trial_since(start, true));
   e->useful |= d.useful;
   e->idle += !d.useful;
+  while (d.left_count)
+    Py_DECREF(d.left[--d.left_count]);
   entry_unref(e);
   Py_XDECREF(d.outer);
   Py_DECREF(d.code);

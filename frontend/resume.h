@@ -70,6 +70,10 @@ PyObject *loom_py_frame_probe(PyObject *module, PyObject *local);
 bool frame_is_seen(void);
 /* The same, but for the traceback of an exception. */
 bool frame_is_seen_beside(PyObject *exception);
+/* The frame object of `code` that was left with this exception: a new reference, or NULL. */
+PyObject *frame_left_by(PyObject *exception, const PyObject *code);
+/* What is bound in a frame that was left, from now on. False: nobody else has it any more. */
+bool frame_bind(PyObject *object, PyObject *const *locals, Py_ssize_t count);
 
 /* ---- handover.c --------------------------------------------------------------------------------
  */

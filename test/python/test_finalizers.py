@@ -2,6 +2,8 @@
 before what comes behind."""
 
 import collections
+import contextlib
+import gc
 import sys
 import weakref
 
@@ -205,6 +207,108 @@ def test_order(function, backend):
         for got, want in zip(results[0][0], results[1][0]):
             assert np.array_equal(got, want), (function.__name__, call, results)
         assert results[0][1] == results[1][1]
+
+
+def bound_while_it_is_handled(x):
+    try:
+        x.none_such
+    finally:
+        held = make("f")
+        waiting = begun(x)
+
+
+def raised_again_by_name(x):
+    before = make("b")
+    try:
+        x.none_such
+    except ZeroDivisionError:
+        pass
+    except AttributeError as e:
+        held = make("h")
+        print(end="")
+        raise e
+
+
+def raised_again(x):
+    before = make("b")
+    try:
+        x.none_such
+    except AttributeError:
+        held, before = before, make("c")
+        del held
+        raise
+
+
+def raised_again_from_two_handlers(x):
+    try:
+        try:
+            x.none_such
+        except AttributeError:
+            first = make("1")
+            raise
+    finally:
+        second = make("2")
+        del first
+        print(end="")
+
+
+def raised_again_by_a_manager(x):
+    with contextlib.ExitStack() as stack:
+        stack.callback(make, "s")
+        held = make("h")
+        x.none_such
+
+
+def raised_again_by_a_callee(x):
+    held = make("outer")
+    try:
+        bound_while_it_is_handled(x)
+    finally:
+        held = [held, make("more")]
+
+
+def raised_again_by_itself(x, depth=3):
+    held = make(f"{depth} before")
+    try:
+        raised_again_by_itself(x, depth - 1) if depth else x.none_such
+    finally:
+        later = make(f"{depth} after")
+
+
+def raised_again_with_a_cell(x):
+    try:
+        x.none_such
+    finally:
+        held = make("h")
+        call = lambda: held  # noqa: E731
+        print(end="")
+
+
+@pytest.mark.parametrize("function", [
+    bound_while_it_is_handled, raised_again_by_name, raised_again, raised_again_from_two_handlers, raised_again_by_a_manager,
+    raised_again_by_a_callee, raised_again_by_itself, raised_again_with_a_cell])
+def test_what_is_raised_again_keeps_the_frames_locals(function):
+    """Whatever a name stood for in the end dies with the traceback, which shows it."""
+    compiled = frameloom.compile(function, backend="interpret")
+
+    def seen(call):
+        LOG.clear()
+        error, frames = None, []
+        try:
+            call(np.arange(3.0))
+        except AttributeError as raised:
+            error = raised
+        at = error.__traceback__.tb_next
+        while at:
+            frames.append((at.tb_frame.f_code.co_name, at.tb_lineno, {name: type(v) for name, v in at.tb_frame.f_locals.items()}))
+            at = at.tb_next
+        before, error = list(LOG), None
+        gc.collect()
+        return before, list(LOG), frames
+
+    want = seen(function)
+    for _ in range(3):
+        assert seen(compiled) == want
 
 
 @frameloom.disable
