@@ -29,6 +29,12 @@ class Oops(Exception):
     """The programs' own."""
 
 
+def line_of(error, traceback):
+    """Where the function of a `with` was left. Where it raised that a name is not bound itself, CPython names the line before, once
+    two instructions have become one: as often as the code has run."""
+    return traceback and (traceback.tb_next or not isinstance(error, UnboundLocalError)) and traceback.tb_lineno
+
+
 class Guard:
     """A context manager that may swallow what is raised."""
 
@@ -40,7 +46,7 @@ class Guard:
         return self
 
     def __exit__(self, kind, error, traceback):
-        say("exit", self.name, kind and kind.__name__, error, traceback and traceback.tb_lineno)
+        say("exit", self.name, kind and kind.__name__, error, line_of(error, traceback))
         return kind is not None and issubclass(kind, self.swallowed)
 
 
