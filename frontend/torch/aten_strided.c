@@ -1,7 +1,8 @@
 /* as_strided and its like: elements of an operand by their place in its memory.
  *
  * What torch calls memory is the operand's storage. Only an operand that is the whole of its
- * storage in C order has one that values of a graph know. */
+ * storage has one that values of a graph know, and here only one in C order; torch itself is given
+ * one in any order. */
 #include "frontend/torch/index.h"
 
 #include <string.h>
@@ -12,11 +13,49 @@ typedef struct strided {
   loom_dim elements; /* of the base */
 } strided;
 
-/* Is operand 0 the whole of its storage, in C order? */
+bool strided_reads_storage(const char *name) {
+  return strstr(name, "as_strided") || strstr(name, "_reshape_alias");
+}
+
+/* The placeholders in this storage: a call is another one when they are parts of theirs. */
+static bool strided_demand(fx_import *im, PyObject *storage) {
+  bool good = true;
+  for (uint32_t i = 0; i < im->value_count && good; i++) {
+    const fx_value *v = &im->values[i];
+    fx_place place = {.storage = NULL};
+    torch_spec spec;
+    if (v->kind != FX_TENSOR || v->placeholder < 0) continue;
+    good = fx_read_spec(im, v->meta, &spec) && fx_read_place(im, v->meta, &spec, &place);
+    if (good && PyObject_RichCompareBool(place.storage, storage, Py_EQ) == 1)
+      im->inputs[v->placeholder].whole = true;
+    Py_XDECREF(place.storage);
+  }
+  return good;
+}
+
+bool strided_takes_whole(fx_call *c) {
+  const fx_value *v = fx_has(c, 0) ? fx_value_of(c->im, c->args[0]) : NULL;
+  fx_place place = {.storage = NULL};
+  torch_spec spec;
+  int64_t strides[LOOM_MAX_RANK], dense[LOOM_MAX_RANK];
+  bool good = v && v->kind == FX_TENSOR && fx_read_spec(c->im, v->meta, &spec);
+  if (good) memcpy(strides, spec.strides, sizeof strides);
+  good = good && fx_read_place(c->im, v->meta, &spec, &place) && place.offset == 0 &&
+         place.end == place.size && fx_spec_dense(c->im, &spec, dense);
+  for (int i = 0; good && i < spec.rank; i++)
+    good = spec.sizes[i] == 1 || strides[i] == dense[i];
+  good = good && strided_demand(c->im, place.storage);
+  Py_XDECREF(place.storage);
+  if (!good && !PyErr_Occurred())
+    PyErr_Format(PyExc_NotImplementedError, "%S looks into the storage of a part of it", c->target);
+  return good;
+}
+
+/* Is operand 0 in C order? */
 static bool strided_base(fx_call *c, strided *s) {
   const fx_value *v = fx_has(c, 0) ? fx_value_of(c->im, c->args[0]) : NULL;
   torch_spec spec;
-  int64_t ordered[LOOM_MAX_RANK], bytes;
+  int64_t ordered[LOOM_MAX_RANK];
   if (!v || v->kind != FX_TENSOR || !fx_read_spec(c->im, v->meta, &spec)) return false;
   s->base = *loom_build_type(c->b, v->value);
   s->elements = loom_type_elements(&s->base);
@@ -25,14 +64,7 @@ static bool strided_base(fx_call *c, strided *s) {
   for (int i = 0; i < s->base.rank; i++)
     if (spec.sizes[i] != 1 && spec.strides[i] != ordered[i])
       return fx_decline(c, "an operand in another order than C");
-  PyObject *storage = PyObject_CallMethod(v->meta, "untyped_storage", NULL);
-  PyObject *size = storage ? PyObject_CallMethod(storage, "nbytes", NULL) : NULL;
-  bool known = size && fx_read_dim(c->im, size, &bytes);
-  Py_XDECREF(size);
-  Py_XDECREF(storage);
-  error_drop();
-  int64_t whole = s->elements * (int64_t)loom_dtype_size(s->base.dtype);
-  return (known && bytes == whole) || fx_decline(c, "an operand that is a part of its storage");
+  return true;
 }
 
 /* Arguments size, stride, storage_offset at `at`...; the view lies within the operand. */

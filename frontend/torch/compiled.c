@@ -386,7 +386,9 @@ static bool run_read_tensor(run *r, const fx_input *input, PyObject *tensor) {
   torch_view t;
   torch_spec room;
   const torch_spec *spec = run_spec(r, &input->spec, &room);
+  PyObject *given = tensor;
   bool strides, empty = false;
+  int64_t bytes = (int64_t)loom_dtype_size(input->spec.dtype);
   if (tensor == Py_None && input->spec.rank == 1 && input->spec.sizes[0] == 0) {
     r->inputs[input->number] = r; /* an effect token: never read */
     return true;
@@ -399,8 +401,12 @@ static bool run_read_tensor(run *r, const fx_input *input, PyObject *tensor) {
   if (!torch_read(tensor, &t)) return false;
   if (!spec || !run_matches(&t, spec, &strides)) return r->other = true, false;
   r->inputs[input->number] = t.data;
-  for (int i = 0; i < spec->rank; i++)
+  for (int i = 0; i < spec->rank; i++) {
     empty |= spec->sizes[i] == 0;
+    bytes *= spec->sizes[i];
+  }
+  if (input->whole && !(strides && tensor == given && torch_is_whole(tensor, bytes)))
+    return r->other = true, false;
   if (strides || empty) return true;
   if (run_overlaps_itself(spec)) return r->other = true, false;
   PyObject *copy = run_restride(tensor, spec, &r->inputs[input->number]);

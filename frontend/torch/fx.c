@@ -318,6 +318,8 @@ static bool fx_emit(fx_call *c, loom_value *values) {
   uint32_t first = c->b->graph->node_count;
   if (fx_emit_empty(c, values)) {
     good = true;
+  } else if (name && strided_reads_storage(name) && !strided_takes_whole(c)) {
+    good = false; /* nor could torch be given what there is */
   } else if (row && !aten_takes_sizes(row) && fx_is_sized(c)) {
     fx_decline(c, "sizes that change");
   } else if (row) {

@@ -83,13 +83,6 @@ static bool fx_result_tensor(fx_import *im, const fx_value *v, fx_result *out) {
   return (loom_graph_output(im->graph, value, strides) || (PyErr_NoMemory(), false));
 }
 
-/* Where a result lies in its storage, in elements: numbers of the graph. */
-typedef struct fx_place {
-  PyObject *storage; /* an int that identifies it; owned */
-  int64_t offset, end, size;
-  bool empty;
-} fx_place;
-
 /* The number behind the last element of a spec. */
 static bool fx_end(fx_import *im, const torch_spec *spec, fx_place *out) {
   bool good = loom_stride_combine(im->graph, LOOM_EXPR_ADD, out->offset, 1, &out->end);
@@ -103,7 +96,7 @@ static bool fx_end(fx_import *im, const torch_spec *spec, fx_place *out) {
   return good || fx_too_complicated();
 }
 
-static bool fx_read_place(fx_import *im, PyObject *meta, const torch_spec *spec, fx_place *out) {
+bool fx_read_place(fx_import *im, PyObject *meta, const torch_spec *spec, fx_place *out) {
   PyObject *storage = PyObject_CallMethod(meta, "untyped_storage", NULL);
   PyObject *offset = storage ? PyObject_CallMethod(meta, "storage_offset", NULL) : NULL;
   PyObject *bytes = offset ? PyObject_CallMethod(storage, "nbytes", NULL) : NULL;

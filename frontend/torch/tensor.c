@@ -21,6 +21,8 @@ static struct {
   torch_status (*sizes)(void *, int64_t **);
   torch_status (*strides)(void *, int64_t **);
   torch_status (*rank)(void *, int64_t *);
+  torch_status (*offset)(void *, int64_t *);
+  torch_status (*storage)(void *, int64_t *); /* its size in bytes */
   torch_status (*dtype)(void *, int32_t *);
   torch_status (*device)(void *, int32_t *);
   torch_status (*free)(void *);
@@ -76,6 +78,8 @@ static bool torch_symbols(PyObject *module) {
                 {cpu, "aoti_torch_get_sizes", &torch.sizes},
                 {cpu, "aoti_torch_get_strides", &torch.strides},
                 {cpu, "aoti_torch_get_dim", &torch.rank},
+                {cpu, "aoti_torch_get_storage_offset", &torch.offset},
+                {cpu, "aoti_torch_get_storage_size", &torch.storage},
                 {cpu, "aoti_torch_get_dtype", &torch.dtype},
                 {cpu, "aoti_torch_get_device_type", &torch.device},
                 {cpu, "aoti_torch_delete_tensor_object", &torch.free},
@@ -210,6 +214,13 @@ bool torch_read(PyObject *tensor, torch_view *out) {
     return false;
   }
   return true;
+}
+
+bool torch_is_whole(PyObject *tensor, int64_t bytes) {
+  int64_t offset, size;
+  void *handle = tensor_handle(tensor);
+  return !torch.offset(handle, &offset) && !torch.storage(handle, &size) && offset == 0 &&
+         size == bytes;
 }
 
 static PyObject *torch_take(void *handle) {

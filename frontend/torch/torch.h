@@ -44,6 +44,8 @@ typedef struct torch_view {
 bool torch_is_lazy(PyObject *tensor);
 PyObject *torch_resolve(PyObject *tensor); /* what such a tensor stands for, in memory of its own */
 bool torch_read(PyObject *tensor, torch_view *out); /* false with an exception: not such a tensor */
+/* Does its storage begin with it, and have so many bytes? */
+bool torch_is_whole(PyObject *tensor, int64_t bytes);
 /* A new tensor from torch's own allocator; its data. NULL with an exception. */
 PyObject *torch_empty(const torch_spec *spec, void **data);
 /* A tensor over another one's memory, `offset` elements behind where that begins, which autograd
@@ -92,6 +94,7 @@ typedef struct fx_input {
   enum { FX_INPUT_TENSOR, FX_INPUT_SIZE, FX_INPUT_OBJECT } kind;
   uint32_t number; /* TENSOR: of the graph's inputs */
   torch_spec spec; /* TENSOR */
+  bool whole;      /* TENSOR: it has to be the whole of its storage, which something looks into */
   int64_t size;    /* SIZE: the number, maybe symbolic */
 } fx_input;
 
@@ -169,6 +172,14 @@ bool fx_symbols_fit(const fx_symbols *s, const int64_t *values);
 bool fx_bind_symbols(fx_import *im);
 /* An int or SymInt as a number; as a size of a type. False with an exception. */
 bool fx_read_number(fx_import *im, PyObject *number, int64_t *out);
+
+/* Where a tensor lies in its storage, in elements: numbers of the graph. */
+typedef struct fx_place {
+  PyObject *storage; /* an int that identifies it; owned */
+  int64_t offset, end, size;
+  bool empty;
+} fx_place;
+bool fx_read_place(fx_import *im, PyObject *meta, const torch_spec *spec, fx_place *out);
 bool fx_read_dim(fx_import *im, PyObject *number, loom_dim *out);
 /* The value of a number in the call that was captured. */
 int64_t fx_hint(const fx_import *im, int64_t number);
@@ -301,6 +312,11 @@ bool fx_is_complex_operand(fx_call *c, int i);
 bool fx_complex_abs(fx_call *c, loom_value *out); /* of operand 0 */
 bool fx_complex_angle(fx_call *c, loom_value *out);
 bool fx_complex_to_real(fx_call *c, loom_value *out);
+
+/* aten_strided.c: ops that look into their operand's storage; may this one, since its operand is
+ * the whole of it? False with an exception. */
+bool strided_reads_storage(const char *name);
+bool strided_takes_whole(fx_call *c);
 
 /* ==== host.c: ops without an emitter =============================================================
  */

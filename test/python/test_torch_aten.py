@@ -137,6 +137,30 @@ def test_strided():
     check(lambda x: x.unfold(1, 2, 1) * 2, x.reshape(4, 6))
 
 
+STORED = torch.arange(60.0).reshape(5, 12)
+PARTS = {"steps": STORED[:, ::2], "rows": STORED[1:], "first rows": STORED[:3], "columns": STORED[:, 3:9], "transposed": STORED.T,
+         "expanded": STORED[:1].expand(5, 12), "whole": STORED, "of another type": STORED.view(torch.int32)[:, :12]}
+LOOKS = [lambda x: x.as_strided((2, 3), (1, 3)) + 0, lambda x: x.as_strided((2, 3), (1, 3), 2) * 1, lambda x: torch.as_strided_copy(x, (2, 3), (1, 3)),
+         lambda x: torch.as_strided_scatter(x, torch.full_like(x[:2, :3], 7), (2, 3), (1, 3)), lambda x: (x + 1).as_strided((2, 3), (1, 3)) * 2,
+         lambda x: x[1:, 1:].as_strided((2, 3), (1, 3)) * 2, lambda x: (x + 1).T.as_strided((2, 3), (1, 3)) * 2,
+         lambda x: (x + 1)[1:].as_strided((2, 3), (1, 3)) * 2, lambda x: (x + 1)[:, ::2].as_strided((2, 3), (1, 3)) * 2]
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("first", PARTS)
+def test_what_looks_into_a_storage(first, dynamic):
+    """Elements beside the operand's own count, those of what is given later as well."""
+    for look in LOOKS:
+        torch._dynamo.reset()
+        compiled = torch.compile(look, backend=frameloom.torch.backend, dynamic=dynamic)
+        given = PARTS[first]
+        again = torch.cat([given.new_zeros(7), torch.as_strided(given, (60,), (1,), 0)])[7:].as_strided(given.shape, given.stride(), 7 + given.storage_offset())
+        for x in (given, again, given):
+            with torch.no_grad():
+                want = look(x)
+                assert torch.equal(compiled(x), want), (first, LOOKS.index(look))
+
+
 def test_put_and_single_elements():
     x = torch.arange(6.0).reshape(2, 3)
     check(lambda x, i, s: x.put(i, s), x, torch.tensor([[0, -1]]), torch.tensor([[7.0, 8.0]]))
