@@ -190,7 +190,7 @@ class Program:
         results = self.rng.sample(made, self.rng.randint(1, len(made))) if made else names[:1]
         if made and made[-1] not in results:
             results.append(made[-1])
-        lines = ["import torch", "from graphs_programs import tensor", "aten = torch.ops.aten", f"DYNAMIC = {self.rng.random() < 0.3}", f"INTERPRET = {self.rng.random() < 0.9}", "", "", "def arguments(size):"]
+        lines = ["import torch", "from graphs_programs import tensor", "aten = torch.ops.aten", f"DYNAMIC = {self.rng.random() < 0.2}", f"INTERPRET = {self.rng.random() < 0.9}", "", "", "def arguments(size):"]
         lines += [f"    {name} = {text}" for name, text in self.arguments]
         lines += [f"    return {', '.join(names)},", "", "", f"def program({', '.join(names)}):"]
         lines += ["    " + line for line in self.lines]
