@@ -20,6 +20,8 @@ STATES = ["all='ignore'", "all='warn'", "all='raise'", "divide='raise'", "over='
 # Most differences are made by capture, which the reference interpreter shows in a sixth of the time that kernels take.
 BACKENDS = ["loom", "interpret", "interpret", "interpret"]
 LIMIT = 1 << 20  # bytes of a value
+PRODUCTS = re.compile(r"outer|grid|kron|tensordot|ix_|diagflat|val\w*\(|multi_dot")  # whose work grows with the product of sizes
+WORK = 1 << 22  # elements of such a product
 
 
 class TooLong(BaseException):
@@ -42,8 +44,9 @@ class Program:
         """The text."""
         self.make_arguments()
         self.state = self.rng.choice(STATES) if self.rng.random() < 0.35 else None
-        first, _ = self.built()
+        first, second = self.built()
         self.space = dict(first)
+        self.growth = max(max(np.size(second[name]), 1) / max(np.size(value), 1) for name, value in first.items())
         if self.rng.random() < 0.25:
             self.add_call()
             return self.text()
@@ -138,6 +141,8 @@ class Program:
     def attempted(self, target, text):
         """Runs a statement; None and what it raised, or the value."""
         space = {"np": np, **self.space}
+        if self.kills(text) or PRODUCTS.search(text) and self.work(text) > WORK:
+            return None, TooLong()
         if re.search(r"\*\*|pow|<<|left_shift", text) and any(getattr(v, "dtype", None) == object for v in self.space.values()):
             return None, TooLong()  # of Python's integers
         signal.signal(signal.SIGALRM, alarm)
@@ -154,6 +159,23 @@ class Program:
             return None, error
         finally:
             signal.alarm(0)
+
+    def kills(self, text):
+        """May NumPy itself die of it, or read what is none of its arrays? It swaps bytes of what points to strings, accumulates into
+        an array without dimensions, and takes a row again and again for more indices than it has numbers."""
+        behind = text.partition(",")[2]
+        given = [self.space[name] for name in re.findall(r"\b[a-z]\w*", behind) if name in self.space]
+        single = "np.array(3)" in behind or any(isinstance(v, np.ndarray) and not v.ndim for v in given)
+        strings = any(isinstance(v, np.ndarray) and v.dtype.char == "T" for v in self.space.values())
+        return ("byteswap" in text and (strings or "'T'" in text) or re.search(r"cum\w+\(|accumulate\(", text) and single
+                or ".at(" in text and "[[" in behind)
+
+    def work(self, text):
+        """At most so many elements has the product of all that a statement names, of the second size."""
+        given = dict(self.arguments)
+        sizes = [np.size(self.space[name]) * (self.growth if name in given else self.growth**2)
+                 for name in re.findall(r"\b[a-z]\w*", text) if name in self.space]
+        return np.prod([max(size, 1) for size in sizes * (2 if "diagflat" in text else 1)], dtype=float)
 
     def take(self, target, text, value, error):
         level = self.level(text, value)
