@@ -32,12 +32,13 @@ const char *np_str_arg(tracer *t, value *v) {
 
 bool np_bool_arg(tracer *t, value *v, bool missing, bool *out) {
   *out = missing;
-  if (np_is_none(t, v)) return true;
+  if (!v) return true;
   PyObject *o = np_known(t, v);
   int huge = 0; /* for the C int that some functions make of it */
   long number = o && PyLong_CheckExact(o) ? PyLong_AsLongAndOverflow(o, &huge) : 0;
   huge |= number != (int)number;
-  if (o && !huge && (PyBool_Check(o) || PyLong_CheckExact(o) || PyArray_IsScalar(o, Bool))) {
+  /* Of others, None and NumPy's own bools among them, some functions make no int. */
+  if (o && !huge && (PyBool_Check(o) || PyLong_CheckExact(o))) {
     *out = PyObject_IsTrue(o) == 1;
     return true;
   }
@@ -47,9 +48,7 @@ bool np_bool_arg(tracer *t, value *v, bool missing, bool *out) {
 
 bool np_subok_arg(tracer *t, value *v) {
   bool ignored;
-  if (!v || !np_is_none(t, v)) return np_bool_arg(t, v, true, &ignored);
-  trace_break(t, BREAK_RAISES, "subok=None");
-  return false;
+  return np_bool_arg(t, v, true, &ignored);
 }
 
 static bool call_object_int(PyObject *o, int64_t *out) {

@@ -391,7 +391,7 @@ bool np_parse(tracer *t, const np_call *c, const char *names, value **out);
 bool np_is_none(tracer *t, value *v); /* NULL or None */
 /* The live object of a value, borrowed, or NULL when it is not known; guards. */
 PyObject *np_known(tracer *t, value *v);
-/* A known bool argument; `missing` when NULL or None. False after a break. */
+/* A known bool argument; `missing` when NULL. False after a break. */
 bool np_bool_arg(tracer *t, value *v, bool missing, bool *out);
 /* subok=, which says nothing of exact arrays, is one that NumPy takes. */
 bool np_subok_arg(tracer *t, value *v);

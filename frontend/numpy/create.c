@@ -359,6 +359,12 @@ static value *create_array(tracer *t, const np_call *c, value *object, value *ty
   return np_to_array(t, object, typed, dtype, copy, order);
 }
 
+/* copy=; None: where there is no other way. */
+static bool create_copy_arg(tracer *t, value *v, bool missing, bool *out) {
+  *out = v ? false : missing;
+  return np_is_none(t, v) || np_bool_arg(t, v, missing, out);
+}
+
 /* np.array(object, dtype, *, copy, order, subok, ndmin, like) */
 value *np_array_call(tracer *t, const np_call *c) {
   value *p[7];
@@ -366,7 +372,7 @@ value *np_array_call(tracer *t, const np_call *c) {
   int64_t ndmin = 0;
   if (!np_parse(t, c, "object | dtype copy order subok ndmin like", p)) return NULL;
   if (!np_is_none(t, p[6])) return np_unsupported(t, c, "like=");
-  if (!np_subok_arg(t, p[4]) || !np_bool_arg(t, p[2], p[2] == NULL, &copy) ||
+  if (!np_subok_arg(t, p[4]) || !create_copy_arg(t, p[2], true, &copy) ||
       (p[5] && !np_int_arg(t, p[5], &ndmin)))
     return NULL;
   value *v = create_array(t, c, p[0], p[1], p[3], copy, 'K');
@@ -392,7 +398,7 @@ value *np_asarray(tracer *t, const np_call *c) {
   bool copy;
   if (!np_parse(t, c, "a | dtype order device copy like", p)) return NULL;
   if (!np_is_none(t, p[3]) || !np_is_none(t, p[5])) return np_unsupported(t, c, "device= or like=");
-  if (!np_bool_arg(t, p[4], false, &copy)) return NULL;
+  if (!create_copy_arg(t, p[4], false, &copy)) return NULL;
   value *v = create_array(t, c, p[0], p[1], p[2], copy, 'K');
   if (v && v != p[0] && create_must_not_copy(t, p[4])) return np_unsupported(t, c, "copy=False");
   return v;

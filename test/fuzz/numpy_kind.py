@@ -103,6 +103,8 @@ def excused(scope, rows, got, want):
         return True
     if "sort" in scope["BODY"] and '"f2"' in scope["text"].replace("'", '"') and {class_of(row) for row in rows} == {"missing warning"}:
         return True  # NumPy's own sort of halves may leave NaNs that signal
+    if re.search("sort|partition", scope["BODY"]) and re.search(r"getfield|view\(|\.dtype = ", scope["BODY"]) and {class_of(row) for row in rows} <= {"value", "block"}:
+        return True  # its sort of vectors gives NaNs bits of its own, which another type shows
     if re.search(r"negative\(.*out=", scope["BODY"]):
         return True  # NumPy's own negates but the first of 8-byte elements with others between them
     if inexact and any("underflow" in str(e) for e in (got.error, want.error)):
