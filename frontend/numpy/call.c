@@ -85,10 +85,16 @@ bool np_c_int_arg(tracer *t, value *v, int64_t *out) {
 }
 
 bool np_ints_arg(tracer *t, value *v, int *count, int64_t *out) {
-  if (v->type != &value_tuple_type && v->type != &value_list_type &&
-      !(np_known(t, v) && PySequence_Check(np_known(t, v)))) {
+  PyObject *known = np_known(t, v);
+  bool listed = v->type == &value_tuple_type || v->type == &value_list_type;
+  if (!listed && !(known && PySequence_Check(known))) {
     *count = 1;
     return np_int_arg(t, v, out);
+  }
+  if (!listed && !PyTuple_Check(known) && !PyList_Check(known) && !PyRange_Check(known) &&
+      !PyArray_Check(known)) { /* an empty text among them */
+    trace_break(t, BREAK_NUMPY_FUNCTION, "a %s for integers", Py_TYPE(known)->tp_name);
+    return false;
   }
   value *tuple = np_is_array(v) ? trace_to_tuple(t, trace_iter(t, v)) : trace_to_tuple(t, v);
   if (!tuple) return false;
