@@ -1,0 +1,85 @@
+"""Flags and axes of every public function of NumPy: what it refuses, whether by Python's rules or a C int's, is refused with its words."""
+
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import frameloom
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "fuzz"))
+
+import numpy_table  # noqa: E402
+
+A, B = np.arange(12.0).reshape(3, 4) % 5, np.arange(4) % 3
+VALUES = {
+    "flag": ["True", "0", "2", "2**31", "2**64", "None", "np.bool_(True)", "np.bool_(False)", "np.int8(1)", "1.0", "''", "[1]", "np.array(1)", "np.array([True])"],
+    "axis": ["1", "True", "2**31", "None", "np.bool_(True)", "np.int8(1)", "1.0", "''", "b''", "()", "[0]", "(0, 1)", "np.array(1)", "np.array([1])", "range(1)"],
+}
+VALUES["axes"] = VALUES["axis"]
+TAKEN = {"flag": ["True"], "axis": ["1", "0"], "axes": ["(0, 1)", "0", "1"]}
+ARGUMENTS = ["a", "a, b", "a, a", "b", "b, b", "a, 1", "b, 1", "a, a, a", "a > 1", "a, a > 1", "[a, a]", "3", "3, 4"]
+NAMES = {name: kind for kind in VALUES for name in numpy_table.KINDS[kind].split()}
+UNSAID = {"np.empty_like", "np.show_config"}  # whose results are any bytes
+
+
+def function(text):
+    return eval(f"lambda a, b: {text}", {"np": np})
+
+
+def seen(call):
+    try:
+        result = call(A.copy(), B.copy())
+        return type(result), repr(result)
+    except Exception as error:
+        return type(error), str(error)
+
+
+def named(function):
+    """Its parameters that are flags or axes."""
+    return [name for name, _, _ in numpy_table.parameters(function) or [] if name in NAMES]
+
+
+def calls():
+    """{function and parameter: a call of it that NumPy takes, with @ for the argument}"""
+    found = {}
+    for name, thing in numpy_table.functions().items():
+        found |= {f"{name} {p}": [f"{name}({given}, {p}=@)" for given in ARGUMENTS] for p in named(thing) if name not in UNSAID}
+    for name, thing in numpy_table.ufuncs().items():
+        if (thing.nin, thing.nout) == (2, 1):
+            found |= {f"{name}.reduce {p}": [f"{name}.reduce({given}, {p}=@)" for given in ("a", "b")] for p in ("keepdims", "axis")}
+            found[f"{name}.accumulate axis"] = [f"{name}.accumulate({given}, axis=@)" for given in ("a", "b")]
+        found[f"{name} subok"] = [f"{name}({', '.join('ab'[:thing.nin])}, subok=@)", f"{name}({', '.join('bb'[:thing.nin])}, subok=@)"]
+    for name in numpy_table.methods():
+        found |= {f"{name} {p}": [f"a.{name}({given}{p}=@)" for given in ("", "1, ", "'f4', ", "b, ")] for p in named(getattr(np.ndarray, name))}
+    return {name: text for name, texts in found.items() if (text := next((t for t in texts if taken(name, t)), None))}
+
+
+def kind(call):
+    return NAMES[call.rpartition(" ")[2]]
+
+
+def taken(call, text):
+    return any(not issubclass(seen(function(text.replace("@", value)))[0], Exception) for value in TAKEN[kind(call)])
+
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    CALLS = calls()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("call", CALLS)
+def test_flags_and_axes(call):
+    for value in VALUES[kind(call)]:
+        program = function(CALLS[call].replace("@", value))
+        compiled = frameloom.compile(program, backend="interpret")
+        want = seen(program)
+        for _ in range(2):
+            assert seen(compiled) == want, CALLS[call].replace("@", value)
+
+
+def test_there_are_calls():
+    assert len(CALLS) > 400
