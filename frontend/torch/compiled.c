@@ -28,6 +28,7 @@ typedef struct version {
   fx_scalar *scalars; /* sizes that are data */
   uint32_t scalar_count, result_count, ops;
   bool release_gil;
+  bool checks;           /* a failed check of a value has the call run again in eager torch */
   bool lends;            /* some tensors are made and dropped during a run, as these say: */
   uint32_t *made_by;     /* by output: 1 + the result that it is, made when it is first written */
   uint32_t *placeholder; /* by input: 1 + the argument, dropped when it has been read */
@@ -98,8 +99,16 @@ static bool version_is_large(const torch_spec *spec) {
   return bytes >= COMPILED_LEND_BYTES;
 }
 
+/* Has running the graph neither results nor effects? */
+static bool version_is_idle(const version *v) {
+  bool idle = !v->graph.output_count;
+  for (uint32_t i = 0; i < v->graph.node_count && idle; i++)
+    idle = !loom_node_has_effect(&v->graph.nodes[i]);
+  return idle;
+}
+
 static bool version_compile(const compiled *c, version *v) {
-  if (c->interpret || !v->graph.output_count) return true;
+  if (c->interpret || version_is_idle(v)) return true;
   for (uint32_t i = 0; i < v->result_count && !v->general; i++)
     if (v->results[i].kind == FX_RESULT_OUTPUT)
       v->graph.outputs[v->results[i].number].lent = version_is_large(&v->results[i].spec);
@@ -141,6 +150,7 @@ static bool version_import(const compiled *c, version *v) {
     v->host_reasons = Py_NewRef(im.host_reasons);
     v->host_places = Py_NewRef(im.host_places);
     v->ops = im.ops;
+    v->checks = im.checks;
     im.inputs = NULL;
     im.scalars = NULL;
   }
@@ -174,7 +184,8 @@ static bool version_lend(const compiled *c, version *v) {
       v->made_by[result->number] = i + 1, v->lends = true;
   }
   for (uint32_t i = 0; i < v->graph.node_count; i++)
-    if (v->graph.nodes[i].op == LOOM_OP_HOST_CALL) return true; /* may end in eager torch */
+    if (v->checks || v->graph.nodes[i].op == LOOM_OP_HOST_CALL)
+      return true; /* may end in eager torch */
   for (uint32_t i = 0; i < c->input_count; i++)
     if (v->inputs[i].kind == FX_INPUT_TENSOR && version_is_large(&v->inputs[i].spec))
       v->placeholder[v->inputs[i].number] = i + 1, v->lends = true;
@@ -341,6 +352,7 @@ static bool compiled_prepare(compiled *c) {
 typedef struct run {
   version *version;
   bool other;             /* an input or a result of torch's is not what was traced */
+  bool released;          /* some input is no longer there: eager torch cannot run the call */
   const int64_t *symbols; /* of the version's graph */
   PyObject *const *args;
   PyObject *boxed;  /* the tuple that `args` are in, when it and they are this run's own; or NULL */
@@ -472,6 +484,7 @@ static void run_release(void *context, uint32_t input) {
   uint32_t placeholder = r->version->placeholder[input];
   if (!placeholder) return;
   PyGILState_STATE state = PyGILState_Ensure();
+  r->released = true;
   Py_CLEAR(r->owned[input]);
   if (r->boxed) {
     Py_DECREF(PyTuple_GET_ITEM(r->boxed, placeholder - 1));
@@ -527,6 +540,7 @@ static bool run_interpret(run *r) {
   good = good &&
          loom_interpret_hosted(graph, buffers, outputs, r->symbols, run_interpret_host, r, &err);
   free(buffers);
+  if (!good && !PyErr_Occurred() && r->version->checks) return r->other = true, false;
   if (!good && !PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, err.message);
   return good;
 }
@@ -539,6 +553,7 @@ static bool run_status(run *r, uint32_t status, const loom_violation *violation)
   if (PyErr_Occurred() || r->other) return false;
   if (status & LOOM_STATUS_SIZE) return r->other = true, false;
   if (status & LOOM_STATUS_MEMORY) return PyErr_NoMemory(), false;
+  if (status & LOOM_STATUS_INDEX && !r->released) return r->other = true, false; /* torch's error */
   if (status & LOOM_STATUS_INDEX)
     return PyErr_SetString(PyExc_IndexError, "index out of range in self"), false;
   if (status & (LOOM_STATUS_HOST | LOOM_STATUS_INTERRUPTED))
@@ -560,7 +575,7 @@ static bool run_plan(run *r) {
                     .release = v->lends ? run_release : NULL,
                     .violation = &violation};
   uint32_t status;
-  if (!v->plan) return !v->graph.output_count || run_interpret(r);
+  if (!v->plan) return version_is_idle(v) || run_interpret(r);
   if (!v->release_gil) return run_status(r, loom_plan_run(v->plan, &call), &violation);
   Py_BEGIN_ALLOW_THREADS status = loom_plan_run(v->plan, &call);
   Py_END_ALLOW_THREADS return run_status(r, status, &violation);

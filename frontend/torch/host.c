@@ -162,8 +162,8 @@ static bool host_node(host_row *row, PyObject *entry, int64_t (*axes)[LOOM_MAX_R
       types[count].dims[k] = c->types[i].dims[axes[i][k]];
     count++;
   }
-  bool higher = !PyObject_HasAttrString(c->target, "_schema");
-  const char *effects = higher                      ? "raises"
+  bool ordered = !count || !PyObject_HasAttrString(c->target, "_schema");
+  const char *effects = ordered                     ? "raises"
                         : host_is_random(c->target) ? "random raises"
                                                     : "pure raises";
   int64_t slot = PyList_GET_SIZE(c->im->hosts);

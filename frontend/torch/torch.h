@@ -143,6 +143,7 @@ typedef struct fx_import {
   PyObject *host_reasons; /* list of (op, reason) */
   PyObject *host_places;  /* for each: "file:line" of the model, or "" */
   uint32_t ops;           /* call_function nodes with an array result */
+  bool checks;            /* some op checks a value: when it is wrong, eager torch raises */
 } fx_import;
 
 /* The whole graph module: inputs in the order of its placeholders, results in that of its output.

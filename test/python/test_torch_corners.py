@@ -77,6 +77,80 @@ def test_checks_that_torch_orders_by_tokens():
         fn(torch.zeros(4, 4).requires_grad_())
 
 
+CHECKED = {
+    "bool": lambda x: (x > 0).all(),
+    "float": lambda x: x.amin().clamp(min=0),
+    "half": lambda x: x.amin().clamp(min=0).half(),
+    "integer": lambda x: (x > 0).all().long().reshape(1, 1),
+    "complex": lambda x: torch.complex(x.amin().clamp(min=0), x.amin().clamp(min=0)),
+}
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("backend", ["frameloom", "frameloom_interpret"])
+@pytest.mark.parametrize("kind", CHECKED)
+def test_assertions_of_values(kind, backend, dynamic):
+    def fn(x):
+        torch._assert_async(CHECKED[kind](x), "all positive")
+        torch._assert_async(x.sum() < 100, "a small sum")
+        return x * 2
+
+    def assertion(x):
+        torch._assert_async(CHECKED[kind](x), "all positive")
+
+    ft.compiled_graphs.clear()
+    torch._dynamo.reset()
+    with torch.no_grad():
+        compiled = torch.compile(fn, backend=backend, fullgraph=True, dynamic=dynamic)
+        for n in (3, 5):
+            x = torch.full((n,), 0.5)
+            torch.testing.assert_close(compiled(x), fn(x))
+            with pytest.raises(RuntimeError, match="^all positive$"):
+                compiled(-x)
+            with pytest.raises(RuntimeError, match="^a small sum$"):
+                compiled(x + 100)
+        compiled_alone = torch.compile(assertion, backend=backend, fullgraph=True)  # a graph without results
+        compiled_alone(x)
+        with pytest.raises(RuntimeError, match="^all positive$"):
+            compiled_alone(-x)
+    assert not [call for graph in ft.compiled_graphs for version in graph.report() for call in version["host_calls"]]
+
+
+def test_an_assertion_of_a_large_input():
+    """It is there still when eager torch makes the error."""
+    x = torch.ones(1 << 18)
+
+    def fn(x):
+        y = x.sin()
+        torch._assert_async((y > 0).all(), "all positive")
+        return y.cos()
+
+    compiled = torch.compile(fn, backend=ft.backend)
+    torch.testing.assert_close(compiled(x), fn(x))
+    with pytest.raises(RuntimeError, match="all positive"):
+        compiled(-x)
+
+
+def test_a_library_call_without_results():
+    fn = lambda info: [aten._linalg_check_errors(info, "linalg.inv", is_matrix=True), info + 1][1:]  # noqa: E731
+    module = make_fx(fn, tracing_mode="fake")(torch.zeros(1, dtype=torch.int32))
+    graph = ft.compile_graph(module)
+    assert graph([torch.zeros(1, dtype=torch.int32)])[0] == 1
+    with pytest.raises(torch.linalg.LinAlgError, match="singular"):
+        graph([torch.ones(1, dtype=torch.int32)])
+
+
+def test_an_index_that_is_wrong_has_the_error_of_torch():
+    x = torch.arange(6.0).reshape(2, 3)
+    for fn, i in ((lambda x, i: x.gather(0, i), torch.tensor([[0, 2, 1]])), (lambda x, i: x[i], torch.tensor([0, -3])),
+                  (lambda x, i: x.index_select(1, i), torch.tensor([3]))):
+        with pytest.raises((IndexError, RuntimeError)) as expected:
+            fn(x, i)
+        with pytest.raises((IndexError, RuntimeError)) as got:
+            torch.compile(fn, backend=ft.backend)(x, i)
+        assert type(got.value) is type(expected.value) and str(got.value) == str(expected.value)
+
+
 def test_a_library_result_of_another_size_than_declared():
     """torch's shape rule for embedding_bag of halves differs from what the kernel gives."""
     weight = torch.randn(10, 3).to(torch.bfloat16)
