@@ -68,3 +68,40 @@ bool aten_addbmm(fx_call *c, loom_value *out) {
   out[0] = fx_round(c, 0, v);
   return out[0] != LOOM_NO_VALUE;
 }
+
+/* ---- grouped products ------------------------------------------------------------------------ */
+
+static bool linear_groups(fx_call *c, torch_native_fn run, int count, loom_value *out) {
+  if (!torch_has_product()) return fx_decline(c, "this torch has no product to call");
+  loom_dtype dtype = c->types[0].dtype;
+  for (int i = 0; i < count; i++) {
+    loom_value v = fx_tensor(c, i);
+    if (v == LOOM_NO_VALUE) return false;
+    loom_dtype given = loom_build_type(c->b, v)->dtype;
+    if (i == 2 ? given != LOOM_I32 && given != LOOM_I64 : given != dtype)
+      return fx_decline(c, "operands of other types");
+  }
+  if (!loom_dtype_is_float(dtype)) return fx_decline(c, "elements that are no floats");
+  return torch_native_emit(c, run, (const int[]){0, 1, 2, 3}, count, NULL, 0, out);
+}
+
+/* transformers.grouped_mm_fallback(input, weight, offs) and its backward (.., grad_output). */
+bool aten_grouped(fx_call *c, loom_value *out) {
+  return linear_groups(c, torch_grouped_rows, 3, out);
+}
+
+bool aten_grouped_backward(fx_call *c, loom_value *out) {
+  return linear_groups(c, torch_grouped_gradients, 4, out);
+}
+
+/* _grouped_mm(self, mat2, offs, bias, out_dtype): groups of rows of `self`, each with a matrix of
+ * its own, or groups of what is summed over. */
+bool aten_grouped_mm(fx_call *c, loom_value *out) {
+  if (!fx_has(c, 2) || fx_has(c, 3)) return fx_decline(c, "no offsets, or a bias");
+  loom_value l = fx_tensor(c, 0), r = fx_tensor(c, 1);
+  if (l == LOOM_NO_VALUE || r == LOOM_NO_VALUE) return false;
+  int left = loom_build_type(c->b, l)->rank, right = loom_build_type(c->b, r)->rank;
+  if (left == 2 && right == 3) return linear_groups(c, torch_grouped_rows, 3, out);
+  if (left == 2 && right == 2) return linear_groups(c, torch_grouped_sums, 3, out);
+  return fx_decline(c, "groups of columns, or none");
+}

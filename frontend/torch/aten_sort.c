@@ -3,7 +3,8 @@
  *
  * loom.sort is stable and puts NaN last, as torch does. Which of several equal elements topk and
  * kthvalue name is not defined in torch, but what a model computes depends on it (a mask of the
- * largest scores behind a relu, say): where the indices are used torch makes them. */
+ * largest scores behind a relu, say): topk follows torch's kernel (native_topk.c), and where the
+ * indices of kthvalue are used torch makes them. */
 #include "frontend/torch/torch.h"
 
 #include <string.h>
@@ -142,23 +143,21 @@ bool aten_sort_stable(fx_call *c, loom_value *out) {
   return sort_call(c, 2, stable, out);
 }
 
-/* topk(self, k, dim, largest, sorted): values and indices. */
+/* topk(self, k, dim, largest, sorted): values and indices, of which torch's kernel takes. */
 bool aten_topk(fx_call *c, loom_value *out) {
-  loom_type type;
   int axis;
   int64_t k;
-  bool largest, numbers = sort_uses(c, 1);
-  if (!fx_int(c, 1, &k) || !fx_bool(c, 3, &largest)) return false;
-  if (loom_type_elements(&c->types[0]) == 1 && k == 1 && !c->types[0].rank)
-    return sort_trivial(c, out);
-  if (!sort_line(c, 2, &type, &axis)) return false;
-  if (numbers) return fx_decline(c, "indices of equal elements");
-  loom_value values = LOOM_NO_VALUE, indices = LOOM_NO_VALUE;
-  sort_both(c, axis, largest, numbers, &values, &indices);
-  out[0] = loom_build_slice(c->b, values, axis, 0, k, 1);
-  if (!numbers) return sort_unused(c, 1, out);
-  out[1] = loom_build_slice(c->b, indices, axis, 0, k, 1);
-  return out[1] != LOOM_NO_VALUE;
+  bool largest, sorted;
+  if (!fx_int(c, 1, &k) || !fx_bool(c, 3, &largest) || !fx_bool(c, 4, &sorted)) return false;
+  loom_value v = fx_tensor(c, 0);
+  if (v == LOOM_NO_VALUE) return false;
+  const loom_type *type = loom_build_type(c->b, v);
+  if (!type->rank && k == 1) return sort_trivial(c, out);
+  if (type->dtype == LOOM_BOOL || loom_dtype_is_complex(type->dtype))
+    return fx_decline(c, "elements without an order");
+  if (!fx_axis(c, 2, type->rank, &axis)) return false;
+  return torch_native_emit(c, torch_topk, (const int[]){0}, 1,
+                           (const int64_t[]){k, axis, largest, sorted}, 4, out);
 }
 
 /* kthvalue(self, k, dim, keepdim). */

@@ -215,6 +215,29 @@ bool torch_host_emit(fx_call *c, PyObject *args, PyObject *kwargs, loom_value *o
   return good;
 }
 
+bool torch_native_emit(fx_call *c, torch_native_fn run, const int *arguments, int count,
+                       const int64_t *numbers, int number_count, loom_value *out) {
+  host_row row = {.call = c, .specs = PyList_New(0)};
+  int64_t axes[FX_MAX_RESULTS][LOOM_MAX_RANK];
+  bool good = row.specs != NULL;
+  for (int i = 0; i < count && good; i++) {
+    const fx_value *v = fx_value_of(c->im, c->args[arguments[i]]);
+    PyObject *hole = v && v->kind == FX_TENSOR ? host_operand(&row, v) : NULL;
+    good = hole != NULL;
+    Py_XDECREF(hole);
+  }
+  PyObject *op = good ? torch_native_op(run, numbers, number_count) : NULL;
+  PyObject *results = op ? host_results(c, axes) : NULL;
+  PyObject *entry = results ? PyTuple_Pack(5, op, Py_None, Py_None, row.specs, results) : NULL;
+  good = entry && host_node(&row, entry, axes, out);
+  Py_XDECREF(entry);
+  Py_XDECREF(results);
+  Py_XDECREF(op);
+  Py_XDECREF(row.specs);
+  error_drop();
+  return good || fx_decline(c, "operands that it cannot take");
+}
+
 /* ---- when the plan runs -------------------------------------------------------------------------
  */
 
@@ -296,6 +319,9 @@ int torch_host_run(PyObject *hosts, const loom_graph *graph, const loom_host_cal
   PyObject *row = PyList_GET_ITEM(hosts, call->slot), *key, *item;
   host_fill f = {.specs = PyTuple_GET_ITEM(row, 3), .graph = graph, .call = call};
   if (PyList_GET_SIZE(f.specs) != call->reads || call->count < call->reads) return 1;
+  PyObject *op = PyTuple_GET_ITEM(row, 0);
+  if (torch_is_native(op))
+    return torch_native_run(op, f.specs, PyTuple_GET_ITEM(row, 4), graph, call);
   PyObject *args = host_map(PyTuple_GET_ITEM(row, 1), host_argument, &f);
   PyObject *kwargs = args ? PyDict_New() : NULL;
   Py_ssize_t at = 0;
@@ -305,7 +331,7 @@ int torch_host_run(PyObject *hosts, const loom_graph *graph, const loom_host_cal
     good = made && PyDict_SetItem(kwargs, key, made) == 0;
     Py_XDECREF(made);
   }
-  PyObject *result = good ? PyObject_Call(PyTuple_GET_ITEM(row, 0), args, kwargs) : NULL;
+  PyObject *result = good ? PyObject_Call(op, args, kwargs) : NULL;
   good = result && host_store_all(&f, PyTuple_GET_ITEM(row, 4), result);
   Py_XDECREF(result);
   Py_XDECREF(kwargs);

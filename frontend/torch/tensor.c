@@ -31,7 +31,8 @@ static struct {
   torch_status (*part)(void *, int64_t, const int64_t *, const int64_t *, int64_t, void **);
   torch_status (*blob)(void *, int64_t, const int64_t *, const int64_t *, int64_t, int32_t, int32_t,
                        int32_t, void **);
-  PyObject *(*wrap)(const void *); /* THPVariable_Wrap(const at::TensorBase &) */
+  torch_status (*product)(void *, void *, void *); /* out, left, right; or NULL */
+  PyObject *(*wrap)(const void *);                 /* THPVariable_Wrap(const at::TensorBase &) */
 } torch;
 
 /* at::ScalarType: fixed by torch's serialisation format. */
@@ -95,8 +96,12 @@ static bool torch_symbols(PyObject *module) {
     }
     memcpy(wanted[i].slot, &found, sizeof found);
   }
+  void *product = dlsym(cpu, "aoti_torch_cpu_mm_out");
+  memcpy(&torch.product, &product, sizeof product);
   return true;
 }
+
+bool torch_has_product(void) { return torch.product != NULL; }
 
 /* Is a pointer at this place of the object the at::Tensor of a tensor whose data lies at `data`?
  * The word is read as a TensorImpl only when it looks like a pointer to the heap. */
@@ -251,4 +256,24 @@ PyObject *torch_over(const torch_spec *spec, void *data) {
                  &handle) != 0)
     return PyErr_NoMemory();
   return torch_take(handle);
+}
+
+static void *torch_handle_over(const torch_array *a) {
+  const torch_spec *spec = &a->spec;
+  void *handle = NULL;
+  return torch.blob(a->data, spec->rank, spec->sizes, spec->strides, 0, torch_types[spec->dtype], 0,
+                    0, &handle) == 0
+             ? handle
+             : NULL;
+}
+
+bool torch_product(const torch_array *l, const torch_array *r, const torch_array *out) {
+  void *handles[3] = {torch_handle_over(out), torch_handle_over(l), torch_handle_over(r)};
+  bool made = handles[0] && handles[1] && handles[2];
+  bool good = made && torch.product(handles[0], handles[1], handles[2]) == 0;
+  for (int i = 0; i < 3; i++)
+    if (handles[i]) torch.free(handles[i]);
+  if (!made) return PyErr_NoMemory(), false;
+  if (!good) PyErr_SetString(PyExc_RuntimeError, "frameloom: a product of torch failed");
+  return good;
 }

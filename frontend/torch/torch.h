@@ -8,7 +8,8 @@
  * Sections by file: tensor.c (the data plane), fx.c (nodes to values), fx_size.c (symbolic sizes),
  * fx_result.c (results), fx_args.c (arguments of one call), foreach.def and foreach.c (ops over
  * lists), aten.def and aten_*.c (one emitter for each family of ops), host.c (ops that run through
- * torch), compiled.c (the callable that AOTAutograd gets).
+ * torch), native.c and native_*.c (ops that functions of the extension compute), compiled.c (the
+ * callable that AOTAutograd gets).
  */
 #ifndef LOOM_FRONTEND_TORCH_H
 #define LOOM_FRONTEND_TORCH_H
@@ -54,6 +55,15 @@ PyObject *torch_part(PyObject *tensor, const torch_spec *spec, int64_t offset);
 /* A tensor over memory of somebody else, who keeps it while it is used. */
 PyObject *torch_over(const torch_spec *spec, void *data);
 int32_t torch_scalar_type(loom_dtype dtype);
+/* A strided array of the plan's. */
+typedef struct torch_array {
+  torch_spec spec;
+  void *data;
+} torch_array;
+/* out = l @ r by torch's own product of matrices, if there is one; false with an exception. */
+bool torch_has_product(void);
+bool torch_product(const torch_array *l, const torch_array *r, const torch_array *out);
+
 /* ==== fx.c: an FX graph as values ==============================================================
  */
 
@@ -324,8 +334,34 @@ bool strided_takes_whole(fx_call *c);
 
 /* Appends a host call for the node; its results. False with an exception. */
 bool torch_host_emit(fx_call *c, PyObject *args, PyObject *kwargs, loom_value *out);
-#define TORCH_HOST_OTHER 2 /* torch gave results of other sizes than it had declared */
+#define TORCH_HOST_OTHER                                                                           \
+  2 /* the call has to be made by eager torch: results of other sizes than                         \
+       declared, wrong data */
 int torch_host_run(PyObject *hosts, const loom_graph *graph, const loom_host_call *call);
+
+/* ==== native.c, native_*.c: ops that are computed by functions of the extension
+ * ===================
+ */
+
+#define TORCH_NATIVE_NUMBERS 4
+
+/* 0, TORCH_HOST_OTHER or, with an exception, 1. */
+typedef int (*torch_native_fn)(const torch_array *operands, torch_array *results,
+                               const int64_t *numbers);
+
+/* Appends the call of `run` for these arguments of the op, which have to be tensors. */
+bool torch_native_emit(fx_call *c, torch_native_fn run, const int *arguments, int count,
+                       const int64_t *numbers, int number_count, loom_value *out);
+/* What stands for the op in a slot: a function and its numbers, an object of its own type. */
+PyObject *torch_native_op(torch_native_fn run, const int64_t *numbers, int count);
+bool torch_is_native(PyObject *op);
+int torch_native_run(PyObject *op, PyObject *specs, PyObject *results, const loom_graph *graph,
+                     const loom_host_call *call);
+
+int torch_topk(const torch_array *operands, torch_array *results, const int64_t *numbers);
+int torch_grouped_rows(const torch_array *in, torch_array *out, const int64_t *numbers);
+int torch_grouped_sums(const torch_array *in, torch_array *out, const int64_t *numbers);
+int torch_grouped_gradients(const torch_array *in, torch_array *out, const int64_t *numbers);
 
 /* ==== describe.c: reports and logs
  * ================================================================

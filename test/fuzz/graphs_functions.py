@@ -7,7 +7,9 @@ UNARY = ["torch.sin({0})", "torch.exp({0} * 0.1)", "torch.tanh({0})", "torch.rel
          "torch.log_softmax({0}, -1)", "torch.nn.functional.silu({0})", "{0} ** 2", "{0}.cumsum(-1)", "torch.flip({0}, [-1])",
          "torch.roll({0}, 1, -1)", "{0}.contiguous()", "{0}.clone()", "torch.erf({0})", "torch.square({0})", "{0}.to(torch.float64)",
          "torch.nan_to_num({0})", "torch.sort({0}, -1)[0]", "torch.floor({0})", "torch.sign({0})", "{0}.detach()", "torch.tril({0}) if {0}.dim() > 1 else {0}",
-         "torch.nn.functional.layer_norm({0}, {0}.shape[-1:])", "torch.nn.functional.pad({0}, (1, 2))", "torch.cumprod({0} * 0.5, -1)"]
+         "torch.nn.functional.layer_norm({0}, {0}.shape[-1:])", "torch.nn.functional.pad({0}, (1, 2))", "torch.cumprod({0} * 0.5, -1)",
+         "torch.topk({0}, 1, -1)[0]", "torch.topk({0}.relu(), {0}.shape[-1], -1)[0]", "torch.topk({0}.round(), 2, 0, largest=False)[1].to({0}.dtype)",
+         "torch.topk({0}.relu(), 2, -1, sorted=False)[1].to({0}.dtype)"]
 BINARY = ["{0} + {1}", "{0} - {1}", "{0} * {1}", "{0} / ({1}.abs() + 1)", "torch.maximum({0}, {1})", "torch.minimum({0}, {1})", "torch.where({0} > {1}, {0}, {1})",
           "torch.atan2({0}, {1} + 3)", "torch.addcmul({0}, {1}, {1}, value=0.5)", "torch.lerp({0}, {1}, 0.3)", "({0} < {1}).to({0}.dtype)", "torch.hypot({0}, {1} + 2)"]
 SHAPES = ["{0}.sum(0)", "{0}.mean(-1, keepdim=True)", "{0}.amax(0)", "{0}.transpose(0, -1)", "{0}.reshape(-1)", "{0}.unsqueeze(1)", "{0}[1:]",
