@@ -39,20 +39,23 @@ loom_value index_checked(fx_call *c, loom_value indices, int64_t n, bool negativ
   return loom_build_select(b, loom_build_compare(b, "lt", v, zero), never, v);
 }
 
-/* _assert_async.default and .msg(self, message): no result. A value of 0 is an index out of bounds;
- * the call is then run again in eager torch, whose error names what was wrong. */
+/* The result of a graph with an index out of bounds is that of eager torch: so is that of a check.
+ */
+bool index_check(fx_call *c, loom_value good) {
+  loom_type one = loom_type_make(LOOM_I8, 1, (loom_dim[]){1});
+  loom_value wrong = loom_build_convert(c->b, loom_build1(c->b, LOOM_OP_NOT, good), LOOM_I64);
+  c->im->checks = true;
+  return index_gather(c, loom_build_int(c->b, &one, 0), wrong, 0) != LOOM_NO_VALUE;
+}
+
+/* _assert_async.default and .msg(self, message): no result. The error is that of eager torch. */
 bool aten_assert_async(fx_call *c, loom_value *out) {
   loom_builder *b = c->b;
   (void)out;
   loom_value v = fx_tensor(c, 0);
   if (v == LOOM_NO_VALUE) return false;
   if (loom_type_elements(loom_build_type(b, v)) != 1) return fx_decline(c, "no single value");
-  v = loom_build_convert(b, loom_build_reshape(b, v, 0, NULL), LOOM_BOOL);
-  loom_type one = loom_type_make(LOOM_I8, 1, (loom_dim[]){1});
-  loom_value wrong = loom_build_convert(b, loom_build1(b, LOOM_OP_NOT, v), LOOM_I64);
-  v = index_gather(c, loom_build_int(b, &one, 0), wrong, 0);
-  c->im->checks = true;
-  return v != LOOM_NO_VALUE;
+  return index_check(c, loom_build_convert(b, loom_build_reshape(b, v, 0, NULL), LOOM_BOOL));
 }
 
 /* ---- one index tensor along one axis ------------------------------------------------------------

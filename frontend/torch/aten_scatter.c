@@ -16,9 +16,8 @@ static loom_value scatter_build(fx_call *c, const char *combine, loom_value v, l
                     0);
 }
 
-/* The same for a value of any dtype. */
-static loom_value index_scatter(fx_call *c, const char *combine, loom_value v, loom_value indices,
-                                loom_value updates, int axis) {
+loom_value index_scatter(fx_call *c, const char *combine, loom_value v, loom_value indices,
+                         loom_value updates, int axis) {
   if (v == LOOM_NO_VALUE) return v;
   loom_dtype dtype = loom_build_type(c->b, v)->dtype, wide = fx_compute_dtype(dtype);
   if (!strcmp(combine, "set")) wide = dtype;

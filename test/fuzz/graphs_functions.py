@@ -9,7 +9,10 @@ UNARY = ["torch.sin({0})", "torch.exp({0} * 0.1)", "torch.tanh({0})", "torch.rel
          "torch.nan_to_num({0})", "torch.sort({0}, -1)[0]", "torch.floor({0})", "torch.sign({0})", "{0}.detach()", "torch.tril({0}) if {0}.dim() > 1 else {0}",
          "torch.nn.functional.layer_norm({0}, {0}.shape[-1:])", "torch.nn.functional.pad({0}, (1, 2))", "torch.cumprod({0} * 0.5, -1)",
          "torch.topk({0}, 1, -1)[0]", "torch.topk({0}.relu(), {0}.shape[-1], -1)[0]", "torch.topk({0}.round(), 2, 0, largest=False)[1].to({0}.dtype)",
-         "torch.topk({0}.relu(), 2, -1, sorted=False)[1].to({0}.dtype)"]
+         "torch.topk({0}.relu(), 2, -1, sorted=False)[1].to({0}.dtype)",
+         "torch.histc({0}.detach(), 5, -2, 2)", "torch.histc({0}.detach(), 3)", "(torch._assert_async(({0} == {0}).all(), 'no NaN'), {0} * 2)[1]",
+         "torch.nn.functional.embedding_bag(torch.tensor([[0, 1], [1, 0]]), {0}, mode='mean') if {0}.dim() == 2 else {0}",
+         "torch.nn.functional.embedding_bag(torch.tensor([0, 1, 1]), {0}, torch.tensor([0, 2, 2]), mode='sum', padding_idx=1) if {0}.dim() == 2 else {0}"]
 BINARY = ["{0} + {1}", "{0} - {1}", "{0} * {1}", "{0} / ({1}.abs() + 1)", "torch.maximum({0}, {1})", "torch.minimum({0}, {1})", "torch.where({0} > {1}, {0}, {1})",
           "torch.atan2({0}, {1} + 3)", "torch.addcmul({0}, {1}, {1}, value=0.5)", "torch.lerp({0}, {1}, 0.3)", "({0} < {1}).to({0}.dtype)", "torch.hypot({0}, {1} + 2)"]
 SHAPES = ["{0}.sum(0)", "{0}.mean(-1, keepdim=True)", "{0}.amax(0)", "{0}.transpose(0, -1)", "{0}.reshape(-1)", "{0}.unsqueeze(1)", "{0}[1:]",
