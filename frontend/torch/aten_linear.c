@@ -105,3 +105,25 @@ bool aten_grouped_mm(fx_call *c, loom_value *out) {
   if (left == 2 && right == 2) return linear_groups(c, torch_grouped_sums, 3, out);
   return fx_decline(c, "groups of columns, or none");
 }
+
+/* ---- triangular systems ---------------------------------------------------------------------- */
+
+#define LINEAR_SMALL 64 /* equations that are solved one by one; LAPACK is better at more */
+
+/* linalg_solve_triangular(self, B, *, upper, left, unitriangular). */
+bool aten_solve_triangular(fx_call *c, loom_value *out) {
+  bool upper, left, unit;
+  loom_value a = fx_tensor(c, 0), b = fx_tensor(c, 1);
+  if (a == LOOM_NO_VALUE || b == LOOM_NO_VALUE || !fx_bool(c, 2, &upper) || !fx_bool(c, 3, &left) ||
+      !fx_bool(c, 4, &unit))
+    return false;
+  const loom_type from = *loom_build_type(c->b, a), right = *loom_build_type(c->b, b);
+  loom_dtype dtype = c->types[0].dtype;
+  if ((dtype != LOOM_F32 && dtype != LOOM_F64) || from.dtype != dtype || right.dtype != dtype)
+    return fx_decline(c, "elements that are neither float32 nor float64");
+  if (from.rank < 2 || right.rank < 2 || c->types[0].rank < 2 ||
+      from.dims[from.rank - 1] > LINEAR_SMALL)
+    return fx_decline(c, "more equations than are solved one by one");
+  return torch_native_emit(c, torch_triangular, (const int[]){0, 1}, 2,
+                           (const int64_t[]){upper, left, unit}, 3, out);
+}

@@ -361,6 +361,7 @@ int torch_native_run(PyObject *op, PyObject *specs, PyObject *results, const loo
 int torch_topk(const torch_array *operands, torch_array *results, const int64_t *numbers);
 int torch_grouped_rows(const torch_array *in, torch_array *out, const int64_t *numbers);
 int torch_grouped_sums(const torch_array *in, torch_array *out, const int64_t *numbers);
+int torch_triangular(const torch_array *in, torch_array *out, const int64_t *numbers);
 int torch_grouped_gradients(const torch_array *in, torch_array *out, const int64_t *numbers);
 
 /* ==== describe.c: reports and logs

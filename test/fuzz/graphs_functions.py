@@ -14,7 +14,9 @@ UNARY = ["torch.sin({0})", "torch.exp({0} * 0.1)", "torch.tanh({0})", "torch.rel
          "torch.nn.functional.embedding_bag(torch.tensor([[0, 1], [1, 0]]), {0}, mode='mean') if {0}.dim() == 2 else {0}",
          "torch.nn.functional.embedding_bag(torch.tensor([0, 1, 1]), {0}, torch.tensor([0, 2, 2]), mode='sum', padding_idx=1) if {0}.dim() == 2 else {0}"]
 BINARY = ["{0} + {1}", "{0} - {1}", "{0} * {1}", "{0} / ({1}.abs() + 1)", "torch.maximum({0}, {1})", "torch.minimum({0}, {1})", "torch.where({0} > {1}, {0}, {1})",
-          "torch.atan2({0}, {1} + 3)", "torch.addcmul({0}, {1}, {1}, value=0.5)", "torch.lerp({0}, {1}, 0.3)", "({0} < {1}).to({0}.dtype)", "torch.hypot({0}, {1} + 2)"]
+          "torch.atan2({0}, {1} + 3)", "torch.addcmul({0}, {1}, {1}, value=0.5)", "torch.lerp({0}, {1}, 0.3)", "({0} < {1}).to({0}.dtype)",
+          "torch.linalg.solve_triangular(3 * torch.eye({0}.shape[-2]) + 0.1 * {1}.tril(), {0}, upper=False) if {0}.dim() > 1 else {0}",
+          "torch.linalg.solve_triangular(3 * torch.eye({0}.shape[-1]) + 0.1 * {1}.triu(), {0}, upper=True, left=False) if {0}.dim() > 1 else {0}", "torch.hypot({0}, {1} + 2)"]
 SHAPES = ["{0}.sum(0)", "{0}.mean(-1, keepdim=True)", "{0}.amax(0)", "{0}.transpose(0, -1)", "{0}.reshape(-1)", "{0}.unsqueeze(1)", "{0}[1:]",
           "{0}[..., ::2]", "{0}.var(-1)", "{0}.flatten()", "{0}[0]", "torch.cat([{0}, {0}], 0)", "torch.stack([{0}, {0}], -1)", "{0}.expand(2, *{0}.shape)",
           "{0}.T @ {0} if {0}.dim() == 2 else {0}", "{0}.prod(-1)", "{0}.norm()", "{0}.logsumexp(-1)", "{0}.argmax(-1).to({0}.dtype)", "{0}.repeat(2, *[1] * ({0}.dim() - 1))",

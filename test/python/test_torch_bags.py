@@ -76,7 +76,7 @@ def test_histograms(dtype, bins, low, high, dynamic):
 
 
 def test_histograms_that_torch_refuses():
-    for x, arguments in ((torch.tensor([1.0, float("inf")]), (4, 0, 0)), (torch.arange(3), (4, 0, 3)),
+    for x, arguments in ((torch.tensor([1.0, float("inf")]), (4, 0, 0)),
                          (torch.tensor([float("nan"), 1.0]), (4, 0, 0))):
         f = lambda x: torch.histc(x, *arguments)  # noqa: E731
         with pytest.raises(Exception) as expected:

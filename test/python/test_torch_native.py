@@ -166,3 +166,52 @@ def test_offsets_that_make_no_sense_are_left_to_torch():
     for offsets in ([4, 9], [5, 2], [-3, 6]):
         offs = torch.tensor(offsets)
         close(run(x, w, offs), fn(x, w, offs))
+
+
+# ---- triangular systems ------------------------------------------------------------------------------------------------
+
+SHAPES = [((4, 4), (4, 3)), ((1, 1), (1, 1)), ((2, 5, 5), (2, 5, 2)), ((3, 1, 6, 6), (2, 6, 4)), ((5, 5), (4, 5, 2)), ((40, 3, 3), (3, 2)), ((64, 64), (64, 9))]
+
+
+@pytest.mark.parametrize("unit", [False, True])
+@pytest.mark.parametrize("left", [True, False])
+@pytest.mark.parametrize("upper", [True, False])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_triangular_systems_and_their_gradients(dtype, upper, left, unit):
+    def solve(a, b):
+        return torch.linalg.solve_triangular(a, b if left else b.mT, upper=upper, left=left, unitriangular=unit)
+
+    for i, (first, second) in enumerate(SHAPES):
+        torch._dynamo.reset()
+        n = first[-1]
+        a = torch.randn(first, dtype=dtype) / n + 2 * torch.eye(n, dtype=dtype)  # the other triangle is not read
+        b, results = torch.randn(second, dtype=dtype), []
+        if i % 2:
+            a = a.mT.contiguous().mT
+        for f in (compiled(solve), solve):
+            x, y = a.clone().requires_grad_(), b.clone().requires_grad_()
+            out = f(x, y)
+            out.square().sum().backward()
+            results.append((out.detach(), x.grad, y.grad))
+        for got, expected in zip(*results):
+            torch.testing.assert_close(got, expected, rtol=2e-4 if dtype == torch.float32 else 1e-10, atol=1e-4 if dtype == torch.float32 else 1e-10)
+        assert results[0][0].stride() == results[1][0].stride()
+    assert not host_calls()
+
+
+def test_triangular_systems_that_are_large_or_singular():
+    a, b = torch.randn(90, 90).tril() / 9 + 3 * torch.eye(90), torch.randn(90, 2)
+    solve = lambda a, b: torch.linalg.solve_triangular(a, b, upper=False)  # noqa: E731
+    close(compiled(solve)(a, b), solve(a, b), rtol=1e-4, atol=1e-4)
+    assert host_calls()
+    a, b = torch.eye(3), torch.tensor([[1.0], [-2.0], [3.0]])
+    a[1, 1] = 0
+    torch.testing.assert_close(compiled(solve)(a, b), solve(a, b), equal_nan=True)
+
+
+def test_triangular_systems_whose_sizes_change():
+    solve = lambda a, b: torch.linalg.solve_triangular(a.tril() + torch.eye(a.shape[-1]), b, upper=False)  # noqa: E731
+    run = compiled(solve, dynamic=True)
+    for n in (3, 4, 7):
+        a, b = torch.rand(5, n, n), torch.randn(5, n, 2)
+        close(run(a, b), solve(a, b), rtol=1e-4, atol=1e-4)
