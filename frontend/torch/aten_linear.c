@@ -108,7 +108,7 @@ bool aten_grouped_mm(fx_call *c, loom_value *out) {
 
 /* ---- triangular systems ---------------------------------------------------------------------- */
 
-#define LINEAR_SMALL 64 /* equations that are solved one by one; LAPACK is better at more */
+#define LINEAR_SMALL 32 /* equations that are solved one by one; LAPACK is better at more */
 
 /* linalg_solve_triangular(self, B, *, upper, left, unitriangular). */
 bool aten_solve_triangular(fx_call *c, loom_value *out) {

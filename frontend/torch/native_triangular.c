@@ -26,17 +26,31 @@ static int64_t triangular_batch(const torch_spec *spec, const torch_spec *out, i
   return at;
 }
 
+#define TRIANGULAR_PANEL 8 /* columns that are solved at once, side by side */
+
+/* The panel holds the solutions of some columns, an equation after the other; columns that are not
+ * there are zeros. */
 #define TRIANGULAR(TYPE)                                                                           \
-  static void triangular_##TYPE(const triangular_job *j, const TYPE *a, const TYPE *b, TYPE *x) {  \
-    for (int64_t c = 0; c < j->columns; c++, b += j->right_column, x += j->out_column)             \
+  static void triangular_##TYPE(const triangular_job *j, const TYPE *a, const TYPE *b, TYPE *x,    \
+                                TYPE *panel) {                                                     \
+    for (int64_t first = 0; first < j->columns; first += TRIANGULAR_PANEL) {                       \
+      int64_t count =                                                                              \
+          j->columns - first < TRIANGULAR_PANEL ? j->columns - first : TRIANGULAR_PANEL;           \
       for (int64_t k = 0; k < j->n; k++) {                                                         \
         int64_t i = j->upper ? j->n - 1 - k : k, from = j->upper ? i + 1 : 0;                      \
         const TYPE *line = a + i * j->column;                                                      \
-        TYPE sum = b[i * j->right_equation];                                                       \
+        TYPE sums[TRIANGULAR_PANEL] = {0}, pivot = j->unit ? 1 : line[i * j->row];                 \
+        for (int64_t c = 0; c < count; c++)                                                        \
+          sums[c] = b[i * j->right_equation + (first + c) * j->right_column];                      \
         for (int64_t m = from; m < from + k; m++)                                                  \
-          sum -= line[m * j->row] * x[m * j->equation];                                            \
-        x[i * j->equation] = j->unit ? sum : sum / line[i * j->row];                               \
+          for (int c = 0; c < TRIANGULAR_PANEL; c++)                                               \
+            sums[c] -= line[m * j->row] * panel[m * TRIANGULAR_PANEL + c];                         \
+        for (int64_t c = 0; c < TRIANGULAR_PANEL; c++)                                             \
+          panel[i * TRIANGULAR_PANEL + c] = c < count ? sums[c] / pivot : 0;                       \
+        for (int64_t c = 0; c < count; c++)                                                        \
+          x[i * j->equation + (first + c) * j->out_column] = panel[i * TRIANGULAR_PANEL + c];      \
       }                                                                                            \
+    }                                                                                              \
   }
 TRIANGULAR(float)
 TRIANGULAR(double)
@@ -47,17 +61,16 @@ static uint32_t triangular_chunks(void *const *buffers, const uint64_t *params, 
   const torch_spec *out = &j->out->spec;
   int64_t stop = end * j->chunk < j->batches ? end * j->chunk : j->batches;
   (void)params;
-  (void)scratch;
   for (int64_t batch = begin * j->chunk; batch < stop; batch++) {
     int64_t a = triangular_batch(&j->matrix->spec, out, batch),
             b = triangular_batch(&j->right->spec, out, batch),
             x = triangular_batch(out, out, batch);
     if (out->dtype == LOOM_F32)
       triangular_float(j, (float *)j->matrix->data + a, (float *)j->right->data + b,
-                       (float *)j->out->data + x);
+                       (float *)j->out->data + x, scratch);
     else
       triangular_double(j, (double *)j->matrix->data + a, (double *)j->right->data + b,
-                        (double *)j->out->data + x);
+                        (double *)j->out->data + x, scratch);
   }
   return 0;
 }
@@ -89,6 +102,9 @@ int torch_triangular(const torch_array *in, torch_array *out, const int64_t *num
   int64_t work = 1 + j.n * j.n * j.columns / 2;
   j.chunk = work < TRIANGULAR_WORK ? TRIANGULAR_WORK / work : 1;
   void *buffers[] = {&j};
-  loom_threads_launch(triangular_chunks, buffers, NULL, 0, 0, (j.batches + j.chunk - 1) / j.chunk);
-  return 0;
+  uint32_t status = loom_threads_launch(triangular_chunks, buffers, NULL,
+                                        (size_t)j.n * TRIANGULAR_PANEL * sizeof(double), 0,
+                                        (j.batches + j.chunk - 1) / j.chunk);
+  if (status & LOOM_STATUS_MEMORY) PyErr_NoMemory();
+  return (status & LOOM_STATUS_MEMORY) != 0;
 }
