@@ -34,11 +34,10 @@ def test_a_conjugate_view_of_another_result():
     check(fn, x)
 
 
-@pytest.mark.parametrize("shape", [(3, 1), (3, 2), (0, 2), (1, 1)])
+@pytest.mark.parametrize("shape", [(40, 1), (40, 2), (0, 2)])
 def test_a_library_result_in_another_order_than_c(shape):
-    a, b = torch.randn(3, 3).triu() + 3 * torch.eye(3), torch.randn(3, *shape[1:])
-    if not shape[0]:
-        a, b = torch.zeros(0, 0), torch.zeros(shape)
+    n = shape[0]
+    a, b = torch.randn(n, n).triu() / 9 + 3 * torch.eye(n), torch.randn(shape)  # so many are left to torch
 
     def fn(a, b):
         x = aten.linalg_solve_triangular(a, b, upper=True)
