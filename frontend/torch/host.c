@@ -106,6 +106,48 @@ static PyObject *host_keywords(host_row *row, PyObject *kwargs) {
   return out;
 }
 
+static bool host_is_named(PyObject *function, const char *name) {
+  PyObject *own = PyObject_GetAttrString(function, "__name__");
+  bool named = own && PyUnicode_Check(own) && PyUnicode_CompareWithASCIIString(own, name) == 0;
+  error_drop();
+  Py_XDECREF(own);
+  return named;
+}
+
+/* Which of several results a node of the graph takes, by its users; false where that is not told.
+ */
+static bool host_taken(fx_call *c, bool *taken) {
+  PyObject *users = PyObject_GetAttrString(c->node, "users");
+  PyObject *list = users ? PySequence_List(users) : NULL;
+  bool told = list != NULL;
+  for (Py_ssize_t i = 0; told && i < PyList_GET_SIZE(list); i++) {
+    PyObject *user = PyList_GET_ITEM(list, i);
+    PyObject *name = PyObject_GetAttrString(user, "target");
+    PyObject *args = name ? PyObject_GetAttrString(user, "args") : NULL;
+    PyObject *number = args && PyTuple_Check(args) && PyTuple_GET_SIZE(args) == 2
+                           ? PyTuple_GET_ITEM(args, 1)
+                           : NULL;
+    Py_ssize_t at = number && PyLong_Check(number) ? PyLong_AsSsize_t(number) : -1;
+    told = at >= 0 && at < (Py_ssize_t)c->result_count && host_is_named(name, "getitem");
+    if (told) taken[at] = true;
+    Py_XDECREF(args);
+    Py_XDECREF(name);
+  }
+  error_drop();
+  Py_XDECREF(list);
+  Py_XDECREF(users);
+  return told;
+}
+
+/* Results that nobody takes need not be what torch declares: some are undefined when the op runs.
+ */
+static void host_leave_untaken(fx_call *c) {
+  bool taken[FX_MAX_RESULTS] = {false};
+  if (!(PyTuple_Check(c->meta) || PyList_Check(c->meta)) || !host_taken(c, taken)) return;
+  for (uint32_t i = 0; i < c->result_count; i++)
+    c->present[i] &= taken[i];
+}
+
 /* Specs of the results, whose types become those of the buffers; `axes` of each that is a tensor.
  */
 static PyObject *host_results(fx_call *c, int64_t (*axes)[LOOM_MAX_RANK]) {
@@ -196,6 +238,7 @@ static bool host_record(fx_call *c) {
 
 bool torch_host_emit(fx_call *c, PyObject *args, PyObject *kwargs, loom_value *out) {
   host_row row = {.call = c, .specs = PyList_New(0)};
+  host_leave_untaken(c);
   if (!c->result_count || host_is(c->target, "_schema", "is_mutable")) {
     PyErr_Format(PyExc_NotImplementedError, "%S changes its operands", c->target);
     Py_XDECREF(row.specs);
@@ -252,7 +295,7 @@ typedef struct host_fill {
   const loom_graph *graph;
   const loom_host_call *call;
   Py_ssize_t next;
-  bool other; /* a result of torch's is of another size than declared */
+  bool other; /* a result of torch's is of another size than declared, or undefined */
 } host_fill;
 
 /* The spec in `bytes` for the sizes of this call. */
@@ -285,6 +328,7 @@ static PyObject *host_argument(void *user, PyObject *o) {
 }
 
 static bool host_store(host_fill *f, PyObject *bytes, void *buffer, PyObject *result) {
+  if (result == Py_None) return f->other = true, false; /* a tensor that is undefined */
   PyObject *to = host_wrap(f, bytes, buffer);
   PyObject *shape = to ? PyObject_GetAttrString(to, "shape") : NULL;
   PyObject *got = shape ? PyObject_GetAttrString(result, "shape") : NULL;

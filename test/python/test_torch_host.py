@@ -2,7 +2,7 @@
 
 import pytest
 
-from torch_help import close, compiled, torch
+from torch_help import close, compiled, host_calls, torch
 from torch_help import fresh  # noqa: F401
 
 SEEN = []
@@ -77,3 +77,36 @@ def test_results_of_several_layouts():
     close(got[1][1], want[1][1])
     q = torch.randn(6, 4)
     close(compiled(lambda q: torch.linalg.qr(q.t())[1].t() * 2)(q), torch.linalg.qr(q.t())[1].t() * 2)
+
+
+@torch.library.custom_op("frameloom_test::two_results", mutates_args=())
+def two_results(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    SEEN.append(x)
+    return x * 2, x.new_empty(5)  # the second is not what is declared
+
+
+two_results.register_fake(lambda x: (torch.empty_like(x), torch.empty_like(x)))
+
+
+def test_results_that_nobody_takes_may_be_what_they_are():
+    run = compiled(lambda x: two_results(x + 1)[0].sin())
+    x = torch.randn(3, 4)
+    SEEN.clear()
+    for _ in range(2):
+        close(run(x), ((x + 1) * 2).sin())
+    assert len(SEEN) == 2  # else eager torch has run the graph again
+    assert host_calls() == ["frameloom_test.two_results.default"]
+
+
+@pytest.mark.parametrize("both_ways", [False, True])
+def test_an_lstm_without_gradients(both_ways):  # its op has a fourth result, which is undefined
+    layer = torch.nn.LSTM(8, 6, batch_first=True, bidirectional=both_ways).eval()
+    x = torch.randn(2, 5, 8)
+    with torch._dynamo.config.patch(allow_rnn=True), torch.no_grad():
+        run = compiled(layer)
+        for _ in range(2):
+            out, (hidden, cell) = run(x)
+            expected, (expected_hidden, expected_cell) = layer(x)
+            close(out, expected)
+            close(hidden, expected_hidden)
+            close(cell, expected_cell)
