@@ -41,7 +41,7 @@ bool strided_takes_whole(fx_call *c) {
   bool good = v && v->kind == FX_TENSOR && fx_read_spec(c->im, v->meta, &spec);
   if (good) memcpy(strides, spec.strides, sizeof strides);
   good = good && fx_read_place(c->im, v->meta, &spec, &place) && place.offset == 0 &&
-         place.end == place.size && fx_spec_dense(c->im, &spec, dense);
+         place.sized && place.end == place.size && fx_spec_dense(c->im, &spec, dense);
   for (int i = 0; good && i < spec.rank; i++)
     good = spec.sizes[i] == 1 || strides[i] == dense[i];
   good = good && strided_demand(c->im, place.storage);

@@ -101,11 +101,11 @@ bool fx_read_place(fx_import *im, PyObject *meta, const torch_spec *spec, fx_pla
   PyObject *offset = storage ? PyObject_CallMethod(meta, "storage_offset", NULL) : NULL;
   PyObject *bytes = offset ? PyObject_CallMethod(storage, "nbytes", NULL) : NULL;
   out->storage = bytes ? PyObject_GetAttrString(storage, "_cdata") : NULL;
-  bool good = out->storage && fx_read_number(im, offset, &out->offset) &&
-              fx_read_number(im, bytes, &out->size);
-  if (good && !loom_stride_combine(im->graph, LOOM_EXPR_FLOORDIV, out->size,
-                                   (int64_t)loom_dtype_size(spec->dtype), &out->size))
-    good = fx_too_complicated();
+  bool good = out->storage && fx_read_number(im, offset, &out->offset);
+  out->sized = good && fx_read_number(im, bytes, &out->size) &&
+               loom_stride_combine(im->graph, LOOM_EXPR_FLOORDIV, out->size,
+                                   (int64_t)loom_dtype_size(spec->dtype), &out->size);
+  if (good) error_drop();
   Py_XDECREF(bytes);
   Py_XDECREF(offset);
   Py_XDECREF(storage);
@@ -200,7 +200,7 @@ static bool fx_overlaps(fx_import *im, const torch_spec *a, const fx_place *at_a
 
 /* Is result `k` the whole of its storage, as it is made? */
 static bool fx_is_whole(const fx_result *r, const fx_place *place, const torch_spec *traced) {
-  return place->offset == 0 && place->end == place->size && !r->expanded &&
+  return place->offset == 0 && place->sized && place->end == place->size && !r->expanded &&
          !memcmp(traced->strides, r->spec.strides, sizeof traced->strides);
 }
 
@@ -377,7 +377,7 @@ static bool fx_comes_first(fx_import *im, PyObject *item) {
   fx_place place = {.storage = NULL};
   if (!v || v->kind != FX_TENSOR || v->placeholder >= 0) return true;
   bool whole = fx_read_spec(im, v->meta, &spec) && fx_read_place(im, v->meta, &spec, &place) &&
-               place.offset == 0 && place.end == place.size;
+               place.offset == 0 && place.sized && place.end == place.size;
   Py_XDECREF(place.storage);
   error_drop(); /* it comes back where the result is made */
   return whole;

@@ -188,6 +188,7 @@ bool fx_read_number(fx_import *im, PyObject *number, int64_t *out);
 typedef struct fx_place {
   PyObject *storage; /* an int that identifies it; owned */
   int64_t offset, end, size;
+  bool sized; /* is `size` known? An input's storage may have been made of sizes that it tells not */
   bool empty;
 } fx_place;
 bool fx_read_place(fx_import *im, PyObject *meta, const torch_spec *spec, fx_place *out);

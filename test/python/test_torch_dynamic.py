@@ -466,3 +466,23 @@ def test_mark_dynamic_with_a_range():
         torch._dynamo.mark_dynamic(x, 0, min=4, max=16)
         close(f(x), (x + 1).cumsum(0))
     all_general()
+
+
+@pytest.mark.parametrize("gradients", [True, False])
+@pytest.mark.parametrize("part", [lambda x: x[:, None], lambda x: (x * 2)[:, None, 1:], lambda x: (x * 2).T[None]])
+def test_a_view_behind_a_graph_break(part, gradients):
+    """The size of its storage is an expression of symbols that no argument of the second graph tells."""
+
+    def model(x):
+        h = part(x)
+        torch._dynamo.graph_break()
+        return h.sin().relu(), h
+
+    run = torch.compile(model, backend="frameloom", dynamic=True)
+    for rows in (3, 5):
+        x = torch.randn(rows, 20, requires_grad=gradients)
+        got, expected = run(x), model(x)
+        torch.testing.assert_close(got, expected)
+        if gradients:
+            of = lambda out: torch.autograd.grad(out[0].sum(), x)  # noqa: E731
+            torch.testing.assert_close(of(got), of(expected))
