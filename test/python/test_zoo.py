@@ -92,7 +92,7 @@ def test_what_raises(torch_too, monkeypatch):
     """Of the backend alone, or of torch's own as well."""
     run = steps.compiled_run
 
-    def raises(step, model, name, backend):
+    def raises(step, model, name, backend, keep=None):
         if backend == "aot_eager" and not torch_too:
             return run(step, model, name, backend)
         raise ZeroDivisionError("of the test")

@@ -17,6 +17,7 @@ import json
 import pathlib
 import sys
 import textwrap
+import zlib
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -92,6 +93,8 @@ def chosen(options):
     if options.models:
         exact = [name for name in names if name in options.models or name.split("/")[1] in options.models]
         names = exact or [name for name in names if any(part in name for part in options.models)]
+    if options.shuffle:
+        names.sort(key=lambda name: zlib.crc32(name.encode()))
     if options.sample and len(names) > options.sample:
         names = [names[i * len(names) // options.sample] for i in range(options.sample)]
     return names
@@ -169,6 +172,7 @@ def page(results, all_names):
     lines += ["## Ops that ran through torch", "", *listing(ran, "host", "op: reason", "None."), ""]
     lines += ["## Graphs left to eager torch", "", *listing(ran, "eager", "reason", "None."), ""]
     lines += ["## Other warnings", "", *listing(ran, "warnings", "warning", "None."), ""]
+    lines += ["## Slower than eager torch", "", *slower(ran), ""]
     lines += ["## Where Dynamo breaks the graph", "", *listing(ran, "breaks", "reason", "Nowhere."), ""]
     lines += ["## What torch cannot", "", *(cannot(ran) or ["Nothing."]), ""]
     lines += ["## The same, but by more than a few roundings", "", *(explained(ran) or ["None."]), ""]
@@ -188,6 +192,31 @@ def cannot(results):
             if outcome(row) == "torch cannot"]
 
 
+SLOWER = 0.9  # of eager's speed; what is nearer is noise
+
+
+def speeds(results):
+    """(eager's CPU time over the compiled model's, name, step) of every step that was timed."""
+    for name, rows in results.items():
+        for step, row in rows.items():
+            eager, compiled = row.get("facts", {}).get("speed") or (0, 0)
+            if compiled:
+                yield eager / compiled, name, step
+
+
+def slower(results):
+    """How fast compiled models are, and those that are slower than eager torch."""
+    found = sorted(speeds(results))
+    if not found:
+        return ["None was timed."]
+    middle = found[len(found) // 2][0]
+    lines = [f"Of {len(found)} steps that were timed (the least CPU time of some passes in turn, on one thread, with models so small that "
+             f"most of it is overhead), the one in the middle has {middle:.2f} times eager's speed, the slowest {found[0][0]:.2f} times. "
+             f"Below {SLOWER} times:"]
+    rows = [f"- `{name}`, {step}: {ratio:.2f}" for ratio, name, step in found if ratio < SLOWER]
+    return [*textwrap.wrap(lines[0], 120), "", *(rows or ["None."])]
+
+
 def kept_results(names):
     """Of all models that were ever run here."""
     return {name: rows for name in names if (rows := kept(name))}
@@ -197,6 +226,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("models", nargs="*")
     parser.add_argument("--sample", type=int, default=0, help="at most so many of the models, spread over all")
+    parser.add_argument("--shuffle", action="store_true", help="in no order, so that what has run so far is of every sort")
     parser.add_argument("--only", default="", help=", ".join(SOURCES))
     parser.add_argument("--limit", type=float, default=300, help="seconds for one step of a model")
     parser.add_argument("--steps", default=",".join(STEPS))

@@ -64,22 +64,38 @@ def one_of_each(timm):
     return sorted(found)
 
 
-def timm_model(name):
-    import timm
+# Keyword arguments that leave out layers, tried in this order: each is known to some of timm's models.
+SHALLOW = ({"depth": 2}, {"depths": (1, 1, 1, 1)}, {"layers": (1, 1, 1, 1)}, {})
 
+
+def timm_model(name):
     why = None
-    for side in PIXELS:
-        for keywords in ({"img_size": side}, {}):
-            torch.manual_seed(0)
+    for shallow in SHALLOW:
+        for side in PIXELS:
             try:
-                module = timm.create_model(name, num_classes=10, **keywords).eval()
-                x = torch.randn(2, 3, side, side)
-                with torch.no_grad():
-                    module(x)
-                return module, {"x": x}
+                return timm_attempt(name, side, shallow)
             except Exception as error:
                 why = why or error
+                if isinstance(error, TypeError) and any(f"'{key}'" in str(error) for key in shallow):
+                    break  # this model does not know the keyword
     raise why
+
+
+def timm_attempt(name, side, shallow):
+    """(model, arguments) with pictures of a size, told to the model where it takes that."""
+    import timm
+
+    x = torch.randn(2, 3, side, side)
+    for last, sized in enumerate(({"img_size": side}, {})):
+        try:
+            torch.manual_seed(0)
+            module = timm.create_model(name, num_classes=10, **sized, **shallow).eval()
+            with torch.no_grad():
+                module(x)
+            return module, {"x": x}
+        except Exception:
+            if last:
+                raise
 
 
 def build(name):

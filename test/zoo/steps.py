@@ -12,6 +12,7 @@ import copy
 import dataclasses
 import logging
 import random
+import time
 import zlib
 
 import numpy
@@ -166,6 +167,8 @@ OPTIMIZERS = [
     lambda p: torch.optim.NAdam(p, lr=1e-2),
 ]
 STEPPED = 2  # steps of an optimizer
+SPEED_RUNS = 8  # at most, to tell how fast a model is,
+SPEED_SECONDS = 0.3  # or until so many have gone
 
 
 def optimizer(model, function, compiled, name):
@@ -309,10 +312,40 @@ class Told:
         }
 
 
-def compiled_run(step, model, name, backend):
+def compiled_run(step, model, name, backend, keep=None):
+    """`keep`: a list that the compiled model is added to."""
     torch._dynamo.reset()
     keywords = {"backend": backend, "dynamic": True if step == "sizes" else None}
-    return run(step, model, torch.compile(model.module, **keywords), lambda f: torch.compile(f, **keywords), name)
+    function = torch.compile(model.module, **keywords)
+    if keep is not None:
+        keep.append(function)
+    return run(step, model, function, lambda f: torch.compile(f, **keywords), name)
+
+
+def timed(step, model, function):
+    """CPU seconds of one pass."""
+    model.module.zero_grad(set_to_none=True)
+    began = time.process_time()
+    if step == "forward":
+        with torch.no_grad():
+            function(**model.arguments)
+    else:
+        sum(t.sum() for t in tensors(function(**model.arguments)) if t.is_floating_point() and t.requires_grad).backward()
+    return time.process_time() - began
+
+
+def speed(step, model, function):
+    """CPU seconds of a pass of eager torch and of the compiled model, each the least of some in turn."""
+    model.module.train(step == "training")
+    model.restore()
+    best, began = [float("inf"), float("inf")], time.process_time()
+    for number in range(SPEED_RUNS):
+        for which, f in enumerate((model.module, function)):
+            best[which] = min(best[which], timed(step, model, f))
+        if number >= 2 and time.process_time() - began > SPEED_SECONDS:
+            break
+    model.restore()
+    return best
 
 
 def short(error):
@@ -355,13 +388,19 @@ def check(step, model, name):
         if not model.gradients:
             return SAME, "nothing to train", {}
     want = run(step, model, model.module, lambda f: f, name)
+    compiled, began = [], time.process_time()
     with Told() as told:
         try:
-            got = compiled_run(step, model, name, "frameloom")
+            got = compiled_run(step, model, name, "frameloom", compiled)
         except Exception as error:
             outcome, detail = next_word(step, model, name, want, None)
             return outcome or RAISED, detail or short(error), told.facts()
-    facts = told.facts()
+    facts = {**told.facts(), "seconds": time.process_time() - began}
+    if step in ("forward", "training") and (step == "forward" or any(key.startswith("gradient") for key in got)):
+        try:
+            facts["speed"] = speed(step, model, compiled[0])
+        except Exception as error:
+            return RAISED, "called again: " + short(error), facts
     suspected = suspects(got, want)
     found = unexplained(step, model, name, got, want, suspected) if suspected else suspected
     if suspected.keys() - found.keys():

@@ -16,6 +16,7 @@ HEADS = 4
 VOCABULARY = 96
 POSITIONS = 64
 TOKENS = 16  # of a sequence
+GRID = 4  # patches on a side of a picture that comes as patches
 PARAMETERS = 30_000_000  # of a model that counts as small
 
 
@@ -59,7 +60,8 @@ RULES = [
     (r"(num_)?(key_value|kv)_heads|num_key_value_heads|n_head_kv|num_kv_heads|multi_query_group_num|\w*num_key_heads", fewer_heads),
     (r"(\w+_)?(num_|n_)?(attention_|attn_)?heads?(_per_stage)?|encoder_attention_heads|decoder_attention_heads|\w+_num_value_heads|"
      r"index_n_heads|mamba_n_heads", heads),
-    (r"vocab_size|\w+_vocab_size|codebook_size", lambda v, c: v if v < 16 else min(v, VOCABULARY)),
+    (r"vocab_size|\w+_vocab_size", lambda v, c: v if v < 16 else min(v, VOCABULARY)),
+    (r"codebook_size", at_most(64)),
     (r"\w*token_(id|index)|\w*_token", token),
     (r"max_position_embeddings|n_positions|n_ctx|max_sequence_length|max_seq_len\w*|seq_length|max_target_positions|"
      r"\w*max_position\w*|block_size", at_most(POSITIONS)),
@@ -75,7 +77,8 @@ RULES = [
     (r"image_size|pretrain_image_size|input_image_size", lambda v, c: min(v, 32 if c["patch"] <= 8 else 2 * c["patch"])),
     (r"num_queries|num_latents|num_denoising|index_topk|sliding_window|attention_window|local_attention|chunk_size|lsh_\w+_chunk_length|"
      r"local_attn_chunk_length|\w+_window_size", at_most(8)),
-    (r"num_frames|context_length|prediction_length|num_mask\w+", at_most(8)),
+    (r"num_frames|prediction_length|num_mask\w+", at_most(8)),
+    (r"context_length", at_most(64)),
     (r"bottleneck_\w*(dim|channels)|encoder_hidden|decoder_hidden|classifier_proj_size|xvector_output_dim|tdnn_dim", width),
 ]
 RULES = [(re.compile(pattern), rule) for pattern, rule in RULES]
@@ -104,16 +107,28 @@ def hidden_sizes(config):
     return {first(vars(config), HIDDEN[:3], 0)}.union(*map(hidden_sizes, parts)) - {0}
 
 
-def sections(value, kept):
+def sections(value, kept, filled):
     """Parts of the rotary frequencies that belong to axes, for small heads."""
-    if isinstance(value, dict) and "mrope_section" in value and not kept:
-        count = len(value["mrope_section"])
-        return {**value, "mrope_section": [4 - (count - 1)] + [1] * (count - 1)}
+    if isinstance(value, dict) and not kept and ("mrope_section" in value or filled):
+        count = len(value.get("mrope_section") or (1, 1, 1))
+        whole = {"partial_rotary_factor": 1.0} if filled else {}
+        return {**value, **whole, "mrope_section": [4 - (count - 1)] + [1] * (count - 1)}
     return value
 
 
-def smaller(config, kept=(), shared=None):
-    """The arguments of a configuration's class that make it small; fields of the names `kept` stay as they are."""
+# What checkpoints always say, but not the defaults of some classes.
+FILLED = [
+    (r"(\w+_)?head_dim", WIDTH // HEADS),
+    (r"(n|num)_(routed_|local_)?experts|moe_num_experts", 4),
+    (r"n_shared_experts|num_shared_experts|n_group|topk_group", 1),
+    (r"num_experts_per_tok|moe_topk|top_k\w*", 2),
+    (r"(\w+_)?intermediate_size(_mlp)?|\w*lora_rank", WIDTH),
+]
+
+
+def smaller(config, kept=(), filled=False, shared=None):
+    """The arguments of a configuration's class that make it small; fields of the names `kept` stay as they are. `filled`: what
+    is None gets a value where a name says which."""
     fields = {name: value for name, value in vars(config).items() if not name.startswith("_")}
     shared = hidden_sizes(config) if shared is None else shared
     context = {
@@ -126,12 +141,15 @@ def smaller(config, kept=(), shared=None):
     made = {}
     for name, value in fields.items():
         if hasattr(value, "to_dict") and hasattr(value, "model_type"):
-            made[name] = {"model_type": value.model_type, **smaller(value, kept, shared)}
+            made[name] = {"model_type": value.model_type, **smaller(value, kept, filled, shared)}
             continue
         if any(re.fullmatch(pattern, name) for pattern in kept):
             continue
         if name in ("rope_scaling", "rope_parameters"):
-            made[name] = sections(value, kept)
+            made[name] = sections(value, kept, filled)
+            continue
+        if filled and value is None:
+            made |= {name: number for pattern, number in FILLED if re.fullmatch(pattern, name)}
             continue
         rule = next((rule for pattern, rule in RULES if pattern.fullmatch(name)), None)
         if "dropout" in name or "drop_" in name or name.endswith(("_drop", "pdrop", "layerdrop")) and isinstance(value, float):
@@ -148,17 +166,18 @@ def smaller(config, kept=(), shared=None):
     return {name: value for name, value in made.items() if value != fields[name]}
 
 
-# Fields that stay as they are, one set after another, until a model runs.
-ATTEMPTS = [(), ("image_size", "num_frames", "context_length", "prediction_length", "max_source_positions"),
-            (r".*(dim|dims|channels|size|sizes|heads|width|rank|head|kv|model|embd|ff)(_per_stage)?", r"image_size|.*positions.*"),
-            (r".*",)]
+# Fields that stay as they are, and whether others are filled, one after another until a model runs.
+ATTEMPTS = [((), False), ((), True),
+            (("image_size", "num_frames", "context_length", "prediction_length", "max_source_positions"), False),
+            ((r".*(dim|dims|channels|size|sizes|heads|width|rank|head|kv|model|embd|ff)(_per_stage)?", r"image_size|.*positions.*"), False),
+            ((r".*",), False)]
 
 
 def configurations(kind):
     """Small configurations of a class, the smallest first."""
-    for kept in ATTEMPTS:
+    for kept, filled in ATTEMPTS:
         try:
-            config = kind(**smaller(kind(), kept))
+            config = kind(**smaller(kind(), kept, filled))
         except Exception as error:
             yield None, error
             continue
@@ -205,9 +224,19 @@ def video(config):
 
 
 def sound_features(config):
-    bins = field(config, "num_mel_bins", "input_feat_per_channel", "feature_size", "input_dim", default=80)
+    bins = field(config, "num_mel_bins", "input_feat_per_channel", "feature_size", "input_dim", "feature_projection_input_dim", default=80)
     length = field(config, "max_source_positions", "max_length", default=POSITIONS)
     return torch.randn(2, bins, 2 * min(length, 512))
+
+
+def patches(config):
+    """Pixels of the patches of two pictures, a row each, as `grids` tells their number."""
+    patch, channels = field(config, "patch_size", default=16), field(config, "in_channels", "num_channels", "in_chans", default=3)
+    return torch.randn(2 * GRID * GRID, channels * field(config, "temporal_patch_size", default=1) * patch * patch)
+
+
+def grids(config):
+    return torch.tensor([[1, GRID, GRID]] * 2)
 
 
 def turned(make):
@@ -223,7 +252,7 @@ def boxes(config):
 INPUTS = {
     "input_ids": [tokens],
     "decoder_input_ids": [tokens],
-    "pixel_values": [picture, video],
+    "pixel_values": [picture, video, patches],
     "pixel_values_videos": [video],
     "bbox": [boxes],
     "input_values": [lambda c: torch.randn(2, 4000), lambda c: torch.randn(2, 1, 4000),
@@ -237,7 +266,9 @@ INPUTS = {
     "past_observed_mask": [lambda c: torch.ones(2, field(c, "context_length", default=16) + max(field(c, "lags_sequence", default=[0])))],
     "audio_values": [lambda c: torch.randn(2, 1, 4000)],
     "inputs_embeds": [lambda c: torch.randn(2, TOKENS, field(c, "hidden_size", "d_model", default=WIDTH))],
-    "hidden_states": [lambda c: torch.randn(2, TOKENS, field(c, "hidden_size", "d_model", default=WIDTH)), picture],
+    "hidden_states": [lambda c: torch.randn(2, TOKENS, field(c, "hidden_size", "d_model", default=WIDTH)), picture, patches],
+    "grid_thw": [grids],
+    "image_grid_thw": [grids],
     "encoder_hidden_states": [lambda c: torch.randn(2, TOKENS, field(c, "encoder_hidden_size", "hidden_size", default=WIDTH))],
     "query_embeds": [lambda c: torch.randn(2, TOKENS, field(c, "hidden_size", default=WIDTH))],
     "attention_mask": [lambda c: torch.ones(2, TOKENS, dtype=torch.long)],

@@ -21,6 +21,7 @@ import warnings
 
 import torch
 
+import frameloom.torch
 import sources
 import steps
 
@@ -66,6 +67,7 @@ def main():
     report = os.fdopen(int(os.environ["LOOM_REPORT"]), "w", buffering=1)
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
+    frameloom.torch.config.fallback_random = True  # eager torch's random numbers
     sources.load(options.models)
     for name in options.models:
         if all(f"{name} {step}" in skipped for step in wanted):
