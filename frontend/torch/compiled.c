@@ -40,6 +40,7 @@ typedef struct compiled {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject *module; /* the FX graph module */
   PyObject *name;   /* of the graph, for people: a str */
+  PyObject *own;    /* a set: numbers of results that are handed on as they are */
   fx_input *inputs; /* kinds */
   fx_symbols symbols;
   uint32_t input_count;
@@ -137,6 +138,7 @@ static bool version_compile(const compiled *c, version *v) {
 static bool version_import(const compiled *c, version *v) {
   fx_import im = {.graph = &v->graph,
                   .visible = c->visible,
+                  .own = c->own,
                   .symbols = &c->symbols,
                   .values_of_symbols = v->general ? NULL : v->sizes};
   bool good = fx_import_module(&im, c->module, &v->results, &v->result_count);
@@ -774,6 +776,7 @@ static int compiled_clear(PyObject *self) {
   compiled *c = (compiled *)self;
   Py_CLEAR(c->module);
   Py_CLEAR(c->name);
+  Py_CLEAR(c->own);
   Py_CLEAR(c->dict);
   return 0;
 }
@@ -918,13 +921,18 @@ PyObject *torch_py_compile(PyObject *module, PyObject *args) {
     error_drop();
     Py_XSETREF(c->name, PyUnicode_FromString("torch graph"));
   }
+  c->own = PyObject_GetAttrString(graph_module, "_frameloom_own");
+  if (!c->own || !PyAnySet_Check(c->own)) {
+    error_drop();
+    Py_XSETREF(c->own, PySet_New(NULL));
+  }
   c->interpret = interpret;
   c->visible = visible;
   c->fastmath = fastmath;
   c->gradients = gradients;
   snprintf(c->cpu, sizeof c->cpu, "%s", cpu);
   c->inputs = fx_placeholders(graph_module, &c->input_count, &c->symbols);
-  bool good = c->name && c->inputs &&
+  bool good = c->name && c->own && c->inputs &&
               PyObject_SetAttrString((PyObject *)c, "_boxed_call", Py_True) == 0 &&
               compiled_prepare(c);
   if (!good) Py_CLEAR(c);

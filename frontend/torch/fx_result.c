@@ -341,6 +341,14 @@ static bool fx_is_as_traced(fx_import *im, PyObject *node, const fx_value *v,
   return same;
 }
 
+/* Is a result handed on as it is? Nobody makes it again of what it aliases in torch. */
+static bool fx_is_own(const fx_import *im, Py_ssize_t i) {
+  PyObject *number = im->own ? PyLong_FromSsize_t(i) : NULL;
+  bool own = number && PySet_Contains(im->own, number) > 0;
+  Py_XDECREF(number);
+  return own;
+}
+
 /* One node is one tensor, however often it is returned. `known`: which results are. */
 static bool fx_result_of(fx_import *im, PyObject *list, Py_ssize_t i, fx_result *all,
                          const bool *known) {
@@ -355,7 +363,7 @@ static bool fx_result_of(fx_import *im, PyObject *list, Py_ssize_t i, fx_result 
              (i >= im->visible || out->kind == FX_RESULT_PART ||
               fx_find_view(im, list, i, v, all, known)) &&
              (out->kind != FX_RESULT_OUTPUT || fx_result_tensor(im, v, out)) &&
-             (i >= im->visible || fx_is_as_traced(im, item, v, out));
+             (i >= im->visible || fx_is_own(im, i) || fx_is_as_traced(im, item, v, out));
     *out = (fx_result){.kind = FX_RESULT_INPUT, .number = (uint32_t)v->placeholder};
     return true;
   }

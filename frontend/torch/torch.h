@@ -136,6 +136,7 @@ typedef struct fx_import {
   loom_graph *graph;
   loom_builder builder;
   int64_t visible;           /* so many first results may be written to by whoever gets them */
+  PyObject *own;             /* a set: numbers of results that are handed on as they are */
   const fx_symbols *symbols; /* of the module */
   const int64_t *values_of_symbols; /* their values, or NULL: they become symbols of the graph */
   PyObject *sizes;                  /* dict: name of a symbol of torch's -> the number that it is */
@@ -188,7 +189,7 @@ bool fx_read_number(fx_import *im, PyObject *number, int64_t *out);
 typedef struct fx_place {
   PyObject *storage; /* an int that identifies it; owned */
   int64_t offset, end, size;
-  bool sized; /* is `size` known? An input's storage may have been made of sizes that it tells not */
+  bool sized; /* is `size` known? It may be made of symbols that no argument tells */
   bool empty;
 } fx_place;
 bool fx_read_place(fx_import *im, PyObject *meta, const torch_spec *spec, fx_place *out);

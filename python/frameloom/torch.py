@@ -207,6 +207,20 @@ def _effects():
     return len(metadata.tokens) if metadata else 0
 
 
+_HANDED_ON = ("non_alias", "unsafe_view_alias", "custom_function_view")
+
+
+def _own_results():
+    """Numbers of the forward graph's results that AOTAutograd hands on as they are; what aliases an argument or another result
+    it makes again, of strides and offset that it reads from ours."""
+    _, metadata = _traced()
+    if not metadata:
+        return frozenset()
+    kinds = [info.output_type.name for info in metadata.output_info]
+    first = metadata.num_forward_returns - metadata.num_intermediate_bases - len(kinds) + _effects()
+    return frozenset(first + i for i, kind in enumerate(kinds) if kind in _HANDED_ON)
+
+
 def _tell_strides(graph):
     """Tells AOTAutograd how the tensors lie that a forward graph keeps for the backward: those that torch would keep as
     views with gaps have none here."""
@@ -285,6 +299,7 @@ def _backend(module, example_inputs, mode, options, interpret):
 def _compiled(module, example_inputs, options, interpret):
     def compiler(graph_module, kind, visible):
         graph_module._frameloom_name = _graph_name(module, kind)
+        graph_module._frameloom_own = _own_results() if kind != "backward" else frozenset()
         made, reason = _try(
             options, "a graph runs in eager torch", _compile_graph, graph_module, options, interpret, visible, kind == "backward"
         )

@@ -486,3 +486,42 @@ def test_a_view_behind_a_graph_break(part, gradients):
         if gradients:
             of = lambda out: torch.autograd.grad(out[0].sum(), x)  # noqa: E731
             torch.testing.assert_close(of(got), of(expected))
+
+
+def changed(x):
+    x.mul_(2)
+    return (x + 1)[:, 1 : x.shape[1] - 2]
+
+
+# Of results that are views with gaps, and sizes that are symbols.
+GAPS = {
+    "alone": lambda x: (x * 2)[:, 1 : x.shape[1] - 2],
+    "of a convolution": lambda x: F.conv_transpose1d(x[None], torch.ones(x.shape[0], 2, 3), stride=2)[..., 1 : x.shape[1] - 2],
+    "of an argument": lambda x: x[:, 1 : x.shape[1] - 2],
+    "beside another": lambda x: ((x * 2)[:, 1 : x.shape[1] - 2], x.sin()),
+    "beside one of an argument": lambda x: (x[:, : x.shape[1] - 4], (x * 2)[:, 1 : x.shape[1] - 2]),
+    "behind a changed argument": lambda x: changed(x * 1),
+    "kept for the backward": lambda x: (h := x.exp()[:, 1 : x.shape[1] - 2], h.sin()),
+}
+
+
+@pytest.mark.parametrize("gradients", [True, False])
+@pytest.mark.parametrize("case", GAPS)
+def test_results_with_gaps(case, gradients):
+    run = torch.compile(GAPS[case], backend="frameloom", dynamic=True)
+    for rows, columns in ((3, 20), (5, 23)):
+        x = torch.randn(rows, columns, requires_grad=gradients)
+        got, expected = run(x), GAPS[case](x)
+        torch.testing.assert_close(got, expected)
+        if gradients:
+            of = lambda out: torch.autograd.grad(sum(t.sum() for t in (out if isinstance(out, tuple) else (out,))), x)  # noqa: E731
+            torch.testing.assert_close(of(got), of(expected))
+
+
+def test_a_result_with_gaps_beside_a_changed_argument():
+    run = torch.compile(changed, backend="frameloom", dynamic=True)
+    for columns in (20, 23):
+        x = torch.randn(4, columns)
+        y = x.clone()
+        torch.testing.assert_close(run(x), changed(y))
+        assert torch.equal(x, y)
