@@ -477,6 +477,7 @@ static int callable_clear(PyObject *self) {
 static void callable_dealloc(PyObject *self) {
   callable *c = (callable *)self;
   PyObject_GC_UnTrack(self);
+  callable_disown(c);
   if (c->weakrefs) PyObject_ClearWeakRefs(self);
   if (c->shared) hook_forget(c);
   if (c->previous) c->previous->next = c->next;

@@ -70,6 +70,7 @@ typedef struct entry {
   PyObject *fits;        /* the same, borrowed; NULL: something that it guards has died */
   struct callable *home; /* in whose list it is (borrowed), or NULL */
   PyObject **watches;    /* weak references to what it guards (owned) */
+  PyObject *watcher;     /* what tells their callback whose they are (owned), or NULL */
   PyObject **pins;       /* of these, what a run reads when it has had no GIL (borrowed) */
   uint32_t watch_count, pin_count;
   capture *captured;
@@ -136,6 +137,8 @@ bool entry_hold(const entry *e);
 void entry_release(const entry *e);
 /* Is it what a version's weak references call? */
 bool lifetime_is_own(PyObject *callback);
+/* Drops the weak references: what dies from here on is no affair of the version. */
+void entry_unwatch(entry *e);
 /* Drops the versions of which something has died. */
 void callable_bury(struct callable *c);
 
@@ -291,6 +294,8 @@ extern uint64_t callable_builds; /* how often that has captured something, of an
 /* Takes over the reference. It is tried before all others, or (`last`) after them. */
 void callable_publish(callable *c, entry *e, bool last);
 void callable_forget(callable *c); /* all that was compiled or learnt */
+/* Its versions ask it for nothing from here on, whatever of what they guard dies. */
+void callable_disown(callable *c);
 
 /* ---- callable.c -------------------------------------------------------------------------------
  */

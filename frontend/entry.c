@@ -220,9 +220,7 @@ void entry_settle(entry *e) {
 
 void entry_unref(entry *e) {
   if (!e || --e->refs) return;
-  for (uint32_t i = 0; i < e->watch_count; i++)
-    Py_DECREF(e->watches[i]);
-  free(e->watches);
+  entry_unwatch(e);
   free(e->pins);
   guard_program_free(e->guards);
   if (e->plan) loom_plan_unref(e->plan);

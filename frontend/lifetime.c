@@ -168,8 +168,10 @@ static int lifetime_bury(void *home) {
   return 0;
 }
 
-static PyObject *lifetime_died(PyObject *capsule, PyObject *reference) {
-  entry *e = PyCapsule_GetPointer(capsule, NULL);
+/* Whoever has asked for an object's weak references may hold them longer than the version does. */
+static PyObject *lifetime_died(PyObject *watcher, PyObject *reference) {
+  entry *e = PyCapsule_GetContext(watcher);
+  if (!e) Py_RETURN_NONE;
   callable *home = e->home;
   e->fits = NULL;
   if (home && !home->burying) {
@@ -190,6 +192,7 @@ void callable_bury(callable *c) {
   for (uint32_t i = 0; i < count; i++) {
     entry *e = old->items[i];
     if (!e->fits) {
+      e->home = NULL; /* a run may hold it longer than there is a callable */
       c->splits -= c->splits && i >= count - c->splits;
       c->wasted += e->hits < LIFETIME_HITS;
       continue;
@@ -227,10 +230,19 @@ bool lifetime_is_own(PyObject *callback) {
   return PyCFunction_Check(callback) && PyCFunction_GET_FUNCTION(callback) == lifetime_died;
 }
 
-/* A weak reference to each: false when one cannot be made. */
+void entry_unwatch(entry *e) {
+  if (e->watcher) PyCapsule_SetContext(e->watcher, NULL);
+  for (uint32_t i = 0; i < e->watch_count; i++)
+    Py_DECREF(e->watches[i]);
+  free(e->watches);
+  Py_XDECREF(e->watcher);
+}
+
+/* A weak reference to each: false when one cannot be made. The version is the watcher's context. */
 static bool lifetime_watch(entry *e, PyObject *const *items, uint32_t count) {
-  PyObject *capsule = PyCapsule_New(e, NULL, NULL);
-  PyObject *callback = capsule ? PyCFunction_New(&lifetime_method, capsule) : NULL;
+  e->watcher = PyCapsule_New(&lifetime_method, NULL, NULL);
+  bool told = e->watcher && PyCapsule_SetContext(e->watcher, e) == 0;
+  PyObject *callback = told ? PyCFunction_New(&lifetime_method, e->watcher) : NULL;
   e->watches = callback ? calloc((size_t)count + 1, sizeof *e->watches) : NULL;
   for (uint32_t i = 0; e->watches && i < count; i++) {
     if (PyDict_CheckExact(items[i])) continue;
@@ -239,7 +251,6 @@ static bool lifetime_watch(entry *e, PyObject *const *items, uint32_t count) {
     e->watches[e->watch_count++] = watch;
   }
   bool good = e->watches && !PyErr_Occurred();
-  Py_XDECREF(capsule);
   Py_XDECREF(callback);
   error_drop();
   return good;

@@ -500,11 +500,15 @@ void callable_publish(callable *c, entry *e, bool last) {
   entries_unref(old);
 }
 
+void callable_disown(callable *c) {
+  for (uint32_t i = 0; c->entries && i < c->entries->count; i++)
+    c->entries->items[i]->home = NULL;
+}
+
 void callable_forget(callable *c) {
   if (c->shared) hook_reset(c);
   entry_list *old = c->entries;
-  for (uint32_t i = 0; old && i < old->count; i++)
-    old->items[i]->home = NULL;
+  callable_disown(c);
   c->entries = NULL;
   c->failures = c->negative_count = c->captures = 0;
   c->symbolic = c->by_value = c->apart = (slot_set){{0}};

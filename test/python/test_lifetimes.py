@@ -4,6 +4,9 @@ import dataclasses
 import enum
 import functools
 import gc
+import os
+import subprocess
+import sys
 import types
 import weakref
 
@@ -357,3 +360,49 @@ def test_a_class_made_inside_does_not_end_the_version():
     assert function._report()["captures"] == 1
     Base.f = lambda self: 4.0
     np.testing.assert_array_equal(function(np.ones(2)), [5.0, 5.0])
+
+
+KEPT_REFERENCES = """
+import gc, weakref
+import numpy as np, frameloom
+x = np.arange(8.0)
+for i in range(20):
+    scope = {}
+    exec("def f(x, h): return h(x) + 1\\ndef h(x): return x * 2", scope)
+    compiled, helper = frameloom.compile(scope.pop("f")), scope.pop("h")
+    for _ in range(2):
+        assert (compiled(x, helper) == x * 2 + 1).all()
+    held = weakref.getweakrefs(helper) + weakref.getweakrefs(helper.__code__)
+    assert held
+    del compiled
+    gc.collect()
+    more = [bytes(700) for _ in range(50)]
+    del helper  # whoever holds a weak reference hears of it, long after the version
+    assert all(r() is None for r in held)
+print("good")
+"""
+
+A_DYING_KEY = """
+import weakref
+import numpy as np, frameloom
+x = np.arange(8.0)
+table = weakref.WeakKeyDictionary()
+for i in range(30):
+    scope = {}
+    exec("def f(x, h): return h(x) + 1\\ndef h(x): return x * 2", scope)
+    compiled = frameloom.compile(scope.pop("f"))
+    table[compiled] = scope.pop("h")
+    for _ in range(2):
+        assert (compiled(x, table[compiled]) == x * 2 + 1).all()
+    del compiled  # the table drops what the version guards, while the callable is going
+    more = [np.arange(8.0) + i for _ in range(5)]
+assert len(table) == 0
+print("good")
+"""
+
+
+@pytest.mark.parametrize("program", [KEPT_REFERENCES, A_DYING_KEY], ids=["kept-references", "a-dying-key"])
+def test_what_dies_after_the_callable(program):
+    """Freed memory is filled with something that is no pointer."""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, env=os.environ | {"MALLOC_PERTURB_": "165"})
+    assert (done.returncode, done.stdout) == (0, "good\n"), done.stderr
