@@ -128,12 +128,16 @@ static bool call_is_nested(const callable *c) {
   return false;
 }
 
+static inline bool call_fits(const callable *c, const entry *e, PyObject *const *slots,
+                             int64_t *symbols) {
+  return e->fits == c->function->func_code && guard_program_check(e->guards, slots, symbols);
+}
+
 static inline entry *call_find(const callable *c, PyObject *const *slots, int64_t *symbols) {
   entry_list *list = c->entries;
   for (uint32_t i = 0; list && i < list->count; i++) {
     entry *e = list->items[i];
-    if (e->fits == c->function->func_code && guard_program_check(e->guards, slots, symbols))
-      return e;
+    if (call_fits(c, e, slots, symbols)) return e;
   }
   return NULL;
 }
@@ -158,7 +162,8 @@ static entry *call_build(callable *c, PyObject *const *slots, int64_t *symbols, 
     *plain = !PyErr_Occurred() || error_is_foreign();
     return NULL;
   }
-  *plain = e->captured->sized && !guard_program_check(e->guards, slots, symbols);
+  /* Handlers and other threads have run since it was captured. */
+  *plain = !call_fits(c, e, slots, symbols);
   if (!*plain) return e;
   entry_unref(e);
   return NULL;
@@ -175,8 +180,11 @@ entry *callable_entry(callable *c, PyObject *const *slots, int64_t *symbols, boo
 /* A version with breaks, or one that may run as plain Python. */
 __attribute__((noinline)) static PyObject *
 call_watched(callable *c, entry *e, PyObject *const *slots, const int64_t *symbols, bool *plain) {
-  return e->stopped ? resume_run(c, e, slots, symbols, plain)
-                    : trial_call(c, e, slots, symbols, plain);
+  e->refs++;
+  PyObject *result = e->stopped ? resume_run(c, e, slots, symbols, plain)
+                                : trial_call(c, e, slots, symbols, plain);
+  entry_unref(e);
+  return result;
 }
 
 static inline PyObject *call_entry(callable *c, entry *e, PyObject *const *slots,

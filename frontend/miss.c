@@ -520,11 +520,12 @@ void callable_forget(callable *c) {
   c->hits = c->misses = 0;
   Py_CLEAR(c->breaks);
   Py_CLEAR(c->loops);
-  entry_unref(c->tried);
+  entry *tried = c->tried;
   c->tried = NULL;
   callable_look_at(c);
   Py_CLEAR(c->recompiles);
   Py_CLEAR(c->last_args);
+  entry_unref(tried);
   entries_unref(old);
   resume_clear(c);
 }

@@ -138,13 +138,12 @@ static bool trial_may(const entry *e, uint64_t ns) {
 /* ---- a comparison ---- */
 
 bool trial_is_plain(callable *c, entry *e) {
-  trial *t = &e->trial;
-  if (c->tried) entry_unref(c->tried);
-  c->tried = NULL;
-  if (t->state == TRIAL_OPEN || t->state == TRIAL_OVER) return false;
-  e->refs++;
-  c->tried = e;
-  return true;
+  bool plain = e->trial.state != TRIAL_OPEN && e->trial.state != TRIAL_OVER;
+  entry *old = c->tried;
+  if (plain) e->refs++;
+  c->tried = plain ? e : NULL;
+  entry_unref(old); /* what goes with it may run code */
+  return plain;
 }
 
 bool trial_watches(const entry *e) {

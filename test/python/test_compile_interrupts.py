@@ -151,3 +151,19 @@ def test_a_terminal_is_told_what_takes_long():
         process.wait()
         os.close(controller)
     assert b"frameloom: still compiling long_program" in text and b" ops, stage '" in text
+
+
+def test_a_handler_changes_the_arguments(alarm, monkeypatch):
+    """Whenever it runs: what was captured before is not run on what the function is not for."""
+    def twice(d):
+        return d["x"] * 2.0 + 1
+
+    monkeypatch.setitem(os.environ, "FRAMELOOM_CACHE", "0")
+    for k in range(1, 30):
+        d = {"x": np.full(1 << 12, 3.0)}
+        signal.signal(signal.SIGALRM, lambda *_: d.update(x=np.full(1 << 13, 5.0, np.float32)))
+        alarm(0.0005 * k)
+        got = frameloom.compile(twice)(d)
+        alarm(0)
+        want = twice({"x": np.full(1 << 12, 3.0)}) if got.dtype == np.float64 else twice({"x": np.full(1 << 13, 5.0, np.float32)})
+        np.testing.assert_array_equal(got, want)
