@@ -682,11 +682,12 @@ static uint32_t run_user(run_state *s, entry *e, bool *raised) {
   return 0;
 }
 
-/* A run that has written into arguments and raised flags is reported now, if it has to be. */
+/* A run that has written into arguments and raised flags is reported now, if it has to be: whether
+ * that may be was asked before it wrote (direct_allowed), and filters may have changed since. */
 static bool run_accept(const run_state *s, entry *e, uint32_t status, const loom_call *call,
                        const loom_violation *violation, bool *fallback) {
   uint32_t flags = status & e->captured->fp_ops & 15u;
-  if (s->direct && e->reporter && flags && !(status & ~15u)) return direct_report(e, flags) == 0;
+  if (s->direct && !(status & ~15u)) return !e->reporter || !flags || direct_report(e, flags) == 0;
   if (s->direct && (status & LOOM_STATUS_MEMORY)) return PyErr_NoMemory(), false;
   return entry_accept(e, status, s->direct || s->kept ? NULL : call, violation, fallback);
 }

@@ -1,5 +1,7 @@
 """Large arguments that a function writes: straight into them where that is exact, else by way of a copy."""
 
+import threading
+import time
 import warnings
 
 import numpy as np
@@ -369,3 +371,26 @@ def test_an_interrupted_loop_has_written_nothing():
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, handler)
     np.testing.assert_array_equal(a, before)
+
+
+def test_filters_change_while_it_writes():
+    """Whether warnings are shown is asked before: the plain function cannot run on what has been written."""
+    def f(a, b):
+        np.add(a, b + 1 / np.exp(b * 1000) * np.sin(np.sin(np.sin(b))), out=a)
+
+    compiled, b = frameloom.compile(f), np.ones(1_000_000)
+
+    def shows(seconds):
+        time.sleep(seconds)
+        warnings.resetwarnings()
+
+    with warnings.catch_warnings(record=True), frameloom.config.patch(leave_slower=False):
+        for k in range(9):
+            warnings.simplefilter("ignore")
+            a, thread = np.ones(b.size), threading.Thread(target=shows, args=[0.001 * k])
+            if k:  # what is compiled at first is compiled for long
+                thread.start()
+            compiled(a, b)
+            if k:
+                thread.join()
+            np.testing.assert_array_equal(a, 2)
