@@ -12,8 +12,10 @@
  * their luck shows in the results.
  *
  * Workers spin for about 20 us after a job, then sleep on a futex; in the forked child, where they
- * do not exist, they are made again. One launch uses the pool at a time: others, on other threads,
- * run alone.
+ * do not exist, they are made again. A signal handler may fork while its thread waits for an answer
+ * in the middle of a job: the workers leave first, with what they have begun done, and in both
+ * processes the thread does the rest alone. One launch uses the pool at a time: others, on other
+ * threads, run alone.
  *
  * Waking a sleeping worker costs the caller some microseconds, more than a short job is worth. How
  * long jobs took is remembered; a short one wakes workers only when launches follow each other so
@@ -65,6 +67,7 @@ static struct {
   _Atomic uint32_t parked;  /* generation after which nobody spins */
   _Atomic uint32_t status;
   _Atomic bool cancelled; /* the caller wants no more of this job */
+  _Atomic bool leaving;   /* the caller does the rest of it without workers */
   _Atomic bool stopping;
   /* The job. */
   _Alignas(64) loom_kernel_fn kernel;
@@ -83,6 +86,8 @@ static struct {
   past history[HISTORY];
   _Atomic uint64_t last; /* when the last launch that could use workers ended */
 } pool;
+
+static _Thread_local bool pool_mine; /* this thread's launch uses the pool */
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t value, const struct timespec *timeout) {
   syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, timeout, NULL, 0);
@@ -124,6 +129,7 @@ void loom_threads_set_count(int count) {
 /* Asks the caller's thread, after a piece, whether to go on; then the scratch memory may be
  * another. */
 static bool job_goes_on(int self, void **scratch) {
+  if (self && atomic_load_explicit(&pool.leaving, memory_order_relaxed)) return false;
   if (self || !loom_polling) return !atomic_load_explicit(&pool.cancelled, memory_order_relaxed);
   if (loom_poll_now()) {
     atomic_store_explicit(&pool.cancelled, true, memory_order_relaxed);
@@ -146,7 +152,9 @@ static uint32_t job_run(int self, int team) {
       if (begin >= r->end) break;
       int64_t end = begin + r->piece < r->end ? begin + r->piece : r->end;
       status |= pool.kernel(pool.buffers, pool.params, scratch, begin, end);
-      if (!job_goes_on(self, &scratch)) return status | LOOM_STATUS_INTERRUPTED;
+      if (job_goes_on(self, &scratch)) continue;
+      bool leaves = self && !atomic_load_explicit(&pool.cancelled, memory_order_relaxed);
+      return leaves ? status : status | LOOM_STATUS_INTERRUPTED;
     }
   }
   return status;
@@ -214,17 +222,44 @@ static void *worker_main(void *argument) {
 
 /* ---- the pool ---- */
 
-/* The child of a fork has none of the workers; a launch on another thread of the parent is none of
- * its own. */
+/* Closes the gate and waits for the workers inside: no longer than one piece takes, when there are
+ * no more or they are leaving. */
+static void launch_join(void) {
+  if (!(atomic_fetch_and(&pool.gate, ~GATE_OPEN) & GATE_COUNT)) return;
+  uint64_t start = __rdtsc();
+  while (atomic_load(&pool.gate) & GATE_COUNT) {
+    if (__rdtsc() - start < JOIN_TICKS) {
+      _mm_pause();
+      continue;
+    }
+    uint32_t done = atomic_load(&pool.done);
+    atomic_store(&pool.waiting, 1);
+    if (atomic_load(&pool.gate) & GATE_COUNT) futex_wait(&pool.done, done, NULL);
+    atomic_store(&pool.waiting, 0);
+  }
+}
+
+/* The child has none of the workers: what they had begun of this thread's job nobody would end. */
+static void pool_before_fork(void) {
+  if (!pool_mine) return;
+  atomic_store(&pool.leaving, true);
+  launch_join();
+}
+
+/* A launch on another thread of the parent is none of the child's. */
 static void pool_forget(void) {
   atomic_store(&pool.gate, 0);
   atomic_store(&pool.sleepers, 0);
   atomic_store(&pool.waiting, 0);
-  atomic_store(&pool.busy, false);
+  atomic_store(&pool.busy, pool_mine);
   pool.workers = 0;
 }
 
-static void pool_register(void) { pthread_atfork(NULL, NULL, pool_forget); }
+/* Handlers run last one first: with the lock of blocks held no worker might come to its end. */
+static void pool_register(void) {
+  loom_scratch(1);
+  pthread_atfork(pool_before_fork, NULL, pool_forget);
+}
 
 /* Starts workers up to `count`, as far as the system allows; signals stay with the program's own
  * threads. */
@@ -318,22 +353,6 @@ static void launch_divide(int64_t first, int64_t chunks, int team) {
   }
 }
 
-/* Closes the gate and waits for the workers inside: no longer than one piece takes. */
-static void launch_join(void) {
-  if (!(atomic_fetch_and(&pool.gate, ~GATE_OPEN) & GATE_COUNT)) return;
-  uint64_t start = __rdtsc();
-  while (atomic_load(&pool.gate) & GATE_COUNT) {
-    if (__rdtsc() - start < JOIN_TICKS) {
-      _mm_pause();
-      continue;
-    }
-    uint32_t done = atomic_load(&pool.done);
-    atomic_store(&pool.waiting, 1);
-    if (atomic_load(&pool.gate) & GATE_COUNT) futex_wait(&pool.done, done, NULL);
-    atomic_store(&pool.waiting, 0);
-  }
-}
-
 /* With workers; the pool is the caller's. */
 static uint32_t launch_team(loom_kernel_fn kernel, void *const *buffers, const uint64_t *params,
                             size_t scratch, int64_t first, int64_t chunks, int team) {
@@ -345,6 +364,7 @@ static uint32_t launch_team(loom_kernel_fn kernel, void *const *buffers, const u
   pool.scratch = scratch;
   pool.control = saved;
   atomic_store_explicit(&pool.cancelled, false, memory_order_relaxed);
+  atomic_store_explicit(&pool.leaving, false, memory_order_relaxed);
   pool.team = team;
   atomic_store_explicit(&pool.entered, 0, memory_order_relaxed);
   atomic_store_explicit(&pool.status, 0, memory_order_relaxed);
@@ -352,8 +372,10 @@ static uint32_t launch_team(loom_kernel_fn kernel, void *const *buffers, const u
   uint32_t closed = atomic_load_explicit(&pool.gate, memory_order_relaxed);
   atomic_store(&pool.gate, (closed + GATE_GENERATION) | GATE_OPEN);
   if (atomic_load(&pool.sleepers)) futex_wake(&pool.gate, team - 1);
+  pool_mine = true;
   uint32_t status = job_run(0, team);
   launch_join();
+  pool_mine = false;
   return status | fp_end(saved) | atomic_load_explicit(&pool.status, memory_order_relaxed);
 }
 

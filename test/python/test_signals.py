@@ -1,5 +1,6 @@
 """Signal handlers run while a long plan does, and what they raise ends it."""
 
+import os
 import signal
 import sys
 
@@ -186,3 +187,31 @@ def test_the_functions_own_handlers_see_it(function, log, kind, timer):
         assert seen == []
     assert all(item[1] in (3, 4) for item in seen if isinstance(item, tuple))
     assert sys.gettrace() is None
+
+
+def never_settles(a):
+    b = a
+    for _ in range(60):
+        a = np.sin(a) + b
+    return a
+
+
+def test_a_handler_forks(timer):
+    """What threads of the parent had begun is done in both processes."""
+    children, compiled = [], frameloom.compile(never_settles)
+    a = np.linspace(0, 1, 600_000)
+    signal.signal(signal.SIGALRM, lambda *_: children.append(os.fork()))
+    with frameloom.config.patch(leave_slower=False):
+        compiled(a)
+        for k in range(1, 4):
+            want = never_settles(a + k)
+            signal.setitimer(signal.ITIMER_REAL, 0.03)
+            got = compiled(a + k)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            wrong = np.count_nonzero(abs(got - want) > 1e-9)
+            for child in children:
+                if child == 0:
+                    os._exit(int(wrong != 0))
+                assert os.waitpid(child, 0)[1] == 0
+            assert wrong == 0
+            children.clear()
