@@ -107,10 +107,17 @@ static void apart_tell(apart_job *job, const char *title) {
           job->graph.node_count, phase ? phase : "import");
 }
 
-/* Waits for the end, or for a handler that raises, however far the job has come by then. True:
- * `job` is still the caller's. */
-static bool apart_wait(apart_job *job, const char *title) {
+typedef enum apart_end {
+  APART_DONE, /* the job is the caller's again */
+  APART_LEFT, /* a handler has raised */
+  APART_LOST  /* a handler has forked, and this is the child, where nobody compiles */
+} apart_end;
+
+/* Waits for the end, or for a handler that raises, however far the job has come by then. What is
+ * lost is not freed: its thread may have held its lock. */
+static apart_end apart_wait(apart_job *job, const char *title) {
   double start = loom_clock_ms();
+  pid_t process = getpid();
   bool told = false;
   pthread_mutex_lock(&job->lock);
   while (!job->done) {
@@ -122,6 +129,7 @@ static bool apart_wait(apart_job *job, const char *title) {
     if (!pthread_cond_timedwait(&job->ended, &job->lock, &late) || job->done) continue;
     pthread_mutex_unlock(&job->lock);
     bool stop = loom_poll_signals(NULL);
+    if (getpid() != process) return stop ? APART_LEFT : APART_LOST;
     if (!told && loom_clock_ms() - start > APART_TELL_MS) {
       apart_tell(job, title);
       told = true;
@@ -132,11 +140,11 @@ static bool apart_wait(apart_job *job, const char *title) {
       job->left = true;
       pthread_mutex_unlock(&job->lock);
       if (done) apart_free(job);
-      return false;
+      return APART_LEFT;
     }
   }
   pthread_mutex_unlock(&job->lock);
-  return true;
+  return APART_DONE;
 }
 
 bool loom_compile_apart(const loom_graph *graph, const loom_compile_options *options,
@@ -148,7 +156,9 @@ bool loom_compile_apart(const loom_graph *graph, const loom_compile_options *opt
     apart_free(job);
     return loom_compile_here(graph, options, key, out, report, err);
   }
-  if (!apart_wait(job, title)) return loom_fail(err, "interrupted");
+  apart_end end = apart_wait(job, title);
+  if (end == APART_LEFT) return loom_fail(err, "interrupted");
+  if (end == APART_LOST) return loom_compile_here(graph, options, key, out, report, err);
   bool good = job->good;
   *out = job->plan;
   *report = job->report;
