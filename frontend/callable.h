@@ -62,6 +62,7 @@ typedef struct entry {
   bool watched;          /* stopped, or its runs are timed or plain: see trial.c */
   bool simple;           /* only arrays in, one new array out, no effects: entry_run's short way */
   bool reads;            /* simple, and some inputs are no arguments */
+  bool reads_again;      /* what is made of a run reads what other threads may replace */
   bool release_gil;      /* enough work for it to be worth while, with this call's sizes at least */
   bool symbolic;         /* that has to be found out on each call, */
   loom_type largest;     /* by the size of this */
@@ -84,7 +85,7 @@ typedef struct entry {
       *targets; /* for each output the array that it may be written straight into, or NULL */
   const effect *reporter; /* its one operation is all that raises, and can be reported afterwards */
   struct direct_span *spans; /* for each output; NULL: for none */
-  struct witness *witness; /* what tells which operations raised flags (witness.c); or NULL */
+  struct witness *witness;   /* what tells which operations raised flags (witness.c); or NULL */
   uint32_t idle;             /* stopped: runs in which no part had anything to compute */
   bool useful;               /* stopped: some run had */
   trial trial;               /* is it faster than the plain function? */

@@ -1,5 +1,6 @@
 /* One compiled version of a function: runs its plan on live arguments and builds the result. */
 #include "frontend/callable.h"
+#include "frontend/value/value.h"
 
 #include <fenv.h>
 #include <sys/syscall.h>
@@ -83,6 +84,17 @@ static const recipe *entry_output_recipe(const capture *c, int64_t number) {
     found = recipe_find_output(c->effects[i].target, number);
   for (uint32_t i = 0; i < c->change_count && !found; i++)
     found = recipe_find_output(c->changes[i].made, number);
+  return found;
+}
+
+/* Are objects changed, or is something read for the results that may be another by then? */
+static bool entry_reads_again(const capture *c) {
+  const capture_tables *tables = c->tables;
+  bool found = c->change_count > 0;
+  for (uint32_t i = 0; i < tables->recipe_count && !found; i++) {
+    const source *s = tables->recipes[i]->source;
+    found = s && s->kind != SOURCE_ARG && s->kind != SOURCE_FUNCTION && s->kind != SOURCE_CONST;
+  }
   return found;
 }
 
@@ -194,6 +206,7 @@ entry *entry_new(capture *captured, loom_plan *plan, backend kind, PyObject *cod
   e->operations = captured->graph.node_count;
   e->simple = entry_is_simple(e);
   e->stopped = captured->stopped;
+  e->reads_again = entry_reads_again(captured);
   direct_find(e);
   entry_bind_constants(e);
   if (!entry_let_go(e)) {
@@ -700,6 +713,42 @@ static bool entry_pin(const entry *e, bool *fallback) {
   return e->fits != NULL;
 }
 
+/* Does this input still read the same memory, or the same number? */
+static bool run_input_is_current(const run_state *s, const entry *e, PyObject *const *args,
+                                 uint32_t i) {
+  const capture *c = e->captured;
+  const loom_input *input = &c->graph.inputs[i];
+  const source *from = c->inputs[i].source;
+  if (!from || from->kind == SOURCE_ARG || c->inputs[i].constant) return true;
+  PyObject *object = source_read(from, args);
+  uint64_t bits;
+  bool same = false;
+  if (object && input->kind == LOOM_INPUT_SCALAR)
+    same = run_scalar(e, object, loom_graph_type(&c->graph, input->value)->dtype, &bits) &&
+           !memcmp(&bits, s->inputs[i], sizeof bits);
+  else if (object)
+    same = e->adapter->data(object) == s->inputs[i];
+  Py_XDECREF(object);
+  return same;
+}
+
+/* Is what the run has looked at still what is there? Results and changes are made with what is read
+ * now, and other threads and handlers have had their turn since the guards were looked at: then the
+ * plain function runs, as if it had been called a little later. */
+static bool run_is_current(const run_state *s, const entry *e, PyObject *const *args,
+                           const int64_t *symbols) {
+  const capture *c = e->captured;
+  int64_t now[LOOM_MAX_SYMBOLS];
+  size_t bytes = sizeof *now * c->graph.symbol_count;
+  if (bytes) memcpy(now, symbols, bytes);
+  bool same = e->fits && guard_program_check(e->guards, args, now) &&
+              (!bytes || !memcmp(now, symbols, bytes));
+  for (uint32_t i = 0; i < c->input_count && same; i++)
+    same = run_input_is_current(s, e, args, i);
+  error_drop();
+  return same;
+}
+
 static PyObject *entry_run_general(entry *e, PyObject *const *args, const int64_t *symbols,
                                    bool *fallback, bool *changed) {
   run_state s;
@@ -732,7 +781,9 @@ static PyObject *entry_run_general(entry *e, PyObject *const *args, const int64_
     Py_XDECREF(context.kept);
     *changed = s.direct;
     if (!raised && run_accept(&s, e, status, &call, &violation, fallback)) {
-      result = effects_commit(&s.run, changed);
+      bool aside = e->reads_again && !s.direct && (release || e->kind == BACKEND_USER);
+      *fallback = aside && !run_is_current(&s, e, args, symbols);
+      result = *fallback ? NULL : effects_commit(&s.run, changed);
       if (!result && !*changed) *fallback = entry_gave_up();
     }
   }

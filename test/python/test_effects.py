@@ -6,6 +6,8 @@ Each case is a function of no arguments that makes a world: a function, its argu
 
 import collections
 import functools
+import threading
+import types
 import warnings
 
 import numpy as np
@@ -876,3 +878,26 @@ def test_a_bounded_cache_forgets_in_pythons_order():
     for n in (1, 2, 1, 1, 3, 1, 2, 3, 1):
         assert np.array_equal(compiled(X, n), X * twin(n))
         assert double.cache_info() == twin.cache_info()
+
+
+def test_threads_change_one_object():
+    """A run that was not the only one meanwhile does not write over what another has written."""
+    def counts(m, x):
+        m.calls += 1
+        m.total = m.total + 1.5
+        return np.sin(np.sin(x)) * m.scale
+
+    compiled, m = frameloom.compile(counts), types.SimpleNamespace(calls=0, total=0.0, scale=2.0)
+    x = np.linspace(0, 1, 300_000)
+    want = counts(types.SimpleNamespace(**vars(m)), x)
+
+    def work():
+        for _ in range(15):
+            np.testing.assert_allclose(compiled(m, x), want, rtol=1e-12)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert (m.calls, m.total) == (45, 67.5)

@@ -215,3 +215,23 @@ def test_a_handler_forks(timer):
                 assert os.waitpid(child, 0)[1] == 0
             assert wrong == 0
             children.clear()
+
+
+def adds_to_an_item(d):
+    x = d["x"]
+    x[1:] = one_long_kernel(x)[1:]
+    return x[10:]
+
+
+def test_a_handler_replaces_what_is_written(timer):
+    """What is written and given is of the array that was read, or of the new one."""
+    compiled, small = frameloom.compile(adds_to_an_item), np.full(64, 7.0)
+    with frameloom.config.patch(leave_slower=False):
+        compiled({"x": np.full(1_000_000, 3.0)})
+        d = {"x": np.full(1_000_000, 3.0)}
+        signal.signal(signal.SIGALRM, lambda *_: d.update(x=small))
+        signal.setitimer(signal.ITIMER_REAL, 0.03)
+        got = compiled(d)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    want = {"x": np.full(64 if got.size == 54 else 1_000_000, 7.0 if got.size == 54 else 3.0)}
+    np.testing.assert_allclose(got, adds_to_an_item(want), rtol=1e-9)
