@@ -27,11 +27,19 @@
 
 /* ---- which objects -------------------------------------------------------------------------- */
 
+/* What functools.lru_cache makes of a function: the one type of the library's whose objects hold
+ * functions and are called by name. (Of most others capture makes objects itself, which nobody else
+ * keeps.) */
+static bool lifetime_is_cached_function(PyTypeObject *type) {
+  return strcmp(type->tp_name, "functools._lru_cache_wrapper") == 0;
+}
+
 static bool lifetime_is_mortal(PyObject *o) {
   if (PyType_Check(o)) return !python_type_is_builtin((PyTypeObject *)o);
   if (PyFunction_Check(o) || PyCode_Check(o) || PyModule_Check(o)) return true;
   PyTypeObject *type = Py_TYPE(o);
-  return (!python_type_is_builtin(type) || loom_callable_unwrap(o)) &&
+  return (!python_type_is_builtin(type) || loom_callable_unwrap(o) ||
+          lifetime_is_cached_function(type)) &&
          PyType_SUPPORTS_WEAKREFS(type);
 }
 

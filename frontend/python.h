@@ -79,6 +79,15 @@ static inline bool python_type_is_builtin(PyTypeObject *type) {
          PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
 }
 
+/* Takes a class out of what `base.__subclasses__()` lists, as it is when it dies. Changes of the
+ * base no longer reach it. Builtin bases go on listing it. */
+static inline void python_type_unlist(PyTypeObject *base, PyObject *cls) {
+  PyObject *listed = PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) ? base->tp_subclasses : NULL;
+  PyObject *key = listed ? PyLong_FromVoidPtr(cls) : NULL;
+  if (key && PyDict_CheckExact(listed) && PyDict_DelItem(listed, key)) PyErr_Clear();
+  Py_XDECREF(key);
+}
+
 /* Digits of an int, negative when it is. */
 static inline Py_ssize_t python_long_size(PyObject *number) {
 #if LOOM_PYTHON >= 312

@@ -228,6 +228,9 @@ static value *body_class(tracer *t, value *name, value *const *bases, Py_ssize_t
   PyObject *dict = tuple ? body_namespace(t, names) : NULL, *cls = NULL;
   if (dict)
     cls = PyObject_CallFunctionObjArgs((PyObject *)&PyType_Type, name->object, tuple, dict, NULL);
+  /* The function's own class comes later: its bases are not to list this one. */
+  for (Py_ssize_t i = 0; cls && i < PyTuple_GET_SIZE(tuple); i++)
+    python_type_unlist((PyTypeObject *)PyTuple_GET_ITEM(tuple, i), cls);
   Py_XDECREF(tuple);
   Py_XDECREF(dict);
   if (!cls) return trace_pending(t) ? NULL : trace_raise_live(t);

@@ -406,3 +406,39 @@ def test_what_dies_after_the_callable(program):
     """Freed memory is filled with something that is no pointer."""
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, env=os.environ | {"MALLOC_PERTURB_": "165"})
     assert (done.returncode, done.stdout) == (0, "good\n"), done.stderr
+
+
+def test_a_class_made_inside_is_listed_once():
+    """What capture makes of a class is not among the subclasses of its base."""
+
+    class Base:
+        pass
+
+    @frameloom.compile
+    def function(x):
+        class Inside(Base):
+            pass
+
+        names = [cls.__name__ for cls in Base.__subclasses__()]
+        del Inside
+        gc.collect()
+        return x + 1, names, Base.__subclasses__()
+
+    for _ in range(3):
+        assert function(1) == (2, ["Inside"], [])
+
+
+def test_a_cached_function_made_inside_dies():
+    def program(x):
+        @functools.lru_cache
+        def double(y):
+            return 2 * y
+
+        reference, result = weakref.ref(double), double(x)
+        del double
+        gc.collect()
+        return result, reference()
+
+    compiled = frameloom.compile(program)
+    for _ in range(4):
+        assert compiled(2) == program(2) == (4, None)
