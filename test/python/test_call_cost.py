@@ -38,7 +38,7 @@ def test_instructions_of_a_guarded_call(tmp_path):
                    "FRAMELOOM_CHECK": "", "OPENBLAS_NUM_THREADS": "1", "FRAMELOOM_LEAVE_SLOWER": "0"}
     subprocess.run([sys.executable, script, "1"], env=environment, check=True)
     counted = []
-    for calls in (1000, 11000):
+    for calls in (1000, 41000):  # what else the process does differs by some million from one run to the next
         done = subprocess.run(
             ["valgrind", "--tool=callgrind", f"--callgrind-out-file={tmp_path}/out", sys.executable, script, str(calls)],
             env=environment, capture_output=True, text=True, check=True)
@@ -46,4 +46,4 @@ def test_instructions_of_a_guarded_call(tmp_path):
     # Ten globals, two cells and four arrays are checked, a result is made, a kernel runs: 1,770 on CPython 3.11
     # with NumPy 2.4, and what the loop around it takes. 3.12 and 3.13 were seen to take 2,810.
     limit = 2600 if sys.version_info < (3, 12) else 3200
-    assert 500 < (counted[1] - counted[0]) / 10000 < limit
+    assert 500 < (counted[1] - counted[0]) / 40000 < limit
