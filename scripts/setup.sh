@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what is missing: Debian packages (as root or through sudo), a virtual environment, the build itself.
-# usage: scripts/setup.sh [test] [bench] [models] [scipy] [sklearn] [pandas] [zoo]   (extra groups of Python packages)
+# usage: scripts/setup.sh [test] [bench] [models] [scipy] [sklearn] [pandas] [networkx] [mpmath] [toolz] [zoo]   (extra groups of Python packages)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -50,6 +50,9 @@ for group in "$@"; do
     scipy) want+=("scipy==1.17.1") ;;
     sklearn) want+=("scikit-learn==1.9.1" "scipy==1.17.1") ;;
     pandas) want+=("pandas==3.1.1") ;;
+    networkx) want+=("networkx==3.6.1") ;;
+    mpmath) want+=("mpmath==1.3.0") ;;
+    toolz) want+=("toolz==1.2.0") ;;
     zoo) want+=(-r bench/models.txt "pillow>=10") ;;
   esac
 done

@@ -19,17 +19,29 @@ import pathlib
 import sys
 import textwrap
 import types
+import typing
 
 import process
 
 HERE = pathlib.Path(__file__).resolve().parent
 
-# What the pages of the documentation call a suite's package and the files that are run.
+
+class Suite(typing.NamedTuple):
+    """A package, and what the pages of the documentation call it and the files that are run."""
+
+    title: str
+    files: str
+    own: bool = False  # plain Python: all its functions are compiled, as with --own
+
+
 SUITES = {
-    "numpy": ("NumPy", "test files that it installs"),
-    "scipy": ("SciPy", "test files listed below"),
-    "sklearn": ("scikit-learn", "test files listed below"),
-    "pandas": ("pandas", "test files listed below"),
+    "numpy": Suite("NumPy", "test files that it installs"),
+    "scipy": Suite("SciPy", "test files listed below"),
+    "sklearn": Suite("scikit-learn", "test files listed below"),
+    "pandas": Suite("pandas", "test files listed below"),
+    "networkx": Suite("NetworkX", "test files listed below", own=True),
+    "mpmath": Suite("mpmath", "test files listed below", own=True),
+    "toolz": Suite("toolz", "test files listed below", own=True),
 }
 
 
@@ -53,6 +65,9 @@ def both_modes(file, options):
     if kept and kept.exists():
         return [types.SimpleNamespace(**row) for row in json.loads(kept.read_text())]
     runs = [Run(file, mode, options) for mode in ("plain", "compiled")]
+    rows = runs[0].rows.values()
+    if rows and all("crash" in row["outcomes"] for row in rows):
+        raise SystemExit(f"{file}: no test runs plainly:\n{next(iter(rows))['traces'][0]}")
     if kept:
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_text(json.dumps([{"rows": run.rows, "seconds": run.seconds} for run in runs]))
@@ -114,13 +129,14 @@ def share(rows, kind):
 
 
 def write_table(path, suite, results, excused, short):
-    title, what = SUITES[suite]
+    title, what, own = SUITES[suite]
     command = f"scripts/test-suite.sh {suite} --short --table" if short else f"make test-{suite}"
     text = (
         f"Written by `{command}`: {title} {__import__(suite).__version__}, the {'short ' if short else ''}{what}, each test run "
         "three times plainly and three times by `frameloom.compile` (twice the same compiled function, once with `dynamic=True`), "
         "with a fresh state for each test. A test is *as plainly* when all three runs have the same outcome, the same warnings "
-        "(category, text, file and line) and leave the same floating-point error state. *Whole*: captured without a graph break; "
+        "(category, text, file and line) and leave the same floating-point error state. "
+        f"{'The functions of the package are compiled as well, wherever they are called. ' if own else ''}*Whole*: captured without a graph break; "
         "*in parts*: with breaks; the others run as plain Python. Tests that are skipped plainly are not counted.")
     lines = [
         f"# {title}'s own tests",
@@ -161,6 +177,7 @@ def main():
     parser.add_argument("--kept", type=pathlib.Path, help="a folder of what became of files: those in it are not run again")
     parser.add_argument("--verbose", action="store_true", help="with tracebacks")
     options = parser.parse_intermixed_args()
+    options.own |= SUITES[options.suite].own
     excused = known(options.suite)
     files = options.files or listed(options.suite, options.short)
     results, wrong, all_rows = {}, 0, []

@@ -21,6 +21,7 @@ import sys
 import types
 import warnings
 
+import numpy
 import pytest
 from _pytest.runner import runtestprotocol
 
@@ -115,7 +116,6 @@ class Plugin:
         return True
 
     def run_once(self, item, nextitem, row):
-        numpy = sys.modules["numpy"]
         random.seed(1)
         numpy.random.seed(1)
         if hasattr(item, "_initrequest"):
