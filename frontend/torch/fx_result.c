@@ -341,12 +341,33 @@ static bool fx_is_as_traced(fx_import *im, PyObject *node, const fx_value *v,
   return same;
 }
 
-/* Is a result handed on as it is? Nobody makes it again of what it aliases in torch. */
-static bool fx_is_own(const fx_import *im, Py_ssize_t i) {
+/* Does a value lie in an input's memory? Also where that cannot be told. */
+static bool fx_is_of_input(fx_import *im, const fx_value *v) {
+  torch_spec spec;
+  fx_place place = {.storage = NULL};
+  bool good = fx_read_spec(im, v->meta, &spec) && fx_read_place(im, v->meta, &spec, &place);
+  bool found = !good;
+  for (uint32_t k = 0; k < im->value_count && !found; k++) {
+    const fx_value *input = &im->values[k];
+    fx_place base = {.storage = NULL};
+    if (input->kind != FX_TENSOR || input->placeholder < 0) continue;
+    found = !fx_read_spec(im, input->meta, &spec) ||
+            !fx_read_place(im, input->meta, &spec, &base) ||
+            PyObject_RichCompareBool(base.storage, place.storage, Py_EQ) != 0;
+    Py_XDECREF(base.storage);
+  }
+  Py_XDECREF(place.storage);
+  error_drop();
+  return found;
+}
+
+/* Is a result handed on as it is? Nobody makes it again of what it aliases in torch. Parts of an
+ * input are handed on, too, but are views of it in eager torch. */
+static bool fx_is_own(fx_import *im, Py_ssize_t i, const fx_value *v) {
   PyObject *number = im->own ? PyLong_FromSsize_t(i) : NULL;
   bool own = number && PySet_Contains(im->own, number) > 0;
   Py_XDECREF(number);
-  return own;
+  return own && !fx_is_of_input(im, v);
 }
 
 /* One node is one tensor, however often it is returned. `known`: which results are. */
@@ -363,7 +384,7 @@ static bool fx_result_of(fx_import *im, PyObject *list, Py_ssize_t i, fx_result 
              (i >= im->visible || out->kind == FX_RESULT_PART ||
               fx_find_view(im, list, i, v, all, known)) &&
              (out->kind != FX_RESULT_OUTPUT || fx_result_tensor(im, v, out)) &&
-             (i >= im->visible || fx_is_own(im, i) || fx_is_as_traced(im, item, v, out));
+             (i >= im->visible || fx_is_own(im, i, v) || fx_is_as_traced(im, item, v, out));
     *out = (fx_result){.kind = FX_RESULT_INPUT, .number = (uint32_t)v->placeholder};
     return true;
   }

@@ -210,11 +210,10 @@ def slower(results):
     if not found:
         return ["None was timed."]
     middle = found[len(found) // 2][0]
-    lines = [f"Of {len(found)} steps that were timed (the least CPU time of some passes in turn, on one thread, with models so small that "
-             f"most of it is overhead), the one in the middle has {middle:.2f} times eager's speed, the slowest {found[0][0]:.2f} times. "
-             f"Below {SLOWER} times:"]
-    rows = [f"- `{name}`, {step}: {ratio:.2f}" for ratio, name, step in found if ratio < SLOWER]
-    return [*textwrap.wrap(lines[0], 120), "", *(rows or ["None."])]
+    text = ("Eager's time beside that of the compiled model: the least CPU time of some passes in turn, on one thread, with models so small "
+            "that most of it is overhead. Those that are clearly slower are listed.")
+    rows = [f"| `{name}`, {step} | {ratio:.2f} |" for ratio, name, step in found if ratio < SLOWER]
+    return [*textwrap.wrap(text, 120), "", "| steps | eager : compiled |", "|---|--:|", f"| {len(found)} were timed: the one in the middle | {middle:.2f} |", *rows]
 
 
 def kept_results(names):
