@@ -9,10 +9,10 @@
 
 typedef struct rewritten {
   uint32_t refs;
-  long period, asked;      /* 0: never */
+  long period, asked; /* 0: never */
   generator_layout layout;
   const PyObject *consts; /* borrowed: they hold this; code.replace() makes others of one code */
-  int32_t slots;           /* of the frame: where its stack begins */
+  int32_t slots;          /* of the frame: where its stack begins */
 } rewritten;
 
 typedef struct hop {
