@@ -65,23 +65,31 @@ static int warned_fits(PyObject *pattern, PyObject *text) {
   return fits;
 }
 
-/* Does a filter drop the warning with this text on this line? `text` NULL: every warning. */
+/* Is the next filter to be looked at? `*dropped` tells whether this one drops the warning. */
+static bool warned_passes(PyObject *row, PyObject *text, PyObject *module, int32_t line,
+                          bool *dropped) {
+  PyObject *action = warned_action(row);
+  if (action == Py_None) return true;
+  PyObject *lines = action ? PyTuple_GET_ITEM(row, 4) : NULL;
+  if (!lines || !PyLong_CheckExact(lines)) return false;
+  long only = PyLong_AsLong(lines);
+  int fits = only == 0 ? 1 : text ? only == line : -1;
+  if (fits > 0) fits = warned_fits(PyTuple_GET_ITEM(row, 1), text);
+  if (fits > 0) fits = warned_fits(PyTuple_GET_ITEM(row, 3), module);
+  *dropped = fits > 0 && warned_is(action, "ignore");
+  /* What a filter drops for some it may as well not fit at all. */
+  return fits == 0 || (fits < 0 && !text && warned_is(action, "ignore"));
+}
+
+/* Does a filter drop the warning with this text on this line? `text` NULL: every warning. A pattern
+ * of a filter may run a signal handler, which may change the filters. */
 static bool warned_is_dropped(PyObject *text, PyObject *module, int32_t line) {
   PyObject *filters = warned_setting("filters");
   bool dropped = false, open = filters && PyList_CheckExact(filters);
   for (Py_ssize_t i = 0; open && i < PyList_GET_SIZE(filters); i++) {
-    PyObject *row = PyList_GET_ITEM(filters, i), *action = warned_action(row);
-    if (action == Py_None) continue;
-    PyObject *lines = action ? PyTuple_GET_ITEM(row, 4) : NULL;
-    if (!lines || !PyLong_CheckExact(lines)) break;
-    long only = PyLong_AsLong(lines);
-    int fits = only == 0 ? 1 : text ? only == line : -1;
-    if (fits > 0) fits = warned_fits(PyTuple_GET_ITEM(row, 1), text);
-    if (fits > 0) fits = warned_fits(PyTuple_GET_ITEM(row, 3), module);
-    open = fits == 0;
-    /* What a filter drops for some it may as well not fit at all. */
-    if (fits < 0 && !text) open = warned_is(action, "ignore");
-    dropped = fits > 0 && warned_is(action, "ignore");
+    PyObject *row = Py_NewRef(PyList_GET_ITEM(filters, i));
+    open = warned_passes(row, text, module, line, &dropped);
+    Py_DECREF(row);
   }
   Py_XDECREF(filters);
   if (PyErr_Occurred()) error_drop();
