@@ -80,12 +80,15 @@ static inline bool python_type_is_builtin(PyTypeObject *type) {
 }
 
 /* Takes a class out of what `base.__subclasses__()` lists, as it is when it dies. Changes of the
- * base no longer reach it. Builtin bases go on listing it. */
-static inline void python_type_unlist(PyTypeObject *base, PyObject *cls) {
+ * base no longer reach it. Builtin bases go on listing it. False with an exception: it was not
+ * there. */
+static inline bool python_type_unlist(PyTypeObject *base, PyObject *cls) {
   PyObject *listed = PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) ? base->tp_subclasses : NULL;
-  PyObject *key = listed ? PyLong_FromVoidPtr(cls) : NULL;
-  if (key && PyDict_CheckExact(listed) && PyDict_DelItem(listed, key)) PyErr_Clear();
+  if (!listed || !PyDict_CheckExact(listed)) return true;
+  PyObject *key = PyLong_FromVoidPtr(cls);
+  bool good = key && PyDict_DelItem(listed, key) == 0;
   Py_XDECREF(key);
+  return good;
 }
 
 /* Digits of an int, negative when it is. */

@@ -230,7 +230,7 @@ static value *body_class(tracer *t, value *name, value *const *bases, Py_ssize_t
     cls = PyObject_CallFunctionObjArgs((PyObject *)&PyType_Type, name->object, tuple, dict, NULL);
   /* The function's own class comes later: its bases are not to list this one. */
   for (Py_ssize_t i = 0; cls && i < PyTuple_GET_SIZE(tuple); i++)
-    python_type_unlist((PyTypeObject *)PyTuple_GET_ITEM(tuple, i), cls);
+    if (!python_type_unlist((PyTypeObject *)PyTuple_GET_ITEM(tuple, i), cls)) error_drop();
   Py_XDECREF(tuple);
   Py_XDECREF(dict);
   if (!cls) return trace_pending(t) ? NULL : trace_raise_live(t);
