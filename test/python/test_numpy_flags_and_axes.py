@@ -1,5 +1,6 @@
 """Flags and axes of every public function of NumPy: what it refuses, whether by Python's rules or a C int's, is refused with its words."""
 
+import resource
 import sys
 import warnings
 from pathlib import Path
@@ -71,6 +72,15 @@ with warnings.catch_warnings():
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.fixture(autouse=True, scope="module")
+def bounded_memory():
+    """A value that a function takes for a size may ask for more than there is: that is a MemoryError then, in both forms."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (12 << 30, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, before)
+
+
 @pytest.mark.parametrize("call", CALLS)
 def test_flags_and_axes(call):
     for value in VALUES[kind(call)]:
