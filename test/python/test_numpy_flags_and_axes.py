@@ -1,5 +1,6 @@
 """Flags and axes of every public function of NumPy: what it refuses, whether by Python's rules or a C int's, is refused with its words."""
 
+import contextlib
 import resource
 import sys
 import warnings
@@ -66,21 +67,29 @@ def taken(call, text):
     return any(not issubclass(seen(function(text.replace("@", value)))[0], Exception) for value in TAKEN[kind(call)])
 
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    CALLS = calls()
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.fixture(autouse=True, scope="module")
+@contextlib.contextmanager
 def bounded_memory():
     """A value that a function takes for a size may ask for more than there is: that is a MemoryError then, in both forms."""
     before = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (12 << 30, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_AS, before)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
 
 
+with warnings.catch_warnings(), bounded_memory():
+    warnings.simplefilter("ignore")
+    CALLS = calls()
+
+
+@pytest.fixture(autouse=True)
+def memory():
+    with bounded_memory():
+        yield
+
+
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("call", CALLS)
 def test_flags_and_axes(call):
     for value in VALUES[kind(call)]:
