@@ -27,7 +27,8 @@ typedef enum source_kind {
   SOURCE_CELL,    /* index: closure cell of the function `base` */
   SOURCE_ATTR,    /* key: attribute of base: of a type, looked up along its MRO; of a module, in its dictionary; of a
                      function, its own (__code__, ...); else in the instance dictionary or a slot, never the type */
-  SOURCE_ITEM,    /* key: constant item of base (tuple, list, dict, or what is over them) */
+  SOURCE_ITEM,    /* key: constant item of base (tuple, list, dict, or what is over them); of a type, what its own
+                     dictionary holds */
   SOURCE_DEFAULT, /* index: positional default of the function `base` */
   SOURCE_KWDEFAULT,
   SOURCE_FUNCTION, /* the compiled function itself */

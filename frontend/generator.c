@@ -141,6 +141,21 @@ static void frame_take(const segments *s, python_frame *f, const entry *e, PyObj
     Py_XDECREF(items[i]);
 }
 
+/* Lets go of what the frame holds where the generator has returned within a part: the values are
+ * those from before the part, and a traceback may keep the frame. An exception among them would
+ * hold that traceback. */
+static void frame_drop(const segments *s, python_frame *f, int32_t depth) {
+  Py_ssize_t locals = segments_locals(s);
+  PyObject *items[CALLABLE_MAX_SLOTS], **stack = segments_stack(s, f);
+  for (Py_ssize_t i = 0; i < locals + depth; i++) {
+    PyObject **slot = i < locals ? f->slots + i : stack + (i - locals);
+    items[i] = *slot;
+    *slot = i < locals ? NULL : Py_NewRef(Py_None);
+  }
+  for (Py_ssize_t i = 0; i < locals + depth; i++)
+    Py_XDECREF(items[i]);
+}
+
 static int part_run(segments *s, generator_place *place, python_frame *f, entry *e,
                     PyObject *const *items, const int64_t *symbols) {
   int32_t exit = segments_exit(s, e);
@@ -157,12 +172,12 @@ static int part_run(segments *s, generator_place *place, python_frame *f, entry 
     return plain && !PyErr_Occurred() ? 0 : -1;
   }
   *p = (pending){.segments = s, .high = s->layout.exit_count, .exit = exit, .depth = depth};
-  if (e->stopped)
+  if (e->stopped) {
     frame_take(s, f, e, result, place->depth, p);
-  else
+  } else {
     p->result = result;
-  for (int32_t i = 0; i < place->depth && !e->stopped; i++)
-    Py_XSETREF(segments_stack(s, f)[i], Py_NewRef(Py_None));
+    frame_drop(s, f, place->depth);
+  }
   pending_drop();
   pending_now = p;
   const generator_exit *out = &s->layout.exits[exit];

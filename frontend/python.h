@@ -240,4 +240,11 @@ static inline bool python_is_traced(void) {
   return state->c_tracefunc || state->c_profilefunc || python_is_monitored();
 }
 
+/* What the generator that runs now, or the thread outside of any, has in the place that
+ * PyErr_SetHandledException() writes (a new reference, or NULL). PyErr_GetHandledException() goes
+ * on to what the generator's caller handles, which is not to be written there. */
+static inline PyObject *python_handled_here(void) {
+  return Py_XNewRef(PyThreadState_Get()->exc_info->exc_value);
+}
+
 #endif

@@ -238,7 +238,7 @@ typedef struct drive {
   bool useful; /* a part had something to compute */
   callable *owner;
   PyObject *code;  /* of the function when the call began (owned) */
-  PyObject *outer; /* what the caller handles (owned), or NULL */
+  PyObject *outer; /* what is handled here beside it, or NULL (owned) */
   frame_state *state;
   frame_shape at;
   PyObject *left[DRIVE_LEFT]; /* frames that tracebacks have (owned), the last ones first */
@@ -409,7 +409,7 @@ PyObject *resume_run(callable *c, entry *e, PyObject *const *args, const int64_t
              .state = &state,
              .at = e->captured->at,
              .code = e->code,
-             .outer = PyErr_GetHandledException(),
+             .outer = python_handled_here(),
              .timed = trial_watches(e),
              .builds = callable_builds,
              .useful = e->operations > 0};

@@ -161,6 +161,8 @@ static PyObject *source_name_cell(const source *s) {
 
 /* The repr() of another key may be the user's own code. */
 static PyObject *source_name_item(const source *s) {
+  bool of_class = s->base && s->base->kind == SOURCE_CONST && PyType_Check(s->base->object);
+  if (of_class) return source_name_of(s, "vars(%U)[%R]");
   if (object_is_plain(s->key)) return source_name_of(s, "%U[%R]");
   PyObject *base = s->base ? source_name(s->base) : PyUnicode_FromString("?");
   PyObject *name = base ? PyUnicode_FromFormat("%U[<%s>]", base, Py_TYPE(s->key)->tp_name) : NULL;
@@ -282,6 +284,7 @@ static PyObject *read_item(PyObject *base, PyObject *key, Py_hash_t hash) {
     return item;
   }
   if (object_is_cached(base)) return cached_read(base, key, hash);
+  if (PyType_Check(base)) return read_dict(python_type_dict((PyTypeObject *)base), key);
   if (!PyTuple_Check(base) && !PyList_Check(base)) return NULL;
   Py_ssize_t i = PyLong_AsSsize_t(key);
   if (i < 0) i += Py_SIZE(base);

@@ -455,6 +455,19 @@ static const source *global_source(tracer *t, const frame *f, PyObject *name, bo
   return trace_source(t, SOURCE_ITEM, second, NULL, name, 0);
 }
 
+/* What has been assigned to a builtin of that name, where the globals do not stand before it: they
+ * are to have the name, or not, as they do now. */
+static const overlay_slot *builtin_assigned(tracer *t, const frame *f, PyObject *name, bool own) {
+  PyObject *globals = f->function->globals, *builtins = t->overlays ? frame_builtins(f) : NULL;
+  const overlay_slot *changed =
+      builtins ? overlay_find(overlay_of(t, builtins, false), name) : NULL;
+  if (!changed) return NULL;
+  const source *all = trace_source(t, SOURCE_CONST, NULL, globals, NULL, 0);
+  const source *s = all ? trace_source(t, SOURCE_ITEM, all, NULL, name, 0) : NULL;
+  guard_simple(t, own ? GUARD_PRESENT : GUARD_MISSING, s, NULL, 0);
+  return own ? NULL : changed;
+}
+
 step step_LOAD_GLOBAL(tracer *t, frame *f, const loom_instr *in) {
   PyObject *name = step_item(f->code->object->co_names, in->arg), *globals = f->function->globals;
   if (!name || !PyDict_CheckExact(globals)) return step_bad(t, "globals are not a dict");
@@ -466,7 +479,7 @@ step step_LOAD_GLOBAL(tracer *t, frame *f, const loom_instr *in) {
   const source *s = global_source(t, f, name, own, builtins);
   if (!s) return STEP_FAIL;
   const overlay_slot *changed = overlay_find(overlay_of(t, globals, false), name);
-  if (!changed && builtins) changed = overlay_find(overlay_of(t, builtins, false), name);
+  if (!changed) changed = builtin_assigned(t, f, name, own);
   if (changed && changed->item) return frame_result(f, changed->item);
   if (live_is_read(t, globals, true))
     return trace_break(t, BREAK_SIDE_EFFECT, "a global whose dictionary was changed"), STEP_FAIL;

@@ -166,21 +166,38 @@ static value *type_bind(tracer *t, PyObject *item, const source *s, PyObject *ty
   return trace_break(t, BREAK_ATTRIBUTE, "'%s' is a %s", PyUnicode_AsUTF8(name), kind->tp_name);
 }
 
+/* A class's own dictionary has the name, or has it not: it is to stay so. */
+static void guard_own(tracer *t, PyObject *cls, PyObject *name, bool present) {
+  if (!PyType_HasFeature((PyTypeObject *)cls, Py_TPFLAGS_HEAPTYPE) || class_is_made(t, cls)) return;
+  const source *base = trace_source(t, SOURCE_CONST, NULL, cls, NULL, 0);
+  const source *s = base ? trace_source(t, SOURCE_ITEM, base, NULL, name, 0) : NULL;
+  guard_simple(t, present ? GUARD_PRESENT : GUARD_MISSING, s, NULL, 0);
+}
+
 /* What has been assigned to a class (of the method resolution order, behind `after`) and stands
- * before what its dictionary holds: plain data. */
-static value *type_assigned(const tracer *t, PyObject *type, PyObject *name, PyObject *after) {
+ * before what its dictionary holds: plain data. A read of the attribute at the next call does not
+ * tell which class has it, where one that comes later in that order is assigned to. */
+static value *type_assigned(tracer *t, PyObject *type, PyObject *name, PyObject *after) {
   PyObject *mro = ((PyTypeObject *)type)->tp_mro;
-  bool passed = !after;
-  for (Py_ssize_t i = 0; t->overlays && mro && i < PyTuple_GET_SIZE(mro); i++) {
-    PyObject *cls = PyTuple_GET_ITEM(mro, i);
-    const overlay_slot *changed = passed ? overlay_find(overlay_of(t, cls, true), name) : NULL;
-    if (changed) return changed->item;
-    if (passed && PyType_Check(cls) &&
-        PyDict_GetItemWithError(python_type_dict((PyTypeObject *)cls), name))
-      return NULL;
-    passed |= cls == after;
+  Py_ssize_t count = t->overlays && mro ? PyTuple_GET_SIZE(mro) : 0, begin = 0, at;
+  const overlay_slot *changed = NULL;
+  while (after && begin < count && PyTuple_GET_ITEM(mro, begin++) != after) {
   }
-  return NULL;
+  for (at = begin; at < count; at++) {
+    changed = overlay_find(overlay_of(t, PyTuple_GET_ITEM(mro, at), true), name);
+    if (changed) break;
+  }
+  if (!changed) return NULL;
+  if (at > begin) guard_mro(t, (PyTypeObject *)type);
+  for (Py_ssize_t i = begin; i < at; i++) {
+    PyObject *cls = PyTuple_GET_ITEM(mro, i);
+    if (!PyType_Check(cls)) continue;
+    bool own = PyDict_GetItemWithError(python_type_dict((PyTypeObject *)cls), name) != NULL;
+    error_drop();
+    guard_own(t, cls, name, own);
+    if (own) return NULL;
+  }
+  return changed->item;
 }
 
 /* Nothing of that name comes between `after` and the class `where` it was found, or the end. */

@@ -6,11 +6,13 @@ arguments, the globals, warnings, and the exception with its lines, its cause an
 
 import contextlib
 import functools
+import gc
 import io
 import random
 import re
 import signal
 import sys
+import time
 import types
 import warnings
 
@@ -23,6 +25,7 @@ import frameloom
 
 CALLS = (0, 1, 1, 2, 3)
 PATIENCE = 5  # seconds of the processor for one call of a plain program
+LONG = 1  # seconds that one may take to be called again
 FILE = "program.py"
 
 
@@ -74,12 +77,12 @@ def two_of(code, **more):
 
 
 def compare(spaces, compiled, given, i, filters="always"):
-    """What differs in one call, and whether the plain program came to no end: then it is not called again."""
+    """What differs in one call, and whether the plain program came to no end, or to a late one: then it is not called again."""
     want = Call(spaces[0]["program"], spaces[0], given[0], filters)
     if want.stopped:
         return [], True
     got = Call(compiled, spaces[1], given[1], filters)
-    return differences(got, want, i), want.endless
+    return differences(got, want, i), want.endless or want.seconds > LONG
 
 
 def differences(got, want, i):
@@ -133,11 +136,12 @@ def time_limit(function):
 
 
 class Call:
-    """What one call does."""
+    """What one call does, and what is said when the cycles that it has left are collected: both forms leave the same."""
 
-    PARTS = ("exception", "result", "effects", "printed", "arguments", "globals", "warnings", "state")
+    PARTS = ("exception", "result", "effects", "printed", "arguments", "globals", "warnings", "state", "left")
 
     def __init__(self, function, space, given, filters="always"):
+        gc.disable()
         python_space.LOG.clear()
         printed = io.StringIO()
         self.endless, self.stopped, result, error = False, False, None, None
@@ -145,15 +149,18 @@ class Call:
             if filters:
                 warnings.simplefilter(filters)
             try:
+                began = time.process_time()
                 with time_limit(function):
                     result = function(*given)
             except Stopped:
                 self.stopped = True
+                gc.enable()
                 return
             except RecursionError:
                 self.endless = True
             except Exception as raised:
                 error = raised
+        self.seconds = time.process_time() - began
         shown = Shown()
         self.result, self.arguments = shown.of(result), shown.of(given)
         self.globals = {} if self.endless else {name: shown.of(space[name]) for name in ("G0", "G1", "G2", "C0", "C1") if name in space}
@@ -161,10 +168,14 @@ class Call:
         self.exception = story(error)
         self.printed = plain(printed.getvalue())
         self.warnings = [(w.category.__name__, plain(w.message), w.filename, w.lineno) for w in caught]
-        result = error = None  # whose traceback has this frame: else what it holds would be let go at any time
+        shown = result = error = None  # whose traceback has this frame: else what it holds would be let go at any time
         # Without what Python notes of warnings: nothing is run again for those that a filter drops.
         made = sorted(set(space) - space["first"] - {"__warningregistry__"})
         self.state = f"{sys.exc_info()} {np.geterr()} {made}"
+        python_space.LOG.clear()
+        gc.enable()
+        gc.collect()
+        self.left = [] if self.endless else [plain(row) for row in python_space.LOG]
 
 
 ADDRESS = re.compile(r"0x[0-9a-f]{6,}")

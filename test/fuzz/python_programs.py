@@ -80,7 +80,7 @@ STATEMENTS = [
     (0.6, "#l[0], #i = #i, 5"), (0.5, "#i, #l[0:1] = $i, [$i, $i]"), (0.4, "[#s, #i] = [$s, $i]"), (0.3, "#i, #i = $l"), (0.4, "del #i; #i = $i"), (0.2, "del #i"), (0.2, "del #l"), (0.3, "#i: int = $i"), (0.8, "raise Oops($s)"), (0.5, "raise ValueError($i)"), (0.4, "raise KeyError($s)"), (0.3, "raise Oops($i) from KeyError($s)"),
     (0.2, "raise Oops"), (0.2, "raise $i"), (0.2, "raise ValueError from None"), (0.3, "1 // ($i * 0)"), (0.3, "$l[99]"), (0.3, "$d['nope']"), (0.3, "$i + $s"), (0.3, "None.nothing"), (0.3, "unknown_%%"), (0.3, "[][0]"), (0.3, "np.ones(3) + np.ones(4)"), (0.3, "int('x')"), (0.2, "$l < $i"),
     (0.3, "import math as m%%; #f = m%%.floor($f)"), (0.3, "from operator import add as add%%; #i = add%%($i, 1)"), (0.4, "exec%% = lambda p=$i: p + #i; #i = exec%%()"), (0.3, "next(iter([]))"), (0.3, "h0()"), (0.3, "h1($i, unknown=$i)"), (0.3, "h2(*$l)"), (0.3, "f1%% = f'{$i!r}' f'{$s}'; say(f1%%)"), (0.5, "bump($i)"), (0.5, "say(bump($i))"),
-    (0.4, "#i = sum(p for p in g0(3) for _ in range(2))"), (0.4, "say(*map(str, $l), sep%% := '')"), (0.3, "np.divide($a, 0)"), (0.3, "say(np.float64($f) / 0)"), (0.3, "say($a.sum() > 2)"), (0.3, "#l[:] = [p + 1 for p in #l]"), (0.4, "for p in $l: #i += p"), (0.3, "#a = #a * 1; #a[0] = $i % 7"),
+    (0.4, "#i = sum(p for p in g0(3) for _ in range(2))"), (0.4, "say(*map(str, $l), sep%% := '')"), (0.3, "np.divide($a, 0)"), (0.4, "say(repr(handled()))"), (0.3, "say(np.float64($f) / 0)"), (0.3, "say($a.sum() > 2)"), (0.3, "#l[:] = [p + 1 for p in #l]"), (0.4, "for p in $l: #i += p"), (0.3, "#a = #a * 1; #a[0] = $i % 7"),
 ]
 WEIGHTS, LINES = zip(*STATEMENTS)
 NEVER = re.compile("(?!)")

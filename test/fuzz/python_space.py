@@ -6,6 +6,7 @@ import functools
 import itertools
 import math
 import operator
+import sys
 
 import numpy as np
 
@@ -23,6 +24,11 @@ def brk(value=None):
     """A graph break for whoever calls it, and for itself."""
     LOG.append(f"{id(None) == id(None)}")
     return value
+
+
+def handled():
+    """What is handled where this is called."""
+    return sys.exc_info()[1]
 
 
 class Oops(Exception):
@@ -136,7 +142,7 @@ def arguments(k):
 def space():
     """Globals for one copy of a program."""
     made = {"G0": 3, "G1": [1, 2], "G2": {"a": 1, "z": 2}, "__name__": "program", "cmath": math}
-    for name in ("LOG say brk Oops Guard Failing managed Cell logged plus Pair Point Thing collections contextlib functools itertools math "
+    for name in ("LOG say brk handled Oops Guard Failing managed Cell logged plus Pair Point Thing collections contextlib functools itertools math "
                  "operator np frameloom").split():
         made[name] = globals()[name]
     return made

@@ -4,8 +4,10 @@ Python's, also at breaks, through aliases and where an exception leaves the func
 Each case is a function of no arguments that makes a world: a function, its arguments, and what to look at afterwards.
 """
 
+import builtins
 import collections
 import functools
+import random
 import threading
 import types
 import warnings
@@ -837,6 +839,66 @@ def test_an_attribute_that_a_class_gets_later():
     assert compiled(X, o)[0] == 2
     Bare.shift = 5
     assert compiled(X, o)[0] == 6
+
+WRITES = {
+    "at one class": lambda bases, at: setattr(bases[at], "total", bases[at].total + 1),
+    "at two": lambda bases, at: [setattr(cls, "total", cls.total + 1) for cls in bases[at:]],
+    "at one that is read before": lambda bases, at: setattr(bases[at], "total", bases[0].total + bases[at].total),
+}
+READS = {
+    "of the class": lambda cls: cls.total,
+    "of an instance": lambda cls: cls().total,
+    "of what is behind a class": lambda cls: super(cls, cls).total,
+}
+
+
+@pytest.mark.parametrize("at", range(1, 4))
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_classes_between_that_get_and_lose_what_is_assigned_behind_them(write, read, at):
+    """Which class of the method resolution order has the attribute changes between calls."""
+    seen = []
+    for wrap in (frameloom.compile, lambda f: f):
+        made = [type("A", (), {"total": 0})]
+        for name in "BCD":
+            made.insert(0, type(name, (made[0],), {}))
+        made[1].total = 100
+
+        def f(n):
+            write(made, at)
+            return read(made[0]) + n
+
+        called, rng, row = wrap(f), random.Random(at), []
+        for step in range(30):
+            cls = made[rng.randrange(3)]
+            if step > 3 and rng.random() < 0.5:
+                if "total" in vars(cls):
+                    del cls.total
+                else:
+                    cls.total = 1000 * step
+            with frameloom.config.patch(recompile_limit=64):
+                result = called(step % 2)
+            row.append((result, [vars(cls).get("total") for cls in made]))
+        seen.append(row)
+    assert seen[0] == seen[1]
+
+
+def test_builtins_that_are_assigned_and_hidden():
+    @frameloom.compile
+    def f(n):
+        builtins.frameloom_total = n + builtins.frameloom_total
+        return frameloom_total  # noqa: F821
+
+    builtins.frameloom_total = 1
+    try:
+        assert [f(1), f(1)] == [2, 3]
+        globals()["frameloom_total"] = 77
+        assert [f(1), f(1), builtins.frameloom_total] == [77, 77, 5]
+        del globals()["frameloom_total"]
+        assert f(1) == 6
+    finally:
+        del builtins.frameloom_total
+        globals().pop("frameloom_total", None)
 
 
 @pytest.mark.parametrize("size", [None, 3])

@@ -1,6 +1,7 @@
 """Generators of functions that nobody has decorated, made and used by what a compiled function runs for real."""
 
 import contextlib
+import functools
 import gc
 import os
 import random
@@ -192,3 +193,68 @@ def test_a_log_that_grows_does_not_compile_anew():
         np.testing.assert_array_equal(f(X), X * 2)
         assert len(log) == 2 * k + 2 and log[-1] == "True" and seen == {False}
     assert len(f._report()["entries"]) < 10
+
+
+def breaks():
+    return id(None) and 1
+
+
+def reads_what_is_handled(end):
+    try:
+        yield breaks()
+        yield sys.exc_info()[1]
+        try:
+            raise
+        except RuntimeError as error:
+            yield str(error)
+    finally:
+        breaks()
+        end.append(1)
+
+
+def test_what_the_caller_handled_is_not_handled_later():
+    """A generator that was begun while its caller handled an exception has nothing to do with that once it goes on."""
+
+    def begun(end):
+        try:
+            raise ValueError("of the caller")
+        except ValueError:
+            made = reads_what_is_handled(end)
+            next(made)
+            return made
+
+    for wrap in (lambda f: f, frameloom.compile, functools.partial(frameloom.compile, backend="interpret")):
+        called = wrap(begun)
+        for _ in range(4):
+            assert list(called([])) == [None, "No active exception to reraise"]
+
+
+def test_what_a_finished_generator_held_dies():
+    """Its frame is kept by the traceback of an exception that it has caught, and held that exception within a compiled part."""
+
+    @contextlib.contextmanager
+    def caught(log):
+        try:
+            yield
+        except TypeError as error:
+            log.append(breaks())
+            log.append(str(error))
+        log.append("end")
+
+    def f(log):
+        with caught(log):
+            [1] < 2
+        held = reads_what_is_handled(log)
+        log.append(next(held))
+
+    gc.collect()
+    gc.disable()
+    try:
+        for wrap in (lambda f: f, frameloom.compile, functools.partial(frameloom.compile, backend="interpret")):
+            called = wrap(f)
+            for _ in range(4):
+                log = []
+                called(log)
+                assert log == [1, "'<' not supported between instances of 'list' and 'int'", "end", 1, 1]
+    finally:
+        gc.enable()
