@@ -135,6 +135,14 @@ step step_CONVERT(tracer *t, frame *f, const loom_instr *in) {
   return frame_result(f, format_convert(t, frame_pop(f), in->arg & 3));
 }
 
+/* What an object's own __format__() makes of it. */
+static value *format_by_method(tracer *t, value *v, value *spec) {
+  value *made = trace_method(t, v, "__format__", &spec, 1);
+  PyTypeObject *type = made ? (PyTypeObject *)value_type_of(t, made) : NULL;
+  if (!type || PyType_IsSubtype(type, &PyUnicode_Type)) return type ? made : NULL;
+  return trace_raise(t, PyExc_TypeError, "__format__ must return a str, not %s", type->tp_name);
+}
+
 step step_FORMAT_VALUE(tracer *t, frame *f, const loom_instr *in) {
   value *spec = in->arg & 4 ? frame_pop(f) : NULL, *v = frame_pop(f);
   v = format_convert(t, v, in->arg & 3);
@@ -147,7 +155,7 @@ step step_FORMAT_VALUE(tracer *t, frame *f, const loom_instr *in) {
       !type_runs_python(t, (PyTypeObject *)object_class(v), "__format__"))
     return frame_result(f, trace_str(t, v)); /* as int, float and str do */
   if (own && (spec || (spec = value_str(t, ""))))
-    return frame_result(f, trace_method(t, v, "__format__", &spec, 1));
+    return frame_result(f, format_by_method(t, v, spec));
   PyObject *plain = value_plain(t, v);
   if (!plain && !trace_pending(t) && (!text || !PyUnicode_GET_LENGTH(text)))
     return frame_result(f, trace_str(t, v));

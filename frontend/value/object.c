@@ -761,10 +761,17 @@ static value *object_get_item(tracer *t, value *v, value *key) {
   return result ? result : object_no(t, v, "is not subscriptable");
 }
 
+/* A class with one of the two methods has the slot of both. */
 static bool object_set_item(tracer *t, value *v, value *key, value *item) {
+  static const char *const names[] = {"__setitem__", "__delitem__"};
   value *args[2] = {key, item};
-  value *result = trace_method(t, v, item ? "__setitem__" : "__delitem__", args, item ? 2 : 1);
-  return result || object_no(t, v, "does not support item assignment");
+  bool removes = !item;
+  if (trace_method(t, v, names[removes], args, removes ? 1 : 2)) return true;
+  if (trace_pending(t)) return false;
+  if (trace_special(t, v, names[!removes]))
+    return trace_raise(t, PyExc_AttributeError, "%s", names[removes]) != NULL;
+  return object_no(t, v,
+                   removes ? "doesn't support item deletion" : "does not support item assignment");
 }
 
 static int object_contains(tracer *t, value *v, value *item) {
@@ -773,9 +780,18 @@ static int object_contains(tracer *t, value *v, value *item) {
   return trace_pending(t) ? -1 : trace_search(t, v, item);
 }
 
+/* What __iter__() has given: the interpreter calls the slot for the next item without looking. */
+static value *iter_checked(tracer *t, value *given) {
+  PyTypeObject *type = (PyTypeObject *)value_type_of(t, given);
+  if (!type || (class_special(t, type, "__next__") && type->tp_iternext))
+    return type ? given : NULL;
+  return trace_raise(t, PyExc_TypeError, "iter() returned non-iterator of type '%s'",
+                     type->tp_name);
+}
+
 static value *object_iter(tracer *t, value *v) {
   value *result = trace_method(t, v, "__iter__", NULL, 0);
-  if (result || trace_pending(t)) return result;
+  if (result || trace_pending(t)) return result ? iter_checked(t, result) : NULL;
   if (trace_special(t, v, "__getitem__")) return iter_indexed(t, v, -1);
   return object_no(t, v, "is not iterable");
 }

@@ -28,6 +28,7 @@ struct shadows {
   uint32_t fill_count, fill_capacity;
   pointer_map by_value; /* value -> itself */
   pointer_map unread;   /* live object -> the lazy value through which it was changed */
+  bool finishing;       /* the changes are being made: content is not looked at any more */
 };
 
 static struct shadows *shadow_all(tracer *t) {
@@ -213,7 +214,7 @@ static bool catch_up_items(tracer *t, value *v, value *items, bool deque) {
 bool shadow_catch_up(tracer *t, value *v, PyObject *object) {
   struct shadows *s = t->shadows;
   value *first = s ? pointer_map_get(&s->unread, object) : NULL;
-  if (!first) return true;
+  if (!first || s->finishing) return true; /* what was added is a change already */
   if (gather_is_live(v) && !list_settle(t, v)) return false; /* what was appended is no row of it */
   bool list = v->type == &value_list_type, deque = v->type == &value_object_type;
   if (!list && !deque && v->type != &value_set_type) return true;
@@ -459,6 +460,7 @@ static void finish_opened(tracer *t, const struct shadows *s) {
 
 void shadow_finish(tracer *t) {
   if (!finish_apart(t)) return;
+  if (t->shadows) t->shadows->finishing = true;
   live_iter_finish(t);
   if (t->shadows) finish_opened(t, t->shadows);
   live_dict *live = t->live_dicts;
