@@ -410,6 +410,8 @@ static step cell_store(tracer *t, frame *f, const loom_instr *in, value *content
   }
   const value *before = cell->cell.content;
   if (before && before->source && !trace_gives_up(t, before->object, content)) return STEP_FAIL;
+  if (!content && before->type == &value_lazy_type) /* nobody has asked what it is */
+    guard_simple(t, GUARD_PRESENT, before->source, NULL, 0);
   if (!shadow_open(t, cell)) return STEP_FAIL;
   cell->cell.content = content;
   return STEP_NEXT;
