@@ -387,6 +387,14 @@ static value *local_cell(tracer *t, frame *f, int32_t index) {
   return trace_break(t, BREAK_OPCODE, "a cell is out of range");
 }
 
+/* A function's own variable, or one of a function around it. */
+static step cell_unbound(tracer *t, frame *f, int32_t index) {
+  const PyCodeObject *code = f->code->object;
+  if (index < code->co_nlocalsplus - code->co_nfreevars) return local_unbound(t, f, index);
+  trace_raise(t, PyExc_NameError, "a free variable is not assigned");
+  return STEP_FAIL;
+}
+
 step step_LOAD_CLOSURE(tracer *t, frame *f, const loom_instr *in) {
   return frame_result(f, local_cell(t, f, in->arg));
 }
@@ -394,20 +402,14 @@ step step_LOAD_CLOSURE(tracer *t, frame *f, const loom_instr *in) {
 step step_LOAD_DEREF(tracer *t, frame *f, const loom_instr *in) {
   value *cell = local_cell(t, f, in->arg);
   if (!cell) return STEP_FAIL;
-  if (!cell->cell.content) {
-    trace_raise(t, PyExc_NameError, "a free variable is not assigned");
-    return STEP_FAIL;
-  }
+  if (!cell->cell.content) return cell_unbound(t, f, in->arg);
   return frame_result(f, local_realise(t, f, &cell->cell.content));
 }
 
 static step cell_store(tracer *t, frame *f, const loom_instr *in, value *content) {
   value *cell = local_cell(t, f, in->arg);
   if (!cell) return STEP_FAIL;
-  if (!content && !cell->cell.content) {
-    trace_raise(t, PyExc_NameError, "a free variable is not assigned");
-    return STEP_FAIL;
-  }
+  if (!content && !cell->cell.content) return cell_unbound(t, f, in->arg);
   const value *before = cell->cell.content;
   if (before && before->source && !trace_gives_up(t, before->object, content)) return STEP_FAIL;
   if (!content && before->type == &value_lazy_type) /* nobody has asked what it is */
