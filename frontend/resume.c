@@ -281,6 +281,19 @@ static void drive_bind_left(drive *d) {
   d->left_count = kept;
 }
 
+/* The function has returned: nobody knows what its names stood for at the end, and what they stood
+ * for before is not to live for as long as a traceback. */
+static void drive_end_left(drive *d, const PyObject *result) {
+  static PyObject *const nothing[CALLABLE_MAX_SLOTS];
+  const PyCodeObject *code = (const PyCodeObject *)d->code;
+  Py_ssize_t locals = code->co_nlocalsplus - code->co_nfreevars;
+  while (d->left_count) {
+    PyObject *left = d->left[--d->left_count];
+    if (result) frame_bind(left, nothing, locals);
+    Py_DECREF(left);
+  }
+}
+
 /* The frame of this code was left with an exception, which is on top of the stack. */
 static void drive_add_left(drive *d, const PyObject *code) {
   Py_ssize_t top = d->state->count - state_count(0, &d->at) + d->at.depth - 1;
@@ -433,8 +446,7 @@ PyObject *resume_run(callable *c, entry *e, PyObject *const *args, const int64_t
   if (result && d.timed && d.builds == callable_builds) trial_compiled(e, trial_since(start, true));
   e->useful |= d.useful;
   e->idle += !d.useful;
-  while (d.left_count)
-    Py_DECREF(d.left[--d.left_count]);
+  drive_end_left(&d, result);
   entry_unref(e);
   Py_XDECREF(d.outer);
   Py_DECREF(d.code);

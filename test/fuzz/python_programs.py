@@ -126,6 +126,8 @@ class Writer:
         self.rng, self.lines, self.count = rng, [], 0
         self.names, self.left, self.size = NAMES, 0, 14
         self.later = NEVER  # what may not be called here: recursion would have no end
+        self.caught = rng.choice([0, 0, 0.1, 0.6])  # how many statements what they raise is caught at
+        self.confused = False  # names and expressions may be of any kind
 
     # ---- texts of templates ----
 
@@ -137,6 +139,8 @@ class Writer:
 
     def expression(self, kind, depth):
         rng = self.rng
+        if self.confused and rng.random() < 0.15:
+            kind = rng.choice(list(self.names))
         if depth <= 0 or rng.random() < 0.3:
             return rng.choice(self.names[kind]) if rng.random() < 0.7 else self.expand(rng.choice(LEAVES[kind]), depth - 1)
         text = self.expand(self.one_of(EXPRESSIONS[kind]), depth - 1)
@@ -184,6 +188,8 @@ class Writer:
         kinds = [(7, "assign"), (8, "table"), (0.5, "leave")]
         kinds += [(0.8, "jump")] * loop + [(0.8, "again")] * handler + [(2.5, "yield")] * yields
         kind = rng.choices([k for _, k in kinds], [w for w, _ in kinds])[0]
+        caught = kind in ("assign", "table") and rng.random() < self.caught
+        self.confused = caught and rng.random() < 0.6
         if kind == "assign":
             name = rng.choice(list(self.names))
             text = self.line(f"{rng.choice(self.names[name])} = ${name}")
@@ -199,6 +205,10 @@ class Writer:
             text = rng.choice(["raise", "raise Oops('again')", self.line("raise ValueError($i) from None"), "say(type(__import__('sys').exc_info()[1]).__name__)"])
         else:
             text = self.line(self.one_of(["yield $i", "yield $i", "#i = yield $i", "yield from $l", "#i = (yield $i) or 1", "yield from g0(2)"]))
+        self.confused = False
+        if caught:
+            self.count += 1
+            text = "try:\n    " + text.replace("\n", "\n    ") + f"\nexcept Exception as e{self.count}:\n    say(type(e{self.count}).__name__)"
         self.put(indent, text)
 
     def conditional(self, indent, size, where):

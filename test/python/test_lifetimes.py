@@ -442,3 +442,60 @@ def test_a_cached_function_made_inside_dies():
     compiled = frameloom.compile(program)
     for _ in range(4):
         assert compiled(2) == program(2) == (4, None)
+
+
+def closed_at_the_end(log):
+    try:
+        yield 1
+    finally:
+        log.append("closed")
+
+
+HELD = {
+    "behind a handler": """
+    try:
+        missing
+    except NameError as error:
+        held = closed_at_the_end(log)
+        next(held)
+    log.append("end")
+""",
+    "behind a break in a handler": """
+    try:
+        missing
+    except NameError as error:
+        held = closed_at_the_end(log)
+        next(held)
+        id(held)
+    log.append("end")
+""",
+    "behind a cycle": """
+    held = closed_at_the_end(log)
+    next(held)
+    try:
+        raise ValueError("kept by its frame")
+    except ValueError as error:
+        id(held)
+        kept = error
+    log.append("end")
+    del kept
+""",
+}
+
+
+@pytest.mark.parametrize("backend", ["loom", "interpret"])
+@pytest.mark.parametrize("body", HELD.values(), ids=HELD)
+def test_what_a_function_held_dies_when_it_returns(body, backend):
+    """No frame that a traceback has keeps what an exception's handler had for a while: nobody waits for the collector."""
+    space = {"closed_at_the_end": closed_at_the_end}
+    exec(f"def function(log):{body}", space)
+    compiled = frameloom.compile(space["function"], backend=backend)
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(4):
+            log = []
+            compiled(log)
+            assert log == ["end", "closed"]
+    finally:
+        gc.enable()
