@@ -315,10 +315,13 @@ value *np_tensordot(tracer *t, const np_call *c) {
   if (a->type.rank + b->type.rank - 2 * n > LOOM_MAX_RANK)
     return np_unsupported(t, c, "of too many dimensions");
   loom_value l = emit_convert(t, np_read(t, a), dtype), r = emit_convert(t, np_read(t, b), dtype);
-  /* NumPy reshapes a product of two matrices: the result is always an array. */
+  /* NumPy reshapes a product of two matrices: the result is always an array. An operand without
+   * dimensions is a matrix of one element there. */
   value *v = np_fresh(t, linalg_dot(t, l, r, NULL, NULL, 0, la, rb, n), NULL);
   np_array *product = np_array_of(v);
-  if (!v || product->type.rank == 2) return v ? np_view_same(t, product) : NULL;
+  bool is_matrix = v && product->type.rank == 2 && (a->type.rank || product->type.dims[0] == 1) &&
+                   (b->type.rank || product->type.dims[1] == 1);
+  if (!v || is_matrix) return v ? np_view_same(t, product) : NULL;
   if (!np_reshape_strides(t, product, product->type.rank, product->type.dims, 'C', strides))
     return NULL;
   return np_view_reshape(t, product, product->type.rank, product->type.dims, strides);

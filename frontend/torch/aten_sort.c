@@ -291,8 +291,8 @@ static bool sort_search_call(fx_call *c, int sequence, int value, int sorter, bo
   loom_dim all = loom_type_elements(&lines);
   if (all == 0) return sort_unused(c, 0, out); /* the only position */
   if (all < 0 || loom_type_elements(&type) < 0) return fx_decline(c, "a size that is unknown");
-  if (!fx_is_tensor(c, value) && loom_dtype_is_integer(lines.dtype))
-    return fx_decline(c, "a number among integers");
+  if (!fx_is_tensor(c, value) && !loom_dtype_is_float(lines.dtype))
+    return fx_decline(c, "a number among integers or bools");
   loom_type values = loom_type_make(lines.dtype, shape.rank, shape.dims);
   if (fx_is_tensor(c, value) && loom_build_type(b, fx_tensor(c, value))->dtype != lines.dtype)
     return fx_decline(c, "a search among elements of another type");

@@ -87,6 +87,15 @@ def test_searches(right):
     check(lambda v, e, s: torch.searchsorted(e, v, right=right, sorter=s), values, edges[order], order.argsort())
 
 
+@pytest.mark.parametrize("number", [0, 1, 2, -1, 0.5, 300, True, NAN])
+@pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.int8, torch.int64, torch.float16, torch.float32])
+def test_searches_for_a_number(dtype, number):
+    edges = torch.tensor([0, 0, 1]).to(dtype)
+    for right in (False, True):
+        check(lambda e: torch.bucketize(number, e, right=right), edges)
+        check(lambda e: torch.searchsorted(e, number, right=right), edges)
+
+
 def test_running_extremes():
     for x in (SPECIAL, SPECIAL.double(), torch.arange(12).reshape(3, 4) % 5, torch.tensor([[True, False, True]])):
         for dim in (0, 1):
