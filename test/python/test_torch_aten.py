@@ -90,10 +90,12 @@ def test_searches(right):
 @pytest.mark.parametrize("number", [0, 1, 2, -1, 0.5, 300, True, NAN])
 @pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.int8, torch.int64, torch.float16, torch.float32])
 def test_searches_for_a_number(dtype, number):
-    edges = torch.tensor([0, 0, 1]).to(dtype)
+    edges, host = torch.tensor([0, 0, 1]).to(dtype), not dtype.is_floating_point
+    if number is True and dtype is torch.bool:
+        pytest.skip("torch has no such search")
     for right in (False, True):
-        check(lambda e: torch.bucketize(number, e, right=right), edges)
-        check(lambda e: torch.searchsorted(e, number, right=right), edges)
+        check(lambda e: torch.bucketize(number, e, right=right), edges, host=host)
+        check(lambda e: torch.searchsorted(e, number, right=right), edges, host=host)
 
 
 def test_running_extremes():
