@@ -682,6 +682,9 @@ value *np_result_type_call(tracer *t, const np_call *c) {
   if (done || trace_pending(t)) return v;
   if (c->count > 32 || c->kwnames || c->count == 0) return np_unsupported(t, c, "");
   for (Py_ssize_t i = 0; i < c->count; i++) {
+    const value_type *kind = c->args[i]->type;
+    if (kind == &value_list_type || kind == &value_tuple_type || kind == &value_dict_type)
+      return np_unsupported(t, c, "of what describes a structured dtype");
     PyObject *known = np_is_array(c->args[i]) ? NULL : np_known(t, c->args[i]);
     if (known && (PyArray_DescrCheck(known) || PyType_Check(known) || PyUnicode_Check(known))) {
       np_array *a = trace_alloc(t, sizeof *a);

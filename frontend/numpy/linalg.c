@@ -24,6 +24,18 @@ static bool linalg_pair(tracer *t, value *l, value *r, np_array **a, np_array **
   return np_result_type(t, o, 2, dtype);
 }
 
+/* np.dot and its like give an empty list the dtype of the other operand. */
+static bool linalg_is_typed(tracer *t, const np_call *c, value *const *operands) {
+  for (int i = 0; i < 2; i++) {
+    bool listed = operands[i]->type == &value_list_type || operands[i]->type == &value_tuple_type;
+    np_array *a = listed ? np_as_array(t, operands[i]) : NULL;
+    if (a && np_count(t, &a->type) == 0)
+      return np_unsupported(t, c, "of a list without elements") != NULL;
+    if (trace_pending(t)) return false;
+  }
+  return true;
+}
+
 static value *linalg_mismatch(tracer *t, const np_array *a, const np_array *b, int64_t n,
                               int64_t k) {
   return trace_raise(
@@ -200,13 +212,15 @@ static value *linalg_inner(tracer *t, value *l, value *r, value *out, bool last)
 
 value *np_dot(tracer *t, const np_call *c) {
   value *p[3], *out;
-  if (!np_parse(t, c, "a b | out", p) || !np_out_arg(t, p[2], &out)) return NULL;
+  if (!np_parse(t, c, "a b | out", p) || !linalg_is_typed(t, c, p) || !np_out_arg(t, p[2], &out))
+    return NULL;
   return linalg_inner(t, p[0], p[1], out, false);
 }
 
 value *np_inner(tracer *t, const np_call *c) {
   value *p[2];
-  return np_parse(t, c, "a b /", p) ? linalg_inner(t, p[0], p[1], NULL, true) : NULL;
+  bool known = np_parse(t, c, "a b /", p) && linalg_is_typed(t, c, p);
+  return known ? linalg_inner(t, p[0], p[1], NULL, true) : NULL;
 }
 
 static value *linalg_flat(tracer *t, value *v) {
@@ -217,7 +231,8 @@ static value *linalg_flat(tracer *t, value *v) {
 
 value *np_vdot(tracer *t, const np_call *c) {
   value *p[2], *l, *r;
-  if (!np_parse(t, c, "a b /", p) || !(l = linalg_flat(t, p[0])) || !(r = linalg_flat(t, p[1])))
+  if (!np_parse(t, c, "a b /", p) || !linalg_is_typed(t, c, p) || !(l = linalg_flat(t, p[0])) ||
+      !(r = linalg_flat(t, p[1])))
     return NULL;
   return linalg_inner(t, l, r, NULL, false);
 }

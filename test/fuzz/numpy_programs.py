@@ -186,7 +186,8 @@ class Program:
         name = f"v{self.count}"
         self.count += 1
         if error is not None and self.rng.random() < 0.6:
-            self.body.append(f"try:\n    {name} = {text}\nexcept Exception as error:\n    {name} = type(error).__name__, str(error)")
+            said = self.rng.choice(["type(error).__name__, str(error)", "type(error).__name__", "'raised'"])  # a message is the library's own
+            self.body.append(f"try:\n    {name} = {text}\nexcept Exception as error:\n    {name} = {said}")
         else:
             self.body.append(self.wrapped(f"{name} = {text}") if error is None else f"{name} = {text}")
         if self.writes or "out=" in text or ".at(" in text or any(f"{w}(" in text for w in ("copyto", "put", "putmask", "place", "fill_diagonal",
