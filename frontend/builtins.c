@@ -173,8 +173,8 @@ static value *call_object_method(tracer *t, const char *name, value *const *args
   }
   if (!strcmp(name, "with_traceback") && self->type == &value_exception_type && count == 2)
     return exception_give(self, args[1]) ? self : t->not_implemented;
-  if (self->type != &value_object_type) return t->not_implemented;
-  if (!strcmp(name, "__getattribute__") && text) {
+  if (self->type != &value_object_type || model_owns(object_class(self))) return t->not_implemented;
+  if (!strcmp(name, "__getattribute__") && text && count == 2) {
     value *item = object_attr(t, self, text);
     return item || trace_pending(t)
                ? item
@@ -182,7 +182,7 @@ static value *call_object_method(tracer *t, const char *name, value *const *args
   }
   if (!strcmp(name, "__setattr__") && text && count == 3)
     return object_store(t, self, text, args[2]) ? t->none : NULL;
-  if (!strcmp(name, "__delattr__") && text)
+  if (!strcmp(name, "__delattr__") && text && count == 2)
     return object_store(t, self, text, NULL) ? t->none : NULL;
   return t->not_implemented;
 }
@@ -214,6 +214,8 @@ static value *call_class_method(tracer *t, PyObject *o, value *const *args, Py_s
 static value *call_descriptor(tracer *t, PyObject *o, PyTypeObject *type, value *const *args,
                               Py_ssize_t count, PyObject *kwnames) {
   const char *name = PyUnicode_AsUTF8(PyDescr_NAME(o));
+  bool makes = !strcmp(name, "__init__") || !strcmp(name, "__call__");
+  if (kwnames && Py_IS_TYPE(o, &PyWrapperDescr_Type) && !makes) return t->not_implemented;
   if (type == &PyBaseObject_Type || type == (PyTypeObject *)PyExc_BaseException ||
       (PyType_IsSubtype(type, (PyTypeObject *)PyExc_BaseException) && !strcmp(name, "__init__")))
     return call_object_method(t, name, args, count);
@@ -240,7 +242,7 @@ static value *call_descriptor(tracer *t, PyObject *o, PyTypeObject *type, value 
   if (scalar_content(args[0]) &&
       PyType_IsSubtype(scalar_base((PyTypeObject *)object_class(args[0])), type))
     return scalar_call(t, o, args, count, kwnames);
-  if (type == &PyUnicode_Type && !strcmp(name, "join") && count == 2) {
+  if (type == &PyUnicode_Type && !strcmp(name, "join") && count == 2 && !kwnames) {
     value *pair[2] = {args[0], trace_fast(t, args[1])};
     return pair[1] ? call_real(t, o, pair, 2, NULL) : NULL;
   }

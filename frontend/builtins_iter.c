@@ -84,7 +84,11 @@ value *builtin_reversed(tracer *t, const builtin_args *a) {
     return trace_raise(t, PyExc_TypeError, "'%s' object is not reversible", v->type->name);
   value *reversed = dict_reversed(t, v);
   if (reversed || trace_pending(t)) return reversed;
-  value *items = trace_to_tuple(t, v);
+  PyTypeObject *type = (PyTypeObject *)value_type_of(t, v);
+  if (type && !(type->tp_as_sequence && type->tp_as_sequence->sq_item) &&
+      !class_special(t, type, "__reversed__"))
+    return trace_raise(t, PyExc_TypeError, "'%s' object is not reversible", type->tp_name);
+  value *items = type ? trace_to_tuple(t, v) : NULL;
   return items ? iter_reversed(t, items) : NULL;
 }
 
@@ -202,6 +206,8 @@ static int extreme_next(tracer *t, int op, value *item, value *rank, value **bes
 static value *min_or_max(tracer *t, const builtin_args *a, int op) {
   static const char *const keywords[] = {"key", "default", NULL};
   if (!builtin_check(t, a, 1, -1, keywords)) return NULL;
+  if (a->count > 1 && builtin_keyword(a, "default"))
+    return trace_raise(t, PyExc_TypeError, "%s() of several arguments takes no default", a->name);
   value *key = builtin_keyword(a, "key"), *fallback = builtin_keyword(a, "default"), *best = NULL,
         *best_key = NULL;
   value *items = a->count > 1 ? iter_known(t, a->args, a->count)
@@ -356,15 +362,36 @@ static PyObject *combine_call(tracer *t, const builtin_args *a, value *pools, Py
   return result;
 }
 
+typedef struct combine_row {
+  const char *name;
+  Py_ssize_t least, most;
+  const char *keywords[2];
+} combine_row;
+
+static const combine_row combine_rows[] = {
+    {"product", 0, -1, {"repeat", NULL}}, {"zip_longest", 0, -1, {"fillvalue", NULL}},
+    {"pairwise", 1, 1, {NULL}},           {"permutations", 1, 2, {NULL}},
+    {"combinations", 2, 2, {NULL}},       {"combinations_with_replacement", 2, 2, {NULL}}};
+
 /* product, permutations, ...: the real one is run over indices, so that its order is its own. */
 value *builtin_combine(tracer *t, const builtin_args *a) {
-  static const char *const keywords[] = {"repeat", "fillvalue", NULL};
-  if (!builtin_check(t, a, 0, -1, keywords)) return NULL;
+  const combine_row *row = combine_rows;
+  while (strcmp(row->name, a->name))
+    row++;
+  if (!builtin_check(t, a, row->least, row->most, row->keywords)) return NULL;
   bool many = !strcmp(a->name, "product") || !strcmp(a->name, "zip_longest");
   bool lazy = !strcmp(a->name, "pairwise") || !strcmp(a->name, "zip_longest");
   if (lazy && !all_taken_unseen(a)) return builtin_model(t, a);
   Py_ssize_t pool_count = many ? a->count : 1;
   PyObject *extra = !many && a->count > 1 ? value_plain(t, a->args[1]) : NULL;
+  if (extra && PyLong_Check(extra)) { /* one that is too large is refused before the items are */
+    PyLong_AsSsize_t(extra);
+    if (PyErr_Occurred()) {
+      Py_DECREF(extra);
+      error_drop();
+      return t->not_implemented;
+    }
+  }
   if (trace_pending(t) || a->count < pool_count || (!many && a->count > 1 && !extra))
     return t->not_implemented;
   value *pools = value_tuple(t, a->args, pool_count), *fill = builtin_keyword(a, "fillvalue"),

@@ -14,7 +14,12 @@ bool builtin_check(tracer *t, const builtin_args *a, Py_ssize_t least, Py_ssize_
   for (; keywords && *keywords; keywords++)
     known += builtin_keyword(a, *keywords) != NULL;
   Py_ssize_t named = a->kwnames ? PyTuple_GET_SIZE(a->kwnames) : 0;
-  if (a->count >= least && (most < 0 || a->count <= most) && named == known) return true;
+  if (named != known) {
+    trace_break(t, BREAK_UNSUPPORTED_TYPE, "%s() with other keywords",
+                a->name ? a->name : "function");
+    return false;
+  }
+  if (a->count >= least && (most < 0 || a->count <= most)) return true;
   trace_raise(t, PyExc_TypeError, "%s() takes other arguments", a->name ? a->name : "function");
   return false;
 }
@@ -297,27 +302,37 @@ static bool caught(tracer *t, PyObject *type) {
   return true;
 }
 
+/* The name that getattr() and its like are given; NULL after a raise or break. */
+static PyObject *attribute_name(tracer *t, value *given) {
+  PyObject *name = value_str_object(given);
+  PyTypeObject *type = name ? NULL : (PyTypeObject *)value_type_of(t, given);
+  if (type && PyType_IsSubtype(type, &PyUnicode_Type))
+    trace_break(t, BREAK_UNSUPPORTED_TYPE, "a name of an attribute that is not known");
+  else if (type)
+    trace_raise(t, PyExc_TypeError, "attribute name must be string");
+  return name;
+}
+
 value *builtin_getattr(tracer *t, const builtin_args *a) {
   CHECK(2, 3);
-  PyObject *name = value_str_object(a->args[1]);
-  if (!name) return trace_raise(t, PyExc_TypeError, "attribute name must be string");
+  PyObject *name = attribute_name(t, a->args[1]);
+  if (!name) return NULL;
   value *item = trace_get_attr(t, a->args[0], name);
   return !item && a->count == 3 && caught(t, PyExc_AttributeError) ? a->args[2] : item;
 }
 
 value *builtin_hasattr(tracer *t, const builtin_args *a) {
   CHECK(2, 2);
-  PyObject *name = value_str_object(a->args[1]);
-  if (!name) return trace_raise(t, PyExc_TypeError, "attribute name must be string");
+  PyObject *name = attribute_name(t, a->args[1]);
+  if (!name) return NULL;
   if (trace_get_attr(t, a->args[0], name)) return t->true_value;
   return caught(t, PyExc_AttributeError) ? t->false_value : NULL;
 }
 
 value *builtin_setattr(tracer *t, const builtin_args *a) {
   CHECK(3, 3);
-  PyObject *name = value_str_object(a->args[1]);
-  if (!name) return trace_raise(t, PyExc_TypeError, "attribute name must be string");
-  return trace_set_attr(t, a->args[0], name, a->args[2]) ? t->none : NULL;
+  PyObject *name = attribute_name(t, a->args[1]);
+  return name && trace_set_attr(t, a->args[0], name, a->args[2]) ? t->none : NULL;
 }
 
 /* vars(object): its dictionary. */
@@ -330,9 +345,8 @@ value *builtin_vars(tracer *t, const builtin_args *a) {
 
 value *builtin_delattr(tracer *t, const builtin_args *a) {
   CHECK(2, 2);
-  PyObject *name = value_str_object(a->args[1]);
-  if (!name) return trace_raise(t, PyExc_TypeError, "attribute name must be string");
-  return trace_set_attr(t, a->args[0], name, NULL) ? t->none : NULL;
+  PyObject *name = attribute_name(t, a->args[1]);
+  return name && trace_set_attr(t, a->args[0], name, NULL) ? t->none : NULL;
 }
 
 /* types.MethodType(function, self). */

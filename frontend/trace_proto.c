@@ -15,6 +15,33 @@ value *trace_unary(tracer *t, int op, value *v) {
                      value_type_name(t, v));
 }
 
+/* Does capture know all that a value of this type does as an operand? */
+static bool operand_is_known(const PyTypeObject *type) {
+  const PyTypeObject *const known[] = {
+      &PyLong_Type, &PyFloat_Type, &PyComplex_Type, &PyBool_Type, &PyUnicode_Type,  &PyBytes_Type,
+      &PyList_Type, &PyTuple_Type, &PyDict_Type,    &PySet_Type,  &PyFrozenSet_Type};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (type == known[i]) return true;
+  return PyType_HasFeature((PyTypeObject *)type, Py_TPFLAGS_HEAPTYPE);
+}
+
+/* No operand takes the operator. One of a type in C that has it, all the same, is asked by running
+ * the operation. */
+static value *binary_refused(tracer *t, int op, value *l, value *r) {
+  for (int right = 0; right < 2; right++) {
+    value *v = right ? r : l;
+    PyTypeObject *type = v->type->python_type ? (PyTypeObject *)v->type->python_type(t, v) : NULL;
+    char name[24];
+    snprintf(name, sizeof name, "__%s%s__", right ? "r" : "", object_operator_name(op));
+    PyObject *key = trace_keep(t, PyUnicode_InternFromString(name));
+    if (trace_pending(t) || !key) return NULL;
+    if (type && !operand_is_known(type) && _PyType_Lookup(type, key))
+      return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an operator of a %s", type->tp_name);
+  }
+  return trace_raise(t, PyExc_TypeError, "unsupported operand types: '%s' and '%s'",
+                     value_type_name(t, l), value_type_name(t, r));
+}
+
 value *trace_binary(tracer *t, int op, value *l, value *r, bool inplace) {
   value *result = t->not_implemented, *left = l;
   if (trace_pending(t) || !trace_goes_deeper(t)) return NULL;
@@ -27,8 +54,7 @@ value *trace_binary(tracer *t, int op, value *l, value *r, bool inplace) {
   /* The last resort of += on a list is to extend it by any iterable. */
   if (inplace && op == 0 && l->type == &value_list_type)
     return value_mutable(t, l) && list_extend(t, l, r) ? l : NULL;
-  return trace_raise(t, PyExc_TypeError, "unsupported operand types: '%s' and '%s'",
-                     value_type_name(t, l), value_type_name(t, r));
+  return binary_refused(t, op, l, r);
 }
 
 value *trace_compare(tracer *t, int op, value *l, value *r) {
@@ -71,15 +97,27 @@ value *trace_length(tracer *t, value *v) {
 }
 
 value *trace_get_item(tracer *t, value *v, value *key) {
-  bool sequence = v->type == &value_list_type || v->type == &value_tuple_type ||
-                  (value_is_const(v) && object_is_scalar(v->object));
+  bool text = value_is_const(v) && (PyUnicode_Check(v->object) || PyBytes_Check(v->object));
+  bool sequence = text || v->type == &value_list_type || v->type == &value_tuple_type;
   if (sequence && !(key = value_index(t, key, NULL))) return NULL;
   if (v->type->get_item) return v->type->get_item(t, v, key);
   return trace_raise(t, PyExc_TypeError, "'%s' object is not subscriptable", value_type_name(t, v));
 }
 
+/* Where no item can be set: what may be an index is made one before anything else is looked at, and
+ * that may raise. False after a break. */
+bool trace_is_no_index(tracer *t, value *key) {
+  int64_t index;
+  bool known =
+      value_known_int(t, key, &index) || (value_is_const(key) && !PyIndex_Check(key->object));
+  if (!known && !trace_pending(t))
+    trace_break(t, BREAK_RAISES, "an index of what has no items to be set");
+  return !trace_pending(t);
+}
+
 bool trace_set_item(tracer *t, value *v, value *key, value *item) {
   if (v->type->set_item) return v->type->set_item(t, v, key, item);
+  if (!trace_is_no_index(t, key)) return false;
   trace_raise(t, PyExc_TypeError, "'%s' object does not support item assignment",
               value_type_name(t, v));
   return false;

@@ -84,8 +84,9 @@ static value *const_binary(tracer *t, int op, value *l, value *r, bool inplace) 
   if (own)
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an operator of a %s",
                        Py_TYPE(own->object)->tp_name);
-  if (value_is_const(l) && op == 6 && PyUnicode_CheckExact(l->object))
-    return const_percent(t, l, r);
+  bool text =
+      value_is_const(l) && (PyUnicode_CheckExact(l->object) || PyBytes_CheckExact(l->object));
+  if (text && op == 6) return const_percent(t, l, r);
   if (!value_is_const(l) || !value_is_const(r)) return trace_not_implemented(t);
   if (!const_plain(l) || !const_plain(r)) {
     if (PyType_Check(l->object) && (PyType_Check(r->object) || r->object == Py_None) && op == 7)

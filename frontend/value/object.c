@@ -770,6 +770,7 @@ static bool object_set_item(tracer *t, value *v, value *key, value *item) {
   if (trace_pending(t)) return false;
   if (trace_special(t, v, names[!removes]))
     return trace_raise(t, PyExc_AttributeError, "%s", names[removes]) != NULL;
+  if (!trace_is_no_index(t, key)) return false;
   return object_no(t, v,
                    removes ? "doesn't support item deletion" : "does not support item assignment");
 }

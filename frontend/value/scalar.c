@@ -145,7 +145,7 @@ value **scalar_arguments(tracer *t, value *const *args, Py_ssize_t count) {
 
 /* Of these functions' arguments only the name or the count is taken so; others are objects. */
 static bool scalar_second_alone(const char *function) {
-  static const char *const names[] = {"getattr", "hasattr", "setattr", "repeat", NULL};
+  static const char *const names[] = {"getattr", "hasattr", "setattr", "delattr", "repeat", NULL};
   for (int i = 0; names[i]; i++)
     if (!strcmp(function, names[i])) return true;
   return false;
@@ -177,6 +177,10 @@ value *scalar_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t co
                    PyObject *kwnames) {
   const char *name = PyUnicode_AsUTF8(PyDescr_NAME(descr));
   if (!strcmp(name, "__init__")) return t->none;
+  if (kwnames && !strncmp(name, "__", 2)) return t->not_implemented; /* which few of these take */
+  bool separates = !strcmp(name, "partition") || !strcmp(name, "rpartition");
+  if (separates && count > 1 && scalar_content(args[1])) /* the result has it as it is */
+    return t->not_implemented;
   value **plain = scalar_arguments(t, args, count + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
   if (!plain) return NULL;
   if (!strcmp(name, "__iter__")) return trace_iter(t, plain[0]);

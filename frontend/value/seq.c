@@ -139,7 +139,9 @@ static bool seq_index(tracer *t, value *v, value *key, Py_ssize_t *out) {
   int64_t i;
   if (!value_known_int(t, key, &i)) {
     if (trace_pending(t)) return false;
-    if (value_is_const(key) && object_is_plain(key->object))
+    if (value_is_const(key) && PyLong_CheckExact(key->object))
+      trace_raise(t, PyExc_IndexError, "cannot fit 'int' into an index-sized integer");
+    else if (value_is_const(key) && object_is_plain(key->object))
       trace_raise(t, PyExc_TypeError, "%s indices must be integers or slices", v->type->name);
     else
       trace_break(t, BREAK_DATA_DEPENDENT, "an index of a %s that is not known", v->type->name);
@@ -296,6 +298,9 @@ METHOD(list_pop) {
   Py_ssize_t i = v->seq.count - 1;
   ARGS("pop", 0, 1);
   MUTABLE;
+  int64_t known;
+  if (count && !value_known_int(t, args[0], &known)) /* looked at first, and in its own way */
+    return trace_break(t, BREAK_DATA_DEPENDENT, "an index of pop() that is not known");
   if (v->seq.count == 0) return trace_raise(t, PyExc_IndexError, "pop from empty list");
   if (count && !seq_index(t, v, args[0], &i)) return NULL;
   value *item = v->seq.items[i];

@@ -179,13 +179,17 @@ static value *set_compare(tracer *t, int op, value *l, value *r) {
 static int set_truth(tracer *t, value *v) { return v->seq.count != 0; }
 static value *set_length(tracer *t, value *v) { return value_int(t, v->seq.count); }
 
-static int set_contains(tracer *t, value *v, value *item) {
-  Py_ssize_t i;
+/* What is looked for in a set: another set is taken as a frozen one. */
+static value *set_sought(tracer *t, value *item) {
   value *content = object_content(item);
   if (content && content->type == &value_set_type && container_keeps(t, item, "__hash__"))
     item = content;
-  if (item->type == &value_set_type && !set_is_frozen(item)) /* as a frozen one */
-    item = set_from(t, item, true);
+  return item->type == &value_set_type && !set_is_frozen(item) ? set_from(t, item, true) : item;
+}
+
+static int set_contains(tracer *t, value *v, value *item) {
+  Py_ssize_t i;
+  item = set_sought(t, item);
   return item ? set_find(t, v, item, &i) : -1;
 }
 
@@ -211,9 +215,9 @@ METHOD(set_add_method) {
 METHOD(set_discard) {
   Py_ssize_t i;
   ARGS("discard", 1, 1);
-  if (!key_check(t, args[0])) return NULL;
-  CHANGES("discard");
-  int found = set_find(t, v, args[0], &i);
+  value *item = set_sought(t, args[0]);
+  if (!item || !key_check(t, item) || !shadow_set(t, v, "discard", &item, 1)) return NULL;
+  int found = set_find(t, v, item, &i);
   if (found == 1) set_remove_at(v, i);
   return found < 0 ? NULL : t->none;
 }
@@ -221,8 +225,9 @@ METHOD(set_discard) {
 METHOD(set_remove) {
   Py_ssize_t i;
   ARGS("remove", 1, 1);
-  int found = set_find(t, v, args[0], &i);
-  if (found == 1 && !shadow_set(t, v, "discard", args, 1)) return NULL;
+  value *item = set_sought(t, args[0]);
+  int found = item ? set_find(t, v, item, &i) : -1;
+  if (found == 1 && !shadow_set(t, v, "discard", &item, 1)) return NULL;
   if (found == 1) set_remove_at(v, i);
   return found < 0 ? NULL : found ? t->none : trace_raise_key(t, args[0]);
 }

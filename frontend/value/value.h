@@ -880,6 +880,7 @@ int trace_contains(tracer *t, value *v, value *item);
 int trace_search(tracer *t, value *v, value *item);
 value *trace_length(tracer *t, value *v);
 bool trace_set_item(tracer *t, value *v, value *key, value *item);
+bool trace_is_no_index(tracer *t, value *key);
 bool trace_set_attr(tracer *t, value *v, PyObject *name, value *item);
 
 #endif

@@ -5,6 +5,18 @@ the original's: `__model__` gives the arguments with which the original is calle
 function; a class without it stays inside.
 """
 
+
+def _index(number):
+    """As C code takes a number of items."""
+    if not isinstance(number, int):
+        if not hasattr(type(number), "__index__"):
+            raise TypeError(f"'{type(number).__name__}' object cannot be interpreted as an integer")
+        number = number.__index__()
+    if not -(1 << 63) <= number < 1 << 63:
+        raise OverflowError("Python int too large to convert to C ssize_t")
+    return number
+
+
 # ---- collections ----------------------------------------------------------------------------------------------------
 
 
@@ -71,10 +83,7 @@ class deque:
         return found
 
     def rotate(self, n=1):
-        if not isinstance(n, int):
-            if not hasattr(n, "__index__"):
-                raise TypeError(f"'{type(n).__name__}' object cannot be interpreted as an integer")
-            n = n.__index__()
+        n = _index(n)
         self._moved = True
         length = len(self._items)
         if length > 1:
@@ -97,6 +106,7 @@ class deque:
         del self[at]
 
     def insert(self, i, item):
+        i = _index(i)
         if self.maxlen is not None and len(self._items) >= self.maxlen:
             raise IndexError("deque already at its maximum size")
         self._moved = True
@@ -282,6 +292,11 @@ class OrderedDict(_mapping):
         return self._dict[key]
 
     def move_to_end(self, key, last=True):
+        if type(key) is not str and key in self._dict:  # the key that it has stays
+            for own in self._dict:
+                if own is key or own == key:
+                    key = own
+                    break
         item = self._dict.pop(key)
         if last:
             self._dict[key] = item
@@ -393,6 +408,16 @@ def _count_elements(mapping, iterable):
 
 
 def count(start=0, step=1):
+    for number in start, step:
+        kind = type(number)
+        if not (hasattr(kind, "__index__") or hasattr(kind, "__float__") or hasattr(kind, "__int__") or isinstance(number, complex)):
+            raise TypeError("a number is required")
+    return _counted(start, step)
+
+
+def _counted(start, step):
+    if isinstance(start, int) and isinstance(step, int) and step == 1:
+        start = int.__add__(start, 0)  # counted in C: a bool, say, becomes an int
     while True:
         yield start
         start = start + step

@@ -152,7 +152,7 @@ def unused(tree, name):
     program.args.args = [a for a in program.args.args if a.arg != name]
     make.body = [s for s in make.body if not (isinstance(s, ast.Assign) and s.targets[0].id == name)]
     last = make.body[-1]
-    last.value.elts = [e for e in last.value.elts if e.id != name]
+    last.value.elts = [e for e in last.value.elts if not (isinstance(e, ast.Name) and e.id == name)]
     return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
 
 

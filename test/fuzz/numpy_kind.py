@@ -29,7 +29,7 @@ def returned(text):
     """Names in the returned tuple."""
     function = next(n for n in ast.parse(text).body if isinstance(n, ast.FunctionDef) and n.name == "program")
     last = function.body[-1]
-    return [e.id for e in last.value.elts] if isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple) else []
+    return [getattr(e, "id", "") for e in last.value.elts] if isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple) else []
 
 
 def check(text, calls=CALLS):

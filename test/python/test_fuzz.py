@@ -52,7 +52,7 @@ def test_every_parameter_has_a_kind():
                 f"{name} takes {parameter}, which test/fuzz/numpy_table.py does not know")
 
 
-@pytest.mark.parametrize("kind", ["numpy", "python", "changes", "graphs", "ir"])
+@pytest.mark.parametrize("kind", ["numpy", "python", "changes", "calls", "graphs", "ir"])
 def test_a_program_is_the_same_wherever_it_is_made(kind):
     module = importlib.import_module(f"{kind}_kind")
     texts = [module.make(5, index) for index in range(20)]
