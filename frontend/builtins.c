@@ -173,7 +173,10 @@ static value *call_object_method(tracer *t, const char *name, value *const *args
   }
   if (!strcmp(name, "with_traceback") && self->type == &value_exception_type && count == 2)
     return exception_give(self, args[1]) ? self : t->not_implemented;
-  if (self->type != &value_object_type || model_owns(object_class(self))) return t->not_implemented;
+  if (self->type != &value_object_type) return t->not_implemented;
+  bool stores = !strcmp(name, "__setattr__") || !strcmp(name, "__delattr__");
+  if (stores && model_owns(object_class(self)) && !model_owns(t->frame->function->globals))
+    return t->not_implemented;
   if (!strcmp(name, "__getattribute__") && text && count == 2) {
     value *item = object_attr(t, self, text);
     return item || trace_pending(t)
