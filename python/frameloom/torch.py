@@ -28,7 +28,7 @@ from frameloom._config import Patchable
 with _disable_current_modes():  # the probe needs real tensors
     _native.torch_init()
 
-from frameloom import _torch_gradients, _torch_norms, _torch_random, _torch_sampling  # noqa: E402
+from frameloom import _torch_gradients, _torch_partition, _torch_random, _torch_sampling  # noqa: E402
 
 _log = logging.getLogger("frameloom.torch")
 MODES = ("default", "max-autotune", "max-autotune-no-cudagraphs", "reduce-overhead")
@@ -331,12 +331,8 @@ def _compiled(module, example_inputs, options, interpret):
     def partition(joint, *args, **keywords):
         if not options.fallback_random:
             _rewrite(joint, options, _torch_random.replace)
-        modules = min_cut_rematerialization_partition(joint, *args, **keywords)
-        what, step = "results of norms are kept for the backward graph", _torch_norms.compute_norms_again
-        _, reason = _try(options, what, step, *modules, keywords["num_fwd_outputs"])
-        if reason is not None:
-            modules = min_cut_rematerialization_partition(joint, *args, **keywords)
-        return modules
+        _rewrite(joint, options, _torch_partition.compute_norms_again)
+        return min_cut_rematerialization_partition(joint, *args, **keywords)
 
     def forward(graph_module, inputs):
         made = compiler(graph_module, "forward", _forward_results())

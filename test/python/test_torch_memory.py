@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import re
 
 import pytest
@@ -165,6 +167,49 @@ def test_results_of_norms_are_made_again(tmp_path, monkeypatch):
     Plans(module, (torch.randn(2, 30, 48),), tmp_path, monkeypatch)
     for width in (64, 80, 96):
         assert sum(t.numel() == 60 * width for t in taken[1]) == 1
+
+
+def test_results_of_norms_are_made_again_for_all_sizes(monkeypatch):
+    module = nn.Sequential(nn.Linear(24, 40), nn.LayerNorm(40), nn.LayerNorm(40), nn.Linear(40, 8))
+    other, taken = copy.deepcopy(module), inputs_taken(monkeypatch)
+    run = torch.compile(module, backend="frameloom", dynamic=True)
+    for rows in (6, 11):
+        x = torch.randn(rows, 5, 24)
+        run(x).square().sum().backward()
+        other(x).square().sum().backward()
+    for got, want in zip(module.parameters(), other.parameters()):
+        torch.testing.assert_close(got.grad, want.grad, rtol=1e-4, atol=1e-5)
+    assert len(taken) == 2 and sum(isinstance(t, torch.Tensor) and t.ndim > 1 and t.shape[-1] == 40 for t in taken[1]) == 2
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_a_checkpoint_decides_what_is_made_again(keep, monkeypatch):
+    """A policy of the user's may keep the results of norms."""
+    from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
+
+    def policy(_, op, *__, **___):
+        norm = op is torch.ops.aten.native_layer_norm.default
+        return CheckpointPolicy.MUST_SAVE if norm else CheckpointPolicy.PREFER_RECOMPUTE
+
+    kwargs = {"context_fn": functools.partial(create_selective_checkpoint_contexts, policy)} if keep else {}
+    blocks = nn.ModuleList(nn.Sequential(nn.Linear(16, 16), nn.Tanh(), nn.LayerNorm(16)) for _ in range(2))
+    last = nn.Linear(16, 3)
+
+    def f(x):
+        for block in blocks:
+            x = checkpoint(block, x, use_reentrant=False, **kwargs)
+        return last(x)
+
+    x = torch.randn(9, 16)
+    f(x).square().sum().backward()
+    wanted = [p.grad.clone() for p in (*blocks.parameters(), *last.parameters())]
+    for p in (*blocks.parameters(), *last.parameters()):
+        p.grad = None
+    taken = inputs_taken(monkeypatch)
+    torch.compile(f, backend="frameloom")(x).square().sum().backward()
+    for p, want in zip((*blocks.parameters(), *last.parameters()), wanted):
+        torch.testing.assert_close(p.grad, want, rtol=1e-4, atol=1e-5)
+    assert sum(tuple(t.shape) == (9, 16) for t in taken[1]) == (3 if keep else 1)
 
 
 def test_gradients_of_a_tied_embedding_share_one_buffer(tmp_path, monkeypatch):
