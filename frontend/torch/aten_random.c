@@ -1,5 +1,5 @@
-/* Random numbers: frameloom.random.default, which python/frameloom/torch.py puts in the place of
- * torch's random ops.
+/* Random numbers: frameloom.random.default, which torch's random ops are decomposed into
+ * (python/frameloom/_torch_random.py).
  *
  * Its arguments: size, seed (two int64, drawn from torch's generator when the graph runs), number
  * (of the draw in the graph), kind, low, high. Each draw has the seed's first word as its key and a

@@ -5,7 +5,6 @@ from torch.export.graph_signature import InputKind, OutputKind
 from torch.utils import _pytree as pytree
 
 from . import torch as frontend
-from . import _torch_random
 
 
 def _expr(size):
@@ -45,8 +44,6 @@ class CompiledExport:
         options = frontend._options(None, options)
         program = program.run_decompositions(frontend.decompositions(options.fallback_random))
         module, self._signature = program.graph_module, program.graph_signature
-        if not options.fallback_random:
-            _torch_random.replace(module)
         self._in_spec, self._out_spec = program.call_spec.in_spec, program.call_spec.out_spec
         placeholders = [n for n in module.graph.nodes if n.op == "placeholder"]
         self._kinds = [spec.kind for spec in self._signature.input_specs]

@@ -46,6 +46,12 @@ def _may_be_made_again(norm, result):
     return matrix and read and len(norm.args[1]) == 1 and value.dtype in (torch.float32, torch.float64)
 
 
+def keep_seeds(joint):
+    """A seed that is drawn again would be another one."""
+    for seed in joint.graph.find_nodes(op="call_function", target=torch.ops.frameloom.seed.default):
+        seed.meta["recompute"] = CheckpointPolicy.MUST_SAVE
+
+
 def compute_norms_again(joint):
     """Results of layer norms are made of what is kept for their gradients: input, mean and deviation."""
     graph = joint.graph

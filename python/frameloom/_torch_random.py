@@ -2,15 +2,16 @@
 
 A graph draws one seed from torch's generator each time it runs, so that `torch.manual_seed` makes runs
 reproducible; each random op of the graph takes its numbers from a Philox sequence of its own under that
-seed. The ops are replaced in the joint graph of forward and backward, before it is cut in two: both
-parts see the same numbers.
+seed. torch's ops are decomposed into these while forward and backward are traced as one graph: a draw is
+a function of the seed, so that both parts see the same numbers, kept or made again.
 """
 
 import functools
 
 import torch
 from torch._decomp.decompositions_for_rng import extra_random_decomps
-from torch.utils.checkpoint import CheckpointPolicy
+from torch._prims_common import compute_elementwise_output_logical_to_physical_perm, is_contiguous_or_false
+from torch.fx.experimental.proxy_tensor import get_proxy_mode
 
 aten = torch.ops.aten
 _library = torch.library.Library("frameloom", "DEF")
@@ -56,118 +57,94 @@ torch.library.register_fake(
 )
 
 
-def decompositions():
-    """Other distributions in terms of uniform and normal numbers, by torch."""
-    return dict(extra_random_decomps)
+# ---- torch's ops in terms of these ----------------------------------------------------------------------
 
 
-# Op -> what it draws, and the places of its two parameters or None.
+def _next_draw():
+    """The seed of the graph that is being traced, made with its first draw, and the number of the next draw."""
+    tracer = get_proxy_mode().tracer
+    if not hasattr(tracer, "frameloom_seed"):
+        tracer.frameloom_seed, tracer.frameloom_draws = torch.ops.frameloom.seed(), 0
+    tracer.frameloom_draws += 1
+    return tracer.frameloom_seed, tracer.frameloom_draws - 1
+
+
+def _draw(given, kind, dtype, low=0, high=0):
+    """A draw of the sizes that a call's arguments ask for; one like a tensor lies as that does."""
+    like, layout = given.get("self"), given.get("memory_format")
+    if like is None:
+        size = given["shape"] if "shape" in given else given["size"]
+        return torch.ops.frameloom.random(size, *_next_draw(), kind, low, high, dtype=dtype)
+    if layout not in (None, torch.preserve_format) or is_contiguous_or_false(like):
+        made = _draw({"size": like.shape}, kind, dtype, low, high)
+        return made if layout in (None, torch.preserve_format) else made.contiguous(memory_format=layout)
+    order, _ = compute_elementwise_output_logical_to_physical_perm(like)
+    made = _draw({"size": [like.shape[axis] for axis in order]}, kind, dtype, low, high)
+    return made.permute(sorted(range(like.ndim), key=order.__getitem__))
+
+
+# Op -> what it draws, and the names of its two parameters or None.
 _DRAWS = {
     aten.rand.default: ("uniform", None, None),
     aten.rand_like.default: ("uniform", None, None),
-    aten.uniform.default: ("between", 1, 2),
+    aten.uniform.default: ("between", "from", "to"),
     aten.randn.default: ("normal", None, None),
     aten.randn_like.default: ("normal", None, None),
-    aten.normal_functional.default: ("spread", 1, 2),
+    aten.normal_functional.default: ("spread", "mean", "std"),
     torch.ops.prims.normal.default: ("spread", "mean", "std"),
-    aten.randint.default: ("integers", None, 0),
-    aten.randint.low: ("integers", 0, 1),
-    aten.randint_like.default: ("integers", None, 1),
-    aten.randint_like.low_dtype: ("integers", 1, 2),
-    aten.bernoulli.default: ("hits", None, 0),
-    aten.bernoulli.p: ("hits", None, 1),
+    aten.randint.default: ("integers", None, "high"),
+    aten.randint.low: ("integers", "low", "high"),
+    aten.randint_like.default: ("integers", None, "high"),
+    aten.randint_like.low_dtype: ("integers", "low", "high"),
+    aten.bernoulli.default: ("hits", None, "self"),
+    aten.bernoulli.p: ("hits", None, "p"),
 }
 
 
-def _size(graph, node):
-    """The sizes of a node's result as arguments for another node."""
-    sizes = list(node.meta["val"].shape)
-    if all(isinstance(size, int) for size in sizes):
-        return sizes
-    known = [a for a in node.args if isinstance(a, (list, tuple))]
-    if known:
-        return list(known[0])
-    like = node.args[0]
-    for axis, size in enumerate(sizes):
-        if not isinstance(size, int):
-            sizes[axis] = graph.call_function(aten.sym_size.int, (like, axis))
-            sizes[axis].meta["val"] = size
-    return sizes
+def _dtype(kind, given):
+    like = given.get("self")
+    usual = torch.int64 if kind == "integers" else torch.get_default_dtype()
+    return given.get("dtype") or (usual if like is None else like.dtype)
 
 
-def _call(graph, like, target, args, value, **kwargs):
-    """A new node where `like` is, with its place in the source, its stage and this result."""
-    node = graph.call_function(target, args, kwargs)
-    node.meta = {k: v for k, v in like.meta.items() if k != "tensor_meta"} | {"val": value}
-    return node
-
-
-def _parameter(node, place, missing):
-    if isinstance(place, str):
-        return node.kwargs.get(place, missing)
-    return missing if place is None or place >= len(node.args) else node.args[place]
-
-
-def _replacement(graph, node, seed, number):
-    kind, first, second = _DRAWS[node.target]
-    value = node.meta["val"]
-    wide = torch.float64 if value.dtype == torch.float64 else torch.float32
-
-    def draw(kind, dtype, low=0, high=0):
-        args = (_size(graph, node), seed, number, kind, low, high)
-        return _call(graph, node, torch.ops.frameloom.random.default, args, value.to(dtype), dtype=dtype)
-
-    def scaled(v, by, plus):
-        v = _call(graph, node, aten.mul.Tensor, (v, by), value.to(wide))
-        v = _call(graph, node, aten.add.Tensor, (v, plus), value.to(wide))
-        return _call(graph, node, torch.ops.prims.convert_element_type.default, (v, value.dtype), value)
-
-    if kind == "integers":
-        return draw(kind, value.dtype, _parameter(node, first, 0), _parameter(node, second, 0))
-    if kind == "between":
-        low, high = _parameter(node, first, 0.0), _parameter(node, second, 1.0)
-        return scaled(draw("uniform", wide), high - low, low)
-    if kind == "spread":
-        return scaled(draw("normal", wide), _parameter(node, second, 1.0), _parameter(node, first, 0.0))
-    if kind == "hits":  # an element is 1 with the probability that the parameter tells
-        chance = _parameter(node, second, 0.5)
-        less = aten.lt.Tensor if isinstance(chance, torch.fx.Node) else aten.lt.Scalar
-        hit = _call(graph, node, less, (draw("uniform", wide), chance), value.to(torch.bool))
-        return _call(graph, node, torch.ops.prims.convert_element_type.default, (hit, value.dtype), value)
-    return draw(kind, value.dtype)
-
-
-def _replaceable(node):
-    """Is it a random op whose parameters are known and whose generator is torch's own?"""
-    if node.op != "call_function" or node.target not in _DRAWS:
-        return False
-    value, (kind, *places) = node.meta["val"], _DRAWS[node.target]
-    if value.device.type != "cpu" or node.kwargs.get("generator") is not None or value.dtype.is_complex:
+def _is_drawn(kind, dtype, given, parameters):
+    """Are the parameters known, is the generator torch's own, and are there kernels for the result?"""
+    like = given.get("self")
+    device = given.get("device") or ("cpu" if like is None else like.device)
+    layout = given.get("layout") or (torch.strided if like is None else like.layout)
+    if torch.device(device).type != "cpu" or layout is not torch.strided or given.get("generator") or dtype.is_complex:
         return False
     if kind == "integers":
-        return all(isinstance(_parameter(node, place, 0), int) for place in places) and value.dtype != torch.bool
-    if kind in ("between", "spread"):
-        known = all(isinstance(_parameter(node, place, 0), (int, float)) for place in places)
-        return known and value.dtype.is_floating_point
-    return kind == "hits" or value.dtype.is_floating_point
+        return all(type(number) is int for number in parameters) and dtype != torch.bool
+    if kind in ("between", "spread") and not all(isinstance(number, (int, float)) for number in parameters):
+        return False
+    return kind == "hits" or dtype.is_floating_point
 
 
-def replace(module):
-    """Put Philox in the place of the random ops of a graph; changes the module."""
-    graph = module.graph
-    nodes = [node for node in graph.nodes if _replaceable(node)]
-    if not nodes:
-        return
-    with nodes[0].meta["val"].fake_mode:
-        first = next(node for node in graph.nodes if node.op != "placeholder")
-        with graph.inserting_before(first):
-            seed = _call(graph, nodes[0], torch.ops.frameloom.seed.default, (), torch.empty(2, dtype=torch.int64))
-        # Recomputing a seed would draw another one.
-        seed.meta["recompute"] = CheckpointPolicy.MUST_SAVE
-        for number, node in enumerate(nodes):
-            with graph.inserting_before(node):
-                made = _replacement(graph, node, seed, number)
-            node.replace_all_uses_with(made)
-            graph.erase_node(node)
-    graph.lint()
-    module.recompile()
+def _decomposition(op, kind, *places):
+    arguments = op._schema.arguments
+    defaults = {a.name: a.default_value for a in arguments if a.has_default_value() and a.name != "dtype"}
+
+    def decomposed(*args, **kwargs):
+        given = defaults | {a.name: value for a, value in zip(arguments, args)} | kwargs
+        dtype = _dtype(kind, given)
+        first, second = (given[place] if place else 0 for place in places)
+        if not _is_drawn(kind, dtype, given, (first, second)):
+            return NotImplemented
+        wide = torch.float64 if dtype == torch.float64 else torch.float32
+        if kind == "integers":
+            return _draw(given, kind, dtype, first, second)
+        if kind == "between":
+            return (_draw(given, "uniform", wide) * (second - first) + first).to(dtype)
+        if kind == "spread":
+            return (_draw(given, "normal", wide) * second + first).to(dtype)
+        if kind == "hits":  # an element is 1 with the probability that the parameter tells; torch's lie in C order
+            return (_draw(given | {"memory_format": torch.contiguous_format}, "uniform", wide) < second).to(dtype)
+        return _draw(given, kind, dtype)
+
+    return decomposed
+
+
+def decompositions():
+    """Random ops by Philox; by torch, other distributions in terms of uniform and normal numbers."""
+    return dict(extra_random_decomps) | {op: _decomposition(op, *row) for op, row in _DRAWS.items()}

@@ -280,14 +280,13 @@ def _try(options, what, function, *args):
         return None, reason
 
 
-def _rewrite(module, options, *steps):
-    """Changes a graph in steps. Where one of them fails, the graph stays as it was before it."""
-    for step in steps:
-        before = copy.deepcopy(module.graph)
-        what = f"a graph is compiled as it is: {step.__name__} of {module._get_name()} failed"
-        _, reason = _try(options, what, step, module)
-        if reason is not None:
-            module.graph = before
+def _rewrite(module, options, step):
+    """Changes a graph. Where that fails, the graph stays as it was."""
+    before = copy.deepcopy(module.graph)
+    what = f"a graph is compiled as it is: {step.__name__} of {module._get_name()} failed"
+    _, reason = _try(options, what, step, module)
+    if reason is not None:
+        module.graph = before
 
 
 def _backend(module, example_inputs, mode, options, interpret):
@@ -310,8 +309,6 @@ def _compiled(module, example_inputs, options, interpret):
         return made
 
     def inference(graph_module, inputs):
-        if not options.fallback_random:
-            _rewrite(graph_module, options, _torch_random.replace)
         if options.freezing and not torch.is_grad_enabled():
             return frozen(graph_module)
         return compiler(graph_module, "inference", 1 << 62)
@@ -329,8 +326,7 @@ def _compiled(module, example_inputs, options, interpret):
         )
 
     def partition(joint, *args, **keywords):
-        if not options.fallback_random:
-            _rewrite(joint, options, _torch_random.replace)
+        _torch_partition.keep_seeds(joint)
         _rewrite(joint, options, _torch_partition.compute_norms_again)
         return min_cut_rematerialization_partition(joint, *args, **keywords)
 

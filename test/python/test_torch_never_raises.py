@@ -8,9 +8,9 @@ import torch_help
 from torch_help import ft, torch
 from torch_help import fresh  # noqa: F401
 
-from frameloom import _torch_partition, _torch_random
+from frameloom import _torch_partition
 
-STEPS = {"replace": _torch_random, "compute_norms_again": _torch_partition}
+STEPS = {"compute_norms_again": _torch_partition}
 
 
 class Model(torch.nn.Module):

@@ -114,6 +114,70 @@ def test_vmap(randomness):
     assert torch.equal(rows[0], rows[1]) == (randomness == "same")
 
 
+LIKE = {
+    "rand_like": torch.rand_like,
+    "contiguous rand_like": lambda x: torch.rand_like(x, memory_format=torch.contiguous_format),
+    "randint_like": lambda x: torch.randint_like(x, 5, 900),
+    "uniform_": lambda x: x.clone().uniform_(),
+    "normal_": lambda x: x.clone().normal_(),
+    "bernoulli": torch.bernoulli,
+    "bernoulli of one probability": lambda x: torch.bernoulli(x, 0.5),
+    "dropout": lambda x: F.dropout(x, 0.5),
+}
+
+
+@pytest.mark.parametrize("name", LIKE)
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_draws_lie_like_what_they_are_like(name, dynamic):
+    run = compiled(LIKE[name], dynamic=dynamic)
+    for x in (torch.rand(4, 5, 6, 7).to(memory_format=torch.channels_last), torch.rand(8, 9).T, torch.rand(6, 40, 50)[:, :, ::2]):
+        got, expected = run(x), LIKE[name](x)
+        assert got.shape == expected.shape and got.stride() == expected.stride() and got.dtype == expected.dtype
+        rows = got.double().reshape(got.shape[0], -1)
+        assert not torch.equal(rows[0], rows[1])
+
+
+@ft.config.patch(strict=False)
+def test_branches_draw():
+    def f(x):
+        return torch.cond(x.sum() > 0, lambda v: v * 0 + torch.rand(30), lambda v: v - torch.rand(30), (x,)) + torch.rand(30)
+
+    run = compiled(f)
+    torch.manual_seed(2)
+    first = run(torch.ones(30))
+    second = run(torch.ones(30))
+    torch.manual_seed(2)
+    assert torch.equal(first, run(torch.ones(30))) and not torch.equal(first, second)
+    assert 0 <= first.min() and first.max() < 2 and first.std() > 0.2
+
+
+def test_an_exported_program_draws():
+    class Model(torch.nn.Module):
+        def forward(self, x):
+            return F.dropout(x, 0.5, training=True) + torch.rand_like(x), torch.randn(4)
+
+    program = torch.export.export(Model(), (torch.ones(50),))
+    run = ft.compile_exported(program)
+    torch.manual_seed(4)
+    first, second = run(torch.ones(50)), run(torch.ones(50))
+    torch.manual_seed(4)
+    for a, b, c in zip(first, second, run(torch.ones(50))):
+        assert torch.equal(a, c) and not torch.equal(a, b)
+
+
+def test_the_seed_of_a_checkpoint_is_kept():
+    """The first draw is within the checkpoint: what is made again takes the same seed."""
+    def f(x):
+        return torch.utils.checkpoint.checkpoint(lambda v: (torch.rand_like(v) * v.exp()).sin(), x, use_reentrant=False)
+
+    x = torch.rand(64, requires_grad=True)
+    y = compiled(f)(x)
+    y.sum().backward()
+    h = y.detach().double().asin()  # within (0, e), where sin has two places for a result
+    slopes = torch.stack([h * h.cos(), (torch.pi - h) * -h.cos()])
+    assert ((slopes - x.grad).abs().amin(0) < 1e-4).all()
+
+
 def test_sizes_that_vary():
     def f(x):
         return torch.rand_like(x), torch.randn(x.shape[0]), torch.randint(0, 3, (x.shape[0], 2))
