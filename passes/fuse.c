@@ -57,9 +57,7 @@
 #define FUSE_MAX_BUFFERS 48
 #define FUSE_WIDE 4         /* operands of nearly all ops, at most */
 #define FUSE_WIDE_UPDATE 16 /* elements that a scatter applies at one index */
-#define FUSE_CHEAP 1
-#define FUSE_COSTLY 100
-#define FUSE_SMALL 65536 /* elements that one thread handles well alone */
+#define FUSE_SMALL 65536    /* elements that one thread handles well alone */
 /* Marks, for a moment, a view whose reader takes it as strides. */
 #define FUSE_STRIDED "loom.strided"
 
@@ -763,6 +761,8 @@ static void fuse_merge(fuse_state *s, int a, int b, const fuse_group *joint) {
   into->kind = joint->kind;
   into->space = joint->space;
   into->axes = joint->axes;
+  into->once |= from->once;
+  into->varies |= from->varies;
   from->head = -1;
   from->count = 0;
   if (s->deep) fuse_raise(s, a);
@@ -808,6 +808,7 @@ static bool fuse_buffers_fit(const fuse_state *s, int a, int b) {
 static bool fuse_try_merge(fuse_state *s, int a, int b, bool related) {
   fuse_group *ga = &s->groups[a], *gb = &s->groups[b], joint;
   if (a == b || !ga->count || !gb->count || ga->count + gb->count > FUSE_MAX_OPS) return false;
+  if (!fuse_constants_fit(ga, gb)) return false;
   if (!fuse_join(ga, gb, &joint) && (related || !fuse_join(gb, ga, &joint))) return false;
   if (!fuse_edges_fit(s, a, b, &joint) || !fuse_yields_fit(s, a, b, &joint) ||
       !fuse_costs_fit(s, a, b, &joint) || !fuse_reductions_fit(s, a, b, &joint))
@@ -965,6 +966,7 @@ static bool fuse_run(MlirOperation function) {
       int n = fuse_node_of(&s, fuse_root(loom_operand(terminator, i)));
       if (n >= 0) s.nodes[n].returned = true;
     }
+    fuse_find_constants(&s, function);
     fuse_find_edges(&s);
     fuse_grow(&s, true);
     fuse_grow(&s, false);

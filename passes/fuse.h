@@ -6,6 +6,9 @@
 #include "dialects/ir.h"
 #include "passes/passes.h"
 
+#define FUSE_CHEAP 1
+#define FUSE_COSTLY 100
+
 typedef enum fuse_kind {
   FUSE_POINTWISE,
   FUSE_REDUCE,
@@ -45,6 +48,7 @@ typedef struct fuse_node {
   int cost, group, next;
   int first_edge, edge_count; /* towards producers */
   int first_use;              /* edge towards a user, or -1 */
+  bool constant;              /* made of nothing but constants, and read within the function */
   bool watched;               /* reads what an op in place overwrites (fuse_inplace.c) */
   MlirOperation copy;         /* its clone in the group now being built */
   int stamp;
@@ -60,6 +64,8 @@ typedef struct fuse_group {
   int deep;     /* largest node number in it or in what it depends on, while fuse_state.deep */
   int mark;
   bool raised; /* waits for its users to be looked at (fuse_raise) */
+  bool once;   /* it has costly ops that are computed once (fuse_keep.c) */
+  bool varies; /* it has ops that are not constant */
 } fuse_group;
 
 typedef struct fuse_read { /* of a value that is watched */
@@ -136,6 +142,15 @@ bool fuse_prepare_wide(MlirBlock block);
 
 /* False, and said so: an op on constants raises a floating-point exception. */
 bool fuse_check_constants(MlirBlock block);
+
+/* ---- fuse_keep.c ---- */
+
+/* Once it is known what is returned: what is made of constants alone. */
+void fuse_find_constants(fuse_state *s, MlirOperation function);
+/* May the groups be one, as far as what is computed once goes? */
+bool fuse_constants_fit(const fuse_group *a, const fuse_group *b);
+/* Would group `g`, which is computed once, be computed in each call if it were dissolved? */
+bool fuse_constants_stay(const fuse_state *s, int g);
 
 /* ---- fuse_limits.c ---- */
 

@@ -25,7 +25,7 @@ bool fuse_can_dissolve(const fuse_state *s, int g) {
   int cost = 0, uses = 0, inputs = 0, ops = 0;
   uint32_t fp = 0;
   bool viewed = false, at_zero = false;
-  if (group->kind != FUSE_POINTWISE || !group->count) return false;
+  if (group->kind != FUSE_POINTWISE || !group->count || fuse_constants_stay(s, g)) return false;
   for (int n = group->head; n >= 0; n = s->nodes[n].next) {
     const fuse_node *node = &s->nodes[n];
     if (node->returned || node->watched || !dissolve_can_move(s, n)) return false;

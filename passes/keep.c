@@ -29,8 +29,6 @@
 #include "dialects/ir.h"
 #include "passes/passes.h"
 
-#define KEEP_BYTES (1 << 20) /* results may be so large, or as large as what they are made of */
-
 typedef struct keep_use { /* an apply, and what its kernel has to be told */
   MlirOperation apply, kernel;
   int64_t constants;  /* operands of its product, as bits */
@@ -114,7 +112,7 @@ static bool keep_is_once(const keep_state *s, MlirOperation apply, MlirOperation
     if (bytes <= 0 || keep_is_taken(s, loom_result(apply, i))) return false;
     made += bytes;
   }
-  return operands > 0 && !keep_updates(kernel) && (made <= read || made <= KEEP_BYTES);
+  return operands > 0 && !keep_updates(kernel) && (made <= read || made <= LOOM_KEEP_BYTES);
 }
 
 /* ---- operands of products that are made of constants in the kernel ---- */

@@ -39,6 +39,9 @@ void loom_add_cpu_pipeline(MlirOpPassManager manager);
 /* ---- util.c: what several passes ask of the IR
  * ------------------------------------------------------------------ */
 
+/* Results that are kept from call to call may be so large, or as large as what they are made of. */
+#define LOOM_KEEP_BYTES (1 << 20)
+
 /* The function named @main of a module, else the first function; null when there is none. */
 MlirOperation loom_main_function(MlirOperation module);
 /* The functions to be compiled, one after the other: the main one (previous: null), then those that

@@ -18,6 +18,7 @@ void loom_add_front_passes(MlirOpPassManager manager) {
   mlirOpPassManagerAddOwnedPass(function, loom_make_simplify_pass());
   mlirOpPassManagerAddOwnedPass(function, mlirCreateTransformsCanonicalizer());
   mlirOpPassManagerAddOwnedPass(function, mlirCreateTransformsCSE());
+  mlirOpPassManagerAddOwnedPass(function, loom_make_scale_pass());
   mlirOpPassManagerAddOwnedPass(function, loom_make_sums_pass());
   mlirOpPassManagerAddOwnedPass(function, loom_make_attend_pass());
   mlirOpPassManagerAddOwnedPass(function, loom_make_fuse_pass());
