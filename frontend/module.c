@@ -40,7 +40,8 @@ static PyMethodDef module_methods[] = {
      PyDoc_STR("torch_init()\n--\n\nFinds torch's C interface; ImportError when this torch is too "
                "different.")},
     {"torch_compile", torch_py_compile, METH_VARARGS,
-     PyDoc_STR("torch_compile(graph_module, cpu, interpret, fastmath, visible, gradients)\n--\n\nA "
+     PyDoc_STR("torch_compile(graph_module, cpu, interpret, fastmath, visible, gradients, "
+               "frozen)\n--\n\nA "
                "callable for an FX graph of ATen ops.")},
     {"frames_agree", loom_py_frames_agree, METH_O,
      PyDoc_STR("frames_agree(function): are the interpreter's frames as they are taken to be?")},

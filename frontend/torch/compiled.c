@@ -41,6 +41,7 @@ typedef struct compiled {
   PyObject *module; /* the FX graph module */
   PyObject *name;   /* of the graph, for people: a str */
   PyObject *own;    /* a set: numbers of results that are handed on as they are */
+  PyObject *frozen; /* dict: number of an argument -> the tensor that it is taken to be */
   fx_input *inputs; /* kinds */
   fx_symbols symbols;
   uint32_t input_count;
@@ -139,6 +140,7 @@ static bool version_import(const compiled *c, version *v) {
   fx_import im = {.graph = &v->graph,
                   .visible = c->visible,
                   .own = c->own,
+                  .frozen = c->frozen,
                   .symbols = &c->symbols,
                   .values_of_symbols = v->general ? NULL : v->sizes};
   bool good = fx_import_module(&im, c->module, &v->results, &v->result_count);
@@ -777,6 +779,7 @@ static int compiled_clear(PyObject *self) {
   Py_CLEAR(c->module);
   Py_CLEAR(c->name);
   Py_CLEAR(c->own);
+  Py_CLEAR(c->frozen);
   Py_CLEAR(c->dict);
   return 0;
 }
@@ -785,6 +788,7 @@ static int compiled_traverse(PyObject *self, visitproc visit, void *arg) {
   compiled *c = (compiled *)self;
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(c->module);
+  Py_VISIT(c->frozen);
   Py_VISIT(c->dict);
   return 0;
 }
@@ -904,13 +908,28 @@ PyObject *torch_py_init(PyObject *module, PyObject *unused) {
   Py_RETURN_NONE;
 }
 
+/* Arguments that are taken to be what they were are not read. */
+static bool compiled_freeze(compiled *c, PyObject *frozen) {
+  PyObject *number, *tensor;
+  Py_ssize_t at = 0;
+  c->frozen = Py_NewRef(frozen);
+  while (PyDict_Next(frozen, &at, &number, &tensor)) {
+    size_t i = PyLong_AsSize_t(number);
+    if (PyErr_Occurred()) return false;
+    if (i >= c->input_count || c->inputs[i].kind != FX_INPUT_TENSOR)
+      return PyErr_SetString(PyExc_ValueError, "no tensor among the arguments is frozen"), false;
+    c->inputs[i].kind = FX_INPUT_OBJECT;
+  }
+  return true;
+}
+
 PyObject *torch_py_compile(PyObject *module, PyObject *args) {
-  PyObject *graph_module;
+  PyObject *graph_module, *frozen;
   const char *cpu;
   int interpret, fastmath, gradients;
   long long visible;
-  if (!PyArg_ParseTuple(args, "OsppLp", &graph_module, &cpu, &interpret, &fastmath, &visible,
-                        &gradients))
+  if (!PyArg_ParseTuple(args, "OsppLpO!", &graph_module, &cpu, &interpret, &fastmath, &visible,
+                        &gradients, &PyDict_Type, &frozen))
     return NULL;
   compiled *c = (compiled *)compiled_type->tp_alloc(compiled_type, 0);
   if (!c) return NULL;
@@ -932,7 +951,7 @@ PyObject *torch_py_compile(PyObject *module, PyObject *args) {
   c->gradients = gradients;
   snprintf(c->cpu, sizeof c->cpu, "%s", cpu);
   c->inputs = fx_placeholders(graph_module, &c->input_count, &c->symbols);
-  bool good = c->name && c->own && c->inputs &&
+  bool good = c->name && c->own && c->inputs && compiled_freeze(c, frozen) &&
               PyObject_SetAttrString((PyObject *)c, "_boxed_call", Py_True) == 0 &&
               compiled_prepare(c);
   if (!good) Py_CLEAR(c);

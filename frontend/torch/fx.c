@@ -87,6 +87,51 @@ bool fx_is_fake_tensor(PyObject *meta) {
   return meta != Py_None && PyObject_HasAttrString(meta, "untyped_storage");
 }
 
+/* ---- constants ------------------------------------------------------------------------------- */
+
+/* A tensor of one number as a constant of the graph. */
+static bool fx_number_constant(fx_import *im, PyObject *node, PyObject *tensor, PyObject *meta,
+                               const loom_type *type) {
+  PyObject *number = PyObject_CallMethod(tensor, "item", NULL);
+  if (!number) return false;
+  bool real = PyFloat_Check(number);
+  loom_value v = real ? loom_build_float(&im->builder, type, PyFloat_AS_DOUBLE(number))
+                      : loom_build_int(&im->builder, type, PyLong_AsLongLong(number));
+  Py_DECREF(number);
+  if (PyErr_Occurred()) return false;
+  return fx_define(
+      im, node,
+      (fx_value){
+          .kind = FX_TENSOR, .value = v, .meta = meta, .placeholder = -1, .wide = LOOM_NO_VALUE});
+}
+
+/* A tensor that the module holds or that is frozen: its data is bound to the plan. */
+static bool fx_tensor_constant(fx_import *im, PyObject *node, PyObject *tensor, PyObject *meta) {
+  loom_type type;
+  int64_t strides[LOOM_MAX_RANK];
+  if (!fx_read_type(im, tensor, &type)) {
+    if (!PyErr_Occurred())
+      PyErr_SetString(PyExc_NotImplementedError, "a constant of a dtype that is not compiled");
+    return false;
+  }
+  if (loom_type_elements(&type) == 1 && !loom_dtype_is_complex(type.dtype))
+    return fx_number_constant(im, node, tensor, meta, &type);
+  PyObject *ordered = torch_is_lazy(tensor) ? torch_resolve(tensor) : Py_NewRef(tensor);
+  if (ordered) Py_SETREF(ordered, PyObject_CallMethod(ordered, "contiguous", NULL));
+  PyObject *plain = ordered ? PyObject_CallMethod(ordered, "detach", NULL) : NULL;
+  bool good = plain && PyList_Append(im->constants, plain) == 0;
+  Py_XDECREF(plain);
+  Py_XDECREF(ordered);
+  if (!good) return false;
+  loom_contiguous_strides(&type, strides);
+  loom_value v = loom_graph_input(im->graph, LOOM_INPUT_CONST, &type, strides);
+  if (v == LOOM_NO_VALUE) return PyErr_NoMemory(), false;
+  return fx_define(
+      im, node,
+      (fx_value){
+          .kind = FX_TENSOR, .value = v, .meta = meta, .placeholder = -1, .wide = LOOM_NO_VALUE});
+}
+
 /* ---- placeholders ---------------------------------------------------------------------------- */
 
 /* What the forward has kept for a backward graph goes with the call; parameters and inputs of the
@@ -121,12 +166,22 @@ static bool fx_is_symbol(PyObject *meta) {
   return meta != Py_None && !fx_is_fake_tensor(meta) && PyObject_HasAttrString(meta, "node");
 }
 
+/* The tensor that the next placeholder is taken to be, borrowed, or NULL. */
+static bool fx_frozen(fx_import *im, PyObject **out) {
+  PyObject *number = PyLong_FromUnsignedLong(im->input_count);
+  *out = number ? PyDict_GetItemWithError(im->frozen, number) : NULL;
+  Py_XDECREF(number);
+  return *out || !PyErr_Occurred();
+}
+
 static bool fx_placeholder(fx_import *im, PyObject *node) {
-  PyObject *meta = fx_meta(node);
-  fx_input *input = &im->inputs[im->input_count++];
+  PyObject *meta = fx_meta(node), *tensor;
   fx_value v = {.kind = FX_SIZE};
-  if (fx_is_fake_tensor(meta)) return fx_tensor_input(im, node, meta, input);
+  if (!fx_frozen(im, &tensor)) return false;
+  fx_input *input = &im->inputs[im->input_count++];
   input->kind = FX_INPUT_OBJECT;
+  if (tensor) return fx_tensor_constant(im, node, tensor, meta);
+  if (fx_is_fake_tensor(meta)) return fx_tensor_input(im, node, meta, input);
   if (!fx_is_symbol(meta))
     return fx_define(im, node, (fx_value){.kind = FX_OBJECT, .object = meta});
   input->kind = FX_INPUT_SIZE;
@@ -471,50 +526,8 @@ static bool fx_call_function(fx_import *im, PyObject *node) {
   return good;
 }
 
-/* ---- constants ------------------------------------------------------------------------------- */
-
-/* A tensor of one number as a constant of the graph. */
-static bool fx_number_constant(fx_import *im, PyObject *node, PyObject *tensor, PyObject *meta,
-                               const loom_type *type) {
-  PyObject *number = PyObject_CallMethod(tensor, "item", NULL);
-  if (!number) return false;
-  bool real = PyFloat_Check(number);
-  loom_value v = real ? loom_build_float(&im->builder, type, PyFloat_AS_DOUBLE(number))
-                      : loom_build_int(&im->builder, type, PyLong_AsLongLong(number));
-  Py_DECREF(number);
-  if (PyErr_Occurred()) return false;
-  return fx_define(
-      im, node,
-      (fx_value){
-          .kind = FX_TENSOR, .value = v, .meta = meta, .placeholder = -1, .wide = LOOM_NO_VALUE});
-}
-
-/* A tensor that the module holds: its data is bound to the plan. */
-static bool fx_tensor_constant(fx_import *im, PyObject *node, PyObject *tensor, PyObject *meta) {
-  loom_type type;
-  int64_t strides[LOOM_MAX_RANK];
-  if (!fx_read_type(im, tensor, &type)) {
-    if (!PyErr_Occurred())
-      PyErr_SetString(PyExc_NotImplementedError, "a constant of a dtype that is not compiled");
-    return false;
-  }
-  if (loom_type_elements(&type) == 1 && !loom_dtype_is_complex(type.dtype))
-    return fx_number_constant(im, node, tensor, meta, &type);
-  PyObject *ordered = torch_is_lazy(tensor) ? torch_resolve(tensor) : Py_NewRef(tensor);
-  if (ordered) Py_SETREF(ordered, PyObject_CallMethod(ordered, "contiguous", NULL));
-  PyObject *plain = ordered ? PyObject_CallMethod(ordered, "detach", NULL) : NULL;
-  bool good = plain && PyList_Append(im->constants, plain) == 0;
-  Py_XDECREF(plain);
-  Py_XDECREF(ordered);
-  if (!good) return false;
-  loom_contiguous_strides(&type, strides);
-  loom_value v = loom_graph_input(im->graph, LOOM_INPUT_CONST, &type, strides);
-  if (v == LOOM_NO_VALUE) return PyErr_NoMemory(), false;
-  return fx_define(
-      im, node,
-      (fx_value){
-          .kind = FX_TENSOR, .value = v, .meta = meta, .placeholder = -1, .wide = LOOM_NO_VALUE});
-}
+/* ---- attributes -------------------------------------------------------------------------------
+ */
 
 /* get_attr: a dotted path from the module. */
 static bool fx_attribute(fx_import *im, PyObject *node) {

@@ -137,6 +137,7 @@ typedef struct fx_import {
   loom_builder builder;
   int64_t visible;           /* so many first results may be written to by whoever gets them */
   PyObject *own;             /* a set: numbers of results that are handed on as they are */
+  PyObject *frozen;          /* dict: number of a placeholder -> the tensor that is bound to it */
   const fx_symbols *symbols; /* of the module */
   const int64_t *values_of_symbols; /* their values, or NULL: they become symbols of the graph */
   PyObject *sizes;                  /* dict: name of a symbol of torch's -> the number that it is */

@@ -57,12 +57,12 @@ class CompiledExport:
         self.__name__ = "exported"
 
     @staticmethod
-    def _compiled(module, options):
-        return frontend._compile_graph(module, options, False, 1 << 62)
+    def _compiled(module, options, constants=None):
+        return frontend._compile_graph(module, options, False, 1 << 62, False, constants)
 
     def _frozen(self, module, options):
         """What the program holds and does not write as constants, as long as it is not changed."""
-        from . import _torch_freeze
+        from ._torch_frozen import Frozen
 
         written = (OutputKind.BUFFER_MUTATION, OutputKind.PARAMETER_MUTATION)
         changed = {spec.target for spec in self._signature.output_specs if spec.kind in written}
@@ -72,11 +72,11 @@ class CompiledExport:
             for i, (held, spec) in enumerate(zip(self._held, specs))
             if held is not None and spec.target not in changed
         }
-        if not constants:
-            return self._compiled(module, options)
-        made = self._compiled(_torch_freeze.freeze(module, constants), options)
-        count = len(self._sizes) + len(specs)
-        return _torch_freeze.Frozen(constants, count, made, lambda: self._compiled(module, options))
+
+        def compile(constants):
+            return self._compiled(module, options, constants)
+
+        return Frozen(constants, compile) if constants else compile({})
 
     def _holder(self, spec, program):
         """What is passed for an input that is not the user's; None: the user's."""

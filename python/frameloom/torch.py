@@ -142,12 +142,13 @@ def _refuse(module):
             raise NotImplementedError("a nested tensor")
 
 
-def _compile_graph(module, options, interpret, visible, gradients=False):
+def _compile_graph(module, options, interpret, visible, gradients=False, constants=None):
+    """`constants` are tensors that inputs of these numbers are taken to be, whatever is passed for them."""
     _refuse(module)
     with _disable_current_modes():  # constants of the module are real tensors
         cpu = options.cpu or _native.get_setting("cpu")
         fastmath = options.fastmath or _native.get_setting("fastmath")
-        graph = _native.torch_compile(module, cpu, interpret, fastmath, visible, gradients)
+        graph = _native.torch_compile(module, cpu, interpret, fastmath, visible, gradients, constants or {})
     compiled_graphs.append(graph)
     return graph
 
@@ -296,11 +297,12 @@ def _backend(module, example_inputs, mode, options, interpret):
 
 
 def _compiled(module, example_inputs, options, interpret):
-    def compiler(graph_module, kind, visible):
+    def compiler(graph_module, kind, visible, constants=None):
         graph_module._frameloom_name = _graph_name(module, kind)
         graph_module._frameloom_own = _own_results() if kind != "backward" else frozenset()
         made, reason = _try(
-            options, "a graph runs in eager torch", _compile_graph, graph_module, options, interpret, visible, kind == "backward"
+            options, "a graph runs in eager torch", _compile_graph, graph_module, options, interpret, visible,
+            kind == "backward", constants
         )
         if reason is not None:
             made = boxed(graph_module)
@@ -309,21 +311,16 @@ def _compiled(module, example_inputs, options, interpret):
         return made
 
     def inference(graph_module, inputs):
-        if options.freezing and not torch.is_grad_enabled():
-            return frozen(graph_module)
-        return compiler(graph_module, "inference", 1 << 62)
-
-    def frozen(graph_module):
-        from . import _torch_freeze
+        def compile(constants):
+            return compiler(graph_module, "inference", 1 << 62, constants)
 
         count = sum(node.op == "placeholder" for node in graph_module.graph.nodes)
-        constants = _torch_freeze.frozen_inputs(example_inputs) if count == len(example_inputs) else {}
-        if not constants:
-            return compiler(graph_module, "inference", 1 << 62)
-        made = compiler(_torch_freeze.freeze(graph_module, constants), "inference", 1 << 62)
-        return _torch_freeze.Frozen(
-            constants, count, made, lambda: compiler(graph_module, "inference", 1 << 62)
-        )
+        if not options.freezing or torch.is_grad_enabled() or count != len(example_inputs):
+            return compile({})
+        from ._torch_frozen import Frozen, frozen_inputs
+
+        constants = frozen_inputs(example_inputs)
+        return Frozen(constants, compile) if constants else compile({})
 
     def partition(joint, *args, **keywords):
         _torch_partition.keep_seeds(joint)
