@@ -90,42 +90,53 @@ bool fx_is_fake_tensor(PyObject *meta) {
 /* ---- constants ------------------------------------------------------------------------------- */
 
 /* A tensor of one number as a constant of the graph. */
-static bool fx_number_constant(fx_import *im, PyObject *node, PyObject *tensor, PyObject *meta,
-                               const loom_type *type) {
+static loom_value fx_number_constant(fx_import *im, PyObject *tensor, const loom_type *type) {
   PyObject *number = PyObject_CallMethod(tensor, "item", NULL);
-  if (!number) return false;
+  if (!number) return LOOM_NO_VALUE;
   bool real = PyFloat_Check(number);
   loom_value v = real ? loom_build_float(&im->builder, type, PyFloat_AS_DOUBLE(number))
                       : loom_build_int(&im->builder, type, PyLong_AsLongLong(number));
   Py_DECREF(number);
-  if (PyErr_Occurred()) return false;
-  return fx_define(
-      im, node,
-      (fx_value){
-          .kind = FX_TENSOR, .value = v, .meta = meta, .placeholder = -1, .wide = LOOM_NO_VALUE});
+  return PyErr_Occurred() ? LOOM_NO_VALUE : v;
 }
 
-/* A tensor that the module holds or that is frozen: its data is bound to the plan. */
-static bool fx_tensor_constant(fx_import *im, PyObject *node, PyObject *tensor, PyObject *meta) {
-  loom_type type;
+loom_value fx_constant(fx_import *im, PyObject *tensor, const loom_type *type) {
   int64_t strides[LOOM_MAX_RANK];
-  if (!fx_read_type(im, tensor, &type)) {
-    if (!PyErr_Occurred())
-      PyErr_SetString(PyExc_NotImplementedError, "a constant of a dtype that is not compiled");
-    return false;
-  }
-  if (loom_type_elements(&type) == 1 && !loom_dtype_is_complex(type.dtype))
-    return fx_number_constant(im, node, tensor, meta, &type);
+  if (loom_type_elements(type) == 1 && !loom_dtype_is_complex(type->dtype))
+    return fx_number_constant(im, tensor, type);
   PyObject *ordered = torch_is_lazy(tensor) ? torch_resolve(tensor) : Py_NewRef(tensor);
   if (ordered) Py_SETREF(ordered, PyObject_CallMethod(ordered, "contiguous", NULL));
   PyObject *plain = ordered ? PyObject_CallMethod(ordered, "detach", NULL) : NULL;
   bool good = plain && PyList_Append(im->constants, plain) == 0;
   Py_XDECREF(plain);
   Py_XDECREF(ordered);
-  if (!good) return false;
-  loom_contiguous_strides(&type, strides);
-  loom_value v = loom_graph_input(im->graph, LOOM_INPUT_CONST, &type, strides);
-  if (v == LOOM_NO_VALUE) return PyErr_NoMemory(), false;
+  if (!good) return LOOM_NO_VALUE;
+  loom_contiguous_strides(type, strides);
+  loom_value v = loom_graph_input(im->graph, LOOM_INPUT_CONST, type, strides);
+  if (v == LOOM_NO_VALUE) PyErr_NoMemory();
+  return v;
+}
+
+PyObject *fx_bound(const fx_import *im, loom_value value) {
+  Py_ssize_t next = 0;
+  for (uint32_t i = 0; i < im->graph->input_count; i++) {
+    if (im->graph->inputs[i].kind != LOOM_INPUT_CONST) continue;
+    if (im->graph->inputs[i].value == value) return PyList_GET_ITEM(im->constants, next);
+    next++;
+  }
+  return NULL;
+}
+
+/* A tensor that the module holds or that is frozen. */
+static bool fx_tensor_constant(fx_import *im, PyObject *node, PyObject *tensor, PyObject *meta) {
+  loom_type type;
+  if (!fx_read_type(im, tensor, &type)) {
+    if (!PyErr_Occurred())
+      PyErr_SetString(PyExc_NotImplementedError, "a constant of a dtype that is not compiled");
+    return false;
+  }
+  loom_value v = fx_constant(im, tensor, &type);
+  if (PyErr_Occurred()) return false;
   return fx_define(
       im, node,
       (fx_value){

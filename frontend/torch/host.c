@@ -95,11 +95,11 @@ static PyObject *host_template(void *user, PyObject *o) {
   return NULL;
 }
 
-static PyObject *host_keywords(host_row *row, PyObject *kwargs) {
+static PyObject *host_keywords(PyObject *kwargs, host_leaf leaf, void *user) {
   PyObject *out = PyDict_New(), *key, *item;
   Py_ssize_t at = 0;
   while (out && PyDict_Next(kwargs, &at, &key, &item)) {
-    PyObject *made = host_map(item, host_template, row);
+    PyObject *made = host_map(item, leaf, user);
     if (!made || PyDict_SetItem(out, key, made) < 0) Py_CLEAR(out);
     Py_XDECREF(made);
   }
@@ -236,6 +236,90 @@ static bool host_record(fx_call *c) {
   return good;
 }
 
+/* ---- of constants alone: at once --------------------------------------------------------------
+ */
+
+typedef struct host_settled {
+  fx_import *im;
+  bool varies;
+  int tensors;
+} host_settled;
+
+/* The tensor that is bound to a value, lying as the graph's did when it was traced; a new
+ * reference, NULL for other values. */
+static PyObject *host_bound(fx_import *im, const fx_value *v) {
+  PyObject *tensor = v->kind == FX_TENSOR ? fx_bound(im, v->value) : NULL;
+  PyObject *sizes = tensor ? PyObject_GetAttrString(tensor, "shape") : NULL;
+  PyObject *strides = sizes ? PyObject_CallMethod(v->meta, "stride", NULL) : NULL;
+  PyObject *made =
+      strides ? PyObject_CallMethod(tensor, "new_empty_strided", "OO", sizes, strides) : NULL;
+  if (made) Py_SETREF(made, PyObject_CallMethod(made, "copy_", "O", tensor));
+  error_drop();
+  Py_XDECREF(strides);
+  Py_XDECREF(sizes);
+  return made;
+}
+
+static PyObject *host_settle(void *user, PyObject *o) {
+  host_settled *s = user;
+  const fx_value *v = fx_value_of(s->im, o);
+  if (!v) return Py_NewRef(o);
+  if (v->kind == FX_OBJECT) return Py_NewRef(v->object);
+  if (v->kind == FX_SIZE && !LOOM_STRIDE_IS_SYM(v->number)) return PyLong_FromLongLong(v->number);
+  PyObject *tensor = host_bound(s->im, v);
+  s->varies |= !tensor;
+  s->tensors++;
+  return tensor ? tensor : Py_NewRef(Py_None);
+}
+
+/* An op of torch's own gives the same for the same; not so random ones, and those that look into
+ * the storage of their operand, which is a copy here. */
+static bool host_is_function(PyObject *target) {
+  PyObject *text = PyObject_Str(target); /* "aten.linalg_qr.default" */
+  const char *name = text ? PyUnicode_AsUTF8(text) : NULL;
+  bool is = name && !strncmp(name, "aten.", 5) && !strided_reads_storage(name);
+  error_drop();
+  Py_XDECREF(text);
+  return is && !host_is_random(target);
+}
+
+/* Binds the results, if they are what torch declares. */
+static bool host_bind(fx_call *c, PyObject *result, loom_value *out) {
+  bool many = PyTuple_Check(result) || PyList_Check(result);
+  if (c->result_count != (many ? (uint32_t)PySequence_Fast_GET_SIZE(result) : 1)) return false;
+  for (int pass = 0; pass < 2; pass++)
+    for (uint32_t i = 0; i < c->result_count; i++) {
+      PyObject *item = many ? PySequence_Fast_GET_ITEM(result, (Py_ssize_t)i) : result;
+      loom_type type;
+      if (!c->present[i]) continue;
+      if (!pass && (!fx_is_fake_tensor(item) || !fx_read_type(c->im, item, &type) ||
+                    !loom_type_equal(&type, &c->types[i])))
+        return false;
+      if (pass && (out[i] = fx_constant(c->im, item, &c->types[i])) == LOOM_NO_VALUE) return false;
+    }
+  return true;
+}
+
+/* What torch makes of frozen parameters is constant, too. Where torch raises, or results are not
+ * what it has declared, the call is made when the plan runs. */
+static bool host_emit_settled(fx_call *c, PyObject *args, PyObject *kwargs, loom_value *out) {
+  host_settled s = {.im = c->im};
+  if (!host_is_function(c->target)) return false;
+  PyObject *list = host_map(args, host_settle, &s);
+  PyObject *keywords = list && !s.varies ? host_keywords(kwargs, host_settle, &s) : NULL;
+  bool settled = keywords && s.tensors && !s.varies;
+  PyObject *result = settled ? PyObject_Call(c->target, list, keywords) : NULL;
+  bool good = result && host_bind(c, result, out);
+  error_drop();
+  Py_XDECREF(result);
+  Py_XDECREF(keywords);
+  Py_XDECREF(list);
+  return good;
+}
+
+/* ---- when the plan runs: the call --------------------------------------------------------------
+ */
+
 bool torch_host_emit(fx_call *c, PyObject *args, PyObject *kwargs, loom_value *out) {
   host_row row = {.call = c, .specs = PyList_New(0)};
   host_leave_untaken(c);
@@ -244,8 +328,9 @@ bool torch_host_emit(fx_call *c, PyObject *args, PyObject *kwargs, loom_value *o
     Py_XDECREF(row.specs);
     return false;
   }
+  if (row.specs && host_emit_settled(c, args, kwargs, out)) return Py_DECREF(row.specs), true;
   PyObject *list = row.specs ? host_map(args, host_template, &row) : NULL;
-  PyObject *keywords = list ? host_keywords(&row, kwargs) : NULL;
+  PyObject *keywords = list ? host_keywords(kwargs, host_template, &row) : NULL;
   int64_t axes[FX_MAX_RESULTS][LOOM_MAX_RANK];
   PyObject *results = keywords ? host_results(c, axes) : NULL;
   PyObject *entry = results ? PyTuple_Pack(5, c->target, list, keywords, row.specs, results) : NULL;

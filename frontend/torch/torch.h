@@ -171,6 +171,11 @@ bool fx_read_spec(fx_import *im, PyObject *meta, torch_spec *out);
 bool fx_read_dtype(PyObject *dtype, loom_dtype *out);
 fx_value *fx_value_of(fx_import *im, PyObject *node);
 bool fx_is_fake_tensor(PyObject *meta);
+/* A tensor as a value of the graph: its data is bound to the plan. LOOM_NO_VALUE with an exception.
+ */
+loom_value fx_constant(fx_import *im, PyObject *tensor, const loom_type *type);
+/* The tensor that is so bound to a value, borrowed; NULL for other values. */
+PyObject *fx_bound(const fx_import *im, loom_value value);
 
 /* ==== fx_size.c: symbolic sizes =================================================================
  */

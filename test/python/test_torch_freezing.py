@@ -200,6 +200,36 @@ def test_a_value_of_constants_alone_is_not_overwritten():
                 y.zero_()  # results are the caller's
 
 
+class Turned(torch.nn.Module):
+    """Ops without kernels: of a parameter, of what one of them gives, of an input."""
+
+    def __init__(self, value=None):
+        super().__init__()
+        w = torch.randn(5, 5) if value is None else torch.full((5, 5), value)
+        self.w = torch.nn.Parameter(w)
+
+    def forward(self, x):
+        q, r = torch.linalg.qr(self.w)
+        return x @ q + torch.linalg.qr(r)[1].abs() + torch.linalg.svdvals(self.w) + torch.linalg.qr(x)[1]
+
+
+def test_ops_of_torchs_own_on_parameters_alone_are_called_once():
+    model, x = Turned(), torch.randn(3, 5, 5)
+    run = compiled(model, options={"freezing": True})
+    with torch.no_grad():
+        for _ in range(2):
+            close(run(x), model(x), rtol=1e-4, atol=1e-4)
+        assert host_calls() == ["aten.linalg_qr.default"]
+        model.w.mul_(2)
+        close(run(x), model(x), rtol=1e-4, atol=1e-4)
+
+
+def test_what_an_op_of_parameters_raises_is_raised_by_the_call():
+    run = compiled(Turned(float("nan")), options={"freezing": True})
+    with torch.no_grad(), pytest.raises(torch.linalg.LinAlgError, match="non-finite"):
+        run(torch.randn(3, 5, 5))
+
+
 # ---- exported programs --------------------------------------------------------------------------------
 
 
