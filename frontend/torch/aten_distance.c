@@ -62,7 +62,11 @@ bool aten_cdist(fx_call *c, loom_value *out) {
   if (loom_type_elements(&d.all) == 0)
     return distance_done(c, distance_number(c, &c->types[0], 0), out);
   loom_value size = loom_build1(b, LOOM_OP_ABS, d.apart), v;
-  if (isinf(d.p)) return distance_done(c, loom_build_reduce(b, "max", size, last, false), out);
+  if (isinf(d.p)) { /* what is unknown counts as nothing */
+    loom_value known = loom_build_compare(b, "eq", size, size);
+    v = loom_build_select(b, known, size, distance_number(c, &d.all, 0));
+    return distance_done(c, loom_build_reduce(b, "max", v, last, false), out);
+  }
   if (d.p == 0) /* 1 where they differ, NaN where that is unknown */
     v = loom_build2(b, LOOM_OP_MIN, loom_build1(b, LOOM_OP_CEIL, size),
                     distance_number(c, &d.all, 1));
@@ -88,9 +92,11 @@ static loom_value distance_slope(fx_call *c, const distance *d, loom_value far) 
   loom_value sign = loom_build1(b, LOOM_OP_SIGN, d->apart), v;
   if (d->p == 1) return sign;
   loom_value none = loom_build_compare(b, "eq", far, zero);
-  if (isinf(d->p)) {
-    loom_value largest = loom_build_compare(b, "eq", size, far);
-    return loom_build_select(b, largest, sign, zero);
+  if (isinf(d->p)) { /* that of the largest, NaN where that is unknown */
+    loom_value one = distance_number(c, &d->all, 1);
+    v = loom_build1(b, LOOM_OP_ABS, loom_build2(b, LOOM_OP_SUB, size, far));
+    v = loom_build2(b, LOOM_OP_MIN, loom_build1(b, LOOM_OP_CEIL, v), one);
+    return loom_build2(b, LOOM_OP_MUL, sign, loom_build2(b, LOOM_OP_SUB, one, v));
   }
   if (d->p == 2) {
     v = loom_build2(b, LOOM_OP_DIV, d->apart, far);

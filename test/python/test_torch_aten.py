@@ -1,6 +1,7 @@
 """Families of ATen ops against eager torch, with the inputs that are special for them; none of them
 may run through torch."""
 
+import functools
 import gc
 import math
 
@@ -294,10 +295,22 @@ def test_cdist(p):
     torch.testing.assert_close(*results)
 
 
-def test_cdist_of_unknown_differences():
-    x, y = torch.tensor([[1.0, NAN], [2.0, 3.0], [INF, 0.0]]), torch.tensor([[1.0, 2.0], [INF, 1.0]])
-    compiled = torch.compile(lambda x, y: torch.cdist(x, y, 0.0), backend=frameloom.torch.backend)
-    torch.testing.assert_close(compiled(x, y), torch.cdist(x, y, 0.0), equal_nan=True)
+@pytest.mark.parametrize("p", [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, INF])
+@pytest.mark.parametrize("width", [3, 19])
+def test_cdist_of_unknown_differences(p, width):
+    x, y = torch.randn(5, width), torch.randn(4, width)
+    for rows in (x, y):
+        rows[torch.rand_like(rows) < 0.1] = NAN
+        rows[torch.rand_like(rows) < 0.1] = INF
+    y[0], x[1], y[1], x[2], y[2] = x[0], 1.0, 1.0, INF, 0.5
+    far = functools.partial(torch.cdist, p=p, compute_mode="donot_use_mm_for_euclid_dist")
+    results = []
+    for fn in (far, torch.compile(far, backend=frameloom.torch.backend)):
+        a, b = x.clone().requires_grad_(), y.clone().requires_grad_()
+        out = fn(a, b)
+        out.backward(torch.ones_like(out))
+        results.append((out.detach(), a.grad, b.grad))
+    torch.testing.assert_close(*results, equal_nan=True)
 
 
 @pytest.mark.parametrize("pads", [(2, 1), (-1, 2), (1, -2), (-4, 2), (3, -6, 1, 1), (-1, -1, 2, 0)])
