@@ -139,6 +139,19 @@ bool aten_gather(fx_call *c, loom_value *out) {
   return index_done(c, index_gather(c, line, at, 0), out);
 }
 
+/* take(self, index): operand 0 as if flat. */
+bool aten_take(fx_call *c, loom_value *out) {
+  const loom_type from = *index_type(c, 0);
+  loom_dim elements;
+  if (loom_type_elements(&c->types[0]) == 0)
+    return index_done(c, loom_build_int(c->b, &c->types[0], 0), out);
+  if (!loom_type_elements_in(c->im->graph, &from, &elements) || elements == 0)
+    return fx_decline(c, "a size that is unknown or 0");
+  loom_value line = loom_build_reshape(c->b, fx_tensor(c, 0), 1, &elements);
+  loom_value at = index_checked(c, fx_tensor(c, 1), loom_stride_of_dim(elements), true);
+  return index_done(c, index_gather(c, line, at, 0), out);
+}
+
 /* ---- index.Tensor: several index tensors ----------------------------------------------------- */
 
 bool index_collect(fx_call *c, PyObject *list, index_axes *x) {

@@ -165,6 +165,49 @@ bool aten_index_reduce(fx_call *c, loom_value *out) {
                       out);
 }
 
+/* `v` times argument 4 of index_add. */
+static loom_value index_multiple(fx_call *c, loom_value v) {
+  double alpha;
+  if (v == LOOM_NO_VALUE || !fx_double(c, 4, &alpha)) return LOOM_NO_VALUE;
+  if (alpha == 1) return v;
+  loom_type type = *loom_build_type(c->b, v);
+  type.dtype = fx_compute_dtype(type.dtype);
+  v = loom_build_convert(c->b, v, type.dtype);
+  return loom_build2(c->b, LOOM_OP_MUL, v, fx_operand(c, 4, type.dtype, &type));
+}
+
+/* index_add(self, dim, index, source, alpha), index_copy(self, dim, index, source) and
+ * index_fill(self, dim, index, value): whole slices. `text` says which; positions count from the
+ * end for the last alone. */
+bool aten_index_slices(fx_call *c, loom_value *out) {
+  const loom_type from = index_type1(c, 0);
+  const char *text = c->text;
+  bool add = !strcmp(text, "add"), fill = !strcmp(text, "fill");
+  int axis;
+  if (!add && index_type(c, 2)->dtype != LOOM_I64)
+    return fx_decline(c, "an index that is not int64"); /* torch raises */
+  if (loom_type_elements(index_type(c, 2)) == 0) return aten_same(c, out);
+  if (loom_type_elements(&from) == 0) return fx_decline(c, "a size of 0");
+  if (!fx_axis(c, 1, from.rank, &axis)) return false;
+  loom_type slices = from;
+  slices.dims[axis] = index_type1(c, 2).dims[0];
+  loom_value src = fill ? fx_operand(c, 3, from.dtype, &slices) : index_tensor1(c, 3);
+  if (add) src = index_multiple(c, src);
+  int64_t size = loom_stride_of_dim(from.dims[axis]);
+  loom_value at = index_checked(c, index_tensor1(c, 2), size, fill);
+  if (src == LOOM_NO_VALUE || at == LOOM_NO_VALUE) return false;
+  /* The axis comes first: along the last one slices would be written element by element. */
+  int64_t front[LOOM_MAX_RANK], back[LOOM_MAX_RANK];
+  for (int i = 0; i < from.rank; i++) {
+    front[i] = i == 0 ? axis : i <= axis ? i - 1 : i;
+    back[front[i]] = i;
+  }
+  loom_value v = loom_build_transpose(c->b, index_tensor1(c, 0), front);
+  src = loom_build_transpose(c->b, src, front);
+  v = index_scatter(c, fill ? "set" : text, v, at, src, 0);
+  return scatter_done(c, loom_build_transpose(c->b, v, back), out);
+}
+
 /* put(self, index, source, accumulate): operand 0 as if flat. */
 bool aten_put(fx_call *c, loom_value *out) {
   bool accumulate;

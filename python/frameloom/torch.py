@@ -183,6 +183,9 @@ def _core_decompositions():
     for op in (
         aten._scaled_dot_product_flash_attention_for_cpu.default, aten.addcmul.default,
         aten.addcdiv.default, aten.lerp.Scalar, aten.lerp.Tensor,
+        # In terms of index and index_put these would take other indices, or raise for them what those do.
+        aten.index_add.default, aten.index_copy.default, aten.index_fill.int_Scalar, aten.index_fill.int_Tensor,
+        aten.take.default,
     ):
         del table[op]
     table |= get_decompositions([aten.dist, aten.ldexp, aten._native_batch_norm_legit.no_stats])

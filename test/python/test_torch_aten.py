@@ -281,6 +281,48 @@ def test_bytes_as_mask():
     torch.testing.assert_close(torch.compile(put, backend=frameloom.torch.backend)(x, bytes, v), put(x, bytes, v))
 
 
+def rows_of(index, x):
+    return index[:, None].expand(len(index), x.shape[1])
+
+
+POSITIONS = {
+    "index_add": lambda x, i, v: x.index_add(0, i, v),
+    "index_add of a multiple": lambda x, i, v: x.index_add(1, i, v[:, :2].T.repeat(3, 1)[:5], alpha=3),
+    "index_copy": lambda x, i, v: x.index_copy(0, i, v),
+    "index_fill": lambda x, i, v: x.index_fill(0, i, 2.0),
+    "index_fill with a tensor": lambda x, i, v: x.index_fill(1, i % 3, v[1, 1]),
+    "index_put": lambda x, i, v: x.index_put((i,), v, accumulate=True),
+    "index_reduce": lambda x, i, v: x.index_reduce(0, i, v, "mean"),
+    "index_select": lambda x, i, v: x.index_select(0, i),
+    "gather": lambda x, i, v: x.gather(0, rows_of(i, x)),
+    "scatter": lambda x, i, v: x.scatter(0, rows_of(i, x), v),
+    "scatter_add": lambda x, i, v: x.scatter_add(0, rows_of(i, x), v),
+    "scatter_reduce": lambda x, i, v: x.scatter_reduce(0, rows_of(i, x), v, "amax"),
+    "take": lambda x, i, v: x.take(i),
+    "embedding": lambda x, i, v: torch.nn.functional.embedding(i, x),
+}
+
+
+@pytest.mark.parametrize("name", POSITIONS)
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_positions_out_of_bounds(name, dynamic):
+    """Positions count from the end where they do in eager torch, and else raise what it raises."""
+
+    def result(f, index):
+        try:
+            return f(torch.ones(5, 3), index, torch.arange(6.0).reshape(2, 3))
+        except (IndexError, RuntimeError) as error:
+            return type(error), str(error)
+
+    torch._dynamo.reset()
+    run = torch.compile(POSITIONS[name], backend=frameloom.torch.backend, dynamic=dynamic)
+    for places in ([2, 1], [0, -1], [0, 15], [-19, 1]):
+        for dtype in (torch.int64, torch.int32)[:1 if name == "take" else 2]:  # Dynamo has a text of its own
+            index = torch.tensor(places, dtype=dtype)
+            got, want = result(run, index), result(POSITIONS[name], index)
+            assert torch.equal(got, want) if isinstance(want, torch.Tensor) else got == want
+
+
 @pytest.mark.parametrize("p", [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, INF])
 def test_cdist(p):
     """Forward and backward, with rows that are equal."""
