@@ -817,6 +817,7 @@ PyObject *guard_number_words(const capture *c, int64_t number); /* "a.shape[0]*2
 /* The first one from number *from on, which is moved behind it. */
 const guard *guard_next_failure(const capture *c, PyObject *const *args, int64_t *symbols, uint32_t *from);
 PyObject *guard_describe(const capture *c, const guard *g); /* a new string: "a: float32[16]" */
+PyObject *guard_words(PyObject *object); /* its repr(), of an int of very many digits how large it is; a new string */
 
 /* ==== results and effects of one run (recipe.c, effects.c) ========================================================================= */
 

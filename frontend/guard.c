@@ -585,11 +585,25 @@ static PyObject *guard_describe_size(const capture *c, const guard *g, PyObject 
   return text;
 }
 
-static PyObject *guard_describe_number(PyObject *name, PyObject *number) {
-  PyObject *text = PyUnicode_FromFormat("%U is exactly %R", name, number);
+PyObject *guard_words(PyObject *object) {
+  PyObject *text = PyObject_Repr(object);
   if (text || !PyErr_ExceptionMatches(PyExc_ValueError)) return text;
-  error_drop(); /* an int of more digits than may be written */
-  return PyUnicode_FromFormat("%U is exactly an int of %zu bits", name, _PyLong_NumBits(number));
+  error_drop(); /* an int of more digits than may be written, or something that holds one */
+  return PyLong_Check(object)
+             ? PyUnicode_FromFormat("an int of %zu bits", _PyLong_NumBits(object))
+             : PyUnicode_FromFormat("<%s with a large int>", Py_TYPE(object)->tp_name);
+}
+
+/* `format` takes the name and the words of an object. */
+static PyObject *guard_describe_object(const char *format, PyObject *name, PyObject *object) {
+  PyObject *words = guard_words(object);
+  PyObject *text = words ? PyUnicode_FromFormat(format, name, words) : NULL;
+  Py_XDECREF(words);
+  return text;
+}
+
+static PyObject *guard_describe_number(PyObject *name, PyObject *number) {
+  return guard_describe_object("%U is exactly %U", name, number);
 }
 
 static const PyTypeObject *guard_parts_type(const guard *g) {
@@ -610,11 +624,11 @@ static PyObject *guard_describe_on(const capture *c, const guard *g, PyObject *n
   case GUARD_TYPE:
     return PyUnicode_FromFormat("type(%U) is %s", name, ((PyTypeObject *)g->object)->tp_name);
   case GUARD_IDENTITY:
-    if (guard_has_plain_repr(g->object)) return PyUnicode_FromFormat("%U is %R", name, g->object);
+    if (guard_has_plain_repr(g->object)) return guard_describe_object("%U is %U", name, g->object);
     return PyUnicode_FromFormat("%U is <%s at %p>", name, Py_TYPE(g->object)->tp_name, g->object);
   case GUARD_NUMBER: return guard_describe_number(name, g->object);
   case GUARD_LENGTH: return PyUnicode_FromFormat("len(%U) == %lld", name, (long long)g->number);
-  case GUARD_DICT_KEYS: return PyUnicode_FromFormat("list(%U) == list(%R)", name, g->object);
+  case GUARD_DICT_KEYS: return guard_describe_object("list(%U) == list(%U)", name, g->object);
   case GUARD_MISSING: return PyUnicode_FromFormat("%U does not exist", name);
   case GUARD_PRESENT: return PyUnicode_FromFormat("%U exists", name);
   case GUARD_ARRAY:

@@ -22,7 +22,7 @@ static PyObject *recompile_words(const loom_adapter *adapter, PyObject *object) 
   if (PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyBool_Check(object) ||
       object == Py_None || PyBytes_CheckExact(object) || PyComplex_CheckExact(object) ||
       (PyUnicode_CheckExact(object) && PyUnicode_GET_LENGTH(object) < 64))
-    return PyObject_Repr(object);
+    return guard_words(object);
   if (PyFunction_Check(object) || PyType_Check(object)) return PyObject_Repr(object);
   uint64_t bits;
   for (const loom_adapter *const *a = loom_adapters(); *a; a++)

@@ -163,10 +163,13 @@ static PyObject *source_name_cell(const source *s) {
 static PyObject *source_name_item(const source *s) {
   bool of_class = s->base && s->base->kind == SOURCE_CONST && PyType_Check(s->base->object);
   if (of_class) return source_name_of(s, "vars(%U)[%R]");
-  if (object_is_plain(s->key)) return source_name_of(s, "%U[%R]");
-  PyObject *base = s->base ? source_name(s->base) : PyUnicode_FromString("?");
-  PyObject *name = base ? PyUnicode_FromFormat("%U[<%s>]", base, Py_TYPE(s->key)->tp_name) : NULL;
+  PyObject *base = s->base ? source_name(s->base) : PyUnicode_FromString("?"), *name = NULL;
+  PyObject *words = object_is_plain(s->key)
+                        ? guard_words(s->key)
+                        : PyUnicode_FromFormat("<%s>", Py_TYPE(s->key)->tp_name);
+  if (base && words) name = PyUnicode_FromFormat("%U[%U]", base, words);
   Py_XDECREF(base);
+  Py_XDECREF(words);
   return name;
 }
 

@@ -91,7 +91,7 @@ bool formula_int_now(const capture *c, int64_t slot, const int64_t *symbols, int
  */
 
 static PyObject *formula_operand_words(const capture *c, PyObject *operand) {
-  if (!PyTuple_CheckExact(operand)) return PyObject_Repr(operand);
+  if (!PyTuple_CheckExact(operand)) return guard_words(operand);
   Py_ssize_t last = PyTuple_GET_SIZE(operand) - 1;
   int64_t number = PyLong_AsLongLong(PyTuple_GET_ITEM(operand, last));
   return last ? formula_words(c, number) : guard_number_words(c, number);

@@ -229,3 +229,16 @@ def test_compile_times():
     assert float(rows[header.index(name + "total")]) > 0
     with pytest.raises(ValueError):
         frameloom.compile_times("xml")
+
+
+def test_reports_name_ints_of_any_size():
+    large = 10**5000
+    table = {large: 1, (large, 2): 3}
+
+    def f(n):
+        return table[n] + (n == large)
+
+    compiled = frameloom.compile(f, backend="interpret")
+    assert compiled(large) == 2 and compiled((large, 2)) == 3
+    compiled._report()
+    assert str(frameloom.explain(f, large))
