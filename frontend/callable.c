@@ -152,6 +152,7 @@ static bool call_is_of_old_code(const callable *c) {
  * exception. */
 static entry *call_build(callable *c, PyObject *const *slots, int64_t *symbols, bool *plain) {
   c->misses++;
+  c->weighing.put_off = false;
   bool build = !call_is_nested(c->owner ? c->owner : c) && callable_stack_left() >= BUILD_STACK &&
                !call_is_of_old_code(c);
   PyFunctionObject *function = loom_function_now;

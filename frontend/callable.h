@@ -224,6 +224,16 @@ typedef struct resume_table {
                           asks for parts (generator.c); or NULL */
 } resume_table;
 
+/* See weigh.c. */
+typedef struct weighing {
+  bool arrays;       /* some version had array operations: nothing is weighed from then on */
+  bool put_off;      /* the run that is about to begin is plain for want of a version */
+  uint32_t calls;    /* that were put off */
+  int64_t patience;  /* instructions that the next capture may take; -1: any number */
+  uint64_t plain_ns; /* what those calls have taken */
+  uint64_t spent_ns; /* what captures have */
+} weighing;
+
 typedef struct callable {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyFunctionObject *function;
@@ -268,6 +278,7 @@ typedef struct callable {
   uint32_t failures, captures, negative_count;
   uint32_t splits; /* versions, the last of `entries`, that end before what varies without end */
   int64_t spent;   /* versions that made room (build_make_room) */
+  weighing weighing;
   negative negatives[CALLABLE_NEGATIVES];
 } callable;
 
@@ -297,6 +308,30 @@ void callable_publish(callable *c, entry *e, bool last);
 void callable_forget(callable *c); /* all that was compiled or learnt */
 /* Its versions ask it for nothing from here on, whatever of what they guard dies. */
 void callable_disown(callable *c);
+
+/* ---- weigh.c: is a compilation likely to pay? -------------------------------------------------
+ */
+
+/* May a version be made for this call? Else its plain run is timed. */
+bool weigh_allows(callable *c, PyObject *const *slots);
+/* Around a compilation that is allowed. weigh_build_end(): false where it took longer than it may:
+ * it says nothing about the function, and is put off. */
+typedef struct weigh_build {
+  uint64_t start;
+  int64_t outer;
+} weigh_build;
+void weigh_build_begin(weigh_build *b, const callable *c);
+bool weigh_build_end(weigh_build *b, callable *c, const entry *made);
+/* Around a run of the plain function that may be one in place of a version. */
+typedef struct weigh_run {
+  uint64_t start, built;
+  bool timed;
+} weigh_run;
+void weigh_run_begin(weigh_run *run, callable *c);
+void weigh_run_end(const weigh_run *run, callable *c);
+/* (name, file, line, calls put off, ms: their runs, captures so far, runs that are wanted), or
+ * None. */
+PyObject *weigh_report(const callable *c);
 
 /* ---- callable.c -------------------------------------------------------------------------------
  */
@@ -446,6 +481,7 @@ typedef struct trial_run {
   trial_cost start;
   uint64_t builds;
   bool timed, alone; /* alone: nothing below is to be compiled */
+  weigh_run weigh;
 } trial_run;
 void trial_run_begin(trial_run *run, callable *c);
 void trial_run_end(trial_run *run, callable *c, bool done);

@@ -432,6 +432,10 @@ capture *capture_until(PyFunctionObject *function, const frame_shape *start, PyO
   while (bad - good > 1) {
     capture *c = capture_range(function, start, at, args, count, modes, sizes);
     if (!c) break;
+    if (c->broke.reason == BREAK_PUT_OFF) {
+      capture_free(c);
+      break;
+    }
     if (c->broke.reason || !c->stopped) {
       bad = at;
       capture_free(c);

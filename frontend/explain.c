@@ -246,6 +246,19 @@ static bool report_entries(callable *c, PyObject *entries) {
   return good;
 }
 
+/* What has been put off, of a callable, the parts of its function and what it calls. */
+static bool report_put_off(const callable *c, PyObject *rows) {
+  PyObject *row = weigh_report(c), *key, *called;
+  bool good = row && (row == Py_None || PyList_Append(rows, row) == 0);
+  Py_XDECREF(row);
+  for (uint32_t i = 0; good && i < c->resumes.count; i++)
+    good = report_put_off(c->resumes.points[i], rows);
+  for (Py_ssize_t at = 0; good && !c->quiet && c->resumes.callees &&
+                          PyDict_Next(c->resumes.callees, &at, &key, &called);)
+    good = report_put_off((callable *)called, rows);
+  return good;
+}
+
 static uint32_t report_captures(const callable *c) {
   uint32_t captures = c->captures;
   for (uint32_t i = 0; i < c->resumes.count; i++)
@@ -255,10 +268,13 @@ static uint32_t report_captures(const callable *c) {
 
 PyObject *callable_report(PyObject *self, PyObject *unused) {
   callable *c = (callable *)self;
-  PyObject *entries = PyList_New(0);
-  if (entries && !report_entries(c, entries)) Py_CLEAR(entries);
-  if (!entries) return NULL;
-  return Py_BuildValue("{sNsOsOsOsKsKsI}", "entries", entries, "breaks",
+  PyObject *entries = PyList_New(0), *put_off = PyList_New(0);
+  if (!entries || !put_off || !report_entries(c, entries) || !report_put_off(c, put_off)) {
+    Py_XDECREF(entries);
+    Py_XDECREF(put_off);
+    return NULL;
+  }
+  return Py_BuildValue("{sNsNsOsOsOsKsKsI}", "entries", entries, "put_off", put_off, "breaks",
                        c->breaks ? c->breaks : Py_None, "loops", c->loops ? c->loops : Py_None,
                        "recompiles", c->recompiles ? c->recompiles : Py_None, "hits",
                        (unsigned long long)c->hits, "misses", (unsigned long long)c->misses,

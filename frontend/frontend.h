@@ -326,6 +326,10 @@ size_fact *size_table_get(size_table *table, const source *s, size_field field, 
 typedef uint8_t number_mode;
 enum { NUMBER_KNOWN, NUMBER_INPUT, NUMBER_APART };
 
+/* Instructions that captures in this thread may still evaluate as long as they find no array operation, 0 when they have
+ * ended for want of more; -1: any number. */
+extern _Thread_local int64_t loom_capture_patience __attribute__((tls_model("initial-exec")));
+
 /* Captures one call of `function` (a plain Python function) with bound arguments. Argument slots are those of
  * SOURCE_ARG. `modes` (NULL: all NUMBER_KNOWN) says what their numbers become. `sizes`
  * (NULL: none is symbolic) says which sizes become symbols, and learns which must not. Never runs user code; a
@@ -759,7 +763,7 @@ void checked_raise(const char *text);
 
 typedef struct loom_settings {
   const char *logs, *trace, *backend, *cpu, *check; /* never NULL; owned */
-  int64_t disable, recompile_limit, error_on_recompile, cache, fastmath, unroll_limit, leave_slower, suppress_errors,
+  int64_t disable, recompile_limit, error_on_recompile, cache, fastmath, unroll_limit, leave_slower, put_off, suppress_errors,
       capture_data_dependent;
 } loom_settings;
 extern loom_settings loom_config;

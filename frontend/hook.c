@@ -234,7 +234,7 @@ static PyObject *hook_call(PyThreadState *state, struct _PyInterpreterFrame *f, 
   Py_INCREF(c);
   Py_INCREF(function);
   PyObject *result = callable_call_frame(c, function, frame_slots(f), &plain, &useful);
-  hook_learn(r, plain, useful);
+  if (!plain || !c->weighing.put_off) hook_learn(r, plain, useful);
   interrupt_watch watch;
   if (plain && PyErr_Occurred() &&
       interrupt_open(&watch, function, frame_slots(f), code->co_argcount)) {

@@ -248,6 +248,7 @@ static capture *build_capture(callable *c, PyObject *const *slots, number_mode *
   const frame_shape *start = resume_start(c);
   capture *captured = capture_from(callable_function(c), start, slots, c->slots, modes, &c->sizes);
   if (!captured || !captured->broke.reason) return captured;
+  if (captured->broke.reason == BREAK_PUT_OFF) return captured;
   if (!size_know_numbers(&c->sizes) && !slot_any(libraries)) return captured;
   slot_add_all(&c->by_value, libraries);
   for (Py_ssize_t i = 0; i < c->slots; i++)
@@ -265,6 +266,11 @@ static entry *build_try(callable *c, PyObject *const *slots, number_mode *modes,
   double capture_ms = loom_clock_ms() - start;
   *sized = captured && captured->sized;
   if (!captured) return NULL;
+  if (captured->broke.reason == BREAK_PUT_OFF) {
+    *sized = false;
+    capture_free(captured);
+    return NULL;
+  }
   if (captured->broke.reason) {
     *why = captured->broke;
     callable_record_loops(c->owner ? c->owner : c, captured);
@@ -437,6 +443,7 @@ entry *callable_build(callable *c, PyObject *const *slots) {
   negative *known = negative_find(c, signature);
   if (known && !c->fullgraph && negative_holds(known)) return NULL;
   if (!stance_allows(c, slots)) return NULL;
+  if (!weigh_allows(c, slots)) return NULL;
   PyObject *why = recompile_why(c, slots);
   if (c->dynamic != DYNAMIC_NEVER) dynamic_learn(c, slots);
   double start = loom_clock_ms();
@@ -444,7 +451,10 @@ entry *callable_build(callable *c, PyObject *const *slots) {
   callable_builds++;
   c->building = PyThread_get_thread_ident();
   c->building_pid = (long)getpid();
+  weigh_build weigh;
+  weigh_build_begin(&weigh, c);
   entry *e = build_now(c, slots, split);
+  bool tried = weigh_build_end(&weigh, c, e);
   c->building = 0;
   if (why) build_note(c, why, e, loom_clock_ms() - start);
   Py_XDECREF(why);
@@ -467,7 +477,7 @@ entry *callable_build(callable *c, PyObject *const *slots) {
     return NULL;
   }
   if (PyErr_Occurred() || !loom_warn_notices()) return NULL;
-  negative_add(c, signature);
+  if (tried) negative_add(c, signature);
   return NULL;
 }
 
@@ -507,6 +517,7 @@ void callable_disown(callable *c) {
 
 void callable_forget(callable *c) {
   if (c->shared) hook_reset(c);
+  c->weighing = (weighing){.arrays = false};
   entry_list *old = c->entries;
   callable_disown(c);
   c->entries = NULL;

@@ -142,6 +142,7 @@ bool resume_is_possible(const callable *c, const break_info *why) {
   if (code->co_nlocalsplus - code->co_nfreevars > CALLABLE_MAX_SLOTS) return false;
   switch (why->reason) {
   case BREAK_LIMIT:
+  case BREAK_PUT_OFF:
   case BREAK_RECURSION:
   case BREAK_TRACING: return false;
   default: return true;
@@ -315,9 +316,12 @@ static PyObject *drive_plain(drive *d, callable *part) {
   if (!function && !PyErr_Occurred())
     PyErr_SetString(PyExc_SystemError, "frameloom: a frame cannot be entered again");
   if (type) PyErr_Restore(type, raised, traceback);
+  weigh_run run;
+  weigh_run_begin(&run, part);
   plain_frame_open(&frame, d->owner);
   drive_open(d);
   if (function) result = point_call(part, function, d->state, (call_place){0});
+  weigh_run_end(&run, part);
   Py_XDECREF(function);
   plain_frame_close(&frame);
   frame_state_clear(d->state);

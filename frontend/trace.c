@@ -39,9 +39,19 @@ static bool frame_unwind(tracer *t, frame *f) {
 /* Items that are searched in the time of an instruction. */
 #define TRACE_ITEMS_A_STEP 32
 
+/* Has the capture gone on for too long without an array operation? */
+static bool trace_runs_out(tracer *t, uint64_t before) {
+  int64_t *left = &loom_capture_patience, taken = (int64_t)(t->steps - before);
+  if (*left < 0 || t->computes) return false;
+  *left = taken < *left ? *left - taken : 0;
+  if (!*left) trace_break(t, BREAK_PUT_OFF, "no array operation among so many instructions");
+  return !*left;
+}
+
 bool trace_charge(tracer *t, Py_ssize_t items) {
   uint64_t before = t->steps;
   t->steps += 1 + (uint64_t)items / TRACE_ITEMS_A_STEP;
+  if (trace_runs_out(t, before)) return false;
   if (t->steps >> 12 != before >> 12 && PyErr_CheckSignals()) return trace_fail(t), false;
   if (t->steps <= TRACE_MAX_STEPS) return true;
   trace_break(t, BREAK_LIMIT, "more than %u instructions were evaluated", TRACE_MAX_STEPS);

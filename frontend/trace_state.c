@@ -232,6 +232,7 @@ loom_value trace_node(tracer *t, loom_opcode op, const loom_value *operands, uin
   loom_location location = trace_location(t);
   loom_error err;
   err.message[0] = 0;
+  t->computes = true;
   loom_value v = loom_graph_node(graph, op, operands, count, attrs, attr_count, type, type ? 1 : 0,
                                  &location, &err);
   if (v == LOOM_NO_VALUE)

@@ -369,6 +369,7 @@ void trial_run_begin(trial_run *run, callable *c) {
   run->timed = false;
   c->tried = NULL;
   run->builds = callable_builds;
+  weigh_run_begin(&run->weigh, c);
   trial *t = run->tried ? &run->tried->trial : NULL;
   run->alone = t && t->state != TRIAL_LEFT && t->state != TRIAL_CALLEES;
   if (!t || t->depth++ || !trial_times(c, t)) return;
@@ -378,6 +379,7 @@ void trial_run_begin(trial_run *run, callable *c) {
 
 void trial_run_end(trial_run *run, callable *c, bool done) {
   entry *e = run->tried;
+  weigh_run_end(&run->weigh, c);
   if (!e) return;
   e->trial.depth -= e->trial.depth > 0;
   if (done && run->timed && run->builds == callable_builds)

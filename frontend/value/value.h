@@ -169,6 +169,7 @@ struct tracer {
   int depth;
   const char *stack; /* of C, where capture began */
   uint64_t steps;
+  bool computes;                /* it has found an array operation */
   uint32_t fp_ignored, fp_seen; /* flags ignored now; those of the nodes made while not ignored */
   const char *operation; /* of the library's, that the code itself asks for and nodes are made of
                             now; or NULL */

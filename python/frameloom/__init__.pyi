@@ -39,6 +39,7 @@ class _Config:
     error_on_recompile: bool
     unroll_limit: int
     leave_slower: bool
+    put_off: bool
     suppress_errors: bool
     unroll: int
     capture_data_dependent: bool

@@ -34,6 +34,8 @@ class Config(Patchable):
     error_on_recompile
                       raise `RecompileError` where a function would have to be compiled again
     unroll_limit      loops over a range of at most so many iterations are unrolled, longer ones captured once
+    put_off           compile what has no arrays in sight, and that nobody has asked for, or another version of it, when its
+                      calls have taken as long as that may take
     suppress_errors   let the library run what the compiler cannot compile; else `CompileError` is raised there
     leave_slower      leave a function to Python where calls that are timed are faster so
     capture_data_dependent
@@ -53,6 +55,7 @@ class Config(Patchable):
     error_on_recompile: bool
     unroll_limit: int
     leave_slower: bool
+    put_off: bool
     suppress_errors: bool
     capture_data_dependent: bool
     cache: bool

@@ -120,6 +120,23 @@ class Recompile(NamedTuple):
         return f"{self.function}: {self.source} was {self.old} and is {self.new}{place}, {self.ms:.2f} ms; to avoid it: {self.advice}"
 
 
+class PutOff(NamedTuple):
+    """A function, or a part of one, without arrays in sight: what of it is not compiled yet, and why."""
+
+    function: str
+    file: str
+    line: int
+    calls: int
+    plain_ms: float
+    captures_ms: float
+    wanted_ms: float
+
+    def __str__(self):
+        spent = f", captures so far {self.captures_ms:.3g} ms" if self.captures_ms else ""
+        return (f"{self.function} ({self.file}:{self.line}): {_count(self.calls, 'call')} took {self.plain_ms:.3g} ms"
+                f"{spent}; compiled when they have taken {self.wanted_ms:.3g} ms")
+
+
 LEFT = (24, 25)  # codes of functions and generators that were slower compiled
 
 
@@ -136,6 +153,7 @@ class Explanation:
     loops            `Loop`s: which were rolled, unrolled or left to Python
     recompiles       `Recompile`s
     compile_times    for each graph a dict of milliseconds
+    put_off          `PutOff`s: what is not compiled before its calls have taken longer
     again            calls that ran again as plain Python, to report floating-point exceptions
     notices          what this process was told of once: what keeps functions from running fast
     """
@@ -155,6 +173,7 @@ class Explanation:
         self.recompiles = [Recompile(*row) for row in report["recompiles"] or []]
         self.compile_times = [e["times"] for e in entries]
         self.break_reasons = [_reason(row) for row in report["breaks"] or []]
+        self.put_off = [PutOff(*row) for row in report["put_off"]]
         self.again = sum(e["again"] for e in report["entries"])
         self.notices = _notices()
 
@@ -185,7 +204,7 @@ class Explanation:
         fields = {name: getattr(self, name) for name in (
             "name", "graph_count", "graph_break_count", "op_count", "kernel_count", "graphs", "graph_names", "ops_per_graph",
             "kernels", "cached", "compile_times", "again", "notices")}
-        for name in ("out_guards", "loops", "recompiles", "break_reasons"):
+        for name in ("out_guards", "loops", "recompiles", "break_reasons", "put_off"):
             fields[name] = [row._asdict() for row in getattr(self, name)]
         return json.dumps(fields, indent=2)
 
@@ -203,6 +222,8 @@ class Explanation:
                 lines.append(f"\n{title}:\n" + "\n".join(f"  {row}" for row in rows))
         if self.break_reasons:
             lines.append("\nbreaks:\n" + "\n".join(str(reason) for reason in self.break_reasons))
+        if self.put_off:
+            lines.append("\nFL0028: put off, having no arrays in sight:\n" + "\n".join(f"  {row}" for row in self.put_off))
         if self.again:
             lines.append(f"\nFL0026: {_count(self.again, 'call')} ran again as plain Python, to report floating-point exceptions")
         if self.notices:

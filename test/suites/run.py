@@ -56,7 +56,8 @@ class Run(process.Run):
             command += ["--sample", str(options.sample)]
         if options.own:
             command.append("--own")
-        super().__init__(file, command, options.limit)
+        # What is wrong is looked for, not what is slow: functions are compiled that would not be before many more calls.
+        super().__init__(file, command, options.limit, {"FRAMELOOM_PUT_OFF": "0"})
 
 
 def both_modes(file, options):

@@ -1,0 +1,181 @@
+"""What has no arrays in sight is compiled when its calls have taken as long as that is likely to take."""
+
+import json
+
+import numpy as np
+import pytest
+
+import frameloom
+
+PUT_OFF = "FL0028"
+
+
+def put_off(compiled):
+    """Functions, and what of calls put off, by name."""
+    return {row[0]: row for row in compiled._report()["put_off"]}
+
+
+def names(compiled):
+    return [entry["name"] for entry in compiled._report()["entries"]]
+
+
+def digits(n):
+    return sum(int(c) for c in str(n))
+
+
+def with_helper(n, helper):
+    return helper(n) + 1  # it breaks, so that it is called for real
+
+
+def long_way(n):
+    total = 0
+    for i in range(n):
+        total = (total * 31 + i) % 1000003
+    return total
+
+
+def test_a_helper_without_arrays_is_not_compiled_at_its_first_calls():
+    def helper(n):
+        print(end="")
+        return digits(n)
+
+    compiled = frameloom.compile(with_helper)
+    for n in range(19, 22):
+        assert compiled(n, helper) == with_helper(n, helper)
+    assert not any(helper.__qualname__ in name for name in names(compiled))
+    name, file, line, calls, plain_ms, captures_ms, wanted_ms = put_off(compiled)[helper.__qualname__]
+    assert (file, line) == (__file__, helper.__code__.co_firstlineno)
+    assert calls >= 2 and 0 < plain_ms < wanted_ms and captures_ms == 0
+
+
+def test_it_is_when_its_calls_have_taken_long():
+    def helper(n):
+        print(end="")
+        return long_way(20_000 + n)
+
+    compiled = frameloom.compile(with_helper)
+    for n in range(30):
+        assert compiled(n, helper) == with_helper(n, helper)
+    row = put_off(compiled).get(helper.__qualname__)
+    assert row is None or row[5] > 0 or any(helper.__qualname__ in name for name in names(compiled))
+
+
+class Holder:
+    def __init__(self, held):
+        self.held = held
+
+    def total(self, unused):
+        print(end="")
+        return float(np.sum(np.asarray(self.held[0]) * 2))
+
+
+@pytest.mark.parametrize("held", [[np.arange(3.0)], (np.arange(3.0),), {0: np.arange(3.0)}, np.arange(3.0)], ids=lambda held: type(held).__name__)
+def test_arrays_that_arguments_hold_are_in_sight(held):
+    holder = Holder(held)
+
+    compiled = frameloom.compile(with_helper)
+    assert compiled(1, holder.total) == with_helper(1, holder.total)
+    assert "Holder.total" in names(compiled), compiled._report()["put_off"]
+
+
+def test_a_function_that_is_asked_for_is_captured_at_its_first_call():
+    def f(n):
+        return np.ones(n).sum() + n
+
+    compiled = frameloom.compile(f)
+    assert [compiled(n) for n in (3, 4, 5)] == [6, 8, 10]
+    assert compiled._report()["entries"] and not put_off(compiled)
+
+
+def words(text):
+    return text.upper() + "!"
+
+
+def test_further_versions_without_arrays_are_put_off():
+    compiled = frameloom.compile(words)
+    texts = [c * 3 for c in "abcdef"]
+    assert [compiled(t) for t in texts] == [t.upper() + "!" for t in texts]
+    assert len(compiled._report()["entries"]) < len(texts)
+    assert put_off(compiled)["words"][3] > 0
+
+
+def test_versions_for_arrays_are_not():
+    def f(x):
+        return x * 2
+
+    compiled = frameloom.compile(f, dynamic=False)
+    assert [compiled(t) for t in ("a", "b", "c")] == ["aa", "bb", "cc"]
+    for n in (3, 4):
+        np.testing.assert_array_equal(compiled(np.arange(n)), np.arange(n) * 2)
+    assert sum(bool(entry["ops"]) for entry in compiled._report()["entries"]) == 2
+    assert not put_off(compiled), "arrays have been seen"
+
+
+def test_it_can_be_switched_off():
+    with frameloom.config.patch(put_off=False):
+        compiled = frameloom.compile(words)
+        for c in "abc":
+            assert compiled(c) == c.upper() + "!"
+    assert len(compiled._report()["entries"]) == 3 and not put_off(compiled)
+
+
+def test_a_long_capture_without_arrays_is_given_up_until_it_pays():
+    """Functions are looked into so far that none of them holds a call up for long; what comes behind is compiled later."""
+
+    def step(k):
+        return (k * 7 + 3) % 11
+
+    source = "def f(n, x):\n k = n\n" + " k = step(k)\n" * 4000 + " return x[0] * 2 + k\n"
+    names_ = {"step": step}
+    exec(source, names_)
+    f = names_["f"]
+    compiled = frameloom.compile(f)
+    assert compiled(3, (7,)) == f(3, (7,))
+    report = compiled._report()
+    assert not report["entries"] and not report["breaks"] and put_off(compiled)["f"][5] > 0
+    x = (np.arange(3.0),)
+    np.testing.assert_array_equal(compiled(3, x), f(3, x))
+    assert compiled._report()["entries"], "given arrays it is compiled at once"
+
+
+def test_what_is_put_off_is_in_the_log(capfd):
+    with frameloom.config.patch(logs="breaks"):
+        compiled = frameloom.compile(words)
+        for c in "abc":
+            compiled(c)
+    assert capfd.readouterr().err.count(PUT_OFF) == 1, "once for a function"
+
+
+def test_explain_lists_what_is_put_off():
+    def helper(n):
+        print(end="")
+        return digits(n)
+
+    told = frameloom.explain(with_helper, 5, helper)
+    row = next(row for row in told.put_off if row.function == helper.__qualname__)
+    assert row.line == helper.__code__.co_firstlineno and row.wanted_ms > row.plain_ms
+    assert PUT_OFF in str(told) and str(row) in str(told)
+    assert json.loads(told.json())["put_off"][0]["wanted_ms"] == row.wanted_ms
+
+
+def test_reset_forgets_the_times():
+    compiled = frameloom.compile(words)
+    for c in "abcd":
+        compiled(c)
+    compiled._reset()
+    assert not put_off(compiled)
+    compiled("e")
+    assert len(compiled._report()["entries"]) == 1
+
+
+def test_what_is_raised_is_the_plain_functions():
+    def f(text):
+        return int(text)
+
+    compiled = frameloom.compile(f)
+    for text in ("1", "2", "x", "3"):
+        if text == "x":
+            with pytest.raises(ValueError, match="invalid literal"):
+                compiled(text)
+        else:
+            assert compiled(text) == int(text)
