@@ -152,7 +152,7 @@ static bool call_is_of_old_code(const callable *c) {
  * exception. */
 static entry *call_build(callable *c, PyObject *const *slots, int64_t *symbols, bool *plain) {
   c->misses++;
-  c->weighing.put_off = false;
+  c->weighing.put_off = c->weighing.unfit = false;
   bool build = !call_is_nested(c->owner ? c->owner : c) && callable_stack_left() >= BUILD_STACK &&
                !call_is_of_old_code(c);
   PyFunctionObject *function = loom_function_now;
@@ -161,6 +161,7 @@ static entry *call_build(callable *c, PyObject *const *slots, int64_t *symbols, 
   loom_function_now = function;
   if (!e) {
     *plain = !PyErr_Occurred() || error_is_foreign();
+    c->weighing.unfit = build;
     return NULL;
   }
   /* Handlers and other threads have run since it was captured. */
@@ -303,13 +304,14 @@ static PyObject *let_be_vectorcall(PyObject *self, PyObject *const *args, size_t
 
 bool callable_is_let_be(const callable *c) { return c->left_row >= LET_BE_ROW; }
 
-uint32_t callable_let_be(callable *c, bool settled) {
-  uint64_t now = c->hits + c->misses;
+uint32_t callable_let_be(callable *c, bool settled, bool often) {
+  uint64_t now = c->hits + c->misses, others = now - c->left_at - 1;
   uint32_t stands_for = c->let_be_all + 1;
-  if (now != c->left_at + 1)
+  if (others && often)
+    c->left_row -= others < c->left_row ? (uint32_t)others : c->left_row;
+  else if (others)
     c->left_row = 0;
-  else if (c->left_row < LET_BE_ROW)
-    c->left_row++;
+  if ((!others || often) && c->left_row < LET_BE_ROW) c->left_row++;
   c->left_at = now;
   c->let_be = c->let_be_all = 0;
   if (settled && callable_is_let_be(c) && c->vectorcall == callable_vectorcall) {

@@ -227,7 +227,8 @@ typedef struct resume_table {
 /* See weigh.c. */
 typedef struct weighing {
   bool arrays;       /* some version had array operations: nothing is weighed from then on */
-  bool put_off;      /* the run that is about to begin is plain for want of a version */
+  bool unfit;        /* the run that is about to begin is plain for want of a version, */
+  bool put_off;      /* which may be made some time */
   uint32_t calls;    /* that were put off */
   int64_t patience;  /* instructions that the next capture may take; -1: any number */
   uint64_t plain_ns; /* what those calls have taken */
@@ -325,7 +326,7 @@ bool weigh_build_end(weigh_build *b, callable *c, const entry *made);
 /* Around a run of the plain function that may be one in place of a version. */
 typedef struct weigh_run {
   uint64_t start, built;
-  bool timed;
+  bool unfit, put_off;
 } weigh_run;
 void weigh_run_begin(weigh_run *run, callable *c);
 void weigh_run_end(const weigh_run *run, callable *c);
@@ -362,9 +363,10 @@ PyObject *callable_call_plain(const callable *c, PyObject *const *args, size_t f
                               PyObject *kwnames);
 PyObject *callable_call_uncompiled(callable *c, PyObject *const *args, size_t flags,
                                    PyObject *kwnames);
-/* The version that fits this call is left to Python (`settled`: with all that it calls). After many
- * such calls in a row most calls do without guards. How many calls this one stands for. */
-uint32_t callable_let_be(callable *c, bool settled);
+/* The version that fits this call is left to Python (`settled`: with all that it calls), or there
+ * is none. After many such calls in a row, or (`often`) many more than others, most calls do
+ * without guards. How many calls this one stands for. */
+uint32_t callable_let_be(callable *c, bool settled, bool often);
 bool callable_is_let_be(const callable *c);
 void callable_look_at(callable *c); /* not so from here on */
 bool callable_stack_check(

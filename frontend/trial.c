@@ -303,10 +303,11 @@ static bool trial_is_settled(const trial *t) {
 
 /* Calls of a function that is left to Python: another comparison is due after some. What it costs
  * is a small share of them. */
-static void trial_count(callable *c, trial *t) {
+static void trial_count(callable *c, entry *e) {
+  trial *t = &e->trial;
   if (!trial_is_settled(t)) return;
   uint64_t times = t->compiled.least.wall / (t->plain.least.wall + 1) + 1;
-  t->calls += callable_let_be(c, t->state == TRIAL_ALONE);
+  t->calls += callable_let_be(c, t->state == TRIAL_ALONE, !e->operations && !e->stopped);
   if (t->calls >= times * TRIAL_AGAIN << t->again) {
     trial_open(t);
     callable_look_at(c);
@@ -384,6 +385,6 @@ void trial_run_end(trial_run *run, callable *c, bool done) {
   e->trial.depth -= e->trial.depth > 0;
   if (done && run->timed && run->builds == callable_builds)
     trial_plain(c, e, trial_since(run->start, false));
-  if (!e->trial.depth) trial_count(c, &e->trial);
+  if (!e->trial.depth) trial_count(c, e);
   entry_unref(e);
 }

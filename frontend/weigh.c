@@ -20,6 +20,7 @@
 #define WEIGH_STEP_NS 1000 /* what an instruction takes, captured */
 #define WEIGH_ASKED_STEPS 10000 /* for a function's first capture, which has not been paid for; */
 #define WEIGH_PART_STEPS 3000   /* for one of a part of it */
+#define WEIGH_SHORT_NS 20000    /* runs of this length are delayed by what comes before them */
 #define WEIGH_ITEMS 16          /* items of a container, or attributes, that are looked at */
 #define WEIGH_DEPTH 3           /* of containers in each other; an argument's attributes are one */
 
@@ -138,17 +139,29 @@ bool weigh_build_end(weigh_build *b, callable *c, const entry *made) {
  */
 
 void weigh_run_begin(weigh_run *run, callable *c) {
-  run->timed = c->weighing.put_off;
-  c->weighing.put_off = false;
-  if (!run->timed) return;
+  run->unfit = c->weighing.unfit;
+  run->put_off = c->weighing.put_off;
+  c->weighing.put_off = c->weighing.unfit = false;
+  if (!run->unfit) return;
   run->built = weigh_built_ns;
   run->start = loom_clock_ns();
 }
 
+/* To find out that no version fits takes longer than a short function. After some such calls in a
+ * row most are made without. How many calls this one stands for. */
+static uint32_t weigh_let_be(callable *c, uint64_t ns) {
+  if (c->shared || c->owner || c->fullgraph || !loom_config.leave_slower) return 1;
+  return callable_let_be(c, ns < WEIGH_SHORT_NS, !c->weighing.arrays);
+}
+
 void weigh_run_end(const weigh_run *run, callable *c) {
-  if (!run->timed) return;
+  if (!run->unfit) return;
   uint64_t ns = loom_clock_ns() - run->start, built = weigh_built_ns - run->built;
-  c->weighing.plain_ns += ns > built ? ns - built : 0;
+  ns = ns > built ? ns - built : 0;
+  uint32_t stands_for = weigh_let_be(c, ns);
+  if (!run->put_off) return;
+  c->weighing.plain_ns += ns * stands_for;
+  c->weighing.calls += stands_for - 1;
 }
 
 /* ---- for people -------------------------------------------------------------------------------

@@ -179,3 +179,32 @@ def test_what_is_raised_is_the_plain_functions():
                 compiled(text)
         else:
             assert compiled(text) == int(text)
+
+
+@pytest.mark.filterwarnings("ignore:frameloom")
+@pytest.mark.parametrize("settings", [{}, {"put_off": False}], ids=["put off", "at the limit"])
+def test_calls_that_no_version_fits_are_mostly_not_looked_at(settings):
+    """Not even where some values among many have versions: to look at all guards takes longer than a short function."""
+    with frameloom.config.patch(**settings):
+        compiled = frameloom.compile(words)
+        for round_ in range(40):
+            for i in range(97):
+                assert compiled(str(i)) == f"{i}!"
+        report = compiled._report()
+    assert report["hits"] + report["misses"] < 1500
+    assert compiled("new") == "NEW!"
+    with pytest.raises(AttributeError):
+        compiled(3)
+
+
+def test_arrays_are_seen_again_behind_calls_that_were_not_looked_at():
+    def f(x):
+        return x * 2
+
+    compiled = frameloom.compile(f)
+    for i in range(200):
+        assert compiled(str(i)) == str(i) * 2
+    x = np.arange(3.0)
+    for _ in range(200):
+        np.testing.assert_array_equal(compiled(x), x * 2)
+    assert any(entry["ops"] and entry["hits"] for entry in compiled._report()["entries"])
