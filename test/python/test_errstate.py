@@ -467,6 +467,8 @@ WITNESSED = [
     "np.hypot(x, y * 1e200) ** 2 / y", "np.mean(1 / x) * np.log2(y)", "np.sin(x / y) + np.maximum(np.log(y), 0)",
     "(1 / x).astype(np.float32) * np.float32(3) + np.sqrt(y.astype(np.float32))", "np.abs((x + 1j * y) / (y + 0j)) + np.log(x)",
     "np.cumsum(1 / x) + np.sqrt(y)", "float(x[0]) / y + np.log(y - 1)", "x ** -1.5 + y ** 2",
+    "np.exp(x + 1j * y).real / y", "((x + 1j * y) / (y + 1j * x)).imag + np.log(x)", "np.cumsum(x + 1j * y).real * 2 + np.sqrt(y)",
+    "np.abs((x + 1j * y).astype(np.complex64)) + 1 / x",
 ]
 
 
@@ -521,7 +523,7 @@ EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 1e-30, -1e-30, np.inf, -np.
 OF_ONE = ["sqrt", "exp", "exp2", "expm1", "sinh", "cosh", "tanh", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos", "arctan",
           "arcsinh", "arccosh", "arctanh", "reciprocal", "square", "cbrt"]
 OF_TWO = ["divide", "add", "subtract", "multiply", "power", "remainder", "fmod", "floor_divide", "hypot", "arctan2"]
-OF_COMPLEX = ["add", "subtract", "multiply", "divide", "abs", "square", "exp", "log", "sqrt", "sin", "tanh", "power", "reciprocal"]
+OF_COMPLEX = ["add", "subtract", "multiply", "divide", "abs", "square", "exp", "log", "sqrt", "sin", "tanh", "power", "reciprocal", "cumsum", "sum"]
 OF_INTEGERS = ["remainder", "fmod", "floor_divide"]
 
 
@@ -568,3 +570,58 @@ def test_no_warning_is_lost_beside_another(default_filters, name, dtype):
             for key in [k for k in space["__warningregistry__"] if k != "version" and k[2] == 5]:
                 del space["__warningregistry__"][key]
         assert shown(own, *rare) == shown(plain, *rare), (x, y)
+
+
+PLACES = {  # an operation in a region of the graph: what is around `d = ...`
+    "for": ("for i in range(4):\n        d = {}", "x[i]", "y[i]"),
+    "nested for": ("for i in range(4):\n        e = d\n        for k in range(3):\n            e = {} + e * 0\n        d = e", "x[i]", "y[i]"),
+    "while": ("s = steps\n    while s.sum() < 4:\n        d = {}\n        s = s + 1", "x[3]", "y[3]"),
+    "in its condition": ("s = steps\n    while s.sum() < 3 + 0 * np.nan_to_num({}).real.sum():\n        s = s + 1", "x[3]", "y[3]"),
+    "branch": ("if steps[0] == 0:\n        d = {}\n    else:\n        d = x[0] * 1", "x[3]", "y[3]"),
+}
+IN_PLACES = [("for", name, dtype) for name, dtype in
+             [*((name, "float64") for name in OF_ONE + OF_TWO), ("exp", "float32"), ("divide", "float32"), ("sqrt", "float16"), ("add", "float16"),
+              *((name, dtype) for name in ("add", "multiply", "divide", "abs", "exp") for dtype in ("complex64", "complex128")),
+              *((name, "int64") for name in OF_INTEGERS)]]
+IN_PLACES += [(place, name, dtype) for place in PLACES if place != "for"
+              for name, dtype in (("log", "float64"), ("divide", "float64"), ("exp", "float32"), ("multiply", "float64"), ("divide", "complex128"))]
+
+
+@pytest.mark.parametrize("place, name, dtype", IN_PLACES)
+def test_no_warning_is_lost_in_a_loop(default_filters, place, name, dtype):
+    """The same in one iteration of a loop, or in a branch; and where it raises nothing the function does not run again."""
+    two = name in OF_TWO
+    around, *operands = PLACES[place]
+    body = around.format(f"np.{name}({', '.join(operands[:1 + two])})")
+    source = f"def f(x, y, zero, big, steps):\n    a, b, c, d = 1 / zero, zero / zero, big * big, x[0]\n    {body}\n    return a, b, c, d\n"
+    plain, own = module_of(source)
+    values, rng = edges_of(dtype), np.random.default_rng(len(name))
+    calm, zero, big = np.full((4, 5), 3, dtype) if dtype[0] in "iu" else np.full((4, 5), 0.75, dtype), np.zeros(3), np.full(3, 1e308)
+    rows = [(x, y) for x in values for y in rng.permutation(values)[:2]] if two else [(x, x) for x in values]
+
+    def shown(space, x, y):
+        with Seen() as seen:
+            space["f"](x, y, zero, big, np.zeros(1, int))
+        return [one for one in seen if "run a second time" not in str(one)]
+
+    def again():
+        return sum(entry["again"] for entry in own["f"]._report()["entries"])
+
+    with frameloom.config.patch(unroll_limit=1, capture_data_dependent=True):
+        own["f"](calm, calm, np.ones(3), np.ones(3), np.zeros(1, int))
+        warnings._filters_mutated()
+        for _ in range(30):
+            assert shown(plain, calm, calm) == shown(own, calm, calm)
+        before = again()
+        for _ in range(3):
+            shown(own, calm, calm)
+        assert again() == before or place == "in its condition", "it is told apart"
+        for x, y in rows:
+            rare = [calm.copy(), calm.copy()]
+            rare[0][3, 3], rare[1][3, 3] = x, y
+            for space in plain, own:
+                for key in [k for k in space["__warningregistry__"] if k != "version" and k[2] > 2]:
+                    del space["__warningregistry__"][key]
+            assert shown(own, *rare) == shown(plain, *rare), (x, y)
+    ops = {op for entry in own["f"]._report()["entries"] for op in entry["ops"]}
+    assert ops & {"for", "while", "if"}, ops
