@@ -84,6 +84,7 @@ typedef struct entry {
   const recipe *
       *targets; /* for each output the array that it may be written straight into, or NULL */
   const effect *reporter; /* its one operation is all that raises, and can be reported afterwards */
+  bool again_behind; /* the plain function may run behind a run that has written into its target */
   struct direct_span *spans; /* for each output; NULL: for none */
   struct witness *witness;   /* what tells which operations raised flags (witness.c); or NULL */
   uint32_t idle;             /* stopped: runs in which no part had anything to compute */

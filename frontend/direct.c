@@ -6,8 +6,10 @@
  * the plan writes large outputs into the argument itself: when the graph does not read that array,
  * or when the kernel that writes it reads it element by element (loom_plan_output_overwrites). The
  * same when all that can raise is the one ufunc that writes the argument: NumPy reports what it
- * raised after it has written, and so can be done here. That the array shares no memory with others
- * is guarded.
+ * raised after it has written, and so can be done here. Where a kernel may raise others than NumPy
+ * (a product of matrices, an exponential) the plain function runs behind it, if the array was given
+ * as out= and the graph does not read it: it too writes all of the array before it reports, and
+ * nothing in it depends on what was there. That the array shares no memory with others is guarded.
  *
  * A loop that writes parts of an argument writes into the argument itself, whatever it may raise:
  * the bytes that it may reach (the slices it writes, from the first index to the last) are kept and
@@ -70,23 +72,28 @@ static bool direct_is_safe(const loom_graph *g) {
   return true;
 }
 
-/* Is the write of this effect by one operation whose flags a kernel raises exactly as the library
- * does, and the only one that can raise any? */
-static bool direct_is_reporter(const capture *c, const effect *e) {
+/* Is what this effect writes all that the function does to others, and made by the only operation
+ * that can raise a flag? */
+static bool direct_is_alone(const capture *c, const effect *e) {
   const loom_graph *g = &c->graph;
   int32_t maker = g->values[g->outputs[e->number].value].node;
-  if (e->report < 0 || c->effect_count != 1 || c->change_count || c->fp_reported || maker < 0)
-    return false;
-  switch (g->nodes[maker].op) {
-  case LOOM_OP_ADD:
-  case LOOM_OP_SUB:
-  case LOOM_OP_MUL:
-  case LOOM_OP_DIV: break;
-  default: return false;
-  }
+  if (c->effect_count != 1 || c->change_count || c->fp_reported || maker < 0) return false;
   for (uint32_t n = 0; n < g->node_count; n++)
     if ((int32_t)n != maker && (loom_node_fp(g, &g->nodes[n]) & c->fp_ops)) return false;
   return true;
+}
+
+/* Does its kernel raise the flags exactly as the library does? */
+static bool direct_is_reporter(const capture *c, const effect *e) {
+  const loom_graph *g = &c->graph;
+  if (e->report < 0 || !direct_is_alone(c, e)) return false;
+  switch (g->nodes[g->values[g->outputs[e->number].value].node].op) {
+  case LOOM_OP_ADD:
+  case LOOM_OP_SUB:
+  case LOOM_OP_MUL:
+  case LOOM_OP_DIV: return true;
+  default: return false;
+  }
 }
 
 /* ---- loops ---- */
@@ -191,6 +198,7 @@ void direct_find(entry *e) {
     if (free ||
         (target->kind == RECIPE_SOURCE && loom_plan_output_overwrites(e->plan, number) == input))
       e->targets[number] = target;
+    if (free && c->effects[i].given) e->again_behind = direct_is_alone(c, &c->effects[i]);
     if (e->targets[number] && direct_is_reporter(c, &c->effects[i])) e->reporter = &c->effects[i];
   }
 }
@@ -207,7 +215,7 @@ bool direct_allowed(const entry *e) {
   for (uint32_t i = 0; i < c->effect_count && !any; i++)
     any = e->targets[c->effects[i].number] && e->sizes[c->effects[i].number] >= DIRECT_BYTES;
   if (!any || c->fp_reported) return false;
-  if (e->reporter) return true;
+  if (e->reporter || e->again_behind) return true;
   int matters = c->fp_ops ? e->adapter->flags_matter(c->fp_ops) : 0;
   if (matters < 0) error_drop();
   return !matters;

@@ -700,6 +700,8 @@ static uint32_t run_user(run_state *s, entry *e, bool *raised) {
 static bool run_accept(const run_state *s, entry *e, uint32_t status, const loom_call *call,
                        const loom_violation *violation, bool *fallback) {
   uint32_t flags = status & e->captured->fp_ops & 15u;
+  if (s->direct && e->again_behind && !e->reporter)
+    return entry_accept(e, status, call, violation, fallback);
   if (s->direct && !(status & ~15u)) return !e->reporter || !flags || direct_report(e, flags) == 0;
   if (s->direct && (status & LOOM_STATUS_MEMORY)) return PyErr_NoMemory(), false;
   return entry_accept(e, status, s->direct || s->kept ? NULL : call, violation, fallback);
@@ -779,7 +781,7 @@ static PyObject *entry_run_general(entry *e, PyObject *const *args, const int64_
                       : e->kind == BACKEND_USER    ? run_user(&s, e, &raised)
                                                    : entry_launch(e, &call, release);
     Py_XDECREF(context.kept);
-    *changed = s.direct;
+    *changed = s.direct && !e->again_behind;
     if (!raised && run_accept(&s, e, status, &call, &violation, fallback)) {
       bool aside = e->reads_again && !s.direct && (release || e->kind == BACKEND_USER);
       *fallback = aside && !run_is_current(&s, e, args, symbols);

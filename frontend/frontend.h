@@ -178,6 +178,7 @@ typedef struct effect {
   int64_t number;
   int64_t report; /* slot of `hosts`: how the library reports a floating-point exception of the one operation that
                      made the output, or -1 */
+  bool given; /* the output is what one operation of the library wrote into all of the array, given as out= */
 } effect;
 
 /* What is done to other objects than arrays, in order, when everything that is read has been read (effects.c). */

@@ -70,6 +70,8 @@ typedef struct np_storage {
   uint32_t version;     /* counts writes: keys the views' cached reads */
   loom_value made;      /* what one ufunc wrote into all of it, when `report` is a row */
   PyObject *report; /* (name of the ufunc, frames) of the first such write; or None after another */
+  bool gave;        /* one operation has been given the whole array as out=, */
+  loom_value given; /* and has written this into it */
   /* Slices of the root that share no element and cover all writes so far, with their last values;
    * or the root alone. */
   np_array *written[NP_WRITTEN];
@@ -299,6 +301,9 @@ value *np_ufunc_call(tracer *t, PyObject *ufunc, value *const *args, Py_ssize_t 
 value *np_ufunc_apply(tracer *t, const char *name, value *const *args, int count, value *out);
 /* The same for an operator of the code's: warnings are of this ufunc. */
 value *np_operator(tracer *t, const char *name, value *const *args, int count, value *out);
+/* An operation of the library, which reports floating-point exceptions when it has written all that
+ * it writes, has been given `out` and has written `node` into it, as its loop gave it. */
+void np_note_given(np_array *out, loom_value node);
 /* A ufunc has written `node`, as its loop gave it, into the array `out`. Notes how it would report
  * a floating-point exception (numpy_report), so that the plan may write straight into an argument.
  */

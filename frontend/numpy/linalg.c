@@ -105,6 +105,14 @@ static value *linalg_result(tracer *t, loom_value v, value *out) {
   return np_write(t, o, emit_convert(t, v, type.dtype)) ? out : NULL;
 }
 
+/* The same of an operation that is a ufunc. */
+static value *linalg_given(tracer *t, loom_value v, value *out) {
+  value *made = linalg_result(t, v, out);
+  if (made && out && emit_type(t, v)->dtype == np_array_of(out)->type.dtype)
+    np_note_given(np_array_of(out), v);
+  return made;
+}
+
 /* Batch dimensions of the result follow the operands' as in an elementwise operation; each product
  * is in C order. */
 static void matmul_layout(tracer *t, const np_array *a, const np_array *b, int batch,
@@ -144,7 +152,7 @@ static value *linalg_matmul(tracer *t, value *l, value *r, value *out) {
   if (same <= 0) return same < 0 ? NULL : linalg_mismatch(t, a, b, n, k);
   if (!linalg_batch(t, a, b, &batch, dims)) return NULL;
   loom_value v = matmul_nodes(t, a, b, dtype, batch, dims);
-  if (v == LOOM_NO_VALUE || batch < 2 || out) return linalg_result(t, v, out);
+  if (v == LOOM_NO_VALUE || batch < 2 || out) return linalg_given(t, v, out);
   int64_t strides[LOOM_MAX_RANK];
   matmul_layout(t, a, b, batch, emit_type(t, v), strides);
   return np_result(t, v, strides);

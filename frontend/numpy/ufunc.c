@@ -566,6 +566,7 @@ static value *ufunc_finish(tracer *t, const ufunc_args *a, int i, loom_value nod
       node = emit_select(t, mask, node, np_read(t, out));
     }
     if (!np_write(t, out, node)) return NULL;
+    if (made == node && !a->masked) np_note_given(out, node);
     return np_note_report(t, a->ufunc, out, made == node ? node : LOOM_NO_VALUE) ? a->out[i] : NULL;
   }
   node = emit_convert(t, node, dtype);

@@ -453,9 +453,11 @@ static bool view_write_back(tracer *t, np_storage *s, int part) {
   int64_t report = -1;
   if (a == root && s->report && s->report != Py_None && s->made == s->current)
     report = trace_host(t, Py_NewRef(s->report));
-  trace_effect(
-      t,
-      (effect){.kind = EFFECT_WRITE_ARRAY, .target = target, .number = number, .report = report});
+  trace_effect(t, (effect){.kind = EFFECT_WRITE_ARRAY,
+                           .target = target,
+                           .number = number,
+                           .report = report,
+                           .given = a == root && s->gave && s->given == s->current});
   return true;
 }
 

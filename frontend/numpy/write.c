@@ -29,6 +29,12 @@ void *numpy_array_direct(PyObject *target, const loom_type *type, const int64_t 
 
 /* ---- reports -------------------------------------------------------------------------------- */
 
+void np_note_given(np_array *out, loom_value node) {
+  if (out->kind != VIEW_ROOT) return;
+  out->storage->gave = true;
+  out->storage->given = node;
+}
+
 bool np_note_report(tracer *t, PyObject *ufunc, np_array *out, loom_value node) {
   static const char *const exact[] = {"add", "subtract", "multiply", "divide"};
   np_storage *s = out->storage;

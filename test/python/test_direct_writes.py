@@ -394,3 +394,92 @@ def test_filters_change_while_it_writes():
             if k:
                 thread.join()
             np.testing.assert_array_equal(a, 2)
+
+
+def product(c, a, b):
+    np.matmul(a, b, out=c)
+
+
+def product_given(c, a, b):
+    return np.matmul(a, b, c)
+
+
+def exponential(c, a, b):
+    np.exp(a, out=c)
+
+
+def root_of_sum(c, a, b):  # the sum raises too, before anything is written
+    np.sqrt(a + b, out=c)
+
+
+def written_first(c, a, b):
+    c[3] = 7
+    np.log(a, out=c)
+
+
+def old_values(c, a, b):
+    old = c[0].copy()
+    np.log(a, out=c)
+    return old
+
+
+def read_between(c, a, b):
+    total = c.sum()
+    np.matmul(a, b, out=c)
+    return total
+
+
+def given_twice(c, a, b):
+    np.exp(a, out=c)
+    np.matmul(a, b, out=c)
+
+
+def changed_behind(c, a, b):
+    np.log(a, out=c)
+    c += 1
+
+
+def into_a_part(c, a, b):
+    np.log(a[:50], out=c[:50])
+
+
+def where_some(c, a, b):
+    np.log(a, out=c, where=b > 0)
+
+
+def of_itself(c, a, b):
+    np.log(c, out=c)
+
+
+def assigned(c, a, b):
+    c[:] = a @ b
+
+
+GIVEN = [product, product_given, exponential, root_of_sum, written_first, old_values, read_between, given_twice, changed_behind, into_a_part,
+         where_some, of_itself, assigned]
+
+
+@pytest.mark.parametrize("action", ["always", "error", "ignore"])
+@pytest.mark.parametrize("state", ["warn", "raise", "ignore"])
+@pytest.mark.parametrize("function", GIVEN, ids=lambda f: f.__name__)
+def test_results_into_out(function, state, action):
+    """Where the plain function runs behind a run that has written, nothing shows that it was there."""
+    compiled, n = frameloom.compile(function), 64  # no rest of a tile: with that BLAS raises what no element does
+    rng = np.random.default_rng(1)
+    for special in (None, np.inf, -1.0, 1e200, None):
+        a, b = rng.uniform(.5, 2, (2, n, n))
+        if special is not None:
+            a[5, 7], b[7, 3] = special, -np.inf if special == np.inf else special
+        layouts = [lambda: np.full((n, n), .25), lambda: np.full((n, n), .25).T[::-1], lambda: np.full((2 * n, n), .25)[::2]]
+        for make in layouts:
+            mine, plain = make(), make()
+            with np.errstate(all=state):
+                want, got = details(function, (plain, a, b), state, action), details(compiled, (mine, a, b), state, action)
+            assert got[:3] == want[:3], "warnings, what is raised and from where, calls"
+            np.testing.assert_allclose(mine, plain, rtol=1e-12)
+        shared = a.copy()
+        with np.errstate(all="ignore"):  # the result is one of the operands
+            expected, given = shared.copy(), shared.copy()
+            function(expected, expected, b)
+            compiled(given, given, b)
+        np.testing.assert_allclose(given, expected, rtol=1e-12)
