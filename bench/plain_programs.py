@@ -594,3 +594,36 @@ def chosen(x):
 PROGRAMS["normalised, 20 sizes"] = (normalised, Varying(range(10, 30)), "sizes")
 PROGRAMS["normalised, 100 sizes"] = (normalised, Varying(range(10, 110)), "sizes")
 PROGRAMS["chosen, 30 sizes"] = (chosen, Varying(range(10, 40)), "sizes")
+
+
+# No arrays at all, and ever new values: what is kept of a call fits hardly another one.
+def shouted(word):
+    return word.upper() + "!"
+
+
+def looked_up(table, key):
+    return table.get(key)
+
+
+def collatz(n):
+    steps = 0
+    while n > 1:
+        n = n // 2 if n % 2 == 0 else 3 * n + 1
+        steps += 1
+    return steps
+
+
+def paired(text, number):
+    left, right = text.split("-")
+    return {left: number, right: -number}
+
+
+def counted():
+    return itertools.count(1)
+
+
+PROGRAMS["shouted, new words"] = (shouted, lambda n=counted(): (str(next(n)),), "python")
+PROGRAMS["shouted, 50 words"] = (shouted, lambda n=counted(): (str(next(n) % 50),), "python")
+PROGRAMS["looked up, new tables"] = (looked_up, lambda n=counted(): ({i: i for i in range(next(n) % 7)}, next(n) % 3), "python")
+PROGRAMS["collatz, new numbers"] = (collatz, lambda n=counted(): (next(n) * 7,), "python")
+PROGRAMS["paired, new texts"] = (paired, lambda n=counted(): (f"{next(n)}-a", next(n)), "python")

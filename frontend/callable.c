@@ -142,6 +142,10 @@ static inline entry *call_find(const callable *c, PyObject *const *slots, int64_
   return NULL;
 }
 
+bool callable_finds(const callable *c, const entry *e, PyObject *const *slots, int64_t *symbols) {
+  return call_find(c, slots, symbols) == e;
+}
+
 /* Has the function another code by now than the frame that is to go on in a part? What it calls may
  * have exchanged it. */
 static bool call_is_of_old_code(const callable *c) {

@@ -358,6 +358,8 @@ bool callable_is_off(void);       /* is nothing compiled now in this thread? */
  * plain code has to run, and to raise a pending exception of a signal handler's; else with an
  * exception. */
 entry *callable_entry(callable *c, PyObject *const *slots, int64_t *symbols, bool *plain);
+/* Is this the version that a call with these arguments finds? Takes as long as such a call does. */
+bool callable_finds(const callable *c, const entry *e, PyObject *const *slots, int64_t *symbols);
 bool callable_thread_is_traced(void);
 /* The plain function; on behalf of a call that was not compiled. */
 PyObject *callable_call_plain(const callable *c, PyObject *const *args, size_t flags,

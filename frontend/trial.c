@@ -8,10 +8,10 @@
  * when its calls take much longer than they did. A version that stays is looked at again too, when
  * it was no clear case, or when a run takes longer than those of the comparison.
  *
- * What counts is the time of the whole call, guards included, on the wall's clock, or on the CPUs
- * where that is less: then other processes came in between. The least of the runs of each kind is
- * compared, and their sum without the longest. Where that is about the same, the time decides that
- * the process spent on CPUs: what threads do is not free.
+ * What counts is the time of the whole call, the guards of all versions that are tried included, on
+ * the wall's clock, or on the CPUs where that is less: then other processes came in between. The
+ * least of the runs of each kind is compared, and their sum without the longest. Where that is
+ * about the same, the time decides that the process spent on CPUs: what threads do is not free.
  *
  * A plain run may take much longer than a compiled one. The first one waits until the compiled runs
  * have taken as long as it is likely to take at most, unless that is little anyway: so a comparison
@@ -347,7 +347,7 @@ PyObject *trial_call(callable *c, entry *e, PyObject *const *slots, const int64_
   e->refs++;
   uint64_t builds = callable_builds;
   trial_cost start = trial_clock();
-  bool fits = guard_program_check(e->guards, slots, again);
+  bool fits = callable_finds(c, e, slots, again);
   PyObject *result = entry_run(e, slots, symbols, plain);
   trial_cost cost = trial_since(start, true);
   if (result && fits && builds == callable_builds && t->state == TRIAL_OVER) {
