@@ -33,7 +33,7 @@ class Worker:
         self.process, self.history = None, []
 
     def start(self):
-        environment = {**os.environ, "FRAMELOOM_CACHE": "0", "PYTHONHASHSEED": "0", "MALLOC_PERTURB_": "165",
+        environment = {"FRAMELOOM_PUT_OFF": "0", **os.environ, "FRAMELOOM_CACHE": "0", "PYTHONHASHSEED": "0", "MALLOC_PERTURB_": "165",
                        "PYTHONPATH": os.pathsep.join([str(HERE), str(HERE.parent / "python"), os.environ.get("PYTHONPATH", "")])}
         self.process = subprocess.Popen([sys.executable, "-W", "ignore", str(HERE / "worker.py")], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, env=environment)

@@ -56,8 +56,7 @@ class Run(process.Run):
             command += ["--sample", str(options.sample)]
         if options.own:
             command.append("--own")
-        # What is wrong is looked for, not what is slow: functions are compiled that would not be before many more calls.
-        super().__init__(file, command, options.limit, {"FRAMELOOM_PUT_OFF": "0"})
+        super().__init__(file, command, options.limit)
 
 
 def both_modes(file, options):
