@@ -165,7 +165,6 @@ static entry *call_build(callable *c, PyObject *const *slots, int64_t *symbols, 
   loom_function_now = function;
   if (!e) {
     *plain = !PyErr_Occurred() || error_is_foreign();
-    c->weighing.unfit = build;
     return NULL;
   }
   /* Handlers and other threads have run since it was captured. */

@@ -73,8 +73,8 @@ static void negative_add(callable *c, Py_hash_t signature) {
 }
 
 /* Has this signature been tried often enough for now? */
-static bool negative_holds(negative *n) {
-  n->calls++;
+static bool negative_holds(negative *n, uint32_t calls) {
+  n->calls += calls;
   return n->calls < (1u << 3 * n->attempts) || n->attempts > 4;
 }
 
@@ -434,6 +434,7 @@ entry *callable_build(callable *c, PyObject *const *slots) {
   build_make_room(c);
   int64_t split = build_split(c, slots);
   uint64_t versions = (uint64_t)c->wasted + (c->entries ? c->entries->count : 0);
+  c->weighing.unfit = true;
   if (split < 0 && versions >= (uint64_t)loom_config.recompile_limit)
     return build_warn_limit(c), NULL;
   if (c->failures >= CALLABLE_MAX_FAILURES && !c->fullgraph) return NULL;
@@ -441,9 +442,11 @@ entry *callable_build(callable *c, PyObject *const *slots) {
   for (Py_ssize_t i = 0; i < c->slots; i++)
     if (slots[i]) signature = signature_mix(signature, signature_of(slots[i], 3));
   negative *known = negative_find(c, signature);
-  if (known && !c->fullgraph && negative_holds(known)) return NULL;
+  if (known && !c->fullgraph && negative_holds(known, 1 + c->let_be_all)) return NULL;
+  c->weighing.unfit = false;
   if (!stance_allows(c, slots)) return NULL;
-  if (!weigh_allows(c, slots)) return NULL;
+  c->weighing.unfit = !weigh_allows(c, slots);
+  if (c->weighing.unfit) return NULL;
   PyObject *why = recompile_why(c, slots);
   if (c->dynamic != DYNAMIC_NEVER) dynamic_learn(c, slots);
   double start = loom_clock_ms();

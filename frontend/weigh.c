@@ -131,7 +131,7 @@ bool weigh_build_end(weigh_build *b, callable *c, const entry *made) {
   w->spent_ns += ns;
   w->arrays |= made && made->operations;
   if (ran_out) w->calls++;
-  w->put_off = ran_out;
+  w->put_off = w->unfit = ran_out;
   return !ran_out;
 }
 

@@ -208,3 +208,13 @@ def test_arrays_are_seen_again_behind_calls_that_were_not_looked_at():
     for _ in range(200):
         np.testing.assert_array_equal(compiled(x), x * 2)
     assert any(entry["ops"] and entry["hits"] for entry in compiled._report()["entries"])
+
+
+def test_a_stance_that_compiles_nothing_leaves_nothing_behind():
+    """Calls that are plain because nothing may be compiled now say nothing of those that come later."""
+    compiled = frameloom.compile(words)
+    with frameloom.set_stance("eager_on_recompile"):
+        for i in range(100):
+            assert compiled(str(i)) == f"{i}!"
+    assert compiled("x") == "X!"
+    assert len(compiled._report()["entries"]) == 1
