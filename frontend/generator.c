@@ -220,7 +220,7 @@ static int place_run(segments *s, generator_place *p, python_frame *f, callable 
   if (PyErr_Occurred()) ran = -1;
   if (handled && ran <= 0) PyErr_SetHandledException(handled);
   Py_XDECREF(handled);
-  place_learn(p, e, ran);
+  if (e || !part || !part->weighing.put_off) place_learn(p, e, ran);
   if (e) entry_unref(e);
   Py_XDECREF(part);
   return ran;

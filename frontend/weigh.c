@@ -20,6 +20,8 @@
 #define WEIGH_STEP_NS 1000 /* what an instruction takes, captured */
 #define WEIGH_ASKED_STEPS 10000 /* for a function's first capture, which has not been paid for; */
 #define WEIGH_PART_STEPS 3000   /* for one of a part of it */
+#define WEIGH_LEAST_NS 1000000  /* what a capture may take in any case */
+#define WEIGH_YIELD_NS 20000    /* what a generator is taken to run from one yield to the next */
 #define WEIGH_SHORT_NS 20000    /* runs of this length are delayed by what comes before them */
 #define WEIGH_ITEMS 16          /* items of a container, or attributes, that are looked at */
 #define WEIGH_DEPTH 3           /* of containers in each other; an argument's attributes are one */
@@ -93,11 +95,9 @@ static bool weigh_is_exempt(const callable *c, PyObject *const *slots) {
 /* Instructions that a capture may take. */
 static int64_t weigh_patience(const callable *c) {
   const weighing *w = &c->weighing;
-  bool lazy = ((PyCodeObject *)c->code)->co_flags & CO_GENERATOR;
-  if (lazy || (!w->spent_ns && weigh_is_own(c)))
-    return c->point ? WEIGH_PART_STEPS : WEIGH_ASKED_STEPS;
+  if (!w->spent_ns && weigh_is_own(c)) return c->point ? WEIGH_PART_STEPS : WEIGH_ASKED_STEPS;
   uint64_t left = w->plain_ns > w->spent_ns ? w->plain_ns - w->spent_ns : 0;
-  return (int64_t)((left > WEIGH_FIRST_NS ? left : WEIGH_FIRST_NS) / WEIGH_STEP_NS);
+  return (int64_t)((left > WEIGH_LEAST_NS ? left : WEIGH_LEAST_NS) / WEIGH_STEP_NS);
 }
 
 bool weigh_allows(callable *c, PyObject *const *slots) {
@@ -106,9 +106,9 @@ bool weigh_allows(callable *c, PyObject *const *slots) {
   w->put_off = false;
   if (weigh_is_exempt(c, slots)) return true;
   w->patience = weigh_patience(c);
+  if (w->plain_ns >= weigh_price(c)) return true;
   /* What runs between two yields is not timed. */
-  if (w->plain_ns >= weigh_price(c) || ((PyCodeObject *)c->code)->co_flags & CO_GENERATOR)
-    return true;
+  if (((PyCodeObject *)c->code)->co_flags & CO_GENERATOR) w->plain_ns += WEIGH_YIELD_NS;
   if (!w->calls++)
     loom_log(LOOM_LOG_BREAKS, "%U: FL%04d: put off: its calls have no arrays in sight",
              c->function->func_qualname, BREAK_PUT_OFF);

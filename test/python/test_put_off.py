@@ -218,3 +218,48 @@ def test_a_stance_that_compiles_nothing_leaves_nothing_behind():
             assert compiled(str(i)) == f"{i}!"
     assert compiled("x") == "X!"
     assert len(compiled._report()["entries"]) == 1
+
+
+def digits_of(n):
+    while n:
+        print(end="")  # it breaks, so that it runs for real
+        yield n % 10
+        n //= 10
+
+
+def doubled(x, n):
+    for i in range(n):
+        yield x * 2 + i
+
+
+def test_parts_of_generators():
+    """What runs between two yields is not timed: so much of it is taken to have run when a part is asked for."""
+    def total(make, *args):
+        print(end="")
+        seen = 0
+        for one in max([make], key=str)(*args):
+            seen = seen + one
+        return seen
+
+    compiled = frameloom.compile(total)
+    assert [compiled(digits_of, 10**k + 7) for k in range(5, 9)] == [8] * 4
+    assert not any(name.startswith("digits_of") for name in names(compiled))
+    assert any(name.startswith("digits_of") for name in put_off(compiled))
+    fresh, x = frameloom.compile(total), np.arange(3.0)
+    np.testing.assert_array_equal(fresh(doubled, x, 3), total(doubled, x, 3))
+    assert any(entry["ops"] for entry in fresh._report()["entries"]), "it has an array"
+
+
+def test_parts_of_generators_that_run_often():
+    def total(make, x):
+        seen = x * 2  # it computes something, so that it is not left to Python
+        for one in max([make], key=str)(10**200):
+            seen = seen + one
+        return seen
+
+    x = np.arange(3.0)
+    with frameloom.config.patch(leave_slower=False):
+        compiled = frameloom.compile(total)
+        for _ in range(8):
+            np.testing.assert_array_equal(compiled(digits_of, x), total(digits_of, x))
+    assert any(name.startswith("digits_of") for name in names(compiled)), compiled._report()["put_off"]
