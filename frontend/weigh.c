@@ -15,15 +15,15 @@
  * The time of the plain runs is that of calls that no version fits: see weigh_run_begin(). */
 #include "frontend/callable.h"
 
-#define WEIGH_FIRST_NS                                                                             \
-  5000000                  /* plain runs before anything is captured that nobody has asked for */
-#define WEIGH_STEP_NS 1000 /* what an instruction takes, captured */
-#define WEIGH_ASKED_STEPS 10000 /* for a function's first capture, which has not been paid for; */
-#define WEIGH_PART_STEPS 3000   /* for one of a part of it */
+#define WEIGH_FIRST_NS 5000000  /* plain runs before what nobody has asked for is captured */
+#define WEIGH_AGAIN 2           /* times what captures have taken: plain runs before the next */
+#define WEIGH_STEP_NS 1000      /* what an instruction takes, captured */
+#define WEIGH_ASKED_STEPS 10000 /* for a first capture, which has not been paid for; */
+#define WEIGH_PART_STEPS 3000   /* for one of a part */
 #define WEIGH_LEAST_NS 1000000  /* what a capture may take in any case */
-#define WEIGH_YIELD_NS 20000    /* what a generator is taken to run from one yield to the next */
+#define WEIGH_YIELD_NS 20000    /* what a generator is taken to run from a yield to the next */
 #define WEIGH_SHORT_NS 20000    /* runs of this length are delayed by what comes before them */
-#define WEIGH_ITEMS 16          /* items of a container, or attributes, that are looked at */
+#define WEIGH_ITEMS 32          /* items of a container, or attributes, that are looked at */
 #define WEIGH_DEPTH 3           /* of containers in each other; an argument's attributes are one */
 
 _Thread_local int64_t loom_capture_patience __attribute__((tls_model("initial-exec"))) = -1;
@@ -43,10 +43,12 @@ static bool weigh_is_array(PyObject *object) {
 static bool weigh_has_arrays(PyObject *object, int depth);
 
 static bool weigh_any_has(PyObject *const *items, Py_ssize_t count, int depth) {
-  for (Py_ssize_t i = 0; i < count && i < WEIGH_ITEMS; i++)
+  for (Py_ssize_t i = 0; i < count; i++)
     if (weigh_has_arrays(items[i], depth)) return true;
   return false;
 }
+
+static Py_ssize_t weigh_some(Py_ssize_t count) { return count < WEIGH_ITEMS ? count : WEIGH_ITEMS; }
 
 static bool weigh_dict_has(PyObject *dict, int depth) {
   Py_ssize_t position = 0, i = 0;
@@ -63,11 +65,11 @@ static bool weigh_has_arrays(PyObject *object, int depth) {
       object == Py_None || PyBool_Check(object) || PyFunction_Check(object) || PyType_Check(object))
     return false;
   if (PyTuple_Check(object))
-    return depth &&
-           weigh_any_has(((PyTupleObject *)object)->ob_item, PyTuple_GET_SIZE(object), depth - 1);
+    return depth && weigh_any_has(((PyTupleObject *)object)->ob_item,
+                                  weigh_some(PyTuple_GET_SIZE(object)), depth - 1);
   if (PyList_Check(object))
-    return depth &&
-           weigh_any_has(((PyListObject *)object)->ob_item, PyList_GET_SIZE(object), depth - 1);
+    return depth && weigh_any_has(((PyListObject *)object)->ob_item,
+                                  weigh_some(PyList_GET_SIZE(object)), depth - 1);
   if (PyDict_Check(object)) return depth && weigh_dict_has(object, depth - 1);
   if (weigh_is_array(object)) return true;
   PyObject **attributes = depth == WEIGH_DEPTH ? _PyObject_GetDictPtr(object) : NULL;
@@ -83,13 +85,13 @@ static bool weigh_is_own(const callable *c) { return !c->shared; }
 static uint64_t weigh_price(const callable *c) {
   const weighing *w = &c->weighing;
   if (!w->spent_ns) return weigh_is_own(c) ? 0 : WEIGH_FIRST_NS;
-  return 2 * w->spent_ns;
+  return WEIGH_AGAIN * w->spent_ns;
 }
 
 static bool weigh_is_exempt(const callable *c, PyObject *const *slots) {
   if (!loom_config.put_off || c->fullgraph || c->kind != BACKEND_LOOM) return true;
   if (loom_config.error_on_recompile || c->weighing.arrays) return true;
-  return weigh_any_has(slots, c->slots < WEIGH_ITEMS ? c->slots : WEIGH_ITEMS, WEIGH_DEPTH);
+  return weigh_any_has(slots, c->slots, WEIGH_DEPTH);
 }
 
 /* Instructions that a capture may take. */

@@ -78,6 +78,16 @@ def test_arrays_that_arguments_hold_are_in_sight(held):
     assert "Holder.total" in names(compiled), compiled._report()["put_off"]
 
 
+def test_the_last_of_many_names_is_in_sight():
+    source = "def f(x):\n" + "".join(f" a{i} = {i}\n" for i in range(40)) + " y = x.T\n del x\n print(end='')\n"
+    source += "".join(f" y = y * 2 + a{i}\n" for i in range(40)) + " return y\n"
+    space = {}
+    exec(source, space)
+    compiled, x = frameloom.compile(space["f"]), np.arange(3.0)
+    np.testing.assert_array_equal(compiled(x), space["f"](x))
+    assert any(entry["ops"] for entry in compiled._report()["entries"]) and not put_off(compiled)
+
+
 def test_a_function_that_is_asked_for_is_captured_at_its_first_call():
     def f(n):
         return np.ones(n).sum() + n
