@@ -30,6 +30,7 @@ static bool operand_is_known(const PyTypeObject *type) {
 static value *binary_refused(tracer *t, int op, value *l, value *r) {
   for (int right = 0; right < 2; right++) {
     value *v = right ? r : l;
+    if (v->type == &value_object_type) continue; /* its methods were asked */
     PyTypeObject *type = v->type->python_type ? (PyTypeObject *)v->type->python_type(t, v) : NULL;
     char name[24];
     snprintf(name, sizeof name, "__%s%s__", right ? "r" : "", object_operator_name(op));

@@ -783,6 +783,7 @@ static int object_contains(tracer *t, value *v, value *item) {
 
 /* What __iter__() has given: the interpreter calls the slot for the next item without looking. */
 static value *iter_checked(tracer *t, value *given) {
+  if (given->type->next && given->type != &value_object_type) return given;
   PyTypeObject *type = (PyTypeObject *)value_type_of(t, given);
   if (!type || (class_special(t, type, "__next__") && type->tp_iternext))
     return type ? given : NULL;
