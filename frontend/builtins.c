@@ -91,10 +91,17 @@ static PyObject *builtin_module(const char *name) {
   return module;
 }
 
+/* A program may have put another function in its place before anything was captured. */
+static bool builtin_is_named(PyObject *object, const char *name) {
+  if (PyFunction_Check(object))
+    return PyUnicode_CompareWithASCIIString(((PyFunctionObject *)object)->func_name, name) == 0;
+  return !PyCFunction_Check(object) || !strcmp(((PyCFunctionObject *)object)->m_ml->ml_name, name);
+}
+
 static bool builtin_add_row(PyObject *module, const builtin_row *row) {
   if (!row->name) return builtin_add_module(module, row);
   PyObject *object = PyObject_GetAttrString(module, row->name);
-  if (object) builtin_add(object, row);
+  if (object && builtin_is_named(object, row->name)) builtin_add(object, row);
   Py_XDECREF(object);
   return object != NULL;
 }

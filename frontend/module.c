@@ -3,6 +3,7 @@
 #include "frontend/graph_object.h"
 #include "frontend/resume.h"
 #include "frontend/torch/torch.h"
+#include "frontend/value/value.h"
 
 static PyMethodDef module_methods[] = {
     {"reset", loom_py_reset, METH_NOARGS,
@@ -70,6 +71,7 @@ static int module_exec(PyObject *module) {
   if (!module_in_main_interpreter() || !loom_config_init()) return -1;
   for (const loom_adapter *const *a = loom_adapters(); *a; a++)
     if ((*a)->init && !(*a)->init()) return -1;
+  if (!builtins_init()) return -1; /* now: before a program puts others in their places */
   return loom_callable_init(module) && loom_graph_object_init(module) && torch_compiled_init(module)
              ? 0
              : -1;

@@ -5,6 +5,13 @@ the original's: `__model__` gives the arguments with which the original is calle
 function; a class without it stays inside.
 """
 
+# The builtins themselves: what a program puts in their place is nothing to code that is C in the original.
+from builtins import (
+    IndexError, KeyError, NotImplemented, OverflowError, RuntimeError, TypeError, ValueError, bool, bytes,
+    callable, complex, dict, enumerate, float, getattr, hasattr, int, isinstance, iter, len, list, max, next,
+    object, range, reversed, str, tuple, type,
+)
+
 
 def _index(number):
     """As C code takes a number of items."""

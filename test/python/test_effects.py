@@ -8,6 +8,8 @@ import builtins
 import collections
 import functools
 import random
+import subprocess
+import sys
 import threading
 import types
 import warnings
@@ -899,6 +901,29 @@ def test_builtins_that_are_assigned_and_hidden():
     finally:
         del builtins.frameloom_total
         globals().pop("frameloom_total", None)
+
+
+REPLACED = """
+import builtins, collections, math, operator
+import frameloom
+floor, length, added = math.floor, builtins.len, operator.add
+math.floor, builtins.len, operator.add = math.ceil, lambda thing: 77, operator.sub
+
+def function(x, items):
+    queue = collections.deque([1, 2])
+    queue.rotate(1)
+    return len(items), math.floor(x), operator.add(x, 1), list(queue)
+
+compiled = frameloom.compile(function)
+wrong = [compiled(1.5, ()), compiled(1.5, ())]
+math.floor, builtins.len, operator.add = floor, length, added
+print(wrong, compiled(1.5, ()))
+"""
+
+
+def test_builtins_that_are_replaced_before_the_first_capture():
+    done = subprocess.run([sys.executable, "-c", REPLACED], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "[(77, 2, 0.5, [2, 1]), (77, 2, 0.5, [2, 1])] (0, 1, 2.5, [2, 1])\n", done.stderr
 
 
 @pytest.mark.parametrize("size", [None, 3])
