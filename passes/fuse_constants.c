@@ -36,121 +36,99 @@ static bool fuse_constants_raise(MlirOperation op) {
   return !known || raised;
 }
 
-/* ---- values that hold a few constants, wherever they have come from -------------------------- */
+/* ---- values all of whose elements are one constant, wherever it has come from -----------------
+ */
 
-#define CONSTANTS_MOST 4
-
-/* All that the elements of a value can be. */
-typedef struct constants {
+typedef struct uniform {
+  bool known;
   loom_dtype dtype;
-  int count; /* 0: not known */
-  loom_cell cells[CONSTANTS_MOST];
-} constants;
+  loom_cell cell;
+} uniform;
 
-typedef struct constants_of {
+typedef struct uniforms {
   loom_map places; /* result of an op -> its place in `rows` */
-  constants *rows;
+  uniform *rows;
   int64_t count, capacity;
-} constants_of;
+} uniforms;
 
-static constants constants_find(const constants_of *all, MlirValue v) {
+static uniform uniform_of(const uniforms *all, MlirValue v) {
   loom_type type;
   loom_attr scalar;
   MlirOperation def = loom_def(v);
-  constants none = {.count = 0};
   int64_t at = loom_map_get(&all->places, v.ptr, -1);
   if (at >= 0) return all->rows[at];
   if (!def.ptr || !loom_is(def, "loom.constant") ||
       !loom_type_from_mlir(mlirValueGetType(v), &type) ||
       !loom_scalar_from_mlir(loom_get_attr(def, "value"), type.dtype, &scalar))
-    return none;
-  return (constants){type.dtype, 1, {loom_cell_from_attr(type.dtype, &scalar)}};
+    return (uniform){.known = false};
+  return (uniform){true, type.dtype, loom_cell_from_attr(type.dtype, &scalar)};
 }
 
-static void constants_join(constants *out, loom_cell cell) {
-  for (int i = 0; i < out->count; i++)
-    if (!memcmp(&out->cells[i], &cell, sizeof cell)) return;
-  if (out->count < CONSTANTS_MOST)
-    out->cells[out->count++] = cell;
-  else
-    out->count = CONSTANTS_MOST + 1;
-}
-
-/* Those of the operands from `first` to `last`, in the result's elements. */
-static constants constants_moved(const constants_of *all, MlirOperation op, intptr_t first,
-                                 intptr_t last, loom_dtype dtype) {
-  constants out = {.dtype = dtype};
-  for (intptr_t i = first; i < last; i++) {
-    constants from = constants_find(all, loom_operand(op, i));
-    if (!from.count || from.dtype != dtype) return (constants){.count = 0};
-    for (int k = 0; k < from.count; k++)
-      constants_join(&out, from.cells[k]);
+/* What the operands from `first` to `last` have in common. */
+static uniform uniform_moved(const uniforms *all, MlirOperation op, intptr_t first, intptr_t last) {
+  uniform out = uniform_of(all, loom_operand(op, first));
+  for (intptr_t i = first + 1; i < last && out.known; i++) {
+    uniform next = uniform_of(all, loom_operand(op, i));
+    out.known = next.known && !memcmp(&next.cell, &out.cell, sizeof out.cell);
   }
   return out;
 }
 
-/* What arithmetic makes of each of them; *raises: with an exception that the library warns of. */
-static constants constants_computed(const constants_of *all, MlirOperation op, loom_opcode code,
-                                    loom_dtype dtype, bool *raises) {
-  intptr_t count = mlirOperationGetNumOperands(op);
-  constants x = constants_find(all, loom_operand(op, 0)), y = {.count = 1}, out = {.dtype = dtype};
-  if (count == 2) y = constants_find(all, loom_operand(op, 1));
-  bool known = x.count && y.count && (count == 1 || x.dtype == y.dtype);
+/* What arithmetic makes of them; *raises: with an exception that the library warns of. */
+static uniform uniform_computed(const uniforms *all, MlirOperation op, loom_opcode code,
+                                loom_dtype dtype, bool *raises) {
+  bool two = mlirOperationGetNumOperands(op) == 2, converts = code == LOOM_OP_CONVERT;
+  uniform x = uniform_of(all, loom_operand(op, 0)), y = x, out = {.dtype = dtype};
+  if (two) y = uniform_of(all, loom_operand(op, 1));
+  if (!x.known || !y.known || x.dtype != y.dtype) return out;
   fenv_t saved;
   feholdexcept(&saved);
-  for (int i = 0; known && i < x.count * y.count; i++) {
-    loom_cell a = x.cells[i / y.count], b = y.cells[i % y.count], made;
-    if (code == LOOM_OP_CONVERT)
-      made = loom_cell_convert(x.dtype, dtype, a);
-    else if (count == 2)
-      known = loom_cell_binary(code, x.dtype, a, b, &made);
-    else
-      known = loom_cell_unary(code, x.dtype, a, &made);
-    if (known) constants_join(&out, made);
-  }
-  *raises = known && loom_dtype_is_float(x.dtype) && fetestexcept(FE_ALL_EXCEPT & ~FE_INEXACT);
+  if (converts) out.cell = loom_cell_convert(x.dtype, dtype, x.cell);
+  out.known = converts || (two ? loom_cell_binary(code, x.dtype, x.cell, y.cell, &out.cell)
+                               : loom_cell_unary(code, x.dtype, x.cell, &out.cell));
+  *raises = out.known && loom_dtype_is_float(x.dtype) && fetestexcept(FE_ALL_EXCEPT & ~FE_INEXACT);
   fesetenv(&saved);
-  return known && x.dtype == dtype          ? out
-         : known && code == LOOM_OP_CONVERT ? out
-                                            : (constants){.count = 0};
+  out.known &= converts || x.dtype == dtype;
+  return out;
 }
 
-/* False after an error: the op raises. */
-static bool constants_note(constants_of *all, MlirOperation op) {
+/* False: the op raises. */
+static bool uniform_note(uniforms *all, MlirOperation op) {
   loom_opcode code;
   loom_type type;
   loom_class class = loom_class_of(op);
   intptr_t count = mlirOperationGetNumOperands(op);
-  constants made = {.count = 0};
+  uniform made = {.known = false};
   bool raises = false;
   if (mlirOperationGetNumResults(op) != 1 || count == 0 || !loom_opcode_of(op, &code) ||
-      !loom_type_from_mlir(mlirValueGetType(mlirOperationGetResult(op, 0)), &type))
+      !loom_type_from_mlir(mlirValueGetType(mlirOperationGetResult(op, 0)), &type) ||
+      loom_type_elements(&type) == 0)
     return true;
   if (class == LOOM_CLASS_VIEW || code == LOOM_OP_GATHER)
-    made = constants_moved(all, op, 0, 1, type.dtype);
+    made = uniform_moved(all, op, 0, 1);
   else if (code == LOOM_OP_PAD || code == LOOM_OP_CONCATENATE)
-    made = constants_moved(all, op, 0, count, type.dtype);
+    made = uniform_moved(all, op, 0, count);
   else if (code == LOOM_OP_UPDATE_SLICE)
-    made = constants_moved(all, op, 0, 2, type.dtype);
+    made = uniform_moved(all, op, 0, 2);
   else if (code == LOOM_OP_SELECT)
-    made = constants_moved(all, op, 1, 3, type.dtype);
+    made = uniform_moved(all, op, 1, 3);
   else if (class == LOOM_CLASS_POINTWISE && count <= 2)
-    made = constants_computed(all, op, code, type.dtype, &raises);
+    made = uniform_computed(all, op, code, type.dtype, &raises);
   if (raises && loom_fp_of(op)) return false;
-  if (!made.count || made.count > CONSTANTS_MOST) return true;
+  if (!made.known || made.dtype != type.dtype) return true;
   if (all->count == all->capacity) {
     int64_t capacity = all->capacity ? 2 * all->capacity : 16;
-    constants *rows = realloc(all->rows, (size_t)capacity * sizeof *rows);
+    uniform *rows = realloc(all->rows, (size_t)capacity * sizeof *rows);
     if (!rows) return true;
     all->rows = rows;
     all->capacity = capacity;
   }
-  if (loom_map_put(&all->places, mlirOperationGetResult(op, 0).ptr, all->count))
-    all->rows[all->count++] = made;
+  all->rows[all->count] = made;
+  all->count += loom_map_put(&all->places, mlirOperationGetResult(op, 0).ptr, all->count);
   return true;
 }
 
-static bool constants_refuse(MlirOperation op) {
+static bool fuse_refuse_constants(MlirOperation op) {
   MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
   return loom_emit_error(mlirOperationGetLocation(op),
                          "'%.*s' of constants raises a floating-point exception at every call",
@@ -162,7 +140,7 @@ static bool constants_refuse(MlirOperation op) {
  * first, and the library would be asked for its warning at every call: it is left to the library.
  */
 bool fuse_check_constants(MlirBlock block) {
-  constants_of all = {.count = 0};
+  uniforms all = {.count = 0};
   bool good = true;
   for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr && good;
        op = mlirOperationGetNextInBlock(op)) {
@@ -172,8 +150,8 @@ bool fuse_check_constants(MlirBlock block) {
     for (intptr_t i = 0; i < count && constant; i++)
       constant = loom_def(loom_operand(op, i)).ptr &&
                  loom_is(loom_def(loom_operand(op, i)), "loom.constant");
-    good = !(constant && fuse_constants_raise(op)) && constants_note(&all, op);
-    if (!good) constants_refuse(op);
+    good = !(constant && fuse_constants_raise(op)) && uniform_note(&all, op);
+    if (!good) fuse_refuse_constants(op);
   }
   loom_map_fini(&all.places);
   free(all.rows);

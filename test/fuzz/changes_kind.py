@@ -94,10 +94,12 @@ def calls(code):
     spaces, compiled = python_kind.two_of(code, warnings=warnings, builtins=builtins, original_where=np.where)
     change = spaces[0].get("change")
     for step in range(STEPS + 1):
-        given = []
+        given, before = [], [dict(vars(shared)) for shared in SHARED]
         for space in spaces:
             try:
                 if change:
+                    for shared, names in zip(SHARED, before):  # as the other copy of the program has found them
+                        restore(shared, names)
                     space["change"](step)
             except Exception:
                 python_space.LOG.clear()
