@@ -5,13 +5,10 @@
  */
 #include "frontend/domain.h"
 
-#include <math.h>
-
 typedef enum domain_test {
   DOMAIN_NEVER,
   DOMAIN_AT,     /* x == bound */
   DOMAIN_BELOW,  /* x < bound */
-  DOMAIN_ABOVE,  /* x > bound */
   DOMAIN_EITHER, /* |x| == bound */
   DOMAIN_BEYOND, /* |x| > bound */
   DOMAIN_INFINITE,
@@ -78,7 +75,6 @@ static loom_value domain_of_one(loom_builder *b, const domain_row *row, loom_val
   case DOMAIN_NEVER: return LOOM_NO_VALUE;
   case DOMAIN_AT: return domain_compare(b, "eq", x, row->bound);
   case DOMAIN_BELOW: return domain_compare(b, "lt", x, row->bound);
-  case DOMAIN_ABOVE: return domain_compare(b, "gt", x, row->bound);
   case DOMAIN_EITHER: return domain_compare(b, "eq", loom_build1(b, LOOM_OP_ABS, x), row->bound);
   case DOMAIN_BEYOND: return domain_compare(b, "gt", loom_build1(b, LOOM_OP_ABS, x), row->bound);
   case DOMAIN_INFINITE: return loom_build1(b, LOOM_OP_IS_INF, x);
