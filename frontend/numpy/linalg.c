@@ -290,11 +290,11 @@ value *np_vecdot(tracer *t, const np_call *c) {
 static bool tensordot_axes(tracer *t, const np_call *c, value *axes, np_array *a, np_array *b,
                            int *count, int64_t *la, int64_t *rb) {
   int64_t n = 2;
-  int other, axis;
+  int other;
+  if (axes && np_is_array(axes)) return np_unsupported(t, c, "axes") != NULL;
   bool pair = axes && (axes->type == &value_tuple_type || axes->type == &value_list_type ||
                        (np_known(t, axes) && PySequence_Check(np_known(t, axes))));
   if (!pair) {
-    if (axes && np_is_array(axes)) return np_unsupported(t, c, "axes") != NULL; /* -axes wraps */
     if (axes && !np_int_arg(t, axes, &n)) return false;
     if (n > a->type.rank || n > b->type.rank || n < 0) return np_unsupported(t, c, "axes") != NULL;
     *count = (int)n;
@@ -313,10 +313,11 @@ static bool tensordot_axes(tracer *t, const np_call *c, value *axes, np_array *a
     return false;
   }
   for (int i = 0; i < other; i++) {
-    if (!np_axis(t, la[i], a->type.rank, &axis)) return false;
-    la[i] = axis;
-    if (!np_axis(t, rb[i], b->type.rank, &axis)) return false;
-    rb[i] = axis;
+    bool in_a = la[i] >= -a->type.rank && la[i] < a->type.rank;
+    if (!in_a || rb[i] < -b->type.rank || rb[i] >= b->type.rank) /* of the shapes, as tuples */
+      return trace_raise(t, PyExc_IndexError, "tuple index out of range") != NULL;
+    la[i] += la[i] < 0 ? a->type.rank : 0;
+    rb[i] += rb[i] < 0 ? b->type.rank : 0;
     for (int k = 0; k < i; k++) /* NumPy's error depends on how the two were written */
       if (la[k] == la[i] || rb[k] == rb[i]) return np_unsupported(t, c, "an axis twice") != NULL;
   }
