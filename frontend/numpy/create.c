@@ -563,6 +563,25 @@ value *np_where(tracer *t, const np_call *c) {
   return np_fresh(t, r, strides);
 }
 
+/* One number for all elements of a result? What is an array of the one element that there is, is
+ * not taken for a number. */
+static bool clip_is_number(const np_operand *bound, bool single) {
+  const np_array *a = bound->array;
+  if (single && a && a->type.rank) return false;
+  for (int d = 0; a && d < a->type.rank; d++)
+    if (a->type.dims[d] != 1 && a->strides[d] != 0) return false;
+  return true;
+}
+
+/* Of numbers NumPy takes a bound only where an element is beyond it, so that of two zeros the
+ * element stays; a bound that is NaN is all there is. */
+static loom_value clip_to_numbers(tracer *t, loom_value v, loom_value low, loom_value high) {
+  v = emit_select(t, emit_compare(t, "lt", v, low), low, v);
+  v = emit_select(t, emit_compare(t, "gt", v, high), high, v);
+  loom_value no_low = emit1(t, LOOM_OP_IS_NAN, low), no_high = emit1(t, LOOM_OP_IS_NAN, high);
+  return emit_select(t, no_low, low, emit_select(t, no_high, high, v));
+}
+
 /* np.clip: minimum(maximum(a, low), high), with the dtypes of the ufunc `clip`. */
 value *np_clip(tracer *t, const np_call *c) {
   static PyObject *ufunc;
@@ -605,7 +624,13 @@ value *np_clip(tracer *t, const np_call *c) {
   loom_value v[3];
   for (int i = 0; i < 3; i++)
     v[i] = emit_broadcast_to(t, np_operand_load(t, &o[i], types[i]), rank, dims);
-  loom_value r = emit2(t, LOOM_OP_MIN, emit2(t, LOOM_OP_MAX, v[0], v[1]), v[2]);
+  bool single = true;
+  for (int d = 0; d < rank; d++)
+    single &= dims[d] == 1;
+  bool numbers = loom_dtype_is_float(types[0]) && clip_is_number(&o[1], single) &&
+                 clip_is_number(&o[2], single);
+  loom_value r = numbers ? clip_to_numbers(t, v[0], v[1], v[2])
+                         : emit2(t, LOOM_OP_MIN, emit2(t, LOOM_OP_MAX, v[0], v[1]), v[2]);
   if (r == LOOM_NO_VALUE) return NULL;
   if (out) {
     loom_type type = type_make(outs[0]->type.dtype, rank, dims);
