@@ -907,7 +907,7 @@ REPLACED = """
 import builtins, collections, math, operator
 import frameloom
 floor, length, added = math.floor, builtins.len, operator.add
-math.floor, builtins.len, operator.add = math.ceil, lambda thing: 77, operator.sub
+math.floor, builtins.len, operator.add = math.ceil, lambda thing: 77 if thing == () else length(thing), operator.sub
 
 def function(x, items):
     queue = collections.deque([1, 2])
