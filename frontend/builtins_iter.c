@@ -79,8 +79,7 @@ value *builtin_reversed(tracer *t, const builtin_args *a) {
     value *result = trace_method(t, v, "__reversed__", NULL, 0);
     return result || trace_pending(t) ? result : t->not_implemented;
   }
-  if (v->type == &value_iterator_type || v->type == &value_generator_type ||
-      v->type == &value_set_type || (value_is_const(v) && PyAnySet_Check(v->object)))
+  if (v->type == &value_iterator_type || v->type == &value_generator_type)
     return trace_raise(t, PyExc_TypeError, "'%s' object is not reversible", v->type->name);
   value *reversed = dict_reversed(t, v);
   if (reversed || trace_pending(t)) return reversed;
@@ -379,7 +378,7 @@ value *builtin_combine(tracer *t, const builtin_args *a) {
   while (strcmp(row->name, a->name))
     row++;
   if (!builtin_check(t, a, row->least, row->most, row->keywords)) return NULL;
-  bool many = !strcmp(a->name, "product") || !strcmp(a->name, "zip_longest");
+  bool many = row->most < 0;
   bool lazy = !strcmp(a->name, "pairwise") || !strcmp(a->name, "zip_longest");
   if (lazy && !all_taken_unseen(a)) return builtin_model(t, a);
   Py_ssize_t pool_count = many ? a->count : 1;

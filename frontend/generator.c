@@ -114,20 +114,11 @@ static int32_t segments_exit(const segments *s, const entry *e) {
   return -1;
 }
 
-/* Puts what the part has left into the frame, and has the generator handle what it does there; the
- * stack waits for the exit. */
-static void frame_take(const segments *s, python_frame *f, const entry *e, PyObject *result,
-                       int32_t depth, pending *p) {
+/* Gives the frame other locals, None for its stack, and lets go of what both were. `items` has room
+ * for all of it. */
+static void frame_put(const segments *s, python_frame *f, PyObject **items, int32_t depth) {
   Py_ssize_t locals = segments_locals(s);
-  PyObject *items[CALLABLE_MAX_SLOTS], **stack = segments_stack(s, f);
-  bool handled = e->captured->at.handled;
-  resume_take(items, result, locals + p->depth + handled, &e->captured->at.present);
-  if (handled) {
-    PyErr_SetHandledException(items[locals + p->depth]);
-    Py_XDECREF(items[locals + p->depth]);
-  }
-  for (Py_ssize_t i = 0; i < p->depth; i++)
-    p->stack[i] = items[locals + i];
+  PyObject **stack = segments_stack(s, f);
   for (Py_ssize_t i = 0; i < locals; i++) {
     PyObject *before = f->slots[i];
     f->slots[i] = items[i];
@@ -141,19 +132,30 @@ static void frame_take(const segments *s, python_frame *f, const entry *e, PyObj
     Py_XDECREF(items[i]);
 }
 
+/* Puts what the part has left into the frame, and has the generator handle what it does there; the
+ * stack waits for the exit. */
+static void frame_take(const segments *s, python_frame *f, const entry *e, PyObject *result,
+                       int32_t depth, pending *p) {
+  Py_ssize_t locals = segments_locals(s);
+  PyObject *items[CALLABLE_MAX_SLOTS];
+  bool handled = e->captured->at.handled;
+  resume_take(items, result, locals + p->depth + handled, &e->captured->at.present);
+  if (handled) {
+    PyErr_SetHandledException(items[locals + p->depth]);
+    Py_XDECREF(items[locals + p->depth]);
+  }
+  for (Py_ssize_t i = 0; i < p->depth; i++)
+    p->stack[i] = items[locals + i];
+  frame_put(s, f, items, depth);
+}
+
 /* Lets go of what the frame holds where the generator has returned within a part: the values are
  * those from before the part, and a traceback may keep the frame. An exception among them would
  * hold that traceback. */
 static void frame_drop(const segments *s, python_frame *f, int32_t depth) {
-  Py_ssize_t locals = segments_locals(s);
-  PyObject *items[CALLABLE_MAX_SLOTS], **stack = segments_stack(s, f);
-  for (Py_ssize_t i = 0; i < locals + depth; i++) {
-    PyObject **slot = i < locals ? f->slots + i : stack + (i - locals);
-    items[i] = *slot;
-    *slot = i < locals ? NULL : Py_NewRef(Py_None);
-  }
-  for (Py_ssize_t i = 0; i < locals + depth; i++)
-    Py_XDECREF(items[i]);
+  PyObject *items[CALLABLE_MAX_SLOTS];
+  memset(items, 0, (size_t)segments_locals(s) * sizeof *items);
+  frame_put(s, f, items, depth);
 }
 
 static int part_run(segments *s, generator_place *place, python_frame *f, entry *e,

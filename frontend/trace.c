@@ -454,6 +454,11 @@ static PyObject *frame_builtins(const frame *f) {
   return own && PyDict_CheckExact(own) ? own : globals_builtins(f->function->globals);
 }
 
+static const source *variable_source(tracer *t, PyObject *variables, PyObject *name) {
+  const source *all = trace_source(t, SOURCE_CONST, NULL, variables, NULL, 0);
+  return all ? trace_source(t, SOURCE_ITEM, all, NULL, name, 0) : NULL;
+}
+
 /* Where a global is read. Its globals have come to name other builtins than the function has: then
  * that they do not have the name themselves is a guard of its own. */
 static const source *global_source(tracer *t, const frame *f, PyObject *name, bool own,
@@ -461,12 +466,10 @@ static const source *global_source(tracer *t, const frame *f, PyObject *name, bo
   PyObject *globals = f->function->globals;
   if (own || builtins == globals_builtins(globals))
     return trace_source(t, SOURCE_GLOBAL, NULL, globals, name, 0);
-  const source *first = trace_source(t, SOURCE_CONST, NULL, globals, NULL, 0);
-  const source *second = trace_source(t, SOURCE_CONST, NULL, builtins, NULL, 0);
-  first = first ? trace_source(t, SOURCE_ITEM, first, NULL, name, 0) : NULL;
-  if (!first || !second) return NULL;
+  const source *first = variable_source(t, globals, name);
+  if (!first) return NULL;
   guard_simple(t, GUARD_MISSING, first, NULL, 0);
-  return trace_source(t, SOURCE_ITEM, second, NULL, name, 0);
+  return variable_source(t, builtins, name);
 }
 
 /* What has been assigned to a builtin of that name, where the globals do not stand before it: they
@@ -476,9 +479,7 @@ static const overlay_slot *builtin_assigned(tracer *t, const frame *f, PyObject 
   const overlay_slot *changed =
       builtins ? overlay_find(overlay_of(t, builtins, false), name) : NULL;
   if (!changed) return NULL;
-  const source *all = trace_source(t, SOURCE_CONST, NULL, globals, NULL, 0);
-  const source *s = all ? trace_source(t, SOURCE_ITEM, all, NULL, name, 0) : NULL;
-  guard_simple(t, own ? GUARD_PRESENT : GUARD_MISSING, s, NULL, 0);
+  guard_simple(t, own ? GUARD_PRESENT : GUARD_MISSING, variable_source(t, globals, name), NULL, 0);
   return own ? NULL : changed;
 }
 

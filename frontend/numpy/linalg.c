@@ -24,14 +24,17 @@ static bool linalg_pair(tracer *t, value *l, value *r, np_array **a, np_array **
   return np_result_type(t, o, 2, dtype);
 }
 
-/* np.dot and its like give an empty list the dtype of the other operand. */
+/* np.dot and its like give a list without elements the dtype of the other operand. */
 static bool linalg_is_typed(tracer *t, const np_call *c, value *const *operands) {
   for (int i = 0; i < 2; i++) {
-    bool listed = operands[i]->type == &value_list_type || operands[i]->type == &value_tuple_type;
-    np_array *a = listed ? np_as_array(t, operands[i]) : NULL;
-    if (a && np_count(t, &a->type) == 0)
-      return np_unsupported(t, c, "of a list without elements") != NULL;
-    if (trace_pending(t)) return false;
+    value *v = operands[i];
+    bool empty = false;
+    while (!empty && (v->type == &value_list_type || v->type == &value_tuple_type)) {
+      empty = v->seq.count == 0;
+      if (!empty) v = v->seq.items[0];
+    }
+    if (v != operands[i] && np_is_array(v)) empty = np_count(t, &np_array_of(v)->type) == 0;
+    if (empty) return np_unsupported(t, c, "of a list without elements") != NULL;
   }
   return true;
 }
