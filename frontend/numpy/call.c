@@ -87,7 +87,8 @@ bool np_c_int_arg(tracer *t, value *v, int64_t *out) {
 bool np_ints_arg(tracer *t, value *v, int *count, int64_t *out) {
   PyObject *known = np_known(t, v);
   bool listed = v->type == &value_tuple_type || v->type == &value_list_type;
-  if (np_is_array(v) && np_array_of(v)->type.rank == 0) { /* a number here, an error there */
+  np_array *array = np_array_of(v);
+  if (array && array->type.rank == 0 && !array->scalar) { /* a number here, an error there */
     trace_break(t, BREAK_NUMPY_FUNCTION, "an array without dimensions for integers");
     return false;
   }
