@@ -332,8 +332,7 @@ static void capture_finish(tracer *t, const frame *root, value *result) {
 static void capture_raises(tracer *t) {
   value *exception = t->raised;
   PyTypeObject *type = (PyTypeObject *)exception_class(exception);
-  t->state = TRACE_GOING;
-  trace_break(t, BREAK_RAISES, "%s: %s", type->tp_name, exception_message(exception));
+  trace_raise_plainly(t, "%s: %s", type->tp_name, exception_message(exception));
 }
 
 static void capture_run(tracer *t, PyFunctionObject *function) {

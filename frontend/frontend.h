@@ -484,6 +484,8 @@ enum { UNOP_NEG, UNOP_POS, UNOP_INVERT, UNOP_NOT, UNOP_ABS };
 /* The three ways in which a step can end besides well: */
 void *trace_raise(tracer *t, PyObject *exception_type, const char *format, ...); /* as the user's code would raise */
 void *trace_raise_live(tracer *t);            /* turns the pending Python exception into a traced one */
+/* What is being raised is raised by the operation itself, behind a break: its type, its text, or what it has done by then is not followed. */
+void *trace_raise_plainly(tracer *t, const char *format, ...);
 void *trace_break(tracer *t, int reason, const char *format, ...); /* reasons: breaks.def */
 value *trace_not_implemented(tracer *t);      /* a marker value for binary and compare slots */
 

@@ -116,6 +116,15 @@ void *trace_break(tracer *t, int reason, const char *format, ...) {
   return NULL;
 }
 
+void *trace_raise_plainly(tracer *t, const char *format, ...) {
+  va_list list;
+  t->state = TRACE_GOING;
+  va_start(list, format);
+  trace_set_break(t, BREAK_RAISES, format, list);
+  va_end(list);
+  return NULL;
+}
+
 void *trace_raise_value(tracer *t, value *exception) {
   if (!exception || t->state != TRACE_GOING) return NULL;
   t->raised = exception;

@@ -643,6 +643,13 @@ static value *call_new_scalar(tracer *t, const np_call *c, value *v) {
   return a && a->scalar ? np_scalar_again(t, v) : v;
 }
 
+/* A call of several arguments that raises: which of them the library looks at first decides what it
+ * raises, so that it raises it itself. */
+static value *call_judged(tracer *t, value *v, bool several, const char *name) {
+  if (v || t->state != TRACE_RAISING || !several) return v;
+  return trace_raise_plainly(t, "%s() of several arguments raises an exception", name);
+}
+
 static value *call_row_run(tracer *t, const call_row *row, PyObject *callee, value *const *args,
                            Py_ssize_t count, PyObject *kwnames, bool method) {
   if (row->handler) {
@@ -662,6 +669,7 @@ static value *call_row_run(tracer *t, const call_row *row, PyObject *callee, val
       if (call_has_complex(args[i], 0))
         return trace_break(t, BREAK_UNSUPPORTED_DTYPE, "np.%s of complex numbers", row->name);
     value *v = call_new_scalar(t, &c, row->handler(t, &c));
+    v = call_judged(t, v, kwnames || count > 1 + method, row->name);
     return v && callee ? call_attach_known(t, callee, &c, v) : v;
   }
   bool done;
@@ -680,7 +688,9 @@ static value *call_method(tracer *t, PyMethodDescrObject *descriptor, value *con
   if (type == &PyUFunc_Type) {
     bool done = false, writes = kwnames || strcmp(name, "at") == 0;
     value *v = writes ? NULL : np_fold(t, (PyObject *)descriptor, args, count, NULL, &done);
-    return done || trace_pending(t) ? v : np_ufunc_method(t, name, args, count, kwnames);
+    if (done || trace_pending(t)) return v;
+    v = np_ufunc_method(t, name, args, count, kwnames);
+    return call_judged(t, v, kwnames || count > 2, name);
   }
   if (type == &PyContextVar_Type && count == 2) return np_error_context(t, name, args, mine);
   if (type != &PyArray_Type && !PyType_IsSubtype(type, &PyGenericArrType_Type)) {
@@ -751,7 +761,10 @@ static value *call_any(tracer *t, PyObject *callee, value *const *args, Py_ssize
     /* No out=; and what is not NumPy's own may be Python code, or write into its operands. */
     bool plain = !kwnames && count == ((PyUFuncObject *)callee)->nin && np_ufunc_is_own(callee);
     value *v = plain ? np_fold(t, callee, args, count, NULL, &done) : NULL;
-    return done || trace_pending(t) ? v : np_ufunc_call(t, callee, args, count, kwnames);
+    if (done || trace_pending(t)) return v;
+    PyUFuncObject *ufunc = (PyUFuncObject *)callee;
+    v = np_ufunc_call(t, callee, args, count, kwnames);
+    return call_judged(t, v, kwnames || count > ufunc->nin, ufunc->name);
   }
   if (Py_IS_TYPE(callee, call_dispatcher_type) && !call_may_dispatch(t, args, count, kwnames))
     return NULL;

@@ -128,12 +128,26 @@ static int reduce_kept(const np_reduction *r, int64_t *dims) {
   return r->a->type.rank;
 }
 
+static value *reduce_other_shape(tracer *t) {
+  return trace_pending(t) ? NULL : trace_break(t, BREAK_RAISES, "out= of another shape");
+}
+
+/* Is out= absent, or of the result's shape? NumPy looks at it before it looks at anything else. */
+static bool reduce_out_shaped(tracer *t, const np_reduction *r) {
+  if (!r->out) return true;
+  loom_type type = {.dtype = r->a->type.dtype};
+  for (int i = 0; i < r->a->type.rank; i++)
+    if (!(r->mask >> i & 1)) type.dims[type.rank++] = r->a->type.dims[i];
+  if (r->keepdims) type.rank = reduce_kept(r, type.dims);
+  if (np_same_sizes(t, &type, &np_array_of(r->out)->type)) return true;
+  reduce_other_shape(t);
+  return false;
+}
+
 static value *reduce_out(tracer *t, value *out, loom_value node) {
   np_array *o = np_array_of(out);
   if (node == LOOM_NO_VALUE) return NULL;
-  if (!np_same_sizes(t, emit_type(t, node), &o->type))
-    return trace_raise(t, PyExc_ValueError,
-                       "output parameter for reduction operation has the wrong shape");
+  if (!np_same_sizes(t, emit_type(t, node), &o->type)) return reduce_other_shape(t);
   return np_write(t, o, emit_convert(t, node, o->type.dtype)) ? out : NULL;
 }
 
@@ -193,7 +207,7 @@ value *np_reduce(tracer *t, np_reduction *r) {
   if (!reduce_out_fits(r->out, dtype))
     return trace_break(t, BREAK_NUMPY_FUNCTION, "a reduction with " REDUCE_OTHER_OUT);
   if (r->initial && np_is_none(t, r->initial)) r->initial = NULL;
-  if (trace_pending(t) || reduce_empty_error(t, r)) return NULL;
+  if (!reduce_out_shaped(t, r) || trace_pending(t) || reduce_empty_error(t, r)) return NULL;
   for (int i = 0; i < r->a->type.rank; i++)
     if (r->mask >> i & 1) axes[n++] = i;
   loom_value v = reduce_load(t, r, dtype);

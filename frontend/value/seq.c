@@ -369,10 +369,8 @@ static value *list_sort_in_place(tracer *t, value *v, value *const *all, PyObjec
   bool mine;
   PyObject *sorted = PyDict_GetItemString(PyEval_GetBuiltins(), "sorted");
   value *result = sorted ? builtin_call(t, sorted, all, 1, kwnames, &mine) : NULL;
-  if (!result && t->state == TRACE_RAISING) { /* which may leave it sorted in part */
-    t->state = TRACE_GOING;
-    return trace_break(t, BREAK_RAISES, "sort() raises an exception");
-  }
+  if (!result && t->state == TRACE_RAISING) /* which may leave it sorted in part */
+    return trace_raise_plainly(t, "sort() raises an exception");
   if (!result) return NULL;
   v->seq = result->seq;
   return t->none;

@@ -325,10 +325,8 @@ static value *set_fold_in_place(tracer *t, value *v, value *const *args, Py_ssiz
   }
   args = known ? known->seq.items : NULL;
   value *result = args || !count ? set_fold(t, v, args, count, op) : NULL;
-  if (!result && t->state == TRACE_RAISING) { /* with some of the items in it */
-    t->state = TRACE_GOING;
-    return trace_break(t, BREAK_RAISES, "%s() of a set raises an exception", set_method_of(op));
-  }
+  if (!result && t->state == TRACE_RAISING) /* with some of the items in it */
+    return trace_raise_plainly(t, "%s() of a set raises an exception", set_method_of(op));
   if (!result || !shadow_set(t, v, set_method_of(op), args, count)) return NULL;
   set_replace(v, result);
   v->any.n |= SET_DISORDERED;
