@@ -264,6 +264,7 @@ static bool shape_axes(tracer *t, const np_call *c, int rank, int *count, int64_
 value *np_transpose(tracer *t, const np_call *c) {
   int64_t perm[LOOM_MAX_RANK];
   int count;
+  if (c->method && c->kwnames) return np_unsupported(t, c, "with keyword arguments");
   value *axes = shape_keyword(c, "axes"), *both[2] = {c->count ? c->args[0] : NULL, axes};
   np_call own = {.name = c->name,
                  .args = axes ? both : c->args,
