@@ -225,9 +225,23 @@ static bool fancy_broadcast(tracer *t, fancy_read *r) {
   return true;
 }
 
+/* An array without dimensions is an integer, which has to be within its axis even where empty
+ * arrays beside it take nothing. */
+static bool fancy_looks_at_all(tracer *t, const fancy_read *r) {
+  bool empty = false, integer = false;
+  for (int d = 0; d < r->rank; d++)
+    empty |= r->dims[d] == 0;
+  for (int i = 0; i < r->count; i++)
+    integer |= r->index[i]->index && r->index[i]->index->type.rank == 0;
+  if (!empty || !integer) return true;
+  trace_break(t, BREAK_RAISES, "an index without dimensions beside empty ones");
+  return false;
+}
+
 bool fancy_open(tracer *t, value *v, fancy_key *k, fancy_read *r) {
   *r = (fancy_read){0};
-  if (!(r->from = fancy_view(t, v, k)) || !fancy_axes(t, k, r) || !fancy_broadcast(t, r))
+  if (!(r->from = fancy_view(t, v, k)) || !fancy_axes(t, k, r) || !fancy_broadcast(t, r) ||
+      !fancy_looks_at_all(t, r))
     return false;
   if (r->from->type.rank - r->count + r->rank <= LOOM_MAX_RANK) return true;
   trace_break(t, BREAK_LIMIT, "more than %d dimensions", LOOM_MAX_RANK);

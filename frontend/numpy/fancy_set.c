@@ -174,6 +174,21 @@ bool np_mask_set(tracer *t, value *v, value *key, value *item) {
   return fancy_parse(t, key, &k) && fancy_host_set(t, a, &k, &o);
 }
 
+/* The rules for integers hold where all arrays of the key are without dimensions. */
+static bool fancy_takes_depth(tracer *t, const np_array *a, const fancy_key *k, value *item) {
+  int rank = a->type.rank;
+  bool element = true;
+  for (int i = 0; i < k->count; i++) {
+    const fancy_item *one = &k->items[i];
+    bool integer = one->kind == FANCY_INT || one->kind == FANCY_ARRAY;
+    if (one->kind == FANCY_MASK || (one->kind == FANCY_ARRAY && one->index->type.rank > 0))
+      return true;
+    rank += integer ? -1 : one->kind == FANCY_BASIC && np_known(t, one->from) == Py_None;
+    element &= integer;
+  }
+  return np_takes_depth(t, item, rank, element && rank == 0);
+}
+
 bool np_fancy_set(tracer *t, value *v, value *key, value *item) {
   np_array *a = np_array_of(v);
   fancy_key k;
@@ -185,7 +200,7 @@ bool np_fancy_set(tracer *t, value *v, value *key, value *item) {
     bool good = fancy_select(t, a, mask, item, &done);
     if (!good || done) return good;
   }
-  if (!fancy_parse(t, key, &k)) return false;
+  if (!fancy_parse(t, key, &k) || !fancy_takes_depth(t, a, &k, item)) return false;
   if (np_elements(&a->type) == 0 || (o.array && np_elements(&o.array->type) == 0))
     return trace_break(t, BREAK_NUMPY_FUNCTION, "assignment of nothing through arrays") != NULL;
   if (!fancy_in_order(t, &k, &o)) {

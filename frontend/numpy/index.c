@@ -1,6 +1,7 @@
 /* Basic indexing and item assignment: integers, slices, None, Ellipsis give a slice and a reshape
  * of the array (a view); assignment writes through it. Keys with arrays are fancy.c's. */
 #include "frontend/numpy/capture.h"
+#include "frontend/value/value.h"
 
 #include <string.h>
 
@@ -261,7 +262,7 @@ static value *index_take(tracer *t, np_array *a, value *key) {
   return np_fresh(t, trace_node(t, LOOM_OP_GATHER, in, 2, attrs, 2, NULL), NULL);
 }
 
-value *np_get_item(tracer *t, value *v, value *key) {
+static value *index_get(tracer *t, value *v, value *key) {
   np_array *a = np_array_of(v);
   index_plan p;
   if (a->scalar) {
@@ -354,7 +355,19 @@ static bool index_set_mask(tracer *t, np_array *a, value *key, value *item, bool
   return np_write(t, a, emit_select(t, np_read(t, mask), v, np_read(t, a)));
 }
 
-bool np_set_item(tracer *t, value *v, value *key, value *item) {
+/* Does what a key names take the value, whatever its sizes? One element takes no sequence, and a
+ * list is not to nest deeper than the `rank` of what it is written to. False after a break. */
+bool np_takes_depth(tracer *t, value *item, int rank, bool element) {
+  np_array *from = np_array_of(item);
+  np_operand o;
+  if (from ? !element || from->type.rank == 0 : item->type == &value_number_type) return true;
+  if (!np_operand_from(t, item, &o)) return false;
+  if (!o.array || o.array->type.rank <= (element ? 0 : rank)) return true;
+  trace_break(t, BREAK_RAISES, "what has more dimensions than the place it is assigned to");
+  return false;
+}
+
+static bool index_set(tracer *t, value *v, value *key, value *item) {
   np_array *a = np_array_of(v);
   index_plan p;
   if (!item) {
@@ -372,15 +385,54 @@ bool np_set_item(tracer *t, value *v, value *key, value *item) {
   if (np_is_fancy(t, key))
     return np_placed_same(v, key, item) || (np_gate_late(t, v) && np_fancy_set(t, v, key, item));
   if (trace_pending(t) || !index_plan_make(t, a, key, &p)) return false;
-  np_array *from = np_array_of(item);
-  bool sequence = from ? from->type.rank > 0
-                       : item->type == &value_list_type || item->type == &value_tuple_type;
-  if (p.all_ints && !p.rank && sequence) {
-    trace_raise(t, PyExc_ValueError, "setting an array element with a sequence.");
-    return false;
-  }
+  if (!np_takes_depth(t, item, p.rank, p.all_ints && !p.rank)) return false;
   PyObject *known = np_known(t, v);
   value *view = index_view(t, a, &p);
   if (!view || !np_assign(t, np_array_of(view), item)) return false;
   return !known || index_set_known(t, a, known, key, item);
+}
+
+/* ---- what raises ---- */
+
+static bool index_is_small(tracer *t, value *item) {
+  int overflow = 0;
+  PyObject *o = item->type == &value_number_type ? NULL : np_known(t, item);
+  if (!o) return item->type == &value_number_type;
+  if (index_is_int(o) && PyLong_Check(o)) PyLong_AsLongLongAndOverflow(o, &overflow);
+  return index_is_int(o) && !overflow;
+}
+
+/* Integers alone, of 64 bits. */
+static bool index_is_all_small(tracer *t, value *key) {
+  if (key->type != &value_tuple_type) return index_is_small(t, key);
+  for (Py_ssize_t i = 0; i < key->seq.count; i++)
+    if (!index_is_small(t, key->seq.items[i])) return false;
+  return true;
+}
+
+/* Where a key, or a key and a value, may be refused for several reasons, NumPy's order decides. */
+static void index_judge(tracer *t, value *key, bool written) {
+  if (t->state != TRACE_RAISING) return;
+  value *raised = t->raised;
+  t->state = TRACE_GOING; /* to look at the key */
+  bool several = written || key->type == &value_tuple_type || value_is_whole(key);
+  bool one = !several || index_is_all_small(t, key);
+  if (written && exception_class(raised) != PyExc_IndexError) one = false;
+  if (trace_pending(t)) return;
+  if (one)
+    trace_raise_value(t, raised);
+  else
+    trace_break(t, BREAK_RAISES, "an index or an assignment that raises an exception");
+}
+
+value *np_get_item(tracer *t, value *v, value *key) {
+  value *item = index_get(t, v, key);
+  index_judge(t, key, false);
+  return item;
+}
+
+bool np_set_item(tracer *t, value *v, value *key, value *item) {
+  bool set = index_set(t, v, key, item);
+  index_judge(t, key, true);
+  return set;
 }

@@ -208,11 +208,19 @@ static value *wrap_argument(tracer *t, PyObject *object, const source *s,
   return v;
 }
 
+/* What no memory holds an axis of a single element may have, or one of none: any number. */
+static bool wrap_strides_fit(const numpy_array_payload *p) {
+  const int64_t memory = INT64_C(1) << 48;
+  for (int i = 0; i < p->nd; i++)
+    if (p->strides[i] > memory || p->strides[i] < -memory) return false;
+  return true;
+}
+
 static value *wrap_array(tracer *t, PyObject *object, const source *s) {
   numpy_array_payload p;
   PyArrayObject *array = (PyArrayObject *)object;
   if (!numpy_array_describe(object, &p) || !(p.flags & NUMPY_ALIGNED) ||
-      PyArray_NDIM(array) > LOOM_MAX_RANK)
+      PyArray_NDIM(array) > LOOM_MAX_RANK || !wrap_strides_fit(&p))
     return trace_break(t, BREAK_UNSUPPORTED_DTYPE,
                        "an array of dtype '%c%d', byte order '%c', misaligned or with odd strides",
                        PyArray_DESCR(array)->kind, (int)PyArray_ITEMSIZE(array),
