@@ -669,7 +669,7 @@ static value *call_row_run(tracer *t, const call_row *row, PyObject *callee, val
       if (call_has_complex(args[i], 0))
         return trace_break(t, BREAK_UNSUPPORTED_DTYPE, "np.%s of complex numbers", row->name);
     value *v = call_new_scalar(t, &c, row->handler(t, &c));
-    v = call_judged(t, v, kwnames || count > 1 + method, row->name);
+    v = call_judged(t, v, kwnames || count > 1, row->name);
     return v && callee ? call_attach_known(t, callee, &c, v) : v;
   }
   bool done;

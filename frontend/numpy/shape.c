@@ -200,20 +200,36 @@ value *np_flatten(tracer *t, const np_call *c) {
   return shape_flat(t, a, order);
 }
 
-/* order='K' of an array that is neither C nor Fortran contiguous: its axes by stride, the largest
- * first. */
-static value *ravel_memory_order(tracer *t, np_array *a) {
-  int64_t strides[LOOM_MAX_RANK], perm[LOOM_MAX_RANK], n = np_count(t, &a->type);
-  np_layout_copy(t, a, &a->type, 'K', strides);
-  for (int i = 0; i < a->type.rank; i++) {
-    int at = i;
-    while (at > 0 && size_less(t, strides[perm[at - 1]], strides[i]) > 0) {
-      perm[at] = perm[at - 1];
-      at--;
+/* The order in which NumPy's iterator visits axes that it is free to order, the outermost first: by
+ * stride, where an axis over which nothing moves stays beside its neighbours of the C order. */
+static bool ravel_visits(tracer *t, const np_array *a, int64_t *perm) {
+  int n = a->type.rank;
+  int64_t steps[LOOM_MAX_RANK]; /* magnitudes; 0 where the axis does not say where it belongs */
+  for (int i = 0; i < n; i++) {
+    int64_t stride = a->strides[i];
+    steps[i] = a->type.dims[i] == 1          ? 0
+               : size_less(t, stride, 0) > 0 ? np_times(t, stride, -1)
+                                             : stride;
+  }
+  for (int i = n - 1; i >= 0; i--) {
+    int at = i, j = i;
+    for (; j + 1 < n; j++) {
+      int64_t own = steps[i], other = steps[perm[j + 1]];
+      if (size_equal(t, own, 0) != 0 || size_equal(t, other, 0) != 0) continue;
+      if (size_less(t, own, other) == 0) break; /* the other is the inner one already */
+      at = j + 1;
     }
+    for (int k = i; k < at; k++)
+      perm[k] = perm[k + 1];
     perm[at] = i;
   }
-  value *v = np_view_transpose(t, a, perm);
+  return !trace_pending(t);
+}
+
+/* order='K' of an array that is neither C nor Fortran contiguous. */
+static value *ravel_memory_order(tracer *t, np_array *a) {
+  int64_t perm[LOOM_MAX_RANK], n = np_count(t, &a->type);
+  value *v = ravel_visits(t, a, perm) ? np_view_transpose(t, a, perm) : NULL;
   if (!v) return NULL;
   return np_is_c(t, np_array_of(v)) ? np_reshape_to(t, np_array_of(v), 1, &n, 'C')
                                     : shape_flat(t, np_array_of(v), 'C');
