@@ -77,9 +77,11 @@ static value *array_binary(tracer *t, int op, value *l, value *r, bool inplace) 
   if (self->scalar && !array_is_number(np_is_array(l) ? r : l))
     return trace_break(t, BREAK_NUMPY_FUNCTION, "an operator of a number and what is none");
   if (op == NB_MATRIX_MULTIPLY) {
-    if (!write) return np_matmul(t, l, r);
     value *product = np_matmul(t, l, r);
     np_array *p = np_array_of(product), *a = np_array_of(l);
+    if (!p && t->state == TRACE_RAISING) /* for sizes, before which dtypes are looked at */
+      return trace_raise_plainly(t, "@ raises an exception");
+    if (!write) return product;
     if (!p) return NULL;
     if (p->type.dtype != a->type.dtype || !np_same_sizes(t, &p->type, &a->type))
       return trace_break(t, BREAK_NUMPY_FUNCTION, "@= that changes the sizes or the dtype");
@@ -238,9 +240,9 @@ static value *flags_get_attr(tracer *t, value *flags, PyObject *name) {
   struct {
     const char *name;
     bool value;
-  } own[] = {{"c_contiguous", c},  {"contiguous", c},         {"f_contiguous", f},
-             {"fortran", f && !c}, {"fnc", f && !c},          {"forc", f || c},
-             {"aligned", true},    {"behaved", a->writeable}, {"writeable", a->writeable}};
+  } own[] = {{"c_contiguous", c}, {"contiguous", c},         {"f_contiguous", f},
+             {"fortran", f},      {"fnc", f && !c},          {"forc", f || c},
+             {"aligned", true},   {"behaved", a->writeable}, {"writeable", a->writeable}};
   for (size_t i = 0; text && i < sizeof own / sizeof *own; i++)
     if (strcmp(own[i].name, text) == 0) return value_const(t, own[i].value ? Py_True : Py_False);
   return trace_break(t, BREAK_NUMPY_FUNCTION, "the flag %s of an array", text ? text : "?");

@@ -629,6 +629,12 @@ static bool call_may_dispatch(tracer *t, value *const *args, Py_ssize_t count, P
   return !trace_pending(t);
 }
 
+/* Is the first argument of a type that a descriptor is for? */
+static bool call_is_bound(tracer *t, PyObject *descriptor, value *const *args, Py_ssize_t count) {
+  PyObject *type = count > 0 && np_is_array(args[0]) ? value_type_of(t, args[0]) : NULL;
+  return type && PyType_IsSubtype((PyTypeObject *)type, PyDescr_TYPE(descriptor));
+}
+
 value *np_scalar_again(tracer *t, value *v) {
   PyObject *known = np_known(t, v);
   value *made = np_result(t, np_read(t, np_array_of(v)), NULL);
@@ -698,7 +704,7 @@ static value *call_method(tracer *t, PyMethodDescrObject *descriptor, value *con
     return NULL;
   }
   const call_row *row = call_find_method(name);
-  if (count > 0 && row && np_is_array(args[0]))
+  if (row && call_is_bound(t, (PyObject *)descriptor, args, count))
     return call_row_run(t, row, (PyObject *)descriptor, args, count, kwnames, true);
   return trace_break(t, BREAK_NUMPY_FUNCTION, "the method %s", name);
 }
@@ -776,9 +782,10 @@ static value *call_any(tracer *t, PyObject *callee, value *const *args, Py_ssize
   }
   if (Py_IS_TYPE(callee, call_dispatcher_type))
     return call_dispatcher(t, callee, args, count, kwnames);
-  if (Py_IS_TYPE(callee, &PyWrapperDescr_Type) && count > 0 && np_is_array(args[0]) && !kwnames &&
+  if (Py_IS_TYPE(callee, &PyWrapperDescr_Type) && !kwnames &&
       (PyDescr_TYPE(callee) == &PyArray_Type ||
-       PyType_IsSubtype(PyDescr_TYPE(callee), &PyGenericArrType_Type)))
+       PyType_IsSubtype(PyDescr_TYPE(callee), &PyGenericArrType_Type)) &&
+      call_is_bound(t, callee, args, count))
     return np_slot_call(t, ((PyWrapperDescrObject *)callee)->d_base->name, args, count);
   if (Py_IS_TYPE(callee, &PyMethodDescr_Type))
     return call_method(t, (PyMethodDescrObject *)callee, args, count, kwnames, mine);

@@ -419,9 +419,10 @@ value *np_ascontiguousarray(tracer *t, const np_call *c) { return create_contigu
 value *np_asfortranarray(tracer *t, const np_call *c) { return create_contiguous(t, c, 'F'); }
 
 value *np_copy_call(tracer *t, const np_call *c) {
-  value *p[3];
-  if (!np_parse(t, c, "a | order subok", p) || !np_subok_arg(t, p[2])) return NULL;
+  value *p[3] = {NULL};
   bool plain = c->method && strcmp(c->name, "__copy__") != 0;
+  const char *names = plain ? "a | order" : c->method ? "a |" : "a | order subok";
+  if (!np_parse(t, c, names, p) || !np_subok_arg(t, p[2])) return NULL;
   if (!plain && c->method && np_is_array(p[0]) && np_array_of(p[0])->scalar) return p[0];
   char order = np_order_arg(t, p[1], plain ? 'C' : 'K');
   np_array *a = order ? np_as_array(t, p[0]) : NULL;
@@ -655,6 +656,8 @@ value *np_take(tracer *t, const np_call *c) {
   const char *mode = np_is_none(t, p[4]) ? "raise" : np_str_arg(t, p[4]);
   if (!mode || !loom_dtype_is_integer(i->type.dtype) || i->type.dtype == LOOM_U64)
     return np_unsupported(t, c, "with indices that are not integers");
+  if (strcmp(mode, "raise") && strcmp(mode, "wrap") && strcmp(mode, "clip"))
+    return np_unsupported(t, c, "with such a mode");
   loom_value v[2] = {np_read(t, a), emit_convert(t, np_read(t, i), LOOM_I64)};
   if (np_is_none(t, p[2])) {
     int64_t n = np_count_dim(t, &a->type);
@@ -679,6 +682,9 @@ value *np_round(tracer *t, const np_call *c) {
   value *out;
   if (!np_out_arg(t, p[2], &out)) return NULL;
   if (loom_dtype_is_float(a->type.dtype)) {
+    np_array *o = out ? np_array_of(out) : NULL;
+    if (o && !np_same_sizes(t, &o->type, &a->type))
+      return trace_pending(t) ? NULL : np_unsupported(t, c, "with out= of other sizes");
     if (decimals == 0) return np_ufunc_apply(t, "rint", p, 1, out);
     /* NumPy scales by a power of ten, rounds, and scales back. */
     double power = pow(10, (double)llabs(decimals));
@@ -866,7 +872,7 @@ value *np_builtin_divmod(tracer *t, const np_call *c) {
 
 /* Of known arrays only: the elements of others are not known at capture. */
 value *np_tolist(tracer *t, const np_call *c) {
-  PyObject *known = c->count == 1 ? np_known(t, c->args[0]) : NULL;
+  PyObject *known = c->count == 1 && !c->kwnames ? np_known(t, c->args[0]) : NULL;
   return known ? np_made(t, PyObject_CallMethod(known, "tolist", NULL)) : np_unsupported(t, c, "");
 }
 

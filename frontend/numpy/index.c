@@ -269,10 +269,9 @@ static value *index_get(tracer *t, value *v, value *key) {
     PyObject *known = np_known(t, key);
     if (known && PyTuple_CheckExact(known) && PyTuple_GET_SIZE(known) == 0)
       return np_scalar_again(t, v);
-    if (known != Py_None && known != Py_Ellipsis)
-      return trace_pending(t)
-                 ? NULL
-                 : trace_raise(t, PyExc_IndexError, "invalid index to scalar variable.");
+    if (known != Py_None && known != Py_Ellipsis) /* an error, but for a bool */
+      return trace_pending(t) ? NULL
+                              : trace_break(t, BREAK_RAISES, "an index of a NumPy scalar");
   }
   value *taken = np_mask_get(t, v, key);
   if (!taken && !trace_pending(t)) taken = index_take(t, a, key);

@@ -15,6 +15,51 @@ static loom_value linalg_dot(tracer *t, loom_value l, loom_value r, const int64_
   return trace_node(t, LOOM_OP_DOT_GENERAL, in, 2, attrs, 4, NULL);
 }
 
+/* Does NumPy give the product of such operands to BLAS? */
+static bool linalg_is_blas(loom_dtype dtype) {
+  return dtype == LOOM_F32 || dtype == LOOM_F64 || loom_dtype_is_complex(dtype);
+}
+
+/* Elements times one number as BLAS makes them: added to 0, and 0 where the number is 0, whatever
+ * the elements are. One element alone is an ordinary product. */
+static loom_value linalg_axpy(tracer *t, loom_value number, loom_value v) {
+  if (number == LOOM_NO_VALUE || v == LOOM_NO_VALUE) return LOOM_NO_VALUE;
+  loom_type type = *emit_type(t, v);
+  loom_value zero = emit_constant(t, &type, 0),
+             all = emit_broadcast_to(t, number, type.rank, type.dims);
+  loom_value product = emit2(t, LOOM_OP_MUL, all, v);
+  if (np_elements(&type) == 1) return product;
+  return emit_select(t, emit_compare(t, "eq", all, zero), zero,
+                     emit2(t, LOOM_OP_ADD, zero, product));
+}
+
+static int linalg_free(const loom_type *type, const int64_t *contracted, int count, int64_t *dims) {
+  int rank = 0;
+  for (int i = 0; i < type->rank; i++) {
+    bool gone = false;
+    for (int k = 0; k < count; k++)
+      gone |= contracted[k] == i;
+    if (!gone) dims[rank++] = type->dims[i];
+  }
+  return rank;
+}
+
+/* A product of matrices one of which is a single number, by BLAS. LOOM_NO_VALUE for others, and
+ * after a failure. */
+static loom_value linalg_by_number(tracer *t, loom_value l, loom_value r, const int64_t *lc,
+                                   const int64_t *rc, int contract) {
+  if (l == LOOM_NO_VALUE || r == LOOM_NO_VALUE) return LOOM_NO_VALUE;
+  loom_type a = *emit_type(t, l), b = *emit_type(t, r);
+  bool one[2] = {np_elements(&a) == 1, np_elements(&b) == 1};
+  if (!linalg_is_blas(a.dtype) || !(one[0] || one[1])) return LOOM_NO_VALUE;
+  int64_t dims[LOOM_MAX_RANK];
+  int rank = linalg_free(&a, lc, contract, dims);
+  rank += linalg_free(&b, rc, contract, dims + rank);
+  loom_value number = emit_reshape(t, one[0] ? l : r, 0, NULL),
+             elements = emit_reshape(t, one[0] ? r : l, rank, dims);
+  return linalg_axpy(t, number, elements);
+}
+
 static bool linalg_pair(tracer *t, value *l, value *r, np_array **a, np_array **b,
                         loom_dtype *dtype) {
   np_operand o[2];
@@ -177,16 +222,20 @@ static value *linalg_scaled(tracer *t, np_array *a, np_array *b, loom_dtype dtyp
   np_array *shape = a->type.rank ? a : b;
   int64_t strides[LOOM_MAX_RANK];
   loom_value in[2] = {emit_convert(t, np_read(t, a), dtype), emit_convert(t, np_read(t, b), dtype)};
+  if (linalg_is_blas(dtype) && shape->type.rank <= 2)
+    return linalg_result(t, linalg_axpy(t, in[shape == a], in[shape != a]), out);
   for (int i = 0; i < 2; i++)
     in[i] = emit_broadcast_to(t, in[i], shape->type.rank, shape->type.dims);
   if (in[0] == LOOM_NO_VALUE || in[1] == LOOM_NO_VALUE) return NULL;
   loom_value v = np_ufunc_loop(t, np_ufunc_object("multiply"), in, dtype);
-  bool blas = dtype == LOOM_F32 || dtype == LOOM_F64 || loom_dtype_is_complex(dtype);
-  if (v == LOOM_NO_VALUE || out || (blas && shape->type.rank <= 2)) return linalg_result(t, v, out);
-  if (shape->type.dtype != dtype) /* the converted copy is what is multiplied */
-    np_layout_copy(t, shape, emit_type(t, v), 'K', strides);
-  else
-    np_layout_elementwise(t, &shape, 1, emit_type(t, v), 'K', false, strides);
+  if (v == LOOM_NO_VALUE || out) return linalg_result(t, v, out);
+  np_array converted = *shape, *multiplied = shape;
+  if (shape->type.dtype != dtype) { /* the converted copy is what is multiplied */
+    converted.type.dtype = dtype;
+    np_layout_copy(t, shape, &converted.type, 'K', converted.strides);
+    multiplied = &converted;
+  }
+  np_layout_elementwise(t, &multiplied, 1, emit_type(t, v), 'K', false, strides);
   return np_result(t, v, strides);
 }
 
@@ -196,8 +245,11 @@ static value *linalg_dotted(tracer *t, value *made, const value *out) {
   return a && a->type.rank == 0 ? np_result(t, np_read(t, a), NULL) : made;
 }
 
+typedef enum linalg_kind { LINALG_DOT, LINALG_INNER, LINALG_VDOT } linalg_kind;
+
 /* np.dot: the last axis of a with the last but one of b; out= is an array as it makes itself. */
-static value *linalg_inner(tracer *t, value *l, value *r, value *out, bool last) {
+static value *linalg_inner(tracer *t, value *l, value *r, value *out, linalg_kind kind) {
+  bool last = kind == LINALG_INNER;
   np_array *a, *b, *o = out ? np_array_of(out) : NULL;
   loom_dtype dtype;
   if (!linalg_pair(t, l, r, &a, &b, &dtype)) return NULL;
@@ -216,8 +268,11 @@ static value *linalg_inner(tracer *t, value *l, value *r, value *out, bool last)
   }
   if (a->type.rank + b->type.rank - 2 > LOOM_MAX_RANK)
     return trace_break(t, BREAK_LIMIT, "a product of more than %d dimensions", LOOM_MAX_RANK);
-  loom_value v = linalg_dot(t, emit_convert(t, np_read(t, a), dtype),
-                            emit_convert(t, np_read(t, b), dtype), NULL, NULL, 0, lc, rc, 1);
+  loom_value in[2] = {emit_convert(t, np_read(t, a), dtype), emit_convert(t, np_read(t, b), dtype)};
+  loom_value v = LOOM_NO_VALUE;
+  if (a->type.rank <= 2 && b->type.rank <= 2 && kind != LINALG_VDOT)
+    v = linalg_by_number(t, in[0], in[1], lc, rc, 1);
+  if (v == LOOM_NO_VALUE) v = linalg_dot(t, in[0], in[1], NULL, NULL, 0, lc, rc, 1);
   return linalg_dotted(t, linalg_result(t, v, out), out);
 }
 
@@ -225,13 +280,13 @@ value *np_dot(tracer *t, const np_call *c) {
   value *p[3], *out;
   if (!np_parse(t, c, "a b | out", p) || !linalg_is_typed(t, c, p) || !np_out_arg(t, p[2], &out))
     return NULL;
-  return linalg_inner(t, p[0], p[1], out, false);
+  return linalg_inner(t, p[0], p[1], out, LINALG_DOT);
 }
 
 value *np_inner(tracer *t, const np_call *c) {
   value *p[2];
   bool known = np_parse(t, c, "a b /", p) && linalg_is_typed(t, c, p);
-  return known ? linalg_inner(t, p[0], p[1], NULL, true) : NULL;
+  return known ? linalg_inner(t, p[0], p[1], NULL, LINALG_INNER) : NULL;
 }
 
 static value *linalg_flat(tracer *t, value *v) {
@@ -245,7 +300,7 @@ value *np_vdot(tracer *t, const np_call *c) {
   if (!np_parse(t, c, "a b /", p) || !linalg_is_typed(t, c, p) || !(l = linalg_flat(t, p[0])) ||
       !(r = linalg_flat(t, p[1])))
     return NULL;
-  return linalg_inner(t, l, r, NULL, false);
+  return linalg_inner(t, l, r, NULL, LINALG_VDOT);
 }
 
 value *np_outer(tracer *t, const np_call *c) {
@@ -327,6 +382,23 @@ static bool tensordot_axes(tracer *t, const np_call *c, value *axes, np_array *a
   return true;
 }
 
+/* A product over no axes is a sum of one product each in NumPy, which has no negative zeros. */
+static loom_value tensordot_nodes(tracer *t, loom_value l, loom_value r, int64_t *la, int64_t *rb,
+                                  int n) {
+  if (n || l == LOOM_NO_VALUE || r == LOOM_NO_VALUE)
+    return linalg_dot(t, l, r, NULL, NULL, 0, la, rb, n);
+  loom_type a = *emit_type(t, l), b = *emit_type(t, r);
+  if (!loom_dtype_is_inexact(a.dtype) || a.rank == LOOM_MAX_RANK || b.rank == LOOM_MAX_RANK)
+    return linalg_dot(t, l, r, NULL, NULL, 0, la, rb, n);
+  a.dims[a.rank] = 1;
+  memmove(b.dims + 1, b.dims, sizeof *b.dims * (size_t)b.rank);
+  b.dims[0] = 1;
+  la[0] = a.rank;
+  rb[0] = 0;
+  return linalg_dot(t, emit_reshape(t, l, a.rank + 1, a.dims),
+                    emit_reshape(t, r, b.rank + 1, b.dims), NULL, NULL, 0, la, rb, 1);
+}
+
 value *np_tensordot(tracer *t, const np_call *c) {
   value *p[3];
   np_array *a, *b;
@@ -344,7 +416,9 @@ value *np_tensordot(tracer *t, const np_call *c) {
   loom_value l = emit_convert(t, np_read(t, a), dtype), r = emit_convert(t, np_read(t, b), dtype);
   /* NumPy reshapes a product of two matrices: the result is always an array. An operand without
    * dimensions is a matrix of one element there. */
-  value *v = np_fresh(t, linalg_dot(t, l, r, NULL, NULL, 0, la, rb, n), NULL);
+  loom_value by_number = linalg_by_number(t, l, r, la, rb, n);
+  bool special = by_number != LOOM_NO_VALUE;
+  value *v = np_fresh(t, special ? by_number : tensordot_nodes(t, l, r, la, rb, n), NULL);
   np_array *product = np_array_of(v);
   bool is_matrix = v && product->type.rank == 2 && (a->type.rank || product->type.dims[0] == 1) &&
                    (b->type.rank || product->type.dims[1] == 1);

@@ -200,6 +200,15 @@ static loom_value reduce_nodes(tracer *t, const np_reduction *r, loom_value v, c
   return emit_broadcast_to(t, reduce_load_initial(t, r, dtype), rank, dims);
 }
 
+/* A reduction over no axes: a sum starts with 0, which makes one of a negative zero. */
+static loom_value reduce_nothing(tracer *t, const np_reduction *r, loom_value v) {
+  if (v == LOOM_NO_VALUE || r->initial || !reduce_is(r, "sum")) return v;
+  loom_type type = *emit_type(t, v);
+  if (!loom_dtype_is_inexact(type.dtype)) return v;
+  loom_value in[2] = {emit_constant(t, &type, 0), v};
+  return np_ufunc_loop(t, np_ufunc_object("add"), in, type.dtype);
+}
+
 value *np_reduce(tracer *t, np_reduction *r) {
   loom_dtype dtype = reduce_loop_dtype(r);
   int64_t axes[LOOM_MAX_RANK], dims[LOOM_MAX_RANK], strides[LOOM_MAX_RANK];
@@ -212,7 +221,7 @@ value *np_reduce(tracer *t, np_reduction *r) {
     if (r->mask >> i & 1) axes[n++] = i;
   loom_value v = reduce_load(t, r, dtype);
   if (v == LOOM_NO_VALUE) return NULL;
-  if (n > 0) v = reduce_nodes(t, r, v, axes, n);
+  v = n > 0 ? reduce_nodes(t, r, v, axes, n) : reduce_nothing(t, r, v);
   v = reduce_initial(t, r, v);
   if (r->keepdims) v = emit_reshape(t, v, reduce_kept(r, dims), dims);
   if (r->out) return reduce_out(t, r->out, v);

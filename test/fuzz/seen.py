@@ -101,7 +101,7 @@ def real_difference(got, want, level, scale):
 
 
 def values_difference(got, want, level, scale):
-    if want.dtype.kind != "O" and got.tobytes() == want.tobytes():
+    if type(want) is np.ndarray and want.dtype.kind != "O" and got.tobytes() == want.tobytes():
         return None
     if want.dtype.kind in "fc":
         most = scale
@@ -114,7 +114,7 @@ def values_difference(got, want, level, scale):
         return None
     if want.dtype.kind == "O":
         return None if level or text(repr(got.tolist())) == text(repr(want.tolist())) else "value"
-    return "value"
+    return None if got.tobytes() == want.tobytes() else "value"
 
 
 def short(thing, limit=160):

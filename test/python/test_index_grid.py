@@ -84,6 +84,7 @@ def check(text, items, shape, dtype, dynamic):
     for _ in range(2):
         want, got = (Seen(call, arguments(items, shape, dtype)) for call in (scope["program"], compiled))
         rows = differences(got, want)
+        rows += ["the compiler failed"] * any("COMPILER" in row for row in compiled._report()["breaks"] or ())
         assert not rows, f"{text}{items} {shape} {dtype} dynamic={dynamic}: {rows}"
 
 
