@@ -16,7 +16,9 @@ value *builtin_len(tracer *t, const builtin_args *a) {
 
 value *builtin_iter(tracer *t, const builtin_args *a) {
   CHECK(1, 2);
-  return a->count == 2 ? iter_call(t, a->args[0], a->args[1]) : trace_iter(t, a->args[0]);
+  if (a->count == 2) return iter_call(t, a->args[0], a->args[1]);
+  bool own = a->args[0]->type->next && a->args[0]->type != &value_object_type;
+  return own ? a->args[0] : trace_iter(t, a->args[0]); /* an iterator is its own */
 }
 
 value *builtin_next(tracer *t, const builtin_args *a) {

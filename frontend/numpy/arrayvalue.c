@@ -263,8 +263,11 @@ static const value_type flags_value_type = {.name = "flagsobj",
 
 /* ---- a.flat: indexed and assigned in C order ---- */
 
+/* Its elements in order. Indexing has the iteration begin anew: not followed once it has begun. */
 static value *flat_view(tracer *t, value *flat) {
   np_array *a = np_array_of((value *)flat->any.a);
+  if (flat->any.b)
+    return trace_break(t, BREAK_NUMPY_FUNCTION, "a.flat that is iterated over is indexed");
   int64_t n = np_elements(&a->type), stride = (int64_t)loom_dtype_size(a->type.dtype);
   return np_view_reshape(t, a, 1, &n, &stride);
 }
@@ -326,9 +329,16 @@ static recipe *flat_rebuild(tracer *t, value *flat) {
   return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a.flat as a result");
 }
 
+/* It is its own iterator, which goes on where it stands: that of a view does so here. */
 static value *flat_iter(tracer *t, value *flat) {
-  value *view = flat_view(t, flat);
-  return view ? trace_iter(t, view) : NULL;
+  value *view = flat->any.b ? NULL : flat_view(t, flat);
+  if (view) flat->any.b = trace_iter(t, view);
+  return flat->any.b;
+}
+
+static value *flat_next(tracer *t, value *flat) {
+  value *items = flat_iter(t, flat);
+  return items ? trace_next(t, items) : NULL;
 }
 
 static const value_type flat_value_type = {.name = "flatiter",
@@ -336,6 +346,7 @@ static const value_type flat_value_type = {.name = "flatiter",
                                            .set_item = flat_set_item,
                                            .length = flat_length,
                                            .iter = flat_iter,
+                                           .next = flat_next,
                                            .python_type = flat_type,
                                            .rebuild = flat_rebuild};
 
