@@ -61,7 +61,7 @@ static bool input_is_unread(int argc, char *const *argv) {
 }
 
 bool loom_check_input(int argc, char *const *argv, const char *path) {
-  loom_error err = {{0}};
+  loom_error err = {0};
   bool is_stdin = strcmp(path, "-") == 0;
   if (input_is_unread(argc, argv) || (is_stdin && isatty(STDIN_FILENO))) return true;
   FILE *file = is_stdin ? stdin : fopen(path, "rb");

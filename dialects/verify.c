@@ -37,7 +37,7 @@ static bool verify_types(loom_graph *graph, const loom_exported *e, loom_error *
 static MlirLogicalResult verify_computation(MlirOperation op) {
   loom_graph graph;
   loom_exported exported;
-  loom_error err = {{0}};
+  loom_error err = {0};
   loom_graph_init(&graph);
   bool good = loom_export_op(op, &graph, &exported, &err) && verify_types(&graph, &exported, &err);
   loom_graph_fini(&graph);
@@ -63,7 +63,7 @@ MlirLogicalResult loom_infer_types(MlirContext ctx, MlirLocation loc, MlirString
                                    MlirType *out) {
   loom_graph graph;
   loom_exported exported;
-  loom_error err = {{0}};
+  loom_error err = {0};
   loom_type type;
   uint32_t results = 0;
   loom_graph_init(&graph);

@@ -119,15 +119,25 @@ static value *sum_floats(tracer *t, value *total, value *const *items, Py_ssize_
   return total;
 }
 
+/* Adding it to another such number shows nothing and cannot fail. */
+static bool sum_is_number(const value *v) {
+  return v->type == &value_number_type ||
+         (value_is_const(v) && (PyLong_CheckExact(v->object) || PyBool_Check(v->object) ||
+                                PyFloat_CheckExact(v->object) || PyComplex_CheckExact(v->object)));
+}
+
 /* Of numbers that are there; `total` may be NULL. */
 static value *sum_items(tracer *t, const builtin_args *a, value *total, value *items) {
   bool sizes = false, whole = true; /* ints, some of them sizes: so is their sum */
+  bool silent = true;               /* numbers of the library's may warn */
   for (Py_ssize_t i = 0; i < items->seq.count; i++) {
+    silent &= sum_is_number(items->seq.items[i]);
     sizes |= number_is_size(items->seq.items[i]);
     whole &= value_is_whole(items->seq.items[i]);
   }
   bool data = value_has_data(items);
-  PyObject *plain = items->seq.count && !data && !(sizes && whole) ? value_plain(t, items) : NULL;
+  PyObject *plain =
+      silent && items->seq.count && !data && !(sizes && whole) ? value_plain(t, items) : NULL;
   if (plain) { /* the real one: its rounding is its own */
     value *args[2] = {items, total};
     Py_DECREF(plain);
@@ -144,13 +154,6 @@ static value *sum_items(tracer *t, const builtin_args *a, value *total, value *i
     if (!(total = trace_binary(t, 0, total, items->seq.items[i], false))) return NULL;
   }
   return total;
-}
-
-/* Adding it to another such number shows nothing and cannot fail. */
-static bool sum_is_number(const value *v) {
-  return v->type == &value_number_type ||
-         (value_is_const(v) && (PyLong_CheckExact(v->object) || PyBool_Check(v->object) ||
-                                PyFloat_CheckExact(v->object) || PyComplex_CheckExact(v->object)));
 }
 
 /* Of items that come: numbers are gathered, and from what is none on each is added before the next

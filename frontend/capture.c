@@ -590,7 +590,7 @@ static PyObject *debug_report(const capture *c, PyObject *const *args) {
 /* (code,) -> how many instructions it decodes to. */
 static PyObject *debug_decode(PyObject *code) {
   loom_arena arena = {0};
-  loom_error err = {{0}};
+  loom_error err = {0};
   loom_code *decoded = loom_decode((PyCodeObject *)code, &arena, &err);
   PyObject *result = decoded ? PyLong_FromLong(decoded->count) : NULL;
   if (!decoded) PyErr_SetString(PyExc_ValueError, err.message);

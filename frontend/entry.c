@@ -668,7 +668,7 @@ static uint32_t run_interpret(run_state *s, const entry *e) {
   if (e->captured->late) return LOOM_STATUS_HOST; /* it knows no host calls */
   loom_buffer *buffers = run_buffers(s, e);
   if (!buffers) return LOOM_STATUS_MEMORY;
-  loom_error err = {""};
+  loom_error err = {0};
   feclearexcept(FE_ALL_EXCEPT);
   bool good = loom_interpret(graph, buffers, buffers + graph->input_count, s->run.symbols, &err);
   int raised = fetestexcept(FE_ALL_EXCEPT);

@@ -32,7 +32,7 @@ static bool watch_has_loop(const loom_code *code, int32_t begin, int32_t end) {
 /* The first protected lines that have a loop, else the first ones; false: there are none. */
 static bool watch_find(interrupt_watch *w, PyCodeObject *object) {
   loom_arena arena = {0};
-  loom_error err = {{0}};
+  loom_error err = {0};
   const loom_handler *found = NULL;
   bool any = PyBytes_GET_SIZE(object->co_exceptiontable) > 0;
   const loom_code *code = any ? loom_decode(object, &arena, &err) : NULL;

@@ -195,7 +195,7 @@ static bool build_names(entry *e, const callable *c) {
 /* Takes over `captured`. NULL with `why` filled, or with an exception. */
 static entry *build_entry(const callable *c, capture *captured, PyObject *code, break_info *why) {
   loom_plan *plan = NULL;
-  loom_error err = {""};
+  loom_error err = {0};
   loom_compile_report report;
   memset(&report, 0, sizeof report);
   bool empty = !captured->graph.node_count && !captured->graph.output_count;
@@ -219,7 +219,7 @@ static entry *build_entry(const callable *c, capture *captured, PyObject *code, 
     if (e || PyErr_Occurred()) return e;
   }
   why->reason = BREAK_COMPILER;
-  snprintf(why->detail, sizeof why->detail, "%s", err.message);
+  snprintf(why->detail, sizeof why->detail, "%.*s", (int)sizeof why->detail - 1, err.message);
   why->location = (loom_location){.file = NULL};
   return NULL;
 }

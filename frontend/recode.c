@@ -18,7 +18,7 @@ static PyObject *recode_instructions(const loom_code *code) {
  * that takes over a frame at the beginning, or None). */
 PyObject *loom_debug_recode(PyObject *self, PyObject *object) {
   loom_arena arena = {0};
-  loom_error err = {{0}};
+  loom_error err = {0};
   step_code whole;
   frame_shape start = {.unit = 0};
   if (!PyCode_Check(object)) return PyErr_Format(PyExc_TypeError, "a code object is expected");

@@ -107,7 +107,7 @@ static bool body_inputs(body_job *j) {
 static bool body_node(body_job *j, const loom_node *node) {
   loom_value *operands = trace_alloc(j->t, sizeof *operands * (node->operand_count + 1u));
   loom_type *types = trace_alloc(j->t, sizeof *types * (node->result_count + 1u));
-  loom_error err = {{0}};
+  loom_error err = {0};
   if (!operands || !types) return false;
   for (uint32_t i = 0; i < node->operand_count; i++)
     operands[i] = j->map[node->operands[i]];
@@ -178,7 +178,7 @@ static void body_clear(body_job *j) {
 static bool body_finish(body_job *j) {
   const roll_body *b = j->body;
   loom_location location = trace_location(j->t);
-  loom_error err = {{0}};
+  loom_error err = {0};
   loom_graph regions[2] = {b->tested ? j->test : j->region, j->region};
   loom_value made =
       loom_graph_region_node(j->graph, b->tested ? LOOM_OP_WHILE : LOOM_OP_FOR, j->operands,
@@ -258,7 +258,7 @@ static bool ways_fill(body_job *j, const loom_value *list, uint32_t count) {
 static bool ways_finish(tracer *t, const roll_ways *w, body_job *ways, const loom_value *operands,
                         uint32_t count) {
   loom_location location = trace_location(t);
-  loom_error err = {{0}};
+  loom_error err = {0};
   loom_graph regions[2] = {ways[w->true_way].region, ways[1 - w->true_way].region};
   loom_value made = loom_graph_region_node(ways[0].graph, LOOM_OP_IF, operands, count, regions, -1,
                                            &location, &err);

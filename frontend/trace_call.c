@@ -13,7 +13,7 @@ bool loom_code_is_library(PyCodeObject *code, PyObject *globals) {
 frame *frame_new(tracer *t, function_data *function) {
   loom_code *code = pointer_map_get(&t->codes, function->code);
   if (!code) {
-    loom_error err = {{0}};
+    loom_error err = {0};
     code = loom_decode(function->code, &t->arena, &err);
     if (!code) return trace_break(t, BREAK_OPCODE, "%s", err.message);
     if (PyList_Append(t->tables->names, function->code->co_filename) ||

@@ -239,13 +239,13 @@ loom_value trace_node(tracer *t, loom_opcode op, const loom_value *operands, uin
     return LOOM_NO_VALUE;
   }
   loom_location location = trace_location(t);
-  loom_error err;
-  err.message[0] = 0;
+  loom_error err = {0};
   t->computes = true;
   loom_value v = loom_graph_node(graph, op, operands, count, attrs, attr_count, type, type ? 1 : 0,
                                  &location, &err);
   if (v == LOOM_NO_VALUE)
-    trace_break(t, BREAK_COMPILER, "%s: %s", loom_op_table[op].name, err.message);
+    trace_break(t, err.uncountable ? BREAK_LIMIT : BREAK_COMPILER, "%s: %s", loom_op_table[op].name,
+                err.message);
   if (v != LOOM_NO_VALUE) {
     loom_node *node = &graph->nodes[graph->values[v].node];
     uint32_t flags = loom_node_fp(graph, node) & ~t->fp_ignored;

@@ -54,7 +54,7 @@ static loom_plan *witness_compile(const entry *e, const loom_graph *graph) {
       .cpu = cpu, .fastmath = home->fastmath, .check = checked_wanted(), .quiet = true};
   loom_compile_report report;
   loom_plan *plan = NULL;
-  loom_error err = {""};
+  loom_error err = {0};
   bool cache = loom_config.cache, good;
   Py_BEGIN_ALLOW_THREADS good = loom_compile_plan(graph, &options, "which operations raise flags",
                                                   cache, &plan, &report, &err);

@@ -20,7 +20,7 @@ loom_value loom_build(loom_builder *b, loom_opcode op, const loom_value *operand
   if (b->failed) return LOOM_NO_VALUE;
   for (uint32_t i = 0; i < count; i++)
     if (operands[i] == LOOM_NO_VALUE) return loom_build_fail(b, "an operand is missing");
-  loom_error err = {""};
+  loom_error err = {0};
   loom_value v = loom_graph_node(b->graph, op, operands, count, attrs, attr_count, types,
                                  type_count, &b->location, &err);
   return v != LOOM_NO_VALUE

@@ -223,9 +223,11 @@ static bool graph_infer(loom_graph *graph, const loom_node *node, const loom_typ
     return loom_fail(err, "'%s' has %u results, not %u", loom_op_table[node->op].name, *count,
                      given);
   for (uint32_t i = 0; i < *count; i++)
-    if (!graph_countable(&out[i]))
+    if (!graph_countable(&out[i])) {
+      if (err) err->uncountable = true;
       return loom_fail(err, "'%s' has more elements than can be counted",
                        loom_op_table[node->op].name);
+    }
   for (uint32_t i = 0; i < given; i++)
     if (!loom_type_equal(&out[i], &declared[i]))
       return loom_fail(err, "'%s': result %u differs from the inferred type",

@@ -24,6 +24,7 @@ extern "C" {
 /* A message filled by whoever fails; the caller decides how to report it. */
 typedef struct loom_error {
   char message[512];
+  bool uncountable; /* a tensor of more elements than can be counted: no mistake of the graph's */
 } loom_error;
 
 /* Formats into `err` (may be NULL) and returns false, so that a failing function can `return

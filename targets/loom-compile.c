@@ -200,7 +200,7 @@ static bool compile_passes(compile_job *job, MlirModule module) {
   MlirOperation op = mlirModuleGetOperation(module);
   MlirContext ctx = mlirOperationGetContext(op);
   loom_target_cpu cpu;
-  loom_error err = {""};
+  loom_error err = {0};
   if (!loom_target_resolve(job->machine, &job->options, &cpu, &err))
     return compile_error(job->input, err.message);
   loom_set_attr(op, "loom.target", loom_attr_str(ctx, job->machine->name));
@@ -220,7 +220,7 @@ static bool compile_passes(compile_job *job, MlirModule module) {
 }
 
 static bool compile_emit(compile_job *job, MlirModule module) {
-  loom_error err = {""};
+  loom_error err = {0};
   loom_bytes out = {NULL, 0};
   bool ok = loom_target_emit(job->machine, module, &job->options, job->kind, &out, &err);
   if (!ok)

@@ -210,7 +210,7 @@ static PyObject *run_results(graph_run *r) {
 }
 
 static PyObject *run_interpreter(graph_run *r) {
-  loom_error err = {"a size overflows"};
+  loom_error err = {.message = "a size overflows"};
   feclearexcept(FE_ALL_EXCEPT);
   bool good =
       loom_interpret_hosted(&r->c->graph, r->inputs, r->outputs, r->symbols, run_host, r, &err);

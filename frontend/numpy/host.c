@@ -107,7 +107,7 @@ static loom_value host_node(tracer *t, np_host_call *h, PyObject *callable, PyOb
   if (!row) return error_drop(), LOOM_NO_VALUE;
   loom_attr attrs[3] = {attr_str("numpy"), attr_str(effects), attr_int(trace_host(t, row))};
   loom_location at = trace_location(t);
-  loom_error err = {""};
+  loom_error err = {0};
   if (trace_pending(t)) return LOOM_NO_VALUE;
   loom_value v = loom_graph_node(trace_graph(t), LOOM_OP_HOST_CALL, h->operands, h->count, attrs, 3,
                                  types, count, &at, &err);

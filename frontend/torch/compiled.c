@@ -114,7 +114,7 @@ static bool version_compile(const compiled *c, version *v) {
   for (uint32_t i = 0; i < v->result_count && !v->general; i++)
     if (v->results[i].kind == FX_RESULT_OUTPUT)
       v->graph.outputs[v->results[i].number].lent = version_is_large(&v->results[i].spec);
-  loom_error err = {""};
+  loom_error err = {0};
   /* A copy: other threads may set another while this one compiles. */
   char *trace = loom_config.trace[0] ? strdup(loom_config.trace) : NULL;
   loom_compile_options options = {.cpu = c->cpu[0] ? c->cpu : NULL,
@@ -533,7 +533,7 @@ static bool run_interpret(run *r) {
   loom_buffer *buffers = calloc(graph->input_count + graph->output_count + 1, sizeof *buffers);
   loom_buffer *outputs = buffers + graph->input_count;
   if (!buffers) return PyErr_NoMemory(), false;
-  loom_error err = {"a size overflows"};
+  loom_error err = {.message = "a size overflows"};
   bool good = true;
   for (uint32_t i = 0; i < graph->input_count && good; i++)
     good =

@@ -95,7 +95,11 @@ void *trace_raise_live(tracer *t) {
   if (t->state != TRACE_GOING && t->state != TRACE_RAISING) return NULL;
   if (!PyErr_Occurred())
     return trace_break(t, BREAK_UNKNOWN_CALL, "a call failed without an exception");
-  if (PyErr_ExceptionMatches(PyExc_MemoryError) || error_is_foreign()) return trace_fail(t);
+  if (error_is_foreign()) return trace_fail(t);
+  if (PyErr_ExceptionMatches(PyExc_MemoryError)) { /* which the run may not even ask for */
+    error_drop();
+    return trace_break(t, BREAK_LIMIT, "an operation that memory does not suffice for");
+  }
   PyErr_Fetch(&type, &object, &traceback);
   PyErr_NormalizeException(&type, &object, &traceback);
   PyObject *args =

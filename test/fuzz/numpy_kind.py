@@ -110,6 +110,10 @@ def excused(scope, rows, got, want):
         return True  # its sort of vectors gives NaNs bits of its own, which another type shows
     if "negative integer powers" in str(want.error) and {class_of(row) for row in rows} <= {"value", "NaN", "infinity", "sign of zero", "block"}:
         return True  # a refused power may leave any bytes in its result
+    kinds, raised = {class_of(row) for row in rows}, [e for e in (got.error, want.error) if e is not None]
+    if re.search(r"byteswap|view\(|getfield|\.dtype = ", scope["BODY"]) and kinds <= {"missing warning", "exception"} and \
+            all("invalid value" in str(e) for e in raised):
+        return True  # comparing NaNs that signal, which numbers made of other bytes may be, is invalid to the library's loops
     if re.search(r"negative\(.*out=", scope["BODY"]):
         return True  # NumPy's own negates but the first of 8-byte elements with others between them
     if inexact and any("underflow" in str(e) for e in (got.error, want.error)):

@@ -113,7 +113,7 @@ uint64_t build_random(uint64_t *state) {
 }
 
 void build_try_load(uint8_t *bytes, size_t size) {
-  loom_error err = {""};
+  loom_error err = {0};
   loom_plan *plan = loom_plan_load(bytes, size, &err);
   if (plan) /* whatever was changed did not matter: the sizes must make sense */
     for (uint32_t i = 0; i < loom_plan_header_of(plan)->output_count; i++) {
@@ -143,7 +143,7 @@ void build_seal_all(uint8_t *bytes, size_t size) {
 }
 
 loom_plan *build_load(loom_bytes bytes) {
-  loom_error err = {""};
+  loom_error err = {0};
   loom_plan *plan = loom_plan_load(bytes.data, bytes.size, &err);
   if (!plan) fail_msg("%s", err.message);
   free(bytes.data);

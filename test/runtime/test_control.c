@@ -199,7 +199,7 @@ static void can_be_stopped(void **state) {
 /* ---- refusals ---- */
 
 static void refused(loom_bytes bytes, const char *why) {
-  loom_error err = {""};
+  loom_error err = {0};
   assert_null(loom_plan_load(bytes.data, bytes.size, &err));
   if (!strstr(err.message, why)) fail_msg("%s", err.message);
   free(bytes.data);

@@ -242,7 +242,7 @@ static void damage(uint8_t *bytes, loom_bytes good, uint64_t *state) {
 
 static void survives(loom_bytes good, uint64_t seed) {
   uint32_t ran = 0;
-  loom_error err = {""};
+  loom_error err = {0};
   loom_plan *whole = loom_plan_load(good.data, good.size, &err);
   if (!whole) fail_msg("%s", err.message);
   assert_true(run_damaged(whole));

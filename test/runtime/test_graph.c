@@ -32,7 +32,7 @@ static loom_value constant(loom_graph *g, uint32_t bits) {
 
 static void refuses_bad_nodes(void **state) {
   loom_graph g;
-  loom_error err = {""};
+  loom_error err = {0};
   loom_graph_init(&g);
   loom_type type = f32(1, 4, 0), other = f32(1, 5, 0);
   loom_value a = loom_graph_input(&g, LOOM_INPUT_ARRAY, &type, NULL);
@@ -195,7 +195,7 @@ static void interprets(void **state) {
   loom_graph_output(&g, reduce(&g, add(&g, x, x, NULL), "sum", 1), NULL);
   float data[] = {1, 2, 3, 4, 5, 6}, out[3] = {0};
   loom_buffer in = {data + 4, f32(2, 3, 2), {-2, 1}}, result = {out, f32(1, 3, 0), {1}};
-  loom_error err = {""};
+  loom_error err = {0};
   assert_true(loom_interpret(&g, &in, &result, NULL, &err));
   assert_true(out[0] == 22 && out[1] == 14 && out[2] == 6);
   in.type.dims[1] = 3;
@@ -243,7 +243,7 @@ static void loops(void **state) {
   loom_buffer in[] = {
       {&count, {.dtype = LOOM_I64}, {0}}, {data, f32(1, 2, 0), {1}}, {step, f32(1, 2, 0), {1}}};
   loom_buffer result = {out, f32(1, 2, 0), {1}};
-  loom_error err = {""};
+  loom_error err = {0};
   assert_true(loom_interpret(&g, in, &result, NULL, &err));
   assert_true(out[0] == 31 && out[1] == 302);
   loom_bytes x, y;
@@ -269,7 +269,7 @@ static void loops(void **state) {
 
 static void refuses_bad_regions(void **state) {
   loom_graph g, body;
-  loom_error err = {""};
+  loom_error err = {0};
   loom_graph_init(&g);
   loom_type truth = {.dtype = LOOM_BOOL}, type = f32(1, 4, 0);
   loom_value c = loom_graph_input(&g, LOOM_INPUT_ARRAY, &truth, NULL);
@@ -320,7 +320,7 @@ static void interprets_symbolic_numbers(void **state) {
   float data[] = {1, 2, 3, 4, 5}, out[7] = {0};
   const float wanted[] = {1, 1, 1, 1, 3, 2, 1};
   loom_buffer in = {data + 4, f32(1, 5, 0), {-1}}, result = {out, f32(1, 7, 0), {1}};
-  loom_error err = {""};
+  loom_error err = {0};
   int64_t symbols[] = {5, 4, -1};
   if (!loom_interpret(&g, &in, &result, symbols, &err)) fail_msg("%s", err.message);
   assert_memory_equal(out, wanted, sizeof out);

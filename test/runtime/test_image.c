@@ -8,7 +8,7 @@ static void runs_code(void **state) {
   uint8_t bytes[TEST_IMAGE_SIZE];
   build_image(bytes);
   loom_image image;
-  loom_error err = {""};
+  loom_error err = {0};
   assert_true(loom_image_map(bytes, sizeof bytes, &image, &err));
   float a[3] = {1, 2, 3}, b[3] = {10, 20, 30}, out[3] = {0};
   void *buffers[] = {a, b, out};
@@ -69,7 +69,7 @@ static void refuse(const uint8_t *good, size_t offset, uint32_t word, const char
   memcpy(bytes + offset, &word, sizeof word);
   if (strcmp(why, "checksum")) build_seal_image(bytes, sizeof bytes);
   loom_image image;
-  loom_error err = {""};
+  loom_error err = {0};
   assert_false(loom_image_map(bytes, sizeof bytes, &image, &err));
   if (!strstr(err.message, why)) fail_msg("'%s' does not say '%s'", err.message, why);
 }

@@ -46,7 +46,7 @@ static loom_plan *keep_plan(loom_bytes *bytes) {
                                     .index_count = 10,
                                     .output_count = 1,
                                     .scalar_count = 1});
-  loom_error err = {""};
+  loom_error err = {0};
   loom_plan *plan = loom_plan_load(bytes->data, bytes->size, &err);
   if (!plan) fail_msg("%s", err.message);
   return plan;
@@ -205,7 +205,7 @@ static void other_constants_are_computed_again(void **state) {
 
 static void refuses_damage(void **state) {
   loom_bytes bytes;
-  loom_error err = {""};
+  loom_error err = {0};
   loom_plan_unref(keep_plan(&bytes));
   loom_plan_header *h = (loom_plan_header *)bytes.data;
   loom_plan_instr *once = (loom_plan_instr *)(bytes.data + h->once.offset);

@@ -75,7 +75,7 @@ static int run(const loom_bytes *bytes, const loom_entries *entries) {
 
 static int emit(MlirModule module, bool timed) {
   loom_target_options options = {.cpu = "native"};
-  loom_error err = {""};
+  loom_error err = {0};
   loom_bytes image;
   loom_entries entries;
   for (int i = 0; i < (timed ? 10 : 1); i++) {
@@ -93,7 +93,7 @@ static int emit(MlirModule module, bool timed) {
 
 static int write_object(MlirModule module, const char *path) {
   loom_target_options options = {.cpu = "native"};
-  loom_error err = {""};
+  loom_error err = {0};
   loom_bytes object;
   if (!loom_target_emit(&loom_target_x86, module, &options, LOOM_EMIT_OBJECT, &object, &err))
     return printf("error: %s\n", err.message), 1;
