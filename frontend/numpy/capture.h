@@ -319,6 +319,8 @@ bool np_ufunc_is_own(
 value *np_get_item(tracer *t, value *v, value *key);
 bool np_set_item(tracer *t, value *v, value *key, value *item);
 /* The value of an assignment with the target's dtype and sizes. */
+/* Is what is read as it was before, where both are views of one memory? False after a break. */
+bool np_copies_whole(tracer *t, const np_array *to, const np_array *from);
 /* Does what a key names, `element`: one element, take the value, whatever its sizes? False after a break. */
 bool np_takes_depth(tracer *t, value *item, int rank, bool element);
 loom_value np_assign_value(tracer *t, const loom_type *target, const np_operand *o);

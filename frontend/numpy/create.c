@@ -527,7 +527,7 @@ value *np_copyto(tracer *t, const np_call *c) {
   int64_t dims[LOOM_MAX_RANK];
   int rank;
   np_operand all[3] = {{.array = dst}, src, mask};
-  if (!np_broadcast(t, all, 3, &rank, dims)) return NULL;
+  if (!np_copies_whole(t, dst, src.array) || !np_broadcast(t, all, 3, &rank, dims)) return NULL;
   loom_type want = type_make(dst->type.dtype, rank, dims);
   if (!np_same_sizes(t, &want, &dst->type)) return np_unsupported(t, c, "of larger arrays");
   loom_value m = emit_broadcast_to(t, np_operand_load(t, &mask, LOOM_BOOL), rank, dims);

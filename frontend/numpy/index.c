@@ -270,8 +270,7 @@ static value *index_get(tracer *t, value *v, value *key) {
     if (known && PyTuple_CheckExact(known) && PyTuple_GET_SIZE(known) == 0)
       return np_scalar_again(t, v);
     if (known != Py_None && known != Py_Ellipsis) /* an error, but for a bool */
-      return trace_pending(t) ? NULL
-                              : trace_break(t, BREAK_RAISES, "an index of a NumPy scalar");
+      return trace_pending(t) ? NULL : trace_break(t, BREAK_RAISES, "an index of a NumPy scalar");
   }
   value *taken = np_mask_get(t, v, key);
   if (!taken && !trace_pending(t)) taken = index_take(t, a, key);
@@ -315,12 +314,25 @@ loom_value np_assign_value(tracer *t, const loom_type *target, const np_operand 
   return emit_broadcast_to(t, node, target->rank, target->dims);
 }
 
+/* Does NumPy copy as if from another memory? Along one axis in one direction it goes element by
+ * element, which shows where the two go through the same memory at different paces. */
+bool np_copies_whole(tracer *t, const np_array *to, const np_array *from) {
+  if (!from || from->storage != to->storage || to->type.rank != 1 || from->type.rank == 0)
+    return true;
+  int64_t stride = from->strides[from->type.rank - 1];
+  if (stride == to->strides[0] || size_equal(t, stride, to->strides[0]) > 0) return true;
+  if (size_less(t, stride, 0) != size_less(t, to->strides[0], 0)) return !trace_pending(t);
+  if (!trace_pending(t))
+    trace_break(t, BREAK_NUMPY_FUNCTION, "a copy within an array, by other strides");
+  return false;
+}
+
 bool np_assign(tracer *t, np_array *a, value *item) {
   np_operand o;
   if (!np_operand_from(t, item, &o)) return false;
   if (o.array && a->writeable && index_same_memory(o.array, a))
     return true; /* a[i] += x assigns what is there already */
-  if (!np_check_stored(t, &o, a->type.dtype)) return false;
+  if (!np_check_stored(t, &o, a->type.dtype) || !np_copies_whole(t, a, o.array)) return false;
   return np_write(t, a, np_assign_value(t, &a->type, &o));
 }
 
