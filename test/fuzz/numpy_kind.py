@@ -76,10 +76,11 @@ def refused(compiled):
 
 def narrowest(text):
     """The unit of the narrowest floating type that the program may compute in."""
-    named = set(re.findall(r"array\('([^']*)'|array\(\"([^\"]*)\"", text))
-    return max([float(np.finfo(UNITS[t]).eps) for pair in named for t in pair if t in UNITS], default=0.0)
+    named = re.findall(r"['\"]([?]|\w\d)['\"]", text) + [NAMES[name] for name in re.findall(r"np\.(\w+)", text) if name in NAMES]
+    return max([float(np.finfo(UNITS[t]).eps) for t in named if t in UNITS], default=0.0)
 
 
+NAMES = {"half": "f2", "float16": "f2", "single": "f4", "float32": "f4", "csingle": "c8", "complex64": "c8", "uint8": "u1", "int8": "i1", "int16": "i2", "bool_": "?"}
 UNITS = {"?": "f2", "i1": "f2", "u1": "f2", "f2": "f2", "i2": "f4", "u2": "f4", "f4": "f4", "c8": "f4"}
 
 
