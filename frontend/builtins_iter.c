@@ -180,9 +180,10 @@ value *builtin_sum(tracer *t, const builtin_args *a) {
   static const char *const keywords[] = {"start", NULL};
   if (!builtin_check(t, a, 1, 2, keywords)) return NULL;
   value *total = a->count == 2 ? a->args[1] : builtin_keyword(a, "start");
-  if (total && total->object &&
-      (PyUnicode_Check(total->object) || PyBytes_Check(total->object) ||
-       PyByteArray_Check(total->object)))
+  PyTypeObject *type = total ? (PyTypeObject *)value_type_of(t, total) : NULL;
+  if (total && !type) return NULL;
+  if (type && (PyType_IsSubtype(type, &PyUnicode_Type) || PyType_IsSubtype(type, &PyBytes_Type) ||
+               PyType_IsSubtype(type, &PyByteArray_Type)))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "sum() of text");
   if (value_items_come(a->args[0])) return sum_each(t, a, total);
   value *items = trace_to_tuple(t, a->args[0]);
@@ -421,13 +422,20 @@ value *builtin_combine(tracer *t, const builtin_args *a) {
 value *builtin_islice(tracer *t, const builtin_args *a) {
   CHECK(2, 4);
   int64_t parts[3] = {0, -1, 1};
+  value *known[4] = {a->args[0]};
   for (Py_ssize_t i = 1; i < a->count; i++) {
     int64_t *part = a->count == 2 ? &parts[1] : &parts[i - 1];
     if (value_is_none(a->args[i])) continue;
     if (!value_known_int(t, a->args[i], part) || *part < 0 || (i == 3 && *part < 1))
       return t->not_implemented;
   }
-  if (!taken_unseen(a->args[0])) return builtin_model(t, a);
+  for (Py_ssize_t i = 1; i < a->count; i++) {
+    known[i] = value_is_none(a->args[i]) ? t->none : value_int(t, parts[a->count == 2 ? 1 : i - 1]);
+    if (!known[i]) return NULL;
+  }
+  builtin_args exact = *a;
+  exact.args = known;
+  if (!taken_unseen(a->args[0])) return builtin_model(t, &exact);
   value *iterator = trace_iter(t, a->args[0]), *list = value_list(t, NULL, 0), *item = NULL;
   for (int64_t i = 0; iterator && list && (parts[1] < 0 || i < parts[1]); i++) {
     if (!(item = trace_next(t, iterator))) break;

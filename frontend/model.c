@@ -48,6 +48,17 @@ bool model_is_private(tracer *t, PyObject *cls, PyObject *name) {
   return PyUnicode_GET_LENGTH(name) > 0 && PyUnicode_READ_CHAR(name, 0) == '_';
 }
 
+/* The functions of heapq look into a list, whatever a class over it says. */
+static value **model_inside(tracer *t, const builtin_args *a) {
+  Py_ssize_t count = a->count + (a->kwnames ? PyTuple_GET_SIZE(a->kwnames) : 0);
+  value *content = a->count && strstr(a->name, "heap") ? object_content(a->args[0]) : NULL;
+  value **args = trace_alloc(t, sizeof *args * (size_t)(count + 1));
+  for (Py_ssize_t i = 0; args && i < count; i++)
+    args[i] = a->args[i];
+  if (args && content && content->type == &value_list_type) args[0] = content;
+  return args;
+}
+
 value *builtin_model(tracer *t, const builtin_args *a) {
   if (!model_module && !(model_module = PyImport_ImportModule("frameloom._models")))
     return trace_fail(t);
@@ -55,8 +66,8 @@ value *builtin_model(tracer *t, const builtin_args *a) {
   if (!model || (PyType_Check(model) && !model_remember(model, a->callee)))
     return t->not_implemented;
   const source *s = trace_source(t, SOURCE_CONST, NULL, model, NULL, 0);
-  value *callee = s ? value_wrap(t, model, s) : NULL;
-  return callee ? trace_call(t, callee, a->args, a->count, a->kwnames) : NULL;
+  value *callee = s ? value_wrap(t, model, s) : NULL, **args = model_inside(t, a);
+  return callee && args ? trace_call(t, callee, args, a->count, a->kwnames) : NULL;
 }
 
 /* ---- deques that existed before the call ------------------------------------------------------

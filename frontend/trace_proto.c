@@ -8,6 +8,12 @@ static const char *value_type_name(tracer *t, value *v) {
 
 value *trace_not_implemented(tracer *t) { return t->not_implemented; }
 
+/* A list, a tuple or text. */
+static bool value_is_sequence(const value *v) {
+  bool text = value_is_const(v) && (PyUnicode_Check(v->object) || PyBytes_Check(v->object));
+  return text || v->type == &value_list_type || v->type == &value_tuple_type;
+}
+
 value *trace_unary(tracer *t, int op, value *v) {
   value *result = v->type->unary ? v->type->unary(t, op, v) : t->not_implemented;
   if (result != t->not_implemented) return result;
@@ -25,11 +31,20 @@ static bool operand_is_known(const PyTypeObject *type) {
   return PyType_HasFeature((PyTypeObject *)type, Py_TPFLAGS_HEAPTYPE);
 }
 
+/* An instance of a class over a type in C of which capture knows nothing: others may take it for
+ * what that is, as bytes take a bytearray. */
+static bool operand_is_over_unknown(value *v) {
+  return v->type == &value_object_type && !scalar_content(v) && !object_content(v) &&
+         !model_owns(object_class(v)) && !loom_class_is_python((PyTypeObject *)object_class(v));
+}
+
 /* No operand takes the operator. One of a type in C that has it, all the same, is asked by running
  * the operation. */
 static value *binary_refused(tracer *t, int op, value *l, value *r) {
   for (int right = 0; right < 2; right++) {
     value *v = right ? r : l;
+    if (operand_is_over_unknown(v))
+      return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an operator of a %s", value_type_name(t, v));
     if (v->type == &value_object_type) continue; /* its methods were asked */
     PyTypeObject *type = v->type->python_type ? (PyTypeObject *)v->type->python_type(t, v) : NULL;
     char name[24];
@@ -43,6 +58,19 @@ static value *binary_refused(tracer *t, int op, value *l, value *r) {
                      value_type_name(t, l), value_type_name(t, r));
 }
 
+/* Where nobody takes it for a product of numbers, a sequence is repeated as often as the other's
+ * __index__ says. */
+static value *binary_repeat(tracer *t, value *l, value *r, bool inplace) {
+  bool left = value_is_sequence(l);
+  value *other = left ? r : l, *times = other;
+  if (left == value_is_sequence(r) || other->type != &value_object_type) return t->not_implemented;
+  if (!(times = value_index(t, other, NULL))) return NULL;
+  if (scalar_content(times)) times = scalar_content(times);
+  PyObject *type = times == other ? NULL : value_type_of(t, times);
+  if (type != (PyObject *)&PyLong_Type) return trace_pending(t) ? NULL : t->not_implemented;
+  return trace_binary(t, 5, left ? l : times, left ? times : r, inplace);
+}
+
 value *trace_binary(tracer *t, int op, value *l, value *r, bool inplace) {
   value *result = t->not_implemented, *left = l;
   if (trace_pending(t) || !trace_goes_deeper(t)) return NULL;
@@ -52,10 +80,25 @@ value *trace_binary(tracer *t, int op, value *l, value *r, bool inplace) {
   if (result != t->not_implemented) return result;
   if (r->type->binary && r->type != l->type) result = r->type->binary(t, op, l, r, false);
   if (result != t->not_implemented) return result;
+  if (op == 5) result = binary_repeat(t, l, r, inplace);
+  if (result != t->not_implemented) return result;
   /* The last resort of += on a list is to extend it by any iterable. */
   if (inplace && op == 0 && l->type == &value_list_type)
     return value_mutable(t, l) && list_extend(t, l, r) ? l : NULL;
   return binary_refused(t, op, l, r);
+}
+
+static bool compare_is_scalar(const value *v) {
+  return scalar_content(v) || v->type == &value_number_type ||
+         (value_is_const(v) && v->object != Py_None);
+}
+
+/* The methods of a class over a builtin type have refused: that type's own may answer all the same.
+ */
+static bool compare_is_open(value *l, value *r) {
+  value *a = object_content(l), *b = object_content(r);
+  if (a || b) return (a ? a : l)->type == (b ? b : r)->type;
+  return (scalar_content(l) || scalar_content(r)) && compare_is_scalar(l) && compare_is_scalar(r);
 }
 
 value *trace_compare(tracer *t, int op, value *l, value *r) {
@@ -74,6 +117,8 @@ value *trace_compare(tracer *t, int op, value *l, value *r) {
   if (result != t->not_implemented) return result;
   if (r->type->compare && !right) result = r->type->compare(t, swapped[op], r, l);
   if (result != t->not_implemented) return result;
+  if (compare_is_open(l, r))
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a comparison of a %s", value_type_name(t, l));
   if (op == Py_EQ || op == Py_NE) {
     bool same;
     return value_same(t, left, other, &same) ? value_bool(t, same == (op == Py_EQ)) : NULL;
@@ -98,9 +143,7 @@ value *trace_length(tracer *t, value *v) {
 }
 
 value *trace_get_item(tracer *t, value *v, value *key) {
-  bool text = value_is_const(v) && (PyUnicode_Check(v->object) || PyBytes_Check(v->object));
-  bool sequence = text || v->type == &value_list_type || v->type == &value_tuple_type;
-  if (sequence && !(key = value_index(t, key, NULL))) return NULL;
+  if (value_is_sequence(v) && !(key = value_index(t, key, NULL))) return NULL;
   if (v->type->get_item) return v->type->get_item(t, v, key);
   return trace_raise(t, PyExc_TypeError, "'%s' object is not subscriptable", value_type_name(t, v));
 }

@@ -92,6 +92,12 @@ static bool container_takes(const value *content, const char *name, const value 
          other->type == &value_set_type;
 }
 
+/* What copies a dict asks a class over it for its keys where that iterates in a way of its own. */
+static bool container_copies(tracer *t, value *v, const char *name) {
+  return object_content(v)->type == &value_dict_type && !container_keeps(t, v, "__iter__") &&
+         (!strcmp(name, "copy") || !strcmp(name, "__or__"));
+}
+
 static value *container_binary(tracer *t, const char *name, value *v, value *content,
                                value *other) {
   static const struct {
@@ -103,7 +109,7 @@ static value *container_binary(tracer *t, const char *name, value *v, value *con
   value *mine = object_content(other);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     if (strcmp(rows[i].name, name) != 0) continue;
-    if (!container_takes(content, name, mine ? mine : other))
+    if (!container_takes(content, name, mine ? mine : other) || container_copies(t, v, name))
       return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an operator of a class over dict or list");
     value *result = trace_binary(t, rows[i].op, content, mine ? mine : other, rows[i].inplace);
     return rows[i].inplace && result ? v : result;
@@ -152,6 +158,8 @@ value *container_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t
   if (own != t->not_implemented) return own;
   bool plain = content->type == &value_dict_type || content->type == &value_list_type ||
                list_is_rolled(content);
+  if (container_copies(t, args[0], name))
+    return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a class with an __iter__ of its own", name);
   if (!plain && (content->type != &value_set_type || !strcmp(name, "__init__")))
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a class over a container", name);
   if (!strcmp(name, "__init__")) return container_init(t, content, args + 1, count - 1, kwnames);

@@ -619,7 +619,8 @@ value *trace_special(tracer *t, value *v, const char *name) {
 }
 
 value *value_index(tracer *t, value *v, const char *unless) {
-  if (v->type != &value_object_type || scalar_content(v)) return v;
+  value *content = scalar_content(v); /* an int is taken for what it is */
+  if (v->type != &value_object_type || (content && PyLong_CheckExact(content->object))) return v;
   PyTypeObject *type = (PyTypeObject *)object_class(v);
   if (!class_special(t, type, "__index__") || (unless && class_special(t, type, unless))) return v;
   value *index = trace_special(t, v, "__index__");

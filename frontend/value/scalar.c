@@ -81,11 +81,29 @@ static bool scalar_is_text(const value *v) {
   return v && value_is_const(v) && (PyUnicode_Check(v->object) || PyBytes_Check(v->object));
 }
 
+/* int, float and complex: each takes those before it for what they are, whatever a class over them
+ * says. */
+static int scalar_rank(tracer *t, value *v) {
+  PyTypeObject *type = NULL;
+  if (value_is_const(v) || v->type == &value_number_type)
+    type = (PyTypeObject *)value_type_of(t, v);
+  return type == &PyComplex_Type                        ? 3
+         : type == &PyFloat_Type                        ? 2
+         : type == &PyLong_Type || type == &PyBool_Type ? 1
+                                                        : 0;
+}
+
+static bool scalar_is_below(tracer *t, value *l, value *r) {
+  value *content = scalar_content(r);
+  int rank = content && !scalar_content(l) ? scalar_rank(t, content) : 0;
+  return rank && scalar_rank(t, l) > rank;
+}
+
 void scalar_operands(tracer *t, int op, value **l, value **r, bool inplace) {
   value *a = scalar_content(*l), *b = scalar_content(*r);
   if ((!a && !b) || !scalar_meets(*l) || !scalar_meets(*r)) return;
   if ((a && !scalar_keeps_operator(t, *l, op, inplace)) ||
-      (b && !scalar_keeps_operator(t, *r, op, false)))
+      (b && !scalar_is_below(t, *l, *r) && !scalar_keeps_operator(t, *r, op, false)))
     return;
   /* A text that is formatted asks for the other's own. */
   if (b && op == 6 && (scalar_is_text(a) || scalar_is_text(*l)) &&
@@ -103,8 +121,9 @@ void scalar_compared(tracer *t, int op, value **l, value **r) {
   if (!scalar_meets(*l) || !scalar_meets(*r)) return;
   for (int i = 0; i < 2; i++) {
     if (!scalar_content(both[i])) continue;
-    if (!scalar_keeps(t, both[i], names[i ? swapped[op] : op]) ||
-        !scalar_keeps(t, both[i], "__eq__") || !scalar_keeps(t, both[i], "__ne__"))
+    if ((!i || !scalar_is_below(t, *l, *r)) &&
+        (!scalar_keeps(t, both[i], names[i ? swapped[op] : op]) ||
+         !scalar_keeps(t, both[i], "__eq__") || !scalar_keeps(t, both[i], "__ne__")))
       return;
     both[i] = scalar_content(both[i]);
   }

@@ -69,6 +69,7 @@ static bool seq_repeat_into(tracer *t, value *v, Py_ssize_t count, int64_t times
 static value *seq_repeat(tracer *t, value *seq, value *times, bool inplace) {
   int64_t n;
   if (!(times = value_index(t, times, "__rmul__"))) return NULL;
+  if (times->type == &value_object_type) return trace_not_implemented(t);
   if (!value_known_int(t, times, &n)) return trace_pending(t) ? NULL : trace_not_implemented(t);
   if (inplace && seq->type == &value_list_type) {
     if (!value_mutable(t, seq) || (n <= 0 && !trace_gives_up_items(t, seq, 0, seq->seq.count)))

@@ -50,8 +50,15 @@ static void set_replace(value *set, const value *by) {
   set->seq.changes = changes;
 }
 
+/* A set is taken for what is in it, whatever a class over it says of its items. */
+static value *set_inside(value *v) {
+  value *content = object_content(v);
+  return content && content->type == &value_set_type ? content : v;
+}
+
 value *set_from(tracer *t, value *v, bool frozen) {
   value *set = value_set(t, frozen), *items = NULL, *item;
+  v = set_inside(v);
   bool sets = v->type == &value_set_type || (value_is_const(v) && PyAnySet_Check(v->object));
   if (set)
     items =
@@ -139,13 +146,21 @@ static const char *set_method_of(int op) {
                          : "symmetric_difference_update";
 }
 
+/* The other operand of a set's operator. The methods of a class over the set's own type come first.
+ */
+static value *set_operand(tracer *t, const value *l, value *r) {
+  PyTypeObject *type = set_is_frozen(l) ? &PyFrozenSet_Type : &PySet_Type;
+  if (value_is_const(r) && PyFrozenSet_CheckExact(r->object)) return set_from(t, r, true);
+  bool first = object_content(r) && PyType_IsSubtype((PyTypeObject *)object_class(r), type);
+  return first ? r : set_inside(r);
+}
+
 static value *set_binary(tracer *t, int op, value *l, value *r, bool inplace) {
   if (value_is_const(l) && PyFrozenSet_CheckExact(l->object)) l = set_from(t, l, true);
-  if (l && value_is_const(r) && PyFrozenSet_CheckExact(r->object)) r = set_from(t, r, true);
-  if (!l || !r) return NULL;
-  /* A set takes in an instance of a class over it whatever operators that class has. */
-  bool into = inplace && l->type == &value_set_type && !set_is_frozen(l) && object_content(r);
-  if (into && object_content(r)->type == &value_set_type) r = object_content(r);
+  if (!l) return NULL;
+  bool set = l->type == &value_set_type; /* which has no class of its own in front of it in place */
+  if (set) r = inplace && !set_is_frozen(l) ? set_inside(r) : r;
+  if (set && !(r = set_operand(t, l, r))) return NULL;
   if (l->type != &value_set_type || r->type != &value_set_type) return trace_not_implemented(t);
   if (op != SET_AND && op != SET_OR && op != SET_SUB && op != SET_XOR)
     return trace_not_implemented(t);
@@ -167,8 +182,7 @@ static int set_subset(tracer *t, value *l, value *r) {
 }
 
 static value *set_compare(tracer *t, int op, value *l, value *r) {
-  if (value_is_const(r) && PyFrozenSet_CheckExact(r->object)) r = set_from(t, r, true);
-  if (!r) return NULL;
+  if (l->type == &value_set_type && !(r = set_operand(t, l, r))) return NULL;
   if (r->type != &value_set_type || l->type != r->type) return trace_not_implemented(t);
   int less = set_subset(t, l, r), more = less < 0 ? -1 : set_subset(t, r, l);
   if (more < 0) return NULL;
@@ -248,9 +262,7 @@ METHOD(set_copy) {
 }
 
 static bool value_is_set(value *v) {
-  value *content = object_content(v) ? object_content(v) : v;
-  return content->type == &value_set_type ||
-         (value_is_const(content) && PyAnySet_Check(content->object));
+  return set_inside(v)->type == &value_set_type || (value_is_const(v) && PyAnySet_Check(v->object));
 }
 
 /* What takes items only as long as they tell something: how long differs between versions. */
@@ -364,6 +376,8 @@ METHOD(set_issuperset) {
 
 METHOD(set_isdisjoint) {
   ARGS("isdisjoint", 1, 1);
+  if (object_content(args[0]) && !container_keeps(t, args[0], "__iter__")) /* which it asks */
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an iterator that a set may leave unfinished");
   if (!set_takes_all(t, args, 1)) return NULL;
   value *other = set_from(t, args[0], false);
   value *common = other ? set_operation(t, SET_AND, v, other) : NULL;

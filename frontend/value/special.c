@@ -18,8 +18,9 @@ static bool special_is_plain(const value *v) {
 
 static value *special_compare(tracer *t, const char *name, value *v, value *other) {
   static const char *const names[6] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
+  if (object_content(other)) other = object_content(other); /* whatever its class says */
   for (int op = 0; op < 6; op++) {
-    if (strcmp(names[op], name) != 0) continue;
+    if (strcmp(names[op], name) != 0 || other->type == &value_object_type) continue;
     bool ordered = op == Py_EQ || op == Py_NE || v->type != &value_dict_type;
     if (other->type != v->type || !ordered) return value_const(t, Py_NotImplemented);
     return trace_compare(t, op, v, other);
@@ -32,13 +33,13 @@ static value *special_binary(tracer *t, const char *name, value *v, value *other
     const char *name;
     int op;
     bool inplace;
-  } rows[] = {{"__add__", 0, false}, {"__iadd__", 0, true}, {"__mul__", 5, false},
-              {"__imul__", 5, true}, {"__or__", 7, false},  {"__ior__", 7, true},
-              {"__and__", 1, false}, {"__iand__", 1, true}, {"__sub__", 10, false},
+  } rows[] = {{"__add__", 0, false},  {"__iadd__", 0, true},  {"__mul__", 5, false},
+              {"__imul__", 5, true},  {"__or__", 7, false},   {"__ior__", 7, true},
+              {"__and__", 1, false},  {"__iand__", 1, true},  {"__sub__", 10, false},
               {"__isub__", 10, true}, {"__xor__", 12, false}, {"__ixor__", 12, true}};
   bool times = !strcmp(name, "__mul__") || !strcmp(name, "__imul__");
-  bool number = value_is_const(other) ? PyLong_CheckExact(other->object)
-                                      : other->type == &value_number_type;
+  bool number =
+      value_is_const(other) ? PyLong_CheckExact(other->object) : other->type == &value_number_type;
   if (times ? !number : other->type != v->type) return NULL;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (!strcmp(rows[i].name, name)) return trace_binary(t, rows[i].op, v, other, rows[i].inplace);
@@ -67,14 +68,16 @@ static value *special_call(tracer *t, const char *name, value *v, value *const *
   value *result = kwnames ? NULL : special_item(t, name, v, args, count);
   bool pair = !kwnames && count == 1 && special_is_plain(args[0]);
   if (!result && pair && !trace_pending(t)) result = special_binary(t, name, v, args[0]);
-  if (!result && pair && !trace_pending(t)) result = special_compare(t, name, v, args[0]);
+  bool compared = pair || (!kwnames && count == 1 && object_content(args[0]));
+  if (!result && compared && !trace_pending(t)) result = special_compare(t, name, v, args[0]);
   if (result || trace_pending(t)) return result;
   return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a %s", name, v->type->name);
 }
 
 #define SPECIALS(X)                                                                                \
-  X(len) X(iter) X(getitem) X(setitem) X(delitem) X(contains) X(add) X(iadd) X(mul) X(imul) X(or)  \
-  X(ior) X(and) X(iand) X(sub) X(isub) X(xor) X(ixor) X(lt) X(le) X(eq) X(ne) X(gt) X(ge)
+  X(len)                                                                                           \
+  X(iter) X(getitem) X(setitem) X(delitem) X(contains) X(add) X(iadd) X(mul) X(imul) X(or) X(ior)  \
+      X(and) X(iand) X(sub) X(isub) X(xor) X(ixor) X(lt) X(le) X(eq) X(ne) X(gt) X(ge)
 
 #define SPECIAL_FUNCTION(NAME)                                                                     \
   static value *special_##NAME(tracer *t, value *v, value *const *args, Py_ssize_t count,          \

@@ -559,9 +559,9 @@ PyObject *value_plain(tracer *t, value *v) { return value_object_of(t, v, true);
 
 bool value_known_int(tracer *t, value *v, int64_t *out) {
   if (v->type == &value_number_type) return number_know(t, v), false;
-  value *content = scalar_plain(t, v, "__index__");
+  value *content = scalar_content(v);
   int overflow;
-  if (content) v = content;
+  if (content && PyLong_CheckExact(content->object)) v = content; /* no __index__ is asked */
   if (v->type->known) {
     PyObject *object = v->type->known(t, v, true);
     PyObject *index = object && PyIndex_Check(object) ? PyNumber_Index(object) : NULL;

@@ -13,12 +13,18 @@ from builtins import (
 )
 
 
+def _whole(number):
+    """An int is taken for what it is, whatever a class over it says."""
+    if isinstance(number, int):
+        return number if type(number) is int else int.__index__(number)
+    if not hasattr(type(number), "__index__"):
+        raise TypeError(f"'{type(number).__name__}' object cannot be interpreted as an integer")
+    return number.__index__()
+
+
 def _index(number):
     """As C code takes a number of items."""
-    if not isinstance(number, int):
-        if not hasattr(type(number), "__index__"):
-            raise TypeError(f"'{type(number).__name__}' object cannot be interpreted as an integer")
-        number = number.__index__()
+    number = _whole(number)
     if not -(1 << 63) <= number < 1 << 63:
         raise OverflowError("Python int too large to convert to C ssize_t")
     return number
@@ -31,8 +37,12 @@ class deque:
     _moved = False  # whether iterators over it find that it has changed: it has, and not by d[i] = x alone
 
     def __init__(self, iterable=(), maxlen=None):
-        if maxlen is not None and maxlen < 0:
-            raise ValueError("maxlen must be non-negative")
+        if maxlen is not None:
+            if not isinstance(maxlen, int):
+                raise TypeError("an integer is required")
+            maxlen = _index(maxlen)
+            if maxlen < 0:
+                raise ValueError("maxlen must be non-negative")
         self.maxlen = maxlen
         self._items = []
         for item in iterable:
@@ -133,10 +143,7 @@ class deque:
         return len(self._items)
 
     def _at(self, i):
-        if not isinstance(i, int):
-            if not hasattr(i, "__index__"):
-                raise TypeError(f"sequence index must be integer, not '{type(i).__name__}'")
-            i = i.__index__()
+        i = _whole(i)
         if not -len(self._items) <= i < len(self._items):
             raise IndexError("deque index out of range")
         return i
@@ -328,7 +335,9 @@ class OrderedDict(_mapping):
     def __eq__(self, other):
         if isinstance(other, OrderedDict):
             return self._dict == other._dict and list(self._dict) == list(other._dict)
-        return self._dict == other if isinstance(other, dict) else NotImplemented
+        if not isinstance(other, dict):
+            return NotImplemented
+        return dict.__eq__(self._dict, other._dict if isinstance(other, _mapping) else other)
 
     def __or__(self, other):
         if not isinstance(other, dict):
@@ -389,7 +398,7 @@ class defaultdict(_mapping):
     def __eq__(self, other):
         if not isinstance(other, dict):
             return NotImplemented
-        return self._dict == (other._dict if isinstance(other, _mapping) else other)
+        return dict.__eq__(self._dict, other._dict if isinstance(other, _mapping) else other)
 
     def __or__(self, other):
         if not isinstance(other, dict):
@@ -425,9 +434,13 @@ def count(start=0, step=1):
 def _counted(start, step):
     if isinstance(start, int) and isinstance(step, int) and step == 1:
         start = int.__add__(start, 0)  # counted in C: a bool, say, becomes an int
+        while True:
+            yield start
+            start = start + step
     while True:
-        yield start
+        now = start
         start = start + step
+        yield now
 
 
 _END = object()
@@ -724,17 +737,25 @@ def _siftup(heap, pos):
     _siftdown(heap, startpos, pos)
 
 
+def _check_heap(heap):
+    if not isinstance(heap, list):
+        raise TypeError("heap argument must be a list")
+
+
 def heapify(heap, /):
+    _check_heap(heap)
     for i in reversed(range(len(heap) // 2)):
         _siftup(heap, i)
 
 
 def heappush(heap, item, /):
+    _check_heap(heap)
     heap.append(item)
     _siftdown(heap, 0, len(heap) - 1)
 
 
 def heappop(heap, /):
+    _check_heap(heap)
     last = heap.pop()
     if heap:
         item = heap[0]
@@ -745,6 +766,7 @@ def heappop(heap, /):
 
 
 def heapreplace(heap, item, /):
+    _check_heap(heap)
     first = heap[0]
     heap[0] = item
     _siftup(heap, 0)
@@ -752,6 +774,7 @@ def heapreplace(heap, item, /):
 
 
 def heappushpop(heap, item, /):
+    _check_heap(heap)
     if heap and heap[0] < item:
         item, heap[0] = heap[0], item
         _siftup(heap, 0)
@@ -788,11 +811,13 @@ def _siftup_max(heap, pos):
 
 
 def _heapify_max(heap, /):
+    _check_heap(heap)
     for i in reversed(range(len(heap) // 2)):
         _siftup_max(heap, i)
 
 
 def _heappop_max(heap, /):
+    _check_heap(heap)
     last = heap.pop()
     if heap:
         item = heap[0]
@@ -803,17 +828,28 @@ def _heappop_max(heap, /):
 
 
 def _heapreplace_max(heap, item, /):
+    _check_heap(heap)
     first = heap[0]
     heap[0] = item
     _siftup_max(heap, 0)
     return first
 
 
-def bisect_right(a, x, lo=0, hi=None, *, key=None):
+def _bounds(a, lo, hi):
+    """Of what has the slot of sequences, which a dict has not."""
+    lo, hi = _index(lo), None if hi is None else _index(hi)
     if lo < 0:
         raise ValueError("lo must be non-negative")
-    if hi is None:
+    if hi is None or hi == -1:
         hi = len(a)
+    kind = type(a)
+    if not hasattr(kind, "__getitem__") or kind in (dict, OrderedDict, defaultdict):
+        raise TypeError(f"'{kind.__name__}' object is not a sequence")
+    return lo, hi
+
+
+def bisect_right(a, x, lo=0, hi=None, *, key=None):
+    lo, hi = _bounds(a, lo, hi)
     while lo < hi:
         mid = (lo + hi) // 2
         if x < (a[mid] if key is None else key(a[mid])):
@@ -824,10 +860,7 @@ def bisect_right(a, x, lo=0, hi=None, *, key=None):
 
 
 def bisect_left(a, x, lo=0, hi=None, *, key=None):
-    if lo < 0:
-        raise ValueError("lo must be non-negative")
-    if hi is None:
-        hi = len(a)
+    lo, hi = _bounds(a, lo, hi)
     while lo < hi:
         mid = (lo + hi) // 2
         if (a[mid] if key is None else key(a[mid])) < x:
@@ -838,8 +871,10 @@ def bisect_left(a, x, lo=0, hi=None, *, key=None):
 
 
 def insort_right(a, x, lo=0, hi=None, *, key=None):
-    a.insert(bisect_right(a, x if key is None else key(x), lo, hi, key=key), x)
+    at = bisect_right(a, x if key is None else key(x), lo, hi, key=key)
+    a.insert(at, x)
 
 
 def insort_left(a, x, lo=0, hi=None, *, key=None):
-    a.insert(bisect_left(a, x if key is None else key(x), lo, hi, key=key), x)
+    at = bisect_left(a, x if key is None else key(x), lo, hi, key=key)
+    a.insert(at, x)

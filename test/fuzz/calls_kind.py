@@ -4,9 +4,11 @@ What is raised is caught where it is raised, so that compiled code has to raise 
 running it plainly. Compared are the type of each exception, each result, and the object that was worked on.
 """
 
+import bisect
 import builtins
 import collections
 import functools
+import heapq
 import itertools
 import math
 import operator
@@ -30,6 +32,65 @@ class MyList(list):
     """Over a builtin type."""
 
 
+class OwnInt(int):
+    """Whose own methods C code passes over."""
+
+    def __index__(self):
+        return 2
+
+    def __eq__(self, other):
+        return NotImplemented
+
+    def __rmul__(self, other):
+        return "times"
+
+    def __lt__(self, other):
+        return "less"
+
+    __hash__ = int.__hash__
+
+
+class OwnList(list):
+    """Likewise."""
+
+    def __len__(self):
+        return 1
+
+    def __iter__(self):
+        return iter("xy")
+
+    def __getitem__(self, key):
+        return "item"
+
+    def append(self, item):
+        pass
+
+
+class OwnDict(dict):
+    """Likewise."""
+
+    def __iter__(self):
+        return iter("k")
+
+    def keys(self):
+        return ["k"]
+
+    def __getitem__(self, key):
+        return "item"
+
+
+class OwnSet(set):
+    """Likewise."""
+
+    def __iter__(self):
+        return iter("xy")
+
+    def __eq__(self, other):
+        return NotImplemented
+
+    __hash__ = None
+
+
 class Index:
     """An int where one is asked for by __index__."""
 
@@ -46,16 +107,16 @@ class Raising:
         raise ValueError("no index")
 
 
-SPACE = {"collections": collections, "itertools": itertools, "math": math, "operator": operator, "functools": functools, "MyInt": MyInt,
-         "MyStr": MyStr, "MyList": MyList, "Index": Index, "Raising": Raising}
+SPACE = {module.__name__: module for module in (bisect, collections, functools, heapq, itertools, math, operator)}
+SPACE |= {kind.__name__: kind for kind in (MyInt, MyStr, MyList, OwnInt, OwnList, OwnDict, OwnSet, Index, Raising)}
 OBJECTS = """'aXb c'; b'ab c'; [3, 1, 2]; (3, 1, 2); {'a': 1, 'b': 2}; {1, 2}; frozenset({1, 2}); 5; 2.5; (1 + 2j); True; None; range(5)
     bytearray(b'abc'); collections.deque([1, 2, 3], 5); collections.deque([1, 2]); collections.defaultdict(list, a=[1]); slice(1, 5)
     collections.OrderedDict(a=1, b=2); collections.Counter('aab'); MyList([1, 2]); MyStr('ab'); MyInt(5); memoryview(b'abc'); iter([1, 2])
     collections.ChainMap({'a': 1}, {'b': 2}); [[1, 2], [3]]; [('a', 1), ('b', 2)]; ['b', 'a']; enumerate('ab'); functools.partial(max, 1)
-    reversed([1, 2]); zip('ab', [1, 2]); map(str, [1, 2]); (x for x in [1, 2])"""
+    OwnInt(5); OwnList([3, 1]); OwnDict(a=1); OwnSet({1, 2}); reversed([1, 2]); zip('ab', [1, 2]); map(str, [1, 2]); (x for x in [1, 2])"""
 VALUES = """0; 1; -1; 2; 3; 10**20; -10**20; 1.5; float('nan'); float('inf'); 'a'; ''; 'ab'; b'a'; None; True; [1]; []; (1, 2); ('a', 'b'); {'a': 1}; {1}
     Index(); Raising(); MyInt(2); MyStr('a'); range(2); slice(0, 2); iter([1, 2]); len; str; 1j; object; '{}'; '%s'; [('a', 1)]; [[1, 2], [3]]; ...
-    lambda *a: 1; lambda x: x; abs; {}; bytearray(b'b'); frozenset({1})"""
+    OwnInt(3); OwnList([1]); OwnDict(b=2); OwnSet({1}); lambda *a: 1; lambda x: x; abs; {}; bytearray(b'b'); frozenset({1})"""
 LEFT_OUT = {
     # the outside world, the frames and the process
     "exit", "quit", "input", "breakpoint", "open", "exec", "eval", "compile", "globals", "locals", "vars", "dir", "help", "copyright", "credits",
@@ -83,6 +144,7 @@ def public(module, prefix=""):
 
 
 FUNCTIONS = {"builtins": public(builtins), "math": public(math, "math."), "operator": public(operator, "operator."), "functools": ["functools.reduce"],
+             "heapq": [name for name in public(heapq, "heapq.") if name != "heapq.merge"], "bisect": public(bisect, "bisect."),
              "itertools": [name for name in public(itertools, "itertools.") if "tee" not in name]}
 
 
@@ -95,7 +157,7 @@ def program_text(rng):
     kind, names = rng.choice(OBJECTS), [f"p{i}" for i in range(rng.choice([1, 2, 2, 3]))]
     given = [[rng.choice(VALUES) for _ in names] for _ in range(2)]
     inside = rng.random() < 0.4
-    lines = ["import collections, functools, itertools, math, operator", "from calls_kind import *", "", "", "def arguments(size):",
+    lines = ["import bisect, collections, functools, heapq, itertools, math, operator", "from calls_kind import *", "", "", "def arguments(size):",
              f"    return {kind}, " + " ".join(f"({a}, {b})[size]," for a, b in zip(*given)), "", "", f"def program(r, {', '.join(names)}):"]
     if inside:
         lines.append(f"    r = {kind}")
@@ -121,7 +183,7 @@ def called(rng, kind, names):
         key, other = rng.choice([*names, *VALUES]), rng.choice([*names, *VALUES])
         return rng.choice([f"r[{key}]", f"r[{key}:{other}]", f"r {rng.choice(OPERATORS)} {key}", f"{key} {rng.choice(OPERATORS)} r", f"operator.setitem(r, {key}, {other})",
                            f"operator.delitem(r, {key})", f"[*r, *{key}]", f"{{**r, **{key}}}", f"f'{{r!r:{{{key}}}}}'", f"r if {key} else {other}", f"(-r, not {key})", f"max(*r, {key})"])
-    names = FUNCTIONS[rng.choices(list(FUNCTIONS), [6, 2, 4, 0.5, 3])[0]]
+    names = FUNCTIONS[rng.choices(list(FUNCTIONS), [6, 2, 4, 0.5, 1, 1, 3])[0]]
     name = rng.choice(names)
     call = f"{name}({all_given})"
     return f"list(itertools.islice({call}, 9))" if name.startswith("itertools") or rng.random() < 0.1 else call
