@@ -211,7 +211,7 @@ value *scalar_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t co
     return scalar_unchanged(name, args[0], plain[0], given);
   }
   value *result = call_real(t, descr, plain, count, kwnames);
-  if (result == plain[0] && !strcmp(name, "__mod__")) return args[0];
+  if (result == plain[0] && scalar_is_text(result) && !strcmp(name, "__mod__")) return args[0];
   if (result != t->not_implemented || !scalar_is_operator(name) || count != 2) return result;
   bool text = PyUnicode_Check(plain[0]->object) || PyBytes_Check(plain[0]->object);
   if (value_is_const(args[1]) || args[1]->type == &value_number_type || text)

@@ -329,8 +329,9 @@ static value *set_fold_in_place(tracer *t, value *v, value *const *args, Py_ssiz
   }
   value *known = value_tuple(t, NULL, 0);
   for (Py_ssize_t i = 0; known && i < count; i++) {
-    bool again = args[i]->type == &value_set_type || value_is_const(args[i]);
-    value *all = again ? args[i] : trace_to_tuple(t, args[i]);
+    value *other = set_inside(args[i]);
+    bool again = other->type == &value_set_type || value_is_const(other);
+    value *all = again ? other : trace_to_tuple(t, other);
     if (!all || !seq_append(t, known, all)) return NULL;
     if (v->source && args[i]->type == &value_dict_type)
       return trace_break(t, BREAK_SIDE_EFFECT, "a set is updated by a dict");

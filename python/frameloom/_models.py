@@ -11,6 +11,11 @@ from builtins import (
     callable, complex, dict, enumerate, float, getattr, hasattr, int, isinstance, iter, len, list, max, next,
     object, range, reversed, str, tuple, type,
 )
+import collections
+import sys
+
+_MAPPINGS = (dict, collections.OrderedDict, collections.defaultdict)
+_SLOT_FIRST = sys.version_info >= (3, 12)  # bisect looks for what gives items before it needs one
 
 
 def _whole(number):
@@ -836,14 +841,17 @@ def _heapreplace_max(heap, item, /):
 
 
 def _bounds(a, lo, hi):
-    """Of what has the slot of sequences, which a dict has not."""
+    """Of what has the slots of sequences: a dict has not, a class over it has."""
     lo, hi = _index(lo), None if hi is None else _index(hi)
     if lo < 0:
         raise ValueError("lo must be non-negative")
-    if hi is None or hi == -1:
+    kind, whole = type(a), hi is None or hi == -1
+    mapping = kind in _MAPPINGS
+    if mapping and (whole or lo < hi or _SLOT_FIRST):
+        raise TypeError(f"{kind.__name__} is not a sequence")
+    if whole:
         hi = len(a)
-    kind = type(a)
-    if not hasattr(kind, "__getitem__") or kind in (dict, OrderedDict, defaultdict):
+    if _SLOT_FIRST and not hasattr(kind, "__getitem__"):
         raise TypeError(f"'{kind.__name__}' object is not a sequence")
     return lo, hi
 
