@@ -92,6 +92,13 @@ static bool container_takes(const value *content, const char *name, const value 
          other->type == &value_set_type;
 }
 
+/* What adds an instance of a class to a dict or list asks it for its items if it iterates in a way
+ * of its own. */
+static bool container_asks(tracer *t, const char *name, const value *content, value *other) {
+  bool direct = content->type == &value_list_type && strcmp(name, "__iadd__") != 0;
+  return object_content(other) && !direct && !container_keeps(t, other, "__iter__");
+}
+
 /* What copies a dict asks a class over it for its keys where that iterates in a way of its own. */
 static bool container_copies(tracer *t, value *v, const char *name) {
   return object_content(v)->type == &value_dict_type && !container_keeps(t, v, "__iter__") &&
@@ -109,7 +116,8 @@ static value *container_binary(tracer *t, const char *name, value *v, value *con
   value *mine = object_content(other);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     if (strcmp(rows[i].name, name) != 0) continue;
-    if (!container_takes(content, name, mine ? mine : other) || container_copies(t, v, name))
+    if (!container_takes(content, name, mine ? mine : other) || container_copies(t, v, name) ||
+        container_asks(t, name, content, other))
       return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an operator of a class over dict or list");
     value *result = trace_binary(t, rows[i].op, content, mine ? mine : other, rows[i].inplace);
     return rows[i].inplace && result ? v : result;

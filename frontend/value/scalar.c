@@ -96,7 +96,9 @@ static int scalar_rank(tracer *t, value *v) {
 static bool scalar_is_below(tracer *t, value *l, value *r) {
   value *content = scalar_content(r);
   int rank = content && !scalar_content(l) ? scalar_rank(t, content) : 0;
-  return rank && scalar_rank(t, l) > rank;
+  bool whole =
+      rank == 1 && value_is_const(l) && PyBool_Check(l->object); /* no class is over bool */
+  return rank && (whole || scalar_rank(t, l) > rank);
 }
 
 void scalar_operands(tracer *t, int op, value **l, value **r, bool inplace) {
