@@ -950,7 +950,6 @@ static bool fuse_run(MlirOperation function) {
   MlirOperation terminator = mlirBlockGetTerminator(block);
   if (!terminator.ptr || !loom_is(terminator, "func.return") || fuse_is_excluded(block, terminator))
     return true;
-  if (!fuse_check_constants(block)) return false;
   if (!fuse_prepare_wide(block))
     return loom_emit_error(mlirOperationGetLocation(function), "out of memory");
   fuse_prepare(function, block);

@@ -138,11 +138,6 @@ bool fuse_dissolve(fuse_state *s);
 /* Makes trees of wide concatenations. False: out of memory. */
 bool fuse_prepare_wide(MlirBlock block);
 
-/* ---- fuse_constants.c ---- */
-
-/* False, and said so: an op on constants raises a floating-point exception. */
-bool fuse_check_constants(MlirBlock block);
-
 /* ---- fuse_keep.c ---- */
 
 /* Once it is known what is returned: what is made of constants alone. */

@@ -303,6 +303,9 @@ void lower_finish(lower *l, MlirValue value, const lower_at *at, lower_value is)
 void lower_remember(lower *l, MlirValue value, const lower_at *at, lower_value is);
 /* Every lane of a value as the current width wants it. */
 MlirValue lower_wide(lower *l, lower_value value);
+/* What `op` is given: a float made of constants alone is hidden from LLVM where the op's flags
+ * count, since it would compute the op and raise none (targets/x86/fence.c ends the hiding). */
+MlirValue lower_opaque(loom_builder *b, MlirOperation op, MlirValue v);
 /* Lanes that are off repeat lane 0, so that nothing computed from them raises a flag of its own. */
 MlirValue lower_repeat_first(lower *l, loom_builder *b, MlirValue value);
 /* Stores to result number `result` at an index. */

@@ -1,6 +1,7 @@
 /* Values on demand (lower.h): each is made once for an index, in the outermost scope that knows all
  * it needs. */
 #include "passes/lower.h"
+#include "passes/passes.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -546,6 +547,34 @@ int lower_level_of(const lower *l, const loom_builder *b) {
   return level;
 }
 
+/* Is a register computed from constants and nothing else? */
+static bool emit_is_constant(MlirValue v, int depth) {
+  MlirOperation op = loom_def(v);
+  if (!op.ptr || depth == 0 || loom_is(op, "llvm.freeze")) return false;
+  if (loom_is(op, "arith.constant")) return true;
+  intptr_t count = mlirOperationGetNumOperands(op);
+  bool constant = count > 0 && mlirOperationGetNumRegions(op) == 0;
+  for (intptr_t i = 0; i < count && constant; i++)
+    constant = emit_is_constant(loom_operand(op, i), depth - 1);
+  return constant;
+}
+
+#define EMIT_DEPTH 8
+
+MlirValue lower_opaque(loom_builder *b, MlirOperation op, MlirValue v) {
+  bool real = v.ptr && mlirTypeIsAFloat(lane_element(mlirValueGetType(v)));
+  if (!real || !loom_fp_of(op) || !emit_is_constant(v, EMIT_DEPTH)) return v;
+  return loom_build1(b, "llvm.freeze", v, mlirValueGetType(v));
+}
+
+/* An operation of constants alone: hiding one of them is enough. */
+static void emit_opaque(loom_builder *b, MlirOperation op, MlirValue *registers, intptr_t count) {
+  bool constant = count > 0;
+  for (intptr_t i = 0; i < count && constant; i++)
+    constant = emit_is_constant(registers[i], EMIT_DEPTH);
+  if (constant) registers[0] = lower_opaque(b, op, registers[0]);
+}
+
 static lower_value emit_elementwise(lower *l, MlirOperation op, loom_opcode code,
                                     const lower_at *at, loom_dtype dtype) {
   lower_value args[3], out = {{NULL}, 0, false, dtype};
@@ -569,6 +598,7 @@ static lower_value emit_elementwise(lower *l, MlirOperation op, loom_opcode code
   l->loc = mlirOperationGetLocation(op);
   lower_locate(l, op);
   loom_builder b = lower_at_level(l, out.level);
+  emit_opaque(&b, op, registers, count);
   out.v = lower_scalar(l, &b, op, code, from, registers);
   if (!out.v.ptr) lower_fail(l, op, "not supported for this element type");
   return out;

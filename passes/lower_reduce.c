@@ -227,6 +227,7 @@ static void reduce_step(lower *l, void *user, const MlirValue *carried, MlirValu
     MlirValue v = lower_wide(l, values[i]);
     bool arg = reduce_is_arg(g->members[i]), masked = run->row && l->mask.ptr;
     loom_builder b = lower_at_level(l, l->depth);
+    v = lower_opaque(&b, g->members[i], v);
     if (!arg) {
       MlirValue sum = lower_combine(&b, kind, run->dtypes[c], v, carried[c]);
       if (!sum.ptr)

@@ -87,6 +87,7 @@ static void scan_step(lower *l, void *user, const MlirValue *carried, MlirValue 
     if (l->failed) break;
     MlirValue wide = lower_wide(l, v);
     loom_builder b = lower_at_level(l, l->depth);
+    wide = lower_opaque(&b, op, wide);
     next[i] = lower_combine(&b, kind, dtype, wide, carried[i]);
     if (!next[i].ptr) {
       lower_fail(l, op, "not supported for this element type");

@@ -8,6 +8,9 @@
  *   other than zero, go through `llvm.arithmetic.fence`, which is no instruction of the machine and
  *   through which nothing is seen.
  *   The same for a value that is compared with itself, which would not be computed at all.
+ *   The same for a constant that reaches us frozen, as those do which nothing but constants meet,
+ * and for a value of which LLVM knows that it is one of some constants: it computes what is made of
+ *   each of these, and chooses between the results.
  * - absorbing: what is added to, multiplied or compared with a constant NaN decides nothing, and
  *   would not be computed. The constant is fenced.
  * - masking: with AVX-512 `select(c, x / y, 0)` becomes a division of the selected elements only,
@@ -393,6 +396,64 @@ static void fence_nan(fence_state *s, LLVMValueRef v) {
       LLVMSetOperand(v, i, fence_before(s, v, LLVMGetOperand(v, i)));
 }
 
+/* ---- choices of constants ---- */
+
+static int fence_operands(LLVMValueRef v) {
+  return LLVMIsACallInst(v) ? (int)LLVMGetNumArgOperands(v) : LLVMGetNumOperands(v);
+}
+
+static bool fence_is_choice(const fence_state *s, fence_walk *w, LLVMValueRef v);
+
+static bool fence_all_choices(const fence_state *s, fence_walk *w, LLVMValueRef v) {
+  bool all = fence_operands(v) > 0;
+  for (int i = 0; i < fence_operands(v) && all; i++)
+    all = fence_is_choice(s, w, LLVMGetOperand(v, (unsigned)i));
+  return all;
+}
+
+/* Do loops or branches bring a constant? */
+static bool fence_brings_constant(LLVMValueRef phi) {
+  bool constant = false;
+  for (unsigned i = 0; i < LLVMCountIncoming(phi) && !constant; i++)
+    constant = LLVMIsAConstant(LLVMGetIncomingValue(phi, i));
+  return constant;
+}
+
+/* Is `v` a constant, at least on one side of a select, for some edge into a block, or in a variable
+ * of the function? */
+static bool fence_is_choice(const fence_state *s, fence_walk *w, LLVMValueRef v) {
+  if (!LLVMIsAInstruction(v)) return LLVMIsAConstant(v);
+  if (w->uses++ >= FENCE_USES || !fence_step(w, v)) return false;
+  bool choice = false;
+  switch (LLVMGetInstructionOpcode(v)) {
+  case LLVMSelect:
+    choice =
+        fence_is_choice(s, w, LLVMGetOperand(v, 1)) || fence_is_choice(s, w, LLVMGetOperand(v, 2));
+    break;
+  case LLVMPHI: choice = fence_brings_constant(v); break;
+  case LLVMLoad: choice = !fence_is_variable(LLVMGetOperand(v, 0)); break;
+  case LLVMFreeze: break; /* is fenced */
+  default:
+    if (fence_passes(v) && !fence_may_raise(s, v) && !fence_is_known_number(v) &&
+        fence_intrinsic_of(v) != s->fence)
+      choice = fence_all_choices(s, w, v);
+  }
+  w->length--;
+  return choice;
+}
+
+/* An operation that may raise, of constants and choices of constants: one of them is fenced, what a
+ * loop carries only if there is nothing else. */
+static void fence_choice(fence_state *s, LLVMValueRef v) {
+  fence_walk w = {.length = 0};
+  if (!fence_may_raise(s, v) || !fence_all_choices(s, &w, v)) return;
+  unsigned at = 0;
+  while ((int)at + 1 < fence_operands(v) && LLVMIsAPHINode(LLVMGetOperand(v, at)))
+    at++;
+  if (!fence_is_float(LLVMTypeOf(LLVMGetOperand(v, at)))) return;
+  LLVMSetOperand(v, at, fence_before(s, v, LLVMGetOperand(v, at)));
+}
+
 /* Fences the value of `v` for all its uses. */
 static void fence_value(fence_state *s, LLVMValueRef v) {
   LLVMValueRef fenced = fence_is_float(LLVMTypeOf(v)) ? fence_after(s, v) : fence_after_bits(s, v);
@@ -406,9 +467,22 @@ static void fence_value(fence_state *s, LLVMValueRef v) {
   LLVMSetOperand(reader, 0, v);
 }
 
+/* A constant that is not to be known. */
+static void fence_frozen(fence_state *s, LLVMValueRef v) {
+  LLVMValueRef constant = LLVMGetOperand(v, 0);
+  if (!LLVMIsAConstant(constant) || !fence_is_float(LLVMTypeOf(v))) return;
+  LLVMReplaceAllUsesWith(v, fence_before(s, v, constant));
+  LLVMInstructionEraseFromParent(v);
+}
+
 static void fence_instruction(fence_state *s, LLVMValueRef v) {
   LLVMOpcode code = LLVMGetInstructionOpcode(v);
+  if (code == LLVMFreeze) {
+    fence_frozen(s, v);
+    return;
+  }
   fence_nan(s, v);
+  fence_choice(s, v);
   if (code == LLVMFDiv) fence_divisor(s, v);
   if (code == LLVMFCmp) fence_magnitude(s, v);
   if (code == LLVMFCmp && LLVMGetOperand(v, 0) == LLVMGetOperand(v, 1))

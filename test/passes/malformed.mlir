@@ -24,13 +24,3 @@ func.func @main(%t: tensor<4x3xf32> {loom.scalar}) -> tensor<4x3xf32> {
   %a = loom.neg %t : tensor<4x3xf32>
   return %a : tensor<4x3xf32>
 }
-
-// -----
-
-// CHECK: 'loom.div' of constants raises a floating-point exception at every call
-func.func @main(%t: tensor<4xi32>) -> tensor<4xf64> {
-  %z = loom.xor %t, %t : tensor<4xi32>
-  %f = loom.convert %z : (tensor<4xi32>) -> tensor<4xf64>
-  %q = loom.div %f, %f : tensor<4xf64>
-  return %q : tensor<4xf64>
-}

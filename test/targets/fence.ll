@@ -177,3 +177,57 @@ define <4 x float> @tail(<4 x float> %before, ptr %a, i64 %end, i64 %i) {
   %r = select <4 x i1> %lanes, <4 x float> %sum, <4 x float> %before
   ret <4 x float> %r
 }
+
+; An operation of which one side of a select makes a constant is not done beforehand; what is loaded is left alone.
+; CHECK-LABEL: @choice(
+; CHECK: %[[HIDDEN:.*]] = call <4 x double> @llvm.arithmetic.fence.v4f64(<4 x double> %x)
+; CHECK-NEXT: fmul <4 x double> %[[HIDDEN]], splat
+; CHECK: fmul <4 x double> %loaded, splat
+; CHECK: fadd <4 x double> %x, %loaded
+define void @choice(<4 x i1> %c, ptr %a, ptr %out) {
+  %loaded = load <4 x double>, ptr %a
+  %x = select <4 x i1> %c, <4 x double> splat (double 1.0e+300), <4 x double> %loaded
+  %p = fmul <4 x double> %x, splat (double 1.0e+300)
+  store <4 x double> %p, ptr %out
+  %q = fmul <4 x double> %loaded, splat (double 3.0)
+  store <4 x double> %q, ptr %out
+  %r = fadd <4 x double> %x, %loaded
+  store <4 x double> %r, ptr %out
+  ret void
+}
+
+; Through what raises nothing, and where a loop begins with a constant and adds constants.
+; CHECK-LABEL: @through(
+; CHECK: %[[WIDE:.*]] = call double @llvm.arithmetic.fence.f64(double %wide)
+; CHECK: fadd double %sum, %[[WIDE]]
+define double @through(ptr %c) {
+entry:
+  br label %loop
+
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %sum = phi double [ 0.0, %entry ], [ %after, %loop ]
+  %place = getelementptr i1, ptr %c, i64 %i
+  %one = load i1, ptr %place
+  %x = select i1 %one, float 1024.0, float 0.0
+  %negative = fneg float %x
+  %wide = fpext float %negative to double
+  %after = fadd double %sum, %wide
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, 4
+  br i1 %more, label %loop, label %end
+
+end:
+  ret double %after
+}
+
+; A constant that is to be hidden comes frozen.
+; CHECK-LABEL: @frozen(
+; CHECK-NOT: freeze
+; CHECK: %[[ONE:.*]] = call float @llvm.arithmetic.fence.f32(float 1.000000e+00)
+; CHECK-NEXT: fdiv float %[[ONE]]
+define float @frozen() {
+  %one = freeze float 1.0
+  %q = fdiv float %one, 3.0
+  ret float %q
+}
