@@ -42,9 +42,20 @@ bool model_owns(PyObject *object) {
   return name && own && PyUnicode_Check(name) && PyUnicode_Compare(name, own) == 0;
 }
 
+static bool model_is_strange(tracer *t, PyObject *cls) {
+  return model_owns(cls) && !(t->frame && t->frame->function->globals == model_globals());
+}
+
+PyObject *model_named(tracer *t, PyObject *cls, PyObject *name) {
+  Py_ssize_t length = PyUnicode_GET_LENGTH(name);
+  if (!model_is_strange(t, cls) || length < 5 || PyUnicode_READ_CHAR(name, 1) != '_') return name;
+  PyObject *named = trace_keep(t, PyUnicode_FromFormat("_named%U", name));
+  if (!named) return trace_fail(t), NULL;
+  return _PyType_Lookup((PyTypeObject *)cls, named) ? named : name;
+}
+
 bool model_is_private(tracer *t, PyObject *cls, PyObject *name) {
-  if (!model_owns(cls) || (t->frame && t->frame->function->globals == model_globals()))
-    return false;
+  if (!model_is_strange(t, cls)) return false;
   return PyUnicode_GET_LENGTH(name) > 0 && PyUnicode_READ_CHAR(name, 0) == '_';
 }
 

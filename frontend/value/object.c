@@ -420,8 +420,10 @@ static value *object_get_attr(tracer *t, value *v, PyObject *name) {
   PyTypeObject *type = (PyTypeObject *)object_class(v);
   PyObject *hook = interned(t, "__getattr__"), *attribute = interned(t, "__getattribute__");
   if (!hook || !attribute) return NULL;
-  if (model_is_private(t, (PyObject *)type, name))
+  PyObject *named = model_named(t, (PyObject *)type, name);
+  if (named == name && model_is_private(t, (PyObject *)type, name))
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a %s", PyUnicode_AsUTF8(name), type->tp_name);
+  if (!(name = named)) return NULL;
   PyObject *standard = _PyType_Lookup(class_base(v), attribute);
   PyObject *own = class_lookup(t, type, attribute);
   if (own != standard && !PyFunction_Check(own))

@@ -76,8 +76,9 @@ static value *special_call(tracer *t, const char *name, value *v, value *const *
 
 #define SPECIALS(X)                                                                                \
   X(len)                                                                                           \
-  X(iter) X(getitem) X(setitem) X(delitem) X(contains) X(add) X(iadd) X(mul) X(imul) X(or) X(ior)  \
-      X(and) X(iand) X(sub) X(isub) X(xor) X(ixor) X(lt) X(le) X(eq) X(ne) X(gt) X(ge)
+  X(iter)                                                                                          \
+  X(getitem) X(setitem) X(delitem) X(contains) X(add) X(iadd) X(mul) X(imul) X(or) X(ior) X(and)   \
+      X(iand) X(sub) X(isub) X(xor) X(ixor) X(lt) X(le) X(eq) X(ne) X(gt) X(ge)
 
 #define SPECIAL_FUNCTION(NAME)                                                                     \
   static value *special_##NAME(tracer *t, value *v, value *const *args, Py_ssize_t count,          \
@@ -110,7 +111,8 @@ value *special_of_model(tracer *t, PyObject *descr, value *const *args, Py_ssize
     return t->not_implemented;
   if (real == cls || _PyType_Lookup((PyTypeObject *)real, PyDescr_NAME(descr)) != descr)
     return t->not_implemented;
-  value *method = type_attr(t, cls, PyDescr_NAME(descr), args[0], NULL);
+  PyObject *named = model_named(t, cls, PyDescr_NAME(descr));
+  value *method = named ? type_attr(t, cls, named, args[0], NULL) : NULL;
   if (method) return trace_call(t, method, args + 1, count - 1, kwnames);
   return trace_pending(t) ? NULL : t->not_implemented;
 }

@@ -858,6 +858,9 @@ PyObject *model_real(PyObject *cls); /* the type that a model class stands for, 
 bool model_owns(PyObject *object);   /* a class, a function or the globals of the models */
 /* An attribute of the model itself, which an object of the original does not have. */
 bool model_is_private(tracer *t, PyObject *cls, PyObject *name);
+/* The name of a special method of a model's class, or of what stands for it where it is asked for by
+ * name: it does without what an operator does first. NULL after a failure. */
+PyObject *model_named(tracer *t, PyObject *cls, PyObject *name);
 recipe *model_rebuild(tracer *t, value *v);
 bool object_is_modelled(PyObject *object); /* a live one that has a model */
 bool model_is_of(PyTypeObject *type);      /* it has one */

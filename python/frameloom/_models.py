@@ -164,6 +164,17 @@ class deque:
         self._moved = True
         del self._items[i]
 
+    # Where they are asked for by name, an index that is too large is refused before any item is looked for.
+
+    def _named__getitem__(self, i):
+        return self[_index(i)]
+
+    def _named__setitem__(self, i, item):
+        self[_index(i)] = item
+
+    def _named__delitem__(self, i):
+        del self[_index(i)]
+
     def __contains__(self, item):
         length = len(self._items)
         found = item in self._items
@@ -219,7 +230,7 @@ class deque:
         if hasattr(n, "__array_ufunc__"):
             return NotImplemented
         result = self._reflected("__rmul__", n)
-        return deque(self._items * n, self.maxlen) if result is NotImplemented else result
+        return deque(self._items * _index(n), self.maxlen) if result is NotImplemented else result
 
     __rmul__ = __mul__
 
@@ -230,7 +241,7 @@ class deque:
         if result is not NotImplemented:
             return result
         self._moved = True
-        self._items *= n
+        self._items *= _index(n)
         if self.maxlen is not None:
             del self._items[:max(len(self._items) - self.maxlen, 0)]
         return self

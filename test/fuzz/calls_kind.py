@@ -123,7 +123,6 @@ LEFT_OUT = {
     "license", "print", "id", "super", "hash", "object", "__reduce__", "__reduce_ex__", "__getstate__", "__sizeof__", "__dir__", "__class__",
     "__new__", "__init_subclass__", "__subclasshook__", "__doc__", "__hash__", "__init__", "__setstate__", "__dict__", "__weakref__", "__module__",
     "__class_getitem__", "__release_buffer__", "__buffer__", "__copy__", "__del__", "release",
-    "__getitem__", "__setitem__", "__delitem__",  # of a deque, called by name: an index that is too large is another error than in d[i] = x
     # what may take all memory
     "factorial", "comb", "perm", "pow", "lshift", "ipow", "ilshift", "mul", "imul", "__pow__", "__rpow__", "__lshift__", "__rlshift__", "__mul__",
     "__imul__", "__rmul__", "ljust", "rjust", "center", "zfill", "expandtabs",

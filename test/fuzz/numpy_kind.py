@@ -65,7 +65,7 @@ def check(text, calls=CALLS):
 
 
 # What the compiler refuses for a reason: the function runs as plain NumPy then.
-REFUSED = "a symbolic size|no element"
+REFUSED = "nothing at all"
 
 
 def refused(compiled):
