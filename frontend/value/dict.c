@@ -532,9 +532,18 @@ METHOD(dict_setdefault) {
   return dict_put(t, v, args[0], item) ? item : NULL;
 }
 
+/* Nothing is asked of a key that is taken out of an empty dict. 1, 0, or -1 after a break. */
+static int dict_pops_nothing(tracer *t, value *v, const value *key) {
+  if (value_is_const(key) && object_is_scalar(key->object)) return 0; /* nor would it tell */
+  value *length = dict_length(t, v);
+  int truth = length ? trace_truth(t, length) : -1;
+  return truth < 0 ? -1 : !truth;
+}
+
 METHOD(dict_pop) {
   ARGS("pop", 1, 2);
-  value *item = dict_get(t, v, args[0]);
+  int nothing = dict_pops_nothing(t, v, args[0]);
+  value *item = nothing == 0 ? dict_get(t, v, args[0]) : NULL;
   if (trace_pending(t)) return NULL;
   if (!item) return count > 1 ? args[1] : trace_raise_key(t, args[0]);
   return dict_remove(t, v, args[0]) ? item : NULL;

@@ -14,6 +14,7 @@ from builtins import (
 import collections
 import sys
 
+_END = object()
 _MAPPINGS = (dict, collections.OrderedDict, collections.defaultdict)
 _SLOT_FIRST = sys.version_info >= (3, 12)  # bisect looks for what gives items before it needs one
 
@@ -56,23 +57,23 @@ class deque:
     def __model__(self):
         return (self._items, self.maxlen)
 
-    def append(self, item):
+    def append(self, item, /):
         self._moved = True
         self._items.append(item)
         if self.maxlen is not None and len(self._items) > self.maxlen:
             del self._items[0]
 
-    def appendleft(self, item):
+    def appendleft(self, item, /):
         self._moved = True
         self._items.insert(0, item)
         if self.maxlen is not None and len(self._items) > self.maxlen:
             del self._items[-1]
 
-    def extend(self, iterable):
+    def extend(self, iterable, /):
         for item in list(iterable) if iterable is self else iterable:
             self.append(item)
 
-    def extendleft(self, iterable):
+    def extendleft(self, iterable, /):
         for item in list(iterable) if iterable is self else iterable:
             self.appendleft(item)
 
@@ -97,14 +98,14 @@ class deque:
 
     __copy__ = copy
 
-    def count(self, item):
+    def count(self, item, /):
         length = len(self._items)
         found = self._items.count(item)
         if len(self._items) != length:
             raise RuntimeError("deque mutated during iteration")
         return found
 
-    def rotate(self, n=1):
+    def rotate(self, n=1, /):
         n = _index(n)
         self._moved = True
         length = len(self._items)
@@ -115,7 +116,7 @@ class deque:
     def reverse(self):
         self._items.reverse()
 
-    def remove(self, item):
+    def remove(self, item, /):
         length, at = len(self._items), -1
         try:
             at = self._items.index(item)
@@ -127,14 +128,14 @@ class deque:
             raise ValueError(f"{item!r} is not in deque")
         del self[at]
 
-    def insert(self, i, item):
+    def insert(self, i, item, /):
         i = _index(i)
         if self.maxlen is not None and len(self._items) >= self.maxlen:
             raise IndexError("deque already at its maximum size")
         self._moved = True
         self._items.insert(i, item)
 
-    def index(self, item, *bounds):
+    def index(self, item, /, *bounds):
         length = len(self._items)
         try:
             return self._items.index(item, *bounds)
@@ -279,19 +280,19 @@ class _mapping:
     def items(self):
         return self._dict.items()
 
-    def get(self, key, default=None):
+    def get(self, key, default=None, /):
         return self._dict.get(key, default)
 
-    def pop(self, key, *default):
+    def pop(self, key, /, *default):
         return self._dict.pop(key, *default)
 
-    def setdefault(self, key, default=None):
+    def setdefault(self, key, default=None, /):
         return self._dict.setdefault(key, default)
 
     def clear(self):
         self._dict.clear()
 
-    def update(self, *others, **named):
+    def update(self, /, *others, **named):
         if len(others) > 1:
             raise TypeError("update expected at most 1 argument")
         for other in others:
@@ -310,7 +311,7 @@ class _mapping:
 
 
 class OrderedDict(_mapping):
-    def __init__(self, *others, **named):
+    def __init__(self, /, *others, **named):
         if self._dict is None:
             self._dict = {}
         self.update(*others, **named)
@@ -320,6 +321,16 @@ class OrderedDict(_mapping):
 
     def __getitem__(self, key):
         return self._dict[key]
+
+    def pop(self, key, default=_END):
+        if key not in self._dict:  # an empty one, too, asks for the key's hash
+            if default is _END:
+                raise KeyError(key)
+            return default
+        return self._dict.pop(key)
+
+    def setdefault(self, key, default=None):
+        return self._dict.setdefault(key, default)
 
     def move_to_end(self, key, last=True):
         if type(key) is not str and key in self._dict:  # the key that it has stays
@@ -431,7 +442,7 @@ class defaultdict(_mapping):
         return both
 
 
-def _count_elements(mapping, iterable):
+def _count_elements(mapping, iterable, /):
     for element in iterable:
         mapping[element] = mapping.get(element, 0) + 1
 
@@ -459,10 +470,7 @@ def _counted(start, step):
         yield now
 
 
-_END = object()
-
-
-def cycle(iterable):
+def cycle(iterable, /):
     return _cycled(iter(iterable))
 
 
@@ -476,7 +484,7 @@ def _cycled(iterator):
             yield item
 
 
-def islice(iterable, *bounds):
+def islice(iterable, /, *bounds):
     start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, None)[:3]
     return _sliced(iter(iterable), 0 if start is None else start, stop, 1 if step is None else step)
 
@@ -515,7 +523,7 @@ def _accumulated(iterator, function, total):
         yield total
 
 
-def starmap(function, iterable):
+def starmap(function, iterable, /):
     return _starmapped(function, iter(iterable))
 
 
@@ -524,7 +532,7 @@ def _starmapped(function, iterator):
         yield function(*item)
 
 
-def pairwise(iterable):
+def pairwise(iterable, /):
     return _paired(iter(iterable))
 
 
@@ -556,7 +564,7 @@ def _zipped_longest(iterators, fill):
         yield tuple(row)
 
 
-def takewhile(predicate, iterable):
+def takewhile(predicate, iterable, /):
     return _taken_while(predicate, iter(iterable))
 
 
@@ -565,7 +573,7 @@ def _taken_while(predicate, iterator):
         yield item
 
 
-def dropwhile(predicate, iterable):
+def dropwhile(predicate, iterable, /):
     return _dropped_while(predicate, iter(iterable))
 
 
@@ -577,7 +585,7 @@ def _dropped_while(predicate, iterator):
         item = next(iterator, _END)
 
 
-def filterfalse(predicate, iterable):
+def filterfalse(predicate, iterable, /):
     return _filtered_false(predicate, iter(iterable))
 
 
@@ -631,7 +639,7 @@ def _grouped(iterator, key):
         yield current[0], group(current[0], number)
 
 
-def tee(iterable, n=2):
+def tee(iterable, n=2, /):
     iterator = iter(iter(iterable))
     seen = []
 
