@@ -545,8 +545,8 @@ static value *reduce_method(tracer *t, PyObject *ufunc, const np_call *c) {
   if (!p[1]) r.mask = 1;
   r.typed = !np_is_none(t, p[2]);
   if (r.typed && !np_dtype_arg(t, p[2], &r.dtype)) return NULL;
-  bool logical = *r.kind == 'a' || *r.kind == 'o';
-  if (r.typed && logical && r.dtype != LOOM_BOOL) return np_unsupported(t, c, "of this dtype");
+  if (r.typed && r.dtype != LOOM_BOOL && (reduce_is(&r, "and") || reduce_is(&r, "or")))
+    return np_unsupported(t, c, "of truth in another type than bool");
   if (!np_outs_arg(t, p[3], &r.out)) return NULL;
   r.initial = p[5];
   r.where = p[6] && !np_is_array(p[6]) && np_known(t, p[6]) == Py_True ? NULL : p[6];

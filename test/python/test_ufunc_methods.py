@@ -61,3 +61,19 @@ def test_numbers_and_options(name):
                 if want != got:
                     wrong.append(f"np.{name}(a, {number}{option}) of {dtype}: {got} instead of {want}")
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("name", ["logical_or", "logical_and", "add", "multiply", "maximum", "bitwise_or", "equal", "greater"])
+def test_types_that_a_reduction_is_asked_for(name):
+    different = []
+    for dtype in ("np.uint64", "bool", "float", "np.int8", "'O'", "None", "complex", "np.float16", "'S3'", "'V3'"):
+        for keepdims in (True, False):
+            text = f"np.{name}.reduce(a, axis=0, dtype={dtype}, keepdims={keepdims})"
+            space = {"np": np}
+            exec(f"def function(a):\n    try:\n        return {text}\n    except Exception as error:\n        return type(error).__name__\n", space)
+            for given in (np.array(1, "u4"), np.array(True), np.ones(3), np.ones(3, "u4"), np.zeros(3, bool), np.ones(0)):
+                compiled = frameloom.compile(space["function"], backend="interpret")
+                want, got = space["function"](given), [compiled(given) for _ in range(2)]
+                if any(type(one) is not type(want) or repr(one) != repr(want) for one in got):
+                    different.append(f"{text} of {given!r}: {got} instead of {want!r}")
+    assert not different, "\n".join(different)
