@@ -300,9 +300,13 @@ static bool interpret_hosted(run_case *c) {
   return good;
 }
 
+static bool calls_host(const loom_graph *g) {
+  for (uint32_t n = 0; n < g->node_count; n++)
+    if (g->nodes[n].op == LOOM_OP_HOST_CALL) return true;
+  return false;
+}
+
 static bool interpret(run_case *c) {
-  for (uint32_t n = 0; n < c->graph.node_count; n++)
-    if (c->graph.nodes[n].op == LOOM_OP_HOST_CALL) return interpret_hosted(c);
   loom_buffer inputs[64], outputs[64];
   for (uint32_t i = 0; i < c->graph.input_count; i++)
     inputs[i] = c->inputs[i].buffer;
@@ -385,7 +389,11 @@ static bool trial(run_case *c, loom_plan *plan, bool timed) {
   for (uint32_t i = 0; good && i < c->graph.input_count; i++)
     if (plan && c->graph.inputs[i].kind == LOOM_INPUT_CONST)
       loom_plan_set_const(plan, i, c->inputs[i].buffer.data);
-  good = good && run(c, plan, timed) && (c->unchecked || interpret(c));
+  /* The interpreter comes first: it refuses sizes that no graph of this kind is ever called with,
+   * such as those that put a slice out of its operand, where a plan trusts its caller. */
+  bool after = calls_host(&c->graph), checked = !c->unchecked;
+  good = good && (!checked || after || interpret(c)) && run(c, plan, timed) &&
+         (!checked || !after || interpret_hosted(c));
   for (uint32_t i = 0; good && !c->unchecked && i < c->graph.output_count; i++)
     good = same(&c->outputs[i], &c->wanted[i], (int)i, bound_of_result(&c->graph, i)) ||
            loom_fail(&c->err, "results differ");
