@@ -117,7 +117,7 @@ PyObject *callable_call_uncompiled(callable *c, PyObject *const *args, size_t fl
   PyObject *result = callable_call_plain(c, args, flags, kwnames);
   if (scoped) hook_close(&scope);
   plain_frame_close(&frame);
-  trial_run_end(&run, c, result != NULL);
+  trial_run_end(&run, c, result == NULL);
   Py_DECREF(c);
   return result;
 }
@@ -140,10 +140,6 @@ static inline entry *call_find(const callable *c, PyObject *const *slots, int64_
     if (call_fits(c, e, slots, symbols)) return e;
   }
   return NULL;
-}
-
-bool callable_finds(const callable *c, const entry *e, PyObject *const *slots, int64_t *symbols) {
-  return call_find(c, slots, symbols) == e;
 }
 
 /* Has the function another code by now than the frame that is to go on in a part? What it calls may
@@ -201,6 +197,7 @@ static inline PyObject *call_entry(callable *c, entry *e, PyObject *const *slots
 /* Runs a fitting entry, or builds one. NULL with *plain set: the plain function has to run. */
 static PyObject *call_slots(callable *c, PyObject *const *slots, bool *plain) {
   int64_t symbols[LOOM_MAX_SYMBOLS];
+  if (__builtin_expect(c->clocked, 0)) c->found_since = loom_clock_ns();
   entry *e = call_find(c, slots, symbols);
   if (e) {
     if (__builtin_expect(++c->hits % TRIAL_LOOK == 0, 0)) trial_look(e);
@@ -220,6 +217,7 @@ PyObject *callable_call_frame(callable *c, PyFunctionObject *function, PyObject 
   PyObject *result = NULL;
   if (c->slots > CALLABLE_MAX_SLOTS) return *plain = true, NULL;
   loom_function_now = function;
+  if (c->clocked) c->found_since = loom_clock_ns();
   entry *e = callable_entry(c, slots, symbols, plain);
   if (e) {
     result = call_entry(c, e, slots, symbols, plain);

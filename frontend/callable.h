@@ -27,10 +27,12 @@ typedef struct trial_cost {
   uint64_t wall, busy;
 } trial_cost;
 
-/* Of the runs of one kind in a comparison: the wall time of the last, of all, of the longest; the
- * least of both. */
+#define TRIAL_LOW 4
+/* Of the runs of one kind in a comparison: the wall time of the shortest ones, in order, and of the
+ * longest; the least of both. */
 typedef struct trial_sample {
-  uint64_t last, sum, most;
+  uint32_t count;
+  uint64_t low[TRIAL_LOW], most;
   trial_cost least;
 } trial_sample;
 
@@ -48,9 +50,12 @@ typedef struct trial {
     TRIAL_OVER
   } state;
   bool bulky, close, told; /* would need much memory; a comparison was no clear case; on record */
+  bool brief;              /* runs are so short that to ask for the time on CPUs would disturb */
+  bool raised;             /* how the last compiled run ended */
   uint32_t likely;         /* what a plain run takes, in compiled ones: at most, as a rule */
-  uint32_t warm, warm_plain, pairs, lost, grown, untimed, depth, again;
+  uint32_t warm, warm_plain, pairs, lost, odd, lone, grown, untimed, depth, again;
   uint64_t spent, calls, callees_ns, waits_ns;
+  trial_cost last; /* of the last compiled run */
   trial_sample compiled, plain;
 } trial;
 
@@ -270,7 +275,10 @@ typedef struct callable {
   resume_table resumes;
   resume_point *point;    /* of a part of a function: where it starts; else NULL */
   struct callable *owner; /* of a part: what it is a part of (borrowed) */
-  entry *tried;           /* the plain function is about to run in its place (owned), or NULL */
+  entry *tried;           /* the plain function is about to run in its place (owned), or NULL; */
+  trial_cost tried_since; /* when its run in vain began, or 0: it has not run */
+  bool clocked;           /* calls read the clock before they look for a version: */
+  uint64_t found_since;   /* the last one */
   bool burying;           /* callable_bury() will be called soon */
   uint32_t let_be, let_be_all; /* calls that run plain whatever the arguments: still to come; all */
   uint32_t left_row;           /* calls in a row that the version that fits left to Python */
@@ -358,17 +366,15 @@ bool callable_is_off(void);       /* is nothing compiled now in this thread? */
  * plain code has to run, and to raise a pending exception of a signal handler's; else with an
  * exception. */
 entry *callable_entry(callable *c, PyObject *const *slots, int64_t *symbols, bool *plain);
-/* Is this the version that a call with these arguments finds? Takes as long as such a call does. */
-bool callable_finds(const callable *c, const entry *e, PyObject *const *slots, int64_t *symbols);
 bool callable_thread_is_traced(void);
 /* The plain function; on behalf of a call that was not compiled. */
 PyObject *callable_call_plain(const callable *c, PyObject *const *args, size_t flags,
                               PyObject *kwnames);
 PyObject *callable_call_uncompiled(callable *c, PyObject *const *args, size_t flags,
                                    PyObject *kwnames);
-/* The version that fits this call is left to Python (`settled`: with all that it calls), or there
- * is none. After many such calls in a row, or (`often`) many more than others, most calls do
- * without guards. How many calls this one stands for. */
+/* The version that fits this call is left to Python (`settled`: with all that it calls) or on
+ * trial, or there is none. After many such calls in a row, or (`often`) many more than others, most
+ * calls do without guards. How many calls this one stands for. */
 uint32_t callable_let_be(callable *c, bool settled, bool often);
 bool callable_is_let_be(const callable *c);
 void callable_look_at(callable *c); /* not so from here on */
@@ -434,6 +440,7 @@ void hook_close(const hook_scope *scope);
  * stands in for a function of the user's. False: nothing was anyway, and there is nothing to close.
  */
 bool hook_pause(hook_scope *scope);
+extern uint64_t hook_callees;        /* frames so far that were given to a callable */
 void hook_forget(const callable *c); /* it is about to go */
 /* Frames of this code are not looked at, since it asks itself for the parts of `code`, which lives
  * as long as it does. */
@@ -463,33 +470,37 @@ void trial_init(entry *e, const int64_t *hints);
 /* Is the plain function to run in place of this version? Then c->tried is set. */
 bool trial_is_plain(callable *c, entry *e);
 bool trial_watches(const entry *e); /* are compiled runs timed? */
-trial_cost trial_clock(void);
-trial_cost trial_since(trial_cost start, bool compiled); /* of a compiled run, or of a plain one */
-void trial_compiled(entry *e, trial_cost cost);          /* what a compiled call took */
+/* The start of a compiled run: when the version was looked for, if the clock was read then. */
+trial_cost trial_clock(callable *c, const entry *e);
+/* A compiled run that began then has ended: it has returned or raised something. `in_vain`: the
+ * plain function is about to run, and its time counts as well. */
+void trial_compiled(callable *c, entry *e, trial_cost start, bool raised, bool in_vain);
 /* Runs a version without breaks that is watched. */
 PyObject *trial_call(callable *c, entry *e, PyObject *const *slots, const int64_t *symbols,
                      bool *plain);
 #define TRIAL_LOOK                                                                                 \
   1024 /* calls of a function from one look at the version that runs to the next: */
 void trial_look(entry *e); /* is it to be watched again? */
-/* Most runs of the version end in the plain function: that runs at once. */
-void trial_give_up(entry *e);
+/* Most runs of the version end in the plain function: that runs at once. False: versions are not
+ * left to Python, or not this one. */
+bool trial_give_up(entry *e);
 /* A version with breaks has nothing to compute: the plain function runs. */
 void trial_idle(entry *e);
 /* A function, `c`'s or one called by it, is left to Python. On record as a break of `c`: explain()
  * and the log tell of it. */
 void trial_tell(callable *c, int reason, const PyFunctionObject *of, uint64_t compiled_ns,
                 uint64_t plain_ns);
-/* Around a run of the plain function that may be one of a trial. `done`: nothing was raised. */
+/* Around a run of the plain function that may be one of a trial. `raised`: it has not returned. */
 typedef struct trial_run {
   entry *tried;
   trial_cost start;
-  uint64_t builds;
+  uint64_t builds, callees;
   bool timed, alone; /* alone: nothing below is to be compiled */
+  bool in_vain;      /* it has begun with a compiled run */
   weigh_run weigh;
 } trial_run;
 void trial_run_begin(trial_run *run, callable *c);
-void trial_run_end(trial_run *run, callable *c, bool done);
+void trial_run_end(trial_run *run, callable *c, bool raised);
 /* pretend_times(compiled wall, CPU, plain wall, CPU): what runs take from now on, in ns, for tests;
  * nothing: what they do take. */
 PyObject *loom_py_pretend_times(PyObject *module, PyObject *args);

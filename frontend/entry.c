@@ -813,8 +813,7 @@ static void entry_gives_up(entry *e) {
              "%U runs as plain Python most of the time: a size that depends on data "
              "is smaller than was assumed, or does not fit",
              ((PyCodeObject *)e->code)->co_qualname);
-  else
-    trial_give_up(e);
+  if (trial_give_up(e)) e->given_up = 0;
 }
 
 PyObject *entry_run_part(entry *e, PyObject *const *args, const int64_t *symbols, bool *fallback,

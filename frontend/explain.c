@@ -201,6 +201,13 @@ unsigned loom_plan_kernel_count(const loom_plan *plan) {
 
 static PyObject *entry_report(const entry *e) {
   static const char *const kinds[] = {"loom", "interpret", "eager", "user"};
+  static const char *const trials[] = {[TRIAL_OPEN] = "open",
+                                       [TRIAL_PLAIN_NEXT] = "open",
+                                       [TRIAL_LEFT] = "left, callees on trial",
+                                       [TRIAL_ALONE_NEXT] = "left, callees on trial",
+                                       [TRIAL_CALLEES] = "left, callees compiled",
+                                       [TRIAL_ALONE] = "left",
+                                       [TRIAL_OVER] = "stays"};
   const loom_compile_info *info = &e->report.info;
   loom_graph room;
   const loom_graph *whole = capture_graph(e->captured, &room);
@@ -209,15 +216,15 @@ static PyObject *entry_report(const entry *e) {
            *loops = capture_loops(e->captured, false), *made = NULL;
   loom_graph_fini(&room);
   if (graph && ops && guards && loops)
-    made = Py_BuildValue("{sssOsOsOsOsOsKsKsOsOsIsIs{sdsdsdsdsdsdsd}}", "backend", kinds[e->kind],
-                         "name", e->name, "loops", loops, "graph", graph, "ops", ops, "guards",
-                         guards, "hits", (unsigned long long)e->hits, "again",
-                         (unsigned long long)e->again, "part", e->part ? Py_True : Py_False,
-                         "cached", e->report.cached ? Py_True : Py_False, "fusions", info->fusions,
-                         "kernels", e->plan ? loom_plan_kernel_count(e->plan) : 0, "times",
-                         "capture_ms", e->capture_ms, "load_ms", e->report.load_ms, "import_ms",
-                         info->import_ms, "passes_ms", info->passes_ms, "lower_ms", info->lower_ms,
-                         "emit_ms", info->emit_ms, "total_ms", e->report.total_ms);
+    made = Py_BuildValue(
+        "{sssssOsOsOsOsOsKsKsOsOsIsIs{sdsdsdsdsdsdsd}}", "backend", kinds[e->kind], "trial",
+        trials[e->trial.state], "name", e->name, "loops", loops, "graph", graph, "ops", ops,
+        "guards", guards, "hits", (unsigned long long)e->hits, "again",
+        (unsigned long long)e->again, "part", e->part ? Py_True : Py_False, "cached",
+        e->report.cached ? Py_True : Py_False, "fusions", info->fusions, "kernels",
+        e->plan ? loom_plan_kernel_count(e->plan) : 0, "times", "capture_ms", e->capture_ms,
+        "load_ms", e->report.load_ms, "import_ms", info->import_ms, "passes_ms", info->passes_ms,
+        "lower_ms", info->lower_ms, "emit_ms", info->emit_ms, "total_ms", e->report.total_ms);
   Py_XDECREF(graph);
   Py_XDECREF(ops);
   Py_XDECREF(guards);

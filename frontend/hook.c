@@ -26,6 +26,8 @@
 #define HOOK_FAILURES 16  /* calls that could not be compiled, likewise */
 #define HOOK_CALLEES 1024 /* of one compiled function */
 
+uint64_t hook_callees;
+
 static _Thread_local hook_scope *scope_now __attribute__((tls_model("initial-exec")));
 
 /* All under the GIL: */
@@ -248,7 +250,7 @@ static PyObject *hook_call(PyThreadState *state, struct _PyInterpreterFrame *f, 
     result = hook_pass(state, f, 0);
     plain_frame_close(&frame);
     if (paused) hook_close(&scope);
-    trial_run_end(&run, c, result != NULL);
+    trial_run_end(&run, c, result == NULL);
   } else {
     result = frame_leave(state, f, leave, result);
   }
@@ -337,6 +339,7 @@ static PyObject *hook_evaluate(PyThreadState *state, struct _PyInterpreterFrame 
   callable *c = hook_callable(scope->owner, r, function);
   error_drop();
   if (!c) return hook_pass(state, f, 0);
+  hook_callees++;
   return lazy ? hook_generator(state, f, r, c, function) : hook_call(state, f, r, c, function);
 }
 

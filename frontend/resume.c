@@ -432,7 +432,7 @@ PyObject *resume_run(callable *c, entry *e, PyObject *const *args, const int64_t
              .useful = e->operations > 0};
   const PyCodeObject *code = (const PyCodeObject *)e->code;
   Py_ssize_t locals = code->co_nlocalsplus - code->co_nfreevars;
-  trial_cost start = d.timed ? trial_clock() : (trial_cost){0, 0};
+  trial_cost start = d.timed ? trial_clock(c, e) : (trial_cost){0, 0};
   Py_INCREF(c);
   Py_INCREF(d.code);
   e->refs++;
@@ -447,7 +447,7 @@ PyObject *resume_run(callable *c, entry *e, PyObject *const *args, const int64_t
       drive_normalise(&d);
     while (drive_step(&d, &result) && drive_part(&d, &result));
   }
-  if (result && d.timed && d.builds == callable_builds) trial_compiled(e, trial_since(start, true));
+  if (d.timed && d.builds == callable_builds) trial_compiled(c, e, start, !result, *fallback);
   e->useful |= d.useful;
   e->idle += !d.useful;
   drive_end_left(&d, result);

@@ -9,9 +9,15 @@
  * it was no clear case, or when a run takes longer than those of the comparison.
  *
  * What counts is the time of the whole call, the guards of all versions that are tried included, on
- * the wall's clock, or on the CPUs where that is less: then other processes came in between. The
- * least of the runs of each kind is compared, and their sum without the longest. Where that is
- * about the same, the time decides that the process spent on CPUs: what threads do is not free.
+ * the wall's clock, or on the CPUs where that is less: then other processes came in between. (Short
+ * runs seldom meet them, and to ask for the time on CPUs takes as long as such a run, and leaves
+ * the caches to it as the system left them.) The least of the runs of each kind is compared, and
+ * the sum of the few shortest. Where that is about the same, the time decides that the process
+ * spent on CPUs: what threads do is not free.
+ *
+ * Calls that raise something are compared like others, with each other: many a function that raises
+ * does so at every call. A run that ends in the plain function has taken as long as both together.
+ * The interpreter rewrites code that it has run a few times, so the first plain runs do not count.
  *
  * A plain run may take much longer than a compiled one. The first one waits until the compiled runs
  * have taken as long as it is likely to take at most, unless that is little anyway: so a comparison
@@ -20,31 +26,37 @@
  *
  * What a function calls is not compiled in the plain runs of a comparison. Once a version with
  * breaks is left to Python, a second comparison shows whether calls are clearly faster where that
- * is. */
+ * is, if they call anything that can be compiled. */
 #include "frontend/callable.h"
 
 #include <time.h>
 
-#define TRIAL_WARM_UP 2 /* calls before: they compile */
-#define TRIAL_PAIRS 7   /* of a compiled and a plain run, at most */
+#define TRIAL_WARM_UP 2       /* calls before: they compile; */
+#define TRIAL_WARM_UP_PLAIN 8 /* and the interpreter rewrites what it has run so often */
+#define TRIAL_PAIRS 7         /* of a compiled and a plain run, at most; */
+#define TRIAL_PAIRS_BRIEF 9
 #define TRIAL_CLEAR_PAIRS 3
+#define TRIAL_ODD 4 /* plain runs in a row that end otherwise than the compiled run before them */
 #define TRIAL_AT_ONCE_NS 20000000 /* a first plain run that need not wait: at most, likely; */
 #define TRIAL_AT_ALL_NS 30000000000
 #define TRIAL_SHORT_NS 50000
+#define TRIAL_BRIEF_NS 20000
 #define TRIAL_LONG_NS 1000000  /* of such runs one is enough to see that it takes too long */
 #define TRIAL_THREADS_NS 50000 /* shorter calls are not shared out among threads */
 #define TRIAL_NOISE_NS 60
-#define TRIAL_LOSS 6           /* % that a version may be slower by */
-#define TRIAL_BULK (256 << 20) /* bytes of an intermediate array that any machine has */
-#define TRIAL_AGAIN 256        /* plain calls until there is another comparison, */
-#define TRIAL_AGAIN_MOST 6     /* doubled with each one so often */
-#define TRIAL_GROWN 4          /* times the longest plain run of the trial: the sizes are others */
+#define TRIAL_NOISE_BRIEF_NS 10 /* a step of the clock */
+#define TRIAL_LOSS 4            /* % that a version may be slower by */
+#define TRIAL_BULK (256 << 20)  /* bytes of an intermediate array that any machine has */
+#define TRIAL_AGAIN 256         /* plain calls until there is another comparison, */
+#define TRIAL_AGAIN_MOST 6      /* doubled with each one so often */
+#define TRIAL_GROWN 4           /* times the longest plain run of the trial: the sizes are others */
 #define TRIAL_GROWN_RUNS 3
 #define TRIAL_CHANGED 2       /* the same, of compiled runs */
 #define TRIAL_SELDOM 8        /* plain runs of which one is timed when all has been decided */
 #define TRIAL_CALLEES_RUNS 16 /* until those are compiled and have been compared themselves */
 #define TRIAL_CALLEES_PAIRS 5
 #define TRIAL_CALLEES_LOST 3
+#define TRIAL_NO_CALLEES 2 /* runs in which nothing was called that can be compiled */
 
 /* ---- clocks ---- */
 
@@ -56,16 +68,35 @@ static uint64_t trial_process_ns(void) {
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-trial_cost trial_clock(void) {
-  uint64_t busy = trial_process_ns();
+/* What a look at the wall's clock takes. */
+static uint64_t trial_look_ns(void) {
+  static uint64_t least;
+  for (int i = 0; i < 16 && !least; i++) {
+    uint64_t start = loom_clock_ns(), ns = loom_clock_ns() - start;
+    if (!i || ns < least) least = ns;
+  }
+  return least;
+}
+
+static trial_cost trial_now(const entry *e) {
+  uint64_t busy = e->trial.brief ? 0 : trial_process_ns();
   return (trial_cost){loom_clock_ns(), busy};
 }
 
-trial_cost trial_since(trial_cost start, bool compiled) {
-  uint64_t wall = loom_clock_ns();
+trial_cost trial_clock(callable *c, const entry *e) {
+  trial_cost now = trial_now(e);
+  if (c->clocked) now.wall = c->found_since;
+  c->clocked = true;
+  return now;
+}
+
+/* Of a compiled run, or of a plain one. */
+static trial_cost trial_since(trial_cost start, bool compiled) {
+  uint64_t wall = loom_clock_ns(), look = trial_look_ns();
   if (trial_pretended[compiled].wall) return trial_pretended[compiled];
   wall -= start.wall;
-  uint64_t busy = trial_process_ns() - start.busy;
+  wall -= wall > look ? look : 0;
+  uint64_t busy = start.busy ? trial_process_ns() - start.busy : wall;
   return (trial_cost){busy < wall ? busy : wall, busy};
 }
 
@@ -127,11 +158,12 @@ void trial_init(entry *e, const int64_t *hints) {
   e->watched = e->stopped || e->kind == BACKEND_LOOM;
 }
 
-/* May a call run plain now? To capture a function takes longer than to run its Python code. */
+/* May a call run plain now? To capture a function takes longer than to run its Python code once:
+ * that much time has been spent already. */
 static bool trial_may(const entry *e, uint64_t ns) {
   const trial *t = &e->trial;
-  double most = e->capture_ms * 1e6 + (double)t->likely * (double)ns;
-  if (t->bulky || most > TRIAL_AT_ALL_NS) return false;
+  double most = (double)t->likely * (double)ns;
+  if (t->bulky || e->capture_ms * 1e6 + most > TRIAL_AT_ALL_NS) return false;
   return t->pairs || most <= TRIAL_AT_ONCE_NS || most <= (double)t->spent;
 }
 
@@ -142,6 +174,7 @@ bool trial_is_plain(callable *c, entry *e) {
   entry *old = c->tried;
   if (plain) e->refs++;
   c->tried = plain ? e : NULL;
+  c->tried_since = (trial_cost){0, 0};
   entry_unref(old); /* what goes with it may run code */
   return plain;
 }
@@ -151,26 +184,51 @@ bool trial_watches(const entry *e) {
 }
 
 static void trial_add(trial_sample *s, trial_cost cost) {
-  s->last = cost.wall;
-  s->sum += cost.wall;
+  int at = s->count < TRIAL_LOW ? (int)s->count : TRIAL_LOW;
+  while (at && s->low[at - 1] > cost.wall) {
+    if (at < TRIAL_LOW) s->low[at] = s->low[at - 1];
+    at--;
+  }
+  if (at < TRIAL_LOW) s->low[at] = cost.wall;
+  s->count++;
   if (cost.wall > s->most) s->most = cost.wall;
   if (!s->least.wall || cost.wall < s->least.wall) s->least.wall = cost.wall;
   if (!s->least.busy || cost.busy < s->least.busy) s->least.busy = cost.busy;
 }
 
-void trial_compiled(entry *e, trial_cost cost) {
+/* A compiled run. The next one is plain when it may be. */
+static void trial_note(entry *e, trial_cost cost, bool raised) {
   trial *t = &e->trial;
-  if (!trial_watches(e)) return;
   t->spent += cost.wall;
-  if (t->warm++ < TRIAL_WARM_UP) return;
+  if (t->warm < TRIAL_WARM_UP) {
+    t->brief = cost.wall < TRIAL_BRIEF_NS;
+    t->warm++;
+    return;
+  }
   if (!trial_may(e, cost.wall)) {
     /* To read the clock would cost short calls too much meanwhile: see trial_look. */
     t->waits_ns = cost.wall;
     e->watched = e->stopped || cost.wall > TRIAL_SHORT_NS;
+    if (e->home) e->home->clocked = e->watched;
     return;
   }
-  trial_add(&t->compiled, cost);
+  t->last = cost;
+  t->raised = raised;
   t->state = TRIAL_PLAIN_NEXT;
+}
+
+void trial_compiled(callable *c, entry *e, trial_cost start, bool raised, bool in_vain) {
+  if (!trial_watches(e)) return;
+  if (!in_vain) {
+    trial_note(e, trial_since(start, true), raised);
+    if (c->entries && c->entries->count == 1) callable_let_be(c, false, false);
+  } else if (!PyErr_Occurred()) {
+    entry *old = c->tried;
+    e->refs++;
+    c->tried = e;
+    c->tried_since = start;
+    entry_unref(old);
+  }
 }
 
 void trial_tell(callable *c, int reason, const PyFunctionObject *of, uint64_t compiled_ns,
@@ -189,21 +247,27 @@ void trial_tell(callable *c, int reason, const PyFunctionObject *of, uint64_t co
   PyErr_Restore(type, raised, traceback);
 }
 
+static double trial_sum(const trial_sample *s) {
+  double sum = 0;
+  for (uint32_t i = 0; i < s->count && i < TRIAL_LOW; i++)
+    sum += (double)s->low[i];
+  return sum;
+}
+
 /* Does the compiled version take a share more: in wall time, or in about that and in CPU time? */
 static bool trial_loses(const trial *t, double share) {
   const trial_sample *c = &t->compiled, *p = &t->plain;
   double wall = (double)p->least.wall;
-  uint64_t rest_c = c->sum - c->most, rest_p = p->sum - p->most;
+  double noise = t->brief ? TRIAL_NOISE_BRIEF_NS : TRIAL_NOISE_NS;
   bool long_one = c->least.wall > TRIAL_THREADS_NS;
   bool busy = long_one && (double)c->least.busy > 1.5 * (double)p->least.busy;
   if (busy && (double)c->least.wall > 0.95 * wall) return true;
-  return (double)c->least.wall > share * wall + TRIAL_NOISE_NS &&
-         (double)rest_c > share * (double)rest_p;
+  return (double)c->least.wall > share * wall + noise && trial_sum(c) > share * trial_sum(p);
 }
 
 static bool trial_wins(const trial *t, double share) {
   return (double)t->plain.least.wall > share * (double)t->compiled.least.wall &&
-         (double)t->plain.sum > share * (double)t->compiled.sum;
+         trial_sum(&t->plain) > share * trial_sum(&t->compiled);
 }
 
 /* The compiled version stays. Looked at again when that was not clear. */
@@ -214,59 +278,81 @@ static void trial_keep(entry *e) {
   t->again += t->again < TRIAL_AGAIN_MOST;
   t->calls = 0;
   e->watched = e->stopped;
+  if (e->home) e->home->clocked = false;
 }
 
 static void trial_leave(callable *c, entry *e) {
   trial *t = &e->trial;
   t->state = e->stopped ? TRIAL_LEFT : TRIAL_ALONE;
-  t->pairs = t->lost = t->warm = t->calls = t->grown = 0;
+  t->pairs = t->lost = t->lone = t->warm = t->calls = t->grown = 0;
   t->again += t->again < TRIAL_AGAIN_MOST;
   e->watched = true;
+  c->clocked = false;
   if (!t->told)
     trial_tell(c, BREAK_SLOWER, c->function, t->compiled.least.wall, t->plain.least.wall);
   t->told = true;
 }
 
+static void trial_open(trial *t) {
+  *t = (trial){.again = t->again,
+               .likely = t->likely,
+               .bulky = t->bulky,
+               .told = t->told,
+               .brief = t->brief,
+               .depth = t->depth};
+}
+
 /* Left to Python without a comparison. */
 static void trial_settle(entry *e, int state) {
   trial *t = &e->trial;
-  *t = (trial){.again = t->again, .likely = t->likely, .bulky = t->bulky, .told = t->told};
+  trial_open(t);
   t->state = state;
   t->again += t->again < TRIAL_AGAIN_MOST;
   t->plain.most = UINT64_MAX;
   e->watched = true;
+  if (e->home) e->home->clocked = false;
 }
 
-void trial_give_up(entry *e) {
-  if (loom_config.leave_slower && !e->stopped && e->kind == BACKEND_LOOM)
-    trial_settle(e, TRIAL_ALONE);
+bool trial_give_up(entry *e) {
+  if (!loom_config.leave_slower || e->kind != BACKEND_LOOM || (e->home && e->home->owner))
+    return false;
+  trial_settle(e, TRIAL_ALONE);
+  return true;
 }
 
 void trial_idle(entry *e) {
   if (e->trial.state == TRIAL_OPEN || e->trial.state == TRIAL_OVER) trial_settle(e, TRIAL_LEFT);
 }
 
-static void trial_open(trial *t) {
-  *t = (trial){.again = t->again, .likely = t->likely, .bulky = t->bulky, .told = t->told};
+/* Does a plain run only warm up the interpreter? They do so one after the other. */
+static bool trial_warms_up(trial *t, trial_cost cost) {
+  if (t->pairs || cost.wall >= TRIAL_LONG_NS || t->warm_plain >= TRIAL_WARM_UP_PLAIN) return false;
+  if (++t->warm_plain == TRIAL_WARM_UP_PLAIN) t->state = TRIAL_OPEN;
+  return true;
 }
 
-/* A plain run in the comparison with compiled ones. The first warms the interpreter up. */
-static void trial_against_compiled(callable *c, entry *e, trial_cost cost) {
+/* A plain run in the comparison with compiled ones. */
+static void trial_against_compiled(callable *c, entry *e, trial_cost cost, bool raised) {
   trial *t = &e->trial;
-  trial_add(&t->plain, cost);
-  t->pairs++;
-  t->state = TRIAL_OPEN;
-  if (t->pairs == 1 && cost.wall < TRIAL_LONG_NS) {
-    if (t->warm_plain++) return;
-    t->pairs = 0; /* it does not count */
-    t->plain = t->compiled = (trial_sample){.sum = 0};
+  if (t->brief && cost.wall >= TRIAL_LONG_NS) {
+    t->brief = false; /* it is long, or has met another process: the next pair tells */
+    t->state = TRIAL_OPEN;
     return;
   }
+  if (trial_warms_up(t, cost)) return;
+  if (raised != t->raised) {
+    if (++t->odd % TRIAL_ODD == 0) t->state = TRIAL_OPEN;
+    return;
+  }
+  t->state = TRIAL_OPEN;
+  trial_add(&t->compiled, t->last);
+  trial_add(&t->plain, cost);
+  t->pairs++;
   if (trial_wins(t, t->pairs < TRIAL_CLEAR_PAIRS ? 1.5 : 1.15))
     trial_keep(e);
   else if (t->pairs >= TRIAL_CLEAR_PAIRS && trial_loses(t, 1.5))
     trial_leave(c, e);
-  else if (t->pairs >= TRIAL_PAIRS)
+  else if (t->pairs >= (t->brief ? TRIAL_PAIRS_BRIEF : TRIAL_PAIRS))
     trial_loses(t, 1 + TRIAL_LOSS / 100.0) ? trial_leave(c, e) : trial_keep(e);
 }
 
@@ -280,14 +366,16 @@ static void trial_against_callees(trial *t, uint64_t ns) {
     t->state = ++t->pairs < TRIAL_CALLEES_PAIRS ? TRIAL_LEFT : TRIAL_CALLEES;
 }
 
-static void trial_plain(callable *c, entry *e, trial_cost cost) {
+static void trial_plain(callable *c, entry *e, trial_cost cost, bool raised) {
   trial *t = &e->trial;
   if (t->state == TRIAL_PLAIN_NEXT) {
-    trial_against_compiled(c, e, cost);
+    trial_against_compiled(c, e, cost, raised);
     return;
   }
   if (t->state == TRIAL_OPEN || t->state == TRIAL_OVER) return;
-  if (t->state == TRIAL_LEFT && t->warm++ >= TRIAL_CALLEES_RUNS) {
+  if (t->state == TRIAL_LEFT && t->lone >= TRIAL_NO_CALLEES) {
+    t->state = TRIAL_ALONE;
+  } else if (t->state == TRIAL_LEFT && t->warm++ >= TRIAL_CALLEES_RUNS) {
     t->callees_ns = cost.busy;
     t->state = TRIAL_ALONE_NEXT;
   } else if (t->state == TRIAL_ALONE_NEXT) {
@@ -305,7 +393,10 @@ static bool trial_is_settled(const trial *t) {
  * is a small share of them. */
 static void trial_count(callable *c, entry *e) {
   trial *t = &e->trial;
-  if (!trial_is_settled(t)) return;
+  if (!trial_is_settled(t)) {
+    callable_let_be(c, false, false);
+    return;
+  }
   uint64_t times = t->compiled.least.wall / (t->plain.least.wall + 1) + 1;
   t->calls += callable_let_be(c, t->state == TRIAL_ALONE, !e->operations && !e->stopped);
   if (t->calls >= times * TRIAL_AGAIN << t->again) {
@@ -335,9 +426,8 @@ void trial_look(entry *e) {
 PyObject *trial_call(callable *c, entry *e, PyObject *const *slots, const int64_t *symbols,
                      bool *plain) {
   trial *t = &e->trial;
-  int64_t again[LOOM_MAX_SYMBOLS];
   if (c->fullgraph || !loom_config.leave_slower) {
-    e->watched = false;
+    e->watched = c->clocked = false;
     return entry_run(e, slots, symbols, plain);
   }
   if (trial_is_plain(c, e)) {
@@ -346,15 +436,14 @@ PyObject *trial_call(callable *c, entry *e, PyObject *const *slots, const int64_
   }
   e->refs++;
   uint64_t builds = callable_builds;
-  trial_cost start = trial_clock();
-  bool fits = callable_finds(c, e, slots, again);
+  trial_cost start = trial_clock(c, e);
   PyObject *result = entry_run(e, slots, symbols, plain);
-  trial_cost cost = trial_since(start, true);
-  if (result && fits && builds == callable_builds && t->state == TRIAL_OVER) {
-    e->watched = cost.wall > TRIAL_CHANGED * t->compiled.most;
+  bool counts = builds == callable_builds;
+  if (result && counts && t->state == TRIAL_OVER) {
+    e->watched = trial_since(start, true).wall > TRIAL_CHANGED * t->compiled.most;
     if (e->watched) trial_open(t);
-  } else if (result && fits && builds == callable_builds) {
-    trial_compiled(e, cost);
+  } else if (counts) {
+    trial_compiled(c, e, start, !result, *plain);
   }
   entry_unref(e);
   return result;
@@ -367,24 +456,34 @@ static bool trial_times(const callable *c, trial *t) {
 
 void trial_run_begin(trial_run *run, callable *c) {
   run->tried = c->tried;
+  run->start = c->tried_since;
+  run->in_vain = run->start.wall != 0;
   run->timed = false;
   c->tried = NULL;
+  c->tried_since = (trial_cost){0, 0};
   run->builds = callable_builds;
+  run->callees = hook_callees;
   weigh_run_begin(&run->weigh, c);
   trial *t = run->tried ? &run->tried->trial : NULL;
-  run->alone = t && t->state != TRIAL_LEFT && t->state != TRIAL_CALLEES;
+  run->alone = t && !run->in_vain && t->state != TRIAL_LEFT && t->state != TRIAL_CALLEES;
   if (!t || t->depth++ || !trial_times(c, t)) return;
   run->timed = true;
-  run->start = trial_clock();
+  if (!run->in_vain) run->start = trial_now(run->tried);
 }
 
-void trial_run_end(trial_run *run, callable *c, bool done) {
+void trial_run_end(trial_run *run, callable *c, bool raised) {
   entry *e = run->tried;
   weigh_run_end(&run->weigh, c);
   if (!e) return;
-  e->trial.depth -= e->trial.depth > 0;
-  if (done && run->timed && run->builds == callable_builds)
-    trial_plain(c, e, trial_since(run->start, false));
-  if (!e->trial.depth) trial_count(c, e);
+  trial *t = &e->trial;
+  t->depth -= t->depth > 0;
+  bool counts = run->timed && run->builds == callable_builds;
+  if (run->in_vain) {
+    if (counts) trial_compiled(c, e, run->start, raised, false);
+  } else {
+    if (t->state == TRIAL_LEFT) t->lone = run->callees == hook_callees ? t->lone + 1 : 0;
+    if (counts) trial_plain(c, e, trial_since(run->start, false), raised);
+    if (!t->depth) trial_count(c, e);
+  }
   entry_unref(e);
 }

@@ -268,12 +268,92 @@ def test_under_fullgraph_nothing_is_left(pretend):
 
 
 def test_runs_in_vain_end():
-    """Each run finds that a warning is due, for which the plain function has to run."""
+    """Each run finds that a warning is due, for which the plain function has to run: also when that is looked at again."""
     compiled, x = frameloom.compile(lambda x: 1 / x), np.arange(3.0)
-    for _ in range(100):
-        with pytest.warns(RuntimeWarning, match="divide by zero"):
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        for _ in range(100):
             compiled(x)
-    assert compiled_runs(compiled) < 20
+        assert compiled_runs(compiled) < 20
+        for _ in range(4000):
+            compiled(x)
+    assert compiled_runs(compiled) < 100
+
+
+def verdict(compiled):
+    """What became of the comparison of each version of a whole function."""
+    return [entry["trial"] for entry in compiled._report()["entries"] if entry["name"] == compiled.__qualname__]
+
+
+def tried(function, arguments, calls=50):
+    """Compiled and called, whether or not it raises: the compiled function, and how often it has raised."""
+    compiled, raised = frameloom.compile(function), 0
+    for i in range(calls):
+        try:
+            compiled(*arguments(i))
+        except ValueError:
+            raised += 1
+    return compiled, raised
+
+
+def raising(x, odd):
+    total = (x * 2 + 1).sum()
+    if odd:
+        int("no number")
+    return total
+
+
+def test_calls_that_raise_are_compared(pretend):
+    pretend(2_000_000, 2_000_000, 1_000_000, 1_000_000)
+    compiled, raised = tried(raising, lambda i: (np.arange(5.0), True))
+    assert raised == 50 and SLOWER in codes(compiled) and verdict(compiled) == ["left"]
+    pretend(1_000_000, 1_000_000, 2_000_000, 2_000_000)
+    compiled, raised = tried(raising, lambda i: (np.arange(5.0), True))
+    assert raised == 50 and verdict(compiled) == ["stays"]
+
+
+def broken(x, odd):
+    """The version that returns and the one that raises are the same."""
+    total = (x * 2 + 1).sum()
+    if int(total) != 25:
+        total = -total
+    return int("no number" if odd[0] else "5") + total
+
+
+@pytest.mark.parametrize("period", [2, 3, 5])
+def test_calls_that_raise_now_and_then_are_compared(pretend, period):
+    pretend(2_000_000, 2_000_000, 1_000_000, 1_000_000)
+    compiled, raised = tried(broken, lambda i: (np.arange(5.0), [i % period == 0]), 80)
+    assert raised == len(range(0, 80, period))
+    assert set(verdict(compiled)) == {"left"}
+
+
+def test_without_callees_there_is_one_comparison(pretend):
+    pretend(2_000_000, 2_000_000, 1_000_000, 1_000_000)
+    compiled = frameloom.compile(positive)
+    run(compiled, np.arange(-15.0, 20.0), 30)
+    assert verdict(compiled) == ["left"]
+
+    def outer(x, seen):
+        return max([positive], key=str)(x, seen)  # not captured: the callee runs in a frame of its own
+
+    compiled = frameloom.compile(outer)
+    run(compiled, np.arange(-15.0, 20.0), 22)
+    assert verdict(compiled) == ["left, callees on trial"]
+
+
+@pytest.mark.parametrize("function", [affine, raising, positive])
+def test_calls_of_what_was_left_do_without_guards_soon(pretend, function):
+    pretend(2_000_000, 2_000_000, 1_000_000, 1_000_000)
+    arguments = {affine: (), raising: (True,), positive: ([],)}[function]
+    compiled, _ = tried(function, lambda i: (np.arange(5.0), *arguments))
+    before = compiled._report()["hits"]
+    assert before < 50
+    for _ in range(200):
+        try:
+            compiled(np.arange(5.0), *arguments)
+        except ValueError:
+            pass
+    assert compiled._report()["hits"] - before < 20
 
 
 def test_other_arguments_of_what_is_left_are_compiled(pretend):
