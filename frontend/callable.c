@@ -64,15 +64,16 @@ static char *callable_find_stack(void) {
   return end;
 }
 
-/* Bytes of this thread's C stack that are left, but for a sixteenth for what is called. Plain
- * Python calls take none, calls through this object do: with a high recursion limit it would end
- * before Python's own check sees it. */
+/* Where this thread's C stack ends, but for a sixteenth for what is called; NULL: not known yet. */
+static _Thread_local char *stack_end __attribute__((tls_model("initial-exec")));
+
+/* Plain Python calls take no C stack, calls through this object do: with a high recursion limit it
+ * would end before Python's own check sees it. */
 size_t callable_stack_left(void) {
-  static _Thread_local char *end __attribute__((tls_model("initial-exec")));
   char here;
-  if (!end) end = callable_find_stack();
-  if (!end) return SIZE_MAX;
-  return &here > end ? (size_t)(&here - end) : 0;
+  if (!stack_end) stack_end = callable_find_stack();
+  if (!stack_end) return SIZE_MAX;
+  return &here > stack_end ? (size_t)(&here - stack_end) : 0;
 }
 
 bool callable_stack_check(const callable *c) {
@@ -287,20 +288,33 @@ static PyObject *callable_vectorcall(PyObject *self, PyObject *const *args, size
       */
 #define LET_BE_MOST 127 /* of these, from one with guards to the next: doubled from 1 on */
 
+/* A call that runs plain, but not without further ado: nothing below it is to be compiled, or the C
+ * stack is looked after. */
+__attribute__((noinline)) static PyObject *let_be_with_care(callable *c, PyObject *const *args,
+                                                            size_t flags, PyObject *kwnames) {
+  hook_scope scope;
+  bool paused = hook_pause(&scope);
+  PyObject *result = callable_call_plain(c, args, flags, kwnames);
+  if (paused) hook_close(&scope);
+  return result;
+}
+
+/* As few instructions as there can be: what is left to Python may take no more than 50 ns. It runs
+ * plain as well while the thread is debugged or profiled, so that is not asked. */
 static PyObject *let_be_vectorcall(PyObject *self, PyObject *const *args, size_t flags,
                                    PyObject *kwnames) {
   callable *c = (callable *)self;
-  hook_scope scope;
-  if (!c->let_be || c->code != c->function->func_code || python_is_traced()) {
+  PyFunctionObject *function = c->function;
+  if (__builtin_expect(!c->let_be || c->code != function->func_code, 0)) {
     c->let_be = 0;
     c->vectorcall = callable_vectorcall;
     return callable_vectorcall(self, args, flags, kwnames);
   }
   c->let_be--;
-  bool paused = hook_pause(&scope);
-  PyObject *result = callable_call_plain(c, args, flags, kwnames);
-  if (paused) hook_close(&scope);
-  return result;
+  bool roomy = stack_end && (char *)__builtin_frame_address(0) > stack_end;
+  if (__builtin_expect(!roomy || hook_scope_now || python_recursion_is_low(), 0))
+    return let_be_with_care(c, args, flags, kwnames);
+  return function->vectorcall((PyObject *)function, args, flags, kwnames);
 }
 
 bool callable_is_let_be(const callable *c) { return c->left_row >= LET_BE_ROW; }

@@ -244,7 +244,8 @@ typedef struct weighing {
 typedef struct callable {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyFunctionObject *function;
-  PyObject *code; /* owned: that of `function` for which the counts below hold */
+  PyObject *code;              /* owned: that of `function` for which the counts below hold */
+  uint32_t let_be, let_be_all; /* calls that run plain whatever the arguments: still to come; all */
   Py_ssize_t
       simple; /* positional arguments when a call may pass them straight on; -1: always bind */
   Py_ssize_t slots;
@@ -280,10 +281,9 @@ typedef struct callable {
   bool clocked;           /* calls read the clock before they look for a version: */
   uint64_t found_since;   /* the last one */
   bool burying;           /* callable_bury() will be called soon */
-  uint32_t let_be, let_be_all; /* calls that run plain whatever the arguments: still to come; all */
-  uint32_t left_row;           /* calls in a row that the version that fits left to Python */
-  uint64_t left_at;            /* the number of the last of those */
-  uint32_t wasted;             /* versions that died before they had been worth while */
+  uint32_t left_row;      /* calls in a row that the version that fits left to Python */
+  uint64_t left_at;       /* the number of the last of those */
+  uint32_t wasted;        /* versions that died before they had been worth while */
   uint64_t hits, misses;
   uint32_t failures, captures, negative_count;
   uint32_t splits; /* versions, the last of `entries`, that end before what varies without end */
@@ -440,6 +440,8 @@ void hook_close(const hook_scope *scope);
  * stands in for a function of the user's. False: nothing was anyway, and there is nothing to close.
  */
 bool hook_pause(hook_scope *scope);
+/* The innermost one that is open in this thread, or NULL. */
+extern _Thread_local hook_scope *hook_scope_now __attribute__((tls_model("initial-exec")));
 extern uint64_t hook_callees;        /* frames so far that were given to a callable */
 void hook_forget(const callable *c); /* it is about to go */
 /* Frames of this code are not looked at, since it asks itself for the parts of `code`, which lives

@@ -28,7 +28,7 @@
 
 uint64_t hook_callees;
 
-static _Thread_local hook_scope *scope_now __attribute__((tls_model("initial-exec")));
+_Thread_local hook_scope *hook_scope_now __attribute__((tls_model("initial-exec")));
 
 /* All under the GIL: */
 static Py_ssize_t scope_count;      /* of all threads */
@@ -196,7 +196,7 @@ static PyObject *hook_pass(PyThreadState *state, struct _PyInterpreterFrame *f, 
 
 /* A frame that has just been called, and is no business of ours. */
 static PyObject *hook_pass_call(PyThreadState *state, struct _PyInterpreterFrame *f) {
-  const hook_scope *scope = scope_now;
+  const hook_scope *scope = hook_scope_now;
   if (scope && scope->call.end) frame_give_arguments(f, scope->code, scope->call);
   return hook_pass(state, f, 0);
 }
@@ -280,8 +280,8 @@ static void trial_note(hook_record *r, bool compiled, uint64_t ns) {
   t->open = false;
   r->never = mean[1] > mean[0] / 4 * 5 && t->least[1] > t->least[0];
   if (r->never && r->made)
-    trial_tell(scope_now && scope_now->owner ? scope_now->owner : r->made, BREAK_SLOWER_GENERATOR,
-               r->made->function, mean[1], mean[0]);
+    trial_tell(hook_scope_now && hook_scope_now->owner ? hook_scope_now->owner : r->made,
+               BREAK_SLOWER_GENERATOR, r->made->function, mean[1], mean[0]);
 }
 
 /* The frame of a generator that goes on. */
@@ -321,7 +321,7 @@ static PyObject *hook_generator(PyThreadState *state, struct _PyInterpreterFrame
 }
 
 static PyObject *hook_evaluate(PyThreadState *state, struct _PyInterpreterFrame *f, int thrown) {
-  const hook_scope *scope = scope_now;
+  const hook_scope *scope = hook_scope_now;
   if (!scope || !scope->owner || thrown) return hook_pass(state, f, thrown);
   PyCodeObject *code = frame_code(f);
   if ((const PyObject *)code == scope->code) return hook_pass(state, f, 0);
@@ -365,14 +365,14 @@ static void hook_remove(void) {
 /* The other threads do not go on in a child of this process. */
 static void hook_forked(void) {
   scope_count = 0;
-  for (const hook_scope *scope = scope_now; scope; scope = scope->outer)
+  for (const hook_scope *scope = hook_scope_now; scope; scope = scope->outer)
     scope_count++;
 }
 
 bool hook_pause(hook_scope *scope) {
-  if (!scope_now) return false;
-  *scope = (hook_scope){.outer = scope_now};
-  scope_now = scope;
+  if (!hook_scope_now) return false;
+  *scope = (hook_scope){.outer = hook_scope_now};
+  hook_scope_now = scope;
   scope_count++;
   return true;
 }
@@ -380,15 +380,15 @@ bool hook_pause(hook_scope *scope) {
 /* A shared callable keeps nothing itself: its callees are those of whoever called it. */
 void hook_open(hook_scope *scope, callable *owner, const PyObject *code) {
   if (owner->owner) owner = owner->owner;
-  if (owner->shared && scope_now && scope_now->owner) owner = scope_now->owner;
-  *scope = (hook_scope){.owner = owner, .code = code, .outer = scope_now};
-  scope_now = scope;
+  if (owner->shared && hook_scope_now && hook_scope_now->owner) owner = hook_scope_now->owner;
+  *scope = (hook_scope){.owner = owner, .code = code, .outer = hook_scope_now};
+  hook_scope_now = scope;
   static bool watching;
   if (!watching) watching = pthread_atfork(NULL, NULL, hook_forked) == 0;
   if (!scope_count++) hook_install();
 }
 
 void hook_close(const hook_scope *scope) {
-  scope_now = scope->outer;
+  hook_scope_now = scope->outer;
   if (!--scope_count) hook_remove();
 }
