@@ -201,7 +201,7 @@ static PyObject *call_slots(callable *c, PyObject *const *slots, bool *plain) {
   if (__builtin_expect(c->clocked, 0)) c->found_since = loom_clock_ns();
   entry *e = call_find(c, slots, symbols);
   if (e) {
-    if (__builtin_expect(++c->hits % TRIAL_LOOK == 0, 0)) trial_look(e);
+    if (__builtin_expect(++c->hits >= c->look_at, 0)) trial_look(c, e);
     return call_entry(c, e, slots, symbols, plain);
   }
   e = call_build(c, slots, symbols, plain);
@@ -220,6 +220,7 @@ PyObject *callable_call_frame(callable *c, PyFunctionObject *function, PyObject 
   loom_function_now = function;
   if (c->clocked) c->found_since = loom_clock_ns();
   entry *e = callable_entry(c, slots, symbols, plain);
+  if (e && c->hits >= c->look_at) trial_look(c, e);
   if (e) {
     result = call_entry(c, e, slots, symbols, plain);
     *useful = e->useful || e->operations > 0;

@@ -49,12 +49,13 @@ typedef struct trial {
     TRIAL_ALONE,
     TRIAL_OVER
   } state;
-  bool bulky, close, told; /* would need much memory; a comparison was no clear case; on record */
-  bool brief;              /* runs are so short that to ask for the time on CPUs would disturb */
-  bool raised;             /* how the last compiled run ended */
-  uint32_t likely;         /* what a plain run takes, in compiled ones: at most, as a rule */
+  bool bulky, told; /* would need much memory; on record */
+  bool brief;       /* runs are so short that to ask for the time on CPUs would disturb */
+  bool raised;      /* how the last compiled run ended */
+  uint32_t likely;  /* what a plain run takes, in compiled ones: at most, as a rule */
   uint32_t warm, warm_plain, pairs, lost, odd, lone, grown, untimed, depth, again;
-  uint64_t spent, calls, callees_ns, waits_ns;
+  uint64_t spent, calls, callees_ns, waits_ns, waits_from;
+  uint64_t due;    /* TRIAL_OVER: the number of its runs at which it is compared again */
   trial_cost last; /* of the last compiled run */
   trial_sample compiled, plain;
 } trial;
@@ -284,7 +285,7 @@ typedef struct callable {
   uint32_t left_row;      /* calls in a row that the version that fits left to Python */
   uint64_t left_at;       /* the number of the last of those */
   uint32_t wasted;        /* versions that died before they had been worth while */
-  uint64_t hits, misses;
+  uint64_t hits, misses, look_at; /* the number of hits at which trial_look() is called */
   uint32_t failures, captures, negative_count;
   uint32_t splits; /* versions, the last of `entries`, that end before what varies without end */
   int64_t spent;   /* versions that made room (build_make_room) */
@@ -480,9 +481,8 @@ void trial_compiled(callable *c, entry *e, trial_cost start, bool raised, bool i
 /* Runs a version without breaks that is watched. */
 PyObject *trial_call(callable *c, entry *e, PyObject *const *slots, const int64_t *symbols,
                      bool *plain);
-#define TRIAL_LOOK                                                                                 \
-  1024 /* calls of a function from one look at the version that runs to the next: */
-void trial_look(entry *e); /* is it to be watched again? */
+/* Is the version that a call has found to be watched again? Says when that is to be asked next. */
+void trial_look(callable *c, entry *e);
 /* Most runs of the version end in the plain function: that runs at once. False: versions are not
  * left to Python, or not this one. */
 bool trial_give_up(entry *e);

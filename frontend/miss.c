@@ -531,7 +531,7 @@ void callable_forget(callable *c) {
   c->warned = c->skipped = false;
   c->splits = c->wasted = 0;
   c->spent = 0;
-  c->hits = c->misses = 0;
+  c->hits = c->misses = c->look_at = 0;
   Py_CLEAR(c->breaks);
   Py_CLEAR(c->loops);
   entry *tried = c->tried;

@@ -5,8 +5,8 @@
  * any call may run either way and gives the same, so some calls of each version run plain, in turn
  * with compiled ones, and both are timed. No call runs twice. Where the plain runs were faster, the
  * version is left to Python; it is looked at again after some hundred calls, ever more rarely, and
- * when its calls take much longer than they did. A version that stays is looked at again too, when
- * it was no clear case, or when a run takes longer than those of the comparison.
+ * when its calls take much longer than they did. A version that stays is looked at again too: the
+ * sooner the less clear the case was, or when a run takes longer than those of the comparison.
  *
  * What counts is the time of the whole call, the guards of all versions that are tried included, on
  * the wall's clock, or on the CPUs where that is less: then other processes came in between. (Short
@@ -36,6 +36,7 @@
 #define TRIAL_PAIRS 7         /* of a compiled and a plain run, at most; */
 #define TRIAL_PAIRS_BRIEF 9
 #define TRIAL_CLEAR_PAIRS 3
+#define TRIAL_WON_SOON 1.15 /* times, by so many pairs */
 #define TRIAL_ODD 4 /* plain runs in a row that end otherwise than the compiled run before them */
 #define TRIAL_AT_ONCE_NS 20000000 /* a first plain run that need not wait: at most, likely; */
 #define TRIAL_AT_ALL_NS 30000000000
@@ -48,8 +49,14 @@
 #define TRIAL_LOSS 4            /* % that a version may be slower by */
 #define TRIAL_BULK (256 << 20)  /* bytes of an intermediate array that any machine has */
 #define TRIAL_AGAIN 256         /* plain calls until there is another comparison, */
-#define TRIAL_AGAIN_MOST 6      /* doubled with each one so often */
-#define TRIAL_GROWN 4           /* times the longest plain run of the trial: the sizes are others */
+#define TRIAL_AGAIN_MOST 6      /* doubled with each one so often; */
+#define TRIAL_AGAIN_DOUBT 64    /* the same of compiled calls: it is not known which is faster, */
+#define TRIAL_AGAIN_CLOSE 2048  /* it has won, */
+#define TRIAL_AGAIN_CLEAR 32768 /* by far */
+#define TRIAL_LOOK                                                                                 \
+  1024                /* calls of a function from one look at the version that runs to the next    \
+                       */
+#define TRIAL_GROWN 4 /* times the longest plain run of the trial: the sizes are others */
 #define TRIAL_GROWN_RUNS 3
 #define TRIAL_CHANGED 2       /* the same, of compiled runs */
 #define TRIAL_SELDOM 8        /* plain runs of which one is timed when all has been decided */
@@ -208,6 +215,7 @@ static void trial_note(entry *e, trial_cost cost, bool raised) {
   if (!trial_may(e, cost.wall)) {
     /* To read the clock would cost short calls too much meanwhile: see trial_look. */
     t->waits_ns = cost.wall;
+    t->waits_from = e->hits;
     e->watched = e->stopped || cost.wall > TRIAL_SHORT_NS;
     if (e->home) e->home->clocked = e->watched;
     return;
@@ -270,15 +278,27 @@ static bool trial_wins(const trial *t, double share) {
          trial_sum(&t->plain) > share * trial_sum(&t->compiled);
 }
 
-/* The compiled version stays. Looked at again when that was not clear. */
-static void trial_keep(entry *e) {
+/* Runs to come until it is compared again. */
+static uint64_t trial_waits(const entry *e) {
+  return e->trial.due > e->hits ? e->trial.due - e->hits : 0;
+}
+
+static void trial_look_at(callable *c, uint64_t calls) {
+  if (c->hits + calls < c->look_at) c->look_at = c->hits + calls;
+}
+
+/* The compiled version stays. */
+static void trial_keep(callable *c, entry *e) {
   trial *t = &e->trial;
-  t->close = !trial_wins(t, 1.5);
+  uint64_t runs = trial_wins(t, 1.5)              ? TRIAL_AGAIN_CLEAR
+                  : trial_wins(t, TRIAL_WON_SOON) ? TRIAL_AGAIN_CLOSE
+                                                  : TRIAL_AGAIN_DOUBT;
   t->state = TRIAL_OVER;
+  t->due = e->hits + (runs << t->again);
   t->again += t->again < TRIAL_AGAIN_MOST;
-  t->calls = 0;
+  trial_look_at(c, trial_waits(e));
   e->watched = e->stopped;
-  if (e->home) e->home->clocked = false;
+  c->clocked = false;
 }
 
 static void trial_leave(callable *c, entry *e) {
@@ -299,6 +319,7 @@ static void trial_open(trial *t) {
                .bulky = t->bulky,
                .told = t->told,
                .brief = t->brief,
+               .warm_plain = t->warm_plain,
                .depth = t->depth};
 }
 
@@ -348,12 +369,13 @@ static void trial_against_compiled(callable *c, entry *e, trial_cost cost, bool 
   trial_add(&t->compiled, t->last);
   trial_add(&t->plain, cost);
   t->pairs++;
-  if (trial_wins(t, t->pairs < TRIAL_CLEAR_PAIRS ? 1.5 : 1.15))
-    trial_keep(e);
+  bool few = t->pairs < TRIAL_CLEAR_PAIRS && cost.wall < TRIAL_LONG_NS;
+  if (!few && trial_wins(t, t->pairs < TRIAL_CLEAR_PAIRS ? 1.5 : TRIAL_WON_SOON))
+    trial_keep(c, e);
   else if (t->pairs >= TRIAL_CLEAR_PAIRS && trial_loses(t, 1.5))
     trial_leave(c, e);
   else if (t->pairs >= (t->brief ? TRIAL_PAIRS_BRIEF : TRIAL_PAIRS))
-    trial_loses(t, 1 + TRIAL_LOSS / 100.0) ? trial_leave(c, e) : trial_keep(e);
+    trial_loses(t, 1 + TRIAL_LOSS / 100.0) ? trial_leave(c, e) : trial_keep(c, e);
 }
 
 /* ---- when all has been decided ---- */
@@ -405,20 +427,20 @@ static void trial_count(callable *c, entry *e) {
   }
 }
 
-void trial_look(entry *e) {
+void trial_look(callable *c, entry *e) {
   trial *t = &e->trial;
+  c->look_at = c->hits + TRIAL_LOOK;
   if (t->bulky) return;
   if (t->state == TRIAL_OPEN && !e->watched) {
-    t->spent += t->waits_ns * TRIAL_LOOK;
+    t->spent += t->waits_ns * (e->hits - t->waits_from);
     e->watched = true;
   }
   if (t->state != TRIAL_OVER) return;
-  if (++t->calls >= 1u << (t->again + (t->close ? 0 : 4))) {
+  if (trial_waits(e))
+    trial_look_at(c, trial_waits(e));
+  else
     trial_open(t);
-    e->watched = true;
-  } else if (!e->stopped) {
-    e->watched = true; /* for one run: see trial_call */
-  }
+  e->watched = true; /* perhaps for one run: see trial_call */
 }
 
 /* ---- runs ---- */
@@ -440,7 +462,7 @@ PyObject *trial_call(callable *c, entry *e, PyObject *const *slots, const int64_
   PyObject *result = entry_run(e, slots, symbols, plain);
   bool counts = builds == callable_builds;
   if (result && counts && t->state == TRIAL_OVER) {
-    e->watched = trial_since(start, true).wall > TRIAL_CHANGED * t->compiled.most;
+    e->watched = c->clocked = trial_since(start, true).wall > TRIAL_CHANGED * t->compiled.most;
     if (e->watched) trial_open(t);
   } else if (counts) {
     trial_compiled(c, e, start, !result, *plain);

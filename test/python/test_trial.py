@@ -260,6 +260,32 @@ def test_what_stayed_is_looked_at_again(pretend):
     assert SLOWER in codes(compiled)
 
 
+@pytest.mark.parametrize("function", [affine, positive])
+def test_what_was_in_doubt_is_looked_at_again_soon(pretend, function):
+    arguments = ([],) if function is positive else ()
+    compiled = frameloom.compile(function)
+
+    def calls(count):
+        for _ in range(count):
+            compiled(np.arange(5.0), *arguments)
+
+    pretend(1_000_000, 1_000_000, 1_000_000, 1_000_000)
+    calls(50)
+    assert verdict(compiled) == ["stays"]
+    pretend(1_100_000, 1_100_000, 1_000_000, 1_000_000)
+    calls(130)
+    assert verdict(compiled) == ["left"]
+
+
+def test_a_clear_case_is_not_looked_at_again_soon(pretend):
+    compiled = frameloom.compile(affine)
+    pretend(1_000_000, 1_000_000, 2_000_000, 2_000_000)
+    called(compiled, 50, np.arange(5.0))
+    before = compiled_runs(compiled)
+    called(compiled, 3000, np.arange(5.0))
+    assert compiled_runs(compiled) - before == 3000
+
+
 def test_under_fullgraph_nothing_is_left(pretend):
     compiled = frameloom.compile(affine, fullgraph=True)
     pretend(2_000_000, 2_000_000, 1_000_000, 1_000_000)
