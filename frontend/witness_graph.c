@@ -14,8 +14,16 @@
  * after:   %s, %t = for %n, %x, false { ^(%i, %c, %u):
  *            %d = log %c; %v = or %u, any(%c < 0); yield %d, %v }
  *
- * What cannot be told so is left out of the cover: the condition of a `while`, whose region gives
- * no other result, and what a host call does.
+ * The condition of a `while` gives no other result: its operations are repeated, with tests, at the
+ * beginning of the body (each time that it was true) and behind the loop (the last time).
+ *
+ * before:  %s = while %x { ^(%c): yield log(%c) < 3 } do { ^(%c): %d = add %c, 1; yield %d }
+ * after:   %s, %t = while %x, false { ^(%c, %u): yield log(%c) < 3 } do { ^(%c, %u):
+ *            %l = log %c; %d = add %c, 1; %v = or %u, any(%c < 0); yield %d, %v }
+ *          %l = log %s; %w = or %t, any(%s < 0)
+ *
+ * What cannot be told so is left out of the cover: what a host call does, and a loop in the
+ * condition of a `while`.
  */
 #include "frontend/domain.h"
 #include "frontend/witness.h"
@@ -31,6 +39,14 @@ typedef struct witness_maker {
   witness_cover *cover;
   uint32_t flags; /* that were raised and matter */
 } witness_maker;
+
+/* The condition of a `while`, as it was. */
+typedef struct witness_condition {
+  const loom_node *nodes;
+  const loom_value_info *values;
+  const loom_value *inputs;
+  uint32_t node_count, value_count, input_count;
+} witness_condition;
 
 /* One graph, the outermost or a region, that is being made anew out of its own nodes. */
 typedef struct witness_walk {
@@ -214,7 +230,8 @@ static void witness_leave_out(witness_maker *m, const loom_graph *graph) {
 
 /* ---- graphs ---- */
 
-static bool witness_walk_nodes(witness_walk *w);
+/* `before`: what is to be repeated in front of it, of the same inputs; or NULL. */
+static bool witness_walk_nodes(witness_walk *w, const witness_condition *before);
 
 static bool witness_append(loom_graph *graph, const loom_node *node) {
   loom_node *nodes = loom_graph_grow(graph, graph->nodes, graph->node_count, 1,
@@ -269,10 +286,12 @@ static bool witness_finish(loom_graph *graph) {
 
 /* A region's nodes, with tests behind them. Its tables of sizes are those of the graph around it,
  * and have to stay so. */
-static bool witness_region(witness_maker *m, loom_graph *region, witness_walk *w) {
+static bool witness_region(witness_maker *m, loom_graph *region, const witness_condition *before,
+                           witness_walk *w) {
   uint32_t sizes = region->expr_count, symbols = region->symbol_count;
   *w = (witness_walk){.m = m, .b = {.graph = region}};
-  return witness_walk_nodes(w) && region->expr_count == sizes && region->symbol_count == symbols;
+  return witness_walk_nodes(w, before) && region->expr_count == sizes &&
+         region->symbol_count == symbols;
 }
 
 static bool witness_close(witness_walk *w, loom_value before) {
@@ -315,15 +334,83 @@ static bool witness_again(witness_walk *w, const loom_node *node, loom_value ext
   return true;
 }
 
+/* ---- the condition of a `while` ---- */
+
+/* Has a test of it to be repeated? *out: it as it is now. False: out of memory. */
+static bool witness_condition_of(witness_walk *w, const loom_graph *graph, bool *repeats,
+                                 witness_condition *out) {
+  loom_arena *arena = &w->m->whole->arena;
+  loom_value *inputs = loom_arena_alloc(arena, (graph->input_count + 1) * sizeof *inputs);
+  *out = (witness_condition){
+      .nodes = loom_arena_copy(arena, graph->nodes, graph->node_count * sizeof *graph->nodes),
+      .values = loom_arena_copy(arena, graph->values, graph->value_count * sizeof *graph->values),
+      .inputs = inputs,
+      .node_count = graph->node_count,
+      .value_count = graph->value_count,
+      .input_count = graph->input_count};
+  *repeats = false;
+  if (!inputs || !out->nodes || !out->values) return false;
+  for (uint32_t i = 0; i < graph->input_count; i++)
+    inputs[i] = graph->inputs[i].value;
+  for (uint32_t n = 0; n < graph->node_count; n++) {
+    const loom_node *node = &graph->nodes[n];
+    if (loom_op_table[node->op].regions) return *repeats = false, true;
+    *repeats |= (loom_node_fp(graph, node) & w->m->flags & *witness_covered(w->m, node)) != 0;
+  }
+  return true;
+}
+
+static bool witness_look(witness_walk *w, const loom_node *node);
+
+/* The condition's operations, of these inputs, with tests. */
+static bool witness_repeat(witness_walk *w, const witness_condition *c, const loom_value *inputs) {
+  loom_arena *arena = &w->m->whole->arena;
+  loom_graph *graph = w->b.graph;
+  loom_value *map = loom_arena_alloc(arena, (c->value_count + 1) * sizeof *map);
+  for (uint32_t i = 0; map && i < c->input_count; i++)
+    map[c->inputs[i]] = inputs[i];
+  for (uint32_t n = 0; map && n < c->node_count; n++) {
+    const loom_node *node = &c->nodes[n];
+    loom_value operands[node->operand_count + 1];
+    loom_type types[node->result_count + 1];
+    uint32_t attrs = 0;
+    for (uint32_t i = 0; i < node->operand_count; i++)
+      operands[i] = map[node->operands[i]];
+    for (uint32_t i = 0; i < node->result_count; i++)
+      types[i] = c->values[node->first_result + i].type;
+    while (attrs < LOOM_MAX_ATTRS && loom_op_table[node->op].attrs[attrs].name)
+      attrs++;
+    loom_value made = loom_graph_node(graph, node->op, operands, node->operand_count, node->attrs,
+                                      attrs, types, node->result_count, &node->location, &w->b.err);
+    if (made == LOOM_NO_VALUE) return false;
+    for (uint32_t i = 0; i < node->result_count; i++)
+      map[node->first_result + i] = made + i;
+    loom_node again = graph->nodes[graph->node_count - 1];
+    if (!witness_look(w, &again)) return false;
+  }
+  return map != NULL;
+}
+
+/* The same behind the loop: of what it has ended with, and of what it reads. */
+static bool witness_repeat_behind(witness_walk *w, const loom_node *loop,
+                                  const witness_condition *c) {
+  loom_value *inputs = loom_arena_alloc(&w->m->whole->arena, (c->input_count + 1) * sizeof *inputs);
+  for (uint32_t i = 0; inputs && i < c->input_count; i++)
+    inputs[i] = i < loop->result_count ? w->now[loop->first_result + i] : loop->operands[i];
+  return inputs && witness_repeat(w, c, inputs);
+}
+
+/* ---- regions ---- */
+
 /* A loop with what its body finds. *known: there was something to find. */
-static bool witness_loop(witness_walk *w, const loom_node *node, bool *known) {
+static bool witness_loop(witness_walk *w, const loom_node *node, const witness_condition *condition,
+                         bool *known) {
   loom_graph *body = (loom_graph *)node->regions[loom_op_table[node->op].regions - 1];
   uint32_t at = loom_region_own_inputs(node->op, node->result_count);
   witness_walk inner;
-  if (node->op == LOOM_OP_WHILE) witness_leave_out(w->m, node->regions[0]);
-  if (!witness_region(w->m, body, &inner)) return false;
+  if (!witness_region(w->m, body, condition, &inner)) return false;
   *known = inner.shapes > 0;
-  if (!*known) return true;
+  if (!*known) return !condition || witness_finish(body);
   loom_value carried = witness_carry(body, at), none = witness_false(w);
   if (node->op == LOOM_OP_WHILE &&
       witness_carry((loom_graph *)node->regions[0], at) == LOOM_NO_VALUE)
@@ -332,10 +419,25 @@ static bool witness_loop(witness_walk *w, const loom_node *node, bool *known) {
          witness_again(w, node, none, at);
 }
 
+/* The same of a `while`, and what its condition finds. */
+static bool witness_while(witness_walk *w, const loom_node *node, bool *known) {
+  witness_condition condition;
+  bool repeats;
+  if (!witness_condition_of(w, node->regions[0], &repeats, &condition)) return false;
+  if (!repeats) {
+    witness_leave_out(w->m, node->regions[0]);
+    return witness_loop(w, node, NULL, known);
+  }
+  if (!witness_loop(w, node, &condition, known)) return false;
+  if (!*known && !witness_append(w->b.graph, node)) return false;
+  *known = true;
+  return witness_repeat_behind(w, node, &condition);
+}
+
 static bool witness_branch(witness_walk *w, const loom_node *node, bool *known) {
   witness_walk inner[2];
   for (int r = 0; r < 2; r++) {
-    if (!witness_region(w->m, (loom_graph *)node->regions[r], &inner[r])) return false;
+    if (!witness_region(w->m, (loom_graph *)node->regions[r], NULL, &inner[r])) return false;
     *known |= inner[r].shapes > 0;
   }
   for (int r = 0; r < 2 && *known; r++)
@@ -343,7 +445,7 @@ static bool witness_branch(witness_walk *w, const loom_node *node, bool *known) 
   return !*known || witness_again(w, node, LOOM_NO_VALUE, 0);
 }
 
-/* False: nothing can be told of the graph. */
+/* A test of it, where it may raise what matters. False: nothing can be told of the graph. */
 static bool witness_look(witness_walk *w, const loom_node *node) {
   uint32_t *covered = witness_covered(w->m, node);
   uint32_t raises = loom_node_fp(w->b.graph, node) & w->m->flags & *covered;
@@ -374,13 +476,15 @@ static bool witness_node(witness_walk *w, loom_node *node) {
   node->operands = operands;
   if (!loom_op_table[node->op].regions)
     return witness_append(w->b.graph, node) && witness_look(w, node);
-  bool good = !raises || (node->op == LOOM_OP_IF ? witness_branch : witness_loop)(w, node, &known);
+  bool good = !raises || (node->op == LOOM_OP_IF      ? witness_branch(w, node, &known)
+                          : node->op == LOOM_OP_WHILE ? witness_while(w, node, &known)
+                                                      : witness_loop(w, node, NULL, &known));
   for (int r = 0; r < loom_op_table[node->op].regions; r++)
     loom_arena_adopt(&w->m->whole->arena, &((loom_graph *)node->regions[r])->arena);
   return good && (known || witness_append(w->b.graph, node));
 }
 
-static bool witness_walk_nodes(witness_walk *w) {
+static bool witness_walk_nodes(witness_walk *w, const witness_condition *before) {
   loom_graph *graph = w->b.graph;
   loom_node *nodes = graph->nodes;
   uint32_t count = graph->node_count;
@@ -391,6 +495,13 @@ static bool witness_walk_nodes(witness_walk *w) {
   graph->nodes = NULL;
   graph->node_count = graph->node_capacity = 0;
   bool good = true;
+  if (before) {
+    loom_value *inputs =
+        loom_arena_alloc(&w->m->whole->arena, (graph->input_count + 1) * sizeof *inputs);
+    for (uint32_t i = 0; inputs && i < graph->input_count; i++)
+      inputs[i] = graph->inputs[i].value;
+    good = inputs && witness_repeat(w, before, inputs);
+  }
   for (uint32_t n = 0; n < count && good; n++)
     good = witness_node(w, &nodes[n]);
   for (uint32_t i = 0; i < graph->output_count; i++)
@@ -418,7 +529,7 @@ bool witness_graph(const capture *c, uint32_t flags, const uint32_t *shown, witn
   if (!good) return false;
   witness_begin(&m, c, shown);
   out->output_count = 0;
-  if (!witness_walk_nodes(&w)) return false;
+  if (!witness_walk_nodes(&w, NULL)) return false;
   loom_value all = witness_all(&w, witness_false(&w));
   return !w.b.failed && loom_graph_output(out, all, NULL) && witness_finish(out);
 }
