@@ -8,7 +8,7 @@
  * dropped.
  *
  * The body of a loop is treated in the same way; what it finds is carried from one iteration to the
- * next, as one value more. A branch gives it as one result more.
+ * next, as a value more for each shape. A branch gives it as one result more.
  *
  * before:  %s = for %n, %x { ^(%i, %c): %d = log %c; yield %d }
  * after:   %s, %t = for %n, %x, false { ^(%i, %c, %u):
@@ -299,10 +299,9 @@ static bool witness_close(witness_walk *w, loom_value before) {
   return !w->b.failed && loom_graph_output(w->b.graph, all, NULL);
 }
 
-/* Input `at` of the region becomes a truth that is carried; those behind it move. */
-static loom_value witness_carry(loom_graph *region, uint32_t at) {
-  loom_type truth = loom_type_make(LOOM_BOOL, 0, NULL);
-  loom_value made = loom_graph_input(region, LOOM_INPUT_ARRAY, &truth, NULL);
+/* Input `at` of the region becomes one of this type that is carried; those behind it move. */
+static loom_value witness_carry(loom_graph *region, const loom_type *type, uint32_t at) {
+  loom_value made = loom_graph_input(region, LOOM_INPUT_ARRAY, type, NULL);
   if (made == LOOM_NO_VALUE) return made;
   loom_input last = region->inputs[region->input_count - 1];
   memmove(region->inputs + at + 1, region->inputs + at,
@@ -313,24 +312,27 @@ static loom_value witness_carry(loom_graph *region, uint32_t at) {
   return made;
 }
 
-/* The node again, with `extra` (or LOOM_NO_VALUE) among its operands and one result more, which
- * tells what its regions have found. */
-static bool witness_again(witness_walk *w, const loom_node *node, loom_value extra, uint32_t at) {
+/* The node again, with what is `more` from operand `at` on, and with more results, which tell what
+ * its regions have found. */
+static bool witness_again(witness_walk *w, const loom_node *node, const loom_value *more,
+                          uint32_t more_count, uint32_t at) {
   loom_graph *graph = w->b.graph;
-  uint32_t count = node->operand_count + (extra != LOOM_NO_VALUE);
+  uint32_t count = node->operand_count + more_count;
   loom_value *operands = loom_arena_alloc(&w->m->whole->arena, (count + 1) * sizeof *operands);
   if (!operands) return false;
   for (int r = 0; r < loom_op_table[node->op].regions; r++)
     if (!witness_finish((loom_graph *)node->regions[r])) return false;
   for (uint32_t i = 0, from = 0; i < count; i++)
-    operands[i] = extra != LOOM_NO_VALUE && i == at ? extra : node->operands[from++];
+    operands[i] = i >= at && i < at + more_count ? more[i - at] : node->operands[from++];
   loom_value made =
       loom_graph_add_node(graph, node->op, operands, count, node->attrs, node->op != LOOM_OP_IF,
                           node->regions, NULL, 0, &node->location, &w->b.err);
   if (made == LOOM_NO_VALUE) return false;
   for (uint32_t i = 0; i < node->result_count; i++)
     w->now[node->first_result + i] = made + i;
-  witness_add(w, made + node->result_count);
+  uint32_t results = graph->nodes[graph->node_count - 1].result_count;
+  for (uint32_t i = node->result_count; i < results; i++)
+    witness_add(w, made + i);
   return true;
 }
 
@@ -402,21 +404,57 @@ static bool witness_repeat_behind(witness_walk *w, const loom_node *loop,
 
 /* ---- regions ---- */
 
+/* Does the loop carry anything of this shape? */
+static bool witness_is_carried(const witness_walk *w, const loom_node *loop,
+                               const loom_type *type) {
+  for (uint32_t i = 0; i < loop->result_count; i++) {
+    loom_type like = *loom_graph_type(w->b.graph, loop->first_result + i);
+    like.dtype = type->dtype;
+    if (loom_type_equal(&like, type)) return true;
+  }
+  return false;
+}
+
+/* What the loop is to carry of what its body has found: of a shape that it carries anyway each
+ * element, so that it stays one kernel; a truth of the rest. */
+static int witness_to_carry(const witness_walk *w, const loom_node *loop, witness_walk *inner,
+                            loom_value *out) {
+  loom_value rest = LOOM_NO_VALUE;
+  int count = 0;
+  for (int i = 0; i < inner->shapes; i++) {
+    if (witness_is_carried(w, loop, loom_build_type(&inner->b, inner->any[i]))) {
+      out[count++] = inner->any[i];
+      continue;
+    }
+    loom_value truth = witness_join(inner, inner->any[i]);
+    rest = rest == LOOM_NO_VALUE ? truth : loom_build2(&inner->b, LOOM_OP_OR, rest, truth);
+  }
+  if (rest != LOOM_NO_VALUE) out[count++] = rest;
+  return count;
+}
+
 /* A loop with what its body finds. *known: there was something to find. */
 static bool witness_loop(witness_walk *w, const loom_node *node, const witness_condition *condition,
                          bool *known) {
   loom_graph *body = (loom_graph *)node->regions[loom_op_table[node->op].regions - 1];
+  loom_graph *test = node->op == LOOM_OP_WHILE ? (loom_graph *)node->regions[0] : NULL;
   uint32_t at = loom_region_own_inputs(node->op, node->result_count);
+  loom_value found[WITNESS_SHAPES + 1], none[WITNESS_SHAPES + 1];
   witness_walk inner;
   if (!witness_region(w->m, body, condition, &inner)) return false;
   *known = inner.shapes > 0;
   if (!*known) return !condition || witness_finish(body);
-  loom_value carried = witness_carry(body, at), none = witness_false(w);
-  if (node->op == LOOM_OP_WHILE &&
-      witness_carry((loom_graph *)node->regions[0], at) == LOOM_NO_VALUE)
-    return false;
-  return carried != LOOM_NO_VALUE && witness_close(&inner, carried) &&
-         witness_again(w, node, none, at);
+  int count = witness_to_carry(w, node, &inner, found);
+  for (int i = 0; i < count && !inner.b.failed; i++) {
+    loom_type type = *loom_build_type(&inner.b, found[i]);
+    loom_value carried = witness_carry(body, &type, at + (uint32_t)i);
+    if (carried == LOOM_NO_VALUE) return false;
+    if (test && witness_carry(test, &type, at + (uint32_t)i) == LOOM_NO_VALUE) return false;
+    loom_value now = loom_build2(&inner.b, LOOM_OP_OR, found[i], carried);
+    none[i] = loom_build_int(&w->b, &type, 0);
+    if (inner.b.failed || !loom_graph_output(body, now, NULL)) return false;
+  }
+  return !inner.b.failed && !w->b.failed && witness_again(w, node, none, (uint32_t)count, at);
 }
 
 /* The same of a `while`, and what its condition finds. */
@@ -442,7 +480,7 @@ static bool witness_branch(witness_walk *w, const loom_node *node, bool *known) 
   }
   for (int r = 0; r < 2 && *known; r++)
     if (!witness_close(&inner[r], witness_false(&inner[r]))) return false;
-  return !*known || witness_again(w, node, LOOM_NO_VALUE, 0);
+  return !*known || witness_again(w, node, NULL, 0, 0);
 }
 
 /* A test of it, where it may raise what matters. False: nothing can be told of the graph. */
