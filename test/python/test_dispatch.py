@@ -3,6 +3,7 @@
 import gc
 import os
 import resource
+import signal
 import subprocess
 import sys
 import threading
@@ -463,7 +464,15 @@ def test_generator_and_coroutine_functions(compiled):
     np.testing.assert_array_equal(info.value.value, x + 1)
 
 
-def test_keyboard_interrupt_while_compiling(compiled):
+@pytest.fixture
+def interrupts():
+    """Python's own handler, which a process that was begun in the background has not."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_keyboard_interrupt_while_compiling(compiled, interrupts):
     import _thread
 
     def chain(a):
