@@ -133,6 +133,11 @@ static inline PyObject *entry_run(entry *e, PyObject *const *args, const int64_t
  * inputs as they were; NULL: they no longer are. 1, 0, or -1 on error. */
 int witness_flags_matter(entry *e, uint32_t flags, const loom_call *call);
 void witness_free(struct witness *w);
+/* The plan to run now: the version's own, or one that gives the same and raises fewer flags, all of
+ * which nobody would be told of. Runs with the GIL. */
+loom_plan *witness_plan(const entry *e, const int64_t *symbols);
+void witness_ran(const entry *e, const loom_plan *plan, uint32_t status); /* it has */
+bool witness_is_hushed(const entry *e); /* is it not its own, as a rule? */
 
 /* ---- lifetime.c: versions do not keep alive what they guard -----------------------------------
  */

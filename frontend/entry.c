@@ -302,10 +302,16 @@ int loom_poll_signals(void *context) {
 
 static uint32_t entry_launch(const entry *e, const loom_call *call, bool release) {
   if (!e->plan) return 0; /* nothing is computed */
-  if (!release) return loom_plan_run(e->plan, call);
+  loom_plan *plan = __builtin_expect(!e->witness, 1) ? e->plan : witness_plan(e, call->symbols);
   uint32_t status;
-  Py_BEGIN_ALLOW_THREADS status = loom_plan_run(e->plan, call);
-  Py_END_ALLOW_THREADS return status;
+  if (release) {
+    Py_BEGIN_ALLOW_THREADS status = loom_plan_run(plan, call);
+    Py_END_ALLOW_THREADS
+  } else {
+    status = loom_plan_run(plan, call);
+  }
+  if (__builtin_expect(e->witness != NULL, 0)) witness_ran(e, plan, status);
+  return status;
 }
 
 #define ENTRY_AGAIN 64 /* calls that run again before the user is told */

@@ -217,14 +217,15 @@ static PyObject *entry_report(const entry *e) {
   loom_graph_fini(&room);
   if (graph && ops && guards && loops)
     made = Py_BuildValue(
-        "{sssssOsOsOsOsOsKsKsOsOsIsIs{sdsdsdsdsdsdsd}}", "backend", kinds[e->kind], "trial",
+        "{sssssOsOsOsOsOsKsKsOsOsOsIsIs{sdsdsdsdsdsdsd}}", "backend", kinds[e->kind], "trial",
         trials[e->trial.state], "name", e->name, "loops", loops, "graph", graph, "ops", ops,
         "guards", guards, "hits", (unsigned long long)e->hits, "again",
-        (unsigned long long)e->again, "part", e->part ? Py_True : Py_False, "cached",
-        e->report.cached ? Py_True : Py_False, "fusions", info->fusions, "kernels",
-        e->plan ? loom_plan_kernel_count(e->plan) : 0, "times", "capture_ms", e->capture_ms,
-        "load_ms", e->report.load_ms, "import_ms", info->import_ms, "passes_ms", info->passes_ms,
-        "lower_ms", info->lower_ms, "emit_ms", info->emit_ms, "total_ms", e->report.total_ms);
+        (unsigned long long)e->again, "hushed", witness_is_hushed(e) ? Py_True : Py_False, "part",
+        e->part ? Py_True : Py_False, "cached", e->report.cached ? Py_True : Py_False, "fusions",
+        info->fusions, "kernels", e->plan ? loom_plan_kernel_count(e->plan) : 0, "times",
+        "capture_ms", e->capture_ms, "load_ms", e->report.load_ms, "import_ms", info->import_ms,
+        "passes_ms", info->passes_ms, "lower_ms", info->lower_ms, "emit_ms", info->emit_ms,
+        "total_ms", e->report.total_ms);
   Py_XDECREF(graph);
   Py_XDECREF(ops);
   Py_XDECREF(guards);

@@ -742,8 +742,10 @@ struct loom_adapter {
   /* Would the library's state report one of these floating-point flags (loom_fp_flag bits)? 1, 0, or -1 on error. */
   int (*flags_matter)(uint32_t flags);
   /* When they do: for each row of the capture's warnings, by which of these flags it would be seen, in a function with
-   * these globals. *matter: those of the flags that are reported at all. False when not by warnings. */
-  bool (*warnings_shown)(const struct capture *c, PyObject *globals, uint32_t flags, uint32_t *matter, uint32_t *shown);
+   * these globals, of those in `rows` (NULL: any). *matter: those of the flags that are reported at all. False when not
+   * by warnings. */
+  bool (*warnings_shown)(const struct capture *c, PyObject *globals, uint32_t flags, const uint32_t *rows, uint32_t *matter,
+                         uint32_t *shown);
   /* Reports floating-point flags as the operation would have from the user's line, by the row that an effect's `report`
    * names; -1 with an exception set. */
   int (*report)(PyObject *row, uint32_t flags);

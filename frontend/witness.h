@@ -17,4 +17,16 @@ typedef struct witness_cover {
 bool witness_graph(const capture *c, uint32_t flags, const uint32_t *shown, witness_cover *cover,
                    loom_graph *out);
 
+/* For graphs that are made anew out of their own nodes: a node more; the end, at which what no
+ * output needs is dropped and the values get their numbers. */
+bool witness_append(loom_graph *graph, const loom_node *node);
+bool witness_finish(loom_graph *graph);
+
+/* ---- hush.c ---- */
+
+/* Makes the graph, whose outputs are those of the capture, bit by bit: for each warning of the
+ * capture its operations raise none of the flags in `rows`, where they can do without. False: none
+ * can. `out` has to be given up either way. */
+bool hush_capture(const capture *c, const uint32_t *rows, loom_graph *out);
+
 #endif

@@ -233,7 +233,7 @@ static void witness_leave_out(witness_maker *m, const loom_graph *graph) {
 /* `before`: what is to be repeated in front of it, of the same inputs; or NULL. */
 static bool witness_walk_nodes(witness_walk *w, const witness_condition *before);
 
-static bool witness_append(loom_graph *graph, const loom_node *node) {
+bool witness_append(loom_graph *graph, const loom_node *node) {
   loom_node *nodes = loom_graph_grow(graph, graph->nodes, graph->node_count, 1,
                                      &graph->node_capacity, sizeof *nodes);
   if (!nodes) return false;
@@ -279,7 +279,7 @@ static bool witness_number(loom_graph *graph) {
   return true;
 }
 
-static bool witness_finish(loom_graph *graph) {
+bool witness_finish(loom_graph *graph) {
   loom_graph_prune(graph);
   return witness_number(graph);
 }

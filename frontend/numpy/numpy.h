@@ -33,9 +33,9 @@ enum {
   NUMPY_WARNS = INT32_MIN, /* writing into it warns, as into what np.broadcast_arrays gives */
   NUMPY_SYMBOLIC =
       16, /* some sizes, strides (in bytes) or the offset are symbolic numbers of the graph */
-  NUMPY_PYTHON = 4, /* RECIPE_SCALAR: a Python bool, int or float, not a NumPy scalar */
+  NUMPY_PYTHON = 4,   /* RECIPE_SCALAR: a Python bool, int or float, not a NumPy scalar */
   NUMPY_STEPPED = 64, /* views: strides are right without elements, too */
-  NUMPY_SCALAR = 32 /* RECIPE_ROW: a NumPy scalar, not an array without dimensions */
+  NUMPY_SCALAR = 32   /* RECIPE_ROW: a NumPy scalar, not an array without dimensions */
 };
 
 /* The one flat description of an array, payload of:
@@ -103,6 +103,6 @@ bool numpy_errors_now(uint32_t *reported, uint32_t *warned);
 /* Entries of the adapter's table (warned.c). */
 int numpy_flags_matter(uint32_t flags);
 bool numpy_warnings_shown(const struct capture *c, PyObject *globals, uint32_t flags,
-                          uint32_t *matter, uint32_t *shown);
+                          const uint32_t *rows, uint32_t *matter, uint32_t *shown);
 
 #endif

@@ -184,8 +184,8 @@ static bool warned_shows(const char *kind, const struct capture_warning *w, PyOb
   return shows;
 }
 
-bool numpy_warnings_shown(const capture *c, PyObject *globals, uint32_t flags, uint32_t *matter,
-                          uint32_t *shown) {
+bool numpy_warnings_shown(const capture *c, PyObject *globals, uint32_t flags, const uint32_t *rows,
+                          uint32_t *matter, uint32_t *shown) {
   uint32_t reported, warned;
   bool registered = false;
   if (!numpy_errors_now(&reported, &warned)) return error_drop(), false;
@@ -196,9 +196,10 @@ bool numpy_warnings_shown(const capture *c, PyObject *globals, uint32_t flags, u
   if (registry && !PyDict_CheckExact(registry)) return false;
   if (module && !PyUnicode_Check(module)) module = NULL;
   for (uint32_t i = 0; i < c->warning_count; i++) {
+    uint32_t asked = c->warnings[i].flags & *matter & (rows ? rows[i] : ~0u);
     shown[i] = 0;
     for (size_t k = 0; k < sizeof warned_kinds / sizeof *warned_kinds; k++)
-      if ((c->warnings[i].flags & *matter & warned_kinds[k].flag) &&
+      if ((asked & warned_kinds[k].flag) &&
           warned_shows(warned_kinds[k].text, &c->warnings[i], registry, module, &registered))
         shown[i] |= warned_kinds[k].flag;
   }

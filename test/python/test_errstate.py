@@ -572,6 +572,78 @@ def test_no_warning_is_lost_beside_another(default_filters, name, dtype):
         assert shown(own, *rare) == shown(plain, *rare), (x, y)
 
 
+def hushed(compiled):
+    return [entry["hushed"] for entry in compiled._report()["entries"]]
+
+
+HUSHED = ["x / y", "np.sqrt(x)", "np.log(x)", "np.log2(x)", "np.log10(x)"]
+
+
+def noisy(operation, rounds=1):
+    """One operation that raises at every call, one that may raise the same, some day."""
+    return (f"def f(x, y, u, v):\n    for i in range({rounds}):\n        d = {operation}\n        y = y * 1\n    s = u / v\n"
+            "    t = np.sqrt(u) + np.log(v)\n    return d, s, t\n")
+
+
+@pytest.mark.parametrize("rounds", [1, 50])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("operation", HUSHED)
+def test_what_raises_again_and_again_is_hushed_and_the_same(default_filters, operation, dtype, rounds):
+    """Bit by bit, wherever its domain ends; the other operation's warnings are shown at their calls, and its own when they would be."""
+    plain, own = module_of(noisy(operation, rounds))
+    other = frameloom.compile(module_of(noisy(operation, rounds))[0]["f"])
+    edges = edges_of(dtype)
+    if "log" in operation:
+        edges = edges[~(np.abs(edges) > np.finfo(dtype).max / 4)]  # near there a kernel may raise overflow
+    x, y = np.repeat(edges, len(edges)), np.tile(edges, len(edges))
+    calm, same, zero = np.full(8, 0.75, dtype), np.full(8, 0.75, dtype), np.zeros(8, dtype)
+
+    def shown(space, *arguments):
+        with Seen() as seen:
+            space["f"](*arguments)
+        return [one for one in seen if "run a second time" not in str(one)]
+
+    with frameloom.config.patch(unroll_limit=4):
+        for _ in range(40):
+            assert shown(own, x, y, calm, same) == shown(plain, x, y, calm, same)
+        assert hushed(own["f"]) == [True]
+        with np.errstate(all="ignore"):
+            want, results = other(x, y, calm, same), own["f"](x, y, calm, same)
+        assert hushed(other) == [False]
+        for one, two in zip(results, want):
+            assert one.tobytes() == two.tobytes()
+        for u, v in ((calm, zero), (zero, zero.copy()), (-calm, same), (calm, same)):
+            assert shown(own, x, y, u, v) == shown(plain, x, y, u, v)
+        assert hushed(own["f"]) == [True]
+        for space in plain, own:
+            space["__warningregistry__"].clear()
+        told = shown(own, x, y, calm, same)
+        assert told == shown(plain, x, y, calm, same) and told
+        assert not shown(own, x, y, calm, same)
+        warnings.filterwarnings("always")
+        told = shown(own, x, y, calm, same)
+        assert told == shown(plain, x, y, calm, same) and told
+        for how in ("raise", "call"):
+            called = []
+            with np.errstate(all=how, under="ignore", call=lambda *what: called.append(what)):
+                if how == "raise":
+                    with pytest.raises(FloatingPointError):
+                        own["f"](x, y, calm, same)
+                else:
+                    own["f"](x, y, calm, same)
+                    assert called
+
+
+def test_it_is_hushed_no_longer_than_it_raises(default_filters):
+    own = module_of(noisy("np.sqrt(x)"))[1]
+    calm, noise = np.full(8, 0.75), np.full(8, -1.0)
+    with Seen():
+        for count, argument, want in ((40, noise, True), (200, calm, False), (40, noise, True)):
+            for _ in range(count):
+                own["f"](argument, calm, calm, calm)
+            assert hushed(own["f"]) == [want]
+
+
 PLACES = {  # an operation in a region of the graph: what is around `d = ...`
     "for": ("for i in range(4):\n        d = {}", "x[i]", "y[i]"),
     "nested for": ("for i in range(4):\n        e = d\n        for k in range(3):\n            e = {} + e * 0\n        d = e", "x[i]", "y[i]"),
