@@ -300,18 +300,26 @@ int loom_poll_signals(void *context) {
   return stop;
 }
 
+static uint32_t entry_launch_plan(loom_plan *plan, const loom_call *call, bool release) {
+  if (!release) return loom_plan_run(plan, call);
+  uint32_t status;
+  Py_BEGIN_ALLOW_THREADS status = loom_plan_run(plan, call);
+  Py_END_ALLOW_THREADS return status;
+}
+
+/* The same of a version whose runs have raised flags. */
+__attribute__((noinline)) static uint32_t
+entry_launch_witnessed(const entry *e, const loom_call *call, bool release) {
+  loom_plan *plan = witness_plan(e, call->symbols);
+  uint32_t status = entry_launch_plan(plan, call, release);
+  witness_ran(e, plan, status);
+  return status;
+}
+
 static uint32_t entry_launch(const entry *e, const loom_call *call, bool release) {
   if (!e->plan) return 0; /* nothing is computed */
-  loom_plan *plan = __builtin_expect(!e->witness, 1) ? e->plan : witness_plan(e, call->symbols);
-  uint32_t status;
-  if (release) {
-    Py_BEGIN_ALLOW_THREADS status = loom_plan_run(plan, call);
-    Py_END_ALLOW_THREADS
-  } else {
-    status = loom_plan_run(plan, call);
-  }
-  if (__builtin_expect(e->witness != NULL, 0)) witness_ran(e, plan, status);
-  return status;
+  if (__builtin_expect(e->witness != NULL, 0)) return entry_launch_witnessed(e, call, release);
+  return entry_launch_plan(e->plan, call, release);
 }
 
 #define ENTRY_AGAIN 64 /* calls that run again before the user is told */
