@@ -41,7 +41,7 @@ def run(compiled, x, calls):
 
 def test_a_slower_function_is_left_to_python_and_gives_the_same():
     compiled = frameloom.compile(positive)
-    run(compiled, np.arange(-15.0, 20.0), 20)
+    run(compiled, np.arange(-15.0, 20.0), 60)
     assert SLOWER in codes(compiled)
     with pytest.raises(TypeError):
         compiled(None, [])
@@ -49,7 +49,7 @@ def test_a_slower_function_is_left_to_python_and_gives_the_same():
 
 def test_it_is_looked_at_again_when_its_calls_take_much_longer():
     compiled = frameloom.compile(positive, dynamic=True)
-    run(compiled, np.arange(-15.0, 20.0), 20)
+    run(compiled, np.arange(-15.0, 20.0), 60)
     assert SLOWER in codes(compiled)
     before = compiled._report()["breaks"]
     run(compiled, np.arange(-15.0, 9000.0), 30)
@@ -68,7 +68,7 @@ def test_a_faster_function_stays_compiled():
 def test_the_setting_keeps_the_parts():
     with frameloom.config.patch(leave_slower=False):
         compiled = frameloom.compile(positive)
-        run(compiled, np.arange(-15.0, 20.0), 20)
+        run(compiled, np.arange(-15.0, 20.0), 60)
         assert SLOWER not in codes(compiled)
 
 
@@ -125,7 +125,7 @@ def test_what_a_plain_run_compiles_is_not_judged():
 
     compiled = frameloom.compile(trade)
     prices = np.sin(np.arange(60.0))
-    for _ in range(25):
+    for _ in range(60):
         assert compiled(prices) == trade(prices)
     assert SLOWER in codes(compiled)
 
