@@ -13,7 +13,7 @@ from wide_programs import wide_programs
 
 import frameloom
 
-COUNT = int(os.environ.get("FRAMELOOM_PROGRAMS", "1000"))
+COUNT = int(os.environ.get("FRAMELOOM_PROGRAMS", "400"))
 COMMON = dict(deadline=None, derandomize=True, database=None,
               suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 OTHER = {0: [0, 0, 0], 1: [1, 1, 1], 2: [4, 6, 11], 3: [7, 5, 12], 4: [5, 7, 3], 5: [9, 3, 20], 8: [10, 8, 21],

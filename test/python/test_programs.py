@@ -11,7 +11,7 @@ from wide_programs import broken_programs, wide_programs
 
 import frameloom
 
-COUNT = int(os.environ.get("FRAMELOOM_PROGRAMS", "1000"))
+COUNT = int(os.environ.get("FRAMELOOM_PROGRAMS", "400"))
 COMMON = dict(deadline=None, derandomize=True, database=None,
               suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
