@@ -250,7 +250,9 @@ static bool dict_put_merge(tracer *t, value *dict, value *key, value *item, bool
   if (merge) {
     int found = dict_has(t, dict, key);
     if (found) {
-      if (found == 1) trace_raise(t, PyExc_TypeError, "got multiple values for a keyword argument");
+      if (found ==
+          1) /* a KeyError while an exception is handled, of callers too; else a TypeError */
+        trace_break(t, BREAK_RAISES, "a keyword argument has several values");
       return false;
     }
   }
