@@ -160,6 +160,7 @@ def XorOp : Loom_Binary<"xor", "Bitwise exclusive or; logical on bool", "biu", F
 def ShlOp : Loom_Binary<"shl", "Shift left; 0 when the count reaches the width or is negative", "iu">;
 def ShrOp : Loom_Binary<"shr", "Shift right, arithmetic when signed; the sign (or 0) when the count reaches the width", "iu">;
 def CopysignOp : Loom_Binary<"copysign", "Magnitude of lhs, sign of rhs", "f">;
+def BesideOp : Loom_Binary<"beside", "lhs; rhs is computed beside it, for the floating-point flags that it raises", "f">;
 def NextafterOp : Loom_Binary<"nextafter", "The next float after lhs towards rhs", "f", FpOverflowUnderflow>;
 def GcdOp : Loom_Binary<"gcd", "Greatest common divisor of integers, not negative", "iu", FpNone, [Commutative]>;
 

@@ -435,6 +435,7 @@ static bool cell_binary_float(loom_opcode op, loom_dtype dtype, double a, double
   case LOOM_OP_FMAX: *out = isgreater(a, b) || isnan(b) ? a : b; break;
   case LOOM_OP_FMIN: *out = isless(a, b) || isnan(b) ? a : b; break;
   case LOOM_OP_COPYSIGN: *out = copysign(a, b); break;
+  case LOOM_OP_BESIDE: *out = a; break;
   case LOOM_OP_NEXTAFTER: *out = cell_nextafter(dtype, a, b); break;
   default: return false;
   }

@@ -3,12 +3,15 @@
  *   %0 = loom.mul %a, %b : tensor<4xcomplex<f32>>
  * becomes
  *   %1 = loom.real %a, %2 = loom.imag %a, %3 = loom.real %b, %4 = loom.imag %b
- *   %5 = loom.mul %2, %4   %6 = loom.neg %5   %7 = loom.mul_add %1, %3, %6   (and the imaginary part)
- *   %0 = loom.complex %7, %8
+ *   %5 = loom.mul %2, %4   %6 = loom.neg %5   %7 = loom.mul_add %1, %3, %6   (and the imaginary
+ * part) %0 = loom.complex %7, %8
  *
  * What is left of complex numbers is how they lie in memory: loom.real and loom.imag of a
  * function's arguments (and of what a library made), loom.complex of its results. The formulas are
  * NumPy's: products without a special case for infinities, quotients by Smith's method.
+ *
+ * Where only one part of a result is read, the other is computed beside it (loom.beside) if its
+ * flags count.
  *
  * requires: nothing. keeps: values; flags up to spurious ones of a division by zero. breaks:
  * nothing. Ops without parts (sorting, functions, products of all elements) are diagnosed.
@@ -408,10 +411,95 @@ static bool complex_visit(MlirOperation op, void *user) {
                          mlirIdentifierStr(mlirOperationGetName(op)).data);
 }
 
+/* ---- parts that nobody reads ---- */
+
+typedef struct complex_flags {
+  loom_map pairs; /* part of a result whose flags count -> the number of the other part */
+  loom_map live;
+  MlirValue *others;
+  int64_t count;
+} complex_flags;
+
+static bool complex_note_pair(complex_flags *f, MlirValue re, MlirValue im) {
+  if (!loom_def(re).ptr || !loom_def(im).ptr) return true;
+  f->others[f->count] = im;
+  f->others[f->count + 1] = re;
+  f->count += 2;
+  return loom_map_put(&f->pairs, re.ptr, f->count - 2) &&
+         loom_map_put(&f->pairs, im.ptr, f->count - 1);
+}
+
+static bool complex_pairs(complex_job *job, complex_flags *f) {
+  int64_t count = 0;
+  for (complex_old *old = job->old; old; old = old->next)
+    count++;
+  f->others = loom_arena_alloc(&job->arena, sizeof *f->others * (size_t)(2 * count + 1));
+  if (!f->others) return false;
+  for (complex_old *old = job->old; old && job->capacity; old = old->next) {
+    loom_type type;
+    if (mlirOperationGetNumResults(old->op) != 1 || !loom_fp_of(old->op)) continue;
+    MlirValue whole = loom_result(old->op, 0);
+    if (!complex_is(whole, &type)) continue;
+    const parts *p = &job->table[complex_slot(job, whole)];
+    if (p->whole.ptr && !complex_note_pair(f, p->part[0], p->part[1])) return false;
+  }
+  return true;
+}
+
+static bool complex_read(const complex_flags *f, MlirValue value) {
+  return loom_map_get(&f->live, value.ptr, 0) != 0;
+}
+
+/* `op` makes a part; all that reads either of the two stands behind it. */
+static bool complex_join_parts(complex_flags *f, MlirOperation op, MlirOperation next) {
+  MlirValue part = loom_result(op, 0);
+  int64_t at = loom_map_get(&f->pairs, part.ptr, -1);
+  if (at < 0) return true;
+  MlirValue other = f->others[at];
+  if (complex_read(f, part) == complex_read(f, other)) return true;
+  MlirValue read = complex_read(f, part) ? part : other;
+  MlirValue unread = complex_read(f, part) ? other : part;
+  loom_builder b = loom_builder_before(next);
+  MlirValue both = loom_build2(&b, "loom.beside", read, unread, mlirValueGetType(read));
+  MlirOperation own = loom_def(both);
+  mlirValueReplaceAllUsesExcept(read, both, 1, &own);
+  return loom_map_put(&f->live, unread.ptr, 1);
+}
+
+/* From the last op to the first: what is read, and where a part is not but raises flags. */
+static bool complex_keep_flags(complex_job *job, MlirBlock block) {
+  complex_flags f = {.count = 0};
+  int64_t count = 0;
+  for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
+       op = mlirOperationGetNextInBlock(op))
+    count++;
+  MlirOperation *ops = loom_arena_alloc(&job->arena, sizeof *ops * (size_t)(count + 1));
+  bool good = ops && complex_pairs(job, &f);
+  if (good && f.count) ops[0] = mlirBlockGetFirstOperation(block);
+  for (int64_t i = 1; good && f.count && i < count; i++)
+    ops[i] = mlirOperationGetNextInBlock(ops[i - 1]);
+  for (int64_t n = count; good && f.count && n-- > 0;) {
+    MlirOperation op = ops[n];
+    bool live = mlirOperationGetNumResults(op) == 0 || loom_class_of(op) == LOOM_CLASS_OTHER ||
+                loom_class_of(op) == LOOM_CLASS_HOST || loom_checks_indices(op);
+    if (n + 1 < count && mlirOperationGetNumResults(op) == 1)
+      good = complex_join_parts(&f, op, ops[n + 1]);
+    for (intptr_t i = 0; i < mlirOperationGetNumResults(op); i++)
+      live |= complex_read(&f, loom_result(op, i));
+    for (intptr_t i = 0; live && good && i < mlirOperationGetNumOperands(op); i++)
+      good = loom_map_put(&f.live, loom_operand(op, i).ptr, 1);
+  }
+  loom_map_fini(&f.pairs);
+  loom_map_fini(&f.live);
+  return good;
+}
+
 static bool complex_run(MlirOperation function) {
   MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(function, 0));
   complex_job job = {0};
   bool good = !block.ptr || loom_walk_block(block, complex_visit, &job);
+  if (good && block.ptr && job.old && !complex_keep_flags(&job, block))
+    good = loom_emit_error(mlirOperationGetLocation(function), "out of memory");
   for (complex_old *old = job.old; good && old; old = old->next) {
     bool used = false;
     for (intptr_t i = 0; i < mlirOperationGetNumResults(old->op); i++)

@@ -22,7 +22,7 @@
  *   these are stored to a slot that nobody reads.
  * - dropping: where the condition of a select may be known, or follows from that of another select
  *   on the way to a result, what it does not take is not computed. It is stored to such a slot as
- *   well.
+ *   well, and so is what reaches us frozen and read by nobody: it is computed for its flags.
  *
  * Values are followed through everything that computes or moves them: a scalar may be spread to
  * lanes, and carried by a loop, before a select leaves it out. What is stored holds all that it is
@@ -467,11 +467,16 @@ static void fence_value(fence_state *s, LLVMValueRef v) {
   LLVMSetOperand(reader, 0, v);
 }
 
-/* A constant that is not to be known. */
+/* A constant that is not to be known, or what is computed for its flags alone. */
 static void fence_frozen(fence_state *s, LLVMValueRef v) {
-  LLVMValueRef constant = LLVMGetOperand(v, 0);
-  if (!LLVMIsAConstant(constant) || !fence_is_float(LLVMTypeOf(v))) return;
-  LLVMReplaceAllUsesWith(v, fence_before(s, v, constant));
+  LLVMValueRef from = LLVMGetOperand(v, 0);
+  bool unread = !LLVMGetFirstUse(v);
+  if (!fence_is_float(LLVMTypeOf(v))) return;
+  if (!LLVMIsAConstant(from)) {
+    if (unread) fence_pin(s, v);
+    return;
+  }
+  if (!unread) LLVMReplaceAllUsesWith(v, fence_before(s, v, from));
   LLVMInstructionEraseFromParent(v);
 }
 

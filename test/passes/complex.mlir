@@ -69,3 +69,28 @@ func.func @host(%a: tensor<4xcomplex<f64>>) -> tensor<4xcomplex<f64>> {
   %1 = loom.host_call "f"(%0) effects = "pure" slot = 0 : (tensor<4xcomplex<f64>>) -> tensor<4xcomplex<f64>>
   return %1 : tensor<4xcomplex<f64>>
 }
+
+// -----
+
+// A part that nobody reads is computed beside the other, for its flags; where they do not count, it is not.
+// CHECK-LABEL: func.func @one_part
+// CHECK: %[[RE:.*]] = loom.mul_add
+// CHECK: %[[IM:.*]] = loom.mul_add
+// CHECK: %[[BOTH:.*]] = loom.beside %[[IM]], %[[RE]]
+// CHECK: return %[[BOTH]]
+func.func @one_part(%a: tensor<4xcomplex<f64>>) -> tensor<4xf64> {
+  %0 = loom.mul %a, %a : tensor<4xcomplex<f64>>
+  %1 = loom.neg %0 : tensor<4xcomplex<f64>>
+  %2 = loom.imag %0 : (tensor<4xcomplex<f64>>) -> tensor<4xf64>
+  return %2 : tensor<4xf64>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @no_flags
+// CHECK-NOT: loom.beside
+func.func @no_flags(%a: tensor<4xcomplex<f64>>) -> tensor<4xf64> {
+  %0 = loom.neg %a : tensor<4xcomplex<f64>>
+  %1 = loom.imag %0 : (tensor<4xcomplex<f64>>) -> tensor<4xf64>
+  return %1 : tensor<4xf64>
+}

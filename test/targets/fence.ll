@@ -231,3 +231,15 @@ define float @frozen() {
   %q = fdiv float %one, 3.0
   ret float %q
 }
+
+; What is frozen and read by nobody is computed for its flags.
+; CHECK-LABEL: @beside(
+; CHECK: %[[SLOT:.*]] = alloca <4 x double>
+; CHECK: %unread = freeze <4 x double> %p
+; CHECK-NEXT: store volatile <4 x double> %unread, ptr %[[SLOT]]
+define <4 x double> @beside(ptr %a) {
+  %x = load <4 x double>, ptr %a
+  %p = fmul <4 x double> %x, %x
+  %unread = freeze <4 x double> %p
+  ret <4 x double> %x
+}
