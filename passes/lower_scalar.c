@@ -392,6 +392,19 @@ MlirValue lower_combine(loom_builder *b, const char *kind, loom_dtype dtype, Mli
   return (MlirValue){NULL};
 }
 
+/* Where NumPy's loops may tell of a uint32 that is out of range. Those over vectors go by way of 32
+ * bits, and tell of what is beyond them; those over elements, and over what is left behind the last
+ * whole vector, go by way of 64, and give another number, too. Which of them sees an element is
+ * left to the library, which runs again where one may have told. */
+static MlirValue scalar_fits_u32(loom_builder *b, MlirValue value, loom_dtype from) {
+  MlirType shape = mlirValueGetType(value);
+  bool wide = from == LOOM_F64; /* -2147483648.5 truncates into range */
+  MlirValue low = lane_const_float(b, shape, wide ? -2147483649.0 : -2147483648.0);
+  MlirValue high = lane_const_float(b, shape, 4294967296.0);
+  return lane_op2(b, "arith.andi", lane_cmpf(b, wide ? "ogt" : "oge", value, low),
+                  lane_cmpf(b, "olt", value, high));
+}
+
 /* Float to integer as C compiled for x86-64 does it: 32 and 64 bits signed by cvttss2si, which
  * gives the lowest value out of range; narrower types by way of 32 bits, and uint32 by way of 64.
  * The conversion itself is poison out of range in LLVM, so the operand is replaced there first. */
@@ -415,8 +428,9 @@ static MlirValue scalar_to_int(lower *l, loom_builder *b, MlirValue value, loom_
                     lane_cmpf(b, "olt", source, high));
   MlirType i1 = lane_like(shape, mlirIntegerTypeGet(b->ctx, 1));
   scalar_args a = {l, b, LOOM_OP_CONVERT, from, shape, value, {NULL}, {NULL}};
+  MlirValue told = to == LOOM_U32 && l ? scalar_fits_u32(b, value, from) : fits;
   if (l)
-    scalar_flag(&a, lane_op2(b, "arith.xori", fits, lane_const_int(b, i1, -1)), LOOM_FP_INVALID);
+    scalar_flag(&a, lane_op2(b, "arith.xori", told, lane_const_int(b, i1, -1)), LOOM_FP_INVALID);
   MlirValue safe = lane_select(b, fits, source, lane_const_float(b, shape, 0));
   MlirValue out = loom_build1(b, "arith.fptosi", safe, wide);
   MlirValue lowest = lane_const_int(b, wide, bits == 64 ? INT64_MIN : INT32_MIN);
