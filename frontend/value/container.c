@@ -128,6 +128,9 @@ static value *container_binary(tracer *t, const char *name, value *v, value *con
 static value *container_compare(tracer *t, const char *name, value *content, value *other) {
   static const char *const names[6] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
   value *mine = object_content(other) ? object_content(other) : other;
+  if (content->type == &value_set_type && value_is_const(mine) &&
+      PyFrozenSet_CheckExact(mine->object) && !(mine = set_from(t, mine, true)))
+    return NULL;
   for (int op = 0; op < 6; op++) {
     if (strcmp(names[op], name) != 0) continue;
     bool ordered = op == Py_EQ || op == Py_NE || content->type != &value_dict_type;

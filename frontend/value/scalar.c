@@ -123,7 +123,8 @@ void scalar_compared(tracer *t, int op, value **l, value **r) {
   if (!scalar_meets(*l) || !scalar_meets(*r)) return;
   for (int i = 0; i < 2; i++) {
     if (!scalar_content(both[i])) continue;
-    if ((!i || !scalar_is_below(t, *l, *r)) &&
+    bool ordered = op == Py_EQ || op == Py_NE || scalar_rank(t, *l) < 3; /* complex have no order */
+    if ((!i || !ordered || !scalar_is_below(t, *l, *r)) &&
         (!scalar_keeps(t, both[i], names[i ? swapped[op] : op]) ||
          !scalar_keeps(t, both[i], "__eq__") || !scalar_keeps(t, both[i], "__ne__")))
       return;

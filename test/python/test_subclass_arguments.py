@@ -39,7 +39,7 @@ type(o)(o); type(o)(); copy.copy(o); copy.deepcopy(o); [o for o in o]; o.__add__
 [1] == o; o != [1]; [1] < o; (1, 2) == o; (1,) >= o; (1,) * o; o * (1,); 'ab' * o; b'ab' * o; 'ab' == o; 'ab' < o; o > 'ab'; b'ab' == o; b'ab' < o; 5 == o; 5 + o; o + 5; 5 - o; 2.5 * o; 1j + o; 5 / o; 5 // o; 5 ** o
 5 | o; 5 != o; 2.5 == o; o - 1j; {'a': 1} == o; {'a': 1} != o; o == {'a': 1}; collections.deque([1]) * o; collections.Counter('a') == o; collections.OrderedDict(a=1) == o; collections.OrderedDict(a=1) | o; collections.defaultdict(int) | o
 collections.deque([1]).extend(o); collections.deque([1]).index(o); collections.deque([1]).insert(o, 1); collections.deque([1])[o]; o in collections.deque([1]); o in [1]; o in {1}; o in (1,); 1 in o; 'a' in o; 5 in o
-{1, 2}.intersection_update(o); {1}.difference_update(o); {1}.symmetric_difference_update(o); o.__ior__(o); o.__iadd__(o); o.__or__(o); max(o, True); True + o; True == o; False < o; o.__mod__(9); o.__mod__(2); o.__rmod__(7); bisect.bisect(o, 1, 3, 1); bisect.insort(o, 1, 1, 0); heapq.heappushpop(o, 1); heapq.heapreplace(o, 1); bisect.insort(o, 1); bisect.bisect_left([1, 2], 1, o); bisect.bisect_right([1, 2], 1, 0, o); bisect.insort([o], o); slice(o).indices(5); slice(o, o).start; range(5)[o]; range(1, o)
+{1, 2}.intersection_update(o); {1}.difference_update(o); {1}.symmetric_difference_update(o); o.__ior__(o); o.__ne__(frozenset({1})); o.__eq__(FROZEN); o.__le__(FROZEN); 1j > o; 1j == o; 2.5 > o; o > 1j; o.__iadd__(o); o.__or__(o); max(o, True); True + o; True == o; False < o; o.__mod__(9); o.__mod__(2); o.__rmod__(7); bisect.bisect(o, 1, 3, 1); bisect.insort(o, 1, 1, 0); heapq.heappushpop(o, 1); heapq.heapreplace(o, 1); bisect.insort(o, 1); bisect.bisect_left([1, 2], 1, o); bisect.bisect_right([1, 2], 1, 0, o); bisect.insort([o], o); slice(o).indices(5); slice(o, o).start; range(5)[o]; range(1, o)
 setattr(N(), o, 1); delattr(N(), o); vars(o); bisect.bisect([1, 2], o); bisect.bisect(o, 1); heapq.heapify(o); heapq.heappush([], o); heapq.nsmallest(1, o); heapq.heappop(o); heapq.nlargest(o, [1])
 next(o); iter(o, 1); next(itertools.count(o)); next(itertools.cycle(o)); list(itertools.starmap(pow, [o])); list(itertools.takewhile(bool, o)); collections.ChainMap(o)
 list(map(o, [1])); sorted([1], key=o); sorted([2, 1], reverse=o); max([1], key=o); print(end=o, sep=o) ; raise_(o); super(type(o), o).__repr__(); object.__repr__(o)[:2]; object.__eq__(o, o); types.SimpleNamespace(**o)
@@ -100,6 +100,7 @@ CLASSES = {"exact": "Over = BASE", "a class over": "class Over(BASE): pass", "a 
 SETUP = """
 import bisect, collections, copy, functools, heapq, itertools, math, operator, types
 class N: pass
+FROZEN = frozenset({1, 2})
 def raise_(o): raise o
 def inplace(a, how, o):
     if how == "|": a |= o
