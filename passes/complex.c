@@ -3,8 +3,9 @@
  *   %0 = loom.mul %a, %b : tensor<4xcomplex<f32>>
  * becomes
  *   %1 = loom.real %a, %2 = loom.imag %a, %3 = loom.real %b, %4 = loom.imag %b
- *   %5 = loom.mul %2, %4   %6 = loom.neg %5   %7 = loom.mul_add %1, %3, %6   (and the imaginary
- * part) %0 = loom.complex %7, %8
+ *   %5 = loom.mul %2, %4   %6 = loom.neg %5   %7 = loom.mul_add %1, %3, %6
+ *   (and the imaginary part)
+ *   %0 = loom.complex %7, %8
  *
  * What is left of complex numbers is how they lie in memory: loom.real and loom.imag of a
  * function's arguments (and of what a library made), loom.complex of its results. The formulas are
