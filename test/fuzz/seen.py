@@ -235,3 +235,13 @@ def differences(got, want, levels=(), written=0, scale=None):
             if len(got.warned) > len(want.warned) else "warning"
         look.note(kind, "call", f"{got.warned} instead of {want.warned}")
     return look.found
+
+
+def compared(plain, compiled, arguments, scale=None):
+    """One call of each with arguments of their own: what differs, and both calls. `scale`: of results within a bound; None: exact ones."""
+    want, got = (Seen(call, arguments()) for call in (plain, compiled))
+    rows = differences(got, want)
+    if rows and scale is not None:
+        rows = differences(got, want, (1,), 1, scale)
+    failed = any("COMPILER" in row for row in compiled._report()["breaks"] or ())
+    return rows + ["the compiler failed"] * failed, got, want

@@ -13,7 +13,7 @@ import frameloom
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "fuzz"))
 
-from seen import Seen, differences  # noqa: E402
+from seen import compared  # noqa: E402
 
 OBJECTS = [
     "0", "-1", "300", "2**33", "2**63", "2**64", "-2**63", "2**100", "True", "1.5", "-0.0", "float('nan')", "float('inf')", "1e300", "1e-320", "2.5", "-3.5",
@@ -96,9 +96,7 @@ def check(text, thing):
     exec(text, scope)
     compiled = frameloom.compile(scope["program"], backend="interpret")
     for _ in range(2):
-        want, got = (Seen(call, [eval(thing, SCOPE)] if thing else []) for call in (scope["program"], compiled))
-        rows = differences(got, want) and differences(got, want, (1,) * 9, 1, 20.0)
-        rows += ["the compiler failed"] * any("COMPILER" in row for row in compiled._report()["breaks"] or ())
+        rows, got, want = compared(scope["program"], compiled, lambda: [eval(thing, SCOPE)] if thing else [], 20.0)
         assert not rows or alike(got.result, want.result), f"{text}{thing}: {rows}"
 
 

@@ -13,7 +13,7 @@ import frameloom
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "fuzz"))
 
-from seen import Seen, differences  # noqa: E402
+from seen import compared  # noqa: E402
 
 ITEMS = [
     "0", "-1", "3", "7", "True", "2**63", "2**70", "1.0", "'f0'", "None", "...", "()", "[]", "slice(None)", "slice(1, None)", "slice(None, None, -1)",
@@ -82,9 +82,7 @@ def check(text, items, shape, dtype, dynamic):
     exec(text, scope)
     compiled = frameloom.compile(scope["program"], backend="interpret", dynamic=dynamic)
     for _ in range(2):
-        want, got = (Seen(call, arguments(items, shape, dtype)) for call in (scope["program"], compiled))
-        rows = differences(got, want)
-        rows += ["the compiler failed"] * any("COMPILER" in row for row in compiled._report()["breaks"] or ())
+        rows, _, _ = compared(scope["program"], compiled, lambda: arguments(items, shape, dtype))
         assert not rows, f"{text}{items} {shape} {dtype} dynamic={dynamic}: {rows}"
 
 

@@ -11,7 +11,7 @@ import frameloom
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "fuzz"))
 
-from seen import Seen, differences  # noqa: E402
+from seen import compared  # noqa: E402
 
 OBJECTS = {
     "vector": "np.arange(4.0)", "matrix": "np.arange(6.0).reshape(2, 3)", "whole": "np.arange(6, dtype='i2').reshape(3, 2)", "flat": "np.array(2.5)",
@@ -51,9 +51,7 @@ def check(text, program):
     exec(program, scope)
     compiled = frameloom.compile(scope["program"], backend="interpret")
     for _ in range(2):
-        want, got = (Seen(f, [eval(text, {"np": np}), np.arange(4.0)]) for f in (scope["program"], compiled))
-        rows = differences(got, want) and differences(got, want, (1,) * 9, 1, 20.0)
-        rows += ["the compiler failed"] * any("COMPILER" in row for row in compiled._report()["breaks"] or ())
+        rows, got, want = compared(scope["program"], compiled, lambda: [eval(text, {"np": np}), np.arange(4.0)], 20.0)
         assert not rows or same_thing(got.result, want.result), f"{text} {program}: {rows}"
 
 
