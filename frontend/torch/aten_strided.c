@@ -40,8 +40,8 @@ bool strided_takes_whole(fx_call *c) {
   int64_t strides[LOOM_MAX_RANK], dense[LOOM_MAX_RANK];
   bool good = v && v->kind == FX_TENSOR && fx_read_spec(c->im, v->meta, &spec);
   if (good) memcpy(strides, spec.strides, sizeof strides);
-  good = good && fx_read_place(c->im, v->meta, &spec, &place) && place.offset == 0 &&
-         place.sized && place.end == place.size && fx_spec_dense(c->im, &spec, dense);
+  good = good && fx_read_place(c->im, v->meta, &spec, &place) && place.offset == 0 && place.sized &&
+         place.end == place.size && fx_spec_dense(c->im, &spec, dense);
   for (int i = 0; good && i < spec.rank; i++)
     good = spec.sizes[i] == 1 || strides[i] == dense[i];
   good = good && strided_demand(c->im, place.storage);
@@ -94,6 +94,25 @@ static bool strided_is_piece(const strided *s) {
   return true;
 }
 
+/* Is each place of the view surely another one? Each axis then steps over all that those of smaller
+ * strides reach. */
+static bool strided_is_apart(const strided *s) {
+  int64_t reach = 0;
+  for (int next = 0, last = -1;; last = next) {
+    next = -1;
+    for (int i = 0; i < s->places.rank; i++) { /* by stride, axes of one stride in their order */
+      bool later = last < 0 || s->strides[i] > s->strides[last] ||
+                   (s->strides[i] == s->strides[last] && i > last);
+      if (s->places.dims[i] > 1 && later && (next < 0 || s->strides[i] < s->strides[next]))
+        next = i;
+    }
+    if (next < 0) break;
+    if (s->strides[next] <= reach) return false;
+    reach += s->strides[next] * (s->places.dims[next] - 1);
+  }
+  return true;
+}
+
 static loom_value strided_line(fx_call *c, const strided *s) {
   return loom_build_reshape(c->b, fx_tensor(c, 0), 1, &s->elements);
 }
@@ -122,11 +141,12 @@ bool aten_resize(fx_call *c, loom_value *out) {
   return out[0] != LOOM_NO_VALUE;
 }
 
-/* as_strided_scatter(self, src, size, stride, storage_offset): where places of the view coincide
- * the last one counts. */
+/* as_strided_scatter(self, src, size, stride, storage_offset). Where places of the view coincide
+ * torch raises, or writes them in an order of its own. */
 bool aten_as_strided_scatter(fx_call *c, loom_value *out) {
   strided s = {0};
   if (!strided_read(c, 2, &s)) return false;
+  if (!strided_is_apart(&s)) return fx_decline(c, "places of a view that may coincide");
   loom_value line = strided_line(c, &s), v;
   loom_value src = loom_build_convert(c->b, fx_tensor(c, 1), s.base.dtype);
   if (strided_is_piece(&s)) {
