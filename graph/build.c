@@ -46,7 +46,8 @@ loom_value loom_build_select(loom_builder *b, loom_value condition, loom_value l
 }
 
 const loom_type *loom_build_type(const loom_builder *b, loom_value v) {
-  return loom_graph_type(b->graph, v);
+  static const loom_type none = {.dtype = LOOM_BOOL};
+  return v == LOOM_NO_VALUE ? &none : loom_graph_type(b->graph, v);
 }
 
 loom_type loom_type_make(loom_dtype dtype, int rank, const loom_dim *dims) {

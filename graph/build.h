@@ -28,6 +28,7 @@ loom_value loom_build2(loom_builder *b, loom_opcode op, loom_value l, loom_value
 loom_value loom_build_compare(loom_builder *b, const char *direction, loom_value l, loom_value r);
 loom_value loom_build_select(loom_builder *b, loom_value condition, loom_value l, loom_value r);
 
+/* Of LOOM_NO_VALUE, what a builder that has failed returns, a type without axes. */
 const loom_type *loom_build_type(const loom_builder *b, loom_value v);
 loom_type loom_type_make(loom_dtype dtype, int rank, const loom_dim *dims);
 
