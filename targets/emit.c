@@ -127,7 +127,9 @@ static bool emit_optimise(emit_job *job) {
     return false;
   }
   LLVMDisposeMessage(message);
-  return emit_run(job, emit_passes, job->machine);
+  if (!emit_run(job, emit_passes, job->machine)) return false;
+  if (job->target->finish) job->target->finish(job->ir, &job->cpu);
+  return true;
 }
 
 static bool emit_copy(emit_job *job, const char *data, size_t size) {

@@ -36,6 +36,8 @@ typedef struct loom_target {
   bool (*resolve)(const loom_target_options *options, loom_target_cpu *out, loom_error *err);
   /* Marks entry points and globals once the module is LLVM IR. */
   void (*prepare)(LLVMModuleRef module, const loom_target_cpu *cpu);
+  /* Behind LLVM's passes, before code is generated. May be NULL. */
+  void (*finish)(LLVMModuleRef module, const loom_target_cpu *cpu);
 } loom_target;
 
 /* NULL for a name that is in no row. */
@@ -116,6 +118,10 @@ bool loom_x86_link(const loom_bytes *objects, size_t count, loom_bytes *image,
 
 /* x86/fence.c: inserts what keeps LLVM from folding floating-point flags away. */
 void loom_x86_fence(LLVMModuleRef module);
+
+/* x86/quiet.c: exchanges what would raise floating-point flags that no operation of the user's
+ * raises. Nothing may optimise the module behind it. */
+void loom_x86_quiet(LLVMModuleRef module, const loom_target_cpu *cpu);
 
 /* x86/parts.c: loom_target_emit and loom_x86_link in one, what the compiler library does. Functions
  * are divided among threads; a private function is used by the next public one and by no other. */

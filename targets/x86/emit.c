@@ -66,6 +66,11 @@ static void x86_prepare(LLVMModuleRef module, const loom_target_cpu *cpu) {
   if (!cpu->quiet) loom_x86_fence(module);
 }
 
+/* None that is not the user's is raised. */
+static void x86_finish(LLVMModuleRef module, const loom_target_cpu *cpu) {
+  if (!cpu->quiet) loom_x86_quiet(module, cpu);
+}
+
 const loom_target loom_target_x86 = {
     .name = "x86",
     .triple = "x86_64-unknown-linux-gnu",
@@ -74,4 +79,5 @@ const loom_target loom_target_x86 = {
     .init = x86_init,
     .resolve = x86_resolve,
     .prepare = x86_prepare,
+    .finish = x86_finish,
 };

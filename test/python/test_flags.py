@@ -125,3 +125,38 @@ def test_kept_where_a_function_is_called(call, cpu):
                 bad = x.copy()
                 bad[place, random.Random(place).randrange(size)] = SHARED[call]
                 assert outcome(together, (bad,))[2] == outcome(plain, (bad,))[2] != []
+
+
+# Of one or two arrays with missing values: functions whose kernels compare, choose and clamp.
+MISSING = [name for name in dir(np) if isinstance(getattr(np, name), np.ufunc) and "d" in "".join(getattr(np, name).types)
+           and not {"divmod", "modf", "frexp"} & {name}]
+MISSING_EXPRESSIONS = [
+    "np.where(x < 0, x * 2, y)", "np.clip(x, -1, 1)", "np.max(x + y)", "np.min(x, axis=0, keepdims=True)", "np.argmax(x * y)",
+    "np.maximum.accumulate(x + 1)", "np.minimum.accumulate(np.stack([x, y]), axis=0)", "x ** y", "np.abs(x) ** .3", "(x < y) | (y > 1)",
+    "np.round(x, 2)", "np.sort(x * 2)", "np.where((x < y) & (y <= 2), x, 0)", "np.nan_to_num(x, nan=1)", "np.heaviside(x, y)",
+    "np.select([x < 0, x > 1], [x, y], 7)", "x % 2.0", "x // 3.0", "np.fmod(x, 1.5)", "np.ptp(x + y)", "np.searchsorted(np.sort(y), x)",
+    "x.clip(None, y)", "np.floor(x) <= y", "(x >= y).sum()", "np.nanmax(x)", "np.interp(x, np.sort(np.abs(y[:5])), y[:5])",
+]
+
+
+@pytest.mark.parametrize("cpu", ["native", "x86-64-v3"])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "c8"])
+@frameloom.config.patch(leave_slower=False)
+def test_missing_values_raise_nothing(dtype, cpu):
+    """Where NumPy has nothing to say about a NaN in the data, no call runs twice to find that out."""
+    numbers = np.random.default_rng(5)
+    sources = [f"np.{name}({'x, y' if getattr(np, name).nin == 2 else 'x'})" for name in MISSING] + MISSING_EXPRESSIONS
+    asked, again = 0, []
+    for source in sources:
+        plain = eval(f"lambda x, y: {source}", {"np": np})
+        for size in (3, 37, ()):
+            x, y = (np.array(numbers.uniform(0.1, 0.9, size)).astype(dtype) for _ in range(2))
+            x[x == x[..., :1] if size else x == x] = np.nan
+            want = outcome(plain, (x.copy(), y.copy()))
+            if want[2] or want[1] is not None:
+                continue
+            asked += 1
+            with frameloom.config.patch(cpu=cpu):
+                if frameloom.explain(plain, x.copy(), y.copy()).again:
+                    again.append((source, size))
+    assert not again and asked > (100 if dtype != "c8" else 30), (asked, again)

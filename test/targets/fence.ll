@@ -1,6 +1,6 @@
 ; What may raise an exception is computed although a select leaves it out.
 ;
-; RUN: %build/bin/fence-test %s | FileCheck %s
+; RUN: %build/bin/flags-test fence %s | FileCheck %s
 
 ; The condition is known: what it does not take is stored, the last operation of a chain for all of it.
 ; CHECK-LABEL: @known(
