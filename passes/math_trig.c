@@ -214,7 +214,10 @@ MlirValue math_atan2(math *m, MlirValue y, MlirValue x) {
   MlirValue steep = lane_cmpf(b, "ogt", c, a);
   MlirValue low = math_pick(m, steep, a, c), high = math_pick(m, steep, c, a);
   MlirValue big = math_test(m, "ogt", high, m->f64 ? 1e300 : 1e37);
-  MlirValue scale = math_pick(m, big, math_const(m, 0.25), one);
+  /* Small ones are made larger, too: half of the smallest number is the number itself. */
+  MlirValue small = math_test(m, "olt", high, m->f64 ? 1e-290 : 1e-30);
+  MlirValue up = math_const(m, m->f64 ? 0x1p100 : 0x1p40);
+  MlirValue scale = math_pick(m, big, math_const(m, 0.25), math_pick(m, small, up, one));
   low = math_mul(m, low, scale);
   high = math_mul(m, high, scale);
   /* Infinity over a number: 0; 0 over 0: 0. */

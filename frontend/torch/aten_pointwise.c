@@ -256,7 +256,13 @@ bool aten_remainder(fx_call *c, loom_value *out) {
   loom_type type;
   loom_value l, r;
   if (!pointwise_pair(c, &type, &l, &r) || !pointwise_divides(c, &type)) return false;
-  return pointwise_done(c, loom_build2(c->b, c->op, l, r), out);
+  loom_value rest = loom_build2(c->b, c->op, l, r);
+  if (c->op == LOOM_OP_REM && loom_dtype_is_float(type.dtype)) {
+    /* No remainder has the dividend's sign, in NumPy the divisor's. */
+    loom_value none = loom_build_compare(c->b, "eq", rest, loom_build_int(c->b, &type, 0));
+    rest = loom_build_select(c->b, none, loom_build2(c->b, LOOM_OP_COPYSIGN, rest, l), rest);
+  }
+  return pointwise_done(c, rest, out);
 }
 
 bool aten_div_mode(fx_call *c, loom_value *out) {
