@@ -137,9 +137,12 @@ bool aten_cdist_backward(fx_call *c, loom_value *out) {
 
 /* ---- _trilinear ------------------------------------------------------------------------------ */
 
-/* Operand `i` with axes of size 1 at the places that argument `expand` lists. */
-static loom_value trilinear_operand(fx_call *c, int i, int expand, loom_dtype dtype) {
+/* Operand `i` with axes of size 1 at the places that argument `expand` lists, which `missing` keeps
+ * of what it had. */
+static loom_value trilinear_operand(fx_call *c, int i, int expand, loom_dtype dtype,
+                                    uint32_t *missing) {
   int64_t list[LOOM_MAX_RANK];
+  uint32_t listed = 0;
   int count = fx_ints(c, expand, list, LOOM_MAX_RANK), from = 0;
   loom_value v = fx_tensor_as(c, i, dtype);
   if (count < 0 || v == LOOM_NO_VALUE) return LOOM_NO_VALUE;
@@ -152,7 +155,9 @@ static loom_value trilinear_operand(fx_call *c, int i, int expand, loom_dtype dt
     for (int k = 0; k < count; k++)
       added |= list[k] == d;
     to.dims[d] = added || from == type.rank ? 1 : type.dims[from++];
+    if (added) listed |= 1u << d;
   }
+  *missing &= listed;
   return loom_build_reshape(c->b, v, to.rank, to.dims);
 }
 
@@ -161,16 +166,17 @@ bool aten_trilinear(fx_call *c, loom_value *out) {
   loom_builder *b = c->b;
   loom_dtype dtype = fx_compute_dtype(c->types[0].dtype);
   loom_value v[3];
-  uint32_t axes;
+  uint32_t axes, missing = UINT32_MAX;
   loom_type all = {.dtype = dtype};
   for (int i = 0; i < 3; i++) {
-    v[i] = trilinear_operand(c, i, 3 + i, dtype);
+    v[i] = trilinear_operand(c, i, 3 + i, dtype, &missing);
     if (v[i] == LOOM_NO_VALUE) return fx_decline(c, "axes that are not known");
     const loom_type *type = loom_build_type(b, v[i]);
     for (int d = 0; d < type->rank; d++)
       if (!i || type->dims[d] != 1) all.dims[d] = type->dims[d];
     all.rank = type->rank;
   }
+  if (missing) return fx_decline(c, "an axis that no operand has"); /* torch's sums are others */
   if (loom_type_elements(&all) < 0) return fx_decline(c, "a size that is unknown");
   if (loom_type_elements(&all) == 0) /* sums of nothing */
     return distance_done(c, loom_build_int(b, &c->types[0], 0), out);

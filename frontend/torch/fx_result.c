@@ -274,32 +274,43 @@ static bool fx_within(fx_import *im, const fx_place *inner, const fx_place *oute
   return fx_at_least(im, inner->offset, outer->offset) && fx_at_least(im, outer->end, inner->end);
 }
 
+/* Makes a result a view of this input where both share a storage: `surely`, only where it lies
+ * within the input for all values of the symbols. */
+static bool fx_is_part(fx_import *im, const fx_value *v, const torch_spec *spec,
+                       const fx_place *place, const fx_value *input, bool surely, fx_result *out) {
+  torch_spec given;
+  fx_place base = {.storage = NULL};
+  if (!fx_read_spec(im, input->meta, &given) || !fx_read_place(im, input->meta, &given, &base))
+    return false;
+  bool part = PyObject_RichCompareBool(base.storage, place->storage, Py_EQ) == 1 &&
+              given.dtype == spec->dtype && (!surely || fx_within(im, place, &base));
+  Py_XDECREF(base.storage);
+  int64_t offset;
+  if (!part || !loom_stride_minus(im->graph, place->offset, base.offset, &offset)) return true;
+  int conjugate = fx_differs(v->meta, input->meta, "is_conj");
+  int negative = conjugate >= 0 ? fx_differs(v->meta, input->meta, "is_neg") : -1;
+  *out = (fx_result){.kind = FX_RESULT_PART,
+                     .number = (uint32_t)input->placeholder,
+                     .view = *spec,
+                     .offset = offset,
+                     .conjugate = conjugate > 0,
+                     .negative = negative > 0};
+  return negative >= 0;
+}
+
 /* A result that looks at an input's memory is a view of that, as in eager torch: AOTAutograd hands
- * such results on as they are where several come of one split. */
+ * such results on as they are where several come of one split. Of several inputs in one storage the
+ * one that holds it is taken, or any where sizes leave that open. */
 static bool fx_find_input(fx_import *im, const fx_value *v, fx_result *out) {
   fx_place place = {.storage = NULL};
-  torch_spec spec, given;
+  torch_spec spec;
   bool good = fx_read_spec(im, v->meta, &spec) && fx_read_place(im, v->meta, &spec, &place);
-  for (uint32_t k = 0; k < im->value_count && good && out->kind != FX_RESULT_PART; k++) {
-    const fx_value *input = &im->values[k];
-    fx_place base = {.storage = NULL};
-    if (input->kind != FX_TENSOR || input->placeholder < 0) continue;
-    good = fx_read_spec(im, input->meta, &given) && fx_read_place(im, input->meta, &given, &base);
-    bool part = good && PyObject_RichCompareBool(base.storage, place.storage, Py_EQ) == 1 &&
-                given.dtype == spec.dtype && fx_within(im, &place, &base);
-    Py_XDECREF(base.storage);
-    int64_t offset;
-    if (!part || !loom_stride_minus(im->graph, place.offset, base.offset, &offset)) continue;
-    int conjugate = fx_differs(v->meta, input->meta, "is_conj");
-    int negative = conjugate >= 0 ? fx_differs(v->meta, input->meta, "is_neg") : -1;
-    good = negative >= 0;
-    *out = (fx_result){.kind = FX_RESULT_PART,
-                       .number = (uint32_t)input->placeholder,
-                       .view = spec,
-                       .offset = offset,
-                       .conjugate = conjugate > 0,
-                       .negative = negative > 0};
-  }
+  for (int surely = 1; surely >= 0; surely--)
+    for (uint32_t k = 0; k < im->value_count && good && out->kind != FX_RESULT_PART; k++) {
+      const fx_value *input = &im->values[k];
+      if (input->kind == FX_TENSOR && input->placeholder >= 0)
+        good = fx_is_part(im, v, &spec, &place, input, surely, out);
+    }
   Py_XDECREF(place.storage);
   return good;
 }

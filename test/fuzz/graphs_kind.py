@@ -17,6 +17,7 @@ from torch._dynamo.source import ConstantSource
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, StatelessSymbolicContext
+from torch.utils import _pytree as pytree
 
 import frameloom.torch
 
@@ -117,11 +118,17 @@ def check_graph(scope):
         if error is not None and raises_for_results(module, arguments(size)):
             return [f"exception: none instead of {error!r} (sizes {size})"]
         for i, (g, w) in enumerate(zip(got, want or ())):
-            found += [f"{row} of result {i} (sizes {size})" for row in tensor_differences(g, w, strides=False)]
+            found += [f"{row} of result {i} (sizes {size})" for row in tensor_differences(g, w, strides=False, unit=coarsest(module))]
         found += [f"argument {i}: it was changed (sizes {size})" for i, (g, k) in enumerate(zip(given, kept)) if not torch.equal(g, k)]
         if found:
             return [] if contradicts_itself(module, arguments(size)) else found
     return found
+
+
+def coarsest(module):
+    """The unit of the coarsest type of a value on the way: what rounds to it is computed in a wider one where nobody reads it."""
+    dtypes = {v.dtype for node in module.graph.nodes for v in pytree.tree_leaves(node.meta.get("val")) if isinstance(v, torch.Tensor)}
+    return max([UNIT.get(dtype, 0) for dtype in dtypes], default=0)
 
 
 def raises_for_results(module, given):
@@ -244,7 +251,7 @@ def check_compiled(scope):
     return found
 
 
-def tensor_differences(got, want, strides=True):
+def tensor_differences(got, want, strides=True, unit=0):
     if got is None or want is None:
         return [] if got is want else [f"presence: {got} instead of {want}"]
     if got.dtype != want.dtype:
@@ -253,7 +260,7 @@ def tensor_differences(got, want, strides=True):
         return [f"shape: {tuple(got.shape)} instead of {tuple(want.shape)}"]
     if strides and [s for s, n in zip(got.stride(), got.shape) if n > 1] != [s for s, n in zip(want.stride(), want.shape) if n > 1]:
         return [f"strides: {got.stride()} instead of {want.stride()} for {tuple(want.shape)}"]
-    unit = max(UNIT.get(want.dtype, 1e-4), 2e-3 if want.dtype == torch.float32 and strides else 0)
+    unit = max(unit, UNIT.get(want.dtype, 1e-4), 2e-3 if want.dtype == torch.float32 and strides else 0)
     if not want.dtype.is_floating_point and not want.dtype.is_complex:
         return [] if torch.equal(got, want) else [f"value: {got} instead of {want}".replace("\n", "")[:600]]
     most = float(want.abs().nan_to_num(0, 0, 0).max()) if want.numel() else 1
