@@ -111,6 +111,13 @@ static MlirValue complex_test(loom_builder *b, const char *direction, MlirValue 
   return loom_result(loom_build(b, "loom.compare", 2, operands, 1, &type, 1, &attr), 0);
 }
 
+/* An order that raises "invalid" where an operand is NaN, as C's operators do. */
+static MlirValue complex_order(loom_builder *b, const char *direction, MlirValue x, MlirValue y) {
+  MlirValue order = complex_test(b, direction, x, y);
+  loom_set_attr(loom_def(order), "loom.signals", mlirUnitAttrGet(b->ctx));
+  return order;
+}
+
 static MlirValue complex_constant(loom_builder *b, MlirType type, double value) {
   MlirType element = mlirShapedTypeGetElementType(type);
   loom_named attr = {"value", mlirFloatAttrDoubleGet(b->ctx, element, value)};
@@ -142,14 +149,15 @@ static MlirValue complex_select(loom_builder *b, MlirValue condition, MlirValue 
   return loom_build3(b, "loom.select", condition, x, y, mlirValueGetType(x));
 }
 
-/* Smith: with a the part of y of larger magnitude and c the other, ratio = c / a,
- * scale = 1 / (a + c ratio). A y of 0 divides both parts of x by 0. */
+/* Smith, as NumPy has it, which orders the parts of y in C: with a the part of y of larger
+ * magnitude and c the other, ratio = c / a, scale = 1 / (a + c ratio). A y of 0 divides both parts
+ * of x by 0. */
 static void complex_divide(loom_builder *b, const parts *x, const parts *y, MlirValue *out) {
   MlirType type = mlirValueGetType(x->part[0]);
   MlirValue zero = complex_constant(b, type, 0), one = complex_constant(b, type, 1);
   MlirValue re = loom_build1(b, "loom.abs", y->part[0], type);
   MlirValue im = loom_build1(b, "loom.abs", y->part[1], type);
-  MlirValue first = complex_test(b, "ge", re, im);
+  MlirValue first = complex_order(b, "ge", re, im);
   MlirValue a = complex_select(b, first, y->part[0], y->part[1]);
   MlirValue c = complex_select(b, first, y->part[1], y->part[0]);
   MlirType bools = mlirValueGetType(first);
@@ -174,7 +182,7 @@ static void complex_divide(loom_builder *b, const parts *x, const parts *y, Mlir
 
 /* e^re (cos im + i sin im), the power in two halves so that it overflows no earlier than the
  * result. As C has it: a zero im stays; with an infinite re, an im that is no number does not
- * matter to the size. */
+ * matter to the size; a part that is NaN is invalid. */
 static void complex_exp(loom_builder *b, const parts *x, MlirValue *out) {
   MlirValue re = x->part[0], im = x->part[1];
   MlirType type = mlirValueGetType(re);
@@ -183,11 +191,12 @@ static void complex_exp(loom_builder *b, const parts *x, MlirValue *out) {
   half = loom_build1(b, "loom.exp", half, type);
   MlirValue flat = complex_test(b, "eq", im, zero);
   MlirType bools = mlirValueGetType(flat);
-  MlirValue number = loom_build1(b, "loom.is_finite", im, bools);
+  MlirValue size = loom_build1(b, "loom.abs", im, type);
+  MlirValue number = complex_order(b, "lt", size, endless);
   MlirValue odd = loom_build1(b, "loom.not", number, bools);
   MlirValue bottom = complex_constant(b, type, -INFINITY);
   MlirValue none = loom_build2(b, "loom.and", odd, complex_test(b, "eq", re, bottom), bools);
-  MlirValue all = loom_build2(b, "loom.and", odd, complex_test(b, "eq", re, endless), bools);
+  MlirValue all = loom_build2(b, "loom.and", odd, complex_order(b, "ge", re, endless), bools);
   static const char *const names[] = {"loom.cos", "loom.sin"};
   for (int i = 0; i < 2; i++) {
     MlirValue turn = loom_build1(b, names[i], im, type);

@@ -366,6 +366,13 @@ MlirValue lane_cmpf(loom_builder *b, const char *predicate, MlirValue x, MlirVal
   return lanes_compare(b, "arith.cmpf", i, x, y);
 }
 
+/* LLVM has no such comparison outside of functions of strict arithmetic. This fast-math flag means
+ * nothing to one: the x86 target takes it for the mark. */
+void lane_signals(loom_builder *b, MlirValue comparison) {
+  loom_set_attr(loom_def(comparison), "fastmath",
+                mlirAttributeParseGet(b->ctx, loom_str("#arith.fastmath<arcp>")));
+}
+
 MlirValue lane_select(loom_builder *b, MlirValue condition, MlirValue x, MlirValue y) {
   return loom_build3(b, "arith.select", condition, x, y, mlirValueGetType(x));
 }

@@ -76,6 +76,8 @@ MlirValue lane_reverse(loom_builder *b, MlirValue vector);
 
 MlirValue lane_cmpi(loom_builder *b, const char *predicate, MlirValue x, MlirValue y);
 MlirValue lane_cmpf(loom_builder *b, const char *predicate, MlirValue x, MlirValue y);
+/* Marks a comparison as one that raises "invalid" where an operand is NaN. */
+void lane_signals(loom_builder *b, MlirValue comparison);
 MlirValue lane_select(loom_builder *b, MlirValue condition, MlirValue x, MlirValue y);
 MlirValue lane_op1(loom_builder *b, const char *name, MlirValue x);
 MlirValue lane_op2(loom_builder *b, const char *name, MlirValue x, MlirValue y);

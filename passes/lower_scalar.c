@@ -495,7 +495,11 @@ MlirValue lower_scalar(lower *l, loom_builder *b, MlirOperation op, loom_opcode 
   if (!loom_type_from_mlir(mlirValueGetType(loom_result(op, 0)), &type)) return none;
   switch (code) {
   case LOOM_OP_SELECT: return lane_select(b, args[0], args[1], args[2]);
-  case LOOM_OP_COMPARE: return scalar_compare(&a, loom_get_str(op, "direction"));
+  case LOOM_OP_COMPARE: {
+    MlirValue truth = scalar_compare(&a, loom_get_str(op, "direction"));
+    if (!mlirAttributeIsNull(loom_get_attr(op, "loom.signals"))) lane_signals(b, truth);
+    return truth;
+  }
   case LOOM_OP_CONVERT:
     return scalar_known_dtype(type.dtype) ? lower_convert(l, b, a.x, dtype, type.dtype) : none;
   case LOOM_OP_BITCAST: return scalar_bitcast(&a, type.dtype);

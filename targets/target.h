@@ -119,6 +119,9 @@ bool loom_x86_link(const loom_bytes *objects, size_t count, loom_bytes *image,
 /* x86/fence.c: inserts what keeps LLVM from folding floating-point flags away. */
 void loom_x86_fence(LLVMModuleRef module);
 
+/* Does a comparison raise "invalid" for NaN, as the library does? (passes/lanes.c: lane_signals) */
+bool loom_x86_signals(LLVMValueRef comparison);
+
 /* x86/quiet.c: exchanges what would raise floating-point flags that no operation of the user's
  * raises. Nothing may optimise the module behind it. */
 void loom_x86_quiet(LLVMModuleRef module, const loom_target_cpu *cpu);

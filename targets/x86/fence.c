@@ -371,12 +371,14 @@ static void fence_divisor(fence_state *s, LLVMValueRef division) {
 }
 
 /* A magnitude compared with a constant: to LLVM that only asks whether it is a number, which raises
- * nothing where it is not. A complex division compares the parts of the divisor. */
+ * nothing where it is not. Nor does equality, which LLVM makes of an order and infinity. */
 static void fence_magnitude(fence_state *s, LLVMValueRef comparison) {
+  bool signals = loom_x86_signals(comparison);
   for (unsigned i = 0; i < 2; i++) {
     LLVMValueRef x = LLVMGetOperand(comparison, i);
     bool magnitude = LLVMIsAInstruction(x) && fence_intrinsic_of(x) == s->magnitude;
-    if (magnitude && LLVMIsAConstant(LLVMGetOperand(comparison, 1 - i)))
+    if ((magnitude && LLVMIsAConstant(LLVMGetOperand(comparison, 1 - i))) ||
+        (signals && LLVMIsAConstant(x) && fence_is_float(LLVMTypeOf(x))))
       LLVMSetOperand(comparison, i, fence_before(s, comparison, x));
   }
 }

@@ -13,6 +13,7 @@
  * - what may raise is computed of four floats where it is of two. */
 #include <llvm-c/Core.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "targets/target.h"
@@ -21,6 +22,7 @@ typedef struct quiet_state {
   LLVMModuleRef module;
   LLVMContextRef context;
   LLVMBuilderRef builder;
+  bool quietly;    /* there are comparisons of vectors that raise nothing */
   bool suppresses; /* there are instructions that raise nothing */
   unsigned compare, minimum, maximum, sqrt, fused, fence; /* numbers of intrinsics */
 } quiet_state;
@@ -117,18 +119,18 @@ static LLVMValueRef quiet_compare_first(const quiet_state *s, const quiet_order 
 }
 
 /* The order of two scalars as a condition, by the instruction that sets the flags of branches. */
-static LLVMValueRef quiet_condition(const quiet_state *s, LLVMRealPredicate predicate,
+static LLVMValueRef quiet_condition(const quiet_state *s, LLVMRealPredicate predicate, bool signals,
                                     LLVMValueRef a, LLVMValueRef b) {
-  static const char *const names[][2] = {
-      [QUIET_GT] = {"llvm.x86.sse2.ucomigt.sd", "llvm.x86.sse.ucomigt.ss"},
-      [QUIET_GE] = {"llvm.x86.sse2.ucomige.sd", "llvm.x86.sse.ucomige.ss"},
-      [QUIET_EQ] = {"llvm.x86.sse2.ucomieq.sd", "llvm.x86.sse.ucomieq.ss"},
-      [QUIET_NEQ] = {"llvm.x86.sse2.ucomineq.sd", "llvm.x86.sse.ucomineq.ss"}};
+  static const char *const tests[] = {
+      [QUIET_GT] = "gt", [QUIET_GE] = "ge", [QUIET_EQ] = "eq", [QUIET_NEQ] = "neq"};
   const quiet_order *order = quiet_find(predicate);
   bool single = LLVMGetTypeKind(LLVMTypeOf(a)) == LLVMFloatTypeKind;
   LLVMValueRef args[] = {quiet_widen(s, order->exchanged ? b : a),
                          quiet_widen(s, order->exchanged ? a : b)};
-  LLVMValueRef met = quiet_call(s, quiet_number(names[order->test][single]), NULL, args, 2);
+  char name[32];
+  snprintf(name, sizeof name, "llvm.x86.sse%s.%scomi%s.s%c", single ? "" : "2", signals ? "" : "u",
+           tests[order->test], single ? 's' : 'd');
+  LLVMValueRef met = quiet_call(s, quiet_number(name), NULL, args, 2);
   return LLVMBuildICmp(s->builder, order->negated ? LLVMIntEQ : LLVMIntNE, met, quiet_i32(s, 0),
                        "");
 }
@@ -306,10 +308,22 @@ static LLVMValueRef quiet_operand(const quiet_state *s, LLVMValueRef comparison,
   return LLVMBuildFPExt(s->builder, v, real, "");
 }
 
+bool loom_x86_signals(LLVMValueRef comparison) {
+  return (LLVMGetFastMathFlags(comparison) & LLVMFastMathAllowReciprocal) != 0;
+}
+
 static void quiet_comparison(const quiet_state *s, LLVMValueRef comparison) {
   LLVMTypeRef type = LLVMTypeOf(LLVMGetOperand(comparison, 0));
   LLVMRealPredicate predicate = LLVMGetFCmpPredicate(comparison);
-  if (!quiet_is_loud(comparison)) return;
+  if (loom_x86_signals(comparison)) {
+    LLVMValueRef x = LLVMGetOperand(comparison, 0), y = LLVMGetOperand(comparison, 1);
+    if (quiet_is_vector(x) || !quiet_is_real(type) || !quiet_find(predicate))
+      return; /* of vectors LLVM's choice signals */
+    LLVMPositionBuilderBefore(s->builder, comparison);
+    quiet_exchange(comparison, quiet_condition(s, predicate, true, x, y));
+    return;
+  }
+  if (!s->quietly || !quiet_is_loud(comparison)) return;
   for (LLVMUseRef use = LLVMGetFirstUse(comparison), next; use; use = next) {
     LLVMValueRef user = LLVMGetUser(use);
     next = LLVMGetNextUse(use);
@@ -323,7 +337,7 @@ static void quiet_comparison(const quiet_state *s, LLVMValueRef comparison) {
   }
   LLVMValueRef a = quiet_operand(s, comparison, 0), b = quiet_operand(s, comparison, 1);
   quiet_exchange(comparison, quiet_is_vector(a) ? quiet_compare(s, LLVMTypeOf(a), predicate, a, b)
-                                                : quiet_condition(s, predicate, a, b));
+                                                : quiet_condition(s, predicate, false, a, b));
 }
 
 /* ---- narrow vectors ---- */
@@ -389,7 +403,7 @@ static void quiet_instruction(const quiet_state *s, LLVMValueRef v) {
   bool max;
   if (LLVMIsAFCmpInst(v))
     quiet_comparison(s, v);
-  else if (quiet_is_nsz_extreme(s, v, &max))
+  else if (s->quietly && quiet_is_nsz_extreme(s, v, &max))
     quiet_maximum(s, v, max);
   else if (quiet_may_raise(s, v) && quiet_is_pair(LLVMGetOperand(v, 0)))
     quiet_pair(s, v);
@@ -397,8 +411,8 @@ static void quiet_instruction(const quiet_state *s, LLVMValueRef v) {
 
 void loom_x86_quiet(LLVMModuleRef module, const loom_target_cpu *cpu) {
   quiet_state s = {.module = module, .context = LLVMGetModuleContext(module)};
-  if (cpu->vector_bits < 256) return; /* no instruction compares quietly */
   s.builder = LLVMCreateBuilderInContext(s.context);
+  s.quietly = cpu->vector_bits >= 256;
   s.suppresses = cpu->vector_bits == 512;
   s.compare = quiet_number("llvm.experimental.constrained.fcmp");
   s.minimum = quiet_number("llvm.minimum");

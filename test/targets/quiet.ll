@@ -91,6 +91,15 @@ define float @least(float %x, float %y) {
   ret float %r
 }
 
+; What is marked raises "invalid" for NaN.
+; BOTH-LABEL: @signals(
+; BOTH: call i32 @llvm.x86.sse2.comige.sd(
+define double @signals(double %x, double %y) {
+  %c = fcmp arcp oge double %x, %y
+  %r = select i1 %c, double %x, double 0.0
+  ret double %r
+}
+
 ; One order for two selects, the second of another type.
 ; BOTH-LABEL: @both(
 ; BOTH: @llvm.x86.sse.ucomigt.ss
