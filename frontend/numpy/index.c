@@ -422,13 +422,14 @@ static bool index_is_all_small(tracer *t, value *key) {
 }
 
 /* Where a key, or a key and a value, may be refused for several reasons, NumPy's order decides. */
-static void index_judge(tracer *t, value *key, bool written) {
+static void index_judge(tracer *t, value *v, value *key, bool written) {
   if (t->state != TRACE_RAISING) return;
   value *raised = t->raised;
   t->state = TRACE_GOING; /* to look at the key */
   bool several = written || key->type == &value_tuple_type || value_is_whole(key);
   bool one = !several || index_is_all_small(t, key);
-  if (written && exception_class(raised) != PyExc_IndexError) one = false;
+  if (written && (exception_class(raised) != PyExc_IndexError || !np_array_of(v)->writeable))
+    one = false;
   if (trace_pending(t)) return;
   if (one)
     trace_raise_value(t, raised);
@@ -438,12 +439,12 @@ static void index_judge(tracer *t, value *key, bool written) {
 
 value *np_get_item(tracer *t, value *v, value *key) {
   value *item = index_get(t, v, key);
-  index_judge(t, key, false);
+  index_judge(t, v, key, false);
   return item;
 }
 
 bool np_set_item(tracer *t, value *v, value *key, value *item) {
   bool set = index_set(t, v, key, item);
-  index_judge(t, key, true);
+  index_judge(t, v, key, true);
   return set;
 }

@@ -211,10 +211,10 @@ class Shown:
         kind = type(thing)
         if kind in (int, str, bytes, bool, type(None)):
             return kind.__name__, plain(thing) if kind is str else thing
-        if kind is float:
-            return "float", f"{thing:.13g}"
+        if kind in (float, complex):
+            return kind.__name__, f"{thing:.13g}"
         if isinstance(thing, np.generic):
-            return kind.__name__, f"{thing.item():.13g}" if isinstance(thing, np.floating) else repr(thing)
+            return kind.__name__, f"{thing.item():.13g}" if isinstance(thing, np.inexact) else repr(thing)
         if kind in (set, frozenset):
             return kind.__name__, sorted(map(plain, thing))
         if kind is types.FunctionType:
@@ -235,7 +235,7 @@ class Shown:
 
     def inside(self, thing):
         if isinstance(thing, np.ndarray):
-            values = [f"{v:.13g}" for v in thing.ravel().tolist()] if thing.dtype.kind == "f" else thing.ravel().tolist()
+            values = [f"{v:.13g}" for v in thing.ravel().tolist()] if thing.dtype.kind in "fc" else thing.ravel().tolist()
             return thing.dtype.str, thing.shape, thing.strides, values
         if isinstance(thing, dict):
             return [(self.of(k), self.of(v)) for k, v in dict.items(thing)]

@@ -38,6 +38,7 @@ FORMS = {
     "delete": "del a[{}]",
 }
 TYPES = ["f8", "i2", "?", "c16", "u1", "f4"]
+LAYOUTS = ["C"] * 6 + ["read-only", "broadcast"]
 COUNT = 6000  # programs of the whole grid that a run takes
 
 
@@ -69,28 +70,33 @@ def programs(seed):
         given = chance.random() < 0.4  # the key, or its items, are arguments
         names = [f"k{i}" for i in range(count)] if given else []
         text = FORMS[form].format(f"({', '.join(names)})" if count > 1 and given else names[0] if given else key, value)
-        yield f"def program({', '.join(['a', *names])}):\n    {text}\n", items if given else [], shape, dtype
+        yield f"def program({', '.join(['a', *names])}):\n    {text}\n", items if given else [], shape, dtype, chance.choice(LAYOUTS)
 
 
-def arguments(items, shape, dtype):
+def arguments(items, shape, dtype, layout):
     size = int(np.prod(shape))
-    return [np.arange(1.0, size + 1).reshape(shape).astype(dtype), *(eval(item, space()) for item in items)]
+    array = np.arange(1.0, size + 1).reshape(shape).astype(dtype)
+    if layout == "broadcast":
+        array = np.broadcast_to(array.reshape(-1)[:1].reshape(()) if size else array, shape)
+    elif layout == "read-only":
+        array.flags.writeable = False
+    return [array, *(eval(item, space()) for item in items)]
 
 
-def check(text, items, shape, dtype, dynamic):
+def check(text, items, shape, dtype, layout, dynamic):
     scope = space()
     exec(text, scope)
     compiled = frameloom.compile(scope["program"], backend="interpret", dynamic=dynamic)
     for _ in range(2):
-        rows, _, _ = compared(scope["program"], compiled, lambda: arguments(items, shape, dtype))
-        assert not rows, f"{text}{items} {shape} {dtype} dynamic={dynamic}: {rows}"
+        rows, _, _ = compared(scope["program"], compiled, lambda: arguments(items, shape, dtype, layout))
+        assert not rows, f"{text}{items} {shape} {dtype} {layout} dynamic={dynamic}: {rows}"
 
 
 @pytest.mark.parametrize("part", range(6))
 @pytest.mark.filterwarnings("ignore")
 def test_index_grid(part):
-    for text, items, shape, dtype in itertools.islice(programs(part), COUNT // 6):
-        check(text, items, shape, dtype, None if len(text) % 3 else True)
+    for row in itertools.islice(programs(part), COUNT // 6):
+        check(*row, None if len(row[0]) % 3 else True)
 
 
 if __name__ == "__main__":  # test_index_grid.py SEED COUNT
