@@ -245,7 +245,8 @@ static bool guard_watch_source(guard_program *p, const source *s) {
 }
 
 static bool guard_is_named(guard_program *p, const guard *g) {
-  bool kind = g->kind == GUARD_IDENTITY || g->kind == GUARD_NUMBER || g->kind == GUARD_MISSING;
+  bool kind = g->kind == GUARD_IDENTITY || g->kind == GUARD_NUMBER || g->kind == GUARD_MISSING ||
+              g->kind == GUARD_PRESENT;
   if (g->kind == GUARD_TYPE) kind = !(((PyTypeObject *)g->object)->tp_flags & Py_TPFLAGS_HEAPTYPE);
   return kind && g->source && guard_watch_source(p, g->source);
 }
@@ -304,6 +305,18 @@ static bool guard_is_given(const guard *g) {
          PyUnicode_CompareWithASCIIString(s->key, "__code__") == 0;
 }
 
+/* Is a name that has to exist read by another guard anyway? */
+static bool guard_is_implied(const capture *c, const guard *g) {
+  if (g->kind != GUARD_PRESENT) return false;
+  for (uint32_t i = 0; i < c->guard_count; i++) {
+    const guard *other = &c->guards[i];
+    bool reads = other->kind != GUARD_PRESENT && other->kind != GUARD_MISSING &&
+                 other->kind != GUARD_CUSTOM && other->kind != GUARD_SIZE;
+    if (reads && other->source == g->source) return true;
+  }
+  return false;
+}
+
 /* Code whose instructions are in the graph. */
 static bool guard_add_codes(guard_program *p, const capture *c) {
   if (!PYTHON_MONITORS_CODE) return true;
@@ -337,7 +350,7 @@ guard_program *guard_program_new(const capture *c) {
   for (uint32_t i = 0; i < c->guard_count; i++) {
     const guard *g = &c->guards[i];
     bool simple = !guard_reads_more(g) && g->kind != GUARD_CUSTOM;
-    if (guard_is_given(g)) continue;
+    if (guard_is_given(g) || guard_is_implied(c, g)) continue;
     if (g->kind == GUARD_SIZE)
       p->sizes[p->size_count++] = g;
     else if (simple && g->source && g->source->kind == SOURCE_ARG)

@@ -413,7 +413,10 @@ step step_LOAD_DEREF(tracer *t, frame *f, const loom_instr *in) {
   value *cell = local_cell(t, f, in->arg);
   if (!cell) return STEP_FAIL;
   if (!cell->cell.content) return cell_unbound(t, f, in->arg);
-  return frame_result(f, local_realise(t, f, &cell->cell.content));
+  value *content = local_realise(t, f, &cell->cell.content);
+  if (content && content->type == &value_lazy_type)
+    guard_simple(t, GUARD_PRESENT, content->source, NULL, 0);
+  return frame_result(f, content);
 }
 
 static step cell_store(tracer *t, frame *f, const loom_instr *in, value *content) {
@@ -504,8 +507,9 @@ step step_LOAD_GLOBAL(tracer *t, frame *f, const loom_instr *in) {
     trace_raise(t, PyExc_NameError, "name '%s' is not defined", PyUnicode_AsUTF8(name));
     return STEP_FAIL;
   }
-  return frame_result(f,
-                      object_grows(object) ? value_lazy(t, object, s) : value_wrap(t, object, s));
+  if (!object_grows(object)) return frame_result(f, value_wrap(t, object, s));
+  guard_simple(t, GUARD_PRESENT, s, NULL, 0); /* also where nobody asks what it is */
+  return frame_result(f, value_lazy(t, object, s));
 }
 
 step step_STORE_GLOBAL(tracer *t, frame *f, const loom_instr *in) {

@@ -391,7 +391,9 @@ value *object_lazy_attr(tracer *t, value *v, PyObject *name) {
   if (!item || !object_grows(item) || pointer_map_get(&t->wrapped, item)) return NULL;
   guard_method(t, type, attribute, standard);
   guard_behind(t, type, name, descr);
-  return value_lazy(t, item, trace_source(t, SOURCE_ATTR, v->source, NULL, name, 0));
+  const source *s = trace_source(t, SOURCE_ATTR, v->source, NULL, name, 0);
+  guard_simple(t, GUARD_PRESENT, s, NULL, 0);
+  return value_lazy(t, item, s);
 }
 
 /* An AttributeError is being raised: the class's __getattr__ is asked, if it has one. */

@@ -55,7 +55,7 @@ def check(text, calls=CALLS):
             if rows and any([*levels, scope["WRITTEN"]]):
                 scale = largest([*scope["arguments"](size), want.result if isinstance(want.result, tuple) else 1])
                 rows = differences(got, want, levels, scope["WRITTEN"], scale)
-            if rows and (excused(scope, rows, got, want) or wavers(scope, size, want)):
+            if rows and (excused(scope, size, rows, got, want) or wavers(scope, size, want)):
                 rows = []
             found += [f"{row} ({label} {i})" for row in rows]
             if rows:
@@ -96,7 +96,7 @@ def wavers(scope, size, want):
     return any(differences(other, want) for other in again)
 
 
-def excused(scope, rows, got, want):
+def excused(scope, size, rows, got, want):
     """Whether what differs may come from what is only within a bound, or from sums whose order is nobody's promise."""
     inexact = max([scope["WRITTEN"], *scope["LEVELS"].values(), 0])
     if any(isinstance(e, MemoryError) for e in (got.error, want.error)) or inexact == 2:
@@ -115,13 +115,15 @@ def excused(scope, rows, got, want):
         return True  # NumPy's own negates but the first of 8-byte elements with others between them
     if inexact and any("underflow" in str(e) for e in (got.error, want.error)):
         return True  # which the library's vectors do not tell of, its loops over strides do; an order of factors decides as well
-    if inexact == 0 or all(name in ufuncs() for name in re.findall(r"[\w.]+(?=\()", scope["BODY"])):
+    if inexact == 0 or "@" not in scope["BODY"] and all(name in ufuncs() for name in re.findall(r"[\w.]+(?=\()", scope["BODY"])):
         return False
     raised = [str(e) for e in (got.error, want.error) if e is not None]
     floating = all(isinstance(e, (RuntimeWarning, FloatingPointError)) for e in (got.error, want.error) if e is not None)
-    if raised and not floating or not all(class_of(row) in OPEN for row in rows):
+    if kinds > {"block"}:  # an argument that holds another value
+        kinds -= {"block"}
+    if raised and not floating or not kinds <= OPEN:
         return False
-    return order_decides([*want.arguments, want.result])
+    return order_decides([*scope["arguments"](size), *want.arguments, want.result])
 
 
 OPEN = {"missing warning", "extra warning", "warning", "NaN", "infinity", "value", "exception", "exception text"}

@@ -541,3 +541,43 @@ def test_what_is_deleted_is_guarded_to_be_there():
         compiled, first, second = frameloom.compile(function, fullgraph=True), types.SimpleNamespace(a=1, b=2), types.SimpleNamespace(b=2)
         for o in (first, second, first):
             assert compiled(np.ones(2), o)[0] == 1 and vars(o) == {"b": 2}
+
+
+def holders():
+    """How a list is reached, in an item of which nobody asks for it, as an error comes first: an object, the source, and what deletes the name."""
+    module, table, several, thing, kind = types.ModuleType("module"), {"a": [1]}, [0, [1]], types.SimpleNamespace(data=[1]), type("Kind", (), {"data": [1]})
+    module.data = [1]
+    yield thing, "o.data", lambda: delattr(thing, "data")
+    yield kind(), "o.data", lambda: delattr(kind, "data")
+    yield module, "o.data", lambda: delattr(module, "data")
+    yield table, "o['a']", table.clear
+    yield several, "o[1]", several.clear
+    yield None, "GLOBAL", lambda: NAMES.pop("GLOBAL")
+    yield None, "cell", lambda: NAMES["empty"]()
+
+
+NAMES = {}
+
+
+@pytest.mark.parametrize("case", range(7))
+def test_a_name_whose_value_nobody_reads_has_to_exist(case):
+    o, source, delete = list(holders())[case]
+    NAMES.update(GLOBAL=[1], __builtins__=builtins)
+    exec("def make():\n"
+         "    cell = [1]\n"
+         "    def program(o):\n"
+         "        try:\n"
+         f"            {source}[sorted(1)] = 3\n"
+         "        except Exception as error:\n"
+         "            return type(error), cell if o is program else 0\n"
+         "    def empty():\n"
+         "        nonlocal cell\n"
+         "        del cell\n"
+         "    return program, empty\n"
+         "program, empty = make()\n", NAMES)
+    program, compiled = NAMES["program"], frameloom.compile(NAMES["program"])
+    for _ in range(3):
+        assert compiled(o) == program(o) == (TypeError, 0)
+    delete()
+    assert program(o)[0] in (AttributeError, NameError, KeyError, IndexError)
+    assert compiled(o) == program(o)
