@@ -201,6 +201,18 @@ static bool call_refused(tracer *t, const np_call *c) {
   return false;
 }
 
+/* A method of a NumPy number gives a number beside what it writes into out=, and the functions of
+ * these names call the method. */
+static bool call_out_is_given_back(tracer *t, const np_call *c, value *self, const char *names,
+                                   value *const *args) {
+  int k = call_parameter(names, "out", 3);
+  bool given = k > 0 && args[k] && !np_is_none(t, args[k]) && np_is_array(self);
+  if (trace_pending(t)) return false;
+  if (given && np_array_of(self)->scalar)
+    return np_unsupported(t, c, "out= beside a NumPy number"), false;
+  return true;
+}
+
 bool np_parse(tracer *t, const np_call *c, const char *names, value **out) {
   int total = 0, required = -1;
   for (const char *p = names; *p;) {
@@ -226,7 +238,7 @@ bool np_parse(tracer *t, const np_call *c, const char *names, value **out) {
     if (out[i] && out[i]->object == call_no_value) out[i] = NULL;
   for (int i = 0; i < required; i++)
     if (!out[i]) return call_refused(t, c);
-  return true;
+  return call_out_is_given_back(t, c, total ? out[0] : NULL, names, out);
 }
 
 /* ---- calls at capture ---- */

@@ -433,7 +433,7 @@ value *np_copy_call(tracer *t, const np_call *c) {
 
 bool np_casting_arg(tracer *t, value *v, NPY_CASTING missing, NPY_CASTING *out) {
   *out = missing;
-  if (np_is_none(t, v)) return !trace_pending(t);
+  if (!v) return true;
   PyObject *o = np_known(t, v);
   if (o && PyArray_CastingConverter(o, out)) return true;
   if (o) error_drop(); /* "same_value" is a rule of astype alone */

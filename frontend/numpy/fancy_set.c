@@ -189,6 +189,18 @@ static bool fancy_takes_depth(tracer *t, const np_array *a, const fancy_key *k, 
   return np_takes_depth(t, item, rank, element && rank == 0);
 }
 
+/* A mask for all axes, as which nothing of more than one axis may be assigned. */
+static bool fancy_is_one_mask(const np_array *a, const fancy_key *k) {
+  bool masks = k->count > 0;
+  int rank = 0;
+  for (int i = 0; i < k->count; i++) {
+    const fancy_item *one = &k->items[i];
+    masks &= one->kind == FANCY_MASK || (one->kind == FANCY_ARRAY && one->masked);
+    rank += one->kind == FANCY_MASK ? one->index->type.rank : 1;
+  }
+  return masks && rank == a->type.rank;
+}
+
 bool np_fancy_set(tracer *t, value *v, value *key, value *item) {
   np_array *a = np_array_of(v);
   fancy_key k;
@@ -203,6 +215,8 @@ bool np_fancy_set(tracer *t, value *v, value *key, value *item) {
   if (!fancy_parse(t, key, &k) || !fancy_takes_depth(t, a, &k, item)) return false;
   if (np_elements(&a->type) == 0 || (o.array && np_elements(&o.array->type) == 0))
     return trace_break(t, BREAK_NUMPY_FUNCTION, "assignment of nothing through arrays") != NULL;
+  if (o.array && o.array->type.rank > 1 && fancy_is_one_mask(a, &k))
+    return trace_break(t, BREAK_RAISES, "a mask and a value of many axes") != NULL;
   if (!fancy_in_order(t, &k, &o)) {
     trace_break(t, BREAK_NUMPY_FUNCTION, "assignment through arrays that are not in C order");
     return false;

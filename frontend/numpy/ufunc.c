@@ -512,6 +512,11 @@ static bool ufunc_parse(tracer *t, ufunc_args *a, value *const *args, Py_ssize_t
                 a->nin, a->nin + a->nout, (int)count);
     return false;
   }
+  bool extreme = !strcmp(a->row->name, "maximum") || !strcmp(a->row->name, "minimum");
+  if (extreme && count > a->nin) { /* a DeprecationWarning */
+    trace_break(t, BREAK_NUMPY_FUNCTION, "%s() with a third argument", a->row->name);
+    return false;
+  }
   for (int i = 0; i < a->nin; i++)
     if (!np_operand_from(t, args[i], &a->in[i])) return false;
   for (int i = 0; i < count - a->nin; i++)

@@ -23,7 +23,7 @@ ITEMS = [
     "np.array([True, False, True])", "np.array([True, False, True, False])", "np.zeros((3, 4), bool)", "np.eye(3, 4) > 0", "np.zeros(0, bool)",
     "[0, 1]", "[True, False, True]", "[[0, 1]]", "[[0], [1]]", "[0, None]", "(0, 1)", "[np.array(1), 2]", "range(2)", "Index()", "Many()",
 ]  # fmt: skip
-SHAPES = [(4,), (3, 4), (3, 1), (), (0, 4), (2, 3, 4)]
+SHAPES = [(4,), (3,), (3, 4), (3, 1), (), (0, 4), (2, 3, 4)]
 VALUES = [
     "1.0", "2", "True", "2**70", "1j", "None", "'x'", "[1.0]", "[[2.0]]", "[1, 2]", "[]", "(3.0,)", "[[1, 2, 3, 4]]", "[np.ones(1)]", "np.float32(3)",
     "np.ones(())", "np.ones(1)", "np.ones((1, 1))", "np.ones(4)", "np.ones((3, 1))", "np.ones((1, 3, 4))", "np.ones(0)", "np.array([1 + 2j])", "range(4)",
