@@ -357,16 +357,18 @@ static bool fence_is_known_number(LLVMValueRef v) {
   return source != LLVMLoad && source != LLVMCall;
 }
 
-static bool fence_is_opaque_divisor(LLVMValueRef y) {
+static bool fence_is_opaque_divisor(const fence_state *s, LLVMValueRef y) {
   if (LLVMIsAConstant(y)) return !LLVMIsNull(y);
   if (!LLVMIsAInstruction(y)) return true;
   LLVMOpcode code = LLVMGetInstructionOpcode(y);
-  return code == LLVMLoad || code == LLVMCall;
+  if (code != LLVMCall) return code == LLVMLoad;
+  unsigned intrinsic = fence_intrinsic_of(y); /* of a sign and zero LLVM knows that it is zero */
+  return !intrinsic || intrinsic == s->masked_load || intrinsic == s->gather;
 }
 
 static void fence_divisor(fence_state *s, LLVMValueRef division) {
   LLVMValueRef y = LLVMGetOperand(division, 1);
-  if (!fence_is_float(LLVMTypeOf(y)) || fence_is_opaque_divisor(y)) return;
+  if (!fence_is_float(LLVMTypeOf(y)) || fence_is_opaque_divisor(s, y)) return;
   LLVMSetOperand(division, 1, fence_before(s, division, y));
 }
 

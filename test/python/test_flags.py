@@ -25,6 +25,7 @@ KEPT = [
     "np.where(x > 1e306, np.tan(x * np.inf), 2.)", "np.where(x > 1e306, np.exp2(x), 2.)",
     "np.where(x > 1e306, np.log2(-x), 2.)", "np.where(x > 1e306, np.hypot(x, x), 2.)",
     "np.less(x // (x - x), x // (x - x))", "(x * y == x * y) * 1.0", "np.where(x > 1e306, np.reciprocal(x * 0), 2.)", "np.where(x > 1e306, np.logaddexp(x, x), 2.)",
+    "np.copysign(x ** 0 - 1, y) / np.copysign(x ** 0 - 1, y)", "np.copysign(np.zeros(x.shape), y) // np.copysign(np.zeros(x.shape), y)", "abs(x * 0) / -abs(x * 0)",
 ]
 
 
