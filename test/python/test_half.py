@@ -231,3 +231,18 @@ def test_functions_of_two_are_rounded_once():
             want, got = function(a, b), frameloom.compile(function)(a, b)
         bits = np.abs(want.view(np.int16).astype(int) - got.view(np.int16))[~np.isnan(want)]
         assert bits.max() <= 1 and np.mean(bits > 0) < 1e-3, name
+
+
+ONE_AFTER_ANOTHER = [name for name in dir(np) if isinstance(getattr(np, name), np.ufunc) and "e->e" in getattr(np, name).types]
+
+
+@pytest.mark.parametrize("cpu", CPUS)
+@pytest.mark.parametrize("second", ["arctanh", "arcsin", "cbrt", "expm1", "rint"])
+@pytest.mark.filterwarnings("ignore")
+def test_two_functions_compile(second, cpu):
+    """Both results are kept, as numbers and in vectors: what LLVM makes of the conversions between them needs no library."""
+    for first in ONE_AFTER_ANOTHER:
+        compiled = frameloom.compile(eval(f"lambda x: (lambda v: (v, np.{second}(v)))(np.{first}(x))", {"np": np}), options={"cpu": cpu})
+        for shape in ((), 5):
+            compiled(np.array(np.full(shape, 0.5), np.float16))
+        assert not [row for row in compiled._report()["breaks"] or () if "COMPILER" in row], (first, second)
