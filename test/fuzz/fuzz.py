@@ -15,7 +15,7 @@ import warnings
 from pathlib import Path
 
 from minimise import class_of, minimise
-from workers import Worker, culprits
+from workers import Worker, culprits, dies_plainly
 
 KINDS = {"numpy": 4, "changes": 2, "python": 1, "calls": 1, "graphs": 1, "ir": 1}  # and their shares of the time
 
@@ -62,6 +62,8 @@ class Run:
     def note(self, request, answer, worker, helper):
         text, row, before = answer.text, answer.found[0], []
         if answer.crashed:
+            if text and dies_plainly({"kind": request["kind"], "text": text}):
+                return
             before = [r["text"] for r in culprits(worker.history)][:-1]
         if text and not before and not self.options.raw and not row.startswith("hang"):
             def differs(candidate):

@@ -38,7 +38,8 @@ def check(text, calls=CALLS):
     tree = ast.parse(text)
     scope = loaded(tree) | {"text": text, "BODY": text.partition("def program")[2].partition("\n")[2]}
     UNIT[0] = narrowest(text)
-    EPS[0] = UNIT[0] if re.search(r"\b(out|dtype)=|\] = |np\.(float|complex|longdouble)|astype", text) else 0.0
+    mixed = len(set(re.findall(r"array\(['\"](f\d|c\d+)['\"]", text))) > 1
+    EPS[0] = UNIT[0] if mixed or re.search(r"\b(out|dtype)=|\] = |np\.(float|complex|longdouble)|astype", text) else 0.0
     ANY_ZERO[0] = bool(re.search(r"max|min|clip|sort|partition|median|percentile|quantile|unique", text))
     levels = [scope["LEVELS"].get(name, 0) for name in returned(tree)]
     if "GLOBALS" in scope and re.search(r"array\(['\"](c|G)", text):  # a later call may be of complex numbers
@@ -113,7 +114,12 @@ def excused(scope, size, rows, got, want):
         return True  # comparing NaNs that signal, which numbers made of other bytes may be, is invalid to the library's loops
     if re.search(r"negative\(.*out=", scope["BODY"]):
         return True  # NumPy's own negates but the first of 8-byte elements with others between them
-    if inexact and any("underflow" in str(e) for e in (got.error, want.error)):
+    bits = re.search(r"view\(|getfield|\.dtype = |byteswap", scope["BODY"])
+    if bits and kinds <= {"value", "NaN", "infinity", "sign of zero", "block"} and (inexact or re.search(r"bool|'\?'", scope["BODY"])):
+        return True  # the bits of what is only within a bound; bytes of a bool that are neither 0 nor 1, of which copies are 1
+    if re.search("u4|uint32|uintc", scope["text"]) and (scope["FILTERS"] == "ignore" or "ignore" in scope["BODY"]) and kinds <= {"value", "block"}:
+        return True  # a float that no uint32 holds, of which nobody is told: the library's vectors and its loops give different numbers
+    if inexact and (any("underflow" in str(e) for e in (got.error, want.error)) or all("underflow" in row for row in rows)):
         return True  # which the library's vectors do not tell of, its loops over strides do; an order of factors decides as well
     if inexact == 0 or "@" not in scope["BODY"] and all(name in ufuncs() for name in re.findall(r"[\w.]+(?=\()", scope["BODY"])):
         return False

@@ -118,7 +118,10 @@ def values_difference(got, want, level, scale):
 
 
 def short(thing, limit=160):
-    made = repr(thing).replace("\n", "")
+    try:
+        made = repr(thing).replace("\n", "")
+    except ValueError:  # an int of too many digits
+        made = f"a {type(thing).__name__} that cannot be shown"
     return made if len(made) <= limit else made[:limit] + "..."
 
 

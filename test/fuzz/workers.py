@@ -93,6 +93,23 @@ def alone(request):
     return sequence([request])
 
 
+def dies_plainly(request):
+    """Does the process die where nothing is compiled, be it when it ends? The library itself has programs that corrupt the heap."""
+    worker = Worker()
+    try:
+        for _ in range(100):
+            if worker.ask({**request, "plain": True}).crashed:
+                return True
+        worker.process.stdin.close()
+        return worker.process.wait(PATIENCE) < 0
+    except subprocess.TimeoutExpired:
+        return True
+    finally:
+        if worker.process:
+            worker.process.kill()
+            worker.process.wait()
+
+
 def sequence(requests):
     """The answer of the last of some programs, or of the first that kills the process."""
     worker = Worker()
