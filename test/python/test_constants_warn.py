@@ -1,9 +1,12 @@
 """Warnings of arithmetic on constants, wherever the constants have been moved first: LLVM would compute it, and lose them."""
 
+import itertools
+import random
 import warnings
 
 import numpy as np
 import pytest
+from compare import outcome
 
 import frameloom
 
@@ -281,3 +284,25 @@ def test_choices(text):
     for _ in range(3):
         assert warned(compiled) == want
     assert not [row for row in compiled._report()["breaks"] or () if "COMPILER" in row]
+
+
+# Integers that only a compiler finds to be zero, and what raises of them.
+ZEROS = ["a ^ a", "a - a", "a & 0", "a * 0", "a % 1", "a < a", "a != a", "np.logical_xor(a, a)", "np.logical_and(a, False)", "np.minimum(a - a, 0)",
+         "np.where(a > 5, 0, 0)", "np.clip(a, 0, 0)", "np.zeros_like(a)", "abs(a - a)", "-(a ^ a)", "(a ^ a).astype('i1')", "~(a ^ ~a)", "(a == a) * 0", "(a ^ a)[::-1]"]
+OF_ZEROS = ["v / v", "1 / v", "v / 0.0", "np.log(v)", "np.sqrt(v - 1.5)", "v // v", "v % v", "(v * 1.0) / (v * 2.0)", "np.arctanh(v + 1.0)", "v ** -1.0",
+            "np.float32(0) / (v.astype('f4'))", "np.exp(v + 1e5)", "(v + 1e308) * 1e308", "np.log1p(v - 1.0)", "(v + np.inf) - (v + np.inf)", "(v + np.inf) * v",
+            "(v + 1e300).astype('i4')", "np.fmod(v * 1., v)", "np.arccos(v + 3.)", "(v + 1e300).astype('f4')", "np.hypot(v + 1e308, v + 1e308)",
+            "np.copysign(v, a) / np.copysign(v, a)", "np.nextafter(v + 1.7976931348623157e308, np.inf)"]
+
+
+@pytest.mark.parametrize("share", range(6))
+def test_what_integers_hide(share):
+    cases = [case for case in itertools.product(("i4", "u8", "i1"), ZEROS, OF_ZEROS, ("made", "1"))]
+    for dtype, zero, made, result in random.Random(share).sample(cases, 150):
+        source = f"def program(a):\n    v = {zero}\n    made = {made}\n    return {result}\n"
+        space = {"np": np}
+        exec(source, space)
+        a, compiled = np.arange(9).reshape(3, 3).astype(dtype), frameloom.compile(space["program"])
+        want = outcome(space["program"], (a,))
+        for _ in range(2):
+            assert outcome(compiled, (a,))[2] == want[2], (source, dtype)
