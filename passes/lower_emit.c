@@ -547,8 +547,8 @@ int lower_level_of(const lower *l, const loom_builder *b) {
   return level;
 }
 
-/* May a register be found to be a constant? It is computed from constants and nothing else, chosen
- * among them, or made of a number that is computed: integers fold where floats do not (`a ^ a`). */
+/* May a register be found to be a constant? It is computed from constants and nothing else, or made
+ * of an integer that is computed: those fold where floats do not (`a ^ a`). */
 static bool emit_is_constant(MlirValue v, int depth) {
   MlirOperation op = loom_def(v);
   if (!op.ptr || depth == 0 || loom_is(op, "llvm.freeze")) return false;
@@ -557,9 +557,6 @@ static bool emit_is_constant(MlirValue v, int depth) {
     MlirOperation number = loom_def(loom_operand(op, 0));
     return number.ptr && !loom_is(number, "llvm.load") && !loom_is(number, "llvm.intr.masked.load");
   }
-  if (loom_is(op, "arith.select"))
-    return emit_is_constant(loom_operand(op, 1), depth - 1) &&
-           emit_is_constant(loom_operand(op, 2), depth - 1);
   intptr_t count = mlirOperationGetNumOperands(op);
   bool constant = count > 0 && mlirOperationGetNumRegions(op) == 0;
   for (intptr_t i = 0; i < count && constant; i++)
