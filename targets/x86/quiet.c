@@ -24,7 +24,7 @@ typedef struct quiet_state {
   LLVMBuilderRef builder;
   bool quietly;    /* there are comparisons of vectors that raise nothing */
   bool suppresses; /* there are instructions that raise nothing */
-  unsigned compare, minimum, maximum, sqrt, fused, fence; /* numbers of intrinsics */
+  unsigned compare, signal, minimum, maximum, sqrt, fused, fence; /* numbers of intrinsics */
 } quiet_state;
 
 static unsigned quiet_number(const char *intrinsic) {
@@ -312,15 +312,23 @@ bool loom_x86_signals(LLVMValueRef comparison) {
   return (LLVMGetFastMathFlags(comparison) & LLVMFastMathAllowReciprocal) != 0;
 }
 
+/* One that signals does so for all lanes: LLVM may compare no others than a condition wants. */
+static void quiet_signal(const quiet_state *s, LLVMValueRef comparison) {
+  LLVMValueRef a = LLVMGetOperand(comparison, 0), b = LLVMGetOperand(comparison, 1);
+  LLVMTypeRef type = LLVMTypeOf(a);
+  const quiet_order *order = quiet_find(LLVMGetFCmpPredicate(comparison));
+  if (!quiet_is_real(type) || !order) return;
+  LLVMPositionBuilderBefore(s->builder, comparison);
+  LLVMValueRef args[] = {a, b, quiet_text(s, order->name), quiet_text(s, "fpexcept.strict")};
+  quiet_exchange(comparison, quiet_is_vector(a) ? quiet_call(s, s->signal, &type, args, 4)
+                                                : quiet_condition(s, order->predicate, true, a, b));
+}
+
 static void quiet_comparison(const quiet_state *s, LLVMValueRef comparison) {
   LLVMTypeRef type = LLVMTypeOf(LLVMGetOperand(comparison, 0));
   LLVMRealPredicate predicate = LLVMGetFCmpPredicate(comparison);
   if (loom_x86_signals(comparison)) {
-    LLVMValueRef x = LLVMGetOperand(comparison, 0), y = LLVMGetOperand(comparison, 1);
-    if (quiet_is_vector(x) || !quiet_is_real(type) || !quiet_find(predicate))
-      return; /* of vectors LLVM's choice signals */
-    LLVMPositionBuilderBefore(s->builder, comparison);
-    quiet_exchange(comparison, quiet_condition(s, predicate, true, x, y));
+    quiet_signal(s, comparison);
     return;
   }
   if (!s->quietly || !quiet_is_loud(comparison)) return;
@@ -415,6 +423,7 @@ void loom_x86_quiet(LLVMModuleRef module, const loom_target_cpu *cpu) {
   s.quietly = cpu->vector_bits >= 256;
   s.suppresses = cpu->vector_bits == 512;
   s.compare = quiet_number("llvm.experimental.constrained.fcmp");
+  s.signal = quiet_number("llvm.experimental.constrained.fcmps");
   s.minimum = quiet_number("llvm.minimum");
   s.maximum = quiet_number("llvm.maximum");
   s.fence = quiet_number("llvm.arithmetic.fence");

@@ -113,5 +113,16 @@ define { float, i32 } @both(float %x, float %y, i32 %i, i32 %j) {
   ret { float, i32 } %b
 }
 
+; So do all lanes of a vector, whatever a mask wants of it.
+; ASM-LABEL: signals_in_lanes:
+; ASM: vcmp{{(ge|le).*}}
+; BOTH-LABEL: @signals_in_lanes(
+; BOTH: call <8 x i1> @llvm.experimental.constrained.fcmps.v8f32({{.*}}!"oge", metadata !"fpexcept.strict")
+define <8 x i1> @signals_in_lanes(<8 x float> %x, <8 x float> %y, <8 x i1> %m) {
+  %c = fcmp arcp oge <8 x float> %x, %y
+  %r = and <8 x i1> %c, %m
+  ret <8 x i1> %r
+}
+
 declare <16 x float> @llvm.maximum.v16f32(<16 x float>, <16 x float>)
 declare float @llvm.minimum.f32(float, float)
