@@ -406,8 +406,8 @@ static double cell_nextafter(loom_dtype dtype, double a, double b) {
   if (dtype == LOOM_F64) return nextafter(a, b);
   if (dtype == LOOM_F32) return nextafterf((float)a, (float)b);
   if (isnan(a) || isnan(b)) return a + b;
-  if (a == b) return b;
   bool half = dtype == LOOM_F16;
+  if (a == b) return half ? a : b; /* of two zeros, as NumPy and torch have it */
   uint16_t bits = half ? loom_half_from_double(a) : loom_bfloat_from_double(a);
   if (a == 0)
     bits = b < 0 ? 0x8001 : 1;

@@ -331,7 +331,7 @@ static MlirValue scalar_half_next(const scalar_args *a) {
   MlirValue over = lane_op2(b, "arith.andi", lane_cmpf(b, "oeq", size, endless), differ);
   MlirValue finite = lane_cmpf(b, "olt", lane_op1(b, "llvm.intr.fabs", a->x), endless);
   if (a->l) scalar_flag(a, lane_op2(b, "arith.andi", over, finite), LOOM_FP_OVERFLOW);
-  next = lane_select(b, differ, next, a->y);
+  next = lane_select(b, differ, next, a->dtype == LOOM_F16 ? a->x : a->y); /* NumPy's own */
   MlirValue nan = lane_cmpf(b, "uno", a->x, a->y);
   return lane_select(b, nan, lane_op2(b, "arith.addf", a->x, a->y), next);
 }

@@ -476,6 +476,10 @@ value *np_fill(tracer *t, const np_call *c) {
   value *p[2];
   if (!np_parse(t, c, "a value", p)) return NULL;
   np_array *item = np_array_of(p[1]);
+  PyObject *known = item ? NULL : np_known(t, p[1]);
+  if (trace_pending(t)) return NULL;
+  if (known && PySequence_Check(known) && !PyUnicode_Check(known) && !PyBytes_Check(known))
+    return np_unsupported(t, c, "with a sequence");
   if (item ? item->type.rank > 0 : p[1]->type != &value_number_type && !value_is_const(p[1]))
     return np_unsupported(t, c, "with something other than a number");
   if (!np_array_of(p[0])->writeable)

@@ -246,3 +246,16 @@ def test_two_functions_compile(second, cpu):
         for shape in ((), 5):
             compiled(np.array(np.full(shape, 0.5), np.float16))
         assert not [row for row in compiled._report()["breaks"] or () if "COMPILER" in row], (first, second)
+
+
+@pytest.mark.parametrize("backend", ["loom", "interpret"])
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_neighbours_of_every_special_number(dtype, backend):
+    """Bits: of two zeros a half's neighbour is the first, any other's the second."""
+    special = np.array([0.0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 6e-8, -6e-8, 65504, -65504], dtype)
+    x, y = (v.ravel().copy() for v in np.meshgrid(special, special))
+    with np.errstate(all="ignore"):
+        want = np.nextafter(x, y)
+        got = frameloom.compile(lambda x, y: np.nextafter(x, y), backend=backend)(x, y)
+    known = ~np.isnan(want)
+    assert (np.isnan(got) == ~known).all() and got[known].tobytes() == want[known].tobytes()
