@@ -427,7 +427,10 @@ static bool cell_binary_float(loom_opcode op, loom_dtype dtype, double a, double
   case LOOM_OP_FLOOR_DIV: *out = cell_divmod(dtype, a, b, true); break;
   case LOOM_OP_REM: *out = cell_divmod(dtype, a, b, false); break;
   case LOOM_OP_FMOD: *out = fmod(a, b); break;
-  case LOOM_OP_POW: *out = pow(a, b); break;
+  case LOOM_OP_POW:
+    if (a == 0 && b == -INFINITY) feraiseexcept(FE_DIVBYZERO); /* as NumPy's vectors do */
+    *out = pow(a, b);
+    break;
   case LOOM_OP_ATAN2: *out = atan2(a, b); break;
   case LOOM_OP_HYPOT: *out = hypot(a, b); break;
   case LOOM_OP_MAX: *out = isgreater(a, b) || isnan(a) ? a : b; break;
