@@ -8,6 +8,7 @@
 
 #include "runtime/runtime.h"
 #include "targets/target.h"
+#include "targets/x86/values.h"
 
 static pthread_once_t x86_once = PTHREAD_ONCE_INIT;
 static void x86_register(void) {
@@ -66,38 +67,27 @@ static void x86_prepare(LLVMModuleRef module, const loom_target_cpu *cpu) {
   if (!cpu->quiet) loom_x86_fence(module);
 }
 
-static bool x86_is_intrinsic(LLVMValueRef v, const char *name) {
-  if (!LLVMIsACallInst(v)) return false;
-  LLVMValueRef callee = LLVMGetCalledValue(v);
-  unsigned id = callee && LLVMIsAFunction(callee) ? LLVMGetIntrinsicID(callee) : 0;
-  return id && id == LLVMLookupIntrinsicID(name, strlen(name));
-}
-
 /* LLVM turns a half of a copied sign into a copied sign of halves, for which it may convert the
  * sign's double by a function of a library that is not there. Nothing is seen through a fence. */
-static void x86_fence_signs(LLVMModuleRef module, LLVMBuilderRef builder) {
-  unsigned fence = LLVMLookupIntrinsicID("llvm.arithmetic.fence", 21);
+static void x86_fence_sign(void *module, LLVMValueRef v) {
+  LLVMValueRef from = LLVMIsAFPTruncInst(v) ? LLVMGetOperand(v, 0) : NULL;
+  if (!from || !x86_intrinsic_of(from) || x86_intrinsic_of(from) != x86_intrinsic("llvm.copysign"))
+    return;
+  LLVMTypeRef type = LLVMTypeOf(from);
   LLVMContextRef context = LLVMGetModuleContext(module);
-  for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
-      for (LLVMValueRef v = LLVMGetFirstInstruction(b); v; v = LLVMGetNextInstruction(v)) {
-        if (!LLVMIsAFPTruncInst(v)) continue;
-        LLVMValueRef from = LLVMGetOperand(v, 0);
-        LLVMTypeRef type = LLVMTypeOf(from);
-        if (!x86_is_intrinsic(from, "llvm.copysign")) continue;
-        LLVMPositionBuilderBefore(builder, v);
-        LLVMValueRef fenced =
-            LLVMBuildCall2(builder, LLVMIntrinsicGetType(context, fence, &type, 1),
-                           LLVMGetIntrinsicDeclaration(module, fence, &type, 1), &from, 1, "");
-        LLVMSetOperand(v, 0, fenced);
-      }
+  unsigned fence = x86_intrinsic("llvm.arithmetic.fence");
+  LLVMBuilderRef builder = LLVMCreateBuilderInContext(context);
+  LLVMPositionBuilderBefore(builder, v);
+  LLVMSetOperand(v, 0,
+                 LLVMBuildCall2(builder, LLVMIntrinsicGetType(context, fence, &type, 1),
+                                LLVMGetIntrinsicDeclaration(module, fence, &type, 1), &from, 1,
+                                ""));
+  LLVMDisposeBuilder(builder);
 }
 
 /* None that is not the user's is raised. */
 static void x86_finish(LLVMModuleRef module, const loom_target_cpu *cpu) {
-  LLVMBuilderRef builder = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
-  x86_fence_signs(module, builder);
-  LLVMDisposeBuilder(builder);
+  x86_each_instruction(module, x86_fence_sign, module);
   if (!cpu->quiet) loom_x86_quiet(module, cpu);
 }
 

@@ -33,6 +33,7 @@
 #include <string.h>
 
 #include "targets/target.h"
+#include "targets/x86/values.h"
 
 typedef struct fence_state {
   LLVMModuleRef module;
@@ -43,12 +44,6 @@ typedef struct fence_state {
 static bool fence_is_float(LLVMTypeRef type) {
   if (LLVMGetTypeKind(type) == LLVMVectorTypeKind) type = LLVMGetElementType(type);
   return LLVMGetTypeKind(type) == LLVMFloatTypeKind || LLVMGetTypeKind(type) == LLVMDoubleTypeKind;
-}
-
-static unsigned fence_intrinsic_of(LLVMValueRef v) {
-  if (LLVMGetInstructionOpcode(v) != LLVMCall) return 0;
-  LLVMValueRef callee = LLVMGetCalledValue(v);
-  return callee && LLVMIsAFunction(callee) ? LLVMGetIntrinsicID(callee) : 0;
 }
 
 static LLVMValueRef fence_before(fence_state *s, LLVMValueRef place, LLVMValueRef v) {
@@ -104,7 +99,7 @@ static bool fence_may_raise(const fence_state *s, LLVMValueRef v) {
   case LLVMFPToUI: return true;
   default: break;
   }
-  unsigned intrinsic = fence_intrinsic_of(v);
+  unsigned intrinsic = x86_intrinsic_of(v);
   return intrinsic && (intrinsic == s->sqrt || intrinsic == s->fused);
 }
 
@@ -120,7 +115,7 @@ static bool fence_passes(LLVMValueRef user) {
   case LLVMFreeze:
   case LLVMPHI: return true;
   case LLVMCall:
-    return fence_intrinsic_of(user) && LLVMGetTypeKind(LLVMTypeOf(user)) != LLVMVoidTypeKind;
+    return x86_intrinsic_of(user) && LLVMGetTypeKind(LLVMTypeOf(user)) != LLVMVoidTypeKind;
   default:
     return LLVMIsABinaryOperator(user) || LLVMIsACastInst(user) || LLVMIsACmpInst(user) ||
            LLVMIsAUnaryOperator(user);
@@ -196,7 +191,7 @@ static LLVMValueRef fence_given(const fence_state *s, LLVMValueRef v) {
   case LLVMLoad: return fence_is_variable(LLVMGetOperand(v, 0)) ? v : NULL;
   case LLVMPHI: return fence_is_float(LLVMTypeOf(v)) ? v : NULL;
   case LLVMCall: {
-    unsigned intrinsic = fence_intrinsic_of(v);
+    unsigned intrinsic = x86_intrinsic_of(v);
     return !intrinsic || intrinsic == s->masked_load || intrinsic == s->gather ? v : NULL;
   }
   case LLVMSelect: { /* of a tail: its lanes, and the first of them in the others */
@@ -270,7 +265,7 @@ static bool fence_is_any(const fence_state *s, LLVMValueRef v) {
  * fenced in any case. */
 static bool fence_is_open_real(const fence_state *s, fence_walk *w, LLVMValueRef comparison) {
   LLVMValueRef a = LLVMGetOperand(comparison, 0), b = LLVMGetOperand(comparison, 1);
-  bool magnitude = LLVMIsAInstruction(a) && fence_intrinsic_of(a) == s->magnitude;
+  bool magnitude = LLVMIsAInstruction(a) && x86_intrinsic_of(a) == s->magnitude;
   bool open = fence_given(s, a) || fence_is_any(s, a);
   if (LLVMIsAConstant(b))
     open = magnitude || (open && fence_is_inner(b, !fence_given(s, a)));
@@ -362,7 +357,7 @@ static bool fence_is_opaque_divisor(const fence_state *s, LLVMValueRef y) {
   if (!LLVMIsAInstruction(y)) return true;
   LLVMOpcode code = LLVMGetInstructionOpcode(y);
   if (code != LLVMCall) return code == LLVMLoad;
-  unsigned intrinsic = fence_intrinsic_of(y); /* of a sign and zero LLVM knows that it is zero */
+  unsigned intrinsic = x86_intrinsic_of(y); /* of a sign and zero LLVM knows that it is zero */
   return !intrinsic || intrinsic == s->masked_load || intrinsic == s->gather;
 }
 
@@ -378,7 +373,7 @@ static void fence_magnitude(fence_state *s, LLVMValueRef comparison) {
   bool signals = loom_x86_signals(comparison);
   for (unsigned i = 0; i < 2; i++) {
     LLVMValueRef x = LLVMGetOperand(comparison, i);
-    bool magnitude = LLVMIsAInstruction(x) && fence_intrinsic_of(x) == s->magnitude;
+    bool magnitude = LLVMIsAInstruction(x) && x86_intrinsic_of(x) == s->magnitude;
     if ((magnitude && LLVMIsAConstant(LLVMGetOperand(comparison, 1 - i))) ||
         (signals && LLVMIsAConstant(x) && fence_is_float(LLVMTypeOf(x))))
       LLVMSetOperand(comparison, i, fence_before(s, comparison, x));
@@ -394,7 +389,7 @@ static bool fence_is_nan(LLVMValueRef v) {
 }
 
 static void fence_nan(fence_state *s, LLVMValueRef v) {
-  if (!LLVMIsABinaryOperator(v) && !LLVMIsAFCmpInst(v) && !fence_intrinsic_of(v)) return;
+  if (!LLVMIsABinaryOperator(v) && !LLVMIsAFCmpInst(v) && !x86_intrinsic_of(v)) return;
   for (unsigned i = 0; i < (unsigned)LLVMGetNumOperands(v); i++)
     if (fence_is_nan(LLVMGetOperand(v, i)))
       LLVMSetOperand(v, i, fence_before(s, v, LLVMGetOperand(v, i)));
@@ -439,7 +434,7 @@ static bool fence_is_choice(const fence_state *s, fence_walk *w, LLVMValueRef v)
   case LLVMFreeze: break; /* is fenced */
   default:
     if (fence_passes(v) && !fence_may_raise(s, v) && !fence_is_known_number(v) &&
-        fence_intrinsic_of(v) != s->fence)
+        x86_intrinsic_of(v) != s->fence)
       choice = fence_all_choices(s, w, v);
   }
   w->length--;
@@ -484,7 +479,8 @@ static void fence_frozen(fence_state *s, LLVMValueRef v) {
   LLVMInstructionEraseFromParent(v);
 }
 
-static void fence_instruction(fence_state *s, LLVMValueRef v) {
+static void fence_instruction(void *state, LLVMValueRef v) {
+  fence_state *s = state;
   LLVMOpcode code = LLVMGetInstructionOpcode(v);
   if (code == LLVMFreeze) {
     fence_frozen(s, v);
@@ -505,24 +501,15 @@ static void fence_instruction(fence_state *s, LLVMValueRef v) {
     fence_value(s, v);
 }
 
-static unsigned fence_number(const char *intrinsic) {
-  return LLVMLookupIntrinsicID(intrinsic, strlen(intrinsic));
-}
-
 void loom_x86_fence(LLVMModuleRef module) {
   fence_state s = {.module = module};
   s.builder = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
-  s.fence = fence_number("llvm.arithmetic.fence");
-  s.sqrt = fence_number("llvm.sqrt");
-  s.fused = fence_number("llvm.fma");
-  s.magnitude = fence_number("llvm.fabs");
-  s.masked_load = fence_number("llvm.masked.load");
-  s.gather = fence_number("llvm.masked.gather");
-  for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
-    for (LLVMBasicBlockRef b = LLVMGetLastBasicBlock(f); b; b = LLVMGetPreviousBasicBlock(b))
-      for (LLVMValueRef v = LLVMGetLastInstruction(b), before; v; v = before) {
-        before = LLVMGetPreviousInstruction(v);
-        fence_instruction(&s, v);
-      }
+  s.fence = x86_intrinsic("llvm.arithmetic.fence");
+  s.sqrt = x86_intrinsic("llvm.sqrt");
+  s.fused = x86_intrinsic("llvm.fma");
+  s.magnitude = x86_intrinsic("llvm.fabs");
+  s.masked_load = x86_intrinsic("llvm.masked.load");
+  s.gather = x86_intrinsic("llvm.masked.gather");
+  x86_each_instruction(module, fence_instruction, &s);
   LLVMDisposeBuilder(s.builder);
 }

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "targets/target.h"
+#include "targets/x86/values.h"
 
 typedef struct quiet_state {
   LLVMModuleRef module;
@@ -26,10 +27,6 @@ typedef struct quiet_state {
   bool suppresses; /* there are instructions that raise nothing */
   unsigned compare, signal, minimum, maximum, sqrt, fused, fence; /* numbers of intrinsics */
 } quiet_state;
-
-static unsigned quiet_number(const char *intrinsic) {
-  return LLVMLookupIntrinsicID(intrinsic, strlen(intrinsic));
-}
 
 static LLVMTypeRef quiet_element(LLVMTypeRef type) {
   return LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetElementType(type) : type;
@@ -113,7 +110,7 @@ static LLVMValueRef quiet_compare_first(const quiet_state *s, const quiet_order 
   LLVMTypeRef i8 = LLVMInt8TypeInContext(s->context);
   LLVMTypeRef bits = LLVMVectorType(LLVMIntTypeInContext(s->context, 128 / lanes), lanes);
   LLVMValueRef args[] = {a, b, LLVMConstInt(i8, order->number, false)};
-  unsigned id = quiet_number(lanes == 4 ? "llvm.x86.sse.cmp.ss" : "llvm.x86.sse2.cmp.sd");
+  unsigned id = x86_intrinsic(lanes == 4 ? "llvm.x86.sse.cmp.ss" : "llvm.x86.sse2.cmp.sd");
   LLVMValueRef mask = LLVMBuildBitCast(s->builder, quiet_call(s, id, NULL, args, 3), bits, "");
   return LLVMBuildICmp(s->builder, LLVMIntSLT, mask, LLVMConstNull(bits), "");
 }
@@ -130,7 +127,7 @@ static LLVMValueRef quiet_condition(const quiet_state *s, LLVMRealPredicate pred
   char name[32];
   snprintf(name, sizeof name, "llvm.x86.sse%s.%scomi%s.s%c", single ? "" : "2", signals ? "" : "u",
            tests[order->test], single ? 's' : 'd');
-  LLVMValueRef met = quiet_call(s, quiet_number(name), NULL, args, 2);
+  LLVMValueRef met = quiet_call(s, x86_intrinsic(name), NULL, args, 2);
   return LLVMBuildICmp(s->builder, order->negated ? LLVMIntEQ : LLVMIntNE, met, quiet_i32(s, 0),
                        "");
 }
@@ -196,7 +193,7 @@ static LLVMValueRef quiet_extreme_first(const quiet_state *s, bool max, LLVMValu
   bool single = LLVMGetVectorSize(LLVMTypeOf(a)) == 4;
   LLVMValueRef all = LLVMConstInt(LLVMInt8TypeInContext(s->context), 0xff, false);
   LLVMValueRef args[] = {a, b, a, all, quiet_i32(s, QUIET_SUPPRESS)};
-  return quiet_call(s, quiet_number(quiet_instruction_name(max, single, false)), NULL, args, 5);
+  return quiet_call(s, x86_intrinsic(quiet_instruction_name(max, single, false)), NULL, args, 5);
 }
 
 static LLVMValueRef quiet_extreme(const quiet_state *s, bool max, LLVMValueRef a, LLVMValueRef b) {
@@ -210,7 +207,7 @@ static LLVMValueRef quiet_extreme(const quiet_state *s, bool max, LLVMValueRef a
     return quiet_join(s, low, high);
   }
   LLVMValueRef args[] = {a, b, quiet_i32(s, QUIET_SUPPRESS)};
-  return quiet_call(s, quiet_number(quiet_instruction_name(max, unit == 16, true)), NULL, args, 3);
+  return quiet_call(s, x86_intrinsic(quiet_instruction_name(max, unit == 16, true)), NULL, args, 3);
 }
 
 /* Can an instruction choose? Vectors between a scalar and the widest ones are compared. */
@@ -247,9 +244,8 @@ static void quiet_maximum(const quiet_state *s, LLVMValueRef call, bool max) {
 }
 
 static bool quiet_is_nsz_extreme(const quiet_state *s, LLVMValueRef v, bool *max) {
-  if (!LLVMIsACallInst(v) || !quiet_is_real(LLVMTypeOf(v))) return false;
-  LLVMValueRef callee = LLVMGetCalledValue(v);
-  unsigned id = callee && LLVMIsAFunction(callee) ? LLVMGetIntrinsicID(callee) : 0;
+  unsigned id = x86_intrinsic_of(v);
+  if (!id || !quiet_is_real(LLVMTypeOf(v))) return false;
   *max = id && id == s->maximum;
   return (*max || (id && id == s->minimum)) &&
          (LLVMGetFastMathFlags(v) & LLVMFastMathNoSignedZeros);
@@ -392,8 +388,7 @@ static bool quiet_may_raise(const quiet_state *s, LLVMValueRef v) {
   case LLVMCall: break;
   default: return false;
   }
-  LLVMValueRef callee = LLVMGetCalledValue(v);
-  unsigned id = callee && LLVMIsAFunction(callee) ? LLVMGetIntrinsicID(callee) : 0;
+  unsigned id = x86_intrinsic_of(v);
   return id && (id == s->sqrt || id == s->fused);
 }
 
@@ -407,7 +402,8 @@ static void quiet_pair(const quiet_state *s, LLVMValueRef v) {
                                            LLVMConstVector(lanes, 2), ""));
 }
 
-static void quiet_instruction(const quiet_state *s, LLVMValueRef v) {
+static void quiet_instruction(void *state, LLVMValueRef v) {
+  const quiet_state *s = state;
   bool max;
   if (LLVMIsAFCmpInst(v))
     quiet_comparison(s, v);
@@ -422,18 +418,13 @@ void loom_x86_quiet(LLVMModuleRef module, const loom_target_cpu *cpu) {
   s.builder = LLVMCreateBuilderInContext(s.context);
   s.quietly = cpu->vector_bits >= 256;
   s.suppresses = cpu->vector_bits == 512;
-  s.compare = quiet_number("llvm.experimental.constrained.fcmp");
-  s.signal = quiet_number("llvm.experimental.constrained.fcmps");
-  s.minimum = quiet_number("llvm.minimum");
-  s.maximum = quiet_number("llvm.maximum");
-  s.fence = quiet_number("llvm.arithmetic.fence");
-  s.sqrt = quiet_number("llvm.sqrt");
-  s.fused = quiet_number("llvm.fma");
-  for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
-      for (LLVMValueRef v = LLVMGetLastInstruction(b), before; v; v = before) {
-        before = LLVMGetPreviousInstruction(v);
-        quiet_instruction(&s, v);
-      }
+  s.compare = x86_intrinsic("llvm.experimental.constrained.fcmp");
+  s.signal = x86_intrinsic("llvm.experimental.constrained.fcmps");
+  s.minimum = x86_intrinsic("llvm.minimum");
+  s.maximum = x86_intrinsic("llvm.maximum");
+  s.fence = x86_intrinsic("llvm.arithmetic.fence");
+  s.sqrt = x86_intrinsic("llvm.sqrt");
+  s.fused = x86_intrinsic("llvm.fma");
+  x86_each_instruction(module, quiet_instruction, &s);
   LLVMDisposeBuilder(s.builder);
 }
