@@ -231,15 +231,36 @@ static void quiet_exchange(LLVMValueRef old, LLVMValueRef with) {
   LLVMInstructionEraseFromParent(old);
 }
 
-/* llvm.maximum, llvm.minimum: NaN if either is, of two zeros any. */
+/* Constants and converted integers. */
+static bool quiet_is_number(LLVMValueRef v) {
+  LLVMBool lost;
+  if (LLVMIsASIToFPInst(v) || LLVMIsAUIToFPInst(v)) return true;
+  if (!LLVMIsAConstant(v)) return false;
+  unsigned count = quiet_is_vector(v) ? LLVMGetVectorSize(LLVMTypeOf(v)) : 1;
+  for (unsigned i = 0; i < count; i++) {
+    LLVMValueRef one = quiet_is_vector(v) ? LLVMGetAggregateElement(v, i) : v;
+    if (!one || !LLVMIsAConstantFP(one) || isnan(LLVMConstRealGetDouble(one, &lost))) return false;
+  }
+  return true;
+}
+
+/* llvm.maximum, llvm.minimum: NaN if either is; of two zeros the second one, or the one that may be
+ * NaN where the other one is known to be none, as LLVM's own code has it. */
 static void quiet_maximum(const quiet_state *s, LLVMValueRef call, bool max) {
   LLVMTypeRef type = LLVMTypeOf(call);
   LLVMPositionBuilderBefore(s->builder, call);
-  LLVMValueRef a = quiet_widen(s, LLVMGetOperand(call, 0));
-  LLVMValueRef b = quiet_widen(s, LLVMGetOperand(call, 1));
-  LLVMValueRef nan = quiet_is_vector(call) ? LLVMBuildFCmp(s->builder, LLVMRealUNO, a, a, "")
-                                           : quiet_compare(s, type, LLVMRealUNO, a, a);
-  LLVMValueRef r = LLVMBuildSelect(s->builder, nan, a, quiet_choose(s, type, max, a, b), "");
+  LLVMValueRef x = LLVMGetOperand(call, 0), y = LLVMGetOperand(call, 1);
+  LLVMValueRef a = quiet_widen(s, x), b = quiet_widen(s, y), r;
+  if (quiet_is_number(y)) {
+    r = quiet_choose(s, type, max, b, a);
+  } else {
+    r = quiet_choose(s, type, max, a, b);
+    if (!quiet_is_number(x)) {
+      LLVMValueRef nan = quiet_is_vector(call) ? LLVMBuildFCmp(s->builder, LLVMRealUNO, a, a, "")
+                                               : quiet_compare(s, type, LLVMRealUNO, a, a);
+      r = LLVMBuildSelect(s->builder, nan, a, r, "");
+    }
+  }
   quiet_exchange(call, quiet_narrow(s, r, type));
 }
 

@@ -42,12 +42,22 @@ define <16 x double> @greater(<16 x double> %x, <16 x double> %y) {
 }
 
 ; BOTH-LABEL: @maximum(
-; BOTH: fcmp uno <16 x float> %x, %x
 ; WIDE: @llvm.x86.avx512.max.ps.512(
 ; AVX: @llvm.experimental.constrained.fcmp.v16f32({{.*}}!"ogt"
+; BOTH: fcmp uno <16 x float> %x, %x
 ; BOTH-NOT: @llvm.maximum
 define <16 x float> @maximum(<16 x float> %x, <16 x float> %y) {
   %r = call nsz <16 x float> @llvm.maximum.v16f32(<16 x float> %x, <16 x float> %y)
+  ret <16 x float> %r
+}
+
+; A constant is no NaN: the other operand comes second, of which the NaN is kept without a further comparison.
+; BOTH-LABEL: @at_least(
+; WIDE: call <16 x float> @llvm.x86.avx512.max.ps.512(<16 x float> zeroinitializer, <16 x float> %x, i32 8)
+; AVX: @llvm.experimental.constrained.fcmp.v16f32(<16 x float> zeroinitializer, <16 x float> %x, metadata !"ogt"
+; BOTH-NOT: uno
+define <16 x float> @at_least(<16 x float> %x) {
+  %r = call nsz <16 x float> @llvm.maximum.v16f32(<16 x float> %x, <16 x float> zeroinitializer)
   ret <16 x float> %r
 }
 
@@ -83,9 +93,9 @@ define double @chosen(double %x, double %y, double %z) {
 }
 
 ; BOTH-LABEL: @least(
-; AVX: call <4 x float> @llvm.x86.sse.cmp.ss(<4 x float> %{{.*}}, <4 x float> %{{.*}}, i8 3)
 ; AVX: call <4 x float> @llvm.x86.sse.cmp.ss(<4 x float> %{{.*}}, <4 x float> %{{.*}}, i8 17)
 ; WIDE: @llvm.x86.avx512.mask.min.ss.round(
+; BOTH: call <4 x float> @llvm.x86.sse.cmp.ss(<4 x float> %{{.*}}, <4 x float> %{{.*}}, i8 3)
 define float @least(float %x, float %y) {
   %r = call nsz float @llvm.minimum.f32(float %x, float %y)
   ret float %r
