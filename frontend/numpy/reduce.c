@@ -200,8 +200,13 @@ static loom_value reduce_nodes(tracer *t, const np_reduction *r, loom_value v, c
   return emit_broadcast_to(t, reduce_load_initial(t, r, dtype), rank, dims);
 }
 
-/* A reduction over no axes: a sum starts with 0, which makes one of a negative zero. */
+/* A reduction over no axes: a sum starts with 0, which makes one of a negative zero. A complex
+ * product may start with 1, which makes NaN of infinities. */
 static loom_value reduce_nothing(tracer *t, const np_reduction *r, loom_value v) {
+  if (v != LOOM_NO_VALUE && reduce_is(r, "prod") && loom_dtype_is_complex(emit_type(t, v)->dtype)) {
+    trace_break(t, BREAK_NUMPY_FUNCTION, "a complex product over no axes");
+    return LOOM_NO_VALUE;
+  }
   if (v == LOOM_NO_VALUE || r->initial || !reduce_is(r, "sum")) return v;
   loom_type type = *emit_type(t, v);
   if (!loom_dtype_is_inexact(type.dtype)) return v;
