@@ -38,13 +38,9 @@
 typedef struct fence_state {
   LLVMModuleRef module;
   LLVMBuilderRef builder;
-  unsigned fence, sqrt, fused, magnitude, masked_load, gather; /* numbers of the intrinsics */
+  x86_raising raising;
+  unsigned fence, magnitude, masked_load, gather; /* numbers of the intrinsics */
 } fence_state;
-
-static bool fence_is_float(LLVMTypeRef type) {
-  if (LLVMGetTypeKind(type) == LLVMVectorTypeKind) type = LLVMGetElementType(type);
-  return LLVMGetTypeKind(type) == LLVMFloatTypeKind || LLVMGetTypeKind(type) == LLVMDoubleTypeKind;
-}
 
 static LLVMValueRef fence_before(fence_state *s, LLVMValueRef place, LLVMValueRef v) {
   LLVMTypeRef type = LLVMTypeOf(v);
@@ -87,21 +83,6 @@ static LLVMValueRef fence_after_bits(fence_state *s, LLVMValueRef v) {
 }
 
 /* ---- what is to be fenced ---- */
-
-static bool fence_may_raise(const fence_state *s, LLVMValueRef v) {
-  switch (LLVMGetInstructionOpcode(v)) {
-  case LLVMFAdd:
-  case LLVMFSub:
-  case LLVMFMul:
-  case LLVMFDiv:
-  case LLVMFPTrunc:
-  case LLVMFPToSI:
-  case LLVMFPToUI: return true;
-  default: break;
-  }
-  unsigned intrinsic = x86_intrinsic_of(v);
-  return intrinsic && (intrinsic == s->sqrt || intrinsic == s->fused);
-}
 
 /* Is the user's value made of its operands and nothing else? Selects choose: they are looked at
  * apart. */
@@ -189,7 +170,7 @@ static LLVMValueRef fence_given(const fence_state *s, LLVMValueRef v) {
   if (!LLVMIsAInstruction(v)) return LLVMIsAConstant(v) ? NULL : v;
   switch (LLVMGetInstructionOpcode(v)) {
   case LLVMLoad: return fence_is_variable(LLVMGetOperand(v, 0)) ? v : NULL;
-  case LLVMPHI: return fence_is_float(LLVMTypeOf(v)) ? v : NULL;
+  case LLVMPHI: return x86_is_real(LLVMTypeOf(v)) ? v : NULL;
   case LLVMCall: {
     unsigned intrinsic = x86_intrinsic_of(v);
     return !intrinsic || intrinsic == s->masked_load || intrinsic == s->gather ? v : NULL;
@@ -258,7 +239,7 @@ static bool fence_is_open_order(const fence_state *s, fence_walk *w, LLVMValueRe
 /* A sum, a product and the like may be any number, though some are never below zero. */
 static bool fence_is_any(const fence_state *s, LLVMValueRef v) {
   v = fence_source(v);
-  return LLVMIsAInstruction(v) && fence_may_raise(s, v) && !LLVMIsACastInst(v);
+  return LLVMIsAInstruction(v) && x86_may_raise(&s->raising, v) && !LLVMIsACastInst(v);
 }
 
 /* LLVM finds implied what has the same operands. Those that are one value, and magnitudes, are
@@ -363,7 +344,7 @@ static bool fence_is_opaque_divisor(const fence_state *s, LLVMValueRef y) {
 
 static void fence_divisor(fence_state *s, LLVMValueRef division) {
   LLVMValueRef y = LLVMGetOperand(division, 1);
-  if (!fence_is_float(LLVMTypeOf(y)) || fence_is_opaque_divisor(s, y)) return;
+  if (!x86_is_real(LLVMTypeOf(y)) || fence_is_opaque_divisor(s, y)) return;
   LLVMSetOperand(division, 1, fence_before(s, division, y));
 }
 
@@ -375,7 +356,7 @@ static void fence_magnitude(fence_state *s, LLVMValueRef comparison) {
     LLVMValueRef x = LLVMGetOperand(comparison, i);
     bool magnitude = LLVMIsAInstruction(x) && x86_intrinsic_of(x) == s->magnitude;
     if ((magnitude && LLVMIsAConstant(LLVMGetOperand(comparison, 1 - i))) ||
-        (signals && LLVMIsAConstant(x) && fence_is_float(LLVMTypeOf(x))))
+        (signals && LLVMIsAConstant(x) && x86_is_real(LLVMTypeOf(x))))
       LLVMSetOperand(comparison, i, fence_before(s, comparison, x));
   }
 }
@@ -383,7 +364,7 @@ static void fence_magnitude(fence_state *s, LLVMValueRef comparison) {
 /* A constant, or a vector of one constant, that is no number. */
 static bool fence_is_nan(LLVMValueRef v) {
   LLVMBool inexact;
-  if (!LLVMIsAConstant(v) || !fence_is_float(LLVMTypeOf(v))) return false;
+  if (!LLVMIsAConstant(v) || !x86_is_real(LLVMTypeOf(v))) return false;
   if (LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMVectorTypeKind) v = LLVMGetAggregateElement(v, 0);
   return v && LLVMIsAConstantFP(v) && isnan(LLVMConstRealGetDouble(v, &inexact));
 }
@@ -433,7 +414,7 @@ static bool fence_is_choice(const fence_state *s, fence_walk *w, LLVMValueRef v)
   case LLVMLoad: choice = !fence_is_variable(LLVMGetOperand(v, 0)); break;
   case LLVMFreeze: break; /* is fenced */
   default:
-    if (fence_passes(v) && !fence_may_raise(s, v) && !fence_is_known_number(v) &&
+    if (fence_passes(v) && !x86_may_raise(&s->raising, v) && !fence_is_known_number(v) &&
         x86_intrinsic_of(v) != s->fence)
       choice = fence_all_choices(s, w, v);
   }
@@ -445,17 +426,17 @@ static bool fence_is_choice(const fence_state *s, fence_walk *w, LLVMValueRef v)
  * loop carries only if there is nothing else. */
 static void fence_choice(fence_state *s, LLVMValueRef v) {
   fence_walk w = {.length = 0};
-  if (!fence_may_raise(s, v) || !fence_all_choices(s, &w, v)) return;
+  if (!x86_may_raise(&s->raising, v) || !fence_all_choices(s, &w, v)) return;
   unsigned at = 0;
   while ((int)at + 1 < fence_operands(v) && LLVMIsAPHINode(LLVMGetOperand(v, at)))
     at++;
-  if (!fence_is_float(LLVMTypeOf(LLVMGetOperand(v, at)))) return;
+  if (!x86_is_real(LLVMTypeOf(LLVMGetOperand(v, at)))) return;
   LLVMSetOperand(v, at, fence_before(s, v, LLVMGetOperand(v, at)));
 }
 
 /* Fences the value of `v` for all its uses. */
 static void fence_value(fence_state *s, LLVMValueRef v) {
-  LLVMValueRef fenced = fence_is_float(LLVMTypeOf(v)) ? fence_after(s, v) : fence_after_bits(s, v);
+  LLVMValueRef fenced = x86_is_real(LLVMTypeOf(v)) ? fence_after(s, v) : fence_after_bits(s, v);
   if (!fenced) {
     fence_pin(s, v);
     return;
@@ -470,7 +451,7 @@ static void fence_value(fence_state *s, LLVMValueRef v) {
 static void fence_frozen(fence_state *s, LLVMValueRef v) {
   LLVMValueRef from = LLVMGetOperand(v, 0);
   bool unread = !LLVMGetFirstUse(v);
-  if (!fence_is_float(LLVMTypeOf(v))) return;
+  if (!x86_is_real(LLVMTypeOf(v))) return;
   if (!LLVMIsAConstant(from)) {
     if (unread) fence_pin(s, v);
     return;
@@ -494,7 +475,7 @@ static void fence_instruction(void *state, LLVMValueRef v) {
     LLVMSetOperand(v, 1, fence_before(s, v, LLVMGetOperand(v, 1)));
   fence_walk needed = {.length = 0}, left_out = {.length = 0};
   bool scalar = LLVMGetTypeKind(LLVMTypeOf(v)) != LLVMVectorTypeKind;
-  bool loose = LLVMGetFirstUse(v) && fence_may_raise(s, v) && !fence_is_needed(&needed, v);
+  bool loose = LLVMGetFirstUse(v) && x86_may_raise(&s->raising, v) && !fence_is_needed(&needed, v);
   if (loose && (scalar || fence_is_left_out(s, &left_out, v)))
     fence_pin(s, v);
   else if (loose || fence_is_known_number(v))
@@ -505,8 +486,7 @@ void loom_x86_fence(LLVMModuleRef module) {
   fence_state s = {.module = module};
   s.builder = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
   s.fence = x86_intrinsic("llvm.arithmetic.fence");
-  s.sqrt = x86_intrinsic("llvm.sqrt");
-  s.fused = x86_intrinsic("llvm.fma");
+  s.raising = x86_raising_intrinsics();
   s.magnitude = x86_intrinsic("llvm.fabs");
   s.masked_load = x86_intrinsic("llvm.masked.load");
   s.gather = x86_intrinsic("llvm.masked.gather");

@@ -25,20 +25,12 @@ typedef struct quiet_state {
   LLVMBuilderRef builder;
   bool quietly;    /* there are comparisons of vectors that raise nothing */
   bool suppresses; /* there are instructions that raise nothing */
-  unsigned compare, signal, minimum, maximum, sqrt, fused, fence; /* numbers of intrinsics */
+  x86_raising raising;
+  unsigned compare, signal, minimum, maximum, fence; /* numbers of intrinsics */
 } quiet_state;
-
-static LLVMTypeRef quiet_element(LLVMTypeRef type) {
-  return LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetElementType(type) : type;
-}
 
 static bool quiet_is_vector(LLVMValueRef v) {
   return LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMVectorTypeKind;
-}
-
-static bool quiet_is_real(LLVMTypeRef type) {
-  LLVMTypeKind kind = LLVMGetTypeKind(quiet_element(type));
-  return kind == LLVMFloatTypeKind || kind == LLVMDoubleTypeKind;
 }
 
 /* A comparison: its name in LLVM, its number in an instruction of vectors that raises nothing for
@@ -167,7 +159,7 @@ static LLVMValueRef quiet_join(const quiet_state *s, LLVMValueRef a, LLVMValueRe
 
 /* Lanes of one instruction. */
 static unsigned quiet_unit(LLVMTypeRef type) {
-  return LLVMGetTypeKind(quiet_element(type)) == LLVMFloatTypeKind ? 16 : 8;
+  return LLVMGetTypeKind(x86_element(type)) == LLVMFloatTypeKind ? 16 : 8;
 }
 
 /* Is it one or some of the widest vectors? */
@@ -266,7 +258,7 @@ static void quiet_maximum(const quiet_state *s, LLVMValueRef call, bool max) {
 
 static bool quiet_is_nsz_extreme(const quiet_state *s, LLVMValueRef v, bool *max) {
   unsigned id = x86_intrinsic_of(v);
-  if (!id || !quiet_is_real(LLVMTypeOf(v))) return false;
+  if (!id || !x86_is_real(LLVMTypeOf(v))) return false;
   *max = id && id == s->maximum;
   return (*max || (id && id == s->minimum)) &&
          (LLVMGetFastMathFlags(v) & LLVMFastMathNoSignedZeros);
@@ -320,7 +312,7 @@ static bool quiet_is_loud(LLVMValueRef comparison) {
 static LLVMValueRef quiet_operand(const quiet_state *s, LLVMValueRef comparison, unsigned i) {
   LLVMValueRef v = LLVMGetOperand(comparison, i);
   LLVMTypeRef type = LLVMTypeOf(v), real = LLVMFloatTypeInContext(s->context);
-  if (quiet_is_real(type)) return v;
+  if (x86_is_real(type)) return v;
   if (quiet_is_vector(v)) real = LLVMVectorType(real, LLVMGetVectorSize(type));
   return LLVMBuildFPExt(s->builder, v, real, "");
 }
@@ -334,7 +326,7 @@ static void quiet_signal(const quiet_state *s, LLVMValueRef comparison) {
   LLVMValueRef a = LLVMGetOperand(comparison, 0), b = LLVMGetOperand(comparison, 1);
   LLVMTypeRef type = LLVMTypeOf(a);
   const quiet_order *order = quiet_find(LLVMGetFCmpPredicate(comparison));
-  if (!quiet_is_real(type) || !order) return;
+  if (!x86_is_real(type) || !order) return;
   LLVMPositionBuilderBefore(s->builder, comparison);
   LLVMValueRef args[] = {a, b, quiet_text(s, order->name), quiet_text(s, "fpexcept.strict")};
   quiet_exchange(comparison, quiet_is_vector(a) ? quiet_call(s, s->signal, &type, args, 4)
@@ -352,7 +344,7 @@ static void quiet_comparison(const quiet_state *s, LLVMValueRef comparison) {
   for (LLVMUseRef use = LLVMGetFirstUse(comparison), next; use; use = next) {
     LLVMValueRef user = LLVMGetUser(use);
     next = LLVMGetNextUse(use);
-    if (LLVMIsASelectInst(user) && LLVMTypeOf(user) == type && quiet_is_real(type))
+    if (LLVMIsASelectInst(user) && LLVMTypeOf(user) == type && x86_is_real(type))
       quiet_select(s, user, comparison);
   }
   LLVMPositionBuilderBefore(s->builder, comparison);
@@ -397,22 +389,6 @@ static LLVMValueRef quiet_of_four(const quiet_state *s, LLVMValueRef v) {
   return LLVMBuildCast(s->builder, LLVMGetInstructionOpcode(v), args[0], to, "");
 }
 
-static bool quiet_may_raise(const quiet_state *s, LLVMValueRef v) {
-  switch (LLVMGetInstructionOpcode(v)) {
-  case LLVMFAdd:
-  case LLVMFSub:
-  case LLVMFMul:
-  case LLVMFDiv:
-  case LLVMFPTrunc:
-  case LLVMFPToSI:
-  case LLVMFPToUI: return true;
-  case LLVMCall: break;
-  default: return false;
-  }
-  unsigned id = x86_intrinsic_of(v);
-  return id && (id == s->sqrt || id == s->fused);
-}
-
 static void quiet_pair(const quiet_state *s, LLVMValueRef v) {
   LLVMPositionBuilderBefore(s->builder, v);
   LLVMValueRef four = quiet_of_four(s, v);
@@ -430,7 +406,7 @@ static void quiet_instruction(void *state, LLVMValueRef v) {
     quiet_comparison(s, v);
   else if (s->quietly && quiet_is_nsz_extreme(s, v, &max))
     quiet_maximum(s, v, max);
-  else if (quiet_may_raise(s, v) && quiet_is_pair(LLVMGetOperand(v, 0)))
+  else if (x86_may_raise(&s->raising, v) && quiet_is_pair(LLVMGetOperand(v, 0)))
     quiet_pair(s, v);
 }
 
@@ -444,8 +420,7 @@ void loom_x86_quiet(LLVMModuleRef module, const loom_target_cpu *cpu) {
   s.minimum = x86_intrinsic("llvm.minimum");
   s.maximum = x86_intrinsic("llvm.maximum");
   s.fence = x86_intrinsic("llvm.arithmetic.fence");
-  s.sqrt = x86_intrinsic("llvm.sqrt");
-  s.fused = x86_intrinsic("llvm.fma");
+  s.raising = x86_raising_intrinsics();
   x86_each_instruction(module, quiet_instruction, &s);
   LLVMDisposeBuilder(s.builder);
 }

@@ -10,6 +10,34 @@ unsigned x86_intrinsic_of(LLVMValueRef v) {
   return callee && LLVMIsAFunction(callee) ? LLVMGetIntrinsicID(callee) : 0;
 }
 
+LLVMTypeRef x86_element(LLVMTypeRef type) {
+  return LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetElementType(type) : type;
+}
+
+bool x86_is_real(LLVMTypeRef type) {
+  LLVMTypeKind kind = LLVMGetTypeKind(x86_element(type));
+  return kind == LLVMFloatTypeKind || kind == LLVMDoubleTypeKind;
+}
+
+x86_raising x86_raising_intrinsics(void) {
+  return (x86_raising){.sqrt = x86_intrinsic("llvm.sqrt"), .fused = x86_intrinsic("llvm.fma")};
+}
+
+bool x86_may_raise(const x86_raising *intrinsics, LLVMValueRef v) {
+  switch (LLVMGetInstructionOpcode(v)) {
+  case LLVMFAdd:
+  case LLVMFSub:
+  case LLVMFMul:
+  case LLVMFDiv:
+  case LLVMFPTrunc:
+  case LLVMFPToSI:
+  case LLVMFPToUI: return true;
+  default: break;
+  }
+  unsigned id = x86_intrinsic_of(v);
+  return id && (id == intrinsics->sqrt || id == intrinsics->fused);
+}
+
 void x86_each_instruction(LLVMModuleRef module, void (*visit)(void *state, LLVMValueRef v),
                           void *state) {
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
