@@ -233,10 +233,11 @@ void np_c_strides(tracer *t, const loom_type *type, int64_t *out); /* bytes */
 void np_f_strides(tracer *t, const loom_type *type, int64_t *out);
 bool np_is_c(tracer *t, const np_array *a); /* NumPy's C_CONTIGUOUS */
 bool np_is_f(tracer *t, const np_array *a);
-/* Strides that NumPy gives a new result of an elementwise operation over these operands. `casts`:
- * some of them are converted on the way, for which NumPy needs its iterator. */
+/* Strides that NumPy gives a new result of an elementwise operation over these operands.
+ * `iterates`: NumPy needs its iterator, be it that operands are converted on the way or that there
+ * are several results. */
 void np_layout_elementwise(tracer *t, np_array *const *operands, int count, const loom_type *result,
-                           char order, bool casts, int64_t *out);
+                           char order, bool iterates, int64_t *out);
 /* Strides of a copy (order 'K', 'A', 'C' or 'F') with the dtype of `type`. */
 void np_layout_copy(tracer *t, const np_array *a, const loom_type *type, char order, int64_t *out);
 /* Strides of the result of ufunc.reduce of `a` over the axes in `mask`. */
@@ -321,7 +322,8 @@ bool np_set_item(tracer *t, value *v, value *key, value *item);
 /* The value of an assignment with the target's dtype and sizes. */
 /* Is what is read as it was before, where both are views of one memory? False after a break. */
 bool np_copies_whole(tracer *t, const np_array *to, const np_array *from);
-/* Does what a key names, `element`: one element, take the value, whatever its sizes? False after a break. */
+/* Does what a key names, `element`: one element, take the value, whatever its sizes? False after a
+ * break. */
 bool np_takes_depth(tracer *t, value *item, int rank, bool element);
 loom_value np_assign_value(tracer *t, const loom_type *target, const np_operand *o);
 /* a[...] = item */
@@ -416,7 +418,7 @@ bool np_out_arg(tracer *t, value *v, value **out);
 bool np_outs_arg(tracer *t, value *v, value **out); /* a ufunc's: may be a tuple of one as well */
 value *np_unsupported(tracer *t, const np_call *c, const char *what);
 PyObject *np_lookup(const char *module, const char *name); /* a new reference; NULL: an exception */
-bool np_is_sequence(tracer *t, value *v); /* of arrays that are to be joined */
+bool np_is_sequence(tracer *t, value *v);                  /* of arrays that are to be joined */
 value *np_ufunc_at(tracer *t, PyObject *ufunc, const np_call *c); /* inplace.c */
 /* Calls a pure function of NumPy's on known arguments; *done false when some are not known (or it
  * would warn). */

@@ -184,7 +184,7 @@ static bool layout_ask(tracer *t, np_array *const *operands, int count, const lo
 }
 
 void np_layout_elementwise(tracer *t, np_array *const *operands, int count, const loom_type *result,
-                           char order, bool casts, int64_t *out) {
+                           char order, bool iterates, int64_t *out) {
   np_c_strides(t, result, out);
   if (result->rank < 2 || order == 'C' || np_elements(result) == 0) return;
   if (order == 'F') {
@@ -201,9 +201,9 @@ void np_layout_elementwise(tracer *t, np_array *const *operands, int count, cons
     f &= np_is_f(t, operands[i]);
     used[n++] = operands[i];
   }
-  bool like = trivial && c && order == 'K';               /* the iterator gives the same */
-  if (n == 0 || like || (trivial && c && !casts)) return; /* NumPy's loop without an iterator */
-  if (trivial && f && !casts) {
+  bool like = trivial && c && order == 'K';                  /* the iterator gives the same */
+  if (n == 0 || like || (trivial && c && !iterates)) return; /* NumPy's loop without an iterator */
+  if (trivial && f && !iterates) {
     np_f_strides(t, result, out);
     return;
   }

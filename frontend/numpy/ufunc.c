@@ -585,7 +585,8 @@ static value *ufunc_finish(tracer *t, const ufunc_args *a, int i, loom_value nod
   int64_t strides[LOOM_MAX_RANK];
   if (a->order == 'A' && a->casts) /* a small operand's copy, contiguous perhaps, decides */
     return trace_break(t, BREAK_NUMPY_FUNCTION, "order='A' of operands of several types");
-  np_layout_elementwise(t, arrays, n, emit_type(t, node), a->order, a->casts, strides);
+  np_layout_elementwise(t, arrays, n, emit_type(t, node), a->order, a->casts || a->nout > 1,
+                        strides);
   return a->array ? np_fresh(t, node, strides) : np_result(t, node, strides);
 }
 

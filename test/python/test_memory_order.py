@@ -21,6 +21,9 @@ CALLS = [
     "np.where(a > 3, a, -a)", "np.stack([a, a])", "np.concatenate([a, a])", "a.swapaxes(0, -1).copy('K')", "np.full_like(a, 2, order='K')", "np.clip(a, 1, 9)",
     "a.tolist()", "np.require(a, requirements='C')", "np.broadcast_to(a, (2, *a.shape)).ravel('K')", "np.roll(a, 1)", "a.byteswap()", "np.modf(a)", "a.conj()",
 ]  # fmt: skip
+# Ufuncs of one result and of two, of one operand and of two, whose layouts differ and whose types do.
+OPERANDS = ["negative(a", "modf(a", "add(a, a", "divmod(a, 3", "add(a, a[..., :1]", "divmod(a[:1], a", "add(a, a.astype('f4')", "frexp(a.astype('f4', order='C')"]
+CALLS += [f"np.{call}, order='{order}')" for call in OPERANDS for order in "CFAK"]
 COUNT = 25  # arrays for each
 
 
@@ -30,6 +33,9 @@ def arrays(seed):
         rank = chance.randint(1, 4)
         shape = [chance.choice([0, 1, 2, 3, 3]) for _ in range(rank)]
         strides = [8 * chance.choice([0, 0, 1, 2, 3, 6, 12, -1, -2, 5, 24]) for _ in range(rank)]
+        if chance.random() < 0.5:  # dense but for axes of one element, whose strides mean nothing
+            dense = np.empty(shape, order=chance.choice("CF")).strides
+            strides = [s if size == 1 and chance.random() < 0.5 else d for size, s, d in zip(shape, strides, dense)]
         yield shape, strides
 
 
