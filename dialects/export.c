@@ -331,34 +331,44 @@ static bool export_region_node(export_state *s, MlirOperation op, loom_opcode co
 
 /* ---- functions ---- */
 
+/* The attributes of an argument ("arg_attrs") or a result ("res_attrs"); null where it has none. */
+static MlirAttribute export_dict(MlirOperation func, const char *list, intptr_t index) {
+  MlirAttribute all = loom_get_attr(func, list);
+  bool there = all.ptr && mlirAttributeIsAArray(all) && index < mlirArrayAttrGetNumElements(all);
+  return there ? mlirArrayAttrGetElement(all, index) : (MlirAttribute){NULL};
+}
+
+static bool export_has(MlirAttribute attrs, const char *name) {
+  return attrs.ptr && mlirDictionaryAttrGetElementByName(attrs, loom_str(name)).ptr;
+}
+
 static bool export_input(export_state *s, MlirOperation func, MlirValue value, intptr_t index) {
   loom_type type;
   if (!export_type(s->graph, mlirValueGetType(value), &type, s->err)) return false;
   loom_input_kind kind = LOOM_INPUT_ARRAY;
   int64_t strides[LOOM_MAX_RANK];
   bool strided = false;
-  MlirAttribute all = loom_get_attr(func, "arg_attrs");
-  if (all.ptr && mlirAttributeIsAArray(all) && index < mlirArrayAttrGetNumElements(all)) {
-    MlirAttribute dict = mlirArrayAttrGetElement(all, index);
-    if (mlirDictionaryAttrGetElementByName(dict, loom_str("loom.scalar")).ptr)
-      kind = LOOM_INPUT_SCALAR;
-    if (mlirDictionaryAttrGetElementByName(dict, loom_str("loom.const")).ptr)
-      kind = LOOM_INPUT_CONST;
-    MlirAttribute list = mlirDictionaryAttrGetElementByName(dict, loom_str("loom.strides"));
+  MlirAttribute attrs = export_dict(func, "arg_attrs", index);
+  if (export_has(attrs, "loom.scalar")) kind = LOOM_INPUT_SCALAR;
+  if (export_has(attrs, "loom.const")) kind = LOOM_INPUT_CONST;
+  if (export_has(attrs, "loom.strides")) {
+    MlirAttribute list = mlirDictionaryAttrGetElementByName(attrs, loom_str("loom.strides"));
     strided = loom_attr_read_i64s(list, strides, LOOM_MAX_RANK) == type.rank;
   }
   loom_value input = loom_graph_input(s->graph, kind, &type, strided ? strides : NULL);
   if (input == LOOM_NO_VALUE)
     return loom_fail(s->err, "argument %d cannot be an input", (int)index);
+  s->graph->inputs[index].given = export_has(attrs, "loom.given");
   return export_bind(s, value, input);
 }
 
-static bool export_outputs(export_state *s, MlirOperation terminator) {
+static bool export_outputs(export_state *s, MlirOperation func, MlirOperation terminator) {
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(terminator); i++) {
     loom_value value = LOOM_NO_VALUE;
     if (!export_find(s, loom_operand(terminator, i), &value) ||
         !loom_graph_output(s->graph, value, NULL))
       return loom_fail(s->err, "result %d cannot be an output", (int)i);
+    s->graph->outputs[i].lent = export_has(export_dict(func, "res_attrs", i), "loom.lent");
   }
   return true;
 }
@@ -369,7 +379,7 @@ static bool export_block(export_state *s, MlirOperation func, MlirBlock block) {
   MlirOperation op = mlirBlockGetFirstOperation(block), next;
   for (; op.ptr; op = next) {
     next = mlirOperationGetNextInBlock(op);
-    if (!next.ptr) return export_outputs(s, op);
+    if (!next.ptr) return export_outputs(s, func, op);
     if (!export_node(s, op)) return false;
   }
   return loom_fail(s->err, "the function has no terminator");

@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TRIM_GRANULE (64 << 10) /* bytes: the unit in which the arena is looked at */
+#define TRIM_GRANULE (64 << 10) /* bytes: the unit in which a large arena is looked at */
+#define TRIM_SMALL (4 << 10)    /* and one of up to TRIM_GRANULES_SMALL such units */
+#define TRIM_GRANULES_SMALL 64
 #define TRIM_GRANULES 4096
 #define TRIM_GAIN 32 /* what is saved has to be one part in so many of the highest point */
 
@@ -139,7 +141,8 @@ static bool trim_release(trim_state *s, int step, int64_t excess) {
 
 static bool trim_allocate(trim_state *s, const plan_life *life) {
   s->life = life;
-  s->granule = (life->arena / TRIM_GRANULES / TRIM_GRANULE + 1) * TRIM_GRANULE;
+  bool small = life->arena <= (int64_t)TRIM_GRANULES_SMALL * TRIM_SMALL;
+  s->granule = small ? TRIM_SMALL : (life->arena / TRIM_GRANULES / TRIM_GRANULE + 1) * TRIM_GRANULE;
   s->granules = (int)((life->arena + s->granule - 1) / s->granule);
   size_t count = (size_t)s->granules + 1;
   s->resident = malloc(sizeof *s->resident * count);

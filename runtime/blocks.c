@@ -400,12 +400,14 @@ void loom_block_free(void *data, size_t size) {
 
 void loom_block_forget(void *data, size_t begin, size_t end) {
   const block *b = block_of(data);
-  if (b->size < BLOCK_MAPPED || b->magic == BLOCK_GUARDED)
-    return; /* its pages hold other blocks too */
   if (end > b->size) end = b->size;
+  if (b->magic == BLOCK_GUARDED) { /* what is read of it all the same shows */
+    if (begin < end) guard_fill((uint8_t *)data + begin, end - begin);
+    return;
+  }
   begin = (begin + BLOCK_PAGE - 1) / BLOCK_PAGE * BLOCK_PAGE;
   end = end / BLOCK_PAGE * BLOCK_PAGE;
-  if (begin >= end) return;
+  if (b->size < BLOCK_MAPPED || begin >= end) return; /* its pages hold other blocks too */
   uint8_t *pages = (uint8_t *)data + begin;
   madvise(pages, end - begin, MADV_NOHUGEPAGE); /* else the first touch brings 2 MiB again */
   madvise(pages, end - begin, MADV_DONTNEED);

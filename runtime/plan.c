@@ -206,7 +206,7 @@ static bool check_instr(const loom_plan_header *h, const uint8_t *bytes,
   case LOOM_PLAN_BRANCH: return check_control(h, bytes, in);
   case LOOM_PLAN_TRIM:
     return !(h->flags & LOOM_PLAN_ARENA_REGISTER) && in->a <= in->b &&
-           in->b <= h->arena_size / LOOM_PLAN_PAGE;
+           in->b <= h->arena_size / LOOM_PLAN_PAGE + (h->arena_size % LOOM_PLAN_PAGE != 0);
   default: return false;
   }
 }

@@ -170,11 +170,12 @@ static uint32_t run_alloc(const run *r, const loom_plan_instr *in) {
   return 0;
 }
 
-/* What lies behind the arena in its block is nobody's either, when the arena's end goes. */
+/* What lies behind the arena in its block is nobody's either, when the arena's end goes. A page of
+ * which only a part is dead is not given back: live bytes lie in it. */
 static uint32_t run_trim(const run *r, const loom_plan_instr *in) {
   if (!r->arena) return 0;
   size_t begin = (size_t)in->a * LOOM_PLAN_PAGE, end = (size_t)in->b * LOOM_PLAN_PAGE;
-  bool last = r->arena_size - end < LOOM_PLAN_PAGE;
+  bool last = end >= r->arena_size;
   loom_block_forget(r->arena, begin, last ? SIZE_MAX : end);
   return 0;
 }

@@ -459,9 +459,10 @@ static bool serial_copy(serial_state *s, MlirOperation op) {
   return true;
 }
 
-/* In pages, rounded inwards. */
+/* In pages, rounded inwards but at the arena's end: what lies behind that is nobody's. */
 static bool serial_trim(serial_state *s, MlirOperation op) {
   int64_t begin = loom_get_i64(op, "offset", 0), end = begin + loom_get_i64(op, "bytes", 0);
+  if (end == loom_get_i64(s->plan, "arena", 0)) end += LOOM_PLAN_PAGE - 1;
   int64_t first = (begin + LOOM_PLAN_PAGE - 1) / LOOM_PLAN_PAGE, last = end / LOOM_PLAN_PAGE;
   if (begin < 0 || last <= first || last > UINT32_MAX) return true;
   loom_plan_instr instr = {.opcode = LOOM_PLAN_TRIM, .a = (uint32_t)first, .b = (uint32_t)last};

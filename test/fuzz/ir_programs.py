@@ -44,12 +44,17 @@ class Function:
         sizes = rng.sample([2, 3, 4, 5, 7, 11, 13, 16, 17, 31], 3)
         if rng.random() < 0.1:
             sizes[0] = rng.choice([0, 64, 65, 130, 259])
+        # Results that the caller makes late: dead parts of the arena are given back on the way, if there are whole pages of them.
+        self.lent = rng.random() < 0.1
+        self.largest = 40000 if self.lent else 6000
+        if self.lent:
+            sizes = [rng.choice([33, 61, 64]), rng.choice([4, 5, 48]), rng.choice([96, 130])]
         base = rng.choice(COMMON if rng.random() < 0.6 else DTYPES)
         self.arguments = []
         for i in range(rng.randint(1, 3)):
             shape = tuple(rng.choice(sizes + [1]) for _ in range(rng.choice([0, 1, 1, 2, 2, 2, 3])))
             dtype = base if rng.random() < 0.75 else rng.choice(DTYPES)
-            while elements(shape) > 3000:
+            while elements(shape) > self.largest / 2:
                 shape = shape[1:]
             self.arguments.append(Value(f"%a{i}", shape, dtype, True, True))
         self.values = list(self.arguments)
@@ -62,7 +67,7 @@ class Function:
     def emit(self, text, operands, shape, dtype, exact=True, tame=True, inferred=True):
         """`text` without types; these are the operands' and the result's, or the result's alone."""
         made = Value(f"%v{self.count}", tuple(shape), dtype, exact and all(v.exact for v in operands), tame and all(v.tame for v in operands))
-        if elements(made.shape) > 6000:
+        if elements(made.shape) > self.largest:
             return None
         self.count += 1
         types = f"({', '.join(map(self.type, operands))}) -> {self.type(made)}" if inferred else self.type(made)
@@ -406,7 +411,7 @@ class Function:
         steps = [self.unary, self.unary, self.binary, self.binary, self.binary, self.predicate, self.compare, self.select, self.select, self.convert, self.convert, self.parts, self.bitcast,
                  self.mul_add, self.filled, self.copy, self.broadcast, self.broadcast, self.transpose, self.slice, self.slice, self.update_slice, self.concatenate, self.pad, self.gather,
                  self.scatter, self.sort, self.reduce, self.reduce, self.scan, self.reshape, self.dot, self.windows, self.gram, self.products, self.convolution]
-        wanted = self.rng.choice([2, 3, 4, 5, 6, 8, 12])
+        wanted = 12 if self.lent else self.rng.choice([2, 3, 4, 5, 6, 8, 12])
         for _ in range(4 * wanted):
             if self.count >= wanted:
                 break
@@ -415,8 +420,9 @@ class Function:
         results = [made[-1]] + self.rng.sample(made[:-1], min(len(made) - 1, self.rng.randint(0, 2)))
         arguments = ", ".join(f"{v.name}: {self.type(v)}{self.values_of(v)}" for v in self.arguments)
         types = ", ".join(map(self.type, results))
+        returned = ", ".join(self.type(v) + (" {loom.lent}" if self.lent and self.rng.random() < 0.8 else "") for v in results)
         body = "\n".join(self.lines)
-        return f"func.func @{self.name}({arguments}) -> ({types}) attributes {{loom.open_sums}} {{\n{body}\n  return {', '.join(v.name for v in results)} : {types}\n}}"
+        return f"func.func @{self.name}({arguments}) -> ({returned}) attributes {{loom.open_sums}} {{\n{body}\n  return {', '.join(v.name for v in results)} : {types}\n}}"
 
 
 def kind(dtype):

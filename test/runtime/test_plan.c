@@ -279,6 +279,47 @@ static void lends_and_releases(void **state) {
   loom_plan_unref(plan);
 }
 
+/* ---- pages of the arena given back ---- */
+
+/* out = in by way of the last half KiB of the arena, the pages before which or, with `pages` 129,
+ * the last of which, are given back in between. */
+static void trims_up_to(uint32_t pages, bool live) {
+  const uint64_t size = 512, arena = 128 * LOOM_PLAN_PAGE + size;
+  const loom_plan_input inputs[] = {{LOOM_PLAN_ARRAY, 0}};
+  const loom_plan_buffer buffers[] = {
+      {LOOM_PLAN_BUFFER_INPUT, 0, 0, size, 0, 0},
+      {LOOM_PLAN_BUFFER_OUTPUT, 0, 0, size, 0, 0},
+      {LOOM_PLAN_BUFFER_ARENA, 0, 128 * LOOM_PLAN_PAGE, size, 0, 0}};
+  const loom_plan_instr instrs[] = {{.opcode = LOOM_PLAN_COPY, .a = 0, .b = 2},
+                                    {.opcode = LOOM_PLAN_TRIM, .a = 0, .b = pages},
+                                    {.opcode = LOOM_PLAN_COPY, .a = 2, .b = 1}};
+  loom_plan *plan = build_load(build_plan(&(plan_parts){.inputs = inputs,
+                                                        .input_count = 1,
+                                                        .buffers = buffers,
+                                                        .buffer_count = 3,
+                                                        .instrs = instrs,
+                                                        .instr_count = 3,
+                                                        .output_count = 1,
+                                                        .arena_size = arena}));
+  char in[512], out[512] = {0};
+  memset(in, 7, sizeof in);
+  void *from[] = {in}, *to[] = {out};
+  loom_call call = {.inputs = from, .outputs = to};
+  assert_int_equal(loom_plan_run(plan, &call), 0);
+  assert_true(!memcmp(in, out, sizeof in) == live);
+  loom_plan_unref(plan);
+}
+
+static void gives_back_no_live_page(void **state) {
+  for (int checked = 0; checked < 2; checked++) {
+    loom_block_check(checked);
+    trims_up_to(127, true);
+    trims_up_to(128, true);
+    trims_up_to(129, false);
+  }
+  loom_block_check(false);
+}
+
 /* ---- symbolic sizes ---- */
 
 /* out = a + b over n floats, then -(out) by the host through an arena buffer of 4 n bytes at an
@@ -459,7 +500,7 @@ static void refuses_what_it_cannot_run(void **state) {
   loom_plan_instr *instr = (loom_plan_instr *)(good.data + h->instrs.offset);
   instr->opcode = LOOM_PLAN_TRIM;
   instr->a = 0;
-  instr->b = (uint32_t)(h->arena_size / LOOM_PLAN_PAGE) + 1;
+  instr->b = (uint32_t)(h->arena_size / LOOM_PLAN_PAGE) + 2;
   build_seal_plan(good.data, good.size);
   assert_null(loom_plan_load(good.data, good.size, &err)); /* pages behind the arena */
   free(good.data);
@@ -477,6 +518,7 @@ int main(void) {
       cmocka_unit_test(can_be_interrupted),
       cmocka_unit_test(calls_the_host),
       cmocka_unit_test(lends_and_releases),
+      cmocka_unit_test(gives_back_no_live_page),
       cmocka_unit_test(runs_for_every_size),
       cmocka_unit_test(takes_sizes_from_the_host),
       cmocka_unit_test(survives_random_damage),

@@ -8,7 +8,8 @@
  * meaning is bound to its sizes is "static". With -c, as loom-compile does: one C function without
  * the runtime; of it -B shrinks the arguments. With -b, kernels are checked: every access is
  * compared with the bounds of its buffer; with -B, also with bounds that are too narrow by a byte,
- * which has to stop the run. FRAMELOOM_TRACE=dir keeps the stages.
+ * which has to stop the run. Unless a run is timed, arenas are guarded, and what a plan gives back
+ * of them is filled with NaNs. FRAMELOOM_TRACE=dir keeps the stages.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -680,6 +681,7 @@ int main(int argc, char **argv) {
   }
   char *text = argc > 1 ? read_file(argv[argc - 1]) : NULL;
   if (!text) return fprintf(stderr, "usage: run-test [-t|-T] [-s] [-c] [-b|-B] FILE\n"), 2;
+  loom_block_check(!timed);
   MlirDialectRegistry registry = mlirDialectRegistryCreate();
   loom_register_dialects(registry);
   MlirContext ctx = mlirContextCreateWithRegistry(registry, false);
