@@ -212,10 +212,10 @@ static void complex_exp(loom_builder *b, const parts *x, MlirValue *out) {
 /* The op on one part of each complex operand (or on operand `other` of part `second`). */
 static MlirValue complex_again(complex_job *job, loom_builder *b, MlirOperation op, int first,
                                int second) {
-  MlirValue operands[64];
   loom_named attrs[16];
   intptr_t count = mlirOperationGetNumOperands(op), named = mlirOperationGetNumAttributes(op);
-  if (count > 64 || named > 16) return (MlirValue){NULL};
+  MlirValue *operands = loom_arena_alloc(&job->arena, sizeof *operands * (size_t)(count + 1));
+  if (!operands || named > 16) return (MlirValue){NULL};
   for (intptr_t i = 0; i < count; i++)
     operands[i] = complex_part(job, b, loom_operand(op, i), i ? second : first);
   for (intptr_t i = 0; i < named; i++) {

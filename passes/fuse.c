@@ -768,10 +768,11 @@ static void fuse_merge(fuse_state *s, int a, int b, const fuse_group *joint) {
   if (s->deep) fuse_raise(s, a);
 }
 
-/* Collects the distinct values from outside that computing `value` in the group(s) reads; false
- * when they are too many. */
+/* Collects the distinct values from outside, and views of them, that computing `value` in the
+ * group(s) reads: a view becomes strides of a buffer of its own. False when they are too many. */
 static bool fuse_count_inputs(const fuse_state *s, MlirValue value, int a, int b, const void **seen,
                               int *count) {
+  MlirValue read = value;
   int n = fuse_node_of(s, value);
   while (n >= 0 && s->nodes[n].free && s->nodes[n].class == LOOM_CLASS_VIEW) {
     value = loom_operand(s->nodes[n].op, 0);
@@ -784,9 +785,9 @@ static bool fuse_count_inputs(const fuse_state *s, MlirValue value, int a, int b
   }
   if (n >= 0 && (s->nodes[n].group == a || s->nodes[n].group == b)) return true;
   for (int i = 0; i < *count; i++)
-    if (seen[i] == value.ptr) return true;
+    if (seen[i] == read.ptr) return true;
   if (*count == FUSE_MAX_BUFFERS) return false;
-  seen[(*count)++] = value.ptr;
+  seen[(*count)++] = read.ptr;
   return true;
 }
 

@@ -117,7 +117,7 @@ bool loom_x86_link(const loom_bytes *objects, size_t count, loom_bytes *image,
                    loom_entries *entries, loom_error *err);
 
 /* x86/fence.c: inserts what keeps LLVM from folding floating-point flags away. */
-void loom_x86_fence(LLVMModuleRef module);
+void loom_x86_fence(LLVMModuleRef module, const loom_target_cpu *cpu);
 
 /* Does a comparison raise "invalid" for NaN, as the library does? (passes/lanes.c: lane_signals) */
 bool loom_x86_signals(LLVMValueRef comparison);

@@ -335,6 +335,7 @@ value *np_to_array(tracer *t, value *v, bool typed, loom_dtype dtype, bool copy,
     return np_fresh(t, emit_convert(t, np_read(t, a), dtype), NULL);
   }
   if (!copy && dtype == a->type.dtype && create_has_order(t, a, order)) return v;
+  if (order == 'A' && dtype != a->type.dtype) order = 'K'; /* PyArray_FromArray knows no 'A' */
   return np_copy(t, a, dtype, order);
 }
 

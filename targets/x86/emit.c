@@ -64,7 +64,7 @@ static void x86_attribute(LLVMValueRef function, const char *name) {
 static void x86_prepare(LLVMModuleRef module, const loom_target_cpu *cpu) {
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
     if (!LLVMIsDeclaration(f)) x86_attribute(f, "nounwind");
-  if (!cpu->quiet) loom_x86_fence(module);
+  if (!cpu->quiet) loom_x86_fence(module, cpu);
 }
 
 /* LLVM turns a half of a copied sign into a copied sign of halves, for which it may convert the

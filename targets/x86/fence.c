@@ -11,6 +11,9 @@
  *   The same for a constant that reaches us frozen, as those do which nothing but constants meet,
  * and for a value of which LLVM knows that it is one of some constants: it computes what is made of
  *   each of these, and chooses between the results.
+ * - outcomes: a square root is above zero where its operand is, and a square is not below. What is
+ *   only compared with constants is read by an instruction without text, which costs nothing and
+ *   which nothing is known of.
  * - absorbing: what is added to, multiplied or compared with a constant NaN decides nothing, and
  *   would not be computed. The constant is fenced.
  * - masking: with AVX-512 `select(c, x / y, 0)` becomes a division of the selected elements only,
@@ -19,14 +22,15 @@
  *   the pattern of a minimum.
  * - sinking: a select of scalars becomes a branch, as does one of vectors whose lanes have one
  *   condition, and operations that only one side needs move behind it. A fence moves along, so
- *   these are stored to a slot that nobody reads.
+ *   these are read by such an instruction, or, in types that no register holds, stored to a slot.
  * - dropping: where the condition of a select may be known, or follows from that of another select
- *   on the way to a result, what it does not take is not computed. It is stored to such a slot as
- *   well, and so is what reaches us frozen and read by nobody: it is computed for its flags.
+ *   on the way to a result, what it does not take is not computed, nor is the condition where both
+ *   sides are one value. It is read so as well, and so is what reaches us frozen and read by
+ *   nobody: it is computed for its flags.
  *
  * Values are followed through everything that computes or moves them: a scalar may be spread to
- * lanes, and carried by a loop, before a select leaves it out. What is stored holds all that it is
- * computed from, so instructions are looked at from the last to the first, and one slot serves a
+ * lanes, and carried by a loop, before a select leaves it out. What is read holds all that it is
+ * computed from, so instructions are looked at from the last to the first, and one reader serves a
  * chain of operations. */
 #include <llvm-c/Core.h>
 #include <math.h>
@@ -39,6 +43,7 @@ typedef struct fence_state {
   LLVMModuleRef module;
   LLVMBuilderRef builder;
   x86_raising raising;
+  unsigned vector_bits;
   unsigned fence, magnitude, masked_load, gather; /* numbers of the intrinsics */
 } fence_state;
 
@@ -114,6 +119,7 @@ typedef struct fence_walk {
   LLVMValueRef path[FENCE_PATH];
   LLVMValueRef subjects[FENCE_SUBJECTS]; /* what the conditions of selects on it depend on */
   int length, subject_count, uses;
+  bool outcomes; /* an order of a value and a constant needs no value: it may be known */
 } fence_walk;
 
 static bool fence_step(fence_walk *w, LLVMValueRef v) {
@@ -123,25 +129,6 @@ static bool fence_step(fence_walk *w, LLVMValueRef v) {
   w->path[w->length++] = v;
   return true;
 }
-
-/* Does something other than the value of a select need `v`, directly or through other operations?
- * Then it is computed in any case. */
-static bool fence_is_needed(fence_walk *w, LLVMValueRef v) {
-  bool needed = false;
-  if (!fence_step(w, v)) return false;
-  for (LLVMUseRef use = LLVMGetFirstUse(v); use && !needed; use = LLVMGetNextUse(use)) {
-    LLVMValueRef user = LLVMGetUser(use);
-    if (w->uses++ >= FENCE_USES) break;
-    if (LLVMIsASelectInst(user) ? LLVMGetOperand(user, 0) == v : fence_passes(user))
-      needed = fence_is_needed(w, user);
-    else
-      needed = !LLVMIsASelectInst(user);
-  }
-  w->length--;
-  return needed;
-}
-
-/* ---- conditions ---- */
 
 /* What `v` is a copy of, in each lane or in one. */
 static LLVMValueRef fence_source(LLVMValueRef v) {
@@ -156,6 +143,37 @@ static LLVMValueRef fence_source(LLVMValueRef v) {
   }
   return v;
 }
+
+/* Does the condition of a select decide anything? Not between a value and itself. */
+static bool fence_decides(LLVMValueRef select) {
+  return fence_source(LLVMGetOperand(select, 1)) != fence_source(LLVMGetOperand(select, 2));
+}
+
+static bool fence_is_outcome(const fence_walk *w, LLVMValueRef user) {
+  return w->outcomes && LLVMIsACmpInst(user) &&
+         (LLVMIsAConstant(LLVMGetOperand(user, 0)) || LLVMIsAConstant(LLVMGetOperand(user, 1)));
+}
+
+/* Does something other than the value of a select need `v`, directly or through other operations?
+ * Then it is computed in any case. */
+static bool fence_is_needed(fence_walk *w, LLVMValueRef v) {
+  bool needed = false;
+  if (!fence_step(w, v)) return false;
+  for (LLVMUseRef use = LLVMGetFirstUse(v); use && !needed; use = LLVMGetNextUse(use)) {
+    LLVMValueRef user = LLVMGetUser(use);
+    if (w->uses++ >= FENCE_USES) break;
+    if (fence_is_outcome(w, user)) continue;
+    if (LLVMIsASelectInst(user) ? LLVMGetOperand(user, 0) == v && fence_decides(user)
+                                : fence_passes(user))
+      needed = fence_is_needed(w, user);
+    else
+      needed = !LLVMIsASelectInst(user);
+  }
+  w->length--;
+  return needed;
+}
+
+/* ---- conditions ---- */
 
 static bool fence_is_variable(LLVMValueRef pointer) {
   while (LLVMIsAGetElementPtrInst(pointer))
@@ -291,17 +309,19 @@ static bool fence_is_spread(LLVMValueRef condition) {
 }
 
 /* Is `v`, directly or through other operations, a value of a select whose condition LLVM may know?
- * It takes the other one then. */
+ * It takes the other one then. Or does it lead nowhere? */
 static bool fence_is_left_out(const fence_state *s, fence_walk *w, LLVMValueRef v) {
-  bool left_out = false;
+  bool left_out = !LLVMGetFirstUse(v);
   if (!fence_step(w, v)) return false;
   for (LLVMUseRef use = LLVMGetFirstUse(v); use && !left_out; use = LLVMGetNextUse(use)) {
     LLVMValueRef user = LLVMGetUser(use);
     int before = w->subject_count;
     if (w->uses++ >= FENCE_USES) break;
     LLVMValueRef condition = LLVMIsASelectInst(user) ? LLVMGetOperand(user, 0) : v;
-    if (condition != v &&
-        (fence_is_spread(condition) || !fence_is_open(s, w, condition, FENCE_DEPTH)))
+    if (condition == v && LLVMIsASelectInst(user) && !fence_decides(user))
+      left_out = true;
+    else if (condition != v &&
+             (fence_is_spread(condition) || !fence_is_open(s, w, condition, FENCE_DEPTH)))
       left_out = true;
     else if (LLVMIsASelectInst(user) || fence_passes(user))
       left_out = fence_is_left_out(s, w, user);
@@ -311,11 +331,32 @@ static bool fence_is_left_out(const fence_state *s, fence_walk *w, LLVMValueRef 
   return left_out;
 }
 
+/* Does a register hold it? */
+static bool fence_is_legal(const fence_state *s, LLVMValueRef v) {
+  LLVMTypeRef type = LLVMTypeOf(v);
+  unsigned bits = fence_bits(type);
+  if (!x86_is_real(type)) return false;
+  return LLVMGetTypeKind(type) != LLVMVectorTypeKind ||
+         ((bits == 128 || bits == 256 || bits == 512) && bits <= s->vector_bits);
+}
+
+/* Has `v` computed whatever becomes of it: an instruction without text reads its register, or it is
+ * stored where nobody looks. */
 static void fence_pin(fence_state *s, LLVMValueRef v) {
+  LLVMTypeRef type = LLVMTypeOf(v);
+  if (fence_is_legal(s, v)) {
+    LLVMContextRef context = LLVMGetModuleContext(s->module);
+    LLVMTypeRef reader = LLVMFunctionType(LLVMVoidTypeInContext(context), &type, 1, false);
+    LLVMValueRef nothing =
+        LLVMGetInlineAsm(reader, "", 0, "x", 1, true, false, LLVMInlineAsmDialectATT, false);
+    LLVMPositionBuilderBefore(s->builder, LLVMGetNextInstruction(v));
+    LLVMBuildCall2(s->builder, reader, nothing, &v, 1, "");
+    return;
+  }
   LLVMBasicBlockRef entry =
       LLVMGetEntryBasicBlock(LLVMGetBasicBlockParent(LLVMGetInstructionParent(v)));
   LLVMPositionBuilderBefore(s->builder, LLVMGetFirstInstruction(entry));
-  LLVMValueRef slot = LLVMBuildAlloca(s->builder, LLVMTypeOf(v), "");
+  LLVMValueRef slot = LLVMBuildAlloca(s->builder, type, "");
   LLVMPositionBuilderBefore(s->builder, LLVMGetNextInstruction(v));
   LLVMSetVolatile(LLVMBuildStore(s->builder, v, slot), true);
 }
@@ -473,17 +514,20 @@ static void fence_instruction(void *state, LLVMValueRef v) {
   if (code == LLVMFCmp) fence_magnitude(s, v);
   if (code == LLVMFCmp && LLVMGetOperand(v, 0) == LLVMGetOperand(v, 1))
     LLVMSetOperand(v, 1, fence_before(s, v, LLVMGetOperand(v, 1)));
-  fence_walk needed = {.length = 0}, left_out = {.length = 0};
+  fence_walk needed = {.length = 0}, known = {.outcomes = true}, left_out = {.length = 0};
   bool scalar = LLVMGetTypeKind(LLVMTypeOf(v)) != LLVMVectorTypeKind;
-  bool loose = LLVMGetFirstUse(v) && x86_may_raise(&s->raising, v) && !fence_is_needed(&needed, v);
+  bool read = LLVMGetFirstUse(v) && x86_may_raise(&s->raising, v);
+  bool loose = read && !fence_is_needed(&needed, v);
   if (loose && (scalar || fence_is_left_out(s, &left_out, v)))
     fence_pin(s, v);
   else if (loose || fence_is_known_number(v))
     fence_value(s, v);
+  else if (read && !fence_is_needed(&known, v))
+    fence_pin(s, v);
 }
 
-void loom_x86_fence(LLVMModuleRef module) {
-  fence_state s = {.module = module};
+void loom_x86_fence(LLVMModuleRef module, const loom_target_cpu *cpu) {
+  fence_state s = {.module = module, .vector_bits = cpu->vector_bits};
   s.builder = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
   s.fence = x86_intrinsic("llvm.arithmetic.fence");
   s.raising = x86_raising_intrinsics();

@@ -100,6 +100,27 @@ def test_kept_where_the_condition_is_known(share, cpu):
     assert warned > 20
 
 
+DECIDES_NOTHING = ["np.where(VALUE > 0, x, x)", "np.where(VALUE != 3, x * 2, x * 2)", "np.positive(x, where=np.ones(7) * (VALUE) > 2, out=x)",
+                   "np.where(VALUE > 0, x, x).sum() + np.where(CONDITION, x, VALUE)"]
+
+
+@pytest.mark.parametrize("cpu", ["native", "x86-64-v3"])
+@pytest.mark.parametrize("form", DECIDES_NOTHING)
+def test_kept_where_the_condition_decides_nothing(form, cpu):
+    half, numbers, warned = np.ones(7, np.float16), np.arange(7, dtype=np.uint8), 0
+    shapes = [np.full(shape, 1e300) for shape in ((), 1, 7)] + [np.full(7, np.nan)]
+    values = LEFT_OUT + ["(n * (1 + 1j)) > 0", "(x > n * 1j) < (n + 1j * n)"]
+    for number, value in enumerate(values):
+        source = form.replace("VALUE", f"({value})").replace("CONDITION", CONDITIONS[number % len(CONDITIONS)])
+        plain = eval(f"lambda x, half, bytes, one, n: {source}", {"np": np})
+        operands = np.ones(7, np.float32), half, numbers, np.array(5, np.uint8), shapes[number % 4]
+        want = outcome(plain, operands)
+        got = outcome(frameloom.compile(plain, options={"cpu": cpu}), operands)
+        assert got[2] == want[2], (source, operands, got[2], want[2])
+        warned += want[2] != []
+    assert warned > 8
+
+
 SHARED = {"np.log(V)": 0.0, "np.log1p(V)": -2.0, "np.arctanh(V)": 1.0, "np.exp(V)": 1e30, "np.sin(V)": np.inf, "np.tan(V)": np.inf,
           "np.cosh(V)": 1e30, "np.arcsin(V)": 3.0, "V ** -2.5": 0.0, "np.fmod(V, V - .5)": np.inf, "np.nextafter(V, np.inf)": None,
           "np.arctan2(V, .3)": None, "np.tanh(V)": None}

@@ -15,7 +15,7 @@ from seen import compared  # noqa: E402
 
 CALLS = [
     "np.ravel(a, 'K')", "a.ravel('A')", "a.ravel('F')", "a.flatten('K')", "a.flatten('F')", "a.copy('K')", "np.copy(a, 'A')", "np.array(a, order='K')",
-    "np.array(a, order='A', ndmin=3)", "a.astype('f4')", "a.astype('f8', order='A')", "np.zeros_like(a)", "np.ones_like(a, order='A', dtype='i2')", "a + a",
+    "np.array(a, order='A', ndmin=3)", "np.array(a, 'f4', order='A')", "a.astype('f4')", "a.astype('f8', order='A')", "np.zeros_like(a)", "np.ones_like(a, order='A', dtype='i2')", "a + a",
     "a * 2.5", "np.add(a, a.T if a.T.shape == a.shape else a)", "np.sort(a, axis=0) if a.size else a", "a.reshape(-1, order='A')", "a.reshape(a.size)",
     "a.T.ravel('K')", "np.ascontiguousarray(a)", "np.asfortranarray(a)", "a.nonzero()", "-a[..., ::-1]", "a.sum(axis=0)", "np.cumsum(a)", "a.take([0], 0) if a.size else a",
     "np.where(a > 3, a, -a)", "np.stack([a, a])", "np.concatenate([a, a])", "a.swapaxes(0, -1).copy('K')", "np.full_like(a, 2, order='K')", "np.clip(a, 1, 9)",

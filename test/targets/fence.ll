@@ -4,13 +4,12 @@
 
 ; The condition is known: what it does not take is stored, the last operation of a chain for all of it.
 ; CHECK-LABEL: @known(
-; CHECK-NEXT: %[[SLOT:.*]] = alloca <4 x double>
-; CHECK-NOT: store
+; CHECK-NOT: asm
 ; CHECK: %p = fmul
 ; CHECK-NOT: arithmetic.fence
 ; CHECK: %q = fadd <4 x double> %p
-; CHECK-NEXT: store volatile <4 x double> %q, ptr %[[SLOT]]
-; CHECK-NOT: store volatile
+; CHECK-NEXT: call void asm sideeffect "", "x"(<4 x double> %q)
+; CHECK-NOT: asm
 define <4 x double> @known(ptr %a) {
   %x = load <4 x double>, ptr %a
   %p = fmul <4 x double> %x, %x
@@ -22,7 +21,7 @@ define <4 x double> @known(ptr %a) {
 ; A scalar that is spread to lanes, in front of the loop that leaves it out.
 ; CHECK-LABEL: @spread(
 ; CHECK: %s = fptrunc
-; CHECK-NEXT: store volatile float %s
+; CHECK-NEXT: call void asm sideeffect "", "x"(float %s)
 define void @spread(ptr %a, ptr %out, double %number) {
 entry:
   %s = fptrunc double %number to float
@@ -48,7 +47,7 @@ end:
 ; A sum that a loop carries to a select behind it.
 ; CHECK-LABEL: @carried(
 ; CHECK: %sum = fadd
-; CHECK-NEXT: store volatile double %sum
+; CHECK-NEXT: call void asm sideeffect "", "x"(double %sum)
 define double @carried(ptr %a) {
 entry:
   br label %loop
@@ -96,8 +95,8 @@ define { <4 x double>, <4 x half> } @open(ptr %a, ptr %b, ptr %c) {
 ; LLVM knows, or finds out: bytes below 256, a number below infinity, a square that is not below zero (nor is that needed), what
 ; is or is not.
 ; CHECK-LABEL: @found_out(
-; CHECK-COUNT-5: store volatile <4 x float>
-; CHECK-NOT: store volatile
+; CHECK-COUNT-5: call void asm sideeffect "", "x"(<4 x float>
+; CHECK-NOT: asm
 ; CHECK: ret
 define void @found_out(ptr %a, ptr %bytes, ptr %out) {
   %x = load <4 x float>, ptr %a
@@ -125,7 +124,7 @@ define void @found_out(ptr %a, ptr %bytes, ptr %out) {
 ; A condition follows from another on the way.
 ; CHECK-LABEL: @implied(
 ; CHECK: %q = fmul
-; CHECK-NEXT: store volatile <4 x float> %q
+; CHECK-NEXT: call void asm sideeffect "", "x"(<4 x float> %q)
 define <4 x float> @implied(ptr %a) {
   %x = load <4 x float>, ptr %a
   %more = fcmp ogt <4 x float> %x, splat (float 2.0)
@@ -138,7 +137,7 @@ define <4 x float> @implied(ptr %a) {
 ; One condition for all lanes becomes a branch.
 ; CHECK-LABEL: @branch(
 ; CHECK: %q = fmul
-; CHECK-NEXT: store volatile <4 x float> %q
+; CHECK-NEXT: call void asm sideeffect "", "x"(<4 x float> %q)
 define <4 x float> @branch(ptr %a, i8 %n) {
   %x = load <4 x float>, ptr %a
   %more = icmp sgt i8 %n, 3
@@ -151,7 +150,7 @@ define <4 x float> @branch(ptr %a, i8 %n) {
 
 ; What is stored in any case, or only fills lanes behind the end, is left alone.
 ; CHECK-LABEL: @needed(
-; CHECK-NOT: volatile
+; CHECK-NOT: asm
 ; CHECK-NOT: arithmetic.fence
 ; CHECK: ret
 define void @needed(ptr %a, ptr %out, i64 %i) {
@@ -164,7 +163,7 @@ define void @needed(ptr %a, ptr %out, i64 %i) {
   ret void
 }
 ; CHECK-LABEL: @tail(
-; CHECK-NOT: volatile
+; CHECK-NOT: asm
 ; CHECK: ret
 define <4 x float> @tail(<4 x float> %before, ptr %a, i64 %end, i64 %i) {
   %x = load <4 x float>, ptr %a
@@ -234,12 +233,48 @@ define float @frozen() {
 
 ; What is frozen and read by nobody is computed for its flags.
 ; CHECK-LABEL: @beside(
-; CHECK: %[[SLOT:.*]] = alloca <4 x double>
 ; CHECK: %unread = freeze <4 x double> %p
-; CHECK-NEXT: store volatile <4 x double> %unread, ptr %[[SLOT]]
+; CHECK-NEXT: call void asm sideeffect "", "x"(<4 x double> %unread)
 define <4 x double> @beside(ptr %a) {
   %x = load <4 x double>, ptr %a
   %p = fmul <4 x double> %x, %x
   %unread = freeze <4 x double> %p
   ret <4 x double> %x
+}
+
+; What is only compared with constants may have a known outcome: it is read before the comparison. In a type that no
+; register holds it is stored.
+; CHECK-LABEL: @outcome(
+; CHECK: %[[SLOT:.*]] = alloca <3 x float>
+; CHECK: %s = fmul
+; CHECK-NEXT: call void asm sideeffect "", "x"(<4 x float> %s)
+; CHECK: %t = fmul
+; CHECK-NEXT: store volatile <3 x float> %t, ptr %[[SLOT]]
+; CHECK: %u = fmul
+; CHECK-NOT: asm
+; CHECK: ret
+define void @outcome(<4 x float> %x, <3 x float> %y, <4 x float> %z, ptr %out) {
+  %s = fmul <4 x float> %x, %x
+  %below = fcmp olt <4 x float> %s, zeroinitializer
+  store <4 x i1> %below, ptr %out
+  %t = fmul <3 x float> %y, %y
+  %under = fcmp olt <3 x float> %t, zeroinitializer
+  store <3 x i1> %under, ptr %out
+  %u = fmul <4 x float> %x, %z
+  %other = fcmp olt <4 x float> %u, %x
+  store <4 x i1> %other, ptr %out
+  ret void
+}
+
+; Nor does a condition decide between a value and itself.
+; CHECK-LABEL: @same(
+; CHECK: %s = fmul
+; CHECK-NEXT: call void asm sideeffect "", "x"(<4 x float> %s)
+; CHECK: ret
+define void @same(<4 x float> %x, <4 x float> %y, ptr %out) {
+  %s = fmul <4 x float> %x, %x
+  %c = fcmp olt <4 x float> %s, %y
+  %r = select <4 x i1> %c, <4 x float> %y, <4 x float> %y
+  store <4 x float> %r, ptr %out
+  ret void
 }

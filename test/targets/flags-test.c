@@ -10,7 +10,7 @@
 static bool flags_change(LLVMModuleRef module, const char *how) {
   loom_target_cpu cpu = {.vector_bits = strcmp(how, "quiet-512") == 0 ? 512 : 256};
   if (strcmp(how, "fence") == 0)
-    loom_x86_fence(module);
+    loom_x86_fence(module, &cpu);
   else if (strncmp(how, "quiet-", 6) == 0)
     loom_x86_quiet(module, &cpu);
   else
