@@ -791,11 +791,11 @@ static bool fuse_count_inputs(const fuse_state *s, MlirValue value, int a, int b
   return true;
 }
 
-/* A kernel takes so many buffers and no more. */
-static bool fuse_buffers_fit(const fuse_state *s, int a, int b) {
+bool fuse_buffers_fit(const fuse_state *s, int a, int b) {
   const void *seen[FUSE_MAX_BUFFERS];
   int inputs = 0, outputs = 0, both[] = {a, b};
-  if (!s->wide && s->groups[a].count + s->groups[b].count <= FUSE_MAX_BUFFERS / 4) return true;
+  if (!s->wide && !s->dissolved && s->groups[a].count + s->groups[b].count <= FUSE_MAX_BUFFERS / 4)
+    return true;
   for (int k = 0; k < 2; k++)
     for (int n = s->groups[both[k]].head; n >= 0; n = s->nodes[n].next) {
       outputs += fuse_is_stored(s, n, a, b);

@@ -85,9 +85,10 @@ typedef struct fuse_state {
   int reader;       /* the group whose reads are all in `readers`, or -1 */
   loom_map readers; /* value -> the last group noted that reads it */
   bool wide;        /* some op has more operands than nearly all have */
-  bool patient;     /* what reads a product that is stored anyway may still find another group */
-  loom_map index;   /* operation -> node */
-  bool watches;     /* some op is in place: `watched` holds what is overwritten -> its last read */
+  bool dissolved; /* some op is computed where it is used: a node may read more than its operands */
+  bool patient;   /* what reads a product that is stored anyway may still find another group */
+  loom_map index; /* operation -> node */
+  bool watches;   /* some op is in place: `watched` holds what is overwritten -> its last read */
   loom_map watched;
   fuse_read *reads;
   int read_count, read_capacity;
@@ -126,6 +127,9 @@ int fuse_next_reader(const fuse_state *s, int n, int *at);
 /* Finds all edges between nodes that are not free; those of what one node reads. */
 void fuse_find_edges(fuse_state *s);
 void fuse_find_reads(fuse_state *s, int n);
+
+/* Does a kernel of both groups take no more buffers than it may? */
+bool fuse_buffers_fit(const fuse_state *s, int a, int b);
 
 /* ---- fuse_dissolve.c ---- */
 

@@ -47,6 +47,7 @@ bool fuse_can_dissolve(const fuse_state *s, int g) {
       if (edge->via == FUSE_BUFFER || (edge->partial && (fp & matters)) ||
           (edge->guarded && at_zero))
         return false;
+      if (!fuse_buffers_fit(s, g, s->nodes[edge->user].group)) return false;
       viewed |= edge->via == FUSE_VIEWED || (packed && edge->via == FUSE_DIRECT);
       uses++;
     }
@@ -100,6 +101,7 @@ static void dissolve_edges(fuse_state *s, int head) {
 static void dissolve_one(fuse_state *s, int g) {
   int cost = 0, ops = 0, head = s->groups[g].head;
   uint32_t fp = 0;
+  s->dissolved = true;
   for (int n = head; n >= 0; n = s->nodes[n].next) {
     cost += s->nodes[n].cost;
     ops += s->nodes[n].ops;

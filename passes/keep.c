@@ -43,6 +43,7 @@ typedef struct keep_state {
   loom_map constant; /* value -> 1 */
   keep_use *uses;
   int count, capacity, made;
+  bool region; /* in a function that loom-regions made: its plan keeps nothing */
   bool out_of_memory;
 } keep_state;
 
@@ -164,7 +165,7 @@ static bool keep_visit(MlirOperation op, void *user) {
   if (!loom_is(op, "loom.apply")) return true;
   MlirOperation kernel = keep_kernel(s, op);
   keep_use *use = kernel.ptr ? keep_add(s, op, kernel) : NULL;
-  if (!use) return true;
+  if (!use || s->region) return true;
   bool once = keep_is_once(s, op, kernel);
   if (once) loom_set_attr(op, "loom.once", mlirUnitAttrGet(s->ctx));
   use->constants = once ? 0 : keep_operands(s, op, kernel);
@@ -249,8 +250,10 @@ static bool keep_run(MlirOperation module) {
   if (!main.ptr || !loom_option(module, "loom.keep").ptr) return true;
   if (keep_has_constants(main, &s)) {
     keep_find_kernels(&s);
-    for (MlirOperation f = main; f.ptr; f = loom_next_function(module, f))
+    for (MlirOperation f = main; f.ptr; f = loom_next_function(module, f)) {
+      s.region = loom_get_attr(f, "loom.region").ptr != NULL;
       loom_walk_block(mlirRegionGetFirstBlock(mlirOperationGetRegion(f, 0)), keep_visit, &s);
+    }
     for (int i = 0; i < s.count; i++)
       keep_assign(&s, i);
     for (int i = 0; i < s.count; i++) { /* copies were made of kernels that had been told nothing */

@@ -70,3 +70,30 @@ module {
     return %1 : tensor<300x500xf32>
   }
 }
+
+// -----
+
+// What loom-regions made of a loop's body keeps nothing of its own: its plan is a part of another.
+// CHECK-LABEL: func.func @around
+// CHECK: loom.apply @{{.*}}loom.once
+// CHECK-LABEL: func.func @body
+// CHECK-NOT: loom.once
+// CHECK-NOT: loom.constant
+// PLAN-LABEL: module attributes
+// PLAN: loom.plan @around
+// PLAN: loom.plan @body
+// PLAN-NOT: loom.once
+module attributes {loom.keep} {
+  func.func @around(%x: tensor<300x200xf32>, %w: tensor<200x500x8xf32> {loom.const}) -> tensor<300x500xf32> {
+    %0 = loom.reduce "sum" %w axes = [2] : (tensor<200x500x8xf32>) -> tensor<200x500xf32>
+    %1 = loom.dot_general %x, %0 batch = [] x [] contract = [1] x [0]
+        : (tensor<300x200xf32>, tensor<200x500xf32>) -> tensor<300x500xf32>
+    return %1 : tensor<300x500xf32>
+  }
+  func.func @body(%x: tensor<300x200xf32>) -> tensor<300x500xf32> attributes {loom.region} {
+    %0 = loom.constant(2.0 : f32) : tensor<200x500xf32>
+    %1 = loom.dot_general %x, %0 batch = [] x [] contract = [1] x [0]
+        : (tensor<300x200xf32>, tensor<200x500xf32>) -> tensor<300x500xf32>
+    return %1 : tensor<300x500xf32>
+  }
+}
