@@ -1,5 +1,5 @@
 # make demo and make test do everything on a fresh Debian 12.
-.PHONY: help setup demo test wheels test-install test-versions test-debug test-sanitized test-cpython test-numpy test-scipy test-sklearn test-pandas test-networkx test-mpmath test-toolz fuzz bench bench-models format docs figures torch-ops test-zoo clean analyze
+.PHONY: help setup demo test wheels test-install test-versions test-debug test-sanitized test-cpython test-numpy test-scipy test-sklearn test-pandas test-networkx test-mpmath test-toolz test-statsmodels test-xarray fuzz bench bench-models format docs figures torch-ops test-zoo clean analyze
 
 help:
 	@echo "make demo    install what is missing, build, and run four NumPy programs compiled"
@@ -8,7 +8,7 @@ help:
 	@echo "make test-install  pip install . into an empty environment of each CPython that is installed"
 	@echo "make test-cpython  CPython's own tests of the language on each CPython that is installed, each method compiled (MODULES=\"test_x test_y\" for some)"
 	@echo "make test-numpy  NumPy's own tests, each test compiled (FILES=\"numpy/lib/tests/test_io.py\" for some)"
-	@echo "make test-scipy, test-sklearn, test-pandas, test-networkx, test-mpmath, test-toolz  the same with the own tests of SciPy and others (installs them)"
+	@echo "make test-scipy, test-sklearn, test-pandas, test-networkx, test-mpmath, test-toolz, test-statsmodels, test-xarray  the same with the own tests of SciPy and others (installs them)"
 	@echo "make fuzz    random programs against plain Python and NumPy (SECONDS=n SEED=s KIND=numpy,python,changes,graphs,ir; what differs is kept in build/fuzz)"
 	@echo "make test-debug  the tests of capture, frames and references under a debug build of CPython 3.11"
 	@echo "make test-sanitized  Python tests with the extension and the compiler library under AddressSanitizer and UBSan"
@@ -57,7 +57,7 @@ test-numpy:
 	@scripts/setup.sh test
 	@scripts/test-suite.sh numpy $(FILES)
 
-test-scipy test-sklearn test-pandas test-networkx test-mpmath test-toolz: test-%:
+test-scipy test-sklearn test-pandas test-networkx test-mpmath test-toolz test-statsmodels test-xarray: test-%:
 	@scripts/setup.sh test $*
 	@scripts/test-suite.sh $* $(FILES)
 

@@ -101,6 +101,45 @@ static bool compare_is_open(value *l, value *r) {
   return (scalar_content(l) || scalar_content(r)) && compare_is_scalar(l) && compare_is_scalar(r);
 }
 
+/* The type of a value whose own has no `modelled` operation; NULL, perhaps with something pending.
+ */
+static PyTypeObject *proto_type(tracer *t, value *v, bool modelled) {
+  return modelled || !v->type->python_type ? NULL : (PyTypeObject *)v->type->python_type(t, v);
+}
+
+/* What a type does that nobody has modelled is asked of the interpreter. True after a break. */
+static bool proto_is_open(tracer *t, const PyTypeObject *type, bool does, const char *what) {
+  if (type && does) trace_break(t, BREAK_UNSUPPORTED_TYPE, "%s of a %s", what, type->tp_name);
+  return trace_pending(t);
+}
+
+/* Only identity is what objects are equal by whose type says nothing else. */
+static bool compare_is_unknown(tracer *t, value *v) {
+  const PyTypeObject *type = proto_type(t, v, v->type->compare != NULL);
+  richcmpfunc own = type ? type->tp_richcompare : NULL;
+  return proto_is_open(t, type, own && own != PyBaseObject_Type.tp_richcompare, "a comparison");
+}
+
+static bool length_is_unknown(tracer *t, value *v, const char *what) {
+  const PyTypeObject *type = proto_type(t, v, v->type->length != NULL);
+  bool does = type && ((type->tp_as_mapping && type->tp_as_mapping->mp_length) ||
+                       (type->tp_as_sequence && type->tp_as_sequence->sq_length));
+  return proto_is_open(t, type, does, what);
+}
+
+static bool truth_is_unknown(tracer *t, value *v) {
+  const PyTypeObject *type = proto_type(t, v, v->type->truth != NULL);
+  bool does = type && type->tp_as_number && type->tp_as_number->nb_bool;
+  return proto_is_open(t, type, does, "the truth") || length_is_unknown(t, v, "the truth");
+}
+
+static bool item_is_unknown(tracer *t, value *v) {
+  const PyTypeObject *type = proto_type(t, v, v->type->get_item != NULL);
+  bool does = type && ((type->tp_as_mapping && type->tp_as_mapping->mp_subscript) ||
+                       (type->tp_as_sequence && type->tp_as_sequence->sq_item));
+  return proto_is_open(t, type, does, "an item");
+}
+
 value *trace_compare(tracer *t, int op, value *l, value *r) {
   static const int swapped[6] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
   value *result = t->not_implemented;
@@ -119,6 +158,7 @@ value *trace_compare(tracer *t, int op, value *l, value *r) {
   if (result != t->not_implemented) return result;
   if (compare_is_open(l, r))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a comparison of a %s", value_type_name(t, l));
+  if (compare_is_unknown(t, l) || compare_is_unknown(t, r)) return NULL;
   if (op == Py_EQ || op == Py_NE) {
     bool same;
     return value_same(t, left, other, &same) ? value_bool(t, same == (op == Py_EQ)) : NULL;
@@ -132,19 +172,21 @@ int trace_truth(tracer *t, value *v) {
   if (v == t->true_value) return 1;
   if (v == t->false_value || v == t->none) return 0;
   if (v->type->truth) return v->type->truth(t, v);
-  if (!v->type->length) return 1;
+  if (!v->type->length) return truth_is_unknown(t, v) ? -1 : 1;
   value *length = v->type->length(t, v);
   return length ? trace_truth(t, length) : -1;
 }
 
 value *trace_length(tracer *t, value *v) {
   if (v->type->length) return v->type->length(t, v);
+  if (length_is_unknown(t, v, "the length")) return NULL;
   return trace_raise(t, PyExc_TypeError, "object of type '%s' has no len()", value_type_name(t, v));
 }
 
 value *trace_get_item(tracer *t, value *v, value *key) {
   if (value_is_sequence(v) && !(key = value_index(t, key, NULL))) return NULL;
   if (v->type->get_item) return v->type->get_item(t, v, key);
+  if (item_is_unknown(t, v)) return NULL;
   return trace_raise(t, PyExc_TypeError, "'%s' object is not subscriptable", value_type_name(t, v));
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what is missing: Debian packages (as root or through sudo), a virtual environment, the build itself.
-# usage: scripts/setup.sh [test] [bench] [models] [scipy] [sklearn] [pandas] [networkx] [mpmath] [toolz] [zoo]   (extra groups of Python packages)
+# usage: scripts/setup.sh [test] [bench] [models] [scipy] [sklearn] [pandas] [networkx] [mpmath] [toolz] [statsmodels] [xarray] [zoo]   (extra groups of Python packages)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -53,6 +53,8 @@ for group in "$@"; do
     networkx) want+=("networkx==3.6.1") ;;
     mpmath) want+=("mpmath==1.3.0") ;;
     toolz) want+=("toolz==1.2.0") ;;
+    statsmodels) want+=("statsmodels==0.15.0" "pandas==3.1.1" "scipy==1.17.1") ;;
+    xarray) want+=("xarray==2026.9.0" "pandas==3.1.1") ;;
     zoo) want+=(-r bench/models.txt "pillow>=10") ;;
   esac
 done

@@ -319,6 +319,12 @@ static bool flat_set_item(tracer *t, value *flat, value *key, value *item) {
   return np_set_item(t, view, key, item);
 }
 
+/* As an array of its elements. */
+static value *flat_compare(tracer *t, int op, value *l, value *r) {
+  value *left = flat_view(t, l), *right = left && np_is_flat(r) ? flat_view(t, r) : r;
+  return left && right ? trace_compare(t, op, left, right) : NULL;
+}
+
 static value *flat_length(tracer *t, value *flat) {
   return np_int(t, np_elements(&np_array_of((value *)flat->any.a)->type));
 }
@@ -344,6 +350,7 @@ static value *flat_next(tracer *t, value *flat) {
 static const value_type flat_value_type = {.name = "flatiter",
                                            .get_item = flat_get_item,
                                            .set_item = flat_set_item,
+                                           .compare = flat_compare,
                                            .length = flat_length,
                                            .iter = flat_iter,
                                            .next = flat_next,

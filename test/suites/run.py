@@ -7,7 +7,8 @@ the file goes on behind it. Ends with 1 when a test differs from the plain run f
 known/SUITE.txt. `files/SUITE.txt` lists the files; those with a + in front are long ones, which `--short` leaves out.
 SUITE is the name of the package: one of SUITES. `--own` has the package's functions compiled wherever they are called from;
 `--sample N` takes a few tests of each file.
-`--table` writes what became of each file to a page of the documentation, anew behind each file. `--kept FOLDER` keeps what
+`--table` writes what became of each file to a page of the documentation, anew behind each file; with `--add` the page keeps
+its rows of other files. `--kept FOLDER` keeps what
 became of each file there and does not run it again: a run of hours goes on where it was stopped.
 """
 
@@ -16,6 +17,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import sys
 import textwrap
 import types
@@ -42,6 +44,8 @@ SUITES = {
     "networkx": Suite("NetworkX", "test files listed below", own=True),
     "mpmath": Suite("mpmath", "test files listed below", own=True),
     "toolz": Suite("toolz", "test files listed below", own=True),
+    "statsmodels": Suite("statsmodels", "test files listed below", own=True),
+    "xarray": Suite("xarray", "test files listed below", own=True),
 }
 
 
@@ -128,14 +132,38 @@ def share(rows, kind):
     return sum(row.get("captured") == kind and row["outcomes"][0] != "skip" for row in rows)
 
 
-def write_table(path, suite, results, excused, short):
+ROW = re.compile(r"\| `(.+?)`([*]?) \| " + " \\| ".join([r"(\d+)"] * 6) + r" \|")
+
+
+def read_table(path, results):
+    """The rows of a page and what it says of tests that differ, but those of the files at hand."""
+    rows, reasons = {}, []
+    for line in path.read_text().splitlines() if path.exists() else []:
+        if (row := ROW.fullmatch(line)) and row[1] not in results:
+            rows[row[1]] = (row[2], [int(n) for n in row.groups()[2:]])
+        if line.startswith("- `") and line[3:].partition("::")[0] not in results:
+            reasons.append(line)
+    return rows, reasons
+
+
+def write_table(path, options, results, excused):
+    suite, short = options.suite, options.short
     title, what, own = SUITES[suite]
     command = f"scripts/test-suite.sh {suite} --short --table" if short else f"make test-{suite}"
+    rows, reasons = read_table(path, results) if options.add else ({}, [])
+    for file, (plain, compiled) in results.items():
+        different = {name: words for name, words, _ in differences(plain, compiled)}
+        counted = sum(row["outcomes"][0] != "skip" for row in plain.rows.values())
+        rows[file] = "*" if options.sample else "", [
+            counted, counted - len(different), share(compiled.rows.values(), "whole"), share(compiled.rows.values(), "parts"),
+            round(plain.seconds), round(compiled.seconds)]
+        reasons += [f"- `{name}`: {excused.reason(name) or words}" for name, words in different.items()]
+    few = "Of files with a star a few tests ran, spread over the file (`--sample`). " if any(star for star, _ in rows.values()) else ""
     text = (
         f"Written by `{command}`: {title} {__import__(suite).__version__}, the {'short ' if short else ''}{what}, each test run "
         "three times plainly and three times by `frameloom.compile` (twice the same compiled function, once with `dynamic=True`), "
         "with a fresh state for each test. A test is *as plainly* when all three runs have the same outcome, the same warnings "
-        "(category, text, file and line) and leave the same floating-point error state. "
+        f"(category, text, file and line) and leave the same floating-point error state. {few}"
         f"{'The functions of the package are compiled as well, wherever they are called. ' if own else ''}*Whole*: captured without a graph break; "
         "*in parts*: with breaks; the others run as plain Python. Tests that are skipped plainly are not counted.")
     lines = [
@@ -146,17 +174,9 @@ def write_table(path, suite, results, excused, short):
         "| file | tests | as plainly | whole | in parts | plain s | compiled s |",
         "|---|---|---|---|---|---|---|",
     ]
-    totals = [0, 0, 0, 0, 0.0, 0.0]
-    reasons = []
-    for file, (plain, compiled) in results.items():
-        different = {name: words for name, words, _ in differences(plain, compiled)}
-        counted = sum(row["outcomes"][0] != "skip" for row in plain.rows.values())
-        row = [counted, counted - len(different), share(compiled.rows.values(), "whole"), share(compiled.rows.values(), "parts"),
-               plain.seconds, compiled.seconds]
-        lines.append("| `{}` | {} | {} | {} | {} | {:.0f} | {:.0f} |".format(file, *row))
-        totals = [a + b for a, b in zip(totals, row)]
-        reasons += [f"- `{name}`: {excused.reason(name) or words}" for name, words in different.items()]
-    lines.append("| **all** | {} | {} | {} | {} | {:.0f} | {:.0f} |".format(*totals))
+    for file, (star, row) in sorted(rows.items()) if options.add else rows.items():
+        lines.append("| `{}`{} | {} | {} | {} | {} | {} | {} |".format(file, star, *row))
+    lines.append("| **all** | {} | {} | {} | {} | {} | {} |".format(*map(sum, zip(*(row for _, row in rows.values())))))
     lines += ["", "These differ:" if reasons else "No test differs.", ""] + reasons
     path.write_text("\n".join(lines).rstrip() + "\n")
 
@@ -167,6 +187,7 @@ def main():
     parser.add_argument("files", nargs="*")
     parser.add_argument("--short", action="store_true", help="without the long files")
     parser.add_argument("--table", type=pathlib.Path)
+    parser.add_argument("--add", action="store_true", help="the page that --table names keeps its rows of other files")
     parser.add_argument("--limit", type=float, default=180, help="seconds for the three runs of one test")
     parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--tests", default="", help="only tests with this in their names")
@@ -198,7 +219,7 @@ def main():
             if options.rows:
                 options.rows.write_text(json.dumps(all_rows, indent=1))
             if options.table:
-                write_table(options.table, options.suite, results, excused, options.short)
+                write_table(options.table, options, results, excused)
     print(f"{len(all_rows)} tests differ, {wrong} without a reason on record" if all_rows else "no test differs")
     tests = [row for _, compiled in results.values() for row in compiled.rows.values()]
     print(f"{len(tests) - wrong} passed, {wrong} failed")
