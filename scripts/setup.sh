@@ -54,7 +54,7 @@ for group in "$@"; do
     mpmath) want+=("mpmath==1.3.0") ;;
     toolz) want+=("toolz==1.2.0") ;;
     statsmodels) want+=("statsmodels==0.15.0" "pandas==3.1.1" "scipy==1.17.1") ;;
-    xarray) want+=("xarray==2026.9.0" "pandas==3.1.1") ;;
+    xarray) want+=("xarray==2026.9.0" "pandas==3.1.1" "pytz") ;;
     zoo) want+=(-r bench/models.txt "pillow>=10") ;;
   esac
 done
