@@ -148,11 +148,11 @@ static block *block_new(uint32_t class, size_t asked) {
 }
 
 static void block_delete(block *b) {
+  BLOCK_UNPOISON(block_data(b), b->size); /* what is made here next need not be a block */
   if (b->magic == BLOCK_GUARDED) {
     guard_free(block_data(b));
     return;
   }
-  BLOCK_UNPOISON(block_data(b), b->size);
   if (b->size >= BLOCK_MAPPED)
     munmap((uint8_t *)block_data(b) - BLOCK_PAGE, b->size + BLOCK_PAGE);
   else
