@@ -315,6 +315,20 @@ static bool fx_find_input(fx_import *im, const fx_value *v, fx_result *out) {
   return good;
 }
 
+bool fx_part_of(fx_import *im, const fx_value *v, const fx_value *input, torch_spec *view,
+                int64_t *offset) {
+  fx_result part = {.kind = FX_RESULT_OUTPUT};
+  fx_place place = {.storage = NULL};
+  bool found = (!im->symbols || !im->symbols->count) && fx_read_spec(im, v->meta, view) &&
+               fx_read_place(im, v->meta, view, &place) &&
+               fx_is_part(im, v, view, &place, input, true, &part) && part.kind == FX_RESULT_PART &&
+               !part.conjugate && !part.negative;
+  Py_XDECREF(place.storage);
+  error_drop();
+  *offset = part.offset;
+  return found;
+}
+
 /* Does a node, or what it is made of first, look at a tensor by symbolic sizes? */
 static bool fx_views_by_sizes(fx_import *im, PyObject *node) {
   bool found = false;

@@ -3,8 +3,8 @@
  * Each has a slot: (op, arguments with holes, keywords with holes, specs of the operands, specs of
  * the results). What is dense in torch lies in the plan's buffers as it lies there, since results
  * of some ops depend on that: the buffers' axes are those of the tensor, sorted by their strides,
- * with a transpose before or behind the call. What has gaps in torch comes in C order. Results are
- * copied into the plan's buffers. */
+ * with a transpose before or behind the call. A view of an argument lies in that one's buffer;
+ * what has gaps otherwise comes in C order. Results are copied into the plan's buffers. */
 #include "frontend/torch/torch.h"
 
 #include <string.h>
@@ -69,16 +69,65 @@ static PyObject *host_spec(fx_import *im, PyObject *meta, int64_t *axes) {
 
 /* ---- at import ------------------------------------------------------------------------------- */
 
-static PyObject *host_operand(host_row *row, const fx_value *v) {
+/* An operand that is a part of a buffer: where it lies in that, in elements. */
+typedef struct host_part {
+  torch_spec spec;
+  int64_t offset;
+} host_part;
+
+static bool host_is_dense(fx_import *im, const torch_spec *spec) {
+  torch_spec sorted = *spec;
+  int64_t strides[LOOM_MAX_RANK];
+  if (!fx_spec_dense(im, &sorted, strides)) return error_drop(), false;
+  for (int i = 0; i < spec->rank; i++)
+    if (spec->sizes[i] != 1 && spec->strides[i] != strides[i]) return false;
+  return true;
+}
+
+#define HOST_MAX_VIEWS 8 /* of views, one from another */
+
+/* The placeholder, if there is one, that a node is made of, by operations on first arguments. */
+static const fx_value *host_origin(fx_import *im, PyObject *node) {
+  const fx_value *origin = NULL;
+  Py_INCREF(node);
+  for (int steps = 0; node && steps < HOST_MAX_VIEWS && !origin; steps++) {
+    PyObject *args = PyObject_GetAttrString(node, "args");
+    bool some = args && PyTuple_Check(args) && PyTuple_GET_SIZE(args) > 0;
+    Py_SETREF(node, some ? Py_NewRef(PyTuple_GET_ITEM(args, 0)) : NULL);
+    Py_XDECREF(args);
+    const fx_value *v = node ? fx_value_of(im, node) : NULL;
+    if (v && v->kind == FX_TENSOR && v->placeholder >= 0) origin = v;
+  }
+  Py_XDECREF(node);
+  error_drop();
+  return origin;
+}
+
+/* The placeholder in whose memory, which is dense, a view of it lies; NULL: this is none. */
+static const fx_value *host_base(fx_import *im, PyObject *node, const fx_value *v,
+                                 host_part *part) {
+  torch_spec given;
+  const fx_value *input = node && v->placeholder < 0 ? host_origin(im, node) : NULL;
+  if (!input || !fx_part_of(im, v, input, &part->spec, &part->offset)) return NULL;
+  bool dense = fx_read_spec(im, input->meta, &given) && host_is_dense(im, &given);
+  error_drop();
+  return dense && part->offset >= 0 ? input : NULL;
+}
+
+/* With a `node`, that of the value, its operand may be a part of a placeholder's. */
+static PyObject *host_operand(host_row *row, PyObject *node, const fx_value *v) {
   if (row->count == HOST_MAX_OPERANDS) {
     PyErr_SetString(PyExc_NotImplementedError, "too many operands");
     return NULL;
   }
   int64_t axes[LOOM_MAX_RANK];
-  PyObject *spec = host_spec(row->call->im, v->meta, axes);
+  host_part part = {.offset = 0};
+  const fx_value *base = host_base(row->call->im, node, v, &part);
+  PyObject *spec = host_spec(row->call->im, (base ? base : v)->meta, axes);
+  if (spec && base) Py_SETREF(spec, PyBytes_FromStringAndSize((const char *)&part, sizeof part));
   if (!spec || PyList_Append(row->specs, spec) < 0) return Py_XDECREF(spec), NULL;
   Py_DECREF(spec);
-  row->operands[row->count++] = loom_build_transpose(row->call->b, v->value, axes);
+  row->operands[row->count++] = loom_build_transpose(row->call->b, (base ? base : v)->value, axes);
   return Py_NewRef(host_hole());
 }
 
@@ -88,7 +137,7 @@ static PyObject *host_template(void *user, PyObject *o) {
   host_row *row = user;
   const fx_value *v = fx_value_of(row->call->im, o);
   if (!v) return Py_NewRef(o);
-  if (v->kind == FX_TENSOR) return host_operand(row, v);
+  if (v->kind == FX_TENSOR) return host_operand(row, o, v);
   if (v->kind == FX_OBJECT) return Py_NewRef(v->object);
   if (v->kind == FX_SIZE) return host_number(v->number);
   PyErr_SetString(PyExc_NotImplementedError, "an operand that is neither a tensor nor a number");
@@ -350,7 +399,7 @@ bool torch_native_emit(fx_call *c, torch_native_fn run, const int *arguments, in
   bool good = row.specs != NULL;
   for (int i = 0; i < count && good; i++) {
     const fx_value *v = fx_value_of(c->im, c->args[arguments[i]]);
-    PyObject *hole = v && v->kind == FX_TENSOR ? host_operand(&row, v) : NULL;
+    PyObject *hole = v && v->kind == FX_TENSOR ? host_operand(&row, NULL, v) : NULL;
     good = hole != NULL;
     Py_XDECREF(hole);
   }
@@ -395,7 +444,11 @@ static bool host_spec_at(const host_fill *f, PyObject *bytes, torch_spec *out) {
 /* A buffer as the tensor that torch would have there. */
 static PyObject *host_wrap(const host_fill *f, PyObject *bytes, void *buffer) {
   torch_spec spec;
-  return host_spec_at(f, bytes, &spec) ? torch_over(&spec, buffer) : NULL;
+  host_part part = {.offset = 0};
+  if ((size_t)PyBytes_GET_SIZE(bytes) == sizeof part)
+    memcpy(&part, PyBytes_AS_STRING(bytes), sizeof part);
+  if (!host_spec_at(f, bytes, &spec)) return NULL;
+  return torch_over(&spec, (char *)buffer + part.offset * (int64_t)loom_dtype_size(spec.dtype));
 }
 
 static PyObject *host_argument(void *user, PyObject *o) {

@@ -207,6 +207,10 @@ bool fx_one(int64_t size);
 /* A spec for these values of the graph's symbols; false when a size overflows. */
 bool fx_spec_at(const loom_graph *graph, const torch_spec *spec, const int64_t *symbols,
                 torch_spec *out);
+/* In a graph without symbols: does a value lie in the memory of `input`, a placeholder? As which
+ * tensor, and how many elements behind its beginning. */
+bool fx_part_of(fx_import *im, const fx_value *v, const fx_value *input, torch_spec *view,
+                int64_t *offset);
 /* The strides of `spec` as those of a dense array of permuted axes (axes of size 1 get one that
  * fits) in `out`; where they are no such strides, `spec` and `out` become C order. False when that
  * cannot be expressed. */
