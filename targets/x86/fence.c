@@ -6,7 +6,7 @@
  * - folding: a number that comes from integers or booleans may be known (`a < a` is false), and
  *   then 0 / 0 is a constant. Such conversions, and divisors unless they are loaded or constants
  *   other than zero, go through `llvm.arithmetic.fence`, which is no instruction of the machine and
- *   through which nothing is seen.
+ *   through which nothing is seen but signs.
  *   The same for a value that is compared with itself, which would not be computed at all.
  *   The same for a constant that reaches us frozen, as those do which nothing but constants meet,
  * and for a value of which LLVM knows that it is one of some constants: it computes what is made of
