@@ -195,6 +195,26 @@ static bool fold_is_absorbing(const fold_call *f, loom_cell value) {
   return (decides_at_zero && value.i == 0) || (decides_at_one && value.i == 1);
 }
 
+/* May an arithmetic op give its operand's place to its result? A bool that is read from memory or
+ * moved there may be any byte, which the op turns into 0 or 1; one that is computed is 0 or 1. */
+static bool fold_may_stand_for(const fold_call *f, MlirValue value) {
+  loom_opcode code;
+  MlirOperation def = loom_def(value);
+  if (f->operand.dtype != LOOM_BOOL) return true;
+  if (!def.ptr || !loom_opcode_of(def, &code)) return false;
+  const char *lower = loom_op_table[code].lower;
+  return !strcmp(lower, "unary") || !strcmp(lower, "binary") || !strcmp(lower, "compare");
+}
+
+/* Twice "not" is nothing. */
+static loom_folded fold_not(const fold_call *f) {
+  MlirOperation inner = loom_def(loom_operand(f->op, 0));
+  loom_opcode code;
+  if (!inner.ptr || !loom_opcode_of(inner, &code) || code != LOOM_OP_NOT) return fold_none;
+  MlirValue value = loom_operand(inner, 0);
+  return fold_may_stand_for(f, value) ? fold_value(value) : fold_none;
+}
+
 static loom_folded fold_same_operands(const fold_call *f) {
   switch (f->opcode) {
   case LOOM_OP_MAX:
@@ -202,7 +222,8 @@ static loom_folded fold_same_operands(const fold_call *f) {
   case LOOM_OP_FMAX:
   case LOOM_OP_FMIN:
   case LOOM_OP_AND:
-  case LOOM_OP_OR: return fold_operand(f, 0);
+  case LOOM_OP_OR:
+    return fold_may_stand_for(f, loom_operand(f->op, 0)) ? fold_operand(f, 0) : fold_none;
   case LOOM_OP_SUB:
   case LOOM_OP_XOR:
     if (!fold_is_integral(f->operand.dtype) || !fold_may_drop(f, 0)) return fold_none;
@@ -214,7 +235,8 @@ static loom_folded fold_same_operands(const fold_call *f) {
 static loom_folded fold_binary(const fold_call *f) {
   loom_cell value;
   if (fold_constant(f, 1, &value)) {
-    if (fold_is_neutral(f, value)) return fold_operand(f, 0);
+    if (fold_is_neutral(f, value) && fold_may_stand_for(f, loom_operand(f->op, 0)))
+      return fold_operand(f, 0);
     if (fold_is_absorbing(f, value) && fold_may_drop(f, 0))
       return fold_cell(f, f->operand.dtype, value);
   }
@@ -361,7 +383,9 @@ loom_folded loom_fold_op(MlirOperation op, intptr_t count, const MlirAttribute *
   default: break;
   }
   if (strcmp(loom_op_table[f.opcode].lower, "view") == 0) return fold_view(&f);
-  return count == 2 ? fold_binary(&f) : fold_arithmetic(&f);
+  if (count == 2) return fold_binary(&f);
+  loom_folded folded = f.opcode == LOOM_OP_NOT ? fold_not(&f) : fold_none;
+  return folded.value.ptr ? folded : fold_arithmetic(&f);
 }
 
 bool loom_can_materialize(MlirAttribute value, MlirType type) {

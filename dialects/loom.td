@@ -100,7 +100,7 @@ class Loom_Binary<string mnemonic, string text, string classes, Loom_Fp flags = 
 def AbsOp : Loom_Unary<"abs", "Absolute value; integers wrap", "biuf", FpNone, [Idempotent]>;
 def NegOp : Loom_Unary<"neg", "Negation; integers wrap", "iufc", FpNone, [Involution]>;
 def SignOp : Loom_Unary<"sign", "-1, 0 or 1; NaN stays NaN", "iufc">;
-def NotOp : Loom_Unary<"not", "Bitwise not; logical not on bool", "biu", FpNone, [Involution]>;
+def NotOp : Loom_Unary<"not", "Bitwise not; logical not on bool", "biu">;
 def CeilOp : Loom_Unary<"ceil", "Round towards plus infinity", "biuf", FpNone, [Idempotent]>;
 def FloorOp : Loom_Unary<"floor", "Round towards minus infinity", "biuf", FpNone, [Idempotent]>;
 def TruncOp : Loom_Unary<"trunc", "Round towards zero", "biuf", FpNone, [Idempotent]>;
@@ -154,8 +154,8 @@ def MaxOp : Loom_Binary<"max", "Maximum; NaN if either is NaN (np.maximum)", "bi
 def MinOp : Loom_Binary<"min", "Minimum; NaN if either is NaN (np.minimum)", "biuf">;
 def FmaxOp : Loom_Binary<"fmax", "Maximum; the other where one is NaN", "biuf">;
 def FminOp : Loom_Binary<"fmin", "Minimum; the other where one is NaN", "biuf">;
-def AndOp : Loom_Binary<"and", "Bitwise and; logical on bool", "biu", FpNone, [Commutative, Idempotent]>;
-def OrOp : Loom_Binary<"or", "Bitwise or; logical on bool", "biu", FpNone, [Commutative, Idempotent]>;
+def AndOp : Loom_Binary<"and", "Bitwise and; logical on bool", "biu", FpNone, [Commutative]>;
+def OrOp : Loom_Binary<"or", "Bitwise or; logical on bool", "biu", FpNone, [Commutative]>;
 def XorOp : Loom_Binary<"xor", "Bitwise exclusive or; logical on bool", "biu", FpNone, [Commutative]>;
 def ShlOp : Loom_Binary<"shl", "Shift left; 0 when the count reaches the width or is negative", "iu">;
 def ShrOp : Loom_Binary<"shr", "Shift right, arithmetic when signed; the sign (or 0) when the count reaches the width", "iu">;

@@ -170,10 +170,46 @@ MlirValue lane_address(loom_builder *b, MlirValue ptr, MlirValue offset, loom_dt
   return loom_result(loom_build(b, "llvm.getelementptr", 2, operands, 1, &type, 2, attrs), 0);
 }
 
+static const char lanes_truth_mark[] = "loom.truth_of_byte";
+
+/* The truth of bools as they lie in memory. */
+static MlirValue lanes_truth(loom_builder *b, MlirValue bytes) {
+  MlirValue truth = lane_cmpi(b, "ne", bytes, lane_const_int(b, mlirValueGetType(bytes), 0));
+  if (mlirValueIsAOpResult(truth))
+    mlirOperationSetDiscardableAttributeByName(mlirOpResultGetOwner(truth),
+                                               loom_str(lanes_truth_mark), mlirUnitAttrGet(b->ctx));
+  return truth;
+}
+
+/* The bytes of bools, as memory holds them. What a copy moves keeps its byte: a view of bytes as
+ * bools has other true ones than 1. What is computed is 0 or 1. */
+static MlirValue lanes_bytes_of_truth(loom_builder *b, MlirValue truth) {
+  MlirType bytes = lane_like(mlirValueGetType(truth), mlirIntegerTypeGet(b->ctx, 8));
+  if (mlirValueIsAOpResult(truth)) {
+    MlirOperation op = mlirOpResultGetOwner(truth);
+    MlirAttribute mark = mlirOperationGetDiscardableAttributeByName(op, loom_str(lanes_truth_mark));
+    if (!mlirAttributeIsNull(mark)) return mlirOperationGetOperand(op, 0);
+    if (loom_is(op, "vector.broadcast"))
+      return loom_build1(b, "vector.broadcast",
+                         lanes_bytes_of_truth(b, mlirOperationGetOperand(op, 0)), bytes);
+    if (loom_is(op, "arith.select"))
+      return lane_select(b, mlirOperationGetOperand(op, 0),
+                         lanes_bytes_of_truth(b, mlirOperationGetOperand(op, 1)),
+                         lanes_bytes_of_truth(b, mlirOperationGetOperand(op, 2)));
+    if (loom_is(op, "vector.shuffle")) {
+      MlirValue from[] = {lanes_bytes_of_truth(b, mlirOperationGetOperand(op, 0)),
+                          lanes_bytes_of_truth(b, mlirOperationGetOperand(op, 1))};
+      loom_named mask = {"mask", mlirOperationGetAttributeByName(op, loom_str("mask"))};
+      return loom_result(loom_build(b, "vector.shuffle", 2, from, 1, &bytes, 1, &mask), 0);
+    }
+  }
+  return loom_build1(b, "arith.extui", truth, bytes);
+}
+
 /* A bool is one byte in memory and an i1 in a register; a bfloat16 is the upper half of an f32. */
 MlirValue lane_from_memory(loom_builder *b, MlirValue value, loom_dtype dtype) {
   MlirType shape = mlirValueGetType(value), f32 = lane_like(shape, mlirF32TypeGet(b->ctx));
-  if (dtype == LOOM_BOOL) return lane_cmpi(b, "ne", value, lane_const_int(b, shape, 0));
+  if (dtype == LOOM_BOOL) return lanes_truth(b, value);
   if (dtype == LOOM_F16) {
     value = loom_build1(b, "arith.bitcast", value, lane_like(shape, mlirF16TypeGet(b->ctx)));
     return loom_build1(b, "arith.extf", value, f32);
@@ -187,8 +223,7 @@ MlirValue lane_from_memory(loom_builder *b, MlirValue value, loom_dtype dtype) {
 
 MlirValue lane_to_memory(loom_builder *b, MlirValue value, loom_dtype dtype) {
   MlirType shape = mlirValueGetType(value);
-  if (dtype == LOOM_BOOL)
-    return loom_build1(b, "arith.extui", value, lane_like(shape, mlirIntegerTypeGet(b->ctx, 8)));
+  if (dtype == LOOM_BOOL) return lanes_bytes_of_truth(b, value);
   MlirType i16 = lane_like(shape, mlirIntegerTypeGet(b->ctx, 16));
   if (dtype == LOOM_F16) {
     value = loom_build1(b, "arith.truncf", value, lane_like(shape, mlirF16TypeGet(b->ctx)));

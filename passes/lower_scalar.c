@@ -201,11 +201,11 @@ static MlirValue scalar_bool(const scalar_args *a) {
   loom_builder *b = a->b;
   MlirValue none = {NULL};
   switch (a->code) {
-  case LOOM_OP_ABS:
   case LOOM_OP_CEIL:
   case LOOM_OP_FLOOR:
   case LOOM_OP_TRUNC:
   case LOOM_OP_ROUND_EVEN: return a->x;
+  case LOOM_OP_ABS: return lane_op2(b, "arith.ori", a->x, a->x); /* any byte but 0 becomes 1 */
   case LOOM_OP_NOT: return lane_op2(b, "arith.xori", a->x, scalar_int(a, 1));
   case LOOM_OP_ADD:
   case LOOM_OP_OR:

@@ -96,12 +96,14 @@ static npy_intp late_count(const uint8_t *flags, npy_intp n) {
   return count;
 }
 
-/* A new vector in one of the runtime's blocks. */
-static PyObject *late_vector(int typenum, npy_intp n) {
-  numpy_array_payload p = {.typenum = typenum, .nd = 1, .flags = NUMPY_WRITEABLE, .dims = {n}};
+/* A new array of a size along its first dimension in one of the runtime's blocks; of rank 2, a
+ * column. */
+static PyObject *late_array(int typenum, int rank, npy_intp n) {
+  numpy_array_payload p = {
+      .typenum = typenum, .nd = rank, .flags = NUMPY_WRITEABLE, .dims = {n, 1}};
   void *data;
   if (!numpy_dtype_from_typenum(typenum, &p.dtype)) return NULL;
-  p.strides[0] = (npy_intp)loom_dtype_size(p.dtype);
+  p.strides[0] = p.strides[1] = (npy_intp)loom_dtype_size(p.dtype);
   return numpy_array_new_output(&p, NULL, NULL, &data);
 }
 
@@ -115,7 +117,7 @@ static PyObject *late_get_item(PyObject *self, PyObject *const *args, Py_ssize_t
       !PyArray_IS_C_CONTIGUOUS(mask) || !PyArray_ISALIGNED(a))
     return PyObject_GetItem(args[0], args[1]);
   npy_intp taken = late_count(flags, all);
-  PyObject *out = late_vector(PyArray_TYPE(a), taken);
+  PyObject *out = late_array(PyArray_TYPE(a), 1, taken);
   if (out) compress(PyArray_DATA(a), flags, taken, PyArray_DATA((PyArrayObject *)out));
   return out;
 }
@@ -123,7 +125,7 @@ static PyObject *late_get_item(PyObject *self, PyObject *const *args, Py_ssize_t
 static PyObject *late_vector_indices(PyArrayObject *mask) {
   const uint8_t *flags = PyArray_DATA(mask);
   npy_intp taken = late_count(flags, PyArray_SIZE(mask));
-  PyObject *out = late_vector(NPY_INTP, taken);
+  PyObject *out = late_array(NPY_INTP, 2, taken);
   npy_intp *to = out ? PyArray_DATA((PyArrayObject *)out) : NULL;
   for (npy_intp i = 0, at = 0; out && at < taken; i++) {
     to[at] = i;
@@ -132,25 +134,20 @@ static PyObject *late_vector_indices(PyArrayObject *mask) {
   return out;
 }
 
-/* nonzero(mask): the indices, a row for each element; of a vector, a vector. */
+/* nonzero(mask): the indices, a row for each element. */
 static PyObject *late_indices(PyObject *self, PyObject *const *args, Py_ssize_t count) {
   PyArrayObject *mask = (PyArrayObject *)args[0];
   if (PyArray_NDIM(mask) == 1 && PyArray_IS_C_CONTIGUOUS(mask)) return late_vector_indices(mask);
   PyObject *all = count == 1 ? PyArray_Nonzero(mask) : NULL;
   if (!all) return NULL;
   int rank = PyArray_NDIM(mask);
-  PyObject *first = PyTuple_GET_ITEM(all, 0), *result;
-  if (rank == 1) {
-    result = Py_NewRef(first);
-  } else {
-    npy_intp dims[2] = {PyArray_DIM((PyArrayObject *)first, 0), rank};
-    result = PyArray_SimpleNew(2, dims, NPY_INTP);
-    for (int i = 0; i < rank && result; i++) {
-      PyArrayObject *from = (PyArrayObject *)PyTuple_GET_ITEM(all, i);
-      npy_intp *to = (npy_intp *)PyArray_DATA((PyArrayObject *)result) + i;
-      for (npy_intp k = 0; k < dims[0]; k++)
-        to[k * rank] = *(npy_intp *)PyArray_GETPTR1(from, k);
-    }
+  npy_intp dims[2] = {PyArray_DIM((PyArrayObject *)PyTuple_GET_ITEM(all, 0), 0), rank};
+  PyObject *result = PyArray_SimpleNew(2, dims, NPY_INTP);
+  for (int i = 0; i < rank && result; i++) {
+    PyArrayObject *from = (PyArrayObject *)PyTuple_GET_ITEM(all, i);
+    npy_intp *to = (npy_intp *)PyArray_DATA((PyArrayObject *)result) + i;
+    for (npy_intp k = 0; k < dims[0]; k++)
+      to[k * rank] = *(npy_intp *)PyArray_GETPTR1(from, k);
   }
   Py_DECREF(all);
   return result;
@@ -221,36 +218,38 @@ value *np_take(tracer *t, const np_call *c);
 
 /* ---- nonzero and its like ------------------------------------------------------------------- */
 
-/* The indices of what is not zero, a row for each; of a vector, a vector. */
+/* The indices of what is not zero, a row for each. */
 static value *late_nonzero(tracer *t, const np_call *c, np_array *a) {
-  loom_type type = {.dtype = LOOM_I64, .rank = a->type.rank == 1 ? 1 : 2};
+  loom_type type = {.dtype = LOOM_I64, .rank = 2, .dims = {0, a->type.rank}};
   if (a->type.rank == 0) return np_unsupported(t, c, "of a 0-d array");
   value *mask = np_fresh(t, emit_convert(t, np_read(t, a), LOOM_BOOL), NULL);
-  if (!mask) return NULL;
-  np_array *m = np_array_of(mask);
-  type.dims[1] = a->type.rank;
-  if (!late_mask_size(t, np_read(t, m), &type.dims[0])) return NULL;
+  np_array *m = mask ? np_array_of(mask) : NULL;
+  if (!m || !late_mask_size(t, np_read(t, m), &type.dims[0])) return NULL;
   return np_fresh(t, late_call(t, LATE_INDICES, &m, 1, &type), NULL);
+}
+
+/* The indices along a dimension: a view of a column. */
+static value *late_column(tracer *t, value *all, int dim) {
+  np_array *rows = np_array_of(all);
+  const int64_t rank = rows->type.dims[1];
+  int64_t starts[2] = {0, dim}, sizes[2] = {rows->type.dims[0], 1}, steps[2] = {1, 1};
+  value *column = rank > 1 ? np_view_slice(t, rows, starts, sizes, steps) : all;
+  if (!column) return NULL;
+  /* Without elements, too, NumPy steps from row to row. */
+  const int64_t step = rank * (int64_t)sizeof(int64_t);
+  value *indices = np_view_reshape(t, np_array_of(column), 1, sizes, &step);
+  if (indices) np_array_of(indices)->stepped = true;
+  return indices;
 }
 
 value *np_nonzero(tracer *t, const np_call *c) {
   value *p[1], *items[LOOM_MAX_RANK];
   if (!np_parse(t, c, "a", p)) return NULL;
   np_array *a = np_as_array(t, p[0]);
-  value *all = a ? late_nonzero(t, c, a) : NULL;
-  if (!all) return NULL;
-  np_array *rows = np_array_of(all);
-  for (int i = 0; i < a->type.rank; i++) {
-    int64_t starts[2] = {0, i}, sizes[2] = {rows->type.dims[0], 1}, steps[2] = {1, 1};
-    value *column = all;
-    if (a->type.rank > 1) column = np_view_slice(t, rows, starts, sizes, steps);
-    if (!column) return NULL;
-    /* Without elements, too, NumPy steps from row to row. */
-    const int64_t step = a->type.rank * (int64_t)sizeof(int64_t);
-    np_array *one = np_array_of(column);
-    if (!(items[i] = np_view_reshape(t, one, 1, one->type.dims, &step))) return NULL;
-    np_array_of(items[i])->stepped = true;
-  }
+  value *rows = a ? late_nonzero(t, c, a) : NULL;
+  if (!rows) return NULL;
+  for (int i = 0; i < a->type.rank; i++)
+    if (!(items[i] = late_column(t, rows, i))) return NULL;
   return value_tuple(t, items, a->type.rank);
 }
 
@@ -276,7 +275,8 @@ value *np_compress(tracer *t, const np_call *c) {
   if (!condition) return NULL;
   if (condition->type.rank != 1)
     return np_unsupported(t, c, "with a condition of other than one dimension");
-  value *index = late_nonzero(t, c, condition);
+  value *rows = late_nonzero(t, c, condition);
+  value *index = rows ? late_column(t, rows, 0) : NULL;
   value *args[3] = {p[0], index, p[2] ? p[2] : value_const(t, Py_None)};
   np_call take = {.name = "take", .args = args, .count = 3};
   return index && args[2] ? np_take(t, &take) : NULL;

@@ -270,7 +270,8 @@ static loom_value ufunc_row_plain(tracer *t, const ufunc_row *row, const loom_va
   }
   case UFUNC_ROUND:
     if (loom_dtype_is_float(dtype)) return emit1(t, row->op, in[0]);
-    return row->op == LOOM_OP_ABS && loom_dtype_is_signed(dtype) ? emit1(t, row->op, in[0]) : in[0];
+    if (row->op != LOOM_OP_ABS || loom_dtype_is_unsigned(dtype)) return in[0];
+    return emit1(t, row->op, in[0]); /* of a bool: 1 for every byte but 0 */
   default: return ((ufunc_function)(uintptr_t)row->extra)(t, in, out);
   }
 }

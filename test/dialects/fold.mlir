@@ -52,8 +52,8 @@ func.func @raising() -> (tensor<f32>, tensor<f32>, tensor<f32>, tensor<i32>, ten
 }
 
 // CHECK-LABEL: func.func @identities
-// CHECK-SAME: %[[A:[a-z0-9]+]]: tensor<2xf32>, %[[I:[a-z0-9]+]]: tensor<2xi32>, %[[P:[a-z0-9]+]]: tensor<2xi1>
-func.func @identities(%a: tensor<2xf32>, %i: tensor<2xi32>, %p: tensor<2xi1>) -> (tensor<2xf32>, tensor<2xi32>, tensor<2xi1>, tensor<2xf32>, tensor<2xi32>) {
+// CHECK-SAME: %[[A:[a-z0-9]+]]: tensor<2xf32>, %[[I:[a-z0-9]+]]: tensor<2xi32>
+func.func @identities(%a: tensor<2xf32>, %i: tensor<2xi32>, %p: tensor<2xi1>, %r: tensor<2xi1>) -> (tensor<2xf32>, tensor<2xi32>, tensor<2xi1>, tensor<2xf32>, tensor<2xi32>) {
   %one = loom.constant(1.0 : f32) : tensor<2xf32>
   %minus_zero = loom.constant(-0.0 : f32) : tensor<2xf32>
   %zero = loom.constant(0.0 : f32) : tensor<2xf32>
@@ -69,12 +69,34 @@ func.func @identities(%a: tensor<2xf32>, %i: tensor<2xi32>, %p: tensor<2xi1>) ->
   %8 = loom.shl %7, %n : tensor<2xi32>
   %9 = loom.or %8, %8 : tensor<2xi32>
   %true = loom.constant(true) : tensor<2xi1>
-  %10 = loom.and %p, %true : tensor<2xi1>
+  %q = loom.xor %p, %r : tensor<2xi1>
+  %and = loom.and %q, %true : tensor<2xi1>
+  %or = loom.or %and, %and : tensor<2xi1>
+  %not = loom.not %or : tensor<2xi1>
+  %10 = loom.not %not : tensor<2xi1>
   %11 = loom.select %true, %a, %zero : (tensor<2xi1>, tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   // CHECK: %[[Z:.*]] = loom.constant(0 : i32)
+  // CHECK-NEXT: %[[Q:.*]] = loom.xor
   %12 = loom.sub %i, %i : tensor<2xi32>
-  // CHECK-NEXT: return %[[A]], %[[I]], %[[P]], %[[A]], %[[Z]]
+  // CHECK-NEXT: return %[[A]], %[[I]], %[[Q]], %[[A]], %[[Z]]
   return %6, %9, %10, %11, %12 : tensor<2xf32>, tensor<2xi32>, tensor<2xi1>, tensor<2xf32>, tensor<2xi32>
+}
+
+// A bool that comes from memory may be any byte, of which arithmetic makes 0 or 1.
+// CHECK-LABEL: func.func @bytes_of_bools
+func.func @bytes_of_bools(%p: tensor<2xi1>) -> (tensor<2xi1>, tensor<2xi1>, tensor<2xi1>, tensor<2xi1>) {
+  %true = loom.constant(true) : tensor<2xi1>
+  // CHECK: loom.and
+  %0 = loom.and %p, %true : tensor<2xi1>
+  // CHECK: loom.or
+  %1 = loom.or %p, %p : tensor<2xi1>
+  // CHECK: loom.not
+  %n = loom.not %p : tensor<2xi1>
+  // CHECK: loom.not
+  %2 = loom.not %n : tensor<2xi1>
+  // CHECK: loom.abs
+  %3 = loom.abs %p : tensor<2xi1>
+  return %0, %1, %2, %3 : tensor<2xi1>, tensor<2xi1>, tensor<2xi1>, tensor<2xi1>
 }
 
 // x + 0.0 turns -0.0 into 0.0; x - x is NaN for an infinity; x * 0 likewise; x == x is false for NaN.
