@@ -10,7 +10,7 @@ config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".ll", ".mlir", ".test"]
 config.excludes = ["build", "python", "runtime", ".venv", "bench", "examples", "inputs", "fuzz"]
 config.test_source_root = os.path.dirname(__file__)
-build = os.environ.get("LOOM_BUILD", os.path.join(os.path.dirname(__file__), "build", "dev"))
+build = os.path.abspath(os.environ.get("LOOM_BUILD", os.path.join(os.path.dirname(__file__), "build", "dev")))
 config.test_exec_root = build
 llvm = os.environ.get("LLVM_ROOT", "/usr/lib/llvm-22")
 config.environment["PATH"] = os.pathsep.join(
