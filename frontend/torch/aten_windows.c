@@ -94,18 +94,6 @@ static windows_line windows_along(fx_call *c, const windows_axis *w) {
   return l;
 }
 
-/* `v` at these positions of the axis; what is outside is some element. */
-static loom_value windows_take(fx_call *c, loom_value v, int axis, loom_value at) {
-  loom_attr attrs[2] = {{.kind = LOOM_ATTR_I64, .i = axis}, {.kind = LOOM_ATTR_STR, .str = "clip"}};
-  return loom_build(c->b, LOOM_OP_GATHER, (loom_value[]){v, at}, 2, attrs, 2, NULL, 0);
-}
-
-/* A line along `axis` of `type`, spread over it. */
-static loom_value windows_spread(fx_call *c, loom_value line, int axis, const loom_type *type) {
-  int64_t map[1] = {axis};
-  return loom_build_broadcast(c->b, line, type->rank, type->dims, map);
-}
-
 /* Every window's sum along one axis. */
 static loom_value windows_sum(fx_call *c, loom_value v, const windows_axis *w) {
   loom_builder *b = c->b;
@@ -114,10 +102,10 @@ static loom_value windows_sum(fx_call *c, loom_value v, const windows_axis *w) {
   for (int64_t j = 0; j < w->places && v != LOOM_NO_VALUE; j++) {
     loom_value at, valid;
     windows_place(&l, w, j, &at, &valid);
-    loom_value taken = windows_take(c, v, w->axis, at);
+    loom_value taken = fx_take_along(c, v, w->axis, at);
     if (taken == LOOM_NO_VALUE) return taken;
     const loom_type type = *loom_build_type(b, taken);
-    valid = windows_spread(c, valid, w->axis, &type);
+    valid = fx_spread_line(c, valid, w->axis, &type);
     taken = loom_build_select(b, valid, taken, loom_build_int(b, &type, 0));
     sum = j ? loom_build2(b, LOOM_OP_ADD, sum, taken) : taken;
   }
@@ -240,7 +228,7 @@ static loom_value windows_divided(fx_call *c, loom_value v, const windows *w, bo
   loom_value all = LOOM_NO_VALUE;
   for (int d = 0; d < w->count; d++) {
     loom_value line = windows_count(c, &w->axes[d], include, type.dtype);
-    line = windows_spread(c, line, w->axes[d].axis, &type);
+    line = fx_spread_line(c, line, w->axes[d].axis, &type);
     all = d ? loom_build2(b, LOOM_OP_MUL, all, line) : line;
   }
   return loom_build2(b, LOOM_OP_DIV, v, all);
@@ -357,8 +345,8 @@ static void windows_search(fx_call *c, const windows *w, int d, loom_value v, lo
   for (int64_t j = 0; j < a->places; j++) {
     loom_value at, here;
     windows_place(&l, a, j, &at, &here);
-    loom_value taken = windows_take(c, v, a->axis, at);
-    at = windows_spread(c, at, a->axis, &places);
+    loom_value taken = fx_take_along(c, v, a->axis, at);
+    at = fx_spread_line(c, at, a->axis, &places);
     here = loom_build_broadcast(b, here, places.rank, places.dims, (int64_t[]){a->axis});
     loom_value next = loom_build2(b, LOOM_OP_MUL, position, fx_number_value(c, &places, a->in));
     next = loom_build2(b, LOOM_OP_ADD, next, at);

@@ -361,3 +361,15 @@ bool fx_promote(fx_call *c, const int *operands, int count, loom_dtype *out) {
   *out = result;
   return true;
 }
+
+/* ---- lines ---------------------------------------------------------------------------------- */
+
+loom_value fx_take_along(fx_call *c, loom_value v, int axis, loom_value at) {
+  loom_attr attrs[2] = {{.kind = LOOM_ATTR_I64, .i = axis}, {.kind = LOOM_ATTR_STR, .str = "clip"}};
+  return loom_build(c->b, LOOM_OP_GATHER, (loom_value[]){v, at}, 2, attrs, 2, NULL, 0);
+}
+
+loom_value fx_spread_line(fx_call *c, loom_value line, int axis, const loom_type *type) {
+  int64_t map[1] = {axis};
+  return loom_build_broadcast(c->b, line, type->rank, type->dims, map);
+}

@@ -300,6 +300,11 @@ bool fx_axis(fx_call *c, int i, int rank, int *out);
 /* A mask of axes; None and the empty list are all of them. */
 bool fx_axes(fx_call *c, int i, int rank, uint32_t *out);
 
+/* `v` at the positions `at` (a line) of an axis; what lies outside is some element. */
+loom_value fx_take_along(fx_call *c, loom_value v, int axis, loom_value at);
+/* A line along `axis` of `type`, spread over it. */
+loom_value fx_spread_line(fx_call *c, loom_value line, int axis, const loom_type *type);
+
 /* Elements of a type over the axes of a mask; -1 when symbolic. */
 int64_t fx_count(const loom_type *type, uint32_t axes);
 /* Has it a size 0, or more elements than can be counted? */

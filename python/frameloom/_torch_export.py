@@ -4,6 +4,7 @@ import torch
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.utils import _pytree as pytree
 
+from . import _torch_whole
 from . import torch as frontend
 
 
@@ -42,7 +43,8 @@ class CompiledExport:
 
     def __init__(self, program, options):
         options = frontend._options(None, options)
-        program = program.run_decompositions(frontend.decompositions(options.fallback_random))
+        with _torch_whole.kept_whole():
+            program = program.run_decompositions(frontend.decompositions(options.fallback_random))
         module, self._signature = program.graph_module, program.graph_signature
         self._in_spec, self._out_spec = program.call_spec.in_spec, program.call_spec.out_spec
         placeholders = [n for n in module.graph.nodes if n.op == "placeholder"]

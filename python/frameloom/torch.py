@@ -28,7 +28,7 @@ from frameloom._config import Patchable
 with _disable_current_modes():  # the probe needs real tensors
     _native.torch_init()
 
-from frameloom import _torch_gradients, _torch_partition, _torch_random, _torch_sampling  # noqa: E402
+from frameloom import _torch_gradients, _torch_partition, _torch_random, _torch_whole  # noqa: E402
 
 _log = logging.getLogger("frameloom.torch")
 MODES = ("default", "max-autotune", "max-autotune-no-cudagraphs", "reduce-overhead")
@@ -189,7 +189,8 @@ def _core_decompositions():
     ):
         del table[op]
     table |= get_decompositions([aten.dist, aten.ldexp, aten._native_batch_norm_legit.no_stats])
-    return table | _torch_sampling.decompositions() | _torch_gradients.decompositions()
+    _torch_whole.drop_from(table)
+    return table | _torch_gradients.decompositions()
 
 
 def _traced():
@@ -346,7 +347,8 @@ def _compiled(module, example_inputs, options, interpret):
         decompositions=decompositions(options.fallback_random),
         partition_fn=partition,
     )
-    return aot(module, example_inputs)
+    with _torch_whole.kept_whole():
+        return aot(module, example_inputs)
 
 
 def backend(module, example_inputs, *, mode=None, options=None):

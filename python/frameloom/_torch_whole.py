@@ -1,0 +1,72 @@
+"""Ops that torch takes apart while it traces, kept whole: what is compiled of them is better than what is compiled of the parts.
+
+Interpolation: torch's decompositions gather at every corner of every place, and their gradients scatter.
+"""
+
+from __future__ import annotations
+
+import contextlib
+
+import torch
+from torch import _prims_common as utils
+from torch._C import DispatchKey
+from torch._decomp import meta_table
+from torch._decomp.decompositions import upsample_compute_output_size
+
+aten = torch.ops.aten
+_NEAREST = tuple(f"{name}{axes}d" for name in ("upsample_nearest", "_upsample_nearest_exact") for axes in (1, 2, 3))
+_SMOOTH = ("upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d", "upsample_bicubic2d")
+_KEYS = (DispatchKey.Autograd, DispatchKey.CompositeImplicitAutograd)
+
+
+def _with_sizes(op):
+    """The overload that is called, with sizes or factors, in terms of the one with both."""
+
+    def interpolate(image, output_size, *rest):
+        *corners, factors = rest  # nearest: none
+        sizes = upsample_compute_output_size(image.size(), output_size, factors)
+        return op(image, sizes, *corners, *(factors or ()))
+
+    return interpolate
+
+
+def _gradient_meta(gradient, output_size, input_size, *rest):
+    """What a gradient is like; torch's own function takes no symbolic sizes."""
+    return torch.empty(input_size, dtype=gradient.dtype, device=gradient.device, memory_format=utils.suggest_memory_format(gradient))
+
+
+def _tables():
+    """(overload, what takes the place of torch's own functions by dispatch key) of each op."""
+    for name in _NEAREST + _SMOOTH:
+        packet, gradient = getattr(aten, name), getattr(aten, name + "_backward").default
+        yield packet.default, {}
+        yield packet.vec, dict.fromkeys(_KEYS, _with_sizes(packet.default))
+        yield gradient, {} if gradient in meta_table else {DispatchKey.Meta: _gradient_meta}
+
+
+_replaced = tuple(_tables())
+
+
+def drop_from(table):
+    """Takes the decompositions of these ops out of a table."""
+    for op, _ in _replaced:
+        table.pop(op, None)
+
+
+@contextlib.contextmanager
+def kept_whole():
+    """While something is traced under it. Only tracing asks for these tables: eager calls of other threads do not."""
+    saved = []
+    try:
+        for op, functions in _replaced:
+            saved.append((op, dict(op.py_kernels)))
+            for key in _KEYS:
+                op.py_kernels.pop(key, None)
+            op.py_kernels.update(functions)
+            op._dispatch_cache.clear()
+        yield
+    finally:
+        for op, kernels in saved:
+            op.py_kernels.clear()
+            op.py_kernels.update(kernels)
+            op._dispatch_cache.clear()
