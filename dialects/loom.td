@@ -383,6 +383,12 @@ def GatherOp : Loom_InferredOp<"gather"> {
 }
 def ScatterOp : Loom_InferredOp<"scatter"> {
   let summary = "`operand` with slices along `axis` at `indices` set to (or combined with) `updates`, in order";
+  let description = [{
+    `updates` has the sizes of `operand` with dimension `axis` replaced by the dimensions of `indices`: each index is that
+    of a slice. Or `indices`, `updates` and `operand` are of the same rank, at least 2, and of the same sizes but along
+    `axis`, where only `indices` and `updates` agree: each index is that of an element (np.put_along_axis).
+    An index outside [-n, n) makes the kernel report an error.
+  }];
   let arguments = (ins Loom_Tensor:$operand, Loom_Tensor:$indices, Loom_Tensor:$updates, I64Attr:$axis,
                        StrAttr:$combine);
   let results = (outs Loom_Tensor:$result);

@@ -436,6 +436,9 @@ typedef struct loom_op_view {
  * type, for as many as the op has results or the regions outputs; `*out_count` is 0 when none is
  * declared. `graph` holds the symbolic sizes and may be NULL when all are static. */
 bool loom_op_declares_type(loom_opcode op);
+/* Is each index of a scatter that of an element along the axis, not that of a slice? */
+bool loom_scatter_is_along(const loom_type *operand, const loom_type *indices,
+                           const loom_type *updates);
 bool loom_infer_region(const loom_op_view *view, loom_type *out, uint32_t *out_count,
                        loom_error *err); /* region.c: the rule of nodes with regions */
 bool loom_infer(loom_graph *graph, const loom_op_view *view, loom_type *out, uint32_t *out_count,

@@ -412,14 +412,35 @@ static bool infer_gather(infer_state *s) {
   return true;
 }
 
+bool loom_scatter_is_along(const loom_type *operand, const loom_type *indices,
+                           const loom_type *updates) {
+  int rank = operand->rank;
+  return rank > 1 && indices->rank == rank && updates->rank == rank;
+}
+
+/* The type of updates of single elements along the axis. */
+static bool infer_along(infer_state *s, int axis, loom_type *out) {
+  const loom_type *from = infer_operand(s, 0), *indices = infer_operand(s, 1);
+  for (int i = 0; i < from->rank; i++)
+    if (i != axis && from->dims[i] != indices->dims[i])
+      return INFER_FAIL(s, "indices and operand differ in dimension %d", i);
+  *out = *indices;
+  out->dtype = from->dtype;
+  return true;
+}
+
 static bool infer_scatter(infer_state *s) {
   static const char *const words[] = {"set", "add", "mul", "min", "max", NULL};
   const char *combine = infer_attr(s, 1)->str;
   if (!infer_one_of(combine, words)) return INFER_FAIL(s, "unknown combination \"%s\"", combine);
   loom_type updates;
-  if (!infer_take(s, infer_attr(s, 0)->i, &updates)) return false;
+  int axis = (int)infer_attr(s, 0)->i;
+  if (!infer_take(s, axis, &updates)) return false;
+  bool along = loom_scatter_is_along(infer_operand(s, 0), infer_operand(s, 1), infer_operand(s, 2));
+  if (along && !infer_along(s, axis, &updates)) return false;
   if (!loom_type_equal(&updates, infer_operand(s, 2)))
-    return INFER_FAIL(s, "updates are not of the type that a gather would give");
+    return INFER_FAIL(s, "updates are not of the type that %s",
+                      along ? "the indices tell" : "a gather would give");
   bool ordered = strcmp(combine, "min") == 0 || strcmp(combine, "max") == 0;
   if (ordered && !infer_dtype_in(s, updates.dtype, "biuf")) return false;
   s->out[0] = *infer_operand(s, 0);

@@ -254,6 +254,14 @@ static bool interp_take(const interp_call *c, const char *mode, const int64_t *o
   return interp_index(c, mode, indices, out + axis, from->type.dims[axis], &in[axis]);
 }
 
+/* The index of the operand's element that an update of one element goes to. */
+static bool interp_along(const interp_call *c, const int64_t *at, int64_t *in) {
+  const loom_buffer *from = &c->operands[0], *indices = &c->operands[1];
+  int axis = (int)c->view->attrs[0].i;
+  memcpy(in, at, sizeof *in * (size_t)from->type.rank);
+  return interp_index(c, "raise", indices, at, from->type.dims[axis], &in[axis]);
+}
+
 static bool interp_gather(const interp_call *c) {
   int64_t out[LOOM_MAX_RANK] = {0}, in[LOOM_MAX_RANK];
   if (interp_empty(&c->results[0].type)) return true;
@@ -281,10 +289,11 @@ static bool interp_scatter(const interp_call *c) {
   const loom_buffer *updates = &c->operands[2], *to = &c->results[0];
   int64_t at[LOOM_MAX_RANK] = {0}, in[LOOM_MAX_RANK];
   loom_cell cell;
+  bool along = loom_scatter_is_along(&to->type, &c->operands[1].type, &updates->type);
   interp_copy(to, &c->operands[0]);
   if (interp_empty(&updates->type)) return true;
   do {
-    if (!interp_take(c, "raise", at, in)) return false;
+    if (!(along ? interp_along(c, at, in) : interp_take(c, "raise", at, in))) return false;
     if (!interp_combine(c->view->attrs[1].str, to->type.dtype, interp_load(to, in),
                         interp_load(updates, at), &cell))
       return loom_fail(c->err, "'scatter' cannot combine %s", loom_dtype_name(to->type.dtype));

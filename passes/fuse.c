@@ -470,16 +470,18 @@ static fuse_via fuse_reads_factor(const fuse_node *node, intptr_t i) {
   return FUSE_DIRECT;
 }
 
-/* A scatter applies each update once; it looks at each index in every chunk, which is little beside
- * a wide update. */
+/* A scatter applies each update once; it looks at each index of a slice in every chunk, which is
+ * little beside a wide update, and at each index of an element once. */
 static fuse_via fuse_reads_scatter(const fuse_node *node, intptr_t i) {
-  loom_type updates, indices;
+  loom_type types[3];
   if (i == 2) return FUSE_VIEWED;
-  if (i == 0 || !loom_type_from_mlir(mlirValueGetType(loom_operand(node->op, 1)), &indices) ||
-      !loom_type_from_mlir(mlirValueGetType(loom_operand(node->op, 2)), &updates))
-    return FUSE_BUFFER;
-  int64_t wide = loom_num_hint(loom_num_elements(&updates)) / FUSE_WIDE_UPDATE;
-  return loom_num_hint(loom_num_elements(&indices)) <= wide ? FUSE_VIEWED : FUSE_BUFFER;
+  if (i == 0) return FUSE_BUFFER;
+  for (int k = 0; k < 3; k++)
+    if (!loom_type_from_mlir(mlirValueGetType(loom_operand(node->op, k)), &types[k]))
+      return FUSE_BUFFER;
+  if (loom_scatter_is_along(&types[0], &types[1], &types[2])) return FUSE_VIEWED;
+  int64_t wide = loom_num_hint(loom_num_elements(&types[2])) / FUSE_WIDE_UPDATE;
+  return loom_num_hint(loom_num_elements(&types[1])) <= wide ? FUSE_VIEWED : FUSE_BUFFER;
 }
 
 /* How operand `i` is read. A dot_general packs its operands once, so that any of them can be

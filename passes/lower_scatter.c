@@ -1,21 +1,29 @@
 /* Kernels of one scatter (alone.h). The result lies where the operand lay, which loom-fuse has made
  * a buffer that nothing else reads; what remains is to apply the updates, in order.
  *
- * A result is a box of outer x axis x inner elements, an update a box of outer x index x inner.
+ * A result is a box of outer x axis x inner elements, an update a box of outer x index x inner. An
+ * index is that of a slice of inner elements, or, in the form of np.put_along_axis, of one element.
  * Chunks share no element of the result, so that each applies its updates in order and the bits do
- * not depend on threads: they cut outer, or inner, or, when both are small, the axis: then every
- * chunk goes through all indices and takes those that fall into its part.
+ * not depend on threads: they cut outer or inner. Where both are small there is one chunk: several
+ * would each have to go through all indices.
  */
 #include "passes/alone.h"
 
 #include <string.h>
 
-enum { SCATTER_OUTER, SCATTER_INDEX, SCATTER_ROW, SCATTER_LANE, SCATTER_CHUNK, SCATTER_VARS };
-enum { CUT_OUTER, CUT_ROW, CUT_LANE, CUT_AXIS };
+enum {
+  SCATTER_OUTER,
+  SCATTER_INDEX,
+  SCATTER_ROW,
+  SCATTER_LANE,
+  SCATTER_ONCE, /* of an element whose index is good */
+  SCATTER_CHUNK,
+  SCATTER_VARS
+};
+enum { CUT_OUTER, CUT_ROW, CUT_LANE };
 
 #define SCATTER_WORK 65536 /* elements that make a chunk worth its launch */
 #define SCATTER_CHUNKS 16
-#define SCATTER_AXIS_CHUNKS 4 /* each goes through all indices, and leaves most of them */
 #define SCATTER_LANE_BYTES 128
 
 typedef struct scatter_job {
@@ -23,11 +31,11 @@ typedef struct scatter_job {
   loom_type to, indices, updates;
   int64_t to_dims[LOOM_MAX_RANK], index_dims[LOOM_MAX_RANK]; /* numbers, as all sizes below */
   int axis;
+  bool along;                        /* an index is that of an element */
   int64_t outer, count, rows, lanes; /* inner is rows x lanes, the last dimension */
   int cut;
   int64_t chunks, size; /* of what is cut: how many there are is a constant */
   MlirValue low[SCATTER_VARS], high[SCATTER_VARS];
-  MlirValue axis_low, axis_high;
   const char *combine;    /* for lower_combine, or NULL to set */
   lower_index target;     /* along the axis */
   const lower_at *update; /* of the lane loop */
@@ -66,7 +74,7 @@ static void scatter_divide(scatter_job *j) {
   else if (loom_num_hint(j->lanes) >= 2 * granule)
     scatter_cut(j, CUT_LANE, j->lanes, granule, chunks);
   else
-    scatter_cut(j, CUT_AXIS, j->to_dims[j->axis], 1, work < 4 ? 1 : SCATTER_AXIS_CHUNKS);
+    scatter_cut(j, CUT_OUTER, j->outer, 1, 1);
 }
 
 /* The box of outer, axis and inner elements. */
@@ -77,7 +85,8 @@ static void scatter_shape(scatter_job *j) {
     j->index_dims[d] = loom_num_dim(j->indices.dims[d]);
   j->axis = (int)loom_get_i64(j->op, "axis", 0);
   j->outer = scatter_product(j->to_dims, 0, j->axis);
-  j->count = scatter_product(j->index_dims, 0, j->indices.rank);
+  j->along = loom_scatter_is_along(&j->to, &j->indices, &j->updates);
+  j->count = j->along ? j->index_dims[j->axis] : scatter_product(j->index_dims, 0, j->indices.rank);
   j->rows = j->lanes = 1;
   if (j->axis + 1 >= j->to.rank) return;
   j->rows = scatter_product(j->to_dims, j->axis + 1, j->to.rank - 1);
@@ -119,12 +128,25 @@ bool scatter_plan(const lower_kernel *kernel, alone_plan *out) {
 
 /* ---- indices ---- */
 
+/* Indices of the dimensions beside the axis. */
+static void scatter_beside(lower *l, const scatter_job *j, lower_index *dims) {
+  int axis = j->axis, inner = j->to.rank - axis - 1;
+  alone_split(l, SCATTER_OUTER, j->to_dims, axis, dims);
+  if (inner > 1) alone_split(l, SCATTER_ROW, j->to_dims + axis + 1, inner - 1, dims + axis + 1);
+  if (inner && j->lanes != 1) dims[j->to.rank - 1].coef[SCATTER_LANE] = 1;
+}
+
 /* The index as an int64 in [0, n), and whether it was one. */
 static lower_value scatter_target(lower *l, scatter_job *j, lower_value *inside) {
   lower_at *at = lower_at_new(l, j->indices.rank);
   lower_value index = {{NULL}, 0, false, LOOM_I64};
   if (!at) return index;
-  alone_split(l, SCATTER_INDEX, j->index_dims, j->indices.rank, at->dims);
+  if (j->along) {
+    scatter_beside(l, j, at->dims);
+    alone_split(l, SCATTER_INDEX, j->index_dims + j->axis, 1, at->dims + j->axis);
+  } else {
+    alone_split(l, SCATTER_INDEX, j->index_dims, j->indices.rank, at->dims);
+  }
   index = lower_emit(l, loom_operand(j->op, 1), lower_at_intern(l, at));
   if (l->failed) return index;
   index.level = l->depth;
@@ -146,14 +168,12 @@ static lower_value scatter_target(lower *l, scatter_job *j, lower_value *inside)
 static void scatter_places(lower *l, scatter_job *j) {
   lower_at *update = lower_at_new(l, j->updates.rank), *place = lower_at_new(l, j->to.rank);
   if (!update || !place) return;
-  int axis = j->axis, many = j->indices.rank, inner = j->to.rank - axis - 1;
-  alone_split(l, SCATTER_OUTER, j->to_dims, axis, place->dims);
-  if (inner > 1)
-    alone_split(l, SCATTER_ROW, j->to_dims + axis + 1, inner - 1, place->dims + axis + 1);
-  if (inner && j->lanes != 1) place->dims[j->to.rank - 1].coef[SCATTER_LANE] = 1;
+  int axis = j->axis, many = j->along ? 1 : j->indices.rank, inner = j->to.rank - axis - 1;
+  scatter_beside(l, j, place->dims);
   memcpy(update->dims, place->dims, sizeof *place->dims * (size_t)axis);
   memcpy(update->dims + axis + many, place->dims + axis + 1, sizeof *place->dims * (size_t)inner);
-  alone_split(l, SCATTER_INDEX, j->index_dims, many, update->dims + axis);
+  alone_split(l, SCATTER_INDEX, j->along ? j->index_dims + axis : j->index_dims, many,
+              update->dims + axis);
   place->dims[axis] = j->target;
   j->update = lower_at_intern(l, update);
   j->place = lower_at_intern(l, place);
@@ -188,20 +208,54 @@ static void scatter_row(lower *l, void *user, const MlirValue *carried, MlirValu
   lower_lane_tail(l, &lanes, split, high, 0, NULL, scatter_apply, j, NULL);
 }
 
-/* No row at all for an index that is bad or another chunk's. */
-static void scatter_index(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  scatter_job *j = user;
+/* Gives the job the target of the current index; is it a good one? */
+static MlirValue scatter_aim(lower *l, scatter_job *j, uint32_t vars) {
   lower_value inside = {{NULL}, 0, false, LOOM_BOOL}, target = scatter_target(l, j, &inside);
+  if (!l->failed) lower_index_opaque(l, target, vars, &j->target);
+  return inside.v;
+}
+
+/* No row at all for an index that is bad. */
+static void scatter_slice(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  scatter_job *j = user;
+  MlirValue good = scatter_aim(l, j, 1u << SCATTER_INDEX);
   if (l->failed) return;
   loom_builder b = lower_at_level(l, l->depth);
-  MlirValue good = inside.v;
-  if (j->cut == CUT_AXIS && j->chunks > 1) {
-    good = lane_op2(&b, "arith.andi", good, lane_cmpi(&b, "sge", target.v, j->axis_low));
-    good = lane_op2(&b, "arith.andi", good, lane_cmpi(&b, "slt", target.v, j->axis_high));
-  }
-  lower_index_opaque(l, target, 1u << SCATTER_INDEX, &j->target);
   MlirValue low = j->low[SCATTER_ROW], high = lane_select(&b, good, j->high[SCATTER_ROW], low);
   lower_for(l, low, high, lower_int(l, 1).v, SCATTER_ROW, 0, NULL, scatter_row, j, NULL);
+}
+
+static void scatter_once(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  scatter_job *j = user;
+  scatter_places(l, j);
+  scatter_apply(l, j, NULL, NULL);
+}
+
+static void scatter_element(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  scatter_job *j = user;
+  MlirValue none = lower_int(l, 0).v, one = lower_int(l, 1).v;
+  const uint32_t vars =
+      1u << SCATTER_OUTER | 1u << SCATTER_INDEX | 1u << SCATTER_ROW | 1u << SCATTER_LANE;
+  MlirValue good = scatter_aim(l, j, vars);
+  if (l->failed) return;
+  loom_builder b = lower_at_level(l, l->depth);
+  lower_for(l, none, lane_select(&b, good, one, none), one, SCATTER_ONCE, 0, NULL, scatter_once, j,
+            NULL);
+}
+
+static void scatter_elements(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  scatter_job *j = user;
+  lower_for(l, j->low[SCATTER_LANE], j->high[SCATTER_LANE], lower_int(l, 1).v, SCATTER_LANE, 0,
+            NULL, scatter_element, j, NULL);
+}
+
+static void scatter_index(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  scatter_job *j = user;
+  if (!j->along)
+    scatter_slice(l, j, carried, next);
+  else
+    lower_for(l, j->low[SCATTER_ROW], j->high[SCATTER_ROW], lower_int(l, 1).v, SCATTER_ROW, 0, NULL,
+              scatter_elements, j, NULL);
 }
 
 static void scatter_outer(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
@@ -213,7 +267,7 @@ static void scatter_outer(lower *l, void *user, const MlirValue *carried, MlirVa
 static void scatter_chunk(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   scatter_job *j = user;
   static const int vars[] = {SCATTER_OUTER, SCATTER_ROW, SCATTER_LANE, -1};
-  const int64_t extents[] = {j->outer, j->rows, j->lanes, j->to_dims[j->axis]};
+  const int64_t extents[] = {j->outer, j->rows, j->lanes};
   loom_builder b = lower_at_level(l, l->depth);
   MlirValue chunk = l->vars[SCATTER_CHUNK].iv, size = lower_int(l, j->size).v;
   MlirValue first = lane_op2(&b, "arith.muli", chunk, size);
@@ -223,8 +277,6 @@ static void scatter_chunk(lower *l, void *user, const MlirValue *carried, MlirVa
     j->low[vars[cut]] = cut == j->cut ? first : lower_int(l, 0).v;
     j->high[vars[cut]] = cut == j->cut ? last : lower_int(l, extents[cut]).v;
   }
-  j->axis_low = first;
-  j->axis_high = last;
   lower_for(l, j->low[SCATTER_OUTER], j->high[SCATTER_OUTER], lower_int(l, 1).v, SCATTER_OUTER, 0,
             NULL, scatter_outer, j, NULL);
 }
@@ -246,7 +298,7 @@ void scatter_lower(lower *l, const alone_plan *plan, int stage) {
   }
   if (loom_type_elements(&job.updates) == 0) return;
   scatter_bind_axis(l->kernel, job.axis);
-  const int64_t extents[SCATTER_VARS] = {job.outer, job.count, job.rows, job.lanes, INT32_MAX};
+  const int64_t extents[SCATTER_VARS] = {job.outer, job.count, job.rows, job.lanes, 1, INT32_MAX};
   l->var_count = SCATTER_VARS;
   for (int v = 0; v < SCATTER_VARS; v++)
     l->vars[v].extent = extents[v];

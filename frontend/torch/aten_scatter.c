@@ -33,11 +33,20 @@ static loom_value index_cut(fx_call *c, loom_value src, const loom_type *shape) 
   return src;
 }
 
-/* What scatter ops (self, dim, index, src) have in common: everything in at least one dimension. */
+/* What scatter ops (self, dim, index, src) have in common: everything in at least one dimension. An
+ * index that is smaller along other axes is one into the flat operand. */
 typedef struct scatter_call {
   loom_type from, updates; /* `updates`: the dtype of `from`, the shape of the index */
-  loom_value line, at, src;
+  loom_value operand, at, src;
+  int axis;
 } scatter_call;
+
+static bool scatter_is_along(const loom_type *from, const loom_type *shape, int axis) {
+  bool same = true;
+  for (int i = 0; i < from->rank; i++)
+    same &= i == axis || from->dims[i] == shape->dims[i];
+  return same;
+}
 
 static bool scatter_read(fx_call *c, scatter_call *s) {
   int axis;
@@ -50,7 +59,14 @@ static bool scatter_read(fx_call *c, scatter_call *s) {
   s->src = fx_is_tensor(c, 3) ? index_cut(c, index_tensor1(c, 3), &shape)
                               : fx_operand(c, 3, s->from.dtype, &s->updates);
   s->src = loom_build_convert(c->b, s->src, s->from.dtype);
-  s->line = loom_build_reshape(c->b, fx_tensor(c, 0), 1, &elements);
+  if (scatter_is_along(&s->from, &shape, axis)) {
+    s->axis = axis;
+    s->operand = index_tensor1(c, 0);
+    s->at = index_checked(c, index_tensor1(c, 2), loom_stride_of_dim(s->from.dims[axis]), false);
+    return s->at != LOOM_NO_VALUE;
+  }
+  s->axis = 0;
+  s->operand = loom_build_reshape(c->b, fx_tensor(c, 0), 1, &elements);
   s->at = index_flat(c, index_tensor1(c, 2), axis);
   return s->at != LOOM_NO_VALUE;
 }
@@ -69,7 +85,7 @@ bool aten_scatter(fx_call *c, loom_value *out) {
   if (!*combine) combine = !strcmp(fx_text(c, 4), "add") ? "add" : "mul";
   if (loom_type_elements(index_type(c, 2)) == 0) return aten_same(c, out);
   if (!scatter_read(c, &s)) return false;
-  return scatter_done(c, index_scatter(c, combine, s.line, s.at, s.src, 0), out);
+  return scatter_done(c, index_scatter(c, combine, s.operand, s.at, s.src, s.axis), out);
 }
 
 /* ---- reductions by index ----------------------------------------------------------------------
@@ -144,7 +160,7 @@ bool aten_scatter_reduce(fx_call *c, loom_value *out) {
   if (!fx_bool(c, 5, &include) || !scatter_find(c, fx_text(c, 4), c->types[0].dtype, &kind) ||
       !scatter_read(c, &s))
     return false;
-  return scatter_done(c, scatter_reduce(c, &kind, include, s.line, s.at, s.src, 0), out);
+  return scatter_done(c, scatter_reduce(c, &kind, include, s.operand, s.at, s.src, s.axis), out);
 }
 
 /* index_reduce(self, dim, index, source, reduce, include_self): whole slices. */

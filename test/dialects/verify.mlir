@@ -774,6 +774,24 @@ func.func @f(%a: tensor<4x8xf32>, %x: tensor<3xi64>) {
 
 // -----
 
+func.func @f(%a: tensor<4x8xf32>, %x: tensor<3x7xi64>, %u: tensor<3x7xf32>) {
+  // expected-error@+2 {{indices and operand differ in dimension 1}}
+  // expected-error@+1 {{failed to infer returned types}}
+  %0 = loom.scatter "set" %a, %x, %u axis = 0 : (tensor<4x8xf32>, tensor<3x7xi64>, tensor<3x7xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<4x8xf32>, %x: tensor<3x8xi64>, %u: tensor<2x8xf32>) {
+  // expected-error@+2 {{updates are not of the type that the indices tell}}
+  // expected-error@+1 {{failed to infer returned types}}
+  %0 = loom.scatter "set" %a, %x, %u axis = 0 : (tensor<4x8xf32>, tensor<3x8xi64>, tensor<2x8xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
 func.func @f(%a: tensor<4x8xf32>) {
   // expected-error@+2 {{axis -1 is outside a rank of 2}}
   // expected-error@+1 {{failed to infer returned types}}

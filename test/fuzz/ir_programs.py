@@ -244,14 +244,20 @@ class Function:
         combine = self.rng.choice(["set", "add", "add", "mul", "min", "max"])
         updates = self.pick(lambda v: v.dtype == a.dtype and len(v.shape) == len(a.shape) and v.shape[axis] <= a.shape[axis] and
                             all(x == y for d, (x, y) in enumerate(zip(v.shape, a.shape)) if d != axis))
-        count = updates.shape[axis]
-        indices = self.emit("iota {axis = 0 : i64}", [], (count,), "i64", inferred=False)
+        count, along = updates.shape[axis], len(a.shape) > 1 and self.rng.random() < 0.5  # an index for each slice, or each element
+        shape = updates.shape if along else (count,)
+        indices = self.emit(f"iota {{axis = {axis if along else 0} : i64}}", [], shape, "i64", inferred=False)
         if self.rng.random() < 0.6:
-            by = self.constant(self.rng.choice([1, 2, 3]), (count,), "i64")
-            indices = self.emit(f"floor_div {indices.name}, {by.name}", [indices, by], (count,), "i64", inferred=False)
-        if self.rng.random() < 0.3:  # counted from the end
-            less = self.constant(count, (count,), "i64")
-            indices = self.emit(f"sub {indices.name}, {less.name}", [indices, less], (count,), "i64", inferred=False)
+            by = self.constant(self.rng.choice([1, 2, 3]), shape, "i64")
+            indices = self.emit(f"floor_div {indices.name}, {by.name}", [indices, by], shape, "i64", inferred=False)
+        if along and self.rng.random() < 0.6:  # not the same for all
+            other = self.emit(f"iota {{axis = {self.rng.randrange(len(shape))} : i64}}", [], shape, "i64", inferred=False)
+            many = self.constant(a.shape[axis], shape, "i64")
+            indices = self.emit(f"add {indices.name}, {other.name}", [indices, other], shape, "i64", inferred=False)
+            indices = self.emit(f"rem {indices.name}, {many.name}", [indices, many], shape, "i64", inferred=False)
+        elif self.rng.random() < 0.3:  # counted from the end
+            less = self.constant(count, shape, "i64")
+            indices = self.emit(f"sub {indices.name}, {less.name}", [indices, less], shape, "i64", inferred=False)
         exact = combine not in ("add", "mul") or kind(a.dtype) in "iu"
         self.emit(f'scatter "{combine}" {a.name}, {indices.name}, {updates.name} axis = {axis}', [a, indices, updates], a.shape, a.dtype, exact)
 

@@ -33,3 +33,10 @@ func.func @many(%x: tensor<64xi32>, %i: tensor<200000xi64>, %u: tensor<200000xi3
   %0 = loom.scatter "add" %x, %j, %u axis = 0 : (tensor<64xi32>, tensor<200000xi64>, tensor<200000xi32>) -> tensor<64xi32>
   return %0 : tensor<64xi32>
 }
+func.func @along(%x: tensor<9x25x7xi32>, %i: tensor<9x40x7xi16>, %u: tensor<9x40x7xi32>) -> tensor<9x25x7xi32> {
+  %c = loom.constant(1 : i16) : tensor<9x40x7xi16>
+  %k = loom.and %i, %c : tensor<9x40x7xi16>
+  %j = loom.neg %k : tensor<9x40x7xi16>
+  %0 = loom.scatter "add" %x, %j, %u axis = 1 : (tensor<9x25x7xi32>, tensor<9x40x7xi16>, tensor<9x40x7xi32>) -> tensor<9x25x7xi32>
+  return %0 : tensor<9x25x7xi32>
+}

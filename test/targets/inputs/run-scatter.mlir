@@ -47,3 +47,28 @@ func.func @kinds(%x: tensor<30xi1>, %i: tensor<10xi64>, %u: tensor<10xi1>, %w: t
   %2 = loom.scatter "set" %w, %e, %f axis = 0 : (tensor<30x1xi8>, tensor<0xi64>, tensor<0x1xi8>) -> tensor<30x1xi8>
   return %0, %2 : tensor<30xi1>, tensor<30x1xi8>
 }
+// Indices of single elements: along the last, the first and a middle dimension, few and many beside it.
+func.func @along_last(%x: tensor<30x40xf32>, %i: tensor<30x90xi64>, %u: tensor<30x90xf32>) -> tensor<30x40xf32> {
+  %0 = loom.scatter "add" %x, %i, %u axis = 1 : (tensor<30x40xf32>, tensor<30x90xi64>, tensor<30x90xf32>) -> tensor<30x40xf32>
+  return %0 : tensor<30x40xf32>
+}
+func.func @along_first(%x: tensor<40x70xf64>, %i: tensor<9x70xi32> {loom.strides = array<i64: 1, -9>}, %u: tensor<9x70xf64>) -> tensor<40x70xf64> {
+  %0 = loom.scatter "set" %x, %i, %u axis = 0 : (tensor<40x70xf64>, tensor<9x70xi32>, tensor<9x70xf64>) -> tensor<40x70xf64>
+  return %0 : tensor<40x70xf64>
+}
+func.func @along_middle(%x: tensor<2x25x3x5xi32> {loom.strides = array<i64: 1, 2, 50, 150>}, %i: tensor<2x60x3x5xi16>, %u: tensor<2x60x3x5xi32>) -> tensor<2x25x3x5xi32> {
+  %n = loom.neg %u : tensor<2x60x3x5xi32>
+  %0 = loom.scatter "max" %x, %i, %n axis = 1 : (tensor<2x25x3x5xi32>, tensor<2x60x3x5xi16>, tensor<2x60x3x5xi32>) -> tensor<2x25x3x5xi32>
+  return %0 : tensor<2x25x3x5xi32>
+}
+func.func @along_computed(%x: tensor<3x1000xf32>, %i: tensor<3x50000xi64>, %u: tensor<3x50000xf32>) -> tensor<3x1000xf32> {
+  %m = loom.constant(7 : i64) : tensor<3x50000xi64>
+  %n = loom.constant(1000 : i64) : tensor<3x50000xi64>
+  %k = loom.iota {axis = 1 : i64} : tensor<3x50000xi64>
+  %a = loom.mul %k, %m : tensor<3x50000xi64>
+  %b = loom.add %a, %i : tensor<3x50000xi64>
+  %c = loom.rem %b, %n : tensor<3x50000xi64>
+  %v = loom.mul %u, %u : tensor<3x50000xf32>
+  %0 = loom.scatter "add" %x, %c, %v axis = 1 : (tensor<3x1000xf32>, tensor<3x50000xi64>, tensor<3x50000xf32>) -> tensor<3x1000xf32>
+  return %0 : tensor<3x1000xf32>
+}

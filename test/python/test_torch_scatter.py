@@ -1,0 +1,92 @@
+"""Ops whose index tells a place for each element (scatter, gather and their like), along each axis of arrays that lie in several ways."""
+
+import itertools
+
+import pytest
+
+from torch_help import compiled, fresh, host_calls, torch  # noqa: F401
+
+SHAPES = [(7,), (5, 40), (40, 5), (3, 4, 6), (2, 9, 3, 8), (1, 6), (9, 130)]
+LAYOUTS = {
+    "whole": lambda x: x,
+    "turned": lambda x: x.transpose(0, -1).contiguous().transpose(0, -1),
+    "steps": lambda x: x.repeat_interleave(2, -1)[..., ::2],
+}
+WRITES = {
+    "scatter": lambda x, i, s, d: x.scatter(d, i, s),
+    "scatter_number": lambda x, i, s, d: x.scatter(d, i, 2) + s.sum() * 0,
+    "scatter_add": lambda x, i, s, d: x.scatter_add(d, i, s),
+    "scatter_multiply": lambda x, i, s, d: x.scatter(d, i, s, reduce="multiply"),
+    "scatter_computed": lambda x, i, s, d: (x * 2).scatter_add(d, (i + 1) % x.size(d), s * s),
+    "scatter_amax": lambda x, i, s, d: x.scatter_reduce(d, i, s, "amax"),
+    "scatter_mean": lambda x, i, s, d: x.scatter_reduce(d, i, s, "mean", include_self=False),
+    "put_along": lambda x, i, s, d: x.scatter(d, i, s).gather(d, i),
+}
+
+
+def arguments(shape, dim, count, dtype, layout, alone):
+    """An operand, indices (`alone`: none twice) and what is written."""
+    size = list(shape)
+    size[dim] = min(count, shape[dim]) if alone else count
+    x, source = (LAYOUTS[layout](torch.randint(-9, 9, s).to(dtype)) for s in (shape, tuple(size)))
+    if alone:
+        index = torch.rand(shape).argsort(dim).narrow(dim, 0, size[dim])
+    else:
+        index = torch.randint(0, shape[dim], size)
+    return x, LAYOUTS[layout](index), source
+
+
+@pytest.mark.parametrize("name", WRITES)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_writes(name, layout):
+    alone = name in ("scatter", "scatter_computed", "put_along")  # which of two values is written is open
+    for shape, dtype in itertools.product(SHAPES, (torch.float32, torch.int64, torch.bfloat16)):
+        if name == "scatter_mean" and dtype != torch.float32:
+            continue
+        for dim, count in itertools.product(range(len(shape)), (1, 11)):
+            given = arguments(shape, dim, count, dtype, layout, alone)
+            function = WRITES[name]
+            got, want = compiled(lambda x, i, s: function(x, i, s, dim))(*given), function(*given, dim)
+            torch.testing.assert_close(got, want, check_stride=True)
+            torch._dynamo.reset()
+    assert not host_calls()
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2])
+def test_a_smaller_index(dim):
+    x, index, source = torch.zeros(4, 5, 6), torch.randint(0, 4, (2, 3, 4)), torch.randn(3, 4, 5)
+    got = compiled(lambda x, i, s: x.scatter_add(dim, i, s))(x, index, source)
+    torch.testing.assert_close(got, x.scatter_add(dim, index, source))
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_gradients(dim, dynamic):
+    def f(x, i, s):
+        return x.gather(dim, i).square() + x.scatter_add(dim, i, s).sum(), x.scatter(dim, i, s), torch.take_along_dim(x, i, dim)
+
+    run = compiled(f, dynamic=dynamic)
+    for shape in ((6, 8), (9, 21)):
+        x, _, s = arguments(shape, dim, shape[dim], torch.float64, "whole", True)
+        index = torch.rand(shape).argsort(dim)
+        rows = []
+        for function in (run, f):
+            leaves = [t.clone().requires_grad_() for t in (x, s)]
+            results = function(leaves[0], index, leaves[1])
+            rows.append([*results, *torch.autograd.grad([(r * (k + 2)).sum() for k, r in enumerate(results)], leaves)])
+        for got, want in zip(*rows):
+            torch.testing.assert_close(got, want)
+    assert not host_calls()
+
+
+@pytest.mark.parametrize("wrong", [-1, 5, 1 << 40, -(1 << 40)])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_a_wrong_index_raises_as_in_eager_torch(wrong, dim):
+    x, index = torch.zeros(5, 5), torch.zeros(5, 5, dtype=torch.int64)
+    index[3, 2] = wrong
+    for f in (lambda x, i: x.scatter_add(dim, i, x + 1), lambda x, i: x.scatter(dim, i, 3.0), lambda x, i: x.gather(dim, i)):
+        torch._dynamo.reset()
+        run = compiled(f)
+        with pytest.raises((RuntimeError, IndexError), match="out of bounds"):
+            run(x, index)
+        assert run(x, index.clamp(0, 4)).shape == x.shape
