@@ -229,18 +229,33 @@ loom_value index_operand(fx_call *c, const index_axes *x, loom_type *out) {
   return loom_build_reshape(c->b, v, out->rank, out->dims);
 }
 
+/* Indexed axes side by side: they are joined where they are, and the places take their place. */
+static loom_value index_in_place(fx_call *c, const index_axes *x) {
+  const loom_type from = *index_type(c, 0);
+  loom_type joined = loom_type_make(from.dtype, 0, NULL);
+  for (int i = 0; i < from.rank; i++) {
+    bool more = i > x->first && i < x->first + x->count;
+    if (!more)
+      joined.dims[joined.rank++] = from.dims[i];
+    else if (!loom_dim_combine(c->im->graph, LOOM_EXPR_MUL, joined.dims[x->first], from.dims[i],
+                               &joined.dims[x->first]))
+      return loom_build_fail(c->b, "a size is too complicated");
+  }
+  loom_value v = loom_build_reshape(c->b, fx_tensor(c, 0), joined.rank, joined.dims);
+  return index_gather(c, v, index_joined(c, x), x->first);
+}
+
 bool aten_index(fx_call *c, loom_value *out) {
   index_axes x = {.count = 0};
   loom_type joined;
   if (!PyList_Check(c->args[1]) && !PyTuple_Check(c->args[1])) return fx_decline(c, "no list");
   if (!index_collect(c, c->args[1], &x) || !index_places(c, &x)) return false;
+  if (x.perm[x.count - 1] - x.perm[0] == x.count - 1) {
+    out[0] = index_in_place(c, &x);
+    return out[0] != LOOM_NO_VALUE;
+  }
   loom_value v = index_operand(c, &x, &joined);
   v = index_gather(c, v, index_joined(c, &x), 0);
-  /* places, then the other axes: places move behind the first `x.first` of these. */
-  int64_t perm[LOOM_MAX_RANK];
-  int places = x.places.rank, rank = c->types[0].rank;
-  for (int i = 0; i < rank; i++)
-    perm[i] = i < x.first ? places + i : i < x.first + places ? i - x.first : i;
-  out[0] = loom_build_transpose(c->b, v, perm);
-  return true;
+  out[0] = v; /* places, then the other axes */
+  return v != LOOM_NO_VALUE;
 }

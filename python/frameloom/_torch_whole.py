@@ -1,6 +1,7 @@
 """Ops that torch takes apart while it traces, kept whole: what is compiled of them is better than what is compiled of the parts.
 
-Interpolation: torch's decompositions gather at every corner of every place, and their gradients scatter.
+Interpolation: torch's decompositions gather at every corner of every place, and their gradients scatter. Padding by reflection or
+with the ends, and roll: they gather, where rows can be copied. Circular padding: torch writes piece after piece into one array.
 """
 
 from __future__ import annotations
@@ -35,8 +36,29 @@ def _gradient_meta(gradient, output_size, input_size, *rest):
     return torch.empty(input_size, dtype=gradient.dtype, device=gradient.device, memory_format=utils.suggest_memory_format(gradient))
 
 
+def _pad_circular(image, padding):
+    """As pieces one after the other, the last axis first; what is cut off is so before anything is repeated."""
+    padded = image
+    for axis, (low, high) in enumerate(zip(padding[::2], padding[1::2]), 1):
+        size, cut = image.size(-axis), max(-low, 0)
+        kept = size - cut - max(-high, 0)
+        if low > kept or high > kept:  # torch raises, or repeats what it has just written
+            return aten._pad_circular.default._op_dk(DispatchKey.CompositeImplicitAutograd, image, padding)
+        whole = padded.narrow(-axis, cut, kept)
+        before = [whole.narrow(-axis, kept - low, low)] if low > 0 else []
+        behind = [whole.narrow(-axis, 0, high)] if high > 0 else []
+        padded = torch.cat([*before, whole, *behind], -axis)
+    return padded.contiguous()
+
+
 def _tables():
     """(overload, what takes the place of torch's own functions by dispatch key) of each op."""
+    for name in ("reflection_pad", "replication_pad"):
+        for axes in (1, 2, 3):
+            yield getattr(aten, f"{name}{axes}d").default, {}
+            yield getattr(aten, f"{name}{axes}d_backward").default, {}
+    yield aten.roll.default, {}
+    yield aten._pad_circular.default, dict.fromkeys(_KEYS, _pad_circular)
     for name in _NEAREST + _SMOOTH:
         packet, gradient = getattr(aten, name), getattr(aten, name + "_backward").default
         yield packet.default, {}
