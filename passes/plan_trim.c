@@ -5,17 +5,17 @@
  * there already and activations that are still there. Where that makes the highest point of a call
  * higher than what is live asks for, dead parts are given back just before: those that are used
  * again last of all come first, and no more than is needed, since every page given back is a page
- * fault later. Each step is visited once. */
+ * fault later. Where that saves little memory nothing is given back: the faults of 2 MiB take as
+ * long as a dozen passes over them. Each step is visited once. */
 #include "passes/plan.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define TRIM_GRANULE (64 << 10) /* bytes: the unit in which a large arena is looked at */
-#define TRIM_SMALL (4 << 10)    /* and one of up to TRIM_GRANULES_SMALL such units */
-#define TRIM_GRANULES_SMALL 64
+#define TRIM_GRANULE (64 << 10) /* bytes: the unit in which the arena is looked at */
 #define TRIM_GRANULES 4096
-#define TRIM_GAIN 32 /* what is saved has to be one part in so many of the highest point */
+#define TRIM_GAIN 32         /* what is saved has to be one part in so many of the highest point */
+#define TRIM_LEAST (8 << 20) /* bytes; each page of them is a fault in each call */
 
 typedef struct trim_state {
   const plan_life *life;
@@ -141,8 +141,7 @@ static bool trim_release(trim_state *s, int step, int64_t excess) {
 
 static bool trim_allocate(trim_state *s, const plan_life *life) {
   s->life = life;
-  bool small = life->arena <= (int64_t)TRIM_GRANULES_SMALL * TRIM_SMALL;
-  s->granule = small ? TRIM_SMALL : (life->arena / TRIM_GRANULES / TRIM_GRANULE + 1) * TRIM_GRANULE;
+  s->granule = (life->arena / TRIM_GRANULES / TRIM_GRANULE + 1) * TRIM_GRANULE;
   s->granules = (int)((life->arena + s->granule - 1) / s->granule);
   size_t count = (size_t)s->granules + 1;
   s->resident = malloc(sizeof *s->resident * count);
@@ -177,7 +176,8 @@ bool loom_plan_find_trims(const plan_life *life, plan_trim **out, int *count, in
   *out = NULL;
   if (good) trim_bounds(&s, &highest, &lowest);
   *peak = highest;
-  if (good && highest - lowest > highest / TRIM_GAIN) {
+  int64_t saved = highest - lowest;
+  if (good && saved > highest / TRIM_GAIN && saved >= TRIM_LEAST) {
     good = trim_steps(&s, lowest);
     *out = s.trims;
     *count = s.trim_count;
