@@ -192,6 +192,23 @@ static loom_value index_multiple(fx_call *c, loom_value v) {
   return loom_build2(c->b, LOOM_OP_MUL, v, fx_operand(c, 4, type.dtype, &type));
 }
 
+#define SCATTER_LONG 256 /* elements of a row from which on updates seldom meet in the same one */
+
+/* Slices of one element along the last axis: as rows of the transposed operand. Updates of a short
+ * row would wait for each other. */
+static loom_value index_columns(fx_call *c, const char *combine, loom_value at, loom_value src,
+                                int axis) {
+  int64_t front[LOOM_MAX_RANK], back[LOOM_MAX_RANK];
+  for (int i = 0; i <= axis; i++) {
+    front[i] = i == 0 ? axis : i - 1;
+    back[front[i]] = i;
+  }
+  loom_value v = loom_build_transpose(c->b, index_tensor1(c, 0), front);
+  src = loom_build_transpose(c->b, src, front);
+  v = index_scatter(c, combine, v, at, src, 0);
+  return loom_build_transpose(c->b, v, back);
+}
+
 /* index_add(self, dim, index, source, alpha), index_copy(self, dim, index, source) and
  * index_fill(self, dim, index, value): whole slices. `text` says which; positions count from the
  * end for the last alone. */
@@ -212,16 +229,13 @@ bool aten_index_slices(fx_call *c, loom_value *out) {
   int64_t size = loom_stride_of_dim(from.dims[axis]);
   loom_value at = index_checked(c, index_tensor1(c, 2), size, fill);
   if (src == LOOM_NO_VALUE || at == LOOM_NO_VALUE) return false;
-  /* The axis comes first: along the last one slices would be written element by element. */
-  int64_t front[LOOM_MAX_RANK], back[LOOM_MAX_RANK];
-  for (int i = 0; i < from.rank; i++) {
-    front[i] = i == 0 ? axis : i <= axis ? i - 1 : i;
-    back[front[i]] = i;
-  }
-  loom_value v = loom_build_transpose(c->b, index_tensor1(c, 0), front);
-  src = loom_build_transpose(c->b, src, front);
-  v = index_scatter(c, fill ? "set" : text, v, at, src, 0);
-  return scatter_done(c, loom_build_transpose(c->b, v, back), out);
+  const char *combine = fill ? "set" : text;
+  bool elements = axis > 0 && axis == from.rank - 1; /* a slice is one element */
+  if (elements && !LOOM_DIM_IS_SYM(from.dims[axis]) && from.dims[axis] < SCATTER_LONG)
+    return scatter_done(c, index_columns(c, combine, at, src, axis), out);
+  if (elements) at = fx_spread_line(c, at, axis, &slices);
+  loom_value v = index_scatter(c, combine, index_tensor1(c, 0), at, src, axis);
+  return scatter_done(c, v, out);
 }
 
 /* put(self, index, source, accumulate): operand 0 as if flat. */
