@@ -39,6 +39,7 @@ typedef struct scatter_call {
   loom_type from, updates; /* `updates`: the dtype of `from`, the shape of the index */
   loom_value operand, at, src;
   int axis;
+  bool along; /* an index for each element along the axis */
 } scatter_call;
 
 static bool scatter_is_along(const loom_type *from, const loom_type *shape, int axis) {
@@ -59,7 +60,8 @@ static bool scatter_read(fx_call *c, scatter_call *s) {
   s->src = fx_is_tensor(c, 3) ? index_cut(c, index_tensor1(c, 3), &shape)
                               : fx_operand(c, 3, s->from.dtype, &s->updates);
   s->src = loom_build_convert(c->b, s->src, s->from.dtype);
-  if (scatter_is_along(&s->from, &shape, axis)) {
+  s->along = scatter_is_along(&s->from, &shape, axis);
+  if (s->along) {
     s->axis = axis;
     s->operand = index_tensor1(c, 0);
     s->at = index_checked(c, index_tensor1(c, 2), loom_stride_of_dim(s->from.dims[axis]), false);
@@ -77,6 +79,39 @@ static bool scatter_done(fx_call *c, loom_value v, loom_value *out) {
   return out[0] != LOOM_NO_VALUE;
 }
 
+/* One index for each line along the axis: each element of the operand compares its own place with
+ * it, so that nothing is written twice and what comes before and behind is fused. One-hot arrays
+ * and gradients of losses are such. */
+static loom_value scatter_single(fx_call *c, const scatter_call *s, const char *combine) {
+  loom_builder *b = c->b;
+  int64_t map[LOOM_MAX_RANK];
+  const loom_type from = s->from;
+  loom_type places = from, one = *loom_build_type(b, s->at);
+  places.dtype = LOOM_I64;
+  for (int i = 0; i < from.rank; i++)
+    map[i] = i;
+  loom_value size = fx_number_value(c, &one, loom_stride_of_dim(from.dims[s->axis]));
+  loom_value good = loom_build_compare(b, "lt", s->at, size); /* negative ones have become large */
+  good = loom_build_reduce(b, "and", good, (1u << from.rank) - 1, false);
+  if (good == LOOM_NO_VALUE || !index_check(c, good)) return LOOM_NO_VALUE;
+  loom_value at = loom_build_broadcast(b, s->at, from.rank, from.dims, map);
+  loom_value update = loom_build_broadcast(b, s->src, from.rank, from.dims, map);
+  loom_value here = loom_build_compare(b, "eq", at, loom_build_iota(b, &places, s->axis));
+  loom_opcode op = *combine == 'a' ? LOOM_OP_ADD : LOOM_OP_MUL;
+  if (strcmp(combine, "set") != 0) {
+    loom_dtype wide = fx_compute_dtype(from.dtype);
+    update = loom_build2(b, op, loom_build_convert(b, s->operand, wide),
+                         loom_build_convert(b, update, wide));
+    update = loom_build_convert(b, update, from.dtype);
+  }
+  return loom_build_select(b, here, update, s->operand);
+}
+
+static bool scatter_is_single(const scatter_call *s) {
+  return s->from.rank > 1 && s->updates.dims[s->axis] == 1 && s->from.dims[s->axis] != 1 &&
+         s->along;
+}
+
 /* scatter.src, scatter.value, scatter_add(self, dim, index, src): `text` is how they combine, or
  * nothing: argument 4 is. */
 bool aten_scatter(fx_call *c, loom_value *out) {
@@ -85,6 +120,7 @@ bool aten_scatter(fx_call *c, loom_value *out) {
   if (!*combine) combine = !strcmp(fx_text(c, 4), "add") ? "add" : "mul";
   if (loom_type_elements(index_type(c, 2)) == 0) return aten_same(c, out);
   if (!scatter_read(c, &s)) return false;
+  if (scatter_is_single(&s)) return scatter_done(c, scatter_single(c, &s, combine), out);
   return scatter_done(c, index_scatter(c, combine, s.operand, s.at, s.src, s.axis), out);
 }
 
