@@ -13,6 +13,19 @@ UNARY = ["torch.sin({0})", "torch.exp({0} * 0.1)", "torch.tanh({0})", "torch.rel
          "torch.histc({0}.detach(), 5, -2, 2)", "torch.histc({0}.detach(), 3)", "(torch._assert_async(({0} == {0}).all(), 'no NaN'), {0} * 2)[1]",
          "torch.nn.functional.embedding_bag(torch.tensor([[0, 1], [1, 0]]), {0}, mode='mean') if {0}.dim() == 2 else {0}",
          "torch.nn.functional.embedding_bag(torch.tensor([0, 1, 1]), {0}, torch.tensor([0, 2, 2]), mode='sum', padding_idx=1) if {0}.dim() == 2 else {0}"]
+PLACES = "(torch.arange({0}.shape[-1]) * 3 % {0}.shape[-1]).expand({0}.shape)"
+UNARY += [f"torch.nn.functional.interpolate({{0}}[None], {how})[0] if {{0}}.dim() == {dims} else {{0}}" for dims, how in (
+    (2, "scale_factor=2"), (2, "scale_factor=1.5, mode='linear'"), (2, "size=3, mode='linear', align_corners=True"), (3, "scale_factor=3"),
+    (3, "scale_factor=(2, 1.7), mode='bilinear'"), (3, "scale_factor=0.7, mode='bicubic'"), (3, "size=(4, 5), mode='bilinear'"),
+    (3, "scale_factor=2, mode='nearest-exact'"))]  # fmt: skip
+UNARY += [f"torch.nn.functional.pad({{0}}[None], {how})[0] if {{0}}.dim() == {dims} else {{0}}" for dims, how in (
+    (2, "(1, 1), mode='reflect'"), (2, "(0, 2), mode='replicate'"), (2, "(1, 2), mode='circular'"), (3, "(1, 0, 0, 1), mode='reflect'"),
+    (3, "(2, 1, -1, 1), mode='replicate'"), (3, "(1, 1, 2, 0), mode='circular'"))]  # fmt: skip
+UNARY += ["torch.roll({0}, (1, -1), (0, -1))", "torch.roll({0}, 3)", f"{{0}}.scatter_add(-1, {PLACES}, {{0}}.sin())", f"{{0}}.scatter(-1, {PLACES} // 2 * 2, 0.5)",
+          f"{{0}}.scatter_reduce(-1, {PLACES} // 2, {{0}} * 2, 'amax')", f"{{0}}.gather(-1, {PLACES})", "{0}.scatter(0, torch.ones_like({0}[:1], dtype=torch.long), {0} * 2)",
+          "{0}.index_add(-1, torch.arange({0}.shape[-1]) // 2, {0})", "{0}[:, torch.tensor([0, 1, 0])] if {0}.dim() > 1 else {0}",
+          "{0}[..., torch.tensor([[0], [1]]), torch.tensor([1, 0, 1])] if {0}.dim() > 2 else {0}",
+          "torch.nn.functional.cross_entropy({0}, torch.arange({0}.shape[0]) % 2) if {0}.dim() == 2 else {0}"]  # fmt: skip
 BINARY = ["{0} + {1}", "{0} - {1}", "{0} * {1}", "{0} / ({1}.abs() + 1)", "torch.maximum({0}, {1})", "torch.minimum({0}, {1})", "torch.where({0} > {1}, {0}, {1})",
           "torch.atan2({0}, {1} + 3)", "torch.addcmul({0}, {1}, {1}, value=0.5)", "torch.lerp({0}, {1}, 0.3)", "({0} < {1}).to({0}.dtype)",
           "torch.linalg.solve_triangular(3 * torch.eye({0}.shape[-2]) + 0.1 * {1}.tril(), {0}, upper=False) if {0}.dim() > 1 else {0}",

@@ -20,6 +20,7 @@ from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, Stateles
 from torch.utils import _pytree as pytree
 
 import frameloom.torch
+from frameloom import _torch_whole
 
 logging.disable(logging.ERROR)  # what torch itself does not take is no finding
 torch._dynamo.config.fake_tensor_cache_enabled = False  # what is traced once is not looked up again
@@ -168,7 +169,8 @@ def check_joint(scope):
 
     try:
         first = [a.detach() for a in arguments(0)]
-        module = make_fx(both, decomposition_table=frameloom.torch.decompositions(), tracing_mode=scope["JOINT"], _allow_non_fake_inputs=True)(*first)
+        with _torch_whole.kept_whole():
+            module = make_fx(both, decomposition_table=frameloom.torch.decompositions(), tracing_mode=scope["JOINT"], _allow_non_fake_inputs=True)(*first)
         module.graph.eliminate_dead_code()
         module.recompile()
     except Exception:

@@ -1,13 +1,14 @@
 """Models of many sorts through the torch backend, against eager torch: nothing may be wrong, raise, crash or hang.
 
     python test/zoo/run.py [--sample N] [--only SOURCE] [--steps forward,training,...] [--limit SECONDS] [--processes N]
-                           [--table FILE] [--again] [model ...]
+                           [--table FILE] [--again] [--missing] [model ...]
 
 A model is named SOURCE/NAME, or by a part of that: `classic/` are hand-written (classics.py), `timm/` one of every module of timm,
 `transformers/` every architecture of transformers with small sizes (tiny.py). Each runs in a process of its own (worker.py):
 a forward pass, a training step, steps of an optimizer, a training step with sizes as symbols (steps.py); a step that crashes
 or hangs is noted and the model goes on behind it. What was found is kept in build/zoo, so that a run that was stopped goes on
-where it was; `--again` forgets it for the models of this run. Ends with 1 when a step is wrong, raises, crashes or hangs.
+where it was; `--again` forgets it for the models of this run. All models take hours: bench/results/zoo.json has on record what
+became of each that was ever run, and of which commit, for the page that `--table` writes. `--missing` runs those that are not on record. Ends with 1 when a step is wrong, raises, crashes or hangs.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import collections
 import concurrent.futures
 import json
 import pathlib
+import subprocess
 import sys
 import textwrap
 import zlib
@@ -25,6 +27,7 @@ sys.path.insert(0, str(HERE.parent / "suites"))
 import process  # noqa: E402
 
 KEPT = ROOT / "build" / "zoo"
+RECORD = ROOT / "bench" / "results" / "zoo.json"
 STEPS = ("forward", "training", "optimizer", "sizes")
 BAD = ("wrong", "raised", "crash", "hang")
 BATCH = 8  # models that processes are forked for from one that has loaded the packages
@@ -60,11 +63,42 @@ def outcome(row):
     return row["outcomes"][0] if row else "not run"
 
 
+def recorded():
+    """Rows by model from bench/results/zoo.json, a line each; `commit` is a row, too."""
+    return json.loads(RECORD.read_text()) if RECORD.exists() else {}
+
+
+def slim(rows, commit):
+    """What the page tells of a model's rows."""
+    made = {"commit": commit}
+    for step, row in rows.items():
+        detail = row.get("detail") or (row["traces"][0][-300:] if outcome(row) in BAD else "")
+        facts = {key: fact for key, fact in row.get("facts", {}).items() if fact and key != "seconds"}
+        made[step] = {key: part for key, part in (("outcomes", row["outcomes"]), ("detail", detail), ("facts", facts)) if part}
+    return made
+
+
+def record(results):
+    """Adds the rows of models that were run here, as of the commit that is checked out."""
+    commit = subprocess.run(["git", "rev-parse", "--short=10", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    known = recorded()
+    for name, rows in results.items():
+        new = slim(rows, commit)
+        if {**known.get(name, {}), "commit": commit} != new:
+            known[name] = new
+    lines = (f"{json.dumps(name)}: {json.dumps(known[name], sort_keys=True)}" for name in sorted(known))
+    RECORD.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+
 def wrong_steps(rows):
     """(step, outcome, detail) of what must not be."""
-    if outcome(rows.get("build")) in BAD or "does not load" in {outcome(row) for row in rows.values()}:
+    if outcome(rows.get("build")) in BAD or "does not load" in {outcome(row) for _, row in steps_of(rows)}:
         return []  # eager torch, or an import: left out
-    return [(step, outcome(row), row.get("detail") or row["traces"][0][-300:]) for step, row in rows.items() if outcome(row) in BAD]
+    return [(step, outcome(row), row.get("detail") or row["traces"][0][-300:]) for step, row in steps_of(rows) if outcome(row) in BAD]
+
+
+def steps_of(rows):
+    return ((step, rows[step]) for step in STEPS if step in rows)
 
 
 def told(name, rows):
@@ -93,6 +127,8 @@ def chosen(options):
     if options.models:
         exact = [name for name in names if name in options.models or name.split("/")[1] in options.models]
         names = exact or [name for name in names if any(part in name for part in options.models)]
+    if options.missing:
+        names = [name for name in names if name not in recorded()]
     if options.shuffle:
         names.sort(key=lambda name: zlib.crc32(name.encode()))
     if options.sample and len(names) > options.sample:
@@ -129,7 +165,7 @@ def counted(results, key):
     models, times = collections.Counter(), collections.Counter()
     for rows in results.values():
         found = collections.Counter()
-        for row in rows.values():
+        for _, row in steps_of(rows):
             found.update(row.get("facts", {}).get(key, {}))
         times.update(found)
         models.update(found.keys())
@@ -165,7 +201,7 @@ def page(results, all_names):
         "batch, are compared with eager torch's, tensor by tensor. What differs by more than a few roundings counts as the same when "
         "it is as near to a run in float64 as eager is (times four), or when eager's own results move as far once weights and inputs change by a millionth (times eight). *torch cannot*: eager raises there, or torch's own "
         "`aot_eager` raises or differs as well. *Left out*: eager torch does not run the small model. "
-        "An empty cell: the step was not run.")
+        f"An empty cell: the step was not run. Models are of the commits {commits(results)}.")
     lines = ["# A zoo of models", "", *textwrap.wrap(text, 120, break_long_words=False, break_on_hyphens=False), "", *totals(results, all_names), ""]
     bad = [f"- `{name}`, {step}, {what}: {cell(detail)[:300]}" for name, rows in ran.items() for step, what, detail in wrong_steps(rows)]
     lines += ["## Wrong, raised, crashed, hung", "", *(bad or ["None."]), ""]
@@ -183,12 +219,12 @@ def page(results, all_names):
 
 
 def explained(results):
-    return [f"- `{name}`, {step}: {cell(row['facts']['explained'])}" for name, rows in results.items() for step, row in rows.items()
+    return [f"- `{name}`, {step}: {cell(row['facts']['explained'])}" for name, rows in results.items() for step, row in steps_of(rows)
             if row.get("facts", {}).get("explained")]
 
 
 def cannot(results):
-    return [f"- `{name}`, {step}: {cell(row.get('detail', ''))[:200]}" for name, rows in results.items() for step, row in rows.items()
+    return [f"- `{name}`, {step}: {cell(row.get('detail', ''))[:200]}" for name, rows in results.items() for step, row in steps_of(rows)
             if outcome(row) == "torch cannot"]
 
 
@@ -198,7 +234,7 @@ SLOWER = 0.9  # of eager's speed; what is nearer is noise
 def speeds(results):
     """(eager's CPU time over the compiled model's, name, step) of every step that was timed."""
     for name, rows in results.items():
-        for step, row in rows.items():
+        for step, row in steps_of(rows):
             eager, compiled = row.get("facts", {}).get("speed") or (0, 0)
             if compiled:
                 yield eager / compiled, name, step
@@ -221,6 +257,12 @@ def kept_results(names):
     return {name: rows for name in names if (rows := kept(name))}
 
 
+def commits(results):
+    """How many rows of the page are of which commit, as words."""
+    found = collections.Counter(rows["commit"] for rows in results.values())
+    return ", ".join(f"{commit} ({count})" for commit, count in found.most_common())
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("models", nargs="*")
@@ -232,6 +274,7 @@ def main():
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--table", type=pathlib.Path, help="writes the page of all models that were run so far")
     parser.add_argument("--again", action="store_true", help="runs what has been run before")
+    parser.add_argument("--missing", action="store_true", help="only what is not on record in bench/results/zoo.json")
     parser.add_argument("--list", action="store_true")
     options = parser.parse_intermixed_args()
     sys.path.insert(0, str(HERE))
@@ -253,7 +296,10 @@ def main():
     if options.table:
         import sources
 
-        options.table.write_text(page(kept_results(sources.names()), sources.names()))
+        everything = sources.names()
+        record(kept_results(everything))
+        known = recorded()
+        options.table.write_text(page({name: known[name] for name in everything if name in known}, everything))
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 
