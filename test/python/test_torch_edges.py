@@ -25,12 +25,12 @@ def compare(f, x):
     torch._dynamo.reset()
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
 @pytest.mark.parametrize("axes", [1, 2, 3])
 @pytest.mark.parametrize("mode", ["reflect", "replicate", "circular"])
-def test_padding(mode, axes, dtype):
-    for k, padding in enumerate(PADDINGS):
+def test_padding(mode, axes):
+    for k in range(len(PADDINGS)):
         amounts = [n for d in range(axes) for n in PADDINGS[(k + d * 3) % len(PADDINGS)]]
+        dtype = (torch.float32, torch.float64, torch.bfloat16)[(k + axes) % 3]
         compare(lambda x: F.pad(x, amounts, mode=mode), torch.randn(SHAPES[axes], dtype=dtype))
     assert not host_calls()
 
