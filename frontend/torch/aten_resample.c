@@ -265,11 +265,11 @@ typedef struct resample_call {
 } resample_call;
 
 /* Does a factor of the call say what the sizes say? Where equal sizes have another one than 1, some
- * of eager torch's kernels for "nearest" look at it and some do not. */
+ * of eager torch's kernels look at it and some do not; those of linear ones never do. */
 static bool resample_factor_fits(fx_call *c, const resample_axis *a) {
   double in = (double)fx_hint(c->im, a->in), out = (double)fx_hint(c->im, a->out);
   if (a->factor == 0 || a->factor == 1) return true;
-  return fabs(in * a->factor - out) <= 1 && (a->kind >= RESAMPLE_LINEAR || in != out);
+  return fabs(in * a->factor - out) <= 1 && (a->kind == RESAMPLE_LINEAR || in != out);
 }
 
 /* `text` is the kind ("n", "e", "l", "c") and the number of axes; arguments: the operand, sizes (of

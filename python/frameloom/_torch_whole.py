@@ -7,6 +7,7 @@ with the ends, and roll: they gather, where rows can be copied. Circular padding
 from __future__ import annotations
 
 import contextlib
+import threading
 
 import torch
 from torch import _prims_common as utils
@@ -20,11 +21,14 @@ _SMOOTH = ("upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d", "
 _KEYS = (DispatchKey.Autograd, DispatchKey.CompositeImplicitAutograd)
 
 
-def _with_sizes(op):
-    """The overload that is called, with sizes or factors, in terms of the one with both."""
+def _with_sizes(op, decomposed):
+    """The overload that is called, with sizes or factors, in terms of the one with both; of an image without elements, torch's
+    own function."""
 
     def interpolate(image, output_size, *rest):
         *corners, factors = rest  # nearest: none
+        if any(isinstance(n, int) and n == 0 for n in image.size()):
+            return decomposed(image, output_size, *rest)
         sizes = upsample_compute_output_size(image.size(), output_size, factors)
         return op(image, sizes, *corners, *(factors or ()))
 
@@ -62,7 +66,7 @@ def _tables():
     for name in _NEAREST + _SMOOTH:
         packet, gradient = getattr(aten, name), getattr(aten, name + "_backward").default
         yield packet.default, {}
-        yield packet.vec, dict.fromkeys(_KEYS, _with_sizes(packet.default))
+        yield packet.vec, dict.fromkeys(_KEYS, _with_sizes(packet.default, packet.vec.py_kernels[DispatchKey.Autograd]))
         yield gradient, {} if gradient in meta_table else {DispatchKey.Meta: _gradient_meta}
 
 
@@ -75,20 +79,40 @@ def drop_from(table):
         table.pop(op, None)
 
 
+_lock = threading.Lock()
+_saved = []  # torch's own functions by overload, while somebody traces
+_tracing = 0
+
+
+def _replace():
+    for op, functions in _replaced:
+        _saved.append((op, dict(op.py_kernels)))
+        for key in _KEYS:
+            op.py_kernels.pop(key, None)
+        op.py_kernels.update(functions)
+        op._dispatch_cache.clear()
+
+
+def _restore():
+    for op, functions in _saved:
+        op.py_kernels.clear()
+        op.py_kernels.update(functions)
+        op._dispatch_cache.clear()
+    _saved.clear()
+
+
 @contextlib.contextmanager
 def kept_whole():
-    """While something is traced under it. Only tracing asks for these tables: eager calls of other threads do not."""
-    saved = []
+    """While something is traced under it, on however many threads. Only tracing asks for these tables: eager calls do not."""
+    global _tracing
+    with _lock:
+        if not _tracing:
+            _replace()
+        _tracing += 1
     try:
-        for op, functions in _replaced:
-            saved.append((op, dict(op.py_kernels)))
-            for key in _KEYS:
-                op.py_kernels.pop(key, None)
-            op.py_kernels.update(functions)
-            op._dispatch_cache.clear()
         yield
     finally:
-        for op, kernels in saved:
-            op.py_kernels.clear()
-            op.py_kernels.update(kernels)
-            op._dispatch_cache.clear()
+        with _lock:
+            _tracing -= 1
+            if not _tracing:
+                _restore()
