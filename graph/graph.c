@@ -318,6 +318,7 @@ bool loom_complex_has_code(loom_opcode op, const loom_attr *attrs) {
   case LOOM_OP_GATHER:
   case LOOM_OP_DOT_GENERAL: return true;
   case LOOM_OP_COMPARE: return strcmp(attrs[0].str, "eq") == 0 || strcmp(attrs[0].str, "ne") == 0;
+  case LOOM_OP_SCATTER: return strcmp(attrs[1].str, "set") == 0 || strcmp(attrs[1].str, "add") == 0;
   case LOOM_OP_REDUCE:
   case LOOM_OP_SCAN: return strcmp(attrs[0].str, "sum") == 0;
   default: return false;

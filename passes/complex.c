@@ -252,6 +252,9 @@ static bool complex_by_parts(MlirOperation op, loom_opcode code) {
   case LOOM_OP_CONCATENATE:
   case LOOM_OP_PAD:
   case LOOM_OP_GATHER: return true;
+  case LOOM_OP_SCATTER:
+    return loom_str_is(loom_get_str(op, "combine"), "set") ||
+           loom_str_is(loom_get_str(op, "combine"), "add");
   case LOOM_OP_REDUCE:
   case LOOM_OP_SCAN: return loom_str_is(loom_get_str(op, "kind"), "sum");
   default: return false;

@@ -374,6 +374,26 @@ static bool fx_is_sized(fx_call *c) {
   return sized;
 }
 
+/* Where a graph was before an emitter that may decline. */
+typedef struct fx_mark {
+  uint32_t nodes, values, inputs;
+} fx_mark;
+
+static fx_mark fx_mark_of(const loom_graph *graph) {
+  return (fx_mark){graph->node_count, graph->value_count, graph->input_count};
+}
+
+/* Drops what a declined emitter has built: a scatter or a check among that would be run for what it
+ * may raise. Inputs that it has made stay, and then the rest as well. */
+static void fx_go_back(fx_call *c, fx_mark mark) {
+  loom_graph *graph = c->b->graph;
+  for (int i = 0; i < FX_MAX_RESULTS; i++)
+    c->wide[i] = LOOM_NO_VALUE;
+  if (graph->input_count != mark.inputs) return;
+  graph->node_count = mark.nodes;
+  graph->value_count = mark.values;
+}
+
 /* Emits through the table; false without an exception: declined. */
 static bool fx_emit(fx_call *c, loom_value *values) {
   PyObject *text = PyObject_Str(c->target); /* "aten.add.Tensor" */
@@ -381,7 +401,7 @@ static bool fx_emit(fx_call *c, loom_value *values) {
   /* Rows of other libraries keep their prefix. */
   const aten_row *row = name ? aten_find(strncmp(name, "aten.", 5) ? name : name + 5) : NULL;
   bool good = false;
-  uint32_t first = c->b->graph->node_count;
+  fx_mark mark = fx_mark_of(c->b->graph);
   if (fx_emit_empty(c, values)) {
     good = true;
   } else if (name && strided_reads_storage(name) && !strided_takes_whole(c)) {
@@ -391,12 +411,14 @@ static bool fx_emit(fx_call *c, loom_value *values) {
   } else if (row) {
     c->op = row->op;
     c->text = row->text;
-    good = row->emit(c, values) && !c->b->failed && fx_agrees(c, values) && fx_complex_ok(c, first);
+    good = row->emit(c, values) && !c->b->failed && fx_agrees(c, values) &&
+           fx_complex_ok(c, mark.nodes);
   } else {
     fx_decline(c, "there is no lowering");
   }
   if (c->b->failed) fx_decline(c, "%.150s", c->b->err.message);
   c->b->failed = false;
+  if (!good) fx_go_back(c, mark);
   Py_XDECREF(text);
   return good;
 }

@@ -3,6 +3,7 @@
 // BAD: error: 'loom.sin' of complex numbers has no code
 // BAD: error: 'loom.reduce' of complex numbers has no code
 // BAD: error: 'loom.compare' of complex numbers has no code
+// BAD: error: 'loom.scatter' of complex numbers has no code
 
 // CHECK-LABEL: func.func @product
 // CHECK-DAG: %[[AR:.*]] = loom.real %arg0
@@ -93,4 +94,20 @@ func.func @no_flags(%a: tensor<4xcomplex<f64>>) -> tensor<4xf64> {
   %0 = loom.neg %a : tensor<4xcomplex<f64>>
   %1 = loom.imag %0 : (tensor<4xcomplex<f64>>) -> tensor<4xf64>
   return %1 : tensor<4xf64>
+}
+
+// -----
+
+// Parts are written to the same places.
+// CHECK-LABEL: func.func @scatter
+// CHECK-DAG: %[[AR:.*]] = loom.real %arg0
+// CHECK-DAG: %[[AI:.*]] = loom.imag %arg0
+// CHECK-DAG: %[[UR:.*]] = loom.real %arg2
+// CHECK-DAG: %[[UI:.*]] = loom.imag %arg2
+// CHECK-DAG: %[[RE:.*]] = loom.scatter "add" %[[AR]], %arg1, %[[UR]] axis = 0
+// CHECK-DAG: %[[IM:.*]] = loom.scatter "add" %[[AI]], %arg1, %[[UI]] axis = 0
+// CHECK: loom.complex %[[RE]], %[[IM]]
+func.func @scatter(%a: tensor<8xcomplex<f32>>, %i: tensor<3xi64>, %u: tensor<3xcomplex<f32>>) -> tensor<8xcomplex<f32>> {
+  %0 = loom.scatter "add" %a, %i, %u axis = 0 : (tensor<8xcomplex<f32>>, tensor<3xi64>, tensor<3xcomplex<f32>>) -> tensor<8xcomplex<f32>>
+  return %0 : tensor<8xcomplex<f32>>
 }

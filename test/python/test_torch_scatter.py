@@ -89,3 +89,28 @@ def test_a_wrong_index_raises_as_in_eager_torch(wrong, dim):
         with pytest.raises((RuntimeError, IndexError), match="out of bounds"):
             run(x, index)
         assert run(x, index.clamp(0, 4)).shape == x.shape
+
+
+COMPLEX = [
+    lambda x, a: x.index_put((a, a), x[a, a]),
+    lambda x, a: x.scatter(1, a.reshape(1, 3, 1).expand(4, 3, 6), x[:, :3] * 2),
+    lambda x, a: x.scatter_add(0, torch.zeros_like(x.real[:2], dtype=torch.int64), x[:2]),
+    lambda x, a: x.index_copy(1, a, x[:, :3]),
+    lambda x, a: x.index_add(1, a, x[:, :3]),
+    lambda x, a: x.scatter(0, torch.zeros_like(x.real[:1], dtype=torch.int64), 1j),
+]
+
+
+@pytest.mark.parametrize("f", COMPLEX)
+def test_complex_numbers(f):
+    x, index = torch.randn(4, 5, 6, dtype=torch.complex64), torch.tensor([2, 0, 3])
+    assert torch.equal(compiled(f)(x, index), f(x, index))
+    assert not host_calls()
+
+
+def test_what_a_declined_op_has_built_is_gone():
+    """A product of complex numbers by index is torch's: no scatter is left in the graph, which could not be compiled."""
+    x, index = torch.randn(4, 5, dtype=torch.complex64), torch.tensor([[2], [0], [1], [4]])
+    f = lambda x, i: x.scatter(1, i.expand(4, 3), x[:, :3], reduce="multiply") + 1  # noqa: E731
+    torch.testing.assert_close(compiled(f)(x, index), f(x, index))
+    assert any("scatter" in name for name in host_calls())
