@@ -54,6 +54,9 @@ static bool fold_may_raise(MlirValue value, int *budget) {
   MlirOperation def = loom_def(value);
   loom_opcode code;
   if (!def.ptr || !loom_opcode_of(def, &code)) return false;
+  if (code == LOOM_OP_CEIL || code == LOOM_OP_FLOOR || code == LOOM_OP_TRUNC ||
+      code == LOOM_OP_ROUND_EVEN) /* the operand itself */
+    return false;
   if (--*budget < 0) return true;
   bool divides = code == LOOM_OP_FLOOR_DIV || code == LOOM_OP_REM || code == LOOM_OP_FMOD;
   MlirType type = mlirValueGetType(value);

@@ -421,6 +421,9 @@ bool loom_scatter_is_along(const loom_type *operand, const loom_type *indices,
 /* The type of updates of single elements along the axis. */
 static bool infer_along(infer_state *s, int axis, loom_type *out) {
   const loom_type *from = infer_operand(s, 0), *indices = infer_operand(s, 1);
+  if (!infer_axis(s, axis, from->rank)) return false;
+  if (!loom_dtype_is_integer(indices->dtype))
+    return INFER_FAIL(s, "indices are %s, not integers", loom_dtype_name(indices->dtype));
   for (int i = 0; i < from->rank; i++)
     if (i != axis && from->dims[i] != indices->dims[i])
       return INFER_FAIL(s, "indices and operand differ in dimension %d", i);
@@ -435,9 +438,8 @@ static bool infer_scatter(infer_state *s) {
   if (!infer_one_of(combine, words)) return INFER_FAIL(s, "unknown combination \"%s\"", combine);
   loom_type updates;
   int axis = (int)infer_attr(s, 0)->i;
-  if (!infer_take(s, axis, &updates)) return false;
   bool along = loom_scatter_is_along(infer_operand(s, 0), infer_operand(s, 1), infer_operand(s, 2));
-  if (along && !infer_along(s, axis, &updates)) return false;
+  if (!(along ? infer_along(s, axis, &updates) : infer_take(s, axis, &updates))) return false;
   if (!loom_type_equal(&updates, infer_operand(s, 2)))
     return INFER_FAIL(s, "updates are not of the type that %s",
                       along ? "the indices tell" : "a gather would give");

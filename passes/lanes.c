@@ -181,29 +181,33 @@ static MlirValue lanes_truth(loom_builder *b, MlirValue bytes) {
   return truth;
 }
 
+#define LANES_BYTES 32 /* operations that are looked through; what is beyond them gives 0 or 1 */
+
 /* The bytes of bools, as memory holds them. What a copy moves keeps its byte: a view of bytes as
  * bools has other true ones than 1. What is computed is 0 or 1. */
-static MlirValue lanes_bytes_of_truth(loom_builder *b, MlirValue truth) {
+static MlirValue lanes_bytes_of(loom_builder *b, MlirValue truth, int *budget) {
   MlirType bytes = lane_like(mlirValueGetType(truth), mlirIntegerTypeGet(b->ctx, 8));
-  if (mlirValueIsAOpResult(truth)) {
-    MlirOperation op = mlirOpResultGetOwner(truth);
-    MlirAttribute mark = mlirOperationGetDiscardableAttributeByName(op, loom_str(lanes_truth_mark));
-    if (!mlirAttributeIsNull(mark)) return mlirOperationGetOperand(op, 0);
-    if (loom_is(op, "vector.broadcast"))
-      return loom_build1(b, "vector.broadcast",
-                         lanes_bytes_of_truth(b, mlirOperationGetOperand(op, 0)), bytes);
-    if (loom_is(op, "arith.select"))
-      return lane_select(b, mlirOperationGetOperand(op, 0),
-                         lanes_bytes_of_truth(b, mlirOperationGetOperand(op, 1)),
-                         lanes_bytes_of_truth(b, mlirOperationGetOperand(op, 2)));
-    if (loom_is(op, "vector.shuffle")) {
-      MlirValue from[] = {lanes_bytes_of_truth(b, mlirOperationGetOperand(op, 0)),
-                          lanes_bytes_of_truth(b, mlirOperationGetOperand(op, 1))};
-      loom_named mask = {"mask", mlirOperationGetAttributeByName(op, loom_str("mask"))};
-      return loom_result(loom_build(b, "vector.shuffle", 2, from, 1, &bytes, 1, &mask), 0);
-    }
-  }
-  return loom_build1(b, "arith.extui", truth, bytes);
+  if (!mlirValueIsAOpResult(truth) || --*budget < 0)
+    return loom_build1(b, "arith.extui", truth, bytes);
+  MlirOperation op = mlirOpResultGetOwner(truth);
+  bool picks = loom_is(op, "arith.select"), mixes = loom_is(op, "vector.shuffle");
+  MlirAttribute mark = mlirOperationGetDiscardableAttributeByName(op, loom_str(lanes_truth_mark));
+  if (!mlirAttributeIsNull(mark)) return mlirOperationGetOperand(op, 0);
+  if (loom_is(op, "vector.broadcast"))
+    return loom_build1(b, "vector.broadcast",
+                       lanes_bytes_of(b, mlirOperationGetOperand(op, 0), budget), bytes);
+  if (!picks && !mixes) return loom_build1(b, "arith.extui", truth, bytes);
+  MlirValue two[2];
+  for (int i = 0; i < 2; i++)
+    two[i] = lanes_bytes_of(b, mlirOperationGetOperand(op, picks + i), budget);
+  if (picks) return lane_select(b, mlirOperationGetOperand(op, 0), two[0], two[1]);
+  loom_named mask = {"mask", mlirOperationGetAttributeByName(op, loom_str("mask"))};
+  return loom_result(loom_build(b, "vector.shuffle", 2, two, 1, &bytes, 1, &mask), 0);
+}
+
+static MlirValue lanes_bytes_of_truth(loom_builder *b, MlirValue truth) {
+  int budget = LANES_BYTES;
+  return lanes_bytes_of(b, truth, &budget);
 }
 
 /* A bool is one byte in memory and an i1 in a register; a bfloat16 is the upper half of an f32. */

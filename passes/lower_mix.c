@@ -76,7 +76,7 @@ static void mix_store(lower *l, int result, const lower_value *values) {
   for (int c = 0; c < count; c++) {
     places[c] = lower_wide(l, values[c]);
     masks[c] = l->mask;
-    if (dtype == LOOM_BOOL) places[c] = lower_convert(NULL, &b, places[c], dtype, LOOM_U8);
+    if (dtype == LOOM_BOOL) places[c] = lane_to_memory(&b, places[c], dtype);
   }
   if (dtype == LOOM_BOOL) dtype = LOOM_U8;
   MlirValue address = mix_address(l, &b, result, dtype);

@@ -244,7 +244,9 @@ static value *index_element(tracer *t, value *from, value *key, const index_plan
   PyObject *known = np_known(t, from), *item = known ? np_known(t, key) : NULL;
   if (item) return np_made(t, PyObject_GetItem(known, item));
   loom_value v = emit_slice(t, np_read(t, a), p->starts, p->sizes, p->steps);
-  return np_result(t, emit_reshape(t, v, 0, NULL), NULL);
+  v = emit_reshape(t, v, 0, NULL);
+  if (a->type.dtype == LOOM_BOOL) v = emit1(t, LOOM_OP_ABS, v); /* True, whatever its byte was */
+  return np_result(t, v, NULL);
 }
 
 /* vector[indices] where a size is symbolic; NULL with nothing pending: it is something else, for

@@ -131,26 +131,29 @@ bool aten_pad_edges_gradient(fx_call *c, loom_value *out) {
   return out[0] != LOOM_NO_VALUE;
 }
 
-/* roll(self, shifts, dims). */
+/* roll(self, shifts, dims); without dims the flat array. */
 bool aten_roll(fx_call *c, loom_value *out) {
-  int64_t shifts[LOOM_MAX_RANK], dims[LOOM_MAX_RANK];
+  int64_t shifts[LOOM_MAX_RANK], dims[LOOM_MAX_RANK] = {0};
   loom_value v = fx_tensor(c, 0);
   if (v == LOOM_NO_VALUE) return false;
   const loom_type from = *loom_build_type(c->b, v);
   int count = fx_ints(c, 1, shifts, LOOM_MAX_RANK), given = fx_ints(c, 2, dims, LOOM_MAX_RANK);
-  if (count < 0 || given != count || count == 0) return fx_decline(c, "of the flat array");
-  if (fx_is_empty(&from)) return fx_decline(c, "a size of 0");
+  bool flat = count == 1 && given == 0;
+  if (count <= 0 || (given != count && !flat)) return fx_decline(c, "shifts and axes differ");
+  if (fx_is_empty(&from) || !fx_sizes_known(&from, 0))
+    return fx_decline(c, "a size that is symbolic or 0");
+  if (flat) v = loom_build_reshape(c->b, v, 1, (loom_dim[]){loom_type_elements(&from)});
   for (int i = 0; i < count && v != LOOM_NO_VALUE; i++) {
-    int64_t axis = dims[i] < 0 ? dims[i] + from.rank : dims[i];
-    if (axis < 0 || axis >= from.rank || LOOM_DIM_IS_SYM(from.dims[axis]))
-      return fx_decline(c, "a symbolic size");
-    edges_axis e = {.axis = (int)axis, .size = from.dims[axis]};
+    const loom_type type = *loom_build_type(c->b, v);
+    int64_t axis = dims[i] < 0 ? dims[i] + type.rank : dims[i];
+    if (axis < 0 || axis >= type.rank) return fx_decline(c, "an axis that there is not");
+    edges_axis e = {.axis = (int)axis, .size = type.dims[axis]};
     int64_t by = (shifts[i] % e.size + e.size) % e.size;
     if (by == 0) continue;
     loom_value pieces[] = {edges_piece(c, v, &e, e.size - by, by, false),
                            edges_piece(c, v, &e, 0, e.size - by, false)};
     v = loom_build_concatenate(c->b, pieces, 2, e.axis);
   }
-  out[0] = v;
-  return v != LOOM_NO_VALUE;
+  out[0] = loom_build_reshape(c->b, v, from.rank, from.dims);
+  return out[0] != LOOM_NO_VALUE;
 }

@@ -265,10 +265,12 @@ typedef struct resample_call {
 } resample_call;
 
 /* Does a factor of the call say what the sizes say? Where equal sizes have another one than 1, some
- * of eager torch's kernels look at it and some do not; those of linear ones never do. */
+ * of eager torch's kernels look at it and some do not; those of linear ones never do. Nor does
+ * "nearest" where the size is doubled. */
 static bool resample_factor_fits(fx_call *c, const resample_axis *a) {
   double in = (double)fx_hint(c->im, a->in), out = (double)fx_hint(c->im, a->out);
-  if (a->factor == 0 || a->factor == 1) return true;
+  if (a->factor == 0 || a->factor == 1 || a->corners) return true;
+  if (a->kind == RESAMPLE_NEAREST && out == 2 * in && a->factor != 2) return false;
   return fabs(in * a->factor - out) <= 1 && (a->kind == RESAMPLE_LINEAR || in != out);
 }
 

@@ -163,6 +163,13 @@ np.where(c,b&b2,b)
 np.logical_and(b,True)
 np.logical_or(b,False)
 np.hstack([b,~b])
+np.full(3,b[2])
+np.full_like(b,b[3])
+np.array([b[2],b[3]])
+np.tile(b,40).repeat(2)
+np.tile(b,40).repeat(3)
+np.stack([np.tile(b,40)]*4,-1)
+[b[i] for i in range(4)][2].view('u1')
 np.block([[m],[m]])
 """.strip().splitlines()
 
@@ -184,6 +191,30 @@ def test_bytes_of_bools(call):
     function = frameloom.compile(plain)
     want = bytes_of(plain(*arguments()))
     assert [bytes_of(function(*arguments())) for _ in range(2)] == [want, want]
+
+
+def test_elements_one_by_one():
+    def turned(b):
+        x = np.zeros_like(b)
+        for i in range(len(b)):
+            x[i] = b[len(b) - 1 - i]
+        x[:2] = b[3]
+        return x
+
+    assert [bytes_of(frameloom.compile(turned)(arguments()[0])) for _ in range(2)] == [bytes_of(turned(arguments()[0]))] * 2
+
+
+def test_many_choices_between_bools_compile_soon():
+    """Each choice is of two of which each is one again: what is looked through is bounded."""
+
+    def chosen(a, b, c):
+        x = y = z = a
+        for _ in range(40):
+            x, y, z = np.where(c, np.where(a, x, y), np.where(b, x, z)), np.where(b, z, x), np.where(a, x, y)
+        return x
+
+    a, b, c = np.random.default_rng(0).random((3, 50)) < 0.5
+    assert (frameloom.compile(chosen)(a, b, c) == chosen(a, b, c)).all()
 
 
 def test_indices_of_what_is_not_zero_are_views():

@@ -76,6 +76,7 @@ def test_interpolation_of_other_images(mode):
     compare_interpolation(torch.randn(1, 2, 2, 2), mode=mode, size=(300, 301))  # too far apart for a compiled gradient
     compare_interpolation(torch.randn(1, 2, 7, 10), mode=mode, scale_factor=1.1)  # 7 of 7, but by a factor
     compare_interpolation(torch.randn(1, 2, 2, 3), mode=mode, scale_factor=1.3)
+    compare_interpolation(torch.randn(2, 3, 20, 5), mode=mode, scale_factor=2.05)  # 5 become twice as many
     if mode != "bicubic":
         compare_interpolation(torch.randn(0, 3, 5, 5), mode=mode, size=(3, 4))
     if mode.startswith("nearest"):

@@ -91,6 +91,13 @@ def test_a_wrong_index_raises_as_in_eager_torch(wrong, dim):
         assert run(x, index.clamp(0, 4)).shape == x.shape
 
 
+def test_many_axes():
+    x, index = torch.randn((2,) * 9), torch.randint(0, 2, (2,) * 9)
+    got = compiled(lambda x, i: x.scatter_add(1, i, x))(x, index)
+    torch.testing.assert_close(got, x.scatter_add(1, index, x))
+    assert not host_calls()
+
+
 COMPLEX = [
     lambda x, a: x.index_put((a, a), x[a, a]),
     lambda x, a: x.scatter(1, a.reshape(1, 3, 1).expand(4, 3, 6), x[:, :3] * 2),
