@@ -5,8 +5,8 @@
  * there already and activations that are still there. Where that makes the highest point of a call
  * higher than what is live asks for, dead parts are given back just before: those that are used
  * again last of all come first, and no more than is needed, since every page given back is a page
- * fault later. Where that saves little memory nothing is given back: the faults of 2 MiB take as
- * long as a dozen passes over them. Each step is visited once. */
+ * fault later. Where that saves little memory in a short call nothing is given back: the faults of
+ * 2 MiB take as long as a dozen passes over them. Each step is visited once. */
 #include "passes/plan.h"
 
 #include <stdlib.h>
@@ -14,8 +14,9 @@
 
 #define TRIM_GRANULE (64 << 10) /* bytes: the unit in which the arena is looked at */
 #define TRIM_GRANULES 4096
-#define TRIM_GAIN 32         /* what is saved has to be one part in so many of the highest point */
-#define TRIM_LEAST (8 << 20) /* bytes; each page of them is a fault in each call */
+#define TRIM_GAIN 32          /* what is saved has to be one part in so many of the highest point */
+#define TRIM_LEAST (8 << 20)  /* bytes; each page of them is a fault in each call */
+#define TRIM_LARGE (32 << 20) /* the highest point of calls that are long beside the faults */
 
 typedef struct trim_state {
   const plan_life *life;
@@ -177,7 +178,7 @@ bool loom_plan_find_trims(const plan_life *life, plan_trim **out, int *count, in
   if (good) trim_bounds(&s, &highest, &lowest);
   *peak = highest;
   int64_t saved = highest - lowest;
-  if (good && saved > highest / TRIM_GAIN && saved >= TRIM_LEAST) {
+  if (good && saved > highest / TRIM_GAIN && (saved >= TRIM_LEAST || highest >= TRIM_LARGE)) {
     good = trim_steps(&s, lowest);
     *out = s.trims;
     *count = s.trim_count;

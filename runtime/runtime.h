@@ -314,8 +314,8 @@ void loom_block_free(void *block, size_t size);
  * and come again, as zeros, when they are touched. */
 void loom_block_forget(void *block, size_t begin, size_t end);
 /* A run whose highest point is `peak` bytes uses the first `used` bytes of a borrowed block: what
- * others have left behind these stays only where they went as high themselves, or is so little that
- * its page faults would cost more than it is worth. */
+ * others have left behind these stays only where they went as high themselves, or is, in a run that
+ * is not large, so little that its page faults would cost more than it is worth. */
 void loom_block_settle(void *block, size_t used, size_t peak);
 void *loom_block_realloc(void *block, size_t old_size, size_t new_size);
 /* For checked runs: from now on each block has memory of its own with guards round it, filled with

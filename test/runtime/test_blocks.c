@@ -216,12 +216,14 @@ static void drops_what_a_higher_run_has_left(void **state) {
   const size_t size = 16 << 20, used = 1 << 20, little = 12 << 20;
   uint8_t *data = loom_block_borrow(size);
   memset(data, 7, size);
-  loom_block_settle(data, size, 64 << 20);
-  loom_block_settle(data, used, 49 << 20); /* with what is behind it no higher than before */
+  loom_block_settle(data, size, 30 << 20);
+  loom_block_settle(data, used, 15 << 20); /* with what is behind it no higher than before */
   assert_int_equal(data[used], 7);
-  loom_block_settle(data, little, 64 << 20); /* higher, but by less than page faults are worth */
+  loom_block_settle(data, little, 28 << 20); /* higher, but by less than page faults are worth */
   assert_int_equal(data[little], 7);
-  loom_block_settle(data, used, (49 << 20) + 4096);
+  loom_block_settle(data, little, 40 << 20); /* in a run that is large enough */
+  assert_int_equal(data[little], 0);
+  loom_block_settle(data, used, (25 << 20) + 4096);
   assert_int_equal(data[used - 1], 7);
   assert_int_equal(data[used], 0);
   loom_block_free(data, size);
