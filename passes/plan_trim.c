@@ -7,6 +7,7 @@
  * again last of all come first, and no more than is needed, since every page given back is a page
  * fault later. Where that saves little memory in a short call nothing is given back: the faults of
  * 2 MiB take as long as a dozen passes over them. Each step is visited once. */
+#include "graph/giving.h"
 #include "passes/plan.h"
 
 #include <stdlib.h>
@@ -14,9 +15,7 @@
 
 #define TRIM_GRANULE (64 << 10) /* bytes: the unit in which the arena is looked at */
 #define TRIM_GRANULES 4096
-#define TRIM_GAIN 32          /* what is saved has to be one part in so many of the highest point */
-#define TRIM_LEAST (8 << 20)  /* bytes; each page of them is a fault in each call */
-#define TRIM_LARGE (32 << 20) /* the highest point of calls that are long beside the faults */
+#define TRIM_GAIN 32 /* what is saved has to be one part in so many of the highest point */
 
 typedef struct trim_state {
   const plan_life *life;
@@ -178,7 +177,8 @@ bool loom_plan_find_trims(const plan_life *life, plan_trim **out, int *count, in
   if (good) trim_bounds(&s, &highest, &lowest);
   *peak = highest;
   int64_t saved = highest - lowest;
-  if (good && saved > highest / TRIM_GAIN && (saved >= TRIM_LEAST || highest >= TRIM_LARGE)) {
+  if (good && saved > highest / TRIM_GAIN &&
+      loom_giving_is_worth((uint64_t)saved, (uint64_t)highest)) {
     good = trim_steps(&s, lowest);
     *out = s.trims;
     *count = s.trim_count;

@@ -10,6 +10,7 @@
  * BLOCKS_IDLE_MS. Blocks of 256 KiB and more are mappings of their own; from 2 MiB on their data
  * starts at a huge page, which is asked for.
  */
+#include "graph/giving.h"
 #include "runtime/internal.h"
 
 #include <pthread.h>
@@ -39,8 +40,6 @@
 #define LOCAL_DEPTH 32u        /* blocks of one class that one thread keeps */
 #define BLOCKS_IDLE_MS 10000u
 #define BLOCKS_CHECK_MS 1000u
-#define BLOCK_SETTLE (8u << 20) /* bytes that are worth the page faults of giving them back */
-#define BLOCK_SETTLE_LARGE (32u << 20) /* the highest point of runs for which any are */
 #define BLOCK_MAGIC 0x4b4cu
 #define BLOCK_GUARDED 0x4c4bu /* the magic of blocks that blocks_guard.c makes */
 
@@ -418,8 +417,8 @@ void loom_block_forget(void *data, size_t begin, size_t end) {
 void loom_block_settle(void *data, size_t used, size_t peak) {
   block *b = block_of(data);
   size_t behind = b->size > used ? b->size - used : 0;
-  bool worth = behind >= BLOCK_SETTLE || peak >= BLOCK_SETTLE_LARGE;
-  if (worth && peak + behind > b->peak && b->peak) loom_block_forget(data, used, SIZE_MAX);
+  if (loom_giving_is_worth(behind, peak) && peak + behind > b->peak && b->peak)
+    loom_block_forget(data, used, SIZE_MAX);
   if (peak > b->peak) b->peak = peak;
 }
 

@@ -27,13 +27,10 @@ static loom_value edges_piece(fx_call *c, loom_value v, const edges_axis *e, int
 
 /* `v`, which has one element along the axis, `count` times. */
 static loom_value edges_repeat(fx_call *c, loom_value v, int axis, int64_t count) {
-  int64_t map[LOOM_MAX_RANK];
   if (v == LOOM_NO_VALUE) return v;
   loom_type type = *loom_build_type(c->b, v);
   type.dims[axis] = count;
-  for (int i = 0; i < type.rank; i++)
-    map[i] = i;
-  return loom_build_broadcast(c->b, v, type.rank, type.dims, map);
+  return loom_build_broadcast_to(c->b, v, type.rank, type.dims);
 }
 
 static loom_value edges_around(fx_call *c, loom_value v, const edges_axis *e) {

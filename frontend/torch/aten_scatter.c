@@ -84,18 +84,15 @@ static bool scatter_done(fx_call *c, loom_value v, loom_value *out) {
  * and gradients of losses are such. */
 static loom_value scatter_single(fx_call *c, const scatter_call *s, const char *combine) {
   loom_builder *b = c->b;
-  int64_t map[LOOM_MAX_RANK];
   const loom_type from = s->from;
   loom_type places = from, one = *loom_build_type(b, s->at);
   places.dtype = LOOM_I64;
-  for (int i = 0; i < from.rank; i++)
-    map[i] = i;
   loom_value size = fx_number_value(c, &one, loom_stride_of_dim(from.dims[s->axis]));
   loom_value good = loom_build_compare(b, "lt", s->at, size); /* negative ones have become large */
   good = loom_build_reduce(b, "and", good, (1u << from.rank) - 1, false);
   if (good == LOOM_NO_VALUE || !index_check(c, good)) return LOOM_NO_VALUE;
-  loom_value at = loom_build_broadcast(b, s->at, from.rank, from.dims, map);
-  loom_value update = loom_build_broadcast(b, s->src, from.rank, from.dims, map);
+  loom_value at = loom_build_broadcast_to(b, s->at, from.rank, from.dims);
+  loom_value update = loom_build_broadcast_to(b, s->src, from.rank, from.dims);
   loom_value here = loom_build_compare(b, "eq", at, loom_build_iota(b, &places, s->axis));
   loom_opcode op = *combine == 'a' ? LOOM_OP_ADD : LOOM_OP_MUL;
   if (strcmp(combine, "set") != 0) {
