@@ -8,7 +8,7 @@ import sys
 import numpy as np
 
 root = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(root / "test" / "python"))
+sys.path.insert(0, str(root / "test" / "python" / "numpy"))
 
 from numpy_calls import calls, traced  # noqa: E402
 
@@ -62,7 +62,7 @@ def page():
         rows[max((kind for kind, _ in found.get(name, [("untried", "")])), key=order.index)].append(name)
     lines = [
         "# NumPy functions that are captured whole", "",
-        "Made by `make docs` from the calls in `test/python/numpy_calls.py`, each of which the tests also compare with",
+        "Made by `make docs` from the calls in `test/python/numpy/numpy_calls.py`, each of which the tests also compare with",
         f"{versions()}. A function counts as what its worst call is. One that is not captured runs as plain",
         "NumPy, and so does the function that calls it.", "", "| public functions of `numpy`, `numpy.linalg` and `numpy.fft` | number |", "|---|--:|",
         *(f"| {title} | {len(rows[kind])} |" for kind, (title, _) in KINDS.items()), f"| all | {sum(map(len, rows.values()))} |",

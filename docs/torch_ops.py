@@ -46,7 +46,7 @@ def load(dtype):
 
 def work(dtype, limit, pattern):
     """Runs what is missing; notes what is being run, for the parent."""
-    sys.path.insert(0, str(ROOT / "test" / "python"))
+    sys.path.insert(0, str(ROOT / "test" / "python" / "torch"))
     warnings.simplefilter("ignore")
     import torch
     import torch_ops
@@ -271,7 +271,7 @@ def extent(tables):
 
 
 def slack():
-    return re.search(r"^SLACK = (\S+)", (ROOT / "test" / "python" / "torch_ops.py").read_text(), re.M)[1]
+    return re.search(r"^SLACK = (\S+)", (ROOT / "test" / "python" / "torch" / "torch_ops.py").read_text(), re.M)[1]
 
 
 def page(tables):
@@ -288,7 +288,7 @@ def page(tables):
         "",
         f"The first sample of every {WHOLE}th op goes through the whole of `torch.compile` (float32). For each sample, the ATen ops that",
         "AOTAutograd would hand over are written down while eager torch computes them, decomposed and functional, and the",
-        "backend compiles them as one graph with forward and backward (`test/python/torch_record.py`): that leaves out Dynamo,",
+        "backend compiles them as one graph with forward and backward (`test/python/torch/torch_record.py`): that leaves out Dynamo,",
         "fake tensors and the partitioner, which are torch's own and take most of the time. What cannot be written",
         "down in this way (results that depend on data, written or sparse tensors) goes through AOTAutograd or `torch.compile`.",
         "",
@@ -301,7 +301,7 @@ def page(tables):
         "",
         "- *same*: what eager gives, within OpInfo's tolerances.",
         "- *as near*: beyond them. Kernels do not round bfloat16 between the ops of a graph, and they sum in another order;",
-        f"  the result is accepted when it is at most [{slack()} times](../test/python/torch_ops.py \"SLACK\") as far from a float64",
+        f"  the result is accepted when it is at most [{slack()} times](../test/python/torch/torch_ops.py \"SLACK\") as far from a float64",
         "  run as eager's, or the root mean square of its distances over 16 more inputs nearby is.",
         "- *shape only*: the values are not defined (`empty`) or random with other numbers once torch has decomposed the op",
         "  (`aot_eager` differs from eager in the same way): dtypes and shapes agree, values are not compared.",

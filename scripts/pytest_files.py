@@ -32,9 +32,9 @@ def largest_first(files):
 
 def batches(folder):
     """Lists of files, the largest ones first; those of torch by themselves, so that few processes import it."""
-    files = largest_first(folder.glob("test_*.py"))
+    files = largest_first(folder.rglob("test_*.py"))
     for torch in (True, False):
-        some = [path for path in files if path.name.startswith("test_torch") == torch]
+        some = [path for path in files if (path.parent.name == "torch") == torch]
         count = -(-len(some) // BATCH)
         yield from (some[i::count] for i in range(count))
 

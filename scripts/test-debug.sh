@@ -16,8 +16,8 @@ venv="$PWD/build/venv-debug"
 [ -x "$venv/bin/pytest" ] || { /usr/bin/python3.11-dbg -m venv "$venv" && "$venv/bin/pip" install -q "numpy>=2" pytest hypothesis; }
 build_extension build/debug "$venv/bin/python"
 files=(references leaks lifetimes capture dispatch breaks breaks_handlers breaks_large effects generators generators_cpython
-  guards hook language conformance traps rolled observed signals interrupts versions)
+  guards hook classes_made conformance traps rolled observed signals interrupts bytecode)
 if [ $# = 0 ]; then
-  for name in "${files[@]}"; do set -- "$@" "test/python/test_$name.py"; done
+  for name in "${files[@]}"; do set -- "$@" test/python/*/"test_$name.py"; done
 fi
 PYTHONPATH="$PWD/python" "$venv/bin/python" -X faulthandler -m pytest -q "$@"

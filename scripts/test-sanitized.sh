@@ -13,7 +13,7 @@ cd "$(dirname "$0")/.."
 cmake --preset pyasan -DPython_EXECUTABLE="$PWD/.venv/bin/python" >/dev/null
 cmake --build --preset pyasan
 
-files=(aliasing capture breaks effects fancy generators guards host_calls kept language references results rolled
+files=(aliasing capture classes_made breaks effects fancy generators guards host_calls constants_kept references results rolled
   runtime_tables special_methods writes)
 runner=(-m pytest -q --capture=sys -p no:cacheprovider)
 if [ "${1:-}" = --suite ]; then
@@ -23,7 +23,7 @@ elif [ "${1:-}" = --fuzz ]; then
   runner=(test/fuzz/fuzz.py --processes 1 --keep "$PWD/build/fuzz" --seconds "${2:-60}" --seed "${3:-1}" --kind "${4:-numpy,graphs}")
   shift $(($# < 4 ? $# : 4))
 elif [ $# = 0 ]; then
-  for name in "${files[@]}"; do set -- "$@" "test/python/test_$name.py"; done
+  for name in "${files[@]}"; do set -- "$@" test/python/*/"test_$name.py"; done
 fi
 if [ -z "${LOOM_BUILD:-}" ]; then
   if [ -d build/wheel ]; then LOOM_BUILD="$PWD/build/wheel"; else LOOM_BUILD="$PWD/build/dev"; fi

@@ -22,7 +22,7 @@ cmake --build --preset asan
 ctest --test-dir build/asan --output-on-failure
 
 stage "pytest of what hands memory to NumPy (ASan, UBSan)"
-scripts/test-sanitized.sh test/python/test_results.py test/python/test_host_calls.py
+scripts/test-sanitized.sh test/python/runtime/test_results.py test/python/numpy/test_host_calls.py
 
 stage "lit"
 LOOM_BUILD="$PWD/build/wheel" .venv/bin/lit -q test
@@ -49,8 +49,7 @@ export FRAMELOOM_CACHE_DIR="$PWD/build/test-cache"
 stage "pytest, checked kernels"
 # Kernels of every form; elsewhere in the suite FRAMELOOM_CHECK=bounds works as well, several times slower.
 (cd build && FRAMELOOM_CHECK=bounds ../.venv/bin/python ../scripts/pytest_files.py ../test/python -c ../pyproject.toml --rootdir .. \
-  ../test/python/test_ufuncs.py ../test/python/test_attention_kernels.py ../test/python/test_complex_kernels.py \
-  ../test/python/test_layout_between_kernels.py ../test/python/test_dot.py)
+  ../test/python/compiler/test_kernels_{attention,complex}.py ../test/python/numpy/test_{ufuncs,layout_between_kernels,dot}.py)
 
 stage "pytest"
 # From another folder, so that the installed package is tested and not the source tree.

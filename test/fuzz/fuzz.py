@@ -3,7 +3,7 @@
 usage: fuzz.py [--seconds N] [--seed S] [--kind numpy,...] [--first I] [--count N] [--processes N] [--keep FOLDER] [--raw]
 
 Program I of a seed is the same everywhere. What differs is made smaller and printed by class, and with --keep a file of each
-class is written, which `test/python/test_fuzz.py` runs once it lies in `test/fuzz/found`. The status is 1 if anything differs.
+class is written, which `test/python/tools/test_fuzz.py` runs once it lies in `test/fuzz/found`. The status is 1 if anything differs.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Programs over the whole language (python_programs.py), and those of test_breaks_random.py: results, side effects and exceptions.
+"""Programs over the whole language (python_programs.py), and those of test/python/support/break_programs.py: results, side effects and exceptions.
 
 What differs is told by what it is of: the result (types and who is whom included), what was said and printed, the
 arguments, the globals, warnings, and the exception with its lines, its cause and its context.
@@ -16,9 +16,9 @@ import time
 import types
 import warnings
 
+import break_programs as handlers
 import numpy as np
 import python_space
-import test_breaks_random as handlers
 from python_programs import Writer
 
 import frameloom

@@ -34,7 +34,7 @@ class Worker:
 
     def start(self):
         environment = {"FRAMELOOM_PUT_OFF": "0", **os.environ, "FRAMELOOM_CACHE": "0", "PYTHONHASHSEED": "0", "MALLOC_PERTURB_": "165",
-                       "PYTHONPATH": os.pathsep.join([str(HERE), str(HERE.parent / "python"), os.environ.get("PYTHONPATH", "")])}
+                       "PYTHONPATH": os.pathsep.join([str(HERE), str(HERE.parent / "python" / "support"), os.environ.get("PYTHONPATH", "")])}
         self.process = subprocess.Popen([sys.executable, "-W", "ignore", str(HERE / "worker.py")], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, env=environment)
         self.history, self.rest = [], b""

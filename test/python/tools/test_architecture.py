@@ -1,0 +1,175 @@
+"""The rules of the house that a machine can check: who includes what, tables without dead rows, where C++ may be."""
+
+import re
+import subprocess
+
+import pytest
+from paths import ROOT
+
+# Folder: the folders of the project it may include, and what of the outside world.
+RULES = {
+    "graph": ({"graph"}, set()),
+    "runtime": ({"runtime", "graph"}, set()),
+    "frontend": ({"frontend", "runtime", "graph", "targets/compiler.h"}, {"python"}),
+    "dialects": ({"dialects", "graph"}, {"mlir"}),
+    "passes": ({"passes", "dialects", "graph"}, {"mlir"}),
+    "targets": ({"targets", "passes", "dialects", "runtime", "graph"}, {"mlir", "llvm"}),
+}
+WORLD = [
+    ("python", re.compile(r"^(Python\.h|structmember\.h|opcode\.h|frameobject\.h|internal/|cpython/|numpy/)")),
+    ("mlir", re.compile(r"^(mlir-c/|mlir/)")),
+    ("llvm", re.compile(r"^(llvm-c/|llvm/)")),
+]
+# The tools and the one C++ file put the compiler together, so that they know the passes too.
+TOGETHER = {"dialects/glue.cpp", "dialects/loom-opt.c", "dialects/loom-lsp-server.c"}
+
+
+def sources(folder, *endings):
+    return sorted(p for ending in endings for p in (ROOT / folder).rglob(f"*{ending}"))
+
+
+def includes(path):
+    return re.findall(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', path.read_text(), re.M)
+
+
+def world_of(name):
+    return next((world for world, pattern in WORLD if pattern.match(name)), None)
+
+
+@pytest.mark.parametrize("folder", RULES)
+def test_includes(folder):
+    allowed, worlds = RULES[folder]
+    for path in sources(folder, ".c", ".h", ".cpp"):
+        relative = str(path.relative_to(ROOT))
+        for name in includes(path):
+            world = world_of(name)
+            assert world is None or world in worlds, f"{relative} includes {name}"
+            top = name.split("/")[0]
+            if world is None and "/" in name and top in RULES:
+                extra = {"passes"} if relative in TOGETHER else set()
+                assert top in allowed | extra or name in allowed, f"{relative} includes {name}"
+
+
+def test_only_the_adapter_knows_numpy():
+    for path in sources("frontend", ".c", ".h"):
+        if path.parent.name != "numpy":
+            assert not [n for n in includes(path) if n.startswith("numpy/")], path
+
+
+def test_mlir_in_cpp_is_one_file():
+    for folder in RULES:
+        for path in sources(folder, ".c", ".h"):
+            assert not [n for n in includes(path) if n.startswith(("mlir/", "llvm/"))], path
+        for ending in (".cc", ".cxx", ".hpp", ".cpp"):
+            for path in sources(folder, ending):
+                assert path == ROOT / "dialects" / "glue.cpp"
+
+
+def test_the_glue_has_no_logic():
+    """It forwards: no loop over IR, no decision about an op."""
+    text = (ROOT / "dialects" / "glue.cpp").read_text()
+    assert len(text.splitlines()) < 250
+    assert not re.search(r"\bwhile\b|\bswitch\b|\.walk\(|isa<|dyn_cast<|RewritePattern", text)
+
+
+def test_nothing_ends_the_process():
+    for folder in RULES:
+        for path in sources(folder, ".c"):
+            if path.name.startswith("loom-"):
+                continue  # mains of tools
+            code = re.sub(r"/\*.*?\*/|//[^\n]*|\"(\\.|[^\"\\])*\"", "", path.read_text(), flags=re.S)
+            if path.name == "compile.c" and folder == "frontend":
+                code = code.replace("_exit(status);", "", 1)  # of a process that is in exit() already
+            assert not re.search(r"(?<![\w.>])(abort|exit|_exit)\s*\(", code), path
+
+
+def test_files_stay_readable():
+    for folder in RULES:
+        for path in sources(folder, ".c", ".h"):
+            lines = path.read_text().splitlines()
+            assert len(lines) <= 1000, f"{path.relative_to(ROOT)} has {len(lines)} lines"
+
+
+def test_exceptions_are_dropped_in_one_place():
+    """PyErr_Clear() would lose an interrupt: error_drop() does not."""
+    for path in sources("frontend", ".c", ".h"):
+        assert path.name in ("error.c", "error.h") or "PyErr_Clear(" not in path.read_text(), path
+
+
+def test_every_table_is_included():
+    everything = [(p, includes(p)) for f in RULES for p in sources(f, ".c", ".h", ".cpp")]
+    for folder in RULES:
+        for table in sources(folder, ".def"):
+            name = str(table.relative_to(ROOT))
+            assert any(name in names or table.name in names for _, names in everything), f"nothing includes {name}"
+
+
+def pass_rows():
+    text = (ROOT / "passes" / "passes.def").read_text()
+    return re.findall(r'^LOOM_PASS\((\w+),\s*"([\w-]+)"', text, re.M)
+
+
+def test_every_pass_has_its_file_and_its_test():
+    assert pass_rows()
+    for stem, flag in pass_rows():
+        source = ROOT / "passes" / f"{stem}.c"
+        assert source.exists(), stem
+        assert f"loom_make_{stem}_pass(void)" in source.read_text()
+        tests = [p for p in (ROOT / "test").rglob("*") if p.suffix in (".mlir", ".test") and f"--{flag}" in p.read_text()]
+        assert tests, f"no lit test runs --{flag}"
+
+
+# ---- the op table ----
+
+
+def op_records():
+    """(op name, shape rule) for every op of a graph, as the classes of loom.td give them."""
+    text = (ROOT / "dialects" / "loom.td").read_text()
+    for match in re.finditer(r'^def (\w+) : (Loom_\w+)<\s*"(\w+)"(.*?)(?=^def |^class |^// ----|\Z)', text, re.M | re.S):
+        base, name, body = match.group(2), match.group(3), match.group(4)
+        shape = re.search(r'let shape = "(\w+)"', body)
+        if shape:
+            yield name, shape.group(1)
+        elif base in ("Loom_Unary", "Loom_Binary"):
+            yield name, "same"
+        elif base in ("Loom_Predicate", "Loom_Part"):
+            yield name, base.removeprefix("Loom_").lower()
+        elif base == "Loom_View":
+            yield name, name
+
+
+def test_every_op_has_a_shape_rule_and_an_interpreter():
+    rules = set(re.findall(r'\{"(\w+)", infer_\w+, (?:true|false)\}', (ROOT / "graph" / "infer.c").read_text()))
+    interpreter = "".join((ROOT / "graph" / f).read_text() for f in ("cell.c", "interp.c"))
+    ops = list(op_records())
+    assert len(ops) > 80
+    for name, shape in ops:
+        assert shape in rules, f"{name}: no shape rule {shape}"
+        assert re.search(rf"\bLOOM_OP_{name.upper()}\b", interpreter), f"{name} has no interpreter"
+    assert not rules - {shape for _, shape in ops}, "a shape rule that no op uses"
+
+
+def test_every_op_is_on_the_reference_page():
+    page = (ROOT / "docs" / "dialect.md").read_text()
+    for name, shape in op_records():
+        assert f"`loom.{name}`" in page, f"{name}: run `make docs`"
+
+
+def test_names_of_the_makers_of_this_tree_stay_out():
+    """The project speaks of itself: no paths of one machine."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode != 0:
+        pytest.skip("not a git checkout")
+    for name in listed.stdout.split():
+        path = ROOT / name
+        if path.suffix in (".c", ".h", ".cpp", ".td", ".py", ".md", ".mlir", ".test", ".sh", ".txt") and path.exists():
+            assert not re.search(r"/(work|home|root)/\w", path.read_text(errors="replace")), name
+
+
+def test_what_static_analysis_has_on_record_is_there():
+    """scripts/analyze.py finds out whether the analyzers still say it."""
+    lines = (ROOT / "scripts" / "analyze.txt").read_text().splitlines()
+    keys = [line.partition(": ")[0].split() for line in lines if not line.startswith("#")]
+    assert keys and len({tuple(key) for key in keys}) == len(keys)
+    for checker, file, function in keys:
+        assert re.search(rf"\b{function}\(", (ROOT / file).read_text()), f"{file} has no {function}: {checker}"
